@@ -1,0 +1,148 @@
+// Package report is what the examples share: tables for people, rows for
+// machines, progress bars, and pictures in self-contained SVG and HTML.
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// A Row is one figure of an example: what a paper states, and what was measured
+// here. Published and Measured hold nil, a number or a slice of numbers.
+type Row struct {
+	Source    string   `json:"source"`    // the paper and its figure or table; the project's own rows say "recrawl"
+	Item      string   `json:"item"`      // what was run: scheme, environment, setting
+	Quantity  string   `json:"quantity"`  // what was measured
+	Unit      string   `json:"unit"`      // its unit, "1" for a ratio
+	Published any      `json:"published"` // nil where no paper states it
+	Measured  any      `json:"measured"`  // a number, or one for each point of a curve
+	SD        *float64 `json:"sd"`        // standard deviation over the runs; nil for one run or a curve
+	Runs      int      `json:"runs"`      // replications behind Measured
+}
+
+// Sample sets Measured, SD and Runs to the mean, standard deviation and number
+// of the values.
+func (r Row) Sample(values []float64) Row {
+	mean, sd := MeanSD(values)
+	r.Measured, r.Runs = mean, len(values)
+	if len(values) > 1 {
+		r.SD = &sd
+	}
+	return r
+}
+
+// MeanSD returns the mean and the sample standard deviation (0 for fewer than
+// two values).
+func MeanSD(values []float64) (mean, sd float64) {
+	if len(values) == 0 {
+		return math.NaN(), 0
+	}
+	for _, v := range values {
+		mean += v
+	}
+	mean /= float64(len(values))
+	if len(values) < 2 {
+		return mean, 0
+	}
+	for _, v := range values {
+		sd += (v - mean) * (v - mean)
+	}
+	return mean, math.Sqrt(sd / float64(len(values)-1))
+}
+
+// WriteJSON writes v, for most examples a []Row, as indented JSON.
+func WriteJSON(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", " ")
+	enc.SetEscapeHTML(false)
+	return enc.Encode(v)
+}
+
+// WriteRows writes rows as a table for people.
+func WriteRows(w io.Writer, rows []Row) error {
+	cells := make([][]string, len(rows))
+	for i, r := range rows {
+		measured := Format(r.Measured)
+		if r.SD != nil {
+			measured += " ± " + Format(*r.SD)
+		}
+		cells[i] = []string{r.Source, r.Item, r.Quantity, Format(r.Published), measured, r.Unit, strconv.Itoa(r.Runs)}
+	}
+	return WriteTable(w, []string{"source", "item", "quantity", "published", "measured", "unit", "runs"}, cells)
+}
+
+// Format gives a figure with four significant digits, "–" for nil, and a slice
+// as its values with blanks between them.
+func Format(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "–"
+	case float64:
+		if a := math.Abs(v); a >= 1000 && a < 1e15 {
+			return strconv.FormatFloat(v, 'f', 0, 64)
+		}
+		return strconv.FormatFloat(v, 'g', 4, 64)
+	case []float64:
+		s := make([]string, len(v))
+		for i := range v {
+			s[i] = Format(v[i])
+		}
+		return strings.Join(s, " ")
+	default:
+		return fmt.Sprint(v)
+	}
+}
+
+// WriteTable writes aligned columns: those whose cells are all numbers to the
+// right, others to the left.
+func WriteTable(w io.Writer, header []string, rows [][]string) error {
+	width := make([]int, len(header))
+	right := make([]bool, len(header))
+	for c, h := range header {
+		width[c], right[c] = utf8.RuneCountInString(h), len(rows) > 0
+		for _, row := range rows {
+			width[c] = max(width[c], utf8.RuneCountInString(row[c]))
+			right[c] = right[c] && numeric(row[c])
+		}
+	}
+	var b strings.Builder
+	line := func(row []string) {
+		for c, cell := range row {
+			pad := strings.Repeat(" ", width[c]-utf8.RuneCountInString(cell))
+			switch {
+			case right[c]:
+				b.WriteString(pad + cell)
+			case c == len(row)-1:
+				b.WriteString(cell)
+			default:
+				b.WriteString(cell + pad)
+			}
+			if c < len(row)-1 {
+				b.WriteString("  ")
+			}
+		}
+		b.WriteByte('\n')
+	}
+	line(header)
+	rule := make([]string, len(header))
+	for c := range rule {
+		rule[c] = strings.Repeat("-", width[c])
+	}
+	line(rule)
+	for _, row := range rows {
+		line(row)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// numeric says whether a cell starts like a number, or stands for a missing one.
+func numeric(cell string) bool {
+	cell = strings.TrimLeft(cell, "+-−")
+	return cell == "" || cell == "–" || cell[0] >= '0' && cell[0] <= '9' || cell[0] == '.'
+}

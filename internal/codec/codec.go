@@ -1,0 +1,321 @@
+// Package codec writes and reads the saved state of the learners: a magic
+// string and a version, fixed-width little-endian fields, and a CRC-32C of all
+// of it at the end, so that a truncated or corrupted file is found before a
+// single field of the receiver changes.
+package codec
+
+import (
+	"encoding"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"math"
+	"math/rand/v2"
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// Errors of a Decoder. The packages that save state export them under their
+// own names.
+var (
+	// ErrCorrupt reports data that is truncated, altered, of another type, or
+	// whose values contradict each other.
+	ErrCorrupt = errors.New("corrupt saved state")
+	// ErrVersion reports data written by a later version.
+	ErrVersion = errors.New("saved state of an unknown version")
+	// ErrSource reports a source of randomness whose state cannot be saved: it
+	// is neither *rand.PCG nor *rand.ChaCha8.
+	ErrSource = errors.New("the source of randomness cannot be saved")
+)
+
+// An Encoder appends fields to a byte slice.
+type Encoder struct {
+	b     []byte
+	start int
+	err   error
+}
+
+// NewEncoder starts a record behind b (which may be nil) with its magic string and version.
+func NewEncoder(b []byte, magic string, version byte) *Encoder {
+	e := &Encoder{b: b, start: len(b)}
+	e.b = append(append(e.b, magic...), version)
+	return e
+}
+
+// Finish appends the checksum and returns the slice.
+func (e *Encoder) Finish() ([]byte, error) {
+	if e.err != nil {
+		return nil, e.err
+	}
+	return binary.LittleEndian.AppendUint32(e.b, crc32.Checksum(e.b[e.start:], castagnoli)), nil
+}
+
+func (e *Encoder) Byte(v byte)     { e.b = append(e.b, v) }
+func (e *Encoder) Uint16(v uint16) { e.b = binary.LittleEndian.AppendUint16(e.b, v) }
+func (e *Encoder) Uint32(v uint32) { e.b = binary.LittleEndian.AppendUint32(e.b, v) }
+func (e *Encoder) Uint64(v uint64) { e.b = binary.LittleEndian.AppendUint64(e.b, v) }
+
+// Int writes an int as 64 bits.
+func (e *Encoder) Int(v int) { e.Uint64(uint64(int64(v))) }
+
+// Float64 writes the bits of v, so that it is read back exactly.
+func (e *Encoder) Float64(v float64) { e.Uint64(math.Float64bits(v)) }
+
+func (e *Encoder) Bool(v bool) {
+	if v {
+		e.Byte(1)
+	} else {
+		e.Byte(0)
+	}
+}
+
+// Bytes, Uint16s, … write a length and then the elements.
+
+func (e *Encoder) Bytes(v []byte) { e.Int(len(v)); e.b = append(e.b, v...) }
+
+func (e *Encoder) Uint16s(v []uint16) {
+	e.Int(len(v))
+	for _, x := range v {
+		e.Uint16(x)
+	}
+}
+
+func (e *Encoder) Uint32s(v []uint32) {
+	e.Int(len(v))
+	for _, x := range v {
+		e.Uint32(x)
+	}
+}
+
+func (e *Encoder) Uint64s(v []uint64) {
+	e.Int(len(v))
+	for _, x := range v {
+		e.Uint64(x)
+	}
+}
+
+func (e *Encoder) Ints(v []int) {
+	e.Int(len(v))
+	for _, x := range v {
+		e.Int(x)
+	}
+}
+
+func (e *Encoder) Float32s(v []float32) {
+	e.Int(len(v))
+	for _, x := range v {
+		e.Uint32(math.Float32bits(x))
+	}
+}
+
+func (e *Encoder) Float64s(v []float64) {
+	e.Int(len(v))
+	for _, x := range v {
+		e.Float64(x)
+	}
+}
+
+// Kinds of source that can be saved.
+const (
+	sourceNone byte = iota
+	sourcePCG
+	sourceChaCha8
+)
+
+// Source writes the state of a source of randomness, so that Decoder.Source
+// gives one that continues with the same numbers. A nil source is allowed. A
+// source other than *rand.PCG and *rand.ChaCha8 makes Finish return ErrSource.
+func (e *Encoder) Source(src rand.Source) {
+	var kind byte
+	switch src.(type) {
+	case nil:
+		e.Byte(sourceNone)
+		return
+	case *rand.PCG:
+		kind = sourcePCG
+	case *rand.ChaCha8:
+		kind = sourceChaCha8
+	default:
+		e.fail(fmt.Errorf("%w: it is a %T; use *rand.PCG or *rand.ChaCha8", ErrSource, src))
+		return
+	}
+	state, err := src.(encoding.BinaryMarshaler).MarshalBinary()
+	if err != nil {
+		e.fail(err)
+		return
+	}
+	e.Byte(kind)
+	e.Bytes(state)
+}
+
+func (e *Encoder) fail(err error) {
+	if e.err == nil {
+		e.err = err
+	}
+}
+
+// A Decoder reads the fields back in the order in which they were written. Its
+// errors stick: after the first one every read gives zero, and Done reports it.
+type Decoder struct {
+	b   []byte
+	err error
+}
+
+// NewDecoder checks the checksum, the magic string and the version of data.
+func NewDecoder(data []byte, magic string, version byte) (*Decoder, error) {
+	if len(data) < len(magic)+1+4 || string(data[:len(magic)]) != magic {
+		return nil, fmt.Errorf("%w: it does not start with %q", ErrCorrupt, magic)
+	}
+	body := data[:len(data)-4]
+	if crc32.Checksum(body, castagnoli) != binary.LittleEndian.Uint32(data[len(data)-4:]) {
+		return nil, fmt.Errorf("%w: %d bytes with a wrong checksum", ErrCorrupt, len(data))
+	}
+	if v := data[len(magic)]; v != version {
+		return nil, fmt.Errorf("%w: %d, want %d", ErrVersion, v, version)
+	}
+	return &Decoder{b: body[len(magic)+1:]}, nil
+}
+
+// Done returns the first error, or one if there are bytes left.
+func (d *Decoder) Done() error {
+	if d.err == nil && len(d.b) != 0 {
+		d.err = fmt.Errorf("%w: %d bytes too many", ErrCorrupt, len(d.b))
+	}
+	return d.err
+}
+
+// Err returns the first error so far.
+func (d *Decoder) Err() error { return d.err }
+
+// Fail records that values contradict each other, unless an error came first.
+func (d *Decoder) Fail(format string, args ...any) {
+	if d.err == nil {
+		d.err = fmt.Errorf("%w: %s", ErrCorrupt, fmt.Sprintf(format, args...))
+	}
+}
+
+func (d *Decoder) take(n int) []byte {
+	if d.err == nil && n > len(d.b) {
+		d.Fail("%d bytes wanted, %d left", n, len(d.b))
+	}
+	if d.err != nil {
+		return nil
+	}
+	b := d.b[:n]
+	d.b = d.b[n:]
+	return b
+}
+
+func (d *Decoder) Byte() byte {
+	if b := d.take(1); b != nil {
+		return b[0]
+	}
+	return 0
+}
+
+func (d *Decoder) Uint16() uint16 {
+	if b := d.take(2); b != nil {
+		return binary.LittleEndian.Uint16(b)
+	}
+	return 0
+}
+
+func (d *Decoder) Uint32() uint32 {
+	if b := d.take(4); b != nil {
+		return binary.LittleEndian.Uint32(b)
+	}
+	return 0
+}
+
+func (d *Decoder) Uint64() uint64 {
+	if b := d.take(8); b != nil {
+		return binary.LittleEndian.Uint64(b)
+	}
+	return 0
+}
+
+func (d *Decoder) Int() int {
+	v := int64(d.Uint64())
+	if int64(int(v)) != v {
+		d.Fail("%d does not fit an int", v)
+		return 0
+	}
+	return int(v)
+}
+
+func (d *Decoder) Float64() float64 { return math.Float64frombits(d.Uint64()) }
+
+func (d *Decoder) Bool() bool {
+	switch v := d.Byte(); v {
+	case 0:
+		return false
+	case 1:
+		return true
+	default:
+		d.Fail("%d is not a boolean", v)
+		return false
+	}
+}
+
+// length reads the length of a slice and checks it against what is left, so
+// that corrupt data cannot ask for more memory than it has itself.
+func (d *Decoder) length(size int) int {
+	n := d.Int()
+	if d.err == nil && (n < 0 || n > len(d.b)/size) {
+		d.Fail("a slice of %d elements in %d bytes", n, len(d.b))
+	}
+	if d.err != nil {
+		return 0
+	}
+	return n
+}
+
+// slice reads a length and that many elements of size bytes. An empty slice
+// is read as nil.
+func slice[T any](d *Decoder, size int, read func() T) []T {
+	n := d.length(size)
+	if n == 0 {
+		return nil
+	}
+	v := make([]T, n)
+	for i := range v {
+		v[i] = read()
+	}
+	return v
+}
+
+func (d *Decoder) Bytes() []byte       { return slice(d, 1, d.Byte) }
+func (d *Decoder) Uint16s() []uint16   { return slice(d, 2, d.Uint16) }
+func (d *Decoder) Uint32s() []uint32   { return slice(d, 4, d.Uint32) }
+func (d *Decoder) Uint64s() []uint64   { return slice(d, 8, d.Uint64) }
+func (d *Decoder) Ints() []int         { return slice(d, 8, d.Int) }
+func (d *Decoder) Float64s() []float64 { return slice(d, 8, d.Float64) }
+func (d *Decoder) Float32s() []float32 {
+	return slice(d, 4, func() float32 { return math.Float32frombits(d.Uint32()) })
+}
+
+// Source reads what Encoder.Source wrote; nil if that was nil.
+func (d *Decoder) Source() rand.Source {
+	var src rand.Source
+	switch kind := d.Byte(); kind {
+	case sourceNone:
+		return nil
+	case sourcePCG:
+		src = new(rand.PCG)
+	case sourceChaCha8:
+		src = new(rand.ChaCha8)
+	default:
+		d.Fail("source of randomness of unknown kind %d", kind)
+		return nil
+	}
+	state := d.Bytes()
+	if d.err != nil {
+		return nil
+	}
+	if err := src.(encoding.BinaryUnmarshaler).UnmarshalBinary(state); err != nil {
+		d.Fail("source of randomness: %v", err)
+		return nil
+	}
+	return src
+}
