@@ -1,0 +1,139 @@
+// Package ids gives out the ids of pages, sites and nodes that come and go
+// while a learner runs.
+//
+// An id is an int: the slot of the thing in the learner's parallel arrays in the
+// low bits, and above it how often that slot was given out before. The first ids
+// are therefore 0, 1, 2, …, a slot freed by a removal is used again, and an id
+// is never given out twice: one that was removed stays invalid for ever, so
+// that a late answer cannot reach the wrong page.
+package ids
+
+import (
+	"math/bits"
+
+	"github.com/recrawl/recrawl/internal/codec"
+)
+
+const (
+	// SlotBits is the width of the slot within an id: 32 bits, or 24 where an int has 32.
+	SlotBits = 24 + 8*(bits.UintSize/64)
+	// MaxSlots is the most slots that a registry holds.
+	MaxSlots = 1<<SlotBits - 1
+
+	slotMask = 1<<SlotBits - 1
+	// A slot is retired when it has been given out this often: the next
+	// generation would not fit the id, or not its two bytes.
+	generations = min(1<<15, 1<<(bits.UintSize-1-SlotBits))
+)
+
+// Slot returns the slot in an id, without asking whether the id is valid.
+func Slot(id int) int { return id & slotMask }
+
+// A Registry tells which ids are valid. It takes 2 bytes a slot, and 4 more for
+// each slot that waits to be used again. The zero value is empty.
+type Registry struct {
+	gen  []uint16 // twice the generation of the slot, plus 1 while it is free
+	free []uint32 // free slots, without those retired
+	n    int      // valid ids
+}
+
+// Make returns a registry of the n ids 0..n-1.
+func Make(n int) Registry {
+	if n < 0 || n > MaxSlots {
+		panic("ids: the number of slots is out of range")
+	}
+	return Registry{gen: make([]uint16, n), n: n}
+}
+
+// Len returns the number of valid ids.
+func (r *Registry) Len() int { return r.n }
+
+// Slots returns the number of slots ever used: the length that the learner's
+// arrays must have.
+func (r *Registry) Slots() int { return len(r.gen) }
+
+// Add gives out an id, in O(1). Its slot is a free one, or Slots() as it was
+// before the call.
+func (r *Registry) Add() int {
+	var slot int
+	if k := len(r.free); k > 0 {
+		slot = int(r.free[k-1])
+		r.free = r.free[:k-1]
+		r.gen[slot]++
+	} else {
+		slot = len(r.gen)
+		if slot >= MaxSlots {
+			panic("ids: no slot left")
+		}
+		r.gen = append(r.gen, 0)
+	}
+	r.n++
+	return r.ID(slot)
+}
+
+// ID returns the id that is valid for a slot, or was last.
+func (r *Registry) ID(slot int) int { return int(r.gen[slot]>>1)<<SlotBits | slot }
+
+// Slot returns the slot of a valid id, in O(1).
+func (r *Registry) Slot(id int) (slot int, ok bool) {
+	slot = id & slotMask
+	if id < 0 || slot >= len(r.gen) || r.gen[slot] != uint16(id>>SlotBits)<<1 || id>>SlotBits >= generations {
+		return 0, false
+	}
+	return slot, true
+}
+
+// Live says whether a slot holds a valid id.
+func (r *Registry) Live(slot int) bool { return r.gen[slot]&1 == 0 }
+
+// Remove makes an id invalid, in O(1), and says whether it was valid.
+func (r *Registry) Remove(id int) bool {
+	slot, ok := r.Slot(id)
+	if !ok {
+		return false
+	}
+	r.gen[slot]++
+	r.n--
+	if id>>SlotBits < generations-1 {
+		r.free = append(r.free, uint32(slot))
+	}
+	return true
+}
+
+// Encode writes the registry.
+func (r *Registry) Encode(e *codec.Encoder) {
+	e.Uint16s(r.gen)
+	e.Uint32s(r.free)
+}
+
+// Decode reads a registry; the decoder's error says whether it could.
+func Decode(d *codec.Decoder) Registry {
+	r := Registry{gen: d.Uint16s(), free: d.Uint32s()}
+	free := 0
+	for _, g := range r.gen {
+		switch {
+		case g&1 == 0:
+			r.n++
+		case int(g>>1) < generations-1:
+			free++
+		}
+		if int(g>>1) >= generations {
+			d.Fail("generation %d of a slot", g>>1)
+		}
+	}
+	if len(r.free) != free {
+		d.Fail("%d free slots listed, %d found", len(r.free), free)
+	}
+	listed := make(map[uint32]bool, len(r.free))
+	for _, s := range r.free {
+		if int(s) >= len(r.gen) || r.gen[s]&1 == 0 || listed[s] {
+			d.Fail("slot %d is listed as free", s)
+			break
+		}
+		listed[s] = true
+	}
+	if d.Err() != nil {
+		return Registry{}
+	}
+	return r
+}

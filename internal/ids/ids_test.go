@@ -1,0 +1,109 @@
+package ids
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/recrawl/recrawl/internal/codec"
+)
+
+func TestFirstIDsAreDense(t *testing.T) {
+	r := Make(2)
+	require.Equal(t, 2, r.Add())
+	require.Equal(t, 3, r.Add())
+	require.True(t, r.Remove(1))
+	require.False(t, r.Remove(1))
+	id := r.Add()
+	require.Equal(t, 1, Slot(id))
+	require.NotEqual(t, 1, id)
+	_, ok := r.Slot(1)
+	require.False(t, ok)
+}
+
+func TestSlotRetires(t *testing.T) {
+	r := Make(1)
+	id := 0
+	for range generations - 1 {
+		require.True(t, r.Remove(id))
+		id = r.Add()
+		require.Equal(t, 0, Slot(id))
+	}
+	require.True(t, r.Remove(id))
+	require.Equal(t, 1, r.Add(), "slot 0 has had every generation")
+	require.False(t, r.Remove(id))
+}
+
+// The registry against a model that remembers every id ever given out.
+func property(t *rapid.T) {
+	r := Make(rapid.IntRange(0, 3).Draw(t, "n"))
+	valid, given := map[int]bool{}, map[int]bool{}
+	for id := range r.Slots() {
+		valid[id], given[id] = true, true
+	}
+	t.Repeat(map[string]func(*rapid.T){
+		"add": func(t *rapid.T) {
+			id := r.Add()
+			require.False(t, given[id], "id %d was given out before", id)
+			valid[id], given[id] = true, true
+		},
+		"remove": func(t *rapid.T) {
+			id := rapid.IntRange(-1, 5).Draw(t, "slot")
+			if rapid.Bool().Draw(t, "current") && id >= 0 && id < r.Slots() {
+				id = r.ID(id)
+			}
+			require.Equal(t, valid[id], r.Remove(id))
+			delete(valid, id)
+		},
+		"save": func(t *rapid.T) {
+			e := codec.NewEncoder(nil, "ids", 1)
+			r.Encode(e)
+			b, err := e.Finish()
+			require.NoError(t, err)
+			d, err := codec.NewDecoder(b, "ids", 1)
+			require.NoError(t, err)
+			r = Decode(d)
+			require.NoError(t, d.Done())
+		},
+		"": func(t *rapid.T) {
+			require.Equal(t, len(valid), r.Len())
+			live := 0
+			for slot := range r.Slots() {
+				if r.Live(slot) {
+					live++
+				}
+			}
+			require.Equal(t, len(valid), live)
+			for id := range given {
+				slot, ok := r.Slot(id)
+				require.Equal(t, valid[id], ok)
+				if ok {
+					require.Equal(t, Slot(id), slot)
+					require.Equal(t, id, r.ID(slot))
+				}
+			}
+		},
+	})
+}
+
+func TestRegistry(t *testing.T) { rapid.Check(t, property) }
+func FuzzRegistry(f *testing.F) { f.Fuzz(rapid.MakeFuzz(property)) }
+func TestDecodeRejects(t *testing.T) {
+	for name, r := range map[string]Registry{
+		"free slot not listed": {gen: []uint16{1}},
+		"live slot listed":     {gen: []uint16{0}, free: []uint32{0}},
+		"listed twice":         {gen: []uint16{1, 1}, free: []uint32{0, 0}},
+		"beyond the end":       {gen: []uint16{1}, free: []uint32{7}},
+	} {
+		e := codec.NewEncoder(nil, "ids", 1)
+		r.Encode(e)
+		b, err := e.Finish()
+		require.NoError(t, err)
+		d, err := codec.NewDecoder(b, "ids", 1)
+		require.NoError(t, err)
+		got := Decode(d)
+		require.Zero(t, got.Slots(), name)
+		require.ErrorIs(t, d.Done(), codec.ErrCorrupt, name)
+	}
+}
