@@ -29,12 +29,14 @@ const (
 // Slot returns the slot in an id, without asking whether the id is valid.
 func Slot(id int) int { return id & slotMask }
 
-// A Registry tells which ids are valid. It takes 2 bytes a slot, and 4 more for
+// A Registry tells which ids are valid. It takes no memory until the first
+// removal, then 2 bytes a slot up to the highest one ever removed, and 4 more for
 // each slot that waits to be used again. The zero value is empty.
 type Registry struct {
-	gen  []uint16 // twice the generation of the slot, plus 1 while it is free
-	free []uint32 // free slots, without those retired
-	n    int      // valid ids
+	gen   []uint16 // twice the generation of the slot, plus 1 while it is free; 0 for the slots beyond
+	free  []uint32 // free slots, without those retired
+	slots int      // slots ever used
+	n     int      // valid ids
 }
 
 // Make returns a registry of the n ids 0..n-1.
@@ -42,7 +44,15 @@ func Make(n int) Registry {
 	if n < 0 || n > MaxSlots {
 		panic("ids: the number of slots is out of range")
 	}
-	return Registry{gen: make([]uint16, n), n: n}
+	return Registry{slots: n, n: n}
+}
+
+// generation returns the slot's entry of gen.
+func (r *Registry) generation(slot int) uint16 {
+	if slot < len(r.gen) {
+		return r.gen[slot]
+	}
+	return 0
 }
 
 // Len returns the number of valid ids.
@@ -50,7 +60,7 @@ func (r *Registry) Len() int { return r.n }
 
 // Slots returns the number of slots ever used: the length that the learner's
 // arrays must have.
-func (r *Registry) Slots() int { return len(r.gen) }
+func (r *Registry) Slots() int { return r.slots }
 
 // Add gives out an id, in O(1). Its slot is a free one, or Slots() as it was
 // before the call.
@@ -61,36 +71,39 @@ func (r *Registry) Add() int {
 		r.free = r.free[:k-1]
 		r.gen[slot]++
 	} else {
-		slot = len(r.gen)
+		slot = r.slots
 		if slot >= MaxSlots {
 			panic("ids: no slot left")
 		}
-		r.gen = append(r.gen, 0)
+		r.slots++
 	}
 	r.n++
 	return r.ID(slot)
 }
 
 // ID returns the id that is valid for a slot, or was last.
-func (r *Registry) ID(slot int) int { return int(r.gen[slot]>>1)<<SlotBits | slot }
+func (r *Registry) ID(slot int) int { return int(r.generation(slot)>>1)<<SlotBits | slot }
 
 // Slot returns the slot of a valid id, in O(1).
 func (r *Registry) Slot(id int) (slot int, ok bool) {
 	slot = id & slotMask
-	if id < 0 || slot >= len(r.gen) || r.gen[slot] != uint16(id>>SlotBits)<<1 || id>>SlotBits >= generations {
+	if id < 0 || slot >= r.slots || r.generation(slot) != uint16(id>>SlotBits)<<1 || id>>SlotBits >= generations {
 		return 0, false
 	}
 	return slot, true
 }
 
 // Live says whether a slot holds a valid id.
-func (r *Registry) Live(slot int) bool { return r.gen[slot]&1 == 0 }
+func (r *Registry) Live(slot int) bool { return r.generation(slot)&1 == 0 }
 
 // Remove makes an id invalid, in O(1), and says whether it was valid.
 func (r *Registry) Remove(id int) bool {
 	slot, ok := r.Slot(id)
 	if !ok {
 		return false
+	}
+	if missing := slot + 1 - len(r.gen); missing > 0 {
+		r.gen = append(r.gen, make([]uint16, missing)...)
 	}
 	r.gen[slot]++
 	r.n--
@@ -102,14 +115,19 @@ func (r *Registry) Remove(id int) bool {
 
 // Encode writes the registry.
 func (r *Registry) Encode(e *codec.Encoder) {
+	e.Int(r.slots)
 	e.Uint16s(r.gen)
 	e.Uint32s(r.free)
 }
 
 // Decode reads a registry; the decoder's error says whether it could.
 func Decode(d *codec.Decoder) Registry {
-	r := Registry{gen: d.Uint16s(), free: d.Uint32s()}
+	r := Registry{slots: d.Int(), gen: d.Uint16s(), free: d.Uint32s()}
+	if r.slots < len(r.gen) || r.slots > MaxSlots {
+		d.Fail("%d slots", r.slots)
+	}
 	free := 0
+	r.n = r.slots - len(r.gen)
 	for _, g := range r.gen {
 		switch {
 		case g&1 == 0:

@@ -91,10 +91,11 @@ func TestRegistry(t *testing.T) { rapid.Check(t, property) }
 func FuzzRegistry(f *testing.F) { f.Fuzz(rapid.MakeFuzz(property)) }
 func TestDecodeRejects(t *testing.T) {
 	for name, r := range map[string]Registry{
-		"free slot not listed": {gen: []uint16{1}},
-		"live slot listed":     {gen: []uint16{0}, free: []uint32{0}},
-		"listed twice":         {gen: []uint16{1, 1}, free: []uint32{0, 0}},
-		"beyond the end":       {gen: []uint16{1}, free: []uint32{7}},
+		"free slot not listed": {slots: 1, gen: []uint16{1}},
+		"live slot listed":     {slots: 1, gen: []uint16{0}, free: []uint32{0}},
+		"listed twice":         {slots: 2, gen: []uint16{1, 1}, free: []uint32{0, 0}},
+		"too few slots":        {slots: 0, gen: []uint16{0}},
+		"beyond the end":       {slots: 1, gen: []uint16{1}, free: []uint32{7}},
 	} {
 		e := codec.NewEncoder(nil, "ids", 1)
 		r.Encode(e)
