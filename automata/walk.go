@@ -1,0 +1,143 @@
+package automata
+
+import (
+	"fmt"
+	"math"
+	"sort"
+)
+
+// A Walk is the rule of the discretised walk on the amounts (s/N)^λ, s in 1..N:
+// a rewarded automaton steps up, a penalised one steps down, and both stay at the
+// ends. It is the automaton of one page in Granmo, Oommen, Myrer & Olsen 2006
+// (section II) and Yazidi 2006 (section 4.2).
+//
+// A Walk holds no state: one of it, with its table of amounts, serves any number
+// of automata, whose states the caller keeps (one integer in 1..N each). All
+// methods but State take O(1).
+//
+// Where the walk settles. If a step up leaves state s with probability up(s) and
+// a step down with probability down(s), its stationary distribution is
+//
+//	π(s)/π(s−1) = up(s−1)/down(s)
+//
+// which [BirthDeath] computes. Without a budget it balances where a reward is as
+// likely as a penalty.
+type Walk struct {
+	amounts []float64 // of states 1..N
+}
+
+// NewWalk returns the walk of the given number of states N ≥ 1 and exponent λ > 0.
+// A larger N is slower and more exact; λ > 1 spaces small amounts more closely.
+func NewWalk(states int, lambda float64) (*Walk, error) {
+	if err := checkStates(states); err != nil {
+		return nil, err
+	}
+	if err := checkPositive("λ", lambda); err != nil {
+		return nil, err
+	}
+	w := &Walk{amounts: make([]float64, states)}
+	for i := range w.amounts {
+		w.amounts[i] = math.Pow(float64(i+1)/float64(states), lambda)
+	}
+	return w, nil
+}
+
+// States returns N.
+func (w *Walk) States() int { return len(w.amounts) }
+
+// Amount returns (state/N)^λ. It panics if the state is not in 1..N.
+func (w *Walk) Amount(state int) float64 { return w.amounts[state-1] }
+
+// State returns the state whose amount is nearest (the lower of two equally
+// near), in O(log N). It panics if the amount is NaN.
+func (w *Walk) State(amount float64) int {
+	if math.IsNaN(amount) {
+		panic("automata: the amount is NaN")
+	}
+	// i is the first amount that is not below.
+	i := sort.SearchFloat64s(w.amounts, amount)
+	switch {
+	case i == 0:
+		return 1
+	case i == len(w.amounts) || amount-w.amounts[i-1] <= w.amounts[i]-amount:
+		return i
+	default:
+		return i + 1
+	}
+}
+
+// Up returns the state above, N for N.
+func (w *Walk) Up(state int) int { return min(state+1, len(w.amounts)) }
+
+// Down returns the state below, 1 for 1.
+func (w *Walk) Down(state int) int { return max(state-1, 1) }
+
+// Next returns the state after a reward (up) or a penalty (down).
+func (w *Walk) Next(state int, reward bool) int {
+	if reward {
+		return w.Up(state)
+	}
+	return w.Down(state)
+}
+
+// NextFull is Next for automata that share a knapsack: they step up only while
+// there is room, and down only while it is full (Granmo et al. 2006, section II).
+func (w *Walk) NextFull(state int, reward, full bool) int {
+	if reward == full { // a reward without room, or a penalty with room to spare
+		return state
+	}
+	return w.Next(state, reward)
+}
+
+// BirthDeath returns the stationary distribution of a random walk on n states in
+// a row which goes from state s to s+1 with probability up[s] and to s−1 with
+// probability down[s] (and stays otherwise):
+//
+//	π(s) ∝ Π_{k=1..s} up[k−1]/down[k]
+//
+// up[n−1] and down[0] are not used. Only the ratios count, so rates serve as well
+// as probabilities. It takes O(n); large n do not overflow. Slices that are empty
+// or of different lengths, values that are negative or not finite, and a walk
+// with two separate ends (so that the result would depend on the start) are an
+// ErrParameter.
+func BirthDeath(up, down []float64) ([]float64, error) {
+	n := len(up)
+	if n == 0 || len(down) != n {
+		return nil, fmt.Errorf("%w: %d probabilities up and %d down", ErrParameter, n, len(down))
+	}
+	pi := make([]float64, n) // logarithms of the weights, until the end
+	start := 0               // first state of the closed class; what is below has no weight
+	blocked := false         // no way up from start to s
+	for s := 1; s < n; s++ {
+		u, d := up[s-1], down[s]
+		if !(u >= 0 && d >= 0) || math.IsInf(u, 1) || math.IsInf(d, 1) {
+			return nil, fmt.Errorf("%w: %v up from state %d, %v down from state %d", ErrParameter, u, s-1, d, s)
+		}
+		blocked = blocked || u == 0
+		if d == 0 {
+			if blocked {
+				return nil, fmt.Errorf("%w: state %d cannot go down and state %d is never left", ErrParameter, s, start)
+			}
+			start = s
+			continue // weight e^0
+		}
+		pi[s] = pi[s-1] + math.Log(u) - math.Log(d)
+	}
+	top := math.Inf(-1)
+	for _, v := range pi[start:] {
+		top = max(top, v)
+	}
+	sum := 0.0
+	for s := range pi {
+		if s < start {
+			pi[s] = 0
+			continue
+		}
+		pi[s] = math.Exp(pi[s] - top)
+		sum += pi[s]
+	}
+	for s := range pi {
+		pi[s] /= sum
+	}
+	return pi, nil
+}
