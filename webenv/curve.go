@@ -1,0 +1,66 @@
+package webenv
+
+import "math"
+
+// buckets collects a Result.Curve in O(1) for each poll.
+type buckets struct {
+	start, width float64
+	curve        []Bucket
+	part         []float64 // stale page-time in buckets that are stale in part
+	whole        []float64 // differences of the weight that is stale all through a bucket
+}
+
+func newBuckets(n int, start, duration float64) buckets {
+	b := buckets{start: start, width: duration / float64(n), curve: make([]Bucket, n), part: make([]float64, n), whole: make([]float64, n+1)}
+	for i := range b.curve {
+		b.curve[i].End = b.edge(i + 1)
+	}
+	return b
+}
+
+// edge returns the time at which bucket i begins.
+func (b *buckets) edge(i int) float64 { return b.start + float64(float64(i)*b.width) }
+
+// at returns the bucket (begin, end] that contains t.
+func (b *buckets) at(t float64) int {
+	i := int(math.Ceil((t-b.start)/b.width)) - 1
+	return min(max(i, 0), len(b.curve)-1)
+}
+
+// poll counts a poll.
+func (b *buckets) poll(now float64, changed bool) {
+	if len(b.curve) == 0 {
+		return
+	}
+	c := &b.curve[b.at(now)]
+	c.Polls++
+	if changed {
+		c.Detected++
+	}
+}
+
+// stale spreads the interval from since to until over the buckets.
+func (b *buckets) stale(w, since, until float64) {
+	if len(b.curve) == 0 {
+		return
+	}
+	i, j := b.at(since), b.at(until)
+	if i == j {
+		b.part[i] += float64(w * (until - since))
+		return
+	}
+	b.part[i] += float64(w * (b.edge(i+1) - since))
+	b.part[j] += float64(w * (until - b.edge(j)))
+	b.whole[i+1] += w
+	b.whole[j] -= w
+}
+
+// sum returns the curve, where total is the weight of all pages.
+func (b *buckets) sum(total float64) []Bucket {
+	whole := 0.0
+	for i := range b.curve {
+		whole += b.whole[i]
+		b.curve[i].Freshness = 1 - (b.part[i]/b.width+whole)/total
+	}
+	return b.curve
+}

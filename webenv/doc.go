@@ -1,0 +1,26 @@
+// Package webenv is the web as a crawler's algorithms meet it: pages that
+// change, simulated, replayed from a record, served over HTTP or live, and the
+// exact account of a run.
+//
+// An [Env] answers one question: has page i changed since I last looked, and
+// when first? The environments are
+//
+//   - [Zipf]: probabilities of change in a Zipf law over a ranking of the pages,
+//     static or with ranks that swap (Granmo, Oommen, Myrer and Olsen 2006);
+//   - [Memoryless]: any probability of change per slot ([NewSlots]), static or
+//     shifting from page to page, so with [DomainLaw] and [DomainZipfLaw] those
+//     of Yazidi (2006); or Poisson processes of any rates ([NewPoisson]);
+//   - [Bursty]: two-state Markov-modulated Poisson processes;
+//   - [Replay] of a [History] that [ReadHistory] reads.
+//
+// [Run] lets a [Scheduler] poll an environment under a budget and reports
+// detections, freshness and age, computed from the true times of change.
+//
+// Time is a number that is passed in; its unit is a slot in environments that
+// have slots, and otherwise whatever the rates or the record are in. All
+// randomness comes from a source that is passed in, so a seed gives the same run
+// everywhere. A simulated page takes at most 16 bytes, and a simulated poll
+// allocates nothing.
+//
+// Nothing here is safe for concurrent use unless it says so.
+package webenv

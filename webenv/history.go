@@ -1,0 +1,213 @@
+package webenv
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// A History is a record of when pages changed: page i is called Names[i] and
+// changed at Times[i], in ascending order. A page may have no changes.
+type History struct {
+	Names []string
+	Times [][]float64
+}
+
+// MaxLine is the length in bytes of the longest line that [ReadHistory] reads.
+const MaxLine = 1 << 22
+
+// What can be wrong with a line of a history; see [LineError].
+var (
+	ErrNumber    = errors.New("not a finite number")
+	ErrOrder     = errors.New("time not after the one before it")
+	ErrName      = errors.New("bad page name")
+	ErrDuplicate = errors.New("page name seen before")
+	ErrLongLine  = errors.New("line too long")
+)
+
+// A LineError is the error of [ReadHistory] for a line that it rejects.
+type LineError struct {
+	File string
+	Line int // from 1
+	Err  error
+}
+
+// Error returns "file:line: reason".
+func (e *LineError) Error() string { return fmt.Sprintf("%s:%d: %v", e.File, e.Line, e.Err) }
+
+// Unwrap returns the reason.
+func (e *LineError) Unwrap() error { return e.Err }
+
+// ReadHistory reads a history with one page per line, "name,time,time,…", the
+// times strictly ascending, usually in seconds since 1970. The name is all
+// before the first comma, is not blank, and is given to one page only; nothing
+// is quoted and nothing trimmed. A line may end in "\n" or "\r\n"; empty lines
+// are skipped. file is the name of the input in error messages.
+//
+// The error for a bad line is a *[LineError] that wraps [ErrNumber],
+// [ErrOrder], [ErrName], [ErrDuplicate], [ErrLongLine] or the error of r. An
+// input without pages gives [ErrNoPages].
+func ReadHistory(r io.Reader, file string) (*History, error) {
+	h := new(History)
+	seen := make(map[string]bool)
+	lines := bufio.NewScanner(r)
+	// The scanner's buffer must hold the end of the line too.
+	lines.Buffer(nil, MaxLine+2)
+	number := 0
+	for lines.Scan() {
+		number++
+		if len(lines.Bytes()) > MaxLine {
+			return nil, &LineError{file, number, ErrLongLine}
+		}
+		line := lines.Text()
+		if line == "" {
+			continue
+		}
+		name, times, err := parseLine(line)
+		if err == nil && seen[name] {
+			err = fmt.Errorf("%w: %q", ErrDuplicate, name)
+		}
+		if err != nil {
+			return nil, &LineError{file, number, err}
+		}
+		seen[name] = true
+		h.Names = append(h.Names, name)
+		h.Times = append(h.Times, times)
+	}
+	switch err := lines.Err(); {
+	case errors.Is(err, bufio.ErrTooLong):
+		return nil, &LineError{file, number + 1, ErrLongLine}
+	case err != nil:
+		return nil, &LineError{file, number + 1, err}
+	case len(h.Names) == 0:
+		return nil, fmt.Errorf("%s: %w", file, ErrNoPages)
+	}
+	return h, nil
+}
+
+func parseLine(line string) (name string, times []float64, err error) {
+	name, rest, more := strings.Cut(line, ",")
+	if err := checkName(name); err != nil {
+		return "", nil, err
+	}
+	for more {
+		var field string
+		field, rest, more = strings.Cut(rest, ",")
+		t, err := strconv.ParseFloat(field, 64)
+		if err != nil {
+			return "", nil, fmt.Errorf("%w: %q", ErrNumber, field)
+		}
+		if err := checkChange(times, t); err != nil {
+			return "", nil, err
+		}
+		times = append(times, t)
+	}
+	return name, times, nil
+}
+
+func checkName(name string) error {
+	if strings.TrimSpace(name) == "" || strings.ContainsAny(name, ",\r\n") {
+		return fmt.Errorf("%w: %q", ErrName, name)
+	}
+	return nil
+}
+
+// checkChange checks the time of the change after those before.
+func checkChange(before []float64, t float64) error {
+	if math.IsNaN(t) || math.IsInf(t, 0) {
+		return fmt.Errorf("%w: %v", ErrNumber, t)
+	}
+	if n := len(before); n > 0 && t <= before[n-1] {
+		return fmt.Errorf("%w: %.17g after %.17g", ErrOrder, t, before[n-1])
+	}
+	return nil
+}
+
+// Len returns the number of pages.
+func (h *History) Len() int { return len(h.Times) }
+
+// Changes returns the number of changes of all pages.
+func (h *History) Changes() int {
+	sum := 0
+	for _, times := range h.Times {
+		sum += len(times)
+	}
+	return sum
+}
+
+// Span returns the times of the first and of the last change of all pages; ok
+// is false if there is no change.
+func (h *History) Span() (first, last float64, ok bool) {
+	first, last = math.Inf(1), math.Inf(-1)
+	for _, times := range h.Times {
+		if len(times) > 0 {
+			first, last = min(first, times[0]), max(last, times[len(times)-1])
+		}
+	}
+	if first > last {
+		return 0, 0, false
+	}
+	return first, last, true
+}
+
+// Rates returns the number of changes of each page after the first change of
+// all pages, per unit of time from that one to the last of all. The rates are 0
+// if fewer than two times occur.
+func (h *History) Rates() []float64 {
+	rates := make([]float64, len(h.Times))
+	first, last, _ := h.Span()
+	if first == last {
+		return rates
+	}
+	for i, times := range h.Times {
+		n := len(times)
+		if n > 0 && times[0] == first {
+			n--
+		}
+		rates[i] = float64(n) / (last - first)
+	}
+	return rates
+}
+
+// WriteTo writes the history in the format of [ReadHistory], which reads back
+// the same, and returns the number of bytes written. A page that ReadHistory
+// would reject stops it with an error that wraps the same reason; the pages
+// before it are written.
+func (h *History) WriteTo(w io.Writer) (int64, error) {
+	if len(h.Names) != len(h.Times) {
+		return 0, fmt.Errorf("%w: %d names for %d pages", ErrParameter, len(h.Names), len(h.Times))
+	}
+	seen := make(map[string]bool)
+	var written int64
+	var line []byte
+	for i, name := range h.Names {
+		err := checkName(name)
+		if err == nil && seen[name] {
+			err = fmt.Errorf("%w: %q", ErrDuplicate, name)
+		}
+		seen[name] = true
+		line = append(line[:0], name...)
+		for k, t := range h.Times[i] {
+			if err == nil {
+				err = checkChange(h.Times[i][:k], t)
+			}
+			line = strconv.AppendFloat(append(line, ','), t, 'f', -1, 64)
+		}
+		if err == nil && len(line) > MaxLine {
+			err = ErrLongLine
+		}
+		if err != nil {
+			return written, fmt.Errorf("page %d: %w", i, err)
+		}
+		n, err := w.Write(append(line, '\n'))
+		written += int64(n)
+		if err != nil {
+			return written, err
+		}
+	}
+	return written, nil
+}

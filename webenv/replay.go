@@ -1,0 +1,58 @@
+package webenv
+
+import (
+	"fmt"
+	"math"
+	"sort"
+)
+
+// Replay is an environment that changes as a recorded history did. It shares
+// the history, which must not be altered. A poll takes O(log changes) and
+// allocates nothing.
+type Replay struct {
+	history *History
+	rates   []float64
+	last    []float64 // time of the previous poll
+	next    []int     // index of the first change after it
+}
+
+// NewReplay returns an environment that starts at time start, with a copy of
+// each page as it is then: changes at start or before are never seen. It takes
+// O(changes). The usual start is the first change ([History.Span]).
+func NewReplay(h *History, start float64) (*Replay, error) {
+	if len(h.Times) == 0 {
+		return nil, ErrNoPages
+	}
+	if math.IsNaN(start) || math.IsInf(start, 0) {
+		return nil, fmt.Errorf("%w: start %v", ErrParameter, start)
+	}
+	r := &Replay{h, h.Rates(), make([]float64, len(h.Times)), make([]int, len(h.Times))}
+	for i, times := range h.Times {
+		for k, t := range times {
+			if err := checkChange(times[:k], t); err != nil {
+				return nil, fmt.Errorf("%w: page %d, change %d", err, i, k)
+			}
+		}
+		r.last[i] = start
+		r.next[i] = sort.Search(len(times), func(k int) bool { return times[k] > start })
+	}
+	return r, nil
+}
+
+// Len returns the number of pages.
+func (r *Replay) Len() int { return len(r.next) }
+
+// Poll implements [Env].
+func (r *Replay) Poll(page int, now float64) (since float64, changed bool) {
+	checkTime(page, now, r.last[page])
+	r.last[page] = now
+	rest := r.history.Times[page][r.next[page]:]
+	if len(rest) == 0 || rest[0] > now {
+		return 0, false
+	}
+	r.next[page] += sort.Search(len(rest), func(k int) bool { return rest[k] > now })
+	return rest[0], true
+}
+
+// Rate implements [Rater]: it is the rate of the page over the whole history.
+func (r *Replay) Rate(page int, _ float64) float64 { return r.rates[page] }

@@ -1,0 +1,340 @@
+package webenv
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+)
+
+// A Scheduler decides which page to poll next and learns from what was found.
+type Scheduler interface {
+	// Next returns the page to poll at time now.
+	Next(now float64) (page int, err error)
+	// Observe tells whether a page asked for was found changed by a poll whose
+	// answer came at time now.
+	Observe(page int, now float64, changed bool) error
+}
+
+// A GiveBacker is a [Scheduler] that wants to know when a page that it asked for
+// was not polled after all, or its answer never came.
+type GiveBacker interface {
+	GiveBack(page int, now float64) error
+}
+
+// Options of [Run]. Rate, and one of Duration and Polls at least, must be set.
+type Options struct {
+	// Start is the time at which the run starts and every page counts as
+	// fresh: as a rule, the start of the environment. A change before Start
+	// that no poll has seen counts as if it came at Start.
+	Start float64
+	// Rate is the number of polls per unit of time. Poll k = 1, 2, … is asked
+	// for at Start + k/Rate.
+	Rate float64
+	// Duration is how long the run takes, and freshness and age are counted. 0
+	// ends it with the last poll.
+	Duration float64
+	// Polls is the greatest number of polls; 0 means as many as Duration has
+	// room for.
+	Polls int
+
+	// Weights are the weights of the pages, nil if they are equal.
+	Weights []float64
+	// Buckets is the number of equal parts of the duration in Result.Curve.
+	Buckets int
+
+	// Latency gives the time from asking for a page to its answer, nil if the
+	// answer comes at once. The copy taken is that of the time of the answer.
+	Latency func(page int) float64
+	// Loss is the probability that no answer comes. The page is then given
+	// back, if the scheduler is a GiveBacker, when the answer would have come.
+	Loss float64
+	// Source decides which answers are lost; it may be nil if Loss is 0.
+	Source rand.Source
+
+	// OnPoll, if not nil, is called with each answer, after Observe.
+	OnPoll func(Poll)
+	// Progress, if not nil, is called about a hundred times in a run, and at
+	// its end, with the share of the polls asked for so far.
+	Progress func(done float64)
+}
+
+// A Poll is the answer to a poll.
+type Poll struct {
+	Page    int
+	Time    float64
+	Changed bool
+	Since   float64 // time of the first change found, if Changed
+}
+
+// A Result is the exact account of a [Run]. Page-time is the integral over time
+// and the sum over the pages of the weight.
+type Result struct {
+	Polls    int // polls answered
+	Detected int // polls that found a change
+	Lost     int // polls whose answer was lost, or had not come by the end
+	// Value is the sum of the weights of the pages of the Detected polls.
+	Value float64
+	// Freshness is the share of page-time in which the last copy is current.
+	Freshness float64
+	// Age is the mean over page-time of the age of the last copy: 0 while it is
+	// current, else the time since the first change that it lacks (Cho and
+	// Garcia-Molina 2000).
+	Age float64
+	// Curve has one entry for each of Options.Buckets.
+	Curve []Bucket
+}
+
+// A Bucket tells how a run went in one of the equal parts of its duration.
+type Bucket struct {
+	End       float64 // time at which it ends; it contains its end
+	Polls     int     // polls answered in it
+	Detected  int     // polls that found a change in it
+	Freshness float64 // share of its page-time in which the last copy was current
+}
+
+// ErrPage reports that a scheduler asked for a page that does not exist.
+var ErrPage = errors.New("webenv: no such page")
+
+// Run lets a scheduler poll an environment at evenly spaced times. The budget is
+// always spent: at each time one page is asked for.
+//
+// Freshness and age come from the times of change that the environment tells,
+// not from samples. At the end all pages are looked at once more to settle what
+// they missed since their last poll; this counts as no poll, but an environment
+// that counts polls does count it.
+//
+// An error of the scheduler stops the run and is returned with the time; an
+// ask for a page outside the environment is one. Run takes
+// O(polls + pages + buckets) time, plus O(log polls in flight) for each poll
+// with Latency; without Latency and callbacks it allocates nothing per poll.
+func Run(env Env, sched Scheduler, opt Options) (Result, error) {
+	r := run{env: env, sched: sched, opt: opt}
+	if err := r.check(); err != nil {
+		return Result{}, err
+	}
+	r.total = float64(env.Len())
+	if opt.Weights != nil {
+		r.total = 0
+		for _, w := range opt.Weights {
+			r.total += w
+		}
+		if !(r.total > 0) || math.IsInf(r.total, 1) {
+			return Result{}, fmt.Errorf("%w: the weights sum to %v", ErrParameter, r.total)
+		}
+	}
+	polls := r.polls()
+	if r.opt.Duration == 0 {
+		r.opt.Duration = float64(polls) / opt.Rate
+	}
+	if end := opt.Start + r.opt.Duration; !(end > opt.Start) || math.IsInf(end, 1) {
+		return Result{}, fmt.Errorf("%w: a duration of %v from %v", ErrParameter, r.opt.Duration, opt.Start)
+	}
+	r.buckets = newBuckets(opt.Buckets, opt.Start, r.opt.Duration)
+	if err := r.all(polls); err != nil {
+		return Result{}, err
+	}
+	return r.settle(), nil
+}
+
+// run is the state of one Run.
+type run struct {
+	env   Env
+	sched Scheduler
+	opt   Options
+
+	total    float64 // weight of all pages
+	rng      *rand.Rand
+	inFlight flights
+	sent     int
+
+	result  Result
+	stale   float64 // page-time in which the copy was not current
+	age     float64 // integral of the age over page-time
+	buckets buckets
+}
+
+func (r *run) check() error {
+	o := &r.opt
+	for _, f := range []struct {
+		name string
+		v    float64
+		ok   bool
+	}{
+		{"start", o.Start, o.Start >= -math.MaxFloat64},
+		{"rate", o.Rate, o.Rate > 0},
+		{"duration", o.Duration, o.Duration >= 0},
+		{"number of polls", float64(o.Polls), o.Polls >= 0},
+		{"number of buckets", float64(o.Buckets), o.Buckets >= 0},
+		{"loss", o.Loss, o.Loss >= 0 && o.Loss <= 1},
+		{"duration and number of polls", 0, o.Duration > 0 || o.Polls > 0},
+	} {
+		if !f.ok || math.IsInf(f.v, 1) {
+			return fmt.Errorf("%w: %s %v", ErrParameter, f.name, f.v)
+		}
+	}
+	n := r.env.Len()
+	if n == 0 {
+		return ErrNoPages
+	}
+	if o.Weights != nil && len(o.Weights) != n {
+		return fmt.Errorf("%w: %d weights for %d pages", ErrParameter, len(o.Weights), n)
+	}
+	for i, w := range o.Weights {
+		if !(w >= 0 && w <= math.MaxFloat64) {
+			return fmt.Errorf("%w: weight %v of page %d", ErrParameter, w, i)
+		}
+	}
+	if o.Loss > 0 {
+		r.rng = newRand(o.Source)
+	}
+	return nil
+}
+
+// polls returns the number of polls: those k ≥ 1 with k/Rate ≤ Duration.
+func (r *run) polls() int {
+	o := &r.opt
+	if o.Duration == 0 {
+		return o.Polls
+	}
+	k := math.Floor(o.Duration * o.Rate)
+	// The product may be rounded across a whole number.
+	if (k+1)/o.Rate <= o.Duration {
+		k++
+	} else if k/o.Rate > o.Duration {
+		k--
+	}
+	if o.Polls > 0 && k > float64(o.Polls) {
+		return o.Polls
+	}
+	return int(k)
+}
+
+// all makes the polls.
+func (r *run) all(polls int) error {
+	step := max(polls/100, 1)
+	for k := 1; k <= polls; k++ {
+		now := r.opt.Start + float64(k)/r.opt.Rate
+		if err := r.arrive(now); err != nil {
+			return err
+		}
+		if err := r.ask(now); err != nil {
+			return err
+		}
+		if r.opt.Progress != nil && (k%step == 0 || k == polls) {
+			r.opt.Progress(float64(k) / float64(polls))
+		}
+	}
+	end := r.opt.Start + r.opt.Duration
+	if err := r.arrive(end); err != nil {
+		return err
+	}
+	for len(r.inFlight) > 0 {
+		if err := r.lose(r.inFlight.pop().page, end); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ask sends one poll.
+func (r *run) ask(now float64) error {
+	page, err := r.sched.Next(now)
+	if err == nil && (page < 0 || page >= r.env.Len()) {
+		err = fmt.Errorf("%w: %d of %d", ErrPage, page, r.env.Len())
+	}
+	if err != nil {
+		return failed(now, err)
+	}
+	f := flight{page: page, at: now, seq: r.sent, lost: r.rng != nil && r.rng.Float64() < r.opt.Loss}
+	r.sent++
+	if r.opt.Latency == nil {
+		return r.land(f)
+	}
+	latency := r.opt.Latency(page)
+	if !(latency >= 0) {
+		return failed(now, fmt.Errorf("%w: latency %v of page %d", ErrParameter, latency, page))
+	}
+	f.at += latency
+	r.inFlight.push(f)
+	return nil
+}
+
+// arrive handles the answers that come up to now, in the order of their times.
+func (r *run) arrive(now float64) error {
+	for len(r.inFlight) > 0 && r.inFlight[0].at <= now {
+		if err := r.land(r.inFlight.pop()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// land handles one answer.
+func (r *run) land(f flight) error {
+	if f.lost {
+		return r.lose(f.page, f.at)
+	}
+	since, changed := r.env.Poll(f.page, f.at)
+	r.result.Polls++
+	if changed {
+		r.result.Detected++
+		r.result.Value += r.weight(f.page)
+		r.account(f.page, since, f.at)
+	}
+	r.buckets.poll(f.at, changed)
+	if err := r.sched.Observe(f.page, f.at, changed); err != nil {
+		return failed(f.at, err)
+	}
+	if r.opt.OnPoll != nil {
+		r.opt.OnPoll(Poll{f.page, f.at, changed, since})
+	}
+	return nil
+}
+
+// lose handles an answer that does not come.
+func (r *run) lose(page int, now float64) error {
+	r.result.Lost++
+	if g, ok := r.sched.(GiveBacker); ok {
+		if err := g.GiveBack(page, now); err != nil {
+			return failed(now, err)
+		}
+	}
+	return nil
+}
+
+func failed(now float64, err error) error {
+	return fmt.Errorf("webenv: run stopped at time %v: %w", now, err)
+}
+
+func (r *run) weight(page int) float64 {
+	if r.opt.Weights == nil {
+		return 1
+	}
+	return r.opt.Weights[page]
+}
+
+// account counts the page as not current from since to the time until.
+func (r *run) account(page int, since, until float64) {
+	since = max(since, r.opt.Start)
+	w, d := r.weight(page), until-since
+	r.stale += float64(w * d)
+	r.age += float64(w * d * d / 2)
+	r.buckets.stale(w, since, until)
+}
+
+// settle looks at all pages at the end and sums up.
+func (r *run) settle() Result {
+	end := r.opt.Start + r.opt.Duration
+	for page := range r.env.Len() {
+		if since, changed := r.env.Poll(page, end); changed {
+			r.account(page, since, end)
+		}
+	}
+	pageTime := r.total * r.opt.Duration
+	res := r.result
+	res.Freshness = 1 - r.stale/pageTime
+	res.Age = r.age / pageTime
+	res.Curve = r.buckets.sum(r.total)
+	return res
+}
