@@ -80,15 +80,27 @@ func checkThreshold(threshold float64) {
 	}
 }
 
-// maxActions bounds the number of actions and maxStates that of states or steps,
-// so that counters of units of 1/(rN) fit an int64 with room to spare.
+// Bounds of the settings: counters of units of 1/(rN) fit an int64 with room to
+// spare, and so does the state that an altered file can ask for.
 const (
-	maxActions = 1 << 24
-	maxStates  = 1 << 30
+	maxActions    = 1 << 20
+	maxStates     = 1 << 30
+	maxResolution = 1 << 20 // N of the discretised schemes
 )
 
 func checkActions(r int) error { return checkInt("actions", r, 2, maxActions) }
 func checkStates(n int) error  { return checkInt("states", n, 1, maxStates) }
+
+func checkResolution(n int) error { return checkInt("resolution", n, 1, maxResolution) }
+
+func decodeResolution(d *codec.Decoder) int {
+	n := d.Int()
+	if err := checkResolution(n); err != nil {
+		d.Fail("%v", err)
+		return 1
+	}
+	return n
+}
 
 func checkInt(name string, v, low, high int) error {
 	if v < low || v > high {
@@ -105,9 +117,27 @@ func checkRate(name string, v float64) error {
 	return nil
 }
 
+func decodeRate(d *codec.Decoder) float64 {
+	v := d.Float64()
+	if err := checkRate("λ", v); err != nil {
+		d.Fail("%v", err)
+	}
+	return v
+}
+
 func checkPositive(name string, v float64) error {
 	if !(v > 0) || math.IsInf(v, 1) {
 		return fmt.Errorf("%w: %s %v is not positive and finite", ErrParameter, name, v)
+	}
+	return nil
+}
+
+// checkMeans tells whether every mean reward is in [0, 1].
+func checkMeans(means []float64) error {
+	for i, d := range means {
+		if !(d >= 0 && d <= 1) {
+			return fmt.Errorf("%w: action %d: mean reward %v", ErrReward, i, d)
+		}
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package automata
 import (
 	"fmt"
 	"math"
+	"slices"
 	"sort"
 )
 
@@ -123,21 +124,26 @@ func BirthDeath(up, down []float64) ([]float64, error) {
 		}
 		pi[s] = pi[s-1] + math.Log(u) - math.Log(d)
 	}
-	top := math.Inf(-1)
-	for _, v := range pi[start:] {
-		top = max(top, v)
+	for s := range start {
+		pi[s] = math.Inf(-1)
 	}
-	sum := 0.0
-	for s := range pi {
-		if s < start {
-			pi[s] = 0
-			continue
-		}
-		pi[s] = math.Exp(pi[s] - top)
-		sum += pi[s]
-	}
-	for s := range pi {
-		pi[s] /= sum
-	}
+	softmax(pi)
 	return pi, nil
+}
+
+// softmax turns the logarithms of weights into shares that sum to 1. Of infinite
+// weights there may be one.
+func softmax(v []float64) {
+	top := slices.Max(v)
+	sum := 0.0
+	for i, x := range v {
+		v[i] = 1 // for an infinite weight, too
+		if x != top {
+			v[i] = math.Exp(x - top)
+		}
+		sum += v[i]
+	}
+	for i := range v {
+		v[i] /= sum
+	}
 }

@@ -1,0 +1,116 @@
+package automata
+
+import (
+	"math/rand/v2"
+
+	"github.com/recrawl/recrawl/internal/codec"
+)
+
+const magicDGPA = "recrawl/automata.DGPA"
+
+// stepUnits is the number of units in one step Δ of a DGPA. It is the least common
+// multiple of 1..16, so that with up to 16 actions Δ divides evenly; with more,
+// shares are rounded down and the chosen action keeps the difference.
+const stepUnits = 720720
+
+// A DGPA is the discretised generalised pursuit automaton: like [GPA] it pursues
+// all K actions with a better estimate than the action i just selected, in steps
+// of Δ = 1/(rN). After every answer
+//
+//	p_j = min(p_j + Δ/K, 1)       for the K actions with a better estimate than i
+//	p_j = max(p_j − Δ/(r−K), 0)   for the others but i
+//	p_i takes the rest
+//
+// where p_i has less than that to give, the better ones share what it has. The
+// probabilities are kept as whole numbers, so they sum to 1 exactly. Select and
+// Learn take O(r).
+//
+// Source: Agache & Oommen 2002, section IV. (The divisor r−K counts i itself among
+// the losers; r−K−1 would move a little faster.)
+type DGPA struct {
+	units
+	estimates
+	resolution int
+}
+
+// NewDGPA returns a discretised generalised pursuit automaton of resolution N ≥ 1
+// with the given number of priming pulls of each action (see [DefaultPriming]).
+func NewDGPA(actions, resolution, priming int) (*DGPA, error) {
+	t, err := newEstimates(actions, priming)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkResolution(resolution); err != nil {
+		return nil, err
+	}
+	return &DGPA{newUnits(actions, int64(resolution)*stepUnits), t, resolution}, nil
+}
+
+// Select chooses an action: the next one in turn while priming, then one with its
+// probability.
+func (a *DGPA) Select(src rand.Source) int {
+	if action, ok := a.prime(src); ok {
+		return action
+	}
+	return a.draw(src)
+}
+
+// Learn updates the estimate and, after priming, the probabilities. It draws
+// nothing from src.
+func (a *DGPA) Learn(action int, reward float64, src rand.Source) error {
+	if err := checkAnswer(action, len(a.count), reward, src); err != nil {
+		return err
+	}
+	if !a.update(action, reward) {
+		return nil
+	}
+	better := int64(a.countBetter(action))
+	loss := stepUnits / (int64(len(a.count)) - better)
+	rest := a.count[action]
+	for j, c := range a.count {
+		if j != action && a.mean[j] <= a.mean[action] {
+			lost := min(c, loss)
+			a.count[j] -= lost
+			rest += lost
+		}
+	}
+	if better > 0 {
+		gain := min(stepUnits, rest) / better
+		for j := range a.count {
+			if a.mean[j] > a.mean[action] {
+				a.count[j] += gain
+			}
+		}
+		rest -= gain * better
+	}
+	a.count[action] = rest
+	return nil
+}
+
+// AppendBinary appends the saved state to b.
+func (a *DGPA) AppendBinary(b []byte) ([]byte, error) {
+	e := codec.NewEncoder(b, magicDGPA, 1)
+	e.Int(a.resolution)
+	a.units.encode(e)
+	a.estimates.encode(e)
+	return e.Finish()
+}
+
+// MarshalBinary returns the saved state.
+func (a *DGPA) MarshalBinary() ([]byte, error) { return a.AppendBinary(nil) }
+
+// UnmarshalBinary restores a saved state; after an error the automaton is as it was.
+func (a *DGPA) UnmarshalBinary(data []byte) error {
+	d, err := codec.NewDecoder(data, magicDGPA, 1)
+	if err != nil {
+		return err
+	}
+	v := DGPA{resolution: decodeResolution(d)}
+	v.units = decodeUnits(d, int64(v.resolution)*stepUnits)
+	v.estimates = decodeEstimates(d, len(v.count))
+	if err := d.Done(); err != nil {
+		return err
+	}
+	*a = v
+	return nil
+}

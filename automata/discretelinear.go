@@ -1,0 +1,101 @@
+package automata
+
+import (
+	"math/rand/v2"
+
+	"github.com/recrawl/recrawl/internal/codec"
+)
+
+const magicDiscreteLinear = "recrawl/automata.DiscreteLinear"
+
+// A DiscreteLinear automaton is a [Linear] one whose probabilities are multiples
+// of 1/(rN) and move by whole steps, so that they reach 0 and 1 in finite time:
+//
+//	reward:   p_j −= 1/(rN) for each j ≠ i that is not 0; p_i takes the rest
+//	penalty:  nothing (DL_R-I), or the reverse (DL_R-P): p_j += 1/(rN) for each
+//	          j ≠ i, if p_i has that much to give
+//
+// A reward between 0 and 1 counts as a reward with that probability. Select and
+// Learn take O(r).
+//
+// Source: Oommen & Hansen 1984 (DL_R-I), Oommen & Christensen 1988 (DL_R-P), both
+// for r = 2; the steps for r > 2 are those of the discretised pursuit schemes.
+type DiscreteLinear struct {
+	units
+	resolution int
+	penalty    bool // moves on a penalty
+}
+
+// NewDLRI returns the discretised reward-inaction scheme of resolution N ≥ 1. The
+// unit vectors absorb.
+func NewDLRI(actions, resolution int) (*DiscreteLinear, error) {
+	return newDiscreteLinear(actions, resolution, false)
+}
+
+// NewDLRP returns the discretised reward-penalty scheme of resolution N ≥ 1.
+func NewDLRP(actions, resolution int) (*DiscreteLinear, error) {
+	return newDiscreteLinear(actions, resolution, true)
+}
+
+func newDiscreteLinear(actions, resolution int, penalty bool) (*DiscreteLinear, error) {
+	if err := checkActions(actions); err != nil {
+		return nil, err
+	}
+	if err := checkResolution(resolution); err != nil {
+		return nil, err
+	}
+	return &DiscreteLinear{newUnits(actions, int64(resolution)), resolution, penalty}, nil
+}
+
+// Select chooses an action with its probability.
+func (l *DiscreteLinear) Select(src rand.Source) int {
+	checkSource(src)
+	return l.draw(src)
+}
+
+// Learn moves the probabilities by a step.
+func (l *DiscreteLinear) Learn(action int, reward float64, src rand.Source) error {
+	if err := checkAnswer(action, len(l.count), reward, src); err != nil {
+		return err
+	}
+	if rewarded(reward, src) {
+		l.pursue(action)
+		return nil
+	}
+	others := int64(len(l.count) - 1)
+	if !l.penalty || l.count[action] < others {
+		return nil
+	}
+	for j := range l.count {
+		l.count[j]++
+	}
+	l.count[action] -= others + 1
+	return nil
+}
+
+// AppendBinary appends the saved state to b.
+func (l *DiscreteLinear) AppendBinary(b []byte) ([]byte, error) {
+	e := codec.NewEncoder(b, magicDiscreteLinear, 1)
+	e.Int(l.resolution)
+	e.Bool(l.penalty)
+	l.encode(e)
+	return e.Finish()
+}
+
+// MarshalBinary returns the saved state.
+func (l *DiscreteLinear) MarshalBinary() ([]byte, error) { return l.AppendBinary(nil) }
+
+// UnmarshalBinary restores a saved state; after an error the automaton is as it was.
+func (l *DiscreteLinear) UnmarshalBinary(data []byte) error {
+	d, err := codec.NewDecoder(data, magicDiscreteLinear, 1)
+	if err != nil {
+		return err
+	}
+	v := DiscreteLinear{resolution: decodeResolution(d), penalty: d.Bool()}
+	v.units = decodeUnits(d, int64(v.resolution))
+	if err := d.Done(); err != nil {
+		return err
+	}
+	*l = v
+	return nil
+}

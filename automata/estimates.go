@@ -1,0 +1,140 @@
+package automata
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"github.com/recrawl/recrawl/internal/codec"
+)
+
+// DefaultPriming is the number of times the field's experiments pull each action
+// before an estimator scheme starts to choose, so that no estimate is empty.
+const DefaultPriming = 10
+
+const (
+	maxPriming = 1 << 20
+	maxPulls   = 1 << 53 // whole numbers are exact below
+)
+
+// estimates holds the mean reward of each action so far, and hands out the pulls
+// that prime it.
+//
+// While priming, the actions are selected in turn and answers only change the
+// estimates. Select counts what it asked for and Learn what was answered, so
+// that answers that are late or lost neither end the priming early nor block it.
+type estimates struct {
+	sum     []float64 // of the rewards of each action
+	pulls   []float64 // answers of each action, a whole number
+	mean    []float64 // sum/pulls, 0 for an action without an answer
+	priming int       // pulls of each action
+	asked   int       // priming pulls handed out, up to priming·r
+	owed    int       // answers until priming is over
+}
+
+func newEstimates(actions, priming int) (estimates, error) {
+	if err := checkActions(actions); err != nil {
+		return estimates{}, err
+	}
+	if err := checkInt("priming", priming, 1, maxPriming); err != nil {
+		return estimates{}, err
+	}
+	return estimates{
+		sum:     make([]float64, actions),
+		pulls:   make([]float64, actions),
+		mean:    make([]float64, actions),
+		priming: priming,
+		owed:    priming * actions,
+	}, nil
+}
+
+// Estimate returns the mean reward that an action has got so far (0 before the
+// first) and how many answers that is.
+func (t *estimates) Estimate(action int) (mean float64, answers int) {
+	return t.mean[action], int(t.pulls[action])
+}
+
+// prime returns the next action of the priming, if it is not over.
+func (t *estimates) prime(src rand.Source) (action int, ok bool) {
+	checkSource(src)
+	if t.asked == t.priming*len(t.mean) {
+		return 0, false
+	}
+	action = t.asked % len(t.mean)
+	t.asked++
+	return action, true
+}
+
+// update takes an answer. It tells whether priming was over before it.
+func (t *estimates) update(action int, reward float64) (primed bool) {
+	t.sum[action] += reward
+	t.pulls[action]++
+	t.mean[action] = t.sum[action] / t.pulls[action] // exact ties stay ties
+	if t.owed > 0 {
+		t.owed--
+		return false
+	}
+	return true
+}
+
+// countBetter returns K, the number of actions with a better estimate than the given one.
+func (t *estimates) countBetter(action int) int {
+	k := 0
+	for _, m := range t.mean {
+		if m > t.mean[action] {
+			k++
+		}
+	}
+	return k
+}
+
+// argmax returns the first index of the greatest value.
+func argmax(v []float64) int {
+	best := 0
+	for i, x := range v {
+		if x > v[best] {
+			best = i
+		}
+	}
+	return best
+}
+
+func (t *estimates) encode(e *codec.Encoder) {
+	e.Int(t.priming)
+	e.Int(t.asked)
+	e.Float64s(t.sum)
+	e.Float64s(t.pulls)
+}
+
+// decodeEstimates reads the estimates of the given number of actions.
+func decodeEstimates(d *codec.Decoder, actions int) estimates {
+	priming, asked := d.Int(), d.Int()
+	sum, pulls := d.Float64s(), d.Float64s()
+	if d.Err() != nil {
+		return estimates{}
+	}
+	if len(sum) != actions || len(pulls) != actions {
+		d.Fail("%d sums of rewards and %d counts for %d actions", len(sum), len(pulls), actions)
+		return estimates{}
+	}
+	t, err := newEstimates(actions, priming)
+	if err != nil {
+		d.Fail("%v", err)
+		return estimates{}
+	}
+	if asked < 0 || asked > priming*actions {
+		d.Fail("%d pulls of %d actions for a priming of %d each", asked, actions, priming)
+	}
+	t.asked = asked
+	for i, n := range pulls {
+		if !(n >= 0 && n < maxPulls && n == math.Floor(n)) || !(sum[i] >= 0 && sum[i] <= n) {
+			d.Fail("action %d has a reward of %v in %v pulls", i, sum[i], n)
+			return estimates{}
+		}
+		t.sum[i], t.pulls[i] = sum[i], n
+		if n > 0 {
+			t.mean[i] = sum[i] / n
+		}
+		t.owed -= int(min(n, float64(t.owed)))
+	}
+	return t
+}

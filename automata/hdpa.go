@@ -1,0 +1,176 @@
+package automata
+
+import (
+	"math/rand/v2"
+
+	"github.com/recrawl/recrawl/internal/codec"
+)
+
+const magicHDPA = "recrawl/automata.HDPA"
+
+// An HDPA is the hierarchical discretised pursuit automaton, for many actions. The
+// actions are the leaves of a binary tree, and each inner node has a two-action
+// DP_RI automaton that chooses one of its subtrees. A leaf's estimate is the mean
+// reward of its action, an inner node's the greater one of its children's. An
+// answer updates the estimates from its leaf to the root; a reward also moves
+// each automaton on that path by one step of 1/(2N) towards the child with the
+// greater estimate (the first of two equal ones).
+//
+// Select and Learn take O(log r). If r is a power of two all actions start with the
+// same probability, otherwise those of the shorter paths with twice that of others.
+// A reward between 0 and 1 counts as a reward with that probability.
+//
+// Source: Omslandseter, Jiao, Zhang, Yazidi & Oommen 2022 (the continuous form:
+// Yazidi, Zhang, Jiao & Oommen 2020).
+type HDPA struct {
+	estimates
+	// Node 1 is the root, 2k and 2k+1 are the children of k, and r+i is the
+	// leaf of action i, so that 1..r−1 are the inner nodes, whatever r is.
+	best       []float64 // greatest estimate below each node; of 1..2r−1
+	left       []int32   // units of 1/(2N) of going to the first child; of 1..r−1
+	resolution int
+}
+
+// NewHDPA returns a hierarchical discretised pursuit automaton whose two-action
+// automata have resolution N ≥ 1, with the given number of priming pulls of each
+// action (see [DefaultPriming]).
+func NewHDPA(actions, resolution, priming int) (*HDPA, error) {
+	t, err := newEstimates(actions, priming)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkResolution(resolution); err != nil {
+		return nil, err
+	}
+	a := &HDPA{t, make([]float64, 2*actions), make([]int32, actions), resolution}
+	for k := 1; k < actions; k++ {
+		a.left[k] = int32(resolution)
+	}
+	return a, nil
+}
+
+// Actions returns r.
+func (a *HDPA) Actions() int { return len(a.left) }
+
+// Select chooses an action: the next one in turn while priming, then one by a walk
+// down the tree.
+func (a *HDPA) Select(src rand.Source) int {
+	if action, ok := a.prime(src); ok {
+		return action
+	}
+	rng := rand.New(src)
+	k := 1
+	for k < len(a.left) {
+		if rng.Int32N(2*int32(a.resolution)) < a.left[k] {
+			k = 2 * k
+		} else {
+			k = 2*k + 1
+		}
+	}
+	return k - len(a.left)
+}
+
+// Learn updates the estimates and, after priming, on a reward, the automata on the
+// path of the action.
+func (a *HDPA) Learn(action int, reward float64, src rand.Source) error {
+	if err := checkAnswer(action, len(a.left), reward, src); err != nil {
+		return err
+	}
+	move := a.update(action, reward) && rewarded(reward, src)
+	k := len(a.left) + action
+	a.best[k] = a.mean[action]
+	for k /= 2; k >= 1; k /= 2 {
+		first, second := a.best[2*k], a.best[2*k+1]
+		a.best[k] = max(first, second)
+		switch {
+		case !move:
+		case first >= second:
+			a.left[k] = min(a.left[k]+1, 2*int32(a.resolution))
+		default:
+			a.left[k] = max(a.left[k]-1, 0)
+		}
+	}
+	return nil
+}
+
+// branch returns the probability that node k passes the choice on to the given child.
+func (a *HDPA) branch(k, child int) float64 {
+	p := float64(a.left[k]) / float64(2*a.resolution)
+	if child == 2*k {
+		return p
+	}
+	return 1 - p
+}
+
+// Probability returns the probability of an action, the product along its path, in
+// O(log r).
+func (a *HDPA) Probability(action int) float64 {
+	_ = a.mean[action] // panics like a slice
+	p := 1.0
+	for k := len(a.left) + action; k > 1; k /= 2 {
+		p *= a.branch(k/2, k)
+	}
+	return p
+}
+
+// Converged returns the action of probability threshold or more, in O(log r).
+func (a *HDPA) Converged(threshold float64) (action int, ok bool) {
+	checkThreshold(threshold)
+	// A leaf of more than ½ is below the likelier child of every node on its path.
+	p := 1.0
+	k := 1
+	for k < len(a.left) {
+		child := 2 * k
+		if a.left[k] < int32(a.resolution) {
+			child++
+		}
+		p *= a.branch(k, child)
+		k = child
+	}
+	return k - len(a.left), p >= threshold
+}
+
+// AppendBinary appends the saved state to b.
+func (a *HDPA) AppendBinary(b []byte) ([]byte, error) {
+	e := codec.NewEncoder(b, magicHDPA, 1)
+	e.Int(a.resolution)
+	e.Int(len(a.left))
+	for _, c := range a.left {
+		e.Uint32(uint32(c))
+	}
+	a.estimates.encode(e)
+	return e.Finish()
+}
+
+// MarshalBinary returns the saved state.
+func (a *HDPA) MarshalBinary() ([]byte, error) { return a.AppendBinary(nil) }
+
+// UnmarshalBinary restores a saved state; after an error the automaton is as it was.
+func (a *HDPA) UnmarshalBinary(data []byte) error {
+	d, err := codec.NewDecoder(data, magicHDPA, 1)
+	if err != nil {
+		return err
+	}
+	resolution, left := decodeResolution(d), d.Uint32s()
+	t := decodeEstimates(d, len(left))
+	for k, c := range left {
+		if c > 2*uint32(resolution) {
+			d.Fail("node %d has %d units of %d", k, c, 2*resolution)
+		}
+	}
+	if err := d.Done(); err != nil {
+		return err
+	}
+	v, err := NewHDPA(len(left), resolution, t.priming)
+	if err != nil {
+		return err // cannot be: decodeEstimates checked the number of actions
+	}
+	v.estimates = t
+	copy(v.best[len(left):], t.mean)
+	for k := len(left) - 1; k >= 1; k-- {
+		v.best[k] = max(v.best[2*k], v.best[2*k+1])
+		v.left[k] = int32(left[k])
+	}
+	*a = *v
+	return nil
+}

@@ -1,0 +1,90 @@
+package automata
+
+import (
+	"fmt"
+
+	"github.com/recrawl/recrawl/internal/codec"
+)
+
+const magicSPL = "recrawl/automata.SPL"
+
+// An SPL searches a point on [0, 1]. It proposes x = s/N with s in 0..N, is told
+// whether the point it wants is to the right or to the left, and moves by 1/N that
+// way. Each answer may be wrong, but must be right with a probability p > ½; the
+// share of time near the point then tends to 1 as N grows. All methods take O(1),
+// but Stationary.
+//
+// Source: Oommen 1997 (stochastic point location).
+type SPL struct {
+	resolution, state int
+}
+
+// NewSPL returns a search of resolution N ≥ 1 that starts in the middle.
+func NewSPL(resolution int) (*SPL, error) {
+	if err := checkStates(resolution); err != nil {
+		return nil, err
+	}
+	return &SPL{resolution, resolution / 2}, nil
+}
+
+// Point returns the point now proposed.
+func (a *SPL) Point() float64 { return float64(a.state) / float64(a.resolution) }
+
+// Learn moves the point one step to the right or to the left.
+func (a *SPL) Learn(right bool) {
+	if right {
+		a.state = min(a.state+1, a.resolution)
+	} else {
+		a.state = max(a.state-1, 0)
+	}
+}
+
+// Stationary returns the share of time at each of the N+1 points in the long run,
+// if the target is in [0, 1] and answers are right with a probability in (0, 1), in
+// O(N). Away from the target it falls by the factor (1−p)/p from point to point.
+func (a *SPL) Stationary(target, correct float64) ([]float64, error) {
+	if !(target >= 0 && target <= 1) {
+		return nil, fmt.Errorf("%w: target %v is not in [0, 1]", ErrParameter, target)
+	}
+	if !(correct > 0 && correct < 1) {
+		return nil, fmt.Errorf("%w: probability of a right answer %v is not in (0, 1)", ErrParameter, correct)
+	}
+	up := make([]float64, a.resolution+1)
+	down := make([]float64, a.resolution+1)
+	for s := range up {
+		up[s] = 1 - correct
+		if float64(s)/float64(a.resolution) < target {
+			up[s] = correct
+		}
+		down[s] = 1 - up[s]
+	}
+	return BirthDeath(up, down)
+}
+
+// AppendBinary appends the saved state to b.
+func (a *SPL) AppendBinary(b []byte) ([]byte, error) {
+	e := codec.NewEncoder(b, magicSPL, 1)
+	e.Int(a.resolution)
+	e.Int(a.state)
+	return e.Finish()
+}
+
+// MarshalBinary returns the saved state.
+func (a *SPL) MarshalBinary() ([]byte, error) { return a.AppendBinary(nil) }
+
+// UnmarshalBinary restores a saved state; after an error the search is as it was.
+func (a *SPL) UnmarshalBinary(data []byte) error {
+	d, err := codec.NewDecoder(data, magicSPL, 1)
+	if err != nil {
+		return err
+	}
+	v := SPL{resolution: d.Int(), state: d.Int()}
+	if checkStates(v.resolution) != nil || v.state < 0 || v.state > v.resolution {
+		d.Fail("point %d of %d", v.state, v.resolution)
+	}
+	if err := d.Done(); err != nil {
+		return err
+	}
+	*a = v
+	return nil
+}
