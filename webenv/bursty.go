@@ -34,8 +34,8 @@ func (b Burst) check() error {
 	}{
 		{"quiet rate", b.Quiet, b.Quiet >= 0},
 		{"active rate", b.Active, b.Active >= 0},
-		{"quiet stay", b.QuietStay, b.QuietStay > 0},
-		{"active stay", b.ActiveStay, b.ActiveStay > 0},
+		{"quiet stay", b.QuietStay, 1/b.QuietStay > 0 && 1/b.QuietStay <= math.MaxFloat64},
+		{"active stay", b.ActiveStay, 1/b.ActiveStay > 0 && 1/b.ActiveStay <= math.MaxFloat64},
 	} {
 		if !f.ok || math.IsInf(f.v, 1) {
 			return fmt.Errorf("%w: %s %v", ErrParameter, f.name, f.v)
@@ -74,8 +74,8 @@ func NewBursty(rates []float64, burst Burst, src rand.Source) (*Bursty, error) {
 	b := &Bursty{burst, make([]float32, len(rates)), make([]float64, len(rates)), make([]bool, len(rates)), rng}
 	for i, r := range rates {
 		b.rates[i] = float32(r)
-		if math.IsInf(float64(b.rates[i]), 1) {
-			return nil, fmt.Errorf("%w: page %d: %v does not fit a float32", ErrRate, i, r)
+		if math.IsInf(float64(b.rates[i])*max(burst.Quiet, burst.Active, 1), 1) {
+			return nil, fmt.Errorf("%w: page %d: %v is too great", ErrRate, i, r)
 		}
 		b.active[i] = rng.Float64() < burst.ActiveShare()
 	}
@@ -119,9 +119,9 @@ func (b *Bursty) Rate(page int, now float64) float64 {
 // in returns the rates of changing and of leaving the state.
 func (b *Bursty) in(page int, active bool) (rate, leave float64) {
 	if active {
-		return float64(b.rates[page]) * b.burst.Active, 1 / b.burst.ActiveStay
+		return float64(float64(b.rates[page]) * b.burst.Active), 1 / b.burst.ActiveStay
 	}
-	return float64(b.rates[page]) * b.burst.Quiet, 1 / b.burst.QuietStay
+	return float64(float64(b.rates[page]) * b.burst.Quiet), 1 / b.burst.QuietStay
 }
 
 // activeAfter returns the probability of being active a time d after a time at

@@ -74,6 +74,7 @@ func ReadHistory(r io.Reader, file string) (*History, error) {
 		if err != nil {
 			return nil, &LineError{file, number, err}
 		}
+		name = strings.Clone(name) // lets the line go
 		seen[name] = true
 		h.Names = append(h.Names, name)
 		h.Times = append(h.Times, times)

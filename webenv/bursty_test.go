@@ -1,0 +1,192 @@
+package webenv
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// matrix is a 2×2 matrix over the states quiet and active.
+type matrix [2][2]float64
+
+func (a matrix) times(b matrix) (c matrix) {
+	for i := range c {
+		for j := range c[i] {
+			c[i][j] = a[i][0]*b[0][j] + a[i][1]*b[1][j]
+		}
+	}
+	return c
+}
+
+func (a matrix) minus(b matrix) matrix {
+	for i := range a {
+		for j := range a[i] {
+			a[i][j] -= b[i][j]
+		}
+	}
+	return a
+}
+
+// exp returns e^(a·s), by its series at s/2^20 and 20 squarings.
+func (a matrix) exp(s float64) matrix {
+	s /= 1 << 20
+	a2 := a.times(a)
+	var e matrix
+	for i := range e {
+		for j := range e[i] {
+			e[i][j] = a[i][j]*s + a2[i][j]*s*s/2
+		}
+		e[i][i]++
+	}
+	for range 20 {
+		e = e.times(e)
+	}
+	return e
+}
+
+// from returns start·a·1.
+func (a matrix) from(start [2]float64) float64 {
+	return start[0]*(a[0][0]+a[0][1]) + start[1]*(a[1][0]+a[1][1])
+}
+
+// In equilibrium π a page stays unchanged over g with probability
+// π·exp((Q−Λ)g)·1, where Q is the generator of the states and Λ the diagonal of
+// the rates. Two polls in a row find (a, b) with probability π·A·B·1, where
+// the matrix of "unchanged" is exp((Q−Λ)g) and of "changed" exp(Qg) less it:
+// this checks the state that a poll leaves behind, after a change and without.
+func TestBurstyLaw(t *testing.T) {
+	const pages = 150_000
+	const rate, gap = 0.5, 2.0
+	burst := Burst{Quiet: 0.2, Active: 6, QuietStay: 4, ActiveStay: 1.5}
+	rates := make([]float64, pages)
+	for i := range rates {
+		rates[i] = rate
+	}
+	env, err := NewBursty(rates, burst, source(1))
+	require.NoError(t, err)
+
+	var pairs [2][2]sample
+	var fresh sample
+	for i := range pages {
+		since, first := env.Poll(i, gap)
+		_, second := env.Poll(i, 2*gap)
+		for a := range 2 {
+			for b := range 2 {
+				pairs[a][b].addBool(first == (a == 1) && second == (b == 1))
+			}
+		}
+		if !first {
+			since = gap
+		}
+		fresh.add(since)
+	}
+
+	q := matrix{{-1 / burst.QuietStay, 1 / burst.QuietStay}, {1 / burst.ActiveStay, -1 / burst.ActiveStay}}
+	silent := q.minus(matrix{{rate * burst.Quiet, 0}, {0, rate * burst.Active}})
+	share := burst.ActiveShare()
+	require.InDelta(t, 1.5/5.5, share, 1e-15)
+	equilibrium := [2]float64{1 - share, share}
+	found := [2]matrix{silent.exp(gap), q.exp(gap).minus(silent.exp(gap))}
+	for a := range 2 {
+		for b := range 2 {
+			pairs[a][b].requireMean(t, found[a].times(found[b]).from(equilibrium), "polls %d, %d", a, b)
+		}
+	}
+	// The mean time to the first change, at most gap, is the integral of the
+	// probability of no change: Simpson's rule.
+	const steps = 200
+	integral := 0.0
+	for i := 0; i <= steps; i++ {
+		w := 4 - 2*float64(1-i%2)
+		if i == 0 || i == steps {
+			w = 1
+		}
+		integral += w * silent.exp(gap*float64(i)/steps).from(equilibrium) * gap / steps / 3
+	}
+	fresh.requireMean(t, integral)
+}
+
+// The number of detections in a window is burstier than without states by just
+// as much as the covariances π·A·exp(Qg)^(k−1)·A·1 − p² say; its mean for short
+// gaps is that of the changes.
+func TestBurstyDispersion(t *testing.T) {
+	const windows, polls = 4000, 50
+	const gap = 0.2
+	burst := Burst{Quiet: 0, Active: 3, QuietStay: 5, ActiveStay: 2.5}
+	require.InDelta(t, 1.0, burst.Mean(), 1e-15)
+	rates := make([]float64, windows)
+	for i := range rates {
+		rates[i] = 1
+	}
+	env, err := NewBursty(rates, burst, source(2))
+	require.NoError(t, err)
+	var count, square sample
+	counts := make([]float64, windows)
+	for i := range windows {
+		for k := 1; k <= polls; k++ {
+			if _, changed := env.Poll(i, float64(k)*gap); changed {
+				counts[i]++
+			}
+		}
+		count.add(counts[i])
+	}
+
+	q := matrix{{-1 / burst.QuietStay, 1 / burst.QuietStay}, {1 / burst.ActiveStay, -1 / burst.ActiveStay}}
+	step := q.exp(gap)
+	found := step.minus(q.minus(matrix{{0, 0}, {0, burst.Active}}).exp(gap))
+	equilibrium := [2]float64{1 - burst.ActiveShare(), burst.ActiveShare()}
+	p := found.from(equilibrium)
+	want := polls * p * (1 - p)
+	between := matrix{{1, 0}, {0, 1}}
+	for k := 1; k < polls; k++ {
+		want += 2 * float64(polls-k) * (found.times(between).times(found).from(equilibrium) - p*p)
+		between = between.times(step)
+	}
+	count.requireMean(t, polls*p)
+	for _, c := range counts {
+		square.add((c - polls*p) * (c - polls*p))
+	}
+	square.requireMean(t, want)
+	require.Greater(t, want, 3*polls*p*(1-p), "the case is a bursty one")
+}
+
+func TestBurstyRate(t *testing.T) {
+	burst := Burst{Quiet: 0.5, Active: 4, QuietStay: 10, ActiveStay: 3}
+	rates := make([]float64, 1000)
+	for i := range rates {
+		rates[i] = 2
+	}
+	env, err := NewBursty(rates, burst, source(3))
+	require.NoError(t, err)
+	for i := range rates {
+		want := 1.0
+		if env.active[i] {
+			want = 8
+		}
+		require.InDelta(t, want, env.Rate(i, 0), 1e-12, "the state is known at the last poll")
+		require.InDelta(t, 2*burst.Mean(), env.Rate(i, 1e6), 1e-12, "and forgotten long after")
+	}
+}
+
+func TestBurstyErrors(t *testing.T) {
+	good := Burst{Quiet: 0.1, Active: 5, QuietStay: 10, ActiveStay: 1}
+	for _, change := range []func(*Burst){
+		func(b *Burst) { b.Quiet = -1 },
+		func(b *Burst) { b.Active = math.NaN() },
+		func(b *Burst) { b.Active = math.Inf(1) },
+		func(b *Burst) { b.QuietStay = 0 },
+		func(b *Burst) { b.QuietStay = math.Inf(1) },
+		func(b *Burst) { b.ActiveStay = -2 },
+		func(b *Burst) { b.ActiveStay = 1e-320 },
+	} {
+		b := good
+		change(&b)
+		_, err := NewBursty([]float64{1}, b, source(1))
+		require.ErrorIs(t, err, ErrParameter, "%+v", b)
+	}
+	_, err := NewBursty([]float64{1, 1e39}, good, source(1))
+	require.ErrorIs(t, err, ErrRate)
+	_, err = NewBursty(nil, good, source(1))
+	require.ErrorIs(t, err, ErrNoPages)
+}

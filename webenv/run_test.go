@@ -1,0 +1,362 @@
+package webenv
+
+import (
+	"errors"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// script asks for a list of pages, and checks the order of what it is told.
+type script struct {
+	t     require.TestingT
+	pages []int
+	asked []int // of each page, not yet answered
+	now   float64
+	given int
+}
+
+func (s *script) at(now float64) {
+	require.GreaterOrEqual(s.t, now, s.now, "time went back")
+	s.now = now
+}
+
+func (s *script) Next(now float64) (int, error) {
+	s.at(now)
+	page := s.pages[0]
+	s.pages = s.pages[1:]
+	s.asked[page]++
+	return page, nil
+}
+
+func (s *script) answer(page int, now float64) error {
+	s.at(now)
+	s.asked[page]--
+	require.GreaterOrEqual(s.t, s.asked[page], 0, "nobody asked")
+	return nil
+}
+
+func (s *script) Observe(page int, now float64, _ bool) error { return s.answer(page, now) }
+
+func (s *script) GiveBack(page int, now float64) error {
+	s.given++
+	return s.answer(page, now)
+}
+
+// propRun compares a Run over a random history with an account that cuts time at
+// every event: between two of them each page is current or not, and its age
+// grows linearly.
+func propRun(t *rapid.T) {
+	h := drawHistory(t)
+	n := h.Len()
+	const start = 1.5
+	env, err := NewReplay(h, start)
+	require.NoError(t, err)
+
+	sched := &script{t: t, asked: make([]int, n), now: start}
+	budget := rapid.IntRange(1, 30).Draw(t, "budget")
+	for range budget {
+		sched.pages = append(sched.pages, rapid.IntRange(0, n-1).Draw(t, "page"))
+	}
+	opt := Options{
+		Start:    start,
+		Rate:     float64(rapid.IntRange(1, 6).Draw(t, "rate")) / 2,
+		Polls:    budget,
+		Duration: float64(rapid.IntRange(0, 240).Draw(t, "eighths")) / 8,
+		Buckets:  rapid.IntRange(0, 7).Draw(t, "buckets"),
+	}
+	weight := func(int) float64 { return 1 }
+	if rapid.Bool().Draw(t, "weighted") {
+		for i := range n {
+			opt.Weights = append(opt.Weights, float64(rapid.IntRange(min(i, 1), 9).Draw(t, "weight")))
+		}
+		opt.Weights[0]++
+		weight = func(i int) float64 { return opt.Weights[i] }
+	}
+	var latencies []float64
+	if rapid.Bool().Draw(t, "late") {
+		opt.Latency = func(int) float64 {
+			latencies = append(latencies, float64(rapid.IntRange(0, 12).Draw(t, "latency"))/4)
+			return latencies[len(latencies)-1]
+		}
+	}
+	lossy := rapid.IntRange(0, 3).Draw(t, "lossy") == 0
+	if lossy {
+		opt.Loss, opt.Source = 0.3, source(1)
+	}
+	duration := opt.Duration
+	if duration == 0 {
+		duration = float64(budget) / opt.Rate
+	}
+	var polls []Poll
+	opt.OnPoll = func(p Poll) { polls = append(polls, p) }
+	var progress []float64
+	opt.Progress = func(done float64) { progress = append(progress, done) }
+
+	got, err := Run(env, sched, opt)
+	require.NoError(t, err)
+
+	// The polls asked for, and the times of the answers.
+	asked := 0
+	for k := 1; k <= budget && float64(k)/opt.Rate <= duration; k++ {
+		asked++
+	}
+	require.Equal(t, budget-asked, len(sched.pages))
+	require.Equal(t, asked, got.Polls+got.Lost)
+	require.Equal(t, got.Lost, sched.given)
+	require.Equal(t, make([]int, n), sched.asked, "each ask was answered or given back")
+	if asked > 0 {
+		require.Equal(t, 1.0, progress[len(progress)-1])
+	}
+	require.Len(t, polls, got.Polls)
+	end := start + duration
+	if !lossy {
+		inTime := 0
+		for k := 1; k <= asked; k++ {
+			at := start + float64(k)/opt.Rate
+			if opt.Latency != nil {
+				at += latencies[k-1]
+			}
+			if at <= end {
+				inTime++
+			}
+		}
+		require.Equal(t, inTime, got.Polls)
+	}
+
+	want := Result{Polls: len(polls), Lost: got.Lost, Curve: make([]Bucket, opt.Buckets)}
+	width := duration / float64(opt.Buckets)
+	for _, p := range polls {
+		require.LessOrEqual(t, p.Time, end)
+		if p.Changed {
+			want.Detected++
+			want.Value += weight(p.Page)
+		}
+	}
+	total, stale, age := 0.0, 0.0, 0.0
+	for page := range n {
+		total += weight(page)
+		// An event is a change or a poll; the last is the end.
+		copied := start
+		for i := 0; ; {
+			for i < len(polls) && polls[i].Page != page {
+				i++
+			}
+			until := end
+			if i < len(polls) {
+				until = polls[i].Time
+			}
+			first := math.Inf(1)
+			for _, at := range h.Times[page] {
+				if at > copied && at <= until {
+					first = min(first, at)
+				}
+			}
+			if i < len(polls) {
+				require.Equal(t, !math.IsInf(first, 1), polls[i].Changed)
+			}
+			if first <= until {
+				stale += weight(page) * (until - first)
+				age += weight(page) * (until - first) * (until - first) / 2
+				for b := range want.Curve {
+					from, to := start+float64(b)*width, start+float64(b+1)*width
+					want.Curve[b].Freshness += weight(page) * max(min(until, to)-max(first, from), 0)
+				}
+			}
+			if i == len(polls) {
+				break
+			}
+			copied = until
+			i++
+		}
+	}
+	for b := range want.Curve {
+		c := &want.Curve[b]
+		c.End = start + float64(b+1)*width
+		c.Freshness = 1 - c.Freshness/(total*width)
+		require.InDelta(t, c.Freshness, got.Curve[b].Freshness, 1e-9)
+		require.InDelta(t, c.End, got.Curve[b].End, 1e-9)
+		want.Curve[b].Polls, want.Curve[b].Detected = got.Curve[b].Polls, got.Curve[b].Detected
+		before, detectedBefore := 0, 0
+		for _, p := range polls {
+			// A poll at the border is in either bucket, by rounding.
+			if p.Time < c.End-1e-9 {
+				before++
+				if p.Changed {
+					detectedBefore++
+				}
+			}
+		}
+		sum, detected, border := 0, 0, 0
+		for _, x := range got.Curve[:b+1] {
+			sum += x.Polls
+			detected += x.Detected
+		}
+		for _, p := range polls {
+			if math.Abs(p.Time-c.End) <= 1e-9 {
+				border++
+			}
+		}
+		require.True(t, before <= sum && sum <= before+border)
+		require.True(t, detectedBefore <= detected && detected <= detectedBefore+border)
+	}
+	require.Equal(t, want.Detected, got.Detected)
+	require.Equal(t, want.Value, got.Value)
+	require.InDelta(t, 1-stale/(total*duration), got.Freshness, 1e-9)
+	require.InDelta(t, age/(total*duration), got.Age, 1e-9)
+}
+
+func TestRun(t *testing.T) { rapid.Check(t, propRun) }
+
+func FuzzRun(f *testing.F) { f.Fuzz(rapid.MakeFuzz(propRun)) }
+
+// A Poisson page of rate λ polled each g is fresh for (1−e^(−v))/v of the time,
+// v = λg, and its age is g·(1/2 − 1/v + (1−e^(−v))/v²) (Cho and Garcia-Molina
+// 2003, section 4).
+func TestRunPoisson(t *testing.T) {
+	const pages, rounds = 50, 1000
+	const rate, gap = 0.4, 3.0
+	rates := make([]float64, pages)
+	for i := range rates {
+		rates[i] = rate
+	}
+	env, err := NewPoisson(rates, source(1))
+	require.NoError(t, err)
+	// Page i is polled first at (i+1)·gap/pages, so that all but the first gap
+	// of a page are whole ones; the first and the last, cut off, are 1 in 1000
+	// together, and change the mean by less than a tenth of a standard error.
+	var fresh, age sample
+	result, err := Run(env, &roundRobin{pages: pages}, Options{Rate: pages / gap, Polls: pages * rounds, OnPoll: func(p Poll) {
+		stale := 0.0
+		if p.Changed {
+			stale = p.Time - p.Since
+		}
+		if p.Time > gap {
+			fresh.add(1 - stale/gap)
+			age.add(stale * stale / 2 / gap)
+		}
+	}})
+	require.NoError(t, err)
+	const v = rate * gap
+	wantFresh := (1 - math.Exp(-v)) / v
+	wantAge := gap * (0.5 - 1/v + (1-math.Exp(-v))/(v*v))
+	fresh.requireMean(t, wantFresh)
+	age.requireMean(t, wantAge)
+	require.InDelta(t, fresh.mean(), result.Freshness, 1.0/rounds)
+	require.InDelta(t, age.mean(), result.Age, gap/rounds)
+	require.Equal(t, pages*rounds, result.Polls)
+	require.Equal(t, float64(result.Detected), result.Value)
+}
+
+// Lost answers are as many as Loss says.
+func TestRunLoss(t *testing.T) {
+	const polls = 20_000
+	env, err := NewPoisson([]float64{1, 1, 1}, source(1))
+	require.NoError(t, err)
+	result, err := Run(env, &roundRobin{pages: 3}, Options{Rate: 1, Polls: polls, Loss: 0.2, Source: source(2)})
+	require.NoError(t, err)
+	require.Equal(t, polls, result.Polls+result.Lost)
+	require.InDelta(t, 0.2*polls, result.Lost, critical*math.Sqrt(polls*0.2*0.8))
+}
+
+// The number of polls is that of the k with k/Rate ≤ Duration, however the
+// product of Rate and Duration is rounded.
+func TestRunPolls(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		rate := rapid.Float64Range(1e-3, 1e3).Draw(t, "rate")
+		k := rapid.IntRange(1, 1e6).Draw(t, "k")
+		r := run{opt: Options{Rate: rate, Duration: float64(k) / rate}}
+		require.Equal(t, k, r.polls())
+		r.opt.Duration = math.Nextafter(r.opt.Duration, 0)
+		require.Equal(t, k-1, r.polls())
+		r.opt.Polls = 1
+		require.Equal(t, min(k-1, 1), r.polls())
+	})
+}
+
+type failing struct {
+	roundRobin
+	nextErr, observeErr, backErr error
+	page                         int
+}
+
+func (f *failing) Next(now float64) (int, error) {
+	page, _ := f.roundRobin.Next(now)
+	if now >= 5 {
+		return page + f.page, f.nextErr
+	}
+	return page, nil
+}
+
+func (f *failing) Observe(_ int, now float64, _ bool) error {
+	if now >= 5 {
+		return f.observeErr
+	}
+	return nil
+}
+
+func (f *failing) GiveBack(int, float64) error { return f.backErr }
+
+func TestRunErrors(t *testing.T) {
+	env := func() Env {
+		e, err := NewPoisson([]float64{1, 2}, source(1))
+		require.NoError(t, err)
+		return e
+	}
+	good := Options{Rate: 1, Polls: 10}
+	broken := errors.New("broken")
+	for _, f := range []*failing{{nextErr: broken}, {observeErr: broken}} {
+		f.pages = 2
+		result, err := Run(env(), f, good)
+		require.Zero(t, result)
+		require.ErrorIs(t, err, broken)
+		require.EqualError(t, err, "webenv: run stopped at time 5: broken")
+	}
+	lossy := good
+	lossy.Loss, lossy.Source = 1, source(1)
+	_, err := Run(env(), &failing{roundRobin: roundRobin{pages: 2}, backErr: broken}, lossy)
+	require.EqualError(t, err, "webenv: run stopped at time 1: broken")
+	for _, page := range []int{7, -7} {
+		_, err = Run(env(), &failing{roundRobin: roundRobin{pages: 2}, page: page}, good)
+		require.ErrorIs(t, err, ErrPage)
+	}
+
+	nan, inf := math.NaN(), math.Inf(1)
+	for _, change := range []func(*Options){
+		func(o *Options) { o.Rate = 0 },
+		func(o *Options) { o.Rate = nan },
+		func(o *Options) { o.Rate = inf },
+		func(o *Options) { o.Start = nan },
+		func(o *Options) { o.Start = inf },
+		func(o *Options) { o.Start = -inf },
+		func(o *Options) { o.Start = 1e300 },
+		func(o *Options) { o.Polls = 0 },
+		func(o *Options) { o.Polls = -1 },
+		func(o *Options) { o.Duration = -1 },
+		func(o *Options) { o.Duration = nan },
+		func(o *Options) { o.Duration = inf },
+		func(o *Options) { o.Buckets = -1 },
+		func(o *Options) { o.Loss = nan },
+		func(o *Options) { o.Loss = 1.5 },
+		func(o *Options) { o.Weights = []float64{1} },
+		func(o *Options) { o.Weights = []float64{1, -1} },
+		func(o *Options) { o.Weights = []float64{1, nan} },
+		func(o *Options) { o.Weights = []float64{0, 0} },
+		func(o *Options) { o.Weights = []float64{1e308, 1e308} },
+		func(o *Options) { o.Latency = func(int) float64 { return nan } },
+		func(o *Options) { o.Latency = func(int) float64 { return -1 } },
+	} {
+		o := good
+		change(&o)
+		result, err := Run(env(), &roundRobin{pages: 2}, o)
+		require.ErrorIs(t, err, ErrParameter, "%+v", o)
+		require.Zero(t, result)
+	}
+	_, err = Run(&Replay{}, &roundRobin{pages: 2}, good)
+	require.ErrorIs(t, err, ErrNoPages)
+	require.Panics(t, func() {
+		_, _ = Run(env(), &roundRobin{pages: 2}, Options{Rate: 1, Polls: 1, Loss: 0.5})
+	}, "nil source")
+}
