@@ -214,18 +214,27 @@ func (s *solver) search() (x []float64, price float64) {
 	for ; fl < 0; fl = s.total(lo) - s.Budget {
 		hi, fh, lo = lo, fl, lo/2
 	}
-	// Invariant: lo ≤ hi and fl ≥ 0 ≥ fh. The step is the secant's, halving the
-	// weight of an end that stays (Illinois), and bisection every third time.
-	wl, wh := fl, fh
-	for step := 0; max(fl, -fh) > 1e-13*s.Budget && math.Nextafter(lo, hi) < hi; step++ {
-		mid := lo + wl/(wl-wh)*(hi-lo)
-		if step%3 == 2 || !(mid > lo && mid < hi) {
+	// Invariant: lo ≤ hi and fl ≥ 0 ≥ fh. The step is the secant's on logarithms,
+	// as frequencies are close to powers of z, halving the weight of an end that
+	// stays twice (Illinois); every fourth step is bisection.
+	logarithm := func(f float64) float64 { return math.Log1p(max(f/s.Budget, -1)) }
+	wl, wh := logarithm(fl), logarithm(fh)
+	stayed := 0 // > 0: the upper end, < 0: the lower end has stayed so often
+	for step := 1; max(fl, -fh) > 1e-13*s.Budget && math.Nextafter(lo, hi) < hi; step++ {
+		mid := lo * math.Exp(wl/(wl-wh)*math.Log(hi/lo))
+		if step%4 == 0 || !(mid > lo && mid < hi) {
 			mid = lo + (hi-lo)/2
 		}
 		if f := s.total(mid) - s.Budget; f >= 0 {
-			lo, fl, wl, wh = mid, f, f, wh/2
+			lo, fl, wl = mid, f, logarithm(f)
+			if stayed = max(stayed, 0) + 1; stayed > 1 {
+				wh /= 2
+			}
 		} else {
-			hi, fh, wh, wl = mid, f, f, wl/2
+			hi, fh, wh = mid, f, logarithm(f)
+			if stayed = min(stayed, 0) - 1; stayed < -1 {
+				wl /= 2
+			}
 		}
 	}
 	x = make([]float64, len(s.Rates))

@@ -1,0 +1,130 @@
+package knapsack
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func allObjectives(t *testing.T, f func(t *testing.T, o Objective, s Spacing)) {
+	for o := range objectives {
+		for s := range spacings {
+			t.Run(fmt.Sprintf("%v/%v", o, s), func(t *testing.T) { f(t, o, s) })
+		}
+	}
+}
+
+// integrate is composite Gauss-Legendre with 3 points on n panels.
+func integrate(f func(float64) float64, a, b float64, n int) float64 {
+	h := (b - a) / float64(n)
+	r := math.Sqrt(0.6) * h / 2
+	total := 0.0
+	for i := range n {
+		m := a + (float64(i)+0.5)*h
+		total += (5*f(m-r) + 8*f(m) + 5*f(m+r)) / 18 * h
+	}
+	return total
+}
+
+// meanOver integrates a cost c(t) that depends on the time since the last poll:
+// over an even interval 1/x, or over the exponential age of a random schedule.
+func meanOver(s Spacing, x float64, c func(t float64) float64) float64 {
+	if s == Even {
+		return x * integrate(c, 0, 1/x, 2000)
+	}
+	return integrate(func(u float64) float64 { // t = u/x, cut off at 50 mean ages
+		return math.Exp(-u) * c(u/x)
+	}, 0, 50, 20000)
+}
+
+// Value against the definitions of the objectives.
+func TestValueIsWhatItSays(t *testing.T) {
+	harmonicOfPoisson := func(m float64) float64 { // E[1 + 1/2 + … + 1/N], N Poisson
+		p, h, total := math.Exp(-m), 0.0, 0.0
+		for k := 1; k < 400; k++ {
+			p *= m / float64(k)
+			h += 1 / float64(k)
+			total += p * h
+		}
+		return total
+	}
+	costs := [objectives]func(rate, t float64) float64{
+		Freshness: func(rate, t float64) float64 { return -math.Exp(-rate * t) },
+		Age:       func(rate, t float64) float64 { return t + math.Expm1(-rate*t)/rate },
+		Harmonic:  func(rate, t float64) float64 { return harmonicOfPoisson(rate * t) },
+	}
+	allObjectives(t, func(t *testing.T, o Objective, s Spacing) {
+		for _, rate := range []float64{0.02, 1, 7} {
+			for _, x := range []float64{0.3, 1, 40} {
+				want := 0.0
+				if o == Detections { // polls per time × P(changed): the age at a poll is 1/x, or exponential
+					if s == Even {
+						want = x * -math.Expm1(-rate/x)
+					} else {
+						want = x * meanOver(s, x, func(t float64) float64 { return -math.Expm1(-rate * t) })
+					}
+				} else {
+					want = -meanOver(s, x, func(t float64) float64 { return costs[o](rate, t) })
+				}
+				require.InEpsilon(t, want, o.Value(s, rate, x), 1e-6, "λ=%v x=%v", rate, x)
+			}
+		}
+	})
+}
+
+func TestSlopeIsTheDerivative(t *testing.T) {
+	allObjectives(t, func(t *testing.T, o Objective, s Spacing) {
+		for _, rate := range []float64{0.1, 1, 5} {
+			for _, v := range []float64{0.01, 0.04, 0.06, 0.3, 1, 4, 15, 39, 41} {
+				x := rate / v
+				h := x * 1e-4 // five points: error O(h⁴)
+				f := func(k float64) float64 { return o.Value(s, rate, x+k*h) }
+				want := (f(-2) - 8*f(-1) + 8*f(1) - f(2)) / (12 * h)
+				require.InEpsilon(t, want, o.Slope(s, rate, x), 1e-5, "λ=%v v=%v", rate, v)
+			}
+		}
+	})
+}
+
+func TestInverseOfSlope(t *testing.T) {
+	allObjectives(t, func(t *testing.T, o Objective, s Spacing) {
+		sl := slopes[o][s]
+		for v := 1e-9; v < 1e6; v *= 1.37 {
+			y, z := sl.h(v), -math.Log1p(-sl.h(v))
+			if sl.bounded && s == Even {
+				z = v - math.Log1p(v) // what −ln(1−y) is before it rounds
+			}
+			if sl.bounded && s == Random {
+				z = 2*math.Log1p(v) - math.Log(1+2*v)
+			}
+			require.InEpsilon(t, v, sl.inverse(y, z), 1e-9, "h = %v", y)
+		}
+		require.Zero(t, sl.inverse(0, 0))
+	})
+}
+
+func TestLimits(t *testing.T) {
+	allObjectives(t, func(t *testing.T, o Objective, s Spacing) {
+		require.True(t, math.IsNaN(o.Value(s, -1, 1)))
+		require.True(t, math.IsNaN(o.Value(s, 1, math.NaN())))
+		require.True(t, math.IsNaN(o.Slope(s, math.NaN(), 1)))
+		require.Zero(t, o.Slope(s, 0, 3))
+		if o == Age || o == Harmonic {
+			require.Equal(t, math.Inf(-1), o.Value(s, 1, 0))
+			require.Equal(t, math.Inf(1), o.Slope(s, 1, 0))
+		} else {
+			require.Zero(t, o.Value(s, 1, 0))
+			require.InDelta(t, 1/math.Pow(3, float64(slopes[o][s].power)), o.Slope(s, 3, 0), 1e-15)
+		}
+		parsed, err := ParseObjective(o.String())
+		require.NoError(t, err)
+		require.Equal(t, o, parsed)
+	})
+	require.Equal(t, 1.0, Freshness.Value(Even, 0, 0))
+	_, err := ParseObjective("happiness")
+	require.ErrorIs(t, err, ErrConfig)
+	require.Equal(t, "objective(9)", Objective(9).String())
+	require.Equal(t, "spacing(2)", Spacing(2).String())
+}

@@ -1,0 +1,318 @@
+package knapsack
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"sort"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// zipf returns the probabilities u_k = α/k^β of Granmo et al. 2006.
+func zipf(n int, alpha, beta float64) []float64 {
+	u := make([]float64, n)
+	for k := range u {
+		u[k] = alpha / math.Pow(float64(k+1), beta)
+	}
+	return u
+}
+
+func mapped(u []float64, f func(float64) float64) []float64 {
+	v := make([]float64, len(u))
+	for i := range u {
+		v[i] = f(u[i])
+	}
+	return v
+}
+
+// The optimum figures of the three environments of Granmo et al. 2006, section
+// III.C: 500 pages, one poll per slot. The even column is the paper's objective;
+// the other is that of its own scheduler, which draws each slot's poll.
+func TestPaperEnvironments(t *testing.T) {
+	for _, e := range []struct {
+		alpha, beta  float64
+		even, random [3]float64 // uniform, proportional, optimal
+	}{
+		{0.3, 1.5, [3]float64{0.1235, 0.5601, 0.5610}, [3]float64{0.1089, 0.4722, 0.4743}},
+		{0.3, 1.0, [3]float64{0.5304, 0.8796, 0.8806}, [3]float64{0.4396, 0.6881, 0.6898}},
+		{0.9, 1.5, [3]float64{0.2336, 0.9451, 0.9770}, [3]float64{0.2035, 0.8153, 0.8843}},
+	} {
+		u := zipf(500, e.alpha, e.beta)
+		even := Problem{Rates: mapped(u, SlotRate), Budget: 1}
+		random := Problem{Rates: mapped(u, SlotOdds), Budget: 1, Spacing: Random}
+		uniform, err := Uniform(500, 1)
+		require.NoError(t, err)
+		proportional, err := Proportional(u, 1)
+		require.NoError(t, err)
+		optimal, _, err := even.Optimal()
+		require.NoError(t, err)
+		for i, x := range [][]float64{uniform, proportional, optimal} {
+			v, err := even.Value(x)
+			require.NoError(t, err)
+			require.InDelta(t, e.even[i], v, 0.00005, "even, policy %d at (%v, %v)", i, e.alpha, e.beta)
+			v, err = random.Value(x)
+			require.NoError(t, err)
+			require.InDelta(t, e.random[i], v, 0.00005, "random, policy %d at (%v, %v)", i, e.alpha, e.beta)
+		}
+		// The closed form c·(1 − exp(Σ ln q/c)).
+		total := 0.0
+		for _, r := range even.Rates {
+			total += r
+		}
+		v, _ := even.Value(optimal)
+		require.InEpsilon(t, -math.Expm1(-total), v, 1e-12)
+	}
+}
+
+func TestClosedForm(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		rates := rapid.SliceOfN(rapid.Float64Range(1e-9, 1e9), 1, 50).Draw(t, "rates")
+		budget := math.Exp(rapid.Float64Range(-25, 25).Draw(t, "log budget"))
+		x, price, err := Problem{Rates: rates, Budget: budget}.Optimal()
+		require.NoError(t, err)
+		var total sum
+		for _, r := range rates {
+			total.add(r)
+		}
+		for i := range x {
+			require.InEpsilon(t, budget*(rates[i]/total.value()), x[i], 1e-9)
+		}
+		require.InDelta(t, hEven(total.value()/budget), price, 1e-9)
+	})
+}
+
+// drawProblem draws a problem with all its parts, over many scales.
+func drawProblem(t *rapid.T) Problem {
+	n := rapid.IntRange(1, 12).Draw(t, "n")
+	scale := rapid.Custom(func(t *rapid.T) float64 {
+		return math.Exp(rapid.Float64Range(-9, 9).Draw(t, "log"))
+	})
+	p := Problem{
+		Rates:     rapid.SliceOfN(rapid.OneOf(scale, rapid.Just(0.0)), n, n).Draw(t, "rates"),
+		Budget:    scale.Draw(t, "budget"),
+		Objective: Objective(rapid.IntRange(0, int(objectives)-1).Draw(t, "objective")),
+		Spacing:   Spacing(rapid.IntRange(0, 1).Draw(t, "spacing")),
+	}
+	if rapid.Bool().Draw(t, "weighted") {
+		p.Weights = rapid.SliceOfN(rapid.OneOf(scale, rapid.SampledFrom([]float64{0, 1, 2})), n, n).Draw(t, "weights")
+	}
+	if rapid.Bool().Draw(t, "bounded") {
+		p.Upper = rapid.SliceOfN(rapid.OneOf(scale, rapid.Just(math.Inf(1))), n, n).Draw(t, "upper")
+	}
+	if rapid.Bool().Draw(t, "floored") {
+		p.Lower = rapid.SliceOfN(rapid.OneOf(scale, rapid.Just(0.0)), n, n).Draw(t, "lower")
+		for i := range p.Lower {
+			p.Lower[i] = min(p.Lower[i], p.upper(i))
+		}
+	}
+	return p
+}
+
+// The conditions of Karush, Kuhn and Tucker: the budget is spent, the bounds
+// hold, and no page could give a poll to another to the good of both. They are
+// sufficient, as all values are concave.
+func optimality(t *rapid.T) {
+	p := drawProblem(t)
+	least, most := 0.0, 0.0
+	for i := range p.Rates {
+		least += p.lower(i)
+		most += p.upper(i)
+	}
+	x, price, err := p.Optimal()
+	if err != nil {
+		require.ErrorIs(t, err, ErrBudget)
+		require.True(t, p.Budget < least*(1+1e-12) || p.Budget > most*(1-1e-12), "%v is refused between %v and %v", p.Budget, least, most)
+		return
+	}
+	var spent sum
+	for _, xi := range x {
+		spent.add(xi)
+	}
+	require.InDelta(t, p.Budget, spent.value(), 1e-11*p.Budget)
+	taker, giver := 0.0, math.Inf(1) // steepest slope that could rise, least that could fall
+	for i, xi := range x {
+		require.GreaterOrEqual(t, xi, p.lower(i))
+		require.LessOrEqual(t, xi, p.upper(i))
+		w := p.weight(i)
+		if w > 0 && xi < p.upper(i) {
+			taker = max(taker, w*p.Objective.Slope(p.Spacing, p.Rates[i], xi*(1+1e-7)))
+		}
+		if xi > p.lower(i) {
+			giver = min(giver, w*p.Objective.Slope(p.Spacing, p.Rates[i], xi*(1-1e-7)))
+		}
+	}
+	require.LessOrEqual(t, taker, giver*(1+1e-9), "x = %v of %+v", x, p)
+	if price > 0 {
+		require.LessOrEqual(t, taker, price*(1+1e-6))
+		require.GreaterOrEqual(t, giver, price*(1-1e-6))
+	}
+}
+
+func TestOptimality(t *testing.T) { rapid.Check(t, optimality) }
+func FuzzOptimal(f *testing.F)    { f.Fuzz(rapid.MakeFuzz(optimality)) }
+
+// Two pages against a search over all splits of the budget.
+func TestOptimalAgainstGrid(t *testing.T) {
+	allObjectives(t, func(t *testing.T, o Objective, s Spacing) {
+		p := Problem{Rates: []float64{0.2, 3}, Weights: []float64{1, 4}, Upper: []float64{2, 0.8}, Budget: 1, Objective: o, Spacing: s}
+		x, _, err := p.Optimal()
+		require.NoError(t, err)
+		got, err := p.Value(x)
+		require.NoError(t, err)
+		best := math.Inf(-1)
+		for k := 1; k < 100000; k++ {
+			if y := float64(k) / 100000; 1-y <= 0.8 {
+				v, err := p.Value([]float64{y, 1 - y})
+				require.NoError(t, err)
+				best = max(best, v)
+			}
+		}
+		require.GreaterOrEqual(t, got, best-1e-12)
+		require.InDelta(t, best, got, 1e-6)
+	})
+}
+
+func TestExtremeBudgets(t *testing.T) {
+	for _, c := range []float64{1e-12, 1e-3, 1, 1e3, 1e12} {
+		for o := range objectives {
+			for s := range spacings {
+				p := Problem{Rates: []float64{1e-6, 1, 500, 500, 1e6}, Weights: []float64{1, .5, .5, 2, 2}, Budget: c, Objective: o, Spacing: s}
+				x, _, err := p.Optimal()
+				require.NoError(t, err)
+				total := 0.0
+				for _, xi := range x {
+					require.False(t, math.IsNaN(xi) || xi < 0)
+					total += xi
+				}
+				require.InEpsilon(t, c, total, 1e-12, "%v %v", o, s)
+			}
+		}
+	}
+	// A page of little weight that hardly changes, beside a group that changes
+	// faster than it could ever be polled: the multiplier is that of the group to
+	// the last bit, and only the rest of the budget tells their frequencies.
+	p := Problem{Rates: []float64{1e-6, 1000, 3000}, Weights: []float64{1, .5, .5}, Budget: 1}
+	x, price, err := p.Optimal()
+	require.NoError(t, err)
+	require.InEpsilon(t, 0.5, price, 1e-12)
+	require.InEpsilon(t, 3, x[2]/x[1], 1e-9)
+	require.InEpsilon(t, 0.5, Detections.Slope(Even, 1e-6, x[0]), 1e-9)
+}
+
+func TestNothingWorthPolling(t *testing.T) {
+	x, price, err := Problem{Rates: []float64{0, 0, 0}, Budget: 3}.Optimal()
+	require.NoError(t, err)
+	require.Zero(t, price)
+	require.InDeltaSlice(t, []float64{1, 1, 1}, x, 1e-12)
+	x, _, err = Problem{Rates: []float64{1, 0, 0}, Upper: []float64{0.5, math.Inf(1), 0.1}, Budget: 3}.Optimal()
+	require.NoError(t, err)
+	require.InDeltaSlice(t, []float64{0.5, 2.4, 0.1}, x, 1e-12)
+}
+
+func TestOptimalRejects(t *testing.T) {
+	nan, inf := math.NaN(), math.Inf(1)
+	for _, c := range []struct {
+		p    Problem
+		err  error
+		says string
+	}{
+		{Problem{Budget: 1}, ErrBudget, "no pages"},
+		{Problem{Rates: []float64{1}}, ErrBudget, "it is 0"},
+		{Problem{Rates: []float64{1}, Budget: nan}, ErrBudget, "NaN"},
+		{Problem{Rates: []float64{1}, Budget: inf}, ErrBudget, "Inf"},
+		{Problem{Rates: []float64{1, nan}, Budget: 1}, ErrRate, "page 1: NaN"},
+		{Problem{Rates: []float64{1, -2}, Budget: 1}, ErrRate, "page 1: -2"},
+		{Problem{Rates: []float64{inf}, Budget: 1}, ErrRate, "page 0: +Inf"},
+		{Problem{Rates: []float64{1}, Weights: []float64{-1}, Budget: 1}, ErrWeight, "page 0: -1"},
+		{Problem{Rates: []float64{1}, Weights: []float64{1, 2}, Budget: 1}, ErrWeight, "2 weights for 1"},
+		{Problem{Rates: []float64{1}, Upper: []float64{nan}, Budget: 1}, ErrFrequency, "page 0"},
+		{Problem{Rates: []float64{1}, Lower: []float64{2}, Upper: []float64{1}, Budget: 1}, ErrFrequency, "page 0"},
+		{Problem{Rates: []float64{1}, Upper: []float64{}, Budget: 1}, ErrFrequency, "0 upper"},
+		{Problem{Rates: []float64{1}, Lower: []float64{}, Budget: 1}, ErrFrequency, "0 lower"},
+		{Problem{Rates: []float64{1}, Upper: []float64{0.5}, Budget: 1}, ErrBudget, "0 to 0.5"},
+		{Problem{Rates: []float64{1}, Lower: []float64{2}, Budget: 1}, ErrBudget, "2 to"},
+		{Problem{Rates: []float64{1}, Budget: 1, Objective: 9}, ErrConfig, "objective(9)"},
+	} {
+		_, _, err := c.p.Optimal()
+		require.ErrorIs(t, err, c.err)
+		require.ErrorContains(t, err, c.says)
+	}
+	_, err := Problem{Rates: []float64{1}, Budget: 1}.Value([]float64{nan})
+	require.ErrorIs(t, err, ErrFrequency)
+	_, err = Problem{Rates: []float64{1}, Budget: 1}.Value(nil)
+	require.ErrorIs(t, err, ErrFrequency)
+	_, err = Uniform(0, 1)
+	require.ErrorIs(t, err, ErrBudget)
+	_, err = Proportional([]float64{0, 0}, 1)
+	require.ErrorIs(t, err, ErrBudget)
+	_, err = Proportional([]float64{1, -1}, 1)
+	require.ErrorIs(t, err, ErrRate)
+}
+
+// The number of evaluations of Σ x(μ) does not grow with the number of pages.
+func TestOptimalSteps(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	for o := range objectives {
+		var calls []int
+		for _, n := range []int{100, 10000} {
+			p := Problem{Rates: make([]float64, n), Weights: make([]float64, n), Budget: float64(n) / 10, Objective: o}
+			for i := range n {
+				p.Rates[i], p.Weights[i] = math.Exp(2*rng.NormFloat64()), rng.ExpFloat64()
+			}
+			s := solver{Problem: p, slope: slopes[o][Even]}
+			count, inverse := 0, s.inverse
+			s.inverse = func(y, z float64) float64 { count++; return inverse(y, z) }
+			for i := range p.Rates {
+				s.rates += p.Rates[i]
+				s.top = max(s.top, s.scale(i))
+			}
+			s.search()
+			calls = append(calls, count/n)
+		}
+		require.LessOrEqual(t, calls[1], 25, "%v: %v", o, calls)
+	}
+}
+
+func ExampleProblem_Optimal() {
+	// Three pages that change 4, 1 and 0.1 times a day, and 3 polls a day. Uniform
+	// polling finds 1.71 changes a day; no schedule finds more than this one.
+	p := Problem{Rates: []float64{4, 1, 0.1}, Budget: 3}
+	x, _, err := p.Optimal()
+	if err != nil {
+		panic(err)
+	}
+	found, _ := p.Value(x)
+	fmt.Printf("polls a day %.2f, changes found %.2f\n", x, found)
+
+	p.Objective = Freshness // what changes too fast to be kept fresh gets less
+	x, _, _ = p.Optimal()
+	fresh, _ := p.Value(x)
+	fmt.Printf("polls a day %.2f, copies current %.2f\n", x, fresh)
+	// Output:
+	// polls a day [2.35 0.59 0.06], changes found 2.45
+	// polls a day [1.33 1.21 0.46], copies current 1.90
+}
+
+func BenchmarkOptimal(b *testing.B) {
+	for _, n := range []int{1000, 100_000} {
+		for o := range objectives {
+			b.Run(fmt.Sprintf("%v/n=%d", o, n), func(b *testing.B) {
+				rng := rand.New(rand.NewPCG(1, 1))
+				p := Problem{Rates: make([]float64, n), Weights: make([]float64, n), Budget: float64(n) / 10, Objective: o}
+				for i := range n {
+					p.Rates[i], p.Weights[i] = math.Exp(2*rng.NormFloat64()), rng.ExpFloat64()
+				}
+				sort.Float64s(p.Rates)
+				for b.Loop() {
+					if _, _, err := p.Optimal(); err != nil {
+						b.Fatal(err)
+					}
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*n), "ns/page")
+			})
+		}
+	}
+}
