@@ -87,11 +87,12 @@ func (t *estimates) countBetter(action int) int {
 	return k
 }
 
-// argmax returns the first index of the greatest value.
+// argmax returns the last index of the greatest value. The environments of the
+// literature put the best action first: the first index would flatter a scheme.
 func argmax(v []float64) int {
 	best := 0
 	for i, x := range v {
-		if x > v[best] {
+		if x >= v[best] {
 			best = i
 		}
 	}

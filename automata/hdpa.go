@@ -14,7 +14,7 @@ const magicHDPA = "recrawl/automata.HDPA"
 // reward of its action, an inner node's the greater one of its children's. An
 // answer updates the estimates from its leaf to the root; a reward also moves
 // each automaton on that path by one step of 1/(2N) towards the child with the
-// greater estimate (the first of two equal ones).
+// greater estimate (the second of two equal ones).
 //
 // Select and Learn take O(log r). If r is a power of two all actions start with the
 // same probability, otherwise those of the shorter paths with twice that of others.
@@ -84,7 +84,7 @@ func (a *HDPA) Learn(action int, reward float64, src rand.Source) error {
 		a.best[k] = max(first, second)
 		switch {
 		case !move:
-		case first >= second:
+		case first > second:
 			a.left[k] = min(a.left[k]+1, 2*int32(a.resolution))
 		default:
 			a.left[k] = max(a.left[k]-1, 0)

@@ -15,7 +15,7 @@ const magicPursuit = "recrawl/automata.Pursuit"
 //	p_j *= 1 − λ for all j, then p_h += λ
 //
 // after every answer (CP_RP) or after rewards only (CP_RI; a reward x between 0
-// and 1 moves it by λ·x). Of equal estimates the first counts. Select and Learn
+// and 1 moves it by λ·x). Of equal estimates the last counts. Select and Learn
 // take O(r).
 //
 // Source: Thathachar & Sastry 1986 (CP_RP); Oommen & Agache 2001 (all four pursuit
