@@ -1,0 +1,364 @@
+package partition
+
+import (
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/recrawl/recrawl/internal/codec"
+)
+
+// A Rule is a member of the family of object migration automata. Each but the
+// first adds something to the one before it.
+type Rule uint8
+
+const (
+	// OMA is the automaton of Oommen & Ma (1988). It can deadlock: two
+	// objects that belong together, in different classes whose other objects
+	// are all internal, are penalised in vain for ever.
+	OMA Rule = iota
+	// EOMA is the enhanced automaton (Gale, Das & Yu 1990): objects start at
+	// the boundary, and one at the boundary need not wait for its partner
+	// but changes places with another boundary object of the partner's class.
+	EOMA
+	// PEOMA is EOMA with pursuit (Shirvani & Oommen 2018): once κ = W(W−1)/2
+	// queries were seen, a pair that makes up less than 1/κ of them is ignored.
+	PEOMA
+	// TPEOMA is PEOMA with transitivity (Shirvani & Oommen 2020): a query (i, j)
+	// counts as one of (i, k) too for every k that j is often asked for with.
+	TPEOMA
+)
+
+// Partitioner finds a partition of W objects into classes of given sizes from
+// queries that ask for two objects at once, such that objects asked for together
+// come to share a class: an object migration automaton, the member of the family
+// that its Rule names.
+//
+// Every object sits in one of N states of its class, state 1 the most internal and
+// N the boundary. A query of two objects
+//
+//   - of the same class moves both one state inward;
+//   - of different classes, neither at the boundary, moves both one state outward;
+//   - of different classes, exactly one at the boundary, moves the other outward;
+//   - of different classes, both at the boundary, moves the first to the boundary
+//     of the other's class and in return that class's object nearest to the
+//     boundary, the second itself excepted, to the boundary of the first's.
+//
+// So the sizes of the classes never change. Classes of unequal sizes with a common
+// divisor g ≥ 2 consist of equal parts of g objects (GCD-OMA, Omslandseter, Jiao &
+// Oommen 2021): objects in parts of the same class count as together.
+//
+// A query is O(g), under TPEOMA O(g·W); memory is O(W), with pursuit O(W²). Not
+// safe for concurrent use.
+type Partitioner struct {
+	rule   Rule
+	states int
+	sizes  []int
+	src    rand.Source
+	part   []int32 // of each object
+	state  []uint8 // of each object, 1 to states
+	class  []int32 // of each part
+	member []int32 // objects of part p in [p·size, (p+1)·size)
+	at     []int32 // index of each object in member
+	size   int     // objects in a part
+	outer  int     // objects in a state beyond inner()
+	pairs  *pairCounts
+}
+
+// NewPartitioner spreads the objects 0..W-1, W the sum of the sizes, over
+// len(sizes) ≥ 2 classes at random. The sizes need a common divisor of at least 2.
+// Under OMA the objects start in random states, else at the boundary. States is N,
+// 2 to 255. It panics if src is nil.
+func NewPartitioner(rule Rule, sizes []int, states int, src rand.Source) (*Partitioner, error) {
+	checkSource(src)
+	if err := checkFamily(rule, sizes, states); err != nil {
+		return nil, err
+	}
+	p := &Partitioner{rule: rule, states: states, sizes: append([]int(nil), sizes...), src: src}
+	p.layOut()
+	rng := rand.New(src)
+	for k, object := range rng.Perm(len(p.part)) {
+		p.put(int32(k), int32(object))
+	}
+	for i := range p.state {
+		p.state[i] = uint8(states)
+		if rule == OMA {
+			p.state[i] = uint8(1 + rng.IntN(states))
+		}
+	}
+	p.count()
+	return p, nil
+}
+
+func checkFamily(rule Rule, sizes []int, states int) error {
+	const most = 1 << 31
+	switch {
+	case rule > TPEOMA:
+		return fmt.Errorf("%w: rule %d", ErrParameter, rule)
+	case len(sizes) < 2:
+		return fmt.Errorf("%w: %d classes", ErrParameter, len(sizes))
+	case states < 2 || states > 255:
+		return fmt.Errorf("%w: %d states", ErrParameter, states)
+	}
+	total := 0
+	for c, s := range sizes {
+		if s < 2 || s >= most-total {
+			return fmt.Errorf("%w: class %d: size %d", ErrParameter, c, s)
+		}
+		total += s
+	}
+	if g := commonDivisor(sizes); g < 2 {
+		return fmt.Errorf("%w: sizes with greatest common divisor %d", ErrParameter, g)
+	}
+	if rule >= PEOMA && total > 1<<16 {
+		return fmt.Errorf("%w: %d objects are too many to count pairs", ErrParameter, total)
+	}
+	return nil
+}
+
+func commonDivisor(sizes []int) int {
+	g := 0
+	for _, s := range sizes {
+		for s != 0 {
+			g, s = s, g%s
+		}
+	}
+	return g
+}
+
+// layOut makes the arrays for the sizes.
+func (p *Partitioner) layOut() {
+	p.size = commonDivisor(p.sizes)
+	for c, s := range p.sizes {
+		for range s / p.size {
+			p.class = append(p.class, int32(c))
+		}
+	}
+	w := len(p.class) * p.size
+	p.part, p.state = make([]int32, w), make([]uint8, w)
+	p.member, p.at = make([]int32, w), make([]int32, w)
+	if p.rule >= PEOMA {
+		p.pairs = newPairCounts(w)
+	}
+}
+
+// put makes an object the k-th of all members.
+func (p *Partitioner) put(k, object int32) {
+	p.member[k], p.at[object] = object, k
+	p.part[object] = k / int32(p.size)
+}
+
+func (p *Partitioner) count() {
+	p.outer = 0
+	for _, s := range p.state {
+		if s > p.inner() {
+			p.outer++
+		}
+	}
+}
+
+// Len returns the number W of objects.
+func (p *Partitioner) Len() int { return len(p.part) }
+
+// Class returns the class of an object. The error is ErrObject.
+func (p *Partitioner) Class(object int) (int, error) {
+	if object < 0 || object >= p.Len() {
+		return 0, noObject(object)
+	}
+	return int(p.class[p.part[object]]), nil
+}
+
+// State returns the state of an object in its class: 1 is the most internal one,
+// N the boundary. The error is ErrObject.
+func (p *Partitioner) State(object int) (int, error) {
+	if object < 0 || object >= p.Len() {
+		return 0, noObject(object)
+	}
+	return int(p.state[object]), nil
+}
+
+// inner is the outermost state in which an object counts as settled.
+func (p *Partitioner) inner() uint8 {
+	if p.rule == OMA {
+		return 1
+	}
+	return 2
+}
+
+// Converged tells whether every object has settled: under OMA in the most internal
+// state, else in one of the two most internal. O(1).
+func (p *Partitioner) Converged() bool { return p.outer == 0 }
+
+// Query tells that objects i and j were asked for together. The error is
+// ErrObject if one does not exist or both are the same, and nothing changes.
+func (p *Partitioner) Query(i, j int) error {
+	for _, object := range [2]int{i, j} {
+		if object < 0 || object >= p.Len() {
+			return noObject(object)
+		}
+	}
+	if i == j {
+		return fmt.Errorf("%w: pair (%d, %d) of one object", ErrObject, i, j)
+	}
+	if p.pairs == nil {
+		p.process(int32(i), int32(j))
+		return nil
+	}
+	p.pursue(int32(i), int32(j))
+	return nil
+}
+
+// process rewards or penalises a pair.
+func (p *Partitioner) process(i, j int32) {
+	n := uint8(p.states)
+	a, b := p.part[i], p.part[j]
+	atI, atJ := p.state[i] == n, p.state[j] == n
+	switch {
+	case p.class[a] == p.class[b]:
+		p.move(i, max(1, p.state[i]-1))
+		p.move(j, max(1, p.state[j]-1))
+	case !atI && !atJ:
+		p.move(i, p.state[i]+1)
+		p.move(j, p.state[j]+1)
+	case atI && atJ:
+		p.exchange(i, p.nearest(b, j))
+	case p.rule == OMA:
+		p.moveOther(i, j, atI)
+	default: // exactly one is at the boundary
+		waiting, partner := i, j
+		if atJ {
+			waiting, partner = j, i
+		}
+		if k := p.nearest(p.part[partner], partner); p.state[k] == n {
+			p.exchange(waiting, k)
+		} else {
+			p.moveOther(i, j, atI)
+		}
+	}
+}
+
+// moveOther moves the one of i and j that is not at the boundary outward.
+func (p *Partitioner) moveOther(i, j int32, atI bool) {
+	if atI {
+		i = j
+	}
+	p.move(i, p.state[i]+1)
+}
+
+func (p *Partitioner) move(object int32, state uint8) {
+	if p.state[object] > p.inner() {
+		p.outer--
+	}
+	if state > p.inner() {
+		p.outer++
+	}
+	p.state[object] = state
+}
+
+// nearest returns the object of a part, other than the given one, that is closest
+// to the boundary; of several one at random.
+func (p *Partitioner) nearest(part, except int32) int32 {
+	best, ties := int32(-1), 0
+	rng := rand.New(p.src)
+	for _, object := range p.member[int(part)*p.size : int(part+1)*p.size] {
+		switch {
+		case object == except:
+		case best < 0 || p.state[object] > p.state[best]:
+			best, ties = object, 1
+		case p.state[object] == p.state[best]:
+			if ties++; rng.IntN(ties) == 0 {
+				best = object
+			}
+		}
+	}
+	return best
+}
+
+// exchange swaps the classes of two objects; both come to the boundary.
+func (p *Partitioner) exchange(i, k int32) {
+	atI, atK := p.at[i], p.at[k]
+	p.put(atI, k)
+	p.put(atK, i)
+	p.move(i, uint8(p.states))
+	p.move(k, uint8(p.states))
+}
+
+const (
+	partitionerMagic   = "recrawl/OMA"
+	partitionerVersion = 1
+)
+
+// AppendBinary appends the whole state, the source of randomness included, to b.
+func (p *Partitioner) AppendBinary(b []byte) ([]byte, error) {
+	e := codec.NewEncoder(b, partitionerMagic, partitionerVersion)
+	e.Byte(byte(p.rule))
+	e.Ints(p.sizes)
+	e.Int(p.states)
+	for _, object := range p.member {
+		e.Uint32(uint32(object))
+	}
+	e.Bytes(p.state)
+	if p.pairs != nil {
+		p.pairs.encode(e)
+	}
+	e.Source(p.src)
+	return e.Finish()
+}
+
+// MarshalBinary returns the whole state.
+func (p *Partitioner) MarshalBinary() ([]byte, error) { return p.AppendBinary(nil) }
+
+// UnmarshalBinary restores a saved state, which then continues bit for bit. An
+// error leaves the receiver as it was.
+func (p *Partitioner) UnmarshalBinary(data []byte) error {
+	d, err := codec.NewDecoder(data, partitionerMagic, partitionerVersion)
+	if err != nil {
+		return err
+	}
+	r := Partitioner{rule: Rule(d.Byte()), sizes: d.Ints(), states: d.Int()}
+	if err := checkFamily(r.rule, r.sizes, r.states); err != nil {
+		d.Fail("%v", err)
+	}
+	total := 0
+	for _, s := range r.sizes {
+		total += s
+	}
+	if total > len(data) {
+		d.Fail("%d objects in %d bytes", total, len(data))
+	}
+	if err := d.Err(); err != nil {
+		return err
+	}
+	r.layOut()
+	seen := make([]bool, r.Len())
+	for k := range r.member {
+		object := d.Uint32()
+		if int(object) >= r.Len() || seen[object] {
+			d.Fail("object %d listed twice, or unknown", object)
+			return d.Err()
+		}
+		seen[object] = true
+		r.put(int32(k), int32(object))
+	}
+	r.state = d.Bytes()
+	if len(r.state) != len(seen) {
+		d.Fail("%d states of %d objects", len(r.state), len(seen))
+	}
+	for i, s := range r.state {
+		if s < 1 || int(s) > r.states {
+			d.Fail("object %d in state %d", i, s)
+			break
+		}
+	}
+	r.count()
+	if r.pairs != nil {
+		r.pairs.decode(d)
+	}
+	if r.src = d.Source(); r.src == nil {
+		d.Fail("no source of randomness")
+	}
+	if err := d.Done(); err != nil {
+		return err
+	}
+	*p = r
+	return nil
+}

@@ -1,0 +1,72 @@
+package partition
+
+import "github.com/recrawl/recrawl/internal/codec"
+
+// pairCounts counts how often two objects were asked for together: the estimates
+// that PEOMA and TPEOMA pursue.
+type pairCounts struct {
+	n       int // objects
+	queries uint64
+	count   []uint32 // of pair i < j at j(j-1)/2 + i
+}
+
+func newPairCounts(n int) *pairCounts {
+	return &pairCounts{n: n, count: make([]uint32, n*(n-1)/2)}
+}
+
+func pairIndex(i, j int32) int {
+	if i > j {
+		i, j = j, i
+	}
+	return int(j)*(int(j)-1)/2 + int(i)
+}
+
+func (c *pairCounts) add(i, j int32) {
+	c.queries++
+	if k := pairIndex(i, j); c.count[k]+1 != 0 {
+		c.count[k]++
+	}
+}
+
+// primed tells whether κ queries were seen, one for each pair on average.
+func (c *pairCounts) primed() bool { return c.queries >= uint64(len(c.count)) }
+
+// often tells whether a pair makes up at least 1/κ of the queries.
+func (c *pairCounts) often(i, j int32) bool {
+	return uint64(c.count[pairIndex(i, j)])*uint64(len(c.count)) >= c.queries
+}
+
+// pursue processes a query under PEOMA or TPEOMA.
+func (p *Partitioner) pursue(i, j int32) {
+	c := p.pairs
+	c.add(i, j)
+	if !c.primed() {
+		p.process(i, j)
+		return
+	}
+	if !c.often(i, j) {
+		return
+	}
+	p.process(i, j)
+	if p.rule != TPEOMA {
+		return
+	}
+	for k := range int32(c.n) {
+		if k != i && k != j && c.often(j, k) {
+			p.process(i, k)
+		}
+	}
+}
+
+func (c *pairCounts) encode(e *codec.Encoder) {
+	e.Uint64(c.queries)
+	e.Uint32s(c.count)
+}
+
+func (c *pairCounts) decode(d *codec.Decoder) {
+	n := len(c.count)
+	c.queries, c.count = d.Uint64(), d.Uint32s()
+	if len(c.count) != n {
+		d.Fail("%d counts of %d pairs", len(c.count), n)
+	}
+}
