@@ -44,6 +44,11 @@ func (b Burst) check() error {
 	return nil
 }
 
+// fits tells whether the rates of a page are finite in both states.
+func (b Burst) fits(rate float32) bool {
+	return rate >= 0 && float64(rate)*max(b.Quiet, b.Active, 1) <= math.MaxFloat64
+}
+
 // Bursty is an environment in continuous time whose pages change as two-state
 // Markov-modulated Poisson processes, independently of each other: a page that
 // is quiet or active changes at a low or a high rate, and moves from one state
@@ -57,14 +62,14 @@ type Bursty struct {
 	rates  []float32
 	last   []float64 // time of the previous poll
 	active []bool    // state at that time
-	rng    *rand.Rand
+	rng    random
 }
 
 // NewBursty returns an environment in which page i changes at rate
 // rates[i]·burst.Quiet while it is quiet and rates[i]·burst.Active while it is
 // active. The rates are rounded to float32.
 func NewBursty(rates []float64, burst Burst, src rand.Source) (*Bursty, error) {
-	rng := newRand(src)
+	rng := newRandom(src)
 	if err := checkRates(rates); err != nil {
 		return nil, err
 	}
@@ -74,7 +79,7 @@ func NewBursty(rates []float64, burst Burst, src rand.Source) (*Bursty, error) {
 	b := &Bursty{burst, make([]float32, len(rates)), make([]float64, len(rates)), make([]bool, len(rates)), rng}
 	for i, r := range rates {
 		b.rates[i] = float32(r)
-		if math.IsInf(float64(b.rates[i])*max(burst.Quiet, burst.Active, 1), 1) {
+		if !burst.fits(b.rates[i]) {
 			return nil, fmt.Errorf("%w: page %d: %v is too great", ErrRate, i, r)
 		}
 		b.active[i] = rng.Float64() < burst.ActiveShare()

@@ -93,6 +93,14 @@ func newRand(src rand.Source) *rand.Rand {
 	return rand.New(src)
 }
 
+// random draws from a source that can be saved.
+type random struct {
+	*rand.Rand
+	src rand.Source
+}
+
+func newRandom(src rand.Source) random { return random{newRand(src), src} }
+
 // checkTime panics unless now is finite and not before last.
 func checkTime(page int, now, last float64) {
 	if !(now >= last && now <= math.MaxFloat64) {

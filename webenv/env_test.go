@@ -55,14 +55,14 @@ func envs() []namedEnv {
 // The goldens pin what a seed gives: which of 64 polls of three pages find a
 // change.
 var goldens = map[string]string{
-	"slots":         "0111111111111111111111111111111111111111111111111101011111111111",
-	"slots-poisson": "1111111111111111111111111111111111111111111111111111011111111111",
-	"slots-shift":   "0111111111111111111111111111111111111111111111111111111111111111",
-	"zipf":          "0111111111111111111111111111111111111111111111111101011111111111",
-	"zipf-swap":     "0101111111111111111111111111111101111111111111111111111111110101",
-	"poisson":       "0110001100000000001000101111101101001111110000100101001101101100",
-	"bursty":        "0001001000000111111111101000101011001001101110101111111001000111",
-	"replay":        "0000000001001101010100000000000000110000010100001000000110000000",
+	"slots":         "0000010111011101110101011101110101011101110111010101000111001101",
+	"slots-poisson": "0110001111111111111101101111111101011111111101110101001111101111",
+	"slots-shift":   "0000010111011101110101011101110010011101110111001100110111011101",
+	"zipf":          "0000010111011101110101011101110101011101110111010101000111001101",
+	"zipf-swap":     "0001110111011001110011011101100111011101110101010100100101011101",
+	"poisson":       "0110000000000000001000000100001001000011000000000100000001000000",
+	"bursty":        "0000000000000000001101101001001000001000000000000000001000010000",
+	"replay":        "0000000000000000000000000001000000001001100000000010100000000000",
 }
 
 func TestGoldens(t *testing.T) {
@@ -73,7 +73,7 @@ func TestGoldens(t *testing.T) {
 			require.NoError(t, err)
 			for k := range 64 {
 				outcome := "0"
-				if _, changed := env.Poll(k%3, float64(k+1)*0.75); changed {
+				if _, changed := env.Poll(k%3, float64(k+1)*0.25); changed {
 					outcome = "1"
 				}
 				outcomes[run] += outcome
@@ -191,16 +191,13 @@ func BenchmarkPoll(b *testing.B) {
 				env, err := e.make(size.pages, source(1))
 				require.NoError(b, err)
 				step := 2 / float64(size.pages) // a page is polled every other slot
-				k, detected := 0, 0
+				k := 0
 				b.ReportAllocs()
 				for b.Loop() {
 					k++
 					// A stride that is prime to the number of pages visits all.
-					if _, changed := env.Poll(k*7919%size.pages, float64(k)*step); changed {
-						detected++
-					}
+					env.Poll(k*7919%size.pages, float64(k)*step)
 				}
-				b.ReportMetric(float64(detected)/float64(k), "detected/poll")
 			})
 		}
 	}

@@ -20,7 +20,7 @@ type Memoryless struct {
 	last  []float64 // time of the previous poll
 	law   SlotLaw
 	shift float64 // time between two shifts, 0: never
-	rng   *rand.Rand
+	rng   random
 }
 
 // NewSlots returns an environment in which page i changes with probability
@@ -28,7 +28,7 @@ type Memoryless struct {
 // the probability of the next page, and the last page that of the first,
 // after every shiftEvery slots (Yazidi 2006, the dynamic environment).
 func NewSlots(u []float64, law SlotLaw, shiftEvery int, src rand.Source) (*Memoryless, error) {
-	rng := newRand(src)
+	rng := newRandom(src)
 	if err := checkProbabilities(u); err != nil {
 		return nil, err
 	}
@@ -48,7 +48,7 @@ func NewSlots(u []float64, law SlotLaw, shiftEvery int, src rand.Source) (*Memor
 // NewPoisson returns an environment in which page i changes as a Poisson
 // process with rates[i] changes per unit of time.
 func NewPoisson(rates []float64, src rand.Source) (*Memoryless, error) {
-	rng := newRand(src)
+	rng := newRandom(src)
 	if err := checkRates(rates); err != nil {
 		return nil, err
 	}
@@ -71,7 +71,7 @@ func (m *Memoryless) Poll(page int, now float64) (since float64, changed bool) {
 			rate = m.rates[m.lender(page, epoch)]
 			end = min(now, (epoch+1)*m.shift)
 		}
-		if first := m.law.first(t, rate, m.rng); first <= end {
+		if first := m.law.first(t, rate, m.rng.Rand); first <= end {
 			return first, true
 		}
 		t = end

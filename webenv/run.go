@@ -246,7 +246,7 @@ func (r *run) ask(now float64) error {
 	if err != nil {
 		return failed(now, err)
 	}
-	f := flight{page: page, at: now, seq: r.sent, lost: r.rng != nil && r.rng.Float64() < r.opt.Loss}
+	f := flight{page: page, at: now, seq: r.sent, lost: r.opt.Loss > 0 && r.rng.Float64() < r.opt.Loss}
 	r.sent++
 	if r.opt.Latency == nil {
 		return r.land(f)

@@ -32,7 +32,7 @@ type ZipfConfig struct {
 // swap take O(1) and allocate nothing.
 type Zipf struct {
 	cfg ZipfConfig
-	rng *rand.Rand
+	rng random
 
 	// A page that is known to have changed needs the time of its first change
 	// only, any other page only the time up to which it is known not to have
@@ -50,24 +50,32 @@ type Zipf struct {
 // changedBit marks a page that changed since its last poll.
 const changedBit = 1 << 31
 
+func (c *ZipfConfig) check() error {
+	switch {
+	case c.Pages <= 0:
+		return fmt.Errorf("%w: %d", ErrNoPages, c.Pages)
+	case c.Pages >= changedBit:
+		return fmt.Errorf("%w: %d pages, at most %d", ErrParameter, c.Pages, changedBit-1)
+	case !(c.Alpha >= 0 && c.Alpha <= 1):
+		return fmt.Errorf("%w: alpha %v", ErrProbability, c.Alpha)
+	case !(c.Beta >= 0 && c.Beta <= math.MaxFloat64):
+		return fmt.Errorf("%w: beta %v", ErrParameter, c.Beta)
+	case c.SwapEvery < 0:
+		return fmt.Errorf("%w: swap every %d polls", ErrParameter, c.SwapEvery)
+	}
+	return c.Law.check()
+}
+
 // NewZipf returns a Zipf environment.
 func NewZipf(cfg ZipfConfig, src rand.Source) (*Zipf, error) {
-	rng := newRand(src)
-	switch {
-	case cfg.Pages <= 0:
-		return nil, fmt.Errorf("%w: %d", ErrNoPages, cfg.Pages)
-	case cfg.Pages >= changedBit:
-		return nil, fmt.Errorf("%w: %d pages, at most %d", ErrParameter, cfg.Pages, changedBit-1)
-	case !(cfg.Alpha >= 0 && cfg.Alpha <= 1):
-		return nil, fmt.Errorf("%w: alpha %v", ErrProbability, cfg.Alpha)
-	case !(cfg.Beta >= 0 && cfg.Beta <= math.MaxFloat64):
-		return nil, fmt.Errorf("%w: beta %v", ErrParameter, cfg.Beta)
-	case cfg.SwapEvery < 0:
-		return nil, fmt.Errorf("%w: swap every %d polls", ErrParameter, cfg.SwapEvery)
-	}
-	if err := cfg.Law.check(); err != nil {
+	rng := newRandom(src)
+	if err := cfg.check(); err != nil {
 		return nil, err
 	}
+	return newZipf(cfg, rng), nil
+}
+
+func newZipf(cfg ZipfConfig, rng random) *Zipf {
 	z := &Zipf{cfg: cfg, rng: rng, time: make([]float64, cfg.Pages)}
 	if cfg.SwapEvery > 0 {
 		z.rank = make([]uint32, cfg.Pages)
@@ -77,15 +85,15 @@ func NewZipf(cfg ZipfConfig, src rand.Source) (*Zipf, error) {
 		}
 		z.sampler = newZipfSampler(cfg.Pages, cfg.Beta)
 	}
-	return z, nil
+	return z
 }
 
 // Len returns the number of pages.
 func (z *Zipf) Len() int { return len(z.time) }
 
-// Rank returns the present rank of a page, from 0 for the page that changes
-// most often. O(1).
-func (z *Zipf) Rank(page int) int {
+// rankOf returns the present rank of a page, from 0 for the page that changes
+// most often.
+func (z *Zipf) rankOf(page int) int {
 	if z.rank == nil {
 		return page
 	}
@@ -95,7 +103,7 @@ func (z *Zipf) Rank(page int) int {
 // Rate implements [Rater]: it is −ln(1−u), where u is the present probability
 // of change of the page.
 func (z *Zipf) Rate(page int, _ float64) float64 {
-	return slotRate(z.cfg.Alpha * math.Pow(float64(z.Rank(page)+1), -z.cfg.Beta))
+	return slotRate(z.cfg.Alpha * math.Pow(float64(z.rankOf(page)+1), -z.cfg.Beta))
 }
 
 // Poll implements [Env].
@@ -105,7 +113,7 @@ func (z *Zipf) Poll(page int, now float64) (since float64, changed bool) {
 		checkTime(page, now, last)
 		z.time[page] = now
 		if last < now {
-			if first := z.cfg.Law.first(last, z.Rate(page, now), z.rng); first <= now {
+			if first := z.cfg.Law.first(last, z.Rate(page, now), z.rng.Rand); first <= now {
 				return first, true
 			}
 		}
@@ -122,7 +130,7 @@ func (z *Zipf) Poll(page int, now float64) (since float64, changed bool) {
 	z.time[page] = now
 	if z.polls++; z.polls == z.cfg.SwapEvery {
 		z.polls = 0
-		z.swap(z.sampler.rank(z.rng), now)
+		z.swap(z.sampler.rank(z.rng.Rand), now)
 	}
 	return since, changed
 }
@@ -132,7 +140,7 @@ func (z *Zipf) settle(page int, now float64) {
 	if z.rank[page]&changedBit != 0 || z.time[page] == now {
 		return
 	}
-	first := z.cfg.Law.first(z.time[page], z.Rate(page, now), z.rng)
+	first := z.cfg.Law.first(z.time[page], z.Rate(page, now), z.rng.Rand)
 	if first <= now {
 		z.rank[page] |= changedBit
 	}

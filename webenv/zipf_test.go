@@ -16,7 +16,7 @@ func TestZipfStatic(t *testing.T) {
 		require.NoError(t, err)
 		sum := 0.0
 		for page, u := range ZipfLaw(500, c.alpha, c.beta) {
-			require.Equal(t, page, env.Rank(page))
+			require.Equal(t, page, env.rankOf(page))
 			require.InEpsilon(t, -math.Log1p(-u), env.Rate(page, 0), 1e-15)
 			sum += u
 		}
@@ -111,7 +111,7 @@ func propSwap(t *rapid.T) {
 		},
 		"": func(t *rapid.T) {
 			for rank, page := range ranking {
-				require.Equal(t, rank, env.Rank(page))
+				require.Equal(t, rank, env.rankOf(page))
 				require.Equal(t, uint32(page), env.page[rank])
 			}
 			require.True(t, math.IsInf(env.Rate(ranking[0], now), 1))
@@ -182,7 +182,7 @@ func TestSwapEvery(t *testing.T) {
 		}
 		for rank, page := range before {
 			require.Equal(t, uint32(page), env.page[rank])
-			require.Equal(t, rank, env.Rank(page))
+			require.Equal(t, rank, env.rankOf(page))
 		}
 		for rank := range swaps {
 			swaps[rank].addBool(rank == swapped)

@@ -1,0 +1,143 @@
+package webenv
+
+import (
+	"encoding"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// saver is an environment that can be saved.
+type saver interface {
+	Env
+	encoding.BinaryMarshaler
+	encoding.BinaryAppender
+	encoding.BinaryUnmarshaler
+}
+
+// empty returns an environment of the same type, to restore into.
+func empty(env Env) saver {
+	switch env.(type) {
+	case *Memoryless:
+		return new(Memoryless)
+	case *Zipf:
+		return new(Zipf)
+	case *Bursty:
+		return new(Bursty)
+	}
+	return nil
+}
+
+func TestSaveAndRestore(t *testing.T) {
+	for _, e := range envs() {
+		for _, src := range []rand.Source{rand.NewPCG(1, 2), rand.NewChaCha8([32]byte{7})} {
+			env, err := e.make(10, src)
+			require.NoError(t, err)
+			if !e.simulated {
+				continue
+			}
+			for k := range 77 {
+				env.Poll(k*k%10, float64(k)/3)
+			}
+			saved, err := env.(saver).MarshalBinary()
+			require.NoError(t, err)
+			appended, err := env.(saver).AppendBinary([]byte("before"))
+			require.NoError(t, err)
+			require.Equal(t, "before"+string(saved), string(appended))
+
+			twin := empty(env)
+			require.NoError(t, twin.UnmarshalBinary(saved))
+			for k := 77; k < 1000; k++ {
+				since, changed := env.Poll(k*7%10, float64(k)/3)
+				twinSince, twinChanged := twin.Poll(k*7%10, float64(k)/3)
+				require.Equal(t, changed, twinChanged)
+				require.Equal(t, since, twinSince)
+			}
+
+			// Truncated or altered anywhere: an error, and nothing changes.
+			before, err := twin.MarshalBinary()
+			require.NoError(t, err)
+			for i := range saved {
+				require.ErrorIs(t, twin.UnmarshalBinary(saved[:i]), ErrCorrupt)
+				saved[i] ^= 4
+				require.ErrorIs(t, twin.UnmarshalBinary(saved), ErrCorrupt)
+				saved[i] ^= 4
+			}
+			after, err := twin.MarshalBinary()
+			require.NoError(t, err)
+			require.Equal(t, before, after, e.name)
+		}
+	}
+}
+
+// State with a right checksum but values that contradict each other.
+func TestRestoreContradictions(t *testing.T) {
+	memoryless := func() *Memoryless {
+		m, _ := NewSlots([]float64{0.1, 0.2}, AtMostOnce, 3, source(1))
+		return m
+	}
+	zipf := func(swapEvery int) *Zipf {
+		z, _ := NewZipf(ZipfConfig{Pages: 3, Alpha: 0.5, Beta: 1, SwapEvery: swapEvery}, source(1))
+		return z
+	}
+	bursty := func() *Bursty {
+		b, _ := NewBursty([]float64{1, 2}, Burst{1, 2, 3, 4}, source(1))
+		return b
+	}
+	var bad []saver
+	for _, change := range []func(m *Memoryless){
+		func(m *Memoryless) { m.rates = m.rates[:1] },
+		func(m *Memoryless) { m.rates, m.last = nil, nil },
+		func(m *Memoryless) { m.rates[1] = -1 },
+		func(m *Memoryless) { m.last[1] = -1 },
+		func(m *Memoryless) { m.law = 2 },
+		func(m *Memoryless) { m.shift = 1.5 },
+		func(m *Memoryless) { m.shift = -1 },
+		func(m *Memoryless) { m.rng = random{} },
+	} {
+		m := memoryless()
+		change(m)
+		bad = append(bad, m)
+	}
+	for _, change := range []func(z *Zipf){
+		func(z *Zipf) { z.cfg.Pages = 1 << 30 },
+		func(z *Zipf) { z.cfg.Alpha = 2 },
+		func(z *Zipf) { z.time[0] = 1 }, // after now
+		func(z *Zipf) { z.time[0] = -1 },
+		func(z *Zipf) { z.now = -1 },
+		func(z *Zipf) { z.polls = 2 },
+		func(z *Zipf) { z.polls = -1 },
+		func(z *Zipf) { z.rank = z.rank[:2] },
+		func(z *Zipf) { z.rank[0] = 1 },
+		func(z *Zipf) { z.rank[0] = 3 },
+	} {
+		z := zipf(2)
+		change(z)
+		bad = append(bad, z)
+	}
+	static := zipf(0)
+	static.rank = []uint32{0, 1, 2}
+	bad = append(bad, static)
+	for _, change := range []func(b *Bursty){
+		func(b *Bursty) { b.rates = b.rates[:1] },
+		func(b *Bursty) { b.rates[1] = -1 },
+		func(b *Bursty) { b.last[0] = -1 },
+		func(b *Bursty) { b.burst.QuietStay = 0 },
+		func(b *Bursty) { b.active = b.active[:1] },
+	} {
+		b := bursty()
+		change(b)
+		bad = append(bad, b)
+	}
+	for i, env := range bad {
+		saved, err := env.MarshalBinary()
+		require.NoError(t, err)
+		require.ErrorIs(t, empty(env).UnmarshalBinary(saved), ErrCorrupt, "case %d", i)
+	}
+
+	m, err := NewPoisson([]float64{1}, rand.New(source(1)))
+	require.NoError(t, err)
+	_, err = m.MarshalBinary()
+	require.ErrorIs(t, err, ErrSource)
+}
