@@ -1,0 +1,2 @@
+// Package binpack does bin packing: which sites go on which crawler node.
+package binpack

@@ -1,0 +1,108 @@
+package binpack
+
+import "fmt"
+
+// table is the state of packing into bins of any kind.
+type table struct {
+	in      *instance
+	room    []int64
+	open    []bool  // holds an item
+	stamp   []int32 // stamp[b] == i+1: bin b holds an enemy of item i
+	bin     []int   // −1 for items not packed
+	started int     // bins below this number were open once; the search stops here in a uniform problem
+}
+
+func (in *instance) newTable() *table {
+	bins := in.bins()
+	t := &table{in: in, room: make([]int64, bins), open: make([]bool, bins), stamp: make([]int32, bins), bin: make([]int, in.n)}
+	for b := range t.room {
+		t.room[b] = in.capacity(b)
+	}
+	for i := range t.bin {
+		t.bin[i] = -1
+	}
+	for i, b := range in.pin {
+		if b >= 0 {
+			t.put(i, b)
+		}
+	}
+	return t
+}
+
+func (t *table) put(item, bin int) {
+	t.bin[item] = bin
+	t.room[bin] -= t.in.w[item]
+	t.open[bin] = true
+	t.started = max(t.started, bin+1)
+}
+
+// mark prepares the answers of fits for an item.
+func (t *table) mark(item int) {
+	if t.in.conflict == nil {
+		return
+	}
+	for _, j := range t.in.conflict[item] {
+		if b := t.bin[j]; b >= 0 {
+			t.stamp[b] = int32(item + 1)
+		}
+	}
+}
+
+// fits says whether the marked item may go to the bin.
+func (t *table) fits(item, bin int) bool {
+	return t.room[bin] >= t.in.w[item] && t.stamp[bin] != int32(item+1)
+}
+
+// packAny scans all bins for every item.
+func (in *instance) packAny(order []ranked, rule Rule) (Packing, error) {
+	t := in.newTable()
+	current := 0 // of NextFit
+	for _, x := range order {
+		i := int(x.item)
+		if t.bin[i] >= 0 {
+			continue
+		}
+		t.mark(i)
+		// A uniform problem has at most one bin beyond those started that could
+		// be any different from them.
+		end := min(t.started+1, len(t.room))
+		if !in.uniform {
+			end = len(t.room)
+		}
+		best := -1
+		if rule == NextFit {
+			for ; current < end; current++ {
+				if t.fits(i, current) {
+					best = current
+					break
+				}
+			}
+		} else {
+			for b := range end {
+				if t.fits(i, b) && (best < 0 || t.better(rule, b, best)) {
+					best = b
+				}
+			}
+		}
+		if best < 0 {
+			return Packing{}, fmt.Errorf("%w: item %d", ErrNoRoom, i)
+		}
+		t.put(i, best)
+	}
+	return packing(t.bin, len(t.room)), nil
+}
+
+// better says whether bin a, the later one, suits the rule better than b. Bins
+// that hold something come before empty ones, except under FirstFit.
+func (t *table) better(rule Rule, a, b int) bool {
+	switch {
+	case rule == FirstFit:
+		return false
+	case t.open[a] != t.open[b]:
+		return t.open[a]
+	case rule == BestFit:
+		return t.room[a] < t.room[b]
+	default:
+		return t.room[a] > t.room[b]
+	}
+}

@@ -1,0 +1,144 @@
+package binpack
+
+import (
+	"math"
+	"math/bits"
+	"sort"
+)
+
+// kinds groups items of equal weight, by decreasing weight.
+type kinds struct {
+	w     []int64
+	count []int
+	items [][]int32 // the items of each kind
+}
+
+func newKinds(w []int64) kinds {
+	var k kinds
+	order := decreasing(w)
+	for at := 0; at < len(order); {
+		end := at + 1
+		for end < len(order) && order[end].w == order[at].w {
+			end++
+		}
+		items := make([]int32, end-at)
+		for j := range items {
+			items[j] = order[at+j].item
+		}
+		k.w = append(k.w, order[at].w)
+		k.count = append(k.count, len(items))
+		k.items = append(k.items, items)
+		at = end
+	}
+	return k
+}
+
+// denseLimit bounds the steps of the dynamic programmes over all capacities.
+const denseLimit = 1 << 26
+
+// bestKnapsack returns the most value that fits into capacity c, given count[j]
+// copies of weight w[j] and value value[j] ≥ 0: exactly, or ok is false because
+// it would take more than about denseLimit steps. It does not search below the
+// value known, and returns that if there is nothing better.
+func bestKnapsack(w, value []int64, count []int, c, known int64) (best int64, ok bool) {
+	k := knapsack{best: known, nodes: denseLimit / 8}
+	var free int64 // value of what weighs nothing
+	for j := range w {
+		switch {
+		case value[j] == 0 || w[j] > c:
+		case w[j] == 0:
+			free += value[j] * int64(count[j])
+		default:
+			k.w, k.value = append(k.w, w[j]), append(k.value, value[j])
+			k.count = append(k.count, min(int64(count[j]), c/w[j]))
+		}
+	}
+	k.best -= free
+	if k.best < 0 {
+		k.best = 0
+	}
+	pieces := int64(0)
+	for _, n := range k.count {
+		pieces += int64(bits.Len64(uint64(n)))
+	}
+	if pieces == 0 {
+		return max(known, free), true
+	}
+	if c < denseLimit/pieces {
+		return max(known, free+k.dense(c)), true
+	}
+	k.sort()
+	k.branch(0, c, 0)
+	return max(known, free+k.best), k.nodes >= 0
+}
+
+// knapsack is a bounded knapsack problem.
+type knapsack struct {
+	w, value, count []int64
+	best            int64
+	nodes           int
+}
+
+// dense is the dynamic programme over all capacities; copies are split into
+// powers of two.
+func (k *knapsack) dense(c int64) int64 {
+	table := make([]int64, c+1)
+	for j := range k.w {
+		left := k.count[j]
+		for piece := int64(1); left > 0; piece *= 2 {
+			n := min(piece, left)
+			left -= n
+			w, v := n*k.w[j], n*k.value[j]
+			for x := c; x >= w; x-- {
+				table[x] = max(table[x], table[x-w]+v)
+			}
+		}
+	}
+	return table[c]
+}
+
+func (k *knapsack) sort() {
+	order := make([]int, len(k.w))
+	for j := range order {
+		order[j] = j
+	}
+	sort.SliceStable(order, func(a, b int) bool {
+		i, j := order[a], order[b]
+		ih, il := bits.Mul64(uint64(k.value[i]), uint64(k.w[j]))
+		jh, jl := bits.Mul64(uint64(k.value[j]), uint64(k.w[i]))
+		return ih > jh || ih == jh && il > jl
+	})
+	w, value, count := make([]int64, len(k.w)), make([]int64, len(k.w)), make([]int64, len(k.w))
+	for a, j := range order {
+		w[a], value[a], count[a] = k.w[j], k.value[j], k.count[j]
+	}
+	k.w, k.value, k.count = w, value, count
+}
+
+// branch searches depth first in order of value per weight. Invariant: got is the
+// value of what was taken before position j, and c is the room left.
+func (k *knapsack) branch(j int, c, got int64) {
+	k.best = max(k.best, got)
+	for ; j < len(k.w); j++ {
+		// All the room at the best rate left.
+		if got+mulDiv(c, k.value[j], k.w[j]) <= k.best {
+			return
+		}
+		if k.nodes--; k.nodes < 0 {
+			return
+		}
+		for n := min(k.count[j], c/k.w[j]); n > 0; n-- {
+			k.branch(j+1, c-n*k.w[j], got+n*k.value[j])
+		}
+	}
+}
+
+// mulDiv returns ⌊a·b/d⌋, or a quarter of the largest int64 if it is more.
+func mulDiv(a, b, d int64) int64 {
+	hi, lo := bits.Mul64(uint64(a), uint64(b))
+	if hi >= uint64(d) {
+		return math.MaxInt64 / 4
+	}
+	q, _ := bits.Div64(hi, lo, uint64(d))
+	return int64(min(q, math.MaxInt64/4))
+}

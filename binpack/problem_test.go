@@ -1,0 +1,305 @@
+package binpack
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+func TestBadInput(t *testing.T) {
+	nan, inf := math.NaN(), math.Inf(1)
+	for name, c := range map[string]struct {
+		p    Problem[float64]
+		want error
+	}{
+		"no items":         {Problem[float64]{Capacity: 1}, ErrNoItems},
+		"zero capacity":    {Problem[float64]{Weights: []float64{1}}, ErrCapacity},
+		"NaN capacity":     {Problem[float64]{Weights: []float64{1}, Capacity: nan}, ErrCapacity},
+		"infinite":         {Problem[float64]{Weights: []float64{1}, Capacity: inf}, ErrCapacity},
+		"no bins":          {Problem[float64]{Weights: []float64{1}, Capacities: []float64{}}, ErrCapacity},
+		"negative":         {Problem[float64]{Weights: []float64{1, -1}, Capacity: 1}, ErrWeight},
+		"NaN":              {Problem[float64]{Weights: []float64{nan}, Capacity: 1}, ErrWeight},
+		"infinite weight":  {Problem[float64]{Weights: []float64{inf}, Capacity: 1}, ErrWeight},
+		"too large":        {Problem[float64]{Weights: []float64{2}, Capacity: 1}, ErrTooLarge},
+		"too large for":    {Problem[float64]{Weights: []float64{3}, Capacities: []float64{1, 2}}, ErrTooLarge},
+		"conflict":         {Problem[float64]{Weights: []float64{1}, Capacity: 1, Conflicts: [][2]int{{0, 1}}}, ErrConstraint},
+		"own enemy":        {Problem[float64]{Weights: []float64{1}, Capacity: 1, Conflicts: [][2]int{{0, 0}}}, ErrConstraint},
+		"pin to no bin":    {Problem[float64]{Weights: []float64{1}, Capacity: 1, Pins: []Pin{{0, 1}}}, ErrConstraint},
+		"pinned twice":     {Problem[float64]{Weights: []float64{1, 1}, Capacity: 1, Pins: []Pin{{0, 1}, {0, 0}}}, ErrConstraint},
+		"pins overfill":    {Problem[float64]{Weights: []float64{1, 1}, Capacity: 1, Pins: []Pin{{0, 1}, {1, 1}}}, ErrConstraint},
+		"pinned conflict":  {Problem[float64]{Weights: []float64{1, 1}, Capacity: 2, Pins: []Pin{{0, 1}, {1, 1}}, Conflicts: [][2]int{{0, 1}}}, ErrConstraint},
+		"no room":          {Problem[float64]{Weights: []float64{1, 1}, Capacities: []float64{1}}, ErrNoRoom},
+		"no room by enemy": {Problem[float64]{Weights: []float64{1, 1}, Capacities: []float64{2}, Conflicts: [][2]int{{0, 1}}}, ErrNoRoom},
+	} {
+		for rule := range rules {
+			_, err := Pack(c.p, rule)
+			require.ErrorIs(t, err, c.want, "%s, %v", name, rule)
+		}
+	}
+	_, err := Pack(Problem[int]{Weights: []int{1}, Capacity: 1}, rules)
+	require.ErrorIs(t, err, ErrParameter)
+	_, err = Pack(Problem[int]{Weights: []int{-1}, Capacity: 1}, FirstFit)
+	require.ErrorIs(t, err, ErrWeight)
+	_, err = Pack(Problem[uint64]{Weights: []uint64{math.MaxUint64}, Capacity: math.MaxUint64}, FirstFit)
+	require.ErrorIs(t, err, ErrWeight)
+	_, err = Pack(Problem[int64]{Weights: []int64{1 << 62, 1}, Capacity: math.MaxInt64}, FirstFit)
+	require.ErrorIs(t, err, ErrWeight)
+}
+
+func TestWeightTypes(t *testing.T) {
+	for _, n := range []int{
+		bins(t, Problem[uint8]{Weights: []uint8{200, 100, 55, 155}, Capacity: 255}),
+		bins(t, Problem[int16]{Weights: []int16{200, 100, 55, 155}, Capacity: 255}),
+		bins(t, Problem[uint64]{Weights: []uint64{200, 100, 55, 155}, Capacity: 255}),
+		bins(t, Problem[float32]{Weights: []float32{2, 1, .5, 1.5}, Capacity: 2.5}),
+		bins(t, Problem[float64]{Weights: []float64{2e-300, 1e-300, 5e-301, 1.5e-300}, Capacity: 2.6e-300}),
+	} {
+		require.Equal(t, 2, n)
+	}
+}
+
+func bins[W Weight](t *testing.T, p Problem[W]) int {
+	got, err := Pack(p, BestFitDecreasing)
+	require.NoError(t, err)
+	require.NoError(t, CheckPacking(p, got))
+	return got.Bins
+}
+
+// Ten times the float 0.1 is more than 1, though a sum of floats may hide it.
+func TestNeverOverfilled(t *testing.T) {
+	p := Problem[float64]{Weights: slices.Repeat([]float64{.1}, 10), Capacity: 1}
+	got, err := Pack(p, FirstFit)
+	require.NoError(t, err)
+	require.Equal(t, 2, got.Bins)
+	require.ErrorIs(t, CheckPacking(p, Packing{Bin: make([]int, 10), Bins: 1}), ErrInvalid)
+	p.Weights = slices.Repeat([]float64{1. / 16}, 16)
+	got, err = Pack(p, FirstFit)
+	require.NoError(t, err)
+	require.Equal(t, 1, got.Bins, "multiples of a power of two are exact")
+}
+
+// naive packs in the given order by the definition of the rule.
+func naive(w []int64, c int64, order []int32, rule Rule) []int {
+	bin := make([]int, len(w))
+	var room []int64
+	for _, i := range order {
+		best := -1
+		for b := range room {
+			if room[b] < w[i] || rule == NextFit && b < len(room)-1 {
+				continue
+			}
+			if best < 0 || rule == BestFit && room[b] < room[best] || rule == WorstFit && room[b] > room[best] {
+				best = b
+			}
+		}
+		if best < 0 {
+			best = len(room)
+			room = append(room, c)
+		}
+		room[best] -= w[i]
+		bin[i] = best
+	}
+	return bin
+}
+
+func TestRulesAgreeWithTheirDefinition(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := rapid.Int64Range(1, 60).Draw(t, "c")
+		w := rapid.SliceOfN(rapid.Int64Range(1, c), 1, 80).Draw(t, "w")
+		order := make([]int32, len(w))
+		for i := range order {
+			order[i] = int32(i)
+		}
+		sorted := slices.Clone(order)
+		slices.SortStableFunc(sorted, func(a, b int32) int { return int(w[b] - w[a]) })
+		for rule := NextFit; rule <= WorstFitDecreasing; rule++ {
+			want := naive(w, c, order, rule)
+			if rule >= NextFitDecreasing {
+				want = naive(w, c, sorted, rule-NextFitDecreasing)
+			}
+			p := Problem[int64]{Weights: w, Capacity: c}
+			got, err := Pack(p, rule)
+			require.NoError(t, err)
+			require.Equal(t, want, got.Bin, rule.String())
+			// The path for constraints gives the same if there are none to speak of.
+			p.Pins = []Pin{{int(sorted[0]), want[sorted[0]]}}
+			if want[sorted[0]] == 0 && (rule >= NextFitDecreasing || sorted[0] == 0) {
+				got, err = Pack(p, rule)
+				require.NoError(t, err)
+				require.Equal(t, want, got.Bin, rule.String())
+			}
+		}
+	})
+}
+
+// drawProblem draws a problem with a little of everything.
+func drawProblem(t *rapid.T, most int) Problem[int] {
+	c := rapid.IntRange(1, 40).Draw(t, "c")
+	p := Problem[int]{Weights: rapid.SliceOfN(rapid.IntRange(0, c), 1, most).Draw(t, "w"), Capacity: c}
+	n := len(p.Weights)
+	if rapid.Bool().Draw(t, "different") {
+		p.Capacities = rapid.SliceOfN(rapid.IntRange(1, c), 0, 2*n).Draw(t, "caps")
+		p.Capacities = append(p.Capacities, c)
+	}
+	if rapid.Bool().Draw(t, "constrained") && n > 1 {
+		for range rapid.IntRange(0, n).Draw(t, "conflicts") {
+			a, b := rapid.IntRange(0, n-1).Draw(t, "a"), rapid.IntRange(0, n-1).Draw(t, "b")
+			if a != b {
+				p.Conflicts = append(p.Conflicts, [2]int{a, b})
+			}
+		}
+		if rapid.Bool().Draw(t, "pinned") {
+			bins := n
+			if p.Capacities != nil {
+				bins = len(p.Capacities)
+			}
+			p.Pins = []Pin{{rapid.IntRange(0, n-1).Draw(t, "item"), rapid.IntRange(0, bins-1).Draw(t, "bin")}}
+		}
+	}
+	return p
+}
+
+func packingProperty(t *rapid.T) {
+	p := drawProblem(t, 40)
+	bounds, boundErr := LowerBounds(p)
+	for rule := range rules {
+		got, err := Pack(p, rule)
+		if err != nil {
+			require.True(t, boundErr != nil || p.Capacities != nil, "%v: %v", rule, err)
+			continue
+		}
+		require.NoError(t, CheckPacking(p, got), rule.String())
+		require.LessOrEqual(t, bounds.Best(), got.Bins)
+	}
+	if boundErr == nil {
+		proved, err := CheckBound(p, bounds.Certificate)
+		require.NoError(t, err)
+		require.Equal(t, bounds.DFF, proved)
+	}
+}
+
+func TestPackingProperty(t *testing.T) { rapid.Check(t, packingProperty) }
+func FuzzPacking(f *testing.F)         { f.Fuzz(rapid.MakeFuzz(packingProperty)) }
+
+// Floats of any size: nothing is ever overfilled, by exact arithmetic.
+func floatProperty(t *rapid.T) {
+	c := rapid.Float64Range(1e-9, 1e9).Draw(t, "c")
+	p := Problem[float64]{Weights: rapid.SliceOfN(rapid.Float64Range(0, c), 1, 60).Draw(t, "w"), Capacity: c}
+	if rapid.Bool().Draw(t, "decimal") {
+		p.Capacity = 1
+		for i := range p.Weights {
+			p.Weights[i] = math.Round(p.Weights[i]/c*100) / 100
+		}
+	}
+	for rule := range rules {
+		got, err := Pack(p, rule)
+		require.NoError(t, err)
+		require.NoError(t, CheckPacking(p, got), rule.String())
+	}
+	b, err := LowerBounds(p)
+	require.NoError(t, err)
+	_, err = CheckBound(p, b.Certificate)
+	if err != nil {
+		require.ErrorIs(t, err, ErrLimit)
+	}
+}
+
+func TestFloatProperty(t *testing.T) { rapid.Check(t, floatProperty) }
+func FuzzFloat(f *testing.F)         { f.Fuzz(rapid.MakeFuzz(floatProperty)) }
+
+// The items of one bin refuse an item only if it leaves less than the stated
+// tolerance.
+func TestFloatTolerance(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 200 {
+		n := 2 + rng.IntN(30)
+		w := make([]float64, n)
+		for i := range w {
+			w[i] = rng.Float64()
+		}
+		u, err := toUnits(w, []float64{float64(n)})
+		require.NoError(t, err)
+		require.False(t, u.exact)
+		for i := range w {
+			require.GreaterOrEqual(t, float64(u.w[i])*u.quantum, w[i])
+			require.LessOrEqual(t, float64(u.low[i])*u.quantum, w[i])
+			require.LessOrEqual(t, u.w[i]-u.low[i], int64(1))
+		}
+		require.LessOrEqual(t, u.quantum, math.Ldexp(2*float64(n), -FloatBits))
+	}
+}
+
+// The known bounds of small problems.
+func TestBoundsByHand(t *testing.T) {
+	// Three items above C/2: L1 = 2, L2 = 3.
+	b, err := LowerBounds(Problem[int]{Weights: []int{6, 6, 6}, Capacity: 10})
+	require.NoError(t, err)
+	require.Equal(t, []int{2, 3, 3}, []int{b.L1, b.L2, b.DFF})
+	// Of items of 34 no three fit 100: L1 = L2 = 3, five items need 3 bins, seven 4.
+	b, err = LowerBounds(Problem[int]{Weights: slices.Repeat([]int{34}, 7), Capacity: 100})
+	require.NoError(t, err)
+	require.Equal(t, []int{3, 3, 4}, []int{b.L1, b.L2, b.DFF})
+	// Different capacities: the largest hold the sum.
+	b, err = LowerBounds(Problem[int]{Weights: []int{5, 5, 5}, Capacities: []int{5, 9, 7}})
+	require.NoError(t, err)
+	require.Equal(t, 2, b.L1)
+}
+
+func TestCheckers(t *testing.T) {
+	p := Problem[int]{Weights: []int{5, 5, 5}, Capacity: 10, Conflicts: [][2]int{{0, 1}}, Pins: []Pin{{2, 1}}}
+	require.NoError(t, CheckPacking(p, Packing{[]int{0, 1, 1}, 2}))
+	for _, bad := range []Packing{
+		{[]int{0, 1}, 2}, {[]int{0, 1, 3}, 2}, {[]int{0, 1, -1}, 2}, {[]int{0, 1, 1}, 3},
+		{[]int{1, 1, 1}, 1}, {[]int{0, 0, 1}, 2}, {[]int{1, 0, 0}, 2},
+	} {
+		require.ErrorIs(t, CheckPacking(p, bad), ErrInvalid, "%v", bad)
+	}
+	for _, bad := range []Certificate{
+		{[]int64{5, 5}, 10}, {[]int64{5, 5, 5}, 0}, {[]int64{5, 5, -5}, 10},
+		{[]int64{5, 5, 6}, 10}, {[]int64{math.MaxInt64, 5, 5}, math.MaxInt64},
+	} {
+		_, err := CheckBound(p, bad)
+		require.ErrorIs(t, err, ErrInvalid, "%v", bad)
+	}
+	n, err := CheckBound(p, Certificate{[]int64{1, 1, 1}, 2})
+	require.NoError(t, err)
+	require.Equal(t, 2, n)
+}
+
+// The exact knapsack, by both methods, against all subsets.
+func TestKnapsackAgainstBruteForce(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 9).Draw(t, "n")
+		c := rapid.Int64Range(0, 60).Draw(t, "c")
+		w := rapid.SliceOfN(rapid.Int64Range(0, 30), n, n).Draw(t, "w")
+		v := rapid.SliceOfN(rapid.Int64Range(0, 50), n, n).Draw(t, "v")
+		want := int64(0)
+		for set := range 1 << n {
+			var sw, sv int64
+			for i := range n {
+				if set>>i&1 == 1 {
+					sw += w[i]
+					sv += v[i]
+				}
+			}
+			if sw <= c {
+				want = max(want, sv)
+			}
+		}
+		gw, gv, count := group(w, v)
+		got, ok := bestKnapsack(gw, gv, count, c, 0)
+		require.True(t, ok)
+		require.Equal(t, want, got)
+		const big = 1 << 40 // too many capacities for the table
+		for j := range gw {
+			gw[j] *= big
+		}
+		got, ok = bestKnapsack(gw, gv, count, c*big, 0)
+		require.True(t, ok)
+		require.Equal(t, want, got)
+	})
+}

@@ -1,0 +1,155 @@
+package binpack
+
+import (
+	"fmt"
+	"sort"
+)
+
+// minimumSlack fills one bin at a time with the subset of the items left that
+// leaves the least room, found by a depth-first search in order of decreasing
+// weight (Gupta & Ho 1999). With prime the largest item left is in every subset
+// (Fleszar & Hindi 2002).
+func (in *instance) minimumSlack(prime bool) (Packing, error) {
+	t := in.newTable()
+	var left, light []int // items to pack, by decreasing weight, and those without weight
+	for _, x := range decreasing(in.w) {
+		switch i := int(x.item); {
+		case t.bin[i] >= 0:
+		case x.w > 0:
+			left = append(left, i)
+		default:
+			light = append(light, i)
+		}
+	}
+	order := make([]int, len(t.room))
+	for b := range order {
+		order[b] = b
+	}
+	// Bins that already hold pinned items first, then large ones.
+	sort.SliceStable(order, func(x, y int) bool {
+		a, b := order[x], order[y]
+		if t.open[a] != t.open[b] {
+			return t.open[a]
+		}
+		return t.room[a] > t.room[b]
+	})
+	for _, b := range order {
+		if len(left) == 0 {
+			break
+		}
+		s := slackSearch{t: t, items: left, nodes: SlackNodes, best: -1}
+		s.run(b, prime)
+		for _, k := range s.chosen {
+			t.put(left[k], b)
+		}
+		kept := left[:0]
+		for _, i := range left {
+			if t.bin[i] < 0 {
+				kept = append(kept, i)
+			}
+		}
+		left = kept
+	}
+	if len(left) > 0 {
+		return Packing{}, fmt.Errorf("%w: item %d", ErrNoRoom, left[0])
+	}
+	for _, i := range light {
+		t.mark(i)
+		b := 0
+		for b < len(t.room) && !t.fits(i, b) {
+			b++
+		}
+		if b == len(t.room) {
+			return Packing{}, fmt.Errorf("%w: item %d", ErrNoRoom, i)
+		}
+		t.put(i, b)
+	}
+	return packing(t.bin, len(t.room)), nil
+}
+
+// slackSearch looks for the subset of items that leaves the least room.
+type slackSearch struct {
+	t      *table
+	items  []int
+	suffix []int64 // suffix[k] is the weight of items[k:]
+	path   []int   // positions taken
+	chosen []int   // positions of the best subset
+	best   int64   // its weight, −1 for none
+	nodes  int
+}
+
+func (s *slackSearch) run(bin int, prime bool) {
+	w := s.t.in.w
+	s.suffix = make([]int64, len(s.items)+1)
+	for k := len(s.items) - 1; k >= 0; k-- {
+		s.suffix[k] = s.suffix[k+1] + w[s.items[k]]
+	}
+	if prime {
+		// The first that may go here is taken, if it is not kept out by an enemy
+		// already there.
+		for k, i := range s.items {
+			s.t.mark(i)
+			if s.t.fits(i, bin) {
+				s.path = append(s.path, k)
+				s.best, s.chosen = w[i], append(s.chosen, k)
+				s.extend(k+1, bin, s.t.room[bin]-w[i], w[i])
+				return
+			}
+		}
+		return
+	}
+	s.extend(0, bin, s.t.room[bin], 0)
+}
+
+// extend tries every item from position k on as the next of the subset.
+func (s *slackSearch) extend(k, bin int, room, sum int64) {
+	w := s.t.in.w
+	if sum > s.best {
+		s.best, s.chosen = sum, append(s.chosen[:0], s.path...)
+	}
+	for ; k < len(s.items); k++ {
+		// No room left to improve on, or not enough items to improve with.
+		if s.best == sum+room || sum+s.suffix[k] <= s.best {
+			return
+		}
+		i := s.items[k]
+		if w[i] > room {
+			// Jump to the first that fits.
+			k += sort.Search(len(s.items)-k, func(d int) bool { return w[s.items[k+d]] <= room }) - 1
+			continue
+		}
+		if s.nodes--; s.nodes < 0 {
+			return
+		}
+		if s.barred(i, bin) {
+			continue
+		}
+		s.path = append(s.path, k)
+		s.extend(k+1, bin, room-w[i], sum+w[i])
+		s.path = s.path[:len(s.path)-1]
+		// An item of equal weight would lead to the same sums.
+		if s.t.in.conflict == nil {
+			for k+1 < len(s.items) && w[s.items[k+1]] == w[i] {
+				k++
+			}
+		}
+	}
+}
+
+// barred says whether an enemy of the item is in the bin or on the path.
+func (s *slackSearch) barred(i, bin int) bool {
+	if s.t.in.conflict == nil {
+		return false
+	}
+	for _, j := range s.t.in.conflict[i] {
+		if s.t.bin[j] == bin {
+			return true
+		}
+		for _, k := range s.path {
+			if s.items[k] == int(j) {
+				return true
+			}
+		}
+	}
+	return false
+}
