@@ -104,7 +104,7 @@ func (p Problem) Value(x []float64) (float64, error) {
 // At the optimum every page strictly between its bounds has the slope
 // w_i·V'(x_i) = μ, and V' depends on x only through v = λ/x, so that
 // x_i(μ) = λ_i/h⁻¹(μ·λ_i^p/w_i), cut off at the bounds: Σ x_i(μ) falls in μ and a
-// bracketing search finds the budget. It takes O(n) per step and some 10 to 60
+// bracketing search finds the budget. It takes O(n) per step and some 10 to 40
 // steps. Where all pages weigh the same and have no bounds, Detections under Even
 // spacing has the closed form x_i = Budget·λ_i/Σλ.
 //
@@ -191,7 +191,7 @@ func (s *solver) total(z float64) float64 {
 }
 
 // search brackets the multiplier, narrows the bracket until its ends spend the
-// budget to 1e-13 or are neighbouring numbers, and returns the point between
+// budget to 1e-12 or are neighbouring numbers, and returns the point between
 // the ends that spends it exactly. All points between are optimal to the
 // precision of μ: where the frequencies jump between neighbouring numbers, so do
 // many equally good allocations.
@@ -208,11 +208,14 @@ func (s *solver) search() (x []float64, price float64) {
 	lo = min(max(lo, math.SmallestNonzeroFloat64), math.MaxFloat64)
 	hi := lo
 	fl, fh := s.total(lo)-s.Budget, 0.0
+	stride := 2.0
 	for fh = fl; fh > 0; fh = s.total(hi) - s.Budget {
-		lo, fl, hi = hi, fh, hi*2
+		lo, fl, hi = hi, fh, min(hi*stride, math.MaxFloat64)
+		stride *= stride
 	}
 	for ; fl < 0; fl = s.total(lo) - s.Budget {
-		hi, fh, lo = lo, fl, lo/2
+		hi, fh, lo = lo, fl, max(lo/stride, math.SmallestNonzeroFloat64)
+		stride *= stride
 	}
 	// Invariant: lo ≤ hi and fl ≥ 0 ≥ fh. The step is the secant's on logarithms,
 	// as frequencies are close to powers of z, halving the weight of an end that
@@ -220,7 +223,7 @@ func (s *solver) search() (x []float64, price float64) {
 	logarithm := func(f float64) float64 { return math.Log1p(max(f/s.Budget, -1)) }
 	wl, wh := logarithm(fl), logarithm(fh)
 	stayed := 0 // > 0: the upper end, < 0: the lower end has stayed so often
-	for step := 1; max(fl, -fh) > 1e-13*s.Budget && math.Nextafter(lo, hi) < hi; step++ {
+	for step := 1; max(fl, -fh) > 1e-12*s.Budget && math.Nextafter(lo, hi) < hi; step++ {
 		mid := lo * math.Exp(wl/(wl-wh)*math.Log(hi/lo))
 		if step%4 == 0 || !(mid > lo && mid < hi) {
 			mid = lo + (hi-lo)/2

@@ -179,11 +179,11 @@ func (o *overdue) set(slot int, x float64) {
 }
 
 func (o *overdue) pick(now float64) (int, bool) {
-	o.advance(now)
-	w, _ := o.champion(1)
-	if w == none {
+	if w, _ := o.champion(1); w == none {
 		return 0, false
 	}
+	o.advance(now)
+	w, _ := o.champion(1)
 	o.in[w] = false
 	o.climb(int(w))
 	return int(w), true
@@ -346,12 +346,12 @@ func (t sumTree) set(i int, x float64) {
 }
 
 // draw returns an index with probability proportional to its number, in
-// O(log n); none if all are 0.
+// O(log n); none, and nothing drawn from src, if all are 0.
 func (t sumTree) draw(src rand.Source) (int, bool) {
-	r := float64(uniform(src) * t.total())
 	if !(t.total() > 0) {
 		return 0, false
 	}
+	r := float64(uniform(src) * t.total())
 	k := 1
 	// Invariant: node k is positive. r is uniform in [0, node k), up to rounding.
 	for k < t.size() {
