@@ -1,0 +1,596 @@
+package webenv
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"encoding/xml"
+	"fmt"
+	"html"
+	"io"
+	"math"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// A Calendar maps the time of an environment to dates: time t is the date
+// Epoch + t·Unit. The zero value takes t as seconds since 1970, as recorded
+// histories have it.
+type Calendar struct {
+	Epoch time.Time     // zero: the start of 1970, UTC
+	Unit  time.Duration // zero: a second
+}
+
+func (c Calendar) unit() float64 {
+	if c.Unit == 0 {
+		return 1
+	}
+	return c.Unit.Seconds()
+}
+
+func (c Calendar) epoch() time.Time {
+	if c.Epoch.IsZero() {
+		return time.Unix(0, 0)
+	}
+	return c.Epoch
+}
+
+// Date returns the date of time t, in UTC, or the zero date if that is not in
+// the years 1 to 9999, which are all that HTTP can write.
+func (c Calendar) Date(t float64) time.Time {
+	whole, part := math.Modf(t * c.unit())
+	if !(math.Abs(whole) < 1<<40) {
+		return time.Time{}
+	}
+	e := c.epoch()
+	d := time.Unix(e.Unix()+int64(whole), int64(e.Nanosecond())+int64(part*1e9)).UTC()
+	if d.Year() < 1 || d.Year() > 9999 {
+		return time.Time{}
+	}
+	return d
+}
+
+// Time returns the time at a date.
+func (c Calendar) Time(d time.Time) float64 {
+	e := c.epoch()
+	return (float64(d.Unix()-e.Unix()) + float64(d.Nanosecond()-e.Nanosecond())/1e9) / c.unit()
+}
+
+// A LastChanger is an environment that knows when a page last changed.
+type LastChanger interface {
+	// LastChange returns the time of the last change of a page that is not
+	// after now, and false if it does not know one. Unlike Poll it alters
+	// nothing. It is called with the time of the last Poll of the page.
+	LastChange(page int, now float64) (t float64, ok bool)
+}
+
+// ServerConfig describes a [Server].
+type ServerConfig struct {
+	// Now returns the time of the environment. It is required, is called under
+	// a lock, and may run at any speed, for example a day a second:
+	//
+	//	began := time.Now()
+	//	Now: func() float64 { return start + 86400*time.Since(began).Seconds() }
+	//
+	// A time before one that it returned earlier counts as the earlier one.
+	Now func() float64
+	// Calendar gives the dates in Last-Modified, Date and the sitemap.
+	Calendar Calendar
+
+	// Names, if not nil, are the names of the pages, each used once and not
+	// empty. The URL of page 17 is then /name/NAME; /page/17 gives the same page.
+	Names []string
+	// Base is the absolute URL under which the server is reached, without a
+	// slash at its end, if that is not the host of the request; with a path if
+	// it is mounted with [http.StripPrefix].
+	Base string
+	// Size is the least number of bytes of a page; pages are filled up to it.
+	Size int
+
+	// NoETag and NoLastModified leave the header away.
+	NoETag, NoLastModified bool
+
+	// Latency, if not nil, draws how long the answer to a request for a page
+	// takes. The copy given is the one at the time of the answer.
+	Latency func(page int, rng *rand.Rand) time.Duration
+	// Sleep waits for the latency, or less if the context is done; nil is a
+	// real wait.
+	Sleep func(ctx context.Context, d time.Duration)
+	// ErrorRate is the probability with which a request for a page is answered
+	// with status 503 instead.
+	ErrorRate float64
+	// Source is where errors and latencies are drawn from, in the order in
+	// which requests come in. It may be nil if there are neither.
+	Source rand.Source
+}
+
+// A Server serves the pages of an environment over HTTP, so that any crawler can
+// be tried against a web of which the truth is known.
+//
+//	/page/17          page 17, whose body changes when and only when the page does
+//	/name/NAME        the same by name, if there are names
+//	/                 a start page; from it links lead to every page
+//	/robots.txt       forbids /truth only, names the sitemap
+//	/sitemap.xml      all pages with lastmod, or an index of /sitemap-0.xml and on
+//	/truth            the truth as JSON, a [Truth]; /truth?page=17 for one page
+//
+// Other paths give 404, and methods other than GET and HEAD 405. Pages answer
+// conditional requests and ranges as RFC 9110 has it ([http.ServeContent]).
+//
+// Every request looks at the pages that it is about, and each page that has
+// changed since the last look gets its next version; changes between two looks
+// make one version. So two answers differ exactly if the page changed between
+// them, for any number of crawlers. In an environment where a poll has effects
+// of its own ([Zipf] that swaps ranks) each look counts as a poll.
+//
+// The strong ETag names page and version. Last-Modified is the time of the last
+// change if the environment is a [LastChanger], else of the first change since
+// the look before, and before the first change the time at which the server was made. It
+// has a resolution of one second of the [Calendar], and time may run fast, so it
+// is left away until that second is over: two versions never have the same one.
+// A crawler that relies on it alone must then compare the content.
+//
+// A Server is safe for concurrent use; nothing else may poll its environment.
+// It keeps 20 bytes a page besides the environment.
+type Server struct {
+	cfg    ServerConfig
+	path   string // path part of Base
+	byName map[string]int
+
+	mu       sync.Mutex
+	env      Env
+	rng      *rand.Rand
+	start    float64
+	now      float64
+	version  []uint32  // from 1
+	modified []float64 // see Last-Modified
+	stale    []float64 // time of the first change since the last GET, +Inf if none
+	totals   Totals
+	staleSum float64 // page-time for which copies replaced by now were not current
+	ageSum   float64 // and the integral of their age over it
+}
+
+// Totals are what a crawler has reached so far, as if it were the only one and
+// had taken a copy of each page when the server was made.
+type Totals struct {
+	Now         float64 `json:"now"` // time of the environment
+	Pages       int     `json:"pages"`
+	Polls       int     `json:"polls"`        // GETs of a page that were answered
+	NotModified int     `json:"not_modified"` // those answered with 304
+	Detected    int     `json:"detected"`     // polls that found the page changed since the poll before
+	Failed      int     `json:"failed"`       // simulated failures
+	Freshness   float64 `json:"freshness"`    // as in Result, by the last poll of each page
+	Age         float64 `json:"age"`
+}
+
+// PageTruth is the truth about one page.
+type PageTruth struct {
+	Page     int      `json:"page"`
+	URL      string   `json:"url"`            // as in the sitemap, without the host
+	Version  int      `json:"version"`        // from 1
+	Modified float64  `json:"modified"`       // time of the change as in Last-Modified, unrounded
+	Current  bool     `json:"current"`        // no change since the last GET
+	Rate     *float64 `json:"rate,omitempty"` // if the environment is a Rater; at most math.MaxFloat64
+}
+
+// Truth is what /truth answers.
+type Truth struct {
+	Totals Totals      `json:"totals"`
+	Pages  []PageTruth `json:"pages"`
+}
+
+// maxSitemap is the greatest number of URLs in a sitemap (sitemaps.org).
+const maxSitemap = 50000
+
+// NewServer returns a server of an environment. It panics if env or Now is nil,
+// or if Source is nil and needed.
+func NewServer(env Env, cfg ServerConfig) (*Server, error) {
+	if env == nil {
+		panic("webenv: nil environment")
+	}
+	if cfg.Now == nil {
+		panic("webenv: ServerConfig without Now")
+	}
+	n := env.Len()
+	base, err := url.Parse(cfg.Base)
+	switch {
+	case n == 0:
+		return nil, ErrNoPages
+	case err != nil || cfg.Base != "" && (base.Scheme == "" || base.Host == "") || strings.HasSuffix(cfg.Base, "/"):
+		return nil, fmt.Errorf("%w: base %q", ErrParameter, cfg.Base)
+	case !(cfg.ErrorRate >= 0 && cfg.ErrorRate <= 1):
+		return nil, fmt.Errorf("%w: error rate %v", ErrProbability, cfg.ErrorRate)
+	case cfg.Size < 0:
+		return nil, fmt.Errorf("%w: size %d", ErrParameter, cfg.Size)
+	case cfg.Calendar.Unit < 0:
+		return nil, fmt.Errorf("%w: calendar unit %v", ErrParameter, cfg.Calendar.Unit)
+	case cfg.Names != nil && len(cfg.Names) != n:
+		return nil, fmt.Errorf("%w: %d names for %d pages", ErrParameter, len(cfg.Names), n)
+	}
+	s := &Server{
+		cfg: cfg, path: base.EscapedPath(), env: env,
+		version: make([]uint32, n), modified: make([]float64, n), stale: make([]float64, n),
+	}
+	if cfg.ErrorRate > 0 || cfg.Latency != nil {
+		if cfg.Source == nil {
+			panic("webenv: nil source of randomness")
+		}
+		s.rng = rand.New(cfg.Source)
+	}
+	if cfg.Names != nil {
+		s.byName = make(map[string]int, n)
+	}
+	for i, name := range cfg.Names {
+		if other, seen := s.byName[name]; seen || name == "" {
+			return nil, fmt.Errorf("%w: page %d: name %q (also page %d)", ErrParameter, i, name, other)
+		}
+		s.byName[name] = i
+	}
+	if s.start = cfg.Now(); math.IsNaN(s.start) || math.IsInf(s.start, 0) {
+		return nil, fmt.Errorf("%w: time %v", ErrParameter, s.start)
+	}
+	s.now = s.start
+	for i := range s.version {
+		s.version[i], s.modified[i], s.stale[i] = 1, s.start, math.Inf(1)
+	}
+	s.totals.Pages = n
+	return s, nil
+}
+
+// URL returns the URL of a page without the host.
+func (s *Server) URL(page int) string {
+	if s.byName == nil {
+		return s.path + "/page/" + strconv.Itoa(page)
+	}
+	u := url.URL{Path: "/name/" + s.cfg.Names[page]}
+	return s.path + u.EscapedPath()
+}
+
+// base returns the absolute URL of the server for a request.
+func (s *Server) base(r *http.Request) string {
+	if s.cfg.Base != "" {
+		return strings.TrimSuffix(s.cfg.Base, s.path)
+	}
+	scheme := "http://"
+	if r.TLS != nil {
+		scheme = "https://"
+	}
+	return scheme + r.Host
+}
+
+// ServeHTTP implements [http.Handler].
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		w.Header().Set("Allow", "GET, HEAD")
+		http.Error(w, "method not allowed", http.StatusMethodNotAllowed)
+		return
+	}
+	path := r.URL.Path
+	if number, ok := strings.CutPrefix(path, "/page/"); ok {
+		if page, ok := index(number, len(s.version)); ok {
+			s.servePage(w, r, page)
+			return
+		}
+	} else if name, ok := strings.CutPrefix(path, "/name/"); ok {
+		if page, ok := s.byName[name]; ok {
+			s.servePage(w, r, page)
+			return
+		}
+	} else if number, ok := strings.CutPrefix(path, "/sitemap-"); ok {
+		number, ok = strings.CutSuffix(number, ".xml")
+		if part, known := index(number, s.sitemaps()); ok && known {
+			s.serveSitemap(w, r, part)
+			return
+		}
+	}
+	switch path {
+	case "/":
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		fmt.Fprintf(w, "<!DOCTYPE html>\n<title>%d pages</title>\n<a href=\"%s\">first page</a>, <a href=\"%s/sitemap.xml\">sitemap</a>\n",
+			len(s.version), html.EscapeString(s.URL(0)), html.EscapeString(s.path))
+	case "/robots.txt":
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		fmt.Fprintf(w, "User-agent: *\nDisallow: %s/truth\n\nSitemap: %s%s/sitemap.xml\n", s.path, s.base(r), s.path)
+	case "/sitemap.xml":
+		if s.sitemaps() == 1 {
+			s.serveSitemap(w, r, 0)
+		} else {
+			s.serveIndex(w, r)
+		}
+	case "/truth":
+		s.serveTruth(w, r)
+	default:
+		http.NotFound(w, r)
+	}
+}
+
+// index reads a number in [0, n) in its only form: no sign, no leading zero.
+func index(text string, n int) (int, bool) {
+	i, err := strconv.Atoi(text)
+	return i, err == nil && i >= 0 && i < n && strconv.Itoa(i) == text
+}
+
+// tick brings the time up to date. The lock is held.
+func (s *Server) tick() {
+	if now := s.cfg.Now(); now > s.now && now <= math.MaxFloat64 {
+		s.now = now
+	}
+}
+
+// look polls the environment and gives the page its next version if it has
+// changed. The lock is held.
+func (s *Server) look(page int) {
+	since, changed := s.env.Poll(page, s.now)
+	if changed {
+		s.version[page]++
+		s.modified[page] = since
+		s.stale[page] = min(s.stale[page], max(since, s.start))
+	}
+	if env, ok := s.env.(LastChanger); ok && (changed || s.version[page] == 1) {
+		if t, ok := env.LastChange(page, s.now); ok {
+			s.modified[page] = t
+		}
+	}
+}
+
+// copied counts a GET. The lock is held.
+func (s *Server) copied(page int) {
+	s.totals.Polls++
+	if since := s.stale[page]; since <= s.now {
+		d := s.now - since
+		s.totals.Detected++
+		s.staleSum += d
+		s.ageSum += float64(d * d / 2)
+		s.stale[page] = math.Inf(1)
+	}
+}
+
+// lastModified returns the date of the last change of a page for its
+// Last-Modified, zero if there is none to give. The lock is held.
+//
+// No two versions of a page get the same: version v is given second k only
+// after second k, so that later versions, whose changes come after the look
+// that gave it, have later seconds.
+func (s *Server) lastModified(page int) time.Time {
+	d := s.cfg.Calendar.Date(s.modified[page]).Truncate(time.Second)
+	if s.cfg.NoLastModified || s.cfg.Calendar.Date(s.now).Sub(d) < time.Second {
+		return time.Time{}
+	}
+	return d
+}
+
+// statusWriter remembers the status.
+type statusWriter struct {
+	http.ResponseWriter
+	status int
+}
+
+func (w *statusWriter) WriteHeader(status int) {
+	w.status = status
+	w.ResponseWriter.WriteHeader(status)
+}
+
+var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+func (s *Server) servePage(w http.ResponseWriter, r *http.Request, page int) {
+	if s.rng != nil {
+		s.mu.Lock()
+		var latency time.Duration
+		if s.cfg.Latency != nil {
+			latency = s.cfg.Latency(page, s.rng)
+		}
+		failed := s.rng.Float64() < s.cfg.ErrorRate
+		if failed {
+			s.totals.Failed++
+		}
+		s.mu.Unlock()
+		if latency > 0 {
+			s.sleep(r.Context(), latency)
+		}
+		if failed {
+			http.Error(w, "simulated failure", http.StatusServiceUnavailable)
+			return
+		}
+	}
+
+	s.mu.Lock()
+	s.tick()
+	s.look(page)
+	if r.Method == http.MethodGet {
+		s.copied(page)
+	}
+	version, now, modified := s.version[page], s.now, s.lastModified(page)
+	s.mu.Unlock()
+
+	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	// A cache on the way must ask again, or it would hide changes.
+	h.Set("Cache-Control", "no-cache")
+	if d := s.cfg.Calendar.Date(now); !d.IsZero() {
+		h.Set("Date", d.Format(http.TimeFormat))
+	}
+	if !s.cfg.NoETag {
+		h.Set("ETag", `"`+strconv.Itoa(page)+"-"+strconv.FormatUint(uint64(version), 10)+`"`)
+	}
+	body := buffers.Get().(*bytes.Buffer)
+	defer buffers.Put(body)
+	body.Reset()
+	s.write(body, page, version)
+	sw := statusWriter{w, 0}
+	http.ServeContent(&sw, r, "", modified, bytes.NewReader(body.Bytes()))
+
+	if r.Method == http.MethodGet && sw.status == http.StatusNotModified {
+		s.mu.Lock()
+		s.totals.NotModified++
+		s.mu.Unlock()
+	}
+}
+
+func (s *Server) sleep(ctx context.Context, d time.Duration) {
+	if s.cfg.Sleep != nil {
+		s.cfg.Sleep(ctx, d)
+		return
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// write writes the body of a version of a page. Page i links to pages 2i+1 and
+// 2i+2, so that all pages hang in a tree under page 0.
+func (s *Server) write(b *bytes.Buffer, page int, version uint32) {
+	title := "page " + strconv.Itoa(page)
+	if s.byName != nil {
+		title = html.EscapeString(s.cfg.Names[page])
+	}
+	fmt.Fprintf(b, "<!DOCTYPE html>\n<title>%s</title>\n<h1>%s</h1>\n<p>Version %d.</p>\n", title, title, version)
+	for next := 2*page + 1; next <= 2*page+2 && next < len(s.version); next++ {
+		fmt.Fprintf(b, "<a href=\"%s\">page %d</a>\n", html.EscapeString(s.URL(next)), next)
+	}
+	const filler = "The quick brown fox jumps over the lazy dog, and nothing else is new.\n"
+	for b.Len() < s.cfg.Size {
+		b.WriteString(filler[:min(len(filler), s.cfg.Size-b.Len())])
+	}
+}
+
+func (s *Server) sitemaps() int { return (len(s.version) + maxSitemap - 1) / maxSitemap }
+
+// lookAt looks at a page for a list of many, and returns its true lastmod. It
+// locks for one page only, so that a long list does not hold up other requests.
+func (s *Server) lookAt(page int) time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tick()
+	s.look(page)
+	return s.cfg.Calendar.Date(s.modified[page])
+}
+
+const sitemapSpace = `xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"`
+
+func (s *Server) serveSitemap(w http.ResponseWriter, r *http.Request, part int) {
+	serveXML(w, r, "urlset", func(b *bufio.Writer) {
+		base := s.base(r)
+		for page := part * maxSitemap; page < min((part+1)*maxSitemap, len(s.version)); page++ {
+			writeEntry(b, "url", base+s.URL(page), s.lookAt(page))
+		}
+	})
+}
+
+func (s *Server) serveIndex(w http.ResponseWriter, r *http.Request) {
+	serveXML(w, r, "sitemapindex", func(b *bufio.Writer) {
+		base := s.base(r) + s.path
+		for part := range s.sitemaps() {
+			var last time.Time
+			for page := part * maxSitemap; page < min((part+1)*maxSitemap, len(s.version)); page++ {
+				if d := s.lookAt(page); d.After(last) {
+					last = d
+				}
+			}
+			writeEntry(b, "sitemap", base+"/sitemap-"+strconv.Itoa(part)+".xml", last)
+		}
+	})
+}
+
+// serveXML writes a document with the given root; a write error means that the
+// client has gone.
+func serveXML(w http.ResponseWriter, r *http.Request, root string, entries func(*bufio.Writer)) {
+	w.Header().Set("Content-Type", "application/xml; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-cache")
+	if r.Method == http.MethodHead {
+		return
+	}
+	b := bufio.NewWriter(w)
+	fmt.Fprintf(b, "%s<%s %s>\n", xml.Header, root, sitemapSpace)
+	entries(b)
+	fmt.Fprintf(b, "</%s>\n", root)
+	_ = b.Flush()
+}
+
+func writeEntry(b *bufio.Writer, tag, loc string, last time.Time) {
+	fmt.Fprintf(b, "<%s><loc>", tag)
+	_ = xml.EscapeText(b, []byte(loc))
+	io.WriteString(b, "</loc>")
+	if !last.IsZero() {
+		fmt.Fprintf(b, "<lastmod>%s</lastmod>", last.Format(time.RFC3339Nano))
+	}
+	fmt.Fprintf(b, "</%s>\n", tag)
+}
+
+// Totals looks at all pages and returns what a crawler has reached so far. It
+// takes O(pages).
+func (s *Server) Totals() Totals {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tick()
+	stale, age := s.staleSum, s.ageSum
+	for page := range s.version {
+		s.look(page)
+		if since := s.stale[page]; since <= s.now {
+			d := s.now - since
+			stale += d
+			age += float64(d * d / 2)
+		}
+	}
+	t := s.totals
+	t.Now, t.Freshness = s.now, 1
+	if pageTime := float64(t.Pages) * (s.now - s.start); pageTime > 0 {
+		t.Freshness, t.Age = 1-stale/pageTime, age/pageTime
+	}
+	return t
+}
+
+// PageTruth looks at a page and returns the truth about it.
+func (s *Server) PageTruth(page int) PageTruth {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tick()
+	s.look(page)
+	t := PageTruth{
+		Page: page, URL: s.URL(page), Version: int(s.version[page]),
+		Modified: s.modified[page], Current: s.stale[page] > s.now,
+	}
+	if env, ok := s.env.(Rater); ok {
+		rate := min(env.Rate(page, s.now), math.MaxFloat64)
+		t.Rate = &rate
+	}
+	return t
+}
+
+// serveTruth writes a Truth page by page, so that a million pages need no memory.
+func (s *Server) serveTruth(w http.ResponseWriter, r *http.Request) {
+	from, to := 0, len(s.version)
+	if text := r.URL.Query().Get("page"); text != "" {
+		page, ok := index(text, to)
+		if !ok {
+			http.NotFound(w, r)
+			return
+		}
+		from, to = page, page+1
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-cache")
+	if r.Method == http.MethodHead {
+		return
+	}
+	b := bufio.NewWriter(w)
+	totals, _ := json.Marshal(s.Totals()) // plain numbers cannot fail
+	fmt.Fprintf(b, "{\"totals\":%s,\n\"pages\":[", totals)
+	for page := from; page < to; page++ {
+		if page > from {
+			io.WriteString(b, ",\n")
+		}
+		truth, _ := json.Marshal(s.PageTruth(page))
+		b.Write(truth)
+	}
+	io.WriteString(b, "]}\n")
+	_ = b.Flush()
+}
