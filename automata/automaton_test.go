@@ -1,0 +1,335 @@
+package automata
+
+import (
+	"encoding"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// saver is what every automaton can do besides.
+type saver interface {
+	encoding.BinaryAppender
+	encoding.BinaryMarshaler
+	encoding.BinaryUnmarshaler
+}
+
+// A scheme is one way to make an automaton, for the tests that all must pass.
+type scheme struct {
+	name string
+	make func(actions int) (Automaton, error)
+	// pursues says that a reward may lower the chosen action's probability,
+	// because the scheme moves towards the best estimate instead.
+	pursues bool
+	// absorbs says that a unit vector stays for ever.
+	absorbs bool
+	empty   saver // to restore into
+}
+
+// make1 hides the concrete type of what a constructor returns.
+func make1[T Automaton](a T, err error) (Automaton, error) { return a, err }
+
+var schemes = []scheme{
+	{name: "Tsetlin", make: func(r int) (Automaton, error) { return make1(NewTsetlin(r, 4)) }, empty: new(Tsetlin)},
+	{name: "Krinsky", make: func(r int) (Automaton, error) { return make1(NewKrinsky(r, 4)) }, empty: new(Krinsky)},
+	{name: "Krylov", make: func(r int) (Automaton, error) { return make1(NewKrylov(r, 4)) }, empty: new(Krylov)},
+	{name: "L_R-P", make: func(r int) (Automaton, error) { return make1(NewLRP(r, 0.03)) }, empty: new(Linear)},
+	{name: "L_R-I", make: func(r int) (Automaton, error) { return make1(NewLRI(r, 0.03)) }, absorbs: true, empty: new(Linear)},
+	{name: "L_R-εP", make: func(r int) (Automaton, error) { return make1(NewLREpsilonP(r, 0.03, 0.001)) }, empty: new(Linear)},
+	{name: "DL_R-I", make: func(r int) (Automaton, error) { return make1(NewDLRI(r, 20)) }, absorbs: true, empty: new(DiscreteLinear)},
+	{name: "DL_R-P", make: func(r int) (Automaton, error) { return make1(NewDLRP(r, 20)) }, empty: new(DiscreteLinear)},
+	{name: "CP_RP", make: func(r int) (Automaton, error) { return make1(NewCPRP(r, 0.03, 2)) }, pursues: true, empty: new(Pursuit)},
+	{name: "CP_RI", make: func(r int) (Automaton, error) { return make1(NewCPRI(r, 0.03, 2)) }, pursues: true, empty: new(Pursuit)},
+	{name: "DP_RP", make: func(r int) (Automaton, error) { return make1(NewDPRP(r, 20, 2)) }, pursues: true, empty: new(DiscretePursuit)},
+	{name: "DP_RI", make: func(r int) (Automaton, error) { return make1(NewDPRI(r, 20, 2)) }, pursues: true, empty: new(DiscretePursuit)},
+	{name: "GPA", make: func(r int) (Automaton, error) { return make1(NewGPA(r, 0.03, 2)) }, pursues: true, empty: new(GPA)},
+	{name: "DGPA", make: func(r int) (Automaton, error) { return make1(NewDGPA(r, 20, 2)) }, pursues: true, empty: new(DGPA)},
+	{name: "Bayesian", make: func(r int) (Automaton, error) { return make1(NewBayesian(r)) }, empty: new(Bayesian)},
+	{name: "DBPA", make: func(r int) (Automaton, error) { return make1(NewDBPA(r, 20, 2)) }, pursues: true, empty: new(DBPA)},
+	{name: "HDPA", make: func(r int) (Automaton, error) { return make1(NewHDPA(r, 20, 2)) }, pursues: true, empty: new(HDPA)},
+}
+
+// each runs a test for each scheme.
+func each(t *testing.T, test func(t *testing.T, s scheme)) {
+	for _, s := range schemes {
+		t.Run(s.name, func(t *testing.T) { test(t, s) })
+	}
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// answers draws rewards of the P-, Q- and S-model.
+var answers = rapid.OneOf(
+	rapid.SampledFrom([]float64{0, 1}),
+	rapid.SampledFrom([]float64{0, 0.25, 0.5, 0.75, 1}),
+	rapid.Float64Range(0, 1),
+)
+
+// TestBadAnswersChangeNothing covers every refusal of Learn, and nil sources.
+func TestBadAnswersChangeNothing(t *testing.T) {
+	each(t, func(t *testing.T, s scheme) {
+		a := must(s.make(3))
+		src := rand.NewPCG(1, 2)
+		for range 50 {
+			require.NoError(t, a.Learn(a.Select(src), uniform(src), src))
+		}
+		before := must(a.(saver).MarshalBinary())
+		source := must(src.MarshalBinary())
+		for _, action := range []int{-1, 3, math.MaxInt, math.MinInt} {
+			require.ErrorIs(t, a.Learn(action, 1, src), ErrAction)
+		}
+		for _, reward := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), -0.001, 1.001} {
+			require.ErrorIs(t, a.Learn(1, reward, src), ErrReward)
+		}
+		require.ErrorContains(t, a.Learn(1, 2, src), "action 1: reward 2")
+		require.Panics(t, func() { a.Select(nil) })
+		require.Panics(t, func() { _ = a.Learn(1, 1, nil) })
+		require.Equal(t, before, must(a.(saver).MarshalBinary()))
+		require.Equal(t, source, must(src.MarshalBinary()), "the source was drawn from")
+	})
+}
+
+func TestBadParameters(t *testing.T) {
+	nan, inf := math.NaN(), math.Inf(1)
+	each(t, func(t *testing.T, s scheme) {
+		for _, actions := range []int{-1, 0, 1, maxActions + 1} {
+			_, err := s.make(actions)
+			require.ErrorIs(t, err, ErrParameter)
+		}
+	})
+	refused := func(a any, err error) {
+		t.Helper()
+		require.ErrorIs(t, err, ErrParameter)
+		require.Nil(t, a)
+	}
+	for _, n := range []int{-1, 0, maxStates + 1} {
+		refused(NewTsetlin(2, n))
+		refused(NewKrinsky(2, n))
+		refused(NewKrylov(2, n))
+		refused(NewWalk(n, 1))
+		refused(NewOverload(n, 1))
+		refused(NewSPL(n))
+		refused(NewDLRI(2, n))
+		refused(NewDLRP(2, n))
+		refused(NewDPRI(2, n, 10))
+		refused(NewDPRP(2, n, 10))
+		refused(NewDGPA(2, n, 10))
+		refused(NewDBPA(2, n, 10))
+		refused(NewHDPA(2, n, 10))
+		refused(NewDPRI(2, 10, n))
+		refused(NewCPRI(2, 0.1, n))
+		refused(NewHSSL(n))
+	}
+	refused(NewHSSL(maxDepth + 1))
+	refused(NewOverload(8, 9))
+	refused(NewOverload(8, 0))
+	for _, rate := range []float64{nan, inf, -0.1, 0, 1.1} {
+		refused(NewLRP(2, rate))
+		refused(NewLRI(2, rate))
+		refused(NewCPRP(2, rate, 10))
+		refused(NewGPA(2, rate, 10))
+		refused(NewLREpsilonP(2, 0.5, rate))
+		refused(NewLREpsilonP(2, rate, 0.1))
+	}
+	for _, lambda := range []float64{nan, inf, -1, 0} {
+		refused(NewWalk(8, lambda))
+	}
+}
+
+// TestDistribution drives every scheme with any answers to any actions, selected
+// or not, and checks what holds of the probabilities at every step.
+func TestDistribution(t *testing.T) {
+	each(t, func(t *testing.T, s scheme) { rapid.Check(t, distributionProperty(s)) })
+}
+
+func FuzzDistribution(f *testing.F) {
+	f.Fuzz(rapid.MakeFuzz(func(t *rapid.T) {
+		distributionProperty(rapid.SampledFrom(schemes).Draw(t, "scheme"))(t)
+	}))
+}
+
+func distributionProperty(s scheme) func(t *rapid.T) {
+	return func(t *rapid.T) {
+		most, tolerance := 40, 0.0
+		if s.name == "Bayesian" { // its probabilities are integrals
+			most, tolerance = 4, 2e-7
+		}
+		r := rapid.IntRange(2, 9).Draw(t, "actions")
+		src := rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0)
+		a := must(s.make(r))
+		require.Equal(t, r, a.Actions())
+		d, ok := a.(Distribution)
+		var before, now []float64
+		steps := rapid.IntRange(1, most).Draw(t, "steps")
+		for step := range steps {
+			action := a.Select(src)
+			require.True(t, action >= 0 && action < r)
+			if rapid.Bool().Draw(t, "late") { // an answer to something asked earlier
+				action = rapid.IntRange(0, r-1).Draw(t, "action")
+			}
+			reward := answers.Draw(t, "reward")
+			if ok {
+				before = AppendProbabilities(before[:0], d)
+			}
+			require.NoError(t, a.Learn(action, reward, src))
+			if !ok {
+				continue
+			}
+			now = AppendProbabilities(now[:0], d)
+			sum := 0.0
+			for _, p := range now {
+				require.True(t, p >= 0 && p <= 1, "probability %v", p)
+				sum += p
+			}
+			rounding := float64((r+2)*(step+2)) * 0x1p-52 // each step rounds r+2 times
+			require.InDelta(t, 1, sum, tolerance+rounding)
+			if reward == 1 && !s.pursues {
+				require.GreaterOrEqual(t, now[action], before[action]-tolerance, "a reward lowered the chosen action")
+			}
+			c, converged := d.Converged(0.75)
+			if converged {
+				require.GreaterOrEqual(t, now[c], 0.75)
+			} else if s.name != "Bayesian" { // which looks at one action only
+				for _, p := range now {
+					require.Less(t, p, 0.75)
+				}
+			}
+		}
+	}
+}
+
+// TestRewardOfTheLeader has the pursuit schemes' promise: a reward of the action
+// with the best estimate never lowers its probability.
+func TestRewardOfTheLeader(t *testing.T) {
+	each(t, func(t *testing.T, s scheme) {
+		if !s.pursues {
+			return
+		}
+		rapid.Check(t, func(t *rapid.T) {
+			r := rapid.IntRange(2, 9).Draw(t, "actions")
+			src := rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0)
+			a := must(s.make(r)).(Distribution)
+			leader := rapid.IntRange(0, r-1).Draw(t, "leader")
+			learn := func(action int) {
+				reward := 0.0 // the others are never rewarded
+				if action == leader {
+					reward = 1
+				}
+				require.NoError(t, a.Learn(action, reward, src))
+			}
+			for range 3 * r { // priming, in which every action gets an answer
+				learn(a.Select(src))
+			}
+			for range 50 {
+				before := a.Probability(leader)
+				learn(a.Select(src))
+				require.GreaterOrEqual(t, a.Probability(leader), before)
+			}
+		})
+	})
+}
+
+// TestAbsorbingStatesAbsorb starts from a unit vector, reached by learning.
+func TestAbsorbingStatesAbsorb(t *testing.T) {
+	each(t, func(t *testing.T, s scheme) {
+		if !s.absorbs {
+			return
+		}
+		for action := range 3 {
+			a := must(s.make(3)).(Distribution)
+			src := rand.NewPCG(uint64(action), 0)
+			n := 0
+			for ; a.Probability(action) < 1 && n < 100_000; n++ {
+				require.NoError(t, a.Learn(action, 1, src))
+			}
+			// L_R-I gets within rounding of 1 (ln(2^-1074)/ln(1-a) steps to 0 for the others).
+			for range 30_000 {
+				require.NoError(t, a.Learn(action, 1, src))
+			}
+			at := AppendProbabilities(nil, a)
+			for range 1000 {
+				got := a.Select(src)
+				require.Equal(t, action, got)
+				require.NoError(t, a.Learn(got, uniform(src), src))
+			}
+			require.Equal(t, at, AppendProbabilities(nil, a))
+			c, ok := a.Converged(0.999)
+			require.True(t, ok)
+			require.Equal(t, action, c)
+		}
+	})
+}
+
+// TestInFlight answers in another order than asked, and loses every third answer.
+func TestInFlight(t *testing.T) {
+	each(t, func(t *testing.T, s scheme) {
+		a := must(s.make(4))
+		env := must(NewPModel(0.9, 0.2, 0.1, 0.2))
+		src := rand.NewPCG(5, 6)
+		rng := rand.New(src)
+		var out []int
+		asked := make([]int, 4)
+		for range 8000 {
+			for len(out) < 8 {
+				action := a.Select(src)
+				asked[action]++
+				out = append(out, action)
+			}
+			k := rng.IntN(len(out))
+			if rng.IntN(3) > 0 {
+				require.NoError(t, a.Learn(out[k], env.Respond(out[k], src), src))
+			}
+			out[k] = out[len(out)-1]
+			out = out[:len(out)-1]
+		}
+		// A quarter is chance. The worst here is L_R-P, whose mean probability of
+		// an action is in the inverse ratio of its penalties: 0.1⁻¹ of about 13.6.
+		require.Greater(t, asked[0], 8000/2)
+	})
+}
+
+// TestPriming checks that each action is pulled the stated number of times, in turn.
+func TestPriming(t *testing.T) {
+	a := must(NewDPRI(3, 5, 4))
+	src := rand.NewPCG(1, 1)
+	for k := range 12 {
+		action := a.Select(src)
+		require.Equal(t, k%3, action)
+		require.NoError(t, a.Learn(action, float64(action)/2, src))
+		require.Equal(t, 1.0/3, a.Probability(2), "priming does not move probabilities")
+	}
+	for action, want := range []float64{0, 0.5, 1} {
+		mean, n := a.Estimate(action)
+		require.Equal(t, want, mean)
+		require.Equal(t, 4, n)
+	}
+	require.NoError(t, a.Learn(a.Select(src), 1, src))
+	require.Equal(t, 7.0/15, a.Probability(2))
+}
+
+// TestNoAllocation is the promise of the package comment.
+func TestNoAllocation(t *testing.T) {
+	each(t, func(t *testing.T, s scheme) {
+		a := must(s.make(10))
+		src := rand.NewPCG(1, 2)
+		require.Zero(t, testing.AllocsPerRun(500, func() {
+			if a.Learn(a.Select(src), uniform(src), src) != nil {
+				panic("refused")
+			}
+		}))
+		if d, ok := a.(Distribution); ok {
+			require.Zero(t, testing.AllocsPerRun(5, func() {
+				d.Probability(1)
+				d.Converged(0.9)
+			}))
+		}
+	})
+}
