@@ -57,7 +57,7 @@ type LAKG struct {
 
 	buckets buckets // unless Even: the pages not in flight, by state
 	idle    sumTree // unless Even: per state, pages not in flight · x
-	even    *overdue
+	even    *stride // if Even
 }
 
 var _ Learner = (*LAKG)(nil)
@@ -85,7 +85,7 @@ func NewLAKG(n int, cfg LAKGConfig, src rand.Source) (*LAKG, error) {
 		return nil, err
 	}
 	if cfg.Even {
-		l.even = newOverdue(n)
+		l.even = newStride(n)
 	} else {
 		l.buckets = newBuckets(n, cfg.States)
 	}
@@ -169,8 +169,8 @@ func (l *LAKG) GiveBack(page int, now float64) error {
 func (l *LAKG) put(slot int, at float64) {
 	s := int(l.state[slot])
 	if l.even != nil {
-		l.even.put(slot, at)
 		l.even.set(slot, l.walk.Amount(s))
+		l.even.put(slot, at)
 		return
 	}
 	l.buckets.insert(s-1, slot)
@@ -199,6 +199,10 @@ func (l *LAKG) count(s, by int) {
 func (l *LAKG) enter(slot int) {
 	l.state[slot] = l.start
 	l.count(int(l.start), +1)
+	if l.even != nil {
+		l.even.set(slot, l.walk.Amount(int(l.start)))
+		return
+	}
 	l.put(slot, l.now)
 }
 
@@ -210,7 +214,9 @@ func (l *LAKG) Add() (page int) {
 	if slot == len(l.state) {
 		l.state = append(l.state, 0)
 	}
-	if l.even == nil {
+	if l.even != nil {
+		l.even.put(slot, l.now)
+	} else {
 		l.buckets.reserve(slot)
 	}
 	l.enter(slot)
@@ -304,7 +310,7 @@ func (l *LAKG) UnmarshalBinary(data []byte) error {
 		}
 	}
 	if cfg.Even {
-		r.even, _ = decodeRoster(d, Even, &r.book).(*overdue)
+		r.even, _ = decodeRoster(d, Even, &r.book).(*stride)
 	} else {
 		r.buckets = decodeBuckets(d, &r.book, r.state, cfg.States)
 		for s := 1; s <= cfg.States && d.Err() == nil; s++ {

@@ -32,210 +32,187 @@ func newRoster(n int, spacing Spacing, src rand.Source) roster {
 		}
 		return newLottery(n, src)
 	}
-	return newOverdue(n)
+	return newStride(n)
 }
 
 // decodeRoster reads a roster of the pages of a book.
 func decodeRoster(d *codec.Decoder, spacing Spacing, b *book) roster {
-	x := d.Float64s()
+	x, in := decodeFrequencies(d, b)
+	if spacing == Random {
+		return decodeLottery(d, x, in)
+	}
+	return decodeStride(d, x, in)
+}
+
+// decodeFrequencies reads a roster's frequencies, and tells which pages of a book
+// are in it.
+func decodeFrequencies(d *codec.Decoder, b *book) (x []float64, in []bool) {
+	x = d.Float64s()
 	if len(x) != b.ids.Slots() {
 		d.Fail("%d frequencies for %d slots", len(x), b.ids.Slots())
 	}
-	in := make([]bool, len(x))
+	in = make([]bool, len(x))
 	for i := range x {
 		if !(x[i] >= 0) || math.IsInf(x[i], 1) {
 			d.Fail("slot %d has frequency %v", i, x[i])
 		}
 		in[i] = d.Err() == nil && b.ids.Live(i) && !b.inFlight(i)
 	}
-	if spacing == Random {
-		return decodeLottery(d, x, in)
-	}
-	return decodeOverdue(d, x, in)
+	return x, in
 }
 
-// An overdue is the roster with even spacing: it picks the page with the
-// greatest (now − last)·x, the one that is latest in units of its own interval
-// 1/x. Whatever the budget, all pages are polled when this product reaches a
-// common level, so that the frequencies are proportional to x and the gaps even.
-//
-// The products are lines in time, and a kinetic tournament keeps the greatest: a
-// binary tree whose nodes hold the winner of their subtree and the time at which
-// some winner in it will be overtaken. Only those parts are looked at again that
-// may have changed. It is exact, takes O(log n) for a change of a page, and
-// O(log² n) amortised for time that passes. 29 bytes a page.
-type overdue struct {
-	last []float64 // time of the last poll; −Inf until the first pick of all
-	x    []float64
-	in   []bool
-	now  float64 // time at which winners were compared; −Inf before the first pick
+// A stride is the roster with even spacing: each page has a deadline in virtual
+// time, in which a page of frequency x is due every 1/x, and the earliest
+// deadline is picked: virtual time is the latest deadline met. Only the proportions
+// of the frequencies count, and in the long run the picks are exactly proportional
+// to them. A heap; O(log n), 25 bytes a page.
+type stride struct {
+	x   []float64
+	due []float64 // deadline; of a page that is out, the one that was met
+	in  []bool
+	now float64 // virtual time
 
-	// Node k of 1..size−1 has the children 2k and 2k+1, and node size+i is page i.
-	size   int
-	winner []uint32  // none if no page below is in
-	until  []float64 // no winner below is overtaken before
+	heap []uint32 // slots that are in and have x > 0, the earliest deadline first
+	pos  []uint32 // place in the heap, or none
 }
 
 const none = math.MaxUint32
 
-func newOverdue(n int) *overdue {
-	o := &overdue{now: math.Inf(-1)}
-	for range n {
-		o.last = append(o.last, o.now)
-		o.in = append(o.in, true)
+func newStride(n int) *stride {
+	s := &stride{x: make([]float64, n), due: make([]float64, n), in: make([]bool, n), pos: make([]uint32, n)}
+	for i := range n {
+		s.in[i], s.pos[i] = true, none
 	}
-	o.x = make([]float64, n)
-	o.rebuild(n)
-	return o
+	return s
 }
 
-// rebuild lays out a tree for size pages, in O(size).
-func (o *overdue) rebuild(size int) {
-	o.size = size
-	o.winner = make([]uint32, size)
-	o.until = make([]float64, size)
-	for k := size - 1; k >= 1; k-- {
-		o.play(k)
-	}
-}
+func (s *stride) frequency(slot int) float64 { return s.x[slot] }
 
-// champion returns the winner at a node and the time until which the subtree stands.
-func (o *overdue) champion(k int) (uint32, float64) {
-	if k < o.size {
-		return o.winner[k], o.until[k]
-	}
-	if i := k - o.size; i < len(o.x) && o.in[i] && o.x[i] > 0 {
-		return uint32(i), math.Inf(1)
-	}
-	return none, math.Inf(1)
-}
-
-// level is the quantity compared.
-func (o *overdue) level(i uint32) float64 {
-	if math.IsInf(o.now, -1) {
-		return 0
-	}
-	return float64((o.now - o.last[i]) * o.x[i])
-}
-
-// play lets the champions of a node's children meet at time o.now.
-func (o *overdue) play(k int) {
-	a, ua := o.champion(2 * k)
-	b, ub := o.champion(2*k + 1)
-	until := min(ua, ub)
+// set keeps the share of the interval that has passed.
+func (s *stride) set(slot int, x float64) {
+	old := s.x[slot]
+	s.x[slot] = x
 	switch {
-	case b == none:
-	case a == none:
-		a = b
+	case !s.in[slot]:
+	case x == 0:
+		s.leave(slot)
+	case old == 0:
+		s.due[slot] = s.now + 1/x
+		s.enter(slot)
 	default:
-		la, lb := o.level(a), o.level(b)
-		// Of two that are equal the faster one leads from now on, then the first.
-		if lb > la || lb == la && (o.x[b] > o.x[a] || o.x[b] == o.x[a] && b < a) {
-			a, b, la, lb = b, a, lb, la
-		}
-		if o.x[b] > o.x[a] {
-			until = min(until, o.now+(la-lb)/(o.x[b]-o.x[a]))
-		}
-	}
-	o.winner[k], o.until[k] = a, until
-}
-
-// advance brings the tree to time now.
-func (o *overdue) advance(now float64) {
-	if math.IsInf(o.now, -1) { // the first pick: every page counts as polled just now
-		o.now = now
-		for i := range o.last {
-			if math.IsInf(o.last[i], -1) {
-				o.last[i] = now
-			}
-		}
-		o.rebuild(o.size)
-	}
-	o.now = now
-	o.replay(1)
-}
-
-func (o *overdue) replay(k int) {
-	// A node whose until has not come has no node below whose until has.
-	if k < o.size && o.until[k] <= o.now {
-		o.replay(2 * k)
-		o.replay(2*k + 1)
-		o.play(k)
+		s.due[slot] = s.now + float64((s.due[slot]-s.now)*(old/x))
+		s.fix(int(s.pos[slot]))
 	}
 }
 
-// climb replays all matches of a page.
-func (o *overdue) climb(slot int) {
-	for k := (o.size + slot) / 2; k >= 1; k /= 2 {
-		o.play(k)
-	}
-}
-
-func (o *overdue) frequency(slot int) float64 { return o.x[slot] }
-
-func (o *overdue) set(slot int, x float64) {
-	o.x[slot] = x
-	o.climb(slot)
-}
-
-func (o *overdue) pick(now float64) (int, bool) {
-	if w, _ := o.champion(1); w == none {
+func (s *stride) pick(float64) (int, bool) {
+	if len(s.heap) == 0 {
 		return 0, false
 	}
-	o.advance(now)
-	w, _ := o.champion(1)
-	o.in[w] = false
-	o.climb(int(w))
-	return int(w), true
+	slot := int(s.heap[0])
+	s.leave(slot)
+	s.in[slot] = false
+	s.now = max(s.now, s.due[slot])
+	return slot, true
 }
 
-func (o *overdue) put(slot int, at float64) {
-	if slot == len(o.x) {
-		o.last, o.x, o.in = append(o.last, at), append(o.x, 0), append(o.in, true)
-		if slot >= o.size {
-			o.rebuild(slot + 1 + slot/4)
+// put gives a page its next deadline. One that has missed several while it was
+// out makes up for one only.
+func (s *stride) put(slot int, _ float64) {
+	if slot == len(s.x) {
+		s.x, s.due, s.in, s.pos = append(s.x, 0), append(s.due, s.now), append(s.in, true), append(s.pos, none)
+		return
+	}
+	s.in[slot] = true
+	if s.x[slot] > 0 {
+		s.due[slot] = max(s.due[slot]+1/s.x[slot], s.now)
+		s.enter(slot)
+	}
+}
+
+func (s *stride) drop(slot int) {
+	s.set(slot, 0)
+	s.in[slot], s.due[slot] = false, s.now
+}
+
+func (s *stride) before(a, b uint32) bool {
+	return s.due[a] < s.due[b] || s.due[a] == s.due[b] && a < b
+}
+
+func (s *stride) enter(slot int) {
+	s.heap = append(s.heap, uint32(slot))
+	s.pos[slot] = uint32(len(s.heap) - 1)
+	s.fix(len(s.heap) - 1)
+}
+
+func (s *stride) leave(slot int) {
+	k := int(s.pos[slot])
+	if k == none {
+		return
+	}
+	last := len(s.heap) - 1
+	s.heap[k] = s.heap[last]
+	s.pos[s.heap[k]] = uint32(k)
+	s.heap = s.heap[:last]
+	s.pos[slot] = none
+	if k < last {
+		s.fix(k)
+	}
+}
+
+// fix moves the slot at place k up or down until the heap is one again.
+func (s *stride) fix(k int) {
+	slot := s.heap[k]
+	for k > 0 && s.before(slot, s.heap[(k-1)/2]) {
+		s.heap[k] = s.heap[(k-1)/2]
+		s.pos[s.heap[k]] = uint32(k)
+		k = (k - 1) / 2
+	}
+	for {
+		child := 2*k + 1
+		if child >= len(s.heap) {
+			break
+		}
+		if child+1 < len(s.heap) && s.before(s.heap[child+1], s.heap[child]) {
+			child++
+		}
+		if !s.before(s.heap[child], slot) {
+			break
+		}
+		s.heap[k] = s.heap[child]
+		s.pos[s.heap[k]] = uint32(k)
+		k = child
+	}
+	s.heap[k] = slot
+	s.pos[slot] = uint32(k)
+}
+
+func (s *stride) encode(e *codec.Encoder) {
+	e.Float64s(s.x)
+	e.Float64s(s.due)
+	e.Float64(s.now)
+}
+
+// decodeStride makes the heap anew: picks depend on the deadlines only.
+func decodeStride(d *codec.Decoder, x []float64, in []bool) *stride {
+	s := newStride(len(x))
+	due := d.Float64s()
+	s.now = d.Float64()
+	if len(due) != len(x) || !(s.now >= 0) {
+		d.Fail("%d deadlines for %d frequencies, at %v", len(due), len(x), s.now)
+		return s
+	}
+	s.x, s.in, s.due = x, in, due
+	for i := range x {
+		if math.IsNaN(due[i]) {
+			d.Fail("slot %d is due at %v", i, due[i])
+			return s
+		}
+		if in[i] && x[i] > 0 {
+			s.enter(i)
 		}
 	}
-	o.last[slot], o.in[slot] = at, true
-	o.climb(slot)
-}
-
-func (o *overdue) drop(slot int) {
-	o.in[slot], o.x[slot] = false, 0
-	o.climb(slot)
-}
-
-// encode writes the tree too: matches played again later could round to the
-// other side.
-func (o *overdue) encode(e *codec.Encoder) {
-	e.Float64s(o.x)
-	e.Float64s(o.last)
-	e.Float64(o.now)
-	e.Uint32s(o.winner)
-	e.Float64s(o.until)
-}
-
-func decodeOverdue(d *codec.Decoder, x []float64, in []bool) *overdue {
-	o := &overdue{x: x, in: in, last: d.Float64s()}
-	if len(o.last) != len(x) {
-		d.Fail("%d times for %d frequencies", len(o.last), len(x))
-	}
-	for i, last := range o.last {
-		if math.IsNaN(last) || math.IsInf(last, 1) {
-			d.Fail("slot %d was polled at %v", i, last)
-		}
-	}
-	o.now, o.winner, o.until = d.Float64(), d.Uint32s(), d.Float64s()
-	o.size = len(o.winner)
-	if math.IsNaN(o.now) || len(o.until) != o.size || o.size < len(o.x) {
-		d.Fail("a tree of %d and %d nodes for %d pages", o.size, len(o.until), len(o.x))
-	}
-	for k := 1; k < o.size; k++ {
-		if w := o.winner[k]; w != none && int(w) >= len(o.x) || math.IsNaN(o.until[k]) {
-			d.Fail("winner %d until %v", w, o.until[k])
-		}
-	}
-	return o
+	return s
 }
 
 // A lottery is the roster with random spacing: each pick draws a page with

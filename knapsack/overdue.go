@@ -1,0 +1,189 @@
+package knapsack
+
+import (
+	"math"
+
+	"github.com/recrawl/recrawl/internal/codec"
+)
+
+// An overdue picks the page with the greatest (now − last)·x, the one that is
+// latest in units of its own interval 1/x. Whatever the budget, all pages are
+// polled when this product reaches a common level.
+//
+// The products are lines in time, and a kinetic tournament keeps the greatest: a
+// binary tree whose nodes hold the winner of their subtree and the time at which
+// some winner in it will be overtaken. Only those parts are looked at again that
+// may have changed. It is exact, takes O(log n) for a change of a page, and
+// O(log² n) amortised for time that passes. 29 bytes a page.
+type overdue struct {
+	last []float64 // time of the last poll; −Inf until the first pick of all
+	x    []float64
+	in   []bool
+	now  float64 // time at which winners were compared; −Inf before the first pick
+
+	// Node k of 1..size−1 has the children 2k and 2k+1, and node size+i is page i.
+	size   int
+	winner []uint32  // none if no page below is in
+	until  []float64 // no winner below is overtaken before
+}
+
+func newOverdue(n int) *overdue {
+	o := &overdue{now: math.Inf(-1)}
+	for range n {
+		o.last = append(o.last, o.now)
+		o.in = append(o.in, true)
+	}
+	o.x = make([]float64, n)
+	o.rebuild(n)
+	return o
+}
+
+// rebuild lays out a tree for size pages, in O(size).
+func (o *overdue) rebuild(size int) {
+	o.size = size
+	o.winner = make([]uint32, size)
+	o.until = make([]float64, size)
+	for k := size - 1; k >= 1; k-- {
+		o.play(k)
+	}
+}
+
+// champion returns the winner at a node and the time until which the subtree stands.
+func (o *overdue) champion(k int) (uint32, float64) {
+	if k < o.size {
+		return o.winner[k], o.until[k]
+	}
+	if i := k - o.size; i < len(o.x) && o.in[i] && o.x[i] > 0 {
+		return uint32(i), math.Inf(1)
+	}
+	return none, math.Inf(1)
+}
+
+// level is the quantity compared.
+func (o *overdue) level(i uint32) float64 {
+	if math.IsInf(o.now, -1) {
+		return 0
+	}
+	return float64((o.now - o.last[i]) * o.x[i])
+}
+
+// play lets the champions of a node's children meet at time o.now.
+func (o *overdue) play(k int) {
+	a, ua := o.champion(2 * k)
+	b, ub := o.champion(2*k + 1)
+	until := min(ua, ub)
+	switch {
+	case b == none:
+	case a == none:
+		a = b
+	default:
+		la, lb := o.level(a), o.level(b)
+		// Of two that are equal the faster one leads from now on, then the first.
+		if lb > la || lb == la && (o.x[b] > o.x[a] || o.x[b] == o.x[a] && b < a) {
+			a, b, la, lb = b, a, lb, la
+		}
+		if o.x[b] > o.x[a] {
+			until = min(until, o.now+(la-lb)/(o.x[b]-o.x[a]))
+		}
+	}
+	o.winner[k], o.until[k] = a, until
+}
+
+// advance brings the tree to time now.
+func (o *overdue) advance(now float64) {
+	if math.IsInf(o.now, -1) { // the first pick: every page counts as polled just now
+		o.now = now
+		for i := range o.last {
+			if math.IsInf(o.last[i], -1) {
+				o.last[i] = now
+			}
+		}
+		o.rebuild(o.size)
+	}
+	o.now = now
+	o.replay(1)
+}
+
+func (o *overdue) replay(k int) {
+	// A node whose until has not come has no node below whose until has.
+	if k < o.size && o.until[k] <= o.now {
+		o.replay(2 * k)
+		o.replay(2*k + 1)
+		o.play(k)
+	}
+}
+
+// climb replays all matches of a page.
+func (o *overdue) climb(slot int) {
+	for k := (o.size + slot) / 2; k >= 1; k /= 2 {
+		o.play(k)
+	}
+}
+
+func (o *overdue) frequency(slot int) float64 { return o.x[slot] }
+
+func (o *overdue) set(slot int, x float64) {
+	o.x[slot] = x
+	o.climb(slot)
+}
+
+func (o *overdue) pick(now float64) (int, bool) {
+	if w, _ := o.champion(1); w == none {
+		return 0, false
+	}
+	o.advance(now)
+	w, _ := o.champion(1)
+	o.in[w] = false
+	o.climb(int(w))
+	return int(w), true
+}
+
+func (o *overdue) put(slot int, at float64) {
+	if slot == len(o.x) {
+		o.last, o.x, o.in = append(o.last, at), append(o.x, 0), append(o.in, true)
+		if slot >= o.size {
+			o.rebuild(slot + 1 + slot/4)
+		}
+	}
+	o.last[slot], o.in[slot] = at, true
+	o.climb(slot)
+}
+
+func (o *overdue) drop(slot int) {
+	o.in[slot], o.x[slot] = false, 0
+	o.climb(slot)
+}
+
+// encode writes the tree too: matches played again later could round to the
+// other side.
+func (o *overdue) encode(e *codec.Encoder) {
+	e.Float64s(o.x)
+	e.Float64s(o.last)
+	e.Float64(o.now)
+	e.Uint32s(o.winner)
+	e.Float64s(o.until)
+}
+
+func decodeOverdue(d *codec.Decoder, b *book) *overdue {
+	x, in := decodeFrequencies(d, b)
+	o := &overdue{x: x, in: in, last: d.Float64s()}
+	if len(o.last) != len(x) {
+		d.Fail("%d times for %d frequencies", len(o.last), len(x))
+	}
+	for i, last := range o.last {
+		if math.IsNaN(last) || math.IsInf(last, 1) {
+			d.Fail("slot %d was polled at %v", i, last)
+		}
+	}
+	o.now, o.winner, o.until = d.Float64(), d.Uint32s(), d.Float64s()
+	o.size = len(o.winner)
+	if math.IsNaN(o.now) || len(o.until) != o.size || o.size < len(o.x) {
+		d.Fail("a tree of %d and %d nodes for %d pages", o.size, len(o.until), len(o.x))
+	}
+	for k := 1; k < o.size; k++ {
+		if w := o.winner[k]; w != none && int(w) >= len(o.x) || math.IsNaN(o.until[k]) {
+			d.Fail("winner %d until %v", w, o.until[k])
+		}
+	}
+	return o
+}

@@ -1,0 +1,102 @@
+package knapsack
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// The kinetic tournament against a search over all pages.
+func tournament(t *rapid.T) {
+	n := rapid.IntRange(0, 9).Draw(t, "n")
+	o := newOverdue(n)
+	now := 0.0
+	started := false
+	var out []int
+	idle := func() (best float64, any bool) {
+		best = math.Inf(-1)
+		for i := range o.x {
+			if o.in[i] && o.x[i] > 0 {
+				any = true
+				if started {
+					best = max(best, (now-o.last[i])*o.x[i])
+				}
+			}
+		}
+		return best, any
+	}
+	frequency := rapid.OneOf(rapid.Float64Range(0, 3), rapid.SampledFrom([]float64{0, 1, 1, 2, 1e-6, 1e6}))
+	t.Repeat(map[string]func(*rapid.T){
+		"pick": func(t *rapid.T) {
+			now += rapid.OneOf(rapid.Float64Range(0, 2), rapid.Just(0.0), rapid.Just(1000.0)).Draw(t, "dt")
+			best, want := idle()
+			slot, ok := o.pick(now)
+			require.Equal(t, want, ok)
+			if ok {
+				if started {
+					level := (now - o.last[slot]) * o.x[slot]
+					require.GreaterOrEqual(t, level, best-1e-9*(1+math.Abs(best)))
+				}
+				out = append(out, slot)
+				started = true
+			}
+		},
+		"put": func(t *rapid.T) {
+			if len(out) == 0 {
+				return
+			}
+			i := rapid.IntRange(0, len(out)-1).Draw(t, "which")
+			o.put(out[i], now+rapid.SampledFrom([]float64{0, 0.5, -0.25}).Draw(t, "off"))
+			out = append(out[:i], out[i+1:]...)
+		},
+		"set": func(t *rapid.T) {
+			if len(o.x) > 0 {
+				o.set(rapid.IntRange(0, len(o.x)-1).Draw(t, "slot"), frequency.Draw(t, "x"))
+			}
+		},
+		"add": func(t *rapid.T) {
+			if started {
+				o.put(len(o.x), now)
+				o.set(len(o.x)-1, frequency.Draw(t, "x"))
+			}
+		},
+	})
+}
+
+func TestTournament(t *testing.T) { rapid.Check(t, tournament) }
+func FuzzTournament(f *testing.F) { f.Fuzz(rapid.MakeFuzz(tournament)) }
+
+// Matches replayed per poll grow with the logarithm of the number of pages.
+func TestTournamentCost(t *testing.T) {
+	perPoll := func(n int) float64 {
+		rng := rand.New(rand.NewPCG(1, 2))
+		f := newOverdue(n)
+		for i := range n {
+			f.set(i, math.Exp(rng.NormFloat64()))
+		}
+		played := 0
+		polls := 20 * n
+		for k := range polls {
+			now := float64(k)
+			f.advance(now)
+			played += f.due(1, now+1)
+			slot, _ := f.pick(now)
+			f.put(slot, now)
+		}
+		return float64(played) / float64(polls)
+	}
+	small, large := perPoll(64), perPoll(4096)
+	// log² n has grown by (12/6)² = 4.
+	require.Less(t, large, 6*small+6, "matches overtaken between polls: %v and %v", small, large)
+}
+
+// due counts the nodes that advance(now) would replay.
+func (o *overdue) due(k int, now float64) int {
+	if k >= o.size || o.until[k] > now {
+		return 0
+	}
+	return 1 + o.due(2*k, now) + o.due(2*k+1, now)
+}
