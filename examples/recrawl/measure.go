@@ -1,0 +1,222 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/recrawl/recrawl/examples/internal/report"
+	"github.com/recrawl/recrawl/knapsack"
+	"github.com/recrawl/recrawl/webenv"
+)
+
+// points is the number of points of a curve.
+const points = 200
+
+// An outcome is how a policy did: one value per run, and mean curves.
+type outcome struct {
+	policy    policy
+	polls     int
+	detected  []float64
+	freshness []float64
+	age       []float64 // in days or slots
+	harmonic  []float64 // only where a record tells every change
+	// Curves over time, by the end of each part of it.
+	time       []float64 // days or slots since the start
+	cumulative []float64 // mean number of detections so far
+	fresh      []float64 // mean freshness of the part
+}
+
+// measure lets a policy crawl a world, several times if chance plays a role.
+func measure(w *world, p policy, objective knapsack.Objective, seed uint64, runs int, progress func(share float64)) (*outcome, error) {
+	if w.history != nil && !p.random {
+		runs = 1
+	}
+	o := &outcome{policy: p}
+	for run := range runs {
+		err := o.run(w, objective, seed, run, runs, func(done float64) { progress((float64(run) + done) / float64(runs)) })
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", p.name, err)
+		}
+	}
+	return o, nil
+}
+
+func (o *outcome) run(w *world, objective knapsack.Objective, seed uint64, run, runs int, progress func(float64)) error {
+	// All policies meet the same web, and draw from another stream than it.
+	env, err := w.open(rand.NewPCG(seed, uint64(2*run)))
+	if err != nil {
+		return err
+	}
+	scheduler, err := o.policy.new(w.job(env, objective, rand.NewPCG(seed, uint64(2*run+1))))
+	if err != nil {
+		return err
+	}
+	options := webenv.Options{
+		Start: w.start, Duration: w.duration, Polls: w.polls, Rate: w.rate,
+		Buckets: points, Progress: progress,
+	}
+	missed := newMissed(w)
+	if missed != nil {
+		options.OnPoll = func(p webenv.Poll) { missed.poll(p.Page, p.Time) }
+	}
+	result, err := webenv.Run(env, scheduler, options)
+	if err != nil {
+		return err
+	}
+	o.add(w, result, float64(runs))
+	if missed != nil {
+		o.harmonic = append(o.harmonic, missed.cost())
+	}
+	return nil
+}
+
+// add takes in one run of several.
+func (o *outcome) add(w *world, r webenv.Result, runs float64) {
+	o.polls = r.Polls
+	o.detected = append(o.detected, float64(r.Detected))
+	o.freshness = append(o.freshness, r.Freshness)
+	o.age = append(o.age, r.Age/w.longUnit())
+	if o.time == nil {
+		o.time = make([]float64, len(r.Curve))
+		o.cumulative = make([]float64, len(r.Curve))
+		o.fresh = make([]float64, len(r.Curve))
+	}
+	sum := 0
+	for k, bucket := range r.Curve {
+		sum += bucket.Detected
+		o.time[k] = (bucket.End - w.start) / w.longUnit()
+		o.cumulative[k] += float64(sum) / runs
+		o.fresh[k] += bucket.Freshness / runs
+	}
+}
+
+// value returns the values by which an objective is judged, nil if they were not
+// measured.
+func (o *outcome) value(objective knapsack.Objective) []float64 {
+	return [][]float64{o.detected, o.freshness, o.age, o.harmonic}[objective]
+}
+
+// relative returns how many times better than another outcome this one is by an
+// objective, age and harmonic cost being better if smaller; NaN if they were not
+// measured.
+func (o *outcome) relative(to *outcome, objective knapsack.Objective) float64 {
+	own, _ := report.MeanSD(o.value(objective))
+	other, _ := report.MeanSD(to.value(objective))
+	if objective == knapsack.Age || objective == knapsack.Harmonic {
+		own, other = other, own
+	}
+	return own / other
+}
+
+// missed sums up the harmonic cost of a run over a record: as long as a copy
+// lacks k changes it costs 1 + 1/2 + … + 1/k.
+type missed struct {
+	w     *world
+	next  [][]float64 // changes of each page that no poll has seen
+	total float64
+}
+
+func newMissed(w *world) *missed {
+	if w.history == nil {
+		return nil
+	}
+	m := &missed{w: w, next: make([][]float64, w.pages)}
+	for page, times := range w.history.Times {
+		for len(times) > 0 && times[0] <= w.start {
+			times = times[1:]
+		}
+		m.next[page] = times
+	}
+	return m
+}
+
+func (m *missed) poll(page int, now float64) {
+	for k := 1.0; len(m.next[page]) > 0 && m.next[page][0] <= now; k++ {
+		m.total += (now - m.next[page][0]) / k
+		m.next[page] = m.next[page][1:]
+	}
+}
+
+// cost looks at all pages at the end, and returns the mean over page-time.
+func (m *missed) cost() float64 {
+	for page := range m.next {
+		m.poll(page, m.w.start+m.w.duration)
+	}
+	return m.total / (m.w.duration * float64(m.w.pages))
+}
+
+// job tells a policy what it may know.
+func (w *world) job(env environment, objective knapsack.Objective, src rand.Source) job {
+	j := job{
+		pages: w.pages, rate: w.rate, second: 1, once: w.slots, objective: objective,
+		moves: w.moves, start: w.start, src: src,
+		truth: func(now float64) []float64 {
+			rates := make([]float64, w.pages)
+			for page := range rates {
+				rates[page] = env.Rate(page, now)
+			}
+			return rates
+		},
+	}
+	if w.slots {
+		j.second = 1.0 / 1800
+	}
+	return j
+}
+
+// longUnit is the unit of ages and of the time axis.
+func (w *world) longUnit() float64 {
+	if w.slots {
+		return 1
+	}
+	return day
+}
+
+// units returns the units of the budget and of ages.
+func (w *world) units() (budget, age string) {
+	if w.slots {
+		return "polls per slot", "slot"
+	}
+	return "polls per hour", "day"
+}
+
+// budgeted sets the budget, 0 for the default, and the number of polls, 0 for
+// all or, where a simulation has no end, 100,000.
+func (w *world) budgeted(budget float64, polls int) error {
+	switch {
+	case budget < 0 || math.IsNaN(budget) || math.IsInf(budget, 0):
+		unit, _ := w.units()
+		return fmt.Errorf("-budget %v: want a number of %s above 0", budget, unit)
+	case polls < 0:
+		return fmt.Errorf("-polls %d: want a number of polls, or 0", polls)
+	}
+	if w.rate = budget; !w.slots {
+		w.rate = budget / hour
+	}
+	if budget == 0 && w.slots {
+		w.rate = 1
+	} else if budget == 0 {
+		w.rate = 2 / hour
+	}
+	if w.polls = polls; polls == 0 && w.duration == 0 {
+		w.polls = 100_000
+	}
+	if w.polls > 0 { // the last poll ends the run
+		if d := float64(w.polls) / w.rate; w.duration == 0 || d < w.duration {
+			w.duration = d
+		}
+	}
+	if w.swapEvery > 0 {
+		w.moves = float64(w.swapEvery) / w.rate
+	}
+	return nil
+}
+
+// budget returns the budget in its unit.
+func (w *world) budget() float64 {
+	if w.slots {
+		return w.rate
+	}
+	return w.rate * hour
+}

@@ -1,0 +1,150 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"github.com/recrawl/recrawl/knapsack"
+)
+
+// A job is what a policy has to do. Its units are those of the world.
+type job struct {
+	pages     int
+	rate      float64 // polls per unit of time
+	second    float64 // length of a second
+	once      bool    // a page changes once per unit of time at most
+	objective knapsack.Objective
+	truth     func(now float64) []float64 // true change rates
+	moves     float64                     // time after which they change, 0 if they do not
+	start     float64
+	src       rand.Source
+}
+
+// A policy is a way of deciding which page to poll next.
+type policy struct {
+	name   string
+	about  string
+	random bool // draws numbers: other seeds, other figures
+	new    func(job) (knapsack.Scheduler, error)
+}
+
+// policies are all there are. To add one, give it a name, say what it is, and
+// construct it.
+var policies = []policy{
+	{"uniform", "all pages equally often", false, uniform},
+	{"lakg-300", "Learning Automata Knapsack Game, N = 300, λ = 1.3 (Granmo et al. 2006)", true, lakg(300)},
+	{"lakg-1500", "the same, N = 1500", true, lakg(1500)},
+	{"lakg-2500", "the same, N = 2500", true, lakg(2500)},
+	{"estimator", "uniform for 10 polls a page, then by the rates estimated (Granmo et al. 2006)", false, estimator},
+	{"nutch", "rule of Apache Nutch: interval ×0.8 if changed, else ×1.4", false, adaptive(knapsack.NutchRule)},
+	{"stormcrawler", "rule of StormCrawler: halfway to 1 h if changed, else ×1.5", false, adaptive(knapsack.StormCrawlerRule)},
+	{"newscrawl", "rule of news-crawl: a fifth of the way to 1.5 h if changed, else ×1.5", false, adaptive(knapsack.NewsCrawlRule)},
+	{"true-rates", "is told the true mean rates, and polls by the exact optimum for them", false, trueRates},
+}
+
+func uniform(j job) (knapsack.Scheduler, error) {
+	x, err := knapsack.Uniform(j.pages, j.rate)
+	if err != nil {
+		return nil, err
+	}
+	return knapsack.NewFixed(x, knapsack.Even, nil)
+}
+
+// lakg has a capacity of one poll in a slot of one poll interval, the default.
+func lakg(states int) func(job) (knapsack.Scheduler, error) {
+	return func(j job) (knapsack.Scheduler, error) {
+		return knapsack.NewLAKG(j.pages, knapsack.LAKGConfig{States: states}, j.src)
+	}
+}
+
+func estimator(j job) (knapsack.Scheduler, error) {
+	return knapsack.NewEstimator(j.pages, 10*j.pages, knapsack.Even, nil)
+}
+
+// adaptive begins with the interval of the uniform policy.
+func adaptive(rule func(second float64) knapsack.IntervalRule) func(job) (knapsack.Scheduler, error) {
+	return func(j job) (knapsack.Scheduler, error) {
+		return knapsack.NewAdaptive(j.pages, rule(j.second), float64(j.pages)/j.rate)
+	}
+}
+
+func trueRates(j job) (knapsack.Scheduler, error) {
+	x, err := j.optimum(j.start)
+	if err != nil {
+		return nil, err
+	}
+	fixed, err := knapsack.NewFixed(x, knapsack.Even, nil)
+	if err != nil || j.moves == 0 {
+		return fixed, err
+	}
+	return &oracle{fixed, j, j.start + j.moves}, nil
+}
+
+// optimum returns the best frequencies for the rates of a time.
+func (j job) optimum(now float64) ([]float64, error) {
+	problem := knapsack.Problem{Rates: j.truth(now), Budget: j.rate, Objective: j.objective}
+	if j.once { // then polling a page more often is no use
+		problem.Upper = slices.Repeat([]float64{1}, j.pages)
+	}
+	for i, r := range problem.Rates {
+		problem.Rates[i] = min(r, surely)
+	}
+	x, _, err := problem.Optimal()
+	return x, err
+}
+
+// surely stands for the infinite rate of a page that changes in each slot.
+const surely = 40
+
+// An oracle follows rates that change.
+type oracle struct {
+	*knapsack.Fixed
+	job  job
+	next float64 // time at which the rates change next
+}
+
+func (o *oracle) Next(now float64) (page int, err error) {
+	if now >= o.next {
+		x, err := o.job.optimum(now)
+		if err != nil {
+			return 0, err
+		}
+		for page, x := range x {
+			if err := o.SetFrequency(page, x); err != nil {
+				return 0, err
+			}
+		}
+		o.next += o.job.moves * math.Ceil((now-o.next)/o.job.moves+0.5)
+	}
+	return o.Fixed.Next(now)
+}
+
+// choose returns the policies named, all if there are no names.
+func choose(names string) ([]policy, error) {
+	if names == "" {
+		return policies, nil
+	}
+	var chosen []policy
+	for name := range strings.SplitSeq(names, ",") {
+		i := slices.IndexFunc(policies, func(p policy) bool { return p.name == name })
+		if i < 0 {
+			return nil, fmt.Errorf("-policies: there is no %q; there are %s", name, policyNames())
+		}
+		if slices.ContainsFunc(chosen, func(p policy) bool { return p.name == name }) {
+			return nil, fmt.Errorf("-policies: %q twice", name)
+		}
+		chosen = append(chosen, policies[i])
+	}
+	return chosen, nil
+}
+
+func policyNames() string {
+	var names []string
+	for _, p := range policies {
+		names = append(names, p.name)
+	}
+	return strings.Join(names, ",")
+}
