@@ -378,18 +378,34 @@ func (w *statusWriter) WriteHeader(status int) {
 
 var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
+// draw draws what is simulated for a request.
+func (s *Server) draw(page int) (latency time.Duration, failed bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.cfg.Latency != nil {
+		latency = s.cfg.Latency(page, s.rng)
+	}
+	if failed = s.rng.Float64() < s.cfg.ErrorRate; failed {
+		s.totals.Failed++
+	}
+	return latency, failed
+}
+
+// take looks at a page and, for a GET, counts a copy as taken.
+func (s *Server) take(page int, get bool) (version uint32, now, modified time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tick()
+	s.look(page)
+	if get {
+		s.copied(page)
+	}
+	return s.version[page], s.cfg.Calendar.Date(s.now), s.lastModified(page)
+}
+
 func (s *Server) servePage(w http.ResponseWriter, r *http.Request, page int) {
 	if s.rng != nil {
-		s.mu.Lock()
-		var latency time.Duration
-		if s.cfg.Latency != nil {
-			latency = s.cfg.Latency(page, s.rng)
-		}
-		failed := s.rng.Float64() < s.cfg.ErrorRate
-		if failed {
-			s.totals.Failed++
-		}
-		s.mu.Unlock()
+		latency, failed := s.draw(page)
 		if latency > 0 {
 			s.sleep(r.Context(), latency)
 		}
@@ -398,22 +414,13 @@ func (s *Server) servePage(w http.ResponseWriter, r *http.Request, page int) {
 			return
 		}
 	}
-
-	s.mu.Lock()
-	s.tick()
-	s.look(page)
-	if r.Method == http.MethodGet {
-		s.copied(page)
-	}
-	version, now, modified := s.version[page], s.now, s.lastModified(page)
-	s.mu.Unlock()
-
+	version, now, modified := s.take(page, r.Method == http.MethodGet)
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	// A cache on the way must ask again, or it would hide changes.
 	h.Set("Cache-Control", "no-cache")
-	if d := s.cfg.Calendar.Date(now); !d.IsZero() {
-		h.Set("Date", d.Format(http.TimeFormat))
+	if !now.IsZero() {
+		h.Set("Date", now.Format(http.TimeFormat))
 	}
 	if !s.cfg.NoETag {
 		h.Set("ETag", `"`+strconv.Itoa(page)+"-"+strconv.FormatUint(uint64(version), 10)+`"`)
