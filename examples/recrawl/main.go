@@ -66,6 +66,7 @@ type settings struct {
 	objective string
 	seed      uint64
 	runs      int
+	http      bool
 	quick     bool
 	json      bool
 	out       string
@@ -84,6 +85,7 @@ func parse(args []string, stdout io.Writer) (*settings, error) {
 	flags.StringVar(&s.objective, "objective", "detections", "`goal` to be good at: detections, freshness, age or harmonic; for policies that can choose")
 	flags.Uint64Var(&s.seed, "seed", 1, "`seed` of all randomness: same seed, same figures")
 	flags.IntVar(&s.runs, "runs", 10, "`number` of runs where chance plays a role")
+	flags.BoolVar(&s.http, "http", false, "serve the history on a loopback port, time sped up, and poll it over HTTP; one run")
 	flags.BoolVar(&s.quick, "quick", false, "two runs only")
 	flags.BoolVar(&s.json, "json", false, "print one JSON object and nothing else; pictures only if -out is given")
 	flags.StringVar(&s.out, "out", "recrawl-out", "`folder` for the pictures, detections.svg, freshness.svg and recrawl.html; empty for none")
@@ -139,7 +141,11 @@ func run(args []string, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	outcomes, err := compare(w, chosen, objective, s)
+	e := &experiment{w, objective, s.seed, s.runs, s.http}
+	if s.http && w.history == nil {
+		return usageError{errors.New("-http serves a history: it goes without -env")}
+	}
+	outcomes, err := e.compare(chosen)
 	if err != nil {
 		return err
 	}
@@ -176,14 +182,14 @@ func (s *settings) world() (w *world, err error) {
 }
 
 // compare measures each policy.
-func compare(w *world, chosen []policy, objective knapsack.Objective, s *settings) ([]*outcome, error) {
+func (e *experiment) compare(chosen []policy) ([]*outcome, error) {
 	const steps = 100
 	bar := report.NewProgress("polling", steps*len(chosen))
 	defer bar.Done()
 	var outcomes []*outcome
 	for _, p := range chosen {
 		drawn := 0
-		o, err := measure(w, p, objective, s.seed, s.runs, func(share float64) {
+		o, err := e.measure(p, func(share float64) {
 			bar.Add(int(share*steps) - drawn)
 			drawn = int(share * steps)
 		})

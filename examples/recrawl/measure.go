@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/recrawl/recrawl/examples/internal/report"
 	"github.com/recrawl/recrawl/knapsack"
@@ -27,53 +28,62 @@ type outcome struct {
 	fresh      []float64 // mean freshness of the part
 }
 
-// measure lets a policy crawl a world, several times if chance plays a role.
-func measure(w *world, p policy, objective knapsack.Objective, seed uint64, runs int, progress func(share float64)) (*outcome, error) {
-	if w.history != nil && !p.random {
+// An experiment is what each policy is put through.
+type experiment struct {
+	world     *world
+	objective knapsack.Objective
+	seed      uint64
+	runs      int // where chance plays a role
+	http      bool
+}
+
+// measure lets a policy crawl the world, several times if chance plays a role.
+// progress is told the share that is done.
+func (e *experiment) measure(p policy, progress func(share float64)) (*outcome, error) {
+	runs := e.runs
+	if e.world.history != nil && !p.random || e.http {
 		runs = 1
 	}
 	o := &outcome{policy: p}
 	for run := range runs {
-		err := o.run(w, objective, seed, run, runs, func(done float64) { progress((float64(run) + done) / float64(runs)) })
+		missed := newMissed(e.world)
+		result, err := e.crawl(p, run, missed, func(done float64) { progress((float64(run) + done) / float64(runs)) })
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", p.name, err)
 		}
+		o.add(e.world, result, missed, float64(runs))
 	}
 	return o, nil
 }
 
-func (o *outcome) run(w *world, objective knapsack.Objective, seed uint64, run, runs int, progress func(float64)) error {
+// crawl lets a policy crawl the world once.
+func (e *experiment) crawl(p policy, run int, missed *missed, progress func(float64)) (webenv.Result, error) {
+	w := e.world
 	// All policies meet the same web, and draw from another stream than it.
-	env, err := w.open(rand.NewPCG(seed, uint64(2*run)))
+	env, err := w.open(rand.NewPCG(e.seed, uint64(2*run)))
 	if err != nil {
-		return err
+		return webenv.Result{}, err
 	}
-	scheduler, err := o.policy.new(w.job(env, objective, rand.NewPCG(seed, uint64(2*run+1))))
+	scheduler, err := p.new(w.job(env, e.objective, rand.NewPCG(e.seed, uint64(2*run+1))))
 	if err != nil {
-		return err
+		return webenv.Result{}, err
 	}
 	options := webenv.Options{
 		Start: w.start, Duration: w.duration, Polls: w.polls, Rate: w.rate,
-		Buckets: points, Progress: progress,
+		Buckets: points, OnPoll: missed.poll, Progress: progress,
 	}
-	missed := newMissed(w)
-	if missed != nil {
-		options.OnPoll = func(p webenv.Poll) { missed.poll(p.Page, p.Time) }
+	if e.http {
+		return overHTTP(w, env, scheduler, options)
 	}
-	result, err := webenv.Run(env, scheduler, options)
-	if err != nil {
-		return err
-	}
-	o.add(w, result, float64(runs))
-	if missed != nil {
-		o.harmonic = append(o.harmonic, missed.cost())
-	}
-	return nil
+	return webenv.Run(env, scheduler, options)
 }
 
 // add takes in one run of several.
-func (o *outcome) add(w *world, r webenv.Result, runs float64) {
+func (o *outcome) add(w *world, r webenv.Result, missed *missed, runs float64) {
 	o.polls = r.Polls
+	if w.history != nil {
+		o.harmonic = append(o.harmonic, missed.cost())
+	}
 	o.detected = append(o.detected, float64(r.Detected))
 	o.freshness = append(o.freshness, r.Freshness)
 	o.age = append(o.age, r.Age/w.longUnit())
@@ -110,7 +120,7 @@ func (o *outcome) relative(to *outcome, objective knapsack.Objective) float64 {
 }
 
 // missed sums up the harmonic cost of a run over a record: as long as a copy
-// lacks k changes it costs 1 + 1/2 + … + 1/k.
+// lacks k changes it costs 1 + 1/2 + … + 1/k. Without a record it does nothing.
 type missed struct {
 	w     *world
 	next  [][]float64 // changes of each page that no poll has seen
@@ -118,20 +128,25 @@ type missed struct {
 }
 
 func newMissed(w *world) *missed {
+	m := &missed{w: w}
 	if w.history == nil {
-		return nil
+		return m
 	}
-	m := &missed{w: w, next: make([][]float64, w.pages)}
-	for page, times := range w.history.Times {
-		for len(times) > 0 && times[0] <= w.start {
-			times = times[1:]
-		}
-		m.next[page] = times
+	m.next = slices.Clone(w.history.Times)
+	for page := range m.next {
+		m.see(page, w.start)
 	}
+	m.total = 0 // the copies are made at the start
 	return m
 }
 
-func (m *missed) poll(page int, now float64) {
+func (m *missed) poll(p webenv.Poll) {
+	if m.next != nil {
+		m.see(p.Page, p.Time)
+	}
+}
+
+func (m *missed) see(page int, now float64) {
 	for k := 1.0; len(m.next[page]) > 0 && m.next[page][0] <= now; k++ {
 		m.total += (now - m.next[page][0]) / k
 		m.next[page] = m.next[page][1:]
@@ -141,7 +156,7 @@ func (m *missed) poll(page int, now float64) {
 // cost looks at all pages at the end, and returns the mean over page-time.
 func (m *missed) cost() float64 {
 	for page := range m.next {
-		m.poll(page, m.w.start+m.w.duration)
+		m.see(page, m.w.start+m.w.duration)
 	}
 	return m.total / (m.w.duration * float64(m.w.pages))
 }
@@ -199,13 +214,14 @@ func (w *world) budgeted(budget float64, polls int) error {
 	} else if budget == 0 {
 		w.rate = 2 / hour
 	}
-	if w.polls = polls; polls == 0 && w.duration == 0 {
-		w.polls = 100_000
+	if polls == 0 && w.duration == 0 {
+		polls = 100_000
 	}
-	if w.polls > 0 { // the last poll ends the run
-		if d := float64(w.polls) / w.rate; w.duration == 0 || d < w.duration {
-			w.duration = d
-		}
+	if d := float64(polls) / w.rate; polls > 0 && (w.duration == 0 || d < w.duration) {
+		w.duration = d // the last poll ends the run
+	}
+	if w.polls = int(w.duration*w.rate + 1e-6); w.polls == 0 {
+		return fmt.Errorf("-budget %v: not a single poll in all the time", budget)
 	}
 	if w.swapEvery > 0 {
 		w.moves = float64(w.swapEvery) / w.rate

@@ -32,7 +32,7 @@ type world struct {
 	pages    int
 	start    float64
 	duration float64 // of the run; 0 until budgeted where a simulation has no end
-	polls    int     // greatest number of polls, 0 if the duration decides
+	polls    int     // number of polls
 	rate     float64 // budget: polls per unit of time
 	slots    bool
 	history  *webenv.History // nil if simulated
