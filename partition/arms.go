@@ -1,0 +1,255 @@
+package partition
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+const (
+	slownessCrawls   = 10   // crawls over which an arm's slowness is tracked
+	slownessAccesses = 300  // or accesses, if that is longer
+	reserve          = 0.03 // share of a capacity kept for sites that try the arm
+	firstStep        = 0.25 // relative step in which an arm's number of sites may change in a crawl
+	leastStep        = 0.02
+	firstPriceStep   = 0.1 // change of a price in a crawl in which twice the capacity is asked
+	leastPriceStep   = 0.01
+	mostPriceStep    = 1
+	mostPrice        = 1e6
+)
+
+// armState is what is known of an arm.
+type armState struct {
+	capacity float64
+	sites    int     // assigned now
+	work     float64 // sum of their mean durations over the slowness
+
+	measured, forecast float64 // decaying sums of durations, and of means over the slowness
+
+	price     float64 // in units of weight
+	priceStep float64
+	excess    float64 // time asked of the arm beyond its capacity in the last crawl, relative
+	denied    float64 // work of the sites that found no room in this crawl
+
+	// The number of sites stays within [low, high] during a crawl but for
+	// sites that come, go, or try the arm.
+	low, high int
+	atOpening int
+	step      float64
+	change    float64 // of the number of sites in the last crawl in which it changed much
+}
+
+func newArmState(capacity float64) armState {
+	return armState{capacity: capacity, step: firstStep, priceStep: firstPriceStep}
+}
+
+func checkCapacity(arm int, c float64) error {
+	if !(c > 0) {
+		return fmt.Errorf("%w: arm %d: capacity %v", ErrParameter, arm, c)
+	}
+	return nil
+}
+
+// slowness is the factor between the durations from the arm now and those that its
+// sites' means stand for; 1 at first.
+func (m *armState) slowness() float64 {
+	if m.forecast == 0 {
+		return 1
+	}
+	return m.measured / m.forecast
+}
+
+// track adds a duration and the site's mean over the slowness.
+func (m *armState) track(duration, mean float64) {
+	if mean == 0 {
+		return
+	}
+	window := max(slownessAccesses, slownessCrawls*float64(m.sites))
+	if m.forecast == 0 {
+		// As if the window so far were full of this mean, at slowness 1.
+		m.measured, m.forecast = mean*window, mean*window
+	}
+	m.measured += duration - m.measured/window
+	m.forecast += mean - m.forecast/window
+}
+
+// hasRoom tells whether the arm's time allows for a site of the given mean, up to a
+// share of the capacity.
+func (m *armState) hasRoom(mean, share float64) bool {
+	return float64((m.work+mean)*m.slowness()) <= share*m.capacity
+}
+
+// mayMove tells whether a site of the given mean may move from one arm to another
+// now.
+func (a *Assigner) mayMove(from, to int, mean float64) bool {
+	if !a.arm[to].hasRoom(mean, 1-reserve) {
+		return false
+	}
+	if from == nowhere {
+		return true
+	}
+	return a.arm[to].sites < a.arm[to].high && a.arm[from].sites > a.arm[from].low
+}
+
+// roomiest returns the arm with the most time left relative to its capacity, for a
+// site for which none has room.
+func (a *Assigner) roomiest() int {
+	best, least := -1, math.Inf(1)
+	for j := range a.arm {
+		if a.arms.Live(j) {
+			if used := a.arm[j].work * a.arm[j].slowness() / a.arm[j].capacity; best < 0 || used < least {
+				best, least = j, used
+			}
+		}
+	}
+	return best
+}
+
+// adapt halves a step after a reversal, where the product of the last two changes is
+// negative, and lengthens it otherwise.
+func adapt(step, product, least, most float64) float64 {
+	if product < 0 {
+		return max(least, step/2)
+	}
+	return min(most, step*1.5)
+}
+
+// closeCrawl adapts steps and prices to the crawl that ended.
+func (a *Assigner) closeCrawl() {
+	a.normalise()
+	for j := range a.arm {
+		m := &a.arm[j]
+		if change := float64(m.sites - m.atOpening); math.Abs(change) >= m.step*float64(m.atOpening)/2 {
+			m.step = adapt(m.step, change*m.change, leastStep, 1)
+			m.change = change
+		}
+		if !math.IsInf(m.capacity, 1) {
+			excess := min(1, (m.work+m.denied)*m.slowness()/m.capacity-1+reserve)
+			m.priceStep = adapt(m.priceStep, excess*m.excess, leastPriceStep, mostPriceStep)
+			m.excess = excess
+			m.price = max(0, min(mostPrice, m.price+float64(m.priceStep*excess)))
+		}
+	}
+}
+
+// normalise divides every arm's slowness by the median. What all arms have in common is
+// not theirs: it may be that every site's fastest arm changed, so it is left to
+// the sites to detect.
+func (a *Assigner) normalise() {
+	a.sorted = a.sorted[:0]
+	for j := range a.arm {
+		if a.arms.Live(j) && a.arm[j].forecast > 0 {
+			a.sorted = append(a.sorted, a.arm[j].slowness())
+		}
+	}
+	if len(a.sorted) == 0 {
+		return
+	}
+	slices.Sort(a.sorted)
+	median := a.sorted[len(a.sorted)/2]
+	if median > 0 {
+		for j := range a.arm {
+			a.arm[j].measured /= median
+		}
+	}
+}
+
+// openCrawl sets the limits of a crawl.
+func (a *Assigner) openCrawl() {
+	share := float64(a.Len()) / float64(max(1, a.arms.Len()))
+	for j := range a.arm {
+		m := &a.arm[j]
+		step := max(1, int(m.step*max(share, float64(m.sites))))
+		m.atOpening, m.low, m.high = m.sites, m.sites-step, m.sites+step
+		m.denied = 0
+	}
+}
+
+// Arms returns the number of arms.
+func (a *Assigner) Arms() int { return a.arms.Len() }
+
+// Load returns the number of sites assigned to an arm and the time that accessing
+// each of them once is expected to take. O(1). The error is ErrArm.
+func (a *Assigner) Load(arm int) (sites int, time float64, err error) {
+	j, ok := a.arms.Slot(arm)
+	if !ok {
+		return 0, 0, noArm(arm)
+	}
+	return a.arm[j].sites, a.arm[j].work * a.arm[j].slowness(), nil
+}
+
+// SetCapacity sets the time that an arm has for a crawl; +Inf for no limit. The
+// sites in excess leave over the next crawls. O(1). The error is ErrArm or ErrParameter.
+func (a *Assigner) SetCapacity(arm int, capacity float64) error {
+	j, ok := a.arms.Slot(arm)
+	if !ok {
+		return noArm(arm)
+	}
+	if err := checkCapacity(arm, capacity); err != nil {
+		return err
+	}
+	a.arm[j].capacity = capacity
+	if math.IsInf(capacity, 1) {
+		a.arm[j].price = 0
+	}
+	return nil
+}
+
+// AddArm adds an arm of the given capacity (+Inf for no limit) and returns its id.
+// Every site tries it once, when it is accessed next. O(1), and O(sites·arms) when the tables grow,
+// which doubles them. The error is ErrParameter.
+func (a *Assigner) AddArm(capacity float64) (int, error) {
+	if err := checkCapacity(a.arms.Slots(), capacity); err != nil {
+		return 0, err
+	}
+	if a.arms.Slots()+1 >= nowhere {
+		return 0, fmt.Errorf("%w: more than %d arms", ErrParameter, nowhere-1)
+	}
+	id := a.arms.Add()
+	j, _ := a.arms.Slot(id)
+	if j < len(a.arm) {
+		a.arm[j] = newArmState(capacity)
+	} else {
+		a.arm = append(a.arm, newArmState(capacity))
+	}
+	if len(a.arm) > a.width {
+		a.widen(min(2*a.width, nowhere-1))
+	}
+	a.openCrawl()
+	return id, nil
+}
+
+// widen gives the tables more columns.
+func (a *Assigner) widen(width int) {
+	s := &a.site
+	base, count := make([]float32, len(s.at)*width), make([]uint8, len(s.at)*width)
+	for slot := range s.at {
+		copy(base[slot*width:], s.base[slot*a.width:(slot+1)*a.width])
+		copy(count[slot*width:], s.count[slot*a.width:(slot+1)*a.width])
+	}
+	s.base, s.count, a.width = base, count, width
+}
+
+// RemoveArm removes an arm. Its sites are assigned anew when they are asked for;
+// answers from it come too late. O(sites). The error is ErrArm, or ErrParameter for the last
+// arm.
+func (a *Assigner) RemoveArm(arm int) error {
+	j, ok := a.arms.Slot(arm)
+	if !ok {
+		return noArm(arm)
+	}
+	if a.arms.Len() == 1 {
+		return fmt.Errorf("%w: arm %d is the last", ErrParameter, arm)
+	}
+	s := &a.site
+	for slot := range s.at {
+		if int(s.at[slot]) == j {
+			a.leave(slot)
+		}
+		s.base[slot*a.width+j], s.count[slot*a.width+j] = 0, 0
+	}
+	a.arms.Remove(arm)
+	a.arm[j] = newArmState(math.Inf(1))
+	a.openCrawl()
+	return nil
+}

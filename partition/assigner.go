@@ -1,0 +1,361 @@
+package partition
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/recrawl/recrawl/internal/ids"
+)
+
+// Settings of an Assigner. Copy DefaultSettings.
+type Settings struct {
+	// Capacity is the time that each arm has for a crawl, in the unit of the
+	// durations: the hours that an access point is available, times the
+	// accesses it makes at once. +Inf is no limit; nil sets none at all.
+	Capacity []float64
+
+	// Threshold of the change detection (CUSUM) of each site, in standard
+	// deviations of its durations, more than 0. Lower detects changes sooner and
+	// gives more false alarms: under Gaussian noise one in about 70,000 accesses
+	// at 10, one in 10,000 at 8. +Inf detects none.
+	Threshold float64
+
+	// Explore is the probability, at every access, to try an arm at random
+	// besides. Only so is it ever noticed that a single site became faster from an
+	// arm it does not use while its own arm stayed as it was.
+	Explore float64
+}
+
+// DefaultSettings set no limit and explore only what was never tried or changed.
+var DefaultSettings = Settings{Threshold: 10}
+
+func (s *Settings) check(arms int) error {
+	switch {
+	case s.Capacity != nil && len(s.Capacity) != arms:
+		return fmt.Errorf("%w: %d capacities of %d arms", ErrParameter, len(s.Capacity), arms)
+	case !(s.Threshold > 0):
+		return fmt.Errorf("%w: threshold %v", ErrParameter, s.Threshold)
+	case !(s.Explore >= 0 && s.Explore <= 1):
+		return fmt.Errorf("%w: exploration %v", ErrParameter, s.Explore)
+	}
+	for j, c := range s.Capacity {
+		if err := checkCapacity(j, c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const nowhere = math.MaxUint16 // arm of a site that has none
+
+// Assigner assigns sites to arms (access points) such that accessing all of them
+// takes the least time, learning from measured durations alone. Where TWOMA
+// compares a duration with the average of other sites, it compares the arms of one
+// site with each other, so noise of any size and sites of any size do no harm:
+//
+//   - A site tries every arm once, in random order, and then goes by Thompson
+//     sampling: it draws from the posterior of its mean duration in every arm and
+//     takes the least.
+//   - How noisy durations are is estimated from how they repeat, for each site
+//     and drawn towards all sites' while it has few.
+//   - A two-sided CUSUM for each site detects that its durations changed: it then
+//     forgets them and tries every arm again.
+//   - Each arm has a slowness, shared by all its sites and tracked over some ten
+//     crawls: an arm that grows slow under load, or fast, changes the forecast of
+//     all sites at once. So that they do not all move at once, the number of an
+//     arm's sites changes by a limited step a crawl, which halves when the
+//     direction reverses.
+//   - An arm of limited capacity has a price, which rises while more time is
+//     asked of it than it has: a site of weight w (see SetWeight) takes the least
+//     (w + price)·duration.
+//
+// Ask with Arm and tell with Observe, in any order, for many sites at once;
+// answers may fail to come. A crawl is as many answers as there are sites. Both are
+// O(arms) and do not allocate. About 23 bytes a site, 5 for each of its arms.
+// There is no guarantee under congestion beyond what the tests measure: sites
+// settle where none gains by moving, which is near the social optimum. Not safe for
+// concurrent use.
+type Assigner struct {
+	set    Settings
+	src    rand.Source
+	sites  ids.Registry
+	site   siteState
+	arms   ids.Registry
+	arm    []armState
+	width  int       // arms for which there is room in the tables
+	sorted []float64 // scratch of normalise
+
+	relative relativeNoise
+	told     int // answers in this crawl
+}
+
+// siteState holds the arrays of all sites, by slot.
+type siteState struct {
+	at      []uint16  // slot of the site's arm, or nowhere
+	asked   []bool    // an answer from there is awaited
+	held    []float32 // what the site adds to its arm's work
+	weight  []float32 // nil as long as all are 1
+	up      []float32 // CUSUM upward
+	down    []float32 // CUSUM downward
+	squares []float32 // sum of squared residuals
+	repeats []uint8   // number of residuals behind squares
+	// Tables of width columns, one for each arm.
+	base  []float32 // mean duration over the arm's slowness
+	count []uint8   // durations behind base; 0 for an arm not tried
+}
+
+// NewAssigner returns an assigner of sites 0..sites-1 to arms 0..arms-1 (1 to
+// 65534). It panics if src is nil.
+func NewAssigner(arms, sites int, set Settings, src rand.Source) (*Assigner, error) {
+	checkSource(src)
+	if arms < 1 || arms >= nowhere {
+		return nil, fmt.Errorf("%w: %d arms", ErrParameter, arms)
+	}
+	if sites < 0 || sites > ids.MaxSlots/arms {
+		return nil, fmt.Errorf("%w: %d sites", ErrParameter, sites)
+	}
+	if err := set.check(arms); err != nil {
+		return nil, err
+	}
+	a := &Assigner{set: set, src: src, sites: ids.Make(sites), arms: ids.Make(arms), width: arms}
+	for j := range arms {
+		a.arm = append(a.arm, newArmState(math.Inf(1)))
+		if set.Capacity != nil {
+			a.arm[j].capacity = set.Capacity[j]
+		}
+	}
+	a.set.Capacity = nil // from here on in arm
+	a.site.grow(sites, arms)
+	a.relative = newRelativeNoise()
+	a.openCrawl()
+	return a, nil
+}
+
+// grow makes the arrays long enough for n sites.
+func (s *siteState) grow(n, width int) {
+	add := n - len(s.at)
+	for k := len(s.at); k < n; k++ {
+		s.at = append(s.at, nowhere)
+	}
+	s.asked = append(s.asked, make([]bool, add)...)
+	s.repeats = append(s.repeats, make([]uint8, add)...)
+	for _, v := range []*[]float32{&s.held, &s.up, &s.down, &s.squares} {
+		*v = append(*v, make([]float32, add)...)
+	}
+	if s.weight != nil {
+		for range add {
+			s.weight = append(s.weight, 1)
+		}
+	}
+	s.base = append(s.base, make([]float32, add*width)...)
+	s.count = append(s.count, make([]uint8, add*width)...)
+}
+
+// Len returns the number of sites.
+func (a *Assigner) Len() int { return a.sites.Len() }
+
+// Add adds a site and returns its id. O(arms).
+func (a *Assigner) Add() int {
+	id := a.sites.Add()
+	if slot := ids.Slot(id); slot == len(a.site.at) {
+		a.site.grow(slot+1, a.width)
+	}
+	return id
+}
+
+// Remove removes a site, in O(arms). The error is ErrObject.
+func (a *Assigner) Remove(site int) error {
+	slot, ok := a.sites.Slot(site)
+	if !ok {
+		return noObject(site)
+	}
+	a.leave(slot)
+	s := &a.site
+	s.forget(slot, a.width)
+	s.squares[slot], s.repeats[slot] = 0, 0
+	if s.weight != nil {
+		s.weight[slot] = 1
+	}
+	a.sites.Remove(site)
+	return nil
+}
+
+// SetWeight sets the weight of a site, 1 unless set: what a unit of time spent on
+// it is worth to save, for instance the updates expected of it in a crawl. Where
+// arms are limited the heavier sites get the faster ones; where they are not,
+// every site gets its fastest and weights do not matter. O(1). The error is ErrObject or ErrWeight.
+func (a *Assigner) SetWeight(site int, weight float64) error {
+	slot, ok := a.sites.Slot(site)
+	if !ok {
+		return noObject(site)
+	}
+	if !(weight >= 0 && weight <= math.MaxFloat32) {
+		return fmt.Errorf("%w: site %d: %v", ErrWeight, site, weight)
+	}
+	if a.site.weight == nil {
+		a.site.weight = make([]float32, len(a.site.at))
+		for k := range a.site.weight {
+			a.site.weight[k] = 1
+		}
+	}
+	a.site.weight[slot] = float32(weight)
+	return nil
+}
+
+// Arm asks from which arm to access a site now. Asked again before the answer, it
+// says the same. The error is ErrObject.
+func (a *Assigner) Arm(site int) (int, error) {
+	slot, ok := a.sites.Slot(site)
+	if !ok {
+		return 0, noObject(site)
+	}
+	s := &a.site
+	if !s.asked[slot] {
+		if j := a.choose(slot); j != int(s.at[slot]) {
+			a.leave(slot)
+			a.enter(slot, j)
+		}
+		s.asked[slot] = true
+	}
+	return a.arms.ID(int(s.at[slot])), nil
+}
+
+// Observe tells how long the access of a site took from the arm that Arm last said.
+// Tell a failed access as the time after which it was given up. The error is
+// ErrObject, ErrDuration, or ErrNotAsked (also if the arm was removed
+// meanwhile), and nothing changes.
+func (a *Assigner) Observe(site int, duration float64) error {
+	slot, ok := a.sites.Slot(site)
+	if !ok {
+		return noObject(site)
+	}
+	if err := checkDuration(site, duration); err != nil {
+		return err
+	}
+	if duration > math.MaxFloat32 {
+		return fmt.Errorf("%w: object %d: %v", ErrDuration, site, duration)
+	}
+	if !a.site.asked[slot] {
+		return fmt.Errorf("%w: site %d", ErrNotAsked, site)
+	}
+	a.site.asked[slot] = false
+	a.learn(slot, duration)
+	if a.told++; a.told >= a.Len() {
+		a.told = 0
+		a.closeCrawl()
+		a.openCrawl()
+	}
+	return nil
+}
+
+// Expected returns the mean duration to expect of a site from an arm as the arm's
+// slowness is now; tried is false, and the mean 0, if the site has not been
+// accessed from there since it was added or changed. O(1). The error is ErrObject or ErrArm.
+func (a *Assigner) Expected(site, arm int) (mean float64, tried bool, err error) {
+	slot, ok := a.sites.Slot(site)
+	if !ok {
+		return 0, false, noObject(site)
+	}
+	j, ok := a.arms.Slot(arm)
+	if !ok {
+		return 0, false, noArm(arm)
+	}
+	k := slot*a.width + j
+	return float64(a.site.base[k]) * a.arm[j].slowness(), a.site.count[k] > 0, nil
+}
+
+// choose returns the slot of the arm for a site: one not tried yet, else the
+// least by Thompson sampling, among those that have room for it.
+func (a *Assigner) choose(slot int) int {
+	s := &a.site
+	rng := rand.New(a.src)
+	here := int(s.at[slot])
+	row := slot * a.width
+	base, count := s.base[row:row+len(a.arm)], s.count[row:row+len(a.arm)]
+	guess := s.level(slot, a.width, a.relative.level)
+
+	untried, ties := -1, 0
+	explore := a.set.Explore > 0 && rng.Float64() < a.set.Explore
+	for j := range base {
+		if a.arms.Live(j) && (count[j] == 0 || explore && j != here) && a.arm[j].hasRoom(guess, 1) {
+			if ties++; rng.IntN(ties) == 0 {
+				untried = j
+			}
+		}
+	}
+	if untried >= 0 {
+		return untried
+	}
+
+	weight := 1.0
+	if s.weight != nil {
+		weight = float64(s.weight[slot])
+	}
+	sigma := a.sigma(slot)
+	best, least := -1, math.Inf(1)     // of the arms that may be entered
+	wanted, desired := -1, math.Inf(1) // of all
+	// The site's own arm comes first: most others are then seen to be worse
+	// without a draw.
+	first := 0
+	if here != nowhere {
+		first = here
+	}
+	for k := range base {
+		j := k
+		switch {
+		case k == 0:
+			j = first
+		case k <= first:
+			j = k - 1
+		}
+		if count[j] == 0 || !a.arms.Live(j) {
+			continue
+		}
+		arm := &a.arm[j]
+		factor := arm.slowness() * (weight + arm.price)
+		spread := boldness * sigma / math.Sqrt(float64(count[j]))
+		if (float64(base[j])-4*spread)*factor >= least {
+			continue // it would take a draw four standard deviations out
+		}
+		score := (float64(base[j]) + float64(spread*rng.NormFloat64())) * factor
+		if score < desired {
+			wanted, desired = j, score
+		}
+		if score < least && (j == here || a.mayMove(here, j, float64(base[j]))) {
+			best, least = j, score
+		}
+	}
+	if wanted != best && !a.arm[wanted].hasRoom(float64(base[wanted]), 1-reserve) {
+		a.arm[wanted].denied += float64(base[wanted])
+	}
+	if best < 0 {
+		best = a.roomiest()
+	}
+	return best
+}
+
+// leave takes a site out of its arm.
+func (a *Assigner) leave(slot int) {
+	s := &a.site
+	if s.at[slot] == nowhere {
+		return
+	}
+	arm := &a.arm[s.at[slot]]
+	arm.sites--
+	arm.work -= float64(s.held[slot])
+	s.at[slot], s.asked[slot], s.held[slot] = nowhere, false, 0
+}
+
+// enter puts a site into an arm.
+func (a *Assigner) enter(slot, j int) {
+	s := &a.site
+	k := slot*a.width + j
+	held := s.base[k]
+	if s.count[k] == 0 {
+		held = float32(s.level(slot, a.width, a.relative.level))
+	}
+	s.at[slot], s.held[slot] = uint16(j), held
+	a.arm[j].sites++
+	a.arm[j].work += float64(held)
+}

@@ -1,0 +1,151 @@
+package partition
+
+import "math"
+
+const (
+	boldness    = 0.5  // share of the posterior's standard deviation that a draw has
+	memory      = 100  // durations that an estimate looks back on, at most
+	surprise    = 6    // a residual counts as at most so many standard deviations
+	slack       = 0.5  // drift of the CUSUM: it detects changes of more than twice this
+	priorNoise  = 0.3  // relative noise assumed before any duration was repeated
+	priorWeight = 10   // repeats that the assumption is worth
+	shrinkage   = 4    // repeats of its own that all sites' noise is worth to a site
+	noiseMemory = 1e5  // repeats that the noise of all sites looks back on
+	leastNoise  = 1e-3 // relative; durations are rounded and never quite exact
+)
+
+// relativeNoise estimates the variance of a duration over its squared mean, from
+// all sites, and the mean level of a site.
+type relativeNoise struct {
+	squares, means float64 // sums of squared residuals and squared means
+	n              float64 // repeats behind them
+	level          float64 // mean of the first durations
+	firsts         float64
+}
+
+func newRelativeNoise() relativeNoise {
+	return relativeNoise{squares: priorNoise * priorNoise * priorWeight, means: priorWeight, n: priorWeight}
+}
+
+func (r *relativeNoise) variance() float64 {
+	return max(r.squares/r.means, leastNoise*leastNoise)
+}
+
+// repeat adds a squared residual and a squared mean, both in units of the site's level.
+func (r *relativeNoise) repeat(square, mean float64) {
+	if r.n < noiseMemory {
+		r.n++
+	} else {
+		r.squares -= r.squares / noiseMemory
+		r.means -= r.means / noiseMemory
+	}
+	r.squares += square
+	r.means += mean
+}
+
+// level returns the mean of a site's durations over the arms it has tried, or the
+// given one if it has tried none.
+func (s *siteState) level(slot, width int, otherwise float64) float64 {
+	sum, n := 0.0, 0
+	for k := slot * width; k < (slot+1)*width; k++ {
+		if s.count[k] > 0 {
+			sum += float64(s.base[k])
+			n++
+		}
+	}
+	if n == 0 {
+		return otherwise
+	}
+	return sum / float64(n)
+}
+
+// forget makes every arm of a site untried.
+func (s *siteState) forget(slot, width int) {
+	clear(s.base[slot*width : (slot+1)*width])
+	clear(s.count[slot*width : (slot+1)*width])
+	s.up[slot], s.down[slot] = 0, 0
+}
+
+// sigma returns the standard deviation of a site's durations: of its own
+// residuals, drawn towards what all sites' relative noise makes of its least
+// mean, the one it is likely to be measured at.
+func (a *Assigner) sigma(slot int) float64 {
+	s := &a.site
+	least := math.Inf(1)
+	for k := slot * a.width; k < (slot+1)*a.width; k++ {
+		if s.count[k] > 0 {
+			least = min(least, float64(s.base[k]))
+		}
+	}
+	if math.IsInf(least, 1) {
+		return 0
+	}
+	all := a.relative.variance() * least * least
+	return math.Sqrt((float64(shrinkage*all) + float64(s.squares[slot])) / (shrinkage + float64(s.repeats[slot])))
+}
+
+// learn takes in the duration of a site from its arm.
+func (a *Assigner) learn(slot int, duration float64) {
+	s := &a.site
+	j := int(s.at[slot])
+	arm := &a.arm[j]
+	k := slot*a.width + j
+	slowness := arm.slowness()
+	alone := duration / slowness
+	n := float64(s.count[k])
+	if n == 0 {
+		a.relative.firsts = min(a.relative.firsts+1, noiseMemory)
+		a.relative.level += (alone - a.relative.level) / a.relative.firsts
+	} else {
+		mean := float64(s.base[k])
+		arm.track(duration, mean)
+		// The mean of n durations varies too: the residual's variance is
+		// (1 + 1/n) of a duration's.
+		residual := (alone - mean) * math.Sqrt(n/(n+1))
+		sigma := a.sigma(slot)
+		z := 0.0
+		if sigma > 0 {
+			z = max(-surprise, min(surprise, residual/sigma))
+		}
+		if a.changed(slot, z) {
+			s.forget(slot, a.width)
+			n = 0
+		} else {
+			a.remember(slot, residual, sigma, float64(alone*mean))
+		}
+	}
+	if n == 0 {
+		s.base[k], s.count[k] = float32(alone), 1
+	} else {
+		mean := float64(s.base[k])
+		s.base[k] = float32(mean + (alone-mean)/(n+1))
+		s.count[k] = uint8(min(n+1, memory))
+	}
+	arm.work += float64(s.base[k] - s.held[slot])
+	s.held[slot] = s.base[k]
+}
+
+// changed adds a standardised residual to the site's CUSUM, in both directions, and
+// tells whether one is beyond the threshold.
+func (a *Assigner) changed(slot int, z float64) bool {
+	s := &a.site
+	up := max(0, float64(s.up[slot])+z-slack)
+	down := max(0, float64(s.down[slot])-z-slack)
+	s.up[slot], s.down[slot] = float32(up), float32(down)
+	return max(up, down) > a.set.Threshold
+}
+
+// remember adds a residual to the noise of the site and of all.
+func (a *Assigner) remember(slot int, residual, sigma, squaredMean float64) {
+	s := &a.site
+	square := residual * residual
+	if level := s.level(slot, a.width, 0); level > 0 {
+		a.relative.repeat(square/(level*level), squaredMean/(level*level))
+	}
+	if s.repeats[slot] < memory {
+		s.repeats[slot]++
+	} else {
+		s.squares[slot] -= s.squares[slot] / memory
+	}
+	s.squares[slot] += float32(min(square, float64(surprise*surprise*sigma*sigma)))
+}
