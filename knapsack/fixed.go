@@ -11,11 +11,14 @@ import (
 // Fixed polls pages at given frequencies: those of Uniform, Proportional,
 // Problem.Optimal, or any others. It learns nothing.
 //
-// With Even spacing it polls the page whose turn is first, where a page's turns
-// are 1/x apart (earliest deadline first); with Random spacing it draws each page
-// with probability proportional to x, the scheduler of Granmo et al. 2006, section
-// II. Only the proportions of the frequencies count; how many polls there are is
-// up to who asks. Next and Observe take O(log n) and do not allocate.
+// With Even spacing it polls the page with the greatest (now − last)·x, the one
+// most overdue in units of its own interval 1/x, so that gaps are as even as whole
+// numbers of polls allow; with Random spacing it draws each page with probability
+// proportional to x, the scheduler of Granmo et al. 2006, section II. Only the
+// proportions of the frequencies count; how many polls there are is up to who
+// asks. Next and Observe take O(log n) (Even: time that passes O(log² n)
+// amortised) and do not allocate. 29 bytes a page with Even spacing, 25 with
+// Random.
 //
 // A poll given back counts as made, so that a page that never answers gets no
 // more than its share.

@@ -6,9 +6,16 @@ import (
 	"github.com/recrawl/recrawl/internal/codec"
 )
 
-// An overdue picks the page with the greatest (now − last)·x, the one that is
-// latest in units of its own interval 1/x. Whatever the budget, all pages are
-// polled when this product reaches a common level.
+// none stands for no slot.
+const none = math.MaxUint32
+
+// An overdue is the roster with even spacing: it picks the page with the
+// greatest (now − last)·x, the one that is latest in units of its own interval
+// 1/x. Whatever the budget, all pages are polled when this product reaches a
+// common level, so that gaps are even and frequencies proportional to x. (Earliest
+// deadline first keeps the proportions where an interval is but a few polls long,
+// at the price of uneven gaps: it makes late pages up for lost polls, and delays
+// all pages by the same time rather than by the same part of their intervals.)
 //
 // The products are lines in time, and a kinetic tournament keeps the greatest: a
 // binary tree whose nodes hold the winner of their subtree and the time at which
@@ -164,8 +171,7 @@ func (o *overdue) encode(e *codec.Encoder) {
 	e.Float64s(o.until)
 }
 
-func decodeOverdue(d *codec.Decoder, b *book) *overdue {
-	x, in := decodeFrequencies(d, b)
+func decodeOverdue(d *codec.Decoder, x []float64, in []bool) *overdue {
 	o := &overdue{x: x, in: in, last: d.Float64s()}
 	if len(o.last) != len(x) {
 		d.Fail("%d times for %d frequencies", len(o.last), len(x))

@@ -32,187 +32,26 @@ func newRoster(n int, spacing Spacing, src rand.Source) roster {
 		}
 		return newLottery(n, src)
 	}
-	return newStride(n)
+	return newOverdue(n)
 }
 
 // decodeRoster reads a roster of the pages of a book.
 func decodeRoster(d *codec.Decoder, spacing Spacing, b *book) roster {
-	x, in := decodeFrequencies(d, b)
-	if spacing == Random {
-		return decodeLottery(d, x, in)
-	}
-	return decodeStride(d, x, in)
-}
-
-// decodeFrequencies reads a roster's frequencies, and tells which pages of a book
-// are in it.
-func decodeFrequencies(d *codec.Decoder, b *book) (x []float64, in []bool) {
-	x = d.Float64s()
+	x := d.Float64s()
 	if len(x) != b.ids.Slots() {
 		d.Fail("%d frequencies for %d slots", len(x), b.ids.Slots())
 	}
-	in = make([]bool, len(x))
+	in := make([]bool, len(x))
 	for i := range x {
 		if !(x[i] >= 0) || math.IsInf(x[i], 1) {
 			d.Fail("slot %d has frequency %v", i, x[i])
 		}
 		in[i] = d.Err() == nil && b.ids.Live(i) && !b.inFlight(i)
 	}
-	return x, in
-}
-
-// A stride is the roster with even spacing: each page has a deadline in virtual
-// time, in which a page of frequency x is due every 1/x, and the earliest
-// deadline is picked: virtual time is the latest deadline met. Only the proportions
-// of the frequencies count, and in the long run the picks are exactly proportional
-// to them. A heap; O(log n), 25 bytes a page.
-type stride struct {
-	x   []float64
-	due []float64 // deadline; of a page that is out, the one that was met
-	in  []bool
-	now float64 // virtual time
-
-	heap []uint32 // slots that are in and have x > 0, the earliest deadline first
-	pos  []uint32 // place in the heap, or none
-}
-
-const none = math.MaxUint32
-
-func newStride(n int) *stride {
-	s := &stride{x: make([]float64, n), due: make([]float64, n), in: make([]bool, n), pos: make([]uint32, n)}
-	for i := range n {
-		s.in[i], s.pos[i] = true, none
+	if spacing == Random {
+		return decodeLottery(d, x, in)
 	}
-	return s
-}
-
-func (s *stride) frequency(slot int) float64 { return s.x[slot] }
-
-// set keeps the share of the interval that has passed.
-func (s *stride) set(slot int, x float64) {
-	old := s.x[slot]
-	s.x[slot] = x
-	switch {
-	case !s.in[slot]:
-	case x == 0:
-		s.leave(slot)
-	case old == 0:
-		s.due[slot] = s.now + 1/x
-		s.enter(slot)
-	default:
-		s.due[slot] = s.now + float64((s.due[slot]-s.now)*(old/x))
-		s.fix(int(s.pos[slot]))
-	}
-}
-
-func (s *stride) pick(float64) (int, bool) {
-	if len(s.heap) == 0 {
-		return 0, false
-	}
-	slot := int(s.heap[0])
-	s.leave(slot)
-	s.in[slot] = false
-	s.now = max(s.now, s.due[slot])
-	return slot, true
-}
-
-// put gives a page its next deadline. One that has missed several while it was
-// out makes up for one only.
-func (s *stride) put(slot int, _ float64) {
-	if slot == len(s.x) {
-		s.x, s.due, s.in, s.pos = append(s.x, 0), append(s.due, s.now), append(s.in, true), append(s.pos, none)
-		return
-	}
-	s.in[slot] = true
-	if s.x[slot] > 0 {
-		s.due[slot] = max(s.due[slot]+1/s.x[slot], s.now)
-		s.enter(slot)
-	}
-}
-
-func (s *stride) drop(slot int) {
-	s.set(slot, 0)
-	s.in[slot], s.due[slot] = false, s.now
-}
-
-func (s *stride) before(a, b uint32) bool {
-	return s.due[a] < s.due[b] || s.due[a] == s.due[b] && a < b
-}
-
-func (s *stride) enter(slot int) {
-	s.heap = append(s.heap, uint32(slot))
-	s.pos[slot] = uint32(len(s.heap) - 1)
-	s.fix(len(s.heap) - 1)
-}
-
-func (s *stride) leave(slot int) {
-	k := int(s.pos[slot])
-	if k == none {
-		return
-	}
-	last := len(s.heap) - 1
-	s.heap[k] = s.heap[last]
-	s.pos[s.heap[k]] = uint32(k)
-	s.heap = s.heap[:last]
-	s.pos[slot] = none
-	if k < last {
-		s.fix(k)
-	}
-}
-
-// fix moves the slot at place k up or down until the heap is one again.
-func (s *stride) fix(k int) {
-	slot := s.heap[k]
-	for k > 0 && s.before(slot, s.heap[(k-1)/2]) {
-		s.heap[k] = s.heap[(k-1)/2]
-		s.pos[s.heap[k]] = uint32(k)
-		k = (k - 1) / 2
-	}
-	for {
-		child := 2*k + 1
-		if child >= len(s.heap) {
-			break
-		}
-		if child+1 < len(s.heap) && s.before(s.heap[child+1], s.heap[child]) {
-			child++
-		}
-		if !s.before(s.heap[child], slot) {
-			break
-		}
-		s.heap[k] = s.heap[child]
-		s.pos[s.heap[k]] = uint32(k)
-		k = child
-	}
-	s.heap[k] = slot
-	s.pos[slot] = uint32(k)
-}
-
-func (s *stride) encode(e *codec.Encoder) {
-	e.Float64s(s.x)
-	e.Float64s(s.due)
-	e.Float64(s.now)
-}
-
-// decodeStride makes the heap anew: picks depend on the deadlines only.
-func decodeStride(d *codec.Decoder, x []float64, in []bool) *stride {
-	s := newStride(len(x))
-	due := d.Float64s()
-	s.now = d.Float64()
-	if len(due) != len(x) || !(s.now >= 0) {
-		d.Fail("%d deadlines for %d frequencies, at %v", len(due), len(x), s.now)
-		return s
-	}
-	s.x, s.in, s.due = x, in, due
-	for i := range x {
-		if math.IsNaN(due[i]) {
-			d.Fail("slot %d is due at %v", i, due[i])
-			return s
-		}
-		if in[i] && x[i] > 0 {
-			s.enter(i)
-		}
-	}
-	return s
+	return decodeOverdue(d, x, in)
 }
 
 // A lottery is the roster with random spacing: each pick draws a page with

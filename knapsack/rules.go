@@ -188,7 +188,7 @@ func (a *Adaptive) UnmarshalBinary(data []byte) error {
 	if err := r.rule.check(); err != nil || !(r.start > 0) || math.IsInf(r.start, 1) {
 		d.Fail("rule %+v, start interval %v", r.rule, r.start)
 	}
-	r.roster = decodeOverdue(d, &r.book)
+	r.roster, _ = decodeRoster(d, Even, &r.book).(*overdue)
 	if err := d.Done(); err != nil {
 		return err
 	}
