@@ -1,0 +1,285 @@
+package webenv
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+var _ Env = (*Live)(nil)
+
+func liveOf(t require.TestingT, handler http.Handler, cfg LiveConfig, paths ...string) *Live {
+	urls := make([]string, len(paths))
+	for i, path := range paths {
+		urls[i] = "http://web.test" + path
+	}
+	if cfg.Client == nil {
+		cfg.Client = &http.Client{}
+	}
+	if handler != nil {
+		cfg.Client.Transport = inProcess{handler}
+	}
+	if cfg.Calendar.Epoch.IsZero() {
+		cfg.Calendar.Epoch = year2001
+	}
+	l, err := NewLive(urls, cfg)
+	require.NoError(t, err)
+	return l
+}
+
+// restartedLive returns an environment that was saved and restored into one
+// with another order of pages.
+func restartedLive(t require.TestingT, old *Live, handler http.Handler, paths ...string) *Live {
+	saved, err := old.MarshalBinary()
+	require.NoError(t, err)
+	fresh := liveOf(t, handler, LiveConfig{}, paths...)
+	require.NoError(t, fresh.UnmarshalBinary(saved))
+	return fresh
+}
+
+// A live environment over a server sees what its environment does, apart from
+// the first poll of each page; since is exact up to the second or else now.
+func TestLiveSeesWhatEnvSees(t *testing.T) {
+	for _, mode := range modes {
+		t.Run(mode.name, func(t *testing.T) {
+			rapid.Check(t, func(t *rapid.T) {
+				times := [][]float64{historyGen.Draw(t, "changes"), historyGen.Draw(t, "changes")}
+				twin := replayOf(t, times...)
+				cfg := mode.cfg
+				if rapid.Bool().Draw(t, "errors") {
+					cfg.ErrorRate, cfg.Source = 0.3, source(rapid.Uint64().Draw(t, "seed"))
+				}
+				s, now := serverOf(t, replayOf(t, times...), cfg)
+				live := liveOf(t, s, LiveConfig{}, "/page/0", "/page/1")
+				polled, failed := [2]bool{}, 0
+				last := [2]float64{}
+				for range rapid.IntRange(1, 60).Draw(t, "polls") {
+					now.set(now.get() + float64(rapid.IntRange(0, 5).Draw(t, "gap"))/4)
+					page := rapid.IntRange(0, 1).Draw(t, "page")
+					if rapid.IntRange(0, 9).Draw(t, "restart") == 0 {
+						live, failed = restartedLive(t, live, s, "/page/0", "/page/1"), 0
+					}
+					since, changed := live.Poll(page, now.get())
+					if live.Err(page) != nil {
+						require.ErrorIs(t, live.Err(page), ErrStatus)
+						require.False(t, changed)
+						failed++
+						continue
+					}
+					wantSince, want := twin.Poll(page, now.get())
+					require.Equal(t, want && polled[page], changed)
+					if changed && since != now.get() {
+						require.Equal(t, math.Floor(wantSince), since)
+						require.Greater(t, since, last[page])
+					}
+					polled[page], last[page] = true, now.get()
+				}
+				require.Equal(t, failed, live.Failed())
+			})
+		})
+	}
+}
+
+func TestLiveSince(t *testing.T) {
+	s, now := serverOf(t, replayOf(t, []float64{5, 105, 110.5}), ServerConfig{})
+	live := liveOf(t, s, LiveConfig{}, "/page/0")
+	for _, c := range []struct {
+		at, since float64
+		changed   bool
+	}{
+		{10, 0, false}, // the first copy
+		{100, 0, false},
+		{107, 105, true},       // Last-Modified
+		{110.75, 110.75, true}, // in the second of the change there is none
+		{120, 0, false},
+	} {
+		now.set(c.at)
+		since, changed := live.Poll(0, c.at)
+		require.Equal(t, c.changed, changed, "at %v", c.at)
+		require.Equal(t, c.since, since, "at %v", c.at)
+	}
+	require.Panics(t, func() { live.Poll(0, 119) })
+	require.Panics(t, func() { live.Poll(0, math.NaN()) })
+	require.Panics(t, func() { live.Poll(1, 200) })
+	require.NoError(t, live.Err(0), "no lock is held after a panic")
+}
+
+// A page that redirects has changed if the page it leads to has, or if it leads
+// elsewhere; also if another page leads to the same one.
+func TestLiveRedirects(t *testing.T) {
+	s, now := serverOf(t, replayOf(t, []float64{10, 50}, nil), ServerConfig{})
+	target, broken := "/page/0", false
+	mux := http.NewServeMux()
+	mux.Handle("/page/", s)
+	mux.HandleFunc("/a", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, target, http.StatusFound) })
+	mux.HandleFunc("/b", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/page/0", http.StatusFound) })
+	mux.HandleFunc("/broken", func(w http.ResponseWriter, r *http.Request) {
+		if broken {
+			http.Error(w, "no", http.StatusBadGateway)
+		}
+	})
+	var polls []string
+	live := liveOf(t, mux, LiveConfig{OnPoll: func(page int, p HTTPPoll) { polls = append(polls, fmt.Sprint(page, " ", p.Status)) }},
+		"/a", "/b", "/page/0")
+	at := func(time float64, want ...bool) {
+		t.Helper()
+		now.set(time)
+		for page := range live.Len() {
+			_, changed := live.Poll(page, time)
+			require.Equal(t, want[page], changed, "page %d at %v", page, time)
+		}
+	}
+	at(1, false, false, false)
+	require.Equal(t, []string{"0 302", "0 200", "1 302", "1 200", "2 200"}, polls)
+	at(2, false, false, false)
+	at(20, true, true, true)
+	target = "/page/1"
+	at(21, true, false, false)
+	at(22, false, false, false)
+
+	// The first of two requests finds a change, the second fails: the change
+	// belongs to the next poll, also after a restart.
+	target, broken = "/broken", true
+	at(23, false, false, false)
+	require.ErrorIs(t, live.Err(0), ErrStatus)
+	at(24, false, false, false)
+	live = restartedLive(t, live, mux, "/page/0", "/new", "/a", "/b")
+	broken = false
+	now.set(25)
+	_, changed := live.Poll(2, 25)
+	require.True(t, changed)
+	_, changed = live.Poll(2, 26)
+	require.False(t, changed)
+	_, changed = live.Poll(0, 25)
+	require.False(t, changed)
+	require.NoError(t, live.Err(0))
+}
+
+func TestLiveErrors(t *testing.T) {
+	body := "abc"
+	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/gone":
+			http.NotFound(w, r)
+		case "/loop":
+			http.Redirect(w, r, "/loop", http.StatusFound)
+		default:
+			require.Equal(t, "crawler", r.UserAgent())
+			_, _ = io.WriteString(w, body)
+		}
+	})
+	live := liveOf(t, handler, LiveConfig{MaxBytes: 5, Header: http.Header{"User-Agent": {"crawler"}}}, "/gone", "/loop", "/page")
+	_, _, err := live.PollContext(t.Context(), 0, 1)
+	require.ErrorIs(t, err, ErrStatus)
+	_, _, err = live.PollContext(t.Context(), 1, 1)
+	require.ErrorContains(t, err, "stopped after 10 redirects")
+	for _, body = range []string{"abc", "abcde"} { // 5 bytes are not too many
+		_, _, err = live.PollContext(t.Context(), 2, 1)
+		require.NoError(t, err)
+	}
+	body = "abcdef"
+	_, changed, err := live.PollContext(t.Context(), 2, 1)
+	require.ErrorIs(t, err, ErrClosedEarly)
+	require.False(t, changed)
+	require.Equal(t, err, live.Err(2))
+	require.Equal(t, 3, live.Failed())
+}
+
+func TestLiveContext(t *testing.T) {
+	started := make(chan bool)
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		close(started)
+		<-r.Context().Done()
+	}))
+	defer web.Close()
+	live, err := NewLive([]string{web.URL}, LiveConfig{})
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		<-started
+		cancel()
+	}()
+	_, _, err = live.PollContext(ctx, 0, 1)
+	require.ErrorIs(t, err, context.Canceled)
+}
+
+func TestLiveConcurrent(t *testing.T) {
+	const pages = 16
+	s, now := serverOf(t, replayOf(t, slicesOf(pages, []float64{1, 2, 3})...), ServerConfig{})
+	web := httptest.NewServer(s)
+	defer web.Close()
+	urls := make([]string, pages)
+	for page := range urls {
+		urls[page] = web.URL + s.URL(page)
+	}
+	live, err := NewLive(urls, LiveConfig{})
+	require.NoError(t, err)
+	for _, at := range []float64{0.5, 1.5, 2.5, 2.75, 3.5} {
+		now.set(at)
+		var wg sync.WaitGroup
+		for page := range pages {
+			wg.Go(func() {
+				if _, changed := live.Poll(page, at); changed != (at > 1 && at != 2.75) {
+					t.Errorf("page %d at %v: changed %v", page, at, changed)
+				}
+			})
+		}
+		wg.Wait()
+	}
+	require.Zero(t, live.Failed())
+}
+
+func slicesOf(n int, times []float64) [][]float64 {
+	all := make([][]float64, n)
+	for i := range all {
+		all[i] = times
+	}
+	return all
+}
+
+func TestNewLiveErrors(t *testing.T) {
+	for _, bad := range []string{"", "web.test", "/page", "ftp://web.test/", "http://", "http://a b/", "http://web.test/#b", "http://web.test/"} {
+		_, err := NewLive([]string{"http://web.test/", bad}, LiveConfig{})
+		require.ErrorIs(t, err, ErrURL, bad)
+		require.ErrorContains(t, err, "page 1")
+	}
+	_, err := NewLive(nil, LiveConfig{})
+	require.ErrorIs(t, err, ErrNoPages)
+	_, err = NewLive([]string{"http://web.test/"}, LiveConfig{MaxBytes: -1})
+	require.ErrorIs(t, err, ErrParameter)
+	_, err = NewLive([]string{"http://web.test/"}, LiveConfig{Calendar: Calendar{Unit: -time.Second}})
+	require.ErrorIs(t, err, ErrParameter)
+}
+
+func TestLiveSavedState(t *testing.T) {
+	s, now := serverOf(t, replayOf(t, []float64{5}, nil), ServerConfig{})
+	live := liveOf(t, s, LiveConfig{}, "/page/0", "/page/1")
+	now.set(1)
+	live.Poll(0, 1)
+	saved, err := live.MarshalBinary()
+	require.NoError(t, err)
+	for i := range saved {
+		require.ErrorIs(t, live.UnmarshalBinary(saved[:i]), ErrCorrupt)
+		altered := bytes.Clone(saved)
+		altered[i] ^= 1
+		require.Error(t, live.UnmarshalBinary(altered), "byte %d", i)
+	}
+	foreign, err := new(Transport).MarshalBinary()
+	require.NoError(t, err)
+	require.ErrorIs(t, live.UnmarshalBinary(foreign), ErrCorrupt)
+	now.set(6)
+	_, changed := live.Poll(0, 6)
+	require.True(t, changed, "the failed loads changed nothing")
+	require.True(t, strings.HasPrefix(string(saved), liveMagic))
+}

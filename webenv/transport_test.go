@@ -1,0 +1,508 @@
+package webenv
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// modes are the validators that a server may give, and what decides then.
+var modes = []struct {
+	name      string
+	cfg       ServerConfig
+	decisions []Decision
+}{
+	{"both", ServerConfig{}, []Decision{ByStatus, ByETag}},
+	{"etag", ServerConfig{NoLastModified: true}, []Decision{ByStatus, ByETag}},
+	{"last-modified", ServerConfig{NoETag: true}, []Decision{ByStatus, ByLastModified, ByContent}},
+	{"content", ServerConfig{NoETag: true, NoLastModified: true}, []Decision{ByContent}},
+}
+
+// What is seen through HTTP is what Env.Poll sees on a twin, for every kind of
+// validator, with several changes within a second, and with errors in between.
+func TestTransportSeesWhatEnvSees(t *testing.T) {
+	for _, mode := range modes {
+		t.Run(mode.name, func(t *testing.T) {
+			rapid.Check(t, func(t *rapid.T) {
+				const pages = 3
+				times := make([][]float64, pages)
+				for i := range times {
+					times[i] = historyGen.Draw(t, "changes")
+				}
+				twin := replayOf(t, times...)
+				cfg := mode.cfg
+				if rapid.Bool().Draw(t, "errors") {
+					cfg.ErrorRate, cfg.Source = 0.3, source(rapid.Uint64().Draw(t, "seed"))
+				}
+				s, now := serverOf(t, replayOf(t, times...), cfg)
+				var got HTTPPoll
+				transport := &Transport{Base: inProcess{s}, OnPoll: func(p HTTPPoll) { got = p }}
+				client := &http.Client{Transport: transport}
+
+				polled := make([]bool, pages)
+				for range rapid.IntRange(1, 60).Draw(t, "polls") {
+					now.set(now.get() + float64(rapid.IntRange(0, 5).Draw(t, "gap"))/4)
+					page := rapid.IntRange(0, pages-1).Draw(t, "page")
+					if rapid.IntRange(0, 9).Draw(t, "restart") == 0 {
+						transport = restarted(t, transport)
+						client.Transport = transport
+					}
+					fetch(t, client, "http://web.test"+s.URL(page))
+					if got.Status == http.StatusServiceUnavailable {
+						require.ErrorIs(t, got.Err, ErrStatus)
+						require.False(t, got.Changed)
+						continue
+					}
+					_, changed := twin.Poll(page, now.get())
+					require.NoError(t, got.Err)
+					require.Equal(t, !polled[page], got.First)
+					require.Equal(t, changed && polled[page], got.Changed)
+					if !got.First {
+						require.Contains(t, mode.decisions, got.Decision)
+					}
+					polled[page] = true
+				}
+			})
+		})
+	}
+}
+
+// restarted returns a transport that was saved and restored.
+func restarted(t require.TestingT, old *Transport) *Transport {
+	saved, err := old.MarshalBinary()
+	require.NoError(t, err)
+	fresh := &Transport{Base: old.Base, OnPoll: old.OnPoll}
+	require.NoError(t, fresh.UnmarshalBinary(saved))
+	again, err := fresh.MarshalBinary()
+	require.NoError(t, err)
+	require.Equal(t, saved, again)
+	return fresh
+}
+
+// answer is what a scripted server gives.
+type answer struct {
+	status int
+	header string // "Name: value; Name: value"
+	body   string
+	err    error // of the body, after it; or of the request, if status is 0
+	sent   http.Header
+	closed bool
+}
+
+// scripted gives its answers in turn.
+type scripted struct {
+	answers []*answer
+	next    int
+}
+
+func (s *scripted) RoundTrip(r *http.Request) (*http.Response, error) {
+	a := s.answers[s.next]
+	s.next++
+	a.sent = r.Header
+	if a.status == 0 {
+		return nil, a.err
+	}
+	resp := &http.Response{StatusCode: a.status, Header: http.Header{}, Request: r, ContentLength: -1, Body: a.reader()}
+	if a.header != "" {
+		for _, field := range strings.Split(a.header, "; ") {
+			name, value, _ := strings.Cut(field, ": ")
+			resp.Header.Add(name, value)
+		}
+	}
+	if resp.Header.Get("Content-Length") != "" {
+		resp.ContentLength = int64(len(a.body))
+	}
+	return resp, nil
+}
+
+func (a *answer) reader() io.ReadCloser {
+	if a.status == http.StatusNotModified {
+		return http.NoBody
+	}
+	var r io.Reader = strings.NewReader(a.body)
+	if a.err != nil {
+		r = io.MultiReader(r, broken{a.err})
+	}
+	return &closing{r, a}
+}
+
+type broken struct{ err error }
+
+func (f broken) Read([]byte) (int, error) { return 0, f.err }
+
+type closing struct {
+	io.Reader
+	a *answer
+}
+
+func (c *closing) Close() error {
+	c.a.closed = true
+	return nil
+}
+
+func TestTransportDecides(t *testing.T) {
+	reset := errors.New("connection reset")
+	ok := func(header, body string) *answer { return &answer{status: 200, header: header, body: body} }
+	status := func(status int, header string) *answer { return &answer{status: status, header: header} }
+	type want struct {
+		changed  bool
+		decision Decision
+		err      error
+	}
+	same := func(d Decision) want { return want{false, d, nil} }
+	differs := func(d Decision) want { return want{true, d, nil} }
+	const monday = "Mon, 01 Jan 2001 00:00:00 GMT"
+	const tuesday = "Tue, 02 Jan 2001 00:00:00 GMT"
+	for _, c := range []struct {
+		name    string
+		answers []*answer // the first is a first copy
+		want    []want    // of the others
+	}{
+		{"304", []*answer{ok(`ETag: "a"`, "x"), status(304, "")}, []want{same(ByStatus)}},
+		{"etag", []*answer{ok(`ETag: "a"`, "x"), ok(`ETag: "a"`, "y"), ok(`ETag: "b"`, "y")},
+			[]want{same(ByETag), differs(ByETag)}},
+		{"etags compare weakly", []*answer{ok(`ETag: W/"a"`, "x"), ok(`ETag: "a"`, "y"), ok(`ETag: W/"a"`, "y"), ok(`ETag: W/"b"`, "y")},
+			[]want{same(ByETag), same(ByETag), differs(ByETag)}},
+		{"etag before last-modified", []*answer{ok(`ETag: "a"; Last-Modified: `+monday, "x"), ok(`ETag: "a"; Last-Modified: `+tuesday, "y")},
+			[]want{same(ByETag)}},
+		{"last-modified", []*answer{ok("Last-Modified: "+monday, "x"), ok("Last-Modified: "+monday, "y"), ok("Last-Modified: "+tuesday, "y")},
+			[]want{same(ByLastModified), differs(ByLastModified)}},
+		{"last-modified that is the date tells nothing", []*answer{
+			ok("Last-Modified: "+monday+"; Date: "+monday, "x"), ok("Last-Modified: "+tuesday+"; Date: "+tuesday, "x"),
+			ok("Last-Modified: "+tuesday+"; Date: "+tuesday, "y")},
+			[]want{same(ByContent), differs(ByContent)}},
+		{"content", []*answer{ok("", "x"), ok("", "x"), ok("", "y"), ok("", ""), ok("", "")},
+			[]want{same(ByContent), differs(ByContent), differs(ByContent), same(ByContent)}},
+		{"validators go away", []*answer{ok(`ETag: "a"; Last-Modified: `+monday, "x"), ok("Last-Modified: "+monday, "y"), ok("", "y"), ok(`ETag: "a"`, "z")},
+			[]want{same(ByLastModified), same(ByContent), differs(ByContent)}},
+		{"errors keep the copy", []*answer{ok(`ETag: "a"`, "x"), status(500, `ETag: "e"`), status(404, ""), {err: reset},
+			{status: 200, header: `ETag: "b"`, body: "y", err: reset}, ok(`ETag: "b"`, "y"), status(304, "")},
+			[]want{{err: ErrStatus}, {err: ErrStatus}, {err: reset}, {err: reset}, differs(ByETag), same(ByStatus)}},
+		{"304 to no condition", []*answer{ok("", "x"), status(304, ""), ok("", "x")}, []want{{err: ErrStatus}, same(ByContent)}},
+		{"redirect", []*answer{ok(`ETag: "a"`, "x"), status(301, "Location: /b"), status(302, "Location: /b"), status(301, "Location: /c"), ok(`ETag: "a"`, "x")},
+			[]want{differs(ByLocation), same(ByLocation), differs(ByLocation), differs(ByLocation)}},
+		{"redirect to nowhere", []*answer{ok("", "x"), status(301, "")}, []want{{err: ErrStatus}}},
+		{"etag too long", []*answer{ok(`ETag: "`+strings.Repeat("a", maxETag)+`"`, "x"), ok(`ETag: "b"`, "x")}, []want{same(ByContent)}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var polls []HTTPPoll
+			base := &scripted{answers: c.answers}
+			transport := &Transport{Base: base, OnPoll: func(p HTTPPoll) { polls = append(polls, p) }}
+			for i, a := range c.answers {
+				resp, err := transport.RoundTrip(get(t, "http://web.test/a?b#c"))
+				if err == nil {
+					body, readErr := io.ReadAll(resp.Body)
+					require.Equal(t, a.body, string(body))
+					require.Equal(t, a.err, readErr)
+					require.NoError(t, resp.Body.Close())
+				}
+				require.Len(t, polls, i+1)
+				p := polls[i]
+				require.Equal(t, "http://web.test/a?b", p.URL)
+				require.Equal(t, int64(len(a.body)), p.Bytes)
+				require.Equal(t, a.status, p.Status)
+				require.Equal(t, a.closed, a.status != 0 && a.status != 304, "the body is closed when the caller closes it")
+				if i == 0 {
+					require.True(t, p.First)
+					require.False(t, p.Changed)
+					continue
+				}
+				w := c.want[i-1]
+				require.False(t, p.First)
+				require.Equal(t, w.changed, p.Changed, "answer %d", i)
+				require.Equal(t, w.decision, p.Decision, "answer %d", i)
+				require.ErrorIs(t, p.Err, w.err)
+			}
+			require.Equal(t, len(c.want)+1, len(polls))
+			require.Equal(t, 1, transport.Len())
+		})
+	}
+}
+
+func get(t require.TestingT, url string) *http.Request {
+	r, err := http.NewRequest("GET", url, nil)
+	require.NoError(t, err)
+	return r
+}
+
+// roundTrip reads n bytes of the answer, all for −1, and closes it.
+func roundTrip(t require.TestingT, transport *Transport, r *http.Request, n int64) {
+	resp, err := transport.RoundTrip(r)
+	require.NoError(t, err)
+	if n < 0 {
+		_, err = io.Copy(io.Discard, resp.Body)
+	} else {
+		_, err = io.CopyN(io.Discard, resp.Body, n)
+	}
+	require.NoError(t, err)
+	require.NoError(t, resp.Body.Close())
+	require.NoError(t, resp.Body.Close(), "a second time")
+}
+
+func TestTransportClosedEarly(t *testing.T) {
+	ok := func(header, body string) *answer { return &answer{status: 200, header: header, body: body} }
+	base := &scripted{answers: []*answer{
+		ok("", "first"), ok("", "second"), ok("", "second"), // by content: closing early tells nothing
+		ok(`ETag: "a"`, "second"),                                           // still by content, read to the end
+		ok(`ETag: "b"`, "third"), ok(`ETag: "b"`, "third"), ok("", "third"), // closed early: the hash of "third" is not known
+		ok("Content-Length: 6", "fourth"), // as long as it says, without io.EOF
+		ok("Content-Length: 5", "fifth"),
+	}}
+	var got HTTPPoll
+	calls := 0
+	transport := &Transport{Base: base, OnPoll: func(p HTTPPoll) { got = p; calls++ }}
+	for i, c := range []struct {
+		read int64
+		want HTTPPoll
+	}{
+		{3, HTTPPoll{Err: ErrClosedEarly}},
+		{-1, HTTPPoll{First: true}},
+		{0, HTTPPoll{Err: ErrClosedEarly}},
+		{-1, HTTPPoll{Decision: ByContent}},
+		{2, HTTPPoll{Changed: true, Decision: ByETag}},
+		{0, HTTPPoll{Decision: ByETag}},
+		{-1, HTTPPoll{First: true}},
+		{6, HTTPPoll{Changed: true, Decision: ByContent}},
+		{4, HTTPPoll{Err: ErrClosedEarly}},
+	} {
+		roundTrip(t, transport, get(t, "http://web.test/"), c.read)
+		require.Equal(t, i+1, calls, "one report for each poll")
+		require.Equal(t, c.want, HTTPPoll{Changed: got.Changed, First: got.First, Decision: got.Decision, Err: got.Err}, "poll %d", i)
+	}
+}
+
+// The request of the caller is not altered, and gets conditions only if it has
+// none and is a plain GET.
+func TestTransportConditions(t *testing.T) {
+	const date = "Mon, 01 Jan 2001 00:00:00 GMT"
+	for _, c := range []struct {
+		name, method string
+		own          http.Header
+		match, since string // sent
+		reported     bool
+	}{
+		{"plain", "GET", http.Header{"Accept": {"*/*"}}, `"a"`, date, true},
+		{"no method", "", http.Header{}, `"a"`, date, true},
+		{"own etag", "GET", http.Header{"If-None-Match": {`"z"`}}, `"z"`, "", true},
+		{"own date", "GET", http.Header{"If-Modified-Since": {date}}, "", date, true},
+		{"own if-match", "GET", http.Header{"If-Match": {`"a"`}}, "", "", true},
+		{"head", "HEAD", http.Header{}, "", "", false},
+		{"post", "POST", http.Header{}, "", "", false},
+		{"range", "GET", http.Header{"Range": {"bytes=1-2"}}, "", "", false},
+		{"upgrade", "GET", http.Header{"Upgrade": {"websocket"}}, "", "", false},
+		{"nil header", "GET", nil, "", "", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			base := &scripted{answers: []*answer{{status: 200, header: `ETag: "a"; Last-Modified: ` + date}, {status: 200}}}
+			calls := 0
+			transport := &Transport{Base: base, OnPoll: func(HTTPPoll) { calls++ }}
+			roundTrip(t, transport, get(t, "http://web.test/"), -1)
+
+			r := get(t, "http://web.test/")
+			r.Method, r.Header = c.method, c.own.Clone()
+			roundTrip(t, transport, r, -1)
+			require.Equal(t, c.own, r.Header)
+			require.Equal(t, c.method, r.Method)
+			sent := base.answers[1].sent
+			require.Equal(t, c.match, sent.Get("If-None-Match"))
+			require.Equal(t, c.since, sent.Get("If-Modified-Since"))
+			require.Equal(t, c.own.Get("Accept"), sent.Get("Accept"))
+			require.Equal(t, c.reported, calls == 2)
+		})
+	}
+}
+
+// A caller that has validators of its own is answered relative to them, also
+// when nothing is remembered.
+func TestTransportCallersOwnValidators(t *testing.T) {
+	env := replayOf(t, []float64{5, 15})
+	s, now := serverOf(t, env, ServerConfig{})
+	var got HTTPPoll
+	transport := &Transport{Base: inProcess{s}, OnPoll: func(p HTTPPoll) { got = p }}
+	poll := func(etag string) HTTPPoll {
+		r := get(t, "http://web.test/page/0")
+		if etag != "" {
+			r.Header.Set("If-None-Match", etag)
+		}
+		roundTrip(t, transport, r, -1)
+		return got
+	}
+	now.set(10)
+	require.Equal(t, ByStatus, poll(`"0-2"`).Decision)
+	require.False(t, poll("").First, "the copy of the caller is remembered")
+	require.False(t, got.Changed)
+	require.True(t, poll(`"0-1"`).Changed, "the caller has an older copy")
+	now.set(20)
+	require.True(t, poll(`"0-2"`).Changed)
+	require.False(t, poll("").Changed)
+
+	transport.Forget("http://web.test/page/0#fragment")
+	require.Zero(t, transport.Len())
+	require.True(t, poll(`"0-1"`).Changed)
+	transport.Forget("http://web.test/page/0")
+	require.True(t, poll("").First)
+}
+
+func TestTransportWireTimes(t *testing.T) {
+	now := year2001
+	base := &scripted{answers: []*answer{{status: 200, header: `ETag: "a"`, body: "x"}, {status: 304}, {err: io.ErrUnexpectedEOF}}}
+	var got HTTPPoll
+	transport := &Transport{Base: base, OnPoll: func(p HTTPPoll) { got = p }, Now: func() time.Time {
+		now = now.Add(time.Second)
+		return now
+	}}
+	roundTrip(t, transport, get(t, "http://web.test/"), -1)
+	require.Equal(t, []any{year2001.Add(time.Second), time.Second, 2 * time.Second}, []any{got.Start, got.Header, got.Total})
+	roundTrip(t, transport, get(t, "http://web.test/"), -1)
+	require.Equal(t, []any{year2001.Add(4 * time.Second), time.Second, 2 * time.Second}, []any{got.Start, got.Header, got.Total})
+	_, err := transport.RoundTrip(get(t, "http://web.test/"))
+	require.ErrorIs(t, err, io.ErrUnexpectedEOF)
+	require.Equal(t, []any{year2001.Add(7 * time.Second), time.Second, time.Second}, []any{got.Start, got.Header, got.Total})
+}
+
+// The host that the server sees is part of the page's name.
+func TestTransportHost(t *testing.T) {
+	base := &scripted{answers: []*answer{{status: 200, body: "a"}, {status: 200, body: "b"}}}
+	transport := &Transport{Base: base}
+	for _, host := range []string{"a.test", "b.test"} {
+		r := get(t, "http://10.0.0.1/")
+		r.Host = host
+		roundTrip(t, transport, r, -1)
+	}
+	require.Equal(t, 2, transport.Len())
+}
+
+// Many requests at once over loopback: every change is reported once.
+func TestTransportConcurrent(t *testing.T) {
+	const pages, workers, rounds = 20, 8, 20
+	times := make([][]float64, pages)
+	for page := range times {
+		for round := range rounds {
+			if (page+round)%3 == 0 {
+				times[page] = append(times[page], float64(round)+0.5)
+			}
+		}
+	}
+	for _, mode := range modes {
+		t.Run(mode.name, func(t *testing.T) {
+			twin := replayOf(t, times...)
+			s, now := serverOf(t, replayOf(t, times...), mode.cfg)
+			web := httptest.NewServer(s)
+			defer web.Close()
+			var mu sync.Mutex
+			changes := map[string]int{}
+			transport := &Transport{OnPoll: func(p HTTPPoll) {
+				mu.Lock()
+				defer mu.Unlock()
+				if p.Err != nil {
+					t.Error(p.Err)
+				}
+				if p.Changed {
+					changes[p.URL]++
+				}
+			}}
+			client := &http.Client{Transport: transport}
+			want := map[string]int{}
+			for round := range rounds {
+				now.set(float64(round))
+				var wg sync.WaitGroup
+				for w := range workers {
+					wg.Go(func() {
+						for page := range pages { // each page by all workers
+							url := web.URL + s.URL((page+w)%pages)
+							resp, err := client.Get(url)
+							if err != nil {
+								t.Error(err)
+								return
+							}
+							_, _ = io.Copy(io.Discard, resp.Body)
+							resp.Body.Close()
+						}
+					})
+				}
+				wg.Wait()
+				for page := range pages {
+					if _, changed := twin.Poll(page, now.get()); changed {
+						want[web.URL+s.URL(page)]++
+					}
+				}
+			}
+			require.Equal(t, want, changes)
+			client.CloseIdleConnections()
+		})
+	}
+}
+
+func TestTransportSavedState(t *testing.T) {
+	s, _ := serverOf(t, replayOf(t, nil, nil), ServerConfig{NoLastModified: true})
+	transport := &Transport{Base: inProcess{s}}
+	for page := range 2 {
+		roundTrip(t, transport, get(t, fmt.Sprintf("http://web.test/page/%d", page)), -1)
+	}
+	saved, err := transport.MarshalBinary()
+	require.NoError(t, err)
+	for i := range saved {
+		fresh := restarted(t, transport)
+		require.ErrorIs(t, fresh.UnmarshalBinary(saved[:i]), ErrCorrupt, "first %d bytes", i)
+		altered := bytes.Clone(saved)
+		altered[i] ^= 1
+		require.Error(t, fresh.UnmarshalBinary(altered), "byte %d", i)
+		require.Equal(t, 2, fresh.Len())
+	}
+	require.Equal(t, 0, restarted(t, new(Transport)).Len())
+}
+
+func TestDecisionString(t *testing.T) {
+	require.Equal(t, "undecided", Undecided.String())
+	require.Equal(t, "location", ByLocation.String())
+	require.Equal(t, "Decision(9)", Decision(9).String())
+}
+
+// BenchmarkHTTPPoll measures one conditional poll of a page that does not change
+// ("304"), or always does ("200"), with and without the network between.
+func BenchmarkHTTPPoll(b *testing.B) {
+	for _, status := range []int{304, 200} {
+		for _, network := range []string{"handler", "loopback"} {
+			b.Run(fmt.Sprintf("%d/%s", status, network), func(b *testing.B) {
+				u := 0.0
+				if status == http.StatusOK {
+					u = 1
+				}
+				env, err := NewSlots([]float64{u}, AtMostOnce, 0, source(1))
+				require.NoError(b, err)
+				s, now := serverOf(b, env, ServerConfig{})
+				transport := &Transport{Base: inProcess{s}}
+				url := "http://web.test/page/0"
+				if network == "loopback" {
+					web := httptest.NewServer(s)
+					defer web.Close()
+					transport.Base, url = nil, web.URL+"/page/0"
+				}
+				other := 0
+				transport.OnPoll = func(p HTTPPoll) {
+					if p.Status != status {
+						other++
+					}
+				}
+				client := &http.Client{Transport: transport}
+				slot := 0.0
+				for b.Loop() {
+					slot++
+					now.set(slot)
+					fetch(b, client, url)
+				}
+				require.LessOrEqual(b, other, 1) // the first copy
+			})
+		}
+	}
+}
