@@ -33,6 +33,12 @@ var learners = []struct {
 	{"adaptive", func(n int, _ uint64) Learner {
 		return must(NewAdaptive(n, StormCrawlerRule(1.0/3600), 5))
 	}, func() Learner { return new(Adaptive) }},
+	{"h-traa", func(n int, seed uint64) Learner {
+		return must(NewHTRAA(n, HTRAAConfig{States: 9}, rand.NewPCG(seed, 1)))
+	}, func() Learner { return new(HTRAA) }},
+	{"h-traa-random", func(n int, seed uint64) Learner {
+		return must(NewHTRAA(n, HTRAAConfig{Random: true}, rand.NewPCG(seed, 1)))
+	}, func() Learner { return new(HTRAA) }},
 	{"estimator", func(n int, seed uint64) Learner {
 		return must(NewEstimator(n, 5, Random, rand.NewPCG(seed, 1)))
 	}, func() Learner { return new(Estimator) }},
