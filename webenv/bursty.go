@@ -105,7 +105,7 @@ func (b *Bursty) Poll(page int, now float64) (since float64, changed bool) {
 			return 0, false
 		}
 		if float64(b.rng.Float64()*(rate+leave)) < rate {
-			// Only the state at now is still wanted, not the way there.
+			// Only the state at now is still wanted, not how it came about.
 			b.active[page] = b.rng.Float64() < b.activeAfter(active, now-t)
 			return t, true
 		}

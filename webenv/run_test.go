@@ -52,7 +52,9 @@ func propRun(t *rapid.T) {
 	h := drawHistory(t)
 	n := h.Len()
 	const start = 1.5
-	env, err := NewReplay(h, start)
+	// The environment may have started before the run.
+	envStart := start - float64(rapid.IntRange(0, 1).Draw(t, "before"))*3
+	env, err := NewReplay(h, envStart)
 	require.NoError(t, err)
 
 	sched := &script{t: t, asked: make([]int, n), now: start}
@@ -139,7 +141,7 @@ func propRun(t *rapid.T) {
 	for page := range n {
 		total += weight(page)
 		// An event is a change or a poll; the last is the end.
-		copied := start
+		copied := envStart
 		for i := 0; ; {
 			for i < len(polls) && polls[i].Page != page {
 				i++
@@ -158,6 +160,7 @@ func propRun(t *rapid.T) {
 				require.Equal(t, !math.IsInf(first, 1), polls[i].Changed)
 			}
 			if first <= until {
+				first = max(first, start)
 				stale += weight(page) * (until - first)
 				age += weight(page) * (until - first) * (until - first) / 2
 				for b := range want.Curve {
