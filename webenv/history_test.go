@@ -175,15 +175,6 @@ func propReplay(t *rapid.T) {
 		require.Equal(t, found, changed)
 		require.Equal(t, want, since)
 		last[page] = now
-		want, found = 0, false
-		for _, at := range h.Times[page] {
-			if at <= now {
-				want, found = at, true
-			}
-		}
-		latest, ok := env.LastChange(page, now)
-		require.Equal(t, found, ok)
-		require.Equal(t, want, latest)
 		require.Equal(t, h.Rates()[page], env.Rate(page, now))
 	}
 }

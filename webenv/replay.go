@@ -56,14 +56,3 @@ func (r *Replay) Poll(page int, now float64) (since float64, changed bool) {
 
 // Rate implements [Rater]: it is the rate of the page over the whole history.
 func (r *Replay) Rate(page int, _ float64) float64 { return r.rates[page] }
-
-// LastChange implements [LastChanger]: it returns the last change of the record
-// at now or before, also one before the start of the environment.
-func (r *Replay) LastChange(page int, now float64) (t float64, ok bool) {
-	times := r.history.Times[page]
-	n := sort.Search(len(times), func(k int) bool { return times[k] > now })
-	if n == 0 {
-		return 0, false
-	}
-	return times[n-1], true
-}
