@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"sync/atomic"
 
-	"github.com/recrawl/recrawl/knapsack"
 	"github.com/recrawl/recrawl/webenv"
 )
 
@@ -16,7 +15,7 @@ import (
 // port has the pages of the environment, and a client polls them with conditional
 // GETs. The server's clock stands still during a request, and jumps to the time
 // of the next one after it.
-func overHTTP(w *world, env environment, scheduler knapsack.Scheduler, o webenv.Options) (r webenv.Result, err error) {
+func (w *world) overHTTP(env webenv.Env, scheduler webenv.Scheduler, o webenv.Options) (r webenv.Result, err error) {
 	web, err := serve(w, env)
 	if err != nil {
 		return r, err
@@ -95,7 +94,7 @@ type servedWeb struct {
 	before webenv.Totals   // at the end of the last of them
 }
 
-func serve(w *world, env environment) (*servedWeb, error) {
+func serve(w *world, env webenv.Env) (*servedWeb, error) {
 	s := &servedWeb{world: w}
 	s.set(w.start)
 	server, err := webenv.NewServer(env, webenv.ServerConfig{

@@ -67,6 +67,8 @@ type settings struct {
 	seed      uint64
 	runs      int
 	http      bool
+	table     bool
+	suite     bool
 	quick     bool
 	json      bool
 	out       string
@@ -86,7 +88,9 @@ func parse(args []string, stdout io.Writer) (*settings, error) {
 	flags.Uint64Var(&s.seed, "seed", 1, "`seed` of all randomness: same seed, same figures")
 	flags.IntVar(&s.runs, "runs", 10, "`number` of runs where chance plays a role")
 	flags.BoolVar(&s.http, "http", false, "serve the history on a loopback port, time sped up, and poll it over HTTP; one run")
-	flags.BoolVar(&s.quick, "quick", false, "two runs only")
+	flags.BoolVar(&s.table, "table", false, "print instead the figures of Granmo et al. (2006): exact optima, and LAKG over time")
+	flags.BoolVar(&s.suite, "suite", false, "print instead one table of every policy, objective, budget and web; takes minutes")
+	flags.BoolVar(&s.quick, "quick", false, "two runs only, and a short -table or -suite")
 	flags.BoolVar(&s.json, "json", false, "print one JSON object and nothing else; pictures only if -out is given")
 	flags.StringVar(&s.out, "out", "recrawl-out", "`folder` for the pictures, detections.svg, freshness.svg and recrawl.html; empty for none")
 	err := flags.Parse(args)
@@ -129,9 +133,15 @@ func run(args []string, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
+	if s.table {
+		return s.printRows(stdout, paperTable)
+	}
 	chosen, err := choose(s.policies)
 	if err != nil {
 		return usageError{err}
+	}
+	if s.suite {
+		return s.printSuite(stdout, chosen)
 	}
 	objective, err := knapsack.ParseObjective(s.objective)
 	if err != nil {

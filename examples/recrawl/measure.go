@@ -46,36 +46,41 @@ func (e *experiment) measure(p policy, progress func(share float64)) (*outcome, 
 	}
 	o := &outcome{policy: p}
 	for run := range runs {
-		missed := newMissed(e.world)
-		result, err := e.crawl(p, run, missed, func(done float64) { progress((float64(run) + done) / float64(runs)) })
+		err := e.run(o, run, runs, func(done float64) { progress((float64(run) + done) / float64(runs)) })
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", p.name, err)
+			return nil, err
 		}
-		o.add(e.world, result, missed, float64(runs))
 	}
 	return o, nil
 }
 
-// crawl lets a policy crawl the world once.
-func (e *experiment) crawl(p policy, run int, missed *missed, progress func(float64)) (webenv.Result, error) {
+// run lets a policy crawl the world once, as one run of several.
+func (e *experiment) run(o *outcome, run, runs int, progress func(float64)) error {
 	w := e.world
 	// All policies meet the same web, and draw from another stream than it.
 	env, err := w.open(rand.NewPCG(e.seed, uint64(2*run)))
 	if err != nil {
-		return webenv.Result{}, err
+		return err
 	}
-	scheduler, err := p.new(w.job(env, e.objective, rand.NewPCG(e.seed, uint64(2*run+1))))
+	scheduler, err := o.policy.new(w.job(env, e.objective, rand.NewPCG(e.seed, uint64(2*run+1))))
 	if err != nil {
-		return webenv.Result{}, err
+		return fmt.Errorf("%s: %w", o.policy.name, err)
 	}
+	missed := newMissed(w)
 	options := webenv.Options{
 		Start: w.start, Duration: w.duration, Polls: w.polls, Rate: w.rate,
 		Buckets: points, OnPoll: missed.poll, Progress: progress,
 	}
+	crawl := webenv.Run
 	if e.http {
-		return overHTTP(w, env, scheduler, options)
+		crawl = w.overHTTP
 	}
-	return webenv.Run(env, scheduler, options)
+	result, err := crawl(env, scheduler, options)
+	if err != nil {
+		return fmt.Errorf("%s: %w", o.policy.name, err)
+	}
+	o.add(w, result, missed, float64(runs))
+	return nil
 }
 
 // add takes in one run of several.
@@ -175,7 +180,7 @@ func (w *world) job(env environment, objective knapsack.Objective, src rand.Sour
 		},
 	}
 	if w.slots {
-		j.second = 1.0 / 1800
+		j.second = slotsPerDay / day
 	}
 	return j
 }

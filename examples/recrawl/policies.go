@@ -25,24 +25,33 @@ type job struct {
 
 // A policy is a way of deciding which page to poll next.
 type policy struct {
-	name   string
-	about  string
-	random bool // draws numbers: other seeds, other figures
-	new    func(job) (knapsack.Scheduler, error)
+	name, about string
+	random      bool // draws numbers: other seeds, other figures
+	tuned       bool // works towards the objective of the job
+	new         func(job) (knapsack.Scheduler, error)
 }
 
-// policies are all there are. To add one, give it a name, say what it is, and
-// construct it.
+// policies are all there are. To add one, name it, say what it is, and construct
+// it.
 var policies = []policy{
-	{"uniform", "all pages equally often", false, uniform},
-	{"lakg-300", "Learning Automata Knapsack Game, N = 300, λ = 1.3 (Granmo et al. 2006)", true, lakg(300)},
-	{"lakg-1500", "the same, N = 1500", true, lakg(1500)},
-	{"lakg-2500", "the same, N = 2500", true, lakg(2500)},
-	{"estimator", "uniform for 10 polls a page, then by the rates estimated (Granmo et al. 2006)", false, estimator},
-	{"nutch", "rule of Apache Nutch: interval ×0.8 if changed, else ×1.4", false, adaptive(knapsack.NutchRule)},
-	{"stormcrawler", "rule of StormCrawler: halfway to 1 h if changed, else ×1.5", false, adaptive(knapsack.StormCrawlerRule)},
-	{"newscrawl", "rule of news-crawl: a fifth of the way to 1.5 h if changed, else ×1.5", false, adaptive(knapsack.NewsCrawlRule)},
-	{"true-rates", "is told the true mean rates, and polls by the exact optimum for them", false, trueRates},
+	{name: "uniform", new: uniform,
+		about: "all pages equally often"},
+	{name: "lakg-300", random: true, new: lakg(300),
+		about: "Learning Automata Knapsack Game, N = 300, λ = 1.3 (Granmo et al. 2006)"},
+	{name: "lakg-1500", random: true, new: lakg(1500),
+		about: "the same, N = 1500"},
+	{name: "lakg-2500", random: true, new: lakg(2500),
+		about: "the same, N = 2500"},
+	{name: "estimator", new: estimator,
+		about: "uniform for 10 polls a page, then by the rates estimated (Granmo et al. 2006)"},
+	{name: "nutch", new: adaptive(knapsack.NutchRule),
+		about: "rule of Apache Nutch: interval ×0.8 if changed, else ×1.4"},
+	{name: "stormcrawler", new: adaptive(knapsack.StormCrawlerRule),
+		about: "rule of StormCrawler: halfway to 1 h if changed, else ×1.5"},
+	{name: "newscrawl", new: adaptive(knapsack.NewsCrawlRule),
+		about: "rule of news-crawl: a fifth of the way to 1.5 h if changed, else ×1.5"},
+	{name: "true-rates", tuned: true, new: trueRates,
+		about: "is told the true mean rates, and polls by the exact optimum for them"},
 }
 
 func uniform(j job) (knapsack.Scheduler, error) {

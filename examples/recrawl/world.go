@@ -96,6 +96,11 @@ func traceFile(path string) (*world, error) {
 
 const hour, day = 3600.0, 86400.0
 
+// slotsPerDay is how long a slot is taken to be where the bounds of production
+// rules, or a budget by the day, need it: so long that one poll a slot is 0.05
+// polls a day for each of the papers' 500 pages.
+const slotsPerDay = 25
+
 // simulations is the help on -env. Rates that are said to be log-normal have the
 // mean and the standard deviation of the logarithm given.
 const simulations = `  zipf:A,B[,r=POLLS]      page k changes with probability A/k^B in each slot; with r, a

@@ -1,0 +1,269 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/recrawl/recrawl/examples/internal/report"
+	"github.com/recrawl/recrawl/knapsack"
+	"github.com/recrawl/recrawl/webenv"
+)
+
+// suiteBudgets are in polls a day for each page.
+var suiteBudgets = []float64{0.02, 0.05, 0.2}
+
+// suiteWebs are the webs of the suite: the real history, and simulations of 500
+// pages. A recorder polls all pages in each slot, so that ranks which swap every
+// r slots do so every 500·r of its polls.
+var suiteWebs = []struct{ name, spec string }{
+	{"real", ""},
+	{"bursty:0.02", "bursty:0.02"},
+	{"zipf:0.9,1.5", "zipf:0.9,1.5"},
+	{"zipf:0.9,1.5,r=80000", "zipf:0.9,1.5,r=40000000"},
+	{"zipf:0.9,1.5,r=1000", "zipf:0.9,1.5,r=500000"},
+	{"calm", "calm"},
+}
+
+const (
+	suitePages      = 500
+	suiteDays       = 822
+	suiteSlots      = 200_000
+	suiteQuickSlots = 20_000
+)
+
+// objectives has those by which outcomes are judged, in the order of the columns.
+var objectives = []knapsack.Objective{knapsack.Detections, knapsack.Freshness, knapsack.Age, knapsack.Harmonic}
+
+// A cell is what one policy reached by one objective with one budget on one web: a value per run.
+type cell struct {
+	web       string
+	budget    float64
+	policy    string
+	objective knapsack.Objective
+	values    []float64 // by run; NaN for one that would be the same again
+}
+
+// measureSuite measures every policy by every objective under every budget on every
+// web. Simulated webs are recorded first, another one for each run, so that all
+// policies meet the same changes and every change is known.
+func (s *settings) measureSuite(chosen []policy) ([]*cell, error) {
+	bar := report.NewProgress("suite", s.runs*len(suiteWebs)*len(suiteBudgets)*len(chosen))
+	defer bar.Done()
+
+	var cells []*cell
+	var wait sync.WaitGroup
+	places := make(chan struct{}, runtime.GOMAXPROCS(0))
+	errs := make([]error, s.runs*len(suiteWebs))
+	for k, web := range suiteWebs {
+		first := len(cells)
+		for _, budget := range suiteBudgets {
+			for _, p := range chosen {
+				for _, objective := range objectives {
+					cells = append(cells, &cell{
+						web: web.name, budget: budget, policy: p.name, objective: objective,
+						values: slices.Repeat([]float64{math.NaN()}, s.runs),
+					})
+				}
+			}
+		}
+		mine := cells[first:]
+		for run := range s.runs {
+			wait.Go(func() {
+				places <- struct{}{}
+				defer func() { <-places }()
+				errs[k*s.runs+run] = s.suiteRun(web.spec, run, chosen, mine, bar)
+			})
+		}
+	}
+	wait.Wait()
+	return cells, errors.Join(errs...)
+}
+
+// suiteRun does one run on one web, and enters its values into the cells, which
+// lie by budget, policy and objective.
+func (s *settings) suiteRun(spec string, run int, chosen []policy, cells []*cell, bar *report.Progress) error {
+	original, err := s.suiteWorld(spec, run)
+	if err != nil {
+		return err
+	}
+	for _, budget := range suiteBudgets {
+		w := *original
+		perUnit := budget * float64(w.pages) / 24 // polls an hour
+		if w.slots {
+			perUnit = budget * float64(w.pages) / slotsPerDay
+		}
+		if err := w.budgeted(perUnit, 0); err != nil {
+			return err
+		}
+		for _, p := range chosen {
+			var o *outcome
+			for k, objective := range objectives {
+				if spec == "" && !p.random && run > 0 {
+					break // nothing would differ
+				}
+				if o == nil || p.tuned {
+					e := &experiment{world: &w, objective: objective, seed: s.seed}
+					o = &outcome{policy: p}
+					if err := e.run(o, run, 1, func(float64) {}); err != nil {
+						return err
+					}
+				}
+				cells[k].values[run] = o.value(objective)[0]
+			}
+			cells = cells[len(objectives):]
+			bar.Add(1)
+		}
+	}
+	return nil
+}
+
+// suiteWorld returns the web of a run, as a record.
+func (s *settings) suiteWorld(spec string, run int) (*world, error) {
+	if spec == "" {
+		return builtIn()
+	}
+	w, err := simulation(spec, suitePages)
+	if err != nil {
+		return nil, err
+	}
+	src := rand.NewPCG(s.seed, uint64(2*run))
+	switch {
+	case w.slots && s.quick:
+		return w.recorded(suiteQuickSlots, 1, src)
+	case w.slots:
+		return w.recorded(suiteSlots, 1, src)
+	default:
+		return w.recorded(suiteDays*day, hour, src)
+	}
+}
+
+// recorded returns the world as a record of the given length. A page that
+// changes several times within a step counts as changed once.
+func (w *world) recorded(duration, step float64, src rand.Source) (*world, error) {
+	env, err := w.open(src)
+	if err != nil {
+		return nil, err
+	}
+	r := &record{history: &webenv.History{Times: make([][]float64, w.pages)}, moves: w.moves}
+	if w.swapEvery > 0 {
+		r.moves = float64(w.swapEvery/w.pages) * step
+	}
+	for now := w.start; now < w.start+duration; {
+		if len(r.rates) == 0 || r.moves > 0 && now >= float64(len(r.rates))*r.moves {
+			rates := make([]float64, w.pages)
+			for page := range rates {
+				rates[page] = env.Rate(page, now)
+			}
+			r.rates = append(r.rates, rates)
+		}
+		now += step
+		for page := range w.pages {
+			if since, changed := env.Poll(page, now); changed {
+				r.history.Times[page] = append(r.history.Times[page], since)
+			}
+		}
+	}
+	return &world{
+		name: w.name, pages: w.pages, start: w.start, duration: duration, slots: w.slots, history: r.history, moves: r.moves,
+		open: func(rand.Source) (environment, error) {
+			replay, err := webenv.NewReplay(r.history, w.start)
+			return recordedWeb{replay, r}, err
+		},
+	}, nil
+}
+
+// A record is what happened in a simulation.
+type record struct {
+	history *webenv.History
+	rates   [][]float64 // true rates at time 0, moves, 2·moves, …
+	moves   float64
+}
+
+// recordedWeb replays a record, and knows the rates that were behind it.
+type recordedWeb struct {
+	*webenv.Replay
+	record *record
+}
+
+func (e recordedWeb) Rate(page int, now float64) float64 {
+	k := 0
+	if e.record.moves > 0 {
+		k = min(int(now/e.record.moves), len(e.record.rates)-1)
+	}
+	return e.record.rates[k][page]
+}
+
+// printSuite prints the suite for people or for machines.
+func (s *settings) printSuite(stdout io.Writer, chosen []policy) error {
+	if s.env != "" || s.trace != "" || s.http {
+		return usageError{errors.New("-suite has webs of its own: it goes without -env, -trace and -http")}
+	}
+	fmt.Fprintf(os.Stderr, "recrawl: %d webs, %d budgets, %d policies, %d runs: the full suite takes minutes, -quick half a one\n",
+		len(suiteWebs), len(suiteBudgets), len(chosen), s.runs)
+	cells, err := s.measureSuite(chosen)
+	if err != nil {
+		return err
+	}
+	if s.json {
+		return report.WriteJSON(stdout, suiteRows(cells))
+	}
+	if _, err := fmt.Fprint(stdout, suiteText); err != nil {
+		return err
+	}
+	var rows [][]string
+	for len(cells) > 0 {
+		c := cells[0]
+		row := []string{c.web, report.Format(c.budget), c.policy}
+		for _, c := range cells[:len(objectives)] {
+			row = append(row, c.String())
+		}
+		rows, cells = append(rows, row), cells[len(objectives):]
+	}
+	return report.WriteTable(stdout, []string{"web", "budget", "policy", "detected", "freshness", "age", "harmonic"}, rows)
+}
+
+const suiteText = `Every column is the objective of its runs: policies that work towards an objective
+(true-rates and others) ran once for each. Mean ± standard deviation of the runs, each
+of which has another simulated web. Budget: polls a day for each page. Age: days on
+the real history, in bursty and in calm, slots in zipf, where 0.05 polls a day are one
+poll a slot and ranks swap every r slots.
+
+`
+
+func (c *cell) ran() []float64 {
+	return slices.DeleteFunc(slices.Clone(c.values), math.IsNaN)
+}
+
+func (c *cell) String() string {
+	mean, sd := report.MeanSD(c.ran())
+	digits := [...]int{0, 4, 3, 4}[c.objective]
+	text := strconv.FormatFloat(mean, 'f', digits, 64)
+	if len(c.ran()) > 1 {
+		text += " ± " + strconv.FormatFloat(sd, 'f', digits, 64)
+	}
+	return text
+}
+
+func suiteRows(cells []*cell) []report.Row {
+	var rows []report.Row
+	for _, c := range cells {
+		unit := [...]string{"polls", "1", "day", "1"}[c.objective]
+		if c.objective == knapsack.Age && strings.HasPrefix(c.web, "zipf") {
+			unit = "slot"
+		}
+		rows = append(rows, report.Row{
+			Source: "recrawl", Item: fmt.Sprintf("%s, %g polls a day for each page, %s", c.web, c.budget, c.policy),
+			Quantity: c.objective.String(), Unit: unit,
+		}.Sample(c.ran()))
+	}
+	return rows
+}

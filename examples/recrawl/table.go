@@ -1,0 +1,174 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"math/rand/v2"
+
+	"github.com/recrawl/recrawl/examples/internal/report"
+	"github.com/recrawl/recrawl/knapsack"
+	"github.com/recrawl/recrawl/webenv"
+)
+
+const granmo = "Granmo et al. 2006"
+
+// zipfs are the paper's environments of 500 pages, with the figures that are about
+// them and the updates per slot that it gives.
+var zipfs = []struct {
+	alpha, beta float64
+	figure      string
+	updates     float64
+}{{0.3, 1.5, "fig. 2", 0.76}, {0.3, 1, "fig. 3", 2.0}, {0.9, 1.5, "fig. 4", 2.3}}
+
+// lakgs are the settings of the paper's figures.
+var lakgs = []knapsack.LAKGConfig{{States: 1500, Lambda: 1.3}, {States: 2500, Lambda: 1.3}, {States: 5000, Lambda: 1.2}}
+
+// paperTable measures what the paper's figures 2 to 4 show, at one poll per slot.
+// They are curves: it prints no figures but the updates per slot.
+func paperTable(s *settings) ([]report.Row, error) {
+	bar := report.NewProgress("LAKG", s.runs*len(zipfs)*len(lakgs))
+	defer bar.Done()
+	var rows []report.Row
+	for _, z := range zipfs {
+		u := webenv.ZipfLaw(500, z.alpha, z.beta)
+		environment := fmt.Sprintf("zipf:%g,%g", z.alpha, z.beta)
+		updates := 0.0
+		for _, p := range u {
+			updates += p
+		}
+		rows = append(rows, report.Row{Source: granmo + ", III.D", Item: environment,
+			Quantity: "updates of all pages", Unit: "1/slot", Published: z.updates, Measured: updates, Runs: 1})
+		source := granmo + ", " + z.figure
+		optima, err := optimumRows(source, environment, u)
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, optima...)
+		for _, cfg := range lakgs {
+			values := make([][]float64, len(checkpoints)) // by checkpoint and run
+			for run := range s.runs {
+				env, err := webenv.NewZipf(webenv.ZipfConfig{Pages: len(u), Alpha: z.alpha, Beta: z.beta},
+					rand.NewPCG(s.seed, uint64(2*run)))
+				if err != nil {
+					return nil, err
+				}
+				learner, err := knapsack.NewLAKG(len(u), cfg, rand.NewPCG(s.seed, uint64(2*run+1)))
+				if err != nil {
+					return nil, err
+				}
+				if err := lakgValues(env, learner, evenly(u), values); err != nil {
+					return nil, err
+				}
+				bar.Add(1)
+			}
+			for k, polls := range checkpoints {
+				rows = append(rows, report.Row{Source: source,
+					Item:     fmt.Sprintf("%s, LAKG N = %d, λ = %g", environment, cfg.States, cfg.Lambda),
+					Quantity: fmt.Sprintf("detections of the amounts after %dk polls", polls/1000), Unit: "1/slot",
+				}.Sample(values[k]))
+			}
+		}
+	}
+	return rows, nil
+}
+
+// evenly and randomly are the problems of allocating one poll per slot to pages
+// with probabilities u of changing in a slot.
+func evenly(u []float64) knapsack.Problem {
+	p := knapsack.Problem{Budget: 1, Objective: knapsack.Detections, Spacing: knapsack.Even}
+	for _, u := range u {
+		p.Rates = append(p.Rates, knapsack.SlotRate(u))
+	}
+	return p
+}
+
+func randomly(u []float64) knapsack.Problem {
+	p := knapsack.Problem{Budget: 1, Objective: knapsack.Detections, Spacing: knapsack.Random}
+	for _, u := range u {
+		p.Rates = append(p.Rates, knapsack.SlotOdds(u))
+	}
+	return p
+}
+
+// optimumRows evaluates the paper's policies that need no learning.
+func optimumRows(source, environment string, u []float64) (rows []report.Row, err error) {
+	uniform, err := knapsack.Uniform(len(u), 1)
+	if err != nil {
+		return nil, err
+	}
+	proportional, err := knapsack.Proportional(u, 1)
+	if err != nil {
+		return nil, err
+	}
+	optimal, _, err := evenly(u).Optimal()
+	if err != nil {
+		return nil, err
+	}
+	for _, polling := range []struct {
+		how     string
+		problem knapsack.Problem
+	}{{"evenly spaced", evenly(u)}, {"drawn at random", randomly(u)}} {
+		for _, policy := range []struct {
+			name string
+			x    []float64
+		}{{"uniform", uniform}, {"proportional", proportional}, {"optimal", optimal}} {
+			value, err := polling.problem.Value(policy.x)
+			if err != nil {
+				return nil, err
+			}
+			rows = append(rows, report.Row{Source: source,
+				Item:     fmt.Sprintf("%s, x %s, polls %s", environment, policy.name, polling.how),
+				Quantity: "detections", Unit: "1/slot", Measured: value, Runs: 1})
+		}
+	}
+	return rows, nil
+}
+
+// checkpoints are the numbers of polls after which LAKG is evaluated.
+var checkpoints = []int{20_000, 60_000, 100_000, 200_000}
+
+// lakgValues runs LAKG at one poll per slot, and appends to values what its
+// amounts, scaled to one poll per slot in all, would detect if they stayed.
+func lakgValues(env webenv.Env, learner *knapsack.LAKG, problem knapsack.Problem, values [][]float64) error {
+	poll := 0
+	for k, checkpoint := range checkpoints {
+		for poll < checkpoint {
+			poll++
+			now := float64(poll)
+			page, err := learner.Next(now)
+			if err != nil {
+				return err
+			}
+			_, changed := env.Poll(page, now)
+			if err := learner.Observe(page, now, changed); err != nil {
+				return err
+			}
+		}
+		x := make([]float64, env.Len())
+		for page := range x {
+			amount, err := learner.Amount(page)
+			if err != nil {
+				return err
+			}
+			x[page] = amount / learner.Total()
+		}
+		value, err := problem.Value(x)
+		if err != nil {
+			return err
+		}
+		values[k] = append(values[k], value)
+	}
+	return nil
+}
+
+// printRows prints rows for people or for machines.
+func (s *settings) printRows(stdout io.Writer, measure func(*settings) ([]report.Row, error)) error {
+	rows, err := measure(s)
+	if err != nil {
+		return err
+	}
+	if s.json {
+		return report.WriteJSON(stdout, rows)
+	}
+	return report.WriteRows(stdout, rows)
+}
