@@ -1,0 +1,237 @@
+package binpack
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+)
+
+// DefaultNodes is the number of search nodes of [Solve] if neither its argument
+// nor a deadline limits them.
+const DefaultNodes = 2000
+
+// A Solution is a packing with what is known of the least number of bins.
+type Solution struct {
+	Packing
+	// Lower is a lower bound on the number of bins; Bins is the upper bound.
+	Lower int
+	// Proved says that the packing is optimal: Lower == Bins.
+	Proved bool
+	// Certificate proves Certificate.Bound() ≤ Lower to anyone ([CheckBound]). It
+	// is less than Lower only where the last bin was proved by exhausting a search.
+	Certificate Certificate
+	// Nodes is the number of nodes searched: linear programmes solved, or steps of
+	// the search if there are constraints.
+	Nodes int
+}
+
+// Solve packs the items into as few bins as possible and proves it, if it comes
+// to an end: it is anytime, and the best packing and bound so far are
+// returned when the context ends or the number of nodes is reached (0 for
+// DefaultNodes if the context has no deadline, else no limit). Without a deadline the result is
+// a function of the input.
+//
+// Bins of one capacity: heuristics and the bounds of [LowerBounds] first; then
+// column generation over patterns (Gilmore & Gomory 1961), whose duals are
+// rounded to integers and become the certificate, u_i = ⌊π_i·2^24⌋; packings are
+// sought by diving (patterns of the linear programme are fixed one by one), then by a complete search by
+// bin completion (Korf 2003) in which every node is bounded by the linear
+// programme of what is left, and bins are limited to patterns whose reduced cost
+// and waste fit what the target allows. Pricing is a bounded knapsack problem,
+// O(kinds·C) by dynamic programming or, for a large C, a branch and bound.
+// Where there are too many different weights, or items per bin, for
+// that, the search does without the linear programme.
+//
+// Different capacities, conflicts and pins: a depth-first search of items in
+// bins, for a few dozen items.
+//
+// With floats that are not multiples of the quantum (see [FloatBits]) Lower holds
+// for the numbers as given while the packing is of weights rounded up.
+//
+// Errors are those of [Pack]; ErrNoRoom means that no packing was found, and says
+// so if there is none.
+func Solve[W Weight](ctx context.Context, p Problem[W], nodes int) (Solution, error) {
+	if nodes < 0 {
+		return Solution{}, fmt.Errorf("%w: %d nodes", ErrParameter, nodes)
+	}
+	if nodes == 0 {
+		nodes = math.MaxInt
+		if _, ok := ctx.Deadline(); !ok {
+			nodes = DefaultNodes
+		}
+	}
+	in, err := newInstance(p)
+	if err != nil {
+		return Solution{}, err
+	}
+	if !in.plain {
+		return in.solveAny(ctx, nodes)
+	}
+	s := newSolver(ctx, in, nodes)
+	s.solve()
+	return s.solution(), nil
+}
+
+// solver solves a problem of bins of one capacity.
+type solver struct {
+	ctx   context.Context
+	in    *instance
+	kinds         // of positive weight
+	light []int32 // items without weight
+	c     int64
+	lower int
+	cert  Certificate
+	best  []pattern // the best packing: patterns that hold all items exactly
+	nodes int
+	limit int
+	lp    *master // nil if it is out of reach
+	rng   *rand.Rand
+}
+
+// kindsLimit is the most different weights for which the linear programme is
+// solved: its inverse has the square of that.
+const kindsLimit = 1200
+
+func newSolver(ctx context.Context, in *instance, nodes int) *solver {
+	s := &solver{ctx: ctx, in: in, kinds: newKinds(in.w), c: in.c[0], limit: nodes}
+	if k := len(s.w) - 1; s.w[k] == 0 {
+		s.light = s.items[k]
+		s.w, s.count, s.items = s.w[:k], s.count[:k], s.items[:k]
+	}
+	s.rng = rand.New(rand.NewPCG(uint64(in.n), uint64(s.c)))
+	return s
+}
+
+func (s *solver) solve() {
+	b := s.in.bounds()
+	s.lower, s.cert = b.Best(), b.Certificate
+	s.improve(nil, s.count)
+	if s.proved() {
+		return
+	}
+	if len(s.w) <= kindsLimit {
+		s.lp = newMaster(s.w, s.count, s.c)
+		for _, p := range s.best {
+			s.lp.add(p)
+		}
+		_, v := s.lp.generate(s.ctx, len(s.best)-1, false)
+		s.nodes++
+		s.certify()
+		if v == undecided {
+			s.lp = nil
+		}
+	}
+	for target := s.lower; target < len(s.best); target++ {
+		if s.lp != nil {
+			for try := range dives {
+				if s.dive(target, try > 0) || s.proved() || s.over() {
+					break
+				}
+			}
+		}
+		if s.proved() || s.over() {
+			return
+		}
+		found, complete := s.tree(nil, s.count, target)
+		if found || !complete {
+			return
+		}
+		if s.in.exact {
+			s.lower = target + 1
+		}
+	}
+}
+
+// dives is the number of dives before the complete search.
+const dives = 12
+
+func (s *solver) proved() bool { return len(s.best) > 0 && s.lower >= len(s.best) }
+
+func (s *solver) over() bool { return s.nodes >= s.limit || s.ctx.Err() != nil }
+
+// certify makes the duals a certificate if they prove more than the one there is.
+func (s *solver) certify() {
+	c := Certificate{Value: make([]int64, s.in.n)}
+	for j, items := range s.items {
+		u := int64(math.Floor(max(s.lp.dual[j], 0) * (1 << 24)))
+		for _, i := range items {
+			c.Value[i] = u
+		}
+	}
+	w, value, count := group(s.in.low, c.Value)
+	var ok bool
+	if c.Max, ok = bestKnapsack(w, value, count, s.in.high[0], 0); ok && c.Max > 0 && c.Bound() > s.lower {
+		s.lower, s.cert = c.Bound(), c
+	}
+}
+
+// solution assigns the items to the patterns.
+func (s *solver) solution() Solution {
+	bin := make([]int, s.in.n)
+	next := make([]int, len(s.w))
+	for b, p := range s.best {
+		for _, e := range p {
+			for range e.count {
+				bin[s.items[e.kind][next[e.kind]]] = b
+				next[e.kind]++
+			}
+		}
+	}
+	return Solution{Packing: Packing{Bin: bin, Bins: max(len(s.best), 1)}, Lower: s.lower,
+		Proved: s.lower >= max(len(s.best), 1), Certificate: s.cert, Nodes: s.nodes}
+}
+
+// improve packs what is left by heuristics and keeps the result with the fixed
+// patterns if it is the best so far.
+func (s *solver) improve(fixed []pattern, left []int) {
+	var w []int64
+	var kind []int32
+	for j, n := range left {
+		for range n {
+			w = append(w, s.w[j])
+			kind = append(kind, int32(j))
+		}
+	}
+	if len(w) == 0 {
+		s.keep(fixed, nil)
+		return
+	}
+	in := &instance{units: units{w: w, c: []int64{s.c}}, n: len(w), uniform: true, plain: true}
+	for _, rule := range [...]Rule{BestFitDecreasing, MinimumBinSlackPrime, MinimumBinSlack} {
+		if len(s.best) > 0 && (s.lower >= len(s.best) || rule == MinimumBinSlack && len(fixed) > 0) {
+			return
+		}
+		packed, err := in.pack(rule)
+		if err != nil {
+			panic("binpack: " + err.Error()) // plain problems cannot fail
+		}
+		if len(s.best) > 0 && len(fixed)+packed.Bins >= len(s.best) {
+			continue
+		}
+		rest := make([]pattern, packed.Bins)
+		for i, b := range packed.Bin { // by decreasing weight, hence by kind
+			if k := len(rest[b]) - 1; k >= 0 && rest[b][k].kind == kind[i] {
+				rest[b][k].count++
+			} else {
+				rest[b] = append(rest[b], entry{kind[i], 1})
+			}
+		}
+		s.keep(fixed, rest)
+	}
+}
+
+func (s *solver) keep(fixed, rest []pattern) {
+	if n := len(fixed) + len(rest); len(s.best) == 0 || n < len(s.best) {
+		s.best = append(append(make([]pattern, 0, n), fixed...), rest...)
+	}
+}
+
+// weight returns the weight of what is left.
+func (s *solver) weight(left []int) int64 {
+	sum := int64(0)
+	for j, n := range left {
+		sum += int64(n) * s.w[j]
+	}
+	return sum
+}

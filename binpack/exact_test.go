@@ -1,0 +1,248 @@
+package binpack
+
+import (
+	"context"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// bruteBins tries every assignment of the items to bins, with nothing but the
+// checker to tell a packing; 0 if there is none.
+func bruteBins(p Problem[int]) int {
+	n := len(p.Weights)
+	bins := n
+	if p.Capacities != nil {
+		bins = len(p.Capacities)
+	}
+	best := 0
+	bin := make([]int, n)
+	load := make([]int, bins)
+	var place func(i int)
+	place = func(i int) {
+		if i == n {
+			got := packing(append([]int(nil), bin...), bins)
+			if (best == 0 || got.Bins < best) && CheckPacking(p, got) == nil {
+				best = got.Bins
+			}
+			return
+		}
+		for b := range bins {
+			c := p.Capacity
+			if p.Capacities != nil {
+				c = p.Capacities[b]
+			}
+			if load[b]+p.Weights[i] <= c {
+				load[b] += p.Weights[i]
+				bin[i] = b
+				place(i + 1)
+				load[b] -= p.Weights[i]
+			}
+			// Without pins, empty bins of one capacity are all the same.
+			if load[b] == 0 && p.Weights[i] > 0 && p.Capacities == nil && p.Pins == nil {
+				return
+			}
+		}
+	}
+	place(0)
+	return best
+}
+
+// solveProperty compares Solve with all packings of a few items.
+func solveProperty(t *rapid.T) {
+	p := drawProblem(t, 6)
+	if rapid.Bool().Draw(t, "plain") {
+		c := rapid.IntRange(5, 60).Draw(t, "plain c")
+		p = Problem[int]{Weights: rapid.SliceOfN(rapid.IntRange(1, c), 1, 10).Draw(t, "plain w"), Capacity: c}
+	}
+	if len(p.Capacities) > 6 {
+		p.Capacities = p.Capacities[len(p.Capacities)-6:]
+	}
+	for _, pin := range p.Pins {
+		if p.Capacities != nil && pin.Bin >= len(p.Capacities) {
+			p.Pins = nil
+		}
+	}
+	if _, err := newInstance(p); err != nil {
+		return
+	}
+	want := bruteBins(p)
+	got, err := Solve(context.Background(), p, 1_000_000)
+	if want == 0 {
+		require.ErrorIs(t, err, ErrNoRoom)
+		return
+	}
+	require.NoError(t, err)
+	require.NoError(t, CheckPacking(p, got.Packing))
+	require.Equal(t, want, got.Bins)
+	require.True(t, got.Proved)
+	require.Equal(t, got.Bins, got.Lower)
+	proved, err := CheckBound(p, got.Certificate)
+	require.NoError(t, err)
+	require.LessOrEqual(t, proved, want)
+}
+
+func TestSolveProperty(t *testing.T) { rapid.Check(t, solveProperty) }
+func FuzzSolve(f *testing.F)         { f.Fuzz(rapid.MakeFuzz(solveProperty)) }
+
+// solve solves a problem without a deadline and checks all there is to check.
+func solve(t *testing.T, p Problem[int]) Solution {
+	t.Helper()
+	s, err := Solve(context.Background(), p, 0)
+	require.NoError(t, err)
+	require.NoError(t, CheckPacking(p, s.Packing))
+	n, err := CheckBound(p, s.Certificate)
+	require.NoError(t, err)
+	require.LessOrEqual(t, n, s.Lower)
+	require.LessOrEqual(t, s.Lower, s.Bins)
+	require.Equal(t, s.Lower == s.Bins, s.Proved)
+	return s
+}
+
+func TestSolveFamilies(t *testing.T) {
+	for i := range 6 {
+		rng := rand.New(rand.NewPCG(uint64(i), 21))
+		require.True(t, solve(t, falkenauerU(rng, 250)).Proved)
+		p := falkenauerT(rng, 60)
+		s := solve(t, p)
+		require.True(t, s.Proved)
+		require.Equal(t, 20, s.Bins)
+		require.True(t, solve(t, schwerin(rng, 100)).Proved)
+		require.True(t, solve(t, scholl1(rng, 200, 120, 20)).Proved)
+		require.True(t, solve(t, scholl2(rng, 100, 5, .5)).Proved)
+		require.True(t, solve(t, uniform(rng, 100, 200, .1, .7)).Proved)
+		if !testing.Short() && i < 3 {
+			require.True(t, solve(t, hard28(rng)).Proved)
+		}
+	}
+}
+
+// The column generation by itself proves what no other bound does.
+func TestSolveBeatsBounds(t *testing.T) {
+	better := 0
+	for i := range 60 {
+		p := uniform(rand.New(rand.NewPCG(uint64(i), 5)), 60, 300, .1, .7)
+		b, err := LowerBounds(p)
+		require.NoError(t, err)
+		if s := solve(t, p); s.Certificate.Bound() > b.Best() {
+			better++
+		}
+	}
+	require.Positive(t, better)
+}
+
+func TestSolveDeterministic(t *testing.T) {
+	p := falkenauerT(rand.New(rand.NewPCG(9, 9)), 90)
+	require.Equal(t, solve(t, p), solve(t, p))
+}
+
+func TestSolveAnytime(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	p := falkenauerT(rand.New(rand.NewPCG(9, 9)), 120)
+	s, err := Solve(ctx, p, 0)
+	require.NoError(t, err)
+	require.NoError(t, CheckPacking(p, s.Packing))
+	require.False(t, s.Proved)
+	s, err = Solve(context.Background(), p, 1)
+	require.NoError(t, err)
+	require.Less(t, s.Lower, s.Bins)
+	_, err = Solve(context.Background(), p, -1)
+	require.ErrorIs(t, err, ErrParameter)
+}
+
+// Floats: the bound is for the numbers as given, the packing never overfills.
+func TestSolveFloats(t *testing.T) {
+	for i := range 20 {
+		rng := rand.New(rand.NewPCG(uint64(i), 31))
+		p := Problem[float64]{Capacity: 1}
+		for range 40 {
+			p.Weights = append(p.Weights, .15+.35*rng.Float64())
+		}
+		s, err := Solve(context.Background(), p, 200)
+		require.NoError(t, err)
+		require.NoError(t, CheckPacking(p, s.Packing))
+		require.LessOrEqual(t, s.Lower, s.Bins)
+		if n, err := CheckBound(p, s.Certificate); err == nil {
+			require.LessOrEqual(t, n, s.Lower)
+		} else {
+			require.ErrorIs(t, err, ErrLimit)
+		}
+	}
+	s, err := Solve(context.Background(), Problem[float64]{Weights: make([]float64, 5), Capacity: 1}, 0)
+	require.NoError(t, err)
+	require.True(t, s.Proved)
+	require.Equal(t, 1, s.Bins)
+}
+
+// An instance without the round-up property: the linear programme says 5 and
+// there is no packing into 5, so that only the search can tell.
+func TestSolveWithoutRoundUp(t *testing.T) {
+	for _, c := range []struct {
+		c         int
+		w, demand [3]int
+	}{{30, [3]int{15, 10, 6}, [3]int{3, 5, 9}}, {132, [3]int{44, 33, 12}, [3]int{5, 7, 17}}} {
+		p := Problem[int]{Capacity: c.c}
+		for j, w := range c.w {
+			for range c.demand[j] {
+				p.Weights = append(p.Weights, w)
+			}
+		}
+		require.Equal(t, 6, fewest(c.c, c.w, c.demand, map[[3]int]int{}))
+		s := solve(t, p)
+		require.True(t, s.Proved)
+		require.Equal(t, []int{5, 6, 6}, []int{s.Certificate.Bound(), s.Lower, s.Bins})
+	}
+}
+
+// fewest is the fewest bins for the demand, by trying every pattern.
+func fewest(c int, w, demand [3]int, known map[[3]int]int) int {
+	if demand == [3]int{} {
+		return 0
+	}
+	if n, ok := known[demand]; ok {
+		return n
+	}
+	best := 1 << 30
+	for x := range demand[0] + 1 {
+		for y := range demand[1] + 1 {
+			for z := range demand[2] + 1 {
+				if load := x*w[0] + y*w[1] + z*w[2]; load > 0 && load <= c {
+					best = min(best, 1+fewest(c, w, [3]int{demand[0] - x, demand[1] - y, demand[2] - z}, known))
+				}
+			}
+		}
+	}
+	known[demand] = best
+	return best
+}
+
+func BenchmarkSolve(b *testing.B) {
+	for _, f := range []struct {
+		name string
+		draw func(*rand.Rand) Problem[int]
+	}{
+		{"FalkenauerU/n=250", func(r *rand.Rand) Problem[int] { return falkenauerU(r, 250) }},
+		{"FalkenauerT/n=120", func(r *rand.Rand) Problem[int] { return falkenauerT(r, 120) }},
+		{"Schwerin/n=100", func(r *rand.Rand) Problem[int] { return schwerin(r, 100) }},
+		{"Hard28-like", hard28},
+	} {
+		b.Run(f.name, func(b *testing.B) {
+			proved, runs := 0, 0
+			for b.Loop() {
+				p := f.draw(rand.New(rand.NewPCG(uint64(runs), 3)))
+				s, err := Solve(context.Background(), p, 0)
+				if err != nil {
+					b.Fatal(err)
+				}
+				runs++
+				if s.Proved {
+					proved++
+				}
+			}
+			b.ReportMetric(100*float64(proved)/float64(runs), "proved-%")
+		})
+	}
+}

@@ -1,0 +1,210 @@
+package binpack
+
+import "sort"
+
+// tree looks for a packing of what is left into the given number of bins. It says
+// whether it found one, and if not, whether the search was complete.
+//
+// Some bin holds the heaviest item left: the children are the patterns of that bin. Of all
+// packings with so few bins there is one in which this bin is as full as
+// exchanges with other bins can make it, so dominated patterns are left out. The
+// waste of all bins is what is left of bins·c, and their reduced costs sum to
+// bins − z where z is the value of the linear programme, so no pattern may have
+// more than that of either.
+func (s *solver) tree(fixed []pattern, left []int, target int) (found, complete bool) {
+	bins := target - len(fixed)
+	weight := s.weight(left)
+	waste := int64(bins)*s.c - weight
+	if waste < 0 {
+		return false, true
+	}
+	if s.over() {
+		return false, false
+	}
+	s.nodes++
+	e := enumeration{solver: s, left: left, waste: waste, steps: stepsPerNode, complete: true}
+	if s.lp != nil {
+		s.lp.setDemand(s.ctx, left)
+		switch _, v := s.lp.generate(s.ctx, bins, false); v {
+		case exceeded:
+			return false, true
+		case undecided:
+			return false, false
+		}
+		e.gap = float64(bins) - s.lp.bound()
+		if e.gap < -1e-5 {
+			return false, true
+		}
+	}
+	s.improve(fixed, left)
+	if len(s.best) <= target {
+		return true, true
+	}
+	complete = e.run()
+	for _, c := range e.children {
+		rest := append([]int(nil), left...)
+		for _, t := range c.pattern {
+			rest[t.kind] -= int(t.count)
+		}
+		f, done := s.tree(append(fixed[:len(fixed):len(fixed)], c.pattern), rest, target)
+		if f {
+			return true, true
+		}
+		complete = complete && done
+		if s.over() {
+			return false, false
+		}
+	}
+	return false, complete
+}
+
+const (
+	// stepsPerNode and childrenPerNode bound the patterns of a node; more than that
+	// make the search incomplete.
+	stepsPerNode    = 1 << 18
+	childrenPerNode = 4096
+)
+
+// enumeration lists the patterns of the bin of the heaviest item left.
+type enumeration struct {
+	*solver
+	left     []int
+	waste    int64
+	gap      float64
+	path     pattern
+	children []child
+	suffix   []int64   // weight of the kinds from here on
+	rate     []float64 // best dual per weight of the kinds from here on
+	at       []int     // position in the pricing table of the first kind from here on
+	table    bool
+	steps    int
+	complete bool
+}
+
+type child struct {
+	pattern pattern
+	cost    float64 // reduced cost
+	room    int64
+}
+
+// tolerance is for reduced costs, which are sums of rounded duals.
+const tolerance = 1e-4
+
+func (e *enumeration) run() bool {
+	m := len(e.w)
+	e.suffix, e.rate, e.at = make([]int64, m+1), make([]float64, m+1), make([]int, m+1)
+	if e.lp != nil {
+		// The table is that of the last pricing, which had these duals.
+		p := &e.lp.pricer
+		e.table = int64(len(p.kinds)+1) <= tableLimit/(e.c+1)
+		e.at[m] = len(p.kinds)
+		k := len(p.kinds)
+		for j := m - 1; j >= 0; j-- {
+			if k > 0 && int(p.kinds[k-1]) == j {
+				k--
+			}
+			e.at[j] = k
+		}
+	}
+	first := -1
+	for j := m - 1; j >= 0; j-- {
+		e.suffix[j] = e.suffix[j+1] + int64(e.left[j])*e.w[j]
+		e.rate[j] = e.rate[j+1]
+		if e.left[j] > 0 {
+			first = j
+			if e.lp != nil {
+				e.rate[j] = max(e.rate[j], e.lp.dual[j]/float64(e.w[j]))
+			}
+		}
+	}
+	value := 0.0
+	if e.lp != nil {
+		value = e.lp.dual[first]
+	}
+	e.path = pattern{{int32(first), 1}}
+	e.left[first]--
+	e.extend(first, e.c-e.w[first], value)
+	e.left[first]++
+	sort.SliceStable(e.children, func(a, b int) bool {
+		x, y := e.children[a], e.children[b]
+		if d := x.cost - y.cost; d < -tolerance || d > tolerance {
+			return d < 0
+		}
+		return x.room < y.room
+	})
+	return e.complete
+}
+
+// extend adds copies of kinds from j on. e.left does not count what is on the path.
+func (e *enumeration) extend(j int, room int64, value float64) {
+	if e.steps--; e.steps < 0 || len(e.children) >= childrenPerNode {
+		e.complete = false
+		return
+	}
+	for j < len(e.w) && (e.left[j] == 0 || e.w[j] > room) {
+		j++
+	}
+	if j == len(e.w) {
+		if cost := 1 - value; room <= e.waste && (e.lp == nil || cost <= e.gap+tolerance) && !e.dominated(room) {
+			p := append(pattern(nil), e.path...)
+			if len(p) > 1 && p[0].kind == p[1].kind {
+				p[1].count++
+				p = p[1:]
+			}
+			e.children = append(e.children, child{p, cost, room})
+		}
+		return
+	}
+	if room-e.suffix[j] > e.waste {
+		return
+	}
+	if e.lp != nil {
+		var more float64
+		if e.table {
+			more = e.lp.pricer.table[e.at[j]*(int(e.c)+1)+int(room)]
+		} else {
+			more = float64(room) * e.rate[j]
+		}
+		if 1-value-more > e.gap+tolerance {
+			return
+		}
+	}
+	dual := 0.0
+	if e.lp != nil {
+		dual = e.lp.dual[j]
+	}
+	for t := int(min(int64(e.left[j]), room/e.w[j])); t >= 0; t-- {
+		if t > 0 {
+			e.path = append(e.path, entry{int32(j), int32(t)})
+		}
+		e.left[j] -= t
+		e.extend(j+1, room-int64(t)*e.w[j], value+float64(t)*dual)
+		e.left[j] += t
+		if t > 0 {
+			e.path = e.path[:len(e.path)-1]
+		}
+	}
+}
+
+// dominated says whether an item outside fits in the room, or in the place of a
+// lighter one on the path: the other bin can take that one instead.
+func (e *enumeration) dominated(room int64) bool {
+	spare := -1 // lightest kind seen so far of which there is one outside, heavier than those to come
+	next := 0
+	for _, p := range e.path[1:] {
+		for ; next < int(p.kind); next++ {
+			if e.left[next] > 0 {
+				spare = next
+			}
+		}
+		if spare >= 0 && e.w[spare]-e.w[p.kind] <= room {
+			return true
+		}
+	}
+	for j := len(e.w) - 1; j >= 0; j-- {
+		if e.left[j] > 0 {
+			return e.w[j] <= room
+		}
+	}
+	return false
+}

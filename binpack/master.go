@@ -1,0 +1,404 @@
+package binpack
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+)
+
+// master is the linear programme of column generation (Gilmore & Gomory 1961):
+// the fewest patterns, in fractions, that cover the demand of every kind,
+//
+//	min Σ_p x_p   subject to   Σ_p a_jp·x_p ≥ d_j,   x ≥ 0.
+//
+// An item may stand in for a lighter one, so the surplus of row j serves row j+1
+// instead of being lost (the dual cuts of Valério de Carvalho 2005, which hold the
+// duals in order: π_j ≥ π_{j+1}). The revised simplex keeps the inverse of the
+// basis. The demand is perturbed by a little more or less than a millionth, so
+// that ratios seldom tie and the simplex does not stall; bounds use the true
+// demand, for which any duals are valid.
+//
+// When the demand changes, the duals stay feasible and the dual simplex
+// restores the rest, so that a node of the search costs few pivots.
+type master struct {
+	m       int
+	w       []int64
+	c       int64
+	demand  []int     // of each kind, now
+	noise   []float64 // perturbation of each row
+	columns []column
+	key     map[string]bool // patterns that are columns
+	basis   []int           // column of each row
+	basic   []bool          // by column
+	inverse []float64       // of the basis, m×m by rows
+	x       []float64       // value of the column of each row
+	dual    []float64
+	pivots  int
+	stale   int       // pivots since the inverse was computed afresh
+	dir     []float64 // inverse times the entering column
+	pricer  pricer
+	failed  bool // numerically singular; the master is of no more use
+}
+
+// entry is a kind and how many of it.
+type entry struct {
+	kind  int32
+	count int32
+}
+
+// pattern is what a bin may hold, by kind.
+type pattern []entry
+
+// column is a pattern, or a surplus that is passed on (cost 0).
+type column struct {
+	pattern
+	cost float64
+}
+
+const (
+	tiny    = 1e-9
+	epsilon = 1e-6
+	// refreshAfter is the number of pivots after which the inverse is checked.
+	refreshAfter = 200
+)
+
+func newMaster(w []int64, count []int, c int64) *master {
+	m := len(w)
+	s := &master{m: m, w: w, c: c, demand: append([]int(nil), count...), key: make(map[string]bool),
+		basis: make([]int, m), inverse: make([]float64, m*m), x: make([]float64, m), dual: make([]float64, m),
+		dir: make([]float64, m), noise: make([]float64, m)}
+	rng := rand.New(rand.NewPCG(uint64(m), uint64(c)))
+	for j := range m {
+		s.noise[j] = epsilon * (1 + rng.Float64())
+		surplus := pattern{{int32(j), -1}}
+		if j+1 < m {
+			surplus = append(surplus, entry{int32(j + 1), 1})
+		}
+		s.columns = append(s.columns, column{surplus, 0})
+		s.basic = append(s.basic, false)
+	}
+	// The first basis: for each kind as many of it as fit.
+	for j := range m {
+		n := min(int64(count[j]), c/w[j])
+		s.add(pattern{{int32(j), int32(n)}})
+		s.basis[j] = m + j
+		s.basic[m+j] = true
+		s.inverse[j*m+j] = 1 / float64(n)
+		s.dual[j] = 1 / float64(n)
+	}
+	s.values()
+	return s
+}
+
+// add makes a pattern a column, unless it is one.
+func (s *master) add(p pattern) bool {
+	b := make([]byte, 0, 8*len(p))
+	for _, e := range p {
+		b = append(b, byte(e.kind), byte(e.kind>>8), byte(e.kind>>16), byte(e.count), byte(e.count>>8), byte(e.count>>16))
+	}
+	if s.key[string(b)] {
+		return false
+	}
+	s.key[string(b)] = true
+	s.columns = append(s.columns, column{p, 1})
+	s.basic = append(s.basic, false)
+	return true
+}
+
+func (s *master) rhs(j int) float64 { return float64(s.demand[j]) + s.noise[j] }
+
+// values computes x afresh.
+func (s *master) values() {
+	for i := range s.x {
+		v := 0.0
+		for j, b := range s.inverse[i*s.m : (i+1)*s.m] {
+			v += b * s.rhs(j)
+		}
+		s.x[i] = v
+	}
+}
+
+// reducedCost returns cost − π·a.
+func (s *master) reducedCost(k int) float64 {
+	r := s.columns[k].cost
+	for _, e := range s.columns[k].pattern {
+		r -= s.dual[e.kind] * float64(e.count)
+	}
+	return r
+}
+
+// bound returns the value of the duals, Σ d_j·π_j.
+func (s *master) bound() float64 {
+	z := 0.0
+	for j, d := range s.demand {
+		z += float64(d) * s.dual[j]
+	}
+	return z
+}
+
+// pivot brings column k into the basis for that of row r; s.dir is its direction.
+func (s *master) pivot(k, r int) {
+	m := s.m
+	cost := s.reducedCost(k)
+	row := s.inverse[r*m : (r+1)*m]
+	f := 1 / s.dir[r]
+	for j := range row {
+		row[j] *= f
+	}
+	step := s.x[r] * f
+	for i := range m {
+		d := s.dir[i]
+		if i == r || d == 0 {
+			continue
+		}
+		other := s.inverse[i*m : (i+1)*m]
+		for j, v := range row {
+			if v != 0 {
+				other[j] -= d * v
+			}
+		}
+		s.x[i] -= d * step
+	}
+	s.x[r] = step
+	for j, v := range row {
+		s.dual[j] += cost * v
+	}
+	s.basic[s.basis[r]] = false
+	s.basic[k] = true
+	s.basis[r] = k
+	s.pivots++
+	if s.stale++; s.stale >= refreshAfter {
+		s.stale = 0
+		if s.drift() > 1e-7 {
+			s.refresh()
+		}
+	}
+}
+
+// direction sets s.dir to the inverse times column k.
+func (s *master) direction(k int) {
+	for i := range s.dir {
+		row := s.inverse[i*s.m : (i+1)*s.m]
+		v := 0.0
+		for _, e := range s.columns[k].pattern {
+			v += row[e.kind] * float64(e.count)
+		}
+		if math.Abs(v) < 1e-12 {
+			v = 0
+		}
+		s.dir[i] = v
+	}
+}
+
+// drift returns how far the basis times x is from the demand, and the reduced
+// costs of the basis from 0.
+func (s *master) drift() float64 {
+	left := make([]float64, s.m)
+	for j := range left {
+		left[j] = s.rhs(j)
+	}
+	worst := 0.0
+	for i, k := range s.basis {
+		for _, e := range s.columns[k].pattern {
+			left[e.kind] -= s.x[i] * float64(e.count)
+		}
+		worst = max(worst, math.Abs(s.reducedCost(k)))
+	}
+	for _, v := range left {
+		worst = max(worst, math.Abs(v))
+	}
+	return worst
+}
+
+// refresh computes the inverse of the basis afresh, by Gauss–Jordan elimination
+// with partial pivoting.
+func (s *master) refresh() {
+	m := s.m
+	a := make([]float64, m*m)
+	for i, k := range s.basis {
+		for _, e := range s.columns[k].pattern {
+			a[int(e.kind)*m+i] = float64(e.count)
+		}
+	}
+	inv := s.inverse
+	clear(inv)
+	for i := range m {
+		inv[i*m+i] = 1
+	}
+	for col := range m {
+		p := col
+		for i := col + 1; i < m; i++ {
+			if math.Abs(a[i*m+col]) > math.Abs(a[p*m+col]) {
+				p = i
+			}
+		}
+		if math.Abs(a[p*m+col]) < tiny {
+			s.failed = true
+			return
+		}
+		if p != col {
+			for j := range m {
+				a[p*m+j], a[col*m+j] = a[col*m+j], a[p*m+j]
+				inv[p*m+j], inv[col*m+j] = inv[col*m+j], inv[p*m+j]
+			}
+		}
+		f := 1 / a[col*m+col]
+		arow, irow := a[col*m:(col+1)*m], inv[col*m:(col+1)*m]
+		for j := range m {
+			arow[j] *= f
+			irow[j] *= f
+		}
+		for i := range m {
+			g := a[i*m+col]
+			if i == col || g == 0 {
+				continue
+			}
+			ai, ii := a[i*m:(i+1)*m], inv[i*m:(i+1)*m]
+			for j := col; j < m; j++ {
+				ai[j] -= g * arow[j]
+			}
+			for j, v := range irow {
+				if v != 0 {
+					ii[j] -= g * v
+				}
+			}
+		}
+	}
+	clear(s.dual)
+	for i, k := range s.basis {
+		if c := s.columns[k].cost; c != 0 {
+			for j, v := range inv[i*m : (i+1)*m] {
+				s.dual[j] += c * v
+			}
+		}
+	}
+	s.values()
+}
+
+// primal runs the primal simplex over the columns there are.
+func (s *master) primal(ctx context.Context) {
+	for !s.failed && ctx.Err() == nil {
+		enter, worst := -1, -1e-8
+		for k := range s.columns {
+			if !s.basic[k] {
+				if r := s.reducedCost(k); r < worst {
+					enter, worst = k, r
+				}
+			}
+		}
+		if enter < 0 {
+			return
+		}
+		s.direction(enter)
+		leave, ratio := -1, math.Inf(1)
+		for i, d := range s.dir {
+			if d > tiny {
+				q := max(s.x[i], 0) / d
+				if q < ratio-1e-12 || q < ratio+1e-12 && leave >= 0 && d > s.dir[leave] {
+					leave, ratio = i, q
+				}
+			}
+		}
+		if leave < 0 { // the programme is bounded, so this is rounding
+			s.refresh()
+			s.failed = s.failed || s.stale == 0
+			return
+		}
+		s.pivot(enter, leave)
+	}
+}
+
+// setDemand changes the demand and restores x ≥ 0 by the dual simplex.
+func (s *master) setDemand(ctx context.Context, demand []int) {
+	copy(s.demand, demand)
+	s.values()
+	for limit := 20 * s.m; !s.failed && ctx.Err() == nil && limit > 0; limit-- {
+		leave, worst := -1, -1e-8
+		for i, v := range s.x {
+			if v < worst {
+				leave, worst = i, v
+			}
+		}
+		if leave < 0 {
+			return
+		}
+		row := s.inverse[leave*s.m : (leave+1)*s.m]
+		enter, ratio, size := -1, math.Inf(1), 0.0
+		for k := range s.columns {
+			if s.basic[k] {
+				continue
+			}
+			alpha := 0.0
+			for _, e := range s.columns[k].pattern {
+				alpha -= row[e.kind] * float64(e.count)
+			}
+			if alpha < 1e-7 {
+				continue
+			}
+			q := max(s.reducedCost(k), 0) / alpha
+			if q < ratio-1e-12 || q < ratio+1e-12 && alpha > size {
+				enter, ratio, size = k, q, alpha
+			}
+		}
+		if enter < 0 {
+			s.refresh()
+			return
+		}
+		s.direction(enter)
+		if math.Abs(s.dir[leave]) < tiny {
+			s.refresh()
+			continue
+		}
+		s.pivot(enter, leave)
+	}
+}
+
+// verdict is how generate came to an end.
+type verdict int
+
+const (
+	optimal   verdict = iota // no pattern improves the duals
+	enough                   // a stop rule held
+	exceeded                 // the bound is above the target
+	undecided                // the context ended, or the pricing gave up
+)
+
+// generate adds columns until the duals are optimal, or the bound shows that more
+// than target bins are needed. With hasty set it also stops as soon as the
+// fractional patterns are no more than target. It returns a valid lower bound.
+func (s *master) generate(ctx context.Context, target int, hasty bool) (bound float64, v verdict) {
+	for {
+		s.primal(ctx)
+		if s.failed || ctx.Err() != nil {
+			return bound, undecided
+		}
+		z := s.bound()
+		if hasty && z <= float64(target)+epsilon {
+			return bound, enough
+		}
+		patterns, best, ok := s.pricer.price(s)
+		if !ok {
+			return bound, undecided
+		}
+		bound = max(bound, z/max(best, 1))
+		if best <= 1+epsilon {
+			return bound, optimal
+		}
+		if bound > float64(target)+1e-5 {
+			return bound, exceeded
+		}
+		added := false
+		for _, p := range patterns {
+			if s.add(p) {
+				added = true
+			}
+		}
+		if !added { // it was priced wrongly: numerical trouble
+			s.refresh()
+			if s.drift() > 1e-6 || s.failed {
+				return bound, undecided
+			}
+			return bound, optimal
+		}
+	}
+}

@@ -1,0 +1,310 @@
+package binpack
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"sort"
+)
+
+// A Subset is a set of items that fits a capacity.
+type Subset[W Weight] struct {
+	Items  []int // increasing
+	Sum    W     // of their weights, added in this order
+	Proved bool  // no subset that fits has a larger sum
+	// Gap bounds what a better subset could gain, in units of weight: 0 if Proved,
+	// else the room left at most. For floats that are not multiples of the quantum
+	// (see FloatBits) add half a quantum per item to it.
+	Gap float64
+}
+
+const (
+	// coreQuick and coreLarge are sizes of the core that is searched completely:
+	// 2^(size/2) sums are kept.
+	coreQuick = 32
+	coreLarge = 44
+	// balanceSteps bounds the dynamic programme: the number of items times the
+	// largest weight.
+	balanceSteps = 1 << 32
+	// trailLimit bounds its memory, at 8 bytes each.
+	trailLimit = 1 << 25
+)
+
+// MaxSubset solves the subset sum problem: it finds a subset of the items of the
+// largest weight that is not above the capacity. Items heavier than the capacity
+// are left out.
+//
+// The sums are of whole units (see FloatBits), and the method is chosen by the numbers:
+//
+//   - a subset that fills the capacity exactly needs no proof. With hundreds of
+//     items there are many, and one is found by filling greedily all but a core of
+//     32 items, and searching the core completely by meeting in the middle
+//     (Horowitz & Sahni 1974): milliseconds, whatever the size of the weights;
+//   - up to 44 items are all core: exact, O(2^(n/2)) time and memory;
+//   - where n times the largest weight is at most 2^32, the dynamic programme of
+//     Pisinger (1999) over balanced fillings is exact, O(n·w_max) time;
+//   - what is left, more than 44 large numbers, is searched by cores of up to 44 items.
+//     If none fills the capacity, the best subset is returned with its gap.
+//
+// If the context ends first, the best subset so far is returned. The same
+// input gives the same result unless it does.
+//
+// Errors: ErrWeight and ErrCapacity. No items give an empty subset.
+func MaxSubset[W Weight](ctx context.Context, weights []W, capacity W) (Subset[W], error) {
+	s, err := newSubset(weights, capacity)
+	if err != nil {
+		return Subset[W]{}, err
+	}
+	s.solve(ctx)
+	return result(s, weights), nil
+}
+
+// subset is a subset sum problem in units, no item above the capacity. If not
+// proved from the start, the total weight is above it.
+type subset struct {
+	w      []int64 // decreasing, positive, divided by their greatest common divisor
+	item   []int   // their numbers
+	light  []int   // items that weigh nothing
+	c      int64
+	unit   float64
+	best   int64
+	chosen []bool // positions of the best subset
+	proved bool
+}
+
+func newSubset[W Weight](weights []W, capacity W) (*subset, error) {
+	var kept []W
+	var item []int
+	for i, w := range weights {
+		if f := float64(w); !(f >= 0) || math.IsInf(f, 1) {
+			return nil, fmt.Errorf("%w: item %d: %v", ErrWeight, i, w)
+		}
+		if w <= capacity {
+			kept = append(kept, w)
+			item = append(item, i)
+		}
+	}
+	u, err := toUnits(kept, []W{capacity})
+	if err != nil {
+		return nil, err
+	}
+	s := &subset{c: u.c[0]}
+	divisor, total := int64(0), int64(0)
+	for _, x := range decreasing(u.w) {
+		if x.w == 0 {
+			s.light = append(s.light, item[x.item])
+			continue
+		}
+		s.w = append(s.w, x.w)
+		s.item = append(s.item, item[x.item])
+		divisor = gcd(divisor, x.w)
+		total += x.w
+	}
+	s.unit = u.quantum
+	s.chosen = make([]bool, len(s.w))
+	if total <= s.c {
+		s.proved = true
+		for i := range s.chosen {
+			s.chosen[i] = true
+		}
+		s.best = total
+		return s, nil
+	}
+	for i := range s.w {
+		s.w[i] /= divisor
+	}
+	s.c /= divisor
+	s.unit *= float64(divisor)
+	return s, nil
+}
+
+func gcd(a, b int64) int64 {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}
+
+func result[W Weight](s *subset, weights []W) Subset[W] {
+	r := Subset[W]{Items: s.light, Proved: s.proved}
+	for i, ok := range s.chosen {
+		if ok {
+			r.Items = append(r.Items, s.item[i])
+		}
+	}
+	sort.Ints(r.Items)
+	for _, i := range r.Items {
+		r.Sum += weights[i]
+	}
+	if !s.proved {
+		r.Gap = float64(s.c-s.best) * s.unit
+	}
+	return r
+}
+
+// offer takes a subset over if it is better.
+func (s *subset) offer(sum int64, chosen func(int) bool) {
+	if sum <= s.best {
+		return
+	}
+	s.best = sum
+	for i := range s.chosen {
+		s.chosen[i] = chosen(i)
+	}
+	s.proved = s.best == s.c
+}
+
+func (s *subset) solve(ctx context.Context) {
+	if s.proved {
+		return
+	}
+	n := len(s.w)
+	if n <= coreQuick {
+		s.core(coreQuick, nil)
+		s.proved = true
+		return
+	}
+	rng := rand.New(rand.NewPCG(uint64(n), uint64(s.c)))
+	s.core(coreQuick, nil)
+	if !s.proved {
+		s.core(coreQuick, rng)
+	}
+	if s.proved || ctx.Err() != nil {
+		return
+	}
+	if n <= coreLarge {
+		s.core(coreLarge, nil)
+		s.proved = true
+		return
+	}
+	if s.w[0] <= balanceSteps/int64(n) && s.balance(ctx) {
+		return
+	}
+	for _, size := range [...]int{36, 40, coreLarge} {
+		if s.proved || ctx.Err() != nil {
+			return
+		}
+		s.core(size, nil)
+	}
+	for trial := 0; trial < 3 && !s.proved && ctx.Err() == nil; trial++ {
+		s.core(coreLarge, rng)
+	}
+}
+
+// core fills all but size items greedily to what leaves half the weight of the
+// core to fill, and the rest with the best subset of the core: the lightest items,
+// whose sums are the densest, or random ones.
+func (s *subset) core(size int, rng *rand.Rand) {
+	n := len(s.w)
+	size = min(size, n)
+	in := make([]bool, n)
+	var core []int
+	if rng == nil {
+		for i := n - size; i < n; i++ {
+			core = append(core, i)
+		}
+	} else {
+		core = rng.Perm(n)[:size]
+	}
+	half := int64(0)
+	isCore := make([]bool, n)
+	for _, i := range core {
+		isCore[i] = true
+		half += s.w[i] / 2
+	}
+	if size == n {
+		half = s.c
+	}
+	room := s.c
+	for i, w := range s.w {
+		if !isCore[i] && w <= room-half {
+			in[i] = true
+			room -= w
+		}
+	}
+	// If the core is too light for the last item that did not fit, take one more
+	// where there is room.
+	w := make([]int64, size)
+	for k, i := range core {
+		w[k] = s.w[i]
+	}
+	total := int64(0)
+	for _, x := range w {
+		total += x
+	}
+	for i := n - 1; i >= 0 && total < room; i-- {
+		if !isCore[i] && !in[i] && s.w[i] <= room {
+			in[i] = true
+			room -= s.w[i]
+		}
+	}
+	taken := make([]bool, size)
+	sum := s.c - room + meet(w, room, taken)
+	for k, i := range core {
+		in[i] = taken[k]
+	}
+	s.offer(sum, func(i int) bool { return in[i] })
+}
+
+// meet finds the subset of w of the largest sum ≤ c exactly, sets taken and
+// returns the sum. It keeps the sorted sums of both halves, O(2^(n/2)), but not
+// which items they are of: the halves are then solved again for their own sum.
+func meet(w []int64, c int64, taken []bool) int64 {
+	switch n := len(w); n {
+	case 0:
+		return 0
+	case 1:
+		taken[0] = w[0] <= c
+		if taken[0] {
+			return w[0]
+		}
+		return 0
+	default:
+		a, b := sums(w[:n/2], c), sums(w[n/2:], c)
+		best, left := int64(-1), int64(0)
+		// Invariant: no pair with b[j+1:] or with a[:i] is better than best.
+		j := len(b) - 1
+		for i := 0; i < len(a) && best < c; i++ {
+			for a[i]+b[j] > c {
+				if j--; j < 0 {
+					break
+				}
+			}
+			if j < 0 {
+				break
+			}
+			if a[i]+b[j] > best {
+				best, left = a[i]+b[j], a[i]
+			}
+		}
+		meet(w[:n/2], left, taken[:n/2])
+		meet(w[n/2:], best-left, taken[n/2:])
+		return best
+	}
+}
+
+// sums returns the different subset sums of w that are at most c, sorted.
+func sums(w []int64, c int64) []int64 {
+	list, next := make([]int64, 1, 1<<len(w)), make([]int64, 0, 1<<len(w))
+	for _, x := range w {
+		// Merge list with list + x, which runs behind it.
+		next = next[:0]
+		i := 0
+		for _, s := range list {
+			if s += x; s > c {
+				break
+			}
+			for i < len(list) && list[i] < s {
+				next = append(next, list[i])
+				i++
+			}
+			if i == len(list) || list[i] > s {
+				next = append(next, s)
+			}
+		}
+		next = append(next, list[i:]...)
+		list, next = next, list
+	}
+	return list
+}

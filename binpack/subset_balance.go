@@ -1,0 +1,95 @@
+package binpack
+
+import "context"
+
+// trail remembers how the states of a dynamic programme came about, at 8 bytes a
+// state ever improved.
+type trail []step
+
+// A step adds an item to what its parent stands for, or takes it out.
+type step struct {
+	parent int32 // −1 for the start
+	item   int32 // ^item for one taken out
+}
+
+func (t *trail) add(parent, item int32) int32 {
+	*t = append(*t, step{parent, item})
+	return int32(len(*t) - 1)
+}
+
+// apply changes chosen by all steps up to at.
+func (t trail) apply(at int32, chosen []bool) {
+	for ; at >= 0; at = t[at].parent {
+		if i := t[at].item; i >= 0 {
+			chosen[i] = true
+		} else {
+			chosen[^i] = false
+		}
+	}
+}
+
+// balance is Pisinger's dynamic programme over balanced fillings (1999, "Linear
+// time algorithms for knapsack problems with bounded weights"). The break
+// solution takes items in order while they fit. Every optimal filling is reached
+// from it by adding an item while the sum is at most c and taking one out while
+// it is above, so that only the 2r sums in (c−r, c+r] occur, r the largest weight.
+//
+// For every sum it keeps the largest first[sum] such that the sum can be
+// had without taking out any item below first[sum]; more means that more
+// items may still be taken out. O(n·r) time, O(r) memory and the trail. It says
+// whether it came to an end.
+func (s *subset) balance(ctx context.Context) bool {
+	r := s.w[0]
+	base := s.c - r + 1 // sum base+k is at index k
+	full := int(s.c - base)
+	first, old, from := make([]int32, 2*r), make([]int32, 2*r), make([]int32, 2*r)
+	start, b := int64(0), 0
+	for s.w[b] <= s.c-start {
+		start += s.w[b]
+		b++
+	}
+	// Items are numbered from 1 here; 0 means that the sum was not reached.
+	for k := full + 1; k < len(first); k++ {
+		first[k] = 1
+	}
+	for k := range from {
+		from[k] = -1
+	}
+	var t trail
+	first[start-base] = int32(b + 1)
+	for next := b; next < len(s.w) && first[full] == 0; next++ {
+		if ctx.Err() != nil || len(t) > trailLimit {
+			break
+		}
+		copy(old, first)
+		w := int(s.w[next])
+		for k := full; k >= 0; k-- { // downwards, so that nothing new is read
+			if first[k] > first[k+w] {
+				first[k+w] = first[k]
+				from[k+w] = t.add(from[k], int32(next))
+			}
+		}
+		for k := full + w; k > full; k-- {
+			for j := old[k]; j < first[k]; j++ {
+				if to := k - int(s.w[j-1]); j > first[to] {
+					first[to] = j
+					from[to] = t.add(from[k], ^(j - 1))
+				}
+			}
+		}
+	}
+	done := first[full] > 0 || ctx.Err() == nil && len(t) <= trailLimit
+	for k := full; k >= 0; k-- {
+		if first[k] > 0 {
+			chosen := make([]bool, len(s.w))
+			for i := range b {
+				chosen[i] = true
+			}
+			t.apply(from[k], chosen)
+			s.offer(base+int64(k), func(i int) bool { return chosen[i] })
+			break
+		}
+	}
+	s.proved = s.proved || done
+	return done
+}

@@ -1,0 +1,210 @@
+package binpack
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+func bruteSubset(w []int64, c int64) int64 {
+	best := int64(0)
+	for set := range 1 << len(w) {
+		sum := int64(0)
+		for i := range w {
+			if set>>i&1 == 1 {
+				sum += w[i]
+			}
+		}
+		if sum <= c {
+			best = max(best, sum)
+		}
+	}
+	return best
+}
+
+func checkSubset[W Weight](t require.TestingT, weights []W, c W, s Subset[W]) {
+	require.True(t, slices.IsSorted(s.Items))
+	require.Len(t, slices.Compact(slices.Clone(s.Items)), len(s.Items))
+	require.False(t, exceeds(weights, s.Items, c))
+	var sum W
+	for _, i := range s.Items {
+		sum += weights[i]
+	}
+	require.Equal(t, sum, s.Sum)
+}
+
+func subsetProperty(t *rapid.T) {
+	size := rapid.SampledFrom([]int64{3, 30, 1000, 1 << 40}).Draw(t, "size")
+	w := rapid.SliceOfN(rapid.Int64Range(0, size), 0, 12).Draw(t, "w")
+	c := rapid.Int64Range(1, max(size, 1)*5).Draw(t, "c")
+	want := bruteSubset(w, c)
+	got, err := MaxSubset(context.Background(), w, c)
+	require.NoError(t, err)
+	checkSubset(t, w, c, got)
+	require.True(t, got.Proved)
+	require.Equal(t, want, got.Sum)
+
+	// The dynamic programme by itself.
+	s, err := newSubset(w, c)
+	require.NoError(t, err)
+	if !s.proved && s.w[0] < 2000 {
+		require.True(t, s.balance(context.Background()))
+		r := result(s, w)
+		checkSubset(t, w, c, r)
+		require.Equal(t, want, r.Sum)
+		require.True(t, r.Proved)
+	}
+
+	for _, epsilon := range []float64{.5, .1, .02} {
+		a, err := ApproxSubset(w, c, epsilon)
+		require.NoError(t, err)
+		checkSubset(t, w, c, a)
+		require.GreaterOrEqual(t, float64(a.Sum), (1-epsilon)*float64(want))
+		if a.Proved {
+			require.Equal(t, want, a.Sum)
+		}
+	}
+}
+
+func TestSubsetProperty(t *testing.T) { rapid.Check(t, subsetProperty) }
+func FuzzSubset(f *testing.F)         { f.Fuzz(rapid.MakeFuzz(subsetProperty)) }
+
+func TestSubsetBadInput(t *testing.T) {
+	ctx := context.Background()
+	for _, w := range []float64{math.NaN(), math.Inf(1), -1} {
+		_, err := MaxSubset(ctx, []float64{1, w}, 1)
+		require.ErrorIs(t, err, ErrWeight)
+	}
+	for _, c := range []float64{math.NaN(), math.Inf(1), -1, 0} {
+		_, err := MaxSubset(ctx, []float64{1}, c)
+		require.ErrorIs(t, err, ErrCapacity)
+	}
+	for _, epsilon := range []float64{0, -1, 1, math.NaN(), 1e-9} {
+		_, err := ApproxSubset([]int{1}, 1, epsilon)
+		require.ErrorIs(t, err, ErrParameter)
+	}
+	s, err := MaxSubset(ctx, nil, 1)
+	require.NoError(t, err)
+	require.Empty(t, s.Items)
+	s, err = MaxSubset(ctx, []int{5, 9}, 4)
+	require.NoError(t, err)
+	require.Empty(t, s.Items)
+	require.True(t, s.Proved)
+}
+
+// More than 44 numbers that need the dynamic programme: none but a multiple of 3
+// plus the odd ones out, and no core hits a capacity that cannot be filled.
+func TestSubsetNotFillable(t *testing.T) {
+	w := slices.Repeat([]int{300}, 60)
+	w = append(w, 301)
+	got, err := MaxSubset(context.Background(), w, 1000)
+	require.NoError(t, err)
+	require.True(t, got.Proved)
+	require.Equal(t, 901, got.Sum)
+}
+
+// What cannot be proved says so, and its gap holds.
+func TestSubsetUnproved(t *testing.T) {
+	if testing.Short() {
+		t.Skip("searches cores of 44 items")
+	}
+	rng := rand.New(rand.NewPCG(7, 7))
+	w := make([]int64, 46)
+	for i := range w {
+		w[i] = 3 * rng.Int64N(1<<55)
+	}
+	w[0]++ // so that there is no common divisor
+	got, err := MaxSubset(context.Background(), w, 3<<58+2)
+	require.NoError(t, err)
+	checkSubset(t, w, 3<<58+2, got)
+	require.False(t, got.Proved)
+	require.Equal(t, float64(3<<58+2-got.Sum), got.Gap)
+	require.Less(t, got.Gap, 1e-9*float64(int64(3<<58)))
+}
+
+func TestSubsetDeadline(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	w := slices.Repeat([]int{300}, 60)
+	w = append(w, 301)
+	got, err := MaxSubset(ctx, w, 1000)
+	require.NoError(t, err)
+	checkSubset(t, w, 1000, got)
+	require.GreaterOrEqual(t, got.Sum, 900)
+}
+
+// subsetCases are the sizes that are promised to be quick.
+func subsetCases() map[string]struct {
+	w []int64
+	c int64
+} {
+	rng := rand.New(rand.NewPCG(3, 4))
+	draw := func(n int, f func() int64) (w []int64, total int64) {
+		for range n {
+			w = append(w, f())
+			total += w[len(w)-1]
+		}
+		return w, total
+	}
+	type c = struct {
+		w []int64
+		c int64
+	}
+	cases := map[string]c{}
+	w, total := draw(10_000, func() int64 { return 1 + rng.Int64N(1_000_000) })
+	cases["n=10000,w<1e6,half"] = c{w, total / 2}
+	cases["n=10000,w<1e6,c=1e7"] = c{w, 10_000_000}
+	w, total = draw(60, func() int64 { return 1 + rng.Int64N(1<<40) })
+	cases["n=60,40bit"] = c{w, total / 2}
+	// Site weights as they occur: pages·x in sixteenths, lognormal numbers of pages.
+	w, total = draw(500, func() int64 { return 1 + int64(16*100*.25*math.Exp(rng.NormFloat64())) })
+	cases["n=500,sites"] = c{w, total / 10 * 9}
+	w, total = draw(500, func() int64 { return int64(1e10 * math.Exp(rng.NormFloat64())) })
+	cases["n=500,lognormal reals"] = c{w, total / 10 * 9}
+	w, total = draw(60, func() int64 { return 2 * (1 + rng.Int64N(10_000)) })
+	w[0] = 20_001
+	cases["n=60,never filled"] = c{w, total/4*2 + 1}
+	return cases
+}
+
+func TestSubsetCases(t *testing.T) {
+	for name, c := range subsetCases() {
+		if testing.Short() && name == "n=60,40bit" {
+			continue
+		}
+		got, err := MaxSubset(context.Background(), c.w, c.c)
+		require.NoError(t, err)
+		checkSubset(t, c.w, c.c, got)
+		require.True(t, got.Proved, name)
+	}
+}
+
+func BenchmarkSubset(b *testing.B) {
+	for name, c := range subsetCases() {
+		b.Run(name, func(b *testing.B) {
+			var s Subset[int64]
+			for b.Loop() {
+				s, _ = MaxSubset(context.Background(), c.w, c.c)
+			}
+			b.ReportMetric(s.Gap, "gap")
+		})
+	}
+	for _, n := range []int{1000, 10_000} {
+		rng := rand.New(rand.NewPCG(3, 4))
+		w := make([]float64, n)
+		for i := range w {
+			w[i] = rng.ExpFloat64()
+		}
+		b.Run(fmt.Sprintf("approx/n=%d,1%%", n), func(b *testing.B) {
+			for b.Loop() {
+				_, _ = ApproxSubset(w, float64(n)/2, .01)
+			}
+		})
+	}
+}
