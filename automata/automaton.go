@@ -91,17 +91,6 @@ const (
 func checkActions(r int) error { return checkInt("actions", r, 2, maxActions) }
 func checkStates(n int) error  { return checkInt("states", n, 1, maxStates) }
 
-func checkResolution(n int) error { return checkInt("resolution", n, 1, maxResolution) }
-
-func decodeResolution(d *codec.Decoder) int {
-	n := d.Int()
-	if err := checkResolution(n); err != nil {
-		d.Fail("%v", err)
-		return 1
-	}
-	return n
-}
-
 func checkInt(name string, v, low, high int) error {
 	if v < low || v > high {
 		return fmt.Errorf("%w: %s %d is not in [%d, %d]", ErrParameter, name, v, low, high)
@@ -115,14 +104,6 @@ func checkRate(name string, v float64) error {
 		return fmt.Errorf("%w: %s %v is not in (0, 1]", ErrParameter, name, v)
 	}
 	return nil
-}
-
-func decodeRate(d *codec.Decoder) float64 {
-	v := d.Float64()
-	if err := checkRate("λ", v); err != nil {
-		d.Fail("%v", err)
-	}
-	return v
 }
 
 func checkPositive(name string, v float64) error {

@@ -19,23 +19,18 @@ const optimism = 0.95
 //
 // Source: Zhang, Granmo & Oommen 2013.
 type DBPA struct {
-	units
-	estimates
-	upper      []float64 // the quantile of each action
-	resolution int
+	primedUnits
+	upper []float64 // the quantile of each action
 }
 
 // NewDBPA returns a discretised Bayesian pursuit automaton of resolution N ≥ 1 with
 // the given number of priming pulls of each action (see [DefaultPriming]).
 func NewDBPA(actions, resolution, priming int) (*DBPA, error) {
-	t, err := newEstimates(actions, priming)
+	u, err := newPrimedUnits(actions, resolution, 1, priming)
 	if err != nil {
 		return nil, err
 	}
-	if err := checkResolution(resolution); err != nil {
-		return nil, err
-	}
-	return &DBPA{newUnits(actions, int64(resolution)), t, t.upperQuantiles(), resolution}, nil
+	return &DBPA{u, u.upperQuantiles()}, nil
 }
 
 // upperQuantiles returns the quantiles of all actions.
@@ -45,15 +40,6 @@ func (t *estimates) upperQuantiles() []float64 {
 		u[i] = t.posterior(i).quantile(optimism)
 	}
 	return u
-}
-
-// Select chooses an action: the next one in turn while priming, then one with its
-// probability.
-func (a *DBPA) Select(src rand.Source) int {
-	if action, ok := a.prime(src); ok {
-		return action
-	}
-	return a.draw(src)
 }
 
 // Upper returns the 95 % quantile of the mean reward of an action.
@@ -76,9 +62,7 @@ func (a *DBPA) Learn(action int, reward float64, src rand.Source) error {
 // AppendBinary appends the saved state to b.
 func (a *DBPA) AppendBinary(b []byte) ([]byte, error) {
 	e := codec.NewEncoder(b, magicDBPA, 1)
-	e.Int(a.resolution)
-	a.units.encode(e)
-	a.estimates.encode(e)
+	a.encode(e)
 	return e.Finish()
 }
 
@@ -91,13 +75,10 @@ func (a *DBPA) UnmarshalBinary(data []byte) error {
 	if err != nil {
 		return err
 	}
-	v := DBPA{resolution: decodeResolution(d)}
-	v.units = decodeUnits(d, int64(v.resolution))
-	v.estimates = decodeEstimates(d, len(v.count))
+	u := decodePrimedUnits(d, 1)
 	if err := d.Done(); err != nil {
 		return err
 	}
-	v.upper = v.upperQuantiles()
-	*a = v
+	*a = DBPA{u, u.upperQuantiles()}
 	return nil
 }

@@ -27,32 +27,16 @@ const stepUnits = 720720
 //
 // Source: Agache & Oommen 2002, section IV. (The divisor r−K counts i itself among
 // the losers; r−K−1 would move a little faster.)
-type DGPA struct {
-	units
-	estimates
-	resolution int
-}
+type DGPA struct{ primedUnits }
 
 // NewDGPA returns a discretised generalised pursuit automaton of resolution N ≥ 1
 // with the given number of priming pulls of each action (see [DefaultPriming]).
 func NewDGPA(actions, resolution, priming int) (*DGPA, error) {
-	t, err := newEstimates(actions, priming)
+	u, err := newPrimedUnits(actions, resolution, stepUnits, priming)
 	if err != nil {
 		return nil, err
 	}
-	if err := checkResolution(resolution); err != nil {
-		return nil, err
-	}
-	return &DGPA{newUnits(actions, int64(resolution)*stepUnits), t, resolution}, nil
-}
-
-// Select chooses an action: the next one in turn while priming, then one with its
-// probability.
-func (a *DGPA) Select(src rand.Source) int {
-	if action, ok := a.prime(src); ok {
-		return action
-	}
-	return a.draw(src)
+	return &DGPA{u}, nil
 }
 
 // Learn updates the estimate and, after priming, the probabilities. It draws
@@ -90,9 +74,7 @@ func (a *DGPA) Learn(action int, reward float64, src rand.Source) error {
 // AppendBinary appends the saved state to b.
 func (a *DGPA) AppendBinary(b []byte) ([]byte, error) {
 	e := codec.NewEncoder(b, magicDGPA, 1)
-	e.Int(a.resolution)
-	a.units.encode(e)
-	a.estimates.encode(e)
+	a.encode(e)
 	return e.Finish()
 }
 
@@ -105,9 +87,7 @@ func (a *DGPA) UnmarshalBinary(data []byte) error {
 	if err != nil {
 		return err
 	}
-	v := DGPA{resolution: decodeResolution(d)}
-	v.units = decodeUnits(d, int64(v.resolution)*stepUnits)
-	v.estimates = decodeEstimates(d, len(v.count))
+	v := DGPA{decodePrimedUnits(d, stepUnits)}
 	if err := d.Done(); err != nil {
 		return err
 	}

@@ -22,8 +22,7 @@ const magicDiscreteLinear = "recrawl/automata.DiscreteLinear"
 // for r = 2; the steps for r > 2 are those of the discretised pursuit schemes.
 type DiscreteLinear struct {
 	units
-	resolution int
-	penalty    bool // moves on a penalty
+	penalty bool // moves on a penalty
 }
 
 // NewDLRI returns the discretised reward-inaction scheme of resolution N ≥ 1. The
@@ -38,13 +37,11 @@ func NewDLRP(actions, resolution int) (*DiscreteLinear, error) {
 }
 
 func newDiscreteLinear(actions, resolution int, penalty bool) (*DiscreteLinear, error) {
-	if err := checkActions(actions); err != nil {
+	u, err := newUnits(actions, resolution, 1)
+	if err != nil {
 		return nil, err
 	}
-	if err := checkResolution(resolution); err != nil {
-		return nil, err
-	}
-	return &DiscreteLinear{newUnits(actions, int64(resolution)), resolution, penalty}, nil
+	return &DiscreteLinear{u, penalty}, nil
 }
 
 // Select chooses an action with its probability.
@@ -76,7 +73,6 @@ func (l *DiscreteLinear) Learn(action int, reward float64, src rand.Source) erro
 // AppendBinary appends the saved state to b.
 func (l *DiscreteLinear) AppendBinary(b []byte) ([]byte, error) {
 	e := codec.NewEncoder(b, magicDiscreteLinear, 1)
-	e.Int(l.resolution)
 	e.Bool(l.penalty)
 	l.encode(e)
 	return e.Finish()
@@ -91,8 +87,7 @@ func (l *DiscreteLinear) UnmarshalBinary(data []byte) error {
 	if err != nil {
 		return err
 	}
-	v := DiscreteLinear{resolution: decodeResolution(d), penalty: d.Bool()}
-	v.units = decodeUnits(d, int64(v.resolution))
+	v := DiscreteLinear{penalty: d.Bool(), units: decodeUnits(d, 1)}
 	if err := d.Done(); err != nil {
 		return err
 	}

@@ -20,9 +20,7 @@ const magicDiscretePursuit = "recrawl/automata.DiscretePursuit"
 //
 // Source: Oommen & Lanctôt 1990 (DP_RI); Oommen & Agache 2001.
 type DiscretePursuit struct {
-	units
-	estimates
-	resolution int
+	primedUnits
 	rewardOnly bool
 }
 
@@ -38,23 +36,11 @@ func NewDPRI(actions, resolution, priming int) (*DiscretePursuit, error) {
 }
 
 func newDiscretePursuit(actions, resolution, priming int, rewardOnly bool) (*DiscretePursuit, error) {
-	t, err := newEstimates(actions, priming)
+	u, err := newPrimedUnits(actions, resolution, 1, priming)
 	if err != nil {
 		return nil, err
 	}
-	if err := checkResolution(resolution); err != nil {
-		return nil, err
-	}
-	return &DiscretePursuit{newUnits(actions, int64(resolution)), t, resolution, rewardOnly}, nil
-}
-
-// Select chooses an action: the next one in turn while priming, then one with its
-// probability.
-func (a *DiscretePursuit) Select(src rand.Source) int {
-	if action, ok := a.prime(src); ok {
-		return action
-	}
-	return a.draw(src)
+	return &DiscretePursuit{u, rewardOnly}, nil
 }
 
 // Learn updates the estimate and, after priming, the probabilities.
@@ -71,10 +57,8 @@ func (a *DiscretePursuit) Learn(action int, reward float64, src rand.Source) err
 // AppendBinary appends the saved state to b.
 func (a *DiscretePursuit) AppendBinary(b []byte) ([]byte, error) {
 	e := codec.NewEncoder(b, magicDiscretePursuit, 1)
-	e.Int(a.resolution)
 	e.Bool(a.rewardOnly)
-	a.units.encode(e)
-	a.estimates.encode(e)
+	a.encode(e)
 	return e.Finish()
 }
 
@@ -87,9 +71,7 @@ func (a *DiscretePursuit) UnmarshalBinary(data []byte) error {
 	if err != nil {
 		return err
 	}
-	v := DiscretePursuit{resolution: decodeResolution(d), rewardOnly: d.Bool()}
-	v.units = decodeUnits(d, int64(v.resolution))
-	v.estimates = decodeEstimates(d, len(v.count))
+	v := DiscretePursuit{rewardOnly: d.Bool(), primedUnits: decodePrimedUnits(d, 1)}
 	if err := d.Done(); err != nil {
 		return err
 	}

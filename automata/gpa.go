@@ -20,32 +20,16 @@ const magicGPA = "recrawl/automata.GPA"
 // Learn take O(r).
 //
 // Source: Agache & Oommen 2002, section III.
-type GPA struct {
-	vector
-	estimates
-	lambda float64
-}
+type GPA struct{ primedVector }
 
 // NewGPA returns a generalised pursuit automaton with λ in (0, 1] and the given
 // number of priming pulls of each action (see [DefaultPriming]).
 func NewGPA(actions int, lambda float64, priming int) (*GPA, error) {
-	t, err := newEstimates(actions, priming)
+	v, err := newPrimedVector(actions, lambda, priming)
 	if err != nil {
 		return nil, err
 	}
-	if err := checkRate("λ", lambda); err != nil {
-		return nil, err
-	}
-	return &GPA{newVector(actions), t, lambda}, nil
-}
-
-// Select chooses an action: the next one in turn while priming, then one with its
-// probability.
-func (a *GPA) Select(src rand.Source) int {
-	if action, ok := a.prime(src); ok {
-		return action
-	}
-	return a.draw(src)
+	return &GPA{v}, nil
 }
 
 // Learn updates the estimate and, after priming, the probabilities. It draws
@@ -77,9 +61,7 @@ func (a *GPA) Learn(action int, reward float64, src rand.Source) error {
 // AppendBinary appends the saved state to b.
 func (a *GPA) AppendBinary(b []byte) ([]byte, error) {
 	e := codec.NewEncoder(b, magicGPA, 1)
-	e.Float64(a.lambda)
-	e.Float64s(a.vector)
-	a.estimates.encode(e)
+	a.encode(e)
 	return e.Finish()
 }
 
@@ -92,9 +74,7 @@ func (a *GPA) UnmarshalBinary(data []byte) error {
 	if err != nil {
 		return err
 	}
-	v := GPA{lambda: decodeRate(d), vector: d.Float64s()}
-	v.check(d)
-	v.estimates = decodeEstimates(d, len(v.vector))
+	v := GPA{decodePrimedVector(d)}
 	if err := d.Done(); err != nil {
 		return err
 	}

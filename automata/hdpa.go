@@ -39,7 +39,7 @@ func NewHDPA(actions, resolution, priming int) (*HDPA, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := checkResolution(resolution); err != nil {
+	if err := checkInt("resolution", resolution, 1, maxResolution); err != nil {
 		return nil, err
 	}
 	a := &HDPA{t, make([]float64, 2*actions), make([]int32, actions), resolution}
@@ -151,25 +151,27 @@ func (a *HDPA) UnmarshalBinary(data []byte) error {
 	if err != nil {
 		return err
 	}
-	resolution, left := decodeResolution(d), d.Uint32s()
+	resolution, left := d.Int(), d.Uint32s()
 	t := decodeEstimates(d, len(left))
-	for k, c := range left {
-		if c > 2*uint32(resolution) {
-			d.Fail("node %d has %d units of %d", k, c, 2*resolution)
-		}
-	}
-	if err := d.Done(); err != nil {
+	if err := d.Err(); err != nil {
 		return err
 	}
 	v, err := NewHDPA(len(left), resolution, t.priming)
 	if err != nil {
-		return err // cannot be: decodeEstimates checked the number of actions
+		d.Fail("%v", err)
+		return d.Done()
 	}
 	v.estimates = t
 	copy(v.best[len(left):], t.mean)
 	for k := len(left) - 1; k >= 1; k-- {
-		v.best[k] = max(v.best[2*k], v.best[2*k+1])
+		if left[k] > 2*uint32(resolution) {
+			d.Fail("node %d has %d units of %d", k, left[k], 2*resolution)
+		}
 		v.left[k] = int32(left[k])
+		v.best[k] = max(v.best[2*k], v.best[2*k+1])
+	}
+	if err := d.Done(); err != nil {
+		return err
 	}
 	*a = *v
 	return nil

@@ -21,9 +21,7 @@ const magicPursuit = "recrawl/automata.Pursuit"
 // Source: Thathachar & Sastry 1986 (CP_RP); Oommen & Agache 2001 (all four pursuit
 // schemes).
 type Pursuit struct {
-	vector
-	estimates
-	lambda     float64
+	primedVector
 	rewardOnly bool
 }
 
@@ -39,23 +37,11 @@ func NewCPRI(actions int, lambda float64, priming int) (*Pursuit, error) {
 }
 
 func newPursuit(actions int, lambda float64, priming int, rewardOnly bool) (*Pursuit, error) {
-	t, err := newEstimates(actions, priming)
+	v, err := newPrimedVector(actions, lambda, priming)
 	if err != nil {
 		return nil, err
 	}
-	if err := checkRate("λ", lambda); err != nil {
-		return nil, err
-	}
-	return &Pursuit{newVector(actions), t, lambda, rewardOnly}, nil
-}
-
-// Select chooses an action: the next one in turn while priming, then one with its
-// probability.
-func (a *Pursuit) Select(src rand.Source) int {
-	if action, ok := a.prime(src); ok {
-		return action
-	}
-	return a.draw(src)
+	return &Pursuit{v, rewardOnly}, nil
 }
 
 // Learn updates the estimate and, after priming, the probabilities. It draws
@@ -80,10 +66,8 @@ func (a *Pursuit) Learn(action int, reward float64, src rand.Source) error {
 // AppendBinary appends the saved state to b.
 func (a *Pursuit) AppendBinary(b []byte) ([]byte, error) {
 	e := codec.NewEncoder(b, magicPursuit, 1)
-	e.Float64(a.lambda)
 	e.Bool(a.rewardOnly)
-	e.Float64s(a.vector)
-	a.estimates.encode(e)
+	a.encode(e)
 	return e.Finish()
 }
 
@@ -96,9 +80,7 @@ func (a *Pursuit) UnmarshalBinary(data []byte) error {
 	if err != nil {
 		return err
 	}
-	v := Pursuit{lambda: decodeRate(d), rewardOnly: d.Bool(), vector: d.Float64s()}
-	v.check(d)
-	v.estimates = decodeEstimates(d, len(v.vector))
+	v := Pursuit{rewardOnly: d.Bool(), primedVector: decodePrimedVector(d)}
 	if err := d.Done(); err != nil {
 		return err
 	}

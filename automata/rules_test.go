@@ -243,6 +243,10 @@ func TestEstimatorRules(t *testing.T) {
 	}
 	for name, rule := range rules {
 		t.Run(name, func(t *testing.T) {
+			tolerance := 1e-12
+			if name == "DGPA" { // shares of less than Δ are rounded to whole units
+				tolerance = 1.0 / (7 * stepUnits)
+			}
 			rapid.Check(t, func(t *rapid.T) {
 				r := rapid.IntRange(2, 6).Draw(t, "actions")
 				a := rule.make(r)
@@ -272,7 +276,7 @@ func TestEstimatorRules(t *testing.T) {
 							want = rule.next(p, d, i, reward)
 						}
 					}
-					require.InDeltaSlice(t, want, probabilities(a), 1e-12)
+					require.InDeltaSlice(t, want, probabilities(a), tolerance)
 				}
 			})
 		})

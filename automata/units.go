@@ -7,19 +7,28 @@ import (
 )
 
 // units holds the action probabilities of the discretised schemes as counts of a
-// common unit, so that they sum to 1 exactly.
+// common unit, so that they sum to 1 exactly. A step Δ = 1/(rN) of the scheme is
+// one unit, or a multiple where a step must be divided.
 type units struct {
-	count []int64 // ≥ 0, sum total
-	total int64
+	count      []int64 // ≥ 0, sum total
+	total      int64   // r·N·units of a step
+	resolution int     // N
 }
 
-// newUnits gives each action the same number of units.
-func newUnits(actions int, each int64) units {
-	u := units{make([]int64, actions), int64(actions) * each}
+// newUnits gives each action the same probability.
+func newUnits(actions, resolution int, perStep int64) (units, error) {
+	if err := checkActions(actions); err != nil {
+		return units{}, err
+	}
+	if err := checkInt("resolution", resolution, 1, maxResolution); err != nil {
+		return units{}, err
+	}
+	each := int64(resolution) * perStep
+	u := units{make([]int64, actions), int64(actions) * each, resolution}
 	for i := range u.count {
 		u.count[i] = each
 	}
-	return u
+	return u, nil
 }
 
 // Actions returns r.
@@ -63,22 +72,26 @@ func (u *units) pursue(action int) {
 }
 
 func (u *units) encode(e *codec.Encoder) {
+	e.Int(u.resolution)
 	e.Int(len(u.count))
 	for _, c := range u.count {
 		e.Uint64(uint64(c))
 	}
 }
 
-// decodeUnits reads counts that must sum to actions·each.
-func decodeUnits(d *codec.Decoder, each int64) units {
-	raw := d.Uint64s()
-	if err := checkActions(len(raw)); err != nil {
+// decodeUnits reads what encode wrote, for a scheme with as many units to a step.
+func decodeUnits(d *codec.Decoder, perStep int64) units {
+	resolution, count := d.Int(), d.Uint64s()
+	if d.Err() != nil {
+		return units{}
+	}
+	u, err := newUnits(len(count), resolution, perStep)
+	if err != nil {
 		d.Fail("%v", err)
 		return units{}
 	}
-	u := units{make([]int64, len(raw)), int64(len(raw)) * each}
 	left := uint64(u.total)
-	for i, c := range raw {
+	for i, c := range count {
 		if c > left {
 			d.Fail("action %d has %d units of %d left", i, c, left)
 			return units{}
