@@ -7,8 +7,9 @@ import (
 )
 
 const (
-	slownessCrawls   = 10   // crawls over which an arm's slowness is tracked
-	slownessAccesses = 300  // or accesses, if that is longer
+	slownessCrawls   = 10  // crawls over which an arm's slowness is tracked
+	slownessAccesses = 300 // or accesses, if that is longer
+	leastSlowness    = 1e-6
 	reserve          = 0.03 // share of a capacity kept for sites that try the arm
 	firstStep        = 0.25 // relative step in which an arm's number of sites may change in a crawl
 	leastStep        = 0.02
@@ -56,7 +57,7 @@ func (m *armState) slowness() float64 {
 	if m.forecast == 0 {
 		return 1
 	}
-	return m.measured / m.forecast
+	return max(leastSlowness, m.measured/m.forecast)
 }
 
 // track adds a duration and the site's mean over the slowness.

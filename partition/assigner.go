@@ -223,8 +223,8 @@ func (a *Assigner) Arm(site int) (int, error) {
 
 // Observe tells how long the access of a site took from the arm that Arm last said.
 // Tell a failed access as the time after which it was given up. The error is
-// ErrObject, ErrDuration, or ErrNotAsked (also if the arm was removed
-// meanwhile), and nothing changes.
+// ErrObject, ErrDuration (also beyond 1e15), or ErrNotAsked (also if the arm was
+// removed meanwhile), and nothing changes.
 func (a *Assigner) Observe(site int, duration float64) error {
 	slot, ok := a.sites.Slot(site)
 	if !ok {
@@ -233,7 +233,7 @@ func (a *Assigner) Observe(site int, duration float64) error {
 	if err := checkDuration(site, duration); err != nil {
 		return err
 	}
-	if duration > math.MaxFloat32 {
+	if duration > longest {
 		return fmt.Errorf("%w: object %d: %v", ErrDuration, site, duration)
 	}
 	if !a.site.asked[slot] {

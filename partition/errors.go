@@ -48,3 +48,16 @@ func checkSource(src rand.Source) {
 func noObject(object int) error { return fmt.Errorf("%w: %d", ErrObject, object) }
 
 func noArm(arm int) error { return fmt.Errorf("%w: %d", ErrArm, arm) }
+
+// checkPair checks two objects of n.
+func checkPair(i, j, n int) error {
+	for _, object := range [2]int{i, j} {
+		if object < 0 || object >= n {
+			return noObject(object)
+		}
+	}
+	if i == j {
+		return fmt.Errorf("%w: pair (%d, %d) of one object", ErrObject, i, j)
+	}
+	return nil
+}

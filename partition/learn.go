@@ -11,6 +11,7 @@ const (
 	priorWeight = 10   // repeats that the assumption is worth
 	shrinkage   = 4    // repeats of its own that all sites' noise is worth to a site
 	noiseMemory = 1e5  // repeats that the noise of all sites looks back on
+	longest     = 1e15 // duration; its square fits a float32
 	leastNoise  = 1e-3 // relative; durations are rounded and never quite exact
 )
 
@@ -91,7 +92,7 @@ func (a *Assigner) learn(slot int, duration float64) {
 	arm := &a.arm[j]
 	k := slot*a.width + j
 	slowness := arm.slowness()
-	alone := duration / slowness
+	alone := min(duration/slowness, 10*longest)
 	n := float64(s.count[k])
 	if n == 0 {
 		a.relative.firsts = min(a.relative.firsts+1, noiseMemory)
@@ -104,7 +105,7 @@ func (a *Assigner) learn(slot int, duration float64) {
 		residual := (alone - mean) * math.Sqrt(n/(n+1))
 		sigma := a.sigma(slot)
 		z := 0.0
-		if sigma > 0 {
+		if residual != 0 { // and sigma may be 0
 			z = max(-surprise, min(surprise, residual/sigma))
 		}
 		if a.changed(slot, z) {

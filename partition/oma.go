@@ -26,6 +26,12 @@ const (
 	// TPEOMA is PEOMA with transitivity (Shirvani & Oommen 2020): a query (i, j)
 	// counts as one of (i, k) too for every k that j is often asked for with.
 	TPEOMA
+	// GCDOMA is EOMA on classes that consist of equal parts, as large as the
+	// greatest common divisor of their sizes (Omslandseter, Jiao & Oommen
+	// 2021): objects in parts of one class count as together, but who
+	// gives way to an object is looked for in its partner's part only. EOMA,
+	// which looks in the whole class, is stuck less often.
+	GCDOMA
 )
 
 // Partitioner finds a partition of W objects into classes of given sizes from
@@ -43,31 +49,30 @@ const (
 //     of the other's class and in return that class's object nearest to the
 //     boundary, the second itself excepted, to the boundary of the first's.
 //
-// So the sizes of the classes never change. Classes of unequal sizes with a common
-// divisor g ≥ 2 consist of equal parts of g objects (GCD-OMA, Omslandseter, Jiao &
-// Oommen 2021): objects in parts of the same class count as together.
+// So the sizes of the classes never change. They need not be equal, but if smaller
+// classes fit together into a larger one, every rule may stay where they do.
 //
-// A query is O(g), under TPEOMA O(g·W); memory is O(W), with pursuit O(W²). Not
-// safe for concurrent use.
+// A query is O(size of the class), under TPEOMA W times that; memory is O(W), with
+// pursuit O(W²). Objects cannot be added or removed. Not safe for concurrent use.
 type Partitioner struct {
 	rule   Rule
 	states int
 	sizes  []int
 	src    rand.Source
-	part   []int32 // of each object
+	part   []int32 // of each object: its class, or under GCDOMA its part of it
 	state  []uint8 // of each object, 1 to states
 	class  []int32 // of each part
-	member []int32 // objects of part p in [p·size, (p+1)·size)
+	start  []int32 // objects of part p are member[start[p]:start[p+1]]
+	member []int32
 	at     []int32 // index of each object in member
-	size   int     // objects in a part
 	outer  int     // objects in a state beyond inner()
 	pairs  *pairCounts
 }
 
 // NewPartitioner spreads the objects 0..W-1, W the sum of the sizes, over
-// len(sizes) ≥ 2 classes at random. The sizes need a common divisor of at least 2.
-// Under OMA the objects start in random states, else at the boundary. States is N,
-// 2 to 255. It panics if src is nil.
+// len(sizes) ≥ 2 classes of at least 2 objects at random; under GCDOMA the sizes need
+// a common divisor of at least 2. Under OMA the objects start in random states, else
+// at the boundary. States is N, 2 to 255. It panics if src is nil.
 func NewPartitioner(rule Rule, sizes []int, states int, src rand.Source) (*Partitioner, error) {
 	checkSource(src)
 	if err := checkFamily(rule, sizes, states); err != nil {
@@ -77,8 +82,9 @@ func NewPartitioner(rule Rule, sizes []int, states int, src rand.Source) (*Parti
 	p.layOut()
 	rng := rand.New(src)
 	for k, object := range rng.Perm(len(p.part)) {
-		p.put(int32(k), int32(object))
+		p.member[k] = int32(object)
 	}
+	p.seat()
 	for i := range p.state {
 		p.state[i] = uint8(states)
 		if rule == OMA {
@@ -92,7 +98,7 @@ func NewPartitioner(rule Rule, sizes []int, states int, src rand.Source) (*Parti
 func checkFamily(rule Rule, sizes []int, states int) error {
 	const most = 1 << 31
 	switch {
-	case rule > TPEOMA:
+	case rule > GCDOMA:
 		return fmt.Errorf("%w: rule %d", ErrParameter, rule)
 	case len(sizes) < 2:
 		return fmt.Errorf("%w: %d classes", ErrParameter, len(sizes))
@@ -106,14 +112,17 @@ func checkFamily(rule Rule, sizes []int, states int) error {
 		}
 		total += s
 	}
-	if g := commonDivisor(sizes); g < 2 {
+	if g := commonDivisor(sizes); g < 2 && rule == GCDOMA {
 		return fmt.Errorf("%w: sizes with greatest common divisor %d", ErrParameter, g)
 	}
-	if rule >= PEOMA && total > 1<<16 {
+	if rule.counts() && total > maxCounted {
 		return fmt.Errorf("%w: %d objects are too many to count pairs", ErrParameter, total)
 	}
 	return nil
 }
+
+// counts tells whether the rule counts pairs.
+func (r Rule) counts() bool { return r == PEOMA || r == TPEOMA }
 
 func commonDivisor(sizes []int) int {
 	g := 0
@@ -127,24 +136,34 @@ func commonDivisor(sizes []int) int {
 
 // layOut makes the arrays for the sizes.
 func (p *Partitioner) layOut() {
-	p.size = commonDivisor(p.sizes)
+	g := commonDivisor(p.sizes)
+	w := int32(0)
 	for c, s := range p.sizes {
-		for range s / p.size {
+		part := s
+		if p.rule == GCDOMA {
+			part = g
+		}
+		for range s / part {
 			p.class = append(p.class, int32(c))
+			p.start = append(p.start, w)
+			w += int32(part)
 		}
 	}
-	w := len(p.class) * p.size
+	p.start = append(p.start, w)
 	p.part, p.state = make([]int32, w), make([]uint8, w)
 	p.member, p.at = make([]int32, w), make([]int32, w)
-	if p.rule >= PEOMA {
-		p.pairs = newPairCounts(w)
+	if p.rule.counts() {
+		p.pairs = newPairCounts(int(w))
 	}
 }
 
-// put makes an object the k-th of all members.
-func (p *Partitioner) put(k, object int32) {
-	p.member[k], p.at[object] = object, k
-	p.part[object] = k / int32(p.size)
+// seat tells every object its part and index, from member.
+func (p *Partitioner) seat() {
+	for part := range p.class {
+		for k := p.start[part]; k < p.start[part+1]; k++ {
+			p.at[p.member[k]], p.part[p.member[k]] = k, int32(part)
+		}
+	}
 }
 
 func (p *Partitioner) count() {
@@ -191,13 +210,8 @@ func (p *Partitioner) Converged() bool { return p.outer == 0 }
 // Query tells that objects i and j were asked for together. The error is
 // ErrObject if one does not exist or both are the same, and nothing changes.
 func (p *Partitioner) Query(i, j int) error {
-	for _, object := range [2]int{i, j} {
-		if object < 0 || object >= p.Len() {
-			return noObject(object)
-		}
-	}
-	if i == j {
-		return fmt.Errorf("%w: pair (%d, %d) of one object", ErrObject, i, j)
+	if err := checkPair(i, j, p.Len()); err != nil {
+		return err
 	}
 	if p.pairs == nil {
 		p.process(int32(i), int32(j))
@@ -259,7 +273,7 @@ func (p *Partitioner) move(object int32, state uint8) {
 func (p *Partitioner) nearest(part, except int32) int32 {
 	best, ties := int32(-1), 0
 	rng := rand.New(p.src)
-	for _, object := range p.member[int(part)*p.size : int(part+1)*p.size] {
+	for _, object := range p.member[p.start[part]:p.start[part+1]] {
 		switch {
 		case object == except:
 		case best < 0 || p.state[object] > p.state[best]:
@@ -273,11 +287,11 @@ func (p *Partitioner) nearest(part, except int32) int32 {
 	return best
 }
 
-// exchange swaps the classes of two objects; both come to the boundary.
+// exchange swaps the parts of two objects; both come to the boundary.
 func (p *Partitioner) exchange(i, k int32) {
-	atI, atK := p.at[i], p.at[k]
-	p.put(atI, k)
-	p.put(atK, i)
+	p.member[p.at[i]], p.member[p.at[k]] = k, i
+	p.at[i], p.at[k] = p.at[k], p.at[i]
+	p.part[i], p.part[k] = p.part[k], p.part[i]
 	p.move(i, uint8(p.states))
 	p.move(k, uint8(p.states))
 }
@@ -337,8 +351,9 @@ func (p *Partitioner) UnmarshalBinary(data []byte) error {
 			return d.Err()
 		}
 		seen[object] = true
-		r.put(int32(k), int32(object))
+		r.member[k] = int32(object)
 	}
+	r.seat()
 	r.state = d.Bytes()
 	if len(r.state) != len(seen) {
 		d.Fail("%d states of %d objects", len(r.state), len(seen))

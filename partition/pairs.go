@@ -76,13 +76,8 @@ func (p *PairTWOMA) Arm(object int) (int, error) {
 // crawl is as many accesses as there are objects. O(1). The error is ErrObject,
 // also if i = j, or ErrDuration, and nothing changes.
 func (p *PairTWOMA) Observe(i, j int, durationI, durationJ float64) error {
-	for _, object := range [2]int{i, j} {
-		if object < 0 || object >= p.Len() {
-			return noObject(object)
-		}
-	}
-	if i == j {
-		return fmt.Errorf("%w: pair (%d, %d) of one object", ErrObject, i, j)
+	if err := checkPair(i, j, p.Len()); err != nil {
+		return err
 	}
 	if err := checkDuration(i, durationI); err != nil {
 		return err

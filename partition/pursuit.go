@@ -2,6 +2,9 @@ package partition
 
 import "github.com/recrawl/recrawl/internal/codec"
 
+// maxCounted is the most objects of which pairs are counted.
+const maxCounted = 1 << 16
+
 // pairCounts counts how often two objects were asked for together: the estimates
 // that PEOMA and TPEOMA pursue.
 type pairCounts struct {

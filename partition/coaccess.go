@@ -1,0 +1,204 @@
+package partition
+
+import (
+	"fmt"
+
+	"github.com/recrawl/recrawl/internal/codec"
+)
+
+// CoAccess solves the same problem as Partitioner by counting how often each pair was
+// asked for together and swapping two objects of different classes as long as that
+// puts more of the counted queries within classes. It needs a small part of the
+// queries of any object migration automaton, and O(W²) memory, 4 bytes a pair,
+// where OMA and EOMA need O(W). It holds a local
+// optimum: no single swap improves it, but with classes of unequal sizes exchanging
+// several objects at once might.
+//
+// A query that leaves the partition as it is takes O(W), each swap O(W²). No
+// randomness. Not safe for concurrent use.
+type CoAccess struct {
+	sizes  []int
+	class  []int32
+	counts *pairCounts
+	links  []uint32 // queries of object i with the members of class c at i·len(sizes) + c
+}
+
+// NewCoAccess places objects 0..W-1, W ≤ 65536 the sum of the sizes, in classes of the
+// given sizes (2 or more of them, each at least 1), in order.
+func NewCoAccess(sizes []int) (*CoAccess, error) {
+	if err := checkSizes(sizes); err != nil {
+		return nil, err
+	}
+	c := &CoAccess{sizes: append([]int(nil), sizes...)}
+	for k, s := range sizes {
+		for range s {
+			c.class = append(c.class, int32(k))
+		}
+	}
+	c.counts = newPairCounts(len(c.class))
+	c.links = make([]uint32, len(c.class)*len(sizes))
+	return c, nil
+}
+
+func checkSizes(sizes []int) error {
+	if len(sizes) < 2 {
+		return fmt.Errorf("%w: %d classes", ErrParameter, len(sizes))
+	}
+	total := 0
+	for k, s := range sizes {
+		if s < 1 || s > maxCounted-total {
+			return fmt.Errorf("%w: class %d: size %d", ErrParameter, k, s)
+		}
+		total += s
+	}
+	return nil
+}
+
+// Len returns the number W of objects.
+func (c *CoAccess) Len() int { return len(c.class) }
+
+// Class returns the class of an object. The error is ErrObject.
+func (c *CoAccess) Class(object int) (int, error) {
+	if object < 0 || object >= c.Len() {
+		return 0, noObject(object)
+	}
+	return int(c.class[object]), nil
+}
+
+// Query tells that objects i and j were asked for together. The error is
+// ErrObject if one does not exist or both are the same, and nothing changes.
+func (c *CoAccess) Query(i, j int) error {
+	if err := checkPair(i, j, c.Len()); err != nil {
+		return err
+	}
+	a, b := int32(i), int32(j)
+	c.counts.add(a, b)
+	*c.link(a, c.class[b])++
+	*c.link(b, c.class[a])++
+	if c.class[a] == c.class[b] {
+		return nil
+	}
+	// Only swaps of i and j gained by the query. After one, any swap may gain.
+	swapped := false
+	for c.improve(a) || c.improve(b) {
+		swapped = true
+	}
+	for swapped {
+		swapped = false
+		for k := range c.class {
+			swapped = c.improve(int32(k)) || swapped
+		}
+	}
+	return nil
+}
+
+func (c *CoAccess) link(object, class int32) *uint32 {
+	return &c.links[int(object)*len(c.sizes)+int(class)]
+}
+
+// improve swaps an object with the one of another class by which most is gained, if
+// anything is. Every swap increases the number of queries within classes, so a
+// sequence of them ends.
+func (c *CoAccess) improve(a int32) bool {
+	best, most := int32(-1), int64(0)
+	from := c.class[a]
+	for k := range c.class {
+		b := int32(k)
+		to := c.class[b]
+		if to == from {
+			continue
+		}
+		gain := int64(*c.link(a, to)) + int64(*c.link(b, from)) - int64(*c.link(a, from)) - int64(*c.link(b, to)) -
+			2*int64(c.counts.count[pairIndex(a, b)])
+		if gain > most {
+			best, most = b, gain
+		}
+	}
+	if best < 0 {
+		return false
+	}
+	to := c.class[best]
+	for k := range c.class {
+		object := int32(k)
+		var withA, withB uint32
+		if object != a {
+			withA = c.counts.count[pairIndex(object, a)]
+		}
+		if object != best {
+			withB = c.counts.count[pairIndex(object, best)]
+		}
+		*c.link(object, from) += withB - withA
+		*c.link(object, to) += withA - withB
+	}
+	c.class[a], c.class[best] = to, from
+	return true
+}
+
+const (
+	coAccessMagic   = "recrawl/CoAccess"
+	coAccessVersion = 1
+)
+
+// AppendBinary appends the whole state to b.
+func (c *CoAccess) AppendBinary(b []byte) ([]byte, error) {
+	e := codec.NewEncoder(b, coAccessMagic, coAccessVersion)
+	e.Ints(c.sizes)
+	for _, k := range c.class {
+		e.Uint32(uint32(k))
+	}
+	c.counts.encode(e)
+	return e.Finish()
+}
+
+// MarshalBinary returns the whole state.
+func (c *CoAccess) MarshalBinary() ([]byte, error) { return c.AppendBinary(nil) }
+
+// UnmarshalBinary restores a saved state, which then continues bit for bit. An
+// error leaves the receiver as it was.
+func (c *CoAccess) UnmarshalBinary(data []byte) error {
+	d, err := codec.NewDecoder(data, coAccessMagic, coAccessVersion)
+	if err != nil {
+		return err
+	}
+	sizes := d.Ints()
+	if err := checkSizes(sizes); err != nil {
+		d.Fail("%v", err)
+	}
+	total := 0
+	for _, s := range sizes {
+		total += s
+	}
+	if d.Err() == nil && total*(total-1)/2 > len(data)/4 {
+		d.Fail("%d objects in %d bytes", total, len(data))
+	}
+	if d.Err() != nil {
+		return d.Err()
+	}
+	r, err := NewCoAccess(sizes)
+	if err != nil {
+		return err
+	}
+	left := append([]int(nil), sizes...)
+	for k := range r.class {
+		class := d.Uint32()
+		if int(class) >= len(sizes) || left[class] == 0 {
+			d.Fail("object %d in class %d", k, class)
+			return d.Err()
+		}
+		left[class]--
+		r.class[k] = int32(class)
+	}
+	r.counts.decode(d)
+	if err := d.Done(); err != nil {
+		return err
+	}
+	for j := range int32(total) {
+		for i := range j {
+			n := r.counts.count[pairIndex(i, j)]
+			*r.link(i, r.class[j]) += n
+			*r.link(j, r.class[i]) += n
+		}
+	}
+	*c = *r
+	return nil
+}
