@@ -111,8 +111,16 @@ func (p Problem) Value(x []float64) (float64, error) {
 // It returns ErrBudget if the bounds leave no room for the budget, and ErrRate,
 // ErrWeight, ErrFrequency or ErrConfig for a bad value, with its index.
 func (p Problem) Optimal() (x []float64, price float64, err error) {
-	if err := p.check(); err != nil {
+	x, m, err := p.solve()
+	if err != nil {
 		return nil, 0, err
+	}
+	return x, m.price(), nil
+}
+
+func (p Problem) solve() (x []float64, at multiplier, err error) {
+	if err := p.check(); err != nil {
+		return nil, multiplier{}, err
 	}
 	s := solver{Problem: p, slope: slopes[p.Objective][p.Spacing]}
 	var least, most, active sum
@@ -128,14 +136,14 @@ func (p Problem) Optimal() (x []float64, price float64, err error) {
 		}
 	}
 	if least.value() > p.Budget || most.value() < p.Budget {
-		return nil, 0, fmt.Errorf("%w: the bounds leave room for %v to %v, not for %v",
+		return nil, multiplier{}, fmt.Errorf("%w: the bounds leave room for %v to %v, not for %v",
 			ErrBudget, least.value(), most.value(), p.Budget)
 	}
 	if active.value() <= p.Budget {
-		return s.overflow(), 0, nil
+		return s.overflow(), multiplier{slope: s.slope}, nil // every further poll is worth nothing
 	}
-	x, price = s.search()
-	return x, price, nil
+	x, at = s.search()
+	return x, at, nil
 }
 
 // A solver searches the multiplier. So that neither end of its range loses
@@ -149,36 +157,53 @@ type solver struct {
 }
 
 // scale returns w/λ^power, the factor of h in the slope of a page.
-func (s *solver) scale(i int) float64 {
-	scale := s.weight(i)
+func (s *solver) scale(i int) float64 { return s.slope.scale(s.Rates[i], s.weight(i)) }
+
+func (s *slope) scale(rate, weight float64) float64 {
 	for range s.power {
-		scale /= s.Rates[i]
+		weight /= rate
 	}
-	return scale
+	return weight
 }
 
 // frequency returns x_i(μ).
 func (s *solver) frequency(i int, z float64) float64 {
-	lo, hi := s.lower(i), s.upper(i)
-	scale := s.scale(i)
-	if s.Rates[i] == 0 || scale == 0 {
+	return multiplier{s.slope, s.top, z}.frequency(s.Rates[i], s.weight(i), s.lower(i), s.upper(i))
+}
+
+// A multiplier is a μ as a solver represents it.
+type multiplier struct {
+	slope
+	top, z float64
+}
+
+// price returns μ itself.
+func (m multiplier) price() float64 {
+	if m.bounded {
+		return -m.top * math.Expm1(-m.z)
+	}
+	return m.top * m.z
+}
+
+// frequency returns the x between lo and hi at which a page has the slope μ, or
+// comes nearest to it.
+func (m multiplier) frequency(rate, weight, lo, hi float64) float64 {
+	if rate == 0 || weight == 0 {
 		return lo
 	}
-	y := s.top * z / scale
-	if s.bounded {
-		y = -s.top * math.Expm1(-z) / scale
-		if scale != s.top {
-			rest := ((scale - s.top) + s.top*math.Exp(-z)) / scale
-			if rest <= 0 {
-				return lo // even the first poll is worth less than μ
-			}
-			z = -math.Log(rest)
-			if y < 0.5 {
-				z = -math.Log1p(-y)
-			}
+	scale, z := m.scale(rate, weight), m.z
+	y := m.price() / scale
+	if m.bounded && scale != m.top {
+		rest := ((scale - m.top) + m.top*math.Exp(-z)) / scale
+		if rest <= 0 {
+			return lo // even the first poll is worth less than μ
+		}
+		z = -math.Log(rest)
+		if y < 0.5 {
+			z = -math.Log1p(-y)
 		}
 	}
-	return min(max(s.Rates[i]/s.inverse(y, z), lo), hi)
+	return min(max(rate/m.inverse(y, z), lo), hi)
 }
 
 // total returns Σ x_i(μ).
@@ -195,7 +220,7 @@ func (s *solver) total(z float64) float64 {
 // the ends that spends it exactly. All points between are optimal to the
 // precision of μ: where the frequencies jump between neighbouring numbers, so do
 // many equally good allocations.
-func (s *solver) search() (x []float64, price float64) {
+func (s *solver) search() (x []float64, at multiplier) {
 	// The exact z if all pages had the same scale and no bounds.
 	v := s.rates / s.Budget
 	lo := s.h(v)
@@ -249,10 +274,7 @@ func (s *solver) search() (x []float64, price float64) {
 		a, b := s.frequency(i, lo), s.frequency(i, hi)
 		x[i] = min(max(b+share*(a-b), s.lower(i)), s.upper(i))
 	}
-	if s.bounded {
-		return x, -s.top * math.Expm1(-hi)
-	}
-	return x, s.top * hi
+	return x, multiplier{s.slope, s.top, hi}
 }
 
 // overflow fills the pages worth polling to their bounds and spreads the rest of

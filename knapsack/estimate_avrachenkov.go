@@ -1,0 +1,68 @@
+package knapsack
+
+import (
+	"math"
+
+	"github.com/recrawl/recrawl/internal/codec"
+)
+
+// avrachenkov is the estimator Avrachenkov: for a page polled at random times
+// with rate p the poll finds a change with probability λ/(λ+p), so that
+// I·(λ+p) − λ has mean 0, I telling whether it did. The k-th poll moves
+//
+//	λ̂ ← λ̂ + η_k·(I·(λ̂ + p) − λ̂),  η_k = 1/(k+1)
+//
+// Source: Avrachenkov, Patil and Thoppe 2020, Change rate estimation and optimal
+// freshness in web page crawling. p is the page's own number of polls per time so
+// far; the first estimate is the mean rate of all pages.
+type avrachenkov struct {
+	polls        []uint32
+	lambda, time []float64
+}
+
+func (m *avrachenkov) add() {
+	m.polls, m.lambda, m.time = append(m.polls, 0), append(m.lambda, 0), append(m.time, 0)
+}
+
+func (m *avrachenkov) reset(slot int) { m.polls[slot], m.lambda[slot], m.time[slot] = 0, 0, 0 }
+
+func (m *avrachenkov) observe(slot int, gap float64, changed bool, prior float64) {
+	if m.polls[slot] == 0 {
+		m.lambda[slot] = prior
+	}
+	m.polls[slot]++
+	m.time[slot] += gap
+	k := float64(m.polls[slot])
+	step := -m.lambda[slot]
+	if changed {
+		step = k / m.time[slot] // λ̂ + p − λ̂
+	}
+	m.lambda[slot] += step / (k + 1)
+}
+
+func (m *avrachenkov) rate(slot int, prior float64) float64 {
+	if m.polls[slot] == 0 {
+		return prior
+	}
+	return m.lambda[slot]
+}
+
+func (m *avrachenkov) encode(e *codec.Encoder) {
+	e.Uint32s(m.polls)
+	e.Float64s(m.lambda)
+	e.Float64s(m.time)
+}
+
+func (m *avrachenkov) decode(d *codec.Decoder, slots int) {
+	m.polls, m.lambda, m.time = d.Uint32s(), d.Float64s(), d.Float64s()
+	checkEvidence(d, slots, m.lambda, m.time)
+	if len(m.polls) != slots {
+		d.Fail("%d counts for %d slots", len(m.polls), slots)
+		return
+	}
+	for slot, k := range m.polls {
+		if k > 0 && !(m.lambda[slot] > 0 && m.time[slot] > 0) || math.IsNaN(m.lambda[slot]) {
+			d.Fail("slot %d has the rate %v after %d polls", slot, m.lambda[slot], k)
+		}
+	}
+}

@@ -1,0 +1,129 @@
+package knapsack
+
+import (
+	"math"
+
+	"github.com/recrawl/recrawl/internal/codec"
+)
+
+// octaves is how many ranges of a factor 2 an mle tells gaps with a change apart by.
+const octaves = 24
+
+// mle is the estimator MaximumLikelihood: the rate at which the gaps g after
+// which polls found a change or none are likeliest, the root of
+//
+//	Σ_changed g/(e^(λg) − 1) = Σ_unchanged g
+//
+// (Cho and Garcia-Molina 2003). The gaps without a change matter by their sum
+// only. Those with one are summed by octave, and each octave counts as that many
+// gaps of its mean length: as g/(e^(λg) − 1) bends little within an octave, the
+// root moves by less than 1 %. Half a change and half as long without one, both
+// at the mean rate of all pages, smooth the estimate, in the manner of
+// LambdaCrawl's learner (Kolobov et al. 2019, section 6), and keep it above 0.
+type mle struct {
+	page []mlePage
+	unit float64 // gap in the middle octave: the first one seen; 0 before
+}
+
+type mlePage struct {
+	unchanged float64
+	sum       [octaves]float32 // of the gaps with a change in this octave
+	count     [octaves]uint32
+	last      float64 // latest root, where the next search begins; 0: none
+}
+
+func (m *mle) add()           { m.page = append(m.page, mlePage{}) }
+func (m *mle) reset(slot int) { m.page[slot] = mlePage{} }
+
+func (m *mle) observe(slot int, gap float64, changed bool, prior float64) {
+	p := &m.page[slot]
+	if m.unit == 0 {
+		m.unit = gap
+	}
+	if changed {
+		_, octave := math.Frexp(gap / m.unit)
+		octave = min(max(octave+octaves/2, 0), octaves-1)
+		p.sum[octave] += float32(gap / m.unit)
+		p.count[octave]++
+	} else {
+		p.unchanged += gap
+	}
+	p.last = m.root(p, prior)
+}
+
+// root solves for λ, by bisection of a bracket around the previous root.
+func (m *mle) root(p *mlePage, prior float64) float64 {
+	// f falls in λ, from ∞ to −(unchanged time).
+	f := func(lambda float64) float64 {
+		v := float64(0.5*excess(1/prior, lambda)) - (p.unchanged + 0.5/prior)
+		for o, k := range p.count {
+			if k > 0 {
+				v += float64(float64(k) * excess(float64(p.sum[o])*m.unit/float64(k), lambda))
+			}
+		}
+		return v
+	}
+	lo := p.last
+	if lo == 0 {
+		lo = prior
+	}
+	hi := lo
+	for f(lo) < 0 {
+		lo /= 2
+	}
+	for f(hi) > 0 {
+		hi *= 2
+	}
+	// Invariant: f(lo) ≥ 0 ≥ f(hi).
+	for hi > lo*(1+1e-6) {
+		if mid := math.Sqrt(lo * hi); f(mid) > 0 {
+			lo = mid
+		} else {
+			hi = mid
+		}
+	}
+	return lo
+}
+
+// excess is g/(e^(λg) − 1).
+func excess(g, lambda float64) float64 { return g / math.Expm1(lambda*g) }
+
+func (m *mle) rate(slot int, prior float64) float64 {
+	if m.page[slot].last == 0 {
+		return prior
+	}
+	return m.page[slot].last
+}
+
+func (m *mle) encode(e *codec.Encoder) {
+	e.Float64(m.unit)
+	for i := range m.page {
+		p := &m.page[i]
+		e.Float64(p.unchanged)
+		e.Float64(p.last)
+		for o, k := range p.count {
+			e.Uint32(k)
+			e.Uint32(math.Float32bits(p.sum[o]))
+		}
+	}
+}
+
+func (m *mle) decode(d *codec.Decoder, slots int) {
+	m.unit = d.Float64()
+	if !(m.unit >= 0) || math.IsInf(m.unit, 1) {
+		d.Fail("the middle gap is %v", m.unit)
+	}
+	for slot := 0; slot < slots && d.Err() == nil; slot++ {
+		p := mlePage{unchanged: d.Float64(), last: d.Float64()}
+		for o := range p.count {
+			p.count[o], p.sum[o] = d.Uint32(), math.Float32frombits(d.Uint32())
+			if s := float64(p.sum[o]); !(s >= 0) || math.IsInf(s, 1) || (s > 0) != (p.count[o] > 0) {
+				d.Fail("slot %d has %d gaps of %v in all", slot, p.count[o], s)
+			}
+		}
+		if !(p.unchanged >= 0 && p.last >= 0) || math.IsInf(p.unchanged, 1) || math.IsInf(p.last, 1) {
+			d.Fail("slot %d has rate %v after %v without a change", slot, p.last, p.unchanged)
+		}
+		m.page = append(m.page, p)
+	}
+}

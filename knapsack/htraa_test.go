@@ -1,0 +1,88 @@
+package knapsack
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/recrawl/recrawl/webenv"
+)
+
+// The automaton of one node: its drift is 0 where both sides find changes
+// equally often per poll, so that its time average settles there.
+func TestTRAABalances(t *testing.T) {
+	const polls = 400_000
+	h := must(NewHTRAA(2, HTRAAConfig{States: 1000}, rand.NewPCG(1, 1)))
+	rng := rand.New(rand.NewPCG(2, 2))
+	// A poll of page i finds a change with probability w_i/share_i, up to 1: the
+	// balance is at share ∝ w.
+	w := []float64{0.3, 0.1}
+	mean := 0.0
+	for k := range polls {
+		page := must(h.Next(float64(k)))
+		found := rng.Float64() < w[page]/must(h.Share(page))
+		require.NoError(t, h.Observe(page, float64(k), found))
+		mean += must(h.Share(0)) / polls
+	}
+	// The walk relaxes within some N polls, so that the average has some 400
+	// independent values with a spread of √(q(1−q)/N) ≈ 0.014: four standard
+	// errors are 0.003.
+	require.InDelta(t, 0.75, mean, 0.004)
+}
+
+// With all shares equal and even spacing, polls go round: in any n polls each of
+// 2^k pages is polled once.
+func TestHTRAAIsUniformAtFirst(t *testing.T) {
+	h := must(NewHTRAA(16, HTRAAConfig{States: 999}, rand.NewPCG(1, 1)))
+	for round := range 10 {
+		seen := map[int]bool{}
+		for k := range 16 {
+			now := float64(16*round + k)
+			page := must(h.Next(now))
+			require.NoError(t, h.Observe(page, now, false))
+			seen[page] = true
+		}
+		require.Len(t, seen, 16)
+	}
+	for _, n := range []int{1, 2, 3, 5, 37} {
+		h := must(NewHTRAA(n, HTRAAConfig{States: 60_000}, rand.NewPCG(1, 1)))
+		total := 0.0
+		for i := range n {
+			s := must(h.Share(i))
+			require.InEpsilon(t, 1/float64(n), s, 0.01, "n = %d", n)
+			total += s
+		}
+		require.InDelta(t, 1, total, 1e-12)
+	}
+}
+
+// H-TRAA learns much faster than LAKG: detections in the first 20,000 polls of
+// the paper's environments.
+func TestHTRAABeatsLAKG(t *testing.T) {
+	for _, ab := range [][2]float64{{0.3, 1.5}, {0.3, 1}, {0.9, 1.5}} {
+		found := [2]int{}
+		for seed := range uint64(4) {
+			for i, l := range []Learner{
+				must(NewHTRAA(500, HTRAAConfig{}, rand.NewPCG(seed, 1))),
+				must(NewLAKG(500, LAKGConfig{}, rand.NewPCG(seed, 1))),
+			} {
+				env := must(webenv.NewZipf(webenv.ZipfConfig{Pages: 500, Alpha: ab[0], Beta: ab[1]}, rand.NewPCG(seed, 2)))
+				found[i] += must(webenv.Run(env, l, webenv.Options{Rate: 1, Polls: 20_000})).Detected
+			}
+		}
+		// A difference of four standard errors of counts, were they independent.
+		require.Greater(t, float64(found[0]), float64(found[1])+4*math.Sqrt(float64(found[0]+found[1])), "%v", found)
+	}
+}
+
+func TestHTRAASettings(t *testing.T) {
+	for _, n := range []int{-1, 1, 65535} {
+		_, err := NewHTRAA(3, HTRAAConfig{States: n}, rand.NewPCG(1, 1))
+		require.ErrorIs(t, err, ErrConfig)
+	}
+	h := must(NewHTRAA(3, HTRAAConfig{}, rand.NewPCG(1, 1)))
+	_, err := h.Share(3)
+	require.ErrorIs(t, err, ErrPage)
+}

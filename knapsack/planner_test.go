@@ -1,0 +1,167 @@
+package knapsack
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/recrawl/recrawl/webenv"
+)
+
+// The optima of the literature as they are printed there, against the general
+// solver.
+func TestPublishedOptima(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 20).Draw(t, "n")
+		p := Problem{Spacing: Random, Budget: rapid.Float64Range(0.01, 50).Draw(t, "budget"),
+			Rates:   rapid.SliceOfN(rapid.Float64Range(0.001, 100), n, n).Draw(t, "rates"),
+			Weights: rapid.SliceOfN(rapid.Float64Range(0.01, 10), n, n).Draw(t, "weights")}
+		// LambdaCrawl: x = (−λ + √(λ² + 4wλ/μ))/2.
+		p.Objective = Harmonic
+		x, mu, err := p.Optimal()
+		require.NoError(t, err)
+		for i, l := range p.Rates {
+			require.InEpsilon(t, (-l+math.Sqrt(l*l+4*p.Weights[i]*l/mu))/2, x[i], 1e-6)
+		}
+		// Azar et al.: x = max(0, √(wλ/μ) − λ), found there by sorting the pages by
+		// w/λ: the k first share the budget.
+		p.Objective = Freshness
+		x, mu, err = p.Optimal()
+		require.NoError(t, err)
+		for i, l := range p.Rates {
+			require.InDelta(t, max(0, math.Sqrt(p.Weights[i]*l/mu)-l), x[i], 1e-6*(1+x[i]))
+		}
+	})
+}
+
+// Each estimation comes to the true rate of pages polled at random times. The
+// mean over the pages of λ̂/λ is within four standard errors of 1, but for the bias
+// that the estimators admit to: that of the smoothing, which is of the order of
+// one change.
+func TestEstimations(t *testing.T) {
+	const pages, polls = 400, 400
+	for e := range estimations {
+		for _, even := range []bool{true, false} {
+			if e == Avrachenkov && even || e == ChoGarciaMolina && !even {
+				continue // not what they assume
+			}
+			rng := rand.New(rand.NewPCG(1, uint64(e)))
+			est := newEstimator(e)
+			var sum, squares float64
+			for slot := range pages {
+				est.add()
+				rate := math.Exp(rng.Float64()*2 - 1)
+				for range polls {
+					gap := 1.0
+					if !even {
+						gap = rng.ExpFloat64()
+					}
+					est.observe(slot, gap, rng.ExpFloat64() < gap*rate, 1)
+				}
+				r := est.rate(slot, 1) / rate
+				sum += r
+				squares += r * r
+			}
+			mean := sum / pages
+			sd := math.Sqrt(squares/pages - mean*mean)
+			require.InDelta(t, 1, mean, 4*sd/math.Sqrt(pages)+0.01, "%v, even %v, sd %v", e, even, sd)
+				require.Less(t, sd, 0.2, "%v, even %v", e, even)
+		}
+	}
+}
+
+// The likelihood of all gaps, maximised by a search, against the estimate from
+// sums by octave.
+func TestMaximumLikelihood(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		gaps := rapid.SliceOfN(rapid.Float64Range(0.01, 100), 1, 60).Draw(t, "gaps")
+		prior := rapid.Float64Range(0.05, 5).Draw(t, "prior")
+		m := new(mle)
+		m.add()
+		type poll struct {
+			gap     float64
+			changed bool
+		}
+		var history []poll
+		for _, g := range gaps {
+			changed := rapid.Bool().Draw(t, "changed")
+			history = append(history, poll{g, changed})
+			m.observe(0, g, changed, prior)
+		}
+		likelihood := func(l float64) float64 {
+			v := 0.5*math.Log(-math.Expm1(-l/prior)) - 0.5*l/prior
+			for _, h := range history {
+				if h.changed {
+					v += math.Log(-math.Expm1(-l * h.gap))
+				} else {
+					v -= l * h.gap
+				}
+			}
+			return v
+		}
+		best, at := math.Inf(-1), 0.0
+		for l := 1e-4; l < 1e4; l *= 1.002 {
+			if v := likelihood(l); v > best {
+				best, at = v, l
+			}
+		}
+		require.InEpsilon(t, at, m.rate(0, prior), 0.02)
+	})
+}
+
+// A planner comes close to what knowing the rates detects: the environments are
+// those of the paper, and the bound is the issue of constant rates learnt in
+// 20,000 polls.
+func TestPlannerLearns(t *testing.T) {
+	for _, e := range []Estimation{Gamma, MaximumLikelihood, ChoGarciaMolina} {
+		for _, ab := range [][2]float64{{0.3, 1.5}, {0.3, 1}, {0.9, 1.5}} {
+			p := must(NewPlanner(500, PlannerConfig{Budget: 1, Estimation: e}, nil))
+			known := must(NewFixed(mapped(zipf(500, ab[0], ab[1]), SlotRate), Even, nil))
+			found := [2]int{}
+			for i, s := range []webenv.Scheduler{p, known} {
+				env := must(webenv.NewZipf(webenv.ZipfConfig{Pages: 500, Alpha: ab[0], Beta: ab[1]}, rand.NewPCG(7, 8)))
+				must(webenv.Run(env, s, webenv.Options{Rate: 1, Polls: 20_000, OnPoll: func(p webenv.Poll) {
+					if p.Changed && p.Time > 10_000 {
+						found[i]++
+					}
+				}}))
+			}
+			require.Greater(t, float64(found[0]), 0.9*float64(found[1]), "%v at %v: %v", e, ab, found)
+		}
+	}
+}
+
+// Every page is polled again within n/(Floor·Budget) and the turns of the others.
+func TestPlannerFloor(t *testing.T) {
+	const n = 50
+	p := must(NewPlanner(n, PlannerConfig{Budget: 1, Estimation: Gamma, Objective: Freshness, Floor: 0.2}, nil))
+	last := make([]float64, n)
+	for now := 1.0; now <= 20_000; now++ {
+		page := must(p.Next(now))
+		require.LessOrEqual(t, now-last[page], n/0.2+n, "page %d", page)
+		last[page] = now
+		require.NoError(t, p.Observe(page, now, page < 3))
+	}
+}
+
+func TestPlannerWeights(t *testing.T) {
+	p := must(NewPlanner(2, PlannerConfig{Budget: 1, Estimation: Gamma}, nil))
+	require.ErrorIs(t, p.SetWeight(0, -1), ErrWeight)
+	require.ErrorIs(t, p.SetWeight(0, math.NaN()), ErrWeight)
+	require.ErrorIs(t, p.SetWeight(5, 1), ErrPage)
+	require.NoError(t, p.SetWeight(1, 3))
+	rng := rand.New(rand.NewPCG(1, 1))
+	for now := 1.0; now <= 2000; now++ {
+		require.NoError(t, p.Observe(must(p.Next(now)), now, rng.IntN(2) == 0))
+	}
+	require.Greater(t, must(p.Frequency(1)), must(p.Frequency(0)))
+	require.Positive(t, p.Price())
+	for _, cfg := range []PlannerConfig{{}, {Budget: math.NaN()}, {Budget: 1, Floor: 2}, {Budget: 1, Floor: -1},
+		{Budget: 1, Estimation: 9}, {Budget: 1, Objective: 9}, {Budget: 1, Spacing: 9}} {
+		_, err := NewPlanner(3, cfg, nil)
+		require.Error(t, err, "%+v", cfg)
+	}
+}
