@@ -9,8 +9,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strconv"
-	"strings"
 
 	"github.com/recrawl/recrawl/examples/internal/report"
 	"github.com/recrawl/recrawl/knapsack"
@@ -86,7 +84,7 @@ func parse(args []string, stdout io.Writer) (*settings, error) {
 	flags.IntVar(&s.polls, "polls", 0, "stop after this `number` of polls (default: the whole history, 100000 in a simulated web)")
 	flags.StringVar(&s.objective, "objective", "detections", "`goal` to be good at: detections, freshness, age or harmonic; for policies that can choose")
 	flags.Uint64Var(&s.seed, "seed", 1, "`seed` of all randomness: same seed, same figures")
-	flags.IntVar(&s.runs, "runs", 10, "`number` of runs where chance plays a role")
+	flags.IntVar(&s.runs, "runs", 10, "`number` of runs where chance plays a role; default 5 for -suite")
 	flags.BoolVar(&s.http, "http", false, "serve the history on a loopback port, time sped up, and poll it over HTTP; one run")
 	flags.BoolVar(&s.table, "table", false, "print instead the figures of Granmo et al. (2006): exact optima, and LAKG over time")
 	flags.BoolVar(&s.suite, "suite", false, "print instead one table of every policy, objective, budget and web; takes minutes")
@@ -111,6 +109,8 @@ func parse(args []string, stdout io.Writer) (*settings, error) {
 		return nil, usageError{fmt.Errorf("what does %q mean? Options begin with a dash", flags.Arg(0))}
 	case s.trace != "" && s.env != "":
 		return nil, usageError{errors.New("-trace and -env exclude each other")}
+	case s.table && s.suite:
+		return nil, usageError{errors.New("-table and -suite exclude each other")}
 	case s.runs < 1:
 		return nil, usageError{fmt.Errorf("-runs %d: want 1 at least", s.runs)}
 	}
@@ -122,8 +122,13 @@ func parse(args []string, stdout io.Writer) (*settings, error) {
 	if s.json && !given["out"] {
 		s.out = ""
 	}
-	if s.quick && !given["runs"] {
-		s.runs = 2
+	if !given["runs"] {
+		switch {
+		case s.quick:
+			s.runs = 2
+		case s.suite:
+			s.runs = 5
+		}
 	}
 	return s, nil
 }
@@ -151,10 +156,14 @@ func run(args []string, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	e := &experiment{w, objective, s.seed, s.runs, s.http}
 	if s.http && w.history == nil {
 		return usageError{errors.New("-http serves a history: it goes without -env")}
 	}
+	if s.http {
+		fmt.Fprintf(os.Stderr, "recrawl: %d requests on a loopback port: at some thousands a second this takes a while\n",
+			len(chosen)*(w.polls+w.pages))
+	}
+	e := &experiment{w, objective, s.seed, s.runs, s.http}
 	outcomes, err := e.compare(chosen)
 	if err != nil {
 		return err
@@ -209,153 +218,4 @@ func (e *experiment) compare(chosen []policy) ([]*outcome, error) {
 		outcomes = append(outcomes, o)
 	}
 	return outcomes, nil
-}
-
-// title says what was run.
-func title(w *world, o *outcome) string {
-	unit, _ := w.units()
-	web := fmt.Sprintf("%s: %d pages", w.name, w.pages)
-	if w.history != nil {
-		web += fmt.Sprintf(", %d changes in %.0f days", w.history.Changes(), w.duration/day)
-	}
-	return fmt.Sprintf("%s; budget %s %s, %d polls by each policy", web, report.Format(w.budget()), unit, o.polls)
-}
-
-func printTable(out io.Writer, w *world, outcomes []*outcome, objective knapsack.Objective) error {
-	header, rows := table(w, outcomes, objective)
-	if _, err := fmt.Fprintf(out, "%s\n\n", title(w, outcomes[0])); err != nil {
-		return err
-	}
-	return report.WriteTable(out, header, rows)
-}
-
-// table returns the cells of the table.
-func table(w *world, outcomes []*outcome, objective knapsack.Objective) (header []string, rows [][]string) {
-	_, unit := w.units()
-	header = []string{"policy", "detected", "±", "per poll", "freshness", "age (" + unit + "s)"}
-	harmonic := outcomes[0].harmonic != nil
-	if harmonic {
-		header = append(header, "harmonic")
-	}
-	header = append(header, objective.String()+" / "+outcomes[0].policy.name)
-	for _, o := range outcomes {
-		detected, sd := report.MeanSD(o.detected)
-		freshness, _ := report.MeanSD(o.freshness)
-		age, _ := report.MeanSD(o.age)
-		row := []string{
-			o.policy.name, strconv.FormatFloat(detected, 'f', 0, 64), spread(sd, len(o.detected)),
-			fmt.Sprintf("%.3f", detected/float64(o.polls)), fmt.Sprintf("%.4f", freshness), fmt.Sprintf("%.2f", age),
-		}
-		if harmonic {
-			h, _ := report.MeanSD(o.harmonic)
-			row = append(row, fmt.Sprintf("%.4f", h))
-		}
-		relative := "–"
-		if o.value(objective) != nil {
-			relative = fmt.Sprintf("%.3f", o.relative(outcomes[0], objective))
-		}
-		rows = append(rows, append(row, relative))
-	}
-	return header, rows
-}
-
-func spread(sd float64, runs int) string {
-	if runs < 2 {
-		return ""
-	}
-	return strconv.FormatFloat(sd, 'f', 0, 64)
-}
-
-// A result is what -json prints.
-type result struct {
-	Trace     string         `json:"trace"`
-	Pages     int            `json:"pages"`
-	Budget    float64        `json:"budget"`
-	Unit      string         `json:"budget_unit"`
-	Polls     int            `json:"polls"`
-	Objective string         `json:"objective"`
-	Seed      uint64         `json:"seed"`
-	AgeUnit   string         `json:"age_unit"`
-	Policies  []policyResult `json:"policies"`
-}
-
-// A policyResult has means over the runs. SD is the standard deviation of
-// detected, null for one run; harmonic is null in simulated webs.
-type policyResult struct {
-	Name      string   `json:"name"`
-	Detected  float64  `json:"detected"`
-	SD        *float64 `json:"sd"`
-	Runs      int      `json:"runs"`
-	PerPoll   float64  `json:"per_poll"`
-	Freshness float64  `json:"freshness"`
-	Age       float64  `json:"age"`
-	Harmonic  *float64 `json:"harmonic"`
-}
-
-func summary(w *world, outcomes []*outcome, objective knapsack.Objective, s *settings) result {
-	unit, age := w.units()
-	r := result{
-		Trace: w.name, Pages: w.pages, Budget: w.budget(), Unit: unit, Polls: outcomes[0].polls,
-		Objective: objective.String(), Seed: s.seed, AgeUnit: age,
-	}
-	for _, o := range outcomes {
-		p := policyResult{Name: o.policy.name, Runs: len(o.detected)}
-		var sd float64
-		p.Detected, sd = report.MeanSD(o.detected)
-		if p.Runs > 1 {
-			p.SD = &sd
-		}
-		p.PerPoll = p.Detected / float64(o.polls)
-		p.Freshness, _ = report.MeanSD(o.freshness)
-		p.Age, _ = report.MeanSD(o.age)
-		if o.harmonic != nil {
-			h, _ := report.MeanSD(o.harmonic)
-			p.Harmonic = &h
-		}
-		r.Policies = append(r.Policies, p)
-	}
-	return r
-}
-
-// writePictures writes the curves as a picture of its own, and with the table on
-// a page.
-func writePictures(stdout io.Writer, s *settings, w *world, outcomes []*outcome, objective knapsack.Objective) error {
-	_, unit := w.units()
-	detections := report.Chart{Title: "Changes detected", X: unit + "s", Y: "detected so far"}
-	freshness := report.Chart{Title: "Freshness", X: unit + "s", Y: "share of copies that are current"}
-	for _, o := range outcomes {
-		dashed := o.policy.name == "true-rates"
-		detections.Series = append(detections.Series, report.Series{Name: o.policy.name, X: o.time, Y: o.cumulative, Dashed: dashed})
-		freshness.Series = append(freshness.Series, report.Series{Name: o.policy.name, X: o.time, Y: o.fresh, Dashed: dashed})
-	}
-	var sections []report.Section
-	var files []string
-	for _, c := range []struct {
-		file  string
-		chart report.Chart
-	}{{"detections.svg", detections}, {"freshness.svg", freshness}} {
-		svg, err := c.chart.SVG()
-		if err != nil {
-			return err
-		}
-		path, err := report.WriteFile(s.out, c.file, svg)
-		if err != nil {
-			return err
-		}
-		files = append(files, path)
-		sections = append(sections, report.Section{Title: c.chart.Title, SVG: svg})
-	}
-	header, rows := table(w, outcomes, objective)
-	page := report.Page{Title: "Recrawling a changing web", Lead: title(w, outcomes[0]),
-		Sections: append([]report.Section{{Header: header, Rows: rows}}, sections...)}
-	html, err := page.HTML()
-	if err != nil {
-		return err
-	}
-	path, err := report.WriteFile(s.out, "recrawl.html", html)
-	if err != nil || s.json {
-		return err
-	}
-	_, err = fmt.Fprintln(stdout, "\nPictures:", strings.Join(append(files, path), ", "))
-	return err
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"slices"
 
@@ -164,80 +163,4 @@ func (m *missed) cost() float64 {
 		m.see(page, m.w.start+m.w.duration)
 	}
 	return m.total / (m.w.duration * float64(m.w.pages))
-}
-
-// job tells a policy what it may know.
-func (w *world) job(env environment, objective knapsack.Objective, src rand.Source) job {
-	j := job{
-		pages: w.pages, rate: w.rate, second: 1, once: w.slots, objective: objective,
-		moves: w.moves, start: w.start, src: src,
-		truth: func(now float64) []float64 {
-			rates := make([]float64, w.pages)
-			for page := range rates {
-				rates[page] = env.Rate(page, now)
-			}
-			return rates
-		},
-	}
-	if w.slots {
-		j.second = slotsPerDay / day
-	}
-	return j
-}
-
-// longUnit is the unit of ages and of the time axis.
-func (w *world) longUnit() float64 {
-	if w.slots {
-		return 1
-	}
-	return day
-}
-
-// units returns the units of the budget and of ages.
-func (w *world) units() (budget, age string) {
-	if w.slots {
-		return "polls per slot", "slot"
-	}
-	return "polls per hour", "day"
-}
-
-// budgeted sets the budget, 0 for the default, and the number of polls, 0 for
-// all or, where a simulation has no end, 100,000.
-func (w *world) budgeted(budget float64, polls int) error {
-	switch {
-	case budget < 0 || math.IsNaN(budget) || math.IsInf(budget, 0):
-		unit, _ := w.units()
-		return fmt.Errorf("-budget %v: want a number of %s above 0", budget, unit)
-	case polls < 0:
-		return fmt.Errorf("-polls %d: want a number of polls, or 0", polls)
-	}
-	if w.rate = budget; !w.slots {
-		w.rate = budget / hour
-	}
-	if budget == 0 && w.slots {
-		w.rate = 1
-	} else if budget == 0 {
-		w.rate = 2 / hour
-	}
-	if polls == 0 && w.duration == 0 {
-		polls = 100_000
-	}
-	if d := float64(polls) / w.rate; polls > 0 && (w.duration == 0 || d < w.duration) {
-		w.duration = d // the last poll ends the run
-	}
-	if w.polls = int(w.duration*w.rate + 1e-6); w.polls == 0 {
-		return fmt.Errorf("-budget %v: not a single poll in all the time", budget)
-	}
-	if w.swapEvery > 0 {
-		w.moves = float64(w.swapEvery) / w.rate
-	}
-	return nil
-}
-
-// budget returns the budget in its unit.
-func (w *world) budget() float64 {
-	if w.slots {
-		return w.rate
-	}
-	return w.rate * hour
 }

@@ -138,6 +138,7 @@ func choose(names string) ([]policy, error) {
 	}
 	var chosen []policy
 	for name := range strings.SplitSeq(names, ",") {
+		name = strings.TrimSpace(name)
 		i := slices.IndexFunc(policies, func(p policy) bool { return p.name == name })
 		if i < 0 {
 			return nil, fmt.Errorf("-policies: there is no %q; there are %s", name, policyNames())

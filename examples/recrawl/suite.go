@@ -24,13 +24,24 @@ var suiteBudgets = []float64{0.02, 0.05, 0.2}
 // suiteWebs are the webs of the suite: the real history, and simulations of 500
 // pages. A recorder polls all pages in each slot, so that ranks which swap every
 // r slots do so every 500·r of its polls.
-var suiteWebs = []struct{ name, spec string }{
+var suiteWebs = []suiteWeb{
 	{"real", ""},
 	{"bursty:0.02", "bursty:0.02"},
 	{"zipf:0.9,1.5", "zipf:0.9,1.5"},
 	{"zipf:0.9,1.5,r=80000", "zipf:0.9,1.5,r=40000000"},
 	{"zipf:0.9,1.5,r=1000", "zipf:0.9,1.5,r=500000"},
 	{"calm", "calm"},
+}
+
+type suiteWeb struct{ name, spec string }
+
+// suiteWebs returns the webs of a suite: a quick one is over before a rank swaps
+// every 80,000 slots.
+func (s *settings) suiteWebs() []suiteWeb {
+	if !s.quick {
+		return suiteWebs
+	}
+	return slices.DeleteFunc(slices.Clone(suiteWebs), func(w suiteWeb) bool { return strings.HasSuffix(w.name, "r=80000") })
 }
 
 const (
@@ -56,14 +67,15 @@ type cell struct {
 // web. Simulated webs are recorded first, another one for each run, so that all
 // policies meet the same changes and every change is known.
 func (s *settings) measureSuite(chosen []policy) ([]*cell, error) {
-	bar := report.NewProgress("suite", s.runs*len(suiteWebs)*len(suiteBudgets)*len(chosen))
+	webs := s.suiteWebs()
+	bar := report.NewProgress("suite", s.runs*len(webs)*len(suiteBudgets)*len(chosen))
 	defer bar.Done()
 
 	var cells []*cell
 	var wait sync.WaitGroup
 	places := make(chan struct{}, runtime.GOMAXPROCS(0))
-	errs := make([]error, s.runs*len(suiteWebs))
-	for k, web := range suiteWebs {
+	errs := make([]error, s.runs*len(webs))
+	for k, web := range webs {
 		first := len(cells)
 		for _, budget := range suiteBudgets {
 			for _, p := range chosen {
@@ -207,8 +219,9 @@ func (s *settings) printSuite(stdout io.Writer, chosen []policy) error {
 	if s.env != "" || s.trace != "" || s.http {
 		return usageError{errors.New("-suite has webs of its own: it goes without -env, -trace and -http")}
 	}
-	fmt.Fprintf(os.Stderr, "recrawl: %d webs, %d budgets, %d policies, %d runs: the full suite takes minutes, -quick half a one\n",
-		len(suiteWebs), len(suiteBudgets), len(chosen), s.runs)
+	fmt.Fprintf(os.Stderr, "recrawl: %d webs, %d budgets, %d policies, up to %d objectives, %d runs: this takes %s\n",
+		len(s.suiteWebs()), len(suiteBudgets), len(chosen), len(objectives), s.runs,
+		map[bool]string{true: "less than a minute", false: "some minutes"}[s.quick])
 	cells, err := s.measureSuite(chosen)
 	if err != nil {
 		return err

@@ -127,11 +127,12 @@ func optimumRows(source, environment string, u []float64) (rows []report.Row, er
 // checkpoints are the numbers of polls after which LAKG is evaluated.
 var checkpoints = []int{20_000, 60_000, 100_000, 200_000}
 
-// lakgValues runs LAKG at one poll per slot, and appends to values what its
-// amounts, scaled to one poll per slot in all, would detect if they stayed.
+// lakgValues runs LAKG at one poll per slot, and appends to the values of each
+// checkpoint what the amounts, scaled to one poll per slot in all, would detect if
+// they stayed.
 func lakgValues(env webenv.Env, learner *knapsack.LAKG, problem knapsack.Problem, values [][]float64) error {
 	poll := 0
-	for k, checkpoint := range checkpoints {
+	for k, checkpoint := range checkpoints[:len(values)] {
 		for poll < checkpoint {
 			poll++
 			now := float64(poll)

@@ -6,13 +6,14 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 
+	"github.com/recrawl/recrawl/knapsack"
 	"github.com/recrawl/recrawl/webenv"
 )
 
@@ -47,7 +48,7 @@ type world struct {
 func replayed(h *webenv.History, name string) (*world, error) {
 	first, last, ok := h.Span()
 	if !ok || first == last {
-		return nil, fmt.Errorf("%s: a history needs changes at two times at least", name)
+		return nil, errors.New("a history needs changes at two times at least")
 	}
 	return &world{
 		name: name, pages: h.Len(), start: first, duration: last - first, history: h,
@@ -68,30 +69,27 @@ func builtIn() (*world, error) {
 	return replayed(h, "terms-changes")
 }
 
-// traceFile reads another history, which may be compressed.
+// traceFile reads another history, which may be gzipped.
 func traceFile(path string) (*world, error) {
 	content, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
-	name := filepath.Base(path)
-	var text = bytes.NewReader(content)
+	var text io.Reader = bytes.NewReader(content)
 	if bytes.HasPrefix(content, []byte{0x1f, 0x8b}) {
-		unzipped, err := gzip.NewReader(text)
-		if err != nil {
+		if text, err = gzip.NewReader(text); err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
-		h, err := webenv.ReadHistory(unzipped, path)
-		if err != nil {
-			return nil, err
-		}
-		return replayed(h, strings.TrimSuffix(strings.TrimSuffix(name, ".gz"), ".csv"))
 	}
 	h, err := webenv.ReadHistory(text, path)
 	if err != nil {
 		return nil, err
 	}
-	return replayed(h, strings.TrimSuffix(name, ".csv"))
+	w, err := replayed(h, strings.TrimSuffix(strings.TrimSuffix(filepath.Base(path), ".gz"), ".csv"))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return w, nil
 }
 
 const hour, day = 3600.0, 86400.0
@@ -101,188 +99,83 @@ const hour, day = 3600.0, 86400.0
 // polls a day for each of the papers' 500 pages.
 const slotsPerDay = 25
 
-// simulations is the help on -env. Rates that are said to be log-normal have the
-// mean and the standard deviation of the logarithm given.
-const simulations = `  zipf:A,B[,r=POLLS]      page k changes with probability A/k^B in each slot; with r, a
-                          page swaps its rank with the next one every r polls
-  tld[:fixed]             four sites, one in each of com, net, edu, org, whose pages
-                          change with probability 0.3, 0.25, 0.1, 0.05 in each slot
-  tld:zipf[,shift=SLOTS]  the same sites, page k with probability 1/k^θ, θ = 0.75, 1,
-                          1.5, 2; with shift, each page takes the next one's every so often
-  poisson:RATE[,SIGMA]    log-normal rates of RATE changes a day in the mean, SIGMA (1.5)
-                          the standard deviation of their logarithm
-  bursty:RATE[,SIGMA]     the same, but a page makes most changes in bursts of 3 days
-  calm[:RATE]             all pages change about equally rarely (0.01 a day, SIGMA 0.3)`
-
-// simulation returns the world that a -env asks for.
-func simulation(spec string, pages int) (*world, error) {
-	kind, rest, _ := strings.Cut(spec, ":")
-	args, err := parseArgs(rest)
-	if err != nil {
-		return nil, fmt.Errorf("-env %s: %w", spec, err)
-	}
-	w := &world{name: spec, pages: pages}
-	switch kind {
-	case "zipf":
-		err = w.zipf(args)
-	case "tld":
-		err = w.tld(args)
-	case "poisson":
-		err = w.poisson(args, 1.5)
-	case "bursty":
-		err = w.bursty(args)
-	case "calm":
-		if len(args.positional) == 0 {
-			args.positional = []float64{0.01}
-		}
-		err = w.poisson(args, 0.3)
-	default:
-		err = errors.New("no such simulation; there are zipf, tld, poisson, bursty and calm")
-	}
-	if err == nil {
-		_, err = w.open(rand.NewPCG(0, 0)) // reports settings out of range
-	}
-	if err != nil {
-		return nil, fmt.Errorf("-env %s: %w", spec, err)
-	}
-	return w, nil
-}
-
-func (w *world) zipf(a envArgs) error {
-	if err := a.check(2, 2, "", "r"); err != nil {
-		return err
-	}
-	cfg := webenv.ZipfConfig{Pages: w.pages, Alpha: a.positional[0], Beta: a.positional[1], SwapEvery: a.named["r"]}
-	w.slots, w.swapEvery = true, cfg.SwapEvery
-	w.open = func(src rand.Source) (environment, error) { return webenv.NewZipf(cfg, src) }
-	return nil
-}
-
-func (w *world) tld(a envArgs) error {
-	if err := a.check(0, 0, "fixed zipf", "shift"); err != nil {
-		return err
-	}
-	var sites []webenv.Site
-	for k, domain := range []string{"com", "net", "edu", "org"} {
-		sites = append(sites, webenv.Site{Domain: domain, Pages: (w.pages + k) / 4})
-	}
-	law := webenv.DomainLaw
-	if a.word == "zipf" {
-		law = webenv.DomainZipfLaw
-	}
-	u, err := law(sites)
-	if err != nil {
-		return err
-	}
-	shift := a.named["shift"]
-	w.slots, w.moves = true, float64(shift)
-	w.open = func(src rand.Source) (environment, error) {
-		return webenv.NewSlots(u, webenv.AtMostOnce, shift, src)
-	}
-	return nil
-}
-
-func (w *world) poisson(a envArgs, sigma float64) error {
-	rates, err := a.rates(w.pages, sigma)
-	w.open = func(src rand.Source) (environment, error) { return webenv.NewPoisson(rates(src), src) }
-	return err
-}
-
-func (w *world) bursty(a envArgs) error {
-	// Of all time a tenth is active, and of all changes 0.1·7.3/(0.1·7.3 + 0.9·0.3) = 73 %.
-	burst := webenv.Burst{Quiet: 0.3, Active: 7.3, QuietStay: 27 * day, ActiveStay: 3 * day}
-	rates, err := a.rates(w.pages, 1.5)
-	w.open = func(src rand.Source) (environment, error) {
-		own := rates(src)
-		env, err := webenv.NewBursty(own, burst, src)
-		return longRun{env, own, burst.Mean()}, err
-	}
-	return err
-}
-
-// longRun is a bursty environment whose true rates are those in the long run:
-// no crawler knows whether a page is in a burst.
-type longRun struct {
-	*webenv.Bursty
-	rates []float64
-	mean  float64
-}
-
-func (e longRun) Rate(page int, _ float64) float64 { return e.rates[page] * e.mean }
-
-// envArgs is what comes after the colon of a -env: "0.3,1.5,r=1000".
-type envArgs struct {
-	positional []float64
-	word       string
-	named      map[string]int
-}
-
-func parseArgs(s string) (envArgs, error) {
-	a := envArgs{named: map[string]int{}}
-	if s == "" {
-		return a, nil
-	}
-	for field := range strings.SplitSeq(s, ",") {
-		if name, value, ok := strings.Cut(field, "="); ok {
-			v, err := strconv.Atoi(value)
-			if err != nil || v < 0 {
-				return a, fmt.Errorf("%s=%q is not a whole number", name, value)
+// job tells a policy what it may know.
+func (w *world) job(env environment, objective knapsack.Objective, src rand.Source) job {
+	j := job{
+		pages: w.pages, rate: w.rate, second: 1, once: w.slots, objective: objective,
+		moves: w.moves, start: w.start, src: src,
+		truth: func(now float64) []float64 {
+			rates := make([]float64, w.pages)
+			for page := range rates {
+				rates[page] = env.Rate(page, now)
 			}
-			a.named[name] = v
-			continue
-		}
-		v, err := strconv.ParseFloat(field, 64)
-		switch {
-		case err == nil && (math.IsNaN(v) || math.IsInf(v, 0)):
-			return a, fmt.Errorf("%q is not a finite number", field)
-		case err == nil:
-			a.positional = append(a.positional, v)
-		case a.word == "":
-			a.word = field
-		default:
-			return a, fmt.Errorf("%q is not a number", field)
-		}
+			return rates
+		},
 	}
-	return a, nil
+	if w.slots {
+		j.second = slotsPerDay / day
+	}
+	return j
 }
 
-// check wants between least and most numbers, one of the words or none, and no
-// names but name.
-func (a envArgs) check(least, most int, words, name string) error {
-	if n := len(a.positional); n < least || n > most {
-		return fmt.Errorf("%d numbers, want %d to %d", n, least, most)
+// longUnit is the unit of ages and of the time axis.
+func (w *world) longUnit() float64 {
+	if w.slots {
+		return 1
 	}
-	if a.word != "" && !containsWord(words, a.word) {
-		return fmt.Errorf("%q is not a number", a.word)
+	return day
+}
+
+// units returns the units of the budget and of ages.
+func (w *world) units() (budget, age string) {
+	if w.slots {
+		return "polls per slot", "slot"
 	}
-	for k := range a.named {
-		if k != name {
-			return fmt.Errorf("no setting is called %q", k)
-		}
+	return "polls per hour", "day"
+}
+
+// budgeted sets the budget, 0 for the default, and the number of polls, 0 for
+// all or, where a simulation has no end, 100,000.
+func (w *world) budgeted(budget float64, polls int) error {
+	switch {
+	case !(budget >= 0) || math.IsInf(budget, 0):
+		unit, _ := w.units()
+		return fmt.Errorf("-budget %v: want a number of %s above 0", budget, unit)
+	case polls < 0:
+		return fmt.Errorf("-polls %d: want a number of polls, or 0", polls)
+	}
+	if w.rate = budget; !w.slots {
+		w.rate = budget / hour
+	}
+	if budget == 0 && w.slots {
+		w.rate = 1
+	} else if budget == 0 {
+		w.rate = 2 / hour
+	}
+	if polls == 0 && w.duration == 0 {
+		polls = 100_000
+	}
+	if d := float64(polls) / w.rate; polls > 0 && (w.duration == 0 || d < w.duration) {
+		w.duration = d // the last poll ends the run
+	}
+	switch n := w.duration * w.rate; {
+	case n > 1e12:
+		return fmt.Errorf("-budget %v: %.0g polls are too many", budget, n)
+	case n < 1:
+		return fmt.Errorf("-budget %v: not a single poll in all the time", budget)
+	default:
+		w.polls = int(n + 1e-6)
+	}
+	if w.swapEvery > 0 {
+		w.moves = float64(w.swapEvery) / w.rate
 	}
 	return nil
 }
 
-func containsWord(words, word string) bool {
-	for w := range strings.FieldsSeq(words) {
-		if w == word {
-			return true
-		}
+// budget returns the budget in its unit.
+func (w *world) budget() float64 {
+	if w.slots {
+		return w.rate
 	}
-	return false
-}
-
-// rates returns a function that draws rates per second.
-func (a envArgs) rates(pages int, sigma float64) (func(rand.Source) []float64, error) {
-	if err := a.check(1, 2, "", ""); err != nil {
-		return nil, err
-	}
-	perDay := a.positional[0]
-	if len(a.positional) == 2 {
-		sigma = a.positional[1]
-	}
-	if !(perDay > 0) || !(sigma >= 0) {
-		return nil, fmt.Errorf("a rate of %v a day with σ = %v", perDay, sigma)
-	}
-	return func(src rand.Source) []float64 { return webenv.LogNormalLaw(pages, perDay/day, sigma, src) }, nil
+	return w.rate * hour
 }

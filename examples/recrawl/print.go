@@ -1,0 +1,172 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/recrawl/recrawl/examples/internal/report"
+	"github.com/recrawl/recrawl/knapsack"
+)
+
+// title says what was run.
+func title(w *world, o *outcome) string {
+	unit, _ := w.units()
+	web := fmt.Sprintf("%s: %d pages", w.name, w.pages)
+	if w.history != nil {
+		web += fmt.Sprintf(", %d changes in %.0f days", w.changes(), w.duration/day)
+	}
+	return fmt.Sprintf("%s; budget %s %s, %d polls by each policy", web, report.Format(w.budget()), unit, o.polls)
+}
+
+// changes counts the changes on record up to the end of the run.
+func (w *world) changes() (n int) {
+	for _, times := range w.history.Times {
+		for _, t := range times {
+			if t <= w.start+w.duration {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+func printTable(out io.Writer, w *world, outcomes []*outcome, objective knapsack.Objective) error {
+	header, rows := table(w, outcomes, objective)
+	if _, err := fmt.Fprintf(out, "%s\n\n", title(w, outcomes[0])); err != nil {
+		return err
+	}
+	return report.WriteTable(out, header, rows)
+}
+
+// table returns the cells of the table.
+func table(w *world, outcomes []*outcome, objective knapsack.Objective) (header []string, rows [][]string) {
+	_, unit := w.units()
+	header = []string{"policy", "detected", "±", "per poll", "freshness", "age (" + unit + "s)"}
+	harmonic := outcomes[0].harmonic != nil
+	if harmonic {
+		header = append(header, "harmonic")
+	}
+	header = append(header, objective.String()+" / "+outcomes[0].policy.name)
+	for _, o := range outcomes {
+		detected, sd := report.MeanSD(o.detected)
+		freshness, _ := report.MeanSD(o.freshness)
+		age, _ := report.MeanSD(o.age)
+		row := []string{
+			o.policy.name, strconv.FormatFloat(detected, 'f', 0, 64), spread(sd, len(o.detected)),
+			fmt.Sprintf("%.3f", detected/float64(o.polls)), fmt.Sprintf("%.4f", freshness), fmt.Sprintf("%.2f", age),
+		}
+		if harmonic {
+			h, _ := report.MeanSD(o.harmonic)
+			row = append(row, fmt.Sprintf("%.4f", h))
+		}
+		relative := "–"
+		if o.value(objective) != nil {
+			relative = fmt.Sprintf("%.3f", o.relative(outcomes[0], objective))
+		}
+		rows = append(rows, append(row, relative))
+	}
+	return header, rows
+}
+
+func spread(sd float64, runs int) string {
+	if runs < 2 {
+		return ""
+	}
+	return strconv.FormatFloat(sd, 'f', 0, 64)
+}
+
+// A result is what -json prints.
+type result struct {
+	Trace     string         `json:"trace"`
+	Pages     int            `json:"pages"`
+	Budget    float64        `json:"budget"`
+	Unit      string         `json:"budget_unit"`
+	Polls     int            `json:"polls"`
+	Objective string         `json:"objective"`
+	Seed      uint64         `json:"seed"`
+	AgeUnit   string         `json:"age_unit"`
+	Policies  []policyResult `json:"policies"`
+}
+
+// A policyResult has means over the runs. SD is the standard deviation of
+// detected, null for one run; harmonic is null in simulated webs.
+type policyResult struct {
+	Name      string   `json:"name"`
+	Detected  float64  `json:"detected"`
+	SD        *float64 `json:"sd"`
+	Runs      int      `json:"runs"`
+	PerPoll   float64  `json:"per_poll"`
+	Freshness float64  `json:"freshness"`
+	Age       float64  `json:"age"`
+	Harmonic  *float64 `json:"harmonic"`
+}
+
+func summary(w *world, outcomes []*outcome, objective knapsack.Objective, s *settings) result {
+	unit, age := w.units()
+	r := result{
+		Trace: w.name, Pages: w.pages, Budget: w.budget(), Unit: unit, Polls: outcomes[0].polls,
+		Objective: objective.String(), Seed: s.seed, AgeUnit: age,
+	}
+	for _, o := range outcomes {
+		p := policyResult{Name: o.policy.name, Runs: len(o.detected)}
+		var sd float64
+		p.Detected, sd = report.MeanSD(o.detected)
+		if p.Runs > 1 {
+			p.SD = &sd
+		}
+		p.PerPoll = p.Detected / float64(o.polls)
+		p.Freshness, _ = report.MeanSD(o.freshness)
+		p.Age, _ = report.MeanSD(o.age)
+		if o.harmonic != nil {
+			h, _ := report.MeanSD(o.harmonic)
+			p.Harmonic = &h
+		}
+		r.Policies = append(r.Policies, p)
+	}
+	return r
+}
+
+// writePictures writes the curves as a picture of its own, and with the table on
+// a page.
+func writePictures(stdout io.Writer, s *settings, w *world, outcomes []*outcome, objective knapsack.Objective) error {
+	_, unit := w.units()
+	detections := report.Chart{Title: "Changes detected", X: unit + "s", Y: "detected so far"}
+	freshness := report.Chart{Title: "Freshness", X: unit + "s", Y: "share of copies that are current"}
+	for _, o := range outcomes {
+		dashed := o.policy.name == "true-rates"
+		detections.Series = append(detections.Series, report.Series{Name: o.policy.name, X: o.time, Y: o.cumulative, Dashed: dashed})
+		freshness.Series = append(freshness.Series, report.Series{Name: o.policy.name, X: o.time, Y: o.fresh, Dashed: dashed})
+	}
+	var sections []report.Section
+	var files []string
+	for _, c := range []struct {
+		file  string
+		chart report.Chart
+	}{{"detections.svg", detections}, {"freshness.svg", freshness}} {
+		svg, err := c.chart.SVG()
+		if err != nil {
+			return err
+		}
+		path, err := report.WriteFile(s.out, c.file, svg)
+		if err != nil {
+			return err
+		}
+		files = append(files, path)
+		sections = append(sections, report.Section{Title: c.chart.Title, SVG: svg})
+	}
+	header, rows := table(w, outcomes, objective)
+	page := report.Page{Title: "Recrawling a changing web", Lead: title(w, outcomes[0]),
+		Sections: append([]report.Section{{Header: header, Rows: rows}}, sections...)}
+	html, err := page.HTML()
+	if err != nil {
+		return err
+	}
+	path, err := report.WriteFile(s.out, "recrawl.html", html)
+	if err != nil || s.json {
+		return err
+	}
+	_, err = fmt.Fprintln(stdout, "\nPictures:", strings.Join(append(files, path), ", "))
+	return err
+}
