@@ -19,23 +19,22 @@ import (
 // first of its kind in the list.
 var ErrURL = errors.New("webenv: bad URL")
 
-// LiveConfig describes a [Live] environment. The zero value has defaults that do.
+// LiveConfig describes a [Live] environment. The zero value can be used.
 type LiveConfig struct {
-	// Client makes the requests, as far as its redirects, cookies and time limit
-	// go; nil is one with a time limit of 30 seconds. It must not have a
-	// [Transport] of its own to find changes; that is done here.
+	// Client makes the requests; nil is one with a time limit of 30 seconds.
+	// Its Transport is wrapped as a [Transport] does, so it should not be one.
 	Client *http.Client
-	// Header is sent with each request. A crawler should say there, in
-	// User-Agent, who it is.
+	// Header is sent with each request. A crawler should say who it is, in
+	// User-Agent.
 	Header http.Header
-	// Calendar gives the time that a Last-Modified is. Times passed to Poll
-	// must be by the same calendar: seconds since 1970 for the zero value.
+	// Calendar tells what time a Last-Modified is. The times passed to Poll must
+	// be by this calendar: seconds since 1970, for the zero value.
 	Calendar Calendar
-	// MaxBytes is the most that is read of a body; 0 means 10 MiB. A longer
-	// one gives [ErrClosedEarly], unless ETag or Last-Modified decide.
+	// MaxBytes is the most that is read of a body; 0 means 10 MiB. A longer one
+	// gives [ErrClosedEarly], unless ETag or Last-Modified decide.
 	MaxBytes int64
-	// OnPoll, if not nil, is told of each request, redirects included. It must be safe
-	// for concurrent use if Live is used so.
+	// OnPoll, if not nil, is told of each request, redirects included. It must
+	// be safe for concurrent use if the Live is used so.
 	OnPoll func(page int, poll HTTPPoll)
 	// Clock is the clock of the wire times; nil is [time.Now].
 	Clock func() time.Time
@@ -43,18 +42,18 @@ type LiveConfig struct {
 
 const maxLiveBytes = 10 << 20
 
-// Live is an environment of real pages: page i is at the i-th URL, and has changed
-// if the answer to a conditional GET is not the copy before, as a [Transport]
-// decides. Redirects are followed; a page has also changed if it redirects
-// elsewhere, or if the page that it redirects to has changed.
+// Live is an environment of real pages. Page i is at the i-th URL, and has
+// changed if the answer to a conditional GET differs from the copy before, as a
+// [Transport] decides. Redirects are followed: a page has also changed if it
+// redirects elsewhere than before, or to a page that has changed.
 //
 // The first poll of a page takes the first copy and is no change. A poll that
 // fails is no change either; what it may have missed is found by the next one.
 //
-// It waits for answers, does not read robots.txt and does not pause between
-// requests: when to poll is up to the caller. It is safe for concurrent use, as
-// far as times do not go back; polls of one page should not overlap.
-// It keeps the memory of a Transport and 33 bytes a page besides the URLs.
+// A poll waits for its answer. Live does not read robots.txt and does not pause
+// between requests: which page to poll, and when, is up to the caller. It is safe
+// for concurrent use, but polls of one page should not overlap. It keeps what a
+// Transport keeps, 25 bytes a page and a request for each URL.
 type Live struct {
 	cfg       LiveConfig
 	transport Transport
@@ -96,7 +95,7 @@ func NewLive(urls []string, cfg LiveConfig) (*Live, error) {
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 			return nil, fmt.Errorf("%w: page %d: %q", ErrURL, i, text)
 		}
-		r := (&http.Request{Method: http.MethodGet, URL: u, Header: cfg.Header, Host: u.Host}).WithContext(context.Background())
+		r := &http.Request{Method: http.MethodGet, URL: u, Header: cfg.Header, Host: u.Host}
 		if other, seen := pages[pageURL(r)]; seen {
 			return nil, fmt.Errorf("%w: page %d: %q is page %d", ErrURL, i, text, other)
 		}
@@ -135,9 +134,10 @@ func (l *Live) key(page int, url string) key {
 }
 
 // PollContext polls a page at time now and waits for the answer. The results
-// are those of [Env]: since is Last-Modified if that is after the previous poll
-// that did not fail and not after now, and now otherwise, as the truth is not known. An error
-// is of the client, wraps [ErrStatus], or is [ErrClosedEarly].
+// are those of [Env]. The true time of a change is not known: since is
+// Last-Modified, if that is after the previous poll that did not fail and not
+// after now, and else now. An error is one of the client, wraps [ErrStatus], or
+// is [ErrClosedEarly].
 //
 // Like Poll it panics if there is no such page or time went back.
 func (l *Live) PollContext(ctx context.Context, page int, now float64) (since float64, changed bool, err error) {

@@ -115,6 +115,26 @@ func TestLiveSince(t *testing.T) {
 	require.NoError(t, live.Err(0), "no lock is held after a panic")
 }
 
+// A Last-Modified that cannot be the time of the change is not believed.
+func TestLiveImplausibleLastModified(t *testing.T) {
+	etag, date := 0, 0.0
+	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		etag++
+		w.Header().Set("ETag", fmt.Sprintf(`"%d"`, etag))
+		w.Header().Set("Last-Modified", dateOf(date))
+	})
+	live := liveOf(t, handler, LiveConfig{}, "/")
+	live.Poll(0, 100)
+	for _, c := range []struct{ now, date, since float64 }{
+		{110, 105, 105}, {120, 110, 120}, {130, 90, 130}, {140, 141, 140}, {150, 150, 150},
+	} {
+		date = c.date
+		since, changed := live.Poll(0, c.now)
+		require.True(t, changed)
+		require.Equal(t, c.since, since)
+	}
+}
+
 // A page that redirects has changed if the page it leads to has, or if it leads
 // elsewhere; also if another page leads to the same one.
 func TestLiveRedirects(t *testing.T) {

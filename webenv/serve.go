@@ -130,14 +130,15 @@ type ServerConfig struct {
 // of its own ([Zipf] that swaps ranks) each look counts as a poll.
 //
 // The strong ETag names page and version. Last-Modified is the time of the last
-// change if the environment is a [LastChanger], else of the first change since
-// the look before, and before the first change the time at which the server was made. It
-// has a resolution of one second of the [Calendar], and time may run fast, so it
-// is left away until that second is over: two versions never have the same one.
-// A crawler that relies on it alone must then compare the content.
+// change if the environment is a [LastChanger], and else of the first change
+// since the look before; until the first change it is the time at which the
+// server was made. Its resolution is one second of the [Calendar], and time may
+// run fast, so it is left away until that second is over: no two versions have
+// the same one. A crawler that relies on it alone must then compare the content.
+// The Date is that of the environment too.
 //
 // A Server is safe for concurrent use; nothing else may poll its environment.
-// It keeps 20 bytes a page besides the environment.
+// It keeps 20 bytes a page besides the environment, and the names.
 type Server struct {
 	cfg    ServerConfig
 	path   string // path part of Base
@@ -202,7 +203,7 @@ func NewServer(env Env, cfg ServerConfig) (*Server, error) {
 	switch {
 	case n == 0:
 		return nil, ErrNoPages
-	case err != nil || cfg.Base != "" && (base.Scheme == "" || base.Host == "") || strings.HasSuffix(cfg.Base, "/"):
+	case err != nil || strings.HasSuffix(cfg.Base, "/"), cfg.Base != "" && (base.Scheme == "" || base.Host == ""):
 		return nil, fmt.Errorf("%w: base %q", ErrParameter, cfg.Base)
 	case !(cfg.ErrorRate >= 0 && cfg.ErrorRate <= 1):
 		return nil, fmt.Errorf("%w: error rate %v", ErrProbability, cfg.ErrorRate)
@@ -227,8 +228,11 @@ func NewServer(env Env, cfg ServerConfig) (*Server, error) {
 		s.byName = make(map[string]int, n)
 	}
 	for i, name := range cfg.Names {
-		if other, seen := s.byName[name]; seen || name == "" {
-			return nil, fmt.Errorf("%w: page %d: name %q (also page %d)", ErrParameter, i, name, other)
+		if name == "" {
+			return nil, fmt.Errorf("%w: page %d has an empty name", ErrParameter, i)
+		}
+		if other, seen := s.byName[name]; seen {
+			return nil, fmt.Errorf("%w: page %d: name %q of page %d", ErrParameter, i, name, other)
 		}
 		s.byName[name] = i
 	}
@@ -292,8 +296,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch path {
 	case "/":
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		fmt.Fprintf(w, "<!DOCTYPE html>\n<title>%d pages</title>\n<a href=\"%s\">first page</a>, <a href=\"%s/sitemap.xml\">sitemap</a>\n",
-			len(s.version), html.EscapeString(s.URL(0)), html.EscapeString(s.path))
+		fmt.Fprintf(w, "<!DOCTYPE html>\n<title>%d pages</title>\n", len(s.version))
+		fmt.Fprintf(w, "<a href=\"%s\">first page</a>, <a href=\"%s/sitemap.xml\">sitemap</a>\n",
+			html.EscapeString(s.URL(0)), html.EscapeString(s.path))
 	case "/robots.txt":
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		fmt.Fprintf(w, "User-agent: *\nDisallow: %s/truth\n\nSitemap: %s%s/sitemap.xml\n", s.path, s.base(r), s.path)

@@ -53,7 +53,7 @@ type HTTPPoll struct {
 	URL      string   // of this request, without a fragment
 	Status   int      // 0 if no answer came
 	Changed  bool     // the page differs from the copy before
-	First    bool     // there was no copy to compare it with; Changed is false
+	First    bool     // there was nothing to compare it with; Changed is false
 	Decision Decision // how Changed was decided
 	// LastModified is that of the answer, zero if it has none that is sure: see
 	// Transport.
@@ -75,40 +75,42 @@ type HTTPPoll struct {
 //
 // It remembers the ETag, the Last-Modified and a hash of the content of each
 // URL, makes GETs conditional with them, and compares the answer: 304 means
-// unchanged; else the ETags decide, if both copies have one; else Last-Modified; else the
-// hash. Each GET is reported to OnPoll when its body has been read to the end or
-// closed; at once if there is none, so for 304, which the caller is handed as it
-// came. A redirect is a request of its own, and has changed if it leads
-// elsewhere than before. Other methods, and GETs with Range or Upgrade, pass
-// through unseen.
+// unchanged; else the ETags decide, if both copies have one; else
+// Last-Modified, likewise; else the hashes. Each GET is reported to OnPoll when
+// its body has been read to the end or closed, or at once if there is none: so
+// for 304, which the caller is handed as it came. Each hop of a redirect is a
+// request of its own, and has changed if it leads elsewhere than before. Other
+// methods, and GETs with Range or Upgrade, pass through unseen.
 //
-// If the request has If-None-Match or If-Modified-Since of its own (or another
-// condition), none is added, and the answer is compared with the copy that they
-// name.
+// If the request has If-None-Match, If-Modified-Since or another condition of
+// its own, none is added, and the answer is compared with the copy that they
+// name. With a list of ETags, any other answer than 304 is a change.
 //
-// A body that is closed early is as good as any if ETag or Last-Modified
-// decide, otherwise the poll is reported as [ErrClosedEarly]. Only
-// reading to io.EOF, or as many bytes as Content-Length says, is reading to the end.
+// A body may be closed early if ETag or Last-Modified decide; otherwise the
+// poll is reported as [ErrClosedEarly]. The end is io.EOF, or as many bytes as
+// Content-Length says.
 //
-// A Last-Modified less than a second before the answer's Date is not used: the page may
-// change once more in that second, or is generated anew for each request (RFC
-// 9110, section 8.8.2.2). The hash is SHA-256, cut to 128 bits: unlike hash/maphash it is
-// the same in the next process, and nobody can make two contents that look the
-// same. The content is hashed as it streams by, never held.
+// A Last-Modified less than a second before the Date of the answer is not used:
+// the page may change once more in that second, or is made anew for each
+// request (RFC 9110, section 8.8.2.2). The hash is SHA-256, cut to 128 bits:
+// unlike hash/maphash it is the same in the next process, so it can be saved,
+// and no page can hide its changes from it. The content is hashed as it streams
+// by, never held.
 //
-// A URL is known by a hash of 16 bytes, so that memory is bounded: about 150 bytes a URL,
-// and at most 256 for its ETag (a longer one is not used), until Forget. Copies
-// of a URL are compared whatever headers they were asked for with; use one
-// Transport for each language, say. MarshalBinary saves what is remembered.
+// A URL is known by a hash, so it takes about 150 bytes until Forget, and at
+// most 256 more for its ETag (a longer one is not used). The copies of a URL are
+// compared whatever headers they were asked for with; use one Transport for
+// each language, say.
 //
-// The zero value is ready to use, and is safe for concurrent use, once its
-// fields are set. Requests for one URL that overlap are compared in the order in
-// which they end.
+// The zero value is ready to use. A Transport is safe for concurrent use once
+// its fields are set; requests for one URL that overlap are compared in the
+// order in which they end.
 type Transport struct {
 	// Base sends the requests; nil is [http.DefaultTransport].
 	Base http.RoundTripper
-	// OnPoll, if not nil, is told of every poll, in the goroutine that reads or closes the
-	// body. It must be safe for concurrent use if the client is used so.
+	// OnPoll, if not nil, is told of every poll, in the goroutine that reads or
+	// closes the body. It must be safe for concurrent use if the client is used
+	// so.
 	OnPoll func(HTTPPoll)
 	// Now is the clock of the wire times; nil is [time.Now].
 	Now func() time.Time
@@ -401,11 +403,10 @@ func (p *poll) decide() {
 	if p.named != nil && (p.named.etag != "" || p.named.modified != 0) && !(known && sameCopy(old, *p.named)) {
 		old, known = *p.named, true
 	}
+	// If no copy is known, old is empty and nothing can be compared.
 	found := p.found
 	switch {
-	case !known:
-		p.First = true
-	case old.redirect || found.redirect:
+	case known && (old.redirect || found.redirect):
 		p.Decision = ByLocation
 		p.Changed = old.redirect != found.redirect || old.hash != found.hash
 	case old.etag != "" && found.etag != "":
@@ -417,12 +418,10 @@ func (p *poll) decide() {
 	case old.hashed && found.hashed:
 		p.Decision = ByContent
 		p.Changed = old.hash != found.hash
+	case found.hashed || !known && (found.etag != "" || found.modified != 0):
+		p.First = true
 	default:
-		p.First = true // the copy before had nothing to compare
-	}
-	if p.First && !found.hashed && found.etag == "" && found.modified == 0 ||
-		known && p.Decision == Undecided && !found.hashed {
-		p.First, p.Err = false, ErrClosedEarly
+		p.Err = ErrClosedEarly
 		return
 	}
 	if !p.Changed && !found.hashed && old.hashed {

@@ -191,6 +191,7 @@ func TestTransportDecides(t *testing.T) {
 		{"304 to no condition", []*answer{ok("", "x"), status(304, ""), ok("", "x")}, []want{{err: ErrStatus}, same(ByContent)}},
 		{"redirect", []*answer{ok(`ETag: "a"`, "x"), status(301, "Location: /b"), status(302, "Location: /b"), status(301, "Location: /c"), ok(`ETag: "a"`, "x")},
 			[]want{differs(ByLocation), same(ByLocation), differs(ByLocation), differs(ByLocation)}},
+		{"content like a location", []*answer{ok("", "/b"), status(301, "Location: /b")}, []want{differs(ByLocation)}},
 		{"redirect to nowhere", []*answer{ok("", "x"), status(301, "")}, []want{{err: ErrStatus}}},
 		{"etag too long", []*answer{ok(`ETag: "`+strings.Repeat("a", maxETag)+`"`, "x"), ok(`ETag: "b"`, "x")}, []want{same(ByContent)}},
 	} {
@@ -257,6 +258,8 @@ func TestTransportClosedEarly(t *testing.T) {
 		ok(`ETag: "b"`, "third"), ok(`ETag: "b"`, "third"), ok("", "third"), // closed early: the hash of "third" is not known
 		ok("Content-Length: 6", "fourth"), // as long as it says, without io.EOF
 		ok("Content-Length: 5", "fifth"),
+		ok(`ETag: "d"`, "sixth"),                                            // the copy before has no ETag
+		ok(`ETag: "d"`, "sixth"), ok(`ETag: "d"`, "sixth"), ok("", "sixth"), // unchanged: the hash stays known
 	}}
 	var got HTTPPoll
 	calls := 0
@@ -274,6 +277,10 @@ func TestTransportClosedEarly(t *testing.T) {
 		{-1, HTTPPoll{First: true}},
 		{6, HTTPPoll{Changed: true, Decision: ByContent}},
 		{4, HTTPPoll{Err: ErrClosedEarly}},
+		{0, HTTPPoll{Err: ErrClosedEarly}},
+		{-1, HTTPPoll{Changed: true, Decision: ByContent}},
+		{0, HTTPPoll{Decision: ByETag}},
+		{-1, HTTPPoll{Decision: ByContent}},
 	} {
 		roundTrip(t, transport, get(t, "http://web.test/"), c.read)
 		require.Equal(t, i+1, calls, "one report for each poll")
