@@ -1,0 +1,55 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/recrawl/recrawl/examples/internal/report"
+	"github.com/stretchr/testify/require"
+)
+
+var tiny = sizes{table: 6, many: 1, fixed: 3, switching: 2, curve: 3, fixedSteps: 500, switchingSteps: 4500}
+
+func TestRun(t *testing.T) {
+	dir := t.TempDir()
+	var first, again, table bytes.Buffer
+	require.NoError(t, run(&first, tiny, 1, true, dir))
+	require.NoError(t, run(&again, tiny, 1, true, ""))
+	require.True(t, bytes.Equal(first.Bytes(), again.Bytes()), "the same seed, on any number of processors")
+
+	var rows []report.Row
+	require.NoError(t, json.Unmarshal(first.Bytes(), &rows))
+	published := 0
+	for _, r := range rows {
+		require.NotEmpty(t, r.Source)
+		require.NotEmpty(t, r.Item)
+		require.NotNil(t, r.Measured)
+		if r.Published != nil {
+			published++
+			require.NotEqual(t, own, r.Source)
+		}
+	}
+	require.Equal(t, 6, published)
+	for _, name := range []string{"convergence.svg", "automata.html"} {
+		info, err := os.Stat(filepath.Join(dir, name))
+		require.NoError(t, err)
+		require.Greater(t, info.Size(), int64(1000))
+	}
+
+	require.NoError(t, run(&table, tiny, 2, false, ""))
+	require.Contains(t, table.String(), "DP_RI N=188 in A")
+}
+
+func TestSpread(t *testing.T) {
+	means := spread(16)
+	require.Equal(t, 0.9, means[bestOf(means)])
+	require.Equal(t, means, spread(16))
+	sum := 0.0
+	for _, d := range means {
+		sum += d
+	}
+	require.InDelta(t, 0.9+15*0.45, sum, 1e-9)
+}
