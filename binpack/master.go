@@ -36,6 +36,7 @@ type master struct {
 	pivots  int
 	stale   int       // pivots since the inverse was computed afresh
 	dir     []float64 // inverse times the entering column
+	filled  []int32   // where the pivot row is not 0
 	pricer  pricer
 	failed  bool // numerically singular; the master is of no more use
 }
@@ -142,18 +143,27 @@ func (s *master) pivot(k, r int) {
 	cost := s.reducedCost(k)
 	row := s.inverse[r*m : (r+1)*m]
 	f := 1 / s.dir[r]
-	for j := range row {
-		row[j] *= f
+	s.filled = s.filled[:0]
+	for j, v := range row {
+		if v *= f; math.Abs(v) < 1e-14 {
+			row[j] = 0
+		} else {
+			row[j] = v
+			s.filled = append(s.filled, int32(j))
+		}
 	}
 	step := s.x[r] * f
-	for i := range m {
-		d := s.dir[i]
+	for i, d := range s.dir {
 		if i == r || d == 0 {
 			continue
 		}
-		other := s.inverse[i*m : (i+1)*m]
-		for j, v := range row {
-			if v != 0 {
+		other := s.inverse[i*m:][:len(row)]
+		if 4*len(s.filled) < m {
+			for _, j := range s.filled {
+				other[j] -= d * row[j]
+			}
+		} else {
+			for j, v := range row {
 				other[j] -= d * v
 			}
 		}

@@ -1,6 +1,9 @@
 package binpack
 
-import "sort"
+import (
+	"math"
+	"sort"
+)
 
 // pricer finds patterns whose duals sum to more than their cost of 1: a knapsack
 // problem bounded by the demand.
@@ -14,8 +17,8 @@ type pricer struct {
 const (
 	// columnsPerRound is the most columns added after a round of pricing.
 	columnsPerRound = 24
-	// tableLimit is the largest table of the dynamic programme, in entries.
-	tableLimit = 1 << 23
+	// tableLimit is the largest table of the dynamic programme, in entries of 8 bytes.
+	tableLimit = 3 << 23
 	// pricingNodes is the most nodes of the search that replaces it where the capacity is large.
 	pricingNodes = 1 << 20
 )
@@ -137,7 +140,11 @@ func (p *pricer) search(s *master) (patterns []pattern, best float64, ok bool) {
 		sort.Slice(found, func(a, b int) bool { return found[a].kind < found[b].kind })
 		patterns = append([]pattern{found}, patterns...)
 	}, &best)
-	return patterns[:min(len(patterns), columnsPerRound)], best, p.nodes > 0
+	patterns = patterns[:min(len(patterns), columnsPerRound)]
+	if p.nodes <= 0 { // the patterns serve, but there is no bound
+		return patterns, math.Inf(1), len(patterns) > 0
+	}
+	return patterns, best, true
 }
 
 func (p *pricer) branch(s *master, k int, room int64, value float64, path pattern, found func(float64, pattern), best *float64) {
