@@ -1,0 +1,201 @@
+package schedule
+
+import (
+	"container/heap"
+	"math"
+	"slices"
+)
+
+// A branching is the branch and bound for unrelated clients: best bound first,
+// each node one more site bound to a client, with the relaxation as its bound,
+// pairs whose reduced cost closes the gap left out, and a plan rounded
+// from every relaxation.
+type branching struct {
+	x     *search
+	relax *relaxation
+	open  nodes
+	state *state
+}
+
+type node struct {
+	parent *node
+	site   int32
+	client int32
+	bound  float64
+	depth  int32
+	key    []int32 // key variables of the parent, from which to start
+}
+
+// nodes is a heap by bound; of equals the deepest comes first.
+type nodes []*node
+
+func (h nodes) Len() int      { return len(h) }
+func (h nodes) Swap(a, b int) { h[a], h[b] = h[b], h[a] }
+func (h nodes) Less(a, b int) bool {
+	return h[a].bound < h[b].bound || h[a].bound == h[b].bound && h[a].depth > h[b].depth
+}
+func (h *nodes) Push(x any) { *h = append(*h, x.(*node)) }
+func (h *nodes) Pop() any {
+	old := *h
+	last := old[len(old)-1]
+	old[len(old)-1] = nil
+	*h = old[:len(old)-1]
+	return last
+}
+
+// newBranching solves the relaxation at the root. A bisection looks for the
+// least time t by which the relaxation, without pairs that take longer than t,
+// ends: it is a lower bound too (Lenstra, Shmoys and Tardos 1990).
+func newBranching(x *search) *branching {
+	b := &branching{x: x, relax: newRelaxation(x.p)}
+	for z, j := range x.best {
+		b.relax.key[z] = int32(j)
+	}
+	root := b.relax.solve(x.lower, before(x.value))
+	x.raise(min(root.bound, x.value))
+	if !x.closed() {
+		b.round(root)
+	}
+	// Invariant: no plan ends before low; the relaxation ends by high.
+	low, high := x.lower, x.value
+	for range 20 {
+		if x.over() || high-low <= 1e-6*high {
+			break
+		}
+		t := low + (high-low)/2
+		if b.relax.solve(x.lower, t).bound > t {
+			low = t
+			x.raise(t)
+		} else {
+			high = t
+		}
+	}
+	x.steps += b.relax.work
+	b.relax.work = 0
+	b.open = nodes{{bound: x.lower, site: -1, key: slices.Clone(b.relax.key)}}
+	return b
+}
+
+// cutoff is the bound from which on a node is of no use: what is left of it to
+// the best plan counts as nothing.
+func (b *branching) cutoff() float64 { return b.x.value * (1 - Tolerance/2) }
+
+// run explores nodes for the given number of steps.
+func (b *branching) run(steps int64) {
+	x := b.x
+	end := x.limit
+	if steps < x.limit-x.steps {
+		end = x.steps + steps
+	}
+	for x.steps < end && !x.over() {
+		if len(b.open) == 0 {
+			x.raise(b.cutoff())
+			return
+		}
+		// All plans not yet excluded lie below open nodes.
+		x.raise(min(b.open[0].bound, b.cutoff()))
+		if x.over() {
+			return
+		}
+		b.explore(heap.Pop(&b.open).(*node))
+		x.steps += b.relax.work + 1
+		b.relax.work = 0
+	}
+}
+
+func (b *branching) explore(nd *node) {
+	x, r := b.x, b.relax
+	if nd.bound >= b.cutoff() {
+		return
+	}
+	copy(r.key, nd.key)
+	for a := nd; a.parent != nil; a = a.parent {
+		r.fixed[a.site] = a.client
+	}
+	defer func() {
+		for a := nd; a.parent != nil; a = a.parent {
+			r.fixed[a.site] = -1
+		}
+	}()
+	out := r.solve(x.lower, before(x.value))
+	if b.snap(out.bound) >= b.cutoff() {
+		return
+	}
+	b.round(out)
+	site := b.pick(out)
+	if site < 0 {
+		return // every site is fixed: round has evaluated the plan
+	}
+	key := slices.Clone(r.key)
+	for j := range x.p.m {
+		if !r.allowed(site, j) {
+			continue
+		}
+		bound := b.snap(max(nd.bound, out.bound+r.reduced(site, j)*(1-1e-12)-out.bound*1e-15))
+		if bound < b.cutoff() {
+			heap.Push(&b.open, &node{nd, int32(site), int32(j), bound, nd.depth + 1, key})
+		}
+	}
+}
+
+// snap rounds a bound up to the next time at which a client can finish at all.
+func (b *branching) snap(bound float64) float64 {
+	if math.IsInf(bound, 1) {
+		return bound
+	}
+	return b.x.p.next(before(bound), nil)
+}
+
+// pick chooses the divided site that takes longest, or, the relaxation being
+// integral but its plan no better than the best, the longest site still free.
+func (b *branching) pick(out relaxed) int {
+	r := b.relax
+	site, longest := -1, 0.0
+	consider := func(z int) {
+		if d := r.time[z*r.m+int(r.key[z])]; r.fixed[z] < 0 && d > longest {
+			site, longest = z, d
+		}
+	}
+	for _, z := range out.split {
+		consider(int(z))
+	}
+	if site < 0 {
+		for z := range r.n {
+			consider(z)
+		}
+	}
+	return site
+}
+
+// round makes a plan of the relaxation: whole sites stay, divided ones go where
+// they finish first, and local search does the rest.
+func (b *branching) round(out relaxed) {
+	x, r, p := b.x, b.relax, b.x.p
+	plan := make(Plan, p.n)
+	load := make([]int64, p.m)
+	for z, j := range r.key {
+		plan[z] = int(j)
+		if !slices.Contains(out.split, int32(z)) {
+			load[j] += p.at(z, int(j))
+		}
+	}
+	slices.SortFunc(out.split, func(a, c int32) int {
+		return int(math.Copysign(1, r.time[int(c)*r.m]-r.time[int(a)*r.m]))
+	})
+	for _, z := range out.split {
+		j := p.earliest(int(z), load)
+		plan[z] = j
+		load[j] += p.at(int(z), j)
+	}
+	if b.state == nil {
+		b.state = newState(p, plan)
+	} else {
+		b.state.reset(plan)
+	}
+	b.state.ops = 0
+	b.state.descend()
+	x.steps += b.state.ops
+	if b.state.makespan() < x.value {
+		x.offer(b.state.plan())
+	}
+}

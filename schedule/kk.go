@@ -1,0 +1,101 @@
+package schedule
+
+import (
+	"cmp"
+	"container/heap"
+	"fmt"
+	"slices"
+)
+
+// KarmarkarKarp is the largest differencing method (Karmarkar and Karp 1982) in
+// its form for m sets: two partial partitions whose spreads are largest are
+// merged so that the largest set of one joins the smallest of the other, until
+// one is left. On uniform clients, or with start times, the set with the
+// largest sum goes to the client that could have done most, and so on. It takes
+// O(n log n + n·m log m) and returns ErrKind for unrelated clients.
+func KarmarkarKarp(p *Problem) (Plan, error) {
+	if p.kind == Unrelated {
+		return nil, fmt.Errorf("%w: differencing needs sizes", ErrKind)
+	}
+	next := make([]int32, p.n) // sites of one set are a linked list
+	parts := make(partitions, p.n)
+	for z := range parts {
+		next[z] = -1
+		parts[z] = []part{{p.amount[z], int32(z), int32(z)}}
+	}
+	heap.Init(&parts)
+	for len(parts) > 1 {
+		a := heap.Pop(&parts).(partition)
+		parts[0] = merge(a, parts[0], p.m, next)
+		heap.Fix(&parts, 0)
+	}
+	// The set sums of the last partition lack what was subtracted; count again.
+	sets := parts[0]
+	for k := range sets {
+		sets[k].sum = 0
+		for z := sets[k].first; z >= 0; z = next[z] {
+			sets[k].sum += p.amount[z]
+		}
+	}
+	slices.SortStableFunc(sets, func(a, b part) int { return cmp.Compare(b.sum, a.sum) })
+	room := make([]int64, p.m)
+	for j := range room {
+		room[j] = p.capacity(j, p.elementary())
+	}
+	plan := make(Plan, p.n)
+	for k, j := range descending(room) {
+		if k == len(sets) {
+			break
+		}
+		for z := sets[k].first; z >= 0; z = next[z] {
+			plan[z] = j
+		}
+	}
+	return plan, nil
+}
+
+// A part is a set of sites, and its sum above the smallest of its partition.
+type part struct {
+	sum         int64
+	first, last int32
+}
+
+// A partition has at most m parts in descending order of sum; the missing ones
+// are empty, and so are their sums.
+type partition []part
+
+// merge joins the k-th largest part of a with the k-th smallest of b.
+func merge(a, b partition, m int, next []int32) partition {
+	out := slices.Grow(a[:len(a):len(a)], len(b))
+	for k, part := range b {
+		at := m - 1 - k
+		if at >= len(a) {
+			out = append(out, part)
+			continue
+		}
+		out[at].sum += part.sum
+		next[out[at].last] = part.first
+		out[at].last = part.last
+	}
+	slices.SortStableFunc(out, func(x, y part) int { return cmp.Compare(y.sum, x.sum) })
+	if len(out) == m {
+		for k := range out {
+			out[k].sum -= out[m-1].sum
+		}
+	}
+	return out
+}
+
+// partitions is a heap by spread, the largest first.
+type partitions []partition
+
+func (h partitions) Len() int           { return len(h) }
+func (h partitions) Swap(a, b int)      { h[a], h[b] = h[b], h[a] }
+func (h partitions) Less(a, b int) bool { return h[a][0].sum > h[b][0].sum }
+func (h *partitions) Push(x any)        { *h = append(*h, x.(partition)) }
+func (h *partitions) Pop() any {
+	old := *h
+	last := old[len(old)-1]
+	*h = old[:len(old)-1]
+	return last
+}

@@ -1,0 +1,363 @@
+package schedule
+
+import (
+	"cmp"
+	"slices"
+)
+
+// LocalSearch improves a plan until no step of its neighbourhoods does, and
+// returns the new plan. A step takes work off a client that finishes last so
+// that it and all others involved finish earlier than that: a move, a swap of one
+// site for one, two for one or one for two (on identical and uniform clients),
+// and chains of moves over up to four clients, closed ones being cyclic
+// exchanges. It takes O(n·m) per step for moves and swaps (O(n²·m) on unrelated
+// clients), O(n²) for exchanges of three. It returns an error if the plan does
+// not pass Check.
+func LocalSearch(p *Problem, plan Plan) (Plan, error) {
+	if err := p.Check(plan); err != nil {
+		return nil, err
+	}
+	s := newState(p, plan)
+	s.descend()
+	return s.plan(), nil
+}
+
+// A state is a plan under improvement.
+type state struct {
+	p    *Problem
+	at   []int32   // client of each site
+	jobs [][]int32 // sites of each client, the largest amount there first
+	load []int64
+	end  []float64
+	ops  int64 // pairs of sites looked at
+	held []bool
+	path []hop
+}
+
+func newState(p *Problem, plan Plan) *state {
+	s := &state{p: p, at: make([]int32, p.n), jobs: make([][]int32, p.m),
+		load: make([]int64, p.m), end: make([]float64, p.m), held: make([]bool, p.m)}
+	s.reset(plan)
+	return s
+}
+
+// reset makes plan the current one.
+func (s *state) reset(plan Plan) {
+	for j := range s.jobs {
+		s.jobs[j] = s.jobs[j][:0]
+		s.load[j] = 0
+	}
+	for z, j := range plan {
+		s.at[z] = int32(j)
+		s.jobs[j] = append(s.jobs[j], int32(z))
+		s.load[j] += s.p.at(z, j)
+	}
+	for j := range s.jobs {
+		slices.SortFunc(s.jobs[j], func(a, b int32) int { return s.compare(j, a, b) })
+		s.end[j] = s.p.finish(j, s.load[j])
+	}
+}
+
+// compare orders the sites of a client.
+func (s *state) compare(j int, a, b int32) int {
+	if x, y := s.p.at(int(a), j), s.p.at(int(b), j); x != y {
+		return cmp.Compare(y, x)
+	}
+	return cmp.Compare(a, b)
+}
+
+func (s *state) plan() Plan {
+	plan := make(Plan, s.p.n)
+	for z, j := range s.at {
+		plan[z] = int(j)
+	}
+	return plan
+}
+
+// move puts site z on client j.
+func (s *state) move(z int32, j int) {
+	i := int(s.at[z])
+	if i == j {
+		return
+	}
+	k, _ := slices.BinarySearchFunc(s.jobs[i], z, func(a, b int32) int { return s.compare(i, a, b) })
+	s.jobs[i] = slices.Delete(s.jobs[i], k, k+1)
+	k, _ = slices.BinarySearchFunc(s.jobs[j], z, func(a, b int32) int { return s.compare(j, a, b) })
+	s.jobs[j] = slices.Insert(s.jobs[j], k, z)
+	s.at[z] = int32(j)
+	s.load[i] -= s.p.at(int(z), i)
+	s.load[j] += s.p.at(int(z), j)
+	s.end[i], s.end[j] = s.p.finish(i, s.load[i]), s.p.finish(j, s.load[j])
+}
+
+// last returns the client that finishes last.
+func (s *state) last() int {
+	last := 0
+	for j, t := range s.end {
+		if t > s.end[last] {
+			last = j
+		}
+	}
+	return last
+}
+
+func (s *state) makespan() float64 { return s.end[s.last()] }
+
+// pairLimit is the largest product of two batches' sizes for which exchanges of
+// three sites are tried, chainLimit the number of tries of one chain search.
+const (
+	pairLimit  = 1 << 16
+	chainLimit = 1 << 14
+)
+
+// descend improves the plan until it is locally optimal. Each step makes the
+// sorted list of finishing times smaller in lexicographic order, so it ends.
+func (s *state) descend() {
+	for s.step() {
+	}
+}
+
+func (s *state) step() bool {
+	k := s.last()
+	if s.p.kind == Unrelated {
+		return s.moveOrSwap(k) || s.chain(k)
+	}
+	return s.exchange(k, false) || s.exchange(k, true) || s.chain(k)
+}
+
+// An exchange moves at most two sites from the last client to another one and
+// at most two back; −1 stands for none.
+type exchange struct {
+	to         int
+	out1, out2 int32
+	in1, in2   int32
+	shift      int64 // amount that leaves the last client
+	worse      float64
+}
+
+// exchange applies the best exchange between client k and any other, of one
+// site against none or one, or if three is set of two against one and one
+// against two. On identical and uniform clients only the amount shifted
+// matters.
+func (s *state) exchange(k int, three bool) bool {
+	best := exchange{worse: s.end[k]}
+	for i := range s.p.m {
+		if i == k {
+			continue
+		}
+		// Shifts from 1 to limit improve; the nearest to ideal is best.
+		limit := s.p.capacity(i, before(s.end[k])) - s.load[i]
+		if limit < 1 {
+			continue
+		}
+		ideal := s.balance(k, i)
+		if three {
+			if len(s.jobs[k])*(len(s.jobs[k])+len(s.jobs[i])) <= pairLimit {
+				s.threes(&best, k, i, ideal, limit)
+			}
+		} else {
+			s.ones(&best, k, i, ideal, limit)
+		}
+	}
+	if best.shift == 0 {
+		return false
+	}
+	for _, z := range []int32{best.out1, best.out2} {
+		if z >= 0 {
+			s.move(z, best.to)
+		}
+	}
+	for _, z := range []int32{best.in1, best.in2} {
+		if z >= 0 {
+			s.move(z, k)
+		}
+	}
+	return true
+}
+
+// balance returns the shift at which clients k and i would finish together.
+func (s *state) balance(k, i int) int64 {
+	u, v := s.p.unit[k]*s.p.grid, s.p.unit[i]*s.p.grid
+	from := s.end[k]
+	to := s.p.off[i] + v*float64(s.load[i])
+	return max(1, int64((from-to)/(u+v)))
+}
+
+// offer keeps an exchange that shifts d if it is the best so far.
+func (s *state) offer(best *exchange, k int, e exchange) {
+	s.ops++
+	e.worse = max(s.p.finish(k, s.load[k]-e.shift), s.p.finish(e.to, s.load[e.to]+e.shift))
+	if e.worse < best.worse {
+		*best = e
+	}
+}
+
+// ones looks at moves and swaps. Both lists descend, so that the partner whose
+// amount is nearest to a − ideal moves one way only.
+func (s *state) ones(best *exchange, k, i int, ideal, limit int64) {
+	w, b := s.p.amount, 0
+	for _, z := range s.jobs[k] {
+		a := w[z]
+		if a <= limit {
+			s.offer(best, k, exchange{to: i, out1: z, out2: -1, in1: -1, in2: -1, shift: a})
+		}
+		for b < len(s.jobs[i]) && w[s.jobs[i][b]] > a-ideal {
+			b++
+		}
+		// The neighbours of the ideal partner, the larger and the smaller.
+		for c := max(0, b-1); c <= b && c < len(s.jobs[i]); c++ {
+			if d := a - w[s.jobs[i][c]]; d >= 1 && d <= limit {
+				s.offer(best, k, exchange{to: i, out1: z, out2: -1, in1: s.jobs[i][c], in2: -1, shift: d})
+			}
+		}
+	}
+}
+
+// threes looks at exchanges of two sites for one and of one for two.
+func (s *state) threes(best *exchange, k, i int, ideal, limit int64) {
+	w, from, to := s.p.amount, s.jobs[k], s.jobs[i]
+	for x, z := range from {
+		b := 0
+		for _, y := range from[x+1:] {
+			a := w[z] + w[y]
+			for b < len(to) && w[to[b]] > a-ideal {
+				b++
+			}
+			for c := max(0, b-1); c <= b && c < len(to); c++ {
+				if d := a - w[to[c]]; d >= 1 && d <= limit {
+					s.offer(best, k, exchange{to: i, out1: z, out2: y, in1: to[c], in2: -1, shift: d})
+				}
+			}
+		}
+	}
+	for x, z := range to {
+		b := 0
+		for _, y := range to[x+1:] {
+			a := w[z] + w[y]
+			for b < len(from) && w[from[b]] > a+ideal {
+				b++
+			}
+			for c := max(0, b-1); c <= b && c < len(from); c++ {
+				if d := w[from[c]] - a; d >= 1 && d <= limit {
+					s.offer(best, k, exchange{to: i, out1: from[c], out2: -1, in1: z, in2: y, shift: d})
+				}
+			}
+		}
+	}
+}
+
+// moveOrSwap applies the best move or swap of client k on unrelated clients.
+func (s *state) moveOrSwap(k int) bool {
+	p, t := s.p, s.end[k]
+	worse, to, out, in := t, -1, int32(-1), int32(-1)
+	for _, a := range s.jobs[k] {
+		rest := s.load[k] - p.at(int(a), k)
+		if p.finish(k, rest) >= worse {
+			continue
+		}
+		for i := range p.m {
+			if i == k {
+				continue
+			}
+			with := s.load[i] + p.at(int(a), i)
+			s.ops++
+			if e := max(p.finish(k, rest), p.finish(i, with)); e < worse {
+				worse, to, out, in = e, i, a, -1
+			}
+			room := p.capacity(k, before(worse)) - rest
+			need := with - p.capacity(i, before(worse))
+			for _, b := range s.jobs[i] {
+				if p.at(int(b), i) < need {
+					break // in descending order: the others free even less
+				}
+				s.ops++
+				if p.at(int(b), k) > room {
+					continue
+				}
+				e := max(p.finish(k, rest+p.at(int(b), k)), p.finish(i, with-p.at(int(b), i)))
+				if e < worse {
+					worse, to, out, in = e, i, a, b
+				}
+			}
+		}
+	}
+	if to < 0 {
+		return false
+	}
+	s.move(out, to)
+	if in >= 0 {
+		s.move(in, k)
+	}
+	return true
+}
+
+// A hop is a site and the client it is to go to.
+type hop struct {
+	site int32
+	to   int
+}
+
+// chain applies the first chain of moves found that makes client k finish
+// earlier: a site of k goes to a second client, which passes one on, and so
+// on, until a client has room or, the chain closing, k itself.
+func (s *state) chain(k int) bool {
+	tries := int64(chainLimit)
+	t := before(s.end[k])
+	s.held[k] = true
+	s.path = s.path[:0]
+	for _, a := range s.jobs[k] {
+		room := s.p.capacity(k, t) - s.load[k] + s.p.at(int(a), k)
+		if room < 0 || s.extend(k, a, room, t, 3, &tries) {
+			break // in descending order: the others leave even less room
+		}
+	}
+	s.held[k] = false
+	s.ops += chainLimit - tries
+	if len(s.path) == 0 {
+		return false
+	}
+	for _, h := range s.path {
+		s.move(h.site, h.to)
+	}
+	return true
+}
+
+// extend looks for a client that takes site a; room is the amount that the
+// first client k could take back. At most depth−1 further clients pass a site
+// on.
+func (s *state) extend(k int, a int32, room int64, t float64, depth int, tries *int64) bool {
+	p := s.p
+	for i := range p.m {
+		if s.held[i] {
+			continue
+		}
+		if *tries--; *tries < 0 {
+			return false
+		}
+		over := s.load[i] + p.at(int(a), i) - p.capacity(i, t) // what i has to pass on
+		s.path = append(s.path, hop{a, i})
+		if over <= 0 {
+			return true
+		}
+		s.held[i] = true
+		// A site freed here may also close the cycle on k.
+		for _, b := range s.jobs[i] {
+			if p.at(int(b), i) < over || *tries < 0 {
+				break
+			}
+			*tries--
+			if depth < 3 && p.at(int(b), k) <= room {
+				s.path = append(s.path, hop{b, k})
+				s.held[i] = false
+				return true
+			}
+			if depth > 1 && s.extend(k, b, room, t, depth-1, tries) {
+				s.held[i] = false
+				return true
+			}
+		}
+		s.held[i] = false
+		s.path = s.path[:len(s.path)-1]
+	}
+	return false
+}

@@ -1,0 +1,117 @@
+package schedule
+
+import (
+	"fmt"
+	"math"
+)
+
+// A FullModel is the complete cost model of Pechnikov et al. (2017, section 4).
+// A batch U costs client j
+//
+//	T_j = t_in + t_work + t_out
+//	t_in   = tos_j + q_j/vsc_j
+//	t_work = Σ_{z∈U} (tdns_j + ttcp_jz + tweb_jz + P_z/vweb_jz + P_z/v_j)
+//	t_out  = (Σ_{z∈U} h_z)/vsc_j
+//
+// with q_j the size of the list of the batch's domain names. Sizes are in KB,
+// speeds in KB/s and times in seconds.
+type FullModel struct {
+	Sites   []SiteCost
+	Clients []ClientCost
+}
+
+// SiteCost describes a site.
+type SiteCost struct {
+	Name   string  // domain name; each adds its length and one separator to q_j
+	Size   float64 // P_z, the content to be downloaded
+	Result float64 // h_z, the links found, sent back to the server
+}
+
+// ClientCost describes a client. The slices hold one value per site.
+type ClientCost struct {
+	ServerResponse float64   // tos_j: response time of the crawl's server
+	ServerSpeed    float64   // vsc_j: speed of the link to that server
+	DNS            float64   // tdns_j: response time of the DNS server
+	Compute        float64   // v_j: speed of the computer
+	Connect        []float64 // ttcp_jz: time of establishing the TCP connection
+	WebResponse    []float64 // tweb_jz: response time of the web server
+	WebSpeed       []float64 // vweb_jz: download speed
+}
+
+// Problem returns the model as a problem with unrelated clients: tos_j becomes
+// the setup of client j, and everything else the duration of a pair. It
+// takes O(n·m) time and memory.
+func (f FullModel) Problem() (*Problem, error) {
+	if len(f.Sites) == 0 {
+		return nil, ErrNoSites
+	}
+	if len(f.Clients) == 0 {
+		return nil, ErrNoClients
+	}
+	for z, s := range f.Sites {
+		if !(s.Size >= 0) || !(s.Result >= 0) {
+			return nil, fmt.Errorf("%w: site %d: size %v, result %v", ErrDuration, z, s.Size, s.Result)
+		}
+	}
+	durations := make([][]float64, len(f.Sites))
+	for z := range durations {
+		durations[z] = make([]float64, len(f.Clients))
+	}
+	setup := make([]float64, len(f.Clients))
+	for j, c := range f.Clients {
+		if len(c.Connect) != len(f.Sites) || len(c.WebResponse) != len(f.Sites) || len(c.WebSpeed) != len(f.Sites) {
+			return nil, fmt.Errorf("%w: client %d has %d, %d and %d values for %d sites", ErrShape, j,
+				len(c.Connect), len(c.WebResponse), len(c.WebSpeed), len(f.Sites))
+		}
+		if !positive(c.ServerSpeed) || !positive(c.Compute) || !(c.ServerResponse >= 0) || !(c.DNS >= 0) {
+			return nil, fmt.Errorf("%w: client %d: server speed %v, computer speed %v, server response %v, DNS %v",
+				ErrDuration, j, c.ServerSpeed, c.Compute, c.ServerResponse, c.DNS)
+		}
+		setup[j] = c.ServerResponse
+		for z, s := range f.Sites {
+			if !positive(c.WebSpeed[z]) || !(c.Connect[z] >= 0) || !(c.WebResponse[z] >= 0) {
+				return nil, fmt.Errorf("%w: client %d, site %d: speed %v, connection %v, response %v",
+					ErrDuration, j, z, c.WebSpeed[z], c.Connect[z], c.WebResponse[z])
+			}
+			name := float64(len(s.Name)+1) / 1024
+			durations[z][j] = name/c.ServerSpeed +
+				c.DNS + c.Connect[z] + c.WebResponse[z] + s.Size/c.WebSpeed[z] + s.Size/c.Compute +
+				s.Result/c.ServerSpeed
+		}
+	}
+	p, err := NewUnrelated(durations)
+	if err != nil {
+		return nil, err
+	}
+	return p.WithStarts(nil, setup)
+}
+
+// A ReducedModel leaves out what is equal for all clients or negligible
+// (section 5): client j takes
+//
+//	T_j = Σ_{z∈U} P_z · (1/vweb_j + 1/v_j).
+//
+// (The paper prints the reciprocal of that factor, which is the speed.)
+type ReducedModel struct {
+	Sizes    []float64 // P_z in KB
+	WebSpeed []float64 // vweb_j in KB/s
+	Compute  []float64 // v_j in KB/s
+}
+
+// Problem returns the model as a problem with uniform clients.
+func (r ReducedModel) Problem() (*Problem, error) {
+	if len(r.WebSpeed) != len(r.Compute) {
+		return nil, fmt.Errorf("%w: %d download speeds, %d computer speeds", ErrShape, len(r.WebSpeed), len(r.Compute))
+	}
+	unit := make([]float64, len(r.Compute))
+	for j := range unit {
+		if !positive(r.WebSpeed[j]) || !positive(r.Compute[j]) {
+			return nil, fmt.Errorf("%w: client %d: download speed %v, computer speed %v", ErrDuration, j, r.WebSpeed[j], r.Compute[j])
+		}
+		unit[j] = 1/r.WebSpeed[j] + 1/r.Compute[j]
+		if math.IsInf(unit[j], 1) {
+			return nil, fmt.Errorf("%w: client %d", ErrOverflow, j)
+		}
+	}
+	return NewUniform(r.Sizes, unit)
+}

@@ -1,0 +1,147 @@
+package schedule
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// Reading says how step 4 and 5 of the paper's batch heuristic are read: its
+// text leaves open whether a client's batch ends with the first site that
+// overflows its share, and how the sites left over are spread.
+type Reading int
+
+const (
+	// Literal ends a batch at the first site that exceeds the share and deals
+	// the sites left over one by one, the smallest first, to the clients in
+	// ascending order of performance, again and again.
+	Literal Reading = iota
+	// FillToShare ends a batch there too, but gives each client in ascending
+	// order of performance the smallest sites left over for as long as its
+	// batch stays within its share; what then is left is dealt as in Literal.
+	FillToShare
+	// SkipOverflow passes over a site that exceeds the share and goes on with
+	// the smaller ones; what is left is dealt as in Literal.
+	SkipOverflow
+)
+
+func (r Reading) String() string {
+	return [...]string{"literal", "fill to share", "skip overflow"}[r]
+}
+
+// Batch is the batch heuristic of Pechnikov et al. (2017, section 5): clients
+// and sites are sorted in descending order, each client's share of the total
+// size is proportional to its performance, and each takes sites in descending
+// order up to its share; the sites left over are added from the smallest to the
+// largest, in reverse order of the clients.
+//
+// The sizes may be any measure of complexity, as numbers of pages ("Batch job
+// 1") or mean durations of earlier scans ("Batch job 2"); the performance may be
+// measured as the reciprocal of the time for a reference site
+// ([Performance]). It takes O(n log n + n·m).
+func Batch(sizes, performance []float64, reading Reading) (Plan, error) {
+	if len(sizes) == 0 {
+		return nil, ErrNoSites
+	}
+	if len(performance) == 0 {
+		return nil, ErrNoClients
+	}
+	if reading < Literal || reading > SkipOverflow {
+		panic(fmt.Sprintf("schedule: unknown reading %d", reading))
+	}
+	for z, s := range sizes {
+		if !positive(s) {
+			return nil, fmt.Errorf("%w: site %d: size %v", ErrDuration, z, s)
+		}
+	}
+	speed := 0.0
+	for j, v := range performance {
+		if !positive(v) {
+			return nil, fmt.Errorf("%w: client %d: performance %v", ErrDuration, j, v)
+		}
+		speed += v
+	}
+	// Steps 1 and 2.
+	sites, clients := descending(sizes), descending(performance)
+	total := 0.0
+	for _, s := range sizes {
+		total += s
+	}
+	if !positive(total) || !positive(speed) {
+		return nil, ErrOverflow
+	}
+	// Steps 3 and 4.
+	plan := make(Plan, len(sizes))
+	batch := make([]float64, len(performance))
+	share := make([]float64, len(performance))
+	left := sites
+	for _, j := range clients {
+		share[j] = total * (performance[j] / speed)
+		var rest []int
+		for k, z := range left {
+			if batch[j]+sizes[z] > share[j] {
+				if reading != SkipOverflow {
+					rest = left[k:]
+					break
+				}
+				rest = append(rest, z)
+				continue
+			}
+			batch[j] += sizes[z]
+			plan[z] = j
+		}
+		left = rest
+	}
+	// Step 5.
+	left, clients = slices.Clone(left), slices.Clone(clients)
+	slices.Reverse(left)
+	slices.Reverse(clients)
+	if reading == FillToShare {
+		for _, j := range clients {
+			for len(left) > 0 && batch[j]+sizes[left[0]] <= share[j] {
+				batch[j] += sizes[left[0]]
+				plan[left[0]] = j
+				left = left[1:]
+			}
+		}
+	}
+	for k, z := range left {
+		plan[z] = clients[k%len(clients)]
+	}
+	return plan, nil
+}
+
+// Performance turns the times that the clients took for a reference site into
+// their performance (section 3): relative values, proportional to 1/time, with
+// sum 1.
+func Performance(times []float64) ([]float64, error) {
+	if len(times) == 0 {
+		return nil, ErrNoClients
+	}
+	performance, sum := make([]float64, len(times)), 0.0
+	for j, t := range times {
+		if !positive(t) || !positive(1/t) {
+			return nil, fmt.Errorf("%w: client %d: reference time %v", ErrDuration, j, t)
+		}
+		performance[j] = 1 / t
+		sum += performance[j]
+	}
+	if !positive(sum) {
+		return nil, ErrOverflow
+	}
+	for j := range performance {
+		performance[j] /= sum
+	}
+	return performance, nil
+}
+
+// descending returns the indices of values in descending order of value, equal
+// ones in ascending order of index.
+func descending[T cmp.Ordered](values []T) []int {
+	order := make([]int, len(values))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(values[b], values[a]) })
+	return order
+}

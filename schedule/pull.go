@@ -1,0 +1,110 @@
+package schedule
+
+import (
+	"cmp"
+	"container/heap"
+	"fmt"
+	"slices"
+)
+
+// Order is an order of the list of sites.
+type Order int
+
+const (
+	Given      Order = iota // as numbered
+	Reversed                // as numbered, from the last to the first
+	Ascending               // by duration, the shortest first
+	Descending              // by duration, the longest first
+)
+
+func (o Order) String() string {
+	return [...]string{"given", "reversed", "ascending", "descending"}[o]
+}
+
+// List returns the sites in this order. The duration of a site is the shortest
+// that it has on any client. It takes O(n·m + n log n).
+func (p *Problem) List(order Order) []int {
+	if order < Given || order > Descending {
+		panic(fmt.Sprintf("schedule: unknown order %d", order))
+	}
+	list := make([]int, p.n)
+	for z := range list {
+		list[z] = z
+	}
+	switch order {
+	case Reversed:
+		slices.Reverse(list)
+	case Ascending, Descending:
+		key := p.shortest()
+		slices.SortStableFunc(list, func(a, b int) int {
+			if order == Descending {
+				a, b = b, a
+			}
+			return cmp.Compare(key[a], key[b])
+		})
+	}
+	return list
+}
+
+// shortest returns for each site the smallest of its amounts.
+func (p *Problem) shortest() []int64 {
+	if p.kind != Unrelated {
+		return p.amount
+	}
+	key := make([]int64, p.n)
+	for z := range key {
+		key[z] = slices.Min(p.amounts(z))
+	}
+	return key
+}
+
+// RoundRobin deals the sites in the given order, one to each client in turn,
+// whatever they take: the cyclic reading of round robin.
+func RoundRobin(p *Problem, order Order) Plan {
+	plan := make(Plan, p.n)
+	for k, z := range p.List(order) {
+		plan[z] = k % p.m
+	}
+	return plan
+}
+
+// Pull lets each client take the next site of the list as soon as it is free,
+// without asking how long the site will take there: the reading of round robin
+// that agrees with Table 1 of Pechnikov et al. (2017), in scheduling list
+// scheduling. It takes O(n log m).
+func Pull(p *Problem, order Order) Plan {
+	free := &freeClients{}
+	for j := range p.m {
+		free.items = append(free.items, freeClient{p.off[j], j})
+	}
+	heap.Init(free)
+	plan := make(Plan, p.n)
+	for _, z := range p.List(order) {
+		next := &free.items[0]
+		plan[z] = next.client
+		next.time += p.Duration(z, next.client)
+		heap.Fix(free, 0)
+	}
+	return plan
+}
+
+// freeClients is a heap of clients by the time at which they are free.
+type freeClients struct{ items []freeClient }
+
+type freeClient struct {
+	time   float64
+	client int
+}
+
+func (h *freeClients) Len() int      { return len(h.items) }
+func (h *freeClients) Swap(a, b int) { h.items[a], h.items[b] = h.items[b], h.items[a] }
+func (h *freeClients) Less(a, b int) bool {
+	x, y := h.items[a], h.items[b]
+	return x.time < y.time || x.time == y.time && x.client < y.client
+}
+func (h *freeClients) Push(x any) { h.items = append(h.items, x.(freeClient)) }
+func (h *freeClients) Pop() any {
+	last := h.items[len(h.items)-1]
+	h.items = h.items[:len(h.items)-1]
+	return last
+}

@@ -1,0 +1,119 @@
+package schedule
+
+import (
+	"context"
+	"math/rand/v2"
+)
+
+// Solve looks for a plan with the least makespan and for the proof that it is,
+// until one of its limits ends it (see [Settings]); a plan that is proved
+// optimal within [Tolerance] ends it at once. A context that is cancelled is no
+// error: the result is the best plan and bound so far, and says so. The result
+// passes CheckResult. Errors are invalid settings only; a nil source panics.
+//
+// It builds plans by LPT, MULTIFIT and differencing, improves them by local
+// search, and compares them with the lower bound, on identical and uniform
+// clients lifted to sums that sites can have. What is left open goes in turns to
+// the iterated search ([Improve]) and to an exact one, with budgets that grow:
+// on identical and uniform clients, of up to 256 sites, sequential
+// partitioning, which decides whether the sites fit by a given time; on
+// unrelated clients branch and bound on the linear relaxation.
+func Solve(ctx context.Context, p *Problem, src rand.Source, set Settings) (Result, error) {
+	x, err := newSearch(ctx, p, src, set)
+	if err != nil {
+		return Result{}, err
+	}
+	if p.kind == Unrelated {
+		x.unrelated()
+	} else {
+		x.uniform()
+	}
+	return x.result(), nil
+}
+
+// firstBudget is the number of steps of the first turn of each phase.
+const firstBudget = 20_000
+
+// construct improves the plan of a constructor and offers both.
+func (x *search) construct(plan Plan) {
+	s := newState(x.p, plan)
+	s.descend()
+	x.steps += s.ops + int64(x.p.n)
+	x.offer(s.plan())
+}
+
+func (x *search) uniform() {
+	p := x.p
+	x.construct(LPT(p))
+	x.raise(newBounder(p).bound(p.elementary()))
+	if x.over() {
+		return
+	}
+	x.construct(Multifit(p))
+	if x.over() {
+		return
+	}
+	if p.n <= 1<<16 {
+		if plan, err := KarmarkarKarp(p); err == nil {
+			x.construct(plan)
+		}
+	}
+	if x.over() {
+		return
+	}
+	var reach *sums
+	if limit := x.widest(); limit <= tableLimit && limit*int64(p.n) <= 64*tableLimit {
+		reach = reachable(p.amount, limit)
+		x.steps += limit / 64 * int64(p.n)
+		x.raise(p.lift(x.lower, reach))
+	}
+	var pack *packer
+	if p.n <= packLimit {
+		pack = newPacker(x)
+	}
+	for budget := int64(firstBudget); !x.over(); budget *= 4 {
+		x.iterate(budget)
+		if pack == nil {
+			continue
+		}
+		for _, aim := range []float64{0, .5, 1} {
+			if x.over() {
+				return
+			}
+			t := min(x.lower+aim*(x.value-x.lower), before(x.value))
+			switch v, plan := pack.decide(t, budget); v {
+			case fits:
+				x.offer(plan)
+			case fitsNot:
+				x.raise(p.next(t, reach))
+			}
+		}
+	}
+}
+
+// widest is the largest capacity that a client may need.
+func (x *search) widest() int64 {
+	widest := int64(0)
+	for j := range x.p.m {
+		widest = max(widest, x.p.capacity(j, x.value))
+	}
+	return widest
+}
+
+func (x *search) unrelated() {
+	p := x.p
+	x.raise(p.elementary())
+	x.construct(LPT(p))
+	if x.over() {
+		return
+	}
+	x.construct(Multifit(p))
+	if x.over() {
+		return
+	}
+	tree := newBranching(x)
+	for budget := int64(firstBudget); !x.over(); budget *= 2 {
+		x.iterate(budget)
+		tree.run(budget)
+	}
+}
