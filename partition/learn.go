@@ -3,10 +3,10 @@ package partition
 import "math"
 
 const (
-	boldness    = 0.5  // share of the posterior's standard deviation that a draw has
+	boldness    = 0.35 // share of the posterior's standard deviation that a draw has
 	memory      = 100  // durations that an estimate looks back on, at most
-	surprise    = 6    // a residual counts as at most so many standard deviations
-	slack       = 0.5  // drift of the CUSUM: it detects changes of more than twice this
+	surprise    = 5    // a residual counts as at most so many standard deviations
+	slack       = 0.75 // drift of the CUSUM: it detects changes of more than twice this
 	priorNoise  = 0.3  // relative noise assumed before any duration was repeated
 	priorWeight = 10   // repeats that the assumption is worth
 	shrinkage   = 4    // repeats of its own that all sites' noise is worth to a site

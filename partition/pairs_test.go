@@ -1,0 +1,110 @@
+package partition
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/recrawl/recrawl/webenv"
+)
+
+// crawlPairs accesses every object once, in random pairs.
+func crawlPairs(t testing.TB, p *PairTWOMA, env *webenv.Durations, rng *rand.Rand) (placed int) {
+	order := rng.Perm(env.Len())
+	access := func(i int) float64 {
+		j, err := p.Arm(i)
+		require.NoError(t, err)
+		if j == env.Perfect(i) {
+			placed++
+		}
+		return env.Access(i, j)
+	}
+	for k := 0; k+1 < len(order); k += 2 {
+		i, j := order[k], order[k+1]
+		require.NoError(t, p.Observe(i, j, access(i), access(j)))
+	}
+	env.EndCrawl()
+	return placed
+}
+
+// With as many sites best at each arm as it holds, the pair-wise variant places all. With numbers
+// drawn independently it cannot: an arm holds 50 sites, whatever is best for it.
+func TestPairTWOMAConverges(t *testing.T) {
+	run := func(balanced bool) (placed int, arms [4]int, best [4]int) {
+		env := durations(t, 4, 200, 1, func(c *webenv.DurationsConfig) { c.Balanced = balanced })
+		p, err := NewPairTWOMA(4, 200, 5)
+		require.NoError(t, err)
+		rng := rand.New(rand.NewPCG(1, 3))
+		for range 4000 {
+			if placed = crawlPairs(t, p, env, rng); placed == 200 {
+				break
+			}
+		}
+		for i := range 200 {
+			j, err := p.Arm(i)
+			require.NoError(t, err)
+			arms[j]++
+			best[env.Perfect(i)]++
+		}
+		return placed, arms, best
+	}
+	placed, arms, _ := run(true)
+	require.Equal(t, 200, placed)
+	require.Equal(t, [4]int{50, 50, 50, 50}, arms)
+	placed, arms, best := run(false)
+	most := 0
+	for _, n := range best {
+		most += min(50, n)
+	}
+	require.NotEqual(t, 200, most, "the draw is not balanced by chance")
+	require.Equal(t, [4]int{50, 50, 50, 50}, arms)
+	require.LessOrEqual(t, placed, most)
+	require.Greater(t, placed, most-10)
+}
+
+func TestPairTWOMACases(t *testing.T) {
+	p, err := NewPairTWOMA(2, 4, 3)
+	require.NoError(t, err)
+	step := func(i, j int, di, dj float64) { require.NoError(t, p.Observe(i, j, di, dj)) }
+	// The first crawl sets the averages: 20 in arm 0 (objects 0, 2), 40 in arm 1.
+	step(0, 2, 10, 30)
+	step(1, 3, 20, 60)
+	require.Equal(t, []uint8{1, 1, 0, 0}, p.depth, "the slow ones stay at the boundary")
+	step(2, 0, 30, 10)
+	require.Equal(t, []uint8{2, 1, 0, 0}, p.depth, "one waiting object stays")
+	require.Equal(t, []uint8{0, 1, 0, 1}, p.arm)
+	step(2, 3, 30, 60)
+	require.Equal(t, []uint8{0, 1, 1, 0}, p.arm, "two waiting objects of different arms change places")
+	require.Equal(t, []uint8{2, 1, 0, 0}, p.depth)
+
+	require.ErrorIs(t, p.Observe(0, 0, 1, 1), ErrObject)
+	require.ErrorIs(t, p.Observe(0, 4, 1, 1), ErrObject)
+	require.ErrorIs(t, p.Observe(0, 1, 1, math.NaN()), ErrDuration)
+	require.ErrorIs(t, p.Observe(0, 1, -1, 1), ErrDuration)
+	require.Equal(t, []uint8{2, 1, 0, 0}, p.depth)
+	for _, c := range [][3]int{{1, 4, 5}, {257, 4, 5}, {2, 1, 5}, {2, 4, 0}, {2, 4, 256}} {
+		_, err := NewPairTWOMA(c[0], c[1], c[2])
+		require.ErrorIs(t, err, ErrParameter, "%v", c)
+	}
+}
+
+func TestPairTWOMAContinues(t *testing.T) {
+	env := durations(t, 3, 60, 1, nil)
+	p, err := NewPairTWOMA(3, 60, 5)
+	require.NoError(t, err)
+	rng := rand.New(rand.NewPCG(1, 3))
+	for range 5 {
+		crawlPairs(t, p, env, rng)
+	}
+	b, err := p.MarshalBinary()
+	require.NoError(t, err)
+	var q PairTWOMA
+	require.NoError(t, q.UnmarshalBinary(b))
+	for i := 0; i < 60; i += 2 {
+		require.NoError(t, p.Observe(i, i+1, float64(i), 30))
+		require.NoError(t, q.Observe(i, i+1, float64(i), 30))
+	}
+	require.Equal(t, *p, q)
+}
