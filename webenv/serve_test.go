@@ -367,6 +367,29 @@ func fetch(t require.TestingT, client *http.Client, url string) {
 	require.NoError(t, resp.Body.Close())
 }
 
+// The account of a server starts when it is made, not with its environment.
+func TestServerMadeLate(t *testing.T) {
+	env, err := NewReplay(&History{Names: []string{"a"}, Times: [][]float64{{1, 3}}}, 2)
+	require.NoError(t, err)
+	now := 4.0
+	cfg := ServerConfig{Now: func() float64 { return now }, Calendar: Calendar{Epoch: year2001}}
+	s, err := NewServer(env, cfg)
+	require.NoError(t, err)
+	now = 8
+	require.Equal(t, 0.0, s.Totals().Freshness)
+	require.Equal(t, 2.0, s.Totals().Age) // from 0 at time 4 to 4 at time 8
+	require.Equal(t, 3.0, s.PageTruth(0).Modified)
+
+	// A LastChanger knows changes from before the start too.
+	env, err = NewReplay(env.history, 3)
+	require.NoError(t, err)
+	s, err = NewServer(knowing{env}, cfg)
+	require.NoError(t, err)
+	w := do(s, "GET", "/page/0")
+	require.Equal(t, `"0-1"`, w.Header().Get("ETag"))
+	require.Equal(t, dateOf(3), w.Header().Get("Last-Modified"))
+}
+
 // knowing is a replay that knows the last change.
 type knowing struct{ *Replay }
 

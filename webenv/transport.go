@@ -48,7 +48,7 @@ var (
 	ErrClosedEarly = errors.New("webenv: body closed before its end")
 )
 
-// A HTTPPoll is what a [Transport] found out in one request.
+// An HTTPPoll is what a [Transport] found out in one request.
 type HTTPPoll struct {
 	URL      string   // of this request, without a fragment
 	Status   int      // 0 if no answer came
@@ -97,7 +97,7 @@ type HTTPPoll struct {
 // and no page can hide its changes from it. The content is hashed as it streams
 // by, never held.
 //
-// A URL is known by a hash, so it takes about 150 bytes until Forget, and at
+// A URL is known by a hash, so it takes 100 to 160 bytes until Forget, and at
 // most 256 more for its ETag (a longer one is not used). The copies of a URL are
 // compared whatever headers they were asked for with; use one Transport for
 // each language, say.
@@ -119,7 +119,7 @@ type Transport struct {
 	seen map[key]validators
 }
 
-// key is the cut hash of a URL.
+// key is SHA-256 of a URL, cut to 128 bits.
 type key [16]byte
 
 // validators are what is remembered of a copy of a page.
@@ -149,7 +149,7 @@ func pageURL(r *http.Request) string {
 	return u.String()
 }
 
-// RoundTrip implements [http.RoundTripper].
+// RoundTrip implements [http.RoundTripper]. Its error is that of Base.
 func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	url := pageURL(r)
 	return t.roundTrip(r, url, keyOf(url), t.OnPoll)
@@ -283,8 +283,7 @@ func (p *poll) read(resp *http.Response) {
 		p.LastModified = time.Unix(p.found.modified, 0).UTC()
 	}
 	if location := resp.Header.Get("Location"); isRedirect(p.Status) && location != "" {
-		sum := sha256.Sum256([]byte(location))
-		p.found = validators{hash: [16]byte(sum[:16]), hashed: true, redirect: true}
+		p.found = validators{hash: keyOf(location), hashed: true, redirect: true}
 	}
 }
 
@@ -367,10 +366,9 @@ func (p *poll) end(err error) {
 }
 
 // sum returns the cut hash of the content.
-func (p *poll) sum() (cut [16]byte) {
+func (p *poll) sum() [16]byte {
 	if p.content == nil {
-		sum := sha256.Sum256(nil)
-		return [16]byte(sum[:16])
+		return keyOf("")
 	}
 	var sum [sha256.Size]byte
 	return [16]byte(p.content.Sum(sum[:0])[:16])

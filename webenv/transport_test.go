@@ -288,6 +288,20 @@ func TestTransportClosedEarly(t *testing.T) {
 	}
 }
 
+// A first copy that is closed early is remembered by its validators.
+func TestTransportFirstClosedEarly(t *testing.T) {
+	for _, header := range []string{`ETag: "a"`, "Last-Modified: Mon, 01 Jan 2001 00:00:00 GMT"} {
+		var got HTTPPoll
+		base := &scripted{answers: []*answer{{status: 200, header: header, body: "x"}, {status: 304}}}
+		transport := &Transport{Base: base, OnPoll: func(p HTTPPoll) { got = p }}
+		roundTrip(t, transport, get(t, "http://web.test/"), 0)
+		require.True(t, got.First)
+		require.NoError(t, got.Err)
+		roundTrip(t, transport, get(t, "http://web.test/"), -1)
+		require.Equal(t, ByStatus, got.Decision)
+	}
+}
+
 // The request of the caller is not altered, and gets conditions only if it has
 // none and is a plain GET.
 func TestTransportConditions(t *testing.T) {
