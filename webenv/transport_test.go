@@ -14,6 +14,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/recrawl/recrawl/internal/codec"
 )
 
 // modes are the validators that a server may give, and what decides then.
@@ -481,6 +483,56 @@ func TestTransportSavedState(t *testing.T) {
 		require.Equal(t, 2, fresh.Len())
 	}
 	require.Equal(t, 0, restarted(t, new(Transport)).Len())
+}
+
+// Saved state with a right checksum whose values make no sense.
+func TestTransportSavedStateContradicts(t *testing.T) {
+	type entry struct {
+		key, etag        string
+		hashed, redirect bool
+		hash             string
+	}
+	a, b := strings.Repeat("a", 16), strings.Repeat("b", 16)
+	for name, c := range map[string]struct {
+		n       int
+		entries []entry
+		ok      bool
+	}{
+		"good":                {2, []entry{{a, `"x"`, true, false, b}, {b, "", true, true, a}}, true},
+		"negative number":     {-1, nil, false},
+		"too few":             {2, []entry{{key: a}}, false},
+		"too many":            {1, []entry{{key: a}, {key: b}}, false},
+		"out of order":        {2, []entry{{key: b}, {key: a}}, false},
+		"twice":               {2, []entry{{key: a}, {key: a}}, false},
+		"short key":           {1, []entry{{key: "a"}}, false},
+		"short hash":          {1, []entry{{a, "", true, false, "b"}}, false},
+		"long etag":           {1, []entry{{key: a, etag: strings.Repeat("x", maxETag+1)}}, false},
+		"etag with a newline": {1, []entry{{key: a, etag: "\"x\"\r\nHost: y"}}, false},
+		"redirect to nowhere": {1, []entry{{key: a, redirect: true}}, false},
+	} {
+		e := codec.NewEncoder(nil, transportMagic, transportVersion)
+		e.Int(c.n)
+		for _, x := range c.entries {
+			e.Bytes([]byte(x.key))
+			e.Bytes([]byte(x.etag))
+			e.Uint64(0)
+			e.Bool(x.hashed)
+			e.Bool(x.redirect)
+			if x.hashed {
+				e.Bytes([]byte(x.hash))
+			}
+		}
+		saved, err := e.Finish()
+		require.NoError(t, err)
+		transport := new(Transport)
+		if err = transport.UnmarshalBinary(saved); c.ok {
+			require.NoError(t, err, name)
+			require.Equal(t, c.n, transport.Len())
+		} else {
+			require.ErrorIs(t, err, ErrCorrupt, name)
+			require.Zero(t, transport.Len())
+		}
+	}
 }
 
 func TestDecisionString(t *testing.T) {
