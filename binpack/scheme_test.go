@@ -1,0 +1,319 @@
+package binpack
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// slotEnv is a set of pages that change with probability p in each slot.
+type slotEnv struct {
+	p       []float64
+	changed []bool
+	rng     *rand.Rand
+}
+
+func newSlotEnv(p []float64, seed uint64) *slotEnv {
+	return &slotEnv{p, make([]bool, len(p)), rand.New(rand.NewPCG(seed, 99))}
+}
+
+// run plays a slot.
+func (e *slotEnv) run(t require.TestingT, s *Scheme) Slot {
+	for i, p := range e.p {
+		if e.rng.Float64() < p {
+			e.changed[i] = true
+		}
+	}
+	for _, page := range s.Begin() {
+		require.NoError(t, s.Observe(page, e.changed[page]))
+		e.changed[page] = false
+	}
+	return s.End()
+}
+
+func constant(n int, p float64) []float64 {
+	all := make([]float64, n)
+	for i := range all {
+		all[i] = p
+	}
+	return all
+}
+
+// The stationary means of the chain, to the four digits published with the walk.
+func TestMeanFrequency(t *testing.T) {
+	for _, c := range []struct {
+		p    float64
+		want [3][2]float64 // N = 8, 16, 64; as described, less biased
+	}{
+		{.05, [3][2]float64{{.1494, .1454}, {.0866, .0841}, {.0463, .0441}}},
+		{.1, [3][2]float64{{.1760, .1655}, {.1170, .1084}, {.1009, .0903}}},
+		{.25, [3][2]float64{{.3039, .2408}, {.2937, .2190}, {.3249, .2426}}},
+		{.3, [3][2]float64{{.3719, .2735}, {.3872, .2669}, {.4203, .2931}}},
+	} {
+		for k, n := range []int{8, 16, 64} {
+			cfg := DefaultScheme
+			cfg.States = n
+			for b, want := range c.want[k] {
+				cfg.LessBiased = b == 1
+				got, err := cfg.MeanFrequency(c.p)
+				require.NoError(t, err)
+				require.InDelta(t, want, got, 5.1e-5, "P %v, N %d, less biased %v", c.p, n, b == 1)
+			}
+		}
+	}
+	// Where it settles, as N grows: P/(1−P) and P. The ends are far away and the
+	// spread is of the order 1/√N.
+	cfg := DefaultScheme
+	cfg.States = 1 << 14
+	for _, p := range []float64{.1, .3} {
+		cfg.LessBiased = false
+		got, err := cfg.MeanFrequency(p)
+		require.NoError(t, err)
+		require.InDelta(t, p/(1-p), got, .002)
+		cfg.LessBiased = true
+		got, err = cfg.MeanFrequency(p)
+		require.NoError(t, err)
+		require.InDelta(t, p, got, .002)
+	}
+	_, err := cfg.MeanFrequency(1.5)
+	require.ErrorIs(t, err, ErrParameter)
+}
+
+// Time averages of the walk itself agree with the chain within 3 %. With 600
+// pages, the standard error is far below that: it is estimated from the pages,
+// which are independent, and must be below 3 %/4 for the test to mean anything.
+func TestWalkSettlesWhereTheChainSays(t *testing.T) {
+	const pages, slots = 600, 2000
+	for _, n := range []int{8, 16, 64} {
+		if testing.Short() && n == 16 {
+			continue
+		}
+		for _, p := range []float64{.1, .3} {
+			for _, less := range []bool{false, true} {
+				cfg := DefaultScheme
+				cfg.Capacity, cfg.States, cfg.LessBiased = 1e6, n, less
+				want, err := cfg.MeanFrequency(p)
+				require.NoError(t, err)
+				cfg.InitialState = max(int(want*float64(n)), 1)
+				s, err := NewScheme([]int{pages}, cfg, rand.NewPCG(uint64(n), 1))
+				require.NoError(t, err)
+				env := newSlotEnv(constant(pages, p), uint64(n))
+				for range 400 {
+					env.run(t, s)
+				}
+				sum := make([]float64, pages)
+				for range slots {
+					env.run(t, s)
+					for i := range sum {
+						sum[i] += s.Frequency(i) / slots
+					}
+				}
+				mean, square := 0.0, 0.0
+				for _, x := range sum {
+					mean += x / pages
+					square += x * x / pages
+				}
+				require.Less(t, math.Sqrt((square-mean*mean)/pages), want*.03/4)
+				require.InEpsilon(t, want, mean, .03, "N %d, P %v, less biased %v", n, p, less)
+			}
+		}
+	}
+}
+
+// The rows of the paper that do not depend on chance: the optimal weights.
+func TestPaperOptimum(t *testing.T) {
+	pages := [][]int{{131, 201, 341, 567, 531, 36, 451, 121}, {124, 174, 402, 322, 49, 615}, {235, 135, 95, 343}, {32, 123}}
+	var w []float64
+	for d, p := range []float64{.3, .25, .1, .05} {
+		for _, n := range pages[d] {
+			w = append(w, p*float64(n))
+		}
+	}
+	packed, err := Pack(Problem[float64]{Weights: w, Capacity: 400}, BestFitDecreasing)
+	require.NoError(t, err)
+	require.InDeltaSlice(t, []float64{399.2, 399.1, 399.7, 25.75}, Loads(packed, w), 1e-9)
+
+	// The same in hundredths, exactly.
+	var exact []int
+	for _, x := range w {
+		exact = append(exact, int(math.Round(100*x)))
+	}
+	packed, err = Pack(Problem[int]{Weights: exact, Capacity: 40000}, BestFitDecreasing)
+	require.NoError(t, err)
+	require.Equal(t, []int{39920, 39910, 39970, 2575}, Loads(packed, exact))
+
+	pages = [][]int{{131, 91, 91, 87, 91, 46, 61, 71}, {74, 84, 62, 92, 89, 105}, {75, 95, 105, 113}, {82, 93}}
+	w = nil
+	for d, theta := range []float64{.75, 1, 1.5, 2} {
+		for _, n := range pages[d] {
+			sum := 0.0
+			for k := range n {
+				sum += math.Pow(float64(k+1), -theta)
+			}
+			w = append(w, sum)
+		}
+	}
+	packed, err = Pack(Problem[float64]{Weights: w, Capacity: 80}, BestFitDecreasing)
+	require.NoError(t, err)
+	require.InDeltaSlice(t, []float64{78.98175023108985, 32.58512586169496}, Loads(packed, w), 1e-11)
+}
+
+// schemeProperty: bins fit after every slot, the loads are the sums of the
+// frequencies, and a restored copy goes on bit for bit.
+func schemeProperty(t *rapid.T) {
+	cfg := DefaultScheme
+	cfg.States = rapid.SampledFrom([]int{1, 2, 7, 8, 16}).Draw(t, "N")
+	cfg.Lambda = rapid.SampledFrom([]float64{1, 1.5}).Draw(t, "λ")
+	cfg.Register = rapid.SampledFrom([]int{1, 10, 64}).Draw(t, "L")
+	cfg.LessBiased = rapid.Bool().Draw(t, "less biased")
+	cfg.DecreaseStep = rapid.IntRange(1, 3).Draw(t, "step")
+	pages := rapid.SliceOfN(rapid.IntRange(0, 30), 1, 8).Draw(t, "pages")
+	cfg.Capacity = rapid.Float64Range(30, 60).Draw(t, "C")
+	if cfg.States > 1 {
+		cfg.Capacity /= 2 // sites may outgrow a bin
+	}
+	s, err := NewScheme(pages, cfg, rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
+	require.NoError(t, err)
+	env := newSlotEnv(constant(s.Pages(), rapid.Float64Range(0, 1).Draw(t, "P")), 1)
+	for slot := range 60 {
+		got := env.run(t, s)
+		loads := s.Loads(nil)
+		sum, used := make([]float64, len(loads)), 0
+		for i := range pages {
+			x := 0.0
+			for p := s.first[i]; p < s.first[i+1]; p++ {
+				x += s.Frequency(p)
+			}
+			require.InDelta(t, x, s.Weight(i), 1e-6)
+			sum[s.Bin(i)] += s.Weight(i)
+		}
+		require.InDeltaSlice(t, sum, loads, 1e-9)
+		for b, load := range loads {
+			require.LessOrEqual(t, load, cfg.Capacity)
+			if len(s.sites(b)) > 0 {
+				used++
+			}
+		}
+		require.Equal(t, used, got.Bins)
+		require.Equal(t, got.Overloaded, got.Decreased+got.Excluded)
+		if slot == 30 {
+			asked := s.Begin() // save it with answers due
+			data, err := s.MarshalBinary()
+			require.NoError(t, err)
+			var copied Scheme
+			require.NoError(t, copied.UnmarshalBinary(data))
+			for _, p := range asked {
+				require.NoError(t, s.Observe(p, p%2 == 0))
+				require.NoError(t, copied.Observe(p, p%2 == 0))
+			}
+			require.Equal(t, s.End(), copied.End())
+			require.ElementsMatch(t, s.Begin(), copied.Begin())
+			a, _ := s.MarshalBinary()
+			b, _ := copied.MarshalBinary()
+			require.Equal(t, a, b)
+			k := rapid.IntRange(0, len(data)-1).Draw(t, "cut")
+			require.Error(t, copied.UnmarshalBinary(data[:k]))
+			data[k] ^= 4
+			require.Error(t, copied.UnmarshalBinary(data))
+			c, _ := copied.MarshalBinary()
+			require.Equal(t, b, c, "a failed restore changes nothing")
+		}
+	}
+}
+
+func TestSchemeProperty(t *testing.T) { rapid.Check(t, schemeProperty) }
+func FuzzScheme(f *testing.F)         { f.Fuzz(rapid.MakeFuzz(schemeProperty)) }
+
+// Under overload the scheme does both of what it can do, and first decreases.
+func TestSchemeRelieves(t *testing.T) {
+	cfg := DefaultScheme
+	cfg.Capacity = 60
+	s, err := NewScheme([]int{50, 60, 70, 80}, cfg, rand.NewPCG(1, 1))
+	require.NoError(t, err)
+	env := newSlotEnv(constant(s.Pages(), .4), 1)
+	decreased, excluded, first := 0, 0, ""
+	for range 400 {
+		slot := env.run(t, s)
+		decreased += slot.Decreased
+		excluded += slot.Excluded
+		if first == "" && slot.Overloaded > 0 {
+			first = "excluded"
+			if slot.Decreased > 0 {
+				first = "decreased"
+			}
+		}
+	}
+	require.Positive(t, excluded)
+	require.Greater(t, decreased, excluded)
+	require.Equal(t, "decreased", first)
+}
+
+// A decrease takes from the most penalised pages only what it must.
+func TestDecreaseTakesTheMostPenalised(t *testing.T) {
+	cfg := DefaultScheme
+	cfg.Capacity, cfg.InitialState = 3, 8
+	s, err := NewScheme([]int{3}, cfg, rand.NewPCG(1, 1))
+	require.NoError(t, err)
+	s.register = []uint64{0b001, 0b111, 0b010}
+	s.c = 2 * 8 // in eighths of a page
+	s.decrease([]int{0}, 24)
+	require.Equal(t, []uint16{5, 5, 6}, s.state, "three rounds: page 1 first, the last step by page 0")
+	require.Equal(t, 2.0, s.Weight(0))
+}
+
+func TestSchemeBadInput(t *testing.T) {
+	src := rand.NewPCG(1, 1)
+	_, err := NewScheme(nil, DefaultScheme, src)
+	require.ErrorIs(t, err, ErrNoItems)
+	_, err = NewScheme([]int{-1}, DefaultScheme, src)
+	require.ErrorIs(t, err, ErrParameter)
+	_, err = NewScheme([]int{4000}, DefaultScheme, src)
+	require.ErrorIs(t, err, ErrTooLarge)
+	for _, change := range []func(*SchemeConfig){
+		func(c *SchemeConfig) { c.States = 0 }, func(c *SchemeConfig) { c.States = 1 << 20 },
+		func(c *SchemeConfig) { c.InitialState = 9 }, func(c *SchemeConfig) { c.Lambda = math.NaN() },
+		func(c *SchemeConfig) { c.Register = 65 }, func(c *SchemeConfig) { c.Register = 0 },
+		func(c *SchemeConfig) { c.Threshold = 11 }, func(c *SchemeConfig) { c.DecreaseStep = 0 },
+	} {
+		cfg := DefaultScheme
+		change(&cfg)
+		_, err = NewScheme([]int{5}, cfg, src)
+		require.ErrorIs(t, err, ErrParameter)
+	}
+	cfg := DefaultScheme
+	cfg.Capacity = -1
+	_, err = NewScheme([]int{5}, cfg, src)
+	require.ErrorIs(t, err, ErrCapacity)
+	require.Panics(t, func() { _, _ = NewScheme([]int{5}, DefaultScheme, nil) })
+
+	s, err := NewScheme([]int{50}, DefaultScheme, src)
+	require.NoError(t, err)
+	require.ErrorIs(t, s.Observe(0, true), ErrNotAsked)
+	asked := s.Begin()
+	require.NotEmpty(t, asked)
+	require.NoError(t, s.Observe(asked[0], true))
+	require.ErrorIs(t, s.Observe(asked[0], true), ErrNotAsked)
+	require.ErrorIs(t, s.Observe(-1, true), ErrNotAsked)
+	require.ErrorIs(t, s.Observe(50, true), ErrNotAsked)
+	require.ErrorIs(t, new(Scheme).UnmarshalBinary([]byte("nonsense")), ErrCorrupt)
+	s, err = NewScheme([]int{50}, DefaultScheme, struct{ rand.Source }{src})
+	require.NoError(t, err)
+	_, err = s.MarshalBinary()
+	require.ErrorIs(t, err, ErrSource)
+}
+
+func BenchmarkSchemeSlot(b *testing.B) {
+	cfg := DefaultScheme
+	s, err := NewScheme([]int{1000, 1000, 1000, 1000, 1000}, cfg, rand.NewPCG(1, 1))
+	if err != nil {
+		b.Fatal(err)
+	}
+	env := newSlotEnv(constant(s.Pages(), .2), 1)
+	for b.Loop() {
+		env.run(b, s)
+	}
+	b.ReportMetric(float64(s.Pages()), "pages")
+}
