@@ -3,6 +3,7 @@ package automata
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -79,22 +80,39 @@ func solve(m [][]float64, b []float64) []float64 {
 	return b
 }
 
-// stationaryOf solves π·P = π, Σπ = 1.
-func stationaryOf(p [][]float64) []float64 {
-	n := len(p)
-	m, b := make([][]float64, n), make([]float64, n)
-	for r := range m {
-		m[r] = make([]float64, n)
-		for c := range m[r] {
-			m[r][c] = p[c][r]
+// stationaryOf returns the stationary distribution of an irreducible chain by the
+// algorithm of Grassmann, Taksar & Heyman, which censors one state after the other
+// and never subtracts, so that small probabilities are as exact as large ones.
+func stationaryOf(chain [][]float64) []float64 {
+	n := len(chain)
+	p := make([][]float64, n)
+	for s := range p {
+		p[s] = slices.Clone(chain[s])
+	}
+	for s := n - 1; s > 0; s-- {
+		leave := 0.0
+		for j := range s {
+			leave += p[s][j]
 		}
-		m[r][r]--
+		for i := range s {
+			p[i][s] /= leave
+			for j := range s {
+				p[i][j] += p[i][s] * p[s][j]
+			}
+		}
 	}
-	for c := range n {
-		m[n-1][c] = 1
+	pi, sum := make([]float64, n), 1.0
+	pi[0] = 1
+	for s := 1; s < n; s++ {
+		for i := range s {
+			pi[s] += pi[i] * p[i][s]
+		}
+		sum += pi[s]
 	}
-	b[n-1] = 1
-	return solve(m, b)
+	for s := range pi {
+		pi[s] /= sum
+	}
+	return pi
 }
 
 // asymptoticVariance returns the limit of n·Var(mean of f over n steps), from the
@@ -140,7 +158,7 @@ func TestStationaryAgainstChain(t *testing.T) {
 				for _, p := range pi[i*states : (i+1)*states] {
 					want += p
 				}
-				require.InDelta(t, want, got[i], 1e-9, "%s, action %d", name, i)
+				require.InDelta(t, want, got[i], 1e-12, "%s, action %d", name, i)
 			}
 		}
 	})
@@ -235,6 +253,9 @@ func TestFixedRules(t *testing.T) {
 	walk(fixedSchemes(3, 3)["Krylov"], tails, tsetlin)
 	walk(fixedSchemes(3, 3)["Krylov"], heads, []step{{0, 0, 2}, {0, 0, 1}, {0, 0, 1}})
 	walk(fixedSchemes(3, 3)["Krinsky"], heads, []step{{1, 0, 1}, {0, 0, 2}, {0, 0, 3}, {1, 0, 1}, {0, 0, 2}, {0, 0, 3}, {0, 1, 3}, {1, 1, 1}})
+	almostHalf, half := constant(1<<63-1), constant(1<<63)
+	walk(fixedSchemes(3, 3)["Krylov"], almostHalf, []step{{0, 0, 2}})
+	walk(fixedSchemes(3, 3)["Krylov"], half, []step{{0, 1, 3}})
 	// A reward between 0 and 1 is a reward with that probability.
 	walk(fixedSchemes(3, 3)["Tsetlin"], heads, []step{{0.1, 0, 2}})
 	walk(fixedSchemes(3, 3)["Tsetlin"], tails, []step{{0.9, 1, 3}})

@@ -299,6 +299,18 @@ func discretePursuit(p []float64, h, n int) []float64 {
 	return next
 }
 
+// TestDBPAUpper has the posterior of rewards only, Beta(5, 1), whose quantiles are
+// fifth roots.
+func TestDBPAUpper(t *testing.T) {
+	a := must(NewDBPA(2, 10, 4))
+	require.InDelta(t, 0.95, a.Upper(0), 1e-14)
+	for range 4 {
+		require.NoError(t, a.Learn(0, 1, heads))
+	}
+	require.InDelta(t, math.Pow(0.95, 1.0/5), a.Upper(0), 1e-14)
+	require.InDelta(t, 0.95, a.Upper(1), 1e-14)
+}
+
 // TestHDPARule compares the tree with one of nodes and pointers that follows the
 // paper: each inner node has its own pair of probabilities.
 func TestHDPARule(t *testing.T) {

@@ -26,6 +26,7 @@ func TestSaveAndRestore(t *testing.T) {
 			data, source := must(a.(saver).MarshalBinary()), must(src.MarshalBinary())
 
 			require.NoError(t, s.empty.UnmarshalBinary(data))
+			require.Equal(t, a, s.empty.(Automaton))
 			b, src2 := s.empty.(Automaton), new(rand.PCG)
 			require.NoError(t, src2.UnmarshalBinary(source))
 			require.Equal(t, run(t, a, env, src, 300), run(t, b, env, src2, 300))
