@@ -16,8 +16,9 @@ const octaves = 24
 //
 // (Cho and Garcia-Molina 2003). The gaps without a change matter by their sum
 // only. Those with one are summed by octave, and each octave counts as that many
-// gaps of its mean length: as g/(e^(λg) − 1) bends little within an octave, the
-// root moves by less than 1 %. Half a change and half as long without one, both
+// gaps of its mean length: g/(e^(λg) − 1) bends little within an octave while λg is
+// small, and the root moves by a percent or so. Where nearly every poll finds a
+// change it may move by a tenth, less than the estimate is uncertain by. Half a change and half as long without one, both
 // at the mean rate of all pages, smooth the estimate, in the manner of
 // LambdaCrawl's learner (Kolobov et al. 2019, section 6), and keep it above 0.
 type mle struct {
