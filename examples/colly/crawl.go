@@ -1,0 +1,175 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+
+	"github.com/gocolly/colly/v2"
+
+	"github.com/recrawl/recrawl/knapsack"
+	"github.com/recrawl/recrawl/webenv"
+)
+
+// A crawler is a colly collector that a scheduler drives: colly fetches and
+// parses, a webenv.Transport under it finds out what changed, and the scheduler
+// decides what to fetch next.
+type crawler struct {
+	collector *colly.Collector
+	urls      []string       // by page
+	pages     map[string]int // by URL
+
+	mu        sync.Mutex // schedulers are not safe for concurrent use
+	scheduler knapsack.Scheduler
+	clock     *clock
+	left      int    // polls that the budget still has
+	asked     []bool // by page: the scheduler waits for an answer
+	answers   []int  // by page
+	err       error  // of the scheduler
+	account
+}
+
+// An account is what a crawl came to.
+type account struct {
+	polls    int
+	changed  int
+	parsed   int       // bodies that colly parsed
+	failed   int       // polls without an answer, or that colly refused
+	progress []float64 // changes found after each poll
+}
+
+// newCrawler returns a crawler of the pages at the URLs, with a budget of polls.
+func newCrawler(urls []string, scheduler knapsack.Scheduler, clock *clock, workers, polls int) *crawler {
+	c := &crawler{
+		collector: colly.NewCollector(colly.UserAgent("recrawl-example")),
+		urls:      urls,
+		pages:     make(map[string]int, len(urls)),
+		scheduler: scheduler,
+		clock:     clock,
+		left:      polls,
+		asked:     make([]bool, len(urls)),
+		answers:   make([]int, len(urls)),
+	}
+	for page, url := range urls {
+		c.pages[url] = page
+	}
+
+	// By default colly fetches a URL once and then refuses it.
+	c.collector.AllowURLRevisit = true
+	// By default a status above 202 is an error, and so 304, the very answer
+	// that says that a page has not changed.
+	c.collector.ParseHTTPErrorResponse = true
+	// CacheDir must stay empty: colly would answer from its files and ask nobody.
+	c.collector.CacheDir = ""
+	c.collector.IgnoreRobotsTxt = false
+	c.collector.WithTransport(&webenv.Transport{
+		Base:   &http.Transport{MaxIdleConnsPerHost: workers},
+		OnPoll: c.found,
+	})
+
+	// What the crawl is for goes into callbacks as ever; a 304 has no body.
+	c.collector.OnHTML("title", func(*colly.HTMLElement) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.parsed++
+	})
+	return c
+}
+
+// crawl spends the budget with the given number of workers. Each asks for the next page
+// when it is free to fetch it. A queue filled in advance, as with
+// colly.Async(true) or colly's queue package, would hold decisions of the past.
+func (c *crawler) crawl(workers int) error {
+	errs := make([]error, workers)
+	var wait sync.WaitGroup
+	for w := range workers {
+		wait.Go(func() {
+			for errs[w] == nil {
+				v, ok, err := c.ask()
+				if err != nil || !ok {
+					errs[w] = err
+					return
+				}
+				errs[w] = c.fetch(v)
+			}
+		})
+	}
+	wait.Wait()
+	return errors.Join(errs...)
+}
+
+// A visit is one fetch of a page.
+type visit struct{ page, answers int } // answers before it
+
+// ask returns the page to fetch now; ok is false when the budget is spent.
+func (c *crawler) ask() (v visit, ok bool, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.left == 0 {
+		return v, false, nil
+	}
+	c.left--
+	page, err := c.scheduler.Next(c.clock.tick())
+	if err != nil {
+		return v, false, err
+	}
+	c.asked[page] = true
+	return visit{page, c.answers[page]}, true, nil
+}
+
+// fetch lets colly fetch a page; the transport tells the scheduler what was
+// found. Of a visit that colly refused, for robots.txt, say, the transport saw
+// nothing: it is given back here, or the scheduler would wait for ever.
+func (c *crawler) fetch(v visit) error {
+	// Errors of the network are polls too, which the transport has seen.
+	_ = c.collector.Visit(c.urls[v.page])
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.answers[v.page] == v.answers {
+		c.failed++
+		c.giveBack(v.page)
+	}
+	return c.err
+}
+
+// found is told of each poll by the transport, in the goroutine of its worker.
+func (c *crawler) found(p webenv.HTTPPoll) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	page, ok := c.pages[p.URL]
+	switch {
+	case !ok || !c.asked[page]: // robots.txt, or one of the first copies
+	case p.Err != nil:
+		c.failed++
+		c.giveBack(page)
+	case p.First: // nothing to compare with
+		c.giveBack(page)
+	default:
+		c.answer(page, c.scheduler.Observe(page, c.clock.now(), p.Changed))
+		c.polls++
+		if p.Changed {
+			c.changed++
+		}
+		c.progress = append(c.progress, float64(c.changed))
+	}
+}
+
+func (c *crawler) giveBack(page int) { c.answer(page, c.scheduler.GiveBack(page, c.clock.now())) }
+
+// answer notes that the scheduler has its answer.
+func (c *crawler) answer(page int, err error) {
+	c.asked[page] = false
+	c.answers[page]++
+	c.err = errors.Join(c.err, err)
+}
+
+// copyAll fetches every page once, for a copy to compare with.
+func (c *crawler) copyAll() error {
+	for _, url := range c.urls {
+		if err := c.collector.Visit(url); err != nil {
+			return fmt.Errorf("%s: %w", url, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,240 @@
+// Command colly shows the colly crawler driven by a polling schedule that learns.
+// It crawls a simulated web over real HTTP, once as the learner says and once
+// visiting all pages equally often, and compares what was found with the truth.
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"github.com/recrawl/recrawl/examples/internal/report"
+	"github.com/recrawl/recrawl/knapsack"
+	"github.com/recrawl/recrawl/webenv"
+)
+
+func main() {
+	err := run(os.Args[1:], os.Stdout)
+	switch {
+	case err == nil, errors.Is(err, flag.ErrHelp):
+	case errors.As(err, new(usageError)):
+		fmt.Fprintf(os.Stderr, "colly: %v\nSee colly -h.\n", err)
+		os.Exit(2)
+	default:
+		fmt.Fprintln(os.Stderr, "colly:", err)
+		os.Exit(1)
+	}
+}
+
+// A usageError is a command line that makes no sense.
+type usageError struct{ error }
+
+const intro = `colly crawls a simulated web of which the truth is known, over real HTTP on a
+loopback port, with the colly crawler. A learner says which page to visit next. Then
+it does so once more, visiting all pages equally often, for comparison. Page k of
+the web changes with probability 0.9/k^1.5 in each slot of time; there is one poll
+a slot, and the time of the web runs as fast as the polls do.
+
+  go run ./examples/colly
+  go run ./examples/colly -workers 1 -polls 50000
+
+Flags:
+`
+
+type settings struct {
+	pages, polls, workers int
+	seed                  uint64
+	quick, json           bool
+	out                   string
+}
+
+func parse(args []string, stdout io.Writer) (*settings, error) {
+	s := &settings{}
+	flags := flag.NewFlagSet("colly", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	flags.IntVar(&s.pages, "n", 200, "`pages` of the web")
+	flags.IntVar(&s.polls, "polls", 20_000, "`number` of polls; 5000 if -quick")
+	flags.IntVar(&s.workers, "workers", 8, "`number` of pages fetched at the same time")
+	flags.Uint64Var(&s.seed, "seed", 1, "`seed` of the web and the learner; with several workers answers come in any order, and figures vary")
+	flags.BoolVar(&s.quick, "quick", false, "fewer polls: a few seconds")
+	flags.BoolVar(&s.json, "json", false, "print a JSON array of figures and nothing else")
+	flags.StringVar(&s.out, "out", "", "`folder` for a picture of detections over time, colly.svg and colly.html")
+	err := flags.Parse(args)
+	given := map[string]bool{}
+	flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	if s.quick && !given["polls"] {
+		s.polls = 5000
+	}
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		fmt.Fprint(stdout, intro)
+		flags.SetOutput(stdout)
+		flags.PrintDefaults()
+		return nil, err
+	case err != nil:
+		return nil, usageError{err}
+	case flags.NArg() > 0:
+		return nil, usageError{fmt.Errorf("what does %q mean? Options begin with a dash", flags.Arg(0))}
+	case s.polls < 1:
+		return nil, usageError{fmt.Errorf("-polls %d: want 1 at least", s.polls)}
+	case s.workers < 1 || s.workers > s.pages:
+		return nil, usageError{fmt.Errorf("-workers %d for -n %d pages: want 1 at least, and not more than pages", s.workers, s.pages)}
+	}
+	return s, nil
+}
+
+func run(args []string, stdout io.Writer) error {
+	s, err := parse(args, stdout)
+	if err != nil {
+		return err
+	}
+	learner, err := knapsack.NewLAKG(s.pages, knapsack.LAKGConfig{States: 300}, rand.NewPCG(s.seed, 1))
+	if err != nil {
+		return err
+	}
+	x, err := knapsack.Uniform(s.pages, 1)
+	if err != nil {
+		return err
+	}
+	uniform, err := knapsack.NewFixed(x, knapsack.Even, nil)
+	if err != nil {
+		return err
+	}
+
+	var rows []report.Row
+	chart := report.Chart{Title: "Changes found", X: "polls", Y: "found so far"}
+	for _, c := range []struct {
+		name      string
+		scheduler knapsack.Scheduler
+	}{{"lakg-300", learner}, {"uniform", uniform}} {
+		found, truth, err := s.crawl(c.scheduler)
+		if err != nil {
+			return fmt.Errorf("%s: %w", c.name, err)
+		}
+		rows = append(rows, s.rows(c.name, found, truth)...)
+		series := report.Series{Name: c.name, Y: found.progress}
+		for k := range found.progress {
+			series.X = append(series.X, float64(k+1))
+		}
+		chart.Series = append(chart.Series, thinned(series))
+	}
+	if s.json {
+		err = report.WriteJSON(stdout, rows)
+	} else {
+		err = report.WriteRows(stdout, rows)
+	}
+	if err != nil || s.out == "" {
+		return err
+	}
+	return s.picture(stdout, chart)
+}
+
+// crawl lets a scheduler crawl a web of its own, the same for each.
+func (s *settings) crawl(scheduler knapsack.Scheduler) (*account, webenv.Totals, error) {
+	env, err := webenv.NewZipf(webenv.ZipfConfig{Pages: s.pages, Alpha: 0.9, Beta: 1.5}, rand.NewPCG(s.seed, 2))
+	if err != nil {
+		return nil, webenv.Totals{}, err
+	}
+	clock := new(clock)
+	server, err := webenv.NewServer(env, webenv.ServerConfig{Now: clock.now, Calendar: webenv.Calendar{Unit: time.Hour}})
+	if err != nil {
+		return nil, webenv.Totals{}, err
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, webenv.Totals{}, err
+	}
+	web := &http.Server{Handler: server}
+	go func() { _ = web.Serve(listener) }() // ends when it is closed
+	defer func() { _ = web.Close() }()
+
+	urls := make([]string, s.pages)
+	for page := range urls {
+		urls[page] = "http://" + listener.Addr().String() + server.URL(page)
+	}
+	bar := report.NewProgress("polling", s.polls)
+	defer bar.Done()
+	clock.ticked = func() { bar.Add(1) }
+
+	c := newCrawler(urls, scheduler, clock, s.workers, s.polls)
+	if err := c.copyAll(); err != nil {
+		return nil, webenv.Totals{}, err
+	}
+	err = c.crawl(s.workers)
+	return &c.account, server.Totals(), err
+}
+
+// A clock is the time of the web, in slots. In a slot one poll is asked for: a
+// crawler of the real web would wait for the next, here the clock jumps to it.
+type clock struct {
+	slots  atomic.Int64
+	ticked func()
+}
+
+func (c *clock) now() float64 { return float64(c.slots.Load()) }
+
+func (c *clock) tick() float64 {
+	c.ticked()
+	return float64(c.slots.Add(1))
+}
+
+// rows sets what the crawler found beside what the server knows.
+func (s *settings) rows(name string, found *account, truth webenv.Totals) []report.Row {
+	row := func(quantity, unit string, v float64) report.Row {
+		return report.Row{
+			Source: "recrawl", Item: fmt.Sprintf("colly, %d workers, %s", s.workers, name),
+			Quantity: quantity, Unit: unit, Measured: v, Runs: 1,
+		}
+	}
+	return []report.Row{
+		row("polls", "polls", float64(found.polls)),
+		row("changes found", "polls", float64(found.changed)),
+		row("changes found, as the server knows", "polls", float64(truth.Detected)),
+		row("bodies parsed", "pages", float64(found.parsed)),
+		row("polls answered with 304", "polls", float64(truth.NotModified)),
+		row("polls that failed", "polls", float64(found.failed)),
+		row("freshness, as the server knows", "1", truth.Freshness),
+	}
+}
+
+// thinned keeps some 500 points of a curve.
+func thinned(s report.Series) report.Series {
+	t := report.Series{Name: s.Name}
+	step := max(int(math.Ceil(float64(len(s.X))/500)), 1)
+	for k := step - 1; k < len(s.X); k += step {
+		t.X, t.Y = append(t.X, s.X[k]), append(t.Y, s.Y[k])
+	}
+	return t
+}
+
+func (s *settings) picture(stdout io.Writer, chart report.Chart) error {
+	svg, err := chart.SVG()
+	if err != nil {
+		return err
+	}
+	html, err := report.Page{Title: "colly driven by a learner", Sections: []report.Section{{SVG: svg}}}.HTML()
+	if err != nil {
+		return err
+	}
+	for _, f := range []struct {
+		name    string
+		content []byte
+	}{{"colly.svg", svg}, {"colly.html", html}} {
+		path, err := report.WriteFile(s.out, f.name, f.content)
+		if err != nil {
+			return err
+		}
+		if !s.json {
+			fmt.Fprintln(stdout, "Wrote", path)
+		}
+	}
+	return nil
+}
