@@ -11,6 +11,10 @@ import (
 	"github.com/recrawl/recrawl/webenv"
 )
 
+// httpPolicies are polled over HTTP unless others are named: all of them would
+// take a minute.
+const httpPolicies = "uniform,lakg-300,nutch,stormcrawler,true-rates"
+
 // overHTTP does what webenv.Run does, but over real HTTP: a server on a loopback
 // port has the pages of the environment, and a client polls them with conditional
 // GETs. The server's clock stands still during a request, and jumps to the time

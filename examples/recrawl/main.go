@@ -46,9 +46,10 @@ web pages over 822 days (Open Terms Archive, contrib-versions, ODC-BY 1.0).
 Columns: detected, the polls that found a change; per poll, their share; freshness,
 the share of page-time in which the last copy was current; age, the mean time
 since the first change that the copy lacks (0 while it is current); harmonic, the
-mean of 1 + 1/2 + … + 1/k while the copy lacks k changes; and how many times
-better than the first policy this one is by the -objective. Policies that draw
-numbers, and simulated webs, run -runs times; the table has the means.
+mean of 1 + 1/2 + … + 1/k while the copy lacks k changes; and × uniform, how many
+times better than the first policy this one is by the -objective: more detections,
+or less staleness, age or harmonic cost. Policies that draw numbers, and simulated
+webs, run -runs times: the figures are means, ± the standard deviation of detected.
 
 Flags:
 `
@@ -85,9 +86,9 @@ func parse(args []string, stdout io.Writer) (*settings, error) {
 	flags.StringVar(&s.objective, "objective", "detections", "`goal` to be good at: detections, freshness, age or harmonic; for policies that can choose")
 	flags.Uint64Var(&s.seed, "seed", 1, "`seed` of all randomness: same seed, same figures")
 	flags.IntVar(&s.runs, "runs", 10, "`number` of runs where chance plays a role; default 5 for -suite")
-	flags.BoolVar(&s.http, "http", false, "serve the history on a loopback port, time sped up, and poll it over HTTP; one run")
+	flags.BoolVar(&s.http, "http", false, "serve the history on a loopback port, time sped up, and poll it over HTTP: one run of a few policies, or those of -policies")
 	flags.BoolVar(&s.table, "table", false, "print instead the figures of Granmo et al. (2006): exact optima, and LAKG over time")
-	flags.BoolVar(&s.suite, "suite", false, "print instead one table of every policy, objective, budget and web; takes minutes")
+	flags.BoolVar(&s.suite, "suite", false, "print instead one table of every policy, objective, budget and web; takes ten minutes or so")
 	flags.BoolVar(&s.quick, "quick", false, "two runs only, and a short -table or -suite")
 	flags.BoolVar(&s.json, "json", false, "print one JSON object and nothing else; pictures only if -out is given")
 	flags.StringVar(&s.out, "out", "recrawl-out", "`folder` for the pictures, detections.svg, freshness.svg and recrawl.html; empty for none")
@@ -141,6 +142,9 @@ func run(args []string, stdout io.Writer) error {
 	if s.table {
 		return s.printRows(stdout, paperTable)
 	}
+	if s.http && s.policies == "" {
+		s.policies = httpPolicies
+	}
 	chosen, err := choose(s.policies)
 	if err != nil {
 		return usageError{err}
@@ -160,8 +164,8 @@ func run(args []string, stdout io.Writer) error {
 		return usageError{errors.New("-http serves a history: it goes without -env")}
 	}
 	if s.http {
-		fmt.Fprintf(os.Stderr, "recrawl: %d requests on a loopback port: at some thousands a second this takes a while\n",
-			len(chosen)*(w.polls+w.pages))
+		fmt.Fprintf(os.Stderr, "recrawl: %d policies make %d requests on a loopback port, some thousands a second\n",
+			len(chosen), len(chosen)*(w.polls+w.pages))
 	}
 	e := &experiment{w, objective, s.seed, s.runs, s.http}
 	outcomes, err := e.compare(chosen)

@@ -112,15 +112,19 @@ func (o *outcome) value(objective knapsack.Objective) []float64 {
 }
 
 // relative returns how many times better than another outcome this one is by an
-// objective, age and harmonic cost being better if smaller; NaN if they were not
-// measured.
+// objective: more detections, or less staleness, age or harmonic cost. It is NaN
+// if that was not measured.
 func (o *outcome) relative(to *outcome, objective knapsack.Objective) float64 {
 	own, _ := report.MeanSD(o.value(objective))
 	other, _ := report.MeanSD(to.value(objective))
-	if objective == knapsack.Age || objective == knapsack.Harmonic {
-		own, other = other, own
+	switch objective {
+	case knapsack.Detections:
+		return own / other
+	case knapsack.Freshness:
+		return (1 - other) / (1 - own)
+	default:
+		return other / own
 	}
-	return own / other
 }
 
 // missed sums up the harmonic cost of a run over a record: as long as a copy

@@ -50,6 +50,20 @@ var policies = []policy{
 		about: "rule of StormCrawler: halfway to 1 h if changed, else ×1.5"},
 	{name: "newscrawl", new: adaptive(knapsack.NewsCrawlRule),
 		about: "rule of news-crawl: a fifth of the way to 1.5 h if changed, else ×1.5"},
+	{name: "h-traa", random: true, new: htraa,
+		about: "hierarchy of twofold resource allocation automata (Granmo and Oommen 2010)"},
+	{name: "cho", tuned: true, new: planner(knapsack.ChoGarciaMolina),
+		about: "optimum for the bias-reduced estimates of the rates (Cho and Garcia-Molina 2003)"},
+	{name: "mle", tuned: true, new: planner(knapsack.MaximumLikelihood),
+		about: "optimum for the maximum-likelihood estimates of the rates"},
+	{name: "avrachenkov", tuned: true, new: planner(knapsack.Avrachenkov),
+		about: "optimum for the estimates of Avrachenkov, Patil and Thoppe"},
+	{name: "gamma", tuned: true, new: planner(knapsack.Gamma),
+		about: "optimum for Gamma posteriors of constant rates"},
+	{name: "lambda-crawl", random: true, new: lambdaCrawl,
+		about: "LambdaCrawl, for the harmonic cost (Kolobov et al. 2019)"},
+	{name: "azar", random: true, new: azar,
+		about: "the freshest under polls at random times (Azar et al. 2018)"},
 	{name: "true-rates", tuned: true, new: trueRates,
 		about: "is told the true mean rates, and polls by the exact optimum for them"},
 }
@@ -79,6 +93,22 @@ func adaptive(rule func(second float64) knapsack.IntervalRule) func(job) (knapsa
 		return knapsack.NewAdaptive(j.pages, rule(j.second), float64(j.pages)/j.rate)
 	}
 }
+
+func htraa(j job) (knapsack.Scheduler, error) {
+	return knapsack.NewHTRAA(j.pages, knapsack.HTRAAConfig{}, j.src)
+}
+
+func planner(e knapsack.Estimation) func(job) (knapsack.Scheduler, error) {
+	return func(j job) (knapsack.Scheduler, error) {
+		return knapsack.NewPlanner(j.pages, knapsack.PlannerConfig{Budget: j.rate, Estimation: e, Objective: j.objective}, nil)
+	}
+}
+
+func lambdaCrawl(j job) (knapsack.Scheduler, error) {
+	return knapsack.NewLambdaCrawl(j.pages, j.rate, j.src)
+}
+
+func azar(j job) (knapsack.Scheduler, error) { return knapsack.NewAzar(j.pages, j.rate, j.src) }
 
 func trueRates(j job) (knapsack.Scheduler, error) {
 	x, err := j.optimum(j.start)

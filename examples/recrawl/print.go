@@ -48,7 +48,7 @@ func table(w *world, outcomes []*outcome, objective knapsack.Objective) (header 
 	if harmonic {
 		header = append(header, "harmonic")
 	}
-	header = append(header, objective.String()+" / "+outcomes[0].policy.name)
+	header = append(header, "× "+outcomes[0].policy.name)
 	for _, o := range outcomes {
 		detected, sd := report.MeanSD(o.detected)
 		freshness, _ := report.MeanSD(o.freshness)

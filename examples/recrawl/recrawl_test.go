@@ -389,3 +389,12 @@ func TestSuite(t *testing.T) {
 		}
 	}
 }
+
+func TestRelative(t *testing.T) {
+	a := &outcome{detected: []float64{30, 50}, freshness: []float64{0.9}, age: []float64{2}}
+	b := &outcome{detected: []float64{20}, freshness: []float64{0.8}, age: []float64{3}}
+	require.InDelta(t, 2, a.relative(b, knapsack.Detections), 1e-12)
+	require.InDelta(t, 2, a.relative(b, knapsack.Freshness), 1e-12)
+	require.InDelta(t, 1.5, a.relative(b, knapsack.Age), 1e-12)
+	require.True(t, math.IsNaN(a.relative(b, knapsack.Harmonic)))
+}

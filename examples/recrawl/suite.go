@@ -15,15 +15,14 @@ import (
 
 	"github.com/recrawl/recrawl/examples/internal/report"
 	"github.com/recrawl/recrawl/knapsack"
-	"github.com/recrawl/recrawl/webenv"
 )
 
 // suiteBudgets are in polls a day for each page.
 var suiteBudgets = []float64{0.02, 0.05, 0.2}
 
-// suiteWebs are the webs of the suite: the real history, and simulations of 500
-// pages. A recorder polls all pages in each slot, so that ranks which swap every
-// r slots do so every 500·r of its polls.
+// suiteWebs are the webs of the suite, by name and -env: the real history, and
+// simulations of 500 pages. To record them all pages are polled in each slot, so
+// that ranks which swap every r slots do so every 500·r of these polls.
 var suiteWebs = []suiteWeb{
 	{"real", ""},
 	{"bursty:0.02", "bursty:0.02"},
@@ -157,62 +156,6 @@ func (s *settings) suiteWorld(spec string, run int) (*world, error) {
 	return w.recorded(days, hour, src)
 }
 
-// recorded returns the world as a record of the given length. A page that
-// changes several times within a step counts as changed once.
-func (w *world) recorded(duration, step float64, src rand.Source) (*world, error) {
-	env, err := w.open(src)
-	if err != nil {
-		return nil, err
-	}
-	r := &record{history: &webenv.History{Times: make([][]float64, w.pages)}, moves: w.moves}
-	if w.swapEvery > 0 {
-		r.moves = float64(w.swapEvery/w.pages) * step
-	}
-	for now := w.start; now < w.start+duration; {
-		if len(r.rates) == 0 || r.moves > 0 && now >= float64(len(r.rates))*r.moves {
-			rates := make([]float64, w.pages)
-			for page := range rates {
-				rates[page] = env.Rate(page, now)
-			}
-			r.rates = append(r.rates, rates)
-		}
-		now += step
-		for page := range w.pages {
-			if since, changed := env.Poll(page, now); changed {
-				r.history.Times[page] = append(r.history.Times[page], since)
-			}
-		}
-	}
-	return &world{
-		name: w.name, pages: w.pages, start: w.start, duration: duration, slots: w.slots, history: r.history, moves: r.moves,
-		open: func(rand.Source) (environment, error) {
-			replay, err := webenv.NewReplay(r.history, w.start)
-			return recordedWeb{replay, r}, err
-		},
-	}, nil
-}
-
-// A record is what happened in a simulation.
-type record struct {
-	history *webenv.History
-	rates   [][]float64 // true rates at time 0, moves, 2·moves, …
-	moves   float64
-}
-
-// recordedWeb replays a record, and knows the rates that were behind it.
-type recordedWeb struct {
-	*webenv.Replay
-	record *record
-}
-
-func (e recordedWeb) Rate(page int, now float64) float64 {
-	k := 0
-	if e.record.moves > 0 {
-		k = min(int(now/e.record.moves), len(e.record.rates)-1)
-	}
-	return e.record.rates[k][page]
-}
-
 // printSuite prints the suite for people or for machines.
 func (s *settings) printSuite(stdout io.Writer, chosen []policy) error {
 	if s.env != "" || s.trace != "" || s.http {
@@ -220,7 +163,7 @@ func (s *settings) printSuite(stdout io.Writer, chosen []policy) error {
 	}
 	fmt.Fprintf(os.Stderr, "recrawl: %d webs, %d budgets, %d policies, up to %d objectives, %d runs: this takes %s\n",
 		len(s.suiteWebs()), len(suiteBudgets), len(chosen), len(objectives), s.runs,
-		map[bool]string{true: "less than a minute", false: "some minutes"}[s.quick])
+		map[bool]string{true: "less than a minute", false: "ten minutes or so"}[s.quick])
 	cells, err := s.measureSuite(chosen)
 	if err != nil {
 		return err
