@@ -308,13 +308,23 @@ func (p *Problem) capacity(client int, t float64) int64 {
 	if x < float64(p.total) {
 		s = int64(x)
 	}
-	for s > 0 && p.finish(client, s) > t {
-		s--
+	// The division is off by one at most, unless the start time dwarfs the sizes.
+	for _, guess := range [3]int64{s, s - 1, s + 1} {
+		if guess >= 0 && guess <= p.total && p.finish(client, guess) <= t &&
+			(guess == p.total || p.finish(client, guess+1) > t) {
+			return guess
+		}
 	}
-	for s < p.total && p.finish(client, s+1) <= t {
-		s++
+	low, high := int64(0), p.total // invariant: low ends by t, all above high do not
+	for low < high {
+		mid := low + (high-low+1)/2
+		if p.finish(client, mid) <= t {
+			low = mid
+		} else {
+			high = mid - 1
+		}
 	}
-	return s
+	return low
 }
 
 // before returns the largest number below t, so that capacity(j, before(t)) is

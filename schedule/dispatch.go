@@ -1,0 +1,352 @@
+package schedule
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// A Policy says what a client does that runs dry.
+type Policy struct {
+	// Steal lets it take the longest site that waits for another client and
+	// that it is expected to finish before that client gets through its own batch.
+	Steal bool
+	// Copies is how many clients may work on one site at the same time when
+	// nothing waits any more; the first answer counts. 1 and 0 mean no copies.
+	Copies int
+}
+
+// DefaultPolicy returns the policy for predictions whose errors have the given
+// spread (the standard deviation of the logarithm, see [Score]): steal, and once
+// errors are large replicate the tail too.
+func DefaultPolicy(spread float64) Policy {
+	if spread >= .5 {
+		return Policy{Steal: true, Copies: 2}
+	}
+	return Policy{Steal: true}
+}
+
+// NoSite is returned by Ask when there is nothing for the client to do.
+const NoSite = -1
+
+// A Dispatcher hands sites out to clients while they work: ask and tell. Each
+// client works through its batch, the longest site first; what one does that
+// runs dry is the policy's. The dispatcher learns how fast clients are compared
+// with their predictions. It never looks at a clock: now is an argument, in the
+// unit of the durations, and never runs backwards.
+//
+// Ask takes O(1) for the client's own batch and O(n) when it runs dry.
+type Dispatcher struct {
+	p       *Problem
+	policy  Policy
+	now     float64
+	queue   [][]int32 // sites waiting for each client, the longest first
+	pool    []int32   // sites waiting for anyone
+	done    []bool
+	open    int       // sites not done
+	holds   []int32   // site that each client works on, or NoSite
+	since   []float64 // from when on
+	gone    []bool
+	started []bool
+	actual  []float64 // time that each client took for the sites that it finished
+	planned []float64 // time predicted for these
+	typical float64   // mean predicted duration
+	refused map[[2]int32]struct{}
+}
+
+// NewDispatcher returns a dispatcher of a plan for the problem, whose durations are
+// the predictions.
+func NewDispatcher(p *Problem, plan Plan, policy Policy) (*Dispatcher, error) {
+	if err := p.Check(plan); err != nil {
+		return nil, err
+	}
+	d := newDispatcher(p, policy)
+	for j, batch := range plan.Batches(p.m) {
+		for _, z := range batch {
+			d.queue[j] = append(d.queue[j], int32(z))
+		}
+		d.sort(j)
+	}
+	return d, nil
+}
+
+// NewPullDispatcher returns a dispatcher without a plan: a client that is free
+// takes the next site of the list. The list must name every site once.
+func NewPullDispatcher(p *Problem, list []int, policy Policy) (*Dispatcher, error) {
+	if len(list) != p.n {
+		return nil, fmt.Errorf("%w: a list of %d sites, want %d", ErrPlan, len(list), p.n)
+	}
+	d := newDispatcher(p, policy)
+	seen := make([]bool, p.n)
+	for k, z := range list {
+		if z < 0 || z >= p.n || seen[z] {
+			return nil, fmt.Errorf("%w: entry %d of the list is site %d", ErrPlan, k, z)
+		}
+		seen[z] = true
+		d.pool = append(d.pool, int32(z))
+	}
+	return d, nil
+}
+
+func newDispatcher(p *Problem, policy Policy) *Dispatcher {
+	d := &Dispatcher{p: p, policy: policy, now: math.Inf(-1), open: p.n, queue: make([][]int32, p.m),
+		done: make([]bool, p.n), holds: make([]int32, p.m), since: make([]float64, p.m),
+		gone: make([]bool, p.m), started: make([]bool, p.m), actual: make([]float64, p.m),
+		planned: make([]float64, p.m), refused: make(map[[2]int32]struct{})}
+	for j := range d.holds {
+		d.holds[j] = NoSite
+		for z := range p.n {
+			d.typical += p.Duration(z, j) / float64(p.n*p.m)
+		}
+	}
+	return d
+}
+
+// sort puts the longest site of client j first.
+func (d *Dispatcher) sort(j int) {
+	slices.SortStableFunc(d.queue[j], func(a, b int32) int { return cmp.Compare(d.p.at(int(b), j), d.p.at(int(a), j)) })
+}
+
+func (d *Dispatcher) check(client int, now float64) error {
+	if client < 0 || client >= d.p.m {
+		return fmt.Errorf("%w: client %d of %d", ErrUnknown, client, d.p.m)
+	}
+	if math.IsNaN(now) || math.IsInf(now, 0) || now < d.now {
+		return fmt.Errorf("%w: %v after %v", ErrTime, now, d.now)
+	}
+	return nil
+}
+
+// Ask returns the next site for a client, or NoSite if there is nothing for it
+// to do at the moment: it may ask again after others told, declined or were
+// lost. A client holds one site at a time.
+func (d *Dispatcher) Ask(client int, now float64) (site int, err error) {
+	if err := d.check(client, now); err != nil {
+		return NoSite, err
+	}
+	if d.gone[client] {
+		return NoSite, fmt.Errorf("%w: client %d was lost", ErrUnknown, client)
+	}
+	if d.holds[client] != NoSite {
+		return NoSite, fmt.Errorf("%w: client %d, site %d", ErrBusy, client, d.holds[client])
+	}
+	d.now = now
+	z := d.take(&d.queue[client], client)
+	if z == NoSite {
+		z = d.take(&d.pool, client)
+	}
+	if z == NoSite && d.policy.Steal {
+		z = d.steal(client)
+	}
+	if z == NoSite && d.policy.Copies > 1 {
+		z = d.replicate(client)
+	}
+	if z == NoSite {
+		return NoSite, nil
+	}
+	d.holds[client], d.since[client] = z, now
+	return int(z), nil
+}
+
+// take removes and returns the first site of a list that the client has not
+// refused.
+func (d *Dispatcher) take(list *[]int32, client int) int32 {
+	for k, z := range *list {
+		if d.refuses(client, z) {
+			continue
+		}
+		if k == 0 {
+			*list = (*list)[1:]
+		} else {
+			*list = slices.Delete(*list, k, k+1)
+		}
+		return z
+	}
+	return NoSite
+}
+
+func (d *Dispatcher) refuses(client int, z int32) bool {
+	if len(d.refused) == 0 {
+		return false
+	}
+	_, refused := d.refused[[2]int32{int32(client), z}]
+	return refused
+}
+
+// expect is the predicted duration, corrected by how the client has kept to its
+// predictions; a typical site's worth of doubt keeps early ratios near 1.
+func (d *Dispatcher) expect(z int32, client int) float64 {
+	return d.p.Duration(int(z), client) * (d.actual[client] + d.typical) / (d.planned[client] + d.typical)
+}
+
+// ends predicts when a client finishes the site that it holds. One that is
+// overdue is expected to need as long again as it is late.
+func (d *Dispatcher) ends(client int) float64 {
+	z := d.holds[client]
+	if z == NoSite {
+		return d.now
+	}
+	end := d.since[client] + d.expect(z, client)
+	if end < d.now {
+		end = d.now + (d.now - end)
+	}
+	return end
+}
+
+// steal takes the longest site waiting for another client that the thief is
+// expected to finish before its owner is through.
+func (d *Dispatcher) steal(thief int) int32 {
+	victim, at, longest := -1, -1, 0.0
+	for j, queue := range d.queue {
+		end := d.ends(j)
+		for _, z := range queue {
+			end += d.expect(z, j)
+		}
+		for k, z := range queue {
+			if t := d.expect(z, thief); t > longest && d.now+t < end && !d.refuses(thief, z) {
+				victim, at, longest = j, k, t
+			}
+		}
+	}
+	if victim < 0 {
+		return NoSite
+	}
+	z := d.queue[victim][at]
+	d.queue[victim] = slices.Delete(d.queue[victim], at, at+1)
+	return z
+}
+
+// replicate returns the running site that is expected to end last and has room
+// for a copy.
+func (d *Dispatcher) replicate(client int) int32 {
+	site, latest := int32(NoSite), math.Inf(-1)
+	for j, z := range d.holds {
+		if z == NoSite || d.done[z] || d.refuses(client, z) || d.holders(z) >= d.policy.Copies {
+			continue
+		}
+		if end := d.ends(j); end > latest {
+			site, latest = z, end
+		}
+	}
+	return site
+}
+
+func (d *Dispatcher) holders(z int32) int {
+	count := 0
+	for _, h := range d.holds {
+		if h == z {
+			count++
+		}
+	}
+	return count
+}
+
+// Tell says that a client finished the site it holds. First is false if a copy
+// was faster, so that the answer is of no use. Void lists the clients whose
+// work on the same site has become useless: they may Decline it and ask anew.
+func (d *Dispatcher) Tell(client, site int, now float64) (first bool, void []int, err error) {
+	if err := d.check(client, now); err != nil {
+		return false, nil, err
+	}
+	if site == NoSite || int(d.holds[client]) != site {
+		return false, nil, fmt.Errorf("%w: client %d, site %d", ErrNotAsked, client, site)
+	}
+	d.now = now
+	spent := now - d.since[client]
+	if !d.started[client] {
+		spent = max(0, spent-d.p.setup[client]) // the first site of a batch waits for the batch
+		d.started[client] = true
+	}
+	d.actual[client] += spent
+	d.planned[client] += d.p.Duration(site, client)
+	d.holds[client] = NoSite
+	if d.done[site] {
+		return false, nil, nil
+	}
+	d.done[site] = true
+	d.open--
+	for j, z := range d.holds {
+		if int(z) == site {
+			void = append(void, j)
+		}
+	}
+	return true, void, nil
+}
+
+// Decline gives back the site that a client holds, unfinished. The client is
+// not asked to do it again; another one is.
+func (d *Dispatcher) Decline(client int, now float64) error {
+	if err := d.check(client, now); err != nil {
+		return err
+	}
+	z := d.holds[client]
+	if z == NoSite {
+		return fmt.Errorf("%w: client %d holds none", ErrNotAsked, client)
+	}
+	d.now = now
+	d.holds[client] = NoSite
+	if !d.done[z] {
+		d.refused[[2]int32{int32(client), z}] = struct{}{}
+		d.release(z)
+	}
+	return nil
+}
+
+// release makes a site wait for anyone again, unless a copy is under way.
+func (d *Dispatcher) release(z int32) {
+	if d.done[z] || d.holders(z) > 0 {
+		return
+	}
+	d.pool = append(d.pool, z)
+	key := func(z int32) int64 { return slices.Min(d.p.amounts(int(z))) }
+	slices.SortStableFunc(d.pool, func(a, b int32) int { return cmp.Compare(key(b), key(a)) })
+}
+
+// Lose says that a client is gone: the site that it holds and its batch wait
+// for anyone.
+func (d *Dispatcher) Lose(client int, now float64) error {
+	if err := d.check(client, now); err != nil {
+		return err
+	}
+	if d.gone[client] {
+		return fmt.Errorf("%w: client %d was lost before", ErrUnknown, client)
+	}
+	d.now = now
+	d.gone[client] = true
+	z := d.holds[client]
+	d.holds[client] = NoSite
+	if z != NoSite {
+		d.release(z)
+	}
+	for _, z := range d.queue[client] {
+		d.release(z)
+	}
+	d.queue[client] = nil
+	return nil
+}
+
+// Return says that a lost client is back; it has no batch of its own.
+func (d *Dispatcher) Return(client int, now float64) error {
+	if err := d.check(client, now); err != nil {
+		return err
+	}
+	if !d.gone[client] {
+		return fmt.Errorf("%w: client %d was not lost", ErrUnknown, client)
+	}
+	d.now = now
+	d.gone[client], d.started[client] = false, false
+	return nil
+}
+
+// Open returns the number of sites without an answer.
+func (d *Dispatcher) Open() int { return d.open }
+
+// Waiting returns the number of sites that no client holds.
+func (d *Dispatcher) Waiting() int {
+	waiting := len(d.pool)
+	for _, q := range d.queue {
+		waiting += len(q)
+	}
+	return waiting
+}
