@@ -1,0 +1,374 @@
+package binpack
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"math"
+
+	"github.com/recrawl/recrawl/internal/ids"
+)
+
+// A Policy says how a [Packer] relieves a node that is above its capacity.
+type Policy uint8
+
+const (
+	// FewestMoves moves one site at a time, the one and to the node that
+	// leave the fuller of the two nodes as empty as possible. One move then
+	// brings the node down as far as a move can, not just below its capacity, so that it is
+	// long until the next. Where no node in use has the room, one more is used;
+	// when the fleet has become too empty, the node of fewest sites is closed.
+	FewestMoves Policy = iota
+	// KeepMaximum is the exclusion of Yazidi 2006 (section 4.2): the subset of
+	// sites of the largest total that fits stays, what is put out is packed by Best Fit Decreasing.
+	// It uses no headroom and closes no node.
+	KeepMaximum
+	policies
+)
+
+// PackerConfig has the settings of a [Packer]; copy DefaultPacker.
+type PackerConfig struct {
+	Policy Policy
+	// Headroom is the share of its capacity that a node must have left after a
+	// site was moved to it, 0 ≤ Headroom < 1.
+	Headroom float64
+	// Margin is the hysteresis of closing a node: the nodes that stay must be
+	// filled by no more than 1 − Headroom − Margin on average.
+	Margin float64
+	// Disruption is k of the rule that closing a node must be worth it: the share of
+	// nodes saved over the share of sites moved is at least 1/k. 0 never closes one.
+	Disruption float64
+	// Quantum is the unit of weights and capacities. Weights are
+	// rounded up to a multiple of it, capacities down, so that no node is
+	// overfilled unseen. At most 2^50 quanta make a weight or capacity.
+	Quantum float64
+}
+
+// DefaultPacker is good where weights drift by a few per cent between two calls of
+// Rebalance.
+var DefaultPacker = PackerConfig{Policy: FewestMoves, Headroom: .02, Margin: .01, Disruption: .7, Quantum: 1. / (1 << 20)}
+
+// A Packer keeps sites on nodes while both come and go and weights change, with
+// few moves. It is told what happens; Rebalance says what to move.
+//
+// A node without sites is a spare. The packer uses as few nodes as its settings
+// allow. Ids of sites and nodes are valid until they are removed, and are never
+// given out twice. A Packer draws nothing at random: the same calls give the same
+// moves. Memory is about 24 bytes a site. Not safe for concurrent use.
+type Packer struct {
+	cfg    PackerConfig
+	sites  ids.Registry
+	weight []int64 // of each site slot
+	home   []int32 // node slot of each site slot
+	place  []int32 // position of each site slot in its node's list
+
+	nodes    ids.Registry
+	capacity []int64 // of each node slot
+	load     []int64
+	drained  []bool    // takes no sites
+	list     [][]int32 // site slots of each node slot
+}
+
+// Errors of a Packer.
+var (
+	// ErrUnknown reports an id that is not valid, or not any more.
+	ErrUnknown = errors.New("binpack: unknown id")
+	// ErrNoNode reports that there is no node that takes sites.
+	ErrNoNode = errors.New("binpack: no node takes sites")
+)
+
+// NewPacker returns a packer without nodes and sites. ErrParameter for settings
+// outside their range.
+func NewPacker(cfg PackerConfig) (*Packer, error) {
+	switch {
+	case cfg.Policy >= policies:
+		return nil, fmt.Errorf("%w: policy %d", ErrParameter, cfg.Policy)
+	case !(cfg.Headroom >= 0 && cfg.Headroom < 1):
+		return nil, fmt.Errorf("%w: headroom %v", ErrParameter, cfg.Headroom)
+	case !(cfg.Margin >= 0 && cfg.Margin < 1):
+		return nil, fmt.Errorf("%w: margin %v", ErrParameter, cfg.Margin)
+	case !(cfg.Disruption >= 0) || math.IsInf(cfg.Disruption, 1):
+		return nil, fmt.Errorf("%w: disruption %v", ErrParameter, cfg.Disruption)
+	case !(cfg.Quantum > 0) || math.IsInf(cfg.Quantum, 1):
+		return nil, fmt.Errorf("%w: quantum %v", ErrParameter, cfg.Quantum)
+	}
+	return &Packer{cfg: cfg}, nil
+}
+
+// units converts a weight.
+func (p *Packer) units(w float64) (int64, error) {
+	if !(w >= 0) || w/p.cfg.Quantum > 1<<50 {
+		return 0, fmt.Errorf("%w: %v", ErrWeight, w)
+	}
+	return int64(math.Ceil(w / p.cfg.Quantum)), nil
+}
+
+func (p *Packer) room(capacity float64) (int64, error) {
+	if !(capacity >= p.cfg.Quantum) || capacity/p.cfg.Quantum > 1<<50 {
+		return 0, fmt.Errorf("%w: %v", ErrCapacity, capacity)
+	}
+	return int64(math.Floor(capacity / p.cfg.Quantum)), nil
+}
+
+func (p *Packer) node(id int) (int, error) {
+	slot, ok := p.nodes.Slot(id)
+	if !ok {
+		return 0, fmt.Errorf("%w: node %d", ErrUnknown, id)
+	}
+	return slot, nil
+}
+
+func (p *Packer) site(id int) (int, error) {
+	slot, ok := p.sites.Slot(id)
+	if !ok {
+		return 0, fmt.Errorf("%w: site %d", ErrUnknown, id)
+	}
+	return slot, nil
+}
+
+// AddNode adds a spare node and returns its id. ErrCapacity if the capacity is
+// below the quantum or not finite. O(1).
+func (p *Packer) AddNode(capacity float64) (int, error) {
+	c, err := p.room(capacity)
+	if err != nil {
+		return 0, err
+	}
+	id := p.nodes.Add()
+	n := ids.Slot(id)
+	if n == len(p.capacity) {
+		p.capacity, p.load = append(p.capacity, 0), append(p.load, 0)
+		p.drained, p.list = append(p.drained, false), append(p.list, nil)
+	}
+	p.capacity[n], p.load[n], p.drained[n], p.list[n] = c, 0, false, p.list[n][:0]
+	return id, nil
+}
+
+// SetCapacity changes the capacity of a node. O(1).
+func (p *Packer) SetCapacity(node int, capacity float64) error {
+	n, err := p.node(node)
+	if err != nil {
+		return err
+	}
+	c, err := p.room(capacity)
+	if err != nil {
+		return err
+	}
+	p.capacity[n] = c
+	return nil
+}
+
+// Drain makes a node take no more sites; Rebalance moves those that it has
+// elsewhere. With false it takes sites again. O(1).
+func (p *Packer) Drain(node int, drain bool) error {
+	n, err := p.node(node)
+	if err != nil {
+		return err
+	}
+	p.drained[n] = drain
+	return nil
+}
+
+// RemoveNode removes a node. Sites that it still has, because it failed or was
+// not drained, are placed elsewhere at once, whatever room there is, and are
+// returned as moves. ErrNoNode if it has sites and there is no other node for them.
+func (p *Packer) RemoveNode(node int) ([]Move, error) {
+	n, err := p.node(node)
+	if err != nil {
+		return nil, err
+	}
+	drained := p.drained[n]
+	p.drained[n] = true
+	if len(p.list[n]) > 0 && p.choose(0, -1) < 0 {
+		p.drained[n] = drained
+		return nil, fmt.Errorf("%w: the %d sites of node %d stay", ErrNoNode, len(p.list[n]), node)
+	}
+	r := run{Packer: p}
+	for _, s := range p.heaviest(n) {
+		r.move(s, p.choose(p.weight[s], -1), Lost)
+	}
+	p.nodes.Remove(node)
+	return r.moves, nil
+}
+
+// AddSite adds a site and places it at once: on the emptiest node in use that
+// keeps its headroom, else on a spare, else where it overloads least. It returns
+// the site's id and node. ErrWeight, ErrNoNode, and ErrTooLarge for a
+// site larger than every node that takes sites. O(nodes).
+func (p *Packer) AddSite(weight float64) (site, node int, err error) {
+	w, err := p.units(weight)
+	if err != nil {
+		return 0, 0, err
+	}
+	n := p.choose(w, -1)
+	if n < 0 {
+		return 0, 0, ErrNoNode
+	}
+	if !p.holds(w) {
+		return 0, 0, fmt.Errorf("%w: weight %v", ErrTooLarge, weight)
+	}
+	site = p.sites.Add()
+	s := ids.Slot(site)
+	if s == len(p.weight) {
+		p.weight, p.home, p.place = append(p.weight, 0), append(p.home, 0), append(p.place, 0)
+	}
+	p.weight[s] = w
+	p.attach(s, n)
+	return site, p.nodes.ID(n), nil
+}
+
+// holds says whether any node could take a site of this weight if it were empty.
+func (p *Packer) holds(w int64) bool {
+	for n, c := range p.capacity {
+		if p.nodes.Live(n) && !p.drained[n] && w <= c {
+			return true
+		}
+	}
+	return false
+}
+
+// RemoveSite removes a site. O(1).
+func (p *Packer) RemoveSite(site int) error {
+	s, err := p.site(site)
+	if err != nil {
+		return err
+	}
+	p.detach(s)
+	p.sites.Remove(site)
+	return nil
+}
+
+// SetWeight tells the present weight of a site, which may be more than any node
+// can take. O(1).
+func (p *Packer) SetWeight(site int, weight float64) error {
+	s, err := p.site(site)
+	if err != nil {
+		return err
+	}
+	w, err := p.units(weight)
+	if err != nil {
+		return fmt.Errorf("site %d: %w", site, err)
+	}
+	p.load[p.home[s]] += w - p.weight[s]
+	p.weight[s] = w
+	return nil
+}
+
+// Node returns the node of a site. O(1).
+func (p *Packer) Node(site int) (int, error) {
+	s, err := p.site(site)
+	if err != nil {
+		return 0, err
+	}
+	return p.nodes.ID(int(p.home[s])), nil
+}
+
+// A NodeInfo is the state of a node.
+type NodeInfo struct {
+	Load, Capacity float64 // in units of weight
+	Sites          int
+	Drained        bool
+}
+
+// Overloaded says whether the load is above the capacity.
+func (i NodeInfo) Overloaded() bool { return i.Load > i.Capacity }
+
+// Info returns the state of a node. O(1).
+func (p *Packer) Info(node int) (NodeInfo, error) {
+	n, err := p.node(node)
+	if err != nil {
+		return NodeInfo{}, err
+	}
+	return NodeInfo{float64(p.load[n]) * p.cfg.Quantum, float64(p.capacity[n]) * p.cfg.Quantum, len(p.list[n]), p.drained[n]}, nil
+}
+
+// Nodes iterates over the ids of the nodes.
+func (p *Packer) Nodes() iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for n := range p.capacity {
+			if p.nodes.Live(n) && !yield(p.nodes.ID(n)) {
+				return
+			}
+		}
+	}
+}
+
+// Sites iterates over the ids of the sites of a node, in no particular order.
+// There are none on an unknown node.
+func (p *Packer) Sites(node int) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		if n, ok := p.nodes.Slot(node); ok {
+			for _, s := range p.list[n] {
+				if !yield(p.sites.ID(int(s))) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// attach puts a site on a node; detach takes it off.
+func (p *Packer) attach(s, n int) {
+	p.home[s], p.place[s] = int32(n), int32(len(p.list[n]))
+	p.list[n] = append(p.list[n], int32(s))
+	p.load[n] += p.weight[s]
+}
+
+func (p *Packer) detach(s int) {
+	n := p.home[s]
+	list := p.list[n]
+	last := list[len(list)-1]
+	list[p.place[s]] = last
+	p.place[last] = p.place[s]
+	p.list[n] = list[:len(list)-1]
+	p.load[n] -= p.weight[s]
+}
+
+// fill returns the share of its capacity that a node uses with w more.
+func (p *Packer) fill(n int, w int64) float64 {
+	return float64(p.load[n]+w) / float64(p.capacity[n])
+}
+
+// spare returns the largest node without sites, or −1.
+func (p *Packer) spare() int {
+	best := -1
+	for n, c := range p.capacity {
+		if p.nodes.Live(n) && !p.drained[n] && len(p.list[n]) == 0 && (best < 0 || c > p.capacity[best]) {
+			best = n
+		}
+	}
+	return best
+}
+
+// choose returns the node for a site of weight w that has none: as in AddSite.
+func (p *Packer) choose(w int64, except int) int {
+	if n := p.keeps(w, except); n >= 0 {
+		return n
+	}
+	if n := p.spare(); n >= 0 && w <= p.capacity[n] {
+		return n
+	}
+	best, least := -1, math.Inf(1)
+	for n := range p.capacity {
+		if n == except || p.drained[n] || !p.nodes.Live(n) {
+			continue
+		}
+		if f := p.fill(n, w); f < least {
+			best, least = n, f
+		}
+	}
+	return best
+}
+
+// keeps returns the node in use that w leaves the emptiest with its headroom kept, or −1.
+func (p *Packer) keeps(w int64, except int) int {
+	best, least := -1, 1-p.cfg.Headroom
+	for n := range p.capacity {
+		if n == except || p.drained[n] || len(p.list[n]) == 0 || !p.nodes.Live(n) {
+			continue
+		}
+		if f := p.fill(n, w); f < least || f == least && best < 0 {
+			best, least = n, f
+		}
+	}
+	return best
+}

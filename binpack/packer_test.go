@@ -1,0 +1,400 @@
+package binpack
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// fleet is a packer beside a plain account of what it should know.
+type fleet struct {
+	p      *Packer
+	weight map[int]float64 // of each site
+	home   map[int]int     // node of each site
+	nodes  map[int]float64 // capacity of each node
+	drain  map[int]bool
+	gone   []int // site ids removed
+}
+
+func (f *fleet) sites() []int   { return slices.Sorted(maps.Keys(f.weight)) }
+func (f *fleet) nodeIDs() []int { return slices.Sorted(maps.Keys(f.nodes)) }
+
+func (f *fleet) load(node int) (load float64, sites int) {
+	for s, n := range f.home {
+		if n == node {
+			load += f.weight[s]
+			sites++
+		}
+	}
+	return load, sites
+}
+
+// check compares all that the packer tells with the account.
+func (f *fleet) check(t *rapid.T) {
+	require.Equal(t, f.nodeIDs(), slices.Sorted(f.p.Nodes()))
+	seen := 0
+	for n, c := range f.nodes {
+		load, sites := f.load(n)
+		info, err := f.p.Info(n)
+		require.NoError(t, err)
+		require.InDelta(t, load, info.Load, 1e-3)
+		require.Equal(t, c, info.Capacity)
+		require.Equal(t, sites, info.Sites)
+		require.Equal(t, f.drain[n], info.Drained)
+		for s := range f.p.Sites(n) {
+			require.Equal(t, n, f.home[s])
+			seen++
+		}
+	}
+	require.Equal(t, len(f.weight), seen, "every site once")
+	for _, s := range f.gone {
+		_, err := f.p.Node(s)
+		require.ErrorIs(t, err, ErrUnknown)
+	}
+}
+
+// apply checks moves against the account and takes them over.
+func (f *fleet) apply(t *rapid.T, moves []Move, limit Limit) {
+	sum := 0.0
+	for _, m := range moves {
+		require.Equal(t, f.home[m.Site], m.From)
+		require.NotEqual(t, m.From, m.To)
+		require.False(t, f.drain[m.To], "a drained node takes nothing")
+		require.InDelta(t, f.weight[m.Site], m.Weight, 1e-5)
+		f.home[m.Site] = m.To
+		sum += m.Weight
+	}
+	if limit.Moves > 0 {
+		require.LessOrEqual(t, len(moves), limit.Moves)
+	}
+	if limit.Weight > 0 {
+		require.LessOrEqual(t, sum, limit.Weight)
+	}
+}
+
+// packerProperty is a state machine: a fleet lives, and what the packer
+// tells is right after every step.
+func packerProperty(t *rapid.T) {
+	cfg := DefaultPacker
+	cfg.Policy = Policy(rapid.IntRange(0, 1).Draw(t, "policy"))
+	cfg.Headroom = rapid.SampledFrom([]float64{0, .03, .2}).Draw(t, "headroom")
+	cfg.Disruption = rapid.SampledFrom([]float64{0, .7, 2}).Draw(t, "disruption")
+	p, err := NewPacker(cfg)
+	require.NoError(t, err)
+	f := &fleet{p: p, weight: map[int]float64{}, home: map[int]int{}, nodes: map[int]float64{}, drain: map[int]bool{}}
+	largest := func() (c float64) {
+		for n, x := range f.nodes {
+			if !f.drain[n] {
+				c = max(c, x)
+			}
+		}
+		return c
+	}
+	t.Repeat(map[string]func(*rapid.T){
+		"": f.check,
+		"add node": func(t *rapid.T) {
+			c := float64(rapid.IntRange(1, 20).Draw(t, "c"))
+			id, err := f.p.AddNode(c)
+			require.NoError(t, err)
+			require.NotContains(t, f.nodes, id)
+			f.nodes[id] = c
+		},
+		"add site": func(t *rapid.T) {
+			w := rapid.Float64Range(0, 10).Draw(t, "w")
+			site, node, err := f.p.AddSite(w)
+			switch c := largest(); {
+			case c == 0:
+				require.ErrorIs(t, err, ErrNoNode)
+			case w > c:
+				require.ErrorIs(t, err, ErrTooLarge)
+			case err == nil:
+				require.NotContains(t, f.weight, site)
+				require.False(t, f.drain[node])
+				f.weight[site], f.home[site] = w, node
+			default: // rounded up by a quantum
+				require.InDelta(t, c, w, 1e-5)
+			}
+		},
+		"set weight": func(t *rapid.T) {
+			if len(f.weight) == 0 {
+				t.Skip()
+			}
+			s := rapid.SampledFrom(f.sites()).Draw(t, "site")
+			w := rapid.Float64Range(0, 20).Draw(t, "w")
+			require.NoError(t, f.p.SetWeight(s, w))
+			f.weight[s] = w
+		},
+		"set capacity": func(t *rapid.T) {
+			if len(f.nodes) == 0 {
+				t.Skip()
+			}
+			n := rapid.SampledFrom(f.nodeIDs()).Draw(t, "node")
+			f.nodes[n] = float64(rapid.IntRange(1, 20).Draw(t, "c"))
+			require.NoError(t, f.p.SetCapacity(n, f.nodes[n]))
+		},
+		"remove site": func(t *rapid.T) {
+			if len(f.weight) == 0 {
+				t.Skip()
+			}
+			s := rapid.SampledFrom(f.sites()).Draw(t, "site")
+			require.NoError(t, f.p.RemoveSite(s))
+			require.ErrorIs(t, f.p.RemoveSite(s), ErrUnknown)
+			delete(f.weight, s)
+			delete(f.home, s)
+			f.gone = append(f.gone, s)
+		},
+		"drain": func(t *rapid.T) {
+			if len(f.nodes) == 0 {
+				t.Skip()
+			}
+			n := rapid.SampledFrom(f.nodeIDs()).Draw(t, "node")
+			f.drain[n] = rapid.Bool().Draw(t, "drain")
+			require.NoError(t, f.p.Drain(n, f.drain[n]))
+		},
+		"remove node": func(t *rapid.T) {
+			if len(f.nodes) == 0 {
+				t.Skip()
+			}
+			n := rapid.SampledFrom(f.nodeIDs()).Draw(t, "node")
+			_, sites := f.load(n)
+			moves, err := f.p.RemoveNode(n)
+			if err != nil {
+				require.ErrorIs(t, err, ErrNoNode)
+				return
+			}
+			require.Len(t, moves, sites)
+			f.apply(t, moves, Limit{})
+			delete(f.nodes, n)
+			delete(f.drain, n)
+		},
+		"rebalance": func(t *rapid.T) {
+			limit := Limit{Moves: rapid.IntRange(0, 5).Draw(t, "moves"), Weight: float64(rapid.IntRange(0, 20).Draw(t, "weight"))}
+			before := 0
+			for n, c := range f.nodes {
+				if load, _ := f.load(n); load > c+1e-4 {
+					before++
+				}
+			}
+			moves, err := f.p.Rebalance(limit)
+			require.NoError(t, err)
+			f.apply(t, moves, limit)
+			after := 0
+			for n, c := range f.nodes {
+				load, _ := f.load(n)
+				if load <= c+1e-4 {
+					continue
+				}
+				after++
+				if limit != (Limit{}) || cfg.Policy != FewestMoves || f.drain[n] {
+					continue
+				}
+				// It stays overloaded only if no node in use keeps its headroom with
+				// any of its sites.
+				for m, room := range f.nodes {
+					other, sites := f.load(m)
+					for s, at := range f.home {
+						if at == n && m != n && sites > 0 && !f.drain[m] && f.weight[s] > 1e-5 {
+							require.Greater(t, other+f.weight[s], room*(1-cfg.Headroom)-1e-3, "site %d of node %d fits node %d", s, n, m)
+						}
+					}
+				}
+			}
+			if cfg.Policy == FewestMoves && len(moves) > 0 {
+				require.LessOrEqual(t, after, before+1) // one more only where an empty node took a site too large for any
+			}
+			if limit == (Limit{}) {
+				again, err := f.p.Rebalance(Limit{})
+				require.NoError(t, err)
+				require.Empty(t, again, "nothing changed")
+			}
+		},
+		"save": func(t *rapid.T) {
+			data, err := f.p.MarshalBinary()
+			require.NoError(t, err)
+			var r Packer
+			require.NoError(t, r.UnmarshalBinary(data))
+			same, err := r.MarshalBinary()
+			require.NoError(t, err)
+			require.Equal(t, data, same)
+			if len(data) > 0 {
+				k := rapid.IntRange(0, len(data)-1).Draw(t, "cut")
+				require.Error(t, r.UnmarshalBinary(data[:k]))
+				bad := slices.Clone(data)
+				bad[k] ^= 1
+				require.Error(t, r.UnmarshalBinary(bad))
+			}
+			f.p = &r // and go on with the restored one
+		},
+	})
+}
+
+func TestPackerProperty(t *testing.T) { rapid.Check(t, packerProperty) }
+func FuzzPacker(f *testing.F)         { f.Fuzz(rapid.MakeFuzz(packerProperty)) }
+
+func newFleet(t testing.TB, cfg PackerConfig, nodes int, capacity float64) (*Packer, []int) {
+	p, err := NewPacker(cfg)
+	require.NoError(t, err)
+	var all []int
+	for range nodes {
+		n, err := p.AddNode(capacity)
+		require.NoError(t, err)
+		all = append(all, n)
+	}
+	return p, all
+}
+
+func add(t testing.TB, p *Packer, weights ...float64) []int {
+	var sites []int
+	for _, w := range weights {
+		s, _, err := p.AddSite(w)
+		require.NoError(t, err)
+		sites = append(sites, s)
+	}
+	return sites
+}
+
+func TestPackerDrainsAndLoses(t *testing.T) {
+	p, nodes := newFleet(t, DefaultPacker, 3, 10)
+	add(t, p, 4, 4, 4, 4)
+	require.NoError(t, p.Drain(nodes[0], true))
+	moves, err := p.Rebalance(Limit{Moves: 1})
+	require.NoError(t, err)
+	require.Len(t, moves, 1)
+	require.Equal(t, Drain, moves[0].Why)
+	require.Equal(t, "drain", moves[0].Why.String())
+	_, err = p.Rebalance(Limit{})
+	require.NoError(t, err)
+	info, err := p.Info(nodes[0])
+	require.NoError(t, err)
+	require.Zero(t, info.Sites)
+	moves, err = p.RemoveNode(nodes[0])
+	require.NoError(t, err)
+	require.Empty(t, moves)
+	moves, err = p.RemoveNode(nodes[1]) // a failure
+	require.NoError(t, err)
+	require.NotEmpty(t, moves)
+	require.Equal(t, Lost, moves[0].Why)
+	_, err = p.RemoveNode(nodes[2])
+	require.ErrorIs(t, err, ErrNoNode)
+	_, err = p.Info(nodes[1])
+	require.ErrorIs(t, err, ErrUnknown)
+}
+
+// One move relieves a node as far as a move can: 4 of the 11 go, not 2.
+func TestPackerBalancesWithOneMove(t *testing.T) {
+	p, nodes := newFleet(t, DefaultPacker, 2, 10)
+	s := add(t, p, 1, 2, 2, 4, 9) // the last one on the second node
+	require.NoError(t, p.SetWeight(s[0], 3))
+	require.NoError(t, p.SetWeight(s[4], 3))
+	moves, err := p.Rebalance(Limit{})
+	require.NoError(t, err)
+	require.Equal(t, []Move{{s[3], nodes[0], nodes[1], 4, Overload}}, moves)
+}
+
+func TestPackerConsolidates(t *testing.T) {
+	cfg := DefaultPacker
+	p, _ := newFleet(t, cfg, 3, 10)
+	s := add(t, p, 3, 3, 3, 9, 9)
+	require.NoError(t, p.SetWeight(s[3], 2))
+	require.NoError(t, p.SetWeight(s[4], 4))
+	moves, err := p.Rebalance(Limit{})
+	require.NoError(t, err)
+	require.Len(t, moves, 1, "the node with the fewest sites is closed")
+	require.Equal(t, Consolidation, moves[0].Why)
+	used := 0
+	for n := range p.Nodes() {
+		if info, _ := p.Info(n); info.Sites > 0 {
+			used++
+		}
+	}
+	require.Equal(t, 2, used)
+}
+
+func TestPackerBadInput(t *testing.T) {
+	for _, change := range []func(*PackerConfig){
+		func(c *PackerConfig) { c.Policy = 9 }, func(c *PackerConfig) { c.Headroom = 1 },
+		func(c *PackerConfig) { c.Margin = math.NaN() }, func(c *PackerConfig) { c.Disruption = -1 },
+		func(c *PackerConfig) { c.Quantum = 0 },
+	} {
+		cfg := DefaultPacker
+		change(&cfg)
+		_, err := NewPacker(cfg)
+		require.ErrorIs(t, err, ErrParameter)
+	}
+	p, nodes := newFleet(t, DefaultPacker, 0, 0)
+	require.Empty(t, nodes)
+	_, _, err := p.AddSite(1)
+	require.ErrorIs(t, err, ErrNoNode)
+	for _, c := range []float64{0, -1, math.NaN(), math.Inf(1), 1e-9} {
+		_, err := p.AddNode(c)
+		require.ErrorIs(t, err, ErrCapacity)
+	}
+	n, err := p.AddNode(10)
+	require.NoError(t, err)
+	for _, w := range []float64{-1, math.NaN(), math.Inf(1)} {
+		_, _, err := p.AddSite(w)
+		require.ErrorIs(t, err, ErrWeight)
+	}
+	_, _, err = p.AddSite(11)
+	require.ErrorIs(t, err, ErrTooLarge)
+	s := add(t, p, 5)[0]
+	require.ErrorIs(t, p.SetWeight(s, math.NaN()), ErrWeight)
+	require.ErrorIs(t, p.SetWeight(s+1, 1), ErrUnknown)
+	require.ErrorIs(t, p.RemoveSite(-1), ErrUnknown)
+	require.ErrorIs(t, p.Drain(7, true), ErrUnknown)
+	require.ErrorIs(t, p.SetCapacity(7, 1), ErrUnknown)
+	require.ErrorIs(t, p.SetCapacity(n, 0), ErrCapacity)
+	for _, l := range []Limit{{Moves: -1}, {Weight: -1}, {Weight: math.NaN()}} {
+		_, err := p.Rebalance(l)
+		require.ErrorIs(t, err, ErrParameter)
+	}
+	require.ErrorIs(t, new(Packer).UnmarshalBinary(nil), ErrCorrupt)
+	require.Equal(t, "Reason(9)", Reason(9).String())
+}
+
+// Without anything to do a rebalance allocates nothing.
+func TestRebalanceIdleAllocatesNothing(t *testing.T) {
+	cfg := DefaultPacker
+	cfg.Disruption = 0
+	p, _ := newFleet(t, cfg, 20, 100)
+	for range 200 {
+		add(t, p, 9)
+	}
+	s, _, err := p.AddSite(1)
+	require.NoError(t, err)
+	require.Zero(t, testing.AllocsPerRun(50, func() {
+		_ = p.SetWeight(s, 1.1)
+		_, _ = p.Rebalance(Limit{})
+	}))
+}
+
+func BenchmarkRebalance(b *testing.B) {
+	for _, sites := range []int{1000, 100_000} {
+		b.Run(fmt.Sprintf("sites=%d", sites), func(b *testing.B) {
+			rng := rand.New(rand.NewPCG(1, 1))
+			p, _ := newFleet(b, DefaultPacker, 40, float64(sites)*1.65/18)
+			w := make([]float64, sites)
+			id := make([]int, sites)
+			for i := range w {
+				w[i] = math.Exp(rng.NormFloat64())
+				id[i] = add(b, p, w[i])[0]
+			}
+			moves := 0
+			for b.Loop() {
+				for i := range w {
+					w[i] *= math.Exp(.02*rng.NormFloat64() - .0002)
+					_ = p.SetWeight(id[i], w[i])
+				}
+				m, _ := p.Rebalance(Limit{})
+				moves += len(m)
+			}
+			b.ReportMetric(float64(moves)/float64(b.N), "moves/step")
+		})
+	}
+}

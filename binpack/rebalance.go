@@ -1,0 +1,304 @@
+package binpack
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+)
+
+// A Reason says why a site is moved.
+type Reason uint8
+
+// Reasons of moves.
+const (
+	Overload      Reason = iota // its node was above the capacity
+	Drain                       // its node is being drained
+	Consolidation               // its node is being closed to save it
+	Lost                        // its node was removed
+)
+
+var reasons = [...]string{"overload", "drain", "consolidation", "lost"}
+
+// String returns the reason in a word.
+func (r Reason) String() string {
+	if int(r) >= len(reasons) {
+		return fmt.Sprintf("Reason(%d)", r)
+	}
+	return reasons[r]
+}
+
+// A Move of a site from a node to another; all are ids.
+type Move struct {
+	Site, From, To int
+	Weight         float64 // of the site
+	Why            Reason
+}
+
+// A Limit bounds a rebalance. Zero means no limit.
+type Limit struct {
+	Moves  int     // the most moves
+	Weight float64 // the most weight moved in sum
+}
+
+// Rebalance moves sites off nodes being drained, relieves nodes above their
+// capacity by the policy, the fullest first, and closes nodes that the rest
+// can do without. It returns the moves in the order in which
+// they were made (the packer has made them already), never more
+// than the limit. A node may stay overloaded: where the limit stops it, or no node has the room.
+// When it returned with no limit reached, calling it again moves nothing unless something changed.
+//
+// ErrParameter for a negative or NaN limit. O(moves·sites), O(nodes) if there is
+// nothing to do.
+func (p *Packer) Rebalance(limit Limit) ([]Move, error) {
+	if limit.Moves < 0 || !(limit.Weight >= 0) {
+		return nil, fmt.Errorf("%w: limit %+v", ErrParameter, limit)
+	}
+	r := run{Packer: p, limit: limit}
+	r.drain()
+	if p.cfg.Policy == KeepMaximum {
+		r.keepMaximum()
+	} else {
+		r.relieve()
+		r.consolidate()
+	}
+	return r.moves, nil
+}
+
+// run is a rebalance in progress.
+type run struct {
+	*Packer
+	limit  Limit
+	moved  float64 // weight
+	moves  []Move
+	halted bool // the limit forbade a move
+}
+
+// move moves site slot s to node slot n, unless the limit forbids it.
+func (r *run) move(s, n int, why Reason) bool {
+	w := float64(r.weight[s]) * r.cfg.Quantum
+	if r.limit.Moves > 0 && len(r.moves) >= r.limit.Moves || r.limit.Weight > 0 && r.moved+w > r.limit.Weight {
+		r.halted = true
+		return false
+	}
+	r.moves = append(r.moves, Move{r.sites.ID(s), r.nodes.ID(int(r.home[s])), r.nodes.ID(n), w, why})
+	r.moved += w
+	r.detach(s)
+	r.attach(s, n)
+	return true
+}
+
+// heaviest returns the site slots of a node by decreasing weight, equal ones by
+// slot.
+func (p *Packer) heaviest(n int) []int {
+	sites := make([]int, len(p.list[n]))
+	for k, s := range p.list[n] {
+		sites[k] = int(s)
+	}
+	slices.SortFunc(sites, func(a, b int) int {
+		if c := cmp.Compare(p.weight[b], p.weight[a]); c != 0 {
+			return c
+		}
+		return a - b
+	})
+	return sites
+}
+
+// drain empties drained nodes, as far as there is room within the capacities.
+func (r *run) drain() {
+	for n := range r.capacity {
+		if !r.nodes.Live(n) || !r.drained[n] || len(r.list[n]) == 0 {
+			continue
+		}
+		for _, s := range r.heaviest(n) {
+			to := r.choose(r.weight[s], n)
+			// One that is too large for any node is better off on an empty one.
+			if to >= 0 && (r.load[to]+r.weight[s] <= r.capacity[to] || len(r.list[to]) == 0) {
+				r.move(s, to, Drain)
+			}
+		}
+	}
+}
+
+// overloaded returns the node slots above their capacity, the fullest first.
+func (r *run) overloaded() []int {
+	var over []int
+	for n := range r.capacity {
+		if r.nodes.Live(n) && !r.drained[n] && r.load[n] > r.capacity[n] {
+			over = append(over, n)
+		}
+	}
+	slices.SortStableFunc(over, func(a, b int) int { return cmp.Compare(r.fill(b, 0), r.fill(a, 0)) })
+	return over
+}
+
+// relieve is FewestMoves. Invariant: no move leaves either of its nodes as full
+// as the first was, so it ends.
+func (r *run) relieve() {
+	for _, n := range r.overloaded() {
+		for r.load[n] > r.capacity[n] && !r.halted {
+			s, to := r.best(n, 1-r.cfg.Headroom)
+			if s < 0 {
+				if spare := r.spare(); spare >= 0 && len(r.list[n]) > 1 {
+					s, _ = r.bestTo(n, spare, 1)
+					to = spare
+				} else {
+					s, to = r.best(n, 1)
+				}
+			}
+			if s < 0 || !r.move(s, to, Overload) {
+				break
+			}
+		}
+	}
+}
+
+// best returns the site of node a and the node in use to move it to that leave
+// the fuller of the two the least full, with no node filled to more than most.
+// −1 if there is none.
+func (r *run) best(a int, most float64) (site, to int) {
+	site, to = -1, -1
+	least := r.fill(a, 0)
+	for b := range r.capacity {
+		// The fuller of the two cannot be emptier than b is.
+		if b == a || r.drained[b] || len(r.list[b]) == 0 || !r.nodes.Live(b) || r.fill(b, 0) >= least {
+			continue
+		}
+		if s, f := r.bestTo(a, b, most); s >= 0 && f < least {
+			site, to, least = s, b, f
+		}
+	}
+	return site, to
+}
+
+// bestTo is best for a given node b; fill is that of the fuller node. −1 if no
+// site leaves both less full than a is. Sites without weight stay.
+func (r *run) bestTo(a, b int, most float64) (site int, fill float64) {
+	site, fill = -1, r.fill(a, 0)
+	for _, s := range r.list[a] {
+		w := r.weight[s]
+		f := r.fill(b, w)
+		if f > most || w == 0 {
+			continue
+		}
+		if f = max(f, r.fill(a, -w)); f < fill || f == fill && site >= 0 && int(s) < site {
+			site, fill = int(s), f
+		}
+	}
+	return site, fill
+}
+
+// consolidate closes nodes, the one of fewest sites first, as long as the rest
+// keeps its headroom and margin and the disruption is worth it.
+func (r *run) consolidate() {
+	for r.cfg.Disruption > 0 && !r.halted {
+		n := r.closable()
+		if n < 0 {
+			return
+		}
+		for _, s := range r.heaviest(n) {
+			if to := r.keeps(r.weight[s], n); to < 0 || !r.move(s, to, Consolidation) {
+				return
+			}
+		}
+	}
+}
+
+// closable returns the node to close next, or −1.
+func (r *run) closable() int {
+	used, sites := 0, 0
+	var load, capacity int64
+	for n := range r.capacity {
+		if r.nodes.Live(n) && !r.drained[n] && len(r.list[n]) > 0 {
+			used++
+			sites += len(r.list[n])
+			load += r.load[n]
+			capacity += r.capacity[n]
+		}
+	}
+	if used < 2 {
+		return -1
+	}
+	for last := -1; ; {
+		// The next node by number of sites.
+		n := -1
+		for k, list := range r.list {
+			if len(list) == 0 || r.drained[k] || !r.nodes.Live(k) {
+				continue
+			}
+			after := last < 0 || len(list) > len(r.list[last]) || len(list) == len(r.list[last]) && k > last
+			if after && (n < 0 || len(list) < len(r.list[n])) {
+				n = k
+			}
+		}
+		if n < 0 || r.cfg.Disruption/float64(used) < float64(len(r.list[n]))/float64(sites) {
+			return -1
+		}
+		if float64(load) <= (1-r.cfg.Headroom-r.cfg.Margin)*float64(capacity-r.capacity[n]) && r.fits(n) {
+			return n
+		}
+		last = n
+	}
+}
+
+// fits says whether the sites of a node find room on the others in use, by
+// trying.
+func (r *run) fits(n int) bool {
+	sites := r.heaviest(n)
+	placed := sites[:0:0]
+	ok := true
+	for _, s := range sites {
+		to := r.keeps(r.weight[s], n)
+		if to < 0 {
+			ok = false
+			break
+		}
+		r.load[to] += r.weight[s]
+		placed = append(placed, to)
+	}
+	for k, to := range placed {
+		r.load[to] -= r.weight[sites[k]]
+	}
+	return ok
+}
+
+// keepMaximum is KeepMaximum.
+func (r *run) keepMaximum() {
+	var out []int
+	for _, n := range r.overloaded() {
+		sites := r.heaviest(n)
+		w := make([]int64, len(sites))
+		for k, s := range sites {
+			w[k] = r.weight[s]
+		}
+		stay, err := MaxSubset(context.Background(), w, r.capacity[n])
+		if err != nil {
+			panic("binpack: " + err.Error()) // weights and capacity are integers in range
+		}
+		for k, s := range sites {
+			if len(stay.Items) > 0 && stay.Items[0] == k {
+				stay.Items = stay.Items[1:]
+			} else {
+				out = append(out, s)
+			}
+		}
+	}
+	slices.SortStableFunc(out, func(a, b int) int { return cmp.Compare(r.weight[b], r.weight[a]) })
+	for _, s := range out {
+		best := -1
+		for n := range r.capacity {
+			if n != int(r.home[s]) && r.nodes.Live(n) && !r.drained[n] && len(r.list[n]) > 0 && r.load[n]+r.weight[s] <= r.capacity[n] &&
+				(best < 0 || r.capacity[n]-r.load[n] < r.capacity[best]-r.load[best]) {
+				best = n
+			}
+		}
+		if best < 0 {
+			if n := r.spare(); n >= 0 && (r.weight[s] <= r.capacity[n] || len(r.list[r.home[s]]) > 1) {
+				best = n
+			}
+		}
+		if best >= 0 {
+			r.move(s, best, Overload)
+		}
+	}
+}
