@@ -291,7 +291,7 @@ func TestInFlight(t *testing.T) {
 			out = out[:len(out)-1]
 		}
 		// A quarter is chance. The worst here is L_R-P, whose mean probability of
-		// an action is in the inverse ratio of its penalties: 0.1⁻¹ of about 13.6.
+		// an action is in the inverse ratio of its penalties: 10 in 13.6.
 		require.Greater(t, asked[0], 8000/2)
 	})
 }

@@ -13,8 +13,9 @@ const magicBayesian = "recrawl/automata.Bayesian"
 // reward, from a uniform prior. It draws a value from each and selects the action
 // of the greatest, so that every action is selected with the probability that it
 // is the best. Elsewhere this is called Thompson sampling. It has no parameter, and
-// its regret grows with the logarithm of time at the best possible rate. A reward
-// x between 0 and 1 adds x to the rewards and 1 − x to the penalties.
+// with rewards of 0 and 1 its regret grows with the logarithm of time at the best
+// possible rate (Kaufmann, Korda & Munos 2012). A reward x between 0 and 1 adds x to
+// the rewards and 1 − x to the penalties.
 //
 // Select takes O(r), Learn O(1).
 //

@@ -8,9 +8,8 @@ import (
 
 const magicDGPA = "recrawl/automata.DGPA"
 
-// stepUnits is the number of units in one step Δ of a DGPA. It is the least common
-// multiple of 1..16, so that with up to 16 actions Δ divides evenly; with more,
-// shares are rounded down and the chosen action keeps the difference.
+// stepUnits is the number of units in one step Δ of a DGPA: the least common
+// multiple of 1..16.
 const stepUnits = 720720
 
 // A DGPA is the discretised generalised pursuit automaton: like [GPA] it pursues
@@ -21,12 +20,13 @@ const stepUnits = 720720
 //	p_j = max(p_j − Δ/(r−K), 0)   for the others but i
 //	p_i takes the rest
 //
-// where p_i has less than that to give, the better ones share what it has. The
-// probabilities are kept as whole numbers, so they sum to 1 exactly. Select and
-// Learn take O(r).
+// Where p_i has less than that to give, the better ones share what it has. The
+// probabilities are kept as whole numbers, so they sum to 1 exactly; shares of Δ are
+// rounded down to multiples of Δ/720720, which is exact for up to 16 actions. Select
+// and Learn take O(r).
 //
-// Source: Agache & Oommen 2002, section IV. (The divisor r−K counts i itself among
-// the losers; r−K−1 would move a little faster.)
+// Source: Agache & Oommen 2002. (The divisor r−K counts i itself among the losers;
+// r−K−1, the number of those that lose, would move a little faster.)
 type DGPA struct{ primedUnits }
 
 // NewDGPA returns a discretised generalised pursuit automaton of resolution N ≥ 1

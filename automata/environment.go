@@ -38,7 +38,10 @@ func checkEnvironment(means []float64) error {
 	return checkMeans(means)
 }
 
-func (m *PModel) Actions() int     { return len(m.means) }
+// Actions returns the number of actions.
+func (m *PModel) Actions() int { return len(m.means) }
+
+// Means returns the mean reward of each action; the caller must not change it.
 func (m *PModel) Means() []float64 { return m.means }
 
 // Respond answers 0 or 1.
@@ -98,7 +101,10 @@ func NewSModel(width float64, means ...float64) (*SModel, error) {
 	return &SModel{slices.Clone(means), width}, nil
 }
 
-func (m *SModel) Actions() int     { return len(m.means) }
+// Actions returns the number of actions.
+func (m *SModel) Actions() int { return len(m.means) }
+
+// Means returns the mean reward of each action; the caller must not change it.
 func (m *SModel) Means() []float64 { return m.means }
 
 // Respond answers with a number in means[action] ± width.
@@ -170,9 +176,11 @@ func checkSame(environments []Environment) error {
 	return nil
 }
 
+// Actions returns the number of actions.
 func (m *Switching) Actions() int { return m.environments[0].Actions() }
 
-// Means returns the mean rewards of the current environment.
+// Means returns the mean rewards of the current environment; the caller must not
+// change it.
 func (m *Switching) Means() []float64 { return m.environments[m.current].Means() }
 
 // Current returns the number of the current environment.

@@ -19,7 +19,7 @@ const magicGPA = "recrawl/automata.GPA"
 // so that p_i gains λ·(1 − p_i) if it has the best estimate itself. Select and
 // Learn take O(r).
 //
-// Source: Agache & Oommen 2002, section III.
+// Source: Agache & Oommen 2002.
 type GPA struct{ primedVector }
 
 // NewGPA returns a generalised pursuit automaton with λ in (0, 1] and the given

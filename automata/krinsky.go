@@ -9,9 +9,10 @@ const magicKrinsky = "recrawl/automata.Krinsky"
 
 // A Krinsky automaton: a reward moves it to the innermost state of its action, a
 // penalty one state outward and, from the boundary, to the boundary of the next
-// action. So it leaves an action only after N penalties in a row, and singles out
-// the best action as N grows, whatever the rewards. A reward between 0 and 1
-// counts as a reward with that probability. Select and Learn take O(1).
+// action. So it leaves an action that was rewarded only after N penalties in a row,
+// and singles out the best action as N grows, whatever the rewards. A reward
+// between 0 and 1 counts as a reward with that probability. Select and Learn take
+// O(1).
 //
 // Source: Krinsky 1964; Narendra & Thathachar 1989, chapter 3.
 type Krinsky struct{ chain }

@@ -8,9 +8,8 @@ import (
 const magicKrylov = "recrawl/automata.Krylov"
 
 // A Krylov automaton: a [Tsetlin] automaton that takes every second penalty, at
-// random, for a reward. Rewards are then more frequent than penalties for
-// every action, so it singles out the best action as N grows, whatever the
-// rewards. A reward between 0 and 1 counts as a reward with that probability.
+// random, for a reward. No action then gets more penalties than rewards, so it
+// singles out the best one as N grows, whatever the rewards. A reward between 0 and 1 counts as a reward with that probability.
 // Select and Learn take O(1).
 //
 // Source: Krylov 1964; Narendra & Thathachar 1989, chapter 3.
