@@ -7,8 +7,9 @@ import (
 )
 
 const (
-	slownessCrawls   = 10  // crawls over which an arm's slowness is tracked
-	slownessAccesses = 300 // or accesses, if that is longer
+	slownessCrawls   = 10   // crawls over which an arm's slowness is tracked
+	slownessAccesses = 100  // or accesses, if that is longer
+	recovery         = 0.02 // share of the way back to 1 that the slowness of an unused arm goes in a crawl
 	leastSlowness    = 1e-6
 	reserve          = 0.03 // share of a capacity kept for sites that try the arm
 	firstStep        = 0.25 // relative step in which an arm's number of sites may change in a crawl
@@ -26,6 +27,7 @@ type armState struct {
 	work     float64 // sum of their mean durations over the slowness
 
 	measured, forecast float64 // decaying sums of durations, and of means over the slowness
+	answers            int     // in this crawl
 
 	price     float64 // in units of weight
 	priceStep float64
@@ -117,6 +119,12 @@ func adapt(step, product, least, most float64) float64 {
 
 // closeCrawl adapts steps and prices to the crawl that ended.
 func (a *Assigner) closeCrawl() {
+	for j := range a.arm {
+		// An arm that all have left would never be seen to be fast again.
+		if m := &a.arm[j]; m.answers == 0 {
+			m.measured += float64(recovery * (m.forecast - m.measured))
+		}
+	}
 	a.normalise()
 	for j := range a.arm {
 		m := &a.arm[j]
@@ -147,7 +155,7 @@ func (a *Assigner) normalise() {
 		return
 	}
 	slices.Sort(a.sorted)
-	median := a.sorted[len(a.sorted)/2]
+	median := a.sorted[(len(a.sorted)-1)/2]
 	if median > 0 {
 		for j := range a.arm {
 			a.arm[j].measured /= median
@@ -162,7 +170,7 @@ func (a *Assigner) openCrawl() {
 		m := &a.arm[j]
 		step := max(1, int(m.step*max(share, float64(m.sites))))
 		m.atOpening, m.low, m.high = m.sites, m.sites-step, m.sites+step
-		m.denied = 0
+		m.denied, m.answers = 0, 0
 	}
 }
 

@@ -315,7 +315,7 @@ func (a *Assigner) choose(slot int) int {
 		arm := &a.arm[j]
 		factor := arm.slowness() * (weight + arm.price)
 		spread := boldness * sigma / math.Sqrt(float64(count[j]))
-		if (float64(base[j])-4*spread)*factor >= least {
+		if (float64(base[j])-float64(4*spread))*factor >= least {
 			continue // it would take a draw four standard deviations out
 		}
 		score := (float64(base[j]) + float64(spread*rng.NormFloat64())) * factor

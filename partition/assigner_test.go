@@ -231,7 +231,7 @@ func TestAssignerTracksSlowness(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 3))
 	slow := 1.0
 	step := func(crawls int) (at0 int) {
-		for c := range crawls {
+		for range crawls {
 			at0 = 0
 			for i := range sites {
 				j, err := a.Arm(i)
@@ -246,7 +246,6 @@ func TestAssignerTracksSlowness(t *testing.T) {
 				}
 				require.NoError(t, a.Observe(i, mean*(0.9+0.2*rng.Float64())))
 			}
-			_ = c
 		}
 		return at0
 	}
@@ -257,6 +256,35 @@ func TestAssignerTracksSlowness(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, tried)
 	require.Greater(t, mean, 50.0)
+	slow = 1
+	require.Equal(t, 334, step(150), "and it is found when it recovers")
+}
+
+// Every site is asked at once, a tenth of the answers never come, and the others come in any
+// order.
+func TestAssignerAnswersInAnyOrder(t *testing.T) {
+	const sites = 1000
+	env := durations(t, 4, sites, 1, func(c *webenv.DurationsConfig) { c.Noise, c.Scatter = webenv.UniformNoise, 0.2 })
+	a := newAssigner(t, 4, sites, DefaultSettings, 1)
+	rng := rand.New(rand.NewPCG(1, 3))
+	placed := 0
+	for range 40 {
+		arm := make([]int, sites)
+		placed = 0
+		for i := range sites {
+			j, err := a.Arm(i)
+			require.NoError(t, err)
+			if arm[i] = j; j == env.Perfect(i) {
+				placed++
+			}
+		}
+		for _, i := range rng.Perm(sites) {
+			if rng.IntN(10) > 0 {
+				require.NoError(t, a.Observe(i, env.Access(i, arm[i])))
+			}
+		}
+	}
+	require.GreaterOrEqual(t, placed, 990)
 }
 
 // The false alarms that DefaultSettings promise: of standard normal residuals.

@@ -91,6 +91,7 @@ func (a *Assigner) learn(slot int, duration float64) {
 	j := int(s.at[slot])
 	arm := &a.arm[j]
 	k := slot*a.width + j
+	arm.answers++
 	slowness := arm.slowness()
 	alone := min(duration/slowness, 10*longest)
 	n := float64(s.count[k])

@@ -116,7 +116,7 @@ func (m *armState) floats() []*float64 {
 		&m.excess, &m.denied, &m.step, &m.change}
 }
 
-func (m *armState) ints() []*int { return []*int{&m.sites, &m.low, &m.high, &m.atOpening} }
+func (m *armState) ints() []*int { return []*int{&m.sites, &m.low, &m.high, &m.atOpening, &m.answers} }
 
 // checkState checks that the values of a decoded state do not contradict each other.
 func (a *Assigner) checkState(d *codec.Decoder) {

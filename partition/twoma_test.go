@@ -194,13 +194,13 @@ func TestSwitchBlindsTWOMA(t *testing.T) {
 
 // The rule once more, as plainly as it can be written.
 type plainTWOMA struct {
-	r           Reading
-	arms        int
-	arm, depth  map[int]int
-	last        []float64
-	now         [][]float64
-	told, sites int
-	src         rand.Source
+	r          Reading
+	arms       int
+	arm, depth map[int]int
+	last       []float64
+	now        [][]float64
+	told       int
+	src        rand.Source
 }
 
 func (p *plainTWOMA) observe(i int, d float64) {

@@ -132,7 +132,7 @@ func NewDurations(cfg DurationsConfig, src rand.Source) (*Durations, error) {
 		d.size = make([]float32, cfg.Sites)
 		for i := range d.size {
 			// Mean exp(µ + σ²/2) = 1.
-			d.size[i] = float32(math.Exp(cfg.Sizes*d.rng.NormFloat64() - cfg.Sizes*cfg.Sizes/2))
+			d.size[i] = float32(math.Exp(float64(cfg.Sizes*d.rng.NormFloat64()) - float64(cfg.Sizes*cfg.Sizes)/2))
 		}
 	}
 	for i := range d.perfect {
@@ -236,9 +236,9 @@ func (d *Durations) Access(site, arm int) float64 {
 	mean := d.Mean(site, arm)
 	switch d.cfg.Noise {
 	case UniformNoise:
-		return mean * (1 + d.cfg.Scatter*(2*d.rng.Float64()-1))
+		return mean * (1 + float64(d.cfg.Scatter*(2*d.rng.Float64()-1)))
 	case GaussianNoise:
-		return max(0, mean+d.cfg.Scatter*(d.cfg.Other-d.cfg.Perfect)*d.rng.NormFloat64())
+		return max(0, mean+float64(d.cfg.Scatter*(d.cfg.Other-d.cfg.Perfect)*d.rng.NormFloat64()))
 	case ExponentialNoise:
 		return mean * d.rng.ExpFloat64()
 	default:

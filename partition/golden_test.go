@@ -1,0 +1,74 @@
+package partition
+
+import (
+	"encoding/hex"
+	"flag"
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// The choices of each scheme at a fixed seed, and the saved state of a small TWOMA: neither
+// changes from one version to the next, or from one machine to another, unnoticed.
+func TestGolden(t *testing.T) {
+	var got string
+	trace := func(name string, s assigner) {
+		h := fnv.New64a()
+		for n := range 2000 {
+			j, err := s.Arm(n % 20)
+			require.NoError(t, err)
+			h.Write([]byte{byte(j)})
+			require.NoError(t, s.Observe(n%20, float64(20+(n*7+j*5)%13+20*((n+j)%3))))
+		}
+		got += fmt.Sprintf("%s %x\n", name, h.Sum64())
+	}
+	src := func() rand.Source { return rand.NewChaCha8([32]byte{1}) }
+	for _, reading := range []Reading{AsPublished, Recommended} {
+		w, err := NewTWOMA(3, 20, reading, src())
+		require.NoError(t, err)
+		trace(fmt.Sprintf("TWOMA entry %d", reading.Entry), w)
+	}
+	a, err := NewAssigner(3, 20, Settings{Threshold: 5, Explore: 0.1, Capacity: []float64{200, 500, 900}}, src())
+	require.NoError(t, err)
+	trace("Assigner", a)
+	for rule := OMA; rule <= GCDOMA; rule++ {
+		p, err := NewPartitioner(rule, []int{4, 4, 4}, 5, src())
+		require.NoError(t, err)
+		h := fnv.New64a()
+		for n := range 500 {
+			i := n * 5 % 12
+			require.NoError(t, p.Query(i, (i+1+n%11)%12))
+			class, err := p.Class(i)
+			require.NoError(t, err)
+			h.Write([]byte{byte(class)})
+		}
+		got += fmt.Sprintf("rule %d %x\n", rule, h.Sum64())
+	}
+	w, err := NewTWOMA(2, 3, Recommended, rand.NewPCG(1, 2))
+	require.NoError(t, err)
+	for i, d := range []float64{10, 20, 30} {
+		require.NoError(t, w.Observe(i, d))
+	}
+	b, err := w.MarshalBinary()
+	require.NoError(t, err)
+	for line := range slices.Chunk(b, 32) {
+		got += hex.EncodeToString(line) + "\n"
+	}
+
+	file := filepath.Join("testdata", "golden.txt")
+	if *update {
+		require.NoError(t, os.MkdirAll("testdata", 0o755))
+		require.NoError(t, os.WriteFile(file, []byte(got), 0o644))
+	}
+	want, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Equal(t, string(want), got)
+}
