@@ -315,6 +315,26 @@ func TestPriming(t *testing.T) {
 	require.Equal(t, 7.0/15, a.Probability(2))
 }
 
+// TestPrimingWithLostAnswers loses all answers of action 0 in the priming: it ends
+// nevertheless, and so many later answers only serve the estimates.
+func TestPrimingWithLostAnswers(t *testing.T) {
+	a := must(NewDPRP(2, 5, 3))
+	src := rand.NewPCG(1, 1)
+	for range 6 {
+		if action := a.Select(src); action == 1 {
+			require.NoError(t, a.Learn(1, 0.5, src))
+		}
+	}
+	mean, n := a.Estimate(0)
+	require.Equal(t, [2]float64{0, 0}, [2]float64{mean, float64(n)})
+	for range 3 {
+		require.Equal(t, 0.5, a.Probability(0))
+		require.NoError(t, a.Learn(a.Select(src), 1, src))
+	}
+	require.NoError(t, a.Learn(a.Select(src), 1, src))
+	require.NotEqual(t, 0.5, a.Probability(0))
+}
+
 // TestNoAllocation is the promise of the package comment.
 func TestNoAllocation(t *testing.T) {
 	each(t, func(t *testing.T, s scheme) {

@@ -22,7 +22,8 @@
 //
 // Choosing and learning are apart. Select gives an action; Learn is told the
 // action and its reward, as late and in whatever order answers arrive, with any
-// number of actions out, and answers may get lost. Both take the source of
+// number of actions out, and answers may get lost; an automaton keeps no list of what
+// it asked, and learns from whatever it is told. Both take the source of
 // randomness as an argument (the output and the transition of an automaton may
 // both be stochastic), so that a million automata share one source and the same
 // seed gives the same run. They never allocate. Bad answers are refused with an

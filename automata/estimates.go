@@ -12,7 +12,7 @@ import (
 const DefaultPriming = 10
 
 const (
-	maxPriming = 1 << 20
+	maxPriming = 1 << 10
 	maxPulls   = 1 << 53 // whole numbers are exact below
 )
 

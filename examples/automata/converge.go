@@ -139,9 +139,9 @@ func tenActions(size sizes, seed uint64) ([]report.Row, error) {
 func manyActions(size sizes, seed uint64) ([]report.Row, error) {
 	var trials []trial
 	for _, c := range []struct{ r, dpri, dbpa, hdpa int }{
-		{16, 940, 120, 730},
-		{64, 2800, 85, 1020},
-		{128, 5500, 130, 2200},
+		{16, 940, 220, 730},
+		{64, 2800, 130, 1020},
+		{128, 8000, 200, 2200},
 	} {
 		means, environment := spread(c.r), fmt.Sprintf("r=%d", c.r)
 		trials = append(trials,
