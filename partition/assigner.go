@@ -47,7 +47,10 @@ func (s *Settings) check(arms int) error {
 	return nil
 }
 
-const nowhere = math.MaxUint16 // arm of a site that has none
+const (
+	nowhere     = math.MaxUint16 // arm of a site that has none
+	leastWeight = 1e-9           // so that a site of weight 0 is no worse off than need be
+)
 
 // Assigner assigns sites to arms (access points) such that accessing all of them
 // takes the least time, learning from measured durations alone. Where TWOMA
@@ -297,23 +300,17 @@ func (a *Assigner) choose(slot int) int {
 	wanted, desired := -1, math.Inf(1) // of all
 	// The site's own arm comes first: most others are then seen to be worse
 	// without a draw.
-	first := 0
-	if here != nowhere {
-		first = here
+	first := here
+	if here == nowhere {
+		first = 0
 	}
 	for k := range base {
-		j := k
-		switch {
-		case k == 0:
-			j = first
-		case k <= first:
-			j = k - 1
-		}
+		j := (first + k) % len(base)
 		if count[j] == 0 || !a.arms.Live(j) {
 			continue
 		}
 		arm := &a.arm[j]
-		factor := arm.slowness() * (weight + arm.price)
+		factor := arm.slowness() * max(leastWeight, weight+arm.price)
 		spread := boldness * sigma / math.Sqrt(float64(count[j]))
 		if (float64(base[j])-float64(4*spread))*factor >= least {
 			continue // it would take a draw four standard deviations out

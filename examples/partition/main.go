@@ -63,7 +63,7 @@ func main() {
 	if *short {
 		size = quick
 	} else {
-		fmt.Fprintln(os.Stderr, "The full run takes some ten minutes on one processor, half of it for 3 million sites. See -quick.")
+		fmt.Fprintln(os.Stderr, "The full run takes some five minutes on one processor, two of them for 3 million sites. See -quick.")
 	}
 	if err := run(os.Stdout, size, *seed, *asJSON, *out); err != nil {
 		fmt.Fprintln(os.Stderr, "partition:", err)
