@@ -19,7 +19,7 @@ const (
 func convergenceCurves(size sizes, seed uint64) ([]report.Row, report.Chart, error) {
 	chart := report.Chart{
 		Title: "Ten actions (environment A): mean probability of the best one",
-		X:     "answers", Y: "probability",
+		X:     "answers", Y: "probability", LogX: true,
 	}
 	env, err := automata.NewPModel(environmentA...)
 	if err != nil {
