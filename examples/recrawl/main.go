@@ -120,6 +120,9 @@ func parse(args []string, stdout io.Writer) (*settings, error) {
 	if given["budget"] && !(s.budget > 0) {
 		return nil, usageError{fmt.Errorf("-budget %v: want a number of polls above 0", s.budget)}
 	}
+	if given["n"] && s.env == "" {
+		return nil, usageError{errors.New("-n goes with -env")}
+	}
 	if s.json && !given["out"] {
 		s.out = ""
 	}

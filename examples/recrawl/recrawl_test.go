@@ -129,6 +129,7 @@ func TestBadCommandLines(t *testing.T) {
 		{"-polls -3", "-polls -3"},
 		{"-runs 0", "-runs 0"},
 		{"-objective speed", "there are detections, freshness, age and harmonic"},
+		{"-n 10", "-n goes with -env"},
 		{"-speed", "-speed"},
 		{"now", `"now"`},
 	} {
@@ -281,7 +282,7 @@ func TestLAKGPassesProportional(t *testing.T) {
 	learner, err := knapsack.NewLAKG(500, lakgs[0], rand.NewPCG(3, 4))
 	require.NoError(t, err)
 	values := make([][]float64, 2)
-	require.NoError(t, lakgValues(env, learner, evenly(u), values))
+	require.NoError(t, lakgValues(env, learner, onePoll(u, knapsack.Even), values))
 	require.InDelta(t, 0.9578, values[1][0], 4*0.0021)
 	require.Less(t, values[0][0], values[1][0])
 }
@@ -397,4 +398,17 @@ func TestRelative(t *testing.T) {
 	require.InDelta(t, 2, a.relative(b, knapsack.Freshness), 1e-12)
 	require.InDelta(t, 1.5, a.relative(b, knapsack.Age), 1e-12)
 	require.True(t, math.IsNaN(a.relative(b, knapsack.Harmonic)))
+}
+
+func TestPictured(t *testing.T) {
+	var all []*outcome
+	for k, name := range []string{"a", "b", "c", "d", "e", "f", "g", "true-rates", "h"} {
+		all = append(all, &outcome{policy: policy{name: name}, detected: []float64{10 - float64(k)}})
+	}
+	var names []string
+	for _, o := range pictured(all, knapsack.Harmonic) { // not measured: by detections
+		names = append(names, o.policy.name)
+	}
+	require.Equal(t, []string{"a", "b", "c", "d", "e", "f", "true-rates"}, names)
+	require.Equal(t, all[:7], pictured(all[:7], knapsack.Detections))
 }

@@ -56,7 +56,7 @@ func paperTable(s *settings) ([]report.Row, error) {
 				if err != nil {
 					return nil, err
 				}
-				if err := lakgValues(env, learner, evenly(u), values); err != nil {
+				if err := lakgValues(env, learner, onePoll(u, knapsack.Even), values); err != nil {
 					return nil, err
 				}
 				bar.Add(1)
@@ -72,20 +72,16 @@ func paperTable(s *settings) ([]report.Row, error) {
 	return rows, nil
 }
 
-// evenly and randomly are the problems of allocating one poll per slot to pages
-// with probabilities u of changing in a slot.
-func evenly(u []float64) knapsack.Problem {
-	p := knapsack.Problem{Budget: 1, Objective: knapsack.Detections, Spacing: knapsack.Even}
-	for _, u := range u {
-		p.Rates = append(p.Rates, knapsack.SlotRate(u))
+// onePoll is the problem of allocating one poll per slot to pages with
+// probabilities u of changing in a slot.
+func onePoll(u []float64, spacing knapsack.Spacing) knapsack.Problem {
+	rate := knapsack.SlotRate
+	if spacing == knapsack.Random {
+		rate = knapsack.SlotOdds
 	}
-	return p
-}
-
-func randomly(u []float64) knapsack.Problem {
-	p := knapsack.Problem{Budget: 1, Objective: knapsack.Detections, Spacing: knapsack.Random}
+	p := knapsack.Problem{Budget: 1, Objective: knapsack.Detections, Spacing: spacing}
 	for _, u := range u {
-		p.Rates = append(p.Rates, knapsack.SlotOdds(u))
+		p.Rates = append(p.Rates, rate(u))
 	}
 	return p
 }
@@ -100,14 +96,14 @@ func optimumRows(source, environment string, u []float64) (rows []report.Row, er
 	if err != nil {
 		return nil, err
 	}
-	optimal, _, err := evenly(u).Optimal()
+	optimal, _, err := onePoll(u, knapsack.Even).Optimal()
 	if err != nil {
 		return nil, err
 	}
 	for _, polling := range []struct {
 		how     string
 		problem knapsack.Problem
-	}{{"evenly spaced", evenly(u)}, {"drawn at random", randomly(u)}} {
+	}{{"evenly spaced", onePoll(u, knapsack.Even)}, {"drawn at random", onePoll(u, knapsack.Random)}} {
 		for _, policy := range []struct {
 			name string
 			x    []float64
