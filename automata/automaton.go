@@ -80,8 +80,7 @@ func checkThreshold(threshold float64) {
 	}
 }
 
-// Bounds of the settings: counters of units of 1/(rN) fit an int64 with room to
-// spare, and so does the state that an altered file can ask for.
+// Bounds of the settings, so that whole numbers of units of 1/(rN) fit their types.
 const (
 	maxActions    = 1 << 20
 	maxStates     = 1 << 30
