@@ -1,0 +1,365 @@
+package knapsack
+
+import (
+	"fmt"
+	"math"
+)
+
+// A RateFilter learns how often each page changes, believing that this may
+// change itself, and polls by index. It needs no setting, and no unit of time is
+// special: it measures the budget, and takes all its time scales from the cycle,
+// the time in which the budget pays for one poll of every page.
+//
+// For each page it keeps a posterior over 12 rates of change (log-spaced, from
+// about 1/64 to 3700 per cycle) times 3 habits: rates that stay for ever, and
+// that jump to a fresh one after 5 or 0.7 cycles on average. A poll after a gap
+// τ multiplies the weight of rate λ by 1 − e^(−λτ) (changed) or e^(−λτ)
+// (unchanged). That is the exact Bayes filter of a Markov-modulated Poisson
+// process on the grid, but that jumps are taken to fall at the beginning of a gap.
+//
+// Next gives the page with the greatest index at present: the slope V' of the
+// objective (see Objective) at the gap that has gone by, averaged over the
+// posterior, jumps in the gap included, plus a quarter of its standard deviation,
+// which makes up for what a poll teaches beyond what it earns. For Detections it
+// is the probability of a change, p, that is averaged, and the slope
+// w·[p + (1−p)·ln(1−p)] that is compared. For objectives other than Detections
+// the prior is that of all pages: their posteriors averaged over time.
+//
+// Hedge: where all pages change about equally, no schedule beats polling them in
+// turn, and one that learns loses a little by chasing luck. From what
+// polls found after each prediction the filter estimates how many more changes the
+// best schedule at the rates predicted would detect than polling in turn
+// does. As long as that gain is below 4 %, it polls pages in turn, exactly as a
+// uniform schedule: it cannot lose to it then, and forgoes those 4 % at most.
+//
+// Starvation: a page is due 64 cycles after its last answer at the latest, and
+// every 16th poll goes to the page due first. With n pages and polls at a steady
+// rate each page is polled again within 80·n polls (if no limit, minimum interval
+// or zero weight forbids it).
+//
+// A RateFilter takes 61 bytes a page (48 of them belief and time of the last
+// poll); weights, intervals, groups and signals take more once they are used.
+// Next and Observe take O(log n), and allocate nothing. It uses no randomness.
+//
+// A page counts as current when it is added, or at the first Next.
+type RateFilter struct {
+	book
+	objective Objective
+	pages     []ratePage
+	cell0     []int8 // per page: f.cell at the time of packing, modulo 256
+
+	// Time scales.
+	start      float64 // of the first Next
+	polls      uint64  // given by Next
+	cycle      float64 // estimate; 0 until known
+	cell       int     // the slowest rate is e^(rateStep·cell)
+	block      float64 // beginning of the block of polls from which the cycle is measured
+	blockPolls uint64  // polls before it
+
+	threshold   float64
+	sweep       uint32 // next slot to refresh
+	answers     uint64
+	table       *gridTable // of the objective
+	main, timed pageHeap
+	census      census
+
+	limits  limits
+	signals signals
+
+	belief belief // of the page at hand
+}
+
+// A ratePage is what is known of a page.
+type ratePage struct {
+	polled float64 // time of the last answer; −Inf until the first Next
+	pos    uint32  // place in a heap; none in flight or removed
+	belief packed
+}
+
+const (
+	optimism      = 0.25 // standard deviations added to the value of a poll
+	floorCycles   = 64   // a page is due after that many cycles
+	courtesy      = 16   // every so many polls the page due first is polled
+	thresholdPace = 0.01
+	sweepPages    = 2 // pages whose due times are computed anew at each Next
+	firstBlock    = 16
+)
+
+// A RateFilterConfig holds the settings of a RateFilter. Its zero value is good.
+type RateFilterConfig struct {
+	Objective Objective
+}
+
+// NewRateFilter returns a rate filter of n pages. It takes O(n).
+func NewRateFilter(n int, cfg RateFilterConfig) (*RateFilter, error) {
+	if cfg.Objective >= objectives {
+		return nil, fmt.Errorf("%w: %v", ErrConfig, cfg.Objective)
+	}
+	if n > maxRatePages {
+		panic(fmt.Sprintf("knapsack: %d pages", n))
+	}
+	f := &RateFilter{book: newBook(n), objective: cfg.Objective}
+	f.pages = make([]ratePage, n)
+	f.cell0 = make([]int8, n)
+	f.main = pageHeap{place: inMain, key: make([]float64, n), slot: make([]uint32, n)}
+	f.timed.place = inTimed
+	for i := range f.pages {
+		f.pages[i] = ratePage{polled: math.Inf(-1), pos: uint32(i)}
+		f.main.key[i], f.main.slot[i] = math.Inf(-1), uint32(i)
+	}
+	f.start, f.block = math.Inf(-1), math.Inf(-1)
+	f.table = values[f.objective]()
+	f.census.reset()
+	return f, nil
+}
+
+// last returns the time from which on a page is not known to be current.
+func (f *RateFilter) last(p *ratePage) float64 { return max(p.polled, f.start) }
+
+// even says whether pages are polled in turn: see the type's Hedge.
+func (f *RateFilter) even() bool { return f.census.gain < worthwhile }
+
+// Next implements Scheduler, in O(log n) amortised.
+func (f *RateFilter) Next(now float64) (page int, err error) {
+	if err := f.clock(now); err != nil {
+		return 0, err
+	}
+	if f.polls == 0 {
+		f.start, f.block = now, now
+	}
+	slot, ok := f.choose(now)
+	if !ok {
+		return 0, ErrNoPage
+	}
+	page = f.ask(int(slot), now)
+	f.polls++
+	f.measure(now)
+	if f.cycle > 0 {
+		for range min(sweepPages, len(f.pages)) {
+			if f.sweep++; int(f.sweep) >= len(f.pages) {
+				f.sweep = 0
+			}
+			f.refresh(f.sweep)
+		}
+	}
+	return page, nil
+}
+
+// measure keeps the estimate of the cycle up to date: a block of polls after
+// another, so that bursts at one time do no harm. When it is first known
+// all pages get their due times, in O(n).
+func (f *RateFilter) measure(now float64) {
+	need := uint64(firstBlock)
+	if f.cycle > 0 {
+		need = max(need, uint64(len(f.pages))/16)
+	}
+	polls := f.polls - 1 - f.blockPolls // since the first of the block
+	if polls < need || now <= f.block {
+		return
+	}
+	cycle := (now - f.block) / float64(polls) * float64(max(1, f.ids.Len()))
+	f.block, f.blockPolls = now, f.polls-1
+	if !(cycle > 0) || math.IsInf(cycle, 1) {
+		return
+	}
+	if f.cycle > 0 {
+		f.rescale(f.cycle * math.Sqrt(max(0.25, min(4, cycle/f.cycle))))
+		return
+	}
+	f.cycle = cycle
+	f.cell = int(math.Round(-math.Log(slowest*cycle) / rateStep))
+	for i := range f.cell0 {
+		f.cell0[i] = int8(f.cell)
+	}
+	f.threshold = f.newcomer()
+	for i := range f.pages {
+		f.refresh(uint32(i))
+	}
+}
+
+// rescale sets a cycle that is known already. The grid follows it by one cell at
+// a time, and only when it is clearly off.
+func (f *RateFilter) rescale(cycle float64) {
+	f.cycle = cycle
+	off := -math.Log(slowest*cycle)/rateStep - float64(f.cell)
+	if math.Abs(off) > 0.75 {
+		by := int(math.Copysign(1, off))
+		f.cell += by
+		f.census.shift(-by)
+	}
+}
+
+// newcomer returns the index of a page of which nothing is known, a cycle after
+// it was added.
+func (f *RateFilter) newcomer() float64 {
+	var unknown packed
+	unknown.unpack(&f.belief)
+	return f.slope(f.value(f.cycle))
+}
+
+// unpack puts the belief about a page into f.belief.
+func (f *RateFilter) unpack(slot uint32) {
+	b := &f.pages[slot].belief
+	if moved := int8(f.cell) - f.cell0[slot]; moved != 0 {
+		b.shift(-int(moved))
+		f.cell0[slot] = int8(f.cell)
+	}
+	b.unpack(&f.belief)
+}
+
+// inform makes f.belief the one to decide by: with the prior of all pages, unless
+// the objective is Detections, for which it has been found better to be open to
+// every rate alike, and so to try pages out.
+func (f *RateFilter) inform() {
+	if f.objective != Detections {
+		f.census.inform(&f.belief)
+	}
+}
+
+// index returns the index of the informed page in f.belief, a time gap after its
+// last answer.
+func (f *RateFilter) index(slot uint32, gap float64) float64 {
+	if !(gap > 0) || !(f.cycle > 0) {
+		return 0
+	}
+	value := f.value(gap)
+	if f.signals.on() {
+		value = f.signalled(slot, gap, value)
+	}
+	return f.weight(slot) * f.slope(value)
+}
+
+// value is the average over the posterior of what a poll is worth.
+func (f *RateFilter) value(gap float64) float64 {
+	x := f.belief.marginal(gap / f.cycle)
+	v := f.table.read(gridAt(f.cell, gap))
+	mean, square := 0.0, 0.0
+	for k, w := range x {
+		y := float64(w * v[k])
+		mean += y
+		square += float64(y * v[k])
+	}
+	mean += optimism * math.Sqrt(max(0, square-float64(mean*mean)))
+	switch f.objective {
+	case Detections:
+		return mean
+	case Age:
+		return mean * gap * gap
+	default:
+		return mean * gap
+	}
+}
+
+// slope turns a value into the slope of the objective.
+func (f *RateFilter) slope(value float64) float64 {
+	if f.objective != Detections {
+		return value
+	}
+	stay := max(1-value, 1e-15)
+	return 1 - stay*(1-math.Log(stay))
+}
+
+// Observe implements Scheduler, in O(log n).
+func (f *RateFilter) Observe(page int, now float64, changed bool) error {
+	slot, err := f.answer(page, now)
+	if err != nil {
+		return err
+	}
+	if gap := f.gap(slot, now); gap > 0 {
+		f.unpack(uint32(slot))
+		f.predicted(slot, gap, changed)
+		f.learn(gap, changed)
+		f.store(slot, gap)
+	}
+	f.answered(slot, now)
+	return nil
+}
+
+// gap returns the time since a page's last answer; 0 before there is a scale to
+// judge it by.
+func (f *RateFilter) gap(slot int, now float64) float64 {
+	if !(f.cycle > 0) {
+		return 0
+	}
+	return now - f.last(&f.pages[slot])
+}
+
+// predicted compares what a poll found with what was believed.
+func (f *RateFilter) predicted(slot int, gap float64, changed bool) {
+	f.census.score(f.belief.meanCell(), gap, changed, f.cycle, f.ids.Len())
+	if f.signals.on() {
+		f.signals.score(slot, changed)
+	}
+}
+
+// learn is the step of the Bayes filter on f.belief.
+func (f *RateFilter) learn(gap float64, changed bool) {
+	f.belief.pass(gap / f.cycle)
+	likelihood := survive().read(gridAt(f.cell, gap))
+	for k, stay := range likelihood {
+		if changed {
+			stay = 1 - stay
+		}
+		likelihood[k] = max(stay, 1e-30) // lest a posterior vanish
+	}
+	f.belief.times(&likelihood)
+}
+
+// store packs f.belief for a page last answered a time gap ago.
+func (f *RateFilter) store(slot int, gap float64) {
+	f.answers++
+	f.belief.pack(&f.pages[slot].belief, f.answers)
+	f.census.count(&f.belief, gap, f.cycle, f.ids.Len())
+}
+
+// answered ends a flight: the page takes its place in the queue.
+func (f *RateFilter) answered(slot int, now float64) {
+	f.pages[slot].polled = now
+	delete(f.limits.retry, uint32(slot))
+	f.enqueue(uint32(slot), f.due(uint32(slot)))
+}
+
+// GiveBack implements Scheduler. The page is not given again before half the
+// time since its last answer, but at most half a cycle, has passed.
+func (f *RateFilter) GiveBack(page int, now float64) error {
+	slot, err := f.answer(page, now)
+	if err != nil {
+		return err
+	}
+	if gap := min(f.gap(slot, now), f.cycle); gap > 0 {
+		if f.limits.retry == nil {
+			f.limits.retry = map[uint32]float64{}
+		}
+		f.limits.retry[uint32(slot)] = now + gap/2
+	}
+	f.enqueue(uint32(slot), f.due(uint32(slot)))
+	return nil
+}
+
+// Add implements Learner, in O(log n): nothing is known of the page but that it
+// is current.
+func (f *RateFilter) Add() (page int) {
+	page = f.ids.Add()
+	slot := Slot(page)
+	if slot == len(f.pages) {
+		f.pages, f.cell0 = append(f.pages, ratePage{}), append(f.cell0, 0)
+		f.limits.grow()
+		f.signals.grow(slot + 1)
+	}
+	f.pages[slot] = ratePage{polled: f.now, pos: none}
+	f.cell0[slot] = int8(f.cell)
+	f.enqueue(uint32(slot), f.due(uint32(slot)))
+	return page
+}
+
+// Remove implements Learner, in O(log n).
+func (f *RateFilter) Remove(page int) error {
+	slot, _, err := f.remove(page)
+	if err != nil {
+		return err
+	}
+	f.dequeue(uint32(slot))
+	f.limits.forget(uint32(slot))
+	f.signals.clear(slot)
+	return nil
+}
