@@ -85,7 +85,7 @@ func parse(args []string, stdout io.Writer) (*settings, error) {
 	flags.IntVar(&s.polls, "polls", 0, "stop after this `number` of polls (default: the whole history, 100000 in a simulated web)")
 	flags.StringVar(&s.objective, "objective", "detections", "`goal` to be good at: detections, freshness, age or harmonic; for policies that can choose")
 	flags.Uint64Var(&s.seed, "seed", 1, "`seed` of all randomness: same seed, same figures")
-	flags.IntVar(&s.runs, "runs", 10, "`number` of runs where chance plays a role; default 5 for -suite")
+	flags.IntVar(&s.runs, "runs", 10, "`number` of runs where chance plays a role; default 3 for -suite")
 	flags.BoolVar(&s.http, "http", false, "serve the history on a loopback port, time sped up, and poll it over HTTP: one run of a few policies, or those of -policies")
 	flags.BoolVar(&s.table, "table", false, "print instead the figures of Granmo et al. (2006): exact optima, and LAKG over time")
 	flags.BoolVar(&s.suite, "suite", false, "print instead one table of every policy, objective, budget and web; takes ten minutes or so")
@@ -131,7 +131,7 @@ func parse(args []string, stdout io.Writer) (*settings, error) {
 		case s.quick:
 			s.runs = 2
 		case s.suite:
-			s.runs = 5
+			s.runs = 3
 		}
 	}
 	return s, nil

@@ -370,18 +370,18 @@ func TestSuite(t *testing.T) {
 	require.NoError(t, run([]string{"-suite", "-quick", "-json", "-policies", "uniform,lakg-300,true-rates"}, &out))
 	var rows []report.Row
 	require.NoError(t, json.Unmarshal(out.Bytes(), &rows))
-	require.Len(t, rows, 5*3*3*4)
+	require.Len(t, rows, 5*1*3*4)
 	value := map[string]float64{}
 	for _, r := range rows {
 		value[r.Item+" "+r.Quantity] = r.Measured.(float64)
 		random := !strings.HasPrefix(r.Item, "real") || strings.HasSuffix(r.Item, "lakg-300")
 		require.Equal(t, map[bool]int{true: 2, false: 1}[random], r.Runs, r.Item)
 	}
-	// In the long run, and so with many polls, the true rates are best for each
-	// objective. Detections and freshness are better if greater.
-	for _, web := range []string{"zipf:0.9,1.5", "zipf:0.9,1.5,r=1000", "bursty:0.02", "calm"} {
+	// The true rates are best for each objective; where all pages are alike, in calm,
+	// by less than chance. Detections and freshness are better if greater.
+	for _, web := range []string{"zipf:0.9,1.5", "zipf:0.9,1.5,r=1000", "bursty:0.02"} {
 		for k, o := range objectives {
-			item := web + ", 0.2 polls a day for each page, "
+			item := web + ", 0.05 polls a day for each page, "
 			best, uniform := value[item+"true-rates "+o.String()], value[item+"uniform "+o.String()]
 			if k >= 2 {
 				best, uniform = -best, -uniform

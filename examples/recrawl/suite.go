@@ -34,19 +34,20 @@ var suiteWebs = []suiteWeb{
 
 type suiteWeb struct{ name, spec string }
 
-// suiteWebs returns the webs of a suite: a quick one is over before a rank swaps
-// every 80,000 slots.
-func (s *settings) suiteWebs() []suiteWeb {
+// suitePlan returns the webs and budgets of a suite: a quick one has one budget, and
+// is over before a rank swaps every 80,000 slots.
+func (s *settings) suitePlan() (webs []suiteWeb, budgets []float64) {
 	if !s.quick {
-		return suiteWebs
+		return suiteWebs, suiteBudgets
 	}
-	return slices.DeleteFunc(slices.Clone(suiteWebs), func(w suiteWeb) bool { return strings.HasSuffix(w.name, "r=80000") })
+	webs = slices.DeleteFunc(slices.Clone(suiteWebs), func(w suiteWeb) bool { return strings.HasSuffix(w.name, "r=80000") })
+	return webs, suiteBudgets[1:2]
 }
 
 const (
 	suitePages = 500
 	suiteDays  = 800
-	suiteSlots = 200_000
+	suiteSlots = 100_000
 )
 
 // objectives has those by which outcomes are judged, in the order of the columns.
@@ -65,8 +66,8 @@ type cell struct {
 // web. Simulated webs are recorded first, another one for each run, so that all
 // policies meet the same changes and every change is known.
 func (s *settings) measureSuite(chosen []policy) ([]*cell, error) {
-	webs := s.suiteWebs()
-	bar := report.NewProgress("suite", s.runs*len(webs)*len(suiteBudgets)*len(chosen))
+	webs, budgets := s.suitePlan()
+	bar := report.NewProgress("suite", s.runs*len(webs)*len(budgets)*len(chosen))
 	defer bar.Done()
 
 	var cells []*cell
@@ -75,7 +76,7 @@ func (s *settings) measureSuite(chosen []policy) ([]*cell, error) {
 	errs := make([]error, s.runs*len(webs))
 	for k, web := range webs {
 		first := len(cells)
-		for _, budget := range suiteBudgets {
+		for _, budget := range budgets {
 			for _, p := range chosen {
 				for _, objective := range objectives {
 					cells = append(cells, &cell{
@@ -105,7 +106,8 @@ func (s *settings) suiteRun(spec string, run int, chosen []policy, cells []*cell
 	if err != nil {
 		return err
 	}
-	for _, budget := range suiteBudgets {
+	_, budgets := s.suitePlan()
+	for _, budget := range budgets {
 		w := *original
 		perUnit := budget * float64(w.pages) / 24 // polls an hour
 		if w.slots {
@@ -147,7 +149,7 @@ func (s *settings) suiteWorld(spec string, run int) (*world, error) {
 	}
 	days, slots := suiteDays*day, float64(suiteSlots)
 	if s.quick {
-		days, slots = days/4, slots/20
+		days, slots = days/4, slots/5
 	}
 	src := rand.NewPCG(s.seed, uint64(2*run))
 	if w.slots {
@@ -161,8 +163,9 @@ func (s *settings) printSuite(stdout io.Writer, chosen []policy) error {
 	if s.env != "" || s.trace != "" || s.http {
 		return usageError{errors.New("-suite has webs of its own: it goes without -env, -trace and -http")}
 	}
+	webs, budgets := s.suitePlan()
 	fmt.Fprintf(os.Stderr, "recrawl: %d webs, %d budgets, %d policies, up to %d objectives, %d runs: this takes %s\n",
-		len(s.suiteWebs()), len(suiteBudgets), len(chosen), len(objectives), s.runs,
+		len(webs), len(budgets), len(chosen), len(objectives), s.runs,
 		map[bool]string{true: "less than a minute", false: "ten minutes or so"}[s.quick])
 	cells, err := s.measureSuite(chosen)
 	if err != nil {
