@@ -60,7 +60,7 @@ func main() {
 	if *short {
 		size = quick
 	} else {
-		fmt.Fprintf(os.Stderr, "The full run takes some three minutes of processor time, on %d processors here. See -quick.\n", runtime.GOMAXPROCS(0))
+		fmt.Fprintf(os.Stderr, "The full run takes some four minutes of processor time, on %d processors here. See -quick.\n", runtime.GOMAXPROCS(0))
 	}
 	if err := run(os.Stdout, size, *seed, *asJSON, *out); err != nil {
 		fmt.Fprintln(os.Stderr, "automata:", err)
