@@ -51,7 +51,9 @@ func newBranching(x *search) *branching {
 	for z, j := range x.best {
 		b.relax.key[z] = int32(j)
 	}
+	b.relax.ctx = x.ctx
 	root := b.relax.solve(x.lower, before(x.value))
+	b.count()
 	x.raise(min(root.bound, x.value))
 	if !x.closed() {
 		b.round(root)
@@ -69,9 +71,8 @@ func newBranching(x *search) *branching {
 		} else {
 			high = t
 		}
+		b.count()
 	}
-	x.steps += b.relax.work
-	b.relax.work = 0
 	b.open = nodes{{bound: x.lower, site: -1, key: slices.Clone(b.relax.key)}}
 	return b
 }
@@ -98,9 +99,14 @@ func (b *branching) run(steps int64) {
 			return
 		}
 		b.explore(heap.Pop(&b.open).(*node))
-		x.steps += b.relax.work + 1
-		b.relax.work = 0
+		b.count()
 	}
+}
+
+// count adds the work of the relaxation to the steps of the search.
+func (b *branching) count() {
+	b.x.steps += b.relax.work + 1
+	b.relax.work = 0
 }
 
 func (b *branching) explore(nd *node) {
@@ -122,6 +128,7 @@ func (b *branching) explore(nd *node) {
 		return
 	}
 	b.round(out)
+	b.dive(out)
 	site := b.pick(out)
 	if site < 0 {
 		return // every site is fixed: round has evaluated the plan
@@ -136,6 +143,34 @@ func (b *branching) explore(nd *node) {
 			heap.Push(&b.open, &node{nd, int32(site), int32(j), bound, nd.depth + 1, key})
 		}
 	}
+}
+
+// dive goes down one branch at random: it binds one divided site after another
+// to a client, by chance in proportion to how the relaxation divides it, until
+// nothing is divided any more or the branch cannot beat the best plan. The
+// relaxation is left as it was.
+func (b *branching) dive(out relaxed) {
+	x, r := b.x, b.relax
+	key, lambda := slices.Clone(r.key), slices.Clone(r.lambda)
+	var bound []int32
+	for len(out.split) > 0 && !x.over() {
+		z := out.split[x.rng.IntN(len(out.split))]
+		r.fixed[z] = r.sample(z, x.rng.Float64())
+		bound = append(bound, z)
+		out = r.solve(x.lower, before(x.value))
+		b.count()
+		if b.snap(out.bound) >= b.cutoff() {
+			break
+		}
+	}
+	if len(out.split) == 0 {
+		b.round(out)
+	}
+	for _, z := range bound {
+		r.fixed[z] = -1
+	}
+	copy(r.key, key)
+	copy(r.lambda, lambda)
 }
 
 // snap rounds a bound up to the next time at which a client can finish at all.

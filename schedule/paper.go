@@ -14,11 +14,13 @@ type Reading int
 const (
 	// Literal ends a batch at the first site that exceeds the share and deals
 	// the sites left over one by one, the smallest first, to the clients in
-	// ascending order of performance, again and again.
+	// ascending order of performance, again and again. (A site that exceeds a
+	// share by itself stays in all readings: put back, it would keep all
+	// batches empty.)
 	Literal Reading = iota
 	// FillToShare ends a batch there too, but gives each client in ascending
-	// order of performance the smallest sites left over for as long as its
-	// batch stays within its share; what then is left is dealt as in Literal.
+	// order of performance the smallest sites left over until its batch
+	// reaches its share; what then is left is dealt as in Literal.
 	FillToShare
 	// SkipOverflow passes over a site that exceeds the share and goes on with
 	// the smaller ones; what is left is dealt as in Literal.
@@ -79,7 +81,7 @@ func Batch(sizes, performance []float64, reading Reading) (Plan, error) {
 		share[j] = total * (performance[j] / speed)
 		var rest []int
 		for k, z := range left {
-			if batch[j]+sizes[z] > share[j] {
+			if batch[j]+sizes[z] > share[j] && batch[j] > 0 {
 				if reading != SkipOverflow {
 					rest = left[k:]
 					break
@@ -98,7 +100,7 @@ func Batch(sizes, performance []float64, reading Reading) (Plan, error) {
 	slices.Reverse(clients)
 	if reading == FillToShare {
 		for _, j := range clients {
-			for len(left) > 0 && batch[j]+sizes[left[0]] <= share[j] {
+			for len(left) > 0 && batch[j] < share[j] {
 				batch[j] += sizes[left[0]]
 				plan[left[0]] = j
 				left = left[1:]

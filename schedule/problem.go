@@ -132,7 +132,10 @@ func newProblem(kind Kind, size, unit []float64) (*Problem, error) {
 		}
 	}
 	p.start, p.setup, p.off = make([]float64, p.m), make([]float64, p.m), make([]float64, p.m)
-	return p, p.scale()
+	if err := p.scale(); err != nil {
+		return nil, err
+	}
+	return p, nil
 }
 
 // positive also turns away subnormal numbers, whose grid would underflow.
@@ -164,7 +167,10 @@ func (p *Problem) WithStarts(start, setup []float64) (*Problem, error) {
 	for j := range q.off {
 		q.off[j] = q.start[j] + q.setup[j]
 	}
-	return &q, q.bound()
+	if err := q.bound(); err != nil {
+		return nil, err
+	}
+	return &q, nil
 }
 
 // scale chooses the grid and computes the amounts.

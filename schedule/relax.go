@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"context"
 	"math"
 	"slices"
 )
@@ -30,6 +31,7 @@ type relaxation struct {
 	column []float64
 	cursor int // where pricing goes on
 	work   int64
+	ctx    context.Context
 }
 
 // A column is the makespan C, the slack of a client, or a pair.
@@ -38,13 +40,16 @@ type column struct {
 	client int32
 }
 
+// pivotWork limits the work on one relaxation.
+const pivotWork = 1 << 31
+
 const (
 	makespanColumn = -1
 	slackColumn    = -2
 )
 
 func newRelaxation(p *Problem) *relaxation {
-	r := &relaxation{p: p, n: p.n, m: p.m, cutoff: math.Inf(1)}
+	r := &relaxation{p: p, n: p.n, m: p.m, cutoff: math.Inf(1), ctx: context.Background()}
 	r.time = make([]float64, p.n*p.m)
 	for z := range p.n {
 		for j := range p.m {
@@ -110,8 +115,10 @@ func (r *relaxation) solve(lower, cutoff float64) relaxed {
 		r.key[z] = int32(best)
 	}
 	r.crash()
-	for pivots := 0; pivots < 20*(r.n+r.m)+100; pivots++ {
-		if !r.factor() {
+	// Whatever ends the loop early, the prices so far give a bound.
+	start := r.work
+	for pivots := 0; r.work-start < pivotWork; pivots++ {
+		if pivots%64 == 63 && r.ctx.Err() != nil || !r.factor() {
 			break
 		}
 		z, j := r.price()
@@ -300,6 +307,19 @@ func (r *relaxation) pivot(z, j int) bool {
 
 func (r *relaxation) isBasic(z int) bool {
 	return slices.ContainsFunc(r.basis, func(c column) bool { return int(c.site) == z })
+}
+
+// sample returns a client of a divided site: the one at which the shares of the
+// clients, added up, pass u in [0, 1).
+func (r *relaxation) sample(z int32, u float64) int32 {
+	for b, c := range r.basis {
+		if c.site == z {
+			if u -= r.value[b]; u < 0 {
+				return c.client
+			}
+		}
+	}
+	return r.key[z]
 }
 
 // bound evaluates the Lagrangian function at the prices, clipped to be valid,

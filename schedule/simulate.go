@@ -33,7 +33,7 @@ func Simulate(d *Dispatcher, actual func(site, client int) float64, lost []float
 	if lost != nil && len(lost) != p.m {
 		return Run{}, fmt.Errorf("%w: %d times of loss for %d clients", ErrShape, len(lost), p.m)
 	}
-	s := &simulation{d: d, actual: actual, epoch: make([]int, p.m), idle: make([]bool, p.m), started: make([]bool, p.m)}
+	s := &simulation{d: d, actual: actual, epoch: make([]int, p.m), rank: p.ranks(), idle: make([]bool, p.m), started: make([]bool, p.m)}
 	for j := range p.m {
 		s.push(event{time: p.start[j], kind: asks, client: j})
 		if lost != nil && !math.IsInf(lost[j], 1) {
@@ -64,6 +64,7 @@ type event struct {
 	time   float64
 	kind   eventKind
 	client int
+	rank   int
 	epoch  int
 }
 
@@ -71,6 +72,7 @@ type simulation struct {
 	d       *Dispatcher
 	actual  func(site, client int) float64
 	events  events
+	rank    []int // at equal times the faster client comes first
 	epoch   []int // how often a client was interrupted: its earlier events are void
 	idle    []bool
 	started []bool
@@ -78,7 +80,7 @@ type simulation struct {
 }
 
 func (s *simulation) push(e event) {
-	e.epoch = s.epoch[e.client]
+	e.epoch, e.rank = s.epoch[e.client], s.rank[e.client]
 	heap.Push(&s.events, e)
 }
 
@@ -150,13 +152,13 @@ func (s *simulation) span(j int, end float64, useful bool) {
 	s.run.Spans = append(s.run.Spans, Span{j, int(s.d.holds[j]), s.d.since[j], end, useful})
 }
 
-// events is a heap by time, kind and client.
+// events is a heap by time, kind and rank.
 type events []event
 
 func (h events) Len() int      { return len(h) }
 func (h events) Swap(a, b int) { h[a], h[b] = h[b], h[a] }
 func (h events) Less(a, b int) bool {
-	return cmp.Or(cmp.Compare(h[a].time, h[b].time), cmp.Compare(h[a].kind, h[b].kind), cmp.Compare(h[a].client, h[b].client)) < 0
+	return cmp.Or(cmp.Compare(h[a].time, h[b].time), cmp.Compare(h[a].kind, h[b].kind), cmp.Compare(h[a].rank, h[b].rank)) < 0
 }
 func (h *events) Push(x any) { *h = append(*h, x.(event)) }
 func (h *events) Pop() any {

@@ -118,3 +118,193 @@ func propSolve(t *rapid.T) {
 func TestSolveMatchesBruteForce(t *testing.T) { rapid.Check(t, propSolve) }
 
 func FuzzSolve(f *testing.F) { f.Fuzz(rapid.MakeFuzz(propSolve)) }
+
+func randomProblem(kind Kind, n, m int, seed uint64) *Problem {
+	rng := rand.New(rand.NewPCG(seed, 5))
+	sizes, units := make([]float64, n), make([]float64, m)
+	for z := range sizes {
+		sizes[z] = 1 + math.Floor(1000*rng.Float64())
+	}
+	for j := range units {
+		units[j] = 1 + rng.Float64()
+	}
+	switch kind {
+	case Identical:
+		return must(NewIdentical(sizes, m))
+	case Uniform:
+		return must(NewUniform(sizes, units))
+	}
+	rows := make([][]float64, n)
+	for z := range rows {
+		rows[z] = make([]float64, m)
+		for j := range rows[z] {
+			rows[z][j] = sizes[z] * units[j] * math.Exp(.3*rng.NormFloat64())
+		}
+	}
+	return must(NewUnrelated(rows))
+}
+
+func TestSameSeedSameRun(t *testing.T) {
+	for _, kind := range []Kind{Identical, Uniform, Unrelated} {
+		p := randomProblem(kind, 13, 4, 1)
+		for _, steps := range []int64{50_000, 200_000} {
+			a, err := Solve(t.Context(), p, rand.NewPCG(3, 3), Settings{Steps: steps})
+			require.NoError(t, err)
+			b, err := Solve(t.Context(), p, rand.NewPCG(3, 3), Settings{Steps: steps})
+			require.NoError(t, err)
+			require.Equal(t, a, b)
+		}
+	}
+}
+
+func TestLimitsEndTheSearch(t *testing.T) {
+	for _, kind := range []Kind{Identical, Uniform, Unrelated} {
+		// 25 sites of 10 bits on 10 clients leave a gap for a while.
+		p := randomProblem(kind, 25, 10, 2)
+		r, err := Solve(t.Context(), p, rand.NewPCG(3, 3), Settings{Steps: 30_000})
+		require.NoError(t, err)
+		require.NoError(t, p.CheckResult(r))
+		if r.Status != Optimal {
+			require.Equal(t, Limit, r.Stop, kind)
+		}
+		// A step over the limit is at most one repartition, descent or node.
+		require.Less(t, r.Steps, int64(200_000), kind)
+
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		r, err = Solve(ctx, p, rand.NewPCG(3, 3), Settings{})
+		require.NoError(t, err)
+		require.NoError(t, p.CheckResult(r))
+		if r.Status != Optimal {
+			require.Equal(t, Cancelled, r.Stop, kind)
+		}
+		r, err = Solve(t.Context(), p, rand.NewPCG(3, 3), Settings{Gap: 1})
+		require.NoError(t, err)
+		require.LessOrEqual(t, r.Gap(), 1.0)
+		require.Less(t, r.Steps, int64(50_000))
+	}
+	p := randomProblem(Identical, 5, 2, 2)
+	require.Panics(t, func() { Solve(context.Background(), p, nil, Settings{}) })
+	for _, bad := range []Settings{{Steps: -1}, {Gap: -1}, {Gap: math.NaN()}} {
+		_, err := Solve(t.Context(), p, rand.NewPCG(1, 1), bad)
+		require.ErrorIs(t, err, ErrLimit)
+		_, err = Improve(t.Context(), p, rand.NewPCG(1, 1), bad)
+		require.ErrorIs(t, err, ErrLimit)
+	}
+	_, err := Solve(t.Context(), p, rand.NewPCG(1, 1), Settings{Start: Plan{0}})
+	require.ErrorIs(t, err, ErrPlan)
+}
+
+func TestProgressOnlyGetsBetter(t *testing.T) {
+	for _, kind := range []Kind{Identical, Uniform, Unrelated} {
+		p := randomProblem(kind, 25, 6, 3)
+		lastMakespan, lastLower, calls := math.Inf(1), 0.0, 0
+		r, err := Solve(t.Context(), p, rand.NewPCG(3, 3), Settings{Steps: 300_000, Start: RoundRobin(p, Given), Progress: func(r Result) {
+			calls++
+			require.NoError(t, p.CheckResult(r))
+			require.LessOrEqual(t, r.Makespan, lastMakespan+p.Rounding())
+			require.GreaterOrEqual(t, r.Lower, lastLower-2*p.Rounding())
+			lastMakespan, lastLower = r.Makespan, r.Lower
+		}})
+		require.NoError(t, err)
+		require.Greater(t, calls, 2)
+		require.Equal(t, lastMakespan, r.Makespan)
+	}
+}
+
+// TestScaledDurationsTakeTheSameWork multiplies real durations by a power of
+// two and integers by 1000: plan and work are the same.
+func TestScaledDurationsTakeTheSameWork(t *testing.T) {
+	for _, kind := range []Kind{Identical, Uniform, Unrelated} {
+		p := randomProblem(kind, 30, 3, 4)
+		factor := 1000.0
+		if kind == Unrelated {
+			factor = 1024
+		}
+		scaled := make([]float64, len(p.size))
+		for k, d := range p.size {
+			scaled[k] = d * factor
+		}
+		q := must(newProblem(kind, scaled, p.unit))
+		a, err := Solve(t.Context(), p, rand.NewPCG(3, 3), Settings{Steps: 200_000})
+		require.NoError(t, err)
+		b, err := Solve(t.Context(), q, rand.NewPCG(3, 3), Settings{Steps: 200_000})
+		require.NoError(t, err)
+		require.Equal(t, a.Plan, b.Plan)
+		require.Equal(t, a.Steps, b.Steps)
+		require.InEpsilon(t, a.Makespan*factor, b.Makespan, 1e-12)
+	}
+}
+
+// TestKnownOptima has instances whose optimum is known by construction: each
+// client's sites are a random division of the same total.
+func TestKnownOptima(t *testing.T) {
+	for seed := range uint64(10) {
+		rng := rand.New(rand.NewPCG(seed, 9))
+		const m, total = 5, 1 << 20
+		var durations []int
+		for range m {
+			rest := total
+			for range 5 {
+				d := 1 + rng.IntN(rest/2)
+				durations = append(durations, d)
+				rest -= d
+			}
+			durations = append(durations, rest)
+		}
+		p := must(NewIdentical(durations, m))
+		r, err := Solve(t.Context(), p, rand.NewPCG(seed, 1), Settings{Steps: 30_000_000})
+		require.NoError(t, err)
+		require.NoError(t, p.CheckResult(r))
+		require.Equal(t, float64(total), r.Lower)
+	}
+}
+
+// TestDecideMatchesBruteForce asks the packer about every makespan that a plan
+// can have, and just below it.
+func TestDecideMatchesBruteForce(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := drawProblem(t, 7)
+		if p.Kind() == Unrelated {
+			return
+		}
+		best := math.Inf(1)
+		plan := make(Plan, p.n)
+		for code := range int(math.Pow(float64(p.m), float64(p.n))) {
+			for z := range plan {
+				plan[z] = code % p.m
+				code /= p.m
+			}
+			best = min(best, p.gridMakespan(plan))
+		}
+		x, err := newSearch(t.Context(), p, rand.NewPCG(1, 1), Settings{})
+		require.NoError(t, err)
+		k := newPacker(x)
+		v, found := k.decide(best, 1<<40)
+		require.Equal(t, fits, v)
+		require.LessOrEqual(t, p.gridMakespan(found), best)
+		v, _ = k.decide(before(best), 1<<40)
+		require.Equal(t, fitsNot, v)
+		v, _ = k.decide(best, 1)
+		require.Contains(t, []verdict{undecided, fits}, v)
+	})
+}
+
+// TestRelaxationIsSolvedToOptimality compares the Lagrangian bound with the
+// primal value: they agree at the optimum only.
+func TestRelaxationIsSolvedToOptimality(t *testing.T) {
+	for seed := range uint64(20) {
+		p := randomProblem(Unrelated, 10+5*int(seed), 2+int(seed)%7, seed)
+		r := newRelaxation(p)
+		out := r.root(0, math.Inf(1))
+		primal := math.NaN()
+		for b, c := range r.basis {
+			if c.site == makespanColumn {
+				primal = r.value[b]
+			}
+		}
+		require.InEpsilon(t, primal, out.bound, 1e-9, "seed %d", seed)
+		require.Less(t, len(out.split), p.m, "a basic solution divides fewer sites than clients")
+		require.LessOrEqual(t, out.bound, p.Makespan(LPT(p)))
+	}
+}

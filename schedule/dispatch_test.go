@@ -1,0 +1,321 @@
+package schedule
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+func TestPlanIsWorkedOffLongestFirst(t *testing.T) {
+	p := must(NewIdentical([]int{2, 5, 3, 4}, 2))
+	d, err := NewDispatcher(p, Plan{0, 0, 0, 1}, Policy{})
+	require.NoError(t, err)
+	for _, want := range []int{1, 2, 0, NoSite} {
+		z, err := d.Ask(0, 1)
+		require.NoError(t, err)
+		require.Equal(t, want, z)
+		if z != NoSite {
+			first, void, err := d.Tell(0, z, 1)
+			require.NoError(t, err)
+			require.True(t, first)
+			require.Empty(t, void)
+		}
+	}
+	require.Equal(t, 1, d.Open())
+	require.Equal(t, 1, d.Waiting())
+}
+
+func TestStealingTakesTheLongestThatHelps(t *testing.T) {
+	// Client 1 is dry. Client 0 works on 10 and has 8, 7 and 3 waiting until 28.
+	p := must(NewIdentical([]int{10, 8, 7, 3, 1}, 2))
+	d, err := NewDispatcher(p, Plan{0, 0, 0, 0, 1}, Policy{Steal: true})
+	require.NoError(t, err)
+	ask := func(client int, now float64) int {
+		z, err := d.Ask(client, now)
+		require.NoError(t, err)
+		return z
+	}
+	require.Equal(t, 0, ask(0, 0))
+	require.Equal(t, 4, ask(1, 0))
+	_, _, err = d.Tell(1, 4, 1)
+	require.NoError(t, err)
+	require.Equal(t, 1, ask(1, 1))
+	_, _, err = d.Tell(1, 1, 19) // much slower than expected: 18 instead of 8
+	require.NoError(t, err)
+	// Client 0 overdue by 9 is expected at 28, and then has 7 and 3: 38.
+	require.Equal(t, 2, ask(1, 19))
+	_, _, err = d.Tell(0, 0, 26)
+	require.NoError(t, err)
+	require.Equal(t, 3, ask(0, 26))
+	_, _, err = d.Tell(1, 2, 27)
+	require.NoError(t, err)
+	require.Equal(t, NoSite, ask(1, 27), "nothing waits")
+}
+
+func TestCopiesCountOnce(t *testing.T) {
+	p := must(NewIdentical([]int{10, 1}, 3))
+	d, err := NewDispatcher(p, Plan{0, 1}, Policy{Copies: 2})
+	require.NoError(t, err)
+	for client, want := range []int{0, 1, 0} { // the third client gets the running site that ends last
+		z, err := d.Ask(client, 0)
+		require.NoError(t, err)
+		require.Equal(t, want, z)
+	}
+	_, _, err = d.Tell(1, 1, 1)
+	require.NoError(t, err)
+	z, err := d.Ask(1, 1)
+	require.NoError(t, err)
+	require.Equal(t, NoSite, z, "two copies are enough")
+	first, void, err := d.Tell(2, 0, 9)
+	require.NoError(t, err)
+	require.True(t, first)
+	require.Equal(t, []int{0}, void)
+	require.Zero(t, d.Open())
+	first, void, err = d.Tell(0, 0, 10)
+	require.NoError(t, err)
+	require.False(t, first)
+	require.Empty(t, void)
+}
+
+func TestDispatcherErrors(t *testing.T) {
+	p := must(NewIdentical([]int{2, 5, 3}, 2))
+	_, err := NewDispatcher(p, Plan{0}, Policy{})
+	require.ErrorIs(t, err, ErrPlan)
+	for _, list := range [][]int{{0, 1}, {0, 1, 1}, {0, 1, 3}, {-1, 0, 1}} {
+		_, err = NewPullDispatcher(p, list, Policy{})
+		require.ErrorIs(t, err, ErrPlan)
+	}
+	d, err := NewPullDispatcher(p, []int{2, 1, 0}, Policy{})
+	require.NoError(t, err)
+	before, err := d.MarshalBinary()
+	require.NoError(t, err)
+	for _, now := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+		_, err = d.Ask(0, now)
+		require.ErrorIs(t, err, ErrTime)
+	}
+	_, err = d.Ask(2, 0)
+	require.ErrorIs(t, err, ErrUnknown)
+	_, _, err = d.Tell(0, 2, 0)
+	require.ErrorIs(t, err, ErrNotAsked)
+	_, _, err = d.Tell(0, NoSite, 0)
+	require.ErrorIs(t, err, ErrNotAsked)
+	require.ErrorIs(t, d.Decline(0, 0), ErrNotAsked)
+	require.ErrorIs(t, d.Return(0, 0), ErrUnknown)
+	after, err := d.MarshalBinary()
+	require.NoError(t, err)
+	require.Equal(t, before, after, "errors change nothing")
+
+	z, err := d.Ask(0, 5)
+	require.NoError(t, err)
+	require.Equal(t, 2, z)
+	_, err = d.Ask(0, 5)
+	require.ErrorIs(t, err, ErrBusy)
+	_, err = d.Ask(1, 4)
+	require.ErrorIs(t, err, ErrTime)
+	_, _, err = d.Tell(0, 1, 6)
+	require.ErrorIs(t, err, ErrNotAsked)
+	require.NoError(t, d.Lose(0, 6))
+	require.ErrorIs(t, d.Lose(0, 6), ErrUnknown)
+	_, err = d.Ask(0, 6)
+	require.ErrorIs(t, err, ErrUnknown)
+	_, _, err = d.Tell(0, 2, 7)
+	require.ErrorIs(t, err, ErrNotAsked, "the answer of a lost client is not expected any more")
+}
+
+// TestDispatcherStateMachine lets clients ask, tell, decline, be lost and
+// return in any order, saved and restored at any time: each site is answered
+// first exactly once, none disappears, and no client holds two.
+func TestDispatcherStateMachine(t *testing.T) { rapid.Check(t, propDispatcher) }
+
+func FuzzDispatcher(f *testing.F) { f.Fuzz(rapid.MakeFuzz(propDispatcher)) }
+
+func propDispatcher(t *rapid.T) {
+	p := drawProblem(t, 9)
+	policy := Policy{Steal: rapid.Bool().Draw(t, "steal"), Copies: rapid.IntRange(0, 3).Draw(t, "copies")}
+	d := must(NewDispatcher(p, LPT(p), policy))
+	if rapid.Bool().Draw(t, "pull") {
+		d = must(NewPullDispatcher(p, p.List(Descending), policy))
+	}
+	now := 0.0
+	holds := make([]int, p.m)
+	gone := make([]bool, p.m)
+	for j := range holds {
+		holds[j] = NoSite
+	}
+	done := make([]bool, p.n)
+	refused := map[[2]int]bool{}
+	client := func(t *rapid.T) int {
+		now += rapid.Float64Range(0, 3).Draw(t, "wait")
+		return rapid.IntRange(0, p.m-1).Draw(t, "client")
+	}
+	t.Repeat(map[string]func(*rapid.T){
+		"ask": func(t *rapid.T) {
+			j := client(t)
+			z, err := d.Ask(j, now)
+			if gone[j] || holds[j] != NoSite {
+				require.Error(t, err)
+				return
+			}
+			require.NoError(t, err)
+			if holds[j] = z; z != NoSite {
+				require.False(t, done[z])
+				require.False(t, refused[[2]int{j, z}])
+			}
+		},
+		"tell": func(t *rapid.T) {
+			j := client(t)
+			first, void, err := d.Tell(j, holds[j], now)
+			if holds[j] == NoSite {
+				require.ErrorIs(t, err, ErrNotAsked)
+				return
+			}
+			require.NoError(t, err)
+			require.Equal(t, !done[holds[j]], first)
+			for _, other := range void {
+				require.Equal(t, holds[j], holds[other])
+			}
+			done[holds[j]], holds[j] = true, NoSite
+		},
+		"decline": func(t *rapid.T) {
+			j := client(t)
+			err := d.Decline(j, now)
+			if holds[j] == NoSite {
+				require.ErrorIs(t, err, ErrNotAsked)
+				return
+			}
+			require.NoError(t, err)
+			if !done[holds[j]] {
+				refused[[2]int{j, holds[j]}] = true
+			}
+			holds[j] = NoSite
+		},
+		"lose or return": func(t *rapid.T) {
+			j := client(t)
+			if gone[j] {
+				require.NoError(t, d.Return(j, now))
+				gone[j] = false
+				return
+			}
+			require.NoError(t, d.Lose(j, now))
+			gone[j], holds[j] = true, NoSite
+		},
+		"save": func(t *rapid.T) {
+			data, err := d.MarshalBinary()
+			require.NoError(t, err)
+			fresh := must(NewPullDispatcher(p, p.List(Given), policy))
+			require.NoError(t, fresh.UnmarshalBinary(data))
+			again, err := fresh.MarshalBinary()
+			require.NoError(t, err)
+			require.Equal(t, data, again)
+			require.Error(t, fresh.UnmarshalBinary(data[:len(data)/2]))
+			d = fresh
+		},
+		"": func(t *rapid.T) {
+			open, held, copies := 0, map[int]bool{}, map[int]int{}
+			for _, ok := range done {
+				if !ok {
+					open++
+				}
+			}
+			for _, z := range holds {
+				if z != NoSite && !done[z] {
+					held[z] = true
+					copies[z]++
+					require.LessOrEqual(t, copies[z], max(1, policy.Copies))
+				}
+			}
+			require.Equal(t, open, d.Open())
+			require.Equal(t, open, d.Waiting()+len(held))
+		},
+	})
+}
+
+func TestSimulationOfAPlanGivesItsMakespan(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := drawProblem(t, 12)
+		plan := LPT(p)
+		d := must(NewDispatcher(p, plan, Policy{}))
+		run, err := Simulate(d, p.Duration, nil)
+		require.NoError(t, err)
+		require.InEpsilon(t, p.Makespan(plan), run.Makespan, 1e-9)
+		require.Len(t, run.Spans, p.n)
+		pull := must(NewPullDispatcher(p, p.List(Given), Policy{}))
+		run, err = Simulate(pull, p.Duration, nil)
+		require.NoError(t, err)
+		require.Zero(t, pull.Open())
+		require.GreaterOrEqual(t, run.Makespan, LowerBound(p)*(1-1e-12))
+	})
+}
+
+func TestSimulationWithLossesAnswersEverySite(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := drawProblem(t, 12)
+		d := must(NewDispatcher(p, LPT(p), Policy{Steal: true, Copies: 2}))
+		lost := make([]float64, p.m)
+		for j := range lost {
+			lost[j] = p.Makespan(LPT(p)) * rapid.Float64Range(0, 1.5).Draw(t, "lost")
+		}
+		lost[rapid.IntRange(0, p.m-1).Draw(t, "survivor")] = math.Inf(1)
+		run, err := Simulate(d, p.Duration, lost)
+		require.NoError(t, err)
+		useful := map[int]int{}
+		for _, s := range run.Spans {
+			require.LessOrEqual(t, s.End, max(lost[s.Client], s.Start))
+			if s.Useful {
+				useful[s.Site]++
+			}
+		}
+		require.Len(t, useful, p.n)
+		for z, count := range useful {
+			require.Equal(t, 1, count, z)
+		}
+	})
+	p := must(NewIdentical([]int{5, 5}, 2))
+	d := must(NewDispatcher(p, Plan{0, 1}, Policy{}))
+	_, err := Simulate(d, p.Duration, []float64{1, 1})
+	require.ErrorIs(t, err, ErrUnknown)
+	_, err = Simulate(d, p.Duration, []float64{1})
+	require.ErrorIs(t, err, ErrShape)
+}
+
+func TestDefaultPolicy(t *testing.T) {
+	require.Equal(t, Policy{Steal: true}, DefaultPolicy(.3))
+	require.Equal(t, Policy{Steal: true, Copies: 2}, DefaultPolicy(1))
+}
+
+func TestReplanMovesNoMoreThanAllowed(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := drawProblem(t, 8)
+		old := make(Plan, p.n)
+		for z := range old {
+			old[z] = rapid.IntRange(-1, p.m-1).Draw(t, "client")
+		}
+		last := math.Inf(1)
+		for limit := range p.n + 1 {
+			r, moved, err := Replan(p, old, limit)
+			require.NoError(t, err)
+			require.NoError(t, p.CheckResult(r))
+			count := 0
+			for z, j := range old {
+				if j != Unplaced && r.Plan[z] != j {
+					count++
+				}
+			}
+			require.Equal(t, count, moved)
+			require.LessOrEqual(t, moved, limit)
+			if limit == 0 {
+				last = r.Makespan
+			}
+			require.LessOrEqual(t, r.Makespan, last+2*p.Rounding(), "moving more is never worse than moving none")
+		}
+	})
+	p := must(NewIdentical([]int{5, 5}, 2))
+	_, _, err := Replan(p, Plan{0, 1}, -1)
+	require.ErrorIs(t, err, ErrLimit)
+	_, _, err = Replan(p, Plan{0}, 1)
+	require.ErrorIs(t, err, ErrPlan)
+	_, _, err = Replan(p, Plan{0, 2}, 1)
+	require.ErrorIs(t, err, ErrPlan)
+}

@@ -1,0 +1,254 @@
+package schedule
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+func TestBatchByHand(t *testing.T) {
+	// Total 40, shares 20, 12 and 8 of clients 1, 0 and 2.
+	sizes := []float64{3, 14, 9, 7, 5, 2}
+	performance := []float64{3, 5, 2}
+	for reading, want := range map[Reading]Plan{
+		// 14 | 9 overflows; 9 | 7 overflows; 7 | 5 overflows; left 2, 3, 5 go
+		// to clients 2, 0, 1.
+		Literal: {0, 1, 0, 2, 1, 2},
+		// Left 2, 3, 5: client 2 has 7 of 8, takes 2; client 0 has 9 of 12, takes
+		// 3; client 1 has 14 of 20, takes 5.
+		FillToShare: {0, 1, 0, 2, 1, 2},
+		// 14, then 5 fits (19), 9, then 3 (12); 7; left 2 to client 2.
+		SkipOverflow: {0, 1, 0, 2, 1, 2},
+	} {
+		plan, err := Batch(sizes, performance, reading)
+		require.NoError(t, err)
+		require.Equal(t, want, plan, reading.String())
+	}
+	// Here the readings differ: shares of 15.
+	sizes = []float64{8, 6, 5, 5, 3, 1, 1, 1}
+	plan, err := Batch(sizes, []float64{1, 1}, Literal)
+	require.NoError(t, err)
+	// 8+6, 5 overflows; 5+5+3+1+1 is 15, then 1 overflows; left: 1 to client 1.
+	require.Equal(t, Plan{0, 0, 1, 1, 1, 1, 1, 1}, plan)
+	plan, err = Batch(sizes, []float64{1, 1}, SkipOverflow)
+	require.NoError(t, err)
+	require.Equal(t, Plan{0, 0, 1, 1, 1, 0, 1, 1}, plan)
+	plan, err = Batch(sizes, []float64{1, 1}, FillToShare)
+	require.NoError(t, err)
+	require.Equal(t, Plan{0, 0, 1, 1, 1, 1, 1, 0}, plan)
+}
+
+func TestBatchErrors(t *testing.T) {
+	one := []float64{1}
+	_, err := Batch(nil, one, Literal)
+	require.ErrorIs(t, err, ErrNoSites)
+	_, err = Batch(one, nil, Literal)
+	require.ErrorIs(t, err, ErrNoClients)
+	_, err = Batch([]float64{1, math.NaN()}, one, Literal)
+	require.ErrorContains(t, err, "site 1")
+	_, err = Batch(one, []float64{1, -1}, Literal)
+	require.ErrorContains(t, err, "client 1")
+	_, err = Batch([]float64{1e308, 1e308}, one, Literal)
+	require.ErrorIs(t, err, ErrOverflow)
+	require.Panics(t, func() { Batch(one, one, 3) })
+	_, err = Performance([]float64{1, 0})
+	require.ErrorIs(t, err, ErrDuration)
+	_, err = Performance(nil)
+	require.ErrorIs(t, err, ErrNoClients)
+	v, err := Performance([]float64{1, 3})
+	require.NoError(t, err)
+	require.InDeltaSlice(t, []float64{.75, .25}, v, 1e-15)
+}
+
+func TestBatchCoversEverySite(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		sizes := rapid.SliceOfN(rapid.Float64Range(1, 100), 1, 40).Draw(t, "sizes")
+		performance := rapid.SliceOfN(rapid.Float64Range(.5, 2), 1, 6).Draw(t, "performance")
+		reading := Reading(rapid.IntRange(0, 2).Draw(t, "reading"))
+		plan, err := Batch(sizes, performance, reading)
+		require.NoError(t, err)
+		units := make([]float64, len(performance))
+		for j, v := range performance {
+			units[j] = 1 / v
+		}
+		p := problem(t, must(NewUniform(sizes, units)), nil)
+		require.NoError(t, p.Check(plan))
+		// The heuristic knows neither units nor the order of equal clients:
+		// scaling all sizes changes nothing.
+		for z := range sizes {
+			sizes[z] *= 4
+		}
+		again, err := Batch(sizes, performance, reading)
+		require.NoError(t, err)
+		require.Equal(t, plan, again)
+	})
+}
+
+func TestOrdersAndRoundRobin(t *testing.T) {
+	p := problem(t, must(NewIdentical([]int{4, 9, 4, 1}, 3)), nil)
+	require.Equal(t, []int{0, 1, 2, 3}, p.List(Given))
+	require.Equal(t, []int{3, 2, 1, 0}, p.List(Reversed))
+	require.Equal(t, []int{3, 0, 2, 1}, p.List(Ascending))
+	require.Equal(t, []int{1, 0, 2, 3}, p.List(Descending))
+	require.Equal(t, Plan{0, 1, 2, 0}, RoundRobin(p, Given))
+	require.Equal(t, Plan{1, 0, 2, 0}, RoundRobin(p, Descending))
+	require.Equal(t, Plan{0, 1, 2, 0}, Pull(p, Given))
+	require.Equal(t, Plan{1, 1, 0, 1}, Pull(problem(t, must(NewIdentical([]int{1, 2, 5, 1}, 2)), nil), Descending))
+	require.Panics(t, func() { p.List(9) })
+	// The fastest of the free clients comes first.
+	q := problem(t, must(NewUniform([]int{6, 2}, []int{3, 1})), nil)
+	require.Equal(t, Plan{1, 0}, Pull(q, Given))
+}
+
+func TestKarmarkarKarpByHand(t *testing.T) {
+	// 8 and 7 differ by 1, 6 and 5 by 1, so 4, 1, 1 are left: 4−1−1 = 2.
+	p := problem(t, must(NewIdentical([]int{8, 7, 6, 5, 4}, 2)), nil)
+	plan, err := KarmarkarKarp(p)
+	require.NoError(t, err)
+	require.Equal(t, 16.0, p.Makespan(plan))
+	// Three sets, an instance with a perfect partition that differencing finds.
+	p = problem(t, must(NewIdentical([]int{9, 8, 7, 1, 2, 3}, 3)), nil)
+	plan, err = KarmarkarKarp(p)
+	require.NoError(t, err)
+	require.Equal(t, 10.0, p.Makespan(plan))
+}
+
+func TestGuarantees(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := rapid.IntRange(1, 3).Draw(t, "clients")
+		durations := rapid.SliceOfN(rapid.IntRange(1, 30), 1, 8).Draw(t, "durations")
+		p := problem(t, must(NewIdentical(durations, m)), nil)
+		best := bruteForce(p)
+		require.LessOrEqual(t, p.Makespan(LPT(p)), best*(4./3-1/(3*float64(m)))+1e-9)
+		require.LessOrEqual(t, p.Makespan(Multifit(p)), best*13/11+1e-9)
+		units := rapid.SliceOfN(rapid.IntRange(1, 9), m, m).Draw(t, "units")
+		q := problem(t, must(NewUniform(durations, units)), nil)
+		require.LessOrEqual(t, q.Makespan(LPT(q)), bruteForce(q)*1.5773+1e-9)
+	})
+}
+
+// TestBoundFormulas compares the bound by capacities with the closed formulas.
+func TestBoundFormulas(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := rapid.IntRange(1, 5).Draw(t, "clients")
+		w := rapid.SliceOfN(rapid.IntRange(1, 50), 1, 16).Draw(t, "sizes")
+		slices.SortFunc(w, func(a, b int) int { return b - a })
+		sum := 0
+		for _, x := range w {
+			sum += x
+		}
+		p := problem(t, must(NewIdentical(w, m)), nil)
+		want := max(w[0], (sum+m-1)/m)
+		for k := 1; k*m < len(w); k++ {
+			pigeon := 0
+			for i := 0; i <= k; i++ {
+				pigeon += w[k*m-i]
+			}
+			want = max(want, pigeon)
+		}
+		require.GreaterOrEqual(t, LowerBound(p), float64(want))
+
+		units := rapid.SliceOfN(rapid.IntRange(1, 9), m, m).Draw(t, "units")
+		q := problem(t, must(NewUniform(w, units)), nil)
+		slices.Sort(units)
+		formula, work, speed := 0.0, 0.0, 0.0
+		for k := 0; k < min(m, len(w)); k++ {
+			speed += 1 / float64(units[k])
+			if work += float64(w[k]); k < m-1 {
+				formula = max(formula, work/speed)
+			}
+		}
+		speed = 0
+		for _, u := range units {
+			speed += 1 / float64(u)
+		}
+		formula = max(formula, float64(sum)/speed)
+		require.GreaterOrEqual(t, LowerBound(q), formula*(1-1e-12))
+	})
+}
+
+func TestSubsetSums(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		amounts := rapid.SliceOfN(rapid.Int64Range(1, 200), 1, 10).Draw(t, "amounts")
+		limit := rapid.Int64Range(0, 900).Draw(t, "limit")
+		want, above := int64(0), int64(-1)
+		all := int64(0)
+		for mask := range 1 << len(amounts) {
+			sum := int64(0)
+			for i, a := range amounts {
+				if mask>>i&1 == 1 {
+					sum += a
+				}
+			}
+			if sum <= limit {
+				want = max(want, sum)
+			}
+			if sum >= limit && (above < 0 || sum < above) {
+				above = sum
+			}
+			all = max(all, sum)
+		}
+		var s subset
+		got, mask := s.largest(amounts, limit)
+		require.Equal(t, want, got)
+		for i, a := range amounts {
+			if mask>>i&1 == 1 {
+				got -= a
+			}
+		}
+		require.Zero(t, got)
+		got, chosen := largestByTable(amounts, limit, nil)
+		require.Equal(t, want, got)
+		used := map[int]bool{}
+		for _, i := range chosen {
+			require.False(t, used[i])
+			used[i] = true
+			got -= amounts[i]
+		}
+		require.Zero(t, got)
+		r := reachable(amounts, max(all, limit))
+		require.Equal(t, want, r.atMost(limit))
+		require.Equal(t, above, r.atLeast(limit))
+	})
+}
+
+// TestLocalSearchLeavesNoMoveOrSwap checks local optimality against a naive
+// scan.
+func TestLocalSearchLeavesNoMoveOrSwap(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := drawProblem(t, 10)
+		plan, err := LocalSearch(p, RoundRobin(p, Given))
+		require.NoError(t, err)
+		now := p.gridMakespan(plan)
+		trial := slices.Clone(plan)
+		last := slices.Index(finishes(p, plan), now)
+		single := 0
+		for _, f := range finishes(p, plan) {
+			if f == now {
+				single++
+			}
+		}
+		if single > 1 {
+			return // one step cannot lower the makespan
+		}
+		for a := range plan {
+			if plan[a] != last {
+				continue
+			}
+			for j := range p.m {
+				trial[a] = j
+				require.GreaterOrEqual(t, p.gridMakespan(trial), now)
+			}
+			for b := range plan {
+				trial[a], trial[b] = plan[b], plan[a]
+				require.GreaterOrEqual(t, p.gridMakespan(trial), now)
+				trial[a], trial[b] = plan[a], plan[b]
+			}
+		}
+	})
+}
+
+func finishes(p *Problem, plan Plan) []float64 { return newState(p, plan).end }

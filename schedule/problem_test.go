@@ -1,0 +1,197 @@
+package schedule
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+func problem(t require.TestingT, p *Problem, err error) *Problem {
+	require.NoError(t, err)
+	return p
+}
+
+func TestBadProblems(t *testing.T) {
+	nan, inf := math.NaN(), math.Inf(1)
+	unrelated := func(rows ...[]float64) func() (*Problem, error) {
+		return func() (*Problem, error) { return NewUnrelated(rows) }
+	}
+	uniform := func(sizes, units []float64) func() (*Problem, error) {
+		return func() (*Problem, error) { return NewUniform(sizes, units) }
+	}
+	for name, c := range map[string]struct {
+		make func() (*Problem, error)
+		err  error
+		says string
+	}{
+		"no sites":           {uniform(nil, []float64{1}), ErrNoSites, ""},
+		"no clients":         {uniform([]float64{1}, nil), ErrNoClients, ""},
+		"NaN size":           {uniform([]float64{1, nan}, []float64{1}), ErrDuration, "site 1: NaN"},
+		"infinite size":      {uniform([]float64{inf}, []float64{1}), ErrDuration, "site 0: +Inf"},
+		"negative size":      {uniform([]float64{1, 2, -3}, []float64{1}), ErrDuration, "site 2: -3"},
+		"zero size":          {uniform([]float64{0}, []float64{1}), ErrDuration, "site 0: 0"},
+		"zero unit":          {uniform([]float64{1}, []float64{1, 0}), ErrDuration, "client 1"},
+		"NaN unit":           {uniform([]float64{1}, []float64{nan}), ErrDuration, "client 0"},
+		"sum overflows":      {uniform([]float64{1e308, 1e308}, []float64{1}), ErrOverflow, ""},
+		"product overflows":  {uniform([]float64{1e200}, []float64{1e200}), ErrOverflow, ""},
+		"no rows":            {unrelated(), ErrNoSites, ""},
+		"empty rows":         {unrelated([]float64{}), ErrNoClients, ""},
+		"ragged rows":        {unrelated([]float64{1, 2}, []float64{1}), ErrShape, "site 1"},
+		"negative pair":      {unrelated([]float64{1, 2}, []float64{1, -1}), ErrDuration, "site 1 on client 1: -1"},
+		"unrelated overflow": {unrelated([]float64{1e308, 1}, []float64{1e308, 1}), ErrOverflow, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, err := c.make()
+			require.ErrorIs(t, err, c.err)
+			require.ErrorContains(t, err, c.says)
+			require.Nil(t, p)
+		})
+	}
+	_, err := NewIdentical([]int{1}, 0)
+	require.ErrorIs(t, err, ErrNoClients)
+	p := problem(t, must(NewIdentical([]int{1, 2}, 2)), nil)
+	for _, bad := range [][]float64{{1}, {1, nan}, {-1, 0}, {inf, 0}} {
+		_, err := p.WithStarts(bad, nil)
+		require.Error(t, err)
+		_, err = p.WithStarts(nil, bad)
+		require.Error(t, err)
+	}
+	_, err = p.WithStarts([]float64{1e308, 1e308}, []float64{1e308, 0})
+	require.ErrorIs(t, err, ErrOverflow)
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+func TestGridIsExactForIntegersAndDurations(t *testing.T) {
+	p := problem(t, must(NewIdentical([]time.Duration{3 * time.Second, 5 * time.Second, time.Hour}, 2)), nil)
+	require.Zero(t, p.Rounding())
+	require.Equal(t, []int64{3, 5, 3600}, p.amount, "the common divisor is taken out")
+	p = problem(t, must(NewIdentical([]float64{.5, .75, 3}, 2)), nil)
+	require.Zero(t, p.Rounding())
+	require.Equal(t, []int64{2, 3, 12}, p.amount)
+	p = problem(t, must(NewIdentical([]float64{.1, 1e9}, 2)), nil)
+	require.Positive(t, p.Rounding())
+	require.Less(t, p.Rounding(), 1e-5)
+}
+
+func TestRoundingBoundsTheDifference(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := drawProblem(t, 12)
+		plan := make(Plan, p.Sites())
+		for z := range plan {
+			plan[z] = rapid.IntRange(0, p.Clients()-1).Draw(t, "client")
+		}
+		exact, grid := p.Makespan(plan), p.gridMakespan(plan)
+		if p.Rounding() == 0 {
+			require.Equal(t, exact, grid)
+		}
+		require.LessOrEqual(t, math.Abs(exact-grid), p.Rounding())
+	})
+}
+
+func TestCapacityIsTheLargestSumInTime(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := drawProblem(t, 6)
+		j := rapid.IntRange(0, p.m-1).Draw(t, "client")
+		s := rapid.Int64Range(1, p.total).Draw(t, "sum")
+		at := p.finish(j, s)
+		c := p.capacity(j, at)
+		require.GreaterOrEqual(t, c, s)
+		require.Equal(t, at, p.finish(j, c))
+		if c := p.capacity(j, before(at)); c > 0 {
+			require.Less(t, p.finish(j, c), at)
+			require.Less(t, c, s)
+		}
+	})
+}
+
+func TestFinishCountsStartAndSetupOfUsedClientsOnly(t *testing.T) {
+	p := problem(t, must(NewUniform([]int{10, 4}, []float64{2, 1, 1})), nil)
+	p = problem(t, must(p.WithStarts([]float64{1, 0, 1000}, []float64{.5, 3, 0})), nil)
+	require.Equal(t, []float64{21.5, 7, 0}, p.Finish(Plan{0, 1}))
+	require.Equal(t, 21.5, p.Makespan(Plan{0, 1}))
+	require.Equal(t, []float64{0, 17, 0}, p.Finish(Plan{1, 1}))
+	require.Equal(t, 1000.0, p.Start(2))
+	require.Equal(t, 3.0, p.Setup(1))
+	// The client that starts at 1000 is of no use, and does not raise the bound.
+	r, err := Solve(t.Context(), p, rand.NewPCG(1, 1), Settings{})
+	require.NoError(t, err)
+	require.Equal(t, 13.0, r.Makespan) // site 0 on client 1, site 1 on client 0
+	require.Equal(t, Optimal, r.Status)
+}
+
+func TestCheckRejects(t *testing.T) {
+	p := problem(t, must(NewIdentical([]int{4, 3, 2}, 2)), nil)
+	for _, plan := range []Plan{nil, {0, 1}, {0, 1, 2}, {0, -1, 0}, {0, 1, 0, 1}} {
+		require.ErrorIs(t, p.Check(plan), ErrPlan)
+		_, err := LocalSearch(p, plan)
+		require.ErrorIs(t, err, ErrPlan)
+	}
+	good := Result{Plan: Plan{0, 1, 1}, Makespan: 5, Lower: 5, Status: Optimal}
+	require.NoError(t, p.CheckResult(good))
+	for name, spoil := range map[string]func(*Result){
+		"plan":               func(r *Result) { r.Plan = Plan{0, 1, 7} },
+		"makespan":           func(r *Result) { r.Makespan = 4 },
+		"bound too high":     func(r *Result) { r.Lower = 6 },
+		"NaN bound":          func(r *Result) { r.Lower = math.NaN() },
+		"false proof":        func(r *Result) { r.Lower = 4 },
+		"proof not claimed":  func(r *Result) { r.Status = Feasible },
+		"worse, bound false": func(r *Result) { r.Plan, r.Makespan, r.Lower = Plan{0, 0, 0}, 9, 9 },
+	} {
+		bad := good
+		spoil(&bad)
+		require.Error(t, p.CheckResult(bad), name)
+	}
+}
+
+func TestFullModelIsThePapersFormula(t *testing.T) {
+	f := FullModel{
+		Sites: []SiteCost{{"a.example", 1000, 50}, {"bb.example", 400, 8}},
+		Clients: []ClientCost{
+			{ServerResponse: .5, ServerSpeed: 10, DNS: .1, Compute: 100, Connect: []float64{.2, .3}, WebResponse: []float64{.4, .6}, WebSpeed: []float64{50, 25}},
+			{ServerResponse: .7, ServerSpeed: 20, DNS: .2, Compute: 200, Connect: []float64{.1, .1}, WebResponse: []float64{.1, .1}, WebSpeed: []float64{10, 80}},
+		},
+	}
+	p, err := f.Problem()
+	require.NoError(t, err)
+	require.Equal(t, Unrelated, p.Kind())
+	q := (10.0 + 11.0) / 1024 // both names with their separators
+	in := .5 + q/10
+	work := (.1 + .2 + .4 + 1000./50 + 1000./100) + (.1 + .3 + .6 + 400./25 + 400./100)
+	out := (50. + 8.) / 10
+	require.InDelta(t, in+work+out, p.Makespan(Plan{0, 0}), 1e-9)
+	require.InDelta(t, .7+11./1024/20+(.2+.1+.1+400./80+400./200)+8./20, p.Finish(Plan{0, 1})[1], 1e-9)
+
+	bad := f
+	bad.Clients = []ClientCost{f.Clients[0], {ServerSpeed: 1, Compute: 1}}
+	_, err = bad.Problem()
+	require.ErrorIs(t, err, ErrShape)
+	bad.Clients = []ClientCost{f.Clients[0]}
+	bad.Clients[0].Compute = 0
+	_, err = bad.Problem()
+	require.ErrorIs(t, err, ErrDuration)
+	_, err = FullModel{Sites: []SiteCost{{"x", math.NaN(), 0}}, Clients: f.Clients}.Problem()
+	require.ErrorIs(t, err, ErrDuration)
+	_, err = FullModel{}.Problem()
+	require.ErrorIs(t, err, ErrNoSites)
+}
+
+func TestReducedModel(t *testing.T) {
+	p, err := ReducedModel{Sizes: []float64{100, 300}, WebSpeed: []float64{50, 20}, Compute: []float64{100, 20}}.Problem()
+	require.NoError(t, err)
+	require.InDelta(t, 400*(1./50+1./100), p.Makespan(Plan{0, 0}), 1e-12)
+	require.InDelta(t, 300*(1./20+1./20), p.Duration(1, 1), 1e-12)
+	_, err = ReducedModel{Sizes: []float64{1}, WebSpeed: []float64{1}}.Problem()
+	require.ErrorIs(t, err, ErrShape)
+	_, err = ReducedModel{Sizes: []float64{1}, WebSpeed: []float64{-1}, Compute: []float64{1}}.Problem()
+	require.ErrorIs(t, err, ErrDuration)
+}
