@@ -266,15 +266,17 @@ func twomaProperty(t *rapid.T) {
 	top := n
 	t.Repeat(map[string]func(*rapid.T){
 		"observe": func(t *rapid.T) {
-			i := rapid.IntRange(-1, top).Draw(t, "object")
-			// Powers of two, for sums that are exact in any order.
-			d := float64(int(1) << rapid.IntRange(0, 3).Draw(t, "duration"))
-			if _, ok := p.arm[i]; !ok {
-				require.ErrorIs(t, a.Observe(i, d), ErrObject)
-				return
+			for range rapid.IntRange(1, 20).Draw(t, "times") {
+				i := rapid.IntRange(-1, top).Draw(t, "object")
+				// Powers of two, for sums that are exact in any order.
+				d := float64(int(1) << rapid.IntRange(0, 3).Draw(t, "duration"))
+				if _, ok := p.arm[i]; !ok {
+					require.ErrorIs(t, a.Observe(i, d), ErrObject)
+					continue
+				}
+				require.NoError(t, a.Observe(i, d))
+				p.observe(i, d)
 			}
-			require.NoError(t, a.Observe(i, d))
-			p.observe(i, d)
 		},
 		"reject": func(t *rapid.T) {
 			if len(p.arm) == 0 {
