@@ -42,8 +42,9 @@ const (
 //     32 items, and searching the core completely by meeting in the middle
 //     (Horowitz & Sahni 1974): milliseconds, whatever the size of the weights;
 //   - up to 44 items are all core: exact, O(2^(n/2)) time and memory;
-//   - where n times the largest weight is at most 2^32, the dynamic programme of
-//     Pisinger (1999) over balanced fillings is exact, O(n·w_max) time;
+//   - where n times the largest weight is at most 2^32 (and with 44 items or less
+//     where that is the smaller number), the dynamic programme of Pisinger (1999)
+//     over balanced fillings is exact, O(n·w_max) time;
 //   - what is left, more than 44 large numbers, is searched by cores of up to 44 items.
 //     If none fills the capacity, the best subset is returned with its gap.
 //
@@ -160,25 +161,33 @@ func (s *subset) solve(ctx context.Context) {
 		return
 	}
 	n := len(s.w)
-	if n <= coreQuick {
-		s.core(coreQuick, nil)
-		s.proved = true
-		return
+	for _, size := range [...]int{20, 26, coreQuick} { // a step up costs eight times as much
+		if s.core(size, nil); s.proved {
+			return
+		}
+		if n <= size {
+			s.proved = true
+			return
+		}
 	}
 	rng := rand.New(rand.NewPCG(uint64(n), uint64(s.c)))
-	s.core(coreQuick, nil)
-	if !s.proved {
-		s.core(coreQuick, rng)
+	if s.core(coreQuick, rng); s.proved || ctx.Err() != nil {
+		return
 	}
-	if s.proved || ctx.Err() != nil {
+	// Steps of either, roughly.
+	byCore, byBalance := int64(math.MaxInt64), int64(math.MaxInt64)
+	if n <= coreLarge {
+		byCore = 64 << (n / 2)
+	}
+	if s.w[0] <= balanceSteps/int64(n) {
+		byBalance = s.w[0] * int64(n)
+	}
+	if byBalance <= byCore && byBalance < math.MaxInt64 && s.balance(ctx) {
 		return
 	}
 	if n <= coreLarge {
 		s.core(coreLarge, nil)
 		s.proved = true
-		return
-	}
-	if s.w[0] <= balanceSteps/int64(n) && s.balance(ctx) {
 		return
 	}
 	for _, size := range [...]int{36, 40, coreLarge} {
@@ -286,7 +295,8 @@ func meet(w []int64, c int64, taken []bool) int64 {
 
 // sums returns the different subset sums of w that are at most c, sorted.
 func sums(w []int64, c int64) []int64 {
-	list, next := make([]int64, 1, 1<<len(w)), make([]int64, 0, 1<<len(w))
+	most := min(1<<len(w), int(min(c, math.MaxInt32))+1)
+	list, next := make([]int64, 1, most), make([]int64, 0, most)
 	for _, x := range w {
 		// Merge list with list + x, which runs behind it.
 		next = next[:0]
