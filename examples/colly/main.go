@@ -1,5 +1,5 @@
-// Command colly shows the colly crawler driven by a polling schedule that learns.
-// It crawls a simulated web over real HTTP, once as the learner says and once
+// Command colly shows the colly crawler driven by polling schedules that learn.
+// It crawls a simulated web over real HTTP, once as each learner says and once
 // visiting all pages equally often, and compares what was found with the truth.
 package main
 
@@ -38,10 +38,10 @@ func main() {
 type usageError struct{ error }
 
 const intro = `colly crawls a simulated web of which the truth is known, over real HTTP on a
-loopback port, with the colly crawler. A learner says which page to visit next. Then
-it does so once more, visiting all pages equally often, for comparison. Page k of
-the web changes with probability 0.9/k^1.5 in each slot of time; there is one poll
-a slot, and the time of the web runs as fast as the polls do.
+loopback port, with the colly crawler. A learner says which page to visit next: the
+rate filter, then LAKG with 300 states. A third crawl visits all pages equally often,
+for comparison. Page k of the web changes with probability 0.9/k^1.5 in each slot of
+time; there is one poll a slot, and the time of the web runs as fast as the polls do.
 
   go run ./examples/colly
   go run ./examples/colly -workers 1 -polls 50000
@@ -63,7 +63,7 @@ func parse(args []string, stdout io.Writer) (*settings, error) {
 	flags.IntVar(&s.pages, "n", 200, "`pages` of the web")
 	flags.IntVar(&s.polls, "polls", 20_000, "`number` of polls; 5000 if -quick")
 	flags.IntVar(&s.workers, "workers", 8, "`number` of pages fetched at the same time")
-	flags.Uint64Var(&s.seed, "seed", 1, "`seed` of the web and the learner; with several workers answers come in any order, and figures vary")
+	flags.Uint64Var(&s.seed, "seed", 1, "`seed` of the web and of LAKG; with several workers answers come in any order, and figures vary")
 	flags.BoolVar(&s.quick, "quick", false, "fewer polls: a few seconds")
 	flags.BoolVar(&s.json, "json", false, "print a JSON array of figures and nothing else")
 	flags.StringVar(&s.out, "out", "", "`folder` for a picture of detections over time, colly.svg and colly.html")
@@ -96,7 +96,11 @@ func run(args []string, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	learner, err := knapsack.NewLAKG(s.pages, knapsack.LAKGConfig{States: 300}, rand.NewPCG(s.seed, 1))
+	filter, err := knapsack.NewRateFilter(s.pages, knapsack.RateFilterConfig{})
+	if err != nil {
+		return err
+	}
+	lakg, err := knapsack.NewLAKG(s.pages, knapsack.LAKGConfig{States: 300}, rand.NewPCG(s.seed, 1))
 	if err != nil {
 		return err
 	}
@@ -114,7 +118,7 @@ func run(args []string, stdout io.Writer) error {
 	for _, c := range []struct {
 		name      string
 		scheduler knapsack.Scheduler
-	}{{"lakg-300", learner}, {"uniform", uniform}} {
+	}{{"rate-filter", filter}, {"lakg-300", lakg}, {"uniform", uniform}} {
 		found, truth, err := s.crawl(c.scheduler)
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.name, err)

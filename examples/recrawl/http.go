@@ -13,7 +13,7 @@ import (
 
 // httpPolicies are polled over HTTP unless others are named: all of them would
 // take a minute.
-const httpPolicies = "uniform,lakg-300,nutch,stormcrawler,true-rates"
+const httpPolicies = "uniform,lakg-300,nutch,stormcrawler,rate-filter,true-rates"
 
 // overHTTP does what webenv.Run does, but over real HTTP: a server on a loopback
 // port has the pages of the environment, and a client polls them with conditional
@@ -64,7 +64,7 @@ func (w *world) overHTTP(env webenv.Env, scheduler webenv.Scheduler, o webenv.Op
 		o.OnPoll(webenv.Poll{Page: page, Time: now, Changed: found.Changed})
 		o.Progress(float64(k) / float64(o.Polls))
 	}
-	web.advance(o.Start + o.Duration)
+	web.finish()
 
 	truth := web.Totals()
 	if truth.Detected != r.Detected {
@@ -122,24 +122,37 @@ func serve(w *world, env webenv.Env) (*servedWeb, error) {
 
 func (s *servedWeb) set(now float64) { s.clock.Store(math.Float64bits(now)) }
 
-// advance sets the clock, and on the way draws up the account of each part of
-// the run that ends before then.
+// advance sets the clock, and on the way draws up the account of each part of the
+// run that ends before then.
 func (s *servedWeb) advance(now float64) {
-	w := s.world
-	for len(s.curve) < points {
-		end := w.start + w.duration*float64(len(s.curve)+1)/points
-		if end >= now && now < w.start+w.duration {
-			break
-		}
-		s.set(end)
-		truth := s.Totals()
-		// Freshness is a mean since the start.
-		stale := (1-truth.Freshness)*(truth.Now-w.start) - (1-s.before.Freshness)*(s.before.Now-w.start)
-		s.curve = append(s.curve, webenv.Bucket{
-			End: end, Freshness: 1 - stale/(truth.Now-s.before.Now),
-			Polls: truth.Polls - s.before.Polls, Detected: truth.Detected - s.before.Detected,
-		})
-		s.before = truth
+	for len(s.curve) < points && s.end() < now {
+		s.cut()
 	}
 	s.set(now)
+}
+
+// finish sets the clock to the end of the run, and draws up the rest.
+func (s *servedWeb) finish() {
+	for len(s.curve) < points {
+		s.cut()
+	}
+	s.set(s.world.start + s.world.duration)
+}
+
+// end returns the time at which the present part of the run ends.
+func (s *servedWeb) end() float64 {
+	return s.world.start + s.world.duration*float64(len(s.curve)+1)/points
+}
+
+// cut ends the present part of the run.
+func (s *servedWeb) cut() {
+	s.set(s.end())
+	truth, before, start := s.Totals(), s.before, s.world.start
+	// Freshness is a mean since the start.
+	stale := (1-truth.Freshness)*(truth.Now-start) - (1-before.Freshness)*(before.Now-start)
+	s.curve = append(s.curve, webenv.Bucket{
+		End: s.end(), Freshness: 1 - stale/(truth.Now-before.Now),
+		Polls: truth.Polls - before.Polls, Detected: truth.Detected - before.Detected,
+	})
+	s.before = truth
 }

@@ -50,6 +50,8 @@ var policies = []policy{
 		about: "rule of StormCrawler: halfway to 1 h if changed, else ×1.5"},
 	{name: "newscrawl", new: adaptive(knapsack.NewsCrawlRule),
 		about: "rule of news-crawl: a fifth of the way to 1.5 h if changed, else ×1.5"},
+	{name: "rate-filter", tuned: true, new: rateFilter,
+		about: "Bayes filter of rates that change, polls by index"},
 	{name: "h-traa", random: true, new: htraa,
 		about: "hierarchy of twofold resource allocation automata (Granmo and Oommen 2010)"},
 	{name: "cho", tuned: true, new: planner(knapsack.ChoGarciaMolina),
@@ -92,6 +94,10 @@ func adaptive(rule func(second float64) knapsack.IntervalRule) func(job) (knapsa
 	return func(j job) (knapsack.Scheduler, error) {
 		return knapsack.NewAdaptive(j.pages, rule(j.second), float64(j.pages)/j.rate)
 	}
+}
+
+func rateFilter(j job) (knapsack.Scheduler, error) {
+	return knapsack.NewRateFilter(j.pages, knapsack.RateFilterConfig{Objective: j.objective})
 }
 
 func htraa(j job) (knapsack.Scheduler, error) {

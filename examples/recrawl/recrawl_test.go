@@ -66,6 +66,7 @@ func TestDefaultFigures(t *testing.T) {
 	require.InDelta(t, 4329, detected["lakg-1500"], 4*94/math.Sqrt(5))
 	require.InDelta(t, 3883, detected["lakg-2500"], 4*45/math.Sqrt(5))
 	require.Greater(t, detected["true-rates"], detected["stormcrawler"])
+	require.Greater(t, detected["rate-filter"], detected["stormcrawler"])
 	require.InDelta(t, 0.9451, r.Policies[0].Freshness, 0.0002)
 }
 
@@ -224,7 +225,7 @@ func TestHTTPAgrees(t *testing.T) {
 	w, err := builtIn()
 	require.NoError(t, err)
 	require.NoError(t, w.budgeted(2, 1500))
-	chosen, err := choose("uniform,nutch,lakg-300,true-rates")
+	chosen, err := choose("uniform,nutch,lakg-300,rate-filter,true-rates")
 	require.NoError(t, err)
 	replay, err := (&experiment{world: w, seed: 3, runs: 1}).compare(chosen)
 	require.NoError(t, err)
@@ -237,6 +238,7 @@ func TestHTTPAgrees(t *testing.T) {
 		require.Equal(t, replay[i].harmonic, wire[i].harmonic, p.name)
 		require.InDeltaSlice(t, replay[i].freshness, wire[i].freshness, 1e-9, p.name)
 		require.InDeltaSlice(t, replay[i].age, wire[i].age, 1e-9, p.name)
+		require.Equal(t, replay[i].time, wire[i].time, p.name)
 		require.Equal(t, replay[i].cumulative, wire[i].cumulative, p.name)
 		require.InDeltaSlice(t, replay[i].fresh, wire[i].fresh, 1e-6, p.name)
 	}
