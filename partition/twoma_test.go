@@ -203,14 +203,19 @@ type plainTWOMA struct {
 	src        rand.Source
 }
 
+// runningMean is exact for equal values, where a sum over a number need not be: which of a
+// duration and its average is greater may hang on the last bit.
+func runningMean(x []float64) (m float64) {
+	for k, v := range x {
+		m += (v - m) / float64(k+1)
+	}
+	return m
+}
+
 func (p *plainTWOMA) observe(i int, d float64) {
 	j := p.arm[i]
 	p.now[j] = append(p.now[j], d)
-	sum := 0.0
-	for _, x := range p.now[j] {
-		sum += x
-	}
-	average := sum / float64(len(p.now[j]))
+	average := runningMean(p.now[j])
 	if p.r.Average == LastCrawl && p.last[j] >= 0 {
 		average = p.last[j]
 	}
@@ -231,11 +236,7 @@ func (p *plainTWOMA) observe(i int, d float64) {
 		for k := range p.now {
 			p.last[k] = -1
 			if len(p.now[k]) > 0 {
-				s := 0.0
-				for _, x := range p.now[k] {
-					s += x
-				}
-				p.last[k] = s / float64(len(p.now[k]))
+				p.last[k] = runningMean(p.now[k])
 			}
 			p.now[k] = nil
 		}
@@ -268,8 +269,7 @@ func twomaProperty(t *rapid.T) {
 		"observe": func(t *rapid.T) {
 			for range rapid.IntRange(1, 20).Draw(t, "times") {
 				i := rapid.IntRange(-1, top).Draw(t, "object")
-				// Powers of two, for sums that are exact in any order.
-				d := float64(int(1) << rapid.IntRange(0, 3).Draw(t, "duration"))
+				d := float64(rapid.IntRange(0, 3).Draw(t, "duration"))
 				if _, ok := p.arm[i]; !ok {
 					require.ErrorIs(t, a.Observe(i, d), ErrObject)
 					continue
