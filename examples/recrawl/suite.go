@@ -164,7 +164,7 @@ func (s *settings) printSuite(stdout io.Writer, chosen []policy) error {
 		return usageError{errors.New("-suite has webs of its own: it goes without -env, -trace and -http")}
 	}
 	webs, budgets := s.suitePlan()
-	fmt.Fprintf(os.Stderr, "recrawl: %d webs, %d budgets, %d policies, up to %d objectives, %d runs: this takes %s\n",
+	fmt.Fprintf(os.Stderr, "recrawl: webs × budgets × policies × objectives × runs = %d × %d × %d × %d × %d: this takes %s\n",
 		len(webs), len(budgets), len(chosen), len(objectives), s.runs,
 		map[bool]string{true: "less than a minute", false: "ten minutes or so"}[s.quick])
 	cells, err := s.measureSuite(chosen)
