@@ -1,9 +1,6 @@
 package binpack
 
-import (
-	"math"
-	"sort"
-)
+import "sort"
 
 // Bounds are lower bounds on the number of bins. With bins of different
 // capacities L2 and DFF take all for as large as the largest. Conflicts and pins
@@ -90,7 +87,11 @@ func (in *instance) bounds() Bounds {
 		}
 	}
 	value := make([]int64, len(d.w))
-	d.f0(d.l2(), value)
+	k := d.l2()
+	if c > maxTotal/int64(in.n) {
+		k = 0 // the value of a large item would be c, and their sum overflow
+	}
+	d.f0(k, value)
 	try(value, c)
 	d.half(value)
 	try(value, 1)
@@ -262,11 +263,11 @@ func (d *dff) f1(k int64, value []int64) int64 {
 	return all
 }
 
-// f2 returns U = 2⌊c/k⌋. Values above the range of sums do not occur: with k ≥ 1
-// they are at most 2c, so they are only used where the sum of 2·n·c fits.
+// f2 returns U = 2⌊c/k⌋. Values are at most that; where their sum could overflow
+// they are all 0.
 func (d *dff) f2(k int64, value []int64) int64 {
 	q := d.c / k
-	if q > math.MaxInt64/4/max(d.number[len(d.w)], 1) {
+	if q > maxTotal/2/d.number[len(d.w)] {
 		for j := range value {
 			value[j] = 0
 		}

@@ -1,14 +1,12 @@
 package binpack
 
-import (
-	"fmt"
-	"math"
-)
+import "fmt"
 
 // CheckPacking says what is wrong with a packing, if anything, as an ErrInvalid:
 // every item must be in one bin, Bins the number of bins that hold one, no bin
 // overfilled, no two enemies together, every pinned item in its place. Sums are
-// compared exactly, whatever the type. O(n + conflicts).
+// compared exactly, whatever the type. ErrConstraint for a conflict or pin of items
+// that do not exist. O(n + conflicts).
 func CheckPacking[W Weight](p Problem[W], packing Packing) error {
 	if len(packing.Bin) != len(p.Weights) {
 		return fmt.Errorf("%w: %d items are packed, there are %d", ErrInvalid, len(packing.Bin), len(p.Weights))
@@ -38,12 +36,19 @@ func CheckPacking[W Weight](p Problem[W], packing Packing) error {
 	if used != packing.Bins {
 		return fmt.Errorf("%w: %d bins hold items, not %d", ErrInvalid, used, packing.Bins)
 	}
+	inRange := func(item int) bool { return item >= 0 && item < len(p.Weights) }
 	for k, c := range p.Conflicts {
+		if !inRange(c[0]) || !inRange(c[1]) {
+			return fmt.Errorf("%w: conflict %d: items %d and %d of %d", ErrConstraint, k, c[0], c[1], len(p.Weights))
+		}
 		if packing.Bin[c[0]] == packing.Bin[c[1]] {
 			return fmt.Errorf("%w: conflict %d: items %d and %d are both in bin %d", ErrInvalid, k, c[0], c[1], packing.Bin[c[0]])
 		}
 	}
 	for k, pin := range p.Pins {
+		if !inRange(pin.Item) {
+			return fmt.Errorf("%w: pin %d: item %d of %d", ErrConstraint, k, pin.Item, len(p.Weights))
+		}
 		if packing.Bin[pin.Item] != pin.Bin {
 			return fmt.Errorf("%w: pin %d: item %d is in bin %d, not in %d", ErrInvalid, k, pin.Item, packing.Bin[pin.Item], pin.Bin)
 		}
@@ -68,7 +73,7 @@ func CheckBound[W Weight](p Problem[W], c Certificate) (int, error) {
 	}
 	sum := int64(0)
 	for i, v := range c.Value {
-		if v < 0 || v > math.MaxInt64/4-sum {
+		if v < 0 || v > maxTotal-sum {
 			return 0, fmt.Errorf("%w: item %d: value %d", ErrInvalid, i, v)
 		}
 		sum += v

@@ -46,6 +46,9 @@ type Solution struct {
 // Different capacities, conflicts and pins: a depth-first search of items in
 // bins, for a few dozen items.
 //
+// Nodes are cut off by bounds in floating point, with a margin of 1e-5 bins; the
+// certificate is exact.
+//
 // With floats that are not multiples of the quantum (see [FloatBits]) Lower holds
 // for the numbers as given while the packing is of weights rounded up.
 //
@@ -88,6 +91,10 @@ type solver struct {
 	lp    *master // nil if it is out of reach
 	rng   *rand.Rand
 }
+
+// slackItems is the most items for which Minimum Bin Slack, which takes time in
+// their square, is tried.
+const slackItems = 20_000
 
 // kindsLimit is the most different weights for which the linear programme is
 // solved: its inverse has the square of that.
@@ -199,7 +206,7 @@ func (s *solver) improve(fixed []pattern, left []int) {
 	}
 	in := &instance{units: units{w: w, c: []int64{s.c}}, n: len(w), uniform: true, plain: true}
 	for _, rule := range [...]Rule{BestFitDecreasing, MinimumBinSlackPrime, MinimumBinSlack} {
-		if len(s.best) > 0 && (s.lower >= len(s.best) || rule == MinimumBinSlack && len(fixed) > 0) {
+		if len(s.best) > 0 && (s.lower >= len(s.best) || len(w) > slackItems || rule == MinimumBinSlack && len(fixed) > 0) {
 			return
 		}
 		packed, err := in.pack(rule)

@@ -1,7 +1,6 @@
 package binpack
 
 import (
-	"math"
 	"math/bits"
 	"sort"
 )
@@ -133,12 +132,13 @@ func (k *knapsack) branch(j int, c, got int64) {
 	}
 }
 
-// mulDiv returns ⌊a·b/d⌋, or a quarter of the largest int64 if it is more.
+// mulDiv returns ⌊a·b/d⌋, or maxTotal−1 if it is more: no sum of values is above
+// maxTotal, so that serves as a bound, and adding such a sum does not overflow.
 func mulDiv(a, b, d int64) int64 {
 	hi, lo := bits.Mul64(uint64(a), uint64(b))
 	if hi >= uint64(d) {
-		return math.MaxInt64 / 4
+		return maxTotal - 1
 	}
 	q, _ := bits.Div64(hi, lo, uint64(d))
-	return int64(min(q, math.MaxInt64/4))
+	return int64(min(q, maxTotal-1))
 }

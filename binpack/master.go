@@ -310,9 +310,13 @@ func (s *master) primal(ctx context.Context) {
 			}
 		}
 		if leave < 0 { // the programme is bounded, so this is rounding
+			if s.stale == 0 {
+				s.failed = true
+				return
+			}
+			s.stale = 0
 			s.refresh()
-			s.failed = s.failed || s.stale == 0
-			return
+			continue
 		}
 		s.pivot(enter, leave)
 	}

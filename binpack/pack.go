@@ -29,7 +29,7 @@ const (
 	WorstFitDecreasing
 	// MinimumBinSlack fills one bin at a time, each with a subset of the items
 	// left that leaves the least room (Gupta & Ho 1999). The search for a subset
-	// stops after [SlackNodes] steps with the best found.
+	// stops after [SlackNodes] steps with the best found. O(bins·(n + SlackNodes)).
 	MinimumBinSlack
 	// MinimumBinSlackPrime is MinimumBinSlack where the largest item left is
 	// always in the bin (MBS′ of Fleszar & Hindi 2002): faster, and better on most

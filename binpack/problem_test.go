@@ -1,6 +1,7 @@
 package binpack
 
 import (
+	"context"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -265,9 +266,35 @@ func TestCheckers(t *testing.T) {
 		_, err := CheckBound(p, bad)
 		require.ErrorIs(t, err, ErrInvalid, "%v", bad)
 	}
+	bad := p
+	bad.Pins = []Pin{{3, 1}}
+	require.ErrorIs(t, CheckPacking(bad, Packing{[]int{0, 1, 1}, 2}), ErrConstraint)
+	bad.Conflicts = [][2]int{{0, 9}}
+	require.ErrorIs(t, CheckPacking(bad, Packing{[]int{0, 1, 1}, 2}), ErrConstraint)
 	n, err := CheckBound(p, Certificate{[]int64{1, 1, 1}, 2})
 	require.NoError(t, err)
 	require.Equal(t, 2, n)
+}
+
+// Weights near the end of the range do not overflow anything.
+func TestHugeWeights(t *testing.T) {
+	p := Problem[int64]{Capacity: 1<<61 - 1}
+	for range 3 {
+		p.Weights = append(p.Weights, 1<<60)
+	}
+	b, err := LowerBounds(p)
+	require.NoError(t, err)
+	require.Equal(t, 3, b.Best())
+	n, err := CheckBound(p, b.Certificate)
+	require.NoError(t, err)
+	require.Equal(t, 3, n)
+	s, err := Solve(context.Background(), p, 0)
+	require.NoError(t, err)
+	require.True(t, s.Proved)
+	require.NoError(t, CheckPacking(p, s.Packing))
+	sub, err := MaxSubset(context.Background(), p.Weights, 1<<61)
+	require.NoError(t, err)
+	require.Equal(t, int64(1<<61), sub.Sum)
 }
 
 // The exact knapsack, by both methods, against all subsets.

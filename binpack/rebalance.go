@@ -41,9 +41,9 @@ type Limit struct {
 	Weight float64 // the most weight moved in sum
 }
 
-// Rebalance moves sites off nodes being drained, relieves nodes above their
-// capacity by the policy, the fullest first, and closes nodes that the rest
-// can do without. It returns the moves in the order in which
+// Rebalance relieves nodes above their capacity by the policy, the fullest first,
+// moves sites off nodes being drained, and closes nodes that the rest can do
+// without. It returns the moves in the order in which
 // they were made (the packer has made them already), never more
 // than the limit. A node may stay overloaded: where the limit stops it, or no node has the room.
 // When it returned with no limit reached, calling it again moves nothing unless something changed.
@@ -55,11 +55,12 @@ func (p *Packer) Rebalance(limit Limit) ([]Move, error) {
 		return nil, fmt.Errorf("%w: limit %+v", ErrParameter, limit)
 	}
 	r := run{Packer: p, limit: limit}
-	r.drain()
 	if p.cfg.Policy == KeepMaximum {
 		r.keepMaximum()
+		r.drain()
 	} else {
 		r.relieve()
+		r.drain()
 		r.consolidate()
 	}
 	return r.moves, nil
@@ -74,13 +75,19 @@ type run struct {
 	halted bool // the limit forbade a move
 }
 
+// allows says whether the limit allows to move a site of weight w.
+func (r *run) allows(w int64) bool {
+	return (r.limit.Moves == 0 || len(r.moves) < r.limit.Moves) &&
+		(r.limit.Weight == 0 || r.moved+float64(w)*r.cfg.Quantum <= r.limit.Weight)
+}
+
 // move moves site slot s to node slot n, unless the limit forbids it.
 func (r *run) move(s, n int, why Reason) bool {
-	w := float64(r.weight[s]) * r.cfg.Quantum
-	if r.limit.Moves > 0 && len(r.moves) >= r.limit.Moves || r.limit.Weight > 0 && r.moved+w > r.limit.Weight {
+	if !r.allows(r.weight[s]) {
 		r.halted = true
 		return false
 	}
+	w := float64(r.weight[s]) * r.cfg.Quantum
 	r.moves = append(r.moves, Move{r.sites.ID(s), r.nodes.ID(int(r.home[s])), r.nodes.ID(n), w, why})
 	r.moved += w
 	r.detach(s)
@@ -136,7 +143,7 @@ func (r *run) overloaded() []int {
 // as the first was, so it ends.
 func (r *run) relieve() {
 	for _, n := range r.overloaded() {
-		for r.load[n] > r.capacity[n] && !r.halted {
+		for r.load[n] > r.capacity[n] {
 			s, to := r.best(n, 1-r.cfg.Headroom)
 			if s < 0 {
 				if spare := r.spare(); spare >= 0 && len(r.list[n]) > 1 {
@@ -172,13 +179,14 @@ func (r *run) best(a int, most float64) (site, to int) {
 }
 
 // bestTo is best for a given node b; fill is that of the fuller node. −1 if no
-// site leaves both less full than a is. Sites without weight stay.
+// site leaves both less full than a is. Sites without weight stay, and those that
+// the limit forbids to move.
 func (r *run) bestTo(a, b int, most float64) (site int, fill float64) {
 	site, fill = -1, r.fill(a, 0)
 	for _, s := range r.list[a] {
 		w := r.weight[s]
 		f := r.fill(b, w)
-		if f > most || w == 0 {
+		if f > most || w == 0 || !r.allows(w) {
 			continue
 		}
 		if f = max(f, r.fill(a, -w)); f < fill || f == fill && site >= 0 && int(s) < site {
