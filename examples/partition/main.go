@@ -44,7 +44,7 @@ type scale struct {
 
 var (
 	full  = scale{runs: 10, longRuns: 10, sites: 10_000, changing: 10_000, wide: 150_000, queryRuns: 200, perArm: 100_000}
-	quick = scale{runs: 3, longRuns: 2, sites: 1000, changing: 10_000, wide: 10_000, queryRuns: 20}
+	quick = scale{runs: 3, longRuns: 2, sites: 1000, changing: 2000, wide: 10_000, queryRuns: 20}
 )
 
 func main() {
