@@ -13,9 +13,17 @@ import (
 type branching struct {
 	x     *search
 	relax *relaxation
+	core  *core
 	open  nodes
 	state *state
 }
+
+// diveEvery is the number of nodes to one dive, coreSteps the number of steps
+// after which the enumeration of a node's core gives way to branching.
+const (
+	diveEvery = 16
+	coreSteps = 20_000
+)
 
 type node struct {
 	parent *node
@@ -48,6 +56,7 @@ func (h *nodes) Pop() any {
 // ends: it is a lower bound too (Lenstra, Shmoys and Tardos 1990).
 func newBranching(x *search) *branching {
 	b := &branching{x: x, relax: newRelaxation(x.p)}
+	b.core = &core{x: x, relax: b.relax}
 	for z, j := range x.best {
 		b.relax.key[z] = int32(j)
 	}
@@ -128,7 +137,20 @@ func (b *branching) explore(nd *node) {
 		return
 	}
 	b.round(out)
-	b.dive(out)
+	if nd.parent == nil || x.rng.IntN(diveEvery) == 0 {
+		b.dive(out)
+	}
+	if x.over() {
+		heap.Push(&b.open, nd)
+		return
+	}
+	switch v, plan := b.core.decide(before(x.value), coreSteps); v {
+	case fits:
+		x.offer(plan)
+	case fitsNot:
+		return
+	}
+	out = b.core.out // of the same prices as the reduced costs below
 	site := b.pick(out)
 	if site < 0 {
 		return // every site is fixed: round has evaluated the plan

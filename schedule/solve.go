@@ -112,8 +112,23 @@ func (x *search) unrelated() {
 		return
 	}
 	tree := newBranching(x)
+	if k := newKnapsackBound(x, tree.relax); k != nil {
+		k.run()
+	}
 	for budget := int64(firstBudget); !x.over(); budget *= 2 {
 		x.iterate(budget)
-		tree.run(budget)
+		tree.run(4 * budget)
+		for _, aim := range []float64{.1, .3, 1} {
+			if x.over() {
+				return
+			}
+			t := min(x.lower+aim*(x.value-x.lower), before(x.value))
+			switch v, plan := tree.core.decide(t, budget); v {
+			case fits:
+				x.offer(plan)
+			case fitsNot:
+				x.raise(p.next(t, nil))
+			}
+		}
 	}
 }
