@@ -19,6 +19,7 @@ import (
 type core struct {
 	x     *search
 	relax *relaxation
+	out   relaxed // of the last decision
 	sites []coreSite
 	load  []int64 // with the sites not yet decided on their cheapest clients
 	room  []int64 // capacity by t
