@@ -149,6 +149,21 @@ func TestDurationOptimum(t *testing.T) {
 	t.Logf("at most %.4f of the least total", worst)
 	require.Less(t, worst, 1.05, "six sites are the hardest case: one is a sixth of the load")
 
+	// Many sites: no single move improves it.
+	for seed := range uint64(5) {
+		d := newDurations(t, seed, func(c *DurationsConfig) {
+			c.Sites, c.Arms, c.Congestion, c.Resources, c.Sizes = 60, 3, 3, []float64{1, 2, 2}, 0.3
+		})
+		got, assignment := d.Optimum()
+		for i, at := range assignment {
+			for j := range 3 {
+				assignment[i] = j
+				require.GreaterOrEqual(t, totalOf(d, assignment), got*(1-1e-6))
+			}
+			assignment[i] = at
+		}
+	}
+
 	d := newDurations(t, 1, nil)
 	got, assignment := d.Optimum()
 	require.InEpsilon(t, 24.7*1000, got, 1e-9)
