@@ -132,7 +132,7 @@ func (s *solver) solve() {
 	for target := s.lower; target < len(s.best); target++ {
 		if s.lp != nil {
 			for try := range dives {
-				if s.dive(target, try > 0) || s.proved() || s.over() {
+				if s.dive(target, try > 0, try%2) || s.proved() || s.over() {
 					break
 				}
 			}
@@ -170,6 +170,18 @@ func (s *solver) certify() {
 	var ok bool
 	if c.Max, ok = bestKnapsack(w, value, count, s.in.high[0], 0); ok && c.Max > 0 && c.Bound() > s.lower {
 		s.lower, s.cert = c.Bound(), c
+	}
+}
+
+// restart replaces a linear programme that came to numerical grief by one with
+// the same columns.
+func (s *solver) restart() {
+	old := s.lp
+	s.lp = newMaster(s.w, s.count, s.c)
+	for _, c := range old.columns {
+		if c.cost > 0 {
+			s.lp.add(c.pattern)
+		}
 	}
 }
 

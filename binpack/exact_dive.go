@@ -3,9 +3,10 @@ package binpack
 import "math"
 
 // dive looks for a packing into target bins by fixing patterns of the linear
-// programme: those that it uses whole, else the one it uses most, or (random) one
-// by chance. It stops where the linear programme of what is left needs too many.
-func (s *solver) dive(target int, random bool) bool {
+// programme: those that it uses whole (of more than one copy some are spared), else
+// the one it uses most, or (random) one by chance. It stops where the linear
+// programme of what is left needs too many.
+func (s *solver) dive(target int, random bool, spared int) bool {
 	left := append([]int(nil), s.count...)
 	var fixed []pattern
 	for !s.over() {
@@ -16,6 +17,9 @@ func (s *solver) dive(target int, random bool) bool {
 		s.nodes++
 		s.lp.setDemand(s.ctx, left)
 		if _, v := s.lp.generate(s.ctx, bins, true); v == exceeded || v == undecided {
+			if s.lp.failed {
+				s.restart()
+			}
 			return false
 		}
 		before := len(fixed)
@@ -25,7 +29,12 @@ func (s *solver) dive(target int, random bool) bool {
 			if s.lp.columns[k].cost == 0 || x < 1e-4 {
 				continue
 			}
-			for ; x > 1-1e-4; x-- {
+			whole := math.Floor(x + 1e-4)
+			x -= whole
+			if whole > 1 {
+				whole -= float64(spared)
+			}
+			for ; whole > 0; whole-- {
 				if p := s.take(s.lp.columns[k].pattern, left); p != nil {
 					fixed = append(fixed, p)
 				}

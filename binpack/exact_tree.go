@@ -29,6 +29,9 @@ func (s *solver) tree(fixed []pattern, left []int, target int) (found, complete 
 		case exceeded:
 			return false, true
 		case undecided:
+			if s.lp.failed {
+				s.restart()
+			}
 			return false, false
 		}
 		e.gap = float64(bins) - s.lp.bound()
