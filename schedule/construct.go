@@ -25,6 +25,15 @@ func EarliestCompletion(p *Problem, list []int) Plan {
 // earliest returns the client that finishes site z first.
 func (p *Problem) earliest(z int, load []int64) int {
 	best, soonest := 0, math.Inf(1)
+	if p.kind != Unrelated { // the same without the calls: this is all that LPT does
+		a := p.amount[z]
+		for j, sum := range load {
+			if t := p.off[j] + float64(p.unit[j]*(p.grid*float64(sum+a))); t < soonest {
+				best, soonest = j, t
+			}
+		}
+		return best
+	}
 	for j := range load {
 		if t := p.finish(j, load[j]+p.at(z, j)); t < soonest {
 			best, soonest = j, t

@@ -35,6 +35,13 @@ func LowerBound(p *Problem) float64 {
 // elementary is the bound that looks at each site alone and at the sum of the
 // shortest durations, on the grid.
 func (p *Problem) elementary() float64 {
+	if p.kind != Unrelated {
+		lower, largest := math.Inf(1), slices.Max(p.amount)
+		for j := range p.m {
+			lower = min(lower, p.finish(j, largest))
+		}
+		return lower
+	}
 	lower, sum, key := 0.0, 0.0, p.shortest()
 	for z := range p.n {
 		best := math.Inf(1)
@@ -43,9 +50,6 @@ func (p *Problem) elementary() float64 {
 		}
 		lower = max(lower, best)
 		sum += float64(key[z])
-	}
-	if p.kind != Unrelated {
-		return lower
 	}
 	return max(lower, sum*p.grid/float64(p.m)*(1-0x1p-50*float64(p.n)))
 }

@@ -30,7 +30,8 @@ const (
 // a subset-sum problem.
 type packer struct {
 	p        *Problem
-	sites    []int32 // descending by amount
+	sites    []int32 // the largest of the problem, descending by amount
+	total    int64   // sum of their amounts
 	amount   []int64
 	clients  []int32 // ascending by capacity
 	capacity []int64
@@ -47,25 +48,28 @@ type packKey struct {
 	depth int32
 }
 
-func newPacker(x *search) *packer {
-	k := &packer{p: x.p, x: x, at: make([]int32, x.p.n), scratch: make([][]int32, x.p.m+1)}
-	for _, z := range descending(x.p.amount) {
+// newPacker returns a packer for the largest count sites: what they cannot do,
+// all cannot.
+func newPacker(x *search, count int) *packer {
+	k := &packer{p: x.p, x: x, at: make([]int32, count), scratch: make([][]int32, x.p.m+1)}
+	for _, z := range descending(x.p.amount)[:count] {
 		k.sites = append(k.sites, int32(z))
 		k.amount = append(k.amount, x.p.amount[z])
+		k.total += x.p.amount[z]
 	}
 	return k
 }
 
-// decide looks for a plan with makespan at most t, taking at most the given
-// number of steps.
+// decide looks for a plan of the packer's sites with makespan at most t, taking
+// at most the given number of steps. Other sites are on client 0 in the plan.
 func (k *packer) decide(t float64, steps int64) (verdict, Plan) {
 	p := k.p
 	k.end = min(k.x.limit-min(k.x.limit, k.x.steps), steps) + k.x.steps
 	k.memo = make(map[packKey]struct{})
 	k.clients, k.capacity = k.clients[:0], k.capacity[:0]
-	room, slack := make([]int64, p.m), -p.total
+	room, slack := make([]int64, p.m), -k.total
 	for j := range room {
-		room[j] = p.capacity(j, t)
+		room[j] = min(p.capacity(j, t), k.total)
 		if room[j] > 0 {
 			k.clients = append(k.clients, int32(j))
 		}
@@ -73,16 +77,16 @@ func (k *packer) decide(t float64, steps int64) (verdict, Plan) {
 	slices.SortStableFunc(k.clients, func(a, b int32) int { return cmp.Compare(room[a], room[b]) })
 	for _, j := range k.clients {
 		k.capacity = append(k.capacity, room[j])
-		slack += min(room[j], p.total) // at most m·total < 2^63 for any m in memory
+		slack += room[j] // at most m·2^52
 	}
 	if slack < 0 {
 		return fitsNot, nil
 	}
-	left := make([]int32, p.n)
+	left := make([]int32, len(k.sites))
 	for q := range left {
 		left[q] = int32(q)
 	}
-	v := k.fill(0, left, p.total, slack)
+	v := k.fill(0, left, k.total, slack)
 	if v != fits {
 		return v, nil
 	}

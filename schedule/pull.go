@@ -92,10 +92,14 @@ func Pull(p *Problem, order Order) Plan {
 // ranks returns the place of each client by the time that all sites would take
 // it, the fastest first.
 func (p *Problem) ranks() []int {
-	all := make([]float64, p.m)
-	for z := range p.n {
-		for j := range all {
-			all[j] -= p.Duration(z, j)
+	all := make([]float64, p.m) // negative: descending order then starts with the fastest
+	for j, u := range p.unit {
+		all[j] = -u
+		if p.kind == Unrelated {
+			all[j] = 0
+			for z := range p.n {
+				all[j] -= p.Duration(z, j)
+			}
 		}
 	}
 	ranks := make([]int, p.m)

@@ -69,9 +69,10 @@ func (x *search) uniform() {
 	}
 	var pack *packer
 	if p.n <= packLimit {
-		pack = newPacker(x)
+		pack = newPacker(x, p.n)
 	}
 	for budget := int64(firstBudget); !x.over(); budget *= 4 {
+		x.raiseByLargest(budget, reach)
 		x.iterate(budget)
 		if pack == nil {
 			continue
@@ -80,13 +81,40 @@ func (x *search) uniform() {
 			if x.over() {
 				return
 			}
-			t := min(x.lower+aim*(x.value-x.lower), before(x.value))
+			t := x.aim(aim)
 			switch v, plan := pack.decide(t, budget); v {
 			case fits:
 				x.offer(plan)
 			case fitsNot:
 				x.raise(p.next(t, reach))
 			}
+		}
+	}
+}
+
+// aim returns a time between the bound and the best plan, but below the plan's.
+func (x *search) aim(share float64) float64 {
+	return min(x.lower+share*(x.value-x.lower), before(x.value))
+}
+
+// raiseByLargest raises the lower bound to what the largest sites alone take:
+// many small sites hide that a few large ones do not fit.
+func (x *search) raiseByLargest(steps int64, reach *sums) {
+	for _, perClient := range []int{1, 2, 3} {
+		count := perClient*x.p.m + 2
+		if count >= min(x.p.n, packLimit) {
+			return
+		}
+		k := newPacker(x, count)
+		for _, share := range []float64{0, .02, .1, .3, .5, 1} {
+			if x.over() {
+				return
+			}
+			t := x.aim(share)
+			if v, _ := k.decide(t, steps/8); v != fitsNot {
+				break
+			}
+			x.raise(x.p.next(t, reach))
 		}
 	}
 }
@@ -122,7 +150,7 @@ func (x *search) unrelated() {
 			if x.over() {
 				return
 			}
-			t := min(x.lower+aim*(x.value-x.lower), before(x.value))
+			t := x.aim(aim)
 			switch v, plan := tree.core.decide(t, budget); v {
 			case fits:
 				x.offer(plan)

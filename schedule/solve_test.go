@@ -279,7 +279,7 @@ func TestDecideMatchesBruteForce(t *testing.T) {
 		}
 		x, err := newSearch(t.Context(), p, rand.NewPCG(1, 1), Settings{})
 		require.NoError(t, err)
-		k := newPacker(x)
+		k := newPacker(x, p.n)
 		v, found := k.decide(best, 1<<40)
 		require.Equal(t, fits, v)
 		require.LessOrEqual(t, p.gridMakespan(found), best)

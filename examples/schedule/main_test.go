@@ -1,0 +1,55 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/recrawl/recrawl/examples/internal/report"
+	"github.com/stretchr/testify/require"
+)
+
+func TestJSONIsRowsAndNothingElse(t *testing.T) {
+	var out, log bytes.Buffer
+	require.NoError(t, run([]string{"-quick", "-json", "-only", "uniform,replan"}, &out, &log))
+	var rows []report.Row
+	require.NoError(t, json.Unmarshal(out.Bytes(), &rows))
+	require.NotEmpty(t, rows)
+	for _, r := range rows {
+		if r.Quantity == "proved optimal" {
+			require.Equal(t, 1.0, r.Measured, r.Item)
+		}
+		require.NotEmpty(t, r.Source)
+		require.Positive(t, r.Runs)
+	}
+}
+
+func TestTablesAndPictures(t *testing.T) {
+	dir := t.TempDir()
+	var out, log bytes.Buffer
+	require.NoError(t, run([]string{"-quick", "-only", "table1,methods", "-out", dir}, &out, &log))
+	require.Contains(t, out.String(), "batch job 2 99x5")
+	require.Contains(t, out.String(), "paper: literal, 3 clients")
+	page, err := os.ReadFile(filepath.Join(dir, "schedule.html"))
+	require.NoError(t, err)
+	require.Equal(t, 6, strings.Count(string(page), "<svg "))
+	svg, err := os.ReadFile(filepath.Join(dir, "solved.svg"))
+	require.NoError(t, err)
+	require.Equal(t, paperSites, strings.Count(string(svg), "<title>"), "one bar per site")
+}
+
+func TestSameSeedSameFigures(t *testing.T) {
+	var first, second, log bytes.Buffer
+	args := []string{"-quick", "-json", "-seed", "7", "-only", "methods,replan"}
+	require.NoError(t, run(args, &first, &log))
+	require.NoError(t, run(args, &second, &log))
+	require.Equal(t, first.String(), second.String())
+}
+
+func TestUnknownExperiment(t *testing.T) {
+	var out, log bytes.Buffer
+	require.ErrorContains(t, run([]string{"-only", "nonsense"}, &out, &log), "nonsense")
+}

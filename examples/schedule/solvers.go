@@ -1,0 +1,243 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"time"
+
+	"github.com/recrawl/recrawl/examples/internal/report"
+	"github.com/recrawl/recrawl/schedule"
+)
+
+// A trial is what solving one instance gave.
+type trial struct {
+	schedule.Result
+	took time.Duration
+}
+
+// solve solves one instance within a time limit and checks the result.
+func solve(p *schedule.Problem, limit time.Duration) (trial, error) {
+	start := time.Now()
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	r, err := schedule.Solve(ctx, p, rand.NewPCG(1, 1), schedule.Settings{})
+	if err != nil {
+		return trial{}, err
+	}
+	took := time.Since(start)
+	return trial{r, took}, p.CheckResult(r)
+}
+
+// outcome turns trials into rows: share proved, gap and time.
+func outcome(item string, trials []trial) []report.Row {
+	proved, gaps, ms := 0, []float64{}, []float64{}
+	for _, t := range trials {
+		if t.Status == schedule.Optimal {
+			proved++
+		}
+		gaps = append(gaps, 100*t.Gap())
+		ms = append(ms, t.took.Seconds()*1000)
+	}
+	slowest := 0.0
+	for _, v := range ms {
+		slowest = max(slowest, v)
+	}
+	row := report.Row{Source: "recrawl", Item: item}
+	share, gap, mean, most := row, row, row, row
+	share.Quantity, share.Unit, share.Measured, share.Runs = "proved optimal", "1", float64(proved)/float64(len(trials)), len(trials)
+	gap.Quantity, gap.Unit = "gap to the bound", "%"
+	mean.Quantity, mean.Unit = "time", "ms"
+	most.Quantity, most.Unit, most.Measured, most.Runs = "longest time", "ms", slowest, len(trials)
+	return []report.Row{share, gap.Sample(gaps), mean.Sample(ms), most}
+}
+
+// series solves instances with one item name.
+func series(item string, runs int, limit time.Duration, instance func(run int) *schedule.Problem) ([]report.Row, error) {
+	bar := report.NewProgress(item, runs)
+	defer bar.Done()
+	var trials []trial
+	for i := range runs {
+		t, err := solve(instance(i), limit)
+		if err != nil {
+			return nil, fmt.Errorf("%s, instance %d: %w", item, i, err)
+		}
+		trials = append(trials, t)
+		bar.Add(1)
+	}
+	return outcome(item, trials), nil
+}
+
+func proofs(l *lab) ([]report.Row, error) {
+	var rows []report.Row
+	for _, m := range []int{3, 5} {
+		for _, alpha := range []float64{1.5, 2, 2.5} {
+			more, err := series(fmt.Sprintf("%d sites, %d clients, α = %v", paperSites, m, alpha), pick(l, 50, 300), pick(l, 100*time.Millisecond, time.Second),
+				func(i int) *schedule.Problem { return paperInstance(l.rng(3, i), m, alpha) })
+			if err != nil {
+				return nil, err
+			}
+			rows = append(rows, more...)
+		}
+	}
+	return rows, nil
+}
+
+func smallUniformTable(l *lab) ([]report.Row, error) {
+	var rows []report.Row
+	for _, nm := range [][2]int{{11, 5}, {21, 10}} {
+		item := fmt.Sprintf("%d sites, %d uniform clients", nm[0], nm[1])
+		instance := func(i int) *schedule.Problem { return smallUniform(l.rng(4, i), nm[0], nm[1]) }
+		more, err := series(item, 40, 5*time.Second, instance)
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, more...)
+		heuristics := []struct {
+			name string
+			plan func(*schedule.Problem) schedule.Plan
+		}{
+			{"LPT", schedule.LPT},
+			{"MULTIFIT", schedule.Multifit},
+			{"LPT + local search", func(p *schedule.Problem) schedule.Plan { return must(schedule.LocalSearch(p, schedule.LPT(p))) }},
+			{"MULTIFIT + local search", func(p *schedule.Problem) schedule.Plan {
+				return must(schedule.LocalSearch(p, schedule.Multifit(p)))
+			}},
+		}
+		for _, h := range heuristics {
+			var over []float64
+			for i := range 40 {
+				p := instance(i)
+				best, err := solve(p, 5*time.Second)
+				if err != nil {
+					return nil, err
+				}
+				over = append(over, 100*(p.Makespan(h.plan(p))/best.Makespan-1))
+			}
+			rows = append(rows, report.Row{Source: "recrawl", Item: item + ", " + h.name, Quantity: "over the optimum", Unit: "%"}.Sample(over))
+		}
+	}
+	return rows, nil
+}
+
+// identicalTable solves the families of P||Cmax, and next to the published
+// heuristic prints what the heuristics alone reach: constructors, local search
+// and a short iterated search.
+func identicalTable(l *lab) ([]report.Row, error) {
+	published := map[string]float64{"E2": .068, "E3": .162, "E4": .013}
+	var rows []report.Row
+	for _, family := range []string{"E1", "E2", "E3", "E4", "BIG"} {
+		cells := identicalFamilies()[family]
+		each := pick(l, 1, 20)
+		instance := func(i int) *schedule.Problem { return cells[i/each].instance(l.rng(5, i)) }
+		more, err := series(family, each*len(cells), pick(l, 500*time.Millisecond, 5*time.Second), instance)
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, more...)
+		var gaps []float64
+		for i := range each * len(cells) {
+			p := instance(i)
+			start := must(schedule.LocalSearch(p, schedule.Multifit(p)))
+			r, err := schedule.Improve(context.Background(), p, rand.NewPCG(1, 1), schedule.Settings{Start: start, Steps: 1_000_000})
+			if err != nil {
+				return nil, err
+			}
+			gaps = append(gaps, 100*r.Gap())
+		}
+		row := report.Row{Source: "recrawl", Item: family + ", heuristic alone", Quantity: "over the lower bound", Unit: "%"}
+		if v, ok := published[family]; ok {
+			row.Source, row.Published = "Paletta and Vocaturo 2011", v
+		}
+		rows = append(rows, row.Sample(gaps))
+	}
+	return rows, nil
+}
+
+func fullTable(l *lab) ([]report.Row, error) {
+	var rows []report.Row
+	for _, m := range []int{3, 5} {
+		for _, factor := range []float64{1, 1000} {
+			more, err := series(fmt.Sprintf("full-model-like %d × %d, durations × %v", paperSites, m, factor), pick(l, 2, 20), pick(l, time.Second, 10*time.Second),
+				func(i int) *schedule.Problem { return fullModelLike(l.rng(6, i), m, 2, factor) })
+			if err != nil {
+				return nil, err
+			}
+			rows = append(rows, more...)
+		}
+	}
+	return rows, nil
+}
+
+func unrelatedTable(l *lab) ([]report.Row, error) {
+	var rows []report.Row
+	for f, name := range unrelatedFamilies {
+		for _, nm := range [][2]int{{100, 10}, {200, 20}} {
+			more, err := series(fmt.Sprintf("%s, %d × %d", name, nm[0], nm[1]), pick(l, 1, 5), pick(l, 500*time.Millisecond, time.Minute),
+				func(i int) *schedule.Problem { return unrelatedInstance(l.rng(7, i), f, nm[0], nm[1]) })
+			if err != nil {
+				return nil, err
+			}
+			rows = append(rows, more...)
+		}
+	}
+	return rows, nil
+}
+
+// scale plans a million sites for a hundred clients, whose unit times are all different.
+func scale(l *lab) ([]report.Row, error) {
+	n, m := pick(l, 100_000, 1_000_000), 100
+	rng := l.rng(8, 0)
+	sizes, unit := powerLaw(rng, n, 2), make([]float64, m)
+	for j := range unit {
+		unit[j] = .05 + .1*rng.Float64()
+	}
+	runtime.GC()
+	start := time.Now()
+	p, err := schedule.NewUniform(sizes, unit)
+	if err != nil {
+		return nil, err
+	}
+	t, err := solve(p, 10*time.Second)
+	if err != nil {
+		return nil, err
+	}
+	t.took = time.Since(start)
+	var mem runtime.MemStats
+	runtime.ReadMemStats(&mem)
+	item := fmt.Sprintf("%d sites, %d clients", n, m)
+	return append(outcome(item, []trial{t}), report.Row{Source: "recrawl", Item: item, Quantity: "memory obtained from the system", Unit: "MB",
+		Measured: float64(mem.Sys) / (1 << 20), Runs: 1}), nil
+}
+
+// replanTable changes a tenth of the durations by a factor of up to two and
+// replans with more and more moves allowed.
+func replanTable(l *lab) ([]report.Row, error) {
+	runs, moves := pick(l, 20, 100), []int{0, 1, 2, 3, 5, 10, 99}
+	over := make([][]float64, len(moves))
+	for i := range runs {
+		rng := l.rng(9, i)
+		sizes := powerLaw(rng, paperSites, 2)
+		old := schedule.LPT(must(schedule.NewUniform(sizes, unitTimes(5))))
+		for z := range sizes {
+			if rng.IntN(10) == 0 {
+				sizes[z] *= 1 + rng.Float64()
+			}
+		}
+		p := must(schedule.NewUniform(sizes, unitTimes(5)))
+		for k, most := range moves {
+			r, _, err := schedule.Replan(p, old, most)
+			if err != nil {
+				return nil, err
+			}
+			over[k] = append(over[k], 100*r.Gap())
+		}
+	}
+	var rows []report.Row
+	for k, most := range moves {
+		rows = append(rows, report.Row{Source: "recrawl", Item: fmt.Sprintf("durations changed, at most %d sites moved", most),
+			Quantity: "over the lower bound", Unit: "%"}.Sample(over[k]))
+	}
+	return rows, nil
+}

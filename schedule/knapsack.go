@@ -1,0 +1,183 @@
+package schedule
+
+import (
+	"math"
+	"slices"
+)
+
+// knapsackCells limits the tables of the knapsack bound: sites × capacity,
+// summed over the clients.
+const knapsackCells = 1 << 24
+
+// A knapsackBound is the Lagrangian bound of the assignment rows. With a price
+// μ_z for each site, a plan that ends by t earns Σμ, and no more than
+//
+//	Σ_j max{ Σ_z μ_z·x_z : Σ_z d_zj·x_z ≤ t, x ∈ {0,1} },
+//
+// one knapsack per client. If that is less than Σμ there is no such plan. As the
+// knapsacks are solved in whole numbers (by a table over the capacity, so for
+// durations that are small on the grid), this is stronger than the linear
+// relaxation. Prices are whole numbers too: the test is exact.
+type knapsackBound struct {
+	x      *search
+	price  []int64
+	count  []int // clients whose knapsack holds the site
+	client []int // one of them
+	table  []int64
+	taken  []uint64 // bit (site, capacity): taken there
+	state  *state
+}
+
+// newKnapsackBound starts from the prices of the linear relaxation; nil if the
+// tables would be too large.
+func newKnapsackBound(x *search, r *relaxation) *knapsackBound {
+	p := x.p
+	var cells, widest int64
+	for j := range p.m {
+		c := p.capacity(j, x.value)
+		widest = max(widest, c)
+		if c > knapsackCells {
+			return nil
+		}
+		cells += (c + 1) * int64(p.n)
+	}
+	if cells > knapsackCells {
+		return nil
+	}
+	k := &knapsackBound{x: x, price: make([]int64, p.n), count: make([]int, p.n), client: make([]int, p.n),
+		table: make([]int64, widest+1), taken: make([]uint64, int64(p.n)*(widest/64+1))}
+	sum, prices := 0.0, make([]float64, p.n)
+	for z := range prices {
+		prices[z] = math.Inf(1)
+		for j := range p.m {
+			prices[z] = min(prices[z], r.lambda[j]*r.time[z*p.m+j])
+		}
+		sum += prices[z]
+	}
+	for z := range prices {
+		k.price[z] = int64(prices[z] / sum * priceSum)
+	}
+	return k
+}
+
+// priceSum is what all prices sum to at first.
+const priceSum = 1 << 40
+
+// excess returns by how much the knapsacks by time t earn more than all prices;
+// a negative value excludes t.
+func (k *knapsackBound) excess(t float64) int64 {
+	excess := int64(0)
+	clear(k.count)
+	for _, v := range k.price {
+		excess -= v
+	}
+	for j := range k.x.p.m {
+		excess += k.fill(j, k.x.p.capacity(j, t))
+	}
+	return excess
+}
+
+// fill solves the knapsack of client j and counts the sites in it.
+func (k *knapsackBound) fill(j int, capacity int64) int64 {
+	p, words := k.x.p, len(k.taken)/k.x.p.n
+	table := k.table[:capacity+1]
+	clear(table)
+	k.x.steps += capacity * int64(p.n) / 4
+	for z, v := range k.price {
+		a := p.at(z, j)
+		bits := k.taken[z*words : (z+1)*words]
+		clear(bits)
+		if v <= 0 || a > capacity {
+			continue
+		}
+		// Invariant: table[c] is the best of the sites before z for c' = c, and
+		// of those up to z for all larger.
+		for c := capacity; c >= a; c-- {
+			if with := table[c-a] + v; with > table[c] {
+				table[c] = with
+				bits[c/64] |= 1 << (c % 64)
+			}
+		}
+	}
+	c := capacity
+	for z := p.n - 1; z >= 0; z-- {
+		if k.taken[z*words+int(c/64)]>>(c%64)&1 == 1 {
+			c -= p.at(z, j)
+			k.count[z]++
+			k.client[z] = j
+		}
+	}
+	return table[capacity]
+}
+
+// run raises the lower bound of the search for as long as the subgradient method
+// finds prices that exclude it, and makes plans of the knapsacks on the way.
+func (k *knapsackBound) run() {
+	x := k.x
+	theta, least, stale := 1.0, int64(math.MaxInt64), 0
+	best := slices.Clone(k.price)
+	x.raise(x.p.next(before(x.lower), nil))
+	for round := 0; !x.over() && theta > 1e-3; round++ {
+		excess := k.excess(x.lower)
+		if excess < 0 {
+			x.raise(x.p.next(x.lower, nil))
+			theta, least, stale = 1, math.MaxInt64, 0
+			continue
+		}
+		if round%4 == 0 {
+			k.repair()
+		}
+		if excess < least {
+			least, stale = excess, 0
+			copy(best, k.price)
+		} else if stale++; stale > 12 {
+			theta, stale = theta/2, 0
+			copy(k.price, best)
+			excess = k.excess(x.lower)
+		}
+		norm := 0
+		for _, c := range k.count {
+			norm += (c - 1) * (c - 1)
+		}
+		if norm == 0 {
+			return // the knapsacks are a plan, and repair has found it
+		}
+		step := theta * (float64(excess) + priceSum*1e-4) / float64(norm)
+		for z, c := range k.count {
+			k.price[z] = max(0, k.price[z]-int64(step*float64(c-1)))
+		}
+	}
+}
+
+// repair makes a plan: sites in a knapsack stay there, the others, the longest
+// first, go where they finish first.
+func (k *knapsackBound) repair() {
+	x, p := k.x, k.x.p
+	plan, load := make(Plan, p.n), make([]int64, p.m)
+	var left []int
+	for z, c := range k.count {
+		if c == 0 {
+			left = append(left, z)
+			continue
+		}
+		plan[z] = k.client[z]
+		load[plan[z]] += p.at(z, plan[z])
+	}
+	shortest := p.shortest()
+	slices.SortStableFunc(left, func(a, b int) int { return int(shortest[b] - shortest[a]) })
+	for _, z := range left {
+		plan[z] = p.earliest(z, load)
+		load[plan[z]] += p.at(z, plan[z])
+	}
+	if k.state == nil {
+		k.state = newState(p, plan)
+	} else {
+		k.state.reset(plan)
+	}
+	k.state.ops = 0
+	k.state.descend()
+	x.steps += k.state.ops
+	if k.state.makespan() < x.value {
+		x.offer(k.state.plan())
+	}
+}
