@@ -87,6 +87,89 @@ func solveProperty(t *rapid.T) {
 func TestSolveProperty(t *testing.T) { rapid.Check(t, solveProperty) }
 func FuzzSolve(f *testing.F)         { f.Fuzz(rapid.MakeFuzz(solveProperty)) }
 
+// The children of a node leave out dominated patterns, and those that the linear
+// programme excludes, but never all that lead to a packing.
+func TestEnumerationIsComplete(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := rapid.IntRange(10, 60).Draw(t, "c")
+		p := Problem[int]{Weights: rapid.SliceOfN(rapid.IntRange(1, c), 1, 9).Draw(t, "w"), Capacity: c}
+		in, err := newInstance(p)
+		require.NoError(t, err)
+		s := newSolver(context.Background(), in, 1000)
+		if rapid.Bool().Draw(t, "with linear programme") {
+			s.lp = newMaster(s.w, s.count, s.c)
+		}
+		var place func(left []int, bins int) bool
+		place = func(left []int, bins int) bool {
+			waste := int64(bins)*s.c - s.weight(left)
+			if waste < 0 {
+				return false
+			}
+			if s.weight(left) == 0 {
+				return true
+			}
+			e := enumeration{solver: s, left: left, waste: waste, steps: stepsPerNode, complete: true}
+			if s.lp != nil {
+				s.lp.setDemand(s.ctx, left)
+				if _, v := s.lp.generate(s.ctx, bins, false); v == exceeded {
+					return false
+				}
+				e.gap = float64(bins) - s.lp.bound()
+			}
+			require.True(t, e.run())
+			for _, c := range e.children {
+				rest := append([]int(nil), left...)
+				for _, x := range c.pattern {
+					rest[x.kind] -= int(x.count)
+				}
+				if place(rest, bins-1) {
+					return true
+				}
+			}
+			return false
+		}
+		want := bruteBins(p)
+		require.True(t, place(s.count, want))
+		require.False(t, place(s.count, want-1))
+	})
+}
+
+// At the end of column generation the primal and the dual agree and both are
+// feasible, also after the demand has changed.
+func TestMasterIsOptimal(t *testing.T) {
+	for i := range 20 {
+		rng := rand.New(rand.NewPCG(uint64(i), 41))
+		in, err := newInstance(uniform(rng, 60, 150, .1, .6))
+		require.NoError(t, err)
+		k := newKinds(in.w)
+		m := newMaster(k.w, k.count, in.c[0])
+		for range 3 {
+			bound, v := m.generate(context.Background(), 1000, false)
+			require.Equal(t, optimal, v)
+			require.Less(t, m.drift(), 1e-7)
+			bins := 0.0
+			for r, x := range m.x {
+				require.GreaterOrEqual(t, x, -1e-7)
+				bins += x * m.columns[m.basis[r]].cost
+			}
+			value := 0.0
+			for j := range m.w {
+				value += m.rhs(j) * m.dual[j]
+			}
+			require.InDelta(t, bins, value, 1e-7)
+			require.InDelta(t, bins, bound, 1e-3)
+			for c := range m.columns {
+				require.GreaterOrEqual(t, m.reducedCost(c), -1e-7)
+			}
+			demand := append([]int(nil), k.count...)
+			for j := range demand {
+				demand[j] = rng.IntN(demand[j] + 1)
+			}
+			m.setDemand(context.Background(), demand)
+		}
+	}
+}
+
 // solve solves a problem without a deadline and checks all there is to check.
 func solve(t *testing.T, p Problem[int]) Solution {
 	t.Helper()

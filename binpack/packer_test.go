@@ -286,6 +286,19 @@ func TestPackerBalancesWithOneMove(t *testing.T) {
 	require.Equal(t, []Move{{s[3], nodes[0], nodes[1], 4, Overload}}, moves)
 }
 
+// A node takes no site that would cost its headroom while there is a spare.
+func TestPackerKeepsHeadroom(t *testing.T) {
+	cfg := DefaultPacker
+	cfg.Headroom = .2
+	p, nodes := newFleet(t, cfg, 3, 10)
+	s := add(t, p, 5, 3, 5) // 5 and 3 on the first, 5 on the second
+	require.NoError(t, p.SetWeight(s[1], 6))
+	moves, err := p.Rebalance(Limit{})
+	require.NoError(t, err)
+	require.Len(t, moves, 1)
+	require.Equal(t, nodes[2], moves[0].To)
+}
+
 func TestPackerConsolidates(t *testing.T) {
 	cfg := DefaultPacker
 	p, _ := newFleet(t, cfg, 3, 10)
