@@ -18,11 +18,12 @@ type branching struct {
 	state *state
 }
 
-// diveEvery is the number of nodes to one dive, coreSteps the number of steps
-// after which the enumeration of a node's core gives way to branching.
+// diveEvery is the number of nodes to one dive, coreShare the share of a run's
+// steps, as a divisor, that the enumeration of one node's core may take before
+// it gives way to branching.
 const (
 	diveEvery = 16
-	coreSteps = 20_000
+	coreShare = 4
 )
 
 type node struct {
@@ -107,7 +108,7 @@ func (b *branching) run(steps int64) {
 		if x.over() {
 			return
 		}
-		b.explore(heap.Pop(&b.open).(*node))
+		b.explore(heap.Pop(&b.open).(*node), steps/coreShare)
 		b.count()
 	}
 }
@@ -118,7 +119,8 @@ func (b *branching) count() {
 	b.relax.work = 0
 }
 
-func (b *branching) explore(nd *node) {
+// explore closes a node or replaces it by its children.
+func (b *branching) explore(nd *node, coreSteps int64) {
 	x, r := b.x, b.relax
 	if nd.bound >= b.cutoff() {
 		return
