@@ -29,19 +29,19 @@ type Solution struct {
 // Solve packs the items into as few bins as possible and proves it, if it comes
 // to an end: it is anytime, and the best packing and bound so far are
 // returned when the context ends or the number of nodes is reached (0 for
-// DefaultNodes if the context has no deadline, else no limit). Without a deadline the result is
-// a function of the input.
+// DefaultNodes if the context has no deadline, else no limit). Without a deadline
+// the result is a function of the input.
 //
 // Bins of one capacity: heuristics and the bounds of [LowerBounds] first; then
 // column generation over patterns (Gilmore & Gomory 1961), whose duals are
 // rounded to integers and become the certificate, u_i = ⌊π_i·2^24⌋; packings are
-// sought by diving (patterns of the linear programme are fixed one by one), then by a complete search by
-// bin completion (Korf 2003) in which every node is bounded by the linear
-// programme of what is left, and bins are limited to patterns whose reduced cost
-// and waste fit what the target allows. Pricing is a bounded knapsack problem,
-// O(kinds·C) by dynamic programming or, for a large C, a branch and bound.
-// Where there are too many different weights, or items per bin, for
-// that, the search does without the linear programme.
+// sought by diving (patterns of the linear programme are fixed one by one), then
+// by a complete search by bin completion (Korf 2003) in which every node is bounded
+// by the linear programme of what is left, and bins are limited to patterns whose
+// reduced cost and waste fit what the target allows. Pricing is a bounded knapsack problem,
+// O(kinds·C) by dynamic programming or, for a large C, a branch and bound. Where
+// there are too many different weights, or items per bin, for that, the search does
+// without the linear programme.
 //
 // Different capacities, conflicts and pins: a depth-first search of items in
 // bins, for a few dozen items.
@@ -80,8 +80,7 @@ func Solve[W Weight](ctx context.Context, p Problem[W], nodes int) (Solution, er
 type solver struct {
 	ctx   context.Context
 	in    *instance
-	kinds         // of positive weight
-	light []int32 // items without weight
+	kinds // of positive weight; items without weight go to bin 0
 	c     int64
 	lower int
 	cert  Certificate
@@ -103,7 +102,6 @@ const kindsLimit = 1200
 func newSolver(ctx context.Context, in *instance, nodes int) *solver {
 	s := &solver{ctx: ctx, in: in, kinds: newKinds(in.w), c: in.c[0], limit: nodes}
 	if k := len(s.w) - 1; s.w[k] == 0 {
-		s.light = s.items[k]
 		s.w, s.count, s.items = s.w[:k], s.count[:k], s.items[:k]
 	}
 	s.rng = rand.New(rand.NewPCG(uint64(in.n), uint64(s.c)))
@@ -113,6 +111,9 @@ func newSolver(ctx context.Context, in *instance, nodes int) *solver {
 func (s *solver) solve() {
 	b := s.in.bounds()
 	s.lower, s.cert = b.Best(), b.Certificate
+	if len(s.w) == 0 {
+		return
+	}
 	s.improve(nil, s.count)
 	if s.proved() {
 		return
@@ -153,7 +154,7 @@ func (s *solver) solve() {
 // dives is the number of dives before the complete search.
 const dives = 12
 
-func (s *solver) proved() bool { return len(s.best) > 0 && s.lower >= len(s.best) }
+func (s *solver) proved() bool { return s.lower >= len(s.best) }
 
 func (s *solver) over() bool { return s.nodes >= s.limit || s.ctx.Err() != nil }
 

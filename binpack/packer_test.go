@@ -362,10 +362,8 @@ func TestPackerBadInput(t *testing.T) {
 
 // Without anything to do a rebalance allocates nothing.
 func TestRebalanceIdleAllocatesNothing(t *testing.T) {
-	cfg := DefaultPacker
-	cfg.Disruption = 0
-	p, _ := newFleet(t, cfg, 20, 100)
-	for range 200 {
+	p, _ := newFleet(t, DefaultPacker, 20, 100)
+	for range 210 { // too full to close a node
 		add(t, p, 9)
 	}
 	s, _, err := p.AddSite(1)
