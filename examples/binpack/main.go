@@ -61,12 +61,12 @@ func main() {
 
 // run runs what was asked for and writes the rows to w.
 func run(w io.Writer, o options) error {
-	experiment, takes := paper, "two minutes"
+	experiment, takes := paper, "three minutes"
 	switch {
 	case o.suite:
-		experiment, takes = suite, "five minutes"
+		experiment, takes = suite, "ten minutes"
 	case o.exact:
-		experiment, takes = families, "ten minutes"
+		experiment, takes = families, "four minutes"
 	}
 	if !o.quick {
 		fmt.Fprintf(os.Stderr, "This takes about %s on two cores (-quick: under a minute).\n", takes)
