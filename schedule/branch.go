@@ -14,8 +14,10 @@ type branching struct {
 	x     *search
 	relax *relaxation
 	core  *core
-	open  nodes
-	state *state
+	// target is the time up to which nodes are to be excluded now.
+	target float64
+	open   nodes
+	state  *state
 }
 
 // diveEvery is the number of nodes to one dive, coreShare the share of a run's
@@ -119,7 +121,24 @@ func (b *branching) count() {
 	b.relax.work = 0
 }
 
-// explore closes a node or replaces it by its children.
+// next sets the target for the next nodes: plans that end by then are excluded
+// before later ones, which are far more. It goes half of the way from the bound to
+// the best plan, and the last of it at once.
+func (b *branching) next() {
+	x := b.x
+	if x.lower >= b.target || b.target >= x.value {
+		b.target = x.aim(.5)
+		if x.value-x.lower <= lastStretch*x.value {
+			b.target = before(x.value)
+		}
+	}
+}
+
+// lastStretch is the relative gap from which on the target is the best plan.
+const lastStretch = 1e-4
+
+// explore raises the bound of a node to the target, or replaces the node by its
+// children.
 func (b *branching) explore(nd *node, coreSteps int64) {
 	x, r := b.x, b.relax
 	if nd.bound >= b.cutoff() {
@@ -134,8 +153,12 @@ func (b *branching) explore(nd *node, coreSteps int64) {
 			r.fixed[a.site] = -1
 		}
 	}()
-	out := r.solve(x.lower, before(x.value))
-	if b.snap(out.bound) >= b.cutoff() {
+	b.next()
+	t := b.target
+	excluded := b.snap(t) // the bound of a node without a plan that ends before t
+	out := r.solve(x.lower, t)
+	if b.snap(out.bound) >= min(t, b.cutoff()) {
+		b.push(nd, excluded)
 		return
 	}
 	b.round(out)
@@ -146,10 +169,11 @@ func (b *branching) explore(nd *node, coreSteps int64) {
 		heap.Push(&b.open, nd)
 		return
 	}
-	switch v, plan := b.core.decide(before(x.value), coreSteps); v {
+	switch v, plan := b.core.decide(t, coreSteps); v {
 	case fits:
 		x.offer(plan)
 	case fitsNot:
+		b.push(nd, excluded)
 		return
 	}
 	out = b.core.out // of the same prices as the reduced costs below
@@ -159,13 +183,20 @@ func (b *branching) explore(nd *node, coreSteps int64) {
 	}
 	key := slices.Clone(r.key)
 	for j := range x.p.m {
-		if !r.allowed(site, j) {
-			continue
+		bound := excluded
+		if r.allowed(site, j) {
+			bound = min(excluded, b.snap(max(nd.bound, out.bound+r.reduced(site, j)*(1-1e-12)-out.bound*1e-15)))
 		}
-		bound := b.snap(max(nd.bound, out.bound+r.reduced(site, j)*(1-1e-12)-out.bound*1e-15))
-		if bound < b.cutoff() {
-			heap.Push(&b.open, &node{nd, int32(site), int32(j), bound, nd.depth + 1, key})
-		}
+		b.push(&node{nd, int32(site), int32(j), nd.bound, nd.depth + 1, key}, bound)
+	}
+}
+
+// push puts a node whose plans end no earlier than bound among the open ones,
+// unless that closes it. A node excluded up to the best plan is closed.
+func (b *branching) push(nd *node, bound float64) {
+	nd.bound = max(nd.bound, bound)
+	if nd.bound < b.cutoff() {
+		heap.Push(&b.open, nd)
 	}
 }
 

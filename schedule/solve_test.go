@@ -308,3 +308,60 @@ func TestRelaxationIsSolvedToOptimality(t *testing.T) {
 		require.LessOrEqual(t, out.bound, p.Makespan(LPT(p)))
 	}
 }
+
+// TestUnrelatedAgreesWithUniform solves problems with uniform clients by both
+// exact methods: they share neither bounds nor enumeration.
+func TestUnrelatedAgreesWithUniform(t *testing.T) {
+	for seed := range uint64(12) {
+		rng := rand.New(rand.NewPCG(seed, 8))
+		n, m := 10+rng.IntN(6), 3+rng.IntN(2)
+		sizes, units := make([]float64, n), make([]float64, m)
+		for j := range units {
+			units[j] = float64(5 + rng.IntN(11))
+		}
+		for z := range sizes {
+			sizes[z] = float64(1 + rng.IntN(100))
+		}
+		rows := make([][]float64, n)
+		for z := range rows {
+			for _, u := range units {
+				rows[z] = append(rows[z], sizes[z]*u)
+			}
+		}
+		q := must(NewUniform(sizes, units))
+		r := must(NewUnrelated(rows))
+		a, err := Solve(t.Context(), q, rand.NewPCG(1, 1), Settings{})
+		require.NoError(t, err)
+		b, err := Solve(t.Context(), r, rand.NewPCG(1, 1), Settings{})
+		require.NoError(t, err)
+		require.Equal(t, Optimal, a.Status, "seed %d", seed)
+		require.Equal(t, Optimal, b.Status, "seed %d", seed)
+		require.Equal(t, a.Makespan, b.Makespan, "seed %d", seed)
+		require.NoError(t, r.CheckResult(b))
+
+		// The enumeration alone, without bounds from elsewhere.
+		x, err := newSearch(t.Context(), r, rand.NewPCG(1, 1), Settings{})
+		require.NoError(t, err)
+		c := &core{x: x, relax: newRelaxation(r)}
+		v, plan := c.decide(a.Makespan, 1<<40)
+		require.Equal(t, fits, v, "seed %d", seed)
+		require.Equal(t, a.Makespan, r.Makespan(plan))
+		v, _ = c.decide(before(a.Makespan), 1<<40)
+		require.Equal(t, fitsNot, v, "seed %d", seed)
+	}
+}
+
+// TestRealDurationsAreProved has real durations that no table can hold; the
+// proof is that of branch and bound alone.
+func TestRealDurationsAreProved(t *testing.T) {
+	for seed := range uint64(8) {
+		p := randomProblem(Unrelated, 12, 3, seed)
+		require.Positive(t, p.Rounding())
+		r, err := Solve(t.Context(), p, rand.NewPCG(seed, 1), Settings{})
+		require.NoError(t, err)
+		require.NoError(t, p.CheckResult(r))
+		require.Equal(t, Optimal, r.Status)
+		// 3^12 plans: brute force.
+		require.InEpsilon(t, bruteForce(p), r.Makespan, 2*Tolerance)
+	}
+}
