@@ -10,27 +10,29 @@ import (
 // special: it measures the budget, and takes all its time scales from the cycle,
 // the time in which the budget pays for one poll of every page.
 //
-// For each page it keeps a posterior over 12 rates of change (log-spaced, from
-// about 1/64 to 3700 per cycle) times 3 habits: rates that stay for ever, and
-// that jump to a fresh one after 5 or 0.7 cycles on average. A poll after a gap
+// For each page it keeps a posterior over 12 rates of change (by factors of e, from
+// about 1/64 to 900 per cycle) times 3 habits: rates that jump to a fresh one after
+// 0.7, 7 or 150 cycles on average. A poll after a gap
 // τ multiplies the weight of rate λ by 1 − e^(−λτ) (changed) or e^(−λτ)
 // (unchanged). That is the exact Bayes filter of a Markov-modulated Poisson
 // process on the grid, but that jumps are taken to fall at the beginning of a gap.
 //
 // Next gives the page with the greatest index at present: the slope V' of the
 // objective (see Objective) at the gap that has gone by, averaged over the
-// posterior, jumps in the gap included, plus a quarter of its standard deviation,
+// posterior, jumps in the gap included, plus half its standard deviation,
 // which makes up for what a poll teaches beyond what it earns. For Detections it
 // is the probability of a change, p, that is averaged, and the slope
-// w·[p + (1−p)·ln(1−p)] that is compared. For objectives other than Detections
-// the prior is that of all pages: their posteriors averaged over time.
+// w·[p + (1−p)·ln(1−p)] that is compared. For Detections the prior is flat in log
+// rate, open to every rate alike, so that pages are tried out; for the other objectives it
+// is that of all pages, their posteriors averaged over time.
 //
 // Hedge: where all pages change about equally, no schedule beats polling them in
 // turn, and one that learns loses a little by chasing luck. From what
 // polls found after each prediction the filter estimates how many more changes the
 // best schedule at the rates predicted would detect than polling in turn
-// does. As long as that gain is below 4 %, it polls pages in turn, exactly as a
-// uniform schedule: it cannot lose to it then, and forgoes those 4 % at most.
+// does. After a trial of one poll per page, and as long as that gain is below 4 %, it
+// polls pages in turn, exactly as a uniform schedule. Against a uniform schedule it
+// can then lose no more than the trial, and forgoes those 4 % at most.
 //
 // Starvation: a page is due 64 cycles after its last answer at the latest, and
 // every 16th poll goes to the page due first. With n pages and polls at a steady
@@ -77,10 +79,10 @@ type ratePage struct {
 }
 
 const (
-	optimism      = 0.25 // standard deviations added to the value of a poll
-	floorCycles   = 64   // a page is due after that many cycles
-	courtesy      = 16   // every so many polls the page due first is polled
-	thresholdPace = 0.01
+	optimism      = 0.5 // standard deviations added to the value of a poll
+	floorCycles   = 64  // a page is due after that many cycles
+	courtesy      = 16  // every so many polls the page due first is polled
+	thresholdPace = 0.003
 	sweepPages    = 2 // pages whose due times are computed anew at each Next
 	firstBlock    = 16
 )
@@ -117,7 +119,9 @@ func NewRateFilter(n int, cfg RateFilterConfig) (*RateFilter, error) {
 func (f *RateFilter) last(p *ratePage) float64 { return max(p.polled, f.start) }
 
 // even says whether pages are polled in turn: see the type's Hedge.
-func (f *RateFilter) even() bool { return f.census.gain < worthwhile }
+func (f *RateFilter) even() bool {
+	return f.census.gain < worthwhile && f.polls >= uint64(len(f.pages))
+}
 
 // Next implements Scheduler, in O(log n) amortised.
 func (f *RateFilter) Next(now float64) (page int, err error) {
@@ -167,7 +171,7 @@ func (f *RateFilter) measure(now float64) {
 		return
 	}
 	f.cycle = cycle
-	f.cell = int(math.Round(-math.Log(slowest*cycle) / rateStep))
+	f.cell = int(math.Round(f.gridStart()))
 	for i := range f.cell0 {
 		f.cell0[i] = int8(f.cell)
 	}
@@ -181,12 +185,17 @@ func (f *RateFilter) measure(now float64) {
 // a time, and only when it is clearly off.
 func (f *RateFilter) rescale(cycle float64) {
 	f.cycle = cycle
-	off := -math.Log(slowest*cycle)/rateStep - float64(f.cell)
+	off := f.gridStart() - float64(f.cell)
 	if math.Abs(off) > 0.75 {
 		by := int(math.Copysign(1, off))
 		f.cell += by
 		f.census.shift(-by)
 	}
+}
+
+// gridStart is where the grid ought to begin, in steps.
+func (f *RateFilter) gridStart() float64 {
+	return -math.Log(slowest[f.objective]*f.cycle) / rateStep
 }
 
 // newcomer returns the index of a page of which nothing is known, a cycle after

@@ -103,7 +103,7 @@ func (c *census) estimate(cycle float64, n int) {
 			c.prior[i][k] = (float64(c.share[i][k]*cells) + flat) / (total + flat)
 			mean += c.prior[i][k] / rateCells
 		}
-		if !math.IsInf(switching[i], 1) {
+		if i < steady {
 			// The posterior of these classes has the prior of rates in it at
 			// every jump, and that is flat.
 			for k := range c.prior[i] {

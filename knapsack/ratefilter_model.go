@@ -13,16 +13,22 @@ import (
 const (
 	rateCells   = 12
 	rateClasses = 3
-	rateStep    = 1.125 // between neighbouring rates, in nats: a factor of 3.08
-	slowest     = 64    // the slowest rate is about 1/(slowest·cycle), the fastest 3700/cycle
+	steady      = rateClasses - 1 // the class whose rates stay almost for ever
+	rateStep    = 1.125           // between neighbouring rates, in nats: a factor of 3.08
 
 	// Weights are kept relative to the greatest, as 8-bit logarithms.
 	weightStep = 1.0 / 20 // nats
 )
 
+// slowest sets the grid: the slowest rate is about 1/(slowest·cycle), the fastest
+// 60,000 times that. A poll of a page slower than 1/64 per cycle earns next to no
+// detections, and a flat prior spends the less on such pages the fewer rates it
+// has for them; copies of such pages stay fresh without polls.
+var slowest = [objectives]float64{64, 150, 150, 150}
+
 // switching is the mean time between jumps for each class, in cycles (a cycle
 // is the time in which the budget pays for one poll of every page).
-var switching = [rateClasses]float64{0.7, 5, math.Inf(1)}
+var switching = [rateClasses]float64{0.7, 7, 150}
 
 // weightOf is the weight that an 8-bit logarithm stands for.
 var weightOf = func() (w [256]float64) {
