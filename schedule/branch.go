@@ -17,7 +17,6 @@ type branching struct {
 	// target is the time up to which nodes are to be excluded now.
 	target float64
 	open   nodes
-	state  *state
 }
 
 // diveEvery is the number of nodes to one dive, coreShare the share of a run's
@@ -277,15 +276,5 @@ func (b *branching) round(out relaxed) {
 		plan[z] = j
 		load[j] += p.at(int(z), j)
 	}
-	if b.state == nil {
-		b.state = newState(p, plan)
-	} else {
-		b.state.reset(plan)
-	}
-	b.state.ops = 0
-	b.state.descend()
-	x.steps += b.state.ops
-	if b.state.makespan() < x.value {
-		x.offer(b.state.plan())
-	}
+	x.construct(plan)
 }

@@ -41,6 +41,7 @@ type search struct {
 	lower  float64 // bound on the grid
 	steps  int64
 	repart repartitioner
+	state  *state // of construct
 }
 
 func newSearch(ctx context.Context, p *Problem, src rand.Source, set Settings) (*search, error) {

@@ -25,7 +25,6 @@ type knapsackBound struct {
 	client []int // one of them
 	table  []int64
 	taken  []uint64 // bit (site, capacity): taken there
-	state  *state
 }
 
 // newKnapsackBound starts from the prices of the linear relaxation; nil if the
@@ -169,15 +168,5 @@ func (k *knapsackBound) repair() {
 		plan[z] = p.earliest(z, load)
 		load[plan[z]] += p.at(z, plan[z])
 	}
-	if k.state == nil {
-		k.state = newState(p, plan)
-	} else {
-		k.state.reset(plan)
-	}
-	k.state.ops = 0
-	k.state.descend()
-	x.steps += k.state.ops
-	if k.state.makespan() < x.value {
-		x.offer(k.state.plan())
-	}
+	x.construct(plan)
 }

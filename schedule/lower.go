@@ -114,7 +114,7 @@ func (b *bounder) areaExcludes(t float64) bool {
 	for k, c := range b.capacity {
 		// A capacity is at most the total, so that m of them may overflow.
 		held += min(c, b.p.total-held)
-		if k+1 < min(b.p.m, b.p.n) && held < b.prefix[k+1] {
+		if held < b.prefix[min(k+1, b.p.n)] {
 			return true
 		}
 	}

@@ -34,12 +34,19 @@ func Solve(ctx context.Context, p *Problem, src rand.Source, set Settings) (Resu
 // firstBudget is the number of steps of the first turn of each phase.
 const firstBudget = 20_000
 
-// construct improves the plan of a constructor and offers both.
+// construct improves a plan by local search and offers it.
 func (x *search) construct(plan Plan) {
-	s := newState(x.p, plan)
-	s.descend()
-	x.steps += s.ops + int64(x.p.n)
-	x.offer(s.plan())
+	if x.state == nil {
+		x.state = newState(x.p, plan)
+	} else {
+		x.state.reset(plan)
+	}
+	x.state.ops = 0
+	x.state.descend()
+	x.steps += x.state.ops + int64(x.p.n)
+	if x.state.makespan() < x.value {
+		x.offer(x.state.plan())
+	}
 }
 
 func (x *search) uniform() {

@@ -314,7 +314,7 @@ func TestRelaxationIsSolvedToOptimality(t *testing.T) {
 func TestUnrelatedAgreesWithUniform(t *testing.T) {
 	for seed := range uint64(12) {
 		rng := rand.New(rand.NewPCG(seed, 8))
-		n, m := 10+rng.IntN(6), 3+rng.IntN(2)
+		n, m := 8+rng.IntN(5), 3
 		sizes, units := make([]float64, n), make([]float64, m)
 		for j := range units {
 			units[j] = float64(5 + rng.IntN(11))
