@@ -123,12 +123,8 @@ func (s *solver) solve() {
 		for _, p := range s.best {
 			s.lp.add(p)
 		}
-		_, v := s.lp.generate(s.ctx, len(s.best)-1, false)
 		s.nodes++
-		s.certify()
-		if v == undecided {
-			s.lp = nil
-		}
+		s.raise()
 	}
 	for target := s.lower; target < len(s.best); target++ {
 		if s.lp != nil {
@@ -147,6 +143,25 @@ func (s *solver) solve() {
 		}
 		if s.in.exact {
 			s.lower = target + 1
+		}
+	}
+}
+
+// raise raises the lower bound by the linear programme, as far as it goes: it
+// need not be solved once its value shows that the bound cannot rise any more.
+func (s *solver) raise() {
+	for !s.proved() {
+		before := s.lower
+		_, v := s.lp.generate(s.ctx, s.lower, true)
+		if v == undecided {
+			s.lp = nil
+			return
+		}
+		if v == enough {
+			return
+		}
+		if s.certify(); s.lower == before {
+			return
 		}
 	}
 }
