@@ -133,6 +133,9 @@ func (f *RateFilter) Next(now float64) (page int, err error) {
 	}
 	slot, ok := f.choose(now)
 	if !ok {
+		if f.polls == 0 {
+			f.start, f.block = math.Inf(-1), math.Inf(-1)
+		}
 		return 0, ErrNoPage
 	}
 	page = f.ask(int(slot), now)

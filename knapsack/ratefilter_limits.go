@@ -101,7 +101,7 @@ func (f *RateFilter) earliest(slot uint32) float64 {
 	t := math.Inf(-1)
 	if f.limits.interval != nil {
 		if b := f.limits.interval[slot]; b.min > 0 {
-			t = f.last(&f.pages[slot]) + b.min
+			t = f.pages[slot].polled + b.min
 		}
 	}
 	if len(f.limits.retry) > 0 {
