@@ -46,7 +46,7 @@ type PackerConfig struct {
 
 // DefaultPacker is good where weights drift by a few per cent between two calls of
 // Rebalance.
-var DefaultPacker = PackerConfig{Policy: FewestMoves, Headroom: .02, Margin: .01, Disruption: .7, Quantum: 1. / (1 << 20)}
+var DefaultPacker = PackerConfig{Policy: FewestMoves, Headroom: .025, Margin: .01, Disruption: .7, Quantum: 1. / (1 << 20)}
 
 // A Packer keeps sites on nodes while both come and go and weights change, with
 // few moves. It is told what happens; Rebalance says what to move.
