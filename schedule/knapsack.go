@@ -54,13 +54,21 @@ func newKnapsackBound(x *search, r *relaxation) *knapsackBound {
 		sum += prices[z]
 	}
 	for z := range prices {
+		if !(sum > 0) || math.IsInf(sum, 1) { // the relaxation prices one client only
+			k.price[z] = priceSum / int64(p.n)
+			continue
+		}
 		k.price[z] = int64(prices[z] / sum * priceSum)
 	}
 	return k
 }
 
-// priceSum is what all prices sum to at first.
-const priceSum = 1 << 40
+// priceSum is what all prices sum to at first, and priceMost the largest price:
+// sites × clients is at most knapsackCells, so that no sum overflows.
+const (
+	priceSum  = 1 << 36
+	priceMost = 1 << 38
+)
 
 // excess returns by how much the knapsacks by time t earn more than all prices;
 // a negative value excludes t.
@@ -143,7 +151,7 @@ func (k *knapsackBound) run() {
 		}
 		step := theta * (float64(excess) + priceSum*1e-4) / float64(norm)
 		for z, c := range k.count {
-			k.price[z] = max(0, k.price[z]-int64(step*float64(c-1)))
+			k.price[z] = int64(min(priceMost, max(0, float64(k.price[z])-step*float64(c-1))))
 		}
 	}
 }

@@ -117,7 +117,7 @@ func (r *relaxation) solve(lower, cutoff float64) relaxed {
 	r.crash()
 	// Whatever ends the loop early, the prices so far give a bound.
 	start := r.work
-	for pivots := 0; r.work-start < pivotWork; pivots++ {
+	for pivots := 0; pivots < 20*(r.n+r.m)+200 && r.work-start < pivotWork; pivots++ {
 		if pivots%64 == 63 && r.ctx.Err() != nil || !r.factor() {
 			break
 		}

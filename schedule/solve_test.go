@@ -365,3 +365,14 @@ func TestRealDurationsAreProved(t *testing.T) {
 		require.InEpsilon(t, bruteForce(p), r.Makespan, 2*Tolerance)
 	}
 }
+
+// TestPricesOfOneClient has a relaxation in which one client's price is 0, and
+// with it the price of every site.
+func TestPricesOfOneClient(t *testing.T) {
+	p := must(NewUnrelated([][]int{{1, 1, 1}, {31, 35, 6}, {5, 36, 6}, {1, 1, 1}, {36, 36, 30}}))
+	r, err := Solve(t.Context(), p, rand.NewPCG(0, 0), Settings{})
+	require.NoError(t, err)
+	require.NoError(t, p.CheckResult(r))
+	require.Equal(t, 35.0, r.Makespan)
+	require.Equal(t, 35.0, r.Lower)
+}
