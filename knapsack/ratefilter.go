@@ -10,9 +10,9 @@ import (
 // special: it measures the budget, and takes all its time scales from the cycle,
 // the time in which the budget pays for one poll of every page.
 //
-// For each page it keeps a posterior over 12 rates of change (by factors of e, from
-// about 1/64 to 900 per cycle) times 3 habits: rates that jump to a fresh one after
-// 0.7, 7 or 150 cycles on average. A poll after a gap
+// For each page it keeps a posterior over up to 20 rates of change (by factors of 1.8,
+// from about 1/64 to 1400 per cycle) times 3 habits: rates that jump to a fresh one
+// after 0.7, 7 or 150 cycles on average. A poll after a gap
 // τ multiplies the weight of rate λ by 1 − e^(−λτ) (changed) or e^(−λτ)
 // (unchanged). That is the exact Bayes filter of a Markov-modulated Poisson
 // process on the grid, but that jumps are taken to fall at the beginning of a gap.
@@ -39,8 +39,7 @@ import (
 // rate each page is polled again within 80·n polls (if no limit, minimum interval
 // or zero weight forbids it).
 //
-// A RateFilter takes 61 bytes a page (48 of them belief and time of the last
-// poll); weights, intervals, groups and signals take more once they are used.
+// A RateFilter takes 60 bytes a page, 35 of them belief; weights, intervals, groups and signals take more once they are used.
 // Next and Observe take O(log n), and allocate nothing. It uses no randomness.
 //
 // A page counts as current when it is added, or at the first Next.
@@ -48,13 +47,13 @@ type RateFilter struct {
 	book
 	objective Objective
 	pages     []ratePage
-	cell0     []int8 // per page: f.cell at the time of packing, modulo 256
 
 	// Time scales.
 	start      float64 // of the first Next
 	polls      uint64  // given by Next
 	cycle      float64 // estimate; 0 until known
-	cell       int     // the slowest rate is e^(rateStep·cell)
+	anchor     float64 // the slowest rate is e^(rateStep·(anchor+gridMove·moves))
+	moves      int     // of the grid since
 	block      float64 // beginning of the block of polls from which the cycle is measured
 	blockPolls uint64  // polls before it
 
@@ -75,6 +74,7 @@ type RateFilter struct {
 type ratePage struct {
 	polled float64 // time of the last answer; −Inf until the first Next
 	pos    uint32  // place in a heap; none in flight or removed
+	moves  int8    // RateFilter.moves at the time of packing, modulo 256
 	belief packed
 }
 
@@ -102,7 +102,6 @@ func NewRateFilter(n int, cfg RateFilterConfig) (*RateFilter, error) {
 	}
 	f := &RateFilter{book: newBook(n), objective: cfg.Objective}
 	f.pages = make([]ratePage, n)
-	f.cell0 = make([]int8, n)
 	f.main = pageHeap{place: inMain, key: make([]float64, n), slot: make([]uint32, n)}
 	f.timed.place = inTimed
 	for i := range f.pages {
@@ -174,24 +173,21 @@ func (f *RateFilter) measure(now float64) {
 		return
 	}
 	f.cycle = cycle
-	f.cell = int(math.Round(f.gridStart()))
-	for i := range f.cell0 {
-		f.cell0[i] = int8(f.cell)
-	}
+	f.anchor = f.gridStart()
 	f.threshold = f.newcomer()
 	for i := range f.pages {
 		f.refresh(uint32(i))
 	}
 }
 
-// rescale sets a cycle that is known already. The grid follows it by one cell at
-// a time, and only when it is clearly off.
+// rescale sets a cycle that is known already. The grid follows it when it is
+// clearly off.
 func (f *RateFilter) rescale(cycle float64) {
 	f.cycle = cycle
-	off := f.gridStart() - float64(f.cell)
-	if math.Abs(off) > 0.75 {
+	off := f.gridStart() - f.slowestRate()
+	if math.Abs(off) > 0.75*gridMove {
 		by := int(math.Copysign(1, off))
-		f.cell += by
+		f.moves += by
 		f.census.shift(-by)
 	}
 }
@@ -200,6 +196,9 @@ func (f *RateFilter) rescale(cycle float64) {
 func (f *RateFilter) gridStart() float64 {
 	return -math.Log(slowest[f.objective]*f.cycle) / rateStep
 }
+
+// slowestRate is where the grid begins, in steps.
+func (f *RateFilter) slowestRate() float64 { return f.anchor + float64(gridMove*f.moves) }
 
 // newcomer returns the index of a page of which nothing is known, a cycle after
 // it was added.
@@ -211,12 +210,12 @@ func (f *RateFilter) newcomer() float64 {
 
 // unpack puts the belief about a page into f.belief.
 func (f *RateFilter) unpack(slot uint32) {
-	b := &f.pages[slot].belief
-	if moved := int8(f.cell) - f.cell0[slot]; moved != 0 {
-		b.shift(-int(moved))
-		f.cell0[slot] = int8(f.cell)
+	p := &f.pages[slot]
+	if moved := int8(f.moves) - p.moves; moved != 0 {
+		p.belief.shift(-int(moved))
+		p.moves = int8(f.moves)
 	}
-	b.unpack(&f.belief)
+	p.belief.unpack(&f.belief)
 }
 
 // inform makes f.belief the one to decide by: with the prior of all pages, unless
@@ -244,7 +243,7 @@ func (f *RateFilter) index(slot uint32, gap float64) float64 {
 // value is the average over the posterior of what a poll is worth.
 func (f *RateFilter) value(gap float64) float64 {
 	x := f.belief.marginal(gap / f.cycle)
-	v := f.table.read(gridAt(f.cell, gap))
+	v := f.table.read(gridAt(f.slowestRate(), gap))
 	mean, square := 0.0, 0.0
 	for k, w := range x {
 		y := float64(w * v[k])
@@ -307,7 +306,7 @@ func (f *RateFilter) predicted(slot int, gap float64, changed bool) {
 // learn is the step of the Bayes filter on f.belief.
 func (f *RateFilter) learn(gap float64, changed bool) {
 	f.belief.pass(gap / f.cycle)
-	likelihood := survive().read(gridAt(f.cell, gap))
+	likelihood := survive().read(gridAt(f.slowestRate(), gap))
 	for k, stay := range likelihood {
 		if changed {
 			stay = 1 - stay
@@ -354,12 +353,11 @@ func (f *RateFilter) Add() (page int) {
 	page = f.ids.Add()
 	slot := Slot(page)
 	if slot == len(f.pages) {
-		f.pages, f.cell0 = append(f.pages, ratePage{}), append(f.cell0, 0)
+		f.pages = append(f.pages, ratePage{})
 		f.limits.grow()
 		f.signals.grow(slot + 1)
 	}
-	f.pages[slot] = ratePage{polled: f.now, pos: none}
-	f.cell0[slot] = int8(f.cell)
+	f.pages[slot] = ratePage{polled: f.now, pos: none, moves: int8(f.moves)}
 	f.enqueue(uint32(slot), f.due(uint32(slot)))
 	return page
 }

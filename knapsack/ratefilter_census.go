@@ -9,7 +9,8 @@ import (
 // A census is what the rate filter knows of its pages as a whole.
 type census struct {
 	// share[c][k] is the time, weighted by how recent it is, that pages are
-	// believed to have spent under a hypothesis; prior is made of it, with mean 1.
+	// believed to have spent under a hypothesis; prior is made of it, relative to
+	// the flat one.
 	share, prior [rateClasses][rateCells]float64
 	// Polls by the posterior mean log rate before them: changes found, bias
 	// corrected, and time observed. gain is how much more the best schedule at
@@ -94,21 +95,21 @@ func (c *census) estimate(cycle float64, n int) {
 			total += s
 		}
 	}
-	// As if every page had been seen for a cycle under each hypothesis alike.
-	const cells = rateClasses * rateCells
+	// As if every page had been seen for a cycle under the flat prior. The
+	// posterior of a class that jumps has the prior of rates in it at every jump,
+	// and that is flat; so it is for the steady class only that rates are learnt.
 	flat := cycle * float64(n)
 	for i := range c.prior {
-		mean := 0.0
-		for k := range c.prior[i] {
-			c.prior[i][k] = (float64(c.share[i][k]*cells) + flat) / (total + flat)
-			mean += c.prior[i][k] / rateCells
+		mass := 0.0
+		for _, s := range c.share[i] {
+			mass += s
 		}
-		if i < steady {
-			// The posterior of these classes has the prior of rates in it at
-			// every jump, and that is flat.
-			for k := range c.prior[i] {
-				c.prior[i][k] = mean
+		for k := range c.prior[i] {
+			s := mass * rateClasses
+			if i == steady {
+				s = c.share[i][k] * rateClasses * rateCells
 			}
+			c.prior[i][k] = (s + flat) / (total + flat)
 		}
 	}
 
@@ -131,6 +132,7 @@ func (c *census) estimate(cycle float64, n int) {
 
 // shift follows a move of the grid, like packed.shift.
 func (c *census) shift(by int) {
+	by *= gridMove
 	slide := func(row *[rateCells]float64, edge bool) {
 		old := *row
 		if !edge {

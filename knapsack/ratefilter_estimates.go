@@ -76,7 +76,7 @@ func (f *RateFilter) Rate(page int) (RateEstimate, error) {
 }
 
 // rateOf returns the rate at a place of the grid.
-func (f *RateFilter) rateOf(k float64) float64 { return math.Exp(rateStep * (k + float64(f.cell))) }
+func (f *RateFilter) rateOf(k float64) float64 { return math.Exp(rateStep * (k + f.slowestRate())) }
 
 // quantile returns a quantile of the rate, the probability of a cell spread over
 // its width.

@@ -6,22 +6,31 @@ import (
 )
 
 // The rate filter's picture of one page: it changes as a Poisson process whose
-// rate is one of rateCells on a logarithmic grid, and the rate itself jumps to
-// one drawn anew from the whole grid after an exponentially distributed time,
-// whose mean is one of rateClasses. A poll multiplies the weight of each
-// hypothesis by the likelihood of what it found.
+// rate is one of a logarithmic grid, and the rate itself jumps to one drawn anew
+// from the whole grid after an exponentially distributed time, whose mean is one
+// of rateClasses. A poll multiplies the weight of each hypothesis by the likelihood
+// of what it found.
+//
+// A rate that is soon left can't be known well, and so the classes that jump
+// more often make do with every second or fourth rate of the grid.
 const (
-	rateCells   = 12
+	rateCells   = 20
 	rateClasses = 3
+	rateStep    = 0.6             // between neighbouring rates, in nats
 	steady      = rateClasses - 1 // the class whose rates stay almost for ever
-	rateStep    = 1.125           // between neighbouring rates, in nats: a factor of 3.08
+	hypotheses  = rateCells/4 + rateCells/2 + rateCells
+	gridMove    = 4 // cells by which the grid moves at a time
 
 	// Weights are kept relative to the greatest, as 8-bit logarithms.
 	weightStep = 1.0 / 20 // nats
 )
 
+// stride gives for each class the distance between its rates, in cells; the first
+// is at half of it.
+var stride = [rateClasses]int{4, 2, 1}
+
 // slowest sets the grid: the slowest rate is about 1/(slowest·cycle), the fastest
-// 60,000 times that. A poll of a page slower than 1/64 per cycle earns next to no
+// 90,000 times that. A poll of a page slower than 1/64 per cycle earns next to no
 // detections, and a flat prior spends the less on such pages the fewer rates it
 // has for them; copies of such pages stay fresh without polls.
 var slowest = [objectives]float64{64, 150, 150, 150}
@@ -38,7 +47,8 @@ var weightOf = func() (w [256]float64) {
 	return w
 }()
 
-// A belief is the posterior of one page, unpacked.
+// A belief is the posterior of one page, unpacked. Weights of cells that a class
+// does without are 0.
 type belief struct {
 	w    [rateClasses][rateCells]float64
 	mass [rateClasses]float64 // sums of the rows of w
@@ -54,37 +64,34 @@ func (b *belief) scale() {
 		}
 		total += b.mass[c]
 	}
+	scale := 1 / total
 	for c := range b.w {
 		for k := range b.w[c] {
-			b.w[c][k] /= total
+			b.w[c][k] *= scale
 		}
-		b.mass[c] /= total
+		b.mass[c] *= scale
 	}
 }
 
 // marginal returns the probability of each rate a time gap (in cycles) later.
 func (b *belief) marginal(gap float64) (x [rateCells]float64) {
-	fresh := 0.0 // probability of a jump
-	for c := range b.w {
+	for c, step := range stride {
 		stay := math.Exp(-gap / switching[c])
-		fresh += b.mass[c] * (1 - stay)
-		for k, w := range b.w[c] {
-			x[k] += float64(w * stay)
+		fresh := b.mass[c] * (1 - stay) * float64(step) / rateCells
+		for k := step / 2; k < rateCells; k += step {
+			x[k] += float64(b.w[c][k]*stay) + fresh
 		}
-	}
-	for k := range x {
-		x[k] += fresh / rateCells
 	}
 	return x
 }
 
 // pass lets a time gap (in cycles) go by: rates may have jumped.
 func (b *belief) pass(gap float64) {
-	for c := range b.w {
+	for c, step := range stride {
 		stay := math.Exp(-gap / switching[c])
-		fresh := b.mass[c] * (1 - stay) / rateCells
-		for k, w := range b.w[c] {
-			b.w[c][k] = float64(w*stay) + fresh
+		fresh := b.mass[c] * (1 - stay) * float64(step) / rateCells
+		for k := step / 2; k < rateCells; k += step {
+			b.w[c][k] = float64(b.w[c][k]*stay) + fresh
 		}
 	}
 }
@@ -110,13 +117,18 @@ func (b *belief) meanCell() float64 {
 	return mean
 }
 
-// packed is a belief in 36 bytes.
-type packed [rateClasses * rateCells]uint8
+// packed is a belief in 35 bytes: the logarithms of the weights per cell, below
+// the greatest. Its zero value is the flat prior: the classes are equally
+// likely, and so are all rates.
+type packed [hypotheses]uint8
 
 func (p *packed) unpack(b *belief) {
-	for c := range b.w {
-		for k := range b.w[c] {
-			b.w[c][k] = weightOf[p[c*rateCells+k]]
+	i := 0
+	for c, step := range stride {
+		clear(b.w[c][:])
+		for k := step / 2; k < rateCells; k += step {
+			b.w[c][k] = weightOf[p[i]] * float64(step)
+			i++
 		}
 	}
 	b.scale()
@@ -127,33 +139,38 @@ func (p *packed) unpack(b *belief) {
 // any number that differs from poll to poll.
 func (b *belief) pack(p *packed, dither uint64) {
 	top := 0.0
-	for c := range b.w {
+	for c, step := range stride {
 		for _, w := range b.w[c] {
-			top = max(top, w)
+			top = max(top, w/float64(step))
 		}
 	}
 	const golden = 0x9e3779b97f4a7c15
 	u := mix64(dither)
 	base := fastLog(top)
-	for c := range b.w {
-		for k, w := range b.w[c] {
-			q := float64((base-fastLog(w))/weightStep) + float64(u>>11)*0x1p-53
-			p[c*rateCells+k] = uint8(max(0, min(255, q)))
+	i := 0
+	for c, step := range stride {
+		for k := step / 2; k < rateCells; k += step {
+			below := base - fastLog(b.w[c][k]/float64(step))
+			q := float64(below/weightStep) + float64(u>>11)*0x1p-53
+			p[i] = uint8(max(0, min(255, q)))
+			i++
 			u += golden // equidistributed over the weights of one page
 		}
 	}
 }
 
-// shift moves a packed belief by cells of the grid towards higher indices, where
-// the grid itself has moved down. What leaves the grid is forgotten, what enters
-// takes the weight of the end that it enters at: there the likelihood is flat.
+// shift follows the grid that has moved down by so many times gridMove cells.
+// What leaves the grid is forgotten, what enters takes the weight of the end that
+// it enters at: there the likelihood is flat.
 func (p *packed) shift(by int) {
 	old := *p
-	for c := range rateClasses {
-		row := old[c*rateCells : (c+1)*rateCells]
-		for k := range row {
-			p[c*rateCells+k] = row[max(0, min(rateCells-1, k-by))]
+	first := 0
+	for _, step := range stride {
+		n := rateCells / step
+		for k := range n {
+			p[first+k] = old[first+max(0, min(n-1, k-by*gridMove/step))]
 		}
+		first += n
 	}
 }
 
@@ -183,9 +200,9 @@ func fastLog(x float64) float64 {
 type gridTable [gridFine + 1][gridPoints]float64
 
 const (
-	gridFine   = 16
-	gridOrigin = 20                           // index of v = 1
-	gridPoints = gridOrigin + 9 + rateCells   // v from 2e-10 on
+	gridFine   = 8
+	gridOrigin = 36                           // index of v = 1
+	gridPoints = gridOrigin + 16 + rateCells  // v from 4e-10 on
 	gridTop    = gridPoints - rateCells - 0.5 // greatest position of the slowest rate
 )
 
@@ -205,9 +222,9 @@ type gridPoint struct {
 	rest    float64
 }
 
-// gridAt returns the place of the slowest rate e^(rateStep·cell) times tau > 0.
-func gridAt(cell int, tau float64) gridPoint {
-	pos := math.Log(tau)/rateStep + float64(cell+gridOrigin)
+// gridAt returns the place of the slowest rate e^(rateStep·slowest) times tau > 0.
+func gridAt(slowest, tau float64) gridPoint {
+	pos := math.Log(tau)/rateStep + slowest + gridOrigin
 	pos = max(0, min(gridTop, pos))
 	at := int(pos)
 	fine := (pos - float64(at)) * gridFine

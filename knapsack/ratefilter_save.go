@@ -20,14 +20,15 @@ func (f *RateFilter) AppendBinary(b []byte) ([]byte, error) {
 	e.Uint64(f.polls)
 	e.Uint64(f.answers)
 	e.Float64(f.cycle)
-	e.Int(f.cell)
+	e.Float64(f.anchor)
+	e.Int(f.moves)
 	e.Float64(f.block)
 	e.Uint64(f.blockPolls)
 	e.Float64(f.threshold)
 	e.Uint32(f.sweep)
 	for i := range f.pages {
 		e.Float64(f.pages[i].polled)
-		e.Byte(byte(f.cell0[i]))
+		e.Byte(byte(f.pages[i].moves))
 		for _, w := range f.pages[i].belief {
 			e.Byte(w)
 		}
@@ -58,7 +59,7 @@ func (f *RateFilter) UnmarshalBinary(data []byte) error {
 		d.Fail("objective %d", r.objective)
 	}
 	r.start, r.polls, r.answers = d.Float64(), d.Uint64(), d.Uint64()
-	r.cycle, r.cell = d.Float64(), d.Int()
+	r.cycle, r.anchor, r.moves = d.Float64(), d.Float64(), d.Int()
 	r.block, r.blockPolls = d.Float64(), d.Uint64()
 	r.threshold, r.sweep = d.Float64(), d.Uint32()
 	slots := r.ids.Slots()
@@ -66,7 +67,7 @@ func (f *RateFilter) UnmarshalBinary(data []byte) error {
 	switch {
 	case math.IsNaN(r.start) || math.IsNaN(r.block) || r.start > r.block || r.block > r.now || begun != (r.polls > 0):
 		d.Fail("%d polls since %v", r.polls, r.start)
-	case !(r.cycle >= 0) || math.IsInf(r.cycle, 1) || r.cell < -1000 || r.cell > 1000 || r.blockPolls > r.polls:
+	case !(r.cycle >= 0) || math.IsInf(r.cycle, 1) || !(math.Abs(r.anchor) < 1000) || r.moves < -1000 || r.moves > 1000 || r.blockPolls > r.polls:
 		d.Fail("a cycle of %v", r.cycle)
 	case !(r.threshold >= 0) || math.IsInf(r.threshold, 1):
 		d.Fail("threshold %v", r.threshold)
@@ -81,11 +82,11 @@ func (f *RateFilter) UnmarshalBinary(data []byte) error {
 		if math.IsNaN(p.polled) || math.IsInf(p.polled, 1) {
 			d.Fail("slot %d was polled at %v", len(r.pages), p.polled)
 		}
-		cell0 := int8(d.Byte())
+		p.moves = int8(d.Byte())
 		for k := range p.belief {
 			p.belief[k] = d.Byte()
 		}
-		r.pages, r.cell0 = append(r.pages, p), append(r.cell0, cell0)
+		r.pages = append(r.pages, p)
 	}
 	r.census.decode(d)
 	r.limits.decode(d, r)

@@ -74,7 +74,7 @@ func (f *RateFilter) signalled(slot uint32, gap, value float64) float64 {
 func (f *RateFilter) changeProbability(gap float64) float64 {
 	x := f.belief.marginal(gap / f.cycle)
 	p := 0.0
-	for k, stay := range survive().read(gridAt(f.cell, gap)) {
+	for k, stay := range survive().read(gridAt(f.slowestRate(), gap)) {
 		p += float64(x[k] * (1 - stay))
 	}
 	return p

@@ -1,0 +1,469 @@
+package knapsack
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/recrawl/recrawl/webenv"
+)
+
+// inTurn polls pages 0, 1, …, n−1, 0, … : a uniform schedule.
+type inTurn struct{ n, next int }
+
+func (u *inTurn) Next(float64) (int, error) {
+	u.next++
+	return (u.next - 1) % u.n, nil
+}
+func (u *inTurn) Observe(int, float64, bool) error { return nil }
+
+// zipfRun counts the polls that find a change in windows of 10,000.
+func zipfRun(s webenv.Scheduler, alpha, beta float64, swap, polls int, seed uint64) []int {
+	env := must(webenv.NewZipf(webenv.ZipfConfig{Pages: 500, Alpha: alpha, Beta: beta, SwapEvery: swap}, rand.NewPCG(seed, 1)))
+	found := make([]int, (polls+9999)/10_000)
+	must(webenv.Run(env, s, webenv.Options{Rate: 1, Polls: polls, OnPoll: func(p webenv.Poll) {
+		if p.Changed {
+			found[min(len(found)-1, int((p.Time-1)/10_000))]++
+		}
+	}}))
+	return found
+}
+
+// In the environments of Granmo et al. 2006: polls 10,001 to 20,000 detect at least
+// 95 % of what knowing the rates does, and the first 20,000 at least half
+// as many again as LAKG.
+func TestRateFilterInZipf(t *testing.T) {
+	for _, ab := range [][2]float64{{0.3, 1.5}, {0.3, 1}, {0.9, 1.5}} {
+		for seed := range uint64(2) {
+			f := zipfRun(rateFilter(Detections)(500, 0), ab[0], ab[1], 0, 20_000, seed)
+			known := zipfRun(must(NewFixed(mapped(zipf(500, ab[0], ab[1]), SlotRate), Even, nil)), ab[0], ab[1], 0, 20_000, seed)
+			lakg := zipfRun(must(NewLAKG(500, LAKGConfig{}, rand.NewPCG(seed, 2))), ab[0], ab[1], 0, 20_000, seed)
+			t.Logf("%v: found %v, known rates %v, LAKG %v: %.3f of known, %.2f times LAKG", ab, f, known, lakg,
+				float64(f[1])/float64(known[1]), float64(f[0]+f[1])/float64(lakg[0]+lakg[1]))
+			require.GreaterOrEqual(t, float64(f[1]), 0.95*float64(known[1]))
+			require.GreaterOrEqual(t, float64(f[0]+f[1]), 1.5*float64(lakg[0]+lakg[1]))
+		}
+	}
+}
+
+// Where ranks are swapped, it is above LAKG in every window.
+func TestRateFilterInDynamicZipf(t *testing.T) {
+	for _, ab := range [][2]float64{{0.3, 1.5}, {0.3, 1}, {0.9, 1.5}} {
+		const polls = 60_000
+		f := zipfRun(rateFilter(Detections)(500, 0), ab[0], ab[1], 1000, polls, 1)
+		lakg := zipfRun(must(NewLAKG(500, LAKGConfig{}, rand.NewPCG(1, 2))), ab[0], ab[1], 1000, polls, 1)
+		t.Logf("%v: %v, LAKG %v", ab, f, lakg)
+		for w := range f {
+			require.Greater(t, f[w], lakg[w], "%v: window %d", ab, w)
+		}
+	}
+}
+
+// calm runs the filter and a uniform schedule over pages that change about
+// equally, by a factor of spread, and as often as real pages do: mean changes in
+// 45 cycles.
+func calm(s webenv.Scheduler, o Objective, mean, spread float64, seed uint64) webenv.Result {
+	const n, cycles = 300, 45
+	rng := rand.New(rand.NewPCG(seed, 3))
+	rates := make([]float64, n)
+	for i := range rates {
+		rates[i] = mean / cycles * math.Pow(spread, 2*rng.Float64()-1)
+	}
+	env := must(webenv.NewPoisson(rates, rand.NewPCG(seed, 4)))
+	return must(webenv.Run(env, s, webenv.Options{Rate: n, Duration: cycles}))
+}
+
+// On calm histories the filter polls in turn, and so does not lose to a uniform
+// schedule: the two differ by the trial of the first cycle, and by the phase of
+// what comes after it. Differences of detections are those of independent counts at most,
+// so that their sum has a standard error below √(2·count); the trial costs a
+// few per cent of one cycle of 45, 0.2 % of all.
+func TestRateFilterOnCalmHistories(t *testing.T) {
+	for _, mean := range []float64{3, 10, 14} {
+		for _, spread := range []float64{1, 1.3, 1.5} {
+			sum := [2]float64{}
+			fresh := [2]float64{}
+			const runs = 4
+			for seed := range uint64(runs) {
+				f := must(NewRateFilter(300, RateFilterConfig{}))
+				sum[0] += float64(calm(f, Detections, mean, spread, seed).Detected)
+				require.True(t, f.even())
+				u := calm(&inTurn{n: 300}, Detections, mean, spread, seed)
+				sum[1] += float64(u.Detected)
+				fresh[0] += calm(rateFilter(Freshness)(300, 0), Freshness, mean, spread, seed).Freshness / runs
+				fresh[1] += u.Freshness / runs
+			}
+			t.Logf("mean %v, spread %v: found %v, uniform %v (%+.2f %%), freshness %.4f, %.4f",
+				mean, spread, sum[0], sum[1], 100*(sum[0]/sum[1]-1), fresh[0], fresh[1])
+			require.GreaterOrEqual(t, sum[0], 0.998*sum[1]-3*math.Sqrt(2*sum[1]))
+			require.GreaterOrEqual(t, fresh[0], fresh[1]-0.002)
+		}
+	}
+}
+
+// bursty is an environment of n pages that are quiet for 150 days and then
+// change daily for 10, at rates that differ by orders of magnitude.
+func bursty(n int, seed uint64) webenv.Env {
+	rng := rand.New(rand.NewPCG(seed, 5))
+	rates := make([]float64, n)
+	for i := range rates {
+		rates[i] = math.Exp(rng.NormFloat64())
+	}
+	burst := webenv.Burst{Quiet: 0.002, Active: 1, QuietStay: 150, ActiveStay: 10}
+	return must(webenv.NewBursty(rates, burst, rand.NewPCG(seed, 6)))
+}
+
+// On bursty pages at 0.05 polls per page and day. A single rate per page, however well
+// known, cannot follow.
+func TestRateFilterOnBurstyPages(t *testing.T) {
+	const n = 400
+	opt := webenv.Options{Rate: 0.05 * n, Duration: 500}
+	for seed := range uint64(3) {
+		f := must(webenv.Run(bursty(n, seed), rateFilter(Detections)(n, 0), opt))
+		u := must(webenv.Run(bursty(n, seed), &inTurn{n: n}, opt))
+		nutch := must(webenv.Run(bursty(n, seed), must(NewAdaptive(n, NutchRule(1), 20)), opt))
+		fresh := must(webenv.Run(bursty(n, seed), rateFilter(Freshness)(n, 0), opt))
+		aged := must(webenv.Run(bursty(n, seed), rateFilter(Age)(n, 0), opt))
+		t.Logf("found %d, uniform %d, Nutch's rule %d; freshness %.4f, %.4f, %.4f; age %.4f, %.4f, %.4f", f.Detected, u.Detected, nutch.Detected,
+			fresh.Freshness, u.Freshness, nutch.Freshness, aged.Age, u.Age, nutch.Age)
+		require.Greater(t, float64(f.Detected), 2.2*float64(u.Detected))
+		require.Greater(t, f.Detected, nutch.Detected)
+		require.Greater(t, fresh.Freshness, u.Freshness)
+		require.Less(t, aged.Age, u.Age)
+	}
+}
+
+// The page chosen is nearly that with the greatest index of all.
+func TestRateFilterChoosesByIndex(t *testing.T) {
+	env := bursty(300, 1)
+	f := must(NewRateFilter(300, RateFilterConfig{}))
+	ratio, count := 0.0, 0
+	for k := 1; k <= 12_000; k++ {
+		now := float64(k) / 15
+		best := 0.0
+		if k > 3000 && k%5 == 0 {
+			for slot := range uint32(300) {
+				f.unpack(slot)
+				best = max(best, f.index(slot, now-f.last(&f.pages[slot])))
+			}
+		}
+		page := must(f.Next(now))
+		if best > 0 {
+			f.unpack(uint32(page))
+			ratio += f.index(uint32(page), now-f.last(&f.pages[page])) / best
+			count++
+		}
+		_, changed := env.Poll(page, now)
+		require.NoError(t, f.Observe(page, now, changed))
+	}
+	t.Logf("mean index of the page chosen: %.3f of the greatest", ratio/float64(count))
+	require.Greater(t, ratio/float64(count), 0.85)
+}
+
+// Every page is polled again within 80·n polls, whatever the answers: here pages
+// 0 to 2 change always and the others as an adversary likes.
+func TestRateFilterStarvesNoPage(t *testing.T) {
+	const n = 12
+	for o := range objectives {
+		for _, answer := range []func(page int, since int) bool{
+			func(page, _ int) bool { return page < 3 },
+			func(page, _ int) bool { return page >= 3 },
+			func(page, since int) bool { return page%2 == 0 && since < 9 },
+		} {
+			f := must(NewRateFilter(n, RateFilterConfig{Objective: o}))
+			var last [n]int
+			longest := 0
+			for k := 1; k <= 30_000; k++ {
+				page := must(f.Next(float64(k)))
+				since := k - last[page]
+				longest = max(longest, since)
+				require.NoError(t, f.Observe(page, float64(k), answer(page, since)))
+				last[page] = k
+			}
+			for _, at := range last {
+				longest = max(longest, 30_000-at)
+			}
+			require.LessOrEqual(t, longest, (floorCycles+courtesy)*n, "%v", o)
+		}
+	}
+}
+
+// The unit of time does not matter.
+func TestRateFilterHasNoUnit(t *testing.T) {
+	var found []float64
+	for _, unit := range []float64{1e-9, 1, 86_400, 1e12} {
+		sum := 0
+		for seed := range uint64(3) {
+			f := must(NewRateFilter(200, RateFilterConfig{}))
+			env := bursty(200, seed)
+			for k := 1; k <= 5000; k++ {
+				day := float64(k) / 10
+				page := must(f.Next(unit * day))
+				_, changed := env.Poll(page, day)
+				require.NoError(t, f.Observe(page, unit*day, changed))
+				if changed {
+					sum++
+				}
+			}
+		}
+		found = append(found, float64(sum))
+	}
+	t.Logf("found %v", found)
+	for _, x := range found {
+		require.InEpsilon(t, found[1], x, 0.08)
+	}
+}
+
+// A budget that comes in bursts, and one that grows tenfold.
+func TestRateFilterFollowsTheBudget(t *testing.T) {
+	const n = 100
+	f := must(NewRateFilter(n, RateFilterConfig{}))
+	now := 0.0
+	poll := func(k int) {
+		for range k {
+			page := must(f.Next(now))
+			require.NoError(t, f.Observe(page, now, page < 5))
+		}
+	}
+	for range 200 {
+		now++
+		poll(25)
+	}
+	require.InEpsilon(t, 4, f.cycle, 0.1)
+	for range 2000 {
+		now += 0.01
+		poll(2)
+	}
+	require.InEpsilon(t, 0.5, f.cycle, 0.1)
+}
+
+// Weights, limits and groups do what they say, on pages that all change alike.
+func TestRateFilterLimits(t *testing.T) {
+	const n = 60
+	f := must(NewRateFilter(n, RateFilterConfig{Objective: Freshness}))
+	slow := must(f.AddGroup(GroupLimit{MinGap: 5}))
+	small := must(f.AddGroup(GroupLimit{MaxShare: 0.05}))
+	for page := range 10 {
+		require.NoError(t, f.SetGroup(page, slow))
+		require.NoError(t, f.SetGroup(10+page, small))
+		require.NoError(t, f.SetInterval(20+page, 200, math.Inf(1)))
+		require.NoError(t, f.SetInterval(30+page, 0, 25))
+		require.NoError(t, f.SetWeight(40+page, 0))
+		require.NoError(t, f.SetWeight(50+page, 4))
+	}
+	rng := rand.New(rand.NewPCG(1, 1))
+	var polls [6]int
+	last := make([]float64, n)
+	groupAt := math.Inf(-1)
+	longest := 0.0
+	for k := 1; k <= 12_000; k++ {
+		now := float64(k)
+		page := must(f.Next(now))
+		gap := now - last[page]
+		switch page / 10 {
+		case 0:
+			require.GreaterOrEqual(t, now-groupAt, 5.0)
+			groupAt = now
+		case 2:
+			if last[page] > 0 {
+				require.GreaterOrEqual(t, gap, 200.0)
+			}
+		case 3:
+			if k > 1000 {
+				longest = max(longest, gap)
+			}
+		}
+		polls[page/10]++
+		last[page] = now
+		// Pages below 40 change faster or slower by page, so that polling in turn is not all there is.
+		require.NoError(t, f.Observe(page, now, rng.Float64() < -math.Expm1(-gap*0.002*float64(1+page%10))))
+	}
+	t.Logf("polls %v, longest gap %v of 25", polls, longest)
+	require.LessOrEqual(t, float64(polls[1]), 0.05*12_000+2)
+	require.LessOrEqual(t, longest, 25.0+10) // ten such pages may be due at once
+	require.Less(t, polls[4], polls[5]/4)
+}
+
+// Hints that are right are followed; that they are is learnt.
+func TestRateFilterSignals(t *testing.T) {
+	const n = 300
+	found := map[string]int{}
+	for _, kind := range []string{"none", "good", "noise"} {
+		f := must(NewRateFilter(n, RateFilterConfig{}))
+		rng := rand.New(rand.NewPCG(1, 1))
+		changed := make([]bool, n)
+		for k := 1; k <= 20_000; k++ {
+			now := float64(k)
+			// A page changes every fifth poll; four of five changes give a hint, and there
+			// is a false one for every five changes.
+			if k%5 == 0 {
+				page := rng.IntN(n)
+				changed[page] = true
+				hint := rng.Float64() < 0.8
+				other := rng.IntN(n)
+				switch {
+				case kind == "good" && hint:
+					require.NoError(t, f.Signal(page, now))
+				case kind == "good", kind == "noise":
+					require.NoError(t, f.Signal(other, now))
+				}
+			}
+			page := must(f.Next(now))
+			if changed[page] {
+				found[kind]++
+			}
+			require.NoError(t, f.Observe(page, now, changed[page]))
+			changed[page] = false
+		}
+		precision, recall := f.SignalQuality()
+		t.Logf("%s: found %d of 4000; precision %.2f, recall %.2f", kind, found[kind], precision, recall)
+		if kind == "good" {
+			require.InDelta(t, 0.8, precision, 0.05)
+			require.InDelta(t, 0.85, recall, 0.1) // changes without a hint wait, and then meet one
+		}
+	}
+	require.Greater(t, float64(found["good"]), 1.03*float64(found["none"]))
+	require.Greater(t, float64(found["noise"]), 0.95*float64(found["none"]))
+}
+
+// Where every change is known, the estimate of a rate is as good as the count of
+// changes allows, and better than what one bit per poll gives.
+func TestRateFilterObserveAll(t *testing.T) {
+	const n = 200
+	rng := rand.New(rand.NewPCG(1, 1))
+	rates := make([]float64, n)
+	all := must(NewRateFilter(n, RateFilterConfig{}))
+	one := must(NewRateFilter(n, RateFilterConfig{}))
+	for i := range rates {
+		rates[i] = math.Exp(1.5 * rng.NormFloat64())
+	}
+	for k := 1; k <= 30*n; k++ {
+		for _, f := range []*RateFilter{all, one} {
+			page := must(f.Next(float64(k) / n))
+			from, now := f.last(&f.pages[page]), float64(k)/n
+			var times []float64
+			for at := from + rng.ExpFloat64()/rates[page]; at < now; at += rng.ExpFloat64() / rates[page] {
+				times = append(times, at)
+			}
+			if f == all {
+				require.NoError(t, f.ObserveAll(page, now, times))
+			} else {
+				require.NoError(t, f.Observe(page, now, len(times) > 0))
+			}
+		}
+	}
+	var errs [2]float64
+	covered := 0
+	for i, rate := range rates {
+		for k, f := range []*RateFilter{all, one} {
+			est := must(f.Rate(i))
+			require.True(t, est.Low <= est.High && est.Low > 0)
+			errs[k] += math.Abs(math.Log(est.Mean/rate)) / n
+			if k == 0 && est.Low <= rate && rate <= est.High {
+				covered++
+			}
+		}
+	}
+	t.Logf("mean error of log rate: %.3f, with one bit per poll %.3f; %d of %d within the quantiles", errs[0], errs[1], covered, n)
+	require.Less(t, errs[0], 0.8*errs[1])
+	require.Less(t, errs[0], 0.5)
+	require.Greater(t, covered, n*7/10)
+}
+
+// Polls for a freshness: run with as many as are said to be needed, and the
+// freshness is about that.
+func TestPollsForFreshness(t *testing.T) {
+	const n = 400
+	rng := rand.New(rand.NewPCG(2, 2))
+	rates := make([]float64, n)
+	for i := range rates {
+		rates[i] = math.Exp(1.2 * rng.NormFloat64())
+	}
+	f := must(NewRateFilter(n, RateFilterConfig{Objective: Freshness}))
+	_, err := f.PollsForFreshness(0.5)
+	require.ErrorIs(t, err, ErrConfig)
+	must(webenv.Run(must(webenv.NewPoisson(rates, rand.NewPCG(1, 1))), f, webenv.Options{Rate: n, Duration: 40}))
+	for _, bad := range []float64{0, 1, -1, math.NaN()} {
+		_, err := f.PollsForFreshness(bad)
+		require.ErrorIs(t, err, ErrConfig)
+	}
+	require.Positive(t, f.ShadowPrice())
+	before := 0.0
+	for _, want := range []float64{0.3, 0.5, 0.7, 0.85} {
+		polls := must(f.PollsForFreshness(want))
+		require.Greater(t, polls, before)
+		before = polls
+		p := Problem{Objective: Freshness, Rates: rates, Budget: polls}
+		x, _, err := p.Optimal()
+		require.NoError(t, err)
+		best := must(p.Value(x)) / n
+		t.Logf("freshness %v: %.0f polls; the best schedule at the true rates reaches %.3f with them", want, polls, best)
+		require.InDelta(t, want, best, 0.06)
+	}
+}
+
+// warm returns a filter of n pages in full swing, without having polled them all.
+func warm(n int) *RateFilter {
+	f := must(NewRateFilter(n, RateFilterConfig{}))
+	f.start, f.block, f.now = 0, 0, 0
+	f.polls, f.blockPolls = uint64(4*n), uint64(4*n)
+	f.cycle = float64(n)
+	f.anchor = f.gridStart()
+	f.census.gain = 1
+	f.threshold = f.newcomer()
+	var kinds [64]packed
+	for i := range kinds {
+		kinds[i].unpack(&f.belief)
+		for k := range 10 {
+			f.learn(f.cycle*0.3, k*7%64 < i)
+		}
+		f.belief.pack(&kinds[i], uint64(i))
+	}
+	for i := range f.pages {
+		h := mix64(uint64(i))
+		f.pages[i].belief = kinds[h%64]
+		f.pages[i].polled = -f.cycle * float64(h>>40) / (1 << 24)
+		f.start = min(f.start, f.pages[i].polled)
+	}
+	for i := range f.pages {
+		f.refresh(uint32(i))
+	}
+	return f
+}
+
+// BenchmarkRateFilter measures an ask and its answer, by number of pages.
+func BenchmarkRateFilter(b *testing.B) {
+	for _, n := range []int{1e3, 1e5, 1e7} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			if testing.Short() && n > 1e6 {
+				b.Skip("610 MB")
+			}
+			f := warm(n)
+			now := 0.0
+			b.ReportAllocs()
+			found, polls := 0, 0
+			for b.Loop() {
+				for range 10_000 {
+					now++
+					page, err := f.Next(now)
+					if err != nil {
+						b.Fatal(err)
+					}
+					changed := mix64(uint64(page)+uint64(now))%4 == 0
+					if err := f.Observe(page, now, changed); err != nil {
+						b.Fatal(err)
+					}
+					if changed {
+						found++
+					}
+					polls++
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(polls), "ns/poll")
+			b.ReportMetric(f.bytesPerPage(), "B/page")
+		})
+	}
+}
