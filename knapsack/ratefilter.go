@@ -117,9 +117,11 @@ func NewRateFilter(n int, cfg RateFilterConfig) (*RateFilter, error) {
 // last returns the time from which on a page is not known to be current.
 func (f *RateFilter) last(p *ratePage) float64 { return max(p.polled, f.start) }
 
-// even says whether pages are polled in turn: see the type's Hedge.
+// even says whether pages are polled in turn: see the type's Hedge. Weights and
+// hints that tell pages apart are reasons not to.
 func (f *RateFilter) even() bool {
-	return f.census.gain < worthwhile && f.polls >= uint64(len(f.pages))
+	return f.census.gain < worthwhile && f.polls >= uint64(len(f.pages)) &&
+		f.limits.weights == nil && !f.signals.telling()
 }
 
 // Next implements Scheduler, in O(log n) amortised.
@@ -328,6 +330,7 @@ func (f *RateFilter) answered(slot int, now float64) {
 	f.pages[slot].polled = now
 	delete(f.limits.retry, uint32(slot))
 	f.enqueue(uint32(slot), f.due(uint32(slot)))
+	f.enter(uint32(slot))
 }
 
 // GiveBack implements Scheduler. The page is not given again before half the
@@ -344,6 +347,7 @@ func (f *RateFilter) GiveBack(page int, now float64) error {
 		f.limits.retry[uint32(slot)] = now + gap/2
 	}
 	f.enqueue(uint32(slot), f.due(uint32(slot)))
+	f.enter(uint32(slot))
 	return nil
 }
 

@@ -53,13 +53,14 @@ func (f *RateFilter) happened() {
 
 // A RateEstimate is a posterior of a change rate, in changes per unit of time.
 type RateEstimate struct {
-	Mean      float64
-	Low, High float64 // quantiles 10 % and 90 %
+	Mean              float64
+	Low, Median, High float64 // quantiles 10 %, 50 % and 90 %
 }
 
 // Rate returns what is believed of the rate at which a page changed when it was
-// last answered, the rates of the other pages taken as the prior. It is the zero
-// estimate as long as the time scale is not known.
+// last answered, the rates of the other pages taken as the prior. Where a page has changed at
+// each of a few polls, the mean is that of a long tail, and the median tells more. It is
+// the zero estimate as long as the time scale is not known.
 func (f *RateFilter) Rate(page int) (RateEstimate, error) {
 	slot, err := f.slot(page)
 	if err != nil || !(f.cycle > 0) {
@@ -68,7 +69,7 @@ func (f *RateFilter) Rate(page int) (RateEstimate, error) {
 	f.unpack(uint32(slot))
 	f.census.inform(&f.belief)
 	x := f.belief.marginal(0)
-	est := RateEstimate{Low: f.quantile(&x, 0.1), High: f.quantile(&x, 0.9)}
+	est := RateEstimate{Low: f.quantile(&x, 0.1), Median: f.quantile(&x, 0.5), High: f.quantile(&x, 0.9)}
 	for k, w := range x {
 		est.Mean += float64(w * f.rateOf(float64(k)))
 	}

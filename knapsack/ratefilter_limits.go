@@ -13,11 +13,16 @@ type limits struct {
 	group    []uint32           // per slot: index into groups, or none
 	retry    map[uint32]float64 // slot of a page given back → time before which it is not polled
 	groups   []pageGroup
+	// deadlines holds pages with a longest interval by the time at which it was
+	// over when they were entered. Entries whose key is not the page's are void.
+	deadlines pageHeap
 }
 
-type intervalBounds struct{ min, max float64 }
+// An intervalBounds bounds the interval of a page. entry is the key of its entry
+// in limits.deadlines; +Inf if it has none.
+type intervalBounds struct{ min, max, entry float64 }
 
-var unbounded = intervalBounds{0, math.Inf(1)}
+var unbounded = intervalBounds{0, math.Inf(1), math.Inf(1)}
 
 // A pageGroup is a set of pages that share limits. front, if any, is the one of
 // its waiting pages that is in main or timed; the others are in rest.
@@ -155,9 +160,52 @@ func (f *RateFilter) SetInterval(page int, shortest, longest float64) error {
 	if f.limits.interval == nil {
 		f.limits.interval = filled(len(f.pages), unbounded)
 	}
-	f.limits.interval[slot] = intervalBounds{shortest, longest}
-	f.reenter(uint32(slot))
+	f.limits.interval[slot] = intervalBounds{shortest, longest, math.Inf(1)}
+	f.enter(uint32(slot))
+	if h, at := f.heapOf(uint32(slot)); h == &f.timed {
+		h.move(f.pages, at, f.freeAt(uint32(slot)))
+	}
+	f.refresh(uint32(slot))
 	return nil
+}
+
+// enter gives a page with a longest interval an entry in deadlines.
+func (f *RateFilter) enter(slot uint32) {
+	if f.limits.interval == nil {
+		return
+	}
+	b, polled := &f.limits.interval[slot], f.pages[slot].polled
+	if !math.IsInf(b.max, 1) && !math.IsInf(polled, -1) && math.IsInf(b.entry, 1) {
+		b.entry = polled + b.max
+		f.limits.deadlines.push(nil, slot, b.entry)
+	}
+}
+
+// late takes a waiting page whose longest interval is over, if there is one, and
+// none otherwise.
+func (f *RateFilter) late(now float64) uint32 {
+	d := &f.limits.deadlines
+	for len(d.key) > 0 && d.key[0] <= now {
+		key, slot := d.key[0], d.slot[0]
+		b := &f.limits.interval[slot]
+		h, _ := f.heapOf(slot)
+		d.remove(nil, 0)
+		if key != b.entry {
+			continue
+		}
+		b.entry = math.Inf(1)
+		switch {
+		case h == nil: // it is entered when it is answered
+		case f.pages[slot].polled+b.max > now:
+			f.enter(slot)
+		case f.freeAt(slot) > now:
+			b.entry = f.freeAt(slot)
+			d.push(nil, slot, b.entry)
+		default:
+			return slot
+		}
+	}
+	return none
 }
 
 // AddGroup adds a group without pages and returns its number: 0, 1, 2, …
@@ -195,15 +243,6 @@ func (f *RateFilter) SetGroup(page, group int) error {
 		f.enqueue(s, f.due(s))
 	}
 	return nil
-}
-
-// reenter takes a page out of the queue and puts it back in.
-func (f *RateFilter) reenter(slot uint32) {
-	if f.pages[slot].pos != none {
-		key := f.due(slot)
-		f.dequeue(slot)
-		f.enqueue(slot, key)
-	}
 }
 
 func filled[T any](n int, x T) []T {

@@ -12,7 +12,7 @@ const (
 )
 
 // A pageHeap is a 4-ary heap of slots with the least key first; it keeps the
-// pages' positions up to date. The four children of a node lie in one cache line.
+// positions of pages up to date, unless pages is nil. The four children of a node lie in one cache line.
 type pageHeap struct {
 	place uint32
 	key   []float64
@@ -27,7 +27,9 @@ func (h *pageHeap) push(pages []ratePage, slot uint32, key float64) {
 // remove takes out the page at a position.
 func (h *pageHeap) remove(pages []ratePage, at int) {
 	last := len(h.slot) - 1
-	pages[h.slot[at]].pos = none
+	if pages != nil {
+		pages[h.slot[at]].pos = none
+	}
 	key, slot := h.key[last], h.slot[last]
 	h.key, h.slot = h.key[:last], h.slot[:last]
 	if at < last {
@@ -86,7 +88,9 @@ func (h *pageHeap) down(pages []ratePage, at int) {
 
 func (h *pageHeap) set(pages []ratePage, at int, key float64, slot uint32) {
 	h.key[at], h.slot[at] = key, slot
-	pages[slot].pos = h.place | uint32(at)
+	if pages != nil {
+		pages[slot].pos = h.place | uint32(at)
+	}
 }
 
 // heapOf returns the heap that a page is in, and its position; nil in flight.
@@ -156,21 +160,23 @@ func (f *RateFilter) release(now float64) {
 	}
 }
 
+// freeAt returns the time from which on a page may be polled.
+func (f *RateFilter) freeAt(slot uint32) float64 {
+	at := f.earliest(slot)
+	if g := f.groupOf(slot); g != nil {
+		at = max(at, g.ready)
+	}
+	return at
+}
+
 // blocked puts a page of main aside if it may not be polled now.
 func (f *RateFilter) blocked(slot uint32, now float64) bool {
-	if !f.limits.active() {
-		return false
-	}
-	until := f.earliest(slot)
-	if g := f.groupOf(slot); g != nil {
-		until = max(until, g.ready)
-	}
-	if until <= now {
+	if !f.limits.active() || f.freeAt(slot) <= now {
 		return false
 	}
 	_, at := f.heapOf(slot)
 	f.main.remove(f.pages, at)
-	f.timed.push(f.pages, slot, until)
+	f.timed.push(f.pages, slot, f.freeAt(slot))
 	return true
 }
 
@@ -179,41 +185,36 @@ func (f *RateFilter) blocked(slot uint32, now float64) bool {
 // moves, so that they are a little out of date.
 const topOfHeap = 15
 
-// choose takes a page out of the heap: the one with the greatest index among
-// those due first; while the evidence is for equal pages, and every
-// courtesy-th time, the one due first.
+// choose takes a page out of the heaps: one whose longest interval is over; else
+// the one with the greatest index among those due first, but the one due first of
+// all while the evidence is for equal pages, and every courtesy-th time.
 func (f *RateFilter) choose(now float64) (slot uint32, ok bool) {
 	f.release(now)
-	byKey := f.even() || f.polls%courtesy == 0
-	best, bestIndex, overdue := uint32(none), math.Inf(-1), false
-	for i := 0; i < min(topOfHeap, len(f.main.slot)); {
-		s := f.main.slot[i]
-		if f.blocked(s, now) {
-			i, best, bestIndex, overdue = 0, none, math.Inf(-1), false
-			continue
-		}
-		if best == none && byKey {
-			best = s
-			break
-		}
-		p := &f.pages[s]
-		late := now-f.last(p) >= f.interval(s).max
-		if late && !overdue {
-			bestIndex, overdue = math.Inf(-1), true
-		}
-		if late == overdue {
+	best, bestIndex := f.late(now), math.Inf(-1)
+	if best == none {
+		byKey := f.even() || f.polls%courtesy == 0
+		for i := 0; i < min(topOfHeap, len(f.main.slot)) && !(byKey && best != none); {
+			s := f.main.slot[i]
+			if f.blocked(s, now) {
+				i, best, bestIndex = 0, none, math.Inf(-1)
+				continue
+			}
+			i++
+			if byKey {
+				best = s
+				continue
+			}
 			f.unpack(s)
 			f.inform()
-			if index := f.index(s, now-f.last(p)); index > bestIndex {
+			if index := f.index(s, now-f.last(&f.pages[s])); index > bestIndex {
 				best, bestIndex = s, index
 			}
 		}
-		i++
 	}
 	if best == none {
 		return 0, false
 	}
-	if !byKey && bestIndex > 0 && !math.IsInf(bestIndex, 1) {
+	if bestIndex > 0 && !math.IsInf(bestIndex, 1) {
 		f.threshold *= math.Pow(bestIndex/f.threshold, thresholdPace)
 	}
 	if g := f.groupOf(best); g != nil {

@@ -152,7 +152,7 @@ func (h *pageHeap) encode(e *codec.Encoder) {
 	e.Float64s(h.key)
 }
 
-// decode reads a heap of pages that are in no other.
+// decode reads a heap of pages of f that are in no other; of any slots if f is nil.
 func (h *pageHeap) decode(d *codec.Decoder, f *RateFilter, place uint32) {
 	h.place, h.slot, h.key = place, d.Uint32s(), d.Float64s()
 	if len(h.slot) != len(h.key) {
@@ -160,12 +160,14 @@ func (h *pageHeap) decode(d *codec.Decoder, f *RateFilter, place uint32) {
 		return
 	}
 	for i, slot := range h.slot {
-		if int(slot) >= len(f.pages) || f.pages[slot].pos != none ||
-			math.IsNaN(h.key[i]) || math.IsInf(h.key[i], 1) || h.key[max(i-1, 0)/4] > h.key[i] {
+		if math.IsNaN(h.key[i]) || math.IsInf(h.key[i], 1) || h.key[max(i-1, 0)/4] > h.key[i] ||
+			f != nil && (int(slot) >= len(f.pages) || f.pages[slot].pos != none) {
 			d.Fail("slot %d is queued at %d", slot, i)
 			return
 		}
-		f.pages[slot].pos = place | uint32(i)
+		if f != nil {
+			f.pages[slot].pos = place | uint32(i)
+		}
 	}
 }
 
@@ -175,6 +177,7 @@ func (l *limits) encode(e *codec.Encoder) {
 	for _, b := range l.interval {
 		e.Float64(b.min)
 		e.Float64(b.max)
+		e.Float64(b.entry)
 	}
 	e.Uint32s(l.group)
 	e.Int(len(l.retry))
@@ -182,6 +185,7 @@ func (l *limits) encode(e *codec.Encoder) {
 		e.Uint32(slot)
 		e.Float64(l.retry[slot])
 	}
+	l.deadlines.encode(e)
 	e.Int(len(l.groups))
 	for i := range l.groups {
 		g := &l.groups[i]
@@ -211,8 +215,8 @@ func (l *limits) decode(d *codec.Decoder, f *RateFilter) {
 	n := d.Int()
 	fits(n)
 	for i := 0; i < n && d.Err() == nil; i++ {
-		b := intervalBounds{d.Float64(), d.Float64()}
-		if !(b.min >= 0 && b.max > 0 && b.min <= b.max) || math.IsInf(b.min, 1) {
+		b := intervalBounds{d.Float64(), d.Float64(), d.Float64()}
+		if !(b.min >= 0 && b.max > 0 && b.min <= b.max) || math.IsInf(b.min, 1) || math.IsNaN(b.entry) {
 			d.Fail("slot %d has an interval from %v to %v", i, b.min, b.max)
 		}
 		l.interval = append(l.interval, b)
@@ -228,6 +232,12 @@ func (l *limits) decode(d *codec.Decoder, f *RateFilter) {
 			l.retry = map[uint32]float64{}
 		}
 		l.retry[slot] = until
+	}
+	l.deadlines.decode(d, nil, 0)
+	for _, slot := range l.deadlines.slot {
+		if int(slot) >= len(l.interval) {
+			d.Fail("slot %d has a deadline", slot)
+		}
 	}
 	n = d.Int()
 	for i := 0; i < n && d.Err() == nil; i++ {

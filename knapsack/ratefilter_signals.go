@@ -51,6 +51,9 @@ func (s *signals) falseAlarm() float64 {
 	return (s.counts[1][0] + 0.1) / (s.counts[1][0] + s.counts[0][0] + 2)
 }
 
+// telling says whether hints tell pages apart.
+func (s *signals) telling() bool { return s.on() && s.recall() > 2*s.falseAlarm() }
+
 // signalled corrects the value of a poll for hints, or their absence, by Bayes's
 // rule on the probability of a change.
 func (f *RateFilter) signalled(slot uint32, gap, value float64) float64 {
