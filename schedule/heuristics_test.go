@@ -17,9 +17,9 @@ func TestBatchByHand(t *testing.T) {
 		// 14 | 9 overflows; 9 | 7 overflows; 7 | 5 overflows; left 2, 3, 5 go
 		// to clients 2, 0, 1.
 		Literal: {0, 1, 0, 2, 1, 2},
-		// Left 2, 3, 5: client 2 has 7 of 8, takes 2; client 0 has 9 of 12, takes
-		// 3; client 1 has 14 of 20, takes 5.
-		FillToShare: {0, 1, 0, 2, 1, 2},
+		// Left 2, 3, 5: client 2 has 7 of 8 and no room; client 0 has 9 of 12 and
+		// takes 2; client 1, the last, takes the others.
+		FillToShare: {1, 1, 0, 2, 1, 0},
 		// 14, then 5 fits (19), 9, then 3 (12); 7; left 2 to client 2.
 		SkipOverflow: {0, 1, 0, 2, 1, 2},
 	} {
@@ -87,6 +87,35 @@ func TestBatchCoversEverySite(t *testing.T) {
 	})
 }
 
+// TestFillToShareOverfillsTheFastestOnly sets clients aside that hold a site which
+// exceeds their share by itself.
+func TestFillToShareOverfillsTheFastestOnly(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		sizes := rapid.SliceOfN(rapid.Float64Range(1, 100), 1, 40).Draw(t, "sizes")
+		performance := rapid.SliceOfN(rapid.Float64Range(.5, 2), 1, 6).Draw(t, "performance")
+		plan, err := Batch(sizes, performance, FillToShare)
+		require.NoError(t, err)
+		total, speed := 0.0, 0.0
+		for _, s := range sizes {
+			total += s
+		}
+		for _, v := range performance {
+			speed += v
+		}
+		batches := plan.Batches(len(performance))
+		for _, j := range descending(performance)[1:] {
+			sum, largest := 0.0, 0.0
+			for _, z := range batches[j] {
+				sum += sizes[z]
+				largest = max(largest, sizes[z])
+			}
+			if share := total * performance[j] / speed; largest <= share {
+				require.LessOrEqual(t, sum, share*(1+1e-9), "client %d", j)
+			}
+		}
+	})
+}
+
 func TestOrdersAndRoundRobin(t *testing.T) {
 	p := problem(t, must(NewIdentical([]int{4, 9, 4, 1}, 3)), nil)
 	require.Equal(t, []int{0, 1, 2, 3}, p.List(Given))
@@ -98,9 +127,11 @@ func TestOrdersAndRoundRobin(t *testing.T) {
 	require.Equal(t, Plan{0, 1, 2, 0}, Pull(p, Given))
 	require.Equal(t, Plan{1, 1, 0, 1}, Pull(problem(t, must(NewIdentical([]int{1, 2, 5, 1}, 2)), nil), Descending))
 	require.Panics(t, func() { p.List(9) })
-	// The fastest of the free clients comes first.
+	// All are free at the start: the client numbered first comes first, fast or
+	// slow. Starts and setups put it off.
 	q := problem(t, must(NewUniform([]int{6, 2}, []int{3, 1})), nil)
-	require.Equal(t, Plan{1, 0}, Pull(q, Given))
+	require.Equal(t, Plan{0, 1}, Pull(q, Given))
+	require.Equal(t, Plan{1, 1}, Pull(must(q.WithStarts([]float64{5, 0}, []float64{4, 1})), Given))
 }
 
 func TestKarmarkarKarpByHand(t *testing.T) {
@@ -168,6 +199,38 @@ func TestBoundFormulas(t *testing.T) {
 		formula = max(formula, float64(sum)/speed)
 		require.GreaterOrEqual(t, LowerBound(q), formula*(1-1e-12))
 	})
+}
+
+// TestPlacementBound compares the bound with the optimum, and with the other
+// bounds where these cannot see that a site leaves a room that nothing fills.
+func TestPlacementBound(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := drawProblem(t, 7)
+		if p.Kind() == Unrelated {
+			return
+		}
+		lower := LowerBound(p)
+		depth := rapid.IntRange(0, 8).Draw(t, "depth")
+		limit := rapid.Int64Range(0, 200).Draw(t, "limit")
+		best := bruteForce(p)
+		for _, limit := range []int64{limit, 1 << 30} {
+			bound := newPlacement(p, depth).bound(lower, depth, limit)
+			require.GreaterOrEqual(t, bound, lower)
+			require.LessOrEqual(t, bound-p.Rounding(), best*(1+1e-12)+p.Rounding())
+		}
+	})
+	// Beside the site of 60 there is a room of 2 that no site of 4 fills, so that
+	// the other client has to take 64. Times 1000 the room is above fineRoom, and
+	// only the smallest site counts.
+	for _, scale := range []int{1, 1000} {
+		sites := []int{60*scale + 1}
+		for range 16 {
+			sites = append(sites, 4*scale)
+		}
+		p := must(NewIdentical(sites, 2))
+		require.Equal(t, math.Ceil(float64(124*scale+1)/2), LowerBound(p))
+		require.Equal(t, float64(64*scale), newPlacement(p, 1).bound(LowerBound(p), 1, 1<<20))
+	}
 }
 
 func TestSubsetSums(t *testing.T) {

@@ -73,13 +73,12 @@ func newBounder(p *Problem) *bounder {
 
 // bound returns the least time at or above low that no test excludes.
 func (b *bounder) bound(low float64) float64 {
-	low = b.raise(low, b.areaExcludes)
-	return b.raise(low, b.countExcludes)
+	return leastTime(leastTime(low, b.areaExcludes), b.countExcludes)
 }
 
-// raise returns low if the test does not exclude it, and otherwise the least
+// leastTime returns low if a test does not exclude it, and otherwise the least
 // time above it that is not excluded.
-func (b *bounder) raise(low float64, excludes func(float64) bool) float64 {
+func leastTime(low float64, excludes func(float64) bool) float64 {
 	if !excludes(low) {
 		return low
 	}

@@ -19,8 +19,8 @@ const (
 	// batches empty.)
 	Literal Reading = iota
 	// FillToShare ends a batch there too, but gives each client in ascending
-	// order of performance the smallest sites left over until its batch
-	// reaches its share; what then is left is dealt as in Literal.
+	// order of performance the smallest sites left over that its share still
+	// has room for; the last of them, the fastest client, takes what then is left.
 	FillToShare
 	// SkipOverflow passes over a site that exceeds the share and goes on with
 	// the smaller ones; what is left is dealt as in Literal.
@@ -95,20 +95,19 @@ func Batch(sizes, performance []float64, reading Reading) (Plan, error) {
 		left = rest
 	}
 	// Step 5.
-	left, clients = slices.Clone(left), slices.Clone(clients)
 	slices.Reverse(left)
 	slices.Reverse(clients)
-	if reading == FillToShare {
-		for _, j := range clients {
-			for len(left) > 0 && batch[j] < share[j] {
-				batch[j] += sizes[left[0]]
-				plan[left[0]] = j
-				left = left[1:]
+	k := 0
+	for i, z := range left {
+		if reading == FillToShare {
+			for k < len(clients)-1 && batch[clients[k]]+sizes[z] > share[clients[k]] {
+				k++
 			}
+			batch[clients[k]] += sizes[z]
+		} else {
+			k = i % len(clients)
 		}
-	}
-	for k, z := range left {
-		plan[z] = clients[k%len(clients)]
+		plan[z] = clients[k]
 	}
 	return plan, nil
 }

@@ -71,62 +71,43 @@ func RoundRobin(p *Problem, order Order) Plan {
 // Pull lets each client take the next site of the list as soon as it is free,
 // without asking how long the site will take there: the reading of round robin
 // that agrees with Table 1 of Pechnikov et al. (2017), in scheduling list
-// scheduling. Of clients that are free at the same time the one with the
-// smallest sum of durations comes first. It takes O(n·m + n log n).
+// scheduling. Of clients that are free at the same time, as all may be at the
+// start, the one numbered first comes first: with clients of different speed
+// the plan depends on the order in which they are given, and in descending
+// order of sites is best if the fastest comes first. It takes O(n log m + n log n),
+// on unrelated clients O(n·m + n log n).
 func Pull(p *Problem, order Order) Plan {
-	free := &freeClients{}
-	for j, rank := range p.ranks() {
-		free.items = append(free.items, freeClient{p.off[j], rank, j})
+	free := make(freeClients, p.m)
+	for j := range free {
+		free[j] = freeClient{p.off[j], j}
 	}
-	heap.Init(free)
+	heap.Init(&free)
 	plan := make(Plan, p.n)
 	for _, z := range p.List(order) {
-		next := &free.items[0]
+		next := &free[0]
 		plan[z] = next.client
 		next.time += p.Duration(z, next.client)
-		heap.Fix(free, 0)
+		heap.Fix(&free, 0)
 	}
 	return plan
 }
 
-// ranks returns the place of each client by the time that all sites would take
-// it, the fastest first.
-func (p *Problem) ranks() []int {
-	all := make([]float64, p.m) // negative: descending order then starts with the fastest
-	for j, u := range p.unit {
-		all[j] = -u
-		if p.kind == Unrelated {
-			all[j] = 0
-			for z := range p.n {
-				all[j] -= p.Duration(z, j)
-			}
-		}
-	}
-	ranks := make([]int, p.m)
-	for rank, j := range descending(all) {
-		ranks[j] = rank
-	}
-	return ranks
-}
-
-// freeClients is a heap of clients by the time at which they are free and rank.
-type freeClients struct{ items []freeClient }
+// freeClients is a heap of clients by the time at which they are free.
+type freeClients []freeClient
 
 type freeClient struct {
 	time   float64
-	rank   int
 	client int
 }
 
-func (h *freeClients) Len() int      { return len(h.items) }
-func (h *freeClients) Swap(a, b int) { h.items[a], h.items[b] = h.items[b], h.items[a] }
-func (h *freeClients) Less(a, b int) bool {
-	x, y := h.items[a], h.items[b]
-	return cmp.Or(cmp.Compare(x.time, y.time), cmp.Compare(x.rank, y.rank)) < 0
+func (h freeClients) Len() int      { return len(h) }
+func (h freeClients) Swap(a, b int) { h[a], h[b] = h[b], h[a] }
+func (h freeClients) Less(a, b int) bool {
+	return cmp.Or(cmp.Compare(h[a].time, h[b].time), cmp.Compare(h[a].client, h[b].client)) < 0
 }
-func (h *freeClients) Push(x any) { h.items = append(h.items, x.(freeClient)) }
+func (h *freeClients) Push(x any) { *h = append(*h, x.(freeClient)) }
 func (h *freeClients) Pop() any {
-	last := h.items[len(h.items)-1]
-	h.items = h.items[:len(h.items)-1]
+	last := (*h)[len(*h)-1]
+	*h = (*h)[:len(*h)-1]
 	return last
 }

@@ -23,17 +23,18 @@ type Run struct {
 
 // Simulate runs a dispatcher that has handed out nothing yet, with clients that
 // are free at their start times, pay their setup before their first site and
-// then take actual(site, client) for it. A client whose copy has
-// become useless stops at once; one that finds nothing to do asks again after
-// each answer. Client j is lost at lost[j] (nil: none ever is) and does not return. It
-// takes O(n log m) plus the dispatcher's work. It returns ErrUnknown if
-// sites stay open because all clients are lost.
+// then take actual(site, client) for it. A client whose copy has become useless
+// stops at once; one that finds nothing to do asks again after each answer. At
+// equal times clients come in the order of their numbers. Client j is lost at
+// lost[j] (nil: none ever is) and does not return. It takes O(n log m) plus the
+// dispatcher's work. It returns ErrUnknown if sites stay open because all
+// clients are lost.
 func Simulate(d *Dispatcher, actual func(site, client int) float64, lost []float64) (Run, error) {
 	p := d.p
 	if lost != nil && len(lost) != p.m {
 		return Run{}, fmt.Errorf("%w: %d times of loss for %d clients", ErrShape, len(lost), p.m)
 	}
-	s := &simulation{d: d, actual: actual, epoch: make([]int, p.m), rank: p.ranks(), idle: make([]bool, p.m), started: make([]bool, p.m)}
+	s := &simulation{d: d, actual: actual, epoch: make([]int, p.m), idle: make([]bool, p.m), started: make([]bool, p.m)}
 	for j := range p.m {
 		s.push(event{time: p.start[j], kind: asks, client: j})
 		if lost != nil && !math.IsInf(lost[j], 1) {
@@ -64,7 +65,6 @@ type event struct {
 	time   float64
 	kind   eventKind
 	client int
-	rank   int
 	epoch  int
 }
 
@@ -72,7 +72,6 @@ type simulation struct {
 	d       *Dispatcher
 	actual  func(site, client int) float64
 	events  events
-	rank    []int // at equal times the faster client comes first
 	epoch   []int // how often a client was interrupted: its earlier events are void
 	idle    []bool
 	started []bool
@@ -80,7 +79,7 @@ type simulation struct {
 }
 
 func (s *simulation) push(e event) {
-	e.epoch, e.rank = s.epoch[e.client], s.rank[e.client]
+	e.epoch = s.epoch[e.client]
 	heap.Push(&s.events, e)
 }
 
@@ -152,13 +151,13 @@ func (s *simulation) span(j int, end float64, useful bool) {
 	s.run.Spans = append(s.run.Spans, Span{j, int(s.d.holds[j]), s.d.since[j], end, useful})
 }
 
-// events is a heap by time, kind and rank.
+// events is a heap by time, kind and client.
 type events []event
 
 func (h events) Len() int      { return len(h) }
 func (h events) Swap(a, b int) { h[a], h[b] = h[b], h[a] }
 func (h events) Less(a, b int) bool {
-	return cmp.Or(cmp.Compare(h[a].time, h[b].time), cmp.Compare(h[a].kind, h[b].kind), cmp.Compare(h[a].rank, h[b].rank)) < 0
+	return cmp.Or(cmp.Compare(h[a].time, h[b].time), cmp.Compare(h[a].kind, h[b].kind), cmp.Compare(h[a].client, h[b].client)) < 0
 }
 func (h *events) Push(x any) { *h = append(*h, x.(event)) }
 func (h *events) Pop() any {

@@ -56,6 +56,15 @@ func (x *search) uniform() {
 	if x.over() {
 		return
 	}
+	var reach *sums
+	if limit := x.widest(); limit <= tableLimit && limit*int64(p.n) <= 64*tableLimit {
+		reach = reachable(p.amount, limit)
+		x.steps += limit / 64 * int64(p.n)
+		x.raise(p.lift(x.lower, reach))
+	}
+	if x.over() {
+		return
+	}
 	x.construct(Multifit(p))
 	if x.over() {
 		return
@@ -64,15 +73,10 @@ func (x *search) uniform() {
 		if plan, err := KarmarkarKarp(p); err == nil {
 			x.construct(plan)
 		}
-	}
-	if x.over() {
-		return
-	}
-	var reach *sums
-	if limit := x.widest(); limit <= tableLimit && limit*int64(p.n) <= 64*tableLimit {
-		reach = reachable(p.amount, limit)
-		x.steps += limit / 64 * int64(p.n)
-		x.raise(p.lift(x.lower, reach))
+		if x.over() {
+			return
+		}
+		x.raiseByPlacement()
 	}
 	var pack *packer
 	if p.n <= packLimit {
@@ -102,6 +106,18 @@ func (x *search) uniform() {
 // aim returns a time between the bound and the best plan, but below the plan's.
 func (x *search) aim(share float64) float64 {
 	return min(x.lower+share*(x.value-x.lower), before(x.value))
+}
+
+// raiseByPlacement raises the lower bound by where the largest sites can go.
+func (x *search) raiseByPlacement() {
+	place := newPlacement(x.p, 2*x.p.m)
+	for _, depth := range []int{1, x.p.m, 2 * x.p.m} {
+		if x.over() {
+			return
+		}
+		x.raise(place.bound(x.lower, depth, min(firstBudget, x.limit-x.steps)))
+		x.steps += place.work
+	}
 }
 
 // raiseByLargest raises the lower bound to what the largest sites alone take:

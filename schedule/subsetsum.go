@@ -14,16 +14,21 @@ func reachable(amounts []int64, limit int64) *sums {
 	s := &sums{make([]uint64, limit/64+1)}
 	s.bit[0] = 1
 	for _, w := range amounts {
-		words, shift := int(w/64), uint(w%64)
-		for k := len(s.bit) - 1; k >= words; k-- {
-			x := s.bit[k-words] << shift
-			if shift > 0 && k > words {
-				x |= s.bit[k-words-1] >> (64 - shift)
-			}
-			s.bit[k] |= x
-		}
+		s.add(w)
 	}
 	return s
+}
+
+// add takes one more amount into account.
+func (s *sums) add(w int64) {
+	words, shift := int(w/64), uint(w%64)
+	for k := len(s.bit) - 1; k >= words; k-- {
+		x := s.bit[k-words] << shift
+		if shift > 0 && k > words {
+			x |= s.bit[k-words-1] >> (64 - shift)
+		}
+		s.bit[k] |= x
+	}
 }
 
 // atLeast returns the smallest sum of at least v, or −1.

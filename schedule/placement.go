@@ -1,0 +1,115 @@
+package schedule
+
+import (
+	"cmp"
+	"slices"
+)
+
+// A placement bounds identical and uniform clients by where the largest sites
+// can go. It places them one by one in every way that leaves the clients enough
+// room for the rest, where room counts only as far as a sum of the other sites
+// can fill it: beside a site that takes nearly all of a client's time nothing
+// else may fit.
+type placement struct {
+	p      *Problem
+	amount []int64 // descending
+	rest   []int64 // rest[d] is the sum of amount[d:]
+	reach  []*sums // reach[d] has the sums of amount[d:] up to fineRoom
+	room   []int64
+	depth  int   // number of sites placed
+	looked int64 // rooms looked at by the test under way
+	work   int64 // and by all tests of one bound
+	limit  int64 // on work
+}
+
+// fineRoom is the largest room that is rounded down to a sum that sites can
+// have; above it such sums lie close together. placementLimit is the number of rooms
+// that one test may look at.
+const (
+	fineRoom       = 1 << 12
+	placementLimit = 1 << 13
+)
+
+// newPlacement prepares the placement of up to most sites. It takes
+// O(n·fineRoom/64 + most·fineRoom/64).
+func newPlacement(p *Problem, most int) *placement {
+	b := &placement{p: p, amount: slices.Clone(p.amount), rest: make([]int64, p.n+1), room: make([]int64, p.m)}
+	slices.SortFunc(b.amount, func(x, y int64) int { return cmp.Compare(y, x) })
+	for d := p.n - 1; d >= 0; d-- {
+		b.rest[d] = b.rest[d+1] + b.amount[d]
+	}
+	b.reach = make([]*sums, min(most, p.n)+1)
+	deepest := len(b.reach) - 1
+	b.reach[deepest] = reachable(b.amount[deepest:], fineRoom)
+	for d := deepest - 1; d >= 0; d-- {
+		b.reach[d] = &sums{slices.Clone(b.reach[d+1].bit)}
+		b.reach[d].add(b.amount[d])
+	}
+	return b
+}
+
+// bound returns the least time at or above low that the placement of the depth
+// largest sites does not exclude, or an earlier one if it would have to look at
+// more rooms than limit.
+func (b *placement) bound(low float64, depth int, limit int64) float64 {
+	b.depth, b.limit, b.work = min(depth, len(b.reach)-1), limit, 0
+	return leastTime(low, b.excludes)
+}
+
+// excludes says whether no plan ends by t; false may also mean that the test
+// was too long.
+func (b *placement) excludes(t float64) bool {
+	if b.work >= b.limit {
+		return false
+	}
+	for j := range b.room {
+		b.room[j] = b.p.capacity(j, t)
+	}
+	b.looked = 0
+	possible := b.place(0)
+	b.work += b.looked
+	return !possible
+}
+
+// place says whether the sites from position d on may fit into the room left.
+func (b *placement) place(d int) bool {
+	if b.looked += int64(len(b.room)); b.looked > placementLimit {
+		return true
+	}
+	var held int64
+	for _, room := range b.room {
+		held += min(b.filled(d, room), b.rest[d]-held) // the sum of all rooms may overflow
+	}
+	if held < b.rest[d] {
+		return false
+	}
+	if d == b.depth {
+		return true
+	}
+	for j, room := range b.room {
+		if room < b.amount[d] || b.alike(j) {
+			continue
+		}
+		b.room[j] -= b.amount[d]
+		possible := b.place(d + 1)
+		b.room[j] = room
+		if possible {
+			return true
+		}
+	}
+	return false
+}
+
+// filled returns how much of a room the sites from position d on can fill.
+func (b *placement) filled(d int, room int64) int64 {
+	if d == len(b.amount) || room < b.amount[len(b.amount)-1] {
+		return 0
+	}
+	if room > fineRoom {
+		return room
+	}
+	return b.reach[d].atMost(room)
+}
+
+// alike says whether an earlier client has the same room as client j.
+func (b *placement) alike(j int) bool { return slices.Contains(b.room[:j], b.room[j]) }
