@@ -8,7 +8,9 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"slices"
 
 	"github.com/recrawl/recrawl/examples/internal/report"
 	"github.com/recrawl/recrawl/knapsack"
@@ -73,6 +75,12 @@ type settings struct {
 	out       string
 }
 
+// alone has the flags that print something else, and those that go with them.
+var alone = map[string][]string{
+	"table": {"table", "seed", "runs", "quick", "json"},
+	"suite": {"suite", "policies", "seed", "runs", "quick", "json"},
+}
+
 func parse(args []string, stdout io.Writer) (*settings, error) {
 	s := &settings{}
 	flags := flag.NewFlagSet("recrawl", flag.ContinueOnError)
@@ -110,13 +118,18 @@ func parse(args []string, stdout io.Writer) (*settings, error) {
 		return nil, usageError{fmt.Errorf("what does %q mean? Options begin with a dash", flags.Arg(0))}
 	case s.trace != "" && s.env != "":
 		return nil, usageError{errors.New("-trace and -env exclude each other")}
-	case s.table && s.suite:
-		return nil, usageError{errors.New("-table and -suite exclude each other")}
 	case s.runs < 1:
 		return nil, usageError{fmt.Errorf("-runs %d: want 1 at least", s.runs)}
 	}
 	given := map[string]bool{}
 	flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	for _, mode := range slices.Sorted(maps.Keys(alone)) {
+		for _, name := range slices.Sorted(maps.Keys(given)) {
+			if given[mode] && !slices.Contains(alone[mode], name) {
+				return nil, usageError{fmt.Errorf("-%s does not go with -%s", name, mode)}
+			}
+		}
+	}
 	if given["budget"] && !(s.budget > 0) {
 		return nil, usageError{fmt.Errorf("-budget %v: want a number of polls above 0", s.budget)}
 	}

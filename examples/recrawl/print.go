@@ -1,11 +1,8 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"io"
-	"math"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -131,26 +128,16 @@ func summary(w *world, outcomes []*outcome, objective knapsack.Objective, s *set
 	return r
 }
 
-// curves is the greatest number of curves that can be told apart in a picture.
-const curves = 7
-
-// pictured returns the outcomes whose curves are drawn, in their order: all, or of
-// many the first, the one with the true rates, and the best by the objective.
-func pictured(outcomes []*outcome, objective knapsack.Objective) []*outcome {
-	if len(outcomes) <= curves {
-		return outcomes
+// smoothed has the means of every few values of a curve, each at the middle of its
+// stretch of time.
+func smoothed(time, values []float64) (x, y []float64) {
+	const few = points / 25
+	for k := 0; k+few <= len(values); k += few {
+		t, _ := report.MeanSD(time[k : k+few])
+		v, _ := report.MeanSD(values[k : k+few])
+		x, y = append(x, t), append(y, v)
 	}
-	if outcomes[0].value(objective) == nil {
-		objective = knapsack.Detections
-	}
-	rank := func(o *outcome) float64 {
-		if o == outcomes[0] || o.policy.name == "true-rates" {
-			return math.Inf(1)
-		}
-		return o.relative(outcomes[0], objective)
-	}
-	best := slices.SortedStableFunc(slices.Values(outcomes), func(a, b *outcome) int { return cmp.Compare(rank(b), rank(a)) })[:curves]
-	return slices.DeleteFunc(slices.Clone(outcomes), func(o *outcome) bool { return !slices.Contains(best, o) })
+	return x, y
 }
 
 // writePictures writes the curves as a picture of its own, and with the table on
@@ -158,11 +145,13 @@ func pictured(outcomes []*outcome, objective knapsack.Objective) []*outcome {
 func writePictures(stdout io.Writer, s *settings, w *world, outcomes []*outcome, objective knapsack.Objective) error {
 	_, unit := w.units()
 	detections := report.Chart{Title: "Changes detected", X: unit + "s", Y: "detected so far"}
-	freshness := report.Chart{Title: "Freshness", X: unit + "s", Y: "share of copies that are current"}
-	for _, o := range pictured(outcomes, objective) {
-		dashed := o.policy.name == "true-rates"
-		detections.Series = append(detections.Series, report.Series{Name: o.policy.name, X: o.time, Y: o.cumulative, Dashed: dashed})
-		freshness.Series = append(freshness.Series, report.Series{Name: o.policy.name, X: o.time, Y: o.fresh, Dashed: dashed})
+	freshness := report.Chart{Title: "Freshness, in 25 parts of the time", X: unit + "s", Y: "share of copies that are current"}
+	for _, o := range outcomes {
+		s := report.Series{Name: o.policy.name, Dashed: o.policy.name == "true-rates"}
+		s.X, s.Y = append([]float64{0}, o.time...), append([]float64{0}, o.cumulative...)
+		detections.Series = append(detections.Series, s)
+		s.X, s.Y = smoothed(o.time, o.fresh)
+		freshness.Series = append(freshness.Series, s)
 	}
 	var sections []report.Section
 	var files []string
@@ -183,9 +172,6 @@ func writePictures(stdout io.Writer, s *settings, w *world, outcomes []*outcome,
 	}
 	header, rows := table(w, outcomes, objective)
 	all := report.Section{Header: header, Rows: rows}
-	if len(outcomes) > curves {
-		all.Text = fmt.Sprintf("Below are the curves of the first policy, of the true rates and of the best by %s.", objective)
-	}
 	page := report.Page{Title: "Recrawling a changing web", Lead: title(w, outcomes[0]), Sections: append([]report.Section{all}, sections...)}
 	html, err := page.HTML()
 	if err != nil {

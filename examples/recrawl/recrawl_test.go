@@ -121,12 +121,18 @@ func TestBadCommandLines(t *testing.T) {
 		{"-env calm -n 0", "no pages"},
 		{"-env calm -trace x", "exclude each other"},
 		{"-env calm -http", "-http serves a history"},
-		{"-suite -env calm", "-suite has webs of its own"},
-		{"-suite -table", "exclude each other"},
+		{"-suite -env calm", "-env does not go with -suite"},
+		{"-suite -table", "-table does not go with -suite"},
 		{"-budget 0", "-budget 0"},
 		{"-budget NaN", "-budget NaN"},
 		{"-budget 1e300", "too many"},
-		{"-budget 1e-9", "not a single poll"},
+		{"-budget 1e-9", "1e-09 polls per hour are not a single poll in 821.8 days"},
+		{"-env calm:fixed", `"fixed" is not a number`},
+		{"-env tld:bar", `"bar" is none of fixed, zipf`},
+		{"-table -env calm", "-env does not go with -table"},
+		{"-table -http", "-http does not go with -table"},
+		{"-suite -budget 3", "-budget does not go with -suite"},
+		{"-suite -out x", "-out does not go with -suite"},
 		{"-polls -3", "-polls -3"},
 		{"-runs 0", "-runs 0"},
 		{"-objective speed", "there are detections, freshness, age and harmonic"},
@@ -402,15 +408,22 @@ func TestRelative(t *testing.T) {
 	require.True(t, math.IsNaN(a.relative(b, knapsack.Harmonic)))
 }
 
-func TestPictured(t *testing.T) {
-	var all []*outcome
-	for k, name := range []string{"a", "b", "c", "d", "e", "f", "g", "true-rates", "h"} {
-		all = append(all, &outcome{policy: policy{name: name}, detected: []float64{10 - float64(k)}})
+func TestSmoothed(t *testing.T) {
+	x, y := smoothed([]float64{1, 2, 3, 4, 5, 6, 7, 8, 9}, []float64{0, 0, 0, 0, 8, 8, 8, 8, 1})
+	require.Equal(t, []float64{4.5}, x)
+	require.Equal(t, []float64{4}, y)
+}
+
+func TestPicturesShowEveryPolicy(t *testing.T) {
+	dir := t.TempDir()
+	var out bytes.Buffer
+	require.NoError(t, run([]string{"-polls", "2000", "-runs", "1", "-out", dir}, &out))
+	for _, file := range []string{"detections.svg", "freshness.svg", "recrawl.html"} {
+		picture, err := os.ReadFile(filepath.Join(dir, file))
+		require.NoError(t, err)
+		require.Contains(t, out.String(), filepath.Join(dir, file))
+		for _, p := range policies {
+			require.Contains(t, string(picture), p.name, file)
+		}
 	}
-	var names []string
-	for _, o := range pictured(all, knapsack.Harmonic) { // not measured: by detections
-		names = append(names, o.policy.name)
-	}
-	require.Equal(t, []string{"a", "b", "c", "d", "e", "f", "true-rates"}, names)
-	require.Equal(t, all[:7], pictured(all[:7], knapsack.Detections))
 }

@@ -162,7 +162,9 @@ func parseArgs(s string) (envArgs, error) {
 func (a envArgs) check(least, most int, words []string, name string) error {
 	n := len(a.positional)
 	switch {
-	case a.word != "" && !slices.Contains(words, a.word):
+	case a.word != "" && len(words) > 0 && !slices.Contains(words, a.word):
+		return fmt.Errorf("%q is none of %s", a.word, strings.Join(words, ", "))
+	case a.word != "" && len(words) == 0:
 		return fmt.Errorf("%q is not a number", a.word)
 	case n < least && least == most:
 		return fmt.Errorf("%d numbers, want %d", n, least)

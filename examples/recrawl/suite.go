@@ -160,9 +160,6 @@ func (s *settings) suiteWorld(spec string, run int) (*world, error) {
 
 // printSuite prints the suite for people or for machines.
 func (s *settings) printSuite(stdout io.Writer, chosen []policy) error {
-	if s.env != "" || s.trace != "" || s.http {
-		return usageError{errors.New("-suite has webs of its own: it goes without -env, -trace and -http")}
-	}
 	webs, budgets := s.suitePlan()
 	fmt.Fprintf(os.Stderr, "recrawl: webs × budgets × policies × objectives × runs = %d × %d × %d × %d × %d: this takes %s\n",
 		len(webs), len(budgets), len(chosen), len(objectives), s.runs,

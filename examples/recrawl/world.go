@@ -162,7 +162,8 @@ func (w *world) budgeted(budget float64, polls int) error {
 	case n > 1e12:
 		return fmt.Errorf("-budget %v: %.0g polls are too many", budget, n)
 	case n < 1:
-		return fmt.Errorf("-budget %v: not a single poll in all the time", budget)
+		unit, time := w.units()
+		return fmt.Errorf("-budget: %v %s are not a single poll in %.4g %ss", w.budget(), unit, w.duration/w.longUnit(), time)
 	default:
 		w.polls = int(n + 1e-6)
 	}

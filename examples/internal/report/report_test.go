@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -48,4 +49,31 @@ func TestChartAndPage(t *testing.T) {
 
 	_, err = Chart{Series: []Series{{X: []float64{1}}}}.SVG()
 	require.Error(t, err)
+}
+
+func TestChartOfManyCurves(t *testing.T) {
+	var c Chart
+	for i := range 2 * len(colours) {
+		c.Series = append(c.Series, Series{Name: fmt.Sprintf("curve %c", 'A'+i), X: []float64{0, 1}, Y: []float64{0, float64(i)}})
+		for j := range i {
+			require.NotEqual(t, c.Series[i].style(i), c.Series[j].style(j))
+		}
+	}
+	svg, err := c.SVG()
+	require.NoError(t, err)
+	// The legend begins with the curve that ends highest.
+	require.Less(t, strings.Index(string(svg), "curve T"), strings.Index(string(svg), "curve S"))
+	require.Contains(t, string(svg), "curve A")
+}
+
+func TestTicks(t *testing.T) {
+	for _, c := range []struct{ low, high float64 }{{0, 822}, {0, 8964}, {0.67, 0.97}, {-1, 1}, {4.1, 4.2}, {0, 39}, {0, 41}} {
+		marks := ticks{}.Ticks(c.low, c.high)
+		require.GreaterOrEqual(t, len(marks), 3, c)
+		require.LessOrEqual(t, len(marks), 11, c)
+		for _, m := range marks {
+			require.True(t, m.Value >= c.low && m.Value <= c.high)
+			require.NotEqual(t, "-0", m.Label)
+		}
+	}
 }
