@@ -13,7 +13,10 @@ import (
 // A strategy makes a dispatcher for predicted durations.
 type strategy struct {
 	name string
-	make func(p *schedule.Problem, plan schedule.Plan) (*schedule.Dispatcher, error)
+	// sorted says that the clients are numbered by speed, the fastest first,
+	// and not as in the paper: of clients that are free the first one asks first.
+	sorted bool
+	make   func(p *schedule.Problem, plan schedule.Plan) (*schedule.Dispatcher, error)
 }
 
 func pulling(order schedule.Order, policy schedule.Policy) func(*schedule.Problem, schedule.Plan) (*schedule.Dispatcher, error) {
@@ -29,25 +32,26 @@ func planned(policy schedule.Policy) func(*schedule.Problem, schedule.Plan) (*sc
 }
 
 var strategies = []strategy{
-	{"static optimal plan", planned(schedule.Policy{})},
-	{"plan + stealing", planned(schedule.Policy{Steal: true})},
-	{"plan + stealing + copies", planned(schedule.Policy{Steal: true, Copies: 2})},
-	{"pull LPT", pulling(schedule.Descending, schedule.Policy{})},
-	{"pull LPT + copies", pulling(schedule.Descending, schedule.Policy{Copies: 2})},
-	{"pull, given order", pulling(schedule.Given, schedule.Policy{})},
+	{"static optimal plan", false, planned(schedule.Policy{})},
+	{"plan + stealing", false, planned(schedule.Policy{Steal: true})},
+	{"plan + stealing + copies", false, planned(schedule.Policy{Steal: true, Copies: 2})},
+	{"pull LPT", false, pulling(schedule.Descending, schedule.Policy{})},
+	{"pull LPT + copies", false, pulling(schedule.Descending, schedule.Policy{Copies: 2})},
+	{"pull LPT, fastest client first", true, pulling(schedule.Descending, schedule.Policy{})},
+	{"pull, given order", false, pulling(schedule.Given, schedule.Policy{})},
 }
 
 // A wrongWorld is a problem as predicted and as it turns out.
 type wrongWorld struct {
-	predicted *schedule.Problem
-	actual    func(site, client int) float64
-	bound     float64 // of a plan that knew what would happen
+	predicted, actual *schedule.Problem
+	plan              schedule.Plan // for the problem as predicted
+	bound             float64       // no plan that knew what would happen ends earlier
 }
 
-// newWrongWorld draws sites whose durations are off by a lognormal factor of
-// spread sigma, drawn anew for every attempt on a client, and clients whose
-// speeds are off by one of sigma/2.
-func newWrongWorld(rng *rand.Rand, m int, sigma float64) (wrongWorld, error) {
+// newWrongWorlds draws sites whose durations are off by a lognormal factor of
+// spread sigma, and clients whose speeds are off by one of sigma/2. The second
+// world is the first with the clients in order of predicted speed.
+func newWrongWorlds(rng *rand.Rand, m int, sigma float64) (asListed, sorted wrongWorld, err error) {
 	sizes, unit := powerLaw(rng, paperSites, 2), unitTimes(m)
 	actualSize, actualUnit := make([]float64, len(sizes)), make([]float64, m)
 	for z, s := range sizes {
@@ -56,15 +60,39 @@ func newWrongWorld(rng *rand.Rand, m int, sigma float64) (wrongWorld, error) {
 	for j, u := range unit {
 		actualUnit[j] = u * math.Exp(sigma/2*rng.NormFloat64())
 	}
-	predicted, err := schedule.NewUniform(sizes, unit)
-	if err != nil {
-		return wrongWorld{}, err
+	if asListed, err = newWrongWorld(sizes, unit, actualSize, actualUnit); err != nil {
+		return
 	}
-	actual, err := schedule.NewUniform(actualSize, actualUnit)
-	if err != nil {
-		return wrongWorld{}, err
+	order := byValue(unit)
+	permute := func(v []float64) []float64 {
+		to := make([]float64, m)
+		for k, j := range order {
+			to[k] = v[j]
+		}
+		return to
 	}
-	return wrongWorld{predicted, actual.Duration, schedule.LowerBound(actual)}, nil
+	sorted, err = newWrongWorld(sizes, permute(unit), actualSize, permute(actualUnit))
+	return
+}
+
+func newWrongWorld(sizes, unit, actualSizes, actualUnit []float64) (w wrongWorld, err error) {
+	solve := func(p *schedule.Problem) (schedule.Result, error) {
+		return schedule.Solve(context.Background(), p, rand.NewPCG(1, 1), schedule.Settings{Steps: 100_000})
+	}
+	if w.predicted, err = schedule.NewUniform(sizes, unit); err != nil {
+		return w, err
+	}
+	if w.actual, err = schedule.NewUniform(actualSizes, actualUnit); err != nil {
+		return w, err
+	}
+	r, err := solve(w.predicted)
+	if err != nil {
+		return w, err
+	}
+	w.plan = r.Plan
+	clairvoyant, err := solve(w.actual)
+	w.bound = clairvoyant.Lower
+	return w, err
 }
 
 // dispatchTable simulates the strategies in worlds that differ from the
@@ -76,20 +104,20 @@ func dispatchTable(l *lab) ([]report.Row, error) {
 		for _, sigma := range []float64{0, .1, .3, 1} {
 			over := make([][]float64, len(strategies))
 			for i := range runs {
-				w, err := newWrongWorld(l.rng(10, i), m, sigma)
-				if err != nil {
-					return nil, err
-				}
-				r, err := schedule.Solve(context.Background(), w.predicted, rand.NewPCG(1, uint64(i)), schedule.Settings{Steps: 100_000})
+				asListed, sorted, err := newWrongWorlds(l.rng(10, i), m, sigma)
 				if err != nil {
 					return nil, err
 				}
 				for k, s := range strategies {
-					d, err := s.make(w.predicted, r.Plan)
+					w := asListed
+					if s.sorted {
+						w = sorted
+					}
+					d, err := s.make(w.predicted, w.plan)
 					if err != nil {
 						return nil, err
 					}
-					run, err := schedule.Simulate(d, w.actual, nil)
+					run, err := schedule.Simulate(d, w.actual.Duration, nil)
 					if err != nil {
 						return nil, err
 					}

@@ -43,7 +43,7 @@ func gantt(title string, clients int, run schedule.Run, bound float64) []byte {
 // planned and as they run when the predictions are wrong.
 func pictures(l *lab) error {
 	const m = 5
-	w, err := newWrongWorld(l.rng(11, 0), m, .3)
+	w, _, err := newWrongWorlds(l.rng(11, 0), m, .3)
 	if err != nil {
 		return err
 	}
@@ -78,9 +78,9 @@ func pictures(l *lab) error {
 		{"round-robin", "Round robin, cyclic", schedule.RoundRobin(p, schedule.Given), schedule.Policy{}, p.Duration, r.Lower},
 		{"pull", "Pull, given order", schedule.Pull(p, schedule.Given), schedule.Policy{}, p.Duration, r.Lower},
 		{"solved", fmt.Sprintf("Solved: %v", r.Status), r.Plan, schedule.Policy{}, p.Duration, r.Lower},
-		{"wrong-static", "The same plan, predictions off by σ = .3", r.Plan, schedule.Policy{}, w.actual, w.bound},
-		{"wrong-steal", "The same with stealing", r.Plan, schedule.Policy{Steal: true}, w.actual, w.bound},
-		{"wrong-copies", "The same with stealing and copies", r.Plan, schedule.Policy{Steal: true, Copies: 2}, w.actual, w.bound},
+		{"wrong-static", "The same plan, predictions off by σ = .3", r.Plan, schedule.Policy{}, w.actual.Duration, w.bound},
+		{"wrong-steal", "The same with stealing", r.Plan, schedule.Policy{Steal: true}, w.actual.Duration, w.bound},
+		{"wrong-copies", "The same with stealing and copies", r.Plan, schedule.Policy{Steal: true, Copies: 2}, w.actual.Duration, w.bound},
 	} {
 		if err := draw(c.file, c.title, c.plan, c.policy, c.actual, c.bound); err != nil {
 			return err

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/recrawl/recrawl/schedule"
 )
@@ -38,6 +40,16 @@ func unitTimes(m int) []float64 {
 		unit[j] = t / referencePages
 	}
 	return unit
+}
+
+// byValue returns the indices of values in ascending order of value.
+func byValue(values []float64) []int {
+	order := make([]int, len(values))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(values[a], values[b]) })
+	return order
 }
 
 // paperInstance is the paper's setting: 99 sites, 3 or 5 clients.

@@ -31,7 +31,7 @@ func TestTablesAndPictures(t *testing.T) {
 	dir := t.TempDir()
 	var out, log bytes.Buffer
 	require.NoError(t, run([]string{"-quick", "-only", "table1,methods", "-out", dir}, &out, &log))
-	require.Contains(t, out.String(), "batch job 2 99x5")
+	require.Contains(t, out.String(), "batch job 2 (literal) 99x5")
 	require.Contains(t, out.String(), "paper: literal, 3 clients")
 	page, err := os.ReadFile(filepath.Join(dir, "schedule.html"))
 	require.NoError(t, err)

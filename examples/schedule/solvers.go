@@ -3,8 +3,10 @@ package main
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/recrawl/recrawl/examples/internal/report"
@@ -19,10 +21,14 @@ type trial struct {
 
 // solve solves one instance within a time limit and checks the result.
 func solve(p *schedule.Problem, limit time.Duration) (trial, error) {
+	return solveWithin(p, limit, schedule.Settings{})
+}
+
+func solveWithin(p *schedule.Problem, limit time.Duration, set schedule.Settings) (trial, error) {
 	start := time.Now()
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
-	r, err := schedule.Solve(ctx, p, rand.NewPCG(1, 1), schedule.Settings{})
+	r, err := schedule.Solve(ctx, p, rand.NewPCG(1, 1), set)
 	if err != nil {
 		return trial{}, err
 	}
@@ -69,19 +75,53 @@ func series(item string, runs int, limit time.Duration, instance func(run int) *
 	return outcome(item, trials), nil
 }
 
+// proofs solves the paper's setting with a limit on the steps of the search, some
+// milliseconds of work. Each instance is solved three times, for the same result,
+// and the shortest time counts: what other programs do meanwhile is not the
+// solver's.
 func proofs(l *lab) ([]report.Row, error) {
+	const most = 300_000
+	runs := pick(l, 50, 300)
 	var rows []report.Row
 	for _, m := range []int{3, 5} {
 		for _, alpha := range []float64{1.5, 2, 2.5} {
-			more, err := series(fmt.Sprintf("%d sites, %d clients, α = %v", paperSites, m, alpha), pick(l, 50, 300), pick(l, 100*time.Millisecond, time.Second),
-				func(i int) *schedule.Problem { return paperInstance(l.rng(3, i), m, alpha) })
-			if err != nil {
-				return nil, err
+			item := fmt.Sprintf("%d sites, %d clients, α = %v", paperSites, m, alpha)
+			var trials []trial
+			for i := range runs {
+				p := paperInstance(l.rng(3, i), m, alpha)
+				best := trial{took: math.MaxInt64}
+				for range 3 {
+					t, err := solveWithin(p, time.Minute, schedule.Settings{Steps: most})
+					if err != nil {
+						return nil, fmt.Errorf("%s, instance %d: %w", item, i, err)
+					}
+					t.took = min(t.took, best.took)
+					best = t
+				}
+				trials = append(trials, best)
 			}
-			rows = append(rows, more...)
+			rows = append(rows, outcome(item, trials)...)
+			rows = append(rows, promptness(item, trials)...)
 		}
 	}
 	return rows, nil
+}
+
+// promptness says how many trials were proved within a millisecond, and quantiles of the times.
+func promptness(item string, trials []trial) []report.Row {
+	prompt, ms := 0, []float64{}
+	for _, t := range trials {
+		if t.Status == schedule.Optimal && t.took < time.Millisecond {
+			prompt++
+		}
+		ms = append(ms, t.took.Seconds()*1000)
+	}
+	slices.Sort(ms)
+	n := len(ms)
+	return []report.Row{
+		{Source: "recrawl", Item: item, Quantity: "proved optimal within 1 ms", Unit: "1", Measured: float64(prompt) / float64(n), Runs: n},
+		{Source: "recrawl", Item: item, Quantity: "time: median, 99 %", Unit: "ms", Measured: []float64{ms[n/2], ms[(99*n+99)/100-1]}, Runs: n},
+	}
 }
 
 func smallUniformTable(l *lab) ([]report.Row, error) {
@@ -123,7 +163,8 @@ func smallUniformTable(l *lab) ([]report.Row, error) {
 
 // identicalTable solves the families of P||Cmax, and next to the published
 // heuristic prints what the heuristics alone reach: constructors, local search
-// and a short iterated search.
+// and a short iterated search. In E3 and E4 no plan comes as near to the simple
+// bound as the published gap, so that this must be meant over a stronger one.
 func identicalTable(l *lab) ([]report.Row, error) {
 	published := map[string]float64{"E2": .068, "E3": .162, "E4": .013}
 	var rows []report.Row
@@ -134,7 +175,7 @@ func identicalTable(l *lab) ([]report.Row, error) {
 		limit := pick(l, 500*time.Millisecond, 5*time.Second)
 		bar := report.NewProgress(family, each*len(cells))
 		var trials []trial
-		var overBound, overProved []float64
+		var overBound, overProved, unavoidable []float64
 		for i := range each * len(cells) {
 			p := instance(i)
 			t, err := solve(p, limit)
@@ -149,6 +190,7 @@ func identicalTable(l *lab) ([]report.Row, error) {
 			}
 			overBound = append(overBound, 100*r.Gap())
 			overProved = append(overProved, 100*(r.Makespan/t.Lower-1))
+			unavoidable = append(unavoidable, 100*(t.Lower/r.Lower-1))
 			bar.Add(1)
 		}
 		bar.Done()
@@ -157,6 +199,9 @@ func identicalTable(l *lab) ([]report.Row, error) {
 		if v, ok := published[family]; ok {
 			row.Source, row.Published = "Paletta and Vocaturo 2011", v
 		}
+		// Next to what is left above the simple bound stands the part of it that
+		// no plan avoids.
+		rows = append(rows, report.Row{Source: "recrawl", Item: family + ", best bound", Quantity: "over the simple lower bound", Unit: "%"}.Sample(unavoidable))
 		simple, proved := row, row
 		simple.Quantity, proved.Quantity = "over the simple lower bound", "over the bound that Solve proved"
 		rows = append(rows, simple.Sample(overBound), proved.Sample(overProved))
