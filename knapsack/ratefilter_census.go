@@ -67,8 +67,9 @@ func (c *census) score(cell, gap float64, changed bool, cycle float64, n int) {
 	}
 }
 
-// count takes in the posterior of a page observed for a time gap.
-func (c *census) count(b *belief, gap, cycle float64, n int) {
+// count takes in the posterior of a page observed for a time gap, and says whether
+// the prior is a new one.
+func (c *census) count(b *belief, gap, cycle float64, n int) bool {
 	total := 0.0
 	for i := range b.w {
 		for k, w := range b.w[i] {
@@ -81,10 +82,12 @@ func (c *census) count(b *belief, gap, cycle float64, n int) {
 			c.share[i][k] = float64(c.share[i][k]*keep) + float64(float64(w*c.prior[i][k])*scale)
 		}
 	}
-	if c.until--; c.until == 0 {
-		c.until = censusPeriod
-		c.estimate(cycle, n)
+	if c.until--; c.until > 0 {
+		return false
 	}
+	c.until = censusPeriod
+	c.estimate(cycle, n)
+	return true
 }
 
 // estimate computes prior, rates and gain.

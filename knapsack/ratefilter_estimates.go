@@ -24,7 +24,8 @@ func (f *RateFilter) ObserveAll(page int, now float64, times []float64) error {
 	if _, err := f.answer(page, now); err != nil {
 		return err
 	}
-	if gap := f.gap(slot, now); gap > 0 {
+	gap := f.gap(slot, now)
+	if gap > 0 {
 		f.unpack(uint32(slot))
 		f.predicted(slot, gap, len(times) > 0)
 		before := now - gap
@@ -38,7 +39,7 @@ func (f *RateFilter) ObserveAll(page int, now float64, times []float64) error {
 		}
 		f.store(slot, gap)
 	}
-	f.answered(slot, now)
+	f.answered(slot, now, gap)
 	return nil
 }
 

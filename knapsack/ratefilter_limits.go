@@ -240,7 +240,7 @@ func (f *RateFilter) SetGroup(page, group int) error {
 		f.limits.group[s] = uint32(group)
 	}
 	if waits {
-		f.enqueue(s, f.due(s))
+		f.enqueue(s, f.due(s, f.cycle))
 	}
 	return nil
 }

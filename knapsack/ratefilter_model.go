@@ -57,16 +57,17 @@ type belief struct {
 // scale divides all weights by their total.
 func (b *belief) scale() {
 	total := 0.0
-	for c := range b.w {
-		b.mass[c] = 0
-		for _, w := range b.w[c] {
-			b.mass[c] += w
+	for c, step := range stride {
+		mass := 0.0
+		for k := step / 2; k < rateCells; k += step {
+			mass += b.w[c][k]
 		}
-		total += b.mass[c]
+		b.mass[c] = mass
+		total += mass
 	}
 	scale := 1 / total
-	for c := range b.w {
-		for k := range b.w[c] {
+	for c, step := range stride {
+		for k := step / 2; k < rateCells; k += step {
 			b.w[c][k] *= scale
 		}
 		b.mass[c] *= scale

@@ -32,11 +32,20 @@ func zipfRun(s webenv.Scheduler, alpha, beta float64, swap, polls int, seed uint
 	return found
 }
 
+// laws are α and β of the environments of Granmo et al. 2006.
+func laws() [][2]float64 {
+	all := [][2]float64{{0.9, 1.5}, {0.3, 1.5}, {0.3, 1}}
+	if testing.Short() {
+		return all[:1]
+	}
+	return all
+}
+
 // In the environments of Granmo et al. 2006: polls 10,001 to 20,000 detect at least
 // 95 % of what knowing the rates does, and the first 20,000 at least half
 // as many again as LAKG.
 func TestRateFilterInZipf(t *testing.T) {
-	for _, ab := range [][2]float64{{0.3, 1.5}, {0.3, 1}, {0.9, 1.5}} {
+	for _, ab := range laws() {
 		var found, known, lakg [2]int
 		for seed := range uint64(2) {
 			for _, s := range []struct {
@@ -61,7 +70,7 @@ func TestRateFilterInZipf(t *testing.T) {
 
 // Where ranks are swapped, it is above LAKG in every window.
 func TestRateFilterInDynamicZipf(t *testing.T) {
-	for _, ab := range [][2]float64{{0.3, 1.5}, {0.3, 1}, {0.9, 1.5}} {
+	for _, ab := range laws() {
 		const polls = 60_000
 		f := zipfRun(rateFilter(Detections)(500, 0), ab[0], ab[1], 1000, polls, 1)
 		lakg := zipfRun(must(NewLAKG(500, LAKGConfig{}, rand.NewPCG(1, 2))), ab[0], ab[1], 1000, polls, 1)
@@ -92,7 +101,11 @@ func calm(s webenv.Scheduler, o Objective, mean, spread float64, seed uint64) we
 // so that their sum has a standard error below √(2·count); the trial costs a
 // few per cent of one cycle of 45, 0.2 % of all.
 func TestRateFilterOnCalmHistories(t *testing.T) {
-	for _, mean := range []float64{3, 10, 14} {
+	means := []float64{3, 10, 14}
+	if testing.Short() {
+		means = means[:1]
+	}
+	for _, mean := range means {
 		for _, spread := range []float64{1, 1.3, 1.5} {
 			sum := [2]float64{}
 			fresh := [2]float64{}
@@ -156,13 +169,11 @@ func TestRateFilterChoosesByIndex(t *testing.T) {
 		best := 0.0
 		if k > 3000 && k%5 == 0 {
 			for slot := range uint32(300) {
-				f.unpack(slot)
 				best = max(best, f.index(slot, now-f.last(&f.pages[slot])))
 			}
 		}
 		page := must(f.Next(now))
 		if best > 0 {
-			f.unpack(uint32(page))
 			ratio += f.index(uint32(page), now-f.last(&f.pages[page])) / best
 			count++
 		}
@@ -176,7 +187,7 @@ func TestRateFilterChoosesByIndex(t *testing.T) {
 // Every page is polled again within 80·n polls, whatever the answers: here pages
 // 0 to 2 change always and the others as an adversary likes.
 func TestRateFilterStarvesNoPage(t *testing.T) {
-	const n = 12
+	const n, polls = 12, 12_000
 	for o := range objectives {
 		for _, answer := range []func(page int, since int) bool{
 			func(page, _ int) bool { return page < 3 },
@@ -186,7 +197,7 @@ func TestRateFilterStarvesNoPage(t *testing.T) {
 			f := must(NewRateFilter(n, RateFilterConfig{Objective: o}))
 			var last [n]int
 			longest := 0
-			for k := 1; k <= 30_000; k++ {
+			for k := 1; k <= polls; k++ {
 				page := must(f.Next(float64(k)))
 				since := k - last[page]
 				longest = max(longest, since)
@@ -194,7 +205,7 @@ func TestRateFilterStarvesNoPage(t *testing.T) {
 				last[page] = k
 			}
 			for _, at := range last {
-				longest = max(longest, 30_000-at)
+				longest = max(longest, polls-at)
 			}
 			require.LessOrEqual(t, longest, (floorCycles+courtesy)*n, "%v", o)
 		}
@@ -332,7 +343,7 @@ func TestRateFilterSignals(t *testing.T) {
 		t.Logf("%s: found %d of 20,000 changes; precision %.2f, recall %.2f", kind, found[kind], precision, recall)
 		if kind == "good" {
 			require.InDelta(t, 0.8, precision, 0.1)
-			require.InDelta(t, 0.8, recall, 0.15)
+			require.Greater(t, recall, 0.75) // several changes may share a hint
 		}
 	}
 	require.Greater(t, float64(found["good"]), 1.1*float64(found["none"]))
@@ -415,15 +426,20 @@ func TestPollsForFreshness(t *testing.T) {
 	}
 }
 
-// warm returns a filter of n pages in full swing, without having polled them all.
+// warm returns a filter of n pages in full swing: of 64 kinds, with the
+// threshold at which they ask for one poll per unit of time, and each somewhere in
+// its interval.
 func warm(n int) *RateFilter {
 	f := must(NewRateFilter(n, RateFilterConfig{}))
-	f.start, f.block, f.now = 0, 0, 0
-	f.polls, f.blockPolls = uint64(4*n), uint64(4*n)
 	f.cycle = float64(n)
+	f.start, f.block, f.now = -floorCycles*f.cycle, 0, 0
+	f.polls, f.blockPolls = uint64(4*n), uint64(4*n)
 	f.anchor = f.gridStart()
 	f.census.gain = 1
-	f.threshold = f.newcomer()
+	for k := range f.census.time { // evidence that pages differ, so that it stays so
+		f.census.time[k] = f.cycle * float64(n)
+		f.census.changes[k] = f.census.time[k] * f.rateOf(float64(k))
+	}
 	var kinds [64]packed
 	for i := range kinds {
 		kinds[i].unpack(&f.belief)
@@ -432,14 +448,27 @@ func warm(n int) *RateFilter {
 		}
 		f.belief.pack(&kinds[i], uint64(i))
 	}
+	var gaps [64]float64
+	lo, hi := -20.0, 0.0 // log threshold
+	for range 40 {
+		f.threshold = math.Exp((lo + hi) / 2)
+		rate := 0.0
+		for i := range kinds {
+			f.pages[0].belief = kinds[i]
+			gaps[i] = f.crossing(0, f.cycle)
+			rate += float64(n) / 64 / gaps[i]
+		}
+		if rate > 1 {
+			lo = math.Log(f.threshold)
+		} else {
+			hi = math.Log(f.threshold)
+		}
+	}
 	for i := range f.pages {
 		h := mix64(uint64(i))
 		f.pages[i].belief = kinds[h%64]
-		f.pages[i].polled = -f.cycle * float64(h>>40) / (1 << 24)
-		f.start = min(f.start, f.pages[i].polled)
-	}
-	for i := range f.pages {
-		f.refresh(uint32(i))
+		f.pages[i].polled = -gaps[h%64] * float64(h>>40) / (1 << 24)
+		f.main.move(f.pages, int(f.pages[i].pos), f.pages[i].polled+gaps[h%64])
 	}
 	return f
 }
@@ -462,7 +491,10 @@ func BenchmarkRateFilter(b *testing.B) {
 					if err != nil {
 						b.Fatal(err)
 					}
-					changed := mix64(uint64(page)+uint64(now))%4 == 0
+					// Rates from 1/8 to 8 per cycle.
+					rate := math.Exp2(float64(mix64(uint64(page))%7)-3) / float64(n)
+					luck := float64(mix64(uint64(page)^uint64(now)<<32)>>11) * 0x1p-53
+					changed := luck < -math.Expm1(-rate*(now-f.pages[page].polled))
 					if err := f.Observe(page, now, changed); err != nil {
 						b.Fatal(err)
 					}

@@ -156,7 +156,7 @@ func (f *RateFilter) release(now float64) {
 	for len(f.timed.key) > 0 && f.timed.key[0] <= now {
 		slot := f.timed.slot[0]
 		f.timed.remove(f.pages, 0)
-		f.main.push(f.pages, slot, f.due(slot))
+		f.main.push(f.pages, slot, f.due(slot, f.cycle))
 	}
 }
 
@@ -204,8 +204,6 @@ func (f *RateFilter) choose(now float64) (slot uint32, ok bool) {
 				best = s
 				continue
 			}
-			f.unpack(s)
-			f.inform()
 			if index := f.index(s, now-f.last(&f.pages[s])); index > bestIndex {
 				best, bestIndex = s, index
 			}
@@ -227,46 +225,36 @@ func (f *RateFilter) choose(now float64) (slot uint32, ok bool) {
 // refresh computes again when a page is due.
 func (f *RateFilter) refresh(slot uint32) {
 	h, at := f.heapOf(slot)
-	switch {
-	case h == nil || h == &f.timed: // when it comes back
-	case f.groupOf(slot) == nil:
-		h.move(f.pages, at, f.due(slot))
-	default:
-		key := f.due(slot)
-		f.dequeue(slot)
-		f.enqueue(slot, key)
+	if h == nil || h == &f.timed { // it is done when the page comes back
+		return
 	}
+	key := f.due(slot, h.key[at]-f.last(&f.pages[slot]))
+	if f.groupOf(slot) == nil {
+		h.move(f.pages, at, key)
+		return
+	}
+	f.dequeue(slot)
+	f.enqueue(slot, key)
 }
 
 // due returns the time at which a page's index reaches the threshold, within
 // the bounds on its interval. While the evidence is for equal pages it is a cycle
-// after the last poll.
-func (f *RateFilter) due(slot uint32) float64 {
-	p := &f.pages[slot]
-	last := f.last(p)
+// after the last answer. The search begins at a gap of guess.
+func (f *RateFilter) due(slot uint32, guess float64) float64 {
+	last := f.last(&f.pages[slot])
 	if !(f.cycle > 0) {
 		return last
 	}
 	gap := f.cycle
 	if !f.even() {
-		f.unpack(slot)
-		f.inform()
-		gap = f.crossing(slot, f.gapGuess(slot, last))
+		gap = f.crossing(slot, guess)
 	}
 	gap = min(gap, f.interval(slot).max)
 	return max(last+gap, f.earliest(slot))
 }
 
-// gapGuess is where the search for the crossing starts.
-func (f *RateFilter) gapGuess(slot uint32, last float64) float64 {
-	if h, at := f.heapOf(slot); h == &f.main && h.key[at] > last {
-		return h.key[at] - last
-	}
-	return f.cycle
-}
-
-// crossing finds, to a few per cent, the gap at which the index of the unpacked
-// page reaches the threshold: by doubling from a guess, then twice by the secant
+// crossing finds, to a few per cent, the gap at which the index of a page
+// reaches the threshold: by doubling from a guess, then twice by the secant
 // rule in log gap. It is at most floorCycles cycles, so that no page starves.
 func (f *RateFilter) crossing(slot uint32, guess float64) float64 {
 	longest := floorCycles * f.cycle

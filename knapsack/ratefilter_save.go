@@ -113,6 +113,7 @@ func (f *RateFilter) UnmarshalBinary(data []byte) error {
 		return err
 	}
 	r.table = values[r.objective]()
+	r.focus()
 	*f = *r
 	return nil
 }

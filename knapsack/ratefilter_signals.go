@@ -59,6 +59,8 @@ func (s *signals) telling() bool { return s.on() && s.recall() > 2*s.falseAlarm(
 func (f *RateFilter) signalled(slot uint32, gap, value float64) float64 {
 	p := value
 	if f.objective != Detections {
+		f.unpack(slot)
+		f.census.inform(&f.belief)
 		p = f.changeProbability(gap)
 	}
 	p = min(p, 1)

@@ -220,8 +220,6 @@ func TestCrossing(t *testing.T) {
 		f := drawFilter(t, 6, Objective(rapid.IntRange(0, int(objectives)-1).Draw(t, "objective")))
 		f.threshold *= math.Exp(rapid.Float64Range(-3, 3).Draw(t, "log factor"))
 		for slot := range uint32(6) {
-			f.unpack(slot)
-			f.inform()
 			guess := f.cycle * math.Exp(rapid.Float64Range(-9, 9).Draw(t, "log guess"))
 			gap := f.crossing(slot, guess)
 			require.LessOrEqual(t, gap, floorCycles*f.cycle)
@@ -510,4 +508,32 @@ func ExampleRateFilter() {
 	seldom, _ := f.Rate(1)
 	fmt.Println("page 0 changes more than 5 times as often as page 1:", often.Mean > 5*seldom.Mean)
 	// Output: page 0 changes more than 5 times as often as page 1: true
+}
+
+// What the index averages over packed weights is the belief's.
+func TestValue(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		o := Objective(rapid.IntRange(0, int(objectives)-1).Draw(t, "objective"))
+		f := drawFilter(t, 4, o)
+		for slot := range uint32(4) {
+			gap := f.cycle * math.Exp(rapid.Float64Range(-8, 4).Draw(t, "log gap"))
+			f.unpack(slot)
+			if o != Detections {
+				f.census.inform(&f.belief)
+			}
+			mean, square := 0.0, 0.0
+			power := [objectives]float64{0, 1, 2, 1}[o]
+			for k, x := range f.belief.marginal(gap / f.cycle) {
+				v := gap * math.Exp(rateStep*(f.slowestRate()+float64(k)))
+				y := -math.Expm1(-v)
+				if o != Detections {
+					y = slopes[o][Even].h(v) * math.Pow(gap/v, power)
+				}
+				mean += x * y
+				square += x * y * y
+			}
+			want := mean + optimism*math.Sqrt(max(0, square-mean*mean))
+			require.InEpsilon(t, want, f.value(&f.page(slot).belief, gap), 5e-3)
+		}
+	})
 }
