@@ -72,6 +72,11 @@ func ReadHistory(r io.Reader, file string) (*History, error) {
 			err = fmt.Errorf("%w: %q", ErrDuplicate, name)
 		}
 		if err != nil {
+			// A read error comes after the piece of a line before it, and
+			// explains what is wrong with that.
+			if !lines.Scan() && lines.Err() != nil {
+				err = lines.Err()
+			}
 			return nil, &LineError{file, number, err}
 		}
 		name = strings.Clone(name) // lets the line go

@@ -70,9 +70,11 @@ func TestReadHistoryErrors(t *testing.T) {
 	}
 
 	broken := errors.New("broken pipe")
-	_, err := ReadHistory(io.MultiReader(strings.NewReader("a,1\nb,2"), iotest.ErrReader(broken)), "t.csv")
-	require.ErrorIs(t, err, broken)
-	require.ErrorContains(t, err, "t.csv:")
+	for _, piece := range []string{"a,1\nb,2", "a,1\nb,2,", "a,1\nb,2,1", "a,1\na"} {
+		_, err := ReadHistory(io.MultiReader(strings.NewReader(piece), iotest.ErrReader(broken)), "t.csv")
+		require.ErrorIs(t, err, broken, piece)
+		require.ErrorContains(t, err, "t.csv:")
+	}
 
 	for _, end := range []string{"\n", "\r\n", ""} {
 		h, err := ReadHistory(strings.NewReader(strings.Repeat("b", MaxLine)+end), "t.csv")
@@ -176,6 +178,15 @@ func propReplay(t *rapid.T) {
 		require.Equal(t, want, since)
 		last[page] = now
 		require.Equal(t, h.Rates()[page], env.Rate(page, now))
+		want, found = 0, false
+		for _, at := range h.Times[page] {
+			if at <= now {
+				want, found = at, true
+			}
+		}
+		modified, ok := env.LastChange(page, now)
+		require.Equal(t, found, ok)
+		require.Equal(t, want, modified)
 	}
 }
 

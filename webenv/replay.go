@@ -7,8 +7,8 @@ import (
 )
 
 // Replay is an environment that changes as a recorded history did. It shares
-// the history, which must not be altered. A poll takes O(log changes) and
-// allocates nothing.
+// the history, which must not be altered, and is a [Rater] and a [LastChanger].
+// A poll takes O(log changes) and allocates nothing.
 type Replay struct {
 	history *History
 	rates   []float64
@@ -56,3 +56,14 @@ func (r *Replay) Poll(page int, now float64) (since float64, changed bool) {
 
 // Rate implements [Rater]: it is the rate of the page over the whole history.
 func (r *Replay) Rate(page int, _ float64) float64 { return r.rates[page] }
+
+// LastChange implements [LastChanger] in O(log changes); changes before the start
+// count.
+func (r *Replay) LastChange(page int, now float64) (t float64, ok bool) {
+	times := r.history.Times[page]
+	n := sort.Search(len(times), func(k int) bool { return times[k] > now })
+	if n == 0 {
+		return 0, false
+	}
+	return times[n-1], true
+}

@@ -62,7 +62,8 @@ func (c Calendar) Time(d time.Time) float64 {
 	return (float64(d.Unix()-e.Unix()) + float64(d.Nanosecond()-e.Nanosecond())/1e9) / c.unit()
 }
 
-// A LastChanger is an environment that knows when a page last changed.
+// A LastChanger is an environment that knows when a page last changed, as a
+// [Replay] does.
 type LastChanger interface {
 	// LastChange returns the time of the last change of a page that is not
 	// after now, and false if it does not know one. Unlike Poll it alters

@@ -85,7 +85,7 @@ func parse(args []string, stdout io.Writer) (*settings, error) {
 	s := &settings{}
 	flags := flag.NewFlagSet("recrawl", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
-	flags.Float64Var(&s.budget, "budget", 0, "polls per `hour`, or per slot where -env has slots (default 2 per hour, 1 per slot)")
+	flags.Float64Var(&s.budget, "budget", 0, "`polls` per hour, or per slot where -env has slots (default 2 per hour, 1 per slot)")
 	flags.StringVar(&s.policies, "policies", "", "comma-separated `names` of policies, below (default all)")
 	flags.StringVar(&s.trace, "trace", "", "replay the history in this `file`, one page per line: name,unix,unix,…; may be gzipped")
 	flags.StringVar(&s.env, "env", "", "simulate a `web`, below, instead of replaying a history")

@@ -217,6 +217,7 @@ func TestTraceFile(t *testing.T) {
 		{"", "no pages"},
 		{"a,5\nb\n", "two times at least"},
 		{"\x1f\x8bnonsense", ".csv:"},
+		{b.String()[:b.Len()-10], "unexpected EOF"},
 	} {
 		bad := filepath.Join(dir, "bad.csv")
 		require.NoError(t, os.WriteFile(bad, []byte(c.content), 0o600))
@@ -224,6 +225,8 @@ func TestTraceFile(t *testing.T) {
 		require.ErrorContains(t, err, c.want)
 		require.ErrorContains(t, err, bad)
 	}
+	require.NoError(t, os.WriteFile(plain, []byte("a,1,2\n"), 0o600))
+	require.ErrorContains(t, run([]string{"-trace", plain}, io.Discard), "2 polls per hour are not a single poll in 1.157e-05 days")
 }
 
 // Over HTTP every figure is that of the replay in the same process.
