@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"cmp"
 	"container/heap"
 	"math"
 	"slices"
@@ -268,8 +269,8 @@ func (b *branching) round(out relaxed) {
 			load[j] += p.at(z, int(j))
 		}
 	}
-	slices.SortFunc(out.split, func(a, c int32) int {
-		return int(math.Copysign(1, r.time[int(c)*r.m]-r.time[int(a)*r.m]))
+	slices.SortStableFunc(out.split, func(a, c int32) int {
+		return cmp.Compare(r.time[int(c)*r.m], r.time[int(a)*r.m])
 	})
 	for _, z := range out.split {
 		j := p.earliest(int(z), load)

@@ -48,15 +48,15 @@ func (p *Problem) earliest(z int, load []int64) int {
 // It takes O(n log n + n·m).
 func LPT(p *Problem) Plan { return EarliestCompletion(p, p.List(Descending)) }
 
-// MultifitRounds is the number of bisections in [Multifit].
-const MultifitRounds = 40
+// multifitRounds is the number of bisections in Multifit.
+const multifitRounds = 40
 
 // Multifit (Coffman, Garey and Johnson 1978) looks by bisection for the
 // smallest makespan at which first-fit-decreasing packs all sites into the
 // clients' capacities, the client of the smallest capacity first. On identical
 // clients that are all free at 0 its makespan is at most 13/11 times the optimum (Yue 1990). It
 // never returns a plan worse than that of LPT, from which it starts. It takes
-// O(n log n + R·n·m) for R = MultifitRounds. On unrelated clients the sites are
+// O(n log n + R·n·m) for at most R = 40 bisections. On unrelated clients the sites are
 // taken in descending order of their shortest duration, and the plan has no
 // guarantee.
 func Multifit(p *Problem) Plan {
@@ -70,7 +70,7 @@ func Multifit(p *Problem) Plan {
 	plan := make(Plan, p.n)
 	// Invariant: best has makespan high; first fit failed at low, or low is a
 	// lower bound.
-	for round := 0; round < MultifitRounds && low < high*(1-1e-12); round++ {
+	for round := 0; round < multifitRounds && low < high*(1-1e-12); round++ {
 		t := low + (high-low)/2
 		if round == 0 {
 			t = low

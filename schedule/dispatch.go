@@ -42,7 +42,8 @@ type Dispatcher struct {
 	policy  Policy
 	now     float64
 	queue   [][]int32 // sites waiting for each client, the longest first
-	pool    []int32   // sites waiting for anyone
+	pool    []int32   // sites waiting for anyone, in the order of the list
+	back    []int32   // sites given back, waiting for anyone, the longest first
 	done    []bool
 	open    int       // sites not done
 	holds   []int32   // site that each client works on, or NoSite
@@ -56,7 +57,7 @@ type Dispatcher struct {
 }
 
 // NewDispatcher returns a dispatcher of a plan for the problem, whose durations are
-// the predictions.
+// the predictions. It takes O(n·m + n log n).
 func NewDispatcher(p *Problem, plan Plan, policy Policy) (*Dispatcher, error) {
 	if err := p.Check(plan); err != nil {
 		return nil, err
@@ -132,7 +133,16 @@ func (d *Dispatcher) Ask(client int, now float64) (site int, err error) {
 		return NoSite, fmt.Errorf("%w: client %d, site %d", ErrBusy, client, d.holds[client])
 	}
 	d.now = now
-	z := d.take(&d.queue[client], client)
+	z := int32(NoSite)
+	if d.backFirst(client) {
+		z = d.take(&d.back, client)
+	}
+	if z == NoSite {
+		z = d.take(&d.queue[client], client)
+	}
+	if z == NoSite {
+		z = d.take(&d.back, client)
+	}
 	if z == NoSite {
 		z = d.take(&d.pool, client)
 	}
@@ -147,6 +157,15 @@ func (d *Dispatcher) Ask(client int, now float64) (site int, err error) {
 	}
 	d.holds[client], d.since[client] = z, now
 	return int(z), nil
+}
+
+// backFirst says whether a site given back comes before the client's own: if it
+// is longer, so that a long site of a lost client does not wait until the end.
+func (d *Dispatcher) backFirst(client int) bool {
+	if len(d.back) == 0 || len(d.queue[client]) == 0 {
+		return false
+	}
+	return d.p.at(int(d.back[0]), client) > d.p.at(int(d.queue[client][0]), client)
 }
 
 // take removes and returns the first site of a list that the client has not
@@ -275,7 +294,8 @@ func (d *Dispatcher) Tell(client, site int, now float64) (first bool, void []int
 }
 
 // Decline gives back the site that a client holds, unfinished. The client is
-// not asked to do it again; another one is.
+// not asked to do it again; another one is. A site that all clients declined
+// stays open.
 func (d *Dispatcher) Decline(client int, now float64) error {
 	if err := d.check(client, now); err != nil {
 		return err
@@ -293,18 +313,20 @@ func (d *Dispatcher) Decline(client int, now float64) error {
 	return nil
 }
 
-// release makes a site wait for anyone again, unless a copy is under way.
-func (d *Dispatcher) release(z int32) {
-	if d.done[z] || d.holders(z) > 0 {
-		return
+// release makes sites wait for anyone again, except those of which a copy is
+// under way.
+func (d *Dispatcher) release(sites ...int32) {
+	for _, z := range sites {
+		if !d.done[z] && d.holders(z) == 0 {
+			d.back = append(d.back, z)
+		}
 	}
-	d.pool = append(d.pool, z)
 	key := func(z int32) int64 { return slices.Min(d.p.amounts(int(z))) }
-	slices.SortStableFunc(d.pool, func(a, b int32) int { return cmp.Compare(key(b), key(a)) })
+	slices.SortStableFunc(d.back, func(a, b int32) int { return cmp.Compare(key(b), key(a)) })
 }
 
 // Lose says that a client is gone: the site that it holds and its batch wait
-// for anyone.
+// for anyone. It takes O(k log k) for k sites given back and open.
 func (d *Dispatcher) Lose(client int, now float64) error {
 	if err := d.check(client, now); err != nil {
 		return err
@@ -316,13 +338,12 @@ func (d *Dispatcher) Lose(client int, now float64) error {
 	d.gone[client] = true
 	z := d.holds[client]
 	d.holds[client] = NoSite
-	if z != NoSite {
-		d.release(z)
-	}
-	for _, z := range d.queue[client] {
-		d.release(z)
-	}
+	sites := d.queue[client]
 	d.queue[client] = nil
+	if z != NoSite {
+		sites = append(sites, z)
+	}
+	d.release(sites...)
 	return nil
 }
 
@@ -344,9 +365,9 @@ func (d *Dispatcher) Open() int { return d.open }
 
 // Waiting returns the number of sites that no client holds.
 func (d *Dispatcher) Waiting() int {
-	waiting := len(d.pool)
-	for _, q := range d.queue {
-		waiting += len(q)
+	waiting := 0
+	for _, list := range d.waiting() {
+		waiting += len(*list)
 	}
 	return waiting
 }

@@ -21,9 +21,9 @@ func (d *Dispatcher) AppendBinary(b []byte) ([]byte, error) {
 	w.Int(d.p.n)
 	w.Int(d.p.m)
 	w.Float64(d.now)
-	for _, list := range append([][]int32{d.pool}, d.queue...) {
-		w.Int(len(list))
-		for _, z := range list {
+	for _, list := range d.waiting() {
+		w.Int(len(*list))
+		for _, z := range *list {
 			w.Uint32(uint32(z))
 		}
 	}
@@ -49,6 +49,15 @@ func (d *Dispatcher) AppendBinary(b []byte) ([]byte, error) {
 	return w.Finish()
 }
 
+// waiting returns all lists of waiting sites.
+func (d *Dispatcher) waiting() []*[]int32 {
+	lists := []*[]int32{&d.pool, &d.back}
+	for j := range d.queue {
+		lists = append(lists, &d.queue[j])
+	}
+	return lists
+}
+
 // MarshalBinary returns the saved state.
 func (d *Dispatcher) MarshalBinary() ([]byte, error) { return d.AppendBinary(nil) }
 
@@ -71,7 +80,7 @@ func (d *Dispatcher) UnmarshalBinary(data []byte) error {
 		r.Fail("time %v", n.now)
 	}
 	seen := make([]bool, p.n) // sites accounted for: waiting, done or held
-	for k := range p.m + 1 {
+	for _, list := range n.waiting() {
 		count := r.Int()
 		if count < 0 || count > p.n {
 			r.Fail("%d sites wait", count)
@@ -84,11 +93,7 @@ func (d *Dispatcher) UnmarshalBinary(data []byte) error {
 				return r.Done()
 			}
 			seen[z] = true
-			if k == 0 {
-				n.pool = append(n.pool, int32(z))
-			} else {
-				n.queue[k-1] = append(n.queue[k-1], int32(z))
-			}
+			*list = append(*list, int32(z))
 		}
 	}
 	for z := range n.done {

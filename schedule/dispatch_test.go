@@ -54,6 +54,41 @@ func TestStealingTakesTheLongestThatHelps(t *testing.T) {
 	require.Equal(t, NoSite, ask(1, 27), "nothing waits")
 }
 
+// TestSitesGivenBack gives back sites of a list, whose order the others keep, and
+// of a lost client, whose long site does not wait until the end.
+func TestSitesGivenBack(t *testing.T) {
+	p := must(NewIdentical([]int{1, 4, 2, 3, 5}, 2))
+	d := must(NewPullDispatcher(p, []int{0, 1, 2, 3, 4}, Policy{}))
+	ask := func(client, want int, now float64) {
+		t.Helper()
+		z, err := d.Ask(client, now)
+		require.NoError(t, err)
+		require.Equal(t, want, z)
+	}
+	tell := func(client, site int, now float64) {
+		t.Helper()
+		_, _, err := d.Tell(client, site, now)
+		require.NoError(t, err)
+	}
+	ask(0, 0, 0)
+	require.NoError(t, d.Decline(0, 0))
+	ask(0, 1, 0)
+	ask(1, 0, 0)
+	tell(1, 0, 1)
+	ask(1, 2, 1)
+
+	// Client 1 is lost with sites of 5 and 2; client 0 has 4 and 3.
+	d = must(NewDispatcher(p, Plan{0, 0, 1, 0, 1}, Policy{}))
+	ask(1, 4, 0)
+	require.NoError(t, d.Lose(1, 0))
+	ask(0, 4, 0)
+	tell(0, 4, 5)
+	for k, z := range []int{1, 3, 2, 0} {
+		ask(0, z, 5+float64(k))
+		tell(0, z, 6+float64(k))
+	}
+}
+
 func TestCopiesCountOnce(t *testing.T) {
 	p := must(NewIdentical([]int{10, 1}, 3))
 	d, err := NewDispatcher(p, Plan{0, 1}, Policy{Copies: 2})
@@ -246,6 +281,16 @@ func TestSimulationOfAPlanGivesItsMakespan(t *testing.T) {
 		require.NoError(t, err)
 		require.Zero(t, pull.Open())
 		require.GreaterOrEqual(t, run.Makespan, LowerBound(p)*(1-1e-12))
+		for _, setup := range p.setup {
+			if setup > 0 {
+				return // Pull counts it before the client is free, Simulate after
+			}
+		}
+		pulled := make(Plan, p.n)
+		for _, s := range run.Spans {
+			pulled[s.Site] = s.Client
+		}
+		require.Equal(t, Pull(p, Given), pulled)
 	})
 }
 

@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"cmp"
 	"math"
 	"slices"
 )
@@ -171,7 +172,7 @@ func (k *knapsackBound) repair() {
 		load[plan[z]] += p.at(z, plan[z])
 	}
 	shortest := p.shortest()
-	slices.SortStableFunc(left, func(a, b int) int { return int(shortest[b] - shortest[a]) })
+	slices.SortStableFunc(left, func(a, b int) int { return cmp.Compare(shortest[b], shortest[a]) })
 	for _, z := range left {
 		plan[z] = p.earliest(z, load)
 		load[plan[z]] += p.at(z, plan[z])

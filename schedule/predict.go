@@ -31,6 +31,8 @@ const (
 	holtTrend     = .2
 	truncateAt    = 10
 	truncateAfter = 10
+	// longest is the longest duration taken: sums of squares stay finite.
+	longest = 0x1p+400
 	// priorRuns is how many runs the error of all sites weighs against a site's own.
 	priorRuns = 4
 )
@@ -87,6 +89,9 @@ func (e *Estimator) Observe(site int, duration float64) error {
 	if !positive(duration) {
 		return fmt.Errorf("%w: site %d: %v", ErrDuration, site, duration)
 	}
+	if duration > longest {
+		return fmt.Errorf("%w: site %d: %v", ErrOverflow, site, duration)
+	}
 	if site >= len(e.tracks) {
 		e.tracks = append(e.tracks, make([]track, site+1-len(e.tracks))...)
 	}
@@ -95,8 +100,8 @@ func (e *Estimator) Observe(site int, duration float64) error {
 		for m := range methods {
 			err := math.Log(t.predict(m) / duration)
 			e.abs[m] += math.Abs(err)
-			e.square[m] += err * err
-			t.square[m] += err * err
+			e.square[m] += float64(err * err)
+			t.square[m] += float64(err * err)
 		}
 		e.scored++
 		t.scored++
@@ -110,8 +115,8 @@ func (e *Estimator) Observe(site int, duration float64) error {
 func (e *Estimator) count(t *track, sign float64) {
 	v := t.predict(LastTwo)
 	e.known += int(sign)
-	e.sum += sign * v
-	e.sumSqr += sign * v * v
+	e.sum += float64(sign * v)
+	e.sumSqr += float64(sign * v * v)
 }
 
 // Remove forgets a site's own history; what it taught about the methods stays.
@@ -222,12 +227,12 @@ func (t *track) update(d float64) {
 		t.ewma, t.level, t.mean = d, d, d
 		return
 	}
-	t.ewma += ewmaWeight * (d - t.ewma)
+	t.ewma += float64(ewmaWeight * (d - t.ewma))
 	level := t.level
 	t.level = float64(holtLevel*d) + float64((1-holtLevel)*(t.level+t.trend))
-	t.trend += holtTrend * (t.level - level - t.trend)
+	t.trend += float64(holtTrend * (t.level - level - t.trend))
 	weight := 1 / float64(min(t.runs, truncateAfter))
-	t.mean += weight * (min(d, truncateAt*t.mean) - t.mean)
+	t.mean += float64(weight * (min(d, truncateAt*t.mean) - t.mean))
 }
 
 const (

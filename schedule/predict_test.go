@@ -99,6 +99,7 @@ func TestEstimatorErrors(t *testing.T) {
 	for _, d := range []float64{0, -1, math.NaN(), math.Inf(1)} {
 		require.ErrorIs(t, e.Observe(0, d), ErrDuration)
 	}
+	require.ErrorIs(t, e.Observe(0, 1e200), ErrOverflow)
 	require.ErrorIs(t, e.Observe(-1, 1), ErrUnknown)
 	require.ErrorIs(t, e.Observe(math.MaxInt, 1), ErrUnknown)
 	require.ErrorIs(t, e.Remove(0), ErrUnknown)

@@ -116,8 +116,11 @@ func orders(samples map[string][]float64, m int, r schedule.Reading) []report.Ro
 	for i := range runs {
 		at := func(k int) float64 { return samples[names[k]][i] }
 		for k, v := range compare(at(0), at(1), at(2), at(3)) {
-			shares[k] += v / float64(runs)
+			shares[k] += v
 		}
+	}
+	for k := range shares {
+		shares[k] /= float64(runs)
 	}
 	row := report.Row{Source: "recrawl", Item: fmt.Sprintf("order, %d clients (%v)", m, r), Unit: "1", Runs: runs}
 	ofMeans, ofInstances := row, row

@@ -163,8 +163,8 @@ func smallUniformTable(l *lab) ([]report.Row, error) {
 
 // identicalTable solves the families of P||Cmax, and next to the published
 // heuristic prints what the heuristics alone reach: constructors, local search
-// and a short iterated search. In E3 and E4 no plan comes as near to the simple
-// bound as the published gap, so that this must be meant over a stronger one.
+// and a short iterated search. In E4 no plan comes as near to the simple bound as
+// the published gap, so that this must be meant over a stronger one.
 func identicalTable(l *lab) ([]report.Row, error) {
 	published := map[string]float64{"E2": .068, "E3": .162, "E4": .013}
 	var rows []report.Row
