@@ -142,6 +142,9 @@ func bursty(n int, seed uint64) webenv.Env {
 // On bursty pages at 0.05 polls per page and day. A single rate per page, however well
 // known, cannot follow.
 func TestRateFilterOnBurstyPages(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	const n = 400
 	opt := webenv.Options{Rate: 0.05 * n, Duration: 500}
 	for seed := range uint64(3) {
@@ -187,7 +190,11 @@ func TestRateFilterChoosesByIndex(t *testing.T) {
 // Every page is polled again within 80·n polls, whatever the answers: here pages
 // 0 to 2 change always and the others as an adversary likes.
 func TestRateFilterStarvesNoPage(t *testing.T) {
-	const n, polls = 12, 12_000
+	const n = 12
+	polls := 12_000
+	if testing.Short() {
+		polls = 4000
+	}
 	for o := range objectives {
 		for _, answer := range []func(page int, since int) bool{
 			func(page, _ int) bool { return page < 3 },
@@ -214,6 +221,9 @@ func TestRateFilterStarvesNoPage(t *testing.T) {
 
 // The unit of time does not matter.
 func TestRateFilterHasNoUnit(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	var found []float64
 	for _, unit := range []float64{1e-9, 1, 86_400, 1e12} {
 		sum := 0

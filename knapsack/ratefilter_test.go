@@ -521,16 +521,29 @@ func TestValue(t *testing.T) {
 			if o != Detections {
 				f.census.inform(&f.belief)
 			}
+			rate := func(k int) float64 { return math.Exp(rateStep * (f.slowestRate() + float64(k))) }
+			current := 0.0 // after half the gap
+			for c := range f.belief.w {
+				for k, w := range f.belief.w[c] {
+					current += w * math.Exp(-rate(k)*gap/2)
+				}
+			}
 			mean, square := 0.0, 0.0
 			power := [objectives]float64{0, 1, 2, 1}[o]
-			for k, x := range f.belief.marginal(gap / f.cycle) {
-				v := gap * math.Exp(rateStep*(f.slowestRate()+float64(k)))
-				y := -math.Expm1(-v)
-				if o != Detections {
-					y = slopes[o][Even].h(v) * math.Pow(gap/v, power)
+			for c, step := range stride {
+				stay := math.Exp(-gap / (f.cycle * switching[c]))
+				for k := step / 2; k < rateCells; k += step {
+					v := gap * rate(k)
+					y := -math.Expm1(-v)
+					jumped := y
+					if o != Detections {
+						y = slopes[o][Even].h(v) * math.Pow(gap/v, power)
+						jumped = y * (1 - current*math.Exp(-v/2)) / -math.Expm1(-v)
+					}
+					x, fresh := f.belief.w[c][k]*stay, f.belief.mass[c]*(1-stay)*float64(step)/rateCells
+					mean += x*y + fresh*jumped
+					square += x*y*y + fresh*jumped*jumped
 				}
-				mean += x * y
-				square += x * y * y
 			}
 			want := mean + optimism*math.Sqrt(max(0, square-mean*mean))
 			require.InEpsilon(t, want, f.value(&f.page(slot).belief, gap), 5e-3)
