@@ -146,6 +146,7 @@ func (x *search) iterate(steps int64) {
 		end = x.steps + steps
 	}
 	s := newState(p, x.best)
+	s.ctx = x.ctx
 	patience := 20 + 4*p.m
 	for stale := 0; x.steps < end; {
 		s.ops = 0

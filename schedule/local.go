@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"cmp"
+	"context"
 	"slices"
 )
 
@@ -32,11 +33,13 @@ type state struct {
 	ops  int64 // pairs of sites looked at
 	held []bool
 	path []hop
+	ctx  context.Context // ends a descent early
+	good float64         // makespan that needs no improvement
 }
 
 func newState(p *Problem, plan Plan) *state {
 	s := &state{p: p, at: make([]int32, p.n), jobs: make([][]int32, p.m),
-		load: make([]int64, p.m), end: make([]float64, p.m), held: make([]bool, p.m)}
+		load: make([]int64, p.m), end: make([]float64, p.m), held: make([]bool, p.m), ctx: context.Background()}
 	s.reset(plan)
 	return s
 }
@@ -110,10 +113,10 @@ const (
 	chainLimit = 1 << 14
 )
 
-// descend improves the plan until it is locally optimal. Each step makes the
-// sorted list of finishing times smaller in lexicographic order, so it ends.
+// descend improves the plan until it is locally optimal or good. Each step makes
+// the sorted list of finishing times smaller in lexicographic order, so it ends.
 func (s *state) descend() {
-	for s.step() {
+	for s.ctx.Err() == nil && s.makespan() > s.good && s.step() {
 	}
 }
 

@@ -38,10 +38,11 @@ const firstBudget = 20_000
 func (x *search) construct(plan Plan) {
 	if x.state == nil {
 		x.state = newState(x.p, plan)
+		x.state.ctx = x.ctx
 	} else {
 		x.state.reset(plan)
 	}
-	x.state.ops = 0
+	x.state.ops, x.state.good = 0, x.lower
 	x.state.descend()
 	x.steps += x.state.ops + int64(x.p.n)
 	if x.state.makespan() < x.value {
@@ -51,8 +52,8 @@ func (x *search) construct(plan Plan) {
 
 func (x *search) uniform() {
 	p := x.p
-	x.construct(LPT(p))
 	x.raise(newBounder(p).bound(p.elementary()))
+	x.construct(LPT(p))
 	if x.over() {
 		return
 	}

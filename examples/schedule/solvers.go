@@ -16,7 +16,8 @@ import (
 // A trial is what solving one instance gave.
 type trial struct {
 	schedule.Result
-	took time.Duration
+	took      time.Duration
+	allocated uint64 // bytes, those that were freed again included
 }
 
 // solve solves one instance within a time limit and checks the result.
@@ -25,6 +26,8 @@ func solve(p *schedule.Problem, limit time.Duration) (trial, error) {
 }
 
 func solveWithin(p *schedule.Problem, limit time.Duration, set schedule.Settings) (trial, error) {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
 	start := time.Now()
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
@@ -33,30 +36,29 @@ func solveWithin(p *schedule.Problem, limit time.Duration, set schedule.Settings
 		return trial{}, err
 	}
 	took := time.Since(start)
-	return trial{r, took}, p.CheckResult(r)
+	runtime.ReadMemStats(&after)
+	return trial{r, took, after.TotalAlloc - before.TotalAlloc}, p.CheckResult(r)
 }
 
-// outcome turns trials into rows: share proved, gap and time.
+// outcome turns trials into rows: share proved, gap, time and memory.
 func outcome(item string, trials []trial) []report.Row {
-	proved, gaps, ms := 0, []float64{}, []float64{}
+	proved, gaps, ms, mb := 0, []float64{}, []float64{}, []float64{}
 	for _, t := range trials {
 		if t.Status == schedule.Optimal {
 			proved++
 		}
 		gaps = append(gaps, 100*t.Gap())
 		ms = append(ms, t.took.Seconds()*1000)
+		mb = append(mb, float64(t.allocated)/(1<<20))
 	}
-	slowest := 0.0
-	for _, v := range ms {
-		slowest = max(slowest, v)
+	row := func(quantity, unit string) report.Row {
+		return report.Row{Source: "recrawl", Item: item, Quantity: quantity, Unit: unit, Runs: len(trials)}
 	}
-	row := report.Row{Source: "recrawl", Item: item}
-	share, gap, mean, most := row, row, row, row
-	share.Quantity, share.Unit, share.Measured, share.Runs = "proved optimal", "1", float64(proved)/float64(len(trials)), len(trials)
-	gap.Quantity, gap.Unit = "gap to the bound", "%"
-	mean.Quantity, mean.Unit = "time", "ms"
-	most.Quantity, most.Unit, most.Measured, most.Runs = "longest time", "ms", slowest, len(trials)
-	return []report.Row{share, gap.Sample(gaps), mean.Sample(ms), most}
+	share, widest, slowest := row("proved optimal", "1"), row("largest gap", "%"), row("longest time", "ms")
+	share.Measured = float64(proved) / float64(len(trials))
+	widest.Measured, slowest.Measured = slices.Max(gaps), slices.Max(ms)
+	return []report.Row{share, row("gap to the bound", "%").Sample(gaps), widest, row("time", "ms").Sample(ms), slowest,
+		row("memory allocated in all", "MB").Sample(mb)}
 }
 
 // series solves instances with one item name.
@@ -184,7 +186,7 @@ func identicalTable(l *lab) ([]report.Row, error) {
 			}
 			trials = append(trials, t)
 			start := must(schedule.LocalSearch(p, schedule.Multifit(p)))
-			r, err := schedule.Improve(context.Background(), p, rand.NewPCG(1, 1), schedule.Settings{Start: start, Steps: 1_000_000})
+			r, err := schedule.Improve(context.Background(), p, rand.NewPCG(1, 1), schedule.Settings{Start: start, Steps: pick[int64](l, 1_000_000, 10_000_000)})
 			if err != nil {
 				return nil, err
 			}
