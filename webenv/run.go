@@ -44,7 +44,8 @@ type Options struct {
 	Buckets int
 
 	// Latency gives the time from asking for a page to its answer, nil if the
-	// answer comes at once. The copy taken is that of the time of the answer.
+	// answer comes at once; +Inf if it never comes. The copy taken is that of
+	// the time of the answer.
 	Latency func(page int) float64
 	// Loss is the probability that no answer comes. The page is then given
 	// back, if the scheduler is a GiveBacker, when the answer would have come.
@@ -109,6 +110,9 @@ var ErrPage = errors.New("webenv: no such page")
 // O(polls + pages + buckets) time, plus O(log polls in flight) for each poll
 // with Latency; without Latency and callbacks it allocates nothing per poll.
 func Run(env Env, sched Scheduler, opt Options) (Result, error) {
+	if env == nil || sched == nil {
+		panic("webenv: Run without an environment or a scheduler")
+	}
 	r := run{env: env, sched: sched, opt: opt}
 	if err := r.check(); err != nil {
 		return Result{}, err
@@ -167,11 +171,13 @@ func (r *run) check() error {
 		{"number of polls", float64(o.Polls), o.Polls >= 0},
 		{"number of buckets", float64(o.Buckets), o.Buckets >= 0},
 		{"loss", o.Loss, o.Loss >= 0 && o.Loss <= 1},
-		{"duration and number of polls", 0, o.Duration > 0 || o.Polls > 0},
 	} {
 		if !f.ok || math.IsInf(f.v, 1) {
 			return fmt.Errorf("%w: %s %v", ErrParameter, f.name, f.v)
 		}
+	}
+	if o.Duration == 0 && o.Polls == 0 {
+		return fmt.Errorf("%w: neither a duration nor a number of polls", ErrParameter)
 	}
 	n := r.env.Len()
 	if n == 0 {

@@ -362,4 +362,13 @@ func TestRunErrors(t *testing.T) {
 	require.Panics(t, func() {
 		_, _ = Run(env(), &roundRobin{pages: 2}, Options{Rate: 1, Polls: 1, Loss: 0.5})
 	}, "nil source")
+	require.Panics(t, func() { _, _ = Run(nil, &roundRobin{pages: 2}, good) })
+	require.Panics(t, func() { _, _ = Run(env(), nil, good) })
+
+	never := good
+	never.Latency = func(int) float64 { return inf }
+	result, err := Run(env(), &roundRobin{pages: 2}, never)
+	require.NoError(t, err)
+	require.Zero(t, result.Polls)
+	require.Positive(t, result.Lost)
 }

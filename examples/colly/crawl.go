@@ -39,7 +39,10 @@ type account struct {
 	progress []float64 // changes found after each poll
 }
 
-// newCrawler returns a crawler of the pages at the URLs, with a budget of polls.
+// newCrawler returns a crawler of the pages at the URLs, with a budget of polls. A
+// poll is matched to its page by the URL that was sent, so these must be as colly
+// writes them: absolute, with a path ("/" at least), no fragment and escaped. A page
+// that redirects counts as changed when it redirects elsewhere.
 func newCrawler(urls []string, scheduler knapsack.Scheduler, clock *clock, workers, polls int) *crawler {
 	c := &crawler{
 		collector: colly.NewCollector(colly.UserAgent("recrawl-example")),

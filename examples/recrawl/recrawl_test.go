@@ -49,7 +49,8 @@ func runJSON(t *testing.T, args ...string) result {
 // of LAKG are means of five runs: four standard errors of the standard deviations
 // 154, 94 and 45 of a hundred.
 func TestDefaultFigures(t *testing.T) {
-	r := runJSON(t, "-runs", "5")
+	r := runJSON(t, "-runs", "5",
+		"-policies", "uniform,lakg-300,lakg-1500,lakg-2500,nutch,stormcrawler,newscrawl,rate-filter,true-rates")
 	require.Equal(t, "terms-changes", r.Trace)
 	require.Equal(t, 877, r.Pages)
 	require.Equal(t, 39445, r.Polls)

@@ -115,8 +115,8 @@ func (c Chart) SVG() ([]byte, error) {
 	canvas := vgsvg.New(width, height)
 	whole := draw.New(canvas)
 	const gap = 8
-	p.Draw(draw.Crop(whole, 0, -size.X-2*gap, 0, 0))
-	legend.Draw(draw.Crop(whole, width-size.X-gap, 0, 0, -vg.Points(24)))
+	p.Draw(draw.Crop(whole, 0, -size.X-3*gap, 0, 0))
+	legend.Draw(draw.Crop(whole, width-size.X-2*gap, 0, 0, -vg.Points(24)))
 	var b bytes.Buffer
 	if _, err := canvas.WriteTo(&b); err != nil {
 		return nil, err
