@@ -32,8 +32,14 @@ type PackerConfig struct {
 	// Headroom is the share of its capacity that a node must have left after a
 	// site was moved to it, 0 ≤ Headroom < 1.
 	Headroom float64
-	// Margin is the hysteresis of closing a node: the nodes that stay must be
-	// filled by no more than 1 − Headroom − Margin on average.
+	// Early is how close to its capacity a node is relieved before it is overloaded, as a
+	// share of the capacity, 0 ≤ Early < 1: where another node in use can take a site
+	// and stay below that itself. 0 waits for the overload.
+	Early float64
+	// Margin is the hysteresis of closing a node, 0 ≤ Margin < 1: the nodes that stay must be
+	// filled by no more than 1 − Headroom − Margin·m on average, where m is the number of
+	// its sites over that of the average node. So a node just opened closes again
+	// easily, and one whose closing moves much only when there is much room.
 	Margin float64
 	// Disruption is k of the rule that closing a node must be worth it: the share of
 	// nodes saved over the share of sites moved is at least 1/k. 0 never closes one.
@@ -46,7 +52,7 @@ type PackerConfig struct {
 
 // DefaultPacker is good where weights drift by a few per cent between two calls of
 // Rebalance.
-var DefaultPacker = PackerConfig{Policy: FewestMoves, Headroom: .025, Margin: .01, Disruption: .7, Quantum: 1. / (1 << 20)}
+var DefaultPacker = PackerConfig{Policy: FewestMoves, Headroom: .005, Early: .0015, Margin: .06, Disruption: .85, Quantum: 1. / (1 << 20)}
 
 // A Packer keeps sites on nodes while both come and go and weights change, with
 // few moves. It is told what happens; Rebalance says what to move.
@@ -85,6 +91,8 @@ func NewPacker(cfg PackerConfig) (*Packer, error) {
 		return nil, fmt.Errorf("%w: policy %d", ErrParameter, cfg.Policy)
 	case !(cfg.Headroom >= 0 && cfg.Headroom < 1):
 		return nil, fmt.Errorf("%w: headroom %v", ErrParameter, cfg.Headroom)
+	case !(cfg.Early >= 0 && cfg.Early < 1):
+		return nil, fmt.Errorf("%w: early %v", ErrParameter, cfg.Early)
 	case !(cfg.Margin >= 0 && cfg.Margin < 1):
 		return nil, fmt.Errorf("%w: margin %v", ErrParameter, cfg.Margin)
 	case !(cfg.Disruption >= 0) || math.IsInf(cfg.Disruption, 1):

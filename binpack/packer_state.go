@@ -15,6 +15,7 @@ func (p *Packer) AppendBinary(b []byte) ([]byte, error) {
 	e := codec.NewEncoder(b, packerMagic, packerVersion)
 	e.Byte(byte(p.cfg.Policy))
 	e.Float64(p.cfg.Headroom)
+	e.Float64(p.cfg.Early)
 	e.Float64(p.cfg.Margin)
 	e.Float64(p.cfg.Disruption)
 	e.Float64(p.cfg.Quantum)
@@ -47,7 +48,7 @@ func (p *Packer) UnmarshalBinary(data []byte) error {
 	if err != nil {
 		return err
 	}
-	cfg := PackerConfig{Policy: Policy(d.Byte()), Headroom: d.Float64(), Margin: d.Float64(), Disruption: d.Float64(), Quantum: d.Float64()}
+	cfg := PackerConfig{Policy: Policy(d.Byte()), Headroom: d.Float64(), Early: d.Float64(), Margin: d.Float64(), Disruption: d.Float64(), Quantum: d.Float64()}
 	sites, nodes := ids.Decode(d), ids.Decode(d)
 	weight := d.Uint64s()
 	if d.Err() != nil {

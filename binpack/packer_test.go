@@ -84,6 +84,7 @@ func packerProperty(t *rapid.T) {
 	cfg := DefaultPacker
 	cfg.Policy = Policy(rapid.IntRange(0, 1).Draw(t, "policy"))
 	cfg.Headroom = rapid.SampledFrom([]float64{0, .03, .2}).Draw(t, "headroom")
+	cfg.Early = rapid.SampledFrom([]float64{0, .0015, .1}).Draw(t, "early")
 	cfg.Disruption = rapid.SampledFrom([]float64{0, .7, 2}).Draw(t, "disruption")
 	p, err := NewPacker(cfg)
 	require.NoError(t, err)
@@ -299,6 +300,22 @@ func TestPackerKeepsHeadroom(t *testing.T) {
 	require.Equal(t, nodes[2], moves[0].To)
 }
 
+// A node that is nearly full is relieved before it is overloaded, but never by a spare.
+func TestPackerRelievesEarly(t *testing.T) {
+	cfg := DefaultPacker
+	cfg.Early, cfg.Disruption = .05, 0
+	p, nodes := newFleet(t, cfg, 3, 10)
+	s := add(t, p, 6, 6, 1, 1) // 6 and 1 on each of two nodes
+	require.NoError(t, p.SetWeight(s[0], 8.7))
+	moves, err := p.Rebalance(Limit{})
+	require.NoError(t, err)
+	require.Equal(t, []Move{{s[2], nodes[0], nodes[1], 1, Overload}}, moves)
+	require.NoError(t, p.SetWeight(s[0], 9.7))
+	moves, err = p.Rebalance(Limit{})
+	require.NoError(t, err)
+	require.Empty(t, moves, "its only site stays")
+}
+
 func TestPackerConsolidates(t *testing.T) {
 	cfg := DefaultPacker
 	p, _ := newFleet(t, cfg, 3, 10)
@@ -321,6 +338,7 @@ func TestPackerConsolidates(t *testing.T) {
 func TestPackerBadInput(t *testing.T) {
 	for _, change := range []func(*PackerConfig){
 		func(c *PackerConfig) { c.Policy = 9 }, func(c *PackerConfig) { c.Headroom = 1 },
+		func(c *PackerConfig) { c.Early = 1 }, func(c *PackerConfig) { c.Early = math.NaN() },
 		func(c *PackerConfig) { c.Margin = math.NaN() }, func(c *PackerConfig) { c.Disruption = -1 },
 		func(c *PackerConfig) { c.Quantum = 0 },
 	} {

@@ -12,7 +12,7 @@ type Reason uint8
 
 // Reasons of moves.
 const (
-	Overload      Reason = iota // its node was above the capacity
+	Overload      Reason = iota // its node was above the capacity, or near it
 	Drain                       // its node is being drained
 	Consolidation               // its node is being closed to save it
 	Lost                        // its node was removed
@@ -41,7 +41,7 @@ type Limit struct {
 	Weight float64 // the most weight moved in sum
 }
 
-// Rebalance relieves nodes above their capacity by the policy, the fullest first,
+// Rebalance relieves nodes above their capacity, or near it, by the policy, the fullest first,
 // moves sites off nodes being drained, and closes nodes that the rest can do
 // without. It returns the moves in the order in which
 // they were made (the packer has made them already), never more
@@ -59,9 +59,16 @@ func (p *Packer) Rebalance(limit Limit) ([]Move, error) {
 		r.keepMaximum()
 		r.drain()
 	} else {
-		r.relieve()
-		r.drain()
-		r.consolidate()
+		// A move can make room for a site that had found none, and closing a node gives
+		// a spare. Few passes are ever needed; their number is bounded all the same.
+		before := -1
+		for pass := 0; before < len(r.moves) && !r.halted && pass <= len(p.capacity); pass++ {
+			before = len(r.moves)
+			r.relieve()
+			r.relieveEarly()
+			r.drain()
+			r.consolidate()
+		}
 	}
 	return r.moves, nil
 }
@@ -111,27 +118,36 @@ func (p *Packer) heaviest(n int) []int {
 	return sites
 }
 
-// drain empties drained nodes, as far as there is room within the capacities.
+// drain empties drained nodes, as far as there is room within the capacities. It
+// starts over after a move: the fuller the others are, the sooner a site too large for
+// any node goes to an empty one. Every move takes a site off a drained node, so it ends.
 func (r *run) drain() {
-	for n := range r.capacity {
-		if !r.nodes.Live(n) || !r.drained[n] || len(r.list[n]) == 0 {
-			continue
-		}
-		for _, s := range r.heaviest(n) {
-			to := r.choose(r.weight[s], n)
-			// One that is too large for any node is better off on an empty one.
-			if to >= 0 && (r.load[to]+r.weight[s] <= r.capacity[to] || len(r.list[to]) == 0) {
-				r.move(s, to, Drain)
+	for before := -1; before < len(r.moves) && !r.halted; {
+		before = len(r.moves)
+		for n := range r.capacity {
+			if r.nodes.Live(n) && r.drained[n] && len(r.list[n]) > 0 {
+				r.empty(n)
 			}
 		}
 	}
 }
 
-// overloaded returns the node slots above their capacity, the fullest first.
-func (r *run) overloaded() []int {
+// empty moves the sites of a node being drained.
+func (r *run) empty(n int) {
+	for _, s := range r.heaviest(n) {
+		to := r.choose(r.weight[s], n)
+		// One that is too large for any node is better off on an empty one.
+		if to >= 0 && (r.load[to]+r.weight[s] <= r.capacity[to] || len(r.list[to]) == 0) {
+			r.move(s, to, Drain)
+		}
+	}
+}
+
+// filled returns the node slots filled above a share of their capacity, the fullest first.
+func (r *run) filled(share float64) []int {
 	var over []int
 	for n := range r.capacity {
-		if r.nodes.Live(n) && !r.drained[n] && r.load[n] > r.capacity[n] {
+		if r.nodes.Live(n) && !r.drained[n] && r.fill(n, 0) > share {
 			over = append(over, n)
 		}
 	}
@@ -142,7 +158,7 @@ func (r *run) overloaded() []int {
 // relieve is FewestMoves. Invariant: no move leaves either of its nodes as full
 // as the first was, so it ends.
 func (r *run) relieve() {
-	for _, n := range r.overloaded() {
+	for _, n := range r.filled(1) {
 		for r.load[n] > r.capacity[n] {
 			s, to := r.best(n, 1-r.cfg.Headroom)
 			if s < 0 {
@@ -156,6 +172,20 @@ func (r *run) relieve() {
 			if s < 0 || !r.move(s, to, Overload) {
 				break
 			}
+		}
+	}
+}
+
+// relieveEarly moves one site off each node that is about to be overloaded, if that
+// brings it and keeps the other out of that range.
+func (r *run) relieveEarly() {
+	most := 1 - r.cfg.Early
+	for _, n := range r.filled(most) {
+		if r.load[n] > r.capacity[n] {
+			continue
+		}
+		if s, to := r.best(n, most); s >= 0 && r.fill(n, -r.weight[s]) <= most {
+			r.move(s, to, Overload)
 		}
 	}
 }
@@ -242,7 +272,8 @@ func (r *run) closable() int {
 		if n < 0 || r.cfg.Disruption/float64(used) < float64(len(r.list[n]))/float64(sites) {
 			return -1
 		}
-		if float64(load) <= (1-r.cfg.Headroom-r.cfg.Margin)*float64(capacity-r.capacity[n]) && r.fits(n) {
+		margin := r.cfg.Margin * float64(len(r.list[n])*used) / float64(sites)
+		if float64(load) <= (1-r.cfg.Headroom-margin)*float64(capacity-r.capacity[n]) && r.fits(n) {
 			return n
 		}
 		last = n
@@ -273,7 +304,7 @@ func (r *run) fits(n int) bool {
 // keepMaximum is KeepMaximum.
 func (r *run) keepMaximum() {
 	var out []int
-	for _, n := range r.overloaded() {
+	for _, n := range r.filled(1) {
 		sites := r.heaviest(n)
 		w := make([]int64, len(sites))
 		for k, s := range sites {

@@ -201,7 +201,7 @@ func suite(o options) ([]report.Row, *report.Page, error) {
 	keep := binpack.DefaultPacker
 	keep.Policy = binpack.KeepMaximum
 	tight := binpack.DefaultPacker
-	tight.Headroom, tight.Disruption = 0, 1.5
+	tight.Headroom, tight.Margin, tight.Disruption = 0, .02, 1
 	policies := []struct {
 		name string
 		make func(*workload) (balancer, error)
