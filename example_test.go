@@ -14,7 +14,7 @@ import (
 func Example() {
 	uniform, _ := knapsack.Uniform(500, 1)
 	alike, _ := knapsack.NewFixed(uniform, knapsack.Even, nil)
-	learned, _ := knapsack.NewHTRAA(500, knapsack.HTRAAConfig{}, rand.NewPCG(1, 1))
+	learned, _ := knapsack.NewRateFilter(500, knapsack.RateFilterConfig{})
 	for _, policy := range []struct {
 		name string
 		knapsack.Scheduler
@@ -31,5 +31,5 @@ func Example() {
 	}
 	// Output:
 	// uniform: 0.52 changes found per poll
-	// learned: 0.77 changes found per poll
+	// learned: 0.80 changes found per poll
 }
