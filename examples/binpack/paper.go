@@ -156,6 +156,26 @@ func lateMean(curve []float64) float64 {
 	return mean
 }
 
+// stationary is the mean total weight of the page walks by their birth-death chain.
+// It, and not the optimum, says how many bins a test ends with.
+func stationary(t test, lessBiased bool) (float64, error) {
+	u, err := t.law(t.sites)
+	if err != nil {
+		return 0, err
+	}
+	cfg := binpack.DefaultScheme
+	cfg.Capacity, cfg.States, cfg.LessBiased = t.capacity, t.states, lessBiased
+	total := 0.0
+	for _, change := range u {
+		x, err := cfg.MeanFrequency(change)
+		if err != nil {
+			return 0, err
+		}
+		total += x
+	}
+	return total, nil
+}
+
 // optimum packs the weights P·pages by Best Fit Decreasing.
 func optimum(t test) ([]float64, error) {
 	u, err := t.law(t.sites)
@@ -227,6 +247,15 @@ func paper(o options) ([]report.Row, *report.Page, error) {
 				return nil, nil, err
 			}
 			rows = append(rows, t.rows(source, walk, traces)...)
+			expected, err := stationary(t, lessBiased)
+			if err != nil {
+				return nil, nil, err
+			}
+			rows = append(rows,
+				report.Row{Source: source, Item: walk + ", by its chain", Quantity: "mean total weight without overload", Unit: "pages/slot",
+					Measured: expected, Runs: 1},
+				report.Row{Source: source, Item: walk + ", by its chain", Quantity: "bins for the mean total", Unit: "bins",
+					Measured: math.Ceil(expected / t.capacity), Runs: 1})
 			t.draw(charts, walk, slots, traces)
 		}
 		for _, quantity := range curveNames {
