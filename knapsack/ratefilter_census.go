@@ -22,7 +22,7 @@ type census struct {
 
 const (
 	worthwhile   = 0.04 // gain from which on pages are not polled in turn
-	scoreMemory  = 4    // polls per page
+	scoreMemory  = 12   // polls per page
 	shareMemory  = 5    // cycles
 	censusPeriod = 16   // polls
 	scorePrior   = 2    // changes at the mean rate, added in every cell

@@ -187,19 +187,19 @@ func TestRateFilterChoosesByIndex(t *testing.T) {
 	require.Greater(t, ratio/float64(count), 0.85)
 }
 
-// Every page is polled again within 80·n polls, whatever the answers: here pages
-// 0 to 2 change always and the others as an adversary likes.
+// Every page is polled again within 80·n polls, whatever the answers: that pages
+// change always, so that they are not worth a poll for most objectives, never, or as an
+// adversary likes. There are more pages than Next compares.
 func TestRateFilterStarvesNoPage(t *testing.T) {
-	const n = 12
-	polls := 12_000
+	const n = 40
+	polls := 4 * (floorCycles + courtesy) * n
 	if testing.Short() {
-		polls = 4000
+		polls /= 2
 	}
 	for o := range objectives {
-		for _, answer := range []func(page int, since int) bool{
-			func(page, _ int) bool { return page < 3 },
-			func(page, _ int) bool { return page >= 3 },
-			func(page, since int) bool { return page%2 == 0 && since < 9 },
+		for i, answer := range []func(page int, since int) bool{
+			func(page, _ int) bool { return page < 10 },
+			func(page, since int) bool { return page%2 == 0 && since < 30 },
 		} {
 			f := must(NewRateFilter(n, RateFilterConfig{Objective: o}))
 			var last [n]int
@@ -214,9 +214,50 @@ func TestRateFilterStarvesNoPage(t *testing.T) {
 			for _, at := range last {
 				longest = max(longest, polls-at)
 			}
+			t.Logf("%v, answers %d: longest gap %d cycles", o, i, longest/n)
 			require.LessOrEqual(t, longest, (floorCycles+courtesy)*n, "%v", o)
 		}
 	}
+}
+
+// On pages of constant rates that differ by orders of magnitude, polled once a cycle on
+// average for 30 cycles, learning included, freshness goes more than half of the way from a uniform
+// schedule to the best there is at the true rates.
+func TestRateFilterFreshness(t *testing.T) {
+	const n, cycles, runs = 400, 30, 5
+	rng := rand.New(rand.NewPCG(4, 4))
+	rates := make([]float64, n)
+	for i := range rates {
+		rates[i] = math.Exp(1.7*rng.NormFloat64() - 1)
+	}
+	p := Problem{Objective: Freshness, Rates: rates, Budget: n}
+	x, _, err := p.Optimal()
+	require.NoError(t, err)
+	best := must(p.Value(x)) / n
+	opt := webenv.Options{Rate: n, Duration: cycles}
+	f, u := 0.0, 0.0
+	for seed := range uint64(runs) {
+		f += must(webenv.Run(must(webenv.NewPoisson(rates, rand.NewPCG(seed, 5))), rateFilter(Freshness)(n, 0), opt)).Freshness / runs
+		u += must(webenv.Run(must(webenv.NewPoisson(rates, rand.NewPCG(seed, 5))), &inTurn{n: n}, opt)).Freshness / runs
+	}
+	t.Logf("freshness %.4f, uniform %.4f, best at the true rates %.4f: %.2f of the way", f, u, best, (f-u)/(best-u))
+	require.Greater(t, (f-u)/(best-u), 0.57)
+}
+
+// The prior of all pages is learnt: where they all change once a cycle, it is above
+// the flat one at that rate and below it far from there.
+func TestCensusLearnsThePrior(t *testing.T) {
+	const n = 300
+	f := must(NewRateFilter(n, RateFilterConfig{Objective: Freshness}))
+	env := must(webenv.NewPoisson(filled(n, 1.0), rand.NewPCG(1, 1)))
+	must(webenv.Run(env, f, webenv.Options{Rate: n, Duration: 25}))
+	at := int(math.Round(-f.slowestRate())) // the cell of a rate of 1
+	require.Greater(t, f.census.prior[steady][at], 2.0)
+	for _, far := range []int{at - 5, at + 5} {
+		require.Less(t, f.census.prior[steady][far], 0.5)
+	}
+	require.Greater(t, f.census.prior[steady][at], f.census.prior[0][at], "rates that jump are less likely")
+	require.Less(t, f.census.gain, worthwhile)
 }
 
 // The unit of time does not matter.
