@@ -71,7 +71,10 @@ func TestRateFilterInZipf(t *testing.T) {
 // Where ranks are swapped, it is above LAKG in every window.
 func TestRateFilterInDynamicZipf(t *testing.T) {
 	for _, ab := range laws() {
-		const polls = 60_000
+		polls := 60_000
+		if testing.Short() {
+			polls = 20_000
+		}
 		f := zipfRun(rateFilter(Detections)(500, 0), ab[0], ab[1], 1000, polls, 1)
 		lakg := zipfRun(must(NewLAKG(500, LAKGConfig{}, rand.NewPCG(1, 2))), ab[0], ab[1], 1000, polls, 1)
 		t.Logf("%v: %v, LAKG %v", ab, f, lakg)
@@ -101,12 +104,12 @@ func calm(s webenv.Scheduler, o Objective, mean, spread float64, seed uint64) we
 // so that their sum has a standard error below √(2·count); the trial costs a
 // few per cent of one cycle of 45, 0.2 % of all.
 func TestRateFilterOnCalmHistories(t *testing.T) {
-	means := []float64{3, 10, 14}
+	means, spreads := []float64{3, 10, 14}, []float64{1, 1.3, 1.5}
 	if testing.Short() {
-		means = means[:1]
+		means, spreads = means[:1], spreads[:1]
 	}
 	for _, mean := range means {
-		for _, spread := range []float64{1, 1.3, 1.5} {
+		for _, spread := range spreads {
 			sum := [2]float64{}
 			fresh := [2]float64{}
 			const runs = 4
@@ -164,6 +167,9 @@ func TestRateFilterOnBurstyPages(t *testing.T) {
 
 // The page chosen is nearly that with the greatest index of all.
 func TestRateFilterChoosesByIndex(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	env := bursty(300, 1)
 	f := must(NewRateFilter(300, RateFilterConfig{}))
 	ratio, count := 0.0, 0
@@ -194,7 +200,7 @@ func TestRateFilterStarvesNoPage(t *testing.T) {
 	const n = 40
 	polls := 4 * (floorCycles + courtesy) * n
 	if testing.Short() {
-		polls /= 2
+		polls /= 4
 	}
 	for o := range objectives {
 		for i, answer := range []func(page int, since int) bool{
@@ -224,6 +230,9 @@ func TestRateFilterStarvesNoPage(t *testing.T) {
 // average for 30 cycles, learning included, freshness goes more than half of the way from a uniform
 // schedule to the best there is at the true rates.
 func TestRateFilterFreshness(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	const n, cycles, runs = 400, 30, 5
 	rng := rand.New(rand.NewPCG(4, 4))
 	rates := make([]float64, n)
