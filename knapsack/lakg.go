@@ -41,7 +41,7 @@ type LAKGConfig struct {
 // at equal weights.
 //
 // With polls at random Next and Observe take O(log N), whatever the number of
-// pages, which takes 10 bytes a page, and 12 after the first removal: pages lie
+// pages, which takes 10 bytes a page, 12 after the first removal, and O(N): pages lie
 // in buckets, one for each state, so that a draw is one over N bucket totals and
 // one inside a bucket. Evenly spaced they take O(log n), and 31 bytes a page.
 // Nothing is allocated once the buckets have grown.

@@ -33,11 +33,11 @@ type Scheduler interface {
 }
 
 // A Learner is a Scheduler whose set of pages may change while it runs, and
-// which can be saved in the middle of a run and continues bit for bit. The ids
-// of a learner's pages are 0, 1, 2, … in the order in which they are added; once
-// pages have been removed, an id is larger than the number of pages, but its Slot
-// is not. An id stays valid until its page is removed, and is never given out
-// again.
+// which can be saved in the middle of a run and continues bit for bit. As long as
+// no page has been removed, the ids of its pages are 0, 1, 2, … in the order in
+// which they were added. A page added after a removal may get a very large id:
+// index slices by Slot(page), or keep a map. An id stays valid until its page is
+// removed, and is never given out again.
 type Learner interface {
 	Scheduler
 	// Add takes in one more page and returns its id.
