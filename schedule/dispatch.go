@@ -15,16 +15,31 @@ type Policy struct {
 	// Copies is how many clients may work on one site at the same time when
 	// nothing waits any more; the first answer counts. 1 and 0 mean no copies.
 	Copies int
+	// Spread is the standard deviation of the logarithm of actual over predicted
+	// durations ([Score] has it); half of it is taken to be the client's and the
+	// same for all its sites. If one site of a plan decides when the crawl ends,
+	// clients that may be the fastest for it do a few short sites first, as far
+	// as knowing their speeds is worth more than the delay, and the site goes
+	// where it is then expected to end first. 0 means not to.
+	Spread float64
 }
 
 // DefaultPolicy returns the policy for predictions whose errors have the given
-// spread (the standard deviation of the logarithm, see [Score]): steal, and once
-// errors are large replicate the tail too.
+// spread: steal, let clients prove their speed where that pays, and once errors
+// are large replicate the tail too.
 func DefaultPolicy(spread float64) Policy {
+	policy := Policy{Steal: true, Spread: spread}
 	if spread >= .5 {
-		return Policy{Steal: true, Copies: 2}
+		policy.Copies = 2
 	}
-	return Policy{Steal: true}
+	return policy
+}
+
+func (p Policy) check() error {
+	if p.Copies < 0 || !(p.Spread >= 0) || math.IsInf(p.Spread, 1) {
+		return fmt.Errorf("%w: policy with %d copies, spread %v", ErrLimit, p.Copies, p.Spread)
+	}
+	return nil
 }
 
 // NoSite is returned by Ask when there is nothing for the client to do.
@@ -36,7 +51,8 @@ const NoSite = -1
 // with their predictions. It never looks at a clock: now is an argument, in the
 // unit of the durations, and never runs backwards.
 //
-// Ask takes O(1) for the client's own batch and O(n) when it runs dry.
+// Ask takes O(1) for the client's own batch, O(n log n) at the end of its probes (see
+// Policy.Spread) and O(n) when it runs dry.
 type Dispatcher struct {
 	p       *Problem
 	policy  Policy
@@ -50,6 +66,7 @@ type Dispatcher struct {
 	since   []float64 // from when on
 	gone    []bool
 	started []bool
+	probes  []int     // short sites that each client has yet to do first, plus one
 	actual  []float64 // time that each client took for the sites that it finished
 	planned []float64 // time predicted for these
 	typical float64   // mean predicted duration
@@ -59,7 +76,7 @@ type Dispatcher struct {
 // NewDispatcher returns a dispatcher of a plan for the problem, whose durations are
 // the predictions. It takes O(n·m + n log n).
 func NewDispatcher(p *Problem, plan Plan, policy Policy) (*Dispatcher, error) {
-	if err := p.Check(plan); err != nil {
+	if err := cmp.Or(p.Check(plan), policy.check()); err != nil {
 		return nil, err
 	}
 	d := newDispatcher(p, policy)
@@ -69,12 +86,18 @@ func NewDispatcher(p *Problem, plan Plan, policy Policy) (*Dispatcher, error) {
 		}
 		d.sort(j)
 	}
+	if policy.Spread > 0 {
+		d.planProbes()
+	}
 	return d, nil
 }
 
 // NewPullDispatcher returns a dispatcher without a plan: a client that is free
 // takes the next site of the list. The list must name every site once.
 func NewPullDispatcher(p *Problem, list []int, policy Policy) (*Dispatcher, error) {
+	if err := policy.check(); err != nil {
+		return nil, err
+	}
 	if len(list) != p.n {
 		return nil, fmt.Errorf("%w: a list of %d sites, want %d", ErrPlan, len(list), p.n)
 	}
@@ -94,7 +117,7 @@ func newDispatcher(p *Problem, policy Policy) *Dispatcher {
 	d := &Dispatcher{p: p, policy: policy, now: math.Inf(-1), open: p.n, queue: make([][]int32, p.m),
 		done: make([]bool, p.n), holds: make([]int32, p.m), since: make([]float64, p.m),
 		gone: make([]bool, p.m), started: make([]bool, p.m), actual: make([]float64, p.m),
-		planned: make([]float64, p.m), refused: make(map[[2]int32]struct{})}
+		planned: make([]float64, p.m), probes: make([]int, p.m), refused: make(map[[2]int32]struct{})}
 	for j := range d.holds {
 		d.holds[j] = NoSite
 		for z := range p.n {
@@ -136,6 +159,9 @@ func (d *Dispatcher) Ask(client int, now float64) (site int, err error) {
 	z := int32(NoSite)
 	if d.backFirst(client) {
 		z = d.take(&d.back, client)
+	}
+	if z == NoSite {
+		z = d.probe(client)
 	}
 	if z == NoSite {
 		z = d.take(&d.queue[client], client)
@@ -336,6 +362,7 @@ func (d *Dispatcher) Lose(client int, now float64) error {
 	}
 	d.now = now
 	d.gone[client] = true
+	d.probes[client] = 0
 	z := d.holds[client]
 	d.holds[client] = NoSite
 	sites := d.queue[client]

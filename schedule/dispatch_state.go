@@ -34,6 +34,7 @@ func (d *Dispatcher) AppendBinary(b []byte) ([]byte, error) {
 		w.Int(int(d.holds[j]))
 		w.Bool(d.gone[j])
 		w.Bool(d.started[j])
+		w.Int(d.probes[j])
 	}
 	w.Float64s(d.since)
 	w.Float64s(d.actual)
@@ -115,6 +116,9 @@ func (d *Dispatcher) UnmarshalBinary(data []byte) error {
 			held[z] = true
 		}
 		n.holds[j], n.gone[j], n.started[j] = int32(z), r.Bool(), r.Bool()
+		if n.probes[j] = r.Int(); n.probes[j] < 0 || n.probes[j] > mostProbes+1 {
+			r.Fail("client %d has %d short sites to do", j, n.probes[j])
+		}
 		if n.gone[j] && (z >= 0 || len(n.queue[j]) > 0) {
 			r.Fail("lost client %d has sites", j)
 		}

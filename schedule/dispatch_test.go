@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -168,7 +169,8 @@ func FuzzDispatcher(f *testing.F) { f.Fuzz(rapid.MakeFuzz(propDispatcher)) }
 
 func propDispatcher(t *rapid.T) {
 	p := drawProblem(t, 9)
-	policy := Policy{Steal: rapid.Bool().Draw(t, "steal"), Copies: rapid.IntRange(0, 3).Draw(t, "copies")}
+	policy := Policy{Steal: rapid.Bool().Draw(t, "steal"), Copies: rapid.IntRange(0, 3).Draw(t, "copies"),
+		Spread: rapid.SampledFrom([]float64{0, .1, 1, 10}).Draw(t, "spread")}
 	d := must(NewDispatcher(p, LPT(p), policy))
 	if rapid.Bool().Draw(t, "pull") {
 		d = must(NewPullDispatcher(p, p.List(Descending), policy))
@@ -326,8 +328,8 @@ func TestSimulationWithLossesAnswersEverySite(t *testing.T) {
 }
 
 func TestDefaultPolicy(t *testing.T) {
-	require.Equal(t, Policy{Steal: true}, DefaultPolicy(.3))
-	require.Equal(t, Policy{Steal: true, Copies: 2}, DefaultPolicy(1))
+	require.Equal(t, Policy{Steal: true, Spread: .3}, DefaultPolicy(.3))
+	require.Equal(t, Policy{Steal: true, Copies: 2, Spread: 1}, DefaultPolicy(1))
 }
 
 func TestReplanMovesNoMoreThanAllowed(t *testing.T) {
@@ -363,4 +365,72 @@ func TestReplanMovesNoMoreThanAllowed(t *testing.T) {
 	require.ErrorIs(t, err, ErrPlan)
 	_, _, err = Replan(p, Plan{0, 2}, 1)
 	require.ErrorIs(t, err, ErrPlan)
+}
+
+// TestClientsProveTheirSpeed has one site of a hundred minutes that two clients
+// of nearly the same predicted speed compete for, and one of half the speed.
+func TestClientsProveTheirSpeed(t *testing.T) {
+	sizes := []int{100, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}
+	p := must(NewUniform(sizes, []float64{1, 1.01, 2}))
+	plan := Plan{0, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2}
+	actual := func(site, client int) float64 {
+		return p.Duration(site, client) * []float64{2, .5, 1}[client]
+	}
+	holderOfLong := func(run Run) int {
+		for _, s := range run.Spans {
+			if s.Site == 0 {
+				return s.Client
+			}
+		}
+		return -1
+	}
+	for _, c := range []struct {
+		spread float64
+		holder int
+	}{{0, 0}, {.001, 0}, {.3, 1}} {
+		d := must(NewDispatcher(p, plan, Policy{Steal: true, Spread: c.spread}))
+		run := must(Simulate(d, actual, nil))
+		require.Equal(t, c.holder, holderOfLong(run), "spread %v", c.spread)
+	}
+	d := must(NewDispatcher(p, plan, Policy{Steal: true, Spread: .3}))
+	first := make([]int, p.m)
+	for j := range first {
+		first[j] = must(d.Ask(j, 0))
+	}
+	require.Equal(t, 1, sizes[first[0]], "the first proves its speed")
+	require.Equal(t, 1, sizes[first[1]], "so does its rival")
+	require.Zero(t, d.probes[2], "the slow one has nothing to prove")
+
+	// With predictions that hold, it costs the short sites and no more.
+	d = must(NewDispatcher(p, plan, Policy{Steal: true, Spread: .3}))
+	run := must(Simulate(d, p.Duration, nil))
+	require.LessOrEqual(t, run.Makespan, 100.0*1.01+mostProbes)
+}
+
+// TestProbesPay compares the makespans with and without probes in the paper's
+// setting with five clients, where site durations are off by a factor of spread .3
+// and client speeds by .15. The relative differences of pairs have mean −1.15 %
+// and standard deviation 8.2 %: of 1000 pairs, the mean has a standard error of
+// .26 %, 4 of which lie between it and the −.1 % asked for.
+func TestProbesPay(t *testing.T) {
+	pairs, sum := 1000, 0.0
+	for seed := range pairs {
+		p := paperProblem(5, uint64(seed))
+		rng := rand.New(rand.NewPCG(2, uint64(seed)))
+		site, client := make([]float64, p.n), make([]float64, p.m)
+		for z := range site {
+			site[z] = math.Exp(.3 * rng.NormFloat64())
+		}
+		for j := range client {
+			client[j] = math.Exp(.15 * rng.NormFloat64())
+		}
+		actual := func(z, j int) float64 { return p.Duration(z, j) * site[z] * client[j] }
+		end := func(spread float64) float64 {
+			d := must(NewDispatcher(p, LPT(p), Policy{Steal: true, Spread: spread}))
+			return must(Simulate(d, actual, nil)).Makespan
+		}
+		sum += end(.3)/end(0) - 1
+	}
+	mean := sum / float64(pairs)
+	require.Less(t, mean, -.001)
 }

@@ -16,25 +16,30 @@ type strategy struct {
 	// sorted says that the clients are numbered by speed, the fastest first,
 	// and not as in the paper: of clients that are free the first one asks first.
 	sorted bool
-	make   func(p *schedule.Problem, plan schedule.Plan) (*schedule.Dispatcher, error)
+	make   func(p *schedule.Problem, plan schedule.Plan, spread float64) (*schedule.Dispatcher, error)
 }
 
-func pulling(order schedule.Order, policy schedule.Policy) func(*schedule.Problem, schedule.Plan) (*schedule.Dispatcher, error) {
-	return func(p *schedule.Problem, _ schedule.Plan) (*schedule.Dispatcher, error) {
+func pulling(order schedule.Order, policy schedule.Policy) func(*schedule.Problem, schedule.Plan, float64) (*schedule.Dispatcher, error) {
+	return func(p *schedule.Problem, _ schedule.Plan, _ float64) (*schedule.Dispatcher, error) {
 		return schedule.NewPullDispatcher(p, p.List(order), policy)
 	}
 }
 
-func planned(policy schedule.Policy) func(*schedule.Problem, schedule.Plan) (*schedule.Dispatcher, error) {
-	return func(p *schedule.Problem, plan schedule.Plan) (*schedule.Dispatcher, error) {
+func planned(policy schedule.Policy) func(*schedule.Problem, schedule.Plan, float64) (*schedule.Dispatcher, error) {
+	return func(p *schedule.Problem, plan schedule.Plan, _ float64) (*schedule.Dispatcher, error) {
 		return schedule.NewDispatcher(p, plan, policy)
 	}
+}
+
+func byDefault(p *schedule.Problem, plan schedule.Plan, spread float64) (*schedule.Dispatcher, error) {
+	return schedule.NewDispatcher(p, plan, schedule.DefaultPolicy(spread))
 }
 
 var strategies = []strategy{
 	{"static optimal plan", false, planned(schedule.Policy{})},
 	{"plan + stealing", false, planned(schedule.Policy{Steal: true})},
 	{"plan + stealing + copies", false, planned(schedule.Policy{Steal: true, Copies: 2})},
+	{"plan + default policy for σ", false, byDefault},
 	{"pull LPT", false, pulling(schedule.Descending, schedule.Policy{})},
 	{"pull LPT + copies", false, pulling(schedule.Descending, schedule.Policy{Copies: 2})},
 	{"pull LPT, fastest client first", true, pulling(schedule.Descending, schedule.Policy{})},
@@ -113,7 +118,7 @@ func dispatchTable(l *lab) ([]report.Row, error) {
 					if s.sorted {
 						w = sorted
 					}
-					d, err := s.make(w.predicted, w.plan)
+					d, err := s.make(w.predicted, w.plan, sigma)
 					if err != nil {
 						return nil, err
 					}

@@ -1,0 +1,130 @@
+package schedule
+
+import (
+	"math"
+	"slices"
+)
+
+// Where one site decides when the crawl ends, what counts is whether the client
+// that gets it is as fast as predicted. Clients that compete for it therefore
+// first do a few short sites each, if knowing their speeds better is worth that
+// delay; then the long site goes where it is expected to end first.
+
+const (
+	// criticalShare is the share of a plan's makespan from which on the longest
+	// site decides it.
+	criticalShare = .8
+	// speedShare is the part of the spread of prediction errors that is taken to
+	// be the client's and the same for all its sites.
+	speedShare = .5
+	// mostProbes is how many short sites a client does first at most.
+	mostProbes = 8
+)
+
+// planProbes chooses how many short sites each client does first. It takes
+// O(n log n + m).
+//
+// Let the logarithms of the errors have standard deviation σ per site and τ per
+// client. After k sites of two clients the difference of their speeds is known
+// up to a part that leaves a predictable spread of s, s² = 2τ²·τ²/(τ²+σ²/k). If
+// the second was predicted to be slower by the factor e^g, being able to choose
+// between them saves the site, of duration d,
+//
+//	d·s·(φ(g/s) − g/s·Φ(−g/s))
+//
+// in expectation, the value of information for two normal alternatives.
+func (d *Dispatcher) planProbes() {
+	owner, longest, makespan := -1, 0.0, 0.0
+	var durations []float64
+	for j, queue := range d.queue {
+		sum := 0.0
+		for _, z := range queue {
+			t := d.p.Duration(int(z), j)
+			if t > longest {
+				owner, longest = j, t
+			}
+			sum += t
+			durations = append(durations, t)
+		}
+		makespan = max(makespan, sum)
+	}
+	if longest < criticalShare*makespan {
+		return
+	}
+	slices.Sort(durations)
+	site, sigma, tau := int(d.queue[owner][0]), d.policy.Spread, speedShare*d.policy.Spread
+	for j := range d.queue {
+		if j == owner {
+			continue
+		}
+		behind := math.Log(d.p.Duration(site, j) / longest)
+		cost, most := 0.0, 0.0
+		for k := 1; k <= mostProbes && 2*k < len(durations); k++ {
+			cost += durations[2*k-1] // two clients take the shortest in turn
+			s := tau * math.Sqrt(2/(1+(sigma/tau)*(sigma/tau)/float64(k)))
+			x := behind / s
+			gain := longest*s*(math.Exp(-x*x/2)/math.Sqrt(2*math.Pi)-x*math.Erfc(x/math.Sqrt2)/2) - cost
+			if gain > most {
+				most = gain
+				d.probes[j] = k + 1
+				d.probes[owner] = max(d.probes[owner], k+1)
+			}
+		}
+	}
+}
+
+// probe takes the shortest of the sites that are last in their queues, for a
+// client that is to do short ones first. With the last of them done the client
+// may get a longer site than its own longest.
+func (d *Dispatcher) probe(client int) int32 {
+	if d.probes[client] == 0 {
+		return NoSite
+	}
+	if d.probes[client]--; d.probes[client] == 0 {
+		d.exchange(client)
+		return NoSite
+	}
+	from, shortest := -1, math.Inf(1)
+	for j, queue := range d.queue {
+		if len(queue) < 2 {
+			continue // what decides when a client ends is no probe
+		}
+		if t := d.expect(queue[len(queue)-1], client); t < shortest {
+			from, shortest = j, t
+		}
+	}
+	if from < 0 {
+		return NoSite
+	}
+	last := len(d.queue[from]) - 1
+	z := d.queue[from][last]
+	d.queue[from] = d.queue[from][:last]
+	return z
+}
+
+// exchange swaps the longest sites that wait for the client and for another one
+// if that makes the later of the two sites end earlier, in the best way.
+func (d *Dispatcher) exchange(client int) {
+	if len(d.queue[client]) == 0 {
+		return
+	}
+	own := d.queue[client][0]
+	other, gain := -1, 0.0
+	for j, queue := range d.queue {
+		if j == client || len(queue) == 0 {
+			continue
+		}
+		z, end := queue[0], d.ends(j)
+		before := max(d.now+d.expect(own, client), end+d.expect(z, j))
+		after := max(d.now+d.expect(z, client), end+d.expect(own, j))
+		if before-after > gain {
+			other, gain = j, before-after
+		}
+	}
+	if other < 0 {
+		return
+	}
+	d.queue[client][0], d.queue[other][0] = d.queue[other][0], own
+	d.sort(client)
+	d.sort(other)
+}
