@@ -17,15 +17,22 @@ type branching struct {
 	core  *core
 	// target is the time up to which nodes are to be excluded now.
 	target float64
-	open   nodes
+	// share says how far from the bound to the best plan the target lies.
+	share float64
+	open  nodes
+	// free is the number of sites in a neighbourhood of the best plan, exhausted
+	// how many of that size have been enumerated in full.
+	free, exhausted int
 }
 
-// diveEvery is the number of nodes to one dive, coreShare the share of a run's
-// steps, as a divisor, that the enumeration of one node's core may take before
-// it gives way to branching.
 const (
+	// diveEvery is the number of nodes to one dive.
 	diveEvery = 16
-	coreShare = 4
+	// coreShare is the share of a run's steps, as a divisor, that the
+	// enumeration of one node's core may take before it gives way to branching.
+	coreShare = 16
+	// mostShare and leastShare limit how far the target lies.
+	mostShare, leastShare = .5, .02
 )
 
 type node struct {
@@ -58,7 +65,7 @@ func (h *nodes) Pop() any {
 // least time t by which the relaxation, without pairs that take longer than t,
 // ends: it is a lower bound too (Lenstra, Shmoys and Tardos 1990).
 func newBranching(x *search) *branching {
-	b := &branching{x: x, relax: newRelaxation(x.p)}
+	b := &branching{x: x, relax: newRelaxation(x.p), share: mostShare, free: firstFree}
 	b.core = &core{x: x, relax: b.relax}
 	for z, j := range x.best {
 		b.relax.key[z] = int32(j)
@@ -93,13 +100,22 @@ func newBranching(x *search) *branching {
 // the best plan counts as nothing.
 func (b *branching) cutoff() float64 { return b.x.value * (1 - Tolerance/2) }
 
-// run explores nodes for the given number of steps.
+// run explores nodes for the given number of steps. The target comes nearer if
+// that raises no bound, and moves away again if it does.
 func (b *branching) run(steps int64) {
 	x := b.x
 	end := x.limit
 	if steps < x.limit-x.steps {
 		end = x.steps + steps
 	}
+	lower := x.lower
+	defer func() {
+		if x.lower > lower {
+			b.share = min(2*b.share, mostShare)
+		} else {
+			b.share, b.target = max(b.share/1.5, leastShare), 0
+		}
+	}()
 	for x.steps < end && !x.over() {
 		if len(b.open) == 0 {
 			x.raise(b.cutoff())
@@ -122,12 +138,12 @@ func (b *branching) count() {
 }
 
 // next sets the target for the next nodes: plans that end by then are excluded
-// before later ones, which are far more. It goes half of the way from the bound to
-// the best plan, and the last of it at once.
+// before later ones, which are far more. It lies part of the way from the bound to
+// the best plan, and the last of it is gone at once.
 func (b *branching) next() {
 	x := b.x
 	if x.lower >= b.target || b.target >= x.value {
-		b.target = x.aim(.5)
+		b.target = x.aim(b.share)
 		if x.value-x.lower <= lastStretch*x.value {
 			b.target = before(x.value)
 		}

@@ -167,19 +167,25 @@ func (x *search) unrelated() {
 	if k := newKnapsackBound(x, tree.relax); k != nil {
 		k.run()
 	}
+	share := .1 // of the way to the best plan, up to which the root's core is enumerated
 	for budget := int64(firstBudget); !x.over(); budget *= 2 {
 		x.iterate(budget)
+		tree.neighbourhoods(budget)
 		tree.run(4 * budget)
-		for _, aim := range []float64{.1, .3, 1} {
-			if x.over() {
-				return
+		for end := x.steps + 4*budget; x.steps < end && !x.over(); {
+			t, start := x.aim(share), x.steps
+			v, plan := tree.core.decide(t, end-start)
+			if v == undecided {
+				share /= 1.4
+				break
 			}
-			t := x.aim(aim)
-			switch v, plan := tree.core.decide(t, budget); v {
-			case fits:
+			if v == fits {
 				x.offer(plan)
-			case fitsNot:
-				x.raise(p.next(t, nil))
+				continue
+			}
+			x.raise(p.next(t, nil))
+			if x.steps-start < budget/2 {
+				share = min(2*share, 1) // that was easy
 			}
 		}
 	}
