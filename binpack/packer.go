@@ -13,11 +13,12 @@ import (
 type Policy uint8
 
 const (
-	// FewestMoves moves one site at a time, the one and to the node that
-	// leave the fuller of the two nodes as empty as possible. One move then
-	// brings the node down as far as a move can, not just below its capacity, so that it is
-	// long until the next. Where no node in use has the room, one more is used;
-	// when the fleet has become too empty, the node of fewest sites is closed.
+	// FewestMoves moves one site at a time, the one and to the node that leave the
+	// fuller of the two nodes as empty as possible. One move then brings the node down
+	// as far as a move can, not just below its capacity, so that it is long until the
+	// next. Where no node in use can take a site, two change places. Where that does
+	// not help either, or the nodes in use have no headroom left, one more is used; when
+	// they have become too empty, the node of fewest sites is closed.
 	FewestMoves Policy = iota
 	// KeepMaximum is the exclusion of Yazidi 2006 (section 4.2): the subset of
 	// sites of the largest total that fits stays, what is put out is packed by Best Fit Decreasing.
@@ -29,17 +30,22 @@ const (
 // PackerConfig has the settings of a [Packer]; copy DefaultPacker.
 type PackerConfig struct {
 	Policy Policy
-	// Headroom is the share of its capacity that a node must have left after a
-	// site was moved to it, 0 ≤ Headroom < 1.
+	// Headroom is how much of the capacity in use is left free for what the weights do
+	// next, Headroom ≥ 0, in units of their volatility: the mean change of a
+	// node's load between two calls of Rebalance, up or down, as a share of its capacity, as
+	// measured over the last 16 calls that found any. Nothing is moved
+	// to where that is not left, and one more node is used when the nodes in use have less
+	// left on average. At most an eighth is left, and until it is measured the volatility is 1 %.
+	// For a fixed share to be left free, tell smaller capacities.
 	Headroom float64
 	// Early is how close to its capacity a node is relieved before it is overloaded, as a
 	// share of the capacity, 0 ≤ Early < 1: where another node in use can take a site
 	// and stay below that itself. 0 waits for the overload.
 	Early float64
-	// Margin is the hysteresis of closing a node, 0 ≤ Margin < 1: the nodes that stay must be
-	// filled by no more than 1 − Headroom − Margin·m on average, where m is the number of
-	// its sites over that of the average node. So a node just opened closes again
-	// easily, and one whose closing moves much only when there is much room.
+	// Margin is the hysteresis of closing a node, 0 ≤ Margin < 1: beside the headroom
+	// the nodes that stay must have a share of Margin·m left on average, where m is the
+	// number of its sites over that of the average node. So a node just opened closes
+	// again easily, and one whose closing moves much only when there is much room.
 	Margin float64
 	// Disruption is k of the rule that closing a node must be worth it: the share of
 	// nodes saved over the share of sites moved is at least 1/k. 0 never closes one.
@@ -50,9 +56,15 @@ type PackerConfig struct {
 	Quantum float64
 }
 
-// DefaultPacker is good where weights drift by a few per cent between two calls of
-// Rebalance.
-var DefaultPacker = PackerConfig{Policy: FewestMoves, Headroom: .005, Early: .0015, Margin: .06, Disruption: .85, Quantum: 1. / (1 << 20)}
+// DefaultPacker is good where the weights of sites drift by some 2 to 10 per cent
+// between two calls of Rebalance.
+var DefaultPacker = PackerConfig{Policy: FewestMoves, Headroom: .6, Early: .0015, Margin: .03, Disruption: .85, Quantum: 1. / (1 << 20)}
+
+const (
+	initialVolatility = .01
+	volatilityCalls   = 16 // over which the volatility is averaged, roughly
+	mostHeadroom      = 1. / 8
+)
 
 // A Packer keeps sites on nodes while both come and go and weights change, with
 // few moves. It is told what happens; Rebalance says what to move.
@@ -67,12 +79,17 @@ type Packer struct {
 	weight []int64 // of each site slot
 	home   []int32 // node slot of each site slot
 	place  []int32 // position of each site slot in its node's list
+	total  int64   // of the weights, at most maxTotal, so that no load overflows
 
 	nodes    ids.Registry
 	capacity []int64 // of each node slot
 	load     []int64
 	drained  []bool    // takes no sites
 	list     [][]int32 // site slots of each node slot
+	change   []int64   // of the load since the last Rebalance, as far as SetWeight told it
+
+	volatility float64 // see PackerConfig.Headroom
+	measured   int     // calls that it is the mean of, at most volatilityCalls
 }
 
 // Errors of a Packer.
@@ -89,7 +106,7 @@ func NewPacker(cfg PackerConfig) (*Packer, error) {
 	switch {
 	case cfg.Policy >= policies:
 		return nil, fmt.Errorf("%w: policy %d", ErrParameter, cfg.Policy)
-	case !(cfg.Headroom >= 0 && cfg.Headroom < 1):
+	case !(cfg.Headroom >= 0) || math.IsInf(cfg.Headroom, 1):
 		return nil, fmt.Errorf("%w: headroom %v", ErrParameter, cfg.Headroom)
 	case !(cfg.Early >= 0 && cfg.Early < 1):
 		return nil, fmt.Errorf("%w: early %v", ErrParameter, cfg.Early)
@@ -100,17 +117,22 @@ func NewPacker(cfg PackerConfig) (*Packer, error) {
 	case !(cfg.Quantum > 0) || math.IsInf(cfg.Quantum, 1):
 		return nil, fmt.Errorf("%w: quantum %v", ErrParameter, cfg.Quantum)
 	}
-	return &Packer{cfg: cfg}, nil
+	return &Packer{cfg: cfg, volatility: initialVolatility}, nil
 }
 
-// units converts a weight.
-func (p *Packer) units(w float64) (int64, error) {
+// units converts a weight that takes the place of another, old.
+func (p *Packer) units(w float64, old int64) (int64, error) {
 	if !(w >= 0) || w/p.cfg.Quantum > 1<<50 {
 		return 0, fmt.Errorf("%w: %v", ErrWeight, w)
 	}
-	return int64(math.Ceil(w / p.cfg.Quantum)), nil
+	u := int64(math.Ceil(w / p.cfg.Quantum))
+	if u > maxTotal-(p.total-old) {
+		return 0, fmt.Errorf("%w: %v: the sum is too large", ErrWeight, w)
+	}
+	return u, nil
 }
 
+// room converts a capacity.
 func (p *Packer) room(capacity float64) (int64, error) {
 	if !(capacity >= p.cfg.Quantum) || capacity/p.cfg.Quantum > 1<<50 {
 		return 0, fmt.Errorf("%w: %v", ErrCapacity, capacity)
@@ -145,9 +167,9 @@ func (p *Packer) AddNode(capacity float64) (int, error) {
 	n := ids.Slot(id)
 	if n == len(p.capacity) {
 		p.capacity, p.load = append(p.capacity, 0), append(p.load, 0)
-		p.drained, p.list = append(p.drained, false), append(p.list, nil)
+		p.drained, p.list, p.change = append(p.drained, false), append(p.list, nil), append(p.change, 0)
 	}
-	p.capacity[n], p.load[n], p.drained[n], p.list[n] = c, 0, false, p.list[n][:0]
+	p.capacity[n], p.load[n], p.drained[n], p.list[n], p.change[n] = c, 0, false, p.list[n][:0], 0
 	return id, nil
 }
 
@@ -195,6 +217,7 @@ func (p *Packer) RemoveNode(node int) ([]Move, error) {
 		r.move(s, p.choose(p.weight[s], -1), Lost)
 	}
 	p.nodes.Remove(node)
+	p.change[n] = 0
 	return r.moves, nil
 }
 
@@ -203,7 +226,7 @@ func (p *Packer) RemoveNode(node int) ([]Move, error) {
 // the site's id and node. ErrWeight, ErrNoNode, and ErrTooLarge for a
 // site larger than every node that takes sites. O(nodes).
 func (p *Packer) AddSite(weight float64) (site, node int, err error) {
-	w, err := p.units(weight)
+	w, err := p.units(weight, 0)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -220,6 +243,7 @@ func (p *Packer) AddSite(weight float64) (site, node int, err error) {
 		p.weight, p.home, p.place = append(p.weight, 0), append(p.home, 0), append(p.place, 0)
 	}
 	p.weight[s] = w
+	p.total += w
 	p.attach(s, n)
 	return site, p.nodes.ID(n), nil
 }
@@ -241,6 +265,7 @@ func (p *Packer) RemoveSite(site int) error {
 		return err
 	}
 	p.detach(s)
+	p.total -= p.weight[s]
 	p.sites.Remove(site)
 	return nil
 }
@@ -252,11 +277,14 @@ func (p *Packer) SetWeight(site int, weight float64) error {
 	if err != nil {
 		return err
 	}
-	w, err := p.units(weight)
+	w, err := p.units(weight, p.weight[s])
 	if err != nil {
 		return fmt.Errorf("site %d: %w", site, err)
 	}
-	p.load[p.home[s]] += w - p.weight[s]
+	n, change := p.home[s], w-p.weight[s]
+	p.load[n] += change
+	p.change[n] += change
+	p.total += change
 	p.weight[s] = w
 	return nil
 }
@@ -369,7 +397,7 @@ func (p *Packer) choose(w int64, except int) int {
 
 // keeps returns the node in use that w leaves the emptiest with its headroom kept, or −1.
 func (p *Packer) keeps(w int64, except int) int {
-	best, least := -1, 1-p.cfg.Headroom
+	best, least := -1, 1-p.headroom()
 	for n := range p.capacity {
 		if n == except || p.drained[n] || len(p.list[n]) == 0 || !p.nodes.Live(n) {
 			continue
@@ -379,4 +407,44 @@ func (p *Packer) keeps(w int64, except int) int {
 		}
 	}
 	return best
+}
+
+// totals are those of the nodes in use that take sites.
+type totals struct {
+	nodes, sites   int
+	load, capacity float64
+}
+
+func (p *Packer) inUse() (t totals) {
+	for n, list := range p.list {
+		if len(list) > 0 && !p.drained[n] && p.nodes.Live(n) {
+			t.nodes++
+			t.sites += len(list)
+			t.load += float64(p.load[n])
+			t.capacity += float64(p.capacity[n])
+		}
+	}
+	return t
+}
+
+// headroom is PackerConfig.Headroom as a share of a capacity.
+func (p *Packer) headroom() float64 {
+	return min(float64(p.cfg.Headroom*p.volatility), mostHeadroom)
+}
+
+// measure takes into the volatility what changed since the last call, if anything. The
+// mean of absolute values is little moved by one site that jumps.
+func (p *Packer) measure() {
+	sum, nodes := 0., 0
+	for n, change := range p.change {
+		if change != 0 || len(p.list[n]) > 0 {
+			sum += math.Abs(float64(change)) / float64(p.capacity[n])
+			nodes++
+		}
+		p.change[n] = 0
+	}
+	if sum > 0 {
+		p.measured = min(p.measured+1, volatilityCalls)
+		p.volatility += (sum/float64(nodes) - p.volatility) / float64(p.measured+1)
+	}
 }

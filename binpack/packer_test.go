@@ -83,7 +83,7 @@ func (f *fleet) apply(t *rapid.T, moves []Move, limit Limit) {
 func packerProperty(t *rapid.T) {
 	cfg := DefaultPacker
 	cfg.Policy = Policy(rapid.IntRange(0, 1).Draw(t, "policy"))
-	cfg.Headroom = rapid.SampledFrom([]float64{0, .03, .2}).Draw(t, "headroom")
+	cfg.Headroom = rapid.SampledFrom([]float64{0, .6, 5}).Draw(t, "headroom")
 	cfg.Early = rapid.SampledFrom([]float64{0, .0015, .1}).Draw(t, "early")
 	cfg.Disruption = rapid.SampledFrom([]float64{0, .7, 2}).Draw(t, "disruption")
 	p, err := NewPacker(cfg)
@@ -193,7 +193,7 @@ func packerProperty(t *rapid.T) {
 					other, sites := f.load(m)
 					for s, at := range f.home {
 						if at == n && m != n && sites > 0 && !f.drain[m] && f.weight[s] > 1e-5 {
-							require.Greater(t, other+f.weight[s], room*(1-cfg.Headroom)-1e-3, "site %d of node %d fits node %d", s, n, m)
+							require.Greater(t, other+f.weight[s], room*(1-f.p.headroom())-1e-3, "site %d of node %d fits node %d", s, n, m)
 						}
 					}
 				}
@@ -290,14 +290,107 @@ func TestPackerBalancesWithOneMove(t *testing.T) {
 // A node takes no site that would cost its headroom while there is a spare.
 func TestPackerKeepsHeadroom(t *testing.T) {
 	cfg := DefaultPacker
-	cfg.Headroom = .2
+	cfg.Headroom = 10 // times the initial volatility of 1 %
 	p, nodes := newFleet(t, cfg, 3, 10)
-	s := add(t, p, 5, 3, 5) // 5 and 3 on the first, 5 on the second
+	s := add(t, p, 5, 3.5, 5) // 5 and 3.5 on the first, 5 on the second
 	require.NoError(t, p.SetWeight(s[1], 6))
 	moves, err := p.Rebalance(Limit{})
 	require.NoError(t, err)
 	require.Len(t, moves, 1)
 	require.Equal(t, nodes[2], moves[0].To)
+}
+
+// Where no site of an overloaded node fits another, two sites change places, if the
+// limit allows both moves; else a spare takes one.
+func TestPackerExchanges(t *testing.T) {
+	cfg := DefaultPacker
+	cfg.Headroom = 0
+	for _, limit := range []Limit{{}, {Moves: 2}, {Weight: 3}, {Moves: 1}, {Weight: 2.75}} {
+		p, nodes := newFleet(t, cfg, 3, 10)
+		s := add(t, p, 6, 1.5, 2, 4.5, 3, 1) // the first three on the first node
+		require.NoError(t, p.SetWeight(s[1], 2.5))
+		moves, err := p.Rebalance(limit)
+		require.NoError(t, err)
+		want := []Move{{s[2], nodes[0], nodes[1], 2, Overload}, {s[5], nodes[1], nodes[0], 1, Overload}}
+		switch limit {
+		case Limit{Moves: 1}:
+			want = []Move{{s[0], nodes[0], nodes[2], 6, Overload}}
+		case Limit{Weight: 2.75}:
+			want = []Move{{s[1], nodes[0], nodes[2], 2.5, Overload}}
+		}
+		require.Equal(t, want, moves, "%+v", limit)
+	}
+}
+
+// The best exchange is that found by trying all pairs.
+func TestBestExchange(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p, err := NewPacker(DefaultPacker)
+		require.NoError(t, err)
+		for range 3 {
+			_, err := p.AddNode(rapid.Float64Range(50, 100).Draw(t, "capacity"))
+			require.NoError(t, err)
+		}
+		for range rapid.IntRange(3, 20).Draw(t, "sites") {
+			site, _, err := p.AddSite(1)
+			require.NoError(t, err)
+			p.detach(site)
+			p.attach(site, rapid.IntRange(0, 2).Draw(t, "node"))
+			require.NoError(t, p.SetWeight(site, float64(rapid.IntRange(0, 30).Draw(t, "weight"))))
+		}
+		r := run{Packer: p}
+		most := rapid.Float64Range(.5, 1).Draw(t, "most")
+		fuller := func(s, u int) float64 {
+			d, b := p.weight[s]-p.weight[u], int(p.home[u])
+			return max(p.fill(0, -d), p.fill(b, d))
+		}
+		least := 1.
+		for _, s := range p.list[0] {
+			for b := 1; b < 3; b++ {
+				for _, u := range p.list[b] {
+					if d := p.weight[s] - p.weight[u]; d > 0 && p.fill(b, d) <= most && p.fill(b, 0) < p.fill(0, 0) {
+						least = min(least, fuller(int(s), int(u)))
+					}
+				}
+			}
+		}
+		if p.fill(0, 0) <= 1 {
+			return // not asked then
+		}
+		s, u := r.bestExchange(0, most)
+		if least == 1 {
+			require.Equal(t, -1, s)
+			return
+		}
+		require.NotEqual(t, -1, s)
+		require.Equal(t, least, fuller(s, u))
+	})
+}
+
+// The volatility is the mean change of the loads, and where the fleet has not so much
+// room a spare relieves the overload, though a node in use could.
+func TestPackerKeepsHeadroomOfTheFleet(t *testing.T) {
+	cfg := DefaultPacker
+	for _, cfg.Headroom = range []float64{0, 10} {
+		p, nodes := newFleet(t, cfg, 3, 10)
+		s := add(t, p, 4.5, 4, .25, 5, 3) // the first three on the first node
+		require.NoError(t, p.SetWeight(s[1], 4.75))
+		require.NoError(t, p.SetWeight(s[0], 5.5))
+		require.NoError(t, p.SetWeight(s[3], 4.75))
+		moves, err := p.Rebalance(Limit{})
+		require.NoError(t, err)
+		change := (1.75 + .25) / 10 / 2
+		require.InDelta(t, (initialVolatility+change)/2, p.volatility, 1e-12)
+		want := Move{s[2], nodes[0], nodes[1], .25, Overload}
+		if cfg.Headroom > 0 {
+			want = Move{s[0], nodes[0], nodes[2], 5.5, Overload}
+		}
+		require.Equal(t, want, moves[0])
+		before := p.volatility
+		_, err = p.Rebalance(Limit{})
+		require.NoError(t, err)
+		require.Equal(t, before, p.volatility, "nothing was told")
+	}
 }
 
 // A node that is nearly full is relieved before it is overloaded, but never by a spare.
@@ -337,7 +430,7 @@ func TestPackerConsolidates(t *testing.T) {
 
 func TestPackerBadInput(t *testing.T) {
 	for _, change := range []func(*PackerConfig){
-		func(c *PackerConfig) { c.Policy = 9 }, func(c *PackerConfig) { c.Headroom = 1 },
+		func(c *PackerConfig) { c.Policy = 9 }, func(c *PackerConfig) { c.Headroom = math.Inf(1) }, func(c *PackerConfig) { c.Headroom = -1 },
 		func(c *PackerConfig) { c.Early = 1 }, func(c *PackerConfig) { c.Early = math.NaN() },
 		func(c *PackerConfig) { c.Margin = math.NaN() }, func(c *PackerConfig) { c.Disruption = -1 },
 		func(c *PackerConfig) { c.Quantum = 0 },

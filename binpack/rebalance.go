@@ -41,19 +41,24 @@ type Limit struct {
 	Weight float64 // the most weight moved in sum
 }
 
-// Rebalance relieves nodes above their capacity, or near it, by the policy, the fullest first,
-// moves sites off nodes being drained, and closes nodes that the rest can do
-// without. It returns the moves in the order in which
-// they were made (the packer has made them already), never more
-// than the limit. A node may stay overloaded: where the limit stops it, or no node has the room.
-// When it returned with no limit reached, calling it again moves nothing unless something changed.
+// Rebalance relieves nodes above their capacity, or near it, by the policy, the
+// fullest first, moves sites off nodes being drained, and closes nodes that the rest
+// can do without. It returns the moves in the order in which they were made (the
+// packer has made them already), never more than the limit. Two sites that change
+// places are two moves, one after the other. A node may stay overloaded: where the
+// limit stops it, or no node has the room. When it returned with no limit reached,
+// calling it again moves nothing unless something changed.
 //
-// ErrParameter for a negative or NaN limit. O(moves·sites), O(nodes) if there is
-// nothing to do.
+// Call it at regular intervals, or after every few changes: what changed since the
+// last call is what [PackerConfig.Headroom] is measured in.
+//
+// ErrParameter for a negative or NaN limit. O(moves·sites·log sites) at most, O(nodes)
+// if there is nothing to do.
 func (p *Packer) Rebalance(limit Limit) ([]Move, error) {
 	if limit.Moves < 0 || !(limit.Weight >= 0) {
 		return nil, fmt.Errorf("%w: limit %+v", ErrParameter, limit)
 	}
+	p.measure()
 	r := run{Packer: p, limit: limit}
 	if p.cfg.Policy == KeepMaximum {
 		r.keepMaximum()
@@ -82,10 +87,14 @@ type run struct {
 	halted bool // the limit forbade a move
 }
 
-// allows says whether the limit allows to move a site of weight w.
-func (r *run) allows(w int64) bool {
-	return (r.limit.Moves == 0 || len(r.moves) < r.limit.Moves) &&
-		(r.limit.Weight == 0 || r.moved+float64(w)*r.cfg.Quantum <= r.limit.Weight)
+// allows says whether the limit allows to move sites of these weights.
+func (r *run) allows(weights ...int64) bool {
+	moved := r.moved
+	for _, w := range weights {
+		moved += float64(float64(w) * r.cfg.Quantum)
+	}
+	return (r.limit.Moves == 0 || len(r.moves)+len(weights) <= r.limit.Moves) &&
+		(r.limit.Weight == 0 || moved <= r.limit.Weight)
 }
 
 // move moves site slot s to node slot n, unless the limit forbids it.
@@ -94,7 +103,7 @@ func (r *run) move(s, n int, why Reason) bool {
 		r.halted = true
 		return false
 	}
-	w := float64(r.weight[s]) * r.cfg.Quantum
+	w := float64(float64(r.weight[s]) * r.cfg.Quantum)
 	r.moves = append(r.moves, Move{r.sites.ID(s), r.nodes.ID(int(r.home[s])), r.nodes.ID(n), w, why})
 	r.moved += w
 	r.detach(s)
@@ -155,25 +164,40 @@ func (r *run) filled(share float64) []int {
 	return over
 }
 
-// relieve is FewestMoves. Invariant: no move leaves either of its nodes as full
-// as the first was, so it ends.
+// relieve is FewestMoves.
 func (r *run) relieve() {
 	for _, n := range r.filled(1) {
-		for r.load[n] > r.capacity[n] {
-			s, to := r.best(n, 1-r.cfg.Headroom)
-			if s < 0 {
-				if spare := r.spare(); spare >= 0 && len(r.list[n]) > 1 {
-					s, _ = r.bestTo(n, spare, 1)
-					to = spare
-				} else {
-					s, to = r.best(n, 1)
-				}
-			}
-			if s < 0 || !r.move(s, to, Overload) {
-				break
-			}
+		// Invariant: nothing leaves either of its nodes as full as the first was, so
+		// this ends.
+		for r.load[n] > r.capacity[n] && r.relieveOnce(n) {
 		}
 	}
+}
+
+// relieveOnce makes the move or exchange that relieves overloaded node n, and says whether
+// there was one. While the fleet has its headroom, one of the nodes in use takes a
+// site or exchanges it; else, or if none can, a spare does.
+func (r *run) relieveOnce(n int) bool {
+	most := 1 - r.headroom()
+	spare := r.spare()
+	if len(r.list[n]) < 2 {
+		spare = -1 // an only site is no better off there
+	}
+	if t := r.inUse(); spare < 0 || t.load <= most*t.capacity {
+		if s, to := r.best(n, most); s >= 0 {
+			return r.move(s, to, Overload)
+		}
+		if give, take := r.bestExchange(n, most); give >= 0 {
+			to := int(r.home[take])
+			return r.move(give, to, Overload) && r.move(take, n, Overload)
+		}
+	}
+	if spare >= 0 {
+		s, _ := r.bestTo(n, spare, 1)
+		return s >= 0 && r.move(s, spare, Overload)
+	}
+	s, to := r.best(n, 1)
+	return s >= 0 && r.move(s, to, Overload)
 }
 
 // relieveEarly moves one site off each node that is about to be overloaded, if that
@@ -226,6 +250,39 @@ func (r *run) bestTo(a, b int, most float64) (site int, fill float64) {
 	return site, fill
 }
 
+// bestExchange returns the site of node a and the lighter one of a node in use that
+// leave the fuller of the two nodes the least full when they change places, with a
+// below its capacity and the other filled to no more than most. −1 if there are none.
+// O(sites·log sites).
+func (r *run) bestExchange(a int, most float64) (give, take int) {
+	give, take = -1, -1
+	least := 1.
+	heavy := r.heaviest(a)
+	for b := range r.capacity {
+		if b == a || r.drained[b] || len(r.list[b]) == 0 || !r.nodes.Live(b) || r.fill(b, 0) >= least {
+			continue
+		}
+		// Both are filled alike if the sites differ by even. So of all of b only the two
+		// whose difference from s is next to it, on either side, can be the best for s.
+		even := (r.fill(a, 0) - r.fill(b, 0)) / (1/float64(r.capacity[a]) + 1/float64(r.capacity[b]))
+		light := r.heaviest(b)
+		k := 0 // light[:k] differ by less; more do for the next s, which is lighter
+		for _, s := range heavy {
+			for k < len(light) && float64(r.weight[s]-r.weight[light[k]]) < even {
+				k++
+			}
+			for _, t := range light[max(k-1, 0):min(k+1, len(light))] {
+				d := r.weight[s] - r.weight[t]
+				f := max(r.fill(a, -d), r.fill(b, d))
+				if d > 0 && r.fill(b, d) <= most && f < least && r.allows(r.weight[s], r.weight[t]) {
+					give, take, least = s, t, f
+				}
+			}
+		}
+	}
+	return give, take
+}
+
 // consolidate closes nodes, the one of fewest sites first, as long as the rest
 // keeps its headroom and margin and the disruption is worth it.
 func (r *run) consolidate() {
@@ -244,17 +301,8 @@ func (r *run) consolidate() {
 
 // closable returns the node to close next, or −1.
 func (r *run) closable() int {
-	used, sites := 0, 0
-	var load, capacity int64
-	for n := range r.capacity {
-		if r.nodes.Live(n) && !r.drained[n] && len(r.list[n]) > 0 {
-			used++
-			sites += len(r.list[n])
-			load += r.load[n]
-			capacity += r.capacity[n]
-		}
-	}
-	if used < 2 {
+	t := r.inUse()
+	if t.nodes < 2 {
 		return -1
 	}
 	for last := -1; ; {
@@ -269,11 +317,11 @@ func (r *run) closable() int {
 				n = k
 			}
 		}
-		if n < 0 || r.cfg.Disruption/float64(used) < float64(len(r.list[n]))/float64(sites) {
+		if n < 0 || r.cfg.Disruption/float64(t.nodes) < float64(len(r.list[n]))/float64(t.sites) {
 			return -1
 		}
-		margin := r.cfg.Margin * float64(len(r.list[n])*used) / float64(sites)
-		if float64(load) <= (1-r.cfg.Headroom-margin)*float64(capacity-r.capacity[n]) && r.fits(n) {
+		margin := r.cfg.Margin * float64(len(r.list[n])*t.nodes) / float64(t.sites)
+		if t.load <= (1-r.headroom()-margin)*(t.capacity-float64(r.capacity[n])) && r.fits(n) {
 			return n
 		}
 		last = n
