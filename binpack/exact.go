@@ -34,11 +34,13 @@ type Solution struct {
 //
 // Bins of one capacity: heuristics and the bounds of [LowerBounds] first; then
 // column generation over patterns (Gilmore & Gomory 1961), whose duals are
-// rounded to integers and become the certificate, u_i = ⌊π_i·2^24⌋; packings are
-// sought by diving (patterns of the linear programme are fixed one by one), then
-// by a complete search by bin completion (Korf 2003) in which every node is bounded
-// by the linear programme of what is left, and bins are limited to patterns whose
-// reduced cost and waste fit what the target allows. Pricing is a bounded knapsack problem,
+// rounded to integers and become the certificate, u_i = ⌊π_i·2^24⌋. Packings are
+// sought by diving: patterns of the linear programme are fixed, and what is left
+// is solved again. A packing into one bin less consists of patterns whose reduced
+// costs fit into the gap to the linear programme; where these are a few thousand, which
+// takes duals inside the optimal face, branch and bound among them decides. The last resort is a
+// complete search by bin completion (Korf 2003) in which every node is bounded by
+// the linear programme of what is left. Pricing is a bounded knapsack problem,
 // O(kinds·C) by dynamic programming or, for a large C, a branch and bound. Where
 // there are too many different weights, or items per bin, for that, the search does
 // without the linear programme.
@@ -127,17 +129,7 @@ func (s *solver) solve() {
 		s.raise()
 	}
 	for target := s.lower; target < len(s.best); target++ {
-		if s.lp != nil {
-			for try := range dives {
-				if s.dive(target, try > 0, try%2) || s.proved() || s.over() {
-					break
-				}
-			}
-		}
-		if s.proved() || s.over() {
-			return
-		}
-		found, complete := s.tree(nil, s.count, target)
+		found, complete := s.reach(target)
 		if found || !complete {
 			return
 		}
@@ -146,6 +138,35 @@ func (s *solver) solve() {
 		}
 	}
 }
+
+// reach looks for a packing into target bins by all means, the quick ones first. It
+// says whether it found one, and if not, whether there is none.
+func (s *solver) reach(target int) (found, complete bool) {
+	if s.lp != nil {
+		for try := range dives {
+			if try == divesBefore {
+				if found, complete := s.choose(target, nodesAtRoot); found || complete {
+					return found, complete
+				}
+			}
+			if s.dive(target, try > 0) {
+				return true, true
+			}
+			if s.over() {
+				return false, false
+			}
+		}
+	}
+	return s.tree(nil, s.count, target)
+}
+
+const (
+	// dives is the most dives before the search by bin completion, divesBefore of them before a
+	// complete search among patterns of at most nodesAtRoot nodes.
+	dives       = 60
+	divesBefore = 2
+	nodesAtRoot = 1000
+)
 
 // raise raises the lower bound by the linear programme, as far as it goes: it
 // need not be solved once its value shows that the bound cannot rise any more.
@@ -165,9 +186,6 @@ func (s *solver) raise() {
 		}
 	}
 }
-
-// dives is the number of dives before the complete search.
-const dives = 12
 
 func (s *solver) proved() bool { return s.lower >= len(s.best) }
 

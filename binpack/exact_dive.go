@@ -1,18 +1,32 @@
 package binpack
 
-import "math"
+import (
+	"math"
+	"sort"
+)
 
 // dive looks for a packing into target bins by fixing patterns of the linear
-// programme: those that it uses whole (of more than one copy some are spared), else
-// the one it uses most, or (random) one by chance. It stops where the linear
-// programme of what is left needs too many.
-func (s *solver) dive(target int, random bool, spared int) bool {
+// programme: those that it uses whole, else the one it uses most; or (random) half
+// of those, else one by chance, so that no two dives are alike. When a
+// quarter of the bins is fixed it goes on with what is left as a problem of its own:
+// by a complete search if that is possible, else by a dive. It stops where the linear
+// programme of what is left, or that search, shows that more bins are needed.
+func (s *solver) dive(target int, random bool) bool {
 	left := append([]int(nil), s.count...)
 	var fixed []pattern
 	for !s.over() {
 		bins := target - len(fixed)
-		if s.weight(left) > int64(bins)*s.c {
-			return false
+		if 4*bins < 3*target {
+			rest, kind := s.residual(left)
+			found, complete := rest.choose(bins, nodesPerDive)
+			if !found && !complete {
+				rest.dive(bins, random)
+			}
+			s.nodes = rest.nodes
+			if len(rest.best) > 0 {
+				s.keep(fixed, rename(rest.best, kind))
+			}
+			return len(s.best) <= target
 		}
 		s.nodes++
 		s.lp.setDemand(s.ctx, left)
@@ -23,7 +37,12 @@ func (s *solver) dive(target int, random bool, spared int) bool {
 			return false
 		}
 		before := len(fixed)
-		pick, most, sum := -1, 0.0, 0.0
+		waste := int64(bins)*s.c - s.weight(left)
+		type part struct {
+			column int
+			score  float64
+		}
+		var parts []part
 		for i, k := range s.lp.basis {
 			x := s.lp.x[i]
 			if s.lp.columns[k].cost == 0 || x < 1e-4 {
@@ -31,12 +50,13 @@ func (s *solver) dive(target int, random bool, spared int) bool {
 			}
 			whole := math.Floor(x + 1e-4)
 			x -= whole
-			if whole > 1 {
-				whole -= float64(spared)
-			}
 			for ; whole > 0; whole-- {
-				if p := s.take(s.lp.columns[k].pattern, left); p != nil {
+				if random && s.rng.IntN(2) == 0 {
+					continue
+				}
+				if p, room := s.take(s.lp.columns[k].pattern, left, waste); p != nil {
 					fixed = append(fixed, p)
+					waste -= room
 				}
 			}
 			if x < 1e-4 {
@@ -47,16 +67,15 @@ func (s *solver) dive(target int, random bool, spared int) bool {
 				// The largest of these is k with probability x²/Σx².
 				score = math.Pow(s.rng.Float64(), 1/(x*x))
 			}
-			if sum += x; pick < 0 || score > most {
-				pick, most = k, score
-			}
+			parts = append(parts, part{k, score})
 		}
-		if len(fixed) == before && pick >= 0 {
-			if p := s.take(s.lp.columns[pick].pattern, left); p != nil {
+		sort.SliceStable(parts, func(a, b int) bool { return parts[a].score > parts[b].score })
+		for i := 0; i < len(parts) && len(fixed) == before; i++ {
+			if p, _ := s.take(s.lp.columns[parts[i].column].pattern, left, waste); p != nil {
 				fixed = append(fixed, p)
 			}
 		}
-		if len(fixed) == before && s.weight(left) > 0 {
+		if len(fixed) == before {
 			return false
 		}
 		s.improve(fixed, left)
@@ -70,11 +89,52 @@ func (s *solver) dive(target int, random bool, spared int) bool {
 	return false
 }
 
+// residual returns the problem of packing what is left, and which kinds its kinds
+// are. It has the columns of the linear programme, as far as they fit.
+func (s *solver) residual(left []int) (rest *solver, kind []int32) {
+	rest = &solver{ctx: s.ctx, in: s.in, c: s.c, nodes: s.nodes, limit: s.limit, rng: s.rng}
+	row := make([]int32, len(left))
+	for j, n := range left {
+		if n > 0 {
+			row[j] = int32(len(kind))
+			kind = append(kind, int32(j))
+			rest.w = append(rest.w, s.w[j])
+			rest.count = append(rest.count, n)
+		}
+	}
+	rest.lp = newMaster(rest.w, rest.count, s.c)
+	for _, c := range s.lp.columns {
+		var p pattern
+		if c.cost > 0 {
+			for _, e := range c.pattern {
+				if n := min(int(e.count), left[e.kind]); n > 0 {
+					p = append(p, entry{row[e.kind], int32(n)})
+				}
+			}
+		}
+		if len(p) > 0 {
+			rest.lp.add(p)
+		}
+	}
+	return rest, kind
+}
+
+// rename returns the patterns with other names of kinds.
+func rename(patterns []pattern, kind []int32) []pattern {
+	named := make([]pattern, len(patterns))
+	for i, p := range patterns {
+		named[i] = make(pattern, len(p))
+		for k, e := range p {
+			named[i][k] = entry{kind[e.kind], e.count}
+		}
+	}
+	return named
+}
+
 // take removes a pattern from what is left. What is not left any more is replaced
-// by the heaviest items that fit.
-func (s *solver) take(p pattern, left []int) pattern {
-	room := s.c
-	var got pattern
+// by the heaviest items that fit. If that wastes too much, or holds nothing, it takes nothing.
+func (s *solver) take(p pattern, left []int, waste int64) (got pattern, room int64) {
+	room = s.c
 	for _, e := range p {
 		if n := min(int(e.count), left[e.kind]); n > 0 {
 			got = append(got, entry{e.kind, int32(n)})
@@ -89,5 +149,14 @@ func (s *solver) take(p pattern, left []int) pattern {
 			room -= int64(n) * s.w[j]
 		}
 	}
-	return got
+	if room > waste {
+		for _, e := range got {
+			left[e.kind] += int(e.count)
+		}
+		return nil, 0
+	}
+	return got, room
 }
+
+// nodesPerDive is the most nodes of a complete search at the end of a dive.
+const nodesPerDive = 64

@@ -22,7 +22,7 @@ func (s *solver) tree(fixed []pattern, left []int, target int) (found, complete 
 		return false, false
 	}
 	s.nodes++
-	e := enumeration{solver: s, left: left, waste: waste, steps: stepsPerNode, complete: true}
+	e := enumeration{solver: s, left: left, waste: waste, steps: stepsPerNode, most: childrenPerNode}
 	if s.lp != nil {
 		s.lp.setDemand(s.ctx, left)
 		switch _, v := s.lp.generate(s.ctx, bins, false); v {
@@ -34,8 +34,8 @@ func (s *solver) tree(fixed []pattern, left []int, target int) (found, complete 
 			}
 			return false, false
 		}
-		e.gap = float64(bins) - s.lp.bound()
-		if e.gap < -1e-5 {
+		e.dual, e.gap = s.lp.dual, float64(bins)-s.lp.bound()
+		if e.gap < -boundMargin {
 			return false, true
 		}
 	}
@@ -43,7 +43,7 @@ func (s *solver) tree(fixed []pattern, left []int, target int) (found, complete 
 	if len(s.best) <= target {
 		return true, true
 	}
-	complete = e.run()
+	complete = e.heaviest()
 	for _, c := range e.children {
 		rest := append([]int(nil), left...)
 		for _, t := range c.pattern {
@@ -68,20 +68,23 @@ const (
 	childrenPerNode = 4096
 )
 
-// enumeration lists the patterns of the bin of the heaviest item left.
+// enumeration lists patterns of what is left whose waste and reduced cost fit.
 type enumeration struct {
 	*solver
 	left     []int
 	waste    int64
+	dual     []float64 // nil without a linear programme
 	gap      float64
+	steps    int  // left to take
+	most     int  // children
+	every    bool // dominated patterns as well
 	path     pattern
 	children []child
 	suffix   []int64   // weight of the kinds from here on
 	rate     []float64 // best dual per weight of the kinds from here on
 	at       []int     // position in the pricing table of the first kind from here on
 	table    bool
-	steps    int
-	complete bool
+	stopped  bool // there are more
 }
 
 type child struct {
@@ -93,15 +96,16 @@ type child struct {
 // tolerance is for reduced costs, which are sums of rounded duals.
 const tolerance = 1e-4
 
-func (e *enumeration) run() bool {
+// prepare makes what bounds the rest of a pattern. The pricing table must be of the
+// same duals.
+func (e *enumeration) prepare() {
 	m := len(e.w)
 	e.suffix, e.rate, e.at = make([]int64, m+1), make([]float64, m+1), make([]int, m+1)
-	if e.lp != nil {
-		// The table is that of the last pricing, which had these duals.
+	if e.dual != nil {
 		p := &e.lp.pricer
 		e.table = int64(len(p.kinds)+1) <= tableLimit/(e.c+1)
-		e.at[m] = len(p.kinds)
 		k := len(p.kinds)
+		e.at[m] = k
 		for j := m - 1; j >= 0; j-- {
 			if k > 0 && int(p.kinds[k-1]) == j {
 				k--
@@ -109,20 +113,34 @@ func (e *enumeration) run() bool {
 			e.at[j] = k
 		}
 	}
-	first := -1
 	for j := m - 1; j >= 0; j-- {
 		e.suffix[j] = e.suffix[j+1] + int64(e.left[j])*e.w[j]
 		e.rate[j] = e.rate[j+1]
-		if e.left[j] > 0 {
-			first = j
-			if e.lp != nil {
-				e.rate[j] = max(e.rate[j], e.lp.dual[j]/float64(e.w[j]))
-			}
+		if e.left[j] > 0 && e.dual != nil {
+			e.rate[j] = max(e.rate[j], e.dual[j]/float64(e.w[j]))
 		}
 	}
+}
+
+// all lists all patterns, and says whether these are all.
+func (e *enumeration) all() bool {
+	e.prepare()
+	e.every = true
+	e.extend(0, e.c, 0)
+	return !e.stopped
+}
+
+// heaviest lists the patterns of the bin of the heaviest item left that are not
+// dominated, the most promising first, and says whether these are all.
+func (e *enumeration) heaviest() bool {
+	e.prepare()
+	first := 0
+	for e.left[first] == 0 {
+		first++
+	}
 	value := 0.0
-	if e.lp != nil {
-		value = e.lp.dual[first]
+	if e.dual != nil {
+		value = e.dual[first]
 	}
 	e.path = pattern{{int32(first), 1}}
 	e.left[first]--
@@ -135,20 +153,25 @@ func (e *enumeration) run() bool {
 		}
 		return x.room < y.room
 	})
-	return e.complete
+	return !e.stopped
 }
 
 // extend adds copies of kinds from j on. e.left does not count what is on the path.
 func (e *enumeration) extend(j int, room int64, value float64) {
-	if e.steps--; e.steps < 0 || len(e.children) >= childrenPerNode {
-		e.complete = false
+	if e.steps--; e.steps < 0 || len(e.children) >= e.most {
+		e.stopped = true
+	}
+	if e.stopped {
 		return
 	}
 	for j < len(e.w) && (e.left[j] == 0 || e.w[j] > room) {
 		j++
 	}
 	if j == len(e.w) {
-		if cost := 1 - value; room <= e.waste && (e.lp == nil || cost <= e.gap+tolerance) && !e.dominated(room) {
+		cost := 1 - value
+		switch {
+		case len(e.path) == 0, room > e.waste, e.dual != nil && cost > e.gap+tolerance:
+		case e.every || !e.dominated(room):
 			p := append(pattern(nil), e.path...)
 			if len(p) > 1 && p[0].kind == p[1].kind {
 				p[1].count++
@@ -161,7 +184,7 @@ func (e *enumeration) extend(j int, room int64, value float64) {
 	if room-e.suffix[j] > e.waste {
 		return
 	}
-	if e.lp != nil {
+	if e.dual != nil {
 		var more float64
 		if e.table {
 			more = e.lp.pricer.table[e.at[j]*(int(e.c)+1)+int(room)]
@@ -173,8 +196,8 @@ func (e *enumeration) extend(j int, room int64, value float64) {
 		}
 	}
 	dual := 0.0
-	if e.lp != nil {
-		dual = e.lp.dual[j]
+	if e.dual != nil {
+		dual = e.dual[j]
 	}
 	for t := int(min(int64(e.left[j]), room/e.w[j])); t >= 0; t-- {
 		if t > 0 {

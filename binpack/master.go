@@ -27,17 +27,18 @@ type master struct {
 	demand  []int     // of each kind, now
 	noise   []float64 // perturbation of each row
 	columns []column
-	key     map[string]bool // patterns that are columns
-	basis   []int           // column of each row
-	basic   []bool          // by column
-	inverse []float64       // of the basis, m×m by rows
-	x       []float64       // value of the column of each row
+	key     map[string]int // column of each pattern
+	basis   []int          // column of each row
+	basic   []bool         // by column
+	inverse []float64      // of the basis, m×m by rows
+	x       []float64      // value of the column of each row
 	dual    []float64
 	pivots  int
 	stale   int       // pivots since the inverse was computed afresh
 	dir     []float64 // inverse times the entering column
 	filled  []int32   // where the pivot row is not 0
 	pricer  pricer
+	rng     *rand.Rand
 	failed  bool // numerically singular; the master is of no more use
 }
 
@@ -54,6 +55,21 @@ type pattern []entry
 type column struct {
 	pattern
 	cost float64
+	off  bool // may not enter the basis, and is prohibitive in it
+}
+
+// prohibitive is the cost of a column that is off. Whatever the cost, a programme
+// that has the column is a relaxation of the one that has it not.
+const prohibitive = 16
+
+// of returns how many of the kind the pattern holds.
+func (p pattern) of(kind int32) int {
+	for _, e := range p {
+		if e.kind == kind {
+			return int(e.count)
+		}
+	}
+	return 0
 }
 
 const (
@@ -65,17 +81,16 @@ const (
 
 func newMaster(w []int64, count []int, c int64) *master {
 	m := len(w)
-	s := &master{m: m, w: w, c: c, demand: append([]int(nil), count...), key: make(map[string]bool),
+	s := &master{m: m, w: w, c: c, demand: append([]int(nil), count...), key: make(map[string]int),
 		basis: make([]int, m), inverse: make([]float64, m*m), x: make([]float64, m), dual: make([]float64, m),
-		dir: make([]float64, m), noise: make([]float64, m)}
-	rng := rand.New(rand.NewPCG(uint64(m), uint64(c)))
+		dir: make([]float64, m), noise: make([]float64, m), rng: rand.New(rand.NewPCG(uint64(m), uint64(c)))}
+	s.perturb(epsilon)
 	for j := range m {
-		s.noise[j] = epsilon * (1 + rng.Float64())
 		surplus := pattern{{int32(j), -1}}
 		if j+1 < m {
 			surplus = append(surplus, entry{int32(j + 1), 1})
 		}
-		s.columns = append(s.columns, column{surplus, 0})
+		s.columns = append(s.columns, column{pattern: surplus})
 		s.basic = append(s.basic, false)
 	}
 	// The first basis: for each kind as many of it as fit.
@@ -91,19 +106,27 @@ func newMaster(w []int64, count []int, c int64) *master {
 	return s
 }
 
-// add makes a pattern a column, unless it is one.
-func (s *master) add(p pattern) bool {
+// perturb draws the perturbation anew, of one to two times the scale.
+func (s *master) perturb(scale float64) {
+	for j := range s.noise {
+		s.noise[j] = scale * (1 + s.rng.Float64())
+	}
+}
+
+// add makes a pattern a column, unless it is one; it returns which, and whether
+// it is new.
+func (s *master) add(p pattern) (k int, added bool) {
 	b := make([]byte, 0, 8*len(p))
 	for _, e := range p {
 		b = append(b, byte(e.kind), byte(e.kind>>8), byte(e.kind>>16), byte(e.count), byte(e.count>>8), byte(e.count>>16))
 	}
-	if s.key[string(b)] {
-		return false
+	if old, ok := s.key[string(b)]; ok {
+		return old, false
 	}
-	s.key[string(b)] = true
-	s.columns = append(s.columns, column{p, 1})
+	s.key[string(b)] = len(s.columns)
+	s.columns = append(s.columns, column{pattern: p, cost: 1})
 	s.basic = append(s.basic, false)
-	return true
+	return len(s.columns) - 1, true
 }
 
 func (s *master) rhs(j int) float64 { return float64(s.demand[j]) + s.noise[j] }
@@ -119,9 +142,29 @@ func (s *master) values() {
 	}
 }
 
+// costOf returns the cost of a column.
+func (s *master) costOf(k int) float64 {
+	if s.columns[k].off {
+		return prohibitive
+	}
+	return s.columns[k].cost
+}
+
+// duals computes the duals afresh.
+func (s *master) duals() {
+	clear(s.dual)
+	for i, k := range s.basis {
+		if c := s.costOf(k); c != 0 {
+			for j, v := range s.inverse[i*s.m : (i+1)*s.m] {
+				s.dual[j] += c * v
+			}
+		}
+	}
+}
+
 // reducedCost returns cost − π·a.
 func (s *master) reducedCost(k int) float64 {
-	r := s.columns[k].cost
+	r := s.costOf(k)
 	for _, e := range s.columns[k].pattern {
 		r -= s.dual[e.kind] * float64(e.count)
 	}
@@ -274,14 +317,7 @@ func (s *master) refresh() {
 			}
 		}
 	}
-	clear(s.dual)
-	for i, k := range s.basis {
-		if c := s.columns[k].cost; c != 0 {
-			for j, v := range inv[i*m : (i+1)*m] {
-				s.dual[j] += c * v
-			}
-		}
-	}
+	s.duals()
 	s.values()
 }
 
@@ -290,7 +326,7 @@ func (s *master) primal(ctx context.Context) {
 	for !s.failed && ctx.Err() == nil {
 		enter, worst := -1, -1e-8
 		for k := range s.columns {
-			if !s.basic[k] {
+			if !s.basic[k] && !s.columns[k].off {
 				if r := s.reducedCost(k); r < worst {
 					enter, worst = k, r
 				}
@@ -322,7 +358,8 @@ func (s *master) primal(ctx context.Context) {
 	}
 }
 
-// setDemand changes the demand and restores x ≥ 0 by the dual simplex.
+// setDemand changes the demand and restores x ≥ 0 by the dual simplex. That can
+// be, as surplus is never off.
 func (s *master) setDemand(ctx context.Context, demand []int) {
 	copy(s.demand, demand)
 	s.values()
@@ -339,7 +376,7 @@ func (s *master) setDemand(ctx context.Context, demand []int) {
 		row := s.inverse[leave*s.m : (leave+1)*s.m]
 		enter, ratio, size := -1, math.Inf(1), 0.0
 		for k := range s.columns {
-			if s.basic[k] {
+			if s.basic[k] || s.columns[k].off {
 				continue
 			}
 			alpha := 0.0
@@ -354,17 +391,82 @@ func (s *master) setDemand(ctx context.Context, demand []int) {
 				enter, ratio, size = k, q, alpha
 			}
 		}
-		if enter < 0 {
-			s.refresh()
-			return
+		fresh := s.stale == 0
+		if enter >= 0 {
+			s.direction(enter)
+			if math.Abs(s.dir[leave]) >= tiny {
+				s.pivot(enter, leave)
+				continue
+			}
 		}
-		s.direction(enter)
-		if math.Abs(s.dir[leave]) < tiny {
-			s.refresh()
-			continue
+		if fresh {
+			return // rounding
 		}
-		s.pivot(enter, leave)
+		s.stale = 0
+		s.refresh()
 	}
+}
+
+// interior returns the mean of several optimal duals, got by perturbing the demand.
+// The linear programme must be solved, and is solved again with the demand as
+// it was.
+func (s *master) interior(ctx context.Context, scale float64) []float64 {
+	noise := append([]float64(nil), s.noise...)
+	mean := append([]float64(nil), s.dual...)
+	n := 1.0
+	for range 10 {
+		s.perturb(scale)
+		s.setDemand(ctx, s.demand)
+		if _, v := s.generate(ctx, math.MaxInt, false); v != optimal {
+			break
+		}
+		for j, d := range s.dual {
+			mean[j] += d
+		}
+		n++
+	}
+	for j := range mean {
+		mean[j] /= n
+	}
+	copy(s.noise, noise)
+	s.setDemand(ctx, s.demand)
+	return mean
+}
+
+// basis is one to come back to.
+type basis struct {
+	columns []int
+	demand  []int
+	inverse []float64 // nil to compute it again
+	stale   int
+}
+
+func (s *master) save(withInverse bool) basis {
+	b := basis{columns: append([]int(nil), s.basis...), demand: append([]int(nil), s.demand...), stale: s.stale}
+	if withInverse {
+		b.inverse = append([]float64(nil), s.inverse...)
+	}
+	return b
+}
+
+func (s *master) restore(b basis) {
+	for _, k := range s.basis {
+		s.basic[k] = false
+	}
+	for _, k := range b.columns {
+		s.basic[k] = true
+	}
+	copy(s.basis, b.columns)
+	copy(s.demand, b.demand)
+	if b.inverse == nil {
+		s.stale = 0
+		s.refresh()
+		return
+	}
+	copy(s.inverse, b.inverse)
+	s.stale = b.stale
+	s.values()
+	s.duals()
 }
 
 // verdict is how generate came to an end.
@@ -403,7 +505,7 @@ func (s *master) generate(ctx context.Context, target int, hasty bool) (bound fl
 		}
 		added := false
 		for _, p := range patterns {
-			if s.add(p) {
+			if _, fresh := s.add(p); fresh {
 				added = true
 			}
 		}
