@@ -59,7 +59,8 @@ const (
 //
 //   - A site tries every arm once, in random order, and then goes by Thompson
 //     sampling: it draws from the posterior of its mean duration in every arm, with
-//     0.35 of its standard deviation, which measured best, and takes the least.
+//     a quarter of its standard deviation, which measured best, and takes the least.
+//     The standard deviation of durations is taken to be in proportion to their mean.
 //   - How noisy durations are is estimated from how they repeat, for each site
 //     and drawn towards all sites' while it has few.
 //   - A two-sided CUSUM for each site detects that its durations changed: it then
@@ -295,7 +296,7 @@ func (a *Assigner) choose(slot int) int {
 	if s.weight != nil {
 		weight = float64(s.weight[slot])
 	}
-	sigma := a.sigma(slot)
+	sigma, lowest := a.sigma(slot)
 	best, least := -1, math.Inf(1)     // of the arms that may be entered
 	wanted, desired := -1, math.Inf(1) // of all
 	// The site's own arm comes first: most others are then seen to be worse
@@ -312,6 +313,9 @@ func (a *Assigner) choose(slot int) int {
 		arm := &a.arm[j]
 		factor := arm.slowness() * max(leastWeight, weight+arm.price)
 		spread := boldness * sigma / math.Sqrt(float64(count[j]))
+		if lowest > 0 {
+			spread *= float64(base[j]) / lowest // noise grows with the mean
+		}
 		if (float64(base[j])-float64(4*spread))*factor >= least {
 			continue // it would take a draw four standard deviations out
 		}

@@ -3,7 +3,7 @@ package partition
 import "math"
 
 const (
-	boldness    = 0.35 // share of the posterior's standard deviation that a draw has
+	boldness    = 0.25 // share of the posterior's standard deviation that a draw has
 	memory      = 100  // durations that an estimate looks back on, at most
 	surprise    = 5    // a residual counts as at most so many standard deviations
 	slack       = 0.75 // drift of the CUSUM: it detects changes of more than twice this
@@ -12,6 +12,7 @@ const (
 	shrinkage   = 4    // repeats of its own that all sites' noise is worth to a site
 	noiseMemory = 1e5  // repeats that the noise of all sites looks back on
 	longest     = 1e15 // duration; its square fits a float32
+	skewed      = 0.5  // relative noise from on which durations, being positive, must have a long tail
 	leastNoise  = 1e-3 // relative; durations are rounded and never quite exact
 )
 
@@ -67,22 +68,22 @@ func (s *siteState) forget(slot, width int) {
 	s.up[slot], s.down[slot] = 0, 0
 }
 
-// sigma returns the standard deviation of a site's durations: of its own
-// residuals, drawn towards what all sites' relative noise makes of its least
-// mean, the one it is likely to be measured at.
-func (a *Assigner) sigma(slot int) float64 {
+// sigma returns the standard deviation of a site's durations and its least mean, at
+// which that holds and the site is likely to be measured: of its own residuals, drawn
+// towards what all sites' relative noise makes of that mean.
+func (a *Assigner) sigma(slot int) (sigma, least float64) {
 	s := &a.site
-	least := math.Inf(1)
+	least = math.Inf(1)
 	for k := slot * a.width; k < (slot+1)*a.width; k++ {
 		if s.count[k] > 0 {
 			least = min(least, float64(s.base[k]))
 		}
 	}
 	if math.IsInf(least, 1) {
-		return 0
+		return 0, 0
 	}
 	all := a.relative.variance() * least * least
-	return math.Sqrt((float64(shrinkage*all) + float64(s.squares[slot])) / (shrinkage + float64(s.repeats[slot])))
+	return math.Sqrt((float64(shrinkage*all) + float64(s.squares[slot])) / (shrinkage + float64(s.repeats[slot]))), least
 }
 
 // learn takes in the duration of a site from its arm.
@@ -104,12 +105,8 @@ func (a *Assigner) learn(slot int, duration float64) {
 		// The mean of n durations varies too: the residual's variance is
 		// (1 + 1/n) of a duration's.
 		residual := (alone - mean) * math.Sqrt(n/(n+1))
-		sigma := a.sigma(slot)
-		z := 0.0
-		if residual != 0 { // and sigma may be 0
-			z = max(-surprise, min(surprise, residual/sigma))
-		}
-		if a.changed(slot, z) {
+		sigma, _ := a.sigma(slot)
+		if a.changed(slot, standardised(residual, mean, sigma)) {
 			s.forget(slot, a.width)
 			n = 0
 		} else {
@@ -125,6 +122,22 @@ func (a *Assigner) learn(slot int, duration float64) {
 	}
 	arm.work += float64(s.base[k] - s.held[slot])
 	s.held[slot] = s.base[k]
+}
+
+// standardised returns a residual in standard deviations, within ±surprise. Long
+// durations are no surprise where noise is so large that the law must have a long
+// tail: they count as under a Gamma law of that mean and standard deviation, whose
+// cube root is about normal (Wilson and Hilferty 1931).
+func standardised(residual, mean, sigma float64) float64 {
+	if residual == 0 { // and sigma may be 0
+		return 0
+	}
+	z := residual / sigma
+	if z > 0 && mean > 0 && sigma > skewed*mean {
+		c := sigma / mean
+		z = max(0, min(z, 3/c*(math.Cbrt(1+residual/mean)-1+float64(c*c)/9)))
+	}
+	return max(-surprise, min(surprise, z))
 }
 
 // changed adds a standardised residual to the site's CUSUM, in both directions, and
