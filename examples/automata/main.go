@@ -55,6 +55,10 @@ func main() {
 		flags.PrintDefaults()
 	}
 	_ = flags.Parse(os.Args[1:]) // exits on an error
+	if flags.NArg() > 0 {
+		fmt.Fprintf(os.Stderr, "automata: unexpected argument %q; -h explains the flags\n", flags.Arg(0))
+		os.Exit(2)
+	}
 
 	size := full
 	if *short {
@@ -81,6 +85,11 @@ func run(w io.Writer, size sizes, seed uint64, asJSON bool, out string) error {
 	}
 	progress := report.NewProgress("experiments", len(sections)+1)
 	defer progress.Done()
+	if out != "" { // not only in the end
+		if err := os.MkdirAll(out, 0o755); err != nil {
+			return err
+		}
+	}
 	var all []report.Row
 	page := report.Page{Title: "Learning automata", Lead: lead(size)}
 	for _, s := range sections {

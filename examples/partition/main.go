@@ -58,6 +58,10 @@ func main() {
 		flags.PrintDefaults()
 	}
 	_ = flags.Parse(os.Args[1:]) // exits on an error
+	if flags.NArg() > 0 {
+		fmt.Fprintf(os.Stderr, "partition: unexpected argument %q; -h explains the flags\n", flags.Arg(0))
+		os.Exit(2)
+	}
 
 	size := full
 	if *short {
@@ -90,6 +94,11 @@ var experiments = []experiment{
 
 // run runs all experiments and writes the tables, or the rows, to w.
 func run(w io.Writer, size scale, seed uint64, asJSON bool, out string) error {
+	if out != "" { // not only in the end
+		if err := os.MkdirAll(out, 0o755); err != nil {
+			return err
+		}
+	}
 	var all []report.Row
 	var pictures []picture
 	for _, e := range experiments {

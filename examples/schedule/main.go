@@ -23,9 +23,14 @@ func main() {
 			return
 		}
 		fmt.Fprintln(os.Stderr, "schedule:", err)
+		if errors.Is(err, errUsage) {
+			os.Exit(2)
+		}
 		os.Exit(1)
 	}
 }
+
+var errUsage = errors.New("-h explains the flags and lists the experiments")
 
 // An experiment is one part of the program.
 type experiment struct {
@@ -70,7 +75,7 @@ func pick[T any](l *lab, quick, full T) T {
 
 func run(args []string, stdout, stderr io.Writer) error {
 	fs := flag.NewFlagSet("schedule", flag.ContinueOnError)
-	fs.SetOutput(stderr)
+	fs.SetOutput(io.Discard)
 	l := &lab{log: stderr}
 	fs.Uint64Var(&l.seed, "seed", 1, "seed of all random numbers")
 	fs.BoolVar(&l.quick, "quick", false, "few instances and short limits: under a minute")
@@ -83,14 +88,25 @@ func run(args []string, stdout, stderr io.Writer) error {
 			fmt.Fprintf(stderr, "  %-10s %s (%v)\n", e.name, e.about, e.full)
 		}
 		fmt.Fprintln(stderr, "\nFlags:")
+		fs.SetOutput(stderr)
 		fs.PrintDefaults()
 	}
-	if err := fs.Parse(args); err != nil {
+	if err := fs.Parse(args); errors.Is(err, flag.ErrHelp) {
 		return err
+	} else if err != nil {
+		return fmt.Errorf("%w; %w", err, errUsage)
+	}
+	if fs.NArg() > 0 {
+		return fmt.Errorf("unexpected argument %q; %w", fs.Arg(0), errUsage)
 	}
 	chosen, err := choose(*only)
 	if err != nil {
-		return err
+		return fmt.Errorf("%w; %w", err, errUsage)
+	}
+	if l.out != "" { // not only in the end
+		if err := os.MkdirAll(l.out, 0o755); err != nil {
+			return err
+		}
 	}
 	if !l.quick {
 		var total time.Duration
@@ -132,7 +148,7 @@ func choose(only string) ([]experiment, error) {
 	for _, name := range strings.Split(only, ",") {
 		k := slices.IndexFunc(experiments, func(e experiment) bool { return e.name == name })
 		if k < 0 {
-			return nil, fmt.Errorf("no experiment %q; -h lists them", name)
+			return nil, fmt.Errorf("no experiment %q", name)
 		}
 		chosen = append(chosen, experiments[k])
 	}
