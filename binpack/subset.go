@@ -37,6 +37,8 @@ const (
 //
 // The sums are of whole units (see FloatBits), and the method is chosen by the numbers:
 //
+//   - an item as heavy as all that the best subset so far leaves out, and more, is in
+//     every better one, so where little is left out only the light items matter;
 //   - a subset that fills the capacity exactly needs no proof. With hundreds of
 //     items there are many, and one is found by filling greedily all but a core of
 //     32 items, and searching the core completely by meeting in the middle
@@ -66,7 +68,8 @@ func MaxSubset[W Weight](ctx context.Context, weights []W, capacity W) (Subset[W
 type subset struct {
 	w      []int64 // decreasing, positive, divided by their greatest common divisor
 	item   []int   // their numbers
-	light  []int   // items that weigh nothing
+	always []int   // items that are in: they weigh nothing, or must be in every better subset
+	total  int64   // of w
 	c      int64
 	unit   float64
 	best   int64
@@ -91,31 +94,32 @@ func newSubset[W Weight](weights []W, capacity W) (*subset, error) {
 		return nil, err
 	}
 	s := &subset{c: u.c[0]}
-	divisor, total := int64(0), int64(0)
+	divisor := int64(0)
 	for _, x := range decreasing(u.w) {
 		if x.w == 0 {
-			s.light = append(s.light, item[x.item])
+			s.always = append(s.always, item[x.item])
 			continue
 		}
 		s.w = append(s.w, x.w)
 		s.item = append(s.item, item[x.item])
 		divisor = gcd(divisor, x.w)
-		total += x.w
+		s.total += x.w
 	}
 	s.unit = u.quantum
 	s.chosen = make([]bool, len(s.w))
-	if total <= s.c {
+	if s.total <= s.c {
 		s.proved = true
 		for i := range s.chosen {
 			s.chosen[i] = true
 		}
-		s.best = total
+		s.best = s.total
 		return s, nil
 	}
 	for i := range s.w {
 		s.w[i] /= divisor
 	}
 	s.c /= divisor
+	s.total /= divisor
 	s.unit *= float64(divisor)
 	return s, nil
 }
@@ -128,7 +132,7 @@ func gcd(a, b int64) int64 {
 }
 
 func result[W Weight](s *subset, weights []W) Subset[W] {
-	r := Subset[W]{Items: s.light, Proved: s.proved}
+	r := Subset[W]{Items: s.always, Proved: s.proved}
 	for i, ok := range s.chosen {
 		if ok {
 			r.Items = append(r.Items, s.item[i])
@@ -160,16 +164,18 @@ func (s *subset) solve(ctx context.Context) {
 	if s.proved {
 		return
 	}
-	n := len(s.w)
 	for _, size := range [...]int{20, 26, coreQuick} { // a step up costs eight times as much
+		complete := len(s.w) <= size
 		if s.core(size, nil); s.proved {
 			return
 		}
-		if n <= size {
+		if complete {
 			s.proved = true
 			return
 		}
+		s.reduce()
 	}
+	n := len(s.w)
 	rng := rand.New(rand.NewPCG(uint64(n), uint64(s.c)))
 	if s.core(coreQuick, rng); s.proved || ctx.Err() != nil {
 		return
@@ -199,6 +205,21 @@ func (s *subset) solve(ctx context.Context) {
 	for trial := 0; trial < 3 && !s.proved && ctx.Err() == nil; trial++ {
 		s.core(coreLarge, rng)
 	}
+}
+
+// reduce takes out the items heavier than all that the best subset leaves out. They are
+// in it and in every better one.
+func (s *subset) reduce() {
+	out := s.total - s.best
+	k := 0
+	for s.w[k] > out {
+		s.always = append(s.always, s.item[k])
+		s.total -= s.w[k]
+		s.best -= s.w[k]
+		s.c -= s.w[k]
+		k++
+	}
+	s.w, s.item, s.chosen = s.w[k:], s.item[k:], s.chosen[k:]
 }
 
 // core fills all but size items greedily to what leaves half the weight of the
