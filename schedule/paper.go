@@ -28,7 +28,7 @@ const (
 )
 
 func (r Reading) String() string {
-	return [...]string{"literal", "fill to share", "skip overflow"}[r]
+	return name("Reading", int(r), "literal", "fill to share", "skip overflow")
 }
 
 // Batch is the batch heuristic of Pechnikov et al. (2017, section 5): clients

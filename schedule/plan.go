@@ -74,7 +74,7 @@ const (
 	Optimal                // no plan is better by more than Tolerance of the makespan
 )
 
-func (s Status) String() string { return [...]string{"feasible", "optimal"}[s] }
+func (s Status) String() string { return name("Status", int(s), "feasible", "optimal") }
 
 // Stop says why a solver stopped.
 type Stop int
@@ -88,7 +88,7 @@ const (
 )
 
 func (s Stop) String() string {
-	return [...]string{"proved", "gap closed", "step limit", "cancelled", "finished"}[s]
+	return name("Stop", int(s), "proved", "gap closed", "step limit", "cancelled", "finished")
 }
 
 // A Result is a plan and what is known about it.

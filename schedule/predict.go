@@ -21,7 +21,7 @@ const (
 )
 
 func (m Method) String() string {
-	return [...]string{"last two", "EWMA", "median", "Holt", "truncated"}[m]
+	return name("Method", int(m), "last two", "EWMA", "median", "Holt", "truncated")
 }
 
 const (

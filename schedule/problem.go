@@ -22,7 +22,16 @@ const (
 	Unrelated             // R||Cmax: each pair of site and client has its duration
 )
 
-func (k Kind) String() string { return [...]string{"P", "Q", "R"}[k] }
+func (k Kind) String() string { return name("Kind", int(k), "P", "Q", "R") }
+
+// name returns the name of a constant of a type, or Type(k) for a number that is
+// none.
+func name(kind string, k int, names ...string) string {
+	if k < 0 || k >= len(names) {
+		return fmt.Sprintf("%s(%d)", kind, k)
+	}
+	return names[k]
+}
 
 // A Problem is a set of sites to be scanned and of clients to scan them.
 //

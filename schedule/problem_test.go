@@ -195,3 +195,13 @@ func TestReducedModel(t *testing.T) {
 	_, err = ReducedModel{Sizes: []float64{1}, WebSpeed: []float64{-1}, Compute: []float64{1}}.Problem()
 	require.ErrorIs(t, err, ErrDuration)
 }
+
+func TestNames(t *testing.T) {
+	require.Equal(t, "R", Unrelated.String())
+	require.Equal(t, "Kind(3)", Kind(3).String())
+	require.Equal(t, "Order(-1)", Order(-1).String())
+	require.Equal(t, "Reading(3)", Reading(3).String())
+	require.Equal(t, "Method(9)", Method(9).String())
+	require.Equal(t, "Stop(5)", Stop(5).String())
+	require.Equal(t, "optimal", Status(1).String())
+}

@@ -18,7 +18,7 @@ const (
 )
 
 func (o Order) String() string {
-	return [...]string{"given", "reversed", "ascending", "descending"}[o]
+	return name("Order", int(o), "given", "reversed", "ascending", "descending")
 }
 
 // List returns the sites in this order. The duration of a site is the shortest

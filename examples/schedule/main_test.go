@@ -49,7 +49,10 @@ func TestSameSeedSameFigures(t *testing.T) {
 	require.Equal(t, first.String(), second.String())
 }
 
-func TestUnknownExperiment(t *testing.T) {
+func TestBadArguments(t *testing.T) {
 	var out, log bytes.Buffer
-	require.ErrorContains(t, run([]string{"-only", "nonsense"}, &out, &log), "nonsense")
+	for _, args := range [][]string{{"-nonsense"}, {"-seed", "x"}, {"table1"}, {"-only", "nonsense"}} {
+		require.ErrorIs(t, run(args, &out, &log), errUsage)
+	}
+	require.Empty(t, out.String())
 }
