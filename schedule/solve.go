@@ -17,7 +17,8 @@ import (
 // the iterated search ([Improve]) and to an exact one, with budgets that grow:
 // on identical and uniform clients, of up to 256 sites, sequential
 // partitioning, which decides whether the sites fit by a given time; on
-// unrelated clients branch and bound on the linear relaxation.
+// unrelated clients branch and bound on the linear relaxation, which also
+// searches the neighbourhood of the best plan.
 func Solve(ctx context.Context, p *Problem, src rand.Source, set Settings) (Result, error) {
 	x, err := newSearch(ctx, p, src, set)
 	if err != nil {
@@ -171,8 +172,8 @@ func (x *search) unrelated() {
 	for budget := int64(firstBudget); !x.over(); budget *= 2 {
 		x.iterate(budget)
 		tree.neighbourhoods(budget)
-		tree.run(4 * budget)
-		for end := x.steps + 4*budget; x.steps < end && !x.over(); {
+		tree.run(16 * budget)
+		for end := x.steps + 2*budget; x.steps < end && !x.over(); {
 			t, start := x.aim(share), x.steps
 			v, plan := tree.core.decide(t, end-start)
 			if v == undecided {
@@ -184,7 +185,7 @@ func (x *search) unrelated() {
 				continue
 			}
 			x.raise(p.next(t, nil))
-			if x.steps-start < budget/2 {
+			if x.steps-start < budget/4 {
 				share = min(2*share, 1) // that was easy
 			}
 		}
