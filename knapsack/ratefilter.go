@@ -35,8 +35,10 @@ import (
 // turn: it loses no more to a uniform schedule than in the trial, and forgoes
 // those 4 % at most.
 //
-// Starvation. A page is due 64 cycles after its last answer at the latest, and
-// every 16th poll goes to the page due first. So with n pages and polls at a steady
+// Starvation. A page is due 64 cycles after its last answer at the latest; for
+// Detections after 4 to 64, the longer the less such polls are found to earn, lest
+// pages be written off that have all begun to change. Every 16th
+// poll goes to the page due first. So with n pages and polls at a steady
 // rate each is polled again within 80·n polls, whatever the answers, if no limits
 // are set.
 //
@@ -85,7 +87,7 @@ type ratePage struct {
 
 const (
 	optimism      = 0.5 // standard deviations added to the value of a poll
-	floorCycles   = 64  // a page is due after that many cycles
+	floorCycles   = 64  // a page is due after that many cycles at the latest
 	courtesy      = 16  // every so many polls the page due first is polled
 	thresholdPace = 0.003
 	sweepPages    = 2 // pages whose due times are computed anew at each Next
@@ -115,7 +117,7 @@ func NewRateFilter(n int, cfg RateFilterConfig) (*RateFilter, error) {
 	}
 	f.start, f.block = math.Inf(-1), math.Inf(-1)
 	f.table = values[f.objective]()
-	f.census.reset()
+	f.census.reset(f.objective)
 	f.focus()
 	return f, nil
 }
@@ -362,6 +364,10 @@ func (f *RateFilter) gap(slot int, now float64) float64 {
 // predicted compares what a poll found with what was believed.
 func (f *RateFilter) predicted(slot int, gap float64, changed bool) {
 	f.census.score(f.belief.meanCell(), gap, changed, f.cycle, f.ids.Len())
+	if f.objective == Detections && !f.even() {
+		late := gap > 0.8*f.census.patience*f.cycle && f.index(uint32(slot), gap) < f.threshold
+		f.census.earn(f.weight(uint32(slot)), changed, late, f.ids.Len())
+	}
 	if f.signals.on() {
 		f.signals.score(slot, changed)
 	}

@@ -17,7 +17,10 @@ type census struct {
 	// the rates that follow detects than polling in turn, as a fraction.
 	changes, time, rate [rateCells]float64
 	gain                float64
-	until               uint8 // polls until prior and gain are computed anew
+	// patience is the gap, in cycles, after which a page is due whatever its index.
+	// earned is what all other polls found, by weight, of late; tried their number.
+	patience, tried, earned float64
+	until                   uint8 // polls until prior and gain are computed anew
 }
 
 const (
@@ -26,10 +29,18 @@ const (
 	shareMemory  = 5    // cycles
 	censusPeriod = 16   // polls
 	scorePrior   = 2    // changes at the mean rate, added in every cell
+
+	firstPatience = 8 // for Detections
+	leastPatience = 4
+	patiencePace  = 8 // by how much it grows, in nats, while n polls earn nothing
+	earnedMemory  = 4 // polls per page
 )
 
-func (c *census) reset() {
-	*c = census{until: censusPeriod}
+func (c *census) reset(o Objective) {
+	*c = census{until: censusPeriod, patience: floorCycles}
+	if o == Detections {
+		c.patience = firstPatience
+	}
 	for i := range c.prior {
 		for k := range c.prior[i] {
 			c.prior[i][k] = 1
@@ -65,6 +76,30 @@ func (c *census) score(cell, gap float64, changed bool, cycle float64, n int) {
 		c.changes[k] *= keep
 		c.time[k] *= keep
 	}
+}
+
+// earn takes in what a poll found of a page. Late polls are made because patience
+// is over, while the index says that there is little to find. At the best schedule
+// for constant rates all polls find a change with the same probability; so patience
+// stays as it is where late polls earn as much as the others do, and shortens
+// where they earn more.
+func (c *census) earn(weight float64, changed, late bool, n int) {
+	found := 0.0
+	if changed {
+		found = weight
+	}
+	if !late {
+		keep := 1 - 1/(earnedMemory*float64(max(n, 4)))
+		c.tried = float64(c.tried*keep) + 1
+		c.earned = float64(c.earned*keep) + found
+		return
+	}
+	usual := (c.earned + weight) / (c.tried + 2)
+	if !(weight > usual) {
+		return // it could not have earned as much
+	}
+	step := max(1-found/usual, -9) * patiencePace / float64(max(n, 32))
+	c.patience = max(leastPatience, min(floorCycles, c.patience*math.Exp(step)))
 }
 
 // count takes in the posterior of a page observed for a time gap, and says whether
@@ -167,6 +202,9 @@ func (c *census) encode(e *codec.Encoder) {
 	e.Float64s(c.time[:])
 	e.Float64s(c.rate[:])
 	e.Float64(c.gain)
+	e.Float64(c.patience)
+	e.Float64(c.tried)
+	e.Float64(c.earned)
 	e.Byte(c.until)
 }
 
@@ -193,6 +231,14 @@ func (c *census) decode(d *codec.Decoder) {
 	row(&c.rate)
 	if c.gain = d.Float64(); math.IsNaN(c.gain) {
 		d.Fail("gain is %v", c.gain)
+	}
+	if c.patience = d.Float64(); !(c.patience >= leastPatience && c.patience <= floorCycles) {
+		d.Fail("patience of %v cycles", c.patience)
+	}
+	for _, to := range []*float64{&c.tried, &c.earned} {
+		if *to = d.Float64(); !(*to >= 0) || math.IsInf(*to, 1) {
+			d.Fail("%v polls or changes", *to)
+		}
 	}
 	if c.until = d.Byte(); c.until < 1 || c.until > censusPeriod {
 		d.Fail("next census in %d polls", c.until)

@@ -165,7 +165,8 @@ func TestRateFilterOnBurstyPages(t *testing.T) {
 	}
 }
 
-// The page chosen is nearly that with the greatest index of all.
+// The page chosen is nearly that with the greatest index of all, unless patience with
+// it is over.
 func TestRateFilterChoosesByIndex(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")
@@ -182,8 +183,8 @@ func TestRateFilterChoosesByIndex(t *testing.T) {
 			}
 		}
 		page := must(f.Next(now))
-		if best > 0 {
-			ratio += f.index(uint32(page), now-f.last(&f.pages[page])) / best
+		if gap := now - f.last(&f.pages[page]); best > 0 && gap < 0.9*f.census.patience*f.cycle {
+			ratio += f.index(uint32(page), gap) / best
 			count++
 		}
 		_, changed := env.Poll(page, now)
@@ -224,6 +225,58 @@ func TestRateFilterStarvesNoPage(t *testing.T) {
 			require.LessOrEqual(t, longest, (floorCycles+courtesy)*n, "%v", o)
 		}
 	}
+}
+
+// Pages that never changed for 100 cycles all begin to, as often as those that always
+// did. The filter has written them off, and must find out: over the next 40 cycles
+// it finds 0.89 of what polling in turn does, and 0.70 were patience always 64. The
+// bound is half-way, 5 standard deviations of a ratio of two such counts from either.
+func TestRateFilterNoticesThatQuietPagesWake(t *testing.T) {
+	const n, busy, wake, end = 200, 40, 100, 140
+	for seed := range uint64(3) {
+		rng := rand.New(rand.NewPCG(seed, 8))
+		h := &webenv.History{Names: make([]string, n), Times: make([][]float64, n)}
+		for i := range n {
+			now := 0.0
+			if i >= busy {
+				now = wake
+			}
+			for now += rng.ExpFloat64(); now < end; now += rng.ExpFloat64() {
+				h.Times[i] = append(h.Times[i], now)
+			}
+		}
+		found := func(s webenv.Scheduler) (late int) {
+			must(webenv.Run(must(webenv.NewReplay(h, 0)), s, webenv.Options{
+				Rate: n, Duration: end, OnPoll: func(p webenv.Poll) {
+					if p.Changed && p.Time > wake {
+						late++
+					}
+				},
+			}))
+			return late
+		}
+		f := must(NewRateFilter(n, RateFilterConfig{}))
+		filter, inTurn := found(f), found(&inTurn{n: n})
+		t.Logf("found %d after the pages woke, in turn %d; patience %.1f cycles", filter, inTurn, f.census.patience)
+		require.Greater(t, float64(filter), 0.8*float64(inTurn))
+	}
+}
+
+// Patience grows where pages stay quiet, so that they cost next to nothing.
+func TestPatienceGrows(t *testing.T) {
+	const n = 100
+	f := must(NewRateFilter(n, RateFilterConfig{}))
+	polls := 0
+	for k := range 300 * n {
+		page := must(f.Next(float64(k)))
+		require.NoError(t, f.Observe(page, float64(k), page < 10))
+		if page >= 10 && k >= 200*n {
+			polls++
+		}
+	}
+	require.EqualValues(t, floorCycles, f.census.patience)
+	// 90 pages in 100 cycles, each every 64 cycles and for courtesy.
+	require.Less(t, polls, 90*100/floorCycles+100*n/courtesy+90)
 }
 
 // On pages of constant rates that differ by orders of magnitude, polled once a cycle on

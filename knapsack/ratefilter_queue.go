@@ -255,9 +255,9 @@ func (f *RateFilter) due(slot uint32, guess float64) float64 {
 
 // crossing finds, to a few per cent, the gap at which the index of a page
 // reaches the threshold: by doubling from a guess, then twice by the secant
-// rule in log gap. It is at most floorCycles cycles, so that no page starves.
+// rule in log gap. It is at most as long as the census has patience, so that no page starves.
 func (f *RateFilter) crossing(slot uint32, guess float64) float64 {
-	longest := floorCycles * f.cycle
+	longest := f.census.patience * f.cycle
 	shortest := longest * 1e-9
 	gap := max(shortest, min(longest, guess))
 	at := f.index(slot, gap)

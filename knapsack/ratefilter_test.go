@@ -222,11 +222,12 @@ func TestCrossing(t *testing.T) {
 		for slot := range uint32(6) {
 			guess := f.cycle * math.Exp(rapid.Float64Range(-9, 9).Draw(t, "log guess"))
 			gap := f.crossing(slot, guess)
-			require.LessOrEqual(t, gap, floorCycles*f.cycle)
+			longest := f.census.patience * f.cycle
+			require.LessOrEqual(t, gap, longest)
 			switch at := f.index(slot, gap); {
-			case gap >= floorCycles*f.cycle*0.999:
+			case gap >= longest*0.999:
 				require.LessOrEqual(t, at, f.threshold*1.05)
-			case gap > floorCycles*f.cycle*1e-8:
+			case gap > longest*1e-8:
 				require.InEpsilon(t, f.threshold, at, 0.1, "gap %v cycles", gap/f.cycle)
 			}
 		}
@@ -419,7 +420,7 @@ func FuzzRateFilter(f *testing.F) { f.Fuzz(rapid.MakeFuzz(rateFilterMachine)) }
 // Saved state that contradicts itself is refused even where its checksum is right.
 func TestRateFilterRejectsContradictions(t *testing.T) {
 	good := func() *RateFilter {
-		f := must(NewRateFilter(5, RateFilterConfig{}))
+		f := must(NewRateFilter(9, RateFilterConfig{}))
 		must(f.AddGroup(GroupLimit{MinGap: 1}))
 		for p := range 3 {
 			require.NoError(t, f.SetGroup(p, 0))
@@ -442,7 +443,7 @@ func TestRateFilterRejectsContradictions(t *testing.T) {
 		"cycle":       func(f *RateFilter) { f.cycle = math.Inf(1) },
 		"moves":       func(f *RateFilter) { f.moves = 4000 },
 		"threshold":   func(f *RateFilter) { f.threshold = -1 },
-		"sweep":       func(f *RateFilter) { f.sweep = 9 },
+		"sweep":       func(f *RateFilter) { f.sweep = 99 },
 		"polled":      func(f *RateFilter) { f.pages[2].polled = math.NaN() },
 		"heap order":  func(f *RateFilter) { f.main.key[0] = 1e9 },
 		"heap twice":  func(f *RateFilter) { f.main.slot[0] = f.main.slot[1] },
@@ -459,6 +460,9 @@ func TestRateFilterRejectsContradictions(t *testing.T) {
 		"signals":     func(f *RateFilter) { f.signals.counts[0][0] = math.NaN() },
 		"census":      func(f *RateFilter) { f.census.share[0][0] = -1 },
 		"gain":        func(f *RateFilter) { f.census.gain = math.NaN() },
+		"patience":    func(f *RateFilter) { f.census.patience = floorCycles + 1 },
+		"tried":       func(f *RateFilter) { f.census.tried = -1 },
+		"earned":      func(f *RateFilter) { f.census.earned = math.Inf(1) },
 		"until":       func(f *RateFilter) { f.census.until = 0 },
 	} {
 		f := good()
