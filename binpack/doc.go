@@ -31,8 +31,8 @@
 // # Where the page walk of a Scheme settles
 //
 // At x = P/(1−P) and not at the probability P with which the page changes; see
-// [SchemeConfig.MeanFrequency] for the derivation, the exact means, and a walk that
-// settles at P.
+// [SchemeConfig.MeanFrequency] for the derivation, the exact means, and walks that
+// settle at P.
 //
 // Sources: A. Yazidi, Solving the bin packing problem, 2006; S. Martello & P.
 // Toth, Knapsack Problems, 1990; and those named with each algorithm.

@@ -22,9 +22,7 @@ type SchemeConfig struct {
 	OverloadStates int     // N_b of the automaton of a bin
 	Threshold      int     // Th, its first and lowest state
 	DecreaseStep   int     // states that a page goes down at a time to relieve a bin
-	// LessBiased lets a change move a page up only with probability 1 − x, which
-	// takes the drift of the walk to zero at x = P; see [SchemeConfig.MeanFrequency].
-	LessBiased bool
+	Walk           PageWalk
 }
 
 // DefaultScheme has the settings of Yazidi 2006, test 1, and for those that it
@@ -65,6 +63,8 @@ type Scheme struct {
 
 	amount  []int64  // frequency of each state in units, amount[s−1]
 	chance  []uint64 // a page in state s is polled if a random number is below chance[s−1]
+	up      []uint64 // likewise, and after a change goes up
+	down    []uint64 // and after none goes down
 	c       int64
 	quantum float64
 
@@ -143,6 +143,8 @@ func (s *Scheme) configure() (err error) {
 		return fmt.Errorf("%w: register of %d", ErrParameter, c.Register)
 	case c.DecreaseStep < 1:
 		return fmt.Errorf("%w: decrease by %d states", ErrParameter, c.DecreaseStep)
+	case c.Walk >= pageWalks:
+		return fmt.Errorf("%w: page walk %d", ErrParameter, c.Walk)
 	}
 	if s.walk, err = automata.NewWalk(c.States, c.Lambda); err != nil {
 		return fmt.Errorf("%w: %w", ErrParameter, err)
@@ -150,12 +152,9 @@ func (s *Scheme) configure() (err error) {
 	if s.overload, err = automata.NewOverload(c.OverloadStates, c.Threshold); err != nil {
 		return fmt.Errorf("%w: %w", ErrParameter, err)
 	}
-	x := make([]float64, c.States)
-	s.chance = make([]uint64, c.States)
-	for i := range x {
-		x[i] = s.walk.Amount(i + 1)
-		s.chance[i] = probability(x[i])
-	}
+	x := amounts(s.walk)
+	up, down := c.Walk.steps(x)
+	s.chance, s.up, s.down = probabilities(x), probabilities(up), probabilities(down)
 	u, err := toUnits(x, []float64{c.Capacity})
 	if err != nil {
 		return err
@@ -164,13 +163,17 @@ func (s *Scheme) configure() (err error) {
 	return nil
 }
 
-// probability returns the number below which a random Uint64 is with
-// probability x, except that 1 is short of it by 2^−64.
-func probability(x float64) uint64 {
-	if x >= 1 {
-		return math.MaxUint64
+// probabilities returns the numbers below which a random Uint64 is with probabilities
+// x; 1 is taken for certain, and all ones stand for it.
+func probabilities(x []float64) []uint64 {
+	below := make([]uint64, len(x))
+	for i, p := range x {
+		below[i] = math.MaxUint64
+		if p < 1 {
+			below[i] = uint64(math.Ldexp(p, 64))
+		}
 	}
-	return uint64(math.Ldexp(x, 64))
+	return below
 }
 
 // allocate makes the arrays that follow from s.first.
@@ -185,48 +188,6 @@ func (s *Scheme) allocate() {
 	s.state, s.register = make([]uint16, pages), make([]uint64, pages)
 	s.pending = make([]uint64, (pages+63)/64)
 	s.weight = make([]int64, sites)
-}
-
-// MeanFrequency returns the stationary mean of the frequency x of a page that
-// changes with probability P in each slot, by the birth-death chain of its walk.
-//
-// While a page stays in a state its frequency is x, so the slots between two
-// polls are geometric, and a poll finds a change with probability
-//
-//	d(x) = 1 − E(1−P)^gap = P / (1 − (1−P)(1−x)).
-//
-// In a slot the walk goes up at rate x·d and down at rate x·(1−d). The two are
-// equal where d = 1/2, that is at x = P/(1−P) and not at x = P. If a change moves
-// the page up only with probability 1−x, they are equal where d(1−x) = 1−d, and
-// since 1−d = (1−P)x/(1 − (1−P)(1−x)) that is where P(1−x) = (1−P)x: at x = P.
-// In both walks the mean lies off this point by the spread over the states and by the
-// ends of the walk, the more the fewer states there are below P.
-func (c SchemeConfig) MeanFrequency(change float64) (float64, error) {
-	if !(change >= 0 && change <= 1) {
-		return 0, fmt.Errorf("%w: probability %v", ErrParameter, change)
-	}
-	walk, err := automata.NewWalk(c.States, c.Lambda)
-	if err != nil {
-		return 0, fmt.Errorf("%w: %w", ErrParameter, err)
-	}
-	up, down := make([]float64, c.States), make([]float64, c.States)
-	for i := range up {
-		x := walk.Amount(i + 1)
-		d := change / (1 - (1-change)*(1-x))
-		up[i], down[i] = x*d, x*(1-d)
-		if c.LessBiased {
-			up[i] *= 1 - x
-		}
-	}
-	pi, err := automata.BirthDeath(up, down)
-	if err != nil {
-		return 0, fmt.Errorf("%w: %w", ErrParameter, err)
-	}
-	mean := 0.0
-	for i, share := range pi {
-		mean += share * walk.Amount(i+1)
-	}
-	return mean, nil
 }
 
 // Pages returns the number of pages.
@@ -278,15 +239,16 @@ func (s *Scheme) Observe(page int, changed bool) error {
 	s.slot.Polls++
 	state := int(s.state[page])
 	s.register[page] <<= 1
+	moves := s.down[state-1]
 	if changed {
 		s.slot.Changed++
-		if s.cfg.LessBiased && s.src.Uint64() < s.chance[state-1] {
-			return nil
-		}
+		moves = s.up[state-1]
 	} else {
 		s.register[page] |= 1
 	}
-	s.move(page, s.walk.Next(state, changed))
+	if moves == math.MaxUint64 || s.src.Uint64() < moves {
+		s.move(page, s.walk.Next(state, changed))
+	}
 	return nil
 }
 

@@ -28,7 +28,7 @@ func (s *Scheme) AppendBinary(b []byte) ([]byte, error) {
 	e.Int(c.States)
 	e.Float64(c.Lambda)
 	e.Ints([]int{c.InitialState, c.Register, c.OverloadStates, c.Threshold, c.DecreaseStep})
-	e.Bool(c.LessBiased)
+	e.Byte(byte(c.Walk))
 	e.Source(s.src)
 	e.Ints(s.first)
 	e.Uint16s(s.state)
@@ -53,7 +53,7 @@ func (s *Scheme) UnmarshalBinary(data []byte) error {
 	r := &Scheme{}
 	r.cfg.Capacity, r.cfg.States, r.cfg.Lambda = d.Float64(), d.Int(), d.Float64()
 	settings := d.Ints()
-	r.cfg.LessBiased = d.Bool()
+	r.cfg.Walk = PageWalk(d.Byte())
 	r.src = d.Source()
 	r.first = d.Ints()
 	state, register, pending := d.Uint16s(), d.Uint64s(), d.Uint64s()

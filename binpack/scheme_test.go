@@ -56,11 +56,11 @@ func TestMeanFrequency(t *testing.T) {
 		for k, n := range []int{8, 16, 64} {
 			cfg := DefaultScheme
 			cfg.States = n
-			for b, want := range c.want[k] {
-				cfg.LessBiased = b == 1
+			for walk, want := range c.want[k] {
+				cfg.Walk = PageWalk(walk)
 				got, err := cfg.MeanFrequency(c.p)
 				require.NoError(t, err)
-				require.InDelta(t, want, got, 5.1e-5, "P %v, N %d, less biased %v", c.p, n, b == 1)
+				require.InDelta(t, want, got, 5.1e-5, "P %v, N %d, walk %d", c.p, n, walk)
 			}
 		}
 	}
@@ -69,17 +69,50 @@ func TestMeanFrequency(t *testing.T) {
 	cfg := DefaultScheme
 	cfg.States = 1 << 14
 	for _, p := range []float64{.1, .3} {
-		cfg.LessBiased = false
-		got, err := cfg.MeanFrequency(p)
-		require.NoError(t, err)
-		require.InDelta(t, p/(1-p), got, .002)
-		cfg.LessBiased = true
-		got, err = cfg.MeanFrequency(p)
-		require.NoError(t, err)
-		require.InDelta(t, p, got, .002)
+		for walk, want := range []float64{p / (1 - p), p, p} {
+			cfg.Walk = PageWalk(walk)
+			got, err := cfg.MeanFrequency(p)
+			require.NoError(t, err)
+			require.InDelta(t, want, got, .002)
+		}
 	}
 	_, err := cfg.MeanFrequency(1.5)
 	require.ErrorIs(t, err, ErrParameter)
+	cfg.Walk = pageWalks
+	_, err = cfg.MeanFrequency(.5)
+	require.ErrorIs(t, err, ErrParameter)
+}
+
+// The bias of the unbiased walk is what is derived for it, for any λ, and nothing where
+// the lowest frequency is far below P. Every step is taken with a probability, one of up and
+// down for certain, so that it is no slower than it must be.
+func TestUnbiasedWalk(t *testing.T) {
+	for _, n := range []int{1, 2, 3, 8, 16, 64, 1000} {
+		for _, lambda := range []float64{.5, 1, 2} {
+			cfg := DefaultScheme
+			cfg.States, cfg.Lambda, cfg.Walk = n, lambda, Unbiased
+			for _, p := range []float64{.01, .05, .1, .3, .5, .9} {
+				pi, x, err := cfg.stationary(p)
+				require.NoError(t, err)
+				up, down := Unbiased.steps(x)
+				for i := 1; i < n; i++ {
+					require.Equal(t, 1., max(up[i-1], down[i]))
+					require.Positive(t, min(up[i-1], down[i]))
+				}
+				mean, err := cfg.MeanFrequency(p)
+				require.NoError(t, err)
+				bias := 1 - p // of one state, x = 1
+				if n > 1 {
+					ratio := up[0] / down[1]
+					bias = pi[0] * x[0] * (1 - p) * (x[0] + p*ratio) / (p + (1-p)*x[0])
+				}
+				require.InDelta(t, p+bias, mean, 1e-12, "N %d, λ %v, P %v", n, lambda, p)
+				if n == 1000 && p >= .05 && lambda >= 1 {
+					require.InDelta(t, p, mean, 1e-9)
+				}
+			}
+		}
+	}
 }
 
 // Time averages of the walk itself agree with the chain within 3 %. With 600
@@ -92,9 +125,9 @@ func TestWalkSettlesWhereTheChainSays(t *testing.T) {
 			continue
 		}
 		for _, p := range []float64{.1, .3} {
-			for _, less := range []bool{false, true} {
+			for walk := range pageWalks {
 				cfg := DefaultScheme
-				cfg.Capacity, cfg.States, cfg.LessBiased = 1e6, n, less
+				cfg.Capacity, cfg.States, cfg.Walk = 1e6, n, walk
 				want, err := cfg.MeanFrequency(p)
 				require.NoError(t, err)
 				cfg.InitialState = max(int(want*float64(n)), 1)
@@ -117,7 +150,7 @@ func TestWalkSettlesWhereTheChainSays(t *testing.T) {
 					square += x * x / pages
 				}
 				require.Less(t, math.Sqrt((square-mean*mean)/pages), want*.03/4)
-				require.InEpsilon(t, want, mean, .03, "N %d, P %v, less biased %v", n, p, less)
+				require.InEpsilon(t, want, mean, .03, "N %d, P %v, walk %d", n, p, walk)
 			}
 		}
 	}
@@ -168,7 +201,7 @@ func schemeProperty(t *rapid.T) {
 	cfg.States = rapid.SampledFrom([]int{1, 2, 7, 8, 16}).Draw(t, "N")
 	cfg.Lambda = rapid.SampledFrom([]float64{1, 1.5}).Draw(t, "λ")
 	cfg.Register = rapid.SampledFrom([]int{1, 10, 64}).Draw(t, "L")
-	cfg.LessBiased = rapid.Bool().Draw(t, "less biased")
+	cfg.Walk = PageWalk(rapid.IntRange(0, int(pageWalks)-1).Draw(t, "walk"))
 	cfg.DecreaseStep = rapid.IntRange(1, 3).Draw(t, "step")
 	pages := rapid.SliceOfN(rapid.IntRange(0, 30), 1, 8).Draw(t, "pages")
 	cfg.Capacity = rapid.Float64Range(30, 60).Draw(t, "C")
@@ -276,7 +309,7 @@ func TestSchemeBadInput(t *testing.T) {
 		func(c *SchemeConfig) { c.States = 0 }, func(c *SchemeConfig) { c.States = 1 << 20 },
 		func(c *SchemeConfig) { c.InitialState = 9 }, func(c *SchemeConfig) { c.Lambda = math.NaN() },
 		func(c *SchemeConfig) { c.Register = 65 }, func(c *SchemeConfig) { c.Register = 0 },
-		func(c *SchemeConfig) { c.Threshold = 11 }, func(c *SchemeConfig) { c.DecreaseStep = 0 },
+		func(c *SchemeConfig) { c.Threshold = 11 }, func(c *SchemeConfig) { c.Walk = pageWalks }, func(c *SchemeConfig) { c.DecreaseStep = 0 },
 	} {
 		cfg := DefaultScheme
 		change(&cfg)

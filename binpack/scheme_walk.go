@@ -1,0 +1,125 @@
+package binpack
+
+import (
+	"fmt"
+
+	"github.com/recrawl/recrawl/automata"
+)
+
+// A PageWalk says when a poll moves the walk of a page in a [Scheme]: a change that is
+// found up a state, none down a state. They differ in where the frequency x settles if the
+// page changes with probability P in each slot; see [SchemeConfig.MeanFrequency].
+type PageWalk uint8
+
+const (
+	// AsDescribed moves with every poll (Yazidi 2006, section 4.2). It settles about
+	// x = P/(1−P).
+	AsDescribed PageWalk = iota
+	// LessBiased moves up only with probability 1−x. Its drift is zero at x = P, its mean
+	// somewhat lower.
+	LessBiased
+	// Unbiased moves up and down with probabilities that make the mean of x exactly
+	// P, but for the pages at the lowest frequency, below which there is none.
+	Unbiased
+	pageWalks
+)
+
+// steps returns the probabilities to move up and down from each state. The frequencies x
+// of the states end with 1.
+func (w PageWalk) steps(x []float64) (up, down []float64) {
+	up, down = make([]float64, len(x)), make([]float64, len(x))
+	for i := range x {
+		up[i], down[i] = 1, 1
+		if w == LessBiased {
+			up[i] = 1 - x[i]
+		}
+	}
+	if w == Unbiased {
+		above := 0. // the ratio of the state above
+		for i := len(x) - 1; i > 0; i-- {
+			ratio := (1 - x[i-1]) * x[i] / (x[i-1] * (x[i] + above))
+			up[i-1], down[i] = min(ratio, 1), min(1/ratio, 1)
+			above = ratio
+		}
+	}
+	return up, down
+}
+
+// amounts returns the frequency of each state.
+func amounts(w *automata.Walk) []float64 {
+	x := make([]float64, w.States())
+	for i := range x {
+		x[i] = w.Amount(i + 1)
+	}
+	return x
+}
+
+// MeanFrequency returns the stationary mean of the frequency x of a page that
+// changes with probability P in each slot, by the birth-death chain of its walk. O(States).
+//
+// While a page stays in a state its frequency is x, so the slots between two
+// polls are geometric, and a poll finds a change with probability
+//
+//	d(x) = 1 − E(1−P)^gap = P / (P + (1−P)x).
+//
+// Let u and v be the probabilities with which the walk then moves up and down. In a slot it goes
+// up at rate x·d·u and down at rate x·(1−d)·v.
+//
+// [AsDescribed], u = v = 1: the rates are equal where d = 1/2, that is at
+// x = P/(1−P) and not at x = P.
+//
+// [LessBiased], u = 1−x: they are equal where d(1−x) = 1−d, and since
+// 1−d = (1−P)x/(P + (1−P)x) that is where P(1−x) = (1−P)x: at x = P.
+// In both walks the mean lies off this point by the spread over the states and by the
+// ends of the walk, the more the fewer states there are below P.
+//
+// [Unbiased]: state s has the stationary probability π(s) ∝ g(s)·r^s·(r + x(s)), where
+// r = P/(1−P) and g does not depend on P: g(s)/g(s−1) = x(s−1)u(s−1) / (x(s)²v(s)). With
+// the powers of r collected, the mean of x − P is a sum of
+//
+//	r^s · (x(s)²g(s) + x(s−1)²g(s−1) − (1−x(s−2))g(s−2))
+//
+// over s, up to a factor. All its terms from s = 3 on vanish, whatever P is, if
+//
+//	ρ(s) = u(s−1)/v(s) = (1−x(s−1))·x(s) / (x(s−1)·(x(s) + ρ(s+1))),  ρ(N+1) = 0,
+//
+// and u or v is 1. What the first two leave is, exactly,
+//
+//	E x − P = π(1) · x(1)(1−P)(x(1) + P·ρ(2)) / (P + (1−P)x(1)),
+//
+// the price of a lowest frequency x(1) that cannot be undercut. It is positive and at most about π(1)·x(1):
+// with λ = 1 and N = 16, .028 at P = .1 and .0017 at P = .3; with N = 64, .0002 at P = .1.
+func (c SchemeConfig) MeanFrequency(change float64) (float64, error) {
+	if !(change >= 0 && change <= 1) {
+		return 0, fmt.Errorf("%w: probability %v", ErrParameter, change)
+	}
+	if c.Walk >= pageWalks {
+		return 0, fmt.Errorf("%w: page walk %d", ErrParameter, c.Walk)
+	}
+	pi, x, err := c.stationary(change)
+	if err != nil {
+		return 0, fmt.Errorf("%w: %w", ErrParameter, err)
+	}
+	mean := 0.0
+	for i, share := range pi {
+		mean += float64(share * x[i])
+	}
+	return mean, nil
+}
+
+// stationary returns the stationary probability and the frequency of each state.
+func (c SchemeConfig) stationary(change float64) (pi, x []float64, err error) {
+	walk, err := automata.NewWalk(c.States, c.Lambda)
+	if err != nil {
+		return nil, nil, err
+	}
+	x = amounts(walk)
+	up, down := c.Walk.steps(x)
+	for i, x := range x {
+		d := change / (change + (1-change)*x)
+		up[i] *= x * d
+		down[i] *= x * (1 - d)
+	}
+	pi, err = automata.BirthDeath(up, down)
+	return pi, x, err
+}
