@@ -18,8 +18,8 @@ import (
 const usage = `Usage: binpack [flags]
 
 Without -suite or -exact: tests 1 and 2, the Zipf test and the dynamic test of
-Yazidi 2006, for the page walk as described and for one with less bias,
-published figures beside means and standard deviations over the seeds.
+Yazidi 2006, for the page walk as described, one with less bias and one with
+none, published figures beside means and standard deviations over the seeds.
 
 -suite: policies that keep sites on nodes while their weights change, by workload:
 node-hours, overload, moves.
@@ -43,8 +43,8 @@ func main() {
 	var o options
 	flags := flag.NewFlagSet("binpack", flag.ExitOnError)
 	flags.Uint64Var(&o.seed, "seed", 1, "first seed")
-	flags.BoolVar(&o.quick, "quick", false, "fewer seeds and slots: some twenty seconds")
-	flags.StringVar(&o.out, "out", "", "folder for pictures (SVG and HTML)")
+	flags.BoolVar(&o.quick, "quick", false, "fewer seeds and slots: some seconds")
+	flags.StringVar(&o.out, "out", "", "folder for pictures (a page of HTML with SVG; none with -exact)")
 	flags.BoolVar(&o.suite, "suite", false, "compare packing policies under changing weights")
 	flags.BoolVar(&o.exact, "exact", false, "solve benchmark families exactly")
 	flags.BoolVar(&o.asJSON, "json", false, "print a JSON array of rows and nothing else")
@@ -53,6 +53,14 @@ func main() {
 		flags.PrintDefaults()
 	}
 	_ = flags.Parse(os.Args[1:]) // exits on an error
+	switch {
+	case flags.NArg() > 0:
+		fmt.Fprintf(os.Stderr, "binpack: unexpected argument %q; -h explains the flags\n", flags.Arg(0))
+		os.Exit(2)
+	case o.suite && o.exact:
+		fmt.Fprintln(os.Stderr, "binpack: -suite or -exact, not both")
+		os.Exit(2)
+	}
 	if err := run(os.Stdout, o); err != nil {
 		fmt.Fprintln(os.Stderr, "binpack:", err)
 		os.Exit(1)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/recrawl/recrawl/binpack"
 	"github.com/recrawl/recrawl/examples/internal/report"
 )
 
@@ -56,6 +57,41 @@ func TestSuite(t *testing.T) {
 		}
 	}
 	require.Less(t, moves["drift 10 %: fewest moves (Packer)"], moves["drift 10 %: keep the maximum subset (Yazidi 2006)"])
+}
+
+// What the packer does by default under drift, over the seeds of the full run: few
+// moves, little overload, and no more nodes than the paper's policy.
+func TestPackerUnderDrift(t *testing.T) {
+	if testing.Short() {
+		t.Skip("plays for some seconds")
+	}
+	keep := binpack.DefaultPacker
+	keep.Policy = binpack.KeepMaximum
+	const seeds = 20
+	for _, c := range []struct {
+		sigma                    float64
+		moves, overloaded, nodes float64 // at most
+	}{{.02, .3, .9, 19.01}, {.1, 2.1, 8.8, 21.5}} {
+		mean := func(cfg binpack.PackerConfig) (m tally) {
+			for seed := range uint64(seeds) {
+				w, err := drift("", c.sigma, 2)(seed + 1)
+				require.NoError(t, err)
+				got, err := play(w, newLiving(cfg))
+				require.NoError(t, err)
+				m.nodes += got.nodes / seeds
+				m.moves += got.moves / seeds
+				m.overloaded += got.overloaded / seeds
+			}
+			return m
+		}
+		ours, paper := mean(binpack.DefaultPacker), mean(keep)
+		require.LessOrEqual(t, ours.moves, c.moves)
+		require.LessOrEqual(t, ours.overloaded, c.overloaded)
+		require.LessOrEqual(t, ours.nodes, c.nodes)
+		require.LessOrEqual(t, ours.nodes, paper.nodes+1e-9)
+		require.Less(t, 10*ours.moves, paper.moves)
+		require.Less(t, 4*ours.overloaded, paper.overloaded)
+	}
 }
 
 func TestFamilies(t *testing.T) {

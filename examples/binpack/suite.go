@@ -229,7 +229,7 @@ func suite(o options) ([]report.Row, *report.Page, error) {
 	}
 	var rows []report.Row
 	page := &report.Page{Title: "Keeping sites on nodes while weights change",
-		Lead: fmt.Sprintf("Means over %d seeds. Overload is that before the policy answers.", seeds)}
+		Lead: fmt.Sprintf("Seeds: %d, means. Overload is that before the policy answers.", seeds)}
 	for _, w := range workloads {
 		section := report.Section{Title: w.name, Header: []string{"policy", "nodes", "moves/step", "overloaded %", "excess %"}}
 		for _, p := range policies {

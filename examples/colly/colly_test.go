@@ -57,8 +57,8 @@ func serve(t *testing.T, pages int, errorRate float64, clock *clock) (base strin
 	return web.URL, server
 }
 
-// A page that robots.txt forbids, and answers that are errors, are given back:
-// the crawl goes on, and spends its budget.
+// Answers that are errors are given back: the crawl goes on, and spends its budget. A
+// page that robots.txt forbids is tried once, and removed.
 func TestRefusedAndFailed(t *testing.T) {
 	clock := &clock{ticked: func() {}}
 	base, server := serve(t, 10, 0.3, clock)
@@ -67,25 +67,50 @@ func TestRefusedAndFailed(t *testing.T) {
 		urls = append(urls, base+server.URL(page))
 	}
 	urls = append(urls, base+"/truth")
-	x, err := knapsack.Uniform(10, 1)
-	require.NoError(t, err)
-	scheduler, err := knapsack.NewFixed(x, knapsack.Even, nil)
+	learner, err := knapsack.NewRateFilter(10, knapsack.RateFilterConfig{})
 	require.NoError(t, err)
 
-	c := newCrawler(urls, scheduler, clock, 4, 500)
-	require.NoError(t, c.crawl(4))
+	c := newCrawler(urls, learner, clock, 10, 500)
+	require.NoError(t, c.crawl(10)) // with more workers than pages in the end
 	totals := server.Totals()
 	require.Greater(t, totals.Failed, 50)
 	require.Equal(t, 500.0, clock.now())
-	require.Greater(t, c.answers[9], 25) // about a tenth of the visits
-	require.Equal(t, totals.Failed+c.answers[9], c.failed)
+	require.Equal(t, 1, c.forbidden)
+	require.Equal(t, 1, c.answers[9])
+	require.ErrorIs(t, learner.Remove(9), knapsack.ErrPage)
+	require.Equal(t, totals.Failed+1, c.failed)
 	// The rest are nine first copies, and polls that found no change.
 	require.Equal(t, 500-9-c.failed, c.polls)
 	require.Zero(t, c.changed)
 }
 
-// An error of the scheduler ends the crawl.
-func TestSchedulerError(t *testing.T) {
+// Where robots.txt forbids a page it is gone before the crawl; where it forbids
+// all, the crawl says that there is no page.
+func TestForbidden(t *testing.T) {
+	clock := &clock{ticked: func() {}}
+	base, server := serve(t, 2, 0, clock)
+	for _, urls := range [][]string{
+		{base + "/truth", base + server.URL(0), base + server.URL(1)},
+		{base + "/truth"},
+	} {
+		learner, err := knapsack.NewRateFilter(len(urls), knapsack.RateFilterConfig{})
+		require.NoError(t, err)
+		c := newCrawler(urls, learner, clock, 1, 20)
+		require.NoError(t, c.copyAll())
+		require.Equal(t, 1, c.forbidden)
+		err = c.crawl(1)
+		require.Zero(t, c.failed)
+		if len(urls) > 1 {
+			require.NoError(t, err)
+			require.Equal(t, 20, c.polls)
+		} else {
+			require.ErrorIs(t, err, knapsack.ErrNoPage)
+		}
+	}
+}
+
+// An error of the learner ends the crawl.
+func TestLearnerError(t *testing.T) {
 	clock := &clock{ticked: func() {}}
 	base, server := serve(t, 1, 0, clock)
 	none, err := knapsack.NewFixed([]float64{0}, knapsack.Even, nil)

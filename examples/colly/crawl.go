@@ -12,48 +12,52 @@ import (
 	"github.com/recrawl/recrawl/webenv"
 )
 
-// A crawler is a colly collector that a scheduler drives: colly fetches and
-// parses, a webenv.Transport under it finds out what changed, and the scheduler
+// A crawler is a colly collector that a learner drives: colly fetches and
+// parses, a webenv.Transport under it finds out what changed, and the learner
 // decides what to fetch next.
 type crawler struct {
 	collector *colly.Collector
 	urls      []string       // by page
 	pages     map[string]int // by URL
 
-	mu        sync.Mutex // schedulers are not safe for concurrent use
-	scheduler knapsack.Scheduler
-	clock     *clock
-	left      int    // polls that the budget still has
-	asked     []bool // by page: the scheduler waits for an answer
-	answers   []int  // by page
-	err       error  // of the scheduler
+	mu      sync.Mutex // learners are not safe for concurrent use
+	learner knapsack.Learner
+	clock   *clock
+	left    int        // polls that the budget still has
+	asked   []bool     // by page: the learner waits for an answer
+	answers []int      // by page
+	busy    int        // workers that fetch
+	free    *sync.Cond // one of them is done
+	err     error      // of the learner
 	account
 }
 
 // An account is what a crawl came to.
 type account struct {
-	polls    int
-	changed  int
-	parsed   int       // bodies that colly parsed
-	failed   int       // polls without an answer, or that colly refused
-	progress []float64 // changes found after each poll
+	polls     int
+	changed   int
+	parsed    int       // bodies that colly parsed
+	failed    int       // polls without an answer, or that colly refused
+	forbidden int       // pages removed, as robots.txt forbids them
+	progress  []float64 // changes found after each poll
 }
 
 // newCrawler returns a crawler of the pages at the URLs, with a budget of polls. A
 // poll is matched to its page by the URL that was sent, so these must be as colly
 // writes them: absolute, with a path ("/" at least), no fragment and escaped. A page
 // that redirects counts as changed when it redirects elsewhere.
-func newCrawler(urls []string, scheduler knapsack.Scheduler, clock *clock, workers, polls int) *crawler {
+func newCrawler(urls []string, learner knapsack.Learner, clock *clock, workers, polls int) *crawler {
 	c := &crawler{
 		collector: colly.NewCollector(colly.UserAgent("recrawl-example")),
 		urls:      urls,
 		pages:     make(map[string]int, len(urls)),
-		scheduler: scheduler,
+		learner:   learner,
 		clock:     clock,
 		left:      polls,
 		asked:     make([]bool, len(urls)),
 		answers:   make([]int, len(urls)),
 	}
+	c.free = sync.NewCond(&c.mu)
 	for page, url := range urls {
 		c.pages[url] = page
 	}
@@ -113,23 +117,36 @@ func (c *crawler) ask() (v visit, ok bool, err error) {
 		return v, false, nil
 	}
 	c.left--
-	page, err := c.scheduler.Next(c.clock.tick())
+	page, err := c.learner.Next(c.clock.tick())
+	// Once pages are removed there may be fewer of them than workers.
+	for errors.Is(err, knapsack.ErrNoPage) && c.busy > 0 {
+		c.free.Wait()
+		page, err = c.learner.Next(c.clock.now())
+	}
 	if err != nil {
 		return v, false, err
 	}
+	c.busy++
 	c.asked[page] = true
 	return visit{page, c.answers[page]}, true, nil
 }
 
-// fetch lets colly fetch a page; the transport tells the scheduler what was
-// found. Of a visit that colly refused, for robots.txt, say, the transport saw
-// nothing: it is given back here, or the scheduler would wait for ever.
+// fetch lets colly fetch a page; the transport tells the learner what was
+// found. Of a visit that colly refused the transport saw nothing: the page is given
+// back here, or the learner would wait for ever; and removed if robots.txt forbids
+// it, or the learner would ask for it again and again.
 func (c *crawler) fetch(v visit) error {
-	// Errors of the network are polls too, which the transport has seen.
-	_ = c.collector.Visit(c.urls[v.page])
+	err := c.collector.Visit(c.urls[v.page])
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.answers[v.page] == v.answers {
+	c.busy--
+	c.free.Broadcast()
+	switch {
+	case c.answers[v.page] != v.answers: // errors of the network are polls too
+	case errors.Is(err, colly.ErrRobotsTxtBlocked):
+		c.failed++
+		c.remove(v.page)
+	default:
 		c.failed++
 		c.giveBack(v.page)
 	}
@@ -149,7 +166,7 @@ func (c *crawler) found(p webenv.HTTPPoll) {
 	case p.First: // nothing to compare with
 		c.giveBack(page)
 	default:
-		c.answer(page, c.scheduler.Observe(page, c.clock.now(), p.Changed))
+		c.answer(page, c.learner.Observe(page, c.clock.now(), p.Changed))
 		c.polls++
 		if p.Changed {
 			c.changed++
@@ -158,9 +175,16 @@ func (c *crawler) found(p webenv.HTTPPoll) {
 	}
 }
 
-func (c *crawler) giveBack(page int) { c.answer(page, c.scheduler.GiveBack(page, c.clock.now())) }
+func (c *crawler) giveBack(page int) { c.answer(page, c.learner.GiveBack(page, c.clock.now())) }
 
-// answer notes that the scheduler has its answer.
+// remove lets the learner forget a page that must not be fetched. Colly reads
+// robots.txt once; a crawler that reads it again would add the page when it may.
+func (c *crawler) remove(page int) {
+	c.forbidden++
+	c.answer(page, c.learner.Remove(page))
+}
+
+// answer notes that the learner has its answer.
 func (c *crawler) answer(page int, err error) {
 	c.asked[page] = false
 	c.answers[page]++
@@ -169,10 +193,13 @@ func (c *crawler) answer(page int, err error) {
 
 // copyAll fetches every page once, for a copy to compare with.
 func (c *crawler) copyAll() error {
-	for _, url := range c.urls {
-		if err := c.collector.Visit(url); err != nil {
+	for page, url := range c.urls {
+		err := c.collector.Visit(url)
+		if errors.Is(err, colly.ErrRobotsTxtBlocked) {
+			c.remove(page)
+		} else if err != nil {
 			return fmt.Errorf("%s: %w", url, err)
 		}
 	}
-	return nil
+	return c.err
 }

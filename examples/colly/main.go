@@ -116,10 +116,10 @@ func run(args []string, stdout io.Writer) error {
 	var rows []report.Row
 	chart := report.Chart{Title: "Changes found", X: "polls", Y: "found so far"}
 	for _, c := range []struct {
-		name      string
-		scheduler knapsack.Scheduler
+		name    string
+		learner knapsack.Learner
 	}{{"rate-filter", filter}, {"lakg-300", lakg}, {"uniform", uniform}} {
-		found, truth, err := s.crawl(c.scheduler)
+		found, truth, err := s.crawl(c.learner)
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.name, err)
 		}
@@ -141,8 +141,8 @@ func run(args []string, stdout io.Writer) error {
 	return s.picture(stdout, chart)
 }
 
-// crawl lets a scheduler crawl a web of its own, the same for each.
-func (s *settings) crawl(scheduler knapsack.Scheduler) (*account, webenv.Totals, error) {
+// crawl lets a learner crawl a web of its own, the same for each.
+func (s *settings) crawl(learner knapsack.Learner) (*account, webenv.Totals, error) {
 	env, err := webenv.NewZipf(webenv.ZipfConfig{Pages: s.pages, Alpha: 0.9, Beta: 1.5}, rand.NewPCG(s.seed, 2))
 	if err != nil {
 		return nil, webenv.Totals{}, err
@@ -168,7 +168,7 @@ func (s *settings) crawl(scheduler knapsack.Scheduler) (*account, webenv.Totals,
 	defer bar.Done()
 	clock.ticked = func() { bar.Add(1) }
 
-	c := newCrawler(urls, scheduler, clock, s.workers, s.polls)
+	c := newCrawler(urls, learner, clock, s.workers, s.polls)
 	if err := c.copyAll(); err != nil {
 		return nil, webenv.Totals{}, err
 	}
@@ -205,6 +205,7 @@ func (s *settings) rows(name string, found *account, truth webenv.Totals) []repo
 		row("bodies parsed", "pages", float64(found.parsed)),
 		row("polls answered with 304", "polls", float64(truth.NotModified)),
 		row("polls that failed", "polls", float64(found.failed)),
+		row("pages removed, as robots.txt forbids them", "pages", float64(found.forbidden)),
 		row("freshness, as the server knows", "1", truth.Freshness),
 	}
 }
