@@ -59,8 +59,9 @@ const (
 //
 //   - A site tries every arm once, in random order, and then goes by Thompson
 //     sampling: it draws from the posterior of its mean duration in every arm, with
-//     a quarter of its standard deviation, which measured best, and takes the least.
-//     The standard deviation of durations is taken to be in proportion to their mean.
+//     0.35 of its standard deviation, which measured best, and takes the least.
+//     Where noise is more than half of the mean, and so has a long tail, it is
+//     taken to grow with the mean of the arm.
 //   - How noisy durations are is estimated from how they repeat, for each site
 //     and drawn towards all sites' while it has few.
 //   - A two-sided CUSUM for each site detects that its durations changed: it then
@@ -297,6 +298,7 @@ func (a *Assigner) choose(slot int) int {
 		weight = float64(s.weight[slot])
 	}
 	sigma, lowest := a.sigma(slot)
+	skew := a.relative.skewed()
 	best, least := -1, math.Inf(1)     // of the arms that may be entered
 	wanted, desired := -1, math.Inf(1) // of all
 	// The site's own arm comes first: most others are then seen to be worse
@@ -313,8 +315,8 @@ func (a *Assigner) choose(slot int) int {
 		arm := &a.arm[j]
 		factor := arm.slowness() * max(leastWeight, weight+arm.price)
 		spread := boldness * sigma / math.Sqrt(float64(count[j]))
-		if lowest > 0 {
-			spread *= float64(base[j]) / lowest // noise grows with the mean
+		if skew && lowest > 0 {
+			spread *= skewedBoldness / boldness * float64(base[j]) / lowest
 		}
 		if (float64(base[j])-float64(4*spread))*factor >= least {
 			continue // it would take a draw four standard deviations out

@@ -103,11 +103,11 @@ func TestAssignerSwitch(t *testing.T) {
 // Durations grow with the load of an arm, and access points differ in resources: the
 // sites settle close to the social optimum.
 func TestAssignerCongestion(t *testing.T) {
-	sites := 2000
+	sites, congestions := 2000, []float64{0.2, 2, 10}
 	if testing.Short() {
-		sites = 400
+		sites, congestions = 1000, congestions[:2]
 	}
-	for _, congestion := range []float64{0.2, 2, 10} {
+	for _, congestion := range congestions {
 		for k, resources := range [][]float64{nil, {1, 1, 1, 1, 2, 2, 2, 2}, {1, 1, 1, 1, 2, 2, 2, 2}} {
 			env := durations(t, 8, sites, 1, func(c *webenv.DurationsConfig) {
 				c.Noise, c.Scatter, c.Congestion, c.Resources = webenv.UniformNoise, 0.2, congestion, resources

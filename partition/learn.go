@@ -3,17 +3,18 @@ package partition
 import "math"
 
 const (
-	boldness    = 0.25 // share of the posterior's standard deviation that a draw has
-	memory      = 100  // durations that an estimate looks back on, at most
-	surprise    = 5    // a residual counts as at most so many standard deviations
-	slack       = 0.75 // drift of the CUSUM: it detects changes of more than twice this
-	priorNoise  = 0.3  // relative noise assumed before any duration was repeated
-	priorWeight = 10   // repeats that the assumption is worth
-	shrinkage   = 4    // repeats of its own that all sites' noise is worth to a site
-	noiseMemory = 1e5  // repeats that the noise of all sites looks back on
-	longest     = 1e15 // duration; its square fits a float32
-	skewed      = 0.5  // relative noise from on which durations, being positive, must have a long tail
-	leastNoise  = 1e-3 // relative; durations are rounded and never quite exact
+	boldness       = 0.35 // share of the posterior's standard deviation that a draw has
+	skewedBoldness = 0.25 // the same where noise is skewed
+	memory         = 100  // durations that an estimate looks back on, at most
+	surprise       = 5    // a residual counts as at most so many standard deviations
+	slack          = 0.75 // drift of the CUSUM: it detects changes of more than twice this
+	priorNoise     = 0.3  // relative noise assumed before any duration was repeated
+	priorWeight    = 10   // repeats that the assumption is worth
+	shrinkage      = 4    // repeats of its own that all sites' noise is worth to a site
+	noiseMemory    = 1e5  // repeats that the noise of all sites looks back on
+	longest        = 1e15 // duration; its square fits a float32
+	skewedNoise    = 0.5  // relative noise from which on durations are taken to be skewed
+	leastNoise     = 1e-3 // relative; durations are rounded and never quite exact
 )
 
 // relativeNoise estimates the variance of a duration over its squared mean, from
@@ -32,6 +33,10 @@ func newRelativeNoise() relativeNoise {
 func (r *relativeNoise) variance() float64 {
 	return max(r.squares/r.means, leastNoise*leastNoise)
 }
+
+// skewed tells whether noise is so large that durations, being positive, must have
+// a long tail.
+func (r *relativeNoise) skewed() bool { return r.variance() > skewedNoise*skewedNoise }
 
 // repeat adds a squared residual and a squared mean, both in units of the site's level.
 func (r *relativeNoise) repeat(square, mean float64) {
@@ -106,7 +111,7 @@ func (a *Assigner) learn(slot int, duration float64) {
 		// (1 + 1/n) of a duration's.
 		residual := (alone - mean) * math.Sqrt(n/(n+1))
 		sigma, _ := a.sigma(slot)
-		if a.changed(slot, standardised(residual, mean, sigma)) {
+		if a.changed(slot, a.standardised(residual, mean, sigma)) {
 			s.forget(slot, a.width)
 			n = 0
 		} else {
@@ -125,15 +130,15 @@ func (a *Assigner) learn(slot int, duration float64) {
 }
 
 // standardised returns a residual in standard deviations, within ±surprise. Long
-// durations are no surprise where noise is so large that the law must have a long
-// tail: they count as under a Gamma law of that mean and standard deviation, whose
-// cube root is about normal (Wilson and Hilferty 1931).
-func standardised(residual, mean, sigma float64) float64 {
+// durations are less of a surprise where noise is skewed: they count as under a
+// Gamma law of that mean and standard deviation, whose cube root is about normal
+// (Wilson and Hilferty 1931).
+func (a *Assigner) standardised(residual, mean, sigma float64) float64 {
 	if residual == 0 { // and sigma may be 0
 		return 0
 	}
 	z := residual / sigma
-	if z > 0 && mean > 0 && sigma > skewed*mean {
+	if z > 0 && mean > 0 && a.relative.skewed() {
 		c := sigma / mean
 		z = max(0, min(z, 3/c*(math.Cbrt(1+residual/mean)-1+float64(c*c)/9)))
 	}
