@@ -31,12 +31,13 @@ const (
 type PackerConfig struct {
 	Policy Policy
 	// Headroom is how much of the capacity in use is left free for what the weights do
-	// next, Headroom ≥ 0, in units of their volatility: the mean change of a
-	// node's load between two calls of Rebalance, up or down, as a share of its capacity, as
-	// measured over the last 16 calls that found any. Nothing is moved
-	// to where that is not left, and one more node is used when the nodes in use have less
-	// left on average. At most an eighth is left, and until it is measured the volatility is 1 %.
-	// For a fixed share to be left free, tell smaller capacities.
+	// next, Headroom ≥ 0: a share of Headroom·√v, at most an eighth, where v is their
+	// volatility, the mean change of a node's load between two calls of Rebalance, up or
+	// down, as a share of its capacity, as measured over the last 16 calls that found any
+	// (1 % until then). The root, as room costs few nodes where weights are calm. Nothing is
+	// moved to where the headroom is not left, and one more node is used when the nodes in
+	// use have less left on average. For a fixed share to be left free, tell smaller
+	// capacities.
 	Headroom float64
 	// Early is how close to its capacity a node is relieved before it is overloaded, as a
 	// share of the capacity, 0 ≤ Early < 1: where another node in use can take a site
@@ -58,7 +59,7 @@ type PackerConfig struct {
 
 // DefaultPacker is good where the weights of sites drift by some 2 to 10 per cent
 // between two calls of Rebalance.
-var DefaultPacker = PackerConfig{Policy: FewestMoves, Headroom: .6, Early: .0015, Margin: .03, Disruption: .85, Quantum: 1. / (1 << 20)}
+var DefaultPacker = PackerConfig{Policy: FewestMoves, Headroom: .16, Early: .002, Margin: .02, Disruption: .85, Quantum: 1. / (1 << 20)}
 
 const (
 	initialVolatility = .01
@@ -429,7 +430,10 @@ func (p *Packer) inUse() (t totals) {
 
 // headroom is PackerConfig.Headroom as a share of a capacity.
 func (p *Packer) headroom() float64 {
-	return min(float64(p.cfg.Headroom*p.volatility), mostHeadroom)
+	if p.cfg.Policy == KeepMaximum {
+		return 0
+	}
+	return min(float64(p.cfg.Headroom*math.Sqrt(p.volatility)), mostHeadroom)
 }
 
 // measure takes into the volatility what changed since the last call, if anything. The

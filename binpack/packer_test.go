@@ -83,8 +83,8 @@ func (f *fleet) apply(t *rapid.T, moves []Move, limit Limit) {
 func packerProperty(t *rapid.T) {
 	cfg := DefaultPacker
 	cfg.Policy = Policy(rapid.IntRange(0, 1).Draw(t, "policy"))
-	cfg.Headroom = rapid.SampledFrom([]float64{0, .6, 5}).Draw(t, "headroom")
-	cfg.Early = rapid.SampledFrom([]float64{0, .0015, .1}).Draw(t, "early")
+	cfg.Headroom = rapid.SampledFrom([]float64{0, .16, 2}).Draw(t, "headroom")
+	cfg.Early = rapid.SampledFrom([]float64{0, .002, .1}).Draw(t, "early")
 	cfg.Disruption = rapid.SampledFrom([]float64{0, .7, 2}).Draw(t, "disruption")
 	p, err := NewPacker(cfg)
 	require.NoError(t, err)
@@ -290,7 +290,7 @@ func TestPackerBalancesWithOneMove(t *testing.T) {
 // A node takes no site that would cost its headroom while there is a spare.
 func TestPackerKeepsHeadroom(t *testing.T) {
 	cfg := DefaultPacker
-	cfg.Headroom = 10 // times the initial volatility of 1 %
+	cfg.Headroom = 1 // times the root of the initial volatility, .1
 	p, nodes := newFleet(t, cfg, 3, 10)
 	s := add(t, p, 5, 3.5, 5) // 5 and 3.5 on the first, 5 on the second
 	require.NoError(t, p.SetWeight(s[1], 6))
@@ -371,7 +371,7 @@ func TestBestExchange(t *testing.T) {
 // room a spare relieves the overload, though a node in use could.
 func TestPackerKeepsHeadroomOfTheFleet(t *testing.T) {
 	cfg := DefaultPacker
-	for _, cfg.Headroom = range []float64{0, 10} {
+	for _, cfg.Headroom = range []float64{0, 1} {
 		p, nodes := newFleet(t, cfg, 3, 10)
 		s := add(t, p, 4.5, 4, .25, 5, 3) // the first three on the first node
 		require.NoError(t, p.SetWeight(s[1], 4.75))

@@ -262,9 +262,15 @@ func (r *run) bestExchange(a int, most float64) (give, take int) {
 		if b == a || r.drained[b] || len(r.list[b]) == 0 || !r.nodes.Live(b) || r.fill(b, 0) >= least {
 			continue
 		}
-		// Both are filled alike if the sites differ by even. So of all of b only the two
-		// whose difference from s is next to it, on either side, can be the best for s.
+		// Both are filled alike if the sites differ by even, and b has room for so much
+		// more. So of all of b only the two whose difference from s is next to the lesser of
+		// these, on either side, can be the best for s.
+		room := int64(most*float64(r.capacity[b])) - r.load[b]
+		if r.fill(b, room) > most {
+			room-- // which was rounded up
+		}
 		even := (r.fill(a, 0) - r.fill(b, 0)) / (1/float64(r.capacity[a]) + 1/float64(r.capacity[b]))
+		even = min(even, float64(room))
 		light := r.heaviest(b)
 		k := 0 // light[:k] differ by less; more do for the next s, which is lighter
 		for _, s := range heavy {

@@ -196,18 +196,23 @@ func loads(home []int, weights []float64) []float64 {
 	return kept
 }
 
+// tight are the settings of a packer for which nodes count for more than moves.
+func tight() binpack.PackerConfig {
+	cfg := binpack.DefaultPacker
+	cfg.Headroom, cfg.Disruption = 0, 1
+	return cfg
+}
+
 // suite compares the policies on all workloads.
 func suite(o options) ([]report.Row, *report.Page, error) {
 	keep := binpack.DefaultPacker
 	keep.Policy = binpack.KeepMaximum
-	tight := binpack.DefaultPacker
-	tight.Headroom, tight.Margin, tight.Disruption = 0, .02, 1
 	policies := []struct {
 		name string
 		make func(*workload) (balancer, error)
 	}{
 		{"fewest moves (Packer)", newLiving(binpack.DefaultPacker)},
-		{"fewest moves, tight", newLiving(tight)},
+		{"fewest moves, tight", newLiving(tight())},
 		{"keep the maximum subset (Yazidi 2006)", newLiving(keep)},
 		{"BFD from scratch", newScratch},
 		{"consistent hashing, bounded loads", newHashing},

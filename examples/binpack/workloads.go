@@ -25,7 +25,8 @@ const (
 	fleetFill  = .9
 )
 
-// lognormal draws the weights of a fleet, for nodes of capacity 1.
+// lognormal draws the weights of a fleet, for nodes of capacity 1. A site never needs
+// more than a node.
 func lognormal(rng *rand.Rand) []float64 {
 	w := make([]float64, fleetSites)
 	sum := 0.0
@@ -34,7 +35,7 @@ func lognormal(rng *rand.Rand) []float64 {
 		sum += w[i]
 	}
 	for i := range w {
-		w[i] *= fleetFill * fleetNodes / sum
+		w[i] = min(w[i]*fleetFill*fleetNodes/sum, 1)
 	}
 	return w
 }
@@ -87,7 +88,7 @@ func daily(seed uint64) (*workload, error) {
 }
 
 // flash makes a site 20 times as heavy for 6 steps, a new one every 10, on top of a
-// drift of 2 %. A site never needs more than a node.
+// drift of 2 %.
 func flash(seed uint64) (*workload, error) {
 	rng := rand.New(rand.NewPCG(seed, 3))
 	quiet, err := drift("", .02, 2)(seed)
