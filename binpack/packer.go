@@ -41,7 +41,8 @@ type PackerConfig struct {
 	Headroom float64
 	// Early is how close to its capacity a node is relieved before it is overloaded, as a
 	// share of the capacity, 0 ≤ Early < 1: where another node in use can take a site
-	// and stay below that itself. 0 waits for the overload.
+	// and stay below that itself; nor does closing a node fill another beyond it. 0 waits for
+	// the overload.
 	Early float64
 	// Margin is the hysteresis of closing a node, 0 ≤ Margin < 1: beside the headroom
 	// the nodes that stay must have a share of Margin·m left on average, where m is the
@@ -378,7 +379,7 @@ func (p *Packer) spare() int {
 
 // choose returns the node for a site of weight w that has none: as in AddSite.
 func (p *Packer) choose(w int64, except int) int {
-	if n := p.keeps(w, except); n >= 0 {
+	if n := p.keeps(w, except, 1-p.headroom()); n >= 0 {
 		return n
 	}
 	if n := p.spare(); n >= 0 && w <= p.capacity[n] {
@@ -396,9 +397,9 @@ func (p *Packer) choose(w int64, except int) int {
 	return best
 }
 
-// keeps returns the node in use that w leaves the emptiest with its headroom kept, or −1.
-func (p *Packer) keeps(w int64, except int) int {
-	best, least := -1, 1-p.headroom()
+// keeps returns the node in use that w leaves the emptiest, filled to no more than most, or −1.
+func (p *Packer) keeps(w int64, except int, most float64) int {
+	best, least := -1, most
 	for n := range p.capacity {
 		if n == except || p.drained[n] || len(p.list[n]) == 0 || !p.nodes.Live(n) {
 			continue

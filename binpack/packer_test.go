@@ -203,6 +203,12 @@ func packerProperty(t *rapid.T) {
 				require.NoError(t, err)
 				require.Empty(t, again, "nothing changed")
 			}
+			for calls := 0; len(moves) > 0; calls++ {
+				require.Less(t, calls, 200, "what a limit cuts short comes to an end")
+				moves, err = f.p.Rebalance(limit)
+				require.NoError(t, err)
+				f.apply(t, moves, limit)
+			}
 		},
 		"save": func(t *rapid.T) {
 			data, err := f.p.MarshalBinary()
@@ -426,6 +432,27 @@ func TestPackerConsolidates(t *testing.T) {
 		}
 	}
 	require.Equal(t, 2, used)
+}
+
+// What a limit leaves half done is finished by the next calls, and not taken back: the
+// second node could be emptied onto the first, but would fill it to where Early relieves it.
+func TestPackerSettlesUnderALimit(t *testing.T) {
+	cfg := DefaultPacker
+	cfg.Headroom, cfg.Early, cfg.Margin, cfg.Disruption = 0, .1, 0, 2
+	p, _ := newFleet(t, cfg, 2, 10)
+	s := add(t, p, 4, 4, 5, 1.5, .4)
+	require.NoError(t, p.RemoveSite(s[2])) // 8 and 1.9 stay
+	for range 5 {
+		moves, err := p.Rebalance(Limit{Moves: 1})
+		require.NoError(t, err)
+		require.Empty(t, moves)
+	}
+	require.NoError(t, p.SetWeight(s[3], .5)) // 8 and .9: these fit
+	for _, want := range []int{1, 1, 0} {
+		moves, err := p.Rebalance(Limit{Moves: 1})
+		require.NoError(t, err)
+		require.Len(t, moves, want)
+	}
 }
 
 func TestPackerBadInput(t *testing.T) {

@@ -289,6 +289,10 @@ func (r *run) bestExchange(a int, most float64) (give, take int) {
 	return give, take
 }
 
+// filling is how full consolidate fills a node at most. Without Early, what a limit cut
+// short would be taken back as too full, again and again.
+func (r *run) filling() float64 { return 1 - max(r.headroom(), r.cfg.Early) }
+
 // consolidate closes nodes, the one of fewest sites first, as long as the rest
 // keeps its headroom and margin and the disruption is worth it.
 func (r *run) consolidate() {
@@ -298,7 +302,7 @@ func (r *run) consolidate() {
 			return
 		}
 		for _, s := range r.heaviest(n) {
-			if to := r.keeps(r.weight[s], n); to < 0 || !r.move(s, to, Consolidation) {
+			if to := r.keeps(r.weight[s], n, r.filling()); to < 0 || !r.move(s, to, Consolidation) {
 				return
 			}
 		}
@@ -341,7 +345,7 @@ func (r *run) fits(n int) bool {
 	placed := sites[:0:0]
 	ok := true
 	for _, s := range sites {
-		to := r.keeps(r.weight[s], n)
+		to := r.keeps(r.weight[s], n, r.filling())
 		if to < 0 {
 			ok = false
 			break
