@@ -455,6 +455,25 @@ func TestPackerSettlesUnderALimit(t *testing.T) {
 	}
 }
 
+// A node that KeepMaximum empties can take a site that had found no place before.
+func TestKeepMaximumSettles(t *testing.T) {
+	cfg := DefaultPacker
+	cfg.Policy = KeepMaximum
+	p, nodes := newFleet(t, cfg, 2, 10)
+	last, err := p.AddNode(4)
+	require.NoError(t, err)
+	s := add(t, p, 3, 9, 4, 3.5) // 3 and 4 on the first node, the others alone
+	for k, w := range []float64{12, 5, 4, 5} {
+		require.NoError(t, p.SetWeight(s[k], w))
+	}
+	moves, err := p.Rebalance(Limit{})
+	require.NoError(t, err)
+	require.Equal(t, []Move{{s[3], last, nodes[1], 5, Overload}, {s[0], nodes[0], last, 12, Overload}}, moves)
+	moves, err = p.Rebalance(Limit{})
+	require.NoError(t, err)
+	require.Empty(t, moves)
+}
+
 func TestPackerBadInput(t *testing.T) {
 	for _, change := range []func(*PackerConfig){
 		func(c *PackerConfig) { c.Policy = 9 }, func(c *PackerConfig) { c.Headroom = math.Inf(1) }, func(c *PackerConfig) { c.Headroom = -1 },

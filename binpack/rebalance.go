@@ -60,15 +60,15 @@ func (p *Packer) Rebalance(limit Limit) ([]Move, error) {
 	}
 	p.measure()
 	r := run{Packer: p, limit: limit}
-	if p.cfg.Policy == KeepMaximum {
-		r.keepMaximum()
-		r.drain()
-	} else {
-		// A move can make room for a site that had found none, and closing a node gives
-		// a spare. Few passes are ever needed; their number is bounded all the same.
-		before := -1
-		for pass := 0; before < len(r.moves) && !r.halted && pass <= len(p.capacity); pass++ {
-			before = len(r.moves)
+	// A move can make room for a site that had found none, and closing a node gives
+	// a spare. Few passes are ever needed; their number is bounded all the same.
+	before := -1
+	for pass := 0; before < len(r.moves) && !r.halted && pass <= len(p.capacity); pass++ {
+		before = len(r.moves)
+		if p.cfg.Policy == KeepMaximum {
+			r.keepMaximum()
+			r.drain()
+		} else {
 			r.relieve()
 			r.relieveEarly()
 			r.drain()
