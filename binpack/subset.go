@@ -9,13 +9,16 @@ import (
 )
 
 // A Subset is a set of items that fits a capacity.
+//
+// Proved and Gap speak of whole units (see FloatBits). With floats that are not
+// multiples of the quantum, as .6 and .2 are not, other subsets may fit by the exact
+// sum that are a quantum per item too large in whole units, such as these two in .8.
 type Subset[W Weight] struct {
 	Items  []int // increasing
 	Sum    W     // of their weights, added in this order
 	Proved bool  // no subset that fits has a larger sum
 	// Gap bounds what a better subset could gain, in units of weight: 0 if Proved,
-	// else the room left at most. For floats that are not multiples of the quantum
-	// (see FloatBits) add half a quantum per item to it.
+	// else the room left at most.
 	Gap float64
 }
 
