@@ -303,7 +303,7 @@ func (d *Dispatcher) Tell(client, site int, now float64) (first bool, void []int
 		spent = max(0, spent-d.p.setup[client]) // the first site of a batch waits for the batch
 		d.started[client] = true
 	}
-	d.actual[client] += spent
+	d.actual[client] = min(d.actual[client]+spent, math.MaxFloat64) // times may be as far apart as they like
 	d.planned[client] += d.p.Duration(site, client)
 	d.holds[client] = NoSite
 	if d.done[site] {

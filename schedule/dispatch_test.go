@@ -160,6 +160,22 @@ func TestDispatcherErrors(t *testing.T) {
 	require.ErrorIs(t, err, ErrNotAsked, "the answer of a lost client is not expected any more")
 }
 
+// TestTimesFarApart tells an answer after a time longer than a number can be: what is
+// learned of the client stays finite, and the state can be restored.
+func TestTimesFarApart(t *testing.T) {
+	p := must(NewIdentical([]int{2, 5, 3}, 1))
+	d := must(NewDispatcher(p, Plan{0, 0, 0}, DefaultPolicy(.5)))
+	for now := -math.MaxFloat64; d.Open() > 0; now = math.MaxFloat64 {
+		z, err := d.Ask(0, now)
+		require.NoError(t, err)
+		_, _, err = d.Tell(0, z, math.MaxFloat64)
+		require.NoError(t, err)
+		data, err := d.MarshalBinary()
+		require.NoError(t, err)
+		require.NoError(t, d.UnmarshalBinary(data))
+	}
+}
+
 // TestDispatcherStateMachine lets clients ask, tell, decline, be lost and
 // return in any order, saved and restored at any time: each site is answered
 // first exactly once, none disappears, and no client holds two.
