@@ -347,6 +347,9 @@ func (a *Assigner) leave(slot int) {
 	arm := &a.arm[s.at[slot]]
 	arm.sites--
 	arm.work -= float64(s.held[slot])
+	if arm.sites == 0 {
+		arm.work = 0 // and not what rounding left
+	}
 	s.at[slot], s.asked[slot], s.held[slot] = nowhere, false, 0
 }
 

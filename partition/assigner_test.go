@@ -590,3 +590,46 @@ func TestCorruptState(t *testing.T) {
 	_, err = a.MarshalBinary()
 	require.ErrorIs(t, err, ErrSource)
 }
+
+// TestExactAmongSkewed has a site whose durations are exact, and 0 from one arm, among
+// sites whose noise is large: its standard deviation is 0, which must not become NaN.
+func TestExactAmongSkewed(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	set := DefaultSettings
+	set.Explore = .5
+	a, err := NewAssigner(3, 20, set, rand.NewPCG(3, 4))
+	require.NoError(t, err)
+	for range 2000 {
+		for site := range a.Len() {
+			arm, err := a.Arm(site)
+			require.NoError(t, err)
+			duration := rng.ExpFloat64()
+			if site == 0 {
+				duration = float64(arm)
+			}
+			require.NoError(t, a.Observe(site, duration))
+		}
+	}
+	data, err := a.MarshalBinary()
+	require.NoError(t, err)
+	require.NoError(t, new(Assigner).UnmarshalBinary(data))
+}
+
+// TestEmptyArm has sites of very different durations come and go: what rounding leaves of
+// their sum is not the time of an arm without sites.
+func TestEmptyArm(t *testing.T) {
+	a, err := NewAssigner(1, 3, DefaultSettings, rand.NewPCG(1, 2))
+	require.NoError(t, err)
+	for site, duration := range []float64{.1, 1e15, .3} {
+		_, err = a.Arm(site)
+		require.NoError(t, err)
+		require.NoError(t, a.Observe(site, duration))
+	}
+	for site := range 3 {
+		require.NoError(t, a.Remove(site))
+	}
+	sites, time, err := a.Load(0)
+	require.NoError(t, err)
+	require.Zero(t, sites)
+	require.Zero(t, time)
+}

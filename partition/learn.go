@@ -138,7 +138,7 @@ func (a *Assigner) standardised(residual, mean, sigma float64) float64 {
 		return 0
 	}
 	z := residual / sigma
-	if z > 0 && mean > 0 && a.relative.skewed() {
+	if z > 0 && mean > 0 && sigma > 0 && a.relative.skewed() {
 		c := sigma / mean
 		z = max(0, min(z, 3/c*(math.Cbrt(1+residual/mean)-1+float64(c*c)/9)))
 	}
