@@ -133,7 +133,7 @@ func (a *Assigner) closeCrawl() {
 			m.change = change
 		}
 		if !math.IsInf(m.capacity, 1) {
-			excess := min(1, (m.work+m.denied)*m.slowness()/m.capacity-1+reserve)
+			excess := min(1, max(0, m.work+m.denied)*m.slowness()/m.capacity-1+reserve)
 			m.priceStep = adapt(m.priceStep, excess*m.excess, leastPriceStep, mostPriceStep)
 			m.excess = excess
 			m.price = max(0, min(mostPrice, m.price+float64(m.priceStep*excess)))

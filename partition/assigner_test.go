@@ -633,3 +633,29 @@ func TestEmptyArm(t *testing.T) {
 	require.Zero(t, sites)
 	require.Zero(t, time)
 }
+
+// TestLeastCapacity has rounding leave a negative sum in an arm of the least capacity
+// that there is, whose state stays finite all the same.
+func TestLeastCapacity(t *testing.T) {
+	set := DefaultSettings
+	set.Capacity = []float64{math.SmallestNonzeroFloat64}
+	a, err := NewAssigner(1, 3, set, rand.NewPCG(1, 2))
+	require.NoError(t, err)
+	access := func(site int, duration float64) {
+		_, err := a.Arm(site)
+		require.NoError(t, err)
+		require.NoError(t, a.Observe(site, duration))
+	}
+	for site, duration := range []float64{1e15, .06, .06} {
+		access(site, duration)
+	}
+	require.NoError(t, a.Remove(0))
+	require.NoError(t, a.Remove(1))
+	_, time, err := a.Load(0)
+	require.NoError(t, err)
+	require.Less(t, time, 0.)
+	access(2, .06)
+	data, err := a.MarshalBinary()
+	require.NoError(t, err)
+	require.NoError(t, new(Assigner).UnmarshalBinary(data))
+}
