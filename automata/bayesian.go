@@ -63,13 +63,16 @@ func (a *Bayesian) Learn(action int, reward float64, src rand.Source) error {
 //
 //	∫ f_i(x)·Π_{j≠i} F_j(x) dx
 //
-// by quadrature (Simpson's rule on 256 intervals within 9 standard deviations),
-// good to about 1e-7, in O(256·r) evaluations of an incomplete beta function.
+// by quadrature (Simpson's rule on 256 intervals within 9 standard deviations, up to 17
+// on the side of a longer tail), good to about 1e-7, in O(256·r) evaluations of an
+// incomplete beta function.
 func (a *Bayesian) Probability(action int) float64 {
 	const intervals = 256
 	p := a.posterior(action)
-	low := max(0, p.mean()-9*p.sd())
-	high := min(1, p.mean()+9*p.sd())
+	// The longer tail of a skewed density may fall off no faster than an exponential.
+	skew := p.skewness()
+	low := max(0, p.mean()-(9+4*max(0, -skew))*p.sd())
+	high := min(1, p.mean()+(9+4*max(0, skew))*p.sd())
 	// x = low + (high − low)·t³(10 − 15t + 6t²) for t in [0, 1] smooths the ends,
 	// where the density may have an infinite slope.
 	at := func(k int) float64 {

@@ -46,6 +46,11 @@ func (p posterior) sd() float64 {
 	return math.Sqrt(p.alpha*p.beta/(n+1)) / n
 }
 
+func (p posterior) skewness() float64 {
+	n := p.alpha + p.beta
+	return 2 * (p.beta - p.alpha) / (n + 2) * math.Sqrt((n+1)/(p.alpha*p.beta))
+}
+
 // logScale returns the logarithm of 1/B(α, β).
 func (p posterior) logScale() float64 {
 	a, _ := math.Lgamma(p.alpha)

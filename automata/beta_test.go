@@ -88,6 +88,18 @@ func TestBayesianProbability(t *testing.T) {
 	require.InDelta(t, 0.5, a.Probability(0), 1e-9)
 	require.InDelta(t, 0.25, a.Probability(2), 1e-9)
 
+	// Beta(n+1, 1), whose longer tail is exponential, or its mirror image against a
+	// uniform one: the mean of the first.
+	for _, n := range []int{3, 30, 300, 3000} {
+		good, bad := must(NewBayesian(2)), must(NewBayesian(2))
+		for range n {
+			require.NoError(t, good.Learn(0, 1, src))
+			require.NoError(t, bad.Learn(0, 0, src))
+		}
+		require.InDelta(t, float64(n+1)/float64(n+2), good.Probability(0), 1e-7)
+		require.InDelta(t, 1/float64(n+2), bad.Probability(0), 1e-7)
+	}
+
 	env := must(NewSModel(0.2, 0.5, 0.6, 0.4))
 	run(t, a, env, src, 30)
 	const n = 40_000
