@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"slices"
 
 	"golang.org/x/exp/constraints"
 )
@@ -140,6 +141,9 @@ func newProblem(kind Kind, size, unit []float64) (*Problem, error) {
 			return nil, fmt.Errorf("%w: site %d: %v", ErrDuration, k, d)
 		}
 	}
+	if u, d := slices.Min(unit), slices.Min(size); u*d < leastDuration {
+		return nil, fmt.Errorf("%w: a size of %v at %v per unit", ErrDuration, d, u)
+	}
 	p.start, p.setup, p.off = make([]float64, p.m), make([]float64, p.m), make([]float64, p.m)
 	if err := p.scale(); err != nil {
 		return nil, err
@@ -147,8 +151,10 @@ func newProblem(kind Kind, size, unit []float64) (*Problem, error) {
 	return p, nil
 }
 
-// positive also turns away subnormal numbers, whose grid would underflow.
-func positive(x float64) bool { return x >= 0x1p-900 && !math.IsInf(x, 1) }
+// leastDuration is the least duration or size: the grid of subnormal numbers would underflow.
+const leastDuration = 0x1p-900
+
+func positive(x float64) bool { return x >= leastDuration && !math.IsInf(x, 1) }
 
 // WithStarts returns the same problem with clients that are free at the given
 // start times and pay setup once for a batch that is not empty; nil stands for

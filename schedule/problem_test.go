@@ -36,6 +36,7 @@ func TestBadProblems(t *testing.T) {
 		"zero size":          {uniform([]float64{0}, []float64{1}), ErrDuration, "site 0: 0"},
 		"zero unit":          {uniform([]float64{1}, []float64{1, 0}), ErrDuration, "client 1"},
 		"NaN unit":           {uniform([]float64{1}, []float64{nan}), ErrDuration, "client 0"},
+		"product underflows": {uniform([]float64{1, 1e-200}, []float64{1, 1e-200}), ErrDuration, "1e-200 at 1e-200"},
 		"sum overflows":      {uniform([]float64{1e308, 1e308}, []float64{1}), ErrOverflow, ""},
 		"product overflows":  {uniform([]float64{1e200}, []float64{1e200}), ErrOverflow, ""},
 		"no rows":            {unrelated(), ErrNoSites, ""},
