@@ -123,7 +123,8 @@ func (x *search) result() Result {
 // repartitions the last client and another one, chosen at random, in the best
 // way; when that stops paying it returns to the best plan, disturbs it at random
 // and repairs it by local search. It is anytime: the plan that it returns is never
-// worse than the one that it started from. A cancelled context is not an error.
+// worse than the one that it started from, but for [Problem.Rounding]. A cancelled
+// context is not an error.
 func Improve(ctx context.Context, p *Problem, src rand.Source, set Settings) (Result, error) {
 	x, err := newSearch(ctx, p, src, set)
 	if err != nil {

@@ -120,7 +120,7 @@ func (p *Problem) CheckResult(r Result) error {
 	if math.IsNaN(r.Lower) || r.Lower < 0 || r.Lower > r.Makespan {
 		return fmt.Errorf("%w: lower bound %v, makespan %v", ErrResult, r.Lower, r.Makespan)
 	}
-	if proved := r.Makespan-r.Lower <= Tolerance*r.Makespan+2*p.rounding; proved != (r.Status == Optimal) {
+	if proved := r.Makespan-r.Lower <= Tolerance*r.Makespan+2*p.rounding; proved && r.Status != Optimal || !proved && r.Status != Feasible {
 		return fmt.Errorf("%w: %v with makespan %v and lower bound %v", ErrResult, r.Status, r.Makespan, r.Lower)
 	}
 	// All sites on a single client, and the earliest completion in the

@@ -146,6 +146,7 @@ func TestCheckRejects(t *testing.T) {
 		"NaN bound":          func(r *Result) { r.Lower = math.NaN() },
 		"false proof":        func(r *Result) { r.Lower = 4 },
 		"proof not claimed":  func(r *Result) { r.Status = Feasible },
+		"unknown status":     func(r *Result) { r.Lower, r.Status = 4, 9 },
 		"worse, bound false": func(r *Result) { r.Plan, r.Makespan, r.Lower = Plan{0, 0, 0}, 9, 9 },
 	} {
 		bad := good
