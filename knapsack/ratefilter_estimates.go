@@ -28,7 +28,7 @@ func (f *RateFilter) ObserveAll(page int, now float64, times []float64) error {
 	if gap > 0 {
 		f.unpack(uint32(slot))
 		f.predicted(slot, gap, len(times) > 0)
-		before := now - gap
+		before := f.last(&f.pages[slot]) // now − gap may round to after a change
 		for _, t := range times {
 			f.learn(t-before, false)
 			f.happened()

@@ -484,6 +484,21 @@ func (f *RateFilter) bytesPerPage() float64 {
 	return float64(bytes) / float64(len(f.pages))
 }
 
+// Where times differ much in size, now less the rounded time since the last answer can
+// be after a change that came after that answer.
+func TestRateFilterObserveAllRounding(t *testing.T) {
+	f := must(NewRateFilter(1, RateFilterConfig{}))
+	for now := 0.0; now <= 70; now++ {
+		require.NoError(t, f.Observe(must(f.Next(now)), now, false))
+	}
+	const now = 1e18 + 128 // now − 70 rounds to 1e18 + 0, and now less that is 128
+	require.NoError(t, f.ObserveAll(must(f.Next(now)), now, []float64{100}))
+	rate, err := f.Rate(0)
+	require.NoError(t, err)
+	require.Positive(t, rate.Low)
+	require.LessOrEqual(t, rate.Low, rate.High)
+}
+
 func TestRateFilterMemory(t *testing.T) {
 	f := must(NewRateFilter(1000, RateFilterConfig{}))
 	require.EqualValues(t, 60, f.bytesPerPage())
