@@ -91,12 +91,12 @@ func (c *census) earn(weight float64, changed, late bool, n int) {
 	if !late {
 		keep := 1 - 1/(earnedMemory*float64(max(n, 4)))
 		c.tried = float64(c.tried*keep) + 1
-		c.earned = float64(c.earned*keep) + found
+		c.earned = min(float64(c.earned*keep)+found, math.MaxFloat64)
 		return
 	}
 	usual := (c.earned + weight) / (c.tried + 2)
-	if !(weight > usual) {
-		return // it could not have earned as much
+	if !(weight > usual && usual > 0) {
+		return // it could not have earned as much, or the numbers are too small to tell
 	}
 	step := max(1-found/usual, -9) * patiencePace / float64(max(n, 32))
 	c.patience = max(leastPatience, min(floorCycles, c.patience*math.Exp(step)))

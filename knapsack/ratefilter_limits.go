@@ -119,9 +119,9 @@ func (f *RateFilter) earliest(slot uint32) float64 {
 
 // spend notes a poll of the group, where the budget pays for one in every period.
 func (g *pageGroup) spend(now, period float64) {
-	g.ready = now + g.MinGap
+	g.ready = min(now+g.MinGap, math.MaxFloat64)
 	if g.MaxShare > 0 {
-		g.turn = max(g.turn, now-period) + period/g.MaxShare
+		g.turn = min(max(g.turn, now-period)+period/g.MaxShare, math.MaxFloat64)
 		g.ready = max(g.ready, g.turn)
 	}
 }

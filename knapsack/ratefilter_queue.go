@@ -213,7 +213,10 @@ func (f *RateFilter) choose(now float64) (slot uint32, ok bool) {
 		return 0, false
 	}
 	if bestIndex > 0 && !math.IsInf(bestIndex, 1) {
-		f.threshold *= math.Pow(bestIndex/f.threshold, thresholdPace)
+		next := f.threshold * math.Pow(bestIndex/f.threshold, thresholdPace)
+		if next > 0 && !math.IsInf(next, 1) { // weights may be as far apart as numbers go
+			f.threshold = next
+		}
 	}
 	if g := f.groupOf(best); g != nil {
 		g.spend(now, f.cycle/float64(max(1, f.ids.Len())))

@@ -499,6 +499,31 @@ func TestRateFilterObserveAllRounding(t *testing.T) {
 	require.LessOrEqual(t, rate.Low, rate.High)
 }
 
+// Weights and shares as far apart as numbers go neither stop the filter nor leave it
+// in a state that cannot be restored.
+func TestRateFilterExtremeWeights(t *testing.T) {
+	for o := range objectives {
+		for _, weights := range [][]float64{{math.MaxFloat64}, {5e-324}, {math.MaxFloat64, 5e-324, 1, 0}} {
+			const n = 40
+			f := must(NewRateFilter(n, RateFilterConfig{Objective: o}))
+			group := must(f.AddGroup(GroupLimit{MaxShare: 5e-324}))
+			for page := range n {
+				require.NoError(t, f.SetWeight(page, weights[page%len(weights)]))
+			}
+			require.NoError(t, f.SetGroup(0, group))
+			require.NoError(t, f.SetGroup(1, group))
+			rng := rand.New(rand.NewPCG(1, 2))
+			for k := range 100 * n {
+				now := float64(k)
+				page := must(f.Next(now))
+				require.NoError(t, f.Observe(page, now, rng.IntN(n) < page))
+			}
+			require.False(t, math.IsNaN(f.ShadowPrice()))
+			require.NoError(t, new(RateFilter).UnmarshalBinary(must(f.MarshalBinary())))
+		}
+	}
+}
+
 func TestRateFilterMemory(t *testing.T) {
 	f := must(NewRateFilter(1000, RateFilterConfig{}))
 	require.EqualValues(t, 60, f.bytesPerPage())
