@@ -23,7 +23,7 @@ import (
 //	Harmonic    ln(x/(x+λ))                          (v²/(1+v)) / λ
 //
 // Every slope is a function h of v alone over a power of λ, which is what
-// Allocation.Optimal solves.
+// Problem.Optimal solves.
 //
 // The slope under even spacing is also the page's index: with v = λτ, τ the time
 // since its last poll, polling always the page with the greatest index attains
