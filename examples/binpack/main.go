@@ -76,6 +76,11 @@ func run(w io.Writer, o options) error {
 	case o.exact:
 		experiment, takes = families, "half a minute"
 	}
+	if o.out != "" { // not only in the end
+		if err := os.MkdirAll(o.out, 0o755); err != nil {
+			return err
+		}
+	}
 	if !o.quick {
 		fmt.Fprintf(os.Stderr, "This takes about %s on two cores (-quick: some seconds).\n", takes)
 	}
