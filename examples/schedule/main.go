@@ -46,7 +46,7 @@ var experiments = []experiment{
 	{"uniform", "small problems with uniform clients", 2 * time.Second, smallUniformTable},
 	{"identical", "families E1–E4 and BIG of P||Cmax", 3 * time.Minute, identicalTable},
 	{"full", "full-model-like problems, 99 × 3 and 99 × 5, real durations, and the same × 1000", time.Minute, fullTable},
-	{"unrelated", "families of Fanjul-Peyro and Ruiz, 100 × 10 and 200 × 20", 70 * time.Minute, unrelatedTable},
+	{"unrelated", "families of Fanjul-Peyro and Ruiz, 100 × 10 and 200 × 20", 25 * time.Minute, unrelatedTable},
 	{"scale", "a million sites on a hundred clients", 10 * time.Second, scale},
 	{"dispatch", "plan, stealing, pulling and copies under wrong estimates", 30 * time.Second, dispatchTable},
 	{"replan", "how the makespan falls with the number of sites that may move", 2 * time.Second, replanTable},
