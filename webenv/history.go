@@ -42,11 +42,14 @@ func (e *LineError) Error() string { return fmt.Sprintf("%s:%d: %v", e.File, e.L
 // Unwrap returns the reason.
 func (e *LineError) Unwrap() error { return e.Err }
 
+const byteOrderMark = "\ufeff"
+
 // ReadHistory reads a history with one page per line, "name,time,time,…", the
 // times strictly ascending, usually in seconds since 1970. The name is all
-// before the first comma, is not blank, and is given to one page only; nothing
-// is quoted and nothing trimmed. A line may end in "\n" or "\r\n"; empty lines
-// are skipped. file is the name of the input in error messages.
+// before the first comma, is not blank, does not begin with a byte order mark, and is
+// given to one page only; nothing is quoted and nothing trimmed. A line may end in
+// "\n" or "\r\n"; empty lines are skipped, and so is a byte order mark before the
+// first. file is the name of the input in error messages.
 //
 // The error for a bad line is a *[LineError] that wraps [ErrNumber],
 // [ErrOrder], [ErrName], [ErrDuplicate], [ErrLongLine] or the error of r. An
@@ -64,6 +67,9 @@ func ReadHistory(r io.Reader, file string) (*History, error) {
 			return nil, &LineError{file, number, ErrLongLine}
 		}
 		line := lines.Text()
+		if number == 1 {
+			line = strings.TrimPrefix(line, byteOrderMark)
+		}
 		if line == "" {
 			continue
 		}
@@ -116,7 +122,7 @@ func parseLine(line string) (name string, times []float64, err error) {
 }
 
 func checkName(name string) error {
-	if strings.TrimSpace(name) == "" || strings.ContainsAny(name, ",\r\n") {
+	if strings.TrimSpace(name) == "" || strings.ContainsAny(name, ",\r\n") || strings.HasPrefix(name, byteOrderMark) {
 		return fmt.Errorf("%w: %q", ErrName, name)
 	}
 	return nil

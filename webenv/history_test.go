@@ -16,7 +16,7 @@ import (
 )
 
 func TestReadHistory(t *testing.T) {
-	const text = "one/Terms of Service,10,20.5,1e3\r\n\nnever\n \"quoted\" ,-7"
+	const text = "\ufeffone/Terms of Service,10,20.5,1e3\r\n\nnever\n \"quoted\" ,-7"
 	h, err := ReadHistory(strings.NewReader(text), "x.csv")
 	require.NoError(t, err)
 	require.Equal(t, &History{
@@ -126,7 +126,7 @@ func drawHistory(t *rapid.T) *History {
 // What the reader accepts, the writer writes, and the reader then reads the
 // same; what it rejects has a line of the input, and nothing panics.
 func FuzzReadHistory(f *testing.F) {
-	for _, seed := range []string{"a,1,2\nb\n", "a\r\n\r\nb,1e3,0x1p11", "a,NaN", ",", "a,1,1", "é,-0.1,3_0\n", "a\n\na"} {
+	for _, seed := range []string{"a,1,2\nb\n", "a\r\n\r\nb,1e3,0x1p11", "a,NaN", ",", "a,1,1", "é,-0.1,3_0\n", "a\n\na", "\ufeff\ufeffa"} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
