@@ -44,7 +44,8 @@ func (m *mle) observe(slot int, gap float64, changed bool, prior float64) {
 	if changed {
 		_, octave := math.Frexp(gap / m.unit)
 		octave = min(max(octave+octaves/2, 0), octaves-1)
-		p.sum[octave] += float32(gap / m.unit)
+		// Within bounds, so that no sum of a float32 is 0 or infinite.
+		p.sum[octave] += float32(min(max(gap/m.unit, 1e-30), 1e30))
 		p.count[octave]++
 	} else {
 		p.unchanged += gap
@@ -77,7 +78,11 @@ func (m *mle) root(p *mlePage, prior float64) float64 {
 	}
 	// Invariant: f(lo) ≥ 0 ≥ f(hi).
 	for hi > lo*(1+1e-6) {
-		if mid := math.Sqrt(lo * hi); f(mid) > 0 {
+		mid := math.Sqrt(lo * hi)
+		if !(mid > lo && mid < hi) {
+			mid = lo + (hi-lo)/2 // the product was out of range
+		}
+		if f(mid) > 0 {
 			lo = mid
 		} else {
 			hi = mid

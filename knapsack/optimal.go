@@ -11,8 +11,8 @@ import (
 // Granmo et al. 2006, section III, with weights, bounds and a choice of
 // objective.
 type Problem struct {
-	Rates   []float64 // λ_i ≥ 0, changes per unit of time; SlotRate and SlotOdds convert probabilities
-	Weights []float64 // w_i ≥ 0; nil: all 1
+	Rates   []float64 // λ_i, changes per unit of time, 0 or ≥ 1e-100; SlotRate and SlotOdds convert probabilities
+	Weights []float64 // 0 ≤ w_i ≤ 1e100; nil: all 1
 	Lower   []float64 // least frequencies; nil: all 0
 	Upper   []float64 // greatest frequencies, +Inf allowed; nil: no bounds
 	Budget  float64   // polls per unit of time, > 0
@@ -20,6 +20,12 @@ type Problem struct {
 	Objective Objective
 	Spacing   Spacing
 }
+
+// w/λ² is finite for weights and rates in range.
+const (
+	leastRate  = 1e-100
+	mostWeight = 1e100
+)
 
 // weight, lower and upper return the page's setting or its default.
 func (p *Problem) weight(i int) float64 {
@@ -61,10 +67,10 @@ func (p *Problem) check() error {
 		return fmt.Errorf("%w: %d upper bounds for %d rates", ErrFrequency, len(p.Upper), n)
 	}
 	for i, rate := range p.Rates {
-		if !(rate >= 0) || math.IsInf(rate, 1) {
+		if rate != 0 && !(rate >= leastRate) || math.IsInf(rate, 1) {
 			return fmt.Errorf("%w: page %d: %v", ErrRate, i, rate)
 		}
-		if w := p.weight(i); !(w >= 0) || math.IsInf(w, 1) {
+		if w := p.weight(i); !(w >= 0 && w <= mostWeight) {
 			return fmt.Errorf("%w: page %d: %v", ErrWeight, i, w)
 		}
 		if lo, hi := p.lower(i), p.upper(i); !(0 <= lo && lo <= hi) || math.IsInf(lo, 1) {

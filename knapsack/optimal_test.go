@@ -227,6 +227,8 @@ func TestOptimalRejects(t *testing.T) {
 		{Problem{Rates: []float64{1, -2}, Budget: 1}, ErrRate, "page 1: -2"},
 		{Problem{Rates: []float64{inf}, Budget: 1}, ErrRate, "page 0: +Inf"},
 		{Problem{Rates: []float64{1}, Weights: []float64{-1}, Budget: 1}, ErrWeight, "page 0: -1"},
+		{Problem{Rates: []float64{1}, Weights: []float64{1e300}, Budget: 1}, ErrWeight, "page 0: 1e+300"},
+		{Problem{Rates: []float64{1, 1e-200}, Budget: 1}, ErrRate, "page 1: 1e-200"},
 		{Problem{Rates: []float64{1}, Weights: []float64{1, 2}, Budget: 1}, ErrWeight, "2 weights for 1"},
 		{Problem{Rates: []float64{1}, Upper: []float64{nan}, Budget: 1}, ErrFrequency, "page 0"},
 		{Problem{Rates: []float64{1}, Lower: []float64{2}, Upper: []float64{1}, Budget: 1}, ErrFrequency, "page 0"},

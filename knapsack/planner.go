@@ -214,7 +214,12 @@ func (p *Planner) floor() float64 { return p.cfg.Floor * p.cfg.Budget / float64(
 
 // refresh sets the frequency of a page at the present price.
 func (p *Planner) refresh(slot int) {
-	p.roster.set(slot, p.at.frequency(p.est.rate(slot, p.prior()), p.weights[slot], p.floor(), p.cfg.Budget))
+	p.roster.set(slot, p.at.frequency(p.rate(slot, p.prior()), p.weights[slot], p.floor(), p.cfg.Budget))
+}
+
+// rate is the estimate for a page as a Problem takes it.
+func (p *Planner) rate(slot int, prior float64) float64 {
+	return max(p.est.rate(slot, prior), leastRate)
 }
 
 // plan solves for the frequencies of all pages.
@@ -226,7 +231,7 @@ func (p *Planner) plan() {
 	prior := p.prior()
 	for slot := range p.last {
 		if p.ids.Live(slot) {
-			problem.Rates = append(problem.Rates, p.est.rate(slot, prior))
+			problem.Rates = append(problem.Rates, p.rate(slot, prior))
 			problem.Weights = append(problem.Weights, p.weights[slot])
 		}
 	}
@@ -284,13 +289,13 @@ func (p *Planner) Remove(page int) error {
 }
 
 // SetWeight changes the weight of a page, at once for its own frequency and with
-// the next plan for the others'.
+// the next plan for the others'. ErrWeight unless 0 ≤ w ≤ 1e100.
 func (p *Planner) SetWeight(page int, w float64) error {
 	slot, err := p.slot(page)
 	if err != nil {
 		return err
 	}
-	if !(w >= 0) || math.IsInf(w, 1) {
+	if !(w >= 0 && w <= mostWeight) {
 		return fmt.Errorf("%w: page %d: %v", ErrWeight, page, w)
 	}
 	p.weights[slot] = w
@@ -384,7 +389,7 @@ func (p *Planner) UnmarshalBinary(data []byte) error {
 		d.Fail("the parts of a planner of %d slots do not fit", n)
 	}
 	for slot, w := range r.weights {
-		if !(w >= 0) || math.IsInf(w, 1) || math.IsNaN(r.last[slot]) {
+		if !(w >= 0 && w <= mostWeight) || math.IsNaN(r.last[slot]) {
 			d.Fail("slot %d has weight %v, last poll %v", slot, w, r.last[slot])
 		}
 	}

@@ -161,6 +161,7 @@ func TestPlannerWeights(t *testing.T) {
 	p := must(NewPlanner(2, PlannerConfig{Budget: 1, Estimation: Gamma}, nil))
 	require.ErrorIs(t, p.SetWeight(0, -1), ErrWeight)
 	require.ErrorIs(t, p.SetWeight(0, math.NaN()), ErrWeight)
+	require.ErrorIs(t, p.SetWeight(0, 1e101), ErrWeight)
 	require.ErrorIs(t, p.SetWeight(5, 1), ErrPage)
 	require.NoError(t, p.SetWeight(1, 3))
 	rng := rand.New(rand.NewPCG(1, 1))
@@ -173,5 +174,23 @@ func TestPlannerWeights(t *testing.T) {
 		{Budget: 1, Estimation: 9}, {Budget: 1, Objective: 9}, {Budget: 1, Spacing: 9}} {
 		_, err := NewPlanner(3, cfg, nil)
 		require.Error(t, err, "%+v", cfg)
+	}
+}
+
+// Time may be in any unit, however odd, and weights lie as far apart as they may.
+func TestPlannerScales(t *testing.T) {
+	for _, unit := range []float64{1e-160, 1, 1e160} {
+		for objective := range objectives {
+			p := must(NewPlanner(3, PlannerConfig{Budget: 1 / unit, Estimation: MaximumLikelihood, Objective: objective}, nil))
+			require.NoError(t, p.SetWeight(0, mostWeight))
+			require.NoError(t, p.SetWeight(1, 1e-300))
+			for k := 1; k <= 300; k++ {
+				now := float64(k) * unit
+				require.NoError(t, p.Observe(must(p.Next(now)), now, k%3 == 0))
+			}
+			data, err := p.MarshalBinary()
+			require.NoError(t, err)
+			require.NoError(t, new(Planner).UnmarshalBinary(data))
+		}
 	}
 }

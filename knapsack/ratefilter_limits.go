@@ -160,7 +160,11 @@ func (f *RateFilter) SetInterval(page int, shortest, longest float64) error {
 	if f.limits.interval == nil {
 		f.limits.interval = filled(len(f.pages), unbounded)
 	}
-	f.limits.interval[slot] = intervalBounds{shortest, longest, math.Inf(1)}
+	b := &f.limits.interval[slot]
+	b.min, b.max = shortest, longest
+	if f.pages[slot].polled+longest < b.entry {
+		b.entry = math.Inf(1) // the entry is void; one that is too early is seen to in its time
+	}
 	f.enter(uint32(slot))
 	if h, at := f.heapOf(uint32(slot)); h == &f.timed {
 		h.move(f.pages, at, f.freeAt(uint32(slot)))

@@ -594,3 +594,17 @@ func TestValue(t *testing.T) {
 		}
 	})
 }
+
+// An interval may be set after every poll: what that leaves behind does not pile up.
+func TestIntervalsLeaveNothingBehind(t *testing.T) {
+	const n = 5
+	f := must(NewRateFilter(n, RateFilterConfig{}))
+	for k := range 10_000 {
+		now := float64(k)
+		page := must(f.Next(now))
+		require.NoError(t, f.Observe(page, now, k%3 == 0))
+		longest := []float64{1e6, 1e5, math.Inf(1)}[k%3]
+		require.NoError(t, f.SetInterval(page, 0, longest))
+	}
+	require.LessOrEqual(t, len(f.limits.deadlines.key), 3*n)
+}
