@@ -96,7 +96,7 @@ func parse(args []string, stdout io.Writer) (*settings, error) {
 	flags.IntVar(&s.runs, "runs", 10, "`number` of runs where chance plays a role; default 3 for -suite")
 	flags.BoolVar(&s.http, "http", false, "serve the history on a loopback port, time sped up, and poll it over HTTP: one run of a few policies, or those of -policies")
 	flags.BoolVar(&s.table, "table", false, "print instead the figures of Granmo et al. (2006): exact optima, and LAKG over time")
-	flags.BoolVar(&s.suite, "suite", false, "print instead one table of every policy, objective, budget and web; takes ten minutes or so")
+	flags.BoolVar(&s.suite, "suite", false, "print instead one table of every policy, objective, budget and web; takes a quarter of an hour")
 	flags.BoolVar(&s.quick, "quick", false, "two runs only, and a short -table or -suite")
 	flags.BoolVar(&s.json, "json", false, "print one JSON object and nothing else; pictures only if -out is given")
 	flags.StringVar(&s.out, "out", "recrawl-out", "`folder` for the pictures, detections.svg, freshness.svg and recrawl.html; empty for none")

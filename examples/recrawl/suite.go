@@ -163,7 +163,7 @@ func (s *settings) printSuite(stdout io.Writer, chosen []policy) error {
 	webs, budgets := s.suitePlan()
 	fmt.Fprintf(os.Stderr, "recrawl: webs × budgets × policies × objectives × runs = %d × %d × %d × %d × %d: this takes %s\n",
 		len(webs), len(budgets), len(chosen), len(objectives), s.runs,
-		map[bool]string{true: "less than a minute", false: "ten minutes or so"}[s.quick])
+		map[bool]string{true: "less than a minute", false: "a quarter of an hour"}[s.quick])
 	cells, err := s.measureSuite(chosen)
 	if err != nil {
 		return err

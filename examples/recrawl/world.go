@@ -48,7 +48,7 @@ type world struct {
 func replayed(h *webenv.History, name string) (*world, error) {
 	first, last, ok := h.Span()
 	if !ok || first == last {
-		return nil, errors.New("a history needs changes at two times at least")
+		return nil, errors.New("a history needs changes at two times at least, in lines of name,unix,unix,…")
 	}
 	return &world{
 		name: name, pages: h.Len(), start: first, duration: last - first, history: h,
