@@ -1,0 +1,262 @@
+package knapsack_test
+
+import (
+	"encoding/binary"
+	"flag"
+	"fmt"
+	"hash/fnv"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/recrawl/recrawl/knapsack"
+)
+
+func init() {
+	if flag.Lookup("update") == nil {
+		flag.Bool("update", false, "write the golden files anew")
+	}
+}
+
+// goldenFile returns what a file in testdata holds; under -update it writes data there first.
+func goldenFile(t *testing.T, file string, data []byte) (want []byte) {
+	t.Helper()
+	file = filepath.Join("testdata", file)
+	if flag.Lookup("update").Value.String() == "true" {
+		require.NoError(t, os.WriteFile(file, data, 0o644))
+	}
+	want, err := os.ReadFile(file)
+	require.NoError(t, err)
+	return want
+}
+
+// A web is a small synthetic world with known change times, and how a filter is driven
+// through it. What is nil or 0 is left out.
+type web struct {
+	name      string
+	pages     int
+	objective knapsack.Objective
+	spread    float64 // standard deviation of log rate
+	mean      float64 // changes per page and cycle, about
+	cycles    int
+	unit      float64
+	massEdits bool // every tenth cycle a third of all pages change at once
+	bursts    bool // the budget comes in bursts of 37 polls
+	complete  bool // every change is told
+	latency   int  // polls in flight
+	prepare   func(f *knapsack.RateFilter)
+	hints     float64 // share of changes that are told by a signal
+	restore   bool    // saved and restored now and then
+	churn     bool    // pages come and go, polls fail
+}
+
+func webs() []web {
+	var all []web
+	for o := knapsack.Objective(0); o <= knapsack.Harmonic; o++ {
+		all = append(all,
+			web{name: "mixed-" + o.String(), pages: 150, objective: o, spread: 1.7, mean: 0.5, cycles: 40},
+			web{name: "busy-" + o.String(), pages: 60, objective: o, spread: 1, mean: 6, cycles: 40, unit: 3600},
+		)
+	}
+	groups := func(f *knapsack.RateFilter) {
+		a, _ := f.AddGroup(knapsack.GroupLimit{MinGap: 0.05})
+		b, _ := f.AddGroup(knapsack.GroupLimit{MaxShare: 0.1})
+		c, _ := f.AddGroup(knapsack.GroupLimit{MinGap: 0.02, MaxShare: 0.3})
+		for page := range 120 {
+			_ = f.SetGroup(page, []int{a, b, c, -1}[page%4])
+		}
+	}
+	intervals := func(f *knapsack.RateFilter) {
+		for page := range 60 {
+			_ = f.SetInterval(page, 0.1*float64(page%7), []float64{2, 9, math.Inf(1)}[page%3]+1)
+		}
+	}
+	weights := func(f *knapsack.RateFilter) {
+		for page := range 100 {
+			_ = f.SetWeight(page, []float64{0, 0.2, 1, 5, 40}[page%5])
+		}
+	}
+	everything := func(f *knapsack.RateFilter) { groups(f); intervals(f); weights(f) }
+	return append(all,
+		web{name: "equal", pages: 100, mean: 0.3, cycles: 60},
+		web{name: "mass", pages: 200, spread: 1, mean: 0.2, cycles: 60, massEdits: true},
+		web{name: "large", pages: 3000, spread: 2, mean: 0.3, cycles: 8},
+		web{name: "one", pages: 1, mean: 1, cycles: 900, unit: 1e-9},
+		web{name: "bursts", pages: 130, spread: 1.5, mean: 0.4, cycles: 30, bursts: true, unit: 86400},
+		web{name: "complete", pages: 120, spread: 1.5, mean: 1, cycles: 30, complete: true},
+		web{name: "complete-age", pages: 120, objective: knapsack.Age, spread: 1.5, mean: 1, cycles: 30, complete: true},
+		web{name: "flight", pages: 150, spread: 1.7, mean: 0.5, cycles: 30, latency: 20},
+		web{name: "churn", pages: 150, spread: 1.7, mean: 0.5, cycles: 30, latency: 7, churn: true, restore: true},
+		web{name: "weights", pages: 150, spread: 1.5, mean: 0.5, cycles: 30, prepare: weights},
+		web{name: "groups", pages: 150, spread: 1.5, mean: 0.5, cycles: 30, prepare: groups},
+		web{name: "intervals", pages: 150, spread: 1.5, mean: 0.5, cycles: 30, prepare: intervals},
+		web{name: "signals", pages: 150, spread: 1.5, mean: 0.5, cycles: 30, hints: 0.7},
+		web{name: "signals-freshness", pages: 150, objective: knapsack.Freshness, spread: 1.5, mean: 0.5, cycles: 30, hints: 0.7},
+		web{name: "all", pages: 150, spread: 1.5, mean: 0.5, cycles: 40, hints: 0.5, prepare: everything, latency: 5, churn: true, restore: true},
+		web{name: "all-harmonic", pages: 150, objective: knapsack.Harmonic, spread: 1.5, mean: 0.5, cycles: 40, hints: 0.5, prepare: everything, latency: 5, churn: true, restore: true},
+	)
+}
+
+// run drives a filter through a web and returns it, with a line of hashes of what was
+// chosen, one for each 500 polls.
+func (w *web) run(t *testing.T) (*knapsack.RateFilter, string) {
+	f, err := knapsack.NewRateFilter(w.pages, knapsack.RateFilterConfig{Objective: w.objective})
+	require.NoError(t, err)
+	if w.prepare != nil {
+		w.prepare(f)
+	}
+	rng := rand.New(rand.NewPCG(11, 12))
+	unit := 1.0
+	if w.unit > 0 {
+		unit = w.unit
+	}
+	step := 1 / float64(w.pages) // a cycle takes 1 unit
+	type page struct {
+		rate, seen float64
+		next       float64
+	}
+	newPage := func(now float64) page {
+		rate := w.mean * math.Exp(w.spread*(2*rng.Float64()-1))
+		return page{rate, now, now + rng.ExpFloat64()/rate}
+	}
+	pages := map[int]*page{}
+	var order []int
+	for id := range w.pages {
+		p := newPage(0)
+		pages[id], order = &p, append(order, id)
+	}
+	hash := fnv.New64a()
+	var line strings.Builder
+	found := 0
+	var flight []int
+	answer := func(id int, now float64) {
+		p := pages[id]
+		var times []float64
+		if w.massEdits && id%3 == 0 && math.Floor(now/10) > math.Floor(p.seen/10) {
+			times = append(times, 10*math.Floor(now/10)*unit)
+		}
+		for p.next <= now {
+			times = append(times, p.next*unit)
+			p.next += rng.ExpFloat64() / p.rate
+		}
+		p.seen = now
+		if len(times) > 0 {
+			found++
+		}
+		if w.complete {
+			require.NoError(t, f.ObserveAll(id, now*unit, times))
+		} else {
+			require.NoError(t, f.Observe(id, now*unit, len(times) > 0))
+		}
+	}
+	polls := w.cycles * w.pages
+	for k := range polls {
+		now := step * float64(k)
+		if w.bursts {
+			now = step * float64(k/37*37)
+		}
+		if w.hints > 0 && rng.Float64() < 0.5 {
+			id := order[rng.IntN(len(order))]
+			if p := pages[id]; p.next <= now && rng.Float64() < w.hints || rng.Float64() < 0.02 {
+				require.NoError(t, f.Signal(id, now*unit))
+			}
+		}
+		if w.churn && k%29 == 0 {
+			at := rng.IntN(len(order))
+			id := order[at]
+			require.NoError(t, f.Remove(id))
+			delete(pages, id)
+			for i, other := range flight {
+				if other == id {
+					flight = append(flight[:i], flight[i+1:]...)
+					break
+				}
+			}
+			p := newPage(now)
+			order[at] = f.Add()
+			pages[order[at]] = &p
+		}
+		if w.restore && k%333 == 0 {
+			data, err := f.MarshalBinary()
+			require.NoError(t, err)
+			f = new(knapsack.RateFilter)
+			require.NoError(t, f.UnmarshalBinary(data))
+		}
+		id, err := f.Next(now * unit)
+		if err != nil {
+			require.ErrorIs(t, err, knapsack.ErrNoPage)
+			id = -1
+		} else {
+			flight = append(flight, id)
+		}
+		_ = binary.Write(hash, binary.LittleEndian, int64(id))
+		for len(flight) > w.latency {
+			id := flight[0]
+			flight = flight[1:]
+			if w.churn && k%11 == 0 {
+				require.NoError(t, f.GiveBack(id, now*unit))
+				continue
+			}
+			answer(id, now)
+		}
+		if k%500 == 499 || k == polls-1 {
+			fmt.Fprintf(&line, " %08x", uint32(hash.Sum64()))
+		}
+	}
+	return f, fmt.Sprintf("%s found %d:%s\n", w.name, found, line.String())
+}
+
+// What Next gives, on webs of all kinds: hashes of the pages chosen, one for each 500
+// polls. A change of decisions must be meant.
+func TestRateFilterChoicesAreGolden(t *testing.T) {
+	t.Parallel()
+	var got strings.Builder
+	for _, w := range webs() {
+		f, line := w.run(t)
+		got.WriteString(line)
+		data, err := f.MarshalBinary()
+		require.NoError(t, err)
+		state := fnv.New64a()
+		_, _ = state.Write(data)
+		t.Logf("%s: state %016x", w.name, state.Sum64())
+	}
+	want := goldenFile(t, "ratefilter_choices.golden", []byte(got.String()))
+	require.Equal(t, strings.Split(string(want), "\n"), strings.Split(got.String(), "\n"))
+}
+
+// The bytes of a saved filter with everything in use.
+func TestRateFilterBytesAreGolden(t *testing.T) {
+	t.Parallel()
+	f, err := knapsack.NewRateFilter(4, knapsack.RateFilterConfig{Objective: knapsack.Freshness})
+	require.NoError(t, err)
+	group, err := f.AddGroup(knapsack.GroupLimit{MinGap: 2, MaxShare: 0.75})
+	require.NoError(t, err)
+	for page := range 2 {
+		require.NoError(t, f.SetGroup(page, group))
+		require.NoError(t, f.SetInterval(page, 1, 64))
+	}
+	require.NoError(t, f.SetWeight(2, 0.5))
+	for k := range 60 {
+		page, err := f.Next(float64(k))
+		require.NoError(t, err)
+		if k == 57 {
+			require.NoError(t, f.GiveBack(page, float64(k)))
+			continue
+		}
+		if k < 59 {
+			require.NoError(t, f.Observe(page, float64(k), page == 1))
+		}
+	}
+	require.NoError(t, f.Signal(3, 70))
+	require.NoError(t, f.Remove(2))
+	data, err := f.AppendBinary(nil)
+	require.NoError(t, err)
+	want := goldenFile(t, "ratefilter.golden", data)
+	require.Equal(t, want, data)
+	require.NoError(t, new(knapsack.RateFilter).UnmarshalBinary(want))
+}
