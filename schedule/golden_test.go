@@ -1,0 +1,269 @@
+package schedule_test
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/recrawl/recrawl/schedule"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// golden compares got with the file of this name in testdata, or writes it.
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		require.NoError(t, os.WriteFile(path, got, 0o644))
+		return
+	}
+	want, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, string(want), string(got))
+}
+
+func ok[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// goldenProblems are problems of all kinds, small and large, with durations on the
+// grid and off it, with and without start times.
+func goldenProblems() (names []string, problems []*schedule.Problem) {
+	add := func(name string, p *schedule.Problem) { names, problems = append(names, name), append(problems, p) }
+	for _, size := range []struct{ n, m int }{{9, 3}, {25, 6}, {60, 8}, {300, 5}} {
+		rng := rand.New(rand.NewPCG(uint64(size.n), 11))
+		sizes, reals, units, starts := make([]int, size.n), make([]float64, size.n), make([]float64, size.m), make([]float64, size.m)
+		for z := range sizes {
+			sizes[z] = 1 + rng.IntN(1000)
+			reals[z] = 1000 * rng.Float64()
+		}
+		for j := range units {
+			units[j] = 1 + float64(rng.IntN(16))/16
+			starts[j] = 100 * float64(rng.IntN(4))
+		}
+		rows := make([][]int, size.n)
+		for z := range rows {
+			rows[z] = make([]int, size.m)
+			for j := range rows[z] {
+				rows[z][j] = 1 + sizes[z]*(80+rng.IntN(40))/100
+			}
+		}
+		tag := fmt.Sprintf("%dx%d", size.n, size.m)
+		add("identical "+tag, ok(schedule.NewIdentical(sizes, size.m)))
+		add("uniform "+tag, ok(schedule.NewUniform(reals, units)))
+		add("uniform with starts "+tag, ok(ok(schedule.NewUniform(sizes, units)).WithStarts(starts, units)))
+		if runtime.GOARCH == "amd64" { // the simplex method's path depends on fused multiplications elsewhere
+			add("unrelated "+tag, ok(schedule.NewUnrelated(rows)))
+			add("unrelated with starts "+tag, ok(ok(schedule.NewUnrelated(rows)).WithStarts(starts, units)))
+		}
+	}
+	return names, problems
+}
+
+// TestGoldenPlans pins plans, bounds, the status of proofs and the number of steps
+// of every algorithm.
+func TestGoldenPlans(t *testing.T) {
+	var b bytes.Buffer
+	names, problems := goldenProblems()
+	for k, p := range problems {
+		fmt.Fprintf(&b, "%s: bound %.12g\n", names[k], schedule.LowerBound(p))
+		plan := func(name string, plan schedule.Plan) {
+			fmt.Fprintf(&b, "%s: %.12g %v\n", name, p.Makespan(plan), plan)
+		}
+		result := func(name string, r schedule.Result) {
+			require.NoError(t, p.CheckResult(r))
+			fmt.Fprintf(&b, "%s: %.12g bound %.12g %s, %d steps %v\n", name, r.Makespan, r.Lower, goldenStatus(r), r.Steps, r.Plan)
+		}
+		plan("LPT", schedule.LPT(p))
+		plan("Multifit", schedule.Multifit(p))
+		if kk, err := schedule.KarmarkarKarp(p); err == nil {
+			plan("KarmarkarKarp", kk)
+		}
+		for o := schedule.Given; o <= schedule.Descending; o++ {
+			plan("RoundRobin "+o.String(), schedule.RoundRobin(p, o))
+			plan("Pull "+o.String(), schedule.Pull(p, o))
+		}
+		local := ok(schedule.LocalSearch(p, schedule.RoundRobin(p, schedule.Given)))
+		plan("LocalSearch", local)
+		for _, steps := range []int64{1_000, 300_000, 1_500_000} {
+			result("Solve", goldenSolve(p, steps))
+		}
+		result("Improve", goldenImprove(p, local))
+		old := schedule.RoundRobin(p, schedule.Given)
+		old[0], old[3] = schedule.Unplaced, schedule.Unplaced
+		for _, most := range []int{0, 2, 1000} {
+			r, moved := goldenReplan(p, old, most)
+			result(fmt.Sprintf("Replan moves %d", moved), r)
+		}
+	}
+	if runtime.GOARCH == "amd64" {
+		golden(t, "plans.golden", b.Bytes())
+	}
+}
+
+func goldenStatus(r schedule.Result) string { return fmt.Sprintf("%v, %v", r.Status, r.Stop) }
+
+func goldenSolve(p *schedule.Problem, steps int64) schedule.Result {
+	return ok(schedule.Solve(context.Background(), p, rand.NewPCG(1, 2), schedule.Settings{Steps: steps}))
+}
+
+func goldenImprove(p *schedule.Problem, start schedule.Plan) schedule.Result {
+	return ok(schedule.Improve(context.Background(), p, rand.NewPCG(1, 2), schedule.Settings{Start: start, Steps: 100_000}))
+}
+
+func goldenReplan(p *schedule.Problem, old schedule.Plan, most int) (schedule.Result, int) {
+	r, moved, err := schedule.Replan(p, old, most)
+	if err != nil {
+		panic(err)
+	}
+	return r, moved
+}
+
+// TestGoldenBatches pins the paper's heuristic in all its variants.
+func TestGoldenBatches(t *testing.T) {
+	var b bytes.Buffer
+	rng := rand.New(rand.NewPCG(5, 5))
+	for range 6 {
+		sizes := make([]float64, 30)
+		for z := range sizes {
+			sizes[z] = float64(1 + rng.IntN(50))
+		}
+		performance := ok(schedule.Performance([]float64{95, 84.6, 105.7, 110.4, 85.8}))
+		for variant := schedule.Literal; variant <= schedule.SkipOverflow; variant++ {
+			fmt.Fprintln(&b, variant, ok(schedule.Batch(sizes, performance, variant)))
+		}
+	}
+	golden(t, "batches.golden", b.Bytes())
+}
+
+// goldenDispatchers are dispatchers of every kind for a problem.
+func goldenDispatchers(p *schedule.Problem) (names []string, dispatchers []*schedule.Dispatcher) {
+	for _, c := range []struct {
+		name   string
+		policy schedule.Policy
+	}{
+		{"static", schedule.Policy{}}, {"steal", schedule.Policy{Steal: true}},
+		{"copies", schedule.Policy{Steal: true, Copies: 2}},
+		{"spread .3", schedule.DefaultPolicy(.3)}, {"spread .7", schedule.DefaultPolicy(.7)},
+	} {
+		names = append(names, "plan, "+c.name, "pull, "+c.name)
+		dispatchers = append(dispatchers, ok(schedule.NewDispatcher(p, schedule.LPT(p), c.policy)),
+			ok(schedule.NewPullDispatcher(p, p.List(schedule.Descending), c.policy)))
+	}
+	return names, dispatchers
+}
+
+// TestGoldenDispatch pins the streams of sites that dispatchers give to clients
+// that turn out faster or slower than predicted, of which one is lost.
+func TestGoldenDispatch(t *testing.T) {
+	var b bytes.Buffer
+	names, problems := goldenProblems()
+	for k, p := range problems {
+		if p.Sites() > 100 {
+			continue
+		}
+		for _, loss := range []bool{false, true} {
+			rng := rand.New(rand.NewPCG(uint64(k), 3))
+			factor := make([]float64, p.Sites()+p.Clients())
+			for i := range factor {
+				factor[i] = math.Round(64*math.Exp(.5*rng.NormFloat64())+1) / 64
+			}
+			var lost []float64
+			if loss {
+				lost = make([]float64, p.Clients())
+				for j := range lost {
+					lost[j] = math.Inf(1)
+				}
+				lost[0] = schedule.LowerBound(p) / 2
+			}
+			kinds, dispatchers := goldenDispatchers(p)
+			for i, d := range dispatchers {
+				run, err := schedule.Simulate(d, func(site, client int) float64 {
+					return p.Duration(site, client) * factor[site] * factor[p.Sites()+client]
+				}, lost)
+				require.NoError(t, err)
+				fmt.Fprintf(&b, "%s, %s, loss %v: %.9g", names[k], kinds[i], loss, run.Makespan)
+				for _, s := range run.Spans {
+					fmt.Fprintf(&b, " %d:%d", s.Client, s.Site)
+					if !s.Useful {
+						b.WriteByte('x')
+					}
+				}
+				b.WriteByte('\n')
+			}
+		}
+	}
+	if runtime.GOARCH == "amd64" {
+		golden(t, "dispatch.golden", b.Bytes())
+	}
+}
+
+// TestGoldenPredictions pins the predictions of durations and the scores of the methods.
+func TestGoldenPredictions(t *testing.T) {
+	var b bytes.Buffer
+	e := goldenPredictor(t)
+	for _, s := range e.Scores() {
+		fmt.Fprintf(&b, "%v %.9g %.9g %d\n", s.Method, s.AbsError, s.Spread, s.Runs)
+	}
+	for z := range 12 {
+		p := e.Predict(z)
+		fmt.Fprintf(&b, "%d: %.9g %.9g %d %v\n", z, p.Mean, p.SD, p.Runs, p.Method)
+	}
+	golden(t, "predictions.golden", b.Bytes())
+}
+
+// goldenPredictor has seen runs of eleven sites, of which it forgot one.
+func goldenPredictor(t *testing.T) *schedule.Estimator {
+	rng := rand.New(rand.NewPCG(8, 1))
+	e := &schedule.Estimator{}
+	for run := range 20 {
+		for z := range 11 {
+			if z%4 != 1 || run < z {
+				require.NoError(t, e.Observe(z, math.Round(100*math.Exp(.4*rng.NormFloat64())+float64(z*run))))
+			}
+		}
+	}
+	require.NoError(t, e.Remove(4))
+	return e
+}
+
+// TestGoldenBytes pins the saved state of each type.
+func TestGoldenBytes(t *testing.T) {
+	golden(t, "predictor.golden", ok(goldenPredictor(t).MarshalBinary()))
+	p := ok(schedule.NewIdentical([]int{9, 8, 7, 6, 5, 4, 3, 2, 1, 1, 1}, 4))
+	d := ok(schedule.NewDispatcher(p, schedule.LPT(p), schedule.DefaultPolicy(.7)))
+	goldenWork(t, d)
+	golden(t, "dispatcher.golden", ok(d.MarshalBinary()))
+}
+
+// goldenWork leaves a dispatcher in the middle of its work: sites done, held, given
+// back and copied, and a client lost.
+func goldenWork(t *testing.T, d *schedule.Dispatcher) {
+	held := make([]int, 4)
+	for j := range held {
+		held[j] = ok(d.Ask(j, float64(j)))
+	}
+	require.NoError(t, d.Decline(0, 5))
+	_, _, err := d.Tell(1, held[1], 8)
+	require.NoError(t, err)
+	ok(d.Ask(1, 8))
+	require.NoError(t, d.Lose(3, 9))
+	_, _, err = d.Tell(2, held[2], 9.5)
+	require.NoError(t, err)
+	ok(d.Ask(2, 9.5))
+	require.NoError(t, d.Lose(0, 10))
+	require.NoError(t, d.Return(0, 11))
+}
