@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var update = flag.Bool("update", false, "write the golden files of this package anew")
+var update = flag.Bool("update", false, "write the golden files anew")
 
 // goldenRun polls a learner from step `from` up to step `to` as a crawl does, with
 // answers that come late, come never, and with pages that come and go. It returns

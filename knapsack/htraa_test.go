@@ -84,5 +84,5 @@ func TestHTRAASettings(t *testing.T) {
 	}
 	h := must(NewHTRAA(3, HTRAAConfig{}, rand.NewPCG(1, 1)))
 	_, err := h.Share(3)
-	require.ErrorIs(t, err, ErrPage)
+	require.ErrorIs(t, err, ErrUnknown)
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -121,6 +122,15 @@ func contract(make func(n int, seed uint64) Learner, zero func() Learner) func(*
 			require.True(t, bytes.Equal(before, saved(t, l)), "a refused call changed the state")
 		}
 		t.Repeat(map[string]func(*rapid.T){
+			"": func(t *rapid.T) {
+				require.Equal(t, len(pages), l.Len())
+				all := slices.Collect(l.All())
+				require.Len(t, all, len(pages))
+				for i, page := range all {
+					require.True(t, pages[page], "page %d does not exist", page)
+					require.True(t, i == 0 || Slot(all[i-1]) < Slot(page), "the slots do not rise")
+				}
+			},
 			"next": func(t *rapid.T) {
 				now += rapid.SampledFrom([]float64{0, 0.25, 1, 7}).Draw(t, "dt")
 				page, err := l.Next(now)
@@ -188,12 +198,12 @@ func contract(make func(n int, seed uint64) Learner, zero func() Learner) func(*
 			"misuse": func(t *rapid.T) {
 				if len(gone) > 0 {
 					page := rapid.SampledFrom(gone).Draw(t, "gone")
-					refused(t, ErrPage, func(l Learner) error { return l.Observe(page, now, true) })
-					refused(t, ErrPage, func(l Learner) error { return l.GiveBack(page, now) })
-					refused(t, ErrPage, func(l Learner) error { return l.Remove(page) })
+					refused(t, ErrUnknown, func(l Learner) error { return l.Observe(page, now, true) })
+					refused(t, ErrUnknown, func(l Learner) error { return l.GiveBack(page, now) })
+					refused(t, ErrUnknown, func(l Learner) error { return l.Remove(page) })
 				}
 				for _, page := range []int{-1, 1 << 20, math.MaxInt, math.MinInt} {
-					refused(t, ErrPage, func(l Learner) error { return l.Observe(page, now, true) })
+					refused(t, ErrUnknown, func(l Learner) error { return l.Observe(page, now, true) })
 				}
 				if page, ok := anyOf(t, func(p int) bool { _, ok := asked[p]; return pages[p] && !ok }, "idle"); ok {
 					refused(t, ErrNotAsked, func(l Learner) error { return l.Observe(page, now, true) })
@@ -335,9 +345,9 @@ func TestSettingsAreChecked(t *testing.T) {
 	require.ErrorIs(t, err, ErrConfig)
 	f := must(NewFixed([]float64{1}, Even, nil))
 	require.ErrorIs(t, f.SetFrequency(0, -1), ErrFrequency)
-	require.ErrorIs(t, f.SetFrequency(1, 1), ErrPage)
+	require.ErrorIs(t, f.SetFrequency(1, 1), ErrUnknown)
 	_, err = f.Frequency(4)
-	require.ErrorIs(t, err, ErrPage)
+	require.ErrorIs(t, err, ErrUnknown)
 }
 
 func TestSourcesThatCannotBeSaved(t *testing.T) {

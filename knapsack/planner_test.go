@@ -162,7 +162,7 @@ func TestPlannerWeights(t *testing.T) {
 	require.ErrorIs(t, p.SetWeight(0, -1), ErrWeight)
 	require.ErrorIs(t, p.SetWeight(0, math.NaN()), ErrWeight)
 	require.ErrorIs(t, p.SetWeight(0, 1e101), ErrWeight)
-	require.ErrorIs(t, p.SetWeight(5, 1), ErrPage)
+	require.ErrorIs(t, p.SetWeight(5, 1), ErrUnknown)
 	require.NoError(t, p.SetWeight(1, 3))
 	rng := rand.New(rand.NewPCG(1, 1))
 	for now := 1.0; now <= 2000; now++ {

@@ -77,7 +77,7 @@ func TestRefusedAndFailed(t *testing.T) {
 	require.Equal(t, 500.0, clock.now())
 	require.Equal(t, 1, c.forbidden)
 	require.Equal(t, 1, c.answers[9])
-	require.ErrorIs(t, learner.Remove(9), knapsack.ErrPage)
+	require.ErrorIs(t, learner.Remove(9), knapsack.ErrUnknown)
 	require.Equal(t, totals.Failed+1, c.failed)
 	// The rest are nine first copies, and polls that found no change.
 	require.Equal(t, 500-9-c.failed, c.polls)

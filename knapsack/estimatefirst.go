@@ -2,6 +2,7 @@ package knapsack
 
 import (
 	"fmt"
+	"iter"
 	"math"
 	"math/rand/v2"
 
@@ -132,6 +133,12 @@ func (e *Estimator) Add() (page int) {
 
 // Remove implements Learner.
 func (e *Estimator) Remove(page int) error { return e.fixed.Remove(page) }
+
+// Len returns the number of pages.
+func (e *Estimator) Len() int { return e.fixed.Len() }
+
+// All returns the ids of all pages, in the order of their slots.
+func (e *Estimator) All() iter.Seq[int] { return e.fixed.All() }
 
 // Frequency returns the present frequency of a page, up to a factor common to
 // all.

@@ -1,0 +1,129 @@
+package knapsack
+
+import (
+	"fmt"
+	"iter"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/recrawl/recrawl/internal/codec"
+	"github.com/recrawl/recrawl/internal/ids"
+)
+
+// book is what all Schedulers share: which pages there are, which polls are in
+// flight, and what time it is.
+type book struct {
+	ids   ids.Registry
+	asked map[uint32]float64 // slot of a page in flight → time of its Next
+	now   float64            // of the latest Next; −Inf before the first
+}
+
+func newBook(n int) book {
+	if n < 0 || n > ids.MaxSlots {
+		panic(fmt.Sprintf("knapsack: %d pages", n))
+	}
+	return book{ids: ids.Make(n), asked: map[uint32]float64{}, now: math.Inf(-1)}
+}
+
+// Len returns the number of pages.
+func (b *book) Len() int { return b.ids.Len() }
+
+// All returns the ids of all pages, in the order of their slots.
+func (b *book) All() iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for slot := range b.ids.Slots() {
+			if b.ids.Live(slot) && !yield(b.ids.ID(slot)) {
+				return
+			}
+		}
+	}
+}
+
+// clock checks the time of a Next.
+func (b *book) clock(now float64) error {
+	if math.IsNaN(now) || math.IsInf(now, 0) || now < b.now {
+		return fmt.Errorf("%w: Next at %v after %v", ErrTime, now, b.now)
+	}
+	return nil
+}
+
+// ask notes that a page is in flight from now on.
+func (b *book) ask(slot int, now float64) int {
+	b.now = now
+	b.asked[uint32(slot)] = now
+	return b.ids.ID(slot)
+}
+
+// answer checks a call that ends a flight, and ends it.
+func (b *book) answer(page int, now float64) (slot int, err error) {
+	slot, err = b.slot(page)
+	if err != nil {
+		return 0, err
+	}
+	asked, ok := b.asked[uint32(slot)]
+	switch {
+	case !ok:
+		return 0, fmt.Errorf("%w: page %d", ErrNotAsked, page)
+	case math.IsNaN(now) || math.IsInf(now, 0) || now < asked:
+		return 0, fmt.Errorf("%w: page %d was asked for at %v and answered at %v", ErrTime, page, asked, now)
+	}
+	delete(b.asked, uint32(slot))
+	return slot, nil
+}
+
+// slot returns the slot of a valid page.
+func (b *book) slot(page int) (int, error) {
+	slot, ok := b.ids.Slot(page)
+	if !ok {
+		return 0, fmt.Errorf("%w: %d", ErrUnknown, page)
+	}
+	return slot, nil
+}
+
+// inFlight reports whether the page in a slot waits for its answer.
+func (b *book) inFlight(slot int) bool {
+	_, ok := b.asked[uint32(slot)]
+	return ok
+}
+
+// remove makes a page invalid, and reports whether it was in flight.
+func (b *book) remove(page int) (slot int, flying bool, err error) {
+	slot, err = b.slot(page)
+	if err != nil {
+		return 0, false, err
+	}
+	flying = b.inFlight(slot)
+	delete(b.asked, uint32(slot))
+	b.ids.Remove(page)
+	return slot, flying, nil
+}
+
+func (b *book) encode(e *codec.Encoder) {
+	b.ids.Encode(e)
+	e.Float64(b.now)
+	e.Int(len(b.asked))
+	for _, slot := range slices.Sorted(maps.Keys(b.asked)) {
+		e.Uint32(slot)
+		e.Float64(b.asked[slot])
+	}
+}
+
+func decodeBook(d *codec.Decoder) book {
+	b := book{ids: ids.Decode(d), now: d.Float64(), asked: map[uint32]float64{}}
+	if math.IsNaN(b.now) || math.IsInf(b.now, 1) {
+		d.Fail("the time is %v", b.now)
+	}
+	for range d.Int() {
+		slot, at := d.Uint32(), d.Float64()
+		if d.Err() != nil {
+			break
+		}
+		if int(slot) >= b.ids.Slots() || !b.ids.Live(int(slot)) || b.inFlight(int(slot)) || !(at <= b.now) {
+			d.Fail("slot %d in flight since %v", slot, at)
+			break
+		}
+		b.asked[slot] = at
+	}
+	return b
+}
