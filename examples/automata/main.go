@@ -7,18 +7,14 @@
 package main
 
 import (
-	"flag"
 	"fmt"
 	"io"
-	"os"
 	"runtime"
 
 	"github.com/recrawl/recrawl/examples/internal/report"
 )
 
-const usage = `Usage: automata [flags]
-
-Runs learning automata in simulated environments and prints tables:
+const intro = `Runs learning automata in simulated environments and prints tables:
 
   1. answers until an action has probability 0.999, and how often it is the best
      one, in the ten-action environments of the literature, at fixed parameters
@@ -28,10 +24,7 @@ Runs learning automata in simulated environments and prints tables:
   4. mean reward where the best action changes every 2,000 answers
 
 Each replication has its own random stream, drawn from -seed and its number, so
-the figures do not depend on the number of processors.
-
-Flags:
-`
+the figures do not depend on the number of processors.`
 
 // sizes says how much is run.
 type sizes struct {
@@ -44,36 +37,22 @@ var (
 	quick = sizes{table: 400, many: 20, fixed: 20, switching: 10, curve: 100, fixedSteps: 20_000, switchingSteps: 20_000}
 )
 
-func main() {
-	flags := flag.NewFlagSet("automata", flag.ExitOnError)
-	seed := flags.Uint64("seed", 1, "seed of all random numbers")
-	asJSON := flags.Bool("json", false, "print a JSON array of rows and nothing else")
-	short := flags.Bool("quick", false, "fewer replications: some ten seconds")
-	out := flags.String("out", "", "folder for the pictures (SVG and HTML)")
-	flags.Usage = func() {
-		fmt.Fprint(flags.Output(), usage)
-		flags.PrintDefaults()
-	}
-	_ = flags.Parse(os.Args[1:]) // exits on an error
-	if flags.NArg() > 0 {
-		fmt.Fprintf(os.Stderr, "automata: unexpected argument %q; -h explains the flags\n", flags.Arg(0))
-		os.Exit(2)
-	}
+func main() { report.Main("automata", run) }
 
+func run(args []string, stdout, stderr io.Writer) error {
+	p := report.NewProgram("automata", intro, "fewer replications: some ten seconds", stdout, stderr)
+	if err := p.Parse(args); err != nil {
+		return err
+	}
 	size := full
-	if *short {
+	if p.Quick {
 		size = quick
-	} else {
-		fmt.Fprintf(os.Stderr, "The full run takes some four minutes of processor time, on %d processors here. See -quick.\n", runtime.GOMAXPROCS(0))
 	}
-	if err := run(os.Stdout, size, *seed, *asJSON, *out); err != nil {
-		fmt.Fprintln(os.Stderr, "automata:", err)
-		os.Exit(1)
-	}
+	return runAll(p, size)
 }
 
-// run runs all experiments and writes the tables, or the rows, to w.
-func run(w io.Writer, size sizes, seed uint64, asJSON bool, out string) error {
+// runAll runs all experiments and prints their rows.
+func runAll(p *report.Program, size sizes) error {
 	sections := []struct {
 		title string
 		rows  func(sizes, uint64) ([]report.Row, error)
@@ -83,53 +62,34 @@ func run(w io.Writer, size sizes, seed uint64, asJSON bool, out string) error {
 		{"Fixed structure: long-run share of the best action", fixedStructure},
 		{"The best action changes every 2,000 answers", switching},
 	}
+	takes := fmt.Sprintf("some four minutes of processor time, on %d processors here", runtime.GOMAXPROCS(0))
+	if err := p.Start(takes); err != nil {
+		return err
+	}
 	progress := report.NewProgress("experiments", len(sections)+1)
 	defer progress.Done()
-	if out != "" { // not only in the end
-		if err := os.MkdirAll(out, 0o755); err != nil {
-			return err
-		}
-	}
-	var all []report.Row
 	page := report.Page{Title: "Learning automata", Lead: lead(size)}
 	for _, s := range sections {
-		rows, err := s.rows(size, seed)
+		rows, err := s.rows(size, p.Seed)
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.title, err)
 		}
 		progress.Add(1)
-		all = append(all, rows...)
-		page.Sections = append(page.Sections, section(s.title, rows))
-		if !asJSON {
-			fmt.Fprintf(w, "%s\n\n", s.title)
-			if err := report.WriteRows(w, rows); err != nil {
-				return err
-			}
-			fmt.Fprintln(w)
+		page.Sections = append(page.Sections, report.RowsSection(s.title, rows))
+		if err := p.Print(s.title, rows); err != nil {
+			return err
 		}
 	}
-	curves, chart, err := convergenceCurves(size, seed)
+	curves, chart, err := convergenceCurves(size, p.Seed)
 	if err != nil {
 		return err
 	}
 	progress.Add(1)
-	all = append(all, curves...)
-	if asJSON {
-		if err := report.WriteJSON(w, all); err != nil {
-			return err
-		}
-	}
-	if out == "" {
-		return nil
-	}
-	written, err := pictures(out, page, chart)
-	if err != nil {
+	if err := p.Print("", curves); err != nil {
 		return err
 	}
-	if !asJSON {
-		for _, path := range written {
-			fmt.Fprintln(w, "wrote", path)
-		}
+	if err := p.End(); err != nil {
+		return err
 	}
-	return nil
+	return pictures(p, page, chart)
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"os"
 	"path/filepath"
 	"testing"
@@ -16,8 +17,13 @@ var tiny = sizes{table: 6, many: 1, fixed: 3, switching: 2, curve: 3, fixedSteps
 func TestRun(t *testing.T) {
 	dir := t.TempDir()
 	var first, again, table bytes.Buffer
-	require.NoError(t, run(&first, tiny, 1, true, dir))
-	require.NoError(t, run(&again, tiny, 1, true, ""))
+	play := func(out *bytes.Buffer, args ...string) {
+		p := report.NewProgram("automata", intro, "", out, io.Discard)
+		require.NoError(t, p.Parse(args))
+		require.NoError(t, runAll(p, tiny))
+	}
+	play(&first, "-json", "-out", dir)
+	play(&again, "-json")
 	require.True(t, bytes.Equal(first.Bytes(), again.Bytes()), "the same seed, on any number of processors")
 
 	var rows []report.Row
@@ -39,7 +45,7 @@ func TestRun(t *testing.T) {
 		require.Greater(t, info.Size(), int64(1000))
 	}
 
-	require.NoError(t, run(&table, tiny, 2, false, ""))
+	play(&table, "-seed", "2")
 	require.Contains(t, table.String(), "DP_RI N=188 in A")
 }
 

@@ -80,40 +80,15 @@ func lead(size sizes) string {
 		"that of many actions %d. Figures are means ± standard deviation.", environmentA, environmentB, size.table, size.many)
 }
 
-// section turns rows into a section of the page.
-func section(title string, rows []report.Row) report.Section {
-	s := report.Section{Title: title, Header: []string{"scheme", "quantity", "published", "measured", "sd", "unit", "runs"}}
-	for _, r := range rows {
-		sd := "–"
-		if r.SD != nil {
-			sd = report.Format(*r.SD)
-		}
-		s.Rows = append(s.Rows, []string{r.Item, r.Quantity, report.Format(r.Published), report.Format(r.Measured), sd, r.Unit, fmt.Sprint(r.Runs)})
-	}
-	return s
-}
-
-// pictures writes the chart and the page with all tables, and returns their paths.
-func pictures(dir string, page report.Page, chart report.Chart) ([]string, error) {
+// pictures writes the chart and the page with all tables.
+func pictures(p *report.Program, page report.Page, chart report.Chart) error {
 	svg, err := chart.SVG()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	page.Sections = append([]report.Section{{Title: "Convergence", SVG: svg}}, page.Sections...)
-	html, err := page.HTML()
-	if err != nil {
-		return nil, err
+	if err := p.Write("convergence.svg", svg); err != nil {
+		return err
 	}
-	var written []string
-	for _, f := range []struct {
-		name    string
-		content []byte
-	}{{"convergence.svg", svg}, {"automata.html", html}} {
-		path, err := report.WriteFile(dir, f.name, f.content)
-		if err != nil {
-			return nil, err
-		}
-		written = append(written, path)
-	}
-	return written, nil
+	return p.WritePage("automata.html", page)
 }

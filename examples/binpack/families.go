@@ -99,16 +99,16 @@ func benchmark() []family {
 }
 
 // families solves all of them, with as many at a time as there are processors.
-func families(o options) ([]report.Row, *report.Page, error) {
+func families(prog *report.Program) ([]report.Row, *report.Page, error) {
 	var rows []report.Row
 	for _, f := range benchmark() {
 		runs := f.runs
-		if o.quick {
+		if prog.Quick {
 			runs = max(runs/20, 1)
 		}
 		proved, seconds := make([]float64, runs), make([]float64, runs)
-		err := each(f.name, runs, func(i int) error {
-			p := f.draw(i, rand.New(rand.NewPCG(o.seed, uint64(i))))
+		err := report.Parallel(f.name, runs, func(i int) error {
+			p := f.draw(i, rand.New(rand.NewPCG(prog.Seed, uint64(i))))
 			ctx, cancel := context.WithTimeout(context.Background(), patience)
 			defer cancel()
 			start := time.Now()

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -15,11 +16,10 @@ import (
 	"github.com/recrawl/recrawl/examples/internal/report"
 )
 
-func rowsOf(t *testing.T, o options) []report.Row {
+func rowsOf(t *testing.T, args ...string) []report.Row {
 	t.Helper()
 	var b bytes.Buffer
-	o.asJSON = true
-	require.NoError(t, run(&b, o))
+	require.NoError(t, run(append(args, "-json", "-quick"), &b, io.Discard))
 	var rows []report.Row
 	require.NoError(t, json.Unmarshal(b.Bytes(), &rows))
 	require.NotEmpty(t, rows)
@@ -28,7 +28,7 @@ func rowsOf(t *testing.T, o options) []report.Row {
 
 func TestPaper(t *testing.T) {
 	out := t.TempDir()
-	rows := rowsOf(t, options{seed: 1, quick: true, out: out})
+	rows := rowsOf(t, "-out", out)
 	exact := 0
 	for _, r := range rows {
 		if r.Item == "optimal weights, BFD" {
@@ -49,7 +49,7 @@ func TestSuite(t *testing.T) {
 		t.Skip("packs for some seconds")
 	}
 	moves := map[string]float64{}
-	for _, r := range rowsOf(t, options{seed: 1, quick: true, suite: true}) {
+	for _, r := range rowsOf(t, "-suite") {
 		v, ok := r.Measured.(float64)
 		require.True(t, ok && !math.IsNaN(v) && v >= 0)
 		if r.Quantity == "moves per step" {

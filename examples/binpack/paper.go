@@ -209,11 +209,11 @@ func optimum(t test) ([]float64, error) {
 }
 
 // paper runs all tests with all walks.
-func paper(o options) ([]report.Row, *report.Page, error) {
+func paper(prog *report.Program) ([]report.Row, *report.Page, error) {
 	var rows []report.Row
 	page := &report.Page{Title: "Sites on nodes: the tests of Yazidi 2006"}
 	seeds := 30
-	if o.quick {
+	if prog.Quick {
 		seeds = 3
 	}
 	page.Lead = fmt.Sprintf("Means over %d seeds, for the page walk as described, one with less bias and one with none.", seeds)
@@ -239,14 +239,14 @@ func paper(o options) ([]report.Row, *report.Page, error) {
 				Published: published, Measured: total, Runs: 1})
 		}
 		slots := t.slots
-		if o.quick {
+		if prog.Quick {
 			slots = min(slots, 1000)
 		}
 		charts := map[string]*report.Chart{}
 		for _, w := range walks {
 			traces := make([]trace, seeds)
-			err := each(t.name+", "+w.name, seeds, func(i int) (err error) {
-				traces[i], err = simulate(t, w.walk, slots, o.seed+uint64(i))
+			err := report.Parallel(t.name+", "+w.name, seeds, func(i int) (err error) {
+				traces[i], err = simulate(t, w.walk, slots, prog.Seed+uint64(i))
 				return err
 			})
 			if err != nil {

@@ -204,7 +204,7 @@ func tight() binpack.PackerConfig {
 }
 
 // suite compares the policies on all workloads.
-func suite(o options) ([]report.Row, *report.Page, error) {
+func suite(prog *report.Program) ([]report.Row, *report.Page, error) {
 	keep := binpack.DefaultPacker
 	keep.Policy = binpack.KeepMaximum
 	policies := []struct {
@@ -229,7 +229,7 @@ func suite(o options) ([]report.Row, *report.Page, error) {
 		{"flash crowds", flash},
 	}
 	seeds := 20
-	if o.quick {
+	if prog.Quick {
 		seeds = 1
 	}
 	var rows []report.Row
@@ -239,12 +239,12 @@ func suite(o options) ([]report.Row, *report.Page, error) {
 		section := report.Section{Title: w.name, Header: []string{"policy", "nodes", "moves/step", "overloaded %", "excess %"}}
 		for _, p := range policies {
 			tallies := make([]tally, seeds)
-			err := each(w.name+", "+p.name, seeds, func(i int) error {
-				load, err := w.draw(o.seed + uint64(i))
+			err := report.Parallel(w.name+", "+p.name, seeds, func(i int) error {
+				load, err := w.draw(prog.Seed + uint64(i))
 				if err != nil {
 					return err
 				}
-				if o.quick {
+				if prog.Quick {
 					load.steps = min(load.steps, 50)
 				}
 				tallies[i], err = play(load, p.make)

@@ -25,7 +25,7 @@ import (
 // 2.25 times as much, 0.049: 2.06.
 func TestFindsTheTruth(t *testing.T) {
 	var out bytes.Buffer
-	require.NoError(t, run([]string{"-json", "-quick", "-seed", "5"}, &out))
+	require.NoError(t, run([]string{"-json", "-quick", "-seed", "5"}, &out, io.Discard))
 	var rows []report.Row
 	require.NoError(t, json.Unmarshal(out.Bytes(), &rows))
 	value := map[string]float64{}
@@ -121,7 +121,7 @@ func TestLearnerError(t *testing.T) {
 
 func TestPicture(t *testing.T) {
 	dir := t.TempDir()
-	require.NoError(t, run([]string{"-polls", "50", "-n", "10", "-out", dir}, io.Discard))
+	require.NoError(t, run([]string{"-polls", "50", "-n", "10", "-out", dir}, io.Discard, io.Discard))
 	for _, name := range []string{"colly.svg", "colly.html"} {
 		content, err := os.ReadFile(filepath.Join(dir, name))
 		require.NoError(t, err)
@@ -131,9 +131,9 @@ func TestPicture(t *testing.T) {
 
 func TestCommandLine(t *testing.T) {
 	var out bytes.Buffer
-	require.ErrorIs(t, run([]string{"-h"}, &out), flag.ErrHelp)
+	require.ErrorIs(t, run([]string{"-h"}, &out, io.Discard), flag.ErrHelp)
 	require.Contains(t, out.String(), "-workers")
 	for _, args := range []string{"-workers 0", "-workers 9 -n 8", "-polls 0", "-x", "x"} {
-		require.ErrorAs(t, run(strings.Fields(args), io.Discard), new(usageError), args)
+		require.ErrorAs(t, run(strings.Fields(args), io.Discard, io.Discard), new(report.UsageError), args)
 	}
 }

@@ -4,15 +4,12 @@
 package main
 
 import (
-	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"math"
 	"math/rand/v2"
 	"net"
 	"net/http"
-	"os"
 	"sync/atomic"
 	"time"
 
@@ -21,78 +18,44 @@ import (
 	"github.com/recrawl/recrawl/webenv"
 )
 
-func main() {
-	err := run(os.Args[1:], os.Stdout)
-	switch {
-	case err == nil, errors.Is(err, flag.ErrHelp):
-	case errors.As(err, new(usageError)):
-		fmt.Fprintf(os.Stderr, "colly: %v\nSee colly -h.\n", err)
-		os.Exit(2)
-	default:
-		fmt.Fprintln(os.Stderr, "colly:", err)
-		os.Exit(1)
-	}
-}
+func main() { report.Main("colly", run) }
 
-// A usageError is a command line that makes no sense.
-type usageError struct{ error }
-
-const intro = `colly crawls a simulated web of which the truth is known, over real HTTP on a
+const intro = `Crawls a simulated web of which the truth is known, over real HTTP on a
 loopback port, with the colly crawler. A learner says which page to visit next: the
 rate filter, then LAKG with 300 states. A third crawl visits all pages equally often,
 for comparison. Page k of the web changes with probability 0.9/k^1.5 in each slot of
 time; there is one poll a slot, and the time of the web runs as fast as the polls do.
 
   go run ./examples/colly
-  go run ./examples/colly -workers 1 -polls 50000
-
-Flags:
-`
+  go run ./examples/colly -workers 1 -polls 50000`
 
 type settings struct {
+	*report.Program
 	pages, polls, workers int
-	seed                  uint64
-	quick, json           bool
-	out                   string
 }
 
-func parse(args []string, stdout io.Writer) (*settings, error) {
-	s := &settings{}
-	flags := flag.NewFlagSet("colly", flag.ContinueOnError)
-	flags.SetOutput(io.Discard)
-	flags.IntVar(&s.pages, "n", 200, "`pages` of the web")
-	flags.IntVar(&s.polls, "polls", 20_000, "`number` of polls; 5000 if -quick")
-	flags.IntVar(&s.workers, "workers", 8, "`number` of pages fetched at the same time")
-	flags.Uint64Var(&s.seed, "seed", 1, "`seed` of the web and of LAKG; with several workers answers come in any order, and figures vary")
-	flags.BoolVar(&s.quick, "quick", false, "fewer polls: a few seconds")
-	flags.BoolVar(&s.json, "json", false, "print a JSON array of figures and nothing else")
-	flags.StringVar(&s.out, "out", "", "`folder` for a picture of detections over time, colly.svg and colly.html")
-	err := flags.Parse(args)
-	given := map[string]bool{}
-	flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
-	if s.quick && !given["polls"] {
+func parse(args []string, stdout, stderr io.Writer) (*settings, error) {
+	s := &settings{Program: report.NewProgram("colly", intro, "fewer polls: a few seconds", stdout, stderr)}
+	s.Flags.IntVar(&s.pages, "n", 200, "`pages` of the web")
+	s.Flags.IntVar(&s.polls, "polls", 20_000, "`number` of polls; 5000 if -quick")
+	s.Flags.IntVar(&s.workers, "workers", 8, "`number` of pages fetched at the same time; with more than one, answers come in any order, and figures vary")
+	if err := s.Parse(args); err != nil {
+		return nil, err
+	}
+	if s.Quick && !s.Given("polls") {
 		s.polls = 5000
 	}
 	switch {
-	case errors.Is(err, flag.ErrHelp):
-		fmt.Fprint(stdout, intro)
-		flags.SetOutput(stdout)
-		flags.PrintDefaults()
-		return nil, err
-	case err != nil:
-		return nil, usageError{err}
-	case flags.NArg() > 0:
-		return nil, usageError{fmt.Errorf("what does %q mean? Options begin with a dash", flags.Arg(0))}
 	case s.polls < 1:
-		return nil, usageError{fmt.Errorf("-polls %d: want 1 at least", s.polls)}
+		return nil, report.Usagef("-polls %d: want 1 at least", s.polls)
 	case s.workers < 1 || s.workers > s.pages:
-		return nil, usageError{fmt.Errorf("-workers %d for -n %d pages: want 1 at least, and not more than pages", s.workers, s.pages)}
+		return nil, report.Usagef("-workers %d for -n %d pages: want 1 at least, and not more than pages", s.workers, s.pages)
 	}
-	return s, nil
+	return s, s.Start("some seconds")
 }
 
-func run(args []string, stdout io.Writer) error {
-	s, err := parse(args, stdout)
+func run(args []string, stdout, stderr io.Writer) error {
+	s, err := parse(args, stdout, stderr)
 	if err != nil {
 		return err
 	}
@@ -100,7 +63,7 @@ func run(args []string, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	lakg, err := knapsack.NewLAKG(s.pages, knapsack.LAKGConfig{States: 300}, rand.NewPCG(s.seed, 1))
+	lakg, err := knapsack.NewLAKG(s.pages, knapsack.LAKGConfig{States: 300}, rand.NewPCG(s.Seed, 1))
 	if err != nil {
 		return err
 	}
@@ -113,7 +76,6 @@ func run(args []string, stdout io.Writer) error {
 		return err
 	}
 
-	var rows []report.Row
 	chart := report.Chart{Title: "Changes found", X: "polls", Y: "found so far"}
 	for _, c := range []struct {
 		name    string
@@ -123,27 +85,24 @@ func run(args []string, stdout io.Writer) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.name, err)
 		}
-		rows = append(rows, s.rows(c.name, found, truth)...)
+		if err := s.Print("", s.rows(c.name, found, truth)); err != nil {
+			return err
+		}
 		series := report.Series{Name: c.name, Y: found.progress}
 		for k := range found.progress {
 			series.X = append(series.X, float64(k+1))
 		}
 		chart.Series = append(chart.Series, thinned(series))
 	}
-	if s.json {
-		err = report.WriteJSON(stdout, rows)
-	} else {
-		err = report.WriteRows(stdout, rows)
-	}
-	if err != nil || s.out == "" {
+	if err := s.End(); err != nil {
 		return err
 	}
-	return s.picture(stdout, chart)
+	return s.picture(chart)
 }
 
 // crawl lets a learner crawl a web of its own, the same for each.
 func (s *settings) crawl(learner knapsack.Learner) (*account, webenv.Totals, error) {
-	env, err := webenv.NewZipf(webenv.ZipfConfig{Pages: s.pages, Alpha: 0.9, Beta: 1.5}, rand.NewPCG(s.seed, 2))
+	env, err := webenv.NewZipf(webenv.ZipfConfig{Pages: s.pages, Alpha: 0.9, Beta: 1.5}, rand.NewPCG(s.Seed, 2))
 	if err != nil {
 		return nil, webenv.Totals{}, err
 	}
@@ -220,26 +179,14 @@ func thinned(s report.Series) report.Series {
 	return t
 }
 
-func (s *settings) picture(stdout io.Writer, chart report.Chart) error {
+func (s *settings) picture(chart report.Chart) error {
 	svg, err := chart.SVG()
 	if err != nil {
 		return err
 	}
-	html, err := report.Page{Title: "colly driven by a learner", Sections: []report.Section{{SVG: svg}}}.HTML()
-	if err != nil {
+	if err := s.Write("colly.svg", svg); err != nil {
 		return err
 	}
-	for _, f := range []struct {
-		name    string
-		content []byte
-	}{{"colly.svg", svg}, {"colly.html", html}} {
-		path, err := report.WriteFile(s.out, f.name, f.content)
-		if err != nil {
-			return err
-		}
-		if !s.json {
-			fmt.Fprintln(stdout, "Wrote", path)
-		}
-	}
-	return nil
+	return s.WritePage("colly.html", report.Page{Title: "colly driven by a learner",
+		Sections: []report.Section{{SVG: svg}, report.RowsSection("Figures", s.Program.Rows())}})
 }

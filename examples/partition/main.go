@@ -5,17 +5,13 @@
 package main
 
 import (
-	"flag"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/recrawl/recrawl/examples/internal/report"
 )
 
-const usage = `Usage: partition [flags]
-
-Runs schemes that assign web sites to access points, in simulated environments, and
+const intro = `Runs schemes that assign web sites to access points, in simulated environments, and
 prints tables:
 
   1. the papers: total duration of a crawl and crawls until every site is in its perfect
@@ -26,10 +22,7 @@ prints tables:
   4. queries until the object migration automata have converged, and OMA's deadlock
   5. without -quick: 30 access points, 100,000 sites for each, which the authors'
      laptop could not run, and the time of an access beside a bare pass over the
-     state
-
-Flags:
-`
+     state`
 
 // scale says how much is run.
 type scale struct {
@@ -47,32 +40,18 @@ var (
 	quick = scale{runs: 3, longRuns: 2, sites: 1000, changing: 2000, wide: 10_000, queryRuns: 20}
 )
 
-func main() {
-	flags := flag.NewFlagSet("partition", flag.ExitOnError)
-	seed := flags.Uint64("seed", 1, "seed of all random numbers")
-	asJSON := flags.Bool("json", false, "print a JSON array of rows and nothing else")
-	short := flags.Bool("quick", false, "fewer runs, and not the largest: some ten seconds")
-	out := flags.String("out", "", "folder for the pictures (SVG and HTML)")
-	flags.Usage = func() {
-		fmt.Fprint(flags.Output(), usage)
-		flags.PrintDefaults()
-	}
-	_ = flags.Parse(os.Args[1:]) // exits on an error
-	if flags.NArg() > 0 {
-		fmt.Fprintf(os.Stderr, "partition: unexpected argument %q; -h explains the flags\n", flags.Arg(0))
-		os.Exit(2)
-	}
+func main() { report.Main("partition", run) }
 
+func run(args []string, stdout, stderr io.Writer) error {
+	p := report.NewProgram("partition", intro, "fewer runs, and not the largest: some ten seconds", stdout, stderr)
+	if err := p.Parse(args); err != nil {
+		return err
+	}
 	size := full
-	if *short {
+	if p.Quick {
 		size = quick
-	} else {
-		fmt.Fprintln(os.Stderr, "The full run takes some five minutes on one processor, two of them for 3 million sites. See -quick.")
 	}
-	if err := run(os.Stdout, size, *seed, *asJSON, *out); err != nil {
-		fmt.Fprintln(os.Stderr, "partition:", err)
-		os.Exit(1)
-	}
+	return runAll(p, size)
 }
 
 // An experiment returns rows and pictures.
@@ -92,47 +71,24 @@ var experiments = []experiment{
 	{"30 access points, 3 million sites", large},
 }
 
-// run runs all experiments and writes the tables, or the rows, to w.
-func run(w io.Writer, size scale, seed uint64, asJSON bool, out string) error {
-	if out != "" { // not only in the end
-		if err := os.MkdirAll(out, 0o755); err != nil {
-			return err
-		}
+// runAll runs all experiments, prints their rows and draws their pictures.
+func runAll(p *report.Program, size scale) error {
+	if err := p.Start("some five minutes on one core, two of them for 3 million sites"); err != nil {
+		return err
 	}
-	var all []report.Row
 	var pictures []picture
 	for _, e := range experiments {
-		rows, drawn, err := e.run(size, seed)
+		rows, drawn, err := e.run(size, p.Seed)
 		if err != nil {
 			return fmt.Errorf("%s: %w", e.title, err)
 		}
-		all, pictures = append(all, rows...), append(pictures, drawn...)
-		if asJSON || len(rows) == 0 {
-			continue
-		}
-		fmt.Fprintf(w, "%s\n\n", e.title)
-		if err := report.WriteRows(w, withoutCurves(rows)); err != nil {
-			return err
-		}
-		fmt.Fprintln(w)
-	}
-	if asJSON {
-		if err := report.WriteJSON(w, all); err != nil {
+		pictures = append(pictures, drawn...)
+		if err := p.Print(e.title, rows); err != nil {
 			return err
 		}
 	}
-	if out == "" {
-		return nil
+	if err := p.End(); err != nil {
+		return err
 	}
-	return draw(out, pictures, withoutCurves(all))
-}
-
-// withoutCurves leaves out the rows that are too long for a table.
-func withoutCurves(rows []report.Row) (short []report.Row) {
-	for _, r := range rows {
-		if _, curve := r.Measured.([]float64); !curve {
-			short = append(short, r)
-		}
-	}
-	return short
+	return draw(p, pictures)
 }

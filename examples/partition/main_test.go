@@ -3,13 +3,22 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/recrawl/recrawl/examples/internal/report"
 )
+
+func play(out io.Writer, size scale, args ...string) error {
+	p := report.NewProgram("partition", intro, "", out, io.Discard)
+	return errors.Join(p.Parse(args), runAll(p, size))
+}
 
 // All experiments at a small scale: valid JSON, every figure of the papers present, the
 // pictures self-contained.
@@ -24,7 +33,7 @@ func TestRun(t *testing.T) {
 
 	var out bytes.Buffer
 	dir := t.TempDir()
-	require.NoError(t, run(&out, tiny, 1, true, dir))
+	require.NoError(t, play(&out, tiny, "-json", "-out", dir))
 	var rows []map[string]any
 	require.NoError(t, json.Unmarshal(out.Bytes(), &rows))
 	sources := map[string]bool{}
@@ -36,7 +45,7 @@ func TestRun(t *testing.T) {
 		thesis + ", figure 5.3-3", thesis + ", figure 5.3-6", thesis + ", figure 5.3-7", thesis + ", figure 5.3-8"} {
 		require.True(t, sources[figure], figure)
 	}
-	page, err := os.ReadFile(filepath.Join(dir, "index.html"))
+	page, err := os.ReadFile(filepath.Join(dir, "partition.html"))
 	require.NoError(t, err)
 	require.NotContains(t, strings.ReplaceAll(string(page), "http://www.w3.org/", ""), "http://")
 	pictures, err := filepath.Glob(filepath.Join(dir, "*.svg"))
@@ -49,6 +58,6 @@ func TestTable(t *testing.T) {
 	before := experiments
 	experiments = before[5:6]
 	t.Cleanup(func() { experiments = before })
-	require.NoError(t, run(&out, scale{longRuns: 2, sites: 400}, 1, false, ""))
+	require.NoError(t, play(&out, scale{longRuns: 2, sites: 400}))
 	require.Contains(t, out.String(), "hours used")
 }

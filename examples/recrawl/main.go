@@ -4,36 +4,19 @@
 package main
 
 import (
-	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"slices"
 
 	"github.com/recrawl/recrawl/examples/internal/report"
 	"github.com/recrawl/recrawl/knapsack"
 )
 
-func main() {
-	err := run(os.Args[1:], os.Stdout)
-	var usage usageError
-	switch {
-	case err == nil, errors.Is(err, flag.ErrHelp):
-	case errors.As(err, &usage):
-		fmt.Fprintf(os.Stderr, "recrawl: %v\nSee recrawl -h.\n", err)
-		os.Exit(2)
-	default:
-		fmt.Fprintln(os.Stderr, "recrawl:", err)
-		os.Exit(1)
-	}
-}
+func main() { report.Main("recrawl", run) }
 
-// A usageError is a command line that makes no sense.
-type usageError struct{ error }
-
-const intro = `recrawl polls the pages of a changing web under a budget of polls, once by each
+const intro = `Polls the pages of a changing web under a budget of polls, once by each
 policy, and compares what they detect. By default it replays the history of 877
 web pages over 822 days (Open Terms Archive, contrib-versions, ODC-BY 1.0).
 
@@ -51,13 +34,11 @@ since the first change that the copy lacks (0 while it is current); harmonic, th
 mean of 1 + 1/2 + … + 1/k while the copy lacks k changes; and × uniform, how many
 times better than the first policy this one is by the -objective: more detections,
 or less staleness, age or harmonic cost. Policies that draw numbers, and simulated
-webs, run -runs times: the figures are means, ± the standard deviation of detected.
-
-Flags:
-`
+webs, run -runs times: the figures are means, ± the standard deviation of detected.`
 
 // settings are what the command line says.
 type settings struct {
+	*report.Program
 	budget    float64
 	policies  string
 	trace     string
@@ -65,14 +46,10 @@ type settings struct {
 	pages     int
 	polls     int
 	objective string
-	seed      uint64
 	runs      int
 	http      bool
 	table     bool
 	suite     bool
-	quick     bool
-	json      bool
-	out       string
 }
 
 // alone has the flags that print something else, and those that go with them.
@@ -81,10 +58,9 @@ var alone = map[string][]string{
 	"suite": {"suite", "policies", "seed", "runs", "quick", "json"},
 }
 
-func parse(args []string, stdout io.Writer) (*settings, error) {
-	s := &settings{}
-	flags := flag.NewFlagSet("recrawl", flag.ContinueOnError)
-	flags.SetOutput(io.Discard)
+func parse(args []string, stdout, stderr io.Writer) (*settings, error) {
+	s := &settings{Program: report.NewProgram("recrawl", intro, "two runs only, and a short -table or -suite", stdout, stderr)}
+	flags := s.Flags
 	flags.Float64Var(&s.budget, "budget", 0, "`polls` per hour, or per slot where -env has slots (default 2 per hour, 1 per slot)")
 	flags.StringVar(&s.policies, "policies", "", "comma-separated `names` of policies, below (default all)")
 	flags.StringVar(&s.trace, "trace", "", "replay the history in this `file`, one page per line: name,unix,unix,…; may be gzipped")
@@ -92,56 +68,42 @@ func parse(args []string, stdout io.Writer) (*settings, error) {
 	flags.IntVar(&s.pages, "n", 500, "`pages` of a simulated web")
 	flags.IntVar(&s.polls, "polls", 0, "stop after this `number` of polls (default: the whole history, 100000 in a simulated web)")
 	flags.StringVar(&s.objective, "objective", "detections", "`goal` to be good at: detections, freshness, age or harmonic; for policies that can choose")
-	flags.Uint64Var(&s.seed, "seed", 1, "`seed` of all randomness: same seed, same figures")
 	flags.IntVar(&s.runs, "runs", 10, "`number` of runs where chance plays a role; default 3 for -suite")
 	flags.BoolVar(&s.http, "http", false, "serve the history on a loopback port, time sped up, and poll it over HTTP: one run of a few policies, or those of -policies")
 	flags.BoolVar(&s.table, "table", false, "print instead the figures of Granmo et al. (2006): exact optima, and LAKG over time")
 	flags.BoolVar(&s.suite, "suite", false, "print instead one table of every policy, objective, budget and web; takes a quarter of an hour")
-	flags.BoolVar(&s.quick, "quick", false, "two runs only, and a short -table or -suite")
-	flags.BoolVar(&s.json, "json", false, "print one JSON object and nothing else; pictures only if -out is given")
-	flags.StringVar(&s.out, "out", "recrawl-out", "`folder` for the pictures, detections.svg, freshness.svg and recrawl.html; empty for none")
-	err := flags.Parse(args)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		fmt.Fprint(stdout, intro)
-		flags.SetOutput(stdout)
-		flags.PrintDefaults()
-		fmt.Fprintln(stdout, "\nPolicies:")
-		for _, p := range policies {
-			fmt.Fprintf(stdout, "  %-13s %s\n", p.name, p.about)
-		}
-		fmt.Fprintf(stdout, "\nSimulated webs:\n%s\n", simulations)
+	s.Notes = "Policies:\n"
+	for _, p := range policies {
+		s.Notes += fmt.Sprintf("  %-13s %s\n", p.name, p.about)
+	}
+	s.Notes += "\nSimulated webs:\n" + simulations
+	if err := s.Parse(args); err != nil {
 		return nil, err
-	case err != nil:
-		return nil, usageError{err}
-	case flags.NArg() > 0:
-		return nil, usageError{fmt.Errorf("what does %q mean? Options begin with a dash", flags.Arg(0))}
+	}
+	switch {
 	case s.trace != "" && s.env != "":
-		return nil, usageError{errors.New("-trace and -env exclude each other")}
+		return nil, report.Usagef("-trace and -env exclude each other")
 	case s.runs < 1:
-		return nil, usageError{fmt.Errorf("-runs %d: want 1 at least", s.runs)}
+		return nil, report.Usagef("-runs %d: want 1 at least", s.runs)
 	}
 	given := map[string]bool{}
 	flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
 	for _, mode := range slices.Sorted(maps.Keys(alone)) {
 		for _, name := range slices.Sorted(maps.Keys(given)) {
 			if given[mode] && !slices.Contains(alone[mode], name) {
-				return nil, usageError{fmt.Errorf("-%s does not go with -%s", name, mode)}
+				return nil, report.Usagef("-%s does not go with -%s", name, mode)
 			}
 		}
 	}
 	if given["budget"] && !(s.budget > 0) {
-		return nil, usageError{fmt.Errorf("-budget %v: want a number of polls above 0", s.budget)}
+		return nil, report.Usagef("-budget %v: want a number of polls above 0", s.budget)
 	}
 	if given["n"] && s.env == "" {
-		return nil, usageError{errors.New("-n goes with -env")}
-	}
-	if s.json && !given["out"] {
-		s.out = ""
+		return nil, report.Usagef("-n goes with -env")
 	}
 	if !given["runs"] {
 		switch {
-		case s.quick:
+		case s.Quick:
 			s.runs = 2
 		case s.suite:
 			s.runs = 3
@@ -150,53 +112,56 @@ func parse(args []string, stdout io.Writer) (*settings, error) {
 	return s, nil
 }
 
-func run(args []string, stdout io.Writer) error {
-	s, err := parse(args, stdout)
+func run(args []string, stdout, stderr io.Writer) error {
+	s, err := parse(args, stdout, stderr)
 	if err != nil {
 		return err
 	}
 	if s.table {
-		return s.printRows(stdout, paperTable)
+		return s.printTable()
 	}
 	if s.http && s.policies == "" {
 		s.policies = httpPolicies
 	}
 	chosen, err := choose(s.policies)
 	if err != nil {
-		return usageError{err}
+		return report.Usagef("%w", err)
 	}
 	if s.suite {
-		return s.printSuite(stdout, chosen)
+		return s.printSuite(chosen)
 	}
 	objective, err := knapsack.ParseObjective(s.objective)
 	if err != nil {
-		return usageError{fmt.Errorf("-objective %s: there are detections, freshness, age and harmonic", s.objective)}
+		return report.Usagef("-objective %s: there are detections, freshness, age and harmonic", s.objective)
 	}
 	w, err := s.world()
 	if err != nil {
 		return err
 	}
 	if s.http && w.history == nil {
-		return usageError{errors.New("-http serves a history: it goes without -env")}
+		return report.Usagef("-http serves a history: it goes without -env")
 	}
+	takes := ""
 	if s.http {
-		fmt.Fprintf(os.Stderr, "recrawl: %d policies make %d requests on a loopback port, some thousands a second\n",
-			len(chosen), len(chosen)*(w.polls+w.pages))
+		takes = fmt.Sprintf("%d requests on a loopback port, some thousands a second", len(chosen)*(w.polls+w.pages))
 	}
-	e := &experiment{w, objective, s.seed, s.runs, s.http}
+	if err := s.Start(takes); err != nil {
+		return err
+	}
+	e := &experiment{w, objective, s.Seed, s.runs, s.http}
 	outcomes, err := e.compare(chosen)
 	if err != nil {
 		return err
 	}
-	if s.json {
+	if s.JSON {
 		err = report.WriteJSON(stdout, summary(w, outcomes, objective, s))
 	} else {
 		err = printTable(stdout, w, outcomes, objective)
 	}
-	if err != nil || s.out == "" {
+	if err != nil || s.Out == "" {
 		return err
 	}
-	return writePictures(stdout, s, w, outcomes, objective)
+	return writePictures(s, w, outcomes, objective)
 }
 
 // world returns the web that the flags ask for, and its budget.
@@ -204,7 +169,7 @@ func (s *settings) world() (w *world, err error) {
 	switch {
 	case s.env != "":
 		if w, err = simulation(s.env, s.pages); err != nil {
-			return nil, usageError{err}
+			return nil, report.Usagef("%w", err)
 		}
 	case s.trace != "":
 		w, err = traceFile(s.trace)
@@ -215,7 +180,7 @@ func (s *settings) world() (w *world, err error) {
 		return nil, err
 	}
 	if err := w.budgeted(s.budget, s.polls); err != nil {
-		return nil, usageError{err}
+		return nil, report.Usagef("%w", err)
 	}
 	return w, nil
 }

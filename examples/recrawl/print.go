@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"strconv"
-	"strings"
 
 	"github.com/recrawl/recrawl/examples/internal/report"
 	"github.com/recrawl/recrawl/knapsack"
@@ -107,7 +106,7 @@ func summary(w *world, outcomes []*outcome, objective knapsack.Objective, s *set
 	unit, age := w.units()
 	r := result{
 		Trace: w.name, Pages: w.pages, Budget: w.budget(), Unit: unit, Polls: outcomes[0].polls,
-		Objective: objective.String(), Seed: s.seed, AgeUnit: age,
+		Objective: objective.String(), Seed: s.Seed, AgeUnit: age,
 	}
 	for _, o := range outcomes {
 		p := policyResult{Name: o.policy.name, Runs: len(o.detected)}
@@ -142,7 +141,7 @@ func smoothed(time, values []float64) (x, y []float64) {
 
 // writePictures writes the curves as a picture of its own, and with the table on
 // a page.
-func writePictures(stdout io.Writer, s *settings, w *world, outcomes []*outcome, objective knapsack.Objective) error {
+func writePictures(s *settings, w *world, outcomes []*outcome, objective knapsack.Objective) error {
 	_, unit := w.units()
 	detections := report.Chart{Title: "Changes detected", X: unit + "s", Y: "detected so far"}
 	freshness := report.Chart{Title: "Freshness, in 25 parts of the time", X: unit + "s", Y: "share of copies that are current"}
@@ -154,7 +153,6 @@ func writePictures(stdout io.Writer, s *settings, w *world, outcomes []*outcome,
 		freshness.Series = append(freshness.Series, s)
 	}
 	var sections []report.Section
-	var files []string
 	for _, c := range []struct {
 		file  string
 		chart report.Chart
@@ -163,24 +161,13 @@ func writePictures(stdout io.Writer, s *settings, w *world, outcomes []*outcome,
 		if err != nil {
 			return err
 		}
-		path, err := report.WriteFile(s.out, c.file, svg)
-		if err != nil {
+		if err := s.Write(c.file, svg); err != nil {
 			return err
 		}
-		files = append(files, path)
 		sections = append(sections, report.Section{Title: c.chart.Title, SVG: svg})
 	}
 	header, rows := table(w, outcomes, objective)
 	all := report.Section{Header: header, Rows: rows}
 	page := report.Page{Title: "Recrawling a changing web", Lead: title(w, outcomes[0]), Sections: append([]report.Section{all}, sections...)}
-	html, err := page.HTML()
-	if err != nil {
-		return err
-	}
-	path, err := report.WriteFile(s.out, "recrawl.html", html)
-	if err != nil || s.json {
-		return err
-	}
-	_, err = fmt.Fprintln(stdout, "\nPictures:", strings.Join(append(files, path), ", "))
-	return err
+	return s.WritePage("recrawl.html", page)
 }

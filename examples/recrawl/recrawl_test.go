@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 func runJSON(t *testing.T, args ...string) result {
 	t.Helper()
 	var out bytes.Buffer
-	require.NoError(t, run(append(args, "-json"), &out))
+	require.NoError(t, run(append(args, "-json"), &out, io.Discard))
 	var r result
 	d := json.NewDecoder(&out)
 	require.NoError(t, d.Decode(&r))
@@ -82,7 +82,7 @@ func TestDataIsTheSource(t *testing.T) {
 
 func TestJSONShape(t *testing.T) {
 	var out bytes.Buffer
-	require.NoError(t, run([]string{"-json", "-polls", "500", "-policies", "lakg-300,uniform", "-runs", "3"}, &out))
+	require.NoError(t, run([]string{"-json", "-polls", "500", "-policies", "lakg-300,uniform", "-runs", "3"}, &out, io.Discard))
 	var r map[string]any
 	require.NoError(t, json.Unmarshal(out.Bytes(), &r))
 	require.Equal(t, "terms-changes", r["trace"])
@@ -142,16 +142,16 @@ func TestBadCommandLines(t *testing.T) {
 		{"now", `"now"`},
 	} {
 		var out bytes.Buffer
-		err := run(strings.Fields(c.args), &out)
+		err := run(strings.Fields(c.args), &out, io.Discard)
 		require.ErrorContains(t, err, c.want, c.args)
-		require.ErrorAs(t, err, new(usageError), c.args)
+		require.ErrorAs(t, err, new(report.UsageError), c.args)
 		require.Empty(t, out.String(), c.args)
 	}
 }
 
 func TestHelp(t *testing.T) {
 	var out bytes.Buffer
-	require.ErrorIs(t, run([]string{"-h"}, &out), flag.ErrHelp)
+	require.ErrorIs(t, run([]string{"-h"}, &out, io.Discard), flag.ErrHelp)
 	for _, p := range policies {
 		require.Contains(t, out.String(), p.name)
 	}
@@ -170,7 +170,7 @@ func TestExitCodes(t *testing.T) {
 	}{
 		{[]string{"-h"}, 0, ""},
 		{[]string{"-json", "-polls", "10", "-policies", "uniform"}, 0, ""},
-		{[]string{"-policies", "x"}, 2, "See recrawl -h."},
+		{[]string{"-policies", "x"}, 2, "recrawl -h explains the flags."},
 		{[]string{"-trace", bad}, 1, bad + ":2: time not after the one before it"},
 		{[]string{"-trace", bad + "x"}, 1, "no such file"},
 	} {
@@ -222,12 +222,12 @@ func TestTraceFile(t *testing.T) {
 	} {
 		bad := filepath.Join(dir, "bad.csv")
 		require.NoError(t, os.WriteFile(bad, []byte(c.content), 0o600))
-		err := run([]string{"-trace", bad}, io.Discard)
+		err := run([]string{"-trace", bad}, io.Discard, io.Discard)
 		require.ErrorContains(t, err, c.want)
 		require.ErrorContains(t, err, bad)
 	}
 	require.NoError(t, os.WriteFile(plain, []byte("a,1,2\n"), 0o600))
-	require.ErrorContains(t, run([]string{"-trace", plain}, io.Discard), "2 polls per hour are not a single poll in 1.157e-05 days")
+	require.ErrorContains(t, run([]string{"-trace", plain}, io.Discard, io.Discard), "2 polls per hour are not a single poll in 1.157e-05 days")
 }
 
 // Over HTTP every figure is that of the replay in the same process.
@@ -257,7 +257,7 @@ func TestHTTPAgrees(t *testing.T) {
 func TestPictures(t *testing.T) {
 	dir := t.TempDir()
 	var out bytes.Buffer
-	require.NoError(t, run([]string{"-polls", "300", "-policies", "uniform,nutch", "-out", dir}, &out))
+	require.NoError(t, run([]string{"-polls", "300", "-policies", "uniform,nutch", "-out", dir}, io.Discard, &out))
 	for _, name := range []string{"detections.svg", "freshness.svg", "recrawl.html"} {
 		content, err := os.ReadFile(filepath.Join(dir, name))
 		require.NoError(t, err)
@@ -379,7 +379,7 @@ func TestSuite(t *testing.T) {
 		t.Skip("records five webs")
 	}
 	var out bytes.Buffer
-	require.NoError(t, run([]string{"-suite", "-quick", "-json", "-policies", "uniform,lakg-300,true-rates"}, &out))
+	require.NoError(t, run([]string{"-suite", "-quick", "-json", "-policies", "uniform,lakg-300,true-rates"}, &out, io.Discard))
 	var rows []report.Row
 	require.NoError(t, json.Unmarshal(out.Bytes(), &rows))
 	require.Len(t, rows, 5*1*3*4)
@@ -421,7 +421,7 @@ func TestSmoothed(t *testing.T) {
 func TestPicturesShowEveryPolicy(t *testing.T) {
 	dir := t.TempDir()
 	var out bytes.Buffer
-	require.NoError(t, run([]string{"-polls", "2000", "-runs", "1", "-out", dir}, &out))
+	require.NoError(t, run([]string{"-polls", "2000", "-runs", "1", "-out", dir}, io.Discard, &out))
 	for _, file := range []string{"detections.svg", "freshness.svg", "recrawl.html"} {
 		picture, err := os.ReadFile(filepath.Join(dir, file))
 		require.NoError(t, err)

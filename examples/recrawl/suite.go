@@ -3,10 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"math/rand/v2"
-	"os"
 	"runtime"
 	"slices"
 	"strconv"
@@ -37,7 +35,7 @@ type suiteWeb struct{ name, spec string }
 // suitePlan returns the webs and budgets of a suite: a quick one has one budget, and
 // is over before a rank swaps every 80,000 slots.
 func (s *settings) suitePlan() (webs []suiteWeb, budgets []float64) {
-	if !s.quick {
+	if !s.Quick {
 		return suiteWebs, suiteBudgets
 	}
 	webs = slices.DeleteFunc(slices.Clone(suiteWebs), func(w suiteWeb) bool { return strings.HasSuffix(w.name, "r=80000") })
@@ -123,7 +121,7 @@ func (s *settings) suiteRun(spec string, run int, chosen []policy, cells []*cell
 					break // nothing would differ
 				}
 				if o == nil || p.tuned {
-					e := &experiment{world: &w, objective: objective, seed: s.seed}
+					e := &experiment{world: &w, objective: objective, seed: s.Seed}
 					o = &outcome{policy: p}
 					if err := e.run(o, run, 1, func(float64) {}); err != nil {
 						return err
@@ -148,10 +146,10 @@ func (s *settings) suiteWorld(spec string, run int) (*world, error) {
 		return nil, err
 	}
 	days, slots := suiteDays*day, float64(suiteSlots)
-	if s.quick {
+	if s.Quick {
 		days, slots = days/4, slots/5
 	}
-	src := rand.NewPCG(s.seed, uint64(2*run))
+	src := rand.NewPCG(s.Seed, uint64(2*run))
 	if w.slots {
 		return w.recorded(slots, 1, src)
 	}
@@ -159,19 +157,21 @@ func (s *settings) suiteWorld(spec string, run int) (*world, error) {
 }
 
 // printSuite prints the suite for people or for machines.
-func (s *settings) printSuite(stdout io.Writer, chosen []policy) error {
+func (s *settings) printSuite(chosen []policy) error {
 	webs, budgets := s.suitePlan()
-	fmt.Fprintf(os.Stderr, "recrawl: webs × budgets × policies × objectives × runs = %d × %d × %d × %d × %d: this takes %s\n",
-		len(webs), len(budgets), len(chosen), len(objectives), s.runs,
-		map[bool]string{true: "less than a minute", false: "a quarter of an hour"}[s.quick])
+	takes := fmt.Sprintf("a quarter of an hour on two cores (%d webs × %d budgets × %d policies × %d objectives × %d runs)",
+		len(webs), len(budgets), len(chosen), len(objectives), s.runs)
+	if err := s.Start(takes); err != nil {
+		return err
+	}
 	cells, err := s.measureSuite(chosen)
 	if err != nil {
 		return err
 	}
-	if s.json {
-		return report.WriteJSON(stdout, suiteRows(cells))
+	if s.JSON {
+		return report.WriteJSON(s.Stdout, suiteRows(cells))
 	}
-	if _, err := fmt.Fprint(stdout, suiteText); err != nil {
+	if _, err := fmt.Fprint(s.Stdout, suiteText); err != nil {
 		return err
 	}
 	var rows [][]string
@@ -183,7 +183,7 @@ func (s *settings) printSuite(stdout io.Writer, chosen []policy) error {
 		}
 		rows, cells = append(rows, row), cells[len(objectives):]
 	}
-	return report.WriteTable(stdout, []string{"web", "budget", "policy", "detected", "freshness", "age", "harmonic"}, rows)
+	return report.WriteTable(s.Stdout, []string{"web", "budget", "policy", "detected", "freshness", "age", "harmonic"}, rows)
 }
 
 const suiteText = `Every column is the objective of its runs: policies that work towards an objective

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"math/rand/v2"
 
 	"github.com/recrawl/recrawl/examples/internal/report"
@@ -48,11 +47,11 @@ func paperTable(s *settings) ([]report.Row, error) {
 			values := make([][]float64, len(checkpoints)) // by checkpoint and run
 			for run := range s.runs {
 				env, err := webenv.NewZipf(webenv.ZipfConfig{Pages: len(u), Alpha: z.alpha, Beta: z.beta},
-					rand.NewPCG(s.seed, uint64(2*run)))
+					rand.NewPCG(s.Seed, uint64(2*run)))
 				if err != nil {
 					return nil, err
 				}
-				learner, err := knapsack.NewLAKG(len(u), cfg, rand.NewPCG(s.seed, uint64(2*run+1)))
+				learner, err := knapsack.NewLAKG(len(u), cfg, rand.NewPCG(s.Seed, uint64(2*run+1)))
 				if err != nil {
 					return nil, err
 				}
@@ -158,14 +157,17 @@ func lakgValues(env webenv.Env, learner *knapsack.LAKG, problem knapsack.Problem
 	return nil
 }
 
-// printRows prints rows for people or for machines.
-func (s *settings) printRows(stdout io.Writer, measure func(*settings) ([]report.Row, error)) error {
-	rows, err := measure(s)
+// printTable prints the figures of the paper.
+func (s *settings) printTable() error {
+	if err := s.Start("half a minute"); err != nil {
+		return err
+	}
+	rows, err := paperTable(s)
 	if err != nil {
 		return err
 	}
-	if s.json {
-		return report.WriteJSON(stdout, rows)
+	if err := s.Print("", rows); err != nil {
+		return err
 	}
-	return report.WriteRows(stdout, rows)
+	return s.End()
 }

@@ -65,8 +65,7 @@ func pictures(l *lab) error {
 		}
 		svg := gantt(title, m, run, bound)
 		page.Sections = append(page.Sections, report.Section{Title: title, SVG: svg})
-		_, err = report.WriteFile(l.out, file+".svg", svg)
-		return err
+		return l.Write(file+".svg", svg)
 	}
 	for _, c := range []struct {
 		file, title string
@@ -86,14 +85,5 @@ func pictures(l *lab) error {
 			return err
 		}
 	}
-	content, err := page.HTML()
-	if err != nil {
-		return err
-	}
-	path, err := report.WriteFile(l.out, "schedule.html", content)
-	if err != nil {
-		return err
-	}
-	fmt.Fprintln(l.log, "wrote", path)
-	return nil
+	return l.WritePage("schedule.html", page)
 }

@@ -4,12 +4,9 @@
 package main
 
 import (
-	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -17,20 +14,7 @@ import (
 	"github.com/recrawl/recrawl/examples/internal/report"
 )
 
-func main() {
-	if err := run(os.Args[1:], os.Stdout, os.Stderr); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			return
-		}
-		fmt.Fprintln(os.Stderr, "schedule:", err)
-		if errors.Is(err, errUsage) {
-			os.Exit(2)
-		}
-		os.Exit(1)
-	}
-}
-
-var errUsage = errors.New("-h explains the flags and lists the experiments")
+func main() { report.Main("schedule", run) }
 
 // An experiment is one part of the program.
 type experiment struct {
@@ -53,89 +37,54 @@ var experiments = []experiment{
 }
 
 // A lab is what an experiment needs.
-type lab struct {
-	seed  uint64
-	quick bool
-	out   string
-	log   io.Writer
-}
+type lab struct{ *report.Program }
 
 // rng returns the generator of one run of an experiment.
 func (l *lab) rng(experiment, run int) *rand.Rand {
-	return rand.New(rand.NewPCG(l.seed+uint64(experiment)<<32, uint64(run)))
+	return rand.New(rand.NewPCG(l.Seed+uint64(experiment)<<32, uint64(run)))
 }
 
 // pick returns quick or full, as the program runs.
 func pick[T any](l *lab, quick, full T) T {
-	if l.quick {
+	if l.Quick {
 		return quick
 	}
 	return full
 }
 
 func run(args []string, stdout, stderr io.Writer) error {
-	fs := flag.NewFlagSet("schedule", flag.ContinueOnError)
-	fs.SetOutput(io.Discard)
-	l := &lab{log: stderr}
-	fs.Uint64Var(&l.seed, "seed", 1, "seed of all random numbers")
-	fs.BoolVar(&l.quick, "quick", false, "few instances and short limits: under a minute")
-	fs.StringVar(&l.out, "out", "", "folder for Gantt charts and curves (SVG and HTML); none if empty")
-	asJSON := fs.Bool("json", false, "print a JSON array of rows and nothing else")
-	only := fs.String("only", "", "comma-separated names of the experiments to run; all if empty")
-	fs.Usage = func() {
-		fmt.Fprintln(stderr, "Plans batches of sites for crawl clients of different speed, and measures the plans.\n\nExperiments:")
-		for _, e := range experiments {
-			fmt.Fprintf(stderr, "  %-10s %s (%v)\n", e.name, e.about, e.full)
-		}
-		fmt.Fprintln(stderr, "\nFlags:")
-		fs.SetOutput(stderr)
-		fs.PrintDefaults()
+	l := &lab{report.NewProgram("schedule", "Plans batches of sites for crawl clients of different speed, and measures the plans.",
+		"few instances and short limits: under a minute", stdout, stderr)}
+	only := l.Flags.String("only", "", "comma-separated `names` of the experiments to run; all if empty")
+	l.Notes = "Experiments:"
+	for _, e := range experiments {
+		l.Notes += fmt.Sprintf("\n  %-10s %s (%v)", e.name, e.about, e.full)
 	}
-	if err := fs.Parse(args); errors.Is(err, flag.ErrHelp) {
+	if err := l.Parse(args); err != nil {
 		return err
-	} else if err != nil {
-		return fmt.Errorf("%w; %w", err, errUsage)
-	}
-	if fs.NArg() > 0 {
-		return fmt.Errorf("unexpected argument %q; %w", fs.Arg(0), errUsage)
 	}
 	chosen, err := choose(*only)
 	if err != nil {
-		return fmt.Errorf("%w; %w", err, errUsage)
+		return err
 	}
-	if l.out != "" { // not only in the end
-		if err := os.MkdirAll(l.out, 0o755); err != nil {
-			return err
-		}
-	}
-	if !l.quick {
-		var total time.Duration
-		for _, e := range chosen {
-			total += e.full
-		}
-		fmt.Fprintf(stderr, "The full run takes up to about %v on one core.\n", total)
-	}
-	var rows []report.Row
+	var total time.Duration
 	for _, e := range chosen {
-		more, err := e.run(l)
+		total += e.full
+	}
+	if err := l.Start(fmt.Sprintf("up to about %v on one core", total)); err != nil {
+		return err
+	}
+	for _, e := range chosen {
+		rows, err := e.run(l)
 		if err != nil {
 			return fmt.Errorf("%s: %w", e.name, err)
 		}
-		rows = append(rows, more...)
-		if !*asJSON {
-			fmt.Fprintf(stdout, "\n%s: %s\n\n", e.name, e.about)
-			if err := report.WriteRows(stdout, more); err != nil {
-				return err
-			}
-		}
-	}
-	if *asJSON {
-		if err := report.WriteJSON(stdout, rows); err != nil {
+		if err := l.Print(e.name+": "+e.about, rows); err != nil {
 			return err
 		}
 	}
-	if l.out == "" {
-		return nil
+	if err := l.End(); err != nil || l.Out == "" {
+		return err
 	}
 	return pictures(l)
 }
@@ -148,7 +97,7 @@ func choose(only string) ([]experiment, error) {
 	for _, name := range strings.Split(only, ",") {
 		k := slices.IndexFunc(experiments, func(e experiment) bool { return e.name == name })
 		if k < 0 {
-			return nil, fmt.Errorf("no experiment %q", name)
+			return nil, report.Usagef("-only %s: no such experiment", name)
 		}
 		chosen = append(chosen, experiments[k])
 	}

@@ -52,7 +52,7 @@ func TestSameSeedSameFigures(t *testing.T) {
 func TestBadArguments(t *testing.T) {
 	var out, log bytes.Buffer
 	for _, args := range [][]string{{"-nonsense"}, {"-seed", "x"}, {"table1"}, {"-only", "nonsense"}} {
-		require.ErrorIs(t, run(args, &out, &log), errUsage)
+		require.ErrorAs(t, run(args, &out, &log), new(report.UsageError))
 	}
 	require.Empty(t, out.String())
 }

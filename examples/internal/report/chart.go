@@ -7,8 +7,6 @@ import (
 	"html/template"
 	"image/color"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 
@@ -150,6 +148,7 @@ type Page struct {
 	Title    string
 	Lead     string // a paragraph at the top: what was run
 	Sections []Section
+	Command  string // the command line that made it, in the last line
 }
 
 // A Section is a heading over a picture, a table, or both.
@@ -183,7 +182,7 @@ td.n{text-align:right;font-variant-numeric:tabular-nums}svg{max-width:100%;heigh
 {{if .Rows}}<table><thead><tr>{{range .Header}}<th>{{.}}</th>{{end}}</tr></thead><tbody>
 {{range .Rows}}<tr>{{range .}}<td{{if numeric .}} class="n"{{end}}>{{.}}</td>{{end}}</tr>
 {{end}}</tbody></table>{{end}}</section>
-{{end}}</body></html>
+{{end}}{{with .Command}}<footer><p>Made with <code>{{.}}</code></p></footer>{{end}}</body></html>
 `))
 
 // HTML renders the page.
@@ -193,14 +192,4 @@ func (p Page) HTML() ([]byte, error) {
 		return nil, err
 	}
 	return b.Bytes(), nil
-}
-
-// WriteFile writes a file into folder dir, which it creates if need be, and
-// returns its path.
-func WriteFile(dir, name string, content []byte) (string, error) {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return "", err
-	}
-	path := filepath.Join(dir, name)
-	return path, os.WriteFile(path, content, 0o644)
 }

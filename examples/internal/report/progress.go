@@ -2,6 +2,9 @@ package report
 
 import (
 	"os"
+	"runtime"
+	"sync"
+	"sync/atomic"
 
 	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
@@ -31,3 +34,36 @@ func (p *Progress) Add(n int) { _ = p.bar.Add(n) }
 
 // Done clears the bar.
 func (p *Progress) Done() { _ = p.bar.Finish() }
+
+// Parallel calls f(0..n−1) on all processors, with a progress bar if it has a label,
+// and returns the first error in the order of the indices. f may write to element i of
+// a slice.
+func Parallel(label string, n int, f func(i int) error) error {
+	progress := &Progress{progressbar.DefaultSilent(int64(n))}
+	if label != "" {
+		progress = NewProgress(label, n)
+	}
+	defer progress.Done()
+	var next atomic.Int64
+	errs := make([]error, n)
+	var workers sync.WaitGroup
+	for range min(n, runtime.GOMAXPROCS(0)) {
+		workers.Go(func() {
+			for {
+				i := int(next.Add(1)) - 1
+				if i >= n {
+					return
+				}
+				errs[i] = f(i)
+				progress.Add(1)
+			}
+		})
+	}
+	workers.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,5 +1,5 @@
-// Package report is what the examples share: tables for people, rows for
-// machines, progress bars, and pictures in self-contained SVG and HTML.
+// Package report is what the examples share: the command line ([Program]), tables for
+// people, rows for machines, progress bars, and pictures in self-contained SVG and HTML.
 package report
 
 import (
@@ -74,6 +74,19 @@ func WriteRows(w io.Writer, rows []Row) error {
 		cells[i] = []string{r.Source, r.Item, r.Quantity, Format(r.Published), measured, r.Unit, strconv.Itoa(r.Runs)}
 	}
 	return WriteTable(w, []string{"source", "item", "quantity", "published", "measured", "unit", "runs"}, cells)
+}
+
+// RowsSection returns a section of a page with a table of rows.
+func RowsSection(title string, rows []Row) Section {
+	s := Section{Title: title, Header: []string{"source", "item", "quantity", "published", "measured", "sd", "unit", "runs"}}
+	for _, r := range WithoutCurves(rows) {
+		sd := "–"
+		if r.SD != nil {
+			sd = Format(*r.SD)
+		}
+		s.Rows = append(s.Rows, []string{r.Source, r.Item, r.Quantity, Format(r.Published), Format(r.Measured), sd, r.Unit, strconv.Itoa(r.Runs)})
+	}
+	return s
 }
 
 // Format gives a figure with four significant digits, "–" for nil, and a slice
