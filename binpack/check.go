@@ -1,27 +1,31 @@
 package binpack
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/recrawl/recrawl/internal/packing"
+)
 
 // CheckPacking says what is wrong with a packing, if anything, as an ErrInvalid:
 // every item must be in one bin, Bins the number of bins that hold one, no bin
 // overfilled, no two enemies together, every pinned item in its place. Sums are
 // compared exactly, whatever the type. ErrConstraint for a conflict or pin of items
 // that do not exist. O(n + conflicts).
-func CheckPacking[W Weight](p Problem[W], packing Packing) error {
-	if len(packing.Bin) != len(p.Weights) {
-		return fmt.Errorf("%w: %d items are packed, there are %d", ErrInvalid, len(packing.Bin), len(p.Weights))
+func CheckPacking[W Weight](p Problem[W], packed Packing) error {
+	if len(packed.Bin) != len(p.Weights) {
+		return fmt.Errorf("%w: %d items are packed, there are %d", ErrInvalid, len(packed.Bin), len(p.Weights))
 	}
 	bins := len(p.Weights)
 	if p.Capacities != nil {
 		bins = len(p.Capacities)
 	}
-	for i, b := range packing.Bin {
+	for i, b := range packed.Bin {
 		if b < 0 || b >= bins {
 			return fmt.Errorf("%w: item %d is in bin %d of %d", ErrInvalid, i, b, bins)
 		}
 	}
 	used := 0
-	for b, items := range packing.Items() {
+	for b, items := range packed.Items() {
 		c := p.Capacity
 		if p.Capacities != nil {
 			c = p.Capacities[b]
@@ -33,24 +37,24 @@ func CheckPacking[W Weight](p Problem[W], packing Packing) error {
 			return fmt.Errorf("%w: bin %d is overfilled by items %v", ErrInvalid, b, items)
 		}
 	}
-	if used != packing.Bins {
-		return fmt.Errorf("%w: %d bins hold items, not %d", ErrInvalid, used, packing.Bins)
+	if used != packed.Bins {
+		return fmt.Errorf("%w: %d bins hold items, not %d", ErrInvalid, used, packed.Bins)
 	}
 	inRange := func(item int) bool { return item >= 0 && item < len(p.Weights) }
 	for k, c := range p.Conflicts {
 		if !inRange(c[0]) || !inRange(c[1]) {
 			return fmt.Errorf("%w: conflict %d: items %d and %d of %d", ErrConstraint, k, c[0], c[1], len(p.Weights))
 		}
-		if packing.Bin[c[0]] == packing.Bin[c[1]] {
-			return fmt.Errorf("%w: conflict %d: items %d and %d are both in bin %d", ErrInvalid, k, c[0], c[1], packing.Bin[c[0]])
+		if packed.Bin[c[0]] == packed.Bin[c[1]] {
+			return fmt.Errorf("%w: conflict %d: items %d and %d are both in bin %d", ErrInvalid, k, c[0], c[1], packed.Bin[c[0]])
 		}
 	}
 	for k, pin := range p.Pins {
 		if !inRange(pin.Item) {
 			return fmt.Errorf("%w: pin %d: item %d of %d", ErrConstraint, k, pin.Item, len(p.Weights))
 		}
-		if packing.Bin[pin.Item] != pin.Bin {
-			return fmt.Errorf("%w: pin %d: item %d is in bin %d, not in %d", ErrInvalid, k, pin.Item, packing.Bin[pin.Item], pin.Bin)
+		if packed.Bin[pin.Item] != pin.Bin {
+			return fmt.Errorf("%w: pin %d: item %d is in bin %d, not in %d", ErrInvalid, k, pin.Item, packed.Bin[pin.Item], pin.Bin)
 		}
 	}
 	return nil
@@ -61,26 +65,24 @@ func CheckPacking[W Weight](p Problem[W], packing Packing) error {
 // sets of items that could fit the largest bin; ErrLimit says that this takes too
 // long (more than about 10⁸ steps), ErrInvalid that the certificate does not hold.
 func CheckBound[W Weight](p Problem[W], c Certificate) (int, error) {
-	in, err := newInstance(p)
+	in, err := inUnits(p)
 	if err != nil {
 		return 0, err
 	}
-	if len(c.Value) != in.n {
-		return 0, fmt.Errorf("%w: %d values for %d items", ErrInvalid, len(c.Value), in.n)
+	if len(c.Value) != len(p.Weights) {
+		return 0, fmt.Errorf("%w: %d values for %d items", ErrInvalid, len(c.Value), len(p.Weights))
 	}
 	if c.Max <= 0 {
 		return 0, fmt.Errorf("%w: the most value of a bin is %d", ErrInvalid, c.Max)
 	}
 	sum := int64(0)
 	for i, v := range c.Value {
-		if v < 0 || v > maxTotal-sum {
+		if v < 0 || v > packing.MaxTotal-sum {
 			return 0, fmt.Errorf("%w: item %d: value %d", ErrInvalid, i, v)
 		}
 		sum += v
 	}
-	w, value, count := group(in.low, c.Value)
-	_, capacity := in.largest()
-	best, ok := bestKnapsack(w, value, count, capacity, c.Max)
+	best, ok := in.MostValue(c.Value, c.Max)
 	if best > c.Max {
 		return 0, fmt.Errorf("%w: a bin can take a value of %d, more than %d", ErrInvalid, best, c.Max)
 	}
@@ -88,20 +90,4 @@ func CheckBound[W Weight](p Problem[W], c Certificate) (int, error) {
 		return 0, fmt.Errorf("%w: checking a certificate", ErrLimit)
 	}
 	return c.Bound(), nil
-}
-
-// group joins items of equal weight and value.
-func group(w, value []int64) (gw, gv []int64, count []int) {
-	at := make(map[[2]int64]int)
-	for i := range w {
-		k := [2]int64{w[i], value[i]}
-		j, ok := at[k]
-		if !ok {
-			j = len(gw)
-			at[k] = j
-			gw, gv, count = append(gw, w[i]), append(gv, value[i]), append(count, 0)
-		}
-		count[j]++
-	}
-	return gw, gv, count
 }

@@ -67,7 +67,7 @@ func hard28(rng *rand.Rand) Problem[int] {
 		if waste := (1000 - sum%1000) % 1000; waste > 100 {
 			continue
 		}
-		if b, _ := LowerBounds(p); b.Best() != ceilDiv(int64(sum), 1000) {
+		if b, _ := LowerBounds(p); b.Best() != (sum+999)/1000 {
 			continue
 		}
 		if s, _ := Solve(context.Background(), p, 1); !s.Proved {

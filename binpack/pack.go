@@ -1,6 +1,10 @@
 package binpack
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/recrawl/recrawl/internal/packing"
+)
 
 // A Rule is a heuristic of [Pack]. FFD, BFD and WFD stand for the same rules
 // applied to the items in order of decreasing weight.
@@ -48,10 +52,6 @@ func (r Rule) String() string {
 	return ruleNames[r]
 }
 
-// SlackNodes is the number of steps after which [MinimumBinSlack] takes the best
-// subset found for a bin.
-const SlackNodes = 20000
-
 // Pack packs the items by a rule. Of bins equally good it takes the one opened
 // first.
 //
@@ -69,45 +69,13 @@ func Pack[W Weight](p Problem[W], rule Rule) (Packing, error) {
 	if rule < 0 || rule >= rules {
 		return Packing{}, fmt.Errorf("%w: rule %d", ErrParameter, int(rule))
 	}
-	in, err := newInstance(p)
+	in, err := inUnits(p)
 	if err != nil {
 		return Packing{}, err
 	}
-	return in.pack(rule)
-}
-
-func (in *instance) pack(rule Rule) (Packing, error) {
-	if rule == MinimumBinSlack || rule == MinimumBinSlackPrime {
-		return in.minimumSlack(rule == MinimumBinSlackPrime)
+	packed, left := in.Pack(packing.Heuristic(rule))
+	if left >= 0 {
+		return Packing{}, fmt.Errorf("%w: item %d", ErrNoRoom, left)
 	}
-	var order []ranked
-	if rule >= NextFitDecreasing {
-		order = decreasing(in.w)
-		rule -= NextFitDecreasing - NextFit
-	} else {
-		order = make([]ranked, in.n)
-		for i := range order {
-			order[i] = ranked{in.w[i], int32(i)}
-		}
-		if rule == BestFit && in.plain {
-			bin, bins := bestFit(in.w, in.c[0])
-			return Packing{Bin: bin, Bins: bins}, nil
-		}
-	}
-	if !in.plain {
-		return in.packAny(order, rule)
-	}
-	var bins int
-	bin := make([]int, in.n)
-	switch rule {
-	case NextFit:
-		bins = nextFit(in.c[0], order, bin)
-	case FirstFit:
-		bins = firstFit(in.c[0], order, bin)
-	case BestFit:
-		bins = bestFitDecreasing(in.c[0], order, bin)
-	case WorstFit:
-		bins = worstFit(in.c[0], order, bin)
-	}
-	return Packing{Bin: bin, Bins: bins}, nil
+	return Packing(packed), nil
 }

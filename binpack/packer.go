@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/recrawl/recrawl/internal/ids"
+	"github.com/recrawl/recrawl/internal/packing"
 )
 
 // A Policy says how a [Packer] relieves a node that is above its capacity.
@@ -81,7 +82,7 @@ type Packer struct {
 	weight []int64 // of each site slot
 	home   []int32 // node slot of each site slot
 	place  []int32 // position of each site slot in its node's list
-	total  int64   // of the weights, at most maxTotal, so that no load overflows
+	total  int64   // of the weights, at most packing.MaxTotal, so that no load overflows
 
 	nodes    ids.Registry
 	capacity []int64 // of each node slot
@@ -128,7 +129,7 @@ func (p *Packer) units(w float64, old int64) (int64, error) {
 		return 0, fmt.Errorf("%w: %v", ErrWeight, w)
 	}
 	u := int64(math.Ceil(w / p.cfg.Quantum))
-	if u > maxTotal-(p.total-old) {
+	if u > packing.MaxTotal-(p.total-old) {
 		return 0, fmt.Errorf("%w: %v: the sum is too large", ErrWeight, w)
 	}
 	return u, nil

@@ -5,6 +5,7 @@ import (
 
 	"github.com/recrawl/recrawl/internal/codec"
 	"github.com/recrawl/recrawl/internal/ids"
+	"github.com/recrawl/recrawl/internal/packing"
 )
 
 const (
@@ -98,7 +99,7 @@ func (p *Packer) UnmarshalBinary(data []byte) error {
 				d.Fail("site %d on node %d", s, n)
 				return d.Err()
 			}
-			if r.weight[s] > maxTotal-r.total {
+			if r.weight[s] > packing.MaxTotal-r.total {
 				d.Fail("site %d of weight %d", s, r.weight[s])
 				return d.Err()
 			}

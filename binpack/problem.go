@@ -3,7 +3,9 @@ package binpack
 import (
 	"errors"
 	"fmt"
+	"slices"
 
+	"github.com/recrawl/recrawl/internal/packing"
 	"golang.org/x/exp/constraints"
 )
 
@@ -85,120 +87,75 @@ func Loads[W Weight](p Packing, weights []W) []W {
 	return loads
 }
 
-// instance is a Problem in units, checked.
-type instance struct {
-	units
-	n        int
-	uniform  bool      // any number of bins of capacity c[0]
-	plain    bool      // uniform, without conflicts and pins
-	conflict [][]int32 // neighbours of each item; nil without conflicts
-	pin      []int     // bin of each pinned item, −1 for the others; nil without pins
-}
-
-// bins returns the most bins that a packing can use.
-func (in *instance) bins() int {
-	if in.uniform {
-		return in.n
-	}
-	return len(in.c)
-}
-
-// capacity returns the capacity of a bin.
-func (in *instance) capacity(bin int) int64 {
-	if in.uniform {
-		return in.c[0]
-	}
-	return in.c[bin]
-}
-
-// largest returns the largest capacity.
-func (u *units) largest() (c, high int64) {
-	for i := range u.c {
-		c, high = max(c, u.c[i]), max(high, u.high[i])
-	}
-	return c, high
-}
-
-func newInstance[W Weight](p Problem[W]) (*instance, error) {
-	in := &instance{n: len(p.Weights), uniform: p.Capacities == nil}
-	if in.n == 0 {
+// inUnits checks a problem and returns it in units.
+func inUnits[W Weight](p Problem[W]) (*packing.Problem, error) {
+	in := &packing.Problem{Uniform: p.Capacities == nil}
+	if len(p.Weights) == 0 {
 		return nil, ErrNoItems
 	}
 	caps := p.Capacities
-	if in.uniform {
+	if in.Uniform {
 		caps = []W{p.Capacity}
 	} else if len(caps) == 0 {
 		return nil, fmt.Errorf("%w: no bins", ErrCapacity)
 	}
-	var err error
-	if in.units, err = toUnits(p.Weights, caps); err != nil {
+	u, err := toUnits(p.Weights, caps)
+	if err != nil {
 		return nil, err
 	}
-	top, _ := in.largest()
-	for i, w := range in.w {
+	in.Weights, in.Capacities = u.w, u.c
+	if !u.exact {
+		in.Low, in.High = u.low, u.high
+	}
+	top := slices.Max(u.c)
+	for i, w := range u.w {
 		if w > top {
 			return nil, fmt.Errorf("%w: item %d: weight %v", ErrTooLarge, i, p.Weights[i])
 		}
 	}
-	if err := in.constrain(p.Conflicts, p.Pins); err != nil {
+	if err := constrain(in, p.Conflicts, p.Pins); err != nil {
 		return nil, err
 	}
-	in.plain = in.uniform && in.conflict == nil && in.pin == nil
 	return in, nil
 }
 
 // constrain checks the conflicts and pins and takes them over.
-func (in *instance) constrain(conflicts [][2]int, pins []Pin) error {
+func constrain(in *packing.Problem, conflicts [][2]int, pins []Pin) error {
+	n, bins := len(in.Weights), in.Bins()
 	for k, c := range conflicts {
-		if c[0] < 0 || c[1] < 0 || c[0] >= in.n || c[1] >= in.n || c[0] == c[1] {
-			return fmt.Errorf("%w: conflict %d: items %d and %d of %d", ErrConstraint, k, c[0], c[1], in.n)
+		if c[0] < 0 || c[1] < 0 || c[0] >= n || c[1] >= n || c[0] == c[1] {
+			return fmt.Errorf("%w: conflict %d: items %d and %d of %d", ErrConstraint, k, c[0], c[1], n)
 		}
-		if in.conflict == nil {
-			in.conflict = make([][]int32, in.n)
+		if in.Conflicts == nil {
+			in.Conflicts = make([][]int32, n)
 		}
-		in.conflict[c[0]] = append(in.conflict[c[0]], int32(c[1]))
-		in.conflict[c[1]] = append(in.conflict[c[1]], int32(c[0]))
+		in.Conflicts[c[0]] = append(in.Conflicts[c[0]], int32(c[1]))
+		in.Conflicts[c[1]] = append(in.Conflicts[c[1]], int32(c[0]))
 	}
 	if len(pins) == 0 {
 		return nil
 	}
-	in.pin = make([]int, in.n)
-	for i := range in.pin {
-		in.pin[i] = -1
-	}
+	in.Pins = slices.Repeat([]int{-1}, n)
 	free := make(map[int]int64)
 	for k, p := range pins {
-		if p.Item < 0 || p.Item >= in.n || p.Bin < 0 || p.Bin >= in.bins() {
-			return fmt.Errorf("%w: pin %d: item %d of %d to bin %d of %d", ErrConstraint, k, p.Item, in.n, p.Bin, in.bins())
+		if p.Item < 0 || p.Item >= n || p.Bin < 0 || p.Bin >= bins {
+			return fmt.Errorf("%w: pin %d: item %d of %d to bin %d of %d", ErrConstraint, k, p.Item, n, p.Bin, bins)
 		}
-		if old := in.pin[p.Item]; old >= 0 {
+		if old := in.Pins[p.Item]; old >= 0 {
 			return fmt.Errorf("%w: pin %d: item %d is pinned twice, to bins %d and %d", ErrConstraint, k, p.Item, old, p.Bin)
 		}
 		if _, ok := free[p.Bin]; !ok {
-			free[p.Bin] = in.capacity(p.Bin)
+			free[p.Bin] = in.Capacity(p.Bin)
 		}
-		if free[p.Bin] -= in.w[p.Item]; free[p.Bin] < 0 {
+		if free[p.Bin] -= in.Weights[p.Item]; free[p.Bin] < 0 {
 			return fmt.Errorf("%w: pin %d: the items pinned to bin %d overfill it", ErrConstraint, k, p.Bin)
 		}
-		in.pin[p.Item] = p.Bin
+		in.Pins[p.Item] = p.Bin
 	}
 	for k, c := range conflicts {
-		if a := in.pin[c[0]]; a >= 0 && a == in.pin[c[1]] {
+		if a := in.Pins[c[0]]; a >= 0 && a == in.Pins[c[1]] {
 			return fmt.Errorf("%w: conflict %d: items %d and %d are pinned to the same bin %d", ErrConstraint, k, c[0], c[1], a)
 		}
 	}
 	return nil
-}
-
-// packing counts the bins used.
-func packing(bin []int, bins int) Packing {
-	used := make([]bool, bins)
-	n := 0
-	for _, b := range bin {
-		if !used[b] {
-			used[b] = true
-			n++
-		}
-	}
-	return Packing{Bin: bin, Bins: n}
 }

@@ -296,37 +296,3 @@ func TestHugeWeights(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, int64(1<<61), sub.Sum)
 }
-
-// The exact knapsack, by both methods, against all subsets.
-func TestKnapsackAgainstBruteForce(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		n := rapid.IntRange(1, 9).Draw(t, "n")
-		c := rapid.Int64Range(0, 60).Draw(t, "c")
-		w := rapid.SliceOfN(rapid.Int64Range(0, 30), n, n).Draw(t, "w")
-		v := rapid.SliceOfN(rapid.Int64Range(0, 50), n, n).Draw(t, "v")
-		want := int64(0)
-		for set := range 1 << n {
-			var sw, sv int64
-			for i := range n {
-				if set>>i&1 == 1 {
-					sw += w[i]
-					sv += v[i]
-				}
-			}
-			if sw <= c {
-				want = max(want, sv)
-			}
-		}
-		gw, gv, count := group(w, v)
-		got, ok := bestKnapsack(gw, gv, count, c, 0)
-		require.True(t, ok)
-		require.Equal(t, want, got)
-		const big = 1 << 40 // too many capacities for the table
-		for j := range gw {
-			gw[j] *= big
-		}
-		got, ok = bestKnapsack(gw, gv, count, c*big, 0)
-		require.True(t, ok)
-		require.Equal(t, want, got)
-	})
-}

@@ -2,7 +2,6 @@ package binpack
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"slices"
 )
@@ -368,16 +367,8 @@ func (r *run) keepMaximum() {
 		for k, s := range sites {
 			w[k] = r.weight[s]
 		}
-		stay, err := MaxSubset(context.Background(), w, r.capacity[n])
-		if err != nil {
-			panic("binpack: " + err.Error()) // weights and capacity are integers in range
-		}
-		for k, s := range sites {
-			if len(stay.Items) > 0 && stay.Items[0] == k {
-				stay.Items = stay.Items[1:]
-			} else {
-				out = append(out, s)
-			}
+		for _, k := range leftOut(w, r.capacity[n]) {
+			out = append(out, sites[k])
 		}
 	}
 	slices.SortStableFunc(out, func(a, b int) int { return cmp.Compare(r.weight[b], r.weight[a]) })

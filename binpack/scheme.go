@@ -1,13 +1,13 @@
 package binpack
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
 
 	"github.com/recrawl/recrawl/automata"
+	"github.com/recrawl/recrawl/internal/packing"
 )
 
 // SchemeConfig has the settings of a [Scheme]. The paper gives neither the length
@@ -303,16 +303,8 @@ func (s *Scheme) exclude(bin int, out []int) []int {
 	for k, i := range sites {
 		w[k] = s.weight[i]
 	}
-	stay, err := MaxSubset(context.Background(), w, s.c)
-	if err != nil {
-		panic("binpack: " + err.Error()) // weights and capacity are positive integers
-	}
-	for k, i := range sites {
-		if len(stay.Items) > 0 && stay.Items[0] == k {
-			stay.Items = stay.Items[1:]
-		} else {
-			out = append(out, i)
-		}
+	for _, k := range leftOut(w, s.c) {
+		out = append(out, sites[k])
 	}
 	return out
 }
@@ -342,12 +334,12 @@ func (s *Scheme) repack(out []int) {
 			used[b] = true
 		}
 	}
-	for _, x := range decreasing(w) {
-		i, best := out[x.item], -1
+	for _, x := range packing.Decreasing(w) {
+		i, best := out[x.Item], -1
 		for b := range room {
 			// Of the bins with room the fullest; empty ones, which have the most
 			// room, come last.
-			if room[b] >= x.w && (best < 0 || room[b] < room[best] || room[b] == room[best] && used[b] && !used[best]) {
+			if room[b] >= x.Weight && (best < 0 || room[b] < room[best] || room[b] == room[best] && used[b] && !used[best]) {
 				best = b
 			}
 		}
@@ -357,9 +349,9 @@ func (s *Scheme) repack(out []int) {
 			s.alarm = append(s.alarm, s.cfg.Threshold)
 		}
 		s.bin[i] = best
-		room[best] -= x.w
+		room[best] -= x.Weight
 		used[best] = true
-		if best != from[x.item] {
+		if best != from[x.Item] {
 			s.slot.Moved++
 		}
 	}

@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"math/rand/v2"
-	"sort"
+
+	"github.com/recrawl/recrawl/internal/packing"
 )
 
 // A Subset is a set of items that fits a capacity.
@@ -21,18 +21,6 @@ type Subset[W Weight] struct {
 	// else the room left at most.
 	Gap float64
 }
-
-const (
-	// coreQuick and coreLarge are sizes of the core that is searched completely:
-	// 2^(size/2) sums are kept.
-	coreQuick = 32
-	coreLarge = 44
-	// balanceSteps bounds the dynamic programme: the number of items times the
-	// largest weight.
-	balanceSteps = 1 << 32
-	// trailLimit bounds its memory, at 8 bytes each.
-	trailLimit = 1 << 25
-)
 
 // MaxSubset solves the subset sum problem: it finds a subset of the items of the
 // largest weight that is not above the capacity. Items heavier than the capacity
@@ -62,283 +50,78 @@ func MaxSubset[W Weight](ctx context.Context, weights []W, capacity W) (Subset[W
 	if err != nil {
 		return Subset[W]{}, err
 	}
-	s.solve(ctx)
-	return result(s, weights), nil
+	return subset(s, packing.MaxSubset(ctx, s.w, s.c[0]), weights), nil
 }
 
-// subset is a subset sum problem in units, no item above the capacity. If not
-// proved from the start, the total weight is above it.
-type subset struct {
-	w      []int64 // decreasing, positive, divided by their greatest common divisor
-	item   []int   // their numbers
-	always []int   // items that are in: they weigh nothing, or must be in every better subset
-	total  int64   // of w
-	c      int64
-	unit   float64
-	best   int64
-	chosen []bool // positions of the best subset
-	proved bool
+// ApproxSubset finds a subset whose weight is at least (1−ε) times the largest
+// possible, 0 < ε < 1, in O(n/ε²) time whatever the size of the weights (after
+// Ibarra & Kim 1975).
+//
+// With half = ε/2 the items are large (above half·C) or small. Large ones
+// are counted in K = half²·C, rounded down, and for every scaled sum the smallest
+// true sum is kept. A solution has fewer than 1/half large items, so it is met to
+// within K/half = half·C. Then small items are added: either all fit, or less
+// than half·C is left. As the optimum is at least C/2 whenever not all items fit,
+// what is lost, half·C, is at most ε times the optimum.
+//
+// Proved is set only if the capacity is filled or nothing is left out. Errors are
+// those of MaxSubset, and ErrParameter for ε.
+func ApproxSubset[W Weight](weights []W, capacity W, epsilon float64) (Subset[W], error) {
+	if !(epsilon > 0 && epsilon < 1) {
+		return Subset[W]{}, fmt.Errorf("%w: ε = %v", ErrParameter, epsilon)
+	}
+	if epsilon < 1e-4 {
+		return Subset[W]{}, fmt.Errorf("%w: ε = %v, at least 1e-4", ErrParameter, epsilon)
+	}
+	s, err := newSubset(weights, capacity)
+	if err != nil {
+		return Subset[W]{}, err
+	}
+	return subset(s, packing.ApproxSubset(s.w, s.c[0], epsilon), weights), nil
 }
 
-func newSubset[W Weight](weights []W, capacity W) (*subset, error) {
+// subsetProblem is a subset sum problem in units.
+type subsetProblem struct {
+	units
+	item []int // their numbers
+}
+
+// newSubset checks a problem and leaves out the items above the capacity.
+func newSubset[W Weight](weights []W, capacity W) (s subsetProblem, err error) {
 	var kept []W
-	var item []int
 	for i, w := range weights {
 		if f := float64(w); !(f >= 0) || math.IsInf(f, 1) {
-			return nil, fmt.Errorf("%w: item %d: %v", ErrWeight, i, w)
+			return s, fmt.Errorf("%w: item %d: %v", ErrWeight, i, w)
 		}
 		if w <= capacity {
 			kept = append(kept, w)
-			item = append(item, i)
+			s.item = append(s.item, i)
 		}
 	}
-	u, err := toUnits(kept, []W{capacity})
-	if err != nil {
-		return nil, err
-	}
-	s := &subset{c: u.c[0]}
-	divisor := int64(0)
-	for _, x := range decreasing(u.w) {
-		if x.w == 0 {
-			s.always = append(s.always, item[x.item])
-			continue
-		}
-		s.w = append(s.w, x.w)
-		s.item = append(s.item, item[x.item])
-		divisor = gcd(divisor, x.w)
-		s.total += x.w
-	}
-	s.unit = u.quantum
-	s.chosen = make([]bool, len(s.w))
-	if s.total <= s.c {
-		s.proved = true
-		for i := range s.chosen {
-			s.chosen[i] = true
-		}
-		s.best = s.total
-		return s, nil
-	}
-	for i := range s.w {
-		s.w[i] /= divisor
-	}
-	s.c /= divisor
-	s.total /= divisor
-	s.unit *= float64(divisor)
-	return s, nil
+	s.units, err = toUnits(kept, []W{capacity})
+	return s, err
 }
 
-func gcd(a, b int64) int64 {
-	for b != 0 {
-		a, b = b, a%b
-	}
-	return a
-}
-
-func result[W Weight](s *subset, weights []W) Subset[W] {
-	r := Subset[W]{Items: s.always, Proved: s.proved}
-	for i, ok := range s.chosen {
-		if ok {
-			r.Items = append(r.Items, s.item[i])
-		}
-	}
-	sort.Ints(r.Items)
-	for _, i := range r.Items {
-		r.Sum += weights[i]
-	}
-	if !s.proved {
-		r.Gap = float64(s.c-s.best) * s.unit
+// subset returns what was found in terms of all weights.
+func subset[W Weight](s subsetProblem, found packing.Subset, weights []W) Subset[W] {
+	r := Subset[W]{Items: found.Items, Proved: found.Proved, Gap: float64(found.Gap) * s.quantum}
+	for k, i := range r.Items {
+		r.Items[k] = s.item[i]
+		r.Sum += weights[s.item[i]]
 	}
 	return r
 }
 
-// offer takes a subset over if it is better.
-func (s *subset) offer(sum int64, chosen func(int) bool) {
-	if sum <= s.best {
-		return
-	}
-	s.best = sum
-	for i := range s.chosen {
-		s.chosen[i] = chosen(i)
-	}
-	s.proved = s.best == s.c
-}
-
-func (s *subset) solve(ctx context.Context) {
-	if s.proved {
-		return
-	}
-	for _, size := range [...]int{20, 26, coreQuick} { // a step up costs eight times as much
-		complete := len(s.w) <= size
-		if s.core(size, nil); s.proved {
-			return
-		}
-		if complete {
-			s.proved = true
-			return
-		}
-		s.reduce()
-	}
-	n := len(s.w)
-	rng := rand.New(rand.NewPCG(uint64(n), uint64(s.c)))
-	if s.core(coreQuick, rng); s.proved || ctx.Err() != nil {
-		return
-	}
-	// Steps of either, roughly.
-	byCore, byBalance := int64(math.MaxInt64), int64(math.MaxInt64)
-	if n <= coreLarge {
-		byCore = 64 << (n / 2)
-	}
-	if s.w[0] <= balanceSteps/int64(n) {
-		byBalance = s.w[0] * int64(n)
-	}
-	if byBalance <= byCore && byBalance < math.MaxInt64 && s.balance(ctx) {
-		return
-	}
-	if n <= coreLarge {
-		s.core(coreLarge, nil)
-		s.proved = true
-		return
-	}
-	for _, size := range [...]int{36, 40, coreLarge} {
-		if s.proved || ctx.Err() != nil {
-			return
-		}
-		s.core(size, nil)
-	}
-	for trial := 0; trial < 3 && !s.proved && ctx.Err() == nil; trial++ {
-		s.core(coreLarge, rng)
-	}
-}
-
-// reduce takes out the items heavier than all that the best subset leaves out. They are
-// in it and in every better one.
-func (s *subset) reduce() {
-	out := s.total - s.best
-	k := 0
-	for s.w[k] > out {
-		s.always = append(s.always, s.item[k])
-		s.total -= s.w[k]
-		s.best -= s.w[k]
-		s.c -= s.w[k]
-		k++
-	}
-	s.w, s.item, s.chosen = s.w[k:], s.item[k:], s.chosen[k:]
-}
-
-// core fills all but size items greedily to what leaves half the weight of the
-// core to fill, and the rest with the best subset of the core: the lightest items,
-// whose sums are the densest, or random ones.
-func (s *subset) core(size int, rng *rand.Rand) {
-	n := len(s.w)
-	size = min(size, n)
-	in := make([]bool, n)
-	var core []int
-	if rng == nil {
-		for i := n - size; i < n; i++ {
-			core = append(core, i)
-		}
-	} else {
-		core = rng.Perm(n)[:size]
-	}
-	half := int64(0)
-	isCore := make([]bool, n)
-	for _, i := range core {
-		isCore[i] = true
-		half += s.w[i] / 2
-	}
-	if size == n {
-		half = s.c
-	}
-	room := s.c
-	for i, w := range s.w {
-		if !isCore[i] && w <= room-half {
-			in[i] = true
-			room -= w
+// leftOut returns the items that are not in the subset of the largest weight that fits.
+func leftOut(w []int64, c int64) []int {
+	stay := packing.MaxSubset(context.Background(), w, c).Items
+	var out []int
+	for k := range w {
+		if len(stay) > 0 && stay[0] == k {
+			stay = stay[1:]
+		} else {
+			out = append(out, k)
 		}
 	}
-	// If the core is too light for the last item that did not fit, take one more
-	// where there is room.
-	w := make([]int64, size)
-	for k, i := range core {
-		w[k] = s.w[i]
-	}
-	total := int64(0)
-	for _, x := range w {
-		total += x
-	}
-	for i := n - 1; i >= 0 && total < room; i-- {
-		if !isCore[i] && !in[i] && s.w[i] <= room {
-			in[i] = true
-			room -= s.w[i]
-		}
-	}
-	taken := make([]bool, size)
-	sum := s.c - room + meet(w, room, taken)
-	for k, i := range core {
-		in[i] = taken[k]
-	}
-	s.offer(sum, func(i int) bool { return in[i] })
-}
-
-// meet finds the subset of w of the largest sum ≤ c exactly, sets taken and
-// returns the sum. It keeps the sorted sums of both halves, O(2^(n/2)), but not
-// which items they are of: the halves are then solved again for their own sum.
-func meet(w []int64, c int64, taken []bool) int64 {
-	switch n := len(w); n {
-	case 0:
-		return 0
-	case 1:
-		taken[0] = w[0] <= c
-		if taken[0] {
-			return w[0]
-		}
-		return 0
-	default:
-		a, b := sums(w[:n/2], c), sums(w[n/2:], c)
-		best, left := int64(-1), int64(0)
-		// Invariant: no pair with b[j+1:] or with a[:i] is better than best.
-		j := len(b) - 1
-		for i := 0; i < len(a) && best < c; i++ {
-			for a[i]+b[j] > c {
-				if j--; j < 0 {
-					break
-				}
-			}
-			if j < 0 {
-				break
-			}
-			if a[i]+b[j] > best {
-				best, left = a[i]+b[j], a[i]
-			}
-		}
-		meet(w[:n/2], left, taken[:n/2])
-		meet(w[n/2:], best-left, taken[n/2:])
-		return best
-	}
-}
-
-// sums returns the different subset sums of w that are at most c, sorted.
-func sums(w []int64, c int64) []int64 {
-	most := min(1<<len(w), int(min(c, math.MaxInt32))+1)
-	list, next := make([]int64, 1, most), make([]int64, 0, most)
-	for _, x := range w {
-		// Merge list with list + x, which runs behind it.
-		next = next[:0]
-		i := 0
-		for _, s := range list {
-			if s += x; s > c {
-				break
-			}
-			for i < len(list) && list[i] < s {
-				next = append(next, list[i])
-				i++
-			}
-			if i == len(list) || list[i] > s {
-				next = append(next, s)
-			}
-		}
-		next = append(next, list[i:]...)
-		list, next = next, list
-	}
-	return list
+	return out
 }

@@ -50,17 +50,6 @@ func subsetProperty(t *rapid.T) {
 	require.True(t, got.Proved)
 	require.Equal(t, want, got.Sum)
 
-	// The dynamic programme by itself.
-	s, err := newSubset(w, c)
-	require.NoError(t, err)
-	if !s.proved && s.w[0] < 2000 {
-		require.True(t, s.balance(context.Background()))
-		r := result(s, w)
-		checkSubset(t, w, c, r)
-		require.Equal(t, want, r.Sum)
-		require.True(t, r.Proved)
-	}
-
 	for _, epsilon := range []float64{.5, .1, .02} {
 		a, err := ApproxSubset(w, c, epsilon)
 		require.NoError(t, err)

@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/big"
 	"math/bits"
+
+	"github.com/recrawl/recrawl/internal/packing"
 )
 
 // FloatBits is the precision of float weights. Everything in this package
@@ -18,9 +20,6 @@ import (
 // the only cost is that a bin of k items may be refused k+1 quanta before it is
 // full. Bounds round the other way, so that they hold for the numbers given.
 const FloatBits = 40
-
-// maxTotal bounds the sum of all weights, so that no sum overflows.
-const maxTotal = 1 << 62
 
 // units holds weights and capacities as whole numbers of a quantum.
 type units struct {
@@ -44,7 +43,7 @@ func toUnits[W Weight](weights, caps []W) (units, error) {
 	}
 	var sum int64
 	for i, w := range u.w {
-		if w > maxTotal-sum {
+		if w > packing.MaxTotal-sum {
 			return units{}, fmt.Errorf("%w: item %d: weight %v: the sum is too large", ErrWeight, i, weights[i])
 		}
 		sum += w
@@ -59,10 +58,10 @@ func intUnits[W Weight](weights, caps []W) (units, error) {
 			return u, fmt.Errorf("%w: bin %d: %v", ErrCapacity, i, c)
 		}
 		// More room than all items together could need is no different from that.
-		u.c[i] = int64(min(uint64(c), maxTotal))
+		u.c[i] = int64(min(uint64(c), packing.MaxTotal))
 	}
 	for i, w := range weights {
-		if w < 0 || uint64(w) > maxTotal {
+		if w < 0 || uint64(w) > packing.MaxTotal {
 			return u, fmt.Errorf("%w: item %d: %v", ErrWeight, i, w)
 		}
 		u.w[i] = int64(w)

@@ -1,10 +1,8 @@
-package binpack
-
-import "fmt"
+package packing
 
 // table is the state of packing into bins of any kind.
 type table struct {
-	in      *instance
+	in      *Problem
 	room    []int64
 	open    []bool  // holds an item
 	stamp   []int32 // stamp[b] == i+1: bin b holds an enemy of item i
@@ -12,16 +10,16 @@ type table struct {
 	started int     // bins below this number were open once; the search stops here in a uniform problem
 }
 
-func (in *instance) newTable() *table {
-	bins := in.bins()
-	t := &table{in: in, room: make([]int64, bins), open: make([]bool, bins), stamp: make([]int32, bins), bin: make([]int, in.n)}
+func (in *Problem) newTable() *table {
+	bins := in.Bins()
+	t := &table{in: in, room: make([]int64, bins), open: make([]bool, bins), stamp: make([]int32, bins), bin: make([]int, len(in.Weights))}
 	for b := range t.room {
-		t.room[b] = in.capacity(b)
+		t.room[b] = in.Capacity(b)
 	}
 	for i := range t.bin {
 		t.bin[i] = -1
 	}
-	for i, b := range in.pin {
+	for i, b := range in.Pins {
 		if b >= 0 {
 			t.put(i, b)
 		}
@@ -31,17 +29,17 @@ func (in *instance) newTable() *table {
 
 func (t *table) put(item, bin int) {
 	t.bin[item] = bin
-	t.room[bin] -= t.in.w[item]
+	t.room[bin] -= t.in.Weights[item]
 	t.open[bin] = true
 	t.started = max(t.started, bin+1)
 }
 
 // mark prepares the answers of fits for an item.
 func (t *table) mark(item int) {
-	if t.in.conflict == nil {
+	if t.in.Conflicts == nil {
 		return
 	}
-	for _, j := range t.in.conflict[item] {
+	for _, j := range t.in.Conflicts[item] {
 		if b := t.bin[j]; b >= 0 {
 			t.stamp[b] = int32(item + 1)
 		}
@@ -50,15 +48,15 @@ func (t *table) mark(item int) {
 
 // fits says whether the marked item may go to the bin.
 func (t *table) fits(item, bin int) bool {
-	return t.room[bin] >= t.in.w[item] && t.stamp[bin] != int32(item+1)
+	return t.room[bin] >= t.in.Weights[item] && t.stamp[bin] != int32(item+1)
 }
 
-// packAny scans all bins for every item.
-func (in *instance) packAny(order []ranked, rule Rule) (Packing, error) {
+// scan scans all bins for every item.
+func (in *Problem) scan(order []Ranked, h Heuristic) (packed Packing, left int) {
 	t := in.newTable()
 	current := 0 // of NextFit
 	for _, x := range order {
-		i := int(x.item)
+		i := int(x.Item)
 		if t.bin[i] >= 0 {
 			continue
 		}
@@ -66,11 +64,11 @@ func (in *instance) packAny(order []ranked, rule Rule) (Packing, error) {
 		// A uniform problem has at most one bin beyond those started that could
 		// be any different from them.
 		end := min(t.started+1, len(t.room))
-		if !in.uniform {
+		if !in.Uniform {
 			end = len(t.room)
 		}
 		best := -1
-		if rule == NextFit {
+		if h == NextFit {
 			for ; current < end; current++ {
 				if t.fits(i, current) {
 					best = current
@@ -79,28 +77,28 @@ func (in *instance) packAny(order []ranked, rule Rule) (Packing, error) {
 			}
 		} else {
 			for b := range end {
-				if t.fits(i, b) && (best < 0 || t.better(rule, b, best)) {
+				if t.fits(i, b) && (best < 0 || t.better(h, b, best)) {
 					best = b
 				}
 			}
 		}
 		if best < 0 {
-			return Packing{}, fmt.Errorf("%w: item %d", ErrNoRoom, i)
+			return Packing{}, i
 		}
 		t.put(i, best)
 	}
-	return packing(t.bin, len(t.room)), nil
+	return newPacking(t.bin, len(t.room)), -1
 }
 
-// better says whether bin a, the later one, suits the rule better than b. Bins
+// better says whether bin a, the later one, suits the h better than b. Bins
 // that hold something come before empty ones, except under FirstFit.
-func (t *table) better(rule Rule, a, b int) bool {
+func (t *table) better(h Heuristic, a, b int) bool {
 	switch {
-	case rule == FirstFit:
+	case h == FirstFit:
 		return false
 	case t.open[a] != t.open[b]:
 		return t.open[a]
-	case rule == BestFit:
+	case h == BestFit:
 		return t.room[a] < t.room[b]
 	default:
 		return t.room[a] > t.room[b]

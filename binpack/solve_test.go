@@ -3,6 +3,7 @@ package binpack
 import (
 	"context"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -23,7 +24,7 @@ func bruteBins(p Problem[int]) int {
 	var place func(i int)
 	place = func(i int) {
 		if i == n {
-			got := packing(append([]int(nil), bin...), bins)
+			got := Packing{Bin: slices.Clone(bin), Bins: len(slices.Compact(slices.Sorted(slices.Values(bin))))}
 			if (best == 0 || got.Bins < best) && CheckPacking(p, got) == nil {
 				best = got.Bins
 			}
@@ -65,7 +66,7 @@ func solveProperty(t *rapid.T) {
 			p.Pins = nil
 		}
 	}
-	if _, err := newInstance(p); err != nil {
+	if _, err := inUnits(p); err != nil {
 		return
 	}
 	want := bruteBins(p)
@@ -86,200 +87,6 @@ func solveProperty(t *rapid.T) {
 
 func TestSolveProperty(t *testing.T) { rapid.Check(t, solveProperty) }
 func FuzzSolve(f *testing.F)         { f.Fuzz(rapid.MakeFuzz(solveProperty)) }
-
-// The children of a node leave out dominated patterns, and those that the linear
-// programme excludes, but never all that lead to a packing.
-func TestEnumerationIsComplete(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		c := rapid.IntRange(10, 60).Draw(t, "c")
-		p := Problem[int]{Weights: rapid.SliceOfN(rapid.IntRange(1, c), 1, 9).Draw(t, "w"), Capacity: c}
-		in, err := newInstance(p)
-		require.NoError(t, err)
-		s := newSolver(context.Background(), in, 1000)
-		if rapid.Bool().Draw(t, "with linear programme") {
-			s.lp = newMaster(s.w, s.count, s.c)
-		}
-		var place func(left []int, bins int) bool
-		place = func(left []int, bins int) bool {
-			waste := int64(bins)*s.c - s.weight(left)
-			if waste < 0 {
-				return false
-			}
-			if s.weight(left) == 0 {
-				return true
-			}
-			e := enumeration{solver: s, left: left, waste: waste, steps: stepsPerNode, most: childrenPerNode}
-			if s.lp != nil {
-				s.lp.setDemand(s.ctx, left)
-				if _, v := s.lp.generate(s.ctx, bins, false); v == exceeded {
-					return false
-				}
-				e.dual, e.gap = s.lp.dual, float64(bins)-s.lp.bound()
-			}
-			require.True(t, e.heaviest())
-			for _, c := range e.children {
-				rest := append([]int(nil), left...)
-				for _, x := range c.pattern {
-					rest[x.kind] -= int(x.count)
-				}
-				if place(rest, bins-1) {
-					return true
-				}
-			}
-			return false
-		}
-		want := bruteBins(p)
-		require.True(t, place(s.count, want))
-		require.False(t, place(s.count, want-1))
-	})
-}
-
-// The search among patterns finds a packing into as many bins as there must be, and
-// says that there is none into fewer.
-func chooseProperty(t *rapid.T) {
-	c := rapid.IntRange(12, 200).Draw(t, "capacity")
-	var w, demand [3]int
-	p := Problem[int]{Capacity: c}
-	for j := range w {
-		w[j] = rapid.IntRange(c/10+1, c/2+1).Draw(t, "weight")
-		demand[j] = rapid.IntRange(1, 9).Draw(t, "demand")
-		for range demand[j] {
-			p.Weights = append(p.Weights, w[j])
-		}
-	}
-	in, err := newInstance(p)
-	require.NoError(t, err)
-	want := fewest(c, w, demand, map[[3]int]int{})
-	for target := want - 1; target <= want+1; target++ {
-		s := newSolver(context.Background(), in, 1<<20)
-		s.lp = newMaster(s.w, s.count, s.c)
-		found, complete := s.choose(target, 1<<20)
-		require.Equal(t, target >= want, found, "%d bins, %d needed", target, want)
-		require.True(t, complete)
-		if found {
-			s.lower = want
-			require.NoError(t, CheckPacking(p, s.solution().Packing))
-			require.LessOrEqual(t, s.solution().Bins, target)
-		}
-	}
-}
-
-func TestChoose(t *testing.T) { rapid.Check(t, chooseProperty) }
-
-// The same against the search by bin completion without a linear programme, where
-// the sum of the weights leaves it open whether a bin can be saved.
-func TestChooseAgainstBinCompletion(t *testing.T) {
-	decided, nodes, saved := 0, 0, 0
-	for i := range 300 {
-		p := Problem[int]{Weights: between(rand.New(rand.NewPCG(uint64(i), 51)), 24, 30, 700), Capacity: 1000}
-		in, err := newInstance(p)
-		require.NoError(t, err)
-		s := newSolver(context.Background(), in, 1<<20)
-		target := int(ceilDiv(s.weight(s.count), s.c))
-		want, complete := s.tree(nil, s.count, target)
-		require.True(t, want || complete)
-		s = newSolver(context.Background(), in, 1<<20)
-		s.lp = newMaster(s.w, s.count, s.c)
-		found, complete := s.choose(target, 1<<20)
-		if !found && !complete {
-			continue // too many patterns
-		}
-		require.Equal(t, want, found, "seed %d", i)
-		decided++
-		nodes += s.nodes - 1
-		if found {
-			saved++
-			require.NoError(t, CheckPacking(p, s.solution().Packing))
-		}
-	}
-	t.Logf("%d decided, %d with %d nodes of search, %d packed", decided, 300-decided, nodes, saved)
-	require.Greater(t, decided, 150)
-	require.Greater(t, nodes, decided)
-	require.Positive(t, saved)
-}
-
-// A basis that was saved comes back with its inverse or without.
-func TestMasterRestore(t *testing.T) {
-	in, err := newInstance(uniform(rand.New(rand.NewPCG(1, 42)), 60, 150, .1, .6))
-	require.NoError(t, err)
-	k := newKinds(in.w)
-	for _, withInverse := range []bool{true, false} {
-		m := newMaster(k.w, k.count, in.c[0])
-		m.generate(context.Background(), 1000, false)
-		x, dual, bound := append([]float64(nil), m.x...), append([]float64(nil), m.dual...), m.bound()
-		b := m.save(withInverse)
-		half := make([]int, len(k.count))
-		for j, n := range k.count {
-			half[j] = n / 2
-		}
-		m.setDemand(context.Background(), half)
-		m.generate(context.Background(), 1000, false)
-		require.NotEqual(t, b.columns, m.basis)
-		m.restore(b)
-		require.InDeltaSlice(t, x, m.x, 1e-7)
-		require.InDeltaSlice(t, dual, m.dual, 1e-7)
-		require.InDelta(t, bound, m.bound(), 1e-7)
-		require.Less(t, m.drift(), 1e-7)
-	}
-}
-
-// The mean of optimal duals is feasible and nearly optimal, and leaves the linear
-// programme solved.
-func TestInteriorDuals(t *testing.T) {
-	for i := range 10 {
-		in, err := newInstance(uniform(rand.New(rand.NewPCG(uint64(i), 43)), 80, 1000, .1, .7))
-		require.NoError(t, err)
-		k := newKinds(in.w)
-		m := newMaster(k.w, k.count, in.c[0])
-		_, v := m.generate(context.Background(), 1000, false)
-		require.Equal(t, optimal, v)
-		z := m.bound()
-		copy(m.dual, m.interior(context.Background(), .01))
-		_, best, ok := m.pricer.price(m)
-		require.True(t, ok)
-		require.LessOrEqual(t, best, 1+epsilon)
-		// A perturbation of .01..0.02 items of each kind moves the optimum by no more than
-		// that many bins of a hundredth.
-		require.GreaterOrEqual(t, m.bound(), z-.02*float64(len(k.w)))
-		require.LessOrEqual(t, m.bound(), z+1e-6)
-	}
-}
-
-// At the end of column generation the primal and the dual agree and both are
-// feasible, also after the demand has changed.
-func TestMasterIsOptimal(t *testing.T) {
-	for i := range 20 {
-		rng := rand.New(rand.NewPCG(uint64(i), 41))
-		in, err := newInstance(uniform(rng, 60, 150, .1, .6))
-		require.NoError(t, err)
-		k := newKinds(in.w)
-		m := newMaster(k.w, k.count, in.c[0])
-		for range 3 {
-			bound, v := m.generate(context.Background(), 1000, false)
-			require.Equal(t, optimal, v)
-			require.Less(t, m.drift(), 1e-7)
-			bins := 0.0
-			for r, x := range m.x {
-				require.GreaterOrEqual(t, x, -1e-7)
-				bins += x * m.columns[m.basis[r]].cost
-			}
-			value := 0.0
-			for j := range m.w {
-				value += m.rhs(j) * m.dual[j]
-			}
-			require.InDelta(t, bins, value, 1e-7)
-			require.InDelta(t, bins, bound, 1e-3)
-			for c := range m.columns {
-				require.GreaterOrEqual(t, m.reducedCost(c), -1e-7)
-			}
-			demand := append([]int(nil), k.count...)
-			for j := range demand {
-				demand[j] = rng.IntN(demand[j] + 1)
-			}
-			m.setDemand(context.Background(), demand)
-		}
-	}
-}
 
 // solve solves a problem without a deadline and checks all there is to check.
 func solve(t *testing.T, p Problem[int]) Solution {

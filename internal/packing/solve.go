@@ -1,87 +1,38 @@
-package binpack
+package packing
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"math/rand/v2"
 )
 
-// DefaultNodes is the number of search nodes of [Solve] if neither its argument
-// nor a deadline limits them.
-const DefaultNodes = 2000
-
 // A Solution is a packing with what is known of the least number of bins.
 type Solution struct {
-	Packing
-	// Lower is a lower bound on the number of bins; Bins is the upper bound.
-	Lower int
-	// Proved says that the packing is optimal: Lower == Bins.
-	Proved bool
-	// Certificate proves Certificate.Bound() ≤ Lower to anyone ([CheckBound]). It
-	// is less than Lower only where the last bin was proved by exhausting a search.
-	Certificate Certificate
-	// Nodes is the number of nodes searched: linear programmes solved, or steps of
-	// the search if there are constraints.
-	Nodes int
+	Packing     // Bin is nil if none was found
+	Certificate // of at most Lower bins
+	Lower       int
+	Proved      bool // Lower == Bins; without a packing, that there is none
+	Nodes       int  // searched
 }
 
-// Solve packs the items into as few bins as possible and proves it, if it comes
-// to an end: it is anytime, and the best packing and bound so far are
-// returned when the context ends or the number of nodes is reached (0 for
-// DefaultNodes if the context has no deadline, else no limit). Without a deadline
-// the result is a function of the input.
+// Solve packs the items into as few bins as possible and proves it, if it comes to an
+// end before the context does and before the number of nodes is reached. Package binpack
+// says how it works.
 //
-// Bins of one capacity: heuristics and the bounds of [LowerBounds] first; then
-// column generation over patterns (Gilmore & Gomory 1961), whose duals are
-// rounded to integers and become the certificate, u_i = ⌊π_i·2^24⌋. Packings are
-// sought by diving: patterns of the linear programme are fixed, and what is left
-// is solved again. A packing into one bin less consists of patterns whose reduced
-// costs fit into the gap to the linear programme; where these are a few thousand, which
-// takes duals inside the optimal face, branch and bound among them decides. The last resort is a
-// complete search by bin completion (Korf 2003) in which every node is bounded by
-// the linear programme of what is left. Pricing is a bounded knapsack problem,
-// O(kinds·C) by dynamic programming or, for a large C, a branch and bound. Where
-// there are too many different weights, or items per bin, for that, the search does
-// without the linear programme.
-//
-// Different capacities, conflicts and pins: a depth-first search of items in
-// bins, for a few dozen items.
-//
-// Nodes are cut off by bounds in floating point, with a margin of 1e-5 bins; the
-// certificate is exact.
-//
-// With floats that are not multiples of the quantum (see [FloatBits]) Lower holds
-// for the numbers as given while the packing is of weights rounded up.
-//
-// Errors are those of [Pack]; ErrNoRoom means that no packing was found, and says
-// so if there is none.
-func Solve[W Weight](ctx context.Context, p Problem[W], nodes int) (Solution, error) {
-	if nodes < 0 {
-		return Solution{}, fmt.Errorf("%w: %d nodes", ErrParameter, nodes)
-	}
-	if nodes == 0 {
-		nodes = math.MaxInt
-		if _, ok := ctx.Deadline(); !ok {
-			nodes = DefaultNodes
-		}
-	}
-	in, err := newInstance(p)
-	if err != nil {
-		return Solution{}, err
-	}
-	if !in.plain {
+// Without a deadline the result is a function of the input.
+func (in *Problem) Solve(ctx context.Context, nodes int) Solution {
+	if !in.plain() {
 		return in.solveAny(ctx, nodes)
 	}
 	s := newSolver(ctx, in, nodes)
 	s.solve()
-	return s.solution(), nil
+	return s.solution()
 }
 
 // solver solves a problem of bins of one capacity.
 type solver struct {
 	ctx   context.Context
-	in    *instance
+	in    *Problem
 	kinds // of positive weight; items without weight go to bin 0
 	c     int64
 	lower int
@@ -101,17 +52,17 @@ const slackItems = 20_000
 // solved: its inverse has the square of that.
 const kindsLimit = 1200
 
-func newSolver(ctx context.Context, in *instance, nodes int) *solver {
-	s := &solver{ctx: ctx, in: in, kinds: newKinds(in.w), c: in.c[0], limit: nodes}
+func newSolver(ctx context.Context, in *Problem, nodes int) *solver {
+	s := &solver{ctx: ctx, in: in, kinds: newKinds(in.Weights), c: in.Capacities[0], limit: nodes}
 	if k := len(s.w) - 1; s.w[k] == 0 {
 		s.w, s.count, s.items = s.w[:k], s.count[:k], s.items[:k]
 	}
-	s.rng = rand.New(rand.NewPCG(uint64(in.n), uint64(s.c)))
+	s.rng = rand.New(rand.NewPCG(uint64(len(in.Weights)), uint64(s.c)))
 	return s
 }
 
 func (s *solver) solve() {
-	b := s.in.bounds()
+	b := s.in.Bounds()
 	s.lower, s.cert = b.Best(), b.Certificate
 	if len(s.w) == 0 {
 		return
@@ -133,7 +84,7 @@ func (s *solver) solve() {
 		if found || !complete {
 			return
 		}
-		if s.in.exact {
+		if s.in.exact() {
 			s.lower = target + 1
 		}
 	}
@@ -193,16 +144,15 @@ func (s *solver) over() bool { return s.nodes >= s.limit || s.ctx.Err() != nil }
 
 // certify makes the duals a certificate if they prove more than the one there is.
 func (s *solver) certify() {
-	c := Certificate{Value: make([]int64, s.in.n)}
+	c := Certificate{Value: make([]int64, len(s.in.Weights))}
 	for j, items := range s.items {
 		u := int64(math.Floor(max(s.lp.dual[j], 0) * (1 << 24)))
 		for _, i := range items {
 			c.Value[i] = u
 		}
 	}
-	w, value, count := group(s.in.low, c.Value)
 	var ok bool
-	if c.Max, ok = bestKnapsack(w, value, count, s.in.high[0], 0); ok && c.Max > 0 && c.Bound() > s.lower {
+	if c.Max, ok = s.in.MostValue(c.Value, 0); ok && c.Max > 0 && c.Bound() > s.lower {
 		s.lower, s.cert = c.Bound(), c
 	}
 }
@@ -221,7 +171,7 @@ func (s *solver) restart() {
 
 // solution assigns the items to the patterns.
 func (s *solver) solution() Solution {
-	bin := make([]int, s.in.n)
+	bin := make([]int, len(s.in.Weights))
 	next := make([]int, len(s.w))
 	for b, p := range s.best {
 		for _, e := range p {
@@ -250,15 +200,12 @@ func (s *solver) improve(fixed []pattern, left []int) {
 		s.keep(fixed, nil)
 		return
 	}
-	in := &instance{units: units{w: w, c: []int64{s.c}}, n: len(w), uniform: true, plain: true}
-	for _, rule := range [...]Rule{BestFitDecreasing, MinimumBinSlackPrime, MinimumBinSlack} {
-		if len(s.best) > 0 && (s.lower >= len(s.best) || len(w) > slackItems || rule == MinimumBinSlack && len(fixed) > 0) {
+	in := &Problem{Weights: w, Capacities: []int64{s.c}, Uniform: true}
+	for _, h := range [...]Heuristic{BestFitDecreasing, MinimumBinSlackPrime, MinimumBinSlack} {
+		if len(s.best) > 0 && (s.lower >= len(s.best) || len(w) > slackItems || h == MinimumBinSlack && len(fixed) > 0) {
 			return
 		}
-		packed, err := in.pack(rule)
-		if err != nil {
-			panic("binpack: " + err.Error()) // plain problems cannot fail
-		}
+		packed, _ := in.Pack(h) // plain problems leave nothing over
 		if len(s.best) > 0 && len(fixed)+packed.Bins >= len(s.best) {
 			continue
 		}

@@ -1,21 +1,24 @@
-package binpack
+package packing
 
 import (
-	"fmt"
 	"sort"
 )
+
+// slackNodes is the number of steps after which Minimum Bin Slack takes the best
+// subset found for a bin.
+const slackNodes = 20000
 
 // minimumSlack fills one bin at a time with the subset of the items left that
 // leaves the least room, found by a depth-first search in order of decreasing
 // weight (Gupta & Ho 1999). With prime the largest item left is in every subset
 // (Fleszar & Hindi 2002).
-func (in *instance) minimumSlack(prime bool) (Packing, error) {
+func (in *Problem) minimumSlack(prime bool) (packed Packing, item int) {
 	t := in.newTable()
 	var left, light []int // items to pack, by decreasing weight, and those without weight
-	for _, x := range decreasing(in.w) {
-		switch i := int(x.item); {
+	for _, x := range Decreasing(in.Weights) {
+		switch i := int(x.Item); {
 		case t.bin[i] >= 0:
-		case x.w > 0:
+		case x.Weight > 0:
 			left = append(left, i)
 		default:
 			light = append(light, i)
@@ -37,7 +40,7 @@ func (in *instance) minimumSlack(prime bool) (Packing, error) {
 		if len(left) == 0 {
 			break
 		}
-		s := slackSearch{t: t, items: left, nodes: SlackNodes, best: -1}
+		s := slackSearch{t: t, items: left, nodes: slackNodes, best: -1}
 		s.run(b, prime)
 		for _, k := range s.chosen {
 			t.put(left[k], b)
@@ -51,7 +54,7 @@ func (in *instance) minimumSlack(prime bool) (Packing, error) {
 		left = kept
 	}
 	if len(left) > 0 {
-		return Packing{}, fmt.Errorf("%w: item %d", ErrNoRoom, left[0])
+		return Packing{}, left[0]
 	}
 	for _, i := range light {
 		t.mark(i)
@@ -60,11 +63,11 @@ func (in *instance) minimumSlack(prime bool) (Packing, error) {
 			b++
 		}
 		if b == len(t.room) {
-			return Packing{}, fmt.Errorf("%w: item %d", ErrNoRoom, i)
+			return Packing{}, i
 		}
 		t.put(i, b)
 	}
-	return packing(t.bin, len(t.room)), nil
+	return newPacking(t.bin, len(t.room)), -1
 }
 
 // slackSearch looks for the subset of items that leaves the least room.
@@ -79,7 +82,7 @@ type slackSearch struct {
 }
 
 func (s *slackSearch) run(bin int, prime bool) {
-	w := s.t.in.w
+	w := s.t.in.Weights
 	s.suffix = make([]int64, len(s.items)+1)
 	for k := len(s.items) - 1; k >= 0; k-- {
 		s.suffix[k] = s.suffix[k+1] + w[s.items[k]]
@@ -103,7 +106,7 @@ func (s *slackSearch) run(bin int, prime bool) {
 
 // extend tries every item from position k on as the next of the subset.
 func (s *slackSearch) extend(k, bin int, room, sum int64) {
-	w := s.t.in.w
+	w := s.t.in.Weights
 	if sum > s.best {
 		s.best, s.chosen = sum, append(s.chosen[:0], s.path...)
 	}
@@ -128,7 +131,7 @@ func (s *slackSearch) extend(k, bin int, room, sum int64) {
 		s.extend(k+1, bin, room-w[i], sum+w[i])
 		s.path = s.path[:len(s.path)-1]
 		// An item of equal weight would lead to the same sums.
-		if s.t.in.conflict == nil {
+		if s.t.in.Conflicts == nil {
 			for k+1 < len(s.items) && w[s.items[k+1]] == w[i] {
 				k++
 			}
@@ -138,10 +141,10 @@ func (s *slackSearch) extend(k, bin int, room, sum int64) {
 
 // barred says whether an enemy of the item is in the bin or on the path.
 func (s *slackSearch) barred(i, bin int) bool {
-	if s.t.in.conflict == nil {
+	if s.t.in.Conflicts == nil {
 		return false
 	}
-	for _, j := range s.t.in.conflict[i] {
+	for _, j := range s.t.in.Conflicts[i] {
 		if s.t.bin[j] == bin {
 			return true
 		}

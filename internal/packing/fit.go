@@ -1,26 +1,26 @@
-package binpack
+package packing
 
 import "math/bits"
 
 // The rules for bins of one capacity without constraints. Each takes the items in
 // the given order, sets the bin of each and returns the number of bins.
 
-func nextFit(c int64, order []ranked, bin []int) int {
+func nextFit(c int64, order []Ranked, bin []int) int {
 	bins, room := 0, int64(-1)
 	for _, x := range order {
-		if room < x.w {
+		if room < x.Weight {
 			bins++
 			room = c
 		}
-		room -= x.w
-		bin[x.item] = bins - 1
+		room -= x.Weight
+		bin[x.Item] = bins - 1
 	}
 	return bins
 }
 
 // firstFit keeps a tournament tree over the bins: a node holds the most room of
 // the bins below it, and the first bin with room w is found from the root.
-func firstFit(c int64, order []ranked, bin []int) int {
+func firstFit(c int64, order []Ranked, bin []int) int {
 	size := 1 << bits.Len(uint(len(order)-1))
 	room := make([]int64, 2*size) // unopened bins count with their capacity
 	for k := range room {
@@ -31,13 +31,13 @@ func firstFit(c int64, order []ranked, bin []int) int {
 		k := 1
 		for k < size {
 			k *= 2
-			if room[k] < x.w {
+			if room[k] < x.Weight {
 				k++
 			}
 		}
-		bin[x.item] = k - size
-		bins = max(bins, bin[x.item]+1)
-		room[k] -= x.w
+		bin[x.Item] = k - size
+		bins = max(bins, bin[x.Item]+1)
+		room[k] -= x.Weight
 		for k >>= 1; k >= 1; k >>= 1 {
 			r := max(room[2*k], room[2*k+1])
 			if r == room[k] {
@@ -112,17 +112,17 @@ func (h *roomiest) pop() openBin {
 // that had room before, and so has the bin that just took one. Invariant:
 // stack ≥ w, decreasing towards its top; all bins in waiting (sorted, increasing)
 // and in heap have less room than w.
-func bestFitDecreasing(c int64, order []ranked, bin []int) int {
+func bestFitDecreasing(c int64, order []Ranked, bin []int) int {
 	var stack, waiting []openBin
 	var heap roomiest
 	bins := int32(0)
 	for _, x := range order {
 		for {
 			k := len(waiting) - 1
-			if k >= 0 && waiting[k].room >= x.w && (len(heap) == 0 || waiting[k].before(heap[0])) {
+			if k >= 0 && waiting[k].room >= x.Weight && (len(heap) == 0 || waiting[k].before(heap[0])) {
 				stack = append(stack, waiting[k])
 				waiting = waiting[:k]
-			} else if len(heap) > 0 && heap[0].room >= x.w {
+			} else if len(heap) > 0 && heap[0].room >= x.Weight {
 				stack = append(stack, heap.pop())
 			} else {
 				break
@@ -136,10 +136,10 @@ func bestFitDecreasing(c int64, order []ranked, bin []int) int {
 			b = openBin{c, bins}
 			bins++
 		}
-		bin[x.item] = int(b.bin)
-		b.room -= x.w
+		bin[x.Item] = int(b.bin)
+		b.room -= x.Weight
 		switch k := len(waiting) - 1; {
-		case b.room >= x.w:
+		case b.room >= x.Weight:
 			stack = append(stack, b)
 		case k < 0 || b.before(waiting[k]):
 			waiting = append(waiting, b)
@@ -151,21 +151,21 @@ func bestFitDecreasing(c int64, order []ranked, bin []int) int {
 }
 
 // worstFit keeps the bins in a heap by their room.
-func worstFit(c int64, order []ranked, bin []int) int {
+func worstFit(c int64, order []Ranked, bin []int) int {
 	var heap roomiest
 	bins := int32(0)
 	for _, x := range order {
 		var b openBin
-		if len(heap) > 0 && heap[0].room >= x.w {
+		if len(heap) > 0 && heap[0].room >= x.Weight {
 			b = heap.pop()
 			b.bin = -b.bin // see below
 		} else {
 			b = openBin{c, bins}
 			bins++
 		}
-		bin[x.item] = int(b.bin)
+		bin[x.Item] = int(b.bin)
 		// The negative number makes the heap prefer the earlier of equal bins.
-		heap.push(openBin{b.room - x.w, -b.bin})
+		heap.push(openBin{b.room - x.Weight, -b.bin})
 	}
 	return int(bins)
 }

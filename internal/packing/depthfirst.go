@@ -1,9 +1,6 @@
-package binpack
+package packing
 
-import (
-	"context"
-	"fmt"
-)
+import "context"
 
 // search assigns items to bins of any kind, depth first.
 type search struct {
@@ -23,46 +20,43 @@ type search struct {
 
 // solveAny searches for the fewest bins of different capacities, with conflicts
 // and pins.
-func (in *instance) solveAny(ctx context.Context, nodes int) (Solution, error) {
-	b := in.bounds()
-	s := &search{table: in.newTable(), ctx: ctx, lower: b.Best(), limit: nodes, bins: in.bins() + 1}
-	for rule := range rules {
-		if p, err := in.pack(rule); err == nil && p.Bins < s.bins {
+func (in *Problem) solveAny(ctx context.Context, nodes int) Solution {
+	b := in.Bounds()
+	s := &search{table: in.newTable(), ctx: ctx, lower: b.Best(), limit: nodes, bins: in.Bins() + 1}
+	for h := range Heuristics {
+		if p, left := in.Pack(h); left < 0 && p.Bins < s.bins {
 			s.best, s.bins = p.Bin, p.Bins
 		}
 	}
-	for _, x := range decreasing(in.w) {
-		if s.bin[x.item] < 0 {
-			s.order = append(s.order, int(x.item))
+	for _, x := range Decreasing(in.Weights) {
+		if s.bin[x.Item] < 0 {
+			s.order = append(s.order, int(x.Item))
 		}
 	}
 	s.suffix = make([]int64, len(s.order)+1)
 	for k := len(s.order) - 1; k >= 0; k-- {
-		s.suffix[k] = s.suffix[k+1] + in.w[s.order[k]]
+		s.suffix[k] = s.suffix[k+1] + in.Weights[s.order[k]]
 	}
 	for b, open := range s.open {
-		s.largest = max(s.largest, in.capacity(b))
+		s.largest = max(s.largest, in.Capacity(b))
 		if open {
 			s.used++
 			s.free += s.room[b]
 		}
 	}
 	complete := s.bins == s.lower || s.branch(0)
-	switch {
-	case s.best == nil && complete:
-		return Solution{}, fmt.Errorf("%w: there is no packing", ErrNoRoom)
-	case s.best == nil:
-		return Solution{}, fmt.Errorf("%w: no packing was found", ErrNoRoom)
+	if s.best == nil {
+		return Solution{Proved: complete, Nodes: s.nodes}
 	}
-	sol := Solution{Packing: packing(s.best, in.bins()), Lower: s.lower, Certificate: b.Certificate, Nodes: s.nodes}
-	if complete && in.exact {
+	sol := Solution{Packing: newPacking(s.best, in.Bins()), Lower: s.lower, Certificate: b.Certificate, Nodes: s.nodes}
+	if complete && in.exact() {
 		sol.Lower = s.bins
 	}
 	sol.Proved = sol.Lower == sol.Bins
-	return sol, nil
+	return sol
 }
 
-// branch places the items from position k on, and says whether it tried all that
+// branch places the items from position k on, and reports whether it tried all that
 // could be better than the best.
 func (s *search) branch(k int) (complete bool) {
 	if s.nodes++; s.nodes > s.limit || s.nodes%1024 == 0 && s.ctx.Err() != nil {
@@ -81,7 +75,7 @@ func (s *search) branch(k int) (complete bool) {
 		return true
 	}
 	i := s.order[k]
-	w := s.in.w[i]
+	w := s.in.Weights[i]
 	complete = true
 	empty := make(map[int64]bool) // capacities of empty bins tried: one of each will do
 	for b := range s.room {
@@ -121,10 +115,10 @@ func (s *search) branch(k int) (complete bool) {
 }
 
 func (s *search) enemy(i, bin int) bool {
-	if s.in.conflict == nil {
+	if s.in.Conflicts == nil {
 		return false
 	}
-	for _, j := range s.in.conflict[i] {
+	for _, j := range s.in.Conflicts[i] {
 		if s.bin[j] == bin {
 			return true
 		}

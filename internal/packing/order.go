@@ -1,20 +1,20 @@
-package binpack
+package packing
 
-// ranked is an item in its place in an order, with its weight at hand.
-type ranked struct {
-	w    int64
-	item int32
+// A Ranked is an item in its place in an order, with its weight at hand.
+type Ranked struct {
+	Weight int64
+	Item   int32
 }
 
-// decreasing returns the items in order of decreasing weight, equal ones in order
+// Decreasing returns the items in order of decreasing weight, equal ones in order
 // of their number: a radix sort over the bytes that are in use, in O(n) for
 // weights of a fixed number of bits.
-func decreasing(w []int64) []ranked {
+func Decreasing(w []int64) []Ranked {
 	n := len(w)
-	a, b := make([]ranked, n), make([]ranked, n)
+	a, b := make([]Ranked, n), make([]Ranked, n)
 	var used int64
 	for i, x := range w {
-		a[i] = ranked{x, int32(i)}
+		a[i] = Ranked{x, int32(i)}
 		used |= x
 	}
 	const digit = 11
@@ -24,7 +24,7 @@ func decreasing(w []int64) []ranked {
 		}
 		var start [1 << digit]int32
 		for i := range a {
-			start[a[i].w>>shift&(1<<digit-1)]++
+			start[a[i].Weight>>shift&(1<<digit-1)]++
 		}
 		// The largest digit comes first.
 		at := int32(0)
@@ -32,7 +32,7 @@ func decreasing(w []int64) []ranked {
 			start[d], at = at, at+start[d]
 		}
 		for i := range a {
-			d := a[i].w >> shift & (1<<digit - 1)
+			d := a[i].Weight >> shift & (1<<digit - 1)
 			b[start[d]] = a[i]
 			start[d]++
 		}

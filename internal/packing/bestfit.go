@@ -1,4 +1,4 @@
-package binpack
+package packing
 
 // bestFit takes the items in their own order. It keeps the bins in a treap sorted
 // by room and then by number; node k of the treap is bin k.

@@ -1,4 +1,4 @@
-package binpack
+package packing
 
 import "sort"
 

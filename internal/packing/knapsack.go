@@ -1,36 +1,9 @@
-package binpack
+package packing
 
 import (
 	"math/bits"
 	"sort"
 )
-
-// kinds groups items of equal weight, by decreasing weight.
-type kinds struct {
-	w     []int64
-	count []int
-	items [][]int32 // the items of each kind
-}
-
-func newKinds(w []int64) kinds {
-	var k kinds
-	order := decreasing(w)
-	for at := 0; at < len(order); {
-		end := at + 1
-		for end < len(order) && order[end].w == order[at].w {
-			end++
-		}
-		items := make([]int32, end-at)
-		for j := range items {
-			items[j] = order[at+j].item
-		}
-		k.w = append(k.w, order[at].w)
-		k.count = append(k.count, len(items))
-		k.items = append(k.items, items)
-		at = end
-	}
-	return k
-}
 
 // denseLimit bounds the steps of the dynamic programmes over all capacities.
 const denseLimit = 1 << 26
@@ -132,13 +105,13 @@ func (k *knapsack) branch(j int, c, got int64) {
 	}
 }
 
-// mulDiv returns ⌊a·b/d⌋, or maxTotal−1 if it is more: no sum of values is above
-// maxTotal, so that serves as a bound, and adding such a sum does not overflow.
+// mulDiv returns ⌊a·b/d⌋, or MaxTotal−1 if it is more: no sum of values is above
+// MaxTotal, so that serves as a bound, and adding such a sum does not overflow.
 func mulDiv(a, b, d int64) int64 {
 	hi, lo := bits.Mul64(uint64(a), uint64(b))
 	if hi >= uint64(d) {
-		return maxTotal - 1
+		return MaxTotal - 1
 	}
 	q, _ := bits.Div64(hi, lo, uint64(d))
-	return int64(min(q, maxTotal-1))
+	return int64(min(q, MaxTotal-1))
 }

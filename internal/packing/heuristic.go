@@ -1,0 +1,58 @@
+package packing
+
+// A Heuristic packs items one after the other, or one bin after the other.
+type Heuristic uint8
+
+// The heuristics; what each promises is said in package binpack.
+const (
+	NextFit Heuristic = iota
+	FirstFit
+	BestFit
+	WorstFit
+	NextFitDecreasing
+	FirstFitDecreasing
+	BestFitDecreasing
+	WorstFitDecreasing
+	MinimumBinSlack
+	MinimumBinSlackPrime
+	Heuristics // their number
+)
+
+// Pack packs the items by a heuristic. Pinned items are packed first. Of bins equally
+// good it takes the one opened first. If an item is left over the packing is empty, and
+// left is that item, else −1.
+func (in *Problem) Pack(h Heuristic) (packed Packing, left int) {
+	if h == MinimumBinSlack || h == MinimumBinSlackPrime {
+		return in.minimumSlack(h == MinimumBinSlackPrime)
+	}
+	var order []Ranked
+	if h >= NextFitDecreasing {
+		order = Decreasing(in.Weights)
+		h -= NextFitDecreasing - NextFit
+	} else {
+		order = make([]Ranked, len(in.Weights))
+		for i := range order {
+			order[i] = Ranked{in.Weights[i], int32(i)}
+		}
+		if h == BestFit && in.plain() {
+			bin, bins := bestFit(in.Weights, in.Capacities[0])
+			return Packing{Bin: bin, Bins: bins}, -1
+		}
+	}
+	if !in.plain() {
+		return in.scan(order, h)
+	}
+	var bins int
+	bin := make([]int, len(in.Weights))
+	switch h {
+	case NextFit:
+		bins = nextFit(in.Capacities[0], order, bin)
+	case FirstFit:
+		bins = firstFit(in.Capacities[0], order, bin)
+	case BestFit:
+		bins = bestFitDecreasing(in.Capacities[0], order, bin)
+	case WorstFit:
+		bins = worstFit(in.Capacities[0], order, bin)
+	}
+	return Packing{Bin: bin, Bins: bins}, -1
+}

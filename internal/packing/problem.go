@@ -1,0 +1,136 @@
+// Package packing solves bin packing and subset sum problems in whole units: by
+// heuristics, bounds with certificates, and an exact search. It checks no input: the
+// packages that use it do, and turn their own weights into units.
+//
+// Sources are named with each algorithm.
+package packing
+
+// MaxTotal bounds the sum of the weights of a problem and of the values of a
+// certificate, so that no sum overflows.
+const MaxTotal = 1 << 62
+
+// A Problem is a set of items to pack into few bins.
+//
+// Weights are at least 0 and at most the largest capacity, and their sum is at most
+// [MaxTotal]. Capacities are positive.
+type Problem struct {
+	Weights    []int64
+	Capacities []int64 // of each bin; with Uniform only one, of any number of bins
+	Uniform    bool
+	// Low and High are set where units are rounded, weights up and capacities down: they
+	// are rounded the other way, for bounds that hold for the numbers before rounding.
+	Low, High []int64
+	Conflicts [][]int32 // the items that must not share a bin with each item, if there are any
+	Pins      []int     // the bin of each item that is pinned, −1 for the others, if there are any
+}
+
+// exact reports whether nothing was rounded.
+func (in *Problem) exact() bool { return in.Low == nil }
+
+// low returns the weights for bounds.
+func (in *Problem) low() []int64 {
+	if in.exact() {
+		return in.Weights
+	}
+	return in.Low
+}
+
+// high returns the capacities for bounds.
+func (in *Problem) high() []int64 {
+	if in.exact() {
+		return in.Capacities
+	}
+	return in.High
+}
+
+// plain reports whether there are as many bins as needed of one capacity, and neither
+// conflicts nor pins.
+func (in *Problem) plain() bool { return in.Uniform && in.Conflicts == nil && in.Pins == nil }
+
+// Bins returns the most bins that a packing can use.
+func (in *Problem) Bins() int {
+	if in.Uniform {
+		return len(in.Weights)
+	}
+	return len(in.Capacities)
+}
+
+// Capacity returns the capacity of a bin.
+func (in *Problem) Capacity(bin int) int64 {
+	if in.Uniform {
+		return in.Capacities[0]
+	}
+	return in.Capacities[bin]
+}
+
+// A Packing is the bin of each item. Bin is nil where there is none.
+type Packing struct {
+	Bin  []int
+	Bins int // that hold an item
+}
+
+// newPacking counts the bins used.
+func newPacking(bin []int, bins int) Packing {
+	used := make([]bool, bins)
+	n := 0
+	for _, b := range bin {
+		if !used[b] {
+			used[b] = true
+			n++
+		}
+	}
+	return Packing{Bin: bin, Bins: n}
+}
+
+// A Certificate proves that at least Bound() bins are needed: no set of items that fits
+// a bin has more than Max of value in sum.
+type Certificate struct {
+	Value []int64 // of each item, at least 0
+	Max   int64   // positive
+}
+
+// Bound returns ⌈ΣValue/Max⌉.
+func (c Certificate) Bound() int {
+	sum := int64(0)
+	for _, u := range c.Value {
+		sum += u
+	}
+	return ceilDiv(sum, c.Max)
+}
+
+// MostValue returns the most value that fits the largest bin, of items with the given
+// values: exactly, or ok is false because that would take more than about denseLimit
+// steps. It does not search below the value known, and returns that if there is nothing
+// better.
+func (in *Problem) MostValue(value []int64, known int64) (most int64, ok bool) {
+	w, v, count := group(in.low(), value)
+	c := int64(0)
+	for _, high := range in.high() {
+		c = max(c, high)
+	}
+	return bestKnapsack(w, v, count, c, known)
+}
+
+// group joins items of equal weight and value.
+func group(w, value []int64) (gw, gv []int64, count []int) {
+	at := make(map[[2]int64]int)
+	for i := range w {
+		k := [2]int64{w[i], value[i]}
+		j, ok := at[k]
+		if !ok {
+			j = len(gw)
+			at[k] = j
+			gw, gv, count = append(gw, w[i]), append(gv, value[i]), append(count, 0)
+		}
+		count[j]++
+	}
+	return gw, gv, count
+}
+
+func ceilDiv(a, b int64) int {
+	q := a / b
+	if a%b > 0 {
+		q++
+	}
+	return int(q)
+}
