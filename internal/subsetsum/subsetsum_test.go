@@ -1,0 +1,167 @@
+package subsetsum
+
+import (
+	"math/bits"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// all returns the sum of every subset, by mask.
+func all(amounts []int64) []int64 {
+	sums := make([]int64, 1<<len(amounts))
+	for mask := 1; mask < len(sums); mask++ {
+		low := bits.TrailingZeros(uint(mask))
+		sums[mask] = sums[mask&(mask-1)] + amounts[low]
+	}
+	return sums
+}
+
+// atMost returns the largest of sums up to limit.
+func atMost(sums []int64, limit int64) int64 {
+	best := int64(-1)
+	for _, s := range sums {
+		if s <= limit {
+			best = max(best, s)
+		}
+	}
+	return best
+}
+
+var instances = rapid.Custom(func(t *rapid.T) []int64 {
+	size := rapid.SampledFrom([]int64{3, 70, 1000}).Draw(t, "size")
+	return rapid.SliceOfN(rapid.Int64Range(1, size), 0, 12).Draw(t, "amounts")
+})
+
+func TestReach(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		amounts := instances.Draw(t, "amounts")
+		limit := rapid.Int64Range(0, 3000).Draw(t, "limit")
+		r := Reachable(append(amounts, 1<<45), limit) // 2⁴⁵/64 bits, cut to an int32, would be nothing
+		sums := all(amounts)
+		v := rapid.Int64Range(0, limit).Draw(t, "v")
+		require.Equal(t, atMost(sums, v), r.AtMost(v))
+		above := int64(-1)
+		for _, s := range sums {
+			if s >= v && (above < 0 || s < above) {
+				above = s
+			}
+		}
+		if got := r.AtLeast(v); got != above {
+			require.Equal(t, int64(-1), got)
+			require.Greater(t, above, limit)
+		}
+	})
+}
+
+func TestLargest(t *testing.T) {
+	t.Parallel()
+	var h Halves // shared, so that what is left in its memory would show
+	rapid.Check(t, func(t *rapid.T) {
+		amounts := instances.Draw(t, "amounts")
+		if rapid.Bool().Draw(t, "large") {
+			for i := range amounts {
+				amounts[i] <<= 48
+			}
+		}
+		sums := all(amounts)
+		limit := rapid.Int64Range(0, max(1, slices.Max(sums)*5/4)).Draw(t, "limit")
+		want := atMost(sums, limit)
+
+		taken := make([]bool, len(amounts))
+		require.Equal(t, want, Largest(amounts, limit, taken))
+		sum := int64(0)
+		for i, w := range amounts {
+			if taken[i] {
+				sum += w
+			}
+		}
+		require.Equal(t, want, sum)
+
+		got, mask := h.Largest(amounts, limit)
+		require.Equal(t, want, got)
+		require.Equal(t, want, sums[mask])
+
+		if limit > 1<<20 {
+			return
+		}
+		got, chosen := LargestByTable(append(amounts, 1<<45), limit, []int{7})
+		require.Equal(t, want, got)
+		require.True(t, slices.IsSorted(chosen))
+		sum = 0
+		for _, i := range slices.Compact(chosen) {
+			sum += amounts[i]
+		}
+		require.Equal(t, want, sum)
+	})
+	sum, _ := h.Largest([]int64{1}, -1)
+	require.EqualValues(t, -1, sum)
+}
+
+// TestEqualSubsets pins which of several equal subsets is found: the solvers' results depend on it.
+func TestEqualSubsets(t *testing.T) {
+	t.Parallel()
+	amounts := []int64{3, 1, 2, 2, 1, 3, 4, 1}
+	taken := make([]bool, len(amounts))
+	require.EqualValues(t, 8, Largest(amounts, 8, taken))
+	require.Equal(t, []bool{false, false, false, false, false, true, true, true}, taken)
+	_, mask := new(Halves).Largest(amounts, 8)
+	require.EqualValues(t, 0b11100000, mask)
+	_, chosen := LargestByTable(amounts, 8, nil)
+	require.Equal(t, []int{0, 1, 2, 3}, chosen)
+}
+
+func TestTables(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		weights := rapid.SliceOfN(rapid.Int64Range(1, 9), 1, 9).Draw(t, "weights")
+		values := rapid.SliceOfN(rapid.Int64Range(0, 9), len(weights), len(weights)).Draw(t, "values")
+		c := rapid.Int64Range(0, 70).Draw(t, "c")
+		weight, value := all(weights), all(values)
+		want := make([]int64, c+1)
+		for mask, w := range weight {
+			for r := w; r <= c; r++ {
+				want[r] = max(want[r], value[mask])
+			}
+		}
+		table, marked := make([]int64, c+1), make([]int64, c+1)
+		marks := make([][]uint64, len(weights))
+		for i, w := range weights {
+			marks[i] = make([]uint64, c/64+1)
+			AddItem(table, w, values[i])
+			AddItemMarked(marked, marks[i], w, values[i])
+		}
+		require.Equal(t, want, table)
+		require.Equal(t, want, marked)
+		sum, room := int64(0), c
+		for i := len(weights) - 1; i >= 0; i-- {
+			if Marked(marks[i], room) {
+				sum += values[i]
+				room -= weights[i]
+			}
+		}
+		require.Equal(t, want[c], sum)
+	})
+}
+
+func TestAddCopies(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		below := rapid.SliceOfN(rapid.Float64Range(0, 9), 1, 40).Draw(t, "below")
+		w := rapid.OneOf(rapid.Int64Range(1, 9), rapid.Just[int64](1<<40)).Draw(t, "w")
+		value := rapid.Float64Range(0, 3).Draw(t, "value")
+		most := rapid.IntRange(0, 6).Draw(t, "most")
+		table := make([]float64, len(below))
+		AddCopies(table, below, w, value, most)
+		for r := range below {
+			best := below[r]
+			for n := 1; n <= most && int64(n)*w <= int64(r); n++ {
+				best = max(best, below[r-n*int(w)]+float64(n)*value)
+			}
+			require.Equal(t, best, table[r])
+		}
+	})
+}
