@@ -23,7 +23,7 @@ func Example() {
 		if err != nil {
 			panic(err)
 		}
-		result, err := webenv.Run(pages, policy, webenv.Options{Rate: 1, Polls: 20_000})
+		result, err := webenv.Run(pages, policy, webenv.RunConfig{Rate: 1, Polls: 20_000})
 		if err != nil {
 			panic(err)
 		}

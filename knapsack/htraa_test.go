@@ -69,7 +69,7 @@ func TestHTRAABeatsLAKG(t *testing.T) {
 				must(NewLAKG(500, LAKGConfig{}, rand.NewPCG(seed, 1))),
 			} {
 				env := must(webenv.NewZipf(webenv.ZipfConfig{Pages: 500, Alpha: ab[0], Beta: ab[1]}, rand.NewPCG(seed, 2)))
-				found[i] += must(webenv.Run(env, l, webenv.Options{Rate: 1, Polls: 20_000})).Detected
+				found[i] += must(webenv.Run(env, l, webenv.RunConfig{Rate: 1, Polls: 20_000})).Detected
 			}
 		}
 		// A difference of four standard errors of counts, were they independent.

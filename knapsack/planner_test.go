@@ -133,7 +133,7 @@ func TestPlannerLearns(t *testing.T) {
 			found := [2]int{}
 			for i, s := range []webenv.Scheduler{p, known} {
 				env := must(webenv.NewZipf(webenv.ZipfConfig{Pages: 500, Alpha: ab[0], Beta: ab[1]}, rand.NewPCG(7, 8)))
-				must(webenv.Run(env, s, webenv.Options{Rate: 1, Polls: 20_000, OnPoll: func(p webenv.Poll) {
+				must(webenv.Run(env, s, webenv.RunConfig{Rate: 1, Polls: 20_000, OnPoll: func(p webenv.Poll) {
 					if p.Changed && p.Time > 10_000 {
 						found[i]++
 					}

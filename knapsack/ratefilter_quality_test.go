@@ -24,7 +24,7 @@ func (u *inTurn) Observe(int, float64, bool) error { return nil }
 func zipfRun(s webenv.Scheduler, alpha, beta float64, swap, polls int, seed uint64) []int {
 	env := must(webenv.NewZipf(webenv.ZipfConfig{Pages: 500, Alpha: alpha, Beta: beta, SwapEvery: swap}, rand.NewPCG(seed, 1)))
 	found := make([]int, (polls+9999)/10_000)
-	must(webenv.Run(env, s, webenv.Options{Rate: 1, Polls: polls, OnPoll: func(p webenv.Poll) {
+	must(webenv.Run(env, s, webenv.RunConfig{Rate: 1, Polls: polls, OnPoll: func(p webenv.Poll) {
 		if p.Changed {
 			found[min(len(found)-1, int((p.Time-1)/10_000))]++
 		}
@@ -95,7 +95,7 @@ func calm(s webenv.Scheduler, o Objective, mean, spread float64, seed uint64) we
 		rates[i] = mean / cycles * math.Pow(spread, 2*rng.Float64()-1)
 	}
 	env := must(webenv.NewPoisson(rates, rand.NewPCG(seed, 4)))
-	return must(webenv.Run(env, s, webenv.Options{Rate: n, Duration: cycles}))
+	return must(webenv.Run(env, s, webenv.RunConfig{Rate: n, Duration: cycles}))
 }
 
 // On calm histories the filter polls in turn, and so does not lose to a uniform
@@ -149,7 +149,7 @@ func TestRateFilterOnBurstyPages(t *testing.T) {
 		t.Skip("long")
 	}
 	const n = 400
-	opt := webenv.Options{Rate: 0.05 * n, Duration: 500}
+	opt := webenv.RunConfig{Rate: 0.05 * n, Duration: 500}
 	for seed := range uint64(3) {
 		f := must(webenv.Run(bursty(n, seed), rateFilter(Detections)(n, 0), opt))
 		u := must(webenv.Run(bursty(n, seed), &inTurn{n: n}, opt))
@@ -246,7 +246,7 @@ func TestRateFilterNoticesThatQuietPagesWake(t *testing.T) {
 			}
 		}
 		found := func(s webenv.Scheduler) (late int) {
-			must(webenv.Run(must(webenv.NewReplay(h, 0)), s, webenv.Options{
+			must(webenv.Run(must(webenv.NewReplay(h, 0)), s, webenv.RunConfig{
 				Rate: n, Duration: end, OnPoll: func(p webenv.Poll) {
 					if p.Changed && p.Time > wake {
 						late++
@@ -296,7 +296,7 @@ func TestRateFilterFreshness(t *testing.T) {
 	x, _, err := p.Optimal()
 	require.NoError(t, err)
 	best := must(p.Value(x)) / n
-	opt := webenv.Options{Rate: n, Duration: cycles}
+	opt := webenv.RunConfig{Rate: n, Duration: cycles}
 	f, u := 0.0, 0.0
 	for seed := range uint64(runs) {
 		f += must(webenv.Run(must(webenv.NewPoisson(rates, rand.NewPCG(seed, 5))), rateFilter(Freshness)(n, 0), opt)).Freshness / runs
@@ -312,7 +312,7 @@ func TestCensusLearnsThePrior(t *testing.T) {
 	const n = 300
 	f := must(NewRateFilter(n, RateFilterConfig{Objective: Freshness}))
 	env := must(webenv.NewPoisson(filled(n, 1.0), rand.NewPCG(1, 1)))
-	must(webenv.Run(env, f, webenv.Options{Rate: n, Duration: 25}))
+	must(webenv.Run(env, f, webenv.RunConfig{Rate: n, Duration: 25}))
 	at := int(math.Round(-f.slowestRate())) // the cell of a rate of 1
 	require.Greater(t, f.census.prior[steady][at], 2.0)
 	for _, far := range []int{at - 5, at + 5} {
@@ -519,7 +519,7 @@ func TestPollsForFreshness(t *testing.T) {
 	f := must(NewRateFilter(n, RateFilterConfig{Objective: Freshness}))
 	_, err := f.PollsForFreshness(0.5)
 	require.ErrorIs(t, err, ErrConfig)
-	must(webenv.Run(must(webenv.NewPoisson(rates, rand.NewPCG(1, 1))), f, webenv.Options{Rate: n, Duration: 40}))
+	must(webenv.Run(must(webenv.NewPoisson(rates, rand.NewPCG(1, 1))), f, webenv.RunConfig{Rate: n, Duration: 40}))
 	for _, bad := range []float64{0, 1, -1, math.NaN()} {
 		_, err := f.PollsForFreshness(bad)
 		require.ErrorIs(t, err, ErrConfig)

@@ -38,7 +38,7 @@ func (b Burst) check() error {
 		{"active stay", b.ActiveStay, 1/b.ActiveStay > 0 && 1/b.ActiveStay <= math.MaxFloat64},
 	} {
 		if !f.ok || math.IsInf(f.v, 1) {
-			return fmt.Errorf("%w: %s %v", ErrParameter, f.name, f.v)
+			return fmt.Errorf("%w: %s %v", ErrConfig, f.name, f.v)
 		}
 	}
 	return nil

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/recrawl/recrawl/webenv/internal/check"
 )
 
 // matrix is a 2×2 matrix over the states quiet and active.
@@ -63,23 +65,23 @@ func TestBurstyLaw(t *testing.T) {
 	for i := range rates {
 		rates[i] = rate
 	}
-	env, err := NewBursty(rates, burst, source(1))
+	env, err := NewBursty(rates, burst, check.Source(1))
 	require.NoError(t, err)
 
-	var pairs [2][2]sample
-	var fresh sample
+	var pairs [2][2]check.Sample
+	var fresh check.Sample
 	for i := range pages {
 		since, first := env.Poll(i, gap)
 		_, second := env.Poll(i, 2*gap)
 		for a := range 2 {
 			for b := range 2 {
-				pairs[a][b].addBool(first == (a == 1) && second == (b == 1))
+				pairs[a][b].AddBool(first == (a == 1) && second == (b == 1))
 			}
 		}
 		if !first {
 			since = gap
 		}
-		fresh.add(since)
+		fresh.Add(since)
 	}
 
 	q := matrix{{-1 / burst.QuietStay, 1 / burst.QuietStay}, {1 / burst.ActiveStay, -1 / burst.ActiveStay}}
@@ -90,7 +92,7 @@ func TestBurstyLaw(t *testing.T) {
 	found := [2]matrix{silent.exp(gap), q.exp(gap).minus(silent.exp(gap))}
 	for a := range 2 {
 		for b := range 2 {
-			pairs[a][b].requireMean(t, found[a].times(found[b]).from(equilibrium), "polls %d, %d", a, b)
+			pairs[a][b].RequireMean(t, found[a].times(found[b]).from(equilibrium), "polls %d, %d", a, b)
 		}
 	}
 	// The mean time to the first change, at most gap, is the integral of the
@@ -104,7 +106,7 @@ func TestBurstyLaw(t *testing.T) {
 		}
 		integral += w * silent.exp(gap*float64(i)/steps).from(equilibrium) * gap / steps / 3
 	}
-	fresh.requireMean(t, integral)
+	fresh.RequireMean(t, integral)
 }
 
 // The number of detections in a window is burstier than without states by just
@@ -119,9 +121,9 @@ func TestBurstyDispersion(t *testing.T) {
 	for i := range rates {
 		rates[i] = 1
 	}
-	env, err := NewBursty(rates, burst, source(2))
+	env, err := NewBursty(rates, burst, check.Source(2))
 	require.NoError(t, err)
-	var count, square sample
+	var count, square check.Sample
 	counts := make([]float64, windows)
 	for i := range windows {
 		for k := 1; k <= polls; k++ {
@@ -129,7 +131,7 @@ func TestBurstyDispersion(t *testing.T) {
 				counts[i]++
 			}
 		}
-		count.add(counts[i])
+		count.Add(counts[i])
 	}
 
 	q := matrix{{-1 / burst.QuietStay, 1 / burst.QuietStay}, {1 / burst.ActiveStay, -1 / burst.ActiveStay}}
@@ -143,11 +145,11 @@ func TestBurstyDispersion(t *testing.T) {
 		want += 2 * float64(polls-k) * (found.times(between).times(found).from(equilibrium) - p*p)
 		between = between.times(step)
 	}
-	count.requireMean(t, polls*p)
+	count.RequireMean(t, polls*p)
 	for _, c := range counts {
-		square.add((c - polls*p) * (c - polls*p))
+		square.Add((c - polls*p) * (c - polls*p))
 	}
-	square.requireMean(t, want)
+	square.RequireMean(t, want)
 	require.Greater(t, want, 3*polls*p*(1-p), "the case is a bursty one")
 }
 
@@ -157,7 +159,7 @@ func TestBurstyRate(t *testing.T) {
 	for i := range rates {
 		rates[i] = 2
 	}
-	env, err := NewBursty(rates, burst, source(3))
+	env, err := NewBursty(rates, burst, check.Source(3))
 	require.NoError(t, err)
 	for i := range rates {
 		want := 1.0
@@ -182,11 +184,11 @@ func TestBurstyErrors(t *testing.T) {
 	} {
 		b := good
 		change(&b)
-		_, err := NewBursty([]float64{1}, b, source(1))
-		require.ErrorIs(t, err, ErrParameter, "%+v", b)
+		_, err := NewBursty([]float64{1}, b, check.Source(1))
+		require.ErrorIs(t, err, ErrConfig, "%+v", b)
 	}
-	_, err := NewBursty([]float64{1, 1e39}, good, source(1))
+	_, err := NewBursty([]float64{1, 1e39}, good, check.Source(1))
 	require.ErrorIs(t, err, ErrRate)
-	_, err = NewBursty(nil, good, source(1))
+	_, err = NewBursty(nil, good, check.Source(1))
 	require.ErrorIs(t, err, ErrNoPages)
 }

@@ -1,14 +1,10 @@
 package webenv
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
 )
-
-// ErrDurations reports a setting of Durations outside its range.
-var ErrDurations = errors.New("webenv: bad setting of durations")
 
 // A DurationNoise says how a duration scatters about its mean.
 type DurationNoise uint8
@@ -149,7 +145,7 @@ func NewDurations(cfg DurationsConfig, src rand.Source) (*Durations, error) {
 }
 
 func (c *DurationsConfig) check() error {
-	bad := func(what string, value any) error { return fmt.Errorf("%w: %s: %v", ErrDurations, what, value) }
+	bad := func(what string, value any) error { return fmt.Errorf("%w: %s: %v", ErrConfig, what, value) }
 	finite := func(x, least float64) bool { return x >= least && x <= math.MaxFloat64 }
 	switch {
 	case c.Sites < 1:
@@ -178,7 +174,7 @@ func (c *DurationsConfig) check() error {
 	least, most := math.Inf(1), 0.0
 	for j, r := range c.Resources {
 		if !(r > 0) || !finite(r, 0) {
-			return fmt.Errorf("%w: resources of access point %d: %v", ErrDurations, j, r)
+			return fmt.Errorf("%w: resources of access point %d: %v", ErrConfig, j, r)
 		}
 		least, most = min(least, r), max(most, r)
 	}

@@ -208,7 +208,7 @@ func TestDurationsRejects(t *testing.T) {
 		cfg.Sites, cfg.Arms = 10, 3
 		change(&cfg)
 		_, err := NewDurations(cfg, src)
-		require.ErrorIs(t, err, ErrDurations, name)
+		require.ErrorIs(t, err, ErrConfig, name)
 	}
 	require.Panics(t, func() { _, _ = NewDurations(PaperDurations, nil) })
 }

@@ -1,7 +1,6 @@
 package webenv
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -31,17 +30,14 @@ type Rater interface {
 	Rate(page int, now float64) float64
 }
 
-// Errors of the constructors, which wrap them with the index and the value.
-var (
-	// ErrNoPages reports an environment or a history without any page.
-	ErrNoPages = errors.New("webenv: no pages")
-	// ErrProbability reports a probability outside [0, 1].
-	ErrProbability = errors.New("webenv: not a probability")
-	// ErrRate reports a rate that is negative, NaN or infinite.
-	ErrRate = errors.New("webenv: not a rate")
-	// ErrParameter reports any other parameter outside its range.
-	ErrParameter = errors.New("webenv: bad parameter")
-)
+// A LastChanger is an environment that knows when a page last changed, as a
+// [Replay] does.
+type LastChanger interface {
+	// LastChange returns the time of the last change of a page that is not
+	// after now, and false if it does not know one. Unlike Poll it alters
+	// nothing. It is called with the time of the last Poll of the page.
+	LastChange(page int, now float64) (t float64, ok bool)
+}
 
 // A SlotLaw says what it means that a page changes "with probability u per
 // slot". A slot is one unit of time: slot j is the interval (j−1, j]. Under
@@ -63,7 +59,7 @@ const (
 
 func (l SlotLaw) check() error {
 	if l > PoissonInSlot {
-		return fmt.Errorf("%w: slot law %d", ErrParameter, l)
+		return fmt.Errorf("%w: slot law %d", ErrConfig, l)
 	}
 	return nil
 }

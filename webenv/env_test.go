@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/recrawl/recrawl/webenv/internal/check"
 )
 
 // namedEnv makes one of the environments.
@@ -94,7 +96,7 @@ func TestMemory(t *testing.T) {
 		var before, after runtime.MemStats
 		runtime.GC()
 		runtime.ReadMemStats(&before)
-		env, err := e.make(pages, source(1))
+		env, err := e.make(pages, check.Source(1))
 		require.NoError(t, err)
 		runtime.GC()
 		runtime.ReadMemStats(&after)
@@ -107,7 +109,7 @@ func TestMemory(t *testing.T) {
 
 func TestAllocations(t *testing.T) {
 	for _, e := range envs() {
-		env, err := e.make(100, source(1))
+		env, err := e.make(100, check.Source(1))
 		require.NoError(t, err)
 		k := 0
 		require.Zero(t, testing.AllocsPerRun(1000, func() {
@@ -120,7 +122,7 @@ func TestAllocations(t *testing.T) {
 	allocs := func(polls int) float64 {
 		return testing.AllocsPerRun(5, func() {
 			env, _ := NewPoisson([]float64{1, 2, 3}, rand.NewPCG(1, 1))
-			_, _ = Run(env, &roundRobin{pages: 3}, Options{Rate: 1, Polls: polls, Buckets: 4})
+			_, _ = Run(env, &roundRobin{pages: 3}, RunConfig{Rate: 1, Polls: polls, Buckets: 4})
 		})
 	}
 	require.Equal(t, allocs(10), allocs(10_000))
@@ -128,7 +130,7 @@ func TestAllocations(t *testing.T) {
 
 func TestPollPanics(t *testing.T) {
 	for _, e := range envs() {
-		env, err := e.make(3, source(1))
+		env, err := e.make(3, check.Source(1))
 		require.NoError(t, err)
 		env.Poll(1, 4)
 		require.NotPanics(t, func() { env.Poll(1, 4) }, "%s: the same time again", e.name)
@@ -139,7 +141,7 @@ func TestPollPanics(t *testing.T) {
 		require.Panics(t, func() { env.Poll(-1, 5) }, e.name)
 	}
 	require.PanicsWithValue(t, "webenv: poll of page 0 at time 3 after time 4", func() {
-		env, _ := NewZipf(ZipfConfig{Pages: 2, Alpha: 1, SwapEvery: 1}, source(1))
+		env, _ := NewZipf(ZipfConfig{Pages: 2, Alpha: 1, SwapEvery: 1}, check.Source(1))
 		env.Poll(1, 4)
 		env.Poll(0, 3) // of another page
 	})
@@ -148,29 +150,29 @@ func TestPollPanics(t *testing.T) {
 func TestConstructorErrors(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	for _, u := range []float64{nan, -0.1, 1.5, inf} {
-		_, err := NewSlots([]float64{0.5, u}, AtMostOnce, 0, source(1))
+		_, err := NewSlots([]float64{0.5, u}, AtMostOnce, 0, check.Source(1))
 		require.ErrorIs(t, err, ErrProbability)
 		require.ErrorContains(t, err, "page 1")
-		_, err = NewZipf(ZipfConfig{Pages: 1, Alpha: u}, source(1))
+		_, err = NewZipf(ZipfConfig{Pages: 1, Alpha: u}, check.Source(1))
 		require.ErrorIs(t, err, ErrProbability)
 	}
 	for _, rate := range []float64{nan, -0.1, inf} {
-		_, err := NewPoisson([]float64{0.5, rate}, source(1))
+		_, err := NewPoisson([]float64{0.5, rate}, check.Source(1))
 		require.ErrorIs(t, err, ErrRate)
 		require.ErrorContains(t, err, "page 1")
-		_, err = NewZipf(ZipfConfig{Pages: 1, Beta: rate}, source(1))
-		require.ErrorIs(t, err, ErrParameter)
+		_, err = NewZipf(ZipfConfig{Pages: 1, Beta: rate}, check.Source(1))
+		require.ErrorIs(t, err, ErrConfig)
 	}
 	for _, cfg := range []ZipfConfig{{Pages: 1, SwapEvery: -1}, {Pages: 1 << 31}, {Pages: 1, Law: 2}} {
-		_, err := NewZipf(cfg, source(1))
-		require.ErrorIs(t, err, ErrParameter)
+		_, err := NewZipf(cfg, check.Source(1))
+		require.ErrorIs(t, err, ErrConfig)
 	}
-	_, err := NewSlots([]float64{0.5}, 2, 0, source(1))
-	require.ErrorIs(t, err, ErrParameter)
-	_, err = NewSlots([]float64{0.5}, AtMostOnce, -1, source(1))
-	require.ErrorIs(t, err, ErrParameter)
+	_, err := NewSlots([]float64{0.5}, 2, 0, check.Source(1))
+	require.ErrorIs(t, err, ErrConfig)
+	_, err = NewSlots([]float64{0.5}, AtMostOnce, -1, check.Source(1))
+	require.ErrorIs(t, err, ErrConfig)
 	for _, e := range envs() {
-		_, err := e.make(0, source(1))
+		_, err := e.make(0, check.Source(1))
 		require.ErrorIs(t, err, ErrNoPages, e.name)
 		if e.simulated {
 			require.PanicsWithValue(t, "webenv: nil source of randomness", func() { _, _ = e.make(1, nil) }, e.name)
@@ -188,7 +190,7 @@ func BenchmarkPoll(b *testing.B) {
 				continue
 			}
 			b.Run(e.name+"/"+size.name, func(b *testing.B) {
-				env, err := e.make(size.pages, source(1))
+				env, err := e.make(size.pages, check.Source(1))
 				require.NoError(b, err)
 				step := 2 / float64(size.pages) // a page is polled every other slot
 				k := 0
@@ -204,14 +206,14 @@ func BenchmarkPoll(b *testing.B) {
 }
 
 func BenchmarkRun(b *testing.B) {
-	env, err := NewPoisson(ZipfLaw(1000, 1, 0.5), source(1))
+	env, err := NewPoisson(ZipfLaw(1000, 1, 0.5), check.Source(1))
 	require.NoError(b, err)
 	const polls = 10_000
 	start := 0.0
 	b.ReportAllocs()
 	var result Result
 	for b.Loop() {
-		result, err = Run(env, &roundRobin{pages: 1000}, Options{Start: start, Rate: 1000, Polls: polls, Buckets: 100})
+		result, err = Run(env, &roundRobin{pages: 1000}, RunConfig{Start: start, Rate: 1000, Polls: polls, Buckets: 100})
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -26,7 +26,7 @@ func ExampleRun() {
 	if err != nil {
 		panic(err)
 	}
-	result, err := webenv.Run(env, &inTurn{pages: env.Len()}, webenv.Options{Rate: 1, Polls: 100_000})
+	result, err := webenv.Run(env, &inTurn{pages: env.Len()}, webenv.RunConfig{Rate: 1, Polls: 100_000})
 	if err != nil {
 		panic(err)
 	}
@@ -59,7 +59,7 @@ func ExampleReadHistory() {
 	// 3 pages, 4 changes from 1000 to 2200
 	// 1600 true
 	// 0 false
-	// record.csv:2: not a finite number: "yesterday"
+	// record.csv:2: webenv: bad time: "yesterday"
 }
 
 func ExampleHistory_WriteTo() {

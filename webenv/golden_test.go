@@ -1,28 +1,13 @@
 package webenv
 
 import (
-	"flag"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/recrawl/recrawl/webenv/internal/check"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
-
-// requireGolden compares saved state with that of testdata/name.golden.
-func requireGolden(t *testing.T, name string, saved []byte) {
-	t.Helper()
-	file := filepath.Join("testdata", name+".golden")
-	if *update {
-		require.NoError(t, os.WriteFile(file, saved, 0o644))
-	}
-	want, err := os.ReadFile(file)
-	require.NoError(t, err)
-	require.Equal(t, want, saved, "%s; -update writes it anew", file)
-}
 
 // The saved state of an environment in the middle of a run is pinned, and so is
 // what the restored one finds next.
@@ -47,7 +32,7 @@ func TestSavedBytes(t *testing.T) {
 		poll(0, 50)
 		saved, err := env.(saver).MarshalBinary()
 		require.NoError(t, err)
-		requireGolden(t, e.name, saved)
+		check.Golden(t, e.name, saved)
 		twin := empty(env)
 		require.NoError(t, twin.UnmarshalBinary(saved))
 		env = twin

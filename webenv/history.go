@@ -2,7 +2,6 @@ package webenv
 
 import (
 	"bufio"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -17,54 +16,33 @@ type History struct {
 	Times [][]float64
 }
 
-// MaxLine is the length in bytes of the longest line that [ReadHistory] reads.
-const MaxLine = 1 << 22
-
-// What can be wrong with a line of a history; see [LineError].
-var (
-	ErrNumber    = errors.New("not a finite number")
-	ErrOrder     = errors.New("time not after the one before it")
-	ErrName      = errors.New("bad page name")
-	ErrDuplicate = errors.New("page name seen before")
-	ErrLongLine  = errors.New("line too long")
-)
-
-// A LineError is the error of [ReadHistory] for a line that it rejects.
-type LineError struct {
-	File string
-	Line int // from 1
-	Err  error
-}
-
-// Error returns "file:line: reason".
-func (e *LineError) Error() string { return fmt.Sprintf("%s:%d: %v", e.File, e.Line, e.Err) }
-
-// Unwrap returns the reason.
-func (e *LineError) Unwrap() error { return e.Err }
+// maxLine is the length in bytes of the longest line that is read: 200,000 changes, far more
+// than a page in any record has. It keeps a file without line breaks from filling the memory.
+const maxLine = 1 << 22
 
 const byteOrderMark = "\ufeff"
 
-// ReadHistory reads a history with one page per line, "name,time,time,…", the
-// times strictly ascending, usually in seconds since 1970. The name is all
-// before the first comma, is not blank, does not begin with a byte order mark, and is
-// given to one page only; nothing is quoted and nothing trimmed. A line may end in
-// "\n" or "\r\n"; empty lines are skipped, and so is a byte order mark before the
-// first. file is the name of the input in error messages.
+// ReadHistory reads a history with one page per line, "name,time,time,…", the times strictly
+// ascending, usually in seconds since 1970. The name is all before the first comma; nothing is
+// quoted and nothing trimmed. It is not blank, does not begin with a byte order mark and is
+// given to one page only. A line may end in "\n" or "\r\n". Empty lines are skipped, and so is
+// a byte order mark before the first. file is the name of the input in error messages.
 //
-// The error for a bad line is a *[LineError] that wraps [ErrNumber],
-// [ErrOrder], [ErrName], [ErrDuplicate], [ErrLongLine] or the error of r. An
-// input without pages gives [ErrNoPages].
+// The error for a bad line begins with "file:line: " and wraps [ErrTime], [ErrName],
+// [bufio.ErrTooLong] (a line above 4 MiB) or the error of r. An input without pages gives
+// [ErrNoPages].
 func ReadHistory(r io.Reader, file string) (*History, error) {
 	h := new(History)
 	seen := make(map[string]bool)
 	lines := bufio.NewScanner(r)
 	// The scanner's buffer must hold the end of the line too.
-	lines.Buffer(nil, MaxLine+2)
+	lines.Buffer(nil, maxLine+2)
 	number := 0
+	bad := func(err error) (*History, error) { return nil, fmt.Errorf("%s:%d: %w", file, number, err) }
 	for lines.Scan() {
 		number++
-		if len(lines.Bytes()) > MaxLine {
-			return nil, &LineError{file, number, ErrLongLine}
+		if len(lines.Bytes()) > maxLine {
+			return bad(bufio.ErrTooLong)
 		}
 		line := lines.Text()
 		if number == 1 {
@@ -75,7 +53,7 @@ func ReadHistory(r io.Reader, file string) (*History, error) {
 		}
 		name, times, err := parseLine(line)
 		if err == nil && seen[name] {
-			err = fmt.Errorf("%w: %q", ErrDuplicate, name)
+			err = fmt.Errorf("%w: %q is another page", ErrName, name)
 		}
 		if err != nil {
 			// A read error comes after the piece of a line before it, and
@@ -83,20 +61,19 @@ func ReadHistory(r io.Reader, file string) (*History, error) {
 			if !lines.Scan() && lines.Err() != nil {
 				err = lines.Err()
 			}
-			return nil, &LineError{file, number, err}
+			return bad(err)
 		}
 		name = strings.Clone(name) // lets the line go
 		seen[name] = true
 		h.Names = append(h.Names, name)
 		h.Times = append(h.Times, times)
 	}
-	switch err := lines.Err(); {
-	case errors.Is(err, bufio.ErrTooLong):
-		return nil, &LineError{file, number + 1, ErrLongLine}
-	case err != nil:
-		return nil, &LineError{file, number + 1, err}
-	case len(h.Names) == 0:
-		return nil, fmt.Errorf("%s: %w", file, ErrNoPages)
+	if err := lines.Err(); err != nil {
+		number++
+		return bad(err)
+	}
+	if len(h.Names) == 0 {
+		return nil, fmt.Errorf("%w: %s", ErrNoPages, file)
 	}
 	return h, nil
 }
@@ -111,7 +88,7 @@ func parseLine(line string) (name string, times []float64, err error) {
 		field, rest, more = strings.Cut(rest, ",")
 		t, err := strconv.ParseFloat(field, 64)
 		if err != nil {
-			return "", nil, fmt.Errorf("%w: %q", ErrNumber, field)
+			return "", nil, fmt.Errorf("%w: %q", ErrTime, field)
 		}
 		if err := checkChange(times, t); err != nil {
 			return "", nil, err
@@ -131,10 +108,10 @@ func checkName(name string) error {
 // checkChange checks the time of the change after those before.
 func checkChange(before []float64, t float64) error {
 	if math.IsNaN(t) || math.IsInf(t, 0) {
-		return fmt.Errorf("%w: %v", ErrNumber, t)
+		return fmt.Errorf("%w: %v", ErrTime, t)
 	}
 	if n := len(before); n > 0 && t <= before[n-1] {
-		return fmt.Errorf("%w: %.17g after %.17g", ErrOrder, t, before[n-1])
+		return fmt.Errorf("%w: %.17g after %.17g", ErrTime, t, before[n-1])
 	}
 	return nil
 }
@@ -191,7 +168,7 @@ func (h *History) Rates() []float64 {
 // before it are written.
 func (h *History) WriteTo(w io.Writer) (int64, error) {
 	if len(h.Names) != len(h.Times) {
-		return 0, fmt.Errorf("%w: %d names for %d pages", ErrParameter, len(h.Names), len(h.Times))
+		return 0, fmt.Errorf("%w: %d names for %d pages", ErrName, len(h.Names), len(h.Times))
 	}
 	seen := make(map[string]bool)
 	var written int64
@@ -199,7 +176,7 @@ func (h *History) WriteTo(w io.Writer) (int64, error) {
 	for i, name := range h.Names {
 		err := checkName(name)
 		if err == nil && seen[name] {
-			err = fmt.Errorf("%w: %q", ErrDuplicate, name)
+			err = fmt.Errorf("%w: %q is another page", ErrName, name)
 		}
 		seen[name] = true
 		line = append(line[:0], name...)
@@ -209,8 +186,8 @@ func (h *History) WriteTo(w io.Writer) (int64, error) {
 			}
 			line = strconv.AppendFloat(append(line, ','), t, 'f', -1, 64)
 		}
-		if err == nil && len(line) > MaxLine {
-			err = ErrLongLine
+		if err == nil && len(line) > maxLine {
+			err = bufio.ErrTooLong
 		}
 		if err != nil {
 			return written, fmt.Errorf("page %d: %w", i, err)

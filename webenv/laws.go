@@ -63,10 +63,10 @@ func domainLaw(sites []Site, u func(fixed, theta float64, k int) float64) ([]flo
 	for i, s := range sites {
 		c, ok := domainLaws[s.Domain]
 		if !ok {
-			return nil, fmt.Errorf("%w: site %d: domain %q is not com, net, edu or org", ErrParameter, i, s.Domain)
+			return nil, fmt.Errorf("%w: site %d: domain %q is not com, net, edu or org", ErrConfig, i, s.Domain)
 		}
 		if s.Pages < 0 {
-			return nil, fmt.Errorf("%w: site %d: %d pages", ErrParameter, i, s.Pages)
+			return nil, fmt.Errorf("%w: site %d: %d pages", ErrConfig, i, s.Pages)
 		}
 		for k := 1; k <= s.Pages; k++ {
 			law = append(law, u(c.fixed, c.theta, k))

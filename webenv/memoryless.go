@@ -36,7 +36,7 @@ func NewSlots(u []float64, law SlotLaw, shiftEvery int, src rand.Source) (*Memor
 		return nil, err
 	}
 	if shiftEvery < 0 {
-		return nil, fmt.Errorf("%w: shift every %d slots", ErrParameter, shiftEvery)
+		return nil, fmt.Errorf("%w: shift every %d slots", ErrConfig, shiftEvery)
 	}
 	rates := make([]float64, len(u))
 	for i, p := range u {

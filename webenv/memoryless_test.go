@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/recrawl/recrawl/webenv/internal/check"
 )
 
 // A page polled each gap g is found changed with probability 1−(1−u)^g under
@@ -17,26 +19,26 @@ func TestSlotLaws(t *testing.T) {
 	for _, u := range []float64{0.05, 0.3, 0.6} {
 		for _, g := range []float64{1, 3, 10} {
 			for _, law := range []SlotLaw{AtMostOnce, PoissonInSlot} {
-				env, err := NewSlots([]float64{u}, law, 0, source(1))
+				env, err := NewSlots([]float64{u}, law, 0, check.Source(1))
 				require.NoError(t, err)
-				var detected, fresh sample
+				var detected, fresh check.Sample
 				for k := range polls {
 					last := float64(k) * g
 					since, changed := env.Poll(0, last+g)
-					detected.addBool(changed)
+					detected.AddBool(changed)
 					if changed {
 						require.True(t, since >= last && since <= last+g)
-						fresh.add(since - last)
+						fresh.Add(since - last)
 					} else {
-						fresh.add(g)
+						fresh.Add(g)
 					}
 				}
 				p := 1 - math.Pow(1-u, g)
-				detected.requireMean(t, p, "u %v, gap %v, law %v", u, g, law)
+				detected.RequireMean(t, p, "u %v, gap %v, law %v", u, g, law)
 				if law == AtMostOnce {
-					fresh.requireMean(t, p/u, "u %v, gap %v, law %v", u, g, law)
+					fresh.RequireMean(t, p/u, "u %v, gap %v, law %v", u, g, law)
 				} else {
-					fresh.requireMean(t, -p/math.Log1p(-u), "u %v, gap %v, law %v", u, g, law)
+					fresh.RequireMean(t, -p/math.Log1p(-u), "u %v, gap %v, law %v", u, g, law)
 				}
 			}
 		}
@@ -50,20 +52,20 @@ func TestPoissonLaw(t *testing.T) {
 	for i := range rates {
 		rates[i] = rate
 	}
-	env, err := NewPoisson(rates, source(2))
+	env, err := NewPoisson(rates, check.Source(2))
 	require.NoError(t, err)
 	require.Equal(t, rate, env.Rate(5, 77))
-	var detected, fresh sample
+	var detected, fresh check.Sample
 	for i := range pages {
 		since, changed := env.Poll(i, gap)
-		detected.addBool(changed)
+		detected.AddBool(changed)
 		if !changed {
 			since = gap
 		}
-		fresh.add(since)
+		fresh.Add(since)
 	}
-	detected.requireMean(t, 1-math.Exp(-rate*gap))
-	fresh.requireMean(t, (1-math.Exp(-rate*gap))/rate)
+	detected.RequireMean(t, 1-math.Exp(-rate*gap))
+	fresh.RequireMean(t, (1-math.Exp(-rate*gap))/rate)
 }
 
 // With probabilities 0 and 1 the slots are deterministic, so that every answer
@@ -76,7 +78,7 @@ func propShift(t *rapid.T) {
 	for i, h := range hot {
 		u[i] = float64(h)
 	}
-	env, err := NewSlots(u, AtMostOnce, shift, source(3))
+	env, err := NewSlots(u, AtMostOnce, shift, check.Source(3))
 	require.NoError(t, err)
 	changes := func(page, slot int) bool {
 		if shift > 0 {
@@ -118,23 +120,23 @@ func TestShiftLaw(t *testing.T) {
 	const runs = 30_000
 	u := []float64{0.1, 0.4, 0.02}
 	for _, law := range []SlotLaw{AtMostOnce, PoissonInSlot} {
-		env, err := NewSlots(u, law, 2, source(4))
+		env, err := NewSlots(u, law, 2, check.Source(4))
 		require.NoError(t, err)
-		var detected sample
+		var detected check.Sample
 		for k := range runs {
 			// Twelve slots are two rounds of the shift. The poll covers the
 			// slots 2 to 7 of them: laws 0, 1, 1, 2, 2, 0 of page 0.
 			env.Poll(0, float64(12*k+1))
 			_, changed := env.Poll(0, float64(12*k+7))
-			detected.addBool(changed)
+			detected.AddBool(changed)
 		}
 		stay := (1 - u[0]) * (1 - u[1]) * (1 - u[1]) * (1 - u[2]) * (1 - u[2]) * (1 - u[0])
-		detected.requireMean(t, 1-stay, "law %v", law)
+		detected.RequireMean(t, 1-stay, "law %v", law)
 	}
 }
 
 func TestCertainPagesInPoissonSlots(t *testing.T) {
-	env, err := NewSlots([]float64{1, 0}, PoissonInSlot, 0, source(5))
+	env, err := NewSlots([]float64{1, 0}, PoissonInSlot, 0, check.Source(5))
 	require.NoError(t, err)
 	since, changed := env.Poll(0, 0.5)
 	require.True(t, changed)
@@ -155,10 +157,10 @@ func TestDomainLaws(t *testing.T) {
 	require.InDeltaSlice(t, []float64{1, math.Pow(2, -0.75), 1, 1. / 2, 1. / 3, 1, 1. / 4, 1, 1 / math.Sqrt(8)}, zipf, 1e-15)
 
 	_, err = DomainLaw([]Site{{"com", 1}, {"gov", 1}})
-	require.ErrorIs(t, err, ErrParameter)
-	require.EqualError(t, err, `webenv: bad parameter: site 1: domain "gov" is not com, net, edu or org`)
+	require.ErrorIs(t, err, ErrConfig)
+	require.EqualError(t, err, `webenv: bad setting: site 1: domain "gov" is not com, net, edu or org`)
 	_, err = DomainZipfLaw([]Site{{"com", -1}})
-	require.ErrorIs(t, err, ErrParameter)
+	require.ErrorIs(t, err, ErrConfig)
 }
 
 // The paper's 20 sites and the optimum that it prints for their Zipf laws: the
@@ -188,13 +190,13 @@ func TestDomainZipfLawOfThePaper(t *testing.T) {
 }
 
 func TestLogNormalLaw(t *testing.T) {
-	var rate, log sample
-	for _, r := range LogNormalLaw(100_000, 3, 0.8, source(6)) {
-		rate.add(r)
-		log.add(math.Log(r))
+	var rate, log check.Sample
+	for _, r := range LogNormalLaw(100_000, 3, 0.8, check.Source(6)) {
+		rate.Add(r)
+		log.Add(math.Log(r))
 	}
-	rate.requireMean(t, 3)
-	log.requireMean(t, math.Log(3)-0.8*0.8/2)
-	// The variance of a normal sample has the standard error σ²·√(2/n).
-	require.InDelta(t, 0.64, log.variance(), critical*0.64*math.Sqrt(2/log.n))
+	rate.RequireMean(t, 3)
+	log.RequireMean(t, math.Log(3)-0.8*0.8/2)
+	// The variance of a normal check.Sample has the standard error σ²·√(2/n).
+	require.InDelta(t, 0.64, log.Variance(), check.Critical*0.64*math.Sqrt(2/log.N))
 }

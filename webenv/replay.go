@@ -24,7 +24,7 @@ func NewReplay(h *History, start float64) (*Replay, error) {
 		return nil, ErrNoPages
 	}
 	if math.IsNaN(start) || math.IsInf(start, 0) {
-		return nil, fmt.Errorf("%w: start %v", ErrParameter, start)
+		return nil, fmt.Errorf("%w: start %v", ErrConfig, start)
 	}
 	r := &Replay{h, h.Rates(), make([]float64, len(h.Times)), make([]int, len(h.Times))}
 	for i, times := range h.Times {

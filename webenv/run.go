@@ -1,7 +1,6 @@
 package webenv
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -22,8 +21,8 @@ type GiveBacker interface {
 	GiveBack(page int, now float64) error
 }
 
-// Options of [Run]. Rate, and one of Duration and Polls at least, must be set.
-type Options struct {
+// RunConfig describes a [Run]. Rate, and one of Duration and Polls at least, must be set.
+type RunConfig struct {
 	// Start is the time at which the run starts and every page counts as
 	// fresh: as a rule, the start of the environment. A change before Start
 	// that no poll has seen counts as if it came at Start.
@@ -82,7 +81,7 @@ type Result struct {
 	// current, else the time since the first change that it lacks (Cho and
 	// Garcia-Molina 2000).
 	Age float64
-	// Curve has one entry for each of Options.Buckets.
+	// Curve has one entry for each of RunConfig.Buckets.
 	Curve []Bucket
 }
 
@@ -93,9 +92,6 @@ type Bucket struct {
 	Detected  int     // polls that found a change in it
 	Freshness float64 // share of its page-time in which the last copy was current
 }
-
-// ErrPage reports that a scheduler asked for a page that does not exist.
-var ErrPage = errors.New("webenv: no such page")
 
 // Run lets a scheduler poll an environment at evenly spaced times. The budget is
 // always spent: at each time one page is asked for.
@@ -109,32 +105,32 @@ var ErrPage = errors.New("webenv: no such page")
 // ask for a page outside the environment is one. Run takes
 // O(polls + pages + buckets) time, plus O(log polls in flight) for each poll
 // with Latency; without Latency and callbacks it allocates nothing per poll.
-func Run(env Env, sched Scheduler, opt Options) (Result, error) {
+func Run(env Env, sched Scheduler, cfg RunConfig) (Result, error) {
 	if env == nil || sched == nil {
 		panic("webenv: Run without an environment or a scheduler")
 	}
-	r := run{env: env, sched: sched, opt: opt}
+	r := run{env: env, sched: sched, cfg: cfg}
 	if err := r.check(); err != nil {
 		return Result{}, err
 	}
 	r.total = float64(env.Len())
-	if opt.Weights != nil {
+	if cfg.Weights != nil {
 		r.total = 0
-		for _, w := range opt.Weights {
+		for _, w := range cfg.Weights {
 			r.total += w
 		}
 		if !(r.total > 0) || math.IsInf(r.total, 1) {
-			return Result{}, fmt.Errorf("%w: the weights sum to %v", ErrParameter, r.total)
+			return Result{}, fmt.Errorf("%w: the weights sum to %v", ErrConfig, r.total)
 		}
 	}
 	polls := r.polls()
-	if r.opt.Duration == 0 {
-		r.opt.Duration = float64(polls) / opt.Rate
+	if r.cfg.Duration == 0 {
+		r.cfg.Duration = float64(polls) / cfg.Rate
 	}
-	if end := opt.Start + r.opt.Duration; !(end > opt.Start) || math.IsInf(end, 1) {
-		return Result{}, fmt.Errorf("%w: a duration of %v from %v", ErrParameter, r.opt.Duration, opt.Start)
+	if end := cfg.Start + r.cfg.Duration; !(end > cfg.Start) || math.IsInf(end, 1) {
+		return Result{}, fmt.Errorf("%w: a duration of %v from %v", ErrConfig, r.cfg.Duration, cfg.Start)
 	}
-	r.buckets = newBuckets(opt.Buckets, opt.Start, r.opt.Duration)
+	r.buckets = newBuckets(cfg.Buckets, cfg.Start, r.cfg.Duration)
 	if err := r.all(polls); err != nil {
 		return Result{}, err
 	}
@@ -145,7 +141,7 @@ func Run(env Env, sched Scheduler, opt Options) (Result, error) {
 type run struct {
 	env   Env
 	sched Scheduler
-	opt   Options
+	cfg   RunConfig
 
 	total    float64 // weight of all pages
 	rng      *rand.Rand
@@ -159,7 +155,7 @@ type run struct {
 }
 
 func (r *run) check() error {
-	o := &r.opt
+	o := &r.cfg
 	for _, f := range []struct {
 		name string
 		v    float64
@@ -173,22 +169,22 @@ func (r *run) check() error {
 		{"loss", o.Loss, o.Loss >= 0 && o.Loss <= 1},
 	} {
 		if !f.ok || math.IsInf(f.v, 1) {
-			return fmt.Errorf("%w: %s %v", ErrParameter, f.name, f.v)
+			return fmt.Errorf("%w: %s %v", ErrConfig, f.name, f.v)
 		}
 	}
 	if o.Duration == 0 && o.Polls == 0 {
-		return fmt.Errorf("%w: neither a duration nor a number of polls", ErrParameter)
+		return fmt.Errorf("%w: neither a duration nor a number of polls", ErrConfig)
 	}
 	n := r.env.Len()
 	if n == 0 {
 		return ErrNoPages
 	}
 	if o.Weights != nil && len(o.Weights) != n {
-		return fmt.Errorf("%w: %d weights for %d pages", ErrParameter, len(o.Weights), n)
+		return fmt.Errorf("%w: %d weights for %d pages", ErrConfig, len(o.Weights), n)
 	}
 	for i, w := range o.Weights {
 		if !(w >= 0 && w <= math.MaxFloat64) {
-			return fmt.Errorf("%w: weight %v of page %d", ErrParameter, w, i)
+			return fmt.Errorf("%w: weight %v of page %d", ErrConfig, w, i)
 		}
 	}
 	if o.Loss > 0 {
@@ -199,7 +195,7 @@ func (r *run) check() error {
 
 // polls returns the number of polls: those k ≥ 1 with k/Rate ≤ Duration.
 func (r *run) polls() int {
-	o := &r.opt
+	o := &r.cfg
 	if o.Duration == 0 {
 		return o.Polls
 	}
@@ -220,18 +216,18 @@ func (r *run) polls() int {
 func (r *run) all(polls int) error {
 	step := max(polls/100, 1)
 	for k := 1; k <= polls; k++ {
-		now := r.opt.Start + float64(k)/r.opt.Rate
+		now := r.cfg.Start + float64(k)/r.cfg.Rate
 		if err := r.arrive(now); err != nil {
 			return err
 		}
 		if err := r.ask(now); err != nil {
 			return err
 		}
-		if r.opt.Progress != nil && (k%step == 0 || k == polls) {
-			r.opt.Progress(float64(k) / float64(polls))
+		if r.cfg.Progress != nil && (k%step == 0 || k == polls) {
+			r.cfg.Progress(float64(k) / float64(polls))
 		}
 	}
-	end := r.opt.Start + r.opt.Duration
+	end := r.cfg.Start + r.cfg.Duration
 	if err := r.arrive(end); err != nil {
 		return err
 	}
@@ -247,19 +243,19 @@ func (r *run) all(polls int) error {
 func (r *run) ask(now float64) error {
 	page, err := r.sched.Next(now)
 	if err == nil && (page < 0 || page >= r.env.Len()) {
-		err = fmt.Errorf("%w: %d of %d", ErrPage, page, r.env.Len())
+		err = fmt.Errorf("%w: %d of %d", ErrUnknown, page, r.env.Len())
 	}
 	if err != nil {
 		return failed(now, err)
 	}
-	f := flight{page: page, at: now, seq: r.sent, lost: r.opt.Loss > 0 && r.rng.Float64() < r.opt.Loss}
+	f := flight{page: page, at: now, seq: r.sent, lost: r.cfg.Loss > 0 && r.rng.Float64() < r.cfg.Loss}
 	r.sent++
-	if r.opt.Latency == nil {
+	if r.cfg.Latency == nil {
 		return r.land(f)
 	}
-	latency := r.opt.Latency(page)
+	latency := r.cfg.Latency(page)
 	if !(latency >= 0) {
-		return failed(now, fmt.Errorf("%w: latency %v of page %d", ErrParameter, latency, page))
+		return failed(now, fmt.Errorf("%w: latency %v of page %d", ErrConfig, latency, page))
 	}
 	f.at += latency
 	r.inFlight.push(f)
@@ -292,8 +288,8 @@ func (r *run) land(f flight) error {
 	if err := r.sched.Observe(f.page, f.at, changed); err != nil {
 		return failed(f.at, err)
 	}
-	if r.opt.OnPoll != nil {
-		r.opt.OnPoll(Poll{f.page, f.at, changed, since})
+	if r.cfg.OnPoll != nil {
+		r.cfg.OnPoll(Poll{f.page, f.at, changed, since})
 	}
 	return nil
 }
@@ -314,15 +310,15 @@ func failed(now float64, err error) error {
 }
 
 func (r *run) weight(page int) float64 {
-	if r.opt.Weights == nil {
+	if r.cfg.Weights == nil {
 		return 1
 	}
-	return r.opt.Weights[page]
+	return r.cfg.Weights[page]
 }
 
 // account counts the page as not current from since to the time until.
 func (r *run) account(page int, since, until float64) {
-	since = max(since, r.opt.Start)
+	since = max(since, r.cfg.Start)
 	w, d := r.weight(page), until-since
 	r.stale += float64(w * d)
 	r.age += float64(w * d * d / 2)
@@ -331,13 +327,13 @@ func (r *run) account(page int, since, until float64) {
 
 // settle looks at all pages at the end and sums up.
 func (r *run) settle() Result {
-	end := r.opt.Start + r.opt.Duration
+	end := r.cfg.Start + r.cfg.Duration
 	for page := range r.env.Len() {
 		if since, changed := r.env.Poll(page, end); changed {
 			r.account(page, since, end)
 		}
 	}
-	pageTime := r.total * r.opt.Duration
+	pageTime := r.total * r.cfg.Duration
 	res := r.result
 	res.Freshness = 1 - r.stale/pageTime
 	res.Age = r.age / pageTime

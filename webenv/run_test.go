@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/recrawl/recrawl/webenv/internal/check"
 )
 
 // script asks for a list of pages, and checks the order of what it is told.
@@ -62,7 +64,7 @@ func propRun(t *rapid.T) {
 	for range budget {
 		sched.pages = append(sched.pages, rapid.IntRange(0, n-1).Draw(t, "page"))
 	}
-	opt := Options{
+	opt := RunConfig{
 		Start:    start,
 		Rate:     float64(rapid.IntRange(1, 6).Draw(t, "rate")) / 2,
 		Polls:    budget,
@@ -86,7 +88,7 @@ func propRun(t *rapid.T) {
 	}
 	lossy := rapid.IntRange(0, 3).Draw(t, "lossy") == 0
 	if lossy {
-		opt.Loss, opt.Source = 0.3, source(1)
+		opt.Loss, opt.Source = 0.3, check.Source(1)
 	}
 	duration := opt.Duration
 	if duration == 0 {
@@ -225,30 +227,30 @@ func TestRunPoisson(t *testing.T) {
 	for i := range rates {
 		rates[i] = rate
 	}
-	env, err := NewPoisson(rates, source(1))
+	env, err := NewPoisson(rates, check.Source(1))
 	require.NoError(t, err)
 	// Page i is polled first at (i+1)·gap/pages, so that all but the first gap
 	// of a page are whole ones; the first and the last, cut off, are 1 in 1000
 	// together, and change the mean by less than a tenth of a standard error.
-	var fresh, age sample
-	result, err := Run(env, &roundRobin{pages: pages}, Options{Rate: pages / gap, Polls: pages * rounds, OnPoll: func(p Poll) {
+	var fresh, age check.Sample
+	result, err := Run(env, &roundRobin{pages: pages}, RunConfig{Rate: pages / gap, Polls: pages * rounds, OnPoll: func(p Poll) {
 		stale := 0.0
 		if p.Changed {
 			stale = p.Time - p.Since
 		}
 		if p.Time > gap {
-			fresh.add(1 - stale/gap)
-			age.add(stale * stale / 2 / gap)
+			fresh.Add(1 - stale/gap)
+			age.Add(stale * stale / 2 / gap)
 		}
 	}})
 	require.NoError(t, err)
 	const v = rate * gap
 	wantFresh := (1 - math.Exp(-v)) / v
 	wantAge := gap * (0.5 - 1/v + (1-math.Exp(-v))/(v*v))
-	fresh.requireMean(t, wantFresh)
-	age.requireMean(t, wantAge)
-	require.InDelta(t, fresh.mean(), result.Freshness, 1.0/rounds)
-	require.InDelta(t, age.mean(), result.Age, gap/rounds)
+	fresh.RequireMean(t, wantFresh)
+	age.RequireMean(t, wantAge)
+	require.InDelta(t, fresh.Mean(), result.Freshness, 1.0/rounds)
+	require.InDelta(t, age.Mean(), result.Age, gap/rounds)
 	require.Equal(t, pages*rounds, result.Polls)
 	require.Equal(t, float64(result.Detected), result.Value)
 }
@@ -256,12 +258,12 @@ func TestRunPoisson(t *testing.T) {
 // Lost answers are as many as Loss says.
 func TestRunLoss(t *testing.T) {
 	const polls = 20_000
-	env, err := NewPoisson([]float64{1, 1, 1}, source(1))
+	env, err := NewPoisson([]float64{1, 1, 1}, check.Source(1))
 	require.NoError(t, err)
-	result, err := Run(env, &roundRobin{pages: 3}, Options{Rate: 1, Polls: polls, Loss: 0.2, Source: source(2)})
+	result, err := Run(env, &roundRobin{pages: 3}, RunConfig{Rate: 1, Polls: polls, Loss: 0.2, Source: check.Source(2)})
 	require.NoError(t, err)
 	require.Equal(t, polls, result.Polls+result.Lost)
-	require.InDelta(t, 0.2*polls, result.Lost, critical*math.Sqrt(polls*0.2*0.8))
+	require.InDelta(t, 0.2*polls, result.Lost, check.Critical*math.Sqrt(polls*0.2*0.8))
 }
 
 // The number of polls is that of the k with k/Rate ≤ Duration, however the
@@ -270,11 +272,11 @@ func TestRunPolls(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rate := rapid.Float64Range(1e-3, 1e3).Draw(t, "rate")
 		k := rapid.IntRange(1, 1e6).Draw(t, "k")
-		r := run{opt: Options{Rate: rate, Duration: float64(k) / rate}}
+		r := run{cfg: RunConfig{Rate: rate, Duration: float64(k) / rate}}
 		require.Equal(t, k, r.polls())
-		r.opt.Duration = math.Nextafter(r.opt.Duration, 0)
+		r.cfg.Duration = math.Nextafter(r.cfg.Duration, 0)
 		require.Equal(t, k-1, r.polls())
-		r.opt.Polls = 1
+		r.cfg.Polls = 1
 		require.Equal(t, min(k-1, 1), r.polls())
 	})
 }
@@ -304,11 +306,11 @@ func (f *failing) GiveBack(int, float64) error { return f.backErr }
 
 func TestRunErrors(t *testing.T) {
 	env := func() Env {
-		e, err := NewPoisson([]float64{1, 2}, source(1))
+		e, err := NewPoisson([]float64{1, 2}, check.Source(1))
 		require.NoError(t, err)
 		return e
 	}
-	good := Options{Rate: 1, Polls: 10}
+	good := RunConfig{Rate: 1, Polls: 10}
 	broken := errors.New("broken")
 	for _, f := range []*failing{{nextErr: broken}, {observeErr: broken}} {
 		f.pages = 2
@@ -318,49 +320,49 @@ func TestRunErrors(t *testing.T) {
 		require.EqualError(t, err, "webenv: run stopped at time 5: broken")
 	}
 	lossy := good
-	lossy.Loss, lossy.Source = 1, source(1)
+	lossy.Loss, lossy.Source = 1, check.Source(1)
 	_, err := Run(env(), &failing{roundRobin: roundRobin{pages: 2}, backErr: broken}, lossy)
 	require.EqualError(t, err, "webenv: run stopped at time 1: broken")
 	for _, page := range []int{7, -7} {
 		_, err = Run(env(), &failing{roundRobin: roundRobin{pages: 2}, page: page}, good)
-		require.ErrorIs(t, err, ErrPage)
+		require.ErrorIs(t, err, ErrUnknown)
 	}
 
 	nan, inf := math.NaN(), math.Inf(1)
-	for _, change := range []func(*Options){
-		func(o *Options) { o.Rate = 0 },
-		func(o *Options) { o.Rate = nan },
-		func(o *Options) { o.Rate = inf },
-		func(o *Options) { o.Start = nan },
-		func(o *Options) { o.Start = inf },
-		func(o *Options) { o.Start = -inf },
-		func(o *Options) { o.Start = 1e300 },
-		func(o *Options) { o.Polls = 0 },
-		func(o *Options) { o.Polls = -1 },
-		func(o *Options) { o.Duration = -1 },
-		func(o *Options) { o.Duration = nan },
-		func(o *Options) { o.Duration = inf },
-		func(o *Options) { o.Buckets = -1 },
-		func(o *Options) { o.Loss = nan },
-		func(o *Options) { o.Loss = 1.5 },
-		func(o *Options) { o.Weights = []float64{1} },
-		func(o *Options) { o.Weights = []float64{1, -1} },
-		func(o *Options) { o.Weights = []float64{1, nan} },
-		func(o *Options) { o.Weights = []float64{0, 0} },
-		func(o *Options) { o.Weights = []float64{1e308, 1e308} },
-		func(o *Options) { o.Latency = func(int) float64 { return nan } },
-		func(o *Options) { o.Latency = func(int) float64 { return -1 } },
+	for _, change := range []func(*RunConfig){
+		func(o *RunConfig) { o.Rate = 0 },
+		func(o *RunConfig) { o.Rate = nan },
+		func(o *RunConfig) { o.Rate = inf },
+		func(o *RunConfig) { o.Start = nan },
+		func(o *RunConfig) { o.Start = inf },
+		func(o *RunConfig) { o.Start = -inf },
+		func(o *RunConfig) { o.Start = 1e300 },
+		func(o *RunConfig) { o.Polls = 0 },
+		func(o *RunConfig) { o.Polls = -1 },
+		func(o *RunConfig) { o.Duration = -1 },
+		func(o *RunConfig) { o.Duration = nan },
+		func(o *RunConfig) { o.Duration = inf },
+		func(o *RunConfig) { o.Buckets = -1 },
+		func(o *RunConfig) { o.Loss = nan },
+		func(o *RunConfig) { o.Loss = 1.5 },
+		func(o *RunConfig) { o.Weights = []float64{1} },
+		func(o *RunConfig) { o.Weights = []float64{1, -1} },
+		func(o *RunConfig) { o.Weights = []float64{1, nan} },
+		func(o *RunConfig) { o.Weights = []float64{0, 0} },
+		func(o *RunConfig) { o.Weights = []float64{1e308, 1e308} },
+		func(o *RunConfig) { o.Latency = func(int) float64 { return nan } },
+		func(o *RunConfig) { o.Latency = func(int) float64 { return -1 } },
 	} {
 		o := good
 		change(&o)
 		result, err := Run(env(), &roundRobin{pages: 2}, o)
-		require.ErrorIs(t, err, ErrParameter, "%+v", o)
+		require.ErrorIs(t, err, ErrConfig, "%+v", o)
 		require.Zero(t, result)
 	}
 	_, err = Run(&Replay{}, &roundRobin{pages: 2}, good)
 	require.ErrorIs(t, err, ErrNoPages)
 	require.Panics(t, func() {
-		_, _ = Run(env(), &roundRobin{pages: 2}, Options{Rate: 1, Polls: 1, Loss: 0.5})
+		_, _ = Run(env(), &roundRobin{pages: 2}, RunConfig{Rate: 1, Polls: 1, Loss: 0.5})
 	}, "nil source")
 	require.Panics(t, func() { _, _ = Run(nil, &roundRobin{pages: 2}, good) })
 	require.Panics(t, func() { _, _ = Run(env(), nil, good) })

@@ -6,18 +6,6 @@ import (
 	"github.com/recrawl/recrawl/internal/codec"
 )
 
-// Errors of saving and restoring the simulated environments.
-var (
-	// ErrCorrupt reports saved state that is truncated, altered or of another
-	// type.
-	ErrCorrupt = codec.ErrCorrupt
-	// ErrVersion reports state saved by a later version.
-	ErrVersion = codec.ErrVersion
-	// ErrSource reports a source of randomness that cannot be saved: it is
-	// neither *rand.PCG nor *rand.ChaCha8.
-	ErrSource = codec.ErrSource
-)
-
 const (
 	magicMemoryless = "webenv.Memoryless"
 	magicZipf       = "webenv.Zipf"

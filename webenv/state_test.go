@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/recrawl/recrawl/webenv/internal/check"
 )
 
 // saver is an environment that can be saved.
@@ -74,15 +76,15 @@ func TestSaveAndRestore(t *testing.T) {
 // State with a right checksum but values that contradict each other.
 func TestRestoreContradictions(t *testing.T) {
 	memoryless := func() *Memoryless {
-		m, _ := NewSlots([]float64{0.1, 0.2}, AtMostOnce, 3, source(1))
+		m, _ := NewSlots([]float64{0.1, 0.2}, AtMostOnce, 3, check.Source(1))
 		return m
 	}
 	zipf := func(swapEvery int) *Zipf {
-		z, _ := NewZipf(ZipfConfig{Pages: 3, Alpha: 0.5, Beta: 1, SwapEvery: swapEvery}, source(1))
+		z, _ := NewZipf(ZipfConfig{Pages: 3, Alpha: 0.5, Beta: 1, SwapEvery: swapEvery}, check.Source(1))
 		return z
 	}
 	bursty := func() *Bursty {
-		b, _ := NewBursty([]float64{1, 2}, Burst{1, 2, 3, 4}, source(1))
+		b, _ := NewBursty([]float64{1, 2}, Burst{1, 2, 3, 4}, check.Source(1))
 		return b
 	}
 	var bad []saver
@@ -136,7 +138,7 @@ func TestRestoreContradictions(t *testing.T) {
 		require.ErrorIs(t, empty(env).UnmarshalBinary(saved), ErrCorrupt, "case %d", i)
 	}
 
-	m, err := NewPoisson([]float64{1}, rand.New(source(1)))
+	m, err := NewPoisson([]float64{1}, rand.New(check.Source(1)))
 	require.NoError(t, err)
 	_, err = m.MarshalBinary()
 	require.ErrorIs(t, err, ErrSource)

@@ -55,13 +55,13 @@ func (c *ZipfConfig) check() error {
 	case c.Pages <= 0:
 		return fmt.Errorf("%w: %d", ErrNoPages, c.Pages)
 	case c.Pages >= changedBit:
-		return fmt.Errorf("%w: %d pages, at most %d", ErrParameter, c.Pages, changedBit-1)
+		return fmt.Errorf("%w: %d pages, at most %d", ErrConfig, c.Pages, changedBit-1)
 	case !(c.Alpha >= 0 && c.Alpha <= 1):
 		return fmt.Errorf("%w: alpha %v", ErrProbability, c.Alpha)
 	case !(c.Beta >= 0 && c.Beta <= math.MaxFloat64):
-		return fmt.Errorf("%w: beta %v", ErrParameter, c.Beta)
+		return fmt.Errorf("%w: beta %v", ErrConfig, c.Beta)
 	case c.SwapEvery < 0:
-		return fmt.Errorf("%w: swap every %d polls", ErrParameter, c.SwapEvery)
+		return fmt.Errorf("%w: swap every %d polls", ErrConfig, c.SwapEvery)
 	}
 	return c.Law.check()
 }

@@ -6,13 +6,15 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/recrawl/recrawl/webenv/internal/check"
 )
 
 // The static law page by page, and the sum of the update probabilities that the
 // paper prints for its three environments: 0.76, 2.0 and 2.3 for 500 pages.
 func TestZipfStatic(t *testing.T) {
 	for _, c := range []struct{ alpha, beta, sum float64 }{{0.3, 1.5, 0.76}, {0.3, 1, 2.04}, {0.9, 1.5, 2.27}} {
-		env, err := NewZipf(ZipfConfig{Pages: 500, Alpha: c.alpha, Beta: c.beta}, source(1))
+		env, err := NewZipf(ZipfConfig{Pages: 500, Alpha: c.alpha, Beta: c.beta}, check.Source(1))
 		require.NoError(t, err)
 		sum := 0.0
 		for page, u := range ZipfLaw(500, c.alpha, c.beta) {
@@ -22,17 +24,17 @@ func TestZipfStatic(t *testing.T) {
 		}
 		require.InDelta(t, c.sum, sum, 0.005)
 		for _, page := range []int{0, 1, 20} {
-			var detected sample
+			var detected check.Sample
 			for k := range 20_000 {
 				_, changed := env.Poll(page, 2*float64(k+1))
-				detected.addBool(changed)
+				detected.AddBool(changed)
 			}
-			detected.requireMean(t, 1-math.Pow(1-c.alpha*math.Pow(float64(page+1), -c.beta), 2))
+			detected.RequireMean(t, 1-math.Pow(1-c.alpha*math.Pow(float64(page+1), -c.beta), 2))
 		}
 	}
 }
 
-// The sampler's ranks follow the Zipf law: χ² over its cells, with the critical
+// The sampler's ranks follow the Zipf law: χ² over its cells, with the check.Critical
 // value of Wilson and Hilferty's approximation at z = 4.
 func TestZipfSampler(t *testing.T) {
 	const draws = 100_000
@@ -44,7 +46,7 @@ func TestZipfSampler(t *testing.T) {
 				total += w
 			}
 			s := newZipfSampler(n, beta)
-			rng := newRand(source(7))
+			rng := newRand(check.Source(7))
 			count := make([]float64, n)
 			for range draws {
 				count[s.rank(rng)]++
@@ -61,10 +63,10 @@ func TestZipfSampler(t *testing.T) {
 					expected, seen = 0, 0
 				}
 			}
-			require.InDelta(t, expected, seen, 20+critical*math.Sqrt(20), "what is left over")
+			require.InDelta(t, expected, seen, 20+check.Critical*math.Sqrt(20), "what is left over")
 			if df := cells - 1; df > 0 {
 				v := 2 / (9 * df)
-				require.Less(t, chi2, df*math.Pow(1-v+critical*math.Sqrt(v), 3), "beta %v, n %d", beta, n)
+				require.Less(t, chi2, df*math.Pow(1-v+check.Critical*math.Sqrt(v), 3), "beta %v, n %d", beta, n)
 			}
 		}
 	}
@@ -75,7 +77,7 @@ func TestZipfSampler(t *testing.T) {
 // (1/2^1000), so that nothing is random but which ranks the test swaps.
 func propSwap(t *rapid.T) {
 	n := rapid.IntRange(2, 5).Draw(t, "pages")
-	env, err := NewZipf(ZipfConfig{Pages: n, Alpha: 1, Beta: 1000, SwapEvery: math.MaxInt}, source(8))
+	env, err := NewZipf(ZipfConfig{Pages: n, Alpha: 1, Beta: 1000, SwapEvery: math.MaxInt}, check.Source(8))
 	require.NoError(t, err)
 	ranking := make([]int, n)
 	first := make([]float64, n) // first change not seen, 0: none
@@ -128,26 +130,26 @@ func FuzzSwap(f *testing.F) { f.Fuzz(rapid.MakeFuzz(propSwap)) }
 func TestSwapLaw(t *testing.T) {
 	const pages = 60_000
 	for _, law := range []SlotLaw{AtMostOnce, PoissonInSlot} {
-		var detected, fresh sample
+		var detected, fresh check.Sample
 		for seed := range uint64(pages / 2) {
-			env, err := NewZipf(ZipfConfig{Pages: 2, Alpha: 0.3, Beta: 2, Law: law, SwapEvery: math.MaxInt}, source(seed))
+			env, err := NewZipf(ZipfConfig{Pages: 2, Alpha: 0.3, Beta: 2, Law: law, SwapEvery: math.MaxInt}, check.Source(seed))
 			require.NoError(t, err)
 			env.swap(0, 3)
 			since, changed := env.Poll(0, 8)
-			detected.addBool(changed)
+			detected.AddBool(changed)
 			if !changed {
 				since = 8
 			}
-			fresh.add(since)
+			fresh.Add(since)
 		}
 		u, v := 0.3, 0.3/4
-		detected.requireMean(t, 1-math.Pow(1-u, 3)*math.Pow(1-v, 5))
+		detected.RequireMean(t, 1-math.Pow(1-u, 3)*math.Pow(1-v, 5))
 		want := (1-math.Pow(1-u, 3))/u + math.Pow(1-u, 3)*(1-math.Pow(1-v, 5))/v
 		if law == PoissonInSlot {
 			a, b := -math.Log1p(-u), -math.Log1p(-v)
 			want = (1-math.Exp(-3*a))/a + math.Exp(-3*a)*(1-math.Exp(-5*b))/b
 		}
-		fresh.requireMean(t, want)
+		fresh.RequireMean(t, want)
 	}
 }
 
@@ -155,10 +157,10 @@ func TestSwapLaw(t *testing.T) {
 // follows the Zipf law.
 func TestSwapEvery(t *testing.T) {
 	const n, r = 6, 3
-	env, err := NewZipf(ZipfConfig{Pages: n, Alpha: 0.9, Beta: 1.5, SwapEvery: r}, source(9))
+	env, err := NewZipf(ZipfConfig{Pages: n, Alpha: 0.9, Beta: 1.5, SwapEvery: r}, check.Source(9))
 	require.NoError(t, err)
 	before := make([]int, n)
-	swaps := make([]sample, n) // by rank; n−1 stands for no swap
+	swaps := make([]check.Sample, n) // by rank; n−1 stands for no swap
 	for k := 1; k <= 60_000; k++ {
 		for rank, page := range env.page {
 			before[rank] = int(page)
@@ -185,7 +187,7 @@ func TestSwapEvery(t *testing.T) {
 			require.Equal(t, rank, env.rankOf(page))
 		}
 		for rank := range swaps {
-			swaps[rank].addBool(rank == swapped)
+			swaps[rank].AddBool(rank == swapped)
 		}
 	}
 	law := ZipfLaw(n, 0.9, 1.5)
@@ -194,6 +196,6 @@ func TestSwapEvery(t *testing.T) {
 		total += u
 	}
 	for rank := range swaps {
-		swaps[rank].requireMean(t, law[rank]/total, "rank %d", rank)
+		swaps[rank].RequireMean(t, law[rank]/total, "rank %d", rank)
 	}
 }

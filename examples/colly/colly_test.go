@@ -17,6 +17,7 @@ import (
 	"github.com/recrawl/recrawl/examples/internal/report"
 	"github.com/recrawl/recrawl/knapsack"
 	"github.com/recrawl/recrawl/webenv"
+	"github.com/recrawl/recrawl/webenv/serve"
 )
 
 // What the crawler found is what the server knows that it showed. In twenty runs
@@ -46,11 +47,11 @@ func TestFindsTheTruth(t *testing.T) {
 	require.Greater(t, value["rate-filter: changes found"], 2.06*value["uniform: changes found"])
 }
 
-// serve starts a web of pages that never change, with failures.
-func serve(t *testing.T, pages int, errorRate float64, clock *clock) (base string, server *webenv.Server) {
+// serveWeb starts a web of pages that never change, with failures.
+func serveWeb(t *testing.T, pages int, errorRate float64, clock *clock) (base string, server *serve.Server) {
 	env, err := webenv.NewPoisson(make([]float64, pages), rand.NewPCG(1, 2))
 	require.NoError(t, err)
-	server, err = webenv.NewServer(env, webenv.ServerConfig{Now: clock.now, ErrorRate: errorRate, Source: rand.NewPCG(3, 4)})
+	server, err = serve.New(env, serve.Config{Now: clock.now, ErrorRate: errorRate, Source: rand.NewPCG(3, 4)})
 	require.NoError(t, err)
 	web := httptest.NewServer(server)
 	t.Cleanup(web.Close)
@@ -61,7 +62,7 @@ func serve(t *testing.T, pages int, errorRate float64, clock *clock) (base strin
 // page that robots.txt forbids is tried once, and removed.
 func TestRefusedAndFailed(t *testing.T) {
 	clock := &clock{ticked: func() {}}
-	base, server := serve(t, 10, 0.3, clock)
+	base, server := serveWeb(t, 10, 0.3, clock)
 	var urls []string
 	for page := range 9 {
 		urls = append(urls, base+server.URL(page))
@@ -88,7 +89,7 @@ func TestRefusedAndFailed(t *testing.T) {
 // all, the crawl says that there is no page.
 func TestForbidden(t *testing.T) {
 	clock := &clock{ticked: func() {}}
-	base, server := serve(t, 2, 0, clock)
+	base, server := serveWeb(t, 2, 0, clock)
 	for _, urls := range [][]string{
 		{base + "/truth", base + server.URL(0), base + server.URL(1)},
 		{base + "/truth"},
@@ -112,7 +113,7 @@ func TestForbidden(t *testing.T) {
 // An error of the learner ends the crawl.
 func TestLearnerError(t *testing.T) {
 	clock := &clock{ticked: func() {}}
-	base, server := serve(t, 1, 0, clock)
+	base, server := serveWeb(t, 1, 0, clock)
 	none, err := knapsack.NewFixed([]float64{0}, knapsack.Even, nil)
 	require.NoError(t, err)
 	c := newCrawler([]string{base + server.URL(0)}, none, clock, 1, 5)

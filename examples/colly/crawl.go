@@ -9,11 +9,11 @@ import (
 	"github.com/gocolly/colly/v2"
 
 	"github.com/recrawl/recrawl/knapsack"
-	"github.com/recrawl/recrawl/webenv"
+	"github.com/recrawl/recrawl/webenv/live"
 )
 
 // A crawler is a colly collector that a learner drives: colly fetches and
-// parses, a webenv.Transport under it finds out what changed, and the learner
+// parses, a live.Transport under it finds out what changed, and the learner
 // decides what to fetch next.
 type crawler struct {
 	collector *colly.Collector
@@ -70,7 +70,7 @@ func newCrawler(urls []string, learner knapsack.Learner, clock *clock, workers, 
 	// CacheDir must stay empty: colly would answer from its files and ask nobody.
 	c.collector.CacheDir = ""
 	c.collector.IgnoreRobotsTxt = false
-	c.collector.WithTransport(&webenv.Transport{
+	c.collector.WithTransport(&live.Transport{
 		Base:   &http.Transport{MaxIdleConnsPerHost: workers},
 		OnPoll: c.found,
 	})
@@ -154,7 +154,7 @@ func (c *crawler) fetch(v visit) error {
 }
 
 // found is told of each poll by the transport, in the goroutine of its worker.
-func (c *crawler) found(p webenv.HTTPPoll) {
+func (c *crawler) found(p live.Poll) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	page, ok := c.pages[p.URL]

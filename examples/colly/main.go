@@ -16,6 +16,7 @@ import (
 	"github.com/recrawl/recrawl/examples/internal/report"
 	"github.com/recrawl/recrawl/knapsack"
 	"github.com/recrawl/recrawl/webenv"
+	"github.com/recrawl/recrawl/webenv/serve"
 )
 
 func main() { report.Main("colly", run) }
@@ -101,19 +102,19 @@ func run(args []string, stdout, stderr io.Writer) error {
 }
 
 // crawl lets a learner crawl a web of its own, the same for each.
-func (s *settings) crawl(learner knapsack.Learner) (*account, webenv.Totals, error) {
+func (s *settings) crawl(learner knapsack.Learner) (*account, serve.Totals, error) {
 	env, err := webenv.NewZipf(webenv.ZipfConfig{Pages: s.pages, Alpha: 0.9, Beta: 1.5}, rand.NewPCG(s.Seed, 2))
 	if err != nil {
-		return nil, webenv.Totals{}, err
+		return nil, serve.Totals{}, err
 	}
 	clock := new(clock)
-	server, err := webenv.NewServer(env, webenv.ServerConfig{Now: clock.now, Calendar: webenv.Calendar{Unit: time.Hour}})
+	server, err := serve.New(env, serve.Config{Now: clock.now, Calendar: webenv.Calendar{Unit: time.Hour}})
 	if err != nil {
-		return nil, webenv.Totals{}, err
+		return nil, serve.Totals{}, err
 	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		return nil, webenv.Totals{}, err
+		return nil, serve.Totals{}, err
 	}
 	web := &http.Server{Handler: server}
 	go func() { _ = web.Serve(listener) }() // ends when it is closed
@@ -129,7 +130,7 @@ func (s *settings) crawl(learner knapsack.Learner) (*account, webenv.Totals, err
 
 	c := newCrawler(urls, learner, clock, s.workers, s.polls)
 	if err := c.copyAll(); err != nil {
-		return nil, webenv.Totals{}, err
+		return nil, serve.Totals{}, err
 	}
 	err = c.crawl(s.workers)
 	return &c.account, server.Totals(), err
@@ -150,7 +151,7 @@ func (c *clock) tick() float64 {
 }
 
 // rows sets what the crawler found beside what the server knows.
-func (s *settings) rows(name string, found *account, truth webenv.Totals) []report.Row {
+func (s *settings) rows(name string, found *account, truth serve.Totals) []report.Row {
 	row := func(quantity, unit string, v float64) report.Row {
 		return report.Row{
 			Source: "recrawl", Item: fmt.Sprintf("colly, %d workers, %s", s.workers, name),

@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 
 	"github.com/recrawl/recrawl/webenv"
+	"github.com/recrawl/recrawl/webenv/live"
+	"github.com/recrawl/recrawl/webenv/serve"
 )
 
 // httpPolicies are polled over HTTP unless others are named: all of them would
@@ -19,16 +21,16 @@ const httpPolicies = "uniform,lakg-300,nutch,stormcrawler,rate-filter,true-rates
 // port has the pages of the environment, and a client polls them with conditional
 // GETs. The server's clock stands still during a request, and jumps to the time
 // of the next one after it.
-func (w *world) overHTTP(env webenv.Env, scheduler webenv.Scheduler, o webenv.Options) (r webenv.Result, err error) {
-	web, err := serve(w, env)
+func (w *world) overHTTP(env webenv.Env, scheduler webenv.Scheduler, o webenv.RunConfig) (r webenv.Result, err error) {
+	web, err := serveWeb(w, env)
 	if err != nil {
 		return r, err
 	}
 	defer web.close()
 
 	// The transport adds the validators, and tells whether the page had changed.
-	var found webenv.HTTPPoll
-	transport := &webenv.Transport{Base: &http.Transport{}, OnPoll: func(p webenv.HTTPPoll) { found = p }}
+	var found live.Poll
+	transport := &live.Transport{Base: &http.Transport{}, OnPoll: func(p live.Poll) { found = p }}
 	defer transport.CloseIdleConnections()
 	client := &http.Client{Transport: transport}
 	poll := func(page int) error {
@@ -88,20 +90,20 @@ func get(client *http.Client, url string) error {
 
 // A servedWeb is a world behind a loopback port.
 type servedWeb struct {
-	*webenv.Server
+	*serve.Server
 	base  string // URL without a slash at its end
 	close func()
 
 	world  *world
 	clock  atomic.Uint64   // bits of the time
 	curve  []webenv.Bucket // the parts of the run that are over
-	before webenv.Totals   // at the end of the last of them
+	before serve.Totals    // at the end of the last of them
 }
 
-func serve(w *world, env webenv.Env) (*servedWeb, error) {
+func serveWeb(w *world, env webenv.Env) (*servedWeb, error) {
 	s := &servedWeb{world: w}
 	s.set(w.start)
-	server, err := webenv.NewServer(env, webenv.ServerConfig{
+	server, err := serve.New(env, serve.Config{
 		Now:   func() float64 { return math.Float64frombits(s.clock.Load()) },
 		Names: w.history.Names,
 	})

@@ -66,7 +66,7 @@ func (e *experiment) run(o *outcome, run, runs int, progress func(float64)) erro
 		return fmt.Errorf("%s: %w", o.policy.name, err)
 	}
 	missed := newMissed(w)
-	options := webenv.Options{
+	options := webenv.RunConfig{
 		Start: w.start, Duration: w.duration, Polls: w.polls, Rate: w.rate,
 		Buckets: points, OnPoll: missed.poll, Progress: progress,
 	}

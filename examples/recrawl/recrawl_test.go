@@ -213,8 +213,8 @@ func TestTraceFile(t *testing.T) {
 	require.Equal(t, r.Policies, again.Policies)
 
 	for _, c := range []struct{ content, want string }{
-		{"a,1,2\nb,yesterday\n", ".csv:2: not a finite number"},
-		{"a,1,2\na,3\n", ".csv:2: page name seen before"},
+		{"a,1,2\nb,yesterday\n", ".csv:2: webenv: bad time"},
+		{"a,1,2\na,3\n", ".csv:2: webenv: bad page name"},
 		{"", "no pages"},
 		{"a,5\nb\n", "two times at least"},
 		{"\x1f\x8bnonsense", ".csv:"},

@@ -1,4 +1,4 @@
-package webenv
+package live
 
 import (
 	"bytes"
@@ -15,11 +15,16 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/recrawl/recrawl/webenv"
+	"github.com/recrawl/recrawl/webenv/internal/check"
+	"github.com/recrawl/recrawl/webenv/internal/webtest"
+	"github.com/recrawl/recrawl/webenv/serve"
 )
 
-var _ Env = (*Live)(nil)
+var _ webenv.Env = (*Pages)(nil)
 
-func liveOf(t require.TestingT, handler http.Handler, cfg LiveConfig, paths ...string) *Live {
+func liveOf(t require.TestingT, handler http.Handler, cfg Config, paths ...string) *Pages {
 	urls := make([]string, len(paths))
 	for i, path := range paths {
 		urls[i] = "http://web.test" + path
@@ -28,22 +33,22 @@ func liveOf(t require.TestingT, handler http.Handler, cfg LiveConfig, paths ...s
 		cfg.Client = &http.Client{}
 	}
 	if handler != nil {
-		cfg.Client.Transport = inProcess{handler}
+		cfg.Client.Transport = webtest.InProcess{Handler: handler}
 	}
 	if cfg.Calendar.Epoch.IsZero() {
-		cfg.Calendar.Epoch = year2001
+		cfg.Calendar.Epoch = webtest.Year2001
 	}
-	l, err := NewLive(urls, cfg)
+	l, err := New(urls, cfg)
 	require.NoError(t, err)
 	return l
 }
 
 // restartedLive returns an environment that was saved and restored into one
 // with another order of pages.
-func restartedLive(t require.TestingT, old *Live, handler http.Handler, paths ...string) *Live {
+func restartedLive(t require.TestingT, old *Pages, handler http.Handler, paths ...string) *Pages {
 	saved, err := old.MarshalBinary()
 	require.NoError(t, err)
-	fresh := liveOf(t, handler, LiveConfig{}, paths...)
+	fresh := liveOf(t, handler, Config{}, paths...)
 	require.NoError(t, fresh.UnmarshalBinary(saved))
 	return fresh
 }
@@ -55,37 +60,37 @@ func TestLiveSeesWhatEnvSees(t *testing.T) {
 	for _, mode := range modes {
 		t.Run(mode.name, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
-				times := [][]float64{historyGen.Draw(t, "changes"), historyGen.Draw(t, "changes")}
-				twin := replayOf(t, times...)
+				times := [][]float64{webtest.Changes.Draw(t, "changes"), webtest.Changes.Draw(t, "changes")}
+				twin := webtest.Replay(t, times...)
 				cfg := mode.cfg
 				if rapid.Bool().Draw(t, "errors") {
-					cfg.ErrorRate, cfg.Source = 0.3, source(rapid.Uint64().Draw(t, "seed"))
+					cfg.ErrorRate, cfg.Source = 0.3, check.Source(rapid.Uint64().Draw(t, "seed"))
 				}
-				s, now := serverOf(t, replayOf(t, times...), cfg)
-				live := liveOf(t, s, LiveConfig{}, "/page/0", "/page/1")
+				s, now := serverOf(t, webtest.Replay(t, times...), cfg)
+				live := liveOf(t, s, Config{}, "/page/0", "/page/1")
 				polled, failed := [2]bool{}, 0
 				last := [2]float64{}
 				for range rapid.IntRange(1, 60).Draw(t, "polls") {
-					now.set(now.get() + float64(rapid.IntRange(0, 5).Draw(t, "gap"))/4)
+					now.Set(now.Now() + float64(rapid.IntRange(0, 5).Draw(t, "gap"))/4)
 					page := rapid.IntRange(0, 1).Draw(t, "page")
 					if rapid.IntRange(0, 9).Draw(t, "restart") == 0 {
 						live, failed = restartedLive(t, live, s, "/page/0", "/page/1"), 0
 					}
-					since, changed := live.Poll(page, now.get())
+					since, changed := live.Poll(page, now.Now())
 					if live.Err(page) != nil {
 						require.ErrorIs(t, live.Err(page), ErrStatus)
 						require.False(t, changed)
 						failed++
 						continue
 					}
-					_, want := twin.Poll(page, now.get())
+					_, want := twin.Poll(page, now.Now())
 					require.Equal(t, want && polled[page], changed)
-					if changed && since != now.get() {
-						modified, _ := twin.LastChange(page, now.get())
+					if changed && since != now.Now() {
+						modified, _ := twin.LastChange(page, now.Now())
 						require.Equal(t, math.Floor(modified), since)
 						require.Greater(t, since, last[page])
 					}
-					polled[page], last[page] = true, now.get()
+					polled[page], last[page] = true, now.Now()
 				}
 				require.Equal(t, failed, live.Failed())
 			})
@@ -94,8 +99,8 @@ func TestLiveSeesWhatEnvSees(t *testing.T) {
 }
 
 func TestLiveSince(t *testing.T) {
-	s, now := serverOf(t, replayOf(t, []float64{5, 105, 110.5}), ServerConfig{})
-	live := liveOf(t, s, LiveConfig{}, "/page/0")
+	s, now := serverOf(t, webtest.Replay(t, []float64{5, 105, 110.5}), serve.Config{})
+	live := liveOf(t, s, Config{}, "/page/0")
 	for _, c := range []struct {
 		at, since float64
 		changed   bool
@@ -106,7 +111,7 @@ func TestLiveSince(t *testing.T) {
 		{110.75, 110.75, true}, // in the second of the change there is none
 		{120, 0, false},
 	} {
-		now.set(c.at)
+		now.Set(c.at)
 		since, changed := live.Poll(0, c.at)
 		require.Equal(t, c.changed, changed, "at %v", c.at)
 		require.Equal(t, c.since, since, "at %v", c.at)
@@ -123,9 +128,9 @@ func TestLiveImplausibleLastModified(t *testing.T) {
 	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		etag++
 		w.Header().Set("ETag", fmt.Sprintf(`"%d"`, etag))
-		w.Header().Set("Last-Modified", dateOf(date))
+		w.Header().Set("Last-Modified", webtest.DateOf(date))
 	})
-	live := liveOf(t, handler, LiveConfig{}, "/")
+	live := liveOf(t, handler, Config{}, "/")
 	live.Poll(0, 100)
 	for _, c := range []struct{ now, date, since float64 }{
 		{110, 105, 105}, {120, 110, 120}, {130, 90, 130}, {140, 141, 140}, {150, 150, 150},
@@ -140,7 +145,7 @@ func TestLiveImplausibleLastModified(t *testing.T) {
 // A page that redirects has changed if the page it leads to has, or if it leads
 // elsewhere; also if another page leads to the same one.
 func TestLiveRedirects(t *testing.T) {
-	s, now := serverOf(t, replayOf(t, []float64{10, 50}, nil), ServerConfig{})
+	s, now := serverOf(t, webtest.Replay(t, []float64{10, 50}, nil), serve.Config{})
 	target, broken := "/page/0", false
 	mux := http.NewServeMux()
 	mux.Handle("/page/", s)
@@ -152,11 +157,11 @@ func TestLiveRedirects(t *testing.T) {
 		}
 	})
 	var polls []string
-	live := liveOf(t, mux, LiveConfig{OnPoll: func(page int, p HTTPPoll) { polls = append(polls, fmt.Sprint(page, " ", p.Status)) }},
+	live := liveOf(t, mux, Config{OnPoll: func(page int, p Poll) { polls = append(polls, fmt.Sprint(page, " ", p.Status)) }},
 		"/a", "/b", "/page/0")
 	at := func(time float64, want ...bool) {
 		t.Helper()
-		now.set(time)
+		now.Set(time)
 		for page := range live.Len() {
 			_, changed := live.Poll(page, time)
 			require.Equal(t, want[page], changed, "page %d at %v", page, time)
@@ -178,7 +183,7 @@ func TestLiveRedirects(t *testing.T) {
 	at(24, false, false, false)
 	live = restartedLive(t, live, mux, "/page/0", "/new", "/a", "/b")
 	broken = false
-	now.set(25)
+	now.Set(25)
 	_, changed := live.Poll(2, 25)
 	require.True(t, changed)
 	_, changed = live.Poll(2, 26)
@@ -201,7 +206,7 @@ func TestLiveErrors(t *testing.T) {
 			_, _ = io.WriteString(w, body)
 		}
 	})
-	live := liveOf(t, handler, LiveConfig{MaxBytes: 5, Header: http.Header{"User-Agent": {"crawler"}}}, "/gone", "/loop", "/page")
+	live := liveOf(t, handler, Config{MaxBytes: 5, Header: http.Header{"User-Agent": {"crawler"}}}, "/gone", "/loop", "/page")
 	_, _, err := live.PollContext(t.Context(), 0, 1)
 	require.ErrorIs(t, err, ErrStatus)
 	_, _, err = live.PollContext(t.Context(), 1, 1)
@@ -225,7 +230,7 @@ func TestLiveContext(t *testing.T) {
 		<-r.Context().Done()
 	}))
 	defer web.Close()
-	live, err := NewLive([]string{web.URL}, LiveConfig{})
+	live, err := New([]string{web.URL}, Config{})
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
@@ -238,17 +243,17 @@ func TestLiveContext(t *testing.T) {
 
 func TestLiveConcurrent(t *testing.T) {
 	const pages = 16
-	s, now := serverOf(t, replayOf(t, slicesOf(pages, []float64{1, 2, 3})...), ServerConfig{})
+	s, now := serverOf(t, webtest.Replay(t, slicesOf(pages, []float64{1, 2, 3})...), serve.Config{})
 	web := httptest.NewServer(s)
 	defer web.Close()
 	urls := make([]string, pages)
 	for page := range urls {
 		urls[page] = web.URL + s.URL(page)
 	}
-	live, err := NewLive(urls, LiveConfig{})
+	live, err := New(urls, Config{})
 	require.NoError(t, err)
 	for _, at := range []float64{0.5, 1.5, 2.5, 2.75, 3.5} {
-		now.set(at)
+		now.Set(at)
 		var wg sync.WaitGroup
 		for page := range pages {
 			wg.Go(func() {
@@ -270,24 +275,24 @@ func slicesOf(n int, times []float64) [][]float64 {
 	return all
 }
 
-func TestNewLiveErrors(t *testing.T) {
+func TestNewErrors(t *testing.T) {
 	for _, bad := range []string{"", "web.test", "/page", "ftp://web.test/", "http://", "http://a b/", "http://web.test/#b", "http://web.test/"} {
-		_, err := NewLive([]string{"http://web.test/", bad}, LiveConfig{})
+		_, err := New([]string{"http://web.test/", bad}, Config{})
 		require.ErrorIs(t, err, ErrURL, bad)
 		require.ErrorContains(t, err, "page 1")
 	}
-	_, err := NewLive(nil, LiveConfig{})
-	require.ErrorIs(t, err, ErrNoPages)
-	_, err = NewLive([]string{"http://web.test/"}, LiveConfig{MaxBytes: -1})
-	require.ErrorIs(t, err, ErrParameter)
-	_, err = NewLive([]string{"http://web.test/"}, LiveConfig{Calendar: Calendar{Unit: -time.Second}})
-	require.ErrorIs(t, err, ErrParameter)
+	_, err := New(nil, Config{})
+	require.ErrorIs(t, err, ErrConfig)
+	_, err = New([]string{"http://web.test/"}, Config{MaxBytes: -1})
+	require.ErrorIs(t, err, ErrConfig)
+	_, err = New([]string{"http://web.test/"}, Config{Calendar: webenv.Calendar{Unit: -time.Second}})
+	require.ErrorIs(t, err, ErrConfig)
 }
 
 func TestLiveSavedState(t *testing.T) {
-	s, now := serverOf(t, replayOf(t, []float64{5}, nil), ServerConfig{})
-	live := liveOf(t, s, LiveConfig{}, "/page/0", "/page/1")
-	now.set(1)
+	s, now := serverOf(t, webtest.Replay(t, []float64{5}, nil), serve.Config{})
+	live := liveOf(t, s, Config{}, "/page/0", "/page/1")
+	now.Set(1)
 	live.Poll(0, 1)
 	saved, err := live.MarshalBinary()
 	require.NoError(t, err)
@@ -300,8 +305,8 @@ func TestLiveSavedState(t *testing.T) {
 	foreign, err := new(Transport).MarshalBinary()
 	require.NoError(t, err)
 	require.ErrorIs(t, live.UnmarshalBinary(foreign), ErrCorrupt)
-	now.set(6)
+	now.Set(6)
 	_, changed := live.Poll(0, 6)
 	require.True(t, changed, "the failed loads changed nothing")
-	require.True(t, strings.HasPrefix(string(saved), liveMagic))
+	require.True(t, strings.HasPrefix(string(saved), pagesMagic))
 }

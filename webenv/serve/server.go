@@ -1,4 +1,4 @@
-package webenv
+package serve
 
 import (
 	"bufio"
@@ -17,62 +17,12 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/recrawl/recrawl/webenv"
 )
 
-// A Calendar maps the time of an environment to dates: time t is the date
-// Epoch + t·Unit. The zero value takes t as seconds since 1970, as recorded
-// histories have it.
-type Calendar struct {
-	Epoch time.Time     // zero: the start of 1970, UTC
-	Unit  time.Duration // zero: a second
-}
-
-func (c Calendar) unit() float64 {
-	if c.Unit == 0 {
-		return 1
-	}
-	return c.Unit.Seconds()
-}
-
-func (c Calendar) epoch() time.Time {
-	if c.Epoch.IsZero() {
-		return time.Unix(0, 0)
-	}
-	return c.Epoch
-}
-
-// Date returns the date of time t, in UTC, or the zero date if that is not in
-// the years 1 to 9999, which are all that HTTP can write.
-func (c Calendar) Date(t float64) time.Time {
-	whole, part := math.Modf(t * c.unit())
-	if !(math.Abs(whole) < 1<<40) {
-		return time.Time{}
-	}
-	e := c.epoch()
-	d := time.Unix(e.Unix()+int64(whole), int64(e.Nanosecond())+int64(part*1e9)).UTC()
-	if d.Year() < 1 || d.Year() > 9999 {
-		return time.Time{}
-	}
-	return d
-}
-
-// Time returns the time at a date.
-func (c Calendar) Time(d time.Time) float64 {
-	e := c.epoch()
-	return (float64(d.Unix()-e.Unix()) + float64(d.Nanosecond()-e.Nanosecond())/1e9) / c.unit()
-}
-
-// A LastChanger is an environment that knows when a page last changed, as a
-// [Replay] does.
-type LastChanger interface {
-	// LastChange returns the time of the last change of a page that is not
-	// after now, and false if it does not know one. Unlike Poll it alters
-	// nothing. It is called with the time of the last Poll of the page.
-	LastChange(page int, now float64) (t float64, ok bool)
-}
-
-// ServerConfig describes a [Server].
-type ServerConfig struct {
+// Config describes a [Server].
+type Config struct {
 	// Now returns the time of the environment. It is required, is called under
 	// a lock, and may run at any speed, for example a day a second:
 	//
@@ -82,7 +32,7 @@ type ServerConfig struct {
 	// A time before one that it returned earlier counts as the earlier one.
 	Now func() float64
 	// Calendar gives the dates in Last-Modified, Date and the sitemap.
-	Calendar Calendar
+	Calendar webenv.Calendar
 
 	// Names, if not nil, are the names of the pages, each used once and not
 	// empty. The URL of page 17 is then /name/NAME; /page/17 gives the same page.
@@ -128,12 +78,12 @@ type ServerConfig struct {
 // changed since the last look gets its next version; changes between two looks
 // make one version. So two answers differ exactly if the page changed between
 // them, for any number of crawlers. In an environment where a poll has effects
-// of its own ([Zipf] that swaps ranks) each look counts as a poll.
+// of its own ([webenv.Zipf] that swaps ranks) each look counts as a poll.
 //
 // The strong ETag names page and version. Last-Modified is the time of the last
-// change if the environment is a [LastChanger], and else of the first change
+// change if the environment is a [webenv.LastChanger], and else of the first change
 // since the look before; until the first change it is the time at which the
-// server was made. Its resolution is one second of the [Calendar], and time may
+// server was made. Its resolution is one second of the [webenv.Calendar], and time may
 // run fast, so it is left away until that second is over: no two versions have
 // the same one. A crawler that relies on it alone must then compare the content.
 // The Date is that of the environment too.
@@ -141,12 +91,12 @@ type ServerConfig struct {
 // A Server is safe for concurrent use; nothing else may poll its environment.
 // It keeps 20 bytes a page besides the environment, and the names.
 type Server struct {
-	cfg    ServerConfig
+	cfg    Config
 	path   string // path part of Base
 	byName map[string]int
 
 	mu       sync.Mutex
-	env      Env
+	env      webenv.Env
 	rng      *rand.Rand
 	start    float64
 	now      float64
@@ -178,7 +128,7 @@ type PageTruth struct {
 	Version  int      `json:"version"`        // from 1
 	Modified float64  `json:"modified"`       // time of the change as in Last-Modified, unrounded
 	Current  bool     `json:"current"`        // no change since the last GET
-	Rate     *float64 `json:"rate,omitempty"` // if the environment is a Rater; at most math.MaxFloat64
+	Rate     *float64 `json:"rate,omitempty"` // if the environment is a webenv.Rater; at most math.MaxFloat64
 }
 
 // Truth is what /truth answers.
@@ -190,30 +140,30 @@ type Truth struct {
 // maxSitemap is the greatest number of URLs in a sitemap (sitemaps.org).
 const maxSitemap = 50000
 
-// NewServer returns a server of an environment. It panics if env or Now is nil,
+// New returns a server of an environment. It panics if env or Now is nil,
 // or if Source is nil and needed.
-func NewServer(env Env, cfg ServerConfig) (*Server, error) {
+func New(env webenv.Env, cfg Config) (*Server, error) {
 	if env == nil {
-		panic("webenv: nil environment")
+		panic("serve: nil environment")
 	}
 	if cfg.Now == nil {
-		panic("webenv: ServerConfig without Now")
+		panic("serve: Config without Now")
 	}
 	n := env.Len()
 	base, err := url.Parse(cfg.Base)
 	switch {
 	case n == 0:
-		return nil, ErrNoPages
+		return nil, fmt.Errorf("%w: no pages", ErrConfig)
 	case err != nil || strings.HasSuffix(cfg.Base, "/"), cfg.Base != "" && (base.Scheme == "" || base.Host == ""):
-		return nil, fmt.Errorf("%w: base %q", ErrParameter, cfg.Base)
+		return nil, fmt.Errorf("%w: base %q", ErrConfig, cfg.Base)
 	case !(cfg.ErrorRate >= 0 && cfg.ErrorRate <= 1):
-		return nil, fmt.Errorf("%w: error rate %v", ErrProbability, cfg.ErrorRate)
+		return nil, fmt.Errorf("%w: error rate %v", ErrConfig, cfg.ErrorRate)
 	case cfg.Size < 0:
-		return nil, fmt.Errorf("%w: size %d", ErrParameter, cfg.Size)
+		return nil, fmt.Errorf("%w: size %d", ErrConfig, cfg.Size)
 	case cfg.Calendar.Unit < 0:
-		return nil, fmt.Errorf("%w: calendar unit %v", ErrParameter, cfg.Calendar.Unit)
+		return nil, fmt.Errorf("%w: calendar unit %v", ErrConfig, cfg.Calendar.Unit)
 	case cfg.Names != nil && len(cfg.Names) != n:
-		return nil, fmt.Errorf("%w: %d names for %d pages", ErrParameter, len(cfg.Names), n)
+		return nil, fmt.Errorf("%w: %d names for %d pages", ErrConfig, len(cfg.Names), n)
 	}
 	s := &Server{
 		cfg: cfg, path: base.EscapedPath(), env: env,
@@ -221,7 +171,7 @@ func NewServer(env Env, cfg ServerConfig) (*Server, error) {
 	}
 	if cfg.ErrorRate > 0 || cfg.Latency != nil {
 		if cfg.Source == nil {
-			panic("webenv: nil source of randomness")
+			panic("serve: nil source of randomness")
 		}
 		s.rng = rand.New(cfg.Source)
 	}
@@ -230,15 +180,15 @@ func NewServer(env Env, cfg ServerConfig) (*Server, error) {
 	}
 	for i, name := range cfg.Names {
 		if name == "" {
-			return nil, fmt.Errorf("%w: page %d has an empty name", ErrParameter, i)
+			return nil, fmt.Errorf("%w: page %d has an empty name", ErrConfig, i)
 		}
 		if other, seen := s.byName[name]; seen {
-			return nil, fmt.Errorf("%w: page %d: name %q of page %d", ErrParameter, i, name, other)
+			return nil, fmt.Errorf("%w: page %d: name %q of page %d", ErrConfig, i, name, other)
 		}
 		s.byName[name] = i
 	}
 	if s.start = cfg.Now(); math.IsNaN(s.start) || math.IsInf(s.start, 0) {
-		return nil, fmt.Errorf("%w: time %v", ErrParameter, s.start)
+		return nil, fmt.Errorf("%w: time %v", ErrConfig, s.start)
 	}
 	s.now = s.start
 	for i := range s.version {
@@ -338,7 +288,7 @@ func (s *Server) look(page int) {
 		s.modified[page] = since
 		s.stale[page] = min(s.stale[page], max(since, s.start))
 	}
-	if env, ok := s.env.(LastChanger); ok && (changed || s.version[page] == 1) {
+	if env, ok := s.env.(webenv.LastChanger); ok && (changed || s.version[page] == 1) {
 		if t, ok := env.LastChange(page, s.now); ok {
 			s.modified[page] = t
 		}
@@ -571,7 +521,7 @@ func (s *Server) PageTruth(page int) PageTruth {
 		Page: page, URL: s.URL(page), Version: int(s.version[page]),
 		Modified: s.modified[page], Current: s.stale[page] > s.now,
 	}
-	if env, ok := s.env.(Rater); ok {
+	if env, ok := s.env.(webenv.Rater); ok {
 		rate := min(env.Rate(page, s.now), math.MaxFloat64)
 		t.Rate = &rate
 	}

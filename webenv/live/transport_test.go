@@ -1,4 +1,4 @@
-package webenv
+package live
 
 import (
 	"bytes"
@@ -16,21 +16,25 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/recrawl/recrawl/internal/codec"
+	"github.com/recrawl/recrawl/webenv"
+	"github.com/recrawl/recrawl/webenv/internal/check"
+	"github.com/recrawl/recrawl/webenv/internal/webtest"
+	"github.com/recrawl/recrawl/webenv/serve"
 )
 
 // modes are the validators that a server may give, and what decides then.
 var modes = []struct {
 	name      string
-	cfg       ServerConfig
+	cfg       serve.Config
 	decisions []Decision
 }{
-	{"both", ServerConfig{}, []Decision{ByStatus, ByETag}},
-	{"etag", ServerConfig{NoLastModified: true}, []Decision{ByStatus, ByETag}},
-	{"last-modified", ServerConfig{NoETag: true}, []Decision{ByStatus, ByLastModified, ByContent}},
-	{"content", ServerConfig{NoETag: true, NoLastModified: true}, []Decision{ByContent}},
+	{"both", serve.Config{}, []Decision{ByStatus, ByETag}},
+	{"etag", serve.Config{NoLastModified: true}, []Decision{ByStatus, ByETag}},
+	{"last-modified", serve.Config{NoETag: true}, []Decision{ByStatus, ByLastModified, ByContent}},
+	{"content", serve.Config{NoETag: true, NoLastModified: true}, []Decision{ByContent}},
 }
 
-// What is seen through HTTP is what Env.Poll sees on a twin, for every kind of
+// What is seen through HTTP is what webenv.Env.Poll sees on a twin, for every kind of
 // validator, with several changes within a second, and with errors in between.
 func TestTransportSeesWhatEnvSees(t *testing.T) {
 	for _, mode := range modes {
@@ -39,33 +43,33 @@ func TestTransportSeesWhatEnvSees(t *testing.T) {
 				const pages = 3
 				times := make([][]float64, pages)
 				for i := range times {
-					times[i] = historyGen.Draw(t, "changes")
+					times[i] = webtest.Changes.Draw(t, "changes")
 				}
-				twin := replayOf(t, times...)
+				twin := webtest.Replay(t, times...)
 				cfg := mode.cfg
 				if rapid.Bool().Draw(t, "errors") {
-					cfg.ErrorRate, cfg.Source = 0.3, source(rapid.Uint64().Draw(t, "seed"))
+					cfg.ErrorRate, cfg.Source = 0.3, check.Source(rapid.Uint64().Draw(t, "seed"))
 				}
-				s, now := serverOf(t, replayOf(t, times...), cfg)
-				var got HTTPPoll
-				transport := &Transport{Base: inProcess{s}, OnPoll: func(p HTTPPoll) { got = p }}
+				s, now := serverOf(t, webtest.Replay(t, times...), cfg)
+				var got Poll
+				transport := &Transport{Base: webtest.InProcess{Handler: s}, OnPoll: func(p Poll) { got = p }}
 				client := &http.Client{Transport: transport}
 
 				polled := make([]bool, pages)
 				for range rapid.IntRange(1, 60).Draw(t, "polls") {
-					now.set(now.get() + float64(rapid.IntRange(0, 5).Draw(t, "gap"))/4)
+					now.Set(now.Now() + float64(rapid.IntRange(0, 5).Draw(t, "gap"))/4)
 					page := rapid.IntRange(0, pages-1).Draw(t, "page")
 					if rapid.IntRange(0, 9).Draw(t, "restart") == 0 {
 						transport = restarted(t, transport)
 						client.Transport = transport
 					}
-					fetch(t, client, "http://web.test"+s.URL(page))
+					webtest.Fetch(t, client, "http://web.test"+s.URL(page))
 					if got.Status == http.StatusServiceUnavailable {
 						require.ErrorIs(t, got.Err, ErrStatus)
 						require.False(t, got.Changed)
 						continue
 					}
-					_, changed := twin.Poll(page, now.get())
+					_, changed := twin.Poll(page, now.Now())
 					require.NoError(t, got.Err)
 					require.Equal(t, !polled[page], got.First)
 					require.Equal(t, changed && polled[page], got.Changed)
@@ -198,9 +202,9 @@ func TestTransportDecides(t *testing.T) {
 		{"etag too long", []*answer{ok(`ETag: "`+strings.Repeat("a", maxETag)+`"`, "x"), ok(`ETag: "b"`, "x")}, []want{same(ByContent)}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			var polls []HTTPPoll
+			var polls []Poll
 			base := &scripted{answers: c.answers}
-			transport := &Transport{Base: base, OnPoll: func(p HTTPPoll) { polls = append(polls, p) }}
+			transport := &Transport{Base: base, OnPoll: func(p Poll) { polls = append(polls, p) }}
 			for i, a := range c.answers {
 				resp, err := transport.RoundTrip(get(t, "http://web.test/a?b#c"))
 				if err == nil {
@@ -263,39 +267,39 @@ func TestTransportClosedEarly(t *testing.T) {
 		ok(`ETag: "d"`, "sixth"),                                            // the copy before has no ETag
 		ok(`ETag: "d"`, "sixth"), ok(`ETag: "d"`, "sixth"), ok("", "sixth"), // unchanged: the hash stays known
 	}}
-	var got HTTPPoll
+	var got Poll
 	calls := 0
-	transport := &Transport{Base: base, OnPoll: func(p HTTPPoll) { got = p; calls++ }}
+	transport := &Transport{Base: base, OnPoll: func(p Poll) { got = p; calls++ }}
 	for i, c := range []struct {
 		read int64
-		want HTTPPoll
+		want Poll
 	}{
-		{3, HTTPPoll{Err: ErrClosedEarly}},
-		{-1, HTTPPoll{First: true}},
-		{0, HTTPPoll{Err: ErrClosedEarly}},
-		{-1, HTTPPoll{Decision: ByContent}},
-		{2, HTTPPoll{Changed: true, Decision: ByETag}},
-		{0, HTTPPoll{Decision: ByETag}},
-		{-1, HTTPPoll{First: true}},
-		{6, HTTPPoll{Changed: true, Decision: ByContent}},
-		{4, HTTPPoll{Err: ErrClosedEarly}},
-		{0, HTTPPoll{Err: ErrClosedEarly}},
-		{-1, HTTPPoll{Changed: true, Decision: ByContent}},
-		{0, HTTPPoll{Decision: ByETag}},
-		{-1, HTTPPoll{Decision: ByContent}},
+		{3, Poll{Err: ErrClosedEarly}},
+		{-1, Poll{First: true}},
+		{0, Poll{Err: ErrClosedEarly}},
+		{-1, Poll{Decision: ByContent}},
+		{2, Poll{Changed: true, Decision: ByETag}},
+		{0, Poll{Decision: ByETag}},
+		{-1, Poll{First: true}},
+		{6, Poll{Changed: true, Decision: ByContent}},
+		{4, Poll{Err: ErrClosedEarly}},
+		{0, Poll{Err: ErrClosedEarly}},
+		{-1, Poll{Changed: true, Decision: ByContent}},
+		{0, Poll{Decision: ByETag}},
+		{-1, Poll{Decision: ByContent}},
 	} {
 		roundTrip(t, transport, get(t, "http://web.test/"), c.read)
 		require.Equal(t, i+1, calls, "one report for each poll")
-		require.Equal(t, c.want, HTTPPoll{Changed: got.Changed, First: got.First, Decision: got.Decision, Err: got.Err}, "poll %d", i)
+		require.Equal(t, c.want, Poll{Changed: got.Changed, First: got.First, Decision: got.Decision, Err: got.Err}, "poll %d", i)
 	}
 }
 
 // A first copy that is closed early is remembered by its validators.
 func TestTransportFirstClosedEarly(t *testing.T) {
 	for _, header := range []string{`ETag: "a"`, "Last-Modified: Mon, 01 Jan 2001 00:00:00 GMT"} {
-		var got HTTPPoll
+		var got Poll
 		base := &scripted{answers: []*answer{{status: 200, header: header, body: "x"}, {status: 304}}}
-		transport := &Transport{Base: base, OnPoll: func(p HTTPPoll) { got = p }}
+		transport := &Transport{Base: base, OnPoll: func(p Poll) { got = p }}
 		roundTrip(t, transport, get(t, "http://web.test/"), 0)
 		require.True(t, got.First)
 		require.NoError(t, got.Err)
@@ -328,7 +332,7 @@ func TestTransportConditions(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			base := &scripted{answers: []*answer{{status: 200, header: `ETag: "a"; Last-Modified: ` + date}, {status: 200}}}
 			calls := 0
-			transport := &Transport{Base: base, OnPoll: func(HTTPPoll) { calls++ }}
+			transport := &Transport{Base: base, OnPoll: func(Poll) { calls++ }}
 			roundTrip(t, transport, get(t, "http://web.test/"), -1)
 
 			r := get(t, "http://web.test/")
@@ -348,11 +352,11 @@ func TestTransportConditions(t *testing.T) {
 // A caller that has validators of its own is answered relative to them, also
 // when nothing is remembered.
 func TestTransportCallersOwnValidators(t *testing.T) {
-	env := replayOf(t, []float64{5, 15})
-	s, now := serverOf(t, env, ServerConfig{})
-	var got HTTPPoll
-	transport := &Transport{Base: inProcess{s}, OnPoll: func(p HTTPPoll) { got = p }}
-	poll := func(etag string) HTTPPoll {
+	env := webtest.Replay(t, []float64{5, 15})
+	s, now := serverOf(t, env, serve.Config{})
+	var got Poll
+	transport := &Transport{Base: webtest.InProcess{Handler: s}, OnPoll: func(p Poll) { got = p }}
+	poll := func(etag string) Poll {
 		r := get(t, "http://web.test/page/0")
 		if etag != "" {
 			r.Header.Set("If-None-Match", etag)
@@ -360,12 +364,12 @@ func TestTransportCallersOwnValidators(t *testing.T) {
 		roundTrip(t, transport, r, -1)
 		return got
 	}
-	now.set(10)
+	now.Set(10)
 	require.Equal(t, ByStatus, poll(`"0-2"`).Decision)
 	require.False(t, poll("").First, "the copy of the caller is remembered")
 	require.False(t, got.Changed)
 	require.True(t, poll(`"0-1"`).Changed, "the caller has an older copy")
-	now.set(20)
+	now.Set(20)
 	require.True(t, poll(`"0-2"`).Changed)
 	require.False(t, poll("").Changed)
 
@@ -377,20 +381,20 @@ func TestTransportCallersOwnValidators(t *testing.T) {
 }
 
 func TestTransportWireTimes(t *testing.T) {
-	now := year2001
+	now := webtest.Year2001
 	base := &scripted{answers: []*answer{{status: 200, header: `ETag: "a"`, body: "x"}, {status: 304}, {err: io.ErrUnexpectedEOF}}}
-	var got HTTPPoll
-	transport := &Transport{Base: base, OnPoll: func(p HTTPPoll) { got = p }, Now: func() time.Time {
+	var got Poll
+	transport := &Transport{Base: base, OnPoll: func(p Poll) { got = p }, Now: func() time.Time {
 		now = now.Add(time.Second)
 		return now
 	}}
 	roundTrip(t, transport, get(t, "http://web.test/"), -1)
-	require.Equal(t, []any{year2001.Add(time.Second), time.Second, 2 * time.Second}, []any{got.Start, got.Header, got.Total})
+	require.Equal(t, []any{webtest.Year2001.Add(time.Second), time.Second, 2 * time.Second}, []any{got.Start, got.Latency, got.Duration})
 	roundTrip(t, transport, get(t, "http://web.test/"), -1)
-	require.Equal(t, []any{year2001.Add(4 * time.Second), time.Second, 2 * time.Second}, []any{got.Start, got.Header, got.Total})
+	require.Equal(t, []any{webtest.Year2001.Add(4 * time.Second), time.Second, 2 * time.Second}, []any{got.Start, got.Latency, got.Duration})
 	_, err := transport.RoundTrip(get(t, "http://web.test/"))
 	require.ErrorIs(t, err, io.ErrUnexpectedEOF)
-	require.Equal(t, []any{year2001.Add(7 * time.Second), time.Second, time.Second}, []any{got.Start, got.Header, got.Total})
+	require.Equal(t, []any{webtest.Year2001.Add(7 * time.Second), time.Second, time.Second}, []any{got.Start, got.Latency, got.Duration})
 }
 
 // The host that the server sees is part of the page's name.
@@ -418,13 +422,13 @@ func TestTransportConcurrent(t *testing.T) {
 	}
 	for _, mode := range modes {
 		t.Run(mode.name, func(t *testing.T) {
-			twin := replayOf(t, times...)
-			s, now := serverOf(t, replayOf(t, times...), mode.cfg)
+			twin := webtest.Replay(t, times...)
+			s, now := serverOf(t, webtest.Replay(t, times...), mode.cfg)
 			web := httptest.NewServer(s)
 			defer web.Close()
 			var mu sync.Mutex
 			changes := map[string]int{}
-			transport := &Transport{OnPoll: func(p HTTPPoll) {
+			transport := &Transport{OnPoll: func(p Poll) {
 				mu.Lock()
 				defer mu.Unlock()
 				if p.Err != nil {
@@ -437,7 +441,7 @@ func TestTransportConcurrent(t *testing.T) {
 			client := &http.Client{Transport: transport}
 			want := map[string]int{}
 			for round := range rounds {
-				now.set(float64(round))
+				now.Set(float64(round))
 				var wg sync.WaitGroup
 				for w := range workers {
 					wg.Go(func() {
@@ -455,7 +459,7 @@ func TestTransportConcurrent(t *testing.T) {
 				}
 				wg.Wait()
 				for page := range pages {
-					if _, changed := twin.Poll(page, now.get()); changed {
+					if _, changed := twin.Poll(page, now.Now()); changed {
 						want[web.URL+s.URL(page)]++
 					}
 				}
@@ -467,8 +471,8 @@ func TestTransportConcurrent(t *testing.T) {
 }
 
 func TestTransportSavedState(t *testing.T) {
-	s, _ := serverOf(t, replayOf(t, nil, nil), ServerConfig{NoLastModified: true})
-	transport := &Transport{Base: inProcess{s}}
+	s, _ := serverOf(t, webtest.Replay(t, nil, nil), serve.Config{NoLastModified: true})
+	transport := &Transport{Base: webtest.InProcess{Handler: s}}
 	for page := range 2 {
 		roundTrip(t, transport, get(t, fmt.Sprintf("http://web.test/page/%d", page)), -1)
 	}
@@ -541,9 +545,9 @@ func TestDecisionString(t *testing.T) {
 	require.Equal(t, "Decision(9)", Decision(9).String())
 }
 
-// BenchmarkHTTPPoll measures one conditional poll of a page that does not change
+// BenchmarkPoll measures one conditional poll of a page that does not change
 // ("304"), or always does ("200"), with and without the network between.
-func BenchmarkHTTPPoll(b *testing.B) {
+func BenchmarkPoll(b *testing.B) {
 	for _, status := range []int{304, 200} {
 		for _, network := range []string{"handler", "loopback"} {
 			b.Run(fmt.Sprintf("%d/%s", status, network), func(b *testing.B) {
@@ -551,10 +555,10 @@ func BenchmarkHTTPPoll(b *testing.B) {
 				if status == http.StatusOK {
 					u = 1
 				}
-				env, err := NewSlots([]float64{u}, AtMostOnce, 0, source(1))
+				env, err := webenv.NewSlots([]float64{u}, webenv.AtMostOnce, 0, check.Source(1))
 				require.NoError(b, err)
-				s, now := serverOf(b, env, ServerConfig{})
-				transport := &Transport{Base: inProcess{s}}
+				s, now := serverOf(b, env, serve.Config{})
+				transport := &Transport{Base: webtest.InProcess{Handler: s}}
 				url := "http://web.test/page/0"
 				if network == "loopback" {
 					web := httptest.NewServer(s)
@@ -562,7 +566,7 @@ func BenchmarkHTTPPoll(b *testing.B) {
 					transport.Base, url = nil, web.URL+"/page/0"
 				}
 				other := 0
-				transport.OnPoll = func(p HTTPPoll) {
+				transport.OnPoll = func(p Poll) {
 					if p.Status != status {
 						other++
 					}
@@ -571,8 +575,8 @@ func BenchmarkHTTPPoll(b *testing.B) {
 				slot := 0.0
 				for b.Loop() {
 					slot++
-					now.set(slot)
-					fetch(b, client, url)
+					now.Set(slot)
+					webtest.Fetch(b, client, url)
 				}
 				require.LessOrEqual(b, other, 1) // the first copy
 			})

@@ -1,76 +1,44 @@
-package webenv
+package serve
 
 import (
 	"context"
 	"encoding/json"
 	"encoding/xml"
 	"fmt"
-	"io"
 	"math"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/recrawl/recrawl/webenv"
+	"github.com/recrawl/recrawl/webenv/internal/check"
+	"github.com/recrawl/recrawl/webenv/internal/webtest"
+	"github.com/recrawl/recrawl/webenv/live"
 )
 
-// clock is a time of an environment that a test sets.
-type clock struct {
-	mu  sync.Mutex
-	now float64
-}
-
-func (c *clock) get() float64 {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.now
-}
-
-func (c *clock) set(now float64) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = now
-}
-
-// year2001 is an epoch in the past, so that dates are not those of the wall clock.
-var year2001 = time.Date(2001, 1, 1, 0, 0, 0, 0, time.UTC)
-
-// inProcess sends requests straight to a handler.
-type inProcess struct{ http.Handler }
-
-func (h inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
-	w := httptest.NewRecorder()
-	h.ServeHTTP(w, r)
-	resp := w.Result()
-	resp.Request = r
-	return resp, nil
-}
-
-func replayOf(t require.TestingT, times ...[]float64) *Replay {
-	h := &History{Times: times}
-	for i := range times {
-		h.Names = append(h.Names, fmt.Sprintf("page %d/é&?", i))
-	}
-	env, err := NewReplay(h, 0)
-	require.NoError(t, err)
-	return env
-}
-
-func serverOf(t require.TestingT, env Env, cfg ServerConfig) (*Server, *clock) {
-	c := new(clock)
-	cfg.Now = c.get
+func serverOf(t require.TestingT, env webenv.Env, cfg Config) (*Server, *webtest.Clock) {
+	c := new(webtest.Clock)
+	cfg.Now = c.Now
 	if cfg.Calendar.Epoch.IsZero() {
-		cfg.Calendar.Epoch = year2001
+		cfg.Calendar.Epoch = webtest.Year2001
 	}
-	s, err := NewServer(env, cfg)
+	s, err := New(env, cfg)
 	require.NoError(t, err)
 	return s, c
+}
+
+// names returns names of the pages that have to be escaped.
+func names(env webenv.Env) (names []string) {
+	for page := range env.Len() {
+		names = append(names, webtest.Name(page))
+	}
+	return names
 }
 
 // do sends a request with headers given as name, value, name, value …
@@ -82,10 +50,6 @@ func do(h http.Handler, method, url string, header ...string) *httptest.Response
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)
 	return w
-}
-
-func dateOf(t float64) string {
-	return Calendar{Epoch: year2001}.Date(t).Format(http.TimeFormat)
 }
 
 // The precedence of RFC 9110, section 13.2.2, on a page that changed at 10.5 and
@@ -106,16 +70,16 @@ func TestServerConditions(t *testing.T) {
 		{"list", 304, []string{"If-None-Match", `"a,b", W/"c" ,` + etag}},
 		{"list without it", 200, []string{"If-None-Match", `"a,b", W/"c"`}},
 		{"unquoted", 200, []string{"If-None-Match", "0-2"}},
-		{"not modified since its second", 304, []string{"If-Modified-Since", dateOf(10)}},
-		{"not modified since later", 304, []string{"If-Modified-Since", dateOf(after)}},
-		{"modified since", 200, []string{"If-Modified-Since", dateOf(before)}},
+		{"not modified since its second", 304, []string{"If-Modified-Since", webtest.DateOf(10)}},
+		{"not modified since later", 304, []string{"If-Modified-Since", webtest.DateOf(after)}},
+		{"modified since", 200, []string{"If-Modified-Since", webtest.DateOf(before)}},
 		{"no date", 200, []string{"If-Modified-Since", "yesterday"}},
-		{"etag wins over date: changed", 200, []string{"If-None-Match", `"0-1"`, "If-Modified-Since", dateOf(after)}},
-		{"etag wins over date: unchanged", 304, []string{"If-None-Match", etag, "If-Modified-Since", dateOf(before)}},
+		{"etag wins over date: changed", 200, []string{"If-None-Match", `"0-1"`, "If-Modified-Since", webtest.DateOf(after)}},
+		{"etag wins over date: unchanged", 304, []string{"If-None-Match", etag, "If-Modified-Since", webtest.DateOf(before)}},
 		{"if-match fails first", 412, []string{"If-Match", `"0-1"`, "If-None-Match", etag}},
 		{"if-match is strong", 412, []string{"If-Match", "W/" + etag}},
 		{"if-match", 200, []string{"If-Match", etag}},
-		{"if-unmodified-since fails", 412, []string{"If-Unmodified-Since", dateOf(before)}},
+		{"if-unmodified-since fails", 412, []string{"If-Unmodified-Since", webtest.DateOf(before)}},
 		{"range", 206, []string{"Range", "bytes=0-3"}},
 	} {
 		for _, method := range []string{"GET", "HEAD"} {
@@ -123,16 +87,16 @@ func TestServerConditions(t *testing.T) {
 				continue // Range is for GET only (RFC 9110, section 14.2)
 			}
 			t.Run(method+" "+c.name, func(t *testing.T) {
-				s, now := serverOf(t, replayOf(t, []float64{10.5}, nil), ServerConfig{})
-				now.set(100)
+				s, now := serverOf(t, webtest.Replay(t, []float64{10.5}, nil), Config{})
+				now.Set(100)
 				w := do(s, method, "/page/0", c.header...)
 				require.Equal(t, c.status, w.Code)
-				require.Equal(t, dateOf(100), w.Header().Get("Date"))
+				require.Equal(t, webtest.DateOf(100), w.Header().Get("Date"))
 				if w.Code < 400 {
 					require.Equal(t, etag, w.Header().Get("ETag"))
 				}
 				if w.Code == 200 {
-					require.Equal(t, dateOf(10), w.Header().Get("Last-Modified"))
+					require.Equal(t, webtest.DateOf(10), w.Header().Get("Last-Modified"))
 					require.NotEmpty(t, w.Header().Get("Content-Length"))
 				}
 				if method == "HEAD" || w.Code == 304 || w.Code == 412 {
@@ -149,15 +113,15 @@ func TestServerConditions(t *testing.T) {
 // the versions are.
 func TestServerVersions(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		times := historyGen.Draw(t, "changes")
-		s, now := serverOf(t, replayOf(t, times), ServerConfig{})
-		twin := replayOf(t, times)
+		times := webtest.Changes.Draw(t, "changes")
+		s, now := serverOf(t, webtest.Replay(t, times), Config{})
+		twin := webtest.Replay(t, times)
 		version := 1
 		bodies, dates := map[string]int{}, map[string]int{}
 		gaps := rapid.SliceOfN(rapid.IntRange(0, 5), 1, 30).Draw(t, "gaps")
 		for _, gap := range gaps {
-			now.set(now.get() + float64(gap)/4)
-			if _, changed := twin.Poll(0, now.get()); changed {
+			now.Set(now.Now() + float64(gap)/4)
+			if _, changed := twin.Poll(0, now.Now()); changed {
 				version++
 			}
 			w := do(s, "GET", "/page/0")
@@ -169,18 +133,6 @@ func TestServerVersions(t *testing.T) {
 		}
 	})
 }
-
-// historyGen draws changes of a page at quarters of a second up to 15, so that
-// several often fall into one second.
-var historyGen = rapid.Custom(func(t *rapid.T) []float64 {
-	quarters := rapid.SliceOfNDistinct(rapid.IntRange(1, 60), 0, 20, rapid.ID[int]).Draw(t, "quarters")
-	slices.Sort(quarters)
-	times := make([]float64, len(quarters))
-	for i, q := range quarters {
-		times[i] = float64(q) / 4
-	}
-	return times
-})
 
 func requireOnly(t require.TestingT, seen map[string]int, text string, version int) {
 	if other, ok := seen[text]; ok {
@@ -195,8 +147,8 @@ func requireOnly(t require.TestingT, seen map[string]int, text string, version i
 }
 
 func TestServerPaths(t *testing.T) {
-	env := replayOf(t, []float64{1}, []float64{2}, nil)
-	s, _ := serverOf(t, env, ServerConfig{Names: env.history.Names})
+	env := webtest.Replay(t, []float64{1}, []float64{2}, nil)
+	s, _ := serverOf(t, env, Config{Names: names(env)})
 	for page := range env.Len() {
 		w := do(s, "GET", s.URL(page))
 		require.Equal(t, 200, w.Code, s.URL(page))
@@ -219,7 +171,7 @@ func TestServerPaths(t *testing.T) {
 
 // From the start page links lead to every page.
 func TestServerLinks(t *testing.T) {
-	s, _ := serverOf(t, replayOf(t, make([][]float64, 37)...), ServerConfig{Base: "http://web.test/sim", Size: 500})
+	s, _ := serverOf(t, webtest.Replay(t, make([][]float64, 37)...), Config{Base: "http://web.test/sim", Size: 500})
 	handler := http.StripPrefix("/sim", s)
 	seen := map[string]bool{}
 	queue := []string{"/sim/"}
@@ -262,15 +214,15 @@ func readSitemap(t *testing.T, h http.Handler, url string) sitemap {
 }
 
 func TestServerSitemap(t *testing.T) {
-	env := replayOf(t, []float64{1.5, 7}, []float64{30}, nil)
-	s, now := serverOf(t, env, ServerConfig{Names: env.history.Names})
-	now.set(20)
+	env := webtest.Replay(t, []float64{1.5, 7}, []float64{30}, nil)
+	s, now := serverOf(t, env, Config{Names: names(env)})
+	now.Set(20)
 	m := readSitemap(t, s, "/sitemap.xml")
 	require.Equal(t, "urlset", m.XMLName.Local)
 	require.Len(t, m.Entries, 3)
 	for page, seconds := range []float64{7, 0, 0} {
 		require.Equal(t, "http://web.test"+s.URL(page), m.Entries[page].Loc)
-		require.True(t, m.Entries[page].Lastmod.Equal(Calendar{Epoch: year2001}.Date(seconds)), "page %d", page)
+		require.True(t, m.Entries[page].Lastmod.Equal(webenv.Calendar{Epoch: webtest.Year2001}.Date(seconds)), "page %d", page)
 	}
 	require.Equal(t, m, readSitemap(t, s, "/sitemap-0.xml"))
 	require.Empty(t, do(s, "HEAD", "/sitemap.xml").Body.Bytes())
@@ -279,15 +231,15 @@ func TestServerSitemap(t *testing.T) {
 func TestServerSitemapIndex(t *testing.T) {
 	rates := make([]float64, 2*maxSitemap+1)
 	rates[maxSitemap+2] = 1
-	env, err := NewPoisson(rates, source(1))
+	env, err := webenv.NewPoisson(rates, check.Source(1))
 	require.NoError(t, err)
-	s, now := serverOf(t, env, ServerConfig{Base: "https://example.org/web"})
-	now.set(1000)
+	s, now := serverOf(t, env, Config{Base: "https://example.org/web"})
+	now.Set(1000)
 	m := readSitemap(t, s, "/sitemap.xml")
 	require.Equal(t, "sitemapindex", m.XMLName.Local)
 	require.Len(t, m.Entries, 3)
-	require.True(t, m.Entries[1].Lastmod.After(year2001))
-	require.True(t, m.Entries[0].Lastmod.Equal(year2001))
+	require.True(t, m.Entries[1].Lastmod.After(webtest.Year2001))
+	require.True(t, m.Entries[0].Lastmod.Equal(webtest.Year2001))
 	require.Equal(t, "https://example.org/web/sitemap-2.xml", m.Entries[2].Loc)
 	last := readSitemap(t, s, "/sitemap-2.xml")
 	require.Len(t, last.Entries, 1)
@@ -298,23 +250,23 @@ func TestServerSitemapIndex(t *testing.T) {
 // A crawler's totals are those that Run gives for the same polls.
 func TestServerTruth(t *testing.T) {
 	times := [][]float64{{3, 4, 9.5, 20, 30}, {1}, nil, {2, 4, 6, 8, 10, 12, 14, 16, 18, 31}}
-	env := replayOf(t, times...)
-	want, err := Run(env, &cycle{pages: 4}, Options{Rate: 0.75, Duration: 32})
+	env := webtest.Replay(t, times...)
+	want, err := webenv.Run(env, &cycle{pages: 4}, webenv.RunConfig{Rate: 0.75, Duration: 32})
 	require.NoError(t, err)
 
-	env = replayOf(t, times...)
-	s, now := serverOf(t, env, ServerConfig{})
-	client := &http.Client{Transport: &Transport{Base: inProcess{s}}}
+	env = webtest.Replay(t, times...)
+	s, now := serverOf(t, env, Config{})
+	client := &http.Client{Transport: &live.Transport{Base: webtest.InProcess{Handler: s}}}
 	for k := 1; k <= want.Polls; k++ {
-		now.set(float64(k) / 0.75)
-		fetch(t, client, fmt.Sprintf("http://web.test/page/%d", (k-1)%4))
+		now.Set(float64(k) / 0.75)
+		webtest.Fetch(t, client, fmt.Sprintf("http://web.test/page/%d", (k-1)%4))
 		if k%2 == 0 {
 			do(s, "GET", "/truth") // looks change nothing
 			do(s, "GET", "/sitemap.xml")
 			do(s, "HEAD", "/page/0")
 		}
 	}
-	now.set(32)
+	now.Set(32)
 	var truth Truth
 	require.NoError(t, json.Unmarshal(do(s, "GET", "/truth").Body.Bytes(), &truth))
 	require.Equal(t, want.Polls, truth.Totals.Polls)
@@ -341,9 +293,9 @@ func TestServerTruth(t *testing.T) {
 
 // A page that changes in every slot has an infinite rate, which JSON cannot hold.
 func TestServerTruthInfiniteRate(t *testing.T) {
-	env, err := NewSlots([]float64{1}, AtMostOnce, 0, source(1))
+	env, err := webenv.NewSlots([]float64{1}, webenv.AtMostOnce, 0, check.Source(1))
 	require.NoError(t, err)
-	s, _ := serverOf(t, env, ServerConfig{})
+	s, _ := serverOf(t, env, Config{})
 	var truth Truth
 	require.NoError(t, json.Unmarshal(do(s, "GET", "/truth").Body.Bytes(), &truth))
 	require.Equal(t, math.MaxFloat64, *truth.Pages[0].Rate)
@@ -359,21 +311,14 @@ func (c *cycle) Next(float64) (int, error) {
 
 func (c *cycle) Observe(int, float64, bool) error { return nil }
 
-func fetch(t require.TestingT, client *http.Client, url string) {
-	resp, err := client.Get(url)
-	require.NoError(t, err)
-	_, err = io.Copy(io.Discard, resp.Body)
-	require.NoError(t, err)
-	require.NoError(t, resp.Body.Close())
-}
-
 // The account of a server starts when it is made, not with its environment.
 func TestServerMadeLate(t *testing.T) {
-	env, err := NewReplay(&History{Names: []string{"a"}, Times: [][]float64{{1, 3}}}, 2)
+	history := &webenv.History{Names: []string{"a"}, Times: [][]float64{{1, 3}}}
+	env, err := webenv.NewReplay(history, 2)
 	require.NoError(t, err)
 	now := 4.0
-	cfg := ServerConfig{Now: func() float64 { return now }, Calendar: Calendar{Epoch: year2001}}
-	s, err := NewServer(env, cfg)
+	cfg := Config{Now: func() float64 { return now }, Calendar: webenv.Calendar{Epoch: webtest.Year2001}}
+	s, err := New(env, cfg)
 	require.NoError(t, err)
 	now = 8
 	require.Equal(t, 0.0, s.Totals().Freshness)
@@ -381,60 +326,60 @@ func TestServerMadeLate(t *testing.T) {
 	require.Equal(t, 3.0, s.PageTruth(0).Modified)
 
 	// A replay knows changes from before the start too.
-	env, err = NewReplay(env.history, 3)
+	env, err = webenv.NewReplay(history, 3)
 	require.NoError(t, err)
-	s, err = NewServer(env, cfg)
+	s, err = New(env, cfg)
 	require.NoError(t, err)
 	w := do(s, "GET", "/page/0")
 	require.Equal(t, `"0-1"`, w.Header().Get("ETag"))
-	require.Equal(t, dateOf(3), w.Header().Get("Last-Modified"))
+	require.Equal(t, webtest.DateOf(3), w.Header().Get("Last-Modified"))
 }
 
-// forgetful hides that a replay is a LastChanger.
-type forgetful struct{ Env }
+// forgetful hides that a replay is a webenv.LastChanger.
+type forgetful struct{ webenv.Env }
 
 func TestServerLastChanger(t *testing.T) {
 	times := []float64{3, 5, 7}
-	s, now := serverOf(t, forgetful{replayOf(t, times)}, ServerConfig{})
-	known, now2 := serverOf(t, replayOf(t, times), ServerConfig{})
-	now.set(6)
-	now2.set(6)
-	require.Equal(t, dateOf(3), do(s, "GET", "/page/0").Header().Get("Last-Modified"))
-	require.Equal(t, dateOf(5), do(known, "GET", "/page/0").Header().Get("Last-Modified"))
-	now2.set(7.5)
+	s, now := serverOf(t, forgetful{webtest.Replay(t, times)}, Config{})
+	known, now2 := serverOf(t, webtest.Replay(t, times), Config{})
+	now.Set(6)
+	now2.Set(6)
+	require.Equal(t, webtest.DateOf(3), do(s, "GET", "/page/0").Header().Get("Last-Modified"))
+	require.Equal(t, webtest.DateOf(5), do(known, "GET", "/page/0").Header().Get("Last-Modified"))
+	now2.Set(7.5)
 	require.Empty(t, do(known, "GET", "/page/0").Header().Get("Last-Modified"), "within the second of the change")
-	now2.set(8)
-	require.Equal(t, dateOf(7), do(known, "GET", "/page/0").Header().Get("Last-Modified"))
+	now2.Set(8)
+	require.Equal(t, webtest.DateOf(7), do(known, "GET", "/page/0").Header().Get("Last-Modified"))
 }
 
 func TestServerFailuresAndLatency(t *testing.T) {
 	var slept []time.Duration
-	cfg := ServerConfig{
+	cfg := Config{
 		ErrorRate: 0.25,
 		Latency:   func(page int, rng *rand.Rand) time.Duration { return time.Duration(rng.IntN(1000)+page) * time.Second },
 		Sleep:     func(_ context.Context, d time.Duration) { slept = append(slept, d) },
-		Source:    source(7),
+		Source:    check.Source(7),
 	}
-	s, _ := serverOf(t, replayOf(t, nil, nil), cfg)
+	s, _ := serverOf(t, webtest.Replay(t, nil, nil), cfg)
 	const n = 4000
-	var failures, latency sample
+	var failures, latency check.Sample
 	for range n {
 		code := do(s, "GET", "/page/1").Code
 		require.Contains(t, []int{200, 503}, code)
-		failures.addBool(code == 503)
+		failures.AddBool(code == 503)
 	}
 	for _, d := range slept {
-		latency.add(d.Seconds())
+		latency.Add(d.Seconds())
 	}
 	require.Len(t, slept, n)
 	for _, m := range []struct {
 		want float64
-		got  sample
+		got  check.Sample
 	}{{0.25, failures}, {1 + 499.5, latency}} {
-		require.InDelta(t, m.want, m.got.mean(), critical*math.Sqrt(m.got.variance()/n))
+		require.InDelta(t, m.want, m.got.Mean(), check.Critical*math.Sqrt(m.got.Variance()/n))
 	}
 	totals := s.Totals()
-	require.Equal(t, int(failures.sum), totals.Failed)
+	require.Equal(t, int(failures.Sum()), totals.Failed)
 	require.Equal(t, n-totals.Failed, totals.Polls)
 	require.Equal(t, 200, do(s, "GET", "/robots.txt").Code)
 	require.Len(t, slept, n, "only pages are slow")
@@ -442,20 +387,20 @@ func TestServerFailuresAndLatency(t *testing.T) {
 
 // The copy is the one at the time of the answer.
 func TestServerLatencyThenCopy(t *testing.T) {
-	c := new(clock)
-	s, err := NewServer(replayOf(t, []float64{5}), ServerConfig{
-		Now:     c.get,
+	c := new(webtest.Clock)
+	s, err := New(webtest.Replay(t, []float64{5}), Config{
+		Now:     c.Now,
 		Latency: func(int, *rand.Rand) time.Duration { return time.Second },
-		Sleep:   func(context.Context, time.Duration) { c.set(6) },
-		Source:  source(1),
+		Sleep:   func(context.Context, time.Duration) { c.Set(6) },
+		Source:  check.Source(1),
 	})
 	require.NoError(t, err)
 	require.Equal(t, `"0-2"`, do(s, "GET", "/page/0").Header().Get("ETag"))
 }
 
 func TestServerRealSleepEndsWithRequest(t *testing.T) {
-	s, _ := serverOf(t, replayOf(t, nil), ServerConfig{
-		Latency: func(int, *rand.Rand) time.Duration { return time.Hour }, Source: source(1),
+	s, _ := serverOf(t, webtest.Replay(t, nil), Config{
+		Latency: func(int, *rand.Rand) time.Duration { return time.Hour }, Source: check.Source(1),
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -464,53 +409,53 @@ func TestServerRealSleepEndsWithRequest(t *testing.T) {
 
 // Time that goes back or is no number counts as the time before.
 func TestServerTimeGoesBack(t *testing.T) {
-	s, now := serverOf(t, replayOf(t, []float64{5}), ServerConfig{})
+	s, now := serverOf(t, webtest.Replay(t, []float64{5}), Config{})
 	for _, at := range []float64{10, 3, math.NaN(), math.Inf(1), math.Inf(-1)} {
-		now.set(at)
+		now.Set(at)
 		require.Equal(t, `"0-2"`, do(s, "GET", "/page/0").Header().Get("ETag"))
 		require.Equal(t, 10.0, s.Totals().Now)
 	}
 }
 
-func TestNewServerErrors(t *testing.T) {
-	env := replayOf(t, nil, nil)
+func TestNewErrors(t *testing.T) {
+	env := webtest.Replay(t, nil, nil)
 	for name, c := range map[string]struct {
 		want error
-		env  Env
-		cfg  ServerConfig
+		env  webenv.Env
+		cfg  Config
 	}{
-		"no pages":       {ErrNoPages, &Memoryless{}, ServerConfig{}},
-		"error rate":     {ErrProbability, env, ServerConfig{ErrorRate: 1.5}},
-		"error rate NaN": {ErrProbability, env, ServerConfig{ErrorRate: math.NaN()}},
-		"size":           {ErrParameter, env, ServerConfig{Size: -1}},
-		"unit":           {ErrParameter, env, ServerConfig{Calendar: Calendar{Unit: -1}}},
-		"few names":      {ErrParameter, env, ServerConfig{Names: []string{"a"}}},
-		"a name twice":   {ErrParameter, env, ServerConfig{Names: []string{"a", "a"}}},
-		"an empty name":  {ErrParameter, env, ServerConfig{Names: []string{"a", ""}}},
-		"relative base":  {ErrParameter, env, ServerConfig{Base: "/sim"}},
-		"base with /":    {ErrParameter, env, ServerConfig{Base: "http://a/"}},
+		"no pages":       {ErrConfig, &webenv.Memoryless{}, Config{}},
+		"error rate":     {ErrConfig, env, Config{ErrorRate: 1.5}},
+		"error rate NaN": {ErrConfig, env, Config{ErrorRate: math.NaN()}},
+		"size":           {ErrConfig, env, Config{Size: -1}},
+		"unit":           {ErrConfig, env, Config{Calendar: webenv.Calendar{Unit: -1}}},
+		"few names":      {ErrConfig, env, Config{Names: []string{"a"}}},
+		"a name twice":   {ErrConfig, env, Config{Names: []string{"a", "a"}}},
+		"an empty name":  {ErrConfig, env, Config{Names: []string{"a", ""}}},
+		"relative base":  {ErrConfig, env, Config{Base: "/sim"}},
+		"base with /":    {ErrConfig, env, Config{Base: "http://a/"}},
 	} {
 		c.cfg.Now = func() float64 { return 0 }
-		_, err := NewServer(c.env, c.cfg)
+		_, err := New(c.env, c.cfg)
 		require.ErrorIs(t, err, c.want, name)
 	}
-	_, err := NewServer(env, ServerConfig{Now: func() float64 { return math.NaN() }})
-	require.ErrorIs(t, err, ErrParameter)
+	_, err := New(env, Config{Now: func() float64 { return math.NaN() }})
+	require.ErrorIs(t, err, ErrConfig)
 	now := func() float64 { return 0 }
-	require.Panics(t, func() { _, _ = NewServer(nil, ServerConfig{Now: now}) })
-	require.Panics(t, func() { _, _ = NewServer(env, ServerConfig{}) })
-	require.Panics(t, func() { _, _ = NewServer(env, ServerConfig{Now: now, ErrorRate: 0.1}) })
+	require.Panics(t, func() { _, _ = New(nil, Config{Now: now}) })
+	require.Panics(t, func() { _, _ = New(env, Config{}) })
+	require.Panics(t, func() { _, _ = New(env, Config{Now: now, ErrorRate: 0.1}) })
 }
 
 func TestCalendar(t *testing.T) {
-	day := Calendar{Epoch: year2001, Unit: 24 * time.Hour}
+	day := webenv.Calendar{Epoch: webtest.Year2001, Unit: 24 * time.Hour}
 	require.Equal(t, "2001-01-03T12:00:00Z", day.Date(2.5).Format(time.RFC3339))
 	require.Equal(t, 2.5, day.Time(day.Date(2.5)))
 	require.Equal(t, "2000-12-31T12:00:00Z", day.Date(-0.5).Format(time.RFC3339))
-	require.Equal(t, int64(1784161805), Calendar{}.Date(1784161805.25).Unix())
-	require.InDelta(t, 1784161805.25, Calendar{}.Time(Calendar{}.Date(1784161805.25)), 1e-6)
+	require.Equal(t, int64(1784161805), webenv.Calendar{}.Date(1784161805.25).Unix())
+	require.InDelta(t, 1784161805.25, webenv.Calendar{}.Time(webenv.Calendar{}.Date(1784161805.25)), 1e-6)
 	for _, far := range []float64{1e12, -1e12, 1e300, math.Inf(1), math.NaN()} {
-		require.True(t, Calendar{}.Date(far).IsZero(), "%v", far)
+		require.True(t, webenv.Calendar{}.Date(far).IsZero(), "%v", far)
 	}
 }
 
@@ -539,7 +484,7 @@ func etagList(t *rapid.T) (list string, names func(etag string) bool) {
 }
 
 func propIfNoneMatch(t *rapid.T) {
-	s, _ := serverOf(t, replayOf(t, nil), ServerConfig{})
+	s, _ := serverOf(t, webtest.Replay(t, nil), Config{})
 	list, names := etagList(t)
 	want := 200
 	if names(`"0-1"`) {
@@ -557,7 +502,7 @@ func FuzzServerIfNoneMatch(f *testing.F) {
 	for _, seed := range []string{"", "*", `"0-1"`, `W/"0-1"`, `"a", "0-1"`, `"`, `W/`, `"0-1`, `,,"0-1"`, `"a" "0-1"`, "\x00"} {
 		f.Add(seed)
 	}
-	s, _ := serverOf(f, replayOf(f, nil), ServerConfig{})
+	s, _ := serverOf(f, webtest.Replay(f, nil), Config{})
 	f.Fuzz(func(t *testing.T, header string) {
 		switch code := do(s, "GET", "/page/0", "If-None-Match", header).Code; code {
 		case 200:

@@ -1,0 +1,35 @@
+package webenv
+
+import (
+	"errors"
+
+	"github.com/recrawl/recrawl/internal/codec"
+)
+
+// Errors of this package, wrapped with the index and the value.
+var (
+	// ErrConfig reports a setting out of its range.
+	ErrConfig = errors.New("webenv: bad setting")
+	// ErrUnknown reports that a scheduler asked for a page that the environment does not have,
+	// or that a chooser named no access point.
+	ErrUnknown = errors.New("webenv: no such page or access point")
+	// ErrTime reports a time that is not finite, or not after the one before it.
+	ErrTime = errors.New("webenv: bad time")
+	// ErrNoPages reports an environment or a history without any page.
+	ErrNoPages = errors.New("webenv: no pages")
+	// ErrName reports a page name that is blank, contains a comma or a line break, or is given
+	// to two pages.
+	ErrName = errors.New("webenv: bad page name")
+	// ErrProbability reports a probability outside [0, 1].
+	ErrProbability = errors.New("webenv: not a probability")
+	// ErrRate reports a rate that is negative, NaN or infinite.
+	ErrRate = errors.New("webenv: not a rate")
+
+	// ErrCorrupt reports saved state that is truncated, altered or of another type.
+	ErrCorrupt = codec.ErrCorrupt
+	// ErrVersion reports saved state of another version.
+	ErrVersion = codec.ErrVersion
+	// ErrSource reports a source of randomness that cannot be saved: it is neither *rand.PCG
+	// nor *rand.ChaCha8.
+	ErrSource = codec.ErrSource
+)

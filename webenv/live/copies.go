@@ -1,0 +1,174 @@
+package live
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/recrawl/recrawl/internal/codec"
+)
+
+// key is SHA-256 of a URL, cut to 128 bits.
+type key [16]byte
+
+func keyOf(text string) key {
+	sum := sha256.Sum256([]byte(text))
+	return key(sum[:16])
+}
+
+// validators are what is remembered of a copy of a page.
+type validators struct {
+	etag     string
+	modified int64 // Last-Modified in Unix seconds, 0 if none
+	hash     [16]byte
+	hashed   bool // hash is known
+	redirect bool // the page was a redirect, hash is that of Location
+}
+
+// named reports whether there is anything that a condition can name.
+func (v *validators) named() bool { return v.etag != "" || v.modified != 0 }
+
+// same reports whether the validators that a caller named are those of the copy v.
+func (v *validators) same(named *validators) bool {
+	if named.etag != "" {
+		return v.etag != "" && weak(v.etag) == weak(named.etag)
+	}
+	return named.modified != 0 && v.modified == named.modified
+}
+
+// weak returns the part of an ETag that weak comparison looks at.
+func weak(etag string) string { return strings.TrimPrefix(etag, "W/") }
+
+// maxETag is the length in bytes of the longest ETag that is remembered. Servers give 10 to 70;
+// the bound only keeps a hostile one from filling the memory.
+const maxETag = 256
+
+// usableETag returns an ETag that can be remembered, or "".
+func usableETag(etag string) string {
+	if len(etag) > maxETag || strings.ContainsFunc(etag, func(c rune) bool { return c < ' ' || c == 0x7f }) {
+		return ""
+	}
+	return etag
+}
+
+// unixSeconds returns the date in a header, or 0 if it holds none.
+func unixSeconds(header string) int64 {
+	if d, err := http.ParseTime(header); err == nil {
+		return d.Unix()
+	}
+	return 0
+}
+
+// copies are the copies that are remembered. The zero value is empty.
+type copies struct {
+	mu   sync.Mutex
+	seen map[key]validators
+}
+
+func (c *copies) lookUp(k key) (validators, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	v, ok := c.seen[k]
+	return v, ok
+}
+
+// replace hands the copy under k to a function and stores what that returns, if it says so.
+func (c *copies) replace(k key, by func(old validators, known bool) (found validators, keep bool)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	old, known := c.seen[k]
+	found, keep := by(old, known)
+	if !keep {
+		return
+	}
+	if c.seen == nil {
+		c.seen = make(map[key]validators)
+	}
+	c.seen[k] = found
+}
+
+func (c *copies) forget(k key) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.seen, k)
+}
+
+func (c *copies) len() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.seen)
+}
+
+const (
+	transportMagic   = "webenv.Transport"
+	transportVersion = 1
+)
+
+// append appends the copies in the order of their keys.
+func (c *copies) append(b []byte) ([]byte, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	keys := slices.SortedFunc(maps.Keys(c.seen), func(a, b key) int { return bytes.Compare(a[:], b[:]) })
+	e := codec.NewEncoder(b, transportMagic, transportVersion)
+	e.Int(len(keys))
+	for _, k := range keys {
+		v := c.seen[k]
+		e.Bytes(k[:])
+		e.Bytes([]byte(v.etag))
+		e.Uint64(uint64(v.modified))
+		e.Bool(v.hashed)
+		e.Bool(v.redirect)
+		if v.hashed {
+			e.Bytes(v.hash[:])
+		}
+	}
+	return e.Finish()
+}
+
+// restore replaces the copies by those that append wrote.
+func (c *copies) restore(data []byte) error {
+	d, err := codec.NewDecoder(data, transportMagic, transportVersion)
+	if err != nil {
+		return err
+	}
+	seen := make(map[key]validators)
+	n := d.Int()
+	if n < 0 {
+		d.Fail("%d URLs", n)
+	}
+	var last key
+	for i := 0; i < n && d.Err() == nil; i++ {
+		k := key(decodeHash(d))
+		if i > 0 && bytes.Compare(k[:], last[:]) <= 0 {
+			d.Fail("URL %d out of order", i)
+		}
+		last = k
+		v := validators{etag: string(d.Bytes()), modified: int64(d.Uint64()), hashed: d.Bool(), redirect: d.Bool()}
+		if v.hashed {
+			v.hash = decodeHash(d)
+		}
+		if v.etag != usableETag(v.etag) || v.redirect && !v.hashed {
+			d.Fail("bad validators of URL %d", i)
+		}
+		seen[k] = v
+	}
+	if err := d.Done(); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.seen = seen
+	return nil
+}
+
+func decodeHash(d *codec.Decoder) (h [16]byte) {
+	if b := d.Bytes(); len(b) == len(h) {
+		return [16]byte(b)
+	}
+	d.Fail("a hash of the wrong length")
+	return h
+}

@@ -1,0 +1,26 @@
+package live
+
+import (
+	"errors"
+
+	"github.com/recrawl/recrawl/internal/codec"
+)
+
+// Errors of this package, wrapped with the index and the value.
+var (
+	// ErrConfig reports a setting out of its range.
+	ErrConfig = errors.New("live: bad setting")
+	// ErrURL reports a URL that is not absolute, not http or https, or that stands in the
+	// list twice.
+	ErrURL = errors.New("live: bad URL")
+	// ErrStatus reports an answer that is neither a page, nor 304 to a conditional request,
+	// nor a redirect.
+	ErrStatus = errors.New("live: bad status")
+	// ErrClosedEarly reports that the body of a page was closed before its end and that the
+	// headers decide nothing, so that nothing could be compared.
+	ErrClosedEarly = errors.New("live: body closed before its end")
+	// ErrCorrupt reports saved state that is truncated, altered or of another type.
+	ErrCorrupt = codec.ErrCorrupt
+	// ErrVersion reports saved state of another version.
+	ErrVersion = codec.ErrVersion
+)

@@ -1,0 +1,248 @@
+package live
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"hash"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// A Decision says how it was decided whether a page changed.
+type Decision uint8
+
+const (
+	Undecided      Decision = iota // there was nothing to compare, or an error
+	ByStatus                       // status 304, Not Modified
+	ByETag                         // the ETags of both copies, compared weakly
+	ByLastModified                 // their Last-Modified
+	ByContent                      // the hashes of their contents
+	ByLocation                     // where the page redirects to, or that it does
+)
+
+var decisionNames = [...]string{"undecided", "status", "etag", "last-modified", "content", "location"}
+
+// String returns the name of the decision in small letters, such as "etag".
+func (d Decision) String() string {
+	if int(d) < len(decisionNames) {
+		return decisionNames[d]
+	}
+	return fmt.Sprintf("Decision(%d)", uint8(d))
+}
+
+// A Poll is what a [Transport] found out in one request.
+type Poll struct {
+	URL      string   // of this request, without a fragment
+	Status   int      // 0 if no answer came
+	Changed  bool     // the page differs from the copy before
+	First    bool     // there was nothing to compare it with; Changed is false
+	Decision Decision // how Changed was decided
+	// LastModified is that of the answer, zero if it has none that is sure; see Transport.
+	LastModified time.Time
+	Start        time.Time     // when the request was sent
+	Latency      time.Duration // from then to the header of the answer
+	Duration     time.Duration // from Start to the end of the body
+	Bytes        int64         // of the body as the caller read it, decompressed
+	// Err is an error of the network, one that wraps [ErrStatus], or [ErrClosedEarly].
+	// Changed is then false, and the next poll is compared with the copy from before the
+	// error.
+	Err error
+}
+
+// poll is a poll under way, and the body of its answer.
+type poll struct {
+	Poll
+	t           *Transport
+	key         key
+	report      func(Poll)
+	conditional bool        // the request was
+	named       *validators // of the copy that the caller's own conditions name, else nil
+	found       validators  // of the answer, hash yet to come
+
+	body   io.ReadCloser
+	length int64 // Content-Length, −1 if unknown
+
+	mu      sync.Mutex // Close may come during Read
+	content hash.Hash
+	done    bool
+}
+
+// condition makes a request conditional, unless it is so already.
+func (p *poll) condition(r *http.Request) *http.Request {
+	if hasAny(r.Header, conditions...) {
+		p.named = &validators{
+			etag:     usableETag(r.Header.Get("If-None-Match")),
+			modified: unixSeconds(r.Header.Get("If-Modified-Since")),
+		}
+		p.conditional = true
+		return r
+	}
+	old, ok := p.t.copies.lookUp(p.key)
+	if !ok || !old.named() {
+		return r
+	}
+	// A RoundTripper must not modify the request.
+	r = r.WithContext(r.Context())
+	r.Header = r.Header.Clone()
+	if old.etag != "" {
+		r.Header.Set("If-None-Match", old.etag)
+	}
+	if old.modified != 0 {
+		r.Header.Set("If-Modified-Since", time.Unix(old.modified, 0).UTC().Format(http.TimeFormat))
+	}
+	p.conditional = true
+	return r
+}
+
+// read takes what the header of the answer tells.
+func (p *poll) read(resp *http.Response) {
+	p.Status = resp.StatusCode
+	p.found.etag = usableETag(resp.Header.Get("ETag"))
+	p.found.modified = unixSeconds(resp.Header.Get("Last-Modified"))
+	if date := unixSeconds(resp.Header.Get("Date")); date != 0 && date <= p.found.modified {
+		p.found.modified = 0
+	}
+	if p.found.modified != 0 {
+		p.LastModified = time.Unix(p.found.modified, 0).UTC()
+	}
+	if location := resp.Header.Get("Location"); isRedirect(p.Status) && location != "" {
+		p.found = validators{hash: keyOf(location), hashed: true, redirect: true}
+	}
+}
+
+func isRedirect(status int) bool {
+	switch status {
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther,
+		http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+		return true
+	}
+	return false
+}
+
+// Read implements [io.Reader].
+func (p *poll) Read(b []byte) (int, error) {
+	n, err := p.body.Read(b)
+	p.mu.Lock()
+	if !p.done {
+		p.content.Write(b[:n])
+		p.Bytes += int64(n)
+	}
+	p.mu.Unlock()
+	if err != nil {
+		p.finish(err)
+	}
+	return n, err
+}
+
+// Close implements [io.Closer].
+func (p *poll) Close() error {
+	err := p.body.Close()
+	p.mu.Lock()
+	complete := p.Bytes == p.length
+	p.mu.Unlock()
+	if complete {
+		p.finish(io.EOF)
+	} else {
+		p.finish(ErrClosedEarly)
+	}
+	return err
+}
+
+// finish ends the poll once, with the reason why the body is over.
+func (p *poll) finish(err error) {
+	p.mu.Lock()
+	first := !p.done
+	p.done = true
+	p.mu.Unlock()
+	if first {
+		p.end(err)
+	}
+}
+
+// end decides and reports. err is io.EOF if the content is complete.
+func (p *poll) end(err error) {
+	if p.Status != 0 {
+		p.Duration = p.t.now().Sub(p.Start)
+	}
+	switch {
+	case p.Status == 0: // no answer
+		p.Err = err
+	case p.Status == http.StatusNotModified && p.conditional:
+		p.Decision = ByStatus
+		if p.named != nil && p.found.etag != "" {
+			p.named.etag = p.found.etag
+			p.adopt()
+		}
+	case p.Status/100 != 2 && !p.found.redirect:
+		p.Err = fmt.Errorf("%w: %d %s", ErrStatus, p.Status, http.StatusText(p.Status))
+	case err != io.EOF && err != ErrClosedEarly:
+		p.Err = err
+	default:
+		if err == io.EOF && !p.found.redirect {
+			p.found.hash, p.found.hashed = p.sum(), true
+		}
+		p.decide()
+	}
+	if p.report != nil {
+		p.report(p.Poll)
+	}
+}
+
+// sum returns the cut hash of the content.
+func (p *poll) sum() [16]byte {
+	if p.content == nil {
+		return keyOf("")
+	}
+	var sum [sha256.Size]byte
+	return [16]byte(p.content.Sum(sum[:0])[:16])
+}
+
+// adopt remembers the copy that the caller has been told is current, unless it is the one
+// remembered.
+func (p *poll) adopt() {
+	p.t.copies.replace(p.key, func(old validators, known bool) (validators, bool) {
+		return *p.named, !known || !old.same(p.named)
+	})
+}
+
+// decide compares the copy found with the one before, and remembers it.
+func (p *poll) decide() {
+	p.t.copies.replace(p.key, func(old validators, known bool) (validators, bool) {
+		if p.named != nil && p.named.named() && !(known && old.same(p.named)) {
+			old, known = *p.named, true
+		}
+		return p.compare(old, known)
+	})
+}
+
+// compare decides whether the copy found differs from the one before. It returns what is to be
+// remembered, or false if that is nothing. If no copy is known, old is empty and nothing can be
+// compared.
+func (p *poll) compare(old validators, known bool) (found validators, keep bool) {
+	found = p.found
+	switch {
+	case known && (old.redirect || found.redirect):
+		p.Decision = ByLocation
+		p.Changed = old.redirect != found.redirect || old.hash != found.hash
+	case old.etag != "" && found.etag != "":
+		p.Decision = ByETag
+		p.Changed = weak(old.etag) != weak(found.etag)
+	case old.modified != 0 && found.modified != 0:
+		p.Decision = ByLastModified
+		p.Changed = old.modified != found.modified
+	case old.hashed && found.hashed:
+		p.Decision = ByContent
+		p.Changed = old.hash != found.hash
+	case found.hashed || !known && found.named():
+		p.First = true
+	default:
+		p.Err = ErrClosedEarly
+		return found, false
+	}
+	if !p.Changed && !found.hashed && old.hashed {
+		found.hash, found.hashed = old.hash, true
+	}
+	return found, true
+}

@@ -1,0 +1,6 @@
+package serve
+
+import "errors"
+
+// ErrConfig reports a setting out of its range, wrapped with the value.
+var ErrConfig = errors.New("serve: bad setting")
