@@ -122,7 +122,7 @@ func (o Objective) Value(spacing Spacing, rate, x float64) float64 {
 		case Freshness:
 			return 1 / (1 + v)
 		case Age:
-			return -v * v / (1 + v) / rate
+			return -v / (1 + v) / x
 		default:
 			return -math.Log1p(v)
 		}
@@ -189,13 +189,11 @@ func (o Objective) Slope(spacing Spacing, rate, x float64) float64 {
 		return 0
 	}
 	s := &slopes[o][spacing]
-	if x == 0 {
-		if s.bounded {
-			return 1 / math.Pow(rate, float64(s.power))
-		}
-		return math.Inf(1)
+	v := rate / x
+	if v < extreme || v > 1/extreme { // out of the reach of h, x = 0 included
+		return math.Exp(s.logFar(math.Log(rate)-math.Log(x)) - float64(s.power)*math.Log(rate))
 	}
-	return s.h(rate/x) / math.Pow(rate, float64(s.power))
+	return s.h(v) / math.Pow(rate, float64(s.power))
 }
 
 // slope is one of the functions h of v = λ/x with V'(x) = h(v)/λ^power.
@@ -207,13 +205,74 @@ type slope struct {
 	// inverse returns v with h(v) = y. z = −ln(1−y) where h is bounded, given
 	// apart because y near 1 has lost it.
 	inverse func(y, z float64) float64
+	// h(v) is a·v^p to the last bit where v < extreme, and so it is with the other a
+	// and p where v > 1/extreme (a = 1 and p = 0 where h is bounded).
+	small, large asymptote
+	rest         func(v float64) float64 // −ln(1−h(v)) where h is bounded
+}
+
+type asymptote struct{ a, p float64 }
+
+// extreme bounds the numbers that h and its inverse take and give, from below and
+// 1/extreme from above: beyond, powers of them are no normal numbers.
+const extreme = 1e-90
+
+// logFar returns ln h(v) for ln v far from 0.
+func (s *slope) logFar(logV float64) float64 {
+	a := s.small
+	if logV > 0 {
+		a = s.large
+	}
+	if a.p == 0 {
+		return math.Log(a.a)
+	}
+	return math.Log(a.a) + a.p*logV
+}
+
+// far is the inverse: v for ln h(v) far from 0, +Inf beyond a bounded h.
+func (s *slope) far(logY float64) float64 {
+	a := s.small
+	if logY > 0 {
+		a = s.large
+	}
+	if a.p == 0 {
+		return math.Inf(1)
+	}
+	return math.Exp((logY - math.Log(a.a)) / a.p)
+}
+
+// logZ returns ln z of the multiplier at which a page of the greatest scale has
+// the given v.
+func (s *slope) logZ(v float64) float64 {
+	switch {
+	case v < extreme || v > 1/extreme && !s.bounded:
+		return s.logFar(math.Log(v))
+	case !s.bounded:
+		return math.Log(s.h(v))
+	default:
+		return math.Log(s.rest(v))
+	}
 }
 
 var slopes = [objectives][spacings]slope{
-	Detections: {Even: {0, true, hEven, hEvenInverse}, Random: {0, true, hRandom, hRandomInverse}},
-	Freshness:  {Even: {1, true, hEven, hEvenInverse}, Random: {1, true, hRandom, hRandomInverse}},
-	Age:        {Even: {2, false, hAge, hAgeInverse}, Random: {2, false, hRandomAge, hRandomAgeInverse}},
-	Harmonic:   {Even: {1, false, hHarmonic, hHarmonicInverse}, Random: {1, false, hRandomHarmonic, hRandomHarmonicInverse}},
+	Detections: {Even: slopeEven(0), Random: slopeRandom(0)},
+	Freshness:  {Even: slopeEven(1), Random: slopeRandom(1)},
+	Age: {
+		Even:   {2, false, hAge, hAgeInverse, asymptote{1.0 / 3, 3}, asymptote{1.0 / 2, 2}, nil},
+		Random: {2, false, hRandomAge, hRandomAgeInverse, asymptote{2, 3}, asymptote{1, 2}, nil},
+	},
+	Harmonic: {
+		Even:   {1, false, hHarmonic, hHarmonicInverse, asymptote{1.0 / 2, 2}, asymptote{1, 1}, nil},
+		Random: {1, false, hRandomHarmonic, hRandomHarmonicInverse, asymptote{1, 2}, asymptote{1, 1}, nil},
+	},
+}
+
+func slopeEven(power int) slope {
+	return slope{power, true, hEven, hEvenInverse, asymptote{1.0 / 2, 2}, asymptote{1, 0}, restEven}
+}
+
+func slopeRandom(power int) slope {
+	return slope{power, true, hRandom, hRandomInverse, asymptote{1, 2}, asymptote{1, 0}, restRandom}
 }
 
 // hEven is 1 − (1+v)·e^(−v), without cancellation for small v.
@@ -222,6 +281,14 @@ func hEven(v float64) float64 {
 		return v * v * (1.0/2 - v*(1.0/3-v*(1.0/8-v*(1.0/30-v*(1.0/144-v*(1.0/840-v/5760))))))
 	}
 	return 1 - (1+v)*math.Exp(-v)
+}
+
+// restEven is v − ln(1+v).
+func restEven(v float64) float64 {
+	if v < 1 {
+		return -math.Log1p(-hEven(v))
+	}
+	return v - math.Log1p(v)
 }
 
 // hEvenInverse solves 1 − (1+v)·e^(−v) = y in the form v − ln(1+v) = z.
@@ -262,6 +329,14 @@ func hHarmonicInverse(y, _ float64) float64 {
 
 func hRandom(v float64) float64 { r := v / (1 + v); return r * r }
 
+// restRandom is −ln((1+2v)/(1+v)²).
+func restRandom(v float64) float64 {
+	if v < 1 {
+		return -math.Log1p(-hRandom(v))
+	}
+	return 2*math.Log1p(v) - math.Log1p(2*v)
+}
+
 func hRandomInverse(y, z float64) float64 {
 	// v/(1+v) = √y, and 1 − √y = (1−y)/(1+√y) with 1 − y = e^(−z).
 	r := math.Sqrt(y)
@@ -272,7 +347,7 @@ func hRandomAge(v float64) float64 { r := v / (1 + v); return v * r * r * (2 + v
 
 func hRandomAgeInverse(y, _ float64) float64 {
 	return newton(max(math.Cbrt(y/2), math.Sqrt(y)), y, hRandomAge,
-		func(v float64) float64 { u := 1 + v; return 2*v - 2*v/(u*u*u) })
+		func(v float64) float64 { u := 1 + v; return 2 * v * (v / u) * ((3 + v*(3+v)) / (u * u)) })
 }
 
 func hRandomHarmonic(v float64) float64 { return v * v / (1 + v) }

@@ -91,7 +91,7 @@ func TestSlopeIsTheDerivative(t *testing.T) {
 func TestInverseOfSlope(t *testing.T) {
 	allObjectives(t, func(t *testing.T, o Objective, s Spacing) {
 		sl := slopes[o][s]
-		for v := 1e-9; v < 1e6; v *= 1.37 {
+		for v := 1e-30; v < 1e6; v *= 1.37 {
 			y, z := sl.h(v), -math.Log1p(-sl.h(v))
 			if sl.bounded && s == Even {
 				z = v - math.Log1p(v) // what −ln(1−y) is before it rounds

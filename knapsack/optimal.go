@@ -11,21 +11,24 @@ import (
 // Granmo et al. 2006, section III, with weights, bounds and a choice of
 // objective.
 type Problem struct {
-	Rates   []float64 // λ_i, changes per unit of time, 0 or ≥ 1e-100; SlotRate and SlotOdds convert probabilities
-	Weights []float64 // 0 ≤ w_i ≤ 1e100; nil: all 1
+	Rates   []float64 // λ_i, changes per unit of time: 0 or 1e-100 to 1e100; SlotRate and SlotOdds convert probabilities
+	Weights []float64 // w_i: 0 or 1e-100 to 1e100; nil: all 1
 	Lower   []float64 // least frequencies; nil: all 0
 	Upper   []float64 // greatest frequencies, +Inf allowed; nil: no bounds
-	Budget  float64   // polls per unit of time, > 0
+	Budget  float64   // polls per unit of time, 1e-100 to 1e100
 
 	Objective Objective
 	Spacing   Spacing
 }
 
-// w/λ² is finite for weights and rates in range.
+// The range of rates, weights and budgets: w/λ² is a normal number for all of them.
 const (
-	leastRate  = 1e-100
-	mostWeight = 1e100
+	leastInput = 1e-100
+	mostInput  = 1e100
 )
+
+// inRange reports whether x is a rate or a weight that a Problem takes.
+func inRange(x float64) bool { return x == 0 || x >= leastInput && x <= mostInput }
 
 // weight, lower and upper return the page's setting or its default.
 func (p *Problem) weight(i int) float64 {
@@ -55,8 +58,8 @@ func (p *Problem) check() error {
 	switch {
 	case n == 0:
 		return fmt.Errorf("%w: there are no pages", ErrBudget)
-	case !(p.Budget > 0) || math.IsInf(p.Budget, 1):
-		return fmt.Errorf("%w: it is %v", ErrBudget, p.Budget)
+	case !(p.Budget >= leastInput && p.Budget <= mostInput):
+		return fmt.Errorf("%w: it is %v, not in %v to %v", ErrBudget, p.Budget, leastInput, mostInput)
 	case p.Objective >= objectives || p.Spacing >= spacings:
 		return fmt.Errorf("%w: %v with %v spacing", ErrConfig, p.Objective, p.Spacing)
 	case p.Weights != nil && len(p.Weights) != n:
@@ -67,10 +70,10 @@ func (p *Problem) check() error {
 		return fmt.Errorf("%w: %d upper bounds for %d rates", ErrFrequency, len(p.Upper), n)
 	}
 	for i, rate := range p.Rates {
-		if rate != 0 && !(rate >= leastRate) || math.IsInf(rate, 1) {
+		if !inRange(rate) {
 			return fmt.Errorf("%w: page %d: %v", ErrRate, i, rate)
 		}
-		if w := p.weight(i); !(w >= 0 && w <= mostWeight) {
+		if w := p.weight(i); !inRange(w) {
 			return fmt.Errorf("%w: page %d: %v", ErrWeight, i, w)
 		}
 		if lo, hi := p.lower(i), p.upper(i); !(0 <= lo && lo <= hi) || math.IsInf(lo, 1) {
@@ -103,8 +106,10 @@ func (p Problem) Value(x []float64) (float64, error) {
 
 // Optimal returns the frequencies that maximise Σ w_i·V(x_i), and the price of
 // the budget: the multiplier μ of Σ x = Budget, by how much the optimum grows per
-// further poll per unit of time. Σ x is the budget to within 1e-12 of it, and the
-// bounds hold exactly. Pages that never change, or weigh nothing, get only what
+// further poll per unit of time (0 where it is below the least number). Over the
+// 200 decades of rates, weights and budgets Σ x is the budget to within 1e-12 of
+// it, the bounds hold exactly, and the slopes between the bounds are equal to within
+// 1e-10 of each other. Pages that never change, or weigh nothing, get only what
 // the others cannot take.
 //
 // At the optimum every page strictly between its bounds has the slope
@@ -121,7 +126,7 @@ func (p Problem) Optimal() (x []float64, price float64, err error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	return x, m.price(), nil
+	return x, m.mu, nil
 }
 
 func (p Problem) solve() (x []float64, at multiplier, err error) {
@@ -129,32 +134,30 @@ func (p Problem) solve() (x []float64, at multiplier, err error) {
 		return nil, multiplier{}, err
 	}
 	s := solver{Problem: p, slope: slopes[p.Objective][p.Spacing]}
-	var least, most, active sum
+	var floor, ceiling, active sum
 	for i, rate := range p.Rates {
-		least.add(p.lower(i))
-		most.add(p.upper(i))
+		floor.add(p.lower(i))
+		ceiling.add(p.upper(i))
 		if rate > 0 && p.weight(i) > 0 {
 			s.rates += rate
-			s.top = max(s.top, s.scale(i))
+			s.top = max(s.top, s.scale(rate, p.weight(i)))
 			active.add(p.upper(i))
 		} else {
 			active.add(p.lower(i))
 		}
 	}
-	if least.value() > p.Budget || most.value() < p.Budget {
+	if floor.value() > p.Budget || ceiling.value() < p.Budget {
 		return nil, multiplier{}, fmt.Errorf("%w: the bounds leave room for %v to %v, not for %v",
-			ErrBudget, least.value(), most.value(), p.Budget)
+			ErrBudget, floor.value(), ceiling.value(), p.Budget)
 	}
 	if active.value() <= p.Budget {
-		return s.overflow(), multiplier{slope: s.slope}, nil // every further poll is worth nothing
+		return s.overflow(), s.multiplier(0, math.Inf(-1)), nil // every further poll is worth nothing
 	}
 	x, at = s.search()
 	return x, at, nil
 }
 
-// A solver searches the multiplier. So that neither end of its range loses
-// precision, it is represented by z: μ = top·(1 − e^(−z)) where slopes are
-// bounded by top, the steepest slope at x = 0, and μ = top·z elsewhere.
+// A solver searches the multiplier.
 type solver struct {
 	Problem
 	slope
@@ -163,8 +166,6 @@ type solver struct {
 }
 
 // scale returns w/λ^power, the factor of h in the slope of a page.
-func (s *solver) scale(i int) float64 { return s.slope.scale(s.Rates[i], s.weight(i)) }
-
 func (s *slope) scale(rate, weight float64) float64 {
 	for range s.power {
 		weight /= rate
@@ -172,23 +173,31 @@ func (s *slope) scale(rate, weight float64) float64 {
 	return weight
 }
 
-// frequency returns x_i(μ).
-func (s *solver) frequency(i int, z float64) float64 {
-	return multiplier{s.slope, s.top, z}.frequency(s.Rates[i], s.weight(i), s.lower(i), s.upper(i))
-}
-
-// A multiplier is a μ as a solver represents it.
+// A multiplier is a price μ of the budget. It is made from the logarithm of a
+// number z, which loses precision at neither end of its range: μ = top·(1 − e^(−z))
+// where slopes are bounded by top, the steepest slope at x = 0, and μ = top·z
+// elsewhere. The zero multiplier is no price.
 type multiplier struct {
 	slope
-	top, z float64
+	top, logZ float64
+
+	z, mu, logMu float64
 }
 
-// price returns μ itself.
-func (m multiplier) price() float64 {
-	if m.bounded {
-		return -m.top * math.Expm1(-m.z)
+func (s slope) multiplier(top, logZ float64) multiplier {
+	m := multiplier{slope: s, top: top, logZ: logZ, z: math.Exp(logZ)}
+	part, logPart := m.z, logZ
+	if s.bounded {
+		part = -math.Expm1(-m.z)
+		if m.z > extreme {
+			logPart = math.Log(part)
+		}
 	}
-	return m.top * m.z
+	m.mu, m.logMu = top*part, math.Log(top)+logPart
+	if part < extreme || part > 1/extreme { // it may have lost digits, or be 0 or +Inf
+		m.mu = math.Exp(m.logMu)
+	}
+	return m
 }
 
 // frequency returns the x between lo and hi at which a page has the slope μ, or
@@ -197,69 +206,90 @@ func (m multiplier) frequency(rate, weight, lo, hi float64) float64 {
 	if rate == 0 || weight == 0 {
 		return lo
 	}
-	scale, z := m.scale(rate, weight), m.z
-	y := m.price() / scale
-	if m.bounded && scale != m.top {
-		rest := ((scale - m.top) + m.top*math.Exp(-z)) / scale
+	scale := m.scale(rate, weight)
+	y, z := m.mu/scale, m.z
+	if !(m.mu > 1e-290 && m.mu < 1e290) { // it may have lost digits, or be 0 or +Inf
+		y = math.Exp(m.logMu - math.Log(scale))
+	}
+	switch {
+	case y < extreme || y > 1/extreme && !m.bounded:
+		return min(max(rate/m.far(m.logMu-math.Log(scale)), lo), hi)
+	case !m.bounded || scale == m.top: // z is as it should be
+	case y < 0.5:
+		z = -math.Log1p(-y)
+	default:
+		rest := 1 - y
+		if scale >= m.top/2 { // scale − top is exact; below it would swamp the rest
+			rest = ((scale - m.top) + m.top*math.Exp(-z)) / scale
+		}
 		if rest <= 0 {
 			return lo // even the first poll is worth less than μ
 		}
 		z = -math.Log(rest)
-		if y < 0.5 {
-			z = -math.Log1p(-y)
-		}
 	}
 	return min(max(rate/m.inverse(y, z), lo), hi)
 }
 
-// total returns Σ x_i(μ).
-func (s *solver) total(z float64) float64 {
-	var t sum
-	for i := range s.Rates {
-		t.add(s.frequency(i, z))
-	}
-	return t.value()
+// frequency returns x_i(μ), finite even where μ is next to nothing.
+func (s *solver) frequency(i int, m multiplier) float64 {
+	return m.frequency(s.Rates[i], s.weight(i), s.lower(i), min(s.upper(i), 1e300))
 }
 
-// search brackets the multiplier, narrows the bracket until its ends spend the
-// budget to 1e-12 or are neighbouring numbers, and returns the point between
-// the ends that spends it exactly. All points between are optimal to the
-// precision of μ: where the frequencies jump between neighbouring numbers, so do
-// many equally good allocations.
-func (s *solver) search() (x []float64, at multiplier) {
-	// The exact z if all pages had the same scale and no bounds.
-	v := s.rates / s.Budget
-	lo := s.h(v)
-	if s.bounded {
-		lo = -math.Log1p(-lo)
-		if s.Spacing == Even {
-			lo = v - math.Log1p(v)
+// excess returns Σ x_i(μ) − Budget, and how far from 0 it may be: 5e-13 of what the
+// pages between their bounds get, but not less than what rounding leaves.
+func (s *solver) excess(m multiplier) (f, tolerance float64) {
+	var all sum
+	between := 0.0
+	for i := range s.Rates {
+		x := s.frequency(i, m)
+		all.add(x)
+		if x > s.lower(i) && x < s.upper(i) {
+			between += x
 		}
 	}
-	lo = min(max(lo, math.SmallestNonzeroFloat64), math.MaxFloat64)
+	return all.value() - s.Budget, max(5e-13*min(between, s.Budget), 4e-16*s.Budget)
+}
+
+// search brackets the multiplier and narrows the bracket until one of its ends
+// spends the budget. Where the frequencies jump between neighbouring numbers, as for
+// pages that change much faster than they can be polled, it returns the point between
+// the ends that spends the budget: all of them are optimal to the precision of μ.
+func (s *solver) search() (x []float64, at multiplier) {
+	var tolerance float64 // at the point looked at last
+	excess := func(logZ float64) (f float64) {
+		f, tolerance = s.excess(s.multiplier(s.top, logZ))
+		return f
+	}
+	// The exact z if all pages had the same scale and no bounds.
+	lo := s.logZ(s.rates / s.Budget)
 	hi := lo
-	fl, fh := s.total(lo)-s.Budget, 0.0
-	stride := 2.0
-	for fh = fl; fh > 0; fh = s.total(hi) - s.Budget {
-		lo, fl, hi = hi, fh, min(hi*stride, math.MaxFloat64)
-		stride *= stride
+	fl := excess(lo)
+	fh := fl
+	for stride := 1.0; fh > 0; stride *= 2 {
+		lo, fl = hi, fh
+		hi += stride
+		fh = excess(hi)
 	}
-	for ; fl < 0; fl = s.total(lo) - s.Budget {
-		hi, fh, lo = lo, fl, max(lo/stride, math.SmallestNonzeroFloat64)
-		stride *= stride
+	for stride := 1.0; fl < 0; stride *= 2 {
+		hi, fh = lo, fl
+		lo -= stride
+		fl = excess(lo)
 	}
-	// Invariant: lo ≤ hi and fl ≥ 0 ≥ fh. The step is the secant's on logarithms,
-	// as frequencies are close to powers of z, halving the weight of an end that
-	// stays twice (Illinois); every fourth step is bisection.
+	// Invariant: lo ≤ hi and fl ≥ 0 ≥ fh. The step is the secant's on the logarithm
+	// of what is spent, as frequencies are close to powers of z, halving the weight
+	// of an end that stays twice (Illinois); every fourth step is bisection.
 	logarithm := func(f float64) float64 { return math.Log1p(max(f/s.Budget, -1)) }
 	wl, wh := logarithm(fl), logarithm(fh)
 	stayed := 0 // > 0: the upper end, < 0: the lower end has stayed so often
-	for step := 1; max(fl, -fh) > 1e-12*s.Budget && math.Nextafter(lo, hi) < hi; step++ {
-		mid := lo * math.Exp(wl/(wl-wh)*math.Log(hi/lo))
+	met := -fh <= tolerance || fl <= tolerance
+	for step := 1; !met && math.Nextafter(lo, hi) < hi; step++ {
+		mid := lo + wl/(wl-wh)*(hi-lo)
 		if step%4 == 0 || !(mid > lo && mid < hi) {
 			mid = lo + (hi-lo)/2
 		}
-		if f := s.total(mid) - s.Budget; f >= 0 {
+		f := excess(mid)
+		met = math.Abs(f) <= tolerance
+		if f >= 0 {
 			lo, fl, wl = mid, f, logarithm(f)
 			if stayed = max(stayed, 0) + 1; stayed > 1 {
 				wh /= 2
@@ -271,16 +301,20 @@ func (s *solver) search() (x []float64, at multiplier) {
 			}
 		}
 	}
-	x = make([]float64, len(s.Rates))
-	share := 0.0 // of the lower end
-	if fl > fh {
-		share = -fh / (fl - fh)
+	from, to := s.multiplier(s.top, lo), s.multiplier(s.top, hi)
+	share := -fh / (fl - fh) // of the lower end
+	switch {
+	case met && fl < -fh:
+		to, share = from, 1
+	case met:
+		from, share = to, 0
 	}
+	x = make([]float64, len(s.Rates))
 	for i := range x {
-		a, b := s.frequency(i, lo), s.frequency(i, hi)
+		a, b := s.frequency(i, from), s.frequency(i, to)
 		x[i] = min(max(b+share*(a-b), s.lower(i)), s.upper(i))
 	}
-	return x, multiplier{s.slope, s.top, hi}
+	return x, to
 }
 
 // overflow fills the pages worth polling to their bounds and spreads the rest of

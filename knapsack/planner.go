@@ -66,7 +66,7 @@ func newEstimator(e Estimation) estimator {
 
 // PlannerConfig holds the settings of Planner.
 type PlannerConfig struct {
-	Budget     float64    // polls per unit of time, > 0; there is no default
+	Budget     float64    // polls per unit of time, 1e-100 to 1e100; there is no default
 	Estimation Estimation // of rates
 	Objective  Objective  // that the frequencies maximise
 	Spacing    Spacing    // of the polls at these frequencies
@@ -145,8 +145,8 @@ func NewAzar(n int, budget float64, src rand.Source) (*Planner, error) {
 
 func (c PlannerConfig) check() error {
 	switch {
-	case !(c.Budget > 0) || math.IsInf(c.Budget, 1):
-		return fmt.Errorf("%w: it is %v", ErrBudget, c.Budget)
+	case !(c.Budget >= leastInput && c.Budget <= mostInput):
+		return fmt.Errorf("%w: it is %v, not in %v to %v", ErrBudget, c.Budget, leastInput, mostInput)
 	case c.Estimation >= estimations || c.Objective >= objectives || c.Spacing >= spacings:
 		return fmt.Errorf("%w: %v, %v, %v", ErrConfig, c.Estimation, c.Objective, c.Spacing)
 	case !(c.Floor > 0 && c.Floor <= 1):
@@ -219,7 +219,7 @@ func (p *Planner) refresh(slot int) {
 
 // rate is the estimate for a page as a Problem takes it.
 func (p *Planner) rate(slot int, prior float64) float64 {
-	return max(p.est.rate(slot, prior), leastRate)
+	return min(max(p.est.rate(slot, prior), leastInput), mostInput)
 }
 
 // plan solves for the frequencies of all pages.
@@ -289,13 +289,13 @@ func (p *Planner) Remove(page int) error {
 }
 
 // SetWeight changes the weight of a page, at once for its own frequency and with
-// the next plan for the others'. ErrWeight unless 0 ≤ w ≤ 1e100.
+// the next plan for the others'. ErrWeight unless w is 0 or 1e-100 to 1e100.
 func (p *Planner) SetWeight(page int, w float64) error {
 	slot, err := p.slot(page)
 	if err != nil {
 		return err
 	}
-	if !(w >= 0 && w <= mostWeight) {
+	if !inRange(w) {
 		return fmt.Errorf("%w: page %d: %v", ErrWeight, page, w)
 	}
 	p.weights[slot] = w
@@ -330,7 +330,7 @@ func (p *Planner) Price() float64 {
 	if p.at.inverse == nil {
 		return 0
 	}
-	return p.at.price()
+	return p.at.mu
 }
 
 const plannerMagic = "recrawl/planner"
@@ -350,7 +350,7 @@ func (p *Planner) AppendBinary(b []byte) ([]byte, error) {
 	e.Float64s(p.weights)
 	e.Bool(p.at.inverse != nil)
 	e.Float64(p.at.top)
-	e.Float64(p.at.z)
+	e.Float64(p.at.logZ)
 	e.Int(p.planned)
 	e.Float64(p.changes)
 	e.Float64(p.time)
@@ -380,16 +380,18 @@ func (p *Planner) UnmarshalBinary(data []byte) error {
 	r.est.decode(d, n)
 	r.roster = decodeRoster(d, r.cfg.Spacing, &r.book)
 	r.last, r.weights = d.Float64s(), d.Float64s()
-	if d.Bool() {
-		r.at.slope = slopes[r.cfg.Objective][r.cfg.Spacing]
+	if solved, top, logZ := d.Bool(), d.Float64(), d.Float64(); solved {
+		if !(top >= 0) || math.IsInf(top, 1) || !(logZ < math.Inf(1)) {
+			d.Fail("a price of scale %v and logarithm %v", top, logZ)
+		}
+		r.at = slopes[r.cfg.Objective][r.cfg.Spacing].multiplier(top, logZ)
 	}
-	r.at.top, r.at.z = d.Float64(), d.Float64()
 	r.planned, r.changes, r.time = d.Int(), d.Float64(), d.Float64()
-	if len(r.last) != n || len(r.weights) != n || r.planned < 0 || !(r.changes >= 0 && r.time >= 0 && r.at.top >= 0 && r.at.z >= 0) {
+	if len(r.last) != n || len(r.weights) != n || r.planned < 0 || !(r.changes >= 0 && r.time >= 0) {
 		d.Fail("the parts of a planner of %d slots do not fit", n)
 	}
 	for slot, w := range r.weights {
-		if !(w >= 0 && w <= mostWeight) || math.IsNaN(r.last[slot]) {
+		if !inRange(w) || math.IsNaN(r.last[slot]) {
 			d.Fail("slot %d has weight %v, last poll %v", slot, w, r.last[slot])
 		}
 	}
