@@ -158,8 +158,9 @@ func (e *Encoder) fail(err error) {
 // A Decoder reads the fields back in the order in which they were written. Its
 // errors stick: after the first one every read gives zero, and Done reports it.
 type Decoder struct {
-	b   []byte
-	err error
+	b    []byte // what is left
+	size int    // of the body
+	err  error
 }
 
 // NewDecoder checks the checksum, the magic string and the version of data.
@@ -174,7 +175,8 @@ func NewDecoder(data []byte, magic string, version byte) (*Decoder, error) {
 	if v := data[len(magic)]; v != version {
 		return nil, fmt.Errorf("%w: %d, want %d", ErrVersion, v, version)
 	}
-	return &Decoder{b: body[len(magic)+1:]}, nil
+	body = body[len(magic)+1:]
+	return &Decoder{b: body, size: len(body)}, nil
 }
 
 // Done returns the first error, or one if there are bytes left.

@@ -1,0 +1,195 @@
+// Package codectest tests the saving of a type: one call of [Run] for each type replaces tests of
+// its own. Values that contradict each other are made by saving a value that a test has spoiled,
+// or with [Forge].
+package codectest
+
+import (
+	"bytes"
+	"encoding"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/recrawl/recrawl/internal/codec"
+	"github.com/recrawl/recrawl/internal/golden"
+)
+
+// Saved is a type that can be saved.
+type Saved interface {
+	encoding.BinaryAppender
+	encoding.BinaryMarshaler
+	encoding.BinaryUnmarshaler
+}
+
+// allBits is the length up to which every bit of a saved state is flipped; of a longer one, a bit of
+// every byte is.
+const allBits = 256
+
+// mostForged is the most forged states that are tried.
+const mostForged = 4000
+
+// Run tests the saving of v, a value in the middle of a run:
+//
+//   - its bytes are those of the file testdata/saved/name.golden (-update writes it);
+//   - saving does not change it, and AppendBinary appends;
+//   - loaded into empty(), it is saved as the same bytes, and use gives the same result for both, and
+//     leaves both the same;
+//   - data cut off anywhere, with a bit flipped, of another version or another type are refused with
+//     the right error, and nothing changes;
+//   - with bytes changed and the checksum right again, data are refused with ErrCorrupt, or give a
+//     value with which use does not panic.
+//
+// The function use does with a value what callers do, for a while, and returns something to compare; nil
+// where there is nothing. It must allow for values with other settings than those of v. empty returns
+// something to load into: a zero value, or one with other state.
+func Run[P Saved](t *testing.T, name string, v P, empty func() P, use func(P) any) {
+	t.Helper()
+	data := save(t, v)
+	golden.Check(t, "saved/"+name+".golden", dump(data))
+
+	require.Equal(t, data, save(t, v), "saving changed it")
+	appended, err := v.AppendBinary([]byte("before"))
+	require.NoError(t, err)
+	require.Equal(t, "before"+string(data), string(appended))
+
+	twin := empty()
+	require.NoError(t, twin.UnmarshalBinary(data))
+	require.Equal(t, data, save(t, twin), "loading changed it")
+	refusals(t, data, twin)
+	if use != nil {
+		require.Equal(t, use(v), use(twin), "the loaded value goes on in another way")
+		require.Equal(t, save(t, v), save(t, twin), "the loaded value goes on in another way")
+	}
+	forgeries(t, data, empty, use)
+}
+
+func save(t testing.TB, v Saved) []byte {
+	t.Helper()
+	data, err := v.MarshalBinary()
+	require.NoError(t, err)
+	return data
+}
+
+// dump returns the bytes in hexadecimal, 32 to a line, after the magic string in words.
+func dump(data []byte) string {
+	n := header(data)
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s version %d\n", data[:n], data[n])
+	for line := range slices.Chunk(data[n+1:], 32) {
+		fmt.Fprintln(&b, hex.EncodeToString(line))
+	}
+	return b.String()
+}
+
+// header returns the length of the magic string, which the version follows: a byte below ' '.
+func header(data []byte) int {
+	return bytes.IndexFunc(data, func(r rune) bool { return r < ' ' })
+}
+
+// refusals tries data that the checksum and the header give away; v must not change.
+func refusals(t *testing.T, data []byte, v Saved) {
+	t.Helper()
+	before := save(t, v)
+	for n := range data {
+		require.ErrorIs(t, v.UnmarshalBinary(data[:n]), codec.ErrCorrupt, "cut off after %d bytes", n)
+	}
+	require.ErrorIs(t, v.UnmarshalBinary(append(slices.Clone(data), 0)), codec.ErrCorrupt)
+	bad := slices.Clone(data)
+	for i := range bad {
+		for bit := range 8 {
+			if len(data) > allBits && bit != i%8 {
+				continue
+			}
+			bad[i] ^= 1 << bit
+			require.ErrorIs(t, v.UnmarshalBinary(bad), codec.ErrCorrupt, "bit %d of byte %d flipped", bit, i)
+			bad[i] ^= 1 << bit
+		}
+	}
+	n := header(data)
+	later := Forge(data, func(body []byte) []byte { body[n]++; return body })
+	require.ErrorIs(t, v.UnmarshalBinary(later), codec.ErrVersion)
+	other := Forge(data, func(body []byte) []byte { body[n-1]++; return body })
+	require.ErrorIs(t, v.UnmarshalBinary(other), codec.ErrCorrupt, "another type")
+	longer := Forge(data, func(body []byte) []byte { return append(body, 0) })
+	require.ErrorIs(t, v.UnmarshalBinary(longer), codec.ErrCorrupt, "a byte too many")
+	shorter := Forge(data, func(body []byte) []byte { return body[:len(body)-1] })
+	if len(data) > n+1+4 {
+		require.ErrorIs(t, v.UnmarshalBinary(shorter), codec.ErrCorrupt, "a byte is missing")
+	}
+	require.Equal(t, before, save(t, v), "a refused load changed it")
+}
+
+// forgeries changes bytes behind the header and seals the data again.
+func forgeries[P Saved](t *testing.T, data []byte, empty func() P, use func(P) any) {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(1, uint64(len(data))))
+	start, end := header(data)+1, len(data)-4
+	for k := 0; start < end && k < min(mostForged, 4*(end-start)); k++ {
+		forged := Forge(data, func(body []byte) []byte {
+			at := start + k/4
+			if 4*(end-start) > mostForged {
+				at = start + rng.IntN(end-start)
+			}
+			switch k % 4 {
+			case 0:
+				body[at] ^= 1
+			case 1:
+				body[at] = ^body[at]
+			case 2: // the sign of a number, or its exponent
+				body[at] ^= 0x80
+			default:
+				body[at] += byte(1 + rng.IntN(255))
+			}
+			return body
+		})
+		try(t, data, forged, empty, use)
+	}
+}
+
+// try loads forged data over good data, which stay if they are refused, and uses what it gives.
+func try[P Saved](t testing.TB, data, forged []byte, empty func() P, use func(P) any) {
+	t.Helper()
+	v := empty()
+	require.NoError(t, v.UnmarshalBinary(data))
+	defer func() {
+		if r := recover(); r != nil {
+			t.Fatalf("panic with forged data %x: %v", forged, r)
+		}
+	}()
+	if err := v.UnmarshalBinary(forged); err != nil {
+		if !errors.Is(err, codec.ErrCorrupt) && !errors.Is(err, codec.ErrVersion) {
+			t.Fatalf("forged data %x: %v", forged, err)
+		}
+		if after := save(t, v); !bytes.Equal(data, after) {
+			t.Fatalf("forged data %x are refused but leave %x", forged, after)
+		}
+		return
+	}
+	if use != nil {
+		use(v)
+	}
+	save(t, v)
+}
+
+// Forge returns data with its body, that is everything but the checksum, replaced by what edit makes
+// of a copy, and with the right checksum of that.
+func Forge(data []byte, edit func(body []byte) []byte) []byte {
+	return codec.Seal(edit(slices.Clone(data[:len(data)-4])))
+}
+
+// Fuzz fuzzes the decoder with bodies of any content behind the header of v, checksum right: they are
+// refused, or give a value with which use does not panic.
+func Fuzz[P Saved](f *testing.F, v P, empty func() P, use func(P) any) {
+	data := save(f, v)
+	start := header(data) + 1
+	f.Add(data[start : len(data)-4])
+	f.Fuzz(func(t *testing.T, body []byte) {
+		try(t, data, codec.Seal(append(slices.Clone(data[:start]), body...)), empty, use)
+	})
+}
