@@ -5,190 +5,194 @@ import (
 	"math"
 
 	"github.com/recrawl/recrawl/internal/codec"
+	"github.com/recrawl/recrawl/knapsack/internal/pick"
 )
 
-// An IntervalRule is how a production crawler adapts a page's revisit interval I
-// to what a poll found:
+// AdaptiveConfig holds the settings of Adaptive: how an interval I between two polls of a page
+// changes with what a poll found,
 //
 //	changed     I ← (1−Shrink)·I + Shrink·Floor
 //	unchanged   I ← (1+Grow)·I
 //
-// kept within Min and Max. All but Shrink and Grow are in the caller's unit of
-// time. Such a rule knows no budget: left alone, each page's interval settles
-// where a poll finds a change with probability
-// ln(1+Grow)/(ln(1+Grow) − ln(1−Shrink)), for Floor 0.
-type IntervalRule struct {
-	Shrink float64 // in [0, 1)
-	Floor  float64 // ≥ 0: where changes lead in the end
-	Grow   float64 // ≥ 0
-	Min    float64 // > 0
-	Max    float64 // ≥ Min
+// kept within Min and Max. Nutch, StormCrawler and NewsCrawl return the settings of those
+// crawlers. All but Shrink and Grow are in the caller's unit of time.
+type AdaptiveConfig struct {
+	// Shrink is in [0, 1); default 0.2, negative for 0.
+	Shrink float64
+	// Grow is at least 0; default 0.4, negative for 0.
+	Grow float64
+	// Floor is where changes lead in the end, at least 0.
+	Floor float64
+	// Start is the interval with which a page begins, cut off at Min and Max; default 1. A good
+	// one is the number of pages over the budget.
+	Start float64
+	// Min and Max are above 0 and finite. The defaults are a thousandth of Start or Max, if that
+	// is less, and thousand times Start or Min, if that is more.
+	Min, Max float64
 }
 
-// NutchRule is the rule of Apache Nutch's AdaptiveFetchSchedule at its defaults:
-// ×0.8 for a change, ×1.4 for none, between a minute and a year. second is the
-// length of a second in the caller's unit of time.
-func NutchRule(second float64) IntervalRule {
-	return IntervalRule{Shrink: 0.2, Grow: 0.4, Min: 60 * second, Max: 365 * 86400 * second}
+// Nutch returns the rule of Apache Nutch's AdaptiveFetchSchedule at its defaults: ×0.8 for a
+// change, ×1.4 for none, between a minute and a year. second is the length of a second in the
+// caller's unit of time.
+func Nutch(second float64) AdaptiveConfig {
+	return AdaptiveConfig{Shrink: 0.2, Grow: 0.4, Min: 60 * second, Max: 365 * 86400 * second}
 }
 
-// StormCrawlerRule is the rule of StormCrawler's adaptive scheduler: halfway to an
-// hour for a change, ×1.5 for none, at most 14 days.
-func StormCrawlerRule(second float64) IntervalRule {
-	return IntervalRule{Shrink: 0.5, Floor: 3600 * second, Grow: 0.5, Min: 3600 * second, Max: 14 * 86400 * second}
+// StormCrawler returns the rule of StormCrawler's adaptive scheduler: halfway to an hour for a
+// change, ×1.5 for none, at most 14 days. second is as for Nutch.
+func StormCrawler(second float64) AdaptiveConfig {
+	return AdaptiveConfig{Shrink: 0.5, Floor: 3600 * second, Grow: 0.5, Min: 3600 * second, Max: 14 * 86400 * second}
 }
 
-// NewsCrawlRule is the rule of Common Crawl's news-crawl: a fifth of the way to 90
-// minutes for a change, ×1.5 for none, at most 90 days.
-func NewsCrawlRule(second float64) IntervalRule {
-	return IntervalRule{Shrink: 0.2, Floor: 5400 * second, Grow: 0.5, Min: 5400 * second, Max: 90 * 86400 * second}
+// NewsCrawl returns the rule of Common Crawl's news-crawl: a fifth of the way to 90 minutes for a
+// change, ×1.5 for none, at most 90 days. second is as for Nutch.
+func NewsCrawl(second float64) AdaptiveConfig {
+	return AdaptiveConfig{Shrink: 0.2, Floor: 5400 * second, Grow: 0.5, Min: 5400 * second, Max: 90 * 86400 * second}
 }
 
-func (r IntervalRule) check() error {
-	switch {
-	case !(r.Shrink >= 0 && r.Shrink < 1):
-		return fmt.Errorf("%w: shrink %v", ErrConfig, r.Shrink)
-	case !(r.Grow >= 0) || math.IsInf(r.Grow, 1):
-		return fmt.Errorf("%w: grow %v", ErrConfig, r.Grow)
-	case !(r.Floor >= 0) || math.IsInf(r.Floor, 1):
-		return fmt.Errorf("%w: floor %v", ErrConfig, r.Floor)
-	case !(r.Min > 0 && r.Max >= r.Min) || math.IsInf(r.Max, 1):
-		return fmt.Errorf("%w: interval between %v and %v", ErrConfig, r.Min, r.Max)
+// orDefault returns what a setting means: 0 stands for the default, a negative number for 0.
+func orDefault(v, standard float64) float64 {
+	if v == 0 {
+		return standard
+	}
+	return max(v, 0)
+}
+
+// resolve replaces the settings that are left out by their defaults.
+func (c AdaptiveConfig) resolve() AdaptiveConfig {
+	c.Shrink, c.Grow = orDefault(c.Shrink, 0.2), orDefault(c.Grow, 0.4)
+	if c.Start == 0 {
+		c.Start = 1
+	}
+	given := c
+	if c.Min == 0 {
+		c.Min = c.Start / 1000
+		if given.Max > 0 {
+			c.Min = min(c.Start, given.Max) / 1000
+		}
+	}
+	if c.Max == 0 {
+		c.Max = 1000 * max(c.Start, given.Min)
+	}
+	return c
+}
+
+// check returns an error that names the first bad setting.
+func (c AdaptiveConfig) check() error {
+	for _, s := range []struct {
+		name  string
+		value float64
+		good  bool
+	}{
+		{"Shrink", c.Shrink, c.Shrink >= 0 && c.Shrink < 1},
+		{"Grow", c.Grow, c.Grow >= 0},
+		{"Floor", c.Floor, c.Floor >= 0},
+		{"Start", c.Start, c.Start > 0},
+		{"Min", c.Min, c.Min > 0},
+		{"Max", c.Max, c.Max >= c.Min},
+	} {
+		if !s.good || math.IsInf(s.value, 1) {
+			return fmt.Errorf("%w: %s is %v", ErrConfig, s.name, s.value)
+		}
 	}
 	return nil
 }
 
 // next returns the interval after a poll.
-func (r IntervalRule) next(interval float64, changed bool) float64 {
+func (c *AdaptiveConfig) next(interval float64, changed bool) float64 {
 	if changed {
-		interval = float64((1-r.Shrink)*interval) + float64(r.Shrink*r.Floor)
+		interval = float64((1-c.Shrink)*interval) + float64(c.Shrink*c.Floor)
 	} else {
-		interval *= 1 + r.Grow
+		interval *= 1 + c.Grow
 	}
-	return min(max(interval, r.Min), r.Max)
+	return min(max(interval, c.Min), c.Max)
 }
 
-// Adaptive is a production crawler's interval rule put under a budget: at each
-// ask it polls the page that is most overdue, the one with the greatest
-// (now − last)/interval. Good at: pages of few, steady rates; no state but the
-// interval. Bad at: it holds a fixed hit rate, whatever the budget could buy, and
-// forgets at a fixed speed.
+// Adaptive is the interval rule of a production crawler under a budget: Next gives the page that
+// is most overdue, the one with the greatest (now − last)/interval. Take it to compare with what
+// Nutch, StormCrawler or news-crawl would do; RateFilter finds more with the same budget.
 //
-// Next and Observe take O(log n) (O(log² n) amortised at worst) and do not
-// allocate; 29 bytes a page. A poll given back counts as made and leaves the
-// interval as it is.
+// A rule knows no budget. Left alone, each page's interval settles where a poll finds a change
+// with probability ln(1+Grow)/(ln(1+Grow) − ln(1−Shrink)), for Floor 0. So it holds a hit rate
+// fixed that the budget should decide, and it forgets at a fixed speed. It does well on pages of
+// few, steady rates. A poll given back counts as made and leaves the interval as it is.
+//
+// # Cost
+//
+// Time: O(log n) for Next and Observe, and O(log² n) amortised for time that passes.
+// Memory: 29 bytes a page. Polls allocate nothing.
 type Adaptive struct {
-	book
-	rule   IntervalRule
-	start  float64
-	roster *overdue // x = 1/interval
+	rostered // at frequencies 1/interval
+	cfg      AdaptiveConfig
 }
 
 var _ Learner = (*Adaptive)(nil)
 
-// NewAdaptive returns an Adaptive of n pages 0..n−1 whose intervals begin at
-// start, cut off at the rule's Min and Max. It returns ErrConfig for a setting
-// out of range.
-func NewAdaptive(n int, rule IntervalRule, start float64) (*Adaptive, error) {
-	if err := rule.check(); err != nil {
+// NewAdaptive returns an Adaptive of the pages 0..n−1.
+func NewAdaptive(n int, cfg AdaptiveConfig) (*Adaptive, error) {
+	cfg = cfg.resolve()
+	if err := cfg.check(); err != nil {
 		return nil, err
 	}
-	if !(start > 0) || math.IsInf(start, 1) {
-		return nil, fmt.Errorf("%w: start interval %v", ErrConfig, start)
-	}
-	a := &Adaptive{book: newBook(n), rule: rule, start: min(max(start, rule.Min), rule.Max), roster: newOverdue(n)}
+	cfg.Start = min(max(cfg.Start, cfg.Min), cfg.Max)
+	a := &Adaptive{rostered{newBook(n), pick.NewOverdue(n)}, cfg}
 	for slot := range n {
-		a.roster.set(slot, 1/a.start)
+		a.roster.Set(slot, 1/cfg.Start)
 	}
 	return a, nil
 }
 
-// Next implements Scheduler.
-func (a *Adaptive) Next(now float64) (page int, err error) {
-	if err := a.clock(now); err != nil {
-		return 0, err
-	}
-	slot, ok := a.roster.pick(now)
-	if !ok {
-		return 0, ErrNoPage
-	}
-	return a.ask(slot, now), nil
-}
-
 // Observe implements Scheduler.
 func (a *Adaptive) Observe(page int, now float64, changed bool) error {
-	slot, err := a.answer(page, now)
+	slot, err := a.land(page, now)
 	if err == nil {
-		a.roster.put(slot, now)
-		a.roster.set(slot, 1/a.rule.next(1/a.roster.frequency(slot), changed))
+		a.roster.Set(slot, 1/a.cfg.next(1/a.roster.Frequency(slot), changed))
 	}
 	return err
 }
 
-// GiveBack implements Scheduler.
-func (a *Adaptive) GiveBack(page int, now float64) error {
-	slot, err := a.answer(page, now)
-	if err == nil {
-		a.roster.put(slot, now)
-	}
-	return err
-}
-
-// Add implements Learner: the page begins with the start interval.
-func (a *Adaptive) Add() (page int) {
-	page = a.ids.Add()
-	a.roster.put(Slot(page), a.now)
-	a.roster.set(Slot(page), 1/a.start)
-	return page
-}
-
-// Remove implements Learner.
-func (a *Adaptive) Remove(page int) error {
-	slot, _, err := a.remove(page)
-	if err == nil {
-		a.roster.drop(slot)
-	}
-	return err
-}
+// Add implements Learner. The page begins with the interval Start.
+func (a *Adaptive) Add() (page int) { return a.enrol(1 / a.cfg.Start) }
 
 // Interval returns the present interval of a page.
 func (a *Adaptive) Interval(page int) (float64, error) {
-	slot, err := a.slot(page)
+	x, err := a.frequency(page)
 	if err != nil {
 		return 0, err
 	}
-	return 1 / a.roster.frequency(slot), nil
+	return 1 / x, nil
 }
 
-const adaptiveMagic = "recrawl/adaptive"
+const magicAdaptive = "recrawl/adaptive"
 
 // AppendBinary appends the state.
 func (a *Adaptive) AppendBinary(b []byte) ([]byte, error) {
-	e := codec.NewEncoder(b, adaptiveMagic, 1)
+	e := codec.NewEncoder(b, magicAdaptive, 1)
 	a.book.encode(e)
-	for _, v := range []float64{a.rule.Shrink, a.rule.Floor, a.rule.Grow, a.rule.Min, a.rule.Max, a.start} {
+	for _, v := range []float64{a.cfg.Shrink, a.cfg.Floor, a.cfg.Grow, a.cfg.Min, a.cfg.Max, a.cfg.Start} {
 		e.Float64(v)
 	}
-	a.roster.encode(e)
+	a.roster.Encode(e)
 	return e.Finish()
 }
 
 // MarshalBinary returns the state.
 func (a *Adaptive) MarshalBinary() ([]byte, error) { return a.AppendBinary(nil) }
 
-// UnmarshalBinary restores what MarshalBinary saved; a may be the zero value.
+// UnmarshalBinary restores what MarshalBinary saved. The receiver may be the zero value.
 func (a *Adaptive) UnmarshalBinary(data []byte) error {
-	d, err := codec.NewDecoder(data, adaptiveMagic, 1)
+	d, err := codec.NewDecoder(data, magicAdaptive, 1)
 	if err != nil {
 		return err
 	}
-	r := Adaptive{book: decodeBook(d)}
-	r.rule = IntervalRule{Shrink: d.Float64(), Floor: d.Float64(), Grow: d.Float64(), Min: d.Float64(), Max: d.Float64()}
-	r.start = d.Float64()
-	if err := r.rule.check(); err != nil || !(r.start > 0) || math.IsInf(r.start, 1) {
-		d.Fail("rule %+v, start interval %v", r.rule, r.start)
+	var r Adaptive
+	r.book = decodeBook(d)
+	r.cfg = AdaptiveConfig{Shrink: d.Float64(), Floor: d.Float64(), Grow: d.Float64(),
+		Min: d.Float64(), Max: d.Float64(), Start: d.Float64()}
+	if err := r.cfg.check(); err != nil {
+		d.Fail("%v", err)
 	}
-	r.roster, _ = decodeRoster(d, Even, &r.book).(*overdue)
+	r.roster = pick.DecodeOverdue(d, r.ids.Slots(), r.idle)
 	if err := d.Done(); err != nil {
 		return err
 	}

@@ -11,6 +11,9 @@ import (
 	"github.com/recrawl/recrawl/internal/ids"
 )
 
+// none stands for no slot.
+const none = math.MaxUint32
+
 // book is what all Schedulers share: which pages there are, which polls are in
 // flight, and what time it is.
 type book struct {
@@ -86,6 +89,9 @@ func (b *book) inFlight(slot int) bool {
 	_, ok := b.asked[uint32(slot)]
 	return ok
 }
+
+// idle reports whether a slot holds a page that is not in flight.
+func (b *book) idle(slot int) bool { return b.ids.Live(slot) && !b.inFlight(slot) }
 
 // remove makes a page invalid, and reports whether it was in flight.
 func (b *book) remove(page int) (slot int, flying bool, err error) {

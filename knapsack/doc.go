@@ -18,10 +18,10 @@
 //   - LAKG and HTRAA are the learning automata of Granmo, Oommen and others:
 //     nothing to estimate, a few bytes a page.
 //   - Planner estimates constant rates and polls at the optimal frequencies; it
-//     covers LambdaCrawl (NewLambdaCrawl) and the optimum of Azar et al. (NewAzar).
+//     covers LambdaCrawl and the optimum of Azar et al.
 //   - Adaptive is the interval rule of a production crawler under a budget: Nutch,
 //     StormCrawler, news-crawl.
-//   - Estimator, and Fixed with Uniform or Proportional frequencies, are the
+//   - EstimateFirst, and Fixed with Uniform or Proportional frequencies, are the
 //     policies that the LAKG paper compares with.
 //   - Problem is the exact optimum for known rates, for four objectives, two ways
 //     of spacing polls, weights and bounds.

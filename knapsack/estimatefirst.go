@@ -2,29 +2,45 @@ package knapsack
 
 import (
 	"fmt"
-	"iter"
 	"math"
 	"math/rand/v2"
 
 	"github.com/recrawl/recrawl/internal/codec"
+	"github.com/recrawl/recrawl/knapsack/internal/pick"
 )
 
-// Estimator is the estimating policy of Granmo et al. 2006, section III.C: it
-// polls all pages at the same frequency for a number of polls, estimates their
-// change rates, and from then on polls in proportion to the estimates. It shows
-// what estimating first costs. Good at: nothing that the learners are not better
-// at. Bad at: it learns nothing before the phase is over and nothing after, and a
-// page without a change seen by then is never polled again.
+// EstimateFirstConfig holds the settings of EstimateFirst.
+type EstimateFirstConfig struct {
+	// Phase is how many answers the estimates are made from, over all pages: at least 1; default
+	// 10 for each page of the beginning.
+	Phase int
+	// Spacing is that of the polls, in both phases.
+	Spacing Spacing
+}
+
+// EstimateFirst is the estimating policy of Granmo et al. 2006, section III.C: it polls all pages
+// equally often for a number of polls, estimates their change rates, and from then on polls in
+// proportion to the estimates. It is a baseline that shows what estimating first costs: it learns
+// nothing before the phase is over and nothing after, and never polls a page again of which it
+// has seen no change by then. The learners are better at everything.
 //
-// The estimate from k polls of a page of which m found a change is
+// If no page changed, it goes on to poll all pages equally often. A page added after the phase is
+// polled at the mean frequency of the others.
+//
+// # Cost
+//
+// Time and memory are those of Fixed, and 24 bytes a page more. Add takes O(n) once the phase is
+// over.
+//
+// # How it works
+//
+// The estimate from k polls of a page of which m found a change is the bias-reduced one of Cho
+// and Garcia-Molina 2003, and 0 for m = 0:
 //
 //	λ̂ = −ln((k − m + ½)/(k + ½)) / (mean gap between the polls)
-//
-// the bias-reduced one of Cho and Garcia-Molina 2003, 0 for m = 0. If no page
-// changed, it stays with the uniform policy. A page added later is polled at the
-// mean frequency of the others. It takes 24 bytes a page more than Fixed.
-type Estimator struct {
-	fixed   Fixed
+type EstimateFirst struct {
+	rostered
+	spacing Spacing
 	left    int       // answers that the phase still waits for
 	polls   []uint32  // answers per slot
 	changes []uint32  // of those, with a change
@@ -32,31 +48,40 @@ type Estimator struct {
 	until   []float64 // time of the last answer
 }
 
-var _ Learner = (*Estimator)(nil)
+var _ Learner = (*EstimateFirst)(nil)
 
-// NewEstimator returns an Estimator of n pages 0..n−1 whose phase takes the given
-// number of answers, at least 1. src is used for Random spacing only.
-func NewEstimator(n, phase int, spacing Spacing, src rand.Source) (*Estimator, error) {
-	if phase < 1 {
-		return nil, fmt.Errorf("%w: a phase of %d polls", ErrConfig, phase)
+// NewEstimateFirst returns an EstimateFirst of the pages 0..n−1. src is used for Random spacing
+// only and may be nil for Even.
+func NewEstimateFirst(n int, cfg EstimateFirstConfig, src rand.Source) (*EstimateFirst, error) {
+	if cfg.Phase == 0 {
+		cfg.Phase = 10 * max(n, 1)
 	}
-	x := make([]float64, n)
-	since := make([]float64, n)
-	for i := range x {
-		x[i], since[i] = 1, math.Inf(-1)
+	if cfg.Phase < 1 {
+		return nil, fmt.Errorf("%w: a phase of %d polls", ErrConfig, cfg.Phase)
 	}
-	f, err := NewFixed(x, spacing, src)
-	if err != nil {
-		return nil, err
+	if cfg.Spacing >= spacings {
+		return nil, fmt.Errorf("%w: %v", ErrConfig, cfg.Spacing)
 	}
-	return &Estimator{fixed: *f, left: phase, polls: make([]uint32, n), changes: make([]uint32, n),
-		since: since, until: make([]float64, n)}, nil
+	e := &EstimateFirst{
+		rostered: rostered{newBook(n), pick.New(n, cfg.Spacing == Random, src)},
+		spacing:  cfg.Spacing,
+		left:     cfg.Phase,
+		polls:    make([]uint32, n),
+		changes:  make([]uint32, n),
+		since:    make([]float64, n),
+		until:    make([]float64, n),
+	}
+	for slot := range n {
+		e.roster.Set(slot, 1)
+		e.since[slot] = math.Inf(-1)
+	}
+	return e, nil
 }
 
 // Next implements Scheduler.
-func (e *Estimator) Next(now float64) (page int, err error) {
-	first := math.IsInf(e.fixed.now, -1)
-	page, err = e.fixed.Next(now)
+func (e *EstimateFirst) Next(now float64) (page int, err error) {
+	first := math.IsInf(e.now, -1)
+	page, err = e.rostered.Next(now)
 	if first && err == nil {
 		for slot := range e.since {
 			e.since[slot] = now
@@ -65,13 +90,12 @@ func (e *Estimator) Next(now float64) (page int, err error) {
 	return page, err
 }
 
-// Observe implements Scheduler. Answers after the phase change nothing but the
-// schedule.
-func (e *Estimator) Observe(page int, now float64, changed bool) error {
-	if err := e.fixed.Observe(page, now, changed); err != nil || e.left == 0 {
+// Observe implements Scheduler. An answer after the phase teaches nothing.
+func (e *EstimateFirst) Observe(page int, now float64, changed bool) error {
+	slot, err := e.land(page, now)
+	if err != nil || e.left == 0 {
 		return err
 	}
-	slot := Slot(page)
 	e.polls[slot]++
 	if changed {
 		e.changes[slot]++
@@ -84,7 +108,7 @@ func (e *Estimator) Observe(page int, now float64, changed bool) error {
 }
 
 // settle gives all pages the frequencies of their estimates.
-func (e *Estimator) settle() {
+func (e *EstimateFirst) settle() {
 	var total float64
 	for slot := range e.polls {
 		total += e.estimate(slot)
@@ -93,66 +117,50 @@ func (e *Estimator) settle() {
 		return
 	}
 	for slot := range e.polls {
-		if e.fixed.ids.Live(slot) {
-			e.fixed.roster.set(slot, e.estimate(slot))
+		if e.ids.Live(slot) {
+			e.roster.Set(slot, e.estimate(slot))
 		}
 	}
 }
 
-func (e *Estimator) estimate(slot int) float64 {
+func (e *EstimateFirst) estimate(slot int) float64 {
 	k, m := float64(e.polls[slot]), float64(e.changes[slot])
 	span := e.until[slot] - e.since[slot]
-	if m == 0 || !(span > 0) || !e.fixed.ids.Live(slot) {
+	if m == 0 || !(span > 0) || !e.ids.Live(slot) {
 		return 0
 	}
 	return -math.Log((k-m+0.5)/(k+0.5)) * k / span
 }
 
-// GiveBack implements Scheduler.
-func (e *Estimator) GiveBack(page int, now float64) error { return e.fixed.GiveBack(page, now) }
-
-// Add implements Learner, in O(n) once the phase is over.
-func (e *Estimator) Add() (page int) {
+// Add implements Learner.
+func (e *EstimateFirst) Add() (page int) {
 	x := 1.0
-	if n := e.fixed.ids.Len(); e.left == 0 && n > 0 {
+	if n := e.Len(); e.left == 0 && n > 0 {
 		x = 0
 		for slot := range e.polls {
-			x += e.fixed.roster.frequency(slot) / float64(n)
+			x += e.roster.Frequency(slot) / float64(n)
 		}
 	}
-	page = e.fixed.Add()
+	page = e.enrol(x)
 	slot := Slot(page)
 	if slot == len(e.polls) {
 		e.polls, e.changes = append(e.polls, 0), append(e.changes, 0)
 		e.since, e.until = append(e.since, 0), append(e.until, 0)
 	}
-	e.polls[slot], e.changes[slot], e.since[slot], e.until[slot] = 0, 0, e.fixed.now, 0
-	e.fixed.roster.set(slot, x)
+	e.polls[slot], e.changes[slot], e.since[slot], e.until[slot] = 0, 0, e.now, 0
 	return page
 }
 
-// Remove implements Learner.
-func (e *Estimator) Remove(page int) error { return e.fixed.Remove(page) }
-
-// Len returns the number of pages.
-func (e *Estimator) Len() int { return e.fixed.Len() }
-
-// All returns the ids of all pages, in the order of their slots.
-func (e *Estimator) All() iter.Seq[int] { return e.fixed.All() }
-
-// Frequency returns the present frequency of a page, up to a factor common to
-// all.
-func (e *Estimator) Frequency(page int) (float64, error) { return e.fixed.Frequency(page) }
-
-const estimatorMagic = "recrawl/estimator"
+const magicEstimateFirst = "recrawl/estimator"
 
 // AppendBinary appends the state, source included.
-func (e *Estimator) AppendBinary(b []byte) ([]byte, error) {
-	inner, err := e.fixed.MarshalBinary()
+func (e *EstimateFirst) AppendBinary(b []byte) ([]byte, error) {
+	fixed := Fixed{e.rostered, e.spacing}
+	inner, err := fixed.MarshalBinary()
 	if err != nil {
 		return nil, err
 	}
-	enc := codec.NewEncoder(b, estimatorMagic, 1)
+	enc := codec.NewEncoder(b, magicEstimateFirst, 1)
 	enc.Bytes(inner)
 	enc.Int(e.left)
 	enc.Uint32s(e.polls)
@@ -163,23 +171,25 @@ func (e *Estimator) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the state, source included.
-func (e *Estimator) MarshalBinary() ([]byte, error) { return e.AppendBinary(nil) }
+func (e *EstimateFirst) MarshalBinary() ([]byte, error) { return e.AppendBinary(nil) }
 
-// UnmarshalBinary restores what MarshalBinary saved; e may be the zero value.
-func (e *Estimator) UnmarshalBinary(data []byte) error {
-	d, err := codec.NewDecoder(data, estimatorMagic, 1)
+// UnmarshalBinary restores what MarshalBinary saved. The receiver may be the zero value.
+func (e *EstimateFirst) UnmarshalBinary(data []byte) error {
+	d, err := codec.NewDecoder(data, magicEstimateFirst, 1)
 	if err != nil {
 		return err
 	}
 	inner := d.Bytes()
-	r := Estimator{left: d.Int(), polls: d.Uint32s(), changes: d.Uint32s(), since: d.Float64s(), until: d.Float64s()}
+	r := EstimateFirst{left: d.Int(), polls: d.Uint32s(), changes: d.Uint32s(), since: d.Float64s(), until: d.Float64s()}
 	if err := d.Done(); err != nil {
 		return err
 	}
-	if err := r.fixed.UnmarshalBinary(inner); err != nil {
+	var fixed Fixed
+	if err := fixed.UnmarshalBinary(inner); err != nil {
 		return err
 	}
-	n := r.fixed.ids.Slots()
+	r.rostered, r.spacing = fixed.rostered, fixed.spacing
+	n := r.ids.Slots()
 	if r.left < 0 || len(r.polls) != n || len(r.changes) != n || len(r.since) != n || len(r.until) != n {
 		return fmt.Errorf("%w: the arrays of an estimator of %d slots differ in length", ErrCorrupt, n)
 	}

@@ -6,33 +6,37 @@ import (
 	"math/rand/v2"
 
 	"github.com/recrawl/recrawl/internal/codec"
+	"github.com/recrawl/recrawl/knapsack/internal/pick"
 )
 
-// Fixed polls pages at given frequencies: those of Uniform, Proportional,
-// Problem.Optimal, or any others. It learns nothing.
+// Fixed polls pages at given frequencies and learns nothing. Next gives the page to poll,
+// SetFrequency changes a frequency. Take it for frequencies of your own or of Problem.Optimal,
+// or as a baseline: with the same frequency for every page it is the uniform policy, and with the
+// change rates as frequencies the proportional policy, of Granmo et al. 2006, section III.C.
 //
-// With Even spacing it polls the page with the greatest (now − last)·x, the one
-// most overdue in units of its own interval 1/x, so that gaps are as even as whole
-// numbers of polls allow; with Random spacing it draws each page with probability
-// proportional to x, the scheduler of Granmo et al. 2006, section II. Only the
-// proportions of the frequencies count; how many polls there are is up to who
-// asks. Next and Observe take O(log n) (Even: time that passes O(log² n)
-// amortised) and do not allocate. 29 bytes a page with Even spacing, 25 with
-// Random.
+// Only the proportions of the frequencies count. How many polls there are is up to the caller of
+// Next. With Even spacing it polls the page with the greatest (now − last)·x, the one most
+// overdue in units of its own interval 1/x. With Random spacing it draws each poll's page with
+// probability proportional to x, as the scheduler of Granmo et al. 2006, section II, does.
 //
-// A poll given back counts as made, so that a page that never answers gets no
-// more than its share.
+// # Guarantees
+//
+// With Even spacing the gaps of a page are as even as whole numbers of polls allow. A poll given
+// back counts as made, so that a page that never answers gets no more than its share.
+//
+// # Cost
+//
+// Time: O(log n) for Next and Observe; Even adds O(log² n) amortised for time that passes.
+// Memory: 29 bytes a page with Even spacing, 25 with Random. Polls allocate nothing.
 type Fixed struct {
-	book
+	rostered
 	spacing Spacing
-	roster  roster
 }
 
 var _ Learner = (*Fixed)(nil)
 
-// NewFixed returns a Fixed for pages 0..len(x)−1 that page i is polled with
-// frequency x[i] ≥ 0 by. src is used for Random spacing only, and may be nil for
-// Even; it panics if it is nil for Random.
+// NewFixed returns a Fixed of the pages 0..len(x)−1 that polls page i at frequency x[i] ≥ 0. src
+// is used for Random spacing only and may be nil for Even.
 func NewFixed(x []float64, spacing Spacing, src rand.Source) (*Fixed, error) {
 	if spacing >= spacings {
 		return nil, fmt.Errorf("%w: %v", ErrConfig, spacing)
@@ -42,9 +46,10 @@ func NewFixed(x []float64, spacing Spacing, src rand.Source) (*Fixed, error) {
 			return nil, err
 		}
 	}
-	f := &Fixed{book: newBook(len(x)), spacing: spacing, roster: newRoster(len(x), spacing, src)}
+	n := len(x)
+	f := &Fixed{rostered{newBook(n), pick.New(n, spacing == Random, src)}, spacing}
 	for i, xi := range x {
-		f.roster.set(i, xi)
+		f.roster.Set(i, xi)
 	}
 	return f, nil
 }
@@ -56,54 +61,15 @@ func checkFrequency(page int, x float64) error {
 	return nil
 }
 
-// Next implements Scheduler.
-func (f *Fixed) Next(now float64) (page int, err error) {
-	if err := f.clock(now); err != nil {
-		return 0, err
-	}
-	slot, ok := f.roster.pick(now)
-	if !ok {
-		return 0, ErrNoPage
-	}
-	return f.ask(slot, now), nil
-}
-
 // Observe implements Scheduler.
 func (f *Fixed) Observe(page int, now float64, _ bool) error { return f.GiveBack(page, now) }
 
-// GiveBack implements Scheduler.
-func (f *Fixed) GiveBack(page int, now float64) error {
-	slot, err := f.answer(page, now)
-	if err == nil {
-		f.roster.put(slot, now)
-	}
-	return err
-}
-
-// Add takes in a page of frequency 0: SetFrequency gives it another.
-func (f *Fixed) Add() (page int) {
-	page = f.ids.Add()
-	f.roster.put(Slot(page), f.now)
-	return page
-}
-
-// Remove implements Learner.
-func (f *Fixed) Remove(page int) error {
-	slot, _, err := f.remove(page)
-	if err == nil {
-		f.roster.drop(slot)
-	}
-	return err
-}
+// Add implements Learner. The page has frequency 0 and is polled only once SetFrequency has given
+// it another.
+func (f *Fixed) Add() (page int) { return f.enrol(0) }
 
 // Frequency returns the frequency of a page.
-func (f *Fixed) Frequency(page int) (float64, error) {
-	slot, err := f.slot(page)
-	if err != nil {
-		return 0, err
-	}
-	return f.roster.frequency(slot), nil
-}
+func (f *Fixed) Frequency(page int) (float64, error) { return f.frequency(page) }
 
 // SetFrequency changes the frequency of a page, in O(log n).
 func (f *Fixed) SetFrequency(page int, x float64) error {
@@ -112,39 +78,40 @@ func (f *Fixed) SetFrequency(page int, x float64) error {
 		err = checkFrequency(page, x)
 	}
 	if err == nil {
-		f.roster.set(slot, x)
+		f.roster.Set(slot, x)
 	}
 	return err
 }
 
-const fixedMagic = "recrawl/fixed"
+const magicFixed = "recrawl/fixed"
 
 // AppendBinary appends the state, source included.
 func (f *Fixed) AppendBinary(b []byte) ([]byte, error) {
-	e := codec.NewEncoder(b, fixedMagic, 1)
+	e := codec.NewEncoder(b, magicFixed, 1)
 	f.book.encode(e)
 	e.Byte(byte(f.spacing))
-	f.roster.encode(e)
+	f.roster.Encode(e)
 	return e.Finish()
 }
 
 // MarshalBinary returns the state, source included.
 func (f *Fixed) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
 
-// UnmarshalBinary restores what MarshalBinary saved; f may be the zero value.
+// UnmarshalBinary restores what MarshalBinary saved. The receiver may be the zero value.
 func (f *Fixed) UnmarshalBinary(data []byte) error {
-	d, err := codec.NewDecoder(data, fixedMagic, 1)
+	d, err := codec.NewDecoder(data, magicFixed, 1)
 	if err != nil {
 		return err
 	}
-	g := Fixed{book: decodeBook(d), spacing: Spacing(d.Byte())}
-	if g.spacing >= spacings {
-		d.Fail("%v", g.spacing)
+	var r Fixed
+	r.book = decodeBook(d)
+	if r.spacing = Spacing(d.Byte()); r.spacing >= spacings {
+		d.Fail("%v", r.spacing)
 	}
-	g.roster = decodeRoster(d, g.spacing, &g.book)
+	r.roster = pick.Decode(d, r.spacing == Random, r.ids.Slots(), r.idle)
 	if err := d.Done(); err != nil {
 		return err
 	}
-	*f = g
+	*f = r
 	return nil
 }

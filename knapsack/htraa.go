@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 
 	"github.com/recrawl/recrawl/internal/codec"
+	"github.com/recrawl/recrawl/internal/source"
+	"github.com/recrawl/recrawl/knapsack/internal/pick"
 )
 
 // HTRAAConfig holds the settings of HTRAA. A zero field means its default.
@@ -60,9 +62,7 @@ var _ Learner = (*HTRAA)(nil)
 // It returns ErrConfig for a setting out of range, and panics if src is nil or n
 // negative.
 func NewHTRAA(n int, cfg HTRAAConfig, src rand.Source) (*HTRAA, error) {
-	if src == nil {
-		panic("knapsack: nil source of randomness")
-	}
+	source.Require(src, "knapsack")
 	if cfg.States == 0 {
 		cfg.States = 500
 	}
@@ -124,7 +124,7 @@ func (h *HTRAA) Next(now float64) (page int, err error) {
 	for k < h.size {
 		var left bool
 		if h.cfg.Random {
-			left = uniform(h.src) < h.share(k)
+			left = pick.Float64(h.src) < h.share(k)
 		} else if h.pages[2*k] > 0 && h.pages[2*k+1] > 0 {
 			// The left side is due whenever it is owed a whole poll: of any m
 			// polls in a row it gets ⌊mq⌋ or ⌈mq⌉.
@@ -174,7 +174,7 @@ func (h *HTRAA) feed(k int, left bool) {
 		return // nothing to share
 	}
 	q := h.share(k)
-	switch u := uniform(h.src); {
+	switch u := pick.Float64(h.src); {
 	case left && u < 1-q && int(h.state[k]) < h.cfg.States:
 		h.state[k]++
 	case !left && u < q && h.state[k] > 1:

@@ -7,6 +7,8 @@ import (
 
 	"github.com/recrawl/recrawl/automata"
 	"github.com/recrawl/recrawl/internal/codec"
+	"github.com/recrawl/recrawl/internal/source"
+	"github.com/recrawl/recrawl/knapsack/internal/pick"
 )
 
 // LAKGConfig holds the settings of LAKG. A zero field means its default.
@@ -51,13 +53,13 @@ type LAKG struct {
 	walk  *automata.Walk
 	src   rand.Source
 	start uint16
-	state []uint16 // per slot; 0: free
-	all   []uint32 // per state: its pages, in flight or not
-	total sumTree  // per state: all·x
+	state []uint16     // per slot; 0: free
+	all   []uint32     // per state: its pages, in flight or not
+	total pick.SumTree // per state: all·x
 
-	buckets buckets  // unless Even: the pages not in flight, by state
-	idle    sumTree  // unless Even: per state, pages not in flight · x
-	even    *overdue // if Even
+	buckets pick.Buckets  // unless Even: the pages not in flight, by state
+	idle    pick.SumTree  // unless Even: per state, pages not in flight · x
+	even    *pick.Overdue // if Even
 }
 
 var _ Learner = (*LAKG)(nil)
@@ -65,9 +67,7 @@ var _ Learner = (*LAKG)(nil)
 // NewLAKG returns a LAKG of n pages, numbered 0..n−1. It returns ErrConfig for a
 // setting out of range, and panics if src is nil or n negative.
 func NewLAKG(n int, cfg LAKGConfig, src rand.Source) (*LAKG, error) {
-	if src == nil {
-		panic("knapsack: nil source of randomness")
-	}
+	source.Require(src, "knapsack")
 	if cfg.States == 0 {
 		cfg.States = 1500
 	}
@@ -85,9 +85,9 @@ func NewLAKG(n int, cfg LAKGConfig, src rand.Source) (*LAKG, error) {
 		return nil, err
 	}
 	if cfg.Even {
-		l.even = newOverdue(n)
+		l.even = pick.NewOverdue(n)
 	} else {
-		l.buckets = newBuckets(n, cfg.States)
+		l.buckets = pick.NewBuckets(n, cfg.States)
 	}
 	l.state = make([]uint16, n)
 	for slot := range l.state {
@@ -114,8 +114,8 @@ func (l *LAKG) configure(cfg LAKGConfig) (err error) {
 	l.cfg = cfg
 	l.start = uint16(l.walk.State(cfg.Start))
 	l.all = make([]uint32, cfg.States)
-	l.total = newSumTree(cfg.States)
-	l.idle = newSumTree(cfg.States)
+	l.total = pick.NewSumTree(cfg.States)
+	l.idle = pick.NewSumTree(cfg.States)
 	return nil
 }
 
@@ -127,10 +127,10 @@ func (l *LAKG) Next(now float64) (page int, err error) {
 	var slot int
 	var ok bool
 	if l.even != nil {
-		slot, ok = l.even.pick(now)
-	} else if b, drawn := l.idle.draw(l.src); drawn {
+		slot, ok = l.even.Pick(now)
+	} else if b, drawn := l.idle.Draw(l.src); drawn {
 		ok = true
-		slot = l.buckets.at(b, int(l.src.Uint64()%uint64(l.buckets.count[b])))
+		slot = l.buckets.At(b, int(l.src.Uint64()%uint64(l.buckets.Len(b))))
 		l.take(slot)
 	}
 	if !ok {
@@ -146,7 +146,7 @@ func (l *LAKG) Observe(page int, now float64, changed bool) error {
 		return err
 	}
 	s := int(l.state[slot])
-	full := l.total.total() >= l.cfg.Capacity
+	full := l.total.Total() >= l.cfg.Capacity
 	if next := l.walk.NextFull(s, changed, full); next != s {
 		l.count(s, -1)
 		l.count(next, +1)
@@ -169,30 +169,30 @@ func (l *LAKG) GiveBack(page int, now float64) error {
 func (l *LAKG) put(slot int, at float64) {
 	s := int(l.state[slot])
 	if l.even != nil {
-		l.even.set(slot, l.walk.Amount(s))
-		l.even.put(slot, at)
+		l.even.Set(slot, l.walk.Amount(s))
+		l.even.Put(slot, at)
 		return
 	}
-	l.buckets.insert(s-1, slot)
+	l.buckets.Insert(s-1, slot)
 	l.weigh(s)
 }
 
 // take takes the page in a slot out of its bucket.
 func (l *LAKG) take(slot int) {
 	s := int(l.state[slot])
-	l.buckets.remove(s-1, slot)
+	l.buckets.Remove(s-1, slot)
 	l.weigh(s)
 }
 
 // weigh brings the idle total of a state up to date.
 func (l *LAKG) weigh(s int) {
-	l.idle.set(s-1, float64(float64(l.buckets.count[s-1])*l.walk.Amount(s)))
+	l.idle.Set(s-1, float64(float64(l.buckets.Len(s-1))*l.walk.Amount(s)))
 }
 
 // count changes the number of pages in a state.
 func (l *LAKG) count(s, by int) {
 	l.all[s-1] = uint32(int(l.all[s-1]) + by)
-	l.total.set(s-1, float64(float64(l.all[s-1])*l.walk.Amount(s)))
+	l.total.Set(s-1, float64(float64(l.all[s-1])*l.walk.Amount(s)))
 }
 
 // enter starts the automaton of a slot.
@@ -200,7 +200,7 @@ func (l *LAKG) enter(slot int) {
 	l.state[slot] = l.start
 	l.count(int(l.start), +1)
 	if l.even != nil {
-		l.even.set(slot, l.walk.Amount(int(l.start)))
+		l.even.Set(slot, l.walk.Amount(int(l.start)))
 		return
 	}
 	l.put(slot, l.now)
@@ -215,9 +215,9 @@ func (l *LAKG) Add() (page int) {
 		l.state = append(l.state, 0)
 	}
 	if l.even != nil {
-		l.even.put(slot, l.now)
+		l.even.Put(slot, l.now)
 	} else {
-		l.buckets.reserve(slot)
+		l.buckets.Reserve(slot)
 	}
 	l.enter(slot)
 	return page
@@ -230,7 +230,7 @@ func (l *LAKG) Remove(page int) error {
 		return err
 	}
 	if l.even != nil {
-		l.even.drop(slot)
+		l.even.Drop(slot)
 	} else if !flying {
 		l.take(slot)
 	}
@@ -250,7 +250,7 @@ func (l *LAKG) Amount(page int) (float64, error) {
 }
 
 // Total returns Σx over all pages.
-func (l *LAKG) Total() float64 { return l.total.total() }
+func (l *LAKG) Total() float64 { return l.total.Total() }
 
 const lakgMagic = "recrawl/lakg"
 
@@ -266,9 +266,9 @@ func (l *LAKG) AppendBinary(b []byte) ([]byte, error) {
 	e.Source(l.src)
 	e.Uint16s(l.state)
 	if l.even != nil {
-		l.even.encode(e)
+		l.even.Encode(e)
 	} else {
-		l.buckets.encode(e)
+		l.buckets.Encode(e)
 	}
 	return e.Finish()
 }
@@ -310,9 +310,9 @@ func (l *LAKG) UnmarshalBinary(data []byte) error {
 		}
 	}
 	if cfg.Even {
-		r.even, _ = decodeRoster(d, Even, &r.book).(*overdue)
+		r.even = pick.DecodeOverdue(d, r.ids.Slots(), r.book.idle)
 	} else {
-		r.buckets = decodeBuckets(d, &r.book, r.state, cfg.States)
+		r.buckets = pick.DecodeBuckets(d, r.state, cfg.States, r.book.idle)
 		for s := 1; s <= cfg.States && d.Err() == nil; s++ {
 			r.weigh(s)
 		}

@@ -169,10 +169,7 @@ func TestLAKGCrossesProportional(t *testing.T) {
 
 // bytesPerPage counts what the arrays of a LAKG hold.
 func (l *LAKG) bytesPerPage() float64 {
-	b := 2*cap(l.state) + 4*(cap(l.buckets.pool)+cap(l.buckets.pos)+cap(l.buckets.free)+cap(l.buckets.count)+cap(l.all)) + 8*(cap(l.total)+cap(l.idle))
-	for _, list := range l.buckets.lists {
-		b += 24 + 4*cap(list)
-	}
+	b := 2*cap(l.state) + 4*cap(l.all) + 8*(cap(l.total)+cap(l.idle)) + l.buckets.Bytes()
 	return float64(b) / float64(len(l.state))
 }
 
@@ -181,9 +178,9 @@ func TestLAKGMemory(t *testing.T) {
 	l := must(NewLAKG(n, LAKGConfig{}, rand.NewPCG(1, 1)))
 	spin(t, l, 0, 200_000)
 	require.Less(t, l.bytesPerPage(), 12.0)
-	before := len(l.buckets.pool)
+	before := l.buckets.Bytes()
 	spin(t, l, 200_000, 200_000)
-	require.LessOrEqual(t, len(l.buckets.pool), before+blockLen*l.cfg.States, "blocks are used again")
+	require.LessOrEqual(t, l.buckets.Bytes(), before+4*64*l.cfg.States, "more than one new block a state: blocks are not used again")
 }
 
 // The nodes visited in a draw and an answer depend on N, not on n.
@@ -252,7 +249,7 @@ func BenchmarkPoll(b *testing.B) {
 		})
 	}
 	for _, n := range sizes[:2] {
-		b.Run(fmt.Sprintf("adaptive/n=%d", n), func(b *testing.B) { poll(b, must(NewAdaptive(n, NutchRule(1), float64(n)))) })
+		b.Run(fmt.Sprintf("adaptive/n=%d", n), func(b *testing.B) { poll(b, must(NewAdaptive(n, Nutch(1)))) })
 		b.Run(fmt.Sprintf("fixed-random/n=%d", n), func(b *testing.B) {
 			poll(b, must(NewFixed(spread(n, 1), Random, rand.NewPCG(1, 1))))
 		})

@@ -33,7 +33,7 @@ var learners = []struct {
 		return must(NewLAKG(n, LAKGConfig{States: 40, Even: true, Start: 0.5}, rand.NewChaCha8([32]byte{byte(seed)})))
 	}, func() Learner { return new(LAKG) }},
 	{"adaptive", func(n int, _ uint64) Learner {
-		return must(NewAdaptive(n, StormCrawlerRule(1.0/3600), 5))
+		return must(NewAdaptive(n, stormCrawler(5)))
 	}, func() Learner { return new(Adaptive) }},
 	{"h-traa", func(n int, seed uint64) Learner {
 		return must(NewHTRAA(n, HTRAAConfig{States: 9}, rand.NewPCG(seed, 1)))
@@ -42,23 +42,30 @@ var learners = []struct {
 		return must(NewHTRAA(n, HTRAAConfig{Random: true}, rand.NewPCG(seed, 1)))
 	}, func() Learner { return new(HTRAA) }},
 	{"mle", planner(PlannerConfig{Objective: Freshness}), zeroPlanner},
-	{"gamma", planner(PlannerConfig{Estimation: Gamma}), zeroPlanner},
-	{"cho", planner(PlannerConfig{Estimation: ChoGarciaMolina, Objective: Age, Floor: 0.5}), zeroPlanner},
-	{"avrachenkov", planner(PlannerConfig{Estimation: Avrachenkov, Spacing: Random}), zeroPlanner},
+	{"gamma", planner(PlannerConfig{Method: Gamma}), zeroPlanner},
+	{"cho", planner(PlannerConfig{Method: ChoGarciaMolina, Objective: Age, Floor: 0.5}), zeroPlanner},
+	{"avrachenkov", planner(PlannerConfig{Method: Avrachenkov, Spacing: Random}), zeroPlanner},
 	{"lambda-crawl", func(n int, seed uint64) Learner {
-		return must(NewLambdaCrawl(n, 1, rand.NewPCG(seed, 1)))
+		return must(NewPlanner(n, PlannerConfig{Budget: 1, Objective: Harmonic, Spacing: Random}, rand.NewPCG(seed, 1)))
 	}, zeroPlanner},
-	{"estimator", func(n int, seed uint64) Learner {
-		return must(NewEstimator(n, 5, Random, rand.NewPCG(seed, 1)))
-	}, func() Learner { return new(Estimator) }},
-	{"estimator-even", func(n int, _ uint64) Learner {
-		return must(NewEstimator(n, 30, Even, nil))
-	}, func() Learner { return new(Estimator) }},
+	{"estimate-first", func(n int, seed uint64) Learner {
+		return must(NewEstimateFirst(n, EstimateFirstConfig{Phase: 5, Spacing: Random}, rand.NewPCG(seed, 1)))
+	}, func() Learner { return new(EstimateFirst) }},
+	{"estimate-first-even", func(n int, _ uint64) Learner {
+		return must(NewEstimateFirst(n, EstimateFirstConfig{Phase: 30}, nil))
+	}, func() Learner { return new(EstimateFirst) }},
 }
 
 func planner(cfg PlannerConfig) func(n int, seed uint64) Learner {
 	cfg.Budget = 1
 	return func(n int, seed uint64) Learner { return must(NewPlanner(n, cfg, rand.NewPCG(seed, 1))) }
+}
+
+// stormCrawler is the rule of StormCrawler with the hour as the unit of time.
+func stormCrawler(start float64) AdaptiveConfig {
+	cfg := StormCrawler(1.0 / 3600)
+	cfg.Start = start
+	return cfg
 }
 
 func zeroPlanner() Learner { return new(Planner) }
@@ -312,7 +319,7 @@ func TestPollsDoNotAllocate(t *testing.T) {
 func TestMisusePanics(t *testing.T) {
 	require.PanicsWithValue(t, "knapsack: nil source of randomness", func() { _, _ = NewLAKG(1, LAKGConfig{}, nil) })
 	require.PanicsWithValue(t, "knapsack: nil source of randomness", func() { _, _ = NewFixed([]float64{1}, Random, nil) })
-	require.PanicsWithValue(t, "knapsack: -1 pages", func() { _, _ = NewAdaptive(-1, NutchRule(1), 1) })
+	require.PanicsWithValue(t, "knapsack: -1 pages", func() { _, _ = NewAdaptive(-1, AdaptiveConfig{}) })
 }
 
 func TestSettingsAreChecked(t *testing.T) {
@@ -325,20 +332,18 @@ func TestSettingsAreChecked(t *testing.T) {
 		_, err := NewLAKG(3, cfg, src)
 		require.ErrorIs(t, err, ErrConfig, "%+v", cfg)
 	}
-	for _, r := range []IntervalRule{
-		{}, {Shrink: 1, Min: 1, Max: 2}, {Shrink: nan, Min: 1, Max: 2}, {Grow: -1, Min: 1, Max: 2}, {Grow: nan, Min: 1, Max: 2},
-		{Min: 2, Max: 1}, {Min: 1, Max: math.Inf(1)}, {Floor: -1, Min: 1, Max: 2}, {Min: nan, Max: 2},
+	for _, cfg := range []AdaptiveConfig{
+		{Shrink: 1}, {Shrink: nan}, {Grow: nan}, {Grow: math.Inf(1)}, {Floor: -1}, {Floor: nan}, {Floor: math.Inf(1)},
+		{Start: -1}, {Start: nan}, {Start: math.Inf(1)}, {Min: 2, Max: 1}, {Min: -1}, {Min: nan}, {Max: math.Inf(1)}, {Max: -1}, {Max: nan},
 	} {
-		_, err := NewAdaptive(3, r, 1)
-		require.ErrorIs(t, err, ErrConfig, "%+v", r)
+		_, err := NewAdaptive(3, cfg)
+		require.ErrorIs(t, err, ErrConfig, "%+v", cfg)
 	}
-	for _, start := range []float64{0, -1, nan, math.Inf(1)} {
-		_, err := NewAdaptive(3, NutchRule(1), start)
-		require.ErrorIs(t, err, ErrConfig)
+	for _, cfg := range []EstimateFirstConfig{{Phase: -1}, {Spacing: 9}} {
+		_, err := NewEstimateFirst(3, cfg, nil)
+		require.ErrorIs(t, err, ErrConfig, "%+v", cfg)
 	}
-	_, err := NewEstimator(3, 0, Even, nil)
-	require.ErrorIs(t, err, ErrConfig)
-	_, err = NewFixed([]float64{1, nan}, Even, nil)
+	_, err := NewFixed([]float64{1, nan}, Even, nil)
 	require.ErrorIs(t, err, ErrFrequency)
 	require.ErrorContains(t, err, "page 1: NaN")
 	_, err = NewFixed(nil, Spacing(7), nil)

@@ -37,98 +37,13 @@ func TestPublishedOptima(t *testing.T) {
 	})
 }
 
-// Each estimation comes to the true rate of pages polled at random times. The
-// mean over the pages of λ̂/λ is within four standard errors of 1, but for the bias
-// that the estimators admit to: that of the smoothing, which is of the order of
-// one change.
-func TestEstimations(t *testing.T) {
-	const pages, polls = 400, 400
-	for e := range estimations {
-		for _, even := range []bool{true, false} {
-			if e == Avrachenkov && even || e == ChoGarciaMolina && !even {
-				continue // not what they assume
-			}
-			rng := rand.New(rand.NewPCG(1, uint64(e)))
-			est := newEstimator(e)
-			var sum, squares float64
-			for slot := range pages {
-				est.add()
-				rate := math.Exp(rng.Float64()*2 - 1)
-				for range polls {
-					gap := 1.0
-					if !even {
-						gap = rng.ExpFloat64()
-					}
-					est.observe(slot, gap, rng.ExpFloat64() < gap*rate, 1)
-				}
-				r := est.rate(slot, 1) / rate
-				sum += r
-				squares += r * r
-			}
-			mean := sum / pages
-			sd := math.Sqrt(squares/pages - mean*mean)
-			require.InDelta(t, 1, mean, 4*sd/math.Sqrt(pages)+0.01, "%v, even %v, sd %v", e, even, sd)
-			require.Less(t, sd, 0.2, "%v, even %v", e, even)
-		}
-	}
-}
-
-// The likelihood of all gaps, maximised by a search, against the estimate from
-// sums by octave.
-func TestMaximumLikelihood(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		gaps := rapid.SliceOfN(rapid.Float64Range(0.1, 100), 1, 60).Draw(t, "gaps")
-		prior := rapid.Float64Range(0.05, 5).Draw(t, "prior")
-		m := new(mle)
-		m.add()
-		type poll struct {
-			gap     float64
-			changed bool
-		}
-		var history []poll
-		for _, g := range gaps {
-			changed := rapid.Bool().Draw(t, "changed")
-			history = append(history, poll{g, changed})
-			m.observe(0, g, changed, prior)
-		}
-		likelihood := func(l float64) float64 {
-			v := 0.5*math.Log(-math.Expm1(-l/prior)) - 0.5*l/prior
-			for _, h := range history {
-				if h.changed {
-					v += math.Log(-math.Expm1(-l * h.gap))
-				} else {
-					v -= l * h.gap
-				}
-			}
-			return v
-		}
-		best, at := math.Inf(-1), 0.0
-		for l := 1e-4; l < 1e4; l *= 1.002 {
-			if v := likelihood(l); v > best {
-				best, at = v, l
-			}
-		}
-		longest := 0.0
-		for _, h := range history {
-			if h.changed {
-				longest = max(longest, h.gap)
-			}
-		}
-		within := 0.02
-		if at*longest > 1 {
-			within = 0.2
-		}
-		require.InEpsilon(t, at, m.rate(0, prior), within)
-	})
-}
-
 // A planner comes close to what knowing the rates detects: the environments are
 // those of the paper, and the bound is the issue of constant rates learnt in
 // 20,000 polls.
 func TestPlannerLearns(t *testing.T) {
-	for _, e := range []Estimation{Gamma, MaximumLikelihood, ChoGarciaMolina} {
+	for _, e := range []RateMethod{Gamma, MaximumLikelihood, ChoGarciaMolina} {
 		for _, ab := range [][2]float64{{0.3, 1.5}, {0.3, 1}, {0.9, 1.5}} {
-			p := must(NewPlanner(500, PlannerConfig{Budget: 1, Estimation: e}, nil))
+			p := must(NewPlanner(500, PlannerConfig{Budget: 1, Method: e}, nil))
 			known := must(NewFixed(mapped(zipf(500, ab[0], ab[1]), SlotRate), Even, nil))
 			found := [2]int{}
 			for i, s := range []webenv.Scheduler{p, known} {
@@ -147,7 +62,7 @@ func TestPlannerLearns(t *testing.T) {
 // Every page is polled again within n/(Floor·Budget) and the turns of the others.
 func TestPlannerFloor(t *testing.T) {
 	const n = 50
-	p := must(NewPlanner(n, PlannerConfig{Budget: 1, Estimation: Gamma, Objective: Freshness, Floor: 0.2}, nil))
+	p := must(NewPlanner(n, PlannerConfig{Budget: 1, Method: Gamma, Objective: Freshness, Floor: 0.2}, nil))
 	last := make([]float64, n)
 	for now := 1.0; now <= 20_000; now++ {
 		page := must(p.Next(now))
@@ -158,7 +73,7 @@ func TestPlannerFloor(t *testing.T) {
 }
 
 func TestPlannerWeights(t *testing.T) {
-	p := must(NewPlanner(2, PlannerConfig{Budget: 1, Estimation: Gamma}, nil))
+	p := must(NewPlanner(2, PlannerConfig{Budget: 1, Method: Gamma}, nil))
 	require.ErrorIs(t, p.SetWeight(0, -1), ErrWeight)
 	require.ErrorIs(t, p.SetWeight(0, math.NaN()), ErrWeight)
 	require.ErrorIs(t, p.SetWeight(0, 1e101), ErrWeight)
@@ -171,7 +86,7 @@ func TestPlannerWeights(t *testing.T) {
 	require.Greater(t, must(p.Frequency(1)), must(p.Frequency(0)))
 	require.Positive(t, p.Price())
 	for _, cfg := range []PlannerConfig{{}, {Budget: math.NaN()}, {Budget: 1, Floor: 2}, {Budget: 1, Floor: -1},
-		{Budget: 1, Estimation: 9}, {Budget: 1, Objective: 9}, {Budget: 1, Spacing: 9}} {
+		{Budget: 1, Method: 9}, {Budget: 1, Objective: 9}, {Budget: 1, Spacing: 9}} {
 		_, err := NewPlanner(3, cfg, nil)
 		require.Error(t, err, "%+v", cfg)
 	}
@@ -181,7 +96,7 @@ func TestPlannerWeights(t *testing.T) {
 func TestPlannerScales(t *testing.T) {
 	for _, unit := range []float64{1e-99, 1, 1e99} {
 		for objective := range objectives {
-			p := must(NewPlanner(3, PlannerConfig{Budget: 1 / unit, Estimation: MaximumLikelihood, Objective: objective}, nil))
+			p := must(NewPlanner(3, PlannerConfig{Budget: 1 / unit, Method: MaximumLikelihood, Objective: objective}, nil))
 			require.NoError(t, p.SetWeight(0, mostInput))
 			require.NoError(t, p.SetWeight(1, leastInput))
 			for k := 1; k <= 300; k++ {

@@ -150,10 +150,12 @@ func TestRateFilterOnBurstyPages(t *testing.T) {
 	}
 	const n = 400
 	opt := webenv.RunConfig{Rate: 0.05 * n, Duration: 500}
+	rule := Nutch(1.0 / 86400)
+	rule.Start = 20
 	for seed := range uint64(3) {
 		f := must(webenv.Run(bursty(n, seed), rateFilter(Detections)(n, 0), opt))
 		u := must(webenv.Run(bursty(n, seed), &inTurn{n: n}, opt))
-		nutch := must(webenv.Run(bursty(n, seed), must(NewAdaptive(n, NutchRule(1), 20)), opt))
+		nutch := must(webenv.Run(bursty(n, seed), must(NewAdaptive(n, rule)), opt))
 		fresh := must(webenv.Run(bursty(n, seed), rateFilter(Freshness)(n, 0), opt))
 		aged := must(webenv.Run(bursty(n, seed), rateFilter(Age)(n, 0), opt))
 		t.Logf("found %d, uniform %d, Nutch's rule %d; freshness %.4f, %.4f, %.4f; age %.4f, %.4f, %.4f", f.Detected, u.Detected, nutch.Detected,

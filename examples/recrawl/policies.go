@@ -44,11 +44,11 @@ var policies = []policy{
 		about: "the same, N = 2500"},
 	{name: "estimator", new: estimator,
 		about: "uniform for 10 polls a page, then by the rates estimated (Granmo et al. 2006)"},
-	{name: "nutch", new: adaptive(knapsack.NutchRule),
+	{name: "nutch", new: adaptive(knapsack.Nutch),
 		about: "rule of Apache Nutch: interval ×0.8 if changed, else ×1.4"},
-	{name: "stormcrawler", new: adaptive(knapsack.StormCrawlerRule),
+	{name: "stormcrawler", new: adaptive(knapsack.StormCrawler),
 		about: "rule of StormCrawler: halfway to 1 h if changed, else ×1.5"},
-	{name: "newscrawl", new: adaptive(knapsack.NewsCrawlRule),
+	{name: "newscrawl", new: adaptive(knapsack.NewsCrawl),
 		about: "rule of news-crawl: a fifth of the way to 1.5 h if changed, else ×1.5"},
 	{name: "rate-filter", tuned: true, new: rateFilter,
 		about: "Bayes filter of rates that change, polls by index"},
@@ -62,9 +62,9 @@ var policies = []policy{
 		about: "optimum for the estimates of Avrachenkov, Patil and Thoppe"},
 	{name: "gamma", tuned: true, new: planner(knapsack.Gamma),
 		about: "optimum for Gamma posteriors of constant rates"},
-	{name: "lambda-crawl", random: true, new: lambdaCrawl,
+	{name: "lambda-crawl", random: true, new: published(knapsack.Harmonic),
 		about: "LambdaCrawl, for the harmonic cost (Kolobov et al. 2019)"},
-	{name: "azar", random: true, new: azar,
+	{name: "azar", random: true, new: published(knapsack.Freshness),
 		about: "the freshest under polls at random times (Azar et al. 2018)"},
 	{name: "true-rates", tuned: true, new: trueRates,
 		about: "is told the true mean rates, and polls by the exact optimum for them"},
@@ -86,13 +86,15 @@ func lakg(states int) func(job) (knapsack.Scheduler, error) {
 }
 
 func estimator(j job) (knapsack.Scheduler, error) {
-	return knapsack.NewEstimator(j.pages, 10*j.pages, knapsack.Even, nil)
+	return knapsack.NewEstimateFirst(j.pages, knapsack.EstimateFirstConfig{}, nil)
 }
 
 // adaptive begins with the interval of the uniform policy.
-func adaptive(rule func(second float64) knapsack.IntervalRule) func(job) (knapsack.Scheduler, error) {
+func adaptive(rule func(second float64) knapsack.AdaptiveConfig) func(job) (knapsack.Scheduler, error) {
 	return func(j job) (knapsack.Scheduler, error) {
-		return knapsack.NewAdaptive(j.pages, rule(j.second), float64(j.pages)/j.rate)
+		cfg := rule(j.second)
+		cfg.Start = float64(j.pages) / j.rate
+		return knapsack.NewAdaptive(j.pages, cfg)
 	}
 }
 
@@ -104,17 +106,20 @@ func htraa(j job) (knapsack.Scheduler, error) {
 	return knapsack.NewHTRAA(j.pages, knapsack.HTRAAConfig{}, j.src)
 }
 
-func planner(e knapsack.Estimation) func(job) (knapsack.Scheduler, error) {
+func planner(method knapsack.RateMethod) func(job) (knapsack.Scheduler, error) {
 	return func(j job) (knapsack.Scheduler, error) {
-		return knapsack.NewPlanner(j.pages, knapsack.PlannerConfig{Budget: j.rate, Estimation: e, Objective: j.objective}, nil)
+		cfg := knapsack.PlannerConfig{Budget: j.rate, Objective: j.objective, Method: method}
+		return knapsack.NewPlanner(j.pages, cfg, nil)
 	}
 }
 
-func lambdaCrawl(j job) (knapsack.Scheduler, error) {
-	return knapsack.NewLambdaCrawl(j.pages, j.rate, j.src)
+// published is a policy of the literature: polls at random times, for an objective of its own.
+func published(objective knapsack.Objective) func(job) (knapsack.Scheduler, error) {
+	return func(j job) (knapsack.Scheduler, error) {
+		cfg := knapsack.PlannerConfig{Budget: j.rate, Objective: objective, Spacing: knapsack.Random}
+		return knapsack.NewPlanner(j.pages, cfg, j.src)
+	}
 }
-
-func azar(j job) (knapsack.Scheduler, error) { return knapsack.NewAzar(j.pages, j.rate, j.src) }
 
 func trueRates(j job) (knapsack.Scheduler, error) {
 	x, err := j.optimum(j.start)

@@ -171,7 +171,7 @@ func TestExitCodes(t *testing.T) {
 		{[]string{"-h"}, 0, ""},
 		{[]string{"-json", "-polls", "10", "-policies", "uniform"}, 0, ""},
 		{[]string{"-policies", "x"}, 2, "recrawl -h explains the flags."},
-		{[]string{"-trace", bad}, 1, bad + ":2: time not after the one before it"},
+		{[]string{"-trace", bad}, 1, bad + ":2: webenv: bad time"},
 		{[]string{"-trace", bad + "x"}, 1, "no such file"},
 	} {
 		cmd := exec.Command(os.Args[0], c.args...)

@@ -1,4 +1,4 @@
-package knapsack
+package rates
 
 import (
 	"math"
@@ -6,18 +6,17 @@ import (
 	"github.com/recrawl/recrawl/internal/codec"
 )
 
-// gamma is the estimator Gamma: the rate of a page has the density ∝
-// λ^(a−1)·e^(−bλ). A poll that finds nothing after a gap g multiplies it by
+// Gamma keeps a Gamma posterior of each rate, with the density ∝ λ^(a−1)·e^(−bλ). A poll that finds nothing after a gap g multiplies it by
 // e^(−λg), which gives b + g. One that finds a change multiplies it by 1 −
 // e^(−λg), which leaves the family; the Gamma density with the same mean and
 // variance takes its place. A page begins with the weight of a single change at
 // the mean rate of all pages: a = 1, b = 1/prior.
-type gamma struct{ a, b []float64 } // b = 0: no observation yet
+type Gamma struct{ a, b []float64 } // b = 0: no observation yet
 
-func (m *gamma) add()           { m.a, m.b = append(m.a, 0), append(m.b, 0) }
-func (m *gamma) reset(slot int) { m.a[slot], m.b[slot] = 0, 0 }
+func (m *Gamma) Add()           { m.a, m.b = append(m.a, 0), append(m.b, 0) }
+func (m *Gamma) Reset(slot int) { m.a[slot], m.b[slot] = 0, 0 }
 
-func (m *gamma) observe(slot int, gap float64, changed bool, prior float64) {
+func (m *Gamma) Observe(slot int, gap float64, changed bool, prior float64) {
 	a, b := m.a[slot], m.b[slot]
 	if b == 0 {
 		a, b = 1, 1/prior
@@ -40,30 +39,16 @@ func (m *gamma) observe(slot int, gap float64, changed bool, prior float64) {
 	m.a[slot], m.b[slot] = mean*mean/variance, mean/variance
 }
 
-func (m *gamma) rate(slot int, prior float64) float64 {
+func (m *Gamma) Rate(slot int, prior float64) float64 {
 	if m.b[slot] == 0 {
 		return prior
 	}
 	return m.a[slot] / m.b[slot]
 }
 
-func (m *gamma) encode(e *codec.Encoder) { e.Float64s(m.a); e.Float64s(m.b) }
+func (m *Gamma) Encode(e *codec.Encoder) { e.Float64s(m.a); e.Float64s(m.b) }
 
-func (m *gamma) decode(d *codec.Decoder, slots int) {
+func (m *Gamma) Decode(d *codec.Decoder, slots int) {
 	m.a, m.b = d.Float64s(), d.Float64s()
-	checkEvidence(d, slots, m.a, m.b)
-}
-
-// checkEvidence fails unless the arrays have a finite number ≥ 0 for each slot.
-func checkEvidence(d *codec.Decoder, slots int, arrays ...[]float64) {
-	for _, v := range arrays {
-		if len(v) != slots {
-			d.Fail("%d estimates for %d slots", len(v), slots)
-		}
-		for slot, x := range v {
-			if !(x >= 0) || math.IsInf(x, 1) {
-				d.Fail("slot %d has the evidence %v", slot, x)
-			}
-		}
-	}
+	checkNumbers(d, slots, m.a, m.b)
 }

@@ -1,4 +1,4 @@
-package knapsack
+package rates
 
 import (
 	"math"
@@ -6,22 +6,23 @@ import (
 	"github.com/recrawl/recrawl/internal/codec"
 )
 
-// octaves is how many ranges of a factor 2 an mle tells gaps with a change apart by.
+// octaves is how many ranges of a factor 2 an MLE tells gaps with a change apart by. The middle
+// one holds the first gap seen: gaps 4000 times longer and shorter have ranges of their own.
 const octaves = 24
 
-// mle is the estimator MaximumLikelihood: the rate at which the gaps g after
-// which polls found a change or none are likeliest, the root of
+// MLE is the maximum-likelihood estimate: the rate at which the gaps g after which polls found a
+// change or none are likeliest, the root of
 //
 //	Σ_changed g/(e^(λg) − 1) = Σ_unchanged g
 //
-// (Cho and Garcia-Molina 2003). The gaps without a change matter by their sum
-// only. Those with one are summed by octave, and each octave counts as that many
-// gaps of its mean length: g/(e^(λg) − 1) bends little within an octave while λg is
-// small, and the root moves by a percent or so. Where nearly every poll finds a
-// change it may move by a tenth, less than the estimate is uncertain by. Half a change and half as long without one, both
-// at the mean rate of all pages, smooth the estimate, in the manner of
-// LambdaCrawl's learner (Kolobov et al. 2019, section 6), and keep it above 0.
-type mle struct {
+// (Cho and Garcia-Molina 2003). The gaps without a change matter by their sum only. Those with
+// one are summed by octave, and each octave counts as that many gaps of its mean length:
+// g/(e^(λg) − 1) bends little within an octave while λg is small, and the root moves by a percent
+// or so. Where nearly every poll finds a change it may move by a tenth, less than the estimate is
+// uncertain by. Half a change and half as long without one, both at the mean rate of all pages,
+// smooth the estimate and keep it above 0, as in LambdaCrawl's learner (Kolobov et al. 2019,
+// section 6).
+type MLE struct {
 	page []mlePage
 	unit float64 // gap in the middle octave: the first one seen; 0 before
 }
@@ -33,10 +34,10 @@ type mlePage struct {
 	last      float64 // latest root, where the next search begins; 0: none
 }
 
-func (m *mle) add()           { m.page = append(m.page, mlePage{}) }
-func (m *mle) reset(slot int) { m.page[slot] = mlePage{} }
+func (m *MLE) Add()           { m.page = append(m.page, mlePage{}) }
+func (m *MLE) Reset(slot int) { m.page[slot] = mlePage{} }
 
-func (m *mle) observe(slot int, gap float64, changed bool, prior float64) {
+func (m *MLE) Observe(slot int, gap float64, changed bool, prior float64) {
 	p := &m.page[slot]
 	if m.unit == 0 {
 		m.unit = gap
@@ -54,7 +55,7 @@ func (m *mle) observe(slot int, gap float64, changed bool, prior float64) {
 }
 
 // root solves for λ, by bisection of a bracket around the previous root.
-func (m *mle) root(p *mlePage, prior float64) float64 {
+func (m *MLE) root(p *mlePage, prior float64) float64 {
 	// f falls in λ, from ∞ to −(unchanged time).
 	f := func(lambda float64) float64 {
 		v := float64(0.5*excess(1/prior, lambda)) - (p.unchanged + 0.5/prior)
@@ -94,14 +95,14 @@ func (m *mle) root(p *mlePage, prior float64) float64 {
 // excess is g/(e^(λg) − 1).
 func excess(g, lambda float64) float64 { return g / math.Expm1(lambda*g) }
 
-func (m *mle) rate(slot int, prior float64) float64 {
+func (m *MLE) Rate(slot int, prior float64) float64 {
 	if m.page[slot].last == 0 {
 		return prior
 	}
 	return m.page[slot].last
 }
 
-func (m *mle) encode(e *codec.Encoder) {
+func (m *MLE) Encode(e *codec.Encoder) {
 	e.Float64(m.unit)
 	for i := range m.page {
 		p := &m.page[i]
@@ -114,7 +115,7 @@ func (m *mle) encode(e *codec.Encoder) {
 	}
 }
 
-func (m *mle) decode(d *codec.Decoder, slots int) {
+func (m *MLE) Decode(d *codec.Decoder, slots int) {
 	m.unit = d.Float64()
 	if !(m.unit >= 0) || math.IsInf(m.unit, 1) {
 		d.Fail("the middle gap is %v", m.unit)

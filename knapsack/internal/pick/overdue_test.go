@@ -1,4 +1,4 @@
-package knapsack
+package pick
 
 import (
 	"math"
@@ -12,7 +12,7 @@ import (
 // The kinetic tournament against a search over all pages.
 func tournament(t *rapid.T) {
 	n := rapid.IntRange(0, 9).Draw(t, "n")
-	o := newOverdue(n)
+	o := NewOverdue(n)
 	now := 0.0
 	started := false
 	var out []int
@@ -33,7 +33,7 @@ func tournament(t *rapid.T) {
 		"pick": func(t *rapid.T) {
 			now += rapid.OneOf(rapid.Float64Range(0, 2), rapid.Just(0.0), rapid.Just(1000.0)).Draw(t, "dt")
 			best, want := idle()
-			slot, ok := o.pick(now)
+			slot, ok := o.Pick(now)
 			require.Equal(t, want, ok)
 			if ok {
 				if started {
@@ -49,18 +49,18 @@ func tournament(t *rapid.T) {
 				return
 			}
 			i := rapid.IntRange(0, len(out)-1).Draw(t, "which")
-			o.put(out[i], now+rapid.SampledFrom([]float64{0, 0.5, -0.25}).Draw(t, "off"))
+			o.Put(out[i], now+rapid.SampledFrom([]float64{0, 0.5, -0.25}).Draw(t, "off"))
 			out = append(out[:i], out[i+1:]...)
 		},
 		"set": func(t *rapid.T) {
 			if len(o.x) > 0 {
-				o.set(rapid.IntRange(0, len(o.x)-1).Draw(t, "slot"), frequency.Draw(t, "x"))
+				o.Set(rapid.IntRange(0, len(o.x)-1).Draw(t, "slot"), frequency.Draw(t, "x"))
 			}
 		},
 		"add": func(t *rapid.T) {
 			if started {
-				o.put(len(o.x), now)
-				o.set(len(o.x)-1, frequency.Draw(t, "x"))
+				o.Put(len(o.x), now)
+				o.Set(len(o.x)-1, frequency.Draw(t, "x"))
 			}
 		},
 	})
@@ -73,9 +73,9 @@ func FuzzTournament(f *testing.F) { f.Fuzz(rapid.MakeFuzz(tournament)) }
 func TestTournamentCost(t *testing.T) {
 	perPoll := func(n int) float64 {
 		rng := rand.New(rand.NewPCG(1, 2))
-		f := newOverdue(n)
+		f := NewOverdue(n)
 		for i := range n {
-			f.set(i, math.Exp(rng.NormFloat64()))
+			f.Set(i, math.Exp(rng.NormFloat64()))
 		}
 		played := 0
 		polls := 20 * n
@@ -83,8 +83,8 @@ func TestTournamentCost(t *testing.T) {
 			now := float64(k)
 			f.advance(now)
 			played += f.due(1, now+1)
-			slot, _ := f.pick(now)
-			f.put(slot, now)
+			slot, _ := f.Pick(now)
+			f.Put(slot, now)
 		}
 		return float64(played) / float64(polls)
 	}
@@ -94,7 +94,7 @@ func TestTournamentCost(t *testing.T) {
 }
 
 // due counts the nodes that advance(now) would replay.
-func (o *overdue) due(k int, now float64) int {
+func (o *Overdue) due(k int, now float64) int {
 	if k >= o.size || o.until[k] > now {
 		return 0
 	}

@@ -1,4 +1,4 @@
-package knapsack
+package rates
 
 import (
 	"math"
@@ -6,26 +6,26 @@ import (
 	"github.com/recrawl/recrawl/internal/codec"
 )
 
-// cho is the estimator ChoGarciaMolina: from k polls at a mean gap ḡ of which m
-// found a change,
+// Cho is the bias-reduced estimate of Cho and Garcia-Molina: from k polls at a mean gap ḡ of
+// which m found a change,
 //
 //	λ̂ = −ln((k − m + ½)/(k + ½)) / ḡ
 //
 // Source: Cho and Garcia-Molina 2003, Estimating frequency of change. To keep the
 // estimate above 0, each page begins with half a change found by half a poll, at
 // a gap that makes it the mean rate.
-type cho struct {
+type Cho struct {
 	polls, changes []uint32
 	time           []float64
 }
 
-func (m *cho) add() {
+func (m *Cho) Add() {
 	m.polls, m.changes, m.time = append(m.polls, 0), append(m.changes, 0), append(m.time, 0)
 }
 
-func (m *cho) reset(slot int) { m.polls[slot], m.changes[slot], m.time[slot] = 0, 0, 0 }
+func (m *Cho) Reset(slot int) { m.polls[slot], m.changes[slot], m.time[slot] = 0, 0, 0 }
 
-func (m *cho) observe(slot int, gap float64, changed bool, _ float64) {
+func (m *Cho) Observe(slot int, gap float64, changed bool, _ float64) {
 	m.polls[slot]++
 	if changed {
 		m.changes[slot]++
@@ -33,17 +33,17 @@ func (m *cho) observe(slot int, gap float64, changed bool, _ float64) {
 	m.time[slot] += gap
 }
 
-func (m *cho) rate(slot int, prior float64) float64 {
+func (m *Cho) Rate(slot int, prior float64) float64 {
 	k, c := float64(m.polls[slot])+0.5, float64(m.changes[slot])+0.5
 	lent := math.Log(2) / prior / 2 // half a poll, at the gap at which half of all polls find a change
 	return math.Log((k+0.5)/(k-c+0.5)) * k / (m.time[slot] + lent)
 }
 
-func (m *cho) encode(e *codec.Encoder) { e.Uint32s(m.polls); e.Uint32s(m.changes); e.Float64s(m.time) }
+func (m *Cho) Encode(e *codec.Encoder) { e.Uint32s(m.polls); e.Uint32s(m.changes); e.Float64s(m.time) }
 
-func (m *cho) decode(d *codec.Decoder, slots int) {
+func (m *Cho) Decode(d *codec.Decoder, slots int) {
 	m.polls, m.changes, m.time = d.Uint32s(), d.Uint32s(), d.Float64s()
-	checkEvidence(d, slots, m.time)
+	checkNumbers(d, slots, m.time)
 	if len(m.polls) != slots || len(m.changes) != slots {
 		d.Fail("%d and %d counts for %d slots", len(m.polls), len(m.changes), slots)
 		return

@@ -1,4 +1,4 @@
-package knapsack
+package rates
 
 import (
 	"math"
@@ -6,27 +6,27 @@ import (
 	"github.com/recrawl/recrawl/internal/codec"
 )
 
-// avrachenkov is the estimator Avrachenkov: for a page polled at random times
-// with rate p the poll finds a change with probability λ/(λ+p), so that
-// I·(λ+p) − λ has mean 0, I telling whether it did. The k-th poll moves
+// Avrachenkov is the stochastic approximation of Avrachenkov, Patil and Thoppe. A poll of a page
+// that is polled at random times with rate p finds a change with probability λ/(λ+p). Let I be 1
+// if it does and 0 if not: then I·(λ+p) − λ has mean 0. The k-th poll moves
 //
 //	λ̂ ← λ̂ + η_k·(I·(λ̂ + p) − λ̂),  η_k = 1/(k+1)
 //
 // Source: Avrachenkov, Patil and Thoppe 2020, Change rate estimation and optimal
 // freshness in web page crawling. p is the page's own number of polls per time so
 // far; the first estimate is the mean rate of all pages.
-type avrachenkov struct {
+type Avrachenkov struct {
 	polls        []uint32
 	lambda, time []float64
 }
 
-func (m *avrachenkov) add() {
+func (m *Avrachenkov) Add() {
 	m.polls, m.lambda, m.time = append(m.polls, 0), append(m.lambda, 0), append(m.time, 0)
 }
 
-func (m *avrachenkov) reset(slot int) { m.polls[slot], m.lambda[slot], m.time[slot] = 0, 0, 0 }
+func (m *Avrachenkov) Reset(slot int) { m.polls[slot], m.lambda[slot], m.time[slot] = 0, 0, 0 }
 
-func (m *avrachenkov) observe(slot int, gap float64, changed bool, prior float64) {
+func (m *Avrachenkov) Observe(slot int, gap float64, changed bool, prior float64) {
 	if m.polls[slot] == 0 {
 		m.lambda[slot] = prior
 	}
@@ -40,22 +40,22 @@ func (m *avrachenkov) observe(slot int, gap float64, changed bool, prior float64
 	m.lambda[slot] += step / (k + 1)
 }
 
-func (m *avrachenkov) rate(slot int, prior float64) float64 {
+func (m *Avrachenkov) Rate(slot int, prior float64) float64 {
 	if m.polls[slot] == 0 {
 		return prior
 	}
 	return m.lambda[slot]
 }
 
-func (m *avrachenkov) encode(e *codec.Encoder) {
+func (m *Avrachenkov) Encode(e *codec.Encoder) {
 	e.Uint32s(m.polls)
 	e.Float64s(m.lambda)
 	e.Float64s(m.time)
 }
 
-func (m *avrachenkov) decode(d *codec.Decoder, slots int) {
+func (m *Avrachenkov) Decode(d *codec.Decoder, slots int) {
 	m.polls, m.lambda, m.time = d.Uint32s(), d.Float64s(), d.Float64s()
-	checkEvidence(d, slots, m.lambda, m.time)
+	checkNumbers(d, slots, m.lambda, m.time)
 	if len(m.polls) != slots {
 		d.Fail("%d counts for %d slots", len(m.polls), slots)
 		return

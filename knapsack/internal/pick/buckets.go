@@ -1,15 +1,15 @@
-package knapsack
+package pick
 
 import "github.com/recrawl/recrawl/internal/codec"
 
 // blockLen is how many slots lie together. A bucket wastes less than one block.
 const blockLen = 64
 
-// buckets keeps slots in numbered buckets, with insertion, removal and access by
+// Buckets keeps slots in numbered buckets, with insertion, removal and access by
 // position in O(1): a bucket is a list of blocks taken from a common pool, and
 // the last slot fills the gap that a removal leaves. 8 bytes a slot and 1/16 for
 // the lists.
-type buckets struct {
+type Buckets struct {
 	pool  []uint32   // block b is pool[b·blockLen : (b+1)·blockLen]
 	free  []uint32   // blocks not in use
 	lists [][]uint32 // per bucket: its blocks
@@ -17,8 +17,9 @@ type buckets struct {
 	pos   []uint32   // per slot: its position in its bucket
 }
 
-func newBuckets(slots, n int) buckets {
-	return buckets{
+// NewBuckets returns n empty buckets with room for so many slots.
+func NewBuckets(slots, n int) Buckets {
+	return Buckets{
 		pool:  make([]uint32, 0, (slots+blockLen-1)/blockLen*blockLen),
 		lists: make([][]uint32, n),
 		count: make([]uint32, n),
@@ -26,23 +27,35 @@ func newBuckets(slots, n int) buckets {
 	}
 }
 
-// reserve makes room for a slot.
-func (b *buckets) reserve(slot int) {
+// Reserve makes room for a slot.
+func (b *Buckets) Reserve(slot int) {
 	if slot == len(b.pos) {
 		b.pos = append(b.pos, 0)
 	}
 }
 
 // cell returns where position i of bucket k is kept.
-func (b *buckets) cell(k int, i uint32) *uint32 {
+func (b *Buckets) cell(k int, i uint32) *uint32 {
 	return &b.pool[b.lists[k][i/blockLen]*blockLen+i%blockLen]
 }
 
-// at returns the slot at position i of bucket k.
-func (b *buckets) at(k, i int) int { return int(*b.cell(k, uint32(i))) }
+// Len returns the number of slots in bucket k.
+func (b *Buckets) Len(k int) int { return int(b.count[k]) }
 
-// insert puts a slot at the end of bucket k.
-func (b *buckets) insert(k, slot int) {
+// Bytes returns the memory that the buckets hold.
+func (b *Buckets) Bytes() int {
+	n := 4 * (cap(b.pool) + cap(b.pos) + cap(b.free) + cap(b.count))
+	for _, list := range b.lists {
+		n += 24 + 4*cap(list)
+	}
+	return n
+}
+
+// At returns the slot at position i of bucket k.
+func (b *Buckets) At(k, i int) int { return int(*b.cell(k, uint32(i))) }
+
+// Insert puts a slot at the end of bucket k.
+func (b *Buckets) Insert(k, slot int) {
 	i := b.count[k]
 	if int(i) == len(b.lists[k])*blockLen {
 		b.lists[k] = append(b.lists[k], b.block())
@@ -52,7 +65,7 @@ func (b *buckets) insert(k, slot int) {
 	b.pos[slot] = i
 }
 
-func (b *buckets) block() uint32 {
+func (b *Buckets) block() uint32 {
 	if n := len(b.free); n > 0 {
 		block := b.free[n-1]
 		b.free = b.free[:n-1]
@@ -64,8 +77,8 @@ func (b *buckets) block() uint32 {
 	return block
 }
 
-// remove takes a slot out of bucket k, in which it is.
-func (b *buckets) remove(k, slot int) {
+// Remove takes a slot out of bucket k, in which it is.
+func (b *Buckets) Remove(k, slot int) {
 	b.count[k]--
 	last := *b.cell(k, b.count[k])
 	*b.cell(k, b.pos[slot]) = last
@@ -78,8 +91,8 @@ func (b *buckets) remove(k, slot int) {
 	}
 }
 
-// encode writes the slots of each bucket in order: draws depend on it.
-func (b *buckets) encode(e *codec.Encoder) {
+// Encode writes the slots of each bucket in order: draws depend on it.
+func (b *Buckets) Encode(e *codec.Encoder) {
 	for k, n := range b.count {
 		e.Uint32(n)
 		for i := range n {
@@ -88,29 +101,34 @@ func (b *buckets) encode(e *codec.Encoder) {
 	}
 }
 
-// decodeBuckets reads n buckets that hold exactly the pages not in flight, each
-// in the bucket of its state.
-func decodeBuckets(d *codec.Decoder, book *book, state []uint16, n int) buckets {
-	b := newBuckets(len(state), n)
-	seen := make([]bool, len(state))
-	held := 0
+// DecodeBuckets reads n buckets that hold exactly the slots that are in, each in the bucket before
+// that of its state.
+func DecodeBuckets(d *codec.Decoder, state []uint16, n int, in func(slot int) bool) Buckets {
+	b := NewBuckets(len(state), n)
+	missing := make([]bool, len(state))
+	left := 0
+	for slot := range state {
+		if missing[slot] = in(slot); missing[slot] {
+			left++
+		}
+	}
 	for k := range n {
 		for range d.Uint32() {
 			slot := int(d.Uint32())
 			if d.Err() != nil {
 				return b
 			}
-			if slot >= len(state) || int(state[slot]) != k+1 || seen[slot] || book.inFlight(slot) {
+			if slot >= len(state) || int(state[slot]) != k+1 || !missing[slot] {
 				d.Fail("slot %d in the bucket of state %d", slot, k+1)
 				return b
 			}
-			seen[slot] = true
-			held++
-			b.insert(k, slot)
+			missing[slot] = false
+			left--
+			b.Insert(k, slot)
 		}
 	}
-	if want := book.ids.Len() - len(book.asked); held != want {
-		d.Fail("%d pages in buckets, want %d", held, want)
+	if left != 0 {
+		d.Fail("%d pages are in no bucket", left)
 	}
 	return b
 }

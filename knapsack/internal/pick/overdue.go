@@ -1,4 +1,4 @@
-package knapsack
+package pick
 
 import (
 	"math"
@@ -6,10 +6,7 @@ import (
 	"github.com/recrawl/recrawl/internal/codec"
 )
 
-// none stands for no slot.
-const none = math.MaxUint32
-
-// An overdue is the roster with even spacing: it picks the page with the
+// An Overdue is the roster with even spacing: it picks the page with the
 // greatest (now − last)·x, the one that is latest in units of its own interval
 // 1/x. Whatever the budget, all pages are polled when this product reaches a
 // common level, so that gaps are even and frequencies proportional to x. (Earliest
@@ -22,7 +19,7 @@ const none = math.MaxUint32
 // some winner in it will be overtaken. Only those parts are looked at again that
 // may have changed. It is exact, takes O(log n) for a change of a page, and
 // O(log² n) amortised for time that passes. 29 bytes a page.
-type overdue struct {
+type Overdue struct {
 	last []float64 // time of the last poll; −Inf until the first pick of all
 	x    []float64
 	in   []bool
@@ -30,12 +27,12 @@ type overdue struct {
 
 	// Node k of 1..size−1 has the children 2k and 2k+1, and node size+i is page i.
 	size   int
-	winner []uint32  // none if no page below is in
+	winner []uint32  // None if no page below is in
 	until  []float64 // no winner below is overtaken before
 }
 
-func newOverdue(n int) *overdue {
-	o := &overdue{now: math.Inf(-1)}
+func NewOverdue(n int) *Overdue {
+	o := &Overdue{now: math.Inf(-1)}
 	for range n {
 		o.last = append(o.last, o.now)
 		o.in = append(o.in, true)
@@ -46,7 +43,7 @@ func newOverdue(n int) *overdue {
 }
 
 // rebuild lays out a tree for size pages, in O(size).
-func (o *overdue) rebuild(size int) {
+func (o *Overdue) rebuild(size int) {
 	o.size = size
 	o.winner = make([]uint32, size)
 	o.until = make([]float64, size)
@@ -56,18 +53,18 @@ func (o *overdue) rebuild(size int) {
 }
 
 // champion returns the winner at a node and the time until which the subtree stands.
-func (o *overdue) champion(k int) (uint32, float64) {
+func (o *Overdue) champion(k int) (uint32, float64) {
 	if k < o.size {
 		return o.winner[k], o.until[k]
 	}
 	if i := k - o.size; i < len(o.x) && o.in[i] && o.x[i] > 0 {
 		return uint32(i), math.Inf(1)
 	}
-	return none, math.Inf(1)
+	return None, math.Inf(1)
 }
 
 // level is the quantity compared.
-func (o *overdue) level(i uint32) float64 {
+func (o *Overdue) level(i uint32) float64 {
 	if math.IsInf(o.now, -1) {
 		return 0
 	}
@@ -75,13 +72,13 @@ func (o *overdue) level(i uint32) float64 {
 }
 
 // play lets the champions of a node's children meet at time o.now.
-func (o *overdue) play(k int) {
+func (o *Overdue) play(k int) {
 	a, ua := o.champion(2 * k)
 	b, ub := o.champion(2*k + 1)
 	until := min(ua, ub)
 	switch {
-	case b == none:
-	case a == none:
+	case b == None:
+	case a == None:
 		a = b
 	default:
 		la, lb := o.level(a), o.level(b)
@@ -97,7 +94,7 @@ func (o *overdue) play(k int) {
 }
 
 // advance brings the tree to time now.
-func (o *overdue) advance(now float64) {
+func (o *Overdue) advance(now float64) {
 	if math.IsInf(o.now, -1) { // the first pick: every page counts as polled just now
 		o.now = now
 		for i := range o.last {
@@ -111,7 +108,7 @@ func (o *overdue) advance(now float64) {
 	o.replay(1)
 }
 
-func (o *overdue) replay(k int) {
+func (o *Overdue) replay(k int) {
 	// A node whose until has not come has no node below whose until has.
 	if k < o.size && o.until[k] <= o.now {
 		o.replay(2 * k)
@@ -121,21 +118,21 @@ func (o *overdue) replay(k int) {
 }
 
 // climb replays all matches of a page.
-func (o *overdue) climb(slot int) {
+func (o *Overdue) climb(slot int) {
 	for k := (o.size + slot) / 2; k >= 1; k /= 2 {
 		o.play(k)
 	}
 }
 
-func (o *overdue) frequency(slot int) float64 { return o.x[slot] }
+func (o *Overdue) Frequency(slot int) float64 { return o.x[slot] }
 
-func (o *overdue) set(slot int, x float64) {
+func (o *Overdue) Set(slot int, x float64) {
 	o.x[slot] = x
 	o.climb(slot)
 }
 
-func (o *overdue) pick(now float64) (int, bool) {
-	if w, _ := o.champion(1); w == none {
+func (o *Overdue) Pick(now float64) (int, bool) {
+	if w, _ := o.champion(1); w == None {
 		return 0, false
 	}
 	o.advance(now)
@@ -145,7 +142,7 @@ func (o *overdue) pick(now float64) (int, bool) {
 	return int(w), true
 }
 
-func (o *overdue) put(slot int, at float64) {
+func (o *Overdue) Put(slot int, at float64) {
 	if slot == len(o.x) {
 		o.last, o.x, o.in = append(o.last, at), append(o.x, 0), append(o.in, true)
 		if slot >= o.size {
@@ -156,14 +153,14 @@ func (o *overdue) put(slot int, at float64) {
 	o.climb(slot)
 }
 
-func (o *overdue) drop(slot int) {
+func (o *Overdue) Drop(slot int) {
 	o.in[slot], o.x[slot] = false, 0
 	o.climb(slot)
 }
 
-// encode writes the tree too: matches played again later could round to the
+// Encode writes the tree too: matches played again later could round to the
 // other side.
-func (o *overdue) encode(e *codec.Encoder) {
+func (o *Overdue) Encode(e *codec.Encoder) {
 	e.Float64s(o.x)
 	e.Float64s(o.last)
 	e.Float64(o.now)
@@ -171,8 +168,10 @@ func (o *overdue) encode(e *codec.Encoder) {
 	e.Float64s(o.until)
 }
 
-func decodeOverdue(d *codec.Decoder, x []float64, in []bool) *overdue {
-	o := &overdue{x: x, in: in, last: d.Float64s()}
+// DecodeOverdue reads an Overdue of so many slots. in reports which of them are in it.
+func DecodeOverdue(d *codec.Decoder, slots int, in func(slot int) bool) *Overdue {
+	x, held := decodePages(d, slots, in)
+	o := &Overdue{x: x, in: held, last: d.Float64s()}
 	if len(o.last) != len(x) {
 		d.Fail("%d times for %d frequencies", len(o.last), len(x))
 	}
@@ -187,7 +186,7 @@ func decodeOverdue(d *codec.Decoder, x []float64, in []bool) *overdue {
 		d.Fail("a tree of %d and %d nodes for %d pages", o.size, len(o.until), len(o.x))
 	}
 	for k := 1; k < o.size; k++ {
-		if w := o.winner[k]; w != none && int(w) >= len(o.x) || math.IsNaN(o.until[k]) {
+		if w := o.winner[k]; w != None && int(w) >= len(o.x) || math.IsNaN(o.until[k]) {
 			d.Fail("winner %d until %v", w, o.until[k])
 		}
 	}

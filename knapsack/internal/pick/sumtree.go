@@ -1,0 +1,46 @@
+package pick
+
+import "math/rand/v2"
+
+// A SumTree holds numbers ≥ 0 and their sums over subtrees, always added in the
+// same way, so that its content does not depend on the order of changes and no
+// rounding error ever piles up.
+type SumTree []float64 // node k of 1..n−1 is the sum of nodes 2k and 2k+1; node n+i is number i
+
+func NewSumTree(n int) SumTree { return make(SumTree, 2*max(n, 1)) }
+
+func (t SumTree) Size() int { return len(t) / 2 }
+
+// Total returns the sum of all numbers.
+func (t SumTree) Total() float64 { return t[1] }
+
+// Set changes a number, in O(log n).
+func (t SumTree) Set(i int, x float64) {
+	k := t.Size() + i
+	t[k] = x
+	for k /= 2; k >= 1; k /= 2 {
+		t[k] = t[2*k] + t[2*k+1]
+	}
+}
+
+// Draw returns an index with probability proportional to its number, in
+// O(log n); none, and nothing drawn from src, if all are 0.
+func (t SumTree) Draw(src rand.Source) (int, bool) {
+	if !(t.Total() > 0) {
+		return 0, false
+	}
+	r := float64(Float64(src) * t.Total())
+	k := 1
+	// Invariant: node k is positive. r is uniform in [0, node k), up to rounding.
+	for k < t.Size() {
+		k *= 2
+		if r >= t[k] && t[k+1] > 0 || t[k] == 0 {
+			r -= t[k]
+			k++
+		}
+	}
+	return k - t.Size(), true
+}
+
+// Float64 returns a number in [0, 1).
+func Float64(src rand.Source) float64 { return float64(src.Uint64()>>11) * 0x1p-53 }

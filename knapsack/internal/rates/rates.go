@@ -1,0 +1,42 @@
+// Package rates estimates the constant change rates of pages from polls that tell only whether a
+// page changed since its previous poll. Each estimator is an [Evidence]; it knows pages by their
+// slots, 0, 1, 2, …
+package rates
+
+import (
+	"math"
+
+	"github.com/recrawl/recrawl/internal/codec"
+)
+
+// Evidence is what polls have found of all pages, and the rates that follow from it. Rates are
+// per unit of time; prior is the mean rate of all pages so far.
+type Evidence interface {
+	// Add appends a slot.
+	Add()
+	// Reset forgets what was found of a page.
+	Reset(slot int)
+	// Observe learns from a poll a time gap > 0 after the one before.
+	Observe(slot int, gap float64, changed bool, prior float64)
+	// Rate returns the estimate, above 0 and finite.
+	Rate(slot int, prior float64) float64
+	// Encode and Decode write and read the evidence.
+	Encode(e *codec.Encoder)
+	Decode(d *codec.Decoder, slots int)
+}
+
+var _, _, _, _ Evidence = (*MLE)(nil), (*Gamma)(nil), (*Cho)(nil), (*Avrachenkov)(nil)
+
+// checkNumbers fails unless the arrays have a finite number ≥ 0 for each slot.
+func checkNumbers(d *codec.Decoder, slots int, arrays ...[]float64) {
+	for _, v := range arrays {
+		if len(v) != slots {
+			d.Fail("%d estimates for %d slots", len(v), slots)
+		}
+		for slot, x := range v {
+			if !(x >= 0) || math.IsInf(x, 1) {
+				d.Fail("slot %d has the evidence %v", slot, x)
+			}
+		}
+	}
+}

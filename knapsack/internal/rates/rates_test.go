@@ -1,0 +1,103 @@
+package rates
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// Each estimator comes to the true rate of pages polled as it assumes: at even or at random
+// times. The mean over the pages of λ̂/λ is within four standard errors of 1, but for the bias of
+// the smoothing, which is of the order of one change in 400 polls.
+func TestRates(t *testing.T) {
+	const pages, polls = 400, 400
+	for _, c := range []struct {
+		name string
+		make func() Evidence
+		even bool
+	}{
+		{"mle, even", func() Evidence { return new(MLE) }, true},
+		{"mle, random", func() Evidence { return new(MLE) }, false},
+		{"gamma, even", func() Evidence { return new(Gamma) }, true},
+		{"gamma, random", func() Evidence { return new(Gamma) }, false},
+		{"cho, even", func() Evidence { return new(Cho) }, true},
+		{"avrachenkov, random", func() Evidence { return new(Avrachenkov) }, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			rng := rand.New(rand.NewPCG(1, 1))
+			evidence := c.make()
+			var sum, squares float64
+			for slot := range pages {
+				evidence.Add()
+				rate := math.Exp(rng.Float64()*2 - 1)
+				for range polls {
+					gap := 1.0
+					if !c.even {
+						gap = rng.ExpFloat64()
+					}
+					evidence.Observe(slot, gap, rng.ExpFloat64() < gap*rate, 1)
+				}
+				r := evidence.Rate(slot, 1) / rate
+				sum += r
+				squares += r * r
+			}
+			mean := sum / pages
+			sd := math.Sqrt(squares/pages - mean*mean)
+			require.InDelta(t, 1, mean, 4*sd/math.Sqrt(pages)+0.01, "sd %v", sd)
+			require.Less(t, sd, 0.2)
+		})
+	}
+}
+
+// The likelihood of all gaps, maximised by a search, against the estimate from
+// sums by octave.
+func TestMaximumLikelihood(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		gaps := rapid.SliceOfN(rapid.Float64Range(0.1, 100), 1, 60).Draw(t, "gaps")
+		prior := rapid.Float64Range(0.05, 5).Draw(t, "prior")
+		m := new(MLE)
+		m.Add()
+		type poll struct {
+			gap     float64
+			changed bool
+		}
+		var history []poll
+		for _, g := range gaps {
+			changed := rapid.Bool().Draw(t, "changed")
+			history = append(history, poll{g, changed})
+			m.Observe(0, g, changed, prior)
+		}
+		likelihood := func(l float64) float64 {
+			v := 0.5*math.Log(-math.Expm1(-l/prior)) - 0.5*l/prior
+			for _, h := range history {
+				if h.changed {
+					v += math.Log(-math.Expm1(-l * h.gap))
+				} else {
+					v -= l * h.gap
+				}
+			}
+			return v
+		}
+		best, at := math.Inf(-1), 0.0
+		for l := 1e-4; l < 1e4; l *= 1.002 {
+			if v := likelihood(l); v > best {
+				best, at = v, l
+			}
+		}
+		longest := 0.0
+		for _, h := range history {
+			if h.changed {
+				longest = max(longest, h.gap)
+			}
+		}
+		within := 0.02
+		if at*longest > 1 {
+			within = 0.2
+		}
+		require.InEpsilon(t, at, m.Rate(0, prior), within)
+	})
+}
