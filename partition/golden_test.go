@@ -1,6 +1,7 @@
 package partition
 
 import (
+	"encoding"
 	"encoding/hex"
 	"flag"
 	"fmt"
@@ -52,15 +53,70 @@ func TestGolden(t *testing.T) {
 		}
 		got += fmt.Sprintf("rule %d %x\n", rule, h.Sum64())
 	}
+	class := func(name string, query func(i, j int) error, class func(int) (int, error)) {
+		h := fnv.New64a()
+		for n := range 500 {
+			i := n * 5 % 12
+			require.NoError(t, query(i, (i+1+n%11)%12))
+			c, err := class(i)
+			require.NoError(t, err)
+			h.Write([]byte{byte(c)})
+		}
+		got += fmt.Sprintf("%s %x\n", name, h.Sum64())
+	}
+	unequal, err := NewPartitioner(GCDOMA, []int{4, 8}, 5, src())
+	require.NoError(t, err)
+	class("GCDOMA, parts", unequal.Query, unequal.Class)
+	counts, err := NewCoAccess([]int{2, 4, 6})
+	require.NoError(t, err)
+	class("CoAccess", counts.Query, counts.Class)
+	pairs, err := NewPairTWOMA(3, 20, 5)
+	require.NoError(t, err)
+	h := fnv.New64a()
+	for n := range 1000 {
+		i, j := n*7%20, (n*7+1+n%19)%20
+		a, err := pairs.Arm(i)
+		require.NoError(t, err)
+		b, err := pairs.Arm(j)
+		require.NoError(t, err)
+		h.Write([]byte{byte(a), byte(b)})
+		require.NoError(t, pairs.Observe(i, j, float64(20+(n*7+a*5)%13+20*((n+a)%3)), float64(20+(n*3+b*5)%13+20*((n+b)%3))))
+	}
+	got += fmt.Sprintf("PairTWOMA %x\n", h.Sum64())
+
+	// The bytes of a small one of each type.
 	w, err := NewTWOMA(2, 3, Recommended, rand.NewPCG(1, 2))
 	require.NoError(t, err)
 	for i, d := range []float64{10, 20, 30} {
 		require.NoError(t, w.Observe(i, d))
 	}
-	b, err := w.MarshalBinary()
+	p, err := NewPairTWOMA(2, 4, 5)
 	require.NoError(t, err)
-	for line := range slices.Chunk(b, 32) {
-		got += hex.EncodeToString(line) + "\n"
+	require.NoError(t, p.Observe(0, 2, 10, 30))
+	require.NoError(t, p.Observe(1, 3, 10, 30))
+	s, err := NewAssigner(2, 2, Settings{Threshold: 5, Explore: 0.1, Capacity: []float64{200, 500}}, rand.NewPCG(1, 2))
+	require.NoError(t, err)
+	require.NoError(t, s.SetWeight(0, 2))
+	for n := range 12 {
+		j, err := s.Arm(n % 2)
+		require.NoError(t, err)
+		require.NoError(t, s.Observe(n%2, float64(10+n%5+j)))
+	}
+	_, err = s.Arm(0)
+	require.NoError(t, err)
+	o, err := NewPartitioner(PEOMA, []int{2, 2}, 5, rand.NewPCG(1, 2))
+	require.NoError(t, err)
+	require.NoError(t, o.Query(0, 3))
+	c, err := NewCoAccess([]int{2, 2})
+	require.NoError(t, err)
+	require.NoError(t, c.Query(0, 3))
+	for _, v := range []encoding.BinaryMarshaler{w, p, s, o, c} {
+		b, err := v.MarshalBinary()
+		require.NoError(t, err)
+		got += fmt.Sprintf("%T\n", v)
+		for line := range slices.Chunk(b, 32) {
+			got += hex.EncodeToString(line) + "\n"
+		}
 	}
 
 	file := filepath.Join("testdata", "golden.txt")
