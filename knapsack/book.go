@@ -33,15 +33,7 @@ func newBook(n int) book {
 func (b *book) Len() int { return b.ids.Len() }
 
 // All returns the ids of all pages, in the order of their slots.
-func (b *book) All() iter.Seq[int] {
-	return func(yield func(int) bool) {
-		for slot := range b.ids.Slots() {
-			if b.ids.Live(slot) && !yield(b.ids.ID(slot)) {
-				return
-			}
-		}
-	}
-}
+func (b *book) All() iter.Seq[int] { return b.ids.All() }
 
 // clock checks the time of a Next.
 func (b *book) clock(now float64) error {

@@ -2,49 +2,59 @@ package partition
 
 import (
 	"fmt"
+	"iter"
 	"math"
 	"math/rand/v2"
 
 	"github.com/recrawl/recrawl/internal/ids"
+	"github.com/recrawl/recrawl/internal/source"
 )
 
-// Settings of an Assigner. Copy DefaultSettings.
-type Settings struct {
-	// Capacity is the time that each arm has for a crawl, in the unit of the
-	// durations: the hours that an access point is available, times the
-	// accesses it makes at once. +Inf is no limit; nil sets none at all.
+// AssignerConfig holds the settings of Assigner. A zero field means its default.
+type AssignerConfig struct {
+	// Capacity is the time that each arm has for a crawl, in the unit of the durations: the
+	// hours that an access point is available, times the accesses that it makes at once.
+	// +Inf is no limit, nil none for any arm.
 	Capacity []float64
 
-	// Threshold of the change detection (CUSUM) of each site, in standard
-	// deviations of its durations, more than 0. Lower detects changes sooner and
-	// gives more false alarms: under Gaussian noise one in about 70,000 accesses
-	// of a site at 7, one in 3000 at 5. +Inf detects none.
+	// Threshold is that of the change detection (CUSUM) of each site, in standard deviations
+	// of its durations; default 7. A lower one detects changes sooner and gives more false
+	// alarms: under Gaussian noise one in about 70,000 accesses of a site at 7, one in 3000
+	// at 5. A negative one, or +Inf, detects no changes.
 	Threshold float64
 
-	// Explore is the probability, at every access, to try an arm at random
-	// besides. Only so is it ever noticed that a single site became faster from an
-	// arm it does not use while its own arm stayed as it was.
+	// Explore is the probability, at every access, to try another arm at random; default 0.
+	// Without it nothing shows that a single site became faster from an arm that it does
+	// not use, while its own arm stayed as it was.
 	Explore float64
 }
 
-// DefaultSettings set no limit and explore only what was never tried or changed.
-var DefaultSettings = Settings{Threshold: 7}
+// defaultThreshold gives few enough false alarms that a site forgets what it learned about
+// once in 70,000 crawls; see TestFalseAlarms.
+const defaultThreshold = 7
 
-func (s *Settings) check(arms int) error {
+// withDefaults returns the settings with their defaults filled in, or ErrConfig.
+func (c AssignerConfig) withDefaults(arms int) (AssignerConfig, error) {
 	switch {
-	case s.Capacity != nil && len(s.Capacity) != arms:
-		return fmt.Errorf("%w: %d capacities of %d arms", ErrParameter, len(s.Capacity), arms)
-	case !(s.Threshold > 0):
-		return fmt.Errorf("%w: threshold %v", ErrParameter, s.Threshold)
-	case !(s.Explore >= 0 && s.Explore <= 1):
-		return fmt.Errorf("%w: exploration %v", ErrParameter, s.Explore)
+	case c.Threshold == 0:
+		c.Threshold = defaultThreshold
+	case c.Threshold < 0:
+		c.Threshold = math.Inf(1)
 	}
-	for j, c := range s.Capacity {
-		if err := checkCapacity(j, c); err != nil {
-			return err
+	switch {
+	case c.Capacity != nil && len(c.Capacity) != arms:
+		return c, fmt.Errorf("%w: %d capacities of %d arms", ErrConfig, len(c.Capacity), arms)
+	case math.IsNaN(c.Threshold):
+		return c, fmt.Errorf("%w: threshold %v", ErrConfig, c.Threshold)
+	case !(c.Explore >= 0 && c.Explore <= 1):
+		return c, fmt.Errorf("%w: exploration %v", ErrConfig, c.Explore)
+	}
+	for j, capacity := range c.Capacity {
+		if err := checkCapacity(j, capacity); err != nil {
+			return c, err
 		}
 	}
-	return nil
+	return c, nil
 }
 
 const (
@@ -52,37 +62,48 @@ const (
 	leastWeight = 1e-9           // so that a site of weight 0 is no worse off than need be
 )
 
-// Assigner assigns sites to arms (access points) such that accessing all of them
-// takes the least time, learning from measured durations alone. Where TWOMA
-// compares a duration with the average of other sites, it compares the arms of one
-// site with each other, so that it needs no exact durations and no sites alike:
+// Assigner assigns sites to arms (access points) such that accessing all of them takes the
+// least time. It learns from measured durations alone. It has three main methods: ask with
+// Next, tell with Observe, and if no answer will come, call GiveBack. Most crawlers that
+// choose between access points should use it.
 //
-//   - A site tries every arm once, in random order, and then goes by Thompson
-//     sampling: it draws from the posterior of its mean duration in every arm, with
-//     0.35 of its standard deviation, which measured best, and takes the least.
-//     Where noise is more than half of the mean, and so has a long tail, it is
-//     taken to grow with the mean of the arm.
-//   - How noisy durations are is estimated from how they repeat, for each site
-//     and drawn towards all sites' while it has few.
-//   - A two-sided CUSUM for each site detects that its durations changed: it then
+// Ask and tell in any order, for many sites at once. A crawl is as many answers as there
+// are sites, and capacities count each site once a crawl. Sites and arms can be added and
+// removed at any time.
+//
+// # Guarantees
+//
+// Under congestion there is no guarantee beyond what the tests measure: sites settle where
+// none gains by moving, which is within 2 % of the social optimum there.
+//
+// # Cost
+//
+// Time: O(arms) for Next and Observe, no allocation. Memory: 20 bytes a site (4 more once a
+// weight was set) and 5 for each of its arms.
+//
+// # How it works
+//
+// TWOMA compares a duration with the average of other sites. Assigner compares the arms of
+// one site with each other, so that it needs no exact durations and no sites alike:
+//
+//   - A site tries every arm once, in random order, and then goes by Thompson sampling. It
+//     draws from the posterior of its mean duration in every arm and takes the least. The
+//     draws have about a third of the posterior's standard deviation, which measured best.
+//     Where noise is more than half of the mean, and so has a long tail, it is taken to
+//     grow with the mean of the arm.
+//   - How noisy durations are is estimated from how they repeat, for each site, and drawn
+//     towards the noise of all sites while the site has few.
+//   - A two-sided CUSUM for each site detects that its durations changed. The site then
 //     forgets them and tries every arm again.
-//   - Each arm has a slowness, shared by all its sites and tracked over some ten
-//     crawls: an arm that grows slow under load, or fast, changes the forecast of
-//     all sites at once. So that they do not all move at once, the number of an
-//     arm's sites changes by a limited step a crawl, which halves when the
-//     direction reverses.
-//   - An arm of limited capacity has a price, which rises while more time is
-//     asked of it than it has: a site of weight w (see SetWeight) takes the least
+//   - Each arm has a slowness, shared by all its sites and tracked over some ten crawls. An
+//     arm that grows slow under load, or fast, changes the forecast of all its sites at
+//     once. Sites must not all move at once then, so the number of an arm's sites changes
+//     by a limited step a crawl, which halves when the direction reverses.
+//   - An arm of limited capacity has a price, which rises while more time is asked of it
+//     than it has. A site of weight w (see SetWeight) takes the arm of the least
 //     (w + price)·duration.
-//
-// Ask with Arm and tell with Observe, in any order, for many sites at once;
-// answers may fail to come. A crawl is as many answers as there are sites, of which
-// capacities count each once. Both calls are O(arms) and do not allocate. 20 bytes a
-// site (4 more once a weight was set) and 5 for each of its arms. There is no guarantee under congestion beyond what the tests measure: sites
-// settle where none gains by moving, which is near the social optimum. Not safe for
-// concurrent use.
 type Assigner struct {
-	set    Settings
+	cfg    AssignerConfig
 	src    rand.Source
 	sites  ids.Registry
 	site   siteState
@@ -110,27 +131,28 @@ type siteState struct {
 	count []uint8   // durations behind base; 0 for an arm not tried
 }
 
-// NewAssigner returns an assigner of sites 0..sites-1 to arms 0..arms-1 (1 to
-// 65534). It panics if src is nil.
-func NewAssigner(arms, sites int, set Settings, src rand.Source) (*Assigner, error) {
-	checkSource(src)
+// NewAssigner returns an assigner of sites 0..sites-1 to arms 0..arms-1 (1 to 65534). The
+// error is ErrConfig. It panics if src is nil.
+func NewAssigner(arms, sites int, cfg AssignerConfig, src rand.Source) (*Assigner, error) {
+	source.Require(src, "partition")
 	if arms < 1 || arms >= nowhere {
-		return nil, fmt.Errorf("%w: %d arms", ErrParameter, arms)
+		return nil, fmt.Errorf("%w: %d arms", ErrConfig, arms)
 	}
 	if sites < 0 || sites > ids.MaxSlots/arms {
-		return nil, fmt.Errorf("%w: %d sites", ErrParameter, sites)
+		return nil, fmt.Errorf("%w: %d sites", ErrConfig, sites)
 	}
-	if err := set.check(arms); err != nil {
+	cfg, err := cfg.withDefaults(arms)
+	if err != nil {
 		return nil, err
 	}
-	a := &Assigner{set: set, src: src, sites: ids.Make(sites), arms: ids.Make(arms), width: arms}
+	a := &Assigner{cfg: cfg, src: src, sites: ids.Make(sites), arms: ids.Make(arms), width: arms}
 	for j := range arms {
 		a.arm = append(a.arm, newArmState(math.Inf(1)))
-		if set.Capacity != nil {
-			a.arm[j].capacity = set.Capacity[j]
+		if cfg.Capacity != nil {
+			a.arm[j].capacity = cfg.Capacity[j]
 		}
 	}
-	a.set.Capacity = nil // from here on in arm
+	a.cfg.Capacity = nil // from here on in arm
 	a.site.grow(sites, arms)
 	a.relative = newRelativeNoise()
 	a.openCrawl()
@@ -160,6 +182,13 @@ func (s *siteState) grow(n, width int) {
 // Len returns the number of sites.
 func (a *Assigner) Len() int { return a.sites.Len() }
 
+// All returns the ids of all sites, in the order of their slots.
+func (a *Assigner) All() iter.Seq[int] { return a.sites.All() }
+
+// Slot returns the slot of the id of an object, site or arm: a small index for the caller's
+// own arrays. The slot of a removed id is used again for a new one. O(1).
+func Slot(id int) int { return ids.Slot(id) }
+
 // Add adds a site and returns its id. O(arms).
 func (a *Assigner) Add() int {
 	id := a.sites.Add()
@@ -169,11 +198,11 @@ func (a *Assigner) Add() int {
 	return id
 }
 
-// Remove removes a site, in O(arms). The error is ErrObject.
+// Remove removes a site. O(arms). The error is ErrUnknown.
 func (a *Assigner) Remove(site int) error {
 	slot, ok := a.sites.Slot(site)
 	if !ok {
-		return noObject(site)
+		return unknownObject(site)
 	}
 	a.leave(slot)
 	s := &a.site
@@ -186,14 +215,14 @@ func (a *Assigner) Remove(site int) error {
 	return nil
 }
 
-// SetWeight sets the weight of a site, 1 unless set: what a unit of time spent on
-// it is worth to save, for instance the updates expected of it in a crawl. Where
-// arms are limited the heavier sites get the faster ones; where they are not,
-// every site gets its fastest and weights do not matter. O(1). The error is ErrObject or ErrWeight.
+// SetWeight sets the weight of a site, 1 unless set: what it is worth to save a unit of time
+// on the site, for instance the updates expected of it in a crawl. Where arms are limited,
+// the heavier sites get the faster ones. Where they are not, every site gets its fastest
+// arm and weights do not matter. O(1). The error is ErrUnknown or ErrWeight.
 func (a *Assigner) SetWeight(site int, weight float64) error {
 	slot, ok := a.sites.Slot(site)
 	if !ok {
-		return noObject(site)
+		return unknownObject(site)
 	}
 	if !(weight >= 0 && weight <= math.MaxFloat32) {
 		return fmt.Errorf("%w: site %d: %v", ErrWeight, site, weight)
@@ -208,12 +237,12 @@ func (a *Assigner) SetWeight(site int, weight float64) error {
 	return nil
 }
 
-// Arm asks from which arm to access a site now. Asked again before the answer, it
-// says the same. The error is ErrObject.
-func (a *Assigner) Arm(site int) (int, error) {
+// Next returns the arm from which to access a site now. Asked again before Observe or
+// GiveBack, it returns the same arm. The error is ErrUnknown.
+func (a *Assigner) Next(site int) (int, error) {
 	slot, ok := a.sites.Slot(site)
 	if !ok {
-		return 0, noObject(site)
+		return 0, unknownObject(site)
 	}
 	s := &a.site
 	if !s.asked[slot] {
@@ -226,14 +255,13 @@ func (a *Assigner) Arm(site int) (int, error) {
 	return a.arms.ID(int(s.at[slot])), nil
 }
 
-// Observe tells how long the access of a site took from the arm that Arm last said.
-// Tell a failed access as the time after which it was given up. The error is
-// ErrObject, ErrDuration (also beyond 1e15), or ErrNotAsked (also if the arm was
-// removed meanwhile), and nothing changes.
+// Observe tells how long the access of a site took from the arm that Next returned. Of an
+// access that failed, tell the time after which it was given up. The error is ErrUnknown,
+// ErrDuration (also beyond 1e15) or ErrNotAsked (also if the arm was removed meanwhile).
 func (a *Assigner) Observe(site int, duration float64) error {
 	slot, ok := a.sites.Slot(site)
 	if !ok {
-		return noObject(site)
+		return unknownObject(site)
 	}
 	if err := checkDuration(site, duration); err != nil {
 		return err
@@ -254,24 +282,39 @@ func (a *Assigner) Observe(site int, duration float64) error {
 	return nil
 }
 
-// Expected returns the mean duration to expect of a site from an arm as the arm's
-// slowness is now; tried is false, and the mean 0, if the site has not been
-// accessed from there since it was added or changed. O(1). The error is ErrObject or ErrArm.
+// GiveBack reports that an access got no answer that says anything about its arm, for
+// instance because the crawler stopped. Next then chooses anew. O(1). The error is
+// ErrUnknown or ErrNotAsked.
+func (a *Assigner) GiveBack(site int) error {
+	slot, ok := a.sites.Slot(site)
+	if !ok {
+		return unknownObject(site)
+	}
+	if !a.site.asked[slot] {
+		return fmt.Errorf("%w: site %d", ErrNotAsked, site)
+	}
+	a.site.asked[slot] = false
+	return nil
+}
+
+// Expected returns the mean duration to expect of a site from an arm, at the arm's slowness
+// now. Tried is false, and the mean 0, if the site was not accessed from there since it was
+// added or changed. O(1). The error is ErrUnknown.
 func (a *Assigner) Expected(site, arm int) (mean float64, tried bool, err error) {
 	slot, ok := a.sites.Slot(site)
 	if !ok {
-		return 0, false, noObject(site)
+		return 0, false, unknownObject(site)
 	}
 	j, ok := a.arms.Slot(arm)
 	if !ok {
-		return 0, false, noArm(arm)
+		return 0, false, unknownArm(arm)
 	}
 	k := slot*a.width + j
 	return float64(a.site.base[k]) * a.arm[j].slowness(), a.site.count[k] > 0, nil
 }
 
-// choose returns the slot of the arm for a site: one not tried yet, else the
-// least by Thompson sampling, among those that have room for it.
+// choose returns the slot of the arm for a site: one not tried yet, else the least by
+// Thompson sampling, among those that have room for it.
 func (a *Assigner) choose(slot int) int {
 	s := &a.site
 	rng := rand.New(a.src)
@@ -281,7 +324,7 @@ func (a *Assigner) choose(slot int) int {
 	guess := s.level(slot, a.width, a.relative.level)
 
 	untried, ties := -1, 0
-	explore := a.set.Explore > 0 && rng.Float64() < a.set.Explore
+	explore := a.cfg.Explore > 0 && rng.Float64() < a.cfg.Explore
 	for j := range base {
 		if a.arms.Live(j) && (count[j] == 0 || explore && j != here) && a.arm[j].hasRoom(guess, 1) {
 			if ties++; rng.IntN(ties) == 0 {

@@ -1,6 +1,7 @@
 package partition
 
 import (
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -12,9 +13,9 @@ import (
 	"github.com/recrawl/recrawl/webenv"
 )
 
-func newAssigner(t testing.TB, arms, sites int, set Settings, seed uint64) *Assigner {
+func newAssigner(t testing.TB, arms, sites int, cfg AssignerConfig, seed uint64) *Assigner {
 	t.Helper()
-	a, err := NewAssigner(arms, sites, set, rand.NewPCG(seed, 2))
+	a, err := NewAssigner(arms, sites, cfg, rand.NewPCG(seed, 2))
 	require.NoError(t, err)
 	return a
 }
@@ -46,7 +47,7 @@ func TestAssignerNoise(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			env := durations(t, 8, 10_000, 1, noise)
-			placed, excess := runCrawls(t, newAssigner(t, 8, 10_000, DefaultSettings, 1), env, 300)
+			placed, excess := runCrawls(t, newAssigner(t, 8, 10_000, AssignerConfig{}, 1), env, 300)
 			last := 0.0
 			for _, p := range placed[250:] {
 				last += p / 50
@@ -63,7 +64,7 @@ func TestAssignerNoise(t *testing.T) {
 // them below. With draws and detection as for small noise it is 92 %.
 func TestAssignerExponentialNoise(t *testing.T) {
 	env := durations(t, 8, 1000, 1, func(c *webenv.DurationsConfig) { c.Noise = webenv.ExponentialNoise })
-	placed, _ := runCrawls(t, newAssigner(t, 8, 1000, DefaultSettings, 1), env, 300)
+	placed, _ := runCrawls(t, newAssigner(t, 8, 1000, AssignerConfig{}, 1), env, 300)
 	last := 0.0
 	for _, p := range placed[250:] {
 		last += p / 50
@@ -90,7 +91,7 @@ func TestAssignerSwitch(t *testing.T) {
 				noise(c)
 				c.Every, c.Switch = every, webenv.DrawOther
 			})
-			placed, _ := runCrawls(t, newAssigner(t, 8, sites, DefaultSettings, 1), env, 3*every)
+			placed, _ := runCrawls(t, newAssigner(t, 8, sites, AssignerConfig{}, 1), env, 3*every)
 			for _, at := range []int{every, 2 * every} {
 				t.Logf("placed %.4f before, %.4f after, %.4f 20 crawls later", placed[at-1], placed[at], placed[at+20])
 				require.Less(t, placed[at], 0.2)
@@ -115,7 +116,7 @@ func TestAssignerCongestion(t *testing.T) {
 					c.Scatter = 0
 				}
 			})
-			a := newAssigner(t, 8, sites, DefaultSettings, 1)
+			a := newAssigner(t, 8, sites, AssignerConfig{}, 1)
 			optimum, _ := env.Optimum()
 			mean := 0.0
 			for c := range 150 {
@@ -135,10 +136,10 @@ func TestAssignerCongestion(t *testing.T) {
 func TestAssignerCapacityAndWeights(t *testing.T) {
 	const sites = 4000
 	env := durations(t, 4, sites, 1, func(c *webenv.DurationsConfig) { c.Noise, c.Scatter = webenv.UniformNoise, 0.2 })
-	set := DefaultSettings
+	cfg := AssignerConfig{}
 	inf := math.Inf(1)
-	set.Capacity = []float64{400 * 24.7, inf, inf, 800 * 24.7}
-	a := newAssigner(t, 4, sites, set, 1)
+	cfg.Capacity = []float64{400 * 24.7, inf, inf, 800 * 24.7}
+	a := newAssigner(t, 4, sites, cfg, 1)
 	for i := range sites {
 		if i%2 == 0 {
 			require.NoError(t, a.SetWeight(i, 3))
@@ -155,7 +156,7 @@ func TestAssignerCapacityAndWeights(t *testing.T) {
 	for c := range 150 {
 		time := [4]float64{}
 		for i := range sites {
-			j, err := a.Arm(i)
+			j, err := a.Next(i)
 			require.NoError(t, err)
 			time[j] += env.Mean(i, j)
 			if c >= 100 {
@@ -170,8 +171,8 @@ func TestAssignerCapacityAndWeights(t *testing.T) {
 		}
 		if c >= 60 {
 			// By then hardly a site enters that has not been measured there.
-			require.LessOrEqual(t, time[0], 1.02*set.Capacity[0])
-			require.LessOrEqual(t, time[3], 1.02*set.Capacity[3])
+			require.LessOrEqual(t, time[0], 1.02*cfg.Capacity[0])
+			require.LessOrEqual(t, time[3], 1.02*cfg.Capacity[3])
 		}
 	}
 	t.Logf("%.4f of the least total; heavy %.0f, light %.0f", mean/least, heavy, light)
@@ -185,13 +186,13 @@ func TestAssignerCapacityAndWeights(t *testing.T) {
 func TestAssignerArmsComeAndGo(t *testing.T) {
 	const sites = 500
 	env := durations(t, 4, sites, 1, func(c *webenv.DurationsConfig) { c.Noise, c.Scatter = webenv.UniformNoise, 0.2 })
-	a := newAssigner(t, 3, sites, DefaultSettings, 1) // the environment's fourth arm comes later
-	names := map[int]int{0: 0, 1: 1, 2: 2}            // arm's id to the environment's
+	a := newAssigner(t, 3, sites, AssignerConfig{}, 1) // the environment's fourth arm comes later
+	names := map[int]int{0: 0, 1: 1, 2: 2}             // arm's id to the environment's
 	step := func(crawls int) (placed float64) {
 		for range crawls {
 			n := 0
 			for i := range sites {
-				id, err := a.Arm(i)
+				id, err := a.Next(i)
 				require.NoError(t, err)
 				j, ok := names[id]
 				require.True(t, ok, "arm %d was removed", id)
@@ -219,7 +220,7 @@ func TestAssignerArmsComeAndGo(t *testing.T) {
 	names[id] = 3
 	require.GreaterOrEqual(t, step(20), 0.99)
 
-	asked, err := a.Arm(0)
+	asked, err := a.Next(0)
 	require.NoError(t, err)
 	require.NoError(t, a.RemoveArm(asked))
 	require.ErrorIs(t, a.Observe(0, 30), ErrNotAsked, "the answer from a removed arm comes too late")
@@ -227,30 +228,30 @@ func TestAssignerArmsComeAndGo(t *testing.T) {
 	delete(names, asked)
 	require.InDelta(t, without(gone), step(20), 0.01)
 	_, _, err = a.Load(asked)
-	require.ErrorIs(t, err, ErrArm)
+	require.ErrorIs(t, err, ErrUnknown)
 
 	back, err := a.AddArm(math.Inf(1))
 	require.NoError(t, err)
 	require.NotEqual(t, asked, back, "an id is never given twice")
 	names[back] = gone
 	require.GreaterOrEqual(t, step(20), 0.99)
-	require.Equal(t, 4, a.Arms())
+	require.Len(t, slices.Collect(a.Arms()), 4)
+	require.Equal(t, Slot(asked), Slot(back), "its slot is")
 }
 
 // An arm that slows down for all its sites is seen by all at once, and left by those that
 // are better off elsewhere, though no site's CUSUM had to tell.
 func TestAssignerTracksSlowness(t *testing.T) {
 	const sites = 1000
-	set := DefaultSettings
-	set.Threshold = math.Inf(1)
-	a := newAssigner(t, 3, sites, set, 1)
+	cfg := AssignerConfig{Threshold: -1}
+	a := newAssigner(t, 3, sites, cfg, 1)
 	rng := rand.New(rand.NewPCG(1, 3))
 	slow := 1.0
 	step := func(crawls int) (at0 int) {
 		for range crawls {
 			at0 = 0
 			for i := range sites {
-				j, err := a.Arm(i)
+				j, err := a.Next(i)
 				require.NoError(t, err)
 				mean := 50.0
 				if j == i%3 {
@@ -276,26 +277,31 @@ func TestAssignerTracksSlowness(t *testing.T) {
 	require.Equal(t, 334, step(250), "and it is found when it recovers")
 }
 
-// Every site is asked at once, a tenth of the answers never come, and the others come in any
-// order.
+// Every site is asked at once. A tenth of the answers never come, half of these without a
+// word and half given back; the others come in any order.
 func TestAssignerAnswersInAnyOrder(t *testing.T) {
 	const sites = 1000
 	env := durations(t, 4, sites, 1, func(c *webenv.DurationsConfig) { c.Noise, c.Scatter = webenv.UniformNoise, 0.2 })
-	a := newAssigner(t, 4, sites, DefaultSettings, 1)
+	a := newAssigner(t, 4, sites, AssignerConfig{}, 1)
 	rng := rand.New(rand.NewPCG(1, 3))
 	placed := 0
 	for range 40 {
 		arm := make([]int, sites)
 		placed = 0
 		for i := range sites {
-			j, err := a.Arm(i)
+			j, err := a.Next(i)
 			require.NoError(t, err)
 			if arm[i] = j; j == env.Perfect(i) {
 				placed++
 			}
 		}
 		for _, i := range rng.Perm(sites) {
-			if rng.IntN(10) > 0 {
+			switch rng.IntN(20) {
+			case 0:
+			case 1:
+				require.NoError(t, a.GiveBack(i))
+				require.ErrorIs(t, a.Observe(i, 1), ErrNotAsked)
+			default:
 				require.NoError(t, a.Observe(i, env.Access(i, arm[i])))
 			}
 		}
@@ -303,12 +309,10 @@ func TestAssignerAnswersInAnyOrder(t *testing.T) {
 	require.GreaterOrEqual(t, placed, 990)
 }
 
-// The false alarms that DefaultSettings promise: of standard normal residuals.
+// The false alarms that AssignerConfig promises: of standard normal residuals.
 func TestFalseAlarms(t *testing.T) {
 	for _, c := range []struct{ threshold, every float64 }{{5, 3000}, {7, 70_000}} {
-		set := DefaultSettings
-		set.Threshold = c.threshold
-		a := newAssigner(t, 2, 1, set, 1)
+		a := newAssigner(t, 2, 1, AssignerConfig{Threshold: c.threshold}, 1)
 		rng := rand.New(rand.NewPCG(1, 4))
 		const alarms = 25
 		n := 0
@@ -328,9 +332,9 @@ func TestFalseAlarms(t *testing.T) {
 // Zeros, and durations at the ends of the range, do no harm.
 func TestAssignerExtremes(t *testing.T) {
 	for _, d := range [][]float64{{0}, {longest}, {0, longest}, {1e-300, 1}, {math.SmallestNonzeroFloat64}, {0, 0, 0, 1}} {
-		a := newAssigner(t, 3, 4, DefaultSettings, 1)
+		a := newAssigner(t, 3, 4, AssignerConfig{}, 1)
 		for n := range 3000 {
-			_, err := a.Arm(n % 4)
+			_, err := a.Next(n % 4)
 			require.NoError(t, err)
 			require.NoError(t, a.Observe(n%4, d[n/7%len(d)]))
 		}
@@ -345,12 +349,12 @@ func TestAssignerExtremes(t *testing.T) {
 func assignerProperty(t *rapid.T) {
 	arms := rapid.IntRange(1, 3).Draw(t, "arms")
 	sites := rapid.IntRange(0, 4).Draw(t, "sites")
-	set := Settings{Threshold: rapid.SampledFrom([]float64{1, 10, math.Inf(1)}).Draw(t, "threshold"),
+	cfg := AssignerConfig{Threshold: rapid.SampledFrom([]float64{1, 10, math.Inf(1)}).Draw(t, "threshold"),
 		Explore: rapid.SampledFrom([]float64{0, 0.5, 1}).Draw(t, "explore")}
 	for range arms {
-		set.Capacity = append(set.Capacity, rapid.SampledFrom([]float64{1, 20, math.Inf(1)}).Draw(t, "capacity"))
+		cfg.Capacity = append(cfg.Capacity, rapid.SampledFrom([]float64{1, 20, math.Inf(1)}).Draw(t, "capacity"))
 	}
-	a, err := NewAssigner(arms, sites, set, rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
+	a, err := NewAssigner(arms, sites, cfg, rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
 	require.NoError(t, err)
 	asked := map[int]int{} // site to the arm said, or -1
 	armIDs := map[int]bool{}
@@ -382,9 +386,9 @@ func assignerProperty(t *rapid.T) {
 	t.Repeat(map[string]func(*rapid.T){
 		"ask": func(t *rapid.T) {
 			id, ok := site(t)
-			j, err := a.Arm(id)
+			j, err := a.Next(id)
 			if !ok {
-				require.ErrorIs(t, err, ErrObject)
+				require.ErrorIs(t, err, ErrUnknown)
 				return
 			}
 			require.NoError(t, err)
@@ -394,6 +398,19 @@ func assignerProperty(t *rapid.T) {
 			}
 			asked[id] = j
 		},
+		"give back": func(t *rapid.T) {
+			id, ok := site(t)
+			err := a.GiveBack(id)
+			switch {
+			case !ok:
+				require.ErrorIs(t, err, ErrUnknown)
+			case asked[id] < 0:
+				require.ErrorIs(t, err, ErrNotAsked)
+			default:
+				require.NoError(t, err)
+				asked[id] = -1
+			}
+		},
 		"observe": func(t *rapid.T) {
 			id, ok := site(t)
 			d := rapid.SampledFrom([]float64{0, 1, 1.5, 7, 1000, -1, math.NaN(), math.Inf(1), 2 * longest}).Draw(t, "duration")
@@ -402,7 +419,7 @@ func assignerProperty(t *rapid.T) {
 			err = a.Observe(id, d)
 			switch {
 			case !ok:
-				require.ErrorIs(t, err, ErrObject)
+				require.ErrorIs(t, err, ErrUnknown)
 			case !(d >= 0 && d <= longest):
 				require.ErrorIs(t, err, ErrDuration)
 			case asked[id] < 0:
@@ -442,16 +459,16 @@ func assignerProperty(t *rapid.T) {
 				armIDs[j] = true
 			}
 			_, err := a.AddArm(0)
-			require.ErrorIs(t, err, ErrParameter)
+			require.ErrorIs(t, err, ErrConfig)
 		},
 		"remove arm": func(t *rapid.T) {
 			j, ok := arm(t)
 			err := a.RemoveArm(j)
 			switch {
 			case !ok:
-				require.ErrorIs(t, err, ErrArm)
+				require.ErrorIs(t, err, ErrUnknown)
 			case len(armIDs) == 1:
-				require.ErrorIs(t, err, ErrParameter)
+				require.ErrorIs(t, err, ErrConfig)
 			default:
 				require.NoError(t, err)
 				delete(armIDs, j)
@@ -479,9 +496,9 @@ func assignerProperty(t *rapid.T) {
 			slices.Sort(ids)
 			for range 3 {
 				for _, id := range ids {
-					want, err := a.Arm(id)
+					want, err := a.Next(id)
 					require.NoError(t, err)
-					got, err := c.Arm(id)
+					got, err := c.Next(id)
 					require.NoError(t, err)
 					require.Equal(t, want, got)
 					require.NoError(t, a.Observe(id, float64(1+want)))
@@ -498,7 +515,8 @@ func assignerProperty(t *rapid.T) {
 		},
 		"": func(t *rapid.T) {
 			require.Equal(t, len(asked), a.Len())
-			require.Equal(t, len(armIDs), a.Arms())
+			require.ElementsMatch(t, slices.Collect(maps.Keys(asked)), slices.Collect(a.All()))
+			require.ElementsMatch(t, slices.Collect(maps.Keys(armIDs)), slices.Collect(a.Arms()))
 			total := 0
 			for j := range armIDs {
 				n, time, err := a.Load(j)
@@ -525,29 +543,29 @@ func TestAssignerRejects(t *testing.T) {
 	inf := math.Inf(1)
 	for _, c := range []struct {
 		arms, sites int
-		set         Settings
+		cfg         AssignerConfig
 	}{
-		{0, 1, DefaultSettings}, {nowhere, 1, DefaultSettings}, {2, -1, DefaultSettings},
-		{2, 1, Settings{}}, {2, 1, Settings{Threshold: math.NaN()}}, {2, 1, Settings{Threshold: 1, Explore: 2}},
-		{2, 1, Settings{Threshold: 1, Capacity: []float64{1}}}, {2, 1, Settings{Threshold: 1, Capacity: []float64{inf, 0}}},
+		{0, 1, AssignerConfig{}}, {nowhere, 1, AssignerConfig{}}, {2, -1, AssignerConfig{}},
+		{2, 1, AssignerConfig{Threshold: math.NaN()}}, {2, 1, AssignerConfig{Explore: -1}}, {2, 1, AssignerConfig{Threshold: 1, Explore: 2}},
+		{2, 1, AssignerConfig{Threshold: 1, Capacity: []float64{1}}}, {2, 1, AssignerConfig{Threshold: 1, Capacity: []float64{inf, 0}}},
 	} {
-		_, err := NewAssigner(c.arms, c.sites, c.set, src)
-		require.ErrorIs(t, err, ErrParameter, "%+v", c)
+		_, err := NewAssigner(c.arms, c.sites, c.cfg, src)
+		require.ErrorIs(t, err, ErrConfig, "%+v", c)
 	}
-	require.Panics(t, func() { _, _ = NewAssigner(2, 1, DefaultSettings, nil) })
-	a := newAssigner(t, 2, 1, DefaultSettings, 1)
+	require.Panics(t, func() { _, _ = NewAssigner(2, 1, AssignerConfig{}, nil) })
+	a := newAssigner(t, 2, 1, AssignerConfig{}, 1)
 	_, _, err := a.Expected(1, 0)
-	require.ErrorIs(t, err, ErrObject)
+	require.ErrorIs(t, err, ErrUnknown)
 	_, _, err = a.Expected(0, 2)
-	require.ErrorIs(t, err, ErrArm)
+	require.ErrorIs(t, err, ErrUnknown)
 }
 
 func TestAssignerAllocatesNothing(t *testing.T) {
 	const n = 1000
-	a := newAssigner(t, 8, n, DefaultSettings, 1)
+	a := newAssigner(t, 8, n, AssignerConfig{}, 1)
 	i := 0
 	access := func() {
-		j, _ := a.Arm(i)
+		j, _ := a.Next(i)
 		_ = a.Observe(i, float64(10+(i+j)%8))
 		i = (i + 1) % n
 	}
@@ -561,8 +579,8 @@ func TestAssignerAllocatesNothing(t *testing.T) {
 // Every prefix and every flipped byte of a saved state is refused, and the receiver
 // stays as it was.
 func TestCorruptState(t *testing.T) {
-	a := newAssigner(t, 3, 5, DefaultSettings, 1)
-	w, err := NewTWOMA(3, 5, AsPublished, rand.NewPCG(1, 2))
+	a := newAssigner(t, 3, 5, AssignerConfig{}, 1)
+	w, err := NewTWOMA(3, 5, fitted, rand.NewPCG(1, 2))
 	require.NoError(t, err)
 	p, err := NewPairTWOMA(3, 6, 5)
 	require.NoError(t, err)
@@ -595,13 +613,11 @@ func TestCorruptState(t *testing.T) {
 // sites whose noise is large: its standard deviation is 0, which must not become NaN.
 func TestExactAmongSkewed(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	set := DefaultSettings
-	set.Explore = .5
-	a, err := NewAssigner(3, 20, set, rand.NewPCG(3, 4))
+	a, err := NewAssigner(3, 20, AssignerConfig{Explore: .5}, rand.NewPCG(3, 4))
 	require.NoError(t, err)
 	for range 2000 {
 		for site := range a.Len() {
-			arm, err := a.Arm(site)
+			arm, err := a.Next(site)
 			require.NoError(t, err)
 			duration := rng.ExpFloat64()
 			if site == 0 {
@@ -618,10 +634,10 @@ func TestExactAmongSkewed(t *testing.T) {
 // TestEmptyArm has sites of very different durations come and go: what rounding leaves of
 // their sum is not the time of an arm without sites.
 func TestEmptyArm(t *testing.T) {
-	a, err := NewAssigner(1, 3, DefaultSettings, rand.NewPCG(1, 2))
+	a, err := NewAssigner(1, 3, AssignerConfig{}, rand.NewPCG(1, 2))
 	require.NoError(t, err)
 	for site, duration := range []float64{.1, 1e15, .3} {
-		_, err = a.Arm(site)
+		_, err = a.Next(site)
 		require.NoError(t, err)
 		require.NoError(t, a.Observe(site, duration))
 	}
@@ -637,12 +653,11 @@ func TestEmptyArm(t *testing.T) {
 // TestLeastCapacity has rounding leave a negative sum in an arm of the least capacity
 // that there is, whose state stays finite all the same.
 func TestLeastCapacity(t *testing.T) {
-	set := DefaultSettings
-	set.Capacity = []float64{math.SmallestNonzeroFloat64}
-	a, err := NewAssigner(1, 3, set, rand.NewPCG(1, 2))
+	cfg := AssignerConfig{Capacity: []float64{math.SmallestNonzeroFloat64}}
+	a, err := NewAssigner(1, 3, cfg, rand.NewPCG(1, 2))
 	require.NoError(t, err)
 	access := func(site int, duration float64) {
-		_, err := a.Arm(site)
+		_, err := a.Next(site)
 		require.NoError(t, err)
 		require.NoError(t, a.Observe(site, duration))
 	}

@@ -20,7 +20,7 @@ func scan(arm, depth []uint8) (sum int) {
 // the arm. The bare pass over the two arrays stands beside it, per object too.
 func BenchmarkTWOMA(b *testing.B) {
 	for _, n := range []int{10_000, 1_000_000} {
-		a, err := NewTWOMA(30, n, AsPublished, rand.NewPCG(1, 2))
+		a, err := NewTWOMA(30, n, fitted, rand.NewPCG(1, 2))
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -28,7 +28,7 @@ func BenchmarkTWOMA(b *testing.B) {
 			b.ReportAllocs()
 			i := 0
 			for b.Loop() {
-				arm, _ := a.Arm(i)
+				arm, _ := a.Next(i)
 				d := 53.6
 				if arm == i%30 {
 					d = 24.7
@@ -57,12 +57,12 @@ func BenchmarkAssigner(b *testing.B) {
 	for _, arms := range []int{4, 8, 30} {
 		b.Run(fmt.Sprintf("access/arms=%d", arms), func(b *testing.B) {
 			const n = 10_000
-			a := newAssigner(b, arms, n, DefaultSettings, 1)
+			a := newAssigner(b, arms, n, AssignerConfig{}, 1)
 			rng := rand.New(rand.NewPCG(1, 3))
 			b.ReportAllocs()
 			i, crawls, placed := 0, 0, 0
 			for b.Loop() {
-				arm, _ := a.Arm(i)
+				arm, _ := a.Next(i)
 				mean := 53.6
 				if arm == i%arms {
 					mean = 24.7
@@ -82,9 +82,9 @@ func BenchmarkAssigner(b *testing.B) {
 }
 
 func BenchmarkPartitioner(b *testing.B) {
-	for rule := OMA; rule <= TPEOMA; rule++ {
-		b.Run(fmt.Sprintf("query/rule=%d", rule), func(b *testing.B) {
-			a, err := NewPartitioner(rule, equalSizes(30, 3), 10, rand.NewPCG(1, 2))
+	for variant := OMA; variant <= TPEOMA; variant++ {
+		b.Run(fmt.Sprintf("query/%v", variant), func(b *testing.B) {
+			a, err := NewPartitioner(variant, equalSizes(30, 3), 10, rand.NewPCG(1, 2))
 			if err != nil {
 				b.Fatal(err)
 			}

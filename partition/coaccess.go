@@ -2,20 +2,30 @@ package partition
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/recrawl/recrawl/internal/codec"
 )
 
-// CoAccess solves the same problem as Partitioner by counting how often each pair was
-// asked for together and swapping two objects of different classes as long as that
-// puts more of the counted queries within classes. It needs a small part of the
-// queries of any object migration automaton, and O(W²) memory, 4 bytes a pair,
-// where OMA and EOMA need O(W). It holds a local
-// optimum: no single swap improves it, but with classes of unequal sizes exchanging
-// several objects at once might.
+// CoAccess groups objects into classes of given sizes such that objects asked for together
+// share a class. Tell it every query with Query and read the classes with Class. It needs
+// a small part of the queries of any object migration automaton ([Partitioner]); take it
+// unless its memory is too much.
 //
-// A query that leaves the partition as it is takes O(W), each swap O(W²). No
-// randomness. Not safe for concurrent use.
+// # How it works
+//
+// It counts how often each pair was asked for together, and swaps two objects of different
+// classes as long as that puts more of the counted queries within classes.
+//
+// # Guarantees
+//
+// The partition is a local optimum: no swap of two objects improves it. With classes of
+// unequal sizes an exchange of several objects at once might.
+//
+// # Cost
+//
+// Time: O(W) for a query of W objects that leaves the partition as it is, O(W²) for each
+// swap. Memory: O(W²), 4 bytes a pair. No randomness.
 type CoAccess struct {
 	sizes  []int
 	class  []int32
@@ -24,12 +34,12 @@ type CoAccess struct {
 }
 
 // NewCoAccess places objects 0..W-1, W ≤ 65536 the sum of the sizes, in classes of the
-// given sizes (2 or more of them, each at least 1), in order.
+// given sizes (2 or more of them, each at least 1), in order. The error is ErrConfig.
 func NewCoAccess(sizes []int) (*CoAccess, error) {
 	if err := checkSizes(sizes); err != nil {
 		return nil, err
 	}
-	c := &CoAccess{sizes: append([]int(nil), sizes...)}
+	c := &CoAccess{sizes: slices.Clone(sizes)}
 	for k, s := range sizes {
 		for range s {
 			c.class = append(c.class, int32(k))
@@ -42,12 +52,12 @@ func NewCoAccess(sizes []int) (*CoAccess, error) {
 
 func checkSizes(sizes []int) error {
 	if len(sizes) < 2 {
-		return fmt.Errorf("%w: %d classes", ErrParameter, len(sizes))
+		return fmt.Errorf("%w: %d classes", ErrConfig, len(sizes))
 	}
 	total := 0
 	for k, s := range sizes {
 		if s < 1 || s > maxCounted-total {
-			return fmt.Errorf("%w: class %d: size %d", ErrParameter, k, s)
+			return fmt.Errorf("%w: class %d: size %d", ErrConfig, k, s)
 		}
 		total += s
 	}
@@ -57,16 +67,16 @@ func checkSizes(sizes []int) error {
 // Len returns the number W of objects.
 func (c *CoAccess) Len() int { return len(c.class) }
 
-// Class returns the class of an object. The error is ErrObject.
+// Class returns the class of an object. The error is ErrUnknown.
 func (c *CoAccess) Class(object int) (int, error) {
-	if object < 0 || object >= c.Len() {
-		return 0, noObject(object)
+	if err := checkObject(object, c.Len()); err != nil {
+		return 0, err
 	}
 	return int(c.class[object]), nil
 }
 
-// Query tells that objects i and j were asked for together. The error is
-// ErrObject if one does not exist or both are the same, and nothing changes.
+// Query tells that objects i and j were asked for together. The error is ErrUnknown, or
+// ErrPair if they are the same.
 func (c *CoAccess) Query(i, j int) error {
 	if err := checkPair(i, j, c.Len()); err != nil {
 		return err
@@ -178,7 +188,7 @@ func (c *CoAccess) UnmarshalBinary(data []byte) error {
 	if err != nil {
 		return err
 	}
-	left := append([]int(nil), sizes...)
+	left := slices.Clone(sizes)
 	for k := range r.class {
 		class := d.Uint32()
 		if int(class) >= len(sizes) || left[class] == 0 {

@@ -1,36 +1,40 @@
-// Package partition decides which web sites a distributed crawler accesses from
-// which access point (arm), when how long a site takes depends on both and has to be
-// learned from measured durations; and which objects belong together, when all
-// that is known is which are asked for together.
+// Package partition decides from which access point (arm) a distributed crawler accesses
+// each web site. How long a site takes depends on both and is learned from measured
+// durations. The package also finds out which objects belong together from which of them
+// are asked for together.
 //
-// For a crawler, use [Assigner]: ask it with Arm, tell it with Observe. The other types
-// are the published schemes that it is measured against: [TWOMA] and [PairTWOMA]
-// of Chen, Wang and Olsen (2006), with the [Uniform] baseline, and [Partitioner], the
-// object migration automata from Oommen & Ma (1988) on. TWOMA's advantage is
-// memory: two bytes a site.
+// For a crawler, use [Assigner]: ask it with Next, tell it with Observe. To group objects,
+// use [CoAccess]. The other types are the published schemes that these two are measured
+// against: [TWOMA] and [PairTWOMA] of Chen, Wang and Olsen (2006) with their baseline
+// [RoundRobin], and [Partitioner], the object migration automata from Oommen & Ma (1988)
+// on. TWOMA's advantage is memory: two bytes a site.
+//
+// Assigner, TWOMA, PairTWOMA and RoundRobin can be driven through one interface:
+//
+//	Next(site int) (arm int, err error)
+//	Observe(site int, duration float64) error
 //
 // # Where TWOMA fails
 //
-// Its rule compares a duration with the average of the other sites of the arm.
+// TWOMA compares a duration with the average over all sites of the arm.
 //
-// With noise on both sides of the mean it never converges, however small the noise: in an
-// arm that holds just the sites it is best for, half of the durations are still above
-// the average, and half of the sites are penalised. A walk with equal steps in and out
-// leaves the boundary again and again. With durations of ±20 % it stalls at about
-// 93 % of the sites placed.
+// Under noise on both sides of the mean it never converges, however small the noise. In an
+// arm that holds just the sites it is best for, half of the durations are still above the
+// average, so half of the sites are penalised. A walk with equal steps in and out leaves
+// the boundary again and again. With durations of ±20 % it stalls at about 93 % of the
+// sites placed.
 //
-// With exact durations it can be blind: if every site's perfect arm changes after
-// convergence, every duration grows to the same value, the average of its arm
-// with it, and a duration not above the average is rewarded. Averages over the
-// history ([History]) mend this flaw and not the other.
+// With exact durations it can be blind. If every site's fastest arm changes after
+// convergence, every duration grows to the same value. So does the average of its arm, and
+// a duration not above the average is rewarded. Averages over the history ([History], the
+// default) mend this flaw, but not the first one.
 //
-// Assigner compares the arms of one site with each other instead, and has neither flaw.
+// Assigner compares the arms of one site with each other and has neither flaw.
 //
 // # Contract
 //
 // Nothing here fetches, reads a clock, starts a goroutine or logs. Randomness comes from
-// the source passed in, and the same source gives the same run. Every type can be
-// saved in the middle of a run and continues bit for bit if the source is a PCG or a
-// ChaCha8 of math/rand/v2. Errors change nothing. No type is safe for concurrent
-// use.
+// the source passed in; the same source gives the same run. Every type can be saved in the
+// middle of a run and continues bit for bit, if the source is a PCG or a ChaCha8 of
+// math/rand/v2. An error changes nothing. No type is safe for concurrent use.
 package partition

@@ -4,32 +4,22 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/rand/v2"
 
 	"github.com/recrawl/recrawl/internal/codec"
 )
 
-// Errors, which the functions of this package wrap with the index and the value.
+// Errors of this package. They come wrapped with the object or arm and the value at fault.
+// A call that returns an error has changed nothing.
 var (
-	// ErrParameter reports a setting outside its range.
-	ErrParameter = errors.New("partition: parameter out of range")
-	// ErrObject reports an object or site that does not exist or was removed.
-	ErrObject = errors.New("partition: no such object")
-	// ErrArm reports an arm that does not exist or was removed.
-	ErrArm = errors.New("partition: no such arm")
-	// ErrDuration reports a duration that is negative, NaN or infinite.
-	ErrDuration = errors.New("partition: not a duration")
-	// ErrNotAsked reports a duration that nobody asked for.
-	ErrNotAsked = errors.New("partition: answer without a question")
-	// ErrWeight reports a weight that is negative, NaN or infinite.
-	ErrWeight = errors.New("partition: not a weight")
-	// ErrCorrupt reports saved state that is truncated or altered.
-	ErrCorrupt = codec.ErrCorrupt
-	// ErrVersion reports state saved by a later version.
-	ErrVersion = codec.ErrVersion
-	// ErrSource reports that the source of randomness cannot be saved; PCG and
-	// ChaCha8 of math/rand/v2 can.
-	ErrSource = codec.ErrSource
+	ErrConfig   = errors.New("partition: setting out of range")
+	ErrUnknown  = errors.New("partition: unknown or removed object or arm")
+	ErrPair     = errors.New("partition: not a pair of two objects")
+	ErrDuration = errors.New("partition: duration is negative or not finite")
+	ErrNotAsked = errors.New("partition: answer to a question that is not open")
+	ErrWeight   = errors.New("partition: weight is negative or not finite")
+	ErrCorrupt  = codec.ErrCorrupt // saved state is truncated, altered, or of another type
+	ErrVersion  = codec.ErrVersion // saved state is of another version
+	ErrSource   = codec.ErrSource  // a random source other than *rand.PCG and *rand.ChaCha8 cannot be saved
 )
 
 func checkDuration(object int, d float64) error {
@@ -39,25 +29,28 @@ func checkDuration(object int, d float64) error {
 	return nil
 }
 
-func checkSource(src rand.Source) {
-	if src == nil {
-		panic("partition: nil source of randomness")
+func unknownObject(object int) error { return fmt.Errorf("%w: object %d", ErrUnknown, object) }
+
+func unknownArm(arm int) error { return fmt.Errorf("%w: arm %d", ErrUnknown, arm) }
+
+// checkObject checks an object of n that are never added or removed.
+func checkObject(object, n int) error {
+	if object < 0 || object >= n {
+		return unknownObject(object)
 	}
+	return nil
 }
-
-func noObject(object int) error { return fmt.Errorf("%w: %d", ErrObject, object) }
-
-func noArm(arm int) error { return fmt.Errorf("%w: %d", ErrArm, arm) }
 
 // checkPair checks two objects of n.
 func checkPair(i, j, n int) error {
-	for _, object := range [2]int{i, j} {
-		if object < 0 || object >= n {
-			return noObject(object)
-		}
+	if err := checkObject(i, n); err != nil {
+		return err
+	}
+	if err := checkObject(j, n); err != nil {
+		return err
 	}
 	if i == j {
-		return fmt.Errorf("%w: pair (%d, %d) of one object", ErrObject, i, j)
+		return fmt.Errorf("%w: (%d, %d)", ErrPair, i, j)
 	}
 	return nil
 }

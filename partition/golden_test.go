@@ -24,7 +24,7 @@ func TestGolden(t *testing.T) {
 	trace := func(name string, s assigner) {
 		h := fnv.New64a()
 		for n := range 2000 {
-			j, err := s.Arm(n % 20)
+			j, err := s.Next(n % 20)
 			require.NoError(t, err)
 			h.Write([]byte{byte(j)})
 			require.NoError(t, s.Observe(n%20, float64(20+(n*7+j*5)%13+20*((n+j)%3))))
@@ -32,16 +32,16 @@ func TestGolden(t *testing.T) {
 		got += fmt.Sprintf("%s %x\n", name, h.Sum64())
 	}
 	src := func() rand.Source { return rand.NewChaCha8([32]byte{1}) }
-	for _, reading := range []Reading{AsPublished, Recommended} {
-		w, err := NewTWOMA(3, 20, reading, src())
+	for _, cfg := range []TWOMAConfig{fitted, recommended} {
+		w, err := NewTWOMA(3, 20, cfg, src())
 		require.NoError(t, err)
-		trace(fmt.Sprintf("TWOMA entry %d", reading.Entry), w)
+		trace(fmt.Sprintf("TWOMA entry %d", cfg.Entry), w)
 	}
-	a, err := NewAssigner(3, 20, Settings{Threshold: 5, Explore: 0.1, Capacity: []float64{200, 500, 900}}, src())
+	a, err := NewAssigner(3, 20, AssignerConfig{Threshold: 5, Explore: 0.1, Capacity: []float64{200, 500, 900}}, src())
 	require.NoError(t, err)
 	trace("Assigner", a)
-	for rule := OMA; rule <= GCDOMA; rule++ {
-		p, err := NewPartitioner(rule, []int{4, 4, 4}, 5, src())
+	for variant := OMA; variant <= GCDOMA; variant++ {
+		p, err := NewPartitioner(variant, []int{4, 4, 4}, 5, src())
 		require.NoError(t, err)
 		h := fnv.New64a()
 		for n := range 500 {
@@ -51,7 +51,7 @@ func TestGolden(t *testing.T) {
 			require.NoError(t, err)
 			h.Write([]byte{byte(class)})
 		}
-		got += fmt.Sprintf("rule %d %x\n", rule, h.Sum64())
+		got += fmt.Sprintf("rule %d %x\n", variant, h.Sum64())
 	}
 	class := func(name string, query func(i, j int) error, class func(int) (int, error)) {
 		h := fnv.New64a()
@@ -75,34 +75,36 @@ func TestGolden(t *testing.T) {
 	h := fnv.New64a()
 	for n := range 1000 {
 		i, j := n*7%20, (n*7+1+n%19)%20
-		a, err := pairs.Arm(i)
+		a, err := pairs.Next(i)
 		require.NoError(t, err)
-		b, err := pairs.Arm(j)
+		b, err := pairs.Next(j)
 		require.NoError(t, err)
 		h.Write([]byte{byte(a), byte(b)})
-		require.NoError(t, pairs.Observe(i, j, float64(20+(n*7+a*5)%13+20*((n+a)%3)), float64(20+(n*3+b*5)%13+20*((n+b)%3))))
+		require.NoError(t, pairs.Observe(i, float64(20+(n*7+a*5)%13+20*((n+a)%3))))
+		require.NoError(t, pairs.Observe(j, float64(20+(n*3+b*5)%13+20*((n+b)%3))))
 	}
 	got += fmt.Sprintf("PairTWOMA %x\n", h.Sum64())
 
 	// The bytes of a small one of each type.
-	w, err := NewTWOMA(2, 3, Recommended, rand.NewPCG(1, 2))
+	w, err := NewTWOMA(2, 3, TWOMAConfig{}, rand.NewPCG(1, 2))
 	require.NoError(t, err)
 	for i, d := range []float64{10, 20, 30} {
 		require.NoError(t, w.Observe(i, d))
 	}
 	p, err := NewPairTWOMA(2, 4, 5)
 	require.NoError(t, err)
-	require.NoError(t, p.Observe(0, 2, 10, 30))
-	require.NoError(t, p.Observe(1, 3, 10, 30))
-	s, err := NewAssigner(2, 2, Settings{Threshold: 5, Explore: 0.1, Capacity: []float64{200, 500}}, rand.NewPCG(1, 2))
+	for _, i := range []int{0, 2, 1, 3} {
+		require.NoError(t, p.Observe(i, float64(10+i/2*20)))
+	}
+	s, err := NewAssigner(2, 2, AssignerConfig{Threshold: 5, Explore: 0.1, Capacity: []float64{200, 500}}, rand.NewPCG(1, 2))
 	require.NoError(t, err)
 	require.NoError(t, s.SetWeight(0, 2))
 	for n := range 12 {
-		j, err := s.Arm(n % 2)
+		j, err := s.Next(n % 2)
 		require.NoError(t, err)
 		require.NoError(t, s.Observe(n%2, float64(10+n%5+j)))
 	}
-	_, err = s.Arm(0)
+	_, err = s.Next(0)
 	require.NoError(t, err)
 	o, err := NewPartitioner(PEOMA, []int{2, 2}, 5, rand.NewPCG(1, 2))
 	require.NoError(t, err)

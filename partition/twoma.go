@@ -2,69 +2,101 @@ package partition
 
 import (
 	"fmt"
+	"iter"
 	"math"
 	"math/rand/v2"
 
 	"github.com/recrawl/recrawl/internal/codec"
+	"github.com/recrawl/recrawl/internal/enum"
 	"github.com/recrawl/recrawl/internal/ids"
+	"github.com/recrawl/recrawl/internal/source"
 )
 
-// A NewArm says where an object goes that leaves its arm.
+// A NewArm says where TWOMA moves an object that leaves its arm.
 type NewArm uint8
 
 const (
-	// AnyArm draws from all arms, the one it leaves too.
-	AnyArm NewArm = iota
-	// OtherArm draws from all arms but the one it leaves.
-	OtherArm
+	OtherArm NewArm = iota // draws from all arms but the one that the object leaves
+	AnyArm                 // draws from all arms, the one that the object leaves too
 )
 
-// An Average says with what a duration is compared.
+var newArmNames = enum.Of[NewArm](ErrConfig, "other arm", "any arm")
+
+// String returns "other arm" or "any arm".
+func (n NewArm) String() string { return newArmNames.String(n) }
+
+// MarshalText returns the name that String gives.
+func (n NewArm) MarshalText() ([]byte, error) { return newArmNames.MarshalText(n) }
+
+// UnmarshalText reads the name that String gives.
+func (n *NewArm) UnmarshalText(text []byte) error { return newArmNames.UnmarshalText(n, text) }
+
+// An Average says with what TWOMA compares a duration.
 type Average uint8
 
 const (
-	// LastCrawl is the average of the durations from the arm in the crawl
-	// before. During the first crawl, and for an arm without any object in the
-	// crawl before, it is the average of those so far in this one.
-	LastCrawl Average = iota
 	// History is the average of all durations from the arm so far.
-	History
+	History Average = iota
+	// LastCrawl is the average of the durations from the arm in the crawl before. In the
+	// first crawl, and for an arm that had no object in the crawl before, it is the
+	// average of those so far in this one.
+	LastCrawl
 )
 
-// A Reading settles what the rule of TWOMA leaves open. Copy AsPublished or
-// Recommended.
-type Reading struct {
-	States int // N, states of each arm, 1 to 255; 5 in the papers
-	// Entry is the state in which an object enters a new arm, as the number of
-	// penalties until it leaves again: 1 is the boundary state, States the
-	// most internal one.
-	Entry   int
-	NewArm  NewArm
+var averageNames = enum.Of[Average](ErrConfig, "history", "last crawl")
+
+// String returns "history" or "last crawl".
+func (a Average) String() string { return averageNames.String(a) }
+
+// MarshalText returns the name that String gives.
+func (a Average) MarshalText() ([]byte, error) { return averageNames.MarshalText(a) }
+
+// UnmarshalText reads the name that String gives.
+func (a *Average) UnmarshalText(text []byte) error { return averageNames.UnmarshalText(a, text) }
+
+// TWOMAConfig holds the settings of TWOMA, which settle what its papers leave open. A zero
+// field means its default.
+//
+// The zero value is what we recommend: an object enters a new arm at the boundary, so that
+// it leaves at once where it does not fit, several times faster than deeper inside. To come
+// close to the numbers of crawls of figure 5.3-7 of Chen & Wang (2006), use
+//
+//	TWOMAConfig{Entry: 4, NewArm: AnyArm, Average: LastCrawl}
+//
+// These settings were fitted to the figure. The papers' text excludes the arm that an object
+// leaves, as [OtherArm] does.
+type TWOMAConfig struct {
+	// States is N, the number of states of each arm: 1 to 255, default 5 as in the papers.
+	States int
+	// Entry is the state in which an object enters a new arm, as the number of penalties
+	// until it leaves again: 1, the default, is the boundary state, States the most
+	// internal one.
+	Entry int
+	// NewArm says where an object goes that leaves its arm. Default OtherArm.
+	NewArm NewArm
+	// Average says with what a duration is compared. Default History, with which TWOMA
+	// recovers when the fastest arm of every object changes.
 	Average Average
 }
 
-var (
-	// AsPublished reproduces the numbers of crawls that Chen & Wang (2006)
-	// print in figure 5.3-7.
-	AsPublished = Reading{States: 5, Entry: 4, NewArm: AnyArm, Average: LastCrawl}
-	// Recommended enters a new arm at the boundary, so that a site that does not
-	// fit leaves at once: several times faster than AsPublished. Its average
-	// over the history recovers when all perfect arms switch.
-	Recommended = Reading{States: 5, Entry: 1, NewArm: OtherArm, Average: History}
-)
-
-func (r Reading) check() error {
-	switch {
-	case r.States < 1 || r.States > math.MaxUint8:
-		return fmt.Errorf("%w: %d states", ErrParameter, r.States)
-	case r.Entry < 1 || r.Entry > r.States:
-		return fmt.Errorf("%w: entry %d of %d states", ErrParameter, r.Entry, r.States)
-	case r.NewArm > OtherArm:
-		return fmt.Errorf("%w: new arm %d", ErrParameter, r.NewArm)
-	case r.Average > History:
-		return fmt.Errorf("%w: average %d", ErrParameter, r.Average)
+// withDefaults returns the settings with their defaults filled in, or ErrConfig.
+func (c TWOMAConfig) withDefaults() (TWOMAConfig, error) {
+	if c.States == 0 {
+		c.States = defaultStates
 	}
-	return nil
+	if c.Entry == 0 {
+		c.Entry = 1
+	}
+	switch {
+	case c.States < 1 || c.States > math.MaxUint8:
+		return c, fmt.Errorf("%w: %d states", ErrConfig, c.States)
+	case c.Entry < 1 || c.Entry > c.States:
+		return c, fmt.Errorf("%w: entry %d of %d states", ErrConfig, c.Entry, c.States)
+	}
+	if err := newArmNames.Check(c.NewArm); err != nil {
+		return c, err
+	}
+	return c, averageNames.Check(c.Average)
 }
 
 // mean is a running average. Adding x to an average of x leaves exactly x,
@@ -95,9 +127,8 @@ func newArmMeans(arms int, average Average) armMeans {
 	return a
 }
 
-// observe adds a duration and returns the average to compare it with. A crawl
-// ends when as many accesses were told as there are objects. O(1), and O(arms)
-// at the end of a crawl.
+// observe adds a duration and returns the average to compare it with. A crawl ends when as
+// many accesses were told as there are objects. O(1), and O(arms) at the end of a crawl.
 func (a *armMeans) observe(arm int, duration float64, objects int) (average float64) {
 	a.now[arm].add(duration)
 	average = a.now[arm].v
@@ -119,55 +150,68 @@ func (a *armMeans) observe(arm int, duration float64, objects int) (average floa
 	return average
 }
 
-// TWOMA is the Time Weighted Object Migration Automaton of Chen, Wang and Olsen
-// (2006), section 3. Objects (web sites) sit in the N states of R arms (access
-// points). After an access that took
+// TWOMA is the Time Weighted Object Migration Automaton: it assigns objects (web sites) to
+// arms (access points) by measured durations, in two bytes an object. Ask with Next, tell
+// with Observe. Take it for its memory; [Assigner] is better at everything else.
 //
-//   - at most the average duration of the arm, the object moves one state
-//     inward, if it is not in the most internal one;
-//   - longer, it moves one state outward, and from the boundary state to a random
-//     arm.
+// # How it works
 //
-// Two bytes an object (and two more up to the highest one ever removed), O(1)
-// an access, no allocation. With exact durations it finds
-// every object's fastest arm with probability 1 as long as every average lies
-// between the fast durations and the slow; the package comment tells where it
-// fails, and Assigner does not. Not safe for concurrent use.
+// Objects sit in the N states of R arms. After an access that took
+//
+//   - at most the average duration of the arm, the object moves one state inward, if it
+//     is not in the most internal one;
+//   - longer, it moves one state outward, and from the boundary state to a random arm.
+//
+// # Guarantees
+//
+// With exact durations it finds every object's fastest arm with probability 1, as long as
+// every average lies between the fast durations and the slow ones. The package comment
+// tells where it fails.
+//
+// # Cost
+//
+// Time: O(1) an access, no allocation. Memory: two bytes an object, and two more up to the
+// highest one ever removed.
+//
+// # Source
+//
+// Chen, Wang and Olsen (2006), section 3.
 type TWOMA struct {
-	reading Reading
-	arms    int
-	src     rand.Source
-	ids     ids.Registry
-	arm     []uint8
-	depth   []uint8 // penalties short of leaving: 0 at the boundary, N-1 inside
-	means   armMeans
+	cfg   TWOMAConfig
+	arms  int
+	src   rand.Source
+	ids   ids.Registry
+	arm   []uint8
+	depth []uint8 // penalties short of leaving: 0 at the boundary, N-1 inside
+	means armMeans
 }
 
-// NewTWOMA spreads objects 0..objects-1 evenly over the arms (2 to 256), object i
-// into arm i mod arms, in the entry state. It panics if src is nil.
-func NewTWOMA(arms, objects int, reading Reading, src rand.Source) (*TWOMA, error) {
-	checkSource(src)
+// NewTWOMA spreads objects 0..objects-1 evenly over the arms (2 to 256), object i into arm
+// i mod arms, in the entry state. The error is ErrConfig. It panics if src is nil.
+func NewTWOMA(arms, objects int, cfg TWOMAConfig, src rand.Source) (*TWOMA, error) {
+	source.Require(src, "partition")
 	if arms < 2 || arms > math.MaxUint8+1 {
-		return nil, fmt.Errorf("%w: %d arms", ErrParameter, arms)
+		return nil, fmt.Errorf("%w: %d arms", ErrConfig, arms)
 	}
 	if objects < 0 || objects > ids.MaxSlots {
-		return nil, fmt.Errorf("%w: %d objects", ErrParameter, objects)
+		return nil, fmt.Errorf("%w: %d objects", ErrConfig, objects)
 	}
-	if err := reading.check(); err != nil {
+	cfg, err := cfg.withDefaults()
+	if err != nil {
 		return nil, err
 	}
 	t := &TWOMA{
-		reading: reading,
-		arms:    arms,
-		src:     src,
-		ids:     ids.Make(objects),
-		arm:     make([]uint8, objects),
-		depth:   make([]uint8, objects),
-		means:   newArmMeans(arms, reading.Average),
+		cfg:   cfg,
+		arms:  arms,
+		src:   src,
+		ids:   ids.Make(objects),
+		arm:   make([]uint8, objects),
+		depth: make([]uint8, objects),
+		means: newArmMeans(arms, cfg.Average),
 	}
 	for i := range t.arm {
 		t.arm[i] = uint8(i % arms)
-		t.depth[i] = uint8(reading.Entry - 1)
+		t.depth[i] = uint8(cfg.Entry - 1)
 	}
 	return t, nil
 }
@@ -175,8 +219,8 @@ func NewTWOMA(arms, objects int, reading Reading, src rand.Source) (*TWOMA, erro
 // Len returns the number of objects.
 func (t *TWOMA) Len() int { return t.ids.Len() }
 
-// Arms returns the number of arms.
-func (t *TWOMA) Arms() int { return t.arms }
+// All returns the ids of all objects, in the order of their slots.
+func (t *TWOMA) All() iter.Seq[int] { return t.ids.All() }
 
 // Add adds an object in a random arm, in the entry state, and returns its id. O(1).
 func (t *TWOMA) Add() int {
@@ -186,44 +230,34 @@ func (t *TWOMA) Add() int {
 		t.arm, t.depth = append(t.arm, 0), append(t.depth, 0)
 	}
 	t.arm[slot] = uint8(rand.New(t.src).IntN(t.arms))
-	t.depth[slot] = uint8(t.reading.Entry - 1)
+	t.depth[slot] = uint8(t.cfg.Entry - 1)
 	return id
 }
 
-// Remove removes an object, in O(1). The error is ErrObject.
+// Remove removes an object. O(1). The error is ErrUnknown.
 func (t *TWOMA) Remove(object int) error {
 	if !t.ids.Remove(object) {
-		return noObject(object)
+		return unknownObject(object)
 	}
 	return nil
 }
 
-// Arm returns the arm from which to access an object. The error is ErrObject.
-func (t *TWOMA) Arm(object int) (int, error) {
+// Next returns the arm from which to access an object. The error is ErrUnknown.
+func (t *TWOMA) Next(object int) (int, error) {
 	slot, ok := t.ids.Slot(object)
 	if !ok {
-		return 0, noObject(object)
+		return 0, unknownObject(object)
 	}
 	return int(t.arm[slot]), nil
 }
 
-// State returns the state of an object in its arm as in the papers: 1 is the
-// most internal one, N the boundary. The error is ErrObject.
-func (t *TWOMA) State(object int) (int, error) {
-	slot, ok := t.ids.Slot(object)
-	if !ok {
-		return 0, noObject(object)
-	}
-	return t.reading.States - int(t.depth[slot]), nil
-}
-
-// Observe tells how long an access of an object from its arm took. A crawl is as
-// many accesses as there are objects, in any order. O(1). The error is
-// ErrObject or ErrDuration, and nothing changes.
+// Observe tells how long an access of an object from its arm took. A crawl is as many
+// accesses as there are objects, in any order. O(1). The error is ErrUnknown or
+// ErrDuration.
 func (t *TWOMA) Observe(object int, duration float64) error {
 	slot, ok := t.ids.Slot(object)
 	if !ok {
-		return noObject(object)
+		return unknownObject(object)
 	}
 	if err := checkDuration(object, duration); err != nil {
 		return err
@@ -232,13 +266,13 @@ func (t *TWOMA) Observe(object int, duration float64) error {
 	average := t.means.observe(int(arm), duration, t.ids.Len())
 	switch depth := t.depth[slot]; {
 	case duration <= average:
-		if int(depth) < t.reading.States-1 {
+		if int(depth) < t.cfg.States-1 {
 			t.depth[slot] = depth + 1
 		}
 	case depth > 0:
 		t.depth[slot] = depth - 1
 	default:
-		t.depth[slot] = uint8(t.reading.Entry - 1)
+		t.depth[slot] = uint8(t.cfg.Entry - 1)
 		t.arm[slot] = uint8(t.newArm(int(arm)))
 	}
 	return nil
@@ -246,7 +280,7 @@ func (t *TWOMA) Observe(object int, duration float64) error {
 
 func (t *TWOMA) newArm(old int) int {
 	rng := rand.New(t.src)
-	if t.reading.NewArm == AnyArm {
+	if t.cfg.NewArm == AnyArm {
 		return rng.IntN(t.arms)
 	}
 	// A draw from all arms but one: the last takes the place of the old one.
@@ -258,13 +292,13 @@ func (t *TWOMA) newArm(old int) int {
 
 const (
 	twomaMagic   = "recrawl/TWOMA"
-	twomaVersion = 1
+	twomaVersion = 2
 )
 
 // AppendBinary appends the whole state, the source of randomness included, to b.
 func (t *TWOMA) AppendBinary(b []byte) ([]byte, error) {
 	e := codec.NewEncoder(b, twomaMagic, twomaVersion)
-	t.reading.encode(e)
+	t.cfg.encode(e)
 	e.Int(t.arms)
 	t.ids.Encode(e)
 	e.Bytes(t.arm)
@@ -284,7 +318,7 @@ func (t *TWOMA) UnmarshalBinary(data []byte) error {
 	if err != nil {
 		return err
 	}
-	r := TWOMA{reading: decodeReading(d), arms: d.Int()}
+	r := TWOMA{cfg: decodeTWOMAConfig(d), arms: d.Int()}
 	if r.arms < 2 || r.arms > math.MaxUint8+1 {
 		d.Fail("%d arms", r.arms)
 	}
@@ -293,8 +327,8 @@ func (t *TWOMA) UnmarshalBinary(data []byte) error {
 	if len(r.arm) != r.ids.Slots() || len(r.depth) != r.ids.Slots() {
 		d.Fail("%d arms and %d states of %d objects", len(r.arm), len(r.depth), r.ids.Slots())
 	}
-	checkPlaces(d, r.arm, r.depth, r.arms, r.reading.States)
-	r.means = decodeMeans(d, r.arms, r.reading.Average)
+	checkPlaces(d, r.arm, r.depth, r.arms, r.cfg.States)
+	r.means = decodeMeans(d, r.arms, r.cfg.Average)
 	if r.src = d.Source(); r.src == nil {
 		d.Fail("no source of randomness")
 	}
@@ -315,19 +349,20 @@ func checkPlaces(d *codec.Decoder, arm, depth []uint8, arms, states int) {
 	}
 }
 
-func (r Reading) encode(e *codec.Encoder) {
-	e.Int(r.States)
-	e.Int(r.Entry)
-	e.Byte(byte(r.NewArm))
-	e.Byte(byte(r.Average))
+func (c TWOMAConfig) encode(e *codec.Encoder) {
+	e.Int(c.States)
+	e.Int(c.Entry)
+	e.Byte(byte(c.NewArm))
+	e.Byte(byte(c.Average))
 }
 
-func decodeReading(d *codec.Decoder) Reading {
-	r := Reading{States: d.Int(), Entry: d.Int(), NewArm: NewArm(d.Byte()), Average: Average(d.Byte())}
-	if err := r.check(); err != nil {
-		d.Fail("%v", err)
+func decodeTWOMAConfig(d *codec.Decoder) TWOMAConfig {
+	saved := TWOMAConfig{States: d.Int(), Entry: d.Int(), NewArm: NewArm(d.Byte()), Average: Average(d.Byte())}
+	cfg, err := saved.withDefaults()
+	if err != nil || cfg != saved {
+		d.Fail("settings %+v", saved)
 	}
-	return r
+	return cfg
 }
 
 func (a *armMeans) encode(e *codec.Encoder) {

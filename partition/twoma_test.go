@@ -1,9 +1,12 @@
 package partition
 
 import (
+	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -25,9 +28,16 @@ func durations(t testing.TB, arms, sites int, seed uint64, change func(*webenv.D
 	return env
 }
 
-// assigner is what TWOMA and Assigner have in common.
+// fitted are the settings that come close to the figures of the papers, recommended those
+// that a zero config stands for.
+var (
+	fitted      = TWOMAConfig{States: 5, Entry: 4, NewArm: AnyArm, Average: LastCrawl}
+	recommended = TWOMAConfig{States: 5, Entry: 1}
+)
+
+// assigner is what Assigner, TWOMA, PairTWOMA and RoundRobin have in common.
 type assigner interface {
-	Arm(int) (int, error)
+	Next(int) (int, error)
 	Observe(int, float64) error
 }
 
@@ -35,7 +45,7 @@ type assigner interface {
 // the total of the mean durations.
 func crawl(t testing.TB, a assigner, env *webenv.Durations) (placed int, total float64) {
 	for i := range env.Len() {
-		j, err := a.Arm(i)
+		j, err := a.Next(i)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -55,7 +65,7 @@ func crawl(t testing.TB, a assigner, env *webenv.Durations) (placed int, total f
 // arms when durations are exact: an object stays Entry crawls in each wrong arm, the
 // first being wrong with probability (R-1)/R and every later one with probability q,
 // and the last of n objects decides.
-func expectedCrawls(r Reading, arms, n int) float64 {
+func expectedCrawls(r TWOMAConfig, arms, n int) float64 {
 	q := float64(arms-1) / float64(arms)
 	wrong := q // probability that more than g arms were wrong, for g = 0, 1, …
 	if r.NewArm == OtherArm {
@@ -94,7 +104,7 @@ func TestPublishedFigures(t *testing.T) {
 			var crawls []float64
 			for seed := range uint64(runs) {
 				env := durations(t, p.arms, p.objects, seed, nil)
-				a, err := NewTWOMA(p.arms, p.objects, AsPublished, rand.NewPCG(seed, 2))
+				a, err := NewTWOMA(p.arms, p.objects, fitted, rand.NewPCG(seed, 2))
 				require.NoError(t, err)
 				n, placed, first, total := 0, 0, 0.0, 0.0
 				for placed < p.objects {
@@ -111,7 +121,7 @@ func TestPublishedFigures(t *testing.T) {
 				}
 			}
 			mean, sd := meanSD(crawls)
-			want := expectedCrawls(AsPublished, p.arms, p.objects)
+			want := expectedCrawls(fitted, p.arms, p.objects)
 			t.Logf("published %.0f, measured %.0f ± %.0f, expected %.1f", p.crawls, mean, sd, want)
 			require.InDelta(t, p.crawls, mean, 2*sd)
 			require.InDelta(t, want, mean, 4*sd/math.Sqrt(runs))
@@ -119,12 +129,12 @@ func TestPublishedFigures(t *testing.T) {
 	}
 }
 
-// The recommended reading leaves a wrong arm after one crawl.
+// With the recommended settings an object leaves a wrong arm after one crawl.
 func TestRecommendedIsFaster(t *testing.T) {
 	var crawls []float64
 	for seed := range uint64(10) {
 		env := durations(t, 5, 1500, seed, nil)
-		a, err := NewTWOMA(5, 1500, Recommended, rand.NewPCG(seed, 2))
+		a, err := NewTWOMA(5, 1500, recommended, rand.NewPCG(seed, 2))
 		require.NoError(t, err)
 		n := 1
 		for placed, _ := crawl(t, a, env); placed < 1500; placed, _ = crawl(t, a, env) {
@@ -134,19 +144,19 @@ func TestRecommendedIsFaster(t *testing.T) {
 		crawls = append(crawls, float64(n))
 	}
 	mean, sd := meanSD(crawls)
-	require.InDelta(t, expectedCrawls(Recommended, 5, 1500), mean, 4*sd/math.Sqrt(10))
+	require.InDelta(t, expectedCrawls(recommended, 5, 1500), mean, 4*sd/math.Sqrt(10))
 }
 
 // The first flaw: two-sided noise of any size. In a pure arm half of the durations are above
 // the average, and a fair walk on N states that is at its boundary one time in N
 // leaves with probability 1/(2N) a crawl.
 func TestNoiseStallsTWOMA(t *testing.T) {
-	boundary := Recommended
+	boundary := recommended
 	boundary.Average = LastCrawl
-	for _, reading := range []Reading{AsPublished, boundary} {
+	for _, cfg := range []TWOMAConfig{fitted, boundary} {
 		for _, scatter := range []float64{0.05, 0.2} {
 			env := durations(t, 4, 2000, 1, func(c *webenv.DurationsConfig) { c.Noise, c.Scatter = webenv.UniformNoise, scatter })
-			a, err := NewTWOMA(4, 2000, reading, rand.NewPCG(1, 2))
+			a, err := NewTWOMA(4, 2000, cfg, rand.NewPCG(1, 2))
 			require.NoError(t, err)
 			placed := 0
 			for c := range 200 {
@@ -167,9 +177,9 @@ func TestNoiseStallsTWOMA(t *testing.T) {
 func TestSwitchBlindsTWOMA(t *testing.T) {
 	recovery := func(average Average) int {
 		env := durations(t, 4, 1000, 1, func(c *webenv.DurationsConfig) { c.Every, c.Switch = 300, webenv.DrawOther })
-		reading := AsPublished
-		reading.NewArm, reading.Entry, reading.Average = OtherArm, reading.States, average
-		a, err := NewTWOMA(4, 1000, reading, rand.NewPCG(1, 2))
+		cfg := fitted
+		cfg.NewArm, cfg.Entry, cfg.Average = OtherArm, cfg.States, average
+		a, err := NewTWOMA(4, 1000, cfg, rand.NewPCG(1, 2))
 		require.NoError(t, err)
 		placed := 0
 		for range 300 {
@@ -194,7 +204,7 @@ func TestSwitchBlindsTWOMA(t *testing.T) {
 
 // The rule once more, as plainly as it can be written.
 type plainTWOMA struct {
-	r          Reading
+	r          TWOMAConfig
 	arms       int
 	arm, depth map[int]int
 	last       []float64
@@ -250,7 +260,7 @@ func twomaProperty(t *rapid.T) {
 	arms := rapid.IntRange(2, 4).Draw(t, "arms")
 	n := rapid.IntRange(0, 6).Draw(t, "objects")
 	states := rapid.IntRange(1, 4).Draw(t, "states")
-	r := Reading{
+	r := TWOMAConfig{
 		States: states, Entry: rapid.IntRange(1, states).Draw(t, "entry"),
 		NewArm: NewArm(rapid.IntRange(0, 1).Draw(t, "new arm")), Average: Average(rapid.IntRange(0, 1).Draw(t, "average")),
 	}
@@ -264,14 +274,17 @@ func twomaProperty(t *rapid.T) {
 	for range arms {
 		p.last, p.now = append(p.last, -1), append(p.now, nil)
 	}
-	top := n
+	given := []int{-1} // and every id ever given out
+	for i := range n {
+		given = append(given, i)
+	}
 	t.Repeat(map[string]func(*rapid.T){
 		"observe": func(t *rapid.T) {
 			for range rapid.IntRange(1, 20).Draw(t, "times") {
-				i := rapid.IntRange(-1, top).Draw(t, "object")
+				i := rapid.SampledFrom(given).Draw(t, "object")
 				d := float64(rapid.IntRange(0, 3).Draw(t, "duration"))
 				if _, ok := p.arm[i]; !ok {
-					require.ErrorIs(t, a.Observe(i, d), ErrObject)
+					require.ErrorIs(t, a.Observe(i, d), ErrUnknown)
 					continue
 				}
 				require.NoError(t, a.Observe(i, d))
@@ -291,10 +304,11 @@ func twomaProperty(t *rapid.T) {
 		"add": func(t *rapid.T) {
 			id := a.Add()
 			p.arm[id], p.depth[id] = rand.New(p.src).IntN(arms), r.Entry
-			top = max(top, id%100)
+			require.NotContains(t, given, id)
+			given = append(given, id)
 		},
 		"remove": func(t *rapid.T) {
-			i := rapid.IntRange(-1, top).Draw(t, "object")
+			i := rapid.SampledFrom(given).Draw(t, "object")
 			_, ok := p.arm[i]
 			require.Equal(t, ok, a.Remove(i) == nil)
 			delete(p.arm, i)
@@ -308,13 +322,12 @@ func twomaProperty(t *rapid.T) {
 		},
 		"": func(t *rapid.T) {
 			require.Equal(t, len(p.arm), a.Len())
+			require.ElementsMatch(t, slices.Collect(maps.Keys(p.arm)), slices.Collect(a.All()))
 			for i, want := range p.arm {
-				arm, err := a.Arm(i)
+				arm, err := a.Next(i)
 				require.NoError(t, err)
 				require.Equal(t, want, arm)
-				state, err := a.State(i)
-				require.NoError(t, err)
-				require.Equal(t, states-p.depth[i]+1, state)
+				require.Equal(t, p.depth[i]-1, int(a.depth[Slot(i)]))
 			}
 		},
 	})
@@ -327,29 +340,61 @@ func TestTWOMARejects(t *testing.T) {
 	src := rand.NewPCG(1, 2)
 	for _, c := range []struct {
 		arms, objects int
-		r             Reading
+		r             TWOMAConfig
 	}{
-		{1, 5, AsPublished}, {257, 5, AsPublished}, {2, -1, AsPublished},
-		{2, 5, Reading{}}, {2, 5, Reading{States: 256, Entry: 1}}, {2, 5, Reading{States: 5, Entry: 6}},
-		{2, 5, Reading{States: 5, Entry: 1, NewArm: 2}}, {2, 5, Reading{States: 5, Entry: 1, Average: 2}},
+		{1, 5, fitted}, {257, 5, fitted}, {2, -1, fitted},
+		{2, 5, TWOMAConfig{States: -1}}, {2, 5, TWOMAConfig{Entry: -1}}, {2, 5, TWOMAConfig{States: 256}}, {2, 5, TWOMAConfig{States: 5, Entry: 6}},
+		{2, 5, TWOMAConfig{States: 5, Entry: 1, NewArm: 2}}, {2, 5, TWOMAConfig{States: 5, Entry: 1, Average: 2}},
 	} {
 		_, err := NewTWOMA(c.arms, c.objects, c.r, src)
-		require.ErrorIs(t, err, ErrParameter, "%+v", c)
+		require.ErrorIs(t, err, ErrConfig, "%+v", c)
 	}
-	require.Panics(t, func() { _, _ = NewTWOMA(2, 5, AsPublished, nil) })
-	_, err := Uniform(3).Arm(-1)
-	require.ErrorIs(t, err, ErrObject)
-	_, err = Uniform(0).Arm(1)
-	require.ErrorIs(t, err, ErrArm)
-	arm, err := Uniform(3).Arm(7)
+	require.Panics(t, func() { _, _ = NewTWOMA(2, 5, fitted, nil) })
+	a, err := NewTWOMA(3, 5, TWOMAConfig{}, src)
 	require.NoError(t, err)
-	require.Equal(t, 1, arm)
+	require.Equal(t, recommended, a.cfg, "the defaults")
+}
+
+func TestRoundRobin(t *testing.T) {
+	t.Parallel()
+	var a assigner = RoundRobin(3)
+	_, err := a.Next(-1)
+	require.ErrorIs(t, err, ErrUnknown)
+	require.ErrorIs(t, a.Observe(-1, 1), ErrUnknown)
+	require.ErrorIs(t, a.Observe(1, -1), ErrDuration)
+	_, err = RoundRobin(0).Next(1)
+	require.ErrorIs(t, err, ErrConfig)
+	for _, site := range []int{7, 5<<32 + 7} { // an id and a later one of the same slot
+		arm, err := a.Next(site)
+		require.NoError(t, err)
+		require.Equal(t, 1, arm)
+		require.NoError(t, a.Observe(site, 1))
+	}
+}
+
+func TestEnums(t *testing.T) {
+	t.Parallel()
+	b, err := json.Marshal(TWOMAConfig{States: 3, NewArm: AnyArm, Average: LastCrawl})
+	require.NoError(t, err)
+	require.JSONEq(t, `{"States": 3, "Entry": 0, "NewArm": "any arm", "Average": "last crawl"}`, string(b))
+	var cfg TWOMAConfig
+	require.NoError(t, json.Unmarshal([]byte(`{"NewArm": "any arm", "Average": "history"}`), &cfg))
+	require.Equal(t, TWOMAConfig{NewArm: AnyArm}, cfg)
+	require.ErrorIs(t, json.Unmarshal([]byte(`{"NewArm": "none"}`), &cfg), ErrConfig)
+	require.ErrorIs(t, json.Unmarshal([]byte(`{"Average": "none"}`), &cfg), ErrConfig)
+	var v OMAVariant
+	require.NoError(t, v.UnmarshalText([]byte("TPEOMA")))
+	require.Equal(t, TPEOMA, v)
+	text, err := GCDOMA.MarshalText()
+	require.NoError(t, err)
+	require.Equal(t, "GCDOMA", string(text))
+	require.Equal(t, "OMA other arm history", fmt.Sprint(OMA, " ", OtherArm, " ", History))
 }
 
 // Two bytes an object, and nothing is allocated on the way.
 func TestTWOMAMemory(t *testing.T) {
 	const n = 100_000
-	a, err := NewTWOMA(30, n, AsPublished, rand.NewPCG(1, 2))
+	a, err := NewTWOMA(30, n, fitted, rand.NewPCG(1, 2))
 	require.NoError(t, err)
 	b, err := a.MarshalBinary()
 	require.NoError(t, err)
@@ -357,7 +402,7 @@ func TestTWOMAMemory(t *testing.T) {
 	require.Equal(t, 2*n, len(a.arm)+len(a.depth))
 	i := 0
 	require.Zero(t, testing.AllocsPerRun(3*n, func() {
-		arm, _ := a.Arm(i)
+		arm, _ := a.Next(i)
 		_ = a.Observe(i, float64((i+arm)%17))
 		i = (i + 1) % n
 	}))

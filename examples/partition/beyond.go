@@ -10,7 +10,7 @@ import (
 	"github.com/recrawl/recrawl/webenv"
 )
 
-var learners = []maker{twomaPublished, twomaRecommended, assigner}
+var learners = []maker{twomaFitted, twomaRecommended, assigner}
 
 // noise runs 300 crawls under noise of a size that no scheme is told.
 func noise(size scale, seed uint64) (rows []report.Row, pictures []picture, err error) {
@@ -120,9 +120,8 @@ func capacity(size scale, seed uint64) (rows []report.Row, _ []picture, err erro
 			return nil, nil, err
 		}
 		hours := cfg.Perfect * float64(cfg.Sites) / 10
-		set := partition.DefaultSettings
-		set.Capacity = []float64{hours, math.Inf(1), math.Inf(1), math.Inf(1)}
-		a, err := partition.NewAssigner(4, cfg.Sites, set, rand.NewPCG(seed*1000+k, 2))
+		limited := partition.AssignerConfig{Capacity: []float64{hours, math.Inf(1), math.Inf(1), math.Inf(1)}}
+		a, err := partition.NewAssigner(4, cfg.Sites, limited, rand.NewPCG(seed*1000+k, 2))
 		if err != nil {
 			return nil, nil, err
 		}
@@ -142,7 +141,7 @@ func capacity(size scale, seed uint64) (rows []report.Row, _ []picture, err erro
 		}
 		counts := [2]float64{}
 		for site := range cfg.Sites {
-			if arm, err := a.Arm(site); err != nil {
+			if arm, err := a.Next(site); err != nil {
 				return nil, nil, err
 			} else if arm == 0 {
 				counts[site%2]++

@@ -24,22 +24,22 @@ func large(size scale, seed uint64) (rows []report.Row, _ []picture, err error) 
 	for i := range perfect {
 		perfect[i] = uint8(rng.IntN(arms))
 	}
-	for _, reading := range []struct {
+	for _, setting := range []struct {
 		name string
-		partition.Reading
-	}{{"recommended", partition.Recommended}, {"as published", partition.AsPublished}} {
-		t, err := partition.NewTWOMA(arms, sites, reading.Reading, rand.NewPCG(seed, 2))
+		cfg  partition.TWOMAConfig
+	}{{"recommended", partition.TWOMAConfig{}}, {"fitted", fitted}} {
+		t, err := partition.NewTWOMA(arms, sites, setting.cfg, rand.NewPCG(seed, 2))
 		if err != nil {
 			return nil, nil, err
 		}
-		bar := report.NewProgress("3 million sites, TWOMA "+reading.name, sites)
+		bar := report.NewProgress("3 million sites, TWOMA "+setting.name, sites)
 		start := time.Now()
 		placed, crawls := 0, 0
 		for placed < sites {
 			before := placed
 			placed = 0
 			for site := range sites {
-				arm, err := t.Arm(site)
+				arm, err := t.Next(site)
 				if err != nil {
 					return nil, nil, err
 				}
@@ -58,7 +58,7 @@ func large(size scale, seed uint64) (rows []report.Row, _ []picture, err error) 
 		access := time.Since(start).Seconds() / float64(crawls) / float64(sites)
 		bar.Done()
 		pass := barePass(sites).Seconds() / float64(sites)
-		item := fmt.Sprintf("%d access points, %d sites: TWOMA %s", arms, sites, reading.name)
+		item := fmt.Sprintf("%d access points, %d sites: TWOMA %s", arms, sites, setting.name)
 		row := func(quantity, unit string, value float64) {
 			rows = append(rows, report.Row{Source: thesis + ", section 6.2", Item: item, Quantity: quantity, Unit: unit, Measured: value, Runs: 1})
 		}

@@ -47,7 +47,7 @@ func published(size scale, seed uint64) (rows []report.Row, pictures []picture, 
 		source := thesis + ", figure " + s.figure
 		small := s.arms == 8 && s.sites == 10_000 // of figure 2 too
 		chart := report.Chart{Title: item, X: "crawl", Y: "total duration"}
-		for _, m := range []maker{uniformScheme, twomaPublished, twomaRecommended, assigner} {
+		for _, m := range []maker{uniformScheme, twomaFitted, twomaRecommended, assigner} {
 			var needed, near, final []float64
 			var curve [][]float64
 			for k := range uint64(size.runs) {
@@ -67,7 +67,7 @@ func published(size scale, seed uint64) (rows []report.Row, pictures []picture, 
 			}
 			row := func(figure, quantity, unit string, published float64, values []float64) {
 				r := report.Row{Source: "recrawl", Item: item + ": " + m.name, Quantity: quantity, Unit: unit}
-				if m.name == uniformScheme.name || m.name == twomaPublished.name {
+				if m.name == uniformScheme.name || m.name == twomaFitted.name {
 					r.Source = figure
 					if published > 0 {
 						r.Published = published
@@ -118,10 +118,10 @@ func figure4(rows []report.Row) (report.Row, report.Chart) {
 			runs = r.Runs
 		}
 	}
-	return report.Row{Source: paper + ", figure 4", Item: "TWOMA as published, settings in the order of the table", Quantity: allPlaced,
+	return report.Row{Source: paper + ", figure 4", Item: "TWOMA fitted, settings in the order of the table", Quantity: allPlaced,
 			Unit: "crawls", Published: printed, Measured: measured, Runs: runs},
 		report.Chart{Title: "Crawls until all sites are placed", X: "setting, in the order of the table", Y: "crawls", Series: []report.Series{
-			{Name: "TWOMA as published, measured", X: x, Y: measured},
+			{Name: "TWOMA fitted, measured", X: x, Y: measured},
 			{Name: "printed in figure 5.3-7 of Chen & Wang 2006", X: x, Y: printed, Dashed: true},
 		}}
 }
@@ -136,7 +136,7 @@ func changing(size scale, seed uint64) (rows []report.Row, pictures []picture, e
 		cfg := environment(8, size.changing)
 		cfg.Every = s.every
 		chart := report.Chart{Title: fmt.Sprintf("Perfect access points drawn anew every %d crawls", s.every), X: "crawl", Y: "total duration"}
-		for _, m := range []maker{uniformScheme, twomaPublished, twomaRecommended, assigner} {
+		for _, m := range []maker{uniformScheme, twomaFitted, twomaRecommended, assigner} {
 			item := fmt.Sprintf("8 access points, %d sites, change every %d crawls: %s", cfg.Sites, s.every, m.name)
 			var before, gain []float64
 			var curve [][]float64
@@ -205,25 +205,15 @@ func pairRun(cfg webenv.DurationsConfig, seed uint64, crawls int) (most, last fl
 	rng := rand.New(rand.NewPCG(seed, 2))
 	for c := range crawls {
 		placed := 0
-		access := func(site int) (float64, error) {
-			arm, err := pairs.Arm(site)
+		for _, site := range rng.Perm(cfg.Sites) { // two by two, they are a pair
+			arm, err := pairs.Next(site)
+			if err != nil {
+				return 0, 0, err
+			}
 			if arm == web.Perfect(site) {
 				placed++
 			}
-			return web.Access(site, arm), err
-		}
-		order := rng.Perm(cfg.Sites)
-		for k := 0; k+1 < len(order); k += 2 {
-			i, j := order[k], order[k+1]
-			durationI, err := access(i)
-			if err != nil {
-				return 0, 0, err
-			}
-			durationJ, err := access(j)
-			if err != nil {
-				return 0, 0, err
-			}
-			if err := pairs.Observe(i, j, durationI, durationJ); err != nil {
+			if err := pairs.Observe(site, web.Access(site, arm)); err != nil {
 				return 0, 0, err
 			}
 		}

@@ -27,7 +27,8 @@ func queries(size scale, seed uint64) (rows []report.Row, _ []picture, err error
 		item := func(name string) string {
 			return fmt.Sprintf("%d objects in %d classes, p = %v: %s", s.objects, s.classes, s.p, name)
 		}
-		for rule, name := range []string{"OMA", "EOMA", "PEOMA", "TPEOMA"} {
+		for _, variant := range []partition.OMAVariant{partition.OMA, partition.EOMA, partition.PEOMA, partition.TPEOMA} {
+			name := variant.String()
 			limit := mostQueries
 			if s.p == 1 {
 				limit = 20_000 // stuck is stuck without noise
@@ -35,7 +36,7 @@ func queries(size scale, seed uint64) (rows []report.Row, _ []picture, err error
 			var needed []float64
 			stuck := 0
 			for k := range uint64(size.queryRuns) {
-				a, err := partition.NewPartitioner(partition.Rule(rule), sizes, 10, rand.NewPCG(seed*1000+k, 4))
+				a, err := partition.NewPartitioner(variant, sizes, 10, rand.NewPCG(seed*1000+k, 4))
 				if err != nil {
 					return nil, nil, err
 				}

@@ -9,16 +9,15 @@ import (
 	"github.com/recrawl/recrawl/webenv"
 )
 
-// A scheme says from which access point to access a site, and is told how long it took.
+// A scheme says from which access point to access a site, and is told how long it took:
+// every type of package partition that assigns sites.
 type scheme interface {
-	Arm(site int) (int, error)
+	Next(site int) (arm int, err error)
 	Observe(site int, duration float64) error
 }
 
-// uniform does not learn.
-type uniform struct{ partition.Uniform }
-
-func (uniform) Observe(int, float64) error { return nil }
+// fitted are the settings of TWOMA that come close to figure 5.3-7 of the report.
+var fitted = partition.TWOMAConfig{Entry: 4, NewArm: partition.AnyArm, Average: partition.LastCrawl}
 
 // maker makes a scheme for a number of access points and sites.
 type maker struct {
@@ -28,16 +27,16 @@ type maker struct {
 
 var (
 	uniformScheme = maker{"uniform", func(arms, _ int, _ rand.Source) (scheme, error) {
-		return uniform{partition.Uniform(arms)}, nil
+		return partition.RoundRobin(arms), nil
 	}}
-	twomaPublished = maker{"TWOMA as published", func(arms, sites int, src rand.Source) (scheme, error) {
-		return partition.NewTWOMA(arms, sites, partition.AsPublished, src)
+	twomaFitted = maker{"TWOMA fitted", func(arms, sites int, src rand.Source) (scheme, error) {
+		return partition.NewTWOMA(arms, sites, fitted, src)
 	}}
 	twomaRecommended = maker{"TWOMA recommended", func(arms, sites int, src rand.Source) (scheme, error) {
-		return partition.NewTWOMA(arms, sites, partition.Recommended, src)
+		return partition.NewTWOMA(arms, sites, partition.TWOMAConfig{}, src)
 	}}
 	assigner = maker{"assigner", func(arms, sites int, src rand.Source) (scheme, error) {
-		return partition.NewAssigner(arms, sites, partition.DefaultSettings, src)
+		return partition.NewAssigner(arms, sites, partition.AssignerConfig{}, src)
 	}}
 )
 
@@ -52,7 +51,7 @@ type crawled struct {
 // crawl accesses every site once: ask, access, tell.
 func crawl(s scheme, web *webenv.Durations) (c crawled, err error) {
 	for site := range web.Len() {
-		arm, err := s.Arm(site)
+		arm, err := s.Next(site)
 		if err != nil {
 			return c, err
 		}

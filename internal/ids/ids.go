@@ -9,6 +9,7 @@
 package ids
 
 import (
+	"iter"
 	"math/bits"
 
 	"github.com/recrawl/recrawl/internal/codec"
@@ -95,6 +96,17 @@ func (r *Registry) Slot(id int) (slot int, ok bool) {
 
 // Live says whether a slot holds a valid id.
 func (r *Registry) Live(slot int) bool { return r.generation(slot)&1 == 0 }
+
+// All returns the valid ids, in the order of their slots.
+func (r *Registry) All() iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for slot := range r.slots {
+			if r.Live(slot) && !yield(r.ID(slot)) {
+				return
+			}
+		}
+	}
+}
 
 // Remove makes an id invalid, in O(1), and says whether it was valid.
 func (r *Registry) Remove(id int) bool {

@@ -1,6 +1,7 @@
 package ids
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -68,6 +69,10 @@ func property(t *rapid.T) {
 		},
 		"": func(t *rapid.T) {
 			require.Equal(t, len(valid), r.Len())
+			for id := range r.All() {
+				require.True(t, valid[id])
+			}
+			require.Len(t, slices.Collect(r.All()), len(valid))
 			live := 0
 			for slot := range r.Slots() {
 				if r.Live(slot) {

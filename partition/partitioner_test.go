@@ -45,8 +45,8 @@ func right(class func(int) (int, error), objects, size int) bool {
 
 // queriesTo runs an automaton until it converged; ok is false if it did not within the
 // limit.
-func queriesTo(t testing.TB, rule Rule, objects, classes int, p float64, seed uint64, limit int) (queries int, ok bool) {
-	a, err := NewPartitioner(rule, equalSizes(objects, classes), 10, rand.NewPCG(seed, 1))
+func queriesTo(t testing.TB, variant OMAVariant, objects, classes int, p float64, seed uint64, limit int) (queries int, ok bool) {
+	a, err := NewPartitioner(variant, equalSizes(objects, classes), 10, rand.NewPCG(seed, 1))
 	require.NoError(t, err)
 	src := pairSource{objects, objects / classes, p, rand.New(rand.NewPCG(seed, 2))}
 	for q := 1; q <= limit; q++ {
@@ -83,7 +83,7 @@ func TestQueriesToConvergence(t *testing.T) {
 	for _, c := range []struct {
 		objects, classes int
 		p                float64
-		queries          [4]float64 // by rule; 0 if too long to be run here
+		queries          [4]float64 // by variant; 0 if too long to be run here
 	}{
 		{9, 3, .9, [4]float64{185, 84, 78, 63}},
 		{18, 3, 1, [4]float64{0, 172, 174, 156}},
@@ -93,14 +93,14 @@ func TestQueriesToConvergence(t *testing.T) {
 		{30, 3, .8, [4]float64{21258, 790, 653, 650}},
 		{30, 10, .7, [4]float64{0, 2359, 730, 2110}},
 	} {
-		for rule, want := range c.queries {
+		for variant, want := range c.queries {
 			if want == 0 || testing.Short() && want > 10000 {
 				continue
 			}
-			t.Run(fmt.Sprintf("%d in %d, p=%v, rule %d", c.objects, c.classes, c.p, rule), func(t *testing.T) {
+			t.Run(fmt.Sprintf("%d in %d, p=%v, %v", c.objects, c.classes, c.p, OMAVariant(variant)), func(t *testing.T) {
 				var q []float64
 				for seed := range runs {
-					n, ok := queriesTo(t, Rule(rule), c.objects, c.classes, c.p, uint64(seed), 1_000_000)
+					n, ok := queriesTo(t, OMAVariant(variant), c.objects, c.classes, c.p, uint64(seed), 1_000_000)
 					require.True(t, ok, "seed %d", seed)
 					q = append(q, float64(n))
 				}
@@ -174,7 +174,7 @@ func TestCoAccessQueries(t *testing.T) {
 	}
 }
 
-// The cases of the rule, each once.
+// The cases of the variant, each once.
 func TestCases(t *testing.T) {
 	a, err := NewPartitioner(OMA, []int{3, 3}, 4, rand.NewPCG(1, 2))
 	require.NoError(t, err)
@@ -201,7 +201,7 @@ func TestCases(t *testing.T) {
 	require.Equal(t, []uint8{2, 1, 4, 4, 4, 3}, a.state)
 	require.False(t, a.Converged())
 
-	a.rule = EOMA
+	a.variant = EOMA
 	place(1, 2, 4, 4, 3, 1)
 	require.NoError(t, a.Query(2, 5))
 	require.Equal(t, []int{1, 0}, []int{class(2), class(3)}, "EOMA swaps with another boundary object")
@@ -227,8 +227,8 @@ func TestPursuitIgnoresRarePairs(t *testing.T) {
 }
 
 func TestTransitivity(t *testing.T) {
-	states := func(rule Rule) []uint8 {
-		a, err := NewPartitioner(rule, []int{4, 4}, 9, rand.NewPCG(1, 2))
+	states := func(variant OMAVariant) []uint8 {
+		a, err := NewPartitioner(variant, []int{4, 4}, 9, rand.NewPCG(1, 2))
 		require.NoError(t, err)
 		a.member = []int32{0, 1, 2, 3, 4, 5, 6, 7}
 		a.seat()
@@ -281,20 +281,20 @@ func TestUnequalClasses(t *testing.T) {
 		}
 		return true
 	}
-	for _, rule := range []Rule{EOMA, PEOMA, TPEOMA, GCDOMA} {
+	for _, variant := range []OMAVariant{EOMA, PEOMA, TPEOMA, GCDOMA} {
 		found := 0
 		for seed := range uint64(20) {
-			a, err := NewPartitioner(rule, sizes, 10, rand.NewPCG(seed, 1))
+			a, err := NewPartitioner(variant, sizes, 10, rand.NewPCG(seed, 1))
 			require.NoError(t, err)
 			ok := run(a, a.Converged, seed)
-			require.False(t, a.Converged() && !ok, "rule %d, seed %d settled in a wrong partition", rule, seed)
+			require.False(t, a.Converged() && !ok, "%v, seed %d settled in a wrong partition", variant, seed)
 			if ok {
 				found++
 			}
 		}
-		t.Logf("rule %d: %d of 20", rule, found)
-		require.Positive(t, found, "rule %d", rule)
-		require.Less(t, found, 20, "rule %d", rule)
+		t.Logf("%v: %d of 20", variant, found)
+		require.Positive(t, found, "%v", variant)
+		require.Less(t, found, 20, "%v", variant)
 	}
 	found := 0
 	for seed := range uint64(20) {
@@ -313,16 +313,16 @@ func TestUnequalClasses(t *testing.T) {
 // continues as the original does.
 func partitionerProperty(t *rapid.T) {
 	sizes := rapid.SliceOfN(rapid.SampledFrom([]int{2, 4, 6}), 2, 4).Draw(t, "sizes")
-	rule := Rule(rapid.IntRange(int(OMA), int(GCDOMA)).Draw(t, "rule"))
-	a, err := NewPartitioner(rule, sizes, rapid.IntRange(2, 5).Draw(t, "states"), rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
+	variant := OMAVariant(rapid.IntRange(int(OMA), int(GCDOMA)).Draw(t, "variant"))
+	a, err := NewPartitioner(variant, sizes, rapid.IntRange(2, 5).Draw(t, "states"), rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
 	require.NoError(t, err)
 	c, err := NewCoAccess(sizes)
 	require.NoError(t, err)
 	for range rapid.IntRange(1, 60).Draw(t, "queries") {
 		i, j := rapid.IntRange(0, a.Len()-1).Draw(t, "i"), rapid.IntRange(0, a.Len()-1).Draw(t, "j")
 		if i == j {
-			require.ErrorIs(t, a.Query(i, j), ErrObject)
-			require.ErrorIs(t, c.Query(i, j), ErrObject)
+			require.ErrorIs(t, a.Query(i, j), ErrPair)
+			require.ErrorIs(t, c.Query(i, j), ErrPair)
 			continue
 		}
 		saved, err := a.MarshalBinary()
@@ -351,8 +351,8 @@ func partitionerProperty(t *rapid.T) {
 			left[class]--
 			class, _ = c.Class(k)
 			leftC[class]--
-			state, _ := a.State(k)
-			settled = settled && (state == 1 || state == 2 && rule != OMA)
+			state := a.state[k]
+			settled = settled && (state == 1 || state == 2 && variant != OMA)
 		}
 		require.Equal(t, make([]int, len(sizes)), left)
 		require.Equal(t, make([]int, len(sizes)), leftC)
@@ -366,11 +366,11 @@ func FuzzPartitioner(f *testing.F) { f.Fuzz(rapid.MakeFuzz(partitionerProperty))
 func TestFamilyRejects(t *testing.T) {
 	src := rand.NewPCG(1, 2)
 	for name, c := range map[string]struct {
-		rule   Rule
-		sizes  []int
-		states int
+		variant OMAVariant
+		sizes   []int
+		states  int
 	}{
-		"rule":          {GCDOMA + 1, []int{2, 2}, 5},
+		"variant":       {GCDOMA + 1, []int{2, 2}, 5},
 		"one class":     {OMA, []int{2}, 5},
 		"states":        {OMA, []int{2, 2}, 1},
 		"many states":   {OMA, []int{2, 2}, 256},
@@ -379,22 +379,20 @@ func TestFamilyRejects(t *testing.T) {
 		"overflow":      {OMA, []int{1 << 30, 1 << 30}, 5},
 		"counts":        {PEOMA, []int{1 << 16, 1 << 16}, 5},
 	} {
-		_, err := NewPartitioner(c.rule, c.sizes, c.states, src)
-		require.ErrorIs(t, err, ErrParameter, name)
+		_, err := NewPartitioner(c.variant, c.sizes, c.states, src)
+		require.ErrorIs(t, err, ErrConfig, name)
 	}
 	require.Panics(t, func() { _, _ = NewPartitioner(OMA, []int{2, 2}, 5, nil) })
 	for _, sizes := range [][]int{nil, {3}, {3, 0}, {1 << 16, 1}} {
 		_, err := NewCoAccess(sizes)
-		require.ErrorIs(t, err, ErrParameter)
+		require.ErrorIs(t, err, ErrConfig)
 	}
 	a, err := NewPartitioner(OMA, []int{2, 2}, 5, src)
 	require.NoError(t, err)
 	for _, bad := range []int{-1, 4} {
-		require.ErrorIs(t, a.Query(0, bad), ErrObject)
-		require.ErrorIs(t, a.Query(bad, 0), ErrObject)
+		require.ErrorIs(t, a.Query(0, bad), ErrUnknown)
+		require.ErrorIs(t, a.Query(bad, 0), ErrUnknown)
 		_, err = a.Class(bad)
-		require.ErrorIs(t, err, ErrObject)
-		_, err = a.State(bad)
-		require.ErrorIs(t, err, ErrObject)
+		require.ErrorIs(t, err, ErrUnknown)
 	}
 }

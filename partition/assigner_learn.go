@@ -34,7 +34,7 @@ func (r *relativeNoise) variance() float64 {
 	return max(r.squares/r.means, leastNoise*leastNoise)
 }
 
-// skewed tells whether noise is so large that durations, being positive, must have
+// skewed reports whether noise is so large that durations, being positive, must have
 // a long tail.
 func (r *relativeNoise) skewed() bool { return r.variance() > skewedNoise*skewedNoise }
 
@@ -146,13 +146,13 @@ func (a *Assigner) standardised(residual, mean, sigma float64) float64 {
 }
 
 // changed adds a standardised residual to the site's CUSUM, in both directions, and
-// tells whether one is beyond the threshold.
+// reports whether one is beyond the threshold.
 func (a *Assigner) changed(slot int, z float64) bool {
 	s := &a.site
 	up := max(0, float64(s.up[slot])+z-slack)
 	down := max(0, float64(s.down[slot])-z-slack)
 	s.up[slot], s.down[slot] = float32(up), float32(down)
-	return max(up, down) > a.set.Threshold
+	return max(up, down) > a.cfg.Threshold
 }
 
 // remember adds a residual to the noise of the site and of all.

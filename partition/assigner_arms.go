@@ -2,6 +2,7 @@ package partition
 
 import (
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 )
@@ -48,7 +49,7 @@ func newArmState(capacity float64) armState {
 
 func checkCapacity(arm int, c float64) error {
 	if !(c > 0) {
-		return fmt.Errorf("%w: arm %d: capacity %v", ErrParameter, arm, c)
+		return fmt.Errorf("%w: arm %d: capacity %v", ErrConfig, arm, c)
 	}
 	return nil
 }
@@ -76,13 +77,13 @@ func (m *armState) track(duration, mean float64) {
 	m.forecast += mean - m.forecast/window
 }
 
-// hasRoom tells whether the arm's time allows for a site of the given mean, up to a
+// hasRoom reports whether the arm's time allows for a site of the given mean, up to a
 // share of the capacity.
 func (m *armState) hasRoom(mean, share float64) bool {
 	return float64((m.work+mean)*m.slowness()) <= share*m.capacity
 }
 
-// mayMove tells whether a site of the given mean may move from one arm to another
+// mayMove reports whether a site of the given mean may move from one arm to another
 // now.
 func (a *Assigner) mayMove(from, to int, mean float64) bool {
 	if !a.arm[to].hasRoom(mean, 1-reserve) {
@@ -174,25 +175,25 @@ func (a *Assigner) openCrawl() {
 	}
 }
 
-// Arms returns the number of arms.
-func (a *Assigner) Arms() int { return a.arms.Len() }
+// Arms returns the ids of all arms, in the order of their slots.
+func (a *Assigner) Arms() iter.Seq[int] { return a.arms.All() }
 
-// Load returns the number of sites assigned to an arm and the time that accessing
-// each of them once is expected to take. O(1). The error is ErrArm.
+// Load returns the number of sites assigned to an arm, and the time that accessing each of
+// them once is expected to take. O(1). The error is ErrUnknown.
 func (a *Assigner) Load(arm int) (sites int, time float64, err error) {
 	j, ok := a.arms.Slot(arm)
 	if !ok {
-		return 0, 0, noArm(arm)
+		return 0, 0, unknownArm(arm)
 	}
 	return a.arm[j].sites, a.arm[j].work * a.arm[j].slowness(), nil
 }
 
-// SetCapacity sets the time that an arm has for a crawl; +Inf for no limit. The
-// sites in excess leave over the next crawls. O(1). The error is ErrArm or ErrParameter.
+// SetCapacity sets the time that an arm has for a crawl, +Inf for no limit. The sites in
+// excess leave over the next crawls. O(1). The error is ErrUnknown or ErrConfig.
 func (a *Assigner) SetCapacity(arm int, capacity float64) error {
 	j, ok := a.arms.Slot(arm)
 	if !ok {
-		return noArm(arm)
+		return unknownArm(arm)
 	}
 	if err := checkCapacity(arm, capacity); err != nil {
 		return err
@@ -204,15 +205,15 @@ func (a *Assigner) SetCapacity(arm int, capacity float64) error {
 	return nil
 }
 
-// AddArm adds an arm of the given capacity (+Inf for no limit) and returns its id.
-// Every site tries it once, when it is accessed next. O(1), and O(sites·arms) when the tables grow,
-// which doubles them. The error is ErrParameter.
+// AddArm adds an arm of the given capacity (+Inf for no limit) and returns its id. Every
+// site tries it once, when it is accessed next. O(1), and O(sites·arms) when the tables
+// grow, which doubles them. The error is ErrConfig.
 func (a *Assigner) AddArm(capacity float64) (int, error) {
 	if err := checkCapacity(a.arms.Slots(), capacity); err != nil {
 		return 0, err
 	}
 	if a.arms.Slots()+1 >= nowhere {
-		return 0, fmt.Errorf("%w: more than %d arms", ErrParameter, nowhere-1)
+		return 0, fmt.Errorf("%w: more than %d arms", ErrConfig, nowhere-1)
 	}
 	id := a.arms.Add()
 	j, _ := a.arms.Slot(id)
@@ -239,16 +240,16 @@ func (a *Assigner) widen(width int) {
 	s.base, s.count, a.width = base, count, width
 }
 
-// RemoveArm removes an arm. Its sites are assigned anew when they are asked for;
-// answers from it come too late. O(sites). The error is ErrArm, or ErrParameter for the last
-// arm.
+// RemoveArm removes an arm. Its sites get another one when Next asks for them; answers from
+// the removed arm come too late. O(sites). The error is ErrUnknown, or ErrConfig for the
+// last arm.
 func (a *Assigner) RemoveArm(arm int) error {
 	j, ok := a.arms.Slot(arm)
 	if !ok {
-		return noArm(arm)
+		return unknownArm(arm)
 	}
 	if a.arms.Len() == 1 {
-		return fmt.Errorf("%w: arm %d is the last", ErrParameter, arm)
+		return fmt.Errorf("%w: arm %d is the last", ErrConfig, arm)
 	}
 	s := &a.site
 	for slot := range s.at {

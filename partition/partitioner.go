@@ -3,82 +3,110 @@ package partition
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/recrawl/recrawl/internal/codec"
+	"github.com/recrawl/recrawl/internal/enum"
+	"github.com/recrawl/recrawl/internal/source"
 )
 
-// A Rule is a member of the family of object migration automata. Each but the
-// first adds something to the one before it.
-type Rule uint8
+// An OMAVariant is a member of the family of object migration automata. Each but the first
+// adds something to an earlier one.
+type OMAVariant uint8
 
 const (
-	// OMA is the automaton of Oommen & Ma (1988). It can deadlock: two
-	// objects that belong together, in different classes whose other objects
-	// are all internal, are penalised in vain for ever.
-	OMA Rule = iota
-	// EOMA is the enhanced automaton (Gale, Das & Yu 1990): objects start at
-	// the boundary, and one at the boundary need not wait for its partner
-	// but changes places with another boundary object of the partner's class.
+	// OMA is the automaton of Oommen & Ma (1988). It can deadlock: two objects that
+	// belong together, in different classes whose other objects are all internal, are
+	// penalised in vain for ever.
+	OMA OMAVariant = iota
+	// EOMA is the enhanced automaton (Gale, Das & Yu 1990). Objects start at the boundary,
+	// and an object at the boundary need not wait for its partner: it changes places with
+	// another boundary object of the partner's class.
 	EOMA
-	// PEOMA is EOMA with pursuit (Shirvani & Oommen 2018): once κ = W(W−1)/2
-	// queries were seen, a pair that makes up less than 1/κ of them is ignored.
+	// PEOMA is EOMA with pursuit (Shirvani & Oommen 2018). Once κ = W(W−1)/2 queries were
+	// seen, it ignores a pair that makes up less than 1/κ of them.
 	PEOMA
-	// TPEOMA is PEOMA with transitivity (Shirvani & Oommen 2020): a query (i, j)
-	// counts as one of (i, k) too for every k that j is often asked for with.
+	// TPEOMA is PEOMA with transitivity (Shirvani & Oommen 2020). A query (i, j) counts as
+	// one of (i, k) too, for every k that j is often asked for with.
 	TPEOMA
-	// GCDOMA is EOMA on classes that consist of equal parts, as large as the
-	// greatest common divisor of their sizes (Omslandseter, Jiao & Oommen
-	// 2021): objects in parts of one class count as together, but who
-	// gives way to an object is looked for in its partner's part only. EOMA,
-	// which looks in the whole class, is stuck less often.
+	// GCDOMA is EOMA on classes that consist of equal parts, as large as the greatest
+	// common divisor of the sizes (Omslandseter, Jiao & Oommen 2021). Objects in parts of
+	// one class count as together. Who gives way to an object is looked for in its
+	// partner's part only; EOMA looks in the whole class and is stuck less often.
 	GCDOMA
 )
 
-// Partitioner finds a partition of W objects into classes of given sizes from
-// queries that ask for two objects at once, such that objects asked for together
-// come to share a class: an object migration automaton, the member of the family
-// that its Rule names.
+var omaNames = enum.Of[OMAVariant](ErrConfig, "OMA", "EOMA", "PEOMA", "TPEOMA", "GCDOMA")
+
+// String returns the name of the constant.
+func (v OMAVariant) String() string { return omaNames.String(v) }
+
+// MarshalText returns the name that String gives.
+func (v OMAVariant) MarshalText() ([]byte, error) { return omaNames.MarshalText(v) }
+
+// UnmarshalText reads the name that String gives.
+func (v *OMAVariant) UnmarshalText(text []byte) error { return omaNames.UnmarshalText(v, text) }
+
+// Partitioner is an object migration automaton: it groups W objects into classes of given
+// sizes such that objects asked for together come to share a class. Tell it every query
+// with Query, read the classes with Class, and stop when Converged. It is there to be
+// measured against: [CoAccess] needs far fewer queries.
 //
-// Every object sits in one of N states of its class, state 1 the most internal and
-// N the boundary. A query of two objects
+// # How it works
+//
+// Every object sits in one of N states of its class, state 1 the most internal and N the
+// boundary. A query of two objects
 //
 //   - of the same class moves both one state inward;
 //   - of different classes, neither at the boundary, moves both one state outward;
 //   - of different classes, exactly one at the boundary, moves the other outward;
-//   - of different classes, both at the boundary, moves the first to the boundary
-//     of the other's class and in return that class's object nearest to the
-//     boundary, the second itself excepted, to the boundary of the first's.
+//   - of different classes, both at the boundary, moves the first to the boundary of the
+//     other's class. In return it moves that class's object nearest to the boundary, the
+//     second itself excepted, to the boundary of the first's class.
 //
-// So the sizes of the classes never change. They need not be equal, but if smaller
-// classes fit together into a larger one, every rule may stay where they do.
+// The constants of [OMAVariant] say what each member of the family changes.
 //
-// A query is O(size of the class), under TPEOMA W times that; memory is O(W), with
-// pursuit O(W²). Objects cannot be added or removed. Not safe for concurrent use.
+// # Guarantees
+//
+// The sizes of the classes never change. They need not be equal, but if smaller classes fit
+// together into a larger one, every variant may stay where they do. Objects cannot be added
+// or removed.
+//
+// # Cost
+//
+// Time: O(size of the class) a query, W times that under TPEOMA. Memory: O(W), with pursuit
+// O(W²).
 type Partitioner struct {
-	rule   Rule
-	states int
-	sizes  []int
-	src    rand.Source
-	part   []int32 // of each object: its class, or under GCDOMA its part of it
-	state  []uint8 // of each object, 1 to states
-	class  []int32 // of each part
-	start  []int32 // objects of part p are member[start[p]:start[p+1]]
-	member []int32
-	at     []int32 // index of each object in member
-	outer  int     // objects in a state beyond inner()
-	pairs  *pairCounts
+	variant OMAVariant
+	states  int
+	sizes   []int
+	src     rand.Source
+	part    []int32 // of each object: its class, or under GCDOMA its part of it
+	state   []uint8 // of each object, 1 to states
+	class   []int32 // of each part
+	start   []int32 // objects of part p are member[start[p]:start[p+1]]
+	member  []int32
+	at      []int32 // index of each object in member
+	outer   int     // objects in a state beyond inner()
+	pairs   *pairCounts
 }
 
-// NewPartitioner spreads the objects 0..W-1, W the sum of the sizes, over
-// len(sizes) ≥ 2 classes of at least 2 objects at random; under GCDOMA the sizes need
-// a common divisor of at least 2. Under OMA the objects start in random states, else
-// at the boundary. States is N, 2 to 255. It panics if src is nil.
-func NewPartitioner(rule Rule, sizes []int, states int, src rand.Source) (*Partitioner, error) {
-	checkSource(src)
-	if err := checkFamily(rule, sizes, states); err != nil {
+// defaultOMAStates is N of all tables of examples/partition.
+const defaultOMAStates = 10
+
+// NewPartitioner spreads the objects 0..W-1, W the sum of the sizes, over len(sizes) ≥ 2
+// classes of at least 2 objects at random; under GCDOMA the sizes need a common divisor of
+// at least 2. Under OMA the objects start in random states, else at the boundary. States is
+// N, 2 to 255, or 0 for 10. The error is ErrConfig. It panics if src is nil.
+func NewPartitioner(variant OMAVariant, sizes []int, states int, src rand.Source) (*Partitioner, error) {
+	source.Require(src, "partition")
+	if states == 0 {
+		states = defaultOMAStates
+	}
+	if err := checkFamily(variant, sizes, states); err != nil {
 		return nil, err
 	}
-	p := &Partitioner{rule: rule, states: states, sizes: append([]int(nil), sizes...), src: src}
+	p := &Partitioner{variant: variant, states: states, sizes: slices.Clone(sizes), src: src}
 	p.layOut()
 	rng := rand.New(src)
 	for k, object := range rng.Perm(len(p.part)) {
@@ -87,7 +115,7 @@ func NewPartitioner(rule Rule, sizes []int, states int, src rand.Source) (*Parti
 	p.seat()
 	for i := range p.state {
 		p.state[i] = uint8(states)
-		if rule == OMA {
+		if variant == OMA {
 			p.state[i] = uint8(1 + rng.IntN(states))
 		}
 	}
@@ -95,34 +123,35 @@ func NewPartitioner(rule Rule, sizes []int, states int, src rand.Source) (*Parti
 	return p, nil
 }
 
-func checkFamily(rule Rule, sizes []int, states int) error {
+func checkFamily(variant OMAVariant, sizes []int, states int) error {
 	const most = 1 << 31
+	if err := omaNames.Check(variant); err != nil {
+		return err
+	}
 	switch {
-	case rule > GCDOMA:
-		return fmt.Errorf("%w: rule %d", ErrParameter, rule)
 	case len(sizes) < 2:
-		return fmt.Errorf("%w: %d classes", ErrParameter, len(sizes))
+		return fmt.Errorf("%w: %d classes", ErrConfig, len(sizes))
 	case states < 2 || states > 255:
-		return fmt.Errorf("%w: %d states", ErrParameter, states)
+		return fmt.Errorf("%w: %d states", ErrConfig, states)
 	}
 	total := 0
 	for c, s := range sizes {
 		if s < 2 || s >= most-total {
-			return fmt.Errorf("%w: class %d: size %d", ErrParameter, c, s)
+			return fmt.Errorf("%w: class %d: size %d", ErrConfig, c, s)
 		}
 		total += s
 	}
-	if g := commonDivisor(sizes); g < 2 && rule == GCDOMA {
-		return fmt.Errorf("%w: sizes with greatest common divisor %d", ErrParameter, g)
+	if g := commonDivisor(sizes); g < 2 && variant == GCDOMA {
+		return fmt.Errorf("%w: sizes with greatest common divisor %d", ErrConfig, g)
 	}
-	if rule.counts() && total > maxCounted {
-		return fmt.Errorf("%w: %d objects are too many to count pairs", ErrParameter, total)
+	if variant.counts() && total > maxCounted {
+		return fmt.Errorf("%w: %d objects are too many to count pairs", ErrConfig, total)
 	}
 	return nil
 }
 
-// counts tells whether the rule counts pairs.
-func (r Rule) counts() bool { return r == PEOMA || r == TPEOMA }
+// counts reports whether the variant counts pairs.
+func (v OMAVariant) counts() bool { return v == PEOMA || v == TPEOMA }
 
 func commonDivisor(sizes []int) int {
 	g := 0
@@ -140,7 +169,7 @@ func (p *Partitioner) layOut() {
 	w := int32(0)
 	for c, s := range p.sizes {
 		part := s
-		if p.rule == GCDOMA {
+		if p.variant == GCDOMA {
 			part = g
 		}
 		for range s / part {
@@ -152,7 +181,7 @@ func (p *Partitioner) layOut() {
 	p.start = append(p.start, w)
 	p.part, p.state = make([]int32, w), make([]uint8, w)
 	p.member, p.at = make([]int32, w), make([]int32, w)
-	if p.rule.counts() {
+	if p.variant.counts() {
 		p.pairs = newPairCounts(int(w))
 	}
 }
@@ -178,37 +207,28 @@ func (p *Partitioner) count() {
 // Len returns the number W of objects.
 func (p *Partitioner) Len() int { return len(p.part) }
 
-// Class returns the class of an object. The error is ErrObject.
+// Class returns the class of an object. The error is ErrUnknown.
 func (p *Partitioner) Class(object int) (int, error) {
-	if object < 0 || object >= p.Len() {
-		return 0, noObject(object)
+	if err := checkObject(object, p.Len()); err != nil {
+		return 0, err
 	}
 	return int(p.class[p.part[object]]), nil
 }
 
-// State returns the state of an object in its class: 1 is the most internal one,
-// N the boundary. The error is ErrObject.
-func (p *Partitioner) State(object int) (int, error) {
-	if object < 0 || object >= p.Len() {
-		return 0, noObject(object)
-	}
-	return int(p.state[object]), nil
-}
-
 // inner is the outermost state in which an object counts as settled.
 func (p *Partitioner) inner() uint8 {
-	if p.rule == OMA {
+	if p.variant == OMA {
 		return 1
 	}
 	return 2
 }
 
-// Converged tells whether every object has settled: under OMA in the most internal
-// state, else in one of the two most internal. O(1).
+// Converged reports whether every object has settled: under OMA in the most internal state,
+// else in one of the two most internal. O(1).
 func (p *Partitioner) Converged() bool { return p.outer == 0 }
 
-// Query tells that objects i and j were asked for together. The error is
-// ErrObject if one does not exist or both are the same, and nothing changes.
+// Query tells that objects i and j were asked for together. The error is ErrUnknown, or
+// ErrPair if they are the same.
 func (p *Partitioner) Query(i, j int) error {
 	if err := checkPair(i, j, p.Len()); err != nil {
 		return err
@@ -235,7 +255,7 @@ func (p *Partitioner) process(i, j int32) {
 		p.move(j, p.state[j]+1)
 	case atI && atJ:
 		p.exchange(i, p.nearest(b, j))
-	case p.rule == OMA:
+	case p.variant == OMA:
 		p.moveOther(i, j, atI)
 	default: // exactly one is at the boundary
 		waiting, partner := i, j
@@ -304,7 +324,7 @@ const (
 // AppendBinary appends the whole state, the source of randomness included, to b.
 func (p *Partitioner) AppendBinary(b []byte) ([]byte, error) {
 	e := codec.NewEncoder(b, partitionerMagic, partitionerVersion)
-	e.Byte(byte(p.rule))
+	e.Byte(byte(p.variant))
 	e.Ints(p.sizes)
 	e.Int(p.states)
 	for _, object := range p.member {
@@ -328,8 +348,8 @@ func (p *Partitioner) UnmarshalBinary(data []byte) error {
 	if err != nil {
 		return err
 	}
-	r := Partitioner{rule: Rule(d.Byte()), sizes: d.Ints(), states: d.Int()}
-	if err := checkFamily(r.rule, r.sizes, r.states); err != nil {
+	r := Partitioner{variant: OMAVariant(d.Byte()), sizes: d.Ints(), states: d.Int()}
+	if err := checkFamily(r.variant, r.sizes, r.states); err != nil {
 		d.Fail("%v", err)
 	}
 	total := 0

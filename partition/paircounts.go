@@ -31,10 +31,10 @@ func (c *pairCounts) add(i, j int32) {
 	}
 }
 
-// primed tells whether κ queries were seen, one for each pair on average.
+// primed reports whether κ queries were seen, one for each pair on average.
 func (c *pairCounts) primed() bool { return c.queries >= uint64(len(c.count)) }
 
-// often tells whether a pair makes up at least 1/κ of the queries.
+// often reports whether a pair makes up at least 1/κ of the queries.
 func (c *pairCounts) often(i, j int32) bool {
 	return uint64(c.count[pairIndex(i, j)])*uint64(len(c.count)) >= c.queries
 }
@@ -51,7 +51,7 @@ func (p *Partitioner) pursue(i, j int32) {
 		return
 	}
 	p.process(i, j)
-	if p.rule != TPEOMA {
+	if p.variant != TPEOMA {
 		return
 	}
 	for k := range int32(c.n) {

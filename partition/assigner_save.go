@@ -15,8 +15,8 @@ const (
 // AppendBinary appends the whole state, the source of randomness included, to b.
 func (a *Assigner) AppendBinary(b []byte) ([]byte, error) {
 	e := codec.NewEncoder(b, assignerMagic, assignerVersion)
-	e.Float64(a.set.Threshold)
-	e.Float64(a.set.Explore)
+	e.Float64(a.cfg.Threshold)
+	e.Float64(a.cfg.Explore)
 	a.arms.Encode(e)
 	for j := range a.arm {
 		for _, v := range a.arm[j].floats() {
@@ -57,9 +57,9 @@ func (a *Assigner) UnmarshalBinary(data []byte) error {
 	if err != nil {
 		return err
 	}
-	r := Assigner{set: Settings{Threshold: d.Float64(), Explore: d.Float64()}, arms: ids.Decode(d)}
-	if err := r.set.check(0); err != nil {
-		d.Fail("%v", err)
+	r := Assigner{cfg: AssignerConfig{Threshold: d.Float64(), Explore: d.Float64()}, arms: ids.Decode(d)}
+	if cfg, err := r.cfg.withDefaults(0); err != nil || cfg.Threshold != r.cfg.Threshold {
+		d.Fail("threshold %v, exploration %v", r.cfg.Threshold, r.cfg.Explore)
 	}
 	for range r.arms.Slots() {
 		var m armState

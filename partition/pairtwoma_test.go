@@ -13,17 +13,13 @@ import (
 // crawlPairs accesses every object once, in random pairs.
 func crawlPairs(t testing.TB, p *PairTWOMA, env *webenv.Durations, rng *rand.Rand) (placed int) {
 	order := rng.Perm(env.Len())
-	access := func(i int) float64 {
-		j, err := p.Arm(i)
+	for _, i := range order {
+		j, err := p.Next(i)
 		require.NoError(t, err)
 		if j == env.Perfect(i) {
 			placed++
 		}
-		return env.Access(i, j)
-	}
-	for k := 0; k+1 < len(order); k += 2 {
-		i, j := order[k], order[k+1]
-		require.NoError(t, p.Observe(i, j, access(i), access(j)))
+		require.NoError(t, p.Observe(i, env.Access(i, j)))
 	}
 	env.EndCrawl()
 	return placed
@@ -43,7 +39,7 @@ func TestPairTWOMAConverges(t *testing.T) {
 			}
 		}
 		for i := range 200 {
-			j, err := p.Arm(i)
+			j, err := p.Next(i)
 			require.NoError(t, err)
 			arms[j]++
 			best[env.Perfect(i)]++
@@ -67,7 +63,10 @@ func TestPairTWOMAConverges(t *testing.T) {
 func TestPairTWOMACases(t *testing.T) {
 	p, err := NewPairTWOMA(2, 4, 3)
 	require.NoError(t, err)
-	step := func(i, j int, di, dj float64) { require.NoError(t, p.Observe(i, j, di, dj)) }
+	step := func(i, j int, di, dj float64) {
+		require.NoError(t, p.Observe(i, di))
+		require.NoError(t, p.Observe(j, dj))
+	}
 	// The first crawl sets the averages: 20 in arm 0 (objects 0, 2), 40 in arm 1.
 	step(0, 2, 10, 30)
 	step(1, 3, 20, 60)
@@ -79,14 +78,14 @@ func TestPairTWOMACases(t *testing.T) {
 	require.Equal(t, []uint8{0, 1, 1, 0}, p.arm, "two waiting objects of different arms change places")
 	require.Equal(t, []uint8{2, 1, 0, 0}, p.depth)
 
-	require.ErrorIs(t, p.Observe(0, 0, 1, 1), ErrObject)
-	require.ErrorIs(t, p.Observe(0, 4, 1, 1), ErrObject)
-	require.ErrorIs(t, p.Observe(0, 1, 1, math.NaN()), ErrDuration)
-	require.ErrorIs(t, p.Observe(0, 1, -1, 1), ErrDuration)
+	require.ErrorIs(t, p.Observe(4, 1), ErrUnknown)
+	require.ErrorIs(t, p.Observe(-1, 1), ErrUnknown)
+	require.ErrorIs(t, p.Observe(1, math.NaN()), ErrDuration)
+	require.ErrorIs(t, p.Observe(0, -1), ErrDuration)
 	require.Equal(t, []uint8{2, 1, 0, 0}, p.depth)
-	for _, c := range [][3]int{{1, 4, 5}, {257, 4, 5}, {2, 1, 5}, {2, 4, 0}, {2, 4, 256}} {
+	for _, c := range [][3]int{{1, 4, 5}, {257, 4, 5}, {2, 1, 5}, {2, 4, -1}, {2, 4, 256}} {
 		_, err := NewPairTWOMA(c[0], c[1], c[2])
-		require.ErrorIs(t, err, ErrParameter, "%v", c)
+		require.ErrorIs(t, err, ErrConfig, "%v", c)
 	}
 }
 
@@ -102,9 +101,26 @@ func TestPairTWOMAContinues(t *testing.T) {
 	require.NoError(t, err)
 	var q PairTWOMA
 	require.NoError(t, q.UnmarshalBinary(b))
-	for i := 0; i < 60; i += 2 {
-		require.NoError(t, p.Observe(i, i+1, float64(i), 30))
-		require.NoError(t, q.Observe(i, i+1, float64(i), 30))
+	for i := range 59 {
+		require.NoError(t, p.Observe(i, float64(i)))
+		require.NoError(t, q.Observe(i, float64(i)))
 	}
 	require.Equal(t, *p, q)
+	// In the middle of a pair, whose first object waits.
+	require.Equal(t, 58, p.first)
+	p.depth[58], p.waits = 0, true
+	b, err = p.MarshalBinary()
+	require.NoError(t, err)
+	require.NoError(t, q.UnmarshalBinary(b))
+	require.Equal(t, *p, q)
+	arm, other := p.arm[58], 0
+	for p.arm[other] == arm {
+		other++
+	}
+	was := p.arm[other]
+	p.depth[other], q.depth[other] = 0, 0
+	require.NoError(t, p.Observe(other, 1e6))
+	require.NoError(t, q.Observe(other, 1e6))
+	require.Equal(t, *p, q)
+	require.Equal(t, []uint8{was, arm}, []uint8{q.arm[58], q.arm[other]})
 }
