@@ -21,10 +21,10 @@ func paperProblem(m int, seed uint64) *Problem {
 
 // benchmark reports the mean gap and the share of proved results over a cycle
 // of instances.
-func benchmark(b *testing.B, instances []*Problem, set Settings) {
+func benchmark(b *testing.B, instances []*Problem, cfg SolveConfig) {
 	gap, proved, runs := 0.0, 0, 0
 	for b.Loop() {
-		r, err := Solve(context.Background(), instances[runs%len(instances)], rand.NewPCG(1, 1), set)
+		r, err := Solve(context.Background(), instances[runs%len(instances)], cfg, rand.NewPCG(1, 1))
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -45,20 +45,20 @@ func BenchmarkSolvePaper(b *testing.B) {
 			for seed := range uint64(300) {
 				instances = append(instances, paperProblem(m, seed))
 			}
-			benchmark(b, instances, Settings{})
+			benchmark(b, instances, SolveConfig{})
 		})
 	}
 }
 
 func BenchmarkSolve(b *testing.B) {
-	for _, kind := range []Kind{Identical, Uniform, Unrelated} {
+	for _, kind := range kinds {
 		for _, nm := range [][2]int{{20, 5}, {50, 10}, {100, 10}} {
 			b.Run(fmt.Sprintf("%v/%dx%d", kind, nm[0], nm[1]), func(b *testing.B) {
 				var instances []*Problem
 				for seed := range uint64(20) {
 					instances = append(instances, randomProblem(kind, nm[0], nm[1], seed))
 				}
-				benchmark(b, instances, Settings{Steps: 2_000_000})
+				benchmark(b, instances, SolveConfig{Steps: 2_000_000})
 			})
 		}
 	}
@@ -66,7 +66,7 @@ func BenchmarkSolve(b *testing.B) {
 
 func BenchmarkConstruct(b *testing.B) {
 	for _, n := range []int{100, 10_000, 1_000_000} {
-		p := randomProblem(Uniform, n, 100, 1)
+		p := randomProblem(uniform, n, 100, 1)
 		lower := LowerBound(p)
 		for name, construct := range map[string]func(*Problem) Plan{"LPT": LPT, "pull": func(p *Problem) Plan { return Pull(p, Descending) }} {
 			b.Run(fmt.Sprintf("%s/%d", name, n), func(b *testing.B) {
@@ -82,14 +82,14 @@ func BenchmarkConstruct(b *testing.B) {
 }
 
 func BenchmarkMillionSites(b *testing.B) {
-	benchmark(b, []*Problem{randomProblem(Uniform, 1_000_000, 100, 1)}, Settings{Steps: 20_000_000})
+	benchmark(b, []*Problem{randomProblem(uniform, 1_000_000, 100, 1)}, SolveConfig{Steps: 20_000_000})
 }
 
 func BenchmarkDispatch(b *testing.B) {
-	p := randomProblem(Uniform, 10_000, 100, 1)
+	p := randomProblem(uniform, 10_000, 100, 1)
 	plan := LPT(p)
 	for b.Loop() {
-		d := must(NewDispatcher(p, plan, Policy{Steal: true}))
+		d := must(NewDispatcher(p, plan, DispatcherConfig{}))
 		if _, err := Simulate(d, p.Duration, nil); err != nil {
 			b.Fatal(err)
 		}
@@ -97,13 +97,13 @@ func BenchmarkDispatch(b *testing.B) {
 	b.ReportMetric(float64(p.n)*float64(b.N)/b.Elapsed().Seconds(), "sites/s")
 }
 
-func BenchmarkEstimator(b *testing.B) {
-	var e Estimator
+func BenchmarkDurationPredictor(b *testing.B) {
+	var e DurationPredictor
 	z := 0
 	b.ReportAllocs()
 	for b.Loop() {
 		_ = e.Observe(z, 1+float64(z%7))
-		_ = e.Predict(z)
+		_, _ = e.Predict(z)
 		z = (z + 1) % 10_000
 	}
 }

@@ -7,55 +7,69 @@ import (
 	"slices"
 )
 
-// A Policy says what a client does that runs dry.
-type Policy struct {
-	// Steal lets it take the longest site that waits for another client and
-	// that it is expected to finish before that client gets through its own batch.
-	Steal bool
-	// Copies is how many clients may work on one site at the same time when
-	// nothing waits any more; the first answer counts. 1 and 0 mean no copies.
-	Copies int
-	// Spread is the standard deviation of the logarithm of actual over predicted
-	// durations ([Score] has it); half of it is taken to be the client's and the
-	// same for all its sites. If one site of a plan decides when the crawl ends,
-	// clients that may be the fastest for it do a few short sites first, as far
-	// as knowing their speeds is worth more than the delay, and the site goes
-	// where it is then expected to end first. 0 means not to.
+// DispatcherConfig has the settings of a [Dispatcher]. The zero value suits predictions that hold;
+// otherwise set Spread.
+type DispatcherConfig struct {
+	// Spread is the standard deviation of the logarithm of actual over predicted durations:
+	// Score.Spread has it. Half of it is taken to be the client's and the same for all its sites.
+	// If one site of a plan decides when the crawl ends, clients that may be the fastest for it
+	// do a few short sites first, as far as knowing their speeds is worth more than the delay,
+	// and the site goes where it is then expected to end first. 0 means not to.
 	Spread float64
+	// Copies is how many clients may work on one site at the same time when nothing waits any
+	// more. The first answer counts. 0 means 2 if Spread is at least .5 and 1 otherwise; 1 means
+	// no copies.
+	Copies int
+	// Static keeps clients to their own batches. Otherwise a client that has done its batch takes
+	// the longest site that waits for another client and that it is expected to finish before
+	// that client gets through its own batch.
+	Static bool
 }
 
-// DefaultPolicy returns the policy for predictions whose errors have the given
-// spread: steal, let clients prove their speed where that pays, and once errors
-// are large replicate the tail too.
-func DefaultPolicy(spread float64) Policy {
-	policy := Policy{Steal: true, Spread: spread}
-	if spread >= .5 {
-		policy.Copies = 2
+// copySpread is the spread of errors from which on copies pay: with a spread of .3 they end the
+// crawls of `go run ./examples/schedule -only dispatch` no earlier, with one of 1 they do.
+const copySpread = .5
+
+// check returns the config with its defaults.
+func (cfg DispatcherConfig) check() (DispatcherConfig, error) {
+	if cfg.Copies < 0 || !(cfg.Spread >= 0) || math.IsInf(cfg.Spread, 1) {
+		return cfg, fmt.Errorf("%w: %d copies, spread %v", ErrConfig, cfg.Copies, cfg.Spread)
 	}
-	return policy
-}
-
-func (p Policy) check() error {
-	if p.Copies < 0 || !(p.Spread >= 0) || math.IsInf(p.Spread, 1) {
-		return fmt.Errorf("%w: policy with %d copies, spread %v", ErrLimit, p.Copies, p.Spread)
+	if cfg.Copies == 0 {
+		cfg.Copies = 1
+		if cfg.Spread >= copySpread {
+			cfg.Copies = 2
+		}
 	}
-	return nil
+	return cfg, nil
 }
 
-// NoSite is returned by Ask when there is nothing for the client to do.
+// NoSite is returned by [Dispatcher.Next] when there is nothing for the client to do.
 const NoSite = -1
 
-// A Dispatcher hands sites out to clients while they work: ask and tell. Each
-// client works through its batch, the longest site first; what one does that
-// runs dry is the policy's. The dispatcher learns how fast clients are compared
-// with their predictions. It never looks at a clock: now is an argument, in the
-// unit of the durations, and never runs backwards.
+// A Dispatcher hands sites out to clients while they work. Next asks what a client is to scan,
+// Observe tells that it is done, and GiveBack that it will not be; RemoveClient and RestoreClient
+// tell of clients that go and come. Each client works through its batch of a plan, the longest
+// site first, and then helps the others. The dispatcher learns how fast clients are compared with
+// their predictions. Make one with [NewDispatcher], or with [NewPullDispatcher] if there is no
+// plan. [Simulate] tries it out.
 //
-// Ask takes O(1) for the client's own batch, O(n log n) at the end of its probes (see
-// Policy.Spread) and O(n) when it runs dry.
+// It never looks at a clock: now is an argument, in the unit of the durations, and never runs
+// backwards. A Dispatcher is not safe for concurrent use.
+//
+// # Guarantees
+//
+// Every site is handed out until one client has observed it. A client is never given a site
+// again that it gave back. The state can be saved and restored at any time, and goes on as the
+// saved one would have.
+//
+// # Cost
+//
+// Next takes O(1) for a client's own batch, O(n log n) at the end of its probes (see
+// DispatcherConfig.Spread), and O(n) when it helps others. Memory: O(n·m).
 type Dispatcher struct {
 	p       *Problem
-	policy  Policy
+	cfg     DispatcherConfig
 	now     float64
 	queue   [][]int32 // sites waiting for each client, the longest first
 	pool    []int32   // sites waiting for anyone, in the order of the list
@@ -73,35 +87,43 @@ type Dispatcher struct {
 	refused map[[2]int32]struct{}
 }
 
-// NewDispatcher returns a dispatcher of a plan for the problem, whose durations are
-// the predictions. It takes O(n·m + n log n).
-func NewDispatcher(p *Problem, plan Plan, policy Policy) (*Dispatcher, error) {
-	if err := cmp.Or(p.Check(plan), policy.check()); err != nil {
+// NewDispatcher returns a dispatcher of a plan for the problem, whose durations are the
+// predictions.
+//
+// Time: O(n·m + n log n).
+func NewDispatcher(p *Problem, plan Plan, cfg DispatcherConfig) (*Dispatcher, error) {
+	if err := p.Check(plan); err != nil {
 		return nil, err
 	}
-	d := newDispatcher(p, policy)
+	cfg, err := cfg.check()
+	if err != nil {
+		return nil, err
+	}
+	d := newDispatcher(p, cfg)
 	for j, batch := range plan.Batches(p.m) {
 		for _, z := range batch {
 			d.queue[j] = append(d.queue[j], int32(z))
 		}
 		d.sort(j)
 	}
-	if policy.Spread > 0 {
+	if cfg.Spread > 0 {
 		d.planProbes()
 	}
 	return d, nil
 }
 
-// NewPullDispatcher returns a dispatcher without a plan: a client that is free
-// takes the next site of the list. The list must name every site once.
-func NewPullDispatcher(p *Problem, list []int, policy Policy) (*Dispatcher, error) {
-	if err := policy.check(); err != nil {
+// NewPullDispatcher returns a dispatcher without a plan: a client that is free takes the next site
+// of the list. The list must name every site once; [Problem.List] makes one. Take it where nothing
+// is known of the clients.
+func NewPullDispatcher(p *Problem, list []int, cfg DispatcherConfig) (*Dispatcher, error) {
+	cfg, err := cfg.check()
+	if err != nil {
 		return nil, err
 	}
 	if len(list) != p.n {
 		return nil, fmt.Errorf("%w: a list of %d sites, want %d", ErrPlan, len(list), p.n)
 	}
-	d := newDispatcher(p, policy)
+	d := newDispatcher(p, cfg)
 	seen := make([]bool, p.n)
 	for k, z := range list {
 		if z < 0 || z >= p.n || seen[z] {
@@ -113,8 +135,8 @@ func NewPullDispatcher(p *Problem, list []int, policy Policy) (*Dispatcher, erro
 	return d, nil
 }
 
-func newDispatcher(p *Problem, policy Policy) *Dispatcher {
-	d := &Dispatcher{p: p, policy: policy, now: math.Inf(-1), open: p.n, queue: make([][]int32, p.m),
+func newDispatcher(p *Problem, cfg DispatcherConfig) *Dispatcher {
+	d := &Dispatcher{p: p, cfg: cfg, now: math.Inf(-1), open: p.n, queue: make([][]int32, p.m),
 		done: make([]bool, p.n), holds: make([]int32, p.m), since: make([]float64, p.m),
 		gone: make([]bool, p.m), started: make([]bool, p.m), actual: make([]float64, p.m),
 		planned: make([]float64, p.m), probes: make([]int, p.m), refused: make(map[[2]int32]struct{})}
@@ -129,7 +151,7 @@ func newDispatcher(p *Problem, policy Policy) *Dispatcher {
 
 // sort puts the longest site of client j first.
 func (d *Dispatcher) sort(j int) {
-	slices.SortStableFunc(d.queue[j], func(a, b int32) int { return cmp.Compare(d.p.at(int(b), j), d.p.at(int(a), j)) })
+	slices.SortStableFunc(d.queue[j], func(a, b int32) int { return cmp.Compare(d.p.grid.At(int(b), j), d.p.grid.At(int(a), j)) })
 }
 
 func (d *Dispatcher) check(client int, now float64) error {
@@ -142,15 +164,15 @@ func (d *Dispatcher) check(client int, now float64) error {
 	return nil
 }
 
-// Ask returns the next site for a client, or NoSite if there is nothing for it
-// to do at the moment: it may ask again after others told, declined or were
-// lost. A client holds one site at a time.
-func (d *Dispatcher) Ask(client int, now float64) (site int, err error) {
+// Next returns the next site for a client, or [NoSite] if there is nothing for it to do at the
+// moment: it may ask again after others observed a site, gave one back or were removed. A client
+// holds one site at a time. The error is ErrUnknown, ErrBusy or ErrTime.
+func (d *Dispatcher) Next(client int, now float64) (site int, err error) {
 	if err := d.check(client, now); err != nil {
 		return NoSite, err
 	}
 	if d.gone[client] {
-		return NoSite, fmt.Errorf("%w: client %d was lost", ErrUnknown, client)
+		return NoSite, fmt.Errorf("%w: client %d was removed", ErrUnknown, client)
 	}
 	if d.holds[client] != NoSite {
 		return NoSite, fmt.Errorf("%w: client %d, site %d", ErrBusy, client, d.holds[client])
@@ -172,10 +194,10 @@ func (d *Dispatcher) Ask(client int, now float64) (site int, err error) {
 	if z == NoSite {
 		z = d.take(&d.pool, client)
 	}
-	if z == NoSite && d.policy.Steal {
+	if z == NoSite && !d.cfg.Static {
 		z = d.steal(client)
 	}
-	if z == NoSite && d.policy.Copies > 1 {
+	if z == NoSite && d.cfg.Copies > 1 {
 		z = d.replicate(client)
 	}
 	if z == NoSite {
@@ -185,17 +207,16 @@ func (d *Dispatcher) Ask(client int, now float64) (site int, err error) {
 	return int(z), nil
 }
 
-// backFirst says whether a site given back comes before the client's own: if it
-// is longer, so that a long site of a lost client does not wait until the end.
+// backFirst reports whether a site given back comes before the client's own: if it is longer,
+// so that a long site of a removed client does not wait until the end.
 func (d *Dispatcher) backFirst(client int) bool {
 	if len(d.back) == 0 || len(d.queue[client]) == 0 {
 		return false
 	}
-	return d.p.at(int(d.back[0]), client) > d.p.at(int(d.queue[client][0]), client)
+	return d.p.grid.At(int(d.back[0]), client) > d.p.grid.At(int(d.queue[client][0]), client)
 }
 
-// take removes and returns the first site of a list that the client has not
-// refused.
+// take removes and returns the first site of a list that the client has not given back.
 func (d *Dispatcher) take(list *[]int32, client int) int32 {
 	for k, z := range *list {
 		if d.refuses(client, z) {
@@ -267,7 +288,7 @@ func (d *Dispatcher) steal(thief int) int32 {
 func (d *Dispatcher) replicate(client int) int32 {
 	site, latest := int32(NoSite), math.Inf(-1)
 	for j, z := range d.holds {
-		if z == NoSite || d.done[z] || d.refuses(client, z) || d.holders(z) >= d.policy.Copies {
+		if z == NoSite || d.done[z] || d.refuses(client, z) || d.holders(z) >= d.cfg.Copies {
 			continue
 		}
 		if end := d.ends(j); end > latest {
@@ -287,10 +308,10 @@ func (d *Dispatcher) holders(z int32) int {
 	return count
 }
 
-// Tell says that a client finished the site it holds. First is false if a copy
-// was faster, so that the answer is of no use. Void lists the clients whose
-// work on the same site has become useless: they may Decline it and ask anew.
-func (d *Dispatcher) Tell(client, site int, now float64) (first bool, void []int, err error) {
+// Observe tells that a client finished the site it holds. First is false if a copy was faster, so
+// that the answer is of no use. Void lists the clients whose work on the same site has become
+// useless: they may give it back and ask anew. The error is ErrUnknown, ErrNotAsked or ErrTime.
+func (d *Dispatcher) Observe(client, site int, now float64) (first bool, void []int, err error) {
 	if err := d.check(client, now); err != nil {
 		return false, nil, err
 	}
@@ -319,10 +340,10 @@ func (d *Dispatcher) Tell(client, site int, now float64) (first bool, void []int
 	return true, void, nil
 }
 
-// Decline gives back the site that a client holds, unfinished. The client is
-// not asked to do it again; another one is. A site that all clients declined
-// stays open.
-func (d *Dispatcher) Decline(client int, now float64) error {
+// GiveBack returns the site that a client holds, unfinished. The client is not given it again;
+// another one is. A site that all clients gave back stays open. The error is ErrUnknown,
+// ErrNotAsked or ErrTime.
+func (d *Dispatcher) GiveBack(client int, now float64) error {
 	if err := d.check(client, now); err != nil {
 		return err
 	}
@@ -347,18 +368,20 @@ func (d *Dispatcher) release(sites ...int32) {
 			d.back = append(d.back, z)
 		}
 	}
-	key := func(z int32) int64 { return slices.Min(d.p.amounts(int(z))) }
+	key := func(z int32) int64 { return slices.Min(d.p.grid.Amounts(int(z))) }
 	slices.SortStableFunc(d.back, func(a, b int32) int { return cmp.Compare(key(b), key(a)) })
 }
 
-// Lose says that a client is gone: the site that it holds and its batch wait
-// for anyone. It takes O(k log k) for k sites given back and open.
-func (d *Dispatcher) Lose(client int, now float64) error {
+// RemoveClient tells that a client is gone: the site that it holds and its batch wait for anyone.
+// The error is ErrUnknown or ErrTime.
+//
+// Time: O(k log k) for k sites given back and open.
+func (d *Dispatcher) RemoveClient(client int, now float64) error {
 	if err := d.check(client, now); err != nil {
 		return err
 	}
 	if d.gone[client] {
-		return fmt.Errorf("%w: client %d was lost before", ErrUnknown, client)
+		return fmt.Errorf("%w: client %d was removed before", ErrUnknown, client)
 	}
 	d.now = now
 	d.gone[client] = true
@@ -374,27 +397,19 @@ func (d *Dispatcher) Lose(client int, now float64) error {
 	return nil
 }
 
-// Return says that a lost client is back; it has no batch of its own.
-func (d *Dispatcher) Return(client int, now float64) error {
+// RestoreClient tells that a removed client is back. It has no batch of its own. The error is
+// ErrUnknown if it was not removed, or ErrTime.
+func (d *Dispatcher) RestoreClient(client int, now float64) error {
 	if err := d.check(client, now); err != nil {
 		return err
 	}
 	if !d.gone[client] {
-		return fmt.Errorf("%w: client %d was not lost", ErrUnknown, client)
+		return fmt.Errorf("%w: client %d was not removed", ErrUnknown, client)
 	}
 	d.now = now
 	d.gone[client], d.started[client] = false, false
 	return nil
 }
 
-// Open returns the number of sites without an answer.
+// Open returns the number of sites that no client has observed.
 func (d *Dispatcher) Open() int { return d.open }
-
-// Waiting returns the number of sites that no client holds.
-func (d *Dispatcher) Waiting() int {
-	waiting := 0
-	for _, list := range d.waiting() {
-		waiting += len(*list)
-	}
-	return waiting
-}

@@ -9,15 +9,27 @@ import (
 	"github.com/recrawl/recrawl/internal/codec"
 )
 
-const (
-	dispatcherMagic   = "schedule.Dispatcher"
-	dispatcherVersion = 1
-)
+var dispatcherFormat = codec.Format{Magic: "recrawl/schedule.Dispatcher", Version: 1}
 
-// AppendBinary appends the saved state to b. The problem and the policy are not
-// part of it.
+// AppendBinary appends the saved state to b. The problem and the config are not part of it.
 func (d *Dispatcher) AppendBinary(b []byte) ([]byte, error) {
-	w := codec.NewEncoder(b, dispatcherMagic, dispatcherVersion)
+	return dispatcherFormat.Append(b, d.encode)
+}
+
+// MarshalBinary returns the saved state.
+func (d *Dispatcher) MarshalBinary() ([]byte, error) { return d.AppendBinary(nil) }
+
+// UnmarshalBinary restores the state of a dispatcher for the same problem into one made for it, by
+// either constructor and with any plan. It goes on as the saved one would have. Corrupt data, or
+// that of a problem with other numbers of sites or clients, gives ErrCorrupt and changes nothing.
+func (d *Dispatcher) UnmarshalBinary(data []byte) error {
+	return codec.Load(d, dispatcherFormat, data, func(to *Dispatcher, r *codec.Decoder) {
+		*to = *newDispatcher(d.p, d.cfg)
+		to.decode(r)
+	})
+}
+
+func (d *Dispatcher) encode(w *codec.Encoder) {
 	w.Int(d.p.n)
 	w.Int(d.p.m)
 	w.Float64(d.now)
@@ -47,7 +59,6 @@ func (d *Dispatcher) AppendBinary(b []byte) ([]byte, error) {
 		w.Uint32(uint32(r[0]))
 		w.Uint32(uint32(r[1]))
 	}
-	return w.Finish()
 }
 
 // waiting returns all lists of waiting sites.
@@ -59,102 +70,60 @@ func (d *Dispatcher) waiting() []*[]int32 {
 	return lists
 }
 
-// MarshalBinary returns the saved state.
-func (d *Dispatcher) MarshalBinary() ([]byte, error) { return d.AppendBinary(nil) }
+// Where a site is, as decode finds it.
+const (
+	missing byte = iota
+	waits
+	isDone
+	isHeld
+)
 
-// UnmarshalBinary restores the state of a dispatcher for the same problem into
-// one made for it, by either constructor and with any plan. It goes on as the
-// saved one would have. Corrupt data, or that of a problem with other numbers
-// of sites or clients, gives ErrCorrupt and changes nothing.
-func (d *Dispatcher) UnmarshalBinary(data []byte) error {
-	r, err := codec.NewDecoder(data, dispatcherMagic, dispatcherVersion)
-	if err != nil {
-		return err
+// decode reads into a new dispatcher.
+func (d *Dispatcher) decode(r *codec.Decoder) {
+	n, m := d.p.n, d.p.m
+	r.IntIn(n, n)
+	r.IntIn(m, m)
+	if d.now = r.Float64(); math.IsNaN(d.now) || math.IsInf(d.now, 1) {
+		r.Fail("time %v", d.now)
 	}
-	p := d.p
-	if n, m := r.Int(), r.Int(); n != p.n || m != p.m {
-		r.Fail("%d sites and %d clients, want %d and %d", n, m, p.n, p.m)
-		return r.Done()
-	}
-	n := newDispatcher(p, d.policy)
-	if n.now = r.Float64(); math.IsNaN(n.now) || math.IsInf(n.now, 1) {
-		r.Fail("time %v", n.now)
-	}
-	seen := make([]bool, p.n) // sites accounted for: waiting, done or held
-	for _, list := range n.waiting() {
-		count := r.Int()
-		if count < 0 || count > p.n {
-			r.Fail("%d sites wait", count)
-			return r.Done()
-		}
-		for range count {
-			z := r.Uint32()
-			if z >= uint32(p.n) || seen[z] {
-				r.Fail("site %d waits twice or does not exist", z)
-				return r.Done()
-			}
-			seen[z] = true
+	where := make([]byte, n)
+	for _, list := range d.waiting() {
+		for _, z := range r.Uint32sIn(codec.AnyLen, uint32(n-1)) {
+			r.Require(where[z] == missing, "site %d waits twice", z)
+			where[z] = waits
 			*list = append(*list, int32(z))
 		}
 	}
-	for z := range n.done {
-		if n.done[z] = r.Bool(); n.done[z] {
-			if seen[z] {
-				r.Fail("site %d waits and is done", z)
-			}
-			n.open--
+	for z := range d.done {
+		if d.done[z] = r.Bool(); d.done[z] {
+			r.Require(where[z] == missing, "site %d waits and is done", z)
+			where[z] = isDone
+			d.open--
 		}
 	}
-	held := make([]bool, p.n)
-	for j := range p.m {
-		z := r.Int()
-		if z < NoSite || z >= p.n || z >= 0 && seen[z] {
-			r.Fail("client %d holds site %d", j, z)
-			return r.Done()
-		}
-		if z >= 0 {
-			held[z] = true
-		}
-		n.holds[j], n.gone[j], n.started[j] = int32(z), r.Bool(), r.Bool()
-		if n.probes[j] = r.Int(); n.probes[j] < 0 || n.probes[j] > mostProbes+1 {
-			r.Fail("client %d has %d short sites to do", j, n.probes[j])
-		}
-		if n.gone[j] && (z >= 0 || len(n.queue[j]) > 0) {
-			r.Fail("lost client %d has sites", j)
-		}
+	for j := range m {
+		d.decodeClient(r, j, where)
 	}
-	for z := range seen {
-		if !seen[z] && !n.done[z] && !held[z] {
-			r.Fail("site %d is missing", z)
-		}
+	r.Require(!slices.Contains(where, missing), "a site is missing")
+	for _, to := range [][]float64{d.since, d.actual, d.planned} {
+		copy(to, r.Float64sIn(m, -math.MaxFloat64, math.MaxFloat64))
 	}
-	for _, to := range [][]float64{n.since, n.actual, n.planned} {
-		v := r.Float64s()
-		if len(v) != p.m {
-			r.Fail("%d values for %d clients", len(v), p.m)
-		}
-		for _, x := range v {
-			if math.IsNaN(x) || math.IsInf(x, 0) {
-				r.Fail("value %v", x)
-			}
-		}
-		copy(to, v)
-	}
-	count := r.Int()
-	if count < 0 || count > len(data)/8 {
-		r.Fail("%d refusals", count)
-		return r.Done()
-	}
-	for range count {
+	for range r.Count(8) {
 		j, z := r.Uint32(), r.Uint32()
-		if j >= uint32(p.m) || z >= uint32(p.n) {
-			r.Fail("client %d refuses site %d", j, z)
+		r.Require(j < uint32(m) && z < uint32(n), "client %d gave back site %d", j, z)
+		d.refused[[2]int32{int32(j), int32(z)}] = struct{}{}
+	}
+}
+
+// decodeClient reads what client j is doing.
+func (d *Dispatcher) decodeClient(r *codec.Decoder, j int, where []byte) {
+	z := r.IntIn(NoSite, d.p.n-1)
+	d.holds[j], d.gone[j], d.started[j], d.probes[j] = int32(z), r.Bool(), r.Bool(), r.IntIn(0, mostProbes+1)
+	if z != NoSite {
+		r.Require(where[z] != waits, "client %d holds site %d, which waits", j, z)
+		if where[z] == missing {
+			where[z] = isHeld
 		}
-		n.refused[[2]int32{int32(j), int32(z)}] = struct{}{}
 	}
-	if err := r.Done(); err != nil {
-		return err
-	}
-	*d = *n
-	return nil
+	r.Require(!d.gone[j] || z == NoSite && len(d.queue[j]) == 0, "removed client %d has sites", j)
 }

@@ -11,46 +11,54 @@ import (
 
 func TestPlanIsWorkedOffLongestFirst(t *testing.T) {
 	p := must(NewIdentical([]int{2, 5, 3, 4}, 2))
-	d, err := NewDispatcher(p, Plan{0, 0, 0, 1}, Policy{})
+	d, err := NewDispatcher(p, Plan{0, 0, 0, 1}, DispatcherConfig{Static: true})
 	require.NoError(t, err)
 	for _, want := range []int{1, 2, 0, NoSite} {
-		z, err := d.Ask(0, 1)
+		z, err := d.Next(0, 1)
 		require.NoError(t, err)
 		require.Equal(t, want, z)
 		if z != NoSite {
-			first, void, err := d.Tell(0, z, 1)
+			first, void, err := d.Observe(0, z, 1)
 			require.NoError(t, err)
 			require.True(t, first)
 			require.Empty(t, void)
 		}
 	}
 	require.Equal(t, 1, d.Open())
-	require.Equal(t, 1, d.Waiting())
+	require.Equal(t, 1, waiting(d))
+}
+
+// waiting returns the number of sites that no client holds.
+func waiting(d *Dispatcher) (count int) {
+	for _, list := range d.waiting() {
+		count += len(*list)
+	}
+	return count
 }
 
 func TestStealingTakesTheLongestThatHelps(t *testing.T) {
 	// Client 1 is dry. Client 0 works on 10 and has 8, 7 and 3 waiting until 28.
 	p := must(NewIdentical([]int{10, 8, 7, 3, 1}, 2))
-	d, err := NewDispatcher(p, Plan{0, 0, 0, 0, 1}, Policy{Steal: true})
+	d, err := NewDispatcher(p, Plan{0, 0, 0, 0, 1}, DispatcherConfig{})
 	require.NoError(t, err)
 	ask := func(client int, now float64) int {
-		z, err := d.Ask(client, now)
+		z, err := d.Next(client, now)
 		require.NoError(t, err)
 		return z
 	}
 	require.Equal(t, 0, ask(0, 0))
 	require.Equal(t, 4, ask(1, 0))
-	_, _, err = d.Tell(1, 4, 1)
+	_, _, err = d.Observe(1, 4, 1)
 	require.NoError(t, err)
 	require.Equal(t, 1, ask(1, 1))
-	_, _, err = d.Tell(1, 1, 19) // much slower than expected: 18 instead of 8
+	_, _, err = d.Observe(1, 1, 19) // much slower than expected: 18 instead of 8
 	require.NoError(t, err)
 	// Client 0 overdue by 9 is expected at 28, and then has 7 and 3: 38.
 	require.Equal(t, 2, ask(1, 19))
-	_, _, err = d.Tell(0, 0, 26)
+	_, _, err = d.Observe(0, 0, 26)
 	require.NoError(t, err)
 	require.Equal(t, 3, ask(0, 26))
-	_, _, err = d.Tell(1, 2, 27)
+	_, _, err = d.Observe(1, 2, 27)
 	require.NoError(t, err)
 	require.Equal(t, NoSite, ask(1, 27), "nothing waits")
 }
@@ -59,29 +67,29 @@ func TestStealingTakesTheLongestThatHelps(t *testing.T) {
 // of a lost client, whose long site does not wait until the end.
 func TestSitesGivenBack(t *testing.T) {
 	p := must(NewIdentical([]int{1, 4, 2, 3, 5}, 2))
-	d := must(NewPullDispatcher(p, []int{0, 1, 2, 3, 4}, Policy{}))
+	d := must(NewPullDispatcher(p, []int{0, 1, 2, 3, 4}, DispatcherConfig{Static: true}))
 	ask := func(client, want int, now float64) {
 		t.Helper()
-		z, err := d.Ask(client, now)
+		z, err := d.Next(client, now)
 		require.NoError(t, err)
 		require.Equal(t, want, z)
 	}
 	tell := func(client, site int, now float64) {
 		t.Helper()
-		_, _, err := d.Tell(client, site, now)
+		_, _, err := d.Observe(client, site, now)
 		require.NoError(t, err)
 	}
 	ask(0, 0, 0)
-	require.NoError(t, d.Decline(0, 0))
+	require.NoError(t, d.GiveBack(0, 0))
 	ask(0, 1, 0)
 	ask(1, 0, 0)
 	tell(1, 0, 1)
 	ask(1, 2, 1)
 
 	// Client 1 is lost with sites of 5 and 2; client 0 has 4 and 3.
-	d = must(NewDispatcher(p, Plan{0, 0, 1, 0, 1}, Policy{}))
+	d = must(NewDispatcher(p, Plan{0, 0, 1, 0, 1}, DispatcherConfig{Static: true}))
 	ask(1, 4, 0)
-	require.NoError(t, d.Lose(1, 0))
+	require.NoError(t, d.RemoveClient(1, 0))
 	ask(0, 4, 0)
 	tell(0, 4, 5)
 	for k, z := range []int{1, 3, 2, 0} {
@@ -92,24 +100,24 @@ func TestSitesGivenBack(t *testing.T) {
 
 func TestCopiesCountOnce(t *testing.T) {
 	p := must(NewIdentical([]int{10, 1}, 3))
-	d, err := NewDispatcher(p, Plan{0, 1}, Policy{Copies: 2})
+	d, err := NewDispatcher(p, Plan{0, 1}, DispatcherConfig{Static: true, Copies: 2})
 	require.NoError(t, err)
 	for client, want := range []int{0, 1, 0} { // the third client gets the running site that ends last
-		z, err := d.Ask(client, 0)
+		z, err := d.Next(client, 0)
 		require.NoError(t, err)
 		require.Equal(t, want, z)
 	}
-	_, _, err = d.Tell(1, 1, 1)
+	_, _, err = d.Observe(1, 1, 1)
 	require.NoError(t, err)
-	z, err := d.Ask(1, 1)
+	z, err := d.Next(1, 1)
 	require.NoError(t, err)
 	require.Equal(t, NoSite, z, "two copies are enough")
-	first, void, err := d.Tell(2, 0, 9)
+	first, void, err := d.Observe(2, 0, 9)
 	require.NoError(t, err)
 	require.True(t, first)
 	require.Equal(t, []int{0}, void)
 	require.Zero(t, d.Open())
-	first, void, err = d.Tell(0, 0, 10)
+	first, void, err = d.Observe(0, 0, 10)
 	require.NoError(t, err)
 	require.False(t, first)
 	require.Empty(t, void)
@@ -117,58 +125,58 @@ func TestCopiesCountOnce(t *testing.T) {
 
 func TestDispatcherErrors(t *testing.T) {
 	p := must(NewIdentical([]int{2, 5, 3}, 2))
-	_, err := NewDispatcher(p, Plan{0}, Policy{})
+	_, err := NewDispatcher(p, Plan{0}, DispatcherConfig{Static: true})
 	require.ErrorIs(t, err, ErrPlan)
 	for _, list := range [][]int{{0, 1}, {0, 1, 1}, {0, 1, 3}, {-1, 0, 1}} {
-		_, err = NewPullDispatcher(p, list, Policy{})
+		_, err = NewPullDispatcher(p, list, DispatcherConfig{Static: true})
 		require.ErrorIs(t, err, ErrPlan)
 	}
-	d, err := NewPullDispatcher(p, []int{2, 1, 0}, Policy{})
+	d, err := NewPullDispatcher(p, []int{2, 1, 0}, DispatcherConfig{Static: true})
 	require.NoError(t, err)
 	before, err := d.MarshalBinary()
 	require.NoError(t, err)
 	for _, now := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
-		_, err = d.Ask(0, now)
+		_, err = d.Next(0, now)
 		require.ErrorIs(t, err, ErrTime)
 	}
-	_, err = d.Ask(2, 0)
+	_, err = d.Next(2, 0)
 	require.ErrorIs(t, err, ErrUnknown)
-	_, _, err = d.Tell(0, 2, 0)
+	_, _, err = d.Observe(0, 2, 0)
 	require.ErrorIs(t, err, ErrNotAsked)
-	_, _, err = d.Tell(0, NoSite, 0)
+	_, _, err = d.Observe(0, NoSite, 0)
 	require.ErrorIs(t, err, ErrNotAsked)
-	require.ErrorIs(t, d.Decline(0, 0), ErrNotAsked)
-	require.ErrorIs(t, d.Return(0, 0), ErrUnknown)
+	require.ErrorIs(t, d.GiveBack(0, 0), ErrNotAsked)
+	require.ErrorIs(t, d.RestoreClient(0, 0), ErrUnknown)
 	after, err := d.MarshalBinary()
 	require.NoError(t, err)
 	require.Equal(t, before, after, "errors change nothing")
 
-	z, err := d.Ask(0, 5)
+	z, err := d.Next(0, 5)
 	require.NoError(t, err)
 	require.Equal(t, 2, z)
-	_, err = d.Ask(0, 5)
+	_, err = d.Next(0, 5)
 	require.ErrorIs(t, err, ErrBusy)
-	_, err = d.Ask(1, 4)
+	_, err = d.Next(1, 4)
 	require.ErrorIs(t, err, ErrTime)
-	_, _, err = d.Tell(0, 1, 6)
+	_, _, err = d.Observe(0, 1, 6)
 	require.ErrorIs(t, err, ErrNotAsked)
-	require.NoError(t, d.Lose(0, 6))
-	require.ErrorIs(t, d.Lose(0, 6), ErrUnknown)
-	_, err = d.Ask(0, 6)
+	require.NoError(t, d.RemoveClient(0, 6))
+	require.ErrorIs(t, d.RemoveClient(0, 6), ErrUnknown)
+	_, err = d.Next(0, 6)
 	require.ErrorIs(t, err, ErrUnknown)
-	_, _, err = d.Tell(0, 2, 7)
+	_, _, err = d.Observe(0, 2, 7)
 	require.ErrorIs(t, err, ErrNotAsked, "the answer of a lost client is not expected any more")
 }
 
-// TestTimesFarApart tells an answer after a time longer than a number can be: what is
+// TestTimesFarApart observes an answer after a time longer than a number can be: what is
 // learned of the client stays finite, and the state can be restored.
 func TestTimesFarApart(t *testing.T) {
 	p := must(NewIdentical([]int{2, 5, 3}, 1))
-	d := must(NewDispatcher(p, Plan{0, 0, 0}, DefaultPolicy(.5)))
+	d := must(NewDispatcher(p, Plan{0, 0, 0}, DispatcherConfig{Spread: .5}))
 	for now := -math.MaxFloat64; d.Open() > 0; now = math.MaxFloat64 {
-		z, err := d.Ask(0, now)
+		z, err := d.Next(0, now)
 		require.NoError(t, err)
-		_, _, err = d.Tell(0, z, math.MaxFloat64)
+		_, _, err = d.Observe(0, z, math.MaxFloat64)
 		require.NoError(t, err)
 		data, err := d.MarshalBinary()
 		require.NoError(t, err)
@@ -176,8 +184,8 @@ func TestTimesFarApart(t *testing.T) {
 	}
 }
 
-// TestDispatcherStateMachine lets clients ask, tell, decline, be lost and
-// return in any order, saved and restored at any time: each site is answered
+// TestDispatcherStateMachine lets clients ask, answer, give back, be removed and
+// restored in any order, saved and restored at any time: each site is answered
 // first exactly once, none disappears, and no client holds two.
 func TestDispatcherStateMachine(t *testing.T) { rapid.Check(t, propDispatcher) }
 
@@ -185,11 +193,11 @@ func FuzzDispatcher(f *testing.F) { f.Fuzz(rapid.MakeFuzz(propDispatcher)) }
 
 func propDispatcher(t *rapid.T) {
 	p := drawProblem(t, 9)
-	policy := Policy{Steal: rapid.Bool().Draw(t, "steal"), Copies: rapid.IntRange(0, 3).Draw(t, "copies"),
+	cfg := DispatcherConfig{Static: rapid.Bool().Draw(t, "static"), Copies: rapid.IntRange(0, 3).Draw(t, "copies"),
 		Spread: rapid.SampledFrom([]float64{0, .1, 1, 10}).Draw(t, "spread")}
-	d := must(NewDispatcher(p, LPT(p), policy))
+	d := must(NewDispatcher(p, LPT(p), cfg))
 	if rapid.Bool().Draw(t, "pull") {
-		d = must(NewPullDispatcher(p, p.List(Descending), policy))
+		d = must(NewPullDispatcher(p, p.List(Descending), cfg))
 	}
 	now := 0.0
 	holds := make([]int, p.m)
@@ -204,9 +212,9 @@ func propDispatcher(t *rapid.T) {
 		return rapid.IntRange(0, p.m-1).Draw(t, "client")
 	}
 	t.Repeat(map[string]func(*rapid.T){
-		"ask": func(t *rapid.T) {
+		"next": func(t *rapid.T) {
 			j := client(t)
-			z, err := d.Ask(j, now)
+			z, err := d.Next(j, now)
 			if gone[j] || holds[j] != NoSite {
 				require.Error(t, err)
 				return
@@ -217,9 +225,9 @@ func propDispatcher(t *rapid.T) {
 				require.False(t, refused[[2]int{j, z}])
 			}
 		},
-		"tell": func(t *rapid.T) {
+		"observe": func(t *rapid.T) {
 			j := client(t)
-			first, void, err := d.Tell(j, holds[j], now)
+			first, void, err := d.Observe(j, holds[j], now)
 			if holds[j] == NoSite {
 				require.ErrorIs(t, err, ErrNotAsked)
 				return
@@ -231,9 +239,9 @@ func propDispatcher(t *rapid.T) {
 			}
 			done[holds[j]], holds[j] = true, NoSite
 		},
-		"decline": func(t *rapid.T) {
+		"give back": func(t *rapid.T) {
 			j := client(t)
-			err := d.Decline(j, now)
+			err := d.GiveBack(j, now)
 			if holds[j] == NoSite {
 				require.ErrorIs(t, err, ErrNotAsked)
 				return
@@ -244,20 +252,20 @@ func propDispatcher(t *rapid.T) {
 			}
 			holds[j] = NoSite
 		},
-		"lose or return": func(t *rapid.T) {
+		"remove or restore": func(t *rapid.T) {
 			j := client(t)
 			if gone[j] {
-				require.NoError(t, d.Return(j, now))
+				require.NoError(t, d.RestoreClient(j, now))
 				gone[j] = false
 				return
 			}
-			require.NoError(t, d.Lose(j, now))
+			require.NoError(t, d.RemoveClient(j, now))
 			gone[j], holds[j] = true, NoSite
 		},
 		"save": func(t *rapid.T) {
 			data, err := d.MarshalBinary()
 			require.NoError(t, err)
-			fresh := must(NewPullDispatcher(p, p.List(Given), policy))
+			fresh := must(NewPullDispatcher(p, p.List(Given), cfg))
 			require.NoError(t, fresh.UnmarshalBinary(data))
 			again, err := fresh.MarshalBinary()
 			require.NoError(t, err)
@@ -276,11 +284,11 @@ func propDispatcher(t *rapid.T) {
 				if z != NoSite && !done[z] {
 					held[z] = true
 					copies[z]++
-					require.LessOrEqual(t, copies[z], max(1, policy.Copies))
+					require.LessOrEqual(t, copies[z], max(1, d.cfg.Copies))
 				}
 			}
 			require.Equal(t, open, d.Open())
-			require.Equal(t, open, d.Waiting()+len(held))
+			require.Equal(t, open, waiting(d)+len(held))
 		},
 	})
 }
@@ -289,12 +297,12 @@ func TestSimulationOfAPlanGivesItsMakespan(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t, 12)
 		plan := LPT(p)
-		d := must(NewDispatcher(p, plan, Policy{}))
+		d := must(NewDispatcher(p, plan, DispatcherConfig{Static: true}))
 		run, err := Simulate(d, p.Duration, nil)
 		require.NoError(t, err)
 		require.InEpsilon(t, p.Makespan(plan), run.Makespan, 1e-9)
 		require.Len(t, run.Spans, p.n)
-		pull := must(NewPullDispatcher(p, p.List(Given), Policy{}))
+		pull := must(NewPullDispatcher(p, p.List(Given), DispatcherConfig{Static: true}))
 		run, err = Simulate(pull, p.Duration, nil)
 		require.NoError(t, err)
 		require.Zero(t, pull.Open())
@@ -315,7 +323,7 @@ func TestSimulationOfAPlanGivesItsMakespan(t *testing.T) {
 func TestSimulationWithLossesAnswersEverySite(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t, 12)
-		d := must(NewDispatcher(p, LPT(p), Policy{Steal: true, Copies: 2}))
+		d := must(NewDispatcher(p, LPT(p), DispatcherConfig{Copies: 2}))
 		lost := make([]float64, p.m)
 		for j := range lost {
 			lost[j] = p.Makespan(LPT(p)) * rapid.Float64Range(0, 1.5).Draw(t, "lost")
@@ -336,16 +344,29 @@ func TestSimulationWithLossesAnswersEverySite(t *testing.T) {
 		}
 	})
 	p := must(NewIdentical([]int{5, 5}, 2))
-	d := must(NewDispatcher(p, Plan{0, 1}, Policy{}))
+	d := must(NewDispatcher(p, Plan{0, 1}, DispatcherConfig{Static: true}))
 	_, err := Simulate(d, p.Duration, []float64{1, 1})
-	require.ErrorIs(t, err, ErrUnknown)
+	require.ErrorIs(t, err, ErrNoClients)
 	_, err = Simulate(d, p.Duration, []float64{1})
 	require.ErrorIs(t, err, ErrShape)
 }
 
-func TestDefaultPolicy(t *testing.T) {
-	require.Equal(t, Policy{Steal: true, Spread: .3}, DefaultPolicy(.3))
-	require.Equal(t, Policy{Steal: true, Copies: 2, Spread: 1}, DefaultPolicy(1))
+func TestDispatcherDefaults(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		cfg    DispatcherConfig
+		copies int
+	}{{DispatcherConfig{}, 1}, {DispatcherConfig{Spread: .3}, 1}, {DispatcherConfig{Spread: 1}, 2}, {DispatcherConfig{Spread: 1, Copies: 1}, 1}} {
+		cfg, err := c.cfg.check()
+		require.NoError(t, err)
+		require.Equal(t, c.copies, cfg.Copies)
+	}
+	for _, bad := range []DispatcherConfig{{Copies: -1}, {Spread: -1}, {Spread: math.NaN()}, {Spread: math.Inf(1)}} {
+		_, err := NewDispatcher(must(NewIdentical([]int{1}, 1)), Plan{0}, bad)
+		require.ErrorIs(t, err, ErrConfig)
+		_, err = NewPullDispatcher(must(NewIdentical([]int{1}, 1)), []int{0}, bad)
+		require.ErrorIs(t, err, ErrConfig)
+	}
 }
 
 func TestReplanMovesNoMoreThanAllowed(t *testing.T) {
@@ -357,7 +378,7 @@ func TestReplanMovesNoMoreThanAllowed(t *testing.T) {
 		}
 		last := math.Inf(1)
 		for limit := range p.n + 1 {
-			r, moved, err := Replan(p, old, limit)
+			r, err := Replan(p, old, limit)
 			require.NoError(t, err)
 			require.NoError(t, p.CheckResult(r))
 			count := 0
@@ -366,8 +387,8 @@ func TestReplanMovesNoMoreThanAllowed(t *testing.T) {
 					count++
 				}
 			}
-			require.Equal(t, count, moved)
-			require.LessOrEqual(t, moved, limit)
+			require.Equal(t, count, r.Moved)
+			require.LessOrEqual(t, r.Moved, limit)
 			if limit == 0 {
 				last = r.Makespan
 			}
@@ -375,11 +396,11 @@ func TestReplanMovesNoMoreThanAllowed(t *testing.T) {
 		}
 	})
 	p := must(NewIdentical([]int{5, 5}, 2))
-	_, _, err := Replan(p, Plan{0, 1}, -1)
-	require.ErrorIs(t, err, ErrLimit)
-	_, _, err = Replan(p, Plan{0}, 1)
+	_, err := Replan(p, Plan{0, 1}, -1)
+	require.ErrorIs(t, err, ErrConfig)
+	_, err = Replan(p, Plan{0}, 1)
 	require.ErrorIs(t, err, ErrPlan)
-	_, _, err = Replan(p, Plan{0, 2}, 1)
+	_, err = Replan(p, Plan{0, 2}, 1)
 	require.ErrorIs(t, err, ErrPlan)
 }
 
@@ -392,7 +413,7 @@ func TestClientsProveTheirSpeed(t *testing.T) {
 	actual := func(site, client int) float64 {
 		return p.Duration(site, client) * []float64{2, .5, 1}[client]
 	}
-	holderOfLong := func(run Run) int {
+	holderOfLong := func(run Simulation) int {
 		for _, s := range run.Spans {
 			if s.Site == 0 {
 				return s.Client
@@ -404,21 +425,21 @@ func TestClientsProveTheirSpeed(t *testing.T) {
 		spread float64
 		holder int
 	}{{0, 0}, {.001, 0}, {.3, 1}} {
-		d := must(NewDispatcher(p, plan, Policy{Steal: true, Spread: c.spread}))
+		d := must(NewDispatcher(p, plan, DispatcherConfig{Copies: 1, Spread: c.spread}))
 		run := must(Simulate(d, actual, nil))
 		require.Equal(t, c.holder, holderOfLong(run), "spread %v", c.spread)
 	}
-	d := must(NewDispatcher(p, plan, Policy{Steal: true, Spread: .3}))
+	d := must(NewDispatcher(p, plan, DispatcherConfig{Copies: 1, Spread: .3}))
 	first := make([]int, p.m)
 	for j := range first {
-		first[j] = must(d.Ask(j, 0))
+		first[j] = must(d.Next(j, 0))
 	}
 	require.Equal(t, 1, sizes[first[0]], "the first proves its speed")
 	require.Equal(t, 1, sizes[first[1]], "so does its rival")
 	require.Zero(t, d.probes[2], "the slow one has nothing to prove")
 
 	// With predictions that hold, it costs the short sites and no more.
-	d = must(NewDispatcher(p, plan, Policy{Steal: true, Spread: .3}))
+	d = must(NewDispatcher(p, plan, DispatcherConfig{Copies: 1, Spread: .3}))
 	run := must(Simulate(d, p.Duration, nil))
 	require.LessOrEqual(t, run.Makespan, 100.0*1.01+mostProbes)
 }
@@ -442,7 +463,7 @@ func TestProbesPay(t *testing.T) {
 		}
 		actual := func(z, j int) float64 { return p.Duration(z, j) * site[z] * client[j] }
 		end := func(spread float64) float64 {
-			d := must(NewDispatcher(p, LPT(p), Policy{Steal: true, Spread: spread}))
+			d := must(NewDispatcher(p, LPT(p), DispatcherConfig{Copies: 1, Spread: spread}))
 			return must(Simulate(d, actual, nil)).Makespan
 		}
 		sum += end(.3)/end(0) - 1

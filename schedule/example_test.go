@@ -3,14 +3,39 @@ package schedule_test
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"time"
 
 	"github.com/recrawl/recrawl/schedule"
 )
 
-// The paper's five clients, of which each took so many seconds for a reference
-// site of 800 pages, scan ten sites.
+// Sites of known sizes, clients of known speeds: who scans what, when does the last one finish, and
+// could it be earlier?
+func Example() {
+	pages := []int{5200, 3100, 2600, 1800, 900, 850, 400, 310, 150, 90}
+	secondsPerPage := []float64{.12, .11, .13}
+	p, err := schedule.NewUniform(pages, secondsPerPage)
+	if err != nil {
+		panic(err)
+	}
+	r, err := schedule.Solve(context.Background(), p, schedule.SolveConfig{}, rand.NewPCG(1, 2))
+	if err != nil {
+		panic(err)
+	}
+	fmt.Printf("%.1f s, %v\n", r.Makespan, r.Status)
+	for client, sites := range r.Plan.Batches(3) {
+		fmt.Println("client", client, "scans", sites)
+	}
+	// Output:
+	// 616.0 s, optimal
+	// client 0 scans [1 4 5 8 9]
+	// client 1 scans [0 6]
+	// client 2 scans [2 3 7]
+}
+
+// The paper's five clients, of which each took so many seconds for a reference site of 800 pages,
+// scan ten sites. A deadline comes in with the context.
 func ExampleSolve() {
 	unit := []float64{95.0 / 800, 84.6 / 800, 105.7 / 800, 110.4 / 800, 85.8 / 800}
 	pages := []int{5200, 3100, 2600, 1800, 900, 850, 400, 310, 150, 90}
@@ -20,7 +45,7 @@ func ExampleSolve() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	r, err := schedule.Solve(ctx, p, rand.NewPCG(1, 1), schedule.Settings{})
+	r, err := schedule.Solve(ctx, p, schedule.SolveConfig{}, rand.NewPCG(1, 1))
 	if err != nil {
 		panic(err)
 	}
@@ -29,6 +54,17 @@ func ExampleSolve() {
 	// Output:
 	// 549.9 s, optimal
 	// the largest site goes to client 2
+}
+
+// A plan that is made at once may be good enough: the lower bound tells.
+func ExampleLowerBound() {
+	p, err := schedule.NewIdentical([]time.Duration{9 * time.Minute, 7 * time.Minute, 6 * time.Minute, 5 * time.Minute, 5 * time.Minute}, 2)
+	if err != nil {
+		panic(err)
+	}
+	plan := schedule.LPT(p)
+	fmt.Println(time.Duration(p.Makespan(plan)), "and no plan ends before", time.Duration(schedule.LowerBound(p)))
+	// Output: 18m0s and no plan ends before 16m0s
 }
 
 func ExampleBatch() {
@@ -46,14 +82,14 @@ func ExampleBatch() {
 	// 3 [0 4]
 }
 
+// Four sites on three unrelated clients; each plan is printed when found.
 func ExampleImprove() {
-	// Four sites on three unrelated clients; each plan is printed when found.
 	p, _ := schedule.NewUnrelated([][]float64{{4, 7, 9}, {6, 3, 8}, {5, 5, 2}, {3, 6, 4}})
-	r, _ := schedule.Improve(context.Background(), p, rand.NewPCG(1, 1), schedule.Settings{
+	r, _ := schedule.Improve(context.Background(), p, schedule.SolveConfig{
 		Start:    schedule.RoundRobin(p, schedule.Given),
 		Steps:    10_000,
 		Progress: func(r schedule.Result) { fmt.Printf("makespan %v, bound %.2f\n", r.Makespan, r.Lower) },
-	})
+	}, rand.NewPCG(1, 1))
 	fmt.Println("at most", int(100*r.Gap()), "% above the optimum")
 	// Output:
 	// makespan 7, bound 0.00
@@ -62,48 +98,175 @@ func ExampleImprove() {
 	// at most 36 % above the optimum
 }
 
+// The first site has grown and there is a new one.
 func ExampleReplan() {
 	before, _ := schedule.NewIdentical([]int{7, 6, 5, 4, 3}, 2)
 	plan := schedule.LPT(before)
-	// The first site has grown and there is a new one.
 	now, _ := schedule.NewIdentical([]int{12, 6, 5, 4, 3, 2}, 2)
-	r, moved, err := schedule.Replan(now, append(plan, schedule.Unplaced), 1)
+	r, err := schedule.Replan(now, append(plan, schedule.Unplaced), 1)
 	if err != nil {
 		panic(err)
 	}
-	fmt.Println("makespan", r.Makespan, "bound", r.Lower, "moved", moved)
+	fmt.Println("makespan", r.Makespan, "bound", r.Lower, "moved", r.Moved)
 	// Output: makespan 16 bound 16 moved 1
 }
 
+// A client that is through with its own batch takes a site from another one's.
 func ExampleDispatcher() {
 	predicted, _ := schedule.NewIdentical([]int{8, 6, 4, 2}, 2)
-	d, err := schedule.NewDispatcher(predicted, schedule.LPT(predicted), schedule.Policy{Steal: true})
+	d, err := schedule.NewDispatcher(predicted, schedule.LPT(predicted), schedule.DispatcherConfig{})
 	if err != nil {
 		panic(err)
 	}
-	a, _ := d.Ask(0, 0)
-	b, _ := d.Ask(1, 0)
+	a, _ := d.Next(0, 0)
+	b, _ := d.Next(1, 0)
 	fmt.Println("client 0 scans", a, "and client 1 scans", b)
-	if _, _, err := d.Tell(1, b, 3); err != nil { // twice as fast as predicted
-		panic(err)
+	for now := 3.; ; now += 2 { // client 1 is twice as fast as predicted
+		if _, _, err := d.Observe(1, b, now); err != nil {
+			panic(err)
+		}
+		if b, _ = d.Next(1, now); b == schedule.NoSite {
+			break
+		}
+		fmt.Println("then client 1 scans", b)
 	}
-	b, _ = d.Ask(1, 3)
-	fmt.Println("then client 1 scans", b)
+	fmt.Println(d.Open(), "site is open")
 	// Output:
 	// client 0 scans 0 and client 1 scans 1
 	// then client 1 scans 2
+	// then client 1 scans 3
+	// 1 site is open
 }
 
-func ExampleEstimator() {
-	var e schedule.Estimator
+// Without a plan each client that is free pulls the next site of a list, here the longest.
+func ExampleNewPullDispatcher() {
+	predicted, _ := schedule.NewIdentical([]int{2, 8, 4, 6}, 2)
+	d, err := schedule.NewPullDispatcher(predicted, predicted.List(schedule.Descending), schedule.DispatcherConfig{})
+	if err != nil {
+		panic(err)
+	}
+	for client := range 2 {
+		site, _ := d.Next(client, 0)
+		fmt.Println("client", client, "pulls", site)
+	}
+	// Output:
+	// client 0 pulls 1
+	// client 1 pulls 3
+}
+
+// A client is lost with the site that it works on. The others get what it had to do.
+func ExampleDispatcher_RemoveClient() {
+	predicted, _ := schedule.NewIdentical([]int{8, 6, 4, 2}, 2)
+	d, err := schedule.NewDispatcher(predicted, schedule.LPT(predicted), schedule.DispatcherConfig{})
+	if err != nil {
+		panic(err)
+	}
+	lost, _ := d.Next(0, 0)
+	site, _ := d.Next(1, 0)
+	if err := d.RemoveClient(0, 5); err != nil {
+		panic(err)
+	}
+	if _, _, err := d.Observe(1, site, 6); err != nil {
+		panic(err)
+	}
+	again, _ := d.Next(1, 6)
+	fmt.Println("client 1 scans site", again, "which client 0 did not finish:", again == lost)
+
+	err = d.RestoreClient(0, 7)
+	site, _ = d.Next(0, 7)
+	fmt.Println("client 0 is back and scans site", site, err)
+	// Output:
+	// client 1 scans site 0 which client 0 did not finish: true
+	// client 0 is back and scans site 3 <nil>
+}
+
+// The state of a crawl is saved and restored with two clients at work.
+func ExampleDispatcher_MarshalBinary() {
+	predicted, _ := schedule.NewIdentical([]int{8, 6, 4, 2}, 2)
+	d, _ := schedule.NewDispatcher(predicted, schedule.LPT(predicted), schedule.DispatcherConfig{})
+	_, _ = d.Next(0, 0)
+	site, _ := d.Next(1, 0)
+	saved, err := d.MarshalBinary()
+	if err != nil {
+		panic(err)
+	}
+
+	restored, _ := schedule.NewDispatcher(predicted, schedule.LPT(predicted), schedule.DispatcherConfig{})
+	if err := restored.UnmarshalBinary(saved); err != nil {
+		panic(err)
+	}
+	_, _, err = restored.Observe(1, site, 6)
+	fmt.Println(restored.Open(), "sites are open", err)
+	// Output: 3 sites are open <nil>
+}
+
+// How long does a crawl take if the first client turns out half as fast as predicted and the second
+// one is lost after 10 minutes?
+func ExampleSimulate() {
+	predicted, _ := schedule.NewIdentical([]float64{20, 18, 16, 14, 12, 10, 8, 6, 4, 2}, 3)
+	actual := func(site, client int) float64 {
+		if client == 0 {
+			return 2 * predicted.Duration(site, client)
+		}
+		return predicted.Duration(site, client)
+	}
+	plan := schedule.LPT(predicted)
+	fmt.Println("predicted:", predicted.Makespan(plan))
+	for _, static := range []bool{true, false} {
+		d, err := schedule.NewDispatcher(predicted, plan, schedule.DispatcherConfig{Static: static})
+		if err != nil {
+			panic(err)
+		}
+		s, err := schedule.Simulate(d, actual, []float64{math.Inf(1), 10, math.Inf(1)})
+		if err != nil {
+			panic(err)
+		}
+		fmt.Printf("static %v: %v\n", static, s.Makespan)
+	}
+	// Output:
+	// predicted: 38
+	// static true: 100
+	// static false: 80
+}
+
+// Durations are learned from earlier scans.
+func ExampleDurationPredictor() {
+	var e schedule.DurationPredictor
 	for run := range 6 {
 		if err := e.Observe(0, float64(100+20*run)); err != nil { // a site that grows
 			panic(err)
 		}
 	}
-	next := e.Predict(0)
+	next, err := e.Predict(0)
+	if err != nil {
+		panic(err)
+	}
 	fmt.Printf("%.0f ± %.0f by %v\n", next.Mean, next.SD, next.Method)
-	// Output: 201 ± 37 by Holt
+	fmt.Printf("a new site: %.0f\n", e.PredictNew().Mean)
+	// Output:
+	// 201 ± 37 by Holt
+	// a new site: 190
+}
+
+// Which method predicts one's own sites best? The spread of its errors goes into the dispatcher's
+// config.
+func ExampleBacktest() {
+	e, err := schedule.Backtest([][]float64{
+		{60, 62, 58, 61, 600, 60, 59}, // one run hung
+		{30, 31, 30, 29, 30, 31, 30},
+	})
+	if err != nil {
+		panic(err)
+	}
+	for _, s := range e.Scores()[:2] {
+		fmt.Printf("%v: off by %.0f %%\n", s.Method, 100*s.AbsError)
+	}
+	cfg := schedule.DispatcherConfig{Spread: e.Scores()[0].Spread}
+	fmt.Printf("spread %.1f\n", cfg.Spread)
+	// Output:
+	// median: off by 21 %
+	// truncated: off by 37 %
+	// spread 0.7
 }
 
 func ExampleFullModel() {
@@ -120,7 +283,7 @@ func ExampleFullModel() {
 	if err != nil {
 		panic(err)
 	}
-	r, err := schedule.Solve(context.Background(), p, rand.NewPCG(1, 1), schedule.Settings{})
+	r, err := schedule.Solve(context.Background(), p, schedule.SolveConfig{}, rand.NewPCG(1, 1))
 	if err != nil {
 		panic(err)
 	}

@@ -1,36 +1,20 @@
 package schedule_test
 
 import (
-	"bytes"
-	"context"
-	"flag"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/recrawl/recrawl/internal/codec/codectest"
+	"github.com/recrawl/recrawl/internal/golden"
 	"github.com/recrawl/recrawl/schedule"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
-
-// golden compares got with the file of this name in testdata, or writes it.
-func golden(t *testing.T, name string, got []byte) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		require.NoError(t, os.WriteFile(path, got, 0o644))
-		return
-	}
-	want, err := os.ReadFile(path)
-	require.NoError(t, err)
-	require.Equal(t, string(want), string(got))
-}
 
 func ok[T any](v T, err error) T {
 	if err != nil {
@@ -76,7 +60,7 @@ func goldenProblems() (names []string, problems []*schedule.Problem) {
 // TestGoldenPlans pins plans, bounds, the status of proofs and the number of steps
 // of every algorithm.
 func TestGoldenPlans(t *testing.T) {
-	var b bytes.Buffer
+	var b strings.Builder
 	names, problems := goldenProblems()
 	for k, p := range problems {
 		fmt.Fprintf(&b, "%s: bound %.12g\n", names[k], schedule.LowerBound(p))
@@ -85,7 +69,7 @@ func TestGoldenPlans(t *testing.T) {
 		}
 		result := func(name string, r schedule.Result) {
 			require.NoError(t, p.CheckResult(r))
-			fmt.Fprintf(&b, "%s: %.12g bound %.12g %s, %d steps %v\n", name, r.Makespan, r.Lower, goldenStatus(r), r.Steps, r.Plan)
+			fmt.Fprintf(&b, "%s: %.12g bound %.12g %v, %d steps %v\n", name, r.Makespan, r.Lower, r.Status, r.Steps, r.Plan)
 		}
 		plan("LPT", schedule.LPT(p))
 		plan("Multifit", schedule.Multifit(p))
@@ -99,42 +83,24 @@ func TestGoldenPlans(t *testing.T) {
 		local := ok(schedule.LocalSearch(p, schedule.RoundRobin(p, schedule.Given)))
 		plan("LocalSearch", local)
 		for _, steps := range []int64{1_000, 300_000, 1_500_000} {
-			result("Solve", goldenSolve(p, steps))
+			result("Solve", ok(schedule.Solve(t.Context(), p, schedule.SolveConfig{Steps: steps}, rand.NewPCG(1, 2))))
 		}
-		result("Improve", goldenImprove(p, local))
+		result("Improve", ok(schedule.Improve(t.Context(), p, schedule.SolveConfig{Start: local, Steps: 100_000}, rand.NewPCG(1, 2))))
 		old := schedule.RoundRobin(p, schedule.Given)
 		old[0], old[3] = schedule.Unplaced, schedule.Unplaced
 		for _, most := range []int{0, 2, 1000} {
-			r, moved := goldenReplan(p, old, most)
-			result(fmt.Sprintf("Replan moves %d", moved), r)
+			r := ok(schedule.Replan(p, old, most))
+			result(fmt.Sprintf("Replan moves %d", r.Moved), r)
 		}
 	}
 	if runtime.GOARCH == "amd64" {
-		golden(t, "plans.golden", b.Bytes())
+		golden.Check(t, "plans.golden", b.String())
 	}
-}
-
-func goldenStatus(r schedule.Result) string { return fmt.Sprintf("%v, %v", r.Status, r.Stop) }
-
-func goldenSolve(p *schedule.Problem, steps int64) schedule.Result {
-	return ok(schedule.Solve(context.Background(), p, rand.NewPCG(1, 2), schedule.Settings{Steps: steps}))
-}
-
-func goldenImprove(p *schedule.Problem, start schedule.Plan) schedule.Result {
-	return ok(schedule.Improve(context.Background(), p, rand.NewPCG(1, 2), schedule.Settings{Start: start, Steps: 100_000}))
-}
-
-func goldenReplan(p *schedule.Problem, old schedule.Plan, most int) (schedule.Result, int) {
-	r, moved, err := schedule.Replan(p, old, most)
-	if err != nil {
-		panic(err)
-	}
-	return r, moved
 }
 
 // TestGoldenBatches pins the paper's heuristic in all its variants.
 func TestGoldenBatches(t *testing.T) {
-	var b bytes.Buffer
+	var b strings.Builder
 	rng := rand.New(rand.NewPCG(5, 5))
 	for range 6 {
 		sizes := make([]float64, 30)
@@ -146,22 +112,22 @@ func TestGoldenBatches(t *testing.T) {
 			fmt.Fprintln(&b, variant, ok(schedule.Batch(sizes, performance, variant)))
 		}
 	}
-	golden(t, "batches.golden", b.Bytes())
+	golden.Check(t, "batches.golden", b.String())
 }
 
 // goldenDispatchers are dispatchers of every kind for a problem.
 func goldenDispatchers(p *schedule.Problem) (names []string, dispatchers []*schedule.Dispatcher) {
 	for _, c := range []struct {
-		name   string
-		policy schedule.Policy
+		name string
+		cfg  schedule.DispatcherConfig
 	}{
-		{"static", schedule.Policy{}}, {"steal", schedule.Policy{Steal: true}},
-		{"copies", schedule.Policy{Steal: true, Copies: 2}},
-		{"spread .3", schedule.DefaultPolicy(.3)}, {"spread .7", schedule.DefaultPolicy(.7)},
+		{"static", schedule.DispatcherConfig{Static: true}}, {"steal", schedule.DispatcherConfig{}},
+		{"copies", schedule.DispatcherConfig{Copies: 2}},
+		{"spread .3", schedule.DispatcherConfig{Spread: .3}}, {"spread .7", schedule.DispatcherConfig{Spread: .7}},
 	} {
 		names = append(names, "plan, "+c.name, "pull, "+c.name)
-		dispatchers = append(dispatchers, ok(schedule.NewDispatcher(p, schedule.LPT(p), c.policy)),
-			ok(schedule.NewPullDispatcher(p, p.List(schedule.Descending), c.policy)))
+		dispatchers = append(dispatchers, ok(schedule.NewDispatcher(p, schedule.LPT(p), c.cfg)),
+			ok(schedule.NewPullDispatcher(p, p.List(schedule.Descending), c.cfg)))
 	}
 	return names, dispatchers
 }
@@ -169,7 +135,7 @@ func goldenDispatchers(p *schedule.Problem) (names []string, dispatchers []*sche
 // TestGoldenDispatch pins the streams of sites that dispatchers give to clients
 // that turn out faster or slower than predicted, of which one is lost.
 func TestGoldenDispatch(t *testing.T) {
-	var b bytes.Buffer
+	var b strings.Builder
 	names, problems := goldenProblems()
 	for k, p := range problems {
 		if p.Sites() > 100 {
@@ -207,28 +173,31 @@ func TestGoldenDispatch(t *testing.T) {
 		}
 	}
 	if runtime.GOARCH == "amd64" {
-		golden(t, "dispatch.golden", b.Bytes())
+		golden.Check(t, "dispatch.golden", b.String())
 	}
 }
 
 // TestGoldenPredictions pins the predictions of durations and the scores of the methods.
 func TestGoldenPredictions(t *testing.T) {
-	var b bytes.Buffer
+	var b strings.Builder
 	e := goldenPredictor(t)
 	for _, s := range e.Scores() {
 		fmt.Fprintf(&b, "%v %.9g %.9g %d\n", s.Method, s.AbsError, s.Spread, s.Runs)
 	}
 	for z := range 12 {
-		p := e.Predict(z)
+		p, err := e.Predict(z)
+		if errors.Is(err, schedule.ErrUnknown) {
+			p = e.PredictNew()
+		}
 		fmt.Fprintf(&b, "%d: %.9g %.9g %d %v\n", z, p.Mean, p.SD, p.Runs, p.Method)
 	}
-	golden(t, "predictions.golden", b.Bytes())
+	golden.Check(t, "predictions.golden", b.String())
 }
 
 // goldenPredictor has seen runs of eleven sites, of which it forgot one.
-func goldenPredictor(t *testing.T) *schedule.Estimator {
+func goldenPredictor(t *testing.T) *schedule.DurationPredictor {
 	rng := rand.New(rand.NewPCG(8, 1))
-	e := &schedule.Estimator{}
+	e := &schedule.DurationPredictor{}
 	for run := range 20 {
 		for z := range 11 {
 			if z%4 != 1 || run < z {
@@ -240,13 +209,42 @@ func goldenPredictor(t *testing.T) *schedule.Estimator {
 	return e
 }
 
-// TestGoldenBytes pins the saved state of each type.
-func TestGoldenBytes(t *testing.T) {
-	golden(t, "predictor.golden", ok(goldenPredictor(t).MarshalBinary()))
+// TestSaved pins the saved state of each type, and loads it back.
+func TestSaved(t *testing.T) {
+	t.Parallel()
+	codectest.Run(t, "predictor", goldenPredictor(t), func() *schedule.DurationPredictor { return &schedule.DurationPredictor{} },
+		func(e *schedule.DurationPredictor) any {
+			var seen []schedule.Prediction
+			for z := range 15 {
+				p, _ := e.Predict(z)
+				seen = append(seen, p, e.PredictNew())
+				_ = e.Observe(z, 3)
+			}
+			return seen
+		})
 	p := ok(schedule.NewIdentical([]int{9, 8, 7, 6, 5, 4, 3, 2, 1, 1, 1}, 4))
-	d := ok(schedule.NewDispatcher(p, schedule.LPT(p), schedule.DefaultPolicy(.7)))
+	fresh := func() *schedule.Dispatcher {
+		return ok(schedule.NewDispatcher(p, schedule.LPT(p), schedule.DispatcherConfig{Spread: .7}))
+	}
+	d := fresh()
 	goldenWork(t, d)
-	golden(t, "dispatcher.golden", ok(d.MarshalBinary()))
+	codectest.Run(t, "dispatcher", d, fresh, func(d *schedule.Dispatcher) any {
+		var seen []int
+		for now := 20.; now < 40; now++ {
+			for j := range 4 {
+				z, err := d.Next(j, now)
+				if errors.Is(err, schedule.ErrUnknown) {
+					_ = d.RestoreClient(j, now)
+				}
+				first, void, _ := d.Observe(j, z, now+.5)
+				seen = append(seen, z, len(void), d.Open())
+				if first {
+					seen = append(seen, 1)
+				}
+			}
+		}
+		return seen
+	})
 }
 
 // goldenWork leaves a dispatcher in the middle of its work: sites done, held, given
@@ -254,16 +252,16 @@ func TestGoldenBytes(t *testing.T) {
 func goldenWork(t *testing.T, d *schedule.Dispatcher) {
 	held := make([]int, 4)
 	for j := range held {
-		held[j] = ok(d.Ask(j, float64(j)))
+		held[j] = ok(d.Next(j, float64(j)))
 	}
-	require.NoError(t, d.Decline(0, 5))
-	_, _, err := d.Tell(1, held[1], 8)
+	require.NoError(t, d.GiveBack(0, 5))
+	_, _, err := d.Observe(1, held[1], 8)
 	require.NoError(t, err)
-	ok(d.Ask(1, 8))
-	require.NoError(t, d.Lose(3, 9))
-	_, _, err = d.Tell(2, held[2], 9.5)
+	ok(d.Next(1, 8))
+	require.NoError(t, d.RemoveClient(3, 9))
+	_, _, err = d.Observe(2, held[2], 9.5)
 	require.NoError(t, err)
-	ok(d.Ask(2, 9.5))
-	require.NoError(t, d.Lose(0, 10))
-	require.NoError(t, d.Return(0, 11))
+	ok(d.Next(2, 9.5))
+	require.NoError(t, d.RemoveClient(0, 10))
+	require.NoError(t, d.RestoreClient(0, 11))
 }

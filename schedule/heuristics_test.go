@@ -7,13 +7,15 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/recrawl/recrawl/schedule/internal/instance"
 )
 
 func TestBatchByHand(t *testing.T) {
 	// Total 40, shares 20, 12 and 8 of clients 1, 0 and 2.
 	sizes := []float64{3, 14, 9, 7, 5, 2}
 	performance := []float64{3, 5, 2}
-	for reading, want := range map[Reading]Plan{
+	for variant, want := range map[BatchVariant]Plan{
 		// 14 | 9 overflows; 9 | 7 overflows; 7 | 5 overflows; left 2, 3, 5 go
 		// to clients 2, 0, 1.
 		Literal: {0, 1, 0, 2, 1, 2},
@@ -23,11 +25,11 @@ func TestBatchByHand(t *testing.T) {
 		// 14, then 5 fits (19), 9, then 3 (12); 7; left 2 to client 2.
 		SkipOverflow: {0, 1, 0, 2, 1, 2},
 	} {
-		plan, err := Batch(sizes, performance, reading)
+		plan, err := Batch(sizes, performance, variant)
 		require.NoError(t, err)
-		require.Equal(t, want, plan, reading.String())
+		require.Equal(t, want, plan, variant.String())
 	}
-	// Here the readings differ: shares of 15.
+	// Here the variants differ: shares of 15.
 	sizes = []float64{8, 6, 5, 5, 3, 1, 1, 1}
 	plan, err := Batch(sizes, []float64{1, 1}, Literal)
 	require.NoError(t, err)
@@ -52,8 +54,9 @@ func TestBatchErrors(t *testing.T) {
 	_, err = Batch(one, []float64{1, -1}, Literal)
 	require.ErrorContains(t, err, "client 1")
 	_, err = Batch([]float64{1e308, 1e308}, one, Literal)
-	require.ErrorIs(t, err, ErrOverflow)
-	require.Panics(t, func() { Batch(one, one, 3) })
+	require.ErrorIs(t, err, ErrDuration)
+	_, err = Batch(one, one, 3)
+	require.ErrorIs(t, err, ErrConfig)
 	_, err = Performance([]float64{1, 0})
 	require.ErrorIs(t, err, ErrDuration)
 	_, err = Performance(nil)
@@ -67,8 +70,8 @@ func TestBatchCoversEverySite(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		sizes := rapid.SliceOfN(rapid.Float64Range(1, 100), 1, 40).Draw(t, "sizes")
 		performance := rapid.SliceOfN(rapid.Float64Range(.5, 2), 1, 6).Draw(t, "performance")
-		reading := Reading(rapid.IntRange(0, 2).Draw(t, "reading"))
-		plan, err := Batch(sizes, performance, reading)
+		variant := BatchVariant(rapid.IntRange(0, 2).Draw(t, "variant"))
+		plan, err := Batch(sizes, performance, variant)
 		require.NoError(t, err)
 		units := make([]float64, len(performance))
 		for j, v := range performance {
@@ -81,7 +84,7 @@ func TestBatchCoversEverySite(t *testing.T) {
 		for z := range sizes {
 			sizes[z] *= 4
 		}
-		again, err := Batch(sizes, performance, reading)
+		again, err := Batch(sizes, performance, variant)
 		require.NoError(t, err)
 		require.Equal(t, plan, again)
 	})
@@ -103,7 +106,7 @@ func TestFillToShareOverfillsTheFastestOnly(t *testing.T) {
 			speed += v
 		}
 		batches := plan.Batches(len(performance))
-		for _, j := range descending(performance)[1:] {
+		for _, j := range instance.Descending(performance)[1:] {
 			sum, largest := 0.0, 0.0
 			for _, z := range batches[j] {
 				sum += sizes[z]
@@ -200,118 +203,3 @@ func TestBoundFormulas(t *testing.T) {
 		require.GreaterOrEqual(t, LowerBound(q), formula*(1-1e-12))
 	})
 }
-
-// TestPlacementBound compares the bound with the optimum, and with the other
-// bounds where these cannot see that a site leaves a room that nothing fills.
-func TestPlacementBound(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		p := drawProblem(t, 7)
-		if p.Kind() == Unrelated {
-			return
-		}
-		lower := LowerBound(p)
-		depth := rapid.IntRange(0, 8).Draw(t, "depth")
-		limit := rapid.Int64Range(0, 200).Draw(t, "limit")
-		best := bruteForce(p)
-		for _, limit := range []int64{limit, 1 << 30} {
-			bound := newPlacement(p, depth).bound(lower, depth, limit)
-			require.GreaterOrEqual(t, bound, lower)
-			require.LessOrEqual(t, bound-p.Rounding(), best*(1+1e-12)+p.Rounding())
-		}
-	})
-	// Beside the site of 60 there is a room of 2 that no site of 4 fills, so that
-	// the other client has to take 64. Times 1000 the room is above fineRoom, and
-	// only the smallest site counts.
-	for _, scale := range []int{1, 1000} {
-		sites := []int{60*scale + 1}
-		for range 16 {
-			sites = append(sites, 4*scale)
-		}
-		p := must(NewIdentical(sites, 2))
-		require.Equal(t, math.Ceil(float64(124*scale+1)/2), LowerBound(p))
-		require.Equal(t, float64(64*scale), newPlacement(p, 1).bound(LowerBound(p), 1, 1<<20))
-	}
-}
-
-func TestSubsetSums(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		amounts := rapid.SliceOfN(rapid.Int64Range(1, 200), 1, 10).Draw(t, "amounts")
-		limit := rapid.Int64Range(0, 900).Draw(t, "limit")
-		want, above := int64(0), int64(-1)
-		all := int64(0)
-		for mask := range 1 << len(amounts) {
-			sum := int64(0)
-			for i, a := range amounts {
-				if mask>>i&1 == 1 {
-					sum += a
-				}
-			}
-			if sum <= limit {
-				want = max(want, sum)
-			}
-			if sum >= limit && (above < 0 || sum < above) {
-				above = sum
-			}
-			all = max(all, sum)
-		}
-		var s subset
-		got, mask := s.largest(amounts, limit)
-		require.Equal(t, want, got)
-		for i, a := range amounts {
-			if mask>>i&1 == 1 {
-				got -= a
-			}
-		}
-		require.Zero(t, got)
-		got, chosen := largestByTable(amounts, limit, nil)
-		require.Equal(t, want, got)
-		used := map[int]bool{}
-		for _, i := range chosen {
-			require.False(t, used[i])
-			used[i] = true
-			got -= amounts[i]
-		}
-		require.Zero(t, got)
-		r := reachable(amounts, max(all, limit))
-		require.Equal(t, want, r.atMost(limit))
-		require.Equal(t, above, r.atLeast(limit))
-	})
-}
-
-// TestLocalSearchLeavesNoMoveOrSwap checks local optimality against a naive
-// scan.
-func TestLocalSearchLeavesNoMoveOrSwap(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		p := drawProblem(t, 10)
-		plan, err := LocalSearch(p, RoundRobin(p, Given))
-		require.NoError(t, err)
-		now := p.gridMakespan(plan)
-		trial := slices.Clone(plan)
-		last := slices.Index(finishes(p, plan), now)
-		single := 0
-		for _, f := range finishes(p, plan) {
-			if f == now {
-				single++
-			}
-		}
-		if single > 1 {
-			return // one step cannot lower the makespan
-		}
-		for a := range plan {
-			if plan[a] != last {
-				continue
-			}
-			for j := range p.m {
-				trial[a] = j
-				require.GreaterOrEqual(t, p.gridMakespan(trial), now)
-			}
-			for b := range plan {
-				trial[a], trial[b] = plan[b], plan[a]
-				require.GreaterOrEqual(t, p.gridMakespan(trial), now)
-				trial[a], trial[b] = plan[a], plan[b]
-			}
-		}
-	})
-}
-
-func finishes(p *Problem, plan Plan) []float64 { return newState(p, plan).end }

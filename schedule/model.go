@@ -110,7 +110,7 @@ func (r ReducedModel) Problem() (*Problem, error) {
 		}
 		unit[j] = 1/r.WebSpeed[j] + 1/r.Compute[j]
 		if math.IsInf(unit[j], 1) {
-			return nil, fmt.Errorf("%w: client %d", ErrOverflow, j)
+			return nil, fmt.Errorf("%w: client %d", ErrDuration, j)
 		}
 	}
 	return NewUniform(r.Sizes, unit)

@@ -52,7 +52,7 @@ func (d *Dispatcher) planProbes() {
 		return
 	}
 	slices.Sort(durations)
-	site, sigma, tau := int(d.queue[owner][0]), d.policy.Spread, speedShare*d.policy.Spread
+	site, sigma, tau := int(d.queue[owner][0]), d.cfg.Spread, speedShare*d.cfg.Spread
 	for j := range d.queue {
 		if j == owner {
 			continue

@@ -2,10 +2,11 @@ package schedule
 
 import (
 	"cmp"
-	"container/heap"
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/recrawl/recrawl/internal/heap"
 )
 
 // A Span is the time for which a client worked on a site.
@@ -15,24 +16,24 @@ type Span struct {
 	Useful       bool // its answer was the first
 }
 
-// A Run is the outcome of a simulation.
-type Run struct {
+// A Simulation is what [Simulate] returns.
+type Simulation struct {
 	Makespan float64 // when the last first answer came
 	Spans    []Span  // in order of their ends
 }
 
-// Simulate runs a dispatcher that has handed out nothing yet, with clients that
-// are free at their start times, pay their setup before their first site and
-// then take actual(site, client) for it. A client whose copy has become useless
-// stops at once; one that finds nothing to do asks again after each answer. At
-// equal times clients come in the order of their numbers. Client j is lost at
-// lost[j] (nil: none ever is) and does not return. It takes O(n log m) plus the
-// dispatcher's work. It returns ErrUnknown if sites stay open because all
-// clients are lost.
-func Simulate(d *Dispatcher, actual func(site, client int) float64, lost []float64) (Run, error) {
+// Simulate runs a dispatcher that has handed out nothing yet. Its clients are free at their start
+// times, pay their setup before their first site and then take actual(site, client) for each. A
+// client whose copy has become useless stops at once; one that finds nothing to do asks again
+// after each answer. At equal times clients come in the order of their numbers. Client j is removed
+// at lost[j] and does not return; nil means that none is. The error is ErrNoClients if sites stay
+// open because all clients are lost.
+//
+// Time: O(n log m), and that of the dispatcher.
+func Simulate(d *Dispatcher, actual func(site, client int) float64, lost []float64) (Simulation, error) {
 	p := d.p
 	if lost != nil && len(lost) != p.m {
-		return Run{}, fmt.Errorf("%w: %d times of loss for %d clients", ErrShape, len(lost), p.m)
+		return Simulation{}, fmt.Errorf("%w: %d times of loss for %d clients", ErrShape, len(lost), p.m)
 	}
 	s := &simulation{d: d, actual: actual, epoch: make([]int, p.m), idle: make([]bool, p.m), started: make([]bool, p.m)}
 	for j := range p.m {
@@ -41,19 +42,19 @@ func Simulate(d *Dispatcher, actual func(site, client int) float64, lost []float
 			s.push(event{time: lost[j], kind: loses, client: j})
 		}
 	}
-	for d.open > 0 && s.events.Len() > 0 {
-		if err := s.step(heap.Pop(&s.events).(event)); err != nil {
-			return Run{}, err
+	for d.open > 0 && len(s.events) > 0 {
+		if err := s.step(s.events.Pop()); err != nil {
+			return Simulation{}, err
 		}
 	}
 	if d.open > 0 {
-		return Run{}, fmt.Errorf("%w: %d sites are open and no client is left", ErrUnknown, d.open)
+		return Simulation{}, fmt.Errorf("%w: %d sites are open", ErrNoClients, d.open)
 	}
 	slices.SortStableFunc(s.run.Spans, func(a, b Span) int { return cmp.Compare(a.End, b.End) })
 	return s.run, nil
 }
 
-type eventKind int
+type eventKind uint8
 
 const (
 	tells eventKind = iota // at equal times answers come before questions
@@ -71,16 +72,16 @@ type event struct {
 type simulation struct {
 	d       *Dispatcher
 	actual  func(site, client int) float64
-	events  events
+	events  heap.Heap[event]
 	epoch   []int // how often a client was interrupted: its earlier events are void
 	idle    []bool
 	started []bool
-	run     Run
+	run     Simulation
 }
 
 func (s *simulation) push(e event) {
 	e.epoch = s.epoch[e.client]
-	heap.Push(&s.events, e)
+	s.events.Push(e)
 }
 
 func (s *simulation) step(e event) error {
@@ -90,7 +91,7 @@ func (s *simulation) step(e event) error {
 	}
 	switch e.kind {
 	case asks:
-		site, err := d.Ask(j, e.time)
+		site, err := d.Next(j, e.time)
 		if err != nil {
 			return err
 		}
@@ -110,7 +111,7 @@ func (s *simulation) step(e event) error {
 	case tells:
 		site := int(d.holds[j])
 		s.span(j, e.time, true)
-		_, void, err := d.Tell(j, site, e.time)
+		_, void, err := d.Observe(j, site, e.time)
 		if err != nil {
 			return err
 		}
@@ -118,7 +119,7 @@ func (s *simulation) step(e event) error {
 		for _, other := range void {
 			s.span(other, e.time, false)
 			s.epoch[other]++
-			if err := d.Decline(other, e.time); err != nil {
+			if err := d.GiveBack(other, e.time); err != nil {
 				return err
 			}
 			s.push(event{time: e.time, kind: asks, client: other})
@@ -129,7 +130,7 @@ func (s *simulation) step(e event) error {
 		if d.holds[j] != NoSite {
 			s.span(j, e.time, false)
 		}
-		if err := d.Lose(j, e.time); err != nil {
+		if err := d.RemoveClient(j, e.time); err != nil {
 			return err
 		}
 		s.wake(e.time)
@@ -151,18 +152,7 @@ func (s *simulation) span(j int, end float64, useful bool) {
 	s.run.Spans = append(s.run.Spans, Span{j, int(s.d.holds[j]), s.d.since[j], end, useful})
 }
 
-// events is a heap by time, kind and client.
-type events []event
-
-func (h events) Len() int      { return len(h) }
-func (h events) Swap(a, b int) { h[a], h[b] = h[b], h[a] }
-func (h events) Less(a, b int) bool {
-	return cmp.Or(cmp.Compare(h[a].time, h[b].time), cmp.Compare(h[a].kind, h[b].kind), cmp.Compare(h[a].client, h[b].client)) < 0
-}
-func (h *events) Push(x any) { *h = append(*h, x.(event)) }
-func (h *events) Pop() any {
-	old := *h
-	last := old[len(old)-1]
-	*h = old[:len(old)-1]
-	return last
+// Before orders events by time, kind and client.
+func (e event) Before(o event) bool {
+	return cmp.Or(cmp.Compare(e.time, o.time), cmp.Compare(e.kind, o.kind), cmp.Compare(e.client, o.client)) < 0
 }

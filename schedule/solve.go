@@ -2,192 +2,139 @@ package schedule
 
 import (
 	"context"
+	"fmt"
+	"math"
 	"math/rand/v2"
+
+	"github.com/recrawl/recrawl/schedule/internal/instance"
+	"github.com/recrawl/recrawl/schedule/internal/solver"
 )
 
-// Solve looks for a plan with the least makespan and for the proof that it is,
-// until one of its limits ends it (see [Settings]); a plan that is proved
-// optimal within [Tolerance] ends it at once. A context that is cancelled is no
-// error: the result is the best plan and bound so far, and says so. The result
-// passes CheckResult. Errors are invalid settings only; a nil source panics.
+// SolveConfig has the limits of [Solve] and [Improve]. The zero value is the default: search
+// until the plan is proved optimal, the context ends, or some seconds of work are done.
+type SolveConfig struct {
+	// Steps limits the search steps, which are counted the same on every machine. 0 means no
+	// limit if the context has a deadline, and 200 million otherwise, some seconds of work. A
+	// negative number means no limit.
+	Steps int64
+	// Gap is the relative gap to the lower bound at which a solver may stop. 0 means to go on
+	// until the plan is proved optimal.
+	Gap float64
+	// Start is a plan to start from. Nil means none.
+	Start Plan
+	// Progress is called with each better plan and each better bound. The plan in it is the
+	// receiver's to keep. It costs O(n) per call. Nil means not to report.
+	Progress func(Result)
+}
+
+// defaultSteps limits a solver when neither its config nor its context does: 3 to 8 s of work
+// on the machine of 2017 that the examples were first run on.
+const defaultSteps = 200_000_000
+
+// solver checks the config and returns the solver's.
+func (cfg SolveConfig) solver(ctx context.Context, p *Problem) (solver.Config, error) {
+	c := solver.Config{Steps: cfg.Steps, Gap: cfg.Gap, Tolerance: Tolerance}
+	if !(cfg.Gap >= 0) {
+		return c, fmt.Errorf("%w: gap %v", ErrConfig, cfg.Gap)
+	}
+	_, deadline := ctx.Deadline()
+	switch {
+	case cfg.Steps < 0 || cfg.Steps == 0 && deadline:
+		c.Steps = math.MaxInt64
+	case cfg.Steps == 0:
+		c.Steps = defaultSteps
+	}
+	if cfg.Start != nil {
+		if err := p.Check(cfg.Start); err != nil {
+			return c, err
+		}
+		c.Start = cfg.Start
+	}
+	if cfg.Progress != nil {
+		c.Progress = func(o solver.Outcome) { cfg.Progress(p.result(o)) }
+	}
+	return c, nil
+}
+
+// Solve looks for a plan with the least makespan and for the proof that it is, until a limit
+// of the config or the context ends it. It returns the best plan with a lower bound, and
+// [Optimal] as status if the two meet within [Tolerance]. Take it wherever there are seconds
+// to spend; [LPT] answers at once.
 //
-// It builds plans by LPT, MULTIFIT and differencing, improves them by local
-// search, and compares them with the lower bound, on identical and uniform
-// clients lifted to sums that sites can have. What is left open goes in turns to
-// the iterated search ([Improve]) and to an exact one, with budgets that grow:
-// on identical and uniform clients, of up to 256 sites, sequential
-// partitioning, which decides whether the sites fit by a given time; on
-// unrelated clients branch and bound on the linear relaxation, which also
-// searches the neighbourhood of the best plan.
-func Solve(ctx context.Context, p *Problem, src rand.Source, set Settings) (Result, error) {
-	x, err := newSearch(ctx, p, src, set)
+// # Guarantees
+//
+// The result passes [Problem.CheckResult]. A context that is cancelled is no error: the result
+// is the best plan and bound so far, and its status says so. Errors are about the config only.
+// The same source and the same limit on steps give the same result on every machine. A nil
+// source panics.
+//
+// # How it works
+//
+// LPT, MULTIFIT and differencing make plans, local search improves them. On identical and
+// uniform clients the lower bound is lifted to sums that sites can have. What is left open goes
+// in turns to the iterated search of [Improve] and to an exact search, with budgets that grow.
+// The exact search on identical and uniform clients is sequential partitioning, for up to 256
+// sites: it decides whether the sites fit by a given time. On unrelated clients it is branch
+// and bound on the linear relaxation, which also searches the neighbourhood of the best plan.
+//
+// # Source
+//
+// Sequential partitioning: Korf, Schreiber and Moffitt 2014. Linear relaxation: Lenstra, Shmoys
+// and Tardos 1990.
+func Solve(ctx context.Context, p *Problem, cfg SolveConfig, src rand.Source) (Result, error) {
+	return search(ctx, p, cfg, src, solver.Solve)
+}
+
+// Improve improves a plan for as long as it may: from the plan in cfg.Start, or that of [LPT],
+// until the plan meets the lower bound, or a limit of the config or the context ends it. Take
+// it for problems that are too large for proofs.
+//
+// # Guarantees
+//
+// The plan that it returns is never worse than the one that it started from, but for
+// [Problem.Rounding]. Errors and the source are as for [Solve].
+//
+// # How it works
+//
+// Each round divides the sites of the client that finishes last and of another one, chosen at
+// random, between the two anew, in the best way. When that stops paying, the search returns to
+// the best plan, disturbs it at random and repairs it by local search.
+func Improve(ctx context.Context, p *Problem, cfg SolveConfig, src rand.Source) (Result, error) {
+	return search(ctx, p, cfg, src, solver.Improve)
+}
+
+func search(ctx context.Context, p *Problem, cfg SolveConfig, src rand.Source,
+	run func(context.Context, *instance.Instance, *rand.Rand, solver.Config) solver.Outcome) (Result, error) {
+	if src == nil {
+		panic("schedule: nil source")
+	}
+	c, err := cfg.solver(ctx, p)
 	if err != nil {
 		return Result{}, err
 	}
-	if p.kind == Unrelated {
-		x.unrelated()
-	} else {
-		x.uniform()
-	}
-	return x.result(), nil
+	return p.result(run(ctx, p.grid, rand.New(src), c)), nil
 }
 
-// firstBudget is the number of steps of the first turn of each phase.
-const firstBudget = 20_000
-
-// construct improves a plan by local search and offers it.
-func (x *search) construct(plan Plan) {
-	if x.state == nil {
-		x.state = newState(x.p, plan)
-		x.state.ctx = x.ctx
-	} else {
-		x.state.reset(plan)
-	}
-	x.state.ops, x.state.good = 0, x.lower
-	x.state.descend()
-	x.steps += x.state.ops + int64(x.p.n)
-	if x.state.makespan() < x.value {
-		x.offer(x.state.plan())
-	}
-}
-
-func (x *search) uniform() {
-	p := x.p
-	x.raise(newBounder(p).bound(p.elementary()))
-	x.construct(LPT(p))
-	if x.over() {
-		return
-	}
-	var reach *sums
-	if limit := x.widest(); limit <= tableLimit && limit*int64(p.n) <= 64*tableLimit {
-		reach = reachable(p.amount, limit)
-		x.steps += limit / 64 * int64(p.n)
-		x.raise(p.lift(x.lower, reach))
-	}
-	if x.over() {
-		return
-	}
-	x.construct(Multifit(p))
-	if x.over() {
-		return
-	}
-	if p.n <= 1<<16 {
-		if plan, err := KarmarkarKarp(p); err == nil {
-			x.construct(plan)
-		}
-		if x.over() {
-			return
-		}
-		x.raiseByPlacement()
-	}
-	var pack *packer
-	if p.n <= packLimit {
-		pack = newPacker(x, p.n)
-	}
-	for budget := int64(firstBudget); !x.over(); budget *= 4 {
-		x.raiseByLargest(budget, reach)
-		x.iterate(budget)
-		if pack == nil {
-			continue
-		}
-		for _, aim := range []float64{0, .5, 1} {
-			if x.over() {
-				return
-			}
-			t := x.aim(aim)
-			switch v, plan := pack.decide(t, budget); v {
-			case fits:
-				x.offer(plan)
-			case fitsNot:
-				x.raise(p.next(t, reach))
-			}
-		}
-	}
-}
-
-// aim returns a time between the bound and the best plan, but below the plan's.
-func (x *search) aim(share float64) float64 {
-	return min(x.lower+share*(x.value-x.lower), before(x.value))
-}
-
-// raiseByPlacement raises the lower bound by where the largest sites can go.
-func (x *search) raiseByPlacement() {
-	place := newPlacement(x.p, 2*x.p.m)
-	for _, depth := range []int{1, x.p.m, 2 * x.p.m} {
-		if x.over() {
-			return
-		}
-		x.raise(place.bound(x.lower, depth, min(firstBudget, x.limit-x.steps)))
-		x.steps += place.work
-	}
-}
-
-// raiseByLargest raises the lower bound to what the largest sites alone take:
-// many small sites hide that a few large ones do not fit.
-func (x *search) raiseByLargest(steps int64, reach *sums) {
-	for _, perClient := range []int{1, 2, 3} {
-		count := perClient*x.p.m + 2
-		if count >= min(x.p.n, packLimit) {
-			return
-		}
-		k := newPacker(x, count)
-		for _, share := range []float64{0, .02, .1, .3, .5, 1} {
-			if x.over() {
-				return
-			}
-			t := x.aim(share)
-			if v, _ := k.decide(t, steps/8); v != fitsNot {
-				break
-			}
-			x.raise(x.p.next(t, reach))
-		}
-	}
-}
-
-// widest is the largest capacity that a client may need.
-func (x *search) widest() int64 {
-	widest := int64(0)
-	for j := range x.p.m {
-		widest = max(widest, x.p.capacity(j, x.value))
-	}
-	return widest
-}
-
-func (x *search) unrelated() {
-	p := x.p
-	x.raise(p.elementary())
-	x.construct(LPT(p))
-	if x.over() {
-		return
-	}
-	x.construct(Multifit(p))
-	if x.over() {
-		return
-	}
-	tree := newBranching(x)
-	if k := newKnapsackBound(x, tree.relax); k != nil {
-		k.run()
-	}
-	share := .1 // of the way to the best plan, up to which the root's core is enumerated
-	for budget := int64(firstBudget); !x.over(); budget *= 2 {
-		x.iterate(budget)
-		tree.neighbourhoods(budget)
-		tree.run(16 * budget)
-		for end := x.steps + 2*budget; x.steps < end && !x.over(); {
-			t, start := x.aim(share), x.steps
-			v, plan := tree.core.decide(t, end-start)
-			if v == undecided {
-				share /= 1.4
-				break
-			}
-			if v == fits {
-				x.offer(plan)
-				continue
-			}
-			x.raise(p.next(t, nil))
-			if x.steps-start < budget/4 {
-				share = min(2*share, 1) // that was easy
-			}
-		}
-	}
+// LowerBound returns a time that no plan beats. [Solve] finds better bounds in more time.
+//
+// # Cost
+//
+// Time: O(n log n + m log m) on identical and uniform clients, a linear program on unrelated
+// ones.
+//
+// # How it works
+//
+// On identical and uniform clients it is the least t at which the clients' integer capacities
+// K_j (the sizes that client j can do by t), in descending order, pass three tests: all of them
+// hold the total size W; for k < m the largest k hold the k largest sites; and for h up to 8m
+// the h largest sites can be spread over the clients by number, each client being given the
+// smallest of them. On identical clients these are max(p₁, ⌈W/m⌉) and the bound
+// Σ_{i=0..k} p_{km+1−i}, on uniform ones the maximum over k < m of Σ(k largest)/Σ(k fastest).
+//
+// On unrelated clients it is the bound of the linear relaxation, found as the Lagrangian bound
+// of its machine rows: with prices λ ≥ 0 of sum 1 for the clients, no plan is better than
+// Σ_z min_j λ_j d_zj, and the best λ is that of a dual solution. The prices come from a simplex
+// method in floating point. The bound is evaluated for them with a margin for rounding.
+func LowerBound(p *Problem) float64 {
+	return max(0, solver.LowerBound(p.grid)-p.Rounding())
 }

@@ -19,31 +19,31 @@ type strategy struct {
 	make   func(p *schedule.Problem, plan schedule.Plan, spread float64) (*schedule.Dispatcher, error)
 }
 
-func pulling(order schedule.Order, policy schedule.Policy) func(*schedule.Problem, schedule.Plan, float64) (*schedule.Dispatcher, error) {
+func pulling(order schedule.Order, cfg schedule.DispatcherConfig) func(*schedule.Problem, schedule.Plan, float64) (*schedule.Dispatcher, error) {
 	return func(p *schedule.Problem, _ schedule.Plan, _ float64) (*schedule.Dispatcher, error) {
-		return schedule.NewPullDispatcher(p, p.List(order), policy)
+		return schedule.NewPullDispatcher(p, p.List(order), cfg)
 	}
 }
 
-func planned(policy schedule.Policy) func(*schedule.Problem, schedule.Plan, float64) (*schedule.Dispatcher, error) {
+func planned(cfg schedule.DispatcherConfig) func(*schedule.Problem, schedule.Plan, float64) (*schedule.Dispatcher, error) {
 	return func(p *schedule.Problem, plan schedule.Plan, _ float64) (*schedule.Dispatcher, error) {
-		return schedule.NewDispatcher(p, plan, policy)
+		return schedule.NewDispatcher(p, plan, cfg)
 	}
 }
 
 func byDefault(p *schedule.Problem, plan schedule.Plan, spread float64) (*schedule.Dispatcher, error) {
-	return schedule.NewDispatcher(p, plan, schedule.DefaultPolicy(spread))
+	return schedule.NewDispatcher(p, plan, schedule.DispatcherConfig{Spread: spread})
 }
 
 var strategies = []strategy{
-	{"static optimal plan", false, planned(schedule.Policy{})},
-	{"plan + stealing", false, planned(schedule.Policy{Steal: true})},
-	{"plan + stealing + copies", false, planned(schedule.Policy{Steal: true, Copies: 2})},
-	{"plan + default policy for σ", false, byDefault},
-	{"pull LPT", false, pulling(schedule.Descending, schedule.Policy{})},
-	{"pull LPT + copies", false, pulling(schedule.Descending, schedule.Policy{Copies: 2})},
-	{"pull LPT, fastest client first", true, pulling(schedule.Descending, schedule.Policy{})},
-	{"pull, given order", false, pulling(schedule.Given, schedule.Policy{})},
+	{"static optimal plan", false, planned(schedule.DispatcherConfig{Static: true})},
+	{"plan + stealing", false, planned(schedule.DispatcherConfig{})},
+	{"plan + stealing + copies", false, planned(schedule.DispatcherConfig{Copies: 2})},
+	{"plan + defaults for σ", false, byDefault},
+	{"pull LPT", false, pulling(schedule.Descending, schedule.DispatcherConfig{Static: true})},
+	{"pull LPT + copies", false, pulling(schedule.Descending, schedule.DispatcherConfig{Static: true, Copies: 2})},
+	{"pull LPT, fastest client first", true, pulling(schedule.Descending, schedule.DispatcherConfig{Static: true})},
+	{"pull, given order", false, pulling(schedule.Given, schedule.DispatcherConfig{Static: true})},
 }
 
 // A wrongWorld is a problem as predicted and as it turns out.
@@ -82,7 +82,7 @@ func newWrongWorlds(rng *rand.Rand, m int, sigma float64) (asListed, sorted wron
 
 func newWrongWorld(sizes, unit, actualSizes, actualUnit []float64) (w wrongWorld, err error) {
 	solve := func(p *schedule.Problem) (schedule.Result, error) {
-		return schedule.Solve(context.Background(), p, rand.NewPCG(1, 1), schedule.Settings{Steps: 100_000})
+		return schedule.Solve(context.Background(), p, schedule.SolveConfig{Steps: 100_000}, rand.NewPCG(1, 1))
 	}
 	if w.predicted, err = schedule.NewUniform(sizes, unit); err != nil {
 		return w, err

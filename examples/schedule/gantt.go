@@ -13,7 +13,7 @@ import (
 
 // gantt draws the spans of a run, one line per client, with a dashed line at
 // the lower bound.
-func gantt(title string, clients int, run schedule.Run, bound float64) []byte {
+func gantt(title string, clients int, run schedule.Simulation, bound float64) []byte {
 	const width, row, left, top = 900, 28, 70, 34
 	scale := float64(width-left-20) / max(run.Makespan, bound)
 	var b bytes.Buffer
@@ -48,14 +48,14 @@ func pictures(l *lab) error {
 		return err
 	}
 	p := w.predicted
-	r, err := schedule.Solve(context.Background(), p, rand.NewPCG(1, 1), schedule.Settings{Steps: 1_000_000})
+	r, err := schedule.Solve(context.Background(), p, schedule.SolveConfig{Steps: 1_000_000}, rand.NewPCG(1, 1))
 	if err != nil {
 		return err
 	}
 	page := report.Page{Title: "99 sites on five clients",
 		Lead: "One instance of power-law sites, α = 2. The dashed line is the lower bound; red bars are work that a faster copy made useless."}
-	draw := func(file, title string, plan schedule.Plan, policy schedule.Policy, actual func(int, int) float64, bound float64) error {
-		d, err := schedule.NewDispatcher(p, plan, policy)
+	draw := func(file, title string, plan schedule.Plan, cfg schedule.DispatcherConfig, actual func(int, int) float64, bound float64) error {
+		d, err := schedule.NewDispatcher(p, plan, cfg)
 		if err != nil {
 			return err
 		}
@@ -70,18 +70,18 @@ func pictures(l *lab) error {
 	for _, c := range []struct {
 		file, title string
 		plan        schedule.Plan
-		policy      schedule.Policy
+		cfg         schedule.DispatcherConfig
 		actual      func(int, int) float64
 		bound       float64
 	}{
-		{"round-robin", "Round robin, cyclic", schedule.RoundRobin(p, schedule.Given), schedule.Policy{}, p.Duration, r.Lower},
-		{"pull", "Pull, given order", schedule.Pull(p, schedule.Given), schedule.Policy{}, p.Duration, r.Lower},
-		{"solved", fmt.Sprintf("Solved: %v", r.Status), r.Plan, schedule.Policy{}, p.Duration, r.Lower},
-		{"wrong-static", "The same plan, predictions off by σ = .3", r.Plan, schedule.Policy{}, w.actual.Duration, w.bound},
-		{"wrong-steal", "The same with stealing", r.Plan, schedule.Policy{Steal: true}, w.actual.Duration, w.bound},
-		{"wrong-copies", "The same with stealing and copies", r.Plan, schedule.Policy{Steal: true, Copies: 2}, w.actual.Duration, w.bound},
+		{"round-robin", "Round robin, cyclic", schedule.RoundRobin(p, schedule.Given), schedule.DispatcherConfig{Static: true}, p.Duration, r.Lower},
+		{"pull", "Pull, given order", schedule.Pull(p, schedule.Given), schedule.DispatcherConfig{Static: true}, p.Duration, r.Lower},
+		{"solved", fmt.Sprintf("Solved: %v", r.Status), r.Plan, schedule.DispatcherConfig{Static: true}, p.Duration, r.Lower},
+		{"wrong-static", "The same plan, predictions off by σ = .3", r.Plan, schedule.DispatcherConfig{Static: true}, w.actual.Duration, w.bound},
+		{"wrong-steal", "The same with stealing", r.Plan, schedule.DispatcherConfig{}, w.actual.Duration, w.bound},
+		{"wrong-copies", "The same with stealing and copies", r.Plan, schedule.DispatcherConfig{Copies: 2}, w.actual.Duration, w.bound},
 	} {
-		if err := draw(c.file, c.title, c.plan, c.policy, c.actual, c.bound); err != nil {
+		if err := draw(c.file, c.title, c.plan, c.cfg, c.actual, c.bound); err != nil {
 			return err
 		}
 	}

@@ -35,7 +35,7 @@ var published = map[string]map[int]float64{
 	"batch job 1": {3: 13359, 5: 12351}, "batch job 2": {3: 12239, 5: 10071},
 }
 
-var readings = []schedule.Reading{schedule.Literal, schedule.FillToShare, schedule.SkipOverflow}
+var readings = []schedule.BatchVariant{schedule.Literal, schedule.FillToShare, schedule.SkipOverflow}
 
 // table1 scans power-law sites as in the paper's experiment: a page of one site
 // takes longer than a page of another (lognormal, σ = .3), and a site varies from
@@ -89,13 +89,13 @@ func table1(l *lab) ([]report.Row, error) {
 
 const planName = "solver's plan of earlier durations"
 
-func batchName(job int, r schedule.Reading) string {
+func batchName(job int, r schedule.BatchVariant) string {
 	return fmt.Sprintf("batch job %d (%v)", job, r)
 }
 
 // orders says whether the means are in the order of Table 1, and in how many
 // instances each of its relations holds.
-func orders(samples map[string][]float64, m int, r schedule.Reading) []report.Row {
+func orders(samples map[string][]float64, m int, r schedule.BatchVariant) []report.Row {
 	compare := func(forward, reversed, byPages, byTime float64) []float64 {
 		shares := []float64{0, 0, 0, 1}
 		for k, holds := range []bool{byTime <= forward, forward < byPages, byPages < reversed} {
@@ -161,7 +161,7 @@ func (s scan) times(m int) (map[string]float64, error) {
 	}
 	times := map[string]float64{}
 	for name, order := range map[string]schedule.Order{"round robin 1": schedule.Descending, "round robin 2": schedule.Ascending} {
-		d, err := schedule.NewPullDispatcher(today, byPages.List(order), schedule.Policy{})
+		d, err := schedule.NewPullDispatcher(today, byPages.List(order), schedule.DispatcherConfig{Static: true})
 		if err != nil {
 			return nil, err
 		}
@@ -184,14 +184,14 @@ func (s scan) times(m int) (map[string]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	best, err := schedule.Solve(context.Background(), predicted, rand.NewPCG(1, 1), schedule.Settings{Steps: 100_000})
+	best, err := schedule.Solve(context.Background(), predicted, schedule.SolveConfig{Steps: 100_000}, rand.NewPCG(1, 1))
 	times[planName] = today.Makespan(best.Plan)
 	return times, err
 }
 
 // methodsTable compares the methods by their makespan over the lower bound.
 func methodsTable(l *lab) ([]report.Row, error) {
-	batch := func(r schedule.Reading) func(*schedule.Problem, []float64, int) schedule.Plan {
+	batch := func(r schedule.BatchVariant) func(*schedule.Problem, []float64, int) schedule.Plan {
 		return func(_ *schedule.Problem, sizes []float64, m int) schedule.Plan {
 			return must(schedule.Batch(sizes, must(schedule.Performance(reference[m])), r))
 		}

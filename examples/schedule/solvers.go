@@ -22,16 +22,16 @@ type trial struct {
 
 // solve solves one instance within a time limit and checks the result.
 func solve(p *schedule.Problem, limit time.Duration) (trial, error) {
-	return solveWithin(p, limit, schedule.Settings{})
+	return solveWithin(p, limit, schedule.SolveConfig{})
 }
 
-func solveWithin(p *schedule.Problem, limit time.Duration, set schedule.Settings) (trial, error) {
+func solveWithin(p *schedule.Problem, limit time.Duration, cfg schedule.SolveConfig) (trial, error) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	start := time.Now()
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
-	r, err := schedule.Solve(ctx, p, rand.NewPCG(1, 1), set)
+	r, err := schedule.Solve(ctx, p, cfg, rand.NewPCG(1, 1))
 	if err != nil {
 		return trial{}, err
 	}
@@ -93,7 +93,7 @@ func proofs(l *lab) ([]report.Row, error) {
 				p := paperInstance(l.rng(3, i), m, alpha)
 				best := trial{took: math.MaxInt64}
 				for range 3 {
-					t, err := solveWithin(p, time.Minute, schedule.Settings{Steps: most})
+					t, err := solveWithin(p, time.Minute, schedule.SolveConfig{Steps: most})
 					if err != nil {
 						return nil, fmt.Errorf("%s, instance %d: %w", item, i, err)
 					}
@@ -186,7 +186,7 @@ func identicalTable(l *lab) ([]report.Row, error) {
 			}
 			trials = append(trials, t)
 			start := must(schedule.LocalSearch(p, schedule.Multifit(p)))
-			r, err := schedule.Improve(context.Background(), p, rand.NewPCG(1, 1), schedule.Settings{Start: start, Steps: pick[int64](l, 1_000_000, 10_000_000)})
+			r, err := schedule.Improve(context.Background(), p, schedule.SolveConfig{Start: start, Steps: pick[int64](l, 1_000_000, 10_000_000)}, rand.NewPCG(1, 1))
 			if err != nil {
 				return nil, err
 			}
@@ -283,7 +283,7 @@ func replanTable(l *lab) ([]report.Row, error) {
 		}
 		p := must(schedule.NewUniform(sizes, unitTimes(5)))
 		for k, most := range moves {
-			r, _, err := schedule.Replan(p, old, most)
+			r, err := schedule.Replan(p, old, most)
 			if err != nil {
 				return nil, err
 			}

@@ -35,6 +35,9 @@ func newReach(limit int64) *Reach {
 	return r
 }
 
+// Clone returns a copy, to which more amounts can be added.
+func (r *Reach) Clone() *Reach { return &Reach{slices.Clone(r.bit)} }
+
 // Add takes one more amount into account, in O(limit/64).
 func (r *Reach) Add(w int64) {
 	words, shift, ok := r.shift(w)

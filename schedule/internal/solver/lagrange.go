@@ -1,9 +1,12 @@
-package schedule
+package solver
 
 import (
 	"cmp"
 	"math"
 	"slices"
+
+	"github.com/recrawl/recrawl/internal/subsetsum"
+	"github.com/recrawl/recrawl/schedule/internal/instance"
 )
 
 // knapsackCells limits the tables of the knapsack bound: sites × capacity,
@@ -33,30 +36,30 @@ type knapsackBound struct {
 func newKnapsackBound(x *search, r *relaxation) *knapsackBound {
 	p := x.p
 	var cells, widest int64
-	for j := range p.m {
-		c := p.capacity(j, x.value)
+	for j := range p.M {
+		c := p.Capacity(j, x.value)
 		widest = max(widest, c)
 		if c > knapsackCells {
 			return nil
 		}
-		cells += (c + 1) * int64(p.n)
+		cells += (c + 1) * int64(p.N)
 	}
 	if cells > knapsackCells {
 		return nil
 	}
-	k := &knapsackBound{x: x, price: make([]int64, p.n), count: make([]int, p.n), client: make([]int, p.n),
-		table: make([]int64, widest+1), taken: make([]uint64, int64(p.n)*(widest/64+1))}
-	sum, prices := 0.0, make([]float64, p.n)
+	k := &knapsackBound{x: x, price: make([]int64, p.N), count: make([]int, p.N), client: make([]int, p.N),
+		table: make([]int64, widest+1), taken: make([]uint64, int64(p.N)*(widest/64+1))}
+	sum, prices := 0.0, make([]float64, p.N)
 	for z := range prices {
 		prices[z] = math.Inf(1)
-		for j := range p.m {
-			prices[z] = min(prices[z], r.lambda[j]*r.time[z*p.m+j])
+		for j := range p.M {
+			prices[z] = min(prices[z], r.lambda[j]*r.time[z*p.M+j])
 		}
 		sum += prices[z]
 	}
 	for z := range prices {
 		if !(sum > 0) || math.IsInf(sum, 1) { // the relaxation prices one client only
-			k.price[z] = priceSum / int64(p.n)
+			k.price[z] = priceSum / int64(p.N)
 			continue
 		}
 		k.price[z] = int64(prices[z] / sum * priceSum)
@@ -79,38 +82,29 @@ func (k *knapsackBound) excess(t float64) int64 {
 	for _, v := range k.price {
 		excess -= v
 	}
-	for j := range k.x.p.m {
-		excess += k.fill(j, k.x.p.capacity(j, t))
+	for j := range k.x.p.M {
+		excess += k.fill(j, k.x.p.Capacity(j, t))
 	}
 	return excess
 }
 
 // fill solves the knapsack of client j and counts the sites in it.
 func (k *knapsackBound) fill(j int, capacity int64) int64 {
-	p, words := k.x.p, len(k.taken)/k.x.p.n
+	p, words := k.x.p, len(k.taken)/k.x.p.N
 	table := k.table[:capacity+1]
 	clear(table)
-	k.x.steps += capacity * int64(p.n) / 4
+	k.x.steps += capacity * int64(p.N) / 4
 	for z, v := range k.price {
-		a := p.at(z, j)
-		bits := k.taken[z*words : (z+1)*words]
-		clear(bits)
-		if v <= 0 || a > capacity {
-			continue
-		}
-		// Invariant: table[c] is the best of the sites before z for c' = c, and
-		// of those up to z for all larger.
-		for c := capacity; c >= a; c-- {
-			if with := table[c-a] + v; with > table[c] {
-				table[c] = with
-				bits[c/64] |= 1 << (c % 64)
-			}
+		marks := k.taken[z*words : (z+1)*words]
+		clear(marks)
+		if v > 0 {
+			subsetsum.AddItemMarked(table, marks, p.At(z, j), v)
 		}
 	}
 	c := capacity
-	for z := p.n - 1; z >= 0; z-- {
-		if k.taken[z*words+int(c/64)]>>(c%64)&1 == 1 {
-			c -= p.at(z, j)
+	for z := p.N - 1; z >= 0; z-- {
+		if subsetsum.Marked(k.taken[z*words:], c) {
+			c -= p.At(z, j)
 			k.count[z]++
 			k.client[z] = j
 		}
@@ -124,11 +118,11 @@ func (k *knapsackBound) run() {
 	x := k.x
 	theta, least, stale := 1.0, int64(math.MaxInt64), 0
 	best := slices.Clone(k.price)
-	x.raise(x.p.next(before(x.lower), nil))
+	x.raise(next(x.p, instance.Before(x.lower), nil))
 	for round := 0; !x.over() && theta > 1e-3; round++ {
 		excess := k.excess(x.lower)
 		if excess < 0 {
-			x.raise(x.p.next(x.lower, nil))
+			x.raise(next(x.p, x.lower, nil))
 			theta, least, stale = 1, math.MaxInt64, 0
 			continue
 		}
@@ -161,7 +155,7 @@ func (k *knapsackBound) run() {
 // first, go where they finish first.
 func (k *knapsackBound) repair() {
 	x, p := k.x, k.x.p
-	plan, load := make(Plan, p.n), make([]int64, p.m)
+	plan, load := make([]int, p.N), make([]int64, p.M)
 	var left []int
 	for z, c := range k.count {
 		if c == 0 {
@@ -169,13 +163,13 @@ func (k *knapsackBound) repair() {
 			continue
 		}
 		plan[z] = k.client[z]
-		load[plan[z]] += p.at(z, plan[z])
+		load[plan[z]] += p.At(z, plan[z])
 	}
-	shortest := p.shortest()
+	shortest := p.Shortest()
 	slices.SortStableFunc(left, func(a, b int) int { return cmp.Compare(shortest[b], shortest[a]) })
 	for _, z := range left {
-		plan[z] = p.earliest(z, load)
-		load[plan[z]] += p.at(z, plan[z])
+		plan[z] = p.Earliest(z, load)
+		load[plan[z]] += p.At(z, plan[z])
 	}
 	x.construct(plan)
 }

@@ -1,6 +1,10 @@
-package schedule
+package solver
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/recrawl/recrawl/schedule/internal/instance"
+)
 
 const (
 	// firstFree is the number of sites in the first neighbourhoods, leastFree
@@ -28,15 +32,15 @@ func (b *branching) neighbourhoods(steps int64) {
 		for z, j := range x.best {
 			r.fixed[z], r.key[z] = int32(j), int32(j)
 		}
-		for _, z := range x.rng.Perm(x.p.n)[:min(b.free, x.p.n)] {
+		for _, z := range x.rng.Perm(x.p.N)[:min(b.free, x.p.N)] {
 			r.fixed[z] = -1
 		}
-		switch v, plan := b.core.decide(before(x.value), neighbourhoodSteps); v {
+		switch v, plan := b.core.decide(instance.Before(x.value), neighbourhoodSteps); v {
 		case fits:
 			x.construct(plan)
 		case fitsNot:
 			if b.exhausted++; b.exhausted == exhaust {
-				b.free, b.exhausted = min(b.free+1, x.p.n), 0
+				b.free, b.exhausted = min(b.free+1, x.p.N), 0
 			}
 		case undecided:
 			b.free, b.exhausted = max(b.free-1, leastFree), 0

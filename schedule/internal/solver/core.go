@@ -1,4 +1,4 @@
-package schedule
+package solver
 
 import (
 	"cmp"
@@ -27,7 +27,7 @@ type core struct {
 	leave [][]rate // what leaving client j costs at least, for the sites from s on
 	enter [][]rate // the same of entering it
 	end   int64
-	plan  Plan
+	plan  []int
 }
 
 // A rate is the least cost per amount, and the least cost of a whole site.
@@ -54,7 +54,7 @@ type coreOption struct {
 
 // decide looks for a plan with makespan at most t, taking at most the given
 // number of steps.
-func (c *core) decide(t float64, steps int64) (verdict, Plan) {
+func (c *core) decide(t float64, steps int64) (verdict, []int) {
 	x, r, p := c.x, c.relax, c.x.p
 	c.end = x.steps + min(steps, x.limit-min(x.limit, x.steps))
 	c.out = r.solve(x.lower, t)
@@ -65,24 +65,24 @@ func (c *core) decide(t float64, steps int64) (verdict, Plan) {
 		return fitsNot, nil
 	}
 	gap += 1e-11 * t // far above what the sums of reduced costs lose by rounding
-	c.load, c.room = make([]int64, p.m), make([]int64, p.m)
-	c.price = make([]float64, p.m)
+	c.load, c.room = make([]int64, p.M), make([]int64, p.M)
+	c.price = make([]float64, p.M)
 	for j := range c.room {
-		c.room[j] = p.capacity(j, t)
-		c.price[j] = r.lambda[j] * p.unit[j] * p.grid
+		c.room[j] = p.Capacity(j, t)
+		c.price[j] = r.lambda[j] * p.Unit[j] * p.Grid
 	}
-	c.plan, c.sites = make(Plan, p.n), c.sites[:0]
-	for z := range p.n {
+	c.plan, c.sites = make([]int, p.N), c.sites[:0]
+	for z := range p.N {
 		s := coreSite{site: z}
 		cheapest := math.Inf(1)
-		for j := range p.m {
+		for j := range p.M {
 			if r.allowed(z, j) {
-				cheapest = min(cheapest, r.lambda[j]*r.time[z*p.m+j])
+				cheapest = min(cheapest, r.lambda[j]*r.time[z*p.M+j])
 			}
 		}
-		for j := range p.m {
-			if cost := r.lambda[j]*r.time[z*p.m+j] - cheapest; r.allowed(z, j) && cost <= gap {
-				s.options = append(s.options, coreOption{j, p.at(z, j), cost})
+		for j := range p.M {
+			if cost := r.lambda[j]*r.time[z*p.M+j] - cheapest; r.allowed(z, j) && cost <= gap {
+				s.options = append(s.options, coreOption{j, p.At(z, j), cost})
 			}
 		}
 		slices.SortStableFunc(s.options, func(a, b coreOption) int { return cmp.Compare(a.cost, b.cost) })
@@ -100,7 +100,7 @@ func (c *core) decide(t float64, steps int64) (verdict, Plan) {
 
 // rates computes leave and enter.
 func (c *core) rates() {
-	n, m := len(c.sites), c.x.p.m
+	n, m := len(c.sites), c.x.p.M
 	c.leave, c.enter = make([][]rate, n+1), make([][]rate, n+1)
 	c.leave[n] = slices.Repeat([]rate{{math.Inf(1), math.Inf(1)}}, m)
 	c.enter[n] = slices.Clone(c.leave[n])

@@ -1,10 +1,12 @@
-package schedule
+package solver
 
 import (
 	"cmp"
-	"container/heap"
 	"math"
 	"slices"
+
+	"github.com/recrawl/recrawl/internal/heap"
+	"github.com/recrawl/recrawl/schedule/internal/instance"
 )
 
 // A branching is the branch and bound for unrelated clients: best bound first,
@@ -19,7 +21,7 @@ type branching struct {
 	target float64
 	// share says how far from the bound to the best plan the target lies.
 	share float64
-	open  nodes
+	open  heap.Heap[*node]
 	// free is the number of sites in a neighbourhood of the best plan, exhausted
 	// how many of that size have been enumerated in full.
 	free, exhausted int
@@ -44,21 +46,9 @@ type node struct {
 	key    []int32 // key variables of the parent, from which to start
 }
 
-// nodes is a heap by bound; of equals the deepest comes first.
-type nodes []*node
-
-func (h nodes) Len() int      { return len(h) }
-func (h nodes) Swap(a, b int) { h[a], h[b] = h[b], h[a] }
-func (h nodes) Less(a, b int) bool {
-	return h[a].bound < h[b].bound || h[a].bound == h[b].bound && h[a].depth > h[b].depth
-}
-func (h *nodes) Push(x any) { *h = append(*h, x.(*node)) }
-func (h *nodes) Pop() any {
-	old := *h
-	last := old[len(old)-1]
-	old[len(old)-1] = nil
-	*h = old[:len(old)-1]
-	return last
+// Before orders nodes by bound; of equals the deepest comes first.
+func (nd *node) Before(other *node) bool {
+	return nd.bound < other.bound || nd.bound == other.bound && nd.depth > other.depth
 }
 
 // newBranching solves the relaxation at the root. A bisection looks for the
@@ -71,7 +61,7 @@ func newBranching(x *search) *branching {
 		b.relax.key[z] = int32(j)
 	}
 	b.relax.ctx = x.ctx
-	root := b.relax.solve(x.lower, before(x.value))
+	root := b.relax.solve(x.lower, instance.Before(x.value))
 	b.count()
 	x.raise(min(root.bound, x.value))
 	if !x.closed() {
@@ -92,13 +82,13 @@ func newBranching(x *search) *branching {
 		}
 		b.count()
 	}
-	b.open = nodes{{bound: x.lower, site: -1, key: slices.Clone(b.relax.key)}}
+	b.open = heap.Heap[*node]{{bound: x.lower, site: -1, key: slices.Clone(b.relax.key)}}
 	return b
 }
 
 // cutoff is the bound from which on a node is of no use: what is left of it to
 // the best plan counts as nothing.
-func (b *branching) cutoff() float64 { return b.x.value * (1 - Tolerance/2) }
+func (b *branching) cutoff() float64 { return b.x.value * (1 - b.x.cfg.Tolerance/2) }
 
 // run explores nodes for the given number of steps. The target comes nearer if
 // that raises no bound, and moves away again if it does.
@@ -126,7 +116,7 @@ func (b *branching) run(steps int64) {
 		if x.over() {
 			return
 		}
-		b.explore(heap.Pop(&b.open).(*node), steps/coreShare)
+		b.explore(b.open.Pop(), steps/coreShare)
 		b.count()
 	}
 }
@@ -145,7 +135,7 @@ func (b *branching) next() {
 	if x.lower >= b.target || b.target >= x.value {
 		b.target = x.aim(b.share)
 		if x.value-x.lower <= lastStretch*x.value {
-			b.target = before(x.value)
+			b.target = instance.Before(x.value)
 		}
 	}
 }
@@ -182,7 +172,7 @@ func (b *branching) explore(nd *node, coreSteps int64) {
 		b.dive(out)
 	}
 	if x.over() {
-		heap.Push(&b.open, nd)
+		b.open.Push(nd)
 		return
 	}
 	switch v, plan := b.core.decide(t, coreSteps); v {
@@ -198,7 +188,7 @@ func (b *branching) explore(nd *node, coreSteps int64) {
 		return // every site is fixed: round has evaluated the plan
 	}
 	key := slices.Clone(r.key)
-	for j := range x.p.m {
+	for j := range x.p.M {
 		bound := excluded
 		if r.allowed(site, j) {
 			bound = min(excluded, b.snap(max(nd.bound, out.bound+r.reduced(site, j)*(1-1e-12)-out.bound*1e-15)))
@@ -212,7 +202,7 @@ func (b *branching) explore(nd *node, coreSteps int64) {
 func (b *branching) push(nd *node, bound float64) {
 	nd.bound = max(nd.bound, bound)
 	if nd.bound < b.cutoff() {
-		heap.Push(&b.open, nd)
+		b.open.Push(nd)
 	}
 }
 
@@ -228,7 +218,7 @@ func (b *branching) dive(out relaxed) {
 		z := out.split[x.rng.IntN(len(out.split))]
 		r.fixed[z] = r.sample(z, x.rng.Float64())
 		bound = append(bound, z)
-		out = r.solve(x.lower, before(x.value))
+		out = r.solve(x.lower, instance.Before(x.value))
 		b.count()
 		if b.snap(out.bound) >= b.cutoff() {
 			break
@@ -249,7 +239,7 @@ func (b *branching) snap(bound float64) float64 {
 	if math.IsInf(bound, 1) {
 		return bound
 	}
-	return b.x.p.next(before(bound), nil)
+	return next(b.x.p, instance.Before(bound), nil)
 }
 
 // pick chooses the divided site that takes longest, or, the relaxation being
@@ -277,21 +267,21 @@ func (b *branching) pick(out relaxed) int {
 // they finish first, and local search does the rest.
 func (b *branching) round(out relaxed) {
 	x, r, p := b.x, b.relax, b.x.p
-	plan := make(Plan, p.n)
-	load := make([]int64, p.m)
+	plan := make([]int, p.N)
+	load := make([]int64, p.M)
 	for z, j := range r.key {
 		plan[z] = int(j)
 		if !slices.Contains(out.split, int32(z)) {
-			load[j] += p.at(z, int(j))
+			load[j] += p.At(z, int(j))
 		}
 	}
 	slices.SortStableFunc(out.split, func(a, c int32) int {
 		return cmp.Compare(r.time[int(c)*r.m], r.time[int(a)*r.m])
 	})
 	for _, z := range out.split {
-		j := p.earliest(int(z), load)
+		j := p.Earliest(int(z), load)
 		plan[z] = j
-		load[j] += p.at(int(z), j)
+		load[j] += p.At(int(z), j)
 	}
 	x.construct(plan)
 }

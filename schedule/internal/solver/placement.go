@@ -1,8 +1,11 @@
-package schedule
+package solver
 
 import (
 	"cmp"
 	"slices"
+
+	"github.com/recrawl/recrawl/internal/subsetsum"
+	"github.com/recrawl/recrawl/schedule/internal/instance"
 )
 
 // A placement bounds identical and uniform clients by where the largest sites
@@ -11,10 +14,10 @@ import (
 // can fill it: beside a site that takes nearly all of a client's time nothing
 // else may fit.
 type placement struct {
-	p      *Problem
-	amount []int64 // descending
-	rest   []int64 // rest[d] is the sum of amount[d:]
-	reach  []*sums // reach[d] has the sums of amount[d:] up to fineRoom
+	p      *instance.Instance
+	amount []int64            // descending
+	rest   []int64            // rest[d] is the sum of amount[d:]
+	reach  []*subsetsum.Reach // reach[d] has the sums of amount[d:] up to fineRoom
 	room   []int64
 	depth  int   // number of sites placed
 	looked int64 // rooms looked at by the test under way
@@ -32,18 +35,18 @@ const (
 
 // newPlacement prepares the placement of up to most sites. It takes
 // O(n·fineRoom/64 + most·fineRoom/64).
-func newPlacement(p *Problem, most int) *placement {
-	b := &placement{p: p, amount: slices.Clone(p.amount), rest: make([]int64, p.n+1), room: make([]int64, p.m)}
+func newPlacement(p *instance.Instance, most int) *placement {
+	b := &placement{p: p, amount: slices.Clone(p.Amount), rest: make([]int64, p.N+1), room: make([]int64, p.M)}
 	slices.SortFunc(b.amount, func(x, y int64) int { return cmp.Compare(y, x) })
-	for d := p.n - 1; d >= 0; d-- {
+	for d := p.N - 1; d >= 0; d-- {
 		b.rest[d] = b.rest[d+1] + b.amount[d]
 	}
-	b.reach = make([]*sums, min(most, p.n)+1)
+	b.reach = make([]*subsetsum.Reach, min(most, p.N)+1)
 	deepest := len(b.reach) - 1
-	b.reach[deepest] = reachable(b.amount[deepest:], fineRoom)
+	b.reach[deepest] = subsetsum.Reachable(b.amount[deepest:], fineRoom)
 	for d := deepest - 1; d >= 0; d-- {
-		b.reach[d] = &sums{slices.Clone(b.reach[d+1].bit)}
-		b.reach[d].add(b.amount[d])
+		b.reach[d] = b.reach[d+1].Clone()
+		b.reach[d].Add(b.amount[d])
 	}
 	return b
 }
@@ -63,7 +66,7 @@ func (b *placement) excludes(t float64) bool {
 		return false
 	}
 	for j := range b.room {
-		b.room[j] = b.p.capacity(j, t)
+		b.room[j] = b.p.Capacity(j, t)
 	}
 	b.looked = 0
 	possible := b.place(0)
@@ -108,7 +111,7 @@ func (b *placement) filled(d int, room int64) int64 {
 	if room > fineRoom {
 		return room
 	}
-	return b.reach[d].atMost(room)
+	return b.reach[d].AtMost(room)
 }
 
 // alike says whether an earlier client has the same room as client j.

@@ -6,7 +6,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
+
+	"github.com/recrawl/recrawl/internal/codec/codectest"
+	"github.com/recrawl/recrawl/internal/ids"
 )
 
 func TestMethodsByHand(t *testing.T) {
@@ -48,19 +50,21 @@ func TestBacktestPicksTheRightMethod(t *testing.T) {
 			outliers[z] = append(outliers[z], d)
 		}
 	}
-	scores, e, err := Backtest(trend)
+	e, err := Backtest(trend)
 	require.NoError(t, err)
+	scores := e.Scores()
 	require.Equal(t, Holt, scores[0].Method)
-	require.InDelta(t, 700, e.Predict(3).Mean, 20)
+	require.InDelta(t, 700, must(e.Predict(3)).Mean, 20)
 	require.Equal(t, 40*29, scores[0].Runs)
-	scores, e, err = Backtest(outliers)
+	e, err = Backtest(outliers)
 	require.NoError(t, err)
+	scores = e.Scores()
 	require.Equal(t, Median, scores[0].Method)
-	require.InDelta(t, 100, e.Predict(3).Mean, 15)
+	require.InDelta(t, 100, must(e.Predict(3)).Mean, 15)
 	for k := 1; k < len(scores); k++ {
 		require.LessOrEqual(t, scores[k-1].AbsError, scores[k].AbsError)
 	}
-	_, _, err = Backtest([][]float64{{1, 2}, {3, -1}})
+	_, err = Backtest([][]float64{{1, 2}, {3, -1}})
 	require.ErrorIs(t, err, ErrDuration)
 }
 
@@ -73,7 +77,7 @@ func TestSpreadIsThatOfTheErrors(t *testing.T) {
 	const s = .1
 	for seed := range uint64(5) {
 		rng := rand.New(rand.NewPCG(seed, 1))
-		e := &Estimator{}
+		e := &DurationPredictor{}
 		for range 102 {
 			for z := range 40 {
 				require.NoError(t, e.Observe(z, 50*math.Exp(s*rng.NormFloat64())))
@@ -84,87 +88,89 @@ func TestSpreadIsThatOfTheErrors(t *testing.T) {
 				require.InEpsilon(t, s*math.Sqrt(1.5), score.Spread, .09)
 			}
 		}
-		p := e.Predict(0)
+		p := must(e.Predict(0))
 		require.Equal(t, 102, p.Runs)
 		require.InEpsilon(t, p.Mean*s, p.SD, .5)
-		unknown := e.Predict(1000)
-		require.Zero(t, unknown.Runs)
-		require.InDelta(t, 50, unknown.Mean, 4)
+		require.InDelta(t, 50, e.PredictNew().Mean, 4)
 	}
 }
 
-func TestEstimatorErrors(t *testing.T) {
-	var e Estimator
-	require.Equal(t, Estimate{}, e.Predict(0))
-	for _, d := range []float64{0, -1, math.NaN(), math.Inf(1)} {
+func TestPredictorErrors(t *testing.T) {
+	t.Parallel()
+	var e DurationPredictor
+	require.Equal(t, Prediction{}, e.PredictNew())
+	for _, d := range []float64{0, -1, math.NaN(), math.Inf(1), 1e200} {
 		require.ErrorIs(t, e.Observe(0, d), ErrDuration)
 	}
-	require.ErrorIs(t, e.Observe(0, 1e200), ErrOverflow)
 	require.ErrorIs(t, e.Observe(-1, 1), ErrUnknown)
 	require.ErrorIs(t, e.Observe(math.MaxInt, 1), ErrUnknown)
+	require.Empty(t, e.tracks)
 	require.ErrorIs(t, e.Remove(0), ErrUnknown)
 	require.NoError(t, e.Observe(2, 5))
 	require.NoError(t, e.Observe(0, 7))
-	require.Equal(t, 6.0, e.Predict(1).Mean)
-	require.Equal(t, 1.0, e.Predict(1).SD)
+	for _, z := range []int{-1, 1, 3, 1 << 40, math.MinInt} {
+		_, err := e.Predict(z)
+		require.ErrorIs(t, err, ErrUnknown)
+	}
+	require.Equal(t, 6.0, e.PredictNew().Mean)
+	require.Equal(t, 1.0, e.PredictNew().SD)
 	require.NoError(t, e.Remove(2))
 	require.ErrorIs(t, e.Remove(2), ErrUnknown)
-	require.Equal(t, 7.0, e.Predict(2).Mean)
+	_, err := e.Predict(2)
+	require.ErrorIs(t, err, ErrUnknown)
+	require.Equal(t, 7.0, e.PredictNew().Mean)
 }
 
-func TestEstimatorIsSavedAndRestored(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		var a Estimator
-		observe := func(e *Estimator, z int, d float64) { require.NoError(t, e.Observe(z, d)) }
-		n := rapid.IntRange(0, 30).Draw(t, "runs")
-		for range n {
-			observe(&a, rapid.IntRange(0, 5).Draw(t, "site"), rapid.Float64Range(.1, 100).Draw(t, "duration"))
-		}
-		data, err := a.MarshalBinary()
-		require.NoError(t, err)
-		var b Estimator
-		require.NoError(t, b.UnmarshalBinary(data))
-		for range 10 {
-			z, d := rapid.IntRange(0, 7).Draw(t, "site"), rapid.Float64Range(.1, 100).Draw(t, "duration")
-			require.Equal(t, a.Predict(z), b.Predict(z))
-			observe(&a, z, d)
-			observe(&b, z, d)
-		}
-		require.Equal(t, a.Scores(), b.Scores())
-		if len(data) > 0 {
-			k := rapid.IntRange(0, len(data)-1).Draw(t, "byte")
-			data[k] ^= 1 << rapid.IntRange(0, 7).Draw(t, "bit")
-			require.Error(t, b.UnmarshalBinary(data))
-			require.Error(t, b.UnmarshalBinary(data[:k]))
-		}
-	})
+// TestPredictorTakesIdsAfterRemovals gives it the ids of a registry in which a site was removed and
+// another one took its slot.
+func TestPredictorTakesIdsAfterRemovals(t *testing.T) {
+	t.Parallel()
+	r := ids.Make(3)
+	var e DurationPredictor
+	require.NoError(t, e.Observe(1, 10))
+	require.NoError(t, e.Observe(1, 20))
+	require.True(t, r.Remove(1))
+	id := r.Add()
+	require.Greater(t, id, math.MaxInt32)
+	_, err := e.Predict(id)
+	require.ErrorIs(t, err, ErrUnknown, "it is another site")
+	require.ErrorIs(t, e.Remove(id), ErrUnknown)
+	require.NoError(t, e.Observe(id, 300))
+	require.Equal(t, 300.0, must(e.Predict(id)).Mean)
+	require.Equal(t, 300.0, e.PredictNew().Mean, "the old site counts no more")
+	require.Len(t, e.tracks, 2, "memory is that of the slots")
+	require.ErrorIs(t, e.Observe(1, 10), ErrUnknown, "a late answer of the old one")
+	_, err = e.Predict(1)
+	require.ErrorIs(t, err, ErrUnknown)
+	require.NoError(t, e.Remove(id))
+	require.ErrorIs(t, e.Observe(1, 10), ErrUnknown)
+	require.NoError(t, e.Observe(id, 30))
+	require.Equal(t, 1, must(e.Predict(id)).Runs)
 }
 
-func FuzzEstimatorUnmarshal(f *testing.F) {
-	var e Estimator
+func FuzzPredictorUnmarshal(f *testing.F) {
+	var e DurationPredictor
 	for k := range 8 {
 		_ = e.Observe(k%3, float64(k+1))
 	}
-	data, _ := e.MarshalBinary()
-	f.Add(data)
-	f.Fuzz(func(t *testing.T, data []byte) {
-		var e Estimator
-		if e.UnmarshalBinary(data) == nil {
-			for z := range 5 {
-				e.Predict(z)
-				_ = e.Observe(z, 1)
-			}
+	codectest.Fuzz(f, &e, func() *DurationPredictor { return &DurationPredictor{} }, func(e *DurationPredictor) any {
+		for z := range 5 {
+			_, _ = e.Predict(z)
+			_ = e.Observe(z, 1)
 		}
+		return nil
 	})
 }
 
-func TestEstimatorAllocatesNothingForKnownSites(t *testing.T) {
-	var e Estimator
-	require.NoError(t, e.Observe(99, 1))
+func TestPredictorAllocatesNothingForKnownSites(t *testing.T) {
+	var e DurationPredictor
+	for z := range 100 {
+		require.NoError(t, e.Observe(z, 1))
+	}
 	z := 0
 	require.Zero(t, testing.AllocsPerRun(100, func() {
 		_ = e.Observe(z, 3)
-		_ = e.Predict(z)
+		_, _ = e.Predict(z)
 		z = (z + 1) % 100
 	}))
 }

@@ -1,70 +1,57 @@
-package schedule
+package solver
 
 import (
 	"cmp"
 	"math"
 	"slices"
+
+	"github.com/recrawl/recrawl/internal/subsetsum"
+	"github.com/recrawl/recrawl/schedule/internal/instance"
 )
 
-// LowerBound returns a time that no plan beats.
-//
-// On identical and uniform clients it is the least t at which the clients'
-// integer capacities K_j (the sizes that client j can do by t), in descending
-// order, pass three tests: all of them hold the total size W; for k < m the
-// largest k hold the k largest sites; and for h up to 8m the h largest sites
-// can be spread over the clients by number, each client being given the
-// smallest of them. On identical clients these are max(p₁, ⌈W/m⌉) and the bound
-// Σ_{i=0..k} p_{km+1−i}, on uniform ones max over k<m of Σ(k largest)/Σ(k
-// fastest). It takes O(n log n + m log m).
-//
-// On unrelated clients it is the bound of the linear relaxation, found as the
-// Lagrangian bound of its machine rows: with prices λ ≥ 0 of sum 1 for the clients, no
-// plan is better than Σ_z min_j λ_j d_zj, and the best λ is that of a dual
-// solution. The prices come from a simplex method in floating point; the bound
-// is evaluated for them with a margin for rounding.
-func LowerBound(p *Problem) float64 {
-	lower := p.elementary()
-	if p.kind == Unrelated {
-		lower = max(lower, newRelaxation(p).root(lower, math.Inf(1)).bound)
-	} else {
-		lower = newBounder(p).bound(lower)
+// LowerBound returns a time that no plan beats on the grid: [bounder.bound] on identical and
+// uniform clients, the bound of the linear relaxation on unrelated ones.
+func LowerBound(p *instance.Instance) float64 {
+	lower := elementary(p)
+	if p.PerPair {
+		return max(lower, newRelaxation(p).root(lower, math.Inf(1)).bound)
 	}
-	return max(0, lower-p.rounding)
+	return newBounder(p).bound(lower)
 }
 
 // elementary is the bound that looks at each site alone and at the sum of the
 // shortest durations, on the grid.
-func (p *Problem) elementary() float64 {
-	if p.kind != Unrelated {
-		lower, largest := math.Inf(1), slices.Max(p.amount)
-		for j := range p.m {
-			lower = min(lower, p.finish(j, largest))
+func elementary(p *instance.Instance) float64 {
+	if !p.PerPair {
+		lower, largest := math.Inf(1), slices.Max(p.Amount)
+		for j := range p.M {
+			lower = min(lower, p.Finish(j, largest))
 		}
 		return lower
 	}
-	lower, sum, key := 0.0, 0.0, p.shortest()
-	for z := range p.n {
+	lower, sum, key := 0.0, 0.0, p.Shortest()
+	for z := range p.N {
 		best := math.Inf(1)
-		for j := range p.m {
-			best = min(best, p.finish(j, p.at(z, j)))
+		for j := range p.M {
+			best = min(best, p.Finish(j, p.At(z, j)))
 		}
 		lower = max(lower, best)
 		sum += float64(key[z])
 	}
-	return max(lower, sum*p.grid/float64(p.m)*(1-0x1p-50*float64(p.n)))
+	return max(lower, sum*p.Grid/float64(p.M)*(1-0x1p-50*float64(p.N)))
 }
 
 // A bounder tests whether identical or uniform clients can finish by a time.
 type bounder struct {
-	p        *Problem
+	p        *instance.Instance
 	prefix   []int64 // prefix[k] is the sum of the k largest amounts
 	capacity []int64
 }
 
-func newBounder(p *Problem) *bounder {
-	order := slices.Clone(p.amount)
+func newBounder(p *instance.Instance) *bounder {
+	order := slices.Clone(p.Amount)
 	slices.SortFunc(order, func(a, b int64) int { return cmp.Compare(b, a) })
-	b := &bounder{p: p, prefix: make([]int64, p.n+1), capacity: make([]int64, p.m)}
+	b := &bounder{p: p, prefix: make([]int64, p.N+1), capacity: make([]int64, p.M)}
 	for k, w := range order {
 		b.prefix[k+1] = b.prefix[k] + w
 	}
@@ -102,7 +89,7 @@ func leastTime(low float64, excludes func(float64) bool) float64 {
 
 func (b *bounder) capacities(t float64) {
 	for j := range b.capacity {
-		b.capacity[j] = b.p.capacity(j, t)
+		b.capacity[j] = b.p.Capacity(j, t)
 	}
 	slices.SortFunc(b.capacity, func(x, y int64) int { return cmp.Compare(y, x) })
 }
@@ -112,17 +99,17 @@ func (b *bounder) areaExcludes(t float64) bool {
 	var held int64
 	for k, c := range b.capacity {
 		// A capacity is at most the total, so that m of them may overflow.
-		held += min(c, b.p.total-held)
-		if held < b.prefix[min(k+1, b.p.n)] {
+		held += min(c, b.p.Total-held)
+		if held < b.prefix[min(k+1, b.p.N)] {
 			return true
 		}
 	}
-	return held < b.p.total
+	return held < b.p.Total
 }
 
 func (b *bounder) countExcludes(t float64) bool {
 	b.capacities(t)
-	for h := 1; h <= min(b.p.n, 8*b.p.m); h++ {
+	for h := 1; h <= min(b.p.N, 8*b.p.M); h++ {
 		room := 0
 		for _, c := range b.capacity {
 			// The smallest k of the h largest: how many fit into c?
@@ -149,15 +136,15 @@ func (b *bounder) countExcludes(t float64) bool {
 
 // next returns the smallest time above t at which some client can finish with
 // a sum of amounts that is reachable; reach may be nil.
-func (p *Problem) next(t float64, reach *sums) float64 {
+func next(p *instance.Instance, t float64, reach *subsetsum.Reach) float64 {
 	best := math.Inf(1)
-	for j := range p.m {
-		s := p.capacity(j, t) + 1
+	for j := range p.M {
+		s := p.Capacity(j, t) + 1
 		if reach != nil {
-			s = reach.atLeast(s)
+			s = reach.AtLeast(s)
 		}
-		if s >= 0 && s <= p.total {
-			best = min(best, p.finish(j, s))
+		if s >= 0 && s <= p.Total {
+			best = min(best, p.Finish(j, s))
 		}
 	}
 	return best
@@ -165,17 +152,17 @@ func (p *Problem) next(t float64, reach *sums) float64 {
 
 // lift returns the least time at or above low at which the sums of sites that
 // the clients can reach hold the total: subset-sum lifting.
-func (p *Problem) lift(low float64, reach *sums) float64 {
-	t := p.next(before(low), reach)
+func lift(p *instance.Instance, low float64, reach *subsetsum.Reach) float64 {
+	t := next(p, instance.Before(low), reach)
 	for !math.IsInf(t, 1) {
 		var held int64
-		for j := range p.m {
-			held += min(reach.atMost(p.capacity(j, t)), p.total-held)
+		for j := range p.M {
+			held += min(reach.AtMost(p.Capacity(j, t)), p.Total-held)
 		}
-		if held == p.total {
+		if held == p.Total {
 			return t
 		}
-		t = p.next(t, reach)
+		t = next(p, t, reach)
 	}
 	return low
 }

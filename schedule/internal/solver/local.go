@@ -1,31 +1,24 @@
-package schedule
+package solver
 
 import (
 	"cmp"
 	"context"
 	"slices"
+
+	"github.com/recrawl/recrawl/schedule/internal/instance"
 )
 
-// LocalSearch improves a plan until no step of its neighbourhoods does, and
-// returns the new plan. A step takes work off a client that finishes last so
-// that it and all others involved finish earlier than that: a move, a swap of one
-// site for one, two for one or one for two (on identical and uniform clients),
-// and chains of moves over up to four clients, closed ones being cyclic
-// exchanges. It takes O(n·m) per step for moves and swaps (O(n²·m) on unrelated
-// clients), O(n²) for exchanges of three. It returns an error if the plan does
-// not pass Check.
-func LocalSearch(p *Problem, plan Plan) (Plan, error) {
-	if err := p.Check(plan); err != nil {
-		return nil, err
-	}
+// LocalSearch improves a plan until no step of its neighbourhoods does, and returns the new
+// plan.
+func LocalSearch(p *instance.Instance, plan []int) []int {
 	s := newState(p, plan)
 	s.descend()
-	return s.plan(), nil
+	return s.plan()
 }
 
 // A state is a plan under improvement.
 type state struct {
-	p    *Problem
+	p    *instance.Instance
 	at   []int32   // client of each site
 	jobs [][]int32 // sites of each client, the largest amount there first
 	load []int64
@@ -37,15 +30,15 @@ type state struct {
 	good float64         // makespan that needs no improvement
 }
 
-func newState(p *Problem, plan Plan) *state {
-	s := &state{p: p, at: make([]int32, p.n), jobs: make([][]int32, p.m),
-		load: make([]int64, p.m), end: make([]float64, p.m), held: make([]bool, p.m), ctx: context.Background()}
+func newState(p *instance.Instance, plan []int) *state {
+	s := &state{p: p, at: make([]int32, p.N), jobs: make([][]int32, p.M),
+		load: make([]int64, p.M), end: make([]float64, p.M), held: make([]bool, p.M), ctx: context.Background()}
 	s.reset(plan)
 	return s
 }
 
 // reset makes plan the current one.
-func (s *state) reset(plan Plan) {
+func (s *state) reset(plan []int) {
 	for j := range s.jobs {
 		s.jobs[j] = s.jobs[j][:0]
 		s.load[j] = 0
@@ -53,24 +46,24 @@ func (s *state) reset(plan Plan) {
 	for z, j := range plan {
 		s.at[z] = int32(j)
 		s.jobs[j] = append(s.jobs[j], int32(z))
-		s.load[j] += s.p.at(z, j)
+		s.load[j] += s.p.At(z, j)
 	}
 	for j := range s.jobs {
 		slices.SortFunc(s.jobs[j], func(a, b int32) int { return s.compare(j, a, b) })
-		s.end[j] = s.p.finish(j, s.load[j])
+		s.end[j] = s.p.Finish(j, s.load[j])
 	}
 }
 
 // compare orders the sites of a client.
 func (s *state) compare(j int, a, b int32) int {
-	if x, y := s.p.at(int(a), j), s.p.at(int(b), j); x != y {
+	if x, y := s.p.At(int(a), j), s.p.At(int(b), j); x != y {
 		return cmp.Compare(y, x)
 	}
 	return cmp.Compare(a, b)
 }
 
-func (s *state) plan() Plan {
-	plan := make(Plan, s.p.n)
+func (s *state) plan() []int {
+	plan := make([]int, s.p.N)
 	for z, j := range s.at {
 		plan[z] = int(j)
 	}
@@ -88,9 +81,9 @@ func (s *state) move(z int32, j int) {
 	k, _ = slices.BinarySearchFunc(s.jobs[j], z, func(a, b int32) int { return s.compare(j, a, b) })
 	s.jobs[j] = slices.Insert(s.jobs[j], k, z)
 	s.at[z] = int32(j)
-	s.load[i] -= s.p.at(int(z), i)
-	s.load[j] += s.p.at(int(z), j)
-	s.end[i], s.end[j] = s.p.finish(i, s.load[i]), s.p.finish(j, s.load[j])
+	s.load[i] -= s.p.At(int(z), i)
+	s.load[j] += s.p.At(int(z), j)
+	s.end[i], s.end[j] = s.p.Finish(i, s.load[i]), s.p.Finish(j, s.load[j])
 }
 
 // last returns the client that finishes last.
@@ -122,7 +115,7 @@ func (s *state) descend() {
 
 func (s *state) step() bool {
 	k := s.last()
-	if s.p.kind == Unrelated {
+	if s.p.PerPair {
 		return s.moveOrSwap(k) || s.chain(k)
 	}
 	return s.exchange(k, false) || s.exchange(k, true) || s.chain(k)
@@ -144,12 +137,12 @@ type exchange struct {
 // matters.
 func (s *state) exchange(k int, three bool) bool {
 	best := exchange{worse: s.end[k]}
-	for i := range s.p.m {
+	for i := range s.p.M {
 		if i == k {
 			continue
 		}
 		// Shifts from 1 to limit improve; the nearest to ideal is best.
-		limit := s.p.capacity(i, before(s.end[k])) - s.load[i]
+		limit := s.p.Capacity(i, instance.Before(s.end[k])) - s.load[i]
 		if limit < 1 {
 			continue
 		}
@@ -180,16 +173,16 @@ func (s *state) exchange(k int, three bool) bool {
 
 // balance returns the shift at which clients k and i would finish together.
 func (s *state) balance(k, i int) int64 {
-	u, v := s.p.unit[k]*s.p.grid, s.p.unit[i]*s.p.grid
+	u, v := s.p.Unit[k]*s.p.Grid, s.p.Unit[i]*s.p.Grid
 	from := s.end[k]
-	to := s.p.off[i] + v*float64(s.load[i])
+	to := s.p.Off[i] + v*float64(s.load[i])
 	return max(1, int64((from-to)/(u+v)))
 }
 
 // offer keeps an exchange that shifts d if it is the best so far.
 func (s *state) offer(best *exchange, k int, e exchange) {
 	s.ops++
-	e.worse = max(s.p.finish(k, s.load[k]-e.shift), s.p.finish(e.to, s.load[e.to]+e.shift))
+	e.worse = max(s.p.Finish(k, s.load[k]-e.shift), s.p.Finish(e.to, s.load[e.to]+e.shift))
 	if e.worse < best.worse {
 		*best = e
 	}
@@ -198,7 +191,7 @@ func (s *state) offer(best *exchange, k int, e exchange) {
 // ones looks at moves and swaps. Both lists descend, so that the partner whose
 // amount is nearest to a − ideal moves one way only.
 func (s *state) ones(best *exchange, k, i int, ideal, limit int64) {
-	w, b := s.p.amount, 0
+	w, b := s.p.Amount, 0
 	for _, z := range s.jobs[k] {
 		a := w[z]
 		if a <= limit {
@@ -218,7 +211,7 @@ func (s *state) ones(best *exchange, k, i int, ideal, limit int64) {
 
 // threes looks at exchanges of two sites for one and of one for two.
 func (s *state) threes(best *exchange, k, i int, ideal, limit int64) {
-	w, from, to := s.p.amount, s.jobs[k], s.jobs[i]
+	w, from, to := s.p.Amount, s.jobs[k], s.jobs[i]
 	for x, z := range from {
 		b := 0
 		for _, y := range from[x+1:] {
@@ -254,30 +247,30 @@ func (s *state) moveOrSwap(k int) bool {
 	p, t := s.p, s.end[k]
 	worse, to, out, in := t, -1, int32(-1), int32(-1)
 	for _, a := range s.jobs[k] {
-		rest := s.load[k] - p.at(int(a), k)
-		if p.finish(k, rest) >= worse {
+		rest := s.load[k] - p.At(int(a), k)
+		if p.Finish(k, rest) >= worse {
 			continue
 		}
-		for i := range p.m {
+		for i := range p.M {
 			if i == k {
 				continue
 			}
-			with := s.load[i] + p.at(int(a), i)
+			with := s.load[i] + p.At(int(a), i)
 			s.ops++
-			if e := max(p.finish(k, rest), p.finish(i, with)); e < worse {
+			if e := max(p.Finish(k, rest), p.Finish(i, with)); e < worse {
 				worse, to, out, in = e, i, a, -1
 			}
-			room := p.capacity(k, before(worse)) - rest
-			need := with - p.capacity(i, before(worse))
+			room := p.Capacity(k, instance.Before(worse)) - rest
+			need := with - p.Capacity(i, instance.Before(worse))
 			for _, b := range s.jobs[i] {
-				if p.at(int(b), i) < need {
+				if p.At(int(b), i) < need {
 					break // in descending order: the others free even less
 				}
 				s.ops++
-				if p.at(int(b), k) > room {
+				if p.At(int(b), k) > room {
 					continue
 				}
-				e := max(p.finish(k, rest+p.at(int(b), k)), p.finish(i, with-p.at(int(b), i)))
+				e := max(p.Finish(k, rest+p.At(int(b), k)), p.Finish(i, with-p.At(int(b), i)))
 				if e < worse {
 					worse, to, out, in = e, i, a, b
 				}
@@ -305,11 +298,11 @@ type hop struct {
 // on, until a client has room or, the chain closing, k itself.
 func (s *state) chain(k int) bool {
 	tries := int64(chainLimit)
-	t := before(s.end[k])
+	t := instance.Before(s.end[k])
 	s.held[k] = true
 	s.path = s.path[:0]
 	for _, a := range s.jobs[k] {
-		room := s.p.capacity(k, t) - s.load[k] + s.p.at(int(a), k)
+		room := s.p.Capacity(k, t) - s.load[k] + s.p.At(int(a), k)
 		if room < 0 || s.extend(k, a, room, t, 3, &tries) {
 			break // in descending order: the others leave even less room
 		}
@@ -330,14 +323,14 @@ func (s *state) chain(k int) bool {
 // on.
 func (s *state) extend(k int, a int32, room int64, t float64, depth int, tries *int64) bool {
 	p := s.p
-	for i := range p.m {
+	for i := range p.M {
 		if s.held[i] {
 			continue
 		}
 		if *tries--; *tries < 0 {
 			return false
 		}
-		over := s.load[i] + p.at(int(a), i) - p.capacity(i, t) // what i has to pass on
+		over := s.load[i] + p.At(int(a), i) - p.Capacity(i, t) // what i has to pass on
 		s.path = append(s.path, hop{a, i})
 		if over <= 0 {
 			return true
@@ -345,11 +338,11 @@ func (s *state) extend(k int, a int32, room int64, t float64, depth int, tries *
 		s.held[i] = true
 		// A site freed here may also close the cycle on k.
 		for _, b := range s.jobs[i] {
-			if p.at(int(b), i) < over || *tries < 0 {
+			if p.At(int(b), i) < over || *tries < 0 {
 				break
 			}
 			*tries--
-			if depth < 3 && p.at(int(b), k) <= room {
+			if depth < 3 && p.At(int(b), k) <= room {
 				s.path = append(s.path, hop{b, k})
 				s.held[i] = false
 				return true

@@ -1,8 +1,11 @@
-package schedule
+package solver
 
 import (
 	"cmp"
 	"slices"
+
+	"github.com/recrawl/recrawl/internal/subsetsum"
+	"github.com/recrawl/recrawl/schedule/internal/instance"
 )
 
 // packLimit is the largest number of sites for the exact search on identical
@@ -29,7 +32,7 @@ const (
 // one. Sets of sites that failed once are remembered. The last two clients are
 // a subset-sum problem.
 type packer struct {
-	p        *Problem
+	p        *instance.Instance
 	sites    []int32 // the largest of the problem, descending by amount
 	total    int64   // sum of their amounts
 	amount   []int64
@@ -39,7 +42,7 @@ type packer struct {
 	memo     map[packKey]struct{}
 	x        *search
 	end      int64 // limit on x.steps
-	subset   subset
+	subset   subsetsum.Halves
 	scratch  [][]int32
 }
 
@@ -51,25 +54,25 @@ type packKey struct {
 // newPacker returns a packer for the largest count sites: what they cannot do,
 // all cannot.
 func newPacker(x *search, count int) *packer {
-	k := &packer{p: x.p, x: x, at: make([]int32, count), scratch: make([][]int32, x.p.m+1)}
-	for _, z := range descending(x.p.amount)[:count] {
+	k := &packer{p: x.p, x: x, at: make([]int32, count), scratch: make([][]int32, x.p.M+1)}
+	for _, z := range instance.Descending(x.p.Amount)[:count] {
 		k.sites = append(k.sites, int32(z))
-		k.amount = append(k.amount, x.p.amount[z])
-		k.total += x.p.amount[z]
+		k.amount = append(k.amount, x.p.Amount[z])
+		k.total += x.p.Amount[z]
 	}
 	return k
 }
 
 // decide looks for a plan of the packer's sites with makespan at most t, taking
 // at most the given number of steps. Other sites are on client 0 in the plan.
-func (k *packer) decide(t float64, steps int64) (verdict, Plan) {
+func (k *packer) decide(t float64, steps int64) (verdict, []int) {
 	p := k.p
 	k.end = min(k.x.limit-min(k.x.limit, k.x.steps), steps) + k.x.steps
 	k.memo = make(map[packKey]struct{})
 	k.clients, k.capacity = k.clients[:0], k.capacity[:0]
-	room, slack := make([]int64, p.m), -k.total
+	room, slack := make([]int64, p.M), -k.total
 	for j := range room {
-		room[j] = min(p.capacity(j, t), k.total)
+		room[j] = min(p.Capacity(j, t), k.total)
 		if room[j] > 0 {
 			k.clients = append(k.clients, int32(j))
 		}
@@ -90,7 +93,7 @@ func (k *packer) decide(t float64, steps int64) (verdict, Plan) {
 	if v != fits {
 		return v, nil
 	}
-	plan := make(Plan, p.n)
+	plan := make([]int, p.N)
 	for q, c := range k.at {
 		plan[k.sites[q]] = int(k.clients[c])
 	}
@@ -169,16 +172,16 @@ func (k *packer) two(depth int, left []int32, total int64) (verdict, bool) {
 	in := make([]bool, len(left))
 	var sum int64
 	switch {
-	case len(left) <= meetLimit:
+	case len(left) <= subsetsum.MaxHalves:
 		var mask uint64
-		sum, mask = k.subset.largest(amounts, small)
+		sum, mask = k.subset.Largest(amounts, small)
 		for r := range in {
 			in[r] = mask>>r&1 == 1
 		}
 		k.x.steps += 1 << (len(left) / 2)
 	case small < tableLimit:
 		var chosen []int
-		sum, chosen = largestByTable(amounts, small, nil)
+		sum, chosen = subsetsum.LargestByTable(amounts, small, nil)
 		for _, r := range chosen {
 			in[r] = true
 		}

@@ -1,10 +1,11 @@
-package schedule
+package solver
 
 import (
 	"cmp"
-	"container/heap"
-	"fmt"
 	"slices"
+
+	"github.com/recrawl/recrawl/internal/heap"
+	"github.com/recrawl/recrawl/schedule/internal/instance"
 )
 
 // KarmarkarKarp is the largest differencing method (Karmarkar and Karp 1982) in
@@ -13,37 +14,34 @@ import (
 // one is left. On uniform clients, or with start times, the set with the
 // largest sum goes to the client that could have done most, and so on. It takes
 // O(n log n + n·m log m) and returns ErrKind for unrelated clients.
-func KarmarkarKarp(p *Problem) (Plan, error) {
-	if p.kind == Unrelated {
-		return nil, fmt.Errorf("%w: differencing needs sizes", ErrKind)
-	}
-	next := make([]int32, p.n) // sites of one set are a linked list
-	parts := make(partitions, p.n)
+func KarmarkarKarp(p *instance.Instance) []int {
+	next := make([]int32, p.N) // sites of one set are a linked list
+	parts := make(heap.Heap[partition], p.N)
 	for z := range parts {
 		next[z] = -1
-		parts[z] = []part{{p.amount[z], int32(z), int32(z)}}
+		parts[z] = []part{{p.Amount[z], int32(z), int32(z)}}
 	}
-	heap.Init(&parts)
+	parts.Init()
 	for len(parts) > 1 {
-		a := heap.Pop(&parts).(partition)
-		parts[0] = merge(a, parts[0], p.m, next)
-		heap.Fix(&parts, 0)
+		a := parts.Pop()
+		parts[0] = merge(a, parts[0], p.M, next)
+		parts.Fix(0)
 	}
 	// The set sums of the last partition lack what was subtracted; count again.
 	sets := parts[0]
 	for k := range sets {
 		sets[k].sum = 0
 		for z := sets[k].first; z >= 0; z = next[z] {
-			sets[k].sum += p.amount[z]
+			sets[k].sum += p.Amount[z]
 		}
 	}
 	slices.SortStableFunc(sets, func(a, b part) int { return cmp.Compare(b.sum, a.sum) })
-	room := make([]int64, p.m)
+	room := make([]int64, p.M)
 	for j := range room {
-		room[j] = p.capacity(j, p.elementary())
+		room[j] = p.Capacity(j, elementary(p))
 	}
-	plan := make(Plan, p.n)
-	for k, j := range descending(room) {
+	plan := make([]int, p.N)
+	for k, j := range instance.Descending(room) {
 		if k == len(sets) {
 			break
 		}
@@ -51,7 +49,7 @@ func KarmarkarKarp(p *Problem) (Plan, error) {
 			plan[z] = j
 		}
 	}
-	return plan, nil
+	return plan
 }
 
 // A part is a set of sites, and its sum above the smallest of its partition.
@@ -86,16 +84,5 @@ func merge(a, b partition, m int, next []int32) partition {
 	return out
 }
 
-// partitions is a heap by spread, the largest first.
-type partitions []partition
-
-func (h partitions) Len() int           { return len(h) }
-func (h partitions) Swap(a, b int)      { h[a], h[b] = h[b], h[a] }
-func (h partitions) Less(a, b int) bool { return h[a][0].sum > h[b][0].sum }
-func (h *partitions) Push(x any)        { *h = append(*h, x.(partition)) }
-func (h *partitions) Pop() any {
-	old := *h
-	last := old[len(old)-1]
-	*h = old[:len(old)-1]
-	return last
-}
+// Before orders partitions by spread, the largest first.
+func (a partition) Before(b partition) bool { return a[0].sum > b[0].sum }

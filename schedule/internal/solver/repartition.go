@@ -1,8 +1,10 @@
-package schedule
+package solver
 
 import (
 	"math/bits"
 	"math/rand/v2"
+
+	"github.com/recrawl/recrawl/internal/subsetsum"
 )
 
 // freeSites is the number of sites that a pairwise repartition rearranges at
@@ -15,7 +17,7 @@ const (
 // A repartitioner divides the sites of two clients between them anew, in the
 // best way that leaves all but a few of the sites, chosen at random, in place.
 type repartitioner struct {
-	subset  subset
+	subset  subsetsum.Halves
 	sites   []int32
 	amounts []int64
 	onK     []int64
@@ -27,7 +29,7 @@ type repartitioner struct {
 // result is no worse.
 func (r *repartitioner) pair(s *state, rng *rand.Rand, k, i int, equal bool) bool {
 	old := max(s.end[k], s.end[i])
-	if s.p.kind == Unrelated {
+	if s.p.PerPair {
 		r.choose(s, rng, k, i, freePairs)
 		return r.enumerate(s, k, i, old, equal)
 	}
@@ -54,7 +56,7 @@ func (r *repartitioner) split(s *state, k, i int, old float64, equal bool) bool 
 	fixedK, fixedI := s.load[k], s.load[i]
 	r.amounts = r.amounts[:0]
 	for _, z := range r.sites {
-		w := p.amount[z]
+		w := p.Amount[z]
 		r.amounts = append(r.amounts, w)
 		free += w
 		if int(s.at[z]) == k {
@@ -70,13 +72,13 @@ func (r *repartitioner) split(s *state, k, i int, old float64, equal bool) bool 
 	}
 	ideal := min(max(s.load[k]-shift-fixedK, 0), free)
 	at := func(sum int64) float64 {
-		return max(p.finish(k, fixedK+sum), p.finish(i, fixedI+free-sum))
+		return max(p.Finish(k, fixedK+sum), p.Finish(i, fixedI+free-sum))
 	}
-	sum, mask := r.subset.largest(r.amounts, ideal)
+	sum, mask := r.subset.Largest(r.amounts, ideal)
 	best := at(sum)
 	if free-ideal-1 >= 0 {
 		// The smallest sum above ideal leaves the largest rest below.
-		if rest, other := r.subset.largest(r.amounts, free-ideal-1); at(free-rest) < best {
+		if rest, other := r.subset.Largest(r.amounts, free-ideal-1); at(free-rest) < best {
 			best, mask = at(free-rest), ^other
 		}
 	}
@@ -95,14 +97,14 @@ func (r *repartitioner) enumerate(s *state, k, i int, old float64, equal bool) b
 	loadK, loadI := s.load[k], s.load[i]
 	r.onK, r.onI = r.onK[:0], r.onI[:0]
 	for _, z := range r.sites { // start with all of them on i
-		r.onK = append(r.onK, p.at(int(z), k))
-		r.onI = append(r.onI, p.at(int(z), i))
+		r.onK = append(r.onK, p.At(int(z), k))
+		r.onI = append(r.onI, p.At(int(z), i))
 		if int(s.at[z]) == k {
-			loadK -= p.at(int(z), k)
-			loadI += p.at(int(z), i)
+			loadK -= p.At(int(z), k)
+			loadI += p.At(int(z), i)
 		}
 	}
-	best, mask, gray := max(p.finish(k, loadK), p.finish(i, loadI)), uint64(0), uint64(0)
+	best, mask, gray := max(p.Finish(k, loadK), p.Finish(i, loadI)), uint64(0), uint64(0)
 	for c := uint64(1); c < 1<<len(r.sites); c++ {
 		g := c ^ c>>1
 		b := bits.TrailingZeros64(g ^ gray)
@@ -113,7 +115,7 @@ func (r *repartitioner) enumerate(s *state, k, i int, old float64, equal bool) b
 			loadK -= r.onK[b]
 			loadI += r.onI[b]
 		}
-		if t := max(p.finish(k, loadK), p.finish(i, loadI)); t < best {
+		if t := max(p.Finish(k, loadK), p.Finish(i, loadI)); t < best {
 			best, mask = t, gray
 		}
 	}

@@ -1,9 +1,12 @@
-package schedule
+package solver
 
 import (
 	"context"
 	"math"
 	"slices"
+
+	"github.com/recrawl/recrawl/internal/linalg"
+	"github.com/recrawl/recrawl/schedule/internal/instance"
 )
 
 // A relaxation is the linear program
@@ -17,7 +20,7 @@ import (
 // factored has one row per client only. Its dual prices λ give the Lagrangian
 // bound Σ_j λ_j·off_j + Σ_z min_j λ_j·d_zj, which holds whatever they are worth.
 type relaxation struct {
-	p      *Problem
+	p      *instance.Instance
 	n, m   int
 	time   []float64 // d_zj, site-major
 	off    []float64 // at most the lower bound known: see solve
@@ -40,35 +43,51 @@ type column struct {
 	client int32
 }
 
-// pivotWork limits the work on one relaxation.
-const pivotWork = 1 << 31
+const (
+	// pivotWork limits the work on one relaxation, in multiplications: some seconds. It keeps a
+	// simplex method that cycles or creeps from holding up a deadline that the context lacks.
+	pivotWork = 1 << 31
+	// pivotsPerRow and pivotsAtLeast limit the pivots of one relaxation: an order of magnitude
+	// above what the instances of the examples take.
+	pivotsPerRow, pivotsAtLeast = 20, 200
+	// leastPivot is the pivot below which a basis counts as singular: smaller ones have
+	// reciprocals that overflow.
+	leastPivot = 1e-300
+	// leastCost is the reduced cost, relative to the duration of the site, from which on a pair
+	// may enter the basis; leastRate is the rate of change from which on a variable may leave;
+	// leastPart is the share of a site that counts as none. All are far above the 1e-15 that one
+	// operation loses by rounding and far below what matters in a bound of [Config.Tolerance].
+	leastCost, leastRate, leastPart = 1e-11, 1e-11, 1e-9
+	// pricingBlock is the number of sites of which the best pair enters the basis.
+	pricingBlock = 64
+)
 
 const (
 	makespanColumn = -1
 	slackColumn    = -2
 )
 
-func newRelaxation(p *Problem) *relaxation {
-	r := &relaxation{p: p, n: p.n, m: p.m, cutoff: math.Inf(1), ctx: context.Background()}
-	r.time = make([]float64, p.n*p.m)
-	for z := range p.n {
-		for j := range p.m {
-			r.time[z*p.m+j] = p.unit[j] * (p.grid * float64(p.at(z, j)))
+func newRelaxation(p *instance.Instance) *relaxation {
+	r := &relaxation{p: p, n: p.N, m: p.M, cutoff: math.Inf(1), ctx: context.Background()}
+	r.time = make([]float64, p.N*p.M)
+	for z := range p.N {
+		for j := range p.M {
+			r.time[z*p.M+j] = p.Unit[j] * (p.Grid * float64(p.At(z, j)))
 		}
 	}
-	r.off, r.lambda = make([]float64, p.m), make([]float64, p.m)
-	r.fixed, r.key = make([]int32, p.n), make([]int32, p.n)
+	r.off, r.lambda = make([]float64, p.M), make([]float64, p.M)
+	r.fixed, r.key = make([]int32, p.N), make([]int32, p.N)
 	for z := range r.fixed {
 		r.fixed[z] = -1
 	}
-	r.basis, r.value, r.column = make([]column, p.m), make([]float64, p.m), make([]float64, p.m)
-	r.matrix = make([]float64, p.m*p.m)
+	r.basis, r.value, r.column = make([]column, p.M), make([]float64, p.M), make([]float64, p.M)
+	r.matrix = make([]float64, p.M*p.M)
 	return r
 }
 
 // allowed says whether site z may go to client j.
 func (r *relaxation) allowed(z, j int) bool {
-	return (r.fixed[z] < 0 || int(r.fixed[z]) == j) && r.p.off[j]+r.time[z*r.m+j] <= r.cutoff
+	return (r.fixed[z] < 0 || int(r.fixed[z]) == j) && r.p.Off[j]+r.time[z*r.m+j] <= r.cutoff
 }
 
 // relaxed is the outcome: the bound, the prices it holds for and, for each site
@@ -97,7 +116,7 @@ func (r *relaxation) root(lower, cutoff float64) relaxed {
 func (r *relaxation) solve(lower, cutoff float64) relaxed {
 	r.cutoff = cutoff
 	for j := range r.off {
-		r.off[j] = min(r.p.off[j], lower)
+		r.off[j] = min(r.p.Off[j], lower)
 	}
 	for z := range r.key {
 		if r.allowed(z, int(r.key[z])) {
@@ -117,7 +136,7 @@ func (r *relaxation) solve(lower, cutoff float64) relaxed {
 	r.crash()
 	// Whatever ends the loop early, the prices so far give a bound.
 	start := r.work
-	for pivots := 0; pivots < 20*(r.n+r.m)+200 && r.work-start < pivotWork; pivots++ {
+	for pivots := 0; pivots < pivotsPerRow*(r.n+r.m)+pivotsAtLeast && r.work-start < pivotWork; pivots++ {
 		if pivots%64 == 63 && r.ctx.Err() != nil || !r.factor() {
 			break
 		}
@@ -131,7 +150,7 @@ func (r *relaxation) solve(lower, cutoff float64) relaxed {
 	}
 	out := relaxed{bound: r.bound()}
 	for b, c := range r.basis {
-		if c.site >= 0 && r.value[b] > 1e-9 && r.value[b] < 1-1e-9 && !slices.Contains(out.split, c.site) {
+		if c.site >= 0 && r.value[b] > leastPart && r.value[b] < 1-leastPart && !slices.Contains(out.split, c.site) {
 			out.split = append(out.split, c.site)
 		}
 	}
@@ -175,7 +194,7 @@ func (r *relaxation) factor() bool {
 			r.matrix[int(k)*m+b] = -row[k]
 		}
 	}
-	if !invert(r.matrix, m) {
+	if !linalg.Invert(r.matrix, m, leastPivot) {
 		return false
 	}
 	r.work += int64(m * m * m / 4)
@@ -205,7 +224,7 @@ func (r *relaxation) factor() bool {
 // sites in turn and takes the best of the first block that has any.
 func (r *relaxation) price() (site, client int) {
 	site, client = -1, -1
-	worst := -1e-11
+	worst := -leastCost
 	for j, l := range r.lambda {
 		if l < worst {
 			worst, client = l, j
@@ -214,7 +233,6 @@ func (r *relaxation) price() (site, client int) {
 	if client >= 0 {
 		return
 	}
-	const block = 64
 	for seen := 0; seen < r.n; seen++ {
 		z := r.cursor
 		if r.cursor++; r.cursor == r.n {
@@ -228,7 +246,7 @@ func (r *relaxation) price() (site, client int) {
 				worst, site, client = cost/row[k], z, j
 			}
 		}
-		if site >= 0 && seen%block == block-1 {
+		if site >= 0 && seen%pricingBlock == pricingBlock-1 {
 			r.work += int64(seen * r.m)
 			return
 		}
@@ -248,13 +266,12 @@ func (r *relaxation) pivot(z, j int) bool {
 			d[b] = r.matrix[b*m+j]*r.time[z*m+j] - r.matrix[b*m+k]*r.time[z*m+k]
 		}
 	}
-	const eps = 1e-11
 	step, leave, leaveKey := math.Inf(1), -1, int32(-1)
 	for b, c := range r.basis {
 		if c.site == makespanColumn {
 			continue
 		}
-		if d[b] > eps {
+		if d[b] > leastRate {
 			if t := max(0, r.value[b]) / d[b]; t < step {
 				step, leave, leaveKey = t, b, -1
 			}
@@ -273,7 +290,7 @@ func (r *relaxation) pivot(z, j int) bool {
 		if int(c.site) == z {
 			rate++
 		}
-		if rate > eps {
+		if rate > leastRate {
 			if t := max(0, value) / rate; t < step {
 				step, leave, leaveKey = t, b, c.site
 			}
@@ -359,55 +376,4 @@ func (r *relaxation) reduced(z, j int) float64 {
 		}
 	}
 	return r.lambda[j]*r.time[z*r.m+j] - best
-}
-
-// invert replaces a by its inverse by Gauss-Jordan elimination with partial
-// pivoting; false if it is singular.
-func invert(a []float64, m int) bool {
-	perm := make([]int, m)
-	for k := range m {
-		pivot := k
-		for i := k + 1; i < m; i++ {
-			if math.Abs(a[i*m+k]) > math.Abs(a[pivot*m+k]) {
-				pivot = i
-			}
-		}
-		perm[k] = pivot
-		if math.Abs(a[pivot*m+k]) < 1e-300 {
-			return false
-		}
-		if pivot != k {
-			for c := range m {
-				a[k*m+c], a[pivot*m+c] = a[pivot*m+c], a[k*m+c]
-			}
-		}
-		top := a[k*m : (k+1)*m]
-		scale := 1 / top[k]
-		top[k] = 1
-		for c := range top {
-			top[c] *= scale
-		}
-		for i := range m {
-			if i == k {
-				continue
-			}
-			row := a[i*m : (i+1)*m]
-			f := row[k]
-			if f == 0 {
-				continue
-			}
-			row[k] = 0
-			for c := range row {
-				row[c] -= f * top[c]
-			}
-		}
-	}
-	for k := m - 1; k >= 0; k-- { // undo the row exchanges as column exchanges
-		if perm[k] != k {
-			for i := range m {
-				a[i*m+k], a[i*m+perm[k]] = a[i*m+perm[k]], a[i*m+k]
-			}
-		}
-	}
-	return true
 }

@@ -1,0 +1,237 @@
+// Package instance has scheduling problems as the solvers see them: in whole numbers.
+//
+// A public problem has real durations. An [Instance] has the same durations as multiples of
+// one grid, so that the solvers can compare sums exactly. The plans of this package and of
+// the solvers are slices that give each site its client.
+package instance
+
+import (
+	"cmp"
+	"errors"
+	"math"
+	"slices"
+
+	"github.com/recrawl/recrawl/internal/grid"
+)
+
+// ErrOverflow reports an instance whose latest time, summed over the clients, is not finite.
+var ErrOverflow = errors.New("the sum of all times overflows")
+
+// An Instance is n sites and m clients. Client j with the sum s > 0 of amounts finishes at
+//
+//	Off[j] + Unit[j]·Grid·s
+//
+// and at 0 if its sum is 0. An Instance is never changed after New or WithOff made it.
+type Instance struct {
+	N, M    int
+	PerPair bool      // unrelated clients: each pair of site and client has its amount
+	Amount  []int64   // N amounts, or N·M site by site if PerPair
+	Total   int64     // no client's sum is larger
+	Grid    float64   // the time of an amount of 1 on a client of unit 1
+	Unit    []float64 // time per unit of size of each client
+	Off     []float64 // when each client begins with its first site
+	// Rounding bounds how much any makespan differs from that of the real durations; 0 if
+	// all of them lie on the grid.
+	Rounding float64
+}
+
+// mantissa is the number of bits that a sum of sizes may have: one less than a float64
+// holds, so that a sum of whole numbers is exact, rounding up included.
+const mantissa = 52
+
+// New returns the instance of clients with these times per unit that are free at 0, and of
+// sites with these sizes: one per site, or if perPair one per site and client, site by site.
+// Sizes and units are positive and finite. The error is ErrOverflow.
+//
+// The grid is a power of two times a common divisor, chosen so that integers and dyadic
+// fractions are represented exactly wherever their sum has at most 52 bits. Other sizes are
+// rounded to 2⁻⁵² of the sum.
+func New(perPair bool, sizes, unit []float64) (*Instance, error) {
+	p := &Instance{N: len(sizes), M: len(unit), PerPair: perPair, Unit: unit}
+	if perPair {
+		p.N /= p.M
+	}
+	exact, err := p.scale(sizes)
+	if err != nil {
+		return nil, err
+	}
+	if !exact {
+		p.Rounding = 1 // WithOff works it out
+	}
+	return p.WithOff(make([]float64, p.M))
+}
+
+// row returns the values of site z: one, or one per client.
+func row[T any](p *Instance, values []T, z int) []T {
+	if p.PerPair {
+		return values[z*p.M : (z+1)*p.M]
+	}
+	return values[z : z+1]
+}
+
+// scale chooses the grid and computes the amounts. It reports whether they are exact.
+func (p *Instance) scale(sizes []float64) (exact bool, err error) {
+	sum, low := 0.0, math.MaxInt // low: exponent of the lowest bit set in any size
+	for z := range p.N {
+		largest := 0.0
+		for _, d := range row(p, sizes, z) {
+			largest = max(largest, d)
+			low = min(low, grid.LastBit(d))
+		}
+		sum += largest
+	}
+	sum *= 1 + 1e-9 // whatever the summation lost: n·2⁻⁵³ of it, for n below 9 million
+	if math.IsInf(sum, 1) {
+		return false, ErrOverflow
+	}
+	coarse := grid.Above(sum) - mantissa
+	units := grid.New(max(low, coarse))
+	p.Grid = units.Quantum
+	p.Amount = make([]int64, len(sizes))
+	gcd := int64(0)
+	for k, d := range sizes {
+		p.Amount[k], _ = units.Nearest(d)
+		p.Amount[k] = max(1, p.Amount[k])
+		gcd = grid.GCD(gcd, p.Amount[k])
+	}
+	exact = low >= coarse
+	if exact && gcd > 1 {
+		p.Grid *= float64(gcd)
+		for k := range p.Amount {
+			p.Amount[k] /= gcd
+		}
+	}
+	for z := range p.N {
+		p.Total += slices.Max(p.Amounts(z))
+	}
+	return exact, nil
+}
+
+// WithOff returns the same instance with clients that begin at these times.
+func (p *Instance) WithOff(off []float64) (*Instance, error) {
+	q := *p
+	q.Off = off
+	largest, unit := 0.0, 0.0
+	for j := range q.M {
+		largest = max(largest, q.Off[j]+q.Unit[j]*(q.Grid*float64(q.Total)))
+		unit = max(unit, q.Unit[j])
+	}
+	if math.IsInf(largest*float64(q.M), 1) {
+		return nil, ErrOverflow
+	}
+	if q.Rounding > 0 {
+		// Each size is off by at most one grid, and a sum of n sizes by n roundings of at
+		// most 2⁻⁵³ of the largest time.
+		q.Rounding = float64(q.N+4) * (unit*q.Grid + 0x1p-52*largest)
+	}
+	return &q, nil
+}
+
+// At returns the amount of a site on a client.
+func (p *Instance) At(site, client int) int64 {
+	if p.PerPair {
+		return p.Amount[site*p.M+client]
+	}
+	return p.Amount[site]
+}
+
+// Amounts returns the amounts of a site: one, or one per client.
+func (p *Instance) Amounts(z int) []int64 { return row(p, p.Amount, z) }
+
+// Shortest returns for each site the smallest of its amounts.
+func (p *Instance) Shortest() []int64 {
+	if !p.PerPair {
+		return p.Amount
+	}
+	key := make([]int64, p.N)
+	for z := range key {
+		key[z] = slices.Min(p.Amounts(z))
+	}
+	return key
+}
+
+// Finish returns when a client with this sum of amounts finishes. It grows with the sum,
+// rounding included, so that the solvers can compare its values exactly.
+func (p *Instance) Finish(client int, sum int64) float64 {
+	if sum == 0 {
+		return 0
+	}
+	return p.Off[client] + float64(p.Unit[client]*(p.Grid*float64(sum)))
+}
+
+// Capacity returns the largest sum of amounts with which a client finishes at or before t.
+func (p *Instance) Capacity(client int, t float64) int64 {
+	x := (t - p.Off[client]) / (p.Unit[client] * p.Grid)
+	if !(x > 0) {
+		x = 0
+	}
+	s := p.Total
+	if x < float64(p.Total) {
+		s = int64(x)
+	}
+	// The division is off by one at most, unless the start time dwarfs the sizes.
+	for _, guess := range [3]int64{s, s - 1, s + 1} {
+		if guess >= 0 && guess <= p.Total && p.Finish(client, guess) <= t &&
+			(guess == p.Total || p.Finish(client, guess+1) > t) {
+			return guess
+		}
+	}
+	low, high := int64(0), p.Total // invariant: low ends by t, all above high do not
+	for low < high {
+		mid := low + (high-low+1)/2
+		if p.Finish(client, mid) <= t {
+			low = mid
+		} else {
+			high = mid - 1
+		}
+	}
+	return low
+}
+
+// Before returns the largest number below t: Capacity(j, Before(t)) is what client j may do
+// to finish earlier than t.
+func Before(t float64) float64 { return math.Nextafter(t, math.Inf(-1)) }
+
+// Makespan returns when the last client finishes.
+func (p *Instance) Makespan(plan []int) float64 {
+	load := make([]int64, p.M)
+	for z, j := range plan {
+		load[j] += p.At(z, j)
+	}
+	last := 0.0
+	for j, sum := range load {
+		last = max(last, p.Finish(j, sum))
+	}
+	return last
+}
+
+// Earliest returns the client that finishes site z first if it comes after these loads.
+func (p *Instance) Earliest(z int, load []int64) int {
+	best, soonest := 0, math.Inf(1)
+	if !p.PerPair { // the same without the calls: this is all that LPT does
+		a := p.Amount[z]
+		for j, sum := range load {
+			if t := p.Off[j] + float64(p.Unit[j]*(p.Grid*float64(sum+a))); t < soonest {
+				best, soonest = j, t
+			}
+		}
+		return best
+	}
+	for j := range load {
+		if t := p.Finish(j, load[j]+p.At(z, j)); t < soonest {
+			best, soonest = j, t
+		}
+	}
+	return best
+}
+
+// Descending returns the indices of values in descending order of value, equal ones in
+// ascending order of index.
+func Descending[T cmp.Ordered](values []T) []int {
+	order := make([]int, len(values))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(values[b], values[a]) })
+	return order
+}

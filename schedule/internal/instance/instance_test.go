@@ -1,0 +1,133 @@
+package instance
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// units are those of identical clients.
+func units(m int) []float64 {
+	u := make([]float64, m)
+	for j := range u {
+		u[j] = 1
+	}
+	return u
+}
+
+// draw returns an instance of any kind, and its sizes.
+func draw(t *rapid.T) (*Instance, []float64) {
+	n, m := rapid.IntRange(1, 8).Draw(t, "sites"), rapid.IntRange(1, 4).Draw(t, "clients")
+	number := rapid.OneOf(rapid.Map(rapid.IntRange(1, 1000), func(k int) float64 { return float64(k) }), rapid.Float64Range(.01, 3),
+		rapid.Map(rapid.Float64Range(-20, 20), math.Exp))
+	perPair := rapid.Bool().Draw(t, "per pair")
+	count, unit := n, units(m)
+	if perPair {
+		count *= m
+	} else {
+		unit = rapid.SliceOfN(number, m, m).Draw(t, "units")
+	}
+	sizes := rapid.SliceOfN(number, count, count).Draw(t, "sizes")
+	p, err := New(perPair, sizes, unit)
+	require.NoError(t, err)
+	p, err = p.WithOff(rapid.SliceOfN(rapid.Float64Range(0, 10), m, m).Draw(t, "off"))
+	require.NoError(t, err)
+	return p, sizes
+}
+
+func TestGridIsExactForIntegersAndDyadicFractions(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		sizes   []float64
+		amounts []int64
+		grid    float64
+	}{
+		{[]float64{3e9, 5e9, 3600e9}, []int64{3, 5, 3600}, 1e9}, // the common divisor is taken out
+		{[]float64{.5, .75, 3}, []int64{2, 3, 12}, .25},
+	} {
+		p, err := New(false, c.sizes, units(2))
+		require.NoError(t, err)
+		require.Zero(t, p.Rounding)
+		require.Equal(t, c.amounts, p.Amount)
+		require.Equal(t, c.grid, p.Grid)
+	}
+	p, err := New(false, []float64{.1, 1e9}, units(2))
+	require.NoError(t, err)
+	require.Positive(t, p.Rounding)
+	require.Less(t, p.Rounding, 1e-5)
+}
+
+// TestSumsOverflow has sums that are finite, but not the sum over the clients, or not with a margin
+// for what the summation lost.
+func TestSumsOverflow(t *testing.T) {
+	t.Parallel()
+	for _, sizes := range [][]float64{{1e308, 1e308}, {math.MaxFloat64}, {1e308}} {
+		_, err := New(false, sizes, units(2))
+		require.ErrorIs(t, err, ErrOverflow, "%v", sizes)
+	}
+	p, err := New(false, []float64{1}, units(2))
+	require.NoError(t, err)
+	_, err = p.WithOff([]float64{1e308, 1e308})
+	require.ErrorIs(t, err, ErrOverflow)
+	require.Equal(t, []float64{0, 0}, p.Off)
+}
+
+func TestRoundingBoundsTheDifference(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		p, sizes := draw(t)
+		plan, load := make([]int, p.N), make([]float64, p.M)
+		for z := range plan {
+			j := rapid.IntRange(0, p.M-1).Draw(t, "client")
+			plan[z] = j
+			if p.PerPair {
+				load[j] += sizes[z*p.M+j]
+			} else {
+				load[j] += sizes[z]
+			}
+		}
+		exact := 0.0
+		for j, sum := range load {
+			if sum > 0 {
+				exact = max(exact, p.Off[j]+p.Unit[j]*sum)
+			}
+		}
+		if p.Rounding == 0 {
+			require.Equal(t, exact, p.Makespan(plan))
+		}
+		require.LessOrEqual(t, math.Abs(exact-p.Makespan(plan)), p.Rounding)
+	})
+}
+
+func TestCapacityIsTheLargestSumInTime(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		p, _ := draw(t)
+		j := rapid.IntRange(0, p.M-1).Draw(t, "client")
+		s := rapid.Int64Range(1, p.Total).Draw(t, "sum")
+		at := p.Finish(j, s)
+		c := p.Capacity(j, at)
+		require.GreaterOrEqual(t, c, s)
+		require.Equal(t, at, p.Finish(j, c))
+		if c := p.Capacity(j, Before(at)); c > 0 {
+			require.Less(t, p.Finish(j, c), at)
+			require.Less(t, c, s)
+		}
+	})
+}
+
+// TestEarliest compares with all clients.
+func TestEarliest(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		p, _ := draw(t)
+		load := rapid.SliceOfN(rapid.Int64Range(0, p.Total), p.M, p.M).Draw(t, "load")
+		z := rapid.IntRange(0, p.N-1).Draw(t, "site")
+		best := p.Earliest(z, load)
+		for j := range load {
+			require.LessOrEqual(t, p.Finish(best, load[best]+p.At(z, best)), p.Finish(j, load[j]+p.At(z, j)))
+		}
+	})
+}

@@ -1,0 +1,185 @@
+package solver
+
+import (
+	"context"
+	"math/rand/v2"
+
+	"github.com/recrawl/recrawl/internal/subsetsum"
+	"github.com/recrawl/recrawl/schedule/internal/instance"
+)
+
+// Solve looks for a plan with the least makespan and for the proof that it is, until a limit
+// of the config ends it.
+//
+// It builds plans by LPT, MULTIFIT and differencing, improves them by local search, and
+// compares them with the lower bound, on identical and uniform clients lifted to sums that
+// sites can have. What is left open goes in turns to the iterated search and to an exact one,
+// with budgets that grow: on identical and uniform clients a [packer], on unrelated clients a
+// [branching].
+func Solve(ctx context.Context, p *instance.Instance, rng *rand.Rand, cfg Config) Outcome {
+	x := newSearch(ctx, p, rng, cfg)
+	if p.PerPair {
+		x.unrelated()
+	} else {
+		x.uniform()
+	}
+	return x.outcome()
+}
+
+// firstBudget is the number of steps of the first turn of each phase.
+const firstBudget = 20_000
+
+// construct improves a plan by local search and offers it.
+func (x *search) construct(plan []int) {
+	if x.state == nil {
+		x.state = newState(x.p, plan)
+		x.state.ctx = x.ctx
+	} else {
+		x.state.reset(plan)
+	}
+	x.state.ops, x.state.good = 0, x.lower
+	x.state.descend()
+	x.steps += x.state.ops + int64(x.p.N)
+	if x.state.makespan() < x.value {
+		x.offer(x.state.plan())
+	}
+}
+
+func (x *search) uniform() {
+	p := x.p
+	x.raise(newBounder(p).bound(elementary(p)))
+	x.construct(LPT(p))
+	if x.over() {
+		return
+	}
+	var reach *subsetsum.Reach
+	if limit := x.widest(); limit <= tableLimit && limit*int64(p.N) <= 64*tableLimit {
+		reach = subsetsum.Reachable(p.Amount, limit)
+		x.steps += limit / 64 * int64(p.N)
+		x.raise(lift(p, x.lower, reach))
+	}
+	if x.over() {
+		return
+	}
+	x.construct(Multifit(p))
+	if x.over() {
+		return
+	}
+	if p.N <= 1<<16 {
+		x.construct(KarmarkarKarp(p))
+		if x.over() {
+			return
+		}
+		x.raiseByPlacement()
+	}
+	var pack *packer
+	if p.N <= packLimit {
+		pack = newPacker(x, p.N)
+	}
+	for budget := int64(firstBudget); !x.over(); budget *= 4 {
+		x.raiseByLargest(budget, reach)
+		x.iterate(budget)
+		if pack == nil {
+			continue
+		}
+		for _, aim := range []float64{0, .5, 1} {
+			if x.over() {
+				return
+			}
+			t := x.aim(aim)
+			switch v, plan := pack.decide(t, budget); v {
+			case fits:
+				x.offer(plan)
+			case fitsNot:
+				x.raise(next(p, t, reach))
+			}
+		}
+	}
+}
+
+// aim returns a time between the bound and the best plan, but below the plan's.
+func (x *search) aim(share float64) float64 {
+	return min(x.lower+share*(x.value-x.lower), instance.Before(x.value))
+}
+
+// raiseByPlacement raises the lower bound by where the largest sites can go.
+func (x *search) raiseByPlacement() {
+	place := newPlacement(x.p, 2*x.p.M)
+	for _, depth := range []int{1, x.p.M, 2 * x.p.M} {
+		if x.over() {
+			return
+		}
+		x.raise(place.bound(x.lower, depth, min(firstBudget, x.limit-x.steps)))
+		x.steps += place.work
+	}
+}
+
+// raiseByLargest raises the lower bound to what the largest sites alone take:
+// many small sites hide that a few large ones do not fit.
+func (x *search) raiseByLargest(steps int64, reach *subsetsum.Reach) {
+	for _, perClient := range []int{1, 2, 3} {
+		count := perClient*x.p.M + 2
+		if count >= min(x.p.N, packLimit) {
+			return
+		}
+		k := newPacker(x, count)
+		for _, share := range []float64{0, .02, .1, .3, .5, 1} {
+			if x.over() {
+				return
+			}
+			t := x.aim(share)
+			if v, _ := k.decide(t, steps/8); v != fitsNot {
+				break
+			}
+			x.raise(next(x.p, t, reach))
+		}
+	}
+}
+
+// widest is the largest capacity that a client may need.
+func (x *search) widest() int64 {
+	widest := int64(0)
+	for j := range x.p.M {
+		widest = max(widest, x.p.Capacity(j, x.value))
+	}
+	return widest
+}
+
+func (x *search) unrelated() {
+	p := x.p
+	x.raise(elementary(p))
+	x.construct(LPT(p))
+	if x.over() {
+		return
+	}
+	x.construct(Multifit(p))
+	if x.over() {
+		return
+	}
+	tree := newBranching(x)
+	if k := newKnapsackBound(x, tree.relax); k != nil {
+		k.run()
+	}
+	share := .1 // of the way to the best plan, up to which the root's core is enumerated
+	for budget := int64(firstBudget); !x.over(); budget *= 2 {
+		x.iterate(budget)
+		tree.neighbourhoods(budget)
+		tree.run(16 * budget)
+		for end := x.steps + 2*budget; x.steps < end && !x.over(); {
+			t, start := x.aim(share), x.steps
+			v, plan := tree.core.decide(t, end-start)
+			if v == undecided {
+				share /= 1.4
+				break
+			}
+			if v == fits {
+				x.offer(plan)
+				continue
+			}
+			x.raise(next(p, t, nil))
+			if x.steps-start < budget/4 {
+				share = min(2*share, 1) // that was easy
+			}
+		}
+	}
+}

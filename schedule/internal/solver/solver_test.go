@@ -1,0 +1,249 @@
+package solver
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/recrawl/recrawl/schedule/internal/instance"
+)
+
+const unlimited = math.MaxInt64
+
+func build(t require.TestingT, perPair bool, sizes, unit, off []float64) *instance.Instance {
+	p, err := instance.New(perPair, sizes, unit)
+	require.NoError(t, err)
+	if off != nil {
+		p, err = p.WithOff(off)
+		require.NoError(t, err)
+	}
+	return p
+}
+
+// draw returns an instance of the kind, with integer or real durations, with and without start times.
+func draw(t *rapid.T, perPair bool, maxSites int) *instance.Instance {
+	n, m := rapid.IntRange(1, maxSites).Draw(t, "sites"), rapid.IntRange(1, 4).Draw(t, "clients")
+	number := rapid.SampledFrom([]*rapid.Generator[float64]{
+		rapid.Map(rapid.IntRange(1, 6), func(k int) float64 { return float64(k) }),
+		rapid.Map(rapid.IntRange(1, 1000), func(k int) float64 { return float64(k) }),
+		rapid.Float64Range(.01, 3),
+	}).Draw(t, "numbers")
+	unit := slices.Repeat([]float64{1}, m)
+	if perPair {
+		n *= m
+	} else if rapid.Bool().Draw(t, "uniform") {
+		unit = rapid.SliceOfN(number, m, m).Draw(t, "units")
+	}
+	var off []float64
+	if rapid.Bool().Draw(t, "starts") {
+		off = rapid.SliceOfN(number, m, m).Draw(t, "off")
+	}
+	return build(t, perPair, rapid.SliceOfN(number, n, n).Draw(t, "sizes"), unit, off)
+}
+
+// random returns an instance with real durations of every pair.
+func random(t require.TestingT, n, m int, seed uint64) *instance.Instance {
+	rng := rand.New(rand.NewPCG(seed, 5))
+	sizes := make([]float64, n*m)
+	for k := range sizes {
+		sizes[k] = (1 + 1000*rng.Float64()) * math.Exp(.3*rng.NormFloat64())
+	}
+	return build(t, true, sizes, slices.Repeat([]float64{1}, m), nil)
+}
+
+// optimum returns the least makespan over all plans.
+func optimum(p *instance.Instance) float64 {
+	plan, best := make([]int, p.N), math.Inf(1)
+	for code := range int(math.Pow(float64(p.M), float64(p.N))) {
+		for z := range plan {
+			plan[z] = code % p.M
+			code /= p.M
+		}
+		best = min(best, p.Makespan(plan))
+	}
+	return best
+}
+
+func newTestSearch(t testing.TB, p *instance.Instance) *search {
+	return newSearch(t.Context(), p, rand.New(rand.NewPCG(1, 1)), Config{Steps: unlimited, Tolerance: 1e-9})
+}
+
+// TestPackerMatchesBruteForce asks the packer about the least makespan, and just below it.
+func TestPackerMatchesBruteForce(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		p := draw(rt, false, 7)
+		best := optimum(p)
+		k := newPacker(newTestSearch(t, p), p.N)
+		v, plan := k.decide(best, 1<<40)
+		require.Equal(rt, fits, v)
+		require.LessOrEqual(rt, p.Makespan(plan), best)
+		v, _ = k.decide(instance.Before(best), 1<<40)
+		require.Equal(rt, fitsNot, v)
+		v, _ = k.decide(best, 1)
+		require.Contains(rt, []verdict{undecided, fits}, v)
+	})
+}
+
+// TestCoreMatchesBruteForce asks the enumeration of the core the same, without bounds from elsewhere.
+func TestCoreMatchesBruteForce(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		p := draw(rt, true, 6)
+		best := optimum(p)
+		c := &core{x: newTestSearch(t, p), relax: newRelaxation(p)}
+		v, plan := c.decide(best, 1<<40)
+		require.Equal(rt, fits, v)
+		require.LessOrEqual(rt, p.Makespan(plan), best*(1+1e-12))
+		v, plan = c.decide(best*(1-1e-9), 1<<40)
+		require.Equal(rt, fitsNot, v, "%v", plan)
+		v, _ = c.decide(best, 1)
+		require.NotEqual(rt, fitsNot, v)
+	})
+}
+
+// TestRelaxationIsSolvedToOptimality compares the Lagrangian bound with the primal value: they agree
+// at the optimum only.
+func TestRelaxationIsSolvedToOptimality(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(20) {
+		p := random(t, 10+5*int(seed), 2+int(seed)%7, seed)
+		r := newRelaxation(p)
+		out := r.root(0, math.Inf(1))
+		primal := math.NaN()
+		for b, c := range r.basis {
+			if c.site == makespanColumn {
+				primal = r.value[b]
+			}
+		}
+		require.InEpsilon(t, primal, out.bound, 1e-9, "seed %d", seed)
+		require.Less(t, len(out.split), p.M, "a basic solution divides fewer sites than clients")
+		require.LessOrEqual(t, out.bound, p.Makespan(LPT(p)))
+	}
+}
+
+// TestKnapsackBound has the prices of the relaxation raise the bound of instances that a table can
+// hold; no plan may end before it.
+func TestKnapsackBound(t *testing.T) {
+	t.Parallel()
+	raised := 0
+	for seed := range uint64(20) {
+		rng := rand.New(rand.NewPCG(seed, 4))
+		sizes := make([]float64, 8*3)
+		for k := range sizes {
+			sizes[k] = float64(1 + rng.IntN(40))
+		}
+		p := build(t, true, sizes, []float64{1, 1, 1}, nil)
+		x := newTestSearch(t, p)
+		x.offer(LPT(p))
+		b := newBranching(x)
+		before := x.lower
+		newKnapsackBound(x, b.relax).run()
+		require.LessOrEqual(t, x.lower, optimum(p))
+		if x.lower > before {
+			raised++
+		}
+	}
+	require.Positive(t, raised)
+}
+
+// TestPlacementBound compares the bound with the optimum, and with the other bounds where these cannot
+// see that a site leaves a room that nothing fills.
+func TestPlacementBound(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		p := draw(t, false, 7)
+		lower := LowerBound(p)
+		depth := rapid.IntRange(0, 8).Draw(t, "depth")
+		limit := rapid.Int64Range(0, 200).Draw(t, "limit")
+		best := optimum(p)
+		for _, limit := range []int64{limit, 1 << 30} {
+			bound := newPlacement(p, depth).bound(lower, depth, limit)
+			require.GreaterOrEqual(t, bound, lower)
+			require.LessOrEqual(t, bound, best)
+		}
+	})
+	// Beside the site of 60 there is a room of 2 that no site of 4 fills, so that the other client
+	// has to take 64. Times 1000 the room is above fineRoom, and only the smallest site counts.
+	for _, scale := range []float64{1, 1000} {
+		sites := append([]float64{60*scale + 1}, slices.Repeat([]float64{4 * scale}, 16)...)
+		p := build(t, false, sites, []float64{1, 1}, nil)
+		require.Equal(t, math.Ceil((124*scale+1)/2), LowerBound(p))
+		require.Equal(t, 64*scale, newPlacement(p, 1).bound(LowerBound(p), 1, 1<<20))
+	}
+}
+
+// TestBoundsAndPlansMatchBruteForce solves small instances of all kinds with all limits.
+func TestBoundsAndPlansMatchBruteForce(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		p := draw(rt, rapid.Bool().Draw(rt, "per pair"), 6)
+		best := optimum(p)
+		require.LessOrEqual(rt, LowerBound(p), best*(1+1e-12))
+		for _, steps := range []int64{1, 3000, unlimited} {
+			cfg := Config{Steps: steps, Tolerance: 1e-9, Progress: func(o Outcome) {
+				require.LessOrEqual(rt, o.Lower, best*(1+1e-12))
+				require.GreaterOrEqual(rt, p.Makespan(o.Plan), best)
+			}}
+			o := Solve(t.Context(), p, rand.New(rand.NewPCG(1, 1)), cfg)
+			require.LessOrEqual(rt, o.Lower, best*(1+1e-12))
+			if steps == unlimited {
+				require.Equal(rt, GapClosed, o.End)
+				require.InEpsilon(rt, best, p.Makespan(o.Plan), 1e-9)
+			}
+		}
+	})
+}
+
+// TestLocalSearchLeavesNoMoveOrSwap checks local optimality against a naive scan.
+func TestLocalSearchLeavesNoMoveOrSwap(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		p := draw(t, rapid.Bool().Draw(t, "per pair"), 10)
+		plan := make([]int, p.N)
+		for z := range plan {
+			plan[z] = z % p.M
+		}
+		plan = LocalSearch(p, plan)
+		end := newState(p, plan).end
+		now := slices.Max(end)
+		require.Equal(t, now, p.Makespan(plan))
+		last, trial := slices.Index(end, now), slices.Clone(plan)
+		if slices.Contains(end[last+1:], now) {
+			return // one step cannot lower the makespan
+		}
+		for a := range plan {
+			if plan[a] != last {
+				continue
+			}
+			for j := range p.M {
+				trial[a] = j
+				require.GreaterOrEqual(t, p.Makespan(trial), now)
+			}
+			for b := range plan {
+				trial[a], trial[b] = plan[b], plan[a]
+				require.GreaterOrEqual(t, p.Makespan(trial), now)
+				trial[a], trial[b] = plan[a], plan[b]
+			}
+		}
+	})
+}
+
+// TestReplanWithoutMoves leaves placed sites alone, and puts others where they finish first.
+func TestReplanWithoutMoves(t *testing.T) {
+	t.Parallel()
+	p := build(t, false, []float64{5, 4, 3, 2}, []float64{1, 1}, nil)
+	o, moved := Replan(p, []int{0, 0, Unplaced, Unplaced}, 0)
+	require.Zero(t, moved)
+	require.Equal(t, []int{0, 0, 1, 1}, o.Plan)
+	require.Equal(t, 7.0, o.Lower)
+	require.Equal(t, Limit, o.End)
+	o, moved = Replan(p, []int{0, 0, Unplaced, Unplaced}, 4)
+	require.Equal(t, 7.0, p.Makespan(o.Plan))
+	require.Equal(t, 1, moved)
+	require.Equal(t, Finished, o.End)
+}

@@ -1,0 +1,76 @@
+package schedule
+
+import (
+	"math"
+
+	"github.com/recrawl/recrawl/internal/codec"
+)
+
+var predictorFormat = codec.Format{Magic: "recrawl/schedule.DurationPredictor", Version: 1}
+
+// AppendBinary appends the saved state to b.
+func (e *DurationPredictor) AppendBinary(b []byte) ([]byte, error) {
+	return predictorFormat.Append(b, e.encode)
+}
+
+// MarshalBinary returns the saved state.
+func (e *DurationPredictor) MarshalBinary() ([]byte, error) { return e.AppendBinary(nil) }
+
+// UnmarshalBinary restores a saved state, from which the predictor goes on bit for bit. Corrupt
+// data gives ErrCorrupt and changes nothing.
+func (e *DurationPredictor) UnmarshalBinary(data []byte) error {
+	return codec.Load(e, predictorFormat, data, (*DurationPredictor).decode)
+}
+
+func (e *DurationPredictor) encode(w *codec.Encoder) {
+	w.Float64s(e.abs[:])
+	w.Float64s(e.square[:])
+	w.Int(e.scored)
+	w.Float64(e.sum)
+	w.Float64(e.sumSqr)
+	w.Int(len(e.tracks))
+	for k := range e.tracks {
+		t := &e.tracks[k]
+		w.Uint32(t.generation)
+		w.Int(t.runs)
+		if t.runs == 0 {
+			continue
+		}
+		w.Float64s(t.recent[:])
+		w.Float64s([]float64{t.ewma, t.level, t.trend, t.mean})
+		w.Float64s(t.square[:])
+		w.Int(t.scored)
+	}
+}
+
+// leastTrack is the number of bytes of a slot without runs.
+const leastTrack = 4 + 8
+
+func (e *DurationPredictor) decode(r *codec.Decoder) {
+	finite := func(to []float64) { copy(to, r.Float64sIn(len(to), -math.MaxFloat64, math.MaxFloat64)) }
+	finite(e.abs[:])
+	finite(e.square[:])
+	e.scored = r.IntIn(0, math.MaxInt)
+	e.sum, e.sumSqr = r.Finite(), r.Finite()
+	e.tracks = make([]track, r.Count(leastTrack))
+	scored := 0
+	for k := range e.tracks {
+		t := &e.tracks[k]
+		t.generation = r.Uint32()
+		if t.runs = r.IntIn(0, math.MaxInt); t.runs == 0 {
+			continue
+		}
+		finite(t.recent[:])
+		var means [4]float64
+		finite(means[:])
+		t.ewma, t.level, t.trend, t.mean = means[0], means[1], means[2], means[3]
+		finite(t.square[:])
+		t.scored = r.IntIn(0, t.runs-1)
+		for _, d := range t.recent[:min(t.runs, medianWindow)] {
+			r.Require(positive(d), "slot %d: duration %v", k, d)
+		}
+		e.known++
+		scored += t.scored
+	}
+	r.Require(scored <= e.scored, "%d runs predicted, the sites have %d", e.scored, scored)
+}
