@@ -1,0 +1,282 @@
+package belief
+
+import (
+	"math"
+
+	"github.com/recrawl/recrawl/internal/codec"
+)
+
+// A Worth is what a poll of a page is worth after a gap τ at a known rate λ.
+type Worth struct {
+	// Table holds h(v)/v^Power of v = λτ: times τ^Power it is the slope of the
+	// objective.
+	Table *Table
+	Power int
+	// Chance says that Table holds the probability of a change instead, whose average
+	// over the posterior Slope turns into the slope of the objective.
+	Chance bool
+	// Slowest sets the grid: the slowest rate is about 1/(Slowest·cycle), the fastest
+	// 90,000 times that.
+	Slowest float64
+}
+
+// optimism is how many standard deviations are added to the value of a poll, for what it
+// teaches beyond what it earns. From a sweep over 0, 0.25, 0.5 and 1 on the histories
+// of examples/recrawl and in TestRateFilterInZipf.
+const optimism = 0.5
+
+// A Model is what the beliefs about all pages share. Value and Slope give the worth of a
+// poll; Unpack, Learn and Pack are the Bayes step; Begin and Rescale set the unit of time,
+// the cycle, before which nothing else may be called. A Model holds no page.
+type Model struct {
+	worth  Worth
+	cycle  float64             // 0 until known
+	anchor float64             // the slowest rate is e^(Step·(anchor+gridMove·moves))
+	moves  int                 // of the grid since the cycle was known
+	lens   [Hypotheses]float64 // prior to decide by, times class stride
+}
+
+// NewModel returns a model whose prior to decide by is flat.
+func NewModel(worth Worth) Model {
+	m := Model{worth: worth}
+	m.Focus(nil)
+	return m
+}
+
+// Cycle returns the unit of time; 0 before Begin.
+func (m *Model) Cycle() float64 { return m.cycle }
+
+// Known reports whether there is a unit of time.
+func (m *Model) Known() bool { return m.cycle > 0 }
+
+// Begin sets the unit of time for the first time.
+func (m *Model) Begin(cycle float64) {
+	m.cycle = cycle
+	m.anchor = m.gridStart()
+}
+
+// Rescale changes the unit of time. The grid follows it when it is clearly off; moved is
+// then 1 or −1, and whoever keeps numbers by cell must Slide them by −moved.
+func (m *Model) Rescale(cycle float64) (moved int) {
+	m.cycle = cycle
+	off := m.gridStart() - m.slowestRate()
+	if math.Abs(off) > 0.75*gridMove {
+		moved = int(math.Copysign(1, off))
+		m.moves += moved
+	}
+	return moved
+}
+
+// gridStart is where the grid ought to begin, in steps.
+func (m *Model) gridStart() float64 { return -math.Log(m.worth.Slowest*m.cycle) / Step }
+
+// slowestRate is where the grid begins, in steps.
+func (m *Model) slowestRate() float64 { return m.anchor + float64(gridMove*m.moves) }
+
+// Rate returns the rate at a place of the grid; cell k is at k.
+func (m *Model) Rate(k float64) float64 { return math.Exp(Step * (k + m.slowestRate())) }
+
+// Fresh returns the belief about a page of which nothing is known.
+func (m *Model) Fresh() Packed { return Packed{moves: int8(m.moves)} }
+
+// follow brings a belief to the grid as it is now.
+func (m *Model) follow(p *Packed) {
+	if moved := int8(m.moves) - p.moves; moved != 0 {
+		p.shift(-int(moved))
+		p.moves = int8(m.moves)
+	}
+}
+
+// Focus sets the prior to decide by: Value weighs the posterior by it. nil is flat.
+func (m *Model) Focus(prior *Prior) {
+	i := 0
+	for c, step := range stride {
+		for k := step / 2; k < Cells; k += step {
+			m.lens[i] = float64(step)
+			if prior != nil {
+				m.lens[i] *= prior[c][k]
+			}
+			i++
+		}
+	}
+}
+
+// Unpack puts a packed belief into b.
+func (m *Model) Unpack(p *Packed, b *Belief) {
+	m.follow(p)
+	p.unpack(b)
+}
+
+// Pack stores b in p. dither is any number that differs from poll to poll.
+func (m *Model) Pack(b *Belief, p *Packed, dither uint64) {
+	p.moves = int8(m.moves)
+	b.pack(p, dither)
+}
+
+// Learn is the step of the Bayes filter: gap has passed since the last one, and the page
+// has changed or not.
+func (m *Model) Learn(b *Belief, gap float64, changed bool) {
+	b.pass(gap / m.cycle)
+	likelihood := survive().read(gridAt(m.slowestRate(), gap))
+	for k, stay := range likelihood {
+		if changed {
+			stay = 1 - stay
+		}
+		likelihood[k] = max(stay, 1e-30) // lest a posterior vanish
+	}
+	b.times(&likelihood)
+}
+
+// LearnTime is the step for a change at a known moment, a time gap after the last step:
+// the density λ·e^(−λ·gap).
+func (m *Model) LearnTime(b *Belief, gap float64) {
+	m.Learn(b, gap, false)
+	var density Row
+	for k := range density {
+		density[k] = math.Exp(Step * float64(k-Cells/2))
+	}
+	b.times(&density)
+}
+
+// Chance returns the probability that a page changes within gap.
+func (m *Model) Chance(b *Belief, gap float64) float64 {
+	x := b.Marginal(gap / m.cycle)
+	p := 0.0
+	for k, stay := range survive().read(gridAt(m.slowestRate(), gap)) {
+		p += float64(x[k] * (1 - stay))
+	}
+	return p
+}
+
+// Mean returns the mean rate under a marginal.
+func (m *Model) Mean(x *Row) float64 {
+	mean := 0.0
+	for k, w := range x {
+		mean += float64(w * m.Rate(float64(k)))
+	}
+	return mean
+}
+
+// Quantile returns a quantile of the rate under a marginal, the probability of a cell
+// spread over its width.
+func (m *Model) Quantile(x *Row, q float64) float64 {
+	for k, w := range x {
+		if q <= w || k == Cells-1 {
+			return m.Rate(float64(k) - 0.5 + min(1, q/max(w, math.SmallestNonzeroFloat64)))
+		}
+		q -= w
+	}
+	panic("unreachable")
+}
+
+// Slope turns a value into the slope of the objective.
+func (m *Model) Slope(value float64) float64 {
+	if !m.worth.Chance {
+		return value
+	}
+	stay := max(1-value, 1e-15)
+	return 1 - stay*(1-math.Log(stay))
+}
+
+// Value is the average over the posterior of what a poll is worth a time gap > 0 after
+// the last answer, optimism included. It works on the packed weights, as this is where
+// the time goes.
+func (m *Model) Value(p *Packed, gap float64) float64 {
+	m.follow(p)
+	g := gridAt(m.slowestRate(), gap)
+	v := m.worth.Table.read(g)
+	jumped := v
+	if !m.worth.Chance {
+		for k, more := range m.staleBefore(p, g) {
+			jumped[k] *= more
+		}
+	}
+	total, mean, square := 0.0, 0.0, 0.0
+	i := 0
+	for c, step := range stride {
+		var mass, first, second, flat, flatSquare float64
+		for k := step / 2; k < Cells; k += step {
+			w, x, z := float64(weightOf[p.w[i]]*m.lens[i]), v[k], jumped[k]
+			i++
+			y := float64(w * x)
+			mass += w
+			first += y
+			second += float64(y * x)
+			flat += z
+			flatSquare += float64(z * z)
+		}
+		stay := math.Exp(-gap / (m.cycle * switching[c]))
+		fresh := mass * (1 - stay) * float64(step) / Cells
+		total += mass
+		mean += float64(stay*first) + float64(fresh*flat)
+		square += float64(stay*second) + float64(fresh*flatSquare)
+	}
+	mean /= total
+	mean += optimism * math.Sqrt(max(0, square/total-float64(mean*mean)))
+	for range m.worth.Power {
+		mean *= gap
+	}
+	return mean
+}
+
+// staleBefore returns by how much more likely a copy is stale if the page jumped to
+// a rate in the middle of the gap than if it had had that rate all the time. That
+// matters after a burst: the copy is stale for certain, and a new one would last.
+// Where Chance is set it was found to make no difference.
+func (m *Model) staleBefore(p *Packed, gap gridPoint) (more Row) {
+	stay := survive().read(gap)
+	total, current := 0.0, 0.0 // at half the gap
+	var half Row
+	for k := range stay {
+		half[k] = math.Sqrt(stay[k])
+	}
+	i := 0
+	for _, step := range stride {
+		for k := step / 2; k < Cells; k += step {
+			w := float64(weightOf[p.w[i]] * m.lens[i])
+			i++
+			total += w
+			current += float64(w * half[k])
+		}
+	}
+	current /= total
+	for k := range more {
+		more[k] = (1 - float64(current*half[k])) / max(1e-12, 1-stay[k])
+	}
+	return more
+}
+
+// Slide moves numbers by cell along with the grid, which has moved down by so many
+// times gridMove cells. What leaves the grid is added to the cell at its end.
+func Slide(row *Row, by int) {
+	old := *row
+	*row = Row{}
+	for k := range row {
+		row[max(0, min(Cells-1, k+by*gridMove))] += old[k]
+	}
+}
+
+// Stretch is Slide for numbers that are not sums: what enters takes the number at the
+// end that it enters at.
+func Stretch(row *Row, by int) {
+	old := *row
+	for k := range row {
+		row[k] = old[max(0, min(Cells-1, k-by*gridMove))]
+	}
+}
+
+// Encode writes the unit of time and the place of the grid.
+func (m *Model) Encode(e *codec.Encoder) {
+	e.Float64(m.cycle)
+	e.Float64(m.anchor)
+	e.Int(m.moves)
+}
+
+// Decode reads what Encode wrote into a new model. Focus is up to the caller.
+func (m *Model) Decode(d *codec.Decoder) {
+	const far = 1000 // steps: e^600 is far from any unit of time
+	m.cycle, m.anchor, m.moves = d.Float64(), d.Float64(), d.Int()
+	if !(m.cycle >= 0) || math.IsInf(m.cycle, 1) || !(math.Abs(m.anchor) < far) || m.moves < -far || m.moves > far {
+		d.Fail("a cycle of %v", m.cycle)
+	}
+}
