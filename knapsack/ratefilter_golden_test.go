@@ -64,9 +64,9 @@ func webs() []web {
 		)
 	}
 	groups := func(f *knapsack.RateFilter) {
-		a, _ := f.AddGroup(knapsack.GroupLimit{MinGap: 0.05})
-		b, _ := f.AddGroup(knapsack.GroupLimit{MaxShare: 0.1})
-		c, _ := f.AddGroup(knapsack.GroupLimit{MinGap: 0.02, MaxShare: 0.3})
+		a, _ := f.AddGroup(knapsack.GroupConfig{MinGap: 0.05})
+		b, _ := f.AddGroup(knapsack.GroupConfig{MaxShare: 0.1})
+		c, _ := f.AddGroup(knapsack.GroupConfig{MinGap: 0.02, MaxShare: 0.3})
 		for page := range 120 {
 			_ = f.SetGroup(page, []int{a, b, c, -1}[page%4])
 		}
@@ -234,7 +234,7 @@ func TestRateFilterBytesAreGolden(t *testing.T) {
 	t.Parallel()
 	f, err := knapsack.NewRateFilter(4, knapsack.RateFilterConfig{Objective: knapsack.Freshness})
 	require.NoError(t, err)
-	group, err := f.AddGroup(knapsack.GroupLimit{MinGap: 2, MaxShare: 0.75})
+	group, err := f.AddGroup(knapsack.GroupConfig{MinGap: 2, MaxShare: 0.75})
 	require.NoError(t, err)
 	for page := range 2 {
 		require.NoError(t, f.SetGroup(page, group))

@@ -4,10 +4,15 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/recrawl/recrawl/internal/codec"
+	"github.com/recrawl/recrawl/knapsack/internal/belief"
+	"github.com/recrawl/recrawl/knapsack/internal/budget"
+	"github.com/recrawl/recrawl/knapsack/internal/census"
 	"github.com/recrawl/recrawl/webenv"
 )
 
@@ -116,7 +121,7 @@ func TestRateFilterOnCalmHistories(t *testing.T) {
 			for seed := range uint64(runs) {
 				f := must(NewRateFilter(300, RateFilterConfig{}))
 				sum[0] += float64(calm(f, Detections, mean, spread, seed).Detected)
-				require.True(t, f.even())
+				require.True(t, f.inTurn())
 				u := calm(&inTurn{n: 300}, Detections, mean, spread, seed)
 				sum[1] += float64(u.Detected)
 				fresh[0] += calm(rateFilter(Freshness)(300, 0), Freshness, mean, spread, seed).Freshness / runs
@@ -181,11 +186,11 @@ func TestRateFilterChoosesByIndex(t *testing.T) {
 		best := 0.0
 		if k > 3000 && k%5 == 0 {
 			for slot := range uint32(300) {
-				best = max(best, f.index(slot, now-f.last(&f.pages[slot])))
+				best = max(best, f.index(slot, now-f.last(slot)))
 			}
 		}
 		page := must(f.Next(now))
-		if gap := now - f.last(&f.pages[page]); best > 0 && gap < 0.9*f.census.patience*f.cycle {
+		if gap := now - f.last(uint32(page)); best > 0 && gap < 0.9*f.census.Patience.Cycles()*f.model.Cycle() {
 			ratio += f.index(uint32(page), gap) / best
 			count++
 		}
@@ -201,7 +206,7 @@ func TestRateFilterChoosesByIndex(t *testing.T) {
 // adversary likes. There are more pages than Next compares.
 func TestRateFilterStarvesNoPage(t *testing.T) {
 	const n = 40
-	polls := 4 * (floorCycles + courtesy) * n
+	polls := 4 * (census.MostPatience + courtesy) * n
 	if testing.Short() {
 		polls /= 4
 	}
@@ -224,7 +229,7 @@ func TestRateFilterStarvesNoPage(t *testing.T) {
 				longest = max(longest, polls-at)
 			}
 			t.Logf("%v, answers %d: longest gap %d cycles", o, i, longest/n)
-			require.LessOrEqual(t, longest, (floorCycles+courtesy)*n, "%v", o)
+			require.LessOrEqual(t, longest, (census.MostPatience+courtesy)*n, "%v", o)
 		}
 	}
 }
@@ -259,7 +264,7 @@ func TestRateFilterNoticesThatQuietPagesWake(t *testing.T) {
 		}
 		f := must(NewRateFilter(n, RateFilterConfig{}))
 		filter, inTurn := found(f), found(&inTurn{n: n})
-		t.Logf("found %d after the pages woke, in turn %d; patience %.1f cycles", filter, inTurn, f.census.patience)
+		t.Logf("found %d after the pages woke, in turn %d; patience %.1f cycles", filter, inTurn, f.census.Patience.Cycles())
 		require.Greater(t, float64(filter), 0.8*float64(inTurn))
 	}
 }
@@ -276,9 +281,9 @@ func TestPatienceGrows(t *testing.T) {
 			polls++
 		}
 	}
-	require.EqualValues(t, floorCycles, f.census.patience)
+	require.EqualValues(t, census.MostPatience, f.census.Patience.Cycles())
 	// 90 pages in 100 cycles, each every 64 cycles and for courtesy.
-	require.Less(t, polls, 90*100/floorCycles+100*n/courtesy+90)
+	require.Less(t, polls, 90*100/census.MostPatience+100*n/courtesy+90)
 }
 
 // On pages of constant rates that differ by orders of magnitude, polled once a cycle on
@@ -313,15 +318,15 @@ func TestRateFilterFreshness(t *testing.T) {
 func TestCensusLearnsThePrior(t *testing.T) {
 	const n = 300
 	f := must(NewRateFilter(n, RateFilterConfig{Objective: Freshness}))
-	env := must(webenv.NewPoisson(filled(n, 1.0), rand.NewPCG(1, 1)))
+	env := must(webenv.NewPoisson(slices.Repeat([]float64{1}, n), rand.NewPCG(1, 1)))
 	must(webenv.Run(env, f, webenv.RunConfig{Rate: n, Duration: 25}))
-	at := int(math.Round(-f.slowestRate())) // the cell of a rate of 1
-	require.Greater(t, f.census.prior[steady][at], 2.0)
+	at := int(math.Round(-math.Log(f.model.Rate(0)) / belief.Step)) // the cell of a rate of 1
+	require.Greater(t, f.census.Prior.Factor()[belief.Steady][at], 2.0)
 	for _, far := range []int{at - 5, at + 5} {
-		require.Less(t, f.census.prior[steady][far], 0.5)
+		require.Less(t, f.census.Prior.Factor()[belief.Steady][far], 0.5)
 	}
-	require.Greater(t, f.census.prior[steady][at], f.census.prior[0][at], "rates that jump are less likely")
-	require.Less(t, f.census.gain, worthwhile)
+	require.Greater(t, f.census.Prior.Factor()[belief.Steady][at], f.census.Prior.Factor()[0][at], "rates that jump are less likely")
+	require.Less(t, f.census.Hedge.Gain(), worthwhile)
 }
 
 // The unit of time does not matter.
@@ -368,20 +373,20 @@ func TestRateFilterFollowsTheBudget(t *testing.T) {
 		now++
 		poll(25)
 	}
-	require.InEpsilon(t, 4, f.cycle, 0.1)
+	require.InEpsilon(t, 4, f.model.Cycle(), 0.1)
 	for range 2000 {
 		now += 0.01
 		poll(2)
 	}
-	require.InEpsilon(t, 0.5, f.cycle, 0.1)
+	require.InEpsilon(t, 0.5, f.model.Cycle(), 0.1)
 }
 
 // Weights, limits and groups do what they say, on pages that all change alike.
 func TestRateFilterLimits(t *testing.T) {
 	const n = 60
 	f := must(NewRateFilter(n, RateFilterConfig{Objective: Freshness}))
-	slow := must(f.AddGroup(GroupLimit{MinGap: 5}))
-	small := must(f.AddGroup(GroupLimit{MaxShare: 0.05}))
+	slow := must(f.AddGroup(GroupConfig{MinGap: 5}))
+	small := must(f.AddGroup(GroupConfig{MaxShare: 0.05}))
 	for page := range 10 {
 		require.NoError(t, f.SetGroup(page, slow))
 		require.NoError(t, f.SetGroup(10+page, small))
@@ -479,7 +484,7 @@ func TestRateFilterObserveAll(t *testing.T) {
 	for k := 1; k <= 30*n; k++ {
 		for _, f := range []*RateFilter{all, one} {
 			page := must(f.Next(float64(k) / n))
-			from, now := f.last(&f.pages[page]), float64(k)/n
+			from, now := f.last(uint32(page)), float64(k)/n
 			var times []float64
 			for at := from + rng.ExpFloat64()/rates[page]; at < now; at += rng.ExpFloat64() / rates[page] {
 				times = append(times, at)
@@ -526,7 +531,7 @@ func TestPollsForFreshness(t *testing.T) {
 		_, err := f.PollsForFreshness(bad)
 		require.ErrorIs(t, err, ErrConfig)
 	}
-	require.Positive(t, f.ShadowPrice())
+	require.Positive(t, f.Price())
 	before := 0.0
 	for _, want := range []float64{0.3, 0.5, 0.7, 0.85} {
 		polls := must(f.PollsForFreshness(want))
@@ -546,22 +551,31 @@ func TestPollsForFreshness(t *testing.T) {
 // its interval.
 func warm(n int) *RateFilter {
 	f := must(NewRateFilter(n, RateFilterConfig{}))
-	f.cycle = float64(n)
-	f.start, f.block, f.now = -floorCycles*f.cycle, 0, 0
-	f.polls, f.blockPolls = uint64(4*n), uint64(4*n)
-	f.anchor = f.gridStart()
-	f.census.gain = 1
-	for k := range f.census.time { // evidence that pages differ, so that it stays so
-		f.census.time[k] = f.cycle * float64(n)
-		f.census.changes[k] = f.census.time[k] * f.rateOf(float64(k))
+	cycle := float64(n)
+	f.model.Begin(cycle)
+	f.now = 0
+	e := codec.NewEncoder(nil, "", 1) // a meter after 4n polls
+	e.Float64(-census.MostPatience * cycle)
+	e.Uint64(uint64(4 * n))
+	e.Float64(0)
+	e.Uint64(uint64(4 * n))
+	f.meter = budget.Decode(must(codec.NewDecoder(must(e.Finish()), "", 1)), f.now)
+	for k := range belief.Cells { // evidence that pages differ, so that it stays so
+		time := cycle * cycle
+		f.census.Hedge.Add(k, time*f.model.Rate(float64(k)), time)
 	}
-	var kinds [64]packed
+	var kinds [64]belief.Packed
 	for i := range kinds {
-		kinds[i].unpack(&f.belief)
+		kinds[i] = f.model.Fresh()
+		var b belief.Belief
+		f.model.Unpack(&kinds[i], &b)
 		for k := range 10 {
-			f.learn(f.cycle*0.3, k*7%64 < i)
+			f.model.Learn(&b, cycle*0.3, k*7%64 < i)
 		}
-		f.belief.pack(&kinds[i], uint64(i))
+		f.model.Pack(&b, &kinds[i], uint64(i))
+		for !(f.census.Hedge.Gain() > worthwhile) {
+			f.census.Count(&b, 0, cycle, n)
+		}
 	}
 	var gaps [64]float64
 	lo, hi := -20.0, 0.0 // log threshold
@@ -569,9 +583,9 @@ func warm(n int) *RateFilter {
 		f.threshold = math.Exp((lo + hi) / 2)
 		rate := 0.0
 		for i := range kinds {
-			f.pages[0].belief = kinds[i]
-			gaps[i] = f.crossing(0, f.cycle)
-			rate += float64(n) / 64 / gaps[i]
+			f.beliefs[0] = kinds[i]
+			gaps[i] = f.crossing(0, cycle)
+			rate += cycle / 64 / gaps[i]
 		}
 		if rate > 1 {
 			lo = math.Log(f.threshold)
@@ -579,13 +593,20 @@ func warm(n int) *RateFilter {
 			hi = math.Log(f.threshold)
 		}
 	}
-	for i := range f.pages {
+	for i := range f.polled {
 		h := mix64(uint64(i))
-		f.pages[i].belief = kinds[h%64]
-		f.pages[i].polled = -gaps[h%64] * float64(h>>40) / (1 << 24)
-		f.main.move(f.pages, int(f.pages[i].pos), f.pages[i].polled+gaps[h%64])
+		f.beliefs[i] = kinds[h%64]
+		f.polled[i] = -gaps[h%64] * float64(h>>40) / (1 << 24)
+		f.queue.Rekey(uint32(i), f.polled[i]+gaps[h%64])
 	}
 	return f
+}
+
+// mix64 is the finaliser of SplitMix64: a number without pattern for each page.
+func mix64(x uint64) uint64 {
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
 }
 
 // BenchmarkRateFilter measures an ask and its answer, by number of pages.
@@ -609,7 +630,7 @@ func BenchmarkRateFilter(b *testing.B) {
 					// Rates from 1/8 to 8 per cycle.
 					rate := math.Exp2(float64(mix64(uint64(page))%7)-3) / float64(n)
 					luck := float64(mix64(uint64(page)^uint64(now)<<32)>>11) * 0x1p-53
-					changed := luck < -math.Expm1(-rate*(now-f.pages[page].polled))
+					changed := luck < -math.Expm1(-rate*(now-f.polled[page]))
 					if err := f.Observe(page, now, changed); err != nil {
 						b.Fatal(err)
 					}

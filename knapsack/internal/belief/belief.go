@@ -71,7 +71,7 @@ type Belief struct {
 // Weight returns the probability of a class and a rate.
 func (b *Belief) Weight(class, cell int) float64 { return b.w[class][cell] }
 
-// Scale multiplies the weights by a prior and makes them sum to 1.
+// Inform multiplies the weights by a prior and makes them sum to 1.
 func (b *Belief) Inform(prior *Prior) {
 	for c := range b.w {
 		for k := range b.w[c] {

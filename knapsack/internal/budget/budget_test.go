@@ -1,0 +1,75 @@
+package budget
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/recrawl/recrawl/internal/codec"
+)
+
+// Every 16 polls there is an estimate, which bursts at one time do not spoil.
+func TestMeter(t *testing.T) {
+	t.Parallel()
+	m := New()
+	require.True(t, math.IsInf(m.Start(), -1))
+	estimates := 0
+	for k := range 1000 {
+		now := 40 + 3*float64(k/8*8) // eight polls at a time, one per 3 on average
+		if period, ok := m.Poll(now, 16); ok {
+			estimates++
+			require.EqualValues(t, 3, period)
+		}
+	}
+	require.EqualValues(t, 40, m.Start())
+	require.EqualValues(t, 1000, m.Polls())
+	require.Equal(t, 999/16, estimates)
+}
+
+// Polls at one time give no estimate.
+func TestMeterWithoutTime(t *testing.T) {
+	t.Parallel()
+	m := New()
+	for range 100 {
+		_, ok := m.Poll(1, 16)
+		require.False(t, ok)
+	}
+	period, ok := m.Poll(201, 16)
+	require.True(t, ok)
+	require.EqualValues(t, 2, period)
+}
+
+func TestDecode(t *testing.T) {
+	t.Parallel()
+	load := func(m Meter, now float64) (Meter, error) {
+		e := codec.NewEncoder(nil, "m", 1)
+		m.Encode(e)
+		b, err := e.Finish()
+		require.NoError(t, err)
+		d, err := codec.NewDecoder(b, "m", 1)
+		require.NoError(t, err)
+		got := Decode(d, now)
+		return got, d.Done()
+	}
+	m := New()
+	got, err := load(m, math.Inf(-1))
+	require.NoError(t, err)
+	require.Equal(t, m, got)
+	for k := range 20 {
+		m.Poll(float64(k), 16)
+	}
+	got, err = load(m, 19)
+	require.NoError(t, err)
+	require.Equal(t, m, got)
+	for name, bad := range map[string]Meter{
+		"start":  {math.NaN(), 20, 16, 16},
+		"begun":  {0, 0, 0, 0},
+		"late":   {0, 20, 25, 16},
+		"before": {5, 20, 4, 16},
+		"block":  {0, 20, 16, 21},
+	} {
+		_, err := load(bad, 19)
+		require.ErrorIs(t, err, codec.ErrCorrupt, name)
+	}
+}
