@@ -1,44 +1,41 @@
 package binpack
 
-import "github.com/recrawl/recrawl/internal/packing"
-
-// Bounds are lower bounds on the number of bins. With bins of different
-// capacities L2 and DFF take all for as large as the largest. Conflicts and pins
-// are ignored.
+// Bounds are lower bounds on the number of bins. Conflicts and pins are ignored. With bins of
+// different capacities L2 and DFF take all for as large as the largest.
 type Bounds struct {
-	// L1 = ⌈Σw/C⌉; with different capacities, the fewest bins that could hold the
-	// sum.
+	// L1 = ⌈Σw/C⌉; with different capacities, the fewest bins that could hold the sum.
 	L1 int
-	// L2 of Martello & Toth (1990): large items fill bins alone, the rest is
-	// bounded by its sum; L2 ≥ L1 for bins of one capacity, and at least 2/3·OPT.
+	// L2 of Martello & Toth (1990): large items fill bins alone, the rest is bounded by its
+	// sum. L2 ≥ L1 for bins of one capacity, and at least 2/3·OPT.
 	L2 int
-	// DFF is the best bound by the dual feasible functions of Fekete & Schepers
-	// (2001) and Carlier, Clautiaux & Moukrim (2007), at least L2.
+	// DFF is the best bound by the dual feasible functions of Fekete & Schepers (2001) and
+	// Carlier, Clautiaux & Moukrim (2007), at least L2.
 	DFF int
-	// Certificate proves DFF to anyone; see CheckBound.
+	// Best is the largest of the three.
+	Best int
+	// Certificate proves DFF; see CheckBound.
 	Certificate Certificate
 }
 
-// Best returns the largest of the bounds.
-func (b Bounds) Best() int { return max(b.L1, b.L2, b.DFF) }
-
-// A Certificate proves that at least Bound() bins are needed: no set of items
-// that fits a bin has more than Max of value in sum, so every bin takes at most
-// that much of the total.
+// A Certificate proves that at least ⌈ΣValue/Max⌉ bins are needed: no set of items that fits a
+// bin has more than Max of value in sum, so every bin takes at most that much of the total.
+// [CheckBound] verifies it.
 type Certificate struct {
-	Value []int64 // of each item, u_i ≥ 0
-	Max   int64   // U > 0
+	Value []int64 // of each item, at least 0
+	Max   int64   // positive
 }
 
-// Bound returns ⌈Σu_i/U⌉, without asking whether the certificate holds.
-func (c Certificate) Bound() int {
-	return packing.Certificate(c).Bound()
-}
-
-// LowerBounds returns bounds on the number of bins, in O(n + m·k) where m is the
-// number of different weights and k that of the functions tried, at most 3·512.
+// LowerBounds returns bounds on the number of bins. Errors are those of the problem.
 //
-// For k ≤ C/2 the functions are
+// # Cost
+//
+// Time: O(n + m·k), where m is the number of different weights and k that of the functions
+// tried, at most 3·512.
+//
+// # How it works
+//
+// A function f is dual feasible if no set of weights that fits C has more than U of f in sum;
+// then ⌈Σf(w)/U⌉ bins are needed. For k ≤ C/2 the functions are
 //
 //	f0(x) = C if x > C−k, 0 if x < k, else x                       U = C
 //	h(x)  = 1 if x > C/2, else 0                                   U = 1
@@ -46,13 +43,12 @@ func (c Certificate) Bound() int {
 //	f2(x) = 2(⌊C/k⌋−⌊(C−x)/k⌋) if x > C/2, ⌊C/k⌋ if x = C/2,
 //	        2⌊x/k⌋ else                                            U = 2⌊C/k⌋
 //
-// where M(y) is the largest number of items of weight in [k, C/2] that fit y, and
-// each gives the bound ⌈Σf(w)/U⌉. Errors are those of the problem.
+// where M(y) is the largest number of items of weight in [k, C/2] that fit y.
 func LowerBounds[W Weight](p Problem[W]) (Bounds, error) {
 	in, err := inUnits(p)
 	if err != nil {
 		return Bounds{}, err
 	}
 	b := in.Bounds()
-	return Bounds{b.L1, b.L2, b.DFF, Certificate(b.Certificate)}, nil
+	return Bounds{b.L1, b.L2, b.DFF, b.Best(), Certificate(b.Certificate)}, nil
 }

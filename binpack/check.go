@@ -6,11 +6,10 @@ import (
 	"github.com/recrawl/recrawl/internal/packing"
 )
 
-// CheckPacking says what is wrong with a packing, if anything, as an ErrInvalid:
-// every item must be in one bin, Bins the number of bins that hold one, no bin
-// overfilled, no two enemies together, every pinned item in its place. Sums are
-// compared exactly, whatever the type. ErrConstraint for a conflict or pin of items
-// that do not exist. O(n + conflicts).
+// CheckPacking returns an [ErrInvalid] that says what is wrong with a packing, or nil: every
+// item must be in a bin, Bins the number of bins that hold one, no bin overfilled, no two
+// enemies together, every pinned item in its place. Sums are compared exactly, whatever the
+// type. [ErrConstraint] for a conflict or pin of items that do not exist. O(n + conflicts).
 func CheckPacking[W Weight](p Problem[W], packed Packing) error {
 	if len(packed.Bin) != len(p.Weights) {
 		return fmt.Errorf("%w: %d items are packed, there are %d", ErrInvalid, len(packed.Bin), len(p.Weights))
@@ -60,10 +59,10 @@ func CheckPacking[W Weight](p Problem[W], packed Packing) error {
 	return nil
 }
 
-// CheckBound checks a certificate and returns the number of bins that it proves
-// to be necessary. It solves the knapsack problem of the values exactly, over all
-// sets of items that could fit the largest bin; ErrLimit says that this takes too
-// long (more than about 10⁸ steps), ErrInvalid that the certificate does not hold.
+// CheckBound verifies a certificate and returns the number of bins that it proves to be
+// necessary. It solves the knapsack problem of the values exactly, over all sets of items that
+// could fit the largest bin. [ErrInvalid] if the certificate does not hold; [ErrTooHard] if
+// that takes too long, more than about 10⁸ steps.
 func CheckBound[W Weight](p Problem[W], c Certificate) (int, error) {
 	in, err := inUnits(p)
 	if err != nil {
@@ -87,7 +86,7 @@ func CheckBound[W Weight](p Problem[W], c Certificate) (int, error) {
 		return 0, fmt.Errorf("%w: a bin can take a value of %d, more than %d", ErrInvalid, best, c.Max)
 	}
 	if !ok {
-		return 0, fmt.Errorf("%w: checking a certificate", ErrLimit)
+		return 0, fmt.Errorf("%w: a certificate of %d items", ErrTooHard, len(c.Value))
 	}
-	return c.Bound(), nil
+	return packing.Certificate(c).Bound(), nil
 }

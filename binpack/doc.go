@@ -1,39 +1,42 @@
-// Package binpack does bin packing: it decides which sites go on which crawler
-// node, so that few nodes are needed, none is overloaded, and few sites move while
-// their weights drift. (It has nothing to do with packing binary data.)
+// Package binpack does bin packing: it decides which sites go on which crawler node, so
+// that few nodes are needed, none is overloaded, and few sites move while their weights
+// drift. (It has nothing to do with packing binary data.)
 //
-//   - [Pack] packs items by First, Best, Worst and Next Fit, their decreasing
-//     forms and Minimum Bin Slack; bins may differ, items may be in conflict or
-//     pinned.
-//   - [LowerBounds] bounds the number of bins from below; [Solve] closes the gap by
-//     column generation and search, until a deadline. Both return a
-//     [Certificate], and [CheckPacking] and [CheckBound] take nothing on trust.
+// Start with [Packer] if you run a fleet: tell it the weights as they change, and it answers
+// with a short list of moves. Start with [Pack] to pack a fixed set of items once.
+//
+//   - [Pack] packs items by a [Heuristic]: First, Best, Worst and Next Fit, their decreasing
+//     forms, and Minimum Bin Slack. Bins may differ, items may be in conflict or pinned.
+//   - [Solve] finds the fewest bins and proves it, until a deadline. [LowerBounds] is the
+//     quick bound. Both return a [Certificate]; [CheckBound] and [CheckPacking] verify what
+//     they are given and take nothing on trust.
 //   - [MaxSubset] and [ApproxSubset] solve the subset sum problem.
-//   - [Packer] keeps sites on a fleet of nodes that both come and go: told of
-//     weights as they change, it answers with a short list of moves.
-//   - [Scheme] is the two-phase scheme of Yazidi 2006: learning automata find how
-//     often to poll each page, and their bins relieve overload.
-//
-// # Weights
-//
-// Weights are integers or floats ([Weight]). Sums are computed in whole units, so
-// they do not depend on an order of addition and no bin is ever overfilled; see
-// [FloatBits] for what floats cost.
+//   - [Packer] keeps sites on a fleet of nodes while both come and go.
+//   - [Scheme] is the two-phase scheme of Yazidi 2006: learning automata find how often to
+//     poll each page, and relieve overloaded bins.
 //
 // # Contract
 //
 // Nothing here fetches, reads a clock, starts a goroutine or logs. Solvers take a context for
-// their deadline; without one their work is limited by counts, and the same input
-// gives the same result. Bad input is refused with an error and changes nothing. A
-// Packer and a Scheme can be saved in the middle of a run. They are not safe for
-// concurrent use; the functions are.
+// their deadline. Without one their work is limited by counts, and the same input gives the
+// same result. Bad input is refused with an error and changes nothing. A Packer and a Scheme
+// can be saved in the middle of a run. They are not safe for concurrent use; the functions
+// are.
 //
-// # Where the page walk of a Scheme settles
+// # Weights
 //
-// At x = P/(1−P) and not at the probability P with which the page changes; see
-// [SchemeConfig.MeanFrequency] for the derivation, the exact means, and walks that
-// settle at P.
+// Weights are integers or floats ([Weight]). The package computes with whole units, so that a
+// sum does not depend on its order. Integers are units of 1. Floats are counted in a quantum, a
+// power of two: the largest one of which all weights and capacities are multiples, but at
+// least 2^−40 of the largest capacity (rounded up to a power of two). Where that is too coarse
+// to be exact, weights are rounded up and capacities down.
 //
-// Sources: A. Yazidi, Solving the bin packing problem, 2006; S. Martello & P.
-// Toth, Knapsack Problems, 1990; and those named with each algorithm.
+// Hence no bin is ever overfilled, not even by the last bit of an exact sum. The cost is that
+// a bin of k items may be refused k+1 quanta before it is full. Bounds round the other way, so
+// that they hold for the numbers given.
+//
+// # Source
+//
+// A. Yazidi, Solving the bin packing problem, 2006; S. Martello & P. Toth, Knapsack Problems,
+// 1990; and those named with each algorithm.
 package binpack

@@ -67,10 +67,10 @@ func hard28(rng *rand.Rand) Problem[int] {
 		if waste := (1000 - sum%1000) % 1000; waste > 100 {
 			continue
 		}
-		if b, _ := LowerBounds(p); b.Best() != (sum+999)/1000 {
+		if b, _ := LowerBounds(p); b.Best != (sum+999)/1000 {
 			continue
 		}
-		if s, _ := Solve(context.Background(), p, 1); !s.Proved {
+		if s, _ := Solve(context.Background(), p, SolveConfig{Nodes: 1}); !s.Proved {
 			return p
 		}
 	}

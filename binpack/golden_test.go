@@ -2,34 +2,18 @@ package binpack
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"hash/crc32"
 	"math"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/recrawl/recrawl/internal/golden"
 )
-
-var update = flag.Bool("update", false, "write the files in testdata")
-
-// golden compares text with a file in testdata.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		require.NoError(t, os.MkdirAll("testdata", 0o755))
-		require.NoError(t, os.WriteFile(path, []byte(got), 0o644))
-	}
-	want, err := os.ReadFile(path)
-	require.NoError(t, err)
-	require.Equal(t, string(want), got)
-}
 
 // digest is a checksum of integers.
 func digest[T int | int64](v []T) string {
@@ -61,7 +45,7 @@ func TestGoldenPack(t *testing.T) {
 		bounds, err := LowerBounds(p)
 		fmt.Fprintf(&b, "%s: L1 %d L2 %d DFF %d %s/%d %v\n", name, bounds.L1, bounds.L2, bounds.DFF,
 			digest(bounds.Certificate.Value), bounds.Certificate.Max, err)
-		for rule := range rules {
+		for rule := range Heuristic(heuristics.Len()) {
 			packed, err := Pack(p, rule)
 			fmt.Fprintf(&b, "  %v %d %s %v\n", rule, packed.Bins, digest(packed.Bin), err)
 		}
@@ -79,16 +63,16 @@ func TestGoldenPack(t *testing.T) {
 		for range 100 {
 			p.Weights = append(p.Weights, rng.Float64())
 		}
-		for rule := range rules {
+		for rule := range Heuristic(heuristics.Len()) {
 			packed, err := Pack(p, rule)
 			fmt.Fprintf(&b, "floats %d %v %d %s %v\n", i, rule, packed.Bins, digest(packed.Bin), err)
 		}
 	}
-	golden(t, "pack.txt", b.String())
+	golden.Check(t, "pack.txt", b.String())
 }
 
 func solved[W Weight](name string, p Problem[W], nodes int) string {
-	s, err := Solve(context.Background(), p, nodes)
+	s, err := Solve(context.Background(), p, SolveConfig{Nodes: nodes})
 	return fmt.Sprintf("%s: bins %d lower %d proved %v nodes %d packing %s certificate %s/%d %v\n", name, s.Bins, s.Lower, s.Proved,
 		s.Nodes, digest(s.Bin), digest(s.Certificate.Value), s.Certificate.Max, err)
 }
@@ -121,7 +105,7 @@ func TestGoldenSolve(t *testing.T) {
 	for i := range 20 {
 		b.WriteString(solved(fmt.Sprint("mixed ", i), mixed(rand.New(rand.NewPCG(uint64(i), 64)), 8+i/2), 20_000))
 	}
-	golden(t, "solve.txt", b.String())
+	golden.Check(t, "solve.txt", b.String())
 }
 
 func TestGoldenSubset(t *testing.T) {
@@ -141,18 +125,17 @@ func TestGoldenSubset(t *testing.T) {
 		s, err = ApproxSubset(w, total/3+1, .05)
 		fmt.Fprintf(&b, "  %s %d %v %v %v\n", digest(s.Items), s.Sum, s.Proved, s.Gap, err)
 	}
-	golden(t, "subset.txt", b.String())
+	golden.Check(t, "subset.txt", b.String())
 }
 
 // The moves of a fleet that lives for a while, under several settings.
 func TestGoldenPacker(t *testing.T) {
 	t.Parallel()
-	tight, keep, eager := DefaultPacker, DefaultPacker, DefaultPacker
-	tight.Headroom, tight.Early, tight.Disruption = 0, 0, 0
-	keep.Policy = KeepMaximum
-	eager.Headroom, eager.Early, eager.Margin, eager.Disruption = 2, .1, 0, 2
+	tight := PackerConfig{Headroom: -1, Early: -1, Disruption: -1}
+	keep := PackerConfig{Relief: KeepMaximum}
+	eager := PackerConfig{Headroom: 2, Early: .1, Margin: -1, Disruption: 2}
 	var b strings.Builder
-	for k, cfg := range []PackerConfig{DefaultPacker, tight, keep, eager} {
+	for k, cfg := range []PackerConfig{{}, tight, keep, eager} {
 		rng := rand.New(rand.NewPCG(uint64(k), 66))
 		p, err := NewPacker(cfg)
 		require.NoError(t, err)
@@ -195,7 +178,7 @@ func TestGoldenPacker(t *testing.T) {
 			case 18:
 				require.NoError(t, p.SetCapacity(nodes[rng.IntN(len(nodes))], float64(6+rng.IntN(8))))
 			}
-			moves, err := p.Rebalance(Limit{Moves: step % 4})
+			moves, err := p.Rebalance(RebalanceConfig{MaxMoves: step % 4})
 			require.NoError(t, err)
 			fmt.Fprintf(&b, " %v\n", moves)
 		}
@@ -203,7 +186,7 @@ func TestGoldenPacker(t *testing.T) {
 		require.NoError(t, err)
 		fmt.Fprintf(&b, "state %d %08x\n", len(data), crc32.ChecksumIEEE(data))
 	}
-	golden(t, "packer.txt", b.String())
+	golden.Check(t, "packer.txt", b.String())
 }
 
 // The pages asked for and the counts of every slot, for each walk, with λ = 1 and N a power
@@ -211,29 +194,28 @@ func TestGoldenPacker(t *testing.T) {
 func TestGoldenScheme(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
-	for walk := range pageWalks {
-		cfg := DefaultScheme
-		cfg.Capacity, cfg.Walk = 30, walk
+	for walk := range PageWalk(pageWalks.Len()) {
+		cfg := SchemeConfig{Capacity: 30, Walk: walk}
 		s, err := NewScheme([]int{20, 30, 40, 0, 25}, cfg, rand.NewPCG(5, uint64(walk)))
 		require.NoError(t, err)
 		for range 150 {
-			asked := s.Begin()
+			asked := s.Next()
 			fmt.Fprint(&b, digest(asked))
 			for _, page := range asked {
 				require.NoError(t, s.Observe(page, page%3 != 0))
 			}
-			slot := s.End()
+			slot := s.Rebalance()
 			fmt.Fprintln(&b, "", slot.Polls, slot.Changed, slot.Overloaded, slot.Decreased, slot.Excluded, slot.Moved, slot.Bins, s.bin)
 		}
 		data, err := s.MarshalBinary()
 		require.NoError(t, err)
 		fmt.Fprintf(&b, "state %d %08x\n", len(data), crc32.ChecksumIEEE(data))
 	}
-	cfg := DefaultScheme
+	var cfg SchemeConfig
 	for _, change := range []float64{0, .01, .3, 1} {
 		x, err := cfg.MeanFrequency(change)
 		require.NoError(t, err)
 		fmt.Fprintln(&b, math.Round(1e9*x))
 	}
-	golden(t, "scheme.txt", b.String())
+	golden.Check(t, "scheme.txt", b.String())
 }

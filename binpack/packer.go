@@ -1,83 +1,158 @@
 package binpack
 
 import (
-	"errors"
 	"fmt"
 	"iter"
 	"math"
 
+	"github.com/recrawl/recrawl/internal/enum"
 	"github.com/recrawl/recrawl/internal/ids"
 	"github.com/recrawl/recrawl/internal/packing"
 )
 
-// A Policy says how a [Packer] relieves a node that is above its capacity.
-type Policy uint8
+// A Relief is how a [Packer] relieves a node that is above its capacity.
+type Relief uint8
 
 const (
-	// FewestMoves moves one site at a time, the one and to the node that leave the
-	// fuller of the two nodes as empty as possible. One move then brings the node down
-	// as far as a move can, not just below its capacity, so that it is long until the
-	// next. Where no node in use can take a site, two change places. Where that does
-	// not help either, or the nodes in use have no headroom left, one more is used; when
-	// they have become too empty, the node of fewest sites is closed.
-	FewestMoves Policy = iota
-	// KeepMaximum is the exclusion of Yazidi 2006 (section 4.2): the subset of
-	// sites of the largest total that fits stays, what is put out is packed by Best Fit Decreasing.
-	// It uses no headroom and closes no node.
+	// FewestMoves moves one site at a time: the move that minimises the load of the fuller of
+	// the two nodes. It brings the node down as far as one move can, not just below its
+	// capacity, so that it is long until the next. Where no node in use can take a site, two
+	// sites change places. Where that does not help either, or the nodes in use have no headroom
+	// left, one more node is used. When the nodes have become too empty, that of fewest sites
+	// is closed.
+	FewestMoves Relief = iota
+	// KeepMaximum is the exclusion of Yazidi 2006 (section 4.2): the subset of sites of the
+	// largest total that fits stays, and what is put out is packed by Best Fit Decreasing. It
+	// uses no headroom and closes no node.
 	KeepMaximum
-	policies
 )
 
-// PackerConfig has the settings of a [Packer]; copy DefaultPacker.
+var reliefs = enum.Of[Relief](ErrConfig, "fewest moves", "keep maximum")
+
+// String returns the name of the relief.
+func (r Relief) String() string { return reliefs.String(r) }
+
+// MarshalText implements encoding.TextMarshaler.
+func (r Relief) MarshalText() ([]byte, error) { return reliefs.MarshalText(r) }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (r *Relief) UnmarshalText(text []byte) error { return reliefs.UnmarshalText(r, text) }
+
+// PackerConfig has the settings of a [Packer]. The zero value is good where the weights of
+// sites drift by some 2 to 10 per cent between two calls of Rebalance.
 type PackerConfig struct {
-	Policy Policy
-	// Headroom is how much of the capacity in use is left free for what the weights do
-	// next, Headroom ≥ 0: a share of Headroom·√v, at most an eighth, where v is their
-	// volatility, the mean change of a node's load between two calls of Rebalance, up or
-	// down, as a share of its capacity, as measured over the last 16 calls that found any
-	// (1 % until then). The root, as room costs few nodes where weights are calm. Nothing is
-	// moved to where the headroom is not left, and one more node is used when the nodes in
-	// use have less left on average. For a fixed share to be left free, tell smaller
-	// capacities.
+	Relief Relief
+	// Headroom sets how much of the capacity in use is left free for what the weights do next:
+	// a share of Headroom·√v, at most an eighth. v is the volatility: the mean change of a
+	// node's load between two calls of Rebalance, up or down, as a share of its capacity, over
+	// the last 16 calls that found any (1 % until then). The root is there because room costs few
+	// nodes where weights are calm. Nothing is moved to where the headroom is not left, and one
+	// more node is used when the nodes in use have less left on average. For a fixed share to be
+	// left free, tell smaller capacities. 0 means .16, a negative number none.
 	Headroom float64
-	// Early is how close to its capacity a node is relieved before it is overloaded, as a
-	// share of the capacity, 0 ≤ Early < 1: where another node in use can take a site
-	// and stay below that itself; nor does closing a node fill another beyond it. 0 waits for
-	// the overload.
+	// Early is how close to its capacity a node is relieved before it is overloaded, as a share of
+	// the capacity, below 1. It is relieved where another node in use can take a site and stay
+	// below that itself; nor does closing a node fill another beyond it. 0 means .002, a
+	// negative number that only an overload is relieved.
 	Early float64
-	// Margin is the hysteresis of closing a node, 0 ≤ Margin < 1: beside the headroom
-	// the nodes that stay must have a share of Margin·m left on average, where m is the
-	// number of its sites over that of the average node. So a node just opened closes
-	// again easily, and one whose closing moves much only when there is much room.
+	// Margin is the hysteresis of closing a node, below 1: beside the headroom, the nodes that
+	// stay must have a share of Margin·m left on average, where m is the number of its sites over
+	// that of the average node. So a node just opened closes again easily, and one whose closing
+	// moves much only when there is much room. 0 means .02, a negative number none.
 	Margin float64
-	// Disruption is k of the rule that closing a node must be worth it: the share of
-	// nodes saved over the share of sites moved is at least 1/k. 0 never closes one.
+	// Disruption sets when closing a node is worth it: where the share of nodes saved is at least
+	// 1/Disruption of the share of sites moved. 0 means .85, a negative number never.
 	Disruption float64
-	// Quantum is the unit of weights and capacities. Weights are
-	// rounded up to a multiple of it, capacities down, so that no node is
-	// overfilled unseen. At most 2^50 quanta make a weight or capacity.
+	// Quantum is the unit of weights and capacities. Weights are rounded up to a multiple of it,
+	// capacities down, so that no node is overfilled unseen. At most 2^50 quanta make a weight or
+	// capacity. 0 means 2^−20.
 	Quantum float64
 }
 
-// DefaultPacker is good where the weights of sites drift by some 2 to 10 per cent
-// between two calls of Rebalance.
-var DefaultPacker = PackerConfig{Policy: FewestMoves, Headroom: .16, Early: .002, Margin: .02, Disruption: .85, Quantum: 1. / (1 << 20)}
-
+// The defaults of PackerConfig meet three targets at once, for drifts of 2 and 10 per cent: few
+// moves, few overloaded nodes, few nodes (TestPackerUnderDrift in examples/binpack has the
+// numbers). They are swept, one at a time, by go test -run Sweep -sweep ./binpack in examples.
 const (
-	initialVolatility = .01
-	volatilityCalls   = 16 // over which the volatility is averaged, roughly
-	mostHeadroom      = 1. / 8
+	defaultHeadroom   = .16
+	defaultEarly      = .002
+	defaultMargin     = .02
+	defaultDisruption = .85
+	defaultQuantum    = 1. / (1 << 20) // a millionth of a node of capacity 1; weights go up to 2^30
 )
 
-// A Packer keeps sites on nodes while both come and go and weights change, with
-// few moves. It is told what happens; Rebalance says what to move.
+const (
+	// initialVolatility is assumed before the first call; it counts as one call, so a few calls
+	// outweigh it.
+	initialVolatility = .01
+	// volatilityCalls is over how many calls the volatility is averaged, roughly: enough that one
+	// jump counts little, and fewer than the hours of a day, whose course it should follow.
+	volatilityCalls = 16
+	// mostHeadroom bounds what a few wild calls may cost: one node in eight.
+	mostHeadroom = 1. / 8
+	// mostQuanta bounds a weight and a capacity: all are exact as a float64, with bits to spare.
+	mostQuanta = 1 << 50
+)
+
+// resolve returns the settings with defaults filled in, and 0 for none.
+func (c PackerConfig) resolve() PackerConfig {
+	c.Headroom = orDefault(c.Headroom, defaultHeadroom)
+	c.Early = orDefault(c.Early, defaultEarly)
+	c.Margin = orDefault(c.Margin, defaultMargin)
+	c.Disruption = orDefault(c.Disruption, defaultDisruption)
+	if c.Quantum == 0 {
+		c.Quantum = defaultQuantum
+	}
+	return c
+}
+
+// orDefault returns the default for 0, and 0 for a negative number.
+func orDefault(x, byDefault float64) float64 {
+	switch {
+	case x == 0:
+		return byDefault
+	case x < 0:
+		return 0
+	}
+	return x
+}
+
+// check returns an error unless resolved settings are in range.
+func (c PackerConfig) check() error {
+	if err := reliefs.Check(c.Relief); err != nil {
+		return err
+	}
+	for _, s := range [...]struct {
+		name        string
+		value       float64
+		least, most float64 // most excluded
+	}{
+		{"headroom", c.Headroom, 0, math.Inf(1)},
+		{"early", c.Early, 0, 1},
+		{"margin", c.Margin, 0, 1},
+		{"disruption", c.Disruption, 0, math.Inf(1)},
+		{"quantum", c.Quantum, math.SmallestNonzeroFloat64, math.Inf(1)},
+	} {
+		if !(s.value >= s.least && s.value < s.most) {
+			return fmt.Errorf("%w: %s %v", ErrConfig, s.name, s.value)
+		}
+	}
+	return nil
+}
+
+// A Packer keeps sites on nodes with few moves, while both come and go and weights change. Tell
+// it what happens with AddSite, RemoveSite, SetWeight, AddNode, RemoveNode, SetCapacity and Drain,
+// and call Rebalance at regular intervals to learn what to move. Take it to run a fleet; take
+// [Pack] to pack a fixed set of items once.
 //
-// A node without sites is a spare. The packer uses as few nodes as its settings
-// allow. Ids of sites and nodes are valid until they are removed, and are never
-// given out twice. A Packer draws nothing at random: the same calls give the same
-// moves. Memory is about 24 bytes a site. Not safe for concurrent use.
+// A node without sites is a spare. The packer uses as few nodes as its settings allow. Ids of
+// sites and nodes are valid until they are removed, and are never given out twice. A Packer draws
+// nothing at random: the same calls give the same moves. Not safe for concurrent use.
+//
+// # Cost
+//
+// Time: O(1) a change of weight, O(nodes) a new site; see Rebalance. Memory: about 24 bytes a site.
 type Packer struct {
-	cfg    PackerConfig
+	cfg    PackerConfig // resolved
 	sites  ids.Registry
 	weight []int64 // of each site slot
 	home   []int32 // node slot of each site slot
@@ -95,37 +170,23 @@ type Packer struct {
 	measured   int     // calls that it is the mean of, at most volatilityCalls
 }
 
-// Errors of a Packer.
-var (
-	// ErrUnknown reports an id that is not valid, or not any more.
-	ErrUnknown = errors.New("binpack: unknown id")
-	// ErrNoNode reports that there is no node that takes sites.
-	ErrNoNode = errors.New("binpack: no node takes sites")
-)
-
-// NewPacker returns a packer without nodes and sites. ErrParameter for settings
-// outside their range.
+// NewPacker returns a packer without nodes and sites. [ErrConfig] for settings out of range.
 func NewPacker(cfg PackerConfig) (*Packer, error) {
-	switch {
-	case cfg.Policy >= policies:
-		return nil, fmt.Errorf("%w: policy %d", ErrParameter, cfg.Policy)
-	case !(cfg.Headroom >= 0) || math.IsInf(cfg.Headroom, 1):
-		return nil, fmt.Errorf("%w: headroom %v", ErrParameter, cfg.Headroom)
-	case !(cfg.Early >= 0 && cfg.Early < 1):
-		return nil, fmt.Errorf("%w: early %v", ErrParameter, cfg.Early)
-	case !(cfg.Margin >= 0 && cfg.Margin < 1):
-		return nil, fmt.Errorf("%w: margin %v", ErrParameter, cfg.Margin)
-	case !(cfg.Disruption >= 0) || math.IsInf(cfg.Disruption, 1):
-		return nil, fmt.Errorf("%w: disruption %v", ErrParameter, cfg.Disruption)
-	case !(cfg.Quantum > 0) || math.IsInf(cfg.Quantum, 1):
-		return nil, fmt.Errorf("%w: quantum %v", ErrParameter, cfg.Quantum)
+	cfg = cfg.resolve()
+	if err := cfg.check(); err != nil {
+		return nil, err
 	}
 	return &Packer{cfg: cfg, volatility: initialVolatility}, nil
 }
 
+// Slot returns the small index in the id of a site, or of a node: 0 for the first, and so on.
+// After a removal the index is given out again with a new id. Use it for slices of your own; no
+// two sites have the same index at a time, nor have two nodes.
+func Slot(id int) int { return ids.Slot(id) }
+
 // units converts a weight that takes the place of another, old.
 func (p *Packer) units(w float64, old int64) (int64, error) {
-	if !(w >= 0) || w/p.cfg.Quantum > 1<<50 {
+	if !(w >= 0) || w/p.cfg.Quantum > mostQuanta {
 		return 0, fmt.Errorf("%w: %v", ErrWeight, w)
 	}
 	u := int64(math.Ceil(w / p.cfg.Quantum))
@@ -137,7 +198,7 @@ func (p *Packer) units(w float64, old int64) (int64, error) {
 
 // room converts a capacity.
 func (p *Packer) room(capacity float64) (int64, error) {
-	if !(capacity >= p.cfg.Quantum) || capacity/p.cfg.Quantum > 1<<50 {
+	if !(capacity >= p.cfg.Quantum) || capacity/p.cfg.Quantum > mostQuanta {
 		return 0, fmt.Errorf("%w: %v", ErrCapacity, capacity)
 	}
 	return int64(math.Floor(capacity / p.cfg.Quantum)), nil
@@ -159,8 +220,8 @@ func (p *Packer) site(id int) (int, error) {
 	return slot, nil
 }
 
-// AddNode adds a spare node and returns its id. ErrCapacity if the capacity is
-// below the quantum or not finite. O(1).
+// AddNode adds a spare node and returns its id. [ErrCapacity] if the capacity is below the
+// quantum or not finite. O(1).
 func (p *Packer) AddNode(capacity float64) (int, error) {
 	c, err := p.room(capacity)
 	if err != nil {
@@ -190,8 +251,8 @@ func (p *Packer) SetCapacity(node int, capacity float64) error {
 	return nil
 }
 
-// Drain makes a node take no more sites; Rebalance moves those that it has
-// elsewhere. With false it takes sites again. O(1).
+// Drain makes a node take no more sites; Rebalance moves those that it has elsewhere. With
+// false it takes sites again. O(1).
 func (p *Packer) Drain(node int, drain bool) error {
 	n, err := p.node(node)
 	if err != nil {
@@ -201,9 +262,9 @@ func (p *Packer) Drain(node int, drain bool) error {
 	return nil
 }
 
-// RemoveNode removes a node. Sites that it still has, because it failed or was
-// not drained, are placed elsewhere at once, whatever room there is, and are
-// returned as moves. ErrNoNode if it has sites and there is no other node for them.
+// RemoveNode removes a node. Sites that it still has, because it failed or was not drained, are
+// placed elsewhere at once, whatever room there is, and are returned as moves. [ErrNoRoom] if
+// it has sites and there is no other node for them.
 func (p *Packer) RemoveNode(node int) ([]Move, error) {
 	n, err := p.node(node)
 	if err != nil {
@@ -213,7 +274,7 @@ func (p *Packer) RemoveNode(node int) ([]Move, error) {
 	p.drained[n] = true
 	if len(p.list[n]) > 0 && p.choose(0, -1) < 0 {
 		p.drained[n] = drained
-		return nil, fmt.Errorf("%w: the %d sites of node %d stay", ErrNoNode, len(p.list[n]), node)
+		return nil, fmt.Errorf("%w: no other node takes the %d sites of node %d", ErrNoRoom, len(p.list[n]), node)
 	}
 	r := run{Packer: p}
 	for _, s := range p.heaviest(n) {
@@ -224,10 +285,10 @@ func (p *Packer) RemoveNode(node int) ([]Move, error) {
 	return r.moves, nil
 }
 
-// AddSite adds a site and places it at once: on the emptiest node in use that
-// keeps its headroom, else on a spare, else where it overloads least. It returns
-// the site's id and node. ErrWeight, ErrNoNode, and ErrTooLarge for a
-// site larger than every node that takes sites. O(nodes).
+// AddSite adds a site and places it at once: on the emptiest node in use that keeps its headroom,
+// else on a spare, else where it overloads least. It returns the ids of the site and its node.
+// [ErrWeight]; [ErrNoRoom] if no node takes sites; [ErrTooLarge] for a site larger than every
+// node that does. O(nodes).
 func (p *Packer) AddSite(weight float64) (site, node int, err error) {
 	w, err := p.units(weight, 0)
 	if err != nil {
@@ -235,7 +296,7 @@ func (p *Packer) AddSite(weight float64) (site, node int, err error) {
 	}
 	n := p.choose(w, -1)
 	if n < 0 {
-		return 0, 0, ErrNoNode
+		return 0, 0, fmt.Errorf("%w: no node takes sites", ErrNoRoom)
 	}
 	if !p.holds(w) {
 		return 0, 0, fmt.Errorf("%w: weight %v", ErrTooLarge, weight)
@@ -251,7 +312,7 @@ func (p *Packer) AddSite(weight float64) (site, node int, err error) {
 	return site, p.nodes.ID(n), nil
 }
 
-// holds says whether any node could take a site of this weight if it were empty.
+// holds reports whether any node could take a site of this weight if it were empty.
 func (p *Packer) holds(w int64) bool {
 	for n, c := range p.capacity {
 		if p.nodes.Live(n) && !p.drained[n] && w <= c {
@@ -273,8 +334,7 @@ func (p *Packer) RemoveSite(site int) error {
 	return nil
 }
 
-// SetWeight tells the present weight of a site, which may be more than any node
-// can take. O(1).
+// SetWeight tells the present weight of a site, which may be more than any node can take. O(1).
 func (p *Packer) SetWeight(site int, weight float64) error {
 	s, err := p.site(site)
 	if err != nil {
@@ -282,7 +342,7 @@ func (p *Packer) SetWeight(site int, weight float64) error {
 	}
 	w, err := p.units(weight, p.weight[s])
 	if err != nil {
-		return fmt.Errorf("site %d: %w", site, err)
+		return fmt.Errorf("%w (site %d)", err, site)
 	}
 	n, change := p.home[s], w-p.weight[s]
 	p.load[n] += change
@@ -292,8 +352,8 @@ func (p *Packer) SetWeight(site int, weight float64) error {
 	return nil
 }
 
-// Node returns the node of a site. O(1).
-func (p *Packer) Node(site int) (int, error) {
+// NodeOf returns the node of a site. O(1).
+func (p *Packer) NodeOf(site int) (node int, err error) {
 	s, err := p.site(site)
 	if err != nil {
 		return 0, err
@@ -301,45 +361,60 @@ func (p *Packer) Node(site int) (int, error) {
 	return p.nodes.ID(int(p.home[s])), nil
 }
 
-// A NodeInfo is the state of a node.
-type NodeInfo struct {
+// SitesOn iterates over the ids of the sites of a node, in no particular order.
+func (p *Packer) SitesOn(node int) (iter.Seq[int], error) {
+	n, err := p.node(node)
+	if err != nil {
+		return nil, err
+	}
+	return func(yield func(int) bool) {
+		for _, s := range p.list[n] {
+			if !yield(p.sites.ID(int(s))) {
+				return
+			}
+		}
+	}, nil
+}
+
+// A NodeState is what a [Packer] knows of a node. It is overloaded if Load > Capacity.
+type NodeState struct {
 	Load, Capacity float64 // in units of weight
 	Sites          int
 	Drained        bool
 }
 
-// Overloaded says whether the load is above the capacity.
-func (i NodeInfo) Overloaded() bool { return i.Load > i.Capacity }
-
-// Info returns the state of a node. O(1).
-func (p *Packer) Info(node int) (NodeInfo, error) {
+// Node returns the state of a node. O(1).
+func (p *Packer) Node(node int) (NodeState, error) {
 	n, err := p.node(node)
 	if err != nil {
-		return NodeInfo{}, err
+		return NodeState{}, err
 	}
-	return NodeInfo{float64(p.load[n]) * p.cfg.Quantum, float64(p.capacity[n]) * p.cfg.Quantum, len(p.list[n]), p.drained[n]}, nil
+	return NodeState{
+		Load:     float64(p.load[n]) * p.cfg.Quantum,
+		Capacity: float64(p.capacity[n]) * p.cfg.Quantum,
+		Sites:    len(p.list[n]),
+		Drained:  p.drained[n],
+	}, nil
 }
 
-// Nodes iterates over the ids of the nodes.
-func (p *Packer) Nodes() iter.Seq[int] {
+// LenSites returns the number of sites.
+func (p *Packer) LenSites() int { return p.sites.Len() }
+
+// LenNodes returns the number of nodes.
+func (p *Packer) LenNodes() int { return p.nodes.Len() }
+
+// AllSites iterates over the ids of the sites.
+func (p *Packer) AllSites() iter.Seq[int] { return live(&p.sites) }
+
+// AllNodes iterates over the ids of the nodes.
+func (p *Packer) AllNodes() iter.Seq[int] { return live(&p.nodes) }
+
+// live iterates over the valid ids of a registry.
+func live(r *ids.Registry) iter.Seq[int] {
 	return func(yield func(int) bool) {
-		for n := range p.capacity {
-			if p.nodes.Live(n) && !yield(p.nodes.ID(n)) {
+		for slot := range r.Slots() {
+			if r.Live(slot) && !yield(r.ID(slot)) {
 				return
-			}
-		}
-	}
-}
-
-// Sites iterates over the ids of the sites of a node, in no particular order.
-// There are none on an unknown node.
-func (p *Packer) Sites(node int) iter.Seq[int] {
-	return func(yield func(int) bool) {
-		if n, ok := p.nodes.Slot(node); ok {
-			for _, s := range p.list[n] {
-				if !yield(p.sites.ID(int(s))) {
-					return
-				}
 			}
 		}
 	}
@@ -398,7 +473,8 @@ func (p *Packer) choose(w int64, except int) int {
 	return best
 }
 
-// keeps returns the node in use that w leaves the emptiest, filled to no more than most, or −1.
+// keeps returns the node in use that w leaves the emptiest, filled to no more than most, or
+// −1.
 func (p *Packer) keeps(w int64, except int, most float64) int {
 	best, least := -1, most
 	for n := range p.capacity {
@@ -432,7 +508,7 @@ func (p *Packer) inUse() (t totals) {
 
 // headroom is PackerConfig.Headroom as a share of a capacity.
 func (p *Packer) headroom() float64 {
-	if p.cfg.Policy == KeepMaximum {
+	if p.cfg.Relief == KeepMaximum {
 		return 0
 	}
 	return min(float64(p.cfg.Headroom*math.Sqrt(p.volatility)), mostHeadroom)

@@ -37,30 +37,39 @@ func (f *fleet) load(node int) (load float64, sites int) {
 
 // check compares all that the packer tells with the account.
 func (f *fleet) check(t *rapid.T) {
-	require.Equal(t, f.nodeIDs(), slices.Sorted(f.p.Nodes()))
+	require.Equal(t, f.nodeIDs(), slices.Sorted(f.p.AllNodes()))
+	require.Equal(t, f.sites(), slices.Sorted(f.p.AllSites()))
+	require.Equal(t, len(f.nodes), f.p.LenNodes())
+	require.Equal(t, len(f.weight), f.p.LenSites())
+	slots := map[int]bool{}
+	for s := range f.p.AllSites() {
+		require.False(t, slots[Slot(s)])
+		require.Less(t, Slot(s), len(f.weight)+len(f.gone))
+		slots[Slot(s)] = true
+	}
 	seen := 0
 	for n, c := range f.nodes {
 		load, sites := f.load(n)
-		info, err := f.p.Info(n)
+		info, err := f.p.Node(n)
 		require.NoError(t, err)
 		require.InDelta(t, load, info.Load, 1e-3)
 		require.Equal(t, c, info.Capacity)
 		require.Equal(t, sites, info.Sites)
 		require.Equal(t, f.drain[n], info.Drained)
-		for s := range f.p.Sites(n) {
+		for s := range must(f.p.SitesOn(n)) {
 			require.Equal(t, n, f.home[s])
 			seen++
 		}
 	}
 	require.Equal(t, len(f.weight), seen, "every site once")
 	for _, s := range f.gone {
-		_, err := f.p.Node(s)
+		_, err := f.p.NodeOf(s)
 		require.ErrorIs(t, err, ErrUnknown)
 	}
 }
 
 // apply checks moves against the account and takes them over.
-func (f *fleet) apply(t *rapid.T, moves []Move, limit Limit) {
+func (f *fleet) apply(t *rapid.T, moves []Move, limit RebalanceConfig) {
 	sum := 0.0
 	for _, m := range moves {
 		require.Equal(t, f.home[m.Site], m.From)
@@ -70,22 +79,22 @@ func (f *fleet) apply(t *rapid.T, moves []Move, limit Limit) {
 		f.home[m.Site] = m.To
 		sum += m.Weight
 	}
-	if limit.Moves > 0 {
-		require.LessOrEqual(t, len(moves), limit.Moves)
+	if limit.MaxMoves > 0 {
+		require.LessOrEqual(t, len(moves), limit.MaxMoves)
 	}
-	if limit.Weight > 0 {
-		require.LessOrEqual(t, sum, limit.Weight)
+	if limit.MaxWeight > 0 {
+		require.LessOrEqual(t, sum, limit.MaxWeight)
 	}
 }
 
 // packerProperty is a state machine: a fleet lives, and what the packer
 // tells is right after every step.
 func packerProperty(t *rapid.T) {
-	cfg := DefaultPacker
-	cfg.Policy = Policy(rapid.IntRange(0, 1).Draw(t, "policy"))
-	cfg.Headroom = rapid.SampledFrom([]float64{0, .16, 2}).Draw(t, "headroom")
-	cfg.Early = rapid.SampledFrom([]float64{0, .002, .1}).Draw(t, "early")
-	cfg.Disruption = rapid.SampledFrom([]float64{0, .7, 2}).Draw(t, "disruption")
+	var cfg PackerConfig
+	cfg.Relief = Relief(rapid.IntRange(0, 1).Draw(t, "policy"))
+	cfg.Headroom = rapid.SampledFrom([]float64{-1, 0, 2}).Draw(t, "headroom")
+	cfg.Early = rapid.SampledFrom([]float64{-1, 0, .1}).Draw(t, "early")
+	cfg.Disruption = rapid.SampledFrom([]float64{-1, .7, 2}).Draw(t, "disruption")
 	p, err := NewPacker(cfg)
 	require.NoError(t, err)
 	f := &fleet{p: p, weight: map[int]float64{}, home: map[int]int{}, nodes: map[int]float64{}, drain: map[int]bool{}}
@@ -111,7 +120,7 @@ func packerProperty(t *rapid.T) {
 			site, node, err := f.p.AddSite(w)
 			switch c := largest(); {
 			case c == 0:
-				require.ErrorIs(t, err, ErrNoNode)
+				require.ErrorIs(t, err, ErrNoRoom)
 			case w > c:
 				require.ErrorIs(t, err, ErrTooLarge)
 			case err == nil:
@@ -166,16 +175,16 @@ func packerProperty(t *rapid.T) {
 			_, sites := f.load(n)
 			moves, err := f.p.RemoveNode(n)
 			if err != nil {
-				require.ErrorIs(t, err, ErrNoNode)
+				require.ErrorIs(t, err, ErrNoRoom)
 				return
 			}
 			require.Len(t, moves, sites)
-			f.apply(t, moves, Limit{})
+			f.apply(t, moves, RebalanceConfig{})
 			delete(f.nodes, n)
 			delete(f.drain, n)
 		},
 		"rebalance": func(t *rapid.T) {
-			limit := Limit{Moves: rapid.IntRange(0, 5).Draw(t, "moves"), Weight: float64(rapid.IntRange(0, 20).Draw(t, "weight"))}
+			limit := RebalanceConfig{MaxMoves: rapid.IntRange(0, 5).Draw(t, "moves"), MaxWeight: float64(rapid.IntRange(0, 20).Draw(t, "weight"))}
 			moves, err := f.p.Rebalance(limit)
 			require.NoError(t, err)
 			f.apply(t, moves, limit)
@@ -184,7 +193,7 @@ func packerProperty(t *rapid.T) {
 				if load <= c+1e-4 {
 					continue
 				}
-				if limit != (Limit{}) || cfg.Policy != FewestMoves || f.drain[n] {
+				if limit != (RebalanceConfig{}) || cfg.Relief != FewestMoves || f.drain[n] {
 					continue
 				}
 				// It stays overloaded only if no node in use keeps its headroom with
@@ -198,8 +207,8 @@ func packerProperty(t *rapid.T) {
 					}
 				}
 			}
-			if limit == (Limit{}) {
-				again, err := f.p.Rebalance(Limit{})
+			if limit == (RebalanceConfig{}) {
+				again, err := f.p.Rebalance(RebalanceConfig{})
 				require.NoError(t, err)
 				require.Empty(t, again, "nothing changed")
 			}
@@ -256,17 +265,17 @@ func add(t testing.TB, p *Packer, weights ...float64) []int {
 }
 
 func TestPackerDrainsAndLoses(t *testing.T) {
-	p, nodes := newFleet(t, DefaultPacker, 3, 10)
+	p, nodes := newFleet(t, PackerConfig{}, 3, 10)
 	add(t, p, 4, 4, 4, 4)
 	require.NoError(t, p.Drain(nodes[0], true))
-	moves, err := p.Rebalance(Limit{Moves: 1})
+	moves, err := p.Rebalance(RebalanceConfig{MaxMoves: 1})
 	require.NoError(t, err)
 	require.Len(t, moves, 1)
 	require.Equal(t, Drain, moves[0].Why)
 	require.Equal(t, "drain", moves[0].Why.String())
-	_, err = p.Rebalance(Limit{})
+	_, err = p.Rebalance(RebalanceConfig{})
 	require.NoError(t, err)
-	info, err := p.Info(nodes[0])
+	info, err := p.Node(nodes[0])
 	require.NoError(t, err)
 	require.Zero(t, info.Sites)
 	moves, err = p.RemoveNode(nodes[0])
@@ -277,30 +286,30 @@ func TestPackerDrainsAndLoses(t *testing.T) {
 	require.NotEmpty(t, moves)
 	require.Equal(t, Lost, moves[0].Why)
 	_, err = p.RemoveNode(nodes[2])
-	require.ErrorIs(t, err, ErrNoNode)
-	_, err = p.Info(nodes[1])
+	require.ErrorIs(t, err, ErrNoRoom)
+	_, err = p.Node(nodes[1])
 	require.ErrorIs(t, err, ErrUnknown)
 }
 
 // One move relieves a node as far as a move can: 4 of the 11 go, not 2.
 func TestPackerBalancesWithOneMove(t *testing.T) {
-	p, nodes := newFleet(t, DefaultPacker, 2, 10)
+	p, nodes := newFleet(t, PackerConfig{}, 2, 10)
 	s := add(t, p, 1, 2, 2, 4, 9) // the last one on the second node
 	require.NoError(t, p.SetWeight(s[0], 3))
 	require.NoError(t, p.SetWeight(s[4], 3))
-	moves, err := p.Rebalance(Limit{})
+	moves, err := p.Rebalance(RebalanceConfig{})
 	require.NoError(t, err)
 	require.Equal(t, []Move{{s[3], nodes[0], nodes[1], 4, Overload}}, moves)
 }
 
 // A node takes no site that would cost its headroom while there is a spare.
 func TestPackerKeepsHeadroom(t *testing.T) {
-	cfg := DefaultPacker
+	var cfg PackerConfig
 	cfg.Headroom = 1 // times the root of the initial volatility, .1
 	p, nodes := newFleet(t, cfg, 3, 10)
 	s := add(t, p, 5, 3.5, 5) // 5 and 3.5 on the first, 5 on the second
 	require.NoError(t, p.SetWeight(s[1], 6))
-	moves, err := p.Rebalance(Limit{})
+	moves, err := p.Rebalance(RebalanceConfig{})
 	require.NoError(t, err)
 	require.Len(t, moves, 1)
 	require.Equal(t, nodes[2], moves[0].To)
@@ -309,9 +318,9 @@ func TestPackerKeepsHeadroom(t *testing.T) {
 // Where no site of an overloaded node fits another, two sites change places, if the
 // limit allows both moves; else a spare takes one.
 func TestPackerExchanges(t *testing.T) {
-	cfg := DefaultPacker
-	cfg.Headroom = 0
-	for _, limit := range []Limit{{}, {Moves: 2}, {Weight: 3}, {Moves: 1}, {Weight: 2.75}} {
+	var cfg PackerConfig
+	cfg.Headroom = -1
+	for _, limit := range []RebalanceConfig{{}, {MaxMoves: 2}, {MaxWeight: 3}, {MaxMoves: 1}, {MaxWeight: 2.75}} {
 		p, nodes := newFleet(t, cfg, 3, 10)
 		s := add(t, p, 6, 1.5, 2, 4.5, 3, 1) // the first three on the first node
 		require.NoError(t, p.SetWeight(s[1], 2.5))
@@ -319,9 +328,9 @@ func TestPackerExchanges(t *testing.T) {
 		require.NoError(t, err)
 		want := []Move{{s[2], nodes[0], nodes[1], 2, Overload}, {s[5], nodes[1], nodes[0], 1, Overload}}
 		switch limit {
-		case Limit{Moves: 1}:
+		case RebalanceConfig{MaxMoves: 1}:
 			want = []Move{{s[0], nodes[0], nodes[2], 6, Overload}}
-		case Limit{Weight: 2.75}:
+		case RebalanceConfig{MaxWeight: 2.75}:
 			want = []Move{{s[1], nodes[0], nodes[2], 2.5, Overload}}
 		}
 		require.Equal(t, want, moves, "%+v", limit)
@@ -331,7 +340,7 @@ func TestPackerExchanges(t *testing.T) {
 // The best exchange is that found by trying all pairs.
 func TestBestExchange(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		p, err := NewPacker(DefaultPacker)
+		p, err := NewPacker(PackerConfig{})
 		require.NoError(t, err)
 		for range 3 {
 			_, err := p.AddNode(rapid.Float64Range(50, 100).Draw(t, "capacity"))
@@ -376,14 +385,14 @@ func TestBestExchange(t *testing.T) {
 // The volatility is the mean change of the loads, and where the fleet has not so much
 // room a spare relieves the overload, though a node in use could.
 func TestPackerKeepsHeadroomOfTheFleet(t *testing.T) {
-	cfg := DefaultPacker
-	for _, cfg.Headroom = range []float64{0, 1} {
+	var cfg PackerConfig
+	for _, cfg.Headroom = range []float64{-1, 1} {
 		p, nodes := newFleet(t, cfg, 3, 10)
 		s := add(t, p, 4.5, 4, .25, 5, 3) // the first three on the first node
 		require.NoError(t, p.SetWeight(s[1], 4.75))
 		require.NoError(t, p.SetWeight(s[0], 5.5))
 		require.NoError(t, p.SetWeight(s[3], 4.75))
-		moves, err := p.Rebalance(Limit{})
+		moves, err := p.Rebalance(RebalanceConfig{})
 		require.NoError(t, err)
 		change := (1.75 + .25) / 10 / 2
 		require.InDelta(t, (initialVolatility+change)/2, p.volatility, 1e-12)
@@ -393,7 +402,7 @@ func TestPackerKeepsHeadroomOfTheFleet(t *testing.T) {
 		}
 		require.Equal(t, want, moves[0])
 		before := p.volatility
-		_, err = p.Rebalance(Limit{})
+		_, err = p.Rebalance(RebalanceConfig{})
 		require.NoError(t, err)
 		require.Equal(t, before, p.volatility, "nothing was told")
 	}
@@ -401,33 +410,33 @@ func TestPackerKeepsHeadroomOfTheFleet(t *testing.T) {
 
 // A node that is nearly full is relieved before it is overloaded, but never by a spare.
 func TestPackerRelievesEarly(t *testing.T) {
-	cfg := DefaultPacker
-	cfg.Early, cfg.Disruption = .05, 0
+	var cfg PackerConfig
+	cfg.Early, cfg.Disruption = .05, -1
 	p, nodes := newFleet(t, cfg, 3, 10)
 	s := add(t, p, 6, 6, 1, 1) // 6 and 1 on each of two nodes
 	require.NoError(t, p.SetWeight(s[0], 8.7))
-	moves, err := p.Rebalance(Limit{})
+	moves, err := p.Rebalance(RebalanceConfig{})
 	require.NoError(t, err)
 	require.Equal(t, []Move{{s[2], nodes[0], nodes[1], 1, Overload}}, moves)
 	require.NoError(t, p.SetWeight(s[0], 9.7))
-	moves, err = p.Rebalance(Limit{})
+	moves, err = p.Rebalance(RebalanceConfig{})
 	require.NoError(t, err)
 	require.Empty(t, moves, "its only site stays")
 }
 
 func TestPackerConsolidates(t *testing.T) {
-	cfg := DefaultPacker
+	var cfg PackerConfig
 	p, _ := newFleet(t, cfg, 3, 10)
 	s := add(t, p, 3, 3, 3, 9, 9)
 	require.NoError(t, p.SetWeight(s[3], 2))
 	require.NoError(t, p.SetWeight(s[4], 4))
-	moves, err := p.Rebalance(Limit{})
+	moves, err := p.Rebalance(RebalanceConfig{})
 	require.NoError(t, err)
 	require.Len(t, moves, 1, "the node with the fewest sites is closed")
 	require.Equal(t, Consolidation, moves[0].Why)
 	used := 0
-	for n := range p.Nodes() {
-		if info, _ := p.Info(n); info.Sites > 0 {
+	for n := range p.AllNodes() {
+		if info, _ := p.Node(n); info.Sites > 0 {
 			used++
 		}
 	}
@@ -437,19 +446,19 @@ func TestPackerConsolidates(t *testing.T) {
 // What a limit leaves half done is finished by the next calls, and not taken back: the
 // second node could be emptied onto the first, but would fill it to where Early relieves it.
 func TestPackerSettlesUnderALimit(t *testing.T) {
-	cfg := DefaultPacker
-	cfg.Headroom, cfg.Early, cfg.Margin, cfg.Disruption = 0, .1, 0, 2
+	var cfg PackerConfig
+	cfg.Headroom, cfg.Early, cfg.Margin, cfg.Disruption = -1, .1, -1, 2
 	p, _ := newFleet(t, cfg, 2, 10)
 	s := add(t, p, 4, 4, 5, 1.5, .4)
 	require.NoError(t, p.RemoveSite(s[2])) // 8 and 1.9 stay
 	for range 5 {
-		moves, err := p.Rebalance(Limit{Moves: 1})
+		moves, err := p.Rebalance(RebalanceConfig{MaxMoves: 1})
 		require.NoError(t, err)
 		require.Empty(t, moves)
 	}
 	require.NoError(t, p.SetWeight(s[3], .5)) // 8 and .9: these fit
 	for _, want := range []int{1, 1, 0} {
-		moves, err := p.Rebalance(Limit{Moves: 1})
+		moves, err := p.Rebalance(RebalanceConfig{MaxMoves: 1})
 		require.NoError(t, err)
 		require.Len(t, moves, want)
 	}
@@ -457,8 +466,8 @@ func TestPackerSettlesUnderALimit(t *testing.T) {
 
 // A node that KeepMaximum empties can take a site that had found no place before.
 func TestKeepMaximumSettles(t *testing.T) {
-	cfg := DefaultPacker
-	cfg.Policy = KeepMaximum
+	var cfg PackerConfig
+	cfg.Relief = KeepMaximum
 	p, nodes := newFleet(t, cfg, 2, 10)
 	last, err := p.AddNode(4)
 	require.NoError(t, err)
@@ -466,30 +475,30 @@ func TestKeepMaximumSettles(t *testing.T) {
 	for k, w := range []float64{12, 5, 4, 5} {
 		require.NoError(t, p.SetWeight(s[k], w))
 	}
-	moves, err := p.Rebalance(Limit{})
+	moves, err := p.Rebalance(RebalanceConfig{})
 	require.NoError(t, err)
 	require.Equal(t, []Move{{s[3], last, nodes[1], 5, Overload}, {s[0], nodes[0], last, 12, Overload}}, moves)
-	moves, err = p.Rebalance(Limit{})
+	moves, err = p.Rebalance(RebalanceConfig{})
 	require.NoError(t, err)
 	require.Empty(t, moves)
 }
 
 func TestPackerBadInput(t *testing.T) {
 	for _, change := range []func(*PackerConfig){
-		func(c *PackerConfig) { c.Policy = 9 }, func(c *PackerConfig) { c.Headroom = math.Inf(1) }, func(c *PackerConfig) { c.Headroom = -1 },
+		func(c *PackerConfig) { c.Relief = 9 }, func(c *PackerConfig) { c.Headroom = math.Inf(1) }, func(c *PackerConfig) { c.Headroom = math.NaN() },
 		func(c *PackerConfig) { c.Early = 1 }, func(c *PackerConfig) { c.Early = math.NaN() },
-		func(c *PackerConfig) { c.Margin = math.NaN() }, func(c *PackerConfig) { c.Disruption = -1 },
-		func(c *PackerConfig) { c.Quantum = 0 },
+		func(c *PackerConfig) { c.Margin = math.NaN() }, func(c *PackerConfig) { c.Disruption = math.NaN() },
+		func(c *PackerConfig) { c.Quantum = -1 }, func(c *PackerConfig) { c.Quantum = math.Inf(1) },
 	} {
-		cfg := DefaultPacker
+		var cfg PackerConfig
 		change(&cfg)
 		_, err := NewPacker(cfg)
-		require.ErrorIs(t, err, ErrParameter)
+		require.ErrorIs(t, err, ErrConfig)
 	}
-	p, nodes := newFleet(t, DefaultPacker, 0, 0)
+	p, nodes := newFleet(t, PackerConfig{}, 0, 0)
 	require.Empty(t, nodes)
 	_, _, err := p.AddSite(1)
-	require.ErrorIs(t, err, ErrNoNode)
+	require.ErrorIs(t, err, ErrNoRoom)
 	for _, c := range []float64{0, -1, math.NaN(), math.Inf(1), 1e-9} {
 		_, err := p.AddNode(c)
 		require.ErrorIs(t, err, ErrCapacity)
@@ -508,10 +517,14 @@ func TestPackerBadInput(t *testing.T) {
 	require.ErrorIs(t, p.RemoveSite(-1), ErrUnknown)
 	require.ErrorIs(t, p.Drain(7, true), ErrUnknown)
 	require.ErrorIs(t, p.SetCapacity(7, 1), ErrUnknown)
+	_, err = p.SitesOn(7)
+	require.ErrorIs(t, err, ErrUnknown)
+	_, err = p.NodeOf(7)
+	require.ErrorIs(t, err, ErrUnknown)
 	require.ErrorIs(t, p.SetCapacity(n, 0), ErrCapacity)
-	for _, l := range []Limit{{Moves: -1}, {Weight: -1}, {Weight: math.NaN()}} {
+	for _, l := range []RebalanceConfig{{MaxMoves: -1}, {MaxWeight: -1}, {MaxWeight: math.NaN()}} {
 		_, err := p.Rebalance(l)
-		require.ErrorIs(t, err, ErrParameter)
+		require.ErrorIs(t, err, ErrConfig)
 	}
 	require.ErrorIs(t, new(Packer).UnmarshalBinary(nil), ErrCorrupt)
 	require.Equal(t, "Reason(9)", Reason(9).String())
@@ -519,7 +532,7 @@ func TestPackerBadInput(t *testing.T) {
 
 // Without anything to do a rebalance allocates nothing.
 func TestRebalanceIdleAllocatesNothing(t *testing.T) {
-	p, _ := newFleet(t, DefaultPacker, 20, 100)
+	p, _ := newFleet(t, PackerConfig{}, 20, 100)
 	for range 210 { // too full to close a node
 		add(t, p, 9)
 	}
@@ -527,7 +540,7 @@ func TestRebalanceIdleAllocatesNothing(t *testing.T) {
 	require.NoError(t, err)
 	require.Zero(t, testing.AllocsPerRun(50, func() {
 		_ = p.SetWeight(s, 1.1)
-		_, _ = p.Rebalance(Limit{})
+		_, _ = p.Rebalance(RebalanceConfig{})
 	}))
 }
 
@@ -535,7 +548,7 @@ func BenchmarkRebalance(b *testing.B) {
 	for _, sites := range []int{1000, 100_000} {
 		b.Run(fmt.Sprintf("sites=%d", sites), func(b *testing.B) {
 			rng := rand.New(rand.NewPCG(1, 1))
-			p, _ := newFleet(b, DefaultPacker, 40, float64(sites)*1.65/18)
+			p, _ := newFleet(b, PackerConfig{}, 40, float64(sites)*1.65/18)
 			w := make([]float64, sites)
 			id := make([]int, sites)
 			for i := range w {
@@ -548,7 +561,7 @@ func BenchmarkRebalance(b *testing.B) {
 					w[i] *= math.Exp(.02*rng.NormFloat64() - .0002)
 					_ = p.SetWeight(id[i], w[i])
 				}
-				m, _ := p.Rebalance(Limit{})
+				m, _ := p.Rebalance(RebalanceConfig{})
 				moves += len(m)
 			}
 			b.ReportMetric(float64(moves)/float64(b.N), "moves/step")

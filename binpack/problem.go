@@ -1,7 +1,6 @@
 package binpack
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
@@ -14,34 +13,10 @@ type Weight interface {
 	constraints.Integer | constraints.Float
 }
 
-// Errors of this package, which wrap them with the index and the value.
-var (
-	// ErrNoItems reports a problem without items.
-	ErrNoItems = errors.New("binpack: no items")
-	// ErrWeight reports a weight that is negative, NaN, infinite or too large to add up.
-	ErrWeight = errors.New("binpack: bad weight")
-	// ErrCapacity reports a capacity that is not positive and finite.
-	ErrCapacity = errors.New("binpack: bad capacity")
-	// ErrTooLarge reports an item larger than every bin.
-	ErrTooLarge = errors.New("binpack: item larger than every bin")
-	// ErrConstraint reports a conflict or a pin that does not make sense.
-	ErrConstraint = errors.New("binpack: bad conflict or pin")
-	// ErrNoRoom reports that an item was left over: the bins were full, or the
-	// conflicts and pins left no place (which, except from Solve with Proved set,
-	// does not mean that there is none).
-	ErrNoRoom = errors.New("binpack: no room")
-	// ErrInvalid reports a packing or certificate that does not hold.
-	ErrInvalid = errors.New("binpack: does not hold")
-	// ErrLimit reports a check that was given up because it takes too long.
-	ErrLimit = errors.New("binpack: too much work")
-	// ErrParameter reports a parameter outside its range.
-	ErrParameter = errors.New("binpack: bad parameter")
-)
-
 // A Problem is a set of items to pack into few bins.
 //
-// With Capacities nil there are as many bins as needed, all of Capacity. With
-// Capacities set there are just these bins, and Capacity is not used.
+// With Capacities nil there are as many bins as needed, all of Capacity. With Capacities set
+// there are just these bins, and Capacity is not used.
 type Problem[W Weight] struct {
 	Weights    []W
 	Capacity   W
@@ -50,11 +25,11 @@ type Problem[W Weight] struct {
 	Pins       []Pin    // items that must be in a given bin
 }
 
-// A Pin says that an item must be in a bin. Without Capacities the bins are
-// numbered 0 to len(Weights)−1.
+// A Pin puts an item into a given bin. Without Capacities the bins are numbered 0 to
+// len(Weights)−1.
 type Pin struct{ Item, Bin int }
 
-// A Packing says where each item is.
+// A Packing is the bin of each item.
 type Packing struct {
 	Bin  []int // Bin[i] is the bin of item i
 	Bins int   // number of bins that hold an item
@@ -62,29 +37,30 @@ type Packing struct {
 
 // Items returns the items of each bin, from bin 0 to the last used one. O(n).
 func (p Packing) Items() [][]int {
-	last := -1
-	for _, b := range p.Bin {
-		last = max(last, b)
-	}
-	items := make([][]int, last+1)
+	items := make([][]int, p.end())
 	for i, b := range p.Bin {
 		items[b] = append(items[b], i)
 	}
 	return items
 }
 
-// Loads returns the sum of the weights in each bin, from bin 0 to the last used
-// one, added in the order of the items. O(n).
+// Loads returns the sum of the weights in each bin, from bin 0 to the last used one, added in
+// the order of the items. O(n).
 func Loads[W Weight](p Packing, weights []W) []W {
-	last := -1
-	for _, b := range p.Bin {
-		last = max(last, b)
-	}
-	loads := make([]W, last+1)
+	loads := make([]W, p.end())
 	for i, b := range p.Bin {
 		loads[b] += weights[i]
 	}
 	return loads
+}
+
+// end returns the number after that of the last used bin.
+func (p Packing) end() int {
+	last := -1
+	for _, b := range p.Bin {
+		last = max(last, b)
+	}
+	return last + 1
 }
 
 // inUnits checks a problem and returns it in units.

@@ -2,6 +2,8 @@ package binpack
 
 import (
 	"context"
+	"encoding"
+	"encoding/json"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -9,6 +11,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/recrawl/recrawl/internal/packing"
 )
 
 func TestBadInput(t *testing.T) {
@@ -36,13 +40,13 @@ func TestBadInput(t *testing.T) {
 		"no room":          {Problem[float64]{Weights: []float64{1, 1}, Capacities: []float64{1}}, ErrNoRoom},
 		"no room by enemy": {Problem[float64]{Weights: []float64{1, 1}, Capacities: []float64{2}, Conflicts: [][2]int{{0, 1}}}, ErrNoRoom},
 	} {
-		for rule := range rules {
+		for rule := range Heuristic(heuristics.Len()) {
 			_, err := Pack(c.p, rule)
 			require.ErrorIs(t, err, c.want, "%s, %v", name, rule)
 		}
 	}
-	_, err := Pack(Problem[int]{Weights: []int{1}, Capacity: 1}, rules)
-	require.ErrorIs(t, err, ErrParameter)
+	_, err := Pack(Problem[int]{Weights: []int{1}, Capacity: 1}, Heuristic(heuristics.Len()))
+	require.ErrorIs(t, err, ErrConfig)
 	_, err = Pack(Problem[int]{Weights: []int{-1}, Capacity: 1}, FirstFit)
 	require.ErrorIs(t, err, ErrWeight)
 	_, err = Pack(Problem[uint64]{Weights: []uint64{math.MaxUint64}, Capacity: math.MaxUint64}, FirstFit)
@@ -84,7 +88,7 @@ func TestNeverOverfilled(t *testing.T) {
 }
 
 // naive packs in the given order by the definition of the rule.
-func naive(w []int64, c int64, order []int32, rule Rule) []int {
+func naive(w []int64, c int64, order []int32, rule Heuristic) []int {
 	bin := make([]int, len(w))
 	var room []int64
 	for _, i := range order {
@@ -167,14 +171,14 @@ func drawProblem(t *rapid.T, most int) Problem[int] {
 func packingProperty(t *rapid.T) {
 	p := drawProblem(t, 40)
 	bounds, boundErr := LowerBounds(p)
-	for rule := range rules {
+	for rule := range Heuristic(heuristics.Len()) {
 		got, err := Pack(p, rule)
 		if err != nil {
 			require.True(t, boundErr != nil || p.Capacities != nil, "%v: %v", rule, err)
 			continue
 		}
 		require.NoError(t, CheckPacking(p, got), rule.String())
-		require.LessOrEqual(t, bounds.Best(), got.Bins)
+		require.LessOrEqual(t, bounds.Best, got.Bins)
 	}
 	if boundErr == nil {
 		proved, err := CheckBound(p, bounds.Certificate)
@@ -196,7 +200,7 @@ func floatProperty(t *rapid.T) {
 			p.Weights[i] = math.Round(p.Weights[i]/c*100) / 100
 		}
 	}
-	for rule := range rules {
+	for rule := range Heuristic(heuristics.Len()) {
 		got, err := Pack(p, rule)
 		require.NoError(t, err)
 		require.NoError(t, CheckPacking(p, got), rule.String())
@@ -205,7 +209,7 @@ func floatProperty(t *rapid.T) {
 	require.NoError(t, err)
 	_, err = CheckBound(p, b.Certificate)
 	if err != nil {
-		require.ErrorIs(t, err, ErrLimit)
+		require.ErrorIs(t, err, ErrTooHard)
 	}
 }
 
@@ -230,7 +234,7 @@ func TestFloatTolerance(t *testing.T) {
 			require.LessOrEqual(t, float64(u.low[i])*u.quantum, w[i])
 			require.LessOrEqual(t, u.w[i]-u.low[i], int64(1))
 		}
-		require.LessOrEqual(t, u.quantum, math.Ldexp(2*float64(n), -FloatBits))
+		require.LessOrEqual(t, u.quantum, math.Ldexp(2*float64(n), -floatBits))
 	}
 }
 
@@ -284,15 +288,35 @@ func TestHugeWeights(t *testing.T) {
 	}
 	b, err := LowerBounds(p)
 	require.NoError(t, err)
-	require.Equal(t, 3, b.Best())
+	require.Equal(t, 3, b.Best)
 	n, err := CheckBound(p, b.Certificate)
 	require.NoError(t, err)
 	require.Equal(t, 3, n)
-	s, err := Solve(context.Background(), p, 0)
+	s, err := Solve(context.Background(), p, SolveConfig{})
 	require.NoError(t, err)
 	require.True(t, s.Proved)
 	require.NoError(t, CheckPacking(p, s.Packing))
 	sub, err := MaxSubset(context.Background(), p.Weights, 1<<61)
 	require.NoError(t, err)
 	require.Equal(t, int64(1<<61), sub.Sum)
+}
+
+// Every enumeration has names that can be written and read, and refuses others.
+func TestEnums(t *testing.T) {
+	t.Parallel()
+	text, err := json.Marshal([]any{BestFitDecreasing, KeepMaximum, Consolidation, LessBiased})
+	require.NoError(t, err)
+	require.Equal(t, `["BFD","keep maximum","consolidation","less biased"]`, string(text))
+	var (
+		h Heuristic
+		r Relief
+		w Reason
+		p PageWalk
+	)
+	require.NoError(t, json.Unmarshal(text, &[]any{&h, &r, &w, &p}))
+	require.Equal(t, []any{BestFitDecreasing, KeepMaximum, Consolidation, LessBiased}, []any{h, r, w, p})
+	for _, v := range []encoding.TextUnmarshaler{&h, &r, &w, &p} {
+		require.ErrorIs(t, v.UnmarshalText([]byte("nonsense")), ErrConfig)
+	}
+	require.Equal(t, int(packing.Heuristics), heuristics.Len())
 }

@@ -4,12 +4,13 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+
+	"github.com/recrawl/recrawl/internal/enum"
 )
 
-// A Reason says why a site is moved.
+// A Reason is why a site is moved.
 type Reason uint8
 
-// Reasons of moves.
 const (
 	Overload      Reason = iota // its node was above the capacity, or near it
 	Drain                       // its node is being drained
@@ -17,54 +18,60 @@ const (
 	Lost                        // its node was removed
 )
 
-var reasons = [...]string{"overload", "drain", "consolidation", "lost"}
+var reasons = enum.Of[Reason](ErrConfig, "overload", "drain", "consolidation", "lost")
 
 // String returns the reason in a word.
-func (r Reason) String() string {
-	if int(r) >= len(reasons) {
-		return fmt.Sprintf("Reason(%d)", r)
-	}
-	return reasons[r]
-}
+func (r Reason) String() string { return reasons.String(r) }
 
-// A Move of a site from a node to another; all are ids.
+// MarshalText implements encoding.TextMarshaler.
+func (r Reason) MarshalText() ([]byte, error) { return reasons.MarshalText(r) }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (r *Reason) UnmarshalText(text []byte) error { return reasons.UnmarshalText(r, text) }
+
+// A Move takes a site from a node to another; all are ids.
 type Move struct {
 	Site, From, To int
 	Weight         float64 // of the site
 	Why            Reason
 }
 
-// A Limit bounds a rebalance. Zero means no limit.
-type Limit struct {
-	Moves  int     // the most moves
-	Weight float64 // the most weight moved in sum
+// RebalanceConfig limits a rebalance. Zero means no limit.
+type RebalanceConfig struct {
+	MaxMoves  int     // the most moves
+	MaxWeight float64 // the most weight moved in sum
 }
 
-// Rebalance relieves nodes above their capacity, or near it, by the policy, the
-// fullest first, moves sites off nodes being drained, and closes nodes that the rest
-// can do without. It returns the moves in the order in which they were made (the
-// packer has made them already), never more than the limit. Two sites that change
-// places are two moves, one after the other. A node may stay overloaded: where the
-// limit stops it, or no node has the room. When it returned with no limit reached,
-// calling it again moves nothing unless something changed.
+// Rebalance relieves nodes above their capacity, or near it, the fullest first; moves sites off
+// nodes being drained; and closes nodes that the rest can do without. It returns the moves in the
+// order in which they were made: the packer has made them already, and the caller carries them
+// out. Two sites that change places are two moves, one after the other.
 //
-// Call it at regular intervals, or after every few changes: what changed since the
-// last call is what [PackerConfig.Headroom] is measured in.
+// Call it at regular intervals, or after every few changes: what changed since the last call is
+// what [PackerConfig.Headroom] is measured in. [ErrConfig] for a negative or NaN limit.
 //
-// ErrParameter for a negative or NaN limit. O(moves·sites·log sites) at most, O(nodes)
-// if there is nothing to do.
-func (p *Packer) Rebalance(limit Limit) ([]Move, error) {
-	if limit.Moves < 0 || !(limit.Weight >= 0) {
-		return nil, fmt.Errorf("%w: limit %+v", ErrParameter, limit)
+// # Guarantees
+//
+// There are never more moves than the limits allow. A node may stay overloaded where a limit
+// stops it, or no node has the room. After a call that no limit stopped, the next one moves
+// nothing unless something changed.
+//
+// # Cost
+//
+// Time: O(moves·sites·log sites) at most; O(nodes) if there is nothing to do, without an
+// allocation.
+func (p *Packer) Rebalance(cfg RebalanceConfig) ([]Move, error) {
+	if cfg.MaxMoves < 0 || !(cfg.MaxWeight >= 0) {
+		return nil, fmt.Errorf("%w: at most %d moves, of weight %v", ErrConfig, cfg.MaxMoves, cfg.MaxWeight)
 	}
 	p.measure()
-	r := run{Packer: p, limit: limit}
+	r := run{Packer: p, limit: cfg}
 	// A move can make room for a site that had found none, and closing a node gives
 	// a spare. Few passes are ever needed; their number is bounded all the same.
 	before := -1
 	for pass := 0; before < len(r.moves) && !r.halted && pass <= len(p.capacity); pass++ {
 		before = len(r.moves)
-		if p.cfg.Policy == KeepMaximum {
+		if p.cfg.Relief == KeepMaximum {
 			r.keepMaximum()
 			r.drain()
 		} else {
@@ -80,20 +87,20 @@ func (p *Packer) Rebalance(limit Limit) ([]Move, error) {
 // run is a rebalance in progress.
 type run struct {
 	*Packer
-	limit  Limit
+	limit  RebalanceConfig
 	moved  float64 // weight
 	moves  []Move
 	halted bool // the limit forbade a move
 }
 
-// allows says whether the limit allows to move sites of these weights.
+// allows reports whether the limit allows to move sites of these weights.
 func (r *run) allows(weights ...int64) bool {
 	moved := r.moved
 	for _, w := range weights {
 		moved += float64(float64(w) * r.cfg.Quantum)
 	}
-	return (r.limit.Moves == 0 || len(r.moves)+len(weights) <= r.limit.Moves) &&
-		(r.limit.Weight == 0 || moved <= r.limit.Weight)
+	return (r.limit.MaxMoves == 0 || len(r.moves)+len(weights) <= r.limit.MaxMoves) &&
+		(r.limit.MaxWeight == 0 || moved <= r.limit.MaxWeight)
 }
 
 // move moves site slot s to node slot n, unless the limit forbids it.
@@ -173,7 +180,7 @@ func (r *run) relieve() {
 	}
 }
 
-// relieveOnce makes the move or exchange that relieves overloaded node n, and says whether
+// relieveOnce makes the move or exchange that relieves overloaded node n, and reports whether
 // there was one. While the fleet has its headroom, one of the nodes in use takes a
 // site or exchanges it; else, or if none can, a spare does.
 func (r *run) relieveOnce(n int) bool {
@@ -337,7 +344,7 @@ func (r *run) closable() int {
 	}
 }
 
-// fits says whether the sites of a node find room on the others in use, by
+// fits reports whether the sites of a node find room on the others in use, by
 // trying.
 func (r *run) fits(n int) bool {
 	sites := r.heaviest(n)

@@ -1,60 +1,68 @@
 package binpack
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
 
 	"github.com/recrawl/recrawl/automata"
 	"github.com/recrawl/recrawl/internal/packing"
+	"github.com/recrawl/recrawl/internal/source"
 )
 
-// SchemeConfig has the settings of a [Scheme]. The paper gives neither the length
-// of the register, nor the states and threshold of the overload automaton, nor
-// how far a page is stepped down at a time; copy DefaultScheme.
+// SchemeConfig has the settings of a [Scheme]. The defaults are those of Yazidi 2006, test 1.
+// The paper gives neither the length of the register, nor the states and threshold of the
+// overload automaton, nor how far a page is stepped down at a time; with the defaults for these a
+// bin at first excludes with probability 4 %.
 type SchemeConfig struct {
-	Capacity       float64 // C of every bin, in pages per slot
-	States         int     // N of the walk of a page, at most 65535
-	Lambda         float64 // λ: the frequency in state s is (s/N)^λ
-	InitialState   int     // of every page
-	Register       int     // L, the results remembered of each page, at most 64
-	OverloadStates int     // N_b of the automaton of a bin
-	Threshold      int     // Th, its first and lowest state
-	DecreaseStep   int     // states that a page goes down at a time to relieve a bin
+	Capacity       float64 // C of every bin, in pages per slot; 0 means 400
+	States         int     // N of the walk of a page, at most 65535; 0 means 8
+	Lambda         float64 // λ: the frequency in state s is (s/N)^λ; 0 means 1
+	InitialState   int     // of every page; 0 means 1
+	Register       int     // L, the results remembered of each page, at most 64; 0 means 10
+	OverloadStates int     // N_b of the automaton of a bin; 0 means 10
+	Threshold      int     // Th, its first and lowest state; 0 means 2, or N_b if that is less
+	DecreaseStep   int     // states that a page goes down at a time to relieve a bin; 0 means 1
 	Walk           PageWalk
 }
 
-// DefaultScheme has the settings of Yazidi 2006, test 1, and for those that it
-// does not give: a register of 10, an overload automaton of 10 states with
-// threshold 2, which at first excludes with probability 4 %, and steps of one state.
-var DefaultScheme = SchemeConfig{
-	Capacity: 400, States: 8, Lambda: 1, InitialState: 1,
-	Register: 10, OverloadStates: 10, Threshold: 2, DecreaseStep: 1,
+// resolve returns the settings with defaults filled in.
+func (c SchemeConfig) resolve() SchemeConfig {
+	c.Capacity = cmp.Or(c.Capacity, 400)
+	c.States = cmp.Or(c.States, 8)
+	c.Lambda = cmp.Or(c.Lambda, 1)
+	c.InitialState = cmp.Or(c.InitialState, 1)
+	c.Register = cmp.Or(c.Register, 10)
+	c.OverloadStates = cmp.Or(c.OverloadStates, 10)
+	c.Threshold = cmp.Or(c.Threshold, min(2, c.OverloadStates))
+	c.DecreaseStep = cmp.Or(c.DecreaseStep, 1)
+	return c
 }
 
-// ErrNotAsked reports an answer about a page that was not asked for.
-var ErrNotAsked = errors.New("binpack: no answer is due")
-
-// A Scheme is the two-phase scheme of Yazidi 2006 (section 4.2): every page has
-// a walk that learns how often to poll it, the weight of a site is the sum of the
-// frequencies of its pages, and the sites are packed on nodes of one capacity.
+// A Scheme is the two-phase scheme of Yazidi 2006 (section 4.2): every page has a walk that
+// learns how often to poll it, the weight of a site is the sum of the frequencies of its pages,
+// and the sites are packed on nodes of one capacity. In every slot call Next for the pages to
+// poll, Observe for each answer, and Rebalance at the end. Take it to reproduce the paper; in a
+// real fleet, where moves cost, take [Packer].
 //
-// Phase 1, when it is made: Best Fit Decreasing. Phase 2, in every slot:
+// # How it works
 //
-//  1. [Scheme.Begin] gives the pages to poll, each with probability x; the caller
-//     tells what [Scheme.Observe]d: a page that had changed goes up a state, one
-//     that had not goes down, and its register takes down which.
-//  2. [Scheme.End] looks at every bin. If it is overloaded, its automaton chooses
-//     between excluding sites (the subset of largest total that fits stays) and
-//     decreasing the frequencies of its most penalised pages until it fits.
+// Phase 1, in NewScheme, is Best Fit Decreasing. Phase 2, in every slot:
+//
+//  1. Next asks for each page with probability x, its frequency. Observe moves a page that had
+//     changed up a state, one that had not down, and notes in its register which it was.
+//  2. Rebalance looks at every bin. If it is overloaded, its automaton chooses between excluding
+//     sites (the subset of largest total that fits stays) and decreasing the frequencies of its
+//     most penalised pages until it fits.
 //  3. The sites put out are packed again by Best Fit Decreasing.
 //
-// Weights are sums of whole units (see [FloatBits]); with λ = 1 and N a power of
-// two they are exact. A slot takes O(pages + sites log sites) time besides the
-// subset sums, and memory is 10 bytes a page and a bit.
+// Weights are sums of whole units (see Weights in the package comment). With λ = 1 and N a power
+// of two they are exact. See [SchemeConfig.MeanFrequency] for where x settles.
 //
-// For what to do in a real fleet, where moves cost, see [Packer].
+// # Cost
+//
+// Time: O(pages + sites·log sites) a slot besides the subset sums. Memory: some 10 bytes a page.
 type Scheme struct {
 	cfg      SchemeConfig
 	src      rand.Source
@@ -79,11 +87,11 @@ type Scheme struct {
 	bin    []int   // of each site
 	alarm  []int   // state of the automaton of each bin; bins without sites keep Th
 
-	slot Slot // counts of the slot that runs
+	slot SlotReport // counts of the slot that runs
 }
 
-// A Slot tells what happened in a slot.
-type Slot struct {
+// A SlotReport counts what happened in a slot of a [Scheme].
+type SlotReport struct {
 	Polls      int // answers told
 	Changed    int // of these, changed
 	Overloaded int // bins above the capacity before relief
@@ -93,14 +101,12 @@ type Slot struct {
 	Bins       int // bins with sites at the end
 }
 
-// NewScheme starts the scheme for sites with the given numbers of pages, which are
-// numbered site after site. Errors are ErrNoItems, ErrParameter, and those of the
-// packing of the initial weights. A nil source panics.
+// NewScheme starts the scheme for sites with the given numbers of pages. Pages are numbered site
+// after site. Errors are [ErrNoItems], [ErrConfig], and those of the packing of the initial
+// weights. A nil source panics.
 func NewScheme(pages []int, cfg SchemeConfig, src rand.Source) (*Scheme, error) {
-	if src == nil {
-		panic("binpack: nil source of randomness")
-	}
-	s := &Scheme{cfg: cfg, src: src, first: make([]int, 1, len(pages)+1)}
+	source.Require(src, "binpack")
+	s := &Scheme{cfg: cfg.resolve(), src: src, first: make([]int, 1, len(pages)+1)}
 	if err := s.configure(); err != nil {
 		return nil, err
 	}
@@ -109,16 +115,18 @@ func NewScheme(pages []int, cfg SchemeConfig, src rand.Source) (*Scheme, error) 
 	}
 	for i, n := range pages {
 		if n < 0 || n > math.MaxInt32-s.first[i] {
-			return nil, fmt.Errorf("%w: site %d: %d pages", ErrParameter, i, n)
+			return nil, fmt.Errorf("%w: site %d: %d pages", ErrConfig, i, n)
 		}
 		s.first = append(s.first, s.first[i]+n)
 	}
-	s.allocate()
+	s.number()
+	n := len(s.siteOf)
+	s.state, s.register, s.pending = make([]uint16, n), make([]uint64, n), make([]uint64, (n+63)/64)
 	for i := range pages {
-		s.weight[i] = int64(pages[i]) * s.amount[cfg.InitialState-1]
+		s.weight[i] = int64(pages[i]) * s.amount[s.cfg.InitialState-1]
 	}
 	for p := range s.state {
-		s.state[p] = uint16(cfg.InitialState)
+		s.state[p] = uint16(s.cfg.InitialState)
 	}
 	packed, err := Pack(Problem[int64]{Weights: s.weight, Capacity: s.c}, BestFitDecreasing)
 	if err != nil {
@@ -126,7 +134,7 @@ func NewScheme(pages []int, cfg SchemeConfig, src rand.Source) (*Scheme, error) 
 	}
 	s.bin = packed.Bin
 	for range packed.Bins {
-		s.alarm = append(s.alarm, cfg.Threshold)
+		s.alarm = append(s.alarm, s.cfg.Threshold)
 	}
 	return s, nil
 }
@@ -136,23 +144,24 @@ func (s *Scheme) configure() (err error) {
 	c := s.cfg
 	switch {
 	case c.States > math.MaxUint16:
-		return fmt.Errorf("%w: %d states", ErrParameter, c.States)
+		return fmt.Errorf("%w: %d states", ErrConfig, c.States)
 	case c.InitialState < 1 || c.InitialState > c.States:
-		return fmt.Errorf("%w: initial state %d of %d", ErrParameter, c.InitialState, c.States)
+		return fmt.Errorf("%w: initial state %d of %d", ErrConfig, c.InitialState, c.States)
 	case c.Register < 1 || c.Register > 64:
-		return fmt.Errorf("%w: register of %d", ErrParameter, c.Register)
+		return fmt.Errorf("%w: register of %d", ErrConfig, c.Register)
 	case c.DecreaseStep < 1:
-		return fmt.Errorf("%w: decrease by %d states", ErrParameter, c.DecreaseStep)
-	case c.Walk >= pageWalks:
-		return fmt.Errorf("%w: page walk %d", ErrParameter, c.Walk)
+		return fmt.Errorf("%w: decrease by %d states", ErrConfig, c.DecreaseStep)
+	}
+	if err := pageWalks.Check(c.Walk); err != nil {
+		return err
 	}
 	if s.walk, err = automata.NewWalk(c.States, c.Lambda); err != nil {
-		return fmt.Errorf("%w: %w", ErrParameter, err)
+		return fmt.Errorf("%w: %w", ErrConfig, err)
 	}
 	if s.overload, err = automata.NewOverload(c.OverloadStates, c.Threshold); err != nil {
-		return fmt.Errorf("%w: %w", ErrParameter, err)
+		return fmt.Errorf("%w: %w", ErrConfig, err)
 	}
-	x := amounts(s.walk)
+	x := amounts(s.walk, c.States)
 	up, down := c.Walk.steps(x)
 	s.chance, s.up, s.down = probabilities(x), probabilities(up), probabilities(down)
 	u, err := toUnits(x, []float64{c.Capacity})
@@ -176,8 +185,8 @@ func probabilities(x []float64) []uint64 {
 	return below
 }
 
-// allocate makes the arrays that follow from s.first.
-func (s *Scheme) allocate() {
+// number makes the sites of the pages, and weights of 0, from s.first.
+func (s *Scheme) number() {
 	sites, pages := len(s.first)-1, s.first[len(s.first)-1]
 	s.siteOf = make([]int32, pages)
 	for i := range sites {
@@ -185,22 +194,35 @@ func (s *Scheme) allocate() {
 			s.siteOf[p] = int32(i)
 		}
 	}
-	s.state, s.register = make([]uint16, pages), make([]uint64, pages)
-	s.pending = make([]uint64, (pages+63)/64)
 	s.weight = make([]int64, sites)
 }
 
-// Pages returns the number of pages.
-func (s *Scheme) Pages() int { return len(s.state) }
+// Len returns the number of pages.
+func (s *Scheme) Len() int { return len(s.state) }
 
 // Frequency returns the frequency x of a page, in polls per slot.
-func (s *Scheme) Frequency(page int) float64 { return s.walk.Amount(int(s.state[page])) }
-
-// Weight returns the weight of a site, the sum of the frequencies of its pages.
-func (s *Scheme) Weight(site int) float64 { return float64(s.weight[site]) * s.quantum }
+func (s *Scheme) Frequency(page int) (float64, error) {
+	if page < 0 || page >= len(s.state) {
+		return 0, fmt.Errorf("%w: page %d", ErrUnknown, page)
+	}
+	return s.walk.Amount(int(s.state[page])), nil
+}
 
 // Bin returns the bin of a site.
-func (s *Scheme) Bin(site int) int { return s.bin[site] }
+func (s *Scheme) Bin(site int) (int, error) {
+	if site < 0 || site >= len(s.bin) {
+		return 0, fmt.Errorf("%w: site %d", ErrUnknown, site)
+	}
+	return s.bin[site], nil
+}
+
+// Weights appends the weight of each site, the sum of the frequencies of its pages, to dst.
+func (s *Scheme) Weights(dst []float64) []float64 {
+	for _, w := range s.weight {
+		dst = append(dst, float64(w)*s.quantum)
+	}
+	return dst
+}
 
 // Loads appends the load of each bin to dst; bins without sites have 0.
 func (s *Scheme) Loads(dst []float64) []float64 {
@@ -214,11 +236,11 @@ func (s *Scheme) Loads(dst []float64) []float64 {
 	return dst
 }
 
-// Begin starts a slot and returns the pages to poll in it, increasing. The slice
-// is valid until the next Begin. Answers that did not come are forgotten.
-func (s *Scheme) Begin() []int {
+// Next starts a slot and returns the pages to poll in it, increasing. The slice is valid until
+// the next call. Answers still due from the slot before are forgotten.
+func (s *Scheme) Next() []int {
 	clear(s.pending)
-	s.slot = Slot{}
+	s.slot = SlotReport{}
 	s.asked = s.asked[:0]
 	for p, st := range s.state {
 		if s.src.Uint64() < s.chance[st-1] {
@@ -229,10 +251,14 @@ func (s *Scheme) Begin() []int {
 	return s.asked
 }
 
-// Observe tells whether a page asked for in this slot had changed since it was
-// last polled. ErrNotAsked if it was not asked for, or was answered.
+// Observe tells whether a page that Next asked for had changed since it was last polled.
+// [ErrUnknown] if there is no such page, [ErrNotAsked] if it was not asked for in this slot or
+// was answered.
 func (s *Scheme) Observe(page int, changed bool) error {
-	if page < 0 || page >= len(s.state) || s.pending[page/64]>>(page%64)&1 == 0 {
+	if page < 0 || page >= len(s.state) {
+		return fmt.Errorf("%w: page %d", ErrUnknown, page)
+	}
+	if s.pending[page/64]>>(page%64)&1 == 0 {
 		return fmt.Errorf("%w: page %d", ErrNotAsked, page)
 	}
 	s.pending[page/64] &^= 1 << (page % 64)
@@ -258,9 +284,9 @@ func (s *Scheme) move(page, state int) {
 	s.state[page] = uint16(state)
 }
 
-// End ends the slot: overloaded bins are relieved, and what was put out is packed
-// again.
-func (s *Scheme) End() Slot {
+// Rebalance ends the slot: it relieves overloaded bins, packs again what was put out, and
+// reports what happened in the slot.
+func (s *Scheme) Rebalance() SlotReport {
 	load := make([]int64, len(s.alarm))
 	for i, b := range s.bin {
 		load[b] += s.weight[i]

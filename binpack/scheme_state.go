@@ -1,28 +1,27 @@
 package binpack
 
 import (
+	"math"
+	"slices"
+
 	"github.com/recrawl/recrawl/internal/codec"
 )
 
-// Errors of saved state.
-var (
-	// ErrCorrupt reports data that is truncated, altered or of another type.
-	ErrCorrupt = codec.ErrCorrupt
-	// ErrVersion reports data written by a later version.
-	ErrVersion = codec.ErrVersion
-	// ErrSource reports a source of randomness that cannot be saved: neither
-	// *rand.PCG nor *rand.ChaCha8.
-	ErrSource = codec.ErrSource
-)
-
-const (
-	schemeMagic   = "recrawl/binpack.Scheme"
-	schemeVersion = 1
-)
+var schemeFormat = codec.Format{Magic: "recrawl/binpack.Scheme", Version: 1}
 
 // AppendBinary appends the state of the scheme, its source included, to b.
-func (s *Scheme) AppendBinary(b []byte) ([]byte, error) {
-	e := codec.NewEncoder(b, schemeMagic, schemeVersion)
+func (s *Scheme) AppendBinary(b []byte) ([]byte, error) { return schemeFormat.Append(b, s.encode) }
+
+// MarshalBinary returns the state of the scheme, its source included.
+func (s *Scheme) MarshalBinary() ([]byte, error) { return s.AppendBinary(nil) }
+
+// UnmarshalBinary restores a scheme, which goes on as the saved one would have, answers that
+// are due included. If it fails nothing changes.
+func (s *Scheme) UnmarshalBinary(data []byte) error {
+	return codec.Load(s, schemeFormat, data, (*Scheme).decode)
+}
+
+func (s *Scheme) encode(e *codec.Encoder) {
 	c := s.cfg
 	e.Float64(c.Capacity)
 	e.Int(c.States)
@@ -37,75 +36,42 @@ func (s *Scheme) AppendBinary(b []byte) ([]byte, error) {
 	e.Ints(s.bin)
 	e.Ints(s.alarm)
 	e.Ints([]int{s.slot.Polls, s.slot.Changed})
-	return e.Finish()
 }
 
-// MarshalBinary returns the state of the scheme, its source included.
-func (s *Scheme) MarshalBinary() ([]byte, error) { return s.AppendBinary(nil) }
-
-// UnmarshalBinary restores a scheme, which goes on as the saved one would have,
-// answers that are due included. If it fails nothing changes.
-func (s *Scheme) UnmarshalBinary(data []byte) error {
-	d, err := codec.NewDecoder(data, schemeMagic, schemeVersion)
-	if err != nil {
-		return err
+func (s *Scheme) decode(d *codec.Decoder) {
+	c := &s.cfg
+	c.Capacity, c.States, c.Lambda = d.Float64(), d.Int(), d.Float64()
+	settings := d.IntsIn(5, 0, math.MaxInt32)
+	c.Walk = codec.Enum[PageWalk](d, pageWalks.Len())
+	s.src = d.NeedSource()
+	s.first = d.IntsIn(codec.AnyLen, 0, math.MaxInt32)
+	d.Require(len(s.first) > 1 && s.first[0] == 0 && slices.IsSorted(s.first), "pages of sites begin at %v", s.first)
+	if d.Err() != nil {
+		return
 	}
-	r := &Scheme{}
-	r.cfg.Capacity, r.cfg.States, r.cfg.Lambda = d.Float64(), d.Int(), d.Float64()
-	settings := d.Ints()
-	r.cfg.Walk = PageWalk(d.Byte())
-	r.src = d.Source()
-	r.first = d.Ints()
-	state, register, pending := d.Uint16s(), d.Uint64s(), d.Uint64s()
-	r.bin, r.alarm = d.Ints(), d.Ints()
-	counts := d.Ints()
-	if err := d.Done(); err != nil {
-		return err
+	c.InitialState, c.Register, c.OverloadStates, c.Threshold, c.DecreaseStep = settings[0], settings[1], settings[2], settings[3], settings[4]
+	if d.Check(s.configure()); d.Err() != nil {
+		return
 	}
-	if len(settings) != 5 || len(counts) != 2 || len(r.first) < 2 || r.first[0] != 0 || r.src == nil {
-		d.Fail("settings %v, counts %v, %d sites", settings, counts, len(r.first)-1)
-		return d.Err()
+	sites := len(s.first) - 1
+	pages := s.first[sites]
+	s.state = d.Uint16sIn(pages, uint16(c.States))
+	s.register = d.Uint64sLen(pages)
+	s.pending = d.Uint64sLen((pages + 63) / 64)
+	s.bin = d.IntsIn(sites, 0, math.MaxInt32)
+	s.alarm = d.IntsIn(codec.AnyLen, c.Threshold, c.OverloadStates)
+	counts := d.IntsIn(2, 0, math.MaxInt32)
+	if d.Err() != nil {
+		return
 	}
-	r.cfg.InitialState, r.cfg.Register, r.cfg.OverloadStates = settings[0], settings[1], settings[2]
-	r.cfg.Threshold, r.cfg.DecreaseStep = settings[3], settings[4]
-	if err := r.configure(); err != nil {
-		d.Fail("%v", err)
-		return d.Err()
-	}
-	pages := r.first[len(r.first)-1]
-	for i := 1; i < len(r.first); i++ {
-		if r.first[i] < r.first[i-1] {
-			d.Fail("site %d ends at page %d", i-1, r.first[i])
-			return d.Err()
+	d.Require(slices.Max(s.bin) < len(s.alarm), "a site in bin %d of %d", slices.Max(s.bin), len(s.alarm))
+	s.number()
+	for page, state := range s.state {
+		if state == 0 {
+			d.Fail("state 0 of page %d", page)
+			return
 		}
+		s.weight[s.siteOf[page]] += s.amount[state-1]
 	}
-	if len(state) != pages || len(register) != pages || len(pending) != (pages+63)/64 || len(r.bin) != len(r.first)-1 {
-		d.Fail("%d pages, %d states, %d registers", pages, len(state), len(register))
-		return d.Err()
-	}
-	r.allocate()
-	r.register, r.pending = register, pending
-	for p, st := range state {
-		if st < 1 || int(st) > r.cfg.States {
-			d.Fail("state %d of page %d", st, p)
-			return d.Err()
-		}
-		r.weight[r.siteOf[p]] += r.amount[st-1]
-	}
-	r.state = state
-	for i, b := range r.bin {
-		if b < 0 || b >= len(r.alarm) {
-			d.Fail("site %d in bin %d of %d", i, b, len(r.alarm))
-			return d.Err()
-		}
-	}
-	for b, a := range r.alarm {
-		if a < r.cfg.Threshold || a > r.cfg.OverloadStates {
-			d.Fail("automaton of bin %d in state %d", b, a)
-			return d.Err()
-		}
-	}
-	r.slot.Polls, r.slot.Changed = counts[0], counts[1]
-	*s = *r
-	return nil
+	s.slot.Polls, s.slot.Changed = counts[0], counts[1]
 }

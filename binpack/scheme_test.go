@@ -21,17 +21,24 @@ func newSlotEnv(p []float64, seed uint64) *slotEnv {
 }
 
 // run plays a slot.
-func (e *slotEnv) run(t require.TestingT, s *Scheme) Slot {
+func (e *slotEnv) run(t require.TestingT, s *Scheme) SlotReport {
 	for i, p := range e.p {
 		if e.rng.Float64() < p {
 			e.changed[i] = true
 		}
 	}
-	for _, page := range s.Begin() {
+	for _, page := range s.Next() {
 		require.NoError(t, s.Observe(page, e.changed[page]))
 		e.changed[page] = false
 	}
-	return s.End()
+	return s.Rebalance()
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }
 
 func constant(n int, p float64) []float64 {
@@ -54,7 +61,7 @@ func TestMeanFrequency(t *testing.T) {
 		{.3, [3][2]float64{{.3719, .2735}, {.3872, .2669}, {.4203, .2931}}},
 	} {
 		for k, n := range []int{8, 16, 64} {
-			cfg := DefaultScheme
+			var cfg SchemeConfig
 			cfg.States = n
 			for walk, want := range c.want[k] {
 				cfg.Walk = PageWalk(walk)
@@ -66,7 +73,7 @@ func TestMeanFrequency(t *testing.T) {
 	}
 	// Where it settles, as N grows: P/(1−P) and P. The ends are far away and the
 	// spread is of the order 1/√N.
-	cfg := DefaultScheme
+	var cfg SchemeConfig
 	cfg.States = 1 << 14
 	for _, p := range []float64{.1, .3} {
 		for walk, want := range []float64{p / (1 - p), p, p} {
@@ -77,10 +84,10 @@ func TestMeanFrequency(t *testing.T) {
 		}
 	}
 	_, err := cfg.MeanFrequency(1.5)
-	require.ErrorIs(t, err, ErrParameter)
-	cfg.Walk = pageWalks
+	require.ErrorIs(t, err, ErrConfig)
+	cfg.Walk = 3
 	_, err = cfg.MeanFrequency(.5)
-	require.ErrorIs(t, err, ErrParameter)
+	require.ErrorIs(t, err, ErrConfig)
 }
 
 // The bias of the unbiased walk is what is derived for it, for any λ, and nothing where
@@ -89,7 +96,7 @@ func TestMeanFrequency(t *testing.T) {
 func TestUnbiasedWalk(t *testing.T) {
 	for _, n := range []int{1, 2, 3, 8, 16, 64, 1000} {
 		for _, lambda := range []float64{.5, 1, 2} {
-			cfg := DefaultScheme
+			var cfg SchemeConfig
 			cfg.States, cfg.Lambda, cfg.Walk = n, lambda, Unbiased
 			for _, p := range []float64{.01, .05, .1, .3, .5, .9} {
 				pi, x, err := cfg.stationary(p)
@@ -125,8 +132,8 @@ func TestWalkSettlesWhereTheChainSays(t *testing.T) {
 			continue
 		}
 		for _, p := range []float64{.1, .3} {
-			for walk := range pageWalks {
-				cfg := DefaultScheme
+			for walk := range PageWalk(pageWalks.Len()) {
+				var cfg SchemeConfig
 				cfg.Capacity, cfg.States, cfg.Walk = 1e6, n, walk
 				want, err := cfg.MeanFrequency(p)
 				require.NoError(t, err)
@@ -141,7 +148,7 @@ func TestWalkSettlesWhereTheChainSays(t *testing.T) {
 				for range slots {
 					env.run(t, s)
 					for i := range sum {
-						sum[i] += s.Frequency(i) / slots
+						sum[i] += must(s.Frequency(i)) / slots
 					}
 				}
 				mean, square := 0.0, 0.0
@@ -197,11 +204,11 @@ func TestPaperOptimum(t *testing.T) {
 // schemeProperty: bins fit after every slot, the loads are the sums of the
 // frequencies, and a restored copy goes on bit for bit.
 func schemeProperty(t *rapid.T) {
-	cfg := DefaultScheme
+	var cfg SchemeConfig
 	cfg.States = rapid.SampledFrom([]int{1, 2, 7, 8, 16}).Draw(t, "N")
 	cfg.Lambda = rapid.SampledFrom([]float64{1, 1.5}).Draw(t, "λ")
 	cfg.Register = rapid.SampledFrom([]int{1, 10, 64}).Draw(t, "L")
-	cfg.Walk = PageWalk(rapid.IntRange(0, int(pageWalks)-1).Draw(t, "walk"))
+	cfg.Walk = PageWalk(rapid.IntRange(0, int(pageWalks.Len())-1).Draw(t, "walk"))
 	cfg.DecreaseStep = rapid.IntRange(1, 3).Draw(t, "step")
 	pages := rapid.SliceOfN(rapid.IntRange(0, 30), 1, 8).Draw(t, "pages")
 	cfg.Capacity = rapid.Float64Range(30, 60).Draw(t, "C")
@@ -210,7 +217,7 @@ func schemeProperty(t *rapid.T) {
 	}
 	s, err := NewScheme(pages, cfg, rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
 	require.NoError(t, err)
-	env := newSlotEnv(constant(s.Pages(), rapid.Float64Range(0, 1).Draw(t, "P")), 1)
+	env := newSlotEnv(constant(s.Len(), rapid.Float64Range(0, 1).Draw(t, "P")), 1)
 	for slot := range 60 {
 		got := env.run(t, s)
 		loads := s.Loads(nil)
@@ -218,10 +225,10 @@ func schemeProperty(t *rapid.T) {
 		for i := range pages {
 			x := 0.0
 			for p := s.first[i]; p < s.first[i+1]; p++ {
-				x += s.Frequency(p)
+				x += must(s.Frequency(p))
 			}
-			require.InDelta(t, x, s.Weight(i), 1e-6)
-			sum[s.Bin(i)] += s.Weight(i)
+			require.InDelta(t, x, s.Weights(nil)[i], 1e-6)
+			sum[must(s.Bin(i))] += s.Weights(nil)[i]
 		}
 		require.InDeltaSlice(t, sum, loads, 1e-9)
 		for b, load := range loads {
@@ -233,7 +240,7 @@ func schemeProperty(t *rapid.T) {
 		require.Equal(t, used, got.Bins)
 		require.Equal(t, got.Overloaded, got.Decreased+got.Excluded)
 		if slot == 30 {
-			asked := s.Begin() // save it with answers due
+			asked := s.Next() // save it with answers due
 			data, err := s.MarshalBinary()
 			require.NoError(t, err)
 			var copied Scheme
@@ -242,8 +249,8 @@ func schemeProperty(t *rapid.T) {
 				require.NoError(t, s.Observe(p, p%2 == 0))
 				require.NoError(t, copied.Observe(p, p%2 == 0))
 			}
-			require.Equal(t, s.End(), copied.End())
-			require.ElementsMatch(t, s.Begin(), copied.Begin())
+			require.Equal(t, s.Rebalance(), copied.Rebalance())
+			require.ElementsMatch(t, s.Next(), copied.Next())
 			a, _ := s.MarshalBinary()
 			b, _ := copied.MarshalBinary()
 			require.Equal(t, a, b)
@@ -262,11 +269,11 @@ func FuzzScheme(f *testing.F)         { f.Fuzz(rapid.MakeFuzz(schemeProperty)) }
 
 // Under overload the scheme does both of what it can do, and first decreases.
 func TestSchemeRelieves(t *testing.T) {
-	cfg := DefaultScheme
+	var cfg SchemeConfig
 	cfg.Capacity = 60
 	s, err := NewScheme([]int{50, 60, 70, 80}, cfg, rand.NewPCG(1, 1))
 	require.NoError(t, err)
-	env := newSlotEnv(constant(s.Pages(), .4), 1)
+	env := newSlotEnv(constant(s.Len(), .4), 1)
 	decreased, excluded, first := 0, 0, ""
 	for range 400 {
 		slot := env.run(t, s)
@@ -286,7 +293,7 @@ func TestSchemeRelieves(t *testing.T) {
 
 // A decrease takes from the most penalised pages only what it must.
 func TestDecreaseTakesTheMostPenalised(t *testing.T) {
-	cfg := DefaultScheme
+	var cfg SchemeConfig
 	cfg.Capacity, cfg.InitialState = 3, 8
 	s, err := NewScheme([]int{3}, cfg, rand.NewPCG(1, 1))
 	require.NoError(t, err)
@@ -294,59 +301,68 @@ func TestDecreaseTakesTheMostPenalised(t *testing.T) {
 	s.c = 2 * 8 // in eighths of a page
 	s.decrease([]int{0}, 24)
 	require.Equal(t, []uint16{5, 5, 6}, s.state, "three rounds: page 1 first, the last step by page 0")
-	require.Equal(t, 2.0, s.Weight(0))
+	require.Equal(t, 2.0, s.Weights(nil)[0])
 }
 
 func TestSchemeBadInput(t *testing.T) {
 	src := rand.NewPCG(1, 1)
-	_, err := NewScheme(nil, DefaultScheme, src)
+	_, err := NewScheme(nil, SchemeConfig{}, src)
 	require.ErrorIs(t, err, ErrNoItems)
-	_, err = NewScheme([]int{-1}, DefaultScheme, src)
-	require.ErrorIs(t, err, ErrParameter)
-	_, err = NewScheme([]int{4000}, DefaultScheme, src)
+	_, err = NewScheme([]int{-1}, SchemeConfig{}, src)
+	require.ErrorIs(t, err, ErrConfig)
+	_, err = NewScheme([]int{5}, SchemeConfig{OverloadStates: 1}, src)
+	require.NoError(t, err, "the default threshold is no more than the states")
+	_, err = NewScheme([]int{4000}, SchemeConfig{}, src)
 	require.ErrorIs(t, err, ErrTooLarge)
 	for _, change := range []func(*SchemeConfig){
-		func(c *SchemeConfig) { c.States = 0 }, func(c *SchemeConfig) { c.States = 1 << 20 },
+		func(c *SchemeConfig) { c.States = -1 }, func(c *SchemeConfig) { c.States = 1 << 20 },
 		func(c *SchemeConfig) { c.InitialState = 9 }, func(c *SchemeConfig) { c.Lambda = math.NaN() },
-		func(c *SchemeConfig) { c.Register = 65 }, func(c *SchemeConfig) { c.Register = 0 },
-		func(c *SchemeConfig) { c.Threshold = 11 }, func(c *SchemeConfig) { c.Walk = pageWalks }, func(c *SchemeConfig) { c.DecreaseStep = 0 },
+		func(c *SchemeConfig) { c.Register = 65 }, func(c *SchemeConfig) { c.Register = -1 },
+		func(c *SchemeConfig) { c.Threshold = 11 }, func(c *SchemeConfig) { c.Walk = 3 }, func(c *SchemeConfig) { c.DecreaseStep = -1 },
 	} {
-		cfg := DefaultScheme
+		var cfg SchemeConfig
 		change(&cfg)
 		_, err = NewScheme([]int{5}, cfg, src)
-		require.ErrorIs(t, err, ErrParameter)
+		require.ErrorIs(t, err, ErrConfig)
 	}
-	cfg := DefaultScheme
+	var cfg SchemeConfig
 	cfg.Capacity = -1
 	_, err = NewScheme([]int{5}, cfg, src)
 	require.ErrorIs(t, err, ErrCapacity)
-	require.Panics(t, func() { _, _ = NewScheme([]int{5}, DefaultScheme, nil) })
+	require.Panics(t, func() { _, _ = NewScheme([]int{5}, SchemeConfig{}, nil) })
 
-	s, err := NewScheme([]int{50}, DefaultScheme, src)
+	s, err := NewScheme([]int{50}, SchemeConfig{}, src)
 	require.NoError(t, err)
 	require.ErrorIs(t, s.Observe(0, true), ErrNotAsked)
-	asked := s.Begin()
+	asked := s.Next()
 	require.NotEmpty(t, asked)
 	require.NoError(t, s.Observe(asked[0], true))
 	require.ErrorIs(t, s.Observe(asked[0], true), ErrNotAsked)
-	require.ErrorIs(t, s.Observe(-1, true), ErrNotAsked)
-	require.ErrorIs(t, s.Observe(50, true), ErrNotAsked)
+	for _, id := range []int{-1, 50} {
+		require.ErrorIs(t, s.Observe(id, true), ErrUnknown)
+		for _, ask := range []func(int) error{
+			func(id int) error { _, err := s.Frequency(id); return err },
+			func(id int) error { _, err := s.Bin(id); return err },
+		} {
+			require.ErrorIs(t, ask(id), ErrUnknown)
+		}
+	}
 	require.ErrorIs(t, new(Scheme).UnmarshalBinary([]byte("nonsense")), ErrCorrupt)
-	s, err = NewScheme([]int{50}, DefaultScheme, struct{ rand.Source }{src})
+	s, err = NewScheme([]int{50}, SchemeConfig{}, struct{ rand.Source }{src})
 	require.NoError(t, err)
 	_, err = s.MarshalBinary()
 	require.ErrorIs(t, err, ErrSource)
 }
 
 func BenchmarkSchemeSlot(b *testing.B) {
-	cfg := DefaultScheme
+	var cfg SchemeConfig
 	s, err := NewScheme([]int{1000, 1000, 1000, 1000, 1000}, cfg, rand.NewPCG(1, 1))
 	if err != nil {
 		b.Fatal(err)
 	}
-	env := newSlotEnv(constant(s.Pages(), .2), 1)
+	env := newSlotEnv(constant(s.Len(), .2), 1)
 	for b.Loop() {
 		env.run(b, s)
 	}
-	b.ReportMetric(float64(s.Pages()), "pages")
+	b.ReportMetric(float64(s.Len()), "pages")
 }

@@ -4,11 +4,12 @@ import (
 	"fmt"
 
 	"github.com/recrawl/recrawl/automata"
+	"github.com/recrawl/recrawl/internal/enum"
 )
 
-// A PageWalk says when a poll moves the walk of a page in a [Scheme]: a change that is
-// found up a state, none down a state. They differ in where the frequency x settles if the
-// page changes with probability P in each slot; see [SchemeConfig.MeanFrequency].
+// A PageWalk is when a poll moves the walk of a page in a [Scheme]: a change found moves it up
+// a state, none moves it down. They differ in where the frequency x settles if the page
+// changes with probability P in each slot; see [SchemeConfig.MeanFrequency].
 type PageWalk uint8
 
 const (
@@ -18,11 +19,21 @@ const (
 	// LessBiased moves up only with probability 1−x. Its drift is zero at x = P, its mean
 	// somewhat lower.
 	LessBiased
-	// Unbiased moves up and down with probabilities that make the mean of x exactly
-	// P, but for the pages at the lowest frequency, below which there is none.
+	// Unbiased moves up and down with probabilities that make the mean of x exactly P, except
+	// for the pages at the lowest frequency, which can go no lower.
 	Unbiased
-	pageWalks
 )
+
+var pageWalks = enum.Of[PageWalk](ErrConfig, "as described", "less biased", "unbiased")
+
+// String returns the name of the walk.
+func (w PageWalk) String() string { return pageWalks.String(w) }
+
+// MarshalText implements encoding.TextMarshaler.
+func (w PageWalk) MarshalText() ([]byte, error) { return pageWalks.MarshalText(w) }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (w *PageWalk) UnmarshalText(text []byte) error { return pageWalks.UnmarshalText(w, text) }
 
 // steps returns the probabilities to move up and down from each state. The frequencies x
 // of the states end with 1.
@@ -46,36 +57,39 @@ func (w PageWalk) steps(x []float64) (up, down []float64) {
 }
 
 // amounts returns the frequency of each state.
-func amounts(w *automata.Walk) []float64 {
-	x := make([]float64, w.States())
+func amounts(w *automata.Walk, states int) []float64 {
+	x := make([]float64, states)
 	for i := range x {
 		x[i] = w.Amount(i + 1)
 	}
 	return x
 }
 
-// MeanFrequency returns the stationary mean of the frequency x of a page that
-// changes with probability P in each slot, by the birth-death chain of its walk. O(States).
+// MeanFrequency returns the stationary mean of the frequency x of a page that changes with
+// probability P in each slot, by the birth-death chain of its walk. [ErrConfig] for P outside
+// [0, 1], and for settings out of range. O(States).
 //
-// While a page stays in a state its frequency is x, so the slots between two
-// polls are geometric, and a poll finds a change with probability
+// # How it works
+//
+// While a page stays in a state its frequency is x, so the slots between two polls are geometric,
+// and a poll finds a change with probability
 //
 //	d(x) = 1 − E(1−P)^gap = P / (P + (1−P)x).
 //
 // Let u and v be the probabilities with which the walk then moves up and down. In a slot it goes
 // up at rate x·d·u and down at rate x·(1−d)·v.
 //
-// [AsDescribed], u = v = 1: the rates are equal where d = 1/2, that is at
-// x = P/(1−P) and not at x = P.
+// [AsDescribed], u = v = 1: the rates are equal where d = 1/2, that is at x = P/(1−P) and not at
+// x = P.
 //
-// [LessBiased], u = 1−x: they are equal where d(1−x) = 1−d, and since
-// 1−d = (1−P)x/(P + (1−P)x) that is where P(1−x) = (1−P)x: at x = P.
-// In both walks the mean lies off this point by the spread over the states and by the
-// ends of the walk, the more the fewer states there are below P.
+// [LessBiased], u = 1−x: they are equal where d(1−x) = 1−d. Since 1−d = (1−P)x/(P + (1−P)x),
+// that is where P(1−x) = (1−P)x: at x = P. In both walks the mean lies off this point by the
+// spread over the states and by the ends of the walk. It lies the further off, the fewer states
+// there are below P.
 //
 // [Unbiased]: state s has the stationary probability π(s) ∝ g(s)·r^s·(r + x(s)), where
-// r = P/(1−P) and g does not depend on P: g(s)/g(s−1) = x(s−1)u(s−1) / (x(s)²v(s)). With
-// the powers of r collected, the mean of x − P is a sum of
+// r = P/(1−P) and g does not depend on P: g(s)/g(s−1) = x(s−1)u(s−1) / (x(s)²v(s)). With the
+// powers of r collected, the mean of x − P is a sum of
 //
 //	r^s · (x(s)²g(s) + x(s−1)²g(s−1) − (1−x(s−2))g(s−2))
 //
@@ -87,18 +101,18 @@ func amounts(w *automata.Walk) []float64 {
 //
 //	E x − P = π(1) · x(1)(1−P)(x(1) + P·ρ(2)) / (P + (1−P)x(1)),
 //
-// the price of a lowest frequency x(1) that cannot be undercut. It is positive and at most about π(1)·x(1):
-// with λ = 1 and N = 16, .028 at P = .1 and .0017 at P = .3; with N = 64, .0002 at P = .1.
+// because no frequency is below x(1). It is positive and at most about π(1)·x(1): with λ = 1 and
+// N = 16, .028 at P = .1 and .0017 at P = .3; with N = 64, .0002 at P = .1.
 func (c SchemeConfig) MeanFrequency(change float64) (float64, error) {
 	if !(change >= 0 && change <= 1) {
-		return 0, fmt.Errorf("%w: probability %v", ErrParameter, change)
+		return 0, fmt.Errorf("%w: probability %v", ErrConfig, change)
 	}
-	if c.Walk >= pageWalks {
-		return 0, fmt.Errorf("%w: page walk %d", ErrParameter, c.Walk)
+	if err := pageWalks.Check(c.Walk); err != nil {
+		return 0, err
 	}
-	pi, x, err := c.stationary(change)
+	pi, x, err := c.resolve().stationary(change)
 	if err != nil {
-		return 0, fmt.Errorf("%w: %w", ErrParameter, err)
+		return 0, fmt.Errorf("%w: %w", ErrConfig, err)
 	}
 	mean := 0.0
 	for i, share := range pi {
@@ -107,13 +121,14 @@ func (c SchemeConfig) MeanFrequency(change float64) (float64, error) {
 	return mean, nil
 }
 
-// stationary returns the stationary probability and the frequency of each state.
+// stationary returns the stationary probability and the frequency of each state, for resolved
+// settings.
 func (c SchemeConfig) stationary(change float64) (pi, x []float64, err error) {
 	walk, err := automata.NewWalk(c.States, c.Lambda)
 	if err != nil {
 		return nil, nil, err
 	}
-	x = amounts(walk)
+	x = amounts(walk, c.States)
 	up, down := c.Walk.steps(x)
 	for i, x := range x {
 		d := change / (change + (1-change)*x)

@@ -6,64 +6,75 @@ import (
 	"math"
 )
 
-// DefaultNodes is the number of search nodes of [Solve] if neither its argument
-// nor a deadline limits them.
-const DefaultNodes = 2000
+// SolveConfig limits the work of [Solve].
+type SolveConfig struct {
+	// Nodes is the most nodes to search: linear programmes solved, or steps of the search if
+	// there are constraints. 0 means 2000 if the context has no deadline, and no limit if it
+	// has one; a negative number means no limit.
+	Nodes int
+}
+
+// defaultNodes is the limit without a deadline: with it all families of the benchmark
+// collections but the hardest instances of Hard28 are decided in seconds
+// (go run ./examples/binpack -exact).
+const defaultNodes = 2000
 
 // A Solution is a packing with what is known of the least number of bins.
 type Solution struct {
 	Packing
 	// Lower is a lower bound on the number of bins; Bins is the upper bound.
 	Lower int
-	// Proved says that the packing is optimal: Lower == Bins.
+	// Proved reports that the packing is optimal: Lower == Bins.
 	Proved bool
-	// Certificate proves Certificate.Bound() ≤ Lower to anyone ([CheckBound]). It
-	// is less than Lower only where the last bin was proved by exhausting a search.
+	// Certificate proves at most Lower bins to anyone ([CheckBound]). It proves less than Lower
+	// only where the last bin was proved by exhausting a search.
 	Certificate Certificate
-	// Nodes is the number of nodes searched: linear programmes solved, or steps of
-	// the search if there are constraints.
+	// Nodes is the number of nodes searched.
 	Nodes int
 }
 
-// Solve packs the items into as few bins as possible and proves it, if it comes
-// to an end: it is anytime, and the best packing and bound so far are
-// returned when the context ends or the number of nodes is reached (0 for
-// DefaultNodes if the context has no deadline, else no limit). Without a deadline
-// the result is a function of the input.
+// Solve packs the items into as few bins as possible and proves it. It is anytime: when the
+// context ends, or the limit of the config is reached, it returns the best packing and bound
+// so far. Without a deadline the result is a function of the input.
 //
-// Bins of one capacity: heuristics and the bounds of [LowerBounds] first; then
-// column generation over patterns (Gilmore & Gomory 1961), whose duals are
-// rounded to integers and become the certificate, u_i = ⌊π_i·2^24⌋. Packings are
-// sought by diving: patterns of the linear programme are fixed, and what is left
-// is solved again. A packing into one bin less consists of patterns whose reduced
-// costs fit into the gap to the linear programme; where these are a few thousand, which
-// takes duals inside the optimal face, branch and bound among them decides. The last resort is a
-// complete search by bin completion (Korf 2003) in which every node is bounded by
-// the linear programme of what is left. Pricing is a bounded knapsack problem,
-// O(kinds·C) by dynamic programming or, for a large C, a branch and bound. Where
-// there are too many different weights, or items per bin, for that, the search does
-// without the linear programme.
+// Errors are those of [Pack]. [ErrNoRoom] means that no packing was found; the message says so
+// if there is none.
 //
-// Different capacities, conflicts and pins: a depth-first search of items in
-// bins, for a few dozen items.
+// # Guarantees
 //
-// Nodes are cut off by bounds in floating point, with a margin of 1e-5 bins; the
-// certificate is exact.
+// The certificate is exact. Nodes of the search are cut off by bounds in floating point, with
+// a margin of 1e-5 bins. With floats that are not multiples of the quantum (see Weights in the
+// package comment) Lower holds for the numbers as given, while the packing is of weights
+// rounded up.
 //
-// With floats that are not multiples of the quantum (see [FloatBits]) Lower holds
-// for the numbers as given while the packing is of weights rounded up.
+// # How it works
 //
-// Errors are those of [Pack]; ErrNoRoom means that no packing was found, and says
-// so if there is none.
-func Solve[W Weight](ctx context.Context, p Problem[W], nodes int) (Solution, error) {
-	if nodes < 0 {
-		return Solution{}, fmt.Errorf("%w: %d nodes", ErrParameter, nodes)
+// Bins of one capacity:
+//
+//  1. Heuristics, and the bounds of [LowerBounds].
+//  2. Column generation over patterns (Gilmore & Gomory 1961). The duals are rounded to
+//     integers, u_i = ⌊π_i·2^24⌋, and become the certificate.
+//  3. Dives for packings: patterns of the linear programme are fixed, and what is left is solved
+//     again.
+//  4. Branch and bound among patterns. A packing into one bin less consists of patterns whose
+//     reduced costs fit into the gap to the linear programme. With duals from inside the optimal
+//     face these are often only a few thousand.
+//  5. A complete search by bin completion (Korf 2003), in which every node is bounded by the
+//     linear programme of what is left.
+//
+// Pricing is a bounded knapsack problem: O(kinds·C) by dynamic programming or, for a large C, a
+// branch and bound. Where there are too many different weights, or items per bin, for that, the
+// search does without the linear programme.
+//
+// Different capacities, conflicts and pins: a depth-first search of items in bins, for a few
+// dozen items.
+func Solve[W Weight](ctx context.Context, p Problem[W], cfg SolveConfig) (Solution, error) {
+	nodes := cfg.Nodes
+	if _, ok := ctx.Deadline(); nodes == 0 && !ok {
+		nodes = defaultNodes
 	}
-	if nodes == 0 {
+	if nodes <= 0 {
 		nodes = math.MaxInt
-		if _, ok := ctx.Deadline(); !ok {
-			nodes = DefaultNodes
-		}
 	}
 	in, err := inUnits(p)
 	if err != nil {

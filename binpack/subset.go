@@ -10,41 +10,41 @@ import (
 
 // A Subset is a set of items that fits a capacity.
 //
-// Proved and Gap speak of whole units (see FloatBits). With floats that are not
-// multiples of the quantum, as .6 and .2 are not, other subsets may fit by the exact
-// sum that are a quantum per item too large in whole units, such as these two in .8.
+// Proved and Gap are about whole units (see Weights in the package comment). With floats that
+// are not multiples of the quantum, as .6 and .2 are not, another subset may fit by the exact
+// sum and yet be a quantum per item too large in whole units, such as these two in .8.
 type Subset[W Weight] struct {
 	Items  []int // increasing
 	Sum    W     // of their weights, added in this order
 	Proved bool  // no subset that fits has a larger sum
-	// Gap bounds what a better subset could gain, in units of weight: 0 if Proved,
-	// else the room left at most.
+	// Gap bounds what a better subset could gain, in units of weight: 0 if Proved, else at
+	// most the room left.
 	Gap float64
 }
 
-// MaxSubset solves the subset sum problem: it finds a subset of the items of the
-// largest weight that is not above the capacity. Items heavier than the capacity
-// are left out.
+// MaxSubset solves the subset sum problem: it finds a subset of the items of the largest
+// weight that is not above the capacity. Items heavier than the capacity are left out. No
+// items give an empty subset. If the context ends first, it returns the best subset so far;
+// unless it does, the same input gives the same result.
 //
-// The sums are of whole units (see FloatBits), and the method is chosen by the numbers:
+// Errors: [ErrWeight] and [ErrCapacity].
 //
-//   - an item as heavy as all that the best subset so far leaves out, and more, is in
-//     every better one, so where little is left out only the light items matter;
-//   - a subset that fills the capacity exactly needs no proof. With hundreds of
-//     items there are many, and one is found by filling greedily all but a core of
-//     32 items, and searching the core completely by meeting in the middle
-//     (Horowitz & Sahni 1974): milliseconds, whatever the size of the weights;
-//   - up to 44 items are all core: exact, O(2^(n/2)) time and memory;
-//   - where n times the largest weight is at most 2^32 (and with 44 items or less
-//     where that is the smaller number), the dynamic programme of Pisinger (1999)
-//     over balanced fillings is exact, O(n·w_max) time;
-//   - what is left, more than 44 large numbers, is searched by cores of up to 44 items.
-//     If none fills the capacity, the best subset is returned with its gap.
+// # How it works
 //
-// If the context ends first, the best subset so far is returned. The same
-// input gives the same result unless it does.
+// The sums are of whole units, and the method is chosen by the numbers:
 //
-// Errors: ErrWeight and ErrCapacity. No items give an empty subset.
+//   - An item as heavy as all that the best subset so far leaves out, or heavier, is in every
+//     better one. So where little is left out only the light items matter.
+//   - A subset that fills the capacity exactly needs no proof. With hundreds of items there are
+//     many. One is found by filling greedily all but a core of 32 items, and searching the core
+//     completely by meeting in the middle (Horowitz & Sahni 1974): milliseconds, whatever the
+//     size of the weights.
+//   - Up to 44 items are all core: exact, O(2^(n/2)) time and memory.
+//   - Where n times the largest weight is at most 2^32 (and with 44 items or less where that
+//     is the smaller number), the dynamic programme of Pisinger (1999) over balanced fillings
+//     is exact, O(n·w_max) time.
+//   - What is left, more than 44 large numbers, is searched by cores of up to 44 items. If none
+//     fills the capacity, the best subset is returned with its gap.
 func MaxSubset[W Weight](ctx context.Context, weights []W, capacity W) (Subset[W], error) {
 	s, err := newSubset(weights, capacity)
 	if err != nil {
@@ -53,25 +53,18 @@ func MaxSubset[W Weight](ctx context.Context, weights []W, capacity W) (Subset[W
 	return subset(s, packing.MaxSubset(ctx, s.w, s.c[0]), weights), nil
 }
 
-// ApproxSubset finds a subset whose weight is at least (1−ε) times the largest
-// possible, 0 < ε < 1, in O(n/ε²) time whatever the size of the weights (after
-// Ibarra & Kim 1975).
+// ApproxSubset finds a subset whose weight is at least (1−ε) times the largest possible,
+// 1e-4 ≤ ε < 1 (after Ibarra & Kim 1975). Proved is set only if the capacity is filled or
+// nothing is left out. Take it where [MaxSubset] does not come to an end.
 //
-// With half = ε/2 the items are large (above half·C) or small. Large ones
-// are counted in K = half²·C, rounded down, and for every scaled sum the smallest
-// true sum is kept. A solution has fewer than 1/half large items, so it is met to
-// within K/half = half·C. Then small items are added: either all fit, or less
-// than half·C is left. As the optimum is at least C/2 whenever not all items fit,
-// what is lost, half·C, is at most ε times the optimum.
+// Errors are those of MaxSubset, and [ErrConfig] for ε.
 //
-// Proved is set only if the capacity is filled or nothing is left out. Errors are
-// those of MaxSubset, and ErrParameter for ε.
+// # Cost
+//
+// Time: O(n/ε²), independent of the size of the weights.
 func ApproxSubset[W Weight](weights []W, capacity W, epsilon float64) (Subset[W], error) {
-	if !(epsilon > 0 && epsilon < 1) {
-		return Subset[W]{}, fmt.Errorf("%w: ε = %v", ErrParameter, epsilon)
-	}
-	if epsilon < 1e-4 {
-		return Subset[W]{}, fmt.Errorf("%w: ε = %v, at least 1e-4", ErrParameter, epsilon)
+	if !(epsilon >= leastEpsilon && epsilon < 1) {
+		return Subset[W]{}, fmt.Errorf("%w: ε = %v", ErrConfig, epsilon)
 	}
 	s, err := newSubset(weights, capacity)
 	if err != nil {
@@ -79,6 +72,9 @@ func ApproxSubset[W Weight](weights []W, capacity W, epsilon float64) (Subset[W]
 	}
 	return subset(s, packing.ApproxSubset(s.w, s.c[0], epsilon), weights), nil
 }
+
+// leastEpsilon keeps the table of ApproxSubset, 4/ε² entries of 12 bytes, below 5 GB.
+const leastEpsilon = 1e-4
 
 // subsetProblem is a subset sum problem in units.
 type subsetProblem struct {

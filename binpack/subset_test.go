@@ -76,7 +76,7 @@ func TestSubsetBadInput(t *testing.T) {
 	}
 	for _, epsilon := range []float64{0, -1, 1, math.NaN(), 1e-9} {
 		_, err := ApproxSubset([]int{1}, 1, epsilon)
-		require.ErrorIs(t, err, ErrParameter)
+		require.ErrorIs(t, err, ErrConfig)
 	}
 	s, err := MaxSubset(ctx, nil, 1)
 	require.NoError(t, err)

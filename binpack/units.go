@@ -6,20 +6,14 @@ import (
 	"math/big"
 	"math/bits"
 
+	"github.com/recrawl/recrawl/internal/grid"
 	"github.com/recrawl/recrawl/internal/packing"
 )
 
-// FloatBits is the precision of float weights. Everything in this package
-// computes with whole units, so that a sum does not depend on its order. Integers
-// are units of 1. Floats are counted in a quantum, a power of two: the largest
-// one of which all weights and capacities are multiples, but at least
-// 2^−FloatBits of the largest capacity (rounded up to a power of two). Where that
-// is too coarse to be exact, weights are rounded up and capacities down.
-//
-// Hence a bin is never overfilled, not even by the last bit of an exact sum, and
-// the only cost is that a bin of k items may be refused k+1 quanta before it is
-// full. Bounds round the other way, so that they hold for the numbers given.
-const FloatBits = 40
+// floatBits is the precision of float weights: the quantum is at least 2^−floatBits of the
+// largest capacity. 40 bits leave room in 62 for the sum of two million weights; of more weights
+// the quantum is larger.
+const floatBits = 40
 
 // units holds weights and capacities as whole numbers of a quantum.
 type units struct {
@@ -71,41 +65,35 @@ func intUnits[W Weight](weights, caps []W) (units, error) {
 }
 
 func floatUnits[W Weight](weights, caps []W) (units, error) {
-	u := units{exact: true}
 	top := 0.0
-	finest := math.MaxInt // exponent of the last bit set in any number
 	for i, c := range caps {
 		f := float64(c)
 		if !(f > 0) || math.IsInf(f, 1) {
-			return u, fmt.Errorf("%w: bin %d: %v", ErrCapacity, i, c)
+			return units{}, fmt.Errorf("%w: bin %d: %v", ErrCapacity, i, c)
 		}
 		top = max(top, f)
-		finest = min(finest, lastBit(f))
 	}
-	_, exp := math.Frexp(top) // top < 2^exp
-	coarsest := exp - min(FloatBits, 61-bits.Len(uint(len(weights))))
 	for i, w := range weights {
 		f := float64(w)
 		if !(f >= 0) || math.IsInf(f, 1) {
-			return u, fmt.Errorf("%w: item %d: %v", ErrWeight, i, w)
+			return units{}, fmt.Errorf("%w: item %d: %v", ErrWeight, i, w)
 		}
 		if f > top {
-			return u, fmt.Errorf("%w: item %d: weight %v", ErrTooLarge, i, w)
-		}
-		if f > 0 && finest > coarsest {
-			finest = min(finest, lastBit(f))
+			return units{}, fmt.Errorf("%w: item %d: weight %v", ErrTooLarge, i, w)
 		}
 	}
-	e := max(finest, coarsest)
-	u.quantum = math.Ldexp(1, e)
-	u.c, u.high = make([]int64, len(caps)), make([]int64, len(caps))
+	coarsest := grid.Above(top) - min(floatBits, 61-bits.Len(uint(len(weights))))
+	finest := grid.Finest(grid.Finest(math.MaxInt, coarsest, caps), coarsest, weights)
+	g := grid.New(max(finest, coarsest))
+	u := units{quantum: g.Quantum, exact: true, w: make([]int64, len(weights)), c: make([]int64, len(caps)), high: make([]int64, len(caps))}
+	full, _ := g.Down(top)
 	for i, c := range caps {
-		// Scaling by a power of two is exact, except that 2^−e may be out of range.
-		x := math.Ldexp(float64(c), -e)
-		u.c[i], u.high[i] = int64(math.Floor(x)), int64(math.Ceil(x))
-		u.exact = u.exact && u.c[i] == u.high[i]
+		u.c[i], _ = g.Down(float64(c))
+		u.high[i], _ = g.Up(float64(c))
+		if u.c[i] < u.high[i] {
+			u.exact = false
+		}
 	}
-	full := int64(math.Floor(math.Ldexp(top, -e)))
 	if !u.exact {
 		for i, c := range caps {
 			if u.c[i] == full && float64(c) < top {
@@ -113,25 +101,20 @@ func floatUnits[W Weight](weights, caps []W) (units, error) {
 			}
 		}
 	}
-	u.w, u.low = make([]int64, len(weights)), nil
-	scale := math.Ldexp(1, -e)
-	ordinary := scale > 0 && !math.IsInf(scale, 1) && u.quantum > 0
 	for i, w := range weights {
-		var x float64
-		if ordinary {
-			x = float64(w) * scale
-		} else {
-			x = math.Ldexp(float64(w), -e)
-		}
-		up := math.Ceil(x)
-		// No item is larger than the largest bin, and one that rounds up beyond it
-		// fills it: nothing but items of weight 0 fit beside it.
-		u.w[i] = min(int64(up), full)
-		if u.exact = u.exact && up == x; up != x && u.low == nil {
+		up, exact := g.Up(float64(w))
+		// No item is larger than the largest bin, and one that rounds up beyond it fills it:
+		// nothing but items of weight 0 fit beside it.
+		u.w[i] = min(up, full)
+		if !exact && u.low == nil {
+			u.exact = false
 			u.low = append(make([]int64, 0, len(weights)), u.w[:i]...)
 		}
 		if u.low != nil {
-			u.low = append(u.low, int64(math.Floor(x)))
+			if !exact {
+				up--
+			}
+			u.low = append(u.low, up)
 		}
 	}
 	if u.low == nil {
@@ -140,15 +123,7 @@ func floatUnits[W Weight](weights, caps []W) (units, error) {
 	return u, nil
 }
 
-// lastBit returns the exponent of the last bit set in f > 0: f is an odd multiple
-// of 2^lastBit(f).
-func lastBit(f float64) int {
-	frac, exp := math.Frexp(f)
-	mant := uint64(math.Ldexp(frac, 53)) // exact, also for subnormal numbers
-	return exp - 53 + bits.TrailingZeros64(mant)
-}
-
-// exceeds says whether the exact sum of the weights is above the capacity,
+// exceeds reports whether the exact sum of the weights is above the capacity,
 // whatever their type. It is what the checkers use, and shares nothing with the
 // arithmetic of the algorithms.
 func exceeds[W Weight](weights []W, items []int, capacity W) bool {

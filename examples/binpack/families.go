@@ -52,7 +52,7 @@ func hard(rng *rand.Rand) binpack.Problem[int] {
 		if -sum%1000+1000 > 100 {
 			continue // too much waste to be hard
 		}
-		if s, err := binpack.Solve(context.Background(), p, 1); err == nil && !s.Proved {
+		if s, err := binpack.Solve(context.Background(), p, binpack.SolveConfig{Nodes: 1}); err == nil && !s.Proved {
 			return p
 		}
 	}
@@ -112,7 +112,7 @@ func families(prog *report.Program) ([]report.Row, *report.Page, error) {
 			ctx, cancel := context.WithTimeout(context.Background(), patience)
 			defer cancel()
 			start := time.Now()
-			s, err := binpack.Solve(ctx, p, 0)
+			s, err := binpack.Solve(ctx, p, binpack.SolveConfig{})
 			if err != nil {
 				return err
 			}

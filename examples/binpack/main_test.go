@@ -67,8 +67,7 @@ func TestPackerUnderDrift(t *testing.T) {
 	if testing.Short() {
 		t.Skip("plays for some seconds")
 	}
-	keep := binpack.DefaultPacker
-	keep.Policy = binpack.KeepMaximum
+	keep := binpack.PackerConfig{Relief: binpack.KeepMaximum}
 	const seeds = 20
 	for _, c := range []struct {
 		sigma                    float64
@@ -86,7 +85,7 @@ func TestPackerUnderDrift(t *testing.T) {
 			}
 			return m
 		}
-		byDefault, fewNodes, paper := mean(binpack.DefaultPacker), mean(tight()), mean(keep)
+		byDefault, fewNodes, paper := mean(binpack.PackerConfig{}), mean(tight()), mean(keep)
 		t.Logf("σ = %v: default %+v, tight %+v, paper %+v", c.sigma, byDefault, fewNodes, paper)
 		require.LessOrEqual(t, byDefault.moves, c.moves)
 		require.LessOrEqual(t, byDefault.overloaded, c.overloaded)

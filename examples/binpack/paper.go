@@ -101,40 +101,63 @@ type trace struct {
 	moved                 int
 }
 
-// simulate runs the scheme on a test.
-func simulate(t test, walk binpack.PageWalk, slots int, seed uint64) (trace, error) {
+// settings are those of the scheme on a test.
+func (t test) settings(walk binpack.PageWalk) binpack.SchemeConfig {
+	return binpack.SchemeConfig{Capacity: t.capacity, States: t.states, Walk: walk}
+}
+
+// crawl is the scheme at work on the pages of a test.
+type crawl struct {
+	*binpack.Scheme
+	env *webenv.Memoryless
+}
+
+func newCrawl(t test, cfg binpack.SchemeConfig, seed uint64) (*crawl, error) {
 	u, err := t.law(t.sites)
 	if err != nil {
-		return trace{}, err
+		return nil, err
 	}
 	env, err := webenv.NewSlots(u, webenv.AtMostOnce, t.shift, rand.NewPCG(seed, 1))
 	if err != nil {
-		return trace{}, err
+		return nil, err
 	}
 	pages := make([]int, len(t.sites))
 	for i, s := range t.sites {
 		pages[i] = s.Pages
 	}
-	cfg := binpack.DefaultScheme
-	cfg.Capacity, cfg.States, cfg.Walk = t.capacity, t.states, walk
 	scheme, err := binpack.NewScheme(pages, cfg, rand.NewPCG(seed, 2))
+	if err != nil {
+		return nil, err
+	}
+	return &crawl{scheme, env}, nil
+}
+
+// play plays a slot.
+func (c *crawl) play(slot int) (binpack.SlotReport, error) {
+	for _, page := range c.Next() {
+		_, changed := c.env.Poll(page, float64(slot))
+		if err := c.Observe(page, changed); err != nil {
+			return binpack.SlotReport{}, err
+		}
+	}
+	return c.Rebalance(), nil
+}
+
+// simulate runs the scheme on a test.
+func simulate(t test, walk binpack.PageWalk, slots int, seed uint64) (trace, error) {
+	scheme, err := newCrawl(t, t.settings(walk), seed)
 	if err != nil {
 		return trace{}, err
 	}
-
 	var tr trace
 	var polls, changed float64 // of the point of the curves that is being gathered
 	next := 0
 	every := max(slots/points, 1)
 	for slot := 1; slot <= slots; slot++ {
-		for _, page := range scheme.Begin() {
-			_, change := env.Poll(page, float64(slot))
-			if err := scheme.Observe(page, change); err != nil {
-				return trace{}, err
-			}
+		result, err := scheme.play(slot)
+		if err != nil {
+			return trace{}, err
 		}
-		result := scheme.End()
-
 		tr.moved += result.Moved
 		polls += float64(result.Polls)
 		changed += float64(result.Changed)
@@ -147,15 +170,13 @@ func simulate(t test, walk binpack.PageWalk, slots int, seed uint64) (trace, err
 			for _, load := range scheme.Loads(nil) {
 				total += load
 			}
-			rate := changed / float64(every) / float64(scheme.Pages())
+			rate := changed / float64(every) / float64(scheme.Len())
 			tr.bins, tr.total = append(tr.bins, float64(result.Bins)), append(tr.total, total)
 			tr.r, tr.rate = append(tr.r, changed/max(polls, 1)), append(tr.rate, rate)
 			polls, changed = 0, 0
 		}
 	}
-	for i := range t.sites {
-		tr.weights = append(tr.weights, scheme.Weight(i))
-	}
+	tr.weights = scheme.Weights(nil)
 	tr.lateR, tr.lateRate, tr.late = lateMean(tr.r), lateMean(tr.rate), lateMean(tr.total)
 	return tr, nil
 }
@@ -173,11 +194,9 @@ func stationary(t test, walk binpack.PageWalk) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	cfg := binpack.DefaultScheme
-	cfg.Capacity, cfg.States, cfg.Walk = t.capacity, t.states, walk
 	total := 0.0
 	for _, change := range u {
-		x, err := cfg.MeanFrequency(change)
+		x, err := t.settings(walk).MeanFrequency(change)
 		if err != nil {
 			return 0, err
 		}

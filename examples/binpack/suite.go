@@ -53,12 +53,12 @@ func (l *living) place(weights []float64) ([]int, error) {
 			return nil, err
 		}
 	}
-	moves, err := l.packer.Rebalance(binpack.Limit{})
+	moves, err := l.packer.Rebalance(binpack.RebalanceConfig{})
 	if err != nil {
 		return nil, err
 	}
 	for _, m := range moves {
-		l.home[m.Site] = m.To // no site is ever removed here, so ids count from 0
+		l.home[binpack.Slot(m.Site)] = m.To
 	}
 	return l.home, nil
 }
@@ -198,20 +198,17 @@ func loads(home []int, weights []float64) []float64 {
 
 // tight are the settings of a packer for which nodes count for more than moves.
 func tight() binpack.PackerConfig {
-	cfg := binpack.DefaultPacker
-	cfg.Headroom, cfg.Disruption = 0, 1
-	return cfg
+	return binpack.PackerConfig{Headroom: -1, Disruption: 1}
 }
 
 // suite compares the policies on all workloads.
 func suite(prog *report.Program) ([]report.Row, *report.Page, error) {
-	keep := binpack.DefaultPacker
-	keep.Policy = binpack.KeepMaximum
+	keep := binpack.PackerConfig{Relief: binpack.KeepMaximum}
 	policies := []struct {
 		name string
 		make func(*workload) (balancer, error)
 	}{
-		{"fewest moves (Packer)", newLiving(binpack.DefaultPacker)},
+		{"fewest moves (Packer)", newLiving(binpack.PackerConfig{})},
 		{"fewest moves, tight", newLiving(tight())},
 		{"keep the maximum subset (Yazidi 2006)", newLiving(keep)},
 		{"BFD from scratch", newScratch},

@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 
 	"github.com/recrawl/recrawl/binpack"
-	"github.com/recrawl/recrawl/webenv"
 )
 
 // workload is a fleet whose weights change.
@@ -117,40 +116,17 @@ func flash(seed uint64) (*workload, error) {
 // learn, with the probabilities moving to the next page every 2000 slots.
 func dynamic(seed uint64) (*workload, error) {
 	t := tests()[3]
-	u, err := t.law(t.sites)
+	// The scheme only learns the weights, in one large bin; packing is the policy's.
+	scheme, err := newCrawl(t, binpack.SchemeConfig{Capacity: 1e4, States: t.states}, seed)
 	if err != nil {
 		return nil, err
 	}
-	env, err := webenv.NewSlots(u, webenv.AtMostOnce, t.shift, rand.NewPCG(seed, 1))
-	if err != nil {
-		return nil, err
-	}
-	pages := make([]int, len(t.sites))
-	for i, s := range t.sites {
-		pages[i] = s.Pages
-	}
-	cfg := binpack.DefaultScheme
-	cfg.States = t.states
-	cfg.Capacity = 1e4 // the scheme learns the weights; packing is the policy's
-	scheme, err := binpack.NewScheme(pages, cfg, rand.NewPCG(seed, 2))
-	if err != nil {
-		return nil, err
-	}
-	w := make([]float64, len(pages))
-	for i := range w {
-		w[i] = scheme.Weight(i)
-	}
+	w := scheme.Weights(nil)
 	return &workload{name: "paper's dynamic test", steps: 6000, sites: len(w), capacity: t.capacity, weights: w, next: func(step int) error {
-		for _, page := range scheme.Begin() {
-			_, change := env.Poll(page, float64(step+1))
-			if err := scheme.Observe(page, change); err != nil {
-				return err
-			}
+		if _, err := scheme.play(step + 1); err != nil {
+			return err
 		}
-		scheme.End()
-		for i := range w {
-			w[i] = scheme.Weight(i)
-		}
+		scheme.Weights(w[:0])
 		return nil
 	}}, nil
 }
