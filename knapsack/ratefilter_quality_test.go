@@ -143,7 +143,7 @@ func bursty(n int, seed uint64) webenv.Env {
 	for i := range rates {
 		rates[i] = math.Exp(rng.NormFloat64())
 	}
-	burst := webenv.Burst{Quiet: 0.002, Active: 1, QuietStay: 150, ActiveStay: 10}
+	burst := webenv.BurstyConfig{Quiet: 0.002, Active: 1, QuietStay: 150, ActiveStay: 10}
 	return must(webenv.NewBursty(rates, burst, rand.NewPCG(seed, 6)))
 }
 

@@ -18,8 +18,7 @@ import (
 // durations returns an environment with the means that fit the papers.
 func durations(t testing.TB, arms, sites int, seed uint64, change func(*webenv.DurationsConfig)) *webenv.Durations {
 	t.Helper()
-	cfg := webenv.PaperDurations
-	cfg.Sites, cfg.Arms = sites, arms
+	cfg := webenv.DurationsConfig{Sites: sites, Arms: arms}
 	if change != nil {
 		change(&cfg)
 	}

@@ -4,38 +4,56 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+
+	"github.com/recrawl/recrawl/internal/codec"
 )
 
-// Burst describes how the pages of a [Bursty] environment alternate between a
-// quiet and an active state.
-type Burst struct {
-	// Quiet and Active are the rates in the two states, as multiples of the
-	// page's own rate.
+// BurstyConfig describes how the pages of a [Bursty] environment alternate between a quiet and
+// an active state. The zero value has pages that change during a tenth of the time, ten times
+// as fast as their rate.
+type BurstyConfig struct {
+	// Quiet and Active are the rates in the two states, as multiples of the page's own rate.
+	// An Active of 0 means the multiple with which the page changes at its own rate in the
+	// long run.
 	Quiet, Active float64
-	// QuietStay and ActiveStay are the mean times that a page stays in a
-	// state, which are exponentially distributed.
+	// QuietStay and ActiveStay are the mean times that a page stays in a state, which are
+	// exponentially distributed; 0 means 27 and 3.
 	QuietStay, ActiveStay float64
 }
 
-// ActiveShare returns the share of time that a page is active.
-func (b Burst) ActiveShare() float64 { return b.ActiveStay / (b.QuietStay + b.ActiveStay) }
+// Three bursts in a quarter of 90 days, with the day as unit of time: no record was fitted.
+const (
+	defaultQuietStay  = 27
+	defaultActiveStay = 3
+)
 
-// Mean returns the long-run mean rate of a page as a multiple of its own rate.
-func (b Burst) Mean() float64 {
-	active := b.ActiveShare()
-	return float64(b.Quiet*(1-active)) + float64(b.Active*active)
+// filled returns the settings with the defaults filled in.
+func (c BurstyConfig) filled() BurstyConfig {
+	if c.QuietStay == 0 {
+		c.QuietStay = defaultQuietStay
+	}
+	if c.ActiveStay == 0 {
+		c.ActiveStay = defaultActiveStay
+	}
+	if share := c.activeShare(); c.Active == 0 {
+		c.Active = (1 - c.Quiet*(1-share)) / share
+	}
+	return c
 }
 
-func (b Burst) check() error {
+// activeShare returns the share of time that a page is active.
+func (c BurstyConfig) activeShare() float64 { return c.ActiveStay / (c.QuietStay + c.ActiveStay) }
+
+func (c BurstyConfig) check() error {
 	for _, f := range []struct {
 		name string
 		v    float64
 		ok   bool
 	}{
-		{"quiet rate", b.Quiet, b.Quiet >= 0},
-		{"active rate", b.Active, b.Active >= 0},
-		{"quiet stay", b.QuietStay, 1/b.QuietStay > 0 && 1/b.QuietStay <= math.MaxFloat64},
-		{"active stay", b.ActiveStay, 1/b.ActiveStay > 0 && 1/b.ActiveStay <= math.MaxFloat64},
+		{"quiet rate", c.Quiet, c.Quiet >= 0},
+		{"active rate", c.Active, c.Active >= 0},
+		{"quiet stay", c.QuietStay, 1/c.QuietStay > 0 && 1/c.QuietStay <= math.MaxFloat64},
+		{"active stay", c.ActiveStay, 1/c.ActiveStay > 0 && 1/c.ActiveStay <= math.MaxFloat64},
 	} {
 		if !f.ok || math.IsInf(f.v, 1) {
 			return fmt.Errorf("%w: %s %v", ErrConfig, f.name, f.v)
@@ -44,45 +62,48 @@ func (b Burst) check() error {
 	return nil
 }
 
-// fits tells whether the rates of a page are finite in both states.
-func (b Burst) fits(rate float32) bool {
-	return rate >= 0 && float64(rate)*max(b.Quiet, b.Active, 1) <= math.MaxFloat64
+// fits reports whether the rates of a page are finite in both states.
+func (c BurstyConfig) fits(rate float32) bool {
+	return rate >= 0 && float64(rate)*max(c.Quiet, c.Active, 1) <= math.MaxFloat64
 }
 
-// Bursty is an environment in continuous time whose pages change as two-state
-// Markov-modulated Poisson processes, independently of each other: a page that
-// is quiet or active changes at a low or a high rate, and moves from one state
-// to the other at random. It starts at time 0 in equilibrium.
+// Bursty is an environment in continuous time whose pages change in bursts, independently of
+// each other, as two-state Markov-modulated Poisson processes: a page is quiet or active,
+// changes at a low or a high rate, and moves from one state to the other at random. Make it
+// with [NewBursty]; take it to see how a learner copes with pages that wake up. It starts at
+// time 0 in equilibrium and is simulated exactly.
 //
-// It is simulated exactly and on demand. It keeps 13 bytes a page. A poll
-// allocates nothing and takes O(1 + the number of moves between the states from
-// the previous poll of the page to the first change after it).
+// # Cost
+//
+// Time: a poll takes O(1 + the moves between the states from the previous poll of the page to
+// the first change after it). Memory: 13 bytes a page; a poll allocates nothing.
 type Bursty struct {
-	burst  Burst
+	cfg    BurstyConfig
 	rates  []float32
 	last   []float64 // time of the previous poll
 	active []bool    // state at that time
 	rng    random
 }
 
-// NewBursty returns an environment in which page i changes at rate
-// rates[i]·burst.Quiet while it is quiet and rates[i]·burst.Active while it is
-// active. The rates are rounded to float32.
-func NewBursty(rates []float64, burst Burst, src rand.Source) (*Bursty, error) {
+// NewBursty returns an environment in which page i changes at rate rates[i]·cfg.Quiet while it
+// is quiet and rates[i]·cfg.Active while it is active. The rates are rounded to float32.
+func NewBursty(rates []float64, cfg BurstyConfig, src rand.Source) (*Bursty, error) {
 	rng := newRandom(src)
 	if err := checkRates(rates); err != nil {
 		return nil, err
 	}
-	if err := burst.check(); err != nil {
+	cfg = cfg.filled()
+	if err := cfg.check(); err != nil {
 		return nil, err
 	}
-	b := &Bursty{burst, make([]float32, len(rates)), make([]float64, len(rates)), make([]bool, len(rates)), rng}
+	n := len(rates)
+	b := &Bursty{cfg, make([]float32, n), make([]float64, n), make([]bool, n), rng}
 	for i, r := range rates {
 		b.rates[i] = float32(r)
-		if !burst.fits(b.rates[i]) {
+		if !cfg.fits(b.rates[i]) {
 			return nil, fmt.Errorf("%w: page %d: %v is too great", ErrRate, i, r)
 		}
-		b.active[i] = rng.Float64() < burst.ActiveShare()
+		b.active[i] = rng.Float64() < cfg.activeShare()
 	}
 	return b, nil
 }
@@ -117,25 +138,76 @@ func (b *Bursty) Poll(page int, now float64) (since float64, changed bool) {
 // not before the last poll, by the state in which the page was at that poll.
 func (b *Bursty) Rate(page int, now float64) float64 {
 	active := b.activeAfter(b.active[page], now-b.last[page])
-	quiet := float64(b.burst.Quiet * (1 - active))
-	return float64(b.rates[page]) * (quiet + float64(b.burst.Active*active))
+	quiet := float64(b.cfg.Quiet * (1 - active))
+	return float64(b.rates[page]) * (quiet + float64(b.cfg.Active*active))
 }
 
 // in returns the rates of changing and of leaving the state.
 func (b *Bursty) in(page int, active bool) (rate, leave float64) {
 	if active {
-		return float64(float64(b.rates[page]) * b.burst.Active), 1 / b.burst.ActiveStay
+		return float64(float64(b.rates[page]) * b.cfg.Active), 1 / b.cfg.ActiveStay
 	}
-	return float64(float64(b.rates[page]) * b.burst.Quiet), 1 / b.burst.QuietStay
+	return float64(float64(b.rates[page]) * b.cfg.Quiet), 1 / b.cfg.QuietStay
 }
 
 // activeAfter returns the probability of being active a time d after a time at
 // which the state is known.
 func (b *Bursty) activeAfter(active bool, d float64) float64 {
-	share := b.burst.ActiveShare()
+	share := b.cfg.activeShare()
 	from := 0.0
 	if active {
 		from = 1
 	}
-	return share + float64((from-share)*math.Exp(-d*(1/b.burst.QuietStay+1/b.burst.ActiveStay)))
+	return share + float64((from-share)*math.Exp(-d*(1/b.cfg.QuietStay+1/b.cfg.ActiveStay)))
+}
+
+const magicBursty = "webenv.Bursty"
+
+// AppendBinary appends the state to b; see MarshalBinary.
+func (b *Bursty) AppendBinary(to []byte) ([]byte, error) {
+	e := codec.NewEncoder(to, magicBursty, 1)
+	e.Float64s([]float64{b.cfg.Quiet, b.cfg.Active, b.cfg.QuietStay, b.cfg.ActiveStay})
+	e.Float32s(b.rates)
+	e.Float64s(b.last)
+	for _, active := range b.active {
+		e.Bool(active)
+	}
+	e.Source(b.rng.src)
+	return e.Finish()
+}
+
+// MarshalBinary returns the state, with that of the source of randomness, which
+// must be *rand.PCG or *rand.ChaCha8, else the error is [ErrSource].
+func (b *Bursty) MarshalBinary() ([]byte, error) { return b.AppendBinary(nil) }
+
+// UnmarshalBinary restores what MarshalBinary returned. The environment then
+// continues bit for bit. On an error it is left as it was.
+func (b *Bursty) UnmarshalBinary(data []byte) error {
+	d, err := codec.NewDecoder(data, magicBursty, 1)
+	if err != nil {
+		return err
+	}
+	burst := d.Float64s()
+	s := Bursty{rates: d.Float32s(), last: d.Float64s()}
+	if len(burst) != 4 || len(s.rates) == 0 || len(s.rates) != len(s.last) {
+		d.Fail("%d parameters, %d rates and %d times", len(burst), len(s.rates), len(s.last))
+		return d.Err()
+	}
+	s.cfg = BurstyConfig{burst[0], burst[1], burst[2], burst[3]}
+	if s.cfg.check() != nil {
+		d.Fail("%+v", s.cfg)
+	}
+	s.active = make([]bool, len(s.rates))
+	for i, rate := range s.rates {
+		s.active[i] = d.Bool()
+		if !s.cfg.fits(rate) || !isTime(s.last[i]) {
+			d.Fail("page %d has rate %v and time %v", i, rate, s.last[i])
+		}
+	}
+	s.rng = restored(d)
+	if err := d.Done(); err != nil {
+		return err
+	}
+	*b = s
+	return nil
 }

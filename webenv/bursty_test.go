@@ -60,7 +60,7 @@ func (a matrix) from(start [2]float64) float64 {
 func TestBurstyLaw(t *testing.T) {
 	const pages = 150_000
 	const rate, gap = 0.5, 2.0
-	burst := Burst{Quiet: 0.2, Active: 6, QuietStay: 4, ActiveStay: 1.5}
+	burst := BurstyConfig{Quiet: 0.2, Active: 6, QuietStay: 4, ActiveStay: 1.5}
 	rates := make([]float64, pages)
 	for i := range rates {
 		rates[i] = rate
@@ -86,7 +86,7 @@ func TestBurstyLaw(t *testing.T) {
 
 	q := matrix{{-1 / burst.QuietStay, 1 / burst.QuietStay}, {1 / burst.ActiveStay, -1 / burst.ActiveStay}}
 	silent := q.minus(matrix{{rate * burst.Quiet, 0}, {0, rate * burst.Active}})
-	share := burst.ActiveShare()
+	share := burst.activeShare()
 	require.InDelta(t, 1.5/5.5, share, 1e-15)
 	equilibrium := [2]float64{1 - share, share}
 	found := [2]matrix{silent.exp(gap), q.exp(gap).minus(silent.exp(gap))}
@@ -115,8 +115,8 @@ func TestBurstyLaw(t *testing.T) {
 func TestBurstyDispersion(t *testing.T) {
 	const windows, polls = 4000, 50
 	const gap = 0.2
-	burst := Burst{Quiet: 0, Active: 3, QuietStay: 5, ActiveStay: 2.5}
-	require.InDelta(t, 1.0, burst.Mean(), 1e-15)
+	burst := BurstyConfig{Quiet: 0, Active: 3, QuietStay: 5, ActiveStay: 2.5}
+	require.Equal(t, burst, BurstyConfig{QuietStay: 5, ActiveStay: 2.5}.filled(), "its mean is 1")
 	rates := make([]float64, windows)
 	for i := range rates {
 		rates[i] = 1
@@ -137,7 +137,7 @@ func TestBurstyDispersion(t *testing.T) {
 	q := matrix{{-1 / burst.QuietStay, 1 / burst.QuietStay}, {1 / burst.ActiveStay, -1 / burst.ActiveStay}}
 	step := q.exp(gap)
 	found := step.minus(q.minus(matrix{{0, 0}, {0, burst.Active}}).exp(gap))
-	equilibrium := [2]float64{1 - burst.ActiveShare(), burst.ActiveShare()}
+	equilibrium := [2]float64{1 - burst.activeShare(), burst.activeShare()}
 	p := found.from(equilibrium)
 	want := polls * p * (1 - p)
 	between := matrix{{1, 0}, {0, 1}}
@@ -154,7 +154,7 @@ func TestBurstyDispersion(t *testing.T) {
 }
 
 func TestBurstyRate(t *testing.T) {
-	burst := Burst{Quiet: 0.5, Active: 4, QuietStay: 10, ActiveStay: 3}
+	burst := BurstyConfig{Quiet: 0.5, Active: 4, QuietStay: 10, ActiveStay: 3}
 	rates := make([]float64, 1000)
 	for i := range rates {
 		rates[i] = 2
@@ -167,20 +167,21 @@ func TestBurstyRate(t *testing.T) {
 			want = 8
 		}
 		require.InDelta(t, want, env.Rate(i, 0), 1e-12, "the state is known at the last poll")
-		require.InDelta(t, 2*burst.Mean(), env.Rate(i, 1e6), 1e-12, "and forgotten long after")
+		require.InDelta(t, 2*(0.5*10+4*3)/13, env.Rate(i, 1e6), 1e-12, "and forgotten long after")
 	}
 }
 
 func TestBurstyErrors(t *testing.T) {
-	good := Burst{Quiet: 0.1, Active: 5, QuietStay: 10, ActiveStay: 1}
-	for _, change := range []func(*Burst){
-		func(b *Burst) { b.Quiet = -1 },
-		func(b *Burst) { b.Active = math.NaN() },
-		func(b *Burst) { b.Active = math.Inf(1) },
-		func(b *Burst) { b.QuietStay = 0 },
-		func(b *Burst) { b.QuietStay = math.Inf(1) },
-		func(b *Burst) { b.ActiveStay = -2 },
-		func(b *Burst) { b.ActiveStay = 1e-320 },
+	good := BurstyConfig{Quiet: 0.1, Active: 5, QuietStay: 10, ActiveStay: 1}
+	for _, change := range []func(*BurstyConfig){
+		func(b *BurstyConfig) { b.Quiet = -1 },
+		func(b *BurstyConfig) { b.Active = math.NaN() },
+		func(b *BurstyConfig) { b.Quiet, b.Active = 20, 0 },
+		func(b *BurstyConfig) { b.Active = math.Inf(1) },
+		func(b *BurstyConfig) { b.QuietStay = -1 },
+		func(b *BurstyConfig) { b.QuietStay = math.Inf(1) },
+		func(b *BurstyConfig) { b.ActiveStay = -2 },
+		func(b *BurstyConfig) { b.ActiveStay = 1e-320 },
 	} {
 		b := good
 		change(&b)

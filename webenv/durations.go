@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
+
+	"github.com/recrawl/recrawl/internal/enum"
 )
 
 // A DurationNoise says how a duration scatters about its mean.
@@ -14,73 +17,119 @@ const (
 	ExactDurations DurationNoise = iota
 	// UniformNoise draws a duration uniformly from mean·(1 ± Scatter).
 	UniformNoise
-	// GaussianNoise adds a normal variable of standard deviation
-	// Scatter·(Other − Perfect), in the unit of a duration. A draw below zero
-	// counts as zero.
+	// GaussianNoise adds a normal variable of standard deviation Scatter·(Other − Perfect), in
+	// the unit of a duration. A draw below zero counts as zero.
 	GaussianNoise
 	// ExponentialNoise draws a duration from the exponential law.
 	ExponentialNoise
 )
 
-// A DurationSwitch says what becomes of the perfect access points after every
-// period of crawls.
+var noiseNames = enum.Of[DurationNoise](ErrConfig, "exact", "uniform", "gaussian", "exponential")
+
+// String returns the name of the noise.
+func (n DurationNoise) String() string { return noiseNames.String(n) }
+
+// MarshalText implements [encoding.TextMarshaler].
+func (n DurationNoise) MarshalText() ([]byte, error) { return noiseNames.MarshalText(n) }
+
+// UnmarshalText implements [encoding.TextUnmarshaler].
+func (n *DurationNoise) UnmarshalText(text []byte) error { return noiseNames.UnmarshalText(n, text) }
+
+// A DurationSwitch says what becomes of the perfect access points after every period of crawls.
 type DurationSwitch uint8
 
 const (
-	// DrawAnew draws every site's perfect access point again from all of them,
-	// so that one site in Arms keeps its own by chance.
+	// DrawAnew draws every site's perfect access point again from all of them, so that one
+	// site in Arms keeps its own by chance.
 	DrawAnew DurationSwitch = iota
 	// DrawOther draws it from all but the present one: every site's changes.
 	DrawOther
 )
 
-// DurationsConfig describes sites that take time. Copy PaperDurations and set
-// Sites and Arms.
+var switchNames = enum.Of[DurationSwitch](ErrConfig, "draw anew", "draw other")
+
+// String returns the name of the switch.
+func (s DurationSwitch) String() string { return switchNames.String(s) }
+
+// MarshalText implements [encoding.TextMarshaler].
+func (s DurationSwitch) MarshalText() ([]byte, error) { return switchNames.MarshalText(s) }
+
+// UnmarshalText implements [encoding.TextUnmarshaler].
+func (s *DurationSwitch) UnmarshalText(text []byte) error { return switchNames.UnmarshalText(s, text) }
+
+// DurationsConfig describes sites that take time. The zero value is the smallest experiment of
+// Chen, Wang and Olsen (2006), exact and static.
 type DurationsConfig struct {
-	Sites int // number of web sites
-	Arms  int // number of access points, at most 65535
+	// Sites is the number of web sites; 0 means 900.
+	Sites int
+	// Arms is the number of access points, at most 65535; 0 means 3.
+	Arms int
 
-	Perfect float64 // mean duration of a site from its perfect access point
-	Other   float64 // mean duration from any other, more than Perfect
+	// Perfect is the mean duration of a site from its perfect access point, and Other that
+	// from any other, which must be more. 0 means 24.7 and 53.6, which fit the totals
+	// published: 900 sites on 3 access points take about 40,000 units a crawl when spread
+	// uniformly and 22,000 at their perfect ones.
+	Perfect, Other float64
 
+	// Noise is how a duration scatters, and Scatter the size of UniformNoise (at most 1) or
+	// GaussianNoise.
 	Noise   DurationNoise
-	Scatter float64 // size of UniformNoise (at most 1) or GaussianNoise
+	Scatter float64
 
-	// Sizes is the standard deviation of the logarithm of a site's size, by
-	// which its durations are multiplied; the mean size is 1. 0 makes all alike.
+	// Sizes is the standard deviation of the logarithm of a site's size, by which its
+	// durations are multiplied; the mean size is 1. 0 makes all alike.
 	Sizes float64
 
-	// Resources of each access point, by which the durations measured from it
-	// are divided; nil for 1 each. No ratio of two may reach Other/Perfect, or a
-	// site's perfect access point would not be its fastest.
+	// Resources of each access point, by which the durations measured from it are divided; nil
+	// for 1 each. No ratio of two may reach Other/Perfect, or a site's perfect access point
+	// would not be its fastest.
 	Resources []float64
 
-	// Congestion c multiplies the durations from access point j by 1 + c·x,
-	// where x is the load of j over its fair share: the sites accessed from
-	// there last, over Sites·Resources[j]/ΣResources. 0 for none.
+	// Congestion c multiplies the durations from access point j by 1 + c·x, where x is the
+	// load of j over its fair share: the sites accessed from there last, over
+	// Sites·Resources[j]/ΣResources. 0 for none.
 	Congestion float64
 
-	// Balanced makes every access point the perfect one of equally many sites,
-	// or as nearly as the numbers allow, where it is drawn independently
-	// otherwise.
+	// Balanced makes every access point the perfect one of equally many sites, or as nearly as
+	// the numbers allow, where it is drawn independently otherwise.
 	Balanced bool
 
-	// Every is the number of crawls after which the perfect access points
-	// switch; 0 for never.
+	// Every is the number of crawls after which the perfect access points switch; 0 for never.
 	Every  int
 	Switch DurationSwitch
 }
 
-// PaperDurations are the mean durations that fit the totals published by Chen,
-// Wang and Olsen (2006): 900 sites on 3 access points take about 40,000 units a
-// crawl when spread uniformly and 22,000 at their perfect ones. Exact, static.
-var PaperDurations = DurationsConfig{Perfect: 24.7, Other: 53.6}
+// filled returns the settings with the defaults filled in.
+func (c DurationsConfig) filled() DurationsConfig {
+	if c.Sites == 0 {
+		c.Sites = 900
+	}
+	if c.Arms == 0 {
+		c.Arms = 3
+	}
+	if c.Perfect == 0 {
+		c.Perfect = 24.7
+	}
+	if c.Other == 0 {
+		c.Other = 53.6
+	}
+	if len(c.Resources) == 0 && c.Arms > 0 {
+		c.Resources = slices.Repeat([]float64{1}, c.Arms)
+	} else {
+		c.Resources = slices.Clone(c.Resources)
+	}
+	return c
+}
 
-// Durations is an environment of sites that take time, after Chen, Wang and
-// Olsen (2006), section 3.1: how long an access takes is random, its mean
-// depends on the access point, and each site has one perfect access point from
-// which it is fastest on average. Sites and access points are numbered from 0.
-// Eight bytes a site at most. Not safe for concurrent use.
+// Durations is an environment of sites that take time, after Chen, Wang and Olsen (2006),
+// section 3.1. How long an access takes is random, its mean depends on the access point, and
+// each site has one perfect access point from which it is fastest on average. Make it with
+// [NewDurations] and let a [Chooser] crawl it with Crawl, or ask for single accesses with
+// Access. Mean, Perfect and Optimum are the truth. Sites and access points are numbered from 0.
+//
+// # Cost
+//
+// Time: O(1) for an access. Memory: at most 8 bytes a site.
 type Durations struct {
 	cfg     DurationsConfig
 	rng     *rand.Rand
@@ -94,23 +143,16 @@ type Durations struct {
 
 // NewDurations returns an environment. It panics if src is nil.
 func NewDurations(cfg DurationsConfig, src rand.Source) (*Durations, error) {
-	if src == nil {
-		panic("webenv: nil source of randomness")
-	}
+	rng := newRandom(src).Rand
+	cfg = cfg.filled()
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
-	cfg.Resources = append([]float64(nil), cfg.Resources...)
-	if len(cfg.Resources) == 0 {
-		for range cfg.Arms {
-			cfg.Resources = append(cfg.Resources, 1)
-		}
-	}
 	d := &Durations{
 		cfg:     cfg,
-		rng:     rand.New(src),
+		rng:     rng,
 		perfect: make([]uint16, cfg.Sites),
-		last:    make([]uint16, cfg.Sites),
+		last:    slices.Repeat([]uint16{uint16(cfg.Arms)}, cfg.Sites),
 		load:    make([]int, cfg.Arms),
 		share:   make([]float64, cfg.Arms),
 	}
@@ -121,25 +163,22 @@ func NewDurations(cfg DurationsConfig, src rand.Source) (*Durations, error) {
 	for j, r := range cfg.Resources {
 		d.share[j] = float64(cfg.Sites) * r / total
 	}
-	for i := range d.last {
-		d.last[i] = uint16(cfg.Arms)
-	}
 	if cfg.Sizes > 0 {
 		d.size = make([]float32, cfg.Sites)
 		for i := range d.size {
 			// Mean exp(µ + σ²/2) = 1.
-			d.size[i] = float32(math.Exp(float64(cfg.Sizes*d.rng.NormFloat64()) - float64(cfg.Sizes*cfg.Sizes)/2))
+			d.size[i] = float32(math.Exp(float64(cfg.Sizes*rng.NormFloat64()) - float64(cfg.Sizes*cfg.Sizes)/2))
 		}
 	}
 	for i := range d.perfect {
 		if cfg.Balanced {
 			d.perfect[i] = uint16(i % cfg.Arms)
 		} else {
-			d.perfect[i] = uint16(d.rng.IntN(cfg.Arms))
+			d.perfect[i] = uint16(rng.IntN(cfg.Arms))
 		}
 	}
 	if cfg.Balanced {
-		d.rng.Shuffle(len(d.perfect), func(i, k int) { d.perfect[i], d.perfect[k] = d.perfect[k], d.perfect[i] })
+		rng.Shuffle(len(d.perfect), func(i, k int) { d.perfect[i], d.perfect[k] = d.perfect[k], d.perfect[i] })
 	}
 	return d, nil
 }
@@ -156,8 +195,6 @@ func (c *DurationsConfig) check() error {
 		return bad("mean duration from the perfect access point", c.Perfect)
 	case !(c.Other > c.Perfect) || !finite(c.Other, 0):
 		return bad("mean duration from another access point", c.Other)
-	case c.Noise > ExponentialNoise:
-		return bad("kind of noise", c.Noise)
 	case !finite(c.Scatter, 0) || c.Noise == UniformNoise && c.Scatter > 1:
 		return bad("scatter", c.Scatter)
 	case !finite(c.Sizes, 0) || c.Sizes > 10:
@@ -166,10 +203,14 @@ func (c *DurationsConfig) check() error {
 		return bad("congestion", c.Congestion)
 	case c.Every < 0:
 		return bad("crawls between two switches", c.Every)
-	case c.Switch > DrawOther:
-		return bad("kind of switch", c.Switch)
-	case len(c.Resources) != 0 && len(c.Resources) != c.Arms:
+	case len(c.Resources) != c.Arms:
 		return bad("number of resources", len(c.Resources))
+	}
+	if err := noiseNames.Check(c.Noise); err != nil {
+		return err
+	}
+	if err := switchNames.Check(c.Switch); err != nil {
+		return err
 	}
 	least, most := math.Inf(1), 0.0
 	for j, r := range c.Resources {
@@ -178,7 +219,7 @@ func (c *DurationsConfig) check() error {
 		}
 		least, most = min(least, r), max(most, r)
 	}
-	if len(c.Resources) > 0 && most/least >= c.Other/c.Perfect {
+	if most/least >= c.Other/c.Perfect {
 		return bad("ratio of the most resources to the least", most/least)
 	}
 	return nil
@@ -190,15 +231,11 @@ func (d *Durations) Len() int { return len(d.perfect) }
 // Arms returns the number of access points.
 func (d *Durations) Arms() int { return d.cfg.Arms }
 
-// Perfect returns the access point from which a site is fastest on average
-// where loads are equal.
+// Perfect returns the access point from which a site is fastest on average where loads are
+// equal.
 func (d *Durations) Perfect(site int) int { return int(d.perfect[site]) }
 
-// Loads appends to dst the number of sites last accessed from each access point.
-func (d *Durations) Loads(dst []int) []int { return append(dst, d.load...) }
-
-// Mean returns the mean duration of a site from an access point under the
-// loads as they are.
+// Mean returns the mean duration of a site from an access point under the loads as they are.
 func (d *Durations) Mean(site, arm int) float64 {
 	return d.slowdown(arm, d.load[arm]) * d.alone(site, arm)
 }
@@ -219,8 +256,8 @@ func (d *Durations) slowdown(arm, load int) float64 {
 	return 1 + d.cfg.Congestion*float64(load)/d.share[arm]
 }
 
-// Access draws the duration of one access, in O(1). It moves the site's load to
-// the access point. It panics if there is no such site or access point.
+// Access draws the duration of one access, in O(1). It moves the site's load to the access
+// point. It panics if there is no such site or access point.
 func (d *Durations) Access(site, arm int) float64 {
 	if last := int(d.last[site]); last != arm {
 		d.load[arm]++
@@ -242,8 +279,8 @@ func (d *Durations) Access(site, arm int) float64 {
 	}
 }
 
-// EndCrawl ends a crawl: after every Every-th one the perfect access points switch.
-// It tells whether they did. O(1), or O(Sites) when they switch.
+// EndCrawl ends a crawl that Access made: after every Every-th one the perfect access points
+// switch. It reports whether they did. It takes O(1), or O(Sites) when they switch.
 func (d *Durations) EndCrawl() (switched bool) {
 	d.crawl++
 	if d.cfg.Every == 0 || d.crawl%d.cfg.Every != 0 {
@@ -269,90 +306,4 @@ func (d *Durations) EndCrawl() (switched bool) {
 		}
 	}
 	return true
-}
-
-// Optimum returns the least total mean duration found of a crawl of all sites, each
-// from one access point, and that assignment. Without congestion this is every
-// site in its perfect access point, and exact. With it, it is the social optimum, to
-// which a site counts with the delay that it causes to others: the best of the local optima
-// that moving one site at a time reaches from several starts (every site in
-// its perfect access point, or by turns, or placed one after another where
-// the total grows least). For a handful of sites it can be several per cent above the
-// least total; the more sites, the less one of them matters. O(Sites·Arms) for each of a few passes.
-func (d *Durations) Optimum() (total float64, assignment []int) {
-	starts := []func(i int, p *placement) int{
-		func(i int, _ *placement) int { return d.Perfect(i) },
-		func(i int, p *placement) int { return p.cheapest(i, math.Inf(1)) },
-		func(i int, _ *placement) int { return i % d.cfg.Arms },
-	}
-	if d.cfg.Congestion == 0 {
-		starts = starts[:1]
-	}
-	total = math.Inf(1)
-	for _, start := range starts {
-		p := placement{d: d, at: make([]int, d.Len()), load: make([]int, d.cfg.Arms), work: make([]float64, d.cfg.Arms)}
-		for i := range p.at {
-			p.add(i, start(i, &p))
-		}
-		for moved := d.cfg.Congestion > 0; moved; {
-			moved = false
-			for i, from := range p.at {
-				before := p.cost(from)
-				p.remove(i)
-				// A gain beyond rounding, so that the passes end.
-				best := p.cheapest(i, (before-p.cost(from))*(1-1e-9))
-				if best < 0 {
-					best = from
-				}
-				p.add(i, best)
-				moved = moved || best != from
-			}
-		}
-		if t := p.total(); t < total {
-			total, assignment = t, p.at
-		}
-	}
-	return total, assignment
-}
-
-// A placement is an assignment under construction.
-type placement struct {
-	d    *Durations
-	at   []int
-	load []int
-	work []float64 // total of the mean durations without load
-}
-
-func (p *placement) add(i, arm int) {
-	p.at[i] = arm
-	p.load[arm]++
-	p.work[arm] += p.d.alone(i, arm)
-}
-
-func (p *placement) remove(i int) {
-	p.load[p.at[i]]--
-	p.work[p.at[i]] -= p.d.alone(i, p.at[i])
-}
-
-// cost is the total mean duration from an arm.
-func (p *placement) cost(arm int) float64 { return p.d.slowdown(arm, p.load[arm]) * p.work[arm] }
-
-func (p *placement) total() (t float64) {
-	for arm := range p.load {
-		t += p.cost(arm)
-	}
-	return t
-}
-
-// cheapest returns the arm where adding a site adds least to the total, or -1 if none adds less
-// than a limit.
-func (p *placement) cheapest(i int, limit float64) int {
-	best := -1
-	for arm := range p.load {
-		more := p.d.slowdown(arm, p.load[arm]+1)*(p.work[arm]+p.d.alone(i, arm)) - p.cost(arm)
-		if more < limit {
-			best, limit = arm, more
-		}
-	}
-	return best
 }

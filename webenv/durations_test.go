@@ -10,7 +10,7 @@ import (
 
 func newDurations(t *testing.T, seed uint64, change func(*DurationsConfig)) *Durations {
 	t.Helper()
-	cfg := PaperDurations
+	cfg := DurationsConfig{}
 	cfg.Sites, cfg.Arms = 1000, 4
 	if change != nil {
 		change(&cfg)
@@ -66,20 +66,20 @@ func TestDurationLoad(t *testing.T) {
 	for site := range 3 {
 		d.Access(site, 1)
 	}
-	require.Equal(t, []int{0, 3}, d.Loads(nil))
+	require.Equal(t, []int{0, 3}, d.load)
 	fair := 4 * 1.5 / 2.5
 	require.InDelta(t, before*(1+0.5*3/fair), base(1), 1e-9)
 	d.Access(0, 1)
-	require.Equal(t, []int{0, 3}, d.Loads(nil), "a site counts once")
+	require.Equal(t, []int{0, 3}, d.load, "a site counts once")
 	d.Access(0, 0)
-	require.Equal(t, []int{1, 2}, d.Loads(nil))
+	require.Equal(t, []int{1, 2}, d.load)
 	for site := range 4 {
 		for arm := range 2 {
 			want := 53.6
 			if d.Perfect(site) == arm {
 				want = 24.7
 			}
-			require.InDelta(t, want/[]float64{1, 1.5}[arm]*(1+0.5*float64(d.Loads(nil)[arm])/[]float64{1.6, 2.4}[arm]), d.Mean(site, arm), 1e-9)
+			require.InDelta(t, want/[]float64{1, 1.5}[arm]*(1+0.5*float64(d.load[arm])/[]float64{1.6, 2.4}[arm]), d.Mean(site, arm), 1e-9)
 		}
 	}
 }
@@ -186,12 +186,12 @@ func totalOf(d *Durations, assignment []int) (total float64) {
 func TestDurationsRejects(t *testing.T) {
 	src := rand.NewPCG(1, 2)
 	for name, change := range map[string]func(*DurationsConfig){
-		"sites":             func(c *DurationsConfig) { c.Sites = 0 },
+		"sites":             func(c *DurationsConfig) { c.Sites = -1 },
 		"arms":              func(c *DurationsConfig) { c.Arms = 1 },
 		"many arms":         func(c *DurationsConfig) { c.Arms = 1 << 16 },
-		"perfect":           func(c *DurationsConfig) { c.Perfect = 0 },
+		"perfect":           func(c *DurationsConfig) { c.Perfect = -1 },
 		"perfect NaN":       func(c *DurationsConfig) { c.Perfect = math.NaN() },
-		"other":             func(c *DurationsConfig) { c.Other = c.Perfect },
+		"other":             func(c *DurationsConfig) { c.Perfect, c.Other = 5, 5 },
 		"other Inf":         func(c *DurationsConfig) { c.Other = math.Inf(1) },
 		"noise":             func(c *DurationsConfig) { c.Noise = 9 },
 		"scatter":           func(c *DurationsConfig) { c.Scatter = -1 },
@@ -204,13 +204,13 @@ func TestDurationsRejects(t *testing.T) {
 		"resource 0":        func(c *DurationsConfig) { c.Resources = []float64{1, 0, 1} },
 		"resources too far": func(c *DurationsConfig) { c.Resources = []float64{1, 1, 3} },
 	} {
-		cfg := PaperDurations
+		cfg := DurationsConfig{}
 		cfg.Sites, cfg.Arms = 10, 3
 		change(&cfg)
 		_, err := NewDurations(cfg, src)
 		require.ErrorIs(t, err, ErrConfig, name)
 	}
-	require.Panics(t, func() { _, _ = NewDurations(PaperDurations, nil) })
+	require.Panics(t, func() { _, _ = NewDurations(DurationsConfig{}, nil) })
 }
 
 func TestDurationsSameSeedSameRun(t *testing.T) {

@@ -6,8 +6,7 @@ import (
 	"math/rand/v2"
 )
 
-// ZipfLaw returns a/k^beta for k = 1 to n: probabilities per slot if a ≤ 1, or
-// rates.
+// ZipfLaw returns a/k^beta for k = 1 to n: probabilities per slot if a ≤ 1, or rates.
 func ZipfLaw(n int, a, beta float64) []float64 {
 	law := make([]float64, n)
 	for k := range law {
@@ -19,7 +18,7 @@ func ZipfLaw(n int, a, beta float64) []float64 {
 // LogNormalLaw draws n rates from the log-normal distribution with the given
 // mean, where sigma is the standard deviation of the logarithm.
 func LogNormalLaw(n int, mean, sigma float64, src rand.Source) []float64 {
-	rng := newRand(src)
+	rng := newRandom(src)
 	law := make([]float64, n)
 	for i := range law {
 		law[i] = mean * math.Exp(sigma*(rng.NormFloat64()-sigma/2))

@@ -5,16 +5,19 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+
+	"github.com/recrawl/recrawl/internal/codec"
 )
 
-// Memoryless is an environment whose pages change independently of each other
-// and of their past: in slots ([NewSlots]) or as Poisson processes
-// ([NewPoisson]). It starts at time 0.
+// Memoryless is an environment whose pages change independently of each other and of their
+// past: in slots ([NewSlots]) or as Poisson processes ([NewPoisson]). Take it for pages of any
+// given probabilities or rates. It starts at time 0. Nothing happens until a page is polled;
+// then the time of its first change since the previous poll is drawn.
 //
-// Nothing happens until a page is polled; then the time of its first change
-// since the previous poll is drawn. It keeps 16 bytes a page. A poll takes
-// O(1), plus O(1) for each shift since the previous poll of the page, and
-// allocates nothing.
+// # Cost
+//
+// Time: a poll takes O(1), plus O(1) for each shift since the previous poll of the page.
+// Memory: 16 bytes a page; a poll allocates nothing.
 type Memoryless struct {
 	rates []float64
 	last  []float64 // time of the previous poll
@@ -23,16 +26,16 @@ type Memoryless struct {
 	rng   random
 }
 
-// NewSlots returns an environment in which page i changes with probability
-// u[i] per slot, in the sense of law. If shiftEvery is positive, each page takes
-// the probability of the next page, and the last page that of the first,
-// after every shiftEvery slots (Yazidi 2006, the dynamic environment).
+// NewSlots returns an environment in which page i changes with probability u[i] per slot, in
+// the sense of law. If shiftEvery is positive, each page takes the probability of the next
+// page, and the last page that of the first, after every shiftEvery slots (Yazidi 2006, the
+// dynamic environment).
 func NewSlots(u []float64, law SlotLaw, shiftEvery int, src rand.Source) (*Memoryless, error) {
 	rng := newRandom(src)
 	if err := checkProbabilities(u); err != nil {
 		return nil, err
 	}
-	if err := law.check(); err != nil {
+	if err := slotLaws.Check(law); err != nil {
 		return nil, err
 	}
 	if shiftEvery < 0 {
@@ -92,4 +95,48 @@ func (m *Memoryless) Rate(page int, now float64) float64 {
 func (m *Memoryless) lender(page int, epoch float64) int {
 	n := len(m.rates)
 	return (page + int(math.Mod(epoch, float64(n)))) % n
+}
+
+const magicMemoryless = "webenv.Memoryless"
+
+// AppendBinary appends the state to b; see MarshalBinary.
+func (m *Memoryless) AppendBinary(b []byte) ([]byte, error) {
+	e := codec.NewEncoder(b, magicMemoryless, 1)
+	e.Float64s(m.rates)
+	e.Float64s(m.last)
+	e.Byte(byte(m.law))
+	e.Float64(m.shift)
+	e.Source(m.rng.src)
+	return e.Finish()
+}
+
+// MarshalBinary returns the state, with that of the source of randomness, which
+// must be *rand.PCG or *rand.ChaCha8, else the error is [ErrSource].
+func (m *Memoryless) MarshalBinary() ([]byte, error) { return m.AppendBinary(nil) }
+
+// UnmarshalBinary restores what MarshalBinary returned. The environment then
+// continues bit for bit. On an error it is left as it was.
+func (m *Memoryless) UnmarshalBinary(data []byte) error {
+	d, err := codec.NewDecoder(data, magicMemoryless, 1)
+	if err != nil {
+		return err
+	}
+	s := Memoryless{rates: d.Float64s(), last: d.Float64s(), law: SlotLaw(d.Byte()), shift: d.Float64()}
+	s.rng = restored(d)
+	if len(s.rates) == 0 || len(s.rates) != len(s.last) {
+		d.Fail("%d rates and %d times", len(s.rates), len(s.last))
+	}
+	for i := range min(len(s.rates), len(s.last)) {
+		if !(s.rates[i] >= 0) || !isTime(s.last[i]) {
+			d.Fail("page %d has rate %v and time %v", i, s.rates[i], s.last[i])
+		}
+	}
+	if slotLaws.Check(s.law) != nil || !isTime(s.shift) || s.shift != math.Floor(s.shift) {
+		d.Fail("law %d, shift %v", s.law, s.shift)
+	}
+	if err := d.Done(); err != nil {
+		return err
+	}
+	*m = s
+	return nil
 }

@@ -6,9 +6,14 @@ import (
 	"sort"
 )
 
-// Replay is an environment that changes as a recorded history did. It shares
-// the history, which must not be altered, and is a [Rater] and a [LastChanger].
-// A poll takes O(log changes) and allocates nothing.
+// Replay is an environment that changes as a recorded history did. Make it with [NewReplay]
+// from a [History]. It shares the history, which must not be altered, and is a [Rater] and a
+// [LastChanger].
+//
+// # Cost
+//
+// Time: a poll takes O(log changes). Memory: 24 bytes a page besides the history; a poll
+// allocates nothing.
 type Replay struct {
 	history *History
 	rates   []float64

@@ -2,73 +2,85 @@ package webenv
 
 import (
 	"fmt"
+	"iter"
 	"math"
 	"math/rand/v2"
+	"slices"
+
+	"github.com/recrawl/recrawl/internal/heap"
+	"github.com/recrawl/recrawl/internal/ids"
 )
 
-// A Scheduler decides which page to poll next and learns from what was found.
+// A Scheduler decides which page to poll next and learns from what was found. The learners of
+// package knapsack are schedulers. It names a page by an id whose slot, the low half of an int,
+// is the page's number in the environment. So the ids of a learner that adds and removes pages
+// work, and so do plain numbers from 0.
+//
+// A scheduler may have two more methods. [Run] calls GiveBack of a [GiveBacker], and takes the
+// pages of one with All() iter.Seq[int] from there.
 type Scheduler interface {
 	// Next returns the page to poll at time now.
 	Next(now float64) (page int, err error)
-	// Observe tells whether a page asked for was found changed by a poll whose
-	// answer came at time now.
+	// Observe reports whether a page asked for was found changed by a poll whose answer came
+	// at time now.
 	Observe(page int, now float64, changed bool) error
 }
 
-// A GiveBacker is a [Scheduler] that wants to know when a page that it asked for
-// was not polled after all, or its answer never came.
+// A GiveBacker is a [Scheduler] that wants to know when a page that it asked for was not polled
+// after all, or its answer never came.
 type GiveBacker interface {
 	GiveBack(page int, now float64) error
 }
 
-// RunConfig describes a [Run]. Rate, and one of Duration and Polls at least, must be set.
+// RunConfig describes a [Run]. The zero value polls each page a hundred times on average, one
+// poll per unit of time.
 type RunConfig struct {
-	// Start is the time at which the run starts and every page counts as
-	// fresh: as a rule, the start of the environment. A change before Start
-	// that no poll has seen counts as if it came at Start.
+	// Start is the time at which the run starts and every page counts as fresh: as a rule, the
+	// start of the environment. A change before Start that no poll has seen counts as if it
+	// came at Start.
 	Start float64
-	// Rate is the number of polls per unit of time. Poll k = 1, 2, … is asked
-	// for at Start + k/Rate.
+	// Rate is the number of polls per unit of time; 0 means 1. Poll k = 1, 2, … is asked for
+	// at Start + k/Rate.
 	Rate float64
-	// Duration is how long the run takes, and freshness and age are counted. 0
-	// ends it with the last poll.
+	// Duration is how long the run takes, and freshness and age are counted. 0 ends it with
+	// the last poll.
 	Duration float64
-	// Polls is the greatest number of polls; 0 means as many as Duration has
-	// room for.
+	// Polls is the greatest number of polls. 0 means as many as Duration has room for, or 100
+	// for each page if Duration is 0 too.
 	Polls int
 
-	// Weights are the weights of the pages, nil if they are equal.
+	// Weights are the weights of the pages by number, nil if they are equal.
 	Weights []float64
 	// Buckets is the number of equal parts of the duration in Result.Curve.
 	Buckets int
 
-	// Latency gives the time from asking for a page to its answer, nil if the
-	// answer comes at once; +Inf if it never comes. The copy taken is that of
-	// the time of the answer.
+	// Latency gives the time from asking for a page, by number, to its answer, nil if the
+	// answer comes at once; +Inf if it never comes. The copy taken is that of the time of the
+	// answer.
 	Latency func(page int) float64
-	// Loss is the probability that no answer comes. The page is then given
-	// back, if the scheduler is a GiveBacker, when the answer would have come.
+	// Loss is the probability that no answer comes. The page is then given back, if the
+	// scheduler is a GiveBacker, when the answer would have come.
 	Loss float64
 	// Source decides which answers are lost; it may be nil if Loss is 0.
 	Source rand.Source
 
 	// OnPoll, if not nil, is called with each answer, after Observe.
 	OnPoll func(Poll)
-	// Progress, if not nil, is called about a hundred times in a run, and at
-	// its end, with the share of the polls asked for so far.
+	// Progress, if not nil, is called about a hundred times in a run, and at its end, with the
+	// share of the polls asked for so far.
 	Progress func(done float64)
 }
 
 // A Poll is the answer to a poll.
 type Poll struct {
-	Page    int
+	Page    int // number of the page in the environment
 	Time    float64
 	Changed bool
 	Since   float64 // time of the first change found, if Changed
 }
 
-// A Result is the exact account of a [Run]. Page-time is the integral over time
-// and the sum over the pages of the weight.
+// A Result is the exact account of a [Run]. Page-time is the integral over time and the sum
+// over the pages of the weight.
 type Result struct {
 	Polls    int // polls answered
 	Detected int // polls that found a change
@@ -77,15 +89,14 @@ type Result struct {
 	Value float64
 	// Freshness is the share of page-time in which the last copy is current.
 	Freshness float64
-	// Age is the mean over page-time of the age of the last copy: 0 while it is
-	// current, else the time since the first change that it lacks (Cho and
-	// Garcia-Molina 2000).
+	// Age is the mean over page-time of the age of the last copy: 0 while it is current, else
+	// the time since the first change that it lacks (Cho and Garcia-Molina 2000).
 	Age float64
 	// Curve has one entry for each of RunConfig.Buckets.
 	Curve []Bucket
 }
 
-// A Bucket tells how a run went in one of the equal parts of its duration.
+// A Bucket says how a run went in one of the equal parts of its duration.
 type Bucket struct {
 	End       float64 // time at which it ends; it contains its end
 	Polls     int     // polls answered in it
@@ -93,18 +104,21 @@ type Bucket struct {
 	Freshness float64 // share of its page-time in which the last copy was current
 }
 
-// Run lets a scheduler poll an environment at evenly spaced times. The budget is
-// always spent: at each time one page is asked for.
+// Run lets a scheduler poll an environment at evenly spaced times and returns the account. The
+// budget is always spent: at each time one page is asked for. An error of the scheduler stops
+// the run and is returned with the time; asking for a page that the environment does not have
+// is [ErrUnknown].
 //
-// Freshness and age come from the times of change that the environment tells,
-// not from samples. At the end all pages are looked at once more to settle what
-// they missed since their last poll; this counts as no poll, but an environment
-// that counts polls does count it.
+// Freshness and age come from the times of change that the environment knows, not from samples.
+// At the end all pages are looked at once more to settle what they missed since their last
+// poll. This counts as no poll, but an environment that counts polls does count it. A page of
+// the environment that the scheduler does not have at the start, by its method All, weighs
+// nothing.
 //
-// An error of the scheduler stops the run and is returned with the time; an
-// ask for a page outside the environment is one. Run takes
-// O(polls + pages + buckets) time, plus O(log polls in flight) for each poll
-// with Latency; without Latency and callbacks it allocates nothing per poll.
+// # Cost
+//
+// Time: O(polls + pages + buckets), and O(log polls in flight) for each poll with Latency.
+// Memory: nothing per poll without Latency and callbacks.
 func Run(env Env, sched Scheduler, cfg RunConfig) (Result, error) {
 	if env == nil || sched == nil {
 		panic("webenv: Run without an environment or a scheduler")
@@ -113,19 +127,12 @@ func Run(env Env, sched Scheduler, cfg RunConfig) (Result, error) {
 	if err := r.check(); err != nil {
 		return Result{}, err
 	}
-	r.total = float64(env.Len())
-	if cfg.Weights != nil {
-		r.total = 0
-		for _, w := range cfg.Weights {
-			r.total += w
-		}
-		if !(r.total > 0) || math.IsInf(r.total, 1) {
-			return Result{}, fmt.Errorf("%w: the weights sum to %v", ErrConfig, r.total)
-		}
+	if err := r.weigh(); err != nil {
+		return Result{}, err
 	}
 	polls := r.polls()
 	if r.cfg.Duration == 0 {
-		r.cfg.Duration = float64(polls) / cfg.Rate
+		r.cfg.Duration = float64(polls) / r.cfg.Rate
 	}
 	if end := cfg.Start + r.cfg.Duration; !(end > cfg.Start) || math.IsInf(end, 1) {
 		return Result{}, fmt.Errorf("%w: a duration of %v from %v", ErrConfig, r.cfg.Duration, cfg.Start)
@@ -137,6 +144,17 @@ func Run(env Env, sched Scheduler, cfg RunConfig) (Result, error) {
 	return r.settle(), nil
 }
 
+// A flight is a poll whose answer has not come yet.
+type flight struct {
+	at   float64 // time of the answer
+	seq  int     // settles ties: first asked, first answered
+	id   int     // as the scheduler names the page
+	lost bool
+}
+
+// Before implements the order of a heap.Heap.
+func (f flight) Before(g flight) bool { return f.at < g.at || f.at == g.at && f.seq < g.seq }
+
 // run is the state of one Run.
 type run struct {
 	env   Env
@@ -145,7 +163,7 @@ type run struct {
 
 	total    float64 // weight of all pages
 	rng      *rand.Rand
-	inFlight flights
+	inFlight heap.Heap[flight]
 	sent     int
 
 	result  Result
@@ -154,8 +172,19 @@ type run struct {
 	buckets buckets
 }
 
+// pollsPerPage is how often a run without a length polls each page on average: often enough
+// for the learners to settle.
+const pollsPerPage = 100
+
+// check fills in the defaults and checks the settings.
 func (r *run) check() error {
-	o := &r.cfg
+	o, n := &r.cfg, r.env.Len()
+	if o.Rate == 0 {
+		o.Rate = 1
+	}
+	if o.Duration == 0 && o.Polls == 0 {
+		o.Polls = pollsPerPage * n
+	}
 	for _, f := range []struct {
 		name string
 		v    float64
@@ -172,10 +201,6 @@ func (r *run) check() error {
 			return fmt.Errorf("%w: %s %v", ErrConfig, f.name, f.v)
 		}
 	}
-	if o.Duration == 0 && o.Polls == 0 {
-		return fmt.Errorf("%w: neither a duration nor a number of polls", ErrConfig)
-	}
-	n := r.env.Len()
 	if n == 0 {
 		return ErrNoPages
 	}
@@ -188,7 +213,56 @@ func (r *run) check() error {
 		}
 	}
 	if o.Loss > 0 {
-		r.rng = newRand(o.Source)
+		r.rng = newRandom(o.Source).Rand
+	}
+	return nil
+}
+
+// page returns the number of the page of an id.
+func (r *run) page(id int) (int, error) {
+	page := ids.Slot(id)
+	if id < 0 || page >= r.env.Len() {
+		return 0, fmt.Errorf("%w: page %d of %d (id %d)", ErrUnknown, page, r.env.Len(), id)
+	}
+	return page, nil
+}
+
+// weigh sums up the weights, after taking away those of the pages that the scheduler does not
+// have.
+func (r *run) weigh() error {
+	n := r.env.Len()
+	if s, ok := r.sched.(interface{ All() iter.Seq[int] }); ok {
+		has, pages := make([]bool, n), 0
+		for id := range s.All() {
+			page, err := r.page(id)
+			if err != nil {
+				return err
+			}
+			has[page] = true
+			pages++
+		}
+		if pages < n {
+			weights := slices.Repeat([]float64{1}, n)
+			if r.cfg.Weights != nil {
+				weights = slices.Clone(r.cfg.Weights)
+			}
+			for page := range weights {
+				if !has[page] {
+					weights[page] = 0
+				}
+			}
+			r.cfg.Weights = weights
+		}
+	}
+	r.total = float64(n)
+	if r.cfg.Weights != nil {
+		r.total = 0
+		for _, w := range r.cfg.Weights {
+			r.total += w
+		}
+		if !(r.total > 0) || math.IsInf(r.total, 1) {
+			return fmt.Errorf("%w: the weights sum to %v", ErrConfig, r.total)
+		}
 	}
 	return nil
 }
@@ -232,7 +306,7 @@ func (r *run) all(polls int) error {
 		return err
 	}
 	for len(r.inFlight) > 0 {
-		if err := r.lose(r.inFlight.pop().page, end); err != nil {
+		if err := r.lose(r.inFlight.Pop().id, end); err != nil {
 			return err
 		}
 	}
@@ -241,14 +315,15 @@ func (r *run) all(polls int) error {
 
 // ask sends one poll.
 func (r *run) ask(now float64) error {
-	page, err := r.sched.Next(now)
-	if err == nil && (page < 0 || page >= r.env.Len()) {
-		err = fmt.Errorf("%w: %d of %d", ErrUnknown, page, r.env.Len())
-	}
+	id, err := r.sched.Next(now)
 	if err != nil {
 		return failed(now, err)
 	}
-	f := flight{page: page, at: now, seq: r.sent, lost: r.cfg.Loss > 0 && r.rng.Float64() < r.cfg.Loss}
+	page, err := r.page(id)
+	if err != nil {
+		return failed(now, err)
+	}
+	f := flight{id: id, at: now, seq: r.sent, lost: r.cfg.Loss > 0 && r.rng.Float64() < r.cfg.Loss}
 	r.sent++
 	if r.cfg.Latency == nil {
 		return r.land(f)
@@ -258,14 +333,14 @@ func (r *run) ask(now float64) error {
 		return failed(now, fmt.Errorf("%w: latency %v of page %d", ErrConfig, latency, page))
 	}
 	f.at += latency
-	r.inFlight.push(f)
+	r.inFlight.Push(f)
 	return nil
 }
 
 // arrive handles the answers that come up to now, in the order of their times.
 func (r *run) arrive(now float64) error {
 	for len(r.inFlight) > 0 && r.inFlight[0].at <= now {
-		if err := r.land(r.inFlight.pop()); err != nil {
+		if err := r.land(r.inFlight.Pop()); err != nil {
 			return err
 		}
 	}
@@ -275,30 +350,31 @@ func (r *run) arrive(now float64) error {
 // land handles one answer.
 func (r *run) land(f flight) error {
 	if f.lost {
-		return r.lose(f.page, f.at)
+		return r.lose(f.id, f.at)
 	}
-	since, changed := r.env.Poll(f.page, f.at)
+	page := ids.Slot(f.id)
+	since, changed := r.env.Poll(page, f.at)
 	r.result.Polls++
 	if changed {
 		r.result.Detected++
-		r.result.Value += r.weight(f.page)
-		r.account(f.page, since, f.at)
+		r.result.Value += r.weight(page)
+		r.account(page, since, f.at)
 	}
 	r.buckets.poll(f.at, changed)
-	if err := r.sched.Observe(f.page, f.at, changed); err != nil {
+	if err := r.sched.Observe(f.id, f.at, changed); err != nil {
 		return failed(f.at, err)
 	}
 	if r.cfg.OnPoll != nil {
-		r.cfg.OnPoll(Poll{f.page, f.at, changed, since})
+		r.cfg.OnPoll(Poll{page, f.at, changed, since})
 	}
 	return nil
 }
 
 // lose handles an answer that does not come.
-func (r *run) lose(page int, now float64) error {
+func (r *run) lose(id int, now float64) error {
 	r.result.Lost++
 	if g, ok := r.sched.(GiveBacker); ok {
-		if err := g.GiveBack(page, now); err != nil {
+		if err := g.GiveBack(id, now); err != nil {
 			return failed(now, err)
 		}
 	}

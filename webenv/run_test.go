@@ -2,7 +2,9 @@ package webenv
 
 import (
 	"errors"
+	"iter"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -330,14 +332,13 @@ func TestRunErrors(t *testing.T) {
 
 	nan, inf := math.NaN(), math.Inf(1)
 	for _, change := range []func(*RunConfig){
-		func(o *RunConfig) { o.Rate = 0 },
+		func(o *RunConfig) { o.Rate = -1 },
 		func(o *RunConfig) { o.Rate = nan },
 		func(o *RunConfig) { o.Rate = inf },
 		func(o *RunConfig) { o.Start = nan },
 		func(o *RunConfig) { o.Start = inf },
 		func(o *RunConfig) { o.Start = -inf },
 		func(o *RunConfig) { o.Start = 1e300 },
-		func(o *RunConfig) { o.Polls = 0 },
 		func(o *RunConfig) { o.Polls = -1 },
 		func(o *RunConfig) { o.Duration = -1 },
 		func(o *RunConfig) { o.Duration = nan },
@@ -373,4 +374,83 @@ func TestRunErrors(t *testing.T) {
 	require.NoError(t, err)
 	require.Zero(t, result.Polls)
 	require.Positive(t, result.Lost)
+}
+
+// pages is a scheduler of ids that travelled: some were removed, some given out again.
+type pages struct {
+	ids  []int
+	next int
+	told map[int]int
+	lost map[int]int
+}
+
+func (p *pages) Next(float64) (int, error) {
+	p.next++
+	return p.ids[(p.next-1)%len(p.ids)], nil
+}
+
+func (p *pages) Observe(id int, _ float64, _ bool) error { p.told[id]++; return nil }
+
+func (p *pages) GiveBack(id int, _ float64) error { p.lost[id]++; return nil }
+
+// all is a scheduler that lists its pages.
+type all struct{ *pages }
+
+func (a all) All() iter.Seq[int] { return slices.Values(a.ids) }
+
+// A learner that has removed and added pages is told of its ids, and only its pages count.
+func TestRunIdsTravel(t *testing.T) {
+	t.Parallel()
+	const again = 1 << 32
+	run := func(plain bool, cfg RunConfig, ids ...int) (Result, *pages, error) {
+		env, err := NewSlots([]float64{1, 1, 1}, AtMostOnce, 0, check.Source(1))
+		require.NoError(t, err)
+		p := &pages{ids: ids, told: map[int]int{}, lost: map[int]int{}}
+		var sched Scheduler = all{p}
+		if plain {
+			sched = p
+		}
+		result, err := Run(env, sched, cfg)
+		return result, p, err
+	}
+	got, p, err := run(false, RunConfig{Rate: 1, Polls: 8}, again+1, 2*again)
+	require.NoError(t, err)
+	require.Equal(t, map[int]int{again + 1: 4, 2 * again: 4}, p.told)
+	require.Equal(t, 8.0, got.Value)
+	// Both pages change at each whole time. Page 1 is polled at 1, 3, 5 and 7, page 0 at 2, 4, 6
+	// and 8: it is stale for 1 of 2 units, and page 1 from 2 to 3, … and from 8 on.
+	require.Equal(t, 0.5+0.5/8, got.Freshness)
+
+	// The third page has no say, whatever its weight.
+	weighed, _, err := run(false, RunConfig{Rate: 1, Polls: 8, Weights: []float64{1, 1, 50}}, again+1, 2*again)
+	require.NoError(t, err)
+	require.Equal(t, got, weighed)
+	// Without All it counts, and is stale all the time but the first unit.
+	got, _, err = run(true, RunConfig{Rate: 1, Polls: 8}, again+1, 2*again)
+	require.NoError(t, err)
+	require.InDelta(t, (2*(0.5+0.5/8)+1./8)/3, got.Freshness, 1e-15)
+
+	late := RunConfig{Rate: 1, Polls: 8, Latency: func(page int) float64 { require.Less(t, page, 3); return 2.5 }}
+	_, p, err = run(false, late, again+1, 2*again)
+	require.NoError(t, err)
+	require.Equal(t, map[int]int{again + 1: 3, 2 * again: 2}, p.told)
+	require.Equal(t, map[int]int{again + 1: 1, 2 * again: 2}, p.lost)
+
+	for _, id := range []int{3, again + 3, -1} {
+		for _, plain := range []bool{false, true} {
+			_, _, err = run(plain, RunConfig{}, 0, id)
+			require.ErrorIs(t, err, ErrUnknown)
+		}
+	}
+}
+
+// The zero settings poll each page a hundred times.
+func TestRunDefaults(t *testing.T) {
+	t.Parallel()
+	env, err := NewPoisson([]float64{1, 2}, check.Source(1))
+	require.NoError(t, err)
+	result, err := Run(env, &roundRobin{pages: 2}, RunConfig{Buckets: 1})
+	require.NoError(t, err)
+	require.Equal(t, 200, result.Polls)
+	require.Equal(t, 200.0, result.Curve[0].End)
 }

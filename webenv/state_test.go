@@ -84,7 +84,7 @@ func TestRestoreContradictions(t *testing.T) {
 		return z
 	}
 	bursty := func() *Bursty {
-		b, _ := NewBursty([]float64{1, 2}, Burst{1, 2, 3, 4}, check.Source(1))
+		b, _ := NewBursty([]float64{1, 2}, BurstyConfig{1, 2, 3, 4}, check.Source(1))
 		return b
 	}
 	var bad []saver
@@ -125,7 +125,7 @@ func TestRestoreContradictions(t *testing.T) {
 		func(b *Bursty) { b.rates = b.rates[:1] },
 		func(b *Bursty) { b.rates[1] = -1 },
 		func(b *Bursty) { b.last[0] = -1 },
-		func(b *Bursty) { b.burst.QuietStay = 0 },
+		func(b *Bursty) { b.cfg.QuietStay = 0 },
 		func(b *Bursty) { b.active = b.active[:1] },
 	} {
 		b := bursty()

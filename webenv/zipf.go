@@ -4,32 +4,52 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+
+	"github.com/recrawl/recrawl/internal/codec"
 )
 
-// ZipfConfig describes a [Zipf] environment.
+// ZipfConfig describes a [Zipf] environment. The zero value is the paper's first static one.
 type ZipfConfig struct {
+	// Pages is the number of pages; 0 means 500, as in the paper.
 	Pages int
-	// The page of rank k = 1, 2, … changes with probability Alpha/k^Beta per
-	// slot, 0 ≤ Alpha ≤ 1, Beta ≥ 0. The paper uses (0.3, 1.5), (0.3, 1) and
-	// (0.9, 1.5) with 500 pages.
+	// The page of rank k = 1, 2, … changes with probability Alpha/k^Beta per slot, Alpha ≤ 1.
+	// The paper uses (0.3, 1.5), which 0 means, (0.3, 1) and (0.9, 1.5). A negative Beta means
+	// none: all pages change alike.
 	Alpha, Beta float64
 	// Law says what a probability per slot means.
 	Law SlotLaw
-	// SwapEvery is the number r of polls after which a page, drawn with
-	// probability proportional to its probability of changing, swaps its rank
-	// with the next page in the ranking; 0 for a static environment. If the
-	// page drawn is the last in the ranking, nothing happens.
+	// SwapEvery is the number of polls after which a page, drawn with probability proportional
+	// to its probability of changing, swaps its rank with the next page in the ranking; 0 for
+	// a static environment. If the page drawn is the last in the ranking, nothing happens.
 	SwapEvery int
 }
 
-// Zipf is the environment of Granmo, Oommen, Myrer and Olsen (2006, section
-// III): the probabilities of change follow a Zipf law over a ranking of the
-// pages, which starts as page 0, 1, 2, … and is static or changes slowly. It
-// starts at time 0.
+// filled returns the settings with the defaults filled in.
+func (c ZipfConfig) filled() ZipfConfig {
+	if c.Pages == 0 {
+		c.Pages = 500
+	}
+	if c.Alpha == 0 {
+		c.Alpha = 0.3
+	}
+	if c.Beta == 0 {
+		c.Beta = 1.5
+	} else if c.Beta < 0 && !math.IsInf(c.Beta, -1) {
+		c.Beta = 0
+	}
+	return c
+}
+
+// Zipf is the environment of Granmo, Oommen, Myrer and Olsen (2006, section III): the
+// probabilities of change follow a Zipf law over a ranking of the pages. The ranking starts as
+// page 0, 1, 2, … and is static, or pages swap ranks now and then. Make it with [NewZipf]; take
+// it to repeat the paper. It starts at time 0. A dynamic environment needs times that never go
+// back over all its pages together.
 //
-// A dynamic environment needs times that never go back over all its pages
-// together. It keeps 8 bytes a page if static and 16 if dynamic; a poll and a
-// swap take O(1) and allocate nothing.
+// # Cost
+//
+// Time: a poll and a swap take O(1). Memory: 8 bytes a page if static and 16 if dynamic; a poll
+// allocates nothing.
 type Zipf struct {
 	cfg ZipfConfig
 	rng random
@@ -53,22 +73,23 @@ const changedBit = 1 << 31
 func (c *ZipfConfig) check() error {
 	switch {
 	case c.Pages <= 0:
-		return fmt.Errorf("%w: %d", ErrNoPages, c.Pages)
+		return fmt.Errorf("%w: %d pages", ErrConfig, c.Pages)
 	case c.Pages >= changedBit:
 		return fmt.Errorf("%w: %d pages, at most %d", ErrConfig, c.Pages, changedBit-1)
 	case !(c.Alpha >= 0 && c.Alpha <= 1):
-		return fmt.Errorf("%w: alpha %v", ErrProbability, c.Alpha)
+		return fmt.Errorf("%w: alpha %v is no probability", ErrConfig, c.Alpha)
 	case !(c.Beta >= 0 && c.Beta <= math.MaxFloat64):
 		return fmt.Errorf("%w: beta %v", ErrConfig, c.Beta)
 	case c.SwapEvery < 0:
 		return fmt.Errorf("%w: swap every %d polls", ErrConfig, c.SwapEvery)
 	}
-	return c.Law.check()
+	return slotLaws.Check(c.Law)
 }
 
 // NewZipf returns a Zipf environment.
 func NewZipf(cfg ZipfConfig, src rand.Source) (*Zipf, error) {
 	rng := newRandom(src)
+	cfg = cfg.filled()
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
@@ -100,8 +121,8 @@ func (z *Zipf) rankOf(page int) int {
 	return int(z.rank[page] &^ changedBit)
 }
 
-// Rate implements [Rater]: it is −ln(1−u), where u is the present probability
-// of change of the page.
+// Rate implements [Rater]: it is −ln(1−u), where u is the present probability of change of the
+// page.
 func (z *Zipf) Rate(page int, _ float64) float64 {
 	return slotRate(z.cfg.Alpha * math.Pow(float64(z.rankOf(page)+1), -z.cfg.Beta))
 }
@@ -160,51 +181,71 @@ func (z *Zipf) swap(k int, now float64) {
 	z.rank[b]--
 }
 
-// zipfSampler draws ranks 1 to n with probability proportional to k^(−beta) in
-// O(1) expected time and without a table, by rejection-inversion (Hörmann and
-// Derflinger 1996, "Rejection-inversion to generate variates from monotone
-// discrete distributions"): k^(−beta) is at most the integral of x^(−beta)
-// over [k−½, k+½], because x^(−beta) is convex.
-type zipfSampler struct {
-	n          float64
-	beta       float64
-	low, high  float64 // range of the integral, from rank 1's to rank n's
-	alwaysNear float64 // a draw this near below its rank is always accepted
+const magicZipf = "webenv.Zipf"
+
+// AppendBinary appends the state to b; see MarshalBinary.
+func (z *Zipf) AppendBinary(b []byte) ([]byte, error) {
+	e := codec.NewEncoder(b, magicZipf, 1)
+	e.Int(z.cfg.Pages)
+	e.Float64(z.cfg.Alpha)
+	e.Float64(z.cfg.Beta)
+	e.Byte(byte(z.cfg.Law))
+	e.Int(z.cfg.SwapEvery)
+	e.Float64s(z.time)
+	e.Uint32s(z.rank)
+	e.Int(z.polls)
+	e.Float64(z.now)
+	e.Source(z.rng.src)
+	return e.Finish()
 }
 
-func newZipfSampler(n int, beta float64) zipfSampler {
-	s := zipfSampler{n: float64(n), beta: beta}
-	s.low = s.integral(1.5) - 1 // rank 1 gets its exact weight
-	s.high = s.integral(s.n + 0.5)
-	s.alwaysNear = 2 - s.inverse(s.integral(2.5)-math.Pow(2, -beta))
-	return s
-}
+// MarshalBinary returns the state, with that of the source of randomness, which
+// must be *rand.PCG or *rand.ChaCha8, else the error is [ErrSource].
+func (z *Zipf) MarshalBinary() ([]byte, error) { return z.AppendBinary(nil) }
 
-// rank draws a rank, from 0.
-func (s *zipfSampler) rank(rng *rand.Rand) int {
-	for {
-		y := s.low + float64(rng.Float64()*(s.high-s.low))
-		x := s.inverse(y)
-		k := min(max(math.Round(x), 1), s.n)
-		if k-x <= s.alwaysNear || y >= s.integral(k+0.5)-math.Pow(k, -s.beta) {
-			return int(k) - 1
+// UnmarshalBinary restores what MarshalBinary returned. The environment then
+// continues bit for bit. On an error it is left as it was.
+func (z *Zipf) UnmarshalBinary(data []byte) error {
+	d, err := codec.NewDecoder(data, magicZipf, 1)
+	if err != nil {
+		return err
+	}
+	cfg := ZipfConfig{Pages: d.Int(), Alpha: d.Float64(), Beta: d.Float64(), Law: SlotLaw(d.Byte()), SwapEvery: d.Int()}
+	time, rank, polls, now := d.Float64s(), d.Uint32s(), d.Int(), d.Float64()
+	rng := restored(d)
+	if cfg.check() != nil || len(time) != cfg.Pages {
+		d.Fail("%d times for %+v", len(time), cfg)
+	}
+	for i, t := range time {
+		if !isTime(t) || cfg.SwapEvery > 0 && t > now {
+			d.Fail("page %d has time %v", i, t)
 		}
 	}
-}
-
-// integral is the integral of x^(−beta) from 1.
-func (s *zipfSampler) integral(x float64) float64 {
-	l := math.Log(x)
-	if s.beta == 1 {
-		return l
+	if !isTime(now) || polls < 0 || polls > 0 && polls >= cfg.SwapEvery {
+		d.Fail("time %v, %d polls", now, polls)
 	}
-	return math.Expm1((1-s.beta)*l) / (1 - s.beta)
-}
-
-// inverse is the inverse of integral.
-func (s *zipfSampler) inverse(y float64) float64 {
-	if s.beta == 1 {
-		return math.Exp(y)
+	if cfg.SwapEvery == 0 && len(rank) != 0 || cfg.SwapEvery > 0 && len(rank) != len(time) {
+		d.Fail("%d ranks for %+v", len(rank), cfg)
 	}
-	return math.Exp(math.Log1p((1-s.beta)*y) / (1 - s.beta))
+	// Only now is the number of pages known to be that of the data.
+	if err := d.Err(); err != nil {
+		return err
+	}
+	s := newZipf(cfg, rng)
+	s.time, s.polls, s.now = time, polls, now
+	taken := make([]bool, len(rank))
+	for i, r := range rank {
+		k := int(r &^ changedBit)
+		if k >= len(rank) || taken[k] {
+			d.Fail("page %d has rank %d", i, k)
+			break
+		}
+		taken[k] = true
+		s.rank[i], s.page[k] = r, uint32(i)
+	}
+	if err := d.Done(); err != nil {
+		return err
+	}
+	*z = *s
+	return nil
 }

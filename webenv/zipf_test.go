@@ -46,7 +46,7 @@ func TestZipfSampler(t *testing.T) {
 				total += w
 			}
 			s := newZipfSampler(n, beta)
-			rng := newRand(check.Source(7))
+			rng := newRandom(check.Source(7)).Rand
 			count := make([]float64, n)
 			for range draws {
 				count[s.rank(rng)]++

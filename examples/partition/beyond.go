@@ -46,8 +46,8 @@ func noise(size scale, seed uint64) (rows []report.Row, pictures []picture, err 
 				share := make([]float64, len(all))
 				more := 0.0
 				for c, now := range all {
-					share[c] = float64(now.placed) / float64(cfg.Sites)
-					more += (now.mean - now.perfect) / float64(cfg.Sites)
+					share[c] = float64(now.Placed) / float64(cfg.Sites)
+					more += (now.Mean - now.Perfect) / float64(cfg.Sites)
 				}
 				placed, excess, after = append(placed, share[299]), append(excess, more), append(after, share[170])
 				curve = append(curve, share)
@@ -91,7 +91,7 @@ func congestion(size scale, seed uint64) (rows []report.Row, pictures []picture,
 				over := make([]float64, len(all))
 				late := 0.0
 				for c, now := range all {
-					over[c] = now.mean / optimum
+					over[c] = now.Mean / optimum
 					if c >= 100 {
 						late += over[c] / 100
 					}

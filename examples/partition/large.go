@@ -7,7 +7,6 @@ import (
 
 	"github.com/recrawl/recrawl/examples/internal/report"
 	"github.com/recrawl/recrawl/partition"
-	"github.com/recrawl/recrawl/webenv"
 )
 
 // large runs what the authors' laptop could not: 30 access points with 100,000 sites
@@ -43,9 +42,9 @@ func large(size scale, seed uint64) (rows []report.Row, _ []picture, err error) 
 				if err != nil {
 					return nil, nil, err
 				}
-				duration := webenv.PaperDurations.Other
+				duration := slow
 				if arm == int(perfect[site]) {
-					duration = webenv.PaperDurations.Perfect
+					duration = fast
 					placed++
 				}
 				if err := t.Observe(site, duration); err != nil {

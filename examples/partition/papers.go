@@ -51,7 +51,7 @@ func published(size scale, seed uint64) (rows []report.Row, pictures []picture, 
 			var needed, near, final []float64
 			var curve [][]float64
 			for k := range uint64(size.runs) {
-				done := func(c crawled) bool { return c.placed == s.sites }
+				done := func(c webenv.Crawl) bool { return c.Placed == s.sites }
 				if m.name == uniformScheme.name {
 					done = nCrawls(2)
 				}
@@ -60,9 +60,9 @@ func published(size scale, seed uint64) (rows []report.Row, pictures []picture, 
 					return nil, nil, err
 				}
 				needed = append(needed, float64(len(all)))
-				last := all[len(all)-1].total
+				last := all[len(all)-1].Duration
 				final = append(final, last)
-				near = append(near, float64(1+slices.IndexFunc(all, func(c crawled) bool { return c.total <= 1.05*last })))
+				near = append(near, float64(1+slices.IndexFunc(all, func(c webenv.Crawl) bool { return c.Duration <= 1.05*last })))
 				curve = append(curve, totals(all))
 			}
 			row := func(figure, quantity, unit string, published float64, values []float64) {
@@ -147,9 +147,9 @@ func changing(size scale, seed uint64) (rows []report.Row, pictures []picture, e
 				}
 				atEnd, mean := 0.0, 0.0
 				for c, now := range all {
-					mean += now.total / now.perfect / float64(len(all))
+					mean += now.Duration / now.Perfect / float64(len(all))
 					if c%s.every == s.every-1 {
-						atEnd += now.total / now.perfect / 4
+						atEnd += now.Duration / now.Perfect / 4
 					}
 				}
 				before, gain = append(before, atEnd), append(gain, mean)
@@ -225,10 +225,10 @@ func pairRun(cfg webenv.DurationsConfig, seed uint64, crawls int) (most, last fl
 	return most, last, nil
 }
 
-func totals(all []crawled) []float64 {
+func totals(all []webenv.Crawl) []float64 {
 	v := make([]float64, len(all))
 	for c := range all {
-		v[c] = all[c].total
+		v[c] = all[c].Duration
 	}
 	return v
 }

@@ -100,13 +100,13 @@ func (w *world) poisson(a envArgs, sigma float64) error {
 }
 
 func (w *world) bursty(a envArgs) error {
-	// Of all time a tenth is active, and of all changes 0.1·7.3/(0.1·7.3 + 0.9·0.3) = 73 %.
-	burst := webenv.Burst{Quiet: 0.3, Active: 7.3, QuietStay: 27 * day, ActiveStay: 3 * day}
+	// Of all time a tenth is active, and of all changes 0.1·7.3 = 73 %: the mean is 1.
+	burst := webenv.BurstyConfig{Quiet: 0.3, Active: 7.3, QuietStay: 27 * day, ActiveStay: 3 * day}
 	rates, err := a.rates(w.pages, 1.5)
 	w.open = func(src rand.Source) (environment, error) {
 		own := rates(src)
 		env, err := webenv.NewBursty(own, burst, src)
-		return longRun{env, own, burst.Mean()}, err
+		return longRun{env, own}, err
 	}
 	return err
 }
@@ -116,10 +116,9 @@ func (w *world) bursty(a envArgs) error {
 type longRun struct {
 	*webenv.Bursty
 	rates []float64
-	mean  float64
 }
 
-func (e longRun) Rate(page int, _ float64) float64 { return e.rates[page] * e.mean }
+func (e longRun) Rate(page int, _ float64) float64 { return e.rates[page] }
 
 // envArgs is what comes after the colon of a -env: "0.3,1.5,r=1000".
 type envArgs struct {

@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/recrawl/recrawl/internal/enum"
 )
 
 // A Decision says how it was decided whether a page changed.
@@ -22,15 +24,16 @@ const (
 	ByLocation                     // where the page redirects to, or that it does
 )
 
-var decisionNames = [...]string{"undecided", "status", "etag", "last-modified", "content", "location"}
+var decisions = enum.Of[Decision](ErrConfig, "undecided", "status", "etag", "last-modified", "content", "location")
 
 // String returns the name of the decision in small letters, such as "etag".
-func (d Decision) String() string {
-	if int(d) < len(decisionNames) {
-		return decisionNames[d]
-	}
-	return fmt.Sprintf("Decision(%d)", uint8(d))
-}
+func (d Decision) String() string { return decisions.String(d) }
+
+// MarshalText implements [encoding.TextMarshaler].
+func (d Decision) MarshalText() ([]byte, error) { return decisions.MarshalText(d) }
+
+// UnmarshalText implements [encoding.TextUnmarshaler].
+func (d *Decision) UnmarshalText(text []byte) error { return decisions.UnmarshalText(d, text) }
 
 // A Poll is what a [Transport] found out in one request.
 type Poll struct {
