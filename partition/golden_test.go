@@ -20,6 +20,7 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 // The choices of each scheme at a fixed seed, and the saved state of a small TWOMA: neither
 // changes from one version to the next, or from one machine to another, unnoticed.
 func TestGolden(t *testing.T) {
+	t.Parallel()
 	var got string
 	trace := func(name string, s assigner) {
 		h := fnv.New64a()
