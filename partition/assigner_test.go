@@ -587,40 +587,6 @@ func TestAssignerAllocatesNothing(t *testing.T) {
 	require.Zero(t, testing.AllocsPerRun(20*n, access))
 }
 
-// Every prefix and every flipped byte of a saved state is refused, and the receiver
-// stays as it was.
-func TestCorruptState(t *testing.T) {
-	t.Parallel()
-	a := newAssigner(t, 3, 5, AssignerConfig{}, 1)
-	w, err := NewTWOMA(3, 5, fitted, rand.NewPCG(1, 2))
-	require.NoError(t, err)
-	p, err := NewPairTWOMA(3, 6, 5)
-	require.NoError(t, err)
-	o, err := NewPartitioner(PEOMA, []int{2, 2}, 5, rand.NewPCG(1, 2))
-	require.NoError(t, err)
-	c, err := NewCoAccess([]int{2, 3})
-	require.NoError(t, err)
-	for _, learner := range []interface {
-		MarshalBinary() ([]byte, error)
-		UnmarshalBinary([]byte) error
-	}{a, w, p, o, c} {
-		good, err := learner.MarshalBinary()
-		require.NoError(t, err)
-		for n := range good {
-			require.ErrorIs(t, learner.UnmarshalBinary(good[:n]), ErrCorrupt)
-			bad := slices.Clone(good)
-			bad[n] ^= 0x10
-			require.Error(t, learner.UnmarshalBinary(bad))
-		}
-		same, err := learner.MarshalBinary()
-		require.NoError(t, err)
-		require.Equal(t, good, same)
-	}
-	a.src = rand.New(rand.NewPCG(1, 2))
-	_, err = a.MarshalBinary()
-	require.ErrorIs(t, err, ErrSource)
-}
-
 // TestExactAmongSkewed has a site whose durations are exact, and 0 from one arm, among
 // sites whose noise is large: its standard deviation is 0, which must not become NaN.
 func TestExactAmongSkewed(t *testing.T) {

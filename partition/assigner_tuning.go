@@ -33,27 +33,31 @@ type tuning struct {
 //
 //	go test ./partition -run Sweep -sweep -v
 //
-// runs every value halved, as it is, and doubled, in six environments, and prints the time
-// beyond the optimum.
+// runs every value halved, as it is and doubled, in six environments of 8 arms and 1000
+// sites over 100 crawls, and prints the time beyond the optimum in %, over 6 seeds. As it
+// is: 8.27 under uniform noise, 48.6 (± .4) under exponential noise, 34.8 (± .1) where all
+// fastest arms switch, 12.6 (± .5) under congestion, 7.88 (± .05) under congestion with
+// exact durations, 17.5 (± .4) with a limited arm. The comments below tell what halving and
+// doubling change; where they tell nothing, it is less than two standard errors.
 var tuned = tuning{
-	boldness:         0.35,
-	skewedShare:      0.25 / 0.35,
-	skewedVariance:   0.5 * 0.5,
-	slack:            0.75,
-	surprise:         5,
-	memory:           100,
+	boldness:         0.35,        // exponential 41.0 | 78.6, switch 34.5 | 36.8, exact congestion 7.73 | 8.32
+	skewedShare:      0.25 / 0.35, // exponential 41.7 | 78.4
+	skewedVariance:   0.5 * 0.5,   // switch 40.1 | 34.8
+	slack:            0.75,        // exponential 56.1 | 46.3, switch 32.2 | 61.0, uniform 9.07 | 8.27
+	surprise:         5,           // exponential 42.5 | 50.5, switch 36.5 | 35.0, exact congestion 7.88 | 8.55
+	memory:           100,         // durations
 	priorSquares:     0.3 * 0.3 * 10,
 	priorRepeats:     10,
 	shrinkage:        4,
 	noiseMemory:      1e5,
-	slownessCrawls:   10,
-	slownessAccesses: 100,
-	recovery:         0.02,
-	firstStep:        0.25,
-	leastStep:        0.02,
-	growth:           1.5,
-	reserve:          0.03,
+	slownessCrawls:   10,   // switch 36.1 | 34.2
+	slownessAccesses: 100,  // more than slownessCrawls only in arms of less than 10 sites
+	recovery:         0.02, // no arm is empty for long in the six; see TestAssignerTracksSlowness
+	firstStep:        0.25, // congestion 15.0 | 11.0, uniform 8.62 | 8.19, switch 35.7 | 34.3
+	leastStep:        0.02, // switch 35.3 | 34.5
+	growth:           1.5,  // congestion 29.9 | 11.0, uniform 9.47 | 8.19; ends the herding of TestAssignerCongestion
+	reserve:          0.03, // of the capacity; what its sites may exceed it by when new ones try it
 	firstPriceStep:   0.1,
 	leastPriceStep:   0.01,
-	mostPriceStep:    1,
+	mostPriceStep:    1, // limited 17.3 | 18.3, of which .916 | .778 of the limit are used
 }
