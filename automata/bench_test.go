@@ -33,13 +33,13 @@ func BenchmarkConvergence(b *testing.B) {
 		name string
 		make func() Distribution
 	}{
-		{"L_R-I", func() Distribution { return must(NewLRI(10, 0.01)) }},
-		{"CP_RP", func() Distribution { return must(NewCPRP(10, 0.01, DefaultPriming)) }},
-		{"DP_RI", func() Distribution { return must(NewDPRI(10, 188, DefaultPriming)) }},
-		{"GPA", func() Distribution { return must(NewGPA(10, 0.0127, DefaultPriming)) }},
-		{"DGPA", func() Distribution { return must(NewDGPA(10, 24, DefaultPriming)) }},
-		{"DBPA", func() Distribution { return must(NewDBPA(10, 50, DefaultPriming)) }},
-		{"HDPA", func() Distribution { return must(NewHDPA(10, 200, DefaultPriming)) }},
+		{"L_R-I", func() Distribution { return must(NewLinear(10, 0.01, 0)) }},
+		{"CP_RP", func() Distribution { return must(NewCPRP(10, 0.01, 0)) }},
+		{"DP_RI", func() Distribution { return must(NewDPRI(10, 188, 0)) }},
+		{"GPA", func() Distribution { return must(NewGPA(10, 0.0127, 0)) }},
+		{"DGPA", func() Distribution { return must(NewDGPA(10, 24, 0)) }},
+		{"DBPA", func() Distribution { return must(NewDBPA(10, 50, 0)) }},
+		{"HDPA", func() Distribution { return must(NewHDPA(10, 200, 0)) }},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			src := rand.NewPCG(1, 2)

@@ -12,6 +12,7 @@ import (
 // TestBetaCDFAgainstBinomial uses that for whole α and β the distribution function
 // is a binomial tail: I_x(α, β) = P(Bin(α+β−1, x) ≥ α).
 func TestBetaCDFAgainstBinomial(t *testing.T) {
+	t.Parallel()
 	for _, alpha := range []int{1, 2, 3, 10, 40} {
 		for _, beta := range []int{1, 2, 7, 30} {
 			p := posterior{float64(alpha), float64(beta)}
@@ -35,6 +36,7 @@ func binomial(n, k int) float64 {
 }
 
 func TestBetaQuantile(t *testing.T) {
+	t.Parallel()
 	require.InDelta(t, 0.95, posterior{1, 1}.quantile(0.95), 1e-14)
 	require.InDelta(t, math.Pow(0.95, 1.0/5), posterior{5, 1}.quantile(0.95), 1e-14) // F = x⁵
 	require.InDelta(t, 1-math.Pow(0.05, 1.0/5), posterior{1, 5}.quantile(0.95), 1e-14)
@@ -53,6 +55,7 @@ func TestBetaQuantile(t *testing.T) {
 // TestBetaDraw compares the first two moments, and the share below the median, of
 // 40,000 draws with the exact ones; 4.5 standard errors each.
 func TestBetaDraw(t *testing.T) {
+	t.Parallel()
 	for _, p := range []posterior{{1, 1}, {1, 8}, {1.3, 1.9}, {30, 5}, {400, 600}} {
 		src := rand.NewPCG(1, 2)
 		const n = 40_000
@@ -78,6 +81,7 @@ func TestBetaDraw(t *testing.T) {
 // TestBayesianProbability compares the quadrature with closed forms and with how
 // often Select really chooses an action (4.5 standard errors).
 func TestBayesianProbability(t *testing.T) {
+	t.Parallel()
 	a := must(NewBayesian(3))
 	for i := range 3 {
 		require.InDelta(t, 1.0/3, a.Probability(i), 1e-9)

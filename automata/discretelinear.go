@@ -6,32 +6,39 @@ import (
 	"github.com/recrawl/recrawl/internal/codec"
 )
 
-const magicDiscreteLinear = "recrawl/automata.DiscreteLinear"
-
-// A DiscreteLinear automaton is a [Linear] one whose probabilities are multiples
-// of 1/(rN) and move by whole steps, so that they reach 0 and 1 in finite time:
+// A DiscreteLinear automaton is a [Linear] one whose probabilities are multiples of 1/(rN) and
+// move by whole steps, so that they reach 0 and 1 in finite time. Make it with [NewDLRI] or
+// [NewDLRP].
 //
 //	reward:   p_j −= 1/(rN) for each j ≠ i that is not 0; p_i takes the rest
 //	penalty:  nothing (DL_R-I), or the reverse (DL_R-P): p_j += 1/(rN) for each
 //	          j ≠ i, if p_i has that much to give
 //
-// A reward between 0 and 1 counts as a reward with that probability. Select and
-// Learn take O(r).
+// A reward between 0 and 1 counts as a reward with that probability.
 //
-// Source: Oommen & Hansen 1984 (DL_R-I), Oommen & Christensen 1988 (DL_R-P), both
-// for r = 2; the steps for r > 2 are those of the discretised pursuit schemes.
+// # Cost
+//
+// Select and Learn take O(r). Memory: 8 bytes an action.
+//
+// # Source
+//
+// Oommen & Hansen 1984 (DL_R-I), Oommen & Christensen 1988 (DL_R-P), both for r = 2. The
+// steps for r > 2 are those of the discretised pursuit schemes.
 type DiscreteLinear struct {
 	units
 	penalty bool // moves on a penalty
 }
 
-// NewDLRI returns the discretised reward-inaction scheme of resolution N ≥ 1. The
-// unit vectors absorb.
+var discreteLinearFormat = codec.Format{Magic: "recrawl/automata.DiscreteLinear", Version: 1}
+
+// NewDLRI returns the discretised reward-inaction scheme of r ≥ 2 actions and resolution
+// N ≥ 1. The unit vectors absorb.
 func NewDLRI(actions, resolution int) (*DiscreteLinear, error) {
 	return newDiscreteLinear(actions, resolution, false)
 }
 
-// NewDLRP returns the discretised reward-penalty scheme of resolution N ≥ 1.
+// NewDLRP returns the discretised reward-penalty scheme of r ≥ 2 actions and resolution
+// N ≥ 1. It never settles.
 func NewDLRP(actions, resolution int) (*DiscreteLinear, error) {
 	return newDiscreteLinear(actions, resolution, true)
 }
@@ -72,10 +79,7 @@ func (l *DiscreteLinear) Learn(action int, reward float64, src rand.Source) erro
 
 // AppendBinary appends the saved state to b.
 func (l *DiscreteLinear) AppendBinary(b []byte) ([]byte, error) {
-	e := codec.NewEncoder(b, magicDiscreteLinear, 1)
-	e.Bool(l.penalty)
-	l.encode(e)
-	return e.Finish()
+	return discreteLinearFormat.Append(b, l.encode)
 }
 
 // MarshalBinary returns the saved state.
@@ -83,14 +87,15 @@ func (l *DiscreteLinear) MarshalBinary() ([]byte, error) { return l.AppendBinary
 
 // UnmarshalBinary restores a saved state; after an error the automaton is as it was.
 func (l *DiscreteLinear) UnmarshalBinary(data []byte) error {
-	d, err := codec.NewDecoder(data, magicDiscreteLinear, 1)
-	if err != nil {
-		return err
-	}
-	v := DiscreteLinear{penalty: d.Bool(), units: decodeUnits(d, 1)}
-	if err := d.Done(); err != nil {
-		return err
-	}
-	*l = v
-	return nil
+	return codec.Load(l, discreteLinearFormat, data, (*DiscreteLinear).decode)
+}
+
+func (l *DiscreteLinear) encode(e *codec.Encoder) {
+	e.Bool(l.penalty)
+	l.units.encode(e)
+}
+
+func (l *DiscreteLinear) decode(d *codec.Decoder) {
+	l.penalty = d.Bool()
+	l.units = decodeUnits(d, 1)
 }

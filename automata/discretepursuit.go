@@ -6,41 +6,94 @@ import (
 	"github.com/recrawl/recrawl/internal/codec"
 )
 
-const magicDiscretePursuit = "recrawl/automata.DiscretePursuit"
-
-// A DiscretePursuit automaton is a [Pursuit] one whose probabilities are multiples
-// of Δ = 1/(rN) and move by whole steps towards the action h of the best estimate:
+// A DiscretePursuit automaton is a [Pursuit] one whose probabilities are multiples of
+// Δ = 1/(rN) and move by whole steps towards the action h of the best estimate:
 //
 //	p_j = max(p_j − Δ, 0) for j ≠ h, p_h takes the rest
 //
-// after every answer (DP_RP) or after rewards only (DP_RI; a reward between 0 and
-// 1 counts as a reward with that probability). The probabilities are kept as whole
-// numbers, so they sum to 1 exactly, and an action whose probability reached 1
-// keeps it as long as its estimate is the best. Select and Learn take O(r).
+// after every answer ([NewDPRP]) or after rewards only ([NewDPRI]; a reward between 0 and 1
+// counts as a reward with that probability). [NewDBPA] is optimistic about actions of few
+// answers; [NewDGPA] pursues all actions that seem better than the selected one. Most
+// callers should take NewDPRI, with a resolution N of some tens for a few actions: a larger
+// N takes longer and errs less often.
 //
-// Source: Oommen & Lanctôt 1990 (DP_RI); Oommen & Agache 2001.
+// Each action is first selected priming times, in turn, so that no estimate is empty; 0 means
+// 10, as in the field's experiments.
+//
+// # Guarantees
+//
+// The probabilities are kept as whole numbers, so they sum to 1 exactly. An action whose
+// probability has reached 1 keeps it as long as its estimate is the best.
+//
+// # Cost
+//
+// Select and Learn take O(r); Learn of NewDBPA also computes a quantile of a Beta
+// distribution. Memory: 32 bytes an action, 40 with NewDBPA.
+//
+// # Source
+//
+// Oommen & Lanctôt 1990 (DP_RI); Oommen & Agache 2001.
 type DiscretePursuit struct {
-	primedUnits
-	rewardOnly bool
+	units
+	estimates
+	rule  discreteRule
+	upper []float64 // estimates of DBPA, else nil
 }
 
-// NewDPRP returns the discretised pursuit reward-penalty scheme of resolution N ≥ 1
-// with the given number of priming pulls of each action (see [DefaultPriming]).
+// A discreteRule is how a DiscretePursuit automaton learns.
+type discreteRule uint8
+
+const (
+	dprp discreteRule = iota
+	dpri
+	dgpa
+	dbpa
+	discreteRules
+)
+
+var discretePursuitFormat = codec.Format{Magic: "recrawl/automata.DiscretePursuit", Version: 2}
+
+// NewDPRP returns the discretised pursuit reward-penalty scheme of r ≥ 2 actions and
+// resolution N ≥ 1.
 func NewDPRP(actions, resolution, priming int) (*DiscretePursuit, error) {
-	return newDiscretePursuit(actions, resolution, priming, false)
+	return newDiscretePursuit(dprp, actions, resolution, priming)
 }
 
-// NewDPRI returns the discretised pursuit reward-inaction scheme.
+// NewDPRI returns the discretised pursuit reward-inaction scheme of r ≥ 2 actions and
+// resolution N ≥ 1.
 func NewDPRI(actions, resolution, priming int) (*DiscretePursuit, error) {
-	return newDiscretePursuit(actions, resolution, priming, true)
+	return newDiscretePursuit(dpri, actions, resolution, priming)
 }
 
-func newDiscretePursuit(actions, resolution, priming int, rewardOnly bool) (*DiscretePursuit, error) {
-	u, err := newPrimedUnits(actions, resolution, 1, priming)
+func newDiscretePursuit(rule discreteRule, actions, resolution, priming int) (*DiscretePursuit, error) {
+	t, err := newEstimates(actions, priming)
 	if err != nil {
 		return nil, err
 	}
-	return &DiscretePursuit{u, rewardOnly}, nil
+	u, err := newUnits(actions, resolution, rule.perStep())
+	if err != nil {
+		return nil, err
+	}
+	a := &DiscretePursuit{units: u, estimates: t, rule: rule}
+	a.optimistic()
+	return a, nil
+}
+
+// perStep returns the number of units in a step Δ.
+func (r discreteRule) perStep() int64 {
+	if r == dgpa {
+		return stepUnits
+	}
+	return 1
+}
+
+// Select chooses an action: the next one in turn while priming, then one with its
+// probability.
+func (a *DiscretePursuit) Select(src rand.Source) int {
+	if action, ok := a.prime(src); ok {
+		return action
+	}
+	return a.draw(src)
 }
 
 // Learn updates the estimate and, after priming, the probabilities.
@@ -48,18 +101,25 @@ func (a *DiscretePursuit) Learn(action int, reward float64, src rand.Source) err
 	if err := checkAnswer(action, len(a.count), reward, src); err != nil {
 		return err
 	}
-	if a.update(action, reward) && (!a.rewardOnly || rewarded(reward, src)) {
-		a.pursue(argmax(a.mean))
+	primed := a.update(action, reward)
+	estimate := a.mean
+	if a.rule == dbpa {
+		a.upper[action] = a.posterior(action).quantile(optimism)
+		estimate = a.upper
+	}
+	switch {
+	case !primed:
+	case a.rule == dgpa:
+		a.pursueBetter(action)
+	case a.rule == dprp || rewarded(reward, src):
+		a.pursue(argmax(estimate))
 	}
 	return nil
 }
 
 // AppendBinary appends the saved state to b.
 func (a *DiscretePursuit) AppendBinary(b []byte) ([]byte, error) {
-	e := codec.NewEncoder(b, magicDiscretePursuit, 1)
-	e.Bool(a.rewardOnly)
-	a.encode(e)
-	return e.Finish()
+	return discretePursuitFormat.Append(b, a.encode)
 }
 
 // MarshalBinary returns the saved state.
@@ -67,14 +127,18 @@ func (a *DiscretePursuit) MarshalBinary() ([]byte, error) { return a.AppendBinar
 
 // UnmarshalBinary restores a saved state; after an error the automaton is as it was.
 func (a *DiscretePursuit) UnmarshalBinary(data []byte) error {
-	d, err := codec.NewDecoder(data, magicDiscretePursuit, 1)
-	if err != nil {
-		return err
-	}
-	v := DiscretePursuit{rewardOnly: d.Bool(), primedUnits: decodePrimedUnits(d, 1)}
-	if err := d.Done(); err != nil {
-		return err
-	}
-	*a = v
-	return nil
+	return codec.Load(a, discretePursuitFormat, data, (*DiscretePursuit).decode)
+}
+
+func (a *DiscretePursuit) encode(e *codec.Encoder) {
+	e.Byte(byte(a.rule))
+	a.units.encode(e)
+	a.estimates.encode(e)
+}
+
+func (a *DiscretePursuit) decode(d *codec.Decoder) {
+	a.rule = codec.Enum[discreteRule](d, int(discreteRules))
+	a.units = decodeUnits(d, a.rule.perStep())
+	a.estimates = decodeEstimates(d, len(a.count))
+	a.optimistic()
 }

@@ -1,40 +1,42 @@
-// Package automata has the learning automata: small machines that choose one of
-// r actions, hear how good it was, and come to prefer the best one, without
-// knowing anything of the environment that answers.
+// Package automata has the learning automata: small machines that choose one of r actions,
+// hear how good it was, and come to prefer the best one. They know nothing of what answers.
 //
-//   - Fixed structure, a few integers of state: [Tsetlin], [Krinsky], [Krylov];
-//     the discretised [Walk] and the [Overload] automaton of the crawling papers.
-//   - Variable structure, a vector of probabilities: [Linear] (L_R-P, L_R-I,
-//     L_R-εP) and [DiscreteLinear].
-//   - Pursuit and estimator schemes, which also estimate the rewards:
-//     [Pursuit] (CP_RP, CP_RI), [DiscretePursuit] (DP_RP, DP_RI), [GPA], [DGPA],
-//     [Bayesian] (Thompson sampling), [DBPA], and [HDPA] for many actions.
-//   - Point location on a line: [SPL], [HSSL].
+// Start with [NewDPRI], a [DiscretePursuit] automaton: it finds the best of a few actions
+// quickly, and says when it is sure. The others have their uses:
+//
+//   - [HDPA] finds the best of many actions, in O(log r) a step.
+//   - [Bayesian] (Thompson sampling) earns the most while it learns, and has no parameter.
+//   - [Fixed] (Tsetlin, Krinsky, Krylov), and [Linear] with a penalty rate, never settle,
+//     so they follow the best action where it changes.
+//   - [Pursuit] and [DiscreteLinear] complete the schemes of the literature.
+//   - [SPL] and [HSSL] find a point on a line.
+//   - [Walk] and [Overload] are the rules of the crawling papers' automata, one per page and
+//     one per bin. Packages knapsack and binpack use them.
 //
 // # Responses
 //
-// A response is a reward in [0, 1]: 1 is the best there is and 0 a plain penalty.
-// It is the complement of the β of much of the literature, where 1 is the
-// penalty. A P-model environment answers 0 or 1, a Q-model a few values between,
-// an S-model any value of [0, 1]; every automaton here takes all three.
+// A response is a reward in [0, 1]: 1 is the best there is and 0 a plain penalty. It is the
+// complement of the β of much of the literature, where 1 is the penalty. A P-model
+// environment answers 0 or 1, a Q-model a few values between, an S-model any value of
+// [0, 1]. Every automaton here takes all three.
 //
 // # Contract
 //
-// Choosing and learning are apart. Select gives an action; Learn is told the
-// action and its reward, as late and in whatever order answers arrive, with any
-// number of actions out, and answers may get lost; an automaton keeps no list of what
-// it asked, and learns from whatever it is told. Both take the source of
-// randomness as an argument (the output and the transition of an automaton may
-// both be stochastic), so that a million automata share one source and the same
-// seed gives the same run. They never allocate. Bad answers are refused with an
+// Choosing and learning are apart: Select gives an action, Learn takes the action and its
+// reward. Answers may come late, in any order, or never, and any number of actions may be
+// out. An automaton keeps no list of what it selected, and learns from whatever it is told.
+//
+// Both methods take the source of randomness as an argument, as the output and the
+// transition of an automaton may both be random. So a million automata share one source,
+// and the same seed gives the same run. Neither allocates. Bad answers are refused with an
 // error and change nothing; a nil source panics.
 //
-// Every automaton can be saved in the middle of a run (AppendBinary,
-// MarshalBinary, UnmarshalBinary). The source belongs to the caller, who saves
-// it next to the automaton (rand.PCG and rand.ChaCha8 marshal themselves).
+// Every automaton can be saved in the middle of a run and loaded again. The source belongs
+// to the caller, who saves it next to the automaton: rand.PCG and rand.ChaCha8 marshal
+// themselves.
 //
-// Nothing here is safe for concurrent use, except that [Walk] and [Overload],
-// which have no state of their own, may be shared.
+// Nothing here is safe for concurrent use, except that Walk and Overload, which have no
+// state of their own, may be shared.
 //
 // Textbook: Narendra & Thathachar, Learning Automata: An Introduction, 1989.
 package automata

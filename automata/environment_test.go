@@ -12,6 +12,7 @@ import (
 // their variance with that of the distribution: 4.5 standard errors. Answers lie
 // in [0, 1], so those of the squared deviation are at most ½·sd/√n.
 func TestStationaryEnvironments(t *testing.T) {
+	t.Parallel()
 	means := []float64{0.2, 0.5, 0.8}
 	for name, c := range map[string]struct {
 		env      Environment
@@ -21,7 +22,6 @@ func TestStationaryEnvironments(t *testing.T) {
 		"Q": {must(NewQModel(5, means...)), func(d float64) float64 { return d * (1 - d) / 5 }},
 		"S": {must(NewSModel(0.15, means...)), func(d float64) float64 { return 0.15 * 0.15 / 3 }},
 	} {
-		require.Equal(t, means, c.env.Means(), name)
 		require.Equal(t, 3, c.env.Actions(), name)
 		require.Panics(t, func() { c.env.Respond(0, nil) })
 		require.Panics(t, func() { c.env.Respond(3, heads) })
@@ -46,12 +46,12 @@ func TestStationaryEnvironments(t *testing.T) {
 }
 
 func TestPeriodic(t *testing.T) {
+	t.Parallel()
 	a, b := must(NewPModel(1, 0)), must(NewPModel(0, 1))
 	env := must(NewPeriodic(3, a, b))
 	src := rand.NewPCG(1, 2)
 	var got []float64
 	for range 12 {
-		require.Equal(t, float64(1-env.Current()), env.Means()[0])
 		got = append(got, env.Respond(0, src))
 	}
 	require.Equal(t, []float64{1, 1, 1, 0, 0, 0, 1, 1, 1, 0, 0, 0}, got)
@@ -61,15 +61,16 @@ func TestPeriodic(t *testing.T) {
 // TestMarkov compares the share of time in each environment with the stationary
 // distribution of the transitions, 4.5 standard errors of the chain.
 func TestMarkov(t *testing.T) {
+	t.Parallel()
 	transition := [][]float64{{0.9, 0.1, 0}, {0, 0.8, 0.2}, {0.5, 0, 0.5}}
 	a, b, c := must(NewPModel(0, 0)), must(NewPModel(0.5, 0)), must(NewPModel(1, 0))
 	env := must(NewMarkov(transition, a, b, c))
-	require.Zero(t, env.Current())
+	require.Zero(t, env.current)
 	src := rand.NewPCG(1, 2)
 	const n = 100_000
 	count := make([]float64, 3)
 	for range n {
-		count[env.Current()]++
+		count[env.current]++
 		env.Respond(0, src)
 	}
 	pi := stationaryOf(transition)
@@ -81,6 +82,7 @@ func TestMarkov(t *testing.T) {
 }
 
 func TestBadEnvironments(t *testing.T) {
+	t.Parallel()
 	a, b := must(NewPModel(0.1, 0.2)), must(NewPModel(0.1, 0.2, 0.3))
 	nan := math.NaN()
 	for name, err := range map[string]error{
@@ -107,7 +109,7 @@ func TestBadEnvironments(t *testing.T) {
 		"not a number":   second(NewMarkov([][]float64{{1, 0}, {nan, 0}}, a, a)),
 		"different Mark": second(NewMarkov([][]float64{{1, 0}, {0, 1}}, a, b)),
 	} {
-		require.ErrorIs(t, err, ErrParameter, name)
+		require.ErrorIs(t, err, ErrConfig, name)
 	}
 }
 
@@ -117,6 +119,7 @@ func second[T any](_ T, err error) error { return err }
 // switches: after the switch L_R-I, absorbed, stays with what was best, and L_R-P
 // follows. 10,000 answers of each environment.
 func TestTracking(t *testing.T) {
+	t.Parallel()
 	share := func(a Automaton) float64 {
 		env := must(NewPeriodic(10_000, must(NewPModel(0.9, 0.1)), must(NewPModel(0.1, 0.9))))
 		src := rand.NewPCG(1, 2)
@@ -127,6 +130,6 @@ func TestTracking(t *testing.T) {
 		}
 		return second / 10_000
 	}
-	require.Less(t, share(must(NewLRI(2, 0.05))), 0.01)
-	require.Greater(t, share(must(NewLRP(2, 0.05))), 0.85) // 0.9 in the limit
+	require.Less(t, share(must(NewLinear(2, 0.05, 0))), 0.01)
+	require.Greater(t, share(must(NewLinear(2, 0.05, 0.05))), 0.85) // 0.9 in the limit
 }

@@ -7,21 +7,20 @@ import (
 	"github.com/recrawl/recrawl/internal/codec"
 )
 
-// DefaultPriming is the number of times the field's experiments pull each action
-// before an estimator scheme starts to choose, so that no estimate is empty.
-const DefaultPriming = 10
-
 const (
-	maxPriming = 1 << 10
-	maxPulls   = 1 << 53 // whole numbers are exact below
+	// defaultPriming is the number of times that the field's experiments pull each action
+	// before an estimator scheme starts to choose (Oommen & Agache 2001).
+	defaultPriming = 10
+	maxPriming     = 1 << 10
+	maxPulls       = 1 << 53 // whole numbers are exact below
 )
 
-// estimates holds the mean reward of each action so far, and hands out the pulls
-// that prime it.
+// estimates holds the mean reward of each action so far, and hands out the pulls that prime
+// it.
 //
-// While priming, the actions are selected in turn and answers only change the
-// estimates. Select counts what it asked for and Learn what was answered, so
-// that answers that are late or lost neither end the priming early nor block it.
+// While priming, the actions are selected in turn and answers only change the estimates.
+// Select counts what it asked for and Learn what was answered, so that answers that are late
+// or lost neither end the priming early nor block it.
 type estimates struct {
 	sum     []float64 // of the rewards of each action
 	pulls   []float64 // answers of each action, a whole number
@@ -31,7 +30,11 @@ type estimates struct {
 	owed    int       // answers until priming is over
 }
 
+// newEstimates returns empty estimates; priming 0 stands for the default.
 func newEstimates(actions, priming int) (estimates, error) {
+	if priming == 0 {
+		priming = defaultPriming
+	}
 	if err := checkActions(actions); err != nil {
 		return estimates{}, err
 	}
@@ -47,8 +50,8 @@ func newEstimates(actions, priming int) (estimates, error) {
 	}, nil
 }
 
-// Estimate returns the mean reward that an action has got so far (0 before the
-// first) and how many answers that is.
+// Estimate returns the mean reward that an action has got so far, 0 before the first, and how
+// many answers that is.
 func (t *estimates) Estimate(action int) (mean float64, answers int) {
 	return t.mean[action], int(t.pulls[action])
 }
@@ -64,7 +67,7 @@ func (t *estimates) prime(src rand.Source) (action int, ok bool) {
 	return action, true
 }
 
-// update takes an answer. It tells whether priming was over before it.
+// update takes an answer. It reports whether priming was over before it.
 func (t *estimates) update(action int, reward float64) (primed bool) {
 	t.sum[action] += reward
 	t.pulls[action]++
@@ -87,8 +90,8 @@ func (t *estimates) countBetter(action int) int {
 	return k
 }
 
-// argmax returns the last index of the greatest value. The environments of the
-// literature put the best action first: the first index would flatter a scheme.
+// argmax returns the last index of the greatest value. The environments of the literature put
+// the best action first: the first index would flatter a scheme.
 func argmax(v []float64) int {
 	best := 0
 	for i, x := range v {
@@ -108,30 +111,23 @@ func (t *estimates) encode(e *codec.Encoder) {
 
 // decodeEstimates reads the estimates of the given number of actions.
 func decodeEstimates(d *codec.Decoder, actions int) estimates {
-	priming, asked := d.Int(), d.Int()
-	sum, pulls := d.Float64s(), d.Float64s()
+	priming := d.IntIn(1, maxPriming)
+	asked := d.IntIn(0, priming*actions)
+	sum, pulls := d.Float64sIn(actions, 0, maxPulls), d.Float64sIn(actions, 0, maxPulls-1)
 	if d.Err() != nil {
-		return estimates{}
-	}
-	if len(sum) != actions || len(pulls) != actions {
-		d.Fail("%d sums of rewards and %d counts for %d actions", len(sum), len(pulls), actions)
 		return estimates{}
 	}
 	t, err := newEstimates(actions, priming)
 	if err != nil {
-		d.Fail("%v", err)
+		d.Check(err)
 		return estimates{}
 	}
-	if asked < 0 || asked > priming*actions {
-		d.Fail("%d pulls of %d actions for a priming of %d each", asked, actions, priming)
-	}
-	t.asked = asked
+	t.asked, t.sum, t.pulls = asked, sum, pulls
 	for i, n := range pulls {
-		if !(n >= 0 && n < maxPulls && n == math.Floor(n)) || !(sum[i] >= 0 && sum[i] <= n) {
+		if n != math.Floor(n) || sum[i] > n {
 			d.Fail("action %d has a reward of %v in %v pulls", i, sum[i], n)
 			return estimates{}
 		}
-		t.sum[i], t.pulls[i] = sum[i], n
 		if n > 0 {
 			t.mean[i] = sum[i] / n
 		}

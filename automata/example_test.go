@@ -14,7 +14,7 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	a, err := automata.NewDPRI(3, 50, automata.DefaultPriming)
+	a, err := automata.NewDPRI(3, 50, 0)
 	if err != nil {
 		panic(err)
 	}
@@ -35,7 +35,7 @@ func Example() {
 
 // Answers may come in any order, or never.
 func Example_inFlight() {
-	a, err := automata.NewLRI(3, 0.1)
+	a, err := automata.NewLinear(3, 0.1, 0) // L_R-I
 	if err != nil {
 		panic(err)
 	}
@@ -43,12 +43,12 @@ func Example_inFlight() {
 	first, second, third := a.Select(src), a.Select(src), a.Select(src)
 	fmt.Println("asked", first, second, third)
 	fmt.Println(a.Learn(third, 1, src), a.Learn(first, 0, src)) // the second got lost
-	fmt.Printf("%.2f\n", automata.AppendProbabilities(nil, a))
+	fmt.Printf("%.2f %.2f %.2f\n", a.Probability(0), a.Probability(1), a.Probability(2))
 	fmt.Println(a.Learn(7, 1, src))
 	// Output:
 	// asked 2 1 2
 	// <nil> <nil>
-	// [0.30 0.30 0.40]
+	// 0.30 0.30 0.40
 	// automata: no such action: action 7 of 3
 }
 
@@ -73,7 +73,7 @@ func Example_save() {
 		panic(err)
 	}
 
-	var b automata.GPA
+	var b automata.Pursuit
 	var src2 rand.PCG
 	if err := b.UnmarshalBinary(state); err != nil {
 		panic(err)
@@ -90,7 +90,7 @@ func Example_save() {
 
 // How deep must a Tsetlin automaton be to choose the better of two actions 99 % of
 // the time?
-func ExampleTsetlin_Stationary() {
+func ExampleFixed_Stationary() {
 	for _, states := range []int{1, 3, 5, 7} {
 		a, err := automata.NewTsetlin(2, states)
 		if err != nil {
@@ -110,7 +110,7 @@ func ExampleTsetlin_Stationary() {
 }
 
 func ExampleLinear() {
-	a, err := automata.NewLRP(2, 0.5)
+	a, err := automata.NewLinear(2, 0.5, 0.5) // L_R-P
 	if err != nil {
 		panic(err)
 	}
@@ -119,12 +119,12 @@ func ExampleLinear() {
 		if err := a.Learn(0, reward, src); err != nil {
 			panic(err)
 		}
-		fmt.Println(automata.AppendProbabilities(nil, a))
+		fmt.Println(a.Probability(0), a.Probability(1))
 	}
 	// Output:
-	// [0.75 0.25]
-	// [0.375 0.625]
-	// [0.4375 0.5625]
+	// 0.75 0.25
+	// 0.375 0.625
+	// 0.4375 0.5625
 }
 
 // Thompson sampling gives hopeless actions up early, and never quite.
@@ -164,7 +164,7 @@ func ExampleHDPA() {
 	if err != nil {
 		panic(err)
 	}
-	a, err := automata.NewHDPA(len(means), 100, automata.DefaultPriming)
+	a, err := automata.NewHDPA(len(means), 100, 0)
 	if err != nil {
 		panic(err)
 	}
@@ -225,7 +225,7 @@ func ExampleOverload() {
 	if err != nil {
 		panic(err)
 	}
-	state := o.Threshold()
+	state := 2
 	for _, overloaded := range []bool{true, true, false, true} {
 		fmt.Printf("state %d: relieve with probability %.2f\n", state, o.Probability(state))
 		state = o.Next(state, overloaded)

@@ -8,114 +8,116 @@ import (
 	"github.com/recrawl/recrawl/internal/codec"
 )
 
-// chain is what the automata of fixed structure share: r actions with N states
-// each, of which state 1 is the innermost and N the boundary. The automaton is in
-// one state of one action, and selects that action.
+// A Fixed automaton has a fixed structure: N states for each of r actions, of which state 1
+// is the innermost and N the boundary. It is in one state of one action, and that is the
+// action that Select returns. Learn moves it inward on a reward and outward on a penalty;
+// a penalty at the boundary leads to the boundary of the next action.
 //
-//	action 0:  1 – 2 – … – N ┐
-//	action 1:  1 – 2 – … – N ┤ a penalty at N leads to N of the next action
+//	action 0:   1 – 2 – … – N ┐
+//	action 1:   1 – 2 – … – N ┤ a penalty at N leads to N of the next action
 //	action r−1: 1 – 2 – … – N ┘ (in cyclic order)
 //
-// By the symmetry of the crossing every boundary is crossed equally often in the
-// long run, whatever the order of the actions.
-type chain struct {
+// [NewTsetlin], [NewKrinsky] and [NewKrylov] differ in how far an answer moves it. Take one
+// where the best action changes: it is never sure, and so never stuck. Take Krinsky or
+// Krylov where even the best action is penalised more often than not.
+//
+// # Cost
+//
+// Select and Learn take O(1), whatever r and N are. Memory: five numbers.
+//
+// # How it works
+//
+// A reward between 0 and 1 counts as a reward with that probability. An answer for an
+// action that the automaton has left in the meantime changes nothing. By the symmetry of
+// the crossing every boundary is crossed equally often in the long run, whatever the order
+// of the actions; Stationary follows from that.
+//
+// # Source
+//
+// Narendra & Thathachar 1989, chapter 3.
+type Fixed struct {
+	rule            fixedRule
 	actions, states int
 	action, state   int
 }
 
-func newChain(actions, states int) (chain, error) {
+// A fixedRule is how a Fixed automaton moves.
+type fixedRule uint8
+
+const (
+	tsetlin fixedRule = iota
+	krinsky
+	krylov
+	fixedRules
+)
+
+var fixedFormat = codec.Format{Magic: "recrawl/automata.Fixed", Version: 1}
+
+func newFixed(rule fixedRule, actions, states int) (*Fixed, error) {
 	if err := checkActions(actions); err != nil {
-		return chain{}, err
+		return nil, err
 	}
 	if err := checkStates(states); err != nil {
-		return chain{}, err
+		return nil, err
 	}
-	return chain{actions: actions, states: states, state: states}, nil
+	return &Fixed{rule: rule, actions: actions, states: states, state: states}, nil
 }
 
 // Actions returns r.
-func (c *chain) Actions() int { return c.actions }
-
-// States returns N, the number of states of each action.
-func (c *chain) States() int { return c.states }
-
-// State returns the current action and its state in 1..N; 1 is the innermost, N
-// the boundary.
-func (c *chain) State() (action, state int) { return c.action, c.state }
+func (a *Fixed) Actions() int { return a.actions }
 
 // Select returns the current action. It draws nothing from src.
-func (c *chain) Select(src rand.Source) int {
+func (a *Fixed) Select(src rand.Source) int {
 	checkSource(src)
-	return c.action
+	return a.action
 }
 
-// inward moves one state away from the boundary.
-func (c *chain) inward() { c.state = max(c.state-1, 1) }
-
-// outward moves one state towards the boundary, and at the boundary to that of
-// the next action.
-func (c *chain) outward() {
-	switch {
-	case c.state < c.states:
-		c.state++
-	case c.action == c.actions-1:
-		c.action = 0
+// Learn moves the automaton if the action is the current one.
+func (a *Fixed) Learn(action int, reward float64, src rand.Source) error {
+	if err := checkAnswer(action, a.actions, reward, src); err != nil {
+		return err
+	}
+	if action != a.action {
+		return nil
+	}
+	switch won := rewarded(reward, src); {
+	case won && a.rule == krinsky:
+		a.state = 1
+	case won || a.rule == krylov && uniform(src) < 0.5:
+		a.state = max(a.state-1, 1)
+	case a.state < a.states:
+		a.state++
+	case a.action == a.actions-1:
+		a.action = 0
 	default:
-		c.action++
+		a.action++
 	}
-}
-
-func (c *chain) appendBinary(b []byte, magic string) ([]byte, error) {
-	e := codec.NewEncoder(b, magic, 1)
-	e.Int(c.actions)
-	e.Int(c.states)
-	e.Int(c.action)
-	e.Int(c.state)
-	return e.Finish()
-}
-
-func (c *chain) unmarshal(data []byte, magic string) error {
-	d, err := codec.NewDecoder(data, magic, 1)
-	if err != nil {
-		return err
-	}
-	actions, states := d.Int(), d.Int()
-	action, state := d.Int(), d.Int()
-	if err := d.Done(); err != nil {
-		return err
-	}
-	v, err := newChain(actions, states)
-	if err != nil {
-		d.Fail("%v", err)
-	} else if action < 0 || action >= actions || state < 1 || state > states {
-		d.Fail("state %d of action %d; there are %d of %d", state, action, states, actions)
-	}
-	if err := d.Done(); err != nil {
-		return err
-	}
-	v.action, v.state = action, state
-	*c = v
 	return nil
 }
 
-// stationary returns the long-run share of each action from its mean reward d,
-// given the logarithm of the mean length of a stay with an action of penalty
-// probability c = 1 − d, up to a constant.
-func (c *chain) stationary(rewards []float64, logStay func(penalty float64) float64) ([]float64, error) {
-	if len(rewards) != c.actions {
-		return nil, fmt.Errorf("%w: %d mean rewards for %d actions", ErrParameter, len(rewards), c.actions)
+// Stationary returns the share of each action in the long run, if action i gets the mean
+// reward rewards[i]. O(r). With c_i = 1 − rewards[i] and ρ = (1 − c)/c,
+//
+//	Tsetlin  P(i) ∝ (1/c_i)·(1 + ρ_i + … + ρ_i^(N−1))
+//	Krylov   the same with c_i/2 in place of c_i
+//	Krinsky  P(i) ∝ c_i^(−N)
+//
+// Two actions that are never penalised are an ErrConfig: the start decides between them.
+func (a *Fixed) Stationary(rewards []float64) ([]float64, error) {
+	if len(rewards) != a.actions {
+		return nil, fmt.Errorf("%w: %d mean rewards for %d actions", ErrConfig, len(rewards), a.actions)
 	}
 	if err := checkMeans(rewards); err != nil {
 		return nil, err
 	}
-	share := make([]float64, len(rewards))
+	share := make([]float64, len(rewards)) // logarithms of weights, until the end
 	best := 0
 	for i, d := range rewards {
 		if d < 1 {
-			share[i] = logStay(1 - d)
+			share[i] = a.logStay(1 - d)
 		} else { // it is never left
 			if share[best] == math.Inf(1) {
-				return nil, fmt.Errorf("%w: actions %d and %d are never penalised: the start decides", ErrParameter, best, i)
+				return nil, fmt.Errorf("%w: actions %d and %d are never penalised: the start decides", ErrConfig, best, i)
 			}
 			share[i] = math.Inf(1)
 		}
@@ -127,15 +129,42 @@ func (c *chain) stationary(rewards []float64, logStay func(penalty float64) floa
 	return share, nil
 }
 
-// logGeometric returns ln(1 + ρ + … + ρ^(n−1)).
-func logGeometric(rho float64, n int) float64 {
-	t := math.Log(rho)
-	switch {
-	case t == 0:
-		return math.Log(float64(n))
-	case t < 0:
-		return math.Log(math.Expm1(float64(n)*t) / math.Expm1(t))
-	default: // the largest power taken out, lest it overflow
-		return float64(n-1)*t + math.Log(math.Expm1(-float64(n)*t)/math.Expm1(-t))
+// logStay returns the logarithm of the mean length of a stay with an action of penalty
+// probability c > 0, up to a constant.
+func (a *Fixed) logStay(c float64) float64 {
+	switch a.rule {
+	case krinsky:
+		return krinskyStay(c, a.states)
+	case krylov:
+		return tsetlinStay(c/2, a.states)
+	default:
+		return tsetlinStay(c, a.states)
 	}
+}
+
+// AppendBinary appends the saved state to b.
+func (a *Fixed) AppendBinary(b []byte) ([]byte, error) { return fixedFormat.Append(b, a.encode) }
+
+// MarshalBinary returns the saved state.
+func (a *Fixed) MarshalBinary() ([]byte, error) { return a.AppendBinary(nil) }
+
+// UnmarshalBinary restores a saved state; after an error the automaton is as it was.
+func (a *Fixed) UnmarshalBinary(data []byte) error {
+	return codec.Load(a, fixedFormat, data, (*Fixed).decode)
+}
+
+func (a *Fixed) encode(e *codec.Encoder) {
+	e.Byte(byte(a.rule))
+	e.Int(a.actions)
+	e.Int(a.states)
+	e.Int(a.action)
+	e.Int(a.state)
+}
+
+func (a *Fixed) decode(d *codec.Decoder) {
+	a.rule = codec.Enum[fixedRule](d, int(fixedRules))
+	a.actions = d.IntIn(2, maxActions)
+	a.states = d.IntIn(1, maxStates)
+	a.action = d.IntIn(0, a.actions-1)
+	a.state = d.IntIn(1, a.states)
 }

@@ -10,19 +10,11 @@ import (
 	"pgregory.net/rapid"
 )
 
-// fixedScheme gives the tests access to what the three types share.
-type fixedScheme struct {
-	Automaton
-	at         *chain
-	stationary func([]float64) ([]float64, error)
-}
-
-func fixedSchemes(actions, states int) map[string]fixedScheme {
-	tsetlin, krinsky, krylov := must(NewTsetlin(actions, states)), must(NewKrinsky(actions, states)), must(NewKrylov(actions, states))
-	return map[string]fixedScheme{
-		"Tsetlin": {tsetlin, &tsetlin.chain, tsetlin.Stationary},
-		"Krinsky": {krinsky, &krinsky.chain, krinsky.Stationary},
-		"Krylov":  {krylov, &krylov.chain, krylov.Stationary},
+func fixedSchemes(actions, states int) map[string]*Fixed {
+	return map[string]*Fixed{
+		"Tsetlin": must(NewTsetlin(actions, states)),
+		"Krinsky": must(NewKrinsky(actions, states)),
+		"Krylov":  must(NewKrylov(actions, states)),
 	}
 }
 
@@ -35,17 +27,17 @@ const heads, tails = constant(0), constant(math.MaxUint64)
 
 // transitions builds the Markov chain of an automaton in a P-model environment by
 // putting it into every state and calling Learn.
-func transitions(t require.TestingT, a fixedScheme, rewards []float64) [][]float64 {
-	n := a.at.actions * a.at.states
+func transitions(t require.TestingT, a *Fixed, rewards []float64) [][]float64 {
+	n := a.actions * a.states
 	p := make([][]float64, n)
 	for s := range p {
 		p[s] = make([]float64, n)
-		action := s / a.at.states
+		action := s / a.states
 		for _, coin := range []constant{heads, tails} {
 			for reward, q := range []float64{1 - rewards[action], rewards[action]} {
-				a.at.action, a.at.state = action, s%a.at.states+1
+				a.action, a.state = action, s%a.states+1
 				require.NoError(t, a.Learn(action, float64(reward), coin))
-				p[s][a.at.action*a.at.states+a.at.state-1] += q / 2
+				p[s][a.action*a.states+a.state-1] += q / 2
 			}
 		}
 	}
@@ -146,12 +138,13 @@ func asymptoticVariance(p [][]float64, pi, f []float64) float64 {
 // TestStationaryAgainstChain compares the closed forms with the numerically solved
 // chain of the rule itself.
 func TestStationaryAgainstChain(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		states := rapid.IntRange(1, 7).Draw(t, "states")
 		rewards := rapid.SliceOfN(rapid.Float64Range(0.05, 0.95), 2, 4).Draw(t, "rewards")
 		for name, a := range fixedSchemes(len(rewards), states) {
 			pi := stationaryOf(transitions(t, a, rewards))
-			got, err := a.stationary(rewards)
+			got, err := a.Stationary(rewards)
 			require.NoError(t, err)
 			for i := range rewards {
 				want := 0.0
@@ -167,13 +160,14 @@ func TestStationaryAgainstChain(t *testing.T) {
 // TestStationaryAgainstRuns compares them with long runs, 4.5 standard errors of
 // the chain's own asymptotic variance.
 func TestStationaryAgainstRuns(t *testing.T) {
+	t.Parallel()
 	const steps = 200_000
 	rewards := []float64{0.55, 0.7, 0.4}
 	env := must(NewPModel(rewards...))
 	for name, a := range fixedSchemes(3, 3) {
 		p := transitions(t, a, rewards)
 		pi := stationaryOf(p)
-		want := must(a.stationary(rewards))
+		want := must(a.Stationary(rewards))
 		src := rand.NewPCG(7, 8)
 		count := make([]float64, 3)
 		for range steps {
@@ -196,9 +190,10 @@ func TestStationaryAgainstRuns(t *testing.T) {
 
 // TestStationaryKnown has what the literature says of two actions.
 func TestStationaryKnown(t *testing.T) {
+	t.Parallel()
 	// One state: both actions in the inverse ratio of their penalties.
 	for name, a := range fixedSchemes(2, 1) {
-		got := must(a.stationary([]float64{0.8, 0.4}))
+		got := must(a.Stationary([]float64{0.8, 0.4}))
 		require.InDelta(t, 0.75, got[0], 1e-15, name)
 	}
 	// Krinsky: c₂^N : c₁^N.
@@ -214,19 +209,20 @@ func TestStationaryKnown(t *testing.T) {
 
 // TestStationaryExtremes has large N, which must not overflow, and the ends of [0, 1].
 func TestStationaryExtremes(t *testing.T) {
+	t.Parallel()
 	for name, a := range fixedSchemes(3, maxStates) {
-		got := must(a.stationary([]float64{0.9, 0.6, 0}))
+		got := must(a.Stationary([]float64{0.9, 0.6, 0}))
 		require.InDelta(t, 1, got[0], 1e-15, name)
 		require.GreaterOrEqual(t, got[1], 0.0, name)
-		require.Equal(t, []float64{0, 1, 0}, must(a.stationary([]float64{0.9, 1, 0})), name)
-		require.InDeltaSlice(t, []float64{1.0 / 3, 1.0 / 3, 1.0 / 3}, must(a.stationary([]float64{0.5, 0.5, 0.5})), 1e-15, name)
+		require.Equal(t, []float64{0, 1, 0}, must(a.Stationary([]float64{0.9, 1, 0})), name)
+		require.InDeltaSlice(t, []float64{1.0 / 3, 1.0 / 3, 1.0 / 3}, must(a.Stationary([]float64{0.5, 0.5, 0.5})), 1e-15, name)
 
 		for _, bad := range [][]float64{nil, {0.5, 0.5}, {1, 1, 0}} {
-			_, err := a.stationary(bad)
-			require.ErrorIs(t, err, ErrParameter, name)
+			_, err := a.Stationary(bad)
+			require.ErrorIs(t, err, ErrConfig, name)
 		}
 		for _, bad := range []float64{math.NaN(), -0.1, 1.1} {
-			_, err := a.stationary([]float64{0.5, bad, 0.5})
+			_, err := a.Stationary([]float64{0.5, bad, 0.5})
 			require.ErrorIs(t, err, ErrReward, name)
 		}
 	}
@@ -234,18 +230,19 @@ func TestStationaryExtremes(t *testing.T) {
 
 // TestFixedRules walks through each rule by hand.
 func TestFixedRules(t *testing.T) {
+	t.Parallel()
 	src := constant(0) // heads: Krylov takes the penalty for a reward
 	type step struct {
 		reward        float64
 		action, state int
 	}
-	walk := func(a fixedScheme, coin constant, steps []step) {
+	walk := func(a *Fixed, coin constant, steps []step) {
 		t.Helper()
 		for k, s := range steps {
 			action := a.Select(src)
 			require.NoError(t, a.Learn((action+1)%3, 0, coin), "an answer for another action")
 			require.NoError(t, a.Learn(action, s.reward, coin))
-			require.Equal(t, [2]int{s.action, s.state}, [2]int{a.at.action, a.at.state}, "step %d", k)
+			require.Equal(t, [2]int{s.action, s.state}, [2]int{a.action, a.state}, "step %d", k)
 		}
 	}
 	tsetlin := []step{{1, 0, 2}, {1, 0, 1}, {1, 0, 1}, {0, 0, 2}, {0, 0, 3}, {0, 1, 3}, {0, 2, 3}, {0, 0, 3}, {1, 0, 2}}

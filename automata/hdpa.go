@@ -6,22 +6,28 @@ import (
 	"github.com/recrawl/recrawl/internal/codec"
 )
 
-const magicHDPA = "recrawl/automata.HDPA"
-
-// An HDPA is the hierarchical discretised pursuit automaton, for many actions. The
-// actions are the leaves of a binary tree, and each inner node has a two-action
-// DP_RI automaton that chooses one of its subtrees. A leaf's estimate is the mean
-// reward of its action, an inner node's the greater one of its children's. An
-// answer updates the estimates from its leaf to the root; a reward also moves
-// each automaton on that path by one step of 1/(2N) towards the child with the
-// greater estimate (the second of two equal ones).
+// An HDPA is the hierarchical discretised pursuit automaton: take it for many actions. These
+// are the leaves of a binary tree, and each inner node has a two-action DP_RI automaton (see
+// [DiscretePursuit]) that chooses one of its subtrees. Select walks down the tree; Learn
+// walks up from the leaf of the action.
 //
-// Select and Learn take O(log r). If r is a power of two all actions start with the
-// same probability, otherwise those of the shorter paths with twice that of others.
-// A reward between 0 and 1 counts as a reward with that probability.
+// # Cost
 //
-// Source: Omslandseter, Jiao, Zhang, Yazidi & Oommen 2022 (the continuous form:
-// Yazidi, Zhang, Jiao & Oommen 2020).
+// Select, Learn, Probability and Converged take O(log r). Memory: 44 bytes an action.
+//
+// # How it works
+//
+// A leaf's estimate is the mean reward of its action, an inner node's the greater one of its
+// children's. An answer updates the estimates from its leaf to the root. A reward also moves
+// each automaton on that path by one step of 1/(2N) towards the child with the greater
+// estimate (the second of two equal ones). A reward between 0 and 1 counts as a reward with
+// that probability. If r is a power of two all actions start with the same probability,
+// otherwise those of the shorter paths with twice that of the others.
+//
+// # Source
+//
+// Omslandseter, Jiao, Zhang, Yazidi & Oommen 2022; the continuous form is Yazidi, Zhang, Jiao
+// & Oommen 2020.
 type HDPA struct {
 	estimates
 	// Node 1 is the root, 2k and 2k+1 are the children of k, and r+i is the
@@ -31,15 +37,17 @@ type HDPA struct {
 	resolution int
 }
 
-// NewHDPA returns a hierarchical discretised pursuit automaton whose two-action
-// automata have resolution N ≥ 1, with the given number of priming pulls of each
-// action (see [DefaultPriming]).
+var hdpaFormat = codec.Format{Magic: "recrawl/automata.HDPA", Version: 1}
+
+// NewHDPA returns a hierarchical discretised pursuit automaton of r ≥ 2 actions, whose
+// two-action automata have resolution N ≥ 1. Each action is first selected priming times, in
+// turn; 0 means 10.
 func NewHDPA(actions, resolution, priming int) (*HDPA, error) {
 	t, err := newEstimates(actions, priming)
 	if err != nil {
 		return nil, err
 	}
-	if err := checkInt("resolution", resolution, 1, maxResolution); err != nil {
+	if err := checkResolution(resolution); err != nil {
 		return nil, err
 	}
 	a := &HDPA{t, make([]float64, 2*actions), make([]int32, actions), resolution}
@@ -52,8 +60,8 @@ func NewHDPA(actions, resolution, priming int) (*HDPA, error) {
 // Actions returns r.
 func (a *HDPA) Actions() int { return len(a.left) }
 
-// Select chooses an action: the next one in turn while priming, then one by a walk
-// down the tree.
+// Select chooses an action: the next one in turn while priming, then one by a walk down the
+// tree.
 func (a *HDPA) Select(src rand.Source) int {
 	if action, ok := a.prime(src); ok {
 		return action
@@ -70,8 +78,8 @@ func (a *HDPA) Select(src rand.Source) int {
 	return k - len(a.left)
 }
 
-// Learn updates the estimates and, after priming, on a reward, the automata on the
-// path of the action.
+// Learn updates the estimates and, after priming, on a reward, the automata on the path of
+// the action.
 func (a *HDPA) Learn(action int, reward float64, src rand.Source) error {
 	if err := checkAnswer(action, len(a.left), reward, src); err != nil {
 		return err
@@ -102,8 +110,7 @@ func (a *HDPA) branch(k, child int) float64 {
 	return 1 - p
 }
 
-// Probability returns the probability of an action, the product along its path, in
-// O(log r).
+// Probability returns the probability of an action, the product along its path. O(log r).
 func (a *HDPA) Probability(action int) float64 {
 	_ = a.mean[action] // panics like a slice
 	p := 1.0
@@ -113,7 +120,7 @@ func (a *HDPA) Probability(action int) float64 {
 	return p
 }
 
-// Converged returns the action of probability threshold or more, in O(log r).
+// Converged returns the action of probability threshold or more. O(log r).
 func (a *HDPA) Converged(threshold float64) (action int, ok bool) {
 	checkThreshold(threshold)
 	// A leaf of more than ½ is below the likelier child of every node on its path.
@@ -131,48 +138,42 @@ func (a *HDPA) Converged(threshold float64) (action int, ok bool) {
 }
 
 // AppendBinary appends the saved state to b.
-func (a *HDPA) AppendBinary(b []byte) ([]byte, error) {
-	e := codec.NewEncoder(b, magicHDPA, 1)
-	e.Int(a.resolution)
-	e.Int(len(a.left))
-	for _, c := range a.left {
-		e.Uint32(uint32(c))
-	}
-	a.estimates.encode(e)
-	return e.Finish()
-}
+func (a *HDPA) AppendBinary(b []byte) ([]byte, error) { return hdpaFormat.Append(b, a.encode) }
 
 // MarshalBinary returns the saved state.
 func (a *HDPA) MarshalBinary() ([]byte, error) { return a.AppendBinary(nil) }
 
 // UnmarshalBinary restores a saved state; after an error the automaton is as it was.
 func (a *HDPA) UnmarshalBinary(data []byte) error {
-	d, err := codec.NewDecoder(data, magicHDPA, 1)
-	if err != nil {
-		return err
+	return codec.Load(a, hdpaFormat, data, (*HDPA).decode)
+}
+
+func (a *HDPA) encode(e *codec.Encoder) {
+	e.Int(a.resolution)
+	e.Int(len(a.left))
+	for _, c := range a.left {
+		e.Uint32(uint32(c))
 	}
-	resolution, left := d.Int(), d.Uint32s()
+	a.estimates.encode(e)
+}
+
+func (a *HDPA) decode(d *codec.Decoder) {
+	resolution, left := d.IntIn(1, maxResolution), d.Uint32s()
 	t := decodeEstimates(d, len(left))
-	if err := d.Err(); err != nil {
-		return err
+	if d.Err() != nil {
+		return
 	}
 	v, err := NewHDPA(len(left), resolution, t.priming)
 	if err != nil {
-		d.Fail("%v", err)
-		return d.Done()
+		d.Check(err)
+		return
 	}
 	v.estimates = t
 	copy(v.best[len(left):], t.mean)
 	for k := len(left) - 1; k >= 1; k-- {
-		if left[k] > 2*uint32(resolution) {
-			d.Fail("node %d has %d units of %d", k, left[k], 2*resolution)
-		}
+		d.Require(left[k] <= 2*uint32(resolution), "node %d has %d units of %d", k, left[k], 2*resolution)
 		v.left[k] = int32(left[k])
 		v.best[k] = max(v.best[2*k], v.best[2*k+1])
 	}
-	if err := d.Done(); err != nil {
-		return err
-	}
 	*a = *v
-	return nil
 }

@@ -7,25 +7,24 @@ import (
 	"github.com/recrawl/recrawl/internal/codec"
 )
 
-const magicHSSL = "recrawl/automata.HSSL"
-
-// An HSSL searches a point on [0, 1] on a binary tree of intervals, each node
-// having the halves of its interval for children. At a node it proposes the two
-// ends of the interval and its middle, is told for each whether the point wanted
-// is to its right, and moves:
+// An HSSL searches a point on [0, 1] on a binary tree of intervals, in which a node has the
+// halves of its interval for children (hierarchical stochastic searching on the line). The
+// way to the point is as long as the tree is deep, where [SPL] walks over all points
+// between; but answers must be right more often. Points proposes the ends and the middle of
+// an interval, Learn is told for each whether the point wanted is to its right, and Point is
+// the best guess:
 //
 //	right of the left end, left of the middle    to the left child
 //	right of the middle, left of the right end   to the right child
 //	otherwise                                    to the parent
 //
-// where a leaf is its own child and the root its own parent. If each answer is
-// right with probability p, the walk leaves a node above the point for the child
-// above it with p² and for the parent with 1−p, so it settles near the point if
-// p² > 1−p, that is p > 0.618. The way there is as long as the tree is deep, where
-// [SPL] has to walk all points between. All methods take O(1).
+// where a leaf is its own child and the root its own parent. All methods take O(1).
 //
-// Source: Yazidi, Granmo, Oommen & Goodwin 2014 (hierarchical stochastic searching
-// on the line).
+// If each answer is right with probability p, the walk leaves a node above the point for the
+// child above it with probability p², and for the parent with 1−p. So it settles near the
+// point if p² > 1−p, that is p > 0.618.
+//
+// Source: Yazidi, Granmo, Oommen & Goodwin 2014.
 type HSSL struct {
 	depth int
 	node  uint64 // 1 is the root, 2k and 2k+1 are the children of k
@@ -34,8 +33,9 @@ type HSSL struct {
 // maxDepth is how deep the ends of an interval are still exact.
 const maxDepth = 52
 
-// NewHSSL returns a search over 2^depth intervals, depth in 1..52, that starts at
-// the root.
+var hsslFormat = codec.Format{Magic: "recrawl/automata.HSSL", Version: 1}
+
+// NewHSSL returns a search over 2^depth intervals, depth in 1..52, that starts at the root.
 func NewHSSL(depth int) (*HSSL, error) {
 	if err := checkInt("depth", depth, 1, maxDepth); err != nil {
 		return nil, err
@@ -46,8 +46,7 @@ func NewHSSL(depth int) (*HSSL, error) {
 // level returns the depth of the node, 0 for the root.
 func (a *HSSL) level() int { return bits.Len64(a.node) - 1 }
 
-// Points returns the three points to ask about: the ends and the middle of the
-// interval.
+// Points returns the three points to ask about: the ends and the middle of the interval.
 func (a *HSSL) Points() (left, middle, right float64) {
 	level := a.level()
 	i := float64(a.node - 1<<level)
@@ -60,8 +59,8 @@ func (a *HSSL) Point() float64 {
 	return middle
 }
 
-// Learn moves to another node, told whether the wanted point is to the right of
-// each of the three points.
+// Learn takes whether the wanted point is to the right of each of the three points, and
+// moves.
 func (a *HSSL) Learn(ofLeft, ofMiddle, ofRight bool) {
 	leaf := a.level() == a.depth
 	switch {
@@ -79,29 +78,23 @@ func (a *HSSL) Learn(ofLeft, ofMiddle, ofRight bool) {
 }
 
 // AppendBinary appends the saved state to b.
-func (a *HSSL) AppendBinary(b []byte) ([]byte, error) {
-	e := codec.NewEncoder(b, magicHSSL, 1)
-	e.Int(a.depth)
-	e.Uint64(a.node)
-	return e.Finish()
-}
+func (a *HSSL) AppendBinary(b []byte) ([]byte, error) { return hsslFormat.Append(b, a.encode) }
 
 // MarshalBinary returns the saved state.
 func (a *HSSL) MarshalBinary() ([]byte, error) { return a.AppendBinary(nil) }
 
 // UnmarshalBinary restores a saved state; after an error the search is as it was.
 func (a *HSSL) UnmarshalBinary(data []byte) error {
-	d, err := codec.NewDecoder(data, magicHSSL, 1)
-	if err != nil {
-		return err
-	}
-	v := HSSL{depth: d.Int(), node: d.Uint64()}
-	if checkInt("depth", v.depth, 1, maxDepth) != nil || v.node < 1 || v.level() > v.depth {
-		d.Fail("node %d in a tree of depth %d", v.node, v.depth)
-	}
-	if err := d.Done(); err != nil {
-		return err
-	}
-	*a = v
-	return nil
+	return codec.Load(a, hsslFormat, data, (*HSSL).decode)
+}
+
+func (a *HSSL) encode(e *codec.Encoder) {
+	e.Int(a.depth)
+	e.Uint64(a.node)
+}
+
+func (a *HSSL) decode(d *codec.Decoder) {
+	a.depth = d.IntIn(1, maxDepth)
+	a.node = d.Uint64In(1<<(a.depth+1) - 1)
+	d.Require(a.node >= 1, "node %d", a.node)
 }

@@ -5,28 +5,27 @@ import (
 	"math/rand/v2"
 )
 
-// An Overload is the rule of the automaton that a bin has in Yazidi 2006 (section
-// 4.2). When its bin is overloaded the automaton chooses between bearing it (the
-// sites are polled less) and relieving it (sites are put out). It relieves with
-// probability (s/N)², its state s going up fast while the overload lasts and down
-// slowly when it is over, never below the threshold Th where it starts:
+// An Overload is the rule of the automaton that a bin has in Yazidi 2006 (section 4.2). When
+// its bin is overloaded, Select chooses between bearing it (the sites are polled less) and
+// relieving it (sites are put out), with probability (s/N)² of relief; Next moves the state s.
+// It goes up fast while the overload lasts and down slowly when it is over, never below the
+// threshold Th where it starts:
 //
 //	overloaded      s += 2 if Th ≤ s < N−1
 //	not overloaded  s −= 1 if s > Th
 //
-// From a bin overloaded with probability q in each step it drifts upwards if
-// 2q > 1−q, that is if it is overloaded more than a third of the time. State N−1
-// has no way up, so of the two states at the top the one reached depends on
-// where the climb began.
+// An Overload holds no state: one of it serves all bins, whose states the caller keeps, an
+// integer in Th..N each. All methods take O(1), and panic with a state out of range.
 //
-// An Overload holds no state: one of it serves all bins, whose states the caller
-// keeps (one integer in Th..N each). All methods take O(1).
+// With a bin that is overloaded with probability q in each step the state drifts upwards if
+// 2q > 1−q, that is, if it is overloaded more than a third of the time. State N−1 has no way
+// up, so of the two states at the top the one reached depends on where the climb began.
 type Overload struct {
 	states, threshold int
 }
 
-// NewOverload returns the rule with N states, N ≥ 1, and the threshold Th in 1..N,
-// which should be low.
+// NewOverload returns the rule with N ≥ 1 states and the threshold Th in 1..N, which should
+// be low. A bin starts in state Th.
 func NewOverload(states, threshold int) (*Overload, error) {
 	if err := checkStates(states); err != nil {
 		return nil, err
@@ -37,12 +36,6 @@ func NewOverload(states, threshold int) (*Overload, error) {
 	return &Overload{states, threshold}, nil
 }
 
-// States returns N.
-func (o *Overload) States() int { return o.states }
-
-// Threshold returns Th, the state in which an automaton starts.
-func (o *Overload) Threshold() int { return o.threshold }
-
 // Probability returns (state/N)², the probability of relieving an overloaded bin.
 func (o *Overload) Probability(state int) float64 {
 	o.check(state)
@@ -50,7 +43,7 @@ func (o *Overload) Probability(state int) float64 {
 	return p * p
 }
 
-// Select says whether to relieve an overloaded bin (or to bear it).
+// Select reports whether to relieve an overloaded bin.
 func (o *Overload) Select(state int, src rand.Source) (relieve bool) {
 	checkSource(src)
 	return uniform(src) < o.Probability(state)

@@ -6,46 +6,79 @@ import (
 	"github.com/recrawl/recrawl/internal/codec"
 )
 
-const magicPursuit = "recrawl/automata.Pursuit"
-
-// A Pursuit automaton keeps a vector of probabilities and estimates of the mean
-// rewards, and moves the vector towards the action h of the best estimate,
-// whichever action was selected:
+// A Pursuit automaton keeps a vector of probabilities and estimates of the mean rewards, and
+// Learn moves the vector towards the action h of the best estimate, whichever action was
+// selected:
 //
 //	p_j *= 1 − λ for all j, then p_h += λ
 //
-// after every answer (CP_RP) or after rewards only (CP_RI; a reward x between 0
-// and 1 moves it by λ·x). Of equal estimates the last counts. Select and Learn
-// take O(r).
+// after every answer ([NewCPRP]) or after rewards only ([NewCPRI]; a reward x between 0 and 1
+// moves it by λ·x). Of equal estimates the last counts. [NewGPA] pursues all actions that
+// seem better than the selected one. The schemes of [DiscretePursuit] are faster.
 //
-// Source: Thathachar & Sastry 1986 (CP_RP); Oommen & Agache 2001 (all four pursuit
-// schemes).
+// Each action is first selected priming times, in turn, so that no estimate is empty; 0 means
+// 10, as in the field's experiments.
+//
+// # Cost
+//
+// Select and Learn take O(r). Memory: 32 bytes an action.
+//
+// # Source
+//
+// Thathachar & Sastry 1986 (CP_RP); Oommen & Agache 2001.
 type Pursuit struct {
-	primedVector
-	rewardOnly bool
+	vector
+	estimates
+	rule   pursuitRule
+	lambda float64
 }
 
-// NewCPRP returns the continuous pursuit reward-penalty scheme with λ in (0, 1] and
-// the given number of priming pulls of each action (see [DefaultPriming]).
+// A pursuitRule is how a Pursuit automaton learns.
+type pursuitRule uint8
+
+const (
+	cprp pursuitRule = iota
+	cpri
+	gpa
+	pursuitRules
+)
+
+var pursuitFormat = codec.Format{Magic: "recrawl/automata.Pursuit", Version: 2}
+
+// NewCPRP returns the continuous pursuit reward-penalty scheme of r ≥ 2 actions, with λ in
+// (0, 1].
 func NewCPRP(actions int, lambda float64, priming int) (*Pursuit, error) {
-	return newPursuit(actions, lambda, priming, false)
+	return newPursuit(cprp, actions, lambda, priming)
 }
 
-// NewCPRI returns the continuous pursuit reward-inaction scheme.
+// NewCPRI returns the continuous pursuit reward-inaction scheme of r ≥ 2 actions, with λ in
+// (0, 1].
 func NewCPRI(actions int, lambda float64, priming int) (*Pursuit, error) {
-	return newPursuit(actions, lambda, priming, true)
+	return newPursuit(cpri, actions, lambda, priming)
 }
 
-func newPursuit(actions int, lambda float64, priming int, rewardOnly bool) (*Pursuit, error) {
-	v, err := newPrimedVector(actions, lambda, priming)
+func newPursuit(rule pursuitRule, actions int, lambda float64, priming int) (*Pursuit, error) {
+	t, err := newEstimates(actions, priming)
 	if err != nil {
 		return nil, err
 	}
-	return &Pursuit{v, rewardOnly}, nil
+	if err := checkRate("λ", lambda); err != nil {
+		return nil, err
+	}
+	return &Pursuit{newVector(actions), t, rule, lambda}, nil
 }
 
-// Learn updates the estimate and, after priming, the probabilities. It draws
-// nothing from src.
+// Select chooses an action: the next one in turn while priming, then one with its
+// probability.
+func (a *Pursuit) Select(src rand.Source) int {
+	if action, ok := a.prime(src); ok {
+		return action
+	}
+	return a.draw(src)
+}
+
+// Learn updates the estimate and, after priming, the probabilities. It draws nothing from
+// src.
 func (a *Pursuit) Learn(action int, reward float64, src rand.Source) error {
 	if err := checkAnswer(action, len(a.vector), reward, src); err != nil {
 		return err
@@ -53,37 +86,39 @@ func (a *Pursuit) Learn(action int, reward float64, src rand.Source) error {
 	if !a.update(action, reward) {
 		return nil
 	}
-	rate := a.lambda
-	if a.rewardOnly {
-		rate *= reward
-	}
-	if rate > 0 {
-		a.pursue(argmax(a.mean), rate)
+	switch {
+	case a.rule == gpa:
+		a.pursueBetter(action)
+	case a.rule == cprp:
+		a.pursue(argmax(a.mean), a.lambda)
+	case reward > 0:
+		a.pursue(argmax(a.mean), a.lambda*reward)
 	}
 	return nil
 }
 
 // AppendBinary appends the saved state to b.
-func (a *Pursuit) AppendBinary(b []byte) ([]byte, error) {
-	e := codec.NewEncoder(b, magicPursuit, 1)
-	e.Bool(a.rewardOnly)
-	a.encode(e)
-	return e.Finish()
-}
+func (a *Pursuit) AppendBinary(b []byte) ([]byte, error) { return pursuitFormat.Append(b, a.encode) }
 
 // MarshalBinary returns the saved state.
 func (a *Pursuit) MarshalBinary() ([]byte, error) { return a.AppendBinary(nil) }
 
 // UnmarshalBinary restores a saved state; after an error the automaton is as it was.
 func (a *Pursuit) UnmarshalBinary(data []byte) error {
-	d, err := codec.NewDecoder(data, magicPursuit, 1)
-	if err != nil {
-		return err
-	}
-	v := Pursuit{rewardOnly: d.Bool(), primedVector: decodePrimedVector(d)}
-	if err := d.Done(); err != nil {
-		return err
-	}
-	*a = v
-	return nil
+	return codec.Load(a, pursuitFormat, data, (*Pursuit).decode)
+}
+
+func (a *Pursuit) encode(e *codec.Encoder) {
+	e.Byte(byte(a.rule))
+	e.Float64(a.lambda)
+	e.Float64s(a.vector)
+	a.estimates.encode(e)
+}
+
+func (a *Pursuit) decode(d *codec.Decoder) {
+	a.rule = codec.Enum[pursuitRule](d, int(pursuitRules))
+	a.lambda = d.Float64()
+	d.Check(checkRate("λ", a.lambda))
+	a.vector = decodeVector(d)
+	a.estimates = decodeEstimates(d, len(a.vector))
 }

@@ -12,9 +12,16 @@ import (
 // These tests do single steps of each rule by hand, or compare many of them with
 // the formula of the paper written out naively.
 
-func probabilities(d Distribution) []float64 { return AppendProbabilities(nil, d) }
+func probabilities(d Distribution) []float64 {
+	p := make([]float64, d.Actions())
+	for action := range p {
+		p[action] = d.Probability(action)
+	}
+	return p
+}
 
 func TestLinearRule(t *testing.T) {
+	t.Parallel()
 	learn := func(l *Linear, reward float64) []float64 {
 		require.NoError(t, l.Learn(1, reward, heads))
 		return probabilities(l)
@@ -25,13 +32,13 @@ func TestLinearRule(t *testing.T) {
 		reward float64
 		want   []float64
 	}{
-		{must(NewLRI(3, 0.3)), 1, []float64{0.7 / 3, third + 0.2, 0.7 / 3}},
-		{must(NewLRI(3, 0.3)), 0, []float64{third, third, third}},
-		{must(NewLRP(3, 0.3)), 1, []float64{0.7 / 3, third + 0.2, 0.7 / 3}},
-		{must(NewLRP(3, 0.3)), 0, []float64{0.15 + 0.7/3, 0.7 / 3, 0.15 + 0.7/3}},
-		{must(NewLREpsilonP(3, 0.3, 0.03)), 0, []float64{0.015 + 0.97/3, 0.97 / 3, 0.015 + 0.97/3}},
+		{must(NewLinear(3, 0.3, 0)), 1, []float64{0.7 / 3, third + 0.2, 0.7 / 3}},
+		{must(NewLinear(3, 0.3, 0)), 0, []float64{third, third, third}},
+		{must(NewLinear(3, 0.3, 0.3)), 1, []float64{0.7 / 3, third + 0.2, 0.7 / 3}},
+		{must(NewLinear(3, 0.3, 0.3)), 0, []float64{0.15 + 0.7/3, 0.7 / 3, 0.15 + 0.7/3}},
+		{must(NewLinear(3, 0.3, 0.03)), 0, []float64{0.015 + 0.97/3, 0.97 / 3, 0.015 + 0.97/3}},
 		// x = ½: half of each.
-		{must(NewLRP(3, 0.3)), 0.5, []float64{0.075 + 0.7/3, third + 0.1 - 0.05, 0.075 + 0.7/3}},
+		{must(NewLinear(3, 0.3, 0.3)), 0.5, []float64{0.075 + 0.7/3, third + 0.1 - 0.05, 0.075 + 0.7/3}},
 	} {
 		require.InDeltaSlice(t, c.want, learn(c.l, c.reward), 1e-15)
 	}
@@ -41,7 +48,8 @@ func TestLinearRule(t *testing.T) {
 // probabilities tend to the inverse ratio of the penalties. E[p'] − E[p] =
 // a·(c₂·(1−p) − c₁·p) has no variance in it, so the mean is exact in the limit.
 func TestLRPMean(t *testing.T) {
-	l := must(NewLRP(2, 0.05))
+	t.Parallel()
+	l := must(NewLinear(2, 0.05, 0.05))
 	env := must(NewPModel(0.8, 0.4))
 	src := rand.NewPCG(1, 2)
 	const batches, size = 200, 2000
@@ -73,6 +81,7 @@ func meanAndError(v []float64) (mean, se float64) {
 }
 
 func TestDiscreteLinearRule(t *testing.T) {
+	t.Parallel()
 	count := func(l *DiscreteLinear) []int64 { return l.count }
 	l := must(NewDLRP(3, 2)) // units of 1/6
 	for _, c := range []struct {
@@ -103,6 +112,7 @@ func TestDiscreteLinearRule(t *testing.T) {
 // TestDLRPStationary compares DL_R-P for two actions with its birth-death chain: in
 // state k of 2N it goes up with (k/2N)·d₁ + (1−k/2N)·c₂.
 func TestDLRPStationary(t *testing.T) {
+	t.Parallel()
 	const n = 4 // units of 1/8
 	d := []float64{0.7, 0.4}
 	up, down := make([]float64, 2*n+1), make([]float64, 2*n+1)
@@ -136,6 +146,7 @@ type estimator interface {
 // TestEstimatorRules compares every continuous estimator scheme, over any answers,
 // with the paper's formula for the new vector, written for one vector at a time.
 func TestEstimatorRules(t *testing.T) {
+	t.Parallel()
 	const lambda = 0.2
 	best := func(d []float64) int {
 		h := 0
@@ -265,10 +276,8 @@ func TestEstimatorRules(t *testing.T) {
 						for j := range d {
 							d[j], _ = a.Estimate(j)
 						}
-						if b, ok := a.(*DBPA); ok {
-							for j := range d {
-								d[j] = b.Upper(j)
-							}
+						if b, ok := a.(*DiscretePursuit); ok && b.rule == dbpa {
+							copy(d, b.upper)
 							if reward == 1 {
 								want = discretePursuit(p, best(d), 7)
 							}
@@ -302,18 +311,20 @@ func discretePursuit(p []float64, h, n int) []float64 {
 // TestDBPAUpper has the posterior of rewards only, Beta(5, 1), whose quantiles are
 // fifth roots.
 func TestDBPAUpper(t *testing.T) {
+	t.Parallel()
 	a := must(NewDBPA(2, 10, 4))
-	require.InDelta(t, 0.95, a.Upper(0), 1e-14)
+	require.InDelta(t, 0.95, a.upper[0], 1e-14)
 	for range 4 {
 		require.NoError(t, a.Learn(0, 1, heads))
 	}
-	require.InDelta(t, math.Pow(0.95, 1.0/5), a.Upper(0), 1e-14)
-	require.InDelta(t, 0.95, a.Upper(1), 1e-14)
+	require.InDelta(t, math.Pow(0.95, 1.0/5), a.upper[0], 1e-14)
+	require.InDelta(t, 0.95, a.upper[1], 1e-14)
 }
 
 // TestHDPARule compares the tree with one of nodes and pointers that follows the
 // paper: each inner node has its own pair of probabilities.
 func TestHDPARule(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		const n = 3
 		r := rapid.IntRange(2, 9).Draw(t, "actions")
@@ -363,6 +374,7 @@ func TestHDPARule(t *testing.T) {
 // compares the counts with Probability by a χ² test. The critical value is the
 // normal approximation of Wilson & Hilferty at z = 4.5, for 4 degrees of freedom.
 func TestSelectFollowsProbability(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, s scheme) {
 		a, ok := must(s.make(5)).(Distribution)
 		if !ok {

@@ -6,18 +6,19 @@ import (
 	"github.com/recrawl/recrawl/internal/codec"
 )
 
-const magicSPL = "recrawl/automata.SPL"
-
-// An SPL searches a point on [0, 1]. It proposes x = s/N with s in 0..N, is told
-// whether the point it wants is to the right or to the left, and moves by 1/N that
-// way. Each answer may be wrong, but must be right with a probability p > ½; the
-// share of time near the point then tends to 1 as N grows. All methods take O(1),
-// but Stationary.
+// An SPL searches a point on [0, 1] (stochastic point location). Point proposes x = s/N with
+// s in 0..N; Learn is told whether the point wanted is to the right or to the left, and moves
+// by 1/N that way. Each answer may be wrong, but must be right with a probability p > ½: the
+// share of time near the point then tends to 1 as N grows.
 //
-// Source: Oommen 1997 (stochastic point location).
+// Point and Learn take O(1).
+//
+// Source: Oommen 1997.
 type SPL struct {
 	resolution, state int
 }
+
+var splFormat = codec.Format{Magic: "recrawl/automata.SPL", Version: 1}
 
 // NewSPL returns a search of resolution N ≥ 1 that starts in the middle.
 func NewSPL(resolution int) (*SPL, error) {
@@ -39,15 +40,15 @@ func (a *SPL) Learn(right bool) {
 	}
 }
 
-// Stationary returns the share of time at each of the N+1 points in the long run,
-// if the target is in [0, 1] and answers are right with a probability in (0, 1), in
-// O(N). Away from the target it falls by the factor (1−p)/p from point to point.
+// Stationary returns the share of time at each of the N+1 points in the long run, if the
+// target is in [0, 1] and answers are right with probability correct in (0, 1). O(N). Away
+// from the target it falls by the factor (1−p)/p from point to point.
 func (a *SPL) Stationary(target, correct float64) ([]float64, error) {
 	if !(target >= 0 && target <= 1) {
-		return nil, fmt.Errorf("%w: target %v is not in [0, 1]", ErrParameter, target)
+		return nil, fmt.Errorf("%w: target %v is not in [0, 1]", ErrConfig, target)
 	}
 	if !(correct > 0 && correct < 1) {
-		return nil, fmt.Errorf("%w: probability of a right answer %v is not in (0, 1)", ErrParameter, correct)
+		return nil, fmt.Errorf("%w: probability of a right answer %v is not in (0, 1)", ErrConfig, correct)
 	}
 	up := make([]float64, a.resolution+1)
 	down := make([]float64, a.resolution+1)
@@ -62,29 +63,22 @@ func (a *SPL) Stationary(target, correct float64) ([]float64, error) {
 }
 
 // AppendBinary appends the saved state to b.
-func (a *SPL) AppendBinary(b []byte) ([]byte, error) {
-	e := codec.NewEncoder(b, magicSPL, 1)
-	e.Int(a.resolution)
-	e.Int(a.state)
-	return e.Finish()
-}
+func (a *SPL) AppendBinary(b []byte) ([]byte, error) { return splFormat.Append(b, a.encode) }
 
 // MarshalBinary returns the saved state.
 func (a *SPL) MarshalBinary() ([]byte, error) { return a.AppendBinary(nil) }
 
 // UnmarshalBinary restores a saved state; after an error the search is as it was.
 func (a *SPL) UnmarshalBinary(data []byte) error {
-	d, err := codec.NewDecoder(data, magicSPL, 1)
-	if err != nil {
-		return err
-	}
-	v := SPL{resolution: d.Int(), state: d.Int()}
-	if checkStates(v.resolution) != nil || v.state < 0 || v.state > v.resolution {
-		d.Fail("point %d of %d", v.state, v.resolution)
-	}
-	if err := d.Done(); err != nil {
-		return err
-	}
-	*a = v
-	return nil
+	return codec.Load(a, splFormat, data, (*SPL).decode)
+}
+
+func (a *SPL) encode(e *codec.Encoder) {
+	e.Int(a.resolution)
+	e.Int(a.state)
+}
+
+func (a *SPL) decode(d *codec.Decoder) {
+	a.resolution = d.IntIn(1, maxStates)
+	a.state = d.IntIn(0, a.resolution)
 }

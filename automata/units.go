@@ -6,9 +6,9 @@ import (
 	"github.com/recrawl/recrawl/internal/codec"
 )
 
-// units holds the action probabilities of the discretised schemes as counts of a
-// common unit, so that they sum to 1 exactly. A step Δ = 1/(rN) of the scheme is
-// one unit, or a multiple where a step must be divided.
+// units holds the action probabilities of the discretised schemes as counts of a common
+// unit, so that they sum to 1 exactly. A step Δ = 1/(rN) of the scheme is one unit, or a
+// multiple where a step must be divided.
 type units struct {
 	count      []int64 // ≥ 0, sum total
 	total      int64   // r·N·units of a step
@@ -20,7 +20,7 @@ func newUnits(actions, resolution int, perStep int64) (units, error) {
 	if err := checkActions(actions); err != nil {
 		return units{}, err
 	}
-	if err := checkInt("resolution", resolution, 1, maxResolution); err != nil {
+	if err := checkResolution(resolution); err != nil {
 		return units{}, err
 	}
 	each := int64(resolution) * perStep
@@ -34,12 +34,12 @@ func newUnits(actions, resolution int, perStep int64) (units, error) {
 // Actions returns r.
 func (u *units) Actions() int { return len(u.count) }
 
-// Probability returns the probability of an action, in O(1).
+// Probability returns the probability of an action. O(1).
 func (u *units) Probability(action int) float64 {
 	return float64(u.count[action]) / float64(u.total)
 }
 
-// Converged returns the action of probability threshold or more, in O(r).
+// Converged returns the action of probability threshold or more. O(r).
 func (u *units) Converged(threshold float64) (action int, ok bool) {
 	checkThreshold(threshold)
 	for i := range u.count {
@@ -50,7 +50,7 @@ func (u *units) Converged(threshold float64) (action int, ok bool) {
 	return 0, false
 }
 
-// draw selects an action with its probability, in O(r).
+// draw selects an action with its probability. O(r).
 func (u *units) draw(src rand.Source) int {
 	left := rand.New(src).Int64N(u.total)
 	i := 0
@@ -87,7 +87,7 @@ func decodeUnits(d *codec.Decoder, perStep int64) units {
 	}
 	u, err := newUnits(len(count), resolution, perStep)
 	if err != nil {
-		d.Fail("%v", err)
+		d.Check(err)
 		return units{}
 	}
 	left := uint64(u.total)
@@ -99,8 +99,6 @@ func decodeUnits(d *codec.Decoder, perStep int64) units {
 		left -= c
 		u.count[i] = int64(c)
 	}
-	if left != 0 {
-		d.Fail("%d units are missing", left)
-	}
+	d.Require(left == 0, "%d units are missing", left)
 	return u
 }

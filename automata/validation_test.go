@@ -22,6 +22,7 @@ var (
 // hundred ends with another action than the best; at most 1 % and 4 standard errors
 // of that share may.
 func TestValidation(t *testing.T) {
+	t.Parallel()
 	runs := 1500
 	if testing.Short() {
 		runs = 200
@@ -33,12 +34,12 @@ func TestValidation(t *testing.T) {
 		make  func() Distribution
 		want  float64
 	}{
-		{"GPA in A", environmentA, 0, func() Distribution { return must(NewGPA(10, 0.0127, DefaultPriming)) }, 951.6},
-		{"GPA in B", environmentB, 2, func() Distribution { return must(NewGPA(10, 0.0041, DefaultPriming)) }, 2754},
-		{"DP_RI in A", environmentA, 0, func() Distribution { return must(NewDPRI(10, 188, DefaultPriming)) }, 756.3},
-		{"DP_RP in A", environmentA, 0, func() Distribution { return must(NewDPRP(10, 572, DefaultPriming)) }, 1128},
-		{"DGPA in A", environmentA, 0, func() Distribution { return must(NewDGPA(10, 24, DefaultPriming)) }, 671},
-		{"DGPA in B", environmentB, 2, func() Distribution { return must(NewDGPA(10, 52, DefaultPriming)) }, 1368},
+		{"GPA in A", environmentA, 0, func() Distribution { return must(NewGPA(10, 0.0127, 0)) }, 951.6},
+		{"GPA in B", environmentB, 2, func() Distribution { return must(NewGPA(10, 0.0041, 0)) }, 2754},
+		{"DP_RI in A", environmentA, 0, func() Distribution { return must(NewDPRI(10, 188, 0)) }, 756.3},
+		{"DP_RP in A", environmentA, 0, func() Distribution { return must(NewDPRP(10, 572, 0)) }, 1128},
+		{"DGPA in A", environmentA, 0, func() Distribution { return must(NewDGPA(10, 24, 0)) }, 671},
+		{"DGPA in B", environmentB, 2, func() Distribution { return must(NewDGPA(10, 52, 0)) }, 1368},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			env := must(NewPModel(c.means...))

@@ -7,9 +7,9 @@ import (
 	"github.com/recrawl/recrawl/internal/codec"
 )
 
-// vector is the vector of action probabilities of the continuous schemes. Its sum
-// is 1 but for rounding, which does not build up: every update shrinks the
-// deviation of the sum by the same factor as the vector.
+// vector is the vector of action probabilities of the continuous schemes. Its sum is 1 but
+// for rounding, which does not build up: every update shrinks the deviation of the sum by
+// the same factor as the vector.
 type vector []float64
 
 func newVector(actions int) vector {
@@ -23,10 +23,10 @@ func newVector(actions int) vector {
 // Actions returns r.
 func (p vector) Actions() int { return len(p) }
 
-// Probability returns the probability of an action, in O(1).
+// Probability returns the probability of an action. O(1).
 func (p vector) Probability(action int) float64 { return p[action] }
 
-// Converged returns the action of probability threshold or more, in O(r).
+// Converged returns the action of probability threshold or more. O(r).
 func (p vector) Converged(threshold float64) (action int, ok bool) {
 	checkThreshold(threshold)
 	for i, x := range p {
@@ -37,7 +37,7 @@ func (p vector) Converged(threshold float64) (action int, ok bool) {
 	return 0, false
 }
 
-// draw selects an action with its probability, in O(r).
+// draw selects an action with its probability. O(r).
 func (p vector) draw(src rand.Source) int {
 	u := uniform(src)
 	last := 0
@@ -65,21 +65,17 @@ func (p vector) pursue(action int, rate float64) {
 	}
 }
 
-// check tells the decoder whether the vector is one of probabilities.
-func (p vector) check(d *codec.Decoder) {
-	if err := checkActions(len(p)); err != nil {
-		d.Fail("%v", err)
-		return
+// decodeVector reads a vector of probabilities.
+func decodeVector(d *codec.Decoder) vector {
+	p := vector(d.Float64sIn(codec.AnyLen, 0, 1))
+	if d.Err() != nil {
+		return nil
 	}
+	d.Check(checkActions(len(p)))
 	sum := 0.0
-	for i, x := range p {
-		if !(x >= 0 && x <= 1) {
-			d.Fail("action %d has probability %v", i, x)
-			return
-		}
+	for _, x := range p {
 		sum += x
 	}
-	if math.Abs(sum-1) > 1e-6 {
-		d.Fail("the probabilities sum to %v", sum)
-	}
+	d.Require(math.Abs(sum-1) <= 1e-6, "the probabilities sum to %v", sum)
+	return p
 }

@@ -4,31 +4,32 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"sort"
 )
 
-// A Walk is the rule of the discretised walk on the amounts (s/N)^λ, s in 1..N:
-// a rewarded automaton steps up, a penalised one steps down, and both stay at the
-// ends. It is the automaton of one page in Granmo, Oommen, Myrer & Olsen 2006
-// (section II) and Yazidi 2006 (section 4.2).
+// A Walk is the rule of the discretised walk on the amounts (s/N)^λ, with s in 1..N: Next
+// steps up on a reward and down on a penalty, and stays at the ends. NextFull is Next for
+// automata that share a knapsack. It is the automaton of one page in Granmo, Oommen, Myrer &
+// Olsen 2006 (section II) and Yazidi 2006 (section 4.2).
 //
-// A Walk holds no state: one of it, with its table of amounts, serves any number
-// of automata, whose states the caller keeps (one integer in 1..N each). All
-// methods but State take O(1).
+// A Walk holds no state: one of it, with its table of amounts, serves any number of automata,
+// whose states the caller keeps, an integer in 1..N each. State takes O(log N), the other
+// methods O(1).
 //
-// Where the walk settles. If a step up leaves state s with probability up(s) and
-// a step down with probability down(s), its stationary distribution is
+// # Where the walk settles
+//
+// If a step up leaves state s with probability up(s) and a step down with probability
+// down(s), its stationary distribution is
 //
 //	π(s)/π(s−1) = up(s−1)/down(s)
 //
-// which [BirthDeath] computes. Without a budget it balances where a reward is as
-// likely as a penalty.
+// which [BirthDeath] computes. Without a budget it balances where a reward is as likely as a
+// penalty.
 type Walk struct {
 	amounts []float64 // of states 1..N
 }
 
-// NewWalk returns the walk of the given number of states N ≥ 1 and exponent λ > 0.
-// A larger N is slower and more exact; λ > 1 spaces small amounts more closely.
+// NewWalk returns the walk of N ≥ 1 states and exponent λ > 0. A larger N is slower and more
+// exact; λ > 1 spaces small amounts more closely.
 func NewWalk(states int, lambda float64) (*Walk, error) {
 	if err := checkStates(states); err != nil {
 		return nil, err
@@ -43,20 +44,17 @@ func NewWalk(states int, lambda float64) (*Walk, error) {
 	return w, nil
 }
 
-// States returns N.
-func (w *Walk) States() int { return len(w.amounts) }
-
 // Amount returns (state/N)^λ. It panics if the state is not in 1..N.
 func (w *Walk) Amount(state int) float64 { return w.amounts[state-1] }
 
-// State returns the state whose amount is nearest (the lower of two equally
-// near), in O(log N). It panics if the amount is NaN.
+// State returns the state whose amount is nearest, the lower of two equally near. It panics
+// if the amount is NaN.
 func (w *Walk) State(amount float64) int {
 	if math.IsNaN(amount) {
 		panic("automata: the amount is NaN")
 	}
 	// i is the first amount that is not below.
-	i := sort.SearchFloat64s(w.amounts, amount)
+	i, _ := slices.BinarySearch(w.amounts, amount)
 	switch {
 	case i == 0:
 		return 1
@@ -67,22 +65,16 @@ func (w *Walk) State(amount float64) int {
 	}
 }
 
-// Up returns the state above, N for N.
-func (w *Walk) Up(state int) int { return min(state+1, len(w.amounts)) }
-
-// Down returns the state below, 1 for 1.
-func (w *Walk) Down(state int) int { return max(state-1, 1) }
-
 // Next returns the state after a reward (up) or a penalty (down).
 func (w *Walk) Next(state int, reward bool) int {
 	if reward {
-		return w.Up(state)
+		return min(state+1, len(w.amounts))
 	}
-	return w.Down(state)
+	return max(state-1, 1)
 }
 
-// NextFull is Next for automata that share a knapsack: they step up only while
-// there is room, and down only while it is full (Granmo et al. 2006, section II).
+// NextFull is Next for automata that share a knapsack: they step up only while there is room,
+// and down only while it is full (Granmo et al. 2006, section II).
 func (w *Walk) NextFull(state int, reward, full bool) int {
 	if reward == full { // a reward without room, or a penalty with room to spare
 		return state
@@ -90,21 +82,21 @@ func (w *Walk) NextFull(state int, reward, full bool) int {
 	return w.Next(state, reward)
 }
 
-// BirthDeath returns the stationary distribution of a random walk on n states in
-// a row which goes from state s to s+1 with probability up[s] and to s−1 with
-// probability down[s] (and stays otherwise):
+// BirthDeath returns the stationary distribution of a random walk on n states in a row, which
+// goes from state s to s+1 with probability up[s] and to s−1 with probability down[s], and
+// stays otherwise:
 //
 //	π(s) ∝ Π_{k=1..s} up[k−1]/down[k]
 //
-// up[n−1] and down[0] are not used. Only the ratios count, so rates serve as well
-// as probabilities. It takes O(n); large n do not overflow. Slices that are empty
-// or of different lengths, values that are negative or not finite, and a walk
-// with two separate ends (so that the result would depend on the start) are an
-// ErrParameter.
+// up[n−1] and down[0] are not used. Only the ratios count, so rates serve as well as
+// probabilities. O(n); large n do not overflow.
+//
+// These are an ErrConfig: slices that are empty or of different lengths, values that are
+// negative or not finite, and a walk with two separate ends, for there the start decides.
 func BirthDeath(up, down []float64) ([]float64, error) {
 	n := len(up)
 	if n == 0 || len(down) != n {
-		return nil, fmt.Errorf("%w: %d probabilities up and %d down", ErrParameter, n, len(down))
+		return nil, fmt.Errorf("%w: %d probabilities up and %d down", ErrConfig, n, len(down))
 	}
 	pi := make([]float64, n) // logarithms of the weights, until the end
 	start := 0               // first state of the closed class; what is below has no weight
@@ -112,12 +104,12 @@ func BirthDeath(up, down []float64) ([]float64, error) {
 	for s := 1; s < n; s++ {
 		u, d := up[s-1], down[s]
 		if !(u >= 0 && d >= 0) || math.IsInf(u, 1) || math.IsInf(d, 1) {
-			return nil, fmt.Errorf("%w: %v up from state %d, %v down from state %d", ErrParameter, u, s-1, d, s)
+			return nil, fmt.Errorf("%w: %v up from state %d, %v down from state %d", ErrConfig, u, s-1, d, s)
 		}
 		blocked = blocked || u == 0
 		if d == 0 {
 			if blocked {
-				return nil, fmt.Errorf("%w: state %d cannot go down and state %d is never left", ErrParameter, s, start)
+				return nil, fmt.Errorf("%w: state %d cannot go down and state %d is never left", ErrConfig, s, start)
 			}
 			start = s
 			continue // weight e^0
@@ -131,8 +123,8 @@ func BirthDeath(up, down []float64) ([]float64, error) {
 	return pi, nil
 }
 
-// softmax turns the logarithms of weights into shares that sum to 1. Of infinite
-// weights there may be one.
+// softmax turns the logarithms of weights into shares that sum to 1. One weight may be
+// infinite.
 func softmax(v []float64) {
 	top := slices.Max(v)
 	sum := 0.0

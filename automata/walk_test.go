@@ -10,8 +10,8 @@ import (
 )
 
 func TestWalkRules(t *testing.T) {
+	t.Parallel()
 	w := must(NewWalk(4, 2))
-	require.Equal(t, 4, w.States())
 	for s, x := range map[int]float64{1: 1.0 / 16, 2: 0.25, 3: 9.0 / 16, 4: 1} {
 		require.Equal(t, x, w.Amount(s))
 	}
@@ -35,17 +35,18 @@ func TestWalkRules(t *testing.T) {
 
 // TestWalkStateIsNearest compares State with a look at all states.
 func TestWalkStateIsNearest(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		w := must(NewWalk(rapid.IntRange(1, 60).Draw(t, "N"), rapid.Float64Range(0.2, 4).Draw(t, "λ")))
 		x := rapid.Float64Range(-0.5, 1.5).Draw(t, "amount")
 		want := 1
-		for s := range w.States() {
+		for s := range len(w.amounts) {
 			if math.Abs(w.Amount(s+1)-x) < math.Abs(w.Amount(want)-x) {
 				want = s + 1
 			}
 		}
 		require.Equal(t, want, w.State(x))
-		for s := 1; s <= w.States(); s++ {
+		for s := 1; s <= len(w.amounts); s++ {
 			require.Equal(t, s, w.State(w.Amount(s)))
 		}
 	})
@@ -55,7 +56,7 @@ func TestWalkStateIsNearest(t *testing.T) {
 // probability p per slot and is polled with probability x: it is found changed with
 // probability d = p/(1 − (1−p)(1−x)) (Yazidi 2006, whose simulation polls so).
 func page(w *Walk, p float64) (up, down []float64) {
-	for s := 1; s <= w.States(); s++ {
+	for s := 1; s <= len(w.amounts); s++ {
 		x := w.Amount(s)
 		d := p / (1 - (1-p)*(1-x))
 		up, down = append(up, x*d), append(down, x*(1-d))
@@ -66,6 +67,7 @@ func page(w *Walk, p float64) (up, down []float64) {
 // TestWalkMeans compares the mean amounts of the closed form with figures computed
 // elsewhere, for a walk as described and one that steps up with probability 1 − x.
 func TestWalkMeans(t *testing.T) {
+	t.Parallel()
 	for p, want := range map[float64][6]float64{ // N = 8, 16, 64, described and damped
 		0.05: {0.1494, 0.1454, 0.0866, 0.0841, 0.0463, 0.0441},
 		0.1:  {0.1760, 0.1655, 0.1170, 0.1084, 0.1009, 0.0903},
@@ -98,6 +100,7 @@ func TestWalkMeans(t *testing.T) {
 // own state, so the run draws it from the conditional probability d instead, which
 // the closed form takes for granted.
 func TestWalkAgainstBirthDeath(t *testing.T) {
+	t.Parallel()
 	const steps, n = 200_000, 6
 	w := must(NewWalk(n, 1.3))
 	up, down := page(w, 0.3)
@@ -129,6 +132,7 @@ func TestWalkAgainstBirthDeath(t *testing.T) {
 }
 
 func TestBirthDeath(t *testing.T) {
+	t.Parallel()
 	require.Equal(t, []float64{1}, must(BirthDeath([]float64{0.3}, []float64{0.7})))
 	// Two states: in the ratio of the rates.
 	require.InDeltaSlice(t, []float64{0.25, 0.75}, must(BirthDeath([]float64{0.3, 9}, []float64{9, 0.1})), 1e-15)
@@ -154,7 +158,7 @@ func TestBirthDeath(t *testing.T) {
 		"two ends of four": {{0, 0.1, 0.1, 0}, {0, 0.1, 0.1, 0}},
 	} {
 		_, err := BirthDeath(c[0], c[1])
-		require.ErrorIs(t, err, ErrParameter, name)
+		require.ErrorIs(t, err, ErrConfig, name)
 	}
 	// Against the solved chain.
 	rapid.Check(t, func(t *rapid.T) {
@@ -179,8 +183,8 @@ func TestBirthDeath(t *testing.T) {
 
 // TestOverloadRules has every state of a small automaton.
 func TestOverloadRules(t *testing.T) {
+	t.Parallel()
 	o := must(NewOverload(6, 2))
-	require.Equal(t, []int{6, 2}, []int{o.States(), o.Threshold()})
 	for state, next := range map[int][2]int{2: {4, 2}, 3: {5, 2}, 4: {6, 3}, 5: {5, 4}, 6: {6, 5}} {
 		require.Equal(t, next, [2]int{o.Next(state, true), o.Next(state, false)}, "state %d", state)
 	}
@@ -199,6 +203,7 @@ func TestOverloadRules(t *testing.T) {
 // TestOverloadDrift checks the claim of the documentation: from overloads with
 // probability q the state drifts up if q > 1/3 and down if q < 1/3.
 func TestOverloadDrift(t *testing.T) {
+	t.Parallel()
 	mean := func(q float64) float64 {
 		o := must(NewOverload(40, 1))
 		p := make([][]float64, 40)

@@ -153,13 +153,13 @@ func FuzzPredictorUnmarshal(f *testing.F) {
 	for k := range 8 {
 		_ = e.Observe(k%3, float64(k+1))
 	}
-	codectest.Fuzz(f, &e, func() *DurationPredictor { return &DurationPredictor{} }, func(e *DurationPredictor) any {
+	codectest.Fuzz(f, func(*DurationPredictor) *DurationPredictor { return &DurationPredictor{} }, func(e *DurationPredictor) any {
 		for z := range 5 {
 			_, _ = e.Predict(z)
 			_ = e.Observe(z, 1)
 		}
 		return nil
-	})
+	}, &e)
 }
 
 func TestPredictorAllocatesNothingForKnownSites(t *testing.T) {

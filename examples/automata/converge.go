@@ -41,65 +41,24 @@ type trial struct {
 // A maker makes an automaton of r actions.
 type maker func(r int) (automata.Distribution, error)
 
-// Each make… fixes the parameter of a scheme.
+// lri, dlri, discrete and continuous fix the parameter of a scheme. Those with estimates first try
+// each action ten times, as in the literature.
 
-func makeLRI(a float64) maker {
-	return func(r int) (automata.Distribution, error) { return automata.NewLRI(r, a) }
+func lri(a float64) maker {
+	return func(r int) (automata.Distribution, error) { return automata.NewLinear(r, a, 0) }
 }
 
-func makeDLRI(n int) maker {
+func dlri(n int) maker {
 	return func(r int) (automata.Distribution, error) { return automata.NewDLRI(r, n) }
 }
 
-func makeCPRP(lambda float64) maker {
-	return func(r int) (automata.Distribution, error) {
-		return automata.NewCPRP(r, lambda, automata.DefaultPriming)
-	}
+func discrete[A automata.Distribution](scheme func(r, n, priming int) (A, error), n int) maker {
+	return func(r int) (automata.Distribution, error) { return scheme(r, n, 0) }
 }
 
-func makeCPRI(lambda float64) maker {
-	return func(r int) (automata.Distribution, error) {
-		return automata.NewCPRI(r, lambda, automata.DefaultPriming)
-	}
+func continuous[A automata.Distribution](scheme func(r int, lambda float64, priming int) (A, error), lambda float64) maker {
+	return func(r int) (automata.Distribution, error) { return scheme(r, lambda, 0) }
 }
-
-func makeDPRP(n int) maker {
-	return func(r int) (automata.Distribution, error) {
-		return automata.NewDPRP(r, n, automata.DefaultPriming)
-	}
-}
-
-func makeDPRI(n int) maker {
-	return func(r int) (automata.Distribution, error) {
-		return automata.NewDPRI(r, n, automata.DefaultPriming)
-	}
-}
-
-func makeGPA(lambda float64) maker {
-	return func(r int) (automata.Distribution, error) {
-		return automata.NewGPA(r, lambda, automata.DefaultPriming)
-	}
-}
-
-func makeDGPA(n int) maker {
-	return func(r int) (automata.Distribution, error) {
-		return automata.NewDGPA(r, n, automata.DefaultPriming)
-	}
-}
-
-func makeDBPA(n int) maker {
-	return func(r int) (automata.Distribution, error) {
-		return automata.NewDBPA(r, n, automata.DefaultPriming)
-	}
-}
-
-func makeHDPA(n int) maker {
-	return func(r int) (automata.Distribution, error) {
-		return automata.NewHDPA(r, n, automata.DefaultPriming)
-	}
-}
-
-func makeBayesian(r int) (automata.Distribution, error) { return automata.NewBayesian(r) }
 
 // The ten-action environments of the pursuit literature.
 var (
@@ -117,20 +76,20 @@ const (
 // them, and at some of our own.
 func tenActions(size sizes, seed uint64) ([]report.Row, error) {
 	return runTrials([]trial{
-		{oommenAgache, "DP_RI N=188", "A", environmentA, 752.7, makeDPRI(188)},
-		{oommenAgache, "DP_RP N=572", "A", environmentA, 1126.0, makeDPRP(572)},
-		{agacheOommen, "GPA λ=.0127", "A", environmentA, 948.03, makeGPA(.0127)},
-		{agacheOommen, "GPA λ=.0041", "B", environmentB, 2759.02, makeGPA(.0041)},
-		{agacheOommen, "DGPA N=24", "A", environmentA, 633.6, makeDGPA(24)},
-		{agacheOommen, "DGPA N=52", "B", environmentB, 1307.8, makeDGPA(52)},
-		{own, "L_R-I a=.008", "A", environmentA, nil, makeLRI(.008)},
-		{own, "DL_R-I N=250", "A", environmentA, nil, makeDLRI(250)},
-		{own, "CP_RP λ=.009", "A", environmentA, nil, makeCPRP(.009)},
-		{own, "CP_RI λ=.025", "A", environmentA, nil, makeCPRI(.025)},
-		{own, "DBPA N=50", "A", environmentA, nil, makeDBPA(50)},
-		{own, "HDPA N=200", "A", environmentA, nil, makeHDPA(200)},
-		{own, "DBPA N=50", "B", environmentB, nil, makeDBPA(50)},
-		{own, "HDPA N=200", "B", environmentB, nil, makeHDPA(200)},
+		{oommenAgache, "DP_RI N=188", "A", environmentA, 752.7, discrete(automata.NewDPRI, 188)},
+		{oommenAgache, "DP_RP N=572", "A", environmentA, 1126.0, discrete(automata.NewDPRP, 572)},
+		{agacheOommen, "GPA λ=.0127", "A", environmentA, 948.03, continuous(automata.NewGPA, .0127)},
+		{agacheOommen, "GPA λ=.0041", "B", environmentB, 2759.02, continuous(automata.NewGPA, .0041)},
+		{agacheOommen, "DGPA N=24", "A", environmentA, 633.6, discrete(automata.NewDGPA, 24)},
+		{agacheOommen, "DGPA N=52", "B", environmentB, 1307.8, discrete(automata.NewDGPA, 52)},
+		{own, "L_R-I a=.008", "A", environmentA, nil, lri(.008)},
+		{own, "DL_R-I N=250", "A", environmentA, nil, dlri(250)},
+		{own, "CP_RP λ=.009", "A", environmentA, nil, continuous(automata.NewCPRP, .009)},
+		{own, "CP_RI λ=.025", "A", environmentA, nil, continuous(automata.NewCPRI, .025)},
+		{own, "DBPA N=50", "A", environmentA, nil, discrete(automata.NewDBPA, 50)},
+		{own, "HDPA N=200", "A", environmentA, nil, discrete(automata.NewHDPA, 200)},
+		{own, "DBPA N=50", "B", environmentB, nil, discrete(automata.NewDBPA, 50)},
+		{own, "HDPA N=200", "B", environmentB, nil, discrete(automata.NewHDPA, 200)},
 	}, size.table, seed)
 }
 
@@ -145,9 +104,9 @@ func manyActions(size sizes, seed uint64) ([]report.Row, error) {
 	} {
 		means, environment := spread(c.r), fmt.Sprintf("r=%d", c.r)
 		trials = append(trials,
-			trial{own, fmt.Sprintf("DP_RI N=%d", c.dpri), environment, means, nil, makeDPRI(c.dpri)},
-			trial{own, fmt.Sprintf("DBPA N=%d", c.dbpa), environment, means, nil, makeDBPA(c.dbpa)},
-			trial{own, fmt.Sprintf("HDPA N=%d", c.hdpa), environment, means, nil, makeHDPA(c.hdpa)})
+			trial{own, fmt.Sprintf("DP_RI N=%d", c.dpri), environment, means, nil, discrete(automata.NewDPRI, c.dpri)},
+			trial{own, fmt.Sprintf("DBPA N=%d", c.dbpa), environment, means, nil, discrete(automata.NewDBPA, c.dbpa)},
+			trial{own, fmt.Sprintf("HDPA N=%d", c.hdpa), environment, means, nil, discrete(automata.NewHDPA, c.hdpa)})
 	}
 	return runTrials(trials, size.many, seed)
 }

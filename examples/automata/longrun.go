@@ -24,12 +24,6 @@ func play(a automata.Automaton, env automata.Environment, src rand.Source, answe
 	return reward / float64(answers), selected, nil
 }
 
-// An ergodic automaton knows its long-run shares.
-type ergodic interface {
-	automata.Automaton
-	Stationary(rewards []float64) ([]float64, error)
-}
-
 // fixedStructure compares the share of the best action with the closed form. Each
 // run first plays a tenth of its length, so that the start is forgotten.
 func fixedStructure(size sizes, seed uint64) ([]report.Row, error) {
@@ -41,15 +35,15 @@ func fixedStructure(size sizes, seed uint64) ([]report.Row, error) {
 	var rows []report.Row
 	for _, c := range []struct {
 		name string
-		make func(n int) (ergodic, error)
+		make func(actions, states int) (*automata.Fixed, error)
 		n    []int
 	}{
-		{"Tsetlin", func(n int) (ergodic, error) { return automata.NewTsetlin(10, n) }, []int{2, 4, 6}},
-		{"Krinsky", func(n int) (ergodic, error) { return automata.NewKrinsky(10, n) }, []int{2, 4, 6}},
-		{"Krylov", func(n int) (ergodic, error) { return automata.NewKrylov(10, n) }, []int{2, 4, 6}},
+		{"Tsetlin", automata.NewTsetlin, []int{2, 4, 6}},
+		{"Krinsky", automata.NewKrinsky, []int{2, 4, 6}},
+		{"Krylov", automata.NewKrylov, []int{2, 4, 6}},
 	} {
 		for _, n := range c.n {
-			one, err := c.make(n)
+			one, err := c.make(10, n)
 			if err != nil {
 				return nil, err
 			}
@@ -59,7 +53,7 @@ func fixedStructure(size sizes, seed uint64) ([]report.Row, error) {
 			}
 			shares := make([]float64, size.fixed)
 			err = replicate(size.fixed, seed, func(run int, src rand.Source) error {
-				a, err := c.make(n)
+				a, err := c.make(10, n)
 				if err != nil {
 					return err
 				}
@@ -111,13 +105,13 @@ func switching(size sizes, seed uint64) ([]report.Row, error) {
 		{"Tsetlin N=4", func() (automata.Automaton, error) { return automata.NewTsetlin(10, 4) }},
 		{"Krinsky N=4", func() (automata.Automaton, error) { return automata.NewKrinsky(10, 4) }},
 		{"Krylov N=4", func() (automata.Automaton, error) { return automata.NewKrylov(10, 4) }},
-		{"L_R-P a=.02", func() (automata.Automaton, error) { return automata.NewLRP(10, .02) }},
-		{"L_R-εP a=.02 b=.0002", func() (automata.Automaton, error) { return automata.NewLREpsilonP(10, .02, .0002) }},
-		{"L_R-I a=.008", func() (automata.Automaton, error) { return automata.NewLRI(10, .008) }},
-		{"DP_RI N=188", func() (automata.Automaton, error) { return makeDPRI(188)(10) }},
-		{"DGPA N=24", func() (automata.Automaton, error) { return makeDGPA(24)(10) }},
-		{"HDPA N=200", func() (automata.Automaton, error) { return makeHDPA(200)(10) }},
-		{"Bayesian", func() (automata.Automaton, error) { return makeBayesian(10) }},
+		{"L_R-P a=.02", func() (automata.Automaton, error) { return automata.NewLinear(10, .02, .02) }},
+		{"L_R-εP a=.02 b=.0002", func() (automata.Automaton, error) { return automata.NewLinear(10, .02, .0002) }},
+		{"L_R-I a=.008", func() (automata.Automaton, error) { return automata.NewLinear(10, .008, 0) }},
+		{"DP_RI N=188", func() (automata.Automaton, error) { return discrete(automata.NewDPRI, 188)(10) }},
+		{"DGPA N=24", func() (automata.Automaton, error) { return discrete(automata.NewDGPA, 24)(10) }},
+		{"HDPA N=200", func() (automata.Automaton, error) { return discrete(automata.NewHDPA, 200)(10) }},
+		{"Bayesian", func() (automata.Automaton, error) { return automata.NewBayesian(10) }},
 	} {
 		rewards := make([]float64, size.switching)
 		err := replicate(size.switching, seed, func(run int, src rand.Source) error {

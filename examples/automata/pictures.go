@@ -35,13 +35,13 @@ func convergenceCurves(size sizes, seed uint64) ([]report.Row, report.Chart, err
 		name string
 		make maker
 	}{
-		{"L_R-I a=.008", makeLRI(.008)},
-		{"CP_RP λ=.009", makeCPRP(.009)},
-		{"DP_RI N=188", makeDPRI(188)},
-		{"GPA λ=.0127", makeGPA(.0127)},
-		{"DGPA N=24", makeDGPA(24)},
-		{"DBPA N=50", makeDBPA(50)},
-		{"HDPA N=200", makeHDPA(200)},
+		{"L_R-I a=.008", lri(.008)},
+		{"CP_RP λ=.009", continuous(automata.NewCPRP, .009)},
+		{"DP_RI N=188", discrete(automata.NewDPRI, 188)},
+		{"GPA λ=.0127", continuous(automata.NewGPA, .0127)},
+		{"DGPA N=24", discrete(automata.NewDGPA, 24)},
+		{"DBPA N=50", discrete(automata.NewDBPA, 50)},
+		{"HDPA N=200", discrete(automata.NewHDPA, 200)},
 	} {
 		curves := make([][curvePoints]float64, size.curve)
 		err := replicate(size.curve, seed, func(run int, src rand.Source) error {

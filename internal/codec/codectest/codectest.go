@@ -183,13 +183,20 @@ func Forge(data []byte, edit func(body []byte) []byte) []byte {
 	return codec.Seal(edit(slices.Clone(data[:len(data)-4])))
 }
 
-// Fuzz fuzzes the decoder with bodies of any content behind the header of v, checksum right: they are
-// refused, or give a value with which use does not panic.
-func Fuzz[P Saved](f *testing.F, v P, empty func() P, use func(P) any) {
-	data := save(f, v)
-	start := header(data) + 1
-	f.Add(data[start : len(data)-4])
-	f.Fuzz(func(t *testing.T, body []byte) {
-		try(t, data, codec.Seal(append(slices.Clone(data[:start]), body...)), empty, use)
+// Fuzz fuzzes the decoders of values that [Run] tests, one or several: with bodies of any content
+// behind the header of one of them, checksum right, they refuse, or give a value with which use does
+// not panic. empty returns something to load into of the same type as a value.
+func Fuzz[P Saved](f *testing.F, empty func(like P) P, use func(P) any, values ...P) {
+	saved := make([][]byte, len(values))
+	for k, v := range values {
+		saved[k] = save(f, v)
+		f.Add(k, saved[k][header(saved[k])+1:len(saved[k])-4])
+	}
+	f.Fuzz(func(t *testing.T, k int, body []byte) {
+		if k < 0 || k >= len(values) {
+			return
+		}
+		forged := Forge(saved[k], func(old []byte) []byte { return append(old[:header(old)+1], body...) })
+		try(t, saved[k], forged, func() P { return empty(values[k]) }, use)
 	})
 }

@@ -83,5 +83,5 @@ func TestRunFinds(t *testing.T) {
 }
 
 func FuzzRing(f *testing.F) {
-	Fuzz(f, &ring{at: 3, size: 7}, func() *ring { return &ring{} }, (*ring).use)
+	Fuzz(f, func(*ring) *ring { return &ring{} }, (*ring).use, &ring{at: 3, size: 7}, &ring{size: 1})
 }
