@@ -357,9 +357,9 @@ func (a *Assigner) choose(slot int) int {
 		}
 		arm := &a.arm[j]
 		factor := arm.slowness() * max(leastWeight, weight+arm.price)
-		spread := boldness * sigma / math.Sqrt(float64(count[j]))
+		spread := tuned.boldness * sigma / math.Sqrt(float64(count[j]))
 		if skew && lowest > 0 {
-			spread *= skewedBoldness / boldness * float64(base[j]) / lowest
+			spread *= tuned.skewedShare * float64(base[j]) / lowest
 		}
 		if (float64(base[j])-float64(4*spread))*factor >= least {
 			continue // it would take a draw four standard deviations out
@@ -372,7 +372,7 @@ func (a *Assigner) choose(slot int) int {
 			best, least = j, score
 		}
 	}
-	if wanted != best && !a.arm[wanted].hasRoom(float64(base[wanted]), 1-reserve) {
+	if wanted != best && !a.arm[wanted].hasRoom(float64(base[wanted]), 1-tuned.reserve) {
 		a.arm[wanted].denied += float64(base[wanted])
 	}
 	if best < 0 {

@@ -7,18 +7,10 @@ import (
 	"slices"
 )
 
+// Bounds that keep the arithmetic finite; no choice depends on them.
 const (
-	slownessCrawls   = 10   // crawls over which an arm's slowness is tracked
-	slownessAccesses = 100  // or accesses, if that is longer
-	recovery         = 0.02 // share of the way back to 1 that the slowness of an unused arm goes in a crawl
-	leastSlowness    = 1e-6
-	reserve          = 0.03 // share of a capacity kept for sites that try the arm
-	firstStep        = 0.25 // relative step in which an arm's number of sites may change in a crawl
-	leastStep        = 0.02
-	firstPriceStep   = 0.1 // change of a price in a crawl in which twice the capacity is asked
-	leastPriceStep   = 0.01
-	mostPriceStep    = 1
-	mostPrice        = 1e6
+	leastSlowness = 1e-6
+	mostPrice     = 1e6
 )
 
 // armState is what is known of an arm.
@@ -44,7 +36,7 @@ type armState struct {
 }
 
 func newArmState(capacity float64) armState {
-	return armState{capacity: capacity, step: firstStep, priceStep: firstPriceStep}
+	return armState{capacity: capacity, step: tuned.firstStep, priceStep: tuned.firstPriceStep}
 }
 
 func checkCapacity(arm int, c float64) error {
@@ -68,7 +60,7 @@ func (m *armState) track(duration, mean float64) {
 	if mean == 0 {
 		return
 	}
-	window := max(slownessAccesses, slownessCrawls*float64(m.sites))
+	window := max(tuned.slownessAccesses, tuned.slownessCrawls*float64(m.sites))
 	if m.forecast == 0 {
 		// As if the window so far were full of this mean, at slowness 1.
 		m.measured, m.forecast = mean*window, mean*window
@@ -86,7 +78,7 @@ func (m *armState) hasRoom(mean, share float64) bool {
 // mayMove reports whether a site of the given mean may move from one arm to another
 // now.
 func (a *Assigner) mayMove(from, to int, mean float64) bool {
-	if !a.arm[to].hasRoom(mean, 1-reserve) {
+	if !a.arm[to].hasRoom(mean, 1-tuned.reserve) {
 		return false
 	}
 	if from == nowhere {
@@ -115,7 +107,7 @@ func adapt(step, product, least, most float64) float64 {
 	if product < 0 {
 		return max(least, step/2)
 	}
-	return min(most, step*1.5)
+	return min(most, step*tuned.growth)
 }
 
 // closeCrawl adapts steps and prices to the crawl that ended.
@@ -123,19 +115,19 @@ func (a *Assigner) closeCrawl() {
 	for j := range a.arm {
 		// An arm that all have left would never be seen to be fast again.
 		if m := &a.arm[j]; m.answers == 0 {
-			m.measured += float64(recovery * (m.forecast - m.measured))
+			m.measured += float64(tuned.recovery * (m.forecast - m.measured))
 		}
 	}
 	a.normalise()
 	for j := range a.arm {
 		m := &a.arm[j]
 		if change := float64(m.sites - m.atOpening); math.Abs(change) >= m.step*float64(m.atOpening)/2 {
-			m.step = adapt(m.step, change*m.change, leastStep, 1)
+			m.step = adapt(m.step, change*m.change, tuned.leastStep, 1)
 			m.change = change
 		}
 		if !math.IsInf(m.capacity, 1) {
-			excess := min(1, max(0, m.work+m.denied)*m.slowness()/m.capacity-1+reserve)
-			m.priceStep = adapt(m.priceStep, excess*m.excess, leastPriceStep, mostPriceStep)
+			excess := min(1, max(0, m.work+m.denied)*m.slowness()/m.capacity-1+tuned.reserve)
+			m.priceStep = adapt(m.priceStep, excess*m.excess, tuned.leastPriceStep, tuned.mostPriceStep)
 			m.excess = excess
 			m.price = max(0, min(mostPrice, m.price+float64(m.priceStep*excess)))
 		}

@@ -3,18 +3,8 @@ package partition
 import "math"
 
 const (
-	boldness       = 0.35 // share of the posterior's standard deviation that a draw has
-	skewedBoldness = 0.25 // the same where noise is skewed
-	memory         = 100  // durations that an estimate looks back on, at most
-	surprise       = 5    // a residual counts as at most so many standard deviations
-	slack          = 0.75 // drift of the CUSUM: it detects changes of more than twice this
-	priorNoise     = 0.3  // relative noise assumed before any duration was repeated
-	priorWeight    = 10   // repeats that the assumption is worth
-	shrinkage      = 4    // repeats of its own that all sites' noise is worth to a site
-	noiseMemory    = 1e5  // repeats that the noise of all sites looks back on
-	longest        = 1e15 // duration; its square fits a float32
-	skewedNoise    = 0.5  // relative noise from which on durations are taken to be skewed
-	leastNoise     = 1e-3 // relative; durations are rounded and never quite exact
+	longest    = 1e15 // duration; its square fits a float32
+	leastNoise = 1e-3 // relative; durations are rounded and never quite exact
 )
 
 // relativeNoise estimates the variance of a duration over its squared mean, from
@@ -27,7 +17,7 @@ type relativeNoise struct {
 }
 
 func newRelativeNoise() relativeNoise {
-	return relativeNoise{squares: priorNoise * priorNoise * priorWeight, means: priorWeight, n: priorWeight}
+	return relativeNoise{squares: tuned.priorSquares, means: tuned.priorRepeats, n: tuned.priorRepeats}
 }
 
 func (r *relativeNoise) variance() float64 {
@@ -36,15 +26,15 @@ func (r *relativeNoise) variance() float64 {
 
 // skewed reports whether noise is so large that durations, being positive, must have
 // a long tail.
-func (r *relativeNoise) skewed() bool { return r.variance() > skewedNoise*skewedNoise }
+func (r *relativeNoise) skewed() bool { return r.variance() > tuned.skewedVariance }
 
 // repeat adds a squared residual and a squared mean, both in units of the site's level.
 func (r *relativeNoise) repeat(square, mean float64) {
-	if r.n < noiseMemory {
+	if r.n < tuned.noiseMemory {
 		r.n++
 	} else {
-		r.squares -= r.squares / noiseMemory
-		r.means -= r.means / noiseMemory
+		r.squares -= r.squares / tuned.noiseMemory
+		r.means -= r.means / tuned.noiseMemory
 	}
 	r.squares += square
 	r.means += mean
@@ -88,7 +78,7 @@ func (a *Assigner) sigma(slot int) (sigma, least float64) {
 		return 0, 0
 	}
 	all := a.relative.variance() * least * least
-	return math.Sqrt((float64(shrinkage*all) + float64(s.squares[slot])) / (shrinkage + float64(s.repeats[slot]))), least
+	return math.Sqrt((float64(tuned.shrinkage*all) + float64(s.squares[slot])) / (tuned.shrinkage + float64(s.repeats[slot]))), least
 }
 
 // learn takes in the duration of a site from its arm.
@@ -102,7 +92,7 @@ func (a *Assigner) learn(slot int, duration float64) {
 	alone := min(duration/slowness, 10*longest)
 	n := float64(s.count[k])
 	if n == 0 {
-		a.relative.firsts = min(a.relative.firsts+1, noiseMemory)
+		a.relative.firsts = min(a.relative.firsts+1, tuned.noiseMemory)
 		a.relative.level += (alone - a.relative.level) / a.relative.firsts
 	} else {
 		mean := float64(s.base[k])
@@ -123,7 +113,7 @@ func (a *Assigner) learn(slot int, duration float64) {
 	} else {
 		mean := float64(s.base[k])
 		s.base[k] = float32(mean + (alone-mean)/(n+1))
-		s.count[k] = uint8(min(n+1, memory))
+		s.count[k] = uint8(min(n+1, tuned.memory))
 	}
 	arm.work += float64(s.base[k] - s.held[slot])
 	s.held[slot] = s.base[k]
@@ -142,15 +132,15 @@ func (a *Assigner) standardised(residual, mean, sigma float64) float64 {
 		c := sigma / mean
 		z = max(0, min(z, 3/c*(math.Cbrt(1+residual/mean)-1+float64(c*c)/9)))
 	}
-	return max(-surprise, min(surprise, z))
+	return max(-tuned.surprise, min(tuned.surprise, z))
 }
 
 // changed adds a standardised residual to the site's CUSUM, in both directions, and
 // reports whether one is beyond the threshold.
 func (a *Assigner) changed(slot int, z float64) bool {
 	s := &a.site
-	up := max(0, float64(s.up[slot])+z-slack)
-	down := max(0, float64(s.down[slot])-z-slack)
+	up := max(0, float64(s.up[slot])+z-tuned.slack)
+	down := max(0, float64(s.down[slot])-z-tuned.slack)
 	s.up[slot], s.down[slot] = float32(up), float32(down)
 	return max(up, down) > a.cfg.Threshold
 }
@@ -162,10 +152,10 @@ func (a *Assigner) remember(slot int, residual, sigma, squaredMean float64) {
 	if level := s.level(slot, a.width, 0); level > 0 {
 		a.relative.repeat(square/(level*level), squaredMean/(level*level))
 	}
-	if s.repeats[slot] < memory {
+	if s.repeats[slot] < uint8(tuned.memory) {
 		s.repeats[slot]++
 	} else {
-		s.squares[slot] -= s.squares[slot] / memory
+		s.squares[slot] -= s.squares[slot] / float32(tuned.memory)
 	}
-	s.squares[slot] += float32(min(square, float64(surprise*surprise*sigma*sigma)))
+	s.squares[slot] += float32(min(square, float64(tuned.surprise*tuned.surprise*sigma*sigma)))
 }

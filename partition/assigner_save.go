@@ -7,24 +7,25 @@ import (
 	"github.com/recrawl/recrawl/internal/ids"
 )
 
-const (
-	assignerMagic   = "recrawl/Assigner"
-	assignerVersion = 1
-)
+var assignerFormat = codec.Format{Magic: "recrawl/partition.Assigner", Version: 2}
 
 // AppendBinary appends the whole state, the source of randomness included, to b.
-func (a *Assigner) AppendBinary(b []byte) ([]byte, error) {
-	e := codec.NewEncoder(b, assignerMagic, assignerVersion)
+func (a *Assigner) AppendBinary(b []byte) ([]byte, error) { return assignerFormat.Append(b, a.encode) }
+
+// MarshalBinary returns the whole state.
+func (a *Assigner) MarshalBinary() ([]byte, error) { return a.AppendBinary(nil) }
+
+// UnmarshalBinary restores a saved state, which then continues bit for bit.
+func (a *Assigner) UnmarshalBinary(data []byte) error {
+	return codec.Load(a, assignerFormat, data, (*Assigner).decode)
+}
+
+func (a *Assigner) encode(e *codec.Encoder) {
 	e.Float64(a.cfg.Threshold)
 	e.Float64(a.cfg.Explore)
 	a.arms.Encode(e)
 	for j := range a.arm {
-		for _, v := range a.arm[j].floats() {
-			e.Float64(*v)
-		}
-		for _, v := range a.arm[j].ints() {
-			e.Int(*v)
-		}
+		a.arm[j].encode(e)
 	}
 	e.Int(a.width)
 	a.sites.Encode(e)
@@ -44,63 +45,64 @@ func (a *Assigner) AppendBinary(b []byte) ([]byte, error) {
 	}
 	e.Int(a.told)
 	e.Source(a.src)
-	return e.Finish()
 }
 
-// MarshalBinary returns the whole state.
-func (a *Assigner) MarshalBinary() ([]byte, error) { return a.AppendBinary(nil) }
-
-// UnmarshalBinary restores a saved state, which then continues bit for bit. An
-// error leaves the receiver as it was.
-func (a *Assigner) UnmarshalBinary(data []byte) error {
-	d, err := codec.NewDecoder(data, assignerMagic, assignerVersion)
-	if err != nil {
-		return err
-	}
-	r := Assigner{cfg: AssignerConfig{Threshold: d.Float64(), Explore: d.Float64()}, arms: ids.Decode(d)}
-	if cfg, err := r.cfg.withDefaults(0); err != nil || cfg.Threshold != r.cfg.Threshold {
-		d.Fail("threshold %v, exploration %v", r.cfg.Threshold, r.cfg.Explore)
-	}
-	for range r.arms.Slots() {
-		var m armState
-		for _, v := range m.floats() {
-			*v = d.Float64()
-		}
-		for _, v := range m.ints() {
-			*v = d.Int()
-		}
+func (a *Assigner) decode(d *codec.Decoder) {
+	a.cfg.Threshold = d.Float64In(math.SmallestNonzeroFloat64, math.Inf(1))
+	a.cfg.Explore = d.Float64In(0, 1)
+	a.arms = ids.Decode(d)
+	d.Require(a.arms.Len() > 0, "no arms")
+	for range a.arms.Slots() {
 		if d.Err() != nil {
-			return d.Err()
+			return // before corrupt data ask for more memory than they have themselves
 		}
-		r.arm = append(r.arm, m)
+		a.arm = append(a.arm, decodeArm(d))
 	}
-	r.width = d.Int()
-	r.sites = ids.Decode(d)
-	s := &r.site
-	s.at = d.Uint16s()
-	for range s.at {
-		s.asked = append(s.asked, d.Bool())
+	a.width = d.IntIn(len(a.arm), nowhere-1)
+	a.sites = ids.Decode(d)
+	n, s := a.sites.Slots(), &a.site
+	s.at = d.Uint16sIn(n, nowhere)
+	s.asked = d.Bools(n)
+	if s.weight = d.Float32sIn(codec.AnyLen, 0, math.MaxFloat32); s.weight != nil {
+		d.Require(len(s.weight) == n, "weights of %d sites, of %d", len(s.weight), n)
 	}
-	s.weight = d.Float32s()
 	for _, v := range s.floats() {
-		*v = d.Float32s()
+		length := n
+		if v == &s.base {
+			length *= a.width
+		}
+		*v = d.Float32sIn(length, 0, math.MaxFloat32)
 	}
-	s.repeats, s.count = d.Bytes(), d.Bytes()
-	for _, v := range r.relative.floats() {
-		*v = d.Float64()
+	s.repeats, s.count = d.BytesLen(n), d.BytesLen(n*a.width)
+	for _, v := range a.relative.floats() {
+		*v = d.NonNegative()
 	}
-	r.told = d.Int()
-	if r.src = d.Source(); r.src == nil {
-		d.Fail("no source of randomness")
-	}
+	d.Require(a.relative.means > 0, "noise of mean durations of %v", a.relative.means)
+	a.told = d.IntIn(0, math.MaxInt)
+	a.src = d.NeedSource()
 	if d.Err() == nil {
-		r.checkState(d)
+		a.checkPlaces(d)
 	}
-	if err := d.Done(); err != nil {
-		return err
+}
+
+// checkPlaces checks that every site is in an arm that exists, and the arms' numbers of
+// sites.
+func (a *Assigner) checkPlaces(d *codec.Decoder) {
+	sites := make([]int, len(a.arm))
+	for slot, at := range a.site.at {
+		switch {
+		case at == nowhere:
+			d.Require(!a.site.asked[slot], "site %d asked from nowhere", slot)
+		case int(at) >= len(a.arm) || !a.arms.Live(int(at)) || !a.sites.Live(slot):
+			d.Fail("site %d in arm %d", slot, at)
+			return
+		default:
+			sites[at]++
+		}
 	}
-	*a = r
-	return nil
+	for j := range a.arm {
+		d.Require(sites[j] == a.arm[j].sites, "%d sites in arm %d, %d counted", a.arm[j].sites, j, sites[j])
+	}
 }
 
 func (s *siteState) floats() []*[]float32 {
@@ -111,63 +113,31 @@ func (r *relativeNoise) floats() []*float64 {
 	return []*float64{&r.squares, &r.means, &r.n, &r.level, &r.firsts}
 }
 
-func (m *armState) floats() []*float64 {
-	return []*float64{&m.capacity, &m.work, &m.measured, &m.forecast, &m.price, &m.priceStep,
-		&m.excess, &m.denied, &m.step, &m.change}
+func (m *armState) encode(e *codec.Encoder) {
+	for _, v := range []float64{m.capacity, m.measured, m.forecast, m.price, m.work, m.priceStep, m.excess, m.denied, m.step, m.change} {
+		e.Float64(v)
+	}
+	for _, v := range []int{m.sites, m.low, m.high, m.atOpening, m.answers} {
+		e.Int(v)
+	}
 }
 
-func (m *armState) ints() []*int { return []*int{&m.sites, &m.low, &m.high, &m.atOpening, &m.answers} }
-
-// checkState checks that the values of a decoded state do not contradict each other.
-func (a *Assigner) checkState(d *codec.Decoder) {
-	s := &a.site
-	n := a.sites.Slots()
-	if a.width < len(a.arm) || a.width >= nowhere || a.arms.Len() < 1 || a.told < 0 {
-		d.Fail("%d arms of %d, %d answers", len(a.arm), a.width, a.told)
-		return
-	}
-	if len(s.at) != n || len(s.held) != n || len(s.up) != n || len(s.down) != n || len(s.squares) != n ||
-		len(s.repeats) != n || len(s.base) != n*a.width || len(s.count) != n*a.width || len(s.weight) != n && s.weight != nil {
-		d.Fail("arrays of different lengths for %d sites", n)
-		return
-	}
-	for _, list := range append(s.floats(), &s.weight) {
-		for k, v := range *list {
-			if !(v >= 0 && v <= math.MaxFloat32) {
-				d.Fail("value %v at %d", v, k)
-				return
-			}
-		}
-	}
-	sites := make([]int, len(a.arm))
-	for slot, at := range s.at {
-		switch {
-		case at == nowhere:
-			if s.asked[slot] {
-				d.Fail("site %d asked from nowhere", slot)
-			}
-		case int(at) >= len(a.arm) || !a.arms.Live(int(at)) || !a.sites.Live(slot):
-			d.Fail("site %d in arm %d", slot, at)
-			return
-		default:
-			sites[at]++
-		}
-	}
-	for j := range a.arm {
-		m := &a.arm[j]
-		if sites[j] != m.sites {
-			d.Fail("%d sites in arm %d, %d counted", m.sites, j, sites[j])
-		}
-		for _, v := range m.floats() {
-			if math.IsNaN(*v) || math.IsInf(*v, 0) && v != &m.capacity {
-				d.Fail("value %v of arm %d", *v, j)
-			}
-		}
-		if !(m.capacity > 0) || m.measured < 0 || m.forecast < 0 || m.price < 0 {
-			d.Fail("arm %d of capacity %v, price %v", j, m.capacity, m.price)
-		}
-	}
-	if r := a.relative; !(r.means > 0 && r.squares >= 0 && r.firsts >= 0 && r.level >= 0) {
-		d.Fail("noise %v of %v", r.squares, r.means)
+func decodeArm(d *codec.Decoder) armState {
+	return armState{
+		capacity:  d.Float64In(math.SmallestNonzeroFloat64, math.Inf(1)),
+		measured:  d.NonNegative(),
+		forecast:  d.NonNegative(),
+		price:     d.NonNegative(),
+		work:      d.Finite(),
+		priceStep: d.Finite(),
+		excess:    d.Finite(),
+		denied:    d.Finite(),
+		step:      d.Finite(),
+		change:    d.Finite(),
+		sites:     d.Int(),
+		low:       d.Int(),
+		high:      d.Int(),
+		atOpening: d.Int(),
+		answers:   d.Int(),
 	}
 }

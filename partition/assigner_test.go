@@ -38,6 +38,7 @@ func runCrawls(t testing.TB, a assigner, env *webenv.Durations, crawls int) (pla
 // Noise of a size that it is not told: 8 arms, 10,000 sites, 300 crawls. A random
 // arm would cost 7586 a site, and trying every arm once costs 202.
 func TestAssignerNoise(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("3 million accesses each")
 	}
@@ -63,6 +64,7 @@ func TestAssignerNoise(t *testing.T) {
 // last crawls, with a standard deviation of .34 % over runs (12 seeds); the bound is 4 of
 // them below. With draws and detection as for small noise it is 92 %.
 func TestAssignerExponentialNoise(t *testing.T) {
+	t.Parallel()
 	env := durations(t, 8, 1000, 1, func(c *webenv.DurationsConfig) { c.Noise = webenv.ExponentialNoise })
 	placed, _ := runCrawls(t, newAssigner(t, 8, 1000, AssignerConfig{}, 1), env, 300)
 	last := 0.0
@@ -74,6 +76,7 @@ func TestAssignerExponentialNoise(t *testing.T) {
 
 // All perfect arms switch, whatever the noise: 99 % are placed again 20 crawls later.
 func TestAssignerSwitch(t *testing.T) {
+	t.Parallel()
 	sites, every := 10_000, 50
 	if testing.Short() {
 		sites, every = 1000, 40
@@ -104,6 +107,7 @@ func TestAssignerSwitch(t *testing.T) {
 // Durations grow with the load of an arm, and access points differ in resources: the
 // sites settle close to the social optimum.
 func TestAssignerCongestion(t *testing.T) {
+	t.Parallel()
 	sites, congestions := 2000, []float64{0.2, 2, 10}
 	if testing.Short() {
 		sites, congestions = 1000, congestions[:2]
@@ -134,6 +138,7 @@ func TestAssignerCongestion(t *testing.T) {
 // Half of the sites are worth three times the others. Arm 0 has time for 400 of about
 // 950 sites that are fastest from there, arm 3 for 800 of about 1000.
 func TestAssignerCapacityAndWeights(t *testing.T) {
+	t.Parallel()
 	const sites = 4000
 	env := durations(t, 4, sites, 1, func(c *webenv.DurationsConfig) { c.Noise, c.Scatter = webenv.UniformNoise, 0.2 })
 	cfg := AssignerConfig{}
@@ -184,6 +189,7 @@ func TestAssignerCapacityAndWeights(t *testing.T) {
 // A vanished arm's sites go elsewhere, a new arm is tried by all, and found by those
 // that it is best for.
 func TestAssignerArmsComeAndGo(t *testing.T) {
+	t.Parallel()
 	const sites = 500
 	env := durations(t, 4, sites, 1, func(c *webenv.DurationsConfig) { c.Noise, c.Scatter = webenv.UniformNoise, 0.2 })
 	a := newAssigner(t, 3, sites, AssignerConfig{}, 1) // the environment's fourth arm comes later
@@ -242,6 +248,7 @@ func TestAssignerArmsComeAndGo(t *testing.T) {
 // An arm that slows down for all its sites is seen by all at once, and left by those that
 // are better off elsewhere, though no site's CUSUM had to tell.
 func TestAssignerTracksSlowness(t *testing.T) {
+	t.Parallel()
 	const sites = 1000
 	cfg := AssignerConfig{Threshold: -1}
 	a := newAssigner(t, 3, sites, cfg, 1)
@@ -280,6 +287,7 @@ func TestAssignerTracksSlowness(t *testing.T) {
 // Every site is asked at once. A tenth of the answers never come, half of these without a
 // word and half given back; the others come in any order.
 func TestAssignerAnswersInAnyOrder(t *testing.T) {
+	t.Parallel()
 	const sites = 1000
 	env := durations(t, 4, sites, 1, func(c *webenv.DurationsConfig) { c.Noise, c.Scatter = webenv.UniformNoise, 0.2 })
 	a := newAssigner(t, 4, sites, AssignerConfig{}, 1)
@@ -311,6 +319,7 @@ func TestAssignerAnswersInAnyOrder(t *testing.T) {
 
 // The false alarms that AssignerConfig promises: of standard normal residuals.
 func TestFalseAlarms(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ threshold, every float64 }{{5, 3000}, {7, 70_000}} {
 		a := newAssigner(t, 2, 1, AssignerConfig{Threshold: c.threshold}, 1)
 		rng := rand.New(rand.NewPCG(1, 4))
@@ -331,6 +340,7 @@ func TestFalseAlarms(t *testing.T) {
 
 // Zeros, and durations at the ends of the range, do no harm.
 func TestAssignerExtremes(t *testing.T) {
+	t.Parallel()
 	for _, d := range [][]float64{{0}, {longest}, {0, longest}, {1e-300, 1}, {math.SmallestNonzeroFloat64}, {0, 0, 0, 1}} {
 		a := newAssigner(t, 3, 4, AssignerConfig{}, 1)
 		for n := range 3000 {
@@ -535,10 +545,11 @@ func assignerProperty(t *rapid.T) {
 	})
 }
 
-func TestAssigner(t *testing.T) { rapid.Check(t, assignerProperty) }
+func TestAssigner(t *testing.T) { t.Parallel(); rapid.Check(t, assignerProperty) }
 func FuzzAssigner(f *testing.F) { f.Fuzz(rapid.MakeFuzz(assignerProperty)) }
 
 func TestAssignerRejects(t *testing.T) {
+	t.Parallel()
 	src := rand.NewPCG(1, 2)
 	inf := math.Inf(1)
 	for _, c := range []struct {
@@ -576,42 +587,10 @@ func TestAssignerAllocatesNothing(t *testing.T) {
 	require.Zero(t, testing.AllocsPerRun(20*n, access))
 }
 
-// Every prefix and every flipped byte of a saved state is refused, and the receiver
-// stays as it was.
-func TestCorruptState(t *testing.T) {
-	a := newAssigner(t, 3, 5, AssignerConfig{}, 1)
-	w, err := NewTWOMA(3, 5, fitted, rand.NewPCG(1, 2))
-	require.NoError(t, err)
-	p, err := NewPairTWOMA(3, 6, 5)
-	require.NoError(t, err)
-	o, err := NewPartitioner(PEOMA, []int{2, 2}, 5, rand.NewPCG(1, 2))
-	require.NoError(t, err)
-	c, err := NewCoAccess([]int{2, 3})
-	require.NoError(t, err)
-	for _, learner := range []interface {
-		MarshalBinary() ([]byte, error)
-		UnmarshalBinary([]byte) error
-	}{a, w, p, o, c} {
-		good, err := learner.MarshalBinary()
-		require.NoError(t, err)
-		for n := range good {
-			require.ErrorIs(t, learner.UnmarshalBinary(good[:n]), ErrCorrupt)
-			bad := slices.Clone(good)
-			bad[n] ^= 0x10
-			require.Error(t, learner.UnmarshalBinary(bad))
-		}
-		same, err := learner.MarshalBinary()
-		require.NoError(t, err)
-		require.Equal(t, good, same)
-	}
-	a.src = rand.New(rand.NewPCG(1, 2))
-	_, err = a.MarshalBinary()
-	require.ErrorIs(t, err, ErrSource)
-}
-
 // TestExactAmongSkewed has a site whose durations are exact, and 0 from one arm, among
 // sites whose noise is large: its standard deviation is 0, which must not become NaN.
 func TestExactAmongSkewed(t *testing.T) {
+	t.Parallel()
 	rng := rand.New(rand.NewPCG(1, 2))
 	a, err := NewAssigner(3, 20, AssignerConfig{Explore: .5}, rand.NewPCG(3, 4))
 	require.NoError(t, err)
@@ -634,6 +613,7 @@ func TestExactAmongSkewed(t *testing.T) {
 // TestEmptyArm has sites of very different durations come and go: what rounding leaves of
 // their sum is not the time of an arm without sites.
 func TestEmptyArm(t *testing.T) {
+	t.Parallel()
 	a, err := NewAssigner(1, 3, AssignerConfig{}, rand.NewPCG(1, 2))
 	require.NoError(t, err)
 	for site, duration := range []float64{.1, 1e15, .3} {
@@ -653,6 +633,7 @@ func TestEmptyArm(t *testing.T) {
 // TestLeastCapacity has rounding leave a negative sum in an arm of the least capacity
 // that there is, whose state stays finite all the same.
 func TestLeastCapacity(t *testing.T) {
+	t.Parallel()
 	cfg := AssignerConfig{Capacity: []float64{math.SmallestNonzeroFloat64}}
 	a, err := NewAssigner(1, 3, cfg, rand.NewPCG(1, 2))
 	require.NoError(t, err)

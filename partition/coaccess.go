@@ -144,71 +144,54 @@ func (c *CoAccess) improve(a int32) bool {
 	return true
 }
 
-const (
-	coAccessMagic   = "recrawl/CoAccess"
-	coAccessVersion = 1
-)
+var coAccessFormat = codec.Format{Magic: "recrawl/partition.CoAccess", Version: 2}
 
 // AppendBinary appends the whole state to b.
-func (c *CoAccess) AppendBinary(b []byte) ([]byte, error) {
-	e := codec.NewEncoder(b, coAccessMagic, coAccessVersion)
-	e.Ints(c.sizes)
-	for _, k := range c.class {
-		e.Uint32(uint32(k))
-	}
-	c.counts.encode(e)
-	return e.Finish()
-}
+func (c *CoAccess) AppendBinary(b []byte) ([]byte, error) { return coAccessFormat.Append(b, c.encode) }
 
 // MarshalBinary returns the whole state.
 func (c *CoAccess) MarshalBinary() ([]byte, error) { return c.AppendBinary(nil) }
 
-// UnmarshalBinary restores a saved state, which then continues bit for bit. An
-// error leaves the receiver as it was.
+// UnmarshalBinary restores a saved state, which then continues bit for bit.
 func (c *CoAccess) UnmarshalBinary(data []byte) error {
-	d, err := codec.NewDecoder(data, coAccessMagic, coAccessVersion)
-	if err != nil {
-		return err
+	return codec.Load(c, coAccessFormat, data, (*CoAccess).decode)
+}
+
+func (c *CoAccess) encode(e *codec.Encoder) {
+	e.Ints(c.sizes)
+	e.Int(len(c.class))
+	for _, k := range c.class {
+		e.Uint32(uint32(k))
 	}
-	sizes := d.Ints()
-	if err := checkSizes(sizes); err != nil {
-		d.Fail("%v", err)
-	}
-	total := 0
-	for _, s := range sizes {
-		total += s
-	}
-	if d.Err() == nil && total*(total-1)/2 > len(data)/4 {
-		d.Fail("%d objects in %d bytes", total, len(data))
-	}
-	if d.Err() != nil {
-		return d.Err()
-	}
-	r, err := NewCoAccess(sizes)
-	if err != nil {
-		return err
+	c.counts.encode(e)
+}
+
+func (c *CoAccess) decode(d *codec.Decoder) {
+	sizes, class := d.Ints(), d.Uint32s()
+	n := len(class)
+	counts := decodePairCounts(d, n) // bounds n by what the data have room for
+	if d.Err() == nil {
+		d.Check(checkSizes(sizes))
 	}
 	left := slices.Clone(sizes)
-	for k := range r.class {
-		class := d.Uint32()
-		if int(class) >= len(sizes) || left[class] == 0 {
-			d.Fail("object %d in class %d", k, class)
-			return d.Err()
+	for k, v := range class {
+		if int(v) >= len(left) || left[v] == 0 {
+			d.Fail("object %d in class %d", k, v)
+			return
 		}
-		left[class]--
-		r.class[k] = int32(class)
+		left[v]--
+		c.class = append(c.class, int32(v))
 	}
-	r.counts.decode(d)
-	if err := d.Done(); err != nil {
-		return err
+	d.Require(!slices.ContainsFunc(left, func(n int) bool { return n > 0 }), "%d objects are too few", n)
+	if d.Err() != nil {
+		return
 	}
-	for j := range int32(total) {
+	c.sizes, c.counts, c.links = sizes, counts, make([]uint32, n*len(sizes))
+	for j := range int32(n) {
 		for i := range j {
-			n := r.counts.count[pairIndex(i, j)]
-			*r.link(i, r.class[j]) += n
-			*r.link(j, r.class[i]) += n
+			count := c.counts.count[pairIndex(i, j)]
+			*c.link(i, c.class[j]) += count
+			*c.link(j, c.class[i]) += count
 		}
 	}
-	*c = *r
-	return nil
 }

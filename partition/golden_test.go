@@ -1,25 +1,22 @@
 package partition
 
 import (
-	"encoding"
-	"encoding/hex"
-	"flag"
 	"fmt"
 	"hash/fnv"
+	"iter"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
-	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/recrawl/recrawl/internal/codec/codectest"
+	"github.com/recrawl/recrawl/internal/golden"
 )
 
-var update = flag.Bool("update", false, "rewrite the golden files")
-
-// The choices of each scheme at a fixed seed, and the saved state of a small TWOMA: neither
-// changes from one version to the next, or from one machine to another, unnoticed.
+// The choices of each scheme at a fixed seed do not change from one version to the next, or
+// from one machine to another, unnoticed.
 func TestGolden(t *testing.T) {
+	t.Parallel()
 	var got string
 	trace := func(name string, s assigner) {
 		h := fnv.New64a()
@@ -85,7 +82,48 @@ func TestGolden(t *testing.T) {
 	}
 	got += fmt.Sprintf("PairTWOMA %x\n", h.Sum64())
 
-	// The bytes of a small one of each type.
+	golden.Check(t, "choices.golden", got)
+}
+
+// access asks an assigner for its arms and tells it durations, some rounds.
+func access(a assigner, sites iter.Seq[int]) (arms []int) {
+	for n := range 5 {
+		for site := range sites {
+			j, err := a.Next(site)
+			if err != nil {
+				panic(err)
+			}
+			arms = append(arms, j)
+			if err := a.Observe(site, float64(10+(n+site+j)%5)); err != nil {
+				panic(err)
+			}
+		}
+	}
+	return arms
+}
+
+// ask sends queries to a grouping of 0..n-1 and returns the classes.
+func ask(query func(i, j int) error, class func(int) (int, error), n int) (classes []int) {
+	for k := range 3 * n {
+		if i, j := k%n, k*3%n; i != j {
+			if err := query(i, j); err != nil {
+				panic(err)
+			}
+		}
+	}
+	for i := range n {
+		c, err := class(i)
+		if err != nil {
+			panic(err)
+		}
+		classes = append(classes, c)
+	}
+	return classes
+}
+
+// Every type is saved as the same bytes, restored, and refused if spoiled.
+func TestSaved(t *testing.T) {
+	t.Parallel()
 	w, err := NewTWOMA(2, 3, TWOMAConfig{}, rand.NewPCG(1, 2))
 	require.NoError(t, err)
 	for i, d := range []float64{10, 20, 30} {
@@ -112,21 +150,26 @@ func TestGolden(t *testing.T) {
 	c, err := NewCoAccess([]int{2, 2})
 	require.NoError(t, err)
 	require.NoError(t, c.Query(0, 3))
-	for _, v := range []encoding.BinaryMarshaler{w, p, s, o, c} {
-		b, err := v.MarshalBinary()
-		require.NoError(t, err)
-		got += fmt.Sprintf("%T\n", v)
-		for line := range slices.Chunk(b, 32) {
-			got += hex.EncodeToString(line) + "\n"
-		}
-	}
-
-	file := filepath.Join("testdata", "golden.txt")
-	if *update {
-		require.NoError(t, os.MkdirAll("testdata", 0o755))
-		require.NoError(t, os.WriteFile(file, []byte(got), 0o644))
-	}
-	want, err := os.ReadFile(file)
-	require.NoError(t, err)
-	require.Equal(t, string(want), got)
+	require.NoError(t, s.Remove(1))
+	s.Add()
+	codectest.Run(t, "TWOMA", w, func() *TWOMA { return new(TWOMA) }, func(w *TWOMA) any { return access(w, w.All()) })
+	codectest.Run(t, "PairTWOMA", p, func() *PairTWOMA { return new(PairTWOMA) }, func(p *PairTWOMA) any {
+		return access(p, func(yield func(int) bool) {
+			for i := range p.Len() {
+				if !yield(i) {
+					return
+				}
+			}
+		})
+	})
+	codectest.Run(t, "Assigner", s, func() *Assigner { return new(Assigner) }, func(a *Assigner) any { return access(a, a.All()) })
+	codectest.Run(t, "Partitioner", o, func() *Partitioner { return new(Partitioner) }, func(p *Partitioner) any {
+		return ask(p.Query, p.Class, p.Len())
+	})
+	codectest.Run(t, "CoAccess", c, func() *CoAccess { return new(CoAccess) }, func(c *CoAccess) any {
+		return ask(c.Query, c.Class, c.Len())
+	})
+	s.src = rand.New(rand.NewPCG(1, 2))
+	_, err = s.MarshalBinary()
+	require.ErrorIs(t, err, ErrSource)
 }

@@ -1,6 +1,10 @@
 package partition
 
-import "github.com/recrawl/recrawl/internal/codec"
+import (
+	"math"
+
+	"github.com/recrawl/recrawl/internal/codec"
+)
 
 // maxCounted is the most objects of which pairs are counted.
 const maxCounted = 1 << 16
@@ -66,10 +70,6 @@ func (c *pairCounts) encode(e *codec.Encoder) {
 	e.Uint32s(c.count)
 }
 
-func (c *pairCounts) decode(d *codec.Decoder) {
-	n := len(c.count)
-	c.queries, c.count = d.Uint64(), d.Uint32s()
-	if len(c.count) != n {
-		d.Fail("%d counts of %d pairs", len(c.count), n)
-	}
+func decodePairCounts(d *codec.Decoder, n int) *pairCounts {
+	return &pairCounts{n: n, queries: d.Uint64(), count: d.Uint32sIn(n*(n-1)/2, math.MaxUint32)}
 }

@@ -55,8 +55,13 @@ func NewPairTWOMA(arms, objects, states int) (*PairTWOMA, error) {
 	if states == 0 {
 		states = defaultStates
 	}
-	if err := checkPairTWOMA(arms, objects, states); err != nil {
-		return nil, err
+	switch {
+	case arms < 2 || arms > math.MaxUint8+1:
+		return nil, fmt.Errorf("%w: %d arms", ErrConfig, arms)
+	case objects < 2 || objects > ids.MaxSlots:
+		return nil, fmt.Errorf("%w: %d objects", ErrConfig, objects)
+	case states < 1 || states > math.MaxUint8:
+		return nil, fmt.Errorf("%w: %d states", ErrConfig, states)
 	}
 	p := &PairTWOMA{
 		states: states,
@@ -70,18 +75,6 @@ func NewPairTWOMA(arms, objects, states int) (*PairTWOMA, error) {
 		p.arm[i] = uint8(i % arms)
 	}
 	return p, nil
-}
-
-func checkPairTWOMA(arms, objects, states int) error {
-	switch {
-	case arms < 2 || arms > math.MaxUint8+1:
-		return fmt.Errorf("%w: %d arms", ErrConfig, arms)
-	case objects < 2 || objects > ids.MaxSlots:
-		return fmt.Errorf("%w: %d objects", ErrConfig, objects)
-	case states < 1 || states > math.MaxUint8:
-		return fmt.Errorf("%w: %d states", ErrConfig, states)
-	}
-	return nil
 }
 
 // Len returns the number of objects.
@@ -135,14 +128,22 @@ func (p *PairTWOMA) move(object int, duration float64) (waits bool) {
 	return false
 }
 
-const (
-	pairMagic   = "recrawl/PairTWOMA"
-	pairVersion = 2
-)
+var pairTWOMAFormat = codec.Format{Magic: "recrawl/partition.PairTWOMA", Version: 2}
 
 // AppendBinary appends the whole state to b.
 func (p *PairTWOMA) AppendBinary(b []byte) ([]byte, error) {
-	e := codec.NewEncoder(b, pairMagic, pairVersion)
+	return pairTWOMAFormat.Append(b, p.encode)
+}
+
+// MarshalBinary returns the whole state.
+func (p *PairTWOMA) MarshalBinary() ([]byte, error) { return p.AppendBinary(nil) }
+
+// UnmarshalBinary restores a saved state, which then continues bit for bit.
+func (p *PairTWOMA) UnmarshalBinary(data []byte) error {
+	return codec.Load(p, pairTWOMAFormat, data, (*PairTWOMA).decode)
+}
+
+func (p *PairTWOMA) encode(e *codec.Encoder) {
 	e.Int(p.states)
 	e.Int(p.arms)
 	e.Bytes(p.arm)
@@ -150,35 +151,15 @@ func (p *PairTWOMA) AppendBinary(b []byte) ([]byte, error) {
 	p.means.encode(e)
 	e.Int(p.first)
 	e.Bool(p.waits)
-	return e.Finish()
 }
 
-// MarshalBinary returns the whole state.
-func (p *PairTWOMA) MarshalBinary() ([]byte, error) { return p.AppendBinary(nil) }
-
-// UnmarshalBinary restores a saved state, which then continues bit for bit. An
-// error leaves the receiver as it was.
-func (p *PairTWOMA) UnmarshalBinary(data []byte) error {
-	d, err := codec.NewDecoder(data, pairMagic, pairVersion)
-	if err != nil {
-		return err
-	}
-	r := PairTWOMA{states: d.Int(), arms: d.Int(), arm: d.Bytes(), depth: d.Bytes()}
-	if err := checkPairTWOMA(r.arms, len(r.arm), r.states); err != nil {
-		d.Fail("%v", err)
-	}
-	if len(r.depth) != len(r.arm) {
-		d.Fail("%d arms and %d states", len(r.arm), len(r.depth))
-	}
-	checkPlaces(d, r.arm, r.depth, r.arms, r.states)
-	r.means = decodeMeans(d, r.arms, LastCrawl)
-	r.first, r.waits = d.Int(), d.Bool()
-	if r.first < -1 || r.first >= len(r.arm) || r.first < 0 && r.waits {
-		d.Fail("object %d begins a pair", r.first)
-	}
-	if err := d.Done(); err != nil {
-		return err
-	}
-	*p = r
-	return nil
+func (p *PairTWOMA) decode(d *codec.Decoder) {
+	p.states = d.IntIn(1, math.MaxUint8)
+	p.arms = d.IntIn(2, math.MaxUint8+1)
+	p.arm = bytesBelow(d, codec.AnyLen, p.arms)
+	d.Require(len(p.arm) >= 2, "%d objects", len(p.arm))
+	p.depth = bytesBelow(d, len(p.arm), p.states)
+	p.means = decodeMeans(d, p.arms, LastCrawl)
+	p.first, p.waits = d.IntIn(-1, len(p.arm)-1), d.Bool()
+	d.Require(p.first >= 0 || !p.waits, "nobody waits")
 }

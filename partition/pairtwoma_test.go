@@ -28,6 +28,7 @@ func crawlPairs(t testing.TB, p *PairTWOMA, env *webenv.Durations, rng *rand.Ran
 // With as many sites best at each arm as it holds, the pair-wise variant places all. With numbers
 // drawn independently it cannot: an arm holds 50 sites, whatever is best for it.
 func TestPairTWOMAConverges(t *testing.T) {
+	t.Parallel()
 	run := func(balanced bool) (placed int, arms [4]int, best [4]int) {
 		env := durations(t, 4, 200, 1, func(c *webenv.DurationsConfig) { c.Balanced = balanced })
 		p, err := NewPairTWOMA(4, 200, 5)
@@ -61,6 +62,7 @@ func TestPairTWOMAConverges(t *testing.T) {
 }
 
 func TestPairTWOMACases(t *testing.T) {
+	t.Parallel()
 	p, err := NewPairTWOMA(2, 4, 3)
 	require.NoError(t, err)
 	step := func(i, j int, di, dj float64) {
@@ -90,6 +92,7 @@ func TestPairTWOMACases(t *testing.T) {
 }
 
 func TestPairTWOMAContinues(t *testing.T) {
+	t.Parallel()
 	env := durations(t, 3, 60, 1, nil)
 	p, err := NewPairTWOMA(3, 60, 5)
 	require.NoError(t, err)

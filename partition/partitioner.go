@@ -2,6 +2,7 @@ package partition
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 
@@ -108,6 +109,9 @@ func NewPartitioner(variant OMAVariant, sizes []int, states int, src rand.Source
 	}
 	p := &Partitioner{variant: variant, states: states, sizes: slices.Clone(sizes), src: src}
 	p.layOut()
+	if variant.counts() {
+		p.pairs = newPairCounts(p.Len())
+	}
 	rng := rand.New(src)
 	for k, object := range rng.Perm(len(p.part)) {
 		p.member[k] = int32(object)
@@ -181,9 +185,6 @@ func (p *Partitioner) layOut() {
 	p.start = append(p.start, w)
 	p.part, p.state = make([]int32, w), make([]uint8, w)
 	p.member, p.at = make([]int32, w), make([]int32, w)
-	if p.variant.counts() {
-		p.pairs = newPairCounts(int(w))
-	}
 }
 
 // seat tells every object its part and index, from member.
@@ -316,17 +317,26 @@ func (p *Partitioner) exchange(i, k int32) {
 	p.move(k, uint8(p.states))
 }
 
-const (
-	partitionerMagic   = "recrawl/OMA"
-	partitionerVersion = 1
-)
+var partitionerFormat = codec.Format{Magic: "recrawl/partition.Partitioner", Version: 2}
 
 // AppendBinary appends the whole state, the source of randomness included, to b.
 func (p *Partitioner) AppendBinary(b []byte) ([]byte, error) {
-	e := codec.NewEncoder(b, partitionerMagic, partitionerVersion)
+	return partitionerFormat.Append(b, p.encode)
+}
+
+// MarshalBinary returns the whole state.
+func (p *Partitioner) MarshalBinary() ([]byte, error) { return p.AppendBinary(nil) }
+
+// UnmarshalBinary restores a saved state, which then continues bit for bit.
+func (p *Partitioner) UnmarshalBinary(data []byte) error {
+	return codec.Load(p, partitionerFormat, data, (*Partitioner).decode)
+}
+
+func (p *Partitioner) encode(e *codec.Encoder) {
 	e.Byte(byte(p.variant))
 	e.Ints(p.sizes)
 	e.Int(p.states)
+	e.Int(len(p.member))
 	for _, object := range p.member {
 		e.Uint32(uint32(object))
 	}
@@ -335,65 +345,42 @@ func (p *Partitioner) AppendBinary(b []byte) ([]byte, error) {
 		p.pairs.encode(e)
 	}
 	e.Source(p.src)
-	return e.Finish()
 }
 
-// MarshalBinary returns the whole state.
-func (p *Partitioner) MarshalBinary() ([]byte, error) { return p.AppendBinary(nil) }
-
-// UnmarshalBinary restores a saved state, which then continues bit for bit. An
-// error leaves the receiver as it was.
-func (p *Partitioner) UnmarshalBinary(data []byte) error {
-	d, err := codec.NewDecoder(data, partitionerMagic, partitionerVersion)
-	if err != nil {
-		return err
-	}
-	r := Partitioner{variant: OMAVariant(d.Byte()), sizes: d.Ints(), states: d.Int()}
-	if err := checkFamily(r.variant, r.sizes, r.states); err != nil {
-		d.Fail("%v", err)
+func (p *Partitioner) decode(d *codec.Decoder) {
+	p.variant = codec.Enum[OMAVariant](d, omaNames.Len())
+	p.sizes = d.IntsIn(codec.AnyLen, 2, math.MaxInt32)
+	p.states = d.IntIn(2, math.MaxUint8)
+	member := d.Uint32s()
+	if d.Err() == nil {
+		d.Check(checkFamily(p.variant, p.sizes, p.states))
 	}
 	total := 0
-	for _, s := range r.sizes {
+	for _, s := range p.sizes {
 		total += s
 	}
-	if total > len(data) {
-		d.Fail("%d objects in %d bytes", total, len(data))
+	d.Require(len(member) == total, "%d objects in classes for %d", len(member), total)
+	if d.Err() != nil {
+		return
 	}
-	if err := d.Err(); err != nil {
-		return err
-	}
-	r.layOut()
-	seen := make([]bool, r.Len())
-	for k := range r.member {
-		object := d.Uint32()
-		if int(object) >= r.Len() || seen[object] {
+	p.layOut()
+	seen := make([]bool, total)
+	for k, object := range member {
+		if int(object) >= total || seen[object] {
 			d.Fail("object %d listed twice, or unknown", object)
-			return d.Err()
+			return
 		}
 		seen[object] = true
-		r.member[k] = int32(object)
+		p.member[k] = int32(object)
 	}
-	r.seat()
-	r.state = d.Bytes()
-	if len(r.state) != len(seen) {
-		d.Fail("%d states of %d objects", len(r.state), len(seen))
+	p.seat()
+	p.state = d.BytesLen(total)
+	for i, s := range p.state {
+		d.Require(s >= 1 && int(s) <= p.states, "object %d in state %d", i, s)
 	}
-	for i, s := range r.state {
-		if s < 1 || int(s) > r.states {
-			d.Fail("object %d in state %d", i, s)
-			break
-		}
+	p.count()
+	if p.variant.counts() {
+		p.pairs = decodePairCounts(d, total)
 	}
-	r.count()
-	if r.pairs != nil {
-		r.pairs.decode(d)
-	}
-	if r.src = d.Source(); r.src == nil {
-		d.Fail("no source of randomness")
-	}
-	if err := d.Done(); err != nil {
-		return err
-	}
-	*p = r
-	return nil
+	p.src = d.NeedSource()
 }

@@ -75,6 +75,7 @@ func meanSD(x []float64) (mean, sd float64) {
 // deviation s·√(1/n + 1/200): the bound is four of these. (s is measured; 0.006 % of
 // true cases fail each, none at these seeds.)
 func TestQueriesToConvergence(t *testing.T) {
+	t.Parallel()
 	const reference = 200
 	runs := 60
 	if testing.Short() {
@@ -117,6 +118,7 @@ func TestQueriesToConvergence(t *testing.T) {
 // object is inside: with queries of true pairs only, nothing can bring one to
 // the boundary of the two classes. Of 200 runs of the reference 149 were stuck.
 func TestDeadlockAndCure(t *testing.T) {
+	t.Parallel()
 	runs := 200
 	if testing.Short() {
 		runs = 40
@@ -139,6 +141,7 @@ func TestDeadlockAndCure(t *testing.T) {
 // Counting needs a small part of the queries: to the first one after which the partition
 // stays right.
 func TestCoAccessQueries(t *testing.T) {
+	t.Parallel()
 	runs := 60
 	if testing.Short() {
 		runs = 30
@@ -176,6 +179,7 @@ func TestCoAccessQueries(t *testing.T) {
 
 // The cases of the variant, each once.
 func TestCases(t *testing.T) {
+	t.Parallel()
 	a, err := NewPartitioner(OMA, []int{3, 3}, 4, rand.NewPCG(1, 2))
 	require.NoError(t, err)
 	place := func(states ...uint8) {
@@ -212,6 +216,7 @@ func TestCases(t *testing.T) {
 }
 
 func TestPursuitIgnoresRarePairs(t *testing.T) {
+	t.Parallel()
 	a, err := NewPartitioner(PEOMA, []int{2, 2}, 5, rand.NewPCG(1, 2))
 	require.NoError(t, err)
 	ask := func(i, j int) []uint8 { require.NoError(t, a.Query(i, j)); return slices.Clone(a.state) }
@@ -227,6 +232,7 @@ func TestPursuitIgnoresRarePairs(t *testing.T) {
 }
 
 func TestTransitivity(t *testing.T) {
+	t.Parallel()
 	states := func(variant OMAVariant) []uint8 {
 		a, err := NewPartitioner(variant, []int{4, 4}, 9, rand.NewPCG(1, 2))
 		require.NoError(t, err)
@@ -250,6 +256,7 @@ func TestTransitivity(t *testing.T) {
 // the right partition or not at all: the small classes fit together into the large one,
 // are only rewarded there, and leave no room. The same is a local optimum of counting.
 func TestUnequalClasses(t *testing.T) {
+	t.Parallel()
 	sizes := []int{2, 4, 6}
 	truth := []int{0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2}
 	type learner interface {
@@ -360,10 +367,11 @@ func partitionerProperty(t *rapid.T) {
 	}
 }
 
-func TestPartitioner(t *testing.T) { rapid.Check(t, partitionerProperty) }
+func TestPartitioner(t *testing.T) { t.Parallel(); rapid.Check(t, partitionerProperty) }
 func FuzzPartitioner(f *testing.F) { f.Fuzz(rapid.MakeFuzz(partitionerProperty)) }
 
 func TestFamilyRejects(t *testing.T) {
+	t.Parallel()
 	src := rand.NewPCG(1, 2)
 	for name, c := range map[string]struct {
 		variant OMAVariant

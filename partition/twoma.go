@@ -290,79 +290,55 @@ func (t *TWOMA) newArm(old int) int {
 	return t.arms - 1
 }
 
-const (
-	twomaMagic   = "recrawl/TWOMA"
-	twomaVersion = 2
-)
+var twomaFormat = codec.Format{Magic: "recrawl/partition.TWOMA", Version: 2}
 
 // AppendBinary appends the whole state, the source of randomness included, to b.
-func (t *TWOMA) AppendBinary(b []byte) ([]byte, error) {
-	e := codec.NewEncoder(b, twomaMagic, twomaVersion)
-	t.cfg.encode(e)
+func (t *TWOMA) AppendBinary(b []byte) ([]byte, error) { return twomaFormat.Append(b, t.encode) }
+
+// MarshalBinary returns the whole state.
+func (t *TWOMA) MarshalBinary() ([]byte, error) { return t.AppendBinary(nil) }
+
+// UnmarshalBinary restores a saved state, which then continues bit for bit.
+func (t *TWOMA) UnmarshalBinary(data []byte) error {
+	return codec.Load(t, twomaFormat, data, (*TWOMA).decode)
+}
+
+func (t *TWOMA) encode(e *codec.Encoder) {
+	e.Int(t.cfg.States)
+	e.Int(t.cfg.Entry)
+	e.Byte(byte(t.cfg.NewArm))
+	e.Byte(byte(t.cfg.Average))
 	e.Int(t.arms)
 	t.ids.Encode(e)
 	e.Bytes(t.arm)
 	e.Bytes(t.depth)
 	t.means.encode(e)
 	e.Source(t.src)
-	return e.Finish()
 }
 
-// MarshalBinary returns the whole state.
-func (t *TWOMA) MarshalBinary() ([]byte, error) { return t.AppendBinary(nil) }
-
-// UnmarshalBinary restores a saved state, which then continues bit for bit. An
-// error leaves the receiver as it was.
-func (t *TWOMA) UnmarshalBinary(data []byte) error {
-	d, err := codec.NewDecoder(data, twomaMagic, twomaVersion)
-	if err != nil {
-		return err
-	}
-	r := TWOMA{cfg: decodeTWOMAConfig(d), arms: d.Int()}
-	if r.arms < 2 || r.arms > math.MaxUint8+1 {
-		d.Fail("%d arms", r.arms)
-	}
-	r.ids = ids.Decode(d)
-	r.arm, r.depth = d.Bytes(), d.Bytes()
-	if len(r.arm) != r.ids.Slots() || len(r.depth) != r.ids.Slots() {
-		d.Fail("%d arms and %d states of %d objects", len(r.arm), len(r.depth), r.ids.Slots())
-	}
-	checkPlaces(d, r.arm, r.depth, r.arms, r.cfg.States)
-	r.means = decodeMeans(d, r.arms, r.cfg.Average)
-	if r.src = d.Source(); r.src == nil {
-		d.Fail("no source of randomness")
-	}
-	if err := d.Done(); err != nil {
-		return err
-	}
-	*t = r
-	return nil
+func (t *TWOMA) decode(d *codec.Decoder) {
+	t.cfg.States = d.IntIn(1, math.MaxUint8)
+	t.cfg.Entry = d.IntIn(1, t.cfg.States)
+	t.cfg.NewArm = codec.Enum[NewArm](d, newArmNames.Len())
+	t.cfg.Average = codec.Enum[Average](d, averageNames.Len())
+	t.arms = d.IntIn(2, math.MaxUint8+1)
+	t.ids = ids.Decode(d)
+	t.arm = bytesBelow(d, t.ids.Slots(), t.arms)
+	t.depth = bytesBelow(d, t.ids.Slots(), t.cfg.States)
+	t.means = decodeMeans(d, t.arms, t.cfg.Average)
+	t.src = d.NeedSource()
 }
 
-// checkPlaces checks the arm and the depth of every object.
-func checkPlaces(d *codec.Decoder, arm, depth []uint8, arms, states int) {
-	for i := range min(len(arm), len(depth)) {
-		if int(arm[i]) >= arms || int(depth[i]) >= states {
-			d.Fail("object %d in state %d of arm %d", i, depth[i], arm[i])
-			return
+// bytesBelow reads n bytes less than limit.
+func bytesBelow(d *codec.Decoder, n, limit int) []byte {
+	v := d.BytesLen(n)
+	for i, b := range v {
+		if int(b) >= limit {
+			d.Fail("%d of object %d is not below %d", b, i, limit)
+			break
 		}
 	}
-}
-
-func (c TWOMAConfig) encode(e *codec.Encoder) {
-	e.Int(c.States)
-	e.Int(c.Entry)
-	e.Byte(byte(c.NewArm))
-	e.Byte(byte(c.Average))
-}
-
-func decodeTWOMAConfig(d *codec.Decoder) TWOMAConfig {
-	saved := TWOMAConfig{States: d.Int(), Entry: d.Int(), NewArm: NewArm(d.Byte()), Average: Average(d.Byte())}
-	cfg, err := saved.withDefaults()
-	if err != nil || cfg != saved {
-		d.Fail("settings %+v", saved)
-	}
-	return cfg
+	return v
 }
 
 func (a *armMeans) encode(e *codec.Encoder) {
@@ -376,23 +352,11 @@ func (a *armMeans) encode(e *codec.Encoder) {
 
 func decodeMeans(d *codec.Decoder, arms int, average Average) armMeans {
 	a := armMeans{average: average, last: d.Float64s()}
-	if len(a.last) != arms {
-		d.Fail("averages of %d arms", len(a.last))
-	}
-	for range a.last {
-		m := mean{n: d.Int(), v: d.Float64()}
-		if m.n < 0 || !(m.v >= 0 && m.v <= math.MaxFloat64) {
-			d.Fail("average %v of %d durations", m.v, m.n)
-		}
-		a.now = append(a.now, m)
-	}
+	d.Require(len(a.last) == arms, "averages of %d arms, of %d", len(a.last), arms)
 	for _, v := range a.last {
-		if v < 0 || math.IsInf(v, 1) {
-			d.Fail("average %v", v)
-		}
+		d.Require(math.IsNaN(v) || v >= 0 && v <= math.MaxFloat64, "average %v", v)
+		a.now = append(a.now, mean{n: d.IntIn(0, math.MaxInt), v: d.NonNegative()})
 	}
-	if a.told = d.Int(); a.told < 0 {
-		d.Fail("%d accesses", a.told)
-	}
+	a.told = d.IntIn(0, math.MaxInt)
 	return a
 }

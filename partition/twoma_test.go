@@ -82,6 +82,7 @@ func expectedCrawls(r TWOMAConfig, arms, n int) float64 {
 // (2006). The published one must lie within two standard deviations of a run, and
 // the mean within four standard errors of what the rule implies.
 func TestPublishedFigures(t *testing.T) {
+	t.Parallel()
 	const runs = 10 // as in the paper
 	published := []struct {
 		arms, objects  int
@@ -130,6 +131,7 @@ func TestPublishedFigures(t *testing.T) {
 
 // With the recommended settings an object leaves a wrong arm after one crawl.
 func TestRecommendedIsFaster(t *testing.T) {
+	t.Parallel()
 	var crawls []float64
 	for seed := range uint64(10) {
 		env := durations(t, 5, 1500, seed, nil)
@@ -150,6 +152,7 @@ func TestRecommendedIsFaster(t *testing.T) {
 // the average, and a fair walk on N states that is at its boundary one time in N
 // leaves with probability 1/(2N) a crawl.
 func TestNoiseStallsTWOMA(t *testing.T) {
+	t.Parallel()
 	boundary := recommended
 	boundary.Average = LastCrawl
 	for _, cfg := range []TWOMAConfig{fitted, boundary} {
@@ -174,6 +177,7 @@ func TestNoiseStallsTWOMA(t *testing.T) {
 
 // The second flaw: exact durations, and all perfect arms change.
 func TestSwitchBlindsTWOMA(t *testing.T) {
+	t.Parallel()
 	recovery := func(average Average) int {
 		env := durations(t, 4, 1000, 1, func(c *webenv.DurationsConfig) { c.Every, c.Switch = 300, webenv.DrawOther })
 		cfg := fitted
@@ -332,10 +336,11 @@ func twomaProperty(t *rapid.T) {
 	})
 }
 
-func TestTWOMA(t *testing.T) { rapid.Check(t, twomaProperty) }
+func TestTWOMA(t *testing.T) { t.Parallel(); rapid.Check(t, twomaProperty) }
 func FuzzTWOMA(f *testing.F) { f.Fuzz(rapid.MakeFuzz(twomaProperty)) }
 
 func TestTWOMARejects(t *testing.T) {
+	t.Parallel()
 	src := rand.NewPCG(1, 2)
 	for _, c := range []struct {
 		arms, objects int
