@@ -68,23 +68,11 @@ func TestPackerUnderDrift(t *testing.T) {
 		t.Skip("plays for some seconds")
 	}
 	keep := binpack.PackerConfig{Relief: binpack.KeepMaximum}
-	const seeds = 20
 	for _, c := range []struct {
 		sigma                    float64
 		moves, overloaded, nodes float64 // at most
 	}{{.02, .3, .9, 19.25}, {.1, 2.1, 8.8, 20.75}} {
-		mean := func(cfg binpack.PackerConfig) (m tally) {
-			for seed := range uint64(seeds) {
-				w, err := drift("", c.sigma, 2)(seed + 1)
-				require.NoError(t, err)
-				got, err := play(w, newLiving(cfg))
-				require.NoError(t, err)
-				m.nodes += got.nodes / seeds
-				m.moves += got.moves / seeds
-				m.overloaded += got.overloaded / seeds
-			}
-			return m
-		}
+		mean := func(cfg binpack.PackerConfig) tally { return meanTally(t, c.sigma, 20, cfg) }
 		byDefault, fewNodes, paper := mean(binpack.PackerConfig{}), mean(tight()), mean(keep)
 		t.Logf("σ = %v: default %+v, tight %+v, paper %+v", c.sigma, byDefault, fewNodes, paper)
 		require.LessOrEqual(t, byDefault.moves, c.moves)

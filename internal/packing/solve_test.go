@@ -80,7 +80,7 @@ func TestEnumerationIsComplete(t *testing.T) {
 			if s.weight(left) == 0 {
 				return true
 			}
-			e := enumeration{solver: s, left: left, waste: waste, steps: stepsPerNode, most: childrenPerNode}
+			e := enumeration{solver: s, left: left, waste: waste, steps: s.nodeSteps, most: s.nodeChildren}
 			if s.lp != nil {
 				s.lp.setDemand(s.ctx, left)
 				if _, v := s.lp.generate(s.ctx, bins, false); v == exceeded {
