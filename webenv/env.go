@@ -69,6 +69,3 @@ func checkRates(rates []float64) error {
 	}
 	return nil
 }
-
-// isTime reports whether a simulated environment can have reached time t.
-func isTime(t float64) bool { return t >= 0 && t <= math.MaxFloat64 }
