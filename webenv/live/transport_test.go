@@ -436,7 +436,8 @@ func TestTransportConcurrent(t *testing.T) {
 			defer web.Close()
 			var mu sync.Mutex
 			changes := map[string]int{}
-			transport := &Transport{OnPoll: func(p Poll) {
+			base := &http.Transport{MaxIdleConnsPerHost: workers} // or connections are what takes the time
+			transport := &Transport{Base: base, OnPoll: func(p Poll) {
 				mu.Lock()
 				defer mu.Unlock()
 				if p.Err != nil {
