@@ -458,7 +458,6 @@ func TestNewErrors(t *testing.T) {
 	require.ErrorIs(t, err, ErrConfig)
 	now := func() float64 { return 0 }
 	require.Panics(t, func() { _, _ = New(nil, Config{Now: now}) })
-	require.Panics(t, func() { _, _ = New(env, Config{}) })
 	require.Panics(t, func() { _, _ = New(env, Config{Now: now, ErrorRate: 0.1}) })
 }
 
@@ -529,4 +528,19 @@ func FuzzServerIfNoneMatch(f *testing.F) {
 			t.Fatalf("%q: status %d", header, code)
 		}
 	})
+}
+
+// A server without settings serves in real time.
+func TestServerInRealTime(t *testing.T) {
+	t.Parallel()
+	before := time.Now().Truncate(time.Second)
+	s, err := New(webtest.Replay(t, []float64{1e9}, []float64{1e12}), Config{})
+	require.NoError(t, err)
+	w := do(s, "GET", "/page/0")
+	date, err := http.ParseTime(w.Header().Get("Date"))
+	require.NoError(t, err)
+	require.False(t, date.Before(before))
+	require.WithinDuration(t, before, date, time.Hour)
+	require.Equal(t, time.Unix(1e9, 0).UTC().Format(http.TimeFormat), w.Header().Get("Last-Modified"))
+	require.Equal(t, 1, s.PageTruth(1).Version)
 }
