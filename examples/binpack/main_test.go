@@ -27,6 +27,7 @@ func rowsOf(t *testing.T, args ...string) []report.Row {
 }
 
 func TestPaper(t *testing.T) {
+	t.Parallel()
 	out := t.TempDir()
 	rows := rowsOf(t, "-out", out)
 	exact := 0
@@ -45,6 +46,7 @@ func TestPaper(t *testing.T) {
 }
 
 func TestSuite(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("packs for some seconds")
 	}
@@ -64,10 +66,11 @@ func TestSuite(t *testing.T) {
 // error of some .02 and .06 moves and .06 and .18 % of overload at the two σ; over seeds
 // 1001 to 1060 the means are two of them or more below the bounds.
 func TestPackerUnderDrift(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("plays for some seconds")
 	}
-	keep := binpack.PackerConfig{Relief: binpack.KeepMaximum}
+	keep := binpack.PackerConfig{KeepMaximum: true}
 	for _, c := range []struct {
 		sigma                    float64
 		moves, overloaded, nodes float64 // at most
@@ -85,6 +88,7 @@ func TestPackerUnderDrift(t *testing.T) {
 }
 
 func TestFamilies(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("solves for some seconds")
 	}

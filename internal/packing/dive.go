@@ -117,7 +117,7 @@ func (s *solver) residual(left []int) (rest *solver, kind []int32) {
 			rest.count = append(rest.count, n)
 		}
 	}
-	rest.lp = newMaster(rest.w, rest.count, s.c)
+	rest.lp = newMaster(rest.w, rest.count, s.c, s.effort)
 	for _, c := range s.lp.columns {
 		var p pattern
 		if c.cost > 0 {

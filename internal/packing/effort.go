@@ -10,6 +10,10 @@ type effort struct {
 	poolSteps    int // to list them
 	nodeSteps    int // to list the children of a node of bin completion
 	nodeChildren int // the most children; more make the search incomplete
+
+	interiorDuals   int // optimal duals of which the mean is taken
+	columnsPerRound int // the most columns added after a round of pricing
+	refreshAfter    int // pivots after which the inverse of the basis is checked
 }
 
 // standard is the effort of Solve. Measured by
@@ -27,14 +31,18 @@ var standard = effort{
 	poolSteps:    1 << 22,
 	nodeSteps:    1 << 18,
 	nodeChildren: 4096,
+
+	interiorDuals:   10,
+	columnsPerRound: 24,
+	refreshAfter:    200,
 }
 
 const (
 	// slackItems is the most items for which Minimum Bin Slack is tried, which takes time in their
 	// square.
 	slackItems = 20_000
-	// kindsLimit is the most different weights for which the linear programme is solved. The inverse
-	// of its basis has the square of that, 11 MB, and a pivot takes as many steps.
+	// kindsLimit is the most different weights for which the linear programme is solved. The
+	// inverse of its basis has the square of that, 11 MB, and a pivot takes as many steps.
 	kindsLimit = 1200
 	// keepLimit is the most numbers in the inverses that a search keeps to go back to, 128 MiB;
 	// others are computed again.
@@ -44,11 +52,11 @@ const (
 	denseLimit = 1 << 26
 	// tableLimit is the largest table of the pricing, in entries of 8 bytes: 192 MiB.
 	tableLimit = 3 << 23
-	// pricingNodes is the most nodes of the search that replaces it where the capacity is large: some
-	// tens of milliseconds.
+	// pricingNodes is the most nodes of the search that replaces it where the capacity is
+	// large: some tens of milliseconds.
 	pricingNodes = 1 << 20
-	// dualBits is the precision of the duals as a certificate. 24 bits leave 2^38 bins until the sum
-	// of the values would overflow, and 2^24 items until rounding loses a bin.
+	// dualBits is the precision of the duals as a certificate. 24 bits leave 2^38 bins until the
+	// sum of the values would overflow, and 2^24 items until rounding loses a bin.
 	dualBits = 24
 )
 
@@ -84,14 +92,9 @@ const (
 )
 
 const (
-	// refreshAfter is the number of pivots after which the inverse is checked.
-	refreshAfter = 200
 	// stallAfter, times the rows, is the number of pivots after which the dual simplex gives up.
 	stallAfter = 20
-	// interiorDuals is the number of optimal duals, got by perturbing the demand by interiorScale of
-	// an item, of which the mean is taken: with more the mean moves little.
-	interiorDuals = 10
+	// interiorScale is the part of an item by which the demand is perturbed for another optimal
+	// dual: large against epsilon, and small against the half item or so that separates demands.
 	interiorScale = .01
-	// columnsPerRound is the most columns added after a round of pricing.
-	columnsPerRound = 24
 )

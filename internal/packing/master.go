@@ -24,6 +24,7 @@ import (
 // When the demand changes, the duals stay feasible and the dual simplex
 // restores the rest, so that a node of the search costs few pivots.
 type master struct {
+	effort
 	m       int
 	w       []int64
 	c       int64
@@ -75,9 +76,9 @@ func (p pattern) of(kind int32) int {
 	return 0
 }
 
-func newMaster(w []int64, count []int, c int64) *master {
+func newMaster(w []int64, count []int, c int64, e effort) *master {
 	m := len(w)
-	s := &master{m: m, w: w, c: c, demand: slices.Clone(count), key: make(map[string]int),
+	s := &master{effort: e, m: m, w: w, c: c, demand: slices.Clone(count), key: make(map[string]int),
 		basis: make([]int, m), inverse: make([]float64, m*m), x: make([]float64, m), dual: make([]float64, m),
 		dir: make([]float64, m), noise: make([]float64, m), rng: rand.New(rand.NewPCG(uint64(m), uint64(c)))}
 	s.perturb(epsilon)
@@ -216,7 +217,7 @@ func (s *master) pivot(k, r int) {
 	s.basic[k] = true
 	s.basis[r] = k
 	s.pivots++
-	if s.stale++; s.stale >= refreshAfter {
+	if s.stale++; s.stale >= s.refreshAfter {
 		s.stale = 0
 		if s.drift() > driftLimit {
 			s.refresh()
@@ -368,7 +369,7 @@ func (s *master) interior(ctx context.Context, scale float64) []float64 {
 	noise := slices.Clone(s.noise)
 	mean := slices.Clone(s.dual)
 	n := 1.0
-	for range interiorDuals {
+	for range s.interiorDuals {
 		s.perturb(scale)
 		s.setDemand(ctx, s.demand)
 		if _, v := s.generate(ctx, math.MaxInt, false); v != optimal {

@@ -74,7 +74,7 @@ func (p *pricer) read(s *master) ([]pattern, float64) {
 	}
 	sort.SliceStable(starts, func(a, b int) bool { return starts[a].value > starts[b].value })
 	var patterns []pattern
-	for _, b := range starts[:min(len(starts), columnsPerRound)] {
+	for _, b := range starts[:min(len(starts), s.columnsPerRound)] {
 		patterns = append(patterns, p.trace(s, b.k, b.t))
 	}
 	return patterns, p.table[size-1]
@@ -122,7 +122,7 @@ func (p *pricer) search(s *master) (patterns []pattern, best float64, ok bool) {
 		sort.Slice(found, func(a, b int) bool { return found[a].kind < found[b].kind })
 		patterns = append([]pattern{found}, patterns...)
 	}, &best)
-	patterns = patterns[:min(len(patterns), columnsPerRound)]
+	patterns = patterns[:min(len(patterns), s.columnsPerRound)]
 	if p.nodes <= 0 { // the patterns serve, but there is no bound
 		return patterns, math.Inf(1), len(patterns) > 0
 	}

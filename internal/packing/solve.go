@@ -65,7 +65,7 @@ func (s *solver) solve() {
 		return
 	}
 	if len(s.w) <= kindsLimit {
-		s.lp = newMaster(s.w, s.count, s.c)
+		s.lp = newMaster(s.w, s.count, s.c, s.effort)
 		for _, p := range s.best {
 			s.lp.add(p)
 		}
@@ -146,7 +146,7 @@ func (s *solver) certify() {
 // the same columns.
 func (s *solver) restart() {
 	old := s.lp
-	s.lp = newMaster(s.w, s.count, s.c)
+	s.lp = newMaster(s.w, s.count, s.c, s.effort)
 	for _, c := range old.columns {
 		if c.cost > 0 {
 			s.lp.add(c.pattern)

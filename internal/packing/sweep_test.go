@@ -66,6 +66,9 @@ func TestSweep(t *testing.T) {
 		{"poolSteps", func(e *effort) *int { return &e.poolSteps }},
 		{"nodeSteps", func(e *effort) *int { return &e.nodeSteps }},
 		{"nodeChildren", func(e *effort) *int { return &e.nodeChildren }},
+		{"interiorDuals", func(e *effort) *int { return &e.interiorDuals }},
+		{"columnsPerRound", func(e *effort) *int { return &e.columnsPerRound }},
+		{"refreshAfter", func(e *effort) *int { return &e.refreshAfter }},
 	} {
 		for _, factor := range []float64{.25, .5, 2, 4} {
 			e := standard
