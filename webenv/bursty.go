@@ -13,9 +13,9 @@ import (
 // an active state. The zero value has pages that change during a tenth of the time, ten times
 // as fast as their rate.
 type BurstyConfig struct {
-	// Quiet and Active are the rates in the two states, as multiples of the page's own rate.
-	// An Active of 0 means the multiple with which the page changes at its own rate in the
-	// long run.
+	// Quiet and Active are the rates in the two states, as multiples of the page's own rate. An
+	// Active of 0 means the multiple with which the page changes at its own rate in the long
+	// run.
 	Quiet, Active float64
 	// QuietStay and ActiveStay are the mean times that a page stays in a state, which are
 	// exponentially distributed; 0 means 27 and 3.
@@ -116,8 +116,8 @@ func NewBursty(rates []float64, cfg BurstyConfig, src rand.Source) (*Bursty, err
 // Len returns the number of pages.
 func (b *Bursty) Len() int { return len(b.rates) }
 
-// Poll implements [Env]. It also panics at a time of more than 2⁵⁰ of the shorter stay, where one
-// more does not add up.
+// Poll implements [Env]. It also panics at a time of more than 2⁵⁰ of the shorter stay, where
+// one more does not add up.
 func (b *Bursty) Poll(page int, now float64) (since float64, changed bool) {
 	t, active := b.last[page], b.active[page]
 	checkTime(page, now, t)
@@ -125,8 +125,8 @@ func (b *Bursty) Poll(page int, now float64) (since float64, changed bool) {
 		badTime(page, now, t)
 	}
 	b.last[page] = now
-	// Invariant: the page did not change from the previous poll to t, and is
-	// in state active at t.
+	// Invariant: the page did not change from the previous poll to t, and is in state active at
+	// t.
 	for {
 		rate, leave := b.in(page, active)
 		t += b.rng.ExpFloat64() / (rate + leave)
@@ -143,8 +143,8 @@ func (b *Bursty) Poll(page int, now float64) (since float64, changed bool) {
 	}
 }
 
-// Rate implements [Rater]: it is the rate to be expected at time now, which is
-// not before the last poll, by the state in which the page was at that poll.
+// Rate implements [Rater]: it is the rate to be expected at time now, which is not before the
+// last poll, by the state in which the page was at that poll.
 func (b *Bursty) Rate(page int, now float64) float64 {
 	active := b.activeAfter(b.active[page], now-b.last[page])
 	quiet := float64(b.cfg.Quiet * (1 - active))
@@ -159,8 +159,8 @@ func (b *Bursty) in(page int, active bool) (rate, leave float64) {
 	return float64(float64(b.rates[page]) * b.cfg.Quiet), 1 / b.cfg.QuietStay
 }
 
-// activeAfter returns the probability of being active a time d after a time at
-// which the state is known.
+// activeAfter returns the probability of being active a time d after a time at which the state
+// is known.
 func (b *Bursty) activeAfter(active bool, d float64) float64 {
 	share := b.cfg.activeShare()
 	from := 0.0
@@ -177,8 +177,8 @@ func (b *Bursty) AppendBinary(to []byte) ([]byte, error) {
 	return burstyFormat.Append(to, b.encode)
 }
 
-// MarshalBinary returns the state, with that of the source of randomness, which must be *rand.PCG
-// or *rand.ChaCha8, else the error is [ErrSource].
+// MarshalBinary returns the state, with that of the source of randomness, which must be
+// *rand.PCG or *rand.ChaCha8, else the error is [ErrSource].
 func (b *Bursty) MarshalBinary() ([]byte, error) { return b.AppendBinary(nil) }
 
 // UnmarshalBinary restores what MarshalBinary returned. The environment then continues bit for

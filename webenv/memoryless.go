@@ -48,8 +48,8 @@ func NewSlots(u []float64, law SlotLaw, shiftEvery int, src rand.Source) (*Memor
 	return &Memoryless{rates, make([]float64, len(u)), law, float64(shiftEvery), rng}, nil
 }
 
-// NewPoisson returns an environment in which page i changes as a Poisson
-// process with rates[i] changes per unit of time.
+// NewPoisson returns an environment in which page i changes as a Poisson process with rates[i]
+// changes per unit of time.
 func NewPoisson(rates []float64, src rand.Source) (*Memoryless, error) {
 	rng := newRandom(src)
 	if err := checkRates(rates); err != nil {
@@ -85,8 +85,7 @@ func (m *Memoryless) Poll(page int, now float64) (since float64, changed bool) {
 	return 0, false
 }
 
-// Rate implements [Rater]; for a page that changes with probability u per slot
-// it is −ln(1−u).
+// Rate implements [Rater]; for a page that changes with probability u per slot it is −ln(1−u).
 func (m *Memoryless) Rate(page int, now float64) float64 {
 	if m.shift > 0 {
 		page = m.lender(page, math.Floor(now/m.shift))
@@ -107,8 +106,8 @@ func (m *Memoryless) AppendBinary(b []byte) ([]byte, error) {
 	return memorylessFormat.Append(b, m.encode)
 }
 
-// MarshalBinary returns the state, with that of the source of randomness, which must be *rand.PCG
-// or *rand.ChaCha8, else the error is [ErrSource].
+// MarshalBinary returns the state, with that of the source of randomness, which must be
+// *rand.PCG or *rand.ChaCha8, else the error is [ErrSource].
 func (m *Memoryless) MarshalBinary() ([]byte, error) { return m.AppendBinary(nil) }
 
 // UnmarshalBinary restores what MarshalBinary returned. The environment then continues bit for

@@ -20,8 +20,8 @@ type ZipfConfig struct {
 	// Law says what a probability per slot means.
 	Law SlotLaw
 	// SwapEvery is the number of polls after which a page, drawn with probability proportional
-	// to its probability of changing, swaps its rank with the next page in the ranking; 0 for
-	// a static environment. If the page drawn is the last in the ranking, nothing happens.
+	// to its probability of changing, swaps its rank with the next page in the ranking; 0 for a
+	// static environment. If the page drawn is the last in the ranking, nothing happens.
 	SwapEvery int
 }
 
@@ -55,9 +55,9 @@ type Zipf struct {
 	cfg ZipfConfig
 	rng random
 
-	// A page that is known to have changed needs the time of its first change
-	// only, any other page only the time up to which it is known not to have
-	// changed; one number holds either, and a bit of rank tells which.
+	// A page that is known to have changed needs the time of its first change only, any other
+	// page only the time up to which it is known not to have changed; one number holds either,
+	// and a bit of rank tells which.
 	time []float64
 
 	// The rest is for a dynamic environment.
@@ -113,8 +113,7 @@ func newZipf(cfg ZipfConfig, rng random) *Zipf {
 // Len returns the number of pages.
 func (z *Zipf) Len() int { return len(z.time) }
 
-// rankOf returns the present rank of a page, from 0 for the page that changes
-// most often.
+// rankOf returns the present rank of a page, from 0 for the page that changes most often.
 func (z *Zipf) rankOf(page int) int {
 	if z.rank == nil {
 		return page
@@ -187,8 +186,8 @@ var zipfFormat = codec.Format{Magic: "recrawl/webenv.Zipf", Version: 1}
 // AppendBinary appends the state to b; see MarshalBinary.
 func (z *Zipf) AppendBinary(b []byte) ([]byte, error) { return zipfFormat.Append(b, z.encode) }
 
-// MarshalBinary returns the state, with that of the source of randomness, which must be *rand.PCG
-// or *rand.ChaCha8, else the error is [ErrSource].
+// MarshalBinary returns the state, with that of the source of randomness, which must be
+// *rand.PCG or *rand.ChaCha8, else the error is [ErrSource].
 func (z *Zipf) MarshalBinary() ([]byte, error) { return z.AppendBinary(nil) }
 
 // UnmarshalBinary restores what MarshalBinary returned. The environment then continues bit for

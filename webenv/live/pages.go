@@ -72,8 +72,7 @@ type Pages struct {
 	failed int
 }
 
-// New returns an environment of the pages at the given URLs. It sends
-// nothing yet.
+// New returns an environment of the pages at the given URLs. It sends nothing yet.
 func New(urls []string, cfg Config) (*Pages, error) {
 	if len(urls) == 0 {
 		return nil, fmt.Errorf("%w: no URLs", ErrConfig)
@@ -114,8 +113,8 @@ func New(urls []string, cfg Config) (*Pages, error) {
 // Len returns the number of pages.
 func (p *Pages) Len() int { return len(p.requests) }
 
-// hops makes the requests of one poll of one page. The copies are kept by
-// page and URL, since pages may redirect to one another.
+// hops makes the requests of one poll of one page. The copies are kept by page and URL, since
+// pages may redirect to one another.
 type hops struct {
 	pages   *Pages
 	page    int
@@ -139,11 +138,10 @@ func (p *Pages) key(page int, url string) key {
 	return keyOf(pageURL(p.requests[page]) + "\n" + url)
 }
 
-// PollContext polls a page at time now and waits for the answer. The results
-// are those of [webenv.Env]. The true time of a change is not known: since is
-// Last-Modified, if that is after the previous poll that did not fail and not
-// after now, and else now. An error is one of the client, wraps [ErrStatus], or
-// is [ErrClosedEarly].
+// PollContext polls a page at time now and waits for the answer. The results are those of
+// [webenv.Env]. The true time of a change is not known: since is Last-Modified, if that is
+// after the previous poll that did not fail and not after now, and else now. An error is one of
+// the client, wraps [ErrStatus], or is [ErrClosedEarly].
 //
 // Like Poll it panics if there is no such page or time went back.
 func (p *Pages) PollContext(ctx context.Context, page int, now float64) (since float64, changed bool, err error) {
@@ -236,13 +234,13 @@ var pagesFormat = codec.Format{Magic: "recrawl/webenv/live.Pages", Version: 1}
 // AppendBinary implements [encoding.BinaryAppender]; see MarshalBinary.
 func (p *Pages) AppendBinary(b []byte) ([]byte, error) { return pagesFormat.Append(b, p.encode) }
 
-// MarshalBinary implements [encoding.BinaryMarshaler]. It saves what is remembered of the copies,
-// so that after a restart a poll finds what changed since the poll before it.
+// MarshalBinary implements [encoding.BinaryMarshaler]. It saves what is remembered of the
+// copies, so that after a restart a poll finds what changed since the poll before it.
 func (p *Pages) MarshalBinary() ([]byte, error) { return p.AppendBinary(nil) }
 
-// UnmarshalBinary implements [encoding.BinaryUnmarshaler], for an environment made by [New]. Its
-// list of URLs may be another than the one saved: a page is known by its URL, and one that was
-// not there starts anew. An error wraps [ErrCorrupt] or [ErrVersion] and changes nothing.
+// UnmarshalBinary implements [encoding.BinaryUnmarshaler], for an environment made by [New].
+// Its list of URLs may be another than the one saved: a page is known by its URL, and one that
+// was not there starts anew. An error wraps [ErrCorrupt] or [ErrVersion] and changes nothing.
 func (p *Pages) UnmarshalBinary(data []byte) error {
 	var saved savedPages
 	if err := codec.Load(&saved, pagesFormat, data, (*savedPages).decode); err != nil {

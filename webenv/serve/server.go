@@ -59,8 +59,8 @@ type Config struct {
 }
 
 // A Server serves the pages of an environment over HTTP. Make it with [New] and mount it like
-// any [http.Handler]; Totals and PageTruth are the truth about what a crawler has reached. It is
-// safe for concurrent use; nothing else may poll its environment.
+// any [http.Handler]; Totals and PageTruth are the truth about what a crawler has reached. It
+// is safe for concurrent use; nothing else may poll its environment.
 //
 //	/page/17          page 17, whose body changes when and only when the page does
 //	/name/NAME        the same by name, if there are names
@@ -74,8 +74,8 @@ type Config struct {
 //
 // # How it works
 //
-// Every request looks at the pages that it is about. A page that has changed since the last look
-// gets its next version; changes between two looks make one version. So two answers differ
+// Every request looks at the pages that it is about. A page that has changed since the last
+// look gets its next version; changes between two looks make one version. So two answers differ
 // exactly if the page changed between them, for any number of crawlers. In an environment where
 // a poll has effects of its own ([webenv.Zipf] that swaps ranks) each look counts as a poll.
 //
@@ -118,40 +118,20 @@ func New(env webenv.Env, cfg Config) (*Server, error) {
 		cfg.Now = func() float64 { return calendar.Time(time.Now()) }
 	}
 	n := env.Len()
-	base, err := url.Parse(cfg.Base)
-	switch {
-	case n == 0:
-		return nil, fmt.Errorf("%w: no pages", ErrConfig)
-	case err != nil || strings.HasSuffix(cfg.Base, "/"), cfg.Base != "" && (base.Scheme == "" || base.Host == ""):
-		return nil, fmt.Errorf("%w: base %q", ErrConfig, cfg.Base)
-	case !(cfg.ErrorRate >= 0 && cfg.ErrorRate <= 1):
-		return nil, fmt.Errorf("%w: error rate %v", ErrConfig, cfg.ErrorRate)
-	case cfg.Size < 0:
-		return nil, fmt.Errorf("%w: size %d", ErrConfig, cfg.Size)
-	case cfg.Calendar.Unit < 0:
-		return nil, fmt.Errorf("%w: calendar unit %v", ErrConfig, cfg.Calendar.Unit)
-	case cfg.Names != nil && len(cfg.Names) != n:
-		return nil, fmt.Errorf("%w: %d names for %d pages", ErrConfig, len(cfg.Names), n)
+	base, err := cfg.check(n)
+	if err != nil {
+		return nil, err
 	}
 	s := &Server{
 		cfg: cfg, path: base.EscapedPath(), env: env,
 		version: make([]uint32, n), modified: make([]float64, n), stale: make([]float64, n),
 	}
+	if s.byName, err = numbered(cfg.Names); err != nil {
+		return nil, err
+	}
 	if cfg.ErrorRate > 0 || cfg.Latency != nil {
 		source.Require(cfg.Source, "serve")
 		s.rng = rand.New(cfg.Source)
-	}
-	if cfg.Names != nil {
-		s.byName = make(map[string]int, n)
-	}
-	for i, name := range cfg.Names {
-		if name == "" {
-			return nil, fmt.Errorf("%w: page %d has an empty name", ErrConfig, i)
-		}
-		if other, seen := s.byName[name]; seen {
-			return nil, fmt.Errorf("%w: page %d: name %q of page %d", ErrConfig, i, name, other)
-		}
-		s.byName[name] = i
 	}
 	if s.start = cfg.Now(); math.IsNaN(s.start) || math.IsInf(s.start, 0) {
 		return nil, fmt.Errorf("%w: time %v", ErrConfig, s.start)
@@ -162,6 +142,44 @@ func New(env webenv.Env, cfg Config) (*Server, error) {
 	}
 	s.totals.Pages = n
 	return s, nil
+}
+
+// check checks the settings for n pages and returns the base.
+func (c *Config) check(n int) (base *url.URL, err error) {
+	base, err = url.Parse(c.Base)
+	switch {
+	case n == 0:
+		err = fmt.Errorf("%w: no pages", ErrConfig)
+	case err != nil || strings.HasSuffix(c.Base, "/"), c.Base != "" && (base.Scheme == "" || base.Host == ""):
+		err = fmt.Errorf("%w: base %q", ErrConfig, c.Base)
+	case !(c.ErrorRate >= 0 && c.ErrorRate <= 1):
+		err = fmt.Errorf("%w: error rate %v", ErrConfig, c.ErrorRate)
+	case c.Size < 0:
+		err = fmt.Errorf("%w: size %d", ErrConfig, c.Size)
+	case c.Calendar.Unit < 0:
+		err = fmt.Errorf("%w: calendar unit %v", ErrConfig, c.Calendar.Unit)
+	case c.Names != nil && len(c.Names) != n:
+		err = fmt.Errorf("%w: %d names for %d pages", ErrConfig, len(c.Names), n)
+	}
+	return base, err
+}
+
+// numbered returns the number of each name, nil if there are no names.
+func numbered(names []string) (map[string]int, error) {
+	if names == nil {
+		return nil, nil
+	}
+	numbers := make(map[string]int, len(names))
+	for i, name := range names {
+		if name == "" {
+			return nil, fmt.Errorf("%w: page %d has an empty name", ErrConfig, i)
+		}
+		if other, seen := numbers[name]; seen {
+			return nil, fmt.Errorf("%w: page %d: name %q of page %d", ErrConfig, i, name, other)
+		}
+		numbers[name] = i
+	}
+	return numbers, nil
 }
 
 // URL returns the URL of a page without the host.
@@ -245,8 +263,8 @@ func (s *Server) tick() {
 	}
 }
 
-// look polls the environment and gives the page its next version if it has
-// changed. The lock is held.
+// look polls the environment and gives the page its next version if it has changed. The lock is
+// held.
 func (s *Server) look(page int) {
 	since, changed := s.env.Poll(page, s.now)
 	if changed {
@@ -273,8 +291,8 @@ func (s *Server) copied(page int) {
 	}
 }
 
-// lastModified returns the date of the last change of a page for its Last-Modified, zero if there
-// is none to give. The lock is held.
+// lastModified returns the date of the last change of a page for its Last-Modified, zero if
+// there is none to give. The lock is held.
 //
 // No two versions of a page get the same: version v is given second k only after second k, so
 // that later versions, whose changes come after the look that gave it, have later seconds.
@@ -373,8 +391,8 @@ func (s *Server) sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
-// write writes the body of a version of a page. Page i links to pages 2i+1 and
-// 2i+2, so that all pages hang in a tree under page 0.
+// write writes the body of a version of a page. Page i links to pages 2i+1 and 2i+2, so that
+// all pages hang in a tree under page 0.
 func (s *Server) write(b *bytes.Buffer, page int, version uint32) {
 	title := "page " + strconv.Itoa(page)
 	if s.byName != nil {

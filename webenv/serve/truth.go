@@ -11,8 +11,8 @@ import (
 	"github.com/recrawl/recrawl/webenv"
 )
 
-// Totals are what a crawler has reached so far, as if it were the only one and
-// had taken a copy of each page when the server was made.
+// Totals are what a crawler has reached so far, as if it were the only one and had taken a copy
+// of each page when the server was made.
 type Totals struct {
 	Now         float64 `json:"now"` // time of the environment
 	Pages       int     `json:"pages"`
@@ -40,8 +40,7 @@ type Truth struct {
 	Pages  []PageTruth `json:"pages"`
 }
 
-// Totals looks at all pages and returns what a crawler has reached so far. It
-// takes O(pages).
+// Totals looks at all pages and returns what a crawler has reached so far. It takes O(pages).
 func (s *Server) Totals() Totals {
 	s.mu.Lock()
 	defer s.mu.Unlock()
