@@ -3,7 +3,6 @@ package recrawl_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"slices"
 
 	"github.com/recrawl/recrawl/knapsack"
 	"github.com/recrawl/recrawl/webenv"
@@ -13,7 +12,8 @@ import (
 // many more changes does a schedule find that knows the pages, and one that learns
 // them, than one that polls all alike?
 func Example() {
-	alike, _ := knapsack.NewFixed(slices.Repeat([]float64{1}, 500), knapsack.Even, nil)
+	uniform, _ := knapsack.Uniform(500, 1)
+	alike, _ := knapsack.NewFixed(uniform, knapsack.Even, nil)
 	learned, _ := knapsack.NewRateFilter(500, knapsack.RateFilterConfig{})
 	for _, policy := range []struct {
 		name string

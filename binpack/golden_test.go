@@ -40,7 +40,6 @@ func mixed(rng *rand.Rand, n int) Problem[int] {
 
 // The packings of all heuristics and the bounds.
 func TestGoldenPack(t *testing.T) {
-	t.Parallel()
 	var b strings.Builder
 	line := func(name string, p Problem[int]) {
 		bounds, err := LowerBounds(p)
@@ -133,7 +132,7 @@ func TestGoldenSubset(t *testing.T) {
 func TestGoldenPacker(t *testing.T) {
 	t.Parallel()
 	tight := PackerConfig{Headroom: -1, Early: -1, Disruption: -1}
-	keep := PackerConfig{KeepMaximum: true}
+	keep := PackerConfig{Relief: KeepMaximum}
 	eager := PackerConfig{Headroom: 2, Early: .1, Margin: -1, Disruption: 2}
 	var b strings.Builder
 	for k, cfg := range []PackerConfig{{}, tight, keep, eager} {

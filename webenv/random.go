@@ -21,8 +21,9 @@ func newRandom(src rand.Source) random {
 
 // restored reads a source of randomness.
 func restored(d *codec.Decoder) random {
-	src := d.NeedSource()
+	src := d.Source()
 	if src == nil {
+		d.Fail("no source of randomness")
 		return random{}
 	}
 	return newRandom(src)

@@ -18,8 +18,8 @@ const (
 // A against the number of answers, as rows and as a chart.
 func convergenceCurves(size sizes, seed uint64) ([]report.Row, report.Chart, error) {
 	chart := report.Chart{
-		Title: "Ten actions (environment A): mean probability of the best one",
-		X:     "answers", Y: "probability", LogX: true,
+		Title: "Ten actions (environment A)",
+		X:     "answers", Y: "mean probability of the best action", LogX: true,
 	}
 	env, err := automata.NewPModel(environmentA...)
 	if err != nil {
@@ -82,13 +82,10 @@ func lead(size sizes) string {
 
 // pictures writes the chart and the page with all tables.
 func pictures(p *report.Program, page report.Page, chart report.Chart) error {
-	svg, err := chart.SVG()
+	svg, err := p.WriteChart("convergence.svg", chart)
 	if err != nil {
 		return err
 	}
-	page.Sections = append([]report.Section{{Title: "Convergence", SVG: svg}}, page.Sections...)
-	if err := p.Write("convergence.svg", svg); err != nil {
-		return err
-	}
+	page.Sections = append([]report.Section{{SVG: svg}}, page.Sections...)
 	return p.WritePage("automata.html", page)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strings"
 
 	"github.com/recrawl/recrawl/binpack"
 	"github.com/recrawl/recrawl/examples/internal/report"
@@ -224,7 +225,7 @@ func optimum(t test) ([]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	return loads(packed.Bin, weights), nil
+	return binpack.Loads(packed, weights), nil
 }
 
 // paper runs all tests with all walks.
@@ -284,11 +285,11 @@ func paper(prog *report.Program) ([]report.Row, *report.Page, error) {
 			t.draw(charts, w.name, slots, traces)
 		}
 		for _, quantity := range curveNames {
-			svg, err := charts[quantity].SVG()
+			svg, err := prog.WriteChart(fmt.Sprintf("%s-%s.svg", fileName(t.name), fileName(quantity)), *charts[quantity])
 			if err != nil {
 				return nil, nil, err
 			}
-			page.Sections = append(page.Sections, report.Section{Title: t.name + ": " + quantity, SVG: svg})
+			page.Sections = append(page.Sections, report.Section{SVG: svg})
 		}
 	}
 	return rows, page, nil
@@ -374,6 +375,12 @@ func used(loads []float64) int {
 	return n
 }
 
+// curveUnits are those of the curves that have one.
+var curveUnits = map[string]string{"total weight": " (pages/slot)"}
+
+// fileName makes a name fit for a file.
+func fileName(s string) string { return strings.ReplaceAll(s, " ", "-") }
+
 var curveNames = []string{"bins", "total weight", "R", "rate of updates"}
 
 func (tr trace) curve(name string) []float64 {
@@ -397,7 +404,7 @@ func meanCurve(traces []trace, name string) []float64 {
 func (t test) draw(charts map[string]*report.Chart, walk string, slots int, traces []trace) {
 	for _, name := range curveNames {
 		if charts[name] == nil {
-			charts[name] = &report.Chart{Title: t.name + ": " + name, X: "slots", Y: name}
+			charts[name] = &report.Chart{Title: t.name + ": " + name, X: "slots", Y: name + curveUnits[name]}
 		}
 		y := meanCurve(traces, name)
 		x := make([]float64, len(y))

@@ -10,7 +10,6 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -69,12 +68,16 @@ func run(args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	uniform, err := knapsack.NewFixed(slices.Repeat([]float64{1}, s.pages), knapsack.Even, nil)
+	x, err := knapsack.Uniform(s.pages, 1)
+	if err != nil {
+		return err
+	}
+	uniform, err := knapsack.NewFixed(x, knapsack.Even, nil)
 	if err != nil {
 		return err
 	}
 
-	chart := report.Chart{Title: "Changes found", X: "polls", Y: "found so far"}
+	chart := report.Chart{Title: "Changes found", X: "polls", Y: "changes found so far"}
 	for _, c := range []struct {
 		name    string
 		learner knapsack.Learner
@@ -178,11 +181,8 @@ func thinned(s report.Series) report.Series {
 }
 
 func (s *settings) picture(chart report.Chart) error {
-	svg, err := chart.SVG()
+	svg, err := s.WriteChart("colly.svg", chart)
 	if err != nil {
-		return err
-	}
-	if err := s.Write("colly.svg", svg); err != nil {
 		return err
 	}
 	return s.WritePage("colly.html", report.Page{Title: "colly driven by a learner",

@@ -74,7 +74,7 @@ func congestion(size scale, seed uint64) (rows []report.Row, pictures []picture,
 		cfg := environment(8, size.sites)
 		cfg.Noise, cfg.Scatter, cfg.Congestion = webenv.UniformNoise, 0.2, growth
 		cfg.Resources = []float64{1, 1, 1, 1, 2, 2, 2, 2}
-		chart := report.Chart{Title: fmt.Sprintf("Congestion %v", growth), X: "crawl", Y: "total over the social optimum"}
+		chart := report.Chart{Title: fmt.Sprintf("Durations that grow with the load, by %v", growth), X: "crawl", Y: "total duration over the social optimum (ratio)"}
 		for _, m := range append([]maker{uniformScheme}, learners...) {
 			var ratio []float64
 			var curve [][]float64

@@ -46,7 +46,7 @@ func published(size scale, seed uint64) (rows []report.Row, pictures []picture, 
 		item := fmt.Sprintf("%d access points, %d sites%s", s.arms, s.sites, s.note)
 		source := thesis + ", figure " + s.figure
 		small := s.arms == 8 && s.sites == 10_000 // of figure 2 too
-		chart := report.Chart{Title: item, X: "crawl", Y: "total duration"}
+		chart := report.Chart{Title: item, X: "crawl", Y: "total duration of a crawl (time units)"}
 		for _, m := range []maker{uniformScheme, twomaFitted, twomaRecommended, assigner} {
 			var needed, near, final []float64
 			var curve [][]float64
@@ -122,7 +122,7 @@ func figure4(rows []report.Row) (report.Row, report.Chart) {
 			Unit: "crawls", Published: printed, Measured: measured, Runs: runs},
 		report.Chart{Title: "Crawls until all sites are placed", X: "setting, in the order of the table", Y: "crawls", Series: []report.Series{
 			{Name: "TWOMA fitted, measured", X: x, Y: measured},
-			{Name: "printed in figure 5.3-7 of Chen & Wang 2006", X: x, Y: printed, Dashed: true},
+			{Name: "printed, figure 5.3-7", X: x, Y: printed, Dashed: true},
 		}}
 }
 
@@ -135,7 +135,7 @@ func changing(size scale, seed uint64) (rows []report.Row, pictures []picture, e
 	}{{thesis + ", figure 5.3-8", 30}, {thesis + ", figure 5.3-8", 50}, {paper + ", figure 3", 100}} {
 		cfg := environment(8, size.changing)
 		cfg.Every = s.every
-		chart := report.Chart{Title: fmt.Sprintf("Perfect access points drawn anew every %d crawls", s.every), X: "crawl", Y: "total duration"}
+		chart := report.Chart{Title: fmt.Sprintf("Perfect access points drawn anew every %d crawls", s.every), X: "crawl", Y: "total duration of a crawl (time units)"}
 		for _, m := range []maker{uniformScheme, twomaFitted, twomaRecommended, assigner} {
 			item := fmt.Sprintf("8 access points, %d sites, change every %d crawls: %s", cfg.Sites, s.every, m.name)
 			var before, gain []float64

@@ -16,14 +16,11 @@ func draw(p *report.Program, pictures []picture) error {
 			"cannot do beside the assigner that can. Curves are means over the runs.",
 	}
 	for _, pic := range pictures {
-		svg, err := pic.chart.SVG()
+		svg, err := p.WriteChart(pic.name+".svg", pic.chart)
 		if err != nil {
 			return err
 		}
-		if err := p.Write(pic.name+".svg", svg); err != nil {
-			return err
-		}
-		page.Sections = append(page.Sections, report.Section{Title: pic.chart.Title, Text: pic.source, SVG: svg})
+		page.Sections = append(page.Sections, report.Section{Text: pic.source, SVG: svg})
 	}
 	page.Sections = append(page.Sections, report.RowsSection("All figures", p.Rows()))
 	return p.WritePage("partition.html", page)

@@ -28,7 +28,10 @@ web pages over 822 days (Open Terms Archive, contrib-versions, ODC-BY 1.0).
   go run ./examples/recrawl -http                       # the same over real HTTP on loopback
   go run ./examples/recrawl -json | jq '.policies[] | [.name, .detected]'
 
-Columns: detected, the polls that found a change; per poll, their share; freshness,
+` + columns
+
+// columns explains the table.
+const columns = `Columns: detected, the polls that found a change; per poll, their share; freshness,
 the share of page-time in which the last copy was current; age, the mean time
 since the first change that the copy lacks (0 while it is current); harmonic, the
 mean of 1 + 1/2 + … + 1/k while the copy lacks k changes; and × uniform, how many
@@ -130,8 +133,8 @@ func run(args []string, stdout, stderr io.Writer) error {
 	if s.suite {
 		return s.printSuite(chosen)
 	}
-	var objective knapsack.Objective
-	if err := objective.UnmarshalText([]byte(s.objective)); err != nil {
+	objective, err := knapsack.ParseObjective(s.objective)
+	if err != nil {
 		return report.Usagef("-objective %s: there are detections, freshness, age and harmonic", s.objective)
 	}
 	w, err := s.world()

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 
 	"github.com/recrawl/recrawl/examples/internal/report"
@@ -139,14 +140,18 @@ func smoothed(time, values []float64) (x, y []float64) {
 	return x, y
 }
 
+// mainPolicies are drawn in colours among more than four.
+var mainPolicies = []string{"uniform", "nutch", "rate-filter", "true-rates"}
+
 // writePictures writes the curves as a picture of its own, and with the table on
 // a page.
 func writePictures(s *settings, w *world, outcomes []*outcome, objective knapsack.Objective) error {
 	_, unit := w.units()
-	detections := report.Chart{Title: "Changes detected", X: unit + "s", Y: "detected so far"}
-	freshness := report.Chart{Title: "Freshness, in 25 parts of the time", X: unit + "s", Y: "share of copies that are current"}
+	detections := report.Chart{Title: "Changes detected", X: unit + "s", Y: "changes detected so far"}
+	freshness := report.Chart{Title: "Freshness, in 25 parts of the time", X: unit + "s", Y: "share of copies that are current", Zoom: true}
 	for _, o := range outcomes {
 		s := report.Series{Name: o.policy.name, Dashed: o.policy.name == "true-rates"}
+		s.Main = len(outcomes) > 4 && slices.Contains(mainPolicies, s.Name)
 		s.X, s.Y = append([]float64{0}, o.time...), append([]float64{0}, o.cumulative...)
 		detections.Series = append(detections.Series, s)
 		s.X, s.Y = smoothed(o.time, o.fresh)
@@ -157,17 +162,14 @@ func writePictures(s *settings, w *world, outcomes []*outcome, objective knapsac
 		file  string
 		chart report.Chart
 	}{{"detections.svg", detections}, {"freshness.svg", freshness}} {
-		svg, err := c.chart.SVG()
+		svg, err := s.WriteChart(c.file, c.chart)
 		if err != nil {
 			return err
 		}
-		if err := s.Write(c.file, svg); err != nil {
-			return err
-		}
-		sections = append(sections, report.Section{Title: c.chart.Title, SVG: svg})
+		sections = append(sections, report.Section{SVG: svg})
 	}
 	header, rows := table(w, outcomes, objective)
-	all := report.Section{Header: header, Rows: rows}
+	all := report.Section{Text: columns, Header: header, Rows: rows}
 	page := report.Page{Title: "Recrawling a changing web", Lead: title(w, outcomes[0]), Sections: append([]report.Section{all}, sections...)}
 	return s.WritePage("recrawl.html", page)
 }

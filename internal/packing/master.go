@@ -4,9 +4,6 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
-	"slices"
-
-	"github.com/recrawl/recrawl/internal/linalg"
 )
 
 // master is the linear programme of column generation (Gilmore & Gomory 1961):
@@ -24,7 +21,6 @@ import (
 // When the demand changes, the duals stay feasible and the dual simplex
 // restores the rest, so that a node of the search costs few pivots.
 type master struct {
-	effort
 	m       int
 	w       []int64
 	c       int64
@@ -76,9 +72,16 @@ func (p pattern) of(kind int32) int {
 	return 0
 }
 
-func newMaster(w []int64, count []int, c int64, e effort) *master {
+const (
+	tiny    = 1e-9
+	epsilon = 1e-6
+	// refreshAfter is the number of pivots after which the inverse is checked.
+	refreshAfter = 200
+)
+
+func newMaster(w []int64, count []int, c int64) *master {
 	m := len(w)
-	s := &master{effort: e, m: m, w: w, c: c, demand: slices.Clone(count), key: make(map[string]int),
+	s := &master{m: m, w: w, c: c, demand: append([]int(nil), count...), key: make(map[string]int),
 		basis: make([]int, m), inverse: make([]float64, m*m), x: make([]float64, m), dual: make([]float64, m),
 		dir: make([]float64, m), noise: make([]float64, m), rng: rand.New(rand.NewPCG(uint64(m), uint64(c)))}
 	s.perturb(epsilon)
@@ -185,7 +188,7 @@ func (s *master) pivot(k, r int) {
 	f := 1 / s.dir[r]
 	s.filled = s.filled[:0]
 	for j, v := range row {
-		if v *= f; math.Abs(v) < nothingInRow {
+		if v *= f; math.Abs(v) < 1e-14 {
 			row[j] = 0
 		} else {
 			row[j] = v
@@ -217,9 +220,9 @@ func (s *master) pivot(k, r int) {
 	s.basic[k] = true
 	s.basis[r] = k
 	s.pivots++
-	if s.stale++; s.stale >= s.refreshAfter {
+	if s.stale++; s.stale >= refreshAfter {
 		s.stale = 0
-		if s.drift() > driftLimit {
+		if s.drift() > 1e-7 {
 			s.refresh()
 		}
 	}
@@ -233,7 +236,7 @@ func (s *master) direction(k int) {
 		for _, e := range s.columns[k].pattern {
 			v += row[e.kind] * float64(e.count)
 		}
-		if math.Abs(v) < nothing {
+		if math.Abs(v) < 1e-12 {
 			v = 0
 		}
 		s.dir[i] = v
@@ -260,17 +263,59 @@ func (s *master) drift() float64 {
 	return worst
 }
 
-// refresh computes the inverse of the basis afresh.
+// refresh computes the inverse of the basis afresh, by Gauss–Jordan elimination
+// with partial pivoting.
 func (s *master) refresh() {
-	clear(s.inverse)
+	m := s.m
+	a := make([]float64, m*m)
 	for i, k := range s.basis {
 		for _, e := range s.columns[k].pattern {
-			s.inverse[int(e.kind)*s.m+i] = float64(e.count)
+			a[int(e.kind)*m+i] = float64(e.count)
 		}
 	}
-	if !linalg.Invert(s.inverse, s.m, tiny) {
-		s.failed = true
-		return
+	inv := s.inverse
+	clear(inv)
+	for i := range m {
+		inv[i*m+i] = 1
+	}
+	for col := range m {
+		p := col
+		for i := col + 1; i < m; i++ {
+			if math.Abs(a[i*m+col]) > math.Abs(a[p*m+col]) {
+				p = i
+			}
+		}
+		if math.Abs(a[p*m+col]) < tiny {
+			s.failed = true
+			return
+		}
+		if p != col {
+			for j := range m {
+				a[p*m+j], a[col*m+j] = a[col*m+j], a[p*m+j]
+				inv[p*m+j], inv[col*m+j] = inv[col*m+j], inv[p*m+j]
+			}
+		}
+		f := 1 / a[col*m+col]
+		arow, irow := a[col*m:(col+1)*m], inv[col*m:(col+1)*m]
+		for j := range m {
+			arow[j] *= f
+			irow[j] *= f
+		}
+		for i := range m {
+			g := a[i*m+col]
+			if i == col || g == 0 {
+				continue
+			}
+			ai, ii := a[i*m:(i+1)*m], inv[i*m:(i+1)*m]
+			for j := col; j < m; j++ {
+				ai[j] -= g * arow[j]
+			}
+			for j, v := range irow {
+				if v != 0 {
+					ii[j] -= g * v
+				}
+			}
+		}
 	}
 	s.duals()
 	s.values()
@@ -279,7 +324,7 @@ func (s *master) refresh() {
 // primal runs the primal simplex over the columns there are.
 func (s *master) primal(ctx context.Context) {
 	for !s.failed && ctx.Err() == nil {
-		enter, worst := -1, -flat
+		enter, worst := -1, -1e-8
 		for k := range s.columns {
 			if !s.basic[k] && !s.columns[k].off {
 				if r := s.reducedCost(k); r < worst {
@@ -295,7 +340,7 @@ func (s *master) primal(ctx context.Context) {
 		for i, d := range s.dir {
 			if d > tiny {
 				q := max(s.x[i], 0) / d
-				if q < ratio-tie || q < ratio+tie && leave >= 0 && d > s.dir[leave] {
+				if q < ratio-1e-12 || q < ratio+1e-12 && leave >= 0 && d > s.dir[leave] {
 					leave, ratio = i, q
 				}
 			}
@@ -318,8 +363,8 @@ func (s *master) primal(ctx context.Context) {
 func (s *master) setDemand(ctx context.Context, demand []int) {
 	copy(s.demand, demand)
 	s.values()
-	for limit := stallAfter * s.m; !s.failed && ctx.Err() == nil && limit > 0; limit-- {
-		leave, worst := -1, -flat
+	for limit := 20 * s.m; !s.failed && ctx.Err() == nil && limit > 0; limit-- {
+		leave, worst := -1, -1e-8
 		for i, v := range s.x {
 			if v < worst {
 				leave, worst = i, v
@@ -338,11 +383,11 @@ func (s *master) setDemand(ctx context.Context, demand []int) {
 			for _, e := range s.columns[k].pattern {
 				alpha -= row[e.kind] * float64(e.count)
 			}
-			if alpha < noPivot {
+			if alpha < 1e-7 {
 				continue
 			}
 			q := max(s.reducedCost(k), 0) / alpha
-			if q < ratio-tie || q < ratio+tie && alpha > size {
+			if q < ratio-1e-12 || q < ratio+1e-12 && alpha > size {
 				enter, ratio, size = k, q, alpha
 			}
 		}
@@ -366,10 +411,10 @@ func (s *master) setDemand(ctx context.Context, demand []int) {
 // The linear programme must be solved, and is solved again with the demand as
 // it was.
 func (s *master) interior(ctx context.Context, scale float64) []float64 {
-	noise := slices.Clone(s.noise)
-	mean := slices.Clone(s.dual)
+	noise := append([]float64(nil), s.noise...)
+	mean := append([]float64(nil), s.dual...)
 	n := 1.0
-	for range s.interiorDuals {
+	for range 10 {
 		s.perturb(scale)
 		s.setDemand(ctx, s.demand)
 		if _, v := s.generate(ctx, math.MaxInt, false); v != optimal {
@@ -397,9 +442,9 @@ type basis struct {
 }
 
 func (s *master) save(withInverse bool) basis {
-	b := basis{columns: slices.Clone(s.basis), demand: slices.Clone(s.demand), stale: s.stale}
+	b := basis{columns: append([]int(nil), s.basis...), demand: append([]int(nil), s.demand...), stale: s.stale}
 	if withInverse {
-		b.inverse = slices.Clone(s.inverse)
+		b.inverse = append([]float64(nil), s.inverse...)
 	}
 	return b
 }
@@ -455,7 +500,7 @@ func (s *master) generate(ctx context.Context, target int, hasty bool) (bound fl
 		if best <= 1+epsilon {
 			return bound, optimal
 		}
-		if bound > float64(target)+boundMargin {
+		if bound > float64(target)+1e-5 {
 			return bound, exceeded
 		}
 		added := false
@@ -466,7 +511,7 @@ func (s *master) generate(ctx context.Context, target int, hasty bool) (bound fl
 		}
 		if !added { // it was priced wrongly: numerical trouble
 			s.refresh()
-			if s.drift() > driftFatal || s.failed {
+			if s.drift() > 1e-6 || s.failed {
 				return bound, undecided
 			}
 			return bound, optimal

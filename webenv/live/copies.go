@@ -103,13 +103,17 @@ func (c *copies) len() int {
 	return len(c.seen)
 }
 
-var transportFormat = codec.Format{Magic: "recrawl/webenv/live.Transport", Version: 1}
+const (
+	transportMagic   = "webenv.Transport"
+	transportVersion = 1
+)
 
-// encode writes the copies in the order of their keys.
-func (c *copies) encode(e *codec.Encoder) {
+// append appends the copies in the order of their keys.
+func (c *copies) append(b []byte) ([]byte, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	keys := slices.SortedFunc(maps.Keys(c.seen), func(a, b key) int { return bytes.Compare(a[:], b[:]) })
+	e := codec.NewEncoder(b, transportMagic, transportVersion)
 	e.Int(len(keys))
 	for _, k := range keys {
 		v := c.seen[k]
@@ -122,42 +126,49 @@ func (c *copies) encode(e *codec.Encoder) {
 			e.Bytes(v.hash[:])
 		}
 	}
+	return e.Finish()
 }
 
-// decode reads what encode wrote.
-func decode(seen *map[key]validators, d *codec.Decoder) {
-	*seen = make(map[key]validators)
+// restore replaces the copies by those that append wrote.
+func (c *copies) restore(data []byte) error {
+	d, err := codec.NewDecoder(data, transportMagic, transportVersion)
+	if err != nil {
+		return err
+	}
+	seen := make(map[key]validators)
+	n := d.Int()
+	if n < 0 {
+		d.Fail("%d URLs", n)
+	}
 	var last key
-	for i := range d.Count(1) {
+	for i := 0; i < n && d.Err() == nil; i++ {
 		k := key(decodeHash(d))
-		d.Require(i == 0 || bytes.Compare(k[:], last[:]) > 0, "URL %d out of order", i)
+		if i > 0 && bytes.Compare(k[:], last[:]) <= 0 {
+			d.Fail("URL %d out of order", i)
+		}
+		last = k
 		v := validators{etag: string(d.Bytes()), modified: int64(d.Uint64()), hashed: d.Bool(), redirect: d.Bool()}
 		if v.hashed {
 			v.hash = decodeHash(d)
 		}
-		d.Require(v.etag == usableETag(v.etag) && (v.hashed || !v.redirect), "bad validators of URL %d", i)
-		if d.Err() != nil {
-			return
+		if v.etag != usableETag(v.etag) || v.redirect && !v.hashed {
+			d.Fail("bad validators of URL %d", i)
 		}
-		(*seen)[k], last = v, k
+		seen[k] = v
 	}
-}
-
-func decodeHash(d *codec.Decoder) (h [16]byte) {
-	copy(h[:], d.BytesLen(len(h)))
-	return h
-}
-
-func (c *copies) append(b []byte) ([]byte, error) { return transportFormat.Append(b, c.encode) }
-
-// restore replaces the copies by those that append wrote.
-func (c *copies) restore(data []byte) error {
-	var seen map[key]validators
-	if err := codec.Load(&seen, transportFormat, data, decode); err != nil {
+	if err := d.Done(); err != nil {
 		return err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.seen = seen
 	return nil
+}
+
+func decodeHash(d *codec.Decoder) (h [16]byte) {
+	if b := d.Bytes(); len(b) == len(h) {
+		return [16]byte(b)
+	}
+	d.Fail("a hash of the wrong length")
+	return h
 }

@@ -1,27 +1,24 @@
 package report
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
-	"html/template"
-	"image/color"
+	"html"
 	"math"
 	"slices"
 	"strconv"
-
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
-	"gonum.org/v1/plot/vg/vgsvg"
+	"strings"
 )
 
-// A Chart is a picture of curves.
+// A Chart is a picture of curves: at most four in colours, with their names at their ends,
+// and the others in grey, with their names below.
 type Chart struct {
-	Title, X, Y string
-	LogX, LogY  bool
-	Series      []Series
+	Title      string
+	X, Y       string // what the axes show, with units
+	LogX, LogY bool
+	Zoom       bool // the y axis need not begin at 0, as no lengths are compared
+	Series     []Series
+	Made       string // the command line that made it, for the last line; empty for none
 }
 
 // A Series is one curve. Points that are not finite are left out.
@@ -29,104 +26,156 @@ type Series struct {
 	Name   string
 	X, Y   []float64
 	Dashed bool // for a bound or a reference
+	// Main has the curve drawn in a colour. If no series of a chart is Main, the first
+	// four are.
+	Main bool
 }
 
-// colours can be told apart, and seen on white. After as many curves they come
-// again, with dots in the line.
-var colours = []color.Color{
-	color.RGBA{R: 0x1f, G: 0x77, B: 0xb4, A: 255}, // blue
-	color.RGBA{R: 0xff, G: 0x7f, B: 0x0e, A: 255}, // orange
-	color.RGBA{R: 0x2c, G: 0xa0, B: 0x2c, A: 255}, // green
-	color.RGBA{R: 0xd6, G: 0x27, B: 0x28, A: 255}, // red
-	color.RGBA{R: 0x94, G: 0x67, B: 0xbd, A: 255}, // purple
-	color.RGBA{R: 0x8c, G: 0x56, B: 0x4b, A: 255}, // brown
-	color.RGBA{R: 0xe3, G: 0x77, B: 0xc2, A: 255}, // pink
-	color.RGBA{R: 0x60, G: 0x60, B: 0x60, A: 255}, // grey
-	color.RGBA{R: 0xb0, G: 0xae, B: 0x10, A: 255}, // olive
-	color.RGBA{R: 0x17, G: 0xbe, B: 0xcf, A: 255}, // cyan
+// mostMain is the number of curves in colours: more are not told apart.
+const mostMain = 4
+
+// Sizes of a chart in units of its viewBox. A phone shows 440 units on some 358 pixels, so
+// that text of 13 units is more than 10 pixels high.
+const (
+	chartWidth = 440
+	plotHeight = 230
+	textSize   = 13
+	letter     = 7.9 // width of a letter of textSize in a wide font, about
+	capital    = 8.6 // with capitals among them
+	lineHeight = 17
+)
+
+// Theme is the style of all pictures, in light and dark: the page may be either, so a
+// picture paints its whole canvas.
+const Theme = `<style>
+.pic{font:13px system-ui,sans-serif}
+.pic .bg{fill:#fff}.pic text{fill:#1b1b1f}.pic .soft{fill:#55565c}.pic .grid{stroke:#dcdce0}.pic .axis{stroke:#55565c}
+.pic .line{fill:none;stroke-width:1.8;stroke-linejoin:round}.pic .other{stroke:#b9bac0;stroke-width:1.1}
+.pic .s0{stroke:#0b62b8}.pic .s1{stroke:#b65200}.pic .s2{stroke:#1a7a2e}.pic .s3{stroke:#8e3aa8}
+.pic text.t0{fill:#0b62b8}.pic text.t1{fill:#b65200}.pic text.t2{fill:#1a7a2e}.pic text.t3{fill:#8e3aa8}
+.pic .b0{fill:#3f78b0}.pic .b1{fill:#84aed6}.pic .lost{fill:#d08a8a}.pic .bound{stroke:#b3261e}
+@media (prefers-color-scheme:dark){
+.pic .bg{fill:#16181d}.pic text{fill:#e8e8ec}.pic .soft{fill:#a9abb3}.pic .grid{stroke:#33363d}.pic .axis{stroke:#a9abb3}
+.pic .other{stroke:#565a63}
+.pic .s0{stroke:#6cb2ff}.pic .s1{stroke:#ffa152}.pic .s2{stroke:#63d17d}.pic .s3{stroke:#d993f5}
+.pic text.t0{fill:#6cb2ff}.pic text.t1{fill:#ffa152}.pic text.t2{fill:#63d17d}.pic text.t3{fill:#d993f5}
+.pic .b0{fill:#5b9bd8}.pic .b1{fill:#335f8a}.pic .lost{fill:#a85757}.pic .bound{stroke:#ff8a80}
+}
+</style>`
+
+// Canvas returns the beginning of a picture, with its whole area painted. What label says
+// is read aloud. The caller ends it with </svg>.
+func Canvas(width, height float64, label string) string {
+	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" class="pic" viewBox="0 0 %g %g" role="img" aria-label="%s">%s<rect class="bg" width="100%%" height="100%%"/>`,
+		width, height, html.EscapeString(label), Theme)
 }
 
-// style returns how the i-th curve is drawn.
-func (s Series) style(i int) draw.LineStyle {
-	style := draw.LineStyle{Color: colours[i%len(colours)], Width: vg.Points(1.4)}
-	switch {
-	case s.Dashed:
-		style.Dashes = []vg.Length{vg.Points(5), vg.Points(3)}
-	case i >= len(colours):
-		style.Dashes = []vg.Length{vg.Points(7), vg.Points(2), vg.Points(1.5), vg.Points(2)}
-	}
-	return style
+// Text returns a line of text. The class is that of an element of the Theme, or empty;
+// anchor is start, middle or end.
+func Text(x, y float64, class, anchor, text string) string {
+	return fmt.Sprintf(`<text x="%.1f" y="%.1f" class="%s" text-anchor="%s">%s</text>`, x, y, class, anchor, html.EscapeString(text))
 }
 
-// SVG draws the chart, the legend to the right of the curves and in the order in
-// which they end, from the top.
-func (c Chart) SVG() ([]byte, error) {
-	plot.DefaultFont.Variant = "Sans"
-	p, legend := plot.New(), plot.NewLegend()
-	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = c.Title, c.X, c.Y
-	p.Title.Padding, p.Y.Label.Padding = vg.Points(6), vg.Points(4)
-	legend.Top, legend.Left, legend.Padding = true, true, vg.Points(3)
-	legend.TextStyle.Font.Size = vg.Points(10)
-	p.X.Tick.Marker, p.Y.Tick.Marker = ticks{}, ticks{}
-	if c.LogX {
-		p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
-	}
-	if c.LogY {
-		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
-	}
-	p.Add(plotter.NewGrid())
+// A curve is a series as it is drawn.
+type curve struct {
+	Series
+	colour int // 0 to mostMain-1, or -1 for grey
+	x, y   []float64
+}
 
-	type entry struct {
-		name string
-		line *plotter.Line
-	}
-	var entries []entry
-	for i, s := range c.Series {
+func (c curve) end() float64 { return c.y[len(c.y)-1] }
+
+// curves returns the series that have points, those in colours last, so that they are drawn
+// over the others.
+func (c Chart) curves() ([]curve, error) {
+	chosen := slices.ContainsFunc(c.Series, func(s Series) bool { return s.Main })
+	var all []curve
+	colours := 0
+	for _, s := range c.Series {
 		if len(s.X) != len(s.Y) {
 			return nil, fmt.Errorf("chart %q, series %q: %d x and %d y", c.Title, s.Name, len(s.X), len(s.Y))
 		}
-		var xy plotter.XYs
+		d := curve{Series: s, colour: -1}
 		for k := range s.X {
-			if finite(s.X[k]) && finite(s.Y[k]) {
-				xy = append(xy, plotter.XY{X: s.X[k], Y: s.Y[k]})
+			if finite(s.X[k]) && finite(s.Y[k]) && !(c.LogX && s.X[k] <= 0) && !(c.LogY && s.Y[k] <= 0) {
+				d.x, d.y = append(d.x, s.X[k]), append(d.y, s.Y[k])
 			}
 		}
-		if len(xy) == 0 {
+		if len(d.x) == 0 {
 			continue
 		}
-		line, err := plotter.NewLine(xy)
-		if err != nil {
-			return nil, fmt.Errorf("chart %q, series %q: %w", c.Title, s.Name, err)
+		if (s.Main || !chosen) && colours < mostMain {
+			d.colour = colours
+			colours++
 		}
-		line.LineStyle = s.style(i)
-		p.Add(line)
-		entries = append(entries, entry{s.Name, line})
+		all = append(all, d)
 	}
-	end := func(e entry) float64 { return e.line.XYs[len(e.line.XYs)-1].Y }
-	slices.SortStableFunc(entries, func(a, b entry) int { return cmp.Compare(end(b), end(a)) })
-	for _, e := range entries {
-		legend.Add(e.name, e.line)
+	if len(all) == 0 {
+		return nil, fmt.Errorf("chart %q has no points", c.Title)
 	}
-
-	size := legend.Rectangle(draw.Canvas{}).Size()
-	width, height := 7*vg.Inch+size.X, max(4.5*vg.Inch, size.Y+vg.Points(40))
-	canvas := vgsvg.New(width, height)
-	whole := draw.New(canvas)
-	const gap = 8
-	p.Draw(draw.Crop(whole, 0, -size.X-3*gap, 0, 0))
-	legend.Draw(draw.Crop(whole, width-size.X-2*gap, 0, 0, -vg.Points(24)))
-	var b bytes.Buffer
-	if _, err := canvas.WriteTo(&b); err != nil {
-		return nil, err
-	}
-	return b.Bytes(), nil
+	slices.SortStableFunc(all, func(a, b curve) int { return cmp.Compare(min(a.colour, 0), min(b.colour, 0)) })
+	return all, nil
 }
 
-// ticks labels round numbers, four to nine of them.
-type ticks struct{}
+// cutoff returns the highest value to show, and a note if curves go beyond it: a few
+// outliers, more than twice as high as 97 % of all points, would flatten the rest.
+func cutoff(all []curve) (top float64, note string) {
+	var values []float64
+	for _, c := range all {
+		values = append(values, c.y...)
+	}
+	slices.Sort(values)
+	top = values[len(values)-1]
+	most := values[int(0.97*float64(len(values)-1))]
+	if len(values) < 20 || most <= 0 || top <= 2*most {
+		return top, ""
+	}
+	var beyond []string
+	for _, c := range all {
+		if high := slices.Max(c.y); high > 1.2*most {
+			beyond = append(beyond, fmt.Sprintf("%s (up to %s)", c.Name, Format(high)))
+		}
+	}
+	return 1.2 * most, "Cut off above: " + strings.Join(beyond, ", ")
+}
 
-// Ticks implements [plot.Ticker].
-func (ticks) Ticks(low, high float64) (marks []plot.Tick) {
+// A scale maps values to places on an axis.
+type scale struct {
+	low, high float64 // values
+	from, to  float64 // places
+	log       bool
+}
+
+func (s scale) at(v float64) float64 {
+	low, high := s.low, s.high
+	if s.log {
+		low, high, v = math.Log(low), math.Log(high), math.Log(v)
+	}
+	return s.from + (v-low)/(high-low)*(s.to-s.from)
+}
+
+// ticks returns round values within the scale.
+func (s scale) ticks() []float64 {
+	if s.log {
+		var marks []float64
+		digits := []float64{1, 2, 5}
+		if s.high/s.low > 1e3 {
+			digits = digits[:1]
+		}
+		for power := math.Pow(10, math.Floor(math.Log10(s.low))); power <= s.high; power *= 10 {
+			for _, d := range digits {
+				if v := d * power; v >= s.low && v <= s.high*(1+1e-9) {
+					marks = append(marks, v)
+				}
+			}
+		}
+		return marks
+	}
+	return Ticks(s.low, s.high)
+}
+
+// Ticks returns 3 to 9 round values of low to high.
+func Ticks(low, high float64) (marks []float64) {
 	step := math.Pow(10, math.Floor(math.Log10((high-low)/4)))
 	switch n := (high - low) / step; {
 	case n >= 20:
@@ -135,61 +184,203 @@ func (ticks) Ticks(low, high float64) (marks []plot.Tick) {
 		step *= 2
 	}
 	// Adding 0 turns −0 into 0.
-	for k := math.Ceil(low/step) + 0; k*step <= high; k++ {
-		marks = append(marks, plot.Tick{Value: k * step, Label: strconv.FormatFloat(k*step, 'g', 6, 64)})
+	for k := math.Ceil(low/step) + 0; k*step <= high*(1+1e-12); k++ {
+		marks = append(marks, k*step)
 	}
 	return marks
 }
 
-func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
-
-// A Page is a self-contained HTML page: no scripts, nothing loaded from elsewhere.
-type Page struct {
-	Title    string
-	Lead     string // a paragraph at the top: what was run
-	Sections []Section
-	Command  string // the command line that made it, in the last line
-}
-
-// A Section is a heading over a picture, a table, or both.
-type Section struct {
-	Title  string
-	Text   string
-	SVG    []byte
-	Header []string
-	Rows   [][]string
-}
-
-var page = template.Must(template.New("page").Funcs(template.FuncMap{
-	"svg": func(b []byte) template.HTML {
-		if i := bytes.Index(b, []byte("<svg")); i > 0 {
-			b = b[i:] // an XML declaration has no place inside HTML
+// Tick writes the value at a mark, with spaces between thousands.
+func Tick(v float64) string {
+	s := strconv.FormatFloat(v, 'g', 6, 64)
+	if math.Abs(v) >= 1e4 && math.Abs(v) < 1e15 {
+		s = strconv.FormatFloat(v, 'f', 0, 64)
+		for k := len(s) - 3; k > 0 && s[k-1] != '-'; k -= 3 {
+			s = s[:k] + "\u202f" + s[k:]
 		}
-		return template.HTML(b)
-	},
-	"numeric": numeric,
-}).Parse(`<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
-<title>{{.Title}}</title>
-<style>
-body{font:16px/1.5 system-ui,sans-serif;max-width:68rem;margin:2rem auto;padding:0 1rem;color:#1b1b1f;background:#fff}
-table{border-collapse:collapse;margin:1rem 0}th,td{padding:.25rem .75rem;border-bottom:1px solid #ddd;text-align:left}
-td.n{text-align:right;font-variant-numeric:tabular-nums}svg{max-width:100%;height:auto}
-</style></head><body>
-<h1>{{.Title}}</h1>{{with .Lead}}<p>{{.}}</p>{{end}}
-{{range .Sections}}<section>{{with .Title}}<h2>{{.}}</h2>{{end}}{{with .Text}}<p>{{.}}</p>{{end}}
-{{with .SVG}}{{svg .}}{{end}}
-{{if .Rows}}<table><thead><tr>{{range .Header}}<th>{{.}}</th>{{end}}</tr></thead><tbody>
-{{range .Rows}}<tr>{{range .}}<td{{if numeric .}} class="n"{{end}}>{{.}}</td>{{end}}</tr>
-{{end}}</tbody></table>{{end}}</section>
-{{end}}{{with .Command}}<footer><p>Made with <code>{{.}}</code></p></footer>{{end}}</body></html>
-`))
+	}
+	return strings.Replace(s, "-", "−", 1)
+}
 
-// HTML renders the page.
-func (p Page) HTML() ([]byte, error) {
-	var b bytes.Buffer
-	if err := page.Execute(&b, p); err != nil {
+// rangeOf returns the least and the greatest value of a coordinate.
+func rangeOf(all []curve, of func(curve) []float64) (low, high float64) {
+	low, high = math.Inf(1), math.Inf(-1)
+	for _, c := range all {
+		low, high = min(low, slices.Min(of(c))), max(high, slices.Max(of(c)))
+	}
+	if low == high {
+		low, high = low-0.5, high+0.5
+	}
+	return low, high
+}
+
+// SVG draws the chart.
+func (c Chart) SVG() ([]byte, error) {
+	all, err := c.curves()
+	if err != nil {
 		return nil, err
 	}
-	return b.Bytes(), nil
+	var notes []string
+	x := scale{log: c.LogX}
+	x.low, x.high = rangeOf(all, func(c curve) []float64 { return c.x })
+	y := scale{log: c.LogY}
+	y.low, y.high = rangeOf(all, func(c curve) []float64 { return c.y })
+	if !c.LogY {
+		top, note := cutoff(all)
+		if note != "" {
+			y.high, notes = top, append(notes, note)
+		}
+		if y.low >= 0 && !c.Zoom {
+			y.low = 0
+		}
+		y.high += (y.high - y.low) * 0.04
+	}
+
+	label := 0
+	var grey []string
+	for _, s := range all {
+		if s.colour >= 0 {
+			label = max(label, len([]rune(s.Name)))
+		} else {
+			grey = append(grey, s.Name)
+		}
+	}
+	if len(grey) > 0 {
+		notes = append(notes, "Grey: "+strings.Join(grey, ", "))
+	}
+	marks := 0
+	for _, v := range y.ticks() {
+		marks = max(marks, len([]rune(Tick(v))))
+	}
+	title := wrapped(c.Title, 48)
+	const columns = 54 // letters of a line of notes
+	top := 12 + lineHeight*float64(len(title)) + lineHeight
+	x.from, x.to = 12+letter*float64(marks)+6, chartWidth-12-capital*float64(min(label, 24))
+	y.from, y.to = top+plotHeight, top
+	var lines []string
+	for _, n := range notes {
+		lines = append(lines, wrapped(n, columns)...)
+	}
+	if c.Made != "" {
+		lines = append(lines, wrapped(c.Made, columns)...)
+	}
+	height := y.from + 3*lineHeight + lineHeight*float64(len(lines))
+
+	var b strings.Builder
+	b.WriteString(Canvas(chartWidth, height, c.label(all)))
+	for k, line := range title {
+		b.WriteString(strings.Replace(Text(12, 8+lineHeight*float64(k+1), "", "start", line), "<text", `<text font-weight="600"`, 1))
+	}
+	b.WriteString(Text(12, top-7, "soft", "start", c.Y))
+	for _, v := range y.ticks() {
+		fmt.Fprintf(&b, `<line class="grid" x1="%.1f" x2="%.1f" y1="%.1f" y2="%.1f"/>`, x.from, x.to, y.at(v), y.at(v))
+		b.WriteString(Text(x.from-6, y.at(v)+4.5, "soft", "end", Tick(v)))
+	}
+	last := math.Inf(-1)
+	for _, v := range x.ticks() {
+		text := Tick(v)
+		half := letter * float64(len([]rune(text))) / 2
+		fmt.Fprintf(&b, `<line class="axis" x1="%.1f" x2="%.1f" y1="%.1f" y2="%.1f"/>`, x.at(v), x.at(v), y.from, y.from+4)
+		if x.at(v)-half > last { // or it would run into the one before
+			b.WriteString(Text(x.at(v), y.from+18, "soft", "middle", text))
+			last = x.at(v) + half + letter
+		}
+	}
+	fmt.Fprintf(&b, `<line class="axis" x1="%.1f" x2="%.1f" y1="%.1f" y2="%.1f"/>`, x.from, x.to, y.from, y.from)
+	b.WriteString(Text(x.to, y.from+2*lineHeight, "soft", "end", c.X))
+	for _, s := range all {
+		b.WriteString(s.path(x, y))
+	}
+	labels(&b, all, x, y)
+	for k, line := range lines {
+		b.WriteString(Text(12, y.from+lineHeight*float64(k+3)+2, "soft", "start", line))
+	}
+	b.WriteString("</svg>\n")
+	return []byte(b.String()), nil
 }
+
+// label describes the chart to those who do not see it.
+func (c Chart) label(all []curve) string {
+	var ends []string
+	for _, s := range slices.Backward(all) {
+		ends = append(ends, fmt.Sprintf("%s %s", s.Name, Format(s.end())))
+	}
+	return fmt.Sprintf("%s. Curves of %s against %s; at their ends: %s.", c.Title, c.Y, c.X, strings.Join(ends, ", "))
+}
+
+// path draws the curve, what lies above the scale along its top.
+func (c curve) path(x, y scale) string {
+	var d strings.Builder
+	for k := range c.x {
+		fmt.Fprintf(&d, "%c%.1f %.1f", "ML"[min(k, 1)], x.at(c.x[k]), y.at(min(c.y[k], y.high)))
+	}
+	class, dash := "other", ""
+	if c.colour >= 0 {
+		class = fmt.Sprintf("s%d", c.colour)
+	}
+	if c.Dashed {
+		dash = ` stroke-dasharray="6 4"`
+	}
+	line := fmt.Sprintf(`<path class="line %s"%s d="%s"><title>%s</title></path>`, class, dash, d.String(), html.EscapeString(c.Name))
+	if end := x.at(c.x[len(c.x)-1]); c.colour >= 0 && end < x.to-1 { // it ends early: lead the eye to its name
+		at := y.at(min(c.end(), y.high))
+		line += fmt.Sprintf(`<path class="line %s" stroke-dasharray="1 4" d="M%.1f %.1fH%.1f"/>`, class, end, at, x.to)
+		line += fmt.Sprintf(`<circle class="%s" fill="none" stroke-width="1.8" cx="%.1f" cy="%.1f" r="3"/>`, class, end, at)
+	}
+	return line
+}
+
+// labels writes the names of the coloured curves at their ends, moved apart where they
+// would overlap.
+func labels(b *strings.Builder, all []curve, x, y scale) {
+	type label struct {
+		curve
+		at float64
+	}
+	var list []label
+	for _, c := range all {
+		if c.colour >= 0 {
+			list = append(list, label{c, y.at(min(c.end(), y.high))})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b label) int { return cmp.Compare(a.at, b.at) })
+	const gap = 15
+	for k := 1; k < len(list); k++ {
+		list[k].at = max(list[k].at, list[k-1].at+gap)
+	}
+	for k := len(list) - 1; k >= 0; k-- { // and not below the axis
+		most := y.from
+		if k < len(list)-1 {
+			most = list[k+1].at - gap
+		}
+		list[k].at = min(list[k].at, most)
+	}
+	for _, l := range list {
+		name := []rune(l.Name)
+		if len(name) > 24 {
+			name = append(name[:23], '…')
+		}
+		b.WriteString(Text(x.to+5, l.at+4.5, fmt.Sprintf("t%d", l.colour), "start", string(name)))
+	}
+}
+
+// wrapped breaks a text into lines of at most so many letters.
+func wrapped(text string, letters int) (lines []string) {
+	line := ""
+	for _, word := range strings.Fields(text) {
+		switch {
+		case line == "":
+			line = word
+		case len([]rune(line))+1+len([]rune(word)) > letters:
+			lines, line = append(lines, line), word
+		default:
+			line += " " + word
+		}
+	}
+	if line != "" {
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }

@@ -201,6 +201,21 @@ func (p *Program) Write(name string, content []byte) error {
 	return err
 }
 
+// WriteChart writes a chart into a file of its own, with the command line below it, and
+// returns it without, for a page.
+func (p *Program) WriteChart(name string, c Chart) ([]byte, error) {
+	svg, err := c.SVG()
+	if err != nil {
+		return nil, err
+	}
+	c.Made = p.Command()
+	alone, err := c.SVG()
+	if err != nil {
+		return nil, err
+	}
+	return svg, p.Write(name, alone)
+}
+
 // WritePage writes a page, with the command line at its end.
 func (p *Program) WritePage(name string, page Page) error {
 	if p.Out == "" {

@@ -76,9 +76,13 @@ func WriteRows(w io.Writer, rows []Row) error {
 	return WriteTable(w, []string{"source", "item", "quantity", "published", "measured", "unit", "runs"}, cells)
 }
 
+// ColumnsOfRows says what the columns of a table of rows mean.
+const ColumnsOfRows = "Source: the paper and its figure, or recrawl for our own. Published: what it states, – where it states nothing. " +
+	"Measured: the mean over the runs; sd: their standard deviation."
+
 // RowsSection returns a section of a page with a table of rows.
 func RowsSection(title string, rows []Row) Section {
-	s := Section{Title: title, Header: []string{"source", "item", "quantity", "published", "measured", "sd", "unit", "runs"}}
+	s := Section{Title: title, Text: ColumnsOfRows, Header: []string{"source", "item", "quantity", "published", "measured", "sd", "unit", "runs"}}
 	for _, r := range WithoutCurves(rows) {
 		sd := "–"
 		if r.SD != nil {

@@ -3,8 +3,11 @@ package report
 import (
 	"bytes"
 	"encoding/json"
+	"encoding/xml"
 	"fmt"
 	"math"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -36,44 +39,82 @@ func TestTableAligns(t *testing.T) {
 }
 
 func TestChartAndPage(t *testing.T) {
-	svg, err := Chart{Title: "t", Series: []Series{{Name: "one", X: []float64{1, 2, 3}, Y: []float64{1, math.NaN(), 2}}}}.SVG()
+	t.Parallel()
+	svg, err := Chart{Title: "t", Made: "go run <it>", Series: []Series{{Name: "one", X: []float64{1, 2, 3}, Y: []float64{1, math.NaN(), 2}}}}.SVG()
 	require.NoError(t, err)
-	require.Contains(t, string(svg), "<svg")
+	require.NoError(t, xml.Unmarshal(svg, new(struct{})), "well-formed")
+	require.Contains(t, string(svg), `role="img" aria-label="t. `)
+	require.Contains(t, string(svg), "go run &lt;it&gt;")
 	html, err := Page{Title: "a < b", Sections: []Section{{SVG: svg, Header: []string{"h"}, Rows: [][]string{{"<x>"}}}}}.HTML()
 	require.NoError(t, err)
 	s := string(html)
 	require.Contains(t, s, "a &lt; b")
 	require.Contains(t, s, "&lt;x&gt;")
-	require.NotContains(t, s, "<?xml")
+	require.Contains(t, s, `<rect class="bg" width="100%" height="100%"/>`)
 	require.NotContains(t, strings.ReplaceAll(s, "http://www.w3.org/", ""), "http://")
 
 	_, err = Chart{Series: []Series{{X: []float64{1}}}}.SVG()
 	require.Error(t, err)
+	_, err = Chart{}.SVG()
+	require.ErrorContains(t, err, "no points")
 }
 
+// At most four curves are in colours, with their names at their ends, and these lie apart.
 func TestChartOfManyCurves(t *testing.T) {
+	t.Parallel()
 	var c Chart
-	for i := range 2 * len(colours) {
-		c.Series = append(c.Series, Series{Name: fmt.Sprintf("curve %c", 'A'+i), X: []float64{0, 1}, Y: []float64{0, float64(i)}})
-		for j := range i {
-			require.NotEqual(t, c.Series[i].style(i), c.Series[j].style(j))
-		}
+	for i := range 10 {
+		c.Series = append(c.Series, Series{Name: fmt.Sprintf("curve %c", 'A'+i), X: []float64{0, 1}, Y: []float64{0, float64(i)/100 + 1}, Main: i > 2})
 	}
-	svg, err := c.SVG()
+	b, err := c.SVG()
 	require.NoError(t, err)
-	// The legend begins with the curve that ends highest.
-	require.Less(t, strings.Index(string(svg), "curve T"), strings.Index(string(svg), "curve S"))
-	require.Contains(t, string(svg), "curve A")
+	svg := string(b)
+	require.Equal(t, 4, strings.Count(svg, `class="line s`))
+	require.Equal(t, 6, strings.Count(svg, `class="line other"`))
+	require.Regexp(t, `>Grey: curve A, curve B, curve C, curve H, curve I,<`, svg)
+	require.Less(t, strings.Index(svg, `class="line other"`), strings.Index(svg, `class="line s0"`), "colours over grey")
+	var places []float64
+	for _, m := range regexp.MustCompile(`y="([\d.]+)" class="t\d" text-anchor="start">curve [D-G]<`).FindAllStringSubmatch(svg, -1) {
+		y, err := strconv.ParseFloat(m[1], 64)
+		require.NoError(t, err)
+		places = append(places, y)
+	}
+	require.Len(t, places, 4)
+	for k := range 3 {
+		require.GreaterOrEqual(t, places[k+1]-places[k], 14.9)
+	}
+}
+
+// A few outliers do not flatten the rest: they are cut off, and a note says so.
+func TestChartCutsOutliers(t *testing.T) {
+	t.Parallel()
+	flat := Series{Name: "flat"}
+	for k := range 100 {
+		flat.X, flat.Y = append(flat.X, float64(k)), append(flat.Y, 1)
+	}
+	svg, err := Chart{Series: []Series{flat}}.SVG()
+	require.NoError(t, err)
+	require.NotContains(t, string(svg), "Cut off")
+	flat.Y[0] = 77
+	svg, err = Chart{Series: []Series{flat}}.SVG()
+	require.NoError(t, err)
+	require.Contains(t, string(svg), "Cut off above: flat (up to 77)")
+	require.NotContains(t, string(svg), ">77<", "the axis ends before")
 }
 
 func TestTicks(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ low, high float64 }{{0, 822}, {0, 8964}, {0.67, 0.97}, {-1, 1}, {4.1, 4.2}, {0, 39}, {0, 41}} {
-		marks := ticks{}.Ticks(c.low, c.high)
+		marks := Ticks(c.low, c.high)
 		require.GreaterOrEqual(t, len(marks), 3, c)
 		require.LessOrEqual(t, len(marks), 11, c)
-		for _, m := range marks {
-			require.True(t, m.Value >= c.low && m.Value <= c.high)
-			require.NotEqual(t, "-0", m.Label)
+		for _, v := range marks {
+			require.True(t, v >= c.low && v <= c.high*(1+1e-9))
+			require.NotEqual(t, "−0", Tick(v))
 		}
 	}
+	require.Equal(t, []float64{20, 50, 100, 200}, scale{low: 20, high: 200, log: true}.ticks())
+	require.Equal(t, "12\u202f345\u202f678", Tick(12345678))
+	require.Equal(t, "−25\u202f000", Tick(-25000))
+	require.Equal(t, "0.25", Tick(0.25))
 }
