@@ -3,6 +3,7 @@ package recrawl_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/recrawl/recrawl/knapsack"
 	"github.com/recrawl/recrawl/webenv"
@@ -12,8 +13,7 @@ import (
 // many more changes does a schedule find that knows the pages, and one that learns
 // them, than one that polls all alike?
 func Example() {
-	uniform, _ := knapsack.Uniform(500, 1)
-	alike, _ := knapsack.NewFixed(uniform, knapsack.Even, nil)
+	alike, _ := knapsack.NewFixed(slices.Repeat([]float64{1}, 500), knapsack.Even, nil)
 	learned, _ := knapsack.NewRateFilter(500, knapsack.RateFilterConfig{})
 	for _, policy := range []struct {
 		name string

@@ -127,6 +127,118 @@ func ExampleLinear() {
 	// 0.4375 0.5625
 }
 
+// DP_RI pursues the action that did best so far; DBPA is optimistic about one of few answers.
+func ExampleDiscretePursuit() {
+	src := rand.NewPCG(1, 2)
+	for name, scheme := range map[string]func(actions, resolution, priming int) (*automata.DiscretePursuit, error){
+		"DP_RI": automata.NewDPRI,
+		"DBPA":  automata.NewDBPA,
+	} {
+		a, err := scheme(2, 20, 1)
+		if err != nil {
+			panic(err)
+		}
+		// Twelve rewards in twenty answers for action 0, and one in two for action 1.
+		for k := range 20 {
+			reward := 0.0
+			if k%5 < 3 {
+				reward = 1
+			}
+			if err := a.Learn(0, reward, src); err != nil {
+				panic(err)
+			}
+		}
+		for _, reward := range []float64{1, 0} {
+			if err := a.Learn(1, reward, src); err != nil {
+				panic(err)
+			}
+		}
+		before := a.Probability(1)
+		if err := a.Learn(0, 1, src); err != nil {
+			panic(err)
+		}
+		mean, answers := a.Estimate(1)
+		fmt.Printf("%s: action 1 has mean %v of %d answers, and becomes likelier: %t\n", name, mean, answers, a.Probability(1) > before)
+	}
+	// Unordered output:
+	// DP_RI: action 1 has mean 0.5 of 2 answers, and becomes likelier: false
+	// DBPA: action 1 has mean 0.5 of 2 answers, and becomes likelier: true
+}
+
+// GPA moves towards every action that seems better than the one selected.
+func ExamplePursuit() {
+	a, err := automata.NewGPA(4, 0.2, 1)
+	if err != nil {
+		panic(err)
+	}
+	src := rand.NewPCG(1, 2)
+	for _, reward := range []float64{0.5, 0.9, 0.8, 0.1} { // the priming: one answer each
+		if err := a.Learn(a.Select(src), reward, src); err != nil {
+			panic(err)
+		}
+	}
+	if err := a.Learn(0, 0.5, src); err != nil { // actions 1 and 2 have done better
+		panic(err)
+	}
+	for action := range a.Actions() {
+		fmt.Printf("%.2f ", a.Probability(action))
+	}
+	fmt.Println()
+	// Output: 0.20 0.30 0.30 0.20
+}
+
+// The steps are whole, so certainty comes in finite time.
+func ExampleDiscreteLinear() {
+	a, err := automata.NewDLRI(2, 4) // steps of 1/8
+	if err != nil {
+		panic(err)
+	}
+	src := rand.NewPCG(1, 2)
+	for range 4 {
+		if err := a.Learn(1, 1, src); err != nil {
+			panic(err)
+		}
+		fmt.Println(a.Probability(1))
+	}
+	// Output:
+	// 0.625
+	// 0.75
+	// 0.875
+	// 1
+}
+
+// A Krinsky automaton follows the best of two actions, which changes every 500 answers.
+func ExampleFixed() {
+	first, err := automata.NewPModel(0.9, 0.2)
+	if err != nil {
+		panic(err)
+	}
+	then, err := automata.NewPModel(0.2, 0.9)
+	if err != nil {
+		panic(err)
+	}
+	env, err := automata.NewPeriodic(500, first, then)
+	if err != nil {
+		panic(err)
+	}
+	a, err := automata.NewKrinsky(2, 3)
+	if err != nil {
+		panic(err)
+	}
+	src := rand.NewPCG(1, 2)
+	sum := 0.0
+	for range 10_000 {
+		action := a.Select(src)
+		reward := env.Respond(action, src)
+		sum += reward
+		if err := a.Learn(action, reward, src); err != nil {
+			panic(err)
+		}
+	}
+	fmt.Printf("mean reward %.2f\n", sum/10_000)
+	// Output: mean reward 0.89
+}
+
 // Thompson sampling gives hopeless actions up early, and never quite.
 func ExampleBayesian() {
 	a, err := automata.NewBayesian(3)
@@ -272,34 +384,26 @@ func ExampleHSSL() {
 	// Output: 0.37
 }
 
-// The best of two actions changes every 500 answers.
-func ExampleNewPeriodic() {
-	first, err := automata.NewPModel(0.9, 0.2)
+// An environment that is good for action 0 for ten answers on average, then for action 1 for
+// five.
+func ExampleNewMarkov() {
+	first, err := automata.NewPModel(1, 0)
 	if err != nil {
 		panic(err)
 	}
-	then, err := automata.NewPModel(0.2, 0.9)
+	then, err := automata.NewPModel(0, 1)
 	if err != nil {
 		panic(err)
 	}
-	env, err := automata.NewPeriodic(500, first, then)
-	if err != nil {
-		panic(err)
-	}
-	a, err := automata.NewKrinsky(2, 3)
+	env, err := automata.NewMarkov([][]float64{{0.9, 0.1}, {0.2, 0.8}}, first, then)
 	if err != nil {
 		panic(err)
 	}
 	src := rand.NewPCG(1, 2)
 	sum := 0.0
-	for range 10_000 {
-		action := a.Select(src)
-		reward := env.Respond(action, src)
-		sum += reward
-		if err := a.Learn(action, reward, src); err != nil {
-			panic(err)
-		}
+	for range 100_000 {
+		sum += env.Respond(0, src)
 	}
-	fmt.Printf("mean reward %.2f\n", sum/10_000)
-	// Output: mean reward 0.89
+	fmt.Printf("%.2f of the time\n", sum/100_000)
+	// Output: 0.67 of the time
 }

@@ -179,26 +179,7 @@ func TestEstimatorRules(t *testing.T) {
 		},
 		"GPA": {
 			func(r int) estimator { return must(NewGPA(r, lambda, 1)) },
-			func(p, d []float64, i int, reward float64) []float64 {
-				next, k, rest := make([]float64, len(p)), 0.0, 1.0
-				for j := range p {
-					if d[j] > d[i] {
-						k++
-					}
-				}
-				for j := range p {
-					if j == i {
-						continue
-					}
-					next[j] = p[j] - lambda*p[j]
-					if d[j] > d[i] {
-						next[j] += lambda / k
-					}
-					rest -= next[j]
-				}
-				next[i] = rest
-				return next
-			},
+			func(p, d []float64, i int, reward float64) []float64 { return gpaRule(p, d, i, lambda) },
 		},
 		"DP_RP": {
 			func(r int) estimator { return must(NewDPRP(r, 7, 1)) },
@@ -219,37 +200,7 @@ func TestEstimatorRules(t *testing.T) {
 		},
 		"DGPA": {
 			func(r int) estimator { return must(NewDGPA(r, 7, 1)) },
-			func(p, d []float64, i int, reward float64) []float64 {
-				r := float64(len(p))
-				delta, k := 1/(7*r), 0.0
-				for j := range p {
-					if d[j] > d[i] {
-						k++
-					}
-				}
-				next, rest := make([]float64, len(p)), 1.0
-				for j := range p {
-					switch {
-					case j == i:
-						continue
-					case d[j] > d[i]:
-						next[j] = p[j] + delta/k // above 1 only if the rest is below 0
-					default:
-						next[j] = math.Max(p[j]-delta/(r-k), 0)
-					}
-					rest -= next[j]
-				}
-				next[i] = rest
-				if rest < 0 { // the case the paper leaves open
-					for j := range p {
-						if d[j] > d[i] {
-							next[j] += rest / k
-						}
-					}
-					next[i] = 0
-				}
-				return next
-			},
+			func(p, d []float64, i int, reward float64) []float64 { return dgpaRule(p, d, i, 7) },
 		},
 	}
 	for name, rule := range rules {
@@ -290,6 +241,61 @@ func TestEstimatorRules(t *testing.T) {
 			})
 		})
 	}
+}
+
+// gpaRule returns the vector of GPA after an answer of action i.
+func gpaRule(p, d []float64, i int, lambda float64) []float64 {
+	next, k, rest := make([]float64, len(p)), 0.0, 1.0
+	for j := range p {
+		if d[j] > d[i] {
+			k++
+		}
+	}
+	for j := range p {
+		if j == i {
+			continue
+		}
+		next[j] = p[j] - lambda*p[j]
+		if d[j] > d[i] {
+			next[j] += lambda / k
+		}
+		rest -= next[j]
+	}
+	next[i] = rest
+	return next
+}
+
+// dgpaRule returns the vector of DGPA of resolution n after an answer of action i.
+func dgpaRule(p, d []float64, i int, n float64) []float64 {
+	r := float64(len(p))
+	delta, k := 1/(n*r), 0.0
+	for j := range p {
+		if d[j] > d[i] {
+			k++
+		}
+	}
+	next, rest := make([]float64, len(p)), 1.0
+	for j := range p {
+		switch {
+		case j == i:
+			continue
+		case d[j] > d[i]:
+			next[j] = p[j] + delta/k // above 1 only if the rest is below 0
+		default:
+			next[j] = math.Max(p[j]-delta/(r-k), 0)
+		}
+		rest -= next[j]
+	}
+	next[i] = rest
+	if rest < 0 { // the case the paper leaves open
+		for j := range p {
+			if d[j] > d[i] {
+				next[j] += rest / k
+			}
+		}
+		next[i] = 0
+	}
+	return next
 }
 
 func discretePursuit(p []float64, h, n int) []float64 {

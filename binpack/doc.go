@@ -23,18 +23,6 @@
 // can be saved in the middle of a run. They are not safe for concurrent use; the functions
 // are.
 //
-// # Weights
-//
-// Weights are integers or floats ([Weight]). The package computes with whole units, so that a
-// sum does not depend on its order. Integers are units of 1. Floats are counted in a quantum, a
-// power of two: the largest one of which all weights and capacities are multiples, but at
-// least 2^−40 of the largest capacity (rounded up to a power of two). Where that is too coarse
-// to be exact, weights are rounded up and capacities down.
-//
-// Hence no bin is ever overfilled, not even by the last bit of an exact sum. The cost is that
-// a bin of k items may be refused k+1 quanta before it is full. Bounds round the other way, so
-// that they hold for the numbers given.
-//
 // # Source
 //
 // A. Yazidi, Solving the bin packing problem, 2006; S. Martello & P. Toth, Knapsack Problems,

@@ -16,8 +16,8 @@ func ExamplePack() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(packing.Bins, packing.Items(), binpack.Loads(packing, p.Weights))
-	// Output: 2 [[0 2] [1 3 4]] [10 10]
+	fmt.Println(packing.Bins, "bins:", packing.Items())
+	// Output: 2 bins: [[0 2] [1 3 4]]
 }
 
 // Nodes differ, two sites must not share one, and one site has its place.

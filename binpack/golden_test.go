@@ -40,6 +40,7 @@ func mixed(rng *rand.Rand, n int) Problem[int] {
 
 // The packings of all heuristics and the bounds.
 func TestGoldenPack(t *testing.T) {
+	t.Parallel()
 	var b strings.Builder
 	line := func(name string, p Problem[int]) {
 		bounds, err := LowerBounds(p)
@@ -132,7 +133,7 @@ func TestGoldenSubset(t *testing.T) {
 func TestGoldenPacker(t *testing.T) {
 	t.Parallel()
 	tight := PackerConfig{Headroom: -1, Early: -1, Disruption: -1}
-	keep := PackerConfig{Relief: KeepMaximum}
+	keep := PackerConfig{KeepMaximum: true}
 	eager := PackerConfig{Headroom: 2, Early: .1, Margin: -1, Disruption: 2}
 	var b strings.Builder
 	for k, cfg := range []PackerConfig{{}, tight, keep, eager} {

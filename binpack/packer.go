@@ -5,43 +5,17 @@ import (
 	"iter"
 	"math"
 
-	"github.com/recrawl/recrawl/internal/enum"
 	"github.com/recrawl/recrawl/internal/ids"
 	"github.com/recrawl/recrawl/internal/packing"
 )
 
-// A Relief is how a [Packer] relieves a node that is above its capacity.
-type Relief uint8
-
-const (
-	// FewestMoves moves one site at a time: the move that minimises the load of the fuller of
-	// the two nodes. It brings the node down as far as one move can, not just below its
-	// capacity, so that it is long until the next. Where no node in use can take a site, two
-	// sites change places. Where that does not help either, or the nodes in use have no headroom
-	// left, one more node is used. When the nodes have become too empty, that of fewest sites
-	// is closed.
-	FewestMoves Relief = iota
-	// KeepMaximum is the exclusion of Yazidi 2006 (section 4.2): the subset of sites of the
-	// largest total that fits stays, and what is put out is packed by Best Fit Decreasing. It
-	// uses no headroom and closes no node.
-	KeepMaximum
-)
-
-var reliefs = enum.Of[Relief](ErrConfig, "fewest moves", "keep maximum")
-
-// String returns the name of the relief.
-func (r Relief) String() string { return reliefs.String(r) }
-
-// MarshalText implements encoding.TextMarshaler.
-func (r Relief) MarshalText() ([]byte, error) { return reliefs.MarshalText(r) }
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (r *Relief) UnmarshalText(text []byte) error { return reliefs.UnmarshalText(r, text) }
-
 // PackerConfig has the settings of a [Packer]. The zero value is good where the weights of
 // sites drift by some 2 to 10 per cent between two calls of Rebalance.
 type PackerConfig struct {
-	Relief Relief
+	// KeepMaximum relieves an overloaded node by the exclusion of Yazidi 2006 (section 4.2), a
+	// baseline: the subset of sites of the largest total that fits stays, and what is put out is
+	// packed by Best Fit Decreasing. It uses no headroom and closes no node.
+	KeepMaximum bool
 	// Headroom sets how much of the capacity in use is left free for what the weights do next:
 	// a share of Headroom·√v, at most an eighth. v is the volatility: the mean change of a
 	// node's load between two calls of Rebalance, up or down, as a share of its capacity, over
@@ -118,9 +92,6 @@ func orDefault(x, byDefault float64) float64 {
 
 // check returns an error unless resolved settings are in range.
 func (c PackerConfig) check() error {
-	if err := reliefs.Check(c.Relief); err != nil {
-		return err
-	}
 	for _, s := range [...]struct {
 		name        string
 		value       float64
@@ -147,6 +118,14 @@ func (c PackerConfig) check() error {
 // A node without sites is a spare. The packer uses as few nodes as its settings allow. Ids of
 // sites and nodes are valid until they are removed, and are never given out twice. A Packer draws
 // nothing at random: the same calls give the same moves. Not safe for concurrent use.
+//
+// # How it works
+//
+// An overloaded node is relieved by one site at a time: the move that minimises the load of the
+// fuller of the two nodes. It brings the node down as far as one move can, not just below its
+// capacity, so that it is long until the next. Where no node in use can take a site, two sites
+// change places. Where that does not help either, or the nodes in use have no headroom left, one
+// more node is used. When the nodes have become too empty, that of fewest sites is closed.
 //
 // # Cost
 //
@@ -508,7 +487,7 @@ func (p *Packer) inUse() (t totals) {
 
 // headroom is PackerConfig.Headroom as a share of a capacity.
 func (p *Packer) headroom() float64 {
-	if p.cfg.Relief == KeepMaximum {
+	if p.cfg.KeepMaximum {
 		return 0
 	}
 	return min(float64(p.cfg.Headroom*math.Sqrt(p.volatility)), mostHeadroom)

@@ -23,7 +23,7 @@ func (p *Packer) UnmarshalBinary(data []byte) error {
 }
 
 func (p *Packer) encode(e *codec.Encoder) {
-	e.Byte(byte(p.cfg.Relief))
+	e.Bool(p.cfg.KeepMaximum)
 	e.Float64(p.cfg.Headroom)
 	e.Float64(p.cfg.Early)
 	e.Float64(p.cfg.Margin)
@@ -50,12 +50,12 @@ func (p *Packer) encode(e *codec.Encoder) {
 
 func (p *Packer) decode(d *codec.Decoder) {
 	p.cfg = PackerConfig{
-		Relief:     codec.Enum[Relief](d, reliefs.Len()),
-		Headroom:   d.Float64(),
-		Early:      d.Float64(),
-		Margin:     d.Float64(),
-		Disruption: d.Float64(),
-		Quantum:    d.Float64(),
+		KeepMaximum: d.Bool(),
+		Headroom:    d.Float64(),
+		Early:       d.Float64(),
+		Margin:      d.Float64(),
+		Disruption:  d.Float64(),
+		Quantum:     d.Float64(),
 	}
 	d.Check(p.cfg.check())
 	p.volatility = d.NonNegative()

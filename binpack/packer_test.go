@@ -91,7 +91,7 @@ func (f *fleet) apply(t *rapid.T, moves []Move, limit RebalanceConfig) {
 // tells is right after every step.
 func packerProperty(t *rapid.T) {
 	var cfg PackerConfig
-	cfg.Relief = Relief(rapid.IntRange(0, 1).Draw(t, "policy"))
+	cfg.KeepMaximum = rapid.Bool().Draw(t, "keep maximum")
 	cfg.Headroom = rapid.SampledFrom([]float64{-1, 0, 2}).Draw(t, "headroom")
 	cfg.Early = rapid.SampledFrom([]float64{-1, 0, .1}).Draw(t, "early")
 	cfg.Disruption = rapid.SampledFrom([]float64{-1, .7, 2}).Draw(t, "disruption")
@@ -193,7 +193,7 @@ func packerProperty(t *rapid.T) {
 				if load <= c+1e-4 {
 					continue
 				}
-				if limit != (RebalanceConfig{}) || cfg.Relief != FewestMoves || f.drain[n] {
+				if limit != (RebalanceConfig{}) || cfg.KeepMaximum || f.drain[n] {
 					continue
 				}
 				// It stays overloaded only if no node in use keeps its headroom with
@@ -239,8 +239,12 @@ func packerProperty(t *rapid.T) {
 	})
 }
 
-func TestPackerProperty(t *testing.T) { rapid.Check(t, packerProperty) }
-func FuzzPacker(f *testing.F)         { f.Fuzz(rapid.MakeFuzz(packerProperty)) }
+func TestPackerProperty(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, packerProperty)
+}
+
+func FuzzPacker(f *testing.F) { f.Fuzz(rapid.MakeFuzz(packerProperty)) }
 
 func newFleet(t testing.TB, cfg PackerConfig, nodes int, capacity float64) (*Packer, []int) {
 	p, err := NewPacker(cfg)
@@ -265,6 +269,7 @@ func add(t testing.TB, p *Packer, weights ...float64) []int {
 }
 
 func TestPackerDrainsAndLoses(t *testing.T) {
+	t.Parallel()
 	p, nodes := newFleet(t, PackerConfig{}, 3, 10)
 	add(t, p, 4, 4, 4, 4)
 	require.NoError(t, p.Drain(nodes[0], true))
@@ -293,6 +298,7 @@ func TestPackerDrainsAndLoses(t *testing.T) {
 
 // One move relieves a node as far as a move can: 4 of the 11 go, not 2.
 func TestPackerBalancesWithOneMove(t *testing.T) {
+	t.Parallel()
 	p, nodes := newFleet(t, PackerConfig{}, 2, 10)
 	s := add(t, p, 1, 2, 2, 4, 9) // the last one on the second node
 	require.NoError(t, p.SetWeight(s[0], 3))
@@ -304,6 +310,7 @@ func TestPackerBalancesWithOneMove(t *testing.T) {
 
 // A node takes no site that would cost its headroom while there is a spare.
 func TestPackerKeepsHeadroom(t *testing.T) {
+	t.Parallel()
 	var cfg PackerConfig
 	cfg.Headroom = 1 // times the root of the initial volatility, .1
 	p, nodes := newFleet(t, cfg, 3, 10)
@@ -318,6 +325,7 @@ func TestPackerKeepsHeadroom(t *testing.T) {
 // Where no site of an overloaded node fits another, two sites change places, if the
 // limit allows both moves; else a spare takes one.
 func TestPackerExchanges(t *testing.T) {
+	t.Parallel()
 	var cfg PackerConfig
 	cfg.Headroom = -1
 	for _, limit := range []RebalanceConfig{{}, {MaxMoves: 2}, {MaxWeight: 3}, {MaxMoves: 1}, {MaxWeight: 2.75}} {
@@ -339,6 +347,7 @@ func TestPackerExchanges(t *testing.T) {
 
 // The best exchange is that found by trying all pairs.
 func TestBestExchange(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		p, err := NewPacker(PackerConfig{})
 		require.NoError(t, err)
@@ -385,6 +394,7 @@ func TestBestExchange(t *testing.T) {
 // The volatility is the mean change of the loads, and where the fleet has not so much
 // room a spare relieves the overload, though a node in use could.
 func TestPackerKeepsHeadroomOfTheFleet(t *testing.T) {
+	t.Parallel()
 	var cfg PackerConfig
 	for _, cfg.Headroom = range []float64{-1, 1} {
 		p, nodes := newFleet(t, cfg, 3, 10)
@@ -410,6 +420,7 @@ func TestPackerKeepsHeadroomOfTheFleet(t *testing.T) {
 
 // A node that is nearly full is relieved before it is overloaded, but never by a spare.
 func TestPackerRelievesEarly(t *testing.T) {
+	t.Parallel()
 	var cfg PackerConfig
 	cfg.Early, cfg.Disruption = .05, -1
 	p, nodes := newFleet(t, cfg, 3, 10)
@@ -425,6 +436,7 @@ func TestPackerRelievesEarly(t *testing.T) {
 }
 
 func TestPackerConsolidates(t *testing.T) {
+	t.Parallel()
 	var cfg PackerConfig
 	p, _ := newFleet(t, cfg, 3, 10)
 	s := add(t, p, 3, 3, 3, 9, 9)
@@ -446,6 +458,7 @@ func TestPackerConsolidates(t *testing.T) {
 // What a limit leaves half done is finished by the next calls, and not taken back: the
 // second node could be emptied onto the first, but would fill it to where Early relieves it.
 func TestPackerSettlesUnderALimit(t *testing.T) {
+	t.Parallel()
 	var cfg PackerConfig
 	cfg.Headroom, cfg.Early, cfg.Margin, cfg.Disruption = -1, .1, -1, 2
 	p, _ := newFleet(t, cfg, 2, 10)
@@ -466,8 +479,9 @@ func TestPackerSettlesUnderALimit(t *testing.T) {
 
 // A node that KeepMaximum empties can take a site that had found no place before.
 func TestKeepMaximumSettles(t *testing.T) {
+	t.Parallel()
 	var cfg PackerConfig
-	cfg.Relief = KeepMaximum
+	cfg.KeepMaximum = true
 	p, nodes := newFleet(t, cfg, 2, 10)
 	last, err := p.AddNode(4)
 	require.NoError(t, err)
@@ -484,8 +498,9 @@ func TestKeepMaximumSettles(t *testing.T) {
 }
 
 func TestPackerBadInput(t *testing.T) {
+	t.Parallel()
 	for _, change := range []func(*PackerConfig){
-		func(c *PackerConfig) { c.Relief = 9 }, func(c *PackerConfig) { c.Headroom = math.Inf(1) }, func(c *PackerConfig) { c.Headroom = math.NaN() },
+		func(c *PackerConfig) { c.Headroom = math.Inf(1) }, func(c *PackerConfig) { c.Headroom = math.NaN() },
 		func(c *PackerConfig) { c.Early = 1 }, func(c *PackerConfig) { c.Early = math.NaN() },
 		func(c *PackerConfig) { c.Margin = math.NaN() }, func(c *PackerConfig) { c.Disruption = math.NaN() },
 		func(c *PackerConfig) { c.Quantum = -1 }, func(c *PackerConfig) { c.Quantum = math.Inf(1) },

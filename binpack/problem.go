@@ -9,6 +9,16 @@ import (
 )
 
 // A Weight is the type of weights and capacities: any integer or float.
+//
+// The package computes with whole units, so that a sum does not depend on its order. Integers
+// are units of 1. Floats are counted in a quantum, a power of two: the largest one of which all
+// weights and capacities are multiples, but at least 2^−40 of the largest capacity (rounded up to
+// a power of two). Where that is too coarse to be exact, weights are rounded up and capacities
+// down.
+//
+// Hence no bin is ever overfilled, not even by the last bit of an exact sum. The cost is that a
+// bin of k items may be refused k+1 quanta before it is full. Bounds round the other way, so that
+// they hold for the numbers given.
 type Weight interface {
 	constraints.Integer | constraints.Float
 }
@@ -37,30 +47,15 @@ type Packing struct {
 
 // Items returns the items of each bin, from bin 0 to the last used one. O(n).
 func (p Packing) Items() [][]int {
-	items := make([][]int, p.end())
-	for i, b := range p.Bin {
-		items[b] = append(items[b], i)
-	}
-	return items
-}
-
-// Loads returns the sum of the weights in each bin, from bin 0 to the last used one, added in
-// the order of the items. O(n).
-func Loads[W Weight](p Packing, weights []W) []W {
-	loads := make([]W, p.end())
-	for i, b := range p.Bin {
-		loads[b] += weights[i]
-	}
-	return loads
-}
-
-// end returns the number after that of the last used bin.
-func (p Packing) end() int {
 	last := -1
 	for _, b := range p.Bin {
 		last = max(last, b)
 	}
-	return last + 1
+	items := make([][]int, last+1)
+	for i, b := range p.Bin {
+		items[b] = append(items[b], i)
+	}
+	return items
 }
 
 // inUnits checks a problem and returns it in units.

@@ -71,7 +71,7 @@ func (p *Packer) Rebalance(cfg RebalanceConfig) ([]Move, error) {
 	before := -1
 	for pass := 0; before < len(r.moves) && !r.halted && pass <= len(p.capacity); pass++ {
 		before = len(r.moves)
-		if p.cfg.Relief == KeepMaximum {
+		if p.cfg.KeepMaximum {
 			r.keepMaximum()
 			r.drain()
 		} else {
@@ -170,7 +170,7 @@ func (r *run) filled(share float64) []int {
 	return over
 }
 
-// relieve is FewestMoves.
+// relieve brings nodes below their capacity.
 func (r *run) relieve() {
 	for _, n := range r.filled(1) {
 		// Invariant: nothing leaves either of its nodes as full as the first was, so
@@ -365,7 +365,7 @@ func (r *run) fits(n int) bool {
 	return ok
 }
 
-// keepMaximum is KeepMaximum.
+// keepMaximum is PackerConfig.KeepMaximum.
 func (r *run) keepMaximum() {
 	var out []int
 	for _, n := range r.filled(1) {

@@ -57,7 +57,7 @@ func (c SchemeConfig) resolve() SchemeConfig {
 //     most penalised pages until it fits.
 //  3. The sites put out are packed again by Best Fit Decreasing.
 //
-// Weights are sums of whole units (see Weights in the package comment). With λ = 1 and N a power
+// Weights are sums of whole units (see [Weight]). With λ = 1 and N a power
 // of two they are exact. See [SchemeConfig.MeanFrequency] for where x settles.
 //
 // # Cost

@@ -43,8 +43,7 @@ type Solution struct {
 // # Guarantees
 //
 // The certificate is exact. Nodes of the search are cut off by bounds in floating point, with
-// a margin of 1e-5 bins. With floats that are not multiples of the quantum (see Weights in the
-// package comment) Lower holds for the numbers as given, while the packing is of weights
+// a margin of 1e-5 bins. With floats that are not multiples of the quantum (see [Weight]) Lower holds for the numbers as given, while the packing is of weights
 // rounded up.
 //
 // # How it works

@@ -87,8 +87,12 @@ func solveProperty(t *rapid.T) {
 	require.LessOrEqual(t, proved, want)
 }
 
-func TestSolveProperty(t *testing.T) { rapid.Check(t, solveProperty) }
-func FuzzSolve(f *testing.F)         { f.Fuzz(rapid.MakeFuzz(solveProperty)) }
+func TestSolveProperty(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, solveProperty)
+}
+
+func FuzzSolve(f *testing.F) { f.Fuzz(rapid.MakeFuzz(solveProperty)) }
 
 // solve solves a problem without a deadline and checks all there is to check.
 func solve(t *testing.T, p Problem[int]) Solution {
@@ -105,6 +109,7 @@ func solve(t *testing.T, p Problem[int]) Solution {
 }
 
 func TestSolveFamilies(t *testing.T) {
+	t.Parallel()
 	for i := range 6 {
 		rng := rand.New(rand.NewPCG(uint64(i), 21))
 		require.True(t, solve(t, falkenauerU(rng, 250)).Proved)
@@ -124,6 +129,7 @@ func TestSolveFamilies(t *testing.T) {
 
 // The column generation by itself proves what no other bound does.
 func TestSolveBeatsBounds(t *testing.T) {
+	t.Parallel()
 	better := 0
 	for i := range 60 {
 		p := uniform(rand.New(rand.NewPCG(uint64(i), 5)), 60, 300, .1, .7)
@@ -137,11 +143,13 @@ func TestSolveBeatsBounds(t *testing.T) {
 }
 
 func TestSolveDeterministic(t *testing.T) {
+	t.Parallel()
 	p := falkenauerT(rand.New(rand.NewPCG(9, 9)), 90)
 	require.Equal(t, solve(t, p), solve(t, p))
 }
 
 func TestSolveAnytime(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	p := falkenauerT(rand.New(rand.NewPCG(9, 9)), 120)
@@ -156,6 +164,7 @@ func TestSolveAnytime(t *testing.T) {
 
 // Floats: the bound is for the numbers as given, the packing never overfills.
 func TestSolveFloats(t *testing.T) {
+	t.Parallel()
 	for i := range 20 {
 		rng := rand.New(rand.NewPCG(uint64(i), 31))
 		p := Problem[float64]{Capacity: 1}
@@ -181,6 +190,7 @@ func TestSolveFloats(t *testing.T) {
 // An instance without the round-up property: the linear programme says 5 and
 // there is no packing into 5, so that only the search can tell.
 func TestSolveWithoutRoundUp(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		c         int
 		w, demand [3]int

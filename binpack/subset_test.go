@@ -61,10 +61,15 @@ func subsetProperty(t *rapid.T) {
 	}
 }
 
-func TestSubsetProperty(t *testing.T) { rapid.Check(t, subsetProperty) }
-func FuzzSubset(f *testing.F)         { f.Fuzz(rapid.MakeFuzz(subsetProperty)) }
+func TestSubsetProperty(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, subsetProperty)
+}
+
+func FuzzSubset(f *testing.F) { f.Fuzz(rapid.MakeFuzz(subsetProperty)) }
 
 func TestSubsetBadInput(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	for _, w := range []float64{math.NaN(), math.Inf(1), -1} {
 		_, err := MaxSubset(ctx, []float64{1, w}, 1)
@@ -90,6 +95,7 @@ func TestSubsetBadInput(t *testing.T) {
 // More than 44 numbers that need the dynamic programme: none but a multiple of 3
 // plus the odd ones out, and no core hits a capacity that cannot be filled.
 func TestSubsetNotFillable(t *testing.T) {
+	t.Parallel()
 	w := slices.Repeat([]int{300}, 60)
 	w = append(w, 301)
 	got, err := MaxSubset(context.Background(), w, 1000)
@@ -100,6 +106,7 @@ func TestSubsetNotFillable(t *testing.T) {
 
 // What cannot be proved says so, and its gap holds.
 func TestSubsetUnproved(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("searches cores of 44 items")
 	}
@@ -118,6 +125,7 @@ func TestSubsetUnproved(t *testing.T) {
 }
 
 func TestSubsetDeadline(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	w := slices.Repeat([]int{300}, 60)
@@ -163,6 +171,7 @@ func subsetCases() map[string]struct {
 }
 
 func TestSubsetCases(t *testing.T) {
+	t.Parallel()
 	for name, c := range subsetCases() {
 		if testing.Short() && name == "n=60,40bit" {
 			continue

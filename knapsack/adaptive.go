@@ -5,7 +5,6 @@ import (
 	"math"
 
 	"github.com/recrawl/recrawl/internal/codec"
-	"github.com/recrawl/recrawl/knapsack/internal/pick"
 )
 
 // AdaptiveConfig holds the settings of Adaptive: how an interval I between two polls of a page
@@ -135,7 +134,7 @@ func NewAdaptive(n int, cfg AdaptiveConfig) (*Adaptive, error) {
 		return nil, err
 	}
 	cfg.Start = min(max(cfg.Start, cfg.Min), cfg.Max)
-	a := &Adaptive{rostered{newBook(n), pick.NewOverdue(n)}, cfg}
+	a := &Adaptive{newRostered(n, Even, nil), cfg}
 	for slot := range n {
 		a.roster.Set(slot, 1/cfg.Start)
 	}
@@ -163,39 +162,34 @@ func (a *Adaptive) Interval(page int) (float64, error) {
 	return 1 / x, nil
 }
 
-const magicAdaptive = "recrawl/adaptive"
+var formatAdaptive = codec.Format{Magic: "recrawl/knapsack.Adaptive", Version: 1}
 
 // AppendBinary appends the state.
-func (a *Adaptive) AppendBinary(b []byte) ([]byte, error) {
-	e := codec.NewEncoder(b, magicAdaptive, 1)
-	a.book.encode(e)
-	for _, v := range []float64{a.cfg.Shrink, a.cfg.Floor, a.cfg.Grow, a.cfg.Min, a.cfg.Max, a.cfg.Start} {
-		e.Float64(v)
-	}
-	a.roster.Encode(e)
-	return e.Finish()
-}
+func (a *Adaptive) AppendBinary(b []byte) ([]byte, error) { return formatAdaptive.Append(b, a.encode) }
 
 // MarshalBinary returns the state.
 func (a *Adaptive) MarshalBinary() ([]byte, error) { return a.AppendBinary(nil) }
 
 // UnmarshalBinary restores what MarshalBinary saved. The receiver may be the zero value.
 func (a *Adaptive) UnmarshalBinary(data []byte) error {
-	d, err := codec.NewDecoder(data, magicAdaptive, 1)
-	if err != nil {
-		return err
+	return codec.Load(a, formatAdaptive, data, (*Adaptive).decode)
+}
+
+func (a *Adaptive) encode(e *codec.Encoder) {
+	a.rostered.encode(e)
+	for _, v := range []float64{a.cfg.Shrink, a.cfg.Grow, a.cfg.Floor, a.cfg.Start, a.cfg.Min, a.cfg.Max} {
+		e.Float64(v)
 	}
-	var r Adaptive
-	r.book = decodeBook(d)
-	r.cfg = AdaptiveConfig{Shrink: d.Float64(), Floor: d.Float64(), Grow: d.Float64(),
-		Min: d.Float64(), Max: d.Float64(), Start: d.Float64()}
-	if err := r.cfg.check(); err != nil {
-		d.Fail("%v", err)
+}
+
+func (a *Adaptive) decode(d *codec.Decoder) {
+	a.rostered.decode(d)
+	a.cfg = AdaptiveConfig{d.Float64(), d.Float64(), d.Float64(), d.Float64(), d.Float64(), d.Float64()}
+	d.Check(a.cfg.check())
+	if d.Err() != nil {
+		return
 	}
-	r.roster = pick.DecodeOverdue(d, r.ids.Slots(), r.idle)
-	if err := d.Done(); err != nil {
-		return err
+	for slot := range a.ids.Slots() {
+		d.Require(!a.ids.Live(slot) || a.roster.Frequency(slot) > 0, "slot %d has no interval", slot)
 	}
-	*a = r
-	return nil
 }

@@ -108,17 +108,11 @@ func (b *book) encode(e *codec.Encoder) {
 }
 
 func decodeBook(d *codec.Decoder) book {
-	b := book{ids: ids.Decode(d), now: d.Float64(), asked: map[uint32]float64{}}
-	if math.IsNaN(b.now) || math.IsInf(b.now, 1) {
-		d.Fail("the time is %v", b.now)
-	}
-	for range d.Int() {
+	b := book{ids: ids.Decode(d), now: d.Float64In(math.Inf(-1), math.MaxFloat64), asked: map[uint32]float64{}}
+	for range d.Count(12) {
 		slot, at := d.Uint32(), d.Float64()
-		if d.Err() != nil {
-			break
-		}
-		if int(slot) >= b.ids.Slots() || !b.ids.Live(int(slot)) || b.inFlight(int(slot)) || !(at <= b.now) {
-			d.Fail("slot %d in flight since %v", slot, at)
+		good := int(slot) < b.ids.Slots() && b.idle(int(slot)) && at <= b.now
+		if d.Require(good, "slot %d in flight since %v", slot, at); d.Err() != nil {
 			break
 		}
 		b.asked[slot] = at

@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 
 	"github.com/recrawl/recrawl/internal/codec"
-	"github.com/recrawl/recrawl/knapsack/internal/pick"
 )
 
 // EstimateFirstConfig holds the settings of EstimateFirst.
@@ -40,7 +39,6 @@ type EstimateFirstConfig struct {
 //	λ̂ = −ln((k − m + ½)/(k + ½)) / (mean gap between the polls)
 type EstimateFirst struct {
 	rostered
-	spacing Spacing
 	left    int       // answers that the phase still waits for
 	polls   []uint32  // answers per slot
 	changes []uint32  // of those, with a change
@@ -59,12 +57,11 @@ func NewEstimateFirst(n int, cfg EstimateFirstConfig, src rand.Source) (*Estimat
 	if cfg.Phase < 1 {
 		return nil, fmt.Errorf("%w: a phase of %d polls", ErrConfig, cfg.Phase)
 	}
-	if cfg.Spacing >= spacings {
-		return nil, fmt.Errorf("%w: %v", ErrConfig, cfg.Spacing)
+	if err := spacingNames.Check(cfg.Spacing); err != nil {
+		return nil, err
 	}
 	e := &EstimateFirst{
-		rostered: rostered{newBook(n), pick.New(n, cfg.Spacing == Random, src)},
-		spacing:  cfg.Spacing,
+		rostered: newRostered(n, cfg.Spacing, src),
 		left:     cfg.Phase,
 		polls:    make([]uint32, n),
 		changes:  make([]uint32, n),
@@ -151,23 +148,11 @@ func (e *EstimateFirst) Add() (page int) {
 	return page
 }
 
-const magicEstimateFirst = "recrawl/estimator"
+var formatEstimateFirst = codec.Format{Magic: "recrawl/knapsack.EstimateFirst", Version: 1}
 
 // AppendBinary appends the state, source included.
 func (e *EstimateFirst) AppendBinary(b []byte) ([]byte, error) {
-	fixed := Fixed{e.rostered, e.spacing}
-	inner, err := fixed.MarshalBinary()
-	if err != nil {
-		return nil, err
-	}
-	enc := codec.NewEncoder(b, magicEstimateFirst, 1)
-	enc.Bytes(inner)
-	enc.Int(e.left)
-	enc.Uint32s(e.polls)
-	enc.Uint32s(e.changes)
-	enc.Float64s(e.since)
-	enc.Float64s(e.until)
-	return enc.Finish()
+	return formatEstimateFirst.Append(b, e.encode)
 }
 
 // MarshalBinary returns the state, source included.
@@ -175,24 +160,25 @@ func (e *EstimateFirst) MarshalBinary() ([]byte, error) { return e.AppendBinary(
 
 // UnmarshalBinary restores what MarshalBinary saved. The receiver may be the zero value.
 func (e *EstimateFirst) UnmarshalBinary(data []byte) error {
-	d, err := codec.NewDecoder(data, magicEstimateFirst, 1)
-	if err != nil {
-		return err
+	return codec.Load(e, formatEstimateFirst, data, (*EstimateFirst).decode)
+}
+
+func (e *EstimateFirst) encode(enc *codec.Encoder) {
+	e.rostered.encode(enc)
+	enc.Int(e.left)
+	enc.Uint32s(e.polls)
+	enc.Uint32s(e.changes)
+	enc.Float64s(e.since)
+	enc.Float64s(e.until)
+}
+
+func (e *EstimateFirst) decode(d *codec.Decoder) {
+	e.rostered.decode(d)
+	n := e.ids.Slots()
+	e.left = d.IntIn(0, math.MaxInt)
+	e.polls, e.changes = d.Uint32sIn(n, math.MaxUint32), d.Uint32sIn(n, math.MaxUint32)
+	e.since, e.until = d.Float64sIn(n, math.Inf(-1), math.MaxFloat64), d.Float64sIn(n, -math.MaxFloat64, math.MaxFloat64)
+	for slot, changes := range e.changes {
+		d.Require(changes <= e.polls[slot], "slot %d has %d changes in %d polls", slot, changes, e.polls[slot])
 	}
-	inner := d.Bytes()
-	r := EstimateFirst{left: d.Int(), polls: d.Uint32s(), changes: d.Uint32s(), since: d.Float64s(), until: d.Float64s()}
-	if err := d.Done(); err != nil {
-		return err
-	}
-	var fixed Fixed
-	if err := fixed.UnmarshalBinary(inner); err != nil {
-		return err
-	}
-	r.rostered, r.spacing = fixed.rostered, fixed.spacing
-	n := r.ids.Slots()
-	if r.left < 0 || len(r.polls) != n || len(r.changes) != n || len(r.since) != n || len(r.until) != n {
-		return fmt.Errorf("%w: the arrays of an estimator of %d slots differ in length", ErrCorrupt, n)
-	}
-	*e = r
-	return nil
 }

@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 
 	"github.com/recrawl/recrawl/internal/codec"
-	"github.com/recrawl/recrawl/knapsack/internal/pick"
 )
 
 // Fixed polls pages at given frequencies and learns nothing. Next gives the page to poll,
@@ -28,26 +27,22 @@ import (
 //
 // Time: O(log n) for Next and Observe; Even adds O(log² n) amortised for time that passes.
 // Memory: 29 bytes a page with Even spacing, 25 with Random. Polls allocate nothing.
-type Fixed struct {
-	rostered
-	spacing Spacing
-}
+type Fixed struct{ rostered }
 
 var _ Learner = (*Fixed)(nil)
 
 // NewFixed returns a Fixed of the pages 0..len(x)−1 that polls page i at frequency x[i] ≥ 0. src
 // is used for Random spacing only and may be nil for Even.
 func NewFixed(x []float64, spacing Spacing, src rand.Source) (*Fixed, error) {
-	if spacing >= spacings {
-		return nil, fmt.Errorf("%w: %v", ErrConfig, spacing)
+	if err := spacingNames.Check(spacing); err != nil {
+		return nil, err
 	}
 	for i, xi := range x {
 		if err := checkFrequency(i, xi); err != nil {
 			return nil, err
 		}
 	}
-	n := len(x)
-	f := &Fixed{rostered{newBook(n), pick.New(n, spacing == Random, src)}, spacing}
+	f := &Fixed{newRostered(len(x), spacing, src)}
 	for i, xi := range x {
 		f.roster.Set(i, xi)
 	}
@@ -83,35 +78,15 @@ func (f *Fixed) SetFrequency(page int, x float64) error {
 	return err
 }
 
-const magicFixed = "recrawl/fixed"
+var formatFixed = codec.Format{Magic: "recrawl/knapsack.Fixed", Version: 1}
 
 // AppendBinary appends the state, source included.
-func (f *Fixed) AppendBinary(b []byte) ([]byte, error) {
-	e := codec.NewEncoder(b, magicFixed, 1)
-	f.book.encode(e)
-	e.Byte(byte(f.spacing))
-	f.roster.Encode(e)
-	return e.Finish()
-}
+func (f *Fixed) AppendBinary(b []byte) ([]byte, error) { return formatFixed.Append(b, f.encode) }
 
 // MarshalBinary returns the state, source included.
 func (f *Fixed) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
 
 // UnmarshalBinary restores what MarshalBinary saved. The receiver may be the zero value.
 func (f *Fixed) UnmarshalBinary(data []byte) error {
-	d, err := codec.NewDecoder(data, magicFixed, 1)
-	if err != nil {
-		return err
-	}
-	var r Fixed
-	r.book = decodeBook(d)
-	if r.spacing = Spacing(d.Byte()); r.spacing >= spacings {
-		d.Fail("%v", r.spacing)
-	}
-	r.roster = pick.Decode(d, r.spacing == Random, r.ids.Slots(), r.idle)
-	if err := d.Done(); err != nil {
-		return err
-	}
-	*f = r
-	return nil
+	return codec.Load(f, formatFixed, data, (*Fixed).decode)
 }

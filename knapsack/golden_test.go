@@ -1,18 +1,17 @@
 package knapsack
 
 import (
-	"bytes"
-	"flag"
+	"encoding"
 	"fmt"
-	"os"
-	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
-)
 
-var update = flag.Bool("update", false, "write the golden files anew")
+	"github.com/recrawl/recrawl/internal/codec/codectest"
+	"github.com/recrawl/recrawl/internal/golden"
+)
 
 // goldenRun polls a learner from step `from` up to step `to` as a crawl does, with
 // answers that come late, come never, and with pages that come and go. It returns
@@ -59,48 +58,60 @@ func goldenRun(t *testing.T, l Learner, pages, flying *[]int, from, to int) (cho
 	return choices
 }
 
-// Every learner gives the pages that it gave when testdata was written, from a
-// fresh start and from the state saved then, polls in flight included; and that
-// state is saved again in the same bytes. To accept a change:
-//
-//	go test -run TestGolden -update ./knapsack
-func TestGolden(t *testing.T) {
-	const middle, end = 333, 500
+// Every learner gives the pages that it gave when testdata was written.
+func TestGoldenChoices(t *testing.T) {
+	t.Parallel()
 	for _, c := range learners {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			l := c.make(12, 3)
-			var pages, flying []int
-			for page := range 12 {
-				pages = append(pages, page)
+			var flying []int
+			pages := slices.Collect(l.All())
+			var text strings.Builder
+			for line := range slices.Chunk(goldenRun(t, l, &pages, &flying, 0, 500), 25) {
+				fmt.Fprintln(&text, strings.Join(line, " "))
 			}
-			choices := goldenRun(t, l, &pages, &flying, 0, middle)
-			middlePages, middleFlying := append([]int(nil), pages...), append([]int(nil), flying...)
-			state := saved(t, l)
-			choices = append(choices, goldenRun(t, l, &pages, &flying, middle, end)...)
-
-			choicesFile := filepath.Join("testdata", "golden", c.name+".choices")
-			stateFile := filepath.Join("testdata", "golden", c.name+".state")
-			var text bytes.Buffer
-			for line := range len(choices) / 25 {
-				fmt.Fprintln(&text, strings.Join(choices[25*line:25*line+25], " "))
-			}
-			if *update {
-				require.NoError(t, os.MkdirAll(filepath.Dir(stateFile), 0o755))
-				require.NoError(t, os.WriteFile(choicesFile, text.Bytes(), 0o644))
-				require.NoError(t, os.WriteFile(stateFile, state, 0o644))
-				return
-			}
-			want, err := os.ReadFile(choicesFile)
-			require.NoError(t, err)
-			require.Equal(t, string(want), text.String())
-
-			before, err := os.ReadFile(stateFile)
-			require.NoError(t, err)
-			restored := c.zero()
-			require.NoError(t, restored.UnmarshalBinary(before))
-			require.True(t, bytes.Equal(before, saved(t, restored)), "restored and saved again differs")
-			rest := goldenRun(t, restored, &middlePages, &middleFlying, middle, end)
-			require.Equal(t, choices[middle:], rest)
+			golden.Check(t, "choices/"+c.name+".golden", text.String())
 		})
 	}
+}
+
+type savedLearner interface {
+	Learner
+	encoding.BinaryAppender
+}
+
+// The saved states of a golden run, polls in flight included: see codectest.Run.
+func TestSaved(t *testing.T) {
+	t.Parallel()
+	for _, c := range learners {
+		if strings.HasPrefix(c.name, "rate-filter") {
+			continue // has a test of its own
+		}
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			l := c.make(5, 3)
+			var flying []int
+			pages := slices.Collect(l.All())
+			goldenRun(t, l, &pages, &flying, 0, 113)
+			codectest.Run(t, c.name, l.(savedLearner), func() savedLearner { return c.zero().(savedLearner) }, useLearner)
+		})
+	}
+}
+
+// useLearner does with a learner what a crawler does, whatever its state.
+func useLearner(l savedLearner) any {
+	var did []any
+	for k := range 40 {
+		now := 400 + float64(k)
+		page, err := l.Next(now)
+		did = append(did, page, err)
+		if k%5 > 0 {
+			did = append(did, l.Observe(page, now, k%3 == 0))
+		}
+		if k%10 == 0 {
+			did = append(did, l.Add(), l.Remove(page))
+		}
+	}
+	return fmt.Sprint(did, l.Len(), slices.Collect(l.All()))
 }

@@ -11,37 +11,42 @@ import (
 	"github.com/recrawl/recrawl/knapsack/internal/pick"
 )
 
-// HTRAAConfig holds the settings of HTRAA. A zero field means its default.
+// HTRAAConfig holds the settings of HTRAA.
 type HTRAAConfig struct {
 	// States is N, the resolution of each automaton: 2 to 65534, default 500.
 	States int
-	// Random draws each poll's page, instead of spacing the polls of a page
-	// evenly as the paper does.
-	Random bool
+	// Spacing is that of a page's polls; default Even, as in the paper.
+	Spacing Spacing
 }
 
-// HTRAA is the hierarchy of twofold resource allocation automata of Granmo and
-// Oommen 2010. It learns the same thing as LAKG, the amounts at which all pages
-// are equally likely to have changed when polled, in a number of polls that grows
-// with the depth of a binary tree instead of the number of pages.
+func (c HTRAAConfig) check() error {
+	if c.States < 2 || c.States > math.MaxUint16-1 {
+		return fmt.Errorf("%w: %d states", ErrConfig, c.States)
+	}
+	return spacingNames.Check(c.Spacing)
+}
+
+// HTRAA is the hierarchy of twofold resource allocation automata of Granmo and Oommen 2010. Next
+// gives the page to poll, Observe learns. Take it for fast learning from nothing: like LAKG it
+// comes to the amounts at which all pages are equally likely to have changed when polled, but in
+// a number of polls that grows with the logarithm of the number of pages. It is less exact where
+// pages of very different rates are neighbours, as no side of a node gets less than 1/(N+1).
 //
-// The pages are the leaves. Each inner node is an automaton with a state s in
-// 1..N that gives the share q = s/(N+1) of what it gets to its left side and
-// r = 1 − q to its right. A poll that found a change moves all automata above its
-// page,
+// # Cost
+//
+// Time: O(log n) for Next and Observe. Memory: at most 28 bytes a page. Polls allocate nothing.
+//
+// # How it works
+//
+// The pages are the leaves of a binary tree. Each inner node is an automaton with a state s in 1..N
+// that gives the share q = s/(N+1) of the polls it gets to its left side and r = 1 − q to its right.
+// A poll that found a change moves all automata above its page,
 //
 //	s ← s + 1   with probability r if the page is on the left and s < N
 //	s ← s − 1   with probability q if the page is on the right and s > 1
 //
-// and one that found none moves nothing. A node stands still where both sides
+// and one that found none, or got no answer, moves nothing. A node stands still where both sides
 // find changes equally often per poll.
-//
-// Good at: fast learning from nothing, sublinear in the number of pages. Bad at:
-// pages of very different rates under one node (a share cannot fall below
-// 1/(N+1)), and polls that find nothing teach it nothing.
-//
-// Next and Observe take O(log n) and do not allocate; at most 28 bytes a page.
-// A poll given back counts as made.
 type HTRAA struct {
 	book
 	cfg  HTRAAConfig
@@ -50,7 +55,7 @@ type HTRAA struct {
 
 	// Of nodes 1..size−1, the children of k being 2k and 2k+1:
 	state []uint16
-	turn  []float64 // Even: what the left side is owed, in polls of this node, in [0, 1)
+	turn  []float64 // with Even spacing: what the left side is owed, in polls of this node, in [0, 1)
 	// Of all nodes:
 	pages []uint32 // valid pages at the leaves below
 	idle  []uint32 // of those, not in flight
@@ -58,34 +63,36 @@ type HTRAA struct {
 
 var _ Learner = (*HTRAA)(nil)
 
-// NewHTRAA returns an HTRAA of n pages 0..n−1, all polled equally often at first.
-// It returns ErrConfig for a setting out of range, and panics if src is nil or n
-// negative.
+// NewHTRAA returns an HTRAA of the pages 0..n−1, all polled equally often at first.
 func NewHTRAA(n int, cfg HTRAAConfig, src rand.Source) (*HTRAA, error) {
 	source.Require(src, "knapsack")
 	if cfg.States == 0 {
 		cfg.States = 500
 	}
+	cfg.Spacing = cfg.Spacing.or(Even)
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
 	h := &HTRAA{book: newBook(n), cfg: cfg, src: src}
 	h.size = 1 << bits.Len(uint(max(n, 2)-1))
 	h.allocate()
-	for slot := range n {
-		h.pages[h.size+slot], h.idle[h.size+slot] = 1, 1
+	h.fill()
+	return h, nil
+}
+
+// fill counts the pages of the book at all nodes and starts all automata.
+func (h *HTRAA) fill() {
+	for slot := range h.ids.Slots() {
+		if h.ids.Live(slot) {
+			h.pages[h.size+slot] = 1
+			if !h.inFlight(slot) {
+				h.idle[h.size+slot] = 1
+			}
+		}
 	}
 	for k := h.size - 1; k >= 1; k-- {
 		h.join(k)
 	}
-	return h, nil
-}
-
-func (c HTRAAConfig) check() error {
-	if c.States < 2 || c.States > math.MaxUint16-1 {
-		return fmt.Errorf("%w: %d states", ErrConfig, c.States)
-	}
-	return nil
 }
 
 func (h *HTRAA) allocate() {
@@ -123,7 +130,7 @@ func (h *HTRAA) Next(now float64) (page int, err error) {
 	// Invariant: an idle page is below k.
 	for k < h.size {
 		var left bool
-		if h.cfg.Random {
+		if h.cfg.Spacing == Random {
 			left = pick.Float64(h.src) < h.share(k)
 		} else if h.pages[2*k] > 0 && h.pages[2*k+1] > 0 {
 			// The left side is due whenever it is owed a whole poll: of any m
@@ -191,8 +198,8 @@ func (h *HTRAA) GiveBack(page int, now float64) error {
 	return err
 }
 
-// Add implements Learner, in O(log n), or O(n) when the tree doubles. The page
-// gets an equal part of the first subtree with other pages above it.
+// Add implements Learner, in O(log n), or O(n) when the tree doubles. The page gets an equal part of
+// the first subtree with other pages above it.
 func (h *HTRAA) Add() (page int) {
 	page = h.ids.Add()
 	slot := Slot(page)
@@ -247,79 +254,44 @@ func (h *HTRAA) Remove(page int) error {
 	return nil
 }
 
-// Share returns the share of all polls that a page gets.
-func (h *HTRAA) Share(page int) (float64, error) {
-	slot, err := h.slot(page)
-	if err != nil {
-		return 0, err
-	}
-	share := 1.0
-	for k := h.size + slot; k > 1; k /= 2 {
-		switch q := h.share(k / 2); {
-		case h.pages[k^1] == 0: // no one to share with
-		case k%2 == 0:
-			share *= q
-		default:
-			share *= 1 - q
-		}
-	}
-	return share, nil
-}
-
-const htraaMagic = "recrawl/htraa"
+var formatHTRAA = codec.Format{Magic: "recrawl/knapsack.HTRAA", Version: 1}
 
 // AppendBinary appends the state, source included.
-func (h *HTRAA) AppendBinary(b []byte) ([]byte, error) {
-	e := codec.NewEncoder(b, htraaMagic, 1)
-	h.book.encode(e)
-	e.Int(h.cfg.States)
-	e.Bool(h.cfg.Random)
-	e.Source(h.src)
-	e.Uint16s(h.state)
-	e.Float64s(h.turn)
-	return e.Finish()
-}
+func (h *HTRAA) AppendBinary(b []byte) ([]byte, error) { return formatHTRAA.Append(b, h.encode) }
 
 // MarshalBinary returns the state, source included.
 func (h *HTRAA) MarshalBinary() ([]byte, error) { return h.AppendBinary(nil) }
 
-// UnmarshalBinary restores what MarshalBinary saved; h may be the zero value.
+// UnmarshalBinary restores what MarshalBinary saved. The receiver may be the zero value.
 func (h *HTRAA) UnmarshalBinary(data []byte) error {
-	d, err := codec.NewDecoder(data, htraaMagic, 1)
-	if err != nil {
-		return err
-	}
-	r := HTRAA{book: decodeBook(d), cfg: HTRAAConfig{States: d.Int(), Random: d.Bool()}, src: d.Source()}
-	state, turn := d.Uint16s(), d.Float64s()
-	if err := r.cfg.check(); err != nil || r.src == nil {
-		d.Fail("settings %+v, source %v", r.cfg, r.src)
-	}
-	r.size = len(state)
-	if r.size < 2 || r.size&(r.size-1) != 0 || r.size < r.ids.Slots() || len(turn) != r.size {
-		d.Fail("a tree of %d and %d nodes for %d slots", r.size, len(turn), r.ids.Slots())
-	}
+	return codec.Load(h, formatHTRAA, data, (*HTRAA).decode)
+}
+
+func (h *HTRAA) encode(e *codec.Encoder) {
+	h.book.encode(e)
+	e.Int(h.cfg.States)
+	e.Byte(byte(h.cfg.Spacing))
+	e.Source(h.src)
+	e.Uint16s(h.state)
+	e.Float64s(h.turn)
+}
+
+func (h *HTRAA) decode(d *codec.Decoder) {
+	h.book = decodeBook(d)
+	h.cfg = HTRAAConfig{d.Int(), Spacing(d.Byte())}
+	d.Check(h.cfg.check())
+	h.src = d.NeedSource()
+	state := d.Uint16sIn(codec.AnyLen, uint16(h.cfg.States))
+	h.size = len(state)
+	turn := d.Float64sIn(h.size, 0, math.Nextafter(1, 0))
+	d.Require(h.size >= 2 && h.size&(h.size-1) == 0 && h.size >= h.ids.Slots(), "a tree of %d nodes for %d slots", h.size, h.ids.Slots())
 	if d.Err() != nil {
-		return d.Err()
+		return
 	}
-	r.allocate()
-	for slot := range r.ids.Slots() {
-		if r.ids.Live(slot) {
-			r.pages[r.size+slot] = 1
-			if !r.inFlight(slot) {
-				r.idle[r.size+slot] = 1
-			}
-		}
+	for k, s := range state {
+		d.Require(k == 0 || s > 0, "node %d in state 0", k)
 	}
-	for k := r.size - 1; k >= 1; k-- {
-		r.join(k)
-		if s := int(state[k]); s < 1 || s > r.cfg.States || !(turn[k] >= 0 && turn[k] < 1) {
-			d.Fail("node %d in state %d, turn %v", k, s, turn[k])
-		}
-	}
-	if err := d.Done(); err != nil {
-		return err
-	}
-	r.state, r.turn = state, turn
-	*h = r
-	return nil
+	h.allocate()
+	h.fill()
+	h.state, h.turn = state, turn
 }

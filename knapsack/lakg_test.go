@@ -20,7 +20,7 @@ func TestLAKGRule(t *testing.T) {
 		states := rapid.IntRange(1, 6).Draw(t, "N")
 		lambda := rapid.Float64Range(0.3, 3).Draw(t, "λ")
 		c := rapid.Float64Range(0.1, 4).Draw(t, "c")
-		l := must(NewLAKG(n, LAKGConfig{States: states, Lambda: lambda, Capacity: c, Even: rapid.Bool().Draw(t, "even")},
+		l := must(NewLAKG(n, LAKGConfig{States: states, Lambda: lambda, Capacity: c, Spacing: Spacing(rapid.IntRange(0, 2).Draw(t, "spacing"))},
 			rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1)))
 		x := func(s int) float64 { return math.Pow(float64(s)/float64(states), lambda) }
 		state := make([]int, n)

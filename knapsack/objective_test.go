@@ -1,6 +1,7 @@
 package knapsack
 
 import (
+	"encoding"
 	"fmt"
 	"math"
 	"testing"
@@ -10,7 +11,7 @@ import (
 
 func allObjectives(t *testing.T, f func(t *testing.T, o Objective, s Spacing)) {
 	for o := range objectives {
-		for s := range spacings {
+		for s := Even; s < spacings; s++ {
 			t.Run(fmt.Sprintf("%v/%v", o, s), func(t *testing.T) { f(t, o, s) })
 		}
 	}
@@ -118,13 +119,36 @@ func TestLimits(t *testing.T) {
 			require.Zero(t, o.Value(s, 1, 0))
 			require.InDelta(t, 1/math.Pow(3, float64(slopes[o][s].power)), o.Slope(s, 3, 0), 1e-15)
 		}
-		parsed, err := ParseObjective(o.String())
-		require.NoError(t, err)
-		require.Equal(t, o, parsed)
 	})
 	require.Equal(t, 1.0, Freshness.Value(Even, 0, 0))
-	_, err := ParseObjective("happiness")
-	require.ErrorIs(t, err, ErrConfig)
-	require.Equal(t, "objective(9)", Objective(9).String())
-	require.Equal(t, "spacing(2)", Spacing(2).String())
+}
+
+// Each enumeration is written in the words of its String and read back.
+func TestEnumerations(t *testing.T) {
+	for v, name := range []string{"detections", "freshness", "age", "harmonic"} {
+		roundTrip(t, Objective(v), new(Objective), name)
+	}
+	for v, name := range []string{"default", "even", "random"} {
+		roundTrip(t, Spacing(v), new(Spacing), name)
+	}
+	for v, name := range []string{"mle", "gamma", "cho-garcia-molina", "avrachenkov"} {
+		roundTrip(t, RateMethod(v), new(RateMethod), name)
+	}
+}
+
+func roundTrip[E interface {
+	comparable
+	fmt.Stringer
+	encoding.TextMarshaler
+}, P interface {
+	*E
+	encoding.TextUnmarshaler
+}](t *testing.T, v E, back P, name string) {
+	text, err := v.MarshalText()
+	require.NoError(t, err)
+	require.Equal(t, name, string(text))
+	require.Equal(t, name, v.String())
+	require.NoError(t, back.UnmarshalText(text))
+	require.Equal(t, v, *back)
+	require.ErrorIs(t, back.UnmarshalText([]byte("happiness")), ErrConfig)
 }

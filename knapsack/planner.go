@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 
 	"github.com/recrawl/recrawl/internal/codec"
-	"github.com/recrawl/recrawl/knapsack/internal/pick"
 	"github.com/recrawl/recrawl/knapsack/internal/rates"
 )
 
@@ -57,13 +56,13 @@ type PlannerConfig struct {
 // budget. Every n answers the frequencies of all pages are solved anew; see Problem.Optimal.
 type Planner struct {
 	rostered
-	cfg     PlannerConfig
-	est     rates.Evidence
-	last    []float64 // time of the last poll, or of the start
-	weights []float64
+	cfg      PlannerConfig
+	evidence rates.Evidence
+	last     []float64 // time of the last poll, or of the start
+	weights  []float64
 
 	at      multiplier
-	planned int     // answers since the frequencies were solved
+	answers int     // since the frequencies were solved
 	changes float64 // found in all
 	time    float64 // observed in all, page-time
 }
@@ -80,9 +79,9 @@ func NewPlanner(n int, cfg PlannerConfig, src rand.Source) (*Planner, error) {
 		return nil, err
 	}
 	p := &Planner{
-		rostered: rostered{newBook(n), pick.New(n, cfg.Spacing == Random, src)},
+		rostered: newRostered(n, cfg.Spacing, src),
 		cfg:      cfg,
-		est:      cfg.Method.evidence(),
+		evidence: cfg.Method.evidence(),
 	}
 	for range n {
 		p.grow(math.Inf(-1))
@@ -97,16 +96,18 @@ func (c PlannerConfig) check() error {
 	switch {
 	case !(c.Budget >= leastInput && c.Budget <= mostInput):
 		return fmt.Errorf("%w: it is %v, not in %v to %v", ErrBudget, c.Budget, leastInput, mostInput)
-	case c.Objective >= objectives || c.Spacing >= spacings:
-		return fmt.Errorf("%w: %v, %v", ErrConfig, c.Objective, c.Spacing)
+	case objectiveNames.Check(c.Objective) != nil:
+		return objectiveNames.Check(c.Objective)
+	case spacingNames.Check(c.Spacing) != nil:
+		return spacingNames.Check(c.Spacing)
 	case !(c.Floor > 0 && c.Floor <= 1):
-		return fmt.Errorf("%w: floor %v", ErrConfig, c.Floor)
+		return fmt.Errorf("%w: Floor is %v", ErrConfig, c.Floor)
 	}
 	return rateMethodNames.Check(c.Method)
 }
 
 func (p *Planner) grow(last float64) {
-	p.est.Add()
+	p.evidence.Add()
 	p.last = append(p.last, last)
 	p.weights = append(p.weights, 1)
 }
@@ -142,12 +143,12 @@ func (p *Planner) Observe(page int, now float64, changed bool) error {
 		if changed {
 			p.changes++
 		}
-		p.est.Observe(slot, gap, changed, p.prior())
+		p.evidence.Observe(slot, gap, changed, p.prior())
 		p.last[slot] = now
 	}
-	if p.planned++; p.planned >= max(p.ids.Len(), 16) {
+	if p.answers++; p.answers >= max(p.ids.Len(), 16) {
 		p.plan()
-	} else if p.at.inverse != nil {
+	} else if p.planned() {
 		p.refresh(slot)
 	}
 	return nil
@@ -163,14 +164,17 @@ func (p *Planner) refresh(slot int) {
 
 // rate is the estimate for a page as a Problem takes it.
 func (p *Planner) rate(slot int, prior float64) float64 {
-	return min(max(p.est.Rate(slot, prior), leastInput), mostInput)
+	return min(max(p.evidence.Rate(slot, prior), leastInput), mostInput)
 }
+
+// planned reports whether the frequencies have been solved: whether there is a price.
+func (p *Planner) planned() bool { return p.at.inverse != nil }
 
 // plan solves for the frequencies of all pages.
 func (p *Planner) plan() {
-	p.planned = 0
+	p.answers = 0
 	n := p.ids.Len()
-	problem := Problem{Budget: p.cfg.Budget, Objective: p.cfg.Objective, Spacing: p.cfg.Spacing,
+	problem := Problem{Budget: p.cfg.Budget, Objective: p.cfg.Objective, Spacing: p.spacing,
 		Rates: make([]float64, 0, n), Weights: make([]float64, 0, n), Lower: make([]float64, n)}
 	prior := p.prior()
 	for slot := range p.last {
@@ -204,16 +208,16 @@ func (p *Planner) Add() (page int) {
 	if slot == len(p.last) {
 		p.grow(p.now)
 	}
-	p.est.Reset(slot)
+	p.evidence.Reset(slot)
 	p.last[slot], p.weights[slot] = p.now, 1
-	if p.at.inverse != nil {
+	if p.planned() {
 		p.refresh(slot)
 	}
 	return page
 }
 
-// SetWeight changes the weight of a page, at once for its own frequency and with
-// the next plan for the others'. ErrWeight unless w is 0 or 1e-100 to 1e100.
+// SetWeight changes the weight of a page: at once for its own frequency, and with the next plan for
+// those of the others. It returns ErrWeight unless w is 0 or 1e-100 to 1e100.
 func (p *Planner) SetWeight(page int, w float64) error {
 	slot, err := p.slot(page)
 	if err != nil {
@@ -223,20 +227,20 @@ func (p *Planner) SetWeight(page int, w float64) error {
 		return fmt.Errorf("%w: page %d: %v", ErrWeight, page, w)
 	}
 	p.weights[slot] = w
-	if p.at.inverse != nil {
+	if p.planned() {
 		p.refresh(slot)
 	}
 	return nil
 }
 
-// Rate returns the estimate of a page's change rate per unit of time. Before
-// anything was observed it is 1 for all pages.
+// Rate returns the estimate of a page's change rate per unit of time. It is 1 for all pages before
+// anything was observed.
 func (p *Planner) Rate(page int) (float64, error) {
 	slot, err := p.slot(page)
 	if err != nil {
 		return 0, err
 	}
-	return p.est.Rate(slot, p.prior()), nil
+	return p.evidence.Rate(slot, p.prior()), nil
 }
 
 // Frequency returns the frequency at which a page is polled, per unit of time.
@@ -244,81 +248,60 @@ func (p *Planner) Frequency(page int) (float64, error) {
 	return p.frequency(page)
 }
 
-// Price returns by how much the objective would grow per further poll per unit
-// of time, at the present estimates; 0 before the first plan.
+// Price returns how much the objective grows per further poll per unit of time, at the present
+// estimates; 0 before the first plan.
 func (p *Planner) Price() float64 {
-	if p.at.inverse == nil {
-		return 0
-	}
 	return p.at.mu
 }
 
-const magicPlanner = "recrawl/planner"
+var formatPlanner = codec.Format{Magic: "recrawl/knapsack.Planner", Version: 1}
 
 // AppendBinary appends the state, source included.
-func (p *Planner) AppendBinary(b []byte) ([]byte, error) {
-	e := codec.NewEncoder(b, magicPlanner, 1)
-	p.book.encode(e)
-	e.Float64(p.cfg.Budget)
-	e.Byte(byte(p.cfg.Method))
-	e.Byte(byte(p.cfg.Objective))
-	e.Byte(byte(p.cfg.Spacing))
-	e.Float64(p.cfg.Floor)
-	p.est.Encode(e)
-	p.roster.Encode(e)
-	e.Float64s(p.last)
-	e.Float64s(p.weights)
-	e.Bool(p.at.inverse != nil)
-	e.Float64(p.at.top)
-	e.Float64(p.at.logZ)
-	e.Int(p.planned)
-	e.Float64(p.changes)
-	e.Float64(p.time)
-	return e.Finish()
-}
+func (p *Planner) AppendBinary(b []byte) ([]byte, error) { return formatPlanner.Append(b, p.encode) }
 
 // MarshalBinary returns the state, source included.
 func (p *Planner) MarshalBinary() ([]byte, error) { return p.AppendBinary(nil) }
 
-// UnmarshalBinary restores what MarshalBinary saved; p may be the zero value.
+// UnmarshalBinary restores what MarshalBinary saved. The receiver may be the zero value.
 func (p *Planner) UnmarshalBinary(data []byte) error {
-	d, err := codec.NewDecoder(data, magicPlanner, 1)
-	if err != nil {
-		return err
+	return codec.Load(p, formatPlanner, data, (*Planner).decode)
+}
+
+func (p *Planner) encode(e *codec.Encoder) {
+	p.rostered.encode(e)
+	e.Float64(p.cfg.Budget)
+	e.Byte(byte(p.cfg.Objective))
+	e.Byte(byte(p.cfg.Method))
+	e.Float64(p.cfg.Floor)
+	p.evidence.Encode(e)
+	e.Float64s(p.last)
+	e.Float64s(p.weights)
+	e.Bool(p.planned())
+	e.Float64(p.at.top)
+	e.Float64(p.at.logZ)
+	e.Int(p.answers)
+	e.Float64(p.changes)
+	e.Float64(p.time)
+}
+
+func (p *Planner) decode(d *codec.Decoder) {
+	p.rostered.decode(d)
+	p.cfg = PlannerConfig{Budget: d.Float64(), Objective: Objective(d.Byte()), Spacing: p.spacing,
+		Method: RateMethod(d.Byte()), Floor: d.Float64()}
+	if d.Check(p.cfg.check()); d.Err() != nil {
+		return
 	}
-	var r Planner
-	r.book = decodeBook(d)
-	r.cfg = PlannerConfig{Budget: d.Float64(), Method: RateMethod(d.Byte()), Objective: Objective(d.Byte()),
-		Spacing: Spacing(d.Byte()), Floor: d.Float64()}
-	if err := r.cfg.check(); err != nil {
-		d.Fail("%v", err)
+	n := p.ids.Slots()
+	p.evidence = p.cfg.Method.evidence()
+	p.evidence.Decode(d, n)
+	p.last = d.Float64sIn(n, math.Inf(-1), math.MaxFloat64)
+	p.weights = d.Float64sIn(n, 0, mostInput)
+	for slot, w := range p.weights {
+		d.Require(inRange(w), "slot %d has weight %v", slot, w)
 	}
-	if d.Err() != nil {
-		return d.Err()
+	planned, top, logZ := d.Bool(), d.NonNegative(), d.Float64In(math.Inf(-1), math.MaxFloat64)
+	if planned {
+		p.at = slopes[p.cfg.Objective][p.spacing].multiplier(top, logZ)
 	}
-	n := r.ids.Slots()
-	r.est = r.cfg.Method.evidence()
-	r.est.Decode(d, n)
-	r.roster = pick.Decode(d, r.cfg.Spacing == Random, n, r.idle)
-	r.last, r.weights = d.Float64s(), d.Float64s()
-	if solved, top, logZ := d.Bool(), d.Float64(), d.Float64(); solved {
-		if !(top >= 0) || math.IsInf(top, 1) || !(logZ < math.Inf(1)) {
-			d.Fail("a price of scale %v and logarithm %v", top, logZ)
-		}
-		r.at = slopes[r.cfg.Objective][r.cfg.Spacing].multiplier(top, logZ)
-	}
-	r.planned, r.changes, r.time = d.Int(), d.Float64(), d.Float64()
-	if len(r.last) != n || len(r.weights) != n || r.planned < 0 || !(r.changes >= 0 && r.time >= 0) {
-		d.Fail("the parts of a planner of %d slots do not fit", n)
-	}
-	for slot, w := range r.weights {
-		if !inRange(w) || math.IsNaN(r.last[slot]) {
-			d.Fail("slot %d has weight %v, last poll %v", slot, w, r.last[slot])
-		}
-	}
-	if err := d.Done(); err != nil {
-		return err
-	}
-	*p = r
-	return nil
+	p.answers, p.changes, p.time = d.IntIn(0, math.MaxInt), d.NonNegative(), d.NonNegative()
 }

@@ -2,38 +2,19 @@ package knapsack_test
 
 import (
 	"encoding/binary"
-	"flag"
 	"fmt"
 	"hash/fnv"
 	"math"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/recrawl/recrawl/internal/codec/codectest"
+	"github.com/recrawl/recrawl/internal/golden"
 	"github.com/recrawl/recrawl/knapsack"
 )
-
-func init() {
-	if flag.Lookup("update") == nil {
-		flag.Bool("update", false, "write the golden files anew")
-	}
-}
-
-// goldenFile returns what a file in testdata holds; under -update it writes data there first.
-func goldenFile(t *testing.T, file string, data []byte) (want []byte) {
-	t.Helper()
-	file = filepath.Join("testdata", file)
-	if flag.Lookup("update").Value.String() == "true" {
-		require.NoError(t, os.WriteFile(file, data, 0o644))
-	}
-	want, err := os.ReadFile(file)
-	require.NoError(t, err)
-	return want
-}
 
 // A web is a small synthetic world with known change times, and how a filter is driven
 // through it. What is nil or 0 is left out.
@@ -102,9 +83,9 @@ func webs() []web {
 	)
 }
 
-// run drives a filter through a web and returns it, with a line of hashes of what was
-// chosen, one for each 500 polls.
-func (w *web) run(t *testing.T) (*knapsack.RateFilter, string) {
+// run drives a filter through a web and returns a line of hashes of what was chosen, one
+// for each 500 polls.
+func (w *web) run(t *testing.T) string {
 	f, err := knapsack.NewRateFilter(w.pages, knapsack.RateFilterConfig{Objective: w.objective})
 	require.NoError(t, err)
 	if w.prepare != nil {
@@ -208,7 +189,7 @@ func (w *web) run(t *testing.T) (*knapsack.RateFilter, string) {
 			fmt.Fprintf(&line, " %08x", uint32(hash.Sum64()))
 		}
 	}
-	return f, fmt.Sprintf("%s found %d:%s\n", w.name, found, line.String())
+	return fmt.Sprintf("%s found %d:%s\n", w.name, found, line.String())
 }
 
 // What Next gives, on webs of all kinds: hashes of the pages chosen, one for each 500
@@ -217,46 +198,60 @@ func TestRateFilterChoicesAreGolden(t *testing.T) {
 	t.Parallel()
 	var got strings.Builder
 	for _, w := range webs() {
-		f, line := w.run(t)
-		got.WriteString(line)
-		data, err := f.MarshalBinary()
-		require.NoError(t, err)
-		state := fnv.New64a()
-		_, _ = state.Write(data)
-		t.Logf("%s: state %016x", w.name, state.Sum64())
+		got.WriteString(w.run(t))
 	}
-	want := goldenFile(t, "ratefilter_choices.golden", []byte(got.String()))
-	require.Equal(t, strings.Split(string(want), "\n"), strings.Split(got.String(), "\n"))
+	golden.Check(t, "choices/ratefilter-webs.golden", got.String())
 }
 
-// The bytes of a saved filter with everything in use.
-func TestRateFilterBytesAreGolden(t *testing.T) {
+// A filter with everything in use is saved and restored: see codectest.Run.
+func TestRateFilterSaved(t *testing.T) {
 	t.Parallel()
-	f, err := knapsack.NewRateFilter(4, knapsack.RateFilterConfig{Objective: knapsack.Freshness})
-	require.NoError(t, err)
-	group, err := f.AddGroup(knapsack.GroupConfig{MinGap: 2, MaxShare: 0.75})
-	require.NoError(t, err)
-	for page := range 2 {
-		require.NoError(t, f.SetGroup(page, group))
-		require.NoError(t, f.SetInterval(page, 1, 64))
+	for _, o := range []knapsack.Objective{knapsack.Detections, knapsack.Age} {
+		t.Run(o.String(), func(t *testing.T) {
+			t.Parallel()
+			f, err := knapsack.NewRateFilter(4, knapsack.RateFilterConfig{Objective: o})
+			require.NoError(t, err)
+			group, err := f.AddGroup(knapsack.GroupConfig{MinGap: 2, MaxShare: 0.75})
+			require.NoError(t, err)
+			for page := range 2 {
+				require.NoError(t, f.SetGroup(page, group))
+				require.NoError(t, f.SetInterval(page, 1, 64))
+			}
+			require.NoError(t, f.SetWeight(2, 0.5))
+			for k := range 60 {
+				page, err := f.Next(float64(k))
+				require.NoError(t, err)
+				if k == 57 {
+					require.NoError(t, f.GiveBack(page, float64(k)))
+				} else if k < 59 {
+					require.NoError(t, f.Observe(page, float64(k), page == 1))
+				}
+			}
+			require.NoError(t, f.Signal(3, 70))
+			require.NoError(t, f.Remove(2))
+			codectest.Run(t, "rate-filter-"+o.String(), f, func() *knapsack.RateFilter { return new(knapsack.RateFilter) }, useFilter)
+		})
 	}
-	require.NoError(t, f.SetWeight(2, 0.5))
-	for k := range 60 {
-		page, err := f.Next(float64(k))
-		require.NoError(t, err)
-		if k == 57 {
-			require.NoError(t, f.GiveBack(page, float64(k)))
-			continue
-		}
-		if k < 59 {
-			require.NoError(t, f.Observe(page, float64(k), page == 1))
+}
+
+// useFilter does with a filter what a crawler does, whatever its state.
+func useFilter(f *knapsack.RateFilter) any {
+	var did []any
+	for k := range 25 {
+		now := 400 + float64(k)
+		page, err := f.Next(now)
+		did = append(did, page, err, f.Price())
+		switch k % 5 {
+		case 0:
+			did = append(did, f.GiveBack(page, now))
+		case 1:
+			did = append(did, f.ObserveAll(page, now, []float64{now}))
+		case 2:
+			did = append(did, f.Observe(page, now, true), f.Signal(page, now), f.SetInterval(page, 1, 9))
+		case 3:
+			did = append(did, f.Add(), f.Remove(page))
 		}
 	}
-	require.NoError(t, f.Signal(3, 70))
-	require.NoError(t, f.Remove(2))
-	data, err := f.AppendBinary(nil)
-	require.NoError(t, err)
-	want := goldenFile(t, "ratefilter.golden", data)
-	require.Equal(t, want, data)
-	require.NoError(t, new(knapsack.RateFilter).UnmarshalBinary(want))
+	polls, err := f.PollsForFreshness(0.5)
+	return fmt.Sprint(did, f.Len(), polls, err)
 }

@@ -9,14 +9,22 @@ import (
 	"github.com/recrawl/recrawl/knapsack/internal/queue"
 )
 
-const (
-	rateFilterMagic   = "recrawl/ratefilter"
-	rateFilterVersion = 2
-)
+var rateFilterFormat = codec.Format{Magic: "recrawl/knapsack.RateFilter", Version: 2}
 
 // AppendBinary appends the state: about 70 bytes a page.
 func (f *RateFilter) AppendBinary(b []byte) ([]byte, error) {
-	e := codec.NewEncoder(b, rateFilterMagic, rateFilterVersion)
+	return rateFilterFormat.Append(b, f.encode)
+}
+
+// MarshalBinary returns the state.
+func (f *RateFilter) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
+
+// UnmarshalBinary restores what MarshalBinary saved; f may be the zero value.
+func (f *RateFilter) UnmarshalBinary(data []byte) error {
+	return codec.Load(f, rateFilterFormat, data, (*RateFilter).decode)
+}
+
+func (f *RateFilter) encode(e *codec.Encoder) {
 	f.book.encode(e)
 	e.Byte(byte(f.objective))
 	f.model.Encode(e)
@@ -33,68 +41,28 @@ func (f *RateFilter) AppendBinary(b []byte) ([]byte, error) {
 	f.limits.Encode(e)
 	f.hints.Encode(e)
 	f.queue.Encode(e)
-	return e.Finish()
 }
 
-// MarshalBinary returns the state.
-func (f *RateFilter) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
-
-// UnmarshalBinary restores what MarshalBinary saved; f may be the zero value.
-func (f *RateFilter) UnmarshalBinary(data []byte) error {
-	d, err := codec.NewDecoder(data, rateFilterMagic, rateFilterVersion)
-	if err != nil {
-		return err
-	}
-	r := &RateFilter{book: decodeBook(d), objective: Objective(d.Byte())}
-	if r.objective >= objectives {
-		d.Fail("objective %d", r.objective)
-		return d.Err()
-	}
-	r.model = belief.NewModel(worth[r.objective]())
-	r.model.Decode(d)
-	r.meter = budget.Decode(d, r.now)
-	r.answers, r.threshold, r.sweep = d.Uint64(), d.Float64(), d.Uint32()
-	slots := r.ids.Slots()
-	switch {
-	case !(r.threshold >= 0) || math.IsInf(r.threshold, 1):
-		d.Fail("threshold %v", r.threshold)
-	case int(r.sweep) > slots || slots > queue.MaxSlots:
-		d.Fail("slot %d of %d is next", r.sweep, slots)
-	}
-	r.decodePages(d, slots)
-	r.census.Decode(d)
-	r.limits.Decode(d, slots)
-	r.hints.Decode(d, slots)
-	r.queue = queue.Decode(d, slots, func(slot int) bool { return r.ids.Live(slot) && !r.inFlight(slot) })
-	if r.queue.Groups() != r.limits.Paces() {
-		d.Fail("%d groups with %d limits", r.queue.Groups(), r.limits.Paces())
-	}
-	if err := d.Done(); err != nil {
-		return err
-	}
-	r.focus()
-	*f = *r
-	return nil
-}
-
-// decodePages reads what is known of each page.
-func (f *RateFilter) decodePages(d *codec.Decoder, slots int) {
+func (f *RateFilter) decode(d *codec.Decoder) {
+	f.book = decodeBook(d)
+	f.objective = codec.Enum[Objective](d, int(objectives))
+	f.model = belief.NewModel(worth[f.objective]())
+	f.model.Decode(d)
+	f.meter = budget.Decode(d, f.now)
+	f.answers, f.threshold, f.sweep = d.Uint64(), d.NonNegative(), d.Uint32()
+	slots := f.ids.Slots()
+	d.Require(int(f.sweep) <= slots && slots <= queue.MaxSlots, "slot %d of %d is next", f.sweep, slots)
 	for slot := 0; slot < slots && d.Err() == nil; slot++ {
-		polled := d.Float64()
-		if math.IsNaN(polled) || math.IsInf(polled, 1) {
-			d.Fail("slot %d was polled at %v", slot, polled)
-		}
-		var p belief.Packed
-		p.Decode(d)
-		f.polled, f.beliefs = append(f.polled, polled), append(f.beliefs, p)
+		f.polled = append(f.polled, d.Float64In(math.Inf(-1), math.MaxFloat64))
+		f.beliefs = append(f.beliefs, belief.Packed{})
+		f.beliefs[slot].Decode(d)
 	}
-	f.weights = d.Float64s()
-	if n := len(f.weights); n != 0 && n != slots {
-		d.Fail("weights of %d of %d pages", n, slots)
-	}
-	for slot, w := range f.weights {
-		if !(w >= 0) || math.IsInf(w, 1) {
-			d.Fail("slot %d has weight %v", slot, w)
-		}
-	}
+	f.weights = d.Float64sIn(codec.AnyLen, 0, math.MaxFloat64)
+	d.Require(f.weights == nil || len(f.weights) == slots, "weights of %d of %d slots", len(f.weights), slots)
+	f.census.Decode(d)
+	f.limits.Decode(d, slots)
+	f.hints.Decode(d, slots)
+	f.queue = queue.Decode(d, slots, f.idle)
+	d.Require(f.queue.Groups() == f.limits.Paces(), "%d groups with %d limits", f.queue.Groups(), f.limits.Paces())
+	f.focus()
 }

@@ -1,11 +1,23 @@
 package knapsack
 
-import "github.com/recrawl/recrawl/knapsack/internal/pick"
+import (
+	"math/rand/v2"
+
+	"github.com/recrawl/recrawl/internal/codec"
+	"github.com/recrawl/recrawl/knapsack/internal/pick"
+)
 
 // rostered is what the learners share whose pages wait in a roster until they are picked.
 type rostered struct {
 	book
-	roster pick.Roster
+	spacing Spacing // Even or Random
+	roster  pick.Roster
+}
+
+// newRostered has n pages of frequency 0.
+func newRostered(n int, spacing Spacing, src rand.Source) rostered {
+	spacing = spacing.or(Even)
+	return rostered{newBook(n), spacing, pick.New(n, spacing == Random, src)}
 }
 
 // Next implements Scheduler.
@@ -59,4 +71,16 @@ func (r *rostered) frequency(page int) (float64, error) {
 		return 0, err
 	}
 	return r.roster.Frequency(slot), nil
+}
+
+func (r *rostered) encode(e *codec.Encoder) {
+	r.book.encode(e)
+	e.Byte(byte(r.spacing))
+	r.roster.Encode(e)
+}
+
+func (r *rostered) decode(d *codec.Decoder) {
+	r.book = decodeBook(d)
+	r.spacing = codec.Enum[Spacing](d, int(spacings))
+	r.roster = pick.Decode(d, r.spacing == Random, r.ids.Slots(), r.idle)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/recrawl/recrawl/internal/codec"
 )
@@ -12,9 +13,9 @@ import (
 // an active state. The zero value has pages that change during a tenth of the time, ten times
 // as fast as their rate.
 type BurstyConfig struct {
-	// Quiet and Active are the rates in the two states, as multiples of the page's own rate.
-	// An Active of 0 means the multiple with which the page changes at its own rate in the
-	// long run.
+	// Quiet and Active are the rates in the two states, as multiples of the page's own rate. An
+	// Active of 0 means the multiple with which the page changes at its own rate in the long
+	// run.
 	Quiet, Active float64
 	// QuietStay and ActiveStay are the mean times that a page stays in a state, which are
 	// exponentially distributed; 0 means 27 and 3.
@@ -61,6 +62,10 @@ func (c BurstyConfig) check() error {
 	}
 	return nil
 }
+
+// latest returns the last time at which a page can be polled: one stay later is another float,
+// so that a poll comes to an end.
+func (c BurstyConfig) latest() float64 { return 0x1p50 * min(c.QuietStay, c.ActiveStay) }
 
 // fits reports whether the rates of a page are finite in both states.
 func (c BurstyConfig) fits(rate float32) bool {
@@ -111,13 +116,17 @@ func NewBursty(rates []float64, cfg BurstyConfig, src rand.Source) (*Bursty, err
 // Len returns the number of pages.
 func (b *Bursty) Len() int { return len(b.rates) }
 
-// Poll implements [Env].
+// Poll implements [Env]. It also panics at a time of more than 2⁵⁰ of the shorter stay, where
+// one more does not add up.
 func (b *Bursty) Poll(page int, now float64) (since float64, changed bool) {
 	t, active := b.last[page], b.active[page]
 	checkTime(page, now, t)
+	if now > b.cfg.latest() {
+		badTime(page, now, t)
+	}
 	b.last[page] = now
-	// Invariant: the page did not change from the previous poll to t, and is
-	// in state active at t.
+	// Invariant: the page did not change from the previous poll to t, and is in state active at
+	// t.
 	for {
 		rate, leave := b.in(page, active)
 		t += b.rng.ExpFloat64() / (rate + leave)
@@ -134,8 +143,8 @@ func (b *Bursty) Poll(page int, now float64) (since float64, changed bool) {
 	}
 }
 
-// Rate implements [Rater]: it is the rate to be expected at time now, which is
-// not before the last poll, by the state in which the page was at that poll.
+// Rate implements [Rater]: it is the rate to be expected at time now, which is not before the
+// last poll, by the state in which the page was at that poll.
 func (b *Bursty) Rate(page int, now float64) float64 {
 	active := b.activeAfter(b.active[page], now-b.last[page])
 	quiet := float64(b.cfg.Quiet * (1 - active))
@@ -150,8 +159,8 @@ func (b *Bursty) in(page int, active bool) (rate, leave float64) {
 	return float64(float64(b.rates[page]) * b.cfg.Quiet), 1 / b.cfg.QuietStay
 }
 
-// activeAfter returns the probability of being active a time d after a time at
-// which the state is known.
+// activeAfter returns the probability of being active a time d after a time at which the state
+// is known.
 func (b *Bursty) activeAfter(active bool, d float64) float64 {
 	share := b.cfg.activeShare()
 	from := 0.0
@@ -161,53 +170,44 @@ func (b *Bursty) activeAfter(active bool, d float64) float64 {
 	return share + float64((from-share)*math.Exp(-d*(1/b.cfg.QuietStay+1/b.cfg.ActiveStay)))
 }
 
-const magicBursty = "webenv.Bursty"
+var burstyFormat = codec.Format{Magic: "recrawl/webenv.Bursty", Version: 1}
 
-// AppendBinary appends the state to b; see MarshalBinary.
+// AppendBinary appends the state; see MarshalBinary.
 func (b *Bursty) AppendBinary(to []byte) ([]byte, error) {
-	e := codec.NewEncoder(to, magicBursty, 1)
-	e.Float64s([]float64{b.cfg.Quiet, b.cfg.Active, b.cfg.QuietStay, b.cfg.ActiveStay})
+	return burstyFormat.Append(to, b.encode)
+}
+
+// MarshalBinary returns the state, with that of the source of randomness, which must be
+// *rand.PCG or *rand.ChaCha8, else the error is [ErrSource].
+func (b *Bursty) MarshalBinary() ([]byte, error) { return b.AppendBinary(nil) }
+
+// UnmarshalBinary restores what MarshalBinary returned. The environment then continues bit for
+// bit. On an error it is left as it was.
+func (b *Bursty) UnmarshalBinary(data []byte) error {
+	return codec.Load(b, burstyFormat, data, (*Bursty).decode)
+}
+
+func (b *Bursty) encode(e *codec.Encoder) {
+	c := b.cfg
+	e.Float64s([]float64{c.Quiet, c.Active, c.QuietStay, c.ActiveStay})
 	e.Float32s(b.rates)
 	e.Float64s(b.last)
 	for _, active := range b.active {
 		e.Bool(active)
 	}
 	e.Source(b.rng.src)
-	return e.Finish()
 }
 
-// MarshalBinary returns the state, with that of the source of randomness, which
-// must be *rand.PCG or *rand.ChaCha8, else the error is [ErrSource].
-func (b *Bursty) MarshalBinary() ([]byte, error) { return b.AppendBinary(nil) }
-
-// UnmarshalBinary restores what MarshalBinary returned. The environment then
-// continues bit for bit. On an error it is left as it was.
-func (b *Bursty) UnmarshalBinary(data []byte) error {
-	d, err := codec.NewDecoder(data, magicBursty, 1)
-	if err != nil {
-		return err
+func (b *Bursty) decode(d *codec.Decoder) {
+	settings := d.Float64sIn(4, 0, math.MaxFloat64)
+	b.rates = d.Float32sIn(codec.AnyLen, 0, math.MaxFloat32)
+	if d.Require(len(b.rates) > 0, "no pages"); d.Err() != nil {
+		return
 	}
-	burst := d.Float64s()
-	s := Bursty{rates: d.Float32s(), last: d.Float64s()}
-	if len(burst) != 4 || len(s.rates) == 0 || len(s.rates) != len(s.last) {
-		d.Fail("%d parameters, %d rates and %d times", len(burst), len(s.rates), len(s.last))
-		return d.Err()
-	}
-	s.cfg = BurstyConfig{burst[0], burst[1], burst[2], burst[3]}
-	if s.cfg.check() != nil {
-		d.Fail("%+v", s.cfg)
-	}
-	s.active = make([]bool, len(s.rates))
-	for i, rate := range s.rates {
-		s.active[i] = d.Bool()
-		if !s.cfg.fits(rate) || !isTime(s.last[i]) {
-			d.Fail("page %d has rate %v and time %v", i, rate, s.last[i])
-		}
-	}
-	s.rng = restored(d)
-	if err := d.Done(); err != nil {
-		return err
-	}
-	*b = s
-	return nil
+	b.cfg = BurstyConfig{settings[0], settings[1], settings[2], settings[3]}
+	d.Check(b.cfg.check())
+	b.last = d.Float64sIn(len(b.rates), 0, b.cfg.latest())
+	b.active = d.Bools(len(b.rates))
+	b.rng = restored(d)
+	d.Require(b.cfg.fits(slices.Max(b.rates)), "rate %v is too great", slices.Max(b.rates))
 }

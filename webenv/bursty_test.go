@@ -58,6 +58,7 @@ func (a matrix) from(start [2]float64) float64 {
 // the matrix of "unchanged" is exp((Q−Λ)g) and of "changed" exp(Qg) less it:
 // this checks the state that a poll leaves behind, after a change and without.
 func TestBurstyLaw(t *testing.T) {
+	t.Parallel()
 	const pages = 150_000
 	const rate, gap = 0.5, 2.0
 	burst := BurstyConfig{Quiet: 0.2, Active: 6, QuietStay: 4, ActiveStay: 1.5}
@@ -113,6 +114,7 @@ func TestBurstyLaw(t *testing.T) {
 // as much as the covariances π·A·exp(Qg)^(k−1)·A·1 − p² say; its mean for short
 // gaps is that of the changes.
 func TestBurstyDispersion(t *testing.T) {
+	t.Parallel()
 	const windows, polls = 4000, 50
 	const gap = 0.2
 	burst := BurstyConfig{Quiet: 0, Active: 3, QuietStay: 5, ActiveStay: 2.5}
@@ -154,6 +156,7 @@ func TestBurstyDispersion(t *testing.T) {
 }
 
 func TestBurstyRate(t *testing.T) {
+	t.Parallel()
 	burst := BurstyConfig{Quiet: 0.5, Active: 4, QuietStay: 10, ActiveStay: 3}
 	rates := make([]float64, 1000)
 	for i := range rates {
@@ -172,6 +175,7 @@ func TestBurstyRate(t *testing.T) {
 }
 
 func TestBurstyErrors(t *testing.T) {
+	t.Parallel()
 	good := BurstyConfig{Quiet: 0.1, Active: 5, QuietStay: 10, ActiveStay: 1}
 	for _, change := range []func(*BurstyConfig){
 		func(b *BurstyConfig) { b.Quiet = -1 },

@@ -10,7 +10,8 @@ import (
 // A Chooser decides from which access point each site is accessed next and learns from how long
 // that took. The learners of package partition are choosers. Sites and access points may be
 // named by ids whose slot, the low half of an int, is the number in the environment. If the
-// chooser has a method All() iter.Seq[int], it has these sites; otherwise those numbered from 0.
+// chooser has a method All() iter.Seq[int], it has these sites; otherwise those numbered from
+// 0.
 type Chooser interface {
 	// Next returns the access point for the next access to a site.
 	Next(site int) (arm int, err error)

@@ -19,7 +19,7 @@
 // against a web whose truth is known. Package webenv/live polls the real web.
 //
 // Time is a number that is passed in. Its unit is a slot in environments that have slots, and
-// otherwise whatever the rates or the record are in. All randomness comes from a source that
-// is passed in, so a seed gives the same run everywhere. The environments are not safe for
+// otherwise whatever the rates or the record are in. All randomness comes from a source that is
+// passed in, so a seed gives the same run everywhere. The environments are not safe for
 // concurrent use. Zipf, Memoryless and Bursty can be saved and restored in the middle of a run.
 package webenv

@@ -39,8 +39,8 @@ func (n *DurationNoise) UnmarshalText(text []byte) error { return noiseNames.Unm
 type DurationSwitch uint8
 
 const (
-	// DrawAnew draws every site's perfect access point again from all of them, so that one
-	// site in Arms keeps its own by chance.
+	// DrawAnew draws every site's perfect access point again from all of them, so that one site
+	// in Arms keeps its own by chance.
 	DrawAnew DurationSwitch = iota
 	// DrawOther draws it from all but the present one: every site's changes.
 	DrawOther
@@ -65,10 +65,10 @@ type DurationsConfig struct {
 	// Arms is the number of access points, at most 65535; 0 means 3.
 	Arms int
 
-	// Perfect is the mean duration of a site from its perfect access point, and Other that
-	// from any other, which must be more. 0 means 24.7 and 53.6, which fit the totals
-	// published: 900 sites on 3 access points take about 40,000 units a crawl when spread
-	// uniformly and 22,000 at their perfect ones.
+	// Perfect is the mean duration of a site from its perfect access point, and Other that from
+	// any other, which must be more. 0 means 24.7 and 53.6, which fit the totals published: 900
+	// sites on 3 access points take about 40,000 units a crawl when spread uniformly and 22,000
+	// at their perfect ones.
 	Perfect, Other float64
 
 	// Noise is how a duration scatters, and Scatter the size of UniformNoise (at most 1) or
@@ -76,8 +76,8 @@ type DurationsConfig struct {
 	Noise   DurationNoise
 	Scatter float64
 
-	// Sizes is the standard deviation of the logarithm of a site's size, by which its
-	// durations are multiplied; the mean size is 1. 0 makes all alike.
+	// Sizes is the standard deviation of the logarithm of a site's size, by which its durations
+	// are multiplied; the mean size is 1. 0 makes all alike.
 	Sizes float64
 
 	// Resources of each access point, by which the durations measured from it are divided; nil
@@ -85,8 +85,8 @@ type DurationsConfig struct {
 	// would not be its fastest.
 	Resources []float64
 
-	// Congestion c multiplies the durations from access point j by 1 + c·x, where x is the
-	// load of j over its fair share: the sites accessed from there last, over
+	// Congestion c multiplies the durations from access point j by 1 + c·x, where x is the load
+	// of j over its fair share: the sites accessed from there last, over
 	// Sites·Resources[j]/ΣResources. 0 for none.
 	Congestion float64
 
@@ -184,45 +184,39 @@ func NewDurations(cfg DurationsConfig, src rand.Source) (*Durations, error) {
 }
 
 func (c *DurationsConfig) check() error {
-	bad := func(what string, value any) error { return fmt.Errorf("%w: %s: %v", ErrConfig, what, value) }
-	finite := func(x, least float64) bool { return x >= least && x <= math.MaxFloat64 }
-	switch {
-	case c.Sites < 1:
-		return bad("number of sites", c.Sites)
-	case c.Arms < 2 || c.Arms > math.MaxUint16:
-		return bad("number of access points", c.Arms)
-	case !(c.Perfect > 0) || !finite(c.Perfect, 0):
-		return bad("mean duration from the perfect access point", c.Perfect)
-	case !(c.Other > c.Perfect) || !finite(c.Other, 0):
-		return bad("mean duration from another access point", c.Other)
-	case !finite(c.Scatter, 0) || c.Noise == UniformNoise && c.Scatter > 1:
-		return bad("scatter", c.Scatter)
-	case !finite(c.Sizes, 0) || c.Sizes > 10:
-		return bad("scatter of the sizes", c.Sizes)
-	case !finite(c.Congestion, 0):
-		return bad("congestion", c.Congestion)
-	case c.Every < 0:
-		return bad("crawls between two switches", c.Every)
-	case len(c.Resources) != c.Arms:
-		return bad("number of resources", len(c.Resources))
+	in := func(x, low, high float64) bool { return x >= low && x <= high }
+	const most = math.MaxFloat64
+	for _, f := range []struct {
+		name  string
+		value any
+		ok    bool
+	}{
+		{"sites", c.Sites, c.Sites >= 1},
+		{"access points", c.Arms, c.Arms >= 2 && c.Arms <= math.MaxUint16},
+		{"mean duration from the perfect access point", c.Perfect, in(c.Perfect, math.SmallestNonzeroFloat64, most)},
+		{"mean duration from another", c.Other, c.Other > c.Perfect && c.Other <= most},
+		{"scatter", c.Scatter, in(c.Scatter, 0, most) && (c.Noise != UniformNoise || c.Scatter <= 1)},
+		{"scatter of the sizes", c.Sizes, in(c.Sizes, 0, 10)},
+		{"congestion", c.Congestion, in(c.Congestion, 0, most)},
+		{"crawls between two switches", c.Every, c.Every >= 0},
+		{"resources", len(c.Resources), len(c.Resources) == c.Arms},
+	} {
+		if !f.ok {
+			return fmt.Errorf("%w: %s: %v", ErrConfig, f.name, f.value)
+		}
+	}
+	for j, r := range c.Resources {
+		if !in(r, math.SmallestNonzeroFloat64, most) {
+			return fmt.Errorf("%w: resources of access point %d: %v", ErrConfig, j, r)
+		}
+	}
+	if ratio := slices.Max(c.Resources) / slices.Min(c.Resources); ratio >= c.Other/c.Perfect {
+		return fmt.Errorf("%w: ratio of the most resources to the least: %v", ErrConfig, ratio)
 	}
 	if err := noiseNames.Check(c.Noise); err != nil {
 		return err
 	}
-	if err := switchNames.Check(c.Switch); err != nil {
-		return err
-	}
-	least, most := math.Inf(1), 0.0
-	for j, r := range c.Resources {
-		if !(r > 0) || !finite(r, 0) {
-			return fmt.Errorf("%w: resources of access point %d: %v", ErrConfig, j, r)
-		}
-		least, most = min(least, r), max(most, r)
-	}
-	if most/least >= c.Other/c.Perfect {
-		return bad("ratio of the most resources to the least", most/least)
-	}
-	return nil
+	return switchNames.Check(c.Switch)
 }
 
 // Len returns the number of sites.

@@ -22,6 +22,7 @@ func newDurations(t *testing.T, seed uint64, change func(*DurationsConfig)) *Dur
 
 // Each law has the mean it should have, and the scatter.
 func TestDurationLaws(t *testing.T) {
+	t.Parallel()
 	const gap = 53.6 - 24.7
 	for _, c := range []struct {
 		noise   DurationNoise
@@ -58,6 +59,7 @@ func TestDurationLaws(t *testing.T) {
 // Durations grow with the share of the sites last accessed from an arm, and fall with its
 // resources.
 func TestDurationLoad(t *testing.T) {
+	t.Parallel()
 	d := newDurations(t, 1, func(c *DurationsConfig) {
 		c.Arms, c.Sites, c.Congestion, c.Resources = 2, 4, 0.5, []float64{1, 1.5}
 	})
@@ -85,6 +87,7 @@ func TestDurationLoad(t *testing.T) {
 }
 
 func TestDurationSwitch(t *testing.T) {
+	t.Parallel()
 	for _, balanced := range []bool{false, true} {
 		for _, how := range []DurationSwitch{DrawAnew, DrawOther} {
 			d := newDurations(t, 1, func(c *DurationsConfig) { c.Every, c.Switch, c.Balanced = 3, how, balanced })
@@ -116,6 +119,7 @@ func TestDurationSwitch(t *testing.T) {
 }
 
 func TestDurationSizes(t *testing.T) {
+	t.Parallel()
 	d := newDurations(t, 1, func(c *DurationsConfig) { c.Sites, c.Sizes = 20_000, 0.5 })
 	sum := 0.0
 	for i := range d.Len() {
@@ -127,6 +131,7 @@ func TestDurationSizes(t *testing.T) {
 
 // The social optimum against every assignment of six sites to three access points.
 func TestDurationOptimum(t *testing.T) {
+	t.Parallel()
 	worst := 0.0
 	for seed := range uint64(30) {
 		d := newDurations(t, seed, func(c *DurationsConfig) {
@@ -184,6 +189,7 @@ func totalOf(d *Durations, assignment []int) (total float64) {
 }
 
 func TestDurationsRejects(t *testing.T) {
+	t.Parallel()
 	src := rand.NewPCG(1, 2)
 	for name, change := range map[string]func(*DurationsConfig){
 		"sites":             func(c *DurationsConfig) { c.Sites = -1 },
@@ -214,6 +220,7 @@ func TestDurationsRejects(t *testing.T) {
 }
 
 func TestDurationsSameSeedSameRun(t *testing.T) {
+	t.Parallel()
 	run := func() (got []float64) {
 		d := newDurations(t, 5, func(c *DurationsConfig) { c.Noise, c.Scatter, c.Every = GaussianNoise, 0.3, 1 })
 		for i := range 100 {

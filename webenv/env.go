@@ -29,9 +29,9 @@ type Rater interface {
 
 // A LastChanger is an environment that knows when a page last changed, as a [Replay] does.
 type LastChanger interface {
-	// LastChange returns the time of the last change of a page that is not after now, and
-	// false if it does not know one. Unlike Poll it alters nothing. It is called with the time
-	// of the last Poll of the page.
+	// LastChange returns the time of the last change of a page that is not after now, and false
+	// if it does not know one. Unlike Poll it alters nothing. It is called with the time of the
+	// last Poll of the page.
 	LastChange(page int, now float64) (t float64, ok bool)
 }
 
@@ -69,6 +69,3 @@ func checkRates(rates []float64) error {
 	}
 	return nil
 }
-
-// isTime reports whether a simulated environment can have reached time t.
-func isTime(t float64) bool { return t >= 0 && t <= math.MaxFloat64 }

@@ -69,6 +69,7 @@ var goldens = map[string]string{
 }
 
 func TestGoldens(t *testing.T) {
+	t.Parallel()
 	for _, e := range envs() {
 		var outcomes [2]string
 		for run := range outcomes {
@@ -130,6 +131,7 @@ func TestAllocations(t *testing.T) {
 }
 
 func TestPollPanics(t *testing.T) {
+	t.Parallel()
 	for _, e := range envs() {
 		env, err := e.make(3, check.Source(1))
 		require.NoError(t, err)
@@ -149,6 +151,7 @@ func TestPollPanics(t *testing.T) {
 }
 
 func TestConstructorErrors(t *testing.T) {
+	t.Parallel()
 	nan, inf := math.NaN(), math.Inf(1)
 	for _, u := range []float64{nan, -0.1, 1.5, inf} {
 		_, err := NewSlots([]float64{0.5, u}, AtMostOnce, 0, check.Source(1))

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// A History is a record of when pages changed: page i is called Names[i] and
-// changed at Times[i], in ascending order. A page may have no changes.
+// A History is a record of when pages changed: page i is called Names[i] and changed at
+// Times[i], in ascending order. A page may have no changes.
 type History struct {
 	Names []string
 	Times [][]float64
@@ -56,8 +56,8 @@ func ReadHistory(r io.Reader, file string) (*History, error) {
 			err = fmt.Errorf("%w: %q is another page", ErrName, name)
 		}
 		if err != nil {
-			// A read error comes after the piece of a line before it, and
-			// explains what is wrong with that.
+			// A read error comes after the piece of a line before it, and explains what is
+			// wrong with that.
 			if !lines.Scan() && lines.Err() != nil {
 				err = lines.Err()
 			}
@@ -128,8 +128,8 @@ func (h *History) Changes() int {
 	return sum
 }
 
-// Span returns the times of the first and of the last change of all pages; ok
-// is false if there is no change.
+// Span returns the times of the first and of the last change of all pages; ok is false if there
+// is no change.
 func (h *History) Span() (first, last float64, ok bool) {
 	first, last = math.Inf(1), math.Inf(-1)
 	for _, times := range h.Times {
@@ -143,9 +143,8 @@ func (h *History) Span() (first, last float64, ok bool) {
 	return first, last, true
 }
 
-// Rates returns the number of changes of each page after the first change of
-// all pages, per unit of time from that one to the last of all. The rates are 0
-// if fewer than two times occur.
+// Rates returns the number of changes of each page after the first change of all pages, per
+// unit of time from that one to the last of all. The rates are 0 if fewer than two times occur.
 func (h *History) Rates() []float64 {
 	rates := make([]float64, len(h.Times))
 	first, last, _ := h.Span()
@@ -162,10 +161,9 @@ func (h *History) Rates() []float64 {
 	return rates
 }
 
-// WriteTo writes the history in the format of [ReadHistory], which reads back
-// the same, and returns the number of bytes written. A page that ReadHistory
-// would reject stops it with an error that wraps the same reason; the pages
-// before it are written.
+// WriteTo writes the history in the format of [ReadHistory], which reads back the same, and
+// returns the number of bytes written. A page that ReadHistory would reject stops it with an
+// error that wraps the same reason; the pages before it are written.
 func (h *History) WriteTo(w io.Writer) (int64, error) {
 	if len(h.Names) != len(h.Times) {
 		return 0, fmt.Errorf("%w: %d names for %d pages", ErrName, len(h.Names), len(h.Times))

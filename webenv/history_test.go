@@ -17,6 +17,7 @@ import (
 )
 
 func TestReadHistory(t *testing.T) {
+	t.Parallel()
 	const text = "\ufeffone/Terms of Service,10,20.5,1e3\r\n\nnever\n \"quoted\" ,-7"
 	h, err := ReadHistory(strings.NewReader(text), "x.csv")
 	require.NoError(t, err)
@@ -37,6 +38,7 @@ func TestReadHistory(t *testing.T) {
 }
 
 func TestReadHistoryErrors(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		text, message string
 		err           error
@@ -83,6 +85,7 @@ func TestReadHistoryErrors(t *testing.T) {
 }
 
 func TestWriteHistoryErrors(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		h   History
 		err error
@@ -189,11 +192,12 @@ func propReplay(t *rapid.T) {
 	}
 }
 
-func TestReplay(t *testing.T) { rapid.Check(t, propReplay) }
+func TestReplay(t *testing.T) { t.Parallel(); rapid.Check(t, propReplay) }
 
 func FuzzReplay(f *testing.F) { f.Fuzz(rapid.MakeFuzz(propReplay)) }
 
 func TestReplayErrors(t *testing.T) {
+	t.Parallel()
 	_, err := NewReplay(&History{}, 0)
 	require.ErrorIs(t, err, ErrNoPages)
 	_, err = NewReplay(&History{Names: []string{"a"}, Times: [][]float64{{3, 2}}}, 0)

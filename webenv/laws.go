@@ -15,8 +15,8 @@ func ZipfLaw(n int, a, beta float64) []float64 {
 	return law
 }
 
-// LogNormalLaw draws n rates from the log-normal distribution with the given
-// mean, where sigma is the standard deviation of the logarithm.
+// LogNormalLaw draws n rates from the log-normal distribution with the given mean, where sigma
+// is the standard deviation of the logarithm.
 func LogNormalLaw(n int, mean, sigma float64, src rand.Source) []float64 {
 	rng := newRandom(src)
 	law := make([]float64, n)
@@ -26,15 +26,14 @@ func LogNormalLaw(n int, mean, sigma float64, src rand.Source) []float64 {
 	return law
 }
 
-// A Site is a number of pages in a top-level domain: "com", "net", "edu" or
-// "org".
+// A Site is a number of pages in a top-level domain: "com", "net", "edu" or "org".
 type Site struct {
 	Domain string
 	Pages  int
 }
 
-// domainLaws are the constants of Yazidi (2006), the chapter on simulation:
-// the fixed probability of change per slot, and the skewness of the Zipf law.
+// domainLaws are the constants of Yazidi (2006), the chapter on simulation: the fixed
+// probability of change per slot, and the skewness of the Zipf law.
 var domainLaws = map[string]struct{ fixed, theta float64 }{
 	"com": {0.3, 0.75},
 	"net": {0.25, 1},
@@ -42,17 +41,16 @@ var domainLaws = map[string]struct{ fixed, theta float64 }{
 	"org": {0.05, 2},
 }
 
-// DomainLaw returns the probability of change per slot of each page of the
-// sites, site after site, fixed by the top-level domain: 0.3 in com, 0.25 in
-// net, 0.1 in edu, 0.05 in org (Yazidi 2006, simulation A).
+// DomainLaw returns the probability of change per slot of each page of the sites, site after
+// site, fixed by the top-level domain: 0.3 in com, 0.25 in net, 0.1 in edu, 0.05 in org (Yazidi
+// 2006, simulation A).
 func DomainLaw(sites []Site) ([]float64, error) {
 	return domainLaw(sites, func(fixed, _ float64, _ int) float64 { return fixed })
 }
 
-// DomainZipfLaw returns the probability of change per slot of each page of the
-// sites, site after site: page k = 1, 2, … of a site has 1/k^θ, θ = 0.75 in
-// com, 1 in net, 1.5 in edu, 2 in org (Yazidi 2006, simulation B). The first
-// page of a site changes in every slot.
+// DomainZipfLaw returns the probability of change per slot of each page of the sites, site
+// after site: page k = 1, 2, … of a site has 1/k^θ, θ = 0.75 in com, 1 in net, 1.5 in edu, 2 in
+// org (Yazidi 2006, simulation B). The first page of a site changes in every slot.
 func DomainZipfLaw(sites []Site) ([]float64, error) {
 	return domainLaw(sites, func(_, theta float64, k int) float64 { return math.Pow(float64(k), -theta) })
 }

@@ -48,8 +48,8 @@ func NewSlots(u []float64, law SlotLaw, shiftEvery int, src rand.Source) (*Memor
 	return &Memoryless{rates, make([]float64, len(u)), law, float64(shiftEvery), rng}, nil
 }
 
-// NewPoisson returns an environment in which page i changes as a Poisson
-// process with rates[i] changes per unit of time.
+// NewPoisson returns an environment in which page i changes as a Poisson process with rates[i]
+// changes per unit of time.
 func NewPoisson(rates []float64, src rand.Source) (*Memoryless, error) {
 	rng := newRandom(src)
 	if err := checkRates(rates); err != nil {
@@ -73,6 +73,9 @@ func (m *Memoryless) Poll(page int, now float64) (since float64, changed bool) {
 			epoch := math.Floor(t / m.shift)
 			rate = m.rates[m.lender(page, epoch)]
 			end = min(now, (epoch+1)*m.shift)
+			if !(end > t) {
+				end = now // so far out that a shift is less than the spacing of floats
+			}
 		}
 		if first := m.law.first(t, rate, m.rng.Rand); first <= end {
 			return first, true
@@ -82,8 +85,7 @@ func (m *Memoryless) Poll(page int, now float64) (since float64, changed bool) {
 	return 0, false
 }
 
-// Rate implements [Rater]; for a page that changes with probability u per slot
-// it is −ln(1−u).
+// Rate implements [Rater]; for a page that changes with probability u per slot it is −ln(1−u).
 func (m *Memoryless) Rate(page int, now float64) float64 {
 	if m.shift > 0 {
 		page = m.lender(page, math.Floor(now/m.shift))
@@ -97,46 +99,37 @@ func (m *Memoryless) lender(page int, epoch float64) int {
 	return (page + int(math.Mod(epoch, float64(n)))) % n
 }
 
-const magicMemoryless = "webenv.Memoryless"
+var memorylessFormat = codec.Format{Magic: "recrawl/webenv.Memoryless", Version: 1}
 
 // AppendBinary appends the state to b; see MarshalBinary.
 func (m *Memoryless) AppendBinary(b []byte) ([]byte, error) {
-	e := codec.NewEncoder(b, magicMemoryless, 1)
+	return memorylessFormat.Append(b, m.encode)
+}
+
+// MarshalBinary returns the state, with that of the source of randomness, which must be
+// *rand.PCG or *rand.ChaCha8, else the error is [ErrSource].
+func (m *Memoryless) MarshalBinary() ([]byte, error) { return m.AppendBinary(nil) }
+
+// UnmarshalBinary restores what MarshalBinary returned. The environment then continues bit for
+// bit. On an error it is left as it was.
+func (m *Memoryless) UnmarshalBinary(data []byte) error {
+	return codec.Load(m, memorylessFormat, data, (*Memoryless).decode)
+}
+
+func (m *Memoryless) encode(e *codec.Encoder) {
 	e.Float64s(m.rates)
 	e.Float64s(m.last)
 	e.Byte(byte(m.law))
 	e.Float64(m.shift)
 	e.Source(m.rng.src)
-	return e.Finish()
 }
 
-// MarshalBinary returns the state, with that of the source of randomness, which
-// must be *rand.PCG or *rand.ChaCha8, else the error is [ErrSource].
-func (m *Memoryless) MarshalBinary() ([]byte, error) { return m.AppendBinary(nil) }
-
-// UnmarshalBinary restores what MarshalBinary returned. The environment then
-// continues bit for bit. On an error it is left as it was.
-func (m *Memoryless) UnmarshalBinary(data []byte) error {
-	d, err := codec.NewDecoder(data, magicMemoryless, 1)
-	if err != nil {
-		return err
-	}
-	s := Memoryless{rates: d.Float64s(), last: d.Float64s(), law: SlotLaw(d.Byte()), shift: d.Float64()}
-	s.rng = restored(d)
-	if len(s.rates) == 0 || len(s.rates) != len(s.last) {
-		d.Fail("%d rates and %d times", len(s.rates), len(s.last))
-	}
-	for i := range min(len(s.rates), len(s.last)) {
-		if !(s.rates[i] >= 0) || !isTime(s.last[i]) {
-			d.Fail("page %d has rate %v and time %v", i, s.rates[i], s.last[i])
-		}
-	}
-	if slotLaws.Check(s.law) != nil || !isTime(s.shift) || s.shift != math.Floor(s.shift) {
-		d.Fail("law %d, shift %v", s.law, s.shift)
-	}
-	if err := d.Done(); err != nil {
-		return err
-	}
-	*m = s
-	return nil
+func (m *Memoryless) decode(d *codec.Decoder) {
+	m.rates = d.Float64sIn(codec.AnyLen, 0, math.Inf(1))
+	m.last = d.Float64sIn(len(m.rates), 0, math.MaxFloat64)
+	m.law = codec.Enum[SlotLaw](d, slotLaws.Len())
+	m.shift = d.NonNegative()
+	m.rng = restored(d)
+	d.Require(len(m.rates) > 0, "no pages")
+	d.Require(m.shift == math.Floor(m.shift), "a shift after %v slots", m.shift)
 }

@@ -15,6 +15,7 @@ import (
 // gap, and the page is fresh for min(G, g) slots, G geometric, on average
 // (1−(1−u)^g)/u. As a Poisson process it is fresh for (1−e^(−λg))/λ.
 func TestSlotLaws(t *testing.T) {
+	t.Parallel()
 	const polls = 40_000
 	for _, u := range []float64{0.05, 0.3, 0.6} {
 		for _, g := range []float64{1, 3, 10} {
@@ -46,6 +47,7 @@ func TestSlotLaws(t *testing.T) {
 }
 
 func TestPoissonLaw(t *testing.T) {
+	t.Parallel()
 	const pages = 100_000
 	const rate, gap = 0.7, 1.9
 	rates := make([]float64, pages)
@@ -110,13 +112,14 @@ func propShift(t *rapid.T) {
 	})
 }
 
-func TestShift(t *testing.T) { rapid.Check(t, propShift) }
+func TestShift(t *testing.T) { t.Parallel(); rapid.Check(t, propShift) }
 
 func FuzzShift(f *testing.F) { f.Fuzz(rapid.MakeFuzz(propShift)) }
 
 // The law of a page that shifts between two polls: it stays unchanged with the
 // product of the probabilities of the slots.
 func TestShiftLaw(t *testing.T) {
+	t.Parallel()
 	const runs = 30_000
 	u := []float64{0.1, 0.4, 0.02}
 	for _, law := range []SlotLaw{AtMostOnce, PoissonInSlot} {
@@ -136,6 +139,7 @@ func TestShiftLaw(t *testing.T) {
 }
 
 func TestCertainPagesInPoissonSlots(t *testing.T) {
+	t.Parallel()
 	env, err := NewSlots([]float64{1, 0}, PoissonInSlot, 0, check.Source(5))
 	require.NoError(t, err)
 	since, changed := env.Poll(0, 0.5)
@@ -148,6 +152,7 @@ func TestCertainPagesInPoissonSlots(t *testing.T) {
 }
 
 func TestDomainLaws(t *testing.T) {
+	t.Parallel()
 	sites := []Site{{"com", 2}, {"net", 3}, {"edu", 0}, {"org", 2}, {"edu", 2}}
 	fixed, err := DomainLaw(sites)
 	require.NoError(t, err)
@@ -166,6 +171,7 @@ func TestDomainLaws(t *testing.T) {
 // The paper's 20 sites and the optimum that it prints for their Zipf laws: the
 // total weight 111.56687609278475.
 func TestDomainZipfLawOfThePaper(t *testing.T) {
+	t.Parallel()
 	var sites []Site
 	for _, d := range []struct {
 		domain string
@@ -190,6 +196,7 @@ func TestDomainZipfLawOfThePaper(t *testing.T) {
 }
 
 func TestLogNormalLaw(t *testing.T) {
+	t.Parallel()
 	var rate, log check.Sample
 	for _, r := range LogNormalLaw(100_000, 3, 0.8, check.Source(6)) {
 		rate.Add(r)

@@ -83,8 +83,8 @@ func (p *placement) total() (t float64) {
 	return t
 }
 
-// cheapest returns the arm where adding a site adds least to the total, or -1 if none adds
-// less than a limit.
+// cheapest returns the arm where adding a site adds least to the total, or -1 if none adds less
+// than a limit.
 func (p *placement) cheapest(i int, limit float64) int {
 	best := -1
 	for arm := range p.load {

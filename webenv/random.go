@@ -21,9 +21,8 @@ func newRandom(src rand.Source) random {
 
 // restored reads a source of randomness.
 func restored(d *codec.Decoder) random {
-	src := d.Source()
+	src := d.NeedSource()
 	if src == nil {
-		d.Fail("no source of randomness")
 		return random{}
 	}
 	return newRandom(src)

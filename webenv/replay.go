@@ -21,9 +21,9 @@ type Replay struct {
 	next    []int     // index of the first change after it
 }
 
-// NewReplay returns an environment that starts at time start, with a copy of
-// each page as it is then: changes at start or before are never seen. It takes
-// O(changes). The usual start is the first change ([History.Span]).
+// NewReplay returns an environment that starts at time start, with a copy of each page as it is
+// then: changes at start or before are never seen. It takes O(changes). The usual start is the
+// first change ([History.Span]).
 func NewReplay(h *History, start float64) (*Replay, error) {
 	if len(h.Times) == 0 {
 		return nil, ErrNoPages
@@ -62,8 +62,7 @@ func (r *Replay) Poll(page int, now float64) (since float64, changed bool) {
 // Rate implements [Rater]: it is the rate of the page over the whole history.
 func (r *Replay) Rate(page int, _ float64) float64 { return r.rates[page] }
 
-// LastChange implements [LastChanger] in O(log changes); changes before the start
-// count.
+// LastChange implements [LastChanger] in O(log changes); changes before the start count.
 func (r *Replay) LastChange(page int, now float64) (t float64, ok bool) {
 	times := r.history.Times[page]
 	n := sort.Search(len(times), func(k int) bool { return times[k] > now })

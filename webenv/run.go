@@ -21,8 +21,8 @@ import (
 type Scheduler interface {
 	// Next returns the page to poll at time now.
 	Next(now float64) (page int, err error)
-	// Observe reports whether a page asked for was found changed by a poll whose answer came
-	// at time now.
+	// Observe reports whether a page asked for was found changed by a poll whose answer came at
+	// time now.
 	Observe(page int, now float64, changed bool) error
 }
 
@@ -39,11 +39,11 @@ type RunConfig struct {
 	// start of the environment. A change before Start that no poll has seen counts as if it
 	// came at Start.
 	Start float64
-	// Rate is the number of polls per unit of time; 0 means 1. Poll k = 1, 2, … is asked for
-	// at Start + k/Rate.
+	// Rate is the number of polls per unit of time; 0 means 1. Poll k = 1, 2, … is asked for at
+	// Start + k/Rate.
 	Rate float64
-	// Duration is how long the run takes, and freshness and age are counted. 0 ends it with
-	// the last poll.
+	// Duration is how long the run takes, and freshness and age are counted. 0 ends it with the
+	// last poll.
 	Duration float64
 	// Polls is the greatest number of polls. 0 means as many as Duration has room for, or 100
 	// for each page if Duration is 0 too.
@@ -172,8 +172,8 @@ type run struct {
 	buckets buckets
 }
 
-// pollsPerPage is how often a run without a length polls each page on average: often enough
-// for the learners to settle.
+// pollsPerPage is how often a run without a length polls each page on average: often enough for
+// the learners to settle.
 const pollsPerPage = 100
 
 // check fills in the defaults and checks the settings.

@@ -215,7 +215,7 @@ func propRun(t *rapid.T) {
 	require.InDelta(t, age/(total*duration), got.Age, 1e-9)
 }
 
-func TestRun(t *testing.T) { rapid.Check(t, propRun) }
+func TestRun(t *testing.T) { t.Parallel(); rapid.Check(t, propRun) }
 
 func FuzzRun(f *testing.F) { f.Fuzz(rapid.MakeFuzz(propRun)) }
 
@@ -223,6 +223,7 @@ func FuzzRun(f *testing.F) { f.Fuzz(rapid.MakeFuzz(propRun)) }
 // v = λg, and its age is g·(1/2 − 1/v + (1−e^(−v))/v²) (Cho and Garcia-Molina
 // 2003, section 4).
 func TestRunPoisson(t *testing.T) {
+	t.Parallel()
 	const pages, rounds = 50, 1000
 	const rate, gap = 0.4, 3.0
 	rates := make([]float64, pages)
@@ -259,6 +260,7 @@ func TestRunPoisson(t *testing.T) {
 
 // Lost answers are as many as Loss says.
 func TestRunLoss(t *testing.T) {
+	t.Parallel()
 	const polls = 20_000
 	env, err := NewPoisson([]float64{1, 1, 1}, check.Source(1))
 	require.NoError(t, err)
@@ -271,6 +273,7 @@ func TestRunLoss(t *testing.T) {
 // The number of polls is that of the k with k/Rate ≤ Duration, however the
 // product of Rate and Duration is rounded.
 func TestRunPolls(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		rate := rapid.Float64Range(1e-3, 1e3).Draw(t, "rate")
 		k := rapid.IntRange(1, 1e6).Draw(t, "k")
@@ -307,6 +310,7 @@ func (f *failing) Observe(_ int, now float64, _ bool) error {
 func (f *failing) GiveBack(int, float64) error { return f.backErr }
 
 func TestRunErrors(t *testing.T) {
+	t.Parallel()
 	env := func() Env {
 		e, err := NewPoisson([]float64{1, 2}, check.Source(1))
 		require.NoError(t, err)

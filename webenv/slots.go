@@ -7,21 +7,19 @@ import (
 	"github.com/recrawl/recrawl/internal/enum"
 )
 
-// A SlotLaw says what it means that a page changes "with probability u per
-// slot". A slot is one unit of time: slot j is the interval (j−1, j]. Under
-// both laws a page stays unchanged over g whole slots with probability
-// (1−u)^g.
+// A SlotLaw says what it means that a page changes "with probability u per slot". A slot is one
+// unit of time: slot j is the interval (j−1, j]. Under both laws a page stays unchanged over g
+// whole slots with probability (1−u)^g.
 type SlotLaw uint8
 
 const (
-	// AtMostOnce is the law of the papers: independently in each slot, a page
-	// changes once with probability u, else not at all. The change comes at
-	// the end of the slot, so that slot j changes the page at time j exactly. A
-	// poll at time now, the previous one at time last, sees the slots
-	// ⌊last⌋+1 to ⌊now⌋: those that end after last and not after now.
+	// AtMostOnce is the law of the papers: independently in each slot, a page changes once with
+	// probability u, else not at all. The change comes at the end of the slot, so that slot j
+	// changes the page at time j exactly. A poll at time now, the previous one at time last,
+	// sees the slots ⌊last⌋+1 to ⌊now⌋: those that end after last and not after now.
 	AtMostOnce SlotLaw = iota
-	// PoissonInSlot lets a page change at any time and any number of times, as
-	// a Poisson process of rate −ln(1−u) per slot.
+	// PoissonInSlot lets a page change at any time and any number of times, as a Poisson
+	// process of rate −ln(1−u) per slot.
 	PoissonInSlot
 )
 
@@ -36,8 +34,7 @@ func (l SlotLaw) MarshalText() ([]byte, error) { return slotLaws.MarshalText(l) 
 // UnmarshalText implements [encoding.TextUnmarshaler].
 func (l *SlotLaw) UnmarshalText(text []byte) error { return slotLaws.UnmarshalText(l, text) }
 
-// first draws the time of the first change after time t of a page with the
-// given rate −ln(1−u).
+// first draws the time of the first change after time t of a page with the given rate −ln(1−u).
 func (l SlotLaw) first(t, rate float64, rng *rand.Rand) float64 {
 	if rate == 0 {
 		return math.Inf(1)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/recrawl/recrawl/internal/codec"
 )
@@ -19,8 +20,8 @@ type ZipfConfig struct {
 	// Law says what a probability per slot means.
 	Law SlotLaw
 	// SwapEvery is the number of polls after which a page, drawn with probability proportional
-	// to its probability of changing, swaps its rank with the next page in the ranking; 0 for
-	// a static environment. If the page drawn is the last in the ranking, nothing happens.
+	// to its probability of changing, swaps its rank with the next page in the ranking; 0 for a
+	// static environment. If the page drawn is the last in the ranking, nothing happens.
 	SwapEvery int
 }
 
@@ -54,9 +55,9 @@ type Zipf struct {
 	cfg ZipfConfig
 	rng random
 
-	// A page that is known to have changed needs the time of its first change
-	// only, any other page only the time up to which it is known not to have
-	// changed; one number holds either, and a bit of rank tells which.
+	// A page that is known to have changed needs the time of its first change only, any other
+	// page only the time up to which it is known not to have changed; one number holds either,
+	// and a bit of rank tells which.
 	time []float64
 
 	// The rest is for a dynamic environment.
@@ -112,8 +113,7 @@ func newZipf(cfg ZipfConfig, rng random) *Zipf {
 // Len returns the number of pages.
 func (z *Zipf) Len() int { return len(z.time) }
 
-// rankOf returns the present rank of a page, from 0 for the page that changes
-// most often.
+// rankOf returns the present rank of a page, from 0 for the page that changes most often.
 func (z *Zipf) rankOf(page int) int {
 	if z.rank == nil {
 		return page
@@ -181,11 +181,22 @@ func (z *Zipf) swap(k int, now float64) {
 	z.rank[b]--
 }
 
-const magicZipf = "webenv.Zipf"
+var zipfFormat = codec.Format{Magic: "recrawl/webenv.Zipf", Version: 1}
 
 // AppendBinary appends the state to b; see MarshalBinary.
-func (z *Zipf) AppendBinary(b []byte) ([]byte, error) {
-	e := codec.NewEncoder(b, magicZipf, 1)
+func (z *Zipf) AppendBinary(b []byte) ([]byte, error) { return zipfFormat.Append(b, z.encode) }
+
+// MarshalBinary returns the state, with that of the source of randomness, which must be
+// *rand.PCG or *rand.ChaCha8, else the error is [ErrSource].
+func (z *Zipf) MarshalBinary() ([]byte, error) { return z.AppendBinary(nil) }
+
+// UnmarshalBinary restores what MarshalBinary returned. The environment then continues bit for
+// bit. On an error it is left as it was.
+func (z *Zipf) UnmarshalBinary(data []byte) error {
+	return codec.Load(z, zipfFormat, data, (*Zipf).decode)
+}
+
+func (z *Zipf) encode(e *codec.Encoder) {
 	e.Int(z.cfg.Pages)
 	e.Float64(z.cfg.Alpha)
 	e.Float64(z.cfg.Beta)
@@ -196,56 +207,35 @@ func (z *Zipf) AppendBinary(b []byte) ([]byte, error) {
 	e.Int(z.polls)
 	e.Float64(z.now)
 	e.Source(z.rng.src)
-	return e.Finish()
 }
 
-// MarshalBinary returns the state, with that of the source of randomness, which
-// must be *rand.PCG or *rand.ChaCha8, else the error is [ErrSource].
-func (z *Zipf) MarshalBinary() ([]byte, error) { return z.AppendBinary(nil) }
-
-// UnmarshalBinary restores what MarshalBinary returned. The environment then
-// continues bit for bit. On an error it is left as it was.
-func (z *Zipf) UnmarshalBinary(data []byte) error {
-	d, err := codec.NewDecoder(data, magicZipf, 1)
-	if err != nil {
-		return err
+func (z *Zipf) decode(d *codec.Decoder) {
+	cfg := ZipfConfig{Pages: d.Int(), Alpha: d.Float64(), Beta: d.Float64()}
+	cfg.Law, cfg.SwapEvery = codec.Enum[SlotLaw](d, slotLaws.Len()), d.Int()
+	d.Check(cfg.check())
+	times := d.Float64sIn(cfg.Pages, 0, math.MaxFloat64)
+	ranks := 0
+	if cfg.SwapEvery > 0 {
+		ranks = cfg.Pages
 	}
-	cfg := ZipfConfig{Pages: d.Int(), Alpha: d.Float64(), Beta: d.Float64(), Law: SlotLaw(d.Byte()), SwapEvery: d.Int()}
-	time, rank, polls, now := d.Float64s(), d.Uint32s(), d.Int(), d.Float64()
+	rank := d.Uint32sIn(ranks, math.MaxUint32)
+	polls, now := d.IntIn(0, max(cfg.SwapEvery-1, 0)), d.NonNegative()
 	rng := restored(d)
-	if cfg.check() != nil || len(time) != cfg.Pages {
-		d.Fail("%d times for %+v", len(time), cfg)
-	}
-	for i, t := range time {
-		if !isTime(t) || cfg.SwapEvery > 0 && t > now {
-			d.Fail("page %d has time %v", i, t)
-		}
-	}
-	if !isTime(now) || polls < 0 || polls > 0 && polls >= cfg.SwapEvery {
-		d.Fail("time %v, %d polls", now, polls)
-	}
-	if cfg.SwapEvery == 0 && len(rank) != 0 || cfg.SwapEvery > 0 && len(rank) != len(time) {
-		d.Fail("%d ranks for %+v", len(rank), cfg)
-	}
 	// Only now is the number of pages known to be that of the data.
-	if err := d.Err(); err != nil {
-		return err
+	if d.Err() != nil {
+		return
 	}
-	s := newZipf(cfg, rng)
-	s.time, s.polls, s.now = time, polls, now
+	*z = *newZipf(cfg, rng)
+	z.time, z.polls, z.now = times, polls, now
+	d.Require(ranks == 0 || slices.Max(times) <= now, "a page at time %v, after %v", slices.Max(times), now)
 	taken := make([]bool, len(rank))
 	for i, r := range rank {
 		k := int(r &^ changedBit)
 		if k >= len(rank) || taken[k] {
 			d.Fail("page %d has rank %d", i, k)
-			break
+			return
 		}
 		taken[k] = true
-		s.rank[i], s.page[k] = r, uint32(i)
+		z.rank[i], z.page[k] = r, uint32(i)
 	}
-	if err := d.Done(); err != nil {
-		return err
-	}
-	*z = *s
-	return nil
 }

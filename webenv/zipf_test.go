@@ -13,6 +13,7 @@ import (
 // The static law page by page, and the sum of the update probabilities that the
 // paper prints for its three environments: 0.76, 2.0 and 2.3 for 500 pages.
 func TestZipfStatic(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ alpha, beta, sum float64 }{{0.3, 1.5, 0.76}, {0.3, 1, 2.04}, {0.9, 1.5, 2.27}} {
 		env, err := NewZipf(ZipfConfig{Pages: 500, Alpha: c.alpha, Beta: c.beta}, check.Source(1))
 		require.NoError(t, err)
@@ -37,6 +38,7 @@ func TestZipfStatic(t *testing.T) {
 // The sampler's ranks follow the Zipf law: χ² over its cells, with the check.Critical
 // value of Wilson and Hilferty's approximation at z = 4.
 func TestZipfSampler(t *testing.T) {
+	t.Parallel()
 	const draws = 100_000
 	for _, beta := range []float64{0, 0.3, 0.75, 1, 1.5, 2, 5} {
 		for _, n := range []int{1, 2, 3, 30, 1000} {
@@ -121,13 +123,14 @@ func propSwap(t *rapid.T) {
 	})
 }
 
-func TestSwap(t *testing.T) { rapid.Check(t, propSwap) }
+func TestSwap(t *testing.T) { t.Parallel(); rapid.Check(t, propSwap) }
 
 func FuzzSwap(f *testing.F) { f.Fuzz(rapid.MakeFuzz(propSwap)) }
 
 // A page that swaps rank between two polls follows one law before and the other
 // after, whether or not it had changed before.
 func TestSwapLaw(t *testing.T) {
+	t.Parallel()
 	const pages = 60_000
 	for _, law := range []SlotLaw{AtMostOnce, PoissonInSlot} {
 		var detected, fresh check.Sample
@@ -156,6 +159,7 @@ func TestSwapLaw(t *testing.T) {
 // Every r polls one pair of neighbours in the ranking swaps, at a rank that
 // follows the Zipf law.
 func TestSwapEvery(t *testing.T) {
+	t.Parallel()
 	const n, r = 6, 3
 	env, err := NewZipf(ZipfConfig{Pages: n, Alpha: 0.9, Beta: 1.5, SwapEvery: r}, check.Source(9))
 	require.NoError(t, err)

@@ -5,11 +5,10 @@ import (
 	"math/rand/v2"
 )
 
-// zipfSampler draws ranks 1 to n with probability proportional to k^(−beta) in
-// O(1) expected time and without a table, by rejection-inversion (Hörmann and
-// Derflinger 1996, "Rejection-inversion to generate variates from monotone
-// discrete distributions"): k^(−beta) is at most the integral of x^(−beta)
-// over [k−½, k+½], because x^(−beta) is convex.
+// zipfSampler draws ranks 1 to n with probability proportional to k^(−beta) in O(1) expected
+// time and without a table, by rejection-inversion (Hörmann and Derflinger 1996,
+// "Rejection-inversion to generate variates from monotone discrete distributions"): k^(−beta)
+// is at most the integral of x^(−beta) over [k−½, k+½], because x^(−beta) is convex.
 type zipfSampler struct {
 	n          float64
 	beta       float64

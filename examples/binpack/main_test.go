@@ -27,6 +27,7 @@ func rowsOf(t *testing.T, args ...string) []report.Row {
 }
 
 func TestPaper(t *testing.T) {
+	t.Parallel()
 	out := t.TempDir()
 	rows := rowsOf(t, "-out", out)
 	exact := 0
@@ -45,6 +46,7 @@ func TestPaper(t *testing.T) {
 }
 
 func TestSuite(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("packs for some seconds")
 	}
@@ -64,27 +66,16 @@ func TestSuite(t *testing.T) {
 // error of some .02 and .06 moves and .06 and .18 % of overload at the two σ; over seeds
 // 1001 to 1060 the means are two of them or more below the bounds.
 func TestPackerUnderDrift(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("plays for some seconds")
 	}
-	keep := binpack.PackerConfig{Relief: binpack.KeepMaximum}
-	const seeds = 20
+	keep := binpack.PackerConfig{KeepMaximum: true}
 	for _, c := range []struct {
 		sigma                    float64
 		moves, overloaded, nodes float64 // at most
 	}{{.02, .3, .9, 19.25}, {.1, 2.1, 8.8, 20.75}} {
-		mean := func(cfg binpack.PackerConfig) (m tally) {
-			for seed := range uint64(seeds) {
-				w, err := drift("", c.sigma, 2)(seed + 1)
-				require.NoError(t, err)
-				got, err := play(w, newLiving(cfg))
-				require.NoError(t, err)
-				m.nodes += got.nodes / seeds
-				m.moves += got.moves / seeds
-				m.overloaded += got.overloaded / seeds
-			}
-			return m
-		}
+		mean := func(cfg binpack.PackerConfig) tally { return meanTally(t, c.sigma, 20, cfg) }
 		byDefault, fewNodes, paper := mean(binpack.PackerConfig{}), mean(tight()), mean(keep)
 		t.Logf("σ = %v: default %+v, tight %+v, paper %+v", c.sigma, byDefault, fewNodes, paper)
 		require.LessOrEqual(t, byDefault.moves, c.moves)
@@ -97,6 +88,7 @@ func TestPackerUnderDrift(t *testing.T) {
 }
 
 func TestFamilies(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("solves for some seconds")
 	}

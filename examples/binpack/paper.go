@@ -225,7 +225,7 @@ func optimum(t test) ([]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	return binpack.Loads(packed, weights), nil
+	return loads(packed.Bin, weights), nil
 }
 
 // paper runs all tests with all walks.

@@ -203,7 +203,7 @@ func tight() binpack.PackerConfig {
 
 // suite compares the policies on all workloads.
 func suite(prog *report.Program) ([]report.Row, *report.Page, error) {
-	keep := binpack.PackerConfig{Relief: binpack.KeepMaximum}
+	keep := binpack.PackerConfig{KeepMaximum: true}
 	policies := []struct {
 		name string
 		make func(*workload) (balancer, error)

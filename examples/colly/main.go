@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -68,11 +69,7 @@ func run(args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	x, err := knapsack.Uniform(s.pages, 1)
-	if err != nil {
-		return err
-	}
-	uniform, err := knapsack.NewFixed(x, knapsack.Even, nil)
+	uniform, err := knapsack.NewFixed(slices.Repeat([]float64{1}, s.pages), knapsack.Even, nil)
 	if err != nil {
 		return err
 	}

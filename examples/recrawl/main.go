@@ -133,8 +133,8 @@ func run(args []string, stdout, stderr io.Writer) error {
 	if s.suite {
 		return s.printSuite(chosen)
 	}
-	objective, err := knapsack.ParseObjective(s.objective)
-	if err != nil {
+	var objective knapsack.Objective
+	if err := objective.UnmarshalText([]byte(s.objective)); err != nil {
 		return report.Usagef("-objective %s: there are detections, freshness, age and harmonic", s.objective)
 	}
 	w, err := s.world()

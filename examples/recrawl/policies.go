@@ -71,11 +71,7 @@ var policies = []policy{
 }
 
 func uniform(j job) (knapsack.Scheduler, error) {
-	x, err := knapsack.Uniform(j.pages, j.rate)
-	if err != nil {
-		return nil, err
-	}
-	return knapsack.NewFixed(x, knapsack.Even, nil)
+	return knapsack.NewFixed(slices.Repeat([]float64{1}, j.pages), knapsack.Even, nil)
 }
 
 // lakg has a capacity of one poll in a slot of one poll interval, the default.

@@ -87,13 +87,13 @@ func onePoll(u []float64, spacing knapsack.Spacing) knapsack.Problem {
 
 // optimumRows evaluates the paper's policies that need no learning.
 func optimumRows(source, environment string, u []float64) (rows []report.Row, err error) {
-	uniform, err := knapsack.Uniform(len(u), 1)
-	if err != nil {
-		return nil, err
+	uniform, proportional := make([]float64, len(u)), make([]float64, len(u))
+	changes := 0.0 // expected in a slot
+	for _, u := range u {
+		changes += u
 	}
-	proportional, err := knapsack.Proportional(u, 1)
-	if err != nil {
-		return nil, err
+	for page := range u {
+		uniform[page], proportional[page] = 1/float64(len(u)), u[page]/changes
 	}
 	optimal, _, err := onePoll(u, knapsack.Even).Optimal()
 	if err != nil {

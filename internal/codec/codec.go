@@ -1,7 +1,7 @@
 // Package codec writes and reads the saved state of the learners: a magic
-// string and a version, fixed-width little-endian fields, and a CRC-32C of all
-// of it at the end, so that a truncated or corrupted file is found before a
-// single field of the receiver changes.
+// string and a version, fixed-width little-endian fields, and a CRC-32C of all of
+// it at the end, so that a truncated or corrupted file is found before a single
+// field of the receiver changes. A type saves and loads itself with a [Format].
 package codec
 
 import (
@@ -12,6 +12,7 @@ import (
 	"hash/crc32"
 	"math"
 	"math/rand/v2"
+	"slices"
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -74,45 +75,21 @@ func (e *Encoder) Bool(v bool) {
 
 func (e *Encoder) Bytes(v []byte) { e.Int(len(v)); e.b = append(e.b, v...) }
 
-func (e *Encoder) Uint16s(v []uint16) {
-	e.Int(len(v))
-	for _, x := range v {
-		e.Uint16(x)
-	}
-}
-
-func (e *Encoder) Uint32s(v []uint32) {
-	e.Int(len(v))
-	for _, x := range v {
-		e.Uint32(x)
-	}
-}
-
-func (e *Encoder) Uint64s(v []uint64) {
-	e.Int(len(v))
-	for _, x := range v {
-		e.Uint64(x)
-	}
-}
-
-func (e *Encoder) Ints(v []int) {
-	e.Int(len(v))
-	for _, x := range v {
-		e.Int(x)
-	}
-}
-
+func (e *Encoder) Uint16s(v []uint16)   { each(e, v, 2, e.Uint16) }
+func (e *Encoder) Uint32s(v []uint32)   { each(e, v, 4, e.Uint32) }
+func (e *Encoder) Uint64s(v []uint64)   { each(e, v, 8, e.Uint64) }
+func (e *Encoder) Ints(v []int)         { each(e, v, 8, e.Int) }
+func (e *Encoder) Float64s(v []float64) { each(e, v, 8, e.Float64) }
 func (e *Encoder) Float32s(v []float32) {
-	e.Int(len(v))
-	for _, x := range v {
-		e.Uint32(math.Float32bits(x))
-	}
+	each(e, v, 4, func(x float32) { e.Uint32(math.Float32bits(x)) })
 }
 
-func (e *Encoder) Float64s(v []float64) {
+// each writes a length and that many elements of size bytes.
+func each[T any](e *Encoder, v []T, size int, write func(T)) {
 	e.Int(len(v))
+	e.b = slices.Grow(e.b, size*len(v))
 	for _, x := range v {
-		e.Float64(x)
+		write(x)
 	}
 }
 

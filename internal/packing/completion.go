@@ -1,6 +1,9 @@
 package packing
 
-import "sort"
+import (
+	"cmp"
+	"slices"
+)
 
 // tree looks for a packing of what is left into the given number of bins. It says
 // whether it found one, and if not, whether the search was complete.
@@ -22,7 +25,7 @@ func (s *solver) tree(fixed []pattern, left []int, target int) (found, complete 
 		return false, false
 	}
 	s.nodes++
-	e := enumeration{solver: s, left: left, waste: waste, steps: stepsPerNode, most: childrenPerNode}
+	e := enumeration{solver: s, left: left, waste: waste, steps: s.nodeSteps, most: s.nodeChildren}
 	if s.lp != nil {
 		s.lp.setDemand(s.ctx, left)
 		switch _, v := s.lp.generate(s.ctx, bins, false); v {
@@ -45,7 +48,7 @@ func (s *solver) tree(fixed []pattern, left []int, target int) (found, complete 
 	}
 	complete = e.heaviest()
 	for _, c := range e.children {
-		rest := append([]int(nil), left...)
+		rest := slices.Clone(left)
 		for _, t := range c.pattern {
 			rest[t.kind] -= int(t.count)
 		}
@@ -60,13 +63,6 @@ func (s *solver) tree(fixed []pattern, left []int, target int) (found, complete 
 	}
 	return false, complete
 }
-
-const (
-	// stepsPerNode and childrenPerNode bound the patterns of a node; more than that
-	// make the search incomplete.
-	stepsPerNode    = 1 << 18
-	childrenPerNode = 4096
-)
 
 // enumeration lists patterns of what is left whose waste and reduced cost fit.
 type enumeration struct {
@@ -92,9 +88,6 @@ type child struct {
 	cost    float64 // reduced cost
 	room    int64
 }
-
-// tolerance is for reduced costs, which are sums of rounded duals.
-const tolerance = 1e-4
 
 // prepare makes what bounds the rest of a pattern. The pricing table must be of the
 // same duals.
@@ -122,7 +115,7 @@ func (e *enumeration) prepare() {
 	}
 }
 
-// all lists all patterns, and says whether these are all.
+// all lists all patterns, and reports whether these are all.
 func (e *enumeration) all() bool {
 	e.prepare()
 	e.every = true
@@ -131,7 +124,7 @@ func (e *enumeration) all() bool {
 }
 
 // heaviest lists the patterns of the bin of the heaviest item left that are not
-// dominated, the most promising first, and says whether these are all.
+// dominated, the most promising first, and reports whether these are all.
 func (e *enumeration) heaviest() bool {
 	e.prepare()
 	first := 0
@@ -146,12 +139,11 @@ func (e *enumeration) heaviest() bool {
 	e.left[first]--
 	e.extend(first, e.c-e.w[first], value)
 	e.left[first]++
-	sort.SliceStable(e.children, func(a, b int) bool {
-		x, y := e.children[a], e.children[b]
+	slices.SortStableFunc(e.children, func(x, y child) int {
 		if d := x.cost - y.cost; d < -tolerance || d > tolerance {
-			return d < 0
+			return cmp.Compare(d, 0)
 		}
-		return x.room < y.room
+		return cmp.Compare(x.room, y.room)
 	})
 	return !e.stopped
 }
@@ -168,32 +160,11 @@ func (e *enumeration) extend(j int, room int64, value float64) {
 		j++
 	}
 	if j == len(e.w) {
-		cost := 1 - value
-		switch {
-		case len(e.path) == 0, room > e.waste, e.dual != nil && cost > e.gap+tolerance:
-		case e.every || !e.dominated(room):
-			p := append(pattern(nil), e.path...)
-			if len(p) > 1 && p[0].kind == p[1].kind {
-				p[1].count++
-				p = p[1:]
-			}
-			e.children = append(e.children, child{p, cost, room})
-		}
+		e.end(room, 1-value)
 		return
 	}
-	if room-e.suffix[j] > e.waste {
+	if e.hopeless(j, room, value) {
 		return
-	}
-	if e.dual != nil {
-		var more float64
-		if e.table {
-			more = e.lp.pricer.table[e.at[j]*(int(e.c)+1)+int(room)]
-		} else {
-			more = float64(room) * e.rate[j]
-		}
-		if 1-value-more > e.gap+tolerance {
-			return
-		}
 	}
 	dual := 0.0
 	if e.dual != nil {
@@ -212,7 +183,37 @@ func (e *enumeration) extend(j int, room int64, value float64) {
 	}
 }
 
-// dominated says whether an item outside fits in the room, or in the place of a
+// end adds the pattern on the path to the children, if its waste and reduced cost fit and it is
+// not dominated.
+func (e *enumeration) end(room int64, cost float64) {
+	if len(e.path) == 0 || room > e.waste || e.dual != nil && cost > e.gap+tolerance || !e.every && e.dominated(room) {
+		return
+	}
+	p := slices.Clone(e.path)
+	if len(p) > 1 && p[0].kind == p[1].kind {
+		p[1].count++
+		p = p[1:]
+	}
+	e.children = append(e.children, child{p, cost, room})
+}
+
+// hopeless reports whether no copies of kinds from j on make a pattern whose waste and reduced
+// cost fit.
+func (e *enumeration) hopeless(j int, room int64, value float64) bool {
+	if room-e.suffix[j] > e.waste {
+		return true
+	}
+	if e.dual == nil {
+		return false
+	}
+	more := float64(room) * e.rate[j]
+	if e.table {
+		more = e.lp.pricer.table[e.at[j]*(int(e.c)+1)+int(room)]
+	}
+	return 1-value-more > e.gap+tolerance
+}
+
+// dominated reports whether an item outside fits in the room, or in the place of a
 // lighter one on the path: the other bin can take that one instead.
 func (e *enumeration) dominated(room int64) bool {
 	spare := -1 // lightest kind seen so far of which there is one outside, heavier than those to come

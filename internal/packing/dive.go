@@ -1,31 +1,22 @@
 package packing
 
 import (
+	"cmp"
 	"math"
-	"sort"
+	"slices"
 )
 
-// dive looks for a packing into target bins by fixing patterns of the linear
-// programme: those that it uses whole, else the one it uses most; or (random) half
-// of those, else one by chance, so that no two dives are alike. When a
-// quarter of the bins is fixed it goes on with what is left as a problem of its own:
-// by a complete search if that is possible, else by a dive. It stops where the linear
-// programme of what is left, or that search, shows that more bins are needed.
+// dive looks for a packing into target bins by fixing patterns of the linear programme. Random
+// dives are no two alike. When a quarter of the bins is fixed it goes on with what is left as a
+// problem of its own. It stops where the linear programme of what is left, or that problem, shows
+// that more bins are needed.
 func (s *solver) dive(target int, random bool) bool {
-	left := append([]int(nil), s.count...)
+	left := slices.Clone(s.count)
 	var fixed []pattern
 	for !s.over() {
 		bins := target - len(fixed)
 		if 4*bins < 3*target {
-			rest, kind := s.residual(left)
-			found, complete := rest.choose(bins, nodesPerDive)
-			if !found && !complete {
-				rest.dive(bins, random)
-			}
-			s.nodes = rest.nodes
-			if len(rest.best) > 0 {
-				s.keep(fixed, rename(rest.best, kind))
-			}
+			s.finish(fixed, left, bins, random)
 			return len(s.best) <= target
 		}
 		s.nodes++
@@ -36,48 +27,11 @@ func (s *solver) dive(target int, random bool) bool {
 			}
 			return false
 		}
-		before := len(fixed)
-		waste := int64(bins)*s.c - s.weight(left)
-		type part struct {
-			column int
-			score  float64
-		}
-		var parts []part
-		for i, k := range s.lp.basis {
-			x := s.lp.x[i]
-			if s.lp.columns[k].cost == 0 || x < 1e-4 {
-				continue
-			}
-			whole := math.Floor(x + 1e-4)
-			x -= whole
-			for ; whole > 0; whole-- {
-				if random && s.rng.IntN(2) == 0 {
-					continue
-				}
-				if p, room := s.take(s.lp.columns[k].pattern, left, waste); p != nil {
-					fixed = append(fixed, p)
-					waste -= room
-				}
-			}
-			if x < 1e-4 {
-				continue
-			}
-			score := x
-			if random {
-				// The largest of these is k with probability x²/Σx².
-				score = math.Pow(s.rng.Float64(), 1/(x*x))
-			}
-			parts = append(parts, part{k, score})
-		}
-		sort.SliceStable(parts, func(a, b int) bool { return parts[a].score > parts[b].score })
-		for i := 0; i < len(parts) && len(fixed) == before; i++ {
-			if p, _ := s.take(s.lp.columns[parts[i].column].pattern, left, waste); p != nil {
-				fixed = append(fixed, p)
-			}
-		}
-		if len(fixed) == before {
+		more := s.fix(left, int64(bins)*s.c-s.weight(left), random)
+		if len(more) == 0 {
 			return false
 		}
+		fixed = append(fixed, more...)
 		s.improve(fixed, left)
 		if len(s.best) <= target {
 			return true
@@ -89,10 +43,71 @@ func (s *solver) dive(target int, random bool) bool {
 	return false
 }
 
+// finish packs what is left into the given number of bins: by a complete search if that is
+// possible, else by a dive.
+func (s *solver) finish(fixed []pattern, left []int, bins int, random bool) {
+	rest, kind := s.residual(left)
+	found, complete := rest.choose(bins, s.nodesPerDive)
+	if !found && !complete {
+		rest.dive(bins, random)
+	}
+	s.nodes = rest.nodes
+	if len(rest.best) > 0 {
+		s.keep(fixed, rename(rest.best, kind))
+	}
+}
+
+// fix takes the patterns from what is left that the linear programme uses whole, else the one
+// that it uses most; or (random) half of those, else one by chance. They waste no more than waste.
+func (s *solver) fix(left []int, waste int64, random bool) (fixed []pattern) {
+	type part struct {
+		column int
+		score  float64
+	}
+	var parts []part
+	for i, k := range s.lp.basis {
+		x := s.lp.x[i]
+		if s.lp.columns[k].cost == 0 || x < leastPart {
+			continue
+		}
+		whole := math.Floor(x + leastPart)
+		x -= whole
+		for ; whole > 0; whole-- {
+			if random && s.rng.IntN(2) == 0 {
+				continue
+			}
+			if p, room := s.take(s.lp.columns[k].pattern, left, waste); p != nil {
+				fixed = append(fixed, p)
+				waste -= room
+			}
+		}
+		if x < leastPart {
+			continue
+		}
+		score := x
+		if random {
+			// The largest of these is k with probability x²/Σx².
+			score = math.Pow(s.rng.Float64(), 1/(x*x))
+		}
+		parts = append(parts, part{k, score})
+	}
+	slices.SortStableFunc(parts, func(a, b part) int { return cmp.Compare(b.score, a.score) })
+	for i := 0; i < len(parts) && len(fixed) == 0; i++ {
+		if p, _ := s.take(s.lp.columns[parts[i].column].pattern, left, waste); p != nil {
+			fixed = append(fixed, p)
+		}
+	}
+	return fixed
+}
+
+// leastPart is how little of a pattern counts as nothing, and how little less than whole as
+// whole: the demand is perturbed by a millionth an item, and rounding is less.
+const leastPart = 1e-4
+
 // residual returns the problem of packing what is left, and which kinds its kinds
 // are. It has the columns of the linear programme, as far as they fit.
 func (s *solver) residual(left []int) (rest *solver, kind []int32) {
-	rest = &solver{ctx: s.ctx, in: s.in, c: s.c, nodes: s.nodes, limit: s.limit, rng: s.rng}
+	rest = &solver{ctx: s.ctx, in: s.in, c: s.c, nodes: s.nodes, limit: s.limit, rng: s.rng, effort: s.effort}
 	row := make([]int32, len(left))
 	for j, n := range left {
 		if n > 0 {
@@ -102,7 +117,7 @@ func (s *solver) residual(left []int) (rest *solver, kind []int32) {
 			rest.count = append(rest.count, n)
 		}
 	}
-	rest.lp = newMaster(rest.w, rest.count, s.c)
+	rest.lp = newMaster(rest.w, rest.count, s.c, s.effort)
 	for _, c := range s.lp.columns {
 		var p pattern
 		if c.cost > 0 {
@@ -157,6 +172,3 @@ func (s *solver) take(p pattern, left []int, waste int64) (got pattern, room int
 	}
 	return got, room
 }
-
-// nodesPerDive is the most nodes of a complete search at the end of a dive.
-const nodesPerDive = 64

@@ -1,6 +1,10 @@
 package packing
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"github.com/recrawl/recrawl/internal/heap"
+)
 
 // The rules for bins of one capacity without constraints. Each takes the items in
 // the given order, sets the bin of each and returns the number of bins.
@@ -55,55 +59,10 @@ type openBin struct {
 	bin  int32
 }
 
-// before orders bins by more room first, then by later bin: the one to take first
+// Before orders bins by more room first, then by later bin: the one to take first
 // from the heap of bestFitDecreasing, where what comes last ends on top.
-func (a openBin) before(b openBin) bool {
+func (a openBin) Before(b openBin) bool {
 	return a.room > b.room || a.room == b.room && a.bin > b.bin
-}
-
-// roomiest is a binary heap with the bin of most room on top.
-type roomiest []openBin
-
-func (h *roomiest) push(x openBin) {
-	*h = append(*h, x)
-	s := *h
-	k := len(s) - 1
-	for k > 0 {
-		up := (k - 1) / 2
-		if !x.before(s[up]) {
-			break
-		}
-		s[k] = s[up]
-		k = up
-	}
-	s[k] = x
-}
-
-func (h *roomiest) pop() openBin {
-	s := *h
-	top := s[0]
-	x := s[len(s)-1]
-	s = s[:len(s)-1]
-	*h = s
-	if len(s) > 0 {
-		k := 0
-		for {
-			down := 2*k + 1
-			if down >= len(s) {
-				break
-			}
-			if down+1 < len(s) && s[down+1].before(s[down]) {
-				down++
-			}
-			if !s[down].before(x) {
-				break
-			}
-			s[k] = s[down]
-			k = down
-		}
-		s[k] = x
-	}
-	return top
 }
 
 // bestFitDecreasing needs no search tree. Weights only decrease, so the bins that
@@ -114,16 +73,16 @@ func (h *roomiest) pop() openBin {
 // and in heap have less room than w.
 func bestFitDecreasing(c int64, order []Ranked, bin []int) int {
 	var stack, waiting []openBin
-	var heap roomiest
+	var full heap.Heap[openBin]
 	bins := int32(0)
 	for _, x := range order {
 		for {
 			k := len(waiting) - 1
-			if k >= 0 && waiting[k].room >= x.Weight && (len(heap) == 0 || waiting[k].before(heap[0])) {
+			if k >= 0 && waiting[k].room >= x.Weight && (len(full) == 0 || waiting[k].Before(full[0])) {
 				stack = append(stack, waiting[k])
 				waiting = waiting[:k]
-			} else if len(heap) > 0 && heap[0].room >= x.Weight {
-				stack = append(stack, heap.pop())
+			} else if len(full) > 0 && full[0].room >= x.Weight {
+				stack = append(stack, full.Pop())
 			} else {
 				break
 			}
@@ -141,10 +100,10 @@ func bestFitDecreasing(c int64, order []Ranked, bin []int) int {
 		switch k := len(waiting) - 1; {
 		case b.room >= x.Weight:
 			stack = append(stack, b)
-		case k < 0 || b.before(waiting[k]):
+		case k < 0 || b.Before(waiting[k]):
 			waiting = append(waiting, b)
 		default:
-			heap.push(b)
+			full.Push(b)
 		}
 	}
 	return int(bins)
@@ -152,12 +111,12 @@ func bestFitDecreasing(c int64, order []Ranked, bin []int) int {
 
 // worstFit keeps the bins in a heap by their room.
 func worstFit(c int64, order []Ranked, bin []int) int {
-	var heap roomiest
+	var full heap.Heap[openBin]
 	bins := int32(0)
 	for _, x := range order {
 		var b openBin
-		if len(heap) > 0 && heap[0].room >= x.Weight {
-			b = heap.pop()
+		if len(full) > 0 && full[0].room >= x.Weight {
+			b = full.Pop()
 			b.bin = -b.bin // see below
 		} else {
 			b = openBin{c, bins}
@@ -165,7 +124,7 @@ func worstFit(c int64, order []Ranked, bin []int) int {
 		}
 		bin[x.Item] = int(b.bin)
 		// The negative number makes the heap prefer the earlier of equal bins.
-		heap.push(openBin{b.room - x.Weight, -b.bin})
+		full.Push(openBin{b.room - x.Weight, -b.bin})
 	}
 	return int(bins)
 }

@@ -3,10 +3,9 @@ package packing
 import (
 	"math/bits"
 	"sort"
-)
 
-// denseLimit bounds the steps of the dynamic programmes over all capacities.
-const denseLimit = 1 << 26
+	"github.com/recrawl/recrawl/internal/subsetsum"
+)
 
 // bestKnapsack returns the most value that fits into capacity c, given count[j]
 // copies of weight w[j] and value value[j] ≥ 0: exactly, or ok is false because
@@ -60,10 +59,7 @@ func (k *knapsack) dense(c int64) int64 {
 		for piece := int64(1); left > 0; piece *= 2 {
 			n := min(piece, left)
 			left -= n
-			w, v := n*k.w[j], n*k.value[j]
-			for x := c; x >= w; x-- {
-				table[x] = max(table[x], table[x-w]+v)
-			}
+			subsetsum.AddItem(table, n*k.w[j], n*k.value[j])
 		}
 	}
 	return table[c]

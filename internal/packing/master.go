@@ -4,6 +4,9 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"slices"
+
+	"github.com/recrawl/recrawl/internal/linalg"
 )
 
 // master is the linear programme of column generation (Gilmore & Gomory 1961):
@@ -21,6 +24,7 @@ import (
 // When the demand changes, the duals stay feasible and the dual simplex
 // restores the rest, so that a node of the search costs few pivots.
 type master struct {
+	effort
 	m       int
 	w       []int64
 	c       int64
@@ -72,16 +76,9 @@ func (p pattern) of(kind int32) int {
 	return 0
 }
 
-const (
-	tiny    = 1e-9
-	epsilon = 1e-6
-	// refreshAfter is the number of pivots after which the inverse is checked.
-	refreshAfter = 200
-)
-
-func newMaster(w []int64, count []int, c int64) *master {
+func newMaster(w []int64, count []int, c int64, e effort) *master {
 	m := len(w)
-	s := &master{m: m, w: w, c: c, demand: append([]int(nil), count...), key: make(map[string]int),
+	s := &master{effort: e, m: m, w: w, c: c, demand: slices.Clone(count), key: make(map[string]int),
 		basis: make([]int, m), inverse: make([]float64, m*m), x: make([]float64, m), dual: make([]float64, m),
 		dir: make([]float64, m), noise: make([]float64, m), rng: rand.New(rand.NewPCG(uint64(m), uint64(c)))}
 	s.perturb(epsilon)
@@ -188,7 +185,7 @@ func (s *master) pivot(k, r int) {
 	f := 1 / s.dir[r]
 	s.filled = s.filled[:0]
 	for j, v := range row {
-		if v *= f; math.Abs(v) < 1e-14 {
+		if v *= f; math.Abs(v) < nothingInRow {
 			row[j] = 0
 		} else {
 			row[j] = v
@@ -220,9 +217,9 @@ func (s *master) pivot(k, r int) {
 	s.basic[k] = true
 	s.basis[r] = k
 	s.pivots++
-	if s.stale++; s.stale >= refreshAfter {
+	if s.stale++; s.stale >= s.refreshAfter {
 		s.stale = 0
-		if s.drift() > 1e-7 {
+		if s.drift() > driftLimit {
 			s.refresh()
 		}
 	}
@@ -236,7 +233,7 @@ func (s *master) direction(k int) {
 		for _, e := range s.columns[k].pattern {
 			v += row[e.kind] * float64(e.count)
 		}
-		if math.Abs(v) < 1e-12 {
+		if math.Abs(v) < nothing {
 			v = 0
 		}
 		s.dir[i] = v
@@ -263,59 +260,17 @@ func (s *master) drift() float64 {
 	return worst
 }
 
-// refresh computes the inverse of the basis afresh, by Gauss–Jordan elimination
-// with partial pivoting.
+// refresh computes the inverse of the basis afresh.
 func (s *master) refresh() {
-	m := s.m
-	a := make([]float64, m*m)
+	clear(s.inverse)
 	for i, k := range s.basis {
 		for _, e := range s.columns[k].pattern {
-			a[int(e.kind)*m+i] = float64(e.count)
+			s.inverse[int(e.kind)*s.m+i] = float64(e.count)
 		}
 	}
-	inv := s.inverse
-	clear(inv)
-	for i := range m {
-		inv[i*m+i] = 1
-	}
-	for col := range m {
-		p := col
-		for i := col + 1; i < m; i++ {
-			if math.Abs(a[i*m+col]) > math.Abs(a[p*m+col]) {
-				p = i
-			}
-		}
-		if math.Abs(a[p*m+col]) < tiny {
-			s.failed = true
-			return
-		}
-		if p != col {
-			for j := range m {
-				a[p*m+j], a[col*m+j] = a[col*m+j], a[p*m+j]
-				inv[p*m+j], inv[col*m+j] = inv[col*m+j], inv[p*m+j]
-			}
-		}
-		f := 1 / a[col*m+col]
-		arow, irow := a[col*m:(col+1)*m], inv[col*m:(col+1)*m]
-		for j := range m {
-			arow[j] *= f
-			irow[j] *= f
-		}
-		for i := range m {
-			g := a[i*m+col]
-			if i == col || g == 0 {
-				continue
-			}
-			ai, ii := a[i*m:(i+1)*m], inv[i*m:(i+1)*m]
-			for j := col; j < m; j++ {
-				ai[j] -= g * arow[j]
-			}
-			for j, v := range irow {
-				if v != 0 {
-					ii[j] -= g * v
-				}
-			}
-		}
+	if !linalg.Invert(s.inverse, s.m, tiny) {
+		s.failed = true
+		return
 	}
 	s.duals()
 	s.values()
@@ -324,7 +279,7 @@ func (s *master) refresh() {
 // primal runs the primal simplex over the columns there are.
 func (s *master) primal(ctx context.Context) {
 	for !s.failed && ctx.Err() == nil {
-		enter, worst := -1, -1e-8
+		enter, worst := -1, -flat
 		for k := range s.columns {
 			if !s.basic[k] && !s.columns[k].off {
 				if r := s.reducedCost(k); r < worst {
@@ -340,7 +295,7 @@ func (s *master) primal(ctx context.Context) {
 		for i, d := range s.dir {
 			if d > tiny {
 				q := max(s.x[i], 0) / d
-				if q < ratio-1e-12 || q < ratio+1e-12 && leave >= 0 && d > s.dir[leave] {
+				if q < ratio-tie || q < ratio+tie && leave >= 0 && d > s.dir[leave] {
 					leave, ratio = i, q
 				}
 			}
@@ -363,8 +318,8 @@ func (s *master) primal(ctx context.Context) {
 func (s *master) setDemand(ctx context.Context, demand []int) {
 	copy(s.demand, demand)
 	s.values()
-	for limit := 20 * s.m; !s.failed && ctx.Err() == nil && limit > 0; limit-- {
-		leave, worst := -1, -1e-8
+	for limit := stallAfter * s.m; !s.failed && ctx.Err() == nil && limit > 0; limit-- {
+		leave, worst := -1, -flat
 		for i, v := range s.x {
 			if v < worst {
 				leave, worst = i, v
@@ -383,11 +338,11 @@ func (s *master) setDemand(ctx context.Context, demand []int) {
 			for _, e := range s.columns[k].pattern {
 				alpha -= row[e.kind] * float64(e.count)
 			}
-			if alpha < 1e-7 {
+			if alpha < noPivot {
 				continue
 			}
 			q := max(s.reducedCost(k), 0) / alpha
-			if q < ratio-1e-12 || q < ratio+1e-12 && alpha > size {
+			if q < ratio-tie || q < ratio+tie && alpha > size {
 				enter, ratio, size = k, q, alpha
 			}
 		}
@@ -411,10 +366,10 @@ func (s *master) setDemand(ctx context.Context, demand []int) {
 // The linear programme must be solved, and is solved again with the demand as
 // it was.
 func (s *master) interior(ctx context.Context, scale float64) []float64 {
-	noise := append([]float64(nil), s.noise...)
-	mean := append([]float64(nil), s.dual...)
+	noise := slices.Clone(s.noise)
+	mean := slices.Clone(s.dual)
 	n := 1.0
-	for range 10 {
+	for range s.interiorDuals {
 		s.perturb(scale)
 		s.setDemand(ctx, s.demand)
 		if _, v := s.generate(ctx, math.MaxInt, false); v != optimal {
@@ -442,9 +397,9 @@ type basis struct {
 }
 
 func (s *master) save(withInverse bool) basis {
-	b := basis{columns: append([]int(nil), s.basis...), demand: append([]int(nil), s.demand...), stale: s.stale}
+	b := basis{columns: slices.Clone(s.basis), demand: slices.Clone(s.demand), stale: s.stale}
 	if withInverse {
-		b.inverse = append([]float64(nil), s.inverse...)
+		b.inverse = slices.Clone(s.inverse)
 	}
 	return b
 }
@@ -500,7 +455,7 @@ func (s *master) generate(ctx context.Context, target int, hasty bool) (bound fl
 		if best <= 1+epsilon {
 			return bound, optimal
 		}
-		if bound > float64(target)+1e-5 {
+		if bound > float64(target)+boundMargin {
 			return bound, exceeded
 		}
 		added := false
@@ -511,7 +466,7 @@ func (s *master) generate(ctx context.Context, target int, hasty bool) (bound fl
 		}
 		if !added { // it was priced wrongly: numerical trouble
 			s.refresh()
-			if s.drift() > 1e-6 || s.failed {
+			if s.drift() > driftFatal || s.failed {
 				return bound, undecided
 			}
 			return bound, optimal

@@ -1,10 +1,13 @@
 package packing
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // choose looks for a packing into target bins among all patterns that it can
 // consist of: those whose reduced cost fits into the gap between target and the value
-// of the linear programme, and whose waste fits too. It says whether it found one,
+// of the linear programme, and whose waste fits too. It reports whether it found one,
 // and if not, whether there is none; it gives up if the patterns are too many, or
 // after the given number of nodes.
 //
@@ -23,13 +26,13 @@ func (s *solver) choose(target, nodes int) (found, complete bool) {
 		}
 		return false, false
 	}
-	copy(s.lp.dual, s.lp.interior(s.ctx, 0.01))
+	copy(s.lp.dual, s.lp.interior(s.ctx, interiorScale))
 	defer s.lp.duals()
 	if _, _, ok := s.lp.pricer.price(s.lp); !ok || s.lp.failed {
 		return false, false
 	}
 	e := enumeration{solver: s, left: s.count, dual: s.lp.dual, gap: float64(target) - s.lp.bound(),
-		waste: int64(target)*s.c - s.weight(s.count), steps: poolSteps, most: poolLimit}
+		waste: int64(target)*s.c - s.weight(s.count), steps: s.poolSteps, most: s.poolPatterns}
 	if !e.all() {
 		return false, false
 	}
@@ -39,16 +42,6 @@ func (s *solver) choose(target, nodes int) (found, complete bool) {
 	}
 	return q.run()
 }
-
-const (
-	// poolLimit is the most patterns for a complete search, poolSteps bounds the
-	// steps to list them.
-	poolLimit = 1 << 13
-	poolSteps = 1 << 22
-	// keepLimit is the most numbers in the inverses that a search keeps to go back
-	// to, 128 MiB; others are computed again.
-	keepLimit = 1 << 24
-)
 
 // pool is the choice of a given number of patterns that hold every kind exactly as
 // often as there are: branch and bound by the linear programme of that, which has
@@ -65,8 +58,8 @@ type pool struct {
 }
 
 func newPool(s *solver, target, limit int) *pool {
-	q := &pool{solver: s, target: target, limit: limit, lp: newMaster(s.w, s.count, s.c),
-		with: make([][]int, len(s.w)), left: append([]int(nil), s.count...)}
+	q := &pool{solver: s, target: target, limit: limit, lp: newMaster(s.w, s.count, s.c, s.effort),
+		with: make([][]int, len(s.w)), left: slices.Clone(s.count)}
 	for k := range q.lp.columns {
 		q.lp.columns[k].cost = prohibitive
 	}
@@ -81,7 +74,7 @@ func (q *pool) add(p pattern) {
 	}
 }
 
-// run says whether a packing was found, and if not, whether there is none.
+// run reports whether a packing was found, and if not, whether there is none.
 func (q *pool) run() (found, complete bool) {
 	q.lp.duals()
 	q.lp.primal(q.ctx)
@@ -138,31 +131,11 @@ func (q *pool) search() (found, complete bool) {
 	}
 }
 
-// boundMargin is by how many bins a bound in floating point must exceed a target.
-const boundMargin = 1e-5
-
-// pick returns the column to decide on, and whether it is the only one of a kind. The
-// kind is, of those for which the linear programme is undecided, that with the fewest
-// columns. If there is none, the solution is a packing and is kept, or some kind
-// cannot be packed; then pick returns −1.
+// pick returns the column to decide on, and whether it is the only one of a kind. The kind is, of
+// those for which the linear programme is undecided, that with the fewest columns. If there is
+// none, the solution is a packing and is kept, or some kind cannot be packed; then pick returns −1.
 func (q *pool) pick() (column int, only bool) {
-	value := make(map[int]float64, q.lp.m)
-	whole := make([]bool, q.lp.m)
-	var rest []pattern
-	for i, k := range q.lp.basis {
-		x := q.lp.x[i]
-		value[k] = x
-		n := math.Round(x)
-		if n < 1 || math.Abs(x-n) > 1e-3 || q.lp.costOf(k) > 1 {
-			continue
-		}
-		for range int(n) {
-			rest = append(rest, q.lp.columns[k].pattern)
-		}
-		for _, e := range q.lp.columns[k].pattern {
-			whole[e.kind] = int(e.count)*int(n) == q.left[e.kind]
-		}
-	}
+	rest, whole := q.whole()
 	kind, fewest := -1, 0
 	for j, n := range q.left {
 		if n == 0 || whole[j] {
@@ -187,6 +160,40 @@ func (q *pool) pick() (column int, only bool) {
 		}
 		return -1, false
 	}
+	return q.promising(kind), fewest == 1
+}
+
+// whole returns the patterns that the linear programme uses whole, and the kinds of which they
+// hold all that is left.
+func (q *pool) whole() (patterns []pattern, kinds []bool) {
+	kinds = make([]bool, q.lp.m)
+	for i, k := range q.lp.basis {
+		n := math.Round(q.lp.x[i])
+		if n < 1 || math.Abs(q.lp.x[i]-n) > wholeMargin || q.lp.costOf(k) > 1 {
+			continue
+		}
+		p := q.lp.columns[k].pattern
+		for range int(n) {
+			patterns = append(patterns, p)
+		}
+		for _, e := range p {
+			kinds[e.kind] = int(e.count)*int(n) == q.left[e.kind]
+		}
+	}
+	return patterns, kinds
+}
+
+// wholeMargin is how far from whole a use of a pattern may be and count as whole: what rounding
+// and the perturbed demand make of it. Wrong ones are found by holds.
+const wholeMargin = 1e-3
+
+// promising returns the column with the kind that the linear programme uses most, of equals that
+// of the least reduced cost.
+func (q *pool) promising(kind int) (column int) {
+	value := make(map[int]float64, q.lp.m)
+	for i, k := range q.lp.basis {
+		value[k] = q.lp.x[i]
+	}
 	column = -1
 	for _, k := range q.with[kind] {
 		if !q.lp.columns[k].off && (column < 0 || value[k] > value[column]+tolerance ||
@@ -194,12 +201,12 @@ func (q *pool) pick() (column int, only bool) {
 			column = k
 		}
 	}
-	return column, fewest == 1
+	return column
 }
 
-// holds says whether the patterns hold exactly what is left; rounding could deceive.
+// holds reports whether the patterns hold exactly what is left; rounding could deceive.
 func (q *pool) holds(patterns []pattern) bool {
-	left := append([]int(nil), q.left...)
+	left := slices.Clone(q.left)
 	for _, p := range patterns {
 		for _, e := range p {
 			left[e.kind] -= int(e.count)

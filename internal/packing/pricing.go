@@ -3,6 +3,8 @@ package packing
 import (
 	"math"
 	"sort"
+
+	"github.com/recrawl/recrawl/internal/subsetsum"
 )
 
 // pricer finds patterns whose duals sum to more than their cost of 1: a knapsack
@@ -13,15 +15,6 @@ type pricer struct {
 	order []int32   // by value per weight, for the search
 	nodes int
 }
-
-const (
-	// columnsPerRound is the most columns added after a round of pricing.
-	columnsPerRound = 24
-	// tableLimit is the largest table of the dynamic programme, in entries of 8 bytes.
-	tableLimit = 3 << 23
-	// pricingNodes is the most nodes of the search that replaces it where the capacity is large.
-	pricingNodes = 1 << 20
-)
 
 // price returns patterns of value above 1, the best first, and the most value of
 // any pattern; ok is false if it gave up.
@@ -54,19 +47,8 @@ func (p *pricer) fill(s *master) {
 	clear(p.table[n*size:])
 	for k := n - 1; k >= 0; k-- {
 		j := p.kinds[k]
-		w, v := int(s.w[j]), s.dual[j]
 		row, below := p.table[k*size:(k+1)*size], p.table[(k+1)*size:(k+2)*size]
-		copy(row, below)
-		for t := 1; t <= s.demand[j] && t*w <= c; t++ {
-			value := float64(t) * v
-			shifted := below[:size-t*w]
-			to := row[t*w:]
-			for r, b := range shifted {
-				if x := b + value; x > to[r] {
-					to[r] = x
-				}
-			}
-		}
+		subsetsum.AddCopies(row, below, s.w[j], s.dual[j], s.demand[j])
 	}
 }
 
@@ -92,7 +74,7 @@ func (p *pricer) read(s *master) ([]pattern, float64) {
 	}
 	sort.SliceStable(starts, func(a, b int) bool { return starts[a].value > starts[b].value })
 	var patterns []pattern
-	for _, b := range starts[:min(len(starts), columnsPerRound)] {
+	for _, b := range starts[:min(len(starts), s.columnsPerRound)] {
 		patterns = append(patterns, p.trace(s, b.k, b.t))
 	}
 	return patterns, p.table[size-1]
@@ -140,7 +122,7 @@ func (p *pricer) search(s *master) (patterns []pattern, best float64, ok bool) {
 		sort.Slice(found, func(a, b int) bool { return found[a].kind < found[b].kind })
 		patterns = append([]pattern{found}, patterns...)
 	}, &best)
-	patterns = patterns[:min(len(patterns), columnsPerRound)]
+	patterns = patterns[:min(len(patterns), s.columnsPerRound)]
 	if p.nodes <= 0 { // the patterns serve, but there is no bound
 		return patterns, math.Inf(1), len(patterns) > 0
 	}

@@ -46,7 +46,7 @@ func (t *table) mark(item int) {
 	}
 }
 
-// fits says whether the marked item may go to the bin.
+// fits reports whether the marked item may go to the bin.
 func (t *table) fits(item, bin int) bool {
 	return t.room[bin] >= t.in.Weights[item] && t.stamp[bin] != int32(item+1)
 }
@@ -90,7 +90,7 @@ func (in *Problem) scan(order []Ranked, h Heuristic) (packed Packing, left int) 
 	return newPacking(t.bin, len(t.room)), -1
 }
 
-// better says whether bin a, the later one, suits the h better than b. Bins
+// better reports whether bin a, the later one, suits the h better than b. Bins
 // that hold something come before empty ones, except under FirstFit.
 func (t *table) better(h Heuristic, a, b int) bool {
 	switch {

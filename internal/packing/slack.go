@@ -139,7 +139,7 @@ func (s *slackSearch) extend(k, bin int, room, sum int64) {
 	}
 }
 
-// barred says whether an enemy of the item is in the bin or on the path.
+// barred reports whether an enemy of the item is in the bin or on the path.
 func (s *slackSearch) barred(i, bin int) bool {
 	if s.t.in.Conflicts == nil {
 		return false

@@ -42,18 +42,11 @@ type solver struct {
 	limit int
 	lp    *master // nil if it is out of reach
 	rng   *rand.Rand
+	effort
 }
 
-// slackItems is the most items for which Minimum Bin Slack, which takes time in
-// their square, is tried.
-const slackItems = 20_000
-
-// kindsLimit is the most different weights for which the linear programme is
-// solved: its inverse has the square of that.
-const kindsLimit = 1200
-
 func newSolver(ctx context.Context, in *Problem, nodes int) *solver {
-	s := &solver{ctx: ctx, in: in, kinds: newKinds(in.Weights), c: in.Capacities[0], limit: nodes}
+	s := &solver{ctx: ctx, in: in, kinds: newKinds(in.Weights), c: in.Capacities[0], limit: nodes, effort: standard}
 	if k := len(s.w) - 1; s.w[k] == 0 {
 		s.w, s.count, s.items = s.w[:k], s.count[:k], s.items[:k]
 	}
@@ -72,7 +65,7 @@ func (s *solver) solve() {
 		return
 	}
 	if len(s.w) <= kindsLimit {
-		s.lp = newMaster(s.w, s.count, s.c)
+		s.lp = newMaster(s.w, s.count, s.c, s.effort)
 		for _, p := range s.best {
 			s.lp.add(p)
 		}
@@ -91,12 +84,12 @@ func (s *solver) solve() {
 }
 
 // reach looks for a packing into target bins by all means, the quick ones first. It
-// says whether it found one, and if not, whether there is none.
+// reports whether it found one, and if not, whether there is none.
 func (s *solver) reach(target int) (found, complete bool) {
 	if s.lp != nil {
-		for try := range dives {
-			if try == divesBefore {
-				if found, complete := s.choose(target, nodesAtRoot); found || complete {
+		for try := range s.dives {
+			if try == s.divesBefore {
+				if found, complete := s.choose(target, s.nodesAtRoot); found || complete {
 					return found, complete
 				}
 			}
@@ -110,14 +103,6 @@ func (s *solver) reach(target int) (found, complete bool) {
 	}
 	return s.tree(nil, s.count, target)
 }
-
-const (
-	// dives is the most dives before the search by bin completion, divesBefore of them before a
-	// complete search among patterns of at most nodesAtRoot nodes.
-	dives       = 60
-	divesBefore = 2
-	nodesAtRoot = 1000
-)
 
 // raise raises the lower bound by the linear programme, as far as it goes: it
 // need not be solved once its value shows that the bound cannot rise any more.
@@ -146,7 +131,7 @@ func (s *solver) over() bool { return s.nodes >= s.limit || s.ctx.Err() != nil }
 func (s *solver) certify() {
 	c := Certificate{Value: make([]int64, len(s.in.Weights))}
 	for j, items := range s.items {
-		u := int64(math.Floor(max(s.lp.dual[j], 0) * (1 << 24)))
+		u := int64(math.Floor(max(s.lp.dual[j], 0) * (1 << dualBits)))
 		for _, i := range items {
 			c.Value[i] = u
 		}
@@ -161,7 +146,7 @@ func (s *solver) certify() {
 // the same columns.
 func (s *solver) restart() {
 	old := s.lp
-	s.lp = newMaster(s.w, s.count, s.c)
+	s.lp = newMaster(s.w, s.count, s.c, s.effort)
 	for _, c := range old.columns {
 		if c.cost > 0 {
 			s.lp.add(c.pattern)

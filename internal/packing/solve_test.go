@@ -64,12 +64,13 @@ func fewestBins(in *Problem) int {
 // The children of a node leave out dominated patterns, and those that the linear
 // programme excludes, but never all that lead to a packing.
 func TestEnumerationIsComplete(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		c := rapid.Int64Range(10, 60).Draw(t, "c")
 		in := plain(c, rapid.SliceOfN(rapid.Int64Range(1, c), 1, 9).Draw(t, "w"))
 		s := newSolver(context.Background(), in, 1000)
 		if rapid.Bool().Draw(t, "with linear programme") {
-			s.lp = newMaster(s.w, s.count, s.c)
+			s.lp = newMaster(s.w, s.count, s.c, s.effort)
 		}
 		var place func(left []int, bins int) bool
 		place = func(left []int, bins int) bool {
@@ -80,7 +81,7 @@ func TestEnumerationIsComplete(t *testing.T) {
 			if s.weight(left) == 0 {
 				return true
 			}
-			e := enumeration{solver: s, left: left, waste: waste, steps: stepsPerNode, most: childrenPerNode}
+			e := enumeration{solver: s, left: left, waste: waste, steps: s.nodeSteps, most: s.nodeChildren}
 			if s.lp != nil {
 				s.lp.setDemand(s.ctx, left)
 				if _, v := s.lp.generate(s.ctx, bins, false); v == exceeded {
@@ -119,7 +120,7 @@ func chooseProperty(t *rapid.T) {
 	want := fewestOfKinds(in)
 	for target := want - 1; target <= want+1; target++ {
 		s := newSolver(context.Background(), in, 1<<20)
-		s.lp = newMaster(s.w, s.count, s.c)
+		s.lp = newMaster(s.w, s.count, s.c, s.effort)
 		found, complete := s.choose(target, 1<<20)
 		require.Equal(t, target >= want, found, "%d bins, %d needed", target, want)
 		require.True(t, complete)
@@ -131,11 +132,15 @@ func chooseProperty(t *rapid.T) {
 	}
 }
 
-func TestChoose(t *testing.T) { rapid.Check(t, chooseProperty) }
+func TestChoose(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, chooseProperty)
+}
 
 // The same against the search by bin completion without a linear programme, where
 // the sum of the weights leaves it open whether a bin can be saved.
 func TestChooseAgainstBinCompletion(t *testing.T) {
+	t.Parallel()
 	decided, nodes, saved := 0, 0, 0
 	for i := range 300 {
 		in := plain(1000, between(rand.New(rand.NewPCG(uint64(i), 51)), 24, 30, 700))
@@ -144,7 +149,7 @@ func TestChooseAgainstBinCompletion(t *testing.T) {
 		want, complete := s.tree(nil, s.count, target)
 		require.True(t, want || complete)
 		s = newSolver(context.Background(), in, 1<<20)
-		s.lp = newMaster(s.w, s.count, s.c)
+		s.lp = newMaster(s.w, s.count, s.c, s.effort)
 		found, complete := s.choose(target, 1<<20)
 		if !found && !complete {
 			continue // too many patterns
@@ -165,10 +170,11 @@ func TestChooseAgainstBinCompletion(t *testing.T) {
 
 // A basis that was saved comes back with its inverse or without.
 func TestMasterRestore(t *testing.T) {
+	t.Parallel()
 	in := plain(150, between(rand.New(rand.NewPCG(1, 42)), 60, 15, 90))
 	k := newKinds(in.Weights)
 	for _, withInverse := range []bool{true, false} {
-		m := newMaster(k.w, k.count, in.Capacities[0])
+		m := newMaster(k.w, k.count, in.Capacities[0], standard)
 		m.generate(context.Background(), 1000, false)
 		x, dual, bound := slices.Clone(m.x), slices.Clone(m.dual), m.bound()
 		b := m.save(withInverse)
@@ -190,10 +196,11 @@ func TestMasterRestore(t *testing.T) {
 // The mean of optimal duals is feasible and nearly optimal, and leaves the linear
 // programme solved.
 func TestInteriorDuals(t *testing.T) {
+	t.Parallel()
 	for i := range 10 {
 		in := plain(1000, between(rand.New(rand.NewPCG(uint64(i), 43)), 80, 100, 700))
 		k := newKinds(in.Weights)
-		m := newMaster(k.w, k.count, in.Capacities[0])
+		m := newMaster(k.w, k.count, in.Capacities[0], standard)
 		_, v := m.generate(context.Background(), 1000, false)
 		require.Equal(t, optimal, v)
 		z := m.bound()
@@ -211,11 +218,12 @@ func TestInteriorDuals(t *testing.T) {
 // At the end of column generation the primal and the dual agree and both are
 // feasible, also after the demand has changed.
 func TestMasterIsOptimal(t *testing.T) {
+	t.Parallel()
 	for i := range 20 {
 		rng := rand.New(rand.NewPCG(uint64(i), 41))
 		in := plain(150, between(rng, 60, 15, 90))
 		k := newKinds(in.Weights)
-		m := newMaster(k.w, k.count, in.Capacities[0])
+		m := newMaster(k.w, k.count, in.Capacities[0], standard)
 		for range 3 {
 			bound, v := m.generate(context.Background(), 1000, false)
 			require.Equal(t, optimal, v)
@@ -280,6 +288,7 @@ func fewestOfKinds(in *Problem) int {
 
 // The exact knapsack, by both methods, against all subsets.
 func TestKnapsackAgainstBruteForce(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 9).Draw(t, "n")
 		c := rapid.Int64Range(0, 60).Draw(t, "c")

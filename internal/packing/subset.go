@@ -5,6 +5,9 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+
+	"github.com/recrawl/recrawl/internal/grid"
+	"github.com/recrawl/recrawl/internal/subsetsum"
 )
 
 // A Subset is a set of items that fits a capacity.
@@ -62,7 +65,7 @@ func newSubset(weights []int64, c int64) *subset {
 		}
 		s.w = append(s.w, x.Weight)
 		s.item = append(s.item, int(x.Item))
-		divisor = gcd(divisor, x.Weight)
+		divisor = grid.GCD(divisor, x.Weight)
 		s.total += x.Weight
 	}
 	s.chosen = make([]bool, len(s.w))
@@ -81,13 +84,6 @@ func newSubset(weights []int64, c int64) *subset {
 	s.total /= divisor
 	s.divisor = divisor
 	return s
-}
-
-func gcd(a, b int64) int64 {
-	for b != 0 {
-		a, b = b, a%b
-	}
-	return a
 }
 
 func (s *subset) result() Subset {
@@ -226,72 +222,9 @@ func (s *subset) core(size int, rng *rand.Rand) {
 		}
 	}
 	taken := make([]bool, size)
-	sum := s.c - room + meet(w, room, taken)
+	sum := s.c - room + subsetsum.Largest(w, room, taken)
 	for k, i := range core {
 		in[i] = taken[k]
 	}
 	s.offer(sum, func(i int) bool { return in[i] })
-}
-
-// meet finds the subset of w of the largest sum ≤ c exactly, sets taken and
-// returns the sum. It keeps the sorted sums of both halves, O(2^(n/2)), but not
-// which items they are of: the halves are then solved again for their own sum.
-func meet(w []int64, c int64, taken []bool) int64 {
-	switch n := len(w); n {
-	case 0:
-		return 0
-	case 1:
-		taken[0] = w[0] <= c
-		if taken[0] {
-			return w[0]
-		}
-		return 0
-	default:
-		a, b := sums(w[:n/2], c), sums(w[n/2:], c)
-		best, left := int64(-1), int64(0)
-		// Invariant: no pair with b[j+1:] or with a[:i] is better than best.
-		j := len(b) - 1
-		for i := 0; i < len(a) && best < c; i++ {
-			for a[i]+b[j] > c {
-				if j--; j < 0 {
-					break
-				}
-			}
-			if j < 0 {
-				break
-			}
-			if a[i]+b[j] > best {
-				best, left = a[i]+b[j], a[i]
-			}
-		}
-		meet(w[:n/2], left, taken[:n/2])
-		meet(w[n/2:], best-left, taken[n/2:])
-		return best
-	}
-}
-
-// sums returns the different subset sums of w that are at most c, sorted.
-func sums(w []int64, c int64) []int64 {
-	most := min(1<<len(w), int(min(c, math.MaxInt32))+1)
-	list, next := make([]int64, 1, most), make([]int64, 0, most)
-	for _, x := range w {
-		// Merge list with list + x, which runs behind it.
-		next = next[:0]
-		i := 0
-		for _, s := range list {
-			if s += x; s > c {
-				break
-			}
-			for i < len(list) && list[i] < s {
-				next = append(next, list[i])
-				i++
-			}
-			if i == len(list) || list[i] > s {
-				next = append(next, s)
-			}
-		}
-		next = append(next, list[i:]...)
-		list, next = next, list
-	}
-	return list
 }

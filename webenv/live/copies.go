@@ -103,17 +103,13 @@ func (c *copies) len() int {
 	return len(c.seen)
 }
 
-const (
-	transportMagic   = "webenv.Transport"
-	transportVersion = 1
-)
+var transportFormat = codec.Format{Magic: "recrawl/webenv/live.Transport", Version: 1}
 
-// append appends the copies in the order of their keys.
-func (c *copies) append(b []byte) ([]byte, error) {
+// encode writes the copies in the order of their keys.
+func (c *copies) encode(e *codec.Encoder) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	keys := slices.SortedFunc(maps.Keys(c.seen), func(a, b key) int { return bytes.Compare(a[:], b[:]) })
-	e := codec.NewEncoder(b, transportMagic, transportVersion)
 	e.Int(len(keys))
 	for _, k := range keys {
 		v := c.seen[k]
@@ -126,49 +122,42 @@ func (c *copies) append(b []byte) ([]byte, error) {
 			e.Bytes(v.hash[:])
 		}
 	}
-	return e.Finish()
 }
 
-// restore replaces the copies by those that append wrote.
-func (c *copies) restore(data []byte) error {
-	d, err := codec.NewDecoder(data, transportMagic, transportVersion)
-	if err != nil {
-		return err
-	}
-	seen := make(map[key]validators)
-	n := d.Int()
-	if n < 0 {
-		d.Fail("%d URLs", n)
-	}
+// decode reads what encode wrote.
+func decode(seen *map[key]validators, d *codec.Decoder) {
+	*seen = make(map[key]validators)
 	var last key
-	for i := 0; i < n && d.Err() == nil; i++ {
+	for i := range d.Count(1) {
 		k := key(decodeHash(d))
-		if i > 0 && bytes.Compare(k[:], last[:]) <= 0 {
-			d.Fail("URL %d out of order", i)
-		}
-		last = k
+		d.Require(i == 0 || bytes.Compare(k[:], last[:]) > 0, "URL %d out of order", i)
 		v := validators{etag: string(d.Bytes()), modified: int64(d.Uint64()), hashed: d.Bool(), redirect: d.Bool()}
 		if v.hashed {
 			v.hash = decodeHash(d)
 		}
-		if v.etag != usableETag(v.etag) || v.redirect && !v.hashed {
-			d.Fail("bad validators of URL %d", i)
+		d.Require(v.etag == usableETag(v.etag) && (v.hashed || !v.redirect), "bad validators of URL %d", i)
+		if d.Err() != nil {
+			return
 		}
-		seen[k] = v
+		(*seen)[k], last = v, k
 	}
-	if err := d.Done(); err != nil {
+}
+
+func decodeHash(d *codec.Decoder) (h [16]byte) {
+	copy(h[:], d.BytesLen(len(h)))
+	return h
+}
+
+func (c *copies) append(b []byte) ([]byte, error) { return transportFormat.Append(b, c.encode) }
+
+// restore replaces the copies by those that append wrote.
+func (c *copies) restore(data []byte) error {
+	var seen map[key]validators
+	if err := codec.Load(&seen, transportFormat, data, decode); err != nil {
 		return err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.seen = seen
 	return nil
-}
-
-func decodeHash(d *codec.Decoder) (h [16]byte) {
-	if b := d.Bytes(); len(b) == len(h) {
-		return [16]byte(b)
-	}
-	d.Fail("a hash of the wrong length")
-	return h
 }

@@ -10,11 +10,11 @@ import (
 var (
 	// ErrConfig reports a setting out of its range.
 	ErrConfig = errors.New("live: bad setting")
-	// ErrURL reports a URL that is not absolute, not http or https, or that stands in the
-	// list twice.
+	// ErrURL reports a URL that is not absolute, not http or https, or that stands in the list
+	// twice.
 	ErrURL = errors.New("live: bad URL")
-	// ErrStatus reports an answer that is neither a page, nor 304 to a conditional request,
-	// nor a redirect.
+	// ErrStatus reports an answer that is neither a page, nor 304 to a conditional request, nor
+	// a redirect.
 	ErrStatus = errors.New("live: bad status")
 	// ErrClosedEarly reports that the body of a page was closed before its end and that the
 	// headers decide nothing, so that nothing could be compared.

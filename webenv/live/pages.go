@@ -72,8 +72,7 @@ type Pages struct {
 	failed int
 }
 
-// New returns an environment of the pages at the given URLs. It sends
-// nothing yet.
+// New returns an environment of the pages at the given URLs. It sends nothing yet.
 func New(urls []string, cfg Config) (*Pages, error) {
 	if len(urls) == 0 {
 		return nil, fmt.Errorf("%w: no URLs", ErrConfig)
@@ -114,8 +113,8 @@ func New(urls []string, cfg Config) (*Pages, error) {
 // Len returns the number of pages.
 func (p *Pages) Len() int { return len(p.requests) }
 
-// hops makes the requests of one poll of one page. The copies are kept by
-// page and URL, since pages may redirect to one another.
+// hops makes the requests of one poll of one page. The copies are kept by page and URL, since
+// pages may redirect to one another.
 type hops struct {
 	pages   *Pages
 	page    int
@@ -139,11 +138,10 @@ func (p *Pages) key(page int, url string) key {
 	return keyOf(pageURL(p.requests[page]) + "\n" + url)
 }
 
-// PollContext polls a page at time now and waits for the answer. The results
-// are those of [webenv.Env]. The true time of a change is not known: since is
-// Last-Modified, if that is after the previous poll that did not fail and not
-// after now, and else now. An error is one of the client, wraps [ErrStatus], or
-// is [ErrClosedEarly].
+// PollContext polls a page at time now and waits for the answer. The results are those of
+// [webenv.Env]. The true time of a change is not known: since is Last-Modified, if that is
+// after the previous poll that did not fail and not after now, and else now. An error is one of
+// the client, wraps [ErrStatus], or is [ErrClosedEarly].
 //
 // Like Poll it panics if there is no such page or time went back.
 func (p *Pages) PollContext(ctx context.Context, page int, now float64) (since float64, changed bool, err error) {
@@ -231,20 +229,43 @@ func (p *Pages) Failed() int {
 	return p.failed
 }
 
-const (
-	pagesMagic   = "webenv.Live"
-	pagesVersion = 1
-)
+var pagesFormat = codec.Format{Magic: "recrawl/webenv/live.Pages", Version: 1}
 
-// AppendBinary implements [encoding.BinaryAppender].
-func (p *Pages) AppendBinary(b []byte) ([]byte, error) {
-	copies, err := p.transport.MarshalBinary()
-	if err != nil {
-		return nil, err
+// AppendBinary implements [encoding.BinaryAppender]; see MarshalBinary.
+func (p *Pages) AppendBinary(b []byte) ([]byte, error) { return pagesFormat.Append(b, p.encode) }
+
+// MarshalBinary implements [encoding.BinaryMarshaler]. It saves what is remembered of the
+// copies, so that after a restart a poll finds what changed since the poll before it.
+func (p *Pages) MarshalBinary() ([]byte, error) { return p.AppendBinary(nil) }
+
+// UnmarshalBinary implements [encoding.BinaryUnmarshaler], for an environment made by [New].
+// Its list of URLs may be another than the one saved: a page is known by its URL, and one that
+// was not there starts anew. An error wraps [ErrCorrupt] or [ErrVersion] and changes nothing.
+func (p *Pages) UnmarshalBinary(data []byte) error {
+	var saved savedPages
+	if err := codec.Load(&saved, pagesFormat, data, (*savedPages).decode); err != nil {
+		return err
+	}
+	if err := p.transport.UnmarshalBinary(saved.copies); err != nil {
+		return err
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	e := codec.NewEncoder(b, pagesMagic, pagesVersion)
+	p.failed = 0
+	for page, r := range p.requests {
+		state, ok := saved.pages[keyOf(pageURL(r))]
+		if !ok {
+			state.last = math.Inf(-1)
+		}
+		p.last[page], p.owed[page], p.err[page] = state.last, state.owed, nil
+	}
+	return nil
+}
+
+func (p *Pages) encode(e *codec.Encoder) {
+	copies, _ := p.transport.MarshalBinary() // has no source, so it cannot fail
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	e.Bytes(copies)
 	e.Int(len(p.requests))
 	for page, r := range p.requests {
@@ -253,53 +274,26 @@ func (p *Pages) AppendBinary(b []byte) ([]byte, error) {
 		e.Float64(p.last[page])
 		e.Bool(p.owed[page])
 	}
-	return e.Finish()
 }
 
-// MarshalBinary implements [encoding.BinaryMarshaler]: it saves what is
-// remembered of the copies, so that after a restart a poll tells what changed
-// since the poll before it.
-func (p *Pages) MarshalBinary() ([]byte, error) { return p.AppendBinary(nil) }
+// savedPages is what is saved of Pages.
+type savedPages struct {
+	copies []byte
+	pages  map[key]savedPage
+}
 
-// UnmarshalBinary implements [encoding.BinaryUnmarshaler], for an environment
-// made by [New]. Its list of URLs may be another than the one saved: a page
-// is known by its URL, and one that was not there starts anew. An error wraps
-// [ErrCorrupt] or [ErrVersion] and changes nothing.
-func (p *Pages) UnmarshalBinary(data []byte) error {
-	d, err := codec.NewDecoder(data, pagesMagic, pagesVersion)
-	if err != nil {
-		return err
-	}
-	pages := make(map[key]int, len(p.requests))
-	for page, r := range p.requests {
-		pages[keyOf(pageURL(r))] = page
-	}
-	last := slices.Repeat([]float64{math.Inf(-1)}, len(p.requests))
-	owed := make([]bool, len(p.requests))
-	copies := d.Bytes()
-	n := d.Int()
-	if n <= 0 {
-		d.Fail("%d pages", n)
-	}
-	for i := 0; i < n && d.Err() == nil; i++ {
+type savedPage struct {
+	last float64
+	owed bool
+}
+
+func (s *savedPages) decode(d *codec.Decoder) {
+	s.copies = d.Bytes()
+	n := d.Count(1)
+	d.Require(n > 0, "no pages")
+	s.pages = make(map[key]savedPage, n)
+	for range n {
 		k := key(decodeHash(d))
-		time, owes := d.Float64(), d.Bool()
-		if !(time <= math.MaxFloat64) {
-			d.Fail("page %d polled at %v", i, time)
-		}
-		if page, ok := pages[k]; ok {
-			last[page], owed[page] = time, owes
-		}
+		s.pages[k] = savedPage{d.Float64In(math.Inf(-1), math.MaxFloat64), d.Bool()}
 	}
-	if err := d.Done(); err != nil {
-		return err
-	}
-	if err := p.transport.UnmarshalBinary(copies); err != nil {
-		return err
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.last, p.owed = last, owed
-	p.err, p.failed = make([]error, len(last)), 0
-	return nil
 }

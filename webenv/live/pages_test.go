@@ -1,14 +1,12 @@
 package live
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
 	"math"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -57,6 +55,7 @@ func restartedLive(t require.TestingT, old *Pages, handler http.Handler, paths .
 // the first poll of each page; since is the last change, up to the second, or else
 // now.
 func TestLiveSeesWhatEnvSees(t *testing.T) {
+	t.Parallel()
 	for _, mode := range modes {
 		t.Run(mode.name, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
@@ -99,6 +98,7 @@ func TestLiveSeesWhatEnvSees(t *testing.T) {
 }
 
 func TestLiveSince(t *testing.T) {
+	t.Parallel()
 	s, now := serverOf(t, webtest.Replay(t, []float64{5, 105, 110.5}), serve.Config{})
 	live := liveOf(t, s, Config{}, "/page/0")
 	for _, c := range []struct {
@@ -124,6 +124,7 @@ func TestLiveSince(t *testing.T) {
 
 // A Last-Modified that cannot be the time of the change is not believed.
 func TestLiveImplausibleLastModified(t *testing.T) {
+	t.Parallel()
 	etag, date := 0, 0.0
 	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		etag++
@@ -145,6 +146,7 @@ func TestLiveImplausibleLastModified(t *testing.T) {
 // A page that redirects has changed if the page it leads to has, or if it leads
 // elsewhere; also if another page leads to the same one.
 func TestLiveRedirects(t *testing.T) {
+	t.Parallel()
 	s, now := serverOf(t, webtest.Replay(t, []float64{10, 50}, nil), serve.Config{})
 	target, broken := "/page/0", false
 	mux := http.NewServeMux()
@@ -194,6 +196,7 @@ func TestLiveRedirects(t *testing.T) {
 }
 
 func TestLiveErrors(t *testing.T) {
+	t.Parallel()
 	body := "abc"
 	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
@@ -224,6 +227,7 @@ func TestLiveErrors(t *testing.T) {
 }
 
 func TestLiveContext(t *testing.T) {
+	t.Parallel()
 	started := make(chan bool)
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		close(started)
@@ -242,6 +246,7 @@ func TestLiveContext(t *testing.T) {
 }
 
 func TestLiveConcurrent(t *testing.T) {
+	t.Parallel()
 	const pages = 16
 	s, now := serverOf(t, webtest.Replay(t, slicesOf(pages, []float64{1, 2, 3})...), serve.Config{})
 	web := httptest.NewServer(s)
@@ -276,6 +281,7 @@ func slicesOf(n int, times []float64) [][]float64 {
 }
 
 func TestNewErrors(t *testing.T) {
+	t.Parallel()
 	for _, bad := range []string{"", "web.test", "/page", "ftp://web.test/", "http://", "http://a b/", "http://web.test/#b", "http://web.test/"} {
 		_, err := New([]string{"http://web.test/", bad}, Config{})
 		require.ErrorIs(t, err, ErrURL, bad)
@@ -287,26 +293,4 @@ func TestNewErrors(t *testing.T) {
 	require.ErrorIs(t, err, ErrConfig)
 	_, err = New([]string{"http://web.test/"}, Config{Calendar: webenv.Calendar{Unit: -time.Second}})
 	require.ErrorIs(t, err, ErrConfig)
-}
-
-func TestLiveSavedState(t *testing.T) {
-	s, now := serverOf(t, webtest.Replay(t, []float64{5}, nil), serve.Config{})
-	live := liveOf(t, s, Config{}, "/page/0", "/page/1")
-	now.Set(1)
-	live.Poll(0, 1)
-	saved, err := live.MarshalBinary()
-	require.NoError(t, err)
-	for i := range saved {
-		require.ErrorIs(t, live.UnmarshalBinary(saved[:i]), ErrCorrupt)
-		altered := bytes.Clone(saved)
-		altered[i] ^= 1
-		require.Error(t, live.UnmarshalBinary(altered), "byte %d", i)
-	}
-	foreign, err := new(Transport).MarshalBinary()
-	require.NoError(t, err)
-	require.ErrorIs(t, live.UnmarshalBinary(foreign), ErrCorrupt)
-	now.Set(6)
-	_, changed := live.Poll(0, 6)
-	require.True(t, changed, "the failed loads changed nothing")
-	require.True(t, strings.HasPrefix(string(saved), pagesMagic))
 }

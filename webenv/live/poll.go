@@ -48,9 +48,8 @@ type Poll struct {
 	Latency      time.Duration // from then to the header of the answer
 	Duration     time.Duration // from Start to the end of the body
 	Bytes        int64         // of the body as the caller read it, decompressed
-	// Err is an error of the network, one that wraps [ErrStatus], or [ErrClosedEarly].
-	// Changed is then false, and the next poll is compared with the copy from before the
-	// error.
+	// Err is an error of the network, one that wraps [ErrStatus], or [ErrClosedEarly]. Changed
+	// is then false, and the next poll is compared with the copy from before the error.
 	Err error
 }
 

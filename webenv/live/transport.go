@@ -14,19 +14,18 @@ import (
 //
 //	client := &http.Client{Transport: &live.Transport{OnPoll: found}}
 //
-// The zero value is ready to use. Forget drops a URL; MarshalBinary saves what is remembered.
-// A Transport is safe for concurrent use once its fields are set. Requests for one URL that
+// The zero value is ready to use. Forget drops a URL; MarshalBinary saves what is remembered. A
+// Transport is safe for concurrent use once its fields are set. Requests for one URL that
 // overlap are compared in the order in which they end.
 //
 // # How it works
 //
-// It remembers the ETag, the Last-Modified and a hash of the content of each URL and makes
-// GETs conditional with them. An answer 304 means unchanged. Otherwise the ETags decide if
-// both copies have one, then Last-Modified likewise, then the hashes. Each hop of a redirect
-// is a poll of its own; it has changed if it leads elsewhere than before. A GET is reported
-// when its body has been read to the end or closed, or at once if it has none, as 304, which
-// the caller is handed as it came. Other methods, and GETs with Range or Upgrade, pass
-// through unseen.
+// It remembers the ETag, the Last-Modified and a hash of the content of each URL and makes GETs
+// conditional with them. An answer 304 means unchanged. Otherwise the ETags decide if both
+// copies have one, then Last-Modified likewise, then the hashes. Each hop of a redirect is a
+// poll of its own; it has changed if it leads elsewhere than before. A GET is reported when its
+// body has been read to the end or closed, or at once if it has none, as 304, which the caller
+// is handed as it came. Other methods, and GETs with Range or Upgrade, pass through unseen.
 //
 // A request that has a condition of its own (If-None-Match, If-Modified-Since, …) gets none
 // added. Its answer is compared with the copy that the condition names. With a list of ETags,
@@ -37,16 +36,16 @@ import (
 //
 // A Last-Modified less than a second before the Date of the answer is not used: the page may
 // change once more in that second, or is made anew for each request (RFC 9110, section
-// 8.8.2.2). The hash is SHA-256 cut to 128 bits. Unlike hash/maphash it is the same in the
-// next process, so it can be saved, and no page can hide its changes from it.
+// 8.8.2.2). The hash is SHA-256 cut to 128 bits. Unlike hash/maphash it is the same in the next
+// process, so it can be saved, and no page can hide its changes from it.
 //
-// The copies of a URL are compared whatever headers they were asked for with. Use one
-// Transport for each language, say.
+// The copies of a URL are compared whatever headers they were asked for with. Use one Transport
+// for each language, say.
 //
 // # Cost
 //
-// Memory: 100 to 160 bytes a URL until Forget, and up to 256 more for its ETag (a longer one
-// is not used). The content is hashed as it streams by and never held.
+// Memory: 100 to 160 bytes a URL until Forget, and up to 256 more for its ETag (a longer one is
+// not used). The content is hashed as it streams by and never held.
 type Transport struct {
 	// Base sends the requests; nil is [http.DefaultTransport].
 	Base http.RoundTripper
@@ -146,8 +145,8 @@ func (t *Transport) Len() int { return t.copies.len() }
 // AppendBinary implements [encoding.BinaryAppender]; see MarshalBinary.
 func (t *Transport) AppendBinary(b []byte) ([]byte, error) { return t.copies.append(b) }
 
-// MarshalBinary implements [encoding.BinaryMarshaler]. It saves what is remembered of all
-// URLs, in the order of their hashes.
+// MarshalBinary implements [encoding.BinaryMarshaler]. It saves what is remembered of all URLs,
+// in the order of their hashes.
 func (t *Transport) MarshalBinary() ([]byte, error) { return t.AppendBinary(nil) }
 
 // UnmarshalBinary implements [encoding.BinaryUnmarshaler]. It replaces what is remembered and

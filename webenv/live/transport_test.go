@@ -1,7 +1,6 @@
 package live
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -37,6 +36,7 @@ var modes = []struct {
 // What is seen through HTTP is what webenv.Env.Poll sees on a twin, for every kind of
 // validator, with several changes within a second, and with errors in between.
 func TestTransportSeesWhatEnvSees(t *testing.T) {
+	t.Parallel()
 	for _, mode := range modes {
 		t.Run(mode.name, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
@@ -157,6 +157,7 @@ func (c *closing) Close() error {
 }
 
 func TestTransportDecides(t *testing.T) {
+	t.Parallel()
 	reset := errors.New("connection reset")
 	ok := func(header, body string) *answer { return &answer{status: 200, header: header, body: body} }
 	status := func(status int, header string) *answer { return &answer{status: status, header: header} }
@@ -257,6 +258,7 @@ func roundTrip(t require.TestingT, transport *Transport, r *http.Request, n int6
 }
 
 func TestTransportClosedEarly(t *testing.T) {
+	t.Parallel()
 	ok := func(header, body string) *answer { return &answer{status: 200, header: header, body: body} }
 	base := &scripted{answers: []*answer{
 		ok("", "first"), ok("", "second"), ok("", "second"), // by content: closing early tells nothing
@@ -296,6 +298,7 @@ func TestTransportClosedEarly(t *testing.T) {
 
 // A first copy that is closed early is remembered by its validators.
 func TestTransportFirstClosedEarly(t *testing.T) {
+	t.Parallel()
 	for _, header := range []string{`ETag: "a"`, "Last-Modified: Mon, 01 Jan 2001 00:00:00 GMT"} {
 		var got Poll
 		base := &scripted{answers: []*answer{{status: 200, header: header, body: "x"}, {status: 304}}}
@@ -311,6 +314,7 @@ func TestTransportFirstClosedEarly(t *testing.T) {
 // The request of the caller is not altered, and gets conditions only if it has
 // none and is a plain GET.
 func TestTransportConditions(t *testing.T) {
+	t.Parallel()
 	const date = "Mon, 01 Jan 2001 00:00:00 GMT"
 	for _, c := range []struct {
 		name, method string
@@ -352,6 +356,7 @@ func TestTransportConditions(t *testing.T) {
 // A caller that has validators of its own is answered relative to them, also
 // when nothing is remembered.
 func TestTransportCallersOwnValidators(t *testing.T) {
+	t.Parallel()
 	env := webtest.Replay(t, []float64{5, 15})
 	s, now := serverOf(t, env, serve.Config{})
 	var got Poll
@@ -381,6 +386,7 @@ func TestTransportCallersOwnValidators(t *testing.T) {
 }
 
 func TestTransportWireTimes(t *testing.T) {
+	t.Parallel()
 	now := webtest.Year2001
 	base := &scripted{answers: []*answer{{status: 200, header: `ETag: "a"`, body: "x"}, {status: 304}, {err: io.ErrUnexpectedEOF}}}
 	var got Poll
@@ -399,6 +405,7 @@ func TestTransportWireTimes(t *testing.T) {
 
 // The host that the server sees is part of the page's name.
 func TestTransportHost(t *testing.T) {
+	t.Parallel()
 	base := &scripted{answers: []*answer{{status: 200, body: "a"}, {status: 200, body: "b"}}}
 	transport := &Transport{Base: base}
 	for _, host := range []string{"a.test", "b.test"} {
@@ -411,6 +418,7 @@ func TestTransportHost(t *testing.T) {
 
 // Many requests at once over loopback: every change is reported once.
 func TestTransportConcurrent(t *testing.T) {
+	t.Parallel()
 	const pages, workers, rounds = 20, 8, 20
 	times := make([][]float64, pages)
 	for page := range times {
@@ -428,7 +436,8 @@ func TestTransportConcurrent(t *testing.T) {
 			defer web.Close()
 			var mu sync.Mutex
 			changes := map[string]int{}
-			transport := &Transport{OnPoll: func(p Poll) {
+			base := &http.Transport{MaxIdleConnsPerHost: workers} // or connections are what takes the time
+			transport := &Transport{Base: base, OnPoll: func(p Poll) {
 				mu.Lock()
 				defer mu.Unlock()
 				if p.Err != nil {
@@ -470,27 +479,9 @@ func TestTransportConcurrent(t *testing.T) {
 	}
 }
 
-func TestTransportSavedState(t *testing.T) {
-	s, _ := serverOf(t, webtest.Replay(t, nil, nil), serve.Config{NoLastModified: true})
-	transport := &Transport{Base: webtest.InProcess{Handler: s}}
-	for page := range 2 {
-		roundTrip(t, transport, get(t, fmt.Sprintf("http://web.test/page/%d", page)), -1)
-	}
-	saved, err := transport.MarshalBinary()
-	require.NoError(t, err)
-	for i := range saved {
-		fresh := restarted(t, transport)
-		require.ErrorIs(t, fresh.UnmarshalBinary(saved[:i]), ErrCorrupt, "first %d bytes", i)
-		altered := bytes.Clone(saved)
-		altered[i] ^= 1
-		require.Error(t, fresh.UnmarshalBinary(altered), "byte %d", i)
-		require.Equal(t, 2, fresh.Len())
-	}
-	require.Equal(t, 0, restarted(t, new(Transport)).Len())
-}
-
 // Saved state with a right checksum whose values make no sense.
 func TestTransportSavedStateContradicts(t *testing.T) {
+	t.Parallel()
 	type entry struct {
 		key, etag        string
 		hashed, redirect bool
@@ -514,7 +505,7 @@ func TestTransportSavedStateContradicts(t *testing.T) {
 		"etag with a newline": {1, []entry{{key: a, etag: "\"x\"\r\nHost: y"}}, false},
 		"redirect to nowhere": {1, []entry{{key: a, redirect: true}}, false},
 	} {
-		e := codec.NewEncoder(nil, transportMagic, transportVersion)
+		e := codec.NewEncoder(nil, transportFormat.Magic, transportFormat.Version)
 		e.Int(c.n)
 		for _, x := range c.entries {
 			e.Bytes([]byte(x.key))
@@ -540,6 +531,7 @@ func TestTransportSavedStateContradicts(t *testing.T) {
 }
 
 func TestDecisionString(t *testing.T) {
+	t.Parallel()
 	require.Equal(t, "undecided", Undecided.String())
 	require.Equal(t, "location", ByLocation.String())
 	require.Equal(t, "Decision(9)", Decision(9).String())

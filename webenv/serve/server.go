@@ -1,14 +1,10 @@
 package serve
 
 import (
-	"bufio"
 	"bytes"
 	"context"
-	"encoding/json"
-	"encoding/xml"
 	"fmt"
 	"html"
-	"io"
 	"math"
 	"math/rand/v2"
 	"net/http"
@@ -18,28 +14,30 @@ import (
 	"sync"
 	"time"
 
+	"github.com/recrawl/recrawl/internal/source"
 	"github.com/recrawl/recrawl/webenv"
 )
 
-// Config describes a [Server].
+// Config describes a [Server]. The zero value serves in real time.
 type Config struct {
-	// Now returns the time of the environment. It is required, is called under
-	// a lock, and may run at any speed, for example a day a second:
+	// Now returns the time of the environment. It is called under a lock and may run at any
+	// speed, for example a day a second:
 	//
 	//	began := time.Now()
 	//	Now: func() float64 { return start + 86400*time.Since(began).Seconds() }
 	//
-	// A time before one that it returned earlier counts as the earlier one.
+	// A time before one that it returned earlier counts as the earlier one. Nil means the time
+	// of the Calendar at [time.Now].
 	Now func() float64
 	// Calendar gives the dates in Last-Modified, Date and the sitemap.
 	Calendar webenv.Calendar
 
-	// Names, if not nil, are the names of the pages, each used once and not
-	// empty. The URL of page 17 is then /name/NAME; /page/17 gives the same page.
+	// Names, if not nil, are the names of the pages, each used once and not empty. The URL of
+	// page 17 is then /name/NAME; /page/17 gives the same page.
 	Names []string
-	// Base is the absolute URL under which the server is reached, without a
-	// slash at its end, if that is not the host of the request; with a path if
-	// it is mounted with [http.StripPrefix].
+	// Base is the absolute URL under which the server is reached, without a slash at its end,
+	// if that is not the host of the request; with a path if it is mounted with
+	// [http.StripPrefix].
 	Base string
 	// Size is the least number of bytes of a page; pages are filled up to it.
 	Size int
@@ -47,22 +45,22 @@ type Config struct {
 	// NoETag and NoLastModified leave the header away.
 	NoETag, NoLastModified bool
 
-	// Latency, if not nil, draws how long the answer to a request for a page
-	// takes. The copy given is the one at the time of the answer.
+	// Latency, if not nil, draws how long the answer to a request for a page takes. The copy
+	// given is the one at the time of the answer.
 	Latency func(page int, rng *rand.Rand) time.Duration
-	// Sleep waits for the latency, or less if the context is done; nil is a
-	// real wait.
+	// Sleep waits for the latency, or less if the context is done; nil is a real wait.
 	Sleep func(ctx context.Context, d time.Duration)
-	// ErrorRate is the probability with which a request for a page is answered
-	// with status 503 instead.
+	// ErrorRate is the probability with which a request for a page is answered with status 503
+	// instead.
 	ErrorRate float64
-	// Source is where errors and latencies are drawn from, in the order in
-	// which requests come in. It may be nil if there are neither.
+	// Source is where errors and latencies are drawn from, in the order in which requests come
+	// in. It may be nil if there are neither.
 	Source rand.Source
 }
 
-// A Server serves the pages of an environment over HTTP, so that any crawler can
-// be tried against a web of which the truth is known.
+// A Server serves the pages of an environment over HTTP. Make it with [New] and mount it like
+// any [http.Handler]; Totals and PageTruth are the truth about what a crawler has reached. It
+// is safe for concurrent use; nothing else may poll its environment.
 //
 //	/page/17          page 17, whose body changes when and only when the page does
 //	/name/NAME        the same by name, if there are names
@@ -71,25 +69,26 @@ type Config struct {
 //	/sitemap.xml      all pages with lastmod, or an index of /sitemap-0.xml and on
 //	/truth            the truth as JSON, a [Truth]; /truth?page=17 for one page
 //
-// Other paths give 404, and methods other than GET and HEAD 405. Pages answer
-// conditional requests and ranges as RFC 9110 has it ([http.ServeContent]).
+// Other paths give 404, and methods other than GET and HEAD 405. Pages answer conditional
+// requests and ranges as RFC 9110 has it ([http.ServeContent]).
 //
-// Every request looks at the pages that it is about, and each page that has
-// changed since the last look gets its next version; changes between two looks
-// make one version. So two answers differ exactly if the page changed between
-// them, for any number of crawlers. In an environment where a poll has effects
-// of its own ([webenv.Zipf] that swaps ranks) each look counts as a poll.
+// # How it works
 //
-// The strong ETag names page and version. Last-Modified is the time of the last
-// change if the environment is a [webenv.LastChanger], and else of the first change
-// since the look before; until the first change it is the time at which the
-// server was made. Its resolution is one second of the [webenv.Calendar], and time may
-// run fast, so it is left away until that second is over: no two versions have
-// the same one. A crawler that relies on it alone must then compare the content.
-// The Date is that of the environment too.
+// Every request looks at the pages that it is about. A page that has changed since the last
+// look gets its next version; changes between two looks make one version. So two answers differ
+// exactly if the page changed between them, for any number of crawlers. In an environment where
+// a poll has effects of its own ([webenv.Zipf] that swaps ranks) each look counts as a poll.
 //
-// A Server is safe for concurrent use; nothing else may poll its environment.
-// It keeps 20 bytes a page besides the environment, and the names.
+// The strong ETag names page and version. Last-Modified is the time of the last change if the
+// environment is a [webenv.LastChanger], and else of the first change since the look before.
+// Until the first change it is the time at which the server was made. Its resolution is one
+// second of the [webenv.Calendar], and time may run fast, so it is left away until that second
+// is over: no two versions have the same one. A crawler that relies on it alone must then
+// compare the content. The Date is that of the environment too.
+//
+// # Cost
+//
+// Memory: 20 bytes a page besides the environment, and the names.
 type Server struct {
 	cfg    Config
 	path   string // path part of Base
@@ -108,84 +107,31 @@ type Server struct {
 	ageSum   float64 // and the integral of their age over it
 }
 
-// Totals are what a crawler has reached so far, as if it were the only one and
-// had taken a copy of each page when the server was made.
-type Totals struct {
-	Now         float64 `json:"now"` // time of the environment
-	Pages       int     `json:"pages"`
-	Polls       int     `json:"polls"`        // GETs of a page that were answered
-	NotModified int     `json:"not_modified"` // those answered with 304
-	Detected    int     `json:"detected"`     // polls that found the page changed since the poll before
-	Failed      int     `json:"failed"`       // simulated failures
-	Freshness   float64 `json:"freshness"`    // as in Result, by the last poll of each page
-	Age         float64 `json:"age"`
-}
-
-// PageTruth is the truth about one page.
-type PageTruth struct {
-	Page     int      `json:"page"`
-	URL      string   `json:"url"`            // as in the sitemap, without the host
-	Version  int      `json:"version"`        // from 1
-	Modified float64  `json:"modified"`       // time of the change as in Last-Modified, unrounded
-	Current  bool     `json:"current"`        // no change since the last GET
-	Rate     *float64 `json:"rate,omitempty"` // if the environment is a webenv.Rater; at most math.MaxFloat64
-}
-
-// Truth is what /truth answers.
-type Truth struct {
-	Totals Totals      `json:"totals"`
-	Pages  []PageTruth `json:"pages"`
-}
-
-// maxSitemap is the greatest number of URLs in a sitemap (sitemaps.org).
-const maxSitemap = 50000
-
-// New returns a server of an environment. It panics if env or Now is nil,
-// or if Source is nil and needed.
+// New returns a server of an environment. It panics if env is nil, or if Source is nil and
+// needed.
 func New(env webenv.Env, cfg Config) (*Server, error) {
 	if env == nil {
 		panic("serve: nil environment")
 	}
 	if cfg.Now == nil {
-		panic("serve: Config without Now")
+		calendar := cfg.Calendar
+		cfg.Now = func() float64 { return calendar.Time(time.Now()) }
 	}
 	n := env.Len()
-	base, err := url.Parse(cfg.Base)
-	switch {
-	case n == 0:
-		return nil, fmt.Errorf("%w: no pages", ErrConfig)
-	case err != nil || strings.HasSuffix(cfg.Base, "/"), cfg.Base != "" && (base.Scheme == "" || base.Host == ""):
-		return nil, fmt.Errorf("%w: base %q", ErrConfig, cfg.Base)
-	case !(cfg.ErrorRate >= 0 && cfg.ErrorRate <= 1):
-		return nil, fmt.Errorf("%w: error rate %v", ErrConfig, cfg.ErrorRate)
-	case cfg.Size < 0:
-		return nil, fmt.Errorf("%w: size %d", ErrConfig, cfg.Size)
-	case cfg.Calendar.Unit < 0:
-		return nil, fmt.Errorf("%w: calendar unit %v", ErrConfig, cfg.Calendar.Unit)
-	case cfg.Names != nil && len(cfg.Names) != n:
-		return nil, fmt.Errorf("%w: %d names for %d pages", ErrConfig, len(cfg.Names), n)
+	base, err := cfg.check(n)
+	if err != nil {
+		return nil, err
 	}
 	s := &Server{
 		cfg: cfg, path: base.EscapedPath(), env: env,
 		version: make([]uint32, n), modified: make([]float64, n), stale: make([]float64, n),
 	}
+	if s.byName, err = numbered(cfg.Names); err != nil {
+		return nil, err
+	}
 	if cfg.ErrorRate > 0 || cfg.Latency != nil {
-		if cfg.Source == nil {
-			panic("serve: nil source of randomness")
-		}
+		source.Require(cfg.Source, "serve")
 		s.rng = rand.New(cfg.Source)
-	}
-	if cfg.Names != nil {
-		s.byName = make(map[string]int, n)
-	}
-	for i, name := range cfg.Names {
-		if name == "" {
-			return nil, fmt.Errorf("%w: page %d has an empty name", ErrConfig, i)
-		}
-		if other, seen := s.byName[name]; seen {
-			return nil, fmt.Errorf("%w: page %d: name %q of page %d", ErrConfig, i, name, other)
-		}
-		s.byName[name] = i
 	}
 	if s.start = cfg.Now(); math.IsNaN(s.start) || math.IsInf(s.start, 0) {
 		return nil, fmt.Errorf("%w: time %v", ErrConfig, s.start)
@@ -196,6 +142,44 @@ func New(env webenv.Env, cfg Config) (*Server, error) {
 	}
 	s.totals.Pages = n
 	return s, nil
+}
+
+// check checks the settings for n pages and returns the base.
+func (c *Config) check(n int) (base *url.URL, err error) {
+	base, err = url.Parse(c.Base)
+	switch {
+	case n == 0:
+		err = fmt.Errorf("%w: no pages", ErrConfig)
+	case err != nil || strings.HasSuffix(c.Base, "/"), c.Base != "" && (base.Scheme == "" || base.Host == ""):
+		err = fmt.Errorf("%w: base %q", ErrConfig, c.Base)
+	case !(c.ErrorRate >= 0 && c.ErrorRate <= 1):
+		err = fmt.Errorf("%w: error rate %v", ErrConfig, c.ErrorRate)
+	case c.Size < 0:
+		err = fmt.Errorf("%w: size %d", ErrConfig, c.Size)
+	case c.Calendar.Unit < 0:
+		err = fmt.Errorf("%w: calendar unit %v", ErrConfig, c.Calendar.Unit)
+	case c.Names != nil && len(c.Names) != n:
+		err = fmt.Errorf("%w: %d names for %d pages", ErrConfig, len(c.Names), n)
+	}
+	return base, err
+}
+
+// numbered returns the number of each name, nil if there are no names.
+func numbered(names []string) (map[string]int, error) {
+	if names == nil {
+		return nil, nil
+	}
+	numbers := make(map[string]int, len(names))
+	for i, name := range names {
+		if name == "" {
+			return nil, fmt.Errorf("%w: page %d has an empty name", ErrConfig, i)
+		}
+		if other, seen := numbers[name]; seen {
+			return nil, fmt.Errorf("%w: page %d: name %q of page %d", ErrConfig, i, name, other)
+		}
+		numbers[name] = i
+	}
+	return numbers, nil
 }
 
 // URL returns the URL of a page without the host.
@@ -279,8 +263,8 @@ func (s *Server) tick() {
 	}
 }
 
-// look polls the environment and gives the page its next version if it has
-// changed. The lock is held.
+// look polls the environment and gives the page its next version if it has changed. The lock is
+// held.
 func (s *Server) look(page int) {
 	since, changed := s.env.Poll(page, s.now)
 	if changed {
@@ -307,12 +291,11 @@ func (s *Server) copied(page int) {
 	}
 }
 
-// lastModified returns the date of the last change of a page for its
-// Last-Modified, zero if there is none to give. The lock is held.
+// lastModified returns the date of the last change of a page for its Last-Modified, zero if
+// there is none to give. The lock is held.
 //
-// No two versions of a page get the same: version v is given second k only
-// after second k, so that later versions, whose changes come after the look
-// that gave it, have later seconds.
+// No two versions of a page get the same: version v is given second k only after second k, so
+// that later versions, whose changes come after the look that gave it, have later seconds.
 func (s *Server) lastModified(page int) time.Time {
 	d := s.cfg.Calendar.Date(s.modified[page]).Truncate(time.Second)
 	if s.cfg.NoLastModified || s.cfg.Calendar.Date(s.now).Sub(d) < time.Second {
@@ -408,8 +391,8 @@ func (s *Server) sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
-// write writes the body of a version of a page. Page i links to pages 2i+1 and
-// 2i+2, so that all pages hang in a tree under page 0.
+// write writes the body of a version of a page. Page i links to pages 2i+1 and 2i+2, so that
+// all pages hang in a tree under page 0.
 func (s *Server) write(b *bytes.Buffer, page int, version uint32) {
 	title := "page " + strconv.Itoa(page)
 	if s.byName != nil {
@@ -423,137 +406,4 @@ func (s *Server) write(b *bytes.Buffer, page int, version uint32) {
 	for b.Len() < s.cfg.Size {
 		b.WriteString(filler[:min(len(filler), s.cfg.Size-b.Len())])
 	}
-}
-
-func (s *Server) sitemaps() int { return (len(s.version) + maxSitemap - 1) / maxSitemap }
-
-// lookAt looks at a page for a list of many, and returns its true lastmod. It
-// locks for one page only, so that a long list does not hold up other requests.
-func (s *Server) lookAt(page int) time.Time {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.tick()
-	s.look(page)
-	return s.cfg.Calendar.Date(s.modified[page])
-}
-
-const sitemapSpace = `xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"`
-
-func (s *Server) serveSitemap(w http.ResponseWriter, r *http.Request, part int) {
-	serveXML(w, r, "urlset", func(b *bufio.Writer) {
-		base := s.base(r)
-		for page := part * maxSitemap; page < min((part+1)*maxSitemap, len(s.version)); page++ {
-			writeEntry(b, "url", base+s.URL(page), s.lookAt(page))
-		}
-	})
-}
-
-func (s *Server) serveIndex(w http.ResponseWriter, r *http.Request) {
-	serveXML(w, r, "sitemapindex", func(b *bufio.Writer) {
-		base := s.base(r) + s.path
-		for part := range s.sitemaps() {
-			var last time.Time
-			for page := part * maxSitemap; page < min((part+1)*maxSitemap, len(s.version)); page++ {
-				if d := s.lookAt(page); d.After(last) {
-					last = d
-				}
-			}
-			writeEntry(b, "sitemap", base+"/sitemap-"+strconv.Itoa(part)+".xml", last)
-		}
-	})
-}
-
-// serveXML writes a document with the given root; a write error means that the
-// client has gone.
-func serveXML(w http.ResponseWriter, r *http.Request, root string, entries func(*bufio.Writer)) {
-	w.Header().Set("Content-Type", "application/xml; charset=utf-8")
-	w.Header().Set("Cache-Control", "no-cache")
-	if r.Method == http.MethodHead {
-		return
-	}
-	b := bufio.NewWriter(w)
-	fmt.Fprintf(b, "%s<%s %s>\n", xml.Header, root, sitemapSpace)
-	entries(b)
-	fmt.Fprintf(b, "</%s>\n", root)
-	_ = b.Flush()
-}
-
-func writeEntry(b *bufio.Writer, tag, loc string, last time.Time) {
-	fmt.Fprintf(b, "<%s><loc>", tag)
-	_ = xml.EscapeText(b, []byte(loc))
-	io.WriteString(b, "</loc>")
-	if !last.IsZero() {
-		fmt.Fprintf(b, "<lastmod>%s</lastmod>", last.Format(time.RFC3339Nano))
-	}
-	fmt.Fprintf(b, "</%s>\n", tag)
-}
-
-// Totals looks at all pages and returns what a crawler has reached so far. It
-// takes O(pages).
-func (s *Server) Totals() Totals {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.tick()
-	stale, age := s.staleSum, s.ageSum
-	for page := range s.version {
-		s.look(page)
-		if since := s.stale[page]; since <= s.now {
-			d := s.now - since
-			stale += d
-			age += float64(d * d / 2)
-		}
-	}
-	t := s.totals
-	t.Now, t.Freshness = s.now, 1
-	if pageTime := float64(t.Pages) * (s.now - s.start); pageTime > 0 {
-		t.Freshness, t.Age = 1-stale/pageTime, age/pageTime
-	}
-	return t
-}
-
-// PageTruth looks at a page and returns the truth about it.
-func (s *Server) PageTruth(page int) PageTruth {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.tick()
-	s.look(page)
-	t := PageTruth{
-		Page: page, URL: s.URL(page), Version: int(s.version[page]),
-		Modified: s.modified[page], Current: s.stale[page] > s.now,
-	}
-	if env, ok := s.env.(webenv.Rater); ok {
-		rate := min(env.Rate(page, s.now), math.MaxFloat64)
-		t.Rate = &rate
-	}
-	return t
-}
-
-// serveTruth writes a Truth page by page, so that a million pages need no memory.
-func (s *Server) serveTruth(w http.ResponseWriter, r *http.Request) {
-	from, to := 0, len(s.version)
-	if text := r.URL.Query().Get("page"); text != "" {
-		page, ok := index(text, to)
-		if !ok {
-			http.NotFound(w, r)
-			return
-		}
-		from, to = page, page+1
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Cache-Control", "no-cache")
-	if r.Method == http.MethodHead {
-		return
-	}
-	b := bufio.NewWriter(w)
-	totals, _ := json.Marshal(s.Totals()) // plain numbers cannot fail
-	fmt.Fprintf(b, "{\"totals\":%s,\n\"pages\":[", totals)
-	for page := from; page < to; page++ {
-		if page > from {
-			io.WriteString(b, ",\n")
-		}
-		truth, _ := json.Marshal(s.PageTruth(page))
-		b.Write(truth)
-	}
-	io.WriteString(b, "]}\n")
-	_ = b.Flush()
 }

@@ -55,6 +55,7 @@ func do(h http.Handler, method, url string, header ...string) *httptest.Response
 // The precedence of RFC 9110, section 13.2.2, on a page that changed at 10.5 and
 // is now, at 100, in its second version.
 func TestServerConditions(t *testing.T) {
+	t.Parallel()
 	const etag, before, after = `"0-2"`, 9.0, 11.0
 	for _, c := range []struct {
 		name   string
@@ -112,6 +113,7 @@ func TestServerConditions(t *testing.T) {
 // A server and a map from bodies and Last-Modified to versions: equal exactly if
 // the versions are.
 func TestServerVersions(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		times := webtest.Changes.Draw(t, "changes")
 		s, now := serverOf(t, webtest.Replay(t, times), Config{})
@@ -147,6 +149,7 @@ func requireOnly(t require.TestingT, seen map[string]int, text string, version i
 }
 
 func TestServerPaths(t *testing.T) {
+	t.Parallel()
 	env := webtest.Replay(t, []float64{1}, []float64{2}, nil)
 	s, _ := serverOf(t, env, Config{Names: names(env)})
 	for page := range env.Len() {
@@ -171,6 +174,7 @@ func TestServerPaths(t *testing.T) {
 
 // From the start page links lead to every page.
 func TestServerLinks(t *testing.T) {
+	t.Parallel()
 	s, _ := serverOf(t, webtest.Replay(t, make([][]float64, 37)...), Config{Base: "http://web.test/sim", Size: 500})
 	handler := http.StripPrefix("/sim", s)
 	seen := map[string]bool{}
@@ -214,6 +218,7 @@ func readSitemap(t *testing.T, h http.Handler, url string) sitemap {
 }
 
 func TestServerSitemap(t *testing.T) {
+	t.Parallel()
 	env := webtest.Replay(t, []float64{1.5, 7}, []float64{30}, nil)
 	s, now := serverOf(t, env, Config{Names: names(env)})
 	now.Set(20)
@@ -229,6 +234,7 @@ func TestServerSitemap(t *testing.T) {
 }
 
 func TestServerSitemapIndex(t *testing.T) {
+	t.Parallel()
 	rates := make([]float64, 2*maxSitemap+1)
 	rates[maxSitemap+2] = 1
 	env, err := webenv.NewPoisson(rates, check.Source(1))
@@ -249,6 +255,7 @@ func TestServerSitemapIndex(t *testing.T) {
 
 // A crawler's totals are those that Run gives for the same polls.
 func TestServerTruth(t *testing.T) {
+	t.Parallel()
 	times := [][]float64{{3, 4, 9.5, 20, 30}, {1}, nil, {2, 4, 6, 8, 10, 12, 14, 16, 18, 31}}
 	env := webtest.Replay(t, times...)
 	want, err := webenv.Run(env, &cycle{pages: 4}, webenv.RunConfig{Rate: 0.75, Duration: 32})
@@ -293,6 +300,7 @@ func TestServerTruth(t *testing.T) {
 
 // A page that changes in every slot has an infinite rate, which JSON cannot hold.
 func TestServerTruthInfiniteRate(t *testing.T) {
+	t.Parallel()
 	env, err := webenv.NewSlots([]float64{1}, webenv.AtMostOnce, 0, check.Source(1))
 	require.NoError(t, err)
 	s, _ := serverOf(t, env, Config{})
@@ -313,6 +321,7 @@ func (c *cycle) Observe(int, float64, bool) error { return nil }
 
 // The account of a server starts when it is made, not with its environment.
 func TestServerMadeLate(t *testing.T) {
+	t.Parallel()
 	history := &webenv.History{Names: []string{"a"}, Times: [][]float64{{1, 3}}}
 	env, err := webenv.NewReplay(history, 2)
 	require.NoError(t, err)
@@ -339,6 +348,7 @@ func TestServerMadeLate(t *testing.T) {
 type forgetful struct{ webenv.Env }
 
 func TestServerLastChanger(t *testing.T) {
+	t.Parallel()
 	times := []float64{3, 5, 7}
 	s, now := serverOf(t, forgetful{webtest.Replay(t, times)}, Config{})
 	known, now2 := serverOf(t, webtest.Replay(t, times), Config{})
@@ -353,6 +363,7 @@ func TestServerLastChanger(t *testing.T) {
 }
 
 func TestServerFailuresAndLatency(t *testing.T) {
+	t.Parallel()
 	var slept []time.Duration
 	cfg := Config{
 		ErrorRate: 0.25,
@@ -387,6 +398,7 @@ func TestServerFailuresAndLatency(t *testing.T) {
 
 // The copy is the one at the time of the answer.
 func TestServerLatencyThenCopy(t *testing.T) {
+	t.Parallel()
 	c := new(webtest.Clock)
 	s, err := New(webtest.Replay(t, []float64{5}), Config{
 		Now:     c.Now,
@@ -399,6 +411,7 @@ func TestServerLatencyThenCopy(t *testing.T) {
 }
 
 func TestServerRealSleepEndsWithRequest(t *testing.T) {
+	t.Parallel()
 	s, _ := serverOf(t, webtest.Replay(t, nil), Config{
 		Latency: func(int, *rand.Rand) time.Duration { return time.Hour }, Source: check.Source(1),
 	})
@@ -409,6 +422,7 @@ func TestServerRealSleepEndsWithRequest(t *testing.T) {
 
 // Time that goes back or is no number counts as the time before.
 func TestServerTimeGoesBack(t *testing.T) {
+	t.Parallel()
 	s, now := serverOf(t, webtest.Replay(t, []float64{5}), Config{})
 	for _, at := range []float64{10, 3, math.NaN(), math.Inf(1), math.Inf(-1)} {
 		now.Set(at)
@@ -418,6 +432,7 @@ func TestServerTimeGoesBack(t *testing.T) {
 }
 
 func TestNewErrors(t *testing.T) {
+	t.Parallel()
 	env := webtest.Replay(t, nil, nil)
 	for name, c := range map[string]struct {
 		want error
@@ -443,11 +458,11 @@ func TestNewErrors(t *testing.T) {
 	require.ErrorIs(t, err, ErrConfig)
 	now := func() float64 { return 0 }
 	require.Panics(t, func() { _, _ = New(nil, Config{Now: now}) })
-	require.Panics(t, func() { _, _ = New(env, Config{}) })
 	require.Panics(t, func() { _, _ = New(env, Config{Now: now, ErrorRate: 0.1}) })
 }
 
 func TestCalendar(t *testing.T) {
+	t.Parallel()
 	day := webenv.Calendar{Epoch: webtest.Year2001, Unit: 24 * time.Hour}
 	require.Equal(t, "2001-01-03T12:00:00Z", day.Date(2.5).Format(time.RFC3339))
 	require.Equal(t, 2.5, day.Time(day.Date(2.5)))
@@ -493,7 +508,7 @@ func propIfNoneMatch(t *rapid.T) {
 	require.Equal(t, want, do(s, "GET", "/page/0", "If-None-Match", list).Code, list)
 }
 
-func TestServerIfNoneMatch(t *testing.T)     { rapid.Check(t, propIfNoneMatch) }
+func TestServerIfNoneMatch(t *testing.T)     { t.Parallel(); rapid.Check(t, propIfNoneMatch) }
 func FuzzServerIfNoneMatchList(f *testing.F) { f.Fuzz(rapid.MakeFuzz(propIfNoneMatch)) }
 
 // Whatever the header says, the answer is the page or 304, and 304 only if the
@@ -513,4 +528,19 @@ func FuzzServerIfNoneMatch(f *testing.F) {
 			t.Fatalf("%q: status %d", header, code)
 		}
 	})
+}
+
+// A server without settings serves in real time.
+func TestServerInRealTime(t *testing.T) {
+	t.Parallel()
+	before := time.Now().Truncate(time.Second)
+	s, err := New(webtest.Replay(t, []float64{1e9}, []float64{1e12}), Config{})
+	require.NoError(t, err)
+	w := do(s, "GET", "/page/0")
+	date, err := http.ParseTime(w.Header().Get("Date"))
+	require.NoError(t, err)
+	require.False(t, date.Before(before))
+	require.WithinDuration(t, before, date, time.Hour)
+	require.Equal(t, time.Unix(1e9, 0).UTC().Format(http.TimeFormat), w.Header().Get("Last-Modified"))
+	require.Equal(t, 1, s.PageTruth(1).Version)
 }

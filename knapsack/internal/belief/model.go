@@ -275,8 +275,5 @@ func (m *Model) Encode(e *codec.Encoder) {
 // Decode reads what Encode wrote into a new model. Focus is up to the caller.
 func (m *Model) Decode(d *codec.Decoder) {
 	const far = 1000 // steps: e^600 is far from any unit of time
-	m.cycle, m.anchor, m.moves = d.Float64(), d.Float64(), d.Int()
-	if !(m.cycle >= 0) || math.IsInf(m.cycle, 1) || !(math.Abs(m.anchor) < far) || m.moves < -far || m.moves > far {
-		d.Fail("a cycle of %v", m.cycle)
-	}
+	m.cycle, m.anchor, m.moves = d.NonNegative(), d.Float64In(-far, far), d.IntIn(-far, far)
 }

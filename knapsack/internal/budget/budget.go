@@ -51,11 +51,8 @@ func (m *Meter) Encode(e *codec.Encoder) {
 
 // Decode reads what Encode wrote at a time not before the latest poll.
 func Decode(d *codec.Decoder, now float64) Meter {
-	m := Meter{start: d.Float64(), polls: d.Uint64(), block: d.Float64(), blockPolls: d.Uint64()}
-	begun := !math.IsInf(m.start, -1)
-	if math.IsNaN(m.start) || math.IsNaN(m.block) || m.start > m.block || m.block > now ||
-		begun != (m.polls > 0) || m.blockPolls > m.polls {
-		d.Fail("%d polls since %v", m.polls, m.start)
-	}
+	m := Meter{start: d.Float64In(math.Inf(-1), now), polls: d.Uint64()}
+	m.block, m.blockPolls = d.Float64In(m.start, now), d.Uint64In(m.polls)
+	d.Require(math.IsInf(m.start, -1) == (m.polls == 0), "%d polls since %v", m.polls, m.start)
 	return m
 }

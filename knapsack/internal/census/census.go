@@ -58,7 +58,5 @@ func (c *Census) Decode(d *codec.Decoder) {
 	c.Prior.decode(d)
 	c.Hedge.decode(d)
 	c.Patience.decode(d)
-	if c.until = d.Byte(); c.until < 1 || c.until > period {
-		d.Fail("next census in %d polls", c.until)
-	}
+	c.until = d.ByteIn(1, period)
 }

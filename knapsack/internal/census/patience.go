@@ -63,12 +63,6 @@ func (p *Patience) encode(e *codec.Encoder) {
 }
 
 func (p *Patience) decode(d *codec.Decoder) {
-	if p.cycles = d.Float64(); !(p.cycles >= leastPatience && p.cycles <= MostPatience) {
-		d.Fail("patience of %v cycles", p.cycles)
-	}
-	for _, to := range []*float64{&p.tried, &p.earned} {
-		if *to = d.Float64(); !(*to >= 0) || math.IsInf(*to, 1) {
-			d.Fail("%v polls or changes", *to)
-		}
-	}
+	p.cycles = d.Float64In(leastPatience, MostPatience)
+	p.tried, p.earned = d.NonNegative(), d.NonNegative()
 }

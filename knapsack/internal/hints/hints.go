@@ -1,11 +1,7 @@
 // Package hints keeps hints that pages have changed, and learns how good they are.
 package hints
 
-import (
-	"math"
-
-	"github.com/recrawl/recrawl/internal/codec"
-)
+import "github.com/recrawl/recrawl/internal/codec"
 
 // Hints holds the hints that came since the last answer of each page, and what answers
 // with and without one found. A hint may be wrong, and a change may come without one. The
@@ -111,15 +107,11 @@ func (h *Hints) Encode(e *codec.Encoder) {
 // Decode reads what Encode wrote, of so many slots.
 func (h *Hints) Decode(d *codec.Decoder, slots int) {
 	h.pending = d.Uint64s()
-	if n := len(h.pending); n > 0 && n*64 < slots {
-		d.Fail("signals for %d of %d slots", n*64, slots)
-	}
+	n := len(h.pending) * 64
+	d.Require(n == 0 || n >= slots, "hints for %d of %d slots", n, slots)
 	for s := range h.counts {
 		for c := range h.counts[s] {
-			h.counts[s][c] = d.Float64()
-			if x := h.counts[s][c]; !(x >= 0) || math.IsInf(x, 1) {
-				d.Fail("%v signals", x)
-			}
+			h.counts[s][c] = d.NonNegative()
 		}
 	}
 }

@@ -191,38 +191,25 @@ func (l *Limits) Encode(e *codec.Encoder) {
 
 // Decode reads what Encode wrote, of so many slots.
 func (l *Limits) Decode(d *codec.Decoder, slots int) {
-	n := d.Int()
-	if n != 0 && n != slots {
-		d.Fail("limits of %d of %d pages", n, slots)
+	n := d.Count(3 * 8)
+	d.Require(n == 0 || n == slots, "intervals of %d of %d slots", n, slots)
+	for range n {
+		shortest := d.NonNegative()
+		longest := d.Float64In(max(shortest, math.SmallestNonzeroFloat64), math.Inf(1))
+		l.interval = append(l.interval, bounds{shortest, longest, d.Float64In(math.Inf(-1), math.Inf(1))})
 	}
-	for ; n > 0 && d.Err() == nil; n-- {
-		b := bounds{d.Float64(), d.Float64(), d.Float64()}
-		if !(b.shortest >= 0 && b.longest > 0 && b.shortest <= b.longest) || math.IsInf(b.shortest, 1) || math.IsNaN(b.entry) {
-			d.Fail("slot %d has an interval from %v to %v", len(l.interval), b.shortest, b.longest)
-		}
-		l.interval = append(l.interval, b)
-	}
-	for n := d.Int(); n > 0 && d.Err() == nil; n-- {
-		slot, until := d.Uint32(), d.Float64()
-		if _, twice := l.retry[slot]; twice || int(slot) >= slots || math.IsNaN(until) || math.IsInf(until, 0) {
-			d.Fail("slot %d is not polled before %v", slot, until)
-		}
+	for range d.Count(4 + 8) {
+		slot, until := d.Uint32(), d.Finite()
+		_, twice := l.retry[slot]
+		d.Require(!twice && int(slot) < slots, "slot %d is not polled before %v", slot, until)
 		l.Delay(slot, until)
 	}
-	l.deadlines = heap.Slots{Slot: d.Uint32s(), Key: d.Float64s()}
-	if !l.deadlines.Ordered() {
-		d.Fail("deadlines are out of order")
-	}
-	for _, slot := range l.deadlines.Slot {
-		if int(slot) >= len(l.interval) {
-			d.Fail("slot %d has a deadline", slot)
-		}
-	}
-	for n := d.Int(); n > 0 && d.Err() == nil; n-- {
-		p := Pace{d.Float64(), d.Float64(), d.Float64()}
-		if !p.Valid() || math.IsNaN(p.turn) || math.IsInf(p.turn, 1) {
-			d.Fail("group %d has a gap of %v and a share of %v", len(l.paces), p.MinGap, p.MaxShare)
-		}
+	l.deadlines.Slot = d.Uint32sIn(codec.AnyLen, uint32(max(0, n-1)))
+	l.deadlines.Key = d.Float64sIn(len(l.deadlines.Slot), math.Inf(-1), math.MaxFloat64)
+	d.Require(l.deadlines.Ordered() && (n > 0 || l.deadlines.Len() == 0), "deadlines are out of order")
+	for range d.Count(3 * 8) {
+		p := Pace{d.Float64(), d.Float64(), d.Float64In(math.Inf(-1), math.MaxFloat64)}
+		d.Require(p.Valid(), "a group has a gap of %v and a share of %v", p.MinGap, p.MaxShare)
 		l.paces = append(l.paces, p)
 	}
 }

@@ -115,11 +115,8 @@ func DecodeBuckets(d *codec.Decoder, state []uint16, n int, in func(slot int) bo
 	for k := range n {
 		for range d.Uint32() {
 			slot := int(d.Uint32())
-			if d.Err() != nil {
-				return b
-			}
-			if slot >= len(state) || int(state[slot]) != k+1 || !missing[slot] {
-				d.Fail("slot %d in the bucket of state %d", slot, k+1)
+			good := slot < len(state) && missing[slot] && int(state[slot]) == k+1
+			if d.Require(good, "slot %d in the bucket of state %d", slot, k+1); d.Err() != nil {
 				return b
 			}
 			missing[slot] = false
@@ -127,8 +124,6 @@ func DecodeBuckets(d *codec.Decoder, state []uint16, n int, in func(slot int) bo
 			b.Insert(k, slot)
 		}
 	}
-	if left != 0 {
-		d.Fail("%d pages are in no bucket", left)
-	}
+	d.Require(left == 0, "%d pages are in no bucket", left)
 	return b
 }

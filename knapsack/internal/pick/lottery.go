@@ -70,22 +70,9 @@ func (l *Lottery) Encode(e *codec.Encoder) {
 }
 
 func decodeLottery(d *codec.Decoder, x []float64, in []bool) *Lottery {
-	l := &Lottery{x: x, in: in}
-	size := d.Int()
-	if size < len(l.x) || size > 2*len(l.x)+1 {
-		d.Fail("a tree of %d for %d pages", size, len(l.x))
-		return l
-	}
-	l.src = d.Source()
-	if l.src == nil {
-		d.Fail("no source of randomness")
-	}
-	if d.Err() != nil {
-		return l
-	}
-	l.sum = NewSumTree(size)
+	l := &Lottery{x: x, in: in, sum: NewSumTree(d.IntIn(len(x), 2*len(x)+1)), src: d.NeedSource()}
 	for i, x := range l.x {
-		if l.in[i] {
+		if l.in[i] && d.Err() == nil {
 			l.sum.Set(i, x)
 		}
 	}

@@ -168,27 +168,15 @@ func (o *Overdue) Encode(e *codec.Encoder) {
 	e.Float64s(o.until)
 }
 
-// DecodeOverdue reads an Overdue of so many slots. in reports which of them are in it.
-func DecodeOverdue(d *codec.Decoder, slots int, in func(slot int) bool) *Overdue {
-	x, held := decodePages(d, slots, in)
-	o := &Overdue{x: x, in: held, last: d.Float64s()}
-	if len(o.last) != len(x) {
-		d.Fail("%d times for %d frequencies", len(o.last), len(x))
-	}
-	for i, last := range o.last {
-		if math.IsNaN(last) || math.IsInf(last, 1) {
-			d.Fail("slot %d was polled at %v", i, last)
-		}
-	}
-	o.now, o.winner, o.until = d.Float64(), d.Uint32s(), d.Float64s()
+func decodeOverdue(d *codec.Decoder, x []float64, in []bool) *Overdue {
+	o := &Overdue{x: x, in: in, last: d.Float64sIn(len(x), math.Inf(-1), math.MaxFloat64)}
+	o.now = d.Float64In(math.Inf(-1), math.MaxFloat64)
+	o.winner = d.Uint32sIn(codec.AnyLen, None)
 	o.size = len(o.winner)
-	if math.IsNaN(o.now) || len(o.until) != o.size || o.size < len(o.x) {
-		d.Fail("a tree of %d and %d nodes for %d pages", o.size, len(o.until), len(o.x))
-	}
-	for k := 1; k < o.size; k++ {
-		if w := o.winner[k]; w != None && int(w) >= len(o.x) || math.IsNaN(o.until[k]) {
-			d.Fail("winner %d until %v", w, o.until[k])
-		}
+	o.until = d.Float64sIn(o.size, math.Inf(-1), math.Inf(1))
+	d.Require(o.size >= len(x), "a tree of %d nodes for %d pages", o.size, len(x))
+	for k, w := range o.winner {
+		d.Require(w == None || int(w) < len(x), "page %d of %d wins at node %d", w, len(x), k)
 	}
 	return o
 }

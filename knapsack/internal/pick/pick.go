@@ -45,25 +45,25 @@ func New(n int, random bool, src rand.Source) Roster {
 
 // Decode reads a roster of so many slots. in reports which of them are in the roster.
 func Decode(d *codec.Decoder, random bool, slots int, in func(slot int) bool) Roster {
+	x, held := decodePages(d, slots, in)
 	if random {
-		x, held := decodePages(d, slots, in)
 		return decodeLottery(d, x, held)
 	}
-	return DecodeOverdue(d, slots, in)
+	return decodeOverdue(d, x, held)
+}
+
+// DecodeOverdue is Decode of an Overdue.
+func DecodeOverdue(d *codec.Decoder, slots int, in func(slot int) bool) *Overdue {
+	x, held := decodePages(d, slots, in)
+	return decodeOverdue(d, x, held)
 }
 
 // decodePages reads the frequencies with which every roster begins.
 func decodePages(d *codec.Decoder, slots int, in func(slot int) bool) (x []float64, held []bool) {
-	x = d.Float64s()
-	if len(x) != slots {
-		d.Fail("%d frequencies for %d slots", len(x), slots)
-	}
+	x = d.Float64sIn(slots, 0, math.MaxFloat64)
 	held = make([]bool, len(x))
-	for i := range x {
-		if !(x[i] >= 0) || math.IsInf(x[i], 1) {
-			d.Fail("slot %d has frequency %v", i, x[i])
-		}
-		held[i] = d.Err() == nil && in(i)
+	for i := range held {
+		held[i] = in(i)
 	}
 	return x, held
 }

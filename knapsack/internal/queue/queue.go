@@ -268,34 +268,25 @@ func Decode(d *codec.Decoder, slots int, waits func(slot int) bool) Queue {
 	q.main = q.decodeHeap(d, inMain)
 	q.held = q.decodeHeap(d, inHeld)
 	q.group = d.Uint32s()
-	if n := len(q.group); n != 0 && n != slots {
-		d.Fail("groups of %d of %d slots", n, slots)
-	}
-	for n := d.Int(); len(q.groups) < n && d.Err() == nil; {
-		g := group{ready: d.Float64(), front: d.Uint32()}
-		if math.IsNaN(g.ready) || math.IsInf(g.ready, 1) {
-			d.Fail("group %d is ready at %v", len(q.groups), g.ready)
-		}
+	d.Require(len(q.group) == 0 || len(q.group) == slots, "groups of %d of %d slots", len(q.group), slots)
+	for range d.Count(8 + 4 + 2*8) {
+		g := group{ready: d.Float64In(math.Inf(-1), math.MaxFloat64), front: d.Uint32()}
 		g.rest = q.decodeHeap(d, inGroup)
 		q.groups = append(q.groups, g)
 	}
 	if d.Err() == nil {
-		if err := q.check(waits); err != nil {
-			d.Fail("%v", err)
-		}
+		d.Check(q.check(waits))
 	}
 	return q
 }
 
 // decodeHeap reads a heap of slots that are in no other.
 func (q *Queue) decodeHeap(d *codec.Decoder, tag uint32) heap.Slots {
-	h := heap.Slots{Tag: tag, Slot: d.Uint32s(), Key: d.Float64s()}
-	if !h.Ordered() {
-		d.Fail("the queue is out of order")
-		return heap.Slots{}
-	}
+	h := heap.Slots{Tag: tag, Slot: d.Uint32s()}
+	h.Key = d.Float64sIn(len(h.Slot), math.Inf(-1), math.MaxFloat64)
+	d.Require(h.Ordered(), "the queue is out of order")
 	for i, slot := range h.Slot {
-		if int(slot) >= len(q.place) || q.place[slot] != None || math.IsInf(h.Key[i], 1) {
+		if int(slot) >= len(q.place) || q.place[slot] != None {
 			d.Fail("slot %d is queued at %d", slot, i)
 			return heap.Slots{}
 		}

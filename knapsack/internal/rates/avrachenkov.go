@@ -1,10 +1,6 @@
 package rates
 
-import (
-	"math"
-
-	"github.com/recrawl/recrawl/internal/codec"
-)
+import "github.com/recrawl/recrawl/internal/codec"
 
 // Avrachenkov is the stochastic approximation of Avrachenkov, Patil and Thoppe. A poll of a page
 // that is polled at random times with rate p finds a change with probability λ/(λ+p). Let I be 1
@@ -54,15 +50,10 @@ func (m *Avrachenkov) Encode(e *codec.Encoder) {
 }
 
 func (m *Avrachenkov) Decode(d *codec.Decoder, slots int) {
-	m.polls, m.lambda, m.time = d.Uint32s(), d.Float64s(), d.Float64s()
-	checkNumbers(d, slots, m.lambda, m.time)
-	if len(m.polls) != slots {
-		d.Fail("%d counts for %d slots", len(m.polls), slots)
-		return
-	}
-	for slot, k := range m.polls {
-		if k > 0 && !(m.lambda[slot] > 0 && m.time[slot] > 0) || math.IsNaN(m.lambda[slot]) {
-			d.Fail("slot %d has the rate %v after %d polls", slot, m.lambda[slot], k)
+	m.polls, m.lambda, m.time = decodeCounts(d, slots), decodeNumbers(d, slots), decodeNumbers(d, slots)
+	for slot, polls := range m.polls {
+		if d.Err() == nil && polls > 0 {
+			d.Require(m.lambda[slot] > 0 && m.time[slot] > 0, "slot %d has the rate %v after %d polls", slot, m.lambda[slot], polls)
 		}
 	}
 }

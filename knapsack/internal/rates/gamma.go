@@ -49,6 +49,5 @@ func (m *Gamma) Rate(slot int, prior float64) float64 {
 func (m *Gamma) Encode(e *codec.Encoder) { e.Float64s(m.a); e.Float64s(m.b) }
 
 func (m *Gamma) Decode(d *codec.Decoder, slots int) {
-	m.a, m.b = d.Float64s(), d.Float64s()
-	checkNumbers(d, slots, m.a, m.b)
+	m.a, m.b = decodeNumbers(d, slots), decodeNumbers(d, slots)
 }

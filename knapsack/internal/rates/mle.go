@@ -116,20 +116,13 @@ func (m *MLE) Encode(e *codec.Encoder) {
 }
 
 func (m *MLE) Decode(d *codec.Decoder, slots int) {
-	m.unit = d.Float64()
-	if !(m.unit >= 0) || math.IsInf(m.unit, 1) {
-		d.Fail("the middle gap is %v", m.unit)
-	}
+	m.unit = d.NonNegative()
 	for slot := 0; slot < slots && d.Err() == nil; slot++ {
-		p := mlePage{unchanged: d.Float64(), last: d.Float64()}
+		p := mlePage{unchanged: d.NonNegative(), last: d.NonNegative()}
 		for o := range p.count {
 			p.count[o], p.sum[o] = d.Uint32(), math.Float32frombits(d.Uint32())
-			if s := float64(p.sum[o]); !(s >= 0) || math.IsInf(s, 1) || (s > 0) != (p.count[o] > 0) {
-				d.Fail("slot %d has %d gaps of %v in all", slot, p.count[o], s)
-			}
-		}
-		if !(p.unchanged >= 0 && p.last >= 0) || math.IsInf(p.unchanged, 1) || math.IsInf(p.last, 1) {
-			d.Fail("slot %d has rate %v after %v without a change", slot, p.last, p.unchanged)
+			s := float64(p.sum[o])
+			d.Require(s >= 0 && s <= math.MaxFloat32 && (s > 0) == (p.count[o] > 0), "slot %d has %d gaps of %v in all", slot, p.count[o], s)
 		}
 		m.page = append(m.page, p)
 	}

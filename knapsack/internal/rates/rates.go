@@ -27,16 +27,10 @@ type Evidence interface {
 
 var _, _, _, _ Evidence = (*MLE)(nil), (*Gamma)(nil), (*Cho)(nil), (*Avrachenkov)(nil)
 
-// checkNumbers fails unless the arrays have a finite number ≥ 0 for each slot.
-func checkNumbers(d *codec.Decoder, slots int, arrays ...[]float64) {
-	for _, v := range arrays {
-		if len(v) != slots {
-			d.Fail("%d estimates for %d slots", len(v), slots)
-		}
-		for slot, x := range v {
-			if !(x >= 0) || math.IsInf(x, 1) {
-				d.Fail("slot %d has the evidence %v", slot, x)
-			}
-		}
-	}
+// decodeNumbers reads a finite number ≥ 0 for each slot.
+func decodeNumbers(d *codec.Decoder, slots int) []float64 {
+	return d.Float64sIn(slots, 0, math.MaxFloat64)
 }
+
+// decodeCounts reads a number for each slot.
+func decodeCounts(d *codec.Decoder, slots int) []uint32 { return d.Uint32sIn(slots, math.MaxUint32) }

@@ -1,28 +1,12 @@
-// Package check is what tests compare with: golden bytes, and means with their closed forms.
+// Package check compares means of samples with their closed forms.
 package check
 
 import (
-	"flag"
 	"math"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 
 	"github.com/stretchr/testify/require"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
-
-// Golden requires that got is the content of testdata/name.golden.
-func Golden(t require.TestingT, name string, got []byte) {
-	file := filepath.Join("testdata", name+".golden")
-	if *update {
-		require.NoError(t, os.WriteFile(file, got, 0o644))
-	}
-	want, err := os.ReadFile(file)
-	require.NoError(t, err)
-	require.Equal(t, want, got, "%s; -update writes it anew", file)
-}
 
 // Critical is the number of standard errors by which a mean over a fixed seed may differ from
 // its closed form. A correct law exceeds it with probability 6e-5 for a given seed; all seeds

@@ -80,8 +80,8 @@ func Replay(t require.TestingT, times ...[]float64) *webenv.Replay {
 	return env
 }
 
-// Changes draws changes of a page at quarters of a second up to 15, so that
-// several often fall into one second.
+// Changes draws changes of a page at quarters of a second up to 15, so that several often fall
+// into one second.
 var Changes = rapid.Custom(func(t *rapid.T) []float64 {
 	quarters := rapid.SliceOfNDistinct(rapid.IntRange(1, 60), 0, 20, rapid.ID[int]).Draw(t, "quarters")
 	slices.Sort(quarters)

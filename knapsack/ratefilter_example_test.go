@@ -1,0 +1,202 @@
+package knapsack_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/recrawl/recrawl/knapsack"
+)
+
+// pollsOf runs a filter over so many hours, one poll an hour, of pages that all change every
+// period(page) hours, and counts the polls of each.
+func pollsOf(f *knapsack.RateFilter, hours int, period func(page int) int) map[int]int {
+	polls, seen := map[int]int{}, map[int]int{}
+	for hour := range hours {
+		page, err := f.Next(float64(hour))
+		if errors.Is(err, knapsack.ErrNoPage) {
+			continue // all pages are held back by their limits: this hour's poll is saved
+		}
+		if err != nil {
+			panic(err)
+		}
+		version := hour / period(page)
+		if err := f.Observe(page, float64(hour), version != seen[page]); err != nil {
+			panic(err)
+		}
+		seen[page] = version
+		polls[page]++
+	}
+	return polls
+}
+
+// The whole use: ask with Next, tell with Observe.
+func ExampleRateFilter() {
+	f, err := knapsack.NewRateFilter(4, knapsack.RateFilterConfig{Objective: knapsack.Freshness})
+	if err != nil {
+		panic(err)
+	}
+	// Page 0 changes every 12 hours, page 1 every 200, pages 2 and 3 never.
+	version := func(page, hour int) int { return hour / []int{12, 200, 1e9, 1e9}[page] }
+	seen := make([]int, 4)
+	for hour := range 5000 {
+		page, err := f.Next(float64(hour))
+		if err != nil {
+			panic(err)
+		}
+		v := version(page, hour)
+		if err := f.Observe(page, float64(hour), v != seen[page]); err != nil {
+			panic(err)
+		}
+		seen[page] = v
+	}
+	often, _ := f.Rate(0)
+	seldom, _ := f.Rate(1)
+	fmt.Println("page 0 changes more than 5 times as often as page 1:", often.Mean > 5*seldom.Mean)
+	// Output: page 0 changes more than 5 times as often as page 1: true
+}
+
+// Page 0 is a front page that must be looked at once a day; page 1 is on a slow server and
+// is left alone for a week after each poll.
+func ExampleRateFilter_SetInterval() {
+	f, _ := knapsack.NewRateFilter(10, knapsack.RateFilterConfig{})
+	_ = f.SetInterval(0, 0, 24)
+	_ = f.SetInterval(1, 7*24, math.Inf(1))
+	polls := pollsOf(f, 1000, func(page int) int { return 50 })
+	fmt.Println("front page at least daily:", polls[0] >= 1000/25)
+	fmt.Println("slow page at most weekly:", polls[1] <= 1000/(7*24)+1)
+	// Output:
+	// front page at least daily: true
+	// slow page at most weekly: true
+}
+
+// Pages 0 to 4 are on one host, which allows a request every 4 hours and is not to take
+// more than a fifth of the budget.
+func ExampleRateFilter_AddGroup() {
+	f, _ := knapsack.NewRateFilter(10, knapsack.RateFilterConfig{})
+	host, err := f.AddGroup(knapsack.GroupConfig{MinGap: 4, MaxShare: 0.2})
+	if err != nil {
+		panic(err)
+	}
+	for page := range 5 {
+		if err := f.SetGroup(page, host); err != nil {
+			panic(err)
+		}
+	}
+	polls := pollsOf(f, 1000, func(page int) int { return 50 })
+	sum := 0
+	for page := range 5 {
+		sum += polls[page]
+	}
+	fmt.Println("polls of the host are within its share:", sum > 150 && sum <= 202)
+	// Output: polls of the host are within its share: true
+}
+
+// A feed mentions page 77: it is polled soon after.
+func ExampleRateFilter_Signal() {
+	f, _ := knapsack.NewRateFilter(100, knapsack.RateFilterConfig{})
+	pollsOf(f, 5000, func(page int) int { return 50 + 10*page })
+	if err := f.Signal(77, 5000); err != nil {
+		panic(err)
+	}
+	for poll := 1; ; poll++ {
+		page, err := f.Next(5000)
+		if err != nil {
+			panic(err)
+		}
+		if page == 77 {
+			fmt.Println("within 10 polls of 100 pages:", poll <= 10)
+			break
+		}
+	}
+	// Output: within 10 polls of 100 pages: true
+}
+
+// A package registry tells when each release was made, so that a poll tells all changes
+// and not only whether there was one.
+func ExampleRateFilter_ObserveAll() {
+	f, _ := knapsack.NewRateFilter(3, knapsack.RateFilterConfig{})
+	released := []float64{3, 9, 15.5, 22, 28, 34, 40, 47, 53} // of page 0; the others have none
+	seen := 0
+	for day := range 60 {
+		page, err := f.Next(float64(day))
+		if err != nil {
+			panic(err)
+		}
+		var times []float64
+		if page == 0 {
+			for seen < len(released) && released[seen] <= float64(day) {
+				times = append(times, released[seen])
+				seen++
+			}
+		}
+		if err := f.ObserveAll(page, float64(day), times); err != nil {
+			panic(err)
+		}
+	}
+	rate, _ := f.Rate(0)
+	fmt.Println("about one release in six days:", rate.Low < 1.0/6 && 1.0/6 < rate.High)
+	// Output: about one release in six days: true
+}
+
+// How much a larger budget would bring: the price of a poll, and the polls that a freshness
+// takes.
+func ExampleRateFilter_Price() {
+	f, _ := knapsack.NewRateFilter(50, knapsack.RateFilterConfig{Objective: knapsack.Freshness})
+	pollsOf(f, 5000, func(page int) int { return 20 + 10*page })
+	fmt.Println("another poll an hour is worth something:", f.Price() > 0)
+	half, err := f.PollsForFreshness(0.5)
+	if err != nil {
+		panic(err)
+	}
+	most, err := f.PollsForFreshness(0.9)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println("0.9 fresh takes more than 1.8 times the polls of 0.5:", most > 1.8*half)
+	// Output:
+	// another poll an hour is worth something: true
+	// 0.9 fresh takes more than 1.8 times the polls of 0.5: true
+}
+
+// A filter is saved in the middle of a run and goes on where it was.
+func ExampleRateFilter_MarshalBinary() {
+	f, _ := knapsack.NewRateFilter(20, knapsack.RateFilterConfig{})
+	pollsOf(f, 500, func(page int) int { return 10 + page })
+	data, err := f.MarshalBinary()
+	if err != nil {
+		panic(err)
+	}
+	var restored knapsack.RateFilter // the zero value will do
+	if err := restored.UnmarshalBinary(data); err != nil {
+		panic(err)
+	}
+	a, _ := f.Next(500)
+	b, _ := restored.Next(500)
+	fmt.Println(a == b)
+	// Output: true
+}
+
+// Pages come and go. A page added after a removal gets an id that was never given out before;
+// Slot is the index for the crawler's own tables.
+func ExampleRateFilter_Add() {
+	f, _ := knapsack.NewRateFilter(2, knapsack.RateFilterConfig{})
+	urls := []string{"/a", "/b"} // by slot
+	if err := f.Remove(0); err != nil {
+		panic(err)
+	}
+	id := f.Add()
+	if slot := knapsack.Slot(id); slot < len(urls) {
+		urls[slot] = "/c"
+	} else {
+		urls = append(urls, "/c")
+	}
+	for page := range f.All() {
+		fmt.Println(urls[knapsack.Slot(page)])
+	}
+	fmt.Println(f.Len(), "pages; the removed one is unknown:", errors.Is(f.Remove(0), knapsack.ErrUnknown))
+	// Output:
+	// /c
+	// /b
+	// 2 pages; the removed one is unknown: true
+}

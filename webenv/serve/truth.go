@@ -1,0 +1,110 @@
+package serve
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+
+	"github.com/recrawl/recrawl/webenv"
+)
+
+// Totals are what a crawler has reached so far, as if it were the only one and had taken a copy
+// of each page when the server was made.
+type Totals struct {
+	Now         float64 `json:"now"` // time of the environment
+	Pages       int     `json:"pages"`
+	Polls       int     `json:"polls"`        // GETs of a page that were answered
+	NotModified int     `json:"not_modified"` // those answered with 304
+	Detected    int     `json:"detected"`     // polls that found the page changed since the poll before
+	Failed      int     `json:"failed"`       // simulated failures
+	Freshness   float64 `json:"freshness"`    // as in Result, by the last poll of each page
+	Age         float64 `json:"age"`
+}
+
+// PageTruth is the truth about one page.
+type PageTruth struct {
+	Page     int      `json:"page"`
+	URL      string   `json:"url"`            // as in the sitemap, without the host
+	Version  int      `json:"version"`        // from 1
+	Modified float64  `json:"modified"`       // time of the change as in Last-Modified, unrounded
+	Current  bool     `json:"current"`        // no change since the last GET
+	Rate     *float64 `json:"rate,omitempty"` // if the environment is a webenv.Rater; at most math.MaxFloat64
+}
+
+// Truth is what /truth answers.
+type Truth struct {
+	Totals Totals      `json:"totals"`
+	Pages  []PageTruth `json:"pages"`
+}
+
+// Totals looks at all pages and returns what a crawler has reached so far. It takes O(pages).
+func (s *Server) Totals() Totals {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tick()
+	stale, age := s.staleSum, s.ageSum
+	for page := range s.version {
+		s.look(page)
+		if since := s.stale[page]; since <= s.now {
+			d := s.now - since
+			stale += d
+			age += float64(d * d / 2)
+		}
+	}
+	t := s.totals
+	t.Now, t.Freshness = s.now, 1
+	if pageTime := float64(t.Pages) * (s.now - s.start); pageTime > 0 {
+		t.Freshness, t.Age = 1-stale/pageTime, age/pageTime
+	}
+	return t
+}
+
+// PageTruth looks at a page and returns the truth about it.
+func (s *Server) PageTruth(page int) PageTruth {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tick()
+	s.look(page)
+	t := PageTruth{
+		Page: page, URL: s.URL(page), Version: int(s.version[page]),
+		Modified: s.modified[page], Current: s.stale[page] > s.now,
+	}
+	if env, ok := s.env.(webenv.Rater); ok {
+		rate := min(env.Rate(page, s.now), math.MaxFloat64)
+		t.Rate = &rate
+	}
+	return t
+}
+
+// serveTruth writes a Truth page by page, so that a million pages need no memory.
+func (s *Server) serveTruth(w http.ResponseWriter, r *http.Request) {
+	from, to := 0, len(s.version)
+	if text := r.URL.Query().Get("page"); text != "" {
+		page, ok := index(text, to)
+		if !ok {
+			http.NotFound(w, r)
+			return
+		}
+		from, to = page, page+1
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-cache")
+	if r.Method == http.MethodHead {
+		return
+	}
+	b := bufio.NewWriter(w)
+	totals, _ := json.Marshal(s.Totals()) // plain numbers cannot fail
+	fmt.Fprintf(b, "{\"totals\":%s,\n\"pages\":[", totals)
+	for page := from; page < to; page++ {
+		if page > from {
+			io.WriteString(b, ",\n")
+		}
+		truth, _ := json.Marshal(s.PageTruth(page))
+		b.Write(truth)
+	}
+	io.WriteString(b, "]}\n")
+	_ = b.Flush()
+}
