@@ -11,9 +11,6 @@ import (
 	"github.com/recrawl/recrawl/internal/ids"
 )
 
-// none stands for no slot.
-const none = math.MaxUint32
-
 // book is what all Schedulers share: which pages there are, which polls are in
 // flight, and what time it is.
 type book struct {

@@ -10,6 +10,7 @@ import (
 // Even spacing: over any window a page gets its share of polls to within a few,
 // and its gaps are even.
 func TestEvenSpacing(t *testing.T) {
+	t.Parallel()
 	x := []float64{0.05, 0.03, 0.01, 0.005, 0.005, 0}
 	for range 900 {
 		x = append(x, 0.001)
@@ -37,6 +38,7 @@ func TestEvenSpacing(t *testing.T) {
 
 // Random spacing: the counts of draws follow a multinomial law.
 func TestRandomSpacing(t *testing.T) {
+	t.Parallel()
 	x := []float64{5, 3, 1, 0.5, 0.5, 0, 2, 8}
 	const polls = 20000
 	f, err := NewFixed(x, Random, rand.NewPCG(3, 4))

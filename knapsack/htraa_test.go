@@ -28,6 +28,7 @@ func (h *HTRAA) pageShare(page int) float64 {
 // The automaton of one node: its drift is 0 where both sides find changes
 // equally often per poll, so that its time average settles there.
 func TestTRAABalances(t *testing.T) {
+	t.Parallel()
 	const polls = 400_000
 	h := must(NewHTRAA(2, HTRAAConfig{States: 1000}, rand.NewPCG(1, 1)))
 	rng := rand.New(rand.NewPCG(2, 2))
@@ -50,6 +51,7 @@ func TestTRAABalances(t *testing.T) {
 // With all shares equal and even spacing, polls go round: in any n polls each of
 // 2^k pages is polled once.
 func TestHTRAAIsUniformAtFirst(t *testing.T) {
+	t.Parallel()
 	h := must(NewHTRAA(16, HTRAAConfig{States: 999}, rand.NewPCG(1, 1)))
 	for round := range 10 {
 		seen := map[int]bool{}
@@ -76,6 +78,7 @@ func TestHTRAAIsUniformAtFirst(t *testing.T) {
 // H-TRAA learns much faster than LAKG: detections in the first 20,000 polls of
 // the paper's environments.
 func TestHTRAABeatsLAKG(t *testing.T) {
+	t.Parallel()
 	for _, ab := range [][2]float64{{0.3, 1.5}, {0.3, 1}, {0.9, 1.5}} {
 		found := [2]int{}
 		for seed := range uint64(4) {
@@ -93,6 +96,7 @@ func TestHTRAABeatsLAKG(t *testing.T) {
 }
 
 func TestHTRAASettings(t *testing.T) {
+	t.Parallel()
 	for _, n := range []int{-1, 1, 65535} {
 		_, err := NewHTRAA(3, HTRAAConfig{States: n}, rand.NewPCG(1, 1))
 		require.ErrorIs(t, err, ErrConfig)

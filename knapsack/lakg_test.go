@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -15,6 +16,7 @@ import (
 // The rule of the paper, written out once more: states and the sum of amounts
 // follow it whatever page the draw gives.
 func TestLAKGRule(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 6).Draw(t, "n")
 		states := rapid.IntRange(1, 6).Draw(t, "N")
@@ -62,6 +64,7 @@ func TestLAKGRule(t *testing.T) {
 
 // The first draw is proportional to the amounts, also while pages are in flight.
 func TestLAKGDraw(t *testing.T) {
+	t.Parallel()
 	const n, draws = 6, 30000
 	l := must(NewLAKG(n, LAKGConfig{States: 10, Lambda: 1.5, Capacity: 100, Start: 0.1}, rand.NewPCG(5, 6)))
 	for now := 0; now < 400; now++ { // never full: amounts rise, the further the higher the page
@@ -103,6 +106,7 @@ func (l *LAKG) value(p Problem) float64 {
 // Both means have a standard error of sd/√runs; the test allows four of their
 // difference and the rounding of the table.
 func TestLAKGReachesItsTable(t *testing.T) {
+	t.Parallel()
 	runs := 12
 	if testing.Short() {
 		runs = 3
@@ -121,6 +125,7 @@ func TestLAKGReachesItsTable(t *testing.T) {
 		{0.9, 1.5, 5000, 1.2, [4]float64{0.349, 0.701, 0.928, 0.959}},
 	} {
 		t.Run(fmt.Sprintf("(%v,%v)N=%d", row.alpha, row.beta, row.states), func(t *testing.T) {
+			t.Parallel()
 			p := Problem{Rates: mapped(zipf(500, row.alpha, row.beta), SlotRate), Budget: 1}
 			var sum, squares [4]float64
 			for seed := range uint64(runs) {
@@ -152,6 +157,7 @@ func TestLAKGReachesItsTable(t *testing.T) {
 // In the (0.9, 1.5) environment LAKG crosses the bound of the proportional
 // policy, 0.9451, as figure 4 of the paper shows.
 func TestLAKGCrossesProportional(t *testing.T) {
+	t.Parallel()
 	p := Problem{Rates: mapped(zipf(500, 0.9, 1.5), SlotRate), Budget: 1}
 	best := 0.0
 	env := must(webenv.NewZipf(webenv.ZipfConfig{Pages: 500, Alpha: 0.9, Beta: 1.5}, rand.NewPCG(1, 1)))
@@ -174,6 +180,7 @@ func (l *LAKG) bytesPerPage() float64 {
 }
 
 func TestLAKGMemory(t *testing.T) {
+	t.Parallel()
 	const n = 1_000_000
 	l := must(NewLAKG(n, LAKGConfig{}, rand.NewPCG(1, 1)))
 	spin(t, l, 0, 200_000)
@@ -183,34 +190,58 @@ func TestLAKGMemory(t *testing.T) {
 	require.LessOrEqual(t, l.buckets.Bytes(), before+4*64*l.cfg.States, "more than one new block a state: blocks are not used again")
 }
 
-// The nodes visited in a draw and an answer depend on N, not on n.
-func TestLAKGCostDoesNotGrow(t *testing.T) {
-	a := must(NewLAKG(1000, LAKGConfig{}, rand.NewPCG(1, 1)))
-	b := must(NewLAKG(100_000, LAKGConfig{}, rand.NewPCG(1, 1)))
-	require.Len(t, b.idle, len(a.idle))
-	require.Len(t, b.total, len(a.total))
+// A countingSource counts the numbers drawn.
+type countingSource struct {
+	rand.Source
+	drawn int
 }
 
-func ExampleLAKG() {
-	pages := []string{"/news", "/about", "/blog"}
-	learner, err := NewLAKG(len(pages), LAKGConfig{States: 100}, rand.NewPCG(1, 2))
-	if err != nil {
-		panic(err)
+func (c *countingSource) Uint64() uint64 { c.drawn++; return c.Source.Uint64() }
+
+// words returns what a LAKG keeps besides its buckets, for a count of what a poll changes.
+func (l *LAKG) words() (all []uint64) {
+	for _, s := range l.state {
+		all = append(all, uint64(s))
 	}
-	polls := map[string]int{}
-	for now := 1.0; now <= 3000; now++ {
-		page, err := learner.Next(now) // ask
-		if err != nil {
-			panic(err)
-		}
-		changed := pages[page] == "/news" || pages[page] == "/blog" && int(now)%4 == 0 // fetch and compare
-		if err := learner.Observe(page, now, changed); err != nil {                    // tell
-			panic(err)
-		}
-		polls[pages[page]]++
+	for _, pages := range l.all {
+		all = append(all, uint64(pages))
 	}
-	fmt.Println(polls["/news"] > polls["/blog"], polls["/blog"] > polls["/about"])
-	// Output: true true
+	for _, x := range append(slices.Clone(l.total), l.idle...) {
+		all = append(all, math.Float64bits(x))
+	}
+	return all
+}
+
+// A poll draws two numbers, and writes to one page and to two paths through two trees of N leaves,
+// whatever the number of pages. That buckets are as cheap is a test of theirs.
+func TestLAKGCostDoesNotGrow(t *testing.T) {
+	t.Parallel()
+	const states = 300
+	depth := int(math.Ceil(math.Log2(states))) + 1
+	for _, n := range []int{500, 20_000} {
+		src := &countingSource{Source: rand.NewPCG(1, 1)}
+		l := must(NewLAKG(n, LAKGConfig{States: states, Start: 0.5, Capacity: 1e6}, src))
+		for page := range n { // pages in all states
+			l.count(int(l.state[page]), -1)
+			l.take(page)
+			l.state[page] = uint16(1 + page%states)
+			l.count(int(l.state[page]), +1)
+			l.put(page, 0)
+		}
+		for k := range 50 {
+			before, drawn := l.words(), src.drawn
+			page := must(l.Next(float64(2000 + k)))
+			require.NoError(t, l.Observe(page, float64(2000+k), k%2 == 0))
+			require.Equal(t, 2, src.drawn-drawn)
+			written := 0
+			for i, w := range l.words() {
+				if w != before[i] {
+					written++
+				}
+			}
+			require.LessOrEqual(t, written, 1+2*(1+2*depth), "n = %d", n)
+		}
+	}
 }
 
 // BenchmarkPoll is one ask and answer. The first rows are a bare read, change and

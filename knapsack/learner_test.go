@@ -229,8 +229,12 @@ func contract(make func(n int, seed uint64) Learner, zero func() Learner) func(*
 }
 
 func TestContract(t *testing.T) {
+	t.Parallel()
 	for _, c := range learners {
-		t.Run(c.name, func(t *testing.T) { rapid.Check(t, contract(c.make, c.zero)) })
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			rapid.Check(t, contract(c.make, c.zero))
+		})
 	}
 }
 
@@ -255,6 +259,7 @@ func spin(t testing.TB, l Scheduler, from, k int) (trace []int) {
 }
 
 func TestNoPages(t *testing.T) {
+	t.Parallel()
 	for _, c := range learners {
 		l := c.make(0, 1)
 		_, err := l.Next(1)
@@ -291,12 +296,14 @@ func TestPollsDoNotAllocate(t *testing.T) {
 }
 
 func TestMisusePanics(t *testing.T) {
+	t.Parallel()
 	require.PanicsWithValue(t, "knapsack: nil source of randomness", func() { _, _ = NewLAKG(1, LAKGConfig{}, nil) })
 	require.PanicsWithValue(t, "knapsack: nil source of randomness", func() { _, _ = NewFixed([]float64{1}, Random, nil) })
 	require.PanicsWithValue(t, "knapsack: -1 pages", func() { _, _ = NewAdaptive(-1, AdaptiveConfig{}) })
 }
 
 func TestSettingsAreChecked(t *testing.T) {
+	t.Parallel()
 	src := rand.NewPCG(1, 1)
 	nan := math.NaN()
 	for _, cfg := range []LAKGConfig{
@@ -330,6 +337,7 @@ func TestSettingsAreChecked(t *testing.T) {
 }
 
 func TestSourcesThatCannotBeSaved(t *testing.T) {
+	t.Parallel()
 	l := must(NewLAKG(3, LAKGConfig{}, rand.New(rand.NewPCG(1, 1))))
 	_, err := l.MarshalBinary()
 	require.ErrorIs(t, err, ErrSource)

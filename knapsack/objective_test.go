@@ -42,6 +42,7 @@ func meanOver(s Spacing, x float64, c func(t float64) float64) float64 {
 
 // Value against the definitions of the objectives.
 func TestValueIsWhatItSays(t *testing.T) {
+	t.Parallel()
 	harmonicOfPoisson := func(m float64) float64 { // E[1 + 1/2 + … + 1/N], N Poisson
 		p, h, total := math.Exp(-m), 0.0, 0.0
 		for k := 1; k < 400; k++ {
@@ -76,6 +77,7 @@ func TestValueIsWhatItSays(t *testing.T) {
 }
 
 func TestSlopeIsTheDerivative(t *testing.T) {
+	t.Parallel()
 	allObjectives(t, func(t *testing.T, o Objective, s Spacing) {
 		for _, rate := range []float64{0.1, 1, 5} {
 			for _, v := range []float64{0.01, 0.04, 0.06, 0.3, 1, 4, 15, 39, 41} {
@@ -90,6 +92,7 @@ func TestSlopeIsTheDerivative(t *testing.T) {
 }
 
 func TestInverseOfSlope(t *testing.T) {
+	t.Parallel()
 	allObjectives(t, func(t *testing.T, o Objective, s Spacing) {
 		sl := slopes[o][s]
 		for v := 1e-30; v < 1e6; v *= 1.37 {
@@ -107,6 +110,7 @@ func TestInverseOfSlope(t *testing.T) {
 }
 
 func TestLimits(t *testing.T) {
+	t.Parallel()
 	allObjectives(t, func(t *testing.T, o Objective, s Spacing) {
 		require.True(t, math.IsNaN(o.Value(s, -1, 1)))
 		require.True(t, math.IsNaN(o.Value(s, 1, math.NaN())))
@@ -125,6 +129,7 @@ func TestLimits(t *testing.T) {
 
 // Each enumeration is written in the words of its String and read back.
 func TestEnumerations(t *testing.T) {
+	t.Parallel()
 	for v, name := range []string{"detections", "freshness", "age", "harmonic"} {
 		roundTrip(t, Objective(v), new(Objective), name)
 	}

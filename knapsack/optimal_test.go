@@ -33,6 +33,7 @@ func mapped(u []float64, f func(float64) float64) []float64 {
 // III.C: 500 pages, one poll per slot. The even column is the paper's objective;
 // the other is that of its own scheduler, which draws each slot's poll.
 func TestPaperEnvironments(t *testing.T) {
+	t.Parallel()
 	for _, e := range []struct {
 		alpha, beta  float64
 		even, random [3]float64 // uniform, proportional, optimal
@@ -73,6 +74,7 @@ func TestPaperEnvironments(t *testing.T) {
 }
 
 func TestClosedForm(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		rates := rapid.SliceOfN(rapid.Float64Range(1e-9, 1e9), 1, 50).Draw(t, "rates")
 		budget := math.Exp(rapid.Float64Range(-25, 25).Draw(t, "log budget"))
@@ -236,12 +238,17 @@ func requireOptimal(t require.TestingT, p Problem) {
 
 func optimality(t *rapid.T) { requireOptimal(t, drawProblem(t)) }
 
-func TestOptimality(t *testing.T) { rapid.Check(t, optimality) }
-func FuzzOptimal(f *testing.F)    { f.Fuzz(rapid.MakeFuzz(optimality)) }
+func TestOptimality(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, optimality)
+}
+
+func FuzzOptimal(f *testing.F) { f.Fuzz(rapid.MakeFuzz(optimality)) }
 
 // Problems that were once answered wrongly or never: scales that differ by more
 // digits than a number has, and budgets far above all rates.
 func TestOptimalOverManyScales(t *testing.T) {
+	t.Parallel()
 	allObjectives(t, func(t *testing.T, o Objective, s Spacing) {
 		for _, p := range []Problem{
 			{Rates: []float64{1e-16, 1, 2, 3}, Budget: 1},
@@ -262,6 +269,7 @@ func TestOptimalOverManyScales(t *testing.T) {
 
 // Two pages against a search over all splits of the budget.
 func TestOptimalAgainstGrid(t *testing.T) {
+	t.Parallel()
 	allObjectives(t, func(t *testing.T, o Objective, s Spacing) {
 		p := Problem{Rates: []float64{0.2, 3}, Weights: []float64{1, 4}, Upper: []float64{2, 0.8}, Budget: 1, Objective: o, Spacing: s}
 		x, _, err := p.Optimal()
@@ -282,6 +290,7 @@ func TestOptimalAgainstGrid(t *testing.T) {
 }
 
 func TestExtremeBudgets(t *testing.T) {
+	t.Parallel()
 	for _, c := range []float64{1e-12, 1e-3, 1, 1e3, 1e12} {
 		for o := range objectives {
 			for s := Even; s < spacings; s++ {
@@ -309,6 +318,7 @@ func TestExtremeBudgets(t *testing.T) {
 }
 
 func TestNothingWorthPolling(t *testing.T) {
+	t.Parallel()
 	x, price, err := Problem{Rates: []float64{0, 0, 0}, Budget: 3}.Optimal()
 	require.NoError(t, err)
 	require.Zero(t, price)
@@ -319,6 +329,7 @@ func TestNothingWorthPolling(t *testing.T) {
 }
 
 func TestOptimalRejects(t *testing.T) {
+	t.Parallel()
 	nan, inf := math.NaN(), math.Inf(1)
 	for _, c := range []struct {
 		p    Problem
@@ -360,6 +371,7 @@ func TestOptimalRejects(t *testing.T) {
 
 // The number of evaluations of Σ x(μ) does not grow with the number of pages.
 func TestOptimalSteps(t *testing.T) {
+	t.Parallel()
 	rng := rand.New(rand.NewPCG(1, 1))
 	for o := range objectives {
 		var calls []int
@@ -380,26 +392,6 @@ func TestOptimalSteps(t *testing.T) {
 		}
 		require.LessOrEqual(t, calls[1], 40, "%v: %v", o, calls)
 	}
-}
-
-func ExampleProblem_Optimal() {
-	// Three pages that change 4, 1 and 0.1 times a day, and 3 polls a day. Uniform
-	// polling finds 1.71 changes a day; no schedule finds more than this one.
-	p := Problem{Rates: []float64{4, 1, 0.1}, Budget: 3}
-	x, _, err := p.Optimal()
-	if err != nil {
-		panic(err)
-	}
-	found, _ := p.Value(x)
-	fmt.Printf("polls a day %.2f, changes found %.2f\n", x, found)
-
-	p.Objective = Freshness // what changes too fast to be kept fresh gets less
-	x, _, _ = p.Optimal()
-	fresh, _ := p.Value(x)
-	fmt.Printf("polls a day %.2f, copies current %.2f\n", x, fresh)
-	// Output:
-	// polls a day [2.35 0.59 0.06], changes found 2.45
-	// polls a day [1.33 1.21 0.46], copies current 1.90
 }
 
 func BenchmarkOptimal(b *testing.B) {

@@ -14,6 +14,7 @@ import (
 // The optima of the literature as they are printed there, against the general
 // solver.
 func TestPublishedOptima(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 20).Draw(t, "n")
 		p := Problem{Spacing: Random, Budget: rapid.Float64Range(0.01, 50).Draw(t, "budget"),
@@ -41,6 +42,7 @@ func TestPublishedOptima(t *testing.T) {
 // those of the paper, and the bound is the issue of constant rates learnt in
 // 20,000 polls.
 func TestPlannerLearns(t *testing.T) {
+	t.Parallel()
 	for _, e := range []RateMethod{Gamma, MaximumLikelihood, ChoGarciaMolina} {
 		for _, ab := range [][2]float64{{0.3, 1.5}, {0.3, 1}, {0.9, 1.5}} {
 			p := must(NewPlanner(500, PlannerConfig{Budget: 1, Method: e}, nil))
@@ -61,6 +63,7 @@ func TestPlannerLearns(t *testing.T) {
 
 // Every page is polled again within n/(Floor·Budget) and the turns of the others.
 func TestPlannerFloor(t *testing.T) {
+	t.Parallel()
 	const n = 50
 	p := must(NewPlanner(n, PlannerConfig{Budget: 1, Method: Gamma, Objective: Freshness, Floor: 0.2}, nil))
 	last := make([]float64, n)
@@ -73,6 +76,7 @@ func TestPlannerFloor(t *testing.T) {
 }
 
 func TestPlannerWeights(t *testing.T) {
+	t.Parallel()
 	p := must(NewPlanner(2, PlannerConfig{Budget: 1, Method: Gamma}, nil))
 	require.ErrorIs(t, p.SetWeight(0, -1), ErrWeight)
 	require.ErrorIs(t, p.SetWeight(0, math.NaN()), ErrWeight)
@@ -94,6 +98,7 @@ func TestPlannerWeights(t *testing.T) {
 
 // Time may be in any unit, however odd, and weights lie as far apart as they may.
 func TestPlannerScales(t *testing.T) {
+	t.Parallel()
 	for _, unit := range []float64{1e-99, 1, 1e99} {
 		for objective := range objectives {
 			p := must(NewPlanner(3, PlannerConfig{Budget: 1 / unit, Method: MaximumLikelihood, Objective: objective}, nil))

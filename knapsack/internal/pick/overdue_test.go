@@ -66,11 +66,16 @@ func tournament(t *rapid.T) {
 	})
 }
 
-func TestTournament(t *testing.T) { rapid.Check(t, tournament) }
+func TestTournament(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, tournament)
+}
+
 func FuzzTournament(f *testing.F) { f.Fuzz(rapid.MakeFuzz(tournament)) }
 
 // Matches replayed per poll grow with the logarithm of the number of pages.
 func TestTournamentCost(t *testing.T) {
+	t.Parallel()
 	perPoll := func(n int) float64 {
 		rng := rand.New(rand.NewPCG(1, 2))
 		f := NewOverdue(n)

@@ -9,6 +9,7 @@ import (
 )
 
 func TestSumTree(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 20).Draw(t, "n")
 		tree, fresh := NewSumTree(n), NewSumTree(n)

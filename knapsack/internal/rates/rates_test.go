@@ -13,6 +13,7 @@ import (
 // times. The mean over the pages of λ̂/λ is within four standard errors of 1, but for the bias of
 // the smoothing, which is of the order of one change in 400 polls.
 func TestRates(t *testing.T) {
+	t.Parallel()
 	const pages, polls = 400, 400
 	for _, c := range []struct {
 		name string
@@ -56,6 +57,7 @@ func TestRates(t *testing.T) {
 // The likelihood of all gaps, maximised by a search, against the estimate from
 // sums by octave.
 func TestMaximumLikelihood(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		gaps := rapid.SliceOfN(rapid.Float64Range(0.1, 100), 1, 60).Draw(t, "gaps")
 		prior := rapid.Float64Range(0.05, 5).Draw(t, "prior")

@@ -1,0 +1,79 @@
+package pick
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// Buckets against lists of slots.
+func TestBuckets(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		const buckets, slots = 3, 400
+		b := NewBuckets(slots, buckets)
+		var lists [buckets][]int
+		in := map[int]int{} // slot → bucket
+		for range rapid.IntRange(0, 2000).Draw(t, "moves") {
+			slot, to := rapid.IntRange(0, slots-1).Draw(t, "slot"), rapid.IntRange(0, buckets-1).Draw(t, "to")
+			if k, ok := in[slot]; ok {
+				b.Remove(k, slot)
+				i := slices.Index(lists[k], slot)
+				last := len(lists[k]) - 1
+				lists[k][i] = lists[k][last]
+				lists[k] = lists[k][:last]
+			}
+			b.Insert(to, slot)
+			lists[to] = append(lists[to], slot)
+			in[slot] = to
+		}
+		for k, list := range lists {
+			require.Equal(t, len(list), b.Len(k))
+			for i, slot := range list {
+				require.Equal(t, slot, b.At(k, i))
+			}
+		}
+	})
+}
+
+// A move from bucket to bucket writes the slot, the one that fills its gap, their places and two
+// counts, and allocates nothing once the buckets have grown; the pool stays as large as the slots
+// need.
+func TestBucketsCost(t *testing.T) {
+	t.Parallel()
+	for _, slots := range []int{1000, 50_000} {
+		const buckets = 20
+		b := NewBuckets(slots, buckets)
+		rng := rand.New(rand.NewPCG(1, 1))
+		in := make([]int, slots)
+		for slot := range slots {
+			in[slot] = rng.IntN(buckets)
+			b.Insert(in[slot], slot)
+		}
+		move := func() {
+			slot, to := rng.IntN(slots), rng.IntN(buckets)
+			b.Remove(in[slot], slot)
+			b.Insert(to, slot)
+			in[slot] = to
+		}
+		for range 20 * slots {
+			move()
+		}
+		words := func() []uint32 { return slices.Concat(b.pool, b.pos, b.count) }
+		for range 50 {
+			before := words()
+			move()
+			written := 0
+			for i, w := range words() {
+				if i >= len(before) || w != before[i] {
+					written++
+				}
+			}
+			require.LessOrEqual(t, written, 6, "%d slots", slots)
+		}
+		require.LessOrEqual(t, len(b.pool), slots+2*buckets*blockLen, "blocks are not used again")
+	}
+}
