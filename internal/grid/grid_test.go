@@ -13,7 +13,7 @@ var positive = rapid.OneOf(
 	rapid.Float64Range(math.SmallestNonzeroFloat64, math.MaxFloat64),
 	rapid.Custom(func(t *rapid.T) float64 { // of few bits, anywhere
 		m := rapid.Uint64Range(1, 1<<20).Draw(t, "m")
-		return math.Ldexp(float64(m), rapid.IntRange(-1074, 1000).Draw(t, "e"))
+		return math.Ldexp(float64(m), rapid.OneOf(rapid.IntRange(-1074, 1000), rapid.IntRange(-1074, -1000)).Draw(t, "e"))
 	}),
 )
 

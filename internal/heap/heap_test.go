@@ -97,6 +97,11 @@ func TestSlots(t *testing.T) {
 		find := func(slot uint32) (which, at int) {
 			return int(place[slot] / tag), int(place[slot] % tag)
 		}
+		for slot := range rapid.Uint32Range(0, 30).Draw(t, "start") { // several levels
+			k := key.Draw(t, "key")
+			heaps[1].Push(place, slot, k)
+			keys[1][slot] = k
+		}
 		t.Repeat(map[string]func(*rapid.T){
 			"push": func(t *rapid.T) {
 				slot, k := slots.Draw(t, "slot"), key.Draw(t, "key")

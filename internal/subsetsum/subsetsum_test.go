@@ -42,17 +42,19 @@ func TestReach(t *testing.T) {
 		limit := rapid.Int64Range(0, 3000).Draw(t, "limit")
 		r := Reachable(append(amounts, 1<<45), limit) // 2⁴⁵/64 bits, cut to an int32, would be nothing
 		sums := all(amounts)
-		v := rapid.Int64Range(0, limit).Draw(t, "v")
-		require.Equal(t, atMost(sums, v), r.AtMost(v))
-		above := int64(-1)
-		for _, s := range sums {
-			if s >= v && (above < 0 || s < above) {
-				above = s
+		slices.Sort(sums)
+		for v := range limit + 1 {
+			k, found := slices.BinarySearch(sums, v)
+			if found {
+				require.Equal(t, v, r.AtMost(v))
+				require.Equal(t, v, r.AtLeast(v))
+				continue
 			}
-		}
-		if got := r.AtLeast(v); got != above {
-			require.Equal(t, int64(-1), got)
-			require.Greater(t, above, limit)
+			require.Equal(t, sums[k-1], r.AtMost(v))
+			if got := r.AtLeast(v); k == len(sums) || got != sums[k] {
+				require.Equal(t, int64(-1), got)
+				require.True(t, k == len(sums) || sums[k] > limit)
+			}
 		}
 	})
 }
@@ -101,6 +103,12 @@ func TestLargest(t *testing.T) {
 	require.EqualValues(t, -1, sum)
 }
 
+// TestSumsAreDifferent: equal sums are kept once, or many equal amounts would take 2^(n/2) memory.
+func TestSumsAreDifferent(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, []int64{0, 2, 4, 6, 8, 10}, sums(slices.Repeat([]int64{2}, 20), 11))
+}
+
 // TestEqualSubsets pins which of several equal subsets is found: the solvers' results depend on it.
 func TestEqualSubsets(t *testing.T) {
 	t.Parallel()
@@ -132,7 +140,11 @@ func TestTables(t *testing.T) {
 		for i, w := range weights {
 			marks[i] = make([]uint64, c/64+1)
 			AddItem(table, w, values[i])
+			before := slices.Clone(marked)
 			AddItemMarked(marked, marks[i], w, values[i])
+			for r := range marked {
+				require.Equal(t, marked[r] > before[r], Marked(marks[i], int64(r)))
+			}
 		}
 		require.Equal(t, want, table)
 		require.Equal(t, want, marked)
