@@ -94,6 +94,8 @@ func TestRestoreRefusesContradictions(t *testing.T) {
 				e.Byte(p)
 			case int:
 				e.Int(p)
+			case uint64:
+				e.Uint64(p)
 			case bool:
 				e.Bool(p)
 			case float64:
@@ -135,7 +137,7 @@ func TestRestoreRefusesContradictions(t *testing.T) {
 		"three means of two":        {new(Pursuit), write(pursuitFormat, byte(gpa), 0.1, half, 1, 0, []float64{0, 0, 0}, none)},
 		"too much priming":          {new(Pursuit), write(pursuitFormat, byte(gpa), 0.1, half, 1, 3, none, none)},
 		"no priming":                {new(Pursuit), write(pursuitFormat, byte(gpa), 0.1, half, 0, 0, none, none)},
-		"huge number of actions":    {new(Bayesian), write(bayesianFormat, 1<<40, 1, 0, none, none)},
+		"huge number of actions":    {new(Bayesian), write(bayesianFormat, uint64(1<<40), 1, 0, none, none)},
 		"branch above 1":            {new(HDPA), write(hdpaFormat, 4, []uint32{0, 9}, 1, 0, none, none)},
 		"point beyond N":            {new(SPL), write(splFormat, 4, 5)},
 		"node 0":                    {new(HSSL), write(hsslFormat, 4, 0)},

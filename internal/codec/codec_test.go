@@ -82,7 +82,7 @@ func TestEveryDamageIsFound(t *testing.T) {
 }
 
 func TestContradictions(t *testing.T) {
-	b := write(t, func(e *Encoder) { e.Int(1 << 40); e.Byte(2) })
+	b := write(t, func(e *Encoder) { e.Uint64(1 << 40); e.Byte(2) })
 	d, _ := NewDecoder(b, "test", 3)
 	require.Empty(t, d.Float64s(), "a length beyond the data must not be believed")
 	require.ErrorIs(t, d.Done(), ErrCorrupt)
