@@ -64,21 +64,18 @@ func checkSizes(sizes []int) error {
 	return nil
 }
 
-// Len returns the number W of objects.
-func (c *CoAccess) Len() int { return len(c.class) }
-
 // Class returns the class of an object. The error is ErrUnknown.
 func (c *CoAccess) Class(object int) (int, error) {
-	if err := checkObject(object, c.Len()); err != nil {
+	if err := checkObject(object, len(c.class)); err != nil {
 		return 0, err
 	}
 	return int(c.class[object]), nil
 }
 
-// Query tells that objects i and j were asked for together. The error is ErrUnknown, or
-// ErrPair if they are the same.
+// Query tells that objects i and j were asked for together. The error is ErrUnknown, also if
+// they are the same.
 func (c *CoAccess) Query(i, j int) error {
-	if err := checkPair(i, j, c.Len()); err != nil {
+	if err := checkPair(i, j, len(c.class)); err != nil {
 		return err
 	}
 	a, b := int32(i), int32(j)

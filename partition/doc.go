@@ -26,8 +26,8 @@
 //
 // With exact durations it can be blind. If every site's fastest arm changes after
 // convergence, every duration grows to the same value. So does the average of its arm, and
-// a duration not above the average is rewarded. Averages over the history ([History], the
-// default) mend this flaw, but not the first one.
+// a duration not above the average is rewarded. Averages over the history, the default, mend
+// this flaw, but not the first one.
 //
 // Assigner compares the arms of one site with each other and has neither flaw.
 //

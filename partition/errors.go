@@ -13,7 +13,6 @@ import (
 var (
 	ErrConfig   = errors.New("partition: setting out of range")
 	ErrUnknown  = errors.New("partition: unknown or removed object or arm")
-	ErrPair     = errors.New("partition: not a pair of two objects")
 	ErrDuration = errors.New("partition: duration is negative or not finite")
 	ErrNotAsked = errors.New("partition: answer to a question that is not open")
 	ErrWeight   = errors.New("partition: weight is negative or not finite")
@@ -50,7 +49,7 @@ func checkPair(i, j, n int) error {
 		return err
 	}
 	if i == j {
-		return fmt.Errorf("%w: (%d, %d)", ErrPair, i, j)
+		return fmt.Errorf("%w: no second object in (%d, %d)", ErrUnknown, i, j)
 	}
 	return nil
 }

@@ -155,7 +155,7 @@ func TestSaved(t *testing.T) {
 	codectest.Run(t, "TWOMA", w, func() *TWOMA { return new(TWOMA) }, func(w *TWOMA) any { return access(w, w.All()) })
 	codectest.Run(t, "PairTWOMA", p, func() *PairTWOMA { return new(PairTWOMA) }, func(p *PairTWOMA) any {
 		return access(p, func(yield func(int) bool) {
-			for i := range p.Len() {
+			for i := range len(p.arm) {
 				if !yield(i) {
 					return
 				}
@@ -164,10 +164,10 @@ func TestSaved(t *testing.T) {
 	})
 	codectest.Run(t, "Assigner", s, func() *Assigner { return new(Assigner) }, func(a *Assigner) any { return access(a, a.All()) })
 	codectest.Run(t, "Partitioner", o, func() *Partitioner { return new(Partitioner) }, func(p *Partitioner) any {
-		return ask(p.Query, p.Class, p.Len())
+		return ask(p.Query, p.Class, len(p.part))
 	})
 	codectest.Run(t, "CoAccess", c, func() *CoAccess { return new(CoAccess) }, func(c *CoAccess) any {
-		return ask(c.Query, c.Class, c.Len())
+		return ask(c.Query, c.Class, len(c.class))
 	})
 	s.src = rand.New(rand.NewPCG(1, 2))
 	_, err = s.MarshalBinary()

@@ -68,7 +68,7 @@ func NewPairTWOMA(arms, objects, states int) (*PairTWOMA, error) {
 		arms:   arms,
 		arm:    make([]uint8, objects),
 		depth:  make([]uint8, objects),
-		means:  newArmMeans(arms, LastCrawl),
+		means:  newArmMeans(arms, true),
 		first:  -1,
 	}
 	for i := range p.arm {
@@ -77,12 +77,9 @@ func NewPairTWOMA(arms, objects, states int) (*PairTWOMA, error) {
 	return p, nil
 }
 
-// Len returns the number of objects.
-func (p *PairTWOMA) Len() int { return len(p.arm) }
-
 // Next returns the arm from which to access an object. The error is ErrUnknown.
 func (p *PairTWOMA) Next(object int) (int, error) {
-	if err := checkObject(object, p.Len()); err != nil {
+	if err := checkObject(object, len(p.arm)); err != nil {
 		return 0, err
 	}
 	return int(p.arm[object]), nil
@@ -93,7 +90,7 @@ func (p *PairTWOMA) Next(object int) (int, error) {
 // random order, as only a pair can change places. A crawl is as many accesses as there are
 // objects. O(1). The error is ErrUnknown or ErrDuration.
 func (p *PairTWOMA) Observe(object int, duration float64) error {
-	if err := checkObject(object, p.Len()); err != nil {
+	if err := checkObject(object, len(p.arm)); err != nil {
 		return err
 	}
 	if err := checkDuration(object, duration); err != nil {
@@ -113,7 +110,7 @@ func (p *PairTWOMA) Observe(object int, duration float64) error {
 
 // move moves an object within its arm. It waits if it should have left.
 func (p *PairTWOMA) move(object int, duration float64) (waits bool) {
-	average := p.means.observe(int(p.arm[object]), duration, p.Len())
+	average := p.means.observe(int(p.arm[object]), duration, len(p.arm))
 	depth := &p.depth[object]
 	switch {
 	case duration <= average:
@@ -159,7 +156,7 @@ func (p *PairTWOMA) decode(d *codec.Decoder) {
 	p.arm = bytesBelow(d, codec.AnyLen, p.arms)
 	d.Require(len(p.arm) >= 2, "%d objects", len(p.arm))
 	p.depth = bytesBelow(d, len(p.arm), p.states)
-	p.means = decodeMeans(d, p.arms, LastCrawl)
+	p.means = decodeMeans(d, p.arms, true)
 	p.first, p.waits = d.IntIn(-1, len(p.arm)-1), d.Bool()
 	d.Require(p.first >= 0 || !p.waits, "nobody waits")
 }

@@ -110,7 +110,7 @@ func NewPartitioner(variant OMAVariant, sizes []int, states int, src rand.Source
 	p := &Partitioner{variant: variant, states: states, sizes: slices.Clone(sizes), src: src}
 	p.layOut()
 	if variant.counts() {
-		p.pairs = newPairCounts(p.Len())
+		p.pairs = newPairCounts(len(p.part))
 	}
 	rng := rand.New(src)
 	for k, object := range rng.Perm(len(p.part)) {
@@ -205,12 +205,9 @@ func (p *Partitioner) count() {
 	}
 }
 
-// Len returns the number W of objects.
-func (p *Partitioner) Len() int { return len(p.part) }
-
 // Class returns the class of an object. The error is ErrUnknown.
 func (p *Partitioner) Class(object int) (int, error) {
-	if err := checkObject(object, p.Len()); err != nil {
+	if err := checkObject(object, len(p.part)); err != nil {
 		return 0, err
 	}
 	return int(p.class[p.part[object]]), nil
@@ -228,10 +225,10 @@ func (p *Partitioner) inner() uint8 {
 // else in one of the two most internal. O(1).
 func (p *Partitioner) Converged() bool { return p.outer == 0 }
 
-// Query tells that objects i and j were asked for together. The error is ErrUnknown, or
-// ErrPair if they are the same.
+// Query tells that objects i and j were asked for together. The error is ErrUnknown, also if
+// they are the same.
 func (p *Partitioner) Query(i, j int) error {
-	if err := checkPair(i, j, p.Len()); err != nil {
+	if err := checkPair(i, j, len(p.part)); err != nil {
 		return err
 	}
 	if p.pairs == nil {

@@ -7,52 +7,9 @@ import (
 	"math/rand/v2"
 
 	"github.com/recrawl/recrawl/internal/codec"
-	"github.com/recrawl/recrawl/internal/enum"
 	"github.com/recrawl/recrawl/internal/ids"
 	"github.com/recrawl/recrawl/internal/source"
 )
-
-// A NewArm says where TWOMA moves an object that leaves its arm.
-type NewArm uint8
-
-const (
-	OtherArm NewArm = iota // draws from all arms but the one that the object leaves
-	AnyArm                 // draws from all arms, the one that the object leaves too
-)
-
-var newArmNames = enum.Of[NewArm](ErrConfig, "other arm", "any arm")
-
-// String returns "other arm" or "any arm".
-func (n NewArm) String() string { return newArmNames.String(n) }
-
-// MarshalText returns the name that String gives.
-func (n NewArm) MarshalText() ([]byte, error) { return newArmNames.MarshalText(n) }
-
-// UnmarshalText reads the name that String gives.
-func (n *NewArm) UnmarshalText(text []byte) error { return newArmNames.UnmarshalText(n, text) }
-
-// An Average says with what TWOMA compares a duration.
-type Average uint8
-
-const (
-	// History is the average of all durations from the arm so far.
-	History Average = iota
-	// LastCrawl is the average of the durations from the arm in the crawl before. In the
-	// first crawl, and for an arm that had no object in the crawl before, it is the
-	// average of those so far in this one.
-	LastCrawl
-)
-
-var averageNames = enum.Of[Average](ErrConfig, "history", "last crawl")
-
-// String returns "history" or "last crawl".
-func (a Average) String() string { return averageNames.String(a) }
-
-// MarshalText returns the name that String gives.
-func (a Average) MarshalText() ([]byte, error) { return averageNames.MarshalText(a) }
-
-// UnmarshalText reads the name that String gives.
-func (a *Average) UnmarshalText(text []byte) error { return averageNames.UnmarshalText(a, text) }
 
 // TWOMAConfig holds the settings of TWOMA, which settle what its papers leave open. A zero
 // field means its default.
@@ -61,10 +18,10 @@ func (a *Average) UnmarshalText(text []byte) error { return averageNames.Unmarsh
 // it leaves at once where it does not fit, several times faster than deeper inside. To come
 // close to the numbers of crawls of figure 5.3-7 of Chen & Wang (2006), use
 //
-//	TWOMAConfig{Entry: 4, NewArm: AnyArm, Average: LastCrawl}
+//	TWOMAConfig{Entry: 4, AnyArm: true, LastCrawl: true}
 //
 // These settings were fitted to the figure. The papers' text excludes the arm that an object
-// leaves, as [OtherArm] does.
+// leaves, as the zero value does.
 type TWOMAConfig struct {
 	// States is N, the number of states of each arm: 1 to 255, default 5 as in the papers.
 	States int
@@ -72,11 +29,14 @@ type TWOMAConfig struct {
 	// until it leaves again: 1, the default, is the boundary state, States the most
 	// internal one.
 	Entry int
-	// NewArm says where an object goes that leaves its arm. Default OtherArm.
-	NewArm NewArm
-	// Average says with what a duration is compared. Default History, with which TWOMA
-	// recovers when the fastest arm of every object changes.
-	Average Average
+	// AnyArm has an object that leaves its arm draw from all arms, that one too. By default
+	// it draws from the others.
+	AnyArm bool
+	// LastCrawl has a duration compared with the average of the arm in the crawl before; in
+	// the first crawl, and for an arm that had no object in the crawl before, with the
+	// average so far in this one. The default is the average of all durations from the arm
+	// so far, with which TWOMA recovers when the fastest arm of every object changes.
+	LastCrawl bool
 }
 
 // withDefaults returns the settings with their defaults filled in, or ErrConfig.
@@ -93,10 +53,7 @@ func (c TWOMAConfig) withDefaults() (TWOMAConfig, error) {
 	case c.Entry < 1 || c.Entry > c.States:
 		return c, fmt.Errorf("%w: entry %d of %d states", ErrConfig, c.Entry, c.States)
 	}
-	if err := newArmNames.Check(c.NewArm); err != nil {
-		return c, err
-	}
-	return c, averageNames.Check(c.Average)
+	return c, nil
 }
 
 // mean is a running average. Adding x to an average of x leaves exactly x,
@@ -113,14 +70,14 @@ func (m *mean) add(x float64) {
 
 // armMeans keeps what the durations of an arm are compared with.
 type armMeans struct {
-	average Average
-	last    []float64 // average of the crawl before, NaN if there is none
-	now     []mean    // of this crawl, or of the history
-	told    int       // accesses in this crawl
+	lastCrawl bool
+	last      []float64 // average of the crawl before, NaN if there is none
+	now       []mean    // of this crawl, or of the history
+	told      int       // accesses in this crawl
 }
 
-func newArmMeans(arms int, average Average) armMeans {
-	a := armMeans{average: average, last: make([]float64, arms), now: make([]mean, arms)}
+func newArmMeans(arms int, lastCrawl bool) armMeans {
+	a := armMeans{lastCrawl: lastCrawl, last: make([]float64, arms), now: make([]mean, arms)}
 	for j := range a.last {
 		a.last[j] = math.NaN()
 	}
@@ -132,12 +89,12 @@ func newArmMeans(arms int, average Average) armMeans {
 func (a *armMeans) observe(arm int, duration float64, objects int) (average float64) {
 	a.now[arm].add(duration)
 	average = a.now[arm].v
-	if a.average == LastCrawl && !math.IsNaN(a.last[arm]) {
+	if a.lastCrawl && !math.IsNaN(a.last[arm]) {
 		average = a.last[arm]
 	}
 	if a.told++; a.told >= objects {
 		a.told = 0
-		if a.average == LastCrawl {
+		if a.lastCrawl {
 			for j := range a.now {
 				a.last[j] = math.NaN()
 				if a.now[j].n > 0 {
@@ -207,7 +164,7 @@ func NewTWOMA(arms, objects int, cfg TWOMAConfig, src rand.Source) (*TWOMA, erro
 		ids:   ids.Make(objects),
 		arm:   make([]uint8, objects),
 		depth: make([]uint8, objects),
-		means: newArmMeans(arms, cfg.Average),
+		means: newArmMeans(arms, cfg.LastCrawl),
 	}
 	for i := range t.arm {
 		t.arm[i] = uint8(i % arms)
@@ -280,7 +237,7 @@ func (t *TWOMA) Observe(object int, duration float64) error {
 
 func (t *TWOMA) newArm(old int) int {
 	rng := rand.New(t.src)
-	if t.cfg.NewArm == AnyArm {
+	if t.cfg.AnyArm {
 		return rng.IntN(t.arms)
 	}
 	// A draw from all arms but one: the last takes the place of the old one.
@@ -306,8 +263,8 @@ func (t *TWOMA) UnmarshalBinary(data []byte) error {
 func (t *TWOMA) encode(e *codec.Encoder) {
 	e.Int(t.cfg.States)
 	e.Int(t.cfg.Entry)
-	e.Byte(byte(t.cfg.NewArm))
-	e.Byte(byte(t.cfg.Average))
+	e.Bool(t.cfg.AnyArm)
+	e.Bool(t.cfg.LastCrawl)
 	e.Int(t.arms)
 	t.ids.Encode(e)
 	e.Bytes(t.arm)
@@ -319,13 +276,12 @@ func (t *TWOMA) encode(e *codec.Encoder) {
 func (t *TWOMA) decode(d *codec.Decoder) {
 	t.cfg.States = d.IntIn(1, math.MaxUint8)
 	t.cfg.Entry = d.IntIn(1, t.cfg.States)
-	t.cfg.NewArm = codec.Enum[NewArm](d, newArmNames.Len())
-	t.cfg.Average = codec.Enum[Average](d, averageNames.Len())
+	t.cfg.AnyArm, t.cfg.LastCrawl = d.Bool(), d.Bool()
 	t.arms = d.IntIn(2, math.MaxUint8+1)
 	t.ids = ids.Decode(d)
 	t.arm = bytesBelow(d, t.ids.Slots(), t.arms)
 	t.depth = bytesBelow(d, t.ids.Slots(), t.cfg.States)
-	t.means = decodeMeans(d, t.arms, t.cfg.Average)
+	t.means = decodeMeans(d, t.arms, t.cfg.LastCrawl)
 	t.src = d.NeedSource()
 }
 
@@ -350,8 +306,8 @@ func (a *armMeans) encode(e *codec.Encoder) {
 	e.Int(a.told)
 }
 
-func decodeMeans(d *codec.Decoder, arms int, average Average) armMeans {
-	a := armMeans{average: average, last: d.Float64s()}
+func decodeMeans(d *codec.Decoder, arms int, lastCrawl bool) armMeans {
+	a := armMeans{lastCrawl: lastCrawl, last: d.Float64s()}
 	d.Require(len(a.last) == arms, "averages of %d arms, of %d", len(a.last), arms)
 	for _, v := range a.last {
 		d.Require(math.IsNaN(v) || v >= 0 && v <= math.MaxFloat64, "average %v", v)

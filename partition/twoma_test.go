@@ -1,7 +1,6 @@
 package partition
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"math"
@@ -30,7 +29,7 @@ func durations(t testing.TB, arms, sites int, seed uint64, change func(*webenv.D
 // fitted are the settings that come close to the figures of the papers, recommended those
 // that a zero config stands for.
 var (
-	fitted      = TWOMAConfig{States: 5, Entry: 4, NewArm: AnyArm, Average: LastCrawl}
+	fitted      = TWOMAConfig{States: 5, Entry: 4, AnyArm: true, LastCrawl: true}
 	recommended = TWOMAConfig{States: 5, Entry: 1}
 )
 
@@ -67,7 +66,7 @@ func crawl(t testing.TB, a assigner, env *webenv.Durations) (placed int, total f
 func expectedCrawls(r TWOMAConfig, arms, n int) float64 {
 	q := float64(arms-1) / float64(arms)
 	wrong := q // probability that more than g arms were wrong, for g = 0, 1, …
-	if r.NewArm == OtherArm {
+	if !r.AnyArm {
 		q = float64(arms-2) / float64(arms-1)
 	}
 	sum := 0.0
@@ -154,7 +153,7 @@ func TestRecommendedIsFaster(t *testing.T) {
 func TestNoiseStallsTWOMA(t *testing.T) {
 	t.Parallel()
 	boundary := recommended
-	boundary.Average = LastCrawl
+	boundary.LastCrawl = true
 	for _, cfg := range []TWOMAConfig{fitted, boundary} {
 		for _, scatter := range []float64{0.05, 0.2} {
 			env := durations(t, 4, 2000, 1, func(c *webenv.DurationsConfig) { c.Noise, c.Scatter = webenv.UniformNoise, scatter })
@@ -178,10 +177,10 @@ func TestNoiseStallsTWOMA(t *testing.T) {
 // The second flaw: exact durations, and all perfect arms change.
 func TestSwitchBlindsTWOMA(t *testing.T) {
 	t.Parallel()
-	recovery := func(average Average) int {
+	recovery := func(lastCrawl bool) int {
 		env := durations(t, 4, 1000, 1, func(c *webenv.DurationsConfig) { c.Every, c.Switch = 300, webenv.DrawOther })
 		cfg := fitted
-		cfg.NewArm, cfg.Entry, cfg.Average = OtherArm, cfg.States, average
+		cfg.AnyArm, cfg.Entry, cfg.LastCrawl = false, cfg.States, lastCrawl
 		a, err := NewTWOMA(4, 1000, cfg, rand.NewPCG(1, 2))
 		require.NoError(t, err)
 		placed := 0
@@ -193,14 +192,14 @@ func TestSwitchBlindsTWOMA(t *testing.T) {
 			if placed, _ = crawl(t, a, env); placed == 1000 {
 				return c
 			}
-			if average == LastCrawl && c > 10 {
+			if lastCrawl && c > 10 {
 				require.Zero(t, placed, "none is ever placed again")
 			}
 		}
 		return 0
 	}
-	require.Zero(t, recovery(LastCrawl))
-	n := recovery(History)
+	require.Zero(t, recovery(true))
+	n := recovery(false)
 	t.Logf("recovered after %d crawls", n)
 	require.Positive(t, n)
 }
@@ -229,7 +228,7 @@ func (p *plainTWOMA) observe(i int, d float64) {
 	j := p.arm[i]
 	p.now[j] = append(p.now[j], d)
 	average := runningMean(p.now[j])
-	if p.r.Average == LastCrawl && p.last[j] >= 0 {
+	if p.r.LastCrawl && p.last[j] >= 0 {
 		average = p.last[j]
 	}
 	if d <= average {
@@ -237,7 +236,7 @@ func (p *plainTWOMA) observe(i int, d float64) {
 	} else if p.depth[i]--; p.depth[i] == 0 {
 		p.depth[i] = p.r.Entry
 		rng := rand.New(p.src)
-		if p.r.NewArm == AnyArm {
+		if p.r.AnyArm {
 			p.arm[i] = rng.IntN(p.arms)
 		} else if k := rng.IntN(p.arms - 1); k == j {
 			p.arm[i] = p.arms - 1
@@ -245,7 +244,7 @@ func (p *plainTWOMA) observe(i int, d float64) {
 			p.arm[i] = k
 		}
 	}
-	if p.told++; p.told >= len(p.arm) && p.r.Average == LastCrawl {
+	if p.told++; p.told >= len(p.arm) && p.r.LastCrawl {
 		for k := range p.now {
 			p.last[k] = -1
 			if len(p.now[k]) > 0 {
@@ -265,7 +264,7 @@ func twomaProperty(t *rapid.T) {
 	states := rapid.IntRange(1, 4).Draw(t, "states")
 	r := TWOMAConfig{
 		States: states, Entry: rapid.IntRange(1, states).Draw(t, "entry"),
-		NewArm: NewArm(rapid.IntRange(0, 1).Draw(t, "new arm")), Average: Average(rapid.IntRange(0, 1).Draw(t, "average")),
+		AnyArm: rapid.Bool().Draw(t, "any arm"), LastCrawl: rapid.Bool().Draw(t, "last crawl"),
 	}
 	seed := rapid.Uint64().Draw(t, "seed")
 	a, err := NewTWOMA(arms, n, r, rand.NewPCG(seed, 1))
@@ -348,7 +347,6 @@ func TestTWOMARejects(t *testing.T) {
 	}{
 		{1, 5, fitted}, {257, 5, fitted}, {2, -1, fitted},
 		{2, 5, TWOMAConfig{States: -1}}, {2, 5, TWOMAConfig{Entry: -1}}, {2, 5, TWOMAConfig{States: 256}}, {2, 5, TWOMAConfig{States: 5, Entry: 6}},
-		{2, 5, TWOMAConfig{States: 5, Entry: 1, NewArm: 2}}, {2, 5, TWOMAConfig{States: 5, Entry: 1, Average: 2}},
 	} {
 		_, err := NewTWOMA(c.arms, c.objects, c.r, src)
 		require.ErrorIs(t, err, ErrConfig, "%+v", c)
@@ -376,23 +374,20 @@ func TestRoundRobin(t *testing.T) {
 	}
 }
 
-func TestEnums(t *testing.T) {
+func TestOMAVariantNames(t *testing.T) {
 	t.Parallel()
-	b, err := json.Marshal(TWOMAConfig{States: 3, NewArm: AnyArm, Average: LastCrawl})
-	require.NoError(t, err)
-	require.JSONEq(t, `{"States": 3, "Entry": 0, "NewArm": "any arm", "Average": "last crawl"}`, string(b))
-	var cfg TWOMAConfig
-	require.NoError(t, json.Unmarshal([]byte(`{"NewArm": "any arm", "Average": "history"}`), &cfg))
-	require.Equal(t, TWOMAConfig{NewArm: AnyArm}, cfg)
-	require.ErrorIs(t, json.Unmarshal([]byte(`{"NewArm": "none"}`), &cfg), ErrConfig)
-	require.ErrorIs(t, json.Unmarshal([]byte(`{"Average": "none"}`), &cfg), ErrConfig)
-	var v OMAVariant
-	require.NoError(t, v.UnmarshalText([]byte("TPEOMA")))
-	require.Equal(t, TPEOMA, v)
-	text, err := GCDOMA.MarshalText()
-	require.NoError(t, err)
-	require.Equal(t, "GCDOMA", string(text))
-	require.Equal(t, "OMA other arm history", fmt.Sprint(OMA, " ", OtherArm, " ", History))
+	for v := OMA; v <= GCDOMA; v++ {
+		text, err := v.MarshalText()
+		require.NoError(t, err)
+		require.Equal(t, v.String(), string(text))
+		var back OMAVariant
+		require.NoError(t, back.UnmarshalText(text))
+		require.Equal(t, v, back)
+	}
+	require.Equal(t, "TPEOMA", TPEOMA.String())
+	_, err := (GCDOMA + 1).MarshalText()
+	require.ErrorIs(t, err, ErrConfig)
+	require.ErrorIs(t, new(OMAVariant).UnmarshalText([]byte("oma")), ErrConfig)
 }
 
 // Two bytes an object, and nothing is allocated on the way.

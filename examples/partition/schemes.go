@@ -10,7 +10,7 @@ import (
 )
 
 // fitted are the settings of TWOMA that come close to figure 5.3-7 of the report.
-var fitted = partition.TWOMAConfig{Entry: 4, NewArm: partition.AnyArm, Average: partition.LastCrawl}
+var fitted = partition.TWOMAConfig{Entry: 4, AnyArm: true, LastCrawl: true}
 
 // maker makes a scheme for a number of access points and sites.
 type maker struct {
