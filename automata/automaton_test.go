@@ -263,7 +263,8 @@ func TestAbsorbingStatesAbsorb(t *testing.T) {
 			for ; a.Probability(action) < 1 && n < 100_000; n++ {
 				require.NoError(t, a.Learn(action, 1, src))
 			}
-			// L_R-I gets within rounding of 1 (ln(2^-1074)/ln(1-a) steps to 0 for the others).
+			// L_R-I gets within rounding of 1 (ln(2^-1074)/ln(1-a) steps to 0 for the
+			// others).
 			for range 30_000 {
 				require.NoError(t, a.Learn(action, 1, src))
 			}

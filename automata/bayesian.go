@@ -67,16 +67,17 @@ func (a *Bayesian) Learn(action int, reward float64, src rand.Source) error {
 	return nil
 }
 
-// Probability returns the probability that Select gives the action, that is, that the action
-// is the best:
+// Probability returns the probability that Select gives the action, that is, that the
+// action is the best:
 //
 //	∫ f_i(x)·Π_{j≠i} F_j(x) dx
 //
 // It is a quadrature, good to about 1e-7, and takes 256·r evaluations of an incomplete beta
 // function.
 func (a *Bayesian) Probability(action int) float64 {
-	// Simpson's rule on 256 intervals within 9 standard deviations, up to 17 on the side of a
-	// longer tail: beyond lies less than the error that TestBayesianProbability allows.
+	// Simpson's rule on 256 intervals within 9 standard deviations, up to 17 on the side
+	// of a longer tail: beyond lies less than the error that TestBayesianProbability
+	// allows.
 	const intervals = 256
 	p := a.posterior(action)
 	// The longer tail of a skewed density may fall off no faster than an exponential.

@@ -1,12 +1,13 @@
 package automata
 
-// optimism is the quantile of the posterior that DBPA takes as its estimate: that of the paper.
+// optimism is the quantile of the posterior that DBPA takes as its estimate: that of the
+// paper.
 const optimism = 0.95
 
-// NewDBPA returns the discretised Bayesian pursuit automaton of r ≥ 2 actions and resolution
-// N ≥ 1: [NewDPRI] whose estimate of an action is not its mean reward but the 95 % quantile of
-// the Beta distribution of that mean, from a uniform prior. An action that looks bad after
-// few answers so gets the benefit of the doubt.
+// NewDBPA returns the discretised Bayesian pursuit automaton of r ≥ 2 actions and
+// resolution N ≥ 1: [NewDPRI] whose estimate of an action is not its mean reward but the
+// 95 % quantile of the Beta distribution of that mean, from a uniform prior. An action
+// that looks bad after few answers thereby gets the benefit of the doubt.
 //
 // Source: Zhang, Granmo & Oommen 2013.
 func NewDBPA(actions, resolution, priming int) (*DiscretePursuit, error) {

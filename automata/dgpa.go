@@ -1,12 +1,12 @@
 package automata
 
-// stepUnits is the number of units in one step Δ of DGPA: the least common multiple of 1..16, so
-// that Δ divides evenly among up to 16 actions.
+// stepUnits is the number of units in one step Δ of DGPA: the least common multiple of
+// 1..16, so that Δ divides evenly among up to 16 actions.
 const stepUnits = 720720
 
-// NewDGPA returns the discretised generalised pursuit automaton of r ≥ 2 actions and resolution
-// N ≥ 1. Like [NewGPA] it pursues all K actions with a better estimate than the action i just
-// selected, in steps of Δ = 1/(rN). After every answer
+// NewDGPA returns the discretised generalised pursuit automaton of r ≥ 2 actions and
+// resolution N ≥ 1. Like [NewGPA] it pursues all K actions with a better estimate than
+// the action i just selected, in steps of Δ = 1/(rN). After every answer
 //
 //	p_j = min(p_j + Δ/K, 1)       for the K actions with a better estimate than i
 //	p_j = max(p_j − Δ/(r−K), 0)   for the others but i
@@ -15,8 +15,8 @@ const stepUnits = 720720
 // Where p_i has less than that to give, the better ones share what it has. Shares of Δ are
 // rounded down to multiples of Δ/720720, which is exact for up to 16 actions.
 //
-// Source: Agache & Oommen 2002. (The divisor r−K counts i itself among the losers; r−K−1, the
-// number of those that lose, would move a little faster.)
+// Source: Agache & Oommen 2002. (The divisor r−K counts i itself among the losers; r−K−1,
+// the number of those that lose, would move a little faster.)
 func NewDGPA(actions, resolution, priming int) (*DiscretePursuit, error) {
 	return newDiscretePursuit(dgpa, actions, resolution, priming)
 }

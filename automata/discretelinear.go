@@ -6,9 +6,9 @@ import (
 	"github.com/recrawl/recrawl/internal/codec"
 )
 
-// A DiscreteLinear automaton is a [Linear] one whose probabilities are multiples of 1/(rN) and
-// move by whole steps, so that they reach 0 and 1 in finite time. Make it with [NewDLRI] or
-// [NewDLRP].
+// A DiscreteLinear automaton is a [Linear] one whose probabilities are multiples of
+// 1/(rN) and move by whole steps, so that they reach 0 and 1 in finite time. Make it with
+// [NewDLRI] or [NewDLRP].
 //
 //	reward:   p_j −= 1/(rN) for each j ≠ i that is not 0; p_i takes the rest
 //	penalty:  nothing (DL_R-I), or the reverse (DL_R-P): p_j += 1/(rN) for each

@@ -17,8 +17,8 @@ import (
 // callers should take NewDPRI, with a resolution N of some tens for a few actions: a larger
 // N takes longer and errs less often.
 //
-// Each action is first selected priming times, in turn, so that no estimate is empty; 0 means
-// 10, as in the field's experiments.
+// Each action is first selected priming times, in turn, so that no estimate is empty; 0
+// means 10, as in the field's experiments.
 //
 // # Guarantees
 //

@@ -10,8 +10,8 @@
 //     so they follow the best action where it changes.
 //   - [Pursuit] and [DiscreteLinear] complete the schemes of the literature.
 //   - [SPL] and [HSSL] find a point on a line.
-//   - [Walk] and [Overload] are the rules of the crawling papers' automata, one per page and
-//     one per bin. Packages knapsack and binpack use them.
+//   - [Walk] and [Overload] are the rules of the crawling papers' automata, one per page
+//     and one per bin. Packages knapsack and binpack use them.
 //
 // # Responses
 //

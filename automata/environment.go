@@ -76,8 +76,8 @@ func (m *Model) Respond(action int, src rand.Source) float64 {
 	return float64(won) / float64(m.steps)
 }
 
-// A Switching environment is one of several at a time, and may change to another before each
-// answer: at regular intervals ([NewPeriodic]) or at random ([NewMarkov]).
+// A Switching environment is one of several at a time, and may change to another before
+// each answer: at regular intervals ([NewPeriodic]) or at random ([NewMarkov]).
 type Switching struct {
 	environments []Environment
 	period       int         // of a periodic one; 0 for a Markov one

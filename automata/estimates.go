@@ -19,8 +19,8 @@ const (
 // it.
 //
 // While priming, the actions are selected in turn and answers only change the estimates.
-// Select counts what it asked for and Learn what was answered, so that answers that are late
-// or lost neither end the priming early nor block it.
+// Select counts what it asked for and Learn what was answered, so that answers that are
+// late or lost neither end the priming early nor block it.
 type estimates struct {
 	sum     []float64 // of the rewards of each action
 	pulls   []float64 // answers of each action, a whole number
@@ -50,8 +50,8 @@ func newEstimates(actions, priming int) (estimates, error) {
 	}, nil
 }
 
-// Estimate returns the mean reward that an action has got so far, 0 before the first, and how
-// many answers that is.
+// Estimate returns the mean reward that an action has got so far, 0 before the first, and
+// how many answers that is.
 func (t *estimates) Estimate(action int) (mean float64, answers int) {
 	return t.mean[action], int(t.pulls[action])
 }
@@ -90,8 +90,8 @@ func (t *estimates) countBetter(action int) int {
 	return k
 }
 
-// argmax returns the last index of the greatest value. The environments of the literature put
-// the best action first: the first index would flatter a scheme.
+// argmax returns the last index of the greatest value. The environments of the literature
+// put the best action first: the first index would flatter a scheme.
 func argmax(v []float64) int {
 	best := 0
 	for i, x := range v {

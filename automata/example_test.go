@@ -127,7 +127,8 @@ func ExampleLinear() {
 	// 0.4375 0.5625
 }
 
-// DP_RI pursues the action that did best so far; DBPA is optimistic about one of few answers.
+// DP_RI pursues the action that did best so far; DBPA is optimistic about one of few
+// answers.
 func ExampleDiscretePursuit() {
 	src := rand.NewPCG(1, 2)
 	for name, scheme := range map[string]func(actions, resolution, priming int) (*automata.DiscretePursuit, error){
@@ -384,8 +385,8 @@ func ExampleHSSL() {
 	// Output: 0.37
 }
 
-// An environment that is good for action 0 for ten answers on average, then for action 1 for
-// five.
+// An environment that is good for action 0 for ten answers on average, then for action 1
+// for five.
 func ExampleNewMarkov() {
 	first, err := automata.NewPModel(1, 0)
 	if err != nil {

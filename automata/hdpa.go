@@ -6,10 +6,10 @@ import (
 	"github.com/recrawl/recrawl/internal/codec"
 )
 
-// An HDPA is the hierarchical discretised pursuit automaton: take it for many actions. These
-// are the leaves of a binary tree, and each inner node has a two-action DP_RI automaton (see
-// [DiscretePursuit]) that chooses one of its subtrees. Select walks down the tree; Learn
-// walks up from the leaf of the action.
+// An HDPA is the hierarchical discretised pursuit automaton: take it for many actions.
+// These are the leaves of a binary tree, and each inner node has a two-action DP_RI
+// automaton (see [DiscretePursuit]) that chooses one of its subtrees. Select walks down
+// the tree; Learn walks up from the leaf of the action.
 //
 // # Cost
 //
@@ -17,17 +17,17 @@ import (
 //
 // # How it works
 //
-// A leaf's estimate is the mean reward of its action, an inner node's the greater one of its
-// children's. An answer updates the estimates from its leaf to the root. A reward also moves
-// each automaton on that path by one step of 1/(2N) towards the child with the greater
-// estimate (the second of two equal ones). A reward between 0 and 1 counts as a reward with
-// that probability. If r is a power of two all actions start with the same probability,
-// otherwise those of the shorter paths with twice that of the others.
+// A leaf's estimate is the mean reward of its action, an inner node's the greater one of
+// its children's. An answer updates the estimates from its leaf to the root. A reward
+// also moves each automaton on that path by one step of 1/(2N) towards the child with the
+// greater estimate (the second of two equal ones). A reward between 0 and 1 counts as a
+// reward with that probability. If r is a power of two all actions start with the same
+// probability, otherwise those of the shorter paths with twice that of the others.
 //
 // # Source
 //
-// Omslandseter, Jiao, Zhang, Yazidi & Oommen 2022; the continuous form is Yazidi, Zhang, Jiao
-// & Oommen 2020.
+// Omslandseter, Jiao, Zhang, Yazidi & Oommen 2022; the continuous form is Yazidi, Zhang,
+// Jiao & Oommen 2020.
 type HDPA struct {
 	estimates
 	// Node 1 is the root, 2k and 2k+1 are the children of k, and r+i is the
@@ -40,8 +40,8 @@ type HDPA struct {
 var hdpaFormat = codec.Format{Magic: "recrawl/automata.HDPA", Version: 1}
 
 // NewHDPA returns a hierarchical discretised pursuit automaton of r ≥ 2 actions, whose
-// two-action automata have resolution N ≥ 1. Each action is first selected priming times, in
-// turn; 0 means 10.
+// two-action automata have resolution N ≥ 1. Each action is first selected priming times,
+// in turn; 0 means 10.
 func NewHDPA(actions, resolution, priming int) (*HDPA, error) {
 	t, err := newEstimates(actions, priming)
 	if err != nil {

@@ -7,12 +7,12 @@ import (
 	"github.com/recrawl/recrawl/internal/codec"
 )
 
-// An HSSL searches a point on [0, 1] on a binary tree of intervals, in which a node has the
-// halves of its interval for children (hierarchical stochastic searching on the line). The
-// way to the point is as long as the tree is deep, where [SPL] walks over all points
-// between; but answers must be right more often. Points proposes the ends and the middle of
-// an interval, Learn is told for each whether the point wanted is to its right, and Point is
-// the best guess:
+// An HSSL searches a point on [0, 1] on a binary tree of intervals, in which a node has
+// the halves of its interval for children (hierarchical stochastic searching on the
+// line). The way to the point is as long as the tree is deep, where [SPL] walks over all
+// points between; but answers must be right more often. Points proposes the ends and the
+// middle of an interval, Learn is told for each whether the point wanted is to its right,
+// and Point is the best guess:
 //
 //	right of the left end, left of the middle    to the left child
 //	right of the middle, left of the right end   to the right child
@@ -20,9 +20,9 @@ import (
 //
 // where a leaf is its own child and the root its own parent. All methods take O(1).
 //
-// If each answer is right with probability p, the walk leaves a node above the point for the
-// child above it with probability p², and for the parent with 1−p. So it settles near the
-// point if p² > 1−p, that is p > 0.618.
+// If each answer is right with probability p, the walk leaves a node above the point for
+// the child above it with probability p², and for the parent with 1−p. So it settles near
+// the point if p² > 1−p, that is p > 0.618.
 //
 // Source: Yazidi, Granmo, Oommen & Goodwin 2014.
 type HSSL struct {

@@ -13,8 +13,8 @@ import (
 //	reward:   p_i += a·(1 − p_i)    p_j *= 1 − a
 //	penalty:  p_i *= 1 − b          p_j = b/(r−1) + (1 − b)·p_j
 //
-// A reward x between 0 and 1 does both, with a·x and b·(1 − x) (the S-model of Viswanathan &
-// Narendra 1973). What counts is the ratio of the rates a and b:
+// A reward x between 0 and 1 does both, with a·x and b·(1 − x) (the S-model of
+// Viswanathan & Narendra 1973). What counts is the ratio of the rates a and b:
 //
 //   - b = 0 (L_R-I): the unit vectors absorb, and the best action is found with a
 //     probability that tends to 1 as a tends to 0.

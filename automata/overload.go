@@ -5,11 +5,11 @@ import (
 	"math/rand/v2"
 )
 
-// An Overload is the rule of the automaton that a bin has in Yazidi 2006 (section 4.2). When
-// its bin is overloaded, Select chooses between bearing it (the sites are polled less) and
-// relieving it (sites are put out), with probability (s/N)² of relief; Next moves the state s.
-// It goes up fast while the overload lasts and down slowly when it is over, never below the
-// threshold Th where it starts:
+// An Overload is the rule of the automaton that a bin has in Yazidi 2006 (section 4.2).
+// When its bin is overloaded, Select chooses between bearing it (the sites are polled
+// less) and relieving it (sites are put out), with probability (s/N)² of relief; Next
+// moves the state s. It goes up fast while the overload lasts and down slowly when it is
+// over, never below the threshold Th where it starts:
 //
 //	overloaded      s += 2 if Th ≤ s < N−1
 //	not overloaded  s −= 1 if s > Th
@@ -17,9 +17,10 @@ import (
 // An Overload holds no state: one of it serves all bins, whose states the caller keeps, an
 // integer in Th..N each. All methods take O(1), and panic with a state out of range.
 //
-// With a bin that is overloaded with probability q in each step the state drifts upwards if
-// 2q > 1−q, that is, if it is overloaded more than a third of the time. State N−1 has no way
-// up, so of the two states at the top the one reached depends on where the climb began.
+// With a bin that is overloaded with probability q in each step the state drifts upwards
+// if 2q > 1−q, that is, if it is overloaded more than a third of the time. State N−1 has
+// no way up, so of the two states at the top the one reached depends on where the climb
+// began.
 type Overload struct {
 	states, threshold int
 }

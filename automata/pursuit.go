@@ -6,18 +6,19 @@ import (
 	"github.com/recrawl/recrawl/internal/codec"
 )
 
-// A Pursuit automaton keeps a vector of probabilities and estimates of the mean rewards, and
-// Learn moves the vector towards the action h of the best estimate, whichever action was
-// selected:
+// A Pursuit automaton keeps a vector of probabilities and estimates of the mean rewards,
+// and Learn moves the vector towards the action h of the best estimate, whichever action
+// was selected:
 //
 //	p_j *= 1 − λ for all j, then p_h += λ
 //
-// after every answer ([NewCPRP]) or after rewards only ([NewCPRI]; a reward x between 0 and 1
-// moves it by λ·x). Of equal estimates the last counts. [NewGPA] pursues all actions that
-// seem better than the selected one. The schemes of [DiscretePursuit] are faster.
+// after every answer ([NewCPRP]) or after rewards only ([NewCPRI]; a reward x between 0
+// and 1 moves it by λ·x). Of equal estimates the last counts. [NewGPA] pursues all
+// actions that seem better than the selected one. The schemes of [DiscretePursuit] are
+// faster.
 //
-// Each action is first selected priming times, in turn, so that no estimate is empty; 0 means
-// 10, as in the field's experiments.
+// Each action is first selected priming times, in turn, so that no estimate is empty; 0
+// means 10, as in the field's experiments.
 //
 // # Cost
 //

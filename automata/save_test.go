@@ -13,7 +13,8 @@ import (
 	"github.com/recrawl/recrawl/internal/golden"
 )
 
-// use runs an automaton, whatever it was loaded from, for some steps with a source of its own.
+// use runs an automaton, whatever it was loaded from, for some steps with a source of its
+// own.
 func use(s saver) any {
 	a, src := s.(Automaton), rand.NewPCG(5, 6)
 	var actions []int
@@ -149,9 +150,9 @@ func TestRestoreRefusesContradictions(t *testing.T) {
 	}
 }
 
-// TestGolden pins 40 actions of every scheme after 100 steps. Its environment answers 0 or 1
-// and its seed is fixed, so that only a change of a rule or of the use of the source can
-// change it.
+// TestGolden pins 40 actions of every scheme after 100 steps. Its environment answers 0
+// or 1 and its seed is fixed, so that only a change of a rule or of the use of the source
+// can change it.
 func TestGolden(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder

@@ -6,10 +6,10 @@ import (
 	"github.com/recrawl/recrawl/internal/codec"
 )
 
-// An SPL searches a point on [0, 1] (stochastic point location). Point proposes x = s/N with
-// s in 0..N; Learn is told whether the point wanted is to the right or to the left, and moves
-// by 1/N that way. Each answer may be wrong, but must be right with a probability p > ½: the
-// share of time near the point then tends to 1 as N grows.
+// An SPL searches a point on [0, 1] (stochastic point location). Point proposes x = s/N
+// with s in 0..N; Learn is told whether the point wanted is to the right or to the left,
+// and moves by 1/N that way. Each answer may be wrong, but must be right with a
+// probability p > ½: the share of time near the point then tends to 1 as N grows.
 //
 // Point and Learn take O(1).
 //

@@ -2,9 +2,9 @@ package automata
 
 import "math"
 
-// NewTsetlin returns a Tsetlin automaton L(rN, r) of r ≥ 2 actions with N ≥ 1 states each, at
-// the boundary of action 0. A reward moves it one state inward, a penalty one state
-// outward. With r = 2 it is the classical L(2N, 2).
+// NewTsetlin returns a Tsetlin automaton L(rN, r) of r ≥ 2 actions with N ≥ 1 states
+// each, at the boundary of action 0. A reward moves it one state inward, a penalty one
+// state outward. With r = 2 it is the classical L(2N, 2).
 //
 // A large N singles out the best action if that is rewarded more often than not; if no
 // action is, take [NewKrylov] or [NewKrinsky].

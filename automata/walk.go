@@ -8,12 +8,12 @@ import (
 
 // A Walk is the rule of the discretised walk on the amounts (s/N)^λ, with s in 1..N: Next
 // steps up on a reward and down on a penalty, and stays at the ends. NextFull is Next for
-// automata that share a knapsack. It is the automaton of one page in Granmo, Oommen, Myrer &
-// Olsen 2006 (section II) and Yazidi 2006 (section 4.2).
+// automata that share a knapsack. It is the automaton of one page in Granmo, Oommen,
+// Myrer & Olsen 2006 (section II) and Yazidi 2006 (section 4.2).
 //
-// A Walk holds no state: one of it, with its table of amounts, serves any number of automata,
-// whose states the caller keeps, an integer in 1..N each. State takes O(log N), the other
-// methods O(1).
+// A Walk holds no state: one of it, with its table of amounts, serves any number of
+// automata, whose states the caller keeps, an integer in 1..N each. State takes O(log N),
+// the other methods O(1).
 //
 // # Where the walk settles
 //
@@ -22,14 +22,14 @@ import (
 //
 //	π(s)/π(s−1) = up(s−1)/down(s)
 //
-// which [BirthDeath] computes. Without a budget it balances where a reward is as likely as a
-// penalty.
+// which [BirthDeath] computes. Without a budget it balances where a reward is as likely
+// as a penalty.
 type Walk struct {
 	amounts []float64 // of states 1..N
 }
 
-// NewWalk returns the walk of N ≥ 1 states and exponent λ > 0. A larger N is slower and more
-// exact; λ > 1 spaces small amounts more closely.
+// NewWalk returns the walk of N ≥ 1 states and exponent λ > 0. A larger N is slower and
+// more exact; λ > 1 spaces small amounts more closely.
 func NewWalk(states int, lambda float64) (*Walk, error) {
 	if err := checkStates(states); err != nil {
 		return nil, err
@@ -73,8 +73,8 @@ func (w *Walk) Next(state int, reward bool) int {
 	return max(state-1, 1)
 }
 
-// NextFull is Next for automata that share a knapsack: they step up only while there is room,
-// and down only while it is full (Granmo et al. 2006, section II).
+// NextFull is Next for automata that share a knapsack: they step up only while there is
+// room, and down only while it is full (Granmo et al. 2006, section II).
 func (w *Walk) NextFull(state int, reward, full bool) int {
 	if reward == full { // a reward without room, or a penalty with room to spare
 		return state
@@ -82,9 +82,9 @@ func (w *Walk) NextFull(state int, reward, full bool) int {
 	return w.Next(state, reward)
 }
 
-// BirthDeath returns the stationary distribution of a random walk on n states in a row, which
-// goes from state s to s+1 with probability up[s] and to s−1 with probability down[s], and
-// stays otherwise:
+// BirthDeath returns the stationary distribution of a random walk on n states in a row,
+// which goes from state s to s+1 with probability up[s] and to s−1 with probability
+// down[s], and stays otherwise:
 //
 //	π(s) ∝ Π_{k=1..s} up[k−1]/down[k]
 //

@@ -6,8 +6,9 @@ import (
 	"math/rand/v2"
 )
 
-// The readers of this file refuse values outside a range: the decoder then fails with ErrCorrupt,
-// names the value and where it is, and they return 0 (or nil), as all readers do from there on.
+// The readers of this file refuse values outside a range: the decoder then fails with
+// ErrCorrupt, names the value and where it is, and they return 0 (or nil), as all readers
+// do from there on.
 
 // Check records an error, if it is one and the first: what a setting's own check says.
 func (d *Decoder) Check(err error) {
@@ -104,8 +105,9 @@ func (d *Decoder) Positive() float64 {
 // AnyLen stands for any length that the data has room for.
 const AnyLen = -1
 
-// Count reads the number of elements that follow, of at least size > 0 bytes each. It refuses more
-// than there are bytes for, so that corrupt data cannot ask for more memory than it has itself.
+// Count reads the number of elements that follow, of at least size > 0 bytes each. It
+// refuses more than there are bytes for, so that corrupt data cannot ask for more memory
+// than it has itself.
 func (d *Decoder) Count(size int) int { return d.length(size) }
 
 // exactly checks the length of a slice.
@@ -119,7 +121,8 @@ func exactly[T any](d *Decoder, v []T, n int) []T {
 	return v
 }
 
-// The readers of slices want n elements, or [AnyLen]. Like the others they return nil for none.
+// The readers of slices want n elements, or [AnyLen]. Like the others they return nil for
+// none.
 
 // BytesLen reads n bytes, written by Encoder.Bytes.
 func (d *Decoder) BytesLen(n int) []byte { return exactly(d, d.Bytes(), n) }

@@ -20,8 +20,8 @@ type Names[E ~uint8] struct {
 	names   []string
 }
 
-// Of returns the table of the names of the values 0, 1, … in order. Errors of the table wrap
-// invalid, the caller's ErrConfig. An empty name or one given twice panics.
+// Of returns the table of the names of the values 0, 1, … in order. Errors of the table
+// wrap invalid, the caller's ErrConfig. An empty name or one given twice panics.
 func Of[E ~uint8](invalid error, names ...string) Names[E] {
 	for i, name := range names {
 		if name == "" || slices.Contains(names[:i], name) {
@@ -60,7 +60,8 @@ func (n Names[E]) MarshalText(v E) ([]byte, error) {
 	return []byte(n.names[v]), nil
 }
 
-// UnmarshalText sets v to the value of a name. An unknown name is an error, which leaves v as it was.
+// UnmarshalText sets v to the value of a name. An unknown name is an error, which leaves
+// v as it was.
 func (n Names[E]) UnmarshalText(v *E, text []byte) error {
 	i := slices.Index(n.names, string(text))
 	if i < 0 {

@@ -1,5 +1,5 @@
-// Package golden compares what a test computed with a file under testdata, and writes the files
-// anew under the flag -update, which it defines for the tests that import it.
+// Package golden compares what a test computed with a file under testdata, and writes the
+// files anew under the flag -update, which it defines for the tests that import it.
 package golden
 
 import (
@@ -15,8 +15,8 @@ var update = flag.Bool("update", false, "write the golden files anew")
 // Updating reports whether the flag -update is set.
 func Updating() bool { return *update }
 
-// Check fails the test if got differs from the file testdata/name, and shows the first line that
-// does. Under -update it writes the file instead.
+// Check fails the test if got differs from the file testdata/name, and shows the first
+// line that does. Under -update it writes the file instead.
 func Check(t testing.TB, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", filepath.FromSlash(name))
@@ -38,7 +38,8 @@ func Check(t testing.TB, name, got string) {
 	}
 }
 
-// difference returns the first line in which two texts differ, counted from 1; 0 if they do not.
+// difference returns the first line in which two texts differ, counted from 1; 0 if they
+// do not.
 func difference(got, want string) (line int, g, w string) {
 	want = strings.ReplaceAll(want, "\r\n", "\n") // as a checkout may have it
 	if got == want {

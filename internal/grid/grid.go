@@ -1,7 +1,8 @@
-// Package grid counts floats in whole units of a power of two, so that sums do not depend on
-// their order. Scaling by a power of two is exact; what rounds is only the last bit that a grid
-// is too coarse for. The direction is the caller's: Up for what must fit, Down for the room it must
-// fit in, Nearest where the error is to be small and is bounded elsewhere.
+// Package grid counts floats in whole units of a power of two, so that sums do not depend
+// on their order. Scaling by a power of two is exact; what rounds is only the last bit
+// that a grid is too coarse for. The direction is the caller's: Up for what must fit,
+// Down for the room it must fit in, Nearest where the error is to be small and is bounded
+// elsewhere.
 package grid
 
 import (
@@ -11,8 +12,8 @@ import (
 	"golang.org/x/exp/constraints"
 )
 
-// LastBit returns the exponent of the last bit set in x, positive and finite: x is an odd multiple of
-// 2^LastBit(x).
+// LastBit returns the exponent of the last bit set in x, positive and finite: x is an odd
+// multiple of 2^LastBit(x).
 func LastBit(x float64) int {
 	frac, exp := math.Frexp(x)
 	mant := uint64(math.Ldexp(frac, 53)) // exact, also for subnormal numbers
@@ -63,29 +64,32 @@ func (g Grid) units(x float64) float64 {
 	return x * g.inverse
 }
 
-// Down returns x in units, rounded down, and whether that is exact. The result must fit an int64.
+// Down returns x in units, rounded down, and whether that is exact. The result must fit
+// an int64.
 func (g Grid) Down(x float64) (n int64, exact bool) {
 	u := g.units(x)
 	f := math.Floor(u)
 	return int64(f), f == u
 }
 
-// Up returns x in units, rounded up, and whether that is exact. The result must fit an int64.
+// Up returns x in units, rounded up, and whether that is exact. The result must fit an
+// int64.
 func (g Grid) Up(x float64) (n int64, exact bool) {
 	u := g.units(x)
 	f := math.Ceil(u)
 	return int64(f), f == u
 }
 
-// Nearest returns x in units, halves rounded away from 0, and whether that is exact. The result
-// must fit an int64.
+// Nearest returns x in units, halves rounded away from 0, and whether that is exact. The
+// result must fit an int64.
 func (g Grid) Nearest(x float64) (n int64, exact bool) {
 	u := g.units(x)
 	f := math.Round(u)
 	return int64(f), f == u
 }
 
-// GCD returns the greatest common divisor of two numbers that are not negative; GCD(0, b) is b.
+// GCD returns the greatest common divisor of two numbers that are not negative; GCD(0, b)
+// is b.
 func GCD[T constraints.Integer](a, b T) T {
 	for b != 0 {
 		a, b = b, a%b

@@ -1,10 +1,10 @@
-// Package heap has the two priority queues of the library. [Heap] holds values, the first one in
-// front. [Slots] holds small integers with float64 keys, and knows where each of them is, so that
-// one can be moved or taken out. Neither allocates but to grow.
+// Package heap has the two priority queues of the library. [Heap] holds values, the first
+// one in front. [Slots] holds small integers with float64 keys, and knows where each of
+// them is, so that one can be moved or taken out. Neither allocates but to grow.
 package heap
 
-// A Heap is a binary heap: h[0] comes before all others, nothing before its parent. The zero value
-// is empty. Push, Pop and Fix take O(log n), Init O(n).
+// A Heap is a binary heap: h[0] comes before all others, nothing before its parent. The
+// zero value is empty. Push, Pop and Fix take O(log n), Init O(n).
 //
 // Of elements neither of which is before the other, the order is that of container/heap.
 type Heap[T interface{ Before(T) bool }] []T

@@ -5,14 +5,15 @@ import "math"
 // None stands in a table of places for a slot that is in no heap.
 const None = math.MaxUint32
 
-// Slots is a 4-ary heap of slots with the least key first: Key[i] is the key of Slot[i], whose
-// parent is at (i−1)/4. The four children of a node lie in one cache line. The zero value is empty.
-// No key is NaN.
+// Slots is a 4-ary heap of slots with the least key first: Key[i] is the key of Slot[i],
+// whose parent is at (i−1)/4. The four children of a node lie in one cache line. The zero
+// value is empty. No key is NaN.
 //
-// The methods are handed a table of places, indexed by slot, and keep place[slot] = Tag | position up
-// to date there, or None for a slot that is in no heap. Several heaps with different tags, in bits
-// above the positions, can share a table, in which each slot is in one of them at most. With a nil
-// table the heap keeps no places, and may hold a slot twice.
+// The methods are handed a table of places, indexed by slot, and keep place[slot] = Tag |
+// position up to date there, or None for a slot that is in no heap. Several heaps with
+// different tags, in bits above the positions, can share a table, in which each slot is
+// in one of them at most. With a nil table the heap keeps no places, and may hold a slot
+// twice.
 //
 // Push, Remove and Move take O(log n).
 type Slots struct {
@@ -50,7 +51,8 @@ func (h *Slots) Move(place []uint32, at int, key float64) {
 	h.settle(place, at)
 }
 
-// Ordered reports whether the keys are in heap order, none is NaN and there is one for each slot.
+// Ordered reports whether the keys are in heap order, none is NaN and there is one for
+// each slot.
 func (h *Slots) Ordered() bool {
 	if len(h.Key) != len(h.Slot) {
 		return false

@@ -3,10 +3,10 @@ package linalg
 
 import "math"
 
-// Invert replaces the n×n matrix a, stored by rows, by its inverse, by Gauss–Jordan elimination
-// with partial pivoting. It reports false, and leaves a destroyed, if a pivot is below least in
-// magnitude: the matrix is singular, or numerically so. O(n³) time; zeros below and above a pivot
-// are skipped, so a sparse matrix takes less.
+// Invert replaces the n×n matrix a, stored by rows, by its inverse, by Gauss–Jordan
+// elimination with partial pivoting. It reports false, and leaves a destroyed, if a pivot
+// is below least in magnitude: the matrix is singular, or numerically so. O(n³) time;
+// zeros below and above a pivot are skipped, so a sparse matrix takes less.
 func Invert(a []float64, n int, least float64) bool {
 	from := make([]int, n) // row exchanged with row k
 	for k := range n {
@@ -31,8 +31,8 @@ func Invert(a []float64, n int, least float64) bool {
 		for c := range top {
 			top[c] *= scale
 		}
-		// Invariant: column c of a holds, up to k, column c of the inverse so far, and beyond k the
-		// matrix still to be eliminated.
+		// Invariant: column c of a holds, up to k, column c of the inverse so far, and
+		// beyond k the matrix still to be eliminated.
 		for i := range n {
 			if i == k {
 				continue

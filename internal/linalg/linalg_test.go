@@ -47,8 +47,9 @@ func twoMatrices(a []float64, n int, least float64) ([]float64, bool) {
 	return inv, true
 }
 
-// TestInvert requires the numbers of the textbook elimination to the bit (but for the signs of
-// zeros), and of a well-conditioned matrix that its product with the inverse is the unit matrix.
+// TestInvert requires the numbers of the textbook elimination to the bit (but for the
+// signs of zeros), and of a well-conditioned matrix that its product with the inverse is
+// the unit matrix.
 func TestInvert(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

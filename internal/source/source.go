@@ -3,8 +3,9 @@ package source
 
 import "math/rand/v2"
 
-// Require panics with "pkg: nil source of randomness" if src is nil, or a nil pointer to one of
-// the types of math/rand/v2. Constructors call it: the global source is never used.
+// Require panics with "pkg: nil source of randomness" if src is nil, or a nil pointer to
+// one of the types of math/rand/v2. Constructors call it: the global source is never
+// used.
 func Require(src rand.Source, pkg string) {
 	if missing(src) {
 		panic(pkg + ": nil source of randomness")

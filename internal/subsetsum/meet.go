@@ -2,14 +2,15 @@ package subsetsum
 
 import "math"
 
-// Meeting in the middle (Horowitz & Sahni 1974): the sums of either half of the amounts are
-// sorted, and for each one of the left half the best partner in the right half moves down as the
-// left sum moves up. The two forms differ in what they keep with a sum, and so in which of several
-// equal subsets they find.
+// Meeting in the middle (Horowitz & Sahni 1974): the sums of either half of the amounts
+// are sorted, and for each one of the left half the best partner in the right half moves
+// down as the left sum moves up. The two forms differ in what they keep with a sum, and
+// so in which of several equal subsets they find.
 
-// Largest returns the largest sum of at most c that a subset of w has, and sets taken to such a
-// subset. O(2^(n/2)) time and memory, or O(n·c) if that is less. It keeps the sums of both halves
-// but not which amounts they are of: the halves are solved again for their own sum.
+// Largest returns the largest sum of at most c that a subset of w has, and sets taken to
+// such a subset. O(2^(n/2)) time and memory, or O(n·c) if that is less. It keeps the sums
+// of both halves but not which amounts they are of: the halves are solved again for their
+// own sum.
 func Largest(w []int64, c int64, taken []bool) int64 {
 	switch n := len(w); n {
 	case 0:
@@ -69,10 +70,12 @@ func sums(w []int64, c int64) []int64 {
 	return list
 }
 
-// MaxHalves is the largest number of amounts that Halves takes: two lists of 2¹⁸ sums, 8 MB in all.
+// MaxHalves is the largest number of amounts that Halves takes: two lists of 2¹⁸ sums, 8
+// MB in all.
 const MaxHalves = 36
 
-// A Halves finds largest sums and keeps its memory from call to call. The zero value is ready.
+// A Halves finds largest sums and keeps its memory from call to call. The zero value is
+// ready.
 type Halves struct {
 	left, right, spare []sumMask
 }
@@ -83,8 +86,9 @@ type sumMask struct {
 	mask uint32
 }
 
-// Largest returns the largest sum of at most limit that a subset of up to [MaxHalves] amounts has,
-// and the subset as a mask of positions; −1 if limit is negative. O(2^(n/2)) time.
+// Largest returns the largest sum of at most limit that a subset of up to [MaxHalves]
+// amounts has, and the subset as a mask of positions; −1 if limit is negative. O(2^(n/2))
+// time.
 func (h *Halves) Largest(amounts []int64, limit int64) (sum int64, mask uint64) {
 	half := len(amounts) / 2
 	h.left = h.list(h.left, amounts[:half])
@@ -109,8 +113,8 @@ func (h *Halves) Largest(amounts []int64, limit int64) (sum int64, mask uint64) 
 	return sum, mask
 }
 
-// list returns all subset sums of amounts in ascending order, merging the list without an amount
-// with the list with it.
+// list returns all subset sums of amounts in ascending order, merging the list without an
+// amount with the list with it.
 func (h *Halves) list(to []sumMask, amounts []int64) []sumMask {
 	to = append(to[:0], sumMask{})
 	for k, w := range amounts {

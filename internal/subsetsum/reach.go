@@ -1,11 +1,11 @@
-// Package subsetsum has the exact methods for sums of subsets that the solvers share, and the
-// steps of the knapsack tables. Amounts and limits are never negative. Which to take:
+// Package subsetsum has the exact methods for sums of subsets that the solvers share, and
+// the steps of the knapsack tables. Amounts and limits are never negative. Which to take:
 //
 //   - [Reach]: which sums there are, for small limits;
-//   - [Largest] and [Halves.Largest]: the largest sum up to a limit, and a subset that has it, for
-//     few amounts of any size, by meeting in the middle. Largest takes as many as memory allows, as
-//     it keeps 8 bytes a sum; Halves keeps its memory from call to call and returns a mask, for
-//     thousands of small calls;
+//   - [Largest] and [Halves.Largest]: the largest sum up to a limit, and a subset that
+//     has it, for few amounts of any size, by meeting in the middle. Largest takes as
+//     many as memory allows, as it keeps 8 bytes a sum; Halves keeps its memory from call
+//     to call and returns a mask, for thousands of small calls;
 //   - [LargestByTable]: the same for many amounts and a small limit;
 //   - [AddItem], [AddItemMarked] and [AddCopies]: knapsacks with values, an item at a time.
 package subsetsum
@@ -18,8 +18,8 @@ import (
 // A Reach is the set of all sums of subsets of some amounts, up to a limit, as a bit set.
 type Reach struct{ bit []uint64 }
 
-// Reachable returns the subset sums of amounts up to limit (and some above it). O(n·limit/64) time,
-// limit/8 bytes.
+// Reachable returns the subset sums of amounts up to limit (and some above it).
+// O(n·limit/64) time, limit/8 bytes.
 func Reachable(amounts []int64, limit int64) *Reach {
 	r := newReach(limit)
 	for _, w := range amounts {
@@ -49,7 +49,8 @@ func (r *Reach) Add(w int64) {
 	}
 }
 
-// shift returns by how many words and bits an amount moves the sums; not ok if out of the set.
+// shift returns by how many words and bits an amount moves the sums; not ok if out of the
+// set.
 func (r *Reach) shift(w int64) (words int, shift uint, ok bool) {
 	if w/64 >= int64(len(r.bit)) {
 		return 0, 0, false
@@ -94,9 +95,10 @@ func (r *Reach) AtMost(v int64) int64 {
 	}
 }
 
-// LargestByTable returns the largest sum of at most limit that a subset of positive amounts has,
-// and the positions of such a subset, increasing, in the memory of chosen. It notes for each sum
-// the amount that reached it first. O(n·limit/64 + limit) time, 4 bytes for each unit of limit.
+// LargestByTable returns the largest sum of at most limit that a subset of positive
+// amounts has, and the positions of such a subset, increasing, in the memory of chosen.
+// It notes for each sum the amount that reached it first. O(n·limit/64 + limit) time, 4
+// bytes for each unit of limit.
 func LargestByTable(amounts []int64, limit int64, chosen []int) (int64, []int) {
 	r := newReach(limit)
 	via := make([]int32, limit+1)

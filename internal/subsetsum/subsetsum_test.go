@@ -103,13 +103,15 @@ func TestLargest(t *testing.T) {
 	require.EqualValues(t, -1, sum)
 }
 
-// TestSumsAreDifferent: equal sums are kept once, or many equal amounts would take 2^(n/2) memory.
+// TestSumsAreDifferent: equal sums are kept once, or many equal amounts would take
+// 2^(n/2) memory.
 func TestSumsAreDifferent(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, []int64{0, 2, 4, 6, 8, 10}, sums(slices.Repeat([]int64{2}, 20), 11))
 }
 
-// TestEqualSubsets pins which of several equal subsets is found: the solvers' results depend on it.
+// TestEqualSubsets pins which of several equal subsets is found: the solvers' results
+// depend on it.
 func TestEqualSubsets(t *testing.T) {
 	t.Parallel()
 	amounts := []int64{3, 1, 2, 2, 1, 3, 4, 1}

@@ -1,7 +1,7 @@
 package subsetsum
 
-// A table of a knapsack has the most value in room r at index r. It starts as all zeros, or with
-// what is there already. Each step costs O(len(table)).
+// A table of a knapsack has the most value in room r at index r. It starts as all zeros,
+// or with what is there already. Each step costs O(len(table)).
 
 // Value is the type of values: whole numbers where the result must be exact.
 type Value interface{ int64 | float64 }
@@ -19,8 +19,8 @@ func AddItem[V Value](table []V, w int64, value V) {
 	}
 }
 
-// AddItemMarked is AddItem, and sets bit r of marks where the item improves room r: there it is in the
-// best subset of the items so far.
+// AddItemMarked is AddItem, and sets bit r of marks where the item improves room r: there
+// it is in the best subset of the items so far.
 func AddItemMarked[V Value](table []V, marks []uint64, w int64, value V) {
 	if w >= int64(len(table)) {
 		return
@@ -36,8 +36,9 @@ func AddItemMarked[V Value](table []V, marks []uint64, w int64, value V) {
 // Marked reports whether bit r of marks is set.
 func Marked(marks []uint64, r int64) bool { return marks[r/64]>>(r%64)&1 == 1 }
 
-// AddCopies writes to table the knapsack of a table below with up to most more items of weight w > 0
-// and the same value each. Sums of floats are taken in the order below[r] + t·value.
+// AddCopies writes to table the knapsack of a table below with up to most more items of
+// weight w > 0 and the same value each. Sums of floats are taken in the order below[r] +
+// t·value.
 func AddCopies[V Value](table, below []V, w int64, value V, most int) {
 	size := len(below)
 	copy(table, below)

@@ -1,6 +1,6 @@
-// Package codectest tests the saving of a type: one call of [Run] for each type replaces tests of
-// its own. Values that contradict each other are made by saving a value that a test has spoiled,
-// or with [Forge].
+// Package codectest tests the saving of a type: one call of [Run] for each type replaces
+// tests of its own. Values that contradict each other are made by saving a value that a
+// test has spoiled, or with [Forge].
 package codectest
 
 import (
@@ -27,8 +27,8 @@ type Saved interface {
 	encoding.BinaryUnmarshaler
 }
 
-// allBits is the length up to which every bit of a saved state is flipped; of a longer one, a bit of
-// every byte is.
+// allBits is the length up to which every bit of a saved state is flipped; of a longer
+// one, a bit of every byte is.
 const allBits = 256
 
 // mostForged is the most forged states that are tried.
@@ -38,16 +38,17 @@ const mostForged = 4000
 //
 //   - its bytes are those of the file testdata/saved/name.golden (-update writes it);
 //   - saving does not change it, and AppendBinary appends;
-//   - loaded into empty(), it is saved as the same bytes, and use gives the same result for both, and
-//     leaves both the same;
-//   - data cut off anywhere, with a bit flipped, of another version or another type are refused with
-//     the right error, and nothing changes;
-//   - with bytes changed and the checksum right again, data are refused with ErrCorrupt, or give a
-//     value with which use does not panic.
+//   - loaded into empty(), it is saved as the same bytes, and use gives the same result
+//     for both, and leaves both the same;
+//   - data cut off anywhere, with a bit flipped, of another version or another type are
+//     refused with the right error, and nothing changes;
+//   - with bytes changed and the checksum right again, data are refused with ErrCorrupt,
+//     or give a value with which use does not panic.
 //
-// The function use does with a value what callers do, for a while, and returns something to compare; nil
-// where there is nothing. It must allow for values with other settings than those of v. empty returns
-// something to load into: a zero value, or one with other state.
+// The function use does with a value what callers do, for a while, and returns something
+// to compare; nil where there is nothing. It must allow for values with other settings
+// than those of v. empty returns something to load into: a zero value, or one with other
+// state.
 func Run[P Saved](t *testing.T, name string, v P, empty func() P, use func(P) any) {
 	t.Helper()
 	data := save(t, v)
@@ -87,7 +88,8 @@ func dump(data []byte) string {
 	return b.String()
 }
 
-// header returns the length of the magic string, which the version follows: a byte below ' '.
+// header returns the length of the magic string, which the version follows: a byte below
+// ' '.
 func header(data []byte) int {
 	return bytes.IndexFunc(data, func(r rune) bool { return r < ' ' })
 }
@@ -152,7 +154,8 @@ func forgeries[P Saved](t *testing.T, data []byte, empty func() P, use func(P) a
 	}
 }
 
-// try loads forged data over good data, which stay if they are refused, and uses what it gives.
+// try loads forged data over good data, which stay if they are refused, and uses what it
+// gives.
 func try[P Saved](t testing.TB, data, forged []byte, empty func() P, use func(P) any) {
 	t.Helper()
 	v := empty()
@@ -177,15 +180,16 @@ func try[P Saved](t testing.TB, data, forged []byte, empty func() P, use func(P)
 	save(t, v)
 }
 
-// Forge returns data with its body, that is everything but the checksum, replaced by what edit makes
-// of a copy, and with the right checksum of that.
+// Forge returns data with its body, that is everything but the checksum, replaced by what
+// edit makes of a copy, and with the right checksum of that.
 func Forge(data []byte, edit func(body []byte) []byte) []byte {
 	return codec.Seal(edit(slices.Clone(data[:len(data)-4])))
 }
 
-// Fuzz fuzzes the decoders of values that [Run] tests, one or several: with bodies of any content
-// behind the header of one of them, checksum right, they refuse, or give a value with which use does
-// not panic. empty returns something to load into of the same type as a value.
+// Fuzz fuzzes the decoders of values that [Run] tests, one or several: with bodies of any
+// content behind the header of one of them, checksum right, they refuse, or give a value
+// with which use does not panic. empty returns something to load into of the same type as
+// a value.
 func Fuzz[P Saved](f *testing.F, empty func(like P) P, use func(P) any, values ...P) {
 	saved := make([][]byte, len(values))
 	for k, v := range values {
