@@ -30,8 +30,8 @@ import (
 // Decisions depend on the calls alone, and a filter that was saved and restored continues
 // bit for bit. No page starves: with n pages, polls at a steady rate and no limits set,
 // each page is polled again within 80·n polls, whatever the answers. Where all pages change
-// about equally and independently of each other, it loses to polling them in turn by what the
-// first poll of each page costs, and no more.
+// about equally and independently of each other, it loses to polling them in turn no more
+// than in a trial of one poll per page. Where they change together that does not hold.
 //
 // # Cost
 //
@@ -62,8 +62,8 @@ import (
 // Hedge. Where all pages change alike, no schedule beats polling them in turn, and one
 // that learns loses a little by chasing luck. From what polls found, by the rate predicted
 // before them, the filter estimates how much more the best schedule would detect than
-// polling in turn. Until each page has been polled once, and while that gain is below 4 %,
-// it polls in turn. Weights and good signals are reasons not to.
+// polling in turn. After a trial of one poll per page, and while that gain is below 4 %, it
+// polls in turn. Weights and good signals are reasons not to.
 //
 // Patience. A page is due 64 cycles after its last answer at the latest. For Detections it
 // is due after 4 to 64, the longer the less such polls are found to earn, lest pages be
@@ -71,8 +71,8 @@ import (
 //
 // # Source
 //
-// The index is that of Whittle for known rates; see Azar et al. 2018 and Kolobov et
-// al. 2019 in the package comment. The belief and the hedge are this package's own.
+// The index for known rates is the slope that attains the optimum, see [Objective]. Its average
+// over a belief, the hedge and the patience are this package's own.
 type RateFilter struct {
 	book
 	objective Objective
@@ -206,7 +206,7 @@ func (f *RateFilter) measure(now float64) {
 	}
 	f.model.Begin(cycle)
 	fresh := f.model.Fresh()
-	f.threshold = f.model.Slope(f.model.Value(&fresh, cycle)) // the index of a page of which nothing is known
+	f.threshold = f.model.Slope(f.model.Value(&fresh, cycle)) // of a page of which nothing is known
 	for slot := range f.polled {
 		f.refresh(uint32(slot))
 	}

@@ -84,7 +84,8 @@ func webs() []web {
 }
 
 // run drives a filter through a web and returns a line of hashes of what was chosen, one
-// for each 500 polls.
+// for each 500 polls. It is long because every field of a web is one more thing that may
+// happen at each poll.
 func (w *web) run(t *testing.T) string {
 	f, err := knapsack.NewRateFilter(w.pages, knapsack.RateFilterConfig{Objective: w.objective})
 	require.NoError(t, err)

@@ -21,8 +21,7 @@ type Worth struct {
 }
 
 // optimism is how many standard deviations are added to the value of a poll, for what it
-// teaches beyond what it earns. From a sweep over 0, 0.25, 0.5 and 1 on the histories
-// of examples/recrawl and in TestRateFilterInZipf.
+// teaches beyond what it earns. TestRateFilterInZipf measures what is found.
 const optimism = 0.5
 
 // A Model is what the beliefs about all pages share. Value and Slope give the worth of a

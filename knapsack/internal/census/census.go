@@ -9,8 +9,8 @@ import (
 	"github.com/recrawl/recrawl/knapsack/internal/belief"
 )
 
-// period is how many polls apart prior and gain are computed: they move by 1/16 of a poll
-// per page of their memories in between, and cost 2 µs.
+// period is how many polls apart prior and gain are computed, so that their cost, some 60
+// divisions and exponentials, is small beside that of the polls.
 const period = 16
 
 // A Census holds all three.

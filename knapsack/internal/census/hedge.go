@@ -8,9 +8,8 @@ import (
 )
 
 const (
-	// scoreMemory is how many polls per page the hedge remembers: long enough for the
-	// gain to have a standard error below the 4 % that it is compared with, at the few changes
-	// per page that real histories have. TestRateFilterOnCalmHistories measures it.
+	// scoreMemory is how many polls per page the hedge remembers: long enough for luck not to
+	// look like a gain where pages change alike (TestRateFilterOnCalmHistories).
 	scoreMemory = 12
 	// scorePrior is how many changes at the mean rate are added in every cell, lest cells
 	// with few polls look far apart.

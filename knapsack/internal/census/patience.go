@@ -6,10 +6,9 @@ import (
 	"github.com/recrawl/recrawl/internal/codec"
 )
 
-// Bounds of patience, and how fast it moves. The floor of 64 cycles costs 1/64 of the
-// budget at most; FirstPatience, leastPatience and patiencePace are from sweeps over
-// powers of 2, a trade between TestRateFilterNoticesThatQuietPagesWake and
-// TestPatienceGrows.
+// Bounds of patience, and how fast it moves. MostPatience costs 1/64 of the budget at most.
+// The others are powers of 2, a trade between noticing that quiet pages wake
+// (TestRateFilterNoticesThatQuietPagesWake) and spending little on them (TestPatienceGrows).
 const (
 	MostPatience  = 64 // cycles: a page is due after that many at the latest
 	FirstPatience = 8  // cycles, where patience is learnt

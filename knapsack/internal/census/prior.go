@@ -7,8 +7,8 @@ import (
 	"github.com/recrawl/recrawl/knapsack/internal/belief"
 )
 
-// shareMemory is how many cycles the prior remembers. From a sweep over 2, 5, 12 and 30
-// in TestRateFilterFreshness.
+// shareMemory is how many cycles the prior remembers. Chosen, not swept;
+// TestRateFilterFreshness measures what the prior is worth.
 const shareMemory = 5
 
 // A Prior is the average posterior of all pages, over the recent past.

@@ -309,24 +309,34 @@ func (q *Queue) check(waits func(slot int) bool) error {
 		}
 	}
 	for i := range q.groups {
-		g := &q.groups[i]
-		for _, slot := range g.rest.Slot {
-			if q.Group(slot) != uint32(i) {
-				return fmt.Errorf("slot %d waits in group %d", slot, i)
-			}
-		}
-		switch {
-		case g.front == None && g.rest.Len() > 0:
-			return fmt.Errorf("nobody stands for group %d", i)
-		case g.front != None && (int(g.front) >= len(q.place) || q.Group(g.front) != uint32(i) ||
-			!q.Waits(g.front) || q.place[g.front]&heapMask == inGroup):
-			return fmt.Errorf("slot %d stands for group %d", g.front, i)
+		if err := q.checkGroup(uint32(i)); err != nil {
+			return err
 		}
 	}
 	for i, g := range q.group {
 		if g != None && q.Waits(uint32(i)) && q.place[i]&heapMask != inGroup && q.groups[g].front != uint32(i) {
 			return fmt.Errorf("slot %d does not wait behind slot %d", i, q.groups[g].front)
 		}
+	}
+	return nil
+}
+
+// checkGroup returns an error unless a page of the group that waits stands for it, if
+// any does.
+func (q *Queue) checkGroup(group uint32) error {
+	g := &q.groups[group]
+	for _, slot := range g.rest.Slot {
+		if q.Group(slot) != group {
+			return fmt.Errorf("slot %d waits in group %d", slot, group)
+		}
+	}
+	switch {
+	case g.front == None && g.rest.Len() > 0:
+		return fmt.Errorf("nobody stands for group %d", group)
+	case g.front == None:
+		return nil
+	case int(g.front) >= len(q.place) || q.Group(g.front) != group || !q.Waits(g.front) || q.place[g.front]&heapMask == inGroup:
+		return fmt.Errorf("slot %d stands for group %d", g.front, group)
 	}
 	return nil
 }

@@ -28,7 +28,8 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// The queue beside a list of which pages wait, with which keys and in which groups.
+// The queue beside a list of which pages wait, with which keys and in which groups. It is long
+// because a state machine is a list of short actions on common variables.
 func TestQueue(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
