@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"github.com/recrawl/recrawl/internal/source"
 	"github.com/recrawl/recrawl/schedule/internal/instance"
 	"github.com/recrawl/recrawl/schedule/internal/solver"
 )
@@ -105,9 +106,7 @@ func Improve(ctx context.Context, p *Problem, cfg SolveConfig, src rand.Source) 
 
 func search(ctx context.Context, p *Problem, cfg SolveConfig, src rand.Source,
 	run func(context.Context, *instance.Instance, *rand.Rand, solver.Config) solver.Outcome) (Result, error) {
-	if src == nil {
-		panic("schedule: nil source")
-	}
+	source.Require(src, "schedule")
 	c, err := cfg.solver(ctx, p)
 	if err != nil {
 		return Result{}, err

@@ -12,9 +12,6 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// Updating reports whether the flag -update is set.
-func Updating() bool { return *update }
-
 // Check fails the test if got differs from the file testdata/name, and shows the first
 // line that does. Under -update it writes the file instead.
 func Check(t testing.TB, name, got string) {
