@@ -8,33 +8,33 @@ import (
 )
 
 // A BatchVariant says how steps 4 and 5 of the paper's batch heuristic are carried out. The
-// paper leaves open whether a client's batch ends with the first site that overflows its share,
-// and how the sites left over are spread.
+// paper leaves open whether a client's batch ends with the first site that overflows its
+// share, and how the sites left over are spread.
 type BatchVariant uint8
 
 const (
-	// Literal ends a batch at the first site that exceeds the share and deals the sites left
-	// over one by one, the smallest first, to the clients in ascending order of performance,
-	// again and again. (A site that exceeds a share by itself stays in all variants: put back,
-	// it would keep all batches empty.)
+	// Literal ends a batch at the first site that exceeds the share and deals the sites
+	// left over one by one, the smallest first, to the clients in ascending order of
+	// performance, again and again. (A site that exceeds a share by itself stays in all
+	// variants: put back, it would keep all batches empty.)
 	Literal BatchVariant = iota
 	// FillToShare ends a batch there too, but gives each client in ascending order of
-	// performance the smallest sites left over that its share still has room for. The last of
-	// them, the fastest client, takes what then is left.
+	// performance the smallest sites left over that its share still has room for. The last
+	// of them, the fastest client, takes what then is left.
 	FillToShare
-	// SkipOverflow passes over a site that exceeds the share and goes on with the smaller ones.
-	// What is left is dealt as in Literal.
+	// SkipOverflow passes over a site that exceeds the share and goes on with the smaller
+	// ones. What is left is dealt as in Literal.
 	SkipOverflow
 )
 
 // Batch is the batch heuristic of Pechnikov et al. (2017, section 5): clients and sites are
 // sorted in descending order, each client's share of the total size is proportional to its
-// performance, and each takes sites in descending order up to its share. The sites left over
-// are added from the smallest to the largest, in reverse order of the clients.
+// performance, and each takes sites in descending order up to its share. The sites left
+// over are added from the smallest to the largest, in reverse order of the clients.
 //
 // The sizes may be any measure of complexity, as numbers of pages ("Batch job 1") or mean
-// durations of earlier scans ("Batch job 2"). The performance may be measured with a reference
-// site: see [Performance].
+// durations of earlier scans ("Batch job 2"). The performance may be measured with a
+// reference site: see [Performance].
 //
 // Time: O(n log n + n·m).
 func Batch(sizes, performance []float64, variant BatchVariant) (Plan, error) {
@@ -109,7 +109,8 @@ func Batch(sizes, performance []float64, variant BatchVariant) (Plan, error) {
 }
 
 // Performance turns the times that the clients took for a reference site into their
-// performance (section 3 of the paper): relative values, proportional to 1/time, with sum 1.
+// performance (section 3 of the paper): relative values, proportional to 1/time, with sum
+// 1.
 func Performance(times []float64) ([]float64, error) {
 	if len(times) == 0 {
 		return nil, ErrNoClients

@@ -19,8 +19,7 @@ func paperProblem(m int, seed uint64) *Problem {
 	return must(NewUniform(sizes, units))
 }
 
-// benchmark reports the mean gap and the share of proved results over a cycle
-// of instances.
+// benchmark reports the mean gap and the share of proved results over a cycle of instances.
 func benchmark(b *testing.B, instances []*Problem, cfg SolveConfig) {
 	gap, proved, runs := 0.0, 0, 0
 	for b.Loop() {

@@ -19,9 +19,10 @@ func (d *Dispatcher) AppendBinary(b []byte) ([]byte, error) {
 // MarshalBinary returns the saved state.
 func (d *Dispatcher) MarshalBinary() ([]byte, error) { return d.AppendBinary(nil) }
 
-// UnmarshalBinary restores the state of a dispatcher for the same problem into one made for it, by
-// either constructor and with any plan. It goes on as the saved one would have. Corrupt data, or
-// that of a problem with other numbers of sites or clients, gives ErrCorrupt and changes nothing.
+// UnmarshalBinary restores the state of a dispatcher for the same problem into one made for
+// it, by either constructor and with any plan. It goes on as the saved one would have.
+// Corrupt data, or that of a problem with other numbers of sites or clients, gives
+// ErrCorrupt and changes nothing.
 func (d *Dispatcher) UnmarshalBinary(data []byte) error {
 	return codec.Load(d, dispatcherFormat, data, func(to *Dispatcher, r *codec.Decoder) {
 		*to = *newDispatcher(d.p, d.cfg)

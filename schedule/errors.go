@@ -14,8 +14,8 @@ var (
 	ErrNoSites = errors.New("schedule: no sites")
 	// ErrNoClients reports a problem without clients, or a crawl that has lost all of them.
 	ErrNoClients = errors.New("schedule: no clients")
-	// ErrDuration reports a duration, size, time or speed that is NaN, infinite or out of its
-	// range, or whose sum with the others is.
+	// ErrDuration reports a duration, size, time or speed that is NaN, infinite or out of
+	// its range, or whose sum with the others is.
 	ErrDuration = errors.New("schedule: invalid duration")
 	// ErrShape reports slices whose lengths do not match.
 	ErrShape = errors.New("schedule: lengths do not match")

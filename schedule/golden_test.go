@@ -23,8 +23,8 @@ func ok[T any](v T, err error) T {
 	return v
 }
 
-// goldenProblems are problems of all kinds, small and large, with durations on the
-// grid and off it, with and without start times.
+// goldenProblems are problems of all kinds, small and large, with durations on the grid and
+// off it, with and without start times.
 func goldenProblems() (names []string, problems []*schedule.Problem) {
 	add := func(name string, p *schedule.Problem) { names, problems = append(names, name), append(problems, p) }
 	for _, size := range []struct{ n, m int }{{9, 3}, {25, 6}, {60, 8}, {300, 5}} {
@@ -57,8 +57,8 @@ func goldenProblems() (names []string, problems []*schedule.Problem) {
 	return names, problems
 }
 
-// TestGoldenPlans pins plans, bounds, the status of proofs and the number of steps
-// of every algorithm.
+// TestGoldenPlans pins plans, bounds, the status of proofs and the number of steps of every
+// algorithm.
 func TestGoldenPlans(t *testing.T) {
 	var b strings.Builder
 	names, problems := goldenProblems()
@@ -132,8 +132,8 @@ func goldenDispatchers(p *schedule.Problem) (names []string, dispatchers []*sche
 	return names, dispatchers
 }
 
-// TestGoldenDispatch pins the streams of sites that dispatchers give to clients
-// that turn out faster or slower than predicted, of which one is lost.
+// TestGoldenDispatch pins the streams of sites that dispatchers give to clients that turn
+// out faster or slower than predicted, of which one is lost.
 func TestGoldenDispatch(t *testing.T) {
 	var b strings.Builder
 	names, problems := goldenProblems()
@@ -247,8 +247,8 @@ func TestSaved(t *testing.T) {
 	})
 }
 
-// goldenWork leaves a dispatcher in the middle of its work: sites done, held, given
-// back and copied, and a client lost.
+// goldenWork leaves a dispatcher in the middle of its work: sites done, held, given back
+// and copied, and a client lost.
 func goldenWork(t *testing.T, d *schedule.Dispatcher) {
 	held := make([]int, 4)
 	for j := range held {

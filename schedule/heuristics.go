@@ -6,31 +6,31 @@ import (
 	"github.com/recrawl/recrawl/schedule/internal/solver"
 )
 
-// LPT is longest processing time first: the sites in descending order of duration, each to the
-// client that finishes it first. Take it for a good plan at once.
+// LPT is longest processing time first: the sites in descending order of duration, each to
+// the client that finishes it first. Take it for a good plan at once.
 //
-// On identical clients that are all free at 0 its makespan is at most 4/3 − 1/(3m) times the
-// optimum (Graham 1969), on uniform ones 1.5773 times (Kovács 2010).
+// On identical clients that are all free at 0 its makespan is at most 4/3 − 1/(3m) times
+// the optimum (Graham 1969), on uniform ones 1.5773 times (Kovács 2010).
 //
 // Time: O(n log n + n·m).
 func LPT(p *Problem) Plan { return solver.LPT(p.grid) }
 
-// Multifit looks by bisection for the smallest makespan at which first-fit-decreasing packs all
-// sites into the clients' capacities, the client of the smallest capacity first. It starts from
-// the plan of [LPT] and never returns a worse one.
+// Multifit looks by bisection for the smallest makespan at which first-fit-decreasing packs
+// all sites into the clients' capacities, the client of the smallest capacity first. It
+// starts from the plan of [LPT] and never returns a worse one.
 //
-// On identical clients that are all free at 0 its makespan is at most 13/11 times the optimum
-// (Coffman, Garey and Johnson 1978, Yue 1990). On unrelated clients the sites are taken in
-// descending order of their shortest duration, and the plan has no guarantee.
+// On identical clients that are all free at 0 its makespan is at most 13/11 times the
+// optimum (Coffman, Garey and Johnson 1978, Yue 1990). On unrelated clients the sites are
+// taken in descending order of their shortest duration, and the plan has no guarantee.
 //
 // Time: O(n log n + R·n·m) for at most R = 40 bisections.
 func Multifit(p *Problem) Plan { return solver.Multifit(p.grid) }
 
-// KarmarkarKarp is the largest differencing method (Karmarkar and Karp 1982) in its form for m
-// sets: two partial partitions whose spreads are largest are merged so that the largest set of
-// one joins the smallest of the other, until one is left. On uniform clients, or with start
-// times, the set with the largest sum goes to the client that could have done most, and so on.
-// It returns ErrUnrelated for unrelated clients.
+// KarmarkarKarp is the largest differencing method (Karmarkar and Karp 1982) in its form
+// for m sets: two partial partitions whose spreads are largest are merged so that the
+// largest set of one joins the smallest of the other, until one is left. On uniform
+// clients, or with start times, the set with the largest sum goes to the client that could
+// have done most, and so on. It returns ErrUnrelated for unrelated clients.
 //
 // Time: O(n log n + n·m log m).
 func KarmarkarKarp(p *Problem) (Plan, error) {
@@ -41,13 +41,13 @@ func KarmarkarKarp(p *Problem) (Plan, error) {
 }
 
 // LocalSearch improves a plan until no step of its neighbourhoods does, and returns the new
-// plan. A step takes work off a client that finishes last so that it and all others involved
-// finish earlier than that: a move; a swap of one site for one, two for one or one for two (on
-// identical and uniform clients); or a chain of moves over up to four clients, which may close
-// to a cyclic exchange. The error is that of [Problem.Check].
+// plan. A step takes work off a client that finishes last so that it and all others
+// involved finish earlier than that: a move; a swap of one site for one, two for one or one
+// for two (on identical and uniform clients); or a chain of moves over up to four clients,
+// which may close to a cyclic exchange. The error is that of [Problem.Check].
 //
-// Time: O(n·m) per step for moves and swaps (O(n²·m) on unrelated clients), O(n²) for exchanges
-// of three.
+// Time: O(n·m) per step for moves and swaps (O(n²·m) on unrelated clients), O(n²) for
+// exchanges of three.
 func LocalSearch(p *Problem, plan Plan) (Plan, error) {
 	if err := p.Check(plan); err != nil {
 		return nil, err

@@ -16,11 +16,11 @@ func TestBatchByHand(t *testing.T) {
 	sizes := []float64{3, 14, 9, 7, 5, 2}
 	performance := []float64{3, 5, 2}
 	for variant, want := range map[BatchVariant]Plan{
-		// 14 | 9 overflows; 9 | 7 overflows; 7 | 5 overflows; left 2, 3, 5 go
-		// to clients 2, 0, 1.
+		// 14 | 9 overflows; 9 | 7 overflows; 7 | 5 overflows; left 2, 3, 5 go to clients 2,
+		// 0, 1.
 		Literal: {0, 1, 0, 2, 1, 2},
-		// Left 2, 3, 5: client 2 has 7 of 8 and no room; client 0 has 9 of 12 and
-		// takes 2; client 1, the last, takes the others.
+		// Left 2, 3, 5: client 2 has 7 of 8 and no room; client 0 has 9 of 12 and takes 2;
+		// client 1, the last, takes the others.
 		FillToShare: {1, 1, 0, 2, 1, 0},
 		// 14, then 5 fits (19), 9, then 3 (12); 7; left 2 to client 2.
 		SkipOverflow: {0, 1, 0, 2, 1, 2},
@@ -79,8 +79,8 @@ func TestBatchCoversEverySite(t *testing.T) {
 		}
 		p := problem(t, must(NewUniform(sizes, units)), nil)
 		require.NoError(t, p.Check(plan))
-		// The heuristic knows neither units nor the order of equal clients:
-		// scaling all sizes changes nothing.
+		// The heuristic knows neither units nor the order of equal clients: scaling all
+		// sizes changes nothing.
 		for z := range sizes {
 			sizes[z] *= 4
 		}
@@ -90,8 +90,8 @@ func TestBatchCoversEverySite(t *testing.T) {
 	})
 }
 
-// TestFillToShareOverfillsTheFastestOnly sets clients aside that hold a site which
-// exceeds their share by itself.
+// TestFillToShareOverfillsTheFastestOnly sets clients aside that hold a site which exceeds
+// their share by itself.
 func TestFillToShareOverfillsTheFastestOnly(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		sizes := rapid.SliceOfN(rapid.Float64Range(1, 100), 1, 40).Draw(t, "sizes")
@@ -130,8 +130,8 @@ func TestOrdersAndRoundRobin(t *testing.T) {
 	require.Equal(t, Plan{0, 1, 2, 0}, Pull(p, Given))
 	require.Equal(t, Plan{1, 1, 0, 1}, Pull(problem(t, must(NewIdentical([]int{1, 2, 5, 1}, 2)), nil), Descending))
 	require.Panics(t, func() { p.List(9) })
-	// All are free at the start: the client numbered first comes first, fast or
-	// slow. Starts and setups put it off.
+	// All are free at the start: the client numbered first comes first, fast or slow.
+	// Starts and setups put it off.
 	q := problem(t, must(NewUniform([]int{6, 2}, []int{3, 1})), nil)
 	require.Equal(t, Plan{0, 1}, Pull(q, Given))
 	require.Equal(t, Plan{1, 1}, Pull(must(q.WithStarts([]float64{5, 0}, []float64{4, 1})), Given))

@@ -14,14 +14,21 @@ const (
 	methods                 // their number
 )
 
-// The constants of the methods. Backtests of the histories of one's own sites tell whether others
-// are better: [Backtest], and `go test -run Sweep -sweep ./schedule` on the tests' histories.
+// The weights of the methods. What they are worth, halved, as they are and doubled, is
+// measured by
+//
+//	go test ./schedule -v -run Sweep -sweep
+//
+// on drawn histories with noise, trends and wild runs. Whether others suit one's own sites,
+// [Backtest] tells.
 var (
-	// ewmaWeight is the weight of the newest run: in the middle of the .2 to .5 for which the error
-	// of the sweep is flat.
+	// ewmaWeight is the weight of the newest run: a compromise. Half of it predicts noise
+	// better (an error of .172 instead of .175), twice as much trends (.133 instead of
+	// .144).
 	ewmaWeight = .3
-	// holtLevel and holtTrend are the weights of the newest level and trend. The textbook's .5 and
-	// .2: higher ones follow the noise.
+	// holtLevel and holtTrend are the weights of the newest level and trend, common in the
+	// literature. Half of either predicts noise and trends better, by up to 7 %, and
+	// follows a change of trend later.
 	holtLevel = .5
 	holtTrend = .2
 )
@@ -29,8 +36,8 @@ var (
 const (
 	// medianWindow is the number of runs in the median: it withstands two wild ones.
 	medianWindow = 5
-	// truncateAt, truncateAfter: BOINC takes the plain mean of ten runs, then an exponential one
-	// of weight 1/10, and lets a run count at most ten times the mean.
+	// truncateAt, truncateAfter: BOINC takes the plain mean of ten runs, then an
+	// exponential one of weight 1/10, and lets a run count at most ten times the mean.
 	truncateAt    = 10
 	truncateAfter = 10
 	// holtFloor is the share of the last run below which a falling trend does not lead.

@@ -5,16 +5,16 @@ import (
 	"math"
 )
 
-// A FullModel is the complete cost model of Pechnikov et al. (2017, section 4).
-// A batch U costs client j
+// A FullModel is the complete cost model of Pechnikov et al. (2017, section 4). A batch U
+// costs client j
 //
 //	T_j = t_in + t_work + t_out
 //	t_in   = tos_j + q_j/vsc_j
 //	t_work = Σ_{z∈U} (tdns_j + ttcp_jz + tweb_jz + P_z/vweb_jz + P_z/v_j)
 //	t_out  = (Σ_{z∈U} h_z)/vsc_j
 //
-// with q_j the size of the list of the batch's domain names. Sizes are in KB,
-// speeds in KB/s and times in seconds.
+// with q_j the size of the list of the batch's domain names. Sizes are in KB, speeds in
+// KB/s and times in seconds.
 type FullModel struct {
 	Sites   []SiteCost
 	Clients []ClientCost
@@ -38,9 +38,8 @@ type ClientCost struct {
 	WebSpeed       []float64 // vweb_jz: download speed
 }
 
-// Problem returns the model as a problem with unrelated clients: tos_j becomes
-// the setup of client j, and everything else the duration of a pair. It
-// takes O(n·m) time and memory.
+// Problem returns the model as a problem with unrelated clients: tos_j becomes the setup of
+// client j, and everything else the duration of a pair. It takes O(n·m) time and memory.
 func (f FullModel) Problem() (*Problem, error) {
 	if len(f.Sites) == 0 {
 		return nil, ErrNoSites
@@ -86,8 +85,8 @@ func (f FullModel) Problem() (*Problem, error) {
 	return p.WithStarts(nil, setup)
 }
 
-// A ReducedModel leaves out what is equal for all clients or negligible
-// (section 5): client j takes
+// A ReducedModel leaves out what is equal for all clients or negligible (section 5): client
+// j takes
 //
 //	T_j = Σ_{z∈U} P_z · (1/vweb_j + 1/v_j).
 //

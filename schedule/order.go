@@ -17,8 +17,8 @@ const (
 	Descending              // by duration, the longest first
 )
 
-// List returns the sites in this order. The duration of a site is the shortest that it has on
-// any client. It panics if the order is none of the four.
+// List returns the sites in this order. The duration of a site is the shortest that it has
+// on any client. It panics if the order is none of the four.
 //
 // Time: O(n·m + n log n).
 func (p *Problem) List(order Order) []int {
@@ -54,14 +54,15 @@ func RoundRobin(p *Problem, order Order) Plan {
 	return plan
 }
 
-// Pull returns the plan that comes about if each client takes the next site of the list as soon
-// as it is free, without asking how long the site will take there: list scheduling. It is the
-// round robin that agrees with Table 1 of Pechnikov et al. (2017). [NewPullDispatcher] does the
-// same with real clients.
+// Pull returns the plan that comes about if each client takes the next site of the list as
+// soon as it is free, without asking how long the site will take there: list scheduling. It
+// is the round robin that agrees with Table 1 of Pechnikov et al. (2017).
+// [NewPullDispatcher] does the same with real clients.
 //
-// Of clients that are free at the same time, as all may be at the start, the one numbered first
-// comes first. With clients of different speed the plan therefore depends on the order in which
-// they are given. In descending order of sites it is best if the fastest comes first.
+// Of clients that are free at the same time, as all may be at the start, the one numbered
+// first comes first. With clients of different speed the plan therefore depends on the
+// order in which they are given. In descending order of sites it is best if the fastest
+// comes first.
 //
 // Time: O(n log m + n log n), on unrelated clients O(n·m + n log n).
 func Pull(p *Problem, order Order) Plan {

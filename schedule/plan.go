@@ -19,7 +19,8 @@ func (plan Plan) Batches(m int) [][]int {
 	return batches
 }
 
-// Check returns an error unless the plan gives every site of the problem one of its clients.
+// Check returns an error unless the plan gives every site of the problem one of its
+// clients.
 func (p *Problem) Check(plan Plan) error {
 	if len(plan) != p.n {
 		return fmt.Errorf("%w: %d sites, want %d", ErrPlan, len(plan), p.n)
@@ -62,8 +63,8 @@ func (p *Problem) Makespan(plan Plan) float64 {
 }
 
 // Tolerance is the relative gap between makespan and lower bound at which a plan counts as
-// optimal. Solvers stop there. For integer durations with a makespan below 10⁹ it means that
-// the two are equal.
+// optimal. Solvers stop there. For integer durations with a makespan below 10⁹ it means
+// that the two are equal.
 const Tolerance = 1e-9
 
 // A Status is what is known of a plan and why the search for a better one ended.
@@ -95,10 +96,10 @@ func (p *Problem) proved(makespan, lower float64) bool {
 	return makespan-lower <= Tolerance*makespan+2*p.Rounding()
 }
 
-// CheckResult returns an error unless the result is consistent: its plan passes Check and has
-// the makespan stated; the lower bound is at most that, and at most what can be seen of any
-// plan at a glance; and the plan is said to be optimal if and only if the gap is at most
-// [Tolerance], plus the rounding of the problem. Time: O(n·m).
+// CheckResult returns an error unless the result is consistent: its plan passes Check and
+// has the makespan stated; the lower bound is at most that, and at most what can be seen of
+// any plan at a glance; and the plan is said to be optimal if and only if the gap is at
+// most [Tolerance], plus the rounding of the problem. Time: O(n·m).
 func (p *Problem) CheckResult(r Result) error {
 	if err := p.Check(r.Plan); err != nil {
 		return err
@@ -112,8 +113,8 @@ func (p *Problem) CheckResult(r Result) error {
 	if r.Status > Optimal || p.proved(r.Makespan, r.Lower) != (r.Status == Optimal) {
 		return fmt.Errorf("%w: %v with makespan %v and lower bound %v", ErrResult, r.Status, r.Makespan, r.Lower)
 	}
-	// All sites on a single client, and the earliest completion in the order given, are plans
-	// too: no lower bound may exceed them.
+	// All sites on a single client, and the earliest completion in the order given, are
+	// plans too: no lower bound may exceed them.
 	least, all := p.Makespan(solver.EarliestCompletion(p.grid, nil)), make(Plan, p.n)
 	for j := range min(p.m, 8) {
 		for z := range all {

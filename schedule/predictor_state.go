@@ -16,8 +16,8 @@ func (e *DurationPredictor) AppendBinary(b []byte) ([]byte, error) {
 // MarshalBinary returns the saved state.
 func (e *DurationPredictor) MarshalBinary() ([]byte, error) { return e.AppendBinary(nil) }
 
-// UnmarshalBinary restores a saved state, from which the predictor goes on bit for bit. Corrupt
-// data gives ErrCorrupt and changes nothing.
+// UnmarshalBinary restores a saved state, from which the predictor goes on bit for bit.
+// Corrupt data gives ErrCorrupt and changes nothing.
 func (e *DurationPredictor) UnmarshalBinary(data []byte) error {
 	return codec.Load(e, predictorFormat, data, (*DurationPredictor).decode)
 }

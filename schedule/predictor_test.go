@@ -35,8 +35,8 @@ func TestMethodsByHand(t *testing.T) {
 	require.InDelta(t, (156+10*26.)/7, tr.predict(Truncated), 1e-9, "a wild run counts ten means")
 }
 
-// TestBacktestPicksTheRightMethod has worlds each of which one method suits:
-// a trend, and outliers.
+// TestBacktestPicksTheRightMethod has worlds each of which one method suits: a trend, and
+// outliers.
 func TestBacktestPicksTheRightMethod(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	trend, outliers := make([][]float64, 40), make([][]float64, 40)
@@ -68,11 +68,10 @@ func TestBacktestPicksTheRightMethod(t *testing.T) {
 	require.ErrorIs(t, err, ErrDuration)
 }
 
-// TestSpreadIsThatOfTheErrors predicts independent lognormal runs: the log
-// error of the mean of two of spread s has variance s²·(1 + 1/2) nearly, for
-// small s. Over 4000 predictions its root mean square has a standard error of
-// at most 2/√(2·4000) = 2.3 % (successive ones are correlated); 4 of these are
-// 9 %.
+// TestSpreadIsThatOfTheErrors predicts independent lognormal runs: the log error of the
+// mean of two of spread s has variance s²·(1 + 1/2) nearly, for small s. Over 4000
+// predictions its root mean square has a standard error of at most 2/√(2·4000) = 2.3 %
+// (successive ones are correlated); 4 of these are 9 %.
 func TestSpreadIsThatOfTheErrors(t *testing.T) {
 	const s = .1
 	for seed := range uint64(5) {
@@ -121,8 +120,8 @@ func TestPredictorErrors(t *testing.T) {
 	require.Equal(t, 7.0, e.PredictNew().Mean)
 }
 
-// TestPredictorTakesIdsAfterRemovals gives it the ids of a registry in which a site was removed and
-// another one took its slot.
+// TestPredictorTakesIdsAfterRemovals gives it the ids of a registry in which a site was
+// removed and another one took its slot.
 func TestPredictorTakesIdsAfterRemovals(t *testing.T) {
 	t.Parallel()
 	r := ids.Make(3)

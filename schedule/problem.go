@@ -57,8 +57,8 @@ func NewIdentical[T Number](durations []T, m int) (*Problem, error) {
 }
 
 // NewUniform returns the problem of sites with these sizes on one client per unitTimes
-// (Q||Cmax). A unit time is the time that the client takes for one unit of size: the time for
-// a reference site divided by the size of that site, for example.
+// (Q||Cmax). A unit time is the time that the client takes for one unit of size: the time
+// for a reference site divided by the size of that site, for example.
 func NewUniform[T, U Number](sizes []T, unitTimes []U) (*Problem, error) {
 	return newProblem(false, floats(sizes), floats(unitTimes))
 }
@@ -126,14 +126,15 @@ func newProblem(unrelated bool, size, unit []float64) (*Problem, error) {
 	return p, nil
 }
 
-// leastDuration is the least duration or size. Times on a grid of 2⁻⁵² of it, and products of
-// these with a time per unit, are normal numbers: subnormal ones, below 2⁻¹⁰²², lose bits.
+// leastDuration is the least duration or size. Times on a grid of 2⁻⁵² of it, and products
+// of these with a time per unit, are normal numbers: subnormal ones, below 2⁻¹⁰²², lose
+// bits.
 const leastDuration = 0x1p-900
 
 func positive(x float64) bool { return x >= leastDuration && !math.IsInf(x, 1) }
 
-// WithStarts returns the same problem with clients that are free at the given start times and
-// pay setup once for a batch that is not empty. Nil stands for zeros.
+// WithStarts returns the same problem with clients that are free at the given start times
+// and pay setup once for a batch that is not empty. Nil stands for zeros.
 func (p *Problem) WithStarts(start, setup []float64) (*Problem, error) {
 	q := &Problem{kind: p.kind}
 	var err error

@@ -7,12 +7,12 @@ import (
 )
 
 // Unplaced stands in an old plan for a site that is new, or whose client is gone.
-const Unplaced = solver.Unplaced
+const Unplaced = -1
 
-// Replan makes a plan of an old one after sites, clients or durations changed, and moves few
-// sites. Old gives for each site of the new problem its client so far, [Unplaced] for a site
-// that has none. At most maxMoved placed sites leave their clients; Result.Moved counts them.
-// The lower bound is that of plans that may move everything.
+// Replan makes a plan of an old one after sites, clients or durations changed, and moves
+// few sites. Old gives for each site of the new problem its client so far, [Unplaced] for a
+// site that has none. At most maxMoved placed sites leave their clients; Result.Moved
+// counts them. The lower bound is that of plans that may move everything.
 //
 // # Cost
 //

@@ -22,12 +22,12 @@ type Simulation struct {
 	Spans    []Span  // in order of their ends
 }
 
-// Simulate runs a dispatcher that has handed out nothing yet. Its clients are free at their start
-// times, pay their setup before their first site and then take actual(site, client) for each. A
-// client whose copy has become useless stops at once; one that finds nothing to do asks again
-// after each answer. At equal times clients come in the order of their numbers. Client j is removed
-// at lost[j] and does not return; nil means that none is. The error is ErrNoClients if sites stay
-// open because all clients are lost.
+// Simulate runs a dispatcher that has handed out nothing yet. Its clients are free at their
+// start times, pay their setup before their first site and then take actual(site, client)
+// for each. A client whose copy has become useless stops at once; one that finds nothing to
+// do asks again after each answer. At equal times clients come in the order of their
+// numbers. Client j is removed at lost[j] and does not return; nil means that none is. The
+// error is ErrNoClients if sites stay open because all clients are lost.
 //
 // Time: O(n log m), and that of the dispatcher.
 func Simulate(d *Dispatcher, actual func(site, client int) float64, lost []float64) (Simulation, error) {

@@ -11,15 +11,16 @@ import (
 	"github.com/recrawl/recrawl/schedule/internal/solver"
 )
 
-// SolveConfig has the limits of [Solve] and [Improve]. The zero value is the default: search
-// until the plan is proved optimal, the context ends, or some seconds of work are done.
+// SolveConfig has the limits of [Solve] and [Improve]. The zero value is the default:
+// search until the plan is proved optimal, the context ends, or some seconds of work are
+// done.
 type SolveConfig struct {
-	// Steps limits the search steps, which are counted the same on every machine. 0 means no
-	// limit if the context has a deadline, and 200 million otherwise, some seconds of work. A
-	// negative number means no limit.
+	// Steps limits the search steps, which are counted the same on every machine. 0 means
+	// no limit if the context has a deadline, and 200 million otherwise, some seconds of
+	// work. A negative number means no limit.
 	Steps int64
-	// Gap is the relative gap to the lower bound at which a solver may stop. 0 means to go on
-	// until the plan is proved optimal.
+	// Gap is the relative gap to the lower bound at which a solver may stop. 0 means to go
+	// on until the plan is proved optimal.
 	Gap float64
 	// Start is a plan to start from. Nil means none.
 	Start Plan
@@ -28,8 +29,8 @@ type SolveConfig struct {
 	Progress func(Result)
 }
 
-// defaultSteps limits a solver when neither its config nor its context does: 3 to 8 s of work
-// on the machine of 2017 that the examples were first run on.
+// defaultSteps limits a solver when neither its config nor its context does: 3 to 8 s of
+// work on the machine of 2017 that the examples were first run on.
 const defaultSteps = 200_000_000
 
 // solver checks the config and returns the solver's.
@@ -57,38 +58,39 @@ func (cfg SolveConfig) solver(ctx context.Context, p *Problem) (solver.Config, e
 	return c, nil
 }
 
-// Solve looks for a plan with the least makespan and for the proof that it is, until a limit
-// of the config or the context ends it. It returns the best plan with a lower bound, and
-// [Optimal] as status if the two meet within [Tolerance]. Take it wherever there are seconds
-// to spend; [LPT] answers at once.
+// Solve looks for a plan with the least makespan and for the proof that it is, until a
+// limit of the config or the context ends it. It returns the best plan with a lower bound,
+// and [Optimal] as status if the two meet within [Tolerance]. Take it wherever there are
+// seconds to spend; [LPT] answers at once.
 //
 // # Guarantees
 //
-// The result passes [Problem.CheckResult]. A context that is cancelled is no error: the result
-// is the best plan and bound so far, and its status says so. Errors are about the config only.
-// The same source and the same limit on steps give the same result on every machine. A nil
-// source panics.
+// The result passes [Problem.CheckResult]. A context that is cancelled is no error: the
+// result is the best plan and bound so far, and its status says so. Errors are about the
+// config only. The same source and the same limit on steps give the same result on every
+// machine. A nil source panics.
 //
 // # How it works
 //
 // LPT, MULTIFIT and differencing make plans, local search improves them. On identical and
-// uniform clients the lower bound is lifted to sums that sites can have. What is left open goes
-// in turns to the iterated search of [Improve] and to an exact search, with budgets that grow.
-// The exact search on identical and uniform clients is sequential partitioning, for up to 256
-// sites: it decides whether the sites fit by a given time. On unrelated clients it is branch
-// and bound on the linear relaxation, which also searches the neighbourhood of the best plan.
+// uniform clients the lower bound is lifted to sums that sites can have. What is left open
+// goes in turns to the iterated search of [Improve] and to an exact search, with budgets
+// that grow. The exact search on identical and uniform clients is sequential partitioning,
+// for up to 256 sites: it decides whether the sites fit by a given time. On unrelated
+// clients it is branch and bound on the linear relaxation, which also searches the
+// neighbourhood of the best plan.
 //
 // # Source
 //
-// Sequential partitioning: Korf, Schreiber and Moffitt 2014. Linear relaxation: Lenstra, Shmoys
-// and Tardos 1990.
+// Sequential partitioning: Korf, Schreiber and Moffitt 2014. Linear relaxation: Lenstra,
+// Shmoys and Tardos 1990.
 func Solve(ctx context.Context, p *Problem, cfg SolveConfig, src rand.Source) (Result, error) {
 	return search(ctx, p, cfg, src, solver.Solve)
 }
 
-// Improve improves a plan for as long as it may: from the plan in cfg.Start, or that of [LPT],
-// until the plan meets the lower bound, or a limit of the config or the context ends it. Take
-// it for problems that are too large for proofs.
+// Improve improves a plan for as long as it may: from the plan in cfg.Start, or that of
+// [LPT], until the plan meets the lower bound, or a limit of the config or the context ends
+// it. Take it for problems that are too large for proofs.
 //
 // # Guarantees
 //
@@ -97,9 +99,9 @@ func Solve(ctx context.Context, p *Problem, cfg SolveConfig, src rand.Source) (R
 //
 // # How it works
 //
-// Each round divides the sites of the client that finishes last and of another one, chosen at
-// random, between the two anew, in the best way. When that stops paying, the search returns to
-// the best plan, disturbs it at random and repairs it by local search.
+// Each round divides the sites of the client that finishes last and of another one, chosen
+// at random, between the two anew, in the best way. When that stops paying, the search
+// returns to the best plan, disturbs it at random and repairs it by local search.
 func Improve(ctx context.Context, p *Problem, cfg SolveConfig, src rand.Source) (Result, error) {
 	return search(ctx, p, cfg, src, solver.Improve)
 }
@@ -118,22 +120,24 @@ func search(ctx context.Context, p *Problem, cfg SolveConfig, src rand.Source,
 //
 // # Cost
 //
-// Time: O(n log n + m log m) on identical and uniform clients, a linear program on unrelated
-// ones.
+// Time: O(n log n + m log m) on identical and uniform clients, a linear program on
+// unrelated ones.
 //
 // # How it works
 //
-// On identical and uniform clients it is the least t at which the clients' integer capacities
-// K_j (the sizes that client j can do by t), in descending order, pass three tests: all of them
-// hold the total size W; for k < m the largest k hold the k largest sites; and for h up to 8m
-// the h largest sites can be spread over the clients by number, each client being given the
-// smallest of them. On identical clients these are max(p₁, ⌈W/m⌉) and the bound
-// Σ_{i=0..k} p_{km+1−i}, on uniform ones the maximum over k < m of Σ(k largest)/Σ(k fastest).
+// On identical and uniform clients it is the least t at which the clients' integer
+// capacities K_j (the sizes that client j can do by t), in descending order, pass three
+// tests: all of them hold the total size W; for k < m the largest k hold the k largest
+// sites; and for h up to 8m the h largest sites can be spread over the clients by number,
+// each client being given the smallest of them. On identical clients these are max(p₁,
+// ⌈W/m⌉) and the bound Σ_{i=0..k} p_{km+1−i}, on uniform ones the maximum over k < m of Σ(k
+// largest)/Σ(k fastest).
 //
-// On unrelated clients it is the bound of the linear relaxation, found as the Lagrangian bound
-// of its machine rows: with prices λ ≥ 0 of sum 1 for the clients, no plan is better than
-// Σ_z min_j λ_j d_zj, and the best λ is that of a dual solution. The prices come from a simplex
-// method in floating point. The bound is evaluated for them with a margin for rounding.
+// On unrelated clients it is the bound of the linear relaxation, found as the Lagrangian
+// bound of its machine rows: with prices λ ≥ 0 of sum 1 for the clients, no plan is better
+// than Σ_z min_j λ_j d_zj, and the best λ is that of a dual solution. The prices come from
+// a simplex method in floating point. The bound is evaluated for them with a margin for
+// rounding.
 func LowerBound(p *Problem) float64 {
 	return max(0, solver.LowerBound(p.grid)-p.Rounding())
 }

@@ -28,8 +28,8 @@ func bruteForce(p *Problem) float64 {
 	}
 }
 
-// drawProblem draws a small problem of any kind, with integer or real
-// durations, equal ones, large ones, start times and setups.
+// drawProblem draws a small problem of any kind, with integer or real durations, equal
+// ones, large ones, start times and setups.
 func drawProblem(t *rapid.T, maxSites int) *Problem {
 	m := rapid.IntRange(1, 4).Draw(t, "clients")
 	n := rapid.IntRange(1, maxSites).Draw(t, "sites")
@@ -223,8 +223,8 @@ func TestProgressOnlyGetsBetter(t *testing.T) {
 	}
 }
 
-// TestScaledDurationsTakeTheSameWork multiplies real durations by a power of
-// two and integers by 1000: plan and work are the same.
+// TestScaledDurationsTakeTheSameWork multiplies real durations by a power of two and
+// integers by 1000: plan and work are the same.
 func TestScaledDurationsTakeTheSameWork(t *testing.T) {
 	for _, kind := range kinds {
 		p := randomProblem(kind, 30, 3, 4)
@@ -247,8 +247,8 @@ func TestScaledDurationsTakeTheSameWork(t *testing.T) {
 	}
 }
 
-// TestKnownOptima has instances whose optimum is known by construction: each
-// client's sites are a random division of the same total.
+// TestKnownOptima has instances whose optimum is known by construction: each client's sites
+// are a random division of the same total.
 func TestKnownOptima(t *testing.T) {
 	for seed := range uint64(10) {
 		rng := rand.New(rand.NewPCG(seed, 9))
@@ -271,8 +271,8 @@ func TestKnownOptima(t *testing.T) {
 	}
 }
 
-// TestUnrelatedAgreesWithUniform solves problems with uniform clients by both
-// exact methods: they share neither bounds nor enumeration.
+// TestUnrelatedAgreesWithUniform solves problems with uniform clients by both exact
+// methods: they share neither bounds nor enumeration.
 func TestUnrelatedAgreesWithUniform(t *testing.T) {
 	for seed := range uint64(12) {
 		rng := rand.New(rand.NewPCG(seed, 8))
@@ -303,8 +303,8 @@ func TestUnrelatedAgreesWithUniform(t *testing.T) {
 	}
 }
 
-// TestRealDurationsAreProved has real durations that no table can hold; the
-// proof is that of branch and bound alone.
+// TestRealDurationsAreProved has real durations that no table can hold; the proof is that
+// of branch and bound alone.
 func TestRealDurationsAreProved(t *testing.T) {
 	for seed := range uint64(8) {
 		p := randomProblem(unrelated, 12, 3, seed)
@@ -318,8 +318,8 @@ func TestRealDurationsAreProved(t *testing.T) {
 	}
 }
 
-// TestPricesOfOneClient has a relaxation in which one client's price is 0, and
-// with it the price of every site.
+// TestPricesOfOneClient has a relaxation in which one client's price is 0, and with it the
+// price of every site.
 func TestPricesOfOneClient(t *testing.T) {
 	p := must(NewUnrelated([][]int{{1, 1, 1}, {31, 35, 6}, {5, 36, 6}, {1, 1, 1}, {36, 36, 30}}))
 	r, err := Solve(t.Context(), p, SolveConfig{}, rand.NewPCG(0, 0))

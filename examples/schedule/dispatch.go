@@ -13,8 +13,8 @@ import (
 // A strategy makes a dispatcher for predicted durations.
 type strategy struct {
 	name string
-	// sorted says that the clients are numbered by speed, the fastest first,
-	// and not as in the paper: of clients that are free the first one asks first.
+	// sorted says that the clients are numbered by speed, the fastest first, and not as in
+	// the paper: of clients that are free the first one asks first.
 	sorted bool
 	make   func(p *schedule.Problem, plan schedule.Plan, spread float64) (*schedule.Dispatcher, error)
 }
@@ -53,9 +53,9 @@ type wrongWorld struct {
 	bound             float64       // no plan that knew what would happen ends earlier
 }
 
-// newWrongWorlds draws sites whose durations are off by a lognormal factor of
-// spread sigma, and clients whose speeds are off by one of sigma/2. The second
-// world is the first with the clients in order of predicted speed.
+// newWrongWorlds draws sites whose durations are off by a lognormal factor of spread sigma,
+// and clients whose speeds are off by one of sigma/2. The second world is the first with
+// the clients in order of predicted speed.
 func newWrongWorlds(rng *rand.Rand, m int, sigma float64) (asListed, sorted wrongWorld, err error) {
 	sizes, unit := powerLaw(rng, paperSites, 2), unitTimes(m)
 	actualSize, actualUnit := make([]float64, len(sizes)), make([]float64, m)
@@ -100,8 +100,7 @@ func newWrongWorld(sizes, unit, actualSizes, actualUnit []float64) (w wrongWorld
 	return w, err
 }
 
-// dispatchTable simulates the strategies in worlds that differ from the
-// predictions.
+// dispatchTable simulates the strategies in worlds that differ from the predictions.
 func dispatchTable(l *lab) ([]report.Row, error) {
 	runs := pick(l, 60, 400)
 	var rows []report.Row

@@ -20,8 +20,7 @@ const (
 	paperSites     = 99
 )
 
-// powerLaw draws n sizes in whole pages from the density ∝ size^−alpha on
-// [50, 5·10⁴].
+// powerLaw draws n sizes in whole pages from the density ∝ size^−alpha on [50, 5·10⁴].
 func powerLaw(rng *rand.Rand, n int, alpha float64) []float64 {
 	const low, high = 50.0, 5e4
 	sizes := make([]float64, n)
@@ -57,8 +56,7 @@ func paperInstance(rng *rand.Rand, m int, alpha float64) *schedule.Problem {
 	return must(schedule.NewUniform(powerLaw(rng, paperSites, alpha), unitTimes(m)))
 }
 
-// fullModelLike has the time of each pair off the reduced model by a lognormal
-// factor.
+// fullModelLike has the time of each pair off the reduced model by a lognormal factor.
 func fullModelLike(rng *rand.Rand, m int, alpha, factor float64) *schedule.Problem {
 	sizes, unit := powerLaw(rng, paperSites, alpha), unitTimes(m)
 	durations := make([][]float64, len(sizes))

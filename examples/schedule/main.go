@@ -1,6 +1,6 @@
-// Command schedule plans batches of sites for crawl clients of different speed
-// and measures the plans: the methods of Pechnikov et al. (2017), the solvers of
-// package schedule with their proofs, and dispatch under wrong estimates.
+// Command schedule plans batches of sites for crawl clients of different speed and measures
+// the plans: the methods of Pechnikov et al. (2017), the solvers of package schedule with
+// their proofs, and dispatch under wrong estimates.
 package main
 
 import (

@@ -35,15 +35,14 @@ var published = map[string]map[int]float64{
 	"batch job 1": {3: 13359, 5: 12351}, "batch job 2": {3: 12239, 5: 10071},
 }
 
-var readings = []schedule.BatchVariant{schedule.Literal, schedule.FillToShare, schedule.SkipOverflow}
+var variants = []schedule.BatchVariant{schedule.Literal, schedule.FillToShare, schedule.SkipOverflow}
 
-// table1 scans power-law sites as in the paper's experiment: a page of one site
-// takes longer than a page of another (lognormal, σ = .3), and a site varies from
-// scan to scan (σ = .05). Round robin pulls the next site of a list that has the
-// large sites in front, as the paper found its own to have. Batch job 1 is told
-// numbers of pages, batch job 2 mean durations of two earlier scans, both in each
-// reading of the heuristic. Times are scaled so that round robin 1 on three
-// clients takes what the paper measured.
+// table1 scans power-law sites as in the paper's experiment: a page of one site takes
+// longer than a page of another (lognormal, σ = .3), and a site varies from scan to scan (σ
+// = .05). Round robin pulls the next site of a list that has the large sites in front, as
+// the paper found its own to have. Batch job 1 is told numbers of pages, batch job 2 mean
+// durations of two earlier scans, both in each variant of the heuristic. Times are scaled
+// so that round robin 1 on three clients takes what the paper measured.
 func table1(l *lab) ([]report.Row, error) {
 	runs := pick(l, 50, 300)
 	samples := map[string][]float64{}
@@ -75,12 +74,12 @@ func table1(l *lab) ([]report.Row, error) {
 		}
 		add("round robin 1", "round robin 1")
 		add("round robin 2", "round robin 2")
-		for _, r := range readings {
+		for _, r := range variants {
 			add(batchName(1, r), "batch job 1")
 			add(batchName(2, r), "batch job 2")
 		}
 		add(planName, "")
-		for _, r := range readings {
+		for _, r := range variants {
 			rows = append(rows, orders(samples, m, r)...)
 		}
 	}
@@ -93,8 +92,8 @@ func batchName(job int, r schedule.BatchVariant) string {
 	return fmt.Sprintf("batch job %d (%v)", job, r)
 }
 
-// orders says whether the means are in the order of Table 1, and in how many
-// instances each of its relations holds.
+// orders reports whether the means are in the order of Table 1, and in how many instances each
+// of its relations holds.
 func orders(samples map[string][]float64, m int, r schedule.BatchVariant) []report.Row {
 	compare := func(forward, reversed, byPages, byTime float64) []float64 {
 		shares := []float64{0, 0, 0, 1}
@@ -171,7 +170,7 @@ func (s scan) times(m int) (map[string]float64, error) {
 		}
 		times[name] = run.Makespan
 	}
-	for _, r := range readings {
+	for _, r := range variants {
 		for job, complexity := range [][]float64{s.pages, s.earlier} {
 			plan, err := schedule.Batch(complexity, performance, r)
 			if err != nil {
@@ -253,8 +252,8 @@ func methodsTable(l *lab) ([]report.Row, error) {
 	return rows, nil
 }
 
-// pullFastestFirst is the pull queue in descending order of sites in which the
-// fastest client asks first.
+// pullFastestFirst is the pull queue in descending order of sites in which the fastest
+// client asks first.
 func pullFastestFirst(sizes, unit []float64) schedule.Plan {
 	order := byValue(unit)
 	sorted := make([]float64, len(unit))

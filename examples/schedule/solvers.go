@@ -78,9 +78,8 @@ func series(item string, runs int, limit time.Duration, instance func(run int) *
 }
 
 // proofs solves the paper's setting with a limit on the steps of the search, some
-// milliseconds of work. Each instance is solved three times, for the same result,
-// and the shortest time counts: what other programs do meanwhile is not the
-// solver's.
+// milliseconds of work. Each instance is solved three times, for the same result, and the
+// shortest time counts: what other programs do meanwhile is not the solver's.
 func proofs(l *lab) ([]report.Row, error) {
 	const most = 300_000
 	runs := pick(l, 50, 300)
@@ -109,7 +108,8 @@ func proofs(l *lab) ([]report.Row, error) {
 	return rows, nil
 }
 
-// promptness says how many trials were proved within a millisecond, and quantiles of the times.
+// promptness says how many trials were proved within a millisecond, and quantiles of the
+// times.
 func promptness(item string, trials []trial) []report.Row {
 	prompt, ms := 0, []float64{}
 	for _, t := range trials {
@@ -163,10 +163,10 @@ func smallUniformTable(l *lab) ([]report.Row, error) {
 	return rows, nil
 }
 
-// identicalTable solves the families of P||Cmax, and next to the published
-// heuristic prints what the heuristics alone reach: constructors, local search
-// and a short iterated search. In E4 no plan comes as near to the simple bound as
-// the published gap, so that this must be meant over a stronger one.
+// identicalTable solves the families of P||Cmax, and next to the published heuristic prints
+// what the heuristics alone reach: constructors, local search and a short iterated search.
+// In E4 no plan comes as near to the simple bound as the published gap, so that this must
+// be meant over a stronger one.
 func identicalTable(l *lab) ([]report.Row, error) {
 	published := map[string]float64{"E2": .068, "E3": .162, "E4": .013}
 	var rows []report.Row
@@ -201,8 +201,8 @@ func identicalTable(l *lab) ([]report.Row, error) {
 		if v, ok := published[family]; ok {
 			row.Source, row.Published = "Paletta and Vocaturo 2011", v
 		}
-		// Next to what is left above the simple bound stands the part of it that
-		// no plan avoids.
+		// Next to what is left above the simple bound stands the part of it that no plan
+		// avoids.
 		rows = append(rows, report.Row{Source: "recrawl", Item: family + ", best bound", Quantity: "over the simple lower bound", Unit: "%"}.Sample(unavoidable))
 		simple, proved := row, row
 		simple.Quantity, proved.Quantity = "over the simple lower bound", "over the bound that Solve proved"
@@ -267,8 +267,8 @@ func scale(l *lab) ([]report.Row, error) {
 		Measured: float64(mem.Sys) / (1 << 20), Runs: 1}), nil
 }
 
-// replanTable changes a tenth of the durations by a factor of up to two and
-// replans with more and more moves allowed.
+// replanTable changes a tenth of the durations by a factor of up to two and replans with
+// more and more moves allowed.
 func replanTable(l *lab) ([]report.Row, error) {
 	runs, moves := pick(l, 20, 100), []int{0, 1, 2, 3, 5, 10, 99}
 	over := make([][]float64, len(moves))

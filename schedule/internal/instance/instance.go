@@ -14,7 +14,8 @@ import (
 	"github.com/recrawl/recrawl/internal/grid"
 )
 
-// ErrOverflow reports an instance whose latest time, summed over the clients, is not finite.
+// ErrOverflow reports an instance whose latest time, summed over the clients, is not
+// finite.
 var ErrOverflow = errors.New("the sum of all times overflows")
 
 // An Instance is n sites and m clients. Client j with the sum s > 0 of amounts finishes at
@@ -40,8 +41,8 @@ type Instance struct {
 const mantissa = 52
 
 // New returns the instance of clients with these times per unit that are free at 0, and of
-// sites with these sizes: one per site, or if perPair one per site and client, site by site.
-// Sizes and units are positive and finite. The error is ErrOverflow.
+// sites with these sizes: one per site, or if perPair one per site and client, site by
+// site. Sizes and units are positive and finite. The error is ErrOverflow.
 //
 // The grid is a power of two times a common divisor, chosen so that integers and dyadic
 // fractions are represented exactly wherever their sum has at most 52 bits. Other sizes are

@@ -9,10 +9,9 @@ import (
 	"github.com/recrawl/recrawl/schedule/internal/instance"
 )
 
-// A branching is the branch and bound for unrelated clients: best bound first,
-// each node one more site bound to a client, with the relaxation as its bound,
-// pairs whose reduced cost closes the gap left out, and a plan rounded
-// from every relaxation.
+// A branching is the branch and bound for unrelated clients: best bound first, each node
+// one more site bound to a client, with the relaxation as its bound, pairs whose reduced
+// cost closes the gap left out, and a plan rounded from every relaxation.
 type branching struct {
 	x     *search
 	relax *relaxation
@@ -22,20 +21,10 @@ type branching struct {
 	// share says how far from the bound to the best plan the target lies.
 	share float64
 	open  heap.Heap[*node]
-	// free is the number of sites in a neighbourhood of the best plan, exhausted
-	// how many of that size have been enumerated in full.
+	// free is the number of sites in a neighbourhood of the best plan, exhausted how many
+	// of that size have been enumerated in full.
 	free, exhausted int
 }
-
-const (
-	// diveEvery is the number of nodes to one dive.
-	diveEvery = 16
-	// coreShare is the share of a run's steps, as a divisor, that the
-	// enumeration of one node's core may take before it gives way to branching.
-	coreShare = 16
-	// mostShare and leastShare limit how far the target lies.
-	mostShare, leastShare = .5, .02
-)
 
 type node struct {
 	parent *node
@@ -51,9 +40,9 @@ func (nd *node) Before(other *node) bool {
 	return nd.bound < other.bound || nd.bound == other.bound && nd.depth > other.depth
 }
 
-// newBranching solves the relaxation at the root. A bisection looks for the
-// least time t by which the relaxation, without pairs that take longer than t,
-// ends: it is a lower bound too (Lenstra, Shmoys and Tardos 1990).
+// newBranching solves the relaxation at the root. A bisection looks for the least time t by
+// which the relaxation, without pairs that take longer than t, ends: it is a lower bound
+// too (Lenstra, Shmoys and Tardos 1990).
 func newBranching(x *search) *branching {
 	b := &branching{x: x, relax: newRelaxation(x.p), share: mostShare, free: firstFree}
 	b.core = &core{x: x, relax: b.relax}
@@ -69,8 +58,8 @@ func newBranching(x *search) *branching {
 	}
 	// Invariant: no plan ends before low; the relaxation ends by high.
 	low, high := x.lower, x.value
-	for range 20 {
-		if x.over() || high-low <= 1e-6*high {
+	for range rootBisections {
+		if x.over() || high-low <= bisectionGap*high {
 			break
 		}
 		t := low + (high-low)/2
@@ -86,12 +75,12 @@ func newBranching(x *search) *branching {
 	return b
 }
 
-// cutoff is the bound from which on a node is of no use: what is left of it to
-// the best plan counts as nothing.
+// cutoff is the bound from which on a node is of no use: what is left of it to the best
+// plan counts as nothing.
 func (b *branching) cutoff() float64 { return b.x.value * (1 - b.x.cfg.Tolerance/2) }
 
-// run explores nodes for the given number of steps. The target comes nearer if
-// that raises no bound, and moves away again if it does.
+// run explores nodes for the given number of steps. The target comes nearer if that raises
+// no bound, and moves away again if it does.
 func (b *branching) run(steps int64) {
 	x := b.x
 	end := x.limit
@@ -116,7 +105,7 @@ func (b *branching) run(steps int64) {
 		if x.over() {
 			return
 		}
-		b.explore(b.open.Pop(), steps/coreShare)
+		b.explore(b.open.Pop(), steps/int64(coreShare))
 		b.count()
 	}
 }
@@ -127,9 +116,9 @@ func (b *branching) count() {
 	b.relax.work = 0
 }
 
-// next sets the target for the next nodes: plans that end by then are excluded
-// before later ones, which are far more. It lies part of the way from the bound to
-// the best plan, and the last of it is gone at once.
+// next sets the target for the next nodes: plans that end by then are excluded before later
+// ones, which are far more. It lies part of the way from the bound to the best plan, and
+// the last of it is gone at once.
 func (b *branching) next() {
 	x := b.x
 	if x.lower >= b.target || b.target >= x.value {
@@ -140,11 +129,7 @@ func (b *branching) next() {
 	}
 }
 
-// lastStretch is the relative gap from which on the target is the best plan.
-const lastStretch = 1e-4
-
-// explore raises the bound of a node to the target, or replaces the node by its
-// children.
+// explore raises the bound of a node to the target, or replaces the node by its children.
 func (b *branching) explore(nd *node, coreSteps int64) {
 	x, r := b.x, b.relax
 	if nd.bound >= b.cutoff() {
@@ -197,8 +182,8 @@ func (b *branching) explore(nd *node, coreSteps int64) {
 	}
 }
 
-// push puts a node whose plans end no earlier than bound among the open ones,
-// unless that closes it. A node excluded up to the best plan is closed.
+// push puts a node whose plans end no earlier than bound among the open ones, unless that
+// closes it. A node excluded up to the best plan is closed.
 func (b *branching) push(nd *node, bound float64) {
 	nd.bound = max(nd.bound, bound)
 	if nd.bound < b.cutoff() {
@@ -206,10 +191,9 @@ func (b *branching) push(nd *node, bound float64) {
 	}
 }
 
-// dive goes down one branch at random: it binds one divided site after another
-// to a client, by chance in proportion to how the relaxation divides it, until
-// nothing is divided any more or the branch cannot beat the best plan. The
-// relaxation is left as it was.
+// dive goes down one branch at random: it binds one divided site after another to a client,
+// by chance in proportion to how the relaxation divides it, until nothing is divided any
+// more or the branch cannot beat the best plan. The relaxation is left as it was.
 func (b *branching) dive(out relaxed) {
 	x, r := b.x, b.relax
 	key, lambda := slices.Clone(r.key), slices.Clone(r.lambda)
@@ -242,8 +226,8 @@ func (b *branching) snap(bound float64) float64 {
 	return next(b.x.p, instance.Before(bound), nil)
 }
 
-// pick chooses the divided site that takes longest, or, the relaxation being
-// integral but its plan no better than the best, the longest site still free.
+// pick chooses the divided site that takes longest, or, the relaxation being integral but
+// its plan no better than the best, the longest site still free.
 func (b *branching) pick(out relaxed) int {
 	r := b.relax
 	site, longest := -1, 0.0
@@ -263,8 +247,8 @@ func (b *branching) pick(out relaxed) int {
 	return site
 }
 
-// round makes a plan of the relaxation: whole sites stay, divided ones go where
-// they finish first, and local search does the rest.
+// round makes a plan of the relaxation: whole sites stay, divided ones go where they finish
+// first, and local search does the rest.
 func (b *branching) round(out relaxed) {
 	x, r, p := b.x, b.relax, b.x.p
 	plan := make([]int, p.N)

@@ -7,8 +7,8 @@ import (
 	"github.com/recrawl/recrawl/schedule/internal/instance"
 )
 
-// EarliestCompletion gives the sites, in the order listed (nil means as
-// numbered), each to the client that would finish it first. It takes O(n·m).
+// EarliestCompletion gives the sites, in the order listed (nil means as numbered), each to
+// the client that would finish it first. It takes O(n·m).
 func EarliestCompletion(p *instance.Instance, list []int) []int {
 	plan := make([]int, p.N)
 	load := make([]int64, p.M)
@@ -23,23 +23,18 @@ func EarliestCompletion(p *instance.Instance, list []int) []int {
 	return plan
 }
 
-// LPT is longest processing time first (Graham 1969): earliest completion in
-// descending order. On identical clients that are all free at 0 its makespan is at most
-// 4/3 − 1/(3m) times the optimum, on uniform ones 1.5773 times (Kovács 2010).
-// It takes O(n log n + n·m).
+// LPT is longest processing time first (Graham 1969): earliest completion in descending
+// order. On identical clients that are all free at 0 its makespan is at most 4/3 − 1/(3m)
+// times the optimum, on uniform ones 1.5773 times (Kovács 2010). It takes O(n log n + n·m).
 func LPT(p *instance.Instance) []int { return EarliestCompletion(p, instance.Descending(p.Shortest())) }
 
-// multifitRounds is the number of bisections in Multifit.
-const multifitRounds = 40
-
-// Multifit (Coffman, Garey and Johnson 1978) looks by bisection for the
-// smallest makespan at which first-fit-decreasing packs all sites into the
-// clients' capacities, the client of the smallest capacity first. On identical
-// clients that are all free at 0 its makespan is at most 13/11 times the optimum (Yue 1990). It
-// never returns a plan worse than that of LPT, from which it starts. It takes
-// O(n log n + R·n·m) for at most R = 40 bisections. On unrelated clients the sites are
-// taken in descending order of their shortest duration, and the plan has no
-// guarantee.
+// Multifit (Coffman, Garey and Johnson 1978) looks by bisection for the smallest makespan
+// at which first-fit-decreasing packs all sites into the clients' capacities, the client of
+// the smallest capacity first. On identical clients that are all free at 0 its makespan is
+// at most 13/11 times the optimum (Yue 1990). It never returns a plan worse than that of
+// LPT, from which it starts. It takes O(n log n + R·n·m) for at most R = 40 bisections. On
+// unrelated clients the sites are taken in descending order of their shortest duration, and
+// the plan has no guarantee.
 func Multifit(p *instance.Instance) []int {
 	best := LPT(p)
 	list := instance.Descending(p.Shortest())
@@ -49,8 +44,7 @@ func Multifit(p *instance.Instance) []int {
 		clients[j] = j
 	}
 	plan := make([]int, p.N)
-	// Invariant: best has makespan high; first fit failed at low, or low is a
-	// lower bound.
+	// Invariant: best has makespan high; first fit failed at low, or low is a lower bound.
 	for round := 0; round < multifitRounds && low < high*(1-1e-12); round++ {
 		t := low + (high-low)/2
 		if round == 0 {
@@ -70,8 +64,8 @@ func Multifit(p *instance.Instance) []int {
 	return best
 }
 
-// firstFit puts each site on the first client with room, and reports whether
-// all found one. It uses up the capacities.
+// firstFit puts each site on the first client with room, and reports whether all found one.
+// It uses up the capacities.
 func firstFit(p *instance.Instance, list, clients []int, capacity []int64, plan []int) bool {
 next:
 	for _, z := range list {

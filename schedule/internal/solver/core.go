@@ -6,16 +6,16 @@ import (
 	"slices"
 )
 
-// A core decides whether unrelated clients can finish by a time t, by
-// enumeration with the prices λ of the relaxation held fixed. With μ_z =
-// min_j λ_j·d_zj every plan that ends by t has
+// A core decides whether unrelated clients can finish by a time t, by enumeration with the
+// prices λ of the relaxation held fixed. With μ_z = min_j λ_j·d_zj every plan that ends by
+// t has
 //
 //	Σ_z (λ_j·d_zj − μ_z) + Σ_j λ_j·idle_j = t − bound,
 //
-// where j is the client of z: what a site's client is dearer than its cheapest one, and what
-// clients idle, together use up the gap exactly. Sites with one client whose
-// reduced cost is within the gap are fixed there; the others, the core, are
-// enumerated with the rest of the gap as budget.
+// where j is the client of z: what a site's client is dearer than its cheapest one, and
+// what clients idle, together use up the gap exactly. Sites with one client whose reduced
+// cost is within the gap are fixed there; the others, the core, are enumerated with the
+// rest of the gap as budget.
 type core struct {
 	x     *search
 	relax *relaxation
@@ -52,8 +52,8 @@ type coreOption struct {
 	cost   float64
 }
 
-// decide looks for a plan with makespan at most t, taking at most the given
-// number of steps.
+// decide looks for a plan with makespan at most t, taking at most the given number of
+// steps.
 func (c *core) decide(t float64, steps int64) (verdict, []int) {
 	x, r, p := c.x, c.relax, c.x.p
 	c.end = x.steps + min(steps, x.limit-min(x.limit, x.steps))
@@ -64,7 +64,7 @@ func (c *core) decide(t float64, steps int64) (verdict, []int) {
 	if gap < 0 {
 		return fitsNot, nil
 	}
-	gap += 1e-11 * t // far above what the sums of reduced costs lose by rounding
+	gap += coreMargin * t
 	c.load, c.room = make([]int64, p.M), make([]int64, p.M)
 	c.price = make([]float64, p.M)
 	for j := range c.room {
@@ -114,10 +114,9 @@ func (c *core) rates() {
 	}
 }
 
-// needs bounds from below what the sites from s on, and idling, still cost: a
-// client with too much has to lose sites, one with room gets some or
-// idles. A move has one source and one destination, so that the sum over either
-// counts it once.
+// needs bounds from below what the sites from s on, and idling, still cost: a client with
+// too much has to lose sites, one with room gets some or idles. A move has one source and
+// one destination, so that the sum over either counts it once.
 func (c *core) needs(s int) float64 {
 	out, in := 0.0, 0.0
 	for j, load := range c.load {

@@ -8,12 +8,12 @@ import (
 	"github.com/recrawl/recrawl/schedule/internal/instance"
 )
 
-// KarmarkarKarp is the largest differencing method (Karmarkar and Karp 1982) in
-// its form for m sets: two partial partitions whose spreads are largest are
-// merged so that the largest set of one joins the smallest of the other, until
-// one is left. On uniform clients, or with start times, the set with the
-// largest sum goes to the client that could have done most, and so on. It takes
-// O(n log n + n·m log m) and returns ErrKind for unrelated clients.
+// KarmarkarKarp is the largest differencing method (Karmarkar and Karp 1982) in its form
+// for m sets: two partial partitions whose spreads are largest are merged so that the
+// largest set of one joins the smallest of the other, until one is left. On uniform
+// clients, or with start times, the set with the largest sum goes to the client that could
+// have done most, and so on. It takes O(n log n + n·m log m) and returns ErrKind for
+// unrelated clients.
 func KarmarkarKarp(p *instance.Instance) []int {
 	next := make([]int32, p.N) // sites of one set are a linked list
 	parts := make(heap.Heap[partition], p.N)
@@ -58,8 +58,8 @@ type part struct {
 	first, last int32
 }
 
-// A partition has at most m parts in descending order of sum; the missing ones
-// are empty, and so are their sums.
+// A partition has at most m parts in descending order of sum; the missing ones are empty,
+// and so are their sums.
 type partition []part
 
 // merge joins the k-th largest part of a with the k-th smallest of b.

@@ -9,19 +9,15 @@ import (
 	"github.com/recrawl/recrawl/schedule/internal/instance"
 )
 
-// knapsackCells limits the tables of the knapsack bound: sites × capacity,
-// summed over the clients.
-const knapsackCells = 1 << 24
-
-// A knapsackBound is the Lagrangian bound of the assignment rows. With a price
-// μ_z for each site, a plan that ends by t earns Σμ, and no more than
+// A knapsackBound is the Lagrangian bound of the assignment rows. With a price μ_z for each
+// site, a plan that ends by t earns Σμ, and no more than
 //
 //	Σ_j max{ Σ_z μ_z·x_z : Σ_z d_zj·x_z ≤ t, x ∈ {0,1} },
 //
-// one knapsack per client. If that is less than Σμ there is no such plan. As the
-// knapsacks are solved in whole numbers (by a table over the capacity, so for
-// durations that are small on the grid), this is stronger than the linear
-// relaxation. Prices are whole numbers too: the test is exact.
+// one knapsack per client. If that is less than Σμ there is no such plan. As the knapsacks
+// are solved in whole numbers (by a table over the capacity, so for durations that are
+// small on the grid), this is stronger than the linear relaxation. Prices are whole numbers
+// too: the test is exact.
 type knapsackBound struct {
 	x      *search
 	price  []int64
@@ -31,8 +27,8 @@ type knapsackBound struct {
 	taken  []uint64 // bit (site, capacity): taken there
 }
 
-// newKnapsackBound starts from the prices of the linear relaxation; nil if the
-// tables would be too large.
+// newKnapsackBound starts from the prices of the linear relaxation; nil if the tables would
+// be too large.
 func newKnapsackBound(x *search, r *relaxation) *knapsackBound {
 	p := x.p
 	var cells, widest int64
@@ -67,15 +63,8 @@ func newKnapsackBound(x *search, r *relaxation) *knapsackBound {
 	return k
 }
 
-// priceSum is what all prices sum to at first, and priceMost the largest price:
-// sites × clients is at most knapsackCells, so that no sum overflows.
-const (
-	priceSum  = 1 << 36
-	priceMost = 1 << 38
-)
-
-// excess returns by how much the knapsacks by time t earn more than all prices;
-// a negative value excludes t.
+// excess returns by how much the knapsacks by time t earn more than all prices; a negative
+// value excludes t.
 func (k *knapsackBound) excess(t float64) int64 {
 	excess := int64(0)
 	clear(k.count)
@@ -112,27 +101,27 @@ func (k *knapsackBound) fill(j int, capacity int64) int64 {
 	return table[capacity]
 }
 
-// run raises the lower bound of the search for as long as the subgradient method
-// finds prices that exclude it, and makes plans of the knapsacks on the way.
+// run raises the lower bound of the search for as long as the subgradient method finds
+// prices that exclude it, and makes plans of the knapsacks on the way.
 func (k *knapsackBound) run() {
 	x := k.x
 	theta, least, stale := 1.0, int64(math.MaxInt64), 0
 	best := slices.Clone(k.price)
 	x.raise(next(x.p, instance.Before(x.lower), nil))
-	for round := 0; !x.over() && theta > 1e-3; round++ {
+	for round := 0; !x.over() && theta > leastStep; round++ {
 		excess := k.excess(x.lower)
 		if excess < 0 {
 			x.raise(next(x.p, x.lower, nil))
 			theta, least, stale = 1, math.MaxInt64, 0
 			continue
 		}
-		if round%4 == 0 {
+		if round%repairEvery == 0 {
 			k.repair()
 		}
 		if excess < least {
 			least, stale = excess, 0
 			copy(best, k.price)
-		} else if stale++; stale > 12 {
+		} else if stale++; stale > halfLife {
 			theta, stale = theta/2, 0
 			copy(k.price, best)
 			excess = k.excess(x.lower)
@@ -151,8 +140,8 @@ func (k *knapsackBound) run() {
 	}
 }
 
-// repair makes a plan: sites in a knapsack stay there, the others, the longest
-// first, go where they finish first.
+// repair makes a plan: sites in a knapsack stay there, the others, the longest first, go
+// where they finish first.
 func (k *knapsackBound) repair() {
 	x, p := k.x, k.x.p
 	plan, load := make([]int, p.N), make([]int64, p.M)

@@ -99,15 +99,8 @@ func (s *state) last() int {
 
 func (s *state) makespan() float64 { return s.end[s.last()] }
 
-// pairLimit is the largest product of two batches' sizes for which exchanges of
-// three sites are tried, chainLimit the number of tries of one chain search.
-const (
-	pairLimit  = 1 << 16
-	chainLimit = 1 << 14
-)
-
-// descend improves the plan until it is locally optimal or good. Each step makes
-// the sorted list of finishing times smaller in lexicographic order, so it ends.
+// descend improves the plan until it is locally optimal or good. Each step makes the sorted
+// list of finishing times smaller in lexicographic order, so it ends.
 func (s *state) descend() {
 	for s.ctx.Err() == nil && s.makespan() > s.good && s.step() {
 	}
@@ -121,8 +114,8 @@ func (s *state) step() bool {
 	return s.exchange(k, false) || s.exchange(k, true) || s.chain(k)
 }
 
-// An exchange moves at most two sites from the last client to another one and
-// at most two back; −1 stands for none.
+// An exchange moves at most two sites from the last client to another one and at most two
+// back; −1 stands for none.
 type exchange struct {
 	to         int
 	out1, out2 int32
@@ -131,10 +124,9 @@ type exchange struct {
 	worse      float64
 }
 
-// exchange applies the best exchange between client k and any other, of one
-// site against none or one, or if three is set of two against one and one
-// against two. On identical and uniform clients only the amount shifted
-// matters.
+// exchange applies the best exchange between client k and any other, of one site against
+// none or one, or if three is set of two against one and one against two. On identical and
+// uniform clients only the amount shifted matters.
 func (s *state) exchange(k int, three bool) bool {
 	best := exchange{worse: s.end[k]}
 	for i := range s.p.M {
@@ -188,8 +180,8 @@ func (s *state) offer(best *exchange, k int, e exchange) {
 	}
 }
 
-// ones looks at moves and swaps. Both lists descend, so that the partner whose
-// amount is nearest to a − ideal moves one way only.
+// ones looks at moves and swaps. Both lists descend, so that the partner whose amount is
+// nearest to a − ideal moves one way only.
 func (s *state) ones(best *exchange, k, i int, ideal, limit int64) {
 	w, b := s.p.Amount, 0
 	for _, z := range s.jobs[k] {
@@ -293,9 +285,9 @@ type hop struct {
 	to   int
 }
 
-// chain applies the first chain of moves found that makes client k finish
-// earlier: a site of k goes to a second client, which passes one on, and so
-// on, until a client has room or, the chain closing, k itself.
+// chain applies the first chain of moves found that makes client k finish earlier: a site
+// of k goes to a second client, which passes one on, and so on, until a client has room or,
+// the chain closing, k itself.
 func (s *state) chain(k int) bool {
 	tries := int64(chainLimit)
 	t := instance.Before(s.end[k])
@@ -308,7 +300,7 @@ func (s *state) chain(k int) bool {
 		}
 	}
 	s.held[k] = false
-	s.ops += chainLimit - tries
+	s.ops += int64(chainLimit) - tries
 	if len(s.path) == 0 {
 		return false
 	}
@@ -318,9 +310,8 @@ func (s *state) chain(k int) bool {
 	return true
 }
 
-// extend looks for a client that takes site a; room is the amount that the
-// first client k could take back. At most depth−1 further clients pass a site
-// on.
+// extend looks for a client that takes site a; room is the amount that the first client k
+// could take back. At most depth−1 further clients pass a site on.
 func (s *state) extend(k int, a int32, room int64, t float64, depth int, tries *int64) bool {
 	p := s.p
 	for i := range p.M {

@@ -9,8 +9,8 @@ import (
 	"github.com/recrawl/recrawl/schedule/internal/instance"
 )
 
-// LowerBound returns a time that no plan beats on the grid: [bounder.bound] on identical and
-// uniform clients, the bound of the linear relaxation on unrelated ones.
+// LowerBound returns a time that no plan beats on the grid: [bounder.bound] on identical
+// and uniform clients, the bound of the linear relaxation on unrelated ones.
 func LowerBound(p *instance.Instance) float64 {
 	lower := elementary(p)
 	if p.PerPair {
@@ -19,8 +19,8 @@ func LowerBound(p *instance.Instance) float64 {
 	return newBounder(p).bound(lower)
 }
 
-// elementary is the bound that looks at each site alone and at the sum of the
-// shortest durations, on the grid.
+// elementary is the bound that looks at each site alone and at the sum of the shortest
+// durations, on the grid.
 func elementary(p *instance.Instance) float64 {
 	if !p.PerPair {
 		lower, largest := math.Inf(1), slices.Max(p.Amount)
@@ -63,8 +63,8 @@ func (b *bounder) bound(low float64) float64 {
 	return leastTime(leastTime(low, b.areaExcludes), b.countExcludes)
 }
 
-// leastTime returns low if a test does not exclude it, and otherwise the least
-// time above it that is not excluded.
+// leastTime returns low if a test does not exclude it, and otherwise the least time above
+// it that is not excluded.
 func leastTime(low float64, excludes func(float64) bool) float64 {
 	if !excludes(low) {
 		return low
@@ -134,8 +134,8 @@ func (b *bounder) countExcludes(t float64) bool {
 	return false
 }
 
-// next returns the smallest time above t at which some client can finish with
-// a sum of amounts that is reachable; reach may be nil.
+// next returns the smallest time above t at which some client can finish with a sum of
+// amounts that is reachable; reach may be nil.
 func next(p *instance.Instance, t float64, reach *subsetsum.Reach) float64 {
 	best := math.Inf(1)
 	for j := range p.M {
@@ -150,8 +150,8 @@ func next(p *instance.Instance, t float64, reach *subsetsum.Reach) float64 {
 	return best
 }
 
-// lift returns the least time at or above low at which the sums of sites that
-// the clients can reach hold the total: subset-sum lifting.
+// lift returns the least time at or above low at which the sums of sites that the clients
+// can reach hold the total: subset-sum lifting.
 func lift(p *instance.Instance, low float64, reach *subsetsum.Reach) float64 {
 	t := next(p, instance.Before(low), reach)
 	for !math.IsInf(t, 1) {

@@ -6,21 +6,10 @@ import (
 	"github.com/recrawl/recrawl/schedule/internal/instance"
 )
 
-const (
-	// firstFree is the number of sites in the first neighbourhoods, leastFree
-	// that in the smallest.
-	firstFree, leastFree = 20, 8
-	// neighbourhoodSteps limits the enumeration of one, and exhaust is how many
-	// are enumerated in full before they grow by a site.
-	neighbourhoodSteps = 20_000
-	exhaust            = 4
-)
-
-// neighbourhoods looks for better plans near the best one for the given number of
-// steps: it frees some sites at random, leaves the others where they are, and
-// enumerates the core of what is left. Neighbourhoods grow while they are
-// exhausted and shrink when they are too large for it. The relaxation is left as it
-// was.
+// neighbourhoods looks for better plans near the best one for the given number of steps: it
+// frees some sites at random, leaves the others where they are, and enumerates the core of
+// what is left. Neighbourhoods grow while they are exhausted and shrink when they are too
+// large for it. The relaxation is left as it was.
 func (b *branching) neighbourhoods(steps int64) {
 	x, r := b.x, b.relax
 	end := x.limit
@@ -35,7 +24,7 @@ func (b *branching) neighbourhoods(steps int64) {
 		for _, z := range x.rng.Perm(x.p.N)[:min(b.free, x.p.N)] {
 			r.fixed[z] = -1
 		}
-		switch v, plan := b.core.decide(instance.Before(x.value), neighbourhoodSteps); v {
+		switch v, plan := b.core.decide(instance.Before(x.value), int64(neighbourhoodSteps)); v {
 		case fits:
 			x.construct(plan)
 		case fitsNot:

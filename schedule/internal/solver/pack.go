@@ -8,13 +8,6 @@ import (
 	"github.com/recrawl/recrawl/schedule/internal/instance"
 )
 
-// packLimit is the largest number of sites for the exact search on identical
-// and uniform clients, and memoLimit the number of failures it remembers.
-const (
-	packLimit = 256
-	memoLimit = 1 << 20
-)
-
 // verdict is the outcome of a decision problem.
 type verdict int
 
@@ -24,13 +17,12 @@ const (
 	undecided
 )
 
-// A packer decides whether sites fit into the capacities that clients have up
-// to a time, by completing one client after another (sequential partitioning,
-// Korf, Schreiber and Moffitt 2014; bin completion, Korf 2003): a client is given a
-// set of sites that leaves no more idle than all clients together may, that has
-// no room for another site and in which no site can be exchanged for a larger
-// one. Sets of sites that failed once are remembered. The last two clients are
-// a subset-sum problem.
+// A packer decides whether sites fit into the capacities that clients have up to a time, by
+// completing one client after another (sequential partitioning, Korf, Schreiber and Moffitt
+// 2014; bin completion, Korf 2003): a client is given a set of sites that leaves no more
+// idle than all clients together may, that has no room for another site and in which no
+// site can be exchanged for a larger one. Sets of sites that failed once are remembered.
+// The last two clients are a subset-sum problem.
 type packer struct {
 	p        *instance.Instance
 	sites    []int32 // the largest of the problem, descending by amount
@@ -51,8 +43,7 @@ type packKey struct {
 	depth int32
 }
 
-// newPacker returns a packer for the largest count sites: what they cannot do,
-// all cannot.
+// newPacker returns a packer for the largest count sites: what they cannot do, all cannot.
 func newPacker(x *search, count int) *packer {
 	k := &packer{p: x.p, x: x, at: make([]int32, count), scratch: make([][]int32, x.p.M+1)}
 	for _, z := range instance.Descending(x.p.Amount)[:count] {
@@ -63,8 +54,8 @@ func newPacker(x *search, count int) *packer {
 	return k
 }
 
-// decide looks for a plan of the packer's sites with makespan at most t, taking
-// at most the given number of steps. Other sites are on client 0 in the plan.
+// decide looks for a plan of the packer's sites with makespan at most t, taking at most the
+// given number of steps. Other sites are on client 0 in the plan.
 func (k *packer) decide(t float64, steps int64) (verdict, []int) {
 	p := k.p
 	k.end = min(k.x.limit-min(k.x.limit, k.x.steps), steps) + k.x.steps
@@ -100,14 +91,14 @@ func (k *packer) decide(t float64, steps int64) (verdict, []int) {
 	return fits, plan
 }
 
-// stopped counts a step and says whether the search must end.
+// stopped counts a step and reports whether the search must end.
 func (k *packer) stopped() bool {
 	k.x.steps++
 	return k.x.steps >= k.end || k.x.steps&1023 == 0 && k.x.ctx.Err() != nil
 }
 
-// fill decides whether the sites left, of this total, fit into the clients
-// from depth on, whose capacities exceed the total by slack.
+// fill decides whether the sites left, of this total, fit into the clients from depth on,
+// whose capacities exceed the total by slack.
 func (k *packer) fill(depth int, left []int32, total, slack int64) verdict {
 	if k.stopped() {
 		return undecided
@@ -201,9 +192,6 @@ func (k *packer) two(depth int, left []int32, total int64) (verdict, bool) {
 	return fits, true
 }
 
-// tableLimit is the largest capacity for which subset sums are tabulated.
-const tableLimit = 1 << 20
-
 // A completion enumerates the sets of sites for one client.
 type completion struct {
 	k        *packer
@@ -216,9 +204,9 @@ type completion struct {
 	capacity int64
 }
 
-// choose decides about the sites from position r on, given those in with this
-// sum. The idle rest must end up below free, the smallest site that was left
-// out although it would have fitted then.
+// choose decides about the sites from position r on, given those in with this sum. The idle
+// rest must end up below free, the smallest site that was left out although it would have
+// fitted then.
 func (c *completion) choose(r int, sum, free int64) verdict {
 	if c.k.stopped() {
 		return undecided
@@ -251,11 +239,11 @@ func (c *completion) choose(r int, sum, free int64) verdict {
 	return c.descend(sum)
 }
 
-// dominated says whether one site of the set, or two, could be exchanged for a
-// larger one left out that still fits.
+// dominated reports whether one site of the set, or two, could be exchanged for a larger one
+// left out that still fits.
 func (c *completion) dominated(idle int64) bool {
 	amount := func(pos int) int64 { return c.k.amount[c.left[pos]] }
-	// Out is what is left out; next says whether one of them is in [low, high].
+	// Out is what is left out; next reports whether one of them is in [low, high].
 	within := func(low, high int64, in []int) bool {
 		// The sites are in descending order: find the first of at most high.
 		r, found := slices.BinarySearchFunc(c.left, high, func(q int32, t int64) int {

@@ -8,11 +8,10 @@ import (
 	"github.com/recrawl/recrawl/schedule/internal/instance"
 )
 
-// A placement bounds identical and uniform clients by where the largest sites
-// can go. It places them one by one in every way that leaves the clients enough
-// room for the rest, where room counts only as far as a sum of the other sites
-// can fill it: beside a site that takes nearly all of a client's time nothing
-// else may fit.
+// A placement bounds identical and uniform clients by where the largest sites can go. It
+// places them one by one in every way that leaves the clients enough room for the rest,
+// where room counts only as far as a sum of the other sites can fill it: beside a site that
+// takes nearly all of a client's time nothing else may fit.
 type placement struct {
 	p      *instance.Instance
 	amount []int64            // descending
@@ -25,16 +24,8 @@ type placement struct {
 	limit  int64 // on work
 }
 
-// fineRoom is the largest room that is rounded down to a sum that sites can
-// have; above it such sums lie close together. placementLimit is the number of rooms
-// that one test may look at.
-const (
-	fineRoom       = 1 << 12
-	placementLimit = 1 << 13
-)
-
-// newPlacement prepares the placement of up to most sites. It takes
-// O(n·fineRoom/64 + most·fineRoom/64).
+// newPlacement prepares the placement of up to most sites. It takes O(n·fineRoom/64 +
+// most·fineRoom/64).
 func newPlacement(p *instance.Instance, most int) *placement {
 	b := &placement{p: p, amount: slices.Clone(p.Amount), rest: make([]int64, p.N+1), room: make([]int64, p.M)}
 	slices.SortFunc(b.amount, func(x, y int64) int { return cmp.Compare(y, x) })
@@ -43,7 +34,7 @@ func newPlacement(p *instance.Instance, most int) *placement {
 	}
 	b.reach = make([]*subsetsum.Reach, min(most, p.N)+1)
 	deepest := len(b.reach) - 1
-	b.reach[deepest] = subsetsum.Reachable(b.amount[deepest:], fineRoom)
+	b.reach[deepest] = subsetsum.Reachable(b.amount[deepest:], int64(fineRoom))
 	for d := deepest - 1; d >= 0; d-- {
 		b.reach[d] = b.reach[d+1].Clone()
 		b.reach[d].Add(b.amount[d])
@@ -51,16 +42,15 @@ func newPlacement(p *instance.Instance, most int) *placement {
 	return b
 }
 
-// bound returns the least time at or above low that the placement of the depth
-// largest sites does not exclude, or an earlier one if it would have to look at
-// more rooms than limit.
+// bound returns the least time at or above low that the placement of the depth largest
+// sites does not exclude, or an earlier one if it would have to look at more rooms than
+// limit.
 func (b *placement) bound(low float64, depth int, limit int64) float64 {
 	b.depth, b.limit, b.work = min(depth, len(b.reach)-1), limit, 0
 	return leastTime(low, b.excludes)
 }
 
-// excludes says whether no plan ends by t; false may also mean that the test
-// was too long.
+// excludes reports whether no plan ends by t; false may also mean that the test was too long.
 func (b *placement) excludes(t float64) bool {
 	if b.work >= b.limit {
 		return false
@@ -74,9 +64,9 @@ func (b *placement) excludes(t float64) bool {
 	return !possible
 }
 
-// place says whether the sites from position d on may fit into the room left.
+// place reports whether the sites from position d on may fit into the room left.
 func (b *placement) place(d int) bool {
-	if b.looked += int64(len(b.room)); b.looked > placementLimit {
+	if b.looked += int64(len(b.room)); b.looked > int64(placementLimit) {
 		return true
 	}
 	var held int64
@@ -108,11 +98,11 @@ func (b *placement) filled(d int, room int64) int64 {
 	if d == len(b.amount) || room < b.amount[len(b.amount)-1] {
 		return 0
 	}
-	if room > fineRoom {
+	if room > int64(fineRoom) {
 		return room
 	}
 	return b.reach[d].AtMost(room)
 }
 
-// alike says whether an earlier client has the same room as client j.
+// alike reports whether an earlier client has the same room as client j.
 func (b *placement) alike(j int) bool { return slices.Contains(b.room[:j], b.room[j]) }

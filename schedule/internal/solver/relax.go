@@ -15,10 +15,10 @@ import (
 //	             off_j + Σ_z d_zj·x_zj + slack_j = C for each client j,
 //	             x ≥ 0, slack ≥ 0
 //
-// solved by the primal simplex method with one key variable per site
-// (generalised upper bounds, Dantzig and Van Slyke 1967): the basis that is
-// factored has one row per client only. Its dual prices λ give the Lagrangian
-// bound Σ_j λ_j·off_j + Σ_z min_j λ_j·d_zj, which holds whatever they are worth.
+// solved by the primal simplex method with one key variable per site (generalised upper
+// bounds, Dantzig and Van Slyke 1967): the basis that is factored has one row per client
+// only. Its dual prices λ give the Lagrangian bound Σ_j λ_j·off_j + Σ_z min_j λ_j·d_zj,
+// which holds whatever they are worth.
 type relaxation struct {
 	p      *instance.Instance
 	n, m   int
@@ -44,19 +44,21 @@ type column struct {
 }
 
 const (
-	// pivotWork limits the work on one relaxation, in multiplications: some seconds. It keeps a
-	// simplex method that cycles or creeps from holding up a deadline that the context lacks.
+	// pivotWork limits the work on one relaxation, in multiplications: some seconds. It
+	// keeps a simplex method that cycles or creeps from holding up a deadline that the
+	// context lacks.
 	pivotWork = 1 << 31
-	// pivotsPerRow and pivotsAtLeast limit the pivots of one relaxation: an order of magnitude
-	// above what the instances of the examples take.
+	// pivotsPerRow and pivotsAtLeast limit the pivots of one relaxation: an order of
+	// magnitude above what the instances of the examples take.
 	pivotsPerRow, pivotsAtLeast = 20, 200
 	// leastPivot is the pivot below which a basis counts as singular: smaller ones have
 	// reciprocals that overflow.
 	leastPivot = 1e-300
-	// leastCost is the reduced cost, relative to the duration of the site, from which on a pair
-	// may enter the basis; leastRate is the rate of change from which on a variable may leave;
-	// leastPart is the share of a site that counts as none. All are far above the 1e-15 that one
-	// operation loses by rounding and far below what matters in a bound of [Config.Tolerance].
+	// leastCost is the reduced cost, relative to the duration of the site, from which on a
+	// pair may enter the basis; leastRate is the rate of change from which on a variable
+	// may leave; leastPart is the share of a site that counts as none. All are far above
+	// the 1e-15 that one operation loses by rounding and far below what matters in a bound
+	// of [Config.Tolerance].
 	leastCost, leastRate, leastPart = 1e-11, 1e-11, 1e-9
 	// pricingBlock is the number of sites of which the best pair enters the basis.
 	pricingBlock = 64
@@ -85,20 +87,20 @@ func newRelaxation(p *instance.Instance) *relaxation {
 	return r
 }
 
-// allowed says whether site z may go to client j.
+// allowed reports whether site z may go to client j.
 func (r *relaxation) allowed(z, j int) bool {
 	return (r.fixed[z] < 0 || int(r.fixed[z]) == j) && r.p.Off[j]+r.time[z*r.m+j] <= r.cutoff
 }
 
-// relaxed is the outcome: the bound, the prices it holds for and, for each site
-// that is divided, how.
+// relaxed is the outcome: the bound, the prices it holds for and, for each site that is
+// divided, how.
 type relaxed struct {
 	bound float64
 	split []int32 // sites divided between clients
 }
 
-// root solves the relaxation without any site fixed, from the plan of the
-// earliest completion.
+// root solves the relaxation without any site fixed, from the plan of the earliest
+// completion.
 func (r *relaxation) root(lower, cutoff float64) relaxed {
 	plan := LPT(r.p)
 	for z, j := range plan {
@@ -107,31 +109,18 @@ func (r *relaxation) root(lower, cutoff float64) relaxed {
 	return r.solve(lower, cutoff)
 }
 
-// solve solves the relaxation from the key variables as they are, for plans
-// whose makespan is at least lower and at most cutoff. An infinite bound says
-// that there are none.
+// solve solves the relaxation from the key variables as they are, for plans whose makespan
+// is at least lower and at most cutoff. An infinite bound says that there are none.
 //
-// A client with an empty batch does not count, whatever its start time: for it
-// C ≥ off_j need not hold. With min(off_j, lower) in place of off_j it does.
+// A client with an empty batch does not count, whatever its start time: for it C ≥ off_j
+// need not hold. With min(off_j, lower) in place of off_j it does.
 func (r *relaxation) solve(lower, cutoff float64) relaxed {
 	r.cutoff = cutoff
 	for j := range r.off {
 		r.off[j] = min(r.p.Off[j], lower)
 	}
-	for z := range r.key {
-		if r.allowed(z, int(r.key[z])) {
-			continue
-		}
-		best := -1
-		for j := range r.m {
-			if r.allowed(z, j) && (best < 0 || r.time[z*r.m+j] < r.time[z*r.m+best]) {
-				best = j
-			}
-		}
-		if best < 0 {
-			return relaxed{bound: math.Inf(1)}
-		}
-		r.key[z] = int32(best)
+	if !r.allowKeys() {
+		return relaxed{bound: math.Inf(1)}
 	}
 	r.crash()
 	// Whatever ends the loop early, the prices so far give a bound.
@@ -157,8 +146,29 @@ func (r *relaxation) solve(lower, cutoff float64) relaxed {
 	return out
 }
 
-// crash starts from every site on its key client: C is basic for the client
-// that finishes last, and the slack for the others.
+// allowKeys replaces key variables that are not allowed by the shortest that are; false if
+// some site has none.
+func (r *relaxation) allowKeys() bool {
+	for z := range r.key {
+		if r.allowed(z, int(r.key[z])) {
+			continue
+		}
+		best := -1
+		for j := range r.m {
+			if r.allowed(z, j) && (best < 0 || r.time[z*r.m+j] < r.time[z*r.m+best]) {
+				best = j
+			}
+		}
+		if best < 0 {
+			return false
+		}
+		r.key[z] = int32(best)
+	}
+	return true
+}
+
+// crash starts from every site on its key client: C is basic for the client that finishes
+// last, and the slack for the others.
 func (r *relaxation) crash() {
 	load := slices.Clone(r.off)
 	for z, j := range r.key {
@@ -174,8 +184,8 @@ func (r *relaxation) crash() {
 	r.basis[last] = column{makespanColumn, int32(last)}
 }
 
-// factor inverts the basis and computes the values and prices; false if the
-// basis is singular in floating point.
+// factor inverts the basis and computes the values and prices; false if the basis is
+// singular in floating point.
 func (r *relaxation) factor() bool {
 	m := r.m
 	clear(r.matrix)
@@ -219,9 +229,9 @@ func (r *relaxation) factor() bool {
 	return true
 }
 
-// price returns a variable whose reduced cost is negative: a pair, or with site
-// −1 the slack of a client; client −1 if there is none. It looks at blocks of
-// sites in turn and takes the best of the first block that has any.
+// price returns a variable whose reduced cost is negative: a pair, or with site −1 the
+// slack of a client; client −1 if there is none. It looks at blocks of sites in turn and
+// takes the best of the first block that has any.
 func (r *relaxation) price() (site, client int) {
 	site, client = -1, -1
 	worst := -leastCost
@@ -326,8 +336,8 @@ func (r *relaxation) isBasic(z int) bool {
 	return slices.ContainsFunc(r.basis, func(c column) bool { return int(c.site) == z })
 }
 
-// sample returns a client of a divided site: the one at which the shares of the
-// clients, added up, pass u in [0, 1).
+// sample returns a client of a divided site: the one at which the shares of the clients,
+// added up, pass u in [0, 1).
 func (r *relaxation) sample(z int32, u float64) int32 {
 	for b, c := range r.basis {
 		if c.site == z {
@@ -339,8 +349,8 @@ func (r *relaxation) sample(z int32, u float64) int32 {
 	return r.key[z]
 }
 
-// bound evaluates the Lagrangian function at the prices, clipped to be valid,
-// with a margin for every rounding on the way.
+// bound evaluates the Lagrangian function at the prices, clipped to be valid, with a margin
+// for every rounding on the way.
 func (r *relaxation) bound() float64 {
 	sum, total := 0.0, 0.0
 	for j, l := range r.lambda {

@@ -7,15 +7,8 @@ import (
 	"github.com/recrawl/recrawl/internal/subsetsum"
 )
 
-// freeSites is the number of sites that a pairwise repartition rearranges at
-// most on identical and uniform clients, freePairs on unrelated ones.
-const (
-	freeSites = 22
-	freePairs = 12
-)
-
-// A repartitioner divides the sites of two clients between them anew, in the
-// best way that leaves all but a few of the sites, chosen at random, in place.
+// A repartitioner divides the sites of two clients between them anew, in the best way that
+// leaves all but a few of the sites, chosen at random, in place.
 type repartitioner struct {
 	subset  subsetsum.Halves
 	sites   []int32
@@ -24,9 +17,8 @@ type repartitioner struct {
 	onI     []int64
 }
 
-// pair repartitions clients k and i. It reports whether the later of the two
-// finishes earlier, or shuffles sites without loss if equal is set and the
-// result is no worse.
+// pair repartitions clients k and i. It reports whether the later of the two finishes
+// earlier, or shuffles sites without loss if equal is set and the result is no worse.
 func (r *repartitioner) pair(s *state, rng *rand.Rand, k, i int, equal bool) bool {
 	old := max(s.end[k], s.end[i])
 	if s.p.PerPair {
@@ -48,8 +40,8 @@ func (r *repartitioner) choose(s *state, rng *rand.Rand, k, i, count int) {
 	r.sites = r.sites[:count]
 }
 
-// split finds the two subsets of the free sites around the balance of two
-// identical or uniform clients by meeting in the middle.
+// split finds the two subsets of the free sites around the balance of two identical or
+// uniform clients by meeting in the middle.
 func (r *repartitioner) split(s *state, k, i int, old float64, equal bool) bool {
 	p := s.p
 	var free int64
@@ -90,8 +82,8 @@ func (r *repartitioner) split(s *state, k, i int, old float64, equal bool) bool 
 	return best < old
 }
 
-// enumerate tries all ways to divide the free sites of two unrelated clients,
-// in the order of a Gray code so that each differs from the last in one site.
+// enumerate tries all ways to divide the free sites of two unrelated clients, in the order
+// of a Gray code so that each differs from the last in one site.
 func (r *repartitioner) enumerate(s *state, k, i int, old float64, equal bool) bool {
 	p := s.p
 	loadK, loadI := s.load[k], s.load[i]

@@ -8,19 +8,16 @@ import (
 	"github.com/recrawl/recrawl/schedule/internal/instance"
 )
 
-// Unplaced stands in an old plan for a site without a client.
-const Unplaced = -1
-
-// Replan makes a plan of an old one: sites that are unplaced are put, the longest first, where
-// they finish first; then local search moves and swaps sites for as long as that makes the
-// last client finish earlier and at most maxMoved placed sites leave their clients. It returns
-// the number of these too.
+// Replan makes a plan of an old one, in which a negative client stands for none: sites
+// without a client are put, the longest first, where they finish first; then local search
+// moves and swaps sites for as long as that makes the last client finish earlier and at
+// most maxMoved placed sites leave their clients. It returns the number of these too.
 func Replan(p *instance.Instance, old []int, maxMoved int) (o Outcome, moved int) {
 	load := make([]int64, p.M)
 	plan := slices.Clone(old)
 	var fresh []int
 	for z, j := range old {
-		if j == Unplaced {
+		if j < 0 {
 			fresh = append(fresh, z)
 		} else {
 			load[j] += p.At(z, j)
@@ -51,7 +48,7 @@ type replanner struct {
 
 // cost is what moving site z to client j adds to the number of sites moved.
 func (r *replanner) cost(z int32, j int) int {
-	if r.old[z] == Unplaced {
+	if r.old[z] < 0 {
 		return 0
 	}
 	before, after := 0, 0
@@ -64,9 +61,8 @@ func (r *replanner) cost(z int32, j int) int {
 	return after - before
 }
 
-// step applies the move or swap of the last client's sites that makes the later
-// of the two clients finish earliest, of those that the limit allows. The
-// fewest sites moved win ties.
+// step applies the move or swap of the last client's sites that makes the later of the two
+// clients finish earliest, of those that the limit allows. The fewest sites moved win ties.
 func (r *replanner) step() bool {
 	s, p := r.state, r.state.p
 	k := s.last()

@@ -13,8 +13,8 @@ import (
 type Config struct {
 	// Steps limits the search steps, which are counted the same on every machine.
 	Steps int64
-	// Gap is the relative gap to the lower bound at which the search may stop, and Tolerance
-	// the gap, as a share of the makespan, at which a plan counts as optimal.
+	// Gap is the relative gap to the lower bound at which the search may stop, and
+	// Tolerance the gap, as a share of the makespan, at which a plan counts as optimal.
 	Gap, Tolerance float64
 	// Start is a plan to start from, nil for none.
 	Start []int
@@ -41,8 +41,8 @@ const (
 	Cancelled            // the context is done
 )
 
-// A search is what the phases of a solver share: the best plan, the best bound
-// and what is left of the limits.
+// A search is what the phases of a solver share: the best plan, the best bound and what is
+// left of the limits.
 type search struct {
 	ctx    context.Context
 	p      *instance.Instance
@@ -92,13 +92,13 @@ func (x *search) report() {
 	}
 }
 
-// closed says whether the gap is as small as asked for. On the grid only
-// equality will do, or the tolerance.
+// closed reports whether the gap is as small as asked for. On the grid only equality will do,
+// or the tolerance.
 func (x *search) closed() bool {
 	return x.value-x.lower <= max(x.cfg.Gap*x.lower, x.cfg.Tolerance*x.value)
 }
 
-// over says whether the search has to end.
+// over reports whether the search has to end.
 func (x *search) over() bool {
 	return x.closed() || x.steps >= x.limit || x.ctx.Err() != nil
 }
@@ -137,13 +137,13 @@ func (x *search) iterate(steps int64) {
 	}
 	s := newState(p, x.best)
 	s.ctx = x.ctx
-	patience := 20 + 4*p.M
+	patience := patience + patiencePerClient*p.M
 	for stale := 0; x.steps < end; {
 		s.ops = 0
 		s.descend()
 		if p.M > 1 {
 			k := s.last()
-			if x.rng.IntN(4) == 0 {
+			if x.rng.IntN(stir) == 0 {
 				k = x.rng.IntN(p.M) // stir the others, so that new partners come up
 			}
 			i := x.rng.IntN(p.M - 1)
@@ -163,7 +163,7 @@ func (x *search) iterate(steps int64) {
 		}
 		if stale > patience {
 			s.reset(x.best)
-			for range 2 + x.rng.IntN(3) {
+			for range leastKicks + x.rng.IntN(moreKicks) {
 				s.move(int32(x.rng.IntN(p.N)), x.rng.IntN(p.M))
 			}
 			stale = 0

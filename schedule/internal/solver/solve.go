@@ -8,14 +8,14 @@ import (
 	"github.com/recrawl/recrawl/schedule/internal/instance"
 )
 
-// Solve looks for a plan with the least makespan and for the proof that it is, until a limit
-// of the config ends it.
+// Solve looks for a plan with the least makespan and for the proof that it is, until a
+// limit of the config ends it.
 //
 // It builds plans by LPT, MULTIFIT and differencing, improves them by local search, and
 // compares them with the lower bound, on identical and uniform clients lifted to sums that
-// sites can have. What is left open goes in turns to the iterated search and to an exact one,
-// with budgets that grow: on identical and uniform clients a [packer], on unrelated clients a
-// [branching].
+// sites can have. What is left open goes in turns to the iterated search and to an exact
+// one, with budgets that grow: on identical and uniform clients a [packer], on unrelated
+// clients a [branching].
 func Solve(ctx context.Context, p *instance.Instance, rng *rand.Rand, cfg Config) Outcome {
 	x := newSearch(ctx, p, rng, cfg)
 	if p.PerPair {
@@ -25,9 +25,6 @@ func Solve(ctx context.Context, p *instance.Instance, rng *rand.Rand, cfg Config
 	}
 	return x.outcome()
 }
-
-// firstBudget is the number of steps of the first turn of each phase.
-const firstBudget = 20_000
 
 // construct improves a plan by local search and offers it.
 func (x *search) construct(plan []int) {
@@ -65,7 +62,7 @@ func (x *search) uniform() {
 	if x.over() {
 		return
 	}
-	if p.N <= 1<<16 {
+	if p.N <= differencingLimit {
 		x.construct(KarmarkarKarp(p))
 		if x.over() {
 			return
@@ -76,7 +73,7 @@ func (x *search) uniform() {
 	if p.N <= packLimit {
 		pack = newPacker(x, p.N)
 	}
-	for budget := int64(firstBudget); !x.over(); budget *= 4 {
+	for budget := int64(firstBudget); !x.over(); budget *= int64(growth) {
 		x.raiseByLargest(budget, reach)
 		x.iterate(budget)
 		if pack == nil {
@@ -109,13 +106,13 @@ func (x *search) raiseByPlacement() {
 		if x.over() {
 			return
 		}
-		x.raise(place.bound(x.lower, depth, min(firstBudget, x.limit-x.steps)))
+		x.raise(place.bound(x.lower, depth, min(int64(firstBudget), x.limit-x.steps)))
 		x.steps += place.work
 	}
 }
 
-// raiseByLargest raises the lower bound to what the largest sites alone take:
-// many small sites hide that a few large ones do not fit.
+// raiseByLargest raises the lower bound to what the largest sites alone take: many small
+// sites hide that a few large ones do not fit.
 func (x *search) raiseByLargest(steps int64, reach *subsetsum.Reach) {
 	for _, perClient := range []int{1, 2, 3} {
 		count := perClient*x.p.M + 2
@@ -160,12 +157,12 @@ func (x *search) unrelated() {
 	if k := newKnapsackBound(x, tree.relax); k != nil {
 		k.run()
 	}
-	share := .1 // of the way to the best plan, up to which the root's core is enumerated
-	for budget := int64(firstBudget); !x.over(); budget *= 2 {
+	share := rootStart // of the way to the best plan, up to which the root's core is enumerated
+	for budget := int64(firstBudget); !x.over(); budget *= int64(growthUnrelated) {
 		x.iterate(budget)
 		tree.neighbourhoods(budget)
-		tree.run(16 * budget)
-		for end := x.steps + 2*budget; x.steps < end && !x.over(); {
+		tree.run(int64(treeShare) * budget)
+		for end := x.steps + int64(rootShare)*budget; x.steps < end && !x.over(); {
 			t, start := x.aim(share), x.steps
 			v, plan := tree.core.decide(t, end-start)
 			if v == undecided {

@@ -24,7 +24,8 @@ func build(t require.TestingT, perPair bool, sizes, unit, off []float64) *instan
 	return p
 }
 
-// draw returns an instance of the kind, with integer or real durations, with and without start times.
+// draw returns an instance of the kind, with integer or real durations, with and without
+// start times.
 func draw(t *rapid.T, perPair bool, maxSites int) *instance.Instance {
 	n, m := rapid.IntRange(1, maxSites).Draw(t, "sites"), rapid.IntRange(1, 4).Draw(t, "clients")
 	number := rapid.SampledFrom([]*rapid.Generator[float64]{
@@ -89,7 +90,8 @@ func TestPackerMatchesBruteForce(t *testing.T) {
 	})
 }
 
-// TestCoreMatchesBruteForce asks the enumeration of the core the same, without bounds from elsewhere.
+// TestCoreMatchesBruteForce asks the enumeration of the core the same, without bounds from
+// elsewhere.
 func TestCoreMatchesBruteForce(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -106,8 +108,8 @@ func TestCoreMatchesBruteForce(t *testing.T) {
 	})
 }
 
-// TestRelaxationIsSolvedToOptimality compares the Lagrangian bound with the primal value: they agree
-// at the optimum only.
+// TestRelaxationIsSolvedToOptimality compares the Lagrangian bound with the primal value:
+// they agree at the optimum only.
 func TestRelaxationIsSolvedToOptimality(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(20) {
@@ -126,8 +128,8 @@ func TestRelaxationIsSolvedToOptimality(t *testing.T) {
 	}
 }
 
-// TestKnapsackBound has the prices of the relaxation raise the bound of instances that a table can
-// hold; no plan may end before it.
+// TestKnapsackBound has the prices of the relaxation raise the bound of instances that a
+// table can hold; no plan may end before it.
 func TestKnapsackBound(t *testing.T) {
 	t.Parallel()
 	raised := 0
@@ -151,8 +153,8 @@ func TestKnapsackBound(t *testing.T) {
 	require.Positive(t, raised)
 }
 
-// TestPlacementBound compares the bound with the optimum, and with the other bounds where these cannot
-// see that a site leaves a room that nothing fills.
+// TestPlacementBound compares the bound with the optimum, and with the other bounds where
+// these cannot see that a site leaves a room that nothing fills.
 func TestPlacementBound(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -167,8 +169,9 @@ func TestPlacementBound(t *testing.T) {
 			require.LessOrEqual(t, bound, best)
 		}
 	})
-	// Beside the site of 60 there is a room of 2 that no site of 4 fills, so that the other client
-	// has to take 64. Times 1000 the room is above fineRoom, and only the smallest site counts.
+	// Beside the site of 60 there is a room of 2 that no site of 4 fills, so that the other
+	// client has to take 64. Times 1000 the room is above fineRoom, and only the smallest
+	// site counts.
 	for _, scale := range []float64{1, 1000} {
 		sites := append([]float64{60*scale + 1}, slices.Repeat([]float64{4 * scale}, 16)...)
 		p := build(t, false, sites, []float64{1, 1}, nil)
@@ -233,16 +236,17 @@ func TestLocalSearchLeavesNoMoveOrSwap(t *testing.T) {
 	})
 }
 
-// TestReplanWithoutMoves leaves placed sites alone, and puts others where they finish first.
+// TestReplanWithoutMoves leaves placed sites alone, and puts others where they finish
+// first.
 func TestReplanWithoutMoves(t *testing.T) {
 	t.Parallel()
 	p := build(t, false, []float64{5, 4, 3, 2}, []float64{1, 1}, nil)
-	o, moved := Replan(p, []int{0, 0, Unplaced, Unplaced}, 0)
+	o, moved := Replan(p, []int{0, 0, -1, -1}, 0)
 	require.Zero(t, moved)
 	require.Equal(t, []int{0, 0, 1, 1}, o.Plan)
 	require.Equal(t, 7.0, o.Lower)
 	require.Equal(t, Limit, o.End)
-	o, moved = Replan(p, []int{0, 0, Unplaced, Unplaced}, 4)
+	o, moved = Replan(p, []int{0, 0, -1, -1}, 4)
 	require.Equal(t, 7.0, p.Makespan(o.Plan))
 	require.Equal(t, 1, moved)
 	require.Equal(t, Finished, o.End)
