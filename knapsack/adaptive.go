@@ -135,8 +135,9 @@ func NewAdaptive(n int, cfg AdaptiveConfig) (*Adaptive, error) {
 	}
 	cfg.Start = min(max(cfg.Start, cfg.Min), cfg.Max)
 	a := &Adaptive{newRostered(n, Even, nil), cfg}
+	a.newcomer = 1 / cfg.Start
 	for slot := range n {
-		a.roster.Set(slot, 1/cfg.Start)
+		a.roster.Set(slot, a.newcomer)
 	}
 	return a, nil
 }
@@ -148,18 +149,6 @@ func (a *Adaptive) Observe(page int, now float64, changed bool) error {
 		a.roster.Set(slot, 1/a.cfg.next(1/a.roster.Frequency(slot), changed))
 	}
 	return err
-}
-
-// Add implements Learner. The page begins with the interval Start.
-func (a *Adaptive) Add() (page int) { return a.enrol(1 / a.cfg.Start) }
-
-// Interval returns the present interval of a page.
-func (a *Adaptive) Interval(page int) (float64, error) {
-	x, err := a.frequency(page)
-	if err != nil {
-		return 0, err
-	}
-	return 1 / x, nil
 }
 
 var formatAdaptive = codec.Format{Magic: "recrawl/knapsack.Adaptive", Version: 1}
@@ -189,6 +178,7 @@ func (a *Adaptive) decode(d *codec.Decoder) {
 	if d.Err() != nil {
 		return
 	}
+	a.newcomer = 1 / a.cfg.Start
 	for slot := range a.ids.Slots() {
 		d.Require(!a.ids.Live(slot) || a.roster.Frequency(slot) > 0, "slot %d has no interval", slot)
 	}

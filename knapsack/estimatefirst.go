@@ -42,7 +42,7 @@ type EstimateFirst struct {
 	left    int       // answers that the phase still waits for
 	polls   []uint32  // answers per slot
 	changes []uint32  // of those, with a change
-	since   []float64 // time from which on the slot is observed; −Inf: from the first Next
+	since   []float64 // time from which on the slot is observed, but not before the first Next
 	until   []float64 // time of the last answer
 }
 
@@ -73,18 +73,6 @@ func NewEstimateFirst(n int, cfg EstimateFirstConfig, src rand.Source) (*Estimat
 		e.since[slot] = math.Inf(-1)
 	}
 	return e, nil
-}
-
-// Next implements Scheduler.
-func (e *EstimateFirst) Next(now float64) (page int, err error) {
-	first := math.IsInf(e.now, -1)
-	page, err = e.rostered.Next(now)
-	if first && err == nil {
-		for slot := range e.since {
-			e.since[slot] = now
-		}
-	}
-	return page, err
 }
 
 // Observe implements Scheduler. An answer after the phase teaches nothing.
@@ -122,7 +110,7 @@ func (e *EstimateFirst) settle() {
 
 func (e *EstimateFirst) estimate(slot int) float64 {
 	k, m := float64(e.polls[slot]), float64(e.changes[slot])
-	span := e.until[slot] - e.since[slot]
+	span := e.until[slot] - max(e.since[slot], e.start)
 	if m == 0 || !(span > 0) || !e.ids.Live(slot) {
 		return 0
 	}
@@ -138,7 +126,8 @@ func (e *EstimateFirst) Add() (page int) {
 			x += e.roster.Frequency(slot) / float64(n)
 		}
 	}
-	page = e.enrol(x)
+	e.newcomer = x
+	page = e.rostered.Add()
 	slot := Slot(page)
 	if slot == len(e.polls) {
 		e.polls, e.changes = append(e.polls, 0), append(e.changes, 0)

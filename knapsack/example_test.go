@@ -151,10 +151,10 @@ func ExampleLAKG() {
 	poll(lakg, []float64{0.5, 0.1, 0.02}, 0, 20_000)
 	x := make([]float64, 3)
 	for page := range lakg.All() {
-		x[page], _ = lakg.Amount(page)
+		x[page], _ = lakg.Frequency(page)
 	}
 	fmt.Println("the more a page changes, the more it is polled:", x[0] > x[1] && x[1] > x[2])
-	fmt.Printf("polls per unit of time: %.1f\n", lakg.Total())
+	fmt.Printf("polls per unit of time: %.1f\n", x[0]+x[1]+x[2])
 	// Output:
 	// the more a page changes, the more it is polled: true
 	// polls per unit of time: 1.0

@@ -59,13 +59,6 @@ func checkFrequency(page int, x float64) error {
 // Observe implements Scheduler.
 func (f *Fixed) Observe(page int, now float64, _ bool) error { return f.GiveBack(page, now) }
 
-// Add implements Learner. The page has frequency 0 and is polled only once SetFrequency has given
-// it another.
-func (f *Fixed) Add() (page int) { return f.enrol(0) }
-
-// Frequency returns the frequency of a page.
-func (f *Fixed) Frequency(page int) (float64, error) { return f.frequency(page) }
-
 // SetFrequency changes the frequency of a page, in O(log n).
 func (f *Fixed) SetFrequency(page int, x float64) error {
 	slot, err := f.slot(page)

@@ -60,7 +60,7 @@ func (c LAKGConfig) check() error {
 }
 
 // LAKG is the Learning Automata Knapsack Game of Granmo, Oommen, Myrer and Olsen 2006, section II.
-// Next gives the page to poll, Observe learns, Amount tells the frequency that a page has come to.
+// Next gives the page to poll, Observe learns, Frequency returns what a page has come to.
 // Take it for the algorithm of the paper, and where a few bytes a page are all there is: it
 // estimates nothing. RateFilter learns faster and finds more.
 //
@@ -257,18 +257,15 @@ func (l *LAKG) Remove(page int) error {
 	return nil
 }
 
-// Amount returns the amount x of a page, in (0, 1]. It is the page's polling frequency as long as
-// Total is the capacity.
-func (l *LAKG) Amount(page int) (float64, error) {
+// Frequency returns the amount x of a page, in (0, 1]. It is the frequency at which the page is polled
+// once the amounts of all pages come to the Capacity.
+func (l *LAKG) Frequency(page int) (float64, error) {
 	slot, err := l.slot(page)
 	if err != nil {
 		return 0, err
 	}
 	return l.walk.Amount(int(l.state[slot])), nil
 }
-
-// Total returns Σx over all pages.
-func (l *LAKG) Total() float64 { return l.total.Total() }
 
 var formatLAKG = codec.Format{Magic: "recrawl/knapsack.LAKG", Version: 1}
 

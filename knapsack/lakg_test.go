@@ -55,9 +55,9 @@ func TestLAKGRule(t *testing.T) {
 			total = 0
 			for j, s := range state {
 				total += x(s)
-				require.InDelta(t, x(s), must(l.Amount(j)), 1e-12)
+				require.InDelta(t, x(s), must(l.Frequency(j)), 1e-12)
 			}
-			require.InDelta(t, total, l.Total(), 1e-12)
+			require.InDelta(t, total, l.total.Total(), 1e-12)
 		}
 	})
 }
@@ -79,7 +79,7 @@ func TestLAKGDraw(t *testing.T) {
 	count := make([]int, n)
 	for i := range weights {
 		if i != flying {
-			weights[i] = must(l.Amount(i))
+			weights[i] = must(l.Frequency(i))
 		}
 	}
 	for range draws {
@@ -96,7 +96,7 @@ func TestLAKGDraw(t *testing.T) {
 func (l *LAKG) value(p Problem) float64 {
 	x := make([]float64, len(p.Rates))
 	for i := range x {
-		x[i] = must(l.Amount(i)) / l.Total()
+		x[i] = must(l.Frequency(i)) / l.total.Total()
 	}
 	return must(p.Value(x))
 }
@@ -126,7 +126,7 @@ func TestLAKGReachesItsTable(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("(%v,%v)N=%d", row.alpha, row.beta, row.states), func(t *testing.T) {
 			t.Parallel()
-			p := Problem{Rates: mapped(zipf(500, row.alpha, row.beta), SlotRate), Budget: 1}
+			p := Problem{Rates: mapped(zipf(500, row.alpha, row.beta), slotRate), Budget: 1}
 			var sum, squares [4]float64
 			for seed := range uint64(runs) {
 				env := must(webenv.NewZipf(webenv.ZipfConfig{Pages: 500, Alpha: row.alpha, Beta: row.beta}, rand.NewPCG(seed, 1)))
@@ -158,7 +158,7 @@ func TestLAKGReachesItsTable(t *testing.T) {
 // policy, 0.9451, as figure 4 of the paper shows.
 func TestLAKGCrossesProportional(t *testing.T) {
 	t.Parallel()
-	p := Problem{Rates: mapped(zipf(500, 0.9, 1.5), SlotRate), Budget: 1}
+	p := Problem{Rates: mapped(zipf(500, 0.9, 1.5), slotRate), Budget: 1}
 	best := 0.0
 	env := must(webenv.NewZipf(webenv.ZipfConfig{Pages: 500, Alpha: 0.9, Beta: 1.5}, rand.NewPCG(1, 1)))
 	l := must(NewLAKG(500, LAKGConfig{}, rand.NewPCG(1, 2)))

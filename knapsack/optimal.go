@@ -13,8 +13,9 @@ import (
 // It is the nonlinear fractional knapsack problem of Granmo et al. 2006, section III, with weights,
 // bounds and a choice of objective.
 type Problem struct {
-	// Rates holds λ_i, the changes per unit of time: 0 or 1e-100 to 1e100. SlotRate and SlotOdds
-	// convert probabilities.
+	// Rates holds λ_i, the changes per unit of time: 0 or 1e-100 to 1e100. A page
+	// that changes with probability u in a slot of time has the rate −ln(1−u) per slot; where each
+	// slot's poll is drawn at random, u/(1−u).
 	Rates []float64
 	// Weights holds w_i, how much a page counts: 0 or 1e-100 to 1e100. Nil means 1 for all.
 	Weights []float64
@@ -107,7 +108,7 @@ func (p Problem) Value(x []float64) (float64, error) {
 			return 0, fmt.Errorf("%w: page %d: %v", ErrFrequency, i, xi)
 		}
 		if w := p.weight(i); w > 0 {
-			total.add(w * p.Objective.Value(p.Spacing, p.Rates[i], xi))
+			total.add(w * p.Objective.value(p.Spacing, p.Rates[i], xi))
 		}
 	}
 	return total.value(), nil

@@ -29,6 +29,11 @@ func mapped(u []float64, f func(float64) float64) []float64 {
 	return v
 }
 
+// slotRate and slotOdds convert the probability of a change in a slot into a rate per slot, for evenly
+// spaced polls and for a poll drawn in each slot.
+func slotRate(u float64) float64 { return -math.Log1p(-u) }
+func slotOdds(u float64) float64 { return u / (1 - u) }
+
 // The optimum figures of the three environments of Granmo et al. 2006, section
 // III.C: 500 pages, one poll per slot. The even column is the paper's objective;
 // the other is that of its own scheduler, which draws each slot's poll.
@@ -43,8 +48,8 @@ func TestPaperEnvironments(t *testing.T) {
 		{0.9, 1.5, [3]float64{0.2336, 0.9451, 0.9770}, [3]float64{0.2035, 0.8153, 0.8843}},
 	} {
 		u := zipf(500, e.alpha, e.beta)
-		even := Problem{Rates: mapped(u, SlotRate), Budget: 1}
-		random := Problem{Rates: mapped(u, SlotOdds), Budget: 1, Spacing: Random}
+		even := Problem{Rates: mapped(u, slotRate), Budget: 1}
+		random := Problem{Rates: mapped(u, slotOdds), Budget: 1, Spacing: Random}
 		uniform, proportional := slices.Repeat([]float64{1.0 / 500}, 500), make([]float64, 500)
 		expected := 0.0 // updates per step
 		for _, p := range u {
@@ -314,7 +319,7 @@ func TestExtremeBudgets(t *testing.T) {
 	require.NoError(t, err)
 	require.InEpsilon(t, 0.5, price, 1e-12)
 	require.InEpsilon(t, 3, x[2]/x[1], 1e-9)
-	require.InEpsilon(t, 0.5, Detections.Slope(Even, 1e-6, x[0]), 1e-9)
+	require.InEpsilon(t, 0.5, Detections.slope(Even, 1e-6, x[0]), 1e-9)
 }
 
 func TestNothingWorthPolling(t *testing.T) {

@@ -120,25 +120,13 @@ func (p *Planner) prior() float64 {
 	return (p.changes + 0.5) / p.time
 }
 
-// Next implements Scheduler.
-func (p *Planner) Next(now float64) (page int, err error) {
-	first := math.IsInf(p.now, -1)
-	page, err = p.rostered.Next(now)
-	if first && err == nil { // the first poll starts the clock of all pages
-		for slot := range p.last {
-			p.last[slot] = now
-		}
-	}
-	return page, err
-}
-
 // Observe implements Scheduler.
 func (p *Planner) Observe(page int, now float64, changed bool) error {
 	slot, err := p.land(page, now)
 	if err != nil {
 		return err
 	}
-	if gap := now - p.last[slot]; gap > 0 {
+	if gap := now - max(p.last[slot], p.start); gap > 0 {
 		p.time += gap
 		if changed {
 			p.changes++
@@ -203,7 +191,8 @@ func (p *Planner) plan() {
 // Add implements Learner. The page has weight 1 and is expected to change like the mean page. It
 // counts as polled at the latest Next.
 func (p *Planner) Add() (page int) {
-	page = p.enrol(p.cfg.Budget / float64(p.Len()+1))
+	p.newcomer = p.cfg.Budget / float64(p.Len()+1)
+	page = p.rostered.Add()
 	slot := Slot(page)
 	if slot == len(p.last) {
 		p.grow(p.now)
@@ -241,11 +230,6 @@ func (p *Planner) Rate(page int) (float64, error) {
 		return 0, err
 	}
 	return p.evidence.Rate(slot, p.prior()), nil
-}
-
-// Frequency returns the frequency at which a page is polled, per unit of time.
-func (p *Planner) Frequency(page int) (float64, error) {
-	return p.frequency(page)
 }
 
 // Price returns how much the objective grows per further poll per unit of time, at the present

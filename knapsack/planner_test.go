@@ -46,7 +46,7 @@ func TestPlannerLearns(t *testing.T) {
 	for _, e := range []RateMethod{Gamma, MaximumLikelihood, ChoGarciaMolina} {
 		for _, ab := range [][2]float64{{0.3, 1.5}, {0.3, 1}, {0.9, 1.5}} {
 			p := must(NewPlanner(500, PlannerConfig{Budget: 1, Method: e}, nil))
-			known := must(NewFixed(mapped(zipf(500, ab[0], ab[1]), SlotRate), Even, nil))
+			known := must(NewFixed(mapped(zipf(500, ab[0], ab[1]), slotRate), Even, nil))
 			found := [2]int{}
 			for i, s := range []webenv.Scheduler{p, known} {
 				env := must(webenv.NewZipf(webenv.ZipfConfig{Pages: 500, Alpha: ab[0], Beta: ab[1]}, rand.NewPCG(7, 8)))

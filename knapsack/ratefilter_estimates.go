@@ -64,7 +64,7 @@ func (f *RateFilter) PollsForFreshness(freshness float64) (float64, error) {
 				continue // changes too fast to be worth a poll
 			}
 			x := rate / slope.inverse(price*rate, -math.Log1p(-price*rate))
-			fresh += s / total * Freshness.Value(Even, rate, x)
+			fresh += s / total * Freshness.value(Even, rate, x)
 			polls += s / total * x
 		}
 		return fresh, polls

@@ -58,7 +58,7 @@ func TestRateFilterInZipf(t *testing.T) {
 				by  webenv.Scheduler
 			}{
 				{&found, rateFilter(Detections)(500, 0)},
-				{&known, must(NewFixed(mapped(zipf(500, ab[0], ab[1]), SlotRate), Even, nil))},
+				{&known, must(NewFixed(mapped(zipf(500, ab[0], ab[1]), slotRate), Even, nil))},
 				{&lakg, must(NewLAKG(500, LAKGConfig{}, rand.NewPCG(seed, 2)))},
 			} {
 				for w, count := range zipfRun(s.by, ab[0], ab[1], 0, 20_000, seed) {

@@ -1,10 +1,6 @@
 package knapsack
 
-import (
-	"math"
-
-	"github.com/recrawl/recrawl/internal/enum"
-)
+import "github.com/recrawl/recrawl/internal/enum"
 
 // Spacing is how the polls of a page lie in time. The zero Spacing stands for the usual one: Random
 // for LAKG, which draws as its paper does, and Even for everything else. At the same frequencies
@@ -38,13 +34,3 @@ func (s Spacing) or(usual Spacing) Spacing {
 	}
 	return s
 }
-
-// SlotRate converts the probability u that a page changes in a time slot into the rate −ln(1−u) per
-// slot. Evenly spaced polls find as much of a page with that rate as of one that changes with
-// probability u in each slot.
-func SlotRate(u float64) float64 { return -math.Log1p(-u) }
-
-// SlotOdds converts the probability u that a page changes in a time slot into the rate u/(1−u) per
-// slot. With it the formulas for random polls hold where each slot's poll is drawn anew: a page that
-// is polled with probability x in a slot then detects x·u/(u + (1−u)·x) changes per slot.
-func SlotOdds(u float64) float64 { return u / (1 - u) }

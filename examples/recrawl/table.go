@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 
 	"github.com/recrawl/recrawl/examples/internal/report"
@@ -74,9 +75,9 @@ func paperTable(s *settings) ([]report.Row, error) {
 // onePoll is the problem of allocating one poll per slot to pages with
 // probabilities u of changing in a slot.
 func onePoll(u []float64, spacing knapsack.Spacing) knapsack.Problem {
-	rate := knapsack.SlotRate
+	rate := func(u float64) float64 { return -math.Log1p(-u) }
 	if spacing == knapsack.Random {
-		rate = knapsack.SlotOdds
+		rate = func(u float64) float64 { return u / (1 - u) }
 	}
 	p := knapsack.Problem{Budget: 1, Objective: knapsack.Detections, Spacing: spacing}
 	for _, u := range u {
@@ -140,13 +141,17 @@ func lakgValues(env webenv.Env, learner *knapsack.LAKG, problem knapsack.Problem
 				return err
 			}
 		}
-		x := make([]float64, env.Len())
+		x, total := make([]float64, env.Len()), 0.0
 		for page := range x {
-			amount, err := learner.Amount(page)
+			amount, err := learner.Frequency(page)
 			if err != nil {
 				return err
 			}
-			x[page] = amount / learner.Total()
+			x[page] = amount
+			total += amount
+		}
+		for page := range x {
+			x[page] /= total
 		}
 		value, err := problem.Value(x)
 		if err != nil {
