@@ -50,6 +50,7 @@ func laws() [][2]float64 {
 // 95 % of what knowing the rates does, and the first 20,000 at least half
 // as many again as LAKG.
 func TestRateFilterInZipf(t *testing.T) {
+	t.Parallel()
 	for _, ab := range laws() {
 		var found, known, lakg [2]int
 		for seed := range uint64(2) {
@@ -75,6 +76,7 @@ func TestRateFilterInZipf(t *testing.T) {
 
 // Where ranks are swapped, it is above LAKG in every window.
 func TestRateFilterInDynamicZipf(t *testing.T) {
+	t.Parallel()
 	for _, ab := range laws() {
 		polls := 60_000
 		if testing.Short() {
@@ -109,6 +111,7 @@ func calm(s webenv.Scheduler, o Objective, mean, spread float64, seed uint64) we
 // so that their sum has a standard error below √(2·count); the trial costs a
 // few per cent of one cycle of 45, 0.2 % of all.
 func TestRateFilterOnCalmHistories(t *testing.T) {
+	t.Parallel()
 	means, spreads := []float64{3, 10, 14}, []float64{1, 1.3, 1.5}
 	if testing.Short() {
 		means, spreads = means[:1], spreads[:1]
@@ -150,6 +153,7 @@ func bursty(n int, seed uint64) webenv.Env {
 // On bursty pages at 0.05 polls per page and day. A single rate per page, however well
 // known, cannot follow.
 func TestRateFilterOnBurstyPages(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("long")
 	}
@@ -175,6 +179,7 @@ func TestRateFilterOnBurstyPages(t *testing.T) {
 // The page chosen is nearly that with the greatest index of all, unless patience with
 // it is over.
 func TestRateFilterChoosesByIndex(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("long")
 	}
@@ -205,6 +210,7 @@ func TestRateFilterChoosesByIndex(t *testing.T) {
 // change always, so that they are not worth a poll for most objectives, never, or as an
 // adversary likes. There are more pages than Next compares.
 func TestRateFilterStarvesNoPage(t *testing.T) {
+	t.Parallel()
 	const n = 40
 	polls := 4 * (census.MostPatience + courtesy) * n
 	if testing.Short() {
@@ -239,6 +245,7 @@ func TestRateFilterStarvesNoPage(t *testing.T) {
 // it finds 0.89 of what polling in turn does, and 0.70 were patience always 64. The
 // bound is half-way, 5 standard deviations of a ratio of two such counts from either.
 func TestRateFilterNoticesThatQuietPagesWake(t *testing.T) {
+	t.Parallel()
 	const n, busy, wake, end = 200, 40, 100, 140
 	for seed := range uint64(3) {
 		rng := rand.New(rand.NewPCG(seed, 8))
@@ -271,6 +278,7 @@ func TestRateFilterNoticesThatQuietPagesWake(t *testing.T) {
 
 // Patience grows where pages stay quiet, so that they cost next to nothing.
 func TestPatienceGrows(t *testing.T) {
+	t.Parallel()
 	const n = 100
 	f := must(NewRateFilter(n, RateFilterConfig{}))
 	polls := 0
@@ -290,6 +298,7 @@ func TestPatienceGrows(t *testing.T) {
 // average for 30 cycles, learning included, freshness goes more than half of the way from a uniform
 // schedule to the best there is at the true rates.
 func TestRateFilterFreshness(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("long")
 	}
@@ -316,6 +325,7 @@ func TestRateFilterFreshness(t *testing.T) {
 // The prior of all pages is learnt: where they all change once a cycle, it is above
 // the flat one at that rate and below it far from there.
 func TestCensusLearnsThePrior(t *testing.T) {
+	t.Parallel()
 	const n = 300
 	f := must(NewRateFilter(n, RateFilterConfig{Objective: Freshness}))
 	env := must(webenv.NewPoisson(slices.Repeat([]float64{1}, n), rand.NewPCG(1, 1)))
@@ -331,6 +341,7 @@ func TestCensusLearnsThePrior(t *testing.T) {
 
 // The unit of time does not matter.
 func TestRateFilterHasNoUnit(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("long")
 	}
@@ -360,6 +371,7 @@ func TestRateFilterHasNoUnit(t *testing.T) {
 
 // A budget that comes in bursts, and one that grows tenfold.
 func TestRateFilterFollowsTheBudget(t *testing.T) {
+	t.Parallel()
 	const n = 100
 	f := must(NewRateFilter(n, RateFilterConfig{}))
 	now := 0.0
@@ -383,6 +395,7 @@ func TestRateFilterFollowsTheBudget(t *testing.T) {
 
 // Weights, limits and groups do what they say, on pages that all change alike.
 func TestRateFilterLimits(t *testing.T) {
+	t.Parallel()
 	const n = 60
 	f := must(NewRateFilter(n, RateFilterConfig{Objective: Freshness}))
 	slow := must(f.AddGroup(GroupConfig{MinGap: 5}))
@@ -430,6 +443,7 @@ func TestRateFilterLimits(t *testing.T) {
 
 // Hints that are right are followed; that they are is learnt.
 func TestRateFilterSignals(t *testing.T) {
+	t.Parallel()
 	const n = 300
 	found := map[string]int{}
 	for _, kind := range []string{"none", "good", "noise"} {
@@ -473,6 +487,7 @@ func TestRateFilterSignals(t *testing.T) {
 // Where every change is known, the estimate of a rate is as good as the count of
 // changes allows, and better than what one bit per poll gives.
 func TestRateFilterObserveAll(t *testing.T) {
+	t.Parallel()
 	const n = 200
 	rng := rand.New(rand.NewPCG(1, 1))
 	rates := make([]float64, n)
@@ -517,6 +532,7 @@ func TestRateFilterObserveAll(t *testing.T) {
 // Polls for a freshness: with as many as are said to be needed the best schedule
 // reaches about that.
 func TestPollsForFreshness(t *testing.T) {
+	t.Parallel()
 	const n = 400
 	rng := rand.New(rand.NewPCG(2, 2))
 	rates := make([]float64, n)

@@ -49,6 +49,7 @@ func drawFilter(t *rapid.T, n int, o Objective) *RateFilter {
 
 // A page's due time is where its index reaches the threshold.
 func TestCrossing(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		f := drawFilter(t, 6, Objective(rapid.IntRange(0, int(objectives)-1).Draw(t, "objective")))
 		f.threshold *= math.Exp(rapid.Float64Range(-3, 3).Draw(t, "log factor"))
@@ -196,12 +197,16 @@ func rateFilterMachine(t *rapid.T) {
 	})
 }
 
-func TestRateFilterMachine(t *testing.T) { rapid.Check(t, rateFilterMachine) }
+func TestRateFilterMachine(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, rateFilterMachine)
+}
 
 func FuzzRateFilter(f *testing.F) { f.Fuzz(rapid.MakeFuzz(rateFilterMachine)) }
 
 // Saved state that contradicts itself is refused even where its checksum is right.
 func TestRateFilterRejectsContradictions(t *testing.T) {
+	t.Parallel()
 	good := func() *RateFilter {
 		f := must(NewRateFilter(9, RateFilterConfig{}))
 		must(f.AddGroup(GroupConfig{MinGap: 1}))
@@ -242,6 +247,7 @@ func TestRateFilterRejectsContradictions(t *testing.T) {
 }
 
 func TestRateFilterSettings(t *testing.T) {
+	t.Parallel()
 	_, err := NewRateFilter(1, RateFilterConfig{Objective: 9})
 	require.ErrorIs(t, err, ErrConfig)
 	require.PanicsWithValue(t, "knapsack: -1 pages", func() { _, _ = NewRateFilter(-1, RateFilterConfig{}) })
@@ -257,6 +263,7 @@ func (f *RateFilter) bytesPerPage() float64 {
 // Where times differ much in size, now less the rounded time since the last answer can
 // be after a change that came after that answer.
 func TestRateFilterObserveAllRounding(t *testing.T) {
+	t.Parallel()
 	f := must(NewRateFilter(1, RateFilterConfig{}))
 	for now := 0.0; now <= 70; now++ {
 		require.NoError(t, f.Observe(must(f.Next(now)), now, false))
@@ -272,6 +279,7 @@ func TestRateFilterObserveAllRounding(t *testing.T) {
 // Weights and shares as far apart as numbers go neither stop the filter nor leave it
 // in a state that cannot be restored.
 func TestRateFilterExtremeWeights(t *testing.T) {
+	t.Parallel()
 	for o := range objectives {
 		for _, weights := range [][]float64{{math.MaxFloat64}, {5e-324}, {math.MaxFloat64, 5e-324, 1, 0}} {
 			const n = 40
@@ -295,12 +303,14 @@ func TestRateFilterExtremeWeights(t *testing.T) {
 }
 
 func TestRateFilterMemory(t *testing.T) {
+	t.Parallel()
 	f := must(NewRateFilter(1000, RateFilterConfig{}))
 	require.EqualValues(t, 60, f.bytesPerPage())
 }
 
 // An interval may be set after every poll: what that leaves behind does not pile up.
 func TestIntervalsLeaveNothingBehind(t *testing.T) {
+	t.Parallel()
 	const n = 5
 	f := must(NewRateFilter(n, RateFilterConfig{}))
 	for k := range 10_000 {
