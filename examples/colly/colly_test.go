@@ -51,7 +51,10 @@ func TestFindsTheTruth(t *testing.T) {
 func serveWeb(t *testing.T, pages int, errorRate float64, clock *clock) (base string, server *serve.Server) {
 	env, err := webenv.NewPoisson(make([]float64, pages), rand.NewPCG(1, 2))
 	require.NoError(t, err)
-	server, err = serve.New(env, serve.Config{Now: clock.now, ErrorRate: errorRate, Source: rand.NewPCG(3, 4)})
+	server, err = serve.New(env, serve.Config{
+		Now: clock.now, Source: rand.NewPCG(3, 4),
+		Faults: func(int) serve.Faults { return serve.Faults{Unavailable: errorRate} },
+	})
 	require.NoError(t, err)
 	web := httptest.NewServer(server)
 	t.Cleanup(web.Close)

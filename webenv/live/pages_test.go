@@ -63,7 +63,8 @@ func TestLiveSeesWhatEnvSees(t *testing.T) {
 				twin := webtest.Replay(t, times...)
 				cfg := mode.cfg
 				if rapid.Bool().Draw(t, "errors") {
-					cfg.ErrorRate, cfg.Source = 0.3, check.Source(rapid.Uint64().Draw(t, "seed"))
+					cfg.Faults = func(int) serve.Faults { return serve.Faults{Unavailable: 0.3} }
+					cfg.Source = check.Source(rapid.Uint64().Draw(t, "seed"))
 				}
 				s, now := serverOf(t, webtest.Replay(t, times...), cfg)
 				live := liveOf(t, s, Config{}, "/page/0", "/page/1")

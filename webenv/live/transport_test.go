@@ -48,7 +48,8 @@ func TestTransportSeesWhatEnvSees(t *testing.T) {
 				twin := webtest.Replay(t, times...)
 				cfg := mode.cfg
 				if rapid.Bool().Draw(t, "errors") {
-					cfg.ErrorRate, cfg.Source = 0.3, check.Source(rapid.Uint64().Draw(t, "seed"))
+					cfg.Faults = func(int) serve.Faults { return serve.Faults{Unavailable: 0.3} }
+					cfg.Source = check.Source(rapid.Uint64().Draw(t, "seed"))
 				}
 				s, now := serverOf(t, webtest.Replay(t, times...), cfg)
 				var got Poll

@@ -1,7 +1,6 @@
 package serve
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"html"
@@ -50,10 +49,13 @@ type Config struct {
 	Latency func(page int, rng *rand.Rand) time.Duration
 	// Sleep waits for the latency, or less if the context is done; nil is a real wait.
 	Sleep func(ctx context.Context, d time.Duration)
-	// ErrorRate is the probability with which a request for a page is answered with status 503
-	// instead.
-	ErrorRate float64
-	// Source is where errors and latencies are drawn from, in the order in which requests come
+	// Faults, if not nil, gives the ways in which a page misbehaves, always the same for a
+	// page.
+	Faults func(page int) Faults
+	// CrawlDelay is the Crawl-delay in robots.txt, in seconds of the Calendar; 0 for none. A
+	// request for a page that comes sooner after the one before counts in Totals.Violations.
+	CrawlDelay float64
+	// Source is where faults and latencies are drawn from, in the order in which requests come
 	// in. It may be nil if there are neither.
 	Source rand.Source
 }
@@ -62,7 +64,8 @@ type Config struct {
 // any [http.Handler]; Totals and PageTruth are the truth about what a crawler has reached. It
 // is safe for concurrent use; nothing else may poll its environment.
 //
-//	/page/17          page 17, whose body changes when and only when the page does
+//	/page/17          page 17, whose body changes when and only when the page does, unless
+//	                  it misbehaves ([Faults])
 //	/name/NAME        the same by name, if there are names
 //	/                 a start page; from it links lead to every page
 //	/robots.txt       forbids /truth only, names the sitemap
@@ -99,9 +102,12 @@ type Server struct {
 	rng      *rand.Rand
 	start    float64
 	now      float64
-	version  []uint32  // from 1
-	modified []float64 // see Last-Modified
-	stale    []float64 // time of the first change since the last GET, +Inf if none
+	version  []uint32      // from 1
+	modified []float64     // see Last-Modified
+	stale    []float64     // time of the first change since the last GET, +Inf if none
+	second   float64       // in units of the environment
+	asked    float64       // time of the latest request for a page
+	quota    map[int]quota // of busy pages
 	totals   Totals
 	staleSum float64 // page-time for which copies replaced by now were not current
 	ageSum   float64 // and the integral of their age over it
@@ -129,14 +135,21 @@ func New(env webenv.Env, cfg Config) (*Server, error) {
 	if s.byName, err = numbered(cfg.Names); err != nil {
 		return nil, err
 	}
-	if cfg.ErrorRate > 0 || cfg.Latency != nil {
+	for page := range n {
+		if err := s.faults(page).check(); err != nil {
+			return nil, fmt.Errorf("page %d: %w", page, err)
+		}
+	}
+	if cfg.Faults != nil || cfg.Latency != nil {
 		source.Require(cfg.Source, "serve")
 		s.rng = rand.New(cfg.Source)
 	}
 	if s.start = cfg.Now(); math.IsNaN(s.start) || math.IsInf(s.start, 0) {
 		return nil, fmt.Errorf("%w: time %v", ErrConfig, s.start)
 	}
-	s.now = s.start
+	s.now, s.asked = s.start, math.Inf(-1)
+	s.quota = make(map[int]quota)
+	s.second = cfg.Calendar.Time(cfg.Calendar.Date(0).Add(time.Second))
 	for i := range s.version {
 		s.version[i], s.modified[i], s.stale[i] = 1, s.start, math.Inf(1)
 	}
@@ -152,8 +165,8 @@ func (c *Config) check(n int) (base *url.URL, err error) {
 		err = fmt.Errorf("%w: no pages", ErrConfig)
 	case err != nil || strings.HasSuffix(c.Base, "/"), c.Base != "" && (base.Scheme == "" || base.Host == ""):
 		err = fmt.Errorf("%w: base %q", ErrConfig, c.Base)
-	case !(c.ErrorRate >= 0 && c.ErrorRate <= 1):
-		err = fmt.Errorf("%w: error rate %v", ErrConfig, c.ErrorRate)
+	case !(c.CrawlDelay >= 0 && c.CrawlDelay <= math.MaxFloat64):
+		err = fmt.Errorf("%w: crawl delay %v", ErrConfig, c.CrawlDelay)
 	case c.Size < 0:
 		err = fmt.Errorf("%w: size %d", ErrConfig, c.Size)
 	case c.Calendar.Unit < 0:
@@ -210,15 +223,15 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "method not allowed", http.StatusMethodNotAllowed)
 		return
 	}
-	path := r.URL.Path
+	path, session := cutSession(r.URL.Path)
 	if number, ok := strings.CutPrefix(path, "/page/"); ok {
 		if page, ok := index(number, len(s.version)); ok {
-			s.servePage(w, r, page)
+			s.servePage(w, r, page, session)
 			return
 		}
 	} else if name, ok := strings.CutPrefix(path, "/name/"); ok {
 		if page, ok := s.byName[name]; ok {
-			s.servePage(w, r, page)
+			s.servePage(w, r, page, session)
 			return
 		}
 	} else if number, ok := strings.CutPrefix(path, "/sitemap-"); ok {
@@ -236,7 +249,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			html.EscapeString(s.URL(0)), html.EscapeString(s.path))
 	case "/robots.txt":
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		fmt.Fprintf(w, "User-agent: *\nDisallow: %s/truth\n\nSitemap: %s%s/sitemap.xml\n", s.path, s.base(r), s.path)
+		fmt.Fprintf(w, "User-agent: *\nDisallow: %s/truth\n", s.path)
+		if s.cfg.CrawlDelay > 0 {
+			fmt.Fprintf(w, "Crawl-delay: %v\n", s.cfg.CrawlDelay)
+		}
+		fmt.Fprintf(w, "\nSitemap: %s%s/sitemap.xml\n", s.base(r), s.path)
 	case "/sitemap.xml":
 		if s.sitemaps() == 1 {
 			s.serveSitemap(w, r, 0)
@@ -276,134 +293,5 @@ func (s *Server) look(page int) {
 		if t, ok := env.LastChange(page, s.now); ok {
 			s.modified[page] = t
 		}
-	}
-}
-
-// copied counts a GET. The lock is held.
-func (s *Server) copied(page int) {
-	s.totals.Polls++
-	if since := s.stale[page]; since <= s.now {
-		d := s.now - since
-		s.totals.Detected++
-		s.staleSum += d
-		s.ageSum += float64(d * d / 2)
-		s.stale[page] = math.Inf(1)
-	}
-}
-
-// lastModified returns the date of the last change of a page for its Last-Modified, zero if
-// there is none to give. The lock is held.
-//
-// No two versions of a page get the same: version v is given second k only after second k, so
-// that later versions, whose changes come after the look that gave it, have later seconds.
-func (s *Server) lastModified(page int) time.Time {
-	d := s.cfg.Calendar.Date(s.modified[page]).Truncate(time.Second)
-	if s.cfg.NoLastModified || s.cfg.Calendar.Date(s.now).Sub(d) < time.Second {
-		return time.Time{}
-	}
-	return d
-}
-
-// statusWriter remembers the status.
-type statusWriter struct {
-	http.ResponseWriter
-	status int
-}
-
-func (w *statusWriter) WriteHeader(status int) {
-	w.status = status
-	w.ResponseWriter.WriteHeader(status)
-}
-
-var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
-
-// draw draws what is simulated for a request.
-func (s *Server) draw(page int) (latency time.Duration, failed bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.cfg.Latency != nil {
-		latency = s.cfg.Latency(page, s.rng)
-	}
-	if failed = s.rng.Float64() < s.cfg.ErrorRate; failed {
-		s.totals.Failed++
-	}
-	return latency, failed
-}
-
-// take looks at a page and, for a GET, counts a copy as taken.
-func (s *Server) take(page int, get bool) (version uint32, now, modified time.Time) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.tick()
-	s.look(page)
-	if get {
-		s.copied(page)
-	}
-	return s.version[page], s.cfg.Calendar.Date(s.now), s.lastModified(page)
-}
-
-func (s *Server) servePage(w http.ResponseWriter, r *http.Request, page int) {
-	if s.rng != nil {
-		latency, failed := s.draw(page)
-		if latency > 0 {
-			s.sleep(r.Context(), latency)
-		}
-		if failed {
-			http.Error(w, "simulated failure", http.StatusServiceUnavailable)
-			return
-		}
-	}
-	version, now, modified := s.take(page, r.Method == http.MethodGet)
-	h := w.Header()
-	h.Set("Content-Type", "text/html; charset=utf-8")
-	// A cache on the way must ask again, or it would hide changes.
-	h.Set("Cache-Control", "no-cache")
-	if !now.IsZero() {
-		h.Set("Date", now.Format(http.TimeFormat))
-	}
-	if !s.cfg.NoETag {
-		h.Set("ETag", `"`+strconv.Itoa(page)+"-"+strconv.FormatUint(uint64(version), 10)+`"`)
-	}
-	body := buffers.Get().(*bytes.Buffer)
-	defer buffers.Put(body)
-	body.Reset()
-	s.write(body, page, version)
-	sw := statusWriter{w, 0}
-	http.ServeContent(&sw, r, "", modified, bytes.NewReader(body.Bytes()))
-
-	if r.Method == http.MethodGet && sw.status == http.StatusNotModified {
-		s.mu.Lock()
-		s.totals.NotModified++
-		s.mu.Unlock()
-	}
-}
-
-func (s *Server) sleep(ctx context.Context, d time.Duration) {
-	if s.cfg.Sleep != nil {
-		s.cfg.Sleep(ctx, d)
-		return
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-}
-
-// write writes the body of a version of a page. Page i links to pages 2i+1 and 2i+2, so that
-// all pages hang in a tree under page 0.
-func (s *Server) write(b *bytes.Buffer, page int, version uint32) {
-	title := "page " + strconv.Itoa(page)
-	if s.byName != nil {
-		title = html.EscapeString(s.cfg.Names[page])
-	}
-	fmt.Fprintf(b, "<!DOCTYPE html>\n<title>%s</title>\n<h1>%s</h1>\n<p>Version %d.</p>\n", title, title, version)
-	for next := 2*page + 1; next <= 2*page+2 && next < len(s.version); next++ {
-		fmt.Fprintf(b, "<a href=\"%s\">page %d</a>\n", html.EscapeString(s.URL(next)), next)
-	}
-	const filler = "The quick brown fox jumps over the lazy dog, and nothing else is new.\n"
-	for b.Len() < s.cfg.Size {
-		b.WriteString(filler[:min(len(filler), s.cfg.Size-b.Len())])
 	}
 }

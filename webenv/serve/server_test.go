@@ -33,6 +33,9 @@ func serverOf(t require.TestingT, env webenv.Env, cfg Config) (*Server, *webtest
 	return s, c
 }
 
+// always gives all pages the same faults.
+func always(f Faults) func(int) Faults { return func(int) Faults { return f } }
+
 // names returns names of the pages that have to be escaped.
 func names(env webenv.Env) (names []string) {
 	for page := range env.Len() {
@@ -52,8 +55,8 @@ func do(h http.Handler, method, url string, header ...string) *httptest.Response
 	return w
 }
 
-// The precedence of RFC 9110, section 13.2.2, on a page that changed at 10.5 and
-// is now, at 100, in its second version.
+// The precedence of RFC 9110, section 13.2.2, on a page that changed at 10.5 and is now, at
+// 100, in its second version.
 func TestServerConditions(t *testing.T) {
 	t.Parallel()
 	const etag, before, after = `"0-2"`, 9.0, 11.0
@@ -110,8 +113,8 @@ func TestServerConditions(t *testing.T) {
 	}
 }
 
-// A server and a map from bodies and Last-Modified to versions: equal exactly if
-// the versions are.
+// A server and a map from bodies and Last-Modified to versions: equal exactly if the versions
+// are.
 func TestServerVersions(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -366,10 +369,10 @@ func TestServerFailuresAndLatency(t *testing.T) {
 	t.Parallel()
 	var slept []time.Duration
 	cfg := Config{
-		ErrorRate: 0.25,
-		Latency:   func(page int, rng *rand.Rand) time.Duration { return time.Duration(rng.IntN(1000)+page) * time.Second },
-		Sleep:     func(_ context.Context, d time.Duration) { slept = append(slept, d) },
-		Source:    check.Source(7),
+		Faults:  always(Faults{Unavailable: 0.25}),
+		Latency: func(page int, rng *rand.Rand) time.Duration { return time.Duration(rng.IntN(1000)+page) * time.Second },
+		Sleep:   func(_ context.Context, d time.Duration) { slept = append(slept, d) },
+		Source:  check.Source(7),
 	}
 	s, _ := serverOf(t, webtest.Replay(t, nil, nil), cfg)
 	const n = 4000
@@ -440,8 +443,8 @@ func TestNewErrors(t *testing.T) {
 		cfg  Config
 	}{
 		"no pages":       {ErrConfig, &webenv.Memoryless{}, Config{}},
-		"error rate":     {ErrConfig, env, Config{ErrorRate: 1.5}},
-		"error rate NaN": {ErrConfig, env, Config{ErrorRate: math.NaN()}},
+		"error rate":     {ErrConfig, env, Config{Faults: always(Faults{Unavailable: 1.5})}},
+		"error rate NaN": {ErrConfig, env, Config{Faults: always(Faults{Cut: math.NaN()})}},
 		"size":           {ErrConfig, env, Config{Size: -1}},
 		"unit":           {ErrConfig, env, Config{Calendar: webenv.Calendar{Unit: -1}}},
 		"few names":      {ErrConfig, env, Config{Names: []string{"a"}}},
@@ -458,7 +461,7 @@ func TestNewErrors(t *testing.T) {
 	require.ErrorIs(t, err, ErrConfig)
 	now := func() float64 { return 0 }
 	require.Panics(t, func() { _, _ = New(nil, Config{Now: now}) })
-	require.Panics(t, func() { _, _ = New(env, Config{Now: now, ErrorRate: 0.1}) })
+	require.Panics(t, func() { _, _ = New(env, Config{Now: now, Faults: always(Faults{})}) })
 }
 
 func TestCalendar(t *testing.T) {
@@ -511,8 +514,8 @@ func propIfNoneMatch(t *rapid.T) {
 func TestServerIfNoneMatch(t *testing.T)     { t.Parallel(); rapid.Check(t, propIfNoneMatch) }
 func FuzzServerIfNoneMatchList(f *testing.F) { f.Fuzz(rapid.MakeFuzz(propIfNoneMatch)) }
 
-// Whatever the header says, the answer is the page or 304, and 304 only if the
-// header holds its ETag or a star.
+// Whatever the header says, the answer is the page or 304, and 304 only if the header holds its
+// ETag or a star.
 func FuzzServerIfNoneMatch(f *testing.F) {
 	for _, seed := range []string{"", "*", `"0-1"`, `W/"0-1"`, `"a", "0-1"`, `"`, `W/`, `"0-1`, `,,"0-1"`, `"a" "0-1"`, "\x00"} {
 		f.Add(seed)

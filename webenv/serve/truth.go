@@ -19,7 +19,8 @@ type Totals struct {
 	Polls       int     `json:"polls"`        // GETs of a page that were answered
 	NotModified int     `json:"not_modified"` // those answered with 304
 	Detected    int     `json:"detected"`     // polls that found the page changed since the poll before
-	Failed      int     `json:"failed"`       // simulated failures
+	Failed      int     `json:"failed"`       // requests for a page that got none
+	Violations  int     `json:"violations"`   // requests before the time given by Retry-After or Crawl-delay
 	Freshness   float64 `json:"freshness"`    // as in Result, by the last poll of each page
 	Age         float64 `json:"age"`
 }
@@ -27,11 +28,12 @@ type Totals struct {
 // PageTruth is the truth about one page.
 type PageTruth struct {
 	Page     int      `json:"page"`
-	URL      string   `json:"url"`            // as in the sitemap, without the host
-	Version  int      `json:"version"`        // from 1
-	Modified float64  `json:"modified"`       // time of the change as in Last-Modified, unrounded
-	Current  bool     `json:"current"`        // no change since the last GET
-	Rate     *float64 `json:"rate,omitempty"` // if the environment is a webenv.Rater; at most math.MaxFloat64
+	URL      string   `json:"url"`              // as in the sitemap, without the host
+	Version  int      `json:"version"`          // from 1
+	Modified float64  `json:"modified"`         // time of the change as in Last-Modified, unrounded
+	Current  bool     `json:"current"`          // no change since the last GET
+	Faults   *Faults  `json:"faults,omitempty"` // if it has any
+	Rate     *float64 `json:"rate,omitempty"`   // if the environment is a webenv.Rater; at most math.MaxFloat64
 }
 
 // Truth is what /truth answers.
@@ -71,6 +73,9 @@ func (s *Server) PageTruth(page int) PageTruth {
 	t := PageTruth{
 		Page: page, URL: s.URL(page), Version: int(s.version[page]),
 		Modified: s.modified[page], Current: s.stale[page] > s.now,
+	}
+	if f := s.faults(page); f != (Faults{}) {
+		t.Faults = &f
 	}
 	if env, ok := s.env.(webenv.Rater); ok {
 		rate := min(env.Rate(page, s.now), math.MaxFloat64)

@@ -1,0 +1,178 @@
+package serve
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"html"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// An answer is what a request for a page is answered with.
+type answer struct {
+	chance
+	version       uint32
+	now, modified time.Time
+}
+
+// take looks at a page and, for a GET whose answer gives one, counts a copy as taken.
+func (s *Server) take(r *http.Request, page int, f Faults, c chance) *answer {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tick()
+	s.look(page)
+	a := &answer{c, s.version[page], s.cfg.Calendar.Date(s.now), s.lastModified(page, f)}
+	switch {
+	case c.cut && r.Method == http.MethodGet:
+		s.totals.Failed++
+	case r.Method == http.MethodGet:
+		s.totals.Polls++
+		if !f.StuckDate || !unmodified(r, a.modified) {
+			s.copied(page)
+		}
+	}
+	return a
+}
+
+// copied counts a copy that was taken. The lock is held.
+func (s *Server) copied(page int) {
+	if since := s.stale[page]; since <= s.now {
+		d := s.now - since
+		s.totals.Detected++
+		s.staleSum += d
+		s.ageSum += float64(d * d / 2)
+		s.stale[page] = math.Inf(1)
+	}
+}
+
+// lastModified returns the date of the last change of a page for its Last-Modified, zero if
+// there is none to give. The lock is held.
+//
+// No two versions of a page that behaves well get the same: version v is given second k only
+// after second k, so that later versions, whose changes come after the look that gave it, have
+// later seconds.
+func (s *Server) lastModified(page int, f Faults) time.Time {
+	now, modified := s.cfg.Calendar.Date(s.now), s.modified[page]
+	switch {
+	case s.cfg.NoLastModified, f.changing() && !f.FreshDate:
+		return time.Time{}
+	case f.FreshDate:
+		return now.Add(-freshAge).Truncate(time.Second)
+	case f.StuckDate:
+		modified = s.start
+	}
+	d := s.cfg.Calendar.Date(modified).Truncate(time.Second)
+	if now.Sub(d) < time.Second {
+		return time.Time{}
+	}
+	return d
+}
+
+// etag returns the ETag of an answer, or "".
+func (s *Server) etag(page int, f Faults, a *answer) string {
+	if s.cfg.NoETag || f.changing() || f.FreshDate || f.StuckDate {
+		return ""
+	}
+	name := strconv.Itoa(page) + "-" + strconv.FormatUint(uint64(a.version), 10)
+	if f.Backends > 1 {
+		name += "-" + strconv.Itoa(a.backend)
+	}
+	return `"` + name + `"`
+}
+
+var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+// servePage answers a request for a page; session reports whether its URL has a session in it.
+func (s *Server) servePage(w http.ResponseWriter, r *http.Request, page int, session bool) {
+	f := s.faults(page)
+	c := s.draw(page, f)
+	if c.latency > 0 {
+		s.sleep(r.Context(), c.latency)
+	}
+	if f.Session && !session {
+		url := s.path + fmt.Sprintf("/session/%016x", c.token) + strings.TrimPrefix(s.URL(page), s.path)
+		http.Redirect(w, r, url, http.StatusFound)
+		return
+	}
+	if s.refuse(w, r, page, f, c) {
+		return
+	}
+	if c.cut {
+		r = unconditional(r)
+	}
+	a := s.take(r, page, f, c)
+	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	// A cache on the way must ask again, or it would hide changes.
+	h.Set("Cache-Control", "no-cache")
+	if !a.now.IsZero() {
+		h.Set("Date", a.now.Format(http.TimeFormat))
+	}
+	if etag := s.etag(page, f, a); etag != "" {
+		h.Set("ETag", etag)
+	}
+	body := buffers.Get().(*bytes.Buffer)
+	defer buffers.Put(body)
+	body.Reset()
+	s.write(body, page, f, a)
+	if f.Gzip && strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+		h.Set("Content-Encoding", "gzip")
+		h.Set("Vary", "Accept-Encoding")
+		compress(body, c.token)
+	}
+	sw := statusWriter{s.spoiled(w, r, body.Len(), f, c), 0}
+	http.ServeContent(&sw, r, "", a.modified, bytes.NewReader(body.Bytes()))
+
+	if r.Method == http.MethodGet && sw.status == http.StatusNotModified {
+		s.mu.Lock()
+		s.totals.NotModified++
+		s.mu.Unlock()
+	}
+}
+
+// statusWriter remembers the status.
+type statusWriter struct {
+	http.ResponseWriter
+	status int
+}
+
+func (w *statusWriter) WriteHeader(status int) {
+	w.status = status
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (s *Server) sleep(ctx context.Context, d time.Duration) {
+	if s.cfg.Sleep != nil {
+		s.cfg.Sleep(ctx, d)
+		return
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// write writes the body of a version of a page. Page i links to pages 2i+1 and 2i+2, so that
+// all pages hang in a tree under page 0.
+func (s *Server) write(b *bytes.Buffer, page int, f Faults, a *answer) {
+	title := "page " + strconv.Itoa(page)
+	if s.byName != nil {
+		title = html.EscapeString(s.cfg.Names[page])
+	}
+	fmt.Fprintf(b, "<!DOCTYPE html>\n<title>%s</title>\n<h1>%s</h1>\n<p>Version %d.</p>\n", title, title, a.version)
+	f.write(b, a)
+	for next := 2*page + 1; next <= 2*page+2 && next < len(s.version); next++ {
+		fmt.Fprintf(b, "<a href=\"%s\">page %d</a>\n", html.EscapeString(s.URL(next)), next)
+	}
+	const filler = "The quick brown fox jumps over the lazy dog, and nothing else is new.\n"
+	for b.Len() < s.cfg.Size {
+		b.WriteString(filler[:min(len(filler), s.cfg.Size-b.Len())])
+	}
+}
