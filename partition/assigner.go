@@ -316,26 +316,39 @@ func (a *Assigner) Expected(site, arm int) (mean float64, tried bool, err error)
 // choose returns the slot of the arm for a site: one not tried yet, else the least by
 // Thompson sampling, among those that have room for it.
 func (a *Assigner) choose(slot int) int {
-	s := &a.site
 	rng := rand.New(a.src)
-	here := int(s.at[slot])
-	row := slot * a.width
-	base, count := s.base[row:row+len(a.arm)], s.count[row:row+len(a.arm)]
-	guess := s.level(slot, a.width, a.relative.level)
+	if j := a.untried(slot, rng); j >= 0 {
+		return j
+	}
+	return a.sample(slot, rng)
+}
 
-	untried, ties := -1, 0
+// untried returns an arm at random, with room for the site, that the site has not tried. To
+// explore, the arms that it does not use count as not tried. It returns -1 for none.
+func (a *Assigner) untried(slot int, rng *rand.Rand) int {
+	s := &a.site
+	row := slot * a.width
+	count := s.count[row : row+len(a.arm)]
+	guess := s.level(slot, a.width, a.relative.level)
+	arm, ties := -1, 0
 	explore := a.cfg.Explore > 0 && rng.Float64() < a.cfg.Explore
-	for j := range base {
-		if a.arms.Live(j) && (count[j] == 0 || explore && j != here) && a.arm[j].hasRoom(guess, 1) {
+	for j := range count {
+		if a.arms.Live(j) && (count[j] == 0 || explore && j != int(s.at[slot])) && a.arm[j].hasRoom(guess, 1) {
 			if ties++; rng.IntN(ties) == 0 {
-				untried = j
+				arm = j
 			}
 		}
 	}
-	if untried >= 0 {
-		return untried
-	}
+	return arm
+}
 
+// sample returns the arm that is least by Thompson sampling, among those that the site may
+// move to.
+func (a *Assigner) sample(slot int, rng *rand.Rand) int {
+	s := &a.site
+	here := int(s.at[slot])
+	row := slot * a.width
+	base, count := s.base[row:row+len(a.arm)], s.count[row:row+len(a.arm)]
 	weight := 1.0
 	if s.weight != nil {
 		weight = float64(s.weight[slot])

@@ -355,7 +355,8 @@ func TestAssignerExtremes(t *testing.T) {
 }
 
 // Any sequence of calls against a model of what exists and what was asked; loads agree
-// with the sites, and a restored copy goes on as the original does.
+// with the sites, and a restored copy goes on as the original does. (One function, as the
+// actions share the model.)
 func assignerProperty(t *rapid.T) {
 	arms := rapid.IntRange(1, 3).Draw(t, "arms")
 	sites := rapid.IntRange(0, 4).Draw(t, "sites")
