@@ -566,6 +566,7 @@ func TestAssignerRejects(t *testing.T) {
 	}
 	require.Panics(t, func() { _, _ = NewAssigner(2, 1, AssignerConfig{}, nil) })
 	a := newAssigner(t, 2, 1, AssignerConfig{}, 1)
+	require.Equal(t, AssignerConfig{Threshold: 7}, a.cfg, "the defaults")
 	_, _, err := a.Expected(1, 0)
 	require.ErrorIs(t, err, ErrUnknown)
 	_, _, err = a.Expected(0, 2)
@@ -586,6 +587,31 @@ func TestAssignerAllocatesNothing(t *testing.T) {
 		access() // the first crawl makes its scratch
 	}
 	require.Zero(t, testing.AllocsPerRun(20*n, access))
+}
+
+// Saved states whose parts are in range but contradict each other are refused.
+func TestAssignerContradictions(t *testing.T) {
+	t.Parallel()
+	for name, spoil := range map[string]func(*Assigner){
+		"number of sites in an arm": func(a *Assigner) { a.arm[0].sites++ },
+		"site in a missing arm":     func(a *Assigner) { a.site.at[0] = 2 },
+		"asked from nowhere":        func(a *Assigner) { a.leave(0); a.site.asked[0] = true },
+		"site in a removed arm":     func(a *Assigner) { a.arms.Remove(int(a.site.at[0])) },
+		"removed site in an arm":    func(a *Assigner) { a.sites.Remove(0) },
+		"no arms":                   func(a *Assigner) { a.leave(0); a.arms.Remove(0); a.arms.Remove(1) },
+		"too few weights":           func(a *Assigner) { a.site.weight = []float32{1} },
+		"no noise":                  func(a *Assigner) { a.relative.means = 0 },
+	} {
+		a := newAssigner(t, 2, 3, AssignerConfig{}, 1)
+		for site := range a.All() {
+			_, err := a.Next(site)
+			require.NoError(t, err)
+		}
+		spoil(a)
+		data, err := a.MarshalBinary()
+		require.NoError(t, err)
+		require.ErrorIs(t, new(Assigner).UnmarshalBinary(data), ErrCorrupt, name)
+	}
 }
 
 // TestExactAmongSkewed has a site whose durations are exact, and 0 from one arm, among
