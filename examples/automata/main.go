@@ -39,16 +39,17 @@ var (
 
 func main() { report.Main("automata", run) }
 
+// newProgram returns the program with its flags.
+func newProgram(stdout, stderr io.Writer) *report.Program {
+	return report.NewProgram("automata", intro, "fewer replications: some ten seconds", stdout, stderr)
+}
+
 func run(args []string, stdout, stderr io.Writer) error {
-	p := report.NewProgram("automata", intro, "fewer replications: some ten seconds", stdout, stderr)
+	p := newProgram(stdout, stderr)
 	if err := p.Parse(args); err != nil {
 		return err
 	}
-	size := full
-	if p.Quick {
-		size = quick
-	}
-	return runAll(p, size)
+	return runAll(p, map[bool]sizes{false: full, true: quick}[p.Quick])
 }
 
 // runAll runs all experiments and prints their rows.

@@ -18,7 +18,7 @@ func TestRun(t *testing.T) {
 	dir := t.TempDir()
 	var first, again, table bytes.Buffer
 	play := func(out *bytes.Buffer, args ...string) {
-		p := report.NewProgram("automata", intro, "", out, io.Discard)
+		p := newProgram(out, io.Discard)
 		require.NoError(t, p.Parse(args))
 		require.NoError(t, runAll(p, tiny))
 	}

@@ -375,8 +375,11 @@ func used(loads []float64) int {
 	return n
 }
 
-// curveUnits are those of the curves that have one.
-var curveUnits = map[string]string{"total weight": " (pages/slot)"}
+// curveLabels say what the curves show.
+var curveLabels = map[string]string{
+	"bins": "bins in use", "total weight": "total weight (pages/slot)",
+	"R": "share of polls that found an update", "rate of updates": "updates found (per site and slot)",
+}
 
 // fileName makes a name fit for a file.
 func fileName(s string) string { return strings.ReplaceAll(s, " ", "-") }
@@ -404,7 +407,7 @@ func meanCurve(traces []trace, name string) []float64 {
 func (t test) draw(charts map[string]*report.Chart, walk string, slots int, traces []trace) {
 	for _, name := range curveNames {
 		if charts[name] == nil {
-			charts[name] = &report.Chart{Title: t.name + ": " + name, X: "slots", Y: name + curveUnits[name]}
+			charts[name] = &report.Chart{Title: t.name + ": " + name, X: "slots", Y: curveLabels[name]}
 		}
 		y := meanCurve(traces, name)
 		x := make([]float64, len(y))

@@ -42,16 +42,17 @@ var (
 
 func main() { report.Main("partition", run) }
 
+// newProgram returns the program with its flags.
+func newProgram(stdout, stderr io.Writer) *report.Program {
+	return report.NewProgram("partition", intro, "fewer runs, and not the largest: some ten seconds", stdout, stderr)
+}
+
 func run(args []string, stdout, stderr io.Writer) error {
-	p := report.NewProgram("partition", intro, "fewer runs, and not the largest: some ten seconds", stdout, stderr)
+	p := newProgram(stdout, stderr)
 	if err := p.Parse(args); err != nil {
 		return err
 	}
-	size := full
-	if p.Quick {
-		size = quick
-	}
-	return runAll(p, size)
+	return runAll(p, map[bool]scale{false: full, true: quick}[p.Quick])
 }
 
 // An experiment returns rows and pictures.

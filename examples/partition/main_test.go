@@ -11,12 +11,10 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/recrawl/recrawl/examples/internal/report"
 )
 
 func play(out io.Writer, size scale, args ...string) error {
-	p := report.NewProgram("partition", intro, "", out, io.Discard)
+	p := newProgram(out, io.Discard)
 	return errors.Join(p.Parse(args), runAll(p, size))
 }
 
