@@ -55,3 +55,43 @@ func ExampleServer() {
 	// changes found: 42 by the truth: 42
 	// polls: 93 answered with 304: 48
 }
+
+// A page with a nonce in its markup differs at every poll. The truth is that it changed once.
+func ExampleFaults() {
+	history := &webenv.History{Names: []string{"shop"}, Times: [][]float64{{3.5}}}
+	env, err := webenv.NewReplay(history, 0)
+	if err != nil {
+		panic(err)
+	}
+	day := 0.0
+	server, err := serve.New(env, serve.Config{
+		Now:    func() float64 { return day },
+		Faults: func(page int) serve.Faults { return serve.Faults{Nonce: true} },
+		Source: rand.NewPCG(1, 2),
+	})
+	if err != nil {
+		panic(err)
+	}
+	web := httptest.NewServer(server)
+	defer web.Close()
+
+	changes := 0
+	client := &http.Client{Transport: &live.Transport{OnPoll: func(poll live.Poll) {
+		if poll.Changed {
+			changes++
+		}
+	}}}
+	for ; day < 6; day++ {
+		resp, err := client.Get(web.URL + server.URL(0))
+		if err != nil {
+			panic(err)
+		}
+		io.Copy(io.Discard, resp.Body)
+		resp.Body.Close()
+	}
+	fmt.Println("the hash changed:", changes)
+	fmt.Println("the page changed:", server.Totals().Detected)
+	// Output:
+	// the hash changed: 5
+	// the page changed: 1
+}

@@ -176,6 +176,7 @@ func (s *Server) refusal(page int, f Faults, c chance) (status int, wait float64
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.tick()
+	s.requests[page]++
 	wait = s.veto(page, f)
 	switch {
 	case c.silent:

@@ -175,6 +175,7 @@ func TestFaultyDying(t *testing.T) {
 	}
 	require.NotEqual(t, lives[0], lives[1])
 	require.Equal(t, 16, s.Totals().Failed)
+	require.Equal(t, 8, s.PageTruth(3).Requests)
 }
 
 // Over a real connection: an answer that breaks off, one that never comes, and one that is

@@ -91,7 +91,7 @@ type Config struct {
 //
 // # Cost
 //
-// Memory: 20 bytes a page besides the environment, and the names.
+// Memory: 24 bytes a page besides the environment, and the names.
 type Server struct {
 	cfg    Config
 	path   string // path part of Base
@@ -104,6 +104,7 @@ type Server struct {
 	now      float64
 	version  []uint32      // from 1
 	modified []float64     // see Last-Modified
+	requests []uint32      // of each page
 	stale    []float64     // time of the first change since the last GET, +Inf if none
 	second   float64       // in units of the environment
 	asked    float64       // time of the latest request for a page
@@ -130,7 +131,7 @@ func New(env webenv.Env, cfg Config) (*Server, error) {
 	}
 	s := &Server{
 		cfg: cfg, path: base.EscapedPath(), env: env,
-		version: make([]uint32, n), modified: make([]float64, n), stale: make([]float64, n),
+		version: make([]uint32, n), requests: make([]uint32, n), modified: make([]float64, n), stale: make([]float64, n),
 	}
 	if s.byName, err = numbered(cfg.Names); err != nil {
 		return nil, err

@@ -31,6 +31,7 @@ type PageTruth struct {
 	URL      string   `json:"url"`              // as in the sitemap, without the host
 	Version  int      `json:"version"`          // from 1
 	Modified float64  `json:"modified"`         // time of the change as in Last-Modified, unrounded
+	Requests int      `json:"requests"`         // for the page, answered or not, redirects not counted
 	Current  bool     `json:"current"`          // no change since the last GET
 	Faults   *Faults  `json:"faults,omitempty"` // if it has any
 	Rate     *float64 `json:"rate,omitempty"`   // if the environment is a webenv.Rater; at most math.MaxFloat64
@@ -71,7 +72,7 @@ func (s *Server) PageTruth(page int) PageTruth {
 	s.tick()
 	s.look(page)
 	t := PageTruth{
-		Page: page, URL: s.URL(page), Version: int(s.version[page]),
+		Page: page, URL: s.URL(page), Version: int(s.version[page]), Requests: int(s.requests[page]),
 		Modified: s.modified[page], Current: s.stale[page] > s.now,
 	}
 	if f := s.faults(page); f != (Faults{}) {

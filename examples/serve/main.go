@@ -1,0 +1,248 @@
+// Command serve is a web of known truth for a crawler in any language. Its pages change at
+// random, and some misbehave: nonces, clocks, lying dates, failures, vetoes.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/recrawl/recrawl/examples/internal/report"
+	"github.com/recrawl/recrawl/webenv"
+	"github.com/recrawl/recrawl/webenv/serve"
+)
+
+func main() { report.Main("serve", run) }
+
+const intro = `Serves a simulated web over HTTP, for any crawler, until it is interrupted, and then
+prints how the crawler did, by kind of page. Pages change at log-normally distributed
+rates, once a day on average; the time of the web runs fast. Every kind of
+misbehaviour has a share of the pages:
+
+  go run ./examples/serve
+  go run ./examples/serve -faults nonce=0.1,dying=0.3 -n 1000 -for 10m
+
+Begin at /, or with /sitemap.xml; /robots.txt has the Crawl-delay. While it runs, /truth says
+what each page is and whether its latest copy is current.`
+
+// A kind is a way to misbehave.
+type kind struct {
+	name   string
+	faults serve.Faults
+}
+
+// kinds are what -faults names. Times are in hours of the web.
+var kinds = []kind{
+	{"nonce", serve.Faults{Nonce: true}},
+	{"clock", serve.Faults{Clock: true}},
+	{"advertisements", serve.Faults{Advertisements: 5}},
+	{"backends", serve.Faults{Backends: 3}},
+	{"fresh-date", serve.Faults{FreshDate: true}},
+	{"stuck-date", serve.Faults{StuckDate: true}},
+	{"gzip", serve.Faults{Gzip: true}},
+	{"session", serve.Faults{Session: true}},
+	{"unavailable", serve.Faults{Unavailable: 0.5}},
+	{"silent", serve.Faults{Silent: 0.5}},
+	{"cut", serve.Faults{Cut: 0.5}},
+	{"slow", serve.Faults{Slow: 5 * time.Second}},
+	{"busy", serve.Faults{Busy: 6}},
+	{"dying", serve.Faults{Dying: 100}},
+}
+
+type settings struct {
+	*report.Program
+	addr   string
+	pages  int
+	size   int
+	speed  float64 // hours of the web in a second
+	delay  float64
+	length time.Duration
+	shares []float64 // of the kinds
+}
+
+func parse(args []string, stdout, stderr io.Writer) (*settings, error) {
+	s := &settings{Program: report.NewProgram("serve", intro, "serve for one second only", stdout, stderr)}
+	var faults string
+	s.Flags.StringVar(&s.addr, "addr", "127.0.0.1:8080", "`address` to listen on")
+	s.Flags.IntVar(&s.pages, "n", 500, "`pages` of the web")
+	s.Flags.IntVar(&s.size, "size", 2000, "least `bytes` of a page")
+	s.Flags.Float64Var(&s.speed, "speed", 1, "`hours` of the web in a second")
+	s.Flags.Float64Var(&s.delay, "delay", 0, "Crawl-delay in `seconds` of the web")
+	s.Flags.DurationVar(&s.length, "for", 0, "`time` to serve; 0 until interrupted")
+	names := make([]string, len(kinds))
+	for i, k := range kinds {
+		names[i] = k.name
+	}
+	s.Flags.StringVar(&faults, "faults", "all=0.04", "`kind=share` of the pages, comma-separated; kinds are "+strings.Join(names, ", ")+", or all; empty for none")
+	if err := s.Parse(args); err != nil {
+		return nil, err
+	}
+	if s.Quick && !s.Given("for") {
+		s.length = time.Second
+	}
+	switch {
+	case s.pages < 1:
+		return nil, report.Usagef("-n %d: want 1 at least", s.pages)
+	case !(s.speed > 0 && s.speed <= 1e6):
+		return nil, report.Usagef("-speed %v: want more than 0 and at most a million", s.speed)
+	case s.length < 0:
+		return nil, report.Usagef("-for %v: want no less than 0", s.length)
+	}
+	var err error
+	if s.shares, err = shares(faults); err != nil {
+		return nil, err
+	}
+	return s, s.Start("")
+}
+
+// shares reads the value of -faults.
+func shares(text string) ([]float64, error) {
+	shares, sum := make([]float64, len(kinds)), 0.0
+	for part := range strings.SplitSeq(text, ",") {
+		if part == "" {
+			continue
+		}
+		name, value, _ := strings.Cut(part, "=")
+		share, err := strconv.ParseFloat(value, 64)
+		if err != nil || !(share >= 0 && share <= 1) {
+			return nil, report.Usagef("-faults: %q: want kind=share, the share from 0 to 1", part)
+		}
+		known := false
+		for i, k := range kinds {
+			if k.name == name || name == "all" {
+				shares[i], known = share, true
+			}
+		}
+		if !known {
+			return nil, report.Usagef("-faults: unknown kind %q", name)
+		}
+	}
+	for _, share := range shares {
+		sum += share
+	}
+	if sum > 1 {
+		return nil, report.Usagef("-faults: the shares sum to %.3g: want 1 at most", sum)
+	}
+	return shares, nil
+}
+
+func run(args []string, stdout, stderr io.Writer) error {
+	s, err := parse(args, stdout, stderr)
+	if err != nil {
+		return err
+	}
+	kindOf := s.kinds()
+	server, err := s.web(kindOf)
+	if err != nil {
+		return err
+	}
+	listener, err := net.Listen("tcp", s.addr)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(stderr, "serve: %d pages at http://%s/, the truth at /truth\n", s.pages, listener.Addr())
+
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if s.length > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, s.length)
+		defer cancel()
+	}
+	web := &http.Server{Handler: server}
+	go func() {
+		<-ctx.Done()
+		_ = web.Close() // silent and slow answers must not hold it up
+	}()
+	if err := web.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	if err := s.Print("", s.rows(server, kindOf)); err != nil {
+		return err
+	}
+	return s.End()
+}
+
+// kinds draws the kind of each page; -1 if it behaves well.
+func (s *settings) kinds() []int {
+	kindOf := slices.Repeat([]int{-1}, s.pages)
+	order := rand.New(rand.NewPCG(s.Seed, 1)).Perm(s.pages)
+	for i, share := range s.shares {
+		n := min(int(share*float64(s.pages)+0.5), len(order))
+		for _, page := range order[:n] {
+			kindOf[page] = i
+		}
+		order = order[n:]
+	}
+	return kindOf
+}
+
+// web returns the server; its unit of time is an hour.
+func (s *settings) web(kindOf []int) (*serve.Server, error) {
+	const perHour = 1. / 24
+	rates := webenv.LogNormalLaw(s.pages, perHour, 1.5, rand.NewPCG(s.Seed, 2))
+	env, err := webenv.NewPoisson(rates, rand.NewPCG(s.Seed, 3))
+	if err != nil {
+		return nil, err
+	}
+	began := time.Now()
+	return serve.New(env, serve.Config{
+		Now:        func() float64 { return time.Since(began).Seconds() * s.speed },
+		Calendar:   webenv.Calendar{Epoch: began, Unit: time.Hour},
+		Size:       s.size,
+		CrawlDelay: s.delay,
+		Source:     rand.NewPCG(s.Seed, 4),
+		Faults: func(page int) serve.Faults {
+			if kindOf[page] < 0 {
+				return serve.Faults{}
+			}
+			return kinds[kindOf[page]].faults
+		},
+	})
+}
+
+// rows tells how the crawler did.
+func (s *settings) rows(server *serve.Server, kindOf []int) (rows []report.Row) {
+	type group struct{ pages, requests, current int }
+	groups := make([]group, len(kinds)+1) // the first for pages that behave well
+	for page, kind := range kindOf {
+		truth, g := server.PageTruth(page), &groups[kind+1]
+		g.pages++
+		g.requests += truth.Requests
+		if truth.Current {
+			g.current++
+		}
+	}
+	totals := server.Totals()
+	row := func(item, quantity, unit string, measured float64) {
+		rows = append(rows, report.Row{Source: "recrawl", Item: item, Quantity: quantity, Unit: unit, Measured: measured, Runs: 1})
+	}
+	row("all pages", "polls answered", "polls", float64(totals.Polls))
+	row("all pages", "polls that found a change", "polls", float64(totals.Detected))
+	row("all pages", "requests that got no page", "requests", float64(totals.Failed))
+	row("all pages", "requests against a veto", "requests", float64(totals.Violations))
+	row("all pages", "freshness", "1", totals.Freshness)
+	for i, g := range groups {
+		if g.pages == 0 {
+			continue
+		}
+		name := "behaves well"
+		if i > 0 {
+			name = kinds[i-1].name
+		}
+		row(name, "pages", "pages", float64(g.pages))
+		row(name, "requests", "requests", float64(g.requests))
+		row(name, "share of pages current at the end", "1", float64(g.current)/float64(g.pages))
+	}
+	return rows
+}

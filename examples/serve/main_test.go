@@ -1,0 +1,87 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"regexp"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/recrawl/recrawl/examples/internal/report"
+	"github.com/recrawl/recrawl/webenv/serve"
+)
+
+// The program serves, and then prints how a crawler did that asked for one page of each kind.
+func TestServe(t *testing.T) {
+	t.Parallel()
+	said, says := io.Pipe()
+	var out bytes.Buffer
+	done := make(chan error, 1)
+	go func() {
+		done <- run([]string{"-addr", "127.0.0.1:0", "-n", "100", "-for", "3s", "-json", "-delay", "10800"}, &out, says)
+	}()
+	line := make([]byte, 200)
+	n, err := said.Read(line)
+	require.NoError(t, err)
+	base := regexp.MustCompile(`http://[0-9.:]+`).FindString(string(line[:n]))
+	resp, err := http.Get(base + "/truth")
+	require.NoError(t, err)
+	defer resp.Body.Close()
+	var truth serve.Truth
+	require.NoError(t, json.NewDecoder(resp.Body).Decode(&truth))
+	require.Len(t, truth.Pages, 100)
+	client := &http.Client{Timeout: 600 * time.Millisecond}
+	asked := map[serve.Faults]bool{}
+	for _, page := range truth.Pages {
+		var f serve.Faults
+		if page.Faults != nil {
+			f = *page.Faults
+		}
+		if asked[f] {
+			continue
+		}
+		asked[f] = true
+		if resp, err := client.Get(base + page.URL); err == nil {
+			_, _ = io.Copy(io.Discard, resp.Body)
+			resp.Body.Close()
+		}
+	}
+	require.Len(t, asked, len(kinds)+1)
+
+	require.NoError(t, <-done)
+	var rows []report.Row
+	require.NoError(t, json.Unmarshal(out.Bytes(), &rows))
+	requests, pages := 0.0, 0.0
+	for _, r := range rows {
+		switch r.Quantity {
+		case "requests":
+			requests += r.Measured.(float64)
+			require.Equal(t, 1.0, r.Measured, r.Item)
+		case "pages":
+			pages += r.Measured.(float64)
+		case "requests against a veto":
+			require.Equal(t, float64(len(kinds)), r.Measured, "all but the first came too soon")
+		}
+	}
+	require.Equal(t, float64(len(kinds)+1), requests)
+	require.Equal(t, 100.0, pages)
+}
+
+func TestCommandLine(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{
+		{"-n", "0"}, {"-speed", "0"}, {"-for", "-1s"}, {"-faults", "nonce"}, {"-faults", "noise=0.1"},
+		{"-faults", "nonce=1.5"}, {"-faults", "nonce=0.6,clock=0.6"}, {"-faults", "all=0.2"},
+	} {
+		err := run(args, io.Discard, io.Discard)
+		require.True(t, errors.As(err, new(report.UsageError)), "%v: %v", args, err)
+	}
+	s, err := shares("nonce=0.25,dying=0.5")
+	require.NoError(t, err)
+	require.Equal(t, []float64{0.25, 0.5}, []float64{s[0], s[len(s)-1]})
+}
