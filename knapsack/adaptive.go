@@ -121,8 +121,8 @@ func (c *AdaptiveConfig) next(interval float64, changed bool) float64 {
 // Time: O(log n) for Next and Observe, and O(log² n) amortised for time that passes.
 // Memory: 29 bytes a page. Polls allocate nothing.
 type Adaptive struct {
-	rostered // at frequencies 1/interval
-	cfg      AdaptiveConfig
+	scheduled // at frequencies 1/interval
+	cfg       AdaptiveConfig
 }
 
 var _ Learner = (*Adaptive)(nil)
@@ -134,7 +134,7 @@ func NewAdaptive(n int, cfg AdaptiveConfig) (*Adaptive, error) {
 		return nil, err
 	}
 	cfg.Start = min(max(cfg.Start, cfg.Min), cfg.Max)
-	a := &Adaptive{newRostered(n, Even, nil), cfg}
+	a := &Adaptive{newScheduled(n, Even, nil), cfg}
 	a.newcomer = 1 / cfg.Start
 	for slot := range n {
 		a.roster.Set(slot, a.newcomer)
@@ -165,14 +165,14 @@ func (a *Adaptive) UnmarshalBinary(data []byte) error {
 }
 
 func (a *Adaptive) encode(e *codec.Encoder) {
-	a.rostered.encode(e)
+	a.scheduled.encode(e)
 	for _, v := range []float64{a.cfg.Shrink, a.cfg.Grow, a.cfg.Floor, a.cfg.Start, a.cfg.Min, a.cfg.Max} {
 		e.Float64(v)
 	}
 }
 
 func (a *Adaptive) decode(d *codec.Decoder) {
-	a.rostered.decode(d)
+	a.scheduled.decode(d)
 	a.cfg = AdaptiveConfig{d.Float64(), d.Float64(), d.Float64(), d.Float64(), d.Float64(), d.Float64()}
 	d.Check(a.cfg.check())
 	if d.Err() != nil {

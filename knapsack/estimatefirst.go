@@ -38,7 +38,7 @@ type EstimateFirstConfig struct {
 //
 //	λ̂ = −ln((k − m + ½)/(k + ½)) / (mean gap between the polls)
 type EstimateFirst struct {
-	rostered
+	scheduled
 	left    int       // answers that the phase still waits for
 	polls   []uint32  // answers per slot
 	changes []uint32  // of those, with a change
@@ -61,12 +61,12 @@ func NewEstimateFirst(n int, cfg EstimateFirstConfig, src rand.Source) (*Estimat
 		return nil, err
 	}
 	e := &EstimateFirst{
-		rostered: newRostered(n, cfg.Spacing, src),
-		left:     cfg.Phase,
-		polls:    make([]uint32, n),
-		changes:  make([]uint32, n),
-		since:    make([]float64, n),
-		until:    make([]float64, n),
+		scheduled: newScheduled(n, cfg.Spacing, src),
+		left:      cfg.Phase,
+		polls:     make([]uint32, n),
+		changes:   make([]uint32, n),
+		since:     make([]float64, n),
+		until:     make([]float64, n),
 	}
 	for slot := range n {
 		e.roster.Set(slot, 1)
@@ -127,7 +127,7 @@ func (e *EstimateFirst) Add() (page int) {
 		}
 	}
 	e.newcomer = x
-	page = e.rostered.Add()
+	page = e.scheduled.Add()
 	slot := Slot(page)
 	if slot == len(e.polls) {
 		e.polls, e.changes = append(e.polls, 0), append(e.changes, 0)
@@ -153,7 +153,7 @@ func (e *EstimateFirst) UnmarshalBinary(data []byte) error {
 }
 
 func (e *EstimateFirst) encode(enc *codec.Encoder) {
-	e.rostered.encode(enc)
+	e.scheduled.encode(enc)
 	enc.Int(e.left)
 	enc.Uint32s(e.polls)
 	enc.Uint32s(e.changes)
@@ -162,7 +162,7 @@ func (e *EstimateFirst) encode(enc *codec.Encoder) {
 }
 
 func (e *EstimateFirst) decode(d *codec.Decoder) {
-	e.rostered.decode(d)
+	e.scheduled.decode(d)
 	n := e.ids.Slots()
 	e.left = d.IntIn(0, math.MaxInt)
 	e.polls, e.changes = d.Uint32sIn(n, math.MaxUint32), d.Uint32sIn(n, math.MaxUint32)

@@ -27,7 +27,7 @@ import (
 //
 // Time: O(log n) for Next and Observe; Even adds O(log² n) amortised for time that passes.
 // Memory: 29 bytes a page with Even spacing, 25 with Random. Polls allocate nothing.
-type Fixed struct{ rostered }
+type Fixed struct{ scheduled }
 
 var _ Learner = (*Fixed)(nil)
 
@@ -42,7 +42,7 @@ func NewFixed(x []float64, spacing Spacing, src rand.Source) (*Fixed, error) {
 			return nil, err
 		}
 	}
-	f := &Fixed{newRostered(len(x), spacing, src)}
+	f := &Fixed{newScheduled(len(x), spacing, src)}
 	for i, xi := range x {
 		f.roster.Set(i, xi)
 	}

@@ -47,8 +47,10 @@ func (c HTRAAConfig) check() error {
 //
 // and one that found none, or got no answer, moves nothing. A node stands still where both sides
 // find changes equally often per poll.
-type HTRAA struct {
-	book
+type HTRAA struct{ rostered[*htraaTree] }
+
+// htraaTree holds the automata of an HTRAA, and is its roster.
+type htraaTree struct {
 	cfg  HTRAAConfig
 	src  rand.Source
 	size int // leaves, a power of two; leaf of slot i is node size+i
@@ -73,19 +75,19 @@ func NewHTRAA(n int, cfg HTRAAConfig, src rand.Source) (*HTRAA, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
-	h := &HTRAA{book: newBook(n), cfg: cfg, src: src}
-	h.size = 1 << bits.Len(uint(max(n, 2)-1))
+	book := newBook(n)
+	h := &htraaTree{cfg: cfg, src: src, size: 1 << bits.Len(uint(max(n, 2)-1))}
 	h.allocate()
-	h.fill()
-	return h, nil
+	h.fill(&book)
+	return &HTRAA{rostered[*htraaTree]{book, h}}, nil
 }
 
 // fill counts the pages of the book at all nodes and starts all automata.
-func (h *HTRAA) fill() {
-	for slot := range h.ids.Slots() {
-		if h.ids.Live(slot) {
+func (h *htraaTree) fill(b *book) {
+	for slot := range b.ids.Slots() {
+		if b.ids.Live(slot) {
 			h.pages[h.size+slot] = 1
-			if !h.inFlight(slot) {
+			if !b.inFlight(slot) {
 				h.idle[h.size+slot] = 1
 			}
 		}
@@ -95,7 +97,7 @@ func (h *HTRAA) fill() {
 	}
 }
 
-func (h *HTRAA) allocate() {
+func (h *htraaTree) allocate() {
 	h.state, h.turn = make([]uint16, h.size), make([]float64, h.size)
 	h.pages, h.idle = make([]uint32, 2*h.size), make([]uint32, 2*h.size)
 	for k := range h.turn {
@@ -104,27 +106,24 @@ func (h *HTRAA) allocate() {
 }
 
 // join counts the pages at node k and starts its automaton.
-func (h *HTRAA) join(k int) {
+func (h *htraaTree) join(k int) {
 	h.pages[k], h.idle[k] = h.pages[2*k]+h.pages[2*k+1], h.idle[2*k]+h.idle[2*k+1]
 	h.start(k)
 }
 
 // start gives the sides of node k shares by their number of pages.
-func (h *HTRAA) start(k int) {
+func (h *htraaTree) start(k int) {
 	s := math.Round(float64(h.pages[2*k]) / float64(max(h.pages[k], 1)) * float64(h.cfg.States+1))
 	h.state[k] = uint16(min(max(s, 1), float64(h.cfg.States)))
 }
 
 // share returns q of node k.
-func (h *HTRAA) share(k int) float64 { return float64(h.state[k]) / float64(h.cfg.States+1) }
+func (h *htraaTree) share(k int) float64 { return float64(h.state[k]) / float64(h.cfg.States+1) }
 
-// Next implements Scheduler.
-func (h *HTRAA) Next(now float64) (page int, err error) {
-	if err := h.clock(now); err != nil {
-		return 0, err
-	}
+// Pick implements roster, in O(log n).
+func (h *htraaTree) Pick(float64) (slot int, ok bool) {
 	if h.idle[1] == 0 {
-		return 0, ErrNoPage
+		return 0, false
 	}
 	k := 1
 	// Invariant: an idle page is below k.
@@ -148,11 +147,11 @@ func (h *HTRAA) Next(now float64) (page int, err error) {
 		}
 	}
 	h.fly(k, -1)
-	return h.ask(k-h.size, now), nil
+	return k - h.size, true
 }
 
 // fly changes the idle pages at a leaf.
-func (h *HTRAA) fly(leaf, by int) {
+func (h *htraaTree) fly(leaf, by int) {
 	for k := leaf; k >= 1; k /= 2 {
 		h.idle[k] = uint32(int(h.idle[k]) + by)
 	}
@@ -160,23 +159,18 @@ func (h *HTRAA) fly(leaf, by int) {
 
 // Observe implements Scheduler.
 func (h *HTRAA) Observe(page int, now float64, changed bool) error {
-	slot, err := h.answer(page, now)
-	if err != nil {
+	slot, err := h.land(page, now)
+	if err != nil || !changed {
 		return err
 	}
-	leaf := h.size + slot
-	h.fly(leaf, +1)
-	if !changed {
-		return nil
-	}
-	for k := leaf; k > 1; k /= 2 {
-		h.feed(k/2, k%2 == 0)
+	for k := h.roster.size + slot; k > 1; k /= 2 {
+		h.roster.feed(k/2, k%2 == 0)
 	}
 	return nil
 }
 
 // feed tells the automaton at node k that one of its sides found a change.
-func (h *HTRAA) feed(k int, left bool) {
+func (h *htraaTree) feed(k int, left bool) {
 	if h.pages[2*k] == 0 || h.pages[2*k+1] == 0 {
 		return // nothing to share
 	}
@@ -189,37 +183,29 @@ func (h *HTRAA) feed(k int, left bool) {
 	}
 }
 
-// GiveBack implements Scheduler.
-func (h *HTRAA) GiveBack(page int, now float64) error {
-	slot, err := h.answer(page, now)
-	if err == nil {
-		h.fly(h.size+slot, +1)
-	}
-	return err
-}
-
-// Add implements Learner, in O(log n), or O(n) when the tree doubles. The page gets an equal part of
-// the first subtree with other pages above it.
-func (h *HTRAA) Add() (page int) {
-	page = h.ids.Add()
-	slot := Slot(page)
+// Put implements roster. A new page gets an equal part of the first subtree with other pages above
+// it, in O(log n), or O(n) when the tree doubles.
+func (h *htraaTree) Put(slot int, _ float64) {
 	if slot == h.size {
 		h.double()
 	}
-	for k := h.size + slot; k >= 1; k /= 2 {
-		h.pages[k]++
-		h.idle[k]++
+	leaf := h.size + slot
+	h.fly(leaf, +1)
+	if h.pages[leaf] > 0 {
+		return
 	}
-	for k := h.size + slot; k >= 1; k /= 2 {
-		if k > 1 && h.pages[k] == 1 {
+	for k := leaf; k >= 1; k /= 2 {
+		h.pages[k]++
+	}
+	for k := leaf; k > 1; k /= 2 {
+		if h.pages[k] == 1 {
 			h.start(k / 2) // this side was empty
 		}
 	}
-	return page
 }
 
 // double makes the tree the left side of one twice as large.
-func (h *HTRAA) double() {
+func (h *htraaTree) double() {
 	old := *h
 	h.size *= 2
 	h.allocate()
@@ -238,20 +224,30 @@ func copyLevels[T any](to, from []T, n int) {
 	}
 }
 
-// Remove implements Learner.
-func (h *HTRAA) Remove(page int) error {
-	slot, flying, err := h.remove(page)
-	if err != nil {
-		return err
-	}
+// Drop implements roster.
+func (h *htraaTree) Drop(slot int) {
 	leaf := h.size + slot
-	if !flying {
+	if h.idle[leaf] > 0 {
 		h.fly(leaf, -1)
 	}
 	for k := leaf; k >= 1; k /= 2 {
 		h.pages[k]--
 	}
-	return nil
+}
+
+// Frequency implements roster: the share of all polls that a page gets.
+func (h *htraaTree) Frequency(slot int) float64 {
+	share := 1.0
+	for k := h.size + slot; k > 1; k /= 2 {
+		switch q := h.share(k / 2); {
+		case h.pages[k^1] == 0: // no one to share with
+		case k%2 == 0:
+			share *= q
+		default:
+			share *= 1 - q
+		}
+	}
+	return share
 }
 
 var formatHTRAA = codec.Format{Magic: "recrawl/knapsack.HTRAA", Version: 1}
@@ -269,29 +265,30 @@ func (h *HTRAA) UnmarshalBinary(data []byte) error {
 
 func (h *HTRAA) encode(e *codec.Encoder) {
 	h.book.encode(e)
-	e.Int(h.cfg.States)
-	e.Byte(byte(h.cfg.Spacing))
-	e.Source(h.src)
-	e.Uint16s(h.state)
-	e.Float64s(h.turn)
+	e.Int(h.roster.cfg.States)
+	e.Byte(byte(h.roster.cfg.Spacing))
+	e.Source(h.roster.src)
+	e.Uint16s(h.roster.state)
+	e.Float64s(h.roster.turn)
 }
 
 func (h *HTRAA) decode(d *codec.Decoder) {
 	h.book = decodeBook(d)
-	h.cfg = HTRAAConfig{d.Int(), Spacing(d.Byte())}
-	d.Check(h.cfg.check())
-	h.src = d.NeedSource()
-	state := d.Uint16sIn(codec.AnyLen, uint16(h.cfg.States))
-	h.size = len(state)
-	turn := d.Float64sIn(h.size, 0, math.Nextafter(1, 0))
-	d.Require(h.size >= 2 && h.size&(h.size-1) == 0 && h.size >= h.ids.Slots(), "a tree of %d nodes for %d slots", h.size, h.ids.Slots())
+	r := &htraaTree{cfg: HTRAAConfig{d.Int(), Spacing(d.Byte())}}
+	d.Check(r.cfg.check())
+	r.src = d.NeedSource()
+	state := d.Uint16sIn(codec.AnyLen, uint16(r.cfg.States))
+	r.size = len(state)
+	turn := d.Float64sIn(r.size, 0, math.Nextafter(1, 0))
+	d.Require(r.size >= 2 && r.size&(r.size-1) == 0 && r.size >= h.ids.Slots(), "a tree of %d nodes for %d slots", r.size, h.ids.Slots())
 	if d.Err() != nil {
 		return
 	}
 	for k, s := range state {
 		d.Require(k == 0 || s > 0, "node %d in state 0", k)
 	}
-	h.allocate()
-	h.fill()
-	h.state, h.turn = state, turn
+	r.allocate()
+	r.fill(&h.book)
+	r.state, r.turn = state, turn
+	h.roster = r
 }

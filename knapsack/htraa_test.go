@@ -10,21 +10,6 @@ import (
 	"github.com/recrawl/recrawl/webenv"
 )
 
-// pageShare returns the share of all polls that a page gets.
-func (h *HTRAA) pageShare(page int) float64 {
-	share := 1.0
-	for k := h.size + Slot(page); k > 1; k /= 2 {
-		switch q := h.share(k / 2); {
-		case h.pages[k^1] == 0: // no one to share with
-		case k%2 == 0:
-			share *= q
-		default:
-			share *= 1 - q
-		}
-	}
-	return share
-}
-
 // The automaton of one node: its drift is 0 where both sides find changes
 // equally often per poll, so that its time average settles there.
 func TestTRAABalances(t *testing.T) {
@@ -38,9 +23,9 @@ func TestTRAABalances(t *testing.T) {
 	mean := 0.0
 	for k := range polls {
 		page := must(h.Next(float64(k)))
-		found := rng.Float64() < w[page]/h.pageShare(page)
+		found := rng.Float64() < w[page]/must(h.Frequency(page))
 		require.NoError(t, h.Observe(page, float64(k), found))
-		mean += h.pageShare(0) / polls
+		mean += must(h.Frequency(0)) / polls
 	}
 	// The walk relaxes within some N polls, so that the average has some 400
 	// independent values with a spread of √(q(1−q)/N) ≈ 0.014: four standard
@@ -67,7 +52,7 @@ func TestHTRAAIsUniformAtFirst(t *testing.T) {
 		h := must(NewHTRAA(n, HTRAAConfig{States: 60_000}, rand.NewPCG(1, 1)))
 		total := 0.0
 		for i := range n {
-			s := h.pageShare(i)
+			s := must(h.Frequency(i))
 			require.InEpsilon(t, 1/float64(n), s, 0.01, "n = %d", n)
 			total += s
 		}

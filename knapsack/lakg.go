@@ -60,7 +60,8 @@ func (c LAKGConfig) check() error {
 }
 
 // LAKG is the Learning Automata Knapsack Game of Granmo, Oommen, Myrer and Olsen 2006, section II.
-// Next gives the page to poll, Observe learns, Frequency returns what a page has come to.
+// Next gives the page to poll, Observe learns, Frequency returns the amount that a page has come to: the
+// polls per unit of time that it gets once all amounts come to the Capacity.
 // Take it for the algorithm of the paper, and where a few bytes a page are all there is: it
 // estimates nothing. RateFilter learns faster and finds more.
 //
@@ -84,8 +85,10 @@ func (c LAKGConfig) check() error {
 //
 // Pages lie in buckets, one for each state, so that a draw is one among N bucket totals and one
 // inside a bucket.
-type LAKG struct {
-	book
+type LAKG struct{ rostered[*lakgPages] }
+
+// lakgPages holds the automata of a LAKG, and is its roster.
+type lakgPages struct {
 	cfg   LAKGConfig
 	walk  *automata.Walk
 	src   rand.Source
@@ -110,10 +113,12 @@ func NewLAKG(n int, cfg LAKGConfig, src rand.Source) (*LAKG, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
-	l := &LAKG{book: newBook(n), src: src, state: make([]uint16, n)}
-	if err := l.configure(cfg); err != nil {
+	book := newBook(n)
+	l, err := newLAKGPages(cfg, src)
+	if err != nil {
 		return nil, err
 	}
+	l.state = make([]uint16, n)
 	if cfg.Spacing == Even {
 		l.even = pick.NewOverdue(n)
 	} else {
@@ -122,48 +127,38 @@ func NewLAKG(n int, cfg LAKGConfig, src rand.Source) (*LAKG, error) {
 	for slot := range l.state {
 		l.enter(slot)
 	}
-	return l, nil
+	return &LAKG{rostered[*lakgPages]{book, l}}, nil
 }
 
-// configure makes the tables that follow from the settings.
-func (l *LAKG) configure(cfg LAKGConfig) (err error) {
-	if l.walk, err = automata.NewWalk(cfg.States, cfg.Lambda); err != nil {
-		return fmt.Errorf("%w: %w", ErrConfig, err)
+// newLAKGPages makes the tables that follow from the settings.
+func newLAKGPages(cfg LAKGConfig, src rand.Source) (*lakgPages, error) {
+	walk, err := automata.NewWalk(cfg.States, cfg.Lambda)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
 	}
-	l.cfg = cfg
-	l.start = uint16(l.walk.State(cfg.Start))
-	l.all = make([]uint32, cfg.States)
-	l.total = pick.NewSumTree(cfg.States)
-	l.idle = pick.NewSumTree(cfg.States)
-	return nil
-}
-
-// Next implements Scheduler.
-func (l *LAKG) Next(now float64) (page int, err error) {
-	if err := l.clock(now); err != nil {
-		return 0, err
-	}
-	var slot int
-	var ok bool
-	if l.even != nil {
-		slot, ok = l.even.Pick(now)
-	} else if b, drawn := l.idle.Draw(l.src); drawn {
-		ok = true
-		slot = l.buckets.At(b, int(l.src.Uint64()%uint64(l.buckets.Len(b))))
-		l.take(slot)
-	}
-	if !ok {
-		return 0, ErrNoPage
-	}
-	return l.ask(slot, now), nil
+	return &lakgPages{
+		cfg:   cfg,
+		walk:  walk,
+		src:   src,
+		start: uint16(walk.State(cfg.Start)),
+		all:   make([]uint32, cfg.States),
+		total: pick.NewSumTree(cfg.States),
+		idle:  pick.NewSumTree(cfg.States),
+	}, nil
 }
 
 // Observe implements Scheduler.
 func (l *LAKG) Observe(page int, now float64, changed bool) error {
 	slot, err := l.answer(page, now)
-	if err != nil {
-		return err
+	if err == nil {
+		l.roster.learn(slot, changed)
+		l.roster.Put(slot, now)
 	}
+	return err
+}
+
+// learn moves the automaton of a page in flight.
+func (l *lakgPages) learn(slot int, changed bool) {
 	s := int(l.state[slot])
 	full := l.total.Total() >= l.cfg.Capacity
 	if next := l.walk.NextFull(s, changed, full); next != s {
@@ -171,100 +166,91 @@ func (l *LAKG) Observe(page int, now float64, changed bool) error {
 		l.count(next, +1)
 		l.state[slot] = uint16(next)
 	}
-	l.put(slot, now)
-	return nil
 }
 
-// GiveBack implements Scheduler.
-func (l *LAKG) GiveBack(page int, now float64) error {
-	slot, err := l.answer(page, now)
-	if err == nil {
-		l.put(slot, now)
-	}
-	return err
-}
-
-// put makes the page in a slot eligible again.
-func (l *LAKG) put(slot int, at float64) {
-	s := int(l.state[slot])
+// Pick implements roster, in O(log N) or, with Even spacing, O(log n).
+func (l *lakgPages) Pick(now float64) (slot int, ok bool) {
 	if l.even != nil {
-		l.even.Set(slot, l.walk.Amount(s))
-		l.even.Put(slot, at)
-		return
+		return l.even.Pick(now)
 	}
-	l.buckets.Insert(s-1, slot)
-	l.weigh(s)
+	b, ok := l.idle.Draw(l.src)
+	if ok {
+		slot = l.buckets.At(b, int(l.src.Uint64()%uint64(l.buckets.Len(b))))
+		l.take(slot)
+	}
+	return slot, ok
 }
 
-// take takes the page in a slot out of its bucket.
-func (l *LAKG) take(slot int) {
-	s := int(l.state[slot])
-	l.buckets.Remove(s-1, slot)
-	l.weigh(s)
-}
-
-// weigh brings the idle total of a state up to date.
-func (l *LAKG) weigh(s int) {
-	l.idle.Set(s-1, float64(float64(l.buckets.Len(s-1))*l.walk.Amount(s)))
-}
-
-// count changes the number of pages in a state.
-func (l *LAKG) count(s, by int) {
-	l.all[s-1] = uint32(int(l.all[s-1]) + by)
-	l.total.Set(s-1, float64(float64(l.all[s-1])*l.walk.Amount(s)))
+// Put implements roster. A new page begins with the amount Start.
+func (l *lakgPages) Put(slot int, at float64) {
+	if slot == len(l.state) {
+		l.state = append(l.state, 0)
+		l.buckets.Reserve(slot)
+	}
+	switch s := int(l.state[slot]); {
+	case l.even != nil:
+		if s > 0 {
+			l.even.Set(slot, l.walk.Amount(s))
+		}
+		if l.even.Put(slot, at); s == 0 {
+			l.enter(slot)
+		}
+	case s == 0:
+		l.enter(slot)
+	default:
+		l.insert(slot)
+	}
 }
 
 // enter starts the automaton of a slot.
-func (l *LAKG) enter(slot int) {
+func (l *lakgPages) enter(slot int) {
 	l.state[slot] = l.start
 	l.count(int(l.start), +1)
 	if l.even != nil {
 		l.even.Set(slot, l.walk.Amount(int(l.start)))
 		return
 	}
-	l.put(slot, l.now)
+	l.insert(slot)
 }
 
-// Add implements Learner, in O(log N). The page begins with the amount Start.
-func (l *LAKG) Add() (page int) {
-	page = l.ids.Add()
-	slot := Slot(page)
-	if slot == len(l.state) {
-		l.state = append(l.state, 0)
-	}
-	if l.even != nil {
-		l.even.Put(slot, l.now)
-	} else {
-		l.buckets.Reserve(slot)
-	}
-	l.enter(slot)
-	return page
-}
-
-// Remove implements Learner, in O(log N).
-func (l *LAKG) Remove(page int) error {
-	slot, flying, err := l.remove(page)
-	if err != nil {
-		return err
-	}
+// Drop implements roster.
+func (l *lakgPages) Drop(slot int) {
+	s := int(l.state[slot])
 	if l.even != nil {
 		l.even.Drop(slot)
-	} else if !flying {
+	} else if l.buckets.Has(s-1, slot) {
 		l.take(slot)
 	}
-	l.count(int(l.state[slot]), -1)
+	l.count(s, -1)
 	l.state[slot] = 0
-	return nil
 }
 
-// Frequency returns the amount x of a page, in (0, 1]. It is the frequency at which the page is polled
-// once the amounts of all pages come to the Capacity.
-func (l *LAKG) Frequency(page int) (float64, error) {
-	slot, err := l.slot(page)
-	if err != nil {
-		return 0, err
-	}
-	return l.walk.Amount(int(l.state[slot])), nil
+// Frequency implements roster.
+func (l *lakgPages) Frequency(slot int) float64 { return l.walk.Amount(int(l.state[slot])) }
+
+// insert puts the page in a slot into its bucket, take takes it out.
+
+func (l *lakgPages) insert(slot int) {
+	s := int(l.state[slot])
+	l.buckets.Insert(s-1, slot)
+	l.weigh(s)
+}
+
+func (l *lakgPages) take(slot int) {
+	s := int(l.state[slot])
+	l.buckets.Remove(s-1, slot)
+	l.weigh(s)
+}
+
+// weigh brings the idle total of a state up to date.
+func (l *lakgPages) weigh(s int) {
+	l.idle.Set(s-1, float64(float64(l.buckets.Len(s-1))*l.walk.Amount(s)))
+}
+
+// count changes the number of pages in a state.
+func (l *lakgPages) count(s, by int) {
+	l.all[s-1] = uint32(int(l.all[s-1]) + by)
+	l.total.Set(s-1, float64(float64(l.all[s-1])*l.walk.Amount(s)))
 }
 
 var formatLAKG = codec.Format{Magic: "recrawl/knapsack.LAKG", Version: 1}
@@ -282,17 +268,18 @@ func (l *LAKG) UnmarshalBinary(data []byte) error {
 
 func (l *LAKG) encode(e *codec.Encoder) {
 	l.book.encode(e)
-	e.Int(l.cfg.States)
-	e.Float64(l.cfg.Lambda)
-	e.Float64(l.cfg.Capacity)
-	e.Float64(l.cfg.Start)
-	e.Byte(byte(l.cfg.Spacing))
-	e.Source(l.src)
-	e.Uint16s(l.state)
-	if l.even != nil {
-		l.even.Encode(e)
+	r := l.roster
+	e.Int(r.cfg.States)
+	e.Float64(r.cfg.Lambda)
+	e.Float64(r.cfg.Capacity)
+	e.Float64(r.cfg.Start)
+	e.Byte(byte(r.cfg.Spacing))
+	e.Source(r.src)
+	e.Uint16s(r.state)
+	if r.even != nil {
+		r.even.Encode(e)
 	} else {
-		l.buckets.Encode(e)
+		r.buckets.Encode(e)
 	}
 }
 
@@ -300,27 +287,30 @@ func (l *LAKG) decode(d *codec.Decoder) {
 	l.book = decodeBook(d)
 	cfg := LAKGConfig{d.Int(), d.Float64(), d.Float64(), d.Float64(), Spacing(d.Byte())}
 	d.Check(cfg.check())
-	l.src = d.NeedSource()
+	src := d.NeedSource()
 	slots := l.ids.Slots()
-	l.state = d.Uint16sIn(slots, uint16(cfg.States))
-	if d.Err() == nil {
-		d.Check(l.configure(cfg))
-	}
+	state := d.Uint16sIn(slots, uint16(cfg.States))
 	if d.Err() != nil {
 		return
 	}
-	for slot, s := range l.state {
+	r, err := newLAKGPages(cfg, src)
+	if d.Check(err); err != nil {
+		return
+	}
+	l.roster = r
+	r.state = state
+	for slot, s := range state {
 		d.Require((s > 0) == l.ids.Live(slot), "slot %d in state %d", slot, s)
 		if s > 0 {
-			l.count(int(s), +1)
+			r.count(int(s), +1)
 		}
 	}
 	if cfg.Spacing == Even {
-		l.even = pick.DecodeOverdue(d, slots, l.book.idle)
+		r.even = pick.DecodeOverdue(d, slots, l.idle)
 		return
 	}
-	l.buckets = pick.DecodeBuckets(d, l.state, cfg.States, l.book.idle)
+	r.buckets = pick.DecodeBuckets(d, state, cfg.States, l.idle)
 	for s := 1; s <= cfg.States; s++ {
-		l.weigh(s)
+		r.weigh(s)
 	}
 }

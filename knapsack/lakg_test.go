@@ -57,7 +57,7 @@ func TestLAKGRule(t *testing.T) {
 				total += x(s)
 				require.InDelta(t, x(s), must(l.Frequency(j)), 1e-12)
 			}
-			require.InDelta(t, total, l.total.Total(), 1e-12)
+			require.InDelta(t, total, l.roster.total.Total(), 1e-12)
 		}
 	})
 }
@@ -96,7 +96,7 @@ func TestLAKGDraw(t *testing.T) {
 func (l *LAKG) value(p Problem) float64 {
 	x := make([]float64, len(p.Rates))
 	for i := range x {
-		x[i] = must(l.Frequency(i)) / l.total.Total()
+		x[i] = must(l.Frequency(i)) / l.roster.total.Total()
 	}
 	return must(p.Value(x))
 }
@@ -175,8 +175,8 @@ func TestLAKGCrossesProportional(t *testing.T) {
 
 // bytesPerPage counts what the arrays of a LAKG hold.
 func (l *LAKG) bytesPerPage() float64 {
-	b := 2*cap(l.state) + 4*cap(l.all) + 8*(cap(l.total)+cap(l.idle)) + l.buckets.Bytes()
-	return float64(b) / float64(len(l.state))
+	b := 2*cap(l.roster.state) + 4*cap(l.roster.all) + 8*(cap(l.roster.total)+cap(l.roster.idle)) + l.roster.buckets.Bytes()
+	return float64(b) / float64(len(l.roster.state))
 }
 
 func TestLAKGMemory(t *testing.T) {
@@ -185,9 +185,9 @@ func TestLAKGMemory(t *testing.T) {
 	l := must(NewLAKG(n, LAKGConfig{}, rand.NewPCG(1, 1)))
 	spin(t, l, 0, 200_000)
 	require.Less(t, l.bytesPerPage(), 12.0)
-	before := l.buckets.Bytes()
+	before := l.roster.buckets.Bytes()
 	spin(t, l, 200_000, 200_000)
-	require.LessOrEqual(t, l.buckets.Bytes(), before+4*64*l.cfg.States, "more than one new block a state: blocks are not used again")
+	require.LessOrEqual(t, l.roster.buckets.Bytes(), before+4*64*l.roster.cfg.States, "more than one new block a state: blocks are not used again")
 }
 
 // A countingSource counts the numbers drawn.
@@ -200,13 +200,13 @@ func (c *countingSource) Uint64() uint64 { c.drawn++; return c.Source.Uint64() }
 
 // words returns what a LAKG keeps besides its buckets, for a count of what a poll changes.
 func (l *LAKG) words() (all []uint64) {
-	for _, s := range l.state {
+	for _, s := range l.roster.state {
 		all = append(all, uint64(s))
 	}
-	for _, pages := range l.all {
+	for _, pages := range l.roster.all {
 		all = append(all, uint64(pages))
 	}
-	for _, x := range append(slices.Clone(l.total), l.idle...) {
+	for _, x := range append(slices.Clone(l.roster.total), l.roster.idle...) {
 		all = append(all, math.Float64bits(x))
 	}
 	return all
@@ -222,11 +222,11 @@ func TestLAKGCostDoesNotGrow(t *testing.T) {
 		src := &countingSource{Source: rand.NewPCG(1, 1)}
 		l := must(NewLAKG(n, LAKGConfig{States: states, Start: 0.5, Capacity: 1e6}, src))
 		for page := range n { // pages in all states
-			l.count(int(l.state[page]), -1)
-			l.take(page)
-			l.state[page] = uint16(1 + page%states)
-			l.count(int(l.state[page]), +1)
-			l.put(page, 0)
+			l.roster.count(int(l.roster.state[page]), -1)
+			l.roster.take(page)
+			l.roster.state[page] = uint16(1 + page%states)
+			l.roster.count(int(l.roster.state[page]), +1)
+			l.roster.insert(page)
 		}
 		for k := range 50 {
 			before, drawn := l.words(), src.drawn

@@ -55,7 +55,7 @@ type PlannerConfig struct {
 // An answer updates its own page's estimate, and its frequency at the present price of the
 // budget. Every n answers the frequencies of all pages are solved anew; see Problem.Optimal.
 type Planner struct {
-	rostered
+	scheduled
 	cfg      PlannerConfig
 	evidence rates.Evidence
 	last     []float64 // time of the last poll, or of the start
@@ -79,9 +79,9 @@ func NewPlanner(n int, cfg PlannerConfig, src rand.Source) (*Planner, error) {
 		return nil, err
 	}
 	p := &Planner{
-		rostered: newRostered(n, cfg.Spacing, src),
-		cfg:      cfg,
-		evidence: cfg.Method.evidence(),
+		scheduled: newScheduled(n, cfg.Spacing, src),
+		cfg:       cfg,
+		evidence:  cfg.Method.evidence(),
 	}
 	for range n {
 		p.grow(math.Inf(-1))
@@ -192,7 +192,7 @@ func (p *Planner) plan() {
 // counts as polled at the latest Next.
 func (p *Planner) Add() (page int) {
 	p.newcomer = p.cfg.Budget / float64(p.Len()+1)
-	page = p.rostered.Add()
+	page = p.scheduled.Add()
 	slot := Slot(page)
 	if slot == len(p.last) {
 		p.grow(p.now)
@@ -252,7 +252,7 @@ func (p *Planner) UnmarshalBinary(data []byte) error {
 }
 
 func (p *Planner) encode(e *codec.Encoder) {
-	p.rostered.encode(e)
+	p.scheduled.encode(e)
 	e.Float64(p.cfg.Budget)
 	e.Byte(byte(p.cfg.Objective))
 	e.Byte(byte(p.cfg.Method))
@@ -269,7 +269,7 @@ func (p *Planner) encode(e *codec.Encoder) {
 }
 
 func (p *Planner) decode(d *codec.Decoder) {
-	p.rostered.decode(d)
+	p.scheduled.decode(d)
 	p.cfg = PlannerConfig{Budget: d.Float64(), Objective: Objective(d.Byte()), Spacing: p.spacing,
 		Method: RateMethod(d.Byte()), Floor: d.Float64()}
 	if d.Check(p.cfg.check()); d.Err() != nil {

@@ -8,23 +8,26 @@ import (
 	"github.com/recrawl/recrawl/knapsack/internal/pick"
 )
 
-// rostered is what the learners share whose pages wait in a roster until they are picked.
-type rostered struct {
-	book
-	spacing  Spacing // Even or Random
-	start    float64 // time of the first Next; −Inf before
-	newcomer float64 // frequency of a page that is added
-	roster   pick.Roster
+// A roster holds the pages that are not in flight, by their slots, and picks them.
+type roster interface {
+	// Pick takes a page out. It returns false if there is none to pick.
+	Pick(now float64) (slot int, ok bool)
+	// Put brings a page in, one that comes back or a new one, last polled at time at.
+	Put(slot int, at float64)
+	// Drop forgets a page, in or out.
+	Drop(slot int)
+	// Frequency returns the frequency at which a page is picked.
+	Frequency(slot int) float64
 }
 
-// newRostered has n pages of frequency 0.
-func newRostered(n int, spacing Spacing, src rand.Source) rostered {
-	spacing = spacing.or(Even)
-	return rostered{book: newBook(n), spacing: spacing, start: math.Inf(-1), roster: pick.New(n, spacing == Random, src)}
+// rostered is what the learners share whose pages wait in a roster until they are picked.
+type rostered[R roster] struct {
+	book
+	roster R
 }
 
 // Next implements Scheduler.
-func (r *rostered) Next(now float64) (page int, err error) {
+func (r *rostered[R]) Next(now float64) (page int, err error) {
 	if err := r.clock(now); err != nil {
 		return 0, err
 	}
@@ -32,37 +35,33 @@ func (r *rostered) Next(now float64) (page int, err error) {
 	if !ok {
 		return 0, ErrNoPage
 	}
-	if math.IsInf(r.start, -1) {
-		r.start = now
-	}
 	return r.ask(slot, now), nil
 }
 
 // land ends a flight: the page waits to be picked again.
-func (r *rostered) land(page int, now float64) (slot int, err error) {
+func (r *rostered[R]) land(page int, now float64) (slot int, err error) {
 	if slot, err = r.answer(page, now); err == nil {
 		r.roster.Put(slot, now)
 	}
 	return slot, err
 }
 
-// GiveBack implements Scheduler. The poll counts as made, so that a page that never answers
-// gets no more than its share.
-func (r *rostered) GiveBack(page int, now float64) error {
+// GiveBack implements Scheduler. The poll counts as made, so that a page that never answers gets no
+// more than its share.
+func (r *rostered[R]) GiveBack(page int, now float64) error {
 	_, err := r.land(page, now)
 	return err
 }
 
 // Add implements Learner. The page counts as polled at the latest Next.
-func (r *rostered) Add() (page int) {
+func (r *rostered[R]) Add() (page int) {
 	page = r.ids.Add()
 	r.roster.Put(Slot(page), r.now)
-	r.roster.Set(Slot(page), r.newcomer)
 	return page
 }
 
 // Remove implements Learner.
-func (r *rostered) Remove(page int) error {
+func (r *rostered[R]) Remove(page int) error {
 	slot, _, err := r.remove(page)
 	if err == nil {
 		r.roster.Drop(slot)
@@ -72,7 +71,7 @@ func (r *rostered) Remove(page int) error {
 
 // Frequency returns the frequency at which a page is polled: for a Planner per unit of time, else up to
 // a factor that is the same for all pages.
-func (r *rostered) Frequency(page int) (float64, error) {
+func (r *rostered[R]) Frequency(page int) (float64, error) {
 	slot, err := r.slot(page)
 	if err != nil {
 		return 0, err
@@ -80,16 +79,50 @@ func (r *rostered) Frequency(page int) (float64, error) {
 	return r.roster.Frequency(slot), nil
 }
 
-func (r *rostered) encode(e *codec.Encoder) {
-	r.book.encode(e)
-	e.Byte(byte(r.spacing))
-	e.Float64(r.start)
-	r.roster.Encode(e)
+// scheduled is what the learners share that set the frequencies of their pages.
+type scheduled struct {
+	rostered[pick.Roster]
+	spacing  Spacing // Even or Random
+	start    float64 // time of the first Next; −Inf before
+	newcomer float64 // frequency of a page that is added
 }
 
-func (r *rostered) decode(d *codec.Decoder) {
-	r.book = decodeBook(d)
-	r.spacing = codec.Enum[Spacing](d, int(spacings))
-	r.start = d.Float64In(math.Inf(-1), r.now)
-	r.roster = pick.Decode(d, r.spacing == Random, r.ids.Slots(), r.idle)
+// newScheduled has n pages of frequency 0.
+func newScheduled(n int, spacing Spacing, src rand.Source) scheduled {
+	spacing = spacing.or(Even)
+	return scheduled{
+		rostered: rostered[pick.Roster]{newBook(n), pick.New(n, spacing == Random, src)},
+		spacing:  spacing,
+		start:    math.Inf(-1),
+	}
+}
+
+// Next implements Scheduler.
+func (s *scheduled) Next(now float64) (page int, err error) {
+	page, err = s.rostered.Next(now)
+	if err == nil && math.IsInf(s.start, -1) {
+		s.start = now
+	}
+	return page, err
+}
+
+// Add implements Learner. The page counts as polled at the latest Next.
+func (s *scheduled) Add() (page int) {
+	page = s.rostered.Add()
+	s.roster.Set(Slot(page), s.newcomer)
+	return page
+}
+
+func (s *scheduled) encode(e *codec.Encoder) {
+	s.book.encode(e)
+	e.Byte(byte(s.spacing))
+	e.Float64(s.start)
+	s.roster.Encode(e)
+}
+
+func (s *scheduled) decode(d *codec.Decoder) {
+	s.book = decodeBook(d)
+	s.spacing = codec.Enum[Spacing](d, int(spacings))
+	s.start = d.Float64In(math.Inf(-1), s.now)
+	s.roster = pick.Decode(d, s.spacing == Random, s.ids.Slots(), s.idle)
 }

@@ -42,6 +42,12 @@ func (b *Buckets) cell(k int, i uint32) *uint32 {
 // Len returns the number of slots in bucket k.
 func (b *Buckets) Len(k int) int { return int(b.count[k]) }
 
+// Has reports whether a slot is in bucket k.
+func (b *Buckets) Has(k, slot int) bool {
+	i := b.pos[slot]
+	return i < b.count[k] && *b.cell(k, i) == uint32(slot)
+}
+
 // Bytes returns the memory that the buckets hold.
 func (b *Buckets) Bytes() int {
 	n := 4 * (cap(b.pool) + cap(b.pos) + cap(b.free) + cap(b.count))
