@@ -231,7 +231,8 @@ func suite(prog *report.Program) ([]report.Row, *report.Page, error) {
 	}
 	var rows []report.Row
 	page := &report.Page{Title: "Keeping sites on nodes while weights change",
-		Lead: fmt.Sprintf("Seeds: %d, means. Overload is that before the policy answers.", seeds)}
+		Lead: fmt.Sprintf("Means over %d seeds. Nodes: node-hours per step. Moves/step: sites that change their node. "+
+			"Overloaded: node-steps with a load above the capacity, before the policy answers. Excess: the load above it, in %% of the capacity.", seeds)}
 	for _, w := range workloads {
 		section := report.Section{Title: w.name, Header: []string{"policy", "nodes", "moves/step", "overloaded %", "excess %"}}
 		for _, p := range policies {

@@ -174,6 +174,23 @@ func (s scale) ticks() []float64 {
 	return Ticks(s.low, s.high)
 }
 
+// labelled returns how many marks, counted from the last, there must be from one label to
+// the next so that none runs into another.
+func (s scale) labelled(marks []float64) (every int) {
+	width := func(v float64) float64 { return letter * float64(len([]rune(Tick(v)))+1) }
+	for every = 1; every < len(marks); every++ {
+		free := true
+		for k := len(marks) - 1; k >= every; k -= every {
+			a, b := marks[k-every], marks[k]
+			free = free && s.at(b)-s.at(a) >= (width(a)+width(b))/2
+		}
+		if free {
+			break
+		}
+	}
+	return every
+}
+
 // Ticks returns 3 to 9 round values of low to high.
 func Ticks(low, high float64) (marks []float64) {
 	step := math.Pow(10, math.Floor(math.Log10((high-low)/4)))
@@ -276,14 +293,12 @@ func (c Chart) SVG() ([]byte, error) {
 		fmt.Fprintf(&b, `<line class="grid" x1="%.1f" x2="%.1f" y1="%.1f" y2="%.1f"/>`, x.from, x.to, y.at(v), y.at(v))
 		b.WriteString(Text(x.from-6, y.at(v)+4.5, "soft", "end", Tick(v)))
 	}
-	last := math.Inf(-1)
-	for _, v := range x.ticks() {
-		text := Tick(v)
-		half := letter * float64(len([]rune(text))) / 2
+	xTicks := x.ticks()
+	every := x.labelled(xTicks)
+	for k, v := range xTicks {
 		fmt.Fprintf(&b, `<line class="axis" x1="%.1f" x2="%.1f" y1="%.1f" y2="%.1f"/>`, x.at(v), x.at(v), y.from, y.from+4)
-		if x.at(v)-half > last { // or it would run into the one before
-			b.WriteString(Text(x.at(v), y.from+18, "soft", "middle", text))
-			last = x.at(v) + half + letter
+		if (len(xTicks)-1-k)%every == 0 {
+			b.WriteString(Text(x.at(v), y.from+18, "soft", "middle", Tick(v)))
 		}
 	}
 	fmt.Fprintf(&b, `<line class="axis" x1="%.1f" x2="%.1f" y1="%.1f" y2="%.1f"/>`, x.from, x.to, y.from, y.from)

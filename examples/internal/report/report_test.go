@@ -114,6 +114,9 @@ func TestTicks(t *testing.T) {
 		}
 	}
 	require.Equal(t, []float64{20, 50, 100, 200}, scale{low: 20, high: 200, log: true}.ticks())
+	narrow := scale{low: 0, high: 90, from: 0, to: 150}
+	require.Equal(t, 1, narrow.labelled([]float64{0, 50}))
+	require.Equal(t, 2, narrow.labelled([]float64{0, 10, 20, 30, 40, 50, 60, 70, 80, 90}))
 	require.Equal(t, "12\u202f345\u202f678", Tick(12345678))
 	require.Equal(t, "−25\u202f000", Tick(-25000))
 	require.Equal(t, "0.25", Tick(0.25))
