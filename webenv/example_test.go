@@ -192,7 +192,7 @@ func ExampleReadHistory() {
 		panic(err)
 	}
 	first, last, _ := history.Span()
-	fmt.Println(history.Len(), "pages,", history.Changes(), "changes from", first, "to", last)
+	fmt.Println(history.Len(), "pages, changes from", first, "to", last)
 
 	env, err := webenv.NewReplay(history, first)
 	if err != nil {
@@ -204,7 +204,7 @@ func ExampleReadHistory() {
 	_, err = webenv.ReadHistory(strings.NewReader("home,1000\nterms,yesterday\n"), "record.csv")
 	fmt.Println(err)
 	// Output:
-	// 3 pages, 4 changes from 1000 to 2200
+	// 3 pages, changes from 1000 to 2200
 	// 1600 true
 	// 0 false
 	// record.csv:2: webenv: bad time: "yesterday"

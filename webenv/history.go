@@ -119,15 +119,6 @@ func checkChange(before []float64, t float64) error {
 // Len returns the number of pages.
 func (h *History) Len() int { return len(h.Times) }
 
-// Changes returns the number of changes of all pages.
-func (h *History) Changes() int {
-	sum := 0
-	for _, times := range h.Times {
-		sum += len(times)
-	}
-	return sum
-}
-
 // Span returns the times of the first and of the last change of all pages; ok is false if there
 // is no change.
 func (h *History) Span() (first, last float64, ok bool) {
@@ -143,9 +134,9 @@ func (h *History) Span() (first, last float64, ok bool) {
 	return first, last, true
 }
 
-// Rates returns the number of changes of each page after the first change of all pages, per
+// rates returns the number of changes of each page after the first change of all pages, per
 // unit of time from that one to the last of all. The rates are 0 if fewer than two times occur.
-func (h *History) Rates() []float64 {
+func (h *History) rates() []float64 {
 	rates := make([]float64, len(h.Times))
 	first, last, _ := h.Span()
 	if first == last {

@@ -26,15 +26,14 @@ func TestReadHistory(t *testing.T) {
 		Times: [][]float64{{10, 20.5, 1000}, nil, {-7}},
 	}, h)
 	require.Equal(t, 3, h.Len())
-	require.Equal(t, 4, h.Changes())
 	first, last, ok := h.Span()
 	require.True(t, ok)
 	require.Equal(t, []float64{-7, 1000}, []float64{first, last})
-	require.Equal(t, []float64{3. / 1007, 0, 0}, h.Rates(), "the first change of all starts the span")
+	require.Equal(t, []float64{3. / 1007, 0, 0}, h.rates(), "the first change of all starts the span")
 
 	_, _, ok = (&History{Names: []string{"a"}, Times: [][]float64{nil}}).Span()
 	require.False(t, ok)
-	require.Equal(t, []float64{0}, (&History{Names: []string{"a"}, Times: [][]float64{{5}}}).Rates())
+	require.Equal(t, []float64{0}, (&History{Names: []string{"a"}, Times: [][]float64{{5}}}).rates())
 }
 
 func TestReadHistoryErrors(t *testing.T) {
@@ -179,7 +178,7 @@ func propReplay(t *rapid.T) {
 		require.Equal(t, found, changed)
 		require.Equal(t, want, since)
 		last[page] = now
-		require.Equal(t, h.Rates()[page], env.Rate(page, now))
+		require.Equal(t, h.rates()[page], env.Rate(page, now))
 		want, found = 0, false
 		for _, at := range h.Times[page] {
 			if at <= now {

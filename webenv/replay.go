@@ -31,7 +31,7 @@ func NewReplay(h *History, start float64) (*Replay, error) {
 	if math.IsNaN(start) || math.IsInf(start, 0) {
 		return nil, fmt.Errorf("%w: start %v", ErrConfig, start)
 	}
-	r := &Replay{h, h.Rates(), make([]float64, len(h.Times)), make([]int, len(h.Times))}
+	r := &Replay{h, h.rates(), make([]float64, len(h.Times)), make([]int, len(h.Times))}
 	for i, times := range h.Times {
 		for k, t := range times {
 			if err := checkChange(times[:k], t); err != nil {

@@ -44,7 +44,7 @@ const (
 )
 
 // Pages is an environment ([webenv.Env]) of real pages: page i is at the i-th URL given to
-// [New]. Use PollContext to poll a page and get the error; Poll, Err and Failed serve
+// [New]. Use PollContext to poll a page and get the error; Poll and Err serve
 // [webenv.Run]. A poll waits for its answer.
 //
 // A page has changed if the answer to a conditional GET differs from the copy before, as a
@@ -65,11 +65,10 @@ type Pages struct {
 	transport Transport
 	requests  []*http.Request // templates
 
-	mu     sync.Mutex
-	last   []float64 // time of the previous poll that did not fail, −Inf if none
-	owed   []bool    // a request of a poll that failed later found a change
-	err    []error   // of the latest poll
-	failed int
+	mu   sync.Mutex
+	last []float64 // time of the previous poll that did not fail, −Inf if none
+	owed []bool    // a request of a poll that failed later found a change
+	err  []error   // of the latest poll
 }
 
 // New returns an environment of the pages at the given URLs. It sends nothing yet.
@@ -159,7 +158,6 @@ func (p *Pages) PollContext(ctx context.Context, page int, now float64) (since f
 	changed = h.changed || p.owed[page]
 	p.owed[page] = changed && err != nil
 	if err != nil {
-		p.failed++
 		return 0, false, err
 	}
 	p.last[page] = now
@@ -222,13 +220,6 @@ func (p *Pages) Err(page int) error {
 	return p.err[page]
 }
 
-// Failed returns the number of polls that failed.
-func (p *Pages) Failed() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.failed
-}
-
 var pagesFormat = codec.Format{Magic: "recrawl/webenv/live.Pages", Version: 1}
 
 // AppendBinary implements [encoding.BinaryAppender]; see MarshalBinary.
@@ -251,7 +242,6 @@ func (p *Pages) UnmarshalBinary(data []byte) error {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.failed = 0
 	for page, r := range p.requests {
 		state, ok := saved.pages[keyOf(pageURL(r))]
 		if !ok {
