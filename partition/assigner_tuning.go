@@ -17,7 +17,7 @@ type tuning struct {
 
 	slownessCrawls   float64 // crawls over which an arm's slowness is tracked
 	slownessAccesses float64 // or accesses, if that is longer
-	recovery         float64 // share of the way back to 1 that the slowness of an unused arm goes in a crawl
+	recovery         float64 // share of the way to 1 that an unused arm's slowness goes in a crawl
 
 	firstStep float64 // relative step in which an arm's number of sites may change in a crawl
 	leastStep float64
@@ -40,11 +40,11 @@ type tuning struct {
 // exact durations, 17.5 (± .4) with a limited arm. The comments below tell what halving and
 // doubling change; where they tell nothing, it is less than two standard errors.
 var tuned = tuning{
-	boldness:         0.35,        // exponential 41.0 | 78.6, switch 34.5 | 36.8, exact congestion 7.73 | 8.32
+	boldness:         0.35,        // exponential 41.0 | 78.6, switch 34.5 | 36.8, exact 7.73 | 8.32
 	skewedShare:      0.25 / 0.35, // exponential 41.7 | 78.4
 	skewedVariance:   0.5 * 0.5,   // switch 40.1 | 34.8
 	slack:            0.75,        // exponential 56.1 | 46.3, switch 32.2 | 61.0, uniform 9.07 | 8.27
-	surprise:         5,           // exponential 42.5 | 50.5, switch 36.5 | 35.0, exact congestion 7.88 | 8.55
+	surprise:         5,           // exponential 42.5 | 50.5, switch 36.5 | 35.0, exact 7.88 | 8.55
 	memory:           100,         // durations
 	priorSquares:     0.3 * 0.3 * 10,
 	priorRepeats:     10,
@@ -55,7 +55,7 @@ var tuned = tuning{
 	recovery:         0.02, // no arm is empty for long in the six; see TestAssignerTracksSlowness
 	firstStep:        0.25, // congestion 15.0 | 11.0, uniform 8.62 | 8.19, switch 35.7 | 34.3
 	leastStep:        0.02, // switch 35.3 | 34.5
-	growth:           1.5,  // congestion 29.9 | 11.0, uniform 9.47 | 8.19; ends the herding of TestAssignerCongestion
+	growth:           1.5,  // congestion 29.9 | 11.0, uniform 9.47 | 8.19
 	reserve:          0.03, // of the capacity; what its sites may exceed it by when new ones try it
 	firstPriceStep:   0.1,
 	leastPriceStep:   0.01,

@@ -18,7 +18,7 @@ var (
 	ErrWeight   = errors.New("partition: weight is negative or not finite")
 	ErrCorrupt  = codec.ErrCorrupt // saved state is truncated, altered, or of another type
 	ErrVersion  = codec.ErrVersion // saved state is of another version
-	ErrSource   = codec.ErrSource  // a random source other than *rand.PCG and *rand.ChaCha8 cannot be saved
+	ErrSource   = codec.ErrSource  // only *rand.PCG and *rand.ChaCha8 can be saved
 )
 
 func checkDuration(object int, d float64) error {

@@ -15,13 +15,13 @@ import (
 // A Row is one figure of an example: what a paper states, and what was measured
 // here. Published and Measured hold nil, a number or a slice of numbers.
 type Row struct {
-	Source    string   `json:"source"`    // the paper and its figure or table; the project's own rows say "recrawl"
+	Source    string   `json:"source"`    // the paper and its figure, or "recrawl" for our own
 	Item      string   `json:"item"`      // what was run: scheme, environment, setting
 	Quantity  string   `json:"quantity"`  // what was measured
 	Unit      string   `json:"unit"`      // its unit, "1" for a ratio
 	Published any      `json:"published"` // nil where no paper states it
 	Measured  any      `json:"measured"`  // a number, or one for each point of a curve
-	SD        *float64 `json:"sd"`        // standard deviation over the runs; nil for one run or a curve
+	SD        *float64 `json:"sd"`        // standard deviation over the runs; nil for one or a curve
 	Runs      int      `json:"runs"`      // replications behind Measured
 }
 
