@@ -30,11 +30,17 @@ type AdaptiveConfig struct {
 	Min, Max float64
 }
 
+// The defaults of db.fetch.schedule.adaptive.dec_rate and inc_rate of Apache Nutch.
+const (
+	nutchShrink = 0.2
+	nutchGrow   = 0.4
+)
+
 // Nutch returns the rule of Apache Nutch's AdaptiveFetchSchedule at its defaults: ×0.8 for a
 // change, ×1.4 for none, between a minute and a year. second is the length of a second in the
 // caller's unit of time.
 func Nutch(second float64) AdaptiveConfig {
-	return AdaptiveConfig{Shrink: 0.2, Grow: 0.4, Min: 60 * second, Max: 365 * 86400 * second}
+	return AdaptiveConfig{Shrink: nutchShrink, Grow: nutchGrow, Min: 60 * second, Max: 365 * 86400 * second}
 }
 
 // StormCrawler returns the rule of StormCrawler's adaptive scheduler: halfway to an hour for a
@@ -59,7 +65,7 @@ func orDefault(v, standard float64) float64 {
 
 // resolve replaces the settings that are left out by their defaults.
 func (c AdaptiveConfig) resolve() AdaptiveConfig {
-	c.Shrink, c.Grow = orDefault(c.Shrink, 0.2), orDefault(c.Grow, 0.4)
+	c.Shrink, c.Grow = orDefault(c.Shrink, nutchShrink), orDefault(c.Grow, nutchGrow)
 	if c.Start == 0 {
 		c.Start = 1
 	}
@@ -118,8 +124,8 @@ func (c *AdaptiveConfig) next(interval float64, changed bool) float64 {
 //
 // # Cost
 //
-// Time: O(log n) for Next and Observe, and O(log² n) amortised for time that passes.
-// Memory: 29 bytes a page. Polls allocate nothing.
+// Time: O(log n) for Next and Observe, and O(log² n) amortised for time that passes. Memory: 29
+// bytes a page. Polls allocate nothing.
 type Adaptive struct {
 	scheduled // at frequencies 1/interval
 	cfg       AdaptiveConfig

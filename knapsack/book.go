@@ -11,8 +11,8 @@ import (
 	"github.com/recrawl/recrawl/internal/ids"
 )
 
-// book is what all Schedulers share: which pages there are, which polls are in
-// flight, and what time it is.
+// book is what all Schedulers share: which pages there are, which polls are in flight, and what
+// time it is.
 type book struct {
 	ids   ids.Registry
 	asked map[uint32]float64 // slot of a page in flight → time of its Next

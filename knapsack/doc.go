@@ -2,14 +2,15 @@
 // that might have changed. Start with [RateFilter].
 //
 // All types work in the same way. Next(now) returns the page to poll, and spends one poll of the
-// budget. Observe(page, now, changed) reports what the poll found. GiveBack(page, now) reports that
-// a poll gets no answer. Any number of polls may be in flight, and answers come in any order. Pages
-// are added and removed at any time; see [Learner]. Times are numbers in one unit of the caller's
-// choice: a crawler may pass Unix time in seconds.
+// budget. Observe(page, now, changed) reports what the poll found. GiveBack(page, now) reports
+// that a poll gets no answer. Any number of polls may be in flight, and answers come in any
+// order. Pages are added and removed at any time; see [Learner]. Times are numbers in one unit of
+// the caller's choice: a crawler may pass Unix time in seconds.
 //
-// Nothing here reads a clock, starts a goroutine, fetches or logs. Everything is deterministic for a
-// seed, can be saved in the middle of a run (MarshalBinary), and continues bit for bit. Nothing is
-// safe for concurrent use: a crawler with several workers puts a mutex around its learner.
+// Nothing here reads a clock, starts a goroutine, fetches or logs. Everything is deterministic
+// for a seed, can be saved in the middle of a run (MarshalBinary), and continues bit for bit.
+// Nothing is safe for concurrent use: a crawler with several workers puts a mutex around its
+// learner.
 //
 // # Which type
 //
@@ -22,13 +23,13 @@
 //   - [EstimateFirst] and [Fixed] are the policies with which the LAKG paper compares.
 //   - [Problem] is the exact optimum for known rates.
 //
-// An [Objective] says what the frequencies maximise: changes detected, freshness, age, or LambdaCrawl's
-// harmonic cost.
+// An [Objective] says what the frequencies maximise: changes detected, freshness, age, or
+// LambdaCrawl's harmonic cost.
 //
 // # The problem
 //
-// Page i changes with rate λ_i and is polled x_i times per unit of time. A poll finds only whether
-// the page changed at least once since its previous poll. The budget is Σ x_i = c.
+// Page i changes with rate λ_i and is polled x_i times per unit of time. A poll finds only
+// whether the page changed at least once since its previous poll. The budget is Σ x_i = c.
 //
 // # Sources
 //

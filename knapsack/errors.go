@@ -6,8 +6,8 @@ import (
 	"github.com/recrawl/recrawl/internal/codec"
 )
 
-// Errors of this package. They come wrapped with the page and the value at fault. A call
-// that returns an error has changed nothing.
+// Errors of this package. They come wrapped with the page and the value at fault. A call that
+// returns an error has changed nothing.
 var (
 	ErrNoPage    = errors.New("knapsack: no page may be polled now")
 	ErrUnknown   = errors.New("knapsack: unknown or removed page")

@@ -51,8 +51,8 @@ func fetch(url string, hour int) (version int) {
 	return hour / (24 * 180)
 }
 
-// poll asks and tells for a number of polls, one per unit of time, of pages that change at the given
-// rates at random. It returns how many changes were found, and the time.
+// poll asks and tells for a number of polls, one per unit of time, of pages that change at the
+// given rates at random. It returns how many changes were found, and the time.
 func poll(learner knapsack.Scheduler, rates []float64, from, polls int) (found int) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	copied := make([]float64, len(rates)) // times of the copies
@@ -236,8 +236,8 @@ func ExampleProblem_Optimal() {
 	// polls a day [1.33 1.21 0.46], copies current 1.90
 }
 
-// Pages come and go. Ids are never given out twice, so that a late answer cannot reach the wrong page;
-// Slot makes them indices of slices that do not grow.
+// Pages come and go. Ids are never given out twice, so that a late answer cannot reach the wrong
+// page; Slot makes them indices of slices that do not grow.
 func ExampleSlot() {
 	learner, err := knapsack.NewRateFilter(2, knapsack.RateFilterConfig{})
 	if err != nil {
@@ -265,8 +265,8 @@ func ExampleSlot() {
 	// 1 /new
 }
 
-// A learner is saved in the middle of a run, with a poll in flight, and continues as if nothing had
-// happened.
+// A learner is saved in the middle of a run, with a poll in flight, and continues as if nothing
+// had happened.
 func ExampleLearner() {
 	learner, err := knapsack.NewLAKG(3, knapsack.LAKGConfig{}, rand.NewPCG(1, 2))
 	if err != nil {

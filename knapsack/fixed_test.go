@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Even spacing: over any window a page gets its share of polls to within a few,
-// and its gaps are even.
+// Even spacing: over any window a page gets its share of polls to within a few, and its gaps are
+// even.
 func TestEvenSpacing(t *testing.T) {
 	t.Parallel()
 	x := []float64{0.05, 0.03, 0.01, 0.005, 0.005, 0}

@@ -13,9 +13,9 @@ import (
 	"github.com/recrawl/recrawl/internal/golden"
 )
 
-// goldenRun polls a learner from step `from` up to step `to` as a crawl does, with
-// answers that come late, come never, and with pages that come and go. It returns
-// the pages given, by slot and generation.
+// goldenRun polls a learner from step `from` up to step `to` as a crawl does, with answers that
+// come late, come never, and with pages that come and go. It returns the pages given, by slot and
+// generation.
 func goldenRun(t *testing.T, l Learner, pages, flying *[]int, from, to int) (choices []string) {
 	for k := from; k < to; k++ {
 		now := float64(k)

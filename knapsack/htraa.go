@@ -38,9 +38,9 @@ func (c HTRAAConfig) check() error {
 //
 // # How it works
 //
-// The pages are the leaves of a binary tree. Each inner node is an automaton with a state s in 1..N
-// that gives the share q = s/(N+1) of the polls it gets to its left side and r = 1 − q to its right.
-// A poll that found a change moves all automata above its page,
+// The pages are the leaves of a binary tree. Each inner node is an automaton with a state s in
+// 1..N that gives the share q = s/(N+1) of the polls it gets to its left side and r = 1 − q to
+// its right. A poll that found a change moves all automata above its page,
 //
 //	s ← s + 1   with probability r if the page is on the left and s < N
 //	s ← s − 1   with probability q if the page is on the right and s > 1
@@ -65,11 +65,16 @@ type htraaTree struct {
 
 var _ Learner = (*HTRAA)(nil)
 
+// htraaStates is a compromise of speed and resolution: in 40,000 polls of 500 pages 125 to 250
+// states find up to 9 % more, 1000 states up to 13 % less (go test -run TestSweep -sweep -v
+// ./knapsack).
+const htraaStates = 500
+
 // NewHTRAA returns an HTRAA of the pages 0..n−1, all polled equally often at first.
 func NewHTRAA(n int, cfg HTRAAConfig, src rand.Source) (*HTRAA, error) {
 	source.Require(src, "knapsack")
 	if cfg.States == 0 {
-		cfg.States = 500
+		cfg.States = htraaStates
 	}
 	cfg.Spacing = cfg.Spacing.or(Even)
 	if err := cfg.check(); err != nil {
@@ -132,8 +137,8 @@ func (h *htraaTree) Pick(float64) (slot int, ok bool) {
 		if h.cfg.Spacing == Random {
 			left = pick.Float64(h.src) < h.share(k)
 		} else if h.pages[2*k] > 0 && h.pages[2*k+1] > 0 {
-			// The left side is due whenever it is owed a whole poll: of any m
-			// polls in a row it gets ⌊mq⌋ or ⌈mq⌉.
+			// The left side is due whenever it is owed a whole poll: of any m polls in a row it
+			// gets ⌊mq⌋ or ⌈mq⌉.
 			h.turn[k] += h.share(k)
 			if left = h.turn[k] >= 1; left {
 				h.turn[k]--
@@ -183,8 +188,8 @@ func (h *htraaTree) feed(k int, left bool) {
 	}
 }
 
-// Put implements roster. A new page gets an equal part of the first subtree with other pages above
-// it, in O(log n), or O(n) when the tree doubles.
+// Put implements roster. A new page gets an equal part of the first subtree with other pages
+// above it, in O(log n), or O(n) when the tree doubles.
 func (h *htraaTree) Put(slot int, _ float64) {
 	if slot == h.size {
 		h.double()
@@ -216,8 +221,8 @@ func (h *htraaTree) double() {
 	h.join(1)
 }
 
-// copyLevels copies the levels of a tree of nodes 1..n−1 to the left side of
-// another: node k of level d, 2^d ≤ k < 2^(d+1), becomes node k + 2^d.
+// copyLevels copies the levels of a tree of nodes 1..n−1 to the left side of another: node k of
+// level d, 2^d ≤ k < 2^(d+1), becomes node k + 2^d.
 func copyLevels[T any](to, from []T, n int) {
 	for first := 1; first < n; first *= 2 {
 		copy(to[2*first:3*first], from[first:2*first])

@@ -10,15 +10,15 @@ import (
 	"github.com/recrawl/recrawl/webenv"
 )
 
-// The automaton of one node: its drift is 0 where both sides find changes
-// equally often per poll, so that its time average settles there.
+// The automaton of one node: its drift is 0 where both sides find changes equally often per poll,
+// so that its time average settles there.
 func TestTRAABalances(t *testing.T) {
 	t.Parallel()
 	const polls = 400_000
 	h := must(NewHTRAA(2, HTRAAConfig{States: 1000}, rand.NewPCG(1, 1)))
 	rng := rand.New(rand.NewPCG(2, 2))
-	// A poll of page i finds a change with probability w_i/share_i, up to 1: the
-	// balance is at share ∝ w.
+	// A poll of page i finds a change with probability w_i/share_i, up to 1: the balance is at
+	// share ∝ w.
 	w := []float64{0.3, 0.1}
 	mean := 0.0
 	for k := range polls {
@@ -27,14 +27,13 @@ func TestTRAABalances(t *testing.T) {
 		require.NoError(t, h.Observe(page, float64(k), found))
 		mean += must(h.Frequency(0)) / polls
 	}
-	// The walk relaxes within some N polls, so that the average has some 400
-	// independent values with a spread of √(q(1−q)/N) ≈ 0.014: four standard
-	// errors are 0.003.
+	// The walk relaxes within some N polls, so that the average has some 400 independent values
+	// with a spread of √(q(1−q)/N) ≈ 0.014: four standard errors are 0.003.
 	require.InDelta(t, 0.75, mean, 0.004)
 }
 
-// With all shares equal and even spacing, polls go round: in any n polls each of
-// 2^k pages is polled once.
+// With all shares equal and even spacing, polls go round: in any n polls each of 2^k pages is
+// polled once.
 func TestHTRAAIsUniformAtFirst(t *testing.T) {
 	t.Parallel()
 	h := must(NewHTRAA(16, HTRAAConfig{States: 999}, rand.NewPCG(1, 1)))
@@ -60,8 +59,8 @@ func TestHTRAAIsUniformAtFirst(t *testing.T) {
 	}
 }
 
-// H-TRAA learns much faster than LAKG: detections in the first 20,000 polls of
-// the paper's environments.
+// H-TRAA learns much faster than LAKG: detections in the first 20,000 polls of the paper's
+// environments.
 func TestHTRAABeatsLAKG(t *testing.T) {
 	t.Parallel()
 	for _, ab := range [][2]float64{{0.3, 1.5}, {0.3, 1}, {0.9, 1.5}} {

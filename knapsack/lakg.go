@@ -21,21 +21,29 @@ type LAKGConfig struct {
 	// Capacity is c, the polls per unit of time at which the knapsack counts as full: above 0,
 	// default 1, with one poll as the unit of time.
 	Capacity float64
-	// Start is the amount with which a page begins, rounded to the nearest of the N amounts: up to
-	// 1. The default is Capacity over the number of pages at the beginning; a negative one stands
-	// for the least amount.
+	// Start is the amount with which a page begins, rounded to the nearest of the N amounts: up
+	// to 1. The default is Capacity over the number of pages at the beginning; a negative one
+	// stands for the least amount.
 	Start float64
 	// Spacing is that of a page's polls at the learnt amounts; default Random, as in the paper.
 	Spacing Spacing
 }
 
+// The first of the settings that Granmo et al. 2006 measure in section III. With 300 to 750
+// states it finds up to 31 % more in the first 40,000 polls (go test -run TestSweep -sweep -v
+// ./knapsack), and comes less close to the optimum in the end.
+const (
+	lakgStates = 1500
+	lakgLambda = 1.3
+)
+
 // resolve replaces the settings that are left out, for n pages, by their defaults.
 func (c LAKGConfig) resolve(n int) LAKGConfig {
 	if c.States == 0 {
-		c.States = 1500
+		c.States = lakgStates
 	}
 	if c.Lambda == 0 {
-		c.Lambda = 1.3
+		c.Lambda = lakgLambda
 	}
 	if c.Capacity == 0 {
 		c.Capacity = 1
@@ -59,11 +67,11 @@ func (c LAKGConfig) check() error {
 	return spacingNames.Check(c.Spacing)
 }
 
-// LAKG is the Learning Automata Knapsack Game of Granmo, Oommen, Myrer and Olsen 2006, section II.
-// Next gives the page to poll, Observe learns, Frequency returns the amount that a page has come to: the
-// polls per unit of time that it gets once all amounts come to the Capacity.
-// Take it for the algorithm of the paper, and where a few bytes a page are all there is: it
-// estimates nothing. RateFilter learns faster and finds more.
+// LAKG is the Learning Automata Knapsack Game of Granmo, Oommen, Myrer and Olsen 2006, section
+// II. Next gives the page to poll, Observe learns, Frequency returns the amount that a page has
+// come to: the polls per unit of time that it gets once all amounts come to the Capacity. Take it
+// for the algorithm of the paper, and where a few bytes a page are all there is: it estimates
+// nothing. RateFilter learns faster and finds more.
 //
 // # Cost
 //
@@ -73,15 +81,15 @@ func (c LAKGConfig) check() error {
 //
 // # How it works
 //
-// Each page has an automaton with a state s in 1..N and the amount x = (s/N)^λ. Pages are polled at
-// frequencies proportional to their amounts. The knapsack is full if Σx ≥ c. A poll moves its
+// Each page has an automaton with a state s in 1..N and the amount x = (s/N)^λ. Pages are polled
+// at frequencies proportional to their amounts. The knapsack is full if Σx ≥ c. A poll moves its
 // page's automaton
 //
 //	s ← s + 1   if the page had changed, s < N and the knapsack is not full
 //	s ← s − 1   if it had not changed, s > 1 and the knapsack is full
 //
-// and leaves it otherwise. The amounts move towards those at which all pages are equally likely to
-// have changed when polled, which is the optimum of Detections at equal weights.
+// and leaves it otherwise. The amounts move towards those at which all pages are equally likely
+// to have changed when polled, which is the optimum of Detections at equal weights.
 //
 // Pages lie in buckets, one for each state, so that a draw is one among N bucket totals and one
 // inside a bucket.

@@ -13,8 +13,8 @@ import (
 	"github.com/recrawl/recrawl/webenv"
 )
 
-// The rule of the paper, written out once more: states and the sum of amounts
-// follow it whatever page the draw gives.
+// The rule of the paper, written out once more: states and the sum of amounts follow it whatever
+// page the draw gives.
 func TestLAKGRule(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -101,10 +101,9 @@ func (l *LAKG) value(p Problem) float64 {
 	return must(p.Value(x))
 }
 
-// What LAKG reaches in the environments of Granmo et al. 2006, section III.C,
-// against earlier measurements of the same rule, which are means of 10 runs.
-// Both means have a standard error of sd/√runs; the test allows four of their
-// difference and the rounding of the table.
+// What LAKG reaches in the environments of Granmo et al. 2006, section III.C, against earlier
+// measurements of the same rule, which are means of 10 runs. Both means have a standard error of
+// sd/√runs; the test allows four of their difference and the rounding of the table.
 func TestLAKGReachesItsTable(t *testing.T) {
 	t.Parallel()
 	runs := 12
@@ -154,8 +153,8 @@ func TestLAKGReachesItsTable(t *testing.T) {
 	}
 }
 
-// In the (0.9, 1.5) environment LAKG crosses the bound of the proportional
-// policy, 0.9451, as figure 4 of the paper shows.
+// In the (0.9, 1.5) environment LAKG crosses the bound of the proportional policy, 0.9451, as
+// figure 4 of the paper shows.
 func TestLAKGCrossesProportional(t *testing.T) {
 	t.Parallel()
 	p := Problem{Rates: mapped(zipf(500, 0.9, 1.5), slotRate), Budget: 1}
@@ -212,8 +211,8 @@ func (l *LAKG) words() (all []uint64) {
 	return all
 }
 
-// A poll draws two numbers, and writes to one page and to two paths through two trees of N leaves,
-// whatever the number of pages. That buckets are as cheap is a test of theirs.
+// A poll draws two numbers, and writes to one page and to two paths through two trees of N
+// leaves, whatever the number of pages. That buckets are as cheap is a test of theirs.
 func TestLAKGCostDoesNotGrow(t *testing.T) {
 	t.Parallel()
 	const states = 300
@@ -244,8 +243,8 @@ func TestLAKGCostDoesNotGrow(t *testing.T) {
 	}
 }
 
-// BenchmarkPoll is one ask and answer. The first rows are a bare read, change and
-// write of a random one of as many pages.
+// BenchmarkPoll is one ask and answer. The first rows are a bare read, change and write of a
+// random one of as many pages.
 func BenchmarkPoll(b *testing.B) {
 	sizes := []int{1000, 100_000, 10_000_000}
 	for _, n := range sizes {

@@ -12,8 +12,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// learners lists every Learner of the package, for the tests of the contract.
-// make returns a new one of n pages; zero returns one to restore into.
+// learners lists every Learner of the package, for the tests of the contract. make returns a new
+// one of n pages; zero returns one to restore into.
 var learners = []struct {
 	name string
 	make func(n int, seed uint64) Learner
@@ -92,10 +92,9 @@ func saved(t require.TestingT, l encoding.BinaryMarshaler) []byte {
 	return b
 }
 
-// contract is the ask-and-tell contract as a state machine: any order of asks,
-// answers, lost answers, additions, removals and restores. A twin that is never
-// saved must do the same as the learner that is restored again and again; calls
-// that are refused must change nothing.
+// contract is the ask-and-tell contract as a state machine: any order of asks, answers, lost
+// answers, additions, removals and restores. A twin that is never saved must do the same as the
+// learner that is restored again and again; calls that are refused must change nothing.
 func contract(make func(n int, seed uint64) Learner, zero func() Learner) func(*rapid.T) {
 	return func(t *rapid.T) {
 		n := rapid.IntRange(0, 6).Draw(t, "n")

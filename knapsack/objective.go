@@ -6,9 +6,9 @@ import (
 	"github.com/recrawl/recrawl/internal/enum"
 )
 
-// An Objective is what a polling schedule maximises. Detections suits archives and monitors, which
-// want as many changes as possible; Freshness and Age suit search, which wants copies that are
-// current; Harmonic lies between them.
+// An Objective is what a polling schedule maximises. Detections suits archives and monitors,
+// which want as many changes as possible; Freshness and Age suit search, which wants copies that
+// are current; Harmonic lies between them.
 //
 // # How it works
 //
@@ -37,8 +37,8 @@ const (
 	// Detections is the number of polls per unit of time that find a change. Source: Granmo,
 	// Oommen, Myrer, Olsen 2006, section III.
 	Detections Objective = iota
-	// Freshness is the share of time for which the copy is current. Source: Cho and
-	// Garcia-Molina 2003; under random polling, Azar et al. 2018.
+	// Freshness is the share of time for which the copy is current. Source: Cho and Garcia-Molina
+	// 2003; under random polling, Azar et al. 2018.
 	Freshness
 	// Age is minus the mean time since the first change that the copy lacks, 0 while the copy is
 	// current. Source: Cho and Garcia-Molina 2003.
@@ -61,9 +61,9 @@ func (o Objective) MarshalText() ([]byte, error) { return objectiveNames.Marshal
 // UnmarshalText is the inverse of MarshalText.
 func (o *Objective) UnmarshalText(text []byte) error { return objectiveNames.UnmarshalText(o, text) }
 
-// value returns V(x) of a page of a change rate that is polled x times per unit of time. For x = 0
-// it is the limit, which is −Inf for Age and Harmonic unless the rate is 0. It is NaN for negative
-// arguments.
+// value returns V(x) of a page of a change rate that is polled x times per unit of time. For x =
+// 0 it is the limit, which is −Inf for Age and Harmonic unless the rate is 0. It is NaN for
+// negative arguments.
 func (o Objective) value(spacing Spacing, rate, x float64) float64 {
 	switch {
 	case !(rate >= 0 && x >= 0):
@@ -120,15 +120,15 @@ func staleTail(v float64) float64 {
 	return v*v/2 - v - math.Expm1(-v)
 }
 
-// ein is the entire exponential integral Ein(v) = ∫₀^v (1 − e^(−s))/s ds: the
-// expected harmonic number of a Poisson variable with mean v.
+// ein is the entire exponential integral Ein(v) = ∫₀^v (1 − e^(−s))/s ds: the expected harmonic
+// number of a Poisson variable with mean v.
 func ein(v float64) float64 {
 	if v > 40 { // e^(−v)/v is below the last bit
 		const euler = 0.57721566490153286060651209008240243
 		return math.Log(v) + euler
 	}
-	// Σ_{k≥1} e^(−v)·v^k/k!·H_k has no cancellation; its terms are spent after
-	// about v + 10√v of them.
+	// Σ_{k≥1} e^(−v)·v^k/k!·H_k has no cancellation; its terms are spent after about v + 10√v of
+	// them.
 	sum, term, harmonic := 0.0, math.Exp(-v), 0.0
 	for k := 1.0; k < 12 || term*harmonic > sum*1e-18; k++ {
 		term *= v / k
@@ -141,8 +141,9 @@ func ein(v float64) float64 {
 	return sum
 }
 
-// slope returns V'(x), what one more poll per unit of time is worth for a page of a change rate that
-// is polled x times per unit of time. For x = 0 it is the limit. It is NaN for negative arguments.
+// slope returns V'(x), what one more poll per unit of time is worth for a page of a change rate
+// that is polled x times per unit of time. For x = 0 it is the limit. It is NaN for negative
+// arguments.
 func (o Objective) slope(spacing Spacing, rate, x float64) float64 {
 	switch {
 	case !(rate >= 0 && x >= 0):

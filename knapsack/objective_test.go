@@ -29,8 +29,8 @@ func integrate(f func(float64) float64, a, b float64, n int) float64 {
 	return total
 }
 
-// meanOver integrates a cost c(t) that depends on the time since the last poll:
-// over an even interval 1/x, or over the exponential age of a random schedule.
+// meanOver integrates a cost c(t) that depends on the time since the last poll: over an even
+// interval 1/x, or over the exponential age of a random schedule.
 func meanOver(s Spacing, x float64, c func(t float64) float64) float64 {
 	if s == Even {
 		return x * integrate(c, 0, 1/x, 2000)

@@ -5,17 +5,17 @@ import (
 	"math"
 )
 
-// A Problem is to allocate a budget of polls to pages whose change rates are known: maximise
-// Σ w_i·V(x_i) over frequencies x_i with Σ x_i = Budget and Lower_i ≤ x_i ≤ Upper_i. Optimal solves
+// A Problem is to allocate a budget of polls to pages whose change rates are known: maximise Σ
+// w_i·V(x_i) over frequencies x_i with Σ x_i = Budget and Lower_i ≤ x_i ≤ Upper_i. Optimal solves
 // it, Value says what given frequencies are worth. Take it where the rates are known, or for the
 // bound that no learner exceeds.
 //
-// It is the nonlinear fractional knapsack problem of Granmo et al. 2006, section III, with weights,
-// bounds and a choice of objective.
+// It is the nonlinear fractional knapsack problem of Granmo et al. 2006, section III, with
+// weights, bounds and a choice of objective.
 type Problem struct {
-	// Rates holds λ_i, the changes per unit of time: 0 or 1e-100 to 1e100. A page
-	// that changes with probability u in a slot of time has the rate −ln(1−u) per slot; where each
-	// slot's poll is drawn at random, u/(1−u).
+	// Rates holds λ_i, the changes per unit of time: 0 or 1e-100 to 1e100. A page that changes
+	// with probability u in a slot of time has the rate −ln(1−u) per slot; where each slot's poll
+	// is drawn at random, u/(1−u).
 	Rates []float64
 	// Weights holds w_i, how much a page counts: 0 or 1e-100 to 1e100. Nil means 1 for all.
 	Weights []float64
@@ -93,8 +93,8 @@ func (p *Problem) check() error {
 	return nil
 }
 
-// Value returns Σ w_i·V(x_i). The budget and the bounds do not matter. It returns ErrFrequency for a
-// frequency that is negative or not finite, or if there are not as many as Rates.
+// Value returns Σ w_i·V(x_i). The budget and the bounds do not matter. It returns ErrFrequency
+// for a frequency that is negative or not finite, or if there are not as many as Rates.
 func (p Problem) Value(x []float64) (float64, error) {
 	if len(x) != len(p.Rates) {
 		return 0, fmt.Errorf("%w: %d frequencies for %d rates", ErrFrequency, len(x), len(p.Rates))
@@ -114,17 +114,18 @@ func (p Problem) Value(x []float64) (float64, error) {
 	return total.value(), nil
 }
 
-// Optimal returns the frequencies that maximise Σ w_i·V(x_i), and the price of the budget: how much
-// the optimum grows per further poll per unit of time (0 where that is below the least number).
-// Pages that never change, or weigh nothing, get only what the others cannot take.
+// Optimal returns the frequencies that maximise Σ w_i·V(x_i), and the price of the budget: how
+// much the optimum grows per further poll per unit of time (0 where that is below the least
+// number). Pages that never change, or weigh nothing, get only what the others cannot take.
 //
 // It returns ErrBudget if the bounds leave no room for the budget, and ErrRate, ErrWeight,
 // ErrFrequency or ErrConfig for a bad value, with its index.
 //
 // # Guarantees
 //
-// Over 200 decades of rates, weights and budgets Σ x is the budget to within 1e-12 of it, the bounds
-// hold exactly, and the slopes of pages between their bounds differ by less than 1e-10 of each other.
+// Over 200 decades of rates, weights and budgets Σ x is the budget to within 1e-12 of it, the
+// bounds hold exactly, and the slopes of pages between their bounds differ by less than 1e-10 of
+// each other.
 //
 // # Cost
 //
@@ -133,9 +134,9 @@ func (p Problem) Value(x []float64) (float64, error) {
 // # How it works
 //
 // At the optimum every page strictly between its bounds has the slope w_i·V'(x_i) = μ, the price.
-// V' depends on x only through v = λ/x: V'(x) = h(v)/λ^p, see Objective. So
-// x_i(μ) = λ_i/h⁻¹(μ·λ_i^p/w_i), cut off at the bounds. Σ x_i(μ) falls in μ, and a bracketing search
-// finds the budget. Where all pages weigh the same and have no bounds, Detections under Even spacing
+// V' depends on x only through v = λ/x: V'(x) = h(v)/λ^p, see Objective. So x_i(μ) =
+// λ_i/h⁻¹(μ·λ_i^p/w_i), cut off at the bounds. Σ x_i(μ) falls in μ, and a bracketing search finds
+// the budget. Where all pages weigh the same and have no bounds, Detections under Even spacing
 // has the closed form x_i = Budget·λ_i/Σλ.
 func (p Problem) Optimal() (x []float64, price float64, err error) {
 	x, m, err := p.solve()
@@ -186,8 +187,8 @@ func (s *solver) frequency(i int, m multiplier) float64 {
 	return m.frequency(s.Rates[i], s.weight(i), s.lower(i), min(s.upper(i), 1e300))
 }
 
-// excess returns Σ x_i(μ) − Budget, and how far from 0 it may be: 5e-13 of what the
-// pages between their bounds get, but not less than what rounding leaves.
+// excess returns Σ x_i(μ) − Budget, and how far from 0 it may be: 5e-13 of what the pages between
+// their bounds get, but not less than what rounding leaves.
 func (s *solver) excess(m multiplier) (f, tolerance float64) {
 	var all sum
 	between := 0.0
@@ -201,10 +202,10 @@ func (s *solver) excess(m multiplier) (f, tolerance float64) {
 	return all.value() - s.Budget, max(5e-13*min(between, s.Budget), 4e-16*s.Budget)
 }
 
-// search brackets the multiplier and narrows the bracket until one of its ends
-// spends the budget. Where the frequencies jump between neighbouring numbers, as for
-// pages that change much faster than they can be polled, it returns the point between
-// the ends that spends the budget: all of them are optimal to the precision of μ.
+// search brackets the multiplier and narrows the bracket until one of its ends spends the budget.
+// Where the frequencies jump between neighbouring numbers, as for pages that change much faster
+// than they can be polled, it returns the point between the ends that spends the budget: all of
+// them are optimal to the precision of μ.
 func (s *solver) search() (x []float64, at multiplier) {
 	var tolerance float64 // at the point looked at last
 	excess := func(logZ float64) (f float64) {
@@ -226,9 +227,9 @@ func (s *solver) search() (x []float64, at multiplier) {
 		lo -= stride
 		fl = excess(lo)
 	}
-	// Invariant: lo ≤ hi and fl ≥ 0 ≥ fh. The step is the secant's on the logarithm
-	// of what is spent, as frequencies are close to powers of z, halving the weight
-	// of an end that stays twice (Illinois); every fourth step is bisection.
+	// Invariant: lo ≤ hi and fl ≥ 0 ≥ fh. The step is the secant's on the logarithm of what is
+	// spent, as frequencies are close to powers of z, halving the weight of an end that stays
+	// twice (Illinois); every fourth step is bisection.
 	logarithm := func(f float64) float64 { return math.Log1p(max(f/s.Budget, -1)) }
 	wl, wh := logarithm(fl), logarithm(fh)
 	stayed := 0 // > 0: the upper end, < 0: the lower end has stayed so often
@@ -268,8 +269,8 @@ func (s *solver) search() (x []float64, at multiplier) {
 	return x, to
 }
 
-// overflow fills the pages worth polling to their bounds and spreads the rest of
-// the budget over the others: all the same, as far as their own bounds allow.
+// overflow fills the pages worth polling to their bounds and spreads the rest of the budget over
+// the others: all the same, as far as their own bounds allow.
 func (s *solver) overflow() []float64 {
 	worth := func(i int) bool { return s.Rates[i] > 0 && s.weight(i) > 0 }
 	x := make([]float64, len(s.Rates))

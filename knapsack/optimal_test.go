@@ -29,14 +29,14 @@ func mapped(u []float64, f func(float64) float64) []float64 {
 	return v
 }
 
-// slotRate and slotOdds convert the probability of a change in a slot into a rate per slot, for evenly
-// spaced polls and for a poll drawn in each slot.
+// slotRate and slotOdds convert the probability of a change in a slot into a rate per slot, for
+// evenly spaced polls and for a poll drawn in each slot.
 func slotRate(u float64) float64 { return -math.Log1p(-u) }
 func slotOdds(u float64) float64 { return u / (1 - u) }
 
-// The optimum figures of the three environments of Granmo et al. 2006, section
-// III.C: 500 pages, one poll per slot. The even column is the paper's objective;
-// the other is that of its own scheduler, which draws each slot's poll.
+// The optimum figures of the three environments of Granmo et al. 2006, section III.C: 500 pages,
+// one poll per slot. The even column is the paper's objective; the other is that of its own
+// scheduler, which draws each slot's poll.
 func TestPaperEnvironments(t *testing.T) {
 	t.Parallel()
 	for _, e := range []struct {
@@ -96,8 +96,8 @@ func TestClosedForm(t *testing.T) {
 	})
 }
 
-// drawProblem draws a problem with all its parts, over the whole range of 200
-// decades or over a part of it, so that either far or near numbers meet.
+// drawProblem draws a problem with all its parts, over the whole range of 200 decades or over a
+// part of it, so that either far or near numbers meet.
 func drawProblem(t *rapid.T) Problem {
 	n := rapid.IntRange(1, 12).Draw(t, "n")
 	digits := rapid.SampledFrom([]float64{0, 1, 4, 20, 100}).Draw(t, "digits")
@@ -132,9 +132,8 @@ func drawProblem(t *rapid.T) Problem {
 	return p
 }
 
-// logSlope is ln(w·V'(x)), −Inf where nothing is to be gained: by the table at
-// Objective in logarithms, with a series where v is small, and nothing of what the
-// solver uses.
+// logSlope is ln(w·V'(x)), −Inf where nothing is to be gained: by the table at Objective in
+// logarithms, with a series where v is small, and nothing of what the solver uses.
 func logSlope(o Objective, s Spacing, rate, weight, x float64) float64 {
 	if rate == 0 || weight == 0 {
 		return math.Inf(-1)
@@ -195,10 +194,9 @@ func logSlope(o Objective, s Spacing, rate, weight, x float64) float64 {
 	return math.Log(weight) + h - power*math.Log(rate)
 }
 
-// The conditions of Karush, Kuhn and Tucker: the budget is spent, the bounds
-// hold, and no page could give a poll to another to the good of both. They are
-// sufficient, as all values are concave. Logarithms of slopes, up to 1400 in size,
-// are known to 1e-12.
+// The conditions of Karush, Kuhn and Tucker: the budget is spent, the bounds hold, and no page
+// could give a poll to another to the good of both. They are sufficient, as all values are
+// concave. Logarithms of slopes, up to 1400 in size, are known to 1e-12.
 func requireOptimal(t require.TestingT, p Problem) {
 	floor, ceiling := 0.0, 0.0
 	for i := range p.Rates {
@@ -250,8 +248,8 @@ func TestOptimality(t *testing.T) {
 
 func FuzzOptimal(f *testing.F) { f.Fuzz(rapid.MakeFuzz(optimality)) }
 
-// Problems that were once answered wrongly or never: scales that differ by more
-// digits than a number has, and budgets far above all rates.
+// Problems that were once answered wrongly or never: scales that differ by more digits than a
+// number has, and budgets far above all rates.
 func TestOptimalOverManyScales(t *testing.T) {
 	t.Parallel()
 	allObjectives(t, func(t *testing.T, o Objective, s Spacing) {
@@ -311,9 +309,9 @@ func TestExtremeBudgets(t *testing.T) {
 			}
 		}
 	}
-	// A page of little weight that hardly changes, beside a group that changes
-	// faster than it could ever be polled: the multiplier is that of the group to
-	// the last bit, and only the rest of the budget tells their frequencies.
+	// A page of little weight that hardly changes, beside a group that changes faster than it
+	// could ever be polled: the multiplier is that of the group to the last bit, and only the
+	// rest of the budget tells their frequencies.
 	p := Problem{Rates: []float64{1e-6, 1000, 3000}, Weights: []float64{1, .5, .5}, Budget: 1}
 	x, price, err := p.Optimal()
 	require.NoError(t, err)

@@ -11,8 +11,7 @@ import (
 	"github.com/recrawl/recrawl/webenv"
 )
 
-// The optima of the literature as they are printed there, against the general
-// solver.
+// The optima of the literature as they are printed there, against the general solver.
 func TestPublishedOptima(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -27,8 +26,8 @@ func TestPublishedOptima(t *testing.T) {
 		for i, l := range p.Rates {
 			require.InEpsilon(t, (-l+math.Sqrt(l*l+4*p.Weights[i]*l/mu))/2, x[i], 1e-6)
 		}
-		// Azar et al.: x = max(0, √(wλ/μ) − λ), found there by sorting the pages by
-		// w/λ: the k first share the budget.
+		// Azar et al.: x = max(0, √(wλ/μ) − λ), found there by sorting the pages by w/λ: the k
+		// first share the budget.
 		p.Objective = Freshness
 		x, mu, err = p.Optimal()
 		require.NoError(t, err)
@@ -38,9 +37,8 @@ func TestPublishedOptima(t *testing.T) {
 	})
 }
 
-// A planner comes close to what knowing the rates detects: the environments are
-// those of the paper, and the bound is the issue of constant rates learnt in
-// 20,000 polls.
+// A planner comes close to what knowing the rates detects: the environments are those of the
+// paper, and the bound is the issue of constant rates learnt in 20,000 polls.
 func TestPlannerLearns(t *testing.T) {
 	t.Parallel()
 	for _, e := range []RateMethod{Gamma, MaximumLikelihood, ChoGarciaMolina} {

@@ -46,8 +46,8 @@ func (r *rostered[R]) land(page int, now float64) (slot int, err error) {
 	return slot, err
 }
 
-// GiveBack implements Scheduler. The poll counts as made, so that a page that never answers gets no
-// more than its share.
+// GiveBack implements Scheduler. The poll counts as made, so that a page that never answers gets
+// no more than its share.
 func (r *rostered[R]) GiveBack(page int, now float64) error {
 	_, err := r.land(page, now)
 	return err
@@ -69,8 +69,8 @@ func (r *rostered[R]) Remove(page int) error {
 	return err
 }
 
-// Frequency returns the frequency at which a page is polled: for a Planner per unit of time, else up to
-// a factor that is the same for all pages.
+// Frequency returns the frequency at which a page is polled: for a Planner per unit of time, else
+// up to a factor that is the same for all pages.
 func (r *rostered[R]) Frequency(page int) (float64, error) {
 	slot, err := r.slot(page)
 	if err != nil {

@@ -2,25 +2,25 @@ package knapsack
 
 import "math"
 
-// slope is one of the functions h of v = λ/x with V'(x) = h(v)/λ^power.
-// h increases from h(0) = 0.
+// slope is one of the functions h of v = λ/x with V'(x) = h(v)/λ^power. It increases from
+// h(0) = 0.
 type slope struct {
 	power   int
 	bounded bool // h(∞) = 1, else ∞
 	h       func(v float64) float64
-	// inverse returns v with h(v) = y. z = −ln(1−y) where h is bounded, given
-	// apart because y near 1 has lost it.
+	// inverse returns v with h(v) = y. z = −ln(1−y) where h is bounded, given apart because y
+	// near 1 has lost it.
 	inverse func(y, z float64) float64
-	// h(v) is a·v^p to the last bit where v < extreme, and so it is with the other a
-	// and p where v > 1/extreme (a = 1 and p = 0 where h is bounded).
+	// h(v) is a·v^p to the last bit where v < extreme, and so it is with the other a and p where
+	// v > 1/extreme (a = 1 and p = 0 where h is bounded).
 	small, large asymptote
 	rest         func(v float64) float64 // −ln(1−h(v)) where h is bounded
 }
 
 type asymptote struct{ a, p float64 }
 
-// extreme bounds the numbers that h and its inverse take and give, from below and
-// 1/extreme from above: beyond, powers of them are no normal numbers.
+// extreme bounds the numbers that h and its inverse take and give, from below and 1/extreme from
+// above: beyond, powers of them are no normal numbers.
 const extreme = 1e-90
 
 // logFar returns ln h(v) for ln v far from 0.
@@ -47,8 +47,7 @@ func (s *slope) far(logY float64) float64 {
 	return math.Exp((logY - math.Log(a.a)) / a.p)
 }
 
-// logZ returns ln z of the multiplier at which a page of the greatest scale has
-// the given v.
+// logZ returns ln z of the multiplier at which a page of the greatest scale has the given v.
 func (s *slope) logZ(v float64) float64 {
 	switch {
 	case v < extreme || v > 1/extreme && !s.bounded:
@@ -168,9 +167,9 @@ func hRandomHarmonic(v float64) float64 { return v * v / (1 + v) }
 
 func hRandomHarmonicInverse(y, _ float64) float64 { return (y + math.Sqrt(y*y+4*y)) / 2 }
 
-// newton solves f(v) = y for a convex increasing f. From a guess above the root
-// Newton's steps fall monotonically to it, so that a step that does not fall has
-// arrived; the guess is doubled until it is above.
+// newton solves f(v) = y for a convex increasing f. From a guess above the root Newton's steps
+// fall monotonically to it, so that a step that does not fall has arrived; the guess is doubled
+// until it is above.
 func newton(guess, y float64, f, df func(float64) float64) float64 {
 	if y <= 0 || math.IsInf(y, 1) {
 		return max(y, 0)
@@ -196,10 +195,9 @@ func (s *slope) scale(rate, weight float64) float64 {
 	return weight
 }
 
-// A multiplier is a price μ of the budget. It is made from the logarithm of a
-// number z, which loses precision at neither end of its range: μ = top·(1 − e^(−z))
-// where slopes are bounded by top, the steepest slope at x = 0, and μ = top·z
-// elsewhere. The zero multiplier is no price.
+// A multiplier is a price μ of the budget. It is made from the logarithm of a number z, which
+// loses precision at neither end of its range: μ = top·(1 − e^(−z)) where slopes are bounded by
+// top, the steepest slope at x = 0, and μ = top·z elsewhere. The zero multiplier is no price.
 type multiplier struct {
 	slope
 	top, logZ float64
@@ -223,8 +221,8 @@ func (s slope) multiplier(top, logZ float64) multiplier {
 	return m
 }
 
-// frequency returns the x between lo and hi at which a page has the slope μ, or
-// comes nearest to it.
+// frequency returns the x between lo and hi at which a page has the slope μ, or comes nearest to
+// it.
 func (m multiplier) frequency(rate, weight, lo, hi float64) float64 {
 	if rate == 0 || weight == 0 {
 		return lo

@@ -2,9 +2,9 @@ package knapsack
 
 import "github.com/recrawl/recrawl/internal/enum"
 
-// Spacing is how the polls of a page lie in time. The zero Spacing stands for the usual one: Random
-// for LAKG, which draws as its paper does, and Even for everything else. At the same frequencies
-// even spacing detects 10 to 28 % more changes than random spacing.
+// Spacing is how the polls of a page lie in time. The zero Spacing stands for the usual one:
+// Random for LAKG, which draws as its paper does, and Even for everything else. At the same
+// frequencies even spacing detects 10 to 28 % more changes than random spacing.
 type Spacing uint8
 
 const (

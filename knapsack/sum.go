@@ -2,8 +2,7 @@ package knapsack
 
 import "math"
 
-// A sum adds with Neumaier's compensation: its error does not grow with the
-// number of terms.
+// A sum adds with Neumaier's compensation: its error does not grow with the number of terms.
 type sum struct{ s, c float64 }
 
 func (a *sum) add(x float64) {

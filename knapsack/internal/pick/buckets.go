@@ -5,10 +5,9 @@ import "github.com/recrawl/recrawl/internal/codec"
 // blockLen is how many slots lie together. A bucket wastes less than one block.
 const blockLen = 64
 
-// Buckets keeps slots in numbered buckets, with insertion, removal and access by
-// position in O(1): a bucket is a list of blocks taken from a common pool, and
-// the last slot fills the gap that a removal leaves. 8 bytes a slot and 1/16 for
-// the lists.
+// Buckets keeps slots in numbered buckets, with insertion, removal and access by position in
+// O(1): a bucket is a list of blocks taken from a common pool, and the last slot fills the gap
+// that a removal leaves. 8 bytes a slot and 1/16 for the lists.
 type Buckets struct {
 	pool  []uint32   // block b is pool[b·blockLen : (b+1)·blockLen]
 	free  []uint32   // blocks not in use
@@ -89,8 +88,8 @@ func (b *Buckets) Remove(k, slot int) {
 	last := *b.cell(k, b.count[k])
 	*b.cell(k, b.pos[slot]) = last
 	b.pos[last] = b.pos[slot]
-	// An empty block goes back only when the one before is half empty too, so
-	// that a bucket that breathes at a border takes and gives no blocks.
+	// An empty block goes back only when the one before is half empty too, so that a bucket that
+	// breathes at a border takes and gives no blocks.
 	if n := len(b.lists[k]); int(b.count[k])+blockLen+blockLen/2 <= n*blockLen {
 		b.free = append(b.free, b.lists[k][n-1])
 		b.lists[k] = b.lists[k][:n-1]
@@ -107,8 +106,8 @@ func (b *Buckets) Encode(e *codec.Encoder) {
 	}
 }
 
-// DecodeBuckets reads n buckets that hold exactly the slots that are in, each in the bucket before
-// that of its state.
+// DecodeBuckets reads n buckets that hold exactly the slots that are in, each in the bucket
+// before that of its state.
 func DecodeBuckets(d *codec.Decoder, state []uint16, n int, in func(slot int) bool) Buckets {
 	b := NewBuckets(len(state), n)
 	missing := make([]bool, len(state))

@@ -6,8 +6,8 @@ import (
 	"github.com/recrawl/recrawl/internal/codec"
 )
 
-// A Lottery is the roster with random spacing: each pick draws a page with
-// probability proportional to its frequency, in O(log n). 17 to 25 bytes a page.
+// A Lottery is the roster with random spacing: each pick draws a page with probability
+// proportional to its frequency, in O(log n). 17 to 25 bytes a page.
 type Lottery struct {
 	src rand.Source
 	x   []float64

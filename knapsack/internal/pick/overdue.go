@@ -6,19 +6,17 @@ import (
 	"github.com/recrawl/recrawl/internal/codec"
 )
 
-// An Overdue is the roster with even spacing: it picks the page with the
-// greatest (now − last)·x, the one that is latest in units of its own interval
-// 1/x. Whatever the budget, all pages are polled when this product reaches a
-// common level, so that gaps are even and frequencies proportional to x. (Earliest
-// deadline first keeps the proportions where an interval is but a few polls long,
-// at the price of uneven gaps: it makes late pages up for lost polls, and delays
+// An Overdue is the roster with even spacing: it picks the page with the greatest (now − last)·x,
+// the one that is latest in units of its own interval 1/x. Whatever the budget, all pages are
+// polled when this product reaches a common level, so that gaps are even and frequencies
+// proportional to x. (Earliest deadline first keeps the proportions where an interval is but a
+// few polls long, at the price of uneven gaps: it makes late pages up for lost polls, and delays
 // all pages by the same time rather than by the same part of their intervals.)
 //
-// The products are lines in time, and a kinetic tournament keeps the greatest: a
-// binary tree whose nodes hold the winner of their subtree and the time at which
-// some winner in it will be overtaken. Only those parts are looked at again that
-// may have changed. It is exact, takes O(log n) for a change of a page, and
-// O(log² n) amortised for time that passes. 29 bytes a page.
+// The products are lines in time, and a kinetic tournament keeps the greatest: a binary tree
+// whose nodes hold the winner of their subtree and the time at which some winner in it will be
+// overtaken. Only those parts are looked at again that may have changed. It is exact, takes O(log
+// n) for a change of a page, and O(log² n) amortised for time that passes. 29 bytes a page.
 type Overdue struct {
 	last []float64 // time of the last poll; −Inf until the first pick of all
 	x    []float64
@@ -158,8 +156,7 @@ func (o *Overdue) Drop(slot int) {
 	o.climb(slot)
 }
 
-// Encode writes the tree too: matches played again later could round to the
-// other side.
+// Encode writes the tree too: matches played again later could round to the other side.
 func (o *Overdue) Encode(e *codec.Encoder) {
 	e.Float64s(o.x)
 	e.Float64s(o.last)

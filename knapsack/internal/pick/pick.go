@@ -33,8 +33,8 @@ type Roster interface {
 	Encode(e *codec.Encoder)
 }
 
-// New returns a roster of n pages of frequency 0: a Lottery that draws from src if random is
-// set, else an Overdue, for which src may be nil.
+// New returns a roster of n pages of frequency 0: a Lottery that draws from src if random is set,
+// else an Overdue, for which src may be nil.
 func New(n int, random bool, src rand.Source) Roster {
 	if random {
 		source.Require(src, "knapsack")

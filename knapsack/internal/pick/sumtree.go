@@ -2,9 +2,8 @@ package pick
 
 import "math/rand/v2"
 
-// A SumTree holds numbers ≥ 0 and their sums over subtrees, always added in the
-// same way, so that its content does not depend on the order of changes and no
-// rounding error ever piles up.
+// A SumTree holds numbers ≥ 0 and their sums over subtrees, always added in the same way, so that
+// its content does not depend on the order of changes and no rounding error ever piles up.
 type SumTree []float64 // node k of 1..n−1 is the sum of nodes 2k and 2k+1; node n+i is number i
 
 func NewSumTree(n int) SumTree { return make(SumTree, 2*max(n, 1)) }
@@ -23,8 +22,8 @@ func (t SumTree) Set(i int, x float64) {
 	}
 }
 
-// Draw returns an index with probability proportional to its number, in
-// O(log n); none, and nothing drawn from src, if all are 0.
+// Draw returns an index with probability proportional to its number, in O(log n); none, and
+// nothing drawn from src, if all are 0.
 func (t SumTree) Draw(src rand.Source) (int, bool) {
 	if !(t.Total() > 0) {
 		return 0, false

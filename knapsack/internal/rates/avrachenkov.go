@@ -8,9 +8,9 @@ import "github.com/recrawl/recrawl/internal/codec"
 //
 //	λ̂ ← λ̂ + η_k·(I·(λ̂ + p) − λ̂),  η_k = 1/(k+1)
 //
-// Source: Avrachenkov, Patil and Thoppe 2020, Change rate estimation and optimal
-// freshness in web page crawling. p is the page's own number of polls per time so
-// far; the first estimate is the mean rate of all pages.
+// Source: Avrachenkov, Patil and Thoppe 2020, Change rate estimation and optimal freshness in web
+// page crawling. p is the page's own number of polls per time so far; the first estimate is the
+// mean rate of all pages.
 type Avrachenkov struct {
 	polls        []uint32
 	lambda, time []float64

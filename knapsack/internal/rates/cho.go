@@ -11,9 +11,9 @@ import (
 //
 //	λ̂ = −ln((k − m + ½)/(k + ½)) / ḡ
 //
-// Source: Cho and Garcia-Molina 2003, Estimating frequency of change. To keep the
-// estimate above 0, each page begins with half a change found by half a poll, at
-// a gap that makes it the mean rate.
+// Source: Cho and Garcia-Molina 2003, Estimating frequency of change. To keep the estimate above
+// 0, each page begins with half a change found by half a poll, at a gap that makes it the mean
+// rate.
 type Cho struct {
 	polls, changes []uint32
 	time           []float64

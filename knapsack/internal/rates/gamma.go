@@ -6,11 +6,11 @@ import (
 	"github.com/recrawl/recrawl/internal/codec"
 )
 
-// Gamma keeps a Gamma posterior of each rate, with the density ∝ λ^(a−1)·e^(−bλ). A poll that finds nothing after a gap g multiplies it by
-// e^(−λg), which gives b + g. One that finds a change multiplies it by 1 −
-// e^(−λg), which leaves the family; the Gamma density with the same mean and
-// variance takes its place. A page begins with the weight of a single change at
-// the mean rate of all pages: a = 1, b = 1/prior.
+// Gamma keeps a Gamma posterior of each rate, with the density ∝ λ^(a−1)·e^(−bλ). A poll that
+// finds nothing after a gap g multiplies it by e^(−λg), which gives b + g. One that finds a
+// change multiplies it by 1 − e^(−λg), which leaves the family; the Gamma density with the same
+// mean and variance takes its place. A page begins with the weight of a single change at the mean
+// rate of all pages: a = 1, b = 1/prior.
 type Gamma struct{ a, b []float64 } // b = 0: no observation yet
 
 func (m *Gamma) Add()           { m.a, m.b = append(m.a, 0), append(m.b, 0) }
@@ -25,8 +25,8 @@ func (m *Gamma) Observe(slot int, gap float64, changed bool, prior float64) {
 		m.a[slot], m.b[slot] = a, b+gap
 		return
 	}
-	// Moments under density·(1 − e^(−λg)): with r = b/(b+g), E[λ^k] is the old one
-	// times (1 − r^(a+k))/(1 − r^a).
+	// Moments under density·(1 − e^(−λg)): with r = b/(b+g), E[λ^k] is the old one times (1 −
+	// r^(a+k))/(1 − r^a).
 	l := -math.Log1p(gap / b) // ln r
 	z := -math.Expm1(a * l)
 	mean := a / b * (-math.Expm1((a+1)*l) / z)

@@ -54,8 +54,7 @@ func TestRates(t *testing.T) {
 	}
 }
 
-// The likelihood of all gaps, maximised by a search, against the estimate from
-// sums by octave.
+// The likelihood of all gaps, maximised by a search, against the estimate from sums by octave.
 func TestMaximumLikelihood(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
