@@ -133,7 +133,8 @@ func drawProblem(t *rapid.T) Problem {
 }
 
 // logSlope is ln(w·V'(x)), −Inf where nothing is to be gained: by the table at Objective in
-// logarithms, with a series where v is small, and nothing of what the solver uses.
+// logarithms, with a series where v is small, and nothing of what the solver uses. It has as many
+// branches as the table has rows and ranges.
 func logSlope(o Objective, s Spacing, rate, weight, x float64) float64 {
 	if rate == 0 || weight == 0 {
 		return math.Inf(-1)

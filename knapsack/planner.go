@@ -47,7 +47,7 @@ type PlannerConfig struct {
 // # Cost
 //
 // Time: O(log n) for Next and Observe, and every n answers a new plan, which takes O(n) times
-// about 20 steps of the solver. Memory: 60 bytes a page besides what the RateMethod takes. Only a
+// about 20 steps of the solver. Memory: 45 bytes a page besides what the RateMethod takes. Only a
 // new plan allocates.
 //
 // # How it works
@@ -74,8 +74,8 @@ const (
 	// where 0.2 costs up to 8 % (go test -run TestSweep -sweep -v ./knapsack). It bounds the time
 	// for which a page that was written off is not polled at 20 times that of uniform polling.
 	plannerFloor = 0.05
-	// leastReplan is the least number of answers between two plans, which matters for fewer pages
-	// only: a plan takes as long as some ten answers.
+	// leastReplan is the least number of answers between two plans. It keeps a planner of a few
+	// pages from solving at every answer, and is not tuned.
 	leastReplan = 16
 )
 

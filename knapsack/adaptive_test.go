@@ -1,0 +1,48 @@
+package knapsack
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// interval polls the only page once and returns its new interval.
+func (a *Adaptive) interval(t *testing.T, now float64, changed bool) float64 {
+	require.NoError(t, a.Observe(must(a.Next(now)), now, changed))
+	return 1 / must(a.Frequency(0))
+}
+
+// The rule as its comment has it, from the settings of each crawler.
+func TestAdaptiveRules(t *testing.T) {
+	t.Parallel()
+	const hour = 3600.0
+	for _, c := range []struct {
+		name               string
+		cfg                AdaptiveConfig
+		changed, unchanged float64 // the interval after one of ten hours
+		least, most        float64
+	}{
+		{"nutch", Nutch(1), 8 * hour, 14 * hour, 60, 365 * 24 * hour},
+		{"stormcrawler", StormCrawler(1), 5.5 * hour, 15 * hour, hour, 14 * 24 * hour},
+		{"newscrawl", NewsCrawl(1), 8.3 * hour, 15 * hour, 1.5 * hour, 90 * 24 * hour},
+		{"default", AdaptiveConfig{}, 8 * hour, 14 * hour, 36, 10_000 * hour},
+		{"none", AdaptiveConfig{Shrink: -1, Grow: -1}, 10 * hour, 10 * hour, 10 * hour, 10 * hour},
+		{"above Max", AdaptiveConfig{Max: 5 * hour}, 4 * hour, 5 * hour, 18, 5 * hour},
+		{"below Min", AdaptiveConfig{Min: 20 * hour}, 20 * hour, 28 * hour, 20 * hour, 20_000 * hour},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			c.cfg.Start = 10 * hour
+			changed, unchanged := must(NewAdaptive(1, c.cfg)), must(NewAdaptive(1, c.cfg))
+			require.InEpsilon(t, c.changed, changed.interval(t, 0, true), 1e-12)
+			require.InEpsilon(t, c.unchanged, unchanged.interval(t, 0, false), 1e-12)
+			for now := range 200 {
+				changed.interval(t, float64(now+1), true)
+				unchanged.interval(t, float64(now+1), false)
+			}
+			require.InEpsilon(t, c.least, changed.interval(t, 300, true), 1e-6)
+			require.InEpsilon(t, c.most, unchanged.interval(t, 300, false), 1e-6)
+		})
+	}
+	require.InEpsilon(t, 0.8, must(NewAdaptive(1, AdaptiveConfig{})).interval(t, 0, true), 1e-12)
+}
