@@ -10,6 +10,7 @@ import (
 )
 
 func TestPlanIsWorkedOffLongestFirst(t *testing.T) {
+	t.Parallel()
 	p := must(NewIdentical([]int{2, 5, 3, 4}, 2))
 	d, err := NewDispatcher(p, Plan{0, 0, 0, 1}, DispatcherConfig{Static: true})
 	require.NoError(t, err)
@@ -37,6 +38,7 @@ func waiting(d *Dispatcher) (count int) {
 }
 
 func TestStealingTakesTheLongestThatHelps(t *testing.T) {
+	t.Parallel()
 	// Client 1 is dry. Client 0 works on 10 and has 8, 7 and 3 waiting until 28.
 	p := must(NewIdentical([]int{10, 8, 7, 3, 1}, 2))
 	d, err := NewDispatcher(p, Plan{0, 0, 0, 0, 1}, DispatcherConfig{})
@@ -66,6 +68,7 @@ func TestStealingTakesTheLongestThatHelps(t *testing.T) {
 // TestSitesGivenBack gives back sites of a list, whose order the others keep, and of a lost
 // client, whose long site does not wait until the end.
 func TestSitesGivenBack(t *testing.T) {
+	t.Parallel()
 	p := must(NewIdentical([]int{1, 4, 2, 3, 5}, 2))
 	d := must(NewPullDispatcher(p, []int{0, 1, 2, 3, 4}, DispatcherConfig{Static: true}))
 	ask := func(client, want int, now float64) {
@@ -99,6 +102,7 @@ func TestSitesGivenBack(t *testing.T) {
 }
 
 func TestCopiesCountOnce(t *testing.T) {
+	t.Parallel()
 	p := must(NewIdentical([]int{10, 1}, 3))
 	d, err := NewDispatcher(p, Plan{0, 1}, DispatcherConfig{Static: true, Copies: 2})
 	require.NoError(t, err)
@@ -124,6 +128,7 @@ func TestCopiesCountOnce(t *testing.T) {
 }
 
 func TestDispatcherErrors(t *testing.T) {
+	t.Parallel()
 	p := must(NewIdentical([]int{2, 5, 3}, 2))
 	_, err := NewDispatcher(p, Plan{0}, DispatcherConfig{Static: true})
 	require.ErrorIs(t, err, ErrPlan)
@@ -171,6 +176,7 @@ func TestDispatcherErrors(t *testing.T) {
 // TestTimesFarApart observes an answer after a time longer than a number can be: what is
 // learned of the client stays finite, and the state can be restored.
 func TestTimesFarApart(t *testing.T) {
+	t.Parallel()
 	p := must(NewIdentical([]int{2, 5, 3}, 1))
 	d := must(NewDispatcher(p, Plan{0, 0, 0}, DispatcherConfig{Spread: .5}))
 	for now := -math.MaxFloat64; d.Open() > 0; now = math.MaxFloat64 {
@@ -187,7 +193,10 @@ func TestTimesFarApart(t *testing.T) {
 // TestDispatcherStateMachine lets clients ask, answer, give back, be removed and restored
 // in any order, saved and restored at any time: each site is answered first exactly once,
 // none disappears, and no client holds two.
-func TestDispatcherStateMachine(t *testing.T) { rapid.Check(t, propDispatcher) }
+func TestDispatcherStateMachine(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, propDispatcher)
+}
 
 func FuzzDispatcher(f *testing.F) { f.Fuzz(rapid.MakeFuzz(propDispatcher)) }
 
@@ -294,6 +303,7 @@ func propDispatcher(t *rapid.T) {
 }
 
 func TestSimulationOfAPlanGivesItsMakespan(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t, 12)
 		plan := LPT(p)
@@ -321,6 +331,7 @@ func TestSimulationOfAPlanGivesItsMakespan(t *testing.T) {
 }
 
 func TestSimulationWithLossesAnswersEverySite(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t, 12)
 		d := must(NewDispatcher(p, LPT(p), DispatcherConfig{Copies: 2}))
@@ -370,6 +381,7 @@ func TestDispatcherDefaults(t *testing.T) {
 }
 
 func TestReplanMovesNoMoreThanAllowed(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t, 8)
 		old := make(Plan, p.n)
@@ -407,6 +419,7 @@ func TestReplanMovesNoMoreThanAllowed(t *testing.T) {
 // TestClientsProveTheirSpeed has one site of a hundred minutes that two clients of nearly
 // the same predicted speed compete for, and one of half the speed.
 func TestClientsProveTheirSpeed(t *testing.T) {
+	t.Parallel()
 	sizes := []int{100, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}
 	p := must(NewUniform(sizes, []float64{1, 1.01, 2}))
 	plan := Plan{0, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2}
@@ -450,6 +463,7 @@ func TestClientsProveTheirSpeed(t *testing.T) {
 // 1000 pairs, the mean has a standard error of .26 %, 4 of which lie between it and the −.1
 // % asked for.
 func TestProbesPay(t *testing.T) {
+	t.Parallel()
 	pairs, sum := 1000, 0.0
 	for seed := range pairs {
 		p, actual := wrongWorld(5, uint64(seed), .3)

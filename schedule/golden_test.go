@@ -60,6 +60,7 @@ func goldenProblems() (names []string, problems []*schedule.Problem) {
 // TestGoldenPlans pins plans, bounds, the status of proofs and the number of steps of every
 // algorithm.
 func TestGoldenPlans(t *testing.T) {
+	t.Parallel()
 	var b strings.Builder
 	names, problems := goldenProblems()
 	for k, p := range problems {
@@ -100,6 +101,7 @@ func TestGoldenPlans(t *testing.T) {
 
 // TestGoldenBatches pins the paper's heuristic in all its variants.
 func TestGoldenBatches(t *testing.T) {
+	t.Parallel()
 	var b strings.Builder
 	rng := rand.New(rand.NewPCG(5, 5))
 	for range 6 {
@@ -135,6 +137,7 @@ func goldenDispatchers(p *schedule.Problem) (names []string, dispatchers []*sche
 // TestGoldenDispatch pins the streams of sites that dispatchers give to clients that turn
 // out faster or slower than predicted, of which one is lost.
 func TestGoldenDispatch(t *testing.T) {
+	t.Parallel()
 	var b strings.Builder
 	names, problems := goldenProblems()
 	for k, p := range problems {
@@ -179,6 +182,7 @@ func TestGoldenDispatch(t *testing.T) {
 
 // TestGoldenPredictions pins the predictions of durations and the scores of the methods.
 func TestGoldenPredictions(t *testing.T) {
+	t.Parallel()
 	var b strings.Builder
 	e := goldenPredictor(t)
 	for _, s := range e.Scores() {

@@ -12,6 +12,7 @@ import (
 )
 
 func TestBatchByHand(t *testing.T) {
+	t.Parallel()
 	// Total 40, shares 20, 12 and 8 of clients 1, 0 and 2.
 	sizes := []float64{3, 14, 9, 7, 5, 2}
 	performance := []float64{3, 5, 2}
@@ -44,6 +45,7 @@ func TestBatchByHand(t *testing.T) {
 }
 
 func TestBatchErrors(t *testing.T) {
+	t.Parallel()
 	one := []float64{1}
 	_, err := Batch(nil, one, Literal)
 	require.ErrorIs(t, err, ErrNoSites)
@@ -67,6 +69,7 @@ func TestBatchErrors(t *testing.T) {
 }
 
 func TestBatchCoversEverySite(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		sizes := rapid.SliceOfN(rapid.Float64Range(1, 100), 1, 40).Draw(t, "sizes")
 		performance := rapid.SliceOfN(rapid.Float64Range(.5, 2), 1, 6).Draw(t, "performance")
@@ -93,6 +96,7 @@ func TestBatchCoversEverySite(t *testing.T) {
 // TestFillToShareOverfillsTheFastestOnly sets clients aside that hold a site which exceeds
 // their share by itself.
 func TestFillToShareOverfillsTheFastestOnly(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		sizes := rapid.SliceOfN(rapid.Float64Range(1, 100), 1, 40).Draw(t, "sizes")
 		performance := rapid.SliceOfN(rapid.Float64Range(.5, 2), 1, 6).Draw(t, "performance")
@@ -120,6 +124,7 @@ func TestFillToShareOverfillsTheFastestOnly(t *testing.T) {
 }
 
 func TestOrdersAndRoundRobin(t *testing.T) {
+	t.Parallel()
 	p := problem(t, must(NewIdentical([]int{4, 9, 4, 1}, 3)), nil)
 	require.Equal(t, []int{0, 1, 2, 3}, p.List(Given))
 	require.Equal(t, []int{3, 2, 1, 0}, p.List(Reversed))
@@ -138,6 +143,7 @@ func TestOrdersAndRoundRobin(t *testing.T) {
 }
 
 func TestKarmarkarKarpByHand(t *testing.T) {
+	t.Parallel()
 	// 8 and 7 differ by 1, 6 and 5 by 1, so 4, 1, 1 are left: 4−1−1 = 2.
 	p := problem(t, must(NewIdentical([]int{8, 7, 6, 5, 4}, 2)), nil)
 	plan, err := KarmarkarKarp(p)
@@ -151,6 +157,7 @@ func TestKarmarkarKarpByHand(t *testing.T) {
 }
 
 func TestGuarantees(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		m := rapid.IntRange(1, 3).Draw(t, "clients")
 		durations := rapid.SliceOfN(rapid.IntRange(1, 30), 1, 8).Draw(t, "durations")
@@ -166,6 +173,7 @@ func TestGuarantees(t *testing.T) {
 
 // TestBoundFormulas compares the bound by capacities with the closed formulas.
 func TestBoundFormulas(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		m := rapid.IntRange(1, 5).Draw(t, "clients")
 		w := rapid.SliceOfN(rapid.IntRange(1, 50), 1, 16).Draw(t, "sizes")

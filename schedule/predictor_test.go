@@ -12,6 +12,7 @@ import (
 )
 
 func TestMethodsByHand(t *testing.T) {
+	t.Parallel()
 	var tr track
 	for _, d := range []float64{10, 20, 6, 100, 8, 12} {
 		tr.update(d)
@@ -38,6 +39,7 @@ func TestMethodsByHand(t *testing.T) {
 // TestBacktestPicksTheRightMethod has worlds each of which one method suits: a trend, and
 // outliers.
 func TestBacktestPicksTheRightMethod(t *testing.T) {
+	t.Parallel()
 	rng := rand.New(rand.NewPCG(1, 1))
 	trend, outliers := make([][]float64, 40), make([][]float64, 40)
 	for z := range trend {
@@ -73,6 +75,7 @@ func TestBacktestPicksTheRightMethod(t *testing.T) {
 // predictions its root mean square has a standard error of at most 2/√(2·4000) = 2.3 %
 // (successive ones are correlated); 4 of these are 9 %.
 func TestSpreadIsThatOfTheErrors(t *testing.T) {
+	t.Parallel()
 	const s = .1
 	for seed := range uint64(5) {
 		rng := rand.New(rand.NewPCG(seed, 1))

@@ -16,6 +16,7 @@ func problem(t require.TestingT, p *Problem, err error) *Problem {
 }
 
 func TestBadProblems(t *testing.T) {
+	t.Parallel()
 	nan, inf := math.NaN(), math.Inf(1)
 	unrelated := func(rows ...[]float64) func() (*Problem, error) {
 		return func() (*Problem, error) { return NewUnrelated(rows) }
@@ -73,6 +74,7 @@ func must[T any](v T, err error) T {
 }
 
 func TestFinishCountsStartAndSetupOfUsedClientsOnly(t *testing.T) {
+	t.Parallel()
 	p := problem(t, must(NewUniform([]int{10, 4}, []float64{2, 1, 1})), nil)
 	p = problem(t, must(p.WithStarts([]float64{1, 0, 1000}, []float64{.5, 3, 0})), nil)
 	require.Equal(t, []float64{21.5, 7, 0}, p.Finish(Plan{0, 1}))
@@ -86,6 +88,7 @@ func TestFinishCountsStartAndSetupOfUsedClientsOnly(t *testing.T) {
 }
 
 func TestCheckRejects(t *testing.T) {
+	t.Parallel()
 	p := problem(t, must(NewIdentical([]int{4, 3, 2}, 2)), nil)
 	for _, plan := range []Plan{nil, {0, 1}, {0, 1, 2}, {0, -1, 0}, {0, 1, 0, 1}} {
 		require.ErrorIs(t, p.Check(plan), ErrPlan)
@@ -111,6 +114,7 @@ func TestCheckRejects(t *testing.T) {
 }
 
 func TestFullModelIsThePapersFormula(t *testing.T) {
+	t.Parallel()
 	f := FullModel{
 		Sites: []SiteCost{{"a.example", 1000, 50}, {"bb.example", 400, 8}},
 		Clients: []ClientCost{
@@ -142,6 +146,7 @@ func TestFullModelIsThePapersFormula(t *testing.T) {
 }
 
 func TestReducedModel(t *testing.T) {
+	t.Parallel()
 	p, err := ReducedModel{Sizes: []float64{100, 300}, WebSpeed: []float64{50, 20}, Compute: []float64{100, 20}}.Problem()
 	require.NoError(t, err)
 	require.InDelta(t, 400*(1./50+1./100), p.Makespan(Plan{0, 0}), 1e-12)

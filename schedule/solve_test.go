@@ -115,7 +115,10 @@ func propSolve(t *rapid.T) {
 	require.NoError(t, p.CheckResult(r))
 }
 
-func TestSolveMatchesBruteForce(t *testing.T) { rapid.Check(t, propSolve) }
+func TestSolveMatchesBruteForce(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, propSolve)
+}
 
 func FuzzSolve(f *testing.F) { f.Fuzz(rapid.MakeFuzz(propSolve)) }
 
@@ -156,6 +159,7 @@ func randomProblem(kind problemKind, n, m int, seed uint64) *Problem {
 }
 
 func TestSameSeedSameRun(t *testing.T) {
+	t.Parallel()
 	for _, kind := range kinds {
 		p := randomProblem(kind, 13, 4, 1)
 		for _, steps := range []int64{50_000, 200_000} {
@@ -169,6 +173,7 @@ func TestSameSeedSameRun(t *testing.T) {
 }
 
 func TestLimitsEndTheSearch(t *testing.T) {
+	t.Parallel()
 	for _, kind := range kinds {
 		// 25 sites of 10 bits on 10 clients leave a gap for a while.
 		p := randomProblem(kind, 25, 10, 2)
@@ -207,6 +212,7 @@ func TestLimitsEndTheSearch(t *testing.T) {
 }
 
 func TestProgressOnlyGetsBetter(t *testing.T) {
+	t.Parallel()
 	for _, kind := range kinds {
 		p := randomProblem(kind, 25, 6, 3)
 		lastMakespan, lastLower, calls := math.Inf(1), 0.0, 0
@@ -226,6 +232,7 @@ func TestProgressOnlyGetsBetter(t *testing.T) {
 // TestScaledDurationsTakeTheSameWork multiplies real durations by a power of two and
 // integers by 1000: plan and work are the same.
 func TestScaledDurationsTakeTheSameWork(t *testing.T) {
+	t.Parallel()
 	for _, kind := range kinds {
 		p := randomProblem(kind, 30, 3, 4)
 		factor := 1000.0
@@ -250,6 +257,7 @@ func TestScaledDurationsTakeTheSameWork(t *testing.T) {
 // TestKnownOptima has instances whose optimum is known by construction: each client's sites
 // are a random division of the same total.
 func TestKnownOptima(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(10) {
 		rng := rand.New(rand.NewPCG(seed, 9))
 		const m, total = 5, 1 << 20
@@ -274,6 +282,7 @@ func TestKnownOptima(t *testing.T) {
 // TestUnrelatedAgreesWithUniform solves problems with uniform clients by both exact
 // methods: they share neither bounds nor enumeration.
 func TestUnrelatedAgreesWithUniform(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(12) {
 		rng := rand.New(rand.NewPCG(seed, 8))
 		n, m := 8+rng.IntN(5), 3
@@ -306,6 +315,7 @@ func TestUnrelatedAgreesWithUniform(t *testing.T) {
 // TestRealDurationsAreProved has real durations that no table can hold; the proof is that
 // of branch and bound alone.
 func TestRealDurationsAreProved(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(8) {
 		p := randomProblem(unrelated, 12, 3, seed)
 		require.Positive(t, p.Rounding())
@@ -321,6 +331,7 @@ func TestRealDurationsAreProved(t *testing.T) {
 // TestPricesOfOneClient has a relaxation in which one client's price is 0, and with it the
 // price of every site.
 func TestPricesOfOneClient(t *testing.T) {
+	t.Parallel()
 	p := must(NewUnrelated([][]int{{1, 1, 1}, {31, 35, 6}, {5, 36, 6}, {1, 1, 1}, {36, 36, 30}}))
 	r, err := Solve(t.Context(), p, SolveConfig{}, rand.NewPCG(0, 0))
 	require.NoError(t, err)
