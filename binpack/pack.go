@@ -16,32 +16,31 @@ type Heuristic uint8
 
 const (
 	// NextFit keeps one bin open: at most 2·OPT. O(n).
-	NextFit Heuristic = iota
+	NextFit = Heuristic(packing.NextFit)
 	// FirstFit takes the first bin with room: at most ⌊1.7·OPT⌋. O(n log n).
-	FirstFit
+	FirstFit = Heuristic(packing.FirstFit)
 	// BestFit takes the bin that the item leaves with the least room: at most ⌊1.7·OPT⌋.
 	// O(n log n).
-	BestFit
+	BestFit = Heuristic(packing.BestFit)
 	// WorstFit takes the open bin with the most room: at most 2·OPT. O(n log n).
-	WorstFit
+	WorstFit = Heuristic(packing.WorstFit)
 	// NextFitDecreasing is asymptotically 1.691·OPT. O(n log n).
-	NextFitDecreasing
+	NextFitDecreasing = Heuristic(packing.NextFitDecreasing)
 	// FirstFitDecreasing uses at most 11/9·OPT + 6/9 bins. O(n log n).
-	FirstFitDecreasing
+	FirstFitDecreasing = Heuristic(packing.FirstFitDecreasing)
 	// BestFitDecreasing is asymptotically 11/9·OPT. O(n log n).
-	BestFitDecreasing
+	BestFitDecreasing = Heuristic(packing.BestFitDecreasing)
 	// WorstFitDecreasing is asymptotically 1.25·OPT. O(n log n).
-	WorstFitDecreasing
+	WorstFitDecreasing = Heuristic(packing.WorstFitDecreasing)
 	// MinimumBinSlack fills one bin at a time, with the subset of the items left that leaves
 	// the least room (Gupta & Ho 1999). The search for a subset stops after 20,000 steps with
 	// the best found. O(bins·(n + 20,000)).
-	MinimumBinSlack
+	MinimumBinSlack = Heuristic(packing.MinimumBinSlack)
 	// MinimumBinSlackPrime is MinimumBinSlack where the largest item left is always in the bin
 	// (MBS′ of Fleszar & Hindi 2002): faster, and better on most problems.
-	MinimumBinSlackPrime
+	MinimumBinSlackPrime = Heuristic(packing.MinimumBinSlackPrime)
 )
 
-// Their order is that of package packing.
 var heuristics = enum.Of[Heuristic](ErrConfig, "NF", "FF", "BF", "WF", "NFD", "FFD", "BFD", "WFD", "MBS", "MBS′")
 
 // String returns the usual abbreviation.

@@ -101,8 +101,13 @@ func floatUnits[W Weight](weights, caps []W) (units, error) {
 			}
 		}
 	}
+	scale := 1 / g.Quantum // exact, and g.Up written out for speed, unless it is out of range
 	for i, w := range weights {
-		up, exact := g.Up(float64(w))
+		x := float64(w) * scale
+		up, exact := int64(math.Ceil(x)), math.Ceil(x) == x
+		if math.IsInf(scale, 1) {
+			up, exact = g.Up(float64(w))
+		}
 		// No item is larger than the largest bin, and one that rounds up beyond it fills it:
 		// nothing but items of weight 0 fit beside it.
 		u.w[i] = min(up, full)

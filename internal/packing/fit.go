@@ -2,12 +2,11 @@ package packing
 
 import (
 	"math/bits"
-
-	"github.com/recrawl/recrawl/internal/heap"
+	"slices"
 )
 
-// The rules for bins of one capacity without constraints. Each takes the items in
-// the given order, sets the bin of each and returns the number of bins.
+// The heuristics for bins of one capacity without constraints. Each takes the items in the given
+// order, sets the bin of each and returns the number of bins.
 
 func nextFit(c int64, order []Ranked, bin []int) int {
 	bins, room := 0, int64(-1)
@@ -22,33 +21,70 @@ func nextFit(c int64, order []Ranked, bin []int) int {
 	return bins
 }
 
-// firstFit keeps a tournament tree over the bins: a node holds the most room of
-// the bins below it, and the first bin with room w is found from the root.
-func firstFit(c int64, order []Ranked, bin []int) int {
-	size := 1 << bits.Len(uint(len(order)-1))
-	room := make([]int64, 2*size) // unopened bins count with their capacity
-	for k := range room {
-		room[k] = c
+// tournament is a tree over bins in which a node holds the most room of the bins below it; node
+// 1 is the root, and node size+k is bin k.
+type tournament struct {
+	size int
+	most []int64
+}
+
+// newTournament returns a tree of at least n bins of the given room.
+func newTournament(n int, room int64) tournament {
+	size := 1 << bits.Len(uint(n-1))
+	return tournament{size, slices.Repeat([]int64{room}, 2*size)}
+}
+
+// first returns the first bin with room w, if there is one.
+func (t tournament) first(w int64) int {
+	k := 1
+	for k < t.size {
+		k *= 2
+		if t.most[k] < w {
+			k++
+		}
 	}
+	return k - t.size
+}
+
+// set changes the room of a bin.
+func (t tournament) set(bin int, room int64) {
+	k := bin + t.size
+	t.most[k] = room
+	for k >>= 1; k >= 1; k >>= 1 {
+		r := max(t.most[2*k], t.most[2*k+1])
+		if r == t.most[k] {
+			break // nothing changes above
+		}
+		t.most[k] = r
+	}
+}
+
+// firstFit finds the bin of each item in a tree, in which bins not opened have their capacity.
+func firstFit(c int64, order []Ranked, bin []int) int {
+	t := newTournament(len(order), c)
 	bins := 0
 	for _, x := range order {
-		k := 1
-		for k < size {
-			k *= 2
-			if room[k] < x.Weight {
-				k++
-			}
+		b := t.first(x.Weight)
+		bin[x.Item] = b
+		bins = max(bins, b+1)
+		t.set(b, t.most[t.size+b]-x.Weight)
+	}
+	return bins
+}
+
+// worstFit finds the bin of most room in a tree, in which bins not opened have none.
+func worstFit(c int64, order []Ranked, bin []int) int {
+	t := newTournament(len(order), -1)
+	bins := 0
+	for _, x := range order {
+		b, room := bins, c
+		if most := t.most[1]; most >= x.Weight {
+			b, room = t.first(most), most
+		} else {
+			bins++
 		}
-		bin[x.Item] = k - size
-		bins = max(bins, bin[x.Item]+1)
-		room[k] -= x.Weight
-		for k >>= 1; k >= 1; k >>= 1 {
-			r := max(room[2*k], room[2*k+1])
-			if r == room[k] {
-				break // nothing changes above
-			}
-			room[k] = r
-		}
+		bin[x.Item] = b
+		t.set(b, room-x.Weight)
 	}
 	return bins
 }
@@ -56,75 +92,87 @@ func firstFit(c int64, order []Ranked, bin []int) int {
 // openBin is a bin and its room.
 type openBin struct {
 	room int64
-	bin  int32
+	bin  int
 }
 
-// Before orders bins by more room first, then by later bin: the one to take first
-// from the heap of bestFitDecreasing, where what comes last ends on top.
-func (a openBin) Before(b openBin) bool {
+// before orders bins by more room first, then by later bin: the one to take first from those
+// that wait in bestFitDecreasing, where what comes last ends on top.
+func (a openBin) before(b openBin) bool {
 	return a.room > b.room || a.room == b.room && a.bin > b.bin
 }
 
-// bestFitDecreasing needs no search tree. Weights only decrease, so the bins that
-// have room for the present item form a stack with the tightest on top: a bin
-// that gains room for the item by the item's being smaller has less room than all
-// that had room before, and so has the bin that just took one. Invariant:
-// stack ≥ w, decreasing towards its top; all bins in waiting (sorted, increasing)
-// and in heap have less room than w.
+// waitingBins are bins without room for the present item.
+type waitingBins struct {
+	sorted []openBin // the first in order last
+	others tournament
+}
+
+// pop removes the first in order, if it has room w. In the tree bins have reverse numbers, so that
+// the later of equal bins comes first.
+func (q *waitingBins) pop(w int64) (b openBin, ok bool) {
+	k, most := len(q.sorted)-1, int64(-1)
+	if q.others.size > 0 {
+		most = q.others.most[1]
+	}
+	if k >= 0 && q.sorted[k].room >= max(w, most) {
+		b, ok = q.sorted[k], true
+	}
+	if most >= w && (!ok || b.room == most) {
+		leaf := q.others.first(most)
+		if o := (openBin{most, q.others.size - 1 - leaf}); !ok || o.before(b) {
+			q.others.set(leaf, -1)
+			return o, true
+		}
+	}
+	if ok {
+		q.sorted = q.sorted[:k]
+	}
+	return b, ok
+}
+
+// push adds a bin; n bounds the numbers of bins.
+func (q *waitingBins) push(b openBin, n int) {
+	if k := len(q.sorted) - 1; k < 0 || b.before(q.sorted[k]) {
+		q.sorted = append(q.sorted, b)
+		return
+	}
+	if q.others.size == 0 {
+		q.others = newTournament(n, -1)
+	}
+	q.others.set(q.others.size-1-b.bin, b.room)
+}
+
+// bestFitDecreasing needs no search tree. Weights only decrease, so the bins that have room for
+// the present item form a stack with the tightest on top: a bin that gains room for the item by
+// the item's being smaller has less room than all that had room before, and so has the bin that
+// just took one. Invariant: stack ≥ w, decreasing towards its top; all bins that wait have less
+// room than w.
 func bestFitDecreasing(c int64, order []Ranked, bin []int) int {
-	var stack, waiting []openBin
-	var full heap.Heap[openBin]
-	bins := int32(0)
+	var stack []openBin
+	var waiting waitingBins
+	bins := 0
 	for _, x := range order {
 		for {
-			k := len(waiting) - 1
-			if k >= 0 && waiting[k].room >= x.Weight && (len(full) == 0 || waiting[k].Before(full[0])) {
-				stack = append(stack, waiting[k])
-				waiting = waiting[:k]
-			} else if len(full) > 0 && full[0].room >= x.Weight {
-				stack = append(stack, full.Pop())
-			} else {
+			b, ok := waiting.pop(x.Weight)
+			if !ok {
 				break
 			}
+			stack = append(stack, b)
 		}
-		var b openBin
+		b := openBin{c, bins}
 		if k := len(stack) - 1; k >= 0 {
 			b = stack[k]
 			stack = stack[:k]
 		} else {
-			b = openBin{c, bins}
 			bins++
 		}
-		bin[x.Item] = int(b.bin)
+		bin[x.Item] = b.bin
 		b.room -= x.Weight
-		switch k := len(waiting) - 1; {
-		case b.room >= x.Weight:
+		if b.room >= x.Weight {
 			stack = append(stack, b)
-		case k < 0 || b.Before(waiting[k]):
-			waiting = append(waiting, b)
-		default:
-			full.Push(b)
-		}
-	}
-	return int(bins)
-}
-
-// worstFit keeps the bins in a heap by their room.
-func worstFit(c int64, order []Ranked, bin []int) int {
-	var full heap.Heap[openBin]
-	bins := int32(0)
-	for _, x := range order {
-		var b openBin
-		if len(full) > 0 && full[0].room >= x.Weight {
-			b = full.Pop()
-			b.bin = -b.bin // see below
 		} else {
-			b = openBin{c, bins}
-			bins++
+			waiting.push(b, len(order))
 		}
-		bin[x.Item] = int(b.bin)
-		// The negative number makes the heap prefer the earlier of equal bins.
-		full.Push(openBin{b.room - x.Weight, -b.bin})
 	}
-	return int(bins)
+	return bins
 }

@@ -24,7 +24,6 @@ import (
 // When the demand changes, the duals stay feasible and the dual simplex
 // restores the rest, so that a node of the search costs few pivots.
 type master struct {
-	effort
 	m       int
 	w       []int64
 	c       int64
@@ -44,6 +43,7 @@ type master struct {
 	pricer  pricer
 	rng     *rand.Rand
 	failed  bool // numerically singular; the master is of no more use
+	effort
 }
 
 // entry is a kind and how many of it.
@@ -203,9 +203,7 @@ func (s *master) pivot(k, r int) {
 				other[j] -= d * row[j]
 			}
 		} else {
-			for j, v := range row {
-				other[j] -= d * v
-			}
+			subtract(other, d, row)
 		}
 		s.x[i] -= d * step
 	}
@@ -222,6 +220,23 @@ func (s *master) pivot(k, r int) {
 		if s.drift() > driftLimit {
 			s.refresh()
 		}
+	}
+}
+
+// subtract takes d times x off y, four at a time: it is the innermost loop of the solver, and
+// so it takes half the time, wherever the linker puts it.
+func subtract(y []float64, d float64, x []float64) {
+	y = y[:len(x)]
+	k := 0
+	for ; k < len(x)-3; k += 4 {
+		a, b := y[k:k+4:k+4], x[k:k+4:k+4]
+		a[0] -= d * b[0]
+		a[1] -= d * b[1]
+		a[2] -= d * b[2]
+		a[3] -= d * b[3]
+	}
+	for ; k < len(x); k++ {
+		y[k] -= d * x[k]
 	}
 }
 
