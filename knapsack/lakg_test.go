@@ -280,6 +280,10 @@ func BenchmarkPoll(b *testing.B) {
 	}
 	for _, n := range sizes[:2] {
 		b.Run(fmt.Sprintf("adaptive/n=%d", n), func(b *testing.B) { poll(b, must(NewAdaptive(n, Nutch(1)))) })
+		b.Run(fmt.Sprintf("h-traa/n=%d", n), func(b *testing.B) { poll(b, must(NewHTRAA(n, HTRAAConfig{}, rand.NewPCG(1, 1)))) })
+		b.Run(fmt.Sprintf("planner-gamma/n=%d", n), func(b *testing.B) {
+			poll(b, must(NewPlanner(n, PlannerConfig{Budget: 1, Method: Gamma}, nil)))
+		})
 		b.Run(fmt.Sprintf("fixed-random/n=%d", n), func(b *testing.B) {
 			poll(b, must(NewFixed(spread(n, 1), Random, rand.NewPCG(1, 1))))
 		})

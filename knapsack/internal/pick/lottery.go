@@ -23,8 +23,10 @@ func newLottery(n int, src rand.Source) *Lottery {
 	return l
 }
 
+// Frequency implements Roster.
 func (l *Lottery) Frequency(slot int) float64 { return l.x[slot] }
 
+// Set implements Roster.
 func (l *Lottery) Set(slot int, x float64) {
 	l.x[slot] = x
 	if l.in[slot] {
@@ -32,6 +34,7 @@ func (l *Lottery) Set(slot int, x float64) {
 	}
 }
 
+// Pick implements Roster.
 func (l *Lottery) Pick(float64) (int, bool) {
 	slot, ok := l.sum.Draw(l.src)
 	if ok {
@@ -41,6 +44,7 @@ func (l *Lottery) Pick(float64) (int, bool) {
 	return slot, ok
 }
 
+// Put implements Roster.
 func (l *Lottery) Put(slot int, _ float64) {
 	if slot == len(l.x) {
 		l.x, l.in = append(l.x, 0), append(l.in, true)
@@ -58,6 +62,7 @@ func (l *Lottery) Put(slot int, _ float64) {
 	l.sum.Set(slot, l.x[slot])
 }
 
+// Drop implements Roster.
 func (l *Lottery) Drop(slot int) {
 	l.in[slot], l.x[slot] = false, 0
 	l.sum.Set(slot, 0)

@@ -122,13 +122,16 @@ func (o *Overdue) climb(slot int) {
 	}
 }
 
+// Frequency implements Roster.
 func (o *Overdue) Frequency(slot int) float64 { return o.x[slot] }
 
+// Set implements Roster.
 func (o *Overdue) Set(slot int, x float64) {
 	o.x[slot] = x
 	o.climb(slot)
 }
 
+// Pick implements Roster.
 func (o *Overdue) Pick(now float64) (int, bool) {
 	if w, _ := o.champion(1); w == None {
 		return 0, false
@@ -140,6 +143,7 @@ func (o *Overdue) Pick(now float64) (int, bool) {
 	return int(w), true
 }
 
+// Put implements Roster.
 func (o *Overdue) Put(slot int, at float64) {
 	if slot == len(o.x) {
 		o.last, o.x, o.in = append(o.last, at), append(o.x, 0), append(o.in, true)
@@ -151,6 +155,7 @@ func (o *Overdue) Put(slot int, at float64) {
 	o.climb(slot)
 }
 
+// Drop implements Roster.
 func (o *Overdue) Drop(slot int) {
 	o.in[slot], o.x[slot] = false, 0
 	o.climb(slot)

@@ -6,8 +6,10 @@ import "math/rand/v2"
 // its content does not depend on the order of changes and no rounding error ever piles up.
 type SumTree []float64 // node k of 1..n−1 is the sum of nodes 2k and 2k+1; node n+i is number i
 
+// NewSumTree returns n zeros.
 func NewSumTree(n int) SumTree { return make(SumTree, 2*max(n, 1)) }
 
+// Size returns how many numbers there are.
 func (t SumTree) Size() int { return len(t) / 2 }
 
 // Total returns the sum of all numbers.

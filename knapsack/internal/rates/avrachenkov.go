@@ -16,12 +16,15 @@ type Avrachenkov struct {
 	lambda, time []float64
 }
 
+// Add implements Evidence.
 func (m *Avrachenkov) Add() {
 	m.polls, m.lambda, m.time = append(m.polls, 0), append(m.lambda, 0), append(m.time, 0)
 }
 
+// Reset implements Evidence.
 func (m *Avrachenkov) Reset(slot int) { m.polls[slot], m.lambda[slot], m.time[slot] = 0, 0, 0 }
 
+// Observe implements Evidence.
 func (m *Avrachenkov) Observe(slot int, gap float64, changed bool, prior float64) {
 	if m.polls[slot] == 0 {
 		m.lambda[slot] = prior
@@ -36,6 +39,7 @@ func (m *Avrachenkov) Observe(slot int, gap float64, changed bool, prior float64
 	m.lambda[slot] += step / (k + 1)
 }
 
+// Rate implements Evidence.
 func (m *Avrachenkov) Rate(slot int, prior float64) float64 {
 	if m.polls[slot] == 0 {
 		return prior
@@ -43,12 +47,14 @@ func (m *Avrachenkov) Rate(slot int, prior float64) float64 {
 	return m.lambda[slot]
 }
 
+// Encode implements Evidence.
 func (m *Avrachenkov) Encode(e *codec.Encoder) {
 	e.Uint32s(m.polls)
 	e.Float64s(m.lambda)
 	e.Float64s(m.time)
 }
 
+// Decode implements Evidence.
 func (m *Avrachenkov) Decode(d *codec.Decoder, slots int) {
 	m.polls, m.lambda, m.time = decodeCounts(d, slots), decodeNumbers(d, slots), decodeNumbers(d, slots)
 	for slot, polls := range m.polls {

@@ -19,12 +19,15 @@ type Cho struct {
 	time           []float64
 }
 
+// Add implements Evidence.
 func (m *Cho) Add() {
 	m.polls, m.changes, m.time = append(m.polls, 0), append(m.changes, 0), append(m.time, 0)
 }
 
+// Reset implements Evidence.
 func (m *Cho) Reset(slot int) { m.polls[slot], m.changes[slot], m.time[slot] = 0, 0, 0 }
 
+// Observe implements Evidence.
 func (m *Cho) Observe(slot int, gap float64, changed bool, _ float64) {
 	m.polls[slot]++
 	if changed {
@@ -33,14 +36,17 @@ func (m *Cho) Observe(slot int, gap float64, changed bool, _ float64) {
 	m.time[slot] += gap
 }
 
+// Rate implements Evidence.
 func (m *Cho) Rate(slot int, prior float64) float64 {
 	k, c := float64(m.polls[slot])+0.5, float64(m.changes[slot])+0.5
 	lent := math.Log(2) / prior / 2 // half a poll, at the gap at which half of all polls find a change
 	return math.Log((k+0.5)/(k-c+0.5)) * k / (m.time[slot] + lent)
 }
 
+// Encode implements Evidence.
 func (m *Cho) Encode(e *codec.Encoder) { e.Uint32s(m.polls); e.Uint32s(m.changes); e.Float64s(m.time) }
 
+// Decode implements Evidence.
 func (m *Cho) Decode(d *codec.Decoder, slots int) {
 	m.polls, m.changes, m.time = decodeCounts(d, slots), decodeCounts(d, slots), decodeNumbers(d, slots)
 	for slot, changes := range m.changes {

@@ -13,9 +13,11 @@ import (
 // rate of all pages: a = 1, b = 1/prior.
 type Gamma struct{ a, b []float64 } // b = 0: no observation yet
 
+// Add implements Evidence.
 func (m *Gamma) Add()           { m.a, m.b = append(m.a, 0), append(m.b, 0) }
 func (m *Gamma) Reset(slot int) { m.a[slot], m.b[slot] = 0, 0 }
 
+// Observe implements Evidence.
 func (m *Gamma) Observe(slot int, gap float64, changed bool, prior float64) {
 	a, b := m.a[slot], m.b[slot]
 	if b == 0 {
@@ -39,6 +41,7 @@ func (m *Gamma) Observe(slot int, gap float64, changed bool, prior float64) {
 	m.a[slot], m.b[slot] = mean*mean/variance, mean/variance
 }
 
+// Rate implements Evidence.
 func (m *Gamma) Rate(slot int, prior float64) float64 {
 	if m.b[slot] == 0 {
 		return prior
@@ -46,8 +49,10 @@ func (m *Gamma) Rate(slot int, prior float64) float64 {
 	return m.a[slot] / m.b[slot]
 }
 
+// Encode implements Evidence.
 func (m *Gamma) Encode(e *codec.Encoder) { e.Float64s(m.a); e.Float64s(m.b) }
 
+// Decode implements Evidence.
 func (m *Gamma) Decode(d *codec.Decoder, slots int) {
 	m.a, m.b = decodeNumbers(d, slots), decodeNumbers(d, slots)
 }

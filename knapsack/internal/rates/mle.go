@@ -34,9 +34,11 @@ type mlePage struct {
 	last      float64 // latest root, where the next search begins; 0: none
 }
 
+// Add implements Evidence.
 func (m *MLE) Add()           { m.page = append(m.page, mlePage{}) }
 func (m *MLE) Reset(slot int) { m.page[slot] = mlePage{} }
 
+// Observe implements Evidence.
 func (m *MLE) Observe(slot int, gap float64, changed bool, prior float64) {
 	p := &m.page[slot]
 	if m.unit == 0 {
@@ -95,6 +97,7 @@ func (m *MLE) root(p *mlePage, prior float64) float64 {
 // excess is g/(e^(λg) − 1).
 func excess(g, lambda float64) float64 { return g / math.Expm1(lambda*g) }
 
+// Rate implements Evidence.
 func (m *MLE) Rate(slot int, prior float64) float64 {
 	if m.page[slot].last == 0 {
 		return prior
@@ -102,6 +105,7 @@ func (m *MLE) Rate(slot int, prior float64) float64 {
 	return m.page[slot].last
 }
 
+// Encode implements Evidence.
 func (m *MLE) Encode(e *codec.Encoder) {
 	e.Float64(m.unit)
 	for i := range m.page {
@@ -115,6 +119,7 @@ func (m *MLE) Encode(e *codec.Encoder) {
 	}
 }
 
+// Decode implements Evidence.
 func (m *MLE) Decode(d *codec.Decoder, slots int) {
 	m.unit = d.NonNegative()
 	for slot := 0; slot < slots && d.Err() == nil; slot++ {
