@@ -77,7 +77,7 @@ func poll(learner knapsack.Scheduler, rates []float64, from, polls int) (found i
 // LambdaCrawl with its learner is the Planner for the harmonic cost under polls at random times.
 func ExamplePlanner_lambdaCrawl() {
 	lambdaCrawl, err := knapsack.NewPlanner(3, knapsack.PlannerConfig{
-		Budget:    1,
+		Budget:    1, // poll per unit of time
 		Objective: knapsack.Harmonic,
 		Spacing:   knapsack.Random,
 	}, rand.NewPCG(1, 2))
@@ -100,7 +100,7 @@ func ExamplePlanner_lambdaCrawl() {
 // little to page 0, which changes faster than it can be kept fresh.
 func ExamplePlanner_azar() {
 	azar, err := knapsack.NewPlanner(3, knapsack.PlannerConfig{
-		Budget:    1,
+		Budget:    1, // poll per unit of time
 		Objective: knapsack.Freshness,
 		Spacing:   knapsack.Random,
 	}, rand.NewPCG(1, 2))

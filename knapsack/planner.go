@@ -9,9 +9,10 @@ import (
 	"github.com/recrawl/recrawl/knapsack/internal/rates"
 )
 
-// PlannerConfig holds the settings of Planner. Only the Budget must be given.
+// PlannerConfig holds the settings of Planner.
 type PlannerConfig struct {
-	// Budget is the number of polls per unit of time, 1e-100 to 1e100.
+	// Budget is the number of polls per unit of time, 1e-100 to 1e100; default 1, with one poll as
+	// the unit of time.
 	Budget float64
 	// Objective is what the frequencies maximise.
 	Objective Objective
@@ -58,7 +59,7 @@ type Planner struct {
 	scheduled
 	cfg      PlannerConfig
 	evidence rates.Evidence
-	last     []float64 // time of the last poll, or of the start
+	last     []float64 // time of the last poll, or of Add; −Inf at first
 	weights  []float64
 
 	at      multiplier
@@ -82,6 +83,9 @@ const (
 // NewPlanner returns a Planner of the pages 0..n−1, all of weight 1. src is used for Random
 // spacing only and may be nil for Even.
 func NewPlanner(n int, cfg PlannerConfig, src rand.Source) (*Planner, error) {
+	if cfg.Budget == 0 {
+		cfg.Budget = 1
+	}
 	if cfg.Floor == 0 {
 		cfg.Floor = plannerFloor
 	}

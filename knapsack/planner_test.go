@@ -87,10 +87,13 @@ func TestPlannerWeights(t *testing.T) {
 	}
 	require.Greater(t, must(p.Frequency(1)), must(p.Frequency(0)))
 	require.Positive(t, p.Price())
-	for _, cfg := range []PlannerConfig{{}, {Budget: math.NaN()}, {Budget: 1, Floor: 2}, {Budget: 1, Floor: -1},
-		{Budget: 1, Method: 9}, {Budget: 1, Objective: 9}, {Budget: 1, Spacing: 9}} {
+	for _, budget := range []float64{-1, math.NaN(), math.Inf(1), 1e-101} {
+		_, err := NewPlanner(3, PlannerConfig{Budget: budget}, nil)
+		require.ErrorIs(t, err, ErrBudget, "%v", budget)
+	}
+	for _, cfg := range []PlannerConfig{{Floor: 2}, {Floor: -1}, {Method: 9}, {Objective: 9}, {Spacing: 9}} {
 		_, err := NewPlanner(3, cfg, nil)
-		require.Error(t, err, "%+v", cfg)
+		require.ErrorIs(t, err, ErrConfig, "%+v", cfg)
 	}
 }
 
