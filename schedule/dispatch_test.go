@@ -491,3 +491,44 @@ func wrongWorld(m int, seed uint64, spread float64) (p *Problem, actual func(z, 
 	}
 	return p, func(z, j int) float64 { return p.Duration(z, j) * site[z] * client[j] }
 }
+
+// TestContradictionsAreRefused saves dispatchers that were spoiled.
+func TestContradictionsAreRefused(t *testing.T) {
+	t.Parallel()
+	p := must(NewIdentical([]int{5, 4, 3, 2, 1}, 2))
+	fresh := func() *Dispatcher { return must(NewDispatcher(p, Plan{0, 1, 0, 1, 0}, DispatcherConfig{})) }
+	for name, spoil := range map[string]func(*Dispatcher){
+		"waits twice":              func(d *Dispatcher) { d.pool = append(d.pool, 1) },
+		"waits and is done":        func(d *Dispatcher) { d.done[1] = true },
+		"waits and is held":        func(d *Dispatcher) { d.holds[0] = 1 },
+		"is missing":               func(d *Dispatcher) { d.queue[0] = d.queue[0][1:] },
+		"removed client has sites": func(d *Dispatcher) { d.gone[1] = true },
+		"no such site":             func(d *Dispatcher) { d.queue[0][0] = 9 },
+		"no such client":           func(d *Dispatcher) { d.refused[[2]int32{2, 0}] = struct{}{} },
+		"too many probes":          func(d *Dispatcher) { d.probes[0] = mostProbes + 2 },
+		"NaN":                      func(d *Dispatcher) { d.since[1] = math.NaN() },
+		"no time":                  func(d *Dispatcher) { d.now = math.Inf(1) },
+	} {
+		d := fresh()
+		spoil(d)
+		require.ErrorIs(t, fresh().UnmarshalBinary(must(d.MarshalBinary())), ErrCorrupt, name)
+	}
+	other := must(NewDispatcher(must(NewIdentical([]int{1}, 1)), Plan{0}, DispatcherConfig{}))
+	require.ErrorIs(t, other.UnmarshalBinary(must(fresh().MarshalBinary())), ErrCorrupt)
+	require.NoError(t, fresh().UnmarshalBinary(must(fresh().MarshalBinary())))
+}
+
+// TestRestoredClientPaysItsSetupAgain has setups of 5, which are not held against the client's speed.
+func TestRestoredClientPaysItsSetupAgain(t *testing.T) {
+	t.Parallel()
+	p := must(must(NewIdentical([]float64{8, 4}, 2)).WithStarts(nil, []float64{5, 5}))
+	d := must(NewDispatcher(p, Plan{0, 0}, DispatcherConfig{}))
+	for _, now := range []float64{0, 100} {
+		z := must(d.Next(0, now))
+		_, _, err := d.Observe(0, z, now+5+p.Duration(z, 0))
+		require.NoError(t, err)
+		require.Equal(t, d.planned[0], d.actual[0])
+		require.NoError(t, d.RemoveClient(0, now+50))
+		require.NoError(t, d.RestoreClient(0, now+60))
+	}
+}

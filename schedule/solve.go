@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/recrawl/recrawl/internal/source"
+	"github.com/recrawl/recrawl/internal/source"
 	"github.com/recrawl/recrawl/schedule/internal/instance"
 	"github.com/recrawl/recrawl/schedule/internal/solver"
 )

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -338,4 +339,24 @@ func TestPricesOfOneClient(t *testing.T) {
 	require.NoError(t, p.CheckResult(r))
 	require.Equal(t, 35.0, r.Makespan)
 	require.Equal(t, 35.0, r.Lower)
+}
+
+// TestStepsByDefault has limits with and without a deadline.
+func TestStepsByDefault(t *testing.T) {
+	t.Parallel()
+	p := randomProblem(identical, 5, 2, 2)
+	deadline, cancel := context.WithTimeout(t.Context(), time.Hour)
+	defer cancel()
+	for _, c := range []struct {
+		ctx   context.Context
+		steps int64
+		want  int64
+	}{
+		{t.Context(), 0, defaultSteps}, {t.Context(), 7, 7}, {t.Context(), -1, math.MaxInt64},
+		{deadline, 0, math.MaxInt64}, {deadline, 7, 7}, {deadline, -1, math.MaxInt64},
+	} {
+		cfg, err := SolveConfig{Steps: c.steps}.solver(c.ctx, p)
+		require.NoError(t, err)
+		require.Equal(t, c.want, cfg.Steps)
+	}
 }

@@ -59,8 +59,7 @@ func TestGridIsExactForIntegersAndDyadicFractions(t *testing.T) {
 	require.Less(t, p.Rounding, 1e-5)
 }
 
-// TestSumsOverflow has sums that are finite, but not the sum over the clients, or not with
-// a margin for what the summation lost.
+// TestSumsOverflow has sums that are not finite, or not when summed over the clients.
 func TestSumsOverflow(t *testing.T) {
 	t.Parallel()
 	for _, sizes := range [][]float64{{1e308, 1e308}, {math.MaxFloat64}, {1e308}} {
