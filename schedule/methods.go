@@ -26,9 +26,9 @@ var (
 	// better (an error of .172 instead of .175), twice as much trends (.133 instead of
 	// .144).
 	ewmaWeight = .3
-	// holtLevel and holtTrend are the weights of the newest level and trend, common in the
-	// literature. Half of either predicts noise and trends better, by up to 7 %, and
-	// follows a change of trend later.
+	// holtLevel and holtTrend are the weights of the newest level and trend, set by hand.
+	// Half of either predicts the drawn histories better, by up to 7 %, and follows a change
+	// of trend later.
 	holtLevel = .5
 	holtTrend = .2
 )

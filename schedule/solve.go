@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 
 	"github.com/recrawl/recrawl/internal/source"
-	"github.com/recrawl/recrawl/internal/source"
 	"github.com/recrawl/recrawl/schedule/internal/instance"
 	"github.com/recrawl/recrawl/schedule/internal/solver"
 )
@@ -30,8 +29,8 @@ type SolveConfig struct {
 	Progress func(Result)
 }
 
-// defaultSteps limits a solver when neither its config nor its context does: 3 to 8 s of
-// work on the machine of 2017 that the examples were first run on.
+// defaultSteps limits a solver when neither its config nor its context does: some seconds of
+// work.
 const defaultSteps = 200_000_000
 
 // solver checks the config and returns the solver's.

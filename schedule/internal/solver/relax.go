@@ -44,12 +44,10 @@ type column struct {
 }
 
 const (
-	// pivotWork limits the work on one relaxation, in multiplications: some seconds. It
-	// keeps a simplex method that cycles or creeps from holding up a deadline that the
-	// context lacks.
+	// pivotWork limits the work on one relaxation, in multiplications. It ends a simplex
+	// method that cycles or creeps; the prices so far give a bound all the same.
 	pivotWork = 1 << 31
-	// pivotsPerRow and pivotsAtLeast limit the pivots of one relaxation: an order of
-	// magnitude above what the instances of the examples take.
+	// pivotsPerRow and pivotsAtLeast limit the pivots of one relaxation, to the same end.
 	pivotsPerRow, pivotsAtLeast = 20, 200
 	// leastPivot is the pivot below which a basis counts as singular: smaller ones have
 	// reciprocals that overflow.
