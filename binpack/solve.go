@@ -16,7 +16,7 @@ type SolveConfig struct {
 
 // defaultNodes is the limit without a deadline. Of instances that neither the heuristics nor one
 // linear programme decide, 20 take some 500 nodes together, so few ever meet it
-// (go test -run Sweep -sweep ./internal/packing).
+// (go test ./internal/packing -run Sweep -sweep).
 const defaultNodes = 2000
 
 // A Solution is a packing with what is known of the least number of bins.

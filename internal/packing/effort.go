@@ -18,10 +18,12 @@ type effort struct {
 
 // standard is the effort of Solve. Measured by
 //
-//	go test -run Sweep -sweep ./internal/packing
+//	go test ./internal/packing -run Sweep -sweep
 //
-// which tries a quarter, half, twice and four times of each beside these, on instances that
-// neither the heuristics nor the linear programme decide.
+// which tries a quarter, half, twice and four times of each beside these, on 20 instances that
+// neither the heuristics nor the linear programme decide. All are proved with every value, in 495
+// to 621 nodes in sum, 523 with these: the values lie on a plateau, and bound what a harder
+// instance may take.
 var standard = effort{
 	dives:        60,
 	divesBefore:  2,
