@@ -518,7 +518,8 @@ func TestContradictionsAreRefused(t *testing.T) {
 	require.NoError(t, fresh().UnmarshalBinary(must(fresh().MarshalBinary())))
 }
 
-// TestRestoredClientPaysItsSetupAgain has setups of 5, which are not held against the client's speed.
+// TestRestoredClientPaysItsSetupAgain has setups of 5, which are not held against the speed
+// of the client.
 func TestRestoredClientPaysItsSetupAgain(t *testing.T) {
 	t.Parallel()
 	p := must(must(NewIdentical([]float64{8, 4}, 2)).WithStarts(nil, []float64{5, 5}))

@@ -37,7 +37,7 @@ type Score struct {
 // # Cost
 //
 // Time: Observe and Predict take O(1) and allocate nothing for sites seen before. Memory:
-// 176 bytes a site, up to the largest slot seen.
+// 136 bytes a site, up to the largest slot seen.
 //
 // # How it works
 //

@@ -2,7 +2,9 @@ package schedule
 
 import (
 	"math"
+	"math/bits"
 	"math/rand/v2"
+	"reflect"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -141,6 +143,9 @@ func TestPredictorTakesIdsAfterRemovals(t *testing.T) {
 	require.Equal(t, 300.0, must(e.Predict(id)).Mean)
 	require.Equal(t, 300.0, e.PredictNew().Mean, "the old site counts no more")
 	require.Len(t, e.tracks, 2, "memory is that of the slots")
+	if bits.UintSize == 64 {
+		require.EqualValues(t, 136, reflect.TypeFor[track]().Size(), "as the documentation says")
+	}
 	require.ErrorIs(t, e.Observe(1, 10), ErrUnknown, "a late answer of the old one")
 	_, err = e.Predict(1)
 	require.ErrorIs(t, err, ErrUnknown)

@@ -77,7 +77,7 @@ var (
 const (
 	// packLimit is the largest number of sites for the exact search on identical and
 	// uniform clients: a set of them is a key of 32 bytes. memoLimit is the number of
-	// failures that it remembers, in 50 MB.
+	// failures that it remembers, of 40 bytes each.
 	packLimit, memoLimit = 256, 1 << 20
 	// tableLimit is the largest capacity for which subset sums are tabulated, in 128 kB, or
 	// 4 MB with the amounts that reach them.
