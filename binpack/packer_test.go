@@ -89,6 +89,7 @@ func (f *fleet) apply(t *rapid.T, moves []Move, limit RebalanceConfig) {
 
 // packerProperty is a state machine: a fleet lives, and what the packer
 // tells is right after every step.
+// Complex only in sum: each action is a short function of its own.
 func packerProperty(t *rapid.T) {
 	var cfg PackerConfig
 	cfg.KeepMaximum = rapid.Bool().Draw(t, "keep maximum")

@@ -64,23 +64,31 @@ func intUnits[W Weight](weights, caps []W) (units, error) {
 	return u, nil
 }
 
-func floatUnits[W Weight](weights, caps []W) (units, error) {
-	top := 0.0
+// largest returns the largest capacity, or says what is wrong with weights or capacities.
+func largest[W Weight](weights, caps []W) (top float64, err error) {
 	for i, c := range caps {
 		f := float64(c)
 		if !(f > 0) || math.IsInf(f, 1) {
-			return units{}, fmt.Errorf("%w: bin %d: %v", ErrCapacity, i, c)
+			return 0, fmt.Errorf("%w: bin %d: %v", ErrCapacity, i, c)
 		}
 		top = max(top, f)
 	}
 	for i, w := range weights {
 		f := float64(w)
 		if !(f >= 0) || math.IsInf(f, 1) {
-			return units{}, fmt.Errorf("%w: item %d: %v", ErrWeight, i, w)
+			return 0, fmt.Errorf("%w: item %d: %v", ErrWeight, i, w)
 		}
 		if f > top {
-			return units{}, fmt.Errorf("%w: item %d: weight %v", ErrTooLarge, i, w)
+			return 0, fmt.Errorf("%w: item %d: weight %v", ErrTooLarge, i, w)
 		}
+	}
+	return top, nil
+}
+
+func floatUnits[W Weight](weights, caps []W) (units, error) {
+	top, err := largest(weights, caps)
+	if err != nil {
+		return units{}, err
 	}
 	coarsest := grid.Above(top) - min(floatBits, 61-bits.Len(uint(len(weights))))
 	finest := grid.Finest(grid.Finest(math.MaxInt, coarsest, caps), coarsest, weights)
