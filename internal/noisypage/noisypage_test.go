@@ -1,0 +1,49 @@
+package noisypage
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Noise changes the bytes and no paragraph; an edit changes the text; what detectors that err in
+// a known way make of it is counted.
+func TestPages(t *testing.T) {
+	t.Parallel()
+	for i, n := range Noises() {
+		raw := Measure(1, 0.2, Raw, n)
+		require.Zero(t, raw.Missed, n.Name)
+		require.Equal(t, Pages*(Polls-1), raw.Polls+raw.Changes)
+		text := Measure(1, 0.2, Text, n)
+		require.Zero(t, text.Missed, n.Name)
+		require.Equal(t, raw.Changes, text.Changes)
+		switch i {
+		case 0:
+			require.Zero(t, raw.False)
+		case 1:
+			require.Equal(t, raw.Polls, raw.False)
+			require.Zero(t, text.False)
+		default:
+			require.Equal(t, raw.False, text.False, n.Name)
+			require.Greater(t, raw.FalseShare(), 0.4)
+			require.Greater(t, raw.Early, 0)
+		}
+	}
+	blind := Measure(1, 0.2, func(*Page) Detector { return func([]byte) bool { return false } })
+	require.Equal(t, 1.0, blind.MissedShare())
+	require.InDelta(t, 0.2*Pages*(Polls-1), blind.Changes, 4*17.3) // four standard deviations
+}
+
+func TestEditsAreSeen(t *testing.T) {
+	t.Parallel()
+	p := New(rand.NewPCG(1, 1))
+	before := string(p.Poll())
+	require.Equal(t, before, string(p.Poll()))
+	for range 100 {
+		p.Edit()
+		now := string(p.Poll())
+		require.NotEqual(t, before, now)
+		before = now
+	}
+}

@@ -1,0 +1,245 @@
+package fingerprint
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// blocksOf returns the blocks of a body that is written in chunks of at most n bytes.
+func blocksOf(body string, n int) []block {
+	c := new(Copy)
+	for chunk := range slices.Chunk([]byte(body), n) {
+		_, _ = c.Write(chunk)
+	}
+	c.finish()
+	return c.text.blocks
+}
+
+// text returns the block of a text without markup.
+func text(s string, flags uint8) block {
+	h := uint64(0)
+	for _, r := range s {
+		h = (h ^ uint64(r)) * fnvPrime
+	}
+	return block{mix(h), flags}
+}
+
+// TestTokenizer compares the blocks of markup, well formed or not, with those expected: in small
+// letters, with "-" before those in boilerplate and "#" before those with a number.
+func TestTokenizer(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, html string
+		want       string // blocks, separated by spaces
+	}{
+		{"paragraphs", "<p>One, two!</p><p>Three", "onetwo three"},
+		{"inline tags", "<p>a<b>b</b><a href=x>c</a><span>d</span>e<img src=x>f", "abcdef"},
+		{"breaks", "<div>a<br>b<hr>c<my-tag>d", "a b c d"},
+		{"capitals", "<P>ÄÖÜ ÇA <B>ΣΑ</B> ЖЫ</P>", "äöüçaσαжы"},
+		{"entities", "<p>&auml;&Auml;&#228;&#xe4;&#XE4;&eacute;&amp;&nbsp;&lt;x&gt;&ouml", "äääääéxö"},
+		{"entities of html", "<p>&alpha;&Zcaron;&notit;&copy2&#0;&#x110000;&#99999999999;&;&x", "#αžit2x"}, // ¬it;
+		{"ampersands", "<p>AT&T a&b?c=1&d=2 & x", "#attabc1d2x"},
+		{"long entity", "<p>&" + strings.Repeat("a", 40) + ";b", strings.Repeat("a", 40) + "b"},
+		{"scripts", "<p>a<script>if (a<b) '</p>' </scripty></ script></script >b<style>c</style><STYLE>d</StyLe>e", "a b e"},
+		{"noscript and iframe", "a<noscript><p>b</noscript>c<iframe><p>d</iframe>e", "a c e"},
+		{"open script", "<p>a<script>b</p><p>c", "a"},
+		{"nested", "<p>a<template>b<template>c</template>d<script>'<template>'</script></template>e<object>f</object>g", "a e g"},
+		{"svg", "a<svg><title>b</title></svg>c<svg/>d<svg><text>e<p>f", "a c d f"},
+		{"comments", "a<!-- b <p> -- > c -->d<!-->e<!--->f<!----!>g<!--x--!>h<!-", "adefgh"},
+		{"bogus comments", "a<!DOCTYPE x>b<?php y?>c</ z>d<!x>e</>f", "abcdef"},
+		{"less", "a < b <3 c<", "#ab3c"},
+		{"cdata", "<item><![CDATA[a <b>b</b> c]]></item><![CDAT a>d", "abc d"},
+		{"attributes", `<p title="a > b" class='c"' id=d>e<p x=y"z>f<p =">g<p a = ">">h`, "e f h"},
+		{"quotes in names", `<p "a>b`, "b"},
+		{"open tag", "a<p", "a"},
+		{"boilerplate", "<nav>a</nav>b<header>c<footer>d</footer>e</header>f<FORM>g<button>h</button></form>i</form>j", "-a b -c -d -e f -g -h i j"},
+		{"others of it", "<aside>a</aside><select><option>b</select><dialog>c</dialog><menu>d</menu>e", "-a -b -c -d e"},
+		{"head", "<head><title>a</title><meta x><script>b</script></head><body>c", "-a c"},
+		{"head without an end", "<head><title>a</title><p>b", "-a b"},
+		{"main", "<form><header>a</header><main>b</main>c</form><nav>d", "-a b c -d"},
+		{"all is boilerplate", "<form><p>a<p>b</form>", "a b"},
+		{"numbers", "<p>a 12 b<p>a12 b<p>12<p>1a<p>7&euro;<p>٣", "#a12b a12b #12 1a #7 #٣"},
+		{"number in the title", "<head><title>a 1</title></head>b", "-#a1 b"},
+		{"no letters", "<p>… — !<p>a", "a"},
+		{"beyond the basic plane", "<p>𐐀𝄞", "𐐨"},
+		{"marks", "<p>कि", "कि"},
+	} {
+		var want []block
+		for word := range strings.FieldsSeq(c.want) {
+			flags := inBody
+			if rest, ok := strings.CutPrefix(word, "-"); ok {
+				word, flags = rest, 0
+			}
+			if rest, ok := strings.CutPrefix(word, "#"); ok {
+				word, flags = rest, flags|hasNumber
+			}
+			want = append(want, text(word, flags))
+		}
+		for _, n := range []int{1, 2, 3, 1000} {
+			require.Equal(t, want, blocksOf(c.html, n), "%s in chunks of %d", c.name, n)
+		}
+	}
+}
+
+// Bytes that are not UTF-8 count, each for itself.
+func TestOtherEncodings(t *testing.T) {
+	t.Parallel()
+	all := map[uint32]bool{}
+	bodies := []string{"<p>caf\xe9", "<p>caf\xe8", "<p>caf", "<p>caf\xe2\x82", "<p>caf\xe2", "<p>\x83\x65", "<p>\x83\x66", "<p>caf\xe2\x82x", "<p>caf\xe2x"}
+	for _, body := range bodies {
+		for _, n := range []int{1, 2, 9} {
+			b := blocksOf(body, n)
+			require.Len(t, b, 1)
+			all[b[0].hash] = true
+		}
+	}
+	require.Len(t, all, len(bodies))
+}
+
+// pieces are what random markup is made of.
+var pieces = []string{"<", ">", "</", "/>", "<!--", "-->", "-", "!", "<![CDATA[", "]]>", "<script>", "</script>", "<svg", "</svg>",
+	"<template>", "</template>", "<nav>", "</nav>", "<p>", "<b", " a=", `"`, "'", "&", "&auml;", "&#", "x", ";", "=", "ä", "\xe2\x82", "\xe2\x82\xac",
+	"\x80", "text ", "12 ", "<head>", "<body>", "<main>", "\x00", "?", "\n", "<form", "𝄞", strings.Repeat("n", 40)}
+
+var markup = rapid.Custom(func(t *rapid.T) string {
+	if rapid.IntRange(0, 3).Draw(t, "bytes") == 0 {
+		return string(rapid.SliceOfN(rapid.Byte(), 0, 300).Draw(t, "body"))
+	}
+	return strings.Join(rapid.SliceOfN(rapid.SampledFrom(pieces), 0, 60).Draw(t, "pieces"), "")
+})
+
+// requireSame requires that the blocks do not depend on the chunks.
+func requireSame(t require.TestingT, body string, cuts func(left int) int) {
+	whole, parts := new(Copy), new(Copy)
+	_, _ = whole.Write([]byte(body))
+	for left := body; left != ""; {
+		n := cuts(len(left))
+		_, _ = parts.Write([]byte(left[:n]))
+		left = left[n:]
+	}
+	whole.finish()
+	parts.finish()
+	require.Equal(t, whole.plain(), parts.plain())
+	require.Equal(t, whole.sum(), parts.sum())
+	if !whole.plain() {
+		require.Equal(t, whole.text.blocks, parts.text.blocks)
+	}
+	require.LessOrEqual(t, len(whole.text.blocks), maxBlocks+1)
+}
+
+func TestChunks(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		requireSame(t, markup.Draw(t, "body"), func(left int) int { return rapid.IntRange(1, left).Draw(t, "chunk") })
+	})
+}
+
+// FuzzBody writes any bytes in chunks of any size, and gives them to a page.
+func FuzzBody(f *testing.F) {
+	for _, p := range pieces {
+		f.Add([]byte("<p>a"+p+"b<p>c"), uint64(len(p)))
+	}
+	f.Fuzz(func(t *testing.T, body []byte, seed uint64) {
+		rng := rand.New(rand.NewPCG(seed, 1))
+		requireSame(t, string(body), func(left int) int { return 1 + rng.IntN(left) })
+		p := new(Page)
+		for range 5 {
+			p.Observe(copyOf(body))
+			body = bytes.ReplaceAll(body, []byte("a"), []byte("ab"))
+			p.Teach(copyOf(body[rng.IntN(len(body)+1):]))
+		}
+	})
+}
+
+// A cut copy leaves out the block in which it ends.
+func TestCut(t *testing.T) {
+	t.Parallel()
+	c := copyOf([]byte("<p>one<p>two"))
+	c.Cut = true
+	c.finish()
+	require.Equal(t, []block{text("one", inBody)}, c.text.blocks)
+}
+
+func TestReset(t *testing.T) {
+	t.Parallel()
+	c := copyOf([]byte("<nav><p>one &am"))
+	c.Cut = true
+	c.finish()
+	c.Reset()
+	_, _ = c.Write([]byte("<p>two"))
+	c.finish()
+	require.Equal(t, blocksOf("<p>two", 99), c.text.blocks)
+	require.Equal(t, copyOf([]byte("<p>two")).sum(), c.sum())
+	c.Reset()
+	_, _ = c.Write([]byte("<p>\x00two"))
+	require.True(t, c.plain())
+	c.Reset()
+	c.finish()
+	require.True(t, c.plain())
+}
+
+// Beyond maxBlocks the end of the page is one block, in which every change is seen.
+func TestManyBlocks(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	for i := range 2*maxBlocks + 1 {
+		fmt.Fprintf(&b, "<p>block%dx", i)
+	}
+	blocks := blocksOf(b.String(), 1000)
+	require.Len(t, blocks, maxBlocks+1)
+	for _, i := range []int{maxBlocks, 2 * maxBlocks} {
+		other := blocksOf(strings.Replace(b.String(), fmt.Sprintf("block%dx", i), "other", 1), 1000)
+		require.Equal(t, blocks[:maxBlocks], other[:maxBlocks])
+		require.NotEqual(t, blocks[maxBlocks], other[maxBlocks])
+	}
+}
+
+// article is a page of about n bytes, with as much markup as pages have.
+func article(n int, words string) []byte {
+	rng := rand.New(rand.NewPCG(1, 1))
+	list := strings.Fields(words)
+	var b bytes.Buffer
+	b.WriteString("<!DOCTYPE html><html><head><title>x</title></head><body>")
+	for b.Len() < n {
+		fmt.Fprintf(&b, "<div class=\"card card-%d js-x\" data-id='%d'><h3><a href=\"/path/to/%x?utm=%x\" title=\"t\">", rng.IntN(9), b.Len(), rng.Uint64(), rng.Uint64())
+		for range 20 + rng.IntN(60) {
+			b.WriteString(list[rng.IntN(len(list))])
+			b.WriteByte(' ')
+		}
+		b.WriteString("</a></h3>\n\t\t<!-- end -->\n<p>&nbsp;Text &ldquo;of&rdquo; it&#8217;s <em>own</em></p></div>\n")
+		if rng.IntN(10) == 0 {
+			b.WriteString("<script>window.x = {" + strings.Repeat("\"key\": \"value\", ", 40) + "}</script>")
+		}
+	}
+	return b.Bytes()
+}
+
+// BenchmarkCopy measures the reading of a body, its hash included.
+func BenchmarkCopy(b *testing.B) {
+	for name, words := range map[string]string{
+		"english": "the quick brown Fox jumps over a lazy Dog and nothing else is new today",
+		"russian": "съешь ещё этих мягких французских булок да выпей чаю Москва",
+		"chinese": "视野无限广 窗外有蓝天 微风带着花香 轻轻吹过",
+		"german":  "Fu&szlig; &Auml;pfel und &Uuml;bel fr&ouml;hlich der die das wenn aber",
+	} {
+		b.Run(name, func(b *testing.B) {
+			body := article(500_000, words)
+			b.SetBytes(int64(len(body)))
+			b.ReportAllocs()
+			c := new(Copy)
+			for b.Loop() {
+				c.Reset()
+				_, _ = c.Write(body)
+				c.finish()
+			}
+			b.ReportMetric(float64(len(c.text.blocks)), "blocks")
+		})
+	}
+}

@@ -1,0 +1,150 @@
+package fingerprint
+
+import (
+	"cmp"
+	"math/bits"
+	"slices"
+)
+
+// noisy reports whether n changes in a place are masked.
+func (p *Page) noisy(place uint32, n int) bool {
+	i, ok := p.place(place)
+	return ok && bits.OnesCount16(p.places[i].hits) >= noisyHits && n <= int(p.places[i].width)
+}
+
+// loud reports whether a block is never silenced.
+func (p *Page) loud(flags uint8) bool { return p.Numbers && flags&hasNumber != 0 }
+
+// judge reports the changes.
+func (p *Page) judge(s *scratch, f *Finding) {
+	for at, group := range groups(s.fresh) {
+		quiet := p.noisy(group[0].place, len(group))
+		for i := range group {
+			e := &s.fresh[at+i]
+			if quiet && !p.loud(e.flags) {
+				e.flags |= masked
+			} else {
+				f.add(e.flags)
+			}
+		}
+	}
+	for _, group := range groups(s.gone) {
+		quiet := p.noisy(group[0].place, len(group))
+		for _, e := range group {
+			known := e.flags&(returned|masked) != 0
+			if e.run >= min(goneAfter, p.copies-1) && !known && (!quiet || p.loud(e.flags)) {
+				f.add(e.flags)
+			}
+		}
+	}
+	for _, e := range p.entries {
+		switch {
+		case e.flags&here == 0:
+		case e.run == 0: // returns
+			if e.flags&returned == 0 && !p.noisy(e.place, 1) || p.loud(e.flags) {
+				f.add(e.flags)
+			}
+		case e.late():
+			f.add(e.flags)
+		}
+	}
+}
+
+// late reports whether a masked block has stayed for too long to be noise.
+func (e *entry) late() bool { return e.flags&(here|masked) == here|masked && e.run+1 >= lateAfter }
+
+// groups yields the runs of entries of the same place, with the index of their first.
+func groups(entries []entry) func(yield func(int, []entry) bool) {
+	return func(yield func(int, []entry) bool) {
+		for i := 0; i < len(entries); {
+			j := i + 1
+			for j < len(entries) && entries[j].place == entries[i].place {
+				j++
+			}
+			if !yield(i, entries[i:j]) {
+				return
+			}
+			i = j
+		}
+	}
+}
+
+// learn gives hits to the places where a block of a short run was replaced by a new one, and takes
+// them from those where a masked block has stayed. With teach, a hit is enough to make the place
+// noisy, whatever the run.
+func (p *Page) learn(s *scratch, teach bool) {
+	hits := uint16(1)
+	if teach {
+		hits = 1<<noisyHits - 1
+	}
+	gone := s.gone
+	for _, group := range groups(s.fresh) {
+		place, short := group[0].place, false
+		for len(gone) > 0 && gone[0].place <= place {
+			short = short || gone[0].place == place && (teach || gone[0].run <= shortRun)
+			gone = gone[1:]
+		}
+		if short && len(group) <= mostNoise {
+			p.hit(place, hits, uint8(len(group)))
+		}
+	}
+	for i := range p.entries {
+		if e := &p.entries[i]; e.late() {
+			e.flags &^= masked
+			if k, ok := p.place(e.place); ok {
+				p.places[k].hits = 0
+			}
+		}
+	}
+	p.places = slices.DeleteFunc(p.places, func(v place) bool { return v.hits == 0 })
+}
+
+func (p *Page) hit(hash uint32, hits uint16, width uint8) {
+	i, ok := p.place(hash)
+	if !ok {
+		if len(p.places) >= maxPlaces {
+			return
+		}
+		p.places = slices.Insert(p.places, i, place{hash: hash})
+	}
+	v := &p.places[i]
+	v.hits |= hits
+	v.width = max(v.width, width)
+}
+
+// keep brings the table up to the copy. With teach, what came and went is known to come and go.
+func (p *Page) keep(s *scratch, teach bool) {
+	for i := range p.entries {
+		e := &p.entries[i]
+		switch now := e.flags&here != 0; {
+		case now && e.run == 0:
+			e.flags |= returned
+			e.run, e.gone = 1, 0
+		case now:
+			e.run = min(e.run, 254) + 1
+		default:
+			if teach && e.run > 0 {
+				e.flags |= returned
+			}
+			e.run = 0
+			e.gone++
+		}
+		e.flags &^= here
+	}
+	p.entries = slices.DeleteFunc(p.entries, func(e entry) bool { return e.gone >= forgetAfter })
+	for _, e := range s.fresh {
+		e.run = 1
+		if teach {
+			e.flags |= returned
+		}
+		p.entries = append(p.entries, e)
+	}
+	if n := len(p.entries) - maxEntries; n > 0 {
+		slices.SortFunc(p.entries, func(a, b entry) int { return cmp.Or(cmp.Compare(b.gone, a.gone), cmp.Compare(a.hash, b.hash)) })
+		p.entries = slices.Delete(p.entries, 0, n)
+	}
+	if cap(p.entries) > len(p.entries)+len(p.entries)/4+8 {
+		p.entries = slices.Clone(p.entries)
+	}
+	slices.SortFunc(p.entries, func(a, b entry) int { return cmp.Compare(a.hash, b.hash) })
+}

@@ -1,0 +1,356 @@
+package fingerprint
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/recrawl/recrawl/internal/codec/codectest"
+)
+
+// page is a page of the given paragraphs, with a menu.
+func page(paragraphs ...string) []byte {
+	return []byte("<head><title>t</title></head><nav>home</nav><p>" + strings.Join(paragraphs, "</p>\n<p>") + "</p><footer>end</footer>")
+}
+
+var (
+	same  = Finding{}
+	body  = Finding{Body: true}
+	minor = Finding{Minor: true}
+)
+
+// observe gives copies to a page and returns the last finding, without its advice.
+func observe(p *Page, copies ...[]byte) Finding {
+	var f Finding
+	for _, c := range copies {
+		f = p.Observe(copyOf(c))
+		f.Again = false
+	}
+	return f
+}
+
+func TestRealChanges(t *testing.T) {
+	t.Parallel()
+	p := new(Page)
+	require.Equal(t, Finding{First: true}, observe(p, page("one", "two", "three")))
+	require.Equal(t, same, observe(p, page("one", "two", "three")))
+	require.Equal(t, body, observe(p, page("one", "two", "four")), "rewritten")
+	require.Equal(t, body, observe(p, page("one", "new", "two", "four")), "added")
+	require.Equal(t, same, observe(p, page("two", "one", "new", "four")), "order does not count")
+	require.Equal(t, same, observe(p, page("one", "two", "four")), "removed: a new one is not missed after two copies alone")
+	require.Equal(t, same, observe(p, []byte(strings.ReplaceAll(string(page("One", "tw&#111;", "four!")), "<p>", "<p id=x>"))), "markup")
+	require.Equal(t, minor, observe(p, []byte(strings.ReplaceAll(string(page("one", "two", "four")), "home", "start"))))
+	require.Equal(t, Finding{Body: true, Minor: true}, observe(p, page("one", "two", "five")))
+}
+
+// A block is missed after three copies; the copies with the same bytes do not count.
+func TestRemoval(t *testing.T) {
+	t.Parallel()
+	for copies := 1; copies <= 5; copies++ {
+		p := new(Page)
+		observe(p, page("a", "b", "c", "d"))
+		for k := range 2 * copies {
+			observe(p, page("a", "b", "c", "x", fmt.Sprint("n", k/2)))
+		}
+		require.Equal(t, copies >= 3, observe(p, page("a", "b", "c")).Body, "x, in %d copies", copies)
+	}
+}
+
+// The first return to an earlier text is a change, the second is none.
+func TestReverts(t *testing.T) {
+	t.Parallel()
+	p := new(Page)
+	a, b := page("a", "one"), page("a", "two")
+	observe(p, a, page("a", "one", "x"), page("a", "one", "y"), page("a", "one", "x"))
+	found := []bool{}
+	for range 4 {
+		found = append(found, observe(p, b).Body, observe(p, a).Body)
+	}
+	require.Equal(t, []bool{true, true, true, false, false, false, false, false}, found)
+}
+
+// After 16 copies of absence a block is new again.
+func TestForgotten(t *testing.T) {
+	t.Parallel()
+	for absent := 14; absent <= 18; absent++ {
+		p := new(Page)
+		observe(p, page("a"), page("a", "flap"), page("a"), page("a", "flap"))
+		require.Len(t, p.entries, 5)
+		var texts []string
+		for k := range absent {
+			texts = append(texts, fmt.Sprint("p", k))
+			observe(p, page(append([]string{"a"}, texts...)...))
+		}
+		require.Equal(t, absent >= forgetAfter, observe(p, page(append([]string{"a", "flap"}, texts...)...)).Body, "%d", absent)
+	}
+}
+
+// clock returns a page with a text that is replaced in place.
+func clock(k any) []byte { return page("before", fmt.Sprint("time ", k), "after") }
+
+// A place is noisy from the third new block; a masked block that stays is reported late.
+func TestMaskAndUnmask(t *testing.T) {
+	t.Parallel()
+	p := new(Page)
+	var found []bool
+	for k := range 8 {
+		found = append(found, observe(p, clock(k)).Body)
+	}
+	require.Equal(t, []bool{false, true, true, false, false, false, false, false}, found)
+	require.Equal(t, body, observe(p, page("before", "time 7", "other")), "the rest of the page is watched")
+
+	require.Equal(t, same, observe(p, page("before", "final", "other")), "in a noisy place")
+	texts := []string{"before", "final", "other"}
+	for k := range 4 {
+		texts = append(texts, fmt.Sprint("n", k))
+		observe(p, page(texts...))
+	}
+	attribute := []byte("<p class=x>" + string(page(texts...)))
+	require.Equal(t, body, observe(p, attribute), "it is in the sixth copy")
+	require.Equal(t, same, observe(p, []byte("<p class=y>"+string(page(texts...)))))
+	texts[1] = "final two"
+	require.Equal(t, body, observe(p, page(texts...)), "the place is no longer noisy")
+}
+
+// Hits are forgotten after 16 copies.
+func TestHitsAge(t *testing.T) {
+	t.Parallel()
+	p := new(Page)
+	observe(p, clock(1), clock(2), clock(3))
+	require.Len(t, p.places, 1)
+	for k := range 16 {
+		observe(p, []byte(fmt.Sprintf("<p id=%d>", k)+string(clock(3))))
+	}
+	require.Empty(t, p.places)
+}
+
+// Lists that grow at the top, of limited length or not, are not noise.
+func TestNews(t *testing.T) {
+	t.Parallel()
+	for _, limit := range []int{5, 12, 1000} {
+		p := new(Page)
+		list := []string{"a", "b", "c", "d", "e"}
+		for k := range 40 {
+			list = append([]string{fmt.Sprint("news ", k)}, list...)
+			list = list[:min(len(list), limit)]
+			f := observe(p, page(append([]string{"headlines"}, list...)...))
+			require.Equal(t, k > 0, f.Body, "%d of %d", k, limit)
+		}
+	}
+}
+
+// A page that is made anew at each poll, above mostNoise blocks, is not masked.
+func TestAllNew(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int]bool{mostNoise: false, mostNoise + 1: true} {
+		p := new(Page)
+		for k := range 10 {
+			var list []string
+			for i := range n {
+				list = append(list, fmt.Sprint("news ", k, " ", i))
+			}
+			f := observe(p, page(append([]string{"headlines"}, list...)...))
+			require.Equal(t, k == 1 || k == 2 || k > 0 && want, f.Body, "%d blocks, copy %d", n, k)
+		}
+	}
+}
+
+func TestNumbers(t *testing.T) {
+	t.Parallel()
+	p := &Page{Numbers: true}
+	for k := range 20 {
+		require.Equal(t, k > 0, observe(p, page("the price", fmt.Sprint(10+k%3, " EUR"))).Body, "copy %d", k)
+	}
+	for k := range 10 {
+		observe(p, page("the price", fmt.Sprintf("id a%x", 1000+k)))
+	}
+	require.Equal(t, same, observe(p, page("the price", "id a9")), "this is no number")
+}
+
+// Two copies within seconds teach what two changes would.
+func TestTeach(t *testing.T) {
+	t.Parallel()
+	p := new(Page)
+	p.Teach(copyOf(clock(0)))
+	require.Zero(t, p.copies, "there is nothing to compare with")
+	f := p.Observe(copyOf(clock(1)))
+	require.Equal(t, Finding{First: true, Again: true}, f)
+	p.Teach(copyOf(clock(2)))
+	for k := 3; k < 30; k++ {
+		require.Equal(t, same, p.Observe(copyOf(clock(k))), "copy %d", k)
+	}
+	require.Equal(t, body, observe(p, page("before", "time 30", "new")))
+
+	// A block that comes and goes.
+	p = new(Page)
+	p.Observe(copyOf(page("a", "b")))
+	p.Teach(copyOf(page("a", "banner", "b")))
+	for k := range 20 {
+		list := []string{"a", "banner", "b", ""}
+		if k%2 == 0 {
+			list = []string{"a", "b", ""}
+		}
+		require.Equal(t, same, observe(p, page(list...)), "copy %d", k)
+	}
+}
+
+// A second copy is asked for after three changes in a row, and less often where it taught nothing.
+func TestAgain(t *testing.T) {
+	t.Parallel()
+	for _, noise := range []bool{false, true} {
+		p := new(Page)
+		list := []string{"a"}
+		p.Observe(copyOf(page(list...)))
+		var asked []int
+		for k := 1; k <= 50; k++ {
+			list = append(list, fmt.Sprint("news ", k))
+			if p.Observe(copyOf(page(list...))).Again {
+				asked = append(asked, k)
+				if noise {
+					p.Teach(copyOf(page(append([]string{"n"}, list...)...)))
+				} else {
+					p.Teach(copyOf(append(page(list...), "<p id=x>"...)))
+				}
+			}
+		}
+		if noise {
+			require.Equal(t, []int{3, 6, 9, 12}, asked[:4])
+		} else {
+			require.Equal(t, []int{3, 9, 21, 45}, asked)
+		}
+	}
+}
+
+// What is not HTML is compared by its bytes.
+func TestPlain(t *testing.T) {
+	t.Parallel()
+	for _, bodies := range [][2]string{{`{"a": 1}`, `{"a":1}`}, {"\x00<p>a", "\x00<p >a"}, {"", "a"}, {"<img src=a>", "<img src=b>"},
+		{"<\x00p>a</p>", "<p>a</p>"}, {"<p>a</p>", "\x89PNG\x00"}} {
+		p := new(Page)
+		require.Equal(t, Finding{First: true}, observe(p, []byte(bodies[0])))
+		for range 4 {
+			require.Equal(t, body, observe(p, []byte(bodies[1])), "%q", bodies)
+			require.Equal(t, same, observe(p, []byte(bodies[1])))
+			require.Equal(t, body, observe(p, []byte(bodies[0])))
+		}
+	}
+	p := new(Page)
+	require.False(t, p.Observe(copyOf([]byte("text"))).Again, "there is nothing to teach")
+}
+
+// The state of a page is bounded, whatever the copies are.
+func TestBounded(t *testing.T) {
+	t.Parallel()
+	require.EqualValues(t, 12, unsafe.Sizeof(entry{}))
+	require.EqualValues(t, 8, unsafe.Sizeof(place{}))
+	rng := rand.New(rand.NewPCG(1, 2))
+	p := new(Page)
+	for range 12 {
+		var b strings.Builder
+		for i := range 2500 {
+			fmt.Fprintf(&b, "<p>%d", i)
+			if i%2 == 0 {
+				fmt.Fprintf(&b, "<p>%x", rng.Uint64())
+			}
+		}
+		p.Observe(copyOf([]byte(b.String())))
+		require.LessOrEqual(t, len(p.entries), maxEntries)
+		require.LessOrEqual(t, len(p.places), maxPlaces)
+		for i := 1; i < len(p.entries); i++ {
+			require.Less(t, p.entries[i-1].hash, p.entries[i].hash)
+		}
+	}
+	require.Len(t, p.entries, maxEntries)
+	require.Len(t, p.places, maxPlaces)
+	saved, err := p.MarshalBinary()
+	require.NoError(t, err)
+	require.NoError(t, new(Page).UnmarshalBinary(saved))
+	require.Less(t, len(saved), 54_000)
+}
+
+// Whatever is observed: the same bytes are no change, a block never seen in a calm place is one,
+// and a page saved and restored goes on alike.
+func TestAnyPages(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		p := new(Page)
+		for range rapid.IntRange(1, 30).Draw(t, "copies") {
+			b := []byte(markup.Draw(t, "body"))
+			if rapid.Bool().Draw(t, "teach") {
+				p.Teach(copyOf(b))
+			} else {
+				first := p.copies == 0
+				require.Equal(t, first, p.Observe(copyOf(b)).First)
+			}
+			if p.copies > 0 && !rapid.Bool().Draw(t, "skip") {
+				latest := *p
+				require.Equal(t, same, p.Observe(copyOf(b)))
+				require.Equal(t, latest.entries, p.entries)
+			}
+			saved, err := p.MarshalBinary()
+			require.NoError(t, err)
+			twin := new(Page)
+			require.NoError(t, twin.UnmarshalBinary(saved))
+			p = twin
+		}
+	})
+}
+
+// somePage has all there is to save.
+func somePage() *Page {
+	p := &Page{Numbers: true}
+	for k := range 5 {
+		observe(p, page("before", fmt.Sprint("id a", k), "after", fmt.Sprint("n ", k%2)))
+	}
+	return p
+}
+
+func usePage(p *Page) any {
+	var found []Finding
+	for k := range 20 {
+		found = append(found, p.Observe(copyOf(page("before", fmt.Sprint("id b", k), "after", fmt.Sprint("n ", k/3)))))
+		if k%5 == 0 {
+			p.Teach(copyOf(page("before", fmt.Sprint("id c", k), "after")))
+		}
+	}
+	return found
+}
+
+func TestSaved(t *testing.T) {
+	t.Parallel()
+	codectest.Run(t, "page", somePage(), func() *Page { return &Page{} }, usePage)
+	plain := new(Page)
+	plain.Observe(copyOf([]byte("text")))
+	codectest.Run(t, "plain", plain, somePage, usePage)
+	codectest.Run(t, "empty", new(Page), somePage, usePage)
+}
+
+func FuzzPageState(f *testing.F) {
+	codectest.Fuzz(f, func(*Page) *Page { return &Page{} }, usePage, somePage(), new(Page))
+}
+
+// BenchmarkObserve measures what a copy costs once it is read, on a page of 500 blocks with noise.
+func BenchmarkObserve(b *testing.B) {
+	list := make([]string, 500)
+	for i := range list {
+		list[i] = fmt.Sprint("paragraph ", i)
+	}
+	var copies []*Copy
+	for k := range 64 {
+		list[250] = fmt.Sprint("nonce ", k)
+		copies = append(copies, copyOf(page(list...)))
+	}
+	p := new(Page)
+	b.ReportAllocs()
+	k := 0
+	for b.Loop() {
+		p.Observe(copies[k%len(copies)])
+		k++
+	}
+	b.ReportMetric(float64(unsafe.Sizeof(*p))+float64(12*cap(p.entries)+8*cap(p.places)), "state-bytes")
+}

@@ -1,0 +1,55 @@
+package fingerprint
+
+// A tagKind is what the tokenizer does at a tag.
+type tagKind uint8
+
+const (
+	breaks      tagKind = iota // ends a block; every tag that is not listed
+	inline                     // stands inside a block
+	raw                        // its content is skipped, up to the end tag, and holds no tags
+	nested                     // its content is skipped and may hold tags, also its own
+	inHead                     // ends a block; may stand in the head
+	head                       // what is in it is boilerplate
+	mainTag                    // what is in it is body, whatever is around it
+	flow                       // ends a block, and an svg that somebody forgot to close
+	boilerplate                // and those above it: the boilerplate tags, one kind each
+)
+
+// Names longer than this are not listed.
+const longestName = 8
+
+// packed returns a name of at most eight small letters as a number.
+func packed(name string) (n uint64) {
+	for i := range len(name) {
+		n = n<<8 | uint64(name[i])
+	}
+	return n
+}
+
+var svg = packed("svg")
+
+// boilerplateTags are the tags whose content is boilerplate.
+var boilerplateTags = [...]string{"nav", "header", "footer", "aside", "form", "button", "select", "dialog", "menu"}
+
+var tagKinds = func() map[uint64]tagKind {
+	kinds := make(map[uint64]tagKind)
+	for kind, names := range map[tagKind][]string{
+		inline: {"a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "data", "del", "dfn", "em", "font",
+			"i", "img", "ins", "kbd", "label", "mark", "nobr", "q", "rp", "rt", "ruby", "s", "samp", "small", "span",
+			"strike", "strong", "sub", "sup", "time", "tt", "u", "var", "wbr"},
+		raw:     {"script", "style", "noscript", "iframe"},
+		nested:  {"template", "svg", "object"},
+		inHead:  {"title", "meta", "link", "base", "html"},
+		head:    {"head"},
+		mainTag: {"main"},
+		flow:    {"body", "div", "p", "table", "ul", "ol", "li", "h1", "h2", "h3", "h4", "section", "article"},
+	} {
+		for _, name := range names {
+			kinds[packed(name)] = kind
+		}
+	}
+	for i, name := range boilerplateTags {
+		kinds[packed(name)] = boilerplate + tagKind(i)
+	}
+	return kinds
+}()
