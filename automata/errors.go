@@ -18,10 +18,8 @@ var (
 	ErrUnknown = errors.New("automata: no such action")
 	// ErrReward reports a reward outside [0, 1].
 	ErrReward = errors.New("automata: reward outside [0, 1]")
-	// ErrCorrupt reports saved state that is truncated, altered or of another type.
+	// ErrCorrupt reports saved state that is truncated, altered, or of another type or version.
 	ErrCorrupt = codec.ErrCorrupt
-	// ErrVersion reports saved state of another version.
-	ErrVersion = codec.ErrVersion
 )
 
 // Bounds of the settings, so that whole numbers of units of 1/(rN) fit their types.

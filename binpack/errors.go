@@ -20,7 +20,5 @@ var (
 	ErrConfig     = errors.New("binpack: setting out of range")
 	ErrUnknown    = errors.New("binpack: unknown or removed site, node or page")
 	ErrNotAsked   = errors.New("binpack: answer about a page that was not asked for")
-	ErrCorrupt    = codec.ErrCorrupt // saved state is truncated, altered, or of another type
-	ErrVersion    = codec.ErrVersion // saved state is of another version
-	ErrSource     = codec.ErrSource  // a random source other than *rand.PCG and *rand.ChaCha8 cannot be saved
+	ErrCorrupt    = codec.ErrCorrupt // saved state is truncated, altered, or of another type or version
 )

@@ -371,7 +371,7 @@ func TestSchemeBadInput(t *testing.T) {
 	s, err = NewScheme([]int{50}, SchemeConfig{}, struct{ rand.Source }{src})
 	require.NoError(t, err)
 	_, err = s.MarshalBinary()
-	require.ErrorIs(t, err, ErrSource)
+	require.ErrorContains(t, err, "use *rand.PCG or *rand.ChaCha8")
 }
 
 func BenchmarkSchemeSlot(b *testing.B) {

@@ -18,7 +18,5 @@ var (
 	ErrWeight    = errors.New("knapsack: weight is negative or not finite")
 	ErrFrequency = errors.New("knapsack: polling frequency is negative or not finite")
 	ErrBudget    = errors.New("knapsack: budget cannot be spent")
-	ErrCorrupt   = codec.ErrCorrupt // saved state is truncated, altered, or of another type
-	ErrVersion   = codec.ErrVersion // saved state is of another version
-	ErrSource    = codec.ErrSource  // a random source other than *rand.PCG and *rand.ChaCha8 cannot be saved
+	ErrCorrupt   = codec.ErrCorrupt // saved state is truncated, altered, or of another type or version
 )

@@ -339,5 +339,5 @@ func TestSourcesThatCannotBeSaved(t *testing.T) {
 	t.Parallel()
 	l := must(NewLAKG(3, LAKGConfig{}, rand.New(rand.NewPCG(1, 1))))
 	_, err := l.MarshalBinary()
-	require.ErrorIs(t, err, ErrSource)
+	require.ErrorContains(t, err, "use *rand.PCG or *rand.ChaCha8")
 }

@@ -16,9 +16,7 @@ var (
 	ErrDuration = errors.New("partition: duration is negative or not finite")
 	ErrNotAsked = errors.New("partition: answer to a question that is not open")
 	ErrWeight   = errors.New("partition: weight is negative or not finite")
-	ErrCorrupt  = codec.ErrCorrupt // saved state is truncated, altered, or of another type
-	ErrVersion  = codec.ErrVersion // saved state is of another version
-	ErrSource   = codec.ErrSource  // only *rand.PCG and *rand.ChaCha8 can be saved
+	ErrCorrupt  = codec.ErrCorrupt // saved state is truncated, altered, or of another type or version
 )
 
 func checkDuration(object int, d float64) error {

@@ -171,5 +171,5 @@ func TestSaved(t *testing.T) {
 	})
 	s.src = rand.New(rand.NewPCG(1, 2))
 	_, err = s.MarshalBinary()
-	require.ErrorIs(t, err, ErrSource)
+	require.ErrorContains(t, err, "use *rand.PCG or *rand.ChaCha8")
 }

@@ -33,8 +33,6 @@ var (
 	ErrBusy = errors.New("schedule: the client still holds a site")
 	// ErrTime reports a time that is not finite or lies before an earlier one.
 	ErrTime = errors.New("schedule: invalid time")
-	// ErrCorrupt reports saved state that is truncated, altered or of another type.
+	// ErrCorrupt reports saved state that is truncated, altered, or of another type or version.
 	ErrCorrupt = codec.ErrCorrupt
-	// ErrVersion reports saved state of another version.
-	ErrVersion = codec.ErrVersion
 )

@@ -178,7 +178,7 @@ func (b *Bursty) AppendBinary(to []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the state, with that of the source of randomness, which must be
-// *rand.PCG or *rand.ChaCha8, else the error is [ErrSource].
+// *rand.PCG or *rand.ChaCha8: no other can be saved.
 func (b *Bursty) MarshalBinary() ([]byte, error) { return b.AppendBinary(nil) }
 
 // UnmarshalBinary restores what MarshalBinary returned. The environment then continues bit for

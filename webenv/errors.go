@@ -25,11 +25,6 @@ var (
 	// ErrRate reports a rate that is negative, NaN or infinite.
 	ErrRate = errors.New("webenv: not a rate")
 
-	// ErrCorrupt reports saved state that is truncated, altered or of another type.
+	// ErrCorrupt reports saved state that is truncated, altered, or of another type or version.
 	ErrCorrupt = codec.ErrCorrupt
-	// ErrVersion reports saved state of another version.
-	ErrVersion = codec.ErrVersion
-	// ErrSource reports a source of randomness that cannot be saved: it is neither *rand.PCG
-	// nor *rand.ChaCha8.
-	ErrSource = codec.ErrSource
 )

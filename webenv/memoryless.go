@@ -107,7 +107,7 @@ func (m *Memoryless) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the state, with that of the source of randomness, which must be
-// *rand.PCG or *rand.ChaCha8, else the error is [ErrSource].
+// *rand.PCG or *rand.ChaCha8: no other can be saved.
 func (m *Memoryless) MarshalBinary() ([]byte, error) { return m.AppendBinary(nil) }
 
 // UnmarshalBinary restores what MarshalBinary returned. The environment then continues bit for

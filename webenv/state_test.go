@@ -75,7 +75,7 @@ func TestSaved(t *testing.T) {
 	m, err := NewPoisson([]float64{1}, rand.New(check.Source(1)))
 	require.NoError(t, err)
 	_, err = m.MarshalBinary()
-	require.ErrorIs(t, err, ErrSource)
+	require.ErrorContains(t, err, "use *rand.PCG or *rand.ChaCha8")
 }
 
 // State with a right checksum but values that contradict each other.

@@ -187,7 +187,7 @@ var zipfFormat = codec.Format{Magic: "recrawl/webenv.Zipf", Version: 1}
 func (z *Zipf) AppendBinary(b []byte) ([]byte, error) { return zipfFormat.Append(b, z.encode) }
 
 // MarshalBinary returns the state, with that of the source of randomness, which must be
-// *rand.PCG or *rand.ChaCha8, else the error is [ErrSource].
+// *rand.PCG or *rand.ChaCha8: no other can be saved.
 func (z *Zipf) MarshalBinary() ([]byte, error) { return z.AppendBinary(nil) }
 
 // UnmarshalBinary restores what MarshalBinary returned. The environment then continues bit for

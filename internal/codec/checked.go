@@ -97,11 +97,6 @@ func (d *Decoder) Finite() float64 { return d.Float64In(-math.MaxFloat64, math.M
 // NonNegative reads a finite float that is not negative.
 func (d *Decoder) NonNegative() float64 { return d.Float64In(0, math.MaxFloat64) }
 
-// Positive reads a finite float above 0.
-func (d *Decoder) Positive() float64 {
-	return d.Float64In(math.SmallestNonzeroFloat64, math.MaxFloat64)
-}
-
 // AnyLen stands for any length that the data has room for.
 const AnyLen = -1
 

@@ -77,16 +77,16 @@ func TestFloats(t *testing.T) {
 	t.Parallel()
 	tiny, huge, inf := math.SmallestNonzeroFloat64, math.MaxFloat64, math.Inf(1)
 	for _, c := range []struct {
-		v                             float64
-		finite, nonNegative, positive bool
-	}{{1, true, true, true}, {tiny, true, true, true}, {huge, true, true, true}, {0, true, true, false},
-		{-tiny, true, false, false}, {-huge, true, false, false}, {inf, false, false, false},
-		{-inf, false, false, false}, {math.NaN(), false, false, false}} {
+		v                   float64
+		finite, nonNegative bool
+	}{{1, true, true}, {tiny, true, true}, {huge, true, true}, {0, true, true},
+		{-tiny, true, false}, {-huge, true, false}, {inf, false, false},
+		{-inf, false, false}, {math.NaN(), false, false}} {
 		encode := func(e *Encoder) { e.Float64(c.v) }
 		for _, r := range []struct {
 			ok   bool
 			read func(*Decoder) float64
-		}{{c.finite, (*Decoder).Finite}, {c.nonNegative, (*Decoder).NonNegative}, {c.positive, (*Decoder).Positive},
+		}{{c.finite, (*Decoder).Finite}, {c.nonNegative, (*Decoder).NonNegative},
 			{c.v == c.v, func(d *Decoder) float64 { return d.Float64In(-inf, inf) }}} {
 			if r.ok {
 				accept(t, c.v, encode, r.read)

@@ -17,14 +17,13 @@ import (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Errors of a Decoder. The packages that save state export them under their
-// own names.
 var (
-	// ErrCorrupt reports data that is truncated, altered, of another type, or
-	// whose values contradict each other.
+	// ErrCorrupt reports data that is truncated, altered, of another type or version,
+	// or whose values contradict each other. The packages that save state export it
+	// under their own names.
 	ErrCorrupt = errors.New("corrupt saved state")
-	// ErrVersion reports data written by a later version.
-	ErrVersion = errors.New("saved state of an unknown version")
+	// ErrVersion is the ErrCorrupt of data of another version.
+	ErrVersion = fmt.Errorf("%w: of another version", ErrCorrupt)
 	// ErrSource reports a source of randomness whose state cannot be saved: it
 	// is neither *rand.PCG nor *rand.ChaCha8.
 	ErrSource = errors.New("the source of randomness cannot be saved")

@@ -77,6 +77,7 @@ func TestEveryDamageIsFound(t *testing.T) {
 	}
 	_, err := NewDecoder(b, "test", 2)
 	require.ErrorIs(t, err, ErrVersion)
+	require.ErrorIs(t, err, ErrCorrupt)
 	_, err = NewDecoder(b, "tost", 3)
 	require.ErrorIs(t, err, ErrCorrupt)
 }

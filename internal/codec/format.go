@@ -33,7 +33,7 @@ func (f Format) Append(b []byte, encode func(*Encoder)) ([]byte, error) {
 
 // Load reads a record of the format. The decode function fills a zero value; only if it
 // and the decoder find nothing wrong, and all bytes are read, that is assigned to *to.
-// Otherwise *to stays as it was, and the error is [ErrCorrupt] or [ErrVersion].
+// Otherwise *to stays as it was, and the error is [ErrCorrupt].
 //
 // After an error of the decoder the values read are zeros, and it may end early; it must
 // not panic then. A decoder that needs something of the receiver, such as the problem to

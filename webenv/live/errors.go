@@ -19,8 +19,6 @@ var (
 	// ErrClosedEarly reports that the body of a page was closed before its end and that the
 	// headers decide nothing, so that nothing could be compared.
 	ErrClosedEarly = errors.New("live: body closed before its end")
-	// ErrCorrupt reports saved state that is truncated, altered or of another type.
+	// ErrCorrupt reports saved state that is truncated, altered, or of another type or version.
 	ErrCorrupt = codec.ErrCorrupt
-	// ErrVersion reports saved state of another version.
-	ErrVersion = codec.ErrVersion
 )

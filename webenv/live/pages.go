@@ -231,7 +231,7 @@ func (p *Pages) MarshalBinary() ([]byte, error) { return p.AppendBinary(nil) }
 
 // UnmarshalBinary implements [encoding.BinaryUnmarshaler], for an environment made by [New].
 // Its list of URLs may be another than the one saved: a page is known by its URL, and one that
-// was not there starts anew. An error wraps [ErrCorrupt] or [ErrVersion] and changes nothing.
+// was not there starts anew. An error wraps [ErrCorrupt] and changes nothing.
 func (p *Pages) UnmarshalBinary(data []byte) error {
 	var saved savedPages
 	if err := codec.Load(&saved, pagesFormat, data, (*savedPages).decode); err != nil {

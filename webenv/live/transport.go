@@ -150,5 +150,5 @@ func (t *Transport) AppendBinary(b []byte) ([]byte, error) { return t.copies.app
 func (t *Transport) MarshalBinary() ([]byte, error) { return t.AppendBinary(nil) }
 
 // UnmarshalBinary implements [encoding.BinaryUnmarshaler]. It replaces what is remembered and
-// leaves the fields. An error wraps [ErrCorrupt] or [ErrVersion] and changes nothing.
+// leaves the fields. An error wraps [ErrCorrupt] and changes nothing.
 func (t *Transport) UnmarshalBinary(data []byte) error { return t.copies.restore(data) }
