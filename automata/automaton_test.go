@@ -1,7 +1,6 @@
 package automata
 
 import (
-	"encoding"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -9,13 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 )
-
-// saver is what every automaton can do besides.
-type saver interface {
-	encoding.BinaryAppender
-	encoding.BinaryMarshaler
-	encoding.BinaryUnmarshaler
-}
 
 // A scheme is one way to make an automaton, for the tests that all must pass.
 type scheme struct {
@@ -26,30 +18,29 @@ type scheme struct {
 	pursues bool
 	// absorbs says that a unit vector stays for ever.
 	absorbs bool
-	empty   func() saver // to restore into
 }
 
-// make1 hides the concrete type of what a constructor returns.
-func make1[T Automaton](a T, err error) (Automaton, error) { return a, err }
+// empty returns an automaton to restore into.
+func (s scheme) empty() Automaton { return must(s.make(2)) }
 
 var schemes = []scheme{
-	{name: "Tsetlin", make: func(r int) (Automaton, error) { return make1(NewTsetlin(r, 4)) }, empty: func() saver { return new(Fixed) }},
-	{name: "Krinsky", make: func(r int) (Automaton, error) { return make1(NewKrinsky(r, 4)) }, empty: func() saver { return new(Fixed) }},
-	{name: "Krylov", make: func(r int) (Automaton, error) { return make1(NewKrylov(r, 4)) }, empty: func() saver { return new(Fixed) }},
-	{name: "L_R-P", make: func(r int) (Automaton, error) { return make1(NewLinear(r, 0.03, 0.03)) }, empty: func() saver { return new(Linear) }},
-	{name: "L_R-I", make: func(r int) (Automaton, error) { return make1(NewLinear(r, 0.03, 0)) }, absorbs: true, empty: func() saver { return new(Linear) }},
-	{name: "L_R-εP", make: func(r int) (Automaton, error) { return make1(NewLinear(r, 0.03, 0.001)) }, empty: func() saver { return new(Linear) }},
-	{name: "DL_R-I", make: func(r int) (Automaton, error) { return make1(NewDLRI(r, 20)) }, absorbs: true, empty: func() saver { return new(DiscreteLinear) }},
-	{name: "DL_R-P", make: func(r int) (Automaton, error) { return make1(NewDLRP(r, 20)) }, empty: func() saver { return new(DiscreteLinear) }},
-	{name: "CP_RP", make: func(r int) (Automaton, error) { return make1(NewCPRP(r, 0.03, 2)) }, pursues: true, empty: func() saver { return new(Pursuit) }},
-	{name: "CP_RI", make: func(r int) (Automaton, error) { return make1(NewCPRI(r, 0.03, 2)) }, pursues: true, empty: func() saver { return new(Pursuit) }},
-	{name: "DP_RP", make: func(r int) (Automaton, error) { return make1(NewDPRP(r, 20, 2)) }, pursues: true, empty: func() saver { return new(DiscretePursuit) }},
-	{name: "DP_RI", make: func(r int) (Automaton, error) { return make1(NewDPRI(r, 20, 2)) }, pursues: true, empty: func() saver { return new(DiscretePursuit) }},
-	{name: "GPA", make: func(r int) (Automaton, error) { return make1(NewGPA(r, 0.03, 2)) }, pursues: true, empty: func() saver { return new(Pursuit) }},
-	{name: "DGPA", make: func(r int) (Automaton, error) { return make1(NewDGPA(r, 20, 2)) }, pursues: true, empty: func() saver { return new(DiscretePursuit) }},
-	{name: "Bayesian", make: func(r int) (Automaton, error) { return make1(NewBayesian(r)) }, empty: func() saver { return new(Bayesian) }},
-	{name: "DBPA", make: func(r int) (Automaton, error) { return make1(NewDBPA(r, 20, 2)) }, pursues: true, empty: func() saver { return new(DiscretePursuit) }},
-	{name: "HDPA", make: func(r int) (Automaton, error) { return make1(NewHDPA(r, 20, 2)) }, pursues: true, empty: func() saver { return new(HDPA) }},
+	{name: "Tsetlin", make: func(r int) (Automaton, error) { return NewTsetlin(r, 4) }},
+	{name: "Krinsky", make: func(r int) (Automaton, error) { return NewKrinsky(r, 4) }},
+	{name: "Krylov", make: func(r int) (Automaton, error) { return NewKrylov(r, 4) }},
+	{name: "L_R-P", make: func(r int) (Automaton, error) { return NewLinear(r, 0.03, 0.03) }},
+	{name: "L_R-I", make: func(r int) (Automaton, error) { return NewLinear(r, 0.03, 0) }, absorbs: true},
+	{name: "L_R-εP", make: func(r int) (Automaton, error) { return NewLinear(r, 0.03, 0.001) }},
+	{name: "DL_R-I", make: func(r int) (Automaton, error) { return NewDLRI(r, 20) }, absorbs: true},
+	{name: "DL_R-P", make: func(r int) (Automaton, error) { return NewDLRP(r, 20) }},
+	{name: "CP_RP", make: func(r int) (Automaton, error) { return NewCPRP(r, 0.03, 2) }, pursues: true},
+	{name: "CP_RI", make: func(r int) (Automaton, error) { return NewCPRI(r, 0.03, 2) }, pursues: true},
+	{name: "DP_RP", make: func(r int) (Automaton, error) { return NewDPRP(r, 20, 2) }, pursues: true},
+	{name: "DP_RI", make: func(r int) (Automaton, error) { return NewDPRI(r, 20, 2) }, pursues: true},
+	{name: "GPA", make: func(r int) (Automaton, error) { return NewGPA(r, 0.03, 2) }, pursues: true},
+	{name: "DGPA", make: func(r int) (Automaton, error) { return NewDGPA(r, 20, 2) }, pursues: true},
+	{name: "Bayesian", make: func(r int) (Automaton, error) { return NewBayesian(r) }},
+	{name: "DBPA", make: func(r int) (Automaton, error) { return NewDBPA(r, 20, 2) }, pursues: true},
+	{name: "HDPA", make: func(r int) (Automaton, error) { return NewHDPA(r, 20, 2) }, pursues: true},
 }
 
 // each runs a test for each scheme.
@@ -85,7 +76,7 @@ func TestBadAnswersChangeNothing(t *testing.T) {
 		for range 50 {
 			require.NoError(t, a.Learn(a.Select(src), uniform(src), src))
 		}
-		before := must(a.(saver).MarshalBinary())
+		before := must(a.MarshalBinary())
 		source := must(src.MarshalBinary())
 		for _, action := range []int{-1, 3, math.MaxInt, math.MinInt} {
 			require.ErrorIs(t, a.Learn(action, 1, src), ErrUnknown)
@@ -96,7 +87,7 @@ func TestBadAnswersChangeNothing(t *testing.T) {
 		require.ErrorContains(t, a.Learn(1, 2, src), "action 1: reward 2")
 		require.Panics(t, func() { a.Select(nil) })
 		require.Panics(t, func() { _ = a.Learn(1, 1, nil) })
-		require.Equal(t, before, must(a.(saver).MarshalBinary()))
+		require.Equal(t, before, must(a.MarshalBinary()))
 		require.Equal(t, source, must(src.MarshalBinary()), "the source was drawn from")
 	})
 }

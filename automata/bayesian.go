@@ -7,11 +7,19 @@ import (
 	"github.com/recrawl/recrawl/internal/codec"
 )
 
-// A Bayesian automaton holds for each action the Beta distribution of its mean reward, from
-// a uniform prior. Select draws a value from each and returns the action of the greatest,
-// so that every action is selected with the probability that it is the best; Learn counts
-// the reward. Elsewhere this is called Thompson sampling. Take it where what counts is the
-// rewards on the way, not how soon it is sure. It has no parameter.
+// bayesian is Thompson sampling.
+type bayesian struct {
+	estimates // never primed: the prior does that
+}
+
+var bayesianFormat = codec.Format{Magic: "recrawl/automata.Bayesian", Version: 1}
+
+// NewBayesian returns a Bayesian automaton of r ≥ 2 actions. It holds for each action the
+// Beta distribution of its mean reward, from a uniform prior. Select draws a value from
+// each and returns the action of the greatest, so that every action is selected with the
+// probability that it is the best; Learn counts the reward. Elsewhere this is called
+// Thompson sampling. Take it where what counts is the rewards on the way, not how soon it is
+// sure. It has no parameter and no priming.
 //
 // # Guarantees
 //
@@ -21,33 +29,27 @@ import (
 //
 // # Cost
 //
-// Select takes O(r), Learn O(1), Probability and Converged far more. Memory: 24 bytes an
-// action.
+// Select takes O(r), Learn O(1). Probability is a quadrature, good to about 1e-7, and takes
+// 256·r evaluations of an incomplete beta function; Converged costs as much. Memory: 24
+// bytes an action.
 //
 // # Source
 //
 // Thompson 1933; as a learning automaton Granmo 2010.
-type Bayesian struct {
-	estimates // never primed: the prior does that
-}
-
-var bayesianFormat = codec.Format{Magic: "recrawl/automata.Bayesian", Version: 1}
-
-// NewBayesian returns a Bayesian automaton of r ≥ 2 actions.
-func NewBayesian(actions int) (*Bayesian, error) {
+func NewBayesian(actions int) (Estimator, error) {
 	t, err := newEstimates(actions, 1)
 	if err != nil {
 		return nil, err
 	}
-	return &Bayesian{t}, nil
+	return &bayesian{t}, nil
 }
 
 // Actions returns r.
-func (a *Bayesian) Actions() int { return len(a.mean) }
+func (a *bayesian) Actions() int { return len(a.mean) }
 
 // Select draws a value from the distribution of each action and returns the action of the
 // greatest.
-func (a *Bayesian) Select(src rand.Source) int {
+func (a *bayesian) Select(src rand.Source) int {
 	checkSource(src)
 	best, most := 0, -1.0
 	for i := range a.mean {
@@ -59,7 +61,7 @@ func (a *Bayesian) Select(src rand.Source) int {
 }
 
 // Learn counts the reward. It draws nothing from src.
-func (a *Bayesian) Learn(action int, reward float64, src rand.Source) error {
+func (a *bayesian) Learn(action int, reward float64, src rand.Source) error {
 	if err := checkAnswer(action, len(a.mean), reward, src); err != nil {
 		return err
 	}
@@ -72,9 +74,8 @@ func (a *Bayesian) Learn(action int, reward float64, src rand.Source) error {
 //
 //	∫ f_i(x)·Π_{j≠i} F_j(x) dx
 //
-// It is a quadrature, good to about 1e-7, and takes 256·r evaluations of an incomplete beta
-// function.
-func (a *Bayesian) Probability(action int) float64 {
+// by a quadrature.
+func (a *bayesian) Probability(action int) float64 {
 	// Simpson's rule on 256 intervals within 9 standard deviations, up to 17 on the side
 	// of a longer tail: beyond lies less than the error that TestBayesianProbability
 	// allows.
@@ -116,7 +117,7 @@ func (a *Bayesian) Probability(action int) float64 {
 
 // Converged returns the action of probability threshold or more, if that is the one of the
 // greatest posterior mean. It costs as much as Probability.
-func (a *Bayesian) Converged(threshold float64) (action int, ok bool) {
+func (a *bayesian) Converged(threshold float64) (action int, ok bool) {
 	checkThreshold(threshold)
 	most := math.Inf(-1)
 	for i := range a.mean {
@@ -128,21 +129,21 @@ func (a *Bayesian) Converged(threshold float64) (action int, ok bool) {
 }
 
 // AppendBinary appends the saved state to b.
-func (a *Bayesian) AppendBinary(b []byte) ([]byte, error) { return bayesianFormat.Append(b, a.encode) }
+func (a *bayesian) AppendBinary(b []byte) ([]byte, error) { return bayesianFormat.Append(b, a.encode) }
 
 // MarshalBinary returns the saved state.
-func (a *Bayesian) MarshalBinary() ([]byte, error) { return a.AppendBinary(nil) }
+func (a *bayesian) MarshalBinary() ([]byte, error) { return a.AppendBinary(nil) }
 
 // UnmarshalBinary restores a saved state; after an error the automaton is as it was.
-func (a *Bayesian) UnmarshalBinary(data []byte) error {
-	return codec.Load(a, bayesianFormat, data, (*Bayesian).decode)
+func (a *bayesian) UnmarshalBinary(data []byte) error {
+	return codec.Load(a, bayesianFormat, data, (*bayesian).decode)
 }
 
-func (a *Bayesian) encode(e *codec.Encoder) {
+func (a *bayesian) encode(e *codec.Encoder) {
 	e.Int(len(a.mean))
 	a.estimates.encode(e)
 }
 
-func (a *Bayesian) decode(d *codec.Decoder) {
+func (a *bayesian) decode(d *codec.Decoder) {
 	a.estimates = decodeEstimates(d, d.IntIn(2, maxActions))
 }

@@ -17,12 +17,12 @@ const stepUnits = 720720
 //
 // Source: Agache & Oommen 2002. (The divisor r−K counts i itself among the losers; r−K−1,
 // the number of those that lose, would move a little faster.)
-func NewDGPA(actions, resolution, priming int) (*DiscretePursuit, error) {
+func NewDGPA(actions, resolution, priming int) (Estimator, error) {
 	return newDiscretePursuit(dgpa, actions, resolution, priming)
 }
 
 // pursueBetter moves the units as DGPA does.
-func (a *DiscretePursuit) pursueBetter(action int) {
+func (a *discretePursuit) pursueBetter(action int) {
 	better := int64(a.countBetter(action))
 	loss := stepUnits / (int64(len(a.count)) - better)
 	rest := a.count[action]

@@ -6,13 +6,20 @@ import (
 	"github.com/recrawl/recrawl/internal/codec"
 )
 
-// A DiscreteLinear automaton is a [Linear] one whose probabilities are multiples of
-// 1/(rN) and move by whole steps, so that they reach 0 and 1 in finite time. Make it with
-// [NewDLRI] or [NewDLRP].
+// discreteLinear is a linear scheme of whole steps.
+type discreteLinear struct {
+	units
+	penalty bool // moves on a penalty
+}
+
+var discreteLinearFormat = codec.Format{Magic: "recrawl/automata.DiscreteLinear", Version: 1}
+
+// NewDLRI returns the discretised reward-inaction scheme of r ≥ 2 actions and resolution
+// N ≥ 1: a [NewLinear] scheme whose probabilities are multiples of 1/(rN) and move by whole
+// steps, so that they reach 0 and 1 in finite time. The unit vectors absorb.
 //
 //	reward:   p_j −= 1/(rN) for each j ≠ i that is not 0; p_i takes the rest
-//	penalty:  nothing (DL_R-I), or the reverse (DL_R-P): p_j += 1/(rN) for each
-//	          j ≠ i, if p_i has that much to give
+//	penalty:  nothing
 //
 // A reward between 0 and 1 counts as a reward with that probability.
 //
@@ -22,43 +29,37 @@ import (
 //
 // # Source
 //
-// Oommen & Hansen 1984 (DL_R-I), Oommen & Christensen 1988 (DL_R-P), both for r = 2. The
-// steps for r > 2 are those of the discretised pursuit schemes.
-type DiscreteLinear struct {
-	units
-	penalty bool // moves on a penalty
-}
-
-var discreteLinearFormat = codec.Format{Magic: "recrawl/automata.DiscreteLinear", Version: 1}
-
-// NewDLRI returns the discretised reward-inaction scheme of r ≥ 2 actions and resolution
-// N ≥ 1. The unit vectors absorb.
-func NewDLRI(actions, resolution int) (*DiscreteLinear, error) {
+// Oommen & Hansen 1984, for r = 2. The steps for r > 2 are those of the discretised pursuit
+// schemes.
+func NewDLRI(actions, resolution int) (Distribution, error) {
 	return newDiscreteLinear(actions, resolution, false)
 }
 
 // NewDLRP returns the discretised reward-penalty scheme of r ≥ 2 actions and resolution
-// N ≥ 1. It never settles.
-func NewDLRP(actions, resolution int) (*DiscreteLinear, error) {
+// N ≥ 1. It is [NewDLRI] with the reverse on a penalty: p_j += 1/(rN) for each j ≠ i, if
+// p_i has that much to give. It never settles.
+//
+// Source: Oommen & Christensen 1988, for r = 2.
+func NewDLRP(actions, resolution int) (Distribution, error) {
 	return newDiscreteLinear(actions, resolution, true)
 }
 
-func newDiscreteLinear(actions, resolution int, penalty bool) (*DiscreteLinear, error) {
+func newDiscreteLinear(actions, resolution int, penalty bool) (Distribution, error) {
 	u, err := newUnits(actions, resolution, 1)
 	if err != nil {
 		return nil, err
 	}
-	return &DiscreteLinear{u, penalty}, nil
+	return &discreteLinear{u, penalty}, nil
 }
 
 // Select chooses an action with its probability.
-func (l *DiscreteLinear) Select(src rand.Source) int {
+func (l *discreteLinear) Select(src rand.Source) int {
 	checkSource(src)
 	return l.draw(src)
 }
 
 // Learn moves the probabilities by a step.
-func (l *DiscreteLinear) Learn(action int, reward float64, src rand.Source) error {
+func (l *discreteLinear) Learn(action int, reward float64, src rand.Source) error {
 	if err := checkAnswer(action, len(l.count), reward, src); err != nil {
 		return err
 	}
@@ -78,24 +79,24 @@ func (l *DiscreteLinear) Learn(action int, reward float64, src rand.Source) erro
 }
 
 // AppendBinary appends the saved state to b.
-func (l *DiscreteLinear) AppendBinary(b []byte) ([]byte, error) {
+func (l *discreteLinear) AppendBinary(b []byte) ([]byte, error) {
 	return discreteLinearFormat.Append(b, l.encode)
 }
 
 // MarshalBinary returns the saved state.
-func (l *DiscreteLinear) MarshalBinary() ([]byte, error) { return l.AppendBinary(nil) }
+func (l *discreteLinear) MarshalBinary() ([]byte, error) { return l.AppendBinary(nil) }
 
 // UnmarshalBinary restores a saved state; after an error the automaton is as it was.
-func (l *DiscreteLinear) UnmarshalBinary(data []byte) error {
-	return codec.Load(l, discreteLinearFormat, data, (*DiscreteLinear).decode)
+func (l *discreteLinear) UnmarshalBinary(data []byte) error {
+	return codec.Load(l, discreteLinearFormat, data, (*discreteLinear).decode)
 }
 
-func (l *DiscreteLinear) encode(e *codec.Encoder) {
+func (l *discreteLinear) encode(e *codec.Encoder) {
 	e.Bool(l.penalty)
 	l.units.encode(e)
 }
 
-func (l *DiscreteLinear) decode(d *codec.Decoder) {
+func (l *discreteLinear) decode(d *codec.Decoder) {
 	l.penalty = d.Bool()
 	l.units = decodeUnits(d, 1)
 }

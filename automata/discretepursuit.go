@@ -6,41 +6,15 @@ import (
 	"github.com/recrawl/recrawl/internal/codec"
 )
 
-// A DiscretePursuit automaton is a [Pursuit] one whose probabilities are multiples of
-// Δ = 1/(rN) and move by whole steps towards the action h of the best estimate:
-//
-//	p_j = max(p_j − Δ, 0) for j ≠ h, p_h takes the rest
-//
-// after every answer ([NewDPRP]) or after rewards only ([NewDPRI]; a reward between 0 and 1
-// counts as a reward with that probability). [NewDBPA] is optimistic about actions of few
-// answers; [NewDGPA] pursues all actions that seem better than the selected one. Most
-// callers should take NewDPRI, with a resolution N of some tens for a few actions: a larger
-// N takes longer and errs less often.
-//
-// Each action is first selected priming times, in turn, so that no estimate is empty; 0
-// means 10, as in the field's experiments.
-//
-// # Guarantees
-//
-// The probabilities are kept as whole numbers, so they sum to 1 exactly. An action whose
-// probability has reached 1 keeps it as long as its estimate is the best.
-//
-// # Cost
-//
-// Select and Learn take O(r); Learn of NewDBPA also computes a quantile of a Beta
-// distribution. Memory: 32 bytes an action, 40 with NewDBPA.
-//
-// # Source
-//
-// Oommen & Lanctôt 1990 (DP_RI); Oommen & Agache 2001.
-type DiscretePursuit struct {
+// discretePursuit is a pursuit scheme of whole steps.
+type discretePursuit struct {
 	units
 	estimates
 	rule  discreteRule
 	upper []float64 // estimates of DBPA, else nil
 }
 
-// A discreteRule is how a DiscretePursuit automaton learns.
+// A discreteRule is how a discretePursuit automaton learns.
 type discreteRule uint8
 
 const (
@@ -54,18 +28,45 @@ const (
 var discretePursuitFormat = codec.Format{Magic: "recrawl/automata.DiscretePursuit", Version: 2}
 
 // NewDPRP returns the discretised pursuit reward-penalty scheme of r ≥ 2 actions and
-// resolution N ≥ 1.
-func NewDPRP(actions, resolution, priming int) (*DiscretePursuit, error) {
+// resolution N ≥ 1: [NewDPRI] that moves after every answer.
+//
+// Source: Oommen & Agache 2001.
+func NewDPRP(actions, resolution, priming int) (Estimator, error) {
 	return newDiscretePursuit(dprp, actions, resolution, priming)
 }
 
 // NewDPRI returns the discretised pursuit reward-inaction scheme of r ≥ 2 actions and
-// resolution N ≥ 1.
-func NewDPRI(actions, resolution, priming int) (*DiscretePursuit, error) {
+// resolution N ≥ 1, the one that most callers should take. It keeps estimates of the mean
+// rewards, and probabilities that are multiples of Δ = 1/(rN). Each reward moves these by
+// whole steps towards the action h of the best estimate:
+//
+//	p_j = max(p_j − Δ, 0) for j ≠ h, p_h takes the rest
+//
+// A reward between 0 and 1 counts as a reward with that probability. N should be some tens
+// for a few actions: a larger N takes longer and errs less often. [NewDPRP] moves on
+// penalties too, [NewDBPA] is optimistic about actions of few answers, and [NewDGPA] pursues
+// all actions that seem better than the selected one.
+//
+// Each action is first selected priming times, in turn, so that no estimate is empty; 0
+// means 10, as in the field's experiments.
+//
+// # Guarantees
+//
+// The probabilities are kept as whole numbers, so they sum to 1 exactly. An action whose
+// probability has reached 1 keeps it as long as its estimate is the best.
+//
+// # Cost
+//
+// Select and Learn take O(r). Memory: 32 bytes an action.
+//
+// # Source
+//
+// Oommen & Lanctôt 1990.
+func NewDPRI(actions, resolution, priming int) (Estimator, error) {
 	return newDiscretePursuit(dpri, actions, resolution, priming)
 }
 
-func newDiscretePursuit(rule discreteRule, actions, resolution, priming int) (*DiscretePursuit, error) {
+func newDiscretePursuit(rule discreteRule, actions, resolution, priming int) (Estimator, error) {
 	t, err := newEstimates(actions, priming)
 	if err != nil {
 		return nil, err
@@ -74,7 +75,7 @@ func newDiscretePursuit(rule discreteRule, actions, resolution, priming int) (*D
 	if err != nil {
 		return nil, err
 	}
-	a := &DiscretePursuit{units: u, estimates: t, rule: rule}
+	a := &discretePursuit{units: u, estimates: t, rule: rule}
 	a.optimistic()
 	return a, nil
 }
@@ -89,7 +90,7 @@ func (r discreteRule) perStep() int64 {
 
 // Select chooses an action: the next one in turn while priming, then one with its
 // probability.
-func (a *DiscretePursuit) Select(src rand.Source) int {
+func (a *discretePursuit) Select(src rand.Source) int {
 	if action, ok := a.prime(src); ok {
 		return action
 	}
@@ -97,7 +98,7 @@ func (a *DiscretePursuit) Select(src rand.Source) int {
 }
 
 // Learn updates the estimate and, after priming, the probabilities.
-func (a *DiscretePursuit) Learn(action int, reward float64, src rand.Source) error {
+func (a *discretePursuit) Learn(action int, reward float64, src rand.Source) error {
 	if err := checkAnswer(action, len(a.count), reward, src); err != nil {
 		return err
 	}
@@ -118,25 +119,25 @@ func (a *DiscretePursuit) Learn(action int, reward float64, src rand.Source) err
 }
 
 // AppendBinary appends the saved state to b.
-func (a *DiscretePursuit) AppendBinary(b []byte) ([]byte, error) {
+func (a *discretePursuit) AppendBinary(b []byte) ([]byte, error) {
 	return discretePursuitFormat.Append(b, a.encode)
 }
 
 // MarshalBinary returns the saved state.
-func (a *DiscretePursuit) MarshalBinary() ([]byte, error) { return a.AppendBinary(nil) }
+func (a *discretePursuit) MarshalBinary() ([]byte, error) { return a.AppendBinary(nil) }
 
 // UnmarshalBinary restores a saved state; after an error the automaton is as it was.
-func (a *DiscretePursuit) UnmarshalBinary(data []byte) error {
-	return codec.Load(a, discretePursuitFormat, data, (*DiscretePursuit).decode)
+func (a *discretePursuit) UnmarshalBinary(data []byte) error {
+	return codec.Load(a, discretePursuitFormat, data, (*discretePursuit).decode)
 }
 
-func (a *DiscretePursuit) encode(e *codec.Encoder) {
+func (a *discretePursuit) encode(e *codec.Encoder) {
 	e.Byte(byte(a.rule))
 	a.units.encode(e)
 	a.estimates.encode(e)
 }
 
-func (a *DiscretePursuit) decode(d *codec.Decoder) {
+func (a *discretePursuit) decode(d *codec.Decoder) {
 	a.rule = codec.Enum[discreteRule](d, int(discreteRules))
 	a.units = decodeUnits(d, a.rule.perStep())
 	a.estimates = decodeEstimates(d, len(a.count))

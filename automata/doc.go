@@ -1,14 +1,15 @@
 // Package automata has the learning automata: small machines that choose one of r actions,
 // hear how good it was, and come to prefer the best one. They know nothing of what answers.
 //
-// Start with [NewDPRI], a [DiscretePursuit] automaton: it finds the best of a few actions
-// quickly, and says when it is sure. The others have their uses:
+// Start with [NewDPRI]: it finds the best of a few actions quickly, and says when it is
+// sure. The others have their uses:
 //
-//   - [HDPA] finds the best of many actions, in O(log r) a step.
-//   - [Bayesian] (Thompson sampling) earns the most while it learns, and has no parameter.
-//   - [Fixed] (Tsetlin, Krinsky, Krylov), and [Linear] with a penalty rate, never settle,
-//     so they follow the best action where it changes.
-//   - [Pursuit] and [DiscreteLinear] complete the schemes of the literature.
+//   - [NewHDPA] finds the best of many actions, in O(log r) a step.
+//   - [NewBayesian] (Thompson sampling) earns the most while it learns, and has no
+//     parameter.
+//   - [NewTsetlin], [NewKrinsky], [NewKrylov] and [NewLinear] with a penalty rate never
+//     settle, so they follow the best action where it changes.
+//   - [NewDBPA], [NewDGPA], [NewGPA] and the others complete the schemes of the literature.
 //   - [SPL] and [HSSL] find a point on a line.
 //   - [Walk] and [Overload] are the rules of the crawling papers' automata, one per page
 //     and one per bin. Packages knapsack and binpack use them.

@@ -7,7 +7,8 @@ import (
 )
 
 // An Environment answers actions with rewards in [0, 1]. Those of this package are for
-// trying automata out.
+// trying automata out: in the stationary ones, [NewPModel], [NewQModel] and [NewSModel], the
+// mean rewards never change; [NewPeriodic] and [NewMarkov] switch between several.
 type Environment interface {
 	// Actions returns the number of actions.
 	Actions() int
@@ -16,10 +17,8 @@ type Environment interface {
 	Respond(action int, src rand.Source) float64
 }
 
-// A Model is a stationary environment, in which each action has a mean reward that never
-// changes. What it answers is a matter of the response model: see [NewPModel], [NewQModel]
-// and [NewSModel].
-type Model struct {
+// model is a stationary environment.
+type model struct {
 	means []float64
 	steps int     // trials of a Q-model, 1 for a P-model, 0 for an S-model
 	width float64 // of an S-model
@@ -27,11 +26,11 @@ type Model struct {
 
 // NewPModel returns an environment that answers action i with 1 with probability means[i],
 // and with 0 otherwise.
-func NewPModel(means ...float64) (*Model, error) { return NewQModel(1, means...) }
+func NewPModel(means ...float64) (Environment, error) { return NewQModel(1, means...) }
 
 // NewQModel returns an environment that answers with 0, 1/steps, …, 1: the share of steps
 // independent trials that succeed, each with probability means[i]. Respond takes O(steps).
-func NewQModel(steps int, means ...float64) (*Model, error) {
+func NewQModel(steps int, means ...float64) (Environment, error) {
 	if err := checkStates(steps); err != nil {
 		return nil, err
 	}
@@ -40,9 +39,11 @@ func NewQModel(steps int, means ...float64) (*Model, error) {
 
 // NewSModel returns an environment that answers action i with a number uniform in
 // means[i] ± width, which must lie in [0, 1].
-func NewSModel(width float64, means ...float64) (*Model, error) { return newModel(0, width, means) }
+func NewSModel(width float64, means ...float64) (Environment, error) {
+	return newModel(0, width, means)
+}
 
-func newModel(steps int, width float64, means []float64) (*Model, error) {
+func newModel(steps int, width float64, means []float64) (Environment, error) {
 	if err := checkActions(len(means)); err != nil {
 		return nil, err
 	}
@@ -54,14 +55,14 @@ func newModel(steps int, width float64, means []float64) (*Model, error) {
 			return nil, fmt.Errorf("%w: action %d: %v ± %v is not in [0, 1]", ErrReward, i, d, width)
 		}
 	}
-	return &Model{slices.Clone(means), steps, width}, nil
+	return &model{slices.Clone(means), steps, width}, nil
 }
 
 // Actions returns the number of actions.
-func (m *Model) Actions() int { return len(m.means) }
+func (m *model) Actions() int { return len(m.means) }
 
 // Respond answers as the response model does.
-func (m *Model) Respond(action int, src rand.Source) float64 {
+func (m *model) Respond(action int, src rand.Source) float64 {
 	checkSource(src)
 	mean := m.means[action]
 	if m.steps == 0 {
@@ -76,9 +77,8 @@ func (m *Model) Respond(action int, src rand.Source) float64 {
 	return float64(won) / float64(m.steps)
 }
 
-// A Switching environment is one of several at a time, and may change to another before
-// each answer: at regular intervals ([NewPeriodic]) or at random ([NewMarkov]).
-type Switching struct {
+// switching is one of several environments at a time.
+type switching struct {
 	environments []Environment
 	period       int         // of a periodic one; 0 for a Markov one
 	transition   [][]float64 // of a Markov one
@@ -87,19 +87,19 @@ type Switching struct {
 
 // NewPeriodic returns an environment that is environments[0] for period answers, then the
 // next one for as many, and so on in a circle.
-func NewPeriodic(period int, environments ...Environment) (*Switching, error) {
+func NewPeriodic(period int, environments ...Environment) (Environment, error) {
 	if err := checkStates(period); err != nil {
 		return nil, err
 	}
 	if err := checkSame(environments); err != nil {
 		return nil, err
 	}
-	return &Switching{environments: slices.Clone(environments), period: period}, nil
+	return &switching{environments: slices.Clone(environments), period: period}, nil
 }
 
 // NewMarkov returns an environment that starts as environments[0] and, after each answer in
 // which it was number i, becomes number j with probability transition[i][j].
-func NewMarkov(transition [][]float64, environments ...Environment) (*Switching, error) {
+func NewMarkov(transition [][]float64, environments ...Environment) (Environment, error) {
 	if err := checkSame(environments); err != nil {
 		return nil, err
 	}
@@ -123,7 +123,7 @@ func NewMarkov(transition [][]float64, environments ...Environment) (*Switching,
 		}
 		rows[i] = slices.Clone(row)
 	}
-	return &Switching{environments: slices.Clone(environments), transition: rows}, nil
+	return &switching{environments: slices.Clone(environments), transition: rows}, nil
 }
 
 func checkSame(environments []Environment) error {
@@ -139,10 +139,10 @@ func checkSame(environments []Environment) error {
 }
 
 // Actions returns the number of actions.
-func (m *Switching) Actions() int { return m.environments[0].Actions() }
+func (m *switching) Actions() int { return m.environments[0].Actions() }
 
 // Respond answers as the current environment, which may then change.
-func (m *Switching) Respond(action int, src rand.Source) float64 {
+func (m *switching) Respond(action int, src rand.Source) float64 {
 	reward := m.environments[m.current].Respond(action, src)
 	if m.period > 0 {
 		m.age++

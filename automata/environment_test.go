@@ -65,12 +65,12 @@ func TestMarkov(t *testing.T) {
 	transition := [][]float64{{0.9, 0.1, 0}, {0, 0.8, 0.2}, {0.5, 0, 0.5}}
 	a, b, c := must(NewPModel(0, 0)), must(NewPModel(0.5, 0)), must(NewPModel(1, 0))
 	env := must(NewMarkov(transition, a, b, c))
-	require.Zero(t, env.current)
+	require.Zero(t, env.(*switching).current)
 	src := rand.NewPCG(1, 2)
 	const n = 100_000
 	count := make([]float64, 3)
 	for range n {
-		count[env.current]++
+		count[env.(*switching).current]++
 		env.Respond(0, src)
 	}
 	pi := stationaryOf(transition)

@@ -73,7 +73,10 @@ func Example_save() {
 		panic(err)
 	}
 
-	var b automata.Pursuit
+	b, err := automata.NewGPA(4, 0.05, 2)
+	if err != nil {
+		panic(err)
+	}
 	var src2 rand.PCG
 	if err := b.UnmarshalBinary(state); err != nil {
 		panic(err)
@@ -90,7 +93,7 @@ func Example_save() {
 
 // How deep must a Tsetlin automaton be to choose the better of two actions 99 % of
 // the time?
-func ExampleFixed_Stationary() {
+func ExampleFixedStructure() {
 	for _, states := range []int{1, 3, 5, 7} {
 		a, err := automata.NewTsetlin(2, states)
 		if err != nil {
@@ -109,7 +112,7 @@ func ExampleFixed_Stationary() {
 	// N = 7: 0.9971
 }
 
-func ExampleLinear() {
+func ExampleNewLinear() {
 	a, err := automata.NewLinear(2, 0.5, 0.5) // L_R-P
 	if err != nil {
 		panic(err)
@@ -129,9 +132,9 @@ func ExampleLinear() {
 
 // DP_RI pursues the action that did best so far; DBPA is optimistic about one of few
 // answers.
-func ExampleDiscretePursuit() {
+func ExampleNewDBPA() {
 	src := rand.NewPCG(1, 2)
-	for name, scheme := range map[string]func(actions, resolution, priming int) (*automata.DiscretePursuit, error){
+	for name, scheme := range map[string]func(actions, resolution, priming int) (automata.Estimator, error){
 		"DP_RI": automata.NewDPRI,
 		"DBPA":  automata.NewDBPA,
 	} {
@@ -167,7 +170,7 @@ func ExampleDiscretePursuit() {
 }
 
 // GPA moves towards every action that seems better than the one selected.
-func ExamplePursuit() {
+func ExampleNewGPA() {
 	a, err := automata.NewGPA(4, 0.2, 1)
 	if err != nil {
 		panic(err)
@@ -189,7 +192,7 @@ func ExamplePursuit() {
 }
 
 // The steps are whole, so certainty comes in finite time.
-func ExampleDiscreteLinear() {
+func ExampleNewDLRI() {
 	a, err := automata.NewDLRI(2, 4) // steps of 1/8
 	if err != nil {
 		panic(err)
@@ -209,7 +212,7 @@ func ExampleDiscreteLinear() {
 }
 
 // A Krinsky automaton follows the best of two actions, which changes every 500 answers.
-func ExampleFixed() {
+func ExampleNewKrinsky() {
 	first, err := automata.NewPModel(0.9, 0.2)
 	if err != nil {
 		panic(err)
@@ -241,7 +244,7 @@ func ExampleFixed() {
 }
 
 // Thompson sampling gives hopeless actions up early, and never quite.
-func ExampleBayesian() {
+func ExampleNewBayesian() {
 	a, err := automata.NewBayesian(3)
 	if err != nil {
 		panic(err)
@@ -267,7 +270,7 @@ func ExampleBayesian() {
 }
 
 // A thousand actions cost ten steps down a tree.
-func ExampleHDPA() {
+func ExampleNewHDPA() {
 	means := make([]float64, 1000)
 	for i := range means {
 		means[i] = 0.5 * float64(i) / 1000

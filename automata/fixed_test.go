@@ -10,11 +10,11 @@ import (
 	"pgregory.net/rapid"
 )
 
-func fixedSchemes(actions, states int) map[string]*Fixed {
-	return map[string]*Fixed{
-		"Tsetlin": must(NewTsetlin(actions, states)),
-		"Krinsky": must(NewKrinsky(actions, states)),
-		"Krylov":  must(NewKrylov(actions, states)),
+func fixedSchemes(actions, states int) map[string]*fixed {
+	return map[string]*fixed{
+		"Tsetlin": must(NewTsetlin(actions, states)).(*fixed),
+		"Krinsky": must(NewKrinsky(actions, states)).(*fixed),
+		"Krylov":  must(NewKrylov(actions, states)).(*fixed),
 	}
 }
 
@@ -27,7 +27,7 @@ const heads, tails = constant(0), constant(math.MaxUint64)
 
 // transitions builds the Markov chain of an automaton in a P-model environment by
 // putting it into every state and calling Learn.
-func transitions(t require.TestingT, a *Fixed, rewards []float64) [][]float64 {
+func transitions(t require.TestingT, a *fixed, rewards []float64) [][]float64 {
 	n := a.actions * a.states
 	p := make([][]float64, n)
 	for s := range p {
@@ -236,7 +236,7 @@ func TestFixedRules(t *testing.T) {
 		reward        float64
 		action, state int
 	}
-	walk := func(a *Fixed, coin constant, steps []step) {
+	walk := func(a *fixed, coin constant, steps []step) {
 		t.Helper()
 		for k, s := range steps {
 			action := a.Select(src)

@@ -2,7 +2,8 @@ package automata
 
 // NewGPA returns the generalised pursuit automaton of r ≥ 2 actions, with λ in (0, 1]. It
 // pursues not only the action of the best estimate but all K whose estimate exceeds that of
-// the action i just selected, so that one wrong leader does less harm. After every answer
+// the action i just selected, so that one wrong leader does less harm; otherwise it is
+// [NewCPRP]. After every answer
 //
 //	p_j = (1 − λ)·p_j + λ/K   for the K actions with a better estimate than i
 //	p_j = (1 − λ)·p_j         for the others
@@ -11,12 +12,12 @@ package automata
 // so that p_i gains λ·(1 − p_i) if it has the best estimate itself.
 //
 // Source: Agache & Oommen 2002.
-func NewGPA(actions int, lambda float64, priming int) (*Pursuit, error) {
+func NewGPA(actions int, lambda float64, priming int) (Estimator, error) {
 	return newPursuit(gpa, actions, lambda, priming)
 }
 
 // pursueBetter moves the vector as GPA does.
-func (a *Pursuit) pursueBetter(action int) {
+func (a *pursuit) pursueBetter(action int) {
 	better := a.countBetter(action)
 	if better == 0 {
 		a.pursue(action, a.lambda)

@@ -6,10 +6,23 @@ import (
 	"github.com/recrawl/recrawl/internal/codec"
 )
 
-// An HDPA is the hierarchical discretised pursuit automaton: take it for many actions.
-// These are the leaves of a binary tree, and each inner node has a two-action DP_RI
-// automaton (see [DiscretePursuit]) that chooses one of its subtrees. Select walks down
-// the tree; Learn walks up from the leaf of the action.
+// hdpa is the hierarchical discretised pursuit automaton.
+type hdpa struct {
+	estimates
+	// Node 1 is the root, 2k and 2k+1 are the children of k, and r+i is the
+	// leaf of action i, so that 1..r−1 are the inner nodes, whatever r is.
+	best       []float64 // greatest estimate below each node; of 1..2r−1
+	left       []int32   // units of 1/(2N) of going to the first child; of 1..r−1
+	resolution int
+}
+
+var hdpaFormat = codec.Format{Magic: "recrawl/automata.HDPA", Version: 1}
+
+// NewHDPA returns the hierarchical discretised pursuit automaton of r ≥ 2 actions: take it
+// for many. The actions are the leaves of a binary tree, and each inner node has a
+// two-action DP_RI automaton (see [NewDPRI]) of resolution N ≥ 1 that chooses one of its
+// subtrees. Select walks down the tree; Learn walks up from the leaf of the action. Each
+// action is first selected priming times, in turn; 0 means 10.
 //
 // # Cost
 //
@@ -28,21 +41,15 @@ import (
 //
 // Omslandseter, Jiao, Zhang, Yazidi & Oommen 2022; the continuous form is Yazidi, Zhang,
 // Jiao & Oommen 2020.
-type HDPA struct {
-	estimates
-	// Node 1 is the root, 2k and 2k+1 are the children of k, and r+i is the
-	// leaf of action i, so that 1..r−1 are the inner nodes, whatever r is.
-	best       []float64 // greatest estimate below each node; of 1..2r−1
-	left       []int32   // units of 1/(2N) of going to the first child; of 1..r−1
-	resolution int
+func NewHDPA(actions, resolution, priming int) (Estimator, error) {
+	a, err := newHDPA(actions, resolution, priming)
+	if err != nil {
+		return nil, err // not a nil *hdpa
+	}
+	return a, nil
 }
 
-var hdpaFormat = codec.Format{Magic: "recrawl/automata.HDPA", Version: 1}
-
-// NewHDPA returns a hierarchical discretised pursuit automaton of r ≥ 2 actions, whose
-// two-action automata have resolution N ≥ 1. Each action is first selected priming times,
-// in turn; 0 means 10.
-func NewHDPA(actions, resolution, priming int) (*HDPA, error) {
+func newHDPA(actions, resolution, priming int) (*hdpa, error) {
 	t, err := newEstimates(actions, priming)
 	if err != nil {
 		return nil, err
@@ -50,7 +57,7 @@ func NewHDPA(actions, resolution, priming int) (*HDPA, error) {
 	if err := checkResolution(resolution); err != nil {
 		return nil, err
 	}
-	a := &HDPA{t, make([]float64, 2*actions), make([]int32, actions), resolution}
+	a := &hdpa{t, make([]float64, 2*actions), make([]int32, actions), resolution}
 	for k := 1; k < actions; k++ {
 		a.left[k] = int32(resolution)
 	}
@@ -58,11 +65,11 @@ func NewHDPA(actions, resolution, priming int) (*HDPA, error) {
 }
 
 // Actions returns r.
-func (a *HDPA) Actions() int { return len(a.left) }
+func (a *hdpa) Actions() int { return len(a.left) }
 
 // Select chooses an action: the next one in turn while priming, then one by a walk down the
 // tree.
-func (a *HDPA) Select(src rand.Source) int {
+func (a *hdpa) Select(src rand.Source) int {
 	if action, ok := a.prime(src); ok {
 		return action
 	}
@@ -80,7 +87,7 @@ func (a *HDPA) Select(src rand.Source) int {
 
 // Learn updates the estimates and, after priming, on a reward, the automata on the path of
 // the action.
-func (a *HDPA) Learn(action int, reward float64, src rand.Source) error {
+func (a *hdpa) Learn(action int, reward float64, src rand.Source) error {
 	if err := checkAnswer(action, len(a.left), reward, src); err != nil {
 		return err
 	}
@@ -102,7 +109,7 @@ func (a *HDPA) Learn(action int, reward float64, src rand.Source) error {
 }
 
 // branch returns the probability that node k passes the choice on to the given child.
-func (a *HDPA) branch(k, child int) float64 {
+func (a *hdpa) branch(k, child int) float64 {
 	p := float64(a.left[k]) / float64(2*a.resolution)
 	if child == 2*k {
 		return p
@@ -111,7 +118,7 @@ func (a *HDPA) branch(k, child int) float64 {
 }
 
 // Probability returns the probability of an action, the product along its path. O(log r).
-func (a *HDPA) Probability(action int) float64 {
+func (a *hdpa) Probability(action int) float64 {
 	_ = a.mean[action] // panics like a slice
 	p := 1.0
 	for k := len(a.left) + action; k > 1; k /= 2 {
@@ -121,7 +128,7 @@ func (a *HDPA) Probability(action int) float64 {
 }
 
 // Converged returns the action of probability threshold or more. O(log r).
-func (a *HDPA) Converged(threshold float64) (action int, ok bool) {
+func (a *hdpa) Converged(threshold float64) (action int, ok bool) {
 	checkThreshold(threshold)
 	// A leaf of more than ½ is below the likelier child of every node on its path.
 	p := 1.0
@@ -138,17 +145,17 @@ func (a *HDPA) Converged(threshold float64) (action int, ok bool) {
 }
 
 // AppendBinary appends the saved state to b.
-func (a *HDPA) AppendBinary(b []byte) ([]byte, error) { return hdpaFormat.Append(b, a.encode) }
+func (a *hdpa) AppendBinary(b []byte) ([]byte, error) { return hdpaFormat.Append(b, a.encode) }
 
 // MarshalBinary returns the saved state.
-func (a *HDPA) MarshalBinary() ([]byte, error) { return a.AppendBinary(nil) }
+func (a *hdpa) MarshalBinary() ([]byte, error) { return a.AppendBinary(nil) }
 
 // UnmarshalBinary restores a saved state; after an error the automaton is as it was.
-func (a *HDPA) UnmarshalBinary(data []byte) error {
-	return codec.Load(a, hdpaFormat, data, (*HDPA).decode)
+func (a *hdpa) UnmarshalBinary(data []byte) error {
+	return codec.Load(a, hdpaFormat, data, (*hdpa).decode)
 }
 
-func (a *HDPA) encode(e *codec.Encoder) {
+func (a *hdpa) encode(e *codec.Encoder) {
 	e.Int(a.resolution)
 	e.Int(len(a.left))
 	for _, c := range a.left {
@@ -157,13 +164,13 @@ func (a *HDPA) encode(e *codec.Encoder) {
 	a.estimates.encode(e)
 }
 
-func (a *HDPA) decode(d *codec.Decoder) {
+func (a *hdpa) decode(d *codec.Decoder) {
 	resolution, left := d.IntIn(1, maxResolution), d.Uint32s()
 	t := decodeEstimates(d, len(left))
 	if d.Err() != nil {
 		return
 	}
-	v, err := NewHDPA(len(left), resolution, t.priming)
+	v, err := newHDPA(len(left), resolution, t.priming)
 	if err != nil {
 		d.Check(err)
 		return

@@ -8,7 +8,9 @@ import "math"
 // It singles out the best action as N grows, whatever the rewards.
 //
 // Source: Krinsky 1964.
-func NewKrinsky(actions, states int) (*Fixed, error) { return newFixed(krinsky, actions, states) }
+func NewKrinsky(actions, states int) (FixedStructure, error) {
+	return newFixed(krinsky, actions, states)
+}
 
 // krinskyStay is the logStay of a Krinsky automaton. With J the flow over every boundary,
 // state N holds J/c and state k < N holds J·(1−c)/c^(N+1−k); the sum over k is J/c^N.

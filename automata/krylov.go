@@ -6,4 +6,6 @@ package automata
 // the best one as N grows, whatever the rewards.
 //
 // Source: Krylov 1964.
-func NewKrylov(actions, states int) (*Fixed, error) { return newFixed(krylov, actions, states) }
+func NewKrylov(actions, states int) (FixedStructure, error) {
+	return newFixed(krylov, actions, states)
+}

@@ -7,8 +7,17 @@ import (
 	"github.com/recrawl/recrawl/internal/codec"
 )
 
-// A Linear automaton keeps a vector of probabilities p, from which Select draws, and Learn
-// moves it in proportion to the answer. If action i was selected,
+// linear is a linear scheme.
+type linear struct {
+	vector
+	a, b float64
+}
+
+var linearFormat = codec.Format{Magic: "recrawl/automata.Linear", Version: 1}
+
+// NewLinear returns a linear scheme of r ≥ 2 actions with the rates a in (0, 1] for rewards
+// and b in [0, a] for penalties. It keeps a vector of probabilities p, from which Select
+// draws, and Learn moves it in proportion to the answer. If action i was selected,
 //
 //	reward:   p_i += a·(1 − p_i)    p_j *= 1 − a
 //	penalty:  p_i *= 1 − b          p_j = b/(r−1) + (1 − b)·p_j
@@ -29,23 +38,14 @@ import (
 // # Source
 //
 // Narendra & Thathachar 1989, chapter 4.
-type Linear struct {
-	vector
-	a, b float64
-}
-
-var linearFormat = codec.Format{Magic: "recrawl/automata.Linear", Version: 1}
-
-// NewLinear returns a linear scheme of r ≥ 2 actions with the rates a in (0, 1] for rewards
-// and b in [0, a] for penalties.
-func NewLinear(actions int, a, b float64) (*Linear, error) {
+func NewLinear(actions int, a, b float64) (Distribution, error) {
 	if err := checkActions(actions); err != nil {
 		return nil, err
 	}
 	if err := checkRates(a, b); err != nil {
 		return nil, err
 	}
-	return &Linear{newVector(actions), a, b}, nil
+	return &linear{newVector(actions), a, b}, nil
 }
 
 func checkRates(a, b float64) error {
@@ -59,13 +59,13 @@ func checkRates(a, b float64) error {
 }
 
 // Select chooses an action with its probability.
-func (l *Linear) Select(src rand.Source) int {
+func (l *linear) Select(src rand.Source) int {
 	checkSource(src)
 	return l.draw(src)
 }
 
 // Learn moves the probabilities. It draws nothing from src.
-func (l *Linear) Learn(action int, reward float64, src rand.Source) error {
+func (l *linear) Learn(action int, reward float64, src rand.Source) error {
 	if err := checkAnswer(action, len(l.vector), reward, src); err != nil {
 		return err
 	}
@@ -87,23 +87,23 @@ func (l *Linear) Learn(action int, reward float64, src rand.Source) error {
 }
 
 // AppendBinary appends the saved state to b.
-func (l *Linear) AppendBinary(b []byte) ([]byte, error) { return linearFormat.Append(b, l.encode) }
+func (l *linear) AppendBinary(b []byte) ([]byte, error) { return linearFormat.Append(b, l.encode) }
 
 // MarshalBinary returns the saved state.
-func (l *Linear) MarshalBinary() ([]byte, error) { return l.AppendBinary(nil) }
+func (l *linear) MarshalBinary() ([]byte, error) { return l.AppendBinary(nil) }
 
 // UnmarshalBinary restores a saved state; after an error the automaton is as it was.
-func (l *Linear) UnmarshalBinary(data []byte) error {
-	return codec.Load(l, linearFormat, data, (*Linear).decode)
+func (l *linear) UnmarshalBinary(data []byte) error {
+	return codec.Load(l, linearFormat, data, (*linear).decode)
 }
 
-func (l *Linear) encode(e *codec.Encoder) {
+func (l *linear) encode(e *codec.Encoder) {
 	e.Float64(l.a)
 	e.Float64(l.b)
 	e.Float64s(l.vector)
 }
 
-func (l *Linear) decode(d *codec.Decoder) {
+func (l *linear) decode(d *codec.Decoder) {
 	l.a, l.b = d.Float64(), d.Float64()
 	d.Check(checkRates(l.a, l.b))
 	l.vector = decodeVector(d)

@@ -6,35 +6,15 @@ import (
 	"github.com/recrawl/recrawl/internal/codec"
 )
 
-// A Pursuit automaton keeps a vector of probabilities and estimates of the mean rewards,
-// and Learn moves the vector towards the action h of the best estimate, whichever action
-// was selected:
-//
-//	p_j *= 1 − λ for all j, then p_h += λ
-//
-// after every answer ([NewCPRP]) or after rewards only ([NewCPRI]; a reward x between 0
-// and 1 moves it by λ·x). Of equal estimates the last counts. [NewGPA] pursues all
-// actions that seem better than the selected one. The schemes of [DiscretePursuit] are
-// faster.
-//
-// Each action is first selected priming times, in turn, so that no estimate is empty; 0
-// means 10, as in the field's experiments.
-//
-// # Cost
-//
-// Select and Learn take O(r). Memory: 32 bytes an action.
-//
-// # Source
-//
-// Thathachar & Sastry 1986 (CP_RP); Oommen & Agache 2001.
-type Pursuit struct {
+// pursuit is a continuous pursuit scheme.
+type pursuit struct {
 	vector
 	estimates
 	rule   pursuitRule
 	lambda float64
 }
 
-// A pursuitRule is how a Pursuit automaton learns.
+// A pursuitRule is how a pursuit automaton learns.
 type pursuitRule uint8
 
 const (
@@ -47,18 +27,38 @@ const (
 var pursuitFormat = codec.Format{Magic: "recrawl/automata.Pursuit", Version: 2}
 
 // NewCPRP returns the continuous pursuit reward-penalty scheme of r ≥ 2 actions, with λ in
-// (0, 1].
-func NewCPRP(actions int, lambda float64, priming int) (*Pursuit, error) {
+// (0, 1]. It keeps a vector of probabilities and estimates of the mean rewards, and every
+// answer moves the vector towards the action h of the best estimate, whichever action was
+// selected:
+//
+//	p_j *= 1 − λ for all j, then p_h += λ
+//
+// Of equal estimates the last counts. The discretised schemes, [NewDPRI] first, are faster.
+//
+// Each action is first selected priming times, in turn, so that no estimate is empty; 0
+// means 10, as in the field's experiments.
+//
+// # Cost
+//
+// Select and Learn take O(r). Memory: 32 bytes an action.
+//
+// # Source
+//
+// Thathachar & Sastry 1986.
+func NewCPRP(actions int, lambda float64, priming int) (Estimator, error) {
 	return newPursuit(cprp, actions, lambda, priming)
 }
 
 // NewCPRI returns the continuous pursuit reward-inaction scheme of r ≥ 2 actions, with λ in
-// (0, 1].
-func NewCPRI(actions int, lambda float64, priming int) (*Pursuit, error) {
+// (0, 1]: [NewCPRP] that moves after rewards only. A reward x between 0 and 1 moves it by
+// λ·x.
+//
+// Source: Oommen & Agache 2001.
+func NewCPRI(actions int, lambda float64, priming int) (Estimator, error) {
 	return newPursuit(cpri, actions, lambda, priming)
 }
 
-func newPursuit(rule pursuitRule, actions int, lambda float64, priming int) (*Pursuit, error) {
+func newPursuit(rule pursuitRule, actions int, lambda float64, priming int) (Estimator, error) {
 	t, err := newEstimates(actions, priming)
 	if err != nil {
 		return nil, err
@@ -66,12 +66,12 @@ func newPursuit(rule pursuitRule, actions int, lambda float64, priming int) (*Pu
 	if err := checkRate("λ", lambda); err != nil {
 		return nil, err
 	}
-	return &Pursuit{newVector(actions), t, rule, lambda}, nil
+	return &pursuit{newVector(actions), t, rule, lambda}, nil
 }
 
 // Select chooses an action: the next one in turn while priming, then one with its
 // probability.
-func (a *Pursuit) Select(src rand.Source) int {
+func (a *pursuit) Select(src rand.Source) int {
 	if action, ok := a.prime(src); ok {
 		return action
 	}
@@ -80,7 +80,7 @@ func (a *Pursuit) Select(src rand.Source) int {
 
 // Learn updates the estimate and, after priming, the probabilities. It draws nothing from
 // src.
-func (a *Pursuit) Learn(action int, reward float64, src rand.Source) error {
+func (a *pursuit) Learn(action int, reward float64, src rand.Source) error {
 	if err := checkAnswer(action, len(a.vector), reward, src); err != nil {
 		return err
 	}
@@ -99,24 +99,24 @@ func (a *Pursuit) Learn(action int, reward float64, src rand.Source) error {
 }
 
 // AppendBinary appends the saved state to b.
-func (a *Pursuit) AppendBinary(b []byte) ([]byte, error) { return pursuitFormat.Append(b, a.encode) }
+func (a *pursuit) AppendBinary(b []byte) ([]byte, error) { return pursuitFormat.Append(b, a.encode) }
 
 // MarshalBinary returns the saved state.
-func (a *Pursuit) MarshalBinary() ([]byte, error) { return a.AppendBinary(nil) }
+func (a *pursuit) MarshalBinary() ([]byte, error) { return a.AppendBinary(nil) }
 
 // UnmarshalBinary restores a saved state; after an error the automaton is as it was.
-func (a *Pursuit) UnmarshalBinary(data []byte) error {
-	return codec.Load(a, pursuitFormat, data, (*Pursuit).decode)
+func (a *pursuit) UnmarshalBinary(data []byte) error {
+	return codec.Load(a, pursuitFormat, data, (*pursuit).decode)
 }
 
-func (a *Pursuit) encode(e *codec.Encoder) {
+func (a *pursuit) encode(e *codec.Encoder) {
 	e.Byte(byte(a.rule))
 	e.Float64(a.lambda)
 	e.Float64s(a.vector)
 	a.estimates.encode(e)
 }
 
-func (a *Pursuit) decode(d *codec.Decoder) {
+func (a *pursuit) decode(d *codec.Decoder) {
 	a.rule = codec.Enum[pursuitRule](d, int(pursuitRules))
 	a.lambda = d.Float64()
 	d.Check(checkRate("λ", a.lambda))

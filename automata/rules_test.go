@@ -22,13 +22,13 @@ func probabilities(d Distribution) []float64 {
 
 func TestLinearRule(t *testing.T) {
 	t.Parallel()
-	learn := func(l *Linear, reward float64) []float64 {
+	learn := func(l Distribution, reward float64) []float64 {
 		require.NoError(t, l.Learn(1, reward, heads))
 		return probabilities(l)
 	}
 	third := 1.0 / 3
 	for _, c := range []struct {
-		l      *Linear
+		l      Distribution
 		reward float64
 		want   []float64
 	}{
@@ -82,7 +82,7 @@ func meanAndError(v []float64) (mean, se float64) {
 
 func TestDiscreteLinearRule(t *testing.T) {
 	t.Parallel()
-	count := func(l *DiscreteLinear) []int64 { return l.count }
+	count := func(l Distribution) []int64 { return l.(*discreteLinear).count }
 	l := must(NewDLRP(3, 2)) // units of 1/6
 	for _, c := range []struct {
 		action int
@@ -124,7 +124,7 @@ func TestDLRPStationary(t *testing.T) {
 		chain[k] = make([]float64, 2*n+1)
 		for _, action := range []int{0, 1} {
 			for _, reward := range []float64{0, 1} {
-				l := must(NewDLRP(2, n))
+				l := must(NewDLRP(2, n)).(*discreteLinear)
 				l.count[0], l.count[1] = int64(k), int64(2*n-k)
 				q := l.Probability(action) * (reward*d[action] + (1-reward)*(1-d[action]))
 				require.NoError(t, l.Learn(action, reward, heads))
@@ -135,12 +135,6 @@ func TestDLRPStationary(t *testing.T) {
 		}
 	}
 	require.InDeltaSlice(t, must(BirthDeath(up, down)), stationaryOf(chain), 1e-12)
-}
-
-// estimator is a scheme with estimates, driven by the tests below past its priming.
-type estimator interface {
-	Distribution
-	Estimate(action int) (float64, int)
 }
 
 // TestEstimatorRules compares every continuous estimator scheme, over any answers,
@@ -157,7 +151,7 @@ func TestEstimatorRules(t *testing.T) {
 		}
 		return h
 	}
-	pursuit := func(p, d []float64, i int, rate float64) []float64 {
+	pursue := func(p, d []float64, i int, rate float64) []float64 {
 		next := make([]float64, len(p))
 		for j := range p {
 			next[j] = (1 - rate) * p[j]
@@ -166,40 +160,40 @@ func TestEstimatorRules(t *testing.T) {
 		return next
 	}
 	rules := map[string]struct {
-		make func(r int) estimator
+		make func(r int) Estimator
 		next func(p, d []float64, i int, reward float64) []float64
 	}{
 		"CP_RP": {
-			func(r int) estimator { return must(NewCPRP(r, lambda, 1)) },
-			func(p, d []float64, i int, reward float64) []float64 { return pursuit(p, d, i, lambda) },
+			func(r int) Estimator { return must(NewCPRP(r, lambda, 1)) },
+			func(p, d []float64, i int, reward float64) []float64 { return pursue(p, d, i, lambda) },
 		},
 		"CP_RI": {
-			func(r int) estimator { return must(NewCPRI(r, lambda, 1)) },
-			func(p, d []float64, i int, reward float64) []float64 { return pursuit(p, d, i, lambda*reward) },
+			func(r int) Estimator { return must(NewCPRI(r, lambda, 1)) },
+			func(p, d []float64, i int, reward float64) []float64 { return pursue(p, d, i, lambda*reward) },
 		},
 		"GPA": {
-			func(r int) estimator { return must(NewGPA(r, lambda, 1)) },
+			func(r int) Estimator { return must(NewGPA(r, lambda, 1)) },
 			func(p, d []float64, i int, reward float64) []float64 { return gpaRule(p, d, i, lambda) },
 		},
 		"DP_RP": {
-			func(r int) estimator { return must(NewDPRP(r, 7, 1)) },
-			func(p, d []float64, i int, reward float64) []float64 { return discretePursuit(p, best(d), 7) },
+			func(r int) Estimator { return must(NewDPRP(r, 7, 1)) },
+			func(p, d []float64, i int, reward float64) []float64 { return discretePursuitRule(p, best(d), 7) },
 		},
 		"DP_RI": {
-			func(r int) estimator { return must(NewDPRI(r, 7, 1)) },
+			func(r int) Estimator { return must(NewDPRI(r, 7, 1)) },
 			func(p, d []float64, i int, reward float64) []float64 {
 				if reward == 0 {
 					return p
 				}
-				return discretePursuit(p, best(d), 7)
+				return discretePursuitRule(p, best(d), 7)
 			},
 		},
 		"DBPA": {
-			func(r int) estimator { return must(NewDBPA(r, 7, 1)) },
+			func(r int) Estimator { return must(NewDBPA(r, 7, 1)) },
 			nil, // its estimates are quantiles; below
 		},
 		"DGPA": {
-			func(r int) estimator { return must(NewDGPA(r, 7, 1)) },
+			func(r int) Estimator { return must(NewDGPA(r, 7, 1)) },
 			func(p, d []float64, i int, reward float64) []float64 { return dgpaRule(p, d, i, 7) },
 		},
 	}
@@ -219,7 +213,7 @@ func TestEstimatorRules(t *testing.T) {
 						i = rapid.IntRange(0, r-1).Draw(t, "action")
 					}
 					reward := float64(rapid.IntRange(0, 1).Draw(t, "reward"))
-					if _, ok := a.(*Pursuit); ok { // the others draw at such rewards
+					if _, ok := a.(*pursuit); ok { // the others draw at such rewards
 						reward = answers.Draw(t, "any reward")
 					}
 					p := probabilities(a)
@@ -230,10 +224,10 @@ func TestEstimatorRules(t *testing.T) {
 						for j := range d {
 							d[j], _ = a.Estimate(j)
 						}
-						if b, ok := a.(*DiscretePursuit); ok && b.rule == dbpa {
+						if b, ok := a.(*discretePursuit); ok && b.rule == dbpa {
 							copy(d, b.upper)
 							if reward == 1 {
-								want = discretePursuit(p, best(d), 7)
+								want = discretePursuitRule(p, best(d), 7)
 							}
 						} else {
 							want = rule.next(p, d, i, reward)
@@ -301,7 +295,7 @@ func dgpaRule(p, d []float64, i int, n float64) []float64 {
 	return next
 }
 
-func discretePursuit(p []float64, h, n int) []float64 {
+func discretePursuitRule(p []float64, h, n int) []float64 {
 	delta := 1 / float64(len(p)*n)
 	next, rest := make([]float64, len(p)), 1.0
 	for j := range p {
@@ -321,7 +315,7 @@ func discretePursuit(p []float64, h, n int) []float64 {
 // fifth roots.
 func TestDBPAUpper(t *testing.T) {
 	t.Parallel()
-	a := must(NewDBPA(2, 10, 4))
+	a := must(NewDBPA(2, 10, 4)).(*discretePursuit)
 	require.InDelta(t, 0.95, a.upper[0], 1e-14)
 	for range 4 {
 		require.NoError(t, a.Learn(0, 1, heads))

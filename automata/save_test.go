@@ -15,8 +15,8 @@ import (
 
 // use runs an automaton, whatever it was loaded from, for some steps with a source of its
 // own.
-func use(s saver) any {
-	a, src := s.(Automaton), rand.NewPCG(5, 6)
+func use(a Automaton) any {
+	src := rand.NewPCG(5, 6)
 	var actions []int
 	for range 40 {
 		action := a.Select(src)
@@ -32,7 +32,7 @@ func TestSaved(t *testing.T) {
 	each(t, func(t *testing.T, s scheme) {
 		a, src := must(s.make(3)), rand.NewPCG(11, 12)
 		run(t, a, must(NewPModel(0.2, 0.7, 0.5)), src, 100)
-		codectest.Run(t, strings.ReplaceAll(s.name, "ε", "e"), a.(saver), s.empty, use)
+		codectest.Run(t, strings.ReplaceAll(s.name, "ε", "e"), a, s.empty, use)
 	})
 }
 
@@ -43,10 +43,10 @@ func TestSavedAtAnyTime(t *testing.T) {
 		for _, steps := range []int{0, 1, 7, 11, 400} {
 			a, b, src := must(s.make(5)), s.empty(), rand.NewPCG(9, uint64(steps))
 			run(t, a, must(NewSModel(0.2, 0.3, 0.4, 0.75, 0.5, 0.3)), src, steps)
-			require.NoError(t, b.UnmarshalBinary(must(a.(saver).MarshalBinary())))
-			require.Equal(t, a, b.(Automaton))
-			require.Equal(t, use(a.(saver)), use(b))
-			require.Equal(t, a, b.(Automaton))
+			require.NoError(t, b.UnmarshalBinary(must(a.MarshalBinary())))
+			require.Equal(t, a, b)
+			require.Equal(t, use(a), use(b))
+			require.Equal(t, a, b)
 		}
 	})
 }
@@ -115,31 +115,31 @@ func TestRestoreRefusesContradictions(t *testing.T) {
 	}
 	half, none := []float64{0.5, 0.5}, []float64{0, 0}
 	for name, c := range map[string]struct {
-		into saver
+		into codectest.Saved
 		data []byte
 	}{
-		"no such rule":              {new(Fixed), write(fixedFormat, byte(fixedRules), 2, 4, 0, 1)},
-		"no such pursuit":           {new(Pursuit), write(pursuitFormat, byte(pursuitRules), 0.1, half, 1, 0, none, none)},
-		"one action":                {new(Fixed), write(fixedFormat, byte(tsetlin), 1, 4, 0, 1)},
-		"state beyond the boundary": {new(Fixed), write(fixedFormat, byte(tsetlin), 2, 4, 0, 5)},
-		"state 0":                   {new(Fixed), write(fixedFormat, byte(krinsky), 2, 4, 0, 0)},
-		"no such action":            {new(Fixed), write(fixedFormat, byte(krylov), 2, 4, 2, 1)},
-		"rate above 1":              {new(Linear), write(linearFormat, 1.5, 0.0, half)},
-		"penalty above reward rate": {new(Linear), write(linearFormat, 0.1, 0.2, half)},
-		"sum of 0.9":                {new(Linear), write(linearFormat, 0.1, 0.1, []float64{0.5, 0.4})},
-		"negative probability":      {new(Linear), write(linearFormat, 0.1, 0.1, []float64{1.5, -0.5})},
-		"a single probability":      {new(Linear), write(linearFormat, 0.1, 0.1, []float64{1})},
-		"too many units":            {new(DiscreteLinear), write(discreteLinearFormat, true, 4, []uint64{5, 4})},
-		"too few units":             {new(DiscreteLinear), write(discreteLinearFormat, true, 4, []uint64{3, 4})},
-		"units that wrap around":    {new(DiscreteLinear), write(discreteLinearFormat, true, 4, []uint64{9, 1<<64 - 1})},
-		"resolution 0":              {new(DiscreteLinear), write(discreteLinearFormat, true, 0, []uint64{0, 0})},
-		"half a pull":               {new(Pursuit), write(pursuitFormat, byte(gpa), 0.1, half, 1, 0, none, []float64{0.5, 1})},
-		"more reward than pulls":    {new(Pursuit), write(pursuitFormat, byte(gpa), 0.1, half, 1, 0, []float64{2, 0}, []float64{1, 1})},
-		"three means of two":        {new(Pursuit), write(pursuitFormat, byte(gpa), 0.1, half, 1, 0, []float64{0, 0, 0}, none)},
-		"too much priming":          {new(Pursuit), write(pursuitFormat, byte(gpa), 0.1, half, 1, 3, none, none)},
-		"no priming":                {new(Pursuit), write(pursuitFormat, byte(gpa), 0.1, half, 0, 0, none, none)},
-		"huge number of actions":    {new(Bayesian), write(bayesianFormat, uint64(1<<40), 1, 0, none, none)},
-		"branch above 1":            {new(HDPA), write(hdpaFormat, 4, []uint32{0, 9}, 1, 0, none, none)},
+		"no such rule":              {new(fixed), write(fixedFormat, byte(fixedRules), 2, 4, 0, 1)},
+		"no such pursuit":           {new(pursuit), write(pursuitFormat, byte(pursuitRules), 0.1, half, 1, 0, none, none)},
+		"one action":                {new(fixed), write(fixedFormat, byte(tsetlin), 1, 4, 0, 1)},
+		"state beyond the boundary": {new(fixed), write(fixedFormat, byte(tsetlin), 2, 4, 0, 5)},
+		"state 0":                   {new(fixed), write(fixedFormat, byte(krinsky), 2, 4, 0, 0)},
+		"no such action":            {new(fixed), write(fixedFormat, byte(krylov), 2, 4, 2, 1)},
+		"rate above 1":              {new(linear), write(linearFormat, 1.5, 0.0, half)},
+		"penalty above reward rate": {new(linear), write(linearFormat, 0.1, 0.2, half)},
+		"sum of 0.9":                {new(linear), write(linearFormat, 0.1, 0.1, []float64{0.5, 0.4})},
+		"negative probability":      {new(linear), write(linearFormat, 0.1, 0.1, []float64{1.5, -0.5})},
+		"a single probability":      {new(linear), write(linearFormat, 0.1, 0.1, []float64{1})},
+		"too many units":            {new(discreteLinear), write(discreteLinearFormat, true, 4, []uint64{5, 4})},
+		"too few units":             {new(discreteLinear), write(discreteLinearFormat, true, 4, []uint64{3, 4})},
+		"units that wrap around":    {new(discreteLinear), write(discreteLinearFormat, true, 4, []uint64{9, 1<<64 - 1})},
+		"resolution 0":              {new(discreteLinear), write(discreteLinearFormat, true, 0, []uint64{0, 0})},
+		"half a pull":               {new(pursuit), write(pursuitFormat, byte(gpa), 0.1, half, 1, 0, none, []float64{0.5, 1})},
+		"more reward than pulls":    {new(pursuit), write(pursuitFormat, byte(gpa), 0.1, half, 1, 0, []float64{2, 0}, []float64{1, 1})},
+		"three means of two":        {new(pursuit), write(pursuitFormat, byte(gpa), 0.1, half, 1, 0, []float64{0, 0, 0}, none)},
+		"too much priming":          {new(pursuit), write(pursuitFormat, byte(gpa), 0.1, half, 1, 3, none, none)},
+		"no priming":                {new(pursuit), write(pursuitFormat, byte(gpa), 0.1, half, 0, 0, none, none)},
+		"huge number of actions":    {new(bayesian), write(bayesianFormat, uint64(1<<40), 1, 0, none, none)},
+		"branch above 1":            {new(hdpa), write(hdpaFormat, 4, []uint32{0, 9}, 1, 0, none, none)},
 		"point beyond N":            {new(SPL), write(splFormat, 4, 5)},
 		"node 0":                    {new(HSSL), write(hsslFormat, 4, 0)},
 		"node too deep":             {new(HSSL), write(hsslFormat, 4, 32)},
@@ -166,12 +166,12 @@ func TestGolden(t *testing.T) {
 }
 
 func FuzzRestore(f *testing.F) {
-	var values []saver
-	empty := map[saver]func() saver{}
+	var values []Automaton
+	empty := map[Automaton]func() Automaton{}
 	for _, s := range schemes {
-		v := must(s.make(3)).(saver)
+		v := must(s.make(3))
 		values = append(values, v)
 		empty[v] = s.empty
 	}
-	codectest.Fuzz(f, func(like saver) saver { return empty[like]() }, use, values...)
+	codectest.Fuzz(f, func(like Automaton) Automaton { return empty[like]() }, use, values...)
 }

@@ -10,7 +10,9 @@ import "math"
 // action is, take [NewKrylov] or [NewKrinsky].
 //
 // Source: Tsetlin 1961.
-func NewTsetlin(actions, states int) (*Fixed, error) { return newFixed(tsetlin, actions, states) }
+func NewTsetlin(actions, states int) (FixedStructure, error) {
+	return newFixed(tsetlin, actions, states)
+}
 
 // tsetlinStay is the logStay of a Tsetlin automaton. Inside an action the net flow between
 // neighbouring states is nought, so each state inward holds ρ = (1−c)/c times the mass; and

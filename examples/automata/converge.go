@@ -52,11 +52,11 @@ func dlri(n int) maker {
 	return func(r int) (automata.Distribution, error) { return automata.NewDLRI(r, n) }
 }
 
-func discrete[A automata.Distribution](scheme func(r, n, priming int) (A, error), n int) maker {
+func discrete(scheme func(r, n, priming int) (automata.Estimator, error), n int) maker {
 	return func(r int) (automata.Distribution, error) { return scheme(r, n, 0) }
 }
 
-func continuous[A automata.Distribution](scheme func(r int, lambda float64, priming int) (A, error), lambda float64) maker {
+func continuous(scheme func(r int, lambda float64, priming int) (automata.Estimator, error), lambda float64) maker {
 	return func(r int) (automata.Distribution, error) { return scheme(r, lambda, 0) }
 }
 

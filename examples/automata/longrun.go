@@ -35,7 +35,7 @@ func fixedStructure(size sizes, seed uint64) ([]report.Row, error) {
 	var rows []report.Row
 	for _, c := range []struct {
 		name string
-		make func(actions, states int) (*automata.Fixed, error)
+		make func(actions, states int) (automata.FixedStructure, error)
 		n    []int
 	}{
 		{"Tsetlin", automata.NewTsetlin, []int{2, 4, 6}},
