@@ -23,7 +23,7 @@
 //   - [EstimateFirst] and [Fixed] are the policies with which the LAKG paper compares.
 //   - [Problem] is the exact optimum for known rates.
 //
-// An [Objective] says what the frequencies maximise: changes detected, freshness, age, or
+// An [Objective] says what the frequencies maximise: changes detected, freshness, age, delay, or
 // LambdaCrawl's harmonic cost.
 //
 // # The problem

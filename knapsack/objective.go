@@ -8,7 +8,8 @@ import (
 
 // An Objective is what a polling schedule maximises. Detections suits archives and monitors,
 // which want as many changes as possible; Freshness and Age suit search, which wants copies that
-// are current; Harmonic lies between them.
+// are current; Harmonic lies between them. Delay suits feeds, prices and releases, where each
+// change is news.
 //
 // # How it works
 //
@@ -20,6 +21,7 @@ import (
 //	Freshness   (1 − e^(−v))/v                       (1 − (1+v)·e^(−v)) / λ
 //	Age         −[v/2 − 1 + (1 − e^(−v))/v] / λ      (v²/2 − 1 + (1+v)·e^(−v)) / λ²
 //	Harmonic    −[Ein(v) − 1 + (1 − e^(−v))/v]       (v − 1 + e^(−v)) / λ
+//	Delay       −v/2                                (v²/2) / λ
 //
 // and for polls at random times (a Poisson process of rate x)
 //
@@ -27,6 +29,7 @@ import (
 //	Freshness   x/(x+λ)                              (v/(1+v))² / λ
 //	Age         −λ/(x·(x+λ))                         (v² − (v/(1+v))²) / λ²
 //	Harmonic    ln(x/(x+λ))                          (v²/(1+v)) / λ
+//	Delay       −v                                  v² / λ
 //
 // Every slope is a function of v alone over a power of λ, which is what Problem.Optimal solves.
 // The slope under even spacing is also an index: with v = λτ, τ the time since a page's last
@@ -47,12 +50,17 @@ const (
 	// copy lacks: the k-th change missed costs 1/k. Source: LambdaCrawl, Kolobov et al. 2019, who
 	// define it under random polling.
 	Harmonic
+	// Delay is minus the sum, over the changes of a unit of time, of the time until a poll finds
+	// them: λ/(2x) under even polling. Every change counts, also one that is not the first since
+	// a poll, so that the least sum is the least mean delay of a change. The optimum has x
+	// proportional to the root of the weight times λ.
+	Delay
 	objectives
 )
 
-var objectiveNames = enum.Of[Objective](ErrConfig, "detections", "freshness", "age", "harmonic")
+var objectiveNames = enum.Of[Objective](ErrConfig, "detections", "freshness", "age", "harmonic", "delay")
 
-// String returns "detections", "freshness", "age" or "harmonic".
+// String returns "detections", "freshness", "age", "harmonic" or "delay".
 func (o Objective) String() string { return objectiveNames.String(o) }
 
 // MarshalText returns the name that String returns.
@@ -62,7 +70,7 @@ func (o Objective) MarshalText() ([]byte, error) { return objectiveNames.Marshal
 func (o *Objective) UnmarshalText(text []byte) error { return objectiveNames.UnmarshalText(o, text) }
 
 // value returns V(x) of a page of a change rate that is polled x times per unit of time. For x =
-// 0 it is the limit, which is −Inf for Age and Harmonic unless the rate is 0. It is NaN for
+// 0 it is the limit, which is −Inf for Age, Harmonic and Delay unless the rate is 0. It is NaN for
 // negative arguments.
 func (o Objective) value(spacing Spacing, rate, x float64) float64 {
 	switch {
@@ -74,7 +82,7 @@ func (o Objective) value(spacing Spacing, rate, x float64) float64 {
 		}
 		return 0
 	case x == 0:
-		if o == Age || o == Harmonic {
+		if o >= Age {
 			return math.Inf(-1)
 		}
 		return 0
@@ -88,6 +96,8 @@ func (o Objective) value(spacing Spacing, rate, x float64) float64 {
 			return 1 / (1 + v)
 		case Age:
 			return -v / (1 + v) / x
+		case Delay:
+			return -v
 		default:
 			return -math.Log1p(v)
 		}
@@ -99,6 +109,8 @@ func (o Objective) value(spacing Spacing, rate, x float64) float64 {
 		return -math.Expm1(-v) / v
 	case Age:
 		return -staleTail(v) / v / rate
+	case Delay:
+		return -v / 2
 	default:
 		return -(ein(v) - staleShare(v))
 	}

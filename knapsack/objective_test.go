@@ -56,6 +56,7 @@ func TestValueIsWhatItSays(t *testing.T) {
 		Freshness: func(rate, t float64) float64 { return -math.Exp(-rate * t) },
 		Age:       func(rate, t float64) float64 { return t + math.Expm1(-rate*t)/rate },
 		Harmonic:  func(rate, t float64) float64 { return harmonicOfPoisson(rate * t) },
+		Delay:     func(rate, t float64) float64 { return rate * t }, // that many wait
 	}
 	allObjectives(t, func(t *testing.T, o Objective, s Spacing) {
 		for _, rate := range []float64{0.02, 1, 7} {
@@ -116,7 +117,7 @@ func TestLimits(t *testing.T) {
 		require.True(t, math.IsNaN(o.value(s, 1, math.NaN())))
 		require.True(t, math.IsNaN(o.slope(s, math.NaN(), 1)))
 		require.Zero(t, o.slope(s, 0, 3))
-		if o == Age || o == Harmonic {
+		if o >= Age {
 			require.Equal(t, math.Inf(-1), o.value(s, 1, 0))
 			require.Equal(t, math.Inf(1), o.slope(s, 1, 0))
 		} else {
@@ -130,7 +131,7 @@ func TestLimits(t *testing.T) {
 // Each enumeration is written in the words of its String and read back.
 func TestEnumerations(t *testing.T) {
 	t.Parallel()
-	for v, name := range []string{"detections", "freshness", "age", "harmonic"} {
+	for v, name := range []string{"detections", "freshness", "age", "harmonic", "delay"} {
 		roundTrip(t, Objective(v), new(Objective), name)
 	}
 	for v, name := range []string{"default", "even", "random"} {

@@ -153,7 +153,7 @@ func logSlope(o Objective, s Spacing, rate, weight, x float64) float64 {
 	var h float64
 	power := 0.0
 	switch o {
-	case Freshness, Harmonic:
+	case Freshness, Harmonic, Delay:
 		power = 1
 	case Age:
 		power = 2
@@ -163,6 +163,11 @@ func logSlope(o Objective, s Spacing, rate, weight, x float64) float64 {
 		logRatio = logV - math.Log1p(v)
 	}
 	switch {
+	case o == Delay:
+		h = 2 * logV
+		if s != Random {
+			h -= math.Ln2
+		}
 	case s == Random && o <= Freshness:
 		h = 2 * logRatio
 	case s == Random && o == Harmonic:

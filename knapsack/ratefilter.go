@@ -57,7 +57,8 @@ import (
 // accuracy of due times: it compares the 15 pages that were due first when they were last
 // looked at. For Detections the probability p of a change is averaged, and its slope
 // w·[p + (1−p)·ln(1−p)] compared; the prior is flat in log rate, so that pages are tried
-// out. For the other objectives the prior is the average posterior of all pages.
+// out. For the other objectives the prior is the average posterior of all pages. For Delay the
+// mean is taken without a deviation, and a page that jumps goes where the rates of all are.
 //
 // Hedge. Where all pages change alike, no schedule beats polling them in turn, and one
 // that learns loses a little by chasing luck. From what polls found, by the rate predicted
@@ -113,7 +114,7 @@ const (
 // slowest sets the grid of rates for each objective, in cycles. A poll of a page slower than 1/64
 // per cycle earns next to no detections, and a flat prior spends the less on such pages
 // the fewer rates it has for them; copies of such pages stay fresh without polls.
-var slowest = [objectives]float64{64, 150, 150, 150}
+var slowest = [objectives]float64{64, 150, 150, 150, 150}
 
 // worth returns what polls are worth for an objective.
 var worth = [objectives]func() belief.Worth{
@@ -124,13 +125,14 @@ var worth = [objectives]func() belief.Worth{
 	Freshness: worthOf(Freshness),
 	Age:       worthOf(Age),
 	Harmonic:  worthOf(Harmonic),
+	Delay:     worthOf(Delay),
 }
 
 func worthOf(o Objective) func() belief.Worth {
 	return sync.OnceValue(func() belief.Worth {
 		s := slopes[o][Even]
 		table := belief.NewTable(func(v float64) float64 { return s.h(v) / math.Pow(v, float64(s.power)) })
-		return belief.Worth{Table: table, Power: s.power, Slowest: slowest[o]}
+		return belief.Worth{Table: table, Power: s.power, Linear: o == Delay, Slowest: slowest[o]}
 	})
 }
 
@@ -217,7 +219,7 @@ func (f *RateFilter) measure(now float64) {
 // and so to try pages out.
 func (f *RateFilter) focus() {
 	if f.objective != Detections {
-		f.model.Focus(f.census.Prior.Factor())
+		f.model.Focus(f.census.Prior.Factor(), f.census.Prior.Landing())
 	}
 }
 

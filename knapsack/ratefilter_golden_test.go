@@ -38,7 +38,7 @@ type web struct {
 
 func webs() []web {
 	var all []web
-	for o := knapsack.Objective(0); o <= knapsack.Harmonic; o++ {
+	for o := knapsack.Objective(0); o <= knapsack.Delay; o++ {
 		all = append(all,
 			web{name: "mixed-" + o.String(), pages: 150, objective: o, spread: 1.7, mean: 0.5, cycles: 40},
 			web{name: "busy-" + o.String(), pages: 60, objective: o, spread: 1, mean: 6, cycles: 40, unit: 3600},

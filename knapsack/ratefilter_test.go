@@ -62,7 +62,9 @@ func TestCrossing(t *testing.T) {
 			case gap >= longest*0.999:
 				require.LessOrEqual(t, at, f.threshold*1.05)
 			case gap > longest*1e-8:
-				require.InEpsilon(t, f.threshold, at, 0.1, "gap %v cycles", gap/f.model.Cycle())
+				// An index that grows with the square of the gap, that of Delay, is off by twice
+				// as much as the gap.
+				require.InEpsilon(t, f.threshold, at, 0.15, "gap %v cycles", gap/f.model.Cycle())
 			}
 		}
 	})

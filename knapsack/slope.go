@@ -71,6 +71,7 @@ var slopes = withDefault([objectives][spacings]slope{
 		Even:   {1, false, hHarmonic, hHarmonicInverse, asymptote{1.0 / 2, 2}, asymptote{1, 1}, nil},
 		Random: {1, false, hRandomHarmonic, hRandomHarmonicInverse, asymptote{1, 2}, asymptote{1, 1}, nil},
 	},
+	Delay: {Even: slopeSquare(1.0 / 2), Random: slopeSquare(1)},
 })
 
 func withDefault(table [objectives][spacings]slope) [objectives][spacings]slope {
@@ -86,6 +87,14 @@ func slopeEven(power int) slope {
 
 func slopeRandom(power int) slope {
 	return slope{power, true, hRandom, hRandomInverse, asymptote{1, 2}, asymptote{1, 0}, restRandom}
+}
+
+// slopeSquare has the slope a·v²/λ.
+func slopeSquare(a float64) slope {
+	same := asymptote{a, 2}
+	h := func(v float64) float64 { return a * v * v }
+	inverse := func(y, _ float64) float64 { return math.Sqrt(y / a) }
+	return slope{1, false, h, inverse, same, same, nil}
 }
 
 // hEven is 1 − (1+v)·e^(−v), without cancellation for small v.

@@ -35,6 +35,15 @@ type LastChanger interface {
 	LastChange(page int, now float64) (t float64, ok bool)
 }
 
+// A Delayer is an environment that knows of every change, not only of the first since a poll.
+type Delayer interface {
+	// Delays returns how many changes a page had between since and now, both included, and the
+	// sum of their times until now. since is the time of the first change that a Poll at time
+	// now found. An environment that draws its changes returns what is to be expected, given
+	// that first one. It alters nothing.
+	Delays(page int, since, now float64) (changes, delay float64)
+}
+
 // checkTime panics unless now is finite and not before last.
 func checkTime(page int, now, last float64) {
 	if !(now >= last && now <= math.MaxFloat64) {

@@ -68,15 +68,7 @@ func (m *Memoryless) Poll(page int, now float64) (since float64, changed bool) {
 	m.last[page] = now
 	// Invariant: the page did not change in (last, t].
 	for t < now {
-		rate, end := m.rates[page], now
-		if m.shift > 0 {
-			epoch := math.Floor(t / m.shift)
-			rate = m.rates[m.lender(page, epoch)]
-			end = min(now, (epoch+1)*m.shift)
-			if !(end > t) {
-				end = now // so far out that a shift is less than the spacing of floats
-			}
-		}
+		rate, end := m.stretch(page, t, now)
 		if first := m.law.first(t, rate, m.rng.Rand); first <= end {
 			return first, true
 		}
@@ -91,6 +83,30 @@ func (m *Memoryless) Rate(page int, now float64) float64 {
 		page = m.lender(page, math.Floor(now/m.shift))
 	}
 	return m.rates[page]
+}
+
+// stretch returns the rate of a page at time t, and until when it lasts, at most until now.
+func (m *Memoryless) stretch(page int, t, now float64) (rate, end float64) {
+	if m.shift == 0 {
+		return m.rates[page], now
+	}
+	epoch := math.Floor(t / m.shift)
+	end = min(now, (epoch+1)*m.shift)
+	if !(end > t) {
+		end = now // so far out that a shift is less than the spacing of floats
+	}
+	return m.rates[m.lender(page, epoch)], end
+}
+
+// Delays implements [Delayer]: what is to be expected, given the first change.
+func (m *Memoryless) Delays(page int, since, now float64) (changes, delay float64) {
+	changes, delay = 1, now-since
+	for t := since; t < now; {
+		rate, end := m.stretch(page, t, now)
+		c, d := m.law.delays(rate, t, end, now)
+		changes, delay, t = changes+c, delay+d, end
+	}
+	return changes, delay
 }
 
 // lender returns the page whose first probability a page has in an epoch.

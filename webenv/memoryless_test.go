@@ -207,3 +207,39 @@ func TestLogNormalLaw(t *testing.T) {
 	// The variance of a normal check.Sample has the standard error σ²·√(2/n).
 	require.InDelta(t, 0.64, log.Variance(), check.Critical*0.64*math.Sqrt(2/log.N))
 }
+
+// Delays has the mean of what is drawn when a page is looked at all the time: of all changes in
+// gaps, given the first one, under both laws and over shifts.
+func TestMemorylessDelays(t *testing.T) {
+	t.Parallel()
+	const gap, gaps = 7, 20_000
+	for _, law := range []SlotLaw{AtMostOnce, PoissonInSlot} {
+		for _, shift := range []int{0, 3} {
+			u := []float64{0.1, 0.4, 0.02}
+			fine, err := NewSlots(u, law, shift, check.Source(1))
+			require.NoError(t, err)
+			coarse, err := NewSlots(u, law, shift, check.Source(2))
+			require.NoError(t, err)
+			var changes, delay check.Sample // the differences
+			for k := range gaps {
+				from, until := float64(k*gap), float64((k+1)*gap)
+				var n, d float64
+				for at := from; at < until; {
+					at += 1.0 / 64 // two changes between are as good as none: λ/64
+					if since, changed := fine.Poll(0, at); changed {
+						n++
+						d += until - since
+					}
+				}
+				expected, expectedDelay := 0.0, 0.0
+				if since, changed := coarse.Poll(0, until); changed {
+					expected, expectedDelay = coarse.Delays(0, since, until)
+				}
+				changes.Add(n - expected)
+				delay.Add(d - expectedDelay)
+			}
+			changes.RequireMean(t, 0, "law %v, shift %v", law, shift)
+			delay.RequireMean(t, 0, "law %v, shift %v", law, shift)
+		}
+	}
+}

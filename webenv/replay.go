@@ -7,8 +7,8 @@ import (
 )
 
 // Replay is an environment that changes as a recorded history did. Make it with [NewReplay]
-// from a [History]. It shares the history, which must not be altered, and is a [Rater] and a
-// [LastChanger].
+// from a [History]. It shares the history, which must not be altered, and is a [Rater], a
+// [LastChanger] and a [Delayer].
 //
 // # Cost
 //
@@ -70,4 +70,17 @@ func (r *Replay) LastChange(page int, now float64) (t float64, ok bool) {
 		return 0, false
 	}
 	return times[n-1], true
+}
+
+// Delays implements [Delayer] in O(log changes + changes found).
+func (r *Replay) Delays(page int, since, now float64) (changes, delay float64) {
+	times := r.history.Times[page]
+	for _, t := range times[sort.SearchFloat64s(times, since):] {
+		if t > now {
+			break
+		}
+		changes++
+		delay += now - t
+	}
+	return changes, delay
 }

@@ -92,6 +92,11 @@ type Result struct {
 	// Age is the mean over page-time of the age of the last copy: 0 while it is current, else
 	// the time since the first change that it lacks (Cho and Garcia-Molina 2000).
 	Age float64
+	// Delay is the mean time from a change to the poll that found it, over all changes after
+	// Start, each with the weight of its page; not only over the first ones since a poll. A
+	// change that no poll has found counts as if it were found at the end of the run. It is 0
+	// if there was no change, and NaN if the environment is no [Delayer].
+	Delay float64
 	// Curve has one entry for each of RunConfig.Buckets.
 	Curve []Bucket
 }
@@ -169,6 +174,8 @@ type run struct {
 	result  Result
 	stale   float64 // page-time in which the copy was not current
 	age     float64 // integral of the age over page-time
+	changes float64 // weight of all changes
+	delay   float64 // sum of their delays by weight
 	buckets buckets
 }
 
@@ -399,6 +406,11 @@ func (r *run) account(page int, since, until float64) {
 	r.stale += float64(w * d)
 	r.age += float64(w * d * d / 2)
 	r.buckets.stale(w, since, until)
+	if env, ok := r.env.(Delayer); ok {
+		changes, delay := env.Delays(page, since, until)
+		r.changes += float64(w * changes)
+		r.delay += float64(w * delay)
+	}
 }
 
 // settle looks at all pages at the end and sums up.
@@ -413,6 +425,12 @@ func (r *run) settle() Result {
 	res := r.result
 	res.Freshness = 1 - r.stale/pageTime
 	res.Age = r.age / pageTime
+	if r.changes > 0 {
+		res.Delay = r.delay / r.changes
+	}
+	if _, ok := r.env.(Delayer); !ok {
+		res.Delay = math.NaN()
+	}
 	res.Curve = r.buckets.sum(r.total)
 	return res
 }

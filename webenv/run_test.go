@@ -141,7 +141,7 @@ func propRun(t *rapid.T) {
 			want.Value += weight(p.Page)
 		}
 	}
-	total, stale, age := 0.0, 0.0, 0.0
+	total, stale, age, changes, delay := 0.0, 0.0, 0.0, 0.0, 0.0
 	for page := range n {
 		total += weight(page)
 		// An event is a change or a poll; the last is the end.
@@ -158,6 +158,10 @@ func propRun(t *rapid.T) {
 			for _, at := range h.Times[page] {
 				if at > copied && at <= until {
 					first = min(first, at)
+					if at >= start {
+						changes += weight(page)
+						delay += weight(page) * (until - at)
+					}
 				}
 			}
 			if i < len(polls) {
@@ -213,6 +217,7 @@ func propRun(t *rapid.T) {
 	require.Equal(t, want.Value, got.Value)
 	require.InDelta(t, 1-stale/(total*duration), got.Freshness, 1e-9)
 	require.InDelta(t, age/(total*duration), got.Age, 1e-9)
+	require.InDelta(t, delay/max(changes, 1e-300), got.Delay, 1e-9)
 }
 
 func TestRun(t *testing.T) { t.Parallel(); rapid.Check(t, propRun) }

@@ -47,5 +47,17 @@ func (l SlotLaw) first(t, rate float64, rng *rand.Rand) float64 {
 	return t + gap
 }
 
+// delays returns how many changes are to be expected after time t and up to end, of a page with
+// the given rate −ln(1−u), and the sum of their times until now.
+func (l SlotLaw) delays(rate, t, end, now float64) (changes, delay float64) {
+	if l == AtMostOnce {
+		first, last := math.Floor(t)+1, math.Floor(end)
+		changes = -math.Expm1(-rate) * (last - first + 1)
+		return changes, changes * (now - (first+last)/2)
+	}
+	changes = rate * (end - t)
+	return changes, changes * (now - (t+end)/2)
+}
+
 // slotRate returns the rate −ln(1−u) of a probability per slot.
 func slotRate(u float64) float64 { return -math.Log1p(-u) }

@@ -34,10 +34,11 @@ web pages over 822 days (Open Terms Archive, contrib-versions, ODC-BY 1.0).
 const columns = `Columns: detected, the polls that found a change; per poll, their share; freshness,
 the share of page-time in which the last copy was current; age, the mean time
 since the first change that the copy lacks (0 while it is current); harmonic, the
-mean of 1 + 1/2 + … + 1/k while the copy lacks k changes; and × uniform, how many
-times better than the first policy this one is by the -objective: more detections,
-or less staleness, age or harmonic cost. Policies that draw numbers, and simulated
-webs, run -runs times: the figures are means, ± the standard deviation of detected.`
+mean of 1 + 1/2 + … + 1/k while the copy lacks k changes; delay, the mean time from
+any change to the poll that found it; and × uniform, how many times better than the
+first policy this one is by the -objective: more detections, or less staleness, age,
+harmonic cost or delay. Policies that draw numbers, and simulated webs, run -runs
+times: the figures are means, ± the standard deviation of detected.`
 
 // settings are what the command line says.
 type settings struct {
@@ -70,7 +71,7 @@ func parse(args []string, stdout, stderr io.Writer) (*settings, error) {
 	flags.StringVar(&s.env, "env", "", "simulate a `web`, below, instead of replaying a history")
 	flags.IntVar(&s.pages, "n", 500, "`pages` of a simulated web")
 	flags.IntVar(&s.polls, "polls", 0, "stop after this `number` of polls (default: the whole history, 100000 in a simulated web)")
-	flags.StringVar(&s.objective, "objective", "detections", "`goal` to be good at: detections, freshness, age or harmonic; for policies that can choose")
+	flags.StringVar(&s.objective, "objective", "detections", "`goal` to be good at: detections, freshness, age, harmonic or delay; for policies that can choose")
 	flags.IntVar(&s.runs, "runs", 10, "`number` of runs where chance plays a role; default 3 for -suite")
 	flags.BoolVar(&s.http, "http", false, "serve the history on a loopback port, time sped up, and poll it over HTTP: one run of a few policies, or those of -policies")
 	flags.BoolVar(&s.table, "table", false, "print instead the figures of Granmo et al. (2006): exact optima, and LAKG over time")
@@ -135,7 +136,7 @@ func run(args []string, stdout, stderr io.Writer) error {
 	}
 	var objective knapsack.Objective
 	if err := objective.UnmarshalText([]byte(s.objective)); err != nil {
-		return report.Usagef("-objective %s: there are detections, freshness, age and harmonic", s.objective)
+		return report.Usagef("-objective %s: there are detections, freshness, age, harmonic and delay", s.objective)
 	}
 	w, err := s.world()
 	if err != nil {

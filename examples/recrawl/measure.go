@@ -21,6 +21,7 @@ type outcome struct {
 	freshness []float64
 	age       []float64 // in days or slots
 	harmonic  []float64 // only where a record tells every change
+	delay     []float64 // in days or slots, as harmonic
 	// Curves over time, by the end of each part of it.
 	time       []float64 // days or slots since the start
 	cumulative []float64 // mean number of detections so far
@@ -86,7 +87,9 @@ func (e *experiment) run(o *outcome, run, runs int, progress func(float64)) erro
 func (o *outcome) add(w *world, r webenv.Result, missed *missed, runs float64) {
 	o.polls = r.Polls
 	if w.history != nil {
-		o.harmonic = append(o.harmonic, missed.cost())
+		harmonic, delay := missed.costs()
+		o.harmonic = append(o.harmonic, harmonic)
+		o.delay = append(o.delay, delay/w.longUnit())
 	}
 	o.detected = append(o.detected, float64(r.Detected))
 	o.freshness = append(o.freshness, r.Freshness)
@@ -108,11 +111,11 @@ func (o *outcome) add(w *world, r webenv.Result, missed *missed, runs float64) {
 // value returns the values by which an objective is judged, nil if they were not
 // measured.
 func (o *outcome) value(objective knapsack.Objective) []float64 {
-	return [][]float64{o.detected, o.freshness, o.age, o.harmonic}[objective]
+	return [][]float64{o.detected, o.freshness, o.age, o.harmonic, o.delay}[objective]
 }
 
 // relative returns how many times better than another outcome this one is by an
-// objective: more detections, or less staleness, age or harmonic cost. It is NaN
+// objective: more detections, or less staleness, age, harmonic cost or delay. It is NaN
 // if that was not measured.
 func (o *outcome) relative(to *outcome, objective knapsack.Objective) float64 {
 	own, _ := report.MeanSD(o.value(objective))
@@ -127,12 +130,15 @@ func (o *outcome) relative(to *outcome, objective knapsack.Objective) float64 {
 	}
 }
 
-// missed sums up the harmonic cost of a run over a record: as long as a copy
-// lacks k changes it costs 1 + 1/2 + … + 1/k. Without a record it does nothing.
+// missed sums up what needs every change of a record: the harmonic cost of a run, which
+// is 1 + 1/2 + … + 1/k as long as a copy lacks k changes, and the delays of all changes.
+// Without a record it does nothing.
 type missed struct {
-	w     *world
-	next  [][]float64 // changes of each page that no poll has seen
-	total float64
+	w        *world
+	next     [][]float64 // changes of each page that no poll has seen
+	harmonic float64
+	delay    float64
+	found    int
 }
 
 func newMissed(w *world) *missed {
@@ -144,7 +150,7 @@ func newMissed(w *world) *missed {
 	for page := range m.next {
 		m.see(page, w.start)
 	}
-	m.total = 0 // the copies are made at the start
+	m.harmonic, m.delay, m.found = 0, 0, 0 // the copies are made at the start
 	return m
 }
 
@@ -156,15 +162,19 @@ func (m *missed) poll(p webenv.Poll) {
 
 func (m *missed) see(page int, now float64) {
 	for k := 1.0; len(m.next[page]) > 0 && m.next[page][0] <= now; k++ {
-		m.total += (now - m.next[page][0]) / k
+		late := now - m.next[page][0]
+		m.harmonic += late / k
+		m.delay += late
+		m.found++
 		m.next[page] = m.next[page][1:]
 	}
 }
 
-// cost looks at all pages at the end, and returns the mean over page-time.
-func (m *missed) cost() float64 {
+// costs looks at all pages at the end, and returns the mean harmonic cost over page-time and
+// the mean delay of a change.
+func (m *missed) costs() (harmonic, delay float64) {
 	for page := range m.next {
 		m.see(page, m.w.start+m.w.duration)
 	}
-	return m.total / (m.w.duration * float64(m.w.pages))
+	return m.harmonic / (m.w.duration * float64(m.w.pages)), m.delay / float64(max(m.found, 1))
 }

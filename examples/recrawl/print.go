@@ -46,7 +46,7 @@ func table(w *world, outcomes []*outcome, objective knapsack.Objective) (header 
 	header = []string{"policy", "detected", "±", "per poll", "freshness", "age (" + unit + "s)"}
 	harmonic := outcomes[0].harmonic != nil
 	if harmonic {
-		header = append(header, "harmonic")
+		header = append(header, "harmonic", "delay ("+unit+"s)")
 	}
 	header = append(header, "× "+outcomes[0].policy.name)
 	for _, o := range outcomes {
@@ -59,7 +59,8 @@ func table(w *world, outcomes []*outcome, objective knapsack.Objective) (header 
 		}
 		if harmonic {
 			h, _ := report.MeanSD(o.harmonic)
-			row = append(row, fmt.Sprintf("%.4f", h))
+			d, _ := report.MeanSD(o.delay)
+			row = append(row, fmt.Sprintf("%.4f", h), fmt.Sprintf("%.2f", d))
 		}
 		relative := "–"
 		if o.value(objective) != nil {
@@ -91,7 +92,8 @@ type result struct {
 }
 
 // A policyResult has means over the runs. SD is the standard deviation of
-// detected, null for one run; harmonic is null in simulated webs.
+// detected, null for one run; harmonic and delay are null in simulated webs. Age and delay are
+// in age_unit.
 type policyResult struct {
 	Name      string   `json:"name"`
 	Detected  float64  `json:"detected"`
@@ -101,6 +103,7 @@ type policyResult struct {
 	Freshness float64  `json:"freshness"`
 	Age       float64  `json:"age"`
 	Harmonic  *float64 `json:"harmonic"`
+	Delay     *float64 `json:"delay"`
 }
 
 func summary(w *world, outcomes []*outcome, objective knapsack.Objective, s *settings) result {
@@ -121,7 +124,8 @@ func summary(w *world, outcomes []*outcome, objective knapsack.Objective, s *set
 		p.Age, _ = report.MeanSD(o.age)
 		if o.harmonic != nil {
 			h, _ := report.MeanSD(o.harmonic)
-			p.Harmonic = &h
+			d, _ := report.MeanSD(o.delay)
+			p.Harmonic, p.Delay = &h, &d
 		}
 		r.Policies = append(r.Policies, p)
 	}

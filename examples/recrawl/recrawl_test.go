@@ -96,7 +96,7 @@ func TestJSONShape(t *testing.T) {
 	require.Equal(t, "uniform", uniform["name"])
 	require.Equal(t, 1.0, uniform["runs"])
 	require.Nil(t, uniform["sd"])
-	for _, key := range []string{"detected", "per_poll", "freshness", "age", "harmonic"} {
+	for _, key := range []string{"detected", "per_poll", "freshness", "age", "harmonic", "delay"} {
 		require.IsType(t, 0.0, uniform[key], key)
 	}
 }
@@ -136,7 +136,7 @@ func TestBadCommandLines(t *testing.T) {
 		{"-suite -out x", "-out does not go with -suite"},
 		{"-polls -3", "-polls -3"},
 		{"-runs 0", "-runs 0"},
-		{"-objective speed", "there are detections, freshness, age and harmonic"},
+		{"-objective speed", "there are detections, freshness, age, harmonic and delay"},
 		{"-n 10", "-n goes with -env"},
 		{"-speed", "-speed"},
 		{"now", `"now"`},
@@ -246,6 +246,7 @@ func TestHTTPAgrees(t *testing.T) {
 		require.Equal(t, replay[i].polls, wire[i].polls, p.name)
 		require.Equal(t, replay[i].detected, wire[i].detected, p.name)
 		require.Equal(t, replay[i].harmonic, wire[i].harmonic, p.name)
+		require.Equal(t, replay[i].delay, wire[i].delay, p.name)
 		require.InDeltaSlice(t, replay[i].freshness, wire[i].freshness, 1e-9, p.name)
 		require.InDeltaSlice(t, replay[i].age, wire[i].age, 1e-9, p.name)
 		require.Equal(t, replay[i].time, wire[i].time, p.name)
@@ -310,6 +311,7 @@ func TestSimulations(t *testing.T) {
 		for _, p := range r.Policies {
 			require.Positive(t, p.Detected, "%s: %s", spec, p.Name)
 			require.Nil(t, p.Harmonic)
+			require.Nil(t, p.Delay)
 			require.Equal(t, 2, p.Runs)
 		}
 	}
@@ -330,7 +332,7 @@ func TestOracleFollows(t *testing.T) {
 	require.Greater(t, following[0].detected[0], 1.05*left[0].detected[0])
 }
 
-func TestHarmonicByHand(t *testing.T) {
+func TestMissedByHand(t *testing.T) {
 	h := &webenv.History{Names: []string{"a", "b"}, Times: [][]float64{{0, 2, 4, 9}, {1}}}
 	w, err := replayed(h, "hand")
 	require.NoError(t, err)
@@ -338,7 +340,9 @@ func TestHarmonicByHand(t *testing.T) {
 	m.poll(webenv.Poll{Page: 0, Time: 6})
 	// a: (6−2)/1 + (6−4)/2, then nothing until the end at 9; b: 9−1. The change at
 	// the start counts as seen.
-	require.InDelta(t, (4+1+8)/18.0, m.cost(), 1e-15)
+	harmonic, delay := m.costs()
+	require.InDelta(t, (4+1+8)/18.0, harmonic, 1e-15)
+	require.InDelta(t, (4+2+0+8)/4.0, delay, 1e-15)
 }
 
 // A record holds as many changes as the law says: a binomial count per page, to
@@ -386,7 +390,7 @@ func TestSuite(t *testing.T) {
 	require.NoError(t, run([]string{"-suite", "-quick", "-json", "-policies", "uniform,lakg-300,true-rates"}, &out, io.Discard))
 	var rows []report.Row
 	require.NoError(t, json.Unmarshal(out.Bytes(), &rows))
-	require.Len(t, rows, 5*1*3*4)
+	require.Len(t, rows, 5*1*3*5)
 	value := map[string]float64{}
 	for _, r := range rows {
 		value[r.Item+" "+r.Quantity] = r.Measured.(float64)

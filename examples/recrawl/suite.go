@@ -49,7 +49,7 @@ const (
 )
 
 // objectives has those by which outcomes are judged, in the order of the columns.
-var objectives = []knapsack.Objective{knapsack.Detections, knapsack.Freshness, knapsack.Age, knapsack.Harmonic}
+var objectives = []knapsack.Objective{knapsack.Detections, knapsack.Freshness, knapsack.Age, knapsack.Harmonic, knapsack.Delay}
 
 // A cell is what one policy reached by one objective with one budget on one web: a value per run.
 type cell struct {
@@ -183,12 +183,12 @@ func (s *settings) printSuite(chosen []policy) error {
 		}
 		rows, cells = append(rows, row), cells[len(objectives):]
 	}
-	return report.WriteTable(s.Stdout, []string{"web", "budget", "policy", "detected", "freshness", "age", "harmonic"}, rows)
+	return report.WriteTable(s.Stdout, []string{"web", "budget", "policy", "detected", "freshness", "age", "harmonic", "delay"}, rows)
 }
 
 const suiteText = `Every column is the objective of its runs: policies that work towards an objective
 (true-rates and others) ran once for each. Mean ± standard deviation of the runs, each
-of which has another simulated web. Budget: polls a day for each page. Age: days on
+of which has another simulated web. Budget: polls a day for each page. Age, delay: days on
 the real history, in bursty and in calm, slots in zipf, where 0.05 polls a day are one
 poll a slot and ranks swap every r slots.
 
@@ -200,7 +200,7 @@ func (c *cell) ran() []float64 {
 
 func (c *cell) String() string {
 	mean, sd := report.MeanSD(c.ran())
-	digits := [...]int{0, 4, 3, 4}[c.objective]
+	digits := [...]int{0, 4, 3, 4, 3}[c.objective]
 	text := strconv.FormatFloat(mean, 'f', digits, 64)
 	if len(c.ran()) > 1 {
 		text += " ± " + strconv.FormatFloat(sd, 'f', digits, 64)
@@ -211,8 +211,8 @@ func (c *cell) String() string {
 func suiteRows(cells []*cell) []report.Row {
 	var rows []report.Row
 	for _, c := range cells {
-		unit := [...]string{"polls", "1", "day", "1"}[c.objective]
-		if c.objective == knapsack.Age && strings.HasPrefix(c.web, "zipf") {
+		unit := [...]string{"polls", "1", "day", "1", "day"}[c.objective]
+		if unit == "day" && strings.HasPrefix(c.web, "zipf") {
 			unit = "slot"
 		}
 		rows = append(rows, report.Row{

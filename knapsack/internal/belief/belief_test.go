@@ -209,7 +209,7 @@ func TestValue(t *testing.T) {
 				}
 			}
 		}
-		m.Focus(&prior)
+		m.Focus(&prior, nil)
 		var b Belief
 		p := m.Fresh()
 		for k := range rapid.IntRange(0, 12).Draw(t, "polls") {
@@ -244,6 +244,46 @@ func TestValue(t *testing.T) {
 		}
 		want := mean + optimism*math.Sqrt(max(0, square-mean*mean))
 		require.InEpsilon(t, want, m.Value(&p, gap), 5e-3)
+	})
+}
+
+// A linear value is that of the mean rate, where a page that jumps lands as it is told.
+func TestLinearValue(t *testing.T) {
+	t.Parallel()
+	worth := Worth{Table: NewTable(func(v float64) float64 { return v / 2 }), Power: 1, Linear: true, Slowest: 150}
+	rapid.Check(t, func(t *rapid.T) {
+		cycle := math.Exp(rapid.Float64Range(-12, 12).Draw(t, "log cycle"))
+		m := NewModel(worth)
+		m.Begin(cycle)
+		prior, landing := new(Prior), new(Row)
+		landed := 0.0
+		for k := range Cells {
+			landing[k] = 2.0 / Cells / (Cells + 1) * float64(1+k)
+			landed += landing[k] * m.Rate(float64(k))
+			for c := range prior {
+				prior[c][k] = 1 / float64(1+k)
+			}
+		}
+		m.Focus(prior, landing)
+		var b Belief
+		p := m.Fresh()
+		for k := range rapid.IntRange(0, 12).Draw(t, "polls") {
+			m.Unpack(&p, &b)
+			m.Learn(&b, cycle*math.Exp(rapid.Float64Range(-3, 2).Draw(t, "log gap")), rapid.Bool().Draw(t, "changed"))
+			m.Pack(&b, &p, uint64(k))
+		}
+		gap := cycle * math.Exp(rapid.Float64Range(-8, 4).Draw(t, "log gap"))
+		m.Unpack(&p, &b)
+		b.Inform(prior)
+		mean := 0.0
+		for c := range b.w {
+			stay := math.Exp(-gap / (cycle * switching[c]))
+			mean += b.mass[c] * (1 - stay) * landed
+			for k, w := range b.w[c] {
+				mean += w * stay * m.Rate(float64(k))
+			}
+		}
+		require.InEpsilon(t, mean*gap*gap/2, m.Value(&p, gap), 5e-3)
 	})
 }
 

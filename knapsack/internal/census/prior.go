@@ -16,7 +16,13 @@ type Prior struct {
 	// share is the time, weighted by how recent it is, that pages are believed to have
 	// spent under a hypothesis; factor is made of it, relative to the flat prior.
 	share, factor belief.Prior
+	// landing has the probabilities of the rates of a page that jumps.
+	landing belief.Row
 }
+
+// landingPrior is how many cycles every page counts as seen under the flat prior in landing. 0.01
+// to 0.1 differ by less than 2 % in the delays of four recorded histories, 1 is 5 to 15 % worse.
+const landingPrior = 0.1
 
 func newPrior() (p Prior) {
 	for c := range p.factor {
@@ -24,11 +30,17 @@ func newPrior() (p Prior) {
 			p.factor[c][k] = 1
 		}
 	}
+	for k := range p.landing {
+		p.landing[k] = 1.0 / belief.Cells
+	}
 	return p
 }
 
 // Factor returns the prior relative to the flat one.
 func (p *Prior) Factor() *belief.Prior { return &p.factor }
+
+// Landing returns the probabilities of the rates to which pages jump: those of all pages.
+func (p *Prior) Landing() *belief.Row { return &p.landing }
 
 // Rates returns how much time pages have spent at each rate, and its total.
 func (p *Prior) Rates() (share belief.Row, total float64) {
@@ -57,11 +69,14 @@ func (p *Prior) count(b *belief.Belief, gap, cycle float64, n int) {
 }
 
 func (p *Prior) estimate(cycle float64, n int) {
-	_, total := p.Rates()
+	share, total := p.Rates()
 	// As if every page had been seen for a cycle under the flat prior. The
 	// posterior of a class that jumps has the prior of rates in it at every jump,
 	// and that is flat; so it is for the steady class only that rates are learnt.
 	flat := cycle * float64(n)
+	for k := range p.landing {
+		p.landing[k] = (share[k] + landingPrior*flat/belief.Cells) / (total + landingPrior*flat)
+	}
 	for c := range p.factor {
 		mass := 0.0
 		for _, s := range p.share[c] {
@@ -82,6 +97,7 @@ func (p *Prior) slide(by int) {
 		belief.Slide(&p.share[c], by)
 		belief.Stretch(&p.factor[c], by)
 	}
+	belief.Slide(&p.landing, by)
 }
 
 func (p *Prior) encode(e *codec.Encoder) {
@@ -89,6 +105,7 @@ func (p *Prior) encode(e *codec.Encoder) {
 		e.Float64s(p.share[c][:])
 		e.Float64s(p.factor[c][:])
 	}
+	e.Float64s(p.landing[:])
 }
 
 func (p *Prior) decode(d *codec.Decoder) {
@@ -96,4 +113,5 @@ func (p *Prior) decode(d *codec.Decoder) {
 		decodeRow(d, &p.share[c])
 		decodeRow(d, &p.factor[c])
 	}
+	decodeRow(d, &p.landing)
 }
