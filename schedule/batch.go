@@ -42,10 +42,10 @@ func Batch(sizes, performance []float64, variant BatchVariant) (Plan, error) {
 		return nil, err
 	}
 	if len(sizes) == 0 {
-		return nil, ErrNoSites
+		return nil, fmt.Errorf("%w: no sites", ErrProblem)
 	}
 	if len(performance) == 0 {
-		return nil, ErrNoClients
+		return nil, fmt.Errorf("%w: no clients", ErrProblem)
 	}
 	for z, s := range sizes {
 		if !positive(s) {
@@ -113,7 +113,7 @@ func Batch(sizes, performance []float64, variant BatchVariant) (Plan, error) {
 // 1.
 func Performance(times []float64) ([]float64, error) {
 	if len(times) == 0 {
-		return nil, ErrNoClients
+		return nil, fmt.Errorf("%w: no clients", ErrProblem)
 	}
 	performance, sum := make([]float64, len(times)), 0.0
 	for j, t := range times {

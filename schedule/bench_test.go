@@ -67,7 +67,7 @@ func BenchmarkConstruct(b *testing.B) {
 	for _, n := range []int{100, 10_000, 1_000_000} {
 		p := randomProblem(uniform, n, 100, 1)
 		lower := LowerBound(p)
-		for name, construct := range map[string]func(*Problem) Plan{"LPT": LPT, "pull": func(p *Problem) Plan { return Pull(p, Descending) }} {
+		for name, construct := range map[string]func(*Problem) Plan{"LPT": LPT, "pull": func(p *Problem) Plan { return must(Pull(p, p.LongestFirst())) }} {
 			b.Run(fmt.Sprintf("%s/%d", name, n), func(b *testing.B) {
 				b.ReportAllocs()
 				var plan Plan

@@ -46,9 +46,6 @@ func (cfg DispatcherConfig) check() (DispatcherConfig, error) {
 	return cfg, nil
 }
 
-// NoSite is returned by [Dispatcher.Next] when there is nothing for the client to do.
-const NoSite = -1
-
 // A Dispatcher hands sites out to clients while they work. Next asks what a client is to
 // scan, Observe tells that it is done, and GiveBack that it will not be; RemoveClient and
 // RestoreClient tell of clients that go and come. Each client works through its batch of a
@@ -78,7 +75,7 @@ type Dispatcher struct {
 	back    []int32   // sites given back, waiting for anyone, the longest first
 	done    []bool
 	open    int       // sites not done
-	holds   []int32   // site that each client works on, or NoSite
+	holds   []int32   // site that each client works on, or None
 	since   []float64 // from when on
 	gone    []bool
 	started []bool
@@ -115,23 +112,18 @@ func NewDispatcher(p *Problem, plan Plan, cfg DispatcherConfig) (*Dispatcher, er
 }
 
 // NewPullDispatcher returns a dispatcher without a plan: a client that is free takes the
-// next site of the list. The list must name every site once; [Problem.List] makes one. Take
-// it where nothing is known of the clients.
+// next site of the list, which is as for [Pull]; [Problem.LongestFirst] makes one. Take it
+// where nothing is known of the clients.
 func NewPullDispatcher(p *Problem, list []int, cfg DispatcherConfig) (*Dispatcher, error) {
 	cfg, err := cfg.check()
 	if err != nil {
 		return nil, err
 	}
-	if len(list) != p.n {
-		return nil, fmt.Errorf("%w: a list of %d sites, want %d", ErrPlan, len(list), p.n)
+	if list, err = p.checkList(list); err != nil {
+		return nil, err
 	}
 	d := newDispatcher(p, cfg)
-	seen := make([]bool, p.n)
-	for k, z := range list {
-		if z < 0 || z >= p.n || seen[z] {
-			return nil, fmt.Errorf("%w: entry %d of the list is site %d", ErrPlan, k, z)
-		}
-		seen[z] = true
+	for _, z := range list {
 		d.pool = append(d.pool, int32(z))
 	}
 	return d, nil
@@ -143,7 +135,7 @@ func newDispatcher(p *Problem, cfg DispatcherConfig) *Dispatcher {
 		gone: make([]bool, p.m), started: make([]bool, p.m), actual: make([]float64, p.m),
 		planned: make([]float64, p.m), probes: make([]int, p.m), refused: make(map[[2]int32]struct{})}
 	for j := range d.holds {
-		d.holds[j] = NoSite
+		d.holds[j] = None
 		for z := range p.n {
 			d.typical += p.Duration(z, j) / float64(p.n*p.m)
 		}
@@ -166,44 +158,44 @@ func (d *Dispatcher) check(client int, now float64) error {
 	return nil
 }
 
-// Next returns the next site for a client, or [NoSite] if there is nothing for it to do at
+// Next returns the next site for a client, or [None] if there is nothing for it to do at
 // the moment: it may ask again after others observed a site, gave one back or were removed.
 // A client holds one site at a time. The error is ErrUnknown, ErrBusy or ErrTime.
 func (d *Dispatcher) Next(client int, now float64) (site int, err error) {
 	if err := d.check(client, now); err != nil {
-		return NoSite, err
+		return None, err
 	}
 	if d.gone[client] {
-		return NoSite, fmt.Errorf("%w: client %d was removed", ErrUnknown, client)
+		return None, fmt.Errorf("%w: client %d was removed", ErrUnknown, client)
 	}
-	if d.holds[client] != NoSite {
-		return NoSite, fmt.Errorf("%w: client %d, site %d", ErrBusy, client, d.holds[client])
+	if d.holds[client] != None {
+		return None, fmt.Errorf("%w: client %d, site %d", ErrBusy, client, d.holds[client])
 	}
 	d.now = now
-	z := int32(NoSite)
+	z := int32(None)
 	if d.backFirst(client) {
 		z = d.take(&d.back, client)
 	}
-	if z == NoSite {
+	if z == None {
 		z = d.probe(client)
 	}
-	if z == NoSite {
+	if z == None {
 		z = d.take(&d.queue[client], client)
 	}
-	if z == NoSite {
+	if z == None {
 		z = d.take(&d.back, client)
 	}
-	if z == NoSite {
+	if z == None {
 		z = d.take(&d.pool, client)
 	}
-	if z == NoSite && !d.cfg.Static {
+	if z == None && !d.cfg.Static {
 		z = d.steal(client)
 	}
-	if z == NoSite && d.cfg.Copies > 1 {
+	if z == None && d.cfg.Copies > 1 {
 		z = d.replicate(client)
 	}
-	if z == NoSite {
-		return NoSite, nil
+	if z == None {
+		return None, nil
 	}
 	d.holds[client], d.since[client] = z, now
 	return int(z), nil
@@ -231,7 +223,7 @@ func (d *Dispatcher) take(list *[]int32, client int) int32 {
 		}
 		return z
 	}
-	return NoSite
+	return None
 }
 
 func (d *Dispatcher) refuses(client int, z int32) bool {
@@ -252,7 +244,7 @@ func (d *Dispatcher) expect(z int32, client int) float64 {
 // expected to need as long again as it is late.
 func (d *Dispatcher) ends(client int) float64 {
 	z := d.holds[client]
-	if z == NoSite {
+	if z == None {
 		return d.now
 	}
 	end := d.since[client] + d.expect(z, client)
@@ -278,7 +270,7 @@ func (d *Dispatcher) steal(thief int) int32 {
 		}
 	}
 	if victim < 0 {
-		return NoSite
+		return None
 	}
 	z := d.queue[victim][at]
 	d.queue[victim] = slices.Delete(d.queue[victim], at, at+1)
@@ -287,9 +279,9 @@ func (d *Dispatcher) steal(thief int) int32 {
 
 // replicate returns the running site that is expected to end last and has room for a copy.
 func (d *Dispatcher) replicate(client int) int32 {
-	site, latest := int32(NoSite), math.Inf(-1)
+	site, latest := int32(None), math.Inf(-1)
 	for j, z := range d.holds {
-		if z == NoSite || d.done[z] || d.refuses(client, z) || d.holders(z) >= d.cfg.Copies {
+		if z == None || d.done[z] || d.refuses(client, z) || d.holders(z) >= d.cfg.Copies {
 			continue
 		}
 		if end := d.ends(j); end > latest {
@@ -317,7 +309,7 @@ func (d *Dispatcher) Observe(client, site int, now float64) (first bool, void []
 	if err := d.check(client, now); err != nil {
 		return false, nil, err
 	}
-	if site == NoSite || int(d.holds[client]) != site {
+	if site == None || int(d.holds[client]) != site {
 		return false, nil, fmt.Errorf("%w: client %d, site %d", ErrNotAsked, client, site)
 	}
 	d.now = now
@@ -328,7 +320,7 @@ func (d *Dispatcher) Observe(client, site int, now float64) (first bool, void []
 	}
 	d.actual[client] = min(d.actual[client]+spent, math.MaxFloat64) // times may be as far apart as they like
 	d.planned[client] += d.p.Duration(site, client)
-	d.holds[client] = NoSite
+	d.holds[client] = None
 	if d.done[site] {
 		return false, nil, nil
 	}
@@ -350,11 +342,11 @@ func (d *Dispatcher) GiveBack(client int, now float64) error {
 		return err
 	}
 	z := d.holds[client]
-	if z == NoSite {
+	if z == None {
 		return fmt.Errorf("%w: client %d holds none", ErrNotAsked, client)
 	}
 	d.now = now
-	d.holds[client] = NoSite
+	d.holds[client] = None
 	if !d.done[z] {
 		d.refused[[2]int32{int32(client), z}] = struct{}{}
 		d.release(z)
@@ -388,10 +380,10 @@ func (d *Dispatcher) RemoveClient(client int, now float64) error {
 	d.gone[client] = true
 	d.probes[client] = 0
 	z := d.holds[client]
-	d.holds[client] = NoSite
+	d.holds[client] = None
 	sites := d.queue[client]
 	d.queue[client] = nil
-	if z != NoSite {
+	if z != None {
 		sites = append(sites, z)
 	}
 	d.release(sites...)

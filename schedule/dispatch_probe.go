@@ -87,11 +87,11 @@ func (d *Dispatcher) planProbes() {
 // its own longest.
 func (d *Dispatcher) probe(client int) int32 {
 	if d.probes[client] == 0 {
-		return NoSite
+		return None
 	}
 	if d.probes[client]--; d.probes[client] == 0 {
 		d.exchange(client)
-		return NoSite
+		return None
 	}
 	from, shortest := -1, math.Inf(1)
 	for j, queue := range d.queue {
@@ -103,7 +103,7 @@ func (d *Dispatcher) probe(client int) int32 {
 		}
 	}
 	if from < 0 {
-		return NoSite
+		return None
 	}
 	last := len(d.queue[from]) - 1
 	z := d.queue[from][last]

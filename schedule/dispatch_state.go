@@ -118,13 +118,13 @@ func (d *Dispatcher) decode(r *codec.Decoder) {
 
 // decodeClient reads what client j is doing.
 func (d *Dispatcher) decodeClient(r *codec.Decoder, j int, where []byte) {
-	z := r.IntIn(NoSite, d.p.n-1)
+	z := r.IntIn(None, d.p.n-1)
 	d.holds[j], d.gone[j], d.started[j], d.probes[j] = int32(z), r.Bool(), r.Bool(), r.IntIn(0, mostProbes+1)
-	if z != NoSite {
+	if z != None {
 		r.Require(where[z] != waits, "client %d holds site %d, which waits", j, z)
 		if where[z] == missing {
 			where[z] = isHeld
 		}
 	}
-	r.Require(!d.gone[j] || z == NoSite && len(d.queue[j]) == 0, "removed client %d has sites", j)
+	r.Require(!d.gone[j] || z == None && len(d.queue[j]) == 0, "removed client %d has sites", j)
 }

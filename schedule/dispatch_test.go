@@ -14,11 +14,11 @@ func TestPlanIsWorkedOffLongestFirst(t *testing.T) {
 	p := must(NewIdentical([]int{2, 5, 3, 4}, 2))
 	d, err := NewDispatcher(p, Plan{0, 0, 0, 1}, DispatcherConfig{Static: true})
 	require.NoError(t, err)
-	for _, want := range []int{1, 2, 0, NoSite} {
+	for _, want := range []int{1, 2, 0, None} {
 		z, err := d.Next(0, 1)
 		require.NoError(t, err)
 		require.Equal(t, want, z)
-		if z != NoSite {
+		if z != None {
 			first, void, err := d.Observe(0, z, 1)
 			require.NoError(t, err)
 			require.True(t, first)
@@ -62,7 +62,7 @@ func TestStealingTakesTheLongestThatHelps(t *testing.T) {
 	require.Equal(t, 3, ask(0, 26))
 	_, _, err = d.Observe(1, 2, 27)
 	require.NoError(t, err)
-	require.Equal(t, NoSite, ask(1, 27), "nothing waits")
+	require.Equal(t, None, ask(1, 27), "nothing waits")
 }
 
 // TestSitesGivenBack gives back sites of a list, whose order the others keep, and of a lost
@@ -115,7 +115,7 @@ func TestCopiesCountOnce(t *testing.T) {
 	require.NoError(t, err)
 	z, err := d.Next(1, 1)
 	require.NoError(t, err)
-	require.Equal(t, NoSite, z, "two copies are enough")
+	require.Equal(t, None, z, "two copies are enough")
 	first, void, err := d.Observe(2, 0, 9)
 	require.NoError(t, err)
 	require.True(t, first)
@@ -148,7 +148,7 @@ func TestDispatcherErrors(t *testing.T) {
 	require.ErrorIs(t, err, ErrUnknown)
 	_, _, err = d.Observe(0, 2, 0)
 	require.ErrorIs(t, err, ErrNotAsked)
-	_, _, err = d.Observe(0, NoSite, 0)
+	_, _, err = d.Observe(0, None, 0)
 	require.ErrorIs(t, err, ErrNotAsked)
 	require.ErrorIs(t, d.GiveBack(0, 0), ErrNotAsked)
 	require.ErrorIs(t, d.RestoreClient(0, 0), ErrUnknown)
@@ -206,13 +206,13 @@ func propDispatcher(t *rapid.T) {
 		Spread: rapid.SampledFrom([]float64{0, .1, 1, 10}).Draw(t, "spread")}
 	d := must(NewDispatcher(p, LPT(p), cfg))
 	if rapid.Bool().Draw(t, "pull") {
-		d = must(NewPullDispatcher(p, p.List(Descending), cfg))
+		d = must(NewPullDispatcher(p, p.LongestFirst(), cfg))
 	}
 	now := 0.0
 	holds := make([]int, p.m)
 	gone := make([]bool, p.m)
 	for j := range holds {
-		holds[j] = NoSite
+		holds[j] = None
 	}
 	done := make([]bool, p.n)
 	refused := map[[2]int]bool{}
@@ -224,12 +224,12 @@ func propDispatcher(t *rapid.T) {
 		"next": func(t *rapid.T) {
 			j := client(t)
 			z, err := d.Next(j, now)
-			if gone[j] || holds[j] != NoSite {
+			if gone[j] || holds[j] != None {
 				require.Error(t, err)
 				return
 			}
 			require.NoError(t, err)
-			if holds[j] = z; z != NoSite {
+			if holds[j] = z; z != None {
 				require.False(t, done[z])
 				require.False(t, refused[[2]int{j, z}])
 			}
@@ -237,7 +237,7 @@ func propDispatcher(t *rapid.T) {
 		"observe": func(t *rapid.T) {
 			j := client(t)
 			first, void, err := d.Observe(j, holds[j], now)
-			if holds[j] == NoSite {
+			if holds[j] == None {
 				require.ErrorIs(t, err, ErrNotAsked)
 				return
 			}
@@ -246,12 +246,12 @@ func propDispatcher(t *rapid.T) {
 			for _, other := range void {
 				require.Equal(t, holds[j], holds[other])
 			}
-			done[holds[j]], holds[j] = true, NoSite
+			done[holds[j]], holds[j] = true, None
 		},
 		"give back": func(t *rapid.T) {
 			j := client(t)
 			err := d.GiveBack(j, now)
-			if holds[j] == NoSite {
+			if holds[j] == None {
 				require.ErrorIs(t, err, ErrNotAsked)
 				return
 			}
@@ -259,7 +259,7 @@ func propDispatcher(t *rapid.T) {
 			if !done[holds[j]] {
 				refused[[2]int{j, holds[j]}] = true
 			}
-			holds[j] = NoSite
+			holds[j] = None
 		},
 		"remove or restore": func(t *rapid.T) {
 			j := client(t)
@@ -269,12 +269,12 @@ func propDispatcher(t *rapid.T) {
 				return
 			}
 			require.NoError(t, d.RemoveClient(j, now))
-			gone[j], holds[j] = true, NoSite
+			gone[j], holds[j] = true, None
 		},
 		"save": func(t *rapid.T) {
 			data, err := d.MarshalBinary()
 			require.NoError(t, err)
-			fresh := must(NewPullDispatcher(p, p.List(Given), cfg))
+			fresh := must(NewPullDispatcher(p, nil, cfg))
 			require.NoError(t, fresh.UnmarshalBinary(data))
 			again, err := fresh.MarshalBinary()
 			require.NoError(t, err)
@@ -290,7 +290,7 @@ func propDispatcher(t *rapid.T) {
 				}
 			}
 			for _, z := range holds {
-				if z != NoSite && !done[z] {
+				if z != None && !done[z] {
 					held[z] = true
 					copies[z]++
 					require.LessOrEqual(t, copies[z], max(1, d.cfg.Copies))
@@ -312,7 +312,7 @@ func TestSimulationOfAPlanGivesItsMakespan(t *testing.T) {
 		require.NoError(t, err)
 		require.InEpsilon(t, p.Makespan(plan), run.Makespan, 1e-9)
 		require.Len(t, run.Spans, p.n)
-		pull := must(NewPullDispatcher(p, p.List(Given), DispatcherConfig{Static: true}))
+		pull := must(NewPullDispatcher(p, nil, DispatcherConfig{Static: true}))
 		run, err = Simulate(pull, p.Duration, nil)
 		require.NoError(t, err)
 		require.Zero(t, pull.Open())
@@ -326,7 +326,7 @@ func TestSimulationOfAPlanGivesItsMakespan(t *testing.T) {
 		for _, s := range run.Spans {
 			pulled[s.Site] = s.Client
 		}
-		require.Equal(t, Pull(p, Given), pulled)
+		require.Equal(t, must(Pull(p, nil)), pulled)
 	})
 }
 
@@ -356,10 +356,10 @@ func TestSimulationWithLossesAnswersEverySite(t *testing.T) {
 	})
 	p := must(NewIdentical([]int{5, 5}, 2))
 	d := must(NewDispatcher(p, Plan{0, 1}, DispatcherConfig{Static: true}))
-	_, err := Simulate(d, p.Duration, []float64{1, 1})
-	require.ErrorIs(t, err, ErrNoClients)
-	_, err = Simulate(d, p.Duration, []float64{1})
-	require.ErrorIs(t, err, ErrShape)
+	run := must(Simulate(d, p.Duration, []float64{1, 1}))
+	require.Equal(t, Simulation{math.Inf(1), []Span{{0, 0, 0, 1, false}, {1, 1, 0, 1, false}}}, run)
+	_, err := Simulate(d, p.Duration, []float64{1})
+	require.ErrorIs(t, err, ErrProblem)
 }
 
 func TestDispatcherDefaults(t *testing.T) {
@@ -395,7 +395,7 @@ func TestReplanMovesNoMoreThanAllowed(t *testing.T) {
 			require.NoError(t, p.CheckResult(r))
 			count := 0
 			for z, j := range old {
-				if j != Unplaced && r.Plan[z] != j {
+				if j != None && r.Plan[z] != j {
 					count++
 				}
 			}
@@ -404,7 +404,7 @@ func TestReplanMovesNoMoreThanAllowed(t *testing.T) {
 			if limit == 0 {
 				last = r.Makespan
 			}
-			require.LessOrEqual(t, r.Makespan, last+2*p.Rounding(), "moving more is never worse than moving none")
+			require.LessOrEqual(t, r.Makespan, last+2*p.grid.Rounding, "moving more is never worse than moving none")
 		}
 	})
 	p := must(NewIdentical([]int{5, 5}, 2))

@@ -10,21 +10,15 @@ import (
 var (
 	// ErrConfig reports a setting out of its range.
 	ErrConfig = errors.New("schedule: invalid setting")
-	// ErrNoSites reports a problem without sites.
-	ErrNoSites = errors.New("schedule: no sites")
-	// ErrNoClients reports a problem without clients, or a crawl that has lost all of them.
-	ErrNoClients = errors.New("schedule: no clients")
+	// ErrProblem reports a problem without sites or clients, slices whose lengths do not
+	// match, or clients of a kind that an algorithm cannot take.
+	ErrProblem = errors.New("schedule: invalid problem")
 	// ErrDuration reports a duration, size, time or speed that is NaN, infinite or out of
 	// its range, or whose sum with the others is.
 	ErrDuration = errors.New("schedule: invalid duration")
-	// ErrShape reports slices whose lengths do not match.
-	ErrShape = errors.New("schedule: lengths do not match")
-	// ErrPlan reports a plan that does not give every site one of the clients.
+	// ErrPlan reports a plan or a list that does not name every site once with one of the
+	// clients, or a result that contradicts its problem or itself.
 	ErrPlan = errors.New("schedule: invalid plan")
-	// ErrResult reports a result that contradicts its problem or itself.
-	ErrResult = errors.New("schedule: invalid result")
-	// ErrUnrelated reports an algorithm that cannot solve problems with unrelated clients.
-	ErrUnrelated = errors.New("schedule: not for unrelated clients")
 	// ErrUnknown reports a client or a site that is unknown or was removed.
 	ErrUnknown = errors.New("schedule: unknown client or site")
 	// ErrNotAsked reports an answer about a site that the client does not hold.

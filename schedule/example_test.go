@@ -85,8 +85,9 @@ func ExampleBatch() {
 // Four sites on three unrelated clients; each plan is printed when found.
 func ExampleImprove() {
 	p, _ := schedule.NewUnrelated([][]float64{{4, 7, 9}, {6, 3, 8}, {5, 5, 2}, {3, 6, 4}})
+	start, _ := schedule.RoundRobin(p, nil)
 	r, _ := schedule.Improve(context.Background(), p, schedule.SolveConfig{
-		Start:    schedule.RoundRobin(p, schedule.Given),
+		Start:    start,
 		Steps:    10_000,
 		Progress: func(r schedule.Result) { fmt.Printf("makespan %v, bound %.2f\n", r.Makespan, r.Lower) },
 	}, rand.NewPCG(1, 1))
@@ -103,7 +104,7 @@ func ExampleReplan() {
 	before, _ := schedule.NewIdentical([]int{7, 6, 5, 4, 3}, 2)
 	plan := schedule.LPT(before)
 	now, _ := schedule.NewIdentical([]int{12, 6, 5, 4, 3, 2}, 2)
-	r, err := schedule.Replan(now, append(plan, schedule.Unplaced), 1)
+	r, err := schedule.Replan(now, append(plan, schedule.None), 1)
 	if err != nil {
 		panic(err)
 	}
@@ -125,7 +126,7 @@ func ExampleDispatcher() {
 		if _, _, err := d.Observe(1, b, now); err != nil {
 			panic(err)
 		}
-		if b, _ = d.Next(1, now); b == schedule.NoSite {
+		if b, _ = d.Next(1, now); b == schedule.None {
 			break
 		}
 		fmt.Println("then client 1 scans", b)
@@ -141,7 +142,7 @@ func ExampleDispatcher() {
 // Without a plan each client that is free pulls the next site of a list, here the longest.
 func ExampleNewPullDispatcher() {
 	predicted, _ := schedule.NewIdentical([]int{2, 8, 4, 6}, 2)
-	d, err := schedule.NewPullDispatcher(predicted, predicted.List(schedule.Descending), schedule.DispatcherConfig{})
+	d, err := schedule.NewPullDispatcher(predicted, predicted.LongestFirst(), schedule.DispatcherConfig{})
 	if err != nil {
 		panic(err)
 	}

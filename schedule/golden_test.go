@@ -1,11 +1,13 @@
 package schedule_test
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -21,6 +23,15 @@ func ok[T any](v T, err error) T {
 		panic(err)
 	}
 	return v
+}
+
+// shortest returns the least duration of a site.
+func shortest(p *schedule.Problem, site int) float64 {
+	least := p.Duration(site, 0)
+	for client := range p.Clients() {
+		least = min(least, p.Duration(site, client))
+	}
+	return least
 }
 
 // goldenProblems are problems of all kinds, small and large, with durations on the grid and
@@ -77,18 +88,27 @@ func TestGoldenPlans(t *testing.T) {
 		if kk, err := schedule.KarmarkarKarp(p); err == nil {
 			plan("KarmarkarKarp", kk)
 		}
-		for o := schedule.Given; o <= schedule.Descending; o++ {
-			plan("RoundRobin "+o.String(), schedule.RoundRobin(p, o))
-			plan("Pull "+o.String(), schedule.Pull(p, o))
+		longest := p.LongestFirst()
+		reversed, ascending := make([]int, p.Sites()), slices.Clone(longest)
+		for z := range reversed {
+			reversed[z] = p.Sites() - 1 - z
 		}
-		local := ok(schedule.LocalSearch(p, schedule.RoundRobin(p, schedule.Given)))
+		slices.SortStableFunc(ascending, func(a, b int) int { return cmp.Compare(shortest(p, a), shortest(p, b)) })
+		for _, l := range []struct {
+			name string
+			list []int
+		}{{"given", nil}, {"reversed", reversed}, {"ascending", ascending}, {"descending", longest}} {
+			plan("RoundRobin "+l.name, ok(schedule.RoundRobin(p, l.list)))
+			plan("Pull "+l.name, ok(schedule.Pull(p, l.list)))
+		}
+		local := ok(schedule.LocalSearch(p, ok(schedule.RoundRobin(p, nil))))
 		plan("LocalSearch", local)
 		for _, steps := range []int64{1_000, 300_000, 1_500_000} {
 			result("Solve", ok(schedule.Solve(t.Context(), p, schedule.SolveConfig{Steps: steps}, rand.NewPCG(1, 2))))
 		}
 		result("Improve", ok(schedule.Improve(t.Context(), p, schedule.SolveConfig{Start: local, Steps: 100_000}, rand.NewPCG(1, 2))))
-		old := schedule.RoundRobin(p, schedule.Given)
-		old[0], old[3] = schedule.Unplaced, schedule.Unplaced
+		old := ok(schedule.RoundRobin(p, nil))
+		old[0], old[3] = schedule.None, schedule.None
 		for _, most := range []int{0, 2, 1000} {
 			r := ok(schedule.Replan(p, old, most))
 			result(fmt.Sprintf("Replan moves %d", r.Moved), r)
@@ -129,7 +149,7 @@ func goldenDispatchers(p *schedule.Problem) (names []string, dispatchers []*sche
 	} {
 		names = append(names, "plan, "+c.name, "pull, "+c.name)
 		dispatchers = append(dispatchers, ok(schedule.NewDispatcher(p, schedule.LPT(p), c.cfg)),
-			ok(schedule.NewPullDispatcher(p, p.List(schedule.Descending), c.cfg)))
+			ok(schedule.NewPullDispatcher(p, p.LongestFirst(), c.cfg)))
 	}
 	return names, dispatchers
 }

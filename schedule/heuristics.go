@@ -30,12 +30,12 @@ func Multifit(p *Problem) Plan { return solver.Multifit(p.grid) }
 // for m sets: two partial partitions whose spreads are largest are merged so that the
 // largest set of one joins the smallest of the other, until one is left. On uniform
 // clients, or with start times, the set with the largest sum goes to the client that could
-// have done most, and so on. It returns ErrUnrelated for unrelated clients.
+// have done most, and so on. It returns ErrProblem for unrelated clients.
 //
 // Time: O(n log n + n·m log m).
 func KarmarkarKarp(p *Problem) (Plan, error) {
 	if p.unrelated {
-		return nil, fmt.Errorf("%w: differencing needs sizes", ErrUnrelated)
+		return nil, fmt.Errorf("%w: differencing needs sizes", ErrProblem)
 	}
 	return solver.KarmarkarKarp(p.grid), nil
 }

@@ -48,9 +48,9 @@ func TestBatchErrors(t *testing.T) {
 	t.Parallel()
 	one := []float64{1}
 	_, err := Batch(nil, one, Literal)
-	require.ErrorIs(t, err, ErrNoSites)
+	require.ErrorIs(t, err, ErrProblem)
 	_, err = Batch(one, nil, Literal)
-	require.ErrorIs(t, err, ErrNoClients)
+	require.ErrorIs(t, err, ErrProblem)
 	_, err = Batch([]float64{1, math.NaN()}, one, Literal)
 	require.ErrorContains(t, err, "site 1")
 	_, err = Batch(one, []float64{1, -1}, Literal)
@@ -62,7 +62,7 @@ func TestBatchErrors(t *testing.T) {
 	_, err = Performance([]float64{1, 0})
 	require.ErrorIs(t, err, ErrDuration)
 	_, err = Performance(nil)
-	require.ErrorIs(t, err, ErrNoClients)
+	require.ErrorIs(t, err, ErrProblem)
 	v, err := Performance([]float64{1, 3})
 	require.NoError(t, err)
 	require.InDeltaSlice(t, []float64{.75, .25}, v, 1e-15)
@@ -123,23 +123,25 @@ func TestFillToShareOverfillsTheFastestOnly(t *testing.T) {
 	})
 }
 
-func TestOrdersAndRoundRobin(t *testing.T) {
+func TestListsAndRoundRobin(t *testing.T) {
 	t.Parallel()
 	p := problem(t, must(NewIdentical([]int{4, 9, 4, 1}, 3)), nil)
-	require.Equal(t, []int{0, 1, 2, 3}, p.List(Given))
-	require.Equal(t, []int{3, 2, 1, 0}, p.List(Reversed))
-	require.Equal(t, []int{3, 0, 2, 1}, p.List(Ascending))
-	require.Equal(t, []int{1, 0, 2, 3}, p.List(Descending))
-	require.Equal(t, Plan{0, 1, 2, 0}, RoundRobin(p, Given))
-	require.Equal(t, Plan{1, 0, 2, 0}, RoundRobin(p, Descending))
-	require.Equal(t, Plan{0, 1, 2, 0}, Pull(p, Given))
-	require.Equal(t, Plan{1, 1, 0, 1}, Pull(problem(t, must(NewIdentical([]int{1, 2, 5, 1}, 2)), nil), Descending))
-	require.Panics(t, func() { p.List(9) })
+	require.Equal(t, []int{1, 0, 2, 3}, p.LongestFirst())
+	require.Equal(t, Plan{0, 1, 2, 0}, must(RoundRobin(p, nil)))
+	require.Equal(t, Plan{1, 0, 2, 0}, must(RoundRobin(p, p.LongestFirst())))
+	require.Equal(t, Plan{0, 1, 2, 0}, must(Pull(p, nil)))
+	require.Equal(t, Plan{1, 1, 0, 1}, must(Pull(problem(t, must(NewIdentical([]int{1, 2, 5, 1}, 2)), nil), []int{2, 1, 0, 3})))
+	for _, bad := range [][]int{{}, {0, 1, 2}, {0, 1, 2, 2}, {0, 1, 2, 4}, {0, 1, 2, -1}} {
+		for _, plan := range []func(*Problem, []int) (Plan, error){Pull, RoundRobin} {
+			_, err := plan(p, bad)
+			require.ErrorIs(t, err, ErrPlan)
+		}
+	}
 	// All are free at the start: the client numbered first comes first, fast or slow.
 	// Starts and setups put it off.
 	q := problem(t, must(NewUniform([]int{6, 2}, []int{3, 1})), nil)
-	require.Equal(t, Plan{0, 1}, Pull(q, Given))
-	require.Equal(t, Plan{1, 1}, Pull(must(q.WithStarts([]float64{5, 0}, []float64{4, 1})), Given))
+	require.Equal(t, Plan{0, 1}, must(Pull(q, nil)))
+	require.Equal(t, Plan{1, 1}, must(Pull(must(q.WithStarts([]float64{5, 0}, []float64{4, 1})), nil)))
 }
 
 func TestKarmarkarKarpByHand(t *testing.T) {

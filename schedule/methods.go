@@ -2,17 +2,20 @@ package schedule
 
 import "slices"
 
-// A Method is a way to predict the next duration of a site from its earlier ones.
-type Method uint8
+// A method is a way to predict the next duration of a site from its earlier ones.
+type method uint8
 
 const (
-	LastTwo   Method = iota // mean of the last two runs (Tsafrir, Etsion and Feitelson 2007)
-	EWMA                    // exponentially weighted mean
-	Median                  // median of the last five: one wild run changes nothing
-	Holt                    // level and linear trend (Holt 1957)
-	Truncated               // mean in which a run counts at most ten times the mean, as BOINC has it
-	methods                 // their number
+	byLastTwo method = iota
+	byEWMA
+	byMedian
+	byHolt
+	byTruncated
+	methods // their number
 )
+
+// The names of the methods, as in [Score].
+var methodNames = [methods]string{"last two", "EWMA", "median", "Holt", "truncated"}
 
 // The weights of the methods. What they are worth, halved, as they are and doubled, is
 // measured by
@@ -57,22 +60,22 @@ type track struct {
 }
 
 // predict returns the prediction of one method; there has been a run.
-func (t *track) predict(m Method) float64 {
+func (t *track) predict(m method) float64 {
 	last := t.recent[(t.runs-1)%medianWindow]
 	switch m {
-	case LastTwo:
+	case byLastTwo:
 		if t.runs == 1 {
 			return last
 		}
 		return last/2 + t.recent[(t.runs-2)%medianWindow]/2
-	case EWMA:
+	case byEWMA:
 		return t.ewma
-	case Median:
+	case byMedian:
 		k := min(t.runs, medianWindow)
 		sorted := t.recent
 		slices.Sort(sorted[:k])
 		return sorted[(k-1)/2]/2 + sorted[k/2]/2
-	case Holt:
+	case byHolt:
 		return max(t.level+t.trend, last*holtFloor)
 	default:
 		return t.mean

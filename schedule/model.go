@@ -42,10 +42,10 @@ type ClientCost struct {
 // client j, and everything else the duration of a pair. It takes O(n·m) time and memory.
 func (f FullModel) Problem() (*Problem, error) {
 	if len(f.Sites) == 0 {
-		return nil, ErrNoSites
+		return nil, fmt.Errorf("%w: no sites", ErrProblem)
 	}
 	if len(f.Clients) == 0 {
-		return nil, ErrNoClients
+		return nil, fmt.Errorf("%w: no clients", ErrProblem)
 	}
 	for z, s := range f.Sites {
 		if !(s.Size >= 0) || !(s.Result >= 0) {
@@ -59,7 +59,7 @@ func (f FullModel) Problem() (*Problem, error) {
 	setup := make([]float64, len(f.Clients))
 	for j, c := range f.Clients {
 		if len(c.Connect) != len(f.Sites) || len(c.WebResponse) != len(f.Sites) || len(c.WebSpeed) != len(f.Sites) {
-			return nil, fmt.Errorf("%w: client %d has %d, %d and %d values for %d sites", ErrShape, j,
+			return nil, fmt.Errorf("%w: client %d has %d, %d and %d values for %d sites", ErrProblem, j,
 				len(c.Connect), len(c.WebResponse), len(c.WebSpeed), len(f.Sites))
 		}
 		if !positive(c.ServerSpeed) || !positive(c.Compute) || !(c.ServerResponse >= 0) || !(c.DNS >= 0) {
@@ -100,7 +100,7 @@ type ReducedModel struct {
 // Problem returns the model as a problem with uniform clients.
 func (r ReducedModel) Problem() (*Problem, error) {
 	if len(r.WebSpeed) != len(r.Compute) {
-		return nil, fmt.Errorf("%w: %d download speeds, %d computer speeds", ErrShape, len(r.WebSpeed), len(r.Compute))
+		return nil, fmt.Errorf("%w: %d download speeds, %d computer speeds", ErrProblem, len(r.WebSpeed), len(r.Compute))
 	}
 	unit := make([]float64, len(r.Compute))
 	for j := range unit {

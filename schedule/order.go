@@ -2,83 +2,93 @@ package schedule
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/recrawl/recrawl/internal/heap"
 )
 
-// An Order is an order of the list of sites.
-type Order uint8
-
-const (
-	Given      Order = iota // as numbered
-	Reversed                // as numbered, from the last to the first
-	Ascending               // by duration, the shortest first
-	Descending              // by duration, the longest first
-)
-
-// List returns the sites in this order. The duration of a site is the shortest that it has
-// on any client. It panics if the order is none of the four.
+// LongestFirst returns the sites in descending order of duration, for [Pull] and
+// [NewPullDispatcher]. The duration of a site is the shortest that it has on any client.
 //
 // Time: O(n·m + n log n).
-func (p *Problem) List(order Order) []int {
-	if err := orderNames.Check(order); err != nil {
-		panic(err)
-	}
+func (p *Problem) LongestFirst() []int {
+	key, list := p.grid.Shortest(), p.numbered()
+	slices.SortStableFunc(list, func(a, b int) int { return cmp.Compare(key[b], key[a]) })
+	return list
+}
+
+// numbered returns the sites as numbered.
+func (p *Problem) numbered() []int {
 	list := make([]int, p.n)
 	for z := range list {
 		list[z] = z
 	}
-	switch order {
-	case Reversed:
-		slices.Reverse(list)
-	case Ascending, Descending:
-		key := p.grid.Shortest()
-		slices.SortStableFunc(list, func(a, b int) int {
-			if order == Descending {
-				a, b = b, a
-			}
-			return cmp.Compare(key[a], key[b])
-		})
-	}
 	return list
 }
 
-// RoundRobin deals the sites in the given order, one to each client in turn, whatever they
-// take. A baseline: all other plans take durations into account.
-func RoundRobin(p *Problem, order Order) Plan {
+// checkList returns the list, or the sites as numbered for nil.
+func (p *Problem) checkList(list []int) ([]int, error) {
+	if list == nil {
+		return p.numbered(), nil
+	}
+	if len(list) != p.n {
+		return nil, fmt.Errorf("%w: a list of %d sites, want %d", ErrPlan, len(list), p.n)
+	}
+	seen := make([]bool, p.n)
+	for k, z := range list {
+		if z < 0 || z >= p.n || seen[z] {
+			return nil, fmt.Errorf("%w: entry %d of the list is site %d", ErrPlan, k, z)
+		}
+		seen[z] = true
+	}
+	return list, nil
+}
+
+// RoundRobin deals the sites of a list, one to each client in turn, whatever they
+// take. The list names every site once, or ErrPlan is returned; nil stands for the sites as
+// numbered. A baseline: all other plans take durations into account.
+func RoundRobin(p *Problem, list []int) (Plan, error) {
+	list, err := p.checkList(list)
+	if err != nil {
+		return nil, err
+	}
 	plan := make(Plan, p.n)
-	for k, z := range p.List(order) {
+	for k, z := range list {
 		plan[z] = k % p.m
 	}
-	return plan
+	return plan, nil
 }
 
 // Pull returns the plan that comes about if each client takes the next site of the list as
 // soon as it is free, without asking how long the site will take there: list scheduling. It
 // is the round robin that agrees with Table 1 of Pechnikov et al. (2017).
-// [NewPullDispatcher] does the same with real clients.
+// [NewPullDispatcher] does the same with real clients. The list is as for [RoundRobin].
 //
 // Of clients that are free at the same time, as all may be at the start, the one numbered
 // first comes first. With clients of different speed the plan therefore depends on the
-// order in which they are given. In descending order of sites it is best if the fastest
-// comes first.
+// order in which they are given. With [Problem.LongestFirst] it is best if the fastest comes
+// first.
 //
-// Time: O(n log m + n log n), on unrelated clients O(n·m + n log n).
-func Pull(p *Problem, order Order) Plan {
+// Time: O(n log m).
+func Pull(p *Problem, list []int) (Plan, error) {
+	list, err := p.checkList(list)
+	if err != nil {
+		return nil, err
+	}
 	free := make(heap.Heap[freeClient], p.m)
 	for j := range free {
 		free[j] = freeClient{p.grid.Off[j], j}
 	}
 	free.Init()
 	plan := make(Plan, p.n)
-	for _, z := range p.List(order) {
+	for _, z := range list {
 		next := &free[0]
 		plan[z] = next.client
 		next.time += p.Duration(z, next.client)
 		free.Fix(0)
 	}
-	return plan
+	return plan, nil
 }
 
 // A freeClient is a client and the time at which it is free.

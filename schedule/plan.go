@@ -7,6 +7,10 @@ import (
 	"github.com/recrawl/recrawl/schedule/internal/solver"
 )
 
+// None stands for no site in what [Dispatcher.Next] returns, and for no client in an old
+// plan for [Replan].
+const None = -1
+
 // A Plan gives each site its client: plan[z] is the client of site z.
 type Plan []int
 
@@ -62,12 +66,13 @@ func (p *Problem) Makespan(plan Plan) float64 {
 	return last
 }
 
-// Tolerance is the relative gap between makespan and lower bound at which a plan counts as
+// tolerance is the relative gap between makespan and lower bound at which a plan counts as
 // optimal. Solvers stop there. For integer durations with a makespan below 10⁹ it means
 // that the two are equal.
-const Tolerance = 1e-9
+const tolerance = 1e-9
 
-// A Status is what is known of a plan and why the search for a better one ended.
+// A Status is what is known of a plan and why the search for a better one ended. For integer
+// durations with a makespan below 10⁹, Optimal means that makespan and bound are equal.
 type Status uint8
 
 const (
@@ -75,7 +80,7 @@ const (
 	GapClosed                  // the gap to the bound is at most the one asked for
 	LimitReached               // the limit on steps or on moved sites is used up
 	Cancelled                  // the context was cancelled or its deadline passed
-	Optimal                    // no plan is better by more than Tolerance of the makespan
+	Optimal                    // no plan is better by more than 1e-9 of the makespan
 )
 
 // A Result is a plan and what is known about it. [Problem.CheckResult] verifies it.
@@ -93,25 +98,25 @@ func (r Result) Gap() float64 { return (r.Makespan - r.Lower) / r.Lower }
 
 // proved reports whether a makespan is optimal given a lower bound.
 func (p *Problem) proved(makespan, lower float64) bool {
-	return makespan-lower <= Tolerance*makespan+2*p.Rounding()
+	return makespan-lower <= tolerance*makespan+2*p.grid.Rounding
 }
 
 // CheckResult returns an error unless the result is consistent: its plan passes Check and
 // has the makespan stated; the lower bound is at most that, and at most what can be seen of
 // any plan at a glance; and the plan is said to be optimal if and only if the gap is at
-// most [Tolerance], plus the rounding of the problem. Time: O(n·m).
+// most 1e-9 of the makespan, plus what rounding may do (see [Problem]). Time: O(n·m).
 func (p *Problem) CheckResult(r Result) error {
 	if err := p.Check(r.Plan); err != nil {
 		return err
 	}
 	if t := p.Makespan(r.Plan); t != r.Makespan {
-		return fmt.Errorf("%w: makespan %v, the plan has %v", ErrResult, r.Makespan, t)
+		return fmt.Errorf("%w: makespan %v, the plan has %v", ErrPlan, r.Makespan, t)
 	}
 	if math.IsNaN(r.Lower) || r.Lower < 0 || r.Lower > r.Makespan {
-		return fmt.Errorf("%w: lower bound %v, makespan %v", ErrResult, r.Lower, r.Makespan)
+		return fmt.Errorf("%w: lower bound %v, makespan %v", ErrPlan, r.Lower, r.Makespan)
 	}
 	if r.Status > Optimal || p.proved(r.Makespan, r.Lower) != (r.Status == Optimal) {
-		return fmt.Errorf("%w: %v with makespan %v and lower bound %v", ErrResult, r.Status, r.Makespan, r.Lower)
+		return fmt.Errorf("%w: %v with makespan %v and lower bound %v", ErrPlan, r.Status, r.Makespan, r.Lower)
 	}
 	// All sites on a single client, and the earliest completion in the order given, are
 	// plans too: no lower bound may exceed them.
@@ -123,7 +128,7 @@ func (p *Problem) CheckResult(r Result) error {
 		least = min(least, p.Makespan(all))
 	}
 	if r.Lower > least*(1+0x1p-50*float64(p.n)) {
-		return fmt.Errorf("%w: lower bound %v, but a plan has makespan %v", ErrResult, r.Lower, least)
+		return fmt.Errorf("%w: lower bound %v, but a plan has makespan %v", ErrPlan, r.Lower, least)
 	}
 	return nil
 }
@@ -131,7 +136,7 @@ func (p *Problem) CheckResult(r Result) error {
 // result turns the outcome of a solver into a Result.
 func (p *Problem) result(o solver.Outcome) Result {
 	r := Result{Plan: o.Plan, Makespan: p.Makespan(o.Plan), Steps: o.Steps}
-	r.Lower = max(0, min(o.Lower-p.Rounding(), r.Makespan))
+	r.Lower = max(0, min(o.Lower-p.grid.Rounding, r.Makespan))
 	r.Status = map[solver.End]Status{
 		solver.Finished: Finished, solver.GapClosed: GapClosed, solver.Limit: LimitReached, solver.Cancelled: Cancelled,
 	}[o.End]

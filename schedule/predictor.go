@@ -14,12 +14,16 @@ type Prediction struct {
 	Mean   float64
 	SD     float64 // standard deviation of the error of such predictions
 	Runs   int     // runs of the site behind it
-	Method Method
+	Method string  // see Score
 }
 
 // A Score says how well a method predicted each run from those before it.
 type Score struct {
-	Method   Method
+	// Method is "last two" (the mean of the last two runs; Tsafrir, Etsion and Feitelson
+	// 2007), "EWMA" (an exponentially weighted mean), "median" (of the last five: one wild
+	// run changes nothing), "Holt" (level and linear trend; Holt 1957) or "truncated" (a
+	// mean in which a run counts at most ten times the mean, as BOINC has it).
+	Method   string
 	AbsError float64 // mean of |ln(predicted/actual)|
 	Spread   float64 // root mean square of ln(predicted/actual): see DispatcherConfig.Spread
 	Runs     int
@@ -113,7 +117,7 @@ func (e *DurationPredictor) Observe(site int, duration float64) error {
 
 // count adds a site to the sums over all sites, or takes it off.
 func (e *DurationPredictor) count(t *track, sign float64) {
-	v := t.predict(LastTwo)
+	v := t.predict(byLastTwo)
 	e.known += int(sign)
 	e.sum += float64(sign * v)
 	e.sumSqr += float64(sign * v * v)
@@ -152,7 +156,7 @@ func (e *DurationPredictor) Predict(site int) (Prediction, error) {
 	}
 	mean := t.predict(best)
 	// The spread is one of logarithms: that of a lognormal factor.
-	return Prediction{Mean: mean, SD: mean * math.Sqrt(math.Expm1(min(spread*spread, mostVariance))), Runs: t.runs, Method: best}, nil
+	return Prediction{Mean: mean, SD: mean * math.Sqrt(math.Expm1(min(spread*spread, mostVariance))), Runs: t.runs, Method: methodNames[best]}, nil
 }
 
 // mostVariance keeps the standard deviation of a prediction finite: e^50 times the mean.
@@ -161,18 +165,19 @@ const mostVariance = 100
 // PredictNew returns the prediction for a site without runs: mean and standard deviation of
 // the sites known. It is zero if there are none.
 func (e *DurationPredictor) PredictNew() Prediction {
-	p := Prediction{Method: e.best()}
+	var p Prediction
 	if e.known > 0 {
 		n := float64(e.known)
+		p.Method = methodNames[e.best()]
 		p.Mean = e.sum / n
 		p.SD = math.Sqrt(max(0, e.sumSqr/n-p.Mean*p.Mean))
 	}
 	return p
 }
 
-// best returns the method with the smallest error so far, LastTwo at first.
-func (e *DurationPredictor) best() Method {
-	best := LastTwo
+// best returns the method with the smallest error so far, the last two at first.
+func (e *DurationPredictor) best() method {
+	best := byLastTwo
 	for m := range methods {
 		if e.abs[m] < e.abs[best] {
 			best = m
@@ -186,7 +191,7 @@ func (e *DurationPredictor) Scores() []Score {
 	scores := make([]Score, methods)
 	runs := math.Max(1, float64(e.scored))
 	for m := range methods {
-		scores[m] = Score{m, e.abs[m] / runs, math.Sqrt(e.square[m] / runs), e.scored}
+		scores[m] = Score{methodNames[m], e.abs[m] / runs, math.Sqrt(e.square[m] / runs), e.scored}
 	}
 	slices.SortStableFunc(scores, func(a, b Score) int { return cmp.Compare(a.AbsError, b.AbsError) })
 	return scores

@@ -19,23 +19,23 @@ func TestMethodsByHand(t *testing.T) {
 	for _, d := range []float64{10, 20, 6, 100, 8, 12} {
 		tr.update(d)
 	}
-	require.Equal(t, 10.0, tr.predict(LastTwo))
-	require.Equal(t, 12.0, tr.predict(Median)) // of 20 6 100 8 12
+	require.Equal(t, 10.0, tr.predict(byLastTwo))
+	require.Equal(t, 12.0, tr.predict(byMedian)) // of 20 6 100 8 12
 	ewma := 10.0
 	for _, d := range []float64{20, 6, 100, 8, 12} {
 		ewma = .7*ewma + .3*d
 	}
-	require.InDelta(t, ewma, tr.predict(EWMA), 1e-12)
+	require.InDelta(t, ewma, tr.predict(byEWMA), 1e-12)
 	level, trend := 10.0, 0.0
 	for _, d := range []float64{20, 6, 100, 8, 12} {
 		next := .5*d + .5*(level+trend)
 		trend += .2 * (next - level - trend)
 		level = next
 	}
-	require.InDelta(t, level+trend, tr.predict(Holt), 1e-9)
-	require.InDelta(t, (10.+20+6+100+8+12)/6, tr.predict(Truncated), 1e-9, "100 is below ten times the mean")
+	require.InDelta(t, level+trend, tr.predict(byHolt), 1e-9)
+	require.InDelta(t, (10.+20+6+100+8+12)/6, tr.predict(byTruncated), 1e-9, "100 is below ten times the mean")
 	tr.update(1e6)
-	require.InDelta(t, (156+10*26.)/7, tr.predict(Truncated), 1e-9, "a wild run counts ten means")
+	require.InDelta(t, (156+10*26.)/7, tr.predict(byTruncated), 1e-9, "a wild run counts ten means")
 }
 
 // TestBacktestPicksTheRightMethod has worlds each of which one method suits: a trend, and
@@ -57,13 +57,13 @@ func TestBacktestPicksTheRightMethod(t *testing.T) {
 	e, err := Backtest(trend)
 	require.NoError(t, err)
 	scores := e.Scores()
-	require.Equal(t, Holt, scores[0].Method)
+	require.Equal(t, "Holt", scores[0].Method)
 	require.InDelta(t, 700, must(e.Predict(3)).Mean, 20)
 	require.Equal(t, 40*29, scores[0].Runs)
 	e, err = Backtest(outliers)
 	require.NoError(t, err)
 	scores = e.Scores()
-	require.Equal(t, Median, scores[0].Method)
+	require.Equal(t, "median", scores[0].Method)
 	require.InDelta(t, 100, must(e.Predict(3)).Mean, 15)
 	for k := 1; k < len(scores); k++ {
 		require.LessOrEqual(t, scores[k-1].AbsError, scores[k].AbsError)
@@ -88,7 +88,7 @@ func TestSpreadIsThatOfTheErrors(t *testing.T) {
 			}
 		}
 		for _, score := range e.Scores() {
-			if score.Method == LastTwo {
+			if score.Method == "last two" {
 				require.InEpsilon(t, s*math.Sqrt(1.5), score.Spread, .09)
 			}
 		}

@@ -31,8 +31,7 @@ type Number interface {
 //
 // The algorithms work on integers. Integers and dyadic fractions are represented exactly
 // wherever their sum has at most 52 bits. Other durations are rounded to 2⁻⁵² of their sum.
-// [Problem.Rounding] bounds what that does to any makespan, and every lower bound accounts
-// for it.
+// Every lower bound accounts for what that does to a makespan.
 type Problem struct {
 	*kind
 	start, setup []float64
@@ -51,7 +50,7 @@ type kind struct {
 // (P||Cmax). Durations are positive.
 func NewIdentical[T Number](durations []T, m int) (*Problem, error) {
 	if m < 1 {
-		return nil, fmt.Errorf("%w: %d", ErrNoClients, m)
+		return nil, fmt.Errorf("%w: %d clients", ErrProblem, m)
 	}
 	return newProblem(false, floats(durations), slices.Repeat([]float64{1}, m))
 }
@@ -67,16 +66,16 @@ func NewUniform[T, U Number](sizes []T, unitTimes []U) (*Problem, error) {
 // (R||Cmax).
 func NewUnrelated[T Number](durations [][]T) (*Problem, error) {
 	if len(durations) == 0 {
-		return nil, ErrNoSites
+		return nil, fmt.Errorf("%w: no sites", ErrProblem)
 	}
 	m := len(durations[0])
 	if m == 0 {
-		return nil, ErrNoClients
+		return nil, fmt.Errorf("%w: no clients", ErrProblem)
 	}
 	all := make([]float64, 0, len(durations)*m)
 	for z, row := range durations {
 		if len(row) != m {
-			return nil, fmt.Errorf("%w: site %d has %d durations, want %d", ErrShape, z, len(row), m)
+			return nil, fmt.Errorf("%w: site %d has %d durations, want %d", ErrProblem, z, len(row), m)
 		}
 		all = append(all, floats(row)...)
 	}
@@ -94,13 +93,13 @@ func floats[T Number](v []T) []float64 {
 func newProblem(unrelated bool, size, unit []float64) (*Problem, error) {
 	p := &Problem{kind: &kind{n: len(size), m: len(unit), unrelated: unrelated, size: size, unit: unit}}
 	if p.m == 0 {
-		return nil, ErrNoClients
+		return nil, fmt.Errorf("%w: no clients", ErrProblem)
 	}
 	if unrelated {
 		p.n /= p.m
 	}
 	if p.n == 0 {
-		return nil, ErrNoSites
+		return nil, fmt.Errorf("%w: no sites", ErrProblem)
 	}
 	for j, u := range unit {
 		if !positive(u) {
@@ -160,7 +159,7 @@ func (p *Problem) times(name string, v []float64) ([]float64, error) {
 		return make([]float64, p.m), nil
 	}
 	if len(v) != p.m {
-		return nil, fmt.Errorf("%w: %d %ss for %d clients", ErrShape, len(v), name, p.m)
+		return nil, fmt.Errorf("%w: %d %ss for %d clients", ErrProblem, len(v), name, p.m)
 	}
 	for j, x := range v {
 		if !(x >= 0) || math.IsInf(x, 1) {
@@ -183,7 +182,3 @@ func (p *Problem) Duration(site, client int) float64 {
 	}
 	return p.unit[client] * p.size[site]
 }
-
-// Rounding bounds how much any makespan can differ between the durations and the integers
-// that the algorithms work on. It is 0 if all durations are represented exactly.
-func (p *Problem) Rounding() float64 { return p.grid.Rounding }

@@ -6,11 +6,8 @@ import (
 	"github.com/recrawl/recrawl/schedule/internal/solver"
 )
 
-// Unplaced stands in an old plan for a site that is new, or whose client is gone.
-const Unplaced = -1
-
 // Replan makes a plan of an old one after sites, clients or durations changed, and moves
-// few sites. Old gives for each site of the new problem its client so far, [Unplaced] for a
+// few sites. Old gives for each site of the new problem its client so far, [None] for a
 // site that has none. At most maxMoved placed sites leave their clients; Result.Moved
 // counts them. The lower bound is that of plans that may move everything.
 //
@@ -30,7 +27,7 @@ func Replan(p *Problem, old Plan, maxMoved int) (Result, error) {
 		return Result{}, fmt.Errorf("%w: %d sites, want %d", ErrPlan, len(old), p.n)
 	}
 	for z, j := range old {
-		if j != Unplaced && (j < 0 || j >= p.m) {
+		if j != None && (j < 0 || j >= p.m) {
 			return Result{}, fmt.Errorf("%w: site %d on client %d of %d", ErrPlan, z, j, p.m)
 		}
 	}

@@ -18,7 +18,7 @@ type Span struct {
 
 // A Simulation is what [Simulate] returns.
 type Simulation struct {
-	Makespan float64 // when the last first answer came
+	Makespan float64 // when the last first answer came; +Inf if sites stay open
 	Spans    []Span  // in order of their ends
 }
 
@@ -26,14 +26,14 @@ type Simulation struct {
 // start times, pay their setup before their first site and then take actual(site, client)
 // for each. A client whose copy has become useless stops at once; one that finds nothing to
 // do asks again after each answer. At equal times clients come in the order of their
-// numbers. Client j is removed at lost[j] and does not return; nil means that none is. The
-// error is ErrNoClients if sites stay open because all clients are lost.
+// numbers. Client j is removed at lost[j] and does not return; nil means that none is. If all
+// are lost, sites stay open.
 //
 // Time: O(n log m), and that of the dispatcher.
 func Simulate(d *Dispatcher, actual func(site, client int) float64, lost []float64) (Simulation, error) {
 	p := d.p
 	if lost != nil && len(lost) != p.m {
-		return Simulation{}, fmt.Errorf("%w: %d times of loss for %d clients", ErrShape, len(lost), p.m)
+		return Simulation{}, fmt.Errorf("%w: %d times of loss for %d clients", ErrProblem, len(lost), p.m)
 	}
 	s := &simulation{d: d, actual: actual, epoch: make([]int, p.m), idle: make([]bool, p.m), started: make([]bool, p.m)}
 	for j := range p.m {
@@ -48,7 +48,7 @@ func Simulate(d *Dispatcher, actual func(site, client int) float64, lost []float
 		}
 	}
 	if d.open > 0 {
-		return Simulation{}, fmt.Errorf("%w: %d sites are open", ErrNoClients, d.open)
+		s.run.Makespan = math.Inf(1)
 	}
 	slices.SortStableFunc(s.run.Spans, func(a, b Span) int { return cmp.Compare(a.End, b.End) })
 	return s.run, nil
@@ -95,8 +95,8 @@ func (s *simulation) step(e event) error {
 		if err != nil {
 			return err
 		}
-		s.idle[j] = site == NoSite
-		if site == NoSite {
+		s.idle[j] = site == None
+		if site == None {
 			return nil
 		}
 		took := s.actual(site, j)
@@ -127,7 +127,7 @@ func (s *simulation) step(e event) error {
 		s.push(event{time: e.time, kind: asks, client: j})
 		s.wake(e.time)
 	case loses:
-		if d.holds[j] != NoSite {
+		if d.holds[j] != None {
 			s.span(j, e.time, false)
 		}
 		if err := d.RemoveClient(j, e.time); err != nil {

@@ -35,7 +35,7 @@ const defaultSteps = 200_000_000
 
 // solver checks the config and returns the solver's.
 func (cfg SolveConfig) solver(ctx context.Context, p *Problem) (solver.Config, error) {
-	c := solver.Config{Steps: cfg.Steps, Gap: cfg.Gap, Tolerance: Tolerance}
+	c := solver.Config{Steps: cfg.Steps, Gap: cfg.Gap, Tolerance: tolerance}
 	if !(cfg.Gap >= 0) {
 		return c, fmt.Errorf("%w: gap %v", ErrConfig, cfg.Gap)
 	}
@@ -60,7 +60,7 @@ func (cfg SolveConfig) solver(ctx context.Context, p *Problem) (solver.Config, e
 
 // Solve looks for a plan with the least makespan and for the proof that it is, until a
 // limit of the config or the context ends it. It returns the best plan with a lower bound,
-// and [Optimal] as status if the two meet within [Tolerance]. Take it wherever there are
+// and [Optimal] as status if the two meet. Take it wherever there are
 // seconds to spend; [LPT] answers at once.
 //
 // # Guarantees
@@ -95,7 +95,7 @@ func Solve(ctx context.Context, p *Problem, cfg SolveConfig, src rand.Source) (R
 // # Guarantees
 //
 // The plan that it returns is never worse than the one that it started from, but for
-// [Problem.Rounding]. Errors and the source are as for [Solve].
+// rounding (see [Problem]). Errors and the source are as for [Solve].
 //
 // # How it works
 //
@@ -139,5 +139,5 @@ func search(ctx context.Context, p *Problem, cfg SolveConfig, src rand.Source,
 // a simplex method in floating point. The bound is evaluated for them with a margin for
 // rounding.
 func LowerBound(p *Problem) float64 {
-	return max(0, solver.LowerBound(p.grid)-p.Rounding())
+	return max(0, solver.LowerBound(p.grid)-p.grid.Rounding)
 }

@@ -77,15 +77,15 @@ func drawProblem(t *rapid.T, maxSites int) *Problem {
 func propSolve(t *rapid.T) {
 	p := drawProblem(t, 7)
 	best := bruteForce(p)
-	eps := best*1e-12 + 2*p.Rounding()
+	eps := best*1e-12 + 2*p.grid.Rounding
 	require.LessOrEqual(t, LowerBound(p), best+eps)
 	plans := map[string]Plan{"LPT": LPT(p), "Multifit": Multifit(p)}
-	for o := Given; o <= Descending; o++ {
-		plans["round robin "+o.String()] = RoundRobin(p, o)
-		plans["pull "+o.String()] = Pull(p, o)
+	for name, list := range map[string][]int{"as numbered": nil, "longest first": p.LongestFirst()} {
+		plans["round robin, "+name] = must(RoundRobin(p, list))
+		plans["pull, "+name] = must(Pull(p, list))
 	}
 	if kk, err := KarmarkarKarp(p); p.unrelated {
-		require.ErrorIs(t, err, ErrUnrelated)
+		require.ErrorIs(t, err, ErrProblem)
 	} else {
 		require.NoError(t, err)
 		plans["KK"] = kk
@@ -105,7 +105,7 @@ func propSolve(t *rapid.T) {
 		require.NoError(t, p.CheckResult(r))
 		require.LessOrEqual(t, r.Lower, best+eps)
 		if r.Status == Optimal {
-			require.LessOrEqual(t, r.Makespan, best*(1+Tolerance)+2*eps)
+			require.LessOrEqual(t, r.Makespan, best*(1+tolerance)+2*eps)
 		}
 		if steps == 0 {
 			require.Equal(t, Optimal, r.Status)
@@ -217,11 +217,11 @@ func TestProgressOnlyGetsBetter(t *testing.T) {
 	for _, kind := range kinds {
 		p := randomProblem(kind, 25, 6, 3)
 		lastMakespan, lastLower, calls := math.Inf(1), 0.0, 0
-		r, err := Solve(t.Context(), p, SolveConfig{Steps: 300_000, Start: RoundRobin(p, Given), Progress: func(r Result) {
+		r, err := Solve(t.Context(), p, SolveConfig{Steps: 300_000, Start: must(RoundRobin(p, nil)), Progress: func(r Result) {
 			calls++
 			require.NoError(t, p.CheckResult(r))
-			require.LessOrEqual(t, r.Makespan, lastMakespan+p.Rounding())
-			require.GreaterOrEqual(t, r.Lower, lastLower-2*p.Rounding())
+			require.LessOrEqual(t, r.Makespan, lastMakespan+p.grid.Rounding)
+			require.GreaterOrEqual(t, r.Lower, lastLower-2*p.grid.Rounding)
 			lastMakespan, lastLower = r.Makespan, r.Lower
 		}}, rand.NewPCG(3, 3))
 		require.NoError(t, err)
@@ -319,13 +319,13 @@ func TestRealDurationsAreProved(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(8) {
 		p := randomProblem(unrelated, 12, 3, seed)
-		require.Positive(t, p.Rounding())
+		require.Positive(t, p.grid.Rounding)
 		r, err := Solve(t.Context(), p, SolveConfig{}, rand.NewPCG(seed, 1))
 		require.NoError(t, err)
 		require.NoError(t, p.CheckResult(r))
 		require.Equal(t, Optimal, r.Status)
 		// 3^12 plans: brute force.
-		require.InEpsilon(t, bruteForce(p), r.Makespan, 2*Tolerance)
+		require.InEpsilon(t, bruteForce(p), r.Makespan, 2*tolerance)
 	}
 }
 

@@ -37,7 +37,7 @@ func TestSweep(t *testing.T) {
 		fmt.Printf("%-14s %6.2f %6.2f\n", "spread", spread, gain(spread, DispatcherConfig{Copies: 2}, DispatcherConfig{Copies: 1}))
 	}
 	fmt.Println("mean |ln(predicted/actual)| of the method, noise, trends and wild runs")
-	methodError := func(m Method) func() string {
+	methodError := func(m method) func() string {
 		return func() (row string) {
 			for kind := range 3 {
 				e, _ := Backtest(sweepHistories(kind))
@@ -46,9 +46,9 @@ func TestSweep(t *testing.T) {
 			return row
 		}
 	}
-	try("ewmaWeight", &ewmaWeight, methodError(EWMA))
-	try("holtLevel", &holtLevel, methodError(Holt))
-	try("holtTrend", &holtTrend, methodError(Holt))
+	try("ewmaWeight", &ewmaWeight, methodError(byEWMA))
+	try("holtLevel", &holtLevel, methodError(byHolt))
+	try("holtTrend", &holtTrend, methodError(byHolt))
 	fmt.Println("mean log score of the predicted spread, noise of spreads that differ by site")
 	try("priorRuns", &priorRuns, func() string { return fmt.Sprintf(" %.4f", spreadScore()) })
 }

@@ -19,9 +19,12 @@ type strategy struct {
 	make   func(p *schedule.Problem, plan schedule.Plan, spread float64) (*schedule.Dispatcher, error)
 }
 
-func pulling(order schedule.Order, cfg schedule.DispatcherConfig) func(*schedule.Problem, schedule.Plan, float64) (*schedule.Dispatcher, error) {
+// given is the list of sites as numbered.
+func given(*schedule.Problem) []int { return nil }
+
+func pulling(list func(*schedule.Problem) []int, cfg schedule.DispatcherConfig) func(*schedule.Problem, schedule.Plan, float64) (*schedule.Dispatcher, error) {
 	return func(p *schedule.Problem, _ schedule.Plan, _ float64) (*schedule.Dispatcher, error) {
-		return schedule.NewPullDispatcher(p, p.List(order), cfg)
+		return schedule.NewPullDispatcher(p, list(p), cfg)
 	}
 }
 
@@ -40,10 +43,10 @@ var strategies = []strategy{
 	{"plan + stealing", false, planned(schedule.DispatcherConfig{})},
 	{"plan + stealing + copies", false, planned(schedule.DispatcherConfig{Copies: 2})},
 	{"plan + defaults for σ", false, byDefault},
-	{"pull LPT", false, pulling(schedule.Descending, schedule.DispatcherConfig{Static: true})},
-	{"pull LPT + copies", false, pulling(schedule.Descending, schedule.DispatcherConfig{Static: true, Copies: 2})},
-	{"pull LPT, fastest client first", true, pulling(schedule.Descending, schedule.DispatcherConfig{Static: true})},
-	{"pull, given order", false, pulling(schedule.Given, schedule.DispatcherConfig{Static: true})},
+	{"pull LPT", false, pulling((*schedule.Problem).LongestFirst, schedule.DispatcherConfig{Static: true})},
+	{"pull LPT + copies", false, pulling((*schedule.Problem).LongestFirst, schedule.DispatcherConfig{Static: true, Copies: 2})},
+	{"pull LPT, fastest client first", true, pulling((*schedule.Problem).LongestFirst, schedule.DispatcherConfig{Static: true})},
+	{"pull, given order", false, pulling(given, schedule.DispatcherConfig{Static: true})},
 }
 
 // A wrongWorld is a problem as predicted and as it turns out.

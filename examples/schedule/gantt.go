@@ -114,8 +114,8 @@ func pictures(l *lab) error {
 		actual      func(int, int) float64
 		bound       float64
 	}{
-		{"round-robin", "Round robin, cyclic", schedule.RoundRobin(p, schedule.Given), static, p.Duration, r.Lower},
-		{"pull", "Pull, given order", schedule.Pull(p, schedule.Given), static, p.Duration, r.Lower},
+		{"round-robin", "Round robin, cyclic", must(schedule.RoundRobin(p, nil)), static, p.Duration, r.Lower},
+		{"pull", "Pull, given order", must(schedule.Pull(p, nil)), static, p.Duration, r.Lower},
 		{"solved", fmt.Sprintf("Solved: %v", r.Status), r.Plan, static, p.Duration, r.Lower},
 		{"wrong-static", "The same plan, predictions off by σ = .3", r.Plan, static, w.actual.Duration, w.bound},
 		{"wrong-steal", "The same with stealing", r.Plan, schedule.DispatcherConfig{}, w.actual.Duration, w.bound},

@@ -159,8 +159,8 @@ func (s scan) times(m int) (map[string]float64, error) {
 		return nil, err
 	}
 	times := map[string]float64{}
-	for name, order := range map[string]schedule.Order{"round robin 1": schedule.Descending, "round robin 2": schedule.Ascending} {
-		d, err := schedule.NewPullDispatcher(today, byPages.List(order), schedule.DispatcherConfig{Static: true})
+	for name, list := range map[string][]int{"round robin 1": byPages.LongestFirst(), "round robin 2": byValue(s.pages)} {
+		d, err := schedule.NewPullDispatcher(today, list, schedule.DispatcherConfig{Static: true})
 		if err != nil {
 			return nil, err
 		}
@@ -195,20 +195,22 @@ func methodsTable(l *lab) ([]report.Row, error) {
 			return must(schedule.Batch(sizes, must(schedule.Performance(reference[m])), r))
 		}
 	}
-	pull := func(o schedule.Order) func(*schedule.Problem, []float64, int) schedule.Plan {
-		return func(p *schedule.Problem, _ []float64, _ int) schedule.Plan { return schedule.Pull(p, o) }
+	pull := func(list func(p *schedule.Problem, sizes []float64) []int) func(*schedule.Problem, []float64, int) schedule.Plan {
+		return func(p *schedule.Problem, sizes []float64, _ int) schedule.Plan {
+			return must(schedule.Pull(p, list(p, sizes)))
+		}
 	}
 	methods := []struct {
 		name string
 		plan func(p *schedule.Problem, sizes []float64, m int) schedule.Plan
 	}{
 		{"round robin, cyclic, given order", func(p *schedule.Problem, _ []float64, _ int) schedule.Plan {
-			return schedule.RoundRobin(p, schedule.Given)
+			return must(schedule.RoundRobin(p, nil))
 		}},
-		{"pull, given order", pull(schedule.Given)},
-		{"pull, reversed", pull(schedule.Reversed)},
-		{"pull, ascending", pull(schedule.Ascending)},
-		{"pull, descending", pull(schedule.Descending)},
+		{"pull, given order", pull(func(p *schedule.Problem, _ []float64) []int { return nil })},
+		{"pull, reversed", pull(func(p *schedule.Problem, _ []float64) []int { return reversed(p.Sites()) })},
+		{"pull, ascending", pull(func(_ *schedule.Problem, sizes []float64) []int { return byValue(sizes) })},
+		{"pull, descending", pull(func(p *schedule.Problem, _ []float64) []int { return p.LongestFirst() })},
 		{"pull, descending, fastest client first", func(p *schedule.Problem, sizes []float64, m int) schedule.Plan {
 			return pullFastestFirst(sizes, unitTimes(m))
 		}},
@@ -260,9 +262,19 @@ func pullFastestFirst(sizes, unit []float64) schedule.Plan {
 	for k, j := range order {
 		sorted[k] = unit[j]
 	}
-	plan := schedule.Pull(must(schedule.NewUniform(sizes, sorted)), schedule.Descending)
+	p := must(schedule.NewUniform(sizes, sorted))
+	plan := must(schedule.Pull(p, p.LongestFirst()))
 	for z, k := range plan {
 		plan[z] = order[k]
 	}
 	return plan
+}
+
+// reversed returns the numbers below n from the last to the first.
+func reversed(n int) []int {
+	list := make([]int, n)
+	for k := range list {
+		list[k] = n - 1 - k
+	}
+	return list
 }
