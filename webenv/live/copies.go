@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"maps"
+	"math"
 	"net/http"
 	"slices"
 	"strings"
 	"sync"
 
 	"github.com/recrawl/recrawl/internal/codec"
+	"github.com/recrawl/recrawl/webenv/live/fingerprint"
 )
 
 // key is SHA-256 of a URL, cut to 128 bits.
@@ -24,9 +26,41 @@ func keyOf(text string) key {
 type validators struct {
 	etag     string
 	modified int64 // Last-Modified in Unix seconds, 0 if none
-	hash     [16]byte
-	hashed   bool // hash is known
-	redirect bool // the page was a redirect, hash is that of Location
+	copied
+	redirect bool              // the page was a redirect, hash is that of Location
+	page     *fingerprint.Page // what is learnt of the page, nil if nothing
+	refused  int64             // how many bytes there were of the copy that could not be compared; not saved
+}
+
+// copied is what is known of the content of a copy.
+type copied struct {
+	hash   [16]byte // if the page has none of its own
+	hashed bool     // the content is known
+	cut    bool     // of its beginning only
+	size   int64    // in bytes
+}
+
+// comparable reports whether a content can be compared with one found: the first bytes of both, if
+// one is cut.
+func (c *copied) comparable(found copied) bool {
+	switch {
+	case !c.hashed || !found.hashed:
+		return false
+	case c.cut && found.cut:
+		return c.size == found.size
+	case c.cut:
+		return found.size <= c.size
+	case found.cut:
+		return c.size <= found.size
+	}
+	return true
+}
+
+// replaceable reports whether a content that cannot be compared with the one found is forgotten for
+// it.
+func (v *validators) replaceable(found copied) bool {
+	longer := !v.hashed || !found.cut || v.cut && found.size > v.size
+	return found.hashed && (longer || found.size == v.refused)
 }
 
 // named reports whether there is anything that a condition can name.
@@ -103,7 +137,7 @@ func (c *copies) len() int {
 	return len(c.seen)
 }
 
-var transportFormat = codec.Format{Magic: "recrawl/webenv/live.Transport", Version: 1}
+var transportFormat = codec.Format{Magic: "recrawl/webenv/live.Transport", Version: 2}
 
 // encode writes the copies in the order of their keys.
 func (c *copies) encode(e *codec.Encoder) {
@@ -120,6 +154,13 @@ func (c *copies) encode(e *codec.Encoder) {
 		e.Bool(v.redirect)
 		if v.hashed {
 			e.Bytes(v.hash[:])
+			e.Bool(v.cut)
+			e.Uint64(uint64(v.size))
+		}
+		e.Bool(v.page != nil)
+		if v.page != nil {
+			page, _ := v.page.MarshalBinary() // has no source, so it cannot fail
+			e.Bytes(page)
 		}
 	}
 }
@@ -131,9 +172,16 @@ func decode(seen *map[key]validators, d *codec.Decoder) {
 	for i := range d.Count(1) {
 		k := key(decodeHash(d))
 		d.Require(i == 0 || bytes.Compare(k[:], last[:]) > 0, "URL %d out of order", i)
-		v := validators{etag: string(d.Bytes()), modified: int64(d.Uint64()), hashed: d.Bool(), redirect: d.Bool()}
+		v := validators{etag: string(d.Bytes()), modified: int64(d.Uint64())}
+		v.hashed, v.redirect = d.Bool(), d.Bool()
 		if v.hashed {
-			v.hash = decodeHash(d)
+			v.hash, v.cut, v.size = decodeHash(d), d.Bool(), d.Int64In(0, math.MaxInt64)
+		}
+		if d.Bool() {
+			v.page = new(fingerprint.Page)
+			if saved := d.Bytes(); d.Err() == nil {
+				d.Check(v.page.UnmarshalBinary(saved))
+			}
 		}
 		d.Require(v.etag == usableETag(v.etag) && (v.hashed || !v.redirect), "bad validators of URL %d", i)
 		if d.Err() != nil {

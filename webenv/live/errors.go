@@ -16,8 +16,8 @@ var (
 	// ErrStatus reports an answer that is neither a page, nor 304 to a conditional request, nor
 	// a redirect.
 	ErrStatus = errors.New("live: bad status")
-	// ErrClosedEarly reports that the body of a page was closed before its end and that the
-	// headers decide nothing, so that nothing could be compared.
+	// ErrClosedEarly reports that the body of a page was closed before its end, elsewhere than
+	// before, and that the headers decide nothing, so that nothing could be compared.
 	ErrClosedEarly = errors.New("live: body closed before its end")
 	// ErrCorrupt reports saved state that is truncated, altered, or of another type or version.
 	ErrCorrupt = codec.ErrCorrupt

@@ -44,6 +44,7 @@ func ExamplePages() {
 			return
 		}
 		w.Header().Set("ETag", fmt.Sprintf(`"%d"`, version))
+		fmt.Fprintf(w, "<p>Version %d</p>", version)
 	}))
 	defer web.Close()
 

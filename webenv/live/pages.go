@@ -25,9 +25,12 @@ type Config struct {
 	// Calendar gives the time of a Last-Modified. The times passed to Poll must be by this
 	// calendar: seconds since 1970, for the zero value.
 	Calendar webenv.Calendar
-	// MaxBytes is the most that is read of a body; 0 means 10 MiB. A longer one gives
-	// [ErrClosedEarly], unless ETag or Last-Modified decide.
+	// MaxBytes is the most that is read of a body; 0 means 10 MiB. A longer one is compared by
+	// its beginning.
 	MaxBytes int64
+	// Exact, Numbers and Fingerprint are those of the [Transport].
+	Exact, Numbers bool
+	Fingerprint    func(*http.Response, []byte) ([]byte, error)
 	// OnPoll, if not nil, is told of each request, redirects included. It must be safe for
 	// concurrent use if the Pages are used so.
 	OnPoll func(page int, poll Poll)
@@ -86,12 +89,13 @@ func New(urls []string, cfg Config) (*Pages, error) {
 		cfg.MaxBytes = defaultMaxBytes
 	}
 	p := &Pages{
-		cfg:       cfg,
-		transport: Transport{Base: cfg.Client.Transport, Now: cfg.Now},
-		requests:  make([]*http.Request, len(urls)),
-		last:      slices.Repeat([]float64{math.Inf(-1)}, len(urls)),
-		owed:      make([]bool, len(urls)),
-		err:       make([]error, len(urls)),
+		cfg: cfg,
+		transport: Transport{Base: cfg.Client.Transport, Now: cfg.Now,
+			Exact: cfg.Exact, Numbers: cfg.Numbers, Fingerprint: cfg.Fingerprint},
+		requests: make([]*http.Request, len(urls)),
+		last:     slices.Repeat([]float64{math.Inf(-1)}, len(urls)),
+		owed:     make([]bool, len(urls)),
+		err:      make([]error, len(urls)),
 	}
 	pages := make(map[string]int, len(urls))
 	for i, text := range urls {

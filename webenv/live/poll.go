@@ -1,9 +1,7 @@
 package live
 
 import (
-	"crypto/sha256"
 	"fmt"
-	"hash"
 	"io"
 	"net/http"
 	"sync"
@@ -20,7 +18,7 @@ const (
 	ByStatus                       // status 304, Not Modified
 	ByETag                         // the ETags of both copies, compared weakly
 	ByLastModified                 // their Last-Modified
-	ByContent                      // the hashes of their contents
+	ByContent                      // their contents
 	ByLocation                     // where the page redirects to, or that it does
 )
 
@@ -40,7 +38,9 @@ type Poll struct {
 	URL      string   // of this request, without a fragment
 	Status   int      // 0 if no answer came
 	Changed  bool     // the page differs from the copy before
+	Minor    bool     // its menus, headers, footers or title differ, as far as is known
 	First    bool     // there was nothing to compare it with; Changed is false
+	Again    bool     // a second copy within seconds would help; see [Teaching]
 	Decision Decision // how Changed was decided
 	// LastModified is that of the answer, zero if it has none that is sure; see Transport.
 	LastModified time.Time
@@ -61,13 +61,15 @@ type poll struct {
 	report      func(Poll)
 	conditional bool        // the request was
 	named       *validators // of the copy that the caller's own conditions name, else nil
-	found       validators  // of the answer, hash yet to come
+	teaching    bool        // see Teaching
+	found       validators  // of the answer, content yet to come
 
+	resp   *http.Response
 	body   io.ReadCloser
 	length int64 // Content-Length, −1 if unknown
 
 	mu      sync.Mutex // Close may come during Read
-	content hash.Hash
+	content content
 	done    bool
 }
 
@@ -82,7 +84,7 @@ func (p *poll) condition(r *http.Request) *http.Request {
 		return r
 	}
 	old, ok := p.t.copies.lookUp(p.key)
-	if !ok || !old.named() {
+	if !ok || !old.named() || p.teaching {
 		return r
 	}
 	// A RoundTripper must not modify the request.
@@ -110,7 +112,7 @@ func (p *poll) read(resp *http.Response) {
 		p.LastModified = time.Unix(p.found.modified, 0).UTC()
 	}
 	if location := resp.Header.Get("Location"); isRedirect(p.Status) && location != "" {
-		p.found = validators{hash: keyOf(location), hashed: true, redirect: true}
+		p.found = validators{copied: copied{hash: keyOf(location), hashed: true}, redirect: true}
 	}
 }
 
@@ -182,38 +184,51 @@ func (p *poll) end(err error) {
 	case err != io.EOF && err != ErrClosedEarly:
 		p.Err = err
 	default:
-		if err == io.EOF && !p.found.redirect {
-			p.found.hash, p.found.hashed = p.sum(), true
+		if p.Err = p.take(err != io.EOF); p.Err == nil {
+			p.decide()
 		}
-		p.decide()
+	}
+	if p.content != nil {
+		p.content.free()
 	}
 	if p.report != nil {
 		p.report(p.Poll)
 	}
 }
 
-// sum returns the cut hash of the content.
-func (p *poll) sum() [16]byte {
-	if p.content == nil {
-		return keyOf("")
+// take takes the content as far as it was read, unless it is the body of a redirect.
+func (p *poll) take(cut bool) error {
+	if p.found.redirect || cut && p.Bytes == 0 {
+		return nil
 	}
-	var sum [sha256.Size]byte
-	return [16]byte(p.content.Sum(sum[:0])[:16])
+	if p.content == nil {
+		p.content = p.t.newContent()
+	}
+	hash, err := p.content.end(p.resp, cut)
+	p.found.copied = copied{hash: hash, hashed: err == nil, cut: cut, size: p.Bytes}
+	return err
 }
 
 // adopt remembers the copy that the caller has been told is current, unless it is the one
 // remembered.
 func (p *poll) adopt() {
 	p.t.copies.replace(p.key, func(old validators, known bool) (validators, bool) {
-		return *p.named, !known || !old.same(p.named)
+		return p.namedCopy(old), !known || !old.same(p.named)
 	})
+}
+
+// namedCopy returns the copy that the caller named, with what is learnt of the page.
+func (p *poll) namedCopy(old validators) validators {
+	v := *p.named
+	v.page = old.page
+	return v
 }
 
 // decide compares the copy found with the one before, and remembers it.
 func (p *poll) decide() {
 	p.t.copies.replace(p.key, func(old validators, known bool) (validators, bool) {
 		if p.named != nil && p.named.named() && !(known && old.same(p.named)) {
-			old, known = *p.named, true
+			old, known = p.namedCopy(old), true
 		}
 		return p.compare(old, known)
 	})
@@ -224,27 +239,49 @@ func (p *poll) decide() {
 // compared.
 func (p *poll) compare(old validators, known bool) (found validators, keep bool) {
 	found = p.found
+	found.page = old.page
+	_, learns := p.content.(*learnt)
+	byContent := known && !old.redirect && !found.redirect && learns == (old.page != nil) && old.comparable(found.copied)
 	switch {
 	case known && (old.redirect || found.redirect):
 		p.Decision = ByLocation
 		p.Changed = old.redirect != found.redirect || old.hash != found.hash
+	case p.teaching && byContent:
 	case old.etag != "" && found.etag != "":
 		p.Decision = ByETag
 		p.Changed = weak(old.etag) != weak(found.etag)
 	case old.modified != 0 && found.modified != 0:
 		p.Decision = ByLastModified
 		p.Changed = old.modified != found.modified
-	case old.hashed && found.hashed:
+	case byContent:
 		p.Decision = ByContent
-		p.Changed = old.hash != found.hash
-	case found.hashed || !known && found.named():
+		p.Changed = true
+	case old.replaceable(found.copied), !known && found.named():
 		p.First = true
 	default:
 		p.Err = ErrClosedEarly
-		return found, false
+		old.refused = found.size
+		return old, known
 	}
-	if !p.Changed && !found.hashed && old.hashed {
-		found.hash, found.hashed = old.hash, true
+	switch {
+	case found.hashed && !found.redirect:
+		p.compareContent(&found, old, byContent)
+	case !p.Changed && !found.hashed && old.hashed:
+		found.copied = old.copied
 	}
 	return found, true
+}
+
+// compareContent compares the contents, learns, and revises what the validators said if they are
+// known to be equal.
+func (p *poll) compareContent(found *validators, old validators, comparable bool) {
+	changed, minor, again := p.content.compare(p.t, found, old, p.teaching && comparable)
+	p.Again = again
+	if !comparable || !p.Changed {
+		return
+	}
+	p.Minor = minor
+	if !changed {
+		p.Changed, p.Decision = false, ByContent
+	}
 }

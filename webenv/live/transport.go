@@ -1,7 +1,6 @@
 package live
 
 import (
-	"crypto/sha256"
 	"io"
 	"net/http"
 	"slices"
@@ -20,9 +19,11 @@ import (
 //
 // # How it works
 //
-// It remembers the ETag, the Last-Modified and a hash of the content of each URL and makes GETs
-// conditional with them. An answer 304 means unchanged. Otherwise the ETags decide if both
-// copies have one, then Last-Modified likewise, then the hashes. Each hop of a redirect is a
+// It remembers the ETag, the Last-Modified and a fingerprint of the content of each URL and makes
+// GETs conditional with them. An answer 304 means unchanged. Otherwise the ETags decide if both
+// copies have one, then Last-Modified likewise, then the contents. But where the contents of both
+// copies are known and equal, the page has not changed, whatever ETag and Last-Modified say: some
+// servers have an ETag for each backend. Each hop of a redirect is a
 // poll of its own; it has changed if it leads elsewhere than before. A GET is reported when its
 // body has been read to the end or closed, or at once if it has none, as 304, which the caller
 // is handed as it came. Other methods, and GETs with Range or Upgrade, pass through unseen.
@@ -31,21 +32,31 @@ import (
 // added. Its answer is compared with the copy that the condition names. With a list of ETags,
 // any answer but 304 is a change.
 //
-// The end of a body is io.EOF, or as many bytes as Content-Length says. A body may be closed
-// early if ETag or Last-Modified decide; otherwise the poll is reported with [ErrClosedEarly].
+// Contents are compared by a [fingerprint.Page], which learns which blocks of text change by
+// themselves; Exact and Fingerprint choose otherwise. [Poll].Changed is about the body of the page,
+// Minor about menus, headers and footers. A page is learnt faster with a second copy fetched within
+// seconds, for which [Poll].Again asks and which [Teaching] marks.
+//
+// The end of a body is io.EOF, or as many bytes as Content-Length says. Of a body that is closed
+// early, as by a limit on its size, the first N bytes are compared with those of the copy before,
+// if that was closed after N bytes too or was not longer. Otherwise, and if neither ETag nor
+// Last-Modified decide, the poll is reported with [ErrClosedEarly]; the second time in a row that
+// the body is closed after N bytes, they are what is compared from there on.
 //
 // A Last-Modified less than a second before the Date of the answer is not used: the page may
 // change once more in that second, or is made anew for each request (RFC 9110, section
-// 8.8.2.2). The hash is SHA-256 cut to 128 bits. Unlike hash/maphash it is the same in the next
-// process, so it can be saved, and no page can hide its changes from it.
+// 8.8.2.2). Bytes are compared by SHA-256 cut to 128 bits. Unlike hash/maphash it is the same in
+// the next process, so it can be saved, and no page can hide its changes from it.
 //
 // The copies of a URL are compared whatever headers they were asked for with. Use one Transport
 // for each language, say.
 //
 // # Cost
 //
-// Memory: 100 to 160 bytes a URL until Forget, and up to 256 more for its ETag (a longer one is
-// not used). The content is hashed as it streams by and never held.
+// Memory, until Forget: 130 to 190 bytes a URL, up to 256 more for its ETag (a longer one is not
+// used), and, unless Exact or Fingerprint is set, what a fingerprint.Page needs: 1.5 KB in the median
+// of real pages, 12.5 KB at 99 %, at most 54 KB. The content is hashed as it streams by and never
+// held, except for Fingerprint. Time: 4 ns a byte; 1 with Exact.
 type Transport struct {
 	// Base sends the requests; nil is [http.DefaultTransport].
 	Base http.RoundTripper
@@ -54,6 +65,17 @@ type Transport struct {
 	OnPoll func(Poll)
 	// Now is the clock of the wire times; nil is [time.Now].
 	Now func() time.Time
+
+	// Exact compares contents byte by byte, where otherwise a [fingerprint.Page] learns which of
+	// a page's changes are noise. Take it for content that is no HTML, and to save memory.
+	Exact bool
+	// Numbers says that the numbers of the pages are their content, as prices are. They are then
+	// never taken for noise; clocks are not either.
+	Numbers bool
+	// Fingerprint, if not nil, is used instead: contents are equal if it returns the same bytes
+	// for them. It is given the body as far as it was read, which is held for it. An error is that
+	// of the poll. It must be safe for concurrent use if the client is used so.
+	Fingerprint func(*http.Response, []byte) ([]byte, error)
 
 	copies copies
 }
@@ -108,6 +130,7 @@ func (t *Transport) roundTrip(r *http.Request, url string, k key, report func(Po
 		return t.base().RoundTrip(r)
 	}
 	p := &poll{t: t, key: k, report: report, Poll: Poll{URL: url}}
+	p.teaching = r.Context().Value(teaching{}) != nil
 	r = p.condition(r)
 
 	p.Start = t.now()
@@ -118,6 +141,7 @@ func (t *Transport) roundTrip(r *http.Request, url string, k key, report func(Po
 		p.end(err)
 		return resp, err
 	}
+	p.resp = resp
 	p.read(resp)
 	switch {
 	case resp.StatusCode == http.StatusSwitchingProtocols:
@@ -127,7 +151,7 @@ func (t *Transport) roundTrip(r *http.Request, url string, k key, report func(Po
 	default:
 		p.body = resp.Body
 		p.length = resp.ContentLength
-		p.content = sha256.New()
+		p.content = t.newContent()
 		resp.Body = p
 	}
 	return resp, nil

@@ -18,6 +18,7 @@ import (
 	"github.com/recrawl/recrawl/webenv"
 	"github.com/recrawl/recrawl/webenv/internal/check"
 	"github.com/recrawl/recrawl/webenv/internal/webtest"
+	"github.com/recrawl/recrawl/webenv/live/fingerprint"
 	"github.com/recrawl/recrawl/webenv/serve"
 )
 
@@ -177,13 +178,18 @@ func TestTransportDecides(t *testing.T) {
 		want    []want    // of the others
 	}{
 		{"304", []*answer{ok(`ETag: "a"`, "x"), status(304, "")}, []want{same(ByStatus)}},
-		{"etag", []*answer{ok(`ETag: "a"`, "x"), ok(`ETag: "a"`, "y"), ok(`ETag: "b"`, "y")},
+		{"etag", []*answer{ok(`ETag: "a"`, "x"), ok(`ETag: "a"`, "y"), ok(`ETag: "b"`, "z")},
 			[]want{same(ByETag), differs(ByETag)}},
-		{"etags compare weakly", []*answer{ok(`ETag: W/"a"`, "x"), ok(`ETag: "a"`, "y"), ok(`ETag: W/"a"`, "y"), ok(`ETag: W/"b"`, "y")},
+		{"etag of a backend", []*answer{ok(`ETag: "a"`, "x"), ok(`ETag: "b"`, "x"), ok(`ETag: "b-gzip"`, "x"), ok(`ETag: "a"`, "y")},
+			[]want{same(ByContent), same(ByContent), differs(ByETag)}},
+		{"last-modified of a moment ago", []*answer{ok("Last-Modified: "+monday, "x"), ok("Last-Modified: "+tuesday, "x"), ok("Last-Modified: "+monday, "y")},
+			[]want{same(ByContent), differs(ByLastModified)}},
+		{"only the beginnings are equal", []*answer{ok(`ETag: "a"`, "x"), ok(`ETag: "b"`, "xy")}, []want{differs(ByETag)}},
+		{"etags compare weakly", []*answer{ok(`ETag: W/"a"`, "x"), ok(`ETag: "a"`, "y"), ok(`ETag: W/"a"`, "y"), ok(`ETag: W/"b"`, "z")},
 			[]want{same(ByETag), same(ByETag), differs(ByETag)}},
 		{"etag before last-modified", []*answer{ok(`ETag: "a"; Last-Modified: `+monday, "x"), ok(`ETag: "a"; Last-Modified: `+tuesday, "y")},
 			[]want{same(ByETag)}},
-		{"last-modified", []*answer{ok("Last-Modified: "+monday, "x"), ok("Last-Modified: "+monday, "y"), ok("Last-Modified: "+tuesday, "y")},
+		{"last-modified", []*answer{ok("Last-Modified: "+monday, "x"), ok("Last-Modified: "+monday, "y"), ok("Last-Modified: "+tuesday, "z")},
 			[]want{same(ByLastModified), differs(ByLastModified)}},
 		{"last-modified that is the date tells nothing", []*answer{
 			ok("Last-Modified: "+monday+"; Date: "+monday, "x"), ok("Last-Modified: "+tuesday+"; Date: "+tuesday, "x"),
@@ -262,13 +268,17 @@ func TestTransportClosedEarly(t *testing.T) {
 	t.Parallel()
 	ok := func(header, body string) *answer { return &answer{status: 200, header: header, body: body} }
 	base := &scripted{answers: []*answer{
-		ok("", "first"), ok("", "second"), ok("", "second"), // by content: closing early tells nothing
-		ok(`ETag: "a"`, "second"),                                           // still by content, read to the end
-		ok(`ETag: "b"`, "third"), ok(`ETag: "b"`, "third"), ok("", "third"), // closed early: the hash of "third" is not known
+		ok("", "first"), ok("", "first"), ok("", "fifth"), ok("", "fifth"), // by the first bytes
+		ok("", "fifth"), ok("", "fi"), ok("", "fi"), // others than before
+		ok("", "second"), ok("", "second"), // nothing read; all
+		ok(`ETag: "a"`, "second"),
+		ok(`ETag: "b"`, "third"), ok(`ETag: "b"`, "third"), ok("", "third"), // closed early
 		ok("Content-Length: 6", "fourth"), // as long as it says, without io.EOF
 		ok("Content-Length: 5", "fifth"),
 		ok(`ETag: "d"`, "sixth"),                                            // the copy before has no ETag
-		ok(`ETag: "d"`, "sixth"), ok(`ETag: "d"`, "sixth"), ok("", "sixth"), // unchanged: the hash stays known
+		ok(`ETag: "d"`, "sixth"), ok(`ETag: "d"`, "sixth"), ok("", "sixth"), // unchanged: the content stays known
+		ok("", "sixth and more"), ok("", "sixth and more"), ok("", "sixth or more"), // the second time, the beginning counts
+		ok("", "sixth"), ok("", "sixth one"), // it is no longer than the beginning
 	}}
 	var got Poll
 	calls := 0
@@ -277,9 +287,15 @@ func TestTransportClosedEarly(t *testing.T) {
 		read int64
 		want Poll
 	}{
-		{3, Poll{Err: ErrClosedEarly}},
-		{-1, Poll{First: true}},
+		{3, Poll{First: true}},
+		{3, Poll{Decision: ByContent}},
+		{3, Poll{Changed: true, Decision: ByContent}},
+		{3, Poll{Decision: ByContent}},
+		{4, Poll{First: true}}, // longer
+		{2, Poll{Err: ErrClosedEarly}},
+		{2, Poll{First: true}}, // again
 		{0, Poll{Err: ErrClosedEarly}},
+		{-1, Poll{First: true}},
 		{-1, Poll{Decision: ByContent}},
 		{2, Poll{Changed: true, Decision: ByETag}},
 		{0, Poll{Decision: ByETag}},
@@ -290,6 +306,11 @@ func TestTransportClosedEarly(t *testing.T) {
 		{-1, Poll{Changed: true, Decision: ByContent}},
 		{0, Poll{Decision: ByETag}},
 		{-1, Poll{Decision: ByContent}},
+		{4, Poll{Err: ErrClosedEarly}},
+		{4, Poll{First: true}},
+		{4, Poll{Decision: ByContent}},
+		{-1, Poll{First: true}},
+		{5, Poll{Decision: ByContent}},
 	} {
 		roundTrip(t, transport, get(t, "http://web.test/"), c.read)
 		require.Equal(t, i+1, calls, "one report for each poll")
@@ -487,21 +508,27 @@ func TestTransportSavedStateContradicts(t *testing.T) {
 		key, etag        string
 		hashed, redirect bool
 		hash             string
+		size             int64
+		page             string
 	}
+	page, err := new(fingerprint.Page).MarshalBinary()
+	require.NoError(t, err)
 	a, b := strings.Repeat("a", 16), strings.Repeat("b", 16)
 	for name, c := range map[string]struct {
 		n       int
 		entries []entry
 		ok      bool
 	}{
-		"good":                {2, []entry{{a, `"x"`, true, false, b}, {b, "", true, true, a}}, true},
+		"good":                {2, []entry{{a, `"x"`, true, false, b, 7, string(page)}, {b, "", true, true, a, 0, ""}}, true},
 		"negative number":     {-1, nil, false},
 		"too few":             {2, []entry{{key: a}}, false},
 		"too many":            {1, []entry{{key: a}, {key: b}}, false},
 		"out of order":        {2, []entry{{key: b}, {key: a}}, false},
 		"twice":               {2, []entry{{key: a}, {key: a}}, false},
 		"short key":           {1, []entry{{key: "a"}}, false},
-		"short hash":          {1, []entry{{a, "", true, false, "b"}}, false},
+		"short hash":          {1, []entry{{key: a, hashed: true, hash: "b"}}, false},
+		"negative size":       {1, []entry{{key: a, hashed: true, hash: b, size: -1}}, false},
+		"bad page":            {1, []entry{{key: a, page: string(page[1:])}}, false},
 		"long etag":           {1, []entry{{key: a, etag: strings.Repeat("x", maxETag+1)}}, false},
 		"etag with a newline": {1, []entry{{key: a, etag: "\"x\"\r\nHost: y"}}, false},
 		"redirect to nowhere": {1, []entry{{key: a, redirect: true}}, false},
@@ -516,6 +543,12 @@ func TestTransportSavedStateContradicts(t *testing.T) {
 			e.Bool(x.redirect)
 			if x.hashed {
 				e.Bytes([]byte(x.hash))
+				e.Bool(false)
+				e.Uint64(uint64(x.size))
+			}
+			e.Bool(x.page != "")
+			if x.page != "" {
+				e.Bytes([]byte(x.page))
 			}
 		}
 		saved, err := e.Finish()

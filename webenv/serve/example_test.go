@@ -75,23 +75,30 @@ func ExampleFaults() {
 	web := httptest.NewServer(server)
 	defer web.Close()
 
-	changes := 0
-	client := &http.Client{Transport: &live.Transport{OnPoll: func(poll live.Poll) {
-		if poll.Changed {
-			changes++
-		}
-	}}}
-	for ; day < 6; day++ {
-		resp, err := client.Get(web.URL + server.URL(0))
-		if err != nil {
-			panic(err)
-		}
-		io.Copy(io.Discard, resp.Body)
-		resp.Body.Close()
+	changes := map[bool]int{}
+	transport := func(exact bool) *live.Transport {
+		return &live.Transport{Exact: exact, OnPoll: func(poll live.Poll) {
+			if poll.Changed {
+				changes[exact]++
+			}
+		}}
 	}
-	fmt.Println("the hash changed:", changes)
+	clients := []*http.Client{{Transport: transport(true)}, {Transport: transport(false)}}
+	for ; day < 6; day++ {
+		for _, client := range clients {
+			resp, err := client.Get(web.URL + server.URL(0))
+			if err != nil {
+				panic(err)
+			}
+			io.Copy(io.Discard, resp.Body)
+			resp.Body.Close()
+		}
+	}
+	fmt.Println("the hash changed:", changes[true])
+	fmt.Println("the learnt fingerprint changed:", changes[false])
 	fmt.Println("the page changed:", server.Totals().Detected)
 	// Output:
 	// the hash changed: 5
+	// the learnt fingerprint changed: 1
 	// the page changed: 1
 }

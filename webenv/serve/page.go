@@ -159,6 +159,10 @@ func (s *Server) sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
+// listed is how many versions a page lists, the newest first, as a page of news does. A number
+// replaced in place would look like a clock: live's fingerprints tell noise from news by that.
+const listed = 24
+
 // write writes the body of a version of a page. Page i links to pages 2i+1 and 2i+2, so that
 // all pages hang in a tree under page 0.
 func (s *Server) write(b *bytes.Buffer, page int, f Faults, a *answer) {
@@ -166,7 +170,16 @@ func (s *Server) write(b *bytes.Buffer, page int, f Faults, a *answer) {
 	if s.byName != nil {
 		title = html.EscapeString(s.cfg.Names[page])
 	}
-	fmt.Fprintf(b, "<!DOCTYPE html>\n<title>%s</title>\n<h1>%s</h1>\n<p>Version %d.</p>\n", title, title, a.version)
+	fmt.Fprintf(b, "<!DOCTYPE html>\n<title>%s</title>\n<h1>%s</h1>\n", title, title)
+	for v := a.version; ; v-- {
+		b.WriteString("<p>Version ")
+		b.Write(strconv.AppendUint(b.AvailableBuffer(), uint64(v), 10))
+		b.WriteString(".</p>\n")
+		if v == 0 || a.version-v == listed-1 {
+			break
+		}
+	}
+	b.WriteString("<h2>More</h2>\n")
 	f.write(b, a)
 	for next := 2*page + 1; next <= 2*page+2 && next < len(s.version); next++ {
 		fmt.Fprintf(b, "<a href=\"%s\">page %d</a>\n", html.EscapeString(s.URL(next)), next)

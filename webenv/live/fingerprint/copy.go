@@ -79,10 +79,10 @@ func (c *Copy) plain() bool { return c.binary || c.text.tags == 0 || len(c.text.
 
 // sum returns the hash of the bytes, SHA-256 cut to 128 bits.
 func (c *Copy) sum() (h [16]byte) {
-	var sum [sha256.Size]byte
-	if c.sha != nil {
-		c.sha.Sum(sum[:0])
+	if c.sha == nil {
+		c.sha = sha256.New()
 	}
-	copy(h[:], sum[:])
+	var sum [sha256.Size]byte
+	copy(h[:], c.sha.Sum(sum[:0]))
 	return h
 }

@@ -183,6 +183,7 @@ func TestReset(t *testing.T) {
 	c.Reset()
 	c.finish()
 	require.True(t, c.plain())
+	require.Equal(t, new(Copy).sum(), c.sum())
 }
 
 // Beyond maxBlocks the end of the page is one block, in which every change is seen.

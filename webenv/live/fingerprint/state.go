@@ -12,7 +12,7 @@ func (p *Page) AppendBinary(b []byte) ([]byte, error) { return pageFormat.Append
 func (p *Page) MarshalBinary() ([]byte, error) { return p.AppendBinary(nil) }
 
 // UnmarshalBinary implements [encoding.BinaryUnmarshaler]. It replaces the page. An error wraps
-// [ErrCorrupt] or [ErrVersion] and changes nothing.
+// [ErrCorrupt] and changes nothing.
 func (p *Page) UnmarshalBinary(data []byte) error {
 	return codec.Load(p, pageFormat, data, (*Page).decode)
 }

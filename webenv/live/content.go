@@ -1,0 +1,109 @@
+package live
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"hash"
+	"io"
+	"net/http"
+	"sync"
+
+	"github.com/recrawl/recrawl/webenv/live/fingerprint"
+)
+
+// Teaching returns a context that marks a request as one for a second copy of a page, sent within
+// seconds of the first because [Poll].Again asked for it. What differs between the two is then
+// noise, and the poll is reported as [Undecided]. Without a first copy it is a poll like any other.
+//
+//	if poll.Again {
+//		request = request.Clone(live.Teaching(request.Context()))
+//		...
+//	}
+func Teaching(ctx context.Context) context.Context {
+	return context.WithValue(ctx, teaching{}, true)
+}
+
+type teaching struct{}
+
+// A content is the content of a copy as it streams by.
+type content interface {
+	io.Writer
+	// end ends it and returns its hash, if it has one. With cut it is only the beginning.
+	end(resp *http.Response, cut bool) ([16]byte, error)
+	// compare compares it with that of the copy before, whose validators are old, and learns. With
+	// teach what differs is noise.
+	compare(t *Transport, found *validators, old validators, teach bool) (changed, minor, again bool)
+	free()
+}
+
+func (t *Transport) newContent() content {
+	switch {
+	case t.Fingerprint != nil:
+		return &printed{of: t.Fingerprint}
+	case t.Exact:
+		return &hashed{Hash: sha256.New()}
+	}
+	return contents.Get().(*learnt)
+}
+
+// unlearnt is what contents that are compared by their hashes have in common.
+type unlearnt struct{}
+
+func (unlearnt) compare(_ *Transport, found *validators, old validators, teach bool) (changed, minor, again bool) {
+	found.page = nil
+	return found.hash != old.hash, false, false
+}
+
+func (unlearnt) free() {}
+
+// hashed is a content that is compared byte by byte.
+type hashed struct {
+	hash.Hash
+	unlearnt
+}
+
+func (c *hashed) end(*http.Response, bool) ([16]byte, error) {
+	var sum [sha256.Size]byte
+	return [16]byte(c.Sum(sum[:0])[:16]), nil
+}
+
+// printed is a content that a function of the caller makes a fingerprint of.
+type printed struct {
+	bytes.Buffer
+	unlearnt
+	of func(*http.Response, []byte) ([]byte, error)
+}
+
+func (c *printed) end(resp *http.Response, _ bool) ([16]byte, error) {
+	print, err := c.of(resp, c.Bytes())
+	return keyOf(string(print)), err
+}
+
+// learnt is a content of whose page is learnt what is noise.
+type learnt struct{ fingerprint.Copy }
+
+var contents = sync.Pool{New: func() any { return new(learnt) }}
+
+func (c *learnt) end(_ *http.Response, cut bool) (none [16]byte, err error) {
+	c.Cut = cut
+	return none, nil
+}
+
+func (c *learnt) compare(t *Transport, found *validators, old validators, teach bool) (changed, minor, again bool) {
+	if found.page == nil {
+		found.page = new(fingerprint.Page)
+	}
+	found.page.Numbers = t.Numbers
+	if teach {
+		found.page.Teach(&c.Copy)
+		return false, false, false
+	}
+	f := found.page.Observe(&c.Copy)
+	return f.Body, f.Minor, f.Again
+}
+
+func (c *learnt) free() {
+	c.Reset()
+	contents.Put(c)
+}

@@ -1,0 +1,151 @@
+package live
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// bodies gives each of them in turn, with an ETag of its own.
+func bodies(bodies ...string) *scripted {
+	s := new(scripted)
+	for i, b := range bodies {
+		s.answers = append(s.answers, &answer{status: 200, header: fmt.Sprintf("ETag: %q", fmt.Sprint(i)), body: b})
+	}
+	return s
+}
+
+// polls polls a page until nothing more is scripted, restarting in between, and sends a second
+// request where that is asked for, if it may. It returns what was found but for the second copies.
+func polls(t *testing.T, transport *Transport, again bool) (found []Poll) {
+	s := transport.Base.(*scripted)
+	var got Poll
+	ctx := t.Context()
+	for s.next < len(s.answers) {
+		saved, err := transport.MarshalBinary()
+		require.NoError(t, err)
+		require.NoError(t, transport.UnmarshalBinary(saved))
+		transport.OnPoll = func(p Poll) { got = p }
+		roundTrip(t, transport, get(t, "http://web.test/").WithContext(ctx), -1)
+		if ctx == t.Context() {
+			found = append(found, Poll{Changed: got.Changed, Minor: got.Minor, First: got.First, Decision: got.Decision})
+		} else {
+			require.Equal(t, Undecided, got.Decision)
+			require.False(t, got.Changed || got.First || got.Again)
+			require.Empty(t, s.answers[s.next-1].sent.Get("If-None-Match"), "the copy is needed")
+		}
+		ctx = t.Context()
+		if got.Again && again {
+			ctx = Teaching(context.Background())
+		}
+	}
+	return found
+}
+
+func clockAt(k int) string { return fmt.Sprintf("<nav>menu</nav><p>It is day %d.<p>Text", k) }
+
+func TestTransportLearns(t *testing.T) {
+	t.Parallel()
+	var days []string
+	for k := range 8 {
+		days = append(days, clockAt(k))
+	}
+	first, same, changed := Poll{First: true}, Poll{Decision: ByContent}, Poll{Changed: true, Decision: ByETag}
+	news := append(days, "<nav>menu</nav><p>It is day 8.<p>New", "<nav>other</nav><p>It is day 8.<p>New")
+	minor := Poll{Minor: true, Decision: ByContent}
+
+	require.Equal(t, []Poll{first, changed, changed, same, same, same, same, same, changed, minor},
+		polls(t, &Transport{Base: bodies(news...)}, false))
+	require.Equal(t, []Poll{first, same, same, same, same, same, same, changed, minor},
+		polls(t, &Transport{Base: bodies(news...)}, true), "the second copy teaches")
+	numbers := polls(t, &Transport{Base: bodies(days...), Numbers: true}, false)
+	exact := polls(t, &Transport{Base: bodies(days...), Exact: true}, false)
+	for k := range days {
+		require.Equal(t, k > 0, numbers[k].Changed)
+		require.Equal(t, k > 0, exact[k].Changed)
+	}
+}
+
+// Without a first copy there is nothing to teach.
+func TestTeachingFirst(t *testing.T) {
+	t.Parallel()
+	var got Poll
+	transport := &Transport{Base: bodies("<p>a"), OnPoll: func(p Poll) { got = p }}
+	roundTrip(t, transport, get(t, "http://web.test/").WithContext(Teaching(t.Context())), -1)
+	require.True(t, got.First)
+}
+
+// A caller's own fingerprint decides, and is compared across a restart.
+func TestTransportFingerprint(t *testing.T) {
+	t.Parallel()
+	refused := errors.New("not this one")
+	firstLetter := func(resp *http.Response, body []byte) ([]byte, error) {
+		require.NotEmpty(t, resp.Header.Get("ETag"))
+		if bytes.HasPrefix(body, []byte("x")) {
+			return nil, refused
+		}
+		return body[:1], nil
+	}
+	found := polls(t, &Transport{Base: bodies("abc", "abd", "bcd", "bce"), Fingerprint: firstLetter}, false)
+	require.Equal(t, []Poll{{First: true}, {Decision: ByContent}, {Changed: true, Decision: ByETag}, {Decision: ByContent}}, found)
+
+	var got Poll
+	transport := &Transport{Base: bodies("a", "x", "a"), Fingerprint: firstLetter, OnPoll: func(p Poll) { got = p }}
+	for _, want := range []error{nil, refused, nil} {
+		roundTrip(t, transport, get(t, "http://web.test/"), -1)
+		require.ErrorIs(t, got.Err, want)
+	}
+	require.Equal(t, ByContent, got.Decision, "the copy from before the error is kept")
+	require.False(t, got.Changed)
+}
+
+// What was remembered in one way is not compared in another.
+func TestTransportChangesItsWay(t *testing.T) {
+	t.Parallel()
+	var got Poll
+	base := &scripted{}
+	for k := range 6 {
+		base.answers = append(base.answers, &answer{status: 200, body: clockAt(k / 2)})
+	}
+	transport := &Transport{Base: base, OnPoll: func(p Poll) { got = p }}
+	for k := range 6 {
+		transport.Exact = k/2 == 1
+		roundTrip(t, transport, get(t, "http://web.test/"), -1)
+		require.Equal(t, k%2 == 0, got.First, "poll %d", k)
+		require.False(t, got.Changed, "poll %d", k)
+	}
+}
+
+// BenchmarkContent measures what a body costs that is compared by its content: the learnt
+// fingerprint, and bytes.
+func BenchmarkContent(b *testing.B) {
+	body := []byte("<html><body>")
+	for k := range 2000 {
+		body = fmt.Appendf(body, "<div class=\"item item-%d\"><a href=\"/path/%d\">The text of item %d, of usual length.</a></div>\n", k, k, k)
+	}
+	for _, exact := range []bool{false, true} {
+		b.Run(fmt.Sprint("exact=", exact), func(b *testing.B) {
+			nonce := 0
+			transport := &Transport{Exact: exact, Base: roundTripper(func(r *http.Request) *http.Response {
+				nonce++
+				all := io.MultiReader(bytes.NewReader(body), bytes.NewReader(fmt.Appendf(nil, "<p>%d", nonce)))
+				return &http.Response{StatusCode: 200, Header: http.Header{}, Request: r, ContentLength: -1, Body: io.NopCloser(all)}
+			})}
+			b.SetBytes(int64(len(body)))
+			b.ReportAllocs()
+			for b.Loop() {
+				roundTrip(b, transport, get(b, "http://web.test/"), -1)
+			}
+		})
+	}
+}
+
+type roundTripper func(*http.Request) *http.Response
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r), nil }
