@@ -1,0 +1,54 @@
+package recrawl_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func read(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.FromSlash(file))
+	require.NoError(t, err)
+	return strings.ReplaceAll(string(text), "\r\n", "\n") // as a checkout may have it
+}
+
+// The program in the README is Example_quickStart, so that it compiles and runs.
+func TestQuickStartIsTheExample(t *testing.T) {
+	t.Parallel()
+	_, rest, found := strings.Cut(read(t, "README.md"), "```go\n")
+	require.True(t, found)
+	inReadme, _, found := strings.Cut(rest, "```\n")
+	require.True(t, found)
+
+	example := read(t, "quickstart_test.go")
+	example = strings.Replace(example, "package recrawl_test\n", "package main\n", 1)
+	example = strings.Replace(example, "func Example_quickStart()", "func main()", 1)
+	example = regexp.MustCompile(`(?m)\t// Output:\n(\t//.*\n)*`).ReplaceAllString(example, "")
+	require.Equal(t, example, inReadme)
+}
+
+// Every link between the documents leads to a file that is there.
+func TestLinks(t *testing.T) {
+	t.Parallel()
+	link := regexp.MustCompile(`\]\(([^)#]+)(#[^)]*)?\)|src="([^"]+)"`)
+	documents, err := filepath.Glob("*.md")
+	require.NoError(t, err)
+	links := 0
+	for _, document := range append(documents, "examples/README.md") {
+		for _, m := range link.FindAllStringSubmatch(read(t, document), -1) {
+			target := m[1] + m[3]
+			if strings.Contains(target, "://") {
+				continue
+			}
+			links++
+			_, err := os.Stat(filepath.Join(filepath.Dir(document), filepath.FromSlash(target)))
+			require.NoError(t, err, "%s links to %s", document, target)
+		}
+	}
+	require.Greater(t, links, 10)
+}
