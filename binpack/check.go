@@ -2,6 +2,8 @@ package binpack
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/recrawl/recrawl/internal/packing"
 )
@@ -9,7 +11,7 @@ import (
 // CheckPacking returns an [ErrInvalid] that says what is wrong with a packing, or nil: every
 // item must be in a bin, Bins the number of bins that hold one, no bin overfilled, no two
 // enemies together, every pinned item in its place. Sums are compared exactly, whatever the
-// type. [ErrConstraint] for a conflict or pin of items that do not exist. O(n + conflicts).
+// type. [ErrProblem] for a conflict or pin of items that do not exist. O(n + conflicts).
 func CheckPacking[W Weight](p Problem[W], packed Packing) error {
 	if len(packed.Bin) != len(p.Weights) {
 		return fmt.Errorf("%w: %d items are packed, there are %d", ErrInvalid, len(packed.Bin), len(p.Weights))
@@ -42,18 +44,18 @@ func CheckPacking[W Weight](p Problem[W], packed Packing) error {
 	inRange := func(item int) bool { return item >= 0 && item < len(p.Weights) }
 	for k, c := range p.Conflicts {
 		if !inRange(c[0]) || !inRange(c[1]) {
-			return fmt.Errorf("%w: conflict %d: items %d and %d of %d", ErrConstraint, k, c[0], c[1], len(p.Weights))
+			return fmt.Errorf("%w: conflict %d: items %d and %d of %d", ErrProblem, k, c[0], c[1], len(p.Weights))
 		}
 		if packed.Bin[c[0]] == packed.Bin[c[1]] {
 			return fmt.Errorf("%w: conflict %d: items %d and %d are both in bin %d", ErrInvalid, k, c[0], c[1], packed.Bin[c[0]])
 		}
 	}
-	for k, pin := range p.Pins {
-		if !inRange(pin.Item) {
-			return fmt.Errorf("%w: pin %d: item %d of %d", ErrConstraint, k, pin.Item, len(p.Weights))
+	for _, item := range slices.Sorted(maps.Keys(p.Pins)) {
+		if !inRange(item) {
+			return fmt.Errorf("%w: pin of item %d of %d", ErrProblem, item, len(p.Weights))
 		}
-		if packed.Bin[pin.Item] != pin.Bin {
-			return fmt.Errorf("%w: pin %d: item %d is in bin %d, not in %d", ErrInvalid, k, pin.Item, packed.Bin[pin.Item], pin.Bin)
+		if b := p.Pins[item]; packed.Bin[item] != b {
+			return fmt.Errorf("%w: item %d is in bin %d, but pinned to %d", ErrInvalid, item, packed.Bin[item], b)
 		}
 	}
 	return nil

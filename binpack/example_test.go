@@ -26,7 +26,7 @@ func ExamplePack_constraints() {
 		Weights:    []float64{5, 4, 3, 3},
 		Capacities: []float64{6, 10, 8},
 		Conflicts:  [][2]int{{0, 1}},
-		Pins:       []binpack.Pin{{Item: 3, Bin: 2}},
+		Pins:       map[int]int{3: 2},
 	}
 	packing, err := binpack.Pack(p, binpack.BestFitDecreasing)
 	if err != nil {

@@ -33,7 +33,7 @@ func mixed(rng *rand.Rand, n int) Problem[int] {
 		}
 	}
 	if rng.IntN(2) == 0 {
-		p.Pins = []Pin{{rng.IntN(n), n - 1}}
+		p.Pins = map[int]int{rng.IntN(n): n - 1}
 	}
 	return p
 }

@@ -59,9 +59,9 @@ func (h *Heuristic) UnmarshalText(text []byte) error { return heuristics.Unmarsh
 // that holds the item, BestFit the smallest, WorstFit the largest, NextFit goes through them in
 // their order, and Minimum Bin Slack fills the largest first.
 //
-// Errors: [ErrNoItems], [ErrWeight], [ErrCapacity], [ErrTooLarge] and [ErrConstraint] for the
-// problem; [ErrNoRoom] if the given bins or the constraints left an item over, which does not
-// mean that there is no packing; [ErrConfig] for an unknown heuristic.
+// Errors: [ErrProblem], [ErrWeight] and [ErrCapacity] for the problem; [ErrNoRoom] if an item is
+// larger than every bin, or the given bins or the constraints left one over, which does not mean
+// that there is no packing; [ErrConfig] for an unknown heuristic.
 //
 // # Cost
 //

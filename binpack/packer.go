@@ -257,7 +257,7 @@ func (p *Packer) RemoveNode(node int) ([]Move, error) {
 	}
 	r := run{Packer: p}
 	for _, s := range p.heaviest(n) {
-		r.move(s, p.choose(p.weight[s], -1), Lost)
+		r.move(s, p.choose(p.weight[s], -1), lost)
 	}
 	p.nodes.Remove(node)
 	p.change[n] = 0
@@ -266,7 +266,7 @@ func (p *Packer) RemoveNode(node int) ([]Move, error) {
 
 // AddSite adds a site and places it at once: on the emptiest node in use that keeps its headroom,
 // else on a spare, else where it overloads least. It returns the ids of the site and its node.
-// [ErrWeight]; [ErrNoRoom] if no node takes sites; [ErrTooLarge] for a site larger than every
+// [ErrWeight]; [ErrNoRoom] if no node takes sites, or the site is larger than every
 // node that does. O(nodes).
 func (p *Packer) AddSite(weight float64) (site, node int, err error) {
 	w, err := p.units(weight, 0)
@@ -278,7 +278,7 @@ func (p *Packer) AddSite(weight float64) (site, node int, err error) {
 		return 0, 0, fmt.Errorf("%w: no node takes sites", ErrNoRoom)
 	}
 	if !p.holds(w) {
-		return 0, 0, fmt.Errorf("%w: weight %v", ErrTooLarge, weight)
+		return 0, 0, fmt.Errorf("%w: weight %v", ErrNoRoom, weight)
 	}
 	site = p.sites.Add()
 	s := ids.Slot(site)

@@ -2,6 +2,7 @@ package binpack
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/recrawl/recrawl/internal/packing"
@@ -32,12 +33,10 @@ type Problem[W Weight] struct {
 	Capacity   W
 	Capacities []W
 	Conflicts  [][2]int // pairs of items that must not share a bin
-	Pins       []Pin    // items that must be in a given bin
+	// Pins gives the bins of items that must be in a given one. Without Capacities the bins
+	// are numbered 0 to len(Weights)−1.
+	Pins map[int]int
 }
-
-// A Pin puts an item into a given bin. Without Capacities the bins are numbered 0 to
-// len(Weights)−1.
-type Pin struct{ Item, Bin int }
 
 // A Packing is the bin of each item.
 type Packing struct {
@@ -62,7 +61,7 @@ func (p Packing) Items() [][]int {
 func inUnits[W Weight](p Problem[W]) (*packing.Problem, error) {
 	in := &packing.Problem{Uniform: p.Capacities == nil}
 	if len(p.Weights) == 0 {
-		return nil, ErrNoItems
+		return nil, fmt.Errorf("%w: no items", ErrProblem)
 	}
 	caps := p.Capacities
 	if in.Uniform {
@@ -81,7 +80,7 @@ func inUnits[W Weight](p Problem[W]) (*packing.Problem, error) {
 	top := slices.Max(u.c)
 	for i, w := range u.w {
 		if w > top {
-			return nil, fmt.Errorf("%w: item %d: weight %v", ErrTooLarge, i, p.Weights[i])
+			return nil, fmt.Errorf("%w: item %d: weight %v", ErrNoRoom, i, p.Weights[i])
 		}
 	}
 	if err := constrain(in, p.Conflicts, p.Pins); err != nil {
@@ -91,11 +90,11 @@ func inUnits[W Weight](p Problem[W]) (*packing.Problem, error) {
 }
 
 // constrain checks the conflicts and pins and takes them over.
-func constrain(in *packing.Problem, conflicts [][2]int, pins []Pin) error {
+func constrain(in *packing.Problem, conflicts [][2]int, pins map[int]int) error {
 	n, bins := len(in.Weights), in.Bins()
 	for k, c := range conflicts {
 		if c[0] < 0 || c[1] < 0 || c[0] >= n || c[1] >= n || c[0] == c[1] {
-			return fmt.Errorf("%w: conflict %d: items %d and %d of %d", ErrConstraint, k, c[0], c[1], n)
+			return fmt.Errorf("%w: conflict %d: items %d and %d of %d", ErrProblem, k, c[0], c[1], n)
 		}
 		if in.Conflicts == nil {
 			in.Conflicts = make([][]int32, n)
@@ -108,24 +107,22 @@ func constrain(in *packing.Problem, conflicts [][2]int, pins []Pin) error {
 	}
 	in.Pins = slices.Repeat([]int{-1}, n)
 	free := make(map[int]int64)
-	for k, p := range pins {
-		if p.Item < 0 || p.Item >= n || p.Bin < 0 || p.Bin >= bins {
-			return fmt.Errorf("%w: pin %d: item %d of %d to bin %d of %d", ErrConstraint, k, p.Item, n, p.Bin, bins)
+	for _, item := range slices.Sorted(maps.Keys(pins)) {
+		b := pins[item]
+		if item < 0 || item >= n || b < 0 || b >= bins {
+			return fmt.Errorf("%w: pin of item %d of %d to bin %d of %d", ErrProblem, item, n, b, bins)
 		}
-		if old := in.Pins[p.Item]; old >= 0 {
-			return fmt.Errorf("%w: pin %d: item %d is pinned twice, to bins %d and %d", ErrConstraint, k, p.Item, old, p.Bin)
+		if _, ok := free[b]; !ok {
+			free[b] = in.Capacity(b)
 		}
-		if _, ok := free[p.Bin]; !ok {
-			free[p.Bin] = in.Capacity(p.Bin)
+		if free[b] -= in.Weights[item]; free[b] < 0 {
+			return fmt.Errorf("%w: pin of item %d: the items pinned to bin %d overfill it", ErrProblem, item, b)
 		}
-		if free[p.Bin] -= in.Weights[p.Item]; free[p.Bin] < 0 {
-			return fmt.Errorf("%w: pin %d: the items pinned to bin %d overfill it", ErrConstraint, k, p.Bin)
-		}
-		in.Pins[p.Item] = p.Bin
+		in.Pins[item] = b
 	}
 	for k, c := range conflicts {
 		if a := in.Pins[c[0]]; a >= 0 && a == in.Pins[c[1]] {
-			return fmt.Errorf("%w: conflict %d: items %d and %d are pinned to the same bin %d", ErrConstraint, k, c[0], c[1], a)
+			return fmt.Errorf("%w: conflict %d: items %d and %d are pinned to the same bin %d", ErrProblem, k, c[0], c[1], a)
 		}
 	}
 	return nil

@@ -4,36 +4,24 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-
-	"github.com/recrawl/recrawl/internal/enum"
 )
 
-// A Reason is why a site is moved.
-type Reason uint8
-
+// Why sites are moved.
 const (
-	Overload      Reason = iota // its node was above the capacity, or near it
-	Drain                       // its node is being drained
-	Consolidation               // its node is being closed to save it
-	Lost                        // its node was removed
+	overload      = "overload"
+	drain         = "drain"
+	consolidation = "consolidation"
+	lost          = "lost"
 )
-
-var reasons = enum.Of[Reason](ErrConfig, "overload", "drain", "consolidation", "lost")
-
-// String returns the reason in a word.
-func (r Reason) String() string { return reasons.String(r) }
-
-// MarshalText implements encoding.TextMarshaler.
-func (r Reason) MarshalText() ([]byte, error) { return reasons.MarshalText(r) }
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (r *Reason) UnmarshalText(text []byte) error { return reasons.UnmarshalText(r, text) }
 
 // A Move takes a site from a node to another; all are ids.
 type Move struct {
 	Site, From, To int
 	Weight         float64 // of the site
-	Why            Reason
+	// Why is "overload" if the node was above its capacity or near it, "drain" if it is
+	// being drained, "consolidation" if it is being closed to save it, and "lost" if it was
+	// removed.
+	Why string
 }
 
 // RebalanceConfig limits a rebalance. Zero means no limit.
@@ -104,7 +92,7 @@ func (r *run) allows(weights ...int64) bool {
 }
 
 // move moves site slot s to node slot n, unless the limit forbids it.
-func (r *run) move(s, n int, why Reason) bool {
+func (r *run) move(s, n int, why string) bool {
 	if !r.allows(r.weight[s]) {
 		r.halted = true
 		return false
@@ -153,7 +141,7 @@ func (r *run) empty(n int) {
 		to := r.choose(r.weight[s], n)
 		// One that is too large for any node is better off on an empty one.
 		if to >= 0 && (r.load[to]+r.weight[s] <= r.capacity[to] || len(r.list[to]) == 0) {
-			r.move(s, to, Drain)
+			r.move(s, to, drain)
 		}
 	}
 }
@@ -191,19 +179,19 @@ func (r *run) relieveOnce(n int) bool {
 	}
 	if t := r.inUse(); spare < 0 || t.load <= most*t.capacity {
 		if s, to := r.best(n, most); s >= 0 {
-			return r.move(s, to, Overload)
+			return r.move(s, to, overload)
 		}
 		if give, take := r.bestExchange(n, most); give >= 0 {
 			to := int(r.home[take])
-			return r.move(give, to, Overload) && r.move(take, n, Overload)
+			return r.move(give, to, overload) && r.move(take, n, overload)
 		}
 	}
 	if spare >= 0 {
 		s, _ := r.bestTo(n, spare, 1)
-		return s >= 0 && r.move(s, spare, Overload)
+		return s >= 0 && r.move(s, spare, overload)
 	}
 	s, to := r.best(n, 1)
-	return s >= 0 && r.move(s, to, Overload)
+	return s >= 0 && r.move(s, to, overload)
 }
 
 // relieveEarly moves one site off each node that is about to be overloaded, if that
@@ -215,7 +203,7 @@ func (r *run) relieveEarly() {
 			continue
 		}
 		if s, to := r.best(n, most); s >= 0 && r.fill(n, -r.weight[s]) <= most {
-			r.move(s, to, Overload)
+			r.move(s, to, overload)
 		}
 	}
 }
@@ -308,7 +296,7 @@ func (r *run) consolidate() {
 			return
 		}
 		for _, s := range r.heaviest(n) {
-			if to := r.keeps(r.weight[s], n, r.filling()); to < 0 || !r.move(s, to, Consolidation) {
+			if to := r.keeps(r.weight[s], n, r.filling()); to < 0 || !r.move(s, to, consolidation) {
 				return
 			}
 		}
@@ -393,7 +381,7 @@ func (r *run) keepMaximum() {
 			}
 		}
 		if best >= 0 {
-			r.move(s, best, Overload)
+			r.move(s, best, overload)
 		}
 	}
 }

@@ -102,7 +102,7 @@ type SlotReport struct {
 }
 
 // NewScheme starts the scheme for sites with the given numbers of pages. Pages are numbered site
-// after site. Errors are [ErrNoItems], [ErrConfig], and those of the packing of the initial
+// after site. Errors are [ErrProblem], [ErrConfig], and those of the packing of the initial
 // weights. A nil source panics.
 func NewScheme(pages []int, cfg SchemeConfig, src rand.Source) (*Scheme, error) {
 	source.Require(src, "binpack")
@@ -111,7 +111,7 @@ func NewScheme(pages []int, cfg SchemeConfig, src rand.Source) (*Scheme, error) 
 		return nil, err
 	}
 	if len(pages) == 0 {
-		return nil, ErrNoItems
+		return nil, fmt.Errorf("%w: no items", ErrProblem)
 	}
 	for i, n := range pages {
 		if n < 0 || n > math.MaxInt32-s.first[i] {

@@ -327,13 +327,13 @@ func TestSchemeBadInput(t *testing.T) {
 	t.Parallel()
 	src := rand.NewPCG(1, 1)
 	_, err := NewScheme(nil, SchemeConfig{}, src)
-	require.ErrorIs(t, err, ErrNoItems)
+	require.ErrorIs(t, err, ErrProblem)
 	_, err = NewScheme([]int{-1}, SchemeConfig{}, src)
 	require.ErrorIs(t, err, ErrConfig)
 	_, err = NewScheme([]int{5}, SchemeConfig{OverloadStates: 1}, src)
 	require.NoError(t, err, "the default threshold is no more than the states")
 	_, err = NewScheme([]int{4000}, SchemeConfig{}, src)
-	require.ErrorIs(t, err, ErrTooLarge)
+	require.ErrorIs(t, err, ErrNoRoom)
 	for _, change := range []func(*SchemeConfig){
 		func(c *SchemeConfig) { c.States = -1 }, func(c *SchemeConfig) { c.States = 1 << 20 },
 		func(c *SchemeConfig) { c.InitialState = 9 }, func(c *SchemeConfig) { c.Lambda = math.NaN() },

@@ -63,8 +63,8 @@ func solveProperty(t *rapid.T) {
 	if len(p.Capacities) > 6 {
 		p.Capacities = p.Capacities[len(p.Capacities)-6:]
 	}
-	for _, pin := range p.Pins {
-		if p.Capacities != nil && pin.Bin >= len(p.Capacities) {
+	for _, bin := range p.Pins {
+		if p.Capacities != nil && bin >= len(p.Capacities) {
 			p.Pins = nil
 		}
 	}

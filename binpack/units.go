@@ -79,7 +79,7 @@ func largest[W Weight](weights, caps []W) (top float64, err error) {
 			return 0, fmt.Errorf("%w: item %d: %v", ErrWeight, i, w)
 		}
 		if f > top {
-			return 0, fmt.Errorf("%w: item %d: weight %v", ErrTooLarge, i, w)
+			return 0, fmt.Errorf("%w: item %d: weight %v", ErrNoRoom, i, w)
 		}
 	}
 	return top, nil
