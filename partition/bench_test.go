@@ -84,7 +84,7 @@ func BenchmarkAssigner(b *testing.B) {
 func BenchmarkPartitioner(b *testing.B) {
 	for variant := OMA; variant <= TPEOMA; variant++ {
 		b.Run(fmt.Sprintf("query/rule=%d", variant), func(b *testing.B) {
-			a, err := NewPartitioner(variant, equalSizes(30, 3), 10, rand.NewPCG(1, 2))
+			a, err := NewOMA(variant, equalSizes(30, 3), 10, rand.NewPCG(1, 2))
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -7,15 +7,20 @@ import (
 	"github.com/recrawl/recrawl/internal/codec"
 )
 
-// CoAccess groups objects into classes of given sizes such that objects asked for together
-// share a class. Tell it every query with Query and read the classes with Class. It needs
-// a small part of the queries of any object migration automaton ([Partitioner]); take it
-// unless its memory is too much.
-//
-// # How it works
-//
-// It counts how often each pair was asked for together, and swaps two objects of different
-// classes as long as that puts more of the counted queries within classes.
+// coAccess counts the queries of every pair.
+type coAccess struct {
+	sizes  []int
+	class  []int32
+	counts *pairCounts
+	links  []uint32 // queries of object i with the members of class c at i·len(sizes) + c
+}
+
+// NewCoAccess returns a [Partitioner] that counts how often each pair was asked for together,
+// and swaps two objects of different classes as long as that puts more of the counted
+// queries within classes. It needs a small part of the queries of any object migration
+// automaton ([NewOMA]); take it unless its memory is too much. At first it places objects
+// 0..W-1, W ≤ 65536 the sum of the sizes, in classes of the given sizes (2 or more of them,
+// each at least 1), in order. The error is ErrConfig.
 //
 // # Guarantees
 //
@@ -26,20 +31,11 @@ import (
 //
 // Time: O(W) for a query of W objects that leaves the partition as it is, O(W²) for each
 // swap. Memory: O(W²), 4 bytes a pair. No randomness.
-type CoAccess struct {
-	sizes  []int
-	class  []int32
-	counts *pairCounts
-	links  []uint32 // queries of object i with the members of class c at i·len(sizes) + c
-}
-
-// NewCoAccess places objects 0..W-1, W ≤ 65536 the sum of the sizes, in classes of the
-// given sizes (2 or more of them, each at least 1), in order. The error is ErrConfig.
-func NewCoAccess(sizes []int) (*CoAccess, error) {
+func NewCoAccess(sizes []int) (Partitioner, error) {
 	if err := checkSizes(sizes); err != nil {
 		return nil, err
 	}
-	c := &CoAccess{sizes: slices.Clone(sizes)}
+	c := &coAccess{sizes: slices.Clone(sizes)}
 	for k, s := range sizes {
 		for range s {
 			c.class = append(c.class, int32(k))
@@ -64,17 +60,16 @@ func checkSizes(sizes []int) error {
 	return nil
 }
 
-// Class returns the class of an object. The error is ErrUnknown.
-func (c *CoAccess) Class(object int) (int, error) {
+// Class returns the class of an object.
+func (c *coAccess) Class(object int) (int, error) {
 	if err := checkObject(object, len(c.class)); err != nil {
 		return 0, err
 	}
 	return int(c.class[object]), nil
 }
 
-// Query tells that objects i and j were asked for together. The error is ErrUnknown, also if
-// they are the same.
-func (c *CoAccess) Query(i, j int) error {
+// Query tells that two objects were asked for together.
+func (c *coAccess) Query(i, j int) error {
 	if err := checkPair(i, j, len(c.class)); err != nil {
 		return err
 	}
@@ -99,14 +94,14 @@ func (c *CoAccess) Query(i, j int) error {
 	return nil
 }
 
-func (c *CoAccess) link(object, class int32) *uint32 {
+func (c *coAccess) link(object, class int32) *uint32 {
 	return &c.links[int(object)*len(c.sizes)+int(class)]
 }
 
 // improve swaps an object with the one of another class by which most is gained, if
 // anything is. Every swap increases the number of queries within classes, so a
 // sequence of them ends.
-func (c *CoAccess) improve(a int32) bool {
+func (c *coAccess) improve(a int32) bool {
 	best, most := int32(-1), int64(0)
 	from := c.class[a]
 	for k := range c.class {
@@ -144,17 +139,17 @@ func (c *CoAccess) improve(a int32) bool {
 var coAccessFormat = codec.Format{Magic: "recrawl/partition.CoAccess", Version: 2}
 
 // AppendBinary appends the whole state to b.
-func (c *CoAccess) AppendBinary(b []byte) ([]byte, error) { return coAccessFormat.Append(b, c.encode) }
+func (c *coAccess) AppendBinary(b []byte) ([]byte, error) { return coAccessFormat.Append(b, c.encode) }
 
 // MarshalBinary returns the whole state.
-func (c *CoAccess) MarshalBinary() ([]byte, error) { return c.AppendBinary(nil) }
+func (c *coAccess) MarshalBinary() ([]byte, error) { return c.AppendBinary(nil) }
 
 // UnmarshalBinary restores a saved state, which then continues bit for bit.
-func (c *CoAccess) UnmarshalBinary(data []byte) error {
-	return codec.Load(c, coAccessFormat, data, (*CoAccess).decode)
+func (c *coAccess) UnmarshalBinary(data []byte) error {
+	return codec.Load(c, coAccessFormat, data, (*coAccess).decode)
 }
 
-func (c *CoAccess) encode(e *codec.Encoder) {
+func (c *coAccess) encode(e *codec.Encoder) {
 	e.Ints(c.sizes)
 	e.Int(len(c.class))
 	for _, k := range c.class {
@@ -163,7 +158,7 @@ func (c *CoAccess) encode(e *codec.Encoder) {
 	c.counts.encode(e)
 }
 
-func (c *CoAccess) decode(d *codec.Decoder) {
+func (c *coAccess) decode(d *codec.Decoder) {
 	sizes, class := d.Ints(), d.Uint32s()
 	n := len(class)
 	counts := decodePairCounts(d, n) // bounds n by what the data have room for

@@ -4,10 +4,10 @@
 // are asked for together.
 //
 // For a crawler, use [Assigner]: ask it with Next, tell it with Observe. To group objects,
-// use [CoAccess]. The other types are the published schemes that these two are measured
+// use [NewCoAccess]. The other types are the published schemes that these two are measured
 // against: [TWOMA] and [PairTWOMA] of Chen, Wang and Olsen (2006) with their baseline
-// [RoundRobin], and [Partitioner], the object migration automata from Oommen & Ma (1988)
-// on. TWOMA's advantage is memory: two bytes a site.
+// [RoundRobin], and [NewOMA], the object migration automata from Oommen & Ma (1988) on.
+// TWOMA's advantage is memory: two bytes a site.
 //
 // Assigner, TWOMA, PairTWOMA and RoundRobin can be driven through one interface:
 //

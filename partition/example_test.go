@@ -228,9 +228,9 @@ func ExampleRoundRobin() {
 
 // Objects that are asked for together come to share a class: even with even, odd with odd.
 // Each member of the family needs another number of queries.
-func ExamplePartitioner() {
+func ExampleNewOMA() {
 	for _, variant := range []partition.OMAVariant{partition.OMA, partition.EOMA, partition.PEOMA, partition.TPEOMA, partition.GCDOMA} {
-		p, err := partition.NewPartitioner(variant, []int{3, 3}, 5, rand.NewPCG(1, 2))
+		p, err := partition.NewOMA(variant, []int{3, 3}, 5, rand.NewPCG(1, 2))
 		check(err)
 		rng := rand.New(rand.NewPCG(3, 4))
 		queries := 0
@@ -257,7 +257,7 @@ func ExamplePartitioner() {
 }
 
 // Counting pairs needs the fewest queries.
-func ExampleCoAccess() {
+func ExampleNewCoAccess() {
 	c, err := partition.NewCoAccess(slices.Repeat([]int{2}, 3))
 	check(err)
 	for _, pair := range [][2]int{{0, 5}, {1, 4}, {2, 3}} {

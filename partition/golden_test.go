@@ -38,7 +38,7 @@ func TestGolden(t *testing.T) {
 	require.NoError(t, err)
 	trace("Assigner", a)
 	for variant := OMA; variant <= GCDOMA; variant++ {
-		p, err := NewPartitioner(variant, []int{4, 4, 4}, 5, src())
+		p, err := NewOMA(variant, []int{4, 4, 4}, 5, src())
 		require.NoError(t, err)
 		h := fnv.New64a()
 		for n := range 500 {
@@ -61,7 +61,7 @@ func TestGolden(t *testing.T) {
 		}
 		got += fmt.Sprintf("%s %x\n", name, h.Sum64())
 	}
-	unequal, err := NewPartitioner(GCDOMA, []int{4, 8}, 5, src())
+	unequal, err := NewOMA(GCDOMA, []int{4, 8}, 5, src())
 	require.NoError(t, err)
 	class("GCDOMA, parts", unequal.Query, unequal.Class)
 	counts, err := NewCoAccess([]int{2, 4, 6})
@@ -144,10 +144,10 @@ func TestSaved(t *testing.T) {
 	}
 	_, err = s.Next(0)
 	require.NoError(t, err)
-	o, err := NewPartitioner(PEOMA, []int{2, 2}, 5, rand.NewPCG(1, 2))
+	o, err := migration(PEOMA, []int{2, 2}, 5, rand.NewPCG(1, 2))
 	require.NoError(t, err)
 	require.NoError(t, o.Query(0, 3))
-	c, err := NewCoAccess([]int{2, 2})
+	c, err := counting([]int{2, 2})
 	require.NoError(t, err)
 	require.NoError(t, c.Query(0, 3))
 	require.NoError(t, s.Remove(1))
@@ -163,10 +163,10 @@ func TestSaved(t *testing.T) {
 		})
 	})
 	codectest.Run(t, "Assigner", s, func() *Assigner { return new(Assigner) }, func(a *Assigner) any { return access(a, a.All()) })
-	codectest.Run(t, "Partitioner", o, func() *Partitioner { return new(Partitioner) }, func(p *Partitioner) any {
+	codectest.Run(t, "Partitioner", o, func() *objectMigration { return new(objectMigration) }, func(p *objectMigration) any {
 		return ask(p.Query, p.Class, len(p.part))
 	})
-	codectest.Run(t, "CoAccess", c, func() *CoAccess { return new(CoAccess) }, func(c *CoAccess) any {
+	codectest.Run(t, "CoAccess", c, func() *coAccess { return new(coAccess) }, func(c *coAccess) any {
 		return ask(c.Query, c.Class, len(c.class))
 	})
 	s.src = rand.New(rand.NewPCG(1, 2))

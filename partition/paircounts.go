@@ -44,7 +44,7 @@ func (c *pairCounts) often(i, j int32) bool {
 }
 
 // pursue processes a query under PEOMA or TPEOMA.
-func (p *Partitioner) pursue(i, j int32) {
+func (p *objectMigration) pursue(i, j int32) {
 	c := p.pairs
 	c.add(i, j)
 	if !c.primed() {

@@ -1,6 +1,7 @@
 package partition
 
 import (
+	"encoding"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -48,36 +49,38 @@ func (v OMAVariant) MarshalText() ([]byte, error) { return omaNames.MarshalText(
 // UnmarshalText reads the name that String gives.
 func (v *OMAVariant) UnmarshalText(text []byte) error { return omaNames.UnmarshalText(v, text) }
 
-// Partitioner is an object migration automaton: it groups W objects into classes of given
-// sizes such that objects asked for together come to share a class. Tell it every query
-// with Query, read the classes with Class, and stop when Converged. It is there to be
-// measured against: [CoAccess] needs far fewer queries.
-//
-// # How it works
-//
-// Every object sits in one of N states of its class, state 1 the most internal and N the
-// boundary. A query of two objects
-//
-//   - of the same class moves both one state inward;
-//   - of different classes, neither at the boundary, moves both one state outward;
-//   - of different classes, exactly one at the boundary, moves the other outward;
-//   - of different classes, both at the boundary, moves the first to the boundary of the
-//     other's class. In return it moves that class's object nearest to the boundary, the
-//     second itself excepted, to the boundary of the first's class.
-//
-// The constants of [OMAVariant] say what each member of the family changes.
-//
-// # Guarantees
-//
-// The sizes of the classes never change. They need not be equal, but if smaller classes fit
-// together into a larger one, every variant may stay where they do. Objects cannot be added
-// or removed.
-//
-// # Cost
-//
-// Time: O(size of the class) a query, W times that under TPEOMA. Memory: O(W), with pursuit
-// O(W²).
-type Partitioner struct {
+// A Partitioner groups objects into classes of given sizes such that objects asked for
+// together come to share a class. Tell it every query with Query and read the classes with
+// Class. [NewCoAccess] needs the fewest queries; [NewOMA] makes the automata of the
+// literature, which it is measured against. Objects cannot be added or removed, and the
+// sizes of the classes never change.
+type Partitioner interface {
+	// Query tells that objects i and j were asked for together. The error is ErrUnknown,
+	// also if they are the same.
+	Query(i, j int) error
+	// Class returns the class of an object. The error is ErrUnknown.
+	Class(object int) (int, error)
+
+	// AppendBinary and MarshalBinary save the whole state, with the source of randomness if
+	// there is one. UnmarshalBinary restores it into a Partitioner made by the same
+	// constructor, which then continues bit for bit. The settings become those of the saved
+	// one. After an error, which wraps ErrCorrupt, it is as it was.
+	encoding.BinaryAppender
+	encoding.BinaryMarshaler
+	encoding.BinaryUnmarshaler
+}
+
+// An ObjectMigration is an object migration automaton: a [Partitioner] that knows when it
+// has settled. [NewOMA] makes one.
+type ObjectMigration interface {
+	Partitioner
+	// Converged reports whether every object has settled: under OMA in the most internal
+	// state, else in one of the two most internal. O(1).
+	Converged() bool
+}
+
+// objectMigration is a member of the OMA family.
+type objectMigration struct {
 	variant OMAVariant
 	states  int
 	sizes   []int
@@ -95,11 +98,37 @@ type Partitioner struct {
 // defaultOMAStates is N of all tables of examples/partition.
 const defaultOMAStates = 10
 
-// NewPartitioner spreads the objects 0..W-1, W the sum of the sizes, over len(sizes) ≥ 2
-// classes of at least 2 objects at random; under GCDOMA the sizes need a common divisor of
-// at least 2. Under OMA the objects start in random states, else at the boundary. States is
-// N, 2 to 255, or 0 for 10. The error is ErrConfig. It panics if src is nil.
-func NewPartitioner(variant OMAVariant, sizes []int, states int, src rand.Source) (*Partitioner, error) {
+// NewOMA returns an object migration automaton of W objects, numbered from 0, where W is
+// the sum of the sizes. It spreads them over len(sizes) ≥ 2 classes of at least 2 objects at
+// random; under GCDOMA the sizes need a common divisor of at least 2. Under OMA the objects
+// start in random states, else at the boundary. States is N, 2 to 255, or 0 for 10. The
+// error is ErrConfig. It panics if src is nil.
+//
+// # How it works
+//
+// Every object sits in one of N states of its class, state 1 the most internal and N the
+// boundary. A query of two objects
+//
+//   - of the same class moves both one state inward;
+//   - of different classes, neither at the boundary, moves both one state outward;
+//   - of different classes, exactly one at the boundary, moves the other outward;
+//   - of different classes, both at the boundary, moves the first to the boundary of the
+//     other's class. In return it moves that class's object nearest to the boundary, the
+//     second itself excepted, to the boundary of the first's class.
+//
+// The constants of [OMAVariant] say what each member of the family changes.
+//
+// # Guarantees
+//
+// The sizes need not be equal, but if smaller classes fit together into a larger one, every
+// variant may stay where they do.
+//
+// # Cost
+//
+// Time: O(size of the class) a query, W times that under TPEOMA. Memory: O(W), with pursuit
+// O(W²).
+func NewOMA(variant OMAVariant, sizes []int, states int, src rand.Source) (ObjectMigration, error) {
+
 	source.Require(src, "partition")
 	if states == 0 {
 		states = defaultOMAStates
@@ -107,7 +136,7 @@ func NewPartitioner(variant OMAVariant, sizes []int, states int, src rand.Source
 	if err := checkFamily(variant, sizes, states); err != nil {
 		return nil, err
 	}
-	p := &Partitioner{variant: variant, states: states, sizes: slices.Clone(sizes), src: src}
+	p := &objectMigration{variant: variant, states: states, sizes: slices.Clone(sizes), src: src}
 	p.layOut()
 	if variant.counts() {
 		p.pairs = newPairCounts(len(p.part))
@@ -168,7 +197,7 @@ func commonDivisor(sizes []int) int {
 }
 
 // layOut makes the arrays for the sizes.
-func (p *Partitioner) layOut() {
+func (p *objectMigration) layOut() {
 	g := commonDivisor(p.sizes)
 	w := int32(0)
 	for c, s := range p.sizes {
@@ -188,7 +217,7 @@ func (p *Partitioner) layOut() {
 }
 
 // seat tells every object its part and index, from member.
-func (p *Partitioner) seat() {
+func (p *objectMigration) seat() {
 	for part := range p.class {
 		for k := p.start[part]; k < p.start[part+1]; k++ {
 			p.at[p.member[k]], p.part[p.member[k]] = k, int32(part)
@@ -196,7 +225,7 @@ func (p *Partitioner) seat() {
 	}
 }
 
-func (p *Partitioner) count() {
+func (p *objectMigration) count() {
 	p.outer = 0
 	for _, s := range p.state {
 		if s > p.inner() {
@@ -205,8 +234,8 @@ func (p *Partitioner) count() {
 	}
 }
 
-// Class returns the class of an object. The error is ErrUnknown.
-func (p *Partitioner) Class(object int) (int, error) {
+// Class returns the class of an object.
+func (p *objectMigration) Class(object int) (int, error) {
 	if err := checkObject(object, len(p.part)); err != nil {
 		return 0, err
 	}
@@ -214,20 +243,18 @@ func (p *Partitioner) Class(object int) (int, error) {
 }
 
 // inner is the outermost state in which an object counts as settled.
-func (p *Partitioner) inner() uint8 {
+func (p *objectMigration) inner() uint8 {
 	if p.variant == OMA {
 		return 1
 	}
 	return 2
 }
 
-// Converged reports whether every object has settled: under OMA in the most internal state,
-// else in one of the two most internal. O(1).
-func (p *Partitioner) Converged() bool { return p.outer == 0 }
+// Converged reports whether every object has settled.
+func (p *objectMigration) Converged() bool { return p.outer == 0 }
 
-// Query tells that objects i and j were asked for together. The error is ErrUnknown, also if
-// they are the same.
-func (p *Partitioner) Query(i, j int) error {
+// Query tells that two objects were asked for together.
+func (p *objectMigration) Query(i, j int) error {
 	if err := checkPair(i, j, len(p.part)); err != nil {
 		return err
 	}
@@ -240,7 +267,7 @@ func (p *Partitioner) Query(i, j int) error {
 }
 
 // process rewards or penalises a pair.
-func (p *Partitioner) process(i, j int32) {
+func (p *objectMigration) process(i, j int32) {
 	n := uint8(p.states)
 	a, b := p.part[i], p.part[j]
 	atI, atJ := p.state[i] == n, p.state[j] == n
@@ -269,14 +296,14 @@ func (p *Partitioner) process(i, j int32) {
 }
 
 // moveOther moves the one of i and j that is not at the boundary outward.
-func (p *Partitioner) moveOther(i, j int32, atI bool) {
+func (p *objectMigration) moveOther(i, j int32, atI bool) {
 	if atI {
 		i = j
 	}
 	p.move(i, p.state[i]+1)
 }
 
-func (p *Partitioner) move(object int32, state uint8) {
+func (p *objectMigration) move(object int32, state uint8) {
 	if p.state[object] > p.inner() {
 		p.outer--
 	}
@@ -288,7 +315,7 @@ func (p *Partitioner) move(object int32, state uint8) {
 
 // nearest returns the object of a part, other than the given one, that is closest
 // to the boundary; of several one at random.
-func (p *Partitioner) nearest(part, except int32) int32 {
+func (p *objectMigration) nearest(part, except int32) int32 {
 	best, ties := int32(-1), 0
 	rng := rand.New(p.src)
 	for _, object := range p.member[p.start[part]:p.start[part+1]] {
@@ -306,7 +333,7 @@ func (p *Partitioner) nearest(part, except int32) int32 {
 }
 
 // exchange swaps the parts of two objects; both come to the boundary.
-func (p *Partitioner) exchange(i, k int32) {
+func (p *objectMigration) exchange(i, k int32) {
 	p.member[p.at[i]], p.member[p.at[k]] = k, i
 	p.at[i], p.at[k] = p.at[k], p.at[i]
 	p.part[i], p.part[k] = p.part[k], p.part[i]
@@ -317,19 +344,19 @@ func (p *Partitioner) exchange(i, k int32) {
 var partitionerFormat = codec.Format{Magic: "recrawl/partition.Partitioner", Version: 2}
 
 // AppendBinary appends the whole state, the source of randomness included, to b.
-func (p *Partitioner) AppendBinary(b []byte) ([]byte, error) {
+func (p *objectMigration) AppendBinary(b []byte) ([]byte, error) {
 	return partitionerFormat.Append(b, p.encode)
 }
 
 // MarshalBinary returns the whole state.
-func (p *Partitioner) MarshalBinary() ([]byte, error) { return p.AppendBinary(nil) }
+func (p *objectMigration) MarshalBinary() ([]byte, error) { return p.AppendBinary(nil) }
 
 // UnmarshalBinary restores a saved state, which then continues bit for bit.
-func (p *Partitioner) UnmarshalBinary(data []byte) error {
-	return codec.Load(p, partitionerFormat, data, (*Partitioner).decode)
+func (p *objectMigration) UnmarshalBinary(data []byte) error {
+	return codec.Load(p, partitionerFormat, data, (*objectMigration).decode)
 }
 
-func (p *Partitioner) encode(e *codec.Encoder) {
+func (p *objectMigration) encode(e *codec.Encoder) {
 	e.Byte(byte(p.variant))
 	e.Ints(p.sizes)
 	e.Int(p.states)
@@ -344,7 +371,7 @@ func (p *Partitioner) encode(e *codec.Encoder) {
 	e.Source(p.src)
 }
 
-func (p *Partitioner) decode(d *codec.Decoder) {
+func (p *objectMigration) decode(d *codec.Decoder) {
 	p.variant = codec.Enum[OMAVariant](d, omaNames.Len())
 	p.sizes = d.IntsIn(codec.AnyLen, 2, math.MaxInt32)
 	p.states = d.IntIn(2, math.MaxUint8)

@@ -46,7 +46,7 @@ func right(class func(int) (int, error), objects, size int) bool {
 // queriesTo runs an automaton until it converged; ok is false if it did not within the
 // limit.
 func queriesTo(t testing.TB, variant OMAVariant, objects, classes int, p float64, seed uint64, limit int) (queries int, ok bool) {
-	a, err := NewPartitioner(variant, equalSizes(objects, classes), 10, rand.NewPCG(seed, 1))
+	a, err := migration(variant, equalSizes(objects, classes), 10, rand.NewPCG(seed, 1))
 	require.NoError(t, err)
 	src := pairSource{objects, objects / classes, p, rand.New(rand.NewPCG(seed, 2))}
 	for q := 1; q <= limit; q++ {
@@ -153,7 +153,7 @@ func TestCoAccessQueries(t *testing.T) {
 	}{{9, 3, .9, 63}, {18, 3, 1, 156}, {18, 3, .9, 178}, {18, 3, .7, 421}, {18, 9, .7, 296}, {30, 3, .8, 650}, {30, 10, .7, 730}} {
 		var q []float64
 		for seed := range runs {
-			a, err := NewCoAccess(equalSizes(c.objects, c.classes))
+			a, err := counting(equalSizes(c.objects, c.classes))
 			require.NoError(t, err)
 			size := c.objects / c.classes
 			src := pairSource{c.objects, size, c.p, rand.New(rand.NewPCG(uint64(seed), 3))}
@@ -180,7 +180,7 @@ func TestCoAccessQueries(t *testing.T) {
 // The cases of the variant, each once.
 func TestCases(t *testing.T) {
 	t.Parallel()
-	a, err := NewPartitioner(OMA, []int{3, 3}, 4, rand.NewPCG(1, 2))
+	a, err := migration(OMA, []int{3, 3}, 4, rand.NewPCG(1, 2))
 	require.NoError(t, err)
 	place := func(states ...uint8) {
 		a.member = []int32{0, 1, 2, 3, 4, 5}
@@ -217,7 +217,7 @@ func TestCases(t *testing.T) {
 
 func TestPursuitIgnoresRarePairs(t *testing.T) {
 	t.Parallel()
-	a, err := NewPartitioner(PEOMA, []int{2, 2}, 5, rand.NewPCG(1, 2))
+	a, err := migration(PEOMA, []int{2, 2}, 5, rand.NewPCG(1, 2))
 	require.NoError(t, err)
 	ask := func(i, j int) []uint8 { require.NoError(t, a.Query(i, j)); return slices.Clone(a.state) }
 	for range 20 {
@@ -234,7 +234,7 @@ func TestPursuitIgnoresRarePairs(t *testing.T) {
 func TestTransitivity(t *testing.T) {
 	t.Parallel()
 	states := func(variant OMAVariant) []uint8 {
-		a, err := NewPartitioner(variant, []int{4, 4}, 9, rand.NewPCG(1, 2))
+		a, err := migration(variant, []int{4, 4}, 9, rand.NewPCG(1, 2))
 		require.NoError(t, err)
 		a.member = []int32{0, 1, 2, 3, 4, 5, 6, 7}
 		a.seat()
@@ -291,7 +291,7 @@ func TestUnequalClasses(t *testing.T) {
 	for _, variant := range []OMAVariant{EOMA, PEOMA, TPEOMA, GCDOMA} {
 		found := 0
 		for seed := range uint64(20) {
-			a, err := NewPartitioner(variant, sizes, 10, rand.NewPCG(seed, 1))
+			a, err := migration(variant, sizes, 10, rand.NewPCG(seed, 1))
 			require.NoError(t, err)
 			ok := run(a, a.Converged, seed)
 			require.False(t, a.Converged() && !ok, "%v, seed %d settled in a wrong partition", variant, seed)
@@ -305,7 +305,7 @@ func TestUnequalClasses(t *testing.T) {
 	}
 	found := 0
 	for seed := range uint64(20) {
-		c, err := NewCoAccess(sizes)
+		c, err := counting(sizes)
 		require.NoError(t, err)
 		if run(c, func() bool { return false }, seed) {
 			found++
@@ -321,9 +321,9 @@ func TestUnequalClasses(t *testing.T) {
 func partitionerProperty(t *rapid.T) {
 	sizes := rapid.SliceOfN(rapid.SampledFrom([]int{2, 4, 6}), 2, 4).Draw(t, "sizes")
 	variant := OMAVariant(rapid.IntRange(int(OMA), int(GCDOMA)).Draw(t, "variant"))
-	a, err := NewPartitioner(variant, sizes, rapid.IntRange(2, 5).Draw(t, "states"), rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
+	a, err := migration(variant, sizes, rapid.IntRange(2, 5).Draw(t, "states"), rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
 	require.NoError(t, err)
-	c, err := NewCoAccess(sizes)
+	c, err := counting(sizes)
 	require.NoError(t, err)
 	for range rapid.IntRange(1, 60).Draw(t, "queries") {
 		i, j := rapid.IntRange(0, len(a.part)-1).Draw(t, "i"), rapid.IntRange(0, len(a.part)-1).Draw(t, "j")
@@ -334,7 +334,7 @@ func partitionerProperty(t *rapid.T) {
 		}
 		saved, err := a.MarshalBinary()
 		require.NoError(t, err)
-		var b Partitioner
+		var b objectMigration
 		require.NoError(t, b.UnmarshalBinary(saved))
 		require.NoError(t, a.Query(i, j))
 		require.NoError(t, b.Query(i, j))
@@ -346,7 +346,7 @@ func partitionerProperty(t *rapid.T) {
 
 		saved, err = c.MarshalBinary()
 		require.NoError(t, err)
-		var e CoAccess
+		var e coAccess
 		require.NoError(t, e.UnmarshalBinary(saved))
 		require.Equal(t, *c, e, "links are those of the counts")
 		require.NoError(t, c.Query(i, j))
@@ -387,15 +387,15 @@ func TestFamilyRejects(t *testing.T) {
 		"overflow":      {OMA, []int{1 << 30, 1 << 30}, 5},
 		"counts":        {PEOMA, []int{1 << 16, 1 << 16}, 5},
 	} {
-		_, err := NewPartitioner(c.variant, c.sizes, c.states, src)
+		_, err := NewOMA(c.variant, c.sizes, c.states, src)
 		require.ErrorIs(t, err, ErrConfig, name)
 	}
-	require.Panics(t, func() { _, _ = NewPartitioner(OMA, []int{2, 2}, 5, nil) })
+	require.Panics(t, func() { _, _ = NewOMA(OMA, []int{2, 2}, 5, nil) })
 	for _, sizes := range [][]int{nil, {3}, {3, 0}, {1 << 16, 1}} {
 		_, err := NewCoAccess(sizes)
 		require.ErrorIs(t, err, ErrConfig)
 	}
-	a, err := NewPartitioner(OMA, []int{2, 2}, 5, src)
+	a, err := migration(OMA, []int{2, 2}, 5, src)
 	require.NoError(t, err)
 	for _, bad := range []int{-1, 4} {
 		require.ErrorIs(t, a.Query(0, bad), ErrUnknown)
@@ -403,4 +403,22 @@ func TestFamilyRejects(t *testing.T) {
 		_, err = a.Class(bad)
 		require.ErrorIs(t, err, ErrUnknown)
 	}
+}
+
+// migration is NewOMA with access to what is inside.
+func migration(variant OMAVariant, sizes []int, states int, src rand.Source) (*objectMigration, error) {
+	a, err := NewOMA(variant, sizes, states, src)
+	if err != nil {
+		return nil, err
+	}
+	return a.(*objectMigration), nil
+}
+
+// counting is NewCoAccess with access to what is inside.
+func counting(sizes []int) (*coAccess, error) {
+	c, err := NewCoAccess(sizes)
+	if err != nil {
+		return nil, err
+	}
+	return c.(*coAccess), nil
 }

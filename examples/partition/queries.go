@@ -36,7 +36,7 @@ func queries(size scale, seed uint64) (rows []report.Row, _ []picture, err error
 			var needed []float64
 			stuck := 0
 			for k := range uint64(size.queryRuns) {
-				a, err := partition.NewPartitioner(variant, sizes, 10, rand.NewPCG(seed*1000+k, 4))
+				a, err := partition.NewOMA(variant, sizes, 10, rand.NewPCG(seed*1000+k, 4))
 				if err != nil {
 					return nil, nil, err
 				}
@@ -97,7 +97,7 @@ func query(rng *rand.Rand, objects, size int, p float64) (i, j int) {
 	}
 }
 
-func isRight(c *partition.CoAccess, name []int, size int) bool {
+func isRight(c partition.Partitioner, name []int, size int) bool {
 	for i := range name {
 		a, errA := c.Class(name[i])
 		b, errB := c.Class(name[i/size*size])
