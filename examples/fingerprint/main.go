@@ -1,0 +1,77 @@
+// Command fingerprint compares three ways to find out whether a page has changed, on synthetic
+// pages that change by themselves: its bytes, its text without tags, and the learnt fingerprint.
+package main
+
+import (
+	"io"
+
+	"github.com/recrawl/recrawl/examples/internal/report"
+	"github.com/recrawl/recrawl/internal/noisypage"
+	"github.com/recrawl/recrawl/webenv/live/fingerprint"
+)
+
+func main() { report.Main("fingerprint", run) }
+
+const intro = `Polls synthetic pages with one kind of noise each: 48 pages, 40 polls of each. A real
+change comes before every twentieth poll. Prints how many polls without a real change
+were reported as changes, and how many real changes were not reported.`
+
+// learnt returns a detector that learns what is noise in a page. Where it asks for a second copy it
+// takes one, if it may.
+func learnt(second bool) func(*noisypage.Page) noisypage.Detector {
+	return func(web *noisypage.Page) noisypage.Detector {
+		var page fingerprint.Page
+		var c fingerprint.Copy
+		return func(body []byte) bool {
+			c.Reset()
+			c.Write(body)
+			found := page.Observe(&c)
+			if second && found.Again {
+				c.Reset()
+				c.Write(web.Poll())
+				page.Teach(&c)
+			}
+			return found.Body || found.Minor
+		}
+	}
+}
+
+var ways = []struct {
+	name  string
+	start func(*noisypage.Page) noisypage.Detector
+}{
+	{"bytes", noisypage.Raw},
+	{"text without tags", noisypage.Text},
+	{"learnt fingerprint", learnt(false)},
+	{"learnt, with second copies", learnt(true)},
+}
+
+func run(args []string, stdout, stderr io.Writer) error {
+	p := report.NewProgram("fingerprint", intro, "nothing: it takes seconds", stdout, stderr)
+	edits := p.Flags.Float64("edits", 0.05, "`probability` of a real change before a poll")
+	if err := p.Parse(args); err != nil {
+		return err
+	}
+	if !(*edits >= 0 && *edits <= 1) {
+		return report.Usagef("-edits %v: want 0 to 1", *edits)
+	}
+	if err := p.Start(""); err != nil {
+		return err
+	}
+	for _, n := range noisypage.Noises() {
+		var rows []report.Row
+		for _, w := range ways {
+			c := noisypage.Measure(p.Seed, *edits, w.start, n)
+			rows = append(rows, row(w.name, n, "false changes, of the polls without a change", c.Polls, 100*c.FalseShare()),
+				row(w.name, n, "missed, of the changes", c.Changes, 100*c.MissedShare()))
+		}
+		if err := p.Print(n.Name, rows); err != nil {
+			return err
+		}
+	}
+	return p.End()
+}
+
+func row(way string, n noisypage.Noise, quantity string, of int, percent float64) report.Row {
+	return report.Row{Source: "recrawl", Item: n.Name + ": " + way, Quantity: quantity, Unit: "%", Measured: percent, Runs: of}
+}
