@@ -79,6 +79,17 @@ func (b *book) inFlight(slot int) bool {
 	return ok
 }
 
+// flights returns the pages in flight, in any order, with the times of their Next.
+func (b *book) flights() iter.Seq2[int, float64] {
+	return func(yield func(int, float64) bool) {
+		for slot, at := range b.asked {
+			if !yield(b.ids.ID(int(slot)), at) {
+				return
+			}
+		}
+	}
+}
+
 // idle reports whether a slot holds a page that is not in flight.
 func (b *book) idle(slot int) bool { return b.ids.Live(slot) && !b.inFlight(slot) }
 

@@ -169,7 +169,12 @@ func (l *LAKG) Observe(page int, now float64, changed bool) error {
 func (l *lakgPages) learn(slot int, changed bool) {
 	s := int(l.state[slot])
 	full := l.total.Total() >= l.cfg.Capacity
-	if next := l.walk.NextFull(s, changed, full); next != s {
+	l.move(slot, l.walk.NextFull(s, changed, full))
+}
+
+// move changes the state of a page, of one in flight or with Even spacing.
+func (l *lakgPages) move(slot, next int) {
+	if s := int(l.state[slot]); next != s {
 		l.count(s, -1)
 		l.count(next, +1)
 		l.state[slot] = uint16(next)

@@ -206,12 +206,17 @@ func (f *RateFilter) measure(now float64) {
 		}
 		return
 	}
-	f.model.Begin(cycle)
-	fresh := f.model.Fresh()
-	f.threshold = f.model.Slope(f.model.Value(&fresh, cycle)) // of a page of which nothing is known
+	f.begin(cycle)
 	for slot := range f.polled {
 		f.refresh(uint32(slot))
 	}
+}
+
+// begin sets the time scale for the first time.
+func (f *RateFilter) begin(cycle float64) {
+	f.model.Begin(cycle)
+	fresh := f.model.Fresh()
+	f.threshold = f.model.Slope(f.model.Value(&fresh, cycle)) // of a page of which nothing is known
 }
 
 // focus sets the prior to decide by: that of all pages, unless the objective is

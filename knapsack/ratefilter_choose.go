@@ -56,8 +56,8 @@ func (f *RateFilter) weight(slot uint32) float64 {
 
 // index returns the index of a page, a time gap after its last answer.
 func (f *RateFilter) index(slot uint32, gap float64) float64 {
-	if !(gap > 0) || !f.model.Known() {
-		return 0
+	if !(gap > 0) || math.IsInf(gap, 1) || !f.model.Known() {
+		return 0 // the gap is infinite before the first Next
 	}
 	value := f.model.Value(&f.beliefs[slot], gap)
 	if f.hints.On() {

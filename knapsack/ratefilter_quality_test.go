@@ -570,12 +570,12 @@ func warm(n int) *RateFilter {
 	cycle := float64(n)
 	f.model.Begin(cycle)
 	f.now = 0
-	e := codec.NewEncoder(nil, "", 1) // a meter after 4n polls
+	e := codec.NewEncoder(nil, "meter", 1) // a meter after 4n polls
 	e.Float64(-census.MostPatience * cycle)
 	e.Uint64(uint64(4 * n))
 	e.Float64(0)
 	e.Uint64(uint64(4 * n))
-	f.meter = budget.Decode(must(codec.NewDecoder(must(e.Finish()), "", 1)), f.now)
+	f.meter = budget.Decode(must(codec.NewDecoder(must(e.Finish()), "meter", 1)), f.now)
 	for k := range belief.Cells { // evidence that pages differ, so that it stays so
 		time := cycle * cycle
 		f.census.Hedge.Add(k, time*f.model.Rate(float64(k)), time)

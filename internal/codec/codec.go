@@ -125,6 +125,13 @@ func (e *Encoder) Source(src rand.Source) {
 	e.Bytes(state)
 }
 
+// Check records an error, if it is one and the first: Finish returns it.
+func (e *Encoder) Check(err error) {
+	if err != nil {
+		e.fail(err)
+	}
+}
+
 func (e *Encoder) fail(err error) {
 	if e.err == nil {
 		e.err = err
@@ -141,8 +148,11 @@ type Decoder struct {
 
 // NewDecoder checks the checksum, the magic string and the version of data.
 func NewDecoder(data []byte, magic string, version byte) (*Decoder, error) {
-	if len(data) < len(magic)+1+4 || string(data[:len(magic)]) != magic {
-		return nil, fmt.Errorf("%w: it does not start with %q", ErrCorrupt, magic)
+	switch name := name(data); {
+	case name == "" || name == magic && len(data) < len(magic)+1+4:
+		return nil, fmt.Errorf("%w: %d bytes, not those of a %s", ErrCorrupt, len(data), magic)
+	case name != magic:
+		return nil, fmt.Errorf("%w: it is a %s, not a %s", ErrCorrupt, name, magic)
 	}
 	body := data[:len(data)-4]
 	if crc32.Checksum(body, castagnoli) != binary.LittleEndian.Uint32(data[len(data)-4:]) {
@@ -154,6 +164,22 @@ func NewDecoder(data []byte, magic string, version byte) (*Decoder, error) {
 	body = body[len(magic)+1:]
 	return &Decoder{b: body, size: len(body)}, nil
 }
+
+// name returns the magic string that data begin with, up to the version: "" if there is none.
+func name(data []byte) string {
+	for i, c := range data[:min(len(data), longestName)] {
+		if c < ' ' {
+			return string(data[:i])
+		}
+		if c > '~' {
+			break
+		}
+	}
+	return ""
+}
+
+// longestName bounds what is looked at for a magic string.
+const longestName = 64
 
 // Done returns the first error, or one if there are bytes left.
 func (d *Decoder) Done() error {
@@ -263,7 +289,7 @@ func slice[T any](d *Decoder, size int, read func() T) []T {
 	return v
 }
 
-func (d *Decoder) Bytes() []byte       { return slice(d, 1, d.Byte) }
+func (d *Decoder) Bytes() []byte       { return append([]byte(nil), d.take(d.length(1))...) }
 func (d *Decoder) Uint16s() []uint16   { return slice(d, 2, d.Uint16) }
 func (d *Decoder) Uint32s() []uint32   { return slice(d, 4, d.Uint32) }
 func (d *Decoder) Uint64s() []uint64   { return slice(d, 8, d.Uint64) }

@@ -128,3 +128,20 @@ func FuzzDecoder(f *testing.F) {
 		}
 	})
 }
+
+// A state of another type is told by its name.
+func TestAnotherTypeIsNamed(t *testing.T) {
+	t.Parallel()
+	data, err := Format{"recrawl/demo.Ring", 1}.Append(nil, func(e *Encoder) { e.Int(1) })
+	require.NoError(t, err)
+	for _, magic := range []string{"recrawl/demo.Rin", "recrawl/demo.Rings", "recrawl/other.Thing"} {
+		_, err := NewDecoder(data, magic, 1)
+		require.ErrorIs(t, err, ErrCorrupt)
+		require.EqualError(t, err, "corrupt saved state: it is a recrawl/demo.Ring, not a "+magic)
+	}
+	for _, data := range [][]byte{nil, []byte("recrawl/demo.Ring"), []byte("recrawl/demo.Ring\x01abc"), []byte("\x80abc\x01"), make([]byte, 80)} {
+		_, err := NewDecoder(data, "recrawl/demo.Ring", 1)
+		require.ErrorIs(t, err, ErrCorrupt)
+		require.ErrorContains(t, err, "not those of a recrawl/demo.Ring")
+	}
+}

@@ -311,8 +311,10 @@ func (m *Model) Encode(e *codec.Encoder) {
 	e.Int(m.moves)
 }
 
+// farthest bounds the place of a grid, in steps: e^600 is far from any unit of time.
+const farthest = 1000
+
 // Decode reads what Encode wrote into a new model. Focus is up to the caller.
 func (m *Model) Decode(d *codec.Decoder) {
-	const far = 1000 // steps: e^600 is far from any unit of time
-	m.cycle, m.anchor, m.moves = d.NonNegative(), d.Float64In(-far, far), d.IntIn(-far, far)
+	m.cycle, m.anchor, m.moves = d.NonNegative(), d.Float64In(-farthest, farthest), d.IntIn(-farthest, farthest)
 }

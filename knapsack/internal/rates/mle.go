@@ -45,8 +45,7 @@ func (m *MLE) Observe(slot int, gap float64, changed bool, prior float64) {
 		m.unit = gap
 	}
 	if changed {
-		_, octave := math.Frexp(gap / m.unit)
-		octave = min(max(octave+octaves/2, 0), octaves-1)
+		octave := octave(gap / m.unit)
 		// Within bounds, so that no sum of a float32 is 0 or infinite.
 		p.sum[octave] += float32(min(max(gap/m.unit, 1e-30), 1e30))
 		p.count[octave]++

@@ -20,6 +20,10 @@ type Evidence interface {
 	Observe(slot int, gap float64, changed bool, prior float64)
 	// Rate returns the estimate, above 0 and finite.
 	Rate(slot int, prior float64) float64
+	// Page returns what was found of one page, as evidence of the same type with that page only;
+	// SetPage puts it in, here or in other evidence of the type.
+	Page(slot int) Evidence
+	SetPage(slot int, page Evidence)
 	// Encode and Decode write and read the evidence.
 	Encode(e *codec.Encoder)
 	Decode(d *codec.Decoder, slots int)

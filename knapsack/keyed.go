@@ -1,0 +1,363 @@
+package knapsack
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"math"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/recrawl/recrawl/internal/codec"
+)
+
+// Keyed puts any learner behind the caller's own keys: URLs, or ids of feeds. It is the layer
+// that a crawler uses: Add, Next, Observe, GiveBack and Remove take and return keys, times are
+// time.Time, and a lock makes all methods safe for concurrent use. With reaches the learner for
+// what only that can do, such as weights, intervals and groups. Make it with NewKeyed.
+//
+// AppendBinary saves learner and keys as one blob. Export and Import keep what is known of one
+// page in a row of the caller's database.
+//
+// The learner sees Unix time in seconds, accurate to a microsecond. An interval of an hour is
+// 3600 there.
+//
+// # Guarantees
+//
+// A time before that of the latest Next counts as that one, and an answer that comes before its
+// question as one that comes at the latest Next: workers race, and clocks are set back. A time.Time
+// of zero is ErrTime.
+//
+// An error about a page is a *KeyError[K].
+//
+// # Cost
+//
+// Time: Next and Observe of a RateFilter of a million URLs take 1.2 times as long as without a
+// Keyed (BenchmarkKeyed). Memory: 50 to 80 bytes a page with string keys, besides the bytes of the
+// strings and the learner (TestKeyedMemory).
+type Keyed[K comparable] struct {
+	mu      sync.Mutex
+	learner Learner
+	pages   map[K]int // key → page
+	keys    []K       // slot → key
+	latest  float64   // time of the latest Next; −Inf before
+}
+
+// A KeyError is an error about the page of a key.
+type KeyError[K comparable] struct {
+	Key K
+	Err error
+}
+
+// Error implements error.
+func (e *KeyError[K]) Error() string { return fmt.Sprintf("%v (key %v)", e.Err, e.Key) }
+
+// Unwrap returns what went wrong, such as ErrUnknown.
+func (e *KeyError[K]) Unwrap() error { return e.Err }
+
+// NewKeyed returns a Keyed of a learner without pages, which it then owns: reach it only through
+// With.
+func NewKeyed[K comparable](learner Learner) *Keyed[K] {
+	if learner == nil {
+		panic("knapsack: NewKeyed of no learner")
+	}
+	if n := learner.Len(); n != 0 {
+		panic(fmt.Sprintf("knapsack: NewKeyed of a learner that has %d pages already", n))
+	}
+	return &Keyed[K]{learner: learner, pages: map[K]int{}, latest: math.Inf(-1)}
+}
+
+// lock begins a call; k.mu.Unlock ends it.
+func (k *Keyed[K]) lock() {
+	if k.learner == nil {
+		panic("knapsack: a Keyed without a learner: make it with NewKeyed")
+	}
+	k.mu.Lock()
+}
+
+// seconds returns a time as the learner sees it.
+func seconds(t time.Time) (float64, error) {
+	if t.IsZero() {
+		return 0, fmt.Errorf("%w: it is the zero time", ErrTime)
+	}
+	return float64(t.Unix()) + float64(t.Nanosecond())/1e9, nil
+}
+
+// moment returns the time.Time of a learner's time; the zero one for what is out of its range.
+func moment(s float64) time.Time {
+	if !(math.Abs(s) < 1e15) {
+		return time.Time{}
+	}
+	whole := math.Floor(s)
+	return time.Unix(int64(whole), int64((s-whole)*1e9))
+}
+
+// about returns an error with the key that it is about.
+func (k *Keyed[K]) about(key K, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &KeyError[K]{key, err}
+}
+
+// page returns the page of a key.
+func (k *Keyed[K]) page(key K) (int, error) {
+	page, ok := k.pages[key]
+	if !ok {
+		return 0, k.about(key, ErrUnknown)
+	}
+	return page, nil
+}
+
+// Len returns the number of keys.
+func (k *Keyed[K]) Len() int {
+	k.lock()
+	defer k.mu.Unlock()
+	return len(k.pages)
+}
+
+// All returns all keys, in the order of their pages' slots. Keys may be added and removed while it
+// runs.
+func (k *Keyed[K]) All() iter.Seq[K] {
+	return func(yield func(K) bool) {
+		batch := make([]K, 0, 64) // so that the lock is not held, and seldom taken
+		for slot := 0; ; {
+			batch, slot = k.some(batch[:0], slot)
+			if len(batch) == 0 {
+				return
+			}
+			for _, key := range batch {
+				if !yield(key) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// some fills batch with the keys from a slot on, and returns the slot after them.
+func (k *Keyed[K]) some(batch []K, slot int) ([]K, int) {
+	k.lock()
+	defer k.mu.Unlock()
+	for ; slot < len(k.keys) && len(batch) < cap(batch); slot++ {
+		if page, ok := k.pages[k.keys[slot]]; ok && Slot(page) == slot {
+			batch = append(batch, k.keys[slot])
+		}
+	}
+	return batch, slot
+}
+
+// InFlight returns the keys of the polls that wait for an answer, with the times of their Next,
+// oldest first: those of workers that died, for GiveBack.
+func (k *Keyed[K]) InFlight() iter.Seq2[K, time.Time] {
+	return func(yield func(K, time.Time) bool) {
+		for _, f := range k.flights() {
+			if !yield(f.key, moment(f.at)) {
+				return
+			}
+		}
+	}
+}
+
+type flight[K comparable] struct {
+	key  K
+	page int
+	at   float64
+}
+
+func (k *Keyed[K]) flights() (all []flight[K]) {
+	k.lock()
+	defer k.mu.Unlock()
+	if l, ok := k.learner.(interface {
+		flights() iter.Seq2[int, float64]
+	}); ok {
+		for page, at := range l.flights() {
+			all = append(all, flight[K]{k.keys[Slot(page)], page, at})
+		}
+	}
+	slices.SortFunc(all, func(a, b flight[K]) int {
+		if a.at != b.at {
+			return int(math.Copysign(1, a.at-b.at))
+		}
+		return Slot(a.page) - Slot(b.page)
+	})
+	return all
+}
+
+// Add adds a page, and reports whether it is new. A key that there is already stays as it is.
+func (k *Keyed[K]) Add(key K) (added bool) {
+	k.lock()
+	defer k.mu.Unlock()
+	if _, ok := k.pages[key]; ok {
+		return false
+	}
+	k.add(key)
+	return true
+}
+
+func (k *Keyed[K]) add(key K) (page int) {
+	page = k.learner.Add()
+	slot := Slot(page)
+	for slot >= len(k.keys) {
+		var none K
+		k.keys = append(k.keys, none)
+	}
+	k.keys[slot] = key
+	k.pages[key] = page
+	return page
+}
+
+// Remove removes a page, in flight or not.
+func (k *Keyed[K]) Remove(key K) error {
+	k.lock()
+	defer k.mu.Unlock()
+	page, err := k.page(key)
+	if err != nil {
+		return err
+	}
+	if err := k.learner.Remove(page); err != nil {
+		return k.about(key, err)
+	}
+	delete(k.pages, key)
+	var none K
+	k.keys[Slot(page)] = none // lest it be kept in memory
+	return nil
+}
+
+// Next returns the key of the page to poll now.
+func (k *Keyed[K]) Next(now time.Time) (key K, err error) {
+	at, err := seconds(now)
+	if err != nil {
+		return key, err
+	}
+	k.lock()
+	defer k.mu.Unlock()
+	at = max(at, k.latest)
+	page, err := k.learner.Next(at)
+	if err != nil {
+		return key, err
+	}
+	k.latest = at
+	return k.keys[Slot(page)], nil
+}
+
+// answer makes a call about a poll of the page of a key. A call that is refused for its time is
+// made again at the time of the latest Next, if that is later.
+func (k *Keyed[K]) answer(key K, now time.Time, call func(page int, at float64) error) error {
+	at, err := seconds(now)
+	if err != nil {
+		return k.about(key, err)
+	}
+	k.lock()
+	defer k.mu.Unlock()
+	page, err := k.page(key)
+	if err != nil {
+		return err
+	}
+	if err = call(page, at); err != nil && at < k.latest && errors.Is(err, ErrTime) {
+		err = call(page, k.latest)
+	}
+	return k.about(key, err)
+}
+
+// Observe reports whether a poll found that the page had changed.
+func (k *Keyed[K]) Observe(key K, now time.Time, changed bool) error {
+	return k.answer(key, now, func(page int, at float64) error { return k.learner.Observe(page, at, changed) })
+}
+
+// GiveBack reports that a poll gets no answer.
+func (k *Keyed[K]) GiveBack(key K, now time.Time) error {
+	return k.answer(key, now, func(page int, at float64) error { return k.learner.GiveBack(page, at) })
+}
+
+// Record reports what was found of a page that Next had not given. It is an error that wraps
+// errors.ErrUnsupported if the learner has no Record.
+func (k *Keyed[K]) Record(key K, now time.Time, changed bool) error {
+	return k.answer(key, now, func(page int, at float64) error {
+		l, ok := k.learner.(interface {
+			Record(page int, now float64, changed bool) error
+		})
+		if !ok {
+			return k.lacks("Record")
+		}
+		return l.Record(page, at, changed)
+	})
+}
+
+// lacks returns the error of a learner that cannot do something.
+func (k *Keyed[K]) lacks(what string) error {
+	return fmt.Errorf("knapsack: %w: %T has no %s", errors.ErrUnsupported, k.learner, what)
+}
+
+// With calls do with the learner of a Keyed, while nobody else uses it, for what only that type of
+// learner can do. The function page returns the page of a key, or a *KeyError. Do not keep either,
+// do not call the methods of the Keyed in do, and leave Add and Remove to the Keyed: With panics if
+// pages came or went.
+//
+// With returns what do returns, or an error that wraps errors.ErrUnsupported if the learner is not
+// an L.
+func With[L any, K comparable](k *Keyed[K], do func(learner L, page func(key K) (int, error)) error) error {
+	k.lock()
+	defer k.mu.Unlock()
+	learner, ok := k.learner.(L)
+	if !ok {
+		return k.lacks(fmt.Sprintf("part in a With of %T", do))
+	}
+	err := do(learner, k.page)
+	if n := k.learner.Len(); n != len(k.pages) {
+		panic(fmt.Sprintf("knapsack: a With left %d pages with %d keys: use Add and Remove of the Keyed", n, len(k.pages)))
+	}
+	return err
+}
+
+// A pager is a learner that saves what it knows of a single page.
+type pager interface {
+	// pageFormat returns the format of a page.
+	pageFormat() codec.Format
+	// encodePage writes what is known of a page, decodePage reads it. What decodePage returns
+	// takes effect when it is called.
+	encodePage(slot int, e *codec.Encoder)
+	decodePage(d *codec.Decoder) (set func(slot int))
+}
+
+// Export returns what has been learnt of a page, in about 100 bytes, for Import. It is
+// independent of the other pages, and of what the caller set: weights, intervals, groups. It is
+// an error that wraps errors.ErrUnsupported if the learner knows nothing of a page alone, which is
+// so for HTRAA and EstimateFirst.
+func (k *Keyed[K]) Export(key K) ([]byte, error) {
+	k.lock()
+	defer k.mu.Unlock()
+	page, err := k.page(key)
+	if err != nil {
+		return nil, err
+	}
+	p, ok := k.learner.(pager)
+	if !ok {
+		return nil, k.about(key, k.lacks("pages to export"))
+	}
+	data, err := p.pageFormat().Append(nil, func(e *codec.Encoder) { p.encodePage(Slot(page), e) })
+	return data, k.about(key, err)
+}
+
+// Import sets what is known of a page to what Export returned, of a learner of the same type, and
+// adds the page if it is new.
+func (k *Keyed[K]) Import(key K, data []byte) error {
+	k.lock()
+	defer k.mu.Unlock()
+	p, ok := k.learner.(pager)
+	if !ok {
+		return k.about(key, k.lacks("pages to import"))
+	}
+	var set func(slot int)
+	err := codec.Load(&set, p.pageFormat(), data, func(to *func(int), d *codec.Decoder) { *to = p.decodePage(d) })
+	if err != nil {
+		return k.about(key, err)
+	}
+	page, known := k.pages[key]
+	if !known {
+		page = k.add(key)
+	}
+	set(Slot(page))
+	return nil
+}

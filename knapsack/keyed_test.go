@@ -1,0 +1,514 @@
+package knapsack
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"net/netip"
+	"runtime"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/recrawl/recrawl/internal/codec/codectest"
+)
+
+var noon = time.Unix(1.7e9, 0)
+
+func after(s float64) time.Time { return noon.Add(time.Duration(s * 1e9)) }
+
+// keyed returns a Keyed with n URLs.
+func keyed(l Learner, n int) *Keyed[string] {
+	k := NewKeyed[string](l)
+	for i := range n {
+		k.Add(url(i))
+		if f, ok := l.(*Fixed); ok {
+			_ = f.SetFrequency(i, 1+float64(i%3))
+		}
+	}
+	return k
+}
+
+func url(i int) string { return fmt.Sprintf("https://host%d.test/page/%d", i%7, i) }
+
+// A Keyed does what the learner inside would do, saved and restored or not, whatever the learner
+// is; polls in flight come back.
+func TestKeyedIsItsLearner(t *testing.T) {
+	t.Parallel()
+	for _, c := range learners {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			const n = 9
+			k := keyed(c.make(0, 5), n)
+			bare := c.make(0, 5)
+			page := map[string]int{}
+			key := map[int]string{}
+			add := func(i int) {
+				p := bare.Add()
+				page[url(i)], key[p] = p, url(i)
+				if f, ok := bare.(*Fixed); ok {
+					require.NoError(t, f.SetFrequency(p, 1+float64(i%3)))
+				}
+			}
+			for i := range n {
+				add(i)
+			}
+			rng := rand.New(rand.NewPCG(3, 3))
+			var flying []string
+			for step := range 400 {
+				at := 1.7e9 + float64(step)/4
+				got, err := k.Next(after(float64(step) / 4))
+				want, err2 := bare.Next(at)
+				require.Equal(t, err2, err)
+				if err == nil {
+					require.Equal(t, key[want], got)
+					flying = append(flying, got)
+				}
+				for len(flying) > 3 {
+					i := rng.IntN(len(flying))
+					u := flying[i]
+					flying = slices.Delete(flying, i, i+1)
+					if rng.IntN(4) == 0 {
+						require.NoError(t, k.GiveBack(u, after(float64(step)/4)))
+						require.NoError(t, bare.GiveBack(page[u], at))
+						continue
+					}
+					changed := rng.IntN(3) == 0
+					require.NoError(t, k.Observe(u, after(float64(step)/4), changed))
+					require.NoError(t, bare.Observe(page[u], at, changed))
+				}
+				if step == 150 || step == 151 {
+					u := url(step - 149)
+					require.NoError(t, k.Remove(u))
+					require.NoError(t, bare.Remove(page[u]))
+					delete(key, page[u])
+					delete(page, u)
+					flying = slices.DeleteFunc(flying, func(v string) bool { return v == u })
+				}
+				if step == 160 {
+					require.True(t, k.Add(url(77)))
+					add(77)
+					require.NoError(t, With(k, func(l Learner, page func(string) (int, error)) error {
+						if f, ok := l.(*Fixed); ok {
+							return f.SetFrequency(must(page(url(77))), 1+77%3)
+						}
+						return nil
+					}))
+				}
+				if step == 200 {
+					other := NewKeyed[string](c.make(0, 99))
+					require.NoError(t, other.UnmarshalBinary(must(k.MarshalBinary())))
+					k = other
+					require.Empty(t, maps.Collect(k.InFlight()))
+					slices.SortFunc(flying, func(a, b string) int { return Slot(page[a]) - Slot(page[b]) })
+					for _, u := range flying {
+						require.NoError(t, bare.GiveBack(page[u], at))
+					}
+					flying = nil
+				}
+				require.Equal(t, bare.Len(), k.Len())
+			}
+			var all []string
+			for p := range bare.All() {
+				all = append(all, key[p])
+			}
+			require.Equal(t, all, slices.Collect(k.All()))
+			var inFlight []string
+			for u, at := range k.InFlight() {
+				require.True(t, at.After(noon) && !at.After(after(100)))
+				inFlight = append(inFlight, u)
+			}
+			require.ElementsMatch(t, flying, inFlight)
+		})
+	}
+}
+
+// Errors carry the key; nothing else changes.
+func TestKeyedErrors(t *testing.T) {
+	t.Parallel()
+	k := keyed(must(NewRateFilter(0, RateFilterConfig{})), 2)
+	require.False(t, k.Add(url(1)))
+	for _, call := range []func() error{
+		func() error { return k.Observe("gone", noon, true) },
+		func() error { return k.GiveBack("gone", noon) },
+		func() error { return k.Remove("gone") },
+		func() error { _, err := k.Export("gone"); return err },
+		func() error {
+			return With(k, func(_ *RateFilter, page func(string) (int, error)) error {
+				_, err := page("gone")
+				return err
+			})
+		},
+	} {
+		err := call()
+		require.ErrorIs(t, err, ErrUnknown)
+		var about *KeyError[string]
+		require.ErrorAs(t, err, &about)
+		require.Equal(t, "gone", about.Key)
+		require.ErrorContains(t, err, "gone")
+	}
+	var about *KeyError[string]
+	require.ErrorAs(t, k.Observe(url(0), noon, true), &about)
+	require.ErrorIs(t, about, ErrNotAsked)
+	require.Equal(t, url(0), about.Key)
+	_, err := k.Next(time.Time{})
+	require.ErrorIs(t, err, ErrTime)
+	must(k.Next(noon))
+	require.ErrorIs(t, k.Observe(url(0), time.Time{}, true), ErrTime)
+
+	// Clocks go back.
+	u := must(k.Next(noon.Add(-time.Hour)))
+	require.NoError(t, k.Observe(u, noon.Add(-2*time.Hour), true))
+	require.ErrorIs(t, k.Observe(u, noon.Add(-2*time.Hour), true), ErrNotAsked)
+	_, err = k.Next(noon)
+	require.NoError(t, err)
+	_, err = k.Next(noon)
+	require.ErrorIs(t, err, ErrNoPage)
+
+	require.ErrorIs(t, With(k, func(*Planner, func(string) (int, error)) error { return nil }), errors.ErrUnsupported)
+	failed := errors.New("failed")
+	require.ErrorIs(t, With(k, func(*RateFilter, func(string) (int, error)) error { return failed }), failed)
+	require.Panics(t, func() {
+		_ = With(k, func(f *RateFilter, _ func(string) (int, error)) error { f.Add(); return nil })
+	})
+}
+
+func TestKeyedZeroValuePanics(t *testing.T) {
+	t.Parallel()
+	const message = "knapsack: a Keyed without a learner: make it with NewKeyed"
+	var k Keyed[int]
+	require.PanicsWithValue(t, message, func() { k.Add(1) })
+	require.PanicsWithValue(t, message, func() { _, _ = k.Next(noon) })
+	require.PanicsWithValue(t, message, func() { _ = k.UnmarshalBinary(nil) })
+	require.PanicsWithValue(t, "knapsack: NewKeyed of no learner", func() { NewKeyed[int](nil) })
+	require.PanicsWithValue(t, "knapsack: NewKeyed of a learner that has 3 pages already",
+		func() { NewKeyed[int](must(NewRateFilter(3, RateFilterConfig{}))) })
+}
+
+// Keys of many types go through a blob; those that cannot are refused.
+func TestKeyedKeys(t *testing.T) {
+	t.Parallel()
+	type id int16
+	type name string
+	testKeys(t, "", "a", "ü\x00")
+	testKeys(t, name("x"), "y")
+	testKeys(t, id(-5), 7, 0)
+	testKeys(t, uint32(math.MaxUint32), 1)
+	testKeys(t, uintptr(9))
+	testKeys(t, [16]byte{1, 2, 255}, [16]byte{})
+	testKeys(t, netip.MustParseAddr("10.1.2.3"), netip.MustParseAddr("::1"))
+	testKeys(t, Age, Freshness) // has text methods
+	for _, bad := range []error{refusedKey(struct{ a, b string }{"a", "b"}), refusedKey(1.5), refusedKey[any]("x")} {
+		require.ErrorIs(t, bad, ErrConfig)
+	}
+
+	wide := NewKeyed[int](must(NewRateFilter(0, RateFilterConfig{})))
+	wide.Add(300)
+	narrow := NewKeyed[int8](must(NewRateFilter(0, RateFilterConfig{})))
+	require.ErrorIs(t, narrow.UnmarshalBinary(must(wide.MarshalBinary())), ErrCorrupt)
+	unsigned := NewKeyed[uint8](must(NewRateFilter(0, RateFilterConfig{})))
+	require.ErrorIs(t, unsigned.UnmarshalBinary(must(wide.MarshalBinary())), ErrCorrupt)
+	array := NewKeyed[[2]byte](must(NewRateFilter(0, RateFilterConfig{})))
+	array.Add([2]byte{1})
+	longer := NewKeyed[[3]byte](must(NewRateFilter(0, RateFilterConfig{})))
+	require.ErrorIs(t, longer.UnmarshalBinary(must(array.MarshalBinary())), ErrCorrupt)
+}
+
+func testKeys[K comparable](t *testing.T, keys ...K) {
+	k := NewKeyed[K](must(NewRateFilter(0, RateFilterConfig{})))
+	for _, key := range keys {
+		require.True(t, k.Add(key))
+	}
+	restored := NewKeyed[K](must(NewRateFilter(0, RateFilterConfig{})))
+	require.NoError(t, restored.UnmarshalBinary(must(k.MarshalBinary())))
+	require.Equal(t, keys, slices.Collect(restored.All()), "%T", keys)
+}
+
+func refusedKey[K comparable](key K) error {
+	k := NewKeyed[K](must(NewRateFilter(0, RateFilterConfig{})))
+	k.Add(key)
+	_, err := k.MarshalBinary()
+	return err
+}
+
+// The blob: bytes, truncation, forgeries.
+func TestKeyedSaved(t *testing.T) {
+	t.Parallel()
+	empty := func() *Keyed[string] { return keyed(must(NewAdaptive(0, AdaptiveConfig{})), 2) }
+	k := NewKeyed[string](must(NewAdaptive(0, AdaptiveConfig{Start: 4})))
+	for i := range 4 {
+		k.Add(url(i))
+	}
+	for i := range 60 {
+		u := must(k.Next(after(float64(i))))
+		require.NoError(t, k.Observe(u, after(float64(i)), u == url(1)))
+	}
+	require.NoError(t, k.Remove(url(2)))
+	codectest.Run(t, "keyed", k, empty, func(k *Keyed[string]) any {
+		var did []any
+		for i := range 20 {
+			u, err := k.Next(after(100 + float64(i)))
+			did = append(did, u, err, k.Observe(u, after(100+float64(i)), i%3 == 0))
+		}
+		return fmt.Sprint(append(did, slices.Collect(k.All())))
+	})
+
+	// A state of another learner is told by name, and leaves everything as it was.
+	p := keyed(must(NewPlanner(0, PlannerConfig{}, nil)), 1)
+	before := must(p.MarshalBinary())
+	err := p.UnmarshalBinary(must(k.MarshalBinary()))
+	require.ErrorIs(t, err, ErrCorrupt)
+	require.ErrorContains(t, err, "knapsack.Adaptive")
+	require.ErrorContains(t, err, "knapsack.Planner")
+	require.Equal(t, before, must(p.MarshalBinary()))
+}
+
+// What is known of a page goes through a row of a database into a new crawl.
+func TestKeyedExport(t *testing.T) {
+	t.Parallel()
+	for _, c := range learners {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			const n = 6
+			k := keyed(c.make(0, 5), n)
+			if _, ok := k.learner.(pager); !ok {
+				_, err := k.Export(url(0))
+				require.ErrorIs(t, err, errors.ErrUnsupported)
+				require.ErrorIs(t, k.Import(url(0), nil), errors.ErrUnsupported)
+				return
+			}
+			for i := range 300 {
+				u := must(k.Next(after(float64(i))))
+				require.NoError(t, k.Observe(u, after(float64(i)), i%(2+len(u)%3) == 0 || u == url(1)))
+			}
+			for i := range n {
+				flying := i == n-1
+				var u string
+				if flying {
+					u = must(k.Next(after(300)))
+				} else {
+					u = url(i)
+				}
+				row := must(k.Export(u))
+				require.Less(t, len(row), 350)
+				before := must(k.MarshalBinary())
+				require.NoError(t, k.Import(u, row))
+				if _, ok := k.learner.(*LAKG); !ok { // the page changes place among its like
+					require.Len(t, must(k.MarshalBinary()), len(before))
+				}
+				again := must(k.Export(u))
+				require.Equal(t, row, again, "into itself")
+				other := NewKeyed[string](c.make(0, 1))
+				require.NoError(t, other.Import(u, row))
+				require.Equal(t, 1, other.Len())
+				require.Equal(t, row, must(other.Export(u)), "into a new one")
+				for at := range len(row) {
+					row[at] ^= 4
+					require.ErrorIs(t, other.Import("bad", row), ErrCorrupt)
+					row[at] ^= 4
+				}
+				require.Equal(t, 1, other.Len(), "a refused page is not added")
+				spinKeyed(t, other)
+			}
+			spinKeyed(t, k)
+		})
+	}
+}
+
+func spinKeyed(t *testing.T, k *Keyed[string]) {
+	for i := range 40 {
+		if u, err := k.Next(after(400 + float64(i))); err == nil {
+			require.NoError(t, k.Observe(u, after(400+float64(i)), i%2 == 0))
+		} else {
+			require.ErrorIs(t, err, ErrNoPage)
+		}
+	}
+	must(k.MarshalBinary())
+}
+
+// A crawl that begins with the rows of another knows from its first polls which pages change, also
+// at another budget.
+func TestKeyedImportTeaches(t *testing.T) {
+	t.Parallel()
+	const n = 60
+	changes := func(i int) float64 { return []float64{0.02, 0.02, 3}[i%3] } // per cycle of n
+	run := func(k *Keyed[string], from, to int, step float64) (busy int) {
+		rng := rand.New(rand.NewPCG(1, 1))
+		for i := from; i < to; i++ {
+			at := after(float64(i) * step)
+			u := must(k.Next(at))
+			var id, host int
+			_, err := fmt.Sscanf(u, "https://host%d.test/page/%d", &host, &id)
+			require.NoError(t, err)
+			if id%3 == 2 {
+				busy++
+			}
+			require.NoError(t, k.Observe(u, at, rng.Float64() < -math.Expm1(-changes(id))))
+		}
+		return busy
+	}
+	k := keyed(must(NewRateFilter(0, RateFilterConfig{})), n)
+	run(k, 0, 40*n, 1)
+	for _, step := range []float64{1, 5, 0.3} {
+		from := int(41 * n / step)
+		taught, fresh := NewKeyed[string](must(NewRateFilter(0, RateFilterConfig{}))), keyed(must(NewRateFilter(0, RateFilterConfig{})), n)
+		for u := range k.All() {
+			require.NoError(t, taught.Import(u, must(k.Export(u))))
+		}
+		knows, guesses := run(taught, from, from+2*n, step), run(fresh, from, from+2*n, step)
+		t.Logf("step %v: %d of %d polls at busy pages; without the rows %d", step, knows, 2*n, guesses)
+		require.Greater(t, knows, guesses+10)
+	}
+}
+
+// Workers share a Keyed; run it with -race.
+func TestKeyedConcurrently(t *testing.T) {
+	t.Parallel()
+	k := keyed(must(NewRateFilter(0, RateFilterConfig{})), 200)
+	var workers sync.WaitGroup
+	polls := make([]int, 8)
+	for w := range polls {
+		workers.Go(func() {
+			for i := range 500 {
+				now := noon.Add(time.Duration(i) * time.Second)
+				u, err := k.Next(now)
+				if err != nil {
+					panic(err)
+				}
+				if err := k.Observe(u, now, i%5 == 0); err != nil && !errors.Is(err, ErrUnknown) {
+					panic(err) // another may have removed it
+				}
+				polls[w]++
+				switch i % 100 {
+				case 7:
+					k.Add(fmt.Sprint(w, i))
+				case 17:
+					must(k.MarshalBinary())
+				case 27:
+					for u := range k.All() {
+						if u == fmt.Sprint(w, i-20) {
+							_ = k.Remove(u)
+						}
+					}
+				}
+			}
+		})
+	}
+	workers.Wait()
+	require.Equal(t, slices.Repeat([]int{500}, 8), polls)
+	require.Equal(t, 200, k.Len())
+}
+
+// A poll allocates nothing.
+func TestKeyedDoesNotAllocate(t *testing.T) {
+	k := keyed(must(NewRateFilter(0, RateFilterConfig{})), 100)
+	now := noon
+	poll := func() {
+		now = now.Add(time.Second)
+		u, err := k.Next(now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := k.Observe(u, now, len(u)%2 == 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2000 {
+		poll()
+	}
+	require.Zero(t, testing.AllocsPerRun(1000, poll))
+}
+
+// The bounds that the documentation states.
+const leastKeyedBytes, mostKeyedBytes = 50, 80
+
+func TestKeyedMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("measures the heap")
+	}
+	for _, n := range []int{1e5, 120e3, 150e3, 180e3, 230e3} {
+		urls := make([]string, n)
+		for i := range urls {
+			urls[i] = url(i)
+		}
+		var before, after runtime.MemStats
+		runtime.GC()
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		k := NewKeyed[string](&idle{Learner: must(NewAdaptive(0, AdaptiveConfig{}))})
+		for _, u := range urls {
+			k.Add(u)
+		}
+		runtime.GC()
+		runtime.GC()
+		runtime.ReadMemStats(&after)
+		runtime.KeepAlive(k)
+		runtime.KeepAlive(urls)
+		perPage := (float64(after.HeapAlloc) - float64(before.HeapAlloc)) / float64(n)
+		t.Logf("%d pages: %.1f bytes a page", n, perPage)
+		require.True(t, perPage > leastKeyedBytes && perPage < mostKeyedBytes, "%v bytes a page", perPage)
+	}
+}
+
+// An idle learner takes no memory for its pages.
+type idle struct {
+	Learner
+	n int
+}
+
+func (l *idle) Add() int { l.n++; return l.n - 1 }
+func (l *idle) Len() int { return l.n }
+
+// BenchmarkKeyed measures an ask and its answer over a million URLs, and how many times more that
+// takes than it takes the learner alone.
+func BenchmarkKeyed(b *testing.B) {
+	n := 1_000_000
+	if testing.Short() {
+		n = 10_000
+	}
+	k := NewKeyed[string](new(RateFilter))
+	k.learner = warm(n)
+	for page := range n {
+		u := url(page)
+		k.pages[u], k.keys = page, append(k.keys, u)
+	}
+	bare := warm(n)
+	const polls = 20_000
+	var inside, outside time.Duration
+	at := 0.0
+	lucky := func(at float64) bool { return mix64(uint64(at))%5 == 0 }
+	for b.Loop() {
+		start := time.Now()
+		for i := range polls {
+			now := at + float64(i)
+			page, err := bare.Next(now)
+			if err != nil {
+				b.Fatal(err)
+			}
+			if err := bare.Observe(page, now, lucky(now)); err != nil {
+				b.Fatal(err)
+			}
+		}
+		inside += time.Since(start)
+		start = time.Now()
+		for i := range polls {
+			now := at + float64(i)
+			u, err := k.Next(time.Unix(int64(now), 0))
+			if err != nil {
+				b.Fatal(err)
+			}
+			if err := k.Observe(u, time.Unix(int64(now), 0), lucky(now)); err != nil {
+				b.Fatal(err)
+			}
+		}
+		outside += time.Since(start)
+		at += polls
+	}
+	b.ReportMetric(float64(outside.Nanoseconds())/float64(b.N*polls), "ns/poll")
+	b.ReportMetric(outside.Seconds()/inside.Seconds(), "ratio")
+}

@@ -1,0 +1,109 @@
+package knapsack
+
+import (
+	"math"
+
+	"github.com/recrawl/recrawl/internal/codec"
+	"github.com/recrawl/recrawl/knapsack/internal/belief"
+)
+
+// What the learners know of a page alone, for Keyed.Export and Import. See pager.
+
+var _, _, _, _, _ pager = (*RateFilter)(nil), (*Planner)(nil), (*LAKG)(nil), (*Adaptive)(nil), (*Fixed)(nil)
+
+func (f *RateFilter) pageFormat() codec.Format {
+	return codec.Format{Magic: "recrawl/RateFilter.page", Version: 1}
+}
+
+func (f *RateFilter) encodePage(slot int, e *codec.Encoder) {
+	page := f.model.Page(&f.beliefs[slot])
+	page.Encode(e)
+	e.Float64(f.polled[slot])
+}
+
+// decodePage gives a filter without a time scale that of the page.
+func (f *RateFilter) decodePage(d *codec.Decoder) func(slot int) {
+	var page belief.Page
+	page.Decode(d)
+	polled := d.Float64In(math.Inf(-1), math.MaxFloat64)
+	return func(slot int) {
+		if !f.model.Known() && page.Cycle() > 0 {
+			f.begin(page.Cycle())
+		}
+		f.beliefs[slot], f.polled[slot] = f.model.Adopt(&page), polled
+		f.limits.Enter(uint32(slot), polled)
+		f.refresh(uint32(slot))
+	}
+}
+
+func (p *Planner) pageFormat() codec.Format {
+	return codec.Format{Magic: "recrawl/Planner.page", Version: 1}
+}
+
+func (p *Planner) encodePage(slot int, e *codec.Encoder) {
+	e.Byte(byte(p.cfg.Method))
+	e.Float64(p.last[slot])
+	p.evidence.Page(slot).Encode(e)
+}
+
+func (p *Planner) decodePage(d *codec.Decoder) func(slot int) {
+	method := RateMethod(d.Byte())
+	d.Require(method == p.cfg.Method, "the page of a Planner with rates by %v, not %v", method, p.cfg.Method)
+	last := d.Float64In(math.Inf(-1), math.MaxFloat64)
+	page := p.cfg.Method.evidence()
+	page.Decode(d, 1)
+	return func(slot int) {
+		p.last[slot] = last
+		p.evidence.SetPage(slot, page)
+		if p.planned() {
+			p.refresh(slot)
+		}
+	}
+}
+
+func (l *LAKG) pageFormat() codec.Format {
+	return codec.Format{Magic: "recrawl/LAKG.page", Version: 1}
+}
+
+// encodePage writes the amount, which does not depend on the number of states.
+func (l *LAKG) encodePage(slot int, e *codec.Encoder) { e.Float64(l.roster.Frequency(slot)) }
+
+func (l *LAKG) decodePage(d *codec.Decoder) func(slot int) {
+	amount := d.Float64In(0, 1)
+	return func(slot int) {
+		r := l.roster
+		in := r.even == nil && r.buckets.Has(int(r.state[slot])-1, slot)
+		if in {
+			r.take(slot)
+		}
+		r.move(slot, r.walk.State(amount))
+		switch {
+		case r.even != nil:
+			r.even.Set(slot, r.walk.Amount(int(r.state[slot])))
+		case in:
+			r.insert(slot)
+		}
+	}
+}
+
+func (a *Adaptive) pageFormat() codec.Format {
+	return codec.Format{Magic: "recrawl/Adaptive.page", Version: 1}
+}
+
+func (a *Adaptive) encodePage(slot int, e *codec.Encoder) { e.Float64(1 / a.roster.Frequency(slot)) }
+
+func (a *Adaptive) decodePage(d *codec.Decoder) func(slot int) {
+	interval := min(max(d.Float64In(math.SmallestNonzeroFloat64, math.MaxFloat64), a.cfg.Min), a.cfg.Max)
+	return func(slot int) { a.roster.Set(slot, 1/interval) }
+}
+
+func (f *Fixed) pageFormat() codec.Format {
+	return codec.Format{Magic: "recrawl/Fixed.page", Version: 1}
+}
+
+func (f *Fixed) encodePage(slot int, e *codec.Encoder) { e.Float64(f.roster.Frequency(slot)) }
+
+func (f *Fixed) decodePage(d *codec.Decoder) func(slot int) {
+	x := d.NonNegative()
+	return func(slot int) { f.roster.Set(slot, x) }
+}
