@@ -62,6 +62,7 @@ func (w *world) overHTTP(env webenv.Env, scheduler webenv.Scheduler, o webenv.Ru
 
 		if found.Changed {
 			r.Detected++
+			r.Value++
 		}
 		o.OnPoll(webenv.Poll{Page: page, Time: now, Changed: found.Changed})
 		o.Progress(float64(k) / float64(o.Polls))

@@ -8,10 +8,10 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"os"
 	"slices"
 
 	"github.com/recrawl/recrawl/examples/internal/report"
-	"github.com/recrawl/recrawl/knapsack"
 )
 
 func main() { report.Main("recrawl", run) }
@@ -26,6 +26,8 @@ web pages over 822 days (Open Terms Archive, contrib-versions, ODC-BY 1.0).
   go run ./examples/recrawl -env zipf:0.3,1.5           # simulated: 500 pages, 1 poll a slot
   go run ./examples/recrawl -env zipf:0.9,1.5,r=1000 -polls 200000
   go run ./examples/recrawl -http                       # the same over real HTTP on loopback
+  go run ./examples/recrawl -suite -trace a.csv -trace b.csv -budget 1,2.5   # replicated
+  go run ./examples/recrawl -log polls.csv              # what your own crawler would win
   go run ./examples/recrawl -json | jq '.policies[] | [.name, .detected]'
 
 ` + columns
@@ -35,18 +37,18 @@ const columns = `Columns: detected, the polls that found a change; per poll, the
 the share of page-time in which the last copy was current; age, the mean time
 since the first change that the copy lacks (0 while it is current); harmonic, the
 mean of 1 + 1/2 + … + 1/k while the copy lacks k changes; delay, the mean time from
-any change to the poll that found it; and × uniform, how many times better than the
-first policy this one is by the -objective: more detections, or less staleness, age,
-harmonic cost or delay. Policies that draw numbers, and simulated webs, run -runs
-times: the figures are means, ± the standard deviation of detected.`
+each change to its discovery; and × uniform, how many times better than the first
+policy this one is by the -objective: more detections, or less staleness, age,
+harmonic cost or delay. Policies that draw numbers, and simulated
+webs, run -runs times: the figures are means, ± the standard deviation of detected.`
 
 // settings are what the command line says.
 type settings struct {
 	*report.Program
-	budget    float64
+	budgets   numbers
 	policies  string
-	trace     string
-	env       string
+	traces    repeated
+	envs      repeated
 	pages     int
 	polls     int
 	objective string
@@ -54,66 +56,101 @@ type settings struct {
 	http      bool
 	table     bool
 	suite     bool
+	scenarios string
+	log       string
+	draws     int
+	stdin     io.Reader
 }
 
 // alone has the flags that print something else, and those that go with them.
+// onlyWith has the flags that go with one of these only.
 var alone = map[string][]string{
 	"table": {"table", "seed", "runs", "quick", "json"},
-	"suite": {"suite", "policies", "seed", "runs", "quick", "json"},
+	"suite": {"suite", "trace", "env", "n", "budget", "policies", "objective", "scenarios", "seed", "runs", "quick", "json"},
+	"log":   {"log", "draws", "policies", "objective", "seed", "quick", "json"},
 }
 
+var onlyWith = map[string]string{"scenarios": "suite", "draws": "log", "n": "env"}
+
 func parse(args []string, stdout, stderr io.Writer) (*settings, error) {
-	s := &settings{Program: report.NewProgram("recrawl", intro, "two runs only, and a short -table or -suite", stdout, stderr)}
+	s := &settings{Program: report.NewProgram("recrawl", intro, "two runs only, and a short -table or -suite", stdout, stderr), stdin: os.Stdin}
 	flags := s.Flags
-	flags.Float64Var(&s.budget, "budget", 0, "`polls` per hour, or per slot where -env has slots (default 2 per hour, 1 per slot)")
-	flags.StringVar(&s.policies, "policies", "", "comma-separated `names` of policies, below (default all)")
-	flags.StringVar(&s.trace, "trace", "", "replay the history in this `file`, one page per line: name,unix,unix,…; may be gzipped")
-	flags.StringVar(&s.env, "env", "", "simulate a `web`, below, instead of replaying a history")
+	flags.Var(&s.budgets, "budget", "`polls` per hour, or per slot where -env has slots (default 2 per hour, 1 per slot); -suite takes one number, or one for each web, with commas between (default one poll of each page in 18 days, or 12 in a shorter history)")
+	flags.StringVar(&s.policies, "policies", "", "comma-separated `names` of policies, below (default all; a few for -http and -log)")
+	flags.Var(&s.traces, "trace", "replay the history in this `file`, one page per line: name,unix,unix,…; may be gzipped; -suite takes several")
+	flags.Var(&s.envs, "env", "simulate a `web`, below, instead of replaying a history; -suite takes several")
 	flags.IntVar(&s.pages, "n", 500, "`pages` of a simulated web")
 	flags.IntVar(&s.polls, "polls", 0, "stop after this `number` of polls (default: the whole history, 100000 in a simulated web)")
-	flags.StringVar(&s.objective, "objective", "detections", "`goal` to be good at: detections, freshness, age, harmonic or delay; for policies that can choose")
-	flags.IntVar(&s.runs, "runs", 10, "`number` of runs where chance plays a role; default 3 for -suite")
+	flags.StringVar(&s.objective, "objective", "detections", "`goal` to be good at: detections, freshness, age, harmonic or delay, for policies that can choose; -suite takes several, with commas between (default detections,freshness,delay)")
+	flags.IntVar(&s.runs, "runs", 10, "`number` of runs where chance plays a role; default 6 for -suite, each with another budget nearby and another start or simulated web")
 	flags.BoolVar(&s.http, "http", false, "serve the history on a loopback port, time sped up, and poll it over HTTP: one run of a few policies, or those of -policies")
 	flags.BoolVar(&s.table, "table", false, "print instead the figures of Granmo et al. (2006): exact optima, and LAKG over time")
-	flags.BoolVar(&s.suite, "suite", false, "print instead one table of every policy, objective, budget and web; takes a quarter of an hour")
+	flags.BoolVar(&s.suite, "suite", false, "compare instead every policy under budgets × 1/4, 1 and 4 on several webs in several scenarios, replicated, with the ratios to the best peer and their geometric means; says beforehand how long it takes")
+	flags.StringVar(&s.scenarios, "scenarios", "", "comma-separated `names` of scenarios of -suite, below (default all, plain with -quick)")
+	flags.StringVar(&s.log, "log", "", "read the polls of a crawler from this `file`, below, - for standard input, and say what each policy would have found with as many polls")
+	flags.IntVar(&s.draws, "draws", 10, "`number` of times that -log draws when pages changed; 3 with -quick")
 	s.Notes = "Policies:\n"
 	for _, p := range policies {
-		s.Notes += fmt.Sprintf("  %-13s %s\n", p.name, p.about)
+		s.Notes += fmt.Sprintf("  %-17s %s\n", p.name, p.about)
 	}
-	s.Notes += "\nSimulated webs:\n" + simulations
+	s.Notes += "\nScenarios of -suite:\n"
+	for _, c := range scenarios {
+		s.Notes += fmt.Sprintf("  %-17s %s\n", c.name, c.about)
+	}
+	s.Notes += "\nSimulated webs:\n" + simulations + "\n\n" + logFormat
 	if err := s.Parse(args); err != nil {
 		return nil, err
 	}
-	switch {
-	case s.trace != "" && s.env != "":
-		return nil, report.Usagef("-trace and -env exclude each other")
-	case s.runs < 1:
-		return nil, report.Usagef("-runs %d: want 1 at least", s.runs)
+	if err := s.check(); err != nil {
+		return nil, err
 	}
-	given := map[string]bool{}
-	flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
-	for _, mode := range slices.Sorted(maps.Keys(alone)) {
-		for _, name := range slices.Sorted(maps.Keys(given)) {
-			if given[mode] && !slices.Contains(alone[mode], name) {
-				return nil, report.Usagef("-%s does not go with -%s", name, mode)
-			}
-		}
-	}
-	if given["budget"] && !(s.budget > 0) {
-		return nil, report.Usagef("-budget %v: want a number of polls above 0", s.budget)
-	}
-	if given["n"] && s.env == "" {
-		return nil, report.Usagef("-n goes with -env")
-	}
-	if !given["runs"] {
+	if !s.Given("runs") {
 		switch {
 		case s.Quick:
 			s.runs = 2
 		case s.suite:
-			s.runs = 3
+			s.runs = len(suiteFactors)
 		}
 	}
+	if !s.Given("draws") && s.Quick {
+		s.draws = 3
+	}
 	return s, nil
+}
+
+// check sees whether the flags go together.
+func (s *settings) check() error {
+	given := map[string]bool{}
+	s.Flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	for _, mode := range slices.Sorted(maps.Keys(alone)) {
+		for _, name := range slices.Sorted(maps.Keys(given)) {
+			if given[mode] && !slices.Contains(alone[mode], name) {
+				return report.Usagef("-%s does not go with -%s", name, mode)
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(onlyWith)) {
+		if given[name] && !given[onlyWith[name]] && !(name == "n" && s.suite) {
+			return report.Usagef("-%s goes with -%s", name, onlyWith[name])
+		}
+	}
+	switch {
+	case s.runs < 1:
+		return report.Usagef("-runs %d: want 1 at least", s.runs)
+	case s.draws < 1:
+		return report.Usagef("-draws %d: want 1 at least", s.draws)
+	case s.suite:
+		return nil
+	case len(s.traces) > 0 && len(s.envs) > 0:
+		return report.Usagef("-trace and -env exclude each other without -suite")
+	case len(s.traces) > 1:
+		return report.Usagef("-trace %s: several go with -suite", s.traces[1])
+	case len(s.envs) > 1:
+		return report.Usagef("-env %s: several go with -suite", s.envs[1])
+	case len(s.budgets) > 1:
+		return report.Usagef("-budget %s: several go with -suite", s.budgets.String())
+	}
+	return nil
 }
 
 func run(args []string, stdout, stderr io.Writer) error {
@@ -124,19 +161,30 @@ func run(args []string, stdout, stderr io.Writer) error {
 	if s.table {
 		return s.printTable()
 	}
-	if s.http && s.policies == "" {
+	switch {
+	case s.policies != "":
+	case s.http:
 		s.policies = httpPolicies
+	case s.log != "":
+		s.policies = logPolicies
 	}
 	chosen, err := choose(s.policies)
 	if err != nil {
-		return report.Usagef("%w", err)
+		return err
 	}
 	if s.suite {
 		return s.printSuite(chosen)
 	}
-	var objective knapsack.Objective
-	if err := objective.UnmarshalText([]byte(s.objective)); err != nil {
-		return report.Usagef("-objective %s: there are detections, freshness, age, harmonic and delay", s.objective)
+	chosenGoals, err := goalsNamed(s.objective)
+	if err != nil {
+		return err
+	}
+	if len(chosenGoals) > 1 {
+		return report.Usagef("-objective %s: one at a time", s.objective)
+	}
+	by := chosenGoals[0]
+	if s.log != "" {
+		return s.printLog(chosen, by)
 	}
 	w, err := s.world()
 	if err != nil {
@@ -152,38 +200,42 @@ func run(args []string, stdout, stderr io.Writer) error {
 	if err := s.Start(takes); err != nil {
 		return err
 	}
-	e := &experiment{w, objective, s.Seed, s.runs, s.http}
+	e := &experiment{world: w, goal: by, seed: s.Seed, runs: s.runs, http: s.http}
 	outcomes, err := e.compare(chosen)
 	if err != nil {
 		return err
 	}
 	if s.JSON {
-		err = report.WriteJSON(stdout, summary(w, outcomes, objective, s))
+		err = report.WriteJSON(stdout, summary(w, outcomes, by, s))
 	} else {
-		err = printTable(stdout, w, outcomes, objective)
+		err = printTable(stdout, w, outcomes, by)
 	}
 	if err != nil || s.Out == "" {
 		return err
 	}
-	return writePictures(s, w, outcomes, objective)
+	return writePictures(s, w, outcomes, by)
 }
 
 // world returns the web that the flags ask for, and its budget.
 func (s *settings) world() (w *world, err error) {
 	switch {
-	case s.env != "":
-		if w, err = simulation(s.env, s.pages); err != nil {
+	case len(s.envs) > 0:
+		if w, err = simulation(s.envs[0], s.pages); err != nil {
 			return nil, report.Usagef("%w", err)
 		}
-	case s.trace != "":
-		w, err = traceFile(s.trace)
+	case len(s.traces) > 0:
+		w, err = traceFile(s.traces[0])
 	default:
 		w, err = builtIn()
 	}
 	if err != nil {
 		return nil, err
 	}
-	if err := w.budgeted(s.budget, s.polls); err != nil {
+	budget := 0.0
+	if len(s.budgets) > 0 {
+		budget = s.budgets[0]
+	}
+	if err := w.budgeted(budget, s.polls); err != nil {
 		return nil, report.Usagef("%w", err)
 	}
 	return w, nil

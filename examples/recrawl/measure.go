@@ -5,8 +5,6 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/recrawl/recrawl/examples/internal/report"
-	"github.com/recrawl/recrawl/knapsack"
 	"github.com/recrawl/recrawl/webenv"
 )
 
@@ -17,11 +15,11 @@ const points = 200
 type outcome struct {
 	policy    policy
 	polls     int
-	detected  []float64
+	detected  []float64 // sum of the weights of the pages that had changed
 	freshness []float64
 	age       []float64 // in days or slots
 	harmonic  []float64 // only where a record tells every change
-	delay     []float64 // in days or slots, as harmonic
+	delay     []float64 // likewise, in days or slots
 	// Curves over time, by the end of each part of it.
 	time       []float64 // days or slots since the start
 	cumulative []float64 // mean number of detections so far
@@ -30,11 +28,12 @@ type outcome struct {
 
 // An experiment is what each policy is put through.
 type experiment struct {
-	world     *world
-	objective knapsack.Objective
-	seed      uint64
-	runs      int // where chance plays a role
-	http      bool
+	world    *world
+	goal     goal
+	seed     uint64
+	runs     int // where chance plays a role
+	http     bool
+	scenario scenario
 }
 
 // measure lets a policy crawl the world, several times if chance plays a role.
@@ -62,13 +61,17 @@ func (e *experiment) run(o *outcome, run, runs int, progress func(float64)) erro
 	if err != nil {
 		return err
 	}
-	scheduler, err := o.policy.new(w.job(env, e.objective, rand.NewPCG(e.seed, uint64(2*run+1))))
+	weights := e.scenario.weights(w, rand.NewPCG(^e.seed, 0)) // the same in all runs
+	job := w.job(env, e.goal.objective, rand.NewPCG(e.seed, uint64(2*run+1)))
+	job.weights = weights
+	scheduler, err := o.policy.new(job)
 	if err != nil {
 		return fmt.Errorf("%s: %w", o.policy.name, err)
 	}
-	missed := newMissed(w)
+	scheduler = heard(scheduler, e.scenario.announcements(w, rand.NewPCG(^e.seed, uint64(run+1))))
+	missed := newMissed(w, weights)
 	options := webenv.RunConfig{
-		Start: w.start, Duration: w.duration, Polls: w.polls, Rate: w.rate,
+		Start: w.start, Duration: w.duration, Polls: w.polls, Rate: w.rate, Weights: weights,
 		Buckets: points, OnPoll: missed.poll, Progress: progress,
 	}
 	crawl := webenv.Run
@@ -91,7 +94,7 @@ func (o *outcome) add(w *world, r webenv.Result, missed *missed, runs float64) {
 		o.harmonic = append(o.harmonic, harmonic)
 		o.delay = append(o.delay, delay/w.longUnit())
 	}
-	o.detected = append(o.detected, float64(r.Detected))
+	o.detected = append(o.detected, r.Value)
 	o.freshness = append(o.freshness, r.Freshness)
 	o.age = append(o.age, r.Age/w.longUnit())
 	if o.time == nil {
@@ -108,49 +111,28 @@ func (o *outcome) add(w *world, r webenv.Result, missed *missed, runs float64) {
 	}
 }
 
-// value returns the values by which an objective is judged, nil if they were not
-// measured.
-func (o *outcome) value(objective knapsack.Objective) []float64 {
-	return [][]float64{o.detected, o.freshness, o.age, o.harmonic, o.delay}[objective]
-}
-
-// relative returns how many times better than another outcome this one is by an
-// objective: more detections, or less staleness, age, harmonic cost or delay. It is NaN
-// if that was not measured.
-func (o *outcome) relative(to *outcome, objective knapsack.Objective) float64 {
-	own, _ := report.MeanSD(o.value(objective))
-	other, _ := report.MeanSD(to.value(objective))
-	switch objective {
-	case knapsack.Detections:
-		return own / other
-	case knapsack.Freshness:
-		return (1 - other) / (1 - own)
-	default:
-		return other / own
-	}
-}
-
-// missed sums up what needs every change of a record: the harmonic cost of a run, which
-// is 1 + 1/2 + … + 1/k as long as a copy lacks k changes, and the delays of all changes.
+// missed sums up two costs of a run over a record: the harmonic one, 1 + 1/2 + … + 1/k as
+// long as a copy lacks k changes, and the delay of every change until its discovery.
 // Without a record it does nothing.
 type missed struct {
 	w        *world
+	weights  []float64   // of the pages, nil if they are equal
 	next     [][]float64 // changes of each page that no poll has seen
-	harmonic float64
-	delay    float64
-	found    int
+	harmonic float64     // integral over time, sum over pages
+	delay    float64     // sum over changes
+	changes  float64
 }
 
-func newMissed(w *world) *missed {
-	m := &missed{w: w}
+func newMissed(w *world, weights []float64) *missed {
+	m := &missed{w: w, weights: weights}
 	if w.history == nil {
 		return m
 	}
 	m.next = slices.Clone(w.history.Times)
-	for page := range m.next {
+	for page := range m.next { // the copies are made at the start
 		m.see(page, w.start)
 	}
-	m.harmonic, m.delay, m.found = 0, 0, 0 // the copies are made at the start
+	m.harmonic, m.delay, m.changes = 0, 0, 0
 	return m
 }
 
@@ -161,20 +143,31 @@ func (m *missed) poll(p webenv.Poll) {
 }
 
 func (m *missed) see(page int, now float64) {
+	weight := 1.0
+	if m.weights != nil {
+		weight = m.weights[page]
+	}
 	for k := 1.0; len(m.next[page]) > 0 && m.next[page][0] <= now; k++ {
 		late := now - m.next[page][0]
-		m.harmonic += late / k
-		m.delay += late
-		m.found++
+		m.harmonic += weight * late / k
+		m.delay += weight * late
+		m.changes += weight
 		m.next[page] = m.next[page][1:]
 	}
 }
 
-// costs looks at all pages at the end, and returns the mean harmonic cost over page-time and
-// the mean delay of a change.
+// costs looks at all pages at the end, and returns the harmonic cost in the mean over
+// page-time, and the delay in the mean over changes.
 func (m *missed) costs() (harmonic, delay float64) {
 	for page := range m.next {
 		m.see(page, m.w.start+m.w.duration)
 	}
-	return m.harmonic / (m.w.duration * float64(m.w.pages)), m.delay / float64(max(m.found, 1))
+	total := float64(m.w.pages)
+	if m.weights != nil {
+		total = 0
+		for _, w := range m.weights {
+			total += w
+		}
+	}
+	return m.harmonic / (m.w.duration * total), m.delay / max(m.changes, 1)
 }

@@ -1,13 +1,12 @@
 package main
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
-	"strings"
 
 	"github.com/recrawl/recrawl/knapsack"
+	"github.com/recrawl/recrawl/webenv"
 )
 
 // A job is what a policy has to do. Its units are those of the world.
@@ -20,6 +19,7 @@ type job struct {
 	truth     func(now float64) []float64 // true change rates
 	moves     float64                     // time after which they change, 0 if they do not
 	start     float64
+	weights   []float64 // of the pages, nil if they are equal
 	src       rand.Source
 }
 
@@ -28,14 +28,16 @@ type policy struct {
 	name, about string
 	random      bool // draws numbers: other seeds, other figures
 	tuned       bool // works towards the objective of the job
-	new         func(job) (knapsack.Scheduler, error)
+	told        bool // knows the truth, which no crawler does
+	ours        bool // what the library recommends, and compares with its peers
+	new         func(job) (webenv.Scheduler, error)
 }
 
 // policies are all there are. To add one, name it, say what it is, and construct
 // it.
 var policies = []policy{
 	{name: "uniform", new: uniform,
-		about: "all pages equally often"},
+		about: "all pages equally often, at even intervals"},
 	{name: "lakg-300", random: true, new: lakg(300),
 		about: "Learning Automata Knapsack Game, N = 300, λ = 1.3 (Granmo et al. 2006)"},
 	{name: "lakg-1500", random: true, new: lakg(1500),
@@ -50,7 +52,13 @@ var policies = []policy{
 		about: "rule of StormCrawler: halfway to 1 h if changed, else ×1.5"},
 	{name: "newscrawl", new: adaptive(knapsack.NewsCrawl),
 		about: "rule of news-crawl: a fifth of the way to 1.5 h if changed, else ×1.5"},
-	{name: "rate-filter", tuned: true, new: rateFilter,
+	{name: "miniflux", new: newMiniflux,
+		about: "rule of Miniflux: a week over the changes of the last week, 5 min to 1 day or more"},
+	{name: "discounted", new: discounted(gammaMemory),
+		about: "greatest λ·gap, λ of a Gamma law that forgets within 0.7 cycles"},
+	{name: "proportional", new: discounted(math.Inf(1)),
+		about: "the same without forgetting: polls in proportion to the estimated rates"},
+	{name: "rate-filter", tuned: true, ours: true, new: rateFilter,
 		about: "Bayes filter of rates that change, polls by index"},
 	{name: "h-traa", random: true, new: htraa,
 		about: "hierarchy of twofold resource allocation automata (Granmo and Oommen 2010)"},
@@ -66,80 +74,115 @@ var policies = []policy{
 		about: "LambdaCrawl, for the harmonic cost (Kolobov et al. 2019)"},
 	{name: "azar", random: true, new: published(knapsack.Freshness),
 		about: "the freshest under polls at random times (Azar et al. 2018)"},
-	{name: "true-rates", tuned: true, new: trueRates,
+	{name: "true-proportional", told: true, new: told(job.proportional),
+		about: "is told the true mean rates, and polls in proportion to them"},
+	{name: "true-rates", tuned: true, told: true, new: told(job.optimum),
 		about: "is told the true mean rates, and polls by the exact optimum for them"},
 }
 
-func uniform(j job) (knapsack.Scheduler, error) {
+func uniform(j job) (webenv.Scheduler, error) {
 	return knapsack.NewFixed(slices.Repeat([]float64{1}, j.pages), knapsack.Even, nil)
 }
 
 // lakg has a capacity of one poll in a slot of one poll interval, the default.
-func lakg(states int) func(job) (knapsack.Scheduler, error) {
-	return func(j job) (knapsack.Scheduler, error) {
+func lakg(states int) func(job) (webenv.Scheduler, error) {
+	return func(j job) (webenv.Scheduler, error) {
 		return knapsack.NewLAKG(j.pages, knapsack.LAKGConfig{States: states}, j.src)
 	}
 }
 
-func estimator(j job) (knapsack.Scheduler, error) {
+func estimator(j job) (webenv.Scheduler, error) {
 	return knapsack.NewEstimateFirst(j.pages, knapsack.EstimateFirstConfig{}, nil)
 }
 
 // adaptive begins with the interval of the uniform policy.
-func adaptive(rule func(second float64) knapsack.AdaptiveConfig) func(job) (knapsack.Scheduler, error) {
-	return func(j job) (knapsack.Scheduler, error) {
+func adaptive(rule func(second float64) knapsack.AdaptiveConfig) func(job) (webenv.Scheduler, error) {
+	return func(j job) (webenv.Scheduler, error) {
 		cfg := rule(j.second)
 		cfg.Start = float64(j.pages) / j.rate
 		return knapsack.NewAdaptive(j.pages, cfg)
 	}
 }
 
-func rateFilter(j job) (knapsack.Scheduler, error) {
-	return knapsack.NewRateFilter(j.pages, knapsack.RateFilterConfig{Objective: j.objective})
+func rateFilter(j job) (webenv.Scheduler, error) {
+	f, err := knapsack.NewRateFilter(j.pages, knapsack.RateFilterConfig{Objective: j.objective})
+	if err != nil {
+		return nil, err
+	}
+	return f, j.weigh(f)
 }
 
-func htraa(j job) (knapsack.Scheduler, error) {
+func htraa(j job) (webenv.Scheduler, error) {
 	return knapsack.NewHTRAA(j.pages, knapsack.HTRAAConfig{}, j.src)
 }
 
-func planner(method knapsack.RateMethod) func(job) (knapsack.Scheduler, error) {
-	return func(j job) (knapsack.Scheduler, error) {
+func planner(method knapsack.RateMethod) func(job) (webenv.Scheduler, error) {
+	return func(j job) (webenv.Scheduler, error) {
 		cfg := knapsack.PlannerConfig{Budget: j.rate, Objective: j.objective, Method: method}
-		return knapsack.NewPlanner(j.pages, cfg, nil)
+		p, err := knapsack.NewPlanner(j.pages, cfg, nil)
+		if err != nil {
+			return nil, err
+		}
+		return p, j.weigh(p)
 	}
 }
 
+// weigh tells a learner the weights of its pages.
+func (j job) weigh(learner interface {
+	SetWeight(page int, w float64) error
+}) error {
+	for page, w := range j.weights {
+		if err := learner.SetWeight(page, w); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // published is a policy of the literature: polls at random times, for an objective of its own.
-func published(objective knapsack.Objective) func(job) (knapsack.Scheduler, error) {
-	return func(j job) (knapsack.Scheduler, error) {
+func published(objective knapsack.Objective) func(job) (webenv.Scheduler, error) {
+	return func(j job) (webenv.Scheduler, error) {
 		cfg := knapsack.PlannerConfig{Budget: j.rate, Objective: objective, Spacing: knapsack.Random}
 		return knapsack.NewPlanner(j.pages, cfg, j.src)
 	}
 }
 
-func trueRates(j job) (knapsack.Scheduler, error) {
-	x, err := j.optimum(j.start)
-	if err != nil {
-		return nil, err
+// told returns a policy that is told the true rates: a function of them gives the
+// frequencies from a time on.
+func told(frequencies func(j job, now float64) ([]float64, error)) func(job) (webenv.Scheduler, error) {
+	return func(j job) (webenv.Scheduler, error) {
+		x, err := frequencies(j, j.start)
+		if err != nil {
+			return nil, err
+		}
+		fixed, err := knapsack.NewFixed(x, knapsack.Even, nil)
+		if err != nil || j.moves == 0 {
+			return fixed, err
+		}
+		return &oracle{fixed, func(now float64) ([]float64, error) { return frequencies(j, now) }, j.moves, j.start + j.moves}, nil
 	}
-	fixed, err := knapsack.NewFixed(x, knapsack.Even, nil)
-	if err != nil || j.moves == 0 {
-		return fixed, err
-	}
-	return &oracle{fixed, j, j.start + j.moves}, nil
 }
+
+// proportional returns frequencies in proportion to the rates of a time.
+func (j job) proportional(now float64) ([]float64, error) { return j.rates(now), nil }
 
 // optimum returns the best frequencies for the rates of a time.
 func (j job) optimum(now float64) ([]float64, error) {
-	problem := knapsack.Problem{Rates: j.truth(now), Budget: j.rate, Objective: j.objective}
+	problem := knapsack.Problem{Rates: j.rates(now), Weights: j.weights, Budget: j.rate, Objective: j.objective}
 	if j.once { // then polling a page more often is no use
 		problem.Upper = slices.Repeat([]float64{1}, j.pages)
 	}
-	for i, r := range problem.Rates {
-		problem.Rates[i] = min(r, surely)
-	}
 	x, _, err := problem.Optimal()
 	return x, err
+}
+
+// rates returns the true rates of a time, all finite.
+func (j job) rates(now float64) []float64 {
+	rates := j.truth(now)
+	for i, r := range rates {
+		rates[i] = min(r, surely)
+	}
+	return rates
 }
 
 // surely stands for the infinite rate of a page that changes in each slot.
@@ -148,13 +191,14 @@ const surely = 40
 // An oracle follows rates that change.
 type oracle struct {
 	*knapsack.Fixed
-	job  job
-	next float64 // time at which the rates change next
+	frequencies func(now float64) ([]float64, error)
+	moves       float64 // time between two changes of the rates
+	next        float64 // time of the next one
 }
 
 func (o *oracle) Next(now float64) (page int, err error) {
 	if now >= o.next {
-		x, err := o.job.optimum(now)
+		x, err := o.frequencies(now)
 		if err != nil {
 			return 0, err
 		}
@@ -163,35 +207,12 @@ func (o *oracle) Next(now float64) (page int, err error) {
 				return 0, err
 			}
 		}
-		o.next += o.job.moves * math.Ceil((now-o.next)/o.job.moves+0.5)
+		o.next += o.moves * math.Ceil((now-o.next)/o.moves+0.5)
 	}
 	return o.Fixed.Next(now)
 }
 
 // choose returns the policies named, all if there are no names.
 func choose(names string) ([]policy, error) {
-	if names == "" {
-		return policies, nil
-	}
-	var chosen []policy
-	for name := range strings.SplitSeq(names, ",") {
-		name = strings.TrimSpace(name)
-		i := slices.IndexFunc(policies, func(p policy) bool { return p.name == name })
-		if i < 0 {
-			return nil, fmt.Errorf("-policies: there is no %q; there are %s", name, policyNames())
-		}
-		if slices.ContainsFunc(chosen, func(p policy) bool { return p.name == name }) {
-			return nil, fmt.Errorf("-policies: %q twice", name)
-		}
-		chosen = append(chosen, policies[i])
-	}
-	return chosen, nil
-}
-
-func policyNames() string {
-	var names []string
-	for _, p := range policies {
-		names = append(names, p.name)
-	}
-	return strings.Join(names, ",")
+	return chosenOf("policies", policies, func(p policy) string { return p.name }, names)
 }

@@ -7,7 +7,6 @@ import (
 	"strconv"
 
 	"github.com/recrawl/recrawl/examples/internal/report"
-	"github.com/recrawl/recrawl/knapsack"
 )
 
 // title says what was run.
@@ -32,8 +31,8 @@ func (w *world) changes() (n int) {
 	return n
 }
 
-func printTable(out io.Writer, w *world, outcomes []*outcome, objective knapsack.Objective) error {
-	header, rows := table(w, outcomes, objective)
+func printTable(out io.Writer, w *world, outcomes []*outcome, by goal) error {
+	header, rows := table(w, outcomes, by)
 	if _, err := fmt.Fprintf(out, "%s\n\n", title(w, outcomes[0])); err != nil {
 		return err
 	}
@@ -41,7 +40,7 @@ func printTable(out io.Writer, w *world, outcomes []*outcome, objective knapsack
 }
 
 // table returns the cells of the table.
-func table(w *world, outcomes []*outcome, objective knapsack.Objective) (header []string, rows [][]string) {
+func table(w *world, outcomes []*outcome, by goal) (header []string, rows [][]string) {
 	_, unit := w.units()
 	header = []string{"policy", "detected", "±", "per poll", "freshness", "age (" + unit + "s)"}
 	harmonic := outcomes[0].harmonic != nil
@@ -59,12 +58,12 @@ func table(w *world, outcomes []*outcome, objective knapsack.Objective) (header 
 		}
 		if harmonic {
 			h, _ := report.MeanSD(o.harmonic)
-			d, _ := report.MeanSD(o.delay)
-			row = append(row, fmt.Sprintf("%.4f", h), fmt.Sprintf("%.2f", d))
+			delay, _ := report.MeanSD(o.delay)
+			row = append(row, fmt.Sprintf("%.4f", h), fmt.Sprintf("%.2f", delay))
 		}
 		relative := "–"
-		if o.value(objective) != nil {
-			relative = fmt.Sprintf("%.3f", o.relative(outcomes[0], objective))
+		if by.of(o) != nil {
+			relative = fmt.Sprintf("%.3f", by.relative(o, outcomes[0]))
 		}
 		rows = append(rows, append(row, relative))
 	}
@@ -92,8 +91,7 @@ type result struct {
 }
 
 // A policyResult has means over the runs. SD is the standard deviation of
-// detected, null for one run; harmonic and delay are null in simulated webs. Age and delay are
-// in age_unit.
+// detected, null for one run; harmonic and delay are null in simulated webs.
 type policyResult struct {
 	Name      string   `json:"name"`
 	Detected  float64  `json:"detected"`
@@ -106,11 +104,11 @@ type policyResult struct {
 	Delay     *float64 `json:"delay"`
 }
 
-func summary(w *world, outcomes []*outcome, objective knapsack.Objective, s *settings) result {
+func summary(w *world, outcomes []*outcome, by goal, s *settings) result {
 	unit, age := w.units()
 	r := result{
 		Trace: w.name, Pages: w.pages, Budget: w.budget(), Unit: unit, Polls: outcomes[0].polls,
-		Objective: objective.String(), Seed: s.Seed, AgeUnit: age,
+		Objective: by.name, Seed: s.Seed, AgeUnit: age,
 	}
 	for _, o := range outcomes {
 		p := policyResult{Name: o.policy.name, Runs: len(o.detected)}
@@ -124,8 +122,8 @@ func summary(w *world, outcomes []*outcome, objective knapsack.Objective, s *set
 		p.Age, _ = report.MeanSD(o.age)
 		if o.harmonic != nil {
 			h, _ := report.MeanSD(o.harmonic)
-			d, _ := report.MeanSD(o.delay)
-			p.Harmonic, p.Delay = &h, &d
+			delay, _ := report.MeanSD(o.delay)
+			p.Harmonic, p.Delay = &h, &delay
 		}
 		r.Policies = append(r.Policies, p)
 	}
@@ -149,7 +147,7 @@ var mainPolicies = []string{"uniform", "nutch", "rate-filter", "true-rates"}
 
 // writePictures writes the curves as a picture of its own, and with the table on
 // a page.
-func writePictures(s *settings, w *world, outcomes []*outcome, objective knapsack.Objective) error {
+func writePictures(s *settings, w *world, outcomes []*outcome, by goal) error {
 	_, unit := w.units()
 	detections := report.Chart{Title: "Changes detected", X: unit + "s", Y: "changes detected so far"}
 	freshness := report.Chart{Title: "Freshness, in 25 parts of the time", X: unit + "s", Y: "share of copies that are current", Zoom: true}
@@ -172,7 +170,7 @@ func writePictures(s *settings, w *world, outcomes []*outcome, objective knapsac
 		}
 		sections = append(sections, report.Section{SVG: svg})
 	}
-	header, rows := table(w, outcomes, objective)
+	header, rows := table(w, outcomes, by)
 	all := report.Section{Text: columns, Header: header, Rows: rows}
 	page := report.Page{Title: "Recrawling a changing web", Lead: title(w, outcomes[0]), Sections: append([]report.Section{all}, sections...)}
 	return s.WritePage("recrawl.html", page)

@@ -50,10 +50,16 @@ func replayed(h *webenv.History, name string) (*world, error) {
 	if !ok || first == last {
 		return nil, errors.New("a history needs changes at two times at least, in lines of name,unix,unix,…")
 	}
-	return &world{
-		name: name, pages: h.Len(), start: first, duration: last - first, history: h,
-		open: func(rand.Source) (environment, error) { return webenv.NewReplay(h, first) },
-	}, nil
+	w := &world{name: name, pages: h.Len(), start: first, duration: last - first, history: h}
+	return w.from(first), nil
+}
+
+// from returns the world of a record from another time on.
+func (w *world) from(start float64) *world {
+	later := *w
+	later.start, later.duration = start, w.start+w.duration-start
+	later.open = func(rand.Source) (environment, error) { return webenv.NewReplay(w.history, start) }
+	return &later
 }
 
 // builtIn reads the history that comes with the program.

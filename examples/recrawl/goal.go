@@ -1,0 +1,52 @@
+package main
+
+import (
+	"github.com/recrawl/recrawl/examples/internal/report"
+	"github.com/recrawl/recrawl/knapsack"
+)
+
+// A goal is a way of judging an outcome, and what policies that can choose work towards.
+type goal struct {
+	name      string
+	ratio     string // what is compared, as a ratio that is above 1 for the better
+	objective knapsack.Objective
+	of        func(*outcome) []float64
+	digits    int    // after the point, in a table
+	unit      string // "" for days or slots
+}
+
+// goals has all, in the order of the columns. No objective of the library is the
+// delay; the harmonic cost comes closest, and is the same in the limit of many polls.
+var goals = []goal{
+	{"detections", "detections over the best peer's", knapsack.Detections, func(o *outcome) []float64 { return o.detected }, 0, "polls"},
+	{"freshness", "best peer's staleness over the policy's", knapsack.Freshness, func(o *outcome) []float64 { return o.freshness }, 4, "1"},
+	{"age", "best peer's age over the policy's", knapsack.Age, func(o *outcome) []float64 { return o.age }, 3, ""},
+	{"harmonic", "best peer's harmonic cost over the policy's", knapsack.Harmonic, func(o *outcome) []float64 { return o.harmonic }, 4, "1"},
+	{"delay", "best peer's delay over the policy's", knapsack.Harmonic, func(o *outcome) []float64 { return o.delay }, 3, ""},
+}
+
+// goalsNamed returns the goals with the names given, separated by commas.
+func goalsNamed(names string) ([]goal, error) {
+	return chosenOf("objective", goals, func(g goal) string { return g.name }, names)
+}
+
+// better returns how many times better a is than b: more detections, or less staleness,
+// age, harmonic cost or delay.
+func (g goal) better(a, b float64) float64 {
+	switch g.name {
+	case "detections":
+		return a / b
+	case "freshness":
+		return (1 - b) / (1 - a)
+	default:
+		return b / a
+	}
+}
+
+// relative returns how many times better than another outcome this one is in the mean. It
+// is NaN if that was not measured.
+func (g goal) relative(o, to *outcome) float64 {
+	own, _ := report.MeanSD(g.of(o))
+	other, _ := report.MeanSD(g.of(to))
+	return g.better(own, other)
+}

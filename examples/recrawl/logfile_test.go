@@ -1,0 +1,182 @@
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/csv"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+func TestReadLogByHand(t *testing.T) {
+	t.Parallel()
+	want := [][]logged{{{1700000000, false}, {1700003600, true}}, {{1700000060, true}, {1700007200, false}}}
+	for name, text := range map[string]string{
+		"plain":        "url,time,changed\na,1700000000,0\n\"b,c\",1700000060,1\na,1700003600,1\n\"b,c\",1700007200,0\n",
+		"any order":    "url,time,changed\na,1700003600,1\n\"b,c\",1700007200,0\na,1700000000,0\n\"b,c\",1700000060,1\n",
+		"columns":      "status,Changed, TIME ,url\r\n200,no,1700000000,a\r\n200,YES,1700000060,\"b,c\"\r\n304,t,1700003600,a\r\n200,f,1700007200,\"b,c\"\r\n",
+		"milliseconds": "time;url;changed\n1700000000000;a;false\n1700000060000;b,c;true\n1700003600000;a;true\n1700007200000;b,c;false\n",
+		"RFC 3339":     "\ufefftime\turl\tchanged\n2023-11-14T22:13:20Z\ta\tn\n2023-11-14T23:14:20+01:00\tb,c\ty\n2023-11-14T23:13:20Z\ta\ty\n2023-11-15T00:13:20Z\tb,c\tn",
+		"twice":        "url,time,changed\na,1700000000,0\n\"b,c\",1700000060,1\na,1700003600,0\na,1700003600,1\n\"b,c\",1700007200,0\n",
+		"once":         "url,time,changed\na,1700000000,0\nx,1700000000,0\n\"b,c\",1700000060,1\na,1700003600,1\n\"b,c\",1700007200,0\n",
+	} {
+		l, err := readLog(strings.NewReader(text), name)
+		require.NoError(t, err, name)
+		require.Equal(t, []string{"a", "b,c"}, l.urls, name)
+		require.Equal(t, want, l.polls, name)
+		switch name {
+		case "twice":
+			require.Equal(t, []string{"1 polls are of the same page at the same time as another, and count as one with it"}, l.notes)
+		case "once":
+			require.Equal(t, []string{"1 pages were polled once only and are left out: nothing is known of their changes"}, l.notes)
+		default:
+			require.Empty(t, l.notes, name)
+		}
+	}
+}
+
+func TestReadLogErrors(t *testing.T) {
+	t.Parallel()
+	const header = "url,time,changed\n"
+	for text, want := range map[string]string{
+		"":                                    `file:1: the header "" does not name`,
+		"url|time|changed\n":                  `file:1: the header "url|time|changed" does not name url, time and changed with commas, tabs or semicolons`,
+		"page,time,changed\n":                 `file:1: the header names no column "url", only page, time, changed`,
+		"url,time,time,changed\n":             `file:1: the header names "time" twice`,
+		header:                                "file: no polls below the header",
+		header + "a,1,0\nb,2,0\n":             "file: no page was polled at two times: there are 2 pages from 1970-01-01 00:00:01 (line 2) to 1970-01-01 00:00:02 (line 3)",
+		header + "a,1,0\n\na,yesterday,0\n":   `file:4: time "yesterday" is neither`,
+		header + "a,1e15,0\n":                 `file:2: time "1e15" is too great`,
+		header + "a,NaN,0\n":                  `file:2: time "NaN" is too great`,
+		header + "a,,0\n":                     `file:2: time "" is neither`,
+		header + "a,2023-11-14 22:13:20,0\n":  `file:2: time "2023-11-14 22:13:20" is neither`,
+		header + "a,1700000000,0\na,1.7e12,0": `file:3: time "1.7e12" is in milliseconds, those above are in seconds`,
+		header + "a,1,0\na,2,304\n":           `file:3: changed "304" is neither`,
+		header + "a,1,0\n ,2,0\n":             "file:3: the url is blank",
+		header + "a,1,0\na,2\n":               "file:3: 2 fields under a header of 3",
+		header + "a,1,0\na?x,y,2,0\n":         "file:3: 4 fields under a header of 3",
+		header + "a,1,0\n\"b,2,0\nc,3,0\n":    `file:3: extraneous or missing " in quoted-field`,
+		"\x1f\x8bnonsense":                    "file: ",
+	} {
+		_, err := readLog(strings.NewReader(text), "file")
+		require.ErrorContains(t, err, want, text)
+	}
+}
+
+func TestReadLogSpans(t *testing.T) {
+	t.Parallel()
+	for times, want := range map[[2]string]string{
+		{"1700000000", "1700000007"}:      "from 2023-11-14 22:13:20 (line 2) to 2023-11-14 22:13:27 (line 3), which is 7 seconds",
+		{"1700000", "1900000"}:            "which is 2 days",
+		{"0", "1700000000"}:               "from 1970-01-01 00:00:00 (line 2) to 2023-11-14 22:13:20 (line 3), which is 53.9 years",
+		{"9700000000", "9700900000"}:      "from 2277-05-19",
+		{"1700000000", "1700090000"}:      "",
+		{"1.7e12", "1700090000.5e3"}:      "",
+		{"1700090000.25", "1700000000.5"}: "",
+	} {
+		l, err := readLog(strings.NewReader(fmt.Sprintf("url,time,changed\na,%s,0\na,%s,1\n", times[0], times[1])), "file")
+		require.NoError(t, err)
+		if want == "" {
+			require.Empty(t, l.notes, times)
+			continue
+		}
+		require.Len(t, l.notes, 1, times)
+		require.Contains(t, l.notes[0], want)
+	}
+}
+
+// Whatever is written, in any order of lines and columns, with any separator and form of
+// time, zipped or not, is read back.
+func TestReadLogReadsBack(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		type row struct {
+			url string
+			logged
+		}
+		pages := rapid.SliceOfNDistinct(rapid.StringMatching(`[a-z:/?&=,;"\t%é -]*[a-z]`), 1, 5, strings.TrimSpace).Draw(t, "urls")
+		var rows []row
+		want := map[string][]logged{}
+		for _, url := range pages {
+			url = strings.TrimSpace(url)
+			at := 1.6e9
+			for range rapid.IntRange(2, 5).Draw(t, "polls") {
+				at += float64(rapid.IntRange(3600, 1e6).Draw(t, "gap"))
+				p := logged{at, rapid.Bool().Draw(t, "changed")}
+				rows = append(rows, row{url, p})
+				want[url] = append(want[url], p)
+			}
+		}
+		rows = rapid.Permutation(rows).Draw(t, "rows")
+		names := rapid.Permutation([]string{"url", "time", "changed", "status"}).Draw(t, "columns")
+		form := rapid.SampledFrom([]func(float64) string{
+			func(t float64) string { return strconv.FormatFloat(t, 'f', -1, 64) },
+			func(t float64) string { return strconv.FormatFloat(1000*t, 'f', -1, 64) },
+			func(at float64) string { return time.Unix(int64(at), 0).UTC().Format(time.RFC3339) },
+		}).Draw(t, "form")
+		var b bytes.Buffer
+		w := csv.NewWriter(&b)
+		w.Comma = rapid.SampledFrom([]rune(",\t;")).Draw(t, "separator")
+		w.UseCRLF = rapid.Bool().Draw(t, "CRLF")
+		require.NoError(t, w.Write(names))
+		for _, r := range rows {
+			cells := map[string]string{"url": r.url, "time": form(r.time), "changed": strconv.FormatBool(r.changed), "status": "200"}
+			var record []string
+			for _, name := range names {
+				record = append(record, cells[name])
+			}
+			require.NoError(t, w.Write(record))
+		}
+		w.Flush()
+		if rapid.Bool().Draw(t, "zipped") {
+			plain := bytes.Clone(b.Bytes())
+			b.Reset()
+			z := gzip.NewWriter(&b)
+			_, err := z.Write(plain)
+			require.NoError(t, err)
+			require.NoError(t, z.Close())
+		}
+		l, err := readLog(&b, "file")
+		require.NoError(t, err)
+		require.Len(t, l.urls, len(want))
+		for page, url := range l.urls {
+			require.Equal(t, want[url], l.polls[page], url)
+		}
+	})
+}
+
+// Whatever the file, the reader ends with an error that names the file, or with a log that
+// can be replayed.
+func FuzzReadLog(f *testing.F) {
+	for _, seed := range []string{
+		"url,time,changed\na,1700000000,0\na,1700003600,1\n", "time;url;changed\n2023-11-14T22:13:20Z;\"a;b\";y\n",
+		"\ufeffchanged\ttime\turl\r\n1\t1e12\ta\r\n0\t-1e12\ta\r\n", "url,time,changed\na,\"1\n\n2\",0\n", "\x1f\x8b", "url|time",
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		l, err := readLog(bytes.NewReader(data), "some file")
+		if err != nil {
+			require.True(t, strings.HasPrefix(err.Error(), "some file:"), err.Error())
+			return
+		}
+		require.Equal(t, len(l.urls), len(l.polls))
+		require.NotEmpty(t, l.urls)
+		for page, polls := range l.polls {
+			require.NotEmpty(t, l.urls[page])
+			require.GreaterOrEqual(t, len(polls), 2)
+			require.True(t, slices.IsSortedFunc(polls, func(a, b logged) int { return map[bool]int{true: -1, false: 1}[a.time < b.time] }))
+			for _, p := range polls {
+				require.False(t, math.IsNaN(p.time) || math.IsInf(p.time, 0))
+			}
+		}
+	})
+}

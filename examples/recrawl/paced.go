@@ -1,0 +1,60 @@
+package main
+
+import (
+	"slices"
+
+	"github.com/recrawl/recrawl/knapsack"
+)
+
+// A paced policy sets a frequency for each page, and changes it as it learns. It polls the
+// page that is most overdue, by the frequency times the weight. Pages that are said to
+// have changed come first.
+type paced struct {
+	*knapsack.Fixed
+	frequency []float64
+	last      []float64 // time of the last poll
+	weights   []float64 // nil if they are equal
+}
+
+// newPaced begins with the same frequency for every page, that of the budget.
+func newPaced(j job) (*paced, error) {
+	p := &paced{nil, slices.Repeat([]float64{j.rate / float64(j.pages)}, j.pages), slices.Repeat([]float64{j.start}, j.pages), j.weights}
+	x := p.frequency
+	if p.weights != nil {
+		x = slices.Clone(x)
+		for page, w := range p.weights {
+			x[page] *= w
+		}
+	}
+	var err error
+	p.Fixed, err = knapsack.NewFixed(x, knapsack.Even, nil)
+	return p, err
+}
+
+// polled notes a poll, and returns the time since the one before.
+func (p *paced) polled(page int, now float64, changed bool) (gap float64, err error) {
+	gap = now - p.last[page]
+	p.last[page] = now
+	return gap, p.Fixed.Observe(page, now, changed)
+}
+
+// set changes the frequency of a page.
+func (p *paced) set(page int, x float64) error {
+	p.frequency[page] = x
+	if p.weights != nil {
+		x *= p.weights[page]
+	}
+	return p.SetFrequency(page, x)
+}
+
+// urgent is how many times as often a page is polled that is said to have changed. That
+// makes it the next one, and ends with the poll.
+const urgent = 1e9
+
+// Signal says that a page changed.
+func (p *paced) Signal(page int, at float64) error {
+	if at <= p.last[page] {
+		return nil
+	}
+	return p.SetFrequency(page, urgent*p.frequency[page])
+}

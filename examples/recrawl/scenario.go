@@ -1,0 +1,111 @@
+package main
+
+import (
+	"cmp"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/recrawl/recrawl/webenv"
+)
+
+// A scenario is what a crawler may know besides the answers to its polls. Policies that
+// cannot make use of it do without.
+type scenario struct {
+	name, about string
+	weighted    bool
+	signals     bool
+}
+
+var scenarios = []scenario{
+	{name: "plain", about: "pages count alike, and polls are all there is"},
+	{name: "weights", weighted: true,
+		about: "pages count 1, 3 or 10, and so do their changes"},
+	{name: "signals", signals: true,
+		about: "half of the changes are announced, an hour late in the mean; half of the announcements are wrong"},
+}
+
+// scenariosNamed returns the scenarios with the names given, separated by commas, or all.
+func scenariosNamed(names string) ([]scenario, error) {
+	return chosenOf("scenarios", scenarios, func(s scenario) string { return s.name }, names)
+}
+
+// pageWeights are the weights of pages, each equally often.
+var pageWeights = []float64{1, 3, 10}
+
+// weights draws the weight of each page, nil if they are equal.
+func (s scenario) weights(w *world, src rand.Source) []float64 {
+	if !s.weighted {
+		return nil
+	}
+	rng := rand.New(src)
+	weights := make([]float64, w.pages)
+	for page := range weights {
+		weights[page] = pageWeights[rng.IntN(len(pageWeights))]
+	}
+	return weights
+}
+
+// What announcements are worth: the share of the changes that are announced, the share of
+// the announcements that are of changes, and their mean delay in hours.
+const signalRecall, signalPrecision, signalDelay = 0.5, 0.5, 1
+
+// A signal is an announcement that a page has changed.
+type signal struct {
+	page int
+	at   float64
+}
+
+// announcements draws the signals of a run in the order of their times.
+func (s scenario) announcements(w *world, src rand.Source) (signals []signal) {
+	if !s.signals {
+		return nil
+	}
+	rng := rand.New(src)
+	end := w.start + w.duration
+	late := signalDelay * hour
+	if w.slots {
+		late = 0
+	}
+	for page, times := range w.history.Times {
+		for _, t := range times {
+			if at := t + late*rng.ExpFloat64(); t > w.start && rng.Float64() < signalRecall && at < end {
+				signals = append(signals, signal{page, at})
+			}
+		}
+	}
+	for range int(float64(len(signals)) * (1 - signalPrecision) / signalPrecision) {
+		signals = append(signals, signal{rng.IntN(w.pages), w.start + w.duration*rng.Float64()})
+	}
+	slices.SortFunc(signals, func(a, b signal) int { return cmp.Compare(a.at, b.at) })
+	return signals
+}
+
+// signalled is a policy that hears of signals before it is asked.
+type signalled struct {
+	webenv.Scheduler
+	hears interface {
+		Signal(page int, at float64) error
+	}
+	signals []signal // those that are still to come
+}
+
+// heard returns the policy with the signals, or without if it cannot use them.
+func heard(policy webenv.Scheduler, signals []signal) webenv.Scheduler {
+	hears, ok := policy.(interface {
+		Signal(page int, at float64) error
+	})
+	if !ok || len(signals) == 0 {
+		return policy
+	}
+	return &signalled{policy, hears, signals}
+}
+
+func (s *signalled) Next(now float64) (page int, err error) {
+	for len(s.signals) > 0 && s.signals[0].at <= now {
+		if err := s.hears.Signal(s.signals[0].page, s.signals[0].at); err != nil {
+			return 0, err
+		}
+		s.signals = s.signals[1:]
+	}
+	return s.Scheduler.Next(now)
+}
