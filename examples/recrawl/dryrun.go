@@ -150,6 +150,7 @@ func (l *crawlLog) replay(w *world) (*outcome, error) {
 	}
 	pageTime := w.duration * float64(w.pages)
 	r.Freshness, r.Age = 1-stale/pageTime, r.Age/pageTime
+	_, r.Delay = missed.costs()
 	o := &outcome{policy: ownPolicy}
 	o.add(w, r, missed, 1)
 	return o, nil

@@ -15,14 +15,13 @@ type goal struct {
 	unit      string // "" for days or slots
 }
 
-// goals has all, in the order of the columns. No objective of the library is the
-// delay; the harmonic cost comes closest, and is the same in the limit of many polls.
+// goals has all, in the order of the columns.
 var goals = []goal{
 	{"detections", "detections over the best peer's", knapsack.Detections, func(o *outcome) []float64 { return o.detected }, 0, "polls"},
 	{"freshness", "best peer's staleness over the policy's", knapsack.Freshness, func(o *outcome) []float64 { return o.freshness }, 4, "1"},
 	{"age", "best peer's age over the policy's", knapsack.Age, func(o *outcome) []float64 { return o.age }, 3, ""},
 	{"harmonic", "best peer's harmonic cost over the policy's", knapsack.Harmonic, func(o *outcome) []float64 { return o.harmonic }, 4, "1"},
-	{"delay", "best peer's delay over the policy's", knapsack.Harmonic, func(o *outcome) []float64 { return o.delay }, 3, ""},
+	{"delay", "best peer's delay over the policy's", knapsack.Delay, func(o *outcome) []float64 { return o.delay }, 3, ""},
 }
 
 // goalsNamed returns the goals with the names given, separated by commas.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 
@@ -19,7 +20,7 @@ type outcome struct {
 	freshness []float64
 	age       []float64 // in days or slots
 	harmonic  []float64 // only where a record tells every change
-	delay     []float64 // likewise, in days or slots
+	delay     []float64 // in days or slots; only where the web tells every change
 	// Curves over time, by the end of each part of it.
 	time       []float64 // days or slots since the start
 	cumulative []float64 // mean number of detections so far
@@ -82,6 +83,9 @@ func (e *experiment) run(o *outcome, run, runs int, progress func(float64)) erro
 	if err != nil {
 		return fmt.Errorf("%s: %w", o.policy.name, err)
 	}
+	if e.http { // the server does not say
+		_, result.Delay = missed.costs()
+	}
 	o.add(w, result, missed, float64(runs))
 	return nil
 }
@@ -90,9 +94,11 @@ func (e *experiment) run(o *outcome, run, runs int, progress func(float64)) erro
 func (o *outcome) add(w *world, r webenv.Result, missed *missed, runs float64) {
 	o.polls = r.Polls
 	if w.history != nil {
-		harmonic, delay := missed.costs()
+		harmonic, _ := missed.costs()
 		o.harmonic = append(o.harmonic, harmonic)
-		o.delay = append(o.delay, delay/w.longUnit())
+	}
+	if !math.IsNaN(r.Delay) {
+		o.delay = append(o.delay, r.Delay/w.longUnit())
 	}
 	o.detected = append(o.detected, r.Value)
 	o.freshness = append(o.freshness, r.Freshness)

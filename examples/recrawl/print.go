@@ -43,9 +43,11 @@ func printTable(out io.Writer, w *world, outcomes []*outcome, by goal) error {
 func table(w *world, outcomes []*outcome, by goal) (header []string, rows [][]string) {
 	_, unit := w.units()
 	header = []string{"policy", "detected", "±", "per poll", "freshness", "age (" + unit + "s)"}
-	harmonic := outcomes[0].harmonic != nil
-	if harmonic {
-		header = append(header, "harmonic", "delay ("+unit+"s)")
+	if outcomes[0].harmonic != nil {
+		header = append(header, "harmonic")
+	}
+	if outcomes[0].delay != nil {
+		header = append(header, "delay ("+unit+"s)")
 	}
 	header = append(header, "× "+outcomes[0].policy.name)
 	for _, o := range outcomes {
@@ -56,10 +58,13 @@ func table(w *world, outcomes []*outcome, by goal) (header []string, rows [][]st
 			o.policy.name, strconv.FormatFloat(detected, 'f', 0, 64), spread(sd, len(o.detected)),
 			fmt.Sprintf("%.3f", detected/float64(o.polls)), fmt.Sprintf("%.4f", freshness), fmt.Sprintf("%.2f", age),
 		}
-		if harmonic {
+		if o.harmonic != nil {
 			h, _ := report.MeanSD(o.harmonic)
+			row = append(row, fmt.Sprintf("%.4f", h))
+		}
+		if o.delay != nil {
 			delay, _ := report.MeanSD(o.delay)
-			row = append(row, fmt.Sprintf("%.4f", h), fmt.Sprintf("%.2f", delay))
+			row = append(row, fmt.Sprintf("%.2f", delay))
 		}
 		relative := "–"
 		if by.of(o) != nil {
@@ -91,7 +96,7 @@ type result struct {
 }
 
 // A policyResult has means over the runs. SD is the standard deviation of
-// detected, null for one run; harmonic and delay are null in simulated webs.
+// detected, null for one run; harmonic is null in simulated webs, and delay in some.
 type policyResult struct {
 	Name      string   `json:"name"`
 	Detected  float64  `json:"detected"`
@@ -122,8 +127,11 @@ func summary(w *world, outcomes []*outcome, by goal, s *settings) result {
 		p.Age, _ = report.MeanSD(o.age)
 		if o.harmonic != nil {
 			h, _ := report.MeanSD(o.harmonic)
+			p.Harmonic = &h
+		}
+		if o.delay != nil {
 			delay, _ := report.MeanSD(o.delay)
-			p.Harmonic, p.Delay = &h, &delay
+			p.Delay = &delay
 		}
 		r.Policies = append(r.Policies, p)
 	}

@@ -361,6 +361,25 @@ func TestMissedByHand(t *testing.T) {
 	require.InDelta(t, (4+2+0+3*8)/6.0, delay, 1e-15)
 }
 
+// The program's own sum of delays, for polls over HTTP and for logs, is that of a run.
+func TestMissedAgainstRun(t *testing.T) {
+	w, err := builtIn()
+	require.NoError(t, err)
+	require.NoError(t, w.budgeted(2, 3000))
+	env, err := w.open(nil)
+	require.NoError(t, err)
+	scheduler, err := uniform(job{pages: w.pages})
+	require.NoError(t, err)
+	weights := scenario{weighted: true}.weights(w, rand.NewPCG(1, 2))
+	m := newMissed(w, weights)
+	r, err := webenv.Run(env, scheduler, webenv.RunConfig{
+		Start: w.start, Duration: w.duration, Rate: w.rate, Weights: weights, OnPoll: m.poll,
+	})
+	require.NoError(t, err)
+	_, delay := m.costs()
+	require.InEpsilon(t, r.Delay, delay, 1e-9)
+}
+
 // A record holds as many changes as the law says: a binomial count per page, to
 // four standard deviations of the sum.
 func TestRecord(t *testing.T) {

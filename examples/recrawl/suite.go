@@ -49,7 +49,9 @@ type suiteWeb struct {
 	budget float64 // the base, in the web's own unit
 	unit   string
 	polls  int // of a run at the base
-	worlds []func() (*world, error)
+	// outline has the pages and the length of the worlds, of which there is one for each run.
+	outline *world
+	worlds  []func() (*world, error)
 }
 
 // base returns the base budget of a web, in its unit: in two digits, or one poll a slot.
@@ -119,7 +121,7 @@ func (s *settings) suiteWebs() (webs []*suiteWeb, err error) {
 
 // suiteHistory returns the web of a history. Each run starts a little later.
 func (s *settings) suiteHistory(h *world) *suiteWeb {
-	web := &suiteWeb{name: h.name, budget: h.base()}
+	web := &suiteWeb{name: h.name, budget: h.base(), outline: h}
 	for run := range s.runs {
 		// A short history loses a thousandth of its time at most.
 		start := h.start + float64(run)*min(suiteShift*day, h.duration/1000)
@@ -135,22 +137,21 @@ func (s *settings) suiteSimulation(name, spec string) (*suiteWeb, error) {
 	if err != nil {
 		return nil, report.Usagef("%w", err)
 	}
-	days, slots := suiteDays*day, float64(suiteSlots)
-	if s.Quick {
-		days, slots = days/4, slots/5
+	step := hour
+	if first.duration = suiteDays * day; first.slots {
+		step, first.duration = 1, suiteSlots
 	}
-	web := &suiteWeb{name: name, budget: first.base()}
+	if s.Quick {
+		first.duration /= 4
+	}
+	web := &suiteWeb{name: name, budget: first.base(), outline: first}
 	for run := range s.runs {
 		web.worlds = append(web.worlds, sync.OnceValues(func() (*world, error) {
 			w, err := simulation(spec, s.pages) // not shared with other runs
 			if err != nil {
 				return nil, err
 			}
-			src := rand.NewPCG(s.Seed, uint64(2*run))
-			if w.slots {
-				return w.recorded(slots, 1, src)
-			}
-			return w.recorded(days, hour, src)
+			return w.recorded(first.duration, step, rand.NewPCG(s.Seed, uint64(2*run)))
 		}))
 	}
 	return web, nil
@@ -159,9 +160,9 @@ func (s *settings) suiteSimulation(name, spec string) (*suiteWeb, error) {
 // check sees whether all budgets of the web can be spent.
 func (web *suiteWeb) check() error {
 	for _, multiple := range append(slices.Clone(suiteMultiples), 1) {
-		w, err := web.world(0, multiple)
+		w, err := web.budgeted(web.outline, 0, multiple)
 		if err != nil {
-			return err
+			return report.Usagef("%w", err)
 		}
 		web.unit, _ = w.units()
 		web.polls = w.polls
@@ -175,9 +176,14 @@ func (web *suiteWeb) world(run int, multiple float64) (*world, error) {
 	if err != nil {
 		return nil, err
 	}
+	return web.budgeted(w, run, multiple)
+}
+
+// budgeted returns a world with the budget of a run.
+func (web *suiteWeb) budgeted(w *world, run int, multiple float64) (*world, error) {
 	copied := *w
 	if err := copied.budgeted(multiple*suiteFactor(run)*web.budget, 0); err != nil {
-		return nil, report.Usagef("%s: %w", web.name, err)
+		return nil, fmt.Errorf("%s: %w", web.name, err)
 	}
 	return &copied, nil
 }
