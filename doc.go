@@ -1,17 +1,19 @@
-// Package recrawl tells a web crawler how to spend what it has. It holds no code
-// of its own; each package answers one question and can be imported alone:
+// Package recrawl tells a web crawler how to spend what it has. It holds no code of its own; each
+// package answers one question and can be imported alone:
 //
-//   - knapsack: how often to poll each page under a budget of polls.
-//   - partition: from which access point to fetch each site.
-//   - binpack: which sites go to which node of a fleet.
-//   - schedule: in which batches to hand sites to clients of different speed.
-//   - automata: the learning automata that the others are built on.
-//   - webenv: pages and sites that change, simulated, replayed, served over HTTP
-//     or live, to try all of it on.
+//   - How often to poll each page under a budget of polls? Package knapsack; start with RateFilter.
+//   - From which access point to fetch each site? Package partition; start with Assigner.
+//   - Which sites go to which node of a fleet? Package binpack; start with Packer, or with Pack and
+//     Solve for a fixed set.
+//   - In which batches to hand sites to clients of different speed? Package schedule; start with
+//     Solve and Dispatcher.
+//   - Which of a few actions is the best one? Package automata has the learning automata that the
+//     others are built on.
+//   - What would all of it do on a web whose changes are known? Package webenv; start with Run.
+//     Package webenv/serve serves such a web over HTTP, webenv/live polls the real one.
 //
-// All of them ask and tell: the caller asks what to do next and tells what came of
-// it. They never fetch, never read a clock, never start a goroutine and never log,
-// so that a crawler keeps its own fetching, storage and queue. Randomness comes in
-// as a source, time is an argument, and what learns can be saved in the middle of
-// a run.
+// All algorithms ask and tell: the caller asks what to do next and tells what came of it. They
+// never fetch, never read a clock, never start a goroutine and never log, so that a crawler keeps
+// its own fetching, storage and queue. Randomness comes in as a source, time is an argument, and
+// what learns can be saved in the middle of a run.
 package recrawl

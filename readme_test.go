@@ -1,6 +1,9 @@
 package recrawl_test
 
 import (
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -51,4 +54,48 @@ func TestLinks(t *testing.T) {
 		}
 	}
 	require.Greater(t, links, 10)
+}
+
+// Every name that a document writes as `package.Name` is exported by that package.
+func TestNamesInDocuments(t *testing.T) {
+	t.Parallel()
+	folders := map[string]string{}
+	for _, name := range []string{"automata", "binpack", "knapsack", "partition", "schedule", "webenv"} {
+		folders[name] = name
+	}
+	folders["serve"], folders["live"] = "webenv/serve", "webenv/live"
+	exported := map[string]map[string]bool{}
+	for name, folder := range folders {
+		exported[name] = exportedBy(t, folder)
+	}
+	documents, err := filepath.Glob("*.md")
+	require.NoError(t, err)
+	qualified := regexp.MustCompile(`\b([a-z]+)\.([A-Z][A-Za-z]+)\b`)
+	checked := 0
+	for _, document := range documents {
+		for _, m := range qualified.FindAllStringSubmatch(read(t, document), -1) {
+			if names, ok := exported[m[1]]; ok {
+				checked++
+				require.True(t, names[m[2]], "%s: %s", document, m[0])
+			}
+		}
+	}
+	require.Greater(t, checked, 20)
+}
+
+// exportedBy returns the exported types, functions, constants and variables of the package in
+// a folder.
+func exportedBy(t *testing.T, folder string) map[string]bool {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(filepath.FromSlash(folder), "*.go"))
+	require.NoError(t, err)
+	names := map[string]bool{}
+	for _, file := range files {
+		f, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+		require.NoError(t, err)
+		for name := range f.Scope.Objects {
+			names[name] = ast.IsExported(name)
+		}
+	}
+	return names
 }
