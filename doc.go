@@ -7,8 +7,8 @@
 //     Solve for a fixed set.
 //   - In which batches to hand sites to clients of different speed? Package schedule; start with
 //     Solve and Dispatcher.
-//   - Which of a few actions is the best one? Package automata has the learning automata that the
-//     others are built on.
+//   - Which of a few actions is the best one? Package automata has learning automata, which
+//     knapsack and binpack build on.
 //   - What would all of it do on a web whose changes are known? Package webenv; start with Run.
 //     Package webenv/serve serves such a web over HTTP, webenv/live polls the real one.
 //
