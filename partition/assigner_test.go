@@ -92,7 +92,7 @@ func TestAssignerSwitch(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			env := durations(t, 8, sites, 1, func(c *webenv.DurationsConfig) {
 				noise(c)
-				c.Every, c.Switch = every, webenv.DrawOther
+				c.Every, c.AllSwitch = every, true
 			})
 			placed, _ := runCrawls(t, newAssigner(t, 8, sites, AssignerConfig{}, 1), env, 3*every)
 			for _, at := range []int{every, 2 * every} {

@@ -21,7 +21,7 @@ var sweepWebs = []struct {
 	{"uniform", func(c *webenv.DurationsConfig) { c.Noise, c.Scatter = webenv.UniformNoise, 0.2 }},
 	{"exponential", func(c *webenv.DurationsConfig) { c.Noise = webenv.ExponentialNoise }},
 	{"switch", func(c *webenv.DurationsConfig) {
-		c.Noise, c.Scatter, c.Every, c.Switch = webenv.GaussianNoise, 0.3, 40, webenv.DrawOther
+		c.Noise, c.Scatter, c.Every, c.AllSwitch = webenv.GaussianNoise, 0.3, 40, true
 	}},
 	{"congestion", func(c *webenv.DurationsConfig) {
 		c.Noise, c.Scatter, c.Congestion = webenv.UniformNoise, 0.2, 2

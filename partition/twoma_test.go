@@ -178,7 +178,7 @@ func TestNoiseStallsTWOMA(t *testing.T) {
 func TestSwitchBlindsTWOMA(t *testing.T) {
 	t.Parallel()
 	recovery := func(lastCrawl bool) int {
-		env := durations(t, 4, 1000, 1, func(c *webenv.DurationsConfig) { c.Every, c.Switch = 300, webenv.DrawOther })
+		env := durations(t, 4, 1000, 1, func(c *webenv.DurationsConfig) { c.Every, c.AllSwitch = 300, true })
 		cfg := fitted
 		cfg.AnyArm, cfg.Entry, cfg.LastCrawl = false, cfg.States, lastCrawl
 		a, err := NewTWOMA(4, 1000, cfg, rand.NewPCG(1, 2))

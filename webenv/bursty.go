@@ -143,8 +143,8 @@ func (b *Bursty) Poll(page int, now float64) (since float64, changed bool) {
 	}
 }
 
-// Rate implements [Rater]: it is the rate to be expected at time now, which is not before the
-// last poll, by the state in which the page was at that poll.
+// Rate returns the rate to be expected at time now, which is not before the last poll, by the
+// state in which the page was at that poll.
 func (b *Bursty) Rate(page int, now float64) float64 {
 	active := b.activeAfter(b.active[page], now-b.last[page])
 	quiet := float64(b.cfg.Quiet * (1 - active))

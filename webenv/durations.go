@@ -35,28 +35,6 @@ func (n DurationNoise) MarshalText() ([]byte, error) { return noiseNames.Marshal
 // UnmarshalText implements [encoding.TextUnmarshaler].
 func (n *DurationNoise) UnmarshalText(text []byte) error { return noiseNames.UnmarshalText(n, text) }
 
-// A DurationSwitch says what becomes of the perfect access points after every period of crawls.
-type DurationSwitch uint8
-
-const (
-	// DrawAnew draws every site's perfect access point again from all of them, so that one site
-	// in Arms keeps its own by chance.
-	DrawAnew DurationSwitch = iota
-	// DrawOther draws it from all but the present one: every site's changes.
-	DrawOther
-)
-
-var switchNames = enum.Of[DurationSwitch](ErrConfig, "draw anew", "draw other")
-
-// String returns the name of the switch.
-func (s DurationSwitch) String() string { return switchNames.String(s) }
-
-// MarshalText implements [encoding.TextMarshaler].
-func (s DurationSwitch) MarshalText() ([]byte, error) { return switchNames.MarshalText(s) }
-
-// UnmarshalText implements [encoding.TextUnmarshaler].
-func (s *DurationSwitch) UnmarshalText(text []byte) error { return switchNames.UnmarshalText(s, text) }
-
 // DurationsConfig describes sites that take time. The zero value is the smallest experiment of
 // Chen, Wang and Olsen (2006), exact and static.
 type DurationsConfig struct {
@@ -95,8 +73,10 @@ type DurationsConfig struct {
 	Balanced bool
 
 	// Every is the number of crawls after which the perfect access points switch; 0 for never.
-	Every  int
-	Switch DurationSwitch
+	Every int
+	// AllSwitch makes every site's perfect access point another one then. Otherwise it is drawn
+	// again from all, so that one site in Arms keeps its own by chance.
+	AllSwitch bool
 }
 
 // filled returns the settings with the defaults filled in.
@@ -213,10 +193,7 @@ func (c *DurationsConfig) check() error {
 	if ratio := slices.Max(c.Resources) / slices.Min(c.Resources); ratio >= c.Other/c.Perfect {
 		return fmt.Errorf("%w: ratio of the most resources to the least: %v", ErrConfig, ratio)
 	}
-	if err := noiseNames.Check(c.Noise); err != nil {
-		return err
-	}
-	return switchNames.Check(c.Switch)
+	return noiseNames.Check(c.Noise)
 }
 
 // Len returns the number of sites.
@@ -282,7 +259,7 @@ func (d *Durations) EndCrawl() (switched bool) {
 	}
 	arms := d.cfg.Arms
 	switch {
-	case d.cfg.Balanced && d.cfg.Switch == DrawAnew:
+	case d.cfg.Balanced && !d.cfg.AllSwitch:
 		d.rng.Shuffle(len(d.perfect), func(i, k int) { d.perfect[i], d.perfect[k] = d.perfect[k], d.perfect[i] })
 	case d.cfg.Balanced:
 		// A common step keeps the numbers balanced and every site's changes.
@@ -290,7 +267,7 @@ func (d *Durations) EndCrawl() (switched bool) {
 		for i, p := range d.perfect {
 			d.perfect[i] = uint16((int(p) + step) % arms)
 		}
-	case d.cfg.Switch == DrawAnew:
+	case !d.cfg.AllSwitch:
 		for i := range d.perfect {
 			d.perfect[i] = uint16(d.rng.IntN(arms))
 		}

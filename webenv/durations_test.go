@@ -89,8 +89,8 @@ func TestDurationLoad(t *testing.T) {
 func TestDurationSwitch(t *testing.T) {
 	t.Parallel()
 	for _, balanced := range []bool{false, true} {
-		for _, how := range []DurationSwitch{DrawAnew, DrawOther} {
-			d := newDurations(t, 1, func(c *DurationsConfig) { c.Every, c.Switch, c.Balanced = 3, how, balanced })
+		for _, all := range []bool{false, true} {
+			d := newDurations(t, 1, func(c *DurationsConfig) { c.Every, c.AllSwitch, c.Balanced = 3, all, balanced })
 			before := make([]int, 1000)
 			for i := range before {
 				before[i] = d.Perfect(i)
@@ -109,7 +109,7 @@ func TestDurationSwitch(t *testing.T) {
 			if balanced {
 				require.Equal(t, [4]int{250, 250, 250, 250}, count)
 			}
-			if how == DrawOther {
+			if all {
 				require.Zero(t, same)
 			} else { // binomial, or nearly: 250 ± 13.7
 				require.InDelta(t, 250, same, 4*math.Sqrt(1000*0.25*0.75))
@@ -205,7 +205,6 @@ func TestDurationsRejects(t *testing.T) {
 		"sizes":             func(c *DurationsConfig) { c.Sizes = math.NaN() },
 		"congestion":        func(c *DurationsConfig) { c.Congestion = math.Inf(1) },
 		"every":             func(c *DurationsConfig) { c.Every = -1 },
-		"switch":            func(c *DurationsConfig) { c.Switch = 2 },
 		"resources":         func(c *DurationsConfig) { c.Resources = []float64{1} },
 		"resource 0":        func(c *DurationsConfig) { c.Resources = []float64{1, 0, 1} },
 		"resources too far": func(c *DurationsConfig) { c.Resources = []float64{1, 1, 3} },

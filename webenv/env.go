@@ -5,7 +5,26 @@ import (
 	"math"
 )
 
-// An Env is a set of pages, numbered 0 to Len()-1, that change as time goes on.
+// An Env is a set of pages, numbered 0 to Len()-1, that change as time goes on. It may know
+// more of its pages. Those of this package have these methods, as far as said with each:
+//
+//	// Rate returns the rate λ at which a page changes at time now, per unit of time: it
+//	// stays unchanged over a short gap g with probability exp(−λg). The rate is +Inf for
+//	// a page that changes in every slot.
+//	Rate(page int, now float64) float64
+//
+//	// Delays returns how many changes a page had between since and now, both included,
+//	// and the sum of their times until now. since is the time of the first change that a
+//	// Poll at time now found. An environment that draws its changes returns what is to be
+//	// expected, given that first one. It alters nothing.
+//	Delays(page int, since, now float64) (changes, delay float64)
+//
+//	// LastChange returns the time of the last change of a page that is not after now, and
+//	// false if it does not know one. Unlike Poll it alters nothing. It is called with the
+//	// time of the last Poll of the page.
+//	LastChange(page int, now float64) (t float64, ok bool)
+//
+// [Run] accounts for delays if there is Delays. Package serve makes use of the other two.
 type Env interface {
 	// Len returns the number of pages.
 	Len() int
@@ -19,28 +38,8 @@ type Env interface {
 	Poll(page int, now float64) (since float64, changed bool)
 }
 
-// A Rater is an environment that knows how fast its pages change.
-type Rater interface {
-	// Rate returns the rate λ at which a page changes at time now, per unit of time: it stays
-	// unchanged over a short gap g with probability exp(−λg). The rate is +Inf for a page that
-	// changes in every slot.
-	Rate(page int, now float64) float64
-}
-
-// A LastChanger is an environment that knows when a page last changed, as a [Replay] does.
-type LastChanger interface {
-	// LastChange returns the time of the last change of a page that is not after now, and false
-	// if it does not know one. Unlike Poll it alters nothing. It is called with the time of the
-	// last Poll of the page.
-	LastChange(page int, now float64) (t float64, ok bool)
-}
-
-// A Delayer is an environment that knows of every change, not only of the first since a poll.
-type Delayer interface {
-	// Delays returns how many changes a page had between since and now, both included, and the
-	// sum of their times until now. since is the time of the first change that a Poll at time
-	// now found. An environment that draws its changes returns what is to be expected, given
-	// that first one. It alters nothing.
+// A delayer is an environment that knows of every change: see [Env].
+type delayer interface {
 	Delays(page int, since, now float64) (changes, delay float64)
 }
 
@@ -61,7 +60,7 @@ func checkProbabilities(u []float64) error {
 	}
 	for i, p := range u {
 		if !(p >= 0 && p <= 1) {
-			return fmt.Errorf("%w: page %d: %v", ErrProbability, i, p)
+			return fmt.Errorf("%w: page %d: %v", ErrRate, i, p)
 		}
 	}
 	return nil

@@ -117,7 +117,7 @@ func TestAllocations(t *testing.T) {
 		require.Zero(t, testing.AllocsPerRun(1000, func() {
 			k++
 			env.Poll(k%100, float64(k)/20)
-			env.(Rater).Rate(k%100, float64(k)/20)
+			env.(interface{ Rate(int, float64) float64 }).Rate(k%100, float64(k)/20)
 		}), e.name)
 	}
 	// A run allocates for its result only, however long it is.
@@ -155,7 +155,7 @@ func TestConstructorErrors(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	for _, u := range []float64{nan, -0.1, 1.5, inf} {
 		_, err := NewSlots([]float64{0.5, u}, AtMostOnce, 0, check.Source(1))
-		require.ErrorIs(t, err, ErrProbability)
+		require.ErrorIs(t, err, ErrRate)
 		require.ErrorContains(t, err, "page 1")
 		_, err = NewZipf(ZipfConfig{Pages: 1, Alpha: u}, check.Source(1))
 		require.ErrorIs(t, err, ErrConfig)

@@ -20,10 +20,8 @@ var (
 	// ErrName reports a page name that is blank, contains a comma or a line break, or is given
 	// to two pages.
 	ErrName = errors.New("webenv: bad page name")
-	// ErrProbability reports a probability outside [0, 1].
-	ErrProbability = errors.New("webenv: not a probability")
-	// ErrRate reports a rate that is negative, NaN or infinite.
-	ErrRate = errors.New("webenv: not a rate")
+	// ErrRate reports a rate that is negative, NaN or infinite, or a probability outside [0, 1].
+	ErrRate = errors.New("webenv: not a rate or a probability")
 
 	// ErrCorrupt reports saved state that is truncated, altered, or of another type or version.
 	ErrCorrupt = codec.ErrCorrupt

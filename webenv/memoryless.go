@@ -77,7 +77,8 @@ func (m *Memoryless) Poll(page int, now float64) (since float64, changed bool) {
 	return 0, false
 }
 
-// Rate implements [Rater]; for a page that changes with probability u per slot it is −ln(1−u).
+// Rate returns the rate of a page (see [Env]): −ln(1−u) where it changes with probability u
+// per slot.
 func (m *Memoryless) Rate(page int, now float64) float64 {
 	if m.shift > 0 {
 		page = m.lender(page, math.Floor(now/m.shift))
@@ -98,7 +99,8 @@ func (m *Memoryless) stretch(page int, t, now float64) (rate, end float64) {
 	return m.rates[m.lender(page, epoch)], end
 }
 
-// Delays implements [Delayer]: what is to be expected, given the first change.
+// Delays returns the number of changes and their delays (see [Env]) that are to be expected,
+// given the first change.
 func (m *Memoryless) Delays(page int, since, now float64) (changes, delay float64) {
 	changes, delay = 1, now-since
 	for t := since; t < now; {

@@ -11,19 +11,18 @@ import (
 func TestNames(t *testing.T) {
 	t.Parallel()
 	type settings struct {
-		Law    SlotLaw
-		Noise  DurationNoise
-		Switch DurationSwitch
+		Law   SlotLaw
+		Noise DurationNoise
 	}
-	want := settings{PoissonInSlot, GaussianNoise, DrawOther}
+	want := settings{PoissonInSlot, GaussianNoise}
 	text, err := json.Marshal(want)
 	require.NoError(t, err)
-	require.JSONEq(t, `{"Law":"poisson","Noise":"gaussian","Switch":"draw other"}`, string(text))
+	require.JSONEq(t, `{"Law":"poisson","Noise":"gaussian"}`, string(text))
 	var got settings
 	require.NoError(t, json.Unmarshal(text, &got))
 	require.Equal(t, want, got)
-	require.Equal(t, "at most once, exponential, draw anew",
-		AtMostOnce.String()+", "+ExponentialNoise.String()+", "+DrawAnew.String())
+	require.Equal(t, "at most once, exponential",
+		AtMostOnce.String()+", "+ExponentialNoise.String())
 	require.ErrorIs(t, json.Unmarshal([]byte(`{"Noise":"loud"}`), &got), ErrConfig)
 	_, err = json.Marshal(SlotLaw(2))
 	require.ErrorIs(t, err, ErrConfig)

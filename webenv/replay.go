@@ -7,8 +7,7 @@ import (
 )
 
 // Replay is an environment that changes as a recorded history did. Make it with [NewReplay]
-// from a [History]. It shares the history, which must not be altered, and is a [Rater], a
-// [LastChanger] and a [Delayer].
+// from a [History]. It shares the history, which must not be altered.
 //
 // # Cost
 //
@@ -59,10 +58,11 @@ func (r *Replay) Poll(page int, now float64) (since float64, changed bool) {
 	return rest[0], true
 }
 
-// Rate implements [Rater]: it is the rate of the page over the whole history.
+// Rate returns the rate of the page over the whole history.
 func (r *Replay) Rate(page int, _ float64) float64 { return r.rates[page] }
 
-// LastChange implements [LastChanger] in O(log changes); changes before the start count.
+// LastChange returns the last change of a page (see [Env]) in O(log changes). Changes before
+// the start count.
 func (r *Replay) LastChange(page int, now float64) (t float64, ok bool) {
 	times := r.history.Times[page]
 	n := sort.Search(len(times), func(k int) bool { return times[k] > now })
@@ -72,7 +72,8 @@ func (r *Replay) LastChange(page int, now float64) (t float64, ok bool) {
 	return times[n-1], true
 }
 
-// Delays implements [Delayer] in O(log changes + changes found).
+// Delays returns the changes found and their delays (see [Env]) in O(log changes + changes
+// found).
 func (r *Replay) Delays(page int, since, now float64) (changes, delay float64) {
 	times := r.history.Times[page]
 	for _, t := range times[sort.SearchFloat64s(times, since):] {

@@ -16,8 +16,9 @@ import (
 // is the page's number in the environment. So the ids of a learner that adds and removes pages
 // work, and so do plain numbers from 0.
 //
-// A scheduler may have two more methods. [Run] calls GiveBack of a [GiveBacker], and takes the
-// pages of one with All() iter.Seq[int] from there.
+// A scheduler may have two more methods. GiveBack(page int, now float64) error is called when
+// a page that it asked for was not polled after all, or its answer never came; and All()
+// iter.Seq[int] gives [Run] the pages that it has.
 type Scheduler interface {
 	// Next returns the page to poll at time now.
 	Next(now float64) (page int, err error)
@@ -26,9 +27,8 @@ type Scheduler interface {
 	Observe(page int, now float64, changed bool) error
 }
 
-// A GiveBacker is a [Scheduler] that wants to know when a page that it asked for was not polled
-// after all, or its answer never came.
-type GiveBacker interface {
+// A giveBacker is a [Scheduler] with this method.
+type giveBacker interface {
 	GiveBack(page int, now float64) error
 }
 
@@ -59,7 +59,7 @@ type RunConfig struct {
 	// answer.
 	Latency func(page int) float64
 	// Loss is the probability that no answer comes. The page is then given back, if the
-	// scheduler is a GiveBacker, when the answer would have come.
+	// scheduler has GiveBack, when the answer would have come.
 	Loss float64
 	// Source decides which answers are lost; it may be nil if Loss is 0.
 	Source rand.Source
@@ -95,7 +95,7 @@ type Result struct {
 	// Delay is the mean time from a change to the poll that found it, over all changes after
 	// Start, each with the weight of its page; not only over the first ones since a poll. A
 	// change that no poll has found counts as if it were found at the end of the run. It is 0
-	// if there was no change, and NaN if the environment is no [Delayer].
+	// if there was no change, and NaN if the environment has no method Delays (see [Env]).
 	Delay float64
 	// Curve has one entry for each of RunConfig.Buckets.
 	Curve []Bucket
@@ -380,7 +380,7 @@ func (r *run) land(f flight) error {
 // lose handles an answer that does not come.
 func (r *run) lose(id int, now float64) error {
 	r.result.Lost++
-	if g, ok := r.sched.(GiveBacker); ok {
+	if g, ok := r.sched.(giveBacker); ok {
 		if err := g.GiveBack(id, now); err != nil {
 			return failed(now, err)
 		}
@@ -406,7 +406,7 @@ func (r *run) account(page int, since, until float64) {
 	r.stale += float64(w * d)
 	r.age += float64(w * d * d / 2)
 	r.buckets.stale(w, since, until)
-	if env, ok := r.env.(Delayer); ok {
+	if env, ok := r.env.(delayer); ok {
 		changes, delay := env.Delays(page, since, until)
 		r.changes += float64(w * changes)
 		r.delay += float64(w * delay)
@@ -428,7 +428,7 @@ func (r *run) settle() Result {
 	if r.changes > 0 {
 		res.Delay = r.delay / r.changes
 	}
-	if _, ok := r.env.(Delayer); !ok {
+	if _, ok := r.env.(delayer); !ok {
 		res.Delay = math.NaN()
 	}
 	res.Curve = r.buckets.sum(r.total)

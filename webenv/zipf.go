@@ -121,8 +121,7 @@ func (z *Zipf) rankOf(page int) int {
 	return int(z.rank[page] &^ changedBit)
 }
 
-// Rate implements [Rater]: it is −ln(1−u), where u is the present probability of change of the
-// page.
+// Rate returns −ln(1−u), where u is the present probability of change of the page.
 func (z *Zipf) Rate(page int, _ float64) float64 {
 	return slotRate(z.cfg.Alpha * math.Pow(float64(z.rankOf(page)+1), -z.cfg.Beta))
 }

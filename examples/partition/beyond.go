@@ -23,13 +23,13 @@ func noise(size scale, seed uint64) (rows []report.Row, pictures []picture, err 
 		{"Gaussian, sd 0.3 of the gap", func(c *webenv.DurationsConfig) { c.Noise, c.Scatter = webenv.GaussianNoise, 0.3 }},
 		{"exponential", func(c *webenv.DurationsConfig) { c.Noise = webenv.ExponentialNoise }},
 		{"exact, all perfect points switch after crawl 150", func(c *webenv.DurationsConfig) {
-			c.Every, c.Switch = 150, webenv.DrawOther
+			c.Every, c.AllSwitch = 150, true
 		}},
 		{"±20 %, all switch after crawl 150", func(c *webenv.DurationsConfig) {
-			c.Noise, c.Scatter, c.Every, c.Switch = webenv.UniformNoise, 0.2, 150, webenv.DrawOther
+			c.Noise, c.Scatter, c.Every, c.AllSwitch = webenv.UniformNoise, 0.2, 150, true
 		}},
 		{"Gaussian, all switch after crawl 150", func(c *webenv.DurationsConfig) {
-			c.Noise, c.Scatter, c.Every, c.Switch = webenv.GaussianNoise, 0.3, 150, webenv.DrawOther
+			c.Noise, c.Scatter, c.Every, c.AllSwitch = webenv.GaussianNoise, 0.3, 150, true
 		}},
 	} {
 		cfg := environment(8, size.sites)

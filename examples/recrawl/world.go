@@ -23,7 +23,7 @@ var termsChanges []byte
 // An environment is a web whose truth is known.
 type environment interface {
 	webenv.Env
-	webenv.Rater
+	Rate(page int, now float64) float64
 }
 
 // A world is a web to crawl and a budget to do it with. Time is in slots of a

@@ -83,9 +83,9 @@ type Config struct {
 // a poll has effects of its own ([webenv.Zipf] that swaps ranks) each look counts as a poll.
 //
 // The strong ETag names page and version. Last-Modified is the time of the last change if the
-// environment is a [webenv.LastChanger], and else of the first change since the look before.
-// Until the first change it is the time at which the server was made. Its resolution is one
-// second of the [webenv.Calendar], and time may run fast, so it is left away until that second
+// environment has LastChange (see [webenv.Env]), and else of the first change since the look
+// before. Until the first change it is the time at which the server was made. Its resolution is
+// one second of the [webenv.Calendar], and time may run fast, so it is left away until that second
 // is over: no two versions have the same one. A crawler that relies on it alone must then
 // compare the content. The Date is that of the environment too.
 //
@@ -281,6 +281,16 @@ func (s *Server) tick() {
 	}
 }
 
+// A rater is an environment with this method: see [webenv.Env].
+type rater interface {
+	Rate(page int, now float64) float64
+}
+
+// A lastChanger is an environment with this method: see [webenv.Env].
+type lastChanger interface {
+	LastChange(page int, now float64) (t float64, ok bool)
+}
+
 // look polls the environment and gives the page its next version if it has changed. The lock is
 // held.
 func (s *Server) look(page int) {
@@ -290,7 +300,7 @@ func (s *Server) look(page int) {
 		s.modified[page] = since
 		s.stale[page] = min(s.stale[page], max(since, s.start))
 	}
-	if env, ok := s.env.(webenv.LastChanger); ok && (changed || s.version[page] == 1) {
+	if env, ok := s.env.(lastChanger); ok && (changed || s.version[page] == 1) {
 		if t, ok := env.LastChange(page, s.now); ok {
 			s.modified[page] = t
 		}

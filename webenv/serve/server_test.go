@@ -347,7 +347,7 @@ func TestServerMadeLate(t *testing.T) {
 	require.Equal(t, webtest.DateOf(3), w.Header().Get("Last-Modified"))
 }
 
-// forgetful hides that a replay is a webenv.LastChanger.
+// forgetful hides that a replay has LastChange.
 type forgetful struct{ webenv.Env }
 
 func TestServerLastChanger(t *testing.T) {

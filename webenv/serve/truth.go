@@ -8,7 +8,6 @@ import (
 	"math"
 	"net/http"
 
-	"github.com/recrawl/recrawl/webenv"
 )
 
 // Totals are what a crawler has reached so far, as if it were the only one and had taken a copy
@@ -34,7 +33,7 @@ type PageTruth struct {
 	Requests int      `json:"requests"`         // for the page, answered or not, redirects not counted
 	Current  bool     `json:"current"`          // no change since the last GET
 	Faults   *Faults  `json:"faults,omitempty"` // if it has any
-	Rate     *float64 `json:"rate,omitempty"`   // if the environment is a webenv.Rater; at most math.MaxFloat64
+	Rate     *float64 `json:"rate,omitempty"`   // if the environment knows it; at most math.MaxFloat64
 }
 
 // Truth is what /truth answers.
@@ -78,7 +77,7 @@ func (s *Server) PageTruth(page int) PageTruth {
 	if f := s.faults(page); f != (Faults{}) {
 		t.Faults = &f
 	}
-	if env, ok := s.env.(webenv.Rater); ok {
+	if env, ok := s.env.(rater); ok {
 		rate := min(env.Rate(page, s.now), math.MaxFloat64)
 		t.Rate = &rate
 	}
