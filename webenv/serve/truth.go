@@ -7,7 +7,6 @@ import (
 	"io"
 	"math"
 	"net/http"
-
 )
 
 // Totals are what a crawler has reached so far, as if it were the only one and had taken a copy
