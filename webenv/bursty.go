@@ -9,9 +9,9 @@ import (
 	"github.com/recrawl/recrawl/internal/codec"
 )
 
-// BurstyConfig describes how the pages of a [Bursty] environment alternate between a quiet and
-// an active state. The zero value has pages that change during a tenth of the time, ten times
-// as fast as their rate.
+// BurstyConfig describes how the pages of the environment of [NewBursty] alternate between a
+// quiet and an active state. The zero value has pages that change during a tenth of the time,
+// ten times as fast as their rate.
 type BurstyConfig struct {
 	// Quiet and Active are the rates in the two states, as multiples of the page's own rate. An
 	// Active of 0 means the multiple with which the page changes at its own rate in the long
@@ -72,17 +72,8 @@ func (c BurstyConfig) fits(rate float32) bool {
 	return rate >= 0 && float64(rate)*max(c.Quiet, c.Active, 1) <= math.MaxFloat64
 }
 
-// Bursty is an environment in continuous time whose pages change in bursts, independently of
-// each other, as two-state Markov-modulated Poisson processes: a page is quiet or active,
-// changes at a low or a high rate, and moves from one state to the other at random. Make it
-// with [NewBursty]; take it to see how a learner copes with pages that wake up. It starts at
-// time 0 in equilibrium and is simulated exactly.
-//
-// # Cost
-//
-// Time: a poll takes O(1 + the moves between the states from the previous poll of the page to
-// the first change after it). Memory: 13 bytes a page; a poll allocates nothing.
-type Bursty struct {
+// burstyEnv is the environment of NewBursty.
+type burstyEnv struct {
 	cfg    BurstyConfig
 	rates  []float32
 	last   []float64 // time of the previous poll
@@ -90,9 +81,18 @@ type Bursty struct {
 	rng    random
 }
 
-// NewBursty returns an environment in which page i changes at rate rates[i]·cfg.Quiet while it
-// is quiet and rates[i]·cfg.Active while it is active. The rates are rounded to float32.
-func NewBursty(rates []float64, cfg BurstyConfig, src rand.Source) (*Bursty, error) {
+// NewBursty returns an environment in continuous time whose pages change in bursts,
+// independently of each other, as two-state Markov-modulated Poisson processes: page i changes
+// at rate rates[i]·cfg.Quiet while it is quiet and rates[i]·cfg.Active while it is active, and
+// moves from one state to the other at random. Take it to see how a learner copes with pages
+// that wake up. It starts in equilibrium and is simulated exactly. The rates are rounded to
+// float32.
+//
+// # Cost
+//
+// Time: a poll takes O(1 + the moves between the states from the previous poll of the page to
+// the first change after it). Memory: 13 bytes a page; a poll allocates nothing.
+func NewBursty(rates []float64, cfg BurstyConfig, src rand.Source) (Simulated, error) {
 	rng := newRandom(src)
 	if err := checkRates(rates); err != nil {
 		return nil, err
@@ -102,7 +102,7 @@ func NewBursty(rates []float64, cfg BurstyConfig, src rand.Source) (*Bursty, err
 		return nil, err
 	}
 	n := len(rates)
-	b := &Bursty{cfg, make([]float32, n), make([]float64, n), make([]bool, n), rng}
+	b := &burstyEnv{cfg, make([]float32, n), make([]float64, n), make([]bool, n), rng}
 	for i, r := range rates {
 		b.rates[i] = float32(r)
 		if !cfg.fits(b.rates[i]) {
@@ -114,11 +114,11 @@ func NewBursty(rates []float64, cfg BurstyConfig, src rand.Source) (*Bursty, err
 }
 
 // Len returns the number of pages.
-func (b *Bursty) Len() int { return len(b.rates) }
+func (b *burstyEnv) Len() int { return len(b.rates) }
 
 // Poll implements [Env]. It also panics at a time of more than 2⁵⁰ of the shorter stay, where
 // one more does not add up.
-func (b *Bursty) Poll(page int, now float64) (since float64, changed bool) {
+func (b *burstyEnv) Poll(page int, now float64) (since float64, changed bool) {
 	t, active := b.last[page], b.active[page]
 	checkTime(page, now, t)
 	if now > b.cfg.latest() {
@@ -145,14 +145,14 @@ func (b *Bursty) Poll(page int, now float64) (since float64, changed bool) {
 
 // Rate returns the rate to be expected at time now, which is not before the last poll, by the
 // state in which the page was at that poll.
-func (b *Bursty) Rate(page int, now float64) float64 {
+func (b *burstyEnv) Rate(page int, now float64) float64 {
 	active := b.activeAfter(b.active[page], now-b.last[page])
 	quiet := float64(b.cfg.Quiet * (1 - active))
 	return float64(b.rates[page]) * (quiet + float64(b.cfg.Active*active))
 }
 
 // in returns the rates of changing and of leaving the state.
-func (b *Bursty) in(page int, active bool) (rate, leave float64) {
+func (b *burstyEnv) in(page int, active bool) (rate, leave float64) {
 	if active {
 		return float64(float64(b.rates[page]) * b.cfg.Active), 1 / b.cfg.ActiveStay
 	}
@@ -161,7 +161,7 @@ func (b *Bursty) in(page int, active bool) (rate, leave float64) {
 
 // activeAfter returns the probability of being active a time d after a time at which the state
 // is known.
-func (b *Bursty) activeAfter(active bool, d float64) float64 {
+func (b *burstyEnv) activeAfter(active bool, d float64) float64 {
 	share := b.cfg.activeShare()
 	from := 0.0
 	if active {
@@ -172,22 +172,19 @@ func (b *Bursty) activeAfter(active bool, d float64) float64 {
 
 var burstyFormat = codec.Format{Magic: "recrawl/webenv.Bursty", Version: 1}
 
-// AppendBinary appends the state; see MarshalBinary.
-func (b *Bursty) AppendBinary(to []byte) ([]byte, error) {
+// AppendBinary, MarshalBinary and UnmarshalBinary are those of Simulated.
+
+func (b *burstyEnv) AppendBinary(to []byte) ([]byte, error) {
 	return burstyFormat.Append(to, b.encode)
 }
 
-// MarshalBinary returns the state, with that of the source of randomness, which must be
-// *rand.PCG or *rand.ChaCha8: no other can be saved.
-func (b *Bursty) MarshalBinary() ([]byte, error) { return b.AppendBinary(nil) }
+func (b *burstyEnv) MarshalBinary() ([]byte, error) { return b.AppendBinary(nil) }
 
-// UnmarshalBinary restores what MarshalBinary returned. The environment then continues bit for
-// bit. On an error it is left as it was.
-func (b *Bursty) UnmarshalBinary(data []byte) error {
-	return codec.Load(b, burstyFormat, data, (*Bursty).decode)
+func (b *burstyEnv) UnmarshalBinary(data []byte) error {
+	return codec.Load(b, burstyFormat, data, (*burstyEnv).decode)
 }
 
-func (b *Bursty) encode(e *codec.Encoder) {
+func (b *burstyEnv) encode(e *codec.Encoder) {
 	c := b.cfg
 	e.Float64s([]float64{c.Quiet, c.Active, c.QuietStay, c.ActiveStay})
 	e.Float32s(b.rates)
@@ -198,7 +195,7 @@ func (b *Bursty) encode(e *codec.Encoder) {
 	e.Source(b.rng.src)
 }
 
-func (b *Bursty) decode(d *codec.Decoder) {
+func (b *burstyEnv) decode(d *codec.Decoder) {
 	settings := d.Float64sIn(4, 0, math.MaxFloat64)
 	b.rates = d.Float32sIn(codec.AnyLen, 0, math.MaxFloat32)
 	if d.Require(len(b.rates) > 0, "no pages"); d.Err() != nil {

@@ -166,7 +166,7 @@ func TestBurstyRate(t *testing.T) {
 	require.NoError(t, err)
 	for i := range rates {
 		want := 1.0
-		if env.active[i] {
+		if env.(*burstyEnv).active[i] {
 			want = 8
 		}
 		require.InDelta(t, want, env.Rate(i, 0), 1e-12, "the state is known at the last poll")

@@ -5,12 +5,12 @@
 // detections, freshness and age, computed from the true times of change. An [Env] answers one
 // question: has page i changed since I last looked, and when first? The environments are
 //
-//   - [Zipf]: probabilities of change in a Zipf law over a ranking of the pages, static or with
+//   - [NewZipf]: probabilities of change in a Zipf law over a ranking of the pages, static or with
 //     ranks that swap (Granmo, Oommen, Myrer and Olsen 2006);
-//   - [Memoryless]: any probability of change per slot ([NewSlots]), static or shifting from
-//     page to page, so with [DomainLaw] and [DomainZipfLaw] those of Yazidi (2006); or Poisson
-//     processes of any rates ([NewPoisson]);
-//   - [Bursty]: two-state Markov-modulated Poisson processes;
+//   - [NewSlots]: any probability of change per slot, static or shifting from page to page, so
+//     with [DomainLaw] and [DomainZipfLaw] those of Yazidi (2006);
+//   - [NewPoisson]: Poisson processes of any rates;
+//   - [NewBursty]: two-state Markov-modulated Poisson processes;
 //   - [Replay] of a [History] that [ReadHistory] reads.
 //
 // [Durations] answers the other question: how long does site i take from access point j?
@@ -21,5 +21,5 @@
 // Time is a number that is passed in. Its unit is a slot in environments that have slots, and
 // otherwise whatever the rates or the record are in. All randomness comes from a source that is
 // passed in, so a seed gives the same run everywhere. The environments are not safe for
-// concurrent use. Zipf, Memoryless and Bursty can be saved and restored in the middle of a run.
+// concurrent use. A [Simulated] one can be saved and restored in the middle of a run.
 package webenv

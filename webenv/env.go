@@ -1,6 +1,7 @@
 package webenv
 
 import (
+	"encoding"
 	"fmt"
 	"math"
 )
@@ -36,6 +37,24 @@ type Env interface {
 	// Poll panics if there is no such page, if now is not finite, or if time went back: now is
 	// before the previous Poll of the page (or, in an environment that says so, of any page).
 	Poll(page int, now float64) (since float64, changed bool)
+}
+
+// A Simulated environment draws its changes at random, knows its rates, and can be saved in the
+// middle of a run. [NewZipf], [NewSlots], [NewPoisson] and [NewBursty] make one. It starts at
+// time 0.
+type Simulated interface {
+	Env
+	// Rate is described with Env.
+	Rate(page int, now float64) float64
+
+	// AppendBinary and MarshalBinary save the state with that of the source of randomness,
+	// which must be *rand.PCG or *rand.ChaCha8: no other can be saved. UnmarshalBinary restores
+	// it into an environment made by the same constructor, which then continues bit for bit.
+	// The settings become those of the saved one. After an error, which wraps ErrCorrupt, it is
+	// as it was.
+	encoding.BinaryAppender
+	encoding.BinaryMarshaler
+	encoding.BinaryUnmarshaler
 }
 
 // A delayer is an environment that knows of every change: see [Env].

@@ -67,7 +67,7 @@ func ExampleRun_latencyAndLoss() {
 }
 
 // Pages that change in bursts: a tenth of the time, ten times as fast as their rate.
-func ExampleBursty() {
+func ExampleNewBursty() {
 	env, err := webenv.NewBursty([]float64{0.5, 0.5}, webenv.BurstyConfig{}, rand.NewPCG(1, 2))
 	if err != nil {
 		panic(err)
@@ -114,7 +114,7 @@ func ExampleNewSlots() {
 }
 
 // The environments are saved with their sources of randomness, and continue bit for bit.
-func ExampleMemoryless_MarshalBinary() {
+func ExampleSimulated() {
 	env, err := webenv.NewPoisson([]float64{1, 0.1}, rand.NewPCG(1, 2))
 	if err != nil {
 		panic(err)
@@ -124,7 +124,10 @@ func ExampleMemoryless_MarshalBinary() {
 	if err != nil {
 		panic(err)
 	}
-	var twin webenv.Memoryless
+	twin, err := webenv.NewPoisson([]float64{1}, rand.NewPCG(0, 0))
+	if err != nil {
+		panic(err)
+	}
 	if err := twin.UnmarshalBinary(saved); err != nil {
 		panic(err)
 	}

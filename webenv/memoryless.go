@@ -9,16 +9,10 @@ import (
 	"github.com/recrawl/recrawl/internal/codec"
 )
 
-// Memoryless is an environment whose pages change independently of each other and of their
-// past: in slots ([NewSlots]) or as Poisson processes ([NewPoisson]). Take it for pages of any
-// given probabilities or rates. It starts at time 0. Nothing happens until a page is polled;
-// then the time of its first change since the previous poll is drawn.
-//
-// # Cost
-//
-// Time: a poll takes O(1), plus O(1) for each shift since the previous poll of the page.
-// Memory: 16 bytes a page; a poll allocates nothing.
-type Memoryless struct {
+// memorylessEnv is an environment whose pages change independently of each other and of their
+// past. Nothing happens until a page is polled; then the time of its first change since the
+// previous poll is drawn.
+type memorylessEnv struct {
 	rates []float64
 	last  []float64 // time of the previous poll
 	law   SlotLaw
@@ -29,8 +23,13 @@ type Memoryless struct {
 // NewSlots returns an environment in which page i changes with probability u[i] per slot, in
 // the sense of law. If shiftEvery is positive, each page takes the probability of the next
 // page, and the last page that of the first, after every shiftEvery slots (Yazidi 2006, the
-// dynamic environment).
-func NewSlots(u []float64, law SlotLaw, shiftEvery int, src rand.Source) (*Memoryless, error) {
+// dynamic environment). Pages change independently of each other and of their past.
+//
+// # Cost
+//
+// Time: a poll takes O(1), plus O(1) for each shift since the previous poll of the page.
+// Memory: 16 bytes a page; a poll allocates nothing.
+func NewSlots(u []float64, law SlotLaw, shiftEvery int, src rand.Source) (Simulated, error) {
 	rng := newRandom(src)
 	if err := checkProbabilities(u); err != nil {
 		return nil, err
@@ -45,24 +44,24 @@ func NewSlots(u []float64, law SlotLaw, shiftEvery int, src rand.Source) (*Memor
 	for i, p := range u {
 		rates[i] = slotRate(p)
 	}
-	return &Memoryless{rates, make([]float64, len(u)), law, float64(shiftEvery), rng}, nil
+	return &memorylessEnv{rates, make([]float64, len(u)), law, float64(shiftEvery), rng}, nil
 }
 
 // NewPoisson returns an environment in which page i changes as a Poisson process with rates[i]
-// changes per unit of time.
-func NewPoisson(rates []float64, src rand.Source) (*Memoryless, error) {
+// changes per unit of time. Cost as for [NewSlots] without shifts.
+func NewPoisson(rates []float64, src rand.Source) (Simulated, error) {
 	rng := newRandom(src)
 	if err := checkRates(rates); err != nil {
 		return nil, err
 	}
-	return &Memoryless{slices.Clone(rates), make([]float64, len(rates)), PoissonInSlot, 0, rng}, nil
+	return &memorylessEnv{slices.Clone(rates), make([]float64, len(rates)), PoissonInSlot, 0, rng}, nil
 }
 
 // Len returns the number of pages.
-func (m *Memoryless) Len() int { return len(m.rates) }
+func (m *memorylessEnv) Len() int { return len(m.rates) }
 
 // Poll implements [Env].
-func (m *Memoryless) Poll(page int, now float64) (since float64, changed bool) {
+func (m *memorylessEnv) Poll(page int, now float64) (since float64, changed bool) {
 	t := m.last[page]
 	checkTime(page, now, t)
 	m.last[page] = now
@@ -79,7 +78,7 @@ func (m *Memoryless) Poll(page int, now float64) (since float64, changed bool) {
 
 // Rate returns the rate of a page (see [Env]): −ln(1−u) where it changes with probability u
 // per slot.
-func (m *Memoryless) Rate(page int, now float64) float64 {
+func (m *memorylessEnv) Rate(page int, now float64) float64 {
 	if m.shift > 0 {
 		page = m.lender(page, math.Floor(now/m.shift))
 	}
@@ -87,7 +86,7 @@ func (m *Memoryless) Rate(page int, now float64) float64 {
 }
 
 // stretch returns the rate of a page at time t, and until when it lasts, at most until now.
-func (m *Memoryless) stretch(page int, t, now float64) (rate, end float64) {
+func (m *memorylessEnv) stretch(page int, t, now float64) (rate, end float64) {
 	if m.shift == 0 {
 		return m.rates[page], now
 	}
@@ -101,7 +100,7 @@ func (m *Memoryless) stretch(page int, t, now float64) (rate, end float64) {
 
 // Delays returns the number of changes and their delays (see [Env]) that are to be expected,
 // given the first change.
-func (m *Memoryless) Delays(page int, since, now float64) (changes, delay float64) {
+func (m *memorylessEnv) Delays(page int, since, now float64) (changes, delay float64) {
 	changes, delay = 1, now-since
 	for t := since; t < now; {
 		rate, end := m.stretch(page, t, now)
@@ -112,29 +111,26 @@ func (m *Memoryless) Delays(page int, since, now float64) (changes, delay float6
 }
 
 // lender returns the page whose first probability a page has in an epoch.
-func (m *Memoryless) lender(page int, epoch float64) int {
+func (m *memorylessEnv) lender(page int, epoch float64) int {
 	n := len(m.rates)
 	return (page + int(math.Mod(epoch, float64(n)))) % n
 }
 
 var memorylessFormat = codec.Format{Magic: "recrawl/webenv.Memoryless", Version: 1}
 
-// AppendBinary appends the state to b; see MarshalBinary.
-func (m *Memoryless) AppendBinary(b []byte) ([]byte, error) {
+// AppendBinary, MarshalBinary and UnmarshalBinary are those of Simulated.
+
+func (m *memorylessEnv) AppendBinary(b []byte) ([]byte, error) {
 	return memorylessFormat.Append(b, m.encode)
 }
 
-// MarshalBinary returns the state, with that of the source of randomness, which must be
-// *rand.PCG or *rand.ChaCha8: no other can be saved.
-func (m *Memoryless) MarshalBinary() ([]byte, error) { return m.AppendBinary(nil) }
+func (m *memorylessEnv) MarshalBinary() ([]byte, error) { return m.AppendBinary(nil) }
 
-// UnmarshalBinary restores what MarshalBinary returned. The environment then continues bit for
-// bit. On an error it is left as it was.
-func (m *Memoryless) UnmarshalBinary(data []byte) error {
-	return codec.Load(m, memorylessFormat, data, (*Memoryless).decode)
+func (m *memorylessEnv) UnmarshalBinary(data []byte) error {
+	return codec.Load(m, memorylessFormat, data, (*memorylessEnv).decode)
 }
 
-func (m *Memoryless) encode(e *codec.Encoder) {
+func (m *memorylessEnv) encode(e *codec.Encoder) {
 	e.Float64s(m.rates)
 	e.Float64s(m.last)
 	e.Byte(byte(m.law))
@@ -142,7 +138,7 @@ func (m *Memoryless) encode(e *codec.Encoder) {
 	e.Source(m.rng.src)
 }
 
-func (m *Memoryless) decode(d *codec.Decoder) {
+func (m *memorylessEnv) decode(d *codec.Decoder) {
 	m.rates = d.Float64sIn(codec.AnyLen, 0, math.Inf(1))
 	m.last = d.Float64sIn(len(m.rates), 0, math.MaxFloat64)
 	m.law = codec.Enum[SlotLaw](d, slotLaws.Len())

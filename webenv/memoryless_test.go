@@ -233,7 +233,7 @@ func TestMemorylessDelays(t *testing.T) {
 				}
 				expected, expectedDelay := 0.0, 0.0
 				if since, changed := coarse.Poll(0, until); changed {
-					expected, expectedDelay = coarse.Delays(0, since, until)
+					expected, expectedDelay = coarse.(delayer).Delays(0, since, until)
 				}
 				changes.Add(n - expected)
 				delay.Add(d - expectedDelay)

@@ -22,12 +22,12 @@ type saver interface {
 // empty returns an environment of the same type, to restore into.
 func empty(env Env) saver {
 	switch env.(type) {
-	case *Memoryless:
-		return new(Memoryless)
-	case *Zipf:
-		return new(Zipf)
-	case *Bursty:
-		return new(Bursty)
+	case *memorylessEnv:
+		return new(memorylessEnv)
+	case *zipfEnv:
+		return new(zipfEnv)
+	case *burstyEnv:
+		return new(burstyEnv)
 	}
 	return nil
 }
@@ -35,11 +35,11 @@ func empty(env Env) saver {
 // reached returns the time up to which a page has been polled.
 func reached(env Env, page int) float64 {
 	switch e := env.(type) {
-	case *Memoryless:
+	case *memorylessEnv:
 		return e.last[page]
-	case *Zipf:
+	case *zipfEnv:
 		return max(e.now, e.time[page])
-	case *Bursty:
+	case *burstyEnv:
 		return e.last[page]
 	}
 	return 0
@@ -81,44 +81,44 @@ func TestSaved(t *testing.T) {
 // State with a right checksum but values that contradict each other.
 func TestRestoreContradictions(t *testing.T) {
 	t.Parallel()
-	memoryless := func() *Memoryless {
+	memoryless := func() *memorylessEnv {
 		m, _ := NewSlots([]float64{0.1, 0.2}, AtMostOnce, 3, check.Source(1))
-		return m
+		return m.(*memorylessEnv)
 	}
-	zipf := func(swapEvery int) *Zipf {
+	zipf := func(swapEvery int) *zipfEnv {
 		z, _ := NewZipf(ZipfConfig{Pages: 3, Alpha: 0.5, Beta: 1, SwapEvery: swapEvery}, check.Source(1))
-		return z
+		return z.(*zipfEnv)
 	}
-	bursty := func() *Bursty {
+	bursty := func() *burstyEnv {
 		b, _ := NewBursty([]float64{1, 2}, BurstyConfig{1, 2, 3, 4}, check.Source(1))
-		return b
+		return b.(*burstyEnv)
 	}
 	var bad []saver
-	for _, change := range []func(m *Memoryless){
-		func(m *Memoryless) { m.rates = m.rates[:1] },
-		func(m *Memoryless) { m.rates, m.last = nil, nil },
-		func(m *Memoryless) { m.rates[1] = -1 },
-		func(m *Memoryless) { m.last[1] = -1 },
-		func(m *Memoryless) { m.law = 2 },
-		func(m *Memoryless) { m.shift = 1.5 },
-		func(m *Memoryless) { m.shift = -1 },
-		func(m *Memoryless) { m.rng = random{} },
+	for _, change := range []func(m *memorylessEnv){
+		func(m *memorylessEnv) { m.rates = m.rates[:1] },
+		func(m *memorylessEnv) { m.rates, m.last = nil, nil },
+		func(m *memorylessEnv) { m.rates[1] = -1 },
+		func(m *memorylessEnv) { m.last[1] = -1 },
+		func(m *memorylessEnv) { m.law = 2 },
+		func(m *memorylessEnv) { m.shift = 1.5 },
+		func(m *memorylessEnv) { m.shift = -1 },
+		func(m *memorylessEnv) { m.rng = random{} },
 	} {
 		m := memoryless()
 		change(m)
 		bad = append(bad, m)
 	}
-	for _, change := range []func(z *Zipf){
-		func(z *Zipf) { z.cfg.Pages = 1 << 30 },
-		func(z *Zipf) { z.cfg.Alpha = 2 },
-		func(z *Zipf) { z.time[0] = 1 }, // after now
-		func(z *Zipf) { z.time[0] = -1 },
-		func(z *Zipf) { z.now = -1 },
-		func(z *Zipf) { z.polls = 2 },
-		func(z *Zipf) { z.polls = -1 },
-		func(z *Zipf) { z.rank = z.rank[:2] },
-		func(z *Zipf) { z.rank[0] = 1 },
-		func(z *Zipf) { z.rank[0] = 3 },
+	for _, change := range []func(z *zipfEnv){
+		func(z *zipfEnv) { z.cfg.Pages = 1 << 30 },
+		func(z *zipfEnv) { z.cfg.Alpha = 2 },
+		func(z *zipfEnv) { z.time[0] = 1 }, // after now
+		func(z *zipfEnv) { z.time[0] = -1 },
+		func(z *zipfEnv) { z.now = -1 },
+		func(z *zipfEnv) { z.polls = 2 },
+		func(z *zipfEnv) { z.polls = -1 },
+		func(z *zipfEnv) { z.rank = z.rank[:2] },
+		func(z *zipfEnv) { z.rank[0] = 1 },
+		func(z *zipfEnv) { z.rank[0] = 3 },
 	} {
 		z := zipf(2)
 		change(z)
@@ -127,12 +127,12 @@ func TestRestoreContradictions(t *testing.T) {
 	static := zipf(0)
 	static.rank = []uint32{0, 1, 2}
 	bad = append(bad, static)
-	for _, change := range []func(b *Bursty){
-		func(b *Bursty) { b.rates = b.rates[:1] },
-		func(b *Bursty) { b.rates[1] = -1 },
-		func(b *Bursty) { b.last[0] = -1 },
-		func(b *Bursty) { b.cfg.QuietStay = 0 },
-		func(b *Bursty) { b.active = b.active[:1] },
+	for _, change := range []func(b *burstyEnv){
+		func(b *burstyEnv) { b.rates = b.rates[:1] },
+		func(b *burstyEnv) { b.rates[1] = -1 },
+		func(b *burstyEnv) { b.last[0] = -1 },
+		func(b *burstyEnv) { b.cfg.QuietStay = 0 },
+		func(b *burstyEnv) { b.active = b.active[:1] },
 	} {
 		b := bursty()
 		change(b)

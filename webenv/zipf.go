@@ -9,7 +9,8 @@ import (
 	"github.com/recrawl/recrawl/internal/codec"
 )
 
-// ZipfConfig describes a [Zipf] environment. The zero value is the paper's first static one.
+// ZipfConfig describes the environment of [NewZipf]. The zero value is the paper's first static
+// one.
 type ZipfConfig struct {
 	// Pages is the number of pages; 0 means 500, as in the paper.
 	Pages int
@@ -41,17 +42,8 @@ func (c ZipfConfig) filled() ZipfConfig {
 	return c
 }
 
-// Zipf is the environment of Granmo, Oommen, Myrer and Olsen (2006, section III): the
-// probabilities of change follow a Zipf law over a ranking of the pages. The ranking starts as
-// page 0, 1, 2, … and is static, or pages swap ranks now and then. Make it with [NewZipf]; take
-// it to repeat the paper. It starts at time 0. A dynamic environment needs times that never go
-// back over all its pages together.
-//
-// # Cost
-//
-// Time: a poll and a swap take O(1). Memory: 8 bytes a page if static and 16 if dynamic; a poll
-// allocates nothing.
-type Zipf struct {
+// zipfEnv is the environment of NewZipf.
+type zipfEnv struct {
 	cfg ZipfConfig
 	rng random
 
@@ -87,8 +79,16 @@ func (c *ZipfConfig) check() error {
 	return slotLaws.Check(c.Law)
 }
 
-// NewZipf returns a Zipf environment.
-func NewZipf(cfg ZipfConfig, src rand.Source) (*Zipf, error) {
+// NewZipf returns the environment of Granmo, Oommen, Myrer and Olsen (2006, section III): the
+// probabilities of change follow a Zipf law over a ranking of the pages. The ranking starts as
+// page 0, 1, 2, … and is static, or pages swap ranks now and then. Take it to repeat the paper.
+// A dynamic environment needs times that never go back over all its pages together.
+//
+// # Cost
+//
+// Time: a poll and a swap take O(1). Memory: 8 bytes a page if static and 16 if dynamic; a poll
+// allocates nothing.
+func NewZipf(cfg ZipfConfig, src rand.Source) (Simulated, error) {
 	rng := newRandom(src)
 	cfg = cfg.filled()
 	if err := cfg.check(); err != nil {
@@ -97,8 +97,8 @@ func NewZipf(cfg ZipfConfig, src rand.Source) (*Zipf, error) {
 	return newZipf(cfg, rng), nil
 }
 
-func newZipf(cfg ZipfConfig, rng random) *Zipf {
-	z := &Zipf{cfg: cfg, rng: rng, time: make([]float64, cfg.Pages)}
+func newZipf(cfg ZipfConfig, rng random) *zipfEnv {
+	z := &zipfEnv{cfg: cfg, rng: rng, time: make([]float64, cfg.Pages)}
 	if cfg.SwapEvery > 0 {
 		z.rank = make([]uint32, cfg.Pages)
 		z.page = make([]uint32, cfg.Pages)
@@ -111,10 +111,10 @@ func newZipf(cfg ZipfConfig, rng random) *Zipf {
 }
 
 // Len returns the number of pages.
-func (z *Zipf) Len() int { return len(z.time) }
+func (z *zipfEnv) Len() int { return len(z.time) }
 
 // rankOf returns the present rank of a page, from 0 for the page that changes most often.
-func (z *Zipf) rankOf(page int) int {
+func (z *zipfEnv) rankOf(page int) int {
 	if z.rank == nil {
 		return page
 	}
@@ -122,12 +122,12 @@ func (z *Zipf) rankOf(page int) int {
 }
 
 // Rate returns −ln(1−u), where u is the present probability of change of the page.
-func (z *Zipf) Rate(page int, _ float64) float64 {
+func (z *zipfEnv) Rate(page int, _ float64) float64 {
 	return slotRate(z.cfg.Alpha * math.Pow(float64(z.rankOf(page)+1), -z.cfg.Beta))
 }
 
 // Poll implements [Env].
-func (z *Zipf) Poll(page int, now float64) (since float64, changed bool) {
+func (z *zipfEnv) Poll(page int, now float64) (since float64, changed bool) {
 	last := z.time[page]
 	if z.rank == nil {
 		checkTime(page, now, last)
@@ -156,7 +156,7 @@ func (z *Zipf) Poll(page int, now float64) (since float64, changed bool) {
 }
 
 // settle draws what happened to a page up to now, by its present rate.
-func (z *Zipf) settle(page int, now float64) {
+func (z *zipfEnv) settle(page int, now float64) {
 	if z.rank[page]&changedBit != 0 || z.time[page] == now {
 		return
 	}
@@ -168,7 +168,7 @@ func (z *Zipf) settle(page int, now float64) {
 }
 
 // swap exchanges rank k, from 0, and rank k+1.
-func (z *Zipf) swap(k int, now float64) {
+func (z *zipfEnv) swap(k int, now float64) {
 	if k == len(z.page)-1 {
 		return
 	}
@@ -182,20 +182,17 @@ func (z *Zipf) swap(k int, now float64) {
 
 var zipfFormat = codec.Format{Magic: "recrawl/webenv.Zipf", Version: 1}
 
-// AppendBinary appends the state to b; see MarshalBinary.
-func (z *Zipf) AppendBinary(b []byte) ([]byte, error) { return zipfFormat.Append(b, z.encode) }
+// AppendBinary, MarshalBinary and UnmarshalBinary are those of Simulated.
 
-// MarshalBinary returns the state, with that of the source of randomness, which must be
-// *rand.PCG or *rand.ChaCha8: no other can be saved.
-func (z *Zipf) MarshalBinary() ([]byte, error) { return z.AppendBinary(nil) }
+func (z *zipfEnv) AppendBinary(b []byte) ([]byte, error) { return zipfFormat.Append(b, z.encode) }
 
-// UnmarshalBinary restores what MarshalBinary returned. The environment then continues bit for
-// bit. On an error it is left as it was.
-func (z *Zipf) UnmarshalBinary(data []byte) error {
-	return codec.Load(z, zipfFormat, data, (*Zipf).decode)
+func (z *zipfEnv) MarshalBinary() ([]byte, error) { return z.AppendBinary(nil) }
+
+func (z *zipfEnv) UnmarshalBinary(data []byte) error {
+	return codec.Load(z, zipfFormat, data, (*zipfEnv).decode)
 }
 
-func (z *Zipf) encode(e *codec.Encoder) {
+func (z *zipfEnv) encode(e *codec.Encoder) {
 	e.Int(z.cfg.Pages)
 	e.Float64(z.cfg.Alpha)
 	e.Float64(z.cfg.Beta)
@@ -208,7 +205,7 @@ func (z *Zipf) encode(e *codec.Encoder) {
 	e.Source(z.rng.src)
 }
 
-func (z *Zipf) decode(d *codec.Decoder) {
+func (z *zipfEnv) decode(d *codec.Decoder) {
 	cfg := ZipfConfig{Pages: d.Int(), Alpha: d.Float64(), Beta: d.Float64()}
 	cfg.Law, cfg.SwapEvery = codec.Enum[SlotLaw](d, slotLaws.Len()), d.Int()
 	d.Check(cfg.check())

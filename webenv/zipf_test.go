@@ -19,7 +19,7 @@ func TestZipfStatic(t *testing.T) {
 		require.NoError(t, err)
 		sum := 0.0
 		for page, u := range ZipfLaw(500, c.alpha, c.beta) {
-			require.Equal(t, page, env.rankOf(page))
+			require.Equal(t, page, env.(*zipfEnv).rankOf(page))
 			require.InEpsilon(t, -math.Log1p(-u), env.Rate(page, 0), 1e-15)
 			sum += u
 		}
@@ -108,15 +108,15 @@ func propSwap(t *rapid.T) {
 		"swap": func(t *rapid.T) {
 			advance(t)
 			k := rapid.IntRange(0, n-1).Draw(t, "rank")
-			env.swap(k, now)
+			env.(*zipfEnv).swap(k, now)
 			if k+1 < n {
 				ranking[k], ranking[k+1] = ranking[k+1], ranking[k]
 			}
 		},
 		"": func(t *rapid.T) {
 			for rank, page := range ranking {
-				require.Equal(t, rank, env.rankOf(page))
-				require.Equal(t, uint32(page), env.page[rank])
+				require.Equal(t, rank, env.(*zipfEnv).rankOf(page))
+				require.Equal(t, uint32(page), env.(*zipfEnv).page[rank])
 			}
 			require.True(t, math.IsInf(env.Rate(ranking[0], now), 1))
 		},
@@ -137,7 +137,7 @@ func TestSwapLaw(t *testing.T) {
 		for seed := range uint64(pages / 2) {
 			env, err := NewZipf(ZipfConfig{Pages: 2, Alpha: 0.3, Beta: 2, Law: law, SwapEvery: math.MaxInt}, check.Source(seed))
 			require.NoError(t, err)
-			env.swap(0, 3)
+			env.(*zipfEnv).swap(0, 3)
 			since, changed := env.Poll(0, 8)
 			detected.AddBool(changed)
 			if !changed {
@@ -166,13 +166,13 @@ func TestSwapEvery(t *testing.T) {
 	before := make([]int, n)
 	swaps := make([]check.Sample, n) // by rank; n−1 stands for no swap
 	for k := 1; k <= 60_000; k++ {
-		for rank, page := range env.page {
+		for rank, page := range env.(*zipfEnv).page {
 			before[rank] = int(page)
 		}
 		env.Poll(k%n, float64(k))
 		swapped := -1
 		for rank := range n - 1 {
-			if int(env.page[rank]) != before[rank] {
+			if int(env.(*zipfEnv).page[rank]) != before[rank] {
 				swapped = rank
 				break
 			}
@@ -187,8 +187,8 @@ func TestSwapEvery(t *testing.T) {
 			before[swapped], before[swapped+1] = before[swapped+1], before[swapped]
 		}
 		for rank, page := range before {
-			require.Equal(t, uint32(page), env.page[rank])
-			require.Equal(t, rank, env.rankOf(page))
+			require.Equal(t, uint32(page), env.(*zipfEnv).page[rank])
+			require.Equal(t, rank, env.(*zipfEnv).rankOf(page))
 		}
 		for rank := range swaps {
 			swaps[rank].AddBool(rank == swapped)

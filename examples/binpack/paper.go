@@ -110,7 +110,7 @@ func (t test) settings(walk binpack.PageWalk) binpack.SchemeConfig {
 // crawl is the scheme at work on the pages of a test.
 type crawl struct {
 	*binpack.Scheme
-	env *webenv.Memoryless
+	env webenv.Env
 }
 
 func newCrawl(t test, cfg binpack.SchemeConfig, seed uint64) (*crawl, error) {

@@ -114,7 +114,7 @@ func (w *world) bursty(a envArgs) error {
 // longRun is a bursty environment whose true rates are those in the long run:
 // no crawler knows whether a page is in a burst.
 type longRun struct {
-	*webenv.Bursty
+	webenv.Simulated
 	rates []float64
 }
 

@@ -434,6 +434,11 @@ func TestServerTimeGoesBack(t *testing.T) {
 	}
 }
 
+// empty is an environment without pages.
+type empty struct{ webenv.Env }
+
+func (empty) Len() int { return 0 }
+
 func TestNewErrors(t *testing.T) {
 	t.Parallel()
 	env := webtest.Replay(t, nil, nil)
@@ -442,7 +447,7 @@ func TestNewErrors(t *testing.T) {
 		env  webenv.Env
 		cfg  Config
 	}{
-		"no pages":       {ErrConfig, &webenv.Memoryless{}, Config{}},
+		"no pages":       {ErrConfig, empty{}, Config{}},
 		"error rate":     {ErrConfig, env, Config{Faults: always(Faults{Unavailable: 1.5})}},
 		"error rate NaN": {ErrConfig, env, Config{Faults: always(Faults{Cut: math.NaN()})}},
 		"size":           {ErrConfig, env, Config{Size: -1}},
