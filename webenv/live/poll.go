@@ -240,22 +240,16 @@ func (p *poll) decide() {
 func (p *poll) compare(old validators, known bool) (found validators, keep bool) {
 	found = p.found
 	found.page = old.page
-	_, learns := p.content.(*learnt)
-	byContent := known && !old.redirect && !found.redirect && learns == (old.page != nil) && old.comparable(found.copied)
+	byContent := known && p.comparable(&old)
 	switch {
 	case known && (old.redirect || found.redirect):
 		p.Decision = ByLocation
 		p.Changed = old.redirect != found.redirect || old.hash != found.hash
 	case p.teaching && byContent:
-	case old.etag != "" && found.etag != "":
-		p.Decision = ByETag
-		p.Changed = weak(old.etag) != weak(found.etag)
-	case old.modified != 0 && found.modified != 0:
-		p.Decision = ByLastModified
-		p.Changed = old.modified != found.modified
+	case p.compareNames(&old):
 	case byContent:
 		p.Decision = ByContent
-		p.Changed = true
+		p.Changed = true // until the contents are compared
 	case old.replaceable(found.copied), !known && found.named():
 		p.First = true
 	default:
@@ -270,6 +264,27 @@ func (p *poll) compare(old validators, known bool) (found validators, keep bool)
 		found.copied = old.copied
 	}
 	return found, true
+}
+
+// comparable reports whether the content found can be compared with that of the copy before.
+func (p *poll) comparable(old *validators) bool {
+	_, learns := p.content.(*learnt)
+	return !old.redirect && !p.found.redirect && learns == (old.page != nil) && old.comparable(p.found.copied)
+}
+
+// compareNames compares the ETags, or else the dates, and reports whether both copies have one.
+func (p *poll) compareNames(old *validators) bool {
+	switch found := &p.found; {
+	case old.etag != "" && found.etag != "":
+		p.Decision = ByETag
+		p.Changed = weak(old.etag) != weak(found.etag)
+	case old.modified != 0 && found.modified != 0:
+		p.Decision = ByLastModified
+		p.Changed = old.modified != found.modified
+	default:
+		return false
+	}
+	return true
 }
 
 // compareContent compares the contents, learns, and revises what the validators said if they are

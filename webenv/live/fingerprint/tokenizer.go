@@ -577,23 +577,32 @@ func (t *tokenizer) tag() {
 		return
 	}
 	t.endBlock()
-	if t.head && kind != head && kind != inHead && kind != raw && kind != nested {
+	if t.head && (kind == breaks || kind >= mainTag) {
 		t.head = false // its end tag may be left out
 	}
 	switch {
 	case kind == head:
 		t.head = !t.closing
-	case kind == mainTag && !t.closing:
+	case kind >= boilerplate:
+		t.nest(int(kind - boilerplate))
+	case t.closing:
+	case kind == mainTag:
 		t.open, t.opened = [len(boilerplateTags)]int{}, 0
-	case kind == raw && !t.closing:
+	case kind == raw:
 		t.raw, t.state = t.name, inRaw
-	case kind == nested && !t.closing && !t.slash:
+	case kind == nested && !t.slash:
 		t.skipped, t.depth = t.name, 1
-	case kind >= boilerplate && !t.closing:
-		t.open[kind-boilerplate]++
+	}
+}
+
+// nest begins or ends a boilerplate element.
+func (t *tokenizer) nest(tag int) {
+	switch {
+	case !t.closing:
+		t.open[tag]++
 		t.opened++
-	case kind >= boilerplate && t.open[kind-boilerplate] > 0:
-		t.open[kind-boilerplate]--
+	case t.open[tag] > 0:
+		t.open[tag]--
 		t.opened--
 	}
 }
