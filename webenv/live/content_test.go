@@ -122,6 +122,28 @@ func TestTransportChangesItsWay(t *testing.T) {
 	}
 }
 
+// What is learnt of a page outlives an answer to a condition of the caller's own.
+func TestLearntOutlivesOwnConditions(t *testing.T) {
+	t.Parallel()
+	var got Poll
+	base := &scripted{}
+	for k := range 8 {
+		base.answers = append(base.answers, &answer{status: 200, body: clockAt(k)})
+	}
+	base.answers[5] = &answer{status: 304}
+	transport := &Transport{Base: base, OnPoll: func(p Poll) { got = p }}
+	for k := range 8 {
+		r := get(t, "http://web.test/")
+		if k == 5 {
+			r.Header.Set("If-None-Match", `"own"`)
+			base.answers[k].header = `ETag: "own"`
+		}
+		roundTrip(t, transport, r, -1)
+		require.Equal(t, k == 1 || k == 2, got.Changed, "poll %d", k)
+		require.Equal(t, k == 0 || k == 6, got.First, "poll %d", k)
+	}
+}
+
 // BenchmarkContent measures what a body costs that is compared by its content: the learnt
 // fingerprint, and bytes.
 func BenchmarkContent(b *testing.B) {

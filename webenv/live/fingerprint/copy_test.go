@@ -195,6 +195,7 @@ func TestManyBlocks(t *testing.T) {
 	}
 	blocks := blocksOf(b.String(), 1000)
 	require.Len(t, blocks, maxBlocks+1)
+	require.Equal(t, inBody, blocks[maxBlocks].flags)
 	for _, i := range []int{maxBlocks, 2 * maxBlocks} {
 		other := blocksOf(strings.Replace(b.String(), fmt.Sprintf("block%dx", i), "other", 1), 1000)
 		require.Equal(t, blocks[:maxBlocks], other[:maxBlocks])

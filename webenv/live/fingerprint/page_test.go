@@ -74,6 +74,64 @@ func TestReverts(t *testing.T) {
 	require.Equal(t, []bool{true, true, true, false, false, false, false, false}, found)
 }
 
+// stay gives a page n copies with the same text and other bytes.
+func stay(p *Page, n int, copy []byte) {
+	for k := range n {
+		observe(p, []byte(fmt.Sprintf("<p id=%d>%s", k, copy)))
+	}
+}
+
+// A block that came back before may go for good without a word.
+func TestReturnedGoes(t *testing.T) {
+	t.Parallel()
+	p := new(Page)
+	with, without := page("a", "b", "flap"), page("a", "b")
+	stay(p, 4, with)
+	require.Equal(t, body, observe(p, without))
+	require.Equal(t, body, observe(p, with))
+	stay(p, 4, with)
+	require.Equal(t, same, observe(p, without))
+}
+
+// What is replaced after five copies is no noise, after four it is.
+func TestSlowReplacement(t *testing.T) {
+	t.Parallel()
+	for run := 4; run <= 5; run++ {
+		p := new(Page)
+		stay(p, run, clock(0))
+		for k := 1; k <= 6; k++ {
+			require.Equal(t, k <= 2 || run > 4, observe(p, clock(k)).Body, "text %d of %d copies each", k, run)
+			stay(p, run-1, clock(k))
+		}
+	}
+}
+
+// A place is as wide as it was at most.
+func TestWidth(t *testing.T) {
+	t.Parallel()
+	p := new(Page)
+	for k := range 12 {
+		list := []string{"before", fmt.Sprint("x", k), fmt.Sprint("y", k), "after"}
+		if k%4 == 3 {
+			list = append(list[:2], "after")
+		}
+		require.Equal(t, k == 1 || k == 2, observe(p, page(list...)).Body, "copy %d", k)
+	}
+}
+
+// A block is boilerplate if it is nowhere in the body, in the latest copy that has it.
+func TestTwice(t *testing.T) {
+	t.Parallel()
+	p := new(Page)
+	in := func(nav, text string) []byte {
+		return []byte("<nav>home</nav><nav>" + nav + "</nav><p>a</p><p>" + text + "</p>")
+	}
+	observe(p, in("", ""))
+	require.Equal(t, body, observe(p, in("x", "x")))
+	stay(p, 4, in("x", ""))
+	require.Equal(t, minor, observe(p, in("", "")))
+}
+
 // After 16 copies of absence a block is new again.
 func TestForgotten(t *testing.T) {
 	t.Parallel()
@@ -197,6 +255,20 @@ func TestTeach(t *testing.T) {
 		}
 		require.Equal(t, same, observe(p, page(list...)), "copy %d", k)
 	}
+}
+
+// What is missing in the second copy may come back.
+func TestTeachMissing(t *testing.T) {
+	t.Parallel()
+	p := new(Page)
+	with, without := page("a", "banner", "b"), page("a", "b")
+	observe(p, with)
+	p.Teach(copyOf(without))
+	require.Equal(t, same, observe(p, with, without, with))
+	p = new(Page)
+	observe(p, with)
+	p.Teach(copyOf(without))
+	require.Equal(t, same, observe(p, with))
 }
 
 // A second copy is asked for after three changes in a row, and less often where it taught nothing.
