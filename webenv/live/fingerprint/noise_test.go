@@ -56,8 +56,8 @@ func later(c noisypage.Count) float64 {
 	return float64(c.False-c.Early) / float64(c.Polls-6*noisypage.Pages)
 }
 
-// TestNoiseAndChanges has a real change before one poll of twenty. Of those, at most 3 % may be missed:
-// the share that was missed of the real changes of real pages, all text, was 2.5 %. The null
+// TestNoiseAndChanges has a real change before one poll of twenty. At most 3 % may be missed: the
+// share that was missed of the real changes of real pages, all text, was 2.5 %. The null
 // hypothesis is that the learnt fingerprint has as many false changes as the text.
 func TestNoiseAndChanges(t *testing.T) {
 	t.Parallel()
