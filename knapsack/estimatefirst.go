@@ -49,7 +49,7 @@ type EstimateFirst struct {
 var _ Learner = (*EstimateFirst)(nil)
 
 // phasePerPage is the best of 2, 5, 10, 20 and 40 in two of the three environments of Granmo et
-// al. 2006 and 1 % below it in the other (go test -run TestSweep -sweep -v ./knapsack).
+// al. 2006 and 1 % below it in the other (go test ./knapsack -v -run Sweep -sweep).
 const phasePerPage = 10
 
 // NewEstimateFirst returns an EstimateFirst of the pages 0..n−1. src is used for Random spacing

@@ -66,8 +66,8 @@ type htraaTree struct {
 var _ Learner = (*HTRAA)(nil)
 
 // htraaStates is a compromise of speed and resolution: in 40,000 polls of 500 pages 125 to 250
-// states find up to 9 % more, 1000 states up to 13 % less (go test -run TestSweep -sweep -v
-// ./knapsack).
+// states find up to 9 % more, 1000 states up to 13 % less (go test ./knapsack -v -run Sweep
+// -sweep).
 const htraaStates = 500
 
 // NewHTRAA returns an HTRAA of the pages 0..n−1, all polled equally often at first.

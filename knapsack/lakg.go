@@ -30,8 +30,8 @@ type LAKGConfig struct {
 }
 
 // The first of the settings that Granmo et al. 2006 measure in section III. With 300 to 750
-// states it finds up to 31 % more in the first 40,000 polls (go test -run TestSweep -sweep -v
-// ./knapsack), and comes less close to the optimum in the end.
+// states it finds up to 31 % more in the first 40,000 polls (go test ./knapsack -v -run Sweep
+// -sweep), and comes less close to the optimum in the end.
 const (
 	lakgStates = 1500
 	lakgLambda = 1.3

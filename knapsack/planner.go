@@ -72,7 +72,7 @@ var _ Learner = (*Planner)(nil)
 
 const (
 	// plannerFloor costs at most 1 % of the detections in the environments of Granmo et al. 2006,
-	// where 0.2 costs up to 8 % (go test -run TestSweep -sweep -v ./knapsack). It bounds the time
+	// where 0.2 costs up to 8 % (go test ./knapsack -v -run Sweep -sweep). It bounds the time
 	// for which a page that was written off is not polled at 20 times that of uniform polling.
 	plannerFloor = 0.05
 	// leastReplan is the least number of answers between two plans. It keeps a planner of a few

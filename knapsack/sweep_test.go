@@ -15,7 +15,7 @@ var sweep = flag.Bool("sweep", false, "measure the tuned settings around their d
 // the environments of Granmo et al. 2006, still and with a swap of ranks every 200 polls, around
 // each default. It takes a minute or so and checks nothing.
 //
-//	go test -run TestSweep -sweep -v ./knapsack
+//	go test ./knapsack -v -run Sweep -sweep
 func TestSweep(t *testing.T) {
 	if !*sweep {
 		t.Skip("needs -sweep")

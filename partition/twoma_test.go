@@ -77,9 +77,9 @@ func expectedCrawls(r TWOMAConfig, arms, n int) float64 {
 	return 1 + float64(r.Entry)*sum
 }
 
-// The six numbers of crawls of figure 5.3-7 and the totals of figures 5.3-1 and 5.3-2 of Chen & Wang
-// (2006). The published one must lie within two standard deviations of a run, and
-// the mean within four standard errors of what the rule implies.
+// The six numbers of crawls of figure 5.3-7 and the totals of figures 5.3-1 and 5.3-2 of Chen &
+// Wang (2006). The published one must lie within two standard deviations of a run, and the mean
+// within four standard errors of what the rule implies.
 func TestPublishedFigures(t *testing.T) {
 	t.Parallel()
 	const runs = 10 // as in the paper

@@ -51,7 +51,7 @@ func (s *script) GiveBack(page int, now float64) error {
 
 // propRun compares a Run over a random history with an account that cuts time at
 // every event: between two of them each page is current or not, and its age
-// grows linearly.
+// grows linearly. It is long because every setting of a run changes that account.
 func propRun(t *rapid.T) {
 	h := drawHistory(t)
 	n := h.Len()

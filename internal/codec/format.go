@@ -11,8 +11,10 @@ import (
 //
 //	var counterFormat = codec.Format{Magic: "recrawl/demo.Counter", Version: 1}
 //
-//	func (c *Counter) AppendBinary(b []byte) ([]byte, error) { return counterFormat.Append(b, c.encode) }
-//	func (c *Counter) MarshalBinary() ([]byte, error)        { return c.AppendBinary(nil) }
+//	func (c *Counter) AppendBinary(b []byte) ([]byte, error) {
+//		return counterFormat.Append(b, c.encode)
+//	}
+//	func (c *Counter) MarshalBinary() ([]byte, error) { return c.AppendBinary(nil) }
 //	func (c *Counter) UnmarshalBinary(data []byte) error {
 //		return codec.Load(c, counterFormat, data, (*Counter).decode)
 //	}

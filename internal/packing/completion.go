@@ -27,15 +27,8 @@ func (s *solver) tree(fixed []pattern, left []int, target int) (found, complete 
 	s.nodes++
 	e := enumeration{solver: s, left: left, waste: waste, steps: s.nodeSteps, most: s.nodeChildren}
 	if s.lp != nil {
-		s.lp.setDemand(s.ctx, left)
-		switch _, v := s.lp.generate(s.ctx, bins, false); v {
-		case exceeded:
-			return false, true
-		case undecided:
-			if s.lp.failed {
-				s.restart()
-			}
-			return false, false
+		if open, complete := s.priced(left, bins); !open {
+			return false, complete
 		}
 		e.dual, e.gap = s.lp.dual, float64(bins)-s.lp.bound()
 		if e.gap < -boundMargin {

@@ -5,6 +5,22 @@ import (
 	"slices"
 )
 
+// priced solves the linear programme of the items left. It reports whether they may fit into the
+// target number of bins, and if not, whether that is certain.
+func (s *solver) priced(left []int, target int) (open, complete bool) {
+	s.lp.setDemand(s.ctx, left)
+	switch _, v := s.lp.generate(s.ctx, target, false); v {
+	case exceeded:
+		return false, true
+	case undecided:
+		if s.lp.failed {
+			s.restart()
+		}
+		return false, false
+	}
+	return true, false
+}
+
 // choose looks for a packing into target bins among all patterns that it can
 // consist of: those whose reduced cost fits into the gap between target and the value
 // of the linear programme, and whose waste fits too. It reports whether it found one,
@@ -16,15 +32,8 @@ import (
 // duals lies inside the optimal face, where most patterns cost something.
 func (s *solver) choose(target, nodes int) (found, complete bool) {
 	s.nodes++
-	s.lp.setDemand(s.ctx, s.count)
-	switch _, v := s.lp.generate(s.ctx, target, false); v {
-	case exceeded:
-		return false, true
-	case undecided:
-		if s.lp.failed {
-			s.restart()
-		}
-		return false, false
+	if open, complete := s.priced(s.count, target); !open {
+		return false, complete
 	}
 	copy(s.lp.dual, s.lp.interior(s.ctx, interiorScale))
 	defer s.lp.duals()
