@@ -12,8 +12,8 @@ import (
 
 var keyedFormat = codec.Format{Magic: "recrawl/knapsack.Keyed", Version: 1}
 
-// AppendBinary appends learner and keys. Keys are saved that are strings, integers, arrays of bytes,
-// or that marshal themselves as binary or as text (a netip.Addr); others are ErrConfig.
+// AppendBinary appends learner and keys. Keys are saved that are strings, integers, arrays of
+// bytes, or that marshal themselves as binary or as text (a netip.Addr); others are ErrConfig.
 func (k *Keyed[K]) AppendBinary(b []byte) ([]byte, error) {
 	k.lock()
 	defer k.mu.Unlock()

@@ -432,7 +432,8 @@ func TestRateFilterLimits(t *testing.T) {
 		}
 		polls[page/10]++
 		last[page] = now
-		// Pages below 40 change faster or slower by page, so that polling in turn is not all there is.
+		// Pages below 40 change faster or slower by page, so that polling in turn is not all there
+		// is.
 		require.NoError(t, f.Observe(page, now, rng.Float64() < -math.Expm1(-gap*0.002*float64(1+page%10))))
 	}
 	t.Logf("polls %v, longest gap %v of 25", polls, longest)
