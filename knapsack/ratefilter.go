@@ -19,8 +19,8 @@ import (
 // poll, Observe tells what the poll found. Take it unless there is a reason to take
 // something else: it needs no setting, no unit of time and no randomness.
 //
-// Everything else is optional. ObserveAll tells all change times where they are known. Add
-// and Remove change the set of pages. SetWeight says what a page counts, SetInterval how
+// Everything else is optional. Record tells of polls that nobody asked for, RecordChanges the
+// times of changes where they are known, also from before the start. Add and Remove change the set of pages. SetWeight says what a page counts, SetInterval how
 // often it may or must be polled, AddGroup and SetGroup how hard a host may be used; Signal
 // hints that a page changed. Rate, Price and PollsForFreshness return what has been learnt.
 // A page counts as current when it is added, or at the first Next.
@@ -88,6 +88,7 @@ type RateFilter struct {
 	meter     budget.Meter
 	limits    limits.Limits
 	hints     hints.Hints
+	early     map[uint32][]stretch // change times told before there was a time scale, by slot
 	queue     queue.Queue
 	threshold float64 // index at which pages are due
 	sweep     uint32  // next slot to refresh
@@ -234,6 +235,13 @@ func (f *RateFilter) Observe(page int, now float64, changed bool) error {
 	if err != nil {
 		return err
 	}
+	f.found(slot, now, changed)
+	return nil
+}
+
+// found takes in the answer of a poll, asked for or not.
+func (f *RateFilter) found(slot int, now float64, changed bool) {
+	f.recall(uint32(slot))
 	gap := f.gap(uint32(slot), now)
 	if gap > 0 {
 		var b belief.Belief
@@ -243,45 +251,6 @@ func (f *RateFilter) Observe(page int, now float64, changed bool) error {
 		f.learnt(&b, uint32(slot), gap)
 	}
 	f.answered(uint32(slot), now, gap)
-	return nil
-}
-
-// ObserveAll is Observe where every change since the last answer is known, from a history,
-// a feed or a push. times are their times, in order, after the last answer and not after
-// now. Each sharpens the posterior by the density λ·e^(−λτ) of its gap.
-func (f *RateFilter) ObserveAll(page int, now float64, times []float64) error {
-	slot, err := f.slot(page)
-	if err != nil {
-		return err
-	}
-	last := f.last(uint32(slot))
-	before := last
-	for i, t := range times {
-		if !(t > before && t <= now) {
-			return fmt.Errorf("%w: page %d: change %d at %v, after %v and up to %v", ErrTime, page, i, t, before, now)
-		}
-		before = t
-	}
-	if _, err := f.answer(page, now); err != nil {
-		return err
-	}
-	gap := f.gap(uint32(slot), now)
-	if gap > 0 {
-		var b belief.Belief
-		f.model.Unpack(&f.beliefs[slot], &b)
-		f.predicted(&b, uint32(slot), gap, len(times) > 0)
-		before := last // now − gap may round to after a change
-		for _, t := range times {
-			f.model.LearnTime(&b, t-before)
-			before = t
-		}
-		if now > before {
-			f.model.Learn(&b, now-before, false)
-		}
-		f.learnt(&b, uint32(slot), gap)
-	}
-	f.answered(uint32(slot), now, gap)
-	return nil
 }
 
 // predicted compares what a poll found with the belief before it.
@@ -303,10 +272,19 @@ func (f *RateFilter) learnt(b *belief.Belief, slot uint32, gap float64) {
 	}
 }
 
-// answered ends a flight after a gap: the page takes its place in the queue.
+// answered notes that a page is known as of now, a gap after it was last: it takes its place in
+// the queue, unless its flight goes on.
 func (f *RateFilter) answered(slot uint32, now, gap float64) {
+	now = max(now, f.polled[slot]) // a record may have come in before the answer, of later
 	f.polled[slot] = now
 	f.limits.Clear(slot)
+	if f.inFlight(int(slot)) {
+		return
+	}
+	if !(gap > 0) {
+		gap = f.model.Cycle()
+	}
+	f.queue.Take(slot)
 	f.queue.Put(slot, f.due(slot, gap))
 	f.limits.Enter(slot, now)
 }
@@ -358,6 +336,7 @@ func (f *RateFilter) Remove(page int) error {
 	f.queue.Leave(uint32(slot))
 	f.limits.Forget(uint32(slot))
 	f.hints.Clear(slot)
+	delete(f.early, uint32(slot))
 	if f.weights != nil {
 		f.weights[slot] = 1
 	}

@@ -181,6 +181,7 @@ func (f *RateFilter) refreshSome() {
 // refresh computes again when a page is due. For one that is held it is done when the
 // page comes back.
 func (f *RateFilter) refresh(slot uint32) {
+	f.recall(slot)
 	if !f.queue.Waits(slot) || f.queue.Held(slot) {
 		return
 	}

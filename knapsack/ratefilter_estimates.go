@@ -22,6 +22,7 @@ func (f *RateFilter) Rate(page int) (RateEstimate, error) {
 	if err != nil || !f.model.Known() {
 		return RateEstimate{}, err
 	}
+	f.recall(uint32(slot))
 	var b belief.Belief
 	f.model.Unpack(&f.beliefs[slot], &b)
 	b.Inform(f.census.Prior.Factor())

@@ -112,25 +112,32 @@ func ExampleRateFilter_Signal() {
 	// Output: within 10 polls of 100 pages: true
 }
 
-// A package registry tells when each release was made, so that a poll tells all changes
-// and not only whether there was one.
-func ExampleRateFilter_ObserveAll() {
+// A package registry tells when each release was made. So every poll tells all changes, and a
+// package starts learnt.
+func ExampleRateFilter_RecordChanges() {
 	f, _ := knapsack.NewRateFilter(3, knapsack.RateFilterConfig{})
-	released := []float64{3, 9, 15.5, 22, 28, 34, 40, 47, 53} // of page 0; the others have none
-	seen := 0
-	for day := range 60 {
-		page, err := f.Next(float64(day))
+	released := []float64{-51, -44, -38, -33, -25, -20, -14, -8, -2, 3, 9, 15.5, 22} // of page 0
+	until := func(day float64) []float64 {
+		k := 0
+		for k < len(released) && released[k] <= day {
+			k++
+		}
+		return released[:k]
+	}
+	if err := f.RecordChanges(0, -60, 0, until(0)); err != nil { // the last 60 days
+		panic(err)
+	}
+	for day := 0.0; day < 30; day++ {
+		page, err := f.Next(day)
 		if err != nil {
 			panic(err)
 		}
-		var times []float64
-		if page == 0 {
-			for seen < len(released) && released[seen] <= float64(day) {
-				times = append(times, released[seen])
-				seen++
+		if page == 0 { // what is known already is ignored
+			if err := f.RecordChanges(0, -60, day, until(day)); err != nil {
+				panic(err)
 			}
 		}
-		if err := f.ObserveAll(page, float64(day), times); err != nil {
+		if err := f.Observe(page, day, false); err != nil {
 			panic(err)
 		}
 	}

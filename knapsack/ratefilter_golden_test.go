@@ -131,10 +131,9 @@ func (w *web) run(t *testing.T) string {
 			found++
 		}
 		if w.complete {
-			require.NoError(t, f.ObserveAll(id, now*unit, times))
-		} else {
-			require.NoError(t, f.Observe(id, now*unit, len(times) > 0))
+			require.NoError(t, f.RecordChanges(id, math.Inf(-1), now*unit, times))
 		}
+		require.NoError(t, f.Observe(id, now*unit, len(times) > 0))
 	}
 	polls := w.cycles * w.pages
 	for k := range polls {
@@ -246,7 +245,7 @@ func useFilter(f *knapsack.RateFilter) any {
 		case 0:
 			did = append(did, f.GiveBack(page, now))
 		case 1:
-			did = append(did, f.ObserveAll(page, now, []float64{now}))
+			did = append(did, f.RecordChanges(page, math.Inf(-1), now, []float64{now}), f.Observe(page, now, true))
 		case 2:
 			did = append(did, f.Observe(page, now, true), f.Signal(page, now), f.SetInterval(page, 1, 9))
 		case 3:

@@ -485,9 +485,15 @@ func TestRateFilterSignals(t *testing.T) {
 	require.Greater(t, float64(found["noise"]), 0.95*float64(found["none"]))
 }
 
+// observeAll answers a poll that tells all changes.
+func observeAll(t require.TestingT, f *RateFilter, page int, now float64, times []float64) {
+	require.NoError(t, f.RecordChanges(page, math.Inf(-1), now, times))
+	require.NoError(t, f.Observe(page, now, len(times) > 0))
+}
+
 // Where every change is known, the estimate of a rate is as good as the count of
 // changes allows, and better than what one bit per poll gives.
-func TestRateFilterObserveAll(t *testing.T) {
+func TestRateFilterRecordChanges(t *testing.T) {
 	t.Parallel()
 	const n = 200
 	rng := rand.New(rand.NewPCG(1, 1))
@@ -506,7 +512,7 @@ func TestRateFilterObserveAll(t *testing.T) {
 				times = append(times, at)
 			}
 			if f == all {
-				require.NoError(t, f.ObserveAll(page, now, times))
+				observeAll(t, f, page, now, times)
 			} else {
 				require.NoError(t, f.Observe(page, now, len(times) > 0))
 			}

@@ -139,8 +139,20 @@ func rateFilterMachine(t *rapid.T) {
 						times = append(times, at)
 					}
 				}
-				both(t, func(f *RateFilter) error { return f.ObserveAll(p, now, times) })
+				both(t, func(f *RateFilter) error { observeAll(t, f, p, now, times); return nil })
 			}
+			last[p] = now
+		},
+		"record": func(t *rapid.T) {
+			p, changed := page.Draw(t, "page"), rapid.Bool().Draw(t, "changed")
+			both(t, func(f *RateFilter) error { return f.Record(p, now, changed) })
+			last[p] = now
+		},
+		"record changes": func(t *rapid.T) {
+			p := page.Draw(t, "page")
+			from := now - rapid.SampledFrom([]float64{0, 1, 40, 1e4, math.Inf(1)}).Draw(t, "ago")
+			times := []float64{now - 300, now - 30, now - 3, now}[rapid.IntRange(0, 4).Draw(t, "first"):]
+			both(t, func(f *RateFilter) error { return f.RecordChanges(p, from, now, times) })
 			last[p] = now
 		},
 		"weight": func(t *rapid.T) {
@@ -185,15 +197,18 @@ func rateFilterMachine(t *rapid.T) {
 			require.ErrorIs(t, f.Signal(n, 1), ErrUnknown)
 			_, err := f.AddGroup(GroupConfig{MaxShare: 1.5})
 			require.ErrorIs(t, err, ErrConfig)
-			require.ErrorIs(t, f.ObserveAll(n, now, nil), ErrUnknown)
-			if len(asked) > 0 {
-				p := asked[0]
-				require.ErrorIs(t, f.ObserveAll(p, now, []float64{now + 1}), ErrTime)
-				require.ErrorIs(t, f.ObserveAll(p, now, []float64{now, now}), ErrTime)
-				require.ErrorIs(t, f.ObserveAll(p, nan, nil), ErrTime)
-			} else {
-				require.ErrorIs(t, f.ObserveAll(p, now, nil), ErrNotAsked)
+			require.ErrorIs(t, f.Record(n, now, true), ErrUnknown)
+			require.ErrorIs(t, f.Record(p, nan, true), ErrTime)
+			if at := f.last(uint32(p)); !math.IsInf(at, -1) {
+				require.ErrorIs(t, f.Record(p, math.Nextafter(at, -1), true), ErrTime)
 			}
+			require.ErrorIs(t, f.RecordChanges(n, 0, now, nil), ErrUnknown)
+			for _, times := range [][]float64{{now + 1}, {now, now}, {nan}, {math.Inf(-1)}} {
+				require.ErrorIs(t, f.RecordChanges(p, 0, now, times), ErrTime)
+			}
+			require.ErrorIs(t, f.RecordChanges(p, nan, now, nil), ErrTime)
+			require.ErrorIs(t, f.RecordChanges(p, 0, nan, nil), ErrTime)
+			require.ErrorIs(t, f.RecordChanges(p, now+1, now, nil), ErrTime)
 			require.True(t, bytes.Equal(before, saved(t, f)), "a refused call changed the state")
 		},
 	})
@@ -264,14 +279,14 @@ func (f *RateFilter) bytesPerPage() float64 {
 
 // Where times differ much in size, now less the rounded time since the last answer can
 // be after a change that came after that answer.
-func TestRateFilterObserveAllRounding(t *testing.T) {
+func TestRecordChangesRounding(t *testing.T) {
 	t.Parallel()
 	f := must(NewRateFilter(1, RateFilterConfig{}))
 	for now := 0.0; now <= 70; now++ {
 		require.NoError(t, f.Observe(must(f.Next(now)), now, false))
 	}
 	const now = 1e18 + 128 // now − 70 rounds to 1e18 + 0, and now less that is 128
-	require.NoError(t, f.ObserveAll(must(f.Next(now)), now, []float64{100}))
+	observeAll(t, f, must(f.Next(now)), now, []float64{100})
 	rate, err := f.Rate(0)
 	require.NoError(t, err)
 	require.Positive(t, rate.Low)

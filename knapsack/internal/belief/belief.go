@@ -152,6 +152,9 @@ type Packed struct {
 	w     [Hypotheses]uint8
 }
 
+// Blank reports whether nothing has been learnt of the page.
+func (p *Packed) Blank() bool { return p.w == [Hypotheses]uint8{} }
+
 func (p *Packed) unpack(b *Belief) {
 	i := 0
 	for c, step := range stride {

@@ -128,7 +128,17 @@ func (m *Model) Pack(b *Belief, p *Packed, dither uint64) {
 // Learn is the step of the Bayes filter: gap has passed since the last one, and the page
 // has changed or not.
 func (m *Model) Learn(b *Belief, gap float64, changed bool) {
-	b.pass(gap / m.cycle)
+	m.Pass(b, gap)
+	m.Find(b, gap, changed)
+}
+
+// Pass is the first half of Learn: a time gap goes by, in which rates may have jumped.
+func (m *Model) Pass(b *Belief, gap float64) { b.pass(gap / m.cycle) }
+
+// Find is the second half: within the gap the page has changed or not. The gap may be
+// longer or shorter than what has passed, where pages change more or less at present than
+// they use to.
+func (m *Model) Find(b *Belief, gap float64, changed bool) {
 	likelihood := survive().read(gridAt(m.slowestRate(), gap))
 	for k, stay := range likelihood {
 		if changed {

@@ -1,0 +1,218 @@
+package knapsack
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"sort"
+
+	"github.com/recrawl/recrawl/internal/codec"
+	"github.com/recrawl/recrawl/knapsack/internal/belief"
+)
+
+// Record reports what a poll found that Next did not ask for: one by another worker, on a user's
+// request, or from a log. It means the same as Observe: changed says whether the page changed
+// since it was last known, and now is the time of the answer, not before that of the last one. It
+// may come while the page is in flight, whose answer is then still to come. O(log n).
+func (f *RateFilter) Record(page int, now float64, changed bool) error {
+	slot, err := f.slot(page)
+	if err != nil {
+		return err
+	}
+	if math.IsNaN(now) || math.IsInf(now, 0) || now < f.last(uint32(slot)) {
+		return fmt.Errorf("%w: page %d: a poll at %v, after %v", ErrTime, page, now, f.last(uint32(slot)))
+	}
+	f.found(slot, now, changed)
+	return nil
+}
+
+// RecordChanges reports when a page changed, where that is known: from a feed's entries, a
+// package's releases, an archive, a push. times has the times of all changes after from and up to
+// until, in order. They teach more than polls, and the page counts as known as of until.
+//
+// What lies before the last answer is known already and ignored, so that a feed may be told as it
+// is, from its oldest entry; −Inf as from stands for the last answer. But a page of which nothing
+// has been learnt learns all, also from before it was added and from before the first Next. So a
+// new page starts learnt. For a page in flight it is no answer: Observe follows, and learns from
+// what is not known yet.
+//
+// It takes O(times + log n). Histories from before the time scale is known are kept until it is,
+// up to 32 changes a page, in 8 bytes each.
+func (f *RateFilter) RecordChanges(page int, from, until float64, times []float64) error {
+	slot, err := f.slot(page)
+	if err != nil {
+		return err
+	}
+	s := uint32(slot)
+	f.recall(s)
+	last, fresh := f.last(s), f.beliefs[slot].Blank()
+	if told := f.early[s]; len(told) > 0 {
+		last, fresh = max(last, told[len(told)-1].until), false
+	}
+	before := math.Inf(-1)
+	for i, t := range times {
+		if !(t > before && t <= until) {
+			return fmt.Errorf("%w: page %d: change %d at %v, after %v and up to %v", ErrTime, page, i, t, before, until)
+		}
+		before = t
+	}
+	begin := from
+	switch {
+	case !math.IsInf(from, -1) && fresh: // a history
+	case !math.IsInf(last, -1):
+		begin = max(from, last)
+	case len(times) > 0:
+		begin = times[0] // all that is known of the time before is that it is over
+	default:
+		begin = until
+	}
+	if !(begin <= until) || math.IsInf(until, 1) {
+		return fmt.Errorf("%w: page %d: changes from %v to %v, known as of %v", ErrTime, page, from, until, last)
+	}
+	after := sort.Search(len(times), func(i int) bool { return times[i] > begin })
+	told := stretch{begin, until, slices.Clone(times[after:])}
+	gap := until - begin
+	switch {
+	case !f.model.Known():
+		f.keep(s, told)
+	case gap > 0 || until < last:
+		f.tell(s, told, last)
+	}
+	f.answered(s, max(until, last), gap)
+	return nil
+}
+
+// A stretch is a time after from and up to until in which all changes of a page are known.
+type stretch struct {
+	from, until float64
+	times       []float64
+}
+
+// tell learns from a stretch of time, of a page last known at some time.
+func (f *RateFilter) tell(slot uint32, told stretch, last float64) {
+	var b belief.Belief
+	f.model.Unpack(&f.beliefs[slot], &b)
+	gap := told.until - told.from
+	if told.from > last {
+		f.model.Pass(&b, told.from-last)
+	}
+	if told.from >= last {
+		f.predicted(&b, slot, gap, len(told.times) > 0)
+	}
+	f.learnTimes(&b, told)
+	if told.from < last { // a history, which tells no more of the pages of today than a poll
+		gap = min(gap, f.model.Cycle())
+	}
+	if told.until < last {
+		f.model.Pass(&b, last-told.until)
+	}
+	f.learnt(&b, slot, gap)
+}
+
+// learnTimes sharpens a belief by a stretch: each change by the density λ·e^(−λτ) of the time
+// since the one before.
+func (f *RateFilter) learnTimes(b *belief.Belief, told stretch) {
+	before := told.from // until − gap may round to after a change
+	for _, t := range told.times {
+		f.model.LearnTime(b, t-before)
+		before = t
+	}
+	if told.until > before {
+		f.model.Learn(b, told.until-before, false)
+	}
+}
+
+// earlyChanges is how many changes of a page are kept until there is a time scale: rates as old as
+// that are hardly remembered.
+const earlyChanges = 32
+
+// keep notes a stretch for when there is a time scale.
+func (f *RateFilter) keep(slot uint32, told stretch) {
+	if f.early == nil {
+		f.early = map[uint32][]stretch{}
+	}
+	all := append(f.early[slot], told)
+	kept := 0
+	for i := len(all) - 1; i >= 0; i-- {
+		if s := &all[i]; kept+len(s.times) >= earlyChanges {
+			cut := len(s.times) - (earlyChanges - kept)
+			if cut > 0 {
+				s.from = s.times[cut-1]
+			}
+			s.times = s.times[cut:]
+			all = all[i:]
+			break
+		}
+		kept += max(1, len(all[i].times))
+	}
+	f.early[slot] = all
+}
+
+// recall learns what was kept of a page, once there is a time scale.
+func (f *RateFilter) recall(slot uint32) {
+	if f.early == nil || !f.model.Known() {
+		return
+	}
+	told := f.early[slot]
+	if told == nil {
+		return
+	}
+	delete(f.early, slot)
+	var b belief.Belief
+	f.model.Unpack(&f.beliefs[slot], &b)
+	last, known := told[0].from, 0.0
+	for _, s := range told {
+		f.model.Pass(&b, max(0, s.from-last))
+		f.learnTimes(&b, s)
+		last, known = s.until, known+s.until-s.from
+	}
+	if now := f.last(slot); now > last {
+		f.model.Pass(&b, now-last)
+	}
+	if known > 0 {
+		f.learnt(&b, slot, min(known, f.model.Cycle()))
+	}
+	if len(f.early) == 0 {
+		f.early = nil
+	}
+}
+
+func (f *RateFilter) encodeEarly(e *codec.Encoder) {
+	e.Int(len(f.early))
+	for slot := range f.polled {
+		told := f.early[uint32(slot)]
+		if told == nil {
+			continue
+		}
+		e.Uint32(uint32(slot))
+		e.Int(len(told))
+		for _, s := range told {
+			e.Float64(s.from)
+			e.Float64(s.until)
+			e.Float64s(s.times)
+		}
+	}
+}
+
+func (f *RateFilter) decodeEarly(d *codec.Decoder) {
+	for range d.Count(4 + 8) {
+		slot := d.Uint32()
+		_, twice := f.early[slot]
+		d.Require(!twice && int(slot) < len(f.polled) && f.ids.Live(int(slot)), "changes of slot %d", slot)
+		before := -math.MaxFloat64
+		for range d.Count(3 * 8) {
+			s := stretch{from: d.Float64In(before, math.MaxFloat64)}
+			s.until = d.Float64In(s.from, math.MaxFloat64)
+			before = s.from
+			s.times = d.Float64sIn(codec.AnyLen, s.from, s.until)
+			for _, t := range s.times {
+				d.Require(t > before, "a change at %v after one at %v", t, before)
+				before = t
+			}
+			before = s.until
+			if d.Err() == nil {
+				f.keep(slot, s)
+			}
+		}
+	}
+}

@@ -1,0 +1,164 @@
+package knapsack
+
+import (
+	"bytes"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/recrawl/recrawl/webenv"
+)
+
+// A poll that is recorded leaves the same state, to the last bit, as one that was asked for.
+func TestRecordIsObserve(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		f := drawFilter(t, 6, Objective(rapid.IntRange(0, int(objectives)-1).Draw(t, "objective")))
+		page := rapid.IntRange(0, 5).Draw(t, "page")
+		if f.inFlight(page) {
+			t.Skip("in flight")
+		}
+		if rapid.Bool().Draw(t, "hint") {
+			require.NoError(t, f.Signal(page, f.now+1))
+		}
+		now := max(f.now, f.last(uint32(page))) + rapid.Float64Range(0, 50).Draw(t, "later")
+		changed := rapid.Bool().Draw(t, "changed")
+		asked := new(RateFilter)
+		require.NoError(t, asked.UnmarshalBinary(must(f.MarshalBinary())))
+		asked.queue.Take(uint32(page)) // what Next does to the page
+		asked.asked[uint32(page)] = now
+		require.NoError(t, asked.Observe(page, now, changed))
+		require.NoError(t, f.Record(page, now, changed))
+		require.True(t, bytes.Equal(must(asked.MarshalBinary()), must(f.MarshalBinary())))
+	})
+}
+
+// A record in the middle of a flight counts at once, and the flight's answer from there on. It
+// may even be later than the answer.
+func TestRecordDuringAFlight(t *testing.T) {
+	t.Parallel()
+	f := must(NewRateFilter(2, RateFilterConfig{}))
+	for now := 0.0; now < 100; now++ {
+		require.NoError(t, f.Observe(must(f.Next(now)), now, false))
+	}
+	page := must(f.Next(100))
+	for _, at := range []float64{103, 105} {
+		before := must(f.Rate(page)).Mean
+		require.NoError(t, f.Record(page, at, true))
+		require.Greater(t, must(f.Rate(page)).Mean, before)
+		require.Equal(t, at, f.last(uint32(page)))
+	}
+	other := must(f.Next(101))
+	require.NotEqual(t, page, other, "still in flight")
+	before := must(f.Rate(page))
+	require.NoError(t, f.Observe(page, 104, true))
+	require.Equal(t, before, must(f.Rate(page)), "it is known already")
+	require.EqualValues(t, 105, f.last(uint32(page)))
+}
+
+// What has been told is not counted twice: a feed told again and again as it is, or told in parts,
+// teaches what it teaches when its news are told. Packing rounds at random, by up to half a
+// weightStep of e^0.05 a poll.
+func TestFeedIsToldAsItIs(t *testing.T) {
+	t.Parallel()
+	const n, days = 5, 300
+	times := make([][]float64, n)
+	rng := rand.New(rand.NewPCG(1, 2))
+	for page := range times {
+		for at := rng.ExpFloat64(); at < days; at += rng.ExpFloat64() * float64(1+page*page) {
+			times[page] = append(times[page], at)
+		}
+	}
+	run := func(tell func(f *RateFilter, page int, last, now float64) error) *RateFilter {
+		f := must(NewRateFilter(n, RateFilterConfig{}))
+		for now := 0.0; now < days; now += 0.5 {
+			page := must(f.Next(now))
+			if f.model.Known() {
+				require.NoError(t, tell(f, page, f.last(uint32(page)), now))
+			}
+			require.NoError(t, f.Observe(page, now, false))
+		}
+		return f
+	}
+	between := func(page int, from, until float64) []float64 {
+		i, _ := slices.BinarySearch(times[page], math.Nextafter(from, math.Inf(1)))
+		j, _ := slices.BinarySearch(times[page], math.Nextafter(until, math.Inf(1)))
+		return times[page][i:j]
+	}
+	news := run(func(f *RateFilter, page int, last, now float64) error {
+		return f.RecordChanges(page, last, now, between(page, last, now))
+	})
+	whole := run(func(f *RateFilter, page int, last, now float64) error {
+		if err := f.RecordChanges(page, last, now, between(page, 0, now)); err != nil {
+			return err
+		}
+		return f.RecordChanges(page, math.Inf(-1), now, between(page, 0, now))
+	})
+	require.Equal(t, must(news.MarshalBinary()), must(whole.MarshalBinary()))
+	for page := range n {
+		require.InEpsilon(t, 1/float64(1+page*page), must(news.Rate(page)).Median, 0.8, "page %d", page)
+	}
+}
+
+// Pages whose histories are told before the first poll start learnt: their rates are known once
+// there is a time scale, and the first polls find more than those of a filter that was told
+// nothing. Both have the same expectation if the histories are of no use; the difference of two
+// counts of up to n has a standard deviation of less than √(2n), and four are asked for.
+func TestNewPagesStartLearnt(t *testing.T) {
+	t.Parallel()
+	const n = 1000
+	rng := rand.New(rand.NewPCG(1, 1))
+	rates := make([]float64, n)
+	for i := range rates {
+		rates[i] = math.Exp(1.7*rng.NormFloat64() - 1.5)
+	}
+	histories := func(f *RateFilter, until float64) {
+		rng := rand.New(rand.NewPCG(5, 5))
+		for page, rate := range rates {
+			var times []float64
+			for at := until - 30 + rng.ExpFloat64()/rate; at < until; at += rng.ExpFloat64() / rate {
+				times = append(times, at)
+			}
+			require.NoError(t, f.RecordChanges(page, until-30, until, times))
+		}
+	}
+	found := func(f *RateFilter) int {
+		env := must(webenv.NewPoisson(rates, rand.NewPCG(2, 2)))
+		return must(webenv.Run(env, f, webenv.RunConfig{Rate: n, Duration: 2})).Detected
+	}
+	blank := found(must(NewRateFilter(n, RateFilterConfig{})))
+	for _, until := range []float64{0, -3} {
+		f := must(NewRateFilter(n, RateFilterConfig{}))
+		histories(f, until)
+		require.Len(t, f.early, n)
+		again := new(RateFilter)
+		require.NoError(t, again.UnmarshalBinary(must(f.MarshalBinary())))
+		require.Equal(t, must(f.MarshalBinary()), must(again.MarshalBinary()))
+		for _, told := range f.early {
+			require.LessOrEqual(t, len(told[0].times), earlyChanges)
+		}
+		learnt := found(again)
+		t.Logf("found %d, without histories %d", learnt, blank)
+		require.Greater(t, float64(learnt), float64(blank)+4*math.Sqrt(2*n))
+		require.Empty(t, again.early)
+		within := 0
+		for page, rate := range rates {
+			if est := must(again.Rate(page)); est.Low <= rate && rate <= est.High {
+				within++
+			}
+		}
+		require.Greater(t, within, n*7/10)
+	}
+	// In the middle of a run, too, and for a page that was added: it was current then.
+	f := must(NewRateFilter(n, RateFilterConfig{}))
+	found(f)
+	page := f.Add()
+	require.NoError(t, f.RecordChanges(page, -500, 1.5, []float64{-400, -300, -200, -100, 0}))
+	require.InEpsilon(t, 0.01, must(f.Rate(page)).Median, 0.9)
+	require.EqualValues(t, f.now, f.last(uint32(page)))
+	require.ErrorIs(t, f.RecordChanges(page, -500, 1.6, nil), ErrTime, "a history is told once")
+}
