@@ -93,19 +93,22 @@ func rateOf(polls []logged) float64 {
 	return -math.Log((n-changed+0.5)/(n+0.5)) * n / (polls[len(polls)-1].time - polls[0].time)
 }
 
-// greatestMean bounds the mean number of changes between two polls, and before the end. No
-// policy could find that many.
-const greatestMean = 50
+// mostBetween and mostAfter bound the mean number of changes between two polls, and after
+// the last. No policy could make much of more.
+const mostBetween, mostAfter = 50, 10_000
 
-// poisson draws from the Poisson law, by inversion.
-func poisson(mean float64, rng *rand.Rand) int {
-	mean = min(mean, greatestMean)
-	return inverted(mean, 0, math.Exp(-mean), rng)
+// poisson draws from the Poisson law, by inversion, in parts that do not underflow.
+func poisson(mean float64, rng *rand.Rand) (n int) {
+	for mean = min(mean, mostAfter); mean > 0; mean -= mostBetween {
+		part := min(mean, mostBetween)
+		n += inverted(part, 0, math.Exp(-part), rng)
+	}
+	return n
 }
 
 // atLeastOne draws from the Poisson law under the condition that it is not 0.
 func atLeastOne(mean float64, rng *rand.Rand) int {
-	if mean = min(mean, greatestMean); mean <= 0 {
+	if mean = min(mean, mostBetween); mean <= 0 {
 		return 1
 	}
 	return inverted(mean, 1, mean/math.Expm1(mean), rng)
@@ -114,7 +117,7 @@ func atLeastOne(mean float64, rng *rand.Rand) int {
 // inverted inverts a distribution function from k on, where its first step is p and the
 // next are those of a Poisson law.
 func inverted(mean float64, k int, p float64, rng *rand.Rand) int {
-	for u := rng.Float64() - p; u >= 0 && k < 10*greatestMean; u -= p {
+	for u := rng.Float64() - p; u >= 0 && k < 10*mostBetween; u -= p {
 		k++
 		p *= mean / float64(k)
 	}

@@ -66,6 +66,27 @@ func TestDrawnWorldsFitTheLog(t *testing.T) {
 	})
 }
 
+// After its last poll a page goes on at its rate, to four standard deviations of a Poisson
+// count. Of 40 polls 20 found a change: −ln(20.5/40.5) a day.
+func TestDrawnAfterTheLastPoll(t *testing.T) {
+	t.Parallel()
+	l := &crawlLog{polls: [][]logged{nil, {{0, false}, {1040 * day, false}}}}
+	for k := range 41 {
+		l.polls[0] = append(l.polls[0], logged{float64(k) * day, k%2 == 1})
+	}
+	w, err := l.world("web", rand.NewPCG(1, 2))
+	require.NoError(t, err)
+	count := 0
+	for _, at := range w.history.Times[0] {
+		if at > 40*day {
+			count++
+		}
+	}
+	require.Empty(t, w.history.Times[1])
+	mean := 1000 * math.Log(40.5/20.5)
+	require.InDelta(t, mean, count, 4*math.Sqrt(mean))
+}
+
 // The account of the log's own polls, by hand: a page changes at 10, 20 and 70, and is
 // polled at 30, 40 and 60 of 0 to 100.
 func TestReplayByHand(t *testing.T) {
@@ -100,17 +121,20 @@ func TestCountLaws(t *testing.T) {
 	}
 	require.Equal(t, 1, atLeastOne(0, rng))
 	require.Zero(t, poisson(0, rng))
-	require.Less(t, poisson(1e300, rng), 10*greatestMean)
+	require.InDelta(t, mostAfter, poisson(1e300, rng), 4*math.Sqrt(mostAfter))
 }
 
-// writeLog lets a policy poll a simulated web, and writes down what a crawler would.
-func writeLog(t *testing.T, w *world, name string) string {
+// writeLog polls the pages of a simulated web in turn, and writes down what a crawler would.
+func writeLog(t *testing.T, spec string, pages int, duration, perHour float64) (w *world, path string) {
 	t.Helper()
+	web, err := simulation(spec, pages)
+	require.NoError(t, err)
+	w, err = web.recorded(duration, hour, rand.NewPCG(5, 0))
+	require.NoError(t, err)
+	require.NoError(t, w.budgeted(perHour, 0))
 	env, err := w.open(nil)
 	require.NoError(t, err)
-	chosen, err := choose(name)
-	require.NoError(t, err)
-	scheduler, err := chosen[0].new(w.job(env, 0, nil))
+	scheduler, err := uniform(w.job(env, 0, nil))
 	require.NoError(t, err)
 	text := strings.Builder{}
 	text.WriteString("changed,time,url\n")
@@ -123,9 +147,9 @@ func writeLog(t *testing.T, w *world, name string) string {
 	_, err = webenv.Run(env, scheduler, webenv.RunConfig{Start: w.start, Rate: w.rate, Duration: w.duration,
 		OnPoll: func(p webenv.Poll) { line(p.Page, p.Time, p.Changed) }})
 	require.NoError(t, err)
-	path := filepath.Join(t.TempDir(), "polls.csv")
+	path = filepath.Join(t.TempDir(), "polls.csv")
 	require.NoError(t, os.WriteFile(path, []byte(text.String()), 0o600))
-	return path
+	return w, path
 }
 
 // Where pages change at constant rates, what the log says that a policy would have found is
@@ -133,12 +157,7 @@ func writeLog(t *testing.T, w *world, name string) string {
 // estimated, which is worth some per cent.
 func TestDryRunIsRight(t *testing.T) {
 	t.Parallel()
-	web, err := simulation("poisson:0.05,1", 200)
-	require.NoError(t, err)
-	w, err := web.recorded(300*day, hour, rand.NewPCG(5, 0))
-	require.NoError(t, err)
-	require.NoError(t, w.budgeted(1, 0))
-	path := writeLog(t, w, "uniform")
+	w, path := writeLog(t, "poisson:0.05,1", 200, 300*day, 1)
 
 	const names = "uniform,true-proportional,rate-filter"
 	dry := runJSON(t, "-log", path, "-policies", names, "-draws", "3")
@@ -157,12 +176,7 @@ func TestDryRunIsRight(t *testing.T) {
 
 func TestDryRunText(t *testing.T) {
 	t.Parallel()
-	web, err := simulation("poisson:0.1", 40)
-	require.NoError(t, err)
-	w, err := web.recorded(100*day, hour, rand.NewPCG(5, 0))
-	require.NoError(t, err)
-	require.NoError(t, w.budgeted(0.3, 0))
-	path := writeLog(t, w, "uniform")
+	_, path := writeLog(t, "poisson:0.1", 40, 100*day, 0.3)
 	for objective, want := range map[string]string{
 		"detections": "times as many", "freshness": "times less stale", "delay": "times sooner", "age": "times better",
 	} {

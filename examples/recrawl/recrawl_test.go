@@ -129,6 +129,7 @@ func TestBadCommandLines(t *testing.T) {
 		{"-suite -scenarios rain", `there is no "rain"; there are plain,weights,signals`},
 		{"-suite -env calm -budget 1,2", "2 numbers for 1 webs"},
 		{"-suite -env calm -budget 1e-9", "calm: -budget"},
+		{"-suite -env calm -env calm", "calm twice"},
 		{"-suite -env zipf", "0 numbers, want 2"},
 		{"-suite -polls 5", "-polls does not go with -suite"},
 		{"-draws 3", "-draws goes with -log"},

@@ -81,6 +81,9 @@ func (s *settings) suiteWebs() (webs []*suiteWeb, err error) {
 		if err != nil {
 			return nil, err
 		}
+		if slices.ContainsFunc(histories, func(h *world) bool { return h.name == w.name }) {
+			w.name = path // of the same name in another folder
+		}
 		histories = append(histories, w)
 	}
 	if len(histories)+len(envs) == 0 {
@@ -111,7 +114,10 @@ func (s *settings) suiteWebs() (webs []*suiteWeb, err error) {
 			web.budget = s.budgets[k%n]
 		}
 	}
-	for _, web := range webs {
+	for k, web := range webs {
+		if slices.ContainsFunc(webs[:k], func(other *suiteWeb) bool { return other.name == web.name }) {
+			return nil, report.Usagef("%s twice", web.name)
+		}
 		if err := web.check(); err != nil {
 			return nil, err
 		}
