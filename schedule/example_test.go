@@ -271,16 +271,14 @@ func ExampleBacktest() {
 }
 
 func ExampleFullModel() {
-	f := schedule.FullModel{
-		Sites: []schedule.SiteCost{{Name: "a.example", Size: 1000, Result: 50}, {Name: "b.example", Size: 400, Result: 8}},
-		Clients: []schedule.ClientCost{
-			{ServerResponse: .5, ServerSpeed: 10, DNS: .1, Compute: 100,
-				Connect: []float64{.2, .3}, WebResponse: []float64{.4, .6}, WebSpeed: []float64{50, 25}},
-			{ServerResponse: .7, ServerSpeed: 20, DNS: .2, Compute: 200,
-				Connect: []float64{.1, .1}, WebResponse: []float64{.1, .1}, WebSpeed: []float64{10, 80}},
-		},
+	sites := []schedule.SiteCost{{Name: "a.example", Size: 1000, Result: 50}, {Name: "b.example", Size: 400, Result: 8}}
+	clients := []schedule.ClientCost{
+		{ServerResponse: .5, ServerSpeed: 10, DNS: .1, Compute: 100,
+			Connect: []float64{.2, .3}, WebResponse: []float64{.4, .6}, WebSpeed: []float64{50, 25}},
+		{ServerResponse: .7, ServerSpeed: 20, DNS: .2, Compute: 200,
+			Connect: []float64{.1, .1}, WebResponse: []float64{.1, .1}, WebSpeed: []float64{10, 80}},
 	}
-	p, err := f.Problem()
+	p, err := schedule.FullModel(sites, clients)
 	if err != nil {
 		panic(err)
 	}

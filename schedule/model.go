@@ -5,21 +5,6 @@ import (
 	"math"
 )
 
-// A FullModel is the complete cost model of Pechnikov et al. (2017, section 4). A batch U
-// costs client j
-//
-//	T_j = t_in + t_work + t_out
-//	t_in   = tos_j + q_j/vsc_j
-//	t_work = Σ_{z∈U} (tdns_j + ttcp_jz + tweb_jz + P_z/vweb_jz + P_z/v_j)
-//	t_out  = (Σ_{z∈U} h_z)/vsc_j
-//
-// with q_j the size of the list of the batch's domain names. Sizes are in KB, speeds in
-// KB/s and times in seconds.
-type FullModel struct {
-	Sites   []SiteCost
-	Clients []ClientCost
-}
-
 // SiteCost describes a site.
 type SiteCost struct {
 	Name   string  // domain name; each adds its length and one separator to q_j
@@ -38,36 +23,45 @@ type ClientCost struct {
 	WebSpeed       []float64 // vweb_jz: download speed
 }
 
-// Problem returns the model as a problem with unrelated clients: tos_j becomes the setup of
-// client j, and everything else the duration of a pair. It takes O(n·m) time and memory.
-func (f FullModel) Problem() (*Problem, error) {
-	if len(f.Sites) == 0 {
+// FullModel returns the complete cost model of Pechnikov et al. (2017, section 4) as a problem
+// with unrelated clients. A batch U costs client j
+//
+//	T_j = t_in + t_work + t_out
+//	t_in   = tos_j + q_j/vsc_j
+//	t_work = Σ_{z∈U} (tdns_j + ttcp_jz + tweb_jz + P_z/vweb_jz + P_z/v_j)
+//	t_out  = (Σ_{z∈U} h_z)/vsc_j
+//
+// with q_j the size of the list of the batch's domain names. Sizes are in KB, speeds in
+// KB/s and times in seconds. tos_j becomes the setup of client j, and everything else the
+// duration of a pair. Time and memory: O(n·m).
+func FullModel(sites []SiteCost, clients []ClientCost) (*Problem, error) {
+	if len(sites) == 0 {
 		return nil, fmt.Errorf("%w: no sites", ErrProblem)
 	}
-	if len(f.Clients) == 0 {
+	if len(clients) == 0 {
 		return nil, fmt.Errorf("%w: no clients", ErrProblem)
 	}
-	for z, s := range f.Sites {
+	for z, s := range sites {
 		if !(s.Size >= 0) || !(s.Result >= 0) {
 			return nil, fmt.Errorf("%w: site %d: size %v, result %v", ErrDuration, z, s.Size, s.Result)
 		}
 	}
-	durations := make([][]float64, len(f.Sites))
+	durations := make([][]float64, len(sites))
 	for z := range durations {
-		durations[z] = make([]float64, len(f.Clients))
+		durations[z] = make([]float64, len(clients))
 	}
-	setup := make([]float64, len(f.Clients))
-	for j, c := range f.Clients {
-		if len(c.Connect) != len(f.Sites) || len(c.WebResponse) != len(f.Sites) || len(c.WebSpeed) != len(f.Sites) {
+	setup := make([]float64, len(clients))
+	for j, c := range clients {
+		if len(c.Connect) != len(sites) || len(c.WebResponse) != len(sites) || len(c.WebSpeed) != len(sites) {
 			return nil, fmt.Errorf("%w: client %d has %d, %d and %d values for %d sites", ErrProblem, j,
-				len(c.Connect), len(c.WebResponse), len(c.WebSpeed), len(f.Sites))
+				len(c.Connect), len(c.WebResponse), len(c.WebSpeed), len(sites))
 		}
 		if !positive(c.ServerSpeed) || !positive(c.Compute) || !(c.ServerResponse >= 0) || !(c.DNS >= 0) {
 			return nil, fmt.Errorf("%w: client %d: server speed %v, computer speed %v, server response %v, DNS %v",
 				ErrDuration, j, c.ServerSpeed, c.Compute, c.ServerResponse, c.DNS)
 		}
 		setup[j] = c.ServerResponse
-		for z, s := range f.Sites {
+		for z, s := range sites {
 			if !positive(c.WebSpeed[z]) || !(c.Connect[z] >= 0) || !(c.WebResponse[z] >= 0) {
 				return nil, fmt.Errorf("%w: client %d, site %d: speed %v, connection %v, response %v",
 					ErrDuration, j, z, c.WebSpeed[z], c.Connect[z], c.WebResponse[z])
@@ -85,32 +79,26 @@ func (f FullModel) Problem() (*Problem, error) {
 	return p.WithStarts(nil, setup)
 }
 
-// A ReducedModel leaves out what is equal for all clients or negligible (section 5): client
-// j takes
+// ReducedModel is [FullModel] without what is equal for all clients or negligible (section
+// 5), as a problem with uniform clients: client j takes
 //
 //	T_j = Σ_{z∈U} P_z · (1/vweb_j + 1/v_j).
 //
-// (The paper prints the reciprocal of that factor, which is the speed.)
-type ReducedModel struct {
-	Sizes    []float64 // P_z in KB
-	WebSpeed []float64 // vweb_j in KB/s
-	Compute  []float64 // v_j in KB/s
-}
-
-// Problem returns the model as a problem with uniform clients.
-func (r ReducedModel) Problem() (*Problem, error) {
-	if len(r.WebSpeed) != len(r.Compute) {
-		return nil, fmt.Errorf("%w: %d download speeds, %d computer speeds", ErrProblem, len(r.WebSpeed), len(r.Compute))
+// (The paper prints the reciprocal of that factor, which is the speed.) Sizes are in KB and
+// speeds in KB/s.
+func ReducedModel(sizes, webSpeed, compute []float64) (*Problem, error) {
+	if len(webSpeed) != len(compute) {
+		return nil, fmt.Errorf("%w: %d download speeds, %d computer speeds", ErrProblem, len(webSpeed), len(compute))
 	}
-	unit := make([]float64, len(r.Compute))
+	unit := make([]float64, len(compute))
 	for j := range unit {
-		if !positive(r.WebSpeed[j]) || !positive(r.Compute[j]) {
-			return nil, fmt.Errorf("%w: client %d: download speed %v, computer speed %v", ErrDuration, j, r.WebSpeed[j], r.Compute[j])
+		if !positive(webSpeed[j]) || !positive(compute[j]) {
+			return nil, fmt.Errorf("%w: client %d: download speed %v, computer speed %v", ErrDuration, j, webSpeed[j], compute[j])
 		}
-		unit[j] = 1/r.WebSpeed[j] + 1/r.Compute[j]
+		unit[j] = 1/webSpeed[j] + 1/compute[j]
 		if math.IsInf(unit[j], 1) {
 			return nil, fmt.Errorf("%w: client %d", ErrDuration, j)
 		}
 	}
-	return NewUniform(r.Sizes, unit)
+	return NewUniform(sizes, unit)
 }

@@ -115,14 +115,12 @@ func TestCheckRejects(t *testing.T) {
 
 func TestFullModelIsThePapersFormula(t *testing.T) {
 	t.Parallel()
-	f := FullModel{
-		Sites: []SiteCost{{"a.example", 1000, 50}, {"bb.example", 400, 8}},
-		Clients: []ClientCost{
-			{ServerResponse: .5, ServerSpeed: 10, DNS: .1, Compute: 100, Connect: []float64{.2, .3}, WebResponse: []float64{.4, .6}, WebSpeed: []float64{50, 25}},
-			{ServerResponse: .7, ServerSpeed: 20, DNS: .2, Compute: 200, Connect: []float64{.1, .1}, WebResponse: []float64{.1, .1}, WebSpeed: []float64{10, 80}},
-		},
+	sites := []SiteCost{{"a.example", 1000, 50}, {"bb.example", 400, 8}}
+	clients := []ClientCost{
+		{ServerResponse: .5, ServerSpeed: 10, DNS: .1, Compute: 100, Connect: []float64{.2, .3}, WebResponse: []float64{.4, .6}, WebSpeed: []float64{50, 25}},
+		{ServerResponse: .7, ServerSpeed: 20, DNS: .2, Compute: 200, Connect: []float64{.1, .1}, WebResponse: []float64{.1, .1}, WebSpeed: []float64{10, 80}},
 	}
-	p, err := f.Problem()
+	p, err := FullModel(sites, clients)
 	require.NoError(t, err)
 	q := (10.0 + 11.0) / 1024 // both names with their separators
 	in := .5 + q/10
@@ -131,29 +129,28 @@ func TestFullModelIsThePapersFormula(t *testing.T) {
 	require.InDelta(t, in+work+out, p.Makespan(Plan{0, 0}), 1e-9)
 	require.InDelta(t, .7+11./1024/20+(.2+.1+.1+400./80+400./200)+8./20, p.Finish(Plan{0, 1})[1], 1e-9)
 
-	bad := f
-	bad.Clients = []ClientCost{f.Clients[0], {ServerSpeed: 1, Compute: 1}}
-	_, err = bad.Problem()
+	_, err = FullModel(sites, []ClientCost{clients[0], {ServerSpeed: 1, Compute: 1}})
 	require.ErrorIs(t, err, ErrProblem)
-	bad.Clients = []ClientCost{f.Clients[0]}
-	bad.Clients[0].Compute = 0
-	_, err = bad.Problem()
+	_, err = FullModel([]SiteCost{{"x", math.NaN(), 0}}, clients)
 	require.ErrorIs(t, err, ErrDuration)
-	_, err = FullModel{Sites: []SiteCost{{"x", math.NaN(), 0}}, Clients: f.Clients}.Problem()
+	clients[0].Compute = 0
+	_, err = FullModel(sites, clients)
 	require.ErrorIs(t, err, ErrDuration)
-	_, err = FullModel{}.Problem()
+	_, err = FullModel(nil, clients)
+	require.ErrorIs(t, err, ErrProblem)
+	_, err = FullModel(sites, nil)
 	require.ErrorIs(t, err, ErrProblem)
 }
 
 func TestReducedModel(t *testing.T) {
 	t.Parallel()
-	p, err := ReducedModel{Sizes: []float64{100, 300}, WebSpeed: []float64{50, 20}, Compute: []float64{100, 20}}.Problem()
+	p, err := ReducedModel([]float64{100, 300}, []float64{50, 20}, []float64{100, 20})
 	require.NoError(t, err)
 	require.InDelta(t, 400*(1./50+1./100), p.Makespan(Plan{0, 0}), 1e-12)
 	require.InDelta(t, 300*(1./20+1./20), p.Duration(1, 1), 1e-12)
-	_, err = ReducedModel{Sizes: []float64{1}, WebSpeed: []float64{1}}.Problem()
+	_, err = ReducedModel([]float64{1}, []float64{1}, nil)
 	require.ErrorIs(t, err, ErrProblem)
-	_, err = ReducedModel{Sizes: []float64{1}, WebSpeed: []float64{-1}, Compute: []float64{1}}.Problem()
+	_, err = ReducedModel([]float64{1}, []float64{-1}, []float64{1})
 	require.ErrorIs(t, err, ErrDuration)
 }
 
