@@ -247,10 +247,11 @@ func TestValue(t *testing.T) {
 	})
 }
 
-// A linear value is that of the mean rate, where a page that jumps lands as it is told.
-func TestLinearValue(t *testing.T) {
+// A plain value that is linear in the rate is that of the mean rate, where a page that jumps
+// lands as it is told.
+func TestPlainValue(t *testing.T) {
 	t.Parallel()
-	worth := Worth{Table: NewTable(func(v float64) float64 { return v / 2 }), Power: 1, Linear: true, Slowest: 150}
+	worth := Worth{Table: NewTable(func(v float64) float64 { return v / 2 }), Power: 1, Plain: true, Slowest: 150}
 	rapid.Check(t, func(t *rapid.T) {
 		cycle := math.Exp(rapid.Float64Range(-12, 12).Draw(t, "log cycle"))
 		m := NewModel(worth)

@@ -15,11 +15,11 @@ type Worth struct {
 	// Chance says that Table holds the probability of a change instead, whose average
 	// over the posterior Slope turns into the slope of the objective.
 	Chance bool
-	// Linear says that h(v)/v^Power is proportional to v, so that a value is that of the mean
-	// rate. It is then taken without optimism, which only blurs the pages, and a page that
-	// jumps is taken to go where the rates of all pages are: the mean of a flat prior is that of
-	// its fastest rates. Both were measured on the delays of four recorded histories.
-	Linear bool
+	// Plain says that the value is the mean without optimism, which only blurs the pages where
+	// the objective is Delay, and that a page that jumps is taken to go where the rates of all
+	// pages are: the mean of a flat prior is that of its fastest rates. Both were measured on
+	// the delays of four recorded histories.
+	Plain bool
 	// Slowest sets the grid: the slowest rate is about 1/(Slowest·cycle), the fastest
 	// 90,000 times that.
 	Slowest float64
@@ -38,7 +38,7 @@ type Model struct {
 	anchor float64             // the slowest rate is e^(Step·(anchor+gridMove·moves))
 	moves  int                 // of the grid since the cycle was known
 	lens   [Hypotheses]float64 // prior to decide by, times class stride
-	land   Row                 // probabilities of the rates that pages jump to, where Linear
+	land   Row                 // probabilities of the rates that pages jump to, where Plain
 }
 
 // NewModel returns a model whose prior to decide by is flat.
@@ -93,7 +93,7 @@ func (m *Model) follow(p *Packed) {
 }
 
 // Focus sets the prior to decide by: Value weighs the posterior by it. landing has the
-// probabilities of the rates to which pages jump, for a worth that is Linear. nil is flat.
+// probabilities of the rates to which pages jump, for a worth that is Plain. nil is flat.
 func (m *Model) Focus(prior *Prior, landing *Row) {
 	for k := range m.land {
 		m.land[k] = 1.0 / Cells
@@ -207,8 +207,8 @@ func (m *Model) Value(p *Packed, gap float64) float64 {
 	m.follow(p)
 	g := gridAt(m.slowestRate(), gap)
 	v := m.worth.Table.read(g)
-	if m.worth.Linear {
-		return m.linear(p, &v, gap) * gap
+	if m.worth.Plain {
+		return m.plain(p, &v, gap) * gap
 	}
 	jumped := v
 	if !m.worth.Chance {
@@ -244,9 +244,8 @@ func (m *Model) Value(p *Packed, gap float64) float64 {
 	return mean
 }
 
-// linear is the mean over the posterior of what is linear in the rate, of which v has the values
-// at all rates.
-func (m *Model) linear(p *Packed, v *Row, gap float64) float64 {
+// plain is the mean over the posterior of what has the values v at all rates.
+func (m *Model) plain(p *Packed, v *Row, gap float64) float64 {
 	landed := 0.0
 	for k, x := range v {
 		landed += float64(m.land[k] * x)
