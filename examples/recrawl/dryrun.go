@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -209,7 +210,8 @@ func (s *settings) printLog(chosen []policy, by goal) error {
 		fmt.Fprintf(s.Stderr, "recrawl: %s: note: %s\n", s.log, note)
 	}
 	polls := float64(s.draws * (len(chosen) + 1) * l.repeats())
-	if err := s.Start(fmt.Sprintf("about %s, for %.3g million polls", duration(polls/pace), polls/1e6)); err != nil {
+	cores := runtime.GOMAXPROCS(0)
+	if err := s.Start(fmt.Sprintf("about %s on %d cores (%s polls)", duration(polls/pace/float64(cores)), cores, count(polls))); err != nil {
 		return err
 	}
 	w, outcomes, err := s.dryRun(l, chosen, by)

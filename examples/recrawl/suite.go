@@ -268,12 +268,23 @@ func (u *suite) takes() string {
 		}
 	}
 	cores := runtime.GOMAXPROCS(0)
-	return fmt.Sprintf("about %s on %d cores (%d cells × %d policies × %d runs, %.3g million polls)",
-		duration(polls/pace/float64(cores)), cores, len(u.cells), len(u.policies), u.runs, polls/1e6)
+	return fmt.Sprintf("about %s on %d cores (%d cells × %d policies × %d runs, %s polls)",
+		duration(polls/pace/float64(cores)), cores, len(u.cells), len(u.policies), u.runs, count(polls))
+}
+
+// count says a large number.
+func count(n float64) string {
+	if n < 1e6 {
+		return fmt.Sprintf("%.0f", n)
+	}
+	return fmt.Sprintf("%.3g million", n/1e6)
 }
 
 // duration says a time in seconds in words.
 func duration(seconds float64) string {
+	if seconds <= 1 {
+		return "a second"
+	}
 	if seconds < 90 {
 		return fmt.Sprintf("%.0f seconds", math.Ceil(seconds))
 	}
