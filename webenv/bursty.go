@@ -1,6 +1,7 @@
 package webenv
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -30,12 +31,7 @@ const (
 
 // filled returns the settings with the defaults filled in.
 func (c BurstyConfig) filled() BurstyConfig {
-	if c.QuietStay == 0 {
-		c.QuietStay = defaultQuietStay
-	}
-	if c.ActiveStay == 0 {
-		c.ActiveStay = defaultActiveStay
-	}
+	c.QuietStay, c.ActiveStay = cmp.Or(c.QuietStay, defaultQuietStay), cmp.Or(c.ActiveStay, defaultActiveStay)
 	if share := c.activeShare(); c.Active == 0 {
 		c.Active = (1 - c.Quiet*(1-share)) / share
 	}

@@ -1,6 +1,7 @@
 package webenv
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -81,18 +82,8 @@ type DurationsConfig struct {
 
 // filled returns the settings with the defaults filled in.
 func (c DurationsConfig) filled() DurationsConfig {
-	if c.Sites == 0 {
-		c.Sites = 900
-	}
-	if c.Arms == 0 {
-		c.Arms = 3
-	}
-	if c.Perfect == 0 {
-		c.Perfect = 24.7
-	}
-	if c.Other == 0 {
-		c.Other = 53.6
-	}
+	c.Sites, c.Arms = cmp.Or(c.Sites, 900), cmp.Or(c.Arms, 3)
+	c.Perfect, c.Other = cmp.Or(c.Perfect, 24.7), cmp.Or(c.Other, 53.6)
 	if len(c.Resources) == 0 && c.Arms > 0 {
 		c.Resources = slices.Repeat([]float64{1}, c.Arms)
 	} else {

@@ -1,6 +1,7 @@
 package webenv
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -28,15 +29,8 @@ type ZipfConfig struct {
 
 // filled returns the settings with the defaults filled in.
 func (c ZipfConfig) filled() ZipfConfig {
-	if c.Pages == 0 {
-		c.Pages = 500
-	}
-	if c.Alpha == 0 {
-		c.Alpha = 0.3
-	}
-	if c.Beta == 0 {
-		c.Beta = 1.5
-	} else if c.Beta < 0 && !math.IsInf(c.Beta, -1) {
+	c.Pages, c.Alpha, c.Beta = cmp.Or(c.Pages, 500), cmp.Or(c.Alpha, 0.3), cmp.Or(c.Beta, 1.5)
+	if c.Beta < 0 && !math.IsInf(c.Beta, -1) {
 		c.Beta = 0
 	}
 	return c
