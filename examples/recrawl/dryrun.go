@@ -131,32 +131,14 @@ func (l *crawlLog) replay(w *world) (*outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	missed := newMissed(w, nil)
-	r := webenv.Result{Polls: w.polls}
-	stale := 0.0
-	poll := func(page int, now float64) (changed bool) {
-		since, changed := env.Poll(page, now)
-		if changed {
-			stale += now - since
-			r.Age += (now - since) * (now - since) / 2
-		}
-		missed.poll(webenv.Poll{Page: page, Time: now})
-		return changed
-	}
+	a := &account{env: env, missed: newMissed(w, nil)}
 	for page, polls := range l.polls {
 		for _, p := range polls[1:] {
-			if poll(page, p.time) {
-				r.Detected++
-				r.Value++
-			}
+			a.poll(page, p.time)
 		}
-		poll(page, w.start+w.duration)
 	}
-	pageTime := w.duration * float64(w.pages)
-	r.Freshness, r.Age = 1-stale/pageTime, r.Age/pageTime
-	_, r.Delay = missed.costs()
 	o := &outcome{policy: ownPolicy}
-	o.add(w, r, missed, 1)
+	o.add(w, a.settle(w), a.missed, 1)
 	return o, nil
 }
 

@@ -64,7 +64,7 @@ func (e *experiment) run(o *outcome, run, runs int, progress func(float64)) erro
 	}
 	weights := e.scenario.weights(w, rand.NewPCG(^e.seed, 0)) // the same in all runs
 	job := w.job(env, e.goal.objective, rand.NewPCG(e.seed, uint64(2*run+1)))
-	job.weights = weights
+	job.weights, job.costs = weights, e.scenario.costs(w, rand.NewPCG(^e.seed, 0))
 	scheduler, err := o.policy.new(job)
 	if err != nil {
 		return fmt.Errorf("%s: %w", o.policy.name, err)
@@ -76,8 +76,11 @@ func (e *experiment) run(o *outcome, run, runs int, progress func(float64)) erro
 		Buckets: points, OnPoll: missed.poll, Progress: progress,
 	}
 	crawl := webenv.Run
-	if e.http {
+	switch {
+	case e.http:
 		crawl = w.overHTTP
+	case job.costs != nil:
+		crawl = w.atCost(job.costs, missed)
 	}
 	result, err := crawl(env, scheduler, options)
 	if err != nil {

@@ -7,28 +7,40 @@ import (
 )
 
 // A paced policy sets a frequency for each page, and changes it as it learns. It polls the
-// page that is most overdue, by the frequency times the weight. Pages that are said to
+// page that is most overdue, by the frequency times the weight over the cost. Pages that are said to
 // have changed come first.
 type paced struct {
 	*knapsack.Fixed
 	frequency []float64
 	last      []float64 // time of the last poll
-	weights   []float64 // nil if they are equal
+	factors   []float64 // weight over cost; nil if they are equal
 }
 
 // newPaced begins with the same frequency for every page, that of the budget.
 func newPaced(j job) (*paced, error) {
-	p := &paced{nil, slices.Repeat([]float64{j.rate / float64(j.pages)}, j.pages), slices.Repeat([]float64{j.start}, j.pages), j.weights}
-	x := p.frequency
-	if p.weights != nil {
-		x = slices.Clone(x)
-		for page, w := range p.weights {
-			x[page] *= w
-		}
+	p := &paced{nil, slices.Repeat([]float64{j.rate / float64(j.pages)}, j.pages), slices.Repeat([]float64{j.start}, j.pages), j.factors()}
+	x := slices.Clone(p.frequency)
+	for page, f := range p.factors {
+		x[page] *= f
 	}
 	var err error
 	p.Fixed, err = knapsack.NewFixed(x, knapsack.Even, nil)
 	return p, err
+}
+
+// factors returns how much more a poll of a page is worth for its weight and its cost.
+func (j job) factors() []float64 {
+	if j.costs == nil {
+		return j.weights
+	}
+	factors := slices.Repeat([]float64{1}, j.pages)
+	for page, c := range j.costs {
+		factors[page] /= c
+		if j.weights != nil {
+			factors[page] *= j.weights[page]
+		}
+	}
+	return factors
 }
 
 // polled notes a poll, and returns the time since the one before.
@@ -41,8 +53,8 @@ func (p *paced) polled(page int, now float64, changed bool) (gap float64, err er
 // set changes the frequency of a page.
 func (p *paced) set(page int, x float64) error {
 	p.frequency[page] = x
-	if p.weights != nil {
-		x *= p.weights[page]
+	if p.factors != nil {
+		x *= p.factors[page]
 	}
 	return p.SetFrequency(page, x)
 }

@@ -20,6 +20,7 @@ type job struct {
 	moves     float64                     // time after which they change, 0 if they do not
 	start     float64
 	weights   []float64 // of the pages, nil if they are equal
+	costs     []float64 // of a poll of each page, 1 in the mean; nil if they are equal
 	src       rand.Source
 }
 

@@ -14,6 +14,7 @@ type scenario struct {
 	name, about string
 	weighted    bool
 	signals     bool
+	costly      bool
 }
 
 var scenarios = []scenario{
@@ -22,6 +23,8 @@ var scenarios = []scenario{
 		about: "pages count 1, 3 or 10, and so do their changes"},
 	{name: "signals", signals: true,
 		about: "half of the changes are announced, an hour late in the mean; half of the announcements are wrong"},
+	{name: "costs", costly: true,
+		about: "polls of a page cost 1, 3 or 10, and the budget is as many polls of mean cost"},
 }
 
 // scenariosNamed returns the scenarios with the names given, separated by commas, or all.
@@ -29,7 +32,7 @@ func scenariosNamed(names string) ([]scenario, error) {
 	return chosenOf("scenarios", scenarios, func(s scenario) string { return s.name }, names)
 }
 
-// pageWeights are the weights of pages, each equally often.
+// pageWeights are the weights and costs of pages, each equally often.
 var pageWeights = []float64{1, 3, 10}
 
 // weights draws the weight of each page, nil if they are equal.
@@ -37,12 +40,29 @@ func (s scenario) weights(w *world, src rand.Source) []float64 {
 	if !s.weighted {
 		return nil
 	}
-	rng := rand.New(src)
-	weights := make([]float64, w.pages)
-	for page := range weights {
-		weights[page] = pageWeights[rng.IntN(len(pageWeights))]
+	return drawn(w.pages, src)
+}
+
+// costs draws what a poll of each page costs, 1 in the mean, nil if they are equal.
+func (s scenario) costs(w *world, src rand.Source) []float64 {
+	if !s.costly {
+		return nil
 	}
-	return weights
+	costs := drawn(w.pages, src)
+	mean := mean(costs)
+	for page := range costs {
+		costs[page] /= mean
+	}
+	return costs
+}
+
+func drawn(pages int, src rand.Source) []float64 {
+	rng := rand.New(src)
+	values := make([]float64, pages)
+	for page := range values {
+		values[page] = pageWeights[rng.IntN(len(pageWeights))]
+	}
+	return values
 }
 
 // What announcements are worth: the share of the changes that are announced, the share of

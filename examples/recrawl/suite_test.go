@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -123,8 +124,8 @@ func TestSuiteTable(t *testing.T) {
 	var out, messages bytes.Buffer
 	path := writeTrace(t, "web", 10, 3)
 	require.NoError(t, run([]string{"-suite", "-trace", path, "-policies", "uniform,rate-filter"}, &out, &messages))
-	require.Contains(t, messages.String(), "(9 cells × 2 policies × 6 runs")
-	for _, want := range []string{"signals", "weights", "budget × 0.25", "cells led", "of 3", "best peer's staleness"} {
+	require.Contains(t, messages.String(), "(12 cells × 2 policies × 6 runs")
+	for _, want := range []string{"signals", "weights", "costs", "budget × 0.25", "cells led", "of 3", "best peer's staleness"} {
 		require.Contains(t, out.String(), want)
 	}
 }
@@ -177,4 +178,55 @@ func TestAnnouncements(t *testing.T) {
 		}
 	}
 	require.InDelta(t, changes/2, late, 4*math.Sqrt(changes/4)+0.02*changes) // some false ones are right by chance
+}
+
+// Polls that cost alike are those of a run. Where they do not, the budget of the time is spent,
+// to within the last poll, and no more.
+func TestAtCost(t *testing.T) {
+	t.Parallel()
+	w, err := builtIn()
+	require.NoError(t, err)
+	require.NoError(t, w.budgeted(2, 0))
+	run := func(costs []float64) (webenv.Result, float64) {
+		env, err := w.open(nil)
+		require.NoError(t, err)
+		scheduler, err := newMiniflux(job{pages: w.pages, rate: w.rate, second: 1, start: w.start, costs: costs})
+		require.NoError(t, err)
+		cfg := webenv.RunConfig{Start: w.start, Rate: w.rate, Duration: w.duration}
+		if costs == nil {
+			r, err := webenv.Run(env, scheduler, cfg)
+			require.NoError(t, err)
+			return r, 0
+		}
+		spent := 0.0
+		m := newMissed(w, nil)
+		r, err := w.atCost(costs, m)(env, spender{scheduler, func(page int) { spent += costs[page] }}, cfg)
+		require.NoError(t, err)
+		return r, spent
+	}
+	want, _ := run(nil)
+	got, spent := run(slices.Repeat([]float64{1}, w.pages))
+	require.Equal(t, want.Polls, got.Polls)
+	require.Equal(t, want.Detected, got.Detected)
+	require.InDelta(t, want.Freshness, got.Freshness, 1e-9)
+	require.InEpsilon(t, want.Age, got.Age, 1e-9)
+	require.InEpsilon(t, want.Delay, got.Delay, 1e-9)
+	require.InDelta(t, w.polls, spent, 1e-6)
+
+	costs := scenario{costly: true}.costs(w, rand.NewPCG(1, 2))
+	require.InDelta(t, 1, mean(costs), 1e-12)
+	cheap, spent := run(costs)
+	require.InDelta(t, w.polls, spent, slices.Max(costs))
+	require.Greater(t, cheap.Polls, got.Polls) // cheap pages come more often
+}
+
+// A spender is told which pages are polled.
+type spender struct {
+	webenv.Scheduler
+	on func(page int)
+}
+
+func (s spender) Observe(page int, now float64, changed bool) error {
+	s.on(page)
+	return s.Scheduler.Observe(page, now, changed)
 }
