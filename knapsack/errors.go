@@ -2,6 +2,9 @@ package knapsack
 
 import (
 	"errors"
+	"fmt"
+	"math"
+	"time"
 
 	"github.com/recrawl/recrawl/internal/codec"
 )
@@ -20,3 +23,24 @@ var (
 	ErrBudget    = errors.New("knapsack: budget cannot be spent")
 	ErrCorrupt   = codec.ErrCorrupt // saved state is truncated, altered, or of another type or version
 )
+
+// A NoPageError is the ErrNoPage of all learners: it wraps that, and says when to ask again.
+type NoPageError struct {
+	// At is the earliest time at which Next can succeed unless something else happens: the time
+	// of the call or later; +Inf if only an answer, a new page or the end of a limit can help.
+	At float64
+}
+
+// Time returns At where times are Unix time in seconds, as in a Keyed; the zero time for +Inf.
+func (e *NoPageError) Time() time.Time { return moment(e.At) }
+
+// Error implements error.
+func (e *NoPageError) Error() string {
+	if math.IsInf(e.At, 1) {
+		return ErrNoPage.Error()
+	}
+	return fmt.Sprintf("%v: not before %v", ErrNoPage, e.At)
+}
+
+// Unwrap returns ErrNoPage.
+func (e *NoPageError) Unwrap() error { return ErrNoPage }

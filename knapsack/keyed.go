@@ -225,7 +225,8 @@ func (k *Keyed[K]) Remove(key K) error {
 	return nil
 }
 
-// Next returns the key of the page to poll now.
+// Next returns the key of the page to poll now. If there is none, the error is a *NoPageError; its
+// Time method says when to ask again.
 func (k *Keyed[K]) Next(now time.Time) (key K, err error) {
 	at, err := seconds(now)
 	if err != nil {
@@ -283,6 +284,44 @@ func (k *Keyed[K]) Record(key K, now time.Time, changed bool) error {
 		}
 		return l.Record(page, at, changed)
 	})
+}
+
+// Defer keeps a page from being polled before a point in time; see RateFilter.Defer. The zero time
+// ends an earlier Defer. It is an error that wraps errors.ErrUnsupported if the learner has no
+// Defer.
+func (k *Keyed[K]) Defer(key K, until time.Time) error {
+	if until.IsZero() {
+		until = time.Unix(0, 0)
+	}
+	return k.answer(key, until, func(page int, at float64) error {
+		l, ok := k.learner.(interface {
+			Defer(page int, until float64) error
+		})
+		if !ok {
+			return k.lacks("Defer")
+		}
+		return l.Defer(page, at)
+	})
+}
+
+// Due returns the time at which a page is expected to be polled next; see RateFilter.Due. It is the
+// zero time if that is never. It is an error that wraps errors.ErrUnsupported if the learner has no
+// Due.
+func (k *Keyed[K]) Due(key K) (time.Time, error) {
+	k.lock()
+	defer k.mu.Unlock()
+	page, err := k.page(key)
+	if err != nil {
+		return time.Time{}, err
+	}
+	l, ok := k.learner.(interface {
+		Due(page int) (float64, error)
+	})
+	if !ok {
+		return time.Time{}, k.about(key, k.lacks("Due"))
+	}
+	at, err := l.Due(page)
+	return moment(at), k.about(key, err)
 }
 
 // lacks returns the error of a learner that cannot do something.

@@ -20,9 +20,11 @@ import (
 // something else: it needs no setting, no unit of time and no randomness.
 //
 // Everything else is optional. Record tells of polls that nobody asked for, RecordChanges the
-// times of changes where they are known, also from before the start. Add and Remove change the set of pages. SetWeight says what a page counts, SetInterval how
-// often it may or must be polled, AddGroup and SetGroup how hard a host may be used; Signal
-// hints that a page changed. Rate, Price and PollsForFreshness return what has been learnt.
+// times of changes where they are known, also from before the start. Add and Remove change the
+// set of pages. SetWeight says what a page counts, SetInterval how often it may or must be
+// polled, AddGroup and SetGroup how hard a host may be used, Defer and DeferGroup until when it
+// may not be; Signal hints that a page changed. Rate, Price and PollsForFreshness return what has
+// been learnt, Ready and Due when polls are to be expected.
 // A page counts as current when it is added, or at the first Next.
 //
 // # Guarantees
@@ -38,7 +40,7 @@ import (
 // Time: O(log n) amortised for Next and Observe, without allocation. When the time scale first
 // becomes known, at the 17th poll or soon after, one Next takes O(n).
 // Memory: 60 bytes a page; 8 more with weights, 24 with intervals, 4 with groups, one bit
-// with signals.
+// with signals. Pages that are deferred, or whose last poll got no answer, take about 60 more.
 //
 // # How it works
 //
@@ -107,6 +109,11 @@ const (
 	// 16th of a cycle, if that is more.
 	firstBlock    = 16
 	blocksInCycle = 16
+	// A page that fails is tried again after shortestWait to 1/2 of a cycle at first, and
+	// longestWait cycles at last: of a web with 30 % dead pages these take 2 % of the polls then.
+	// BenchmarkDeadPages measures that. With a bound of 4 cycles they take 7 %.
+	shortestWait = 1.0 / 8
+	longestWait  = 16
 	// mostRescale bounds the factor by which one block changes the square of the cycle:
 	// the estimate is the geometric mean of the old one and the block's, and one
 	// block never doubles it.
@@ -192,7 +199,7 @@ func (f *RateFilter) Next(now float64) (page int, err error) {
 	}
 	slot, ok := f.choose(now)
 	if !ok {
-		return 0, ErrNoPage
+		return 0, &NoPageError{max(now, f.Ready())}
 	}
 	page = f.ask(int(slot), now)
 	f.measure(now)
@@ -291,9 +298,12 @@ func (f *RateFilter) learnt(b *belief.Belief, slot uint32, gap float64) {
 func (f *RateFilter) answered(slot uint32, now, gap float64) {
 	now = max(now, f.polled[slot]) // a record may have come in before the answer, of later
 	f.polled[slot] = now
-	f.limits.Clear(slot)
+	f.limits.Answered(slot, now)
 	if f.inFlight(int(slot)) {
 		return
+	}
+	if !f.queue.Waits(slot) {
+		f.land(slot)
 	}
 	if !(gap > 0) {
 		gap = f.model.Cycle()
@@ -301,22 +311,35 @@ func (f *RateFilter) answered(slot uint32, now, gap float64) {
 	f.queue.Take(slot)
 	f.queue.Put(slot, f.due(slot, gap))
 	f.limits.Enter(slot, now)
+	f.forward(slot)
 }
 
-// GiveBack implements Scheduler. The page is not given again before half the
-// time since its last answer, but at most half a cycle, has passed.
+// GiveBack implements Scheduler. The page is not given again before half the time since its last
+// answer has passed, or half a cycle if that is less. Each further failure in a row doubles the
+// wait, up to 16 cycles: dead pages take few polls, and one that recovers is found again within
+// about the time that it was gone.
 func (f *RateFilter) GiveBack(page int, now float64) error {
 	slot, err := f.answer(page, now)
 	if err != nil {
 		return err
 	}
 	s := uint32(slot)
-	if gap := min(f.gap(s, now), f.model.Cycle()); gap > 0 {
-		f.limits.Delay(s, now+gap/2)
-	}
+	cycle := f.cycle(now)
+	first := max(min(now-f.last(s), cycle)/2, cycle*shortestWait)
+	f.limits.Fail(s, now, first, cycle*longestWait)
+	f.land(s)
 	f.queue.Put(s, f.due(s, f.model.Cycle()))
 	f.limits.Enter(s, f.polled[s])
 	return nil
+}
+
+// cycle returns the time in which the budget pays for a poll of every page, also while that is a
+// guess.
+func (f *RateFilter) cycle(now float64) float64 {
+	if f.model.Known() {
+		return f.model.Cycle()
+	}
+	return (now - f.meter.Start()) / float64(f.meter.Polls()) * float64(max(1, f.ids.Len()))
 }
 
 // Add implements Learner, in O(log n): nothing is known of the page but that it
@@ -342,12 +365,12 @@ func (f *RateFilter) Add() (page int) {
 
 // Remove implements Learner, in O(log n).
 func (f *RateFilter) Remove(page int) error {
-	slot, _, err := f.remove(page)
+	slot, flying, err := f.remove(page)
 	if err != nil {
 		return err
 	}
 	f.queue.Take(uint32(slot))
-	f.queue.Leave(uint32(slot))
+	f.regroup(uint32(slot), queue.None, flying)
 	f.limits.Forget(uint32(slot))
 	f.hints.Clear(slot)
 	delete(f.early, uint32(slot))

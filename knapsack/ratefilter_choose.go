@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/recrawl/recrawl/knapsack/internal/belief"
+	"github.com/recrawl/recrawl/knapsack/internal/limits"
 	"github.com/recrawl/recrawl/knapsack/internal/queue"
 )
 
@@ -74,8 +75,20 @@ func (f *RateFilter) index(slot uint32, gap float64) float64 {
 }
 
 // freeAt returns the time from which on a page may be polled.
-func (f *RateFilter) freeAt(slot uint32) float64 {
-	return max(f.limits.Earliest(slot, f.polled[slot]), f.queue.Ready(slot))
+func (f *RateFilter) freeAt(slot uint32) float64 { return max(f.ownFree(slot), f.queue.Ready(slot)) }
+
+// ownFree is freeAt but for the group.
+func (f *RateFilter) ownFree(slot uint32) float64 {
+	return f.limits.Earliest(slot, f.polled[slot])
+}
+
+// lead puts a page whose longest interval is over at the front of its group, which waits for an
+// answer, unless that of the present front is over, too.
+func (f *RateFilter) lead(slot uint32, now float64) {
+	front := f.queue.Front(f.queue.Group(slot))
+	if f.polled[front]+f.limits.Longest(front) > now || f.ownFree(front) > now {
+		f.queue.Lead(slot, limits.Full)
+	}
 }
 
 // choose takes a page out of the queue: one whose longest interval is over; else
@@ -98,9 +111,12 @@ func (f *RateFilter) choose(now float64) (slot uint32, ok bool) {
 	}
 	if g := f.queue.Group(best); g != queue.None {
 		period := f.model.Cycle() / float64(max(1, f.ids.Len()))
-		f.queue.SetReady(g, f.limits.Pace(g).Spend(now, period))
+		pace := f.limits.Pace(g)
+		pace.Spend(now, period)
+		f.queue.SetReady(g, pace.Ready())
 	}
 	f.queue.Take(best)
+	f.forward(best)
 	return best, true
 }
 
@@ -145,8 +161,30 @@ func (f *RateFilter) blocked(slot uint32, now float64) bool {
 	if free <= now {
 		return false
 	}
-	f.queue.Hold(slot, free)
+	f.hold(slot, now)
 	return true
+}
+
+// hold puts a waiting page aside that may not be polled at time now: by itself, or as the front of
+// its group, for which the group's time counts.
+func (f *RateFilter) hold(slot uint32, now float64) {
+	g, own := f.queue.Group(slot), f.ownFree(slot)
+	switch {
+	case g == queue.None || own <= now && f.queue.Front(g) == slot:
+		f.queue.Hold(slot, f.freeAt(slot))
+	case own > now:
+		f.queue.Park(slot, own)
+		f.forward(slot)
+	default:
+		f.requeue(slot)
+	}
+}
+
+// requeue puts a waiting page where it belongs in the queue.
+func (f *RateFilter) requeue(slot uint32) {
+	f.queue.Take(slot)
+	f.queue.Put(slot, f.due(slot, f.model.Cycle()))
+	f.forward(slot)
 }
 
 // overdue returns a waiting page whose longest interval is over, if there is one, and
@@ -160,6 +198,10 @@ func (f *RateFilter) overdue(now float64) uint32 {
 		case !f.queue.Waits(slot): // it gets a new deadline when it is answered
 		case f.polled[slot]+f.limits.Longest(slot) > now:
 			f.limits.Enter(slot, f.polled[slot])
+		case f.freeAt(slot) == limits.Full: // it gets one when it may be polled again
+			if f.queue.Group(slot) != queue.None && f.ownFree(slot) <= now {
+				f.lead(slot, now)
+			}
 		case f.freeAt(slot) > now:
 			f.limits.Postpone(slot, f.freeAt(slot))
 		default:
@@ -186,6 +228,7 @@ func (f *RateFilter) refresh(slot uint32) {
 		return
 	}
 	f.queue.Rekey(slot, f.due(slot, f.queue.Key(slot)-f.last(slot)))
+	f.forward(slot)
 }
 
 // due returns the time at which a page's index reaches the threshold, within
@@ -193,7 +236,7 @@ func (f *RateFilter) refresh(slot uint32) {
 // after the last answer. The search begins at a gap of guess.
 func (f *RateFilter) due(slot uint32, guess float64) float64 {
 	last := f.last(slot)
-	if !f.model.Known() {
+	if !f.model.Known() || math.IsInf(last, -1) {
 		return last
 	}
 	gap := f.model.Cycle()

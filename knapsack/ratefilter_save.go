@@ -9,7 +9,7 @@ import (
 	"github.com/recrawl/recrawl/knapsack/internal/queue"
 )
 
-var rateFilterFormat = codec.Format{Magic: "recrawl/knapsack.RateFilter", Version: 2}
+var rateFilterFormat = codec.Format{Magic: "recrawl/knapsack.RateFilter", Version: 3}
 
 // AppendBinary appends the state: about 70 bytes a page.
 func (f *RateFilter) AppendBinary(b []byte) ([]byte, error) {
@@ -66,5 +66,18 @@ func (f *RateFilter) decode(d *codec.Decoder) {
 	f.decodeEarly(d)
 	f.queue = queue.Decode(d, slots, f.idle)
 	d.Require(f.queue.Groups() == f.limits.Paces(), "%d groups with %d limits", f.queue.Groups(), f.limits.Paces())
+	if d.Err() != nil {
+		return
+	}
+	for slot := range uint32(slots) {
+		if g := f.queue.Group(slot); g != queue.None {
+			d.Require(f.ids.Live(int(slot)), "slot %d is free and in group %d", slot, g)
+			f.limits.Join(g, f.inFlight(int(slot)))
+		}
+	}
+	f.limits.Counted(d)
+	for g := range uint32(f.limits.Paces()) {
+		f.queue.SetReady(g, f.limits.Pace(g).Ready())
+	}
 	f.focus()
 }

@@ -81,10 +81,13 @@ func rateFilterMachine(t *rapid.T) {
 		require.NoError(t, call(f))
 		require.NoError(t, call(twin))
 	}
-	limits := []GroupConfig{{MinGap: 3}, {MaxShare: 0.3}, {MinGap: 1, MaxShare: 0.5}}
-	for _, l := range limits {
-		both(t, func(f *RateFilter) error { _, err := f.AddGroup(l); return err })
+	limits := []GroupConfig{{MinGap: 3}, {MaxShare: 0.3}, {MinGap: 1, MaxShare: 0.5}, {MaxInFlight: 1}, {MinGap: 1, MaxInFlight: 2}}
+	ids := make([]int, len(limits)) // −1: removed
+	for i, l := range limits {
+		both(t, func(f *RateFilter) (err error) { ids[i], err = f.AddGroup(l); return err })
 	}
+	deferred := slices.Repeat([]float64{math.Inf(-1)}, n)                // pages
+	deferredGroup := slices.Repeat([]float64{math.Inf(-1)}, len(limits)) // groups
 	now := 50.0
 	last := slices.Repeat([]float64{math.Inf(-1)}, n) // answers
 	group := slices.Repeat([]int{-1}, n)
@@ -102,13 +105,25 @@ func rateFilterMachine(t *rapid.T) {
 				require.Equal(t, err2, err)
 				if err != nil {
 					require.ErrorIs(t, err, ErrNoPage)
+					requireReady(t, f, now, err)
 					continue
 				}
 				require.NotContains(t, asked, p)
 				require.GreaterOrEqual(t, now-last[p], shortest[p])
+				require.GreaterOrEqual(t, now, deferred[p])
 				if g := group[p]; g >= 0 {
 					require.GreaterOrEqual(t, now-polled[g], limits[g].MinGap)
+					require.GreaterOrEqual(t, now, deferredGroup[g])
 					polled[g] = now
+					if most := limits[g].MaxInFlight; most > 0 {
+						flying := 0
+						for _, q := range asked {
+							if group[q] == g {
+								flying++
+							}
+						}
+						require.Less(t, flying, most)
+					}
 				}
 				if rapid.IntRange(0, 4).Draw(t, "late") == 0 {
 					asked = append(asked, p)
@@ -167,8 +182,58 @@ func rateFilterMachine(t *rapid.T) {
 		},
 		"group": func(t *rapid.T) {
 			p, g := page.Draw(t, "page"), rapid.IntRange(-1, len(limits)-1).Draw(t, "group")
-			both(t, func(f *RateFilter) error { return f.SetGroup(p, g) })
+			id := -1
+			if g >= 0 {
+				id = ids[g]
+			}
+			both(t, func(f *RateFilter) error { return f.SetGroup(p, id) })
 			group[p] = g
+		},
+		"limit group": func(t *rapid.T) {
+			g := rapid.IntRange(0, len(limits)-1).Draw(t, "group")
+			limits[g] = GroupConfig{rapid.SampledFrom([]float64{0, 1, 5}).Draw(t, "gap"),
+				rapid.SampledFrom([]float64{0, 0.2, 1}).Draw(t, "share"), rapid.IntRange(0, 2).Draw(t, "flights")}
+			both(t, func(f *RateFilter) error { return f.LimitGroup(ids[g], limits[g]) })
+		},
+		"remove group": func(t *rapid.T) {
+			g := rapid.IntRange(0, len(limits)-1).Draw(t, "group")
+			both(t, func(f *RateFilter) error { return f.RemoveGroup(ids[g]) })
+			gone := ids[g]
+			for p := range group {
+				if group[p] == g {
+					group[p] = -1
+				}
+			}
+			both(t, func(f *RateFilter) (err error) { ids[g], err = f.AddGroup(limits[g]); return err })
+			require.NotEqual(t, gone, ids[g])
+			polled[g], deferredGroup[g] = math.Inf(-1), math.Inf(-1)
+			require.ErrorIs(t, f.SetGroup(0, gone), ErrUnknown)
+			require.ErrorIs(t, f.DeferGroup(gone, 1), ErrUnknown)
+			require.ErrorIs(t, f.LimitGroup(gone, GroupConfig{}), ErrUnknown)
+			require.ErrorIs(t, f.RemoveGroup(gone), ErrUnknown)
+		},
+		"defer": func(t *rapid.T) {
+			until := now + rapid.SampledFrom([]float64{-1, 0, 2, 40, math.Inf(1)}).Draw(t, "for")
+			if rapid.Bool().Draw(t, "one") {
+				p := page.Draw(t, "page")
+				both(t, func(f *RateFilter) error { return f.Defer(p, until) })
+				deferred[p] = until
+				return
+			}
+			g := rapid.IntRange(0, len(limits)-1).Draw(t, "group")
+			both(t, func(f *RateFilter) error { return f.DeferGroup(ids[g], until) })
+			deferredGroup[g] = until
+		},
+		"when": func(t *rapid.T) {
+			for p := range n {
+				due := must(f.Due(p))
+				require.False(t, math.IsNaN(due))
+				if !slices.Contains(asked, p) {
+					require.GreaterOrEqual(t, due, deferred[p])
+					require.GreaterOrEqual(t, due, f.now)
+				}
+				require.GreaterOrEqual(t, must(f.Index(p, now)), 0.0)
+			}
 		},
 		"signal": func(t *rapid.T) {
 			p := page.Draw(t, "page")
@@ -191,11 +256,22 @@ func rateFilterMachine(t *rapid.T) {
 			require.ErrorIs(t, f.SetInterval(p, nan, 1), ErrConfig)
 			require.ErrorIs(t, f.SetInterval(p, 0, nan), ErrConfig)
 			require.ErrorIs(t, f.SetInterval(-1, 0, 1), ErrUnknown)
-			require.ErrorIs(t, f.SetGroup(p, len(limits)), ErrConfig)
+			require.ErrorIs(t, f.SetGroup(p, 1<<20), ErrUnknown)
+			require.ErrorIs(t, f.SetGroup(p, -2), ErrUnknown)
+			require.ErrorIs(t, f.Defer(p, nan), ErrTime)
+			require.ErrorIs(t, f.Defer(n, now), ErrUnknown)
+			require.ErrorIs(t, f.DeferGroup(ids[0], nan), ErrTime)
+			require.ErrorIs(t, f.LimitGroup(ids[0], GroupConfig{MinGap: -1}), ErrConfig)
+			_, err := f.Due(n)
+			require.ErrorIs(t, err, ErrUnknown)
+			_, err = f.Index(n, now)
+			require.ErrorIs(t, err, ErrUnknown)
+			_, err = f.Index(p, nan)
+			require.ErrorIs(t, err, ErrTime)
 			require.ErrorIs(t, f.SetGroup(n, 0), ErrUnknown)
 			require.ErrorIs(t, f.Signal(p, nan), ErrTime)
 			require.ErrorIs(t, f.Signal(n, 1), ErrUnknown)
-			_, err := f.AddGroup(GroupConfig{MaxShare: 1.5})
+			_, err = f.AddGroup(GroupConfig{MaxShare: 1.5})
 			require.ErrorIs(t, err, ErrConfig)
 			require.ErrorIs(t, f.Record(n, now, true), ErrUnknown)
 			require.ErrorIs(t, f.Record(p, nan, true), ErrTime)
@@ -212,6 +288,28 @@ func rateFilterMachine(t *rapid.T) {
 			require.True(t, bytes.Equal(before, saved(t, f)), "a refused call changed the state")
 		},
 	})
+}
+
+// requireReady checks what an error says about the time at which Next can succeed: not before, and
+// then.
+func requireReady(t require.TestingT, f *RateFilter, now float64, err error) {
+	var none *NoPageError
+	require.ErrorAs(t, err, &none)
+	require.Greater(t, none.At, now)
+	require.Equal(t, none.At, f.Ready())
+	twin := func() *RateFilter {
+		twin := new(RateFilter)
+		require.NoError(t, twin.UnmarshalBinary(saved(t, f)))
+		return twin
+	}
+	before := now + 1e6
+	if !math.IsInf(none.At, 1) {
+		before = now + 0.999*(none.At-now)
+		_, err := twin().Next(none.At)
+		require.NoError(t, err, "after waiting for %v", none.At)
+	}
+	_, err = twin().Next(before)
+	require.ErrorIs(t, err, ErrNoPage)
 }
 
 func TestRateFilterMachine(t *testing.T) {

@@ -33,7 +33,7 @@ func (r *rostered[R]) Next(now float64) (page int, err error) {
 	}
 	slot, ok := r.roster.Pick(now)
 	if !ok {
-		return 0, ErrNoPage
+		return 0, &NoPageError{math.Inf(1)}
 	}
 	return r.ask(slot, now), nil
 }

@@ -8,17 +8,20 @@ import (
 
 	"github.com/recrawl/recrawl/internal/codec"
 	"github.com/recrawl/recrawl/internal/heap"
+	"github.com/recrawl/recrawl/internal/ids"
 )
 
-// Limits holds intervals of pages, pages whose last poll failed, and the pace of groups.
-// The zero value has none and takes no memory; 24 bytes a page from the first SetInterval
-// on. It does not know when pages were polled: callers say.
+// Limits holds intervals of pages, pages that are deferred or whose last poll failed, and the
+// pace of groups. The zero value has none and takes no memory; 24 bytes a page from the first
+// SetInterval on, and about 60 for each page that is deferred or failing. It does not know when
+// pages were polled: callers say.
 type Limits struct {
-	interval []bounds           // per slot
-	retry    map[uint32]float64 // slot → time before which it is not polled
+	interval []bounds        // per slot
+	vetoes   map[uint32]veto // by slot
 	// deadlines holds pages with a longest interval by the time at which it was
 	// over when they were entered. Entries whose key is not the page's are void.
 	deadlines heap.Slots
+	groups    ids.Registry
 	paces     []Pace // per group
 }
 
@@ -26,10 +29,17 @@ type Limits struct {
 // +Inf if it has none.
 type bounds struct{ shortest, longest, entry float64 }
 
+// A veto keeps a page from being polled before two points in time.
+type veto struct {
+	until float64 // set by Defer; −Inf for none
+	retry float64 // set by Fail; −Inf if the last poll was answered
+	delay float64 // from the last failure to retry
+}
+
 var unbounded = bounds{0, math.Inf(1), math.Inf(1)}
 
 // On reports whether anything may keep a page from being polled, the pace of groups apart.
-func (l *Limits) On() bool { return l.interval != nil || len(l.retry) > 0 }
+func (l *Limits) On() bool { return l.interval != nil || len(l.vetoes) > 0 }
 
 // Grow makes room for one more slot.
 func (l *Limits) Grow() {
@@ -43,7 +53,7 @@ func (l *Limits) Forget(slot uint32) {
 	if l.interval != nil {
 		l.interval[slot] = unbounded
 	}
-	delete(l.retry, slot)
+	delete(l.vetoes, slot)
 }
 
 // Longest returns the longest interval of a page, +Inf if it has none.
@@ -62,9 +72,9 @@ func (l *Limits) Earliest(slot uint32, polled float64) float64 {
 			t = polled + b.shortest
 		}
 	}
-	if len(l.retry) > 0 {
-		if r, ok := l.retry[slot]; ok {
-			t = max(t, r)
+	if len(l.vetoes) > 0 {
+		if v, ok := l.vetoes[slot]; ok {
+			t = max(t, v.until, v.retry)
 		}
 	}
 	return t
@@ -77,7 +87,16 @@ func (l *Limits) SetInterval(slot uint32, shortest, longest, polled float64, slo
 	}
 	b := &l.interval[slot]
 	b.shortest, b.longest = shortest, longest
-	if polled+longest < b.entry {
+	l.Recall(slot, polled)
+}
+
+// Recall is Enter for a page that may have a deadline later than that of its interval.
+func (l *Limits) Recall(slot uint32, polled float64) {
+	if l.interval == nil {
+		return
+	}
+	b := &l.interval[slot]
+	if polled+b.longest < b.entry {
 		b.entry = math.Inf(1) // the entry is void; one that is too early is seen to in its time
 	}
 	l.Enter(slot, polled)
@@ -119,51 +138,177 @@ func (l *Limits) Expired(now float64) (slot uint32, ok bool) {
 	return 0, false
 }
 
-// Delay keeps a page from being polled before a point in time.
-func (l *Limits) Delay(slot uint32, until float64) {
-	if l.retry == nil {
-		l.retry = map[uint32]float64{}
+// Defer keeps a page from being polled before a point in time, whatever was said before.
+func (l *Limits) Defer(slot uint32, until float64) {
+	v, ok := l.vetoes[slot]
+	if !ok {
+		v = veto{retry: math.Inf(-1)}
 	}
-	l.retry[slot] = until
+	v.until = until
+	l.set(slot, v)
 }
 
-// Clear ends the delay of a page.
-func (l *Limits) Clear(slot uint32) { delete(l.retry, slot) }
+// Fail keeps a page from being polled for a time after a poll at time now that got no answer: at
+// first for a delay of first, which doubles with each failure in a row up to most.
+func (l *Limits) Fail(slot uint32, now, first, most float64) {
+	v, ok := l.vetoes[slot]
+	switch {
+	case !ok:
+		v = veto{until: math.Inf(-1), delay: first}
+	case math.IsInf(v.retry, -1):
+		v.delay = first
+	default:
+		v.delay = max(2*v.delay, first)
+	}
+	v.delay = min(v.delay, most)
+	v.retry = min(now+v.delay, math.MaxFloat64)
+	l.set(slot, v)
+}
 
-// AddPace adds the pace of the next group.
-func (l *Limits) AddPace(p Pace) { l.paces = append(l.paces, p) }
+func (l *Limits) set(slot uint32, v veto) {
+	if l.vetoes == nil {
+		l.vetoes = map[uint32]veto{}
+	}
+	l.vetoes[slot] = v
+}
 
-// Paces returns the number of groups.
+// Failing reports whether the last poll of a page got no answer.
+func (l *Limits) Failing(slot uint32) bool {
+	v, ok := l.vetoes[slot]
+	return ok && !math.IsInf(v.retry, -1)
+}
+
+// Answered ends the delay after failures of a page that has been answered at time now. It stays
+// deferred.
+func (l *Limits) Answered(slot uint32, now float64) {
+	if len(l.vetoes) == 0 {
+		return
+	}
+	if v, ok := l.vetoes[slot]; ok {
+		if v.until <= now {
+			delete(l.vetoes, slot)
+			return
+		}
+		l.vetoes[slot] = veto{v.until, math.Inf(-1), 0}
+	}
+}
+
+// AddPace adds a group and returns its id.
+func (l *Limits) AddPace(p Pace) (group int) {
+	group = l.groups.Add()
+	if slot := ids.Slot(group); slot == len(l.paces) {
+		l.paces = append(l.paces, p)
+	} else {
+		l.paces[slot] = p
+	}
+	return group
+}
+
+// Paces returns the number of groups that there have been at one time.
 func (l *Limits) Paces() int { return len(l.paces) }
 
-// Pace returns the pace of a group.
+// Pace returns the pace of the group in a slot.
 func (l *Limits) Pace(group uint32) *Pace { return &l.paces[group] }
 
-// A Pace restrains the polls of a group: two are MinGap apart at least, and MaxShare of all
-// polls are the group's at most; 0 is no bound.
-type Pace struct {
-	MinGap, MaxShare float64
-	turn             float64 // time at which the share allows the next poll
+// Group returns the slot of a group that has not been removed.
+func (l *Limits) Group(group int) (slot uint32, ok bool) {
+	at, ok := l.groups.Slot(group)
+	return uint32(at), ok && !l.paces[at].removed
 }
 
-// NewPace returns the pace of a group that has not been polled.
-func NewPace(minGap, maxShare float64) Pace { return Pace{minGap, maxShare, math.Inf(-1)} }
+// RemoveGroup removes the group in a slot. Its pages stay in it, unrestrained, and the slot is
+// used again when the last one has left.
+func (l *Limits) RemoveGroup(group uint32) {
+	p := &l.paces[group]
+	*p = Pace{turn: math.Inf(-1), last: math.Inf(-1), until: math.Inf(-1), pages: p.pages, flying: p.flying, removed: true}
+	l.free(group)
+}
+
+func (l *Limits) free(group uint32) {
+	if p := &l.paces[group]; p.removed && p.pages == 0 {
+		l.groups.Remove(l.groups.ID(int(group)))
+	}
+}
+
+// Join takes note that a page joins a group, in flight or not, and Leave that it leaves.
+func (l *Limits) Join(group uint32, flying bool) { l.paces[group].count(1, flying) }
+
+// Leave is the inverse of Join.
+func (l *Limits) Leave(group uint32, flying bool) {
+	l.paces[group].count(-1, flying)
+	l.free(group)
+}
+
+// A Pace restrains the polls of a group: two are MinGap apart at least, MaxShare of all polls are
+// the group's at most, and MaxInFlight of its pages are in flight; 0 is no bound.
+type Pace struct {
+	MinGap, MaxShare float64
+	MaxInFlight      int
+
+	turn    float64 // time at which the share allows the next poll
+	last    float64 // time of the last poll
+	until   float64 // time until which the group is deferred
+	pages   int
+	flying  int // of the pages
+	removed bool
+}
+
+// NewPace returns the pace of a group without pages that has not been polled.
+func NewPace(minGap, maxShare float64, maxInFlight int) Pace {
+	return Pace{MinGap: minGap, MaxShare: maxShare, MaxInFlight: maxInFlight,
+		turn: math.Inf(-1), last: math.Inf(-1), until: math.Inf(-1)}
+}
 
 // Valid reports whether the bounds can be kept.
 func (p *Pace) Valid() bool {
-	return p.MinGap >= 0 && !math.IsInf(p.MinGap, 1) && p.MaxShare >= 0 && p.MaxShare <= 1
+	return p.MinGap >= 0 && !math.IsInf(p.MinGap, 1) && p.MaxShare >= 0 && p.MaxShare <= 1 && p.MaxInFlight >= 0
 }
 
-// Spend takes note of a poll of the group, where the budget pays for one poll in every
-// period, and returns the time before which the next one may not be. The share is a leaky
-// bucket: what is not used lasts for one period.
-func (p *Pace) Spend(now, period float64) (ready float64) {
-	ready = min(now+p.MinGap, math.MaxFloat64)
-	if p.MaxShare > 0 {
-		p.turn = min(max(p.turn, now-period)+period/p.MaxShare, math.MaxFloat64)
-		ready = max(ready, p.turn)
+// Limit changes the bounds to those of another pace.
+func (p *Pace) Limit(to Pace) {
+	if p.MaxShare == 0 || to.MaxShare == 0 {
+		p.turn = math.Inf(-1)
+	}
+	p.MinGap, p.MaxShare, p.MaxInFlight = to.MinGap, to.MaxShare, to.MaxInFlight
+}
+
+// Defer sets the time before which the group is not polled, whatever was said before.
+func (p *Pace) Defer(until float64) { p.until = until }
+
+// Ready returns the time before which the group may not be polled; Full if that depends on an
+// answer.
+func (p *Pace) Ready() float64 {
+	if p.MaxInFlight > 0 && p.flying >= p.MaxInFlight {
+		return Full
+	}
+	ready := max(p.turn, p.until)
+	if p.MinGap > 0 {
+		ready = max(ready, min(p.last+p.MinGap, math.MaxFloat64))
 	}
 	return ready
+}
+
+// Full is later than all times.
+const Full = math.MaxFloat64
+
+// Spend takes note of a poll of the group, where the budget pays for one poll in every period.
+// The share is a leaky bucket: what is not used lasts for one period.
+func (p *Pace) Spend(now, period float64) {
+	p.last = now
+	p.flying++
+	if p.MaxShare > 0 {
+		p.turn = min(max(p.turn, now-period)+period/p.MaxShare, math.MaxFloat64)
+	}
+}
+
+// Land takes note that a flight of the group has ended.
+func (p *Pace) Land() { p.flying-- }
+
+func (p *Pace) count(by int, flying bool) {
+	p.pages += by
+	if flying {
+		p.flying += by
+	}
 }
 
 // Encode writes the limits.
@@ -174,22 +319,30 @@ func (l *Limits) Encode(e *codec.Encoder) {
 		e.Float64(b.longest)
 		e.Float64(b.entry)
 	}
-	e.Int(len(l.retry))
-	for _, slot := range slices.Sorted(maps.Keys(l.retry)) {
+	e.Int(len(l.vetoes))
+	for _, slot := range slices.Sorted(maps.Keys(l.vetoes)) {
 		e.Uint32(slot)
-		e.Float64(l.retry[slot])
+		v := l.vetoes[slot]
+		e.Float64(v.until)
+		e.Float64(v.retry)
+		e.Float64(v.delay)
 	}
 	e.Uint32s(l.deadlines.Slot)
 	e.Float64s(l.deadlines.Key)
-	e.Int(len(l.paces))
+	l.groups.Encode(e)
 	for _, p := range l.paces {
 		e.Float64(p.MinGap)
 		e.Float64(p.MaxShare)
+		e.Int(p.MaxInFlight)
 		e.Float64(p.turn)
+		e.Float64(p.last)
+		e.Float64(p.until)
+		e.Bool(p.removed)
 	}
 }
 
-// Decode reads what Encode wrote, of so many slots.
+// Decode reads what Encode wrote, of so many slots. The caller counts the pages of the groups, by
+// Join, and calls Counted.
 func (l *Limits) Decode(d *codec.Decoder, slots int) {
 	n := d.Count(3 * 8)
 	d.Require(n == 0 || n == slots, "intervals of %d of %d slots", n, slots)
@@ -198,18 +351,37 @@ func (l *Limits) Decode(d *codec.Decoder, slots int) {
 		longest := d.Float64In(max(shortest, math.SmallestNonzeroFloat64), math.Inf(1))
 		l.interval = append(l.interval, bounds{shortest, longest, d.Float64In(math.Inf(-1), math.Inf(1))})
 	}
-	for range d.Count(4 + 8) {
-		slot, until := d.Uint32(), d.Finite()
-		_, twice := l.retry[slot]
-		d.Require(!twice && int(slot) < slots, "slot %d is not polled before %v", slot, until)
-		l.Delay(slot, until)
+	for range d.Count(4 + 3*8) {
+		slot := d.Uint32()
+		v := veto{d.Float64In(math.Inf(-1), math.MaxFloat64), d.Float64In(math.Inf(-1), math.MaxFloat64), d.NonNegative()}
+		_, twice := l.vetoes[slot]
+		d.Require(!twice && int(slot) < slots, "slot %d is not polled before %v", slot, v.until)
+		l.set(slot, v)
 	}
 	l.deadlines.Slot = d.Uint32sIn(codec.AnyLen, uint32(max(0, n-1)))
 	l.deadlines.Key = d.Float64sIn(len(l.deadlines.Slot), math.Inf(-1), math.MaxFloat64)
 	d.Require(l.deadlines.Ordered() && (n > 0 || l.deadlines.Len() == 0), "deadlines are out of order")
-	for range d.Count(3 * 8) {
-		p := Pace{d.Float64(), d.Float64(), d.Float64In(math.Inf(-1), math.MaxFloat64)}
-		d.Require(p.Valid(), "a group has a gap of %v and a share of %v", p.MinGap, p.MaxShare)
+	l.groups = ids.Decode(d)
+	for range l.groups.Slots() {
+		p := NewPace(d.Float64(), d.Float64(), d.Int())
+		p.turn = d.Float64In(math.Inf(-1), math.MaxFloat64)
+		p.last = d.Float64In(math.Inf(-1), math.MaxFloat64)
+		p.until = d.Float64In(math.Inf(-1), math.MaxFloat64)
+		p.removed = d.Bool()
+		if d.Require(p.Valid(), "a group has a gap of %v and a share of %v", p.MinGap, p.MaxShare); d.Err() != nil {
+			return
+		}
 		l.paces = append(l.paces, p)
+	}
+}
+
+// Counted ends Decode: the pages of a group are in one that there is.
+func (l *Limits) Counted(d *codec.Decoder) {
+	for slot, p := range l.paces {
+		ok := p.pages == 0
+		if l.groups.Live(slot) {
+			ok = p.pages > 0 || !p.removed
+		}
+		d.Require(ok, "group %d has %d pages", slot, p.pages)
 	}
 }

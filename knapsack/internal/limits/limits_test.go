@@ -33,12 +33,12 @@ func TestEarliest(t *testing.T) {
 	require.EqualValues(t, 7, l.Earliest(1, 5))
 	require.EqualValues(t, 9, l.Longest(1))
 	require.True(t, math.IsInf(l.Earliest(0, 5), -1), "another page")
-	l.Delay(1, 8)
+	l.Defer(1, 8)
 	require.EqualValues(t, 8, l.Earliest(1, 5))
-	l.Delay(1, 6)
+	l.Defer(1, 6)
 	require.EqualValues(t, 7, l.Earliest(1, 5), "the later of the two")
-	l.Clear(1)
-	l.Delay(2, 6)
+	l.Answered(1, 7)
+	l.Defer(2, 6)
 	require.EqualValues(t, 6, l.Earliest(2, 0))
 	l.Forget(1)
 	l.Forget(2)
@@ -46,6 +46,33 @@ func TestEarliest(t *testing.T) {
 	require.True(t, math.IsInf(l.Earliest(2, 5), -1))
 	l.Grow()
 	require.True(t, math.IsInf(l.Longest(3), 1))
+}
+
+// The wait doubles with each failure in a row, up to a bound, and is independent of a Defer.
+func TestFail(t *testing.T) {
+	t.Parallel()
+	var l Limits
+	now := 100.0
+	for _, wait := range []float64{1, 2, 4, 8, 10, 10} {
+		require.Equal(t, now > 100, l.Failing(1))
+		l.Fail(1, now, 1, 10)
+		require.Equal(t, now+wait, l.Earliest(1, 0))
+		now += wait
+	}
+	l.Defer(1, now+5)
+	require.Equal(t, now+5, l.Earliest(1, 0))
+	l.Answered(1, now)
+	require.False(t, l.Failing(1))
+	require.Equal(t, now+5, l.Earliest(1, 0), "it stays deferred")
+	l.Fail(1, now, 1, 10)
+	require.Equal(t, now+5, l.Earliest(1, 0))
+	l.Fail(1, now+5, 3, 10)
+	require.Equal(t, now+8, l.Earliest(1, 0), "at least the first wait")
+	l.Answered(1, now+9)
+	require.Empty(t, l.vetoes)
+	require.False(t, l.On())
+	l.Fail(1, math.MaxFloat64, math.MaxFloat64, math.MaxFloat64)
+	require.False(t, math.IsInf(l.Earliest(1, 0), 1))
 }
 
 // Deadlines come up in their order, one per page, and void entries do not.
@@ -83,25 +110,72 @@ func TestDeadlines(t *testing.T) {
 // In a time in which the budget pays for k polls at most k·MaxShare + 2 go to the group.
 func TestPace(t *testing.T) {
 	t.Parallel()
-	gap := NewPace(3, 0)
-	require.EqualValues(t, 13, gap.Spend(10, 1))
-	share := NewPace(0, 0.25)
-	ready, polls := 0.0, 0
+	gap := NewPace(3, 0, 0)
+	require.True(t, math.IsInf(gap.Ready(), -1))
+	gap.Spend(10, 1)
+	require.EqualValues(t, 13, gap.Ready())
+	gap.Limit(NewPace(0, 0, 0))
+	require.True(t, math.IsInf(gap.Ready(), -1))
+	gap.Limit(NewPace(7, 0, 0))
+	require.EqualValues(t, 17, gap.Ready(), "a limit counts from the last poll")
+	gap.Defer(20)
+	require.EqualValues(t, 20, gap.Ready())
+	gap.Defer(11)
+	require.EqualValues(t, 17, gap.Ready())
+	share := NewPace(0, 0.25, 0)
+	polls := 0
 	for now := 0.0; now < 400; now++ {
-		if now >= ready {
-			ready = share.Spend(now, 1)
+		if now >= share.Ready() {
+			share.Spend(now, 1)
 			polls++
 		}
 	}
 	require.InDelta(t, 100, polls, 2)
-	both := NewPace(8, 0.25)
-	require.EqualValues(t, 8, both.Spend(0, 1))
-	for _, bad := range [][2]float64{{-1, 0}, {math.NaN(), 0}, {math.Inf(1), 0}, {0, -1}, {0, 1.1}, {0, math.NaN()}} {
-		p := NewPace(bad[0], bad[1])
-		require.False(t, p.Valid(), "%v", bad)
+	share.Limit(NewPace(1, 0, 0))
+	require.LessOrEqual(t, share.Ready(), 400.0)
+	both := NewPace(8, 0.25, 0)
+	both.Spend(0, 1)
+	require.EqualValues(t, 8, both.Ready())
+	full := NewPace(0, 0, 2)
+	full.Spend(1, 1)
+	require.Less(t, full.Ready(), 2.0)
+	full.Spend(1, 1)
+	require.EqualValues(t, Full, full.Ready())
+	full.Land()
+	require.Less(t, full.Ready(), 2.0)
+	for _, bad := range []Pace{{MinGap: -1}, {MinGap: math.NaN()}, {MinGap: math.Inf(1)}, {MaxShare: -1}, {MaxShare: 1.1},
+		{MaxShare: math.NaN()}, {MaxInFlight: -1}} {
+		require.False(t, bad.Valid(), "%v", bad)
 	}
-	tiny := NewPace(0, 5e-324)
-	require.False(t, math.IsInf(tiny.Spend(1, 1e300), 1))
+	tiny := NewPace(0, 5e-324, 0)
+	tiny.Spend(1, 1e300)
+	require.False(t, math.IsInf(tiny.Ready(), 1))
+}
+
+// A group that is removed restrains nothing; its slot is used again, with another id, when its last
+// page has left.
+func TestRemoveGroup(t *testing.T) {
+	t.Parallel()
+	var l Limits
+	a, b := l.AddPace(NewPace(5, 0, 1)), l.AddPace(NewPace(6, 0, 0))
+	require.Equal(t, []int{0, 1}, []int{a, b})
+	l.Join(0, true)
+	require.EqualValues(t, Full, l.Pace(0).Ready())
+	l.RemoveGroup(0)
+	require.True(t, math.IsInf(l.Pace(0).Ready(), -1))
+	_, ok := l.Group(a)
+	require.False(t, ok)
+	require.Equal(t, 2, l.AddPace(NewPace(0, 0, 0)), "a page is still in the group at 0")
+	l.Leave(0, true)
+	c := l.AddPace(NewPace(7, 0, 0))
+	require.NotContains(t, []int{0, 1, 2, 3}, c)
+	slot, ok := l.Group(c)
+	require.True(t, ok)
+	require.Zero(t, slot)
+	require.EqualValues(t, 7, l.Pace(0).MinGap)
+	_, ok = l.Group(a)
+	require.False(t, ok)
+	require.Equal(t, 3, l.Paces())
 }
 
 func TestDecode(t *testing.T) {
@@ -109,14 +183,18 @@ func TestDecode(t *testing.T) {
 	good := func() *Limits {
 		l := new(Limits)
 		l.SetInterval(1, 2, 9, 5, 3)
-		l.Delay(2, 4)
-		l.AddPace(NewPace(1, 0.5))
+		l.Defer(2, 4)
+		l.Fail(0, 3, 1, 8)
+		l.AddPace(NewPace(1, 0.5, 3))
 		l.Pace(0).Spend(3, 1)
+		l.Pace(0).Land()
+		l.RemoveGroup(uint32(l.AddPace(NewPace(1, 0, 0))))
 		return l
 	}
 	l := new(Limits)
 	d := decoder(good())
 	l.Decode(d, 3)
+	l.Counted(d)
 	require.NoError(t, d.Done())
 	require.Equal(t, good(), l)
 	for name, spoil := range map[string]func(l *Limits){
@@ -125,8 +203,14 @@ func TestDecode(t *testing.T) {
 		"longest":  func(l *Limits) { l.interval[0].longest = 0 },
 		"crossed":  func(l *Limits) { l.interval[1].longest = 1 },
 		"entry":    func(l *Limits) { l.interval[1].entry = math.NaN() },
-		"delay":    func(l *Limits) { l.Delay(3, 1) },
-		"until":    func(l *Limits) { l.Delay(1, math.Inf(1)) },
+		"veto":     func(l *Limits) { l.Defer(3, 1) },
+		"until":    func(l *Limits) { l.Defer(1, math.Inf(1)) },
+		"retry":    func(l *Limits) { l.Fail(1, math.NaN(), 1, 2) },
+		"delay":    func(l *Limits) { l.vetoes[2] = veto{delay: -1} },
+		"flights":  func(l *Limits) { l.paces[0].MaxInFlight = -1 },
+		"last":     func(l *Limits) { l.paces[0].last = math.NaN() },
+		"deferred": func(l *Limits) { l.paces[0].until = math.Inf(1) },
+		"gone":     func(l *Limits) { l.paces[0].removed = true },
 		"deadline": func(l *Limits) { l.deadlines.Slot[0] = 3 },
 		"NaN":      func(l *Limits) { l.deadlines.Key[0] = math.NaN() },
 		"share":    func(l *Limits) { l.paces[0].MaxShare = 2 },
@@ -135,7 +219,10 @@ func TestDecode(t *testing.T) {
 		l := good()
 		spoil(l)
 		d := decoder(l)
-		new(Limits).Decode(d, 3)
+		got := new(Limits)
+		if got.Decode(d, 3); d.Err() == nil {
+			got.Counted(d)
+		}
 		require.ErrorIs(t, d.Done(), codec.ErrCorrupt, name)
 	}
 }

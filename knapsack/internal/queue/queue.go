@@ -29,8 +29,8 @@ const (
 // another of its group. The key is the time at which it is due; the queue compares keys and
 // knows nothing of time otherwise.
 //
-// Of the waiting pages of a group only one, the most urgent, is in the main part or held:
-// the front. It stands for the group, so that pages that may not be polled
+// Of the waiting pages of a group only one, the most urgent, is in the main part or held for the
+// group: the front. Pages that are held for themselves are apart. It stands for the group, so that pages that may not be polled
 // never crowd the main part. When a front leaves, the next one comes forward, due
 // when its group is ready at the earliest. The others are in a heap of their own; what
 // their keys mean concerns only the comparison of pages of one group and the moment when one
@@ -113,7 +113,7 @@ func (q *Queue) Put(slot uint32, key float64) {
 	if g := q.groupOf(slot); g != nil {
 		if g.front != None {
 			front, at := q.find(g.front)
-			if front != &q.main || front.Key[at] <= key {
+			if front.Key[at] <= key {
 				g.rest.Push(q.place, slot, key)
 				return
 			}
@@ -145,6 +145,21 @@ func (q *Queue) promote(g *group) {
 		key := g.rest.Key[0]
 		g.rest.Remove(q.place, 0)
 		q.main.Push(q.place, g.front, max(key, g.ready))
+	}
+}
+
+// Lead makes a waiting page the front of its group, held until a point in time.
+func (q *Queue) Lead(slot uint32, until float64) {
+	g := q.groupOf(slot)
+	if front := g.front; front != slot {
+		h, at := q.find(slot)
+		h.Remove(q.place, at)
+		h, at = q.find(front)
+		key := h.Key[at]
+		h.Remove(q.place, at)
+		g.rest.Push(q.place, front, key)
+		g.front = slot
+		q.held.Push(q.place, slot, until)
 	}
 }
 
@@ -181,9 +196,46 @@ func (q *Queue) Release(now float64) (slot uint32, ok bool) {
 	return slot, true
 }
 
-// Resume brings a page back into the main part that Release took out; it has stayed the
+// Resume brings a page back that Release took out: into the main part if it has stayed the
 // front of its group.
-func (q *Queue) Resume(slot uint32, key float64) { q.main.Push(q.place, slot, key) }
+func (q *Queue) Resume(slot uint32, key float64) {
+	if g := q.groupOf(slot); g != nil && g.front != slot {
+		q.Put(slot, key)
+		return
+	}
+	q.main.Push(q.place, slot, key)
+}
+
+// Park holds a waiting page that may not be polled before a point in time itself, so that it does
+// not stand for its group: others go first.
+func (q *Queue) Park(slot uint32, until float64) {
+	q.Take(slot)
+	q.held.Push(q.place, slot, until)
+}
+
+// Earliest returns the least of what free returns for the pages, but at least now. The key of a
+// held page must not be after its free time. It looks at no more pages than it must.
+func (q *Queue) Earliest(now float64, free func(slot uint32) float64) float64 {
+	at := math.Inf(1)
+	for _, slot := range q.main.Slot {
+		if at = min(at, free(slot)); at <= now {
+			return now
+		}
+	}
+	return max(now, q.earliestHeld(0, at, free))
+}
+
+// earliestHeld returns the least free time in a subtree of the held pages, or at if that is less.
+func (q *Queue) earliestHeld(node int, at float64, free func(slot uint32) float64) float64 {
+	if node >= q.held.Len() || q.held.Key[node] >= at {
+		return at
+	}
+	at = min(at, free(q.held.Slot[node]))
+	for child := 4*node + 1; child <= 4*node+4; child++ {
+		at = q.earliestHeld(child, at, free)
+	}
+	return at
+}
 
 // AddGroup adds a group without pages and returns its number: 0, 1, 2, …
 func (q *Queue) AddGroup() int {
@@ -220,13 +272,6 @@ func (q *Queue) Join(slot, group uint32) {
 	q.group[slot] = group
 }
 
-// Leave takes a page that does not wait out of its group.
-func (q *Queue) Leave(slot uint32) {
-	if q.group != nil {
-		q.group[slot] = None
-	}
-}
-
 // Ready returns the time before which no page of a slot's group comes forward.
 func (q *Queue) Ready(slot uint32) float64 {
 	if g := q.groupOf(slot); g != nil {
@@ -235,9 +280,17 @@ func (q *Queue) Ready(slot uint32) float64 {
 	return math.Inf(-1)
 }
 
-// SetReady sets the time before which no page of a group comes forward. It does not
-// concern the present front.
-func (q *Queue) SetReady(group uint32, ready float64) { q.groups[group].ready = ready }
+// Front returns the page that stands for a group, None if none of its pages waits.
+func (q *Queue) Front(group uint32) uint32 { return q.groups[group].front }
+
+// SetReady sets the time before which no page of a group comes forward, and reports whether it
+// was another. It does not concern the present front.
+func (q *Queue) SetReady(group uint32, ready float64) (changed bool) {
+	g := &q.groups[group]
+	changed = g.ready != ready
+	g.ready = ready
+	return changed
+}
 
 // Encode writes the queue. The order within the heaps is kept: among equals it decides.
 func (q *Queue) Encode(e *codec.Encoder) {
@@ -314,7 +367,7 @@ func (q *Queue) check(waits func(slot int) bool) error {
 		}
 	}
 	for i, g := range q.group {
-		if g != None && q.Waits(uint32(i)) && q.place[i]&heapMask != inGroup && q.groups[g].front != uint32(i) {
+		if g != None && q.Waits(uint32(i)) && q.place[i]&heapMask == inMain && q.groups[g].front != uint32(i) {
 			return fmt.Errorf("slot %d does not wait behind slot %d", i, q.groups[g].front)
 		}
 	}

@@ -113,7 +113,7 @@ func TestQueue(t *testing.T) {
 				q.Take(uint32(p))
 				take(p)
 				if group[p] = rapid.IntRange(-1, len(ready)-1).Draw(t, "group"); group[p] < 0 {
-					q.Leave(uint32(p))
+					q.Join(uint32(p), None)
 				} else {
 					q.Join(uint32(p), uint32(group[p]))
 				}

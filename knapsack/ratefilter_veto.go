@@ -1,0 +1,198 @@
+package knapsack
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/recrawl/recrawl/knapsack/internal/limits"
+	"github.com/recrawl/recrawl/knapsack/internal/queue"
+)
+
+// Defer keeps a page from being polled before a point in time, as a Retry-After asks for. It
+// replaces an earlier Defer of the page: +Inf defers it for good, a time that is over ends that.
+// Answers do not end it. O(log n).
+func (f *RateFilter) Defer(page int, until float64) error {
+	slot, err := f.slot(page)
+	if err != nil {
+		return err
+	}
+	if math.IsNaN(until) {
+		return fmt.Errorf("%w: page %d is deferred until %v", ErrTime, page, until)
+	}
+	f.limits.Defer(uint32(slot), min(until, limits.Full))
+	f.retime(uint32(slot))
+	return nil
+}
+
+// retime follows a change of the time from which on a page may be polled.
+func (f *RateFilter) retime(slot uint32) {
+	switch {
+	case !f.queue.Held(slot):
+		f.refresh(slot)
+	case f.freeAt(slot) > f.now:
+		f.hold(slot, f.now)
+	default:
+		f.requeue(slot)
+	}
+	f.limits.Recall(slot, f.polled[slot])
+}
+
+// A GroupConfig restrains the polls of a group of pages, such as those of a host. Its zero
+// value restrains nothing.
+type GroupConfig struct {
+	// MinGap is the least time between two polls; 0 for none.
+	MinGap float64
+	// MaxShare is the greatest share of the budget, in (0, 1]; 0 for none. In a
+	// time in which the budget pays for k polls at most k·MaxShare + 2 go to the
+	// group. The budget is what Next is asked for, as measured.
+	MaxShare float64
+	// MaxInFlight is the greatest number of polls in flight; 0 for any. A page that joins the
+	// group while it is in flight counts.
+	MaxInFlight int
+}
+
+func (c GroupConfig) pace() (limits.Pace, error) {
+	pace := limits.NewPace(c.MinGap, c.MaxShare, c.MaxInFlight)
+	if !pace.Valid() {
+		return pace, fmt.Errorf("%w: group with a gap of %v, a share of %v and %d in flight", ErrConfig, c.MinGap, c.MaxShare, c.MaxInFlight)
+	}
+	return pace, nil
+}
+
+// AddGroup adds a group without pages and returns its id: 0, 1, 2, … SetGroup puts pages into it,
+// LimitGroup changes its limits, DeferGroup keeps it from being polled for a time, and RemoveGroup
+// removes it. As with pages, ids are not given out twice.
+func (f *RateFilter) AddGroup(cfg GroupConfig) (group int, err error) {
+	pace, err := cfg.pace()
+	if err != nil {
+		return 0, err
+	}
+	group = f.limits.AddPace(pace)
+	if Slot(group) == f.queue.Groups() {
+		f.queue.AddGroup()
+	}
+	f.queue.SetReady(uint32(Slot(group)), pace.Ready())
+	return group, nil
+}
+
+// group returns the slot of a group.
+func (f *RateFilter) group(group int) (uint32, error) {
+	g, ok := f.limits.Group(group)
+	if !ok {
+		return 0, fmt.Errorf("%w: group %d", ErrUnknown, group)
+	}
+	return g, nil
+}
+
+// LimitGroup changes the limits of a group. O(log n).
+func (f *RateFilter) LimitGroup(group int, cfg GroupConfig) error {
+	pace, err := cfg.pace()
+	if err != nil {
+		return err
+	}
+	g, err := f.group(group)
+	if err != nil {
+		return err
+	}
+	f.limits.Pace(g).Limit(pace)
+	f.paced(g)
+	return nil
+}
+
+// DeferGroup keeps all pages of a group, also those that join it later, from being polled before a
+// point in time. It replaces an earlier DeferGroup of the group, as Defer does. O(log n).
+func (f *RateFilter) DeferGroup(group int, until float64) error {
+	g, err := f.group(group)
+	if err != nil {
+		return err
+	}
+	if math.IsNaN(until) {
+		return fmt.Errorf("%w: group %d is deferred until %v", ErrTime, group, until)
+	}
+	f.limits.Pace(g).Defer(min(until, limits.Full))
+	f.paced(g)
+	return nil
+}
+
+// RemoveGroup removes a group; its pages are in no group then. O(log n), independent of the number
+// of its pages.
+func (f *RateFilter) RemoveGroup(group int) error {
+	g, err := f.group(group)
+	if err != nil {
+		return err
+	}
+	f.limits.RemoveGroup(g)
+	f.paced(g)
+	return nil
+}
+
+// SetGroup puts a page into a group, and takes it out of the one that it was in;
+// −1 is none. O(log n); the first call takes O(n).
+func (f *RateFilter) SetGroup(page, group int) error {
+	slot, err := f.slot(page)
+	if err != nil {
+		return err
+	}
+	s, g := uint32(slot), uint32(queue.None)
+	if group != -1 {
+		if g, err = f.group(group); err != nil {
+			return err
+		}
+	}
+	waits := f.queue.Waits(s)
+	f.queue.Take(s)
+	f.regroup(s, g, !waits)
+	if waits {
+		f.queue.Put(s, f.due(s, f.model.Cycle()))
+		f.limits.Recall(s, f.polled[s])
+	}
+	return nil
+}
+
+// regroup moves a page that has been taken out of the queue from its group to another, None for
+// none.
+func (f *RateFilter) regroup(slot, to uint32, flying bool) {
+	from := f.queue.Group(slot)
+	if from == queue.None && to == queue.None {
+		return
+	}
+	f.queue.Join(slot, to)
+	if to != queue.None { // first, as the group may be the same
+		f.limits.Join(to, flying)
+		f.paced(to)
+	}
+	if from != queue.None {
+		f.limits.Leave(from, flying)
+		f.paced(from)
+	}
+}
+
+// paced follows a change of the time from which on a group may be polled.
+func (f *RateFilter) paced(group uint32) {
+	if !f.queue.SetReady(group, f.limits.Pace(group).Ready()) {
+		return
+	}
+	if front := f.queue.Front(group); front != queue.None {
+		f.retime(front)
+	}
+}
+
+// forward follows a page out of the queue: the next one of its group has come to the front.
+func (f *RateFilter) forward(slot uint32) {
+	if g := f.queue.Group(slot); g != queue.None {
+		if front := f.queue.Front(g); front != queue.None {
+			f.limits.Enter(front, f.polled[front])
+		}
+	}
+}
+
+// land tells the group of a page that its flight has ended.
+func (f *RateFilter) land(slot uint32) {
+	if g := f.queue.Group(slot); g != queue.None {
+		pace := f.limits.Pace(g)
+		full := pace.Ready() == limits.Full
+		if pace.Land(); full {
+			f.paced(g)
+		}
+	}
+}

@@ -1,0 +1,52 @@
+package knapsack
+
+import (
+	"math"
+
+	"github.com/recrawl/recrawl/knapsack/internal/limits"
+)
+
+// Ready returns the earliest time at which Next can succeed, not before the latest Next: +Inf if
+// only an answer, a new page or the end of a limit can help. It is O(1) as long as limits keep few pages
+// from being polled, and after a Next that found none, whose NoPageError carries it.
+func (f *RateFilter) Ready() float64 {
+	return never(f.queue.Earliest(f.now, f.freeAt))
+}
+
+// never returns +Inf for a time that never comes.
+func never(at float64) float64 {
+	if at >= limits.Full {
+		return math.Inf(1)
+	}
+	return at
+}
+
+// Due returns the time at which a page is expected to be polled next, at the present Price and
+// within its limits: the latest Next if it is overdue, +Inf if a limit keeps it from being polled
+// for good, and the time of its own Next while it is in flight. Polls depend on the other pages,
+// too, so that the time is no promise. O(1).
+func (f *RateFilter) Due(page int) (float64, error) {
+	slot, err := f.slot(page)
+	if err != nil {
+		return 0, err
+	}
+	if at, ok := f.asked[uint32(slot)]; ok {
+		return at, nil
+	}
+	s := uint32(slot)
+	return max(f.now, never(max(f.due(s, f.model.Cycle()), f.freeAt(s)))), nil
+}
+
+// Index returns what a poll of a page would be worth at a time, to compare with Price: a caller
+// may decide that a page that is about to be fetched anyway, or costs more than others, is worth it
+// or not. It is 0 before the time scale is known. O(1).
+func (f *RateFilter) Index(page int, now float64) (float64, error) {
+	slot, err := f.slot(page)
+	if err != nil {
+		return 0, err
+	}
+	if math.IsNaN(now) || math.IsInf(now, 0) {
+		return 0, f.clock(now)
+	}
+	return f.index(uint32(slot), now-f.last(uint32(slot))), nil
+}
