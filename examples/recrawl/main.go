@@ -75,7 +75,7 @@ var onlyWith = map[string]string{"scenarios": "suite", "draws": "log", "n": "env
 func parse(args []string, stdout, stderr io.Writer) (*settings, error) {
 	s := &settings{Program: report.NewProgram("recrawl", intro, "two runs only, and a short -table or -suite", stdout, stderr), stdin: os.Stdin}
 	flags := s.Flags
-	flags.Var(&s.budgets, "budget", "`polls` per hour, or per slot where -env has slots (default 2 per hour, 1 per slot); -suite takes one number, or one for each web, with commas between (default one poll of each page in 18 days, or 12 in a shorter history)")
+	flags.Var(&s.budgets, "budget", "`polls` per hour, or per slot where -env has slots (default 2 per hour, 1 per slot); -suite takes one number, or one for each web, with commas between (default a poll of each page once in 18 days, or 12 times in a history of less than 216 days)")
 	flags.StringVar(&s.policies, "policies", "", "comma-separated `names` of policies, below (default all; a few for -http and -log)")
 	flags.Var(&s.traces, "trace", "replay the history in this `file`, one page per line: name,unix,unix,…; may be gzipped; -suite takes several")
 	flags.Var(&s.envs, "env", "simulate a `web`, below, instead of replaying a history; -suite takes several")

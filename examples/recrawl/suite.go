@@ -38,8 +38,8 @@ const (
 	suiteDays  = 800
 	suiteSlots = 100_000
 
-	// A base budget polls each page once in suiteEvery days, but a history is never shorter
-	// than suiteCycles of these. Of the history that comes along that is 2 polls an hour.
+	// A base budget polls each page once in suiteEvery days, or suiteCycles times in a history
+	// that is too short for that. For the history that comes along it is 2 polls an hour.
 	suiteEvery, suiteCycles = 18, 12
 )
 
