@@ -40,7 +40,8 @@ import (
 // Time: O(log n) amortised for Next and Observe, without allocation. When the time scale first
 // becomes known, at the 17th poll or soon after, one Next takes O(n).
 // Memory: 60 bytes a page; 8 more with weights, 24 with intervals, 4 with groups, one bit
-// with signals. Pages that are deferred, or whose last poll got no answer, take about 60 more.
+// with signals. Pages that are deferred, or whose last poll got no answer, or of which a signal waits
+// for one, take about 70 more.
 //
 // # How it works
 //
@@ -276,12 +277,14 @@ func (f *RateFilter) found(slot int, now float64, changed bool) {
 
 // predicted compares what a poll found with the belief before it.
 func (f *RateFilter) predicted(b *belief.Belief, slot uint32, gap float64, changed bool) {
-	f.census.Hedge.Score(b.MeanCell(), gap, changed, f.model.Cycle(), f.ids.Len())
+	if !f.hints.Led(int(slot)) { // what hints find is not to be had by rates
+		f.census.Hedge.Score(b.MeanCell(), gap, changed, f.model.Cycle(), f.ids.Len())
+	}
 	if f.objective == Detections && !f.inTurn() {
 		late := gap > lateFrom*f.census.Patience.Cycles()*f.model.Cycle() && f.index(slot, gap) < f.threshold
 		f.census.Patience.Earn(f.weight(slot), changed, late, f.ids.Len())
 	}
-	f.hints.Score(int(slot), changed)
+	f.hints.Score(int(slot), f.queue.Group(slot), f.spans(slot, gap), changed)
 }
 
 // learnt stores the belief about a page last answered a time gap ago.

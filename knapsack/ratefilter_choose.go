@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/recrawl/recrawl/knapsack/internal/belief"
+	"github.com/recrawl/recrawl/knapsack/internal/hints"
 	"github.com/recrawl/recrawl/knapsack/internal/limits"
 	"github.com/recrawl/recrawl/knapsack/internal/queue"
 )
@@ -69,9 +70,15 @@ func (f *RateFilter) index(slot uint32, gap float64) float64 {
 			b.Inform(f.census.Prior.Factor())
 			chance = f.model.Chance(&b, gap)
 		}
-		value = f.hints.Correct(int(slot), chance, value)
+		value = f.hints.Correct(int(slot), f.queue.Group(slot), f.spans(slot, gap), chance, value)
 	}
 	return f.weight(slot) * f.model.Slope(value)
+}
+
+// spans returns what hints are judged by, of a poll a time gap after the last answer.
+func (f *RateFilter) spans(slot uint32, gap float64) hints.Spans {
+	last := f.last(slot)
+	return hints.Spans{Last: last, Now: last + gap, Cycle: f.model.Cycle()}
 }
 
 // freeAt returns the time from which on a page may be polled.

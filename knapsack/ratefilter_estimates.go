@@ -40,10 +40,12 @@ func (f *RateFilter) Rate(page int) (RateEstimate, error) {
 // scale is known.
 func (f *RateFilter) Price() float64 { return f.threshold }
 
-// SignalQuality returns what has been learnt of signals. precision is the share of answers with
-// a hint before them that found a change, recall the share of answers that found a change that
-// had a hint before them; NaN where there were none.
-func (f *RateFilter) SignalQuality() (precision, recall float64) { return f.hints.Quality() }
+// SignalQuality returns what has been learnt of the signals of a source. precision is the share
+// of answers with a hint before them that found a change, recall the share of answers that found a
+// change that had a hint before them; NaN where there were none.
+func (f *RateFilter) SignalQuality(source int) (precision, recall float64) {
+	return f.hints.Quality(source)
+}
 
 // PollsForFreshness returns the number of polls per unit of time with which the best schedule
 // would keep the share freshness of all copies current, at the rates that all pages are believed

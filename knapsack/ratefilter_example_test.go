@@ -96,7 +96,7 @@ func ExampleRateFilter_AddGroup() {
 func ExampleRateFilter_Signal() {
 	f, _ := knapsack.NewRateFilter(100, knapsack.RateFilterConfig{})
 	pollsOf(f, 5000, func(page int) int { return 50 + 10*page })
-	if err := f.Signal(77, 5000); err != nil {
+	if err := f.Signal(77, 0, 5000); err != nil {
 		panic(err)
 	}
 	for poll := 1; ; poll++ {

@@ -144,7 +144,7 @@ func (w *web) run(t *testing.T) string {
 		if w.hints > 0 && rng.Float64() < 0.5 {
 			id := order[rng.IntN(len(order))]
 			if p := pages[id]; p.next <= now && rng.Float64() < w.hints || rng.Float64() < 0.02 {
-				require.NoError(t, f.Signal(id, now*unit))
+				require.NoError(t, f.Signal(id, 0, now*unit))
 			}
 		}
 		if w.churn && k%29 == 0 {
@@ -227,7 +227,7 @@ func TestRateFilterSaved(t *testing.T) {
 					require.NoError(t, f.Observe(page, float64(k), page == 1))
 				}
 			}
-			require.NoError(t, f.Signal(3, 70))
+			require.NoError(t, f.Signal(3, 0, 70))
 			require.NoError(t, f.Remove(2))
 			codectest.Run(t, "rate-filter-"+o.String(), f, func() *knapsack.RateFilter { return new(knapsack.RateFilter) }, useFilter)
 		})
@@ -247,7 +247,7 @@ func useFilter(f *knapsack.RateFilter) any {
 		case 1:
 			did = append(did, f.RecordChanges(page, math.Inf(-1), now, []float64{now}), f.Observe(page, now, true))
 		case 2:
-			did = append(did, f.Observe(page, now, true), f.Signal(page, now), f.SetInterval(page, 1, 9))
+			did = append(did, f.Observe(page, now, true), f.Signal(page, 0, now), f.SetInterval(page, 1, 9))
 		case 3:
 			did = append(did, f.Add(), f.Remove(page))
 		}

@@ -462,9 +462,9 @@ func TestRateFilterSignals(t *testing.T) {
 				other := rng.IntN(n)
 				switch {
 				case kind == "good" && hint:
-					require.NoError(t, f.Signal(page, now))
+					require.NoError(t, f.Signal(page, 0, now))
 				case kind == "good", kind == "noise":
-					require.NoError(t, f.Signal(other, now))
+					require.NoError(t, f.Signal(other, 0, now))
 				}
 			}
 			page := must(f.Next(now))
@@ -474,7 +474,7 @@ func TestRateFilterSignals(t *testing.T) {
 			require.NoError(t, f.Observe(page, now, changed[page]))
 			changed[page] = false
 		}
-		precision, recall := f.SignalQuality()
+		precision, recall := f.SignalQuality(0)
 		t.Logf("%s: found %d of 20,000 changes; precision %.2f, recall %.2f", kind, found[kind], precision, recall)
 		if kind == "good" {
 			require.InDelta(t, 0.8, precision, 0.1)

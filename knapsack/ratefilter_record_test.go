@@ -23,7 +23,7 @@ func TestRecordIsObserve(t *testing.T) {
 			t.Skip("in flight")
 		}
 		if rapid.Bool().Draw(t, "hint") {
-			require.NoError(t, f.Signal(page, f.now+1))
+			require.NoError(t, f.Signal(page, 0, f.now+f.model.Cycle()/2))
 		}
 		now := max(f.now, f.last(uint32(page))) + rapid.Float64Range(0, 50).Draw(t, "later")
 		changed := rapid.Bool().Draw(t, "changed")

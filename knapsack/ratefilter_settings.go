@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/recrawl/recrawl/knapsack/internal/hints"
 )
 
 // SetWeight sets how much a page counts in the objective; 1 to begin with. A page of
@@ -41,23 +43,42 @@ func (f *RateFilter) SetInterval(page int, shortest, longest float64) error {
 	return nil
 }
 
-// Signal hints that a page changed at time at: somebody linked to it anew, a feed mentions
-// it, its sitemap entry moved. Hints may be wrong, and changes may come without; how often
-// is learnt from the polls that follow, over all pages, and used from the first hint on.
-// One that is older than the page's last answer is ignored; one that comes during a flight
-// counts for its answer. O(log n); the first call takes O(n).
-func (f *RateFilter) Signal(page int, at float64) error {
+// Signal hints that a page changed at time at: a sitemap's date moved, somebody linked to it anew,
+// a feed mentions it. Sources are numbered by the caller, from 0 to 63; 0 will do where there is
+// one.
+//
+// Hints may be wrong, late or early, and changes may come without. How often, and how late, is
+// learnt of each source from the polls that follow, and of each group of pages once it has had
+// hints; it is used from the first hint on. What is learnt fades with 500 answers that had a hint
+// of the source or found a change, so that a source that turns bad is soon disbelieved. One that
+// says at all times that everything has changed is worth nothing and costs nothing.
+//
+// A hint lives until the page's next answer; what an old one is worth is learnt. One that is older
+// than the last answer is ignored, and so is a second one of the same source. One of a time to come
+// counts from then on, one that comes during a flight for its answer. One that is more than 64 cycles ahead of the latest Next is
+// ErrTime: it is in another unit.
+//
+// O(sources + log n); the first call takes O(n).
+func (f *RateFilter) Signal(page, source int, at float64) error {
 	slot, err := f.slot(page)
 	if err != nil {
 		return err
 	}
-	if math.IsNaN(at) || math.IsInf(at, 0) {
+	if source < 0 || source >= hints.MaxSources {
+		return fmt.Errorf("%w: source %d of a signal for page %d", ErrConfig, source, page)
+	}
+	ahead := f.model.Known() && at-f.now > farAhead*f.model.Cycle()
+	if math.IsNaN(at) || math.IsInf(at, 0) || ahead {
 		return fmt.Errorf("%w: signal for page %d at %v", ErrTime, page, at)
 	}
 	if f.polled[slot] >= at {
 		return nil
 	}
-	f.hints.Add(slot, len(f.polled))
+	f.hints.Add(slot, len(f.polled), source, at)
 	f.refresh(uint32(slot))
 	return nil
 }
+
+// farAhead is how many cycles a signal may be ahead of the latest Next, as a crawler may have
+// paused: times in milliseconds among seconds are further.
+const farAhead = 64

@@ -237,7 +237,7 @@ func rateFilterMachine(t *rapid.T) {
 		},
 		"signal": func(t *rapid.T) {
 			p := page.Draw(t, "page")
-			both(t, func(f *RateFilter) error { return f.Signal(p, now) })
+			both(t, func(f *RateFilter) error { return f.Signal(p, 0, now) })
 		},
 		"save": func(t *rapid.T) {
 			b := saved(t, f)
@@ -269,8 +269,8 @@ func rateFilterMachine(t *rapid.T) {
 			_, err = f.Index(p, nan)
 			require.ErrorIs(t, err, ErrTime)
 			require.ErrorIs(t, f.SetGroup(n, 0), ErrUnknown)
-			require.ErrorIs(t, f.Signal(p, nan), ErrTime)
-			require.ErrorIs(t, f.Signal(n, 1), ErrUnknown)
+			require.ErrorIs(t, f.Signal(p, 0, nan), ErrTime)
+			require.ErrorIs(t, f.Signal(n, 0, 1), ErrUnknown)
 			_, err = f.AddGroup(GroupConfig{MaxShare: 1.5})
 			require.ErrorIs(t, err, ErrConfig)
 			require.ErrorIs(t, f.Record(n, now, true), ErrUnknown)
@@ -336,7 +336,7 @@ func TestRateFilterRejectsContradictions(t *testing.T) {
 		}
 		require.NoError(t, f.SetWeight(1, 2))
 		require.NoError(t, f.SetInterval(1, 1, 200))
-		require.NoError(t, f.Signal(1, 200))
+		require.NoError(t, f.Signal(1, 0, 200))
 		return f
 	}
 	require.NoError(t, new(RateFilter).UnmarshalBinary(saved(t, good())))

@@ -122,6 +122,7 @@ func (f *RateFilter) RemoveGroup(group int) error {
 		return err
 	}
 	f.limits.RemoveGroup(g)
+	f.hints.ForgetGroup(g)
 	f.paced(g)
 	return nil
 }

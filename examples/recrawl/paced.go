@@ -64,7 +64,7 @@ func (p *paced) set(page int, x float64) error {
 const urgent = 1e9
 
 // Signal says that a page changed.
-func (p *paced) Signal(page int, at float64) error {
+func (p *paced) Signal(page, _ int, at float64) error {
 	if at <= p.last[page] {
 		return nil
 	}

@@ -116,10 +116,10 @@ func TestPacedSignals(t *testing.T) {
 		order = append(order, poll(1000*k))
 	}
 	last := order[4]
-	require.NoError(t, hears.Signal(last, 5500))
+	require.NoError(t, hears.Signal(last, 0, 5500))
 	require.Equal(t, last, poll(6000))
 	require.Equal(t, order[0], poll(7000))
-	require.NoError(t, hears.Signal(last, 5500)) // known before its poll
+	require.NoError(t, hears.Signal(last, 0, 5500)) // known before its poll
 	require.Equal(t, order[1], poll(8000))
 }
 

@@ -104,7 +104,7 @@ func (s scenario) announcements(w *world, src rand.Source) (signals []signal) {
 type signalled struct {
 	webenv.Scheduler
 	hears interface {
-		Signal(page int, at float64) error
+		Signal(page, source int, at float64) error
 	}
 	signals []signal // those that are still to come
 }
@@ -112,7 +112,7 @@ type signalled struct {
 // heard returns the policy with the signals, or without if it cannot use them.
 func heard(policy webenv.Scheduler, signals []signal) webenv.Scheduler {
 	hears, ok := policy.(interface {
-		Signal(page int, at float64) error
+		Signal(page, source int, at float64) error
 	})
 	if !ok || len(signals) == 0 {
 		return policy
@@ -122,7 +122,7 @@ func heard(policy webenv.Scheduler, signals []signal) webenv.Scheduler {
 
 func (s *signalled) Next(now float64) (page int, err error) {
 	for len(s.signals) > 0 && s.signals[0].at <= now {
-		if err := s.hears.Signal(s.signals[0].page, s.signals[0].at); err != nil {
+		if err := s.hears.Signal(s.signals[0].page, 0, s.signals[0].at); err != nil {
 			return 0, err
 		}
 		s.signals = s.signals[1:]

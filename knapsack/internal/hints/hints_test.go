@@ -9,54 +9,139 @@ import (
 	"github.com/recrawl/recrawl/internal/codec"
 )
 
-// answers scores n answers of slot 0: with a hint or not, a change or not.
-func answers(h *Hints, n int, hint, changed bool) {
+// at is a poll a cycle after the last one.
+var at = Spans{Last: 10, Now: 11, Cycle: 1}
+
+// answers scores n answers of slot 0 of a group: with a hint of a source or not, a change or not.
+func answers(h *Hints, n, from int, group uint32, hint, changed bool) {
 	for range n {
 		if hint {
-			h.Add(0, 100)
+			h.Add(0, 100, from, 10.5)
 		}
-		h.Score(0, changed)
+		h.Score(0, group, at, changed)
 	}
 }
 
 func TestQuality(t *testing.T) {
 	t.Parallel()
 	var h Hints
-	answers(&h, 5, false, true)
+	answers(&h, 5, 0, NoGroup, false, true)
 	require.False(t, h.On())
-	p, r := h.Quality()
+	p, r := h.Quality(0)
 	require.True(t, math.IsNaN(p) && math.IsNaN(r), "nothing counts before the first hint")
-	answers(&h, 30, true, true)
-	answers(&h, 10, true, false)
-	answers(&h, 20, false, true)
-	answers(&h, 40, false, false)
-	p, r = h.Quality()
-	require.EqualValues(t, 0.75, p)
-	require.EqualValues(t, 0.6, r)
+	answers(&h, 30, 0, NoGroup, true, true)
+	answers(&h, 10, 0, NoGroup, true, false)
+	answers(&h, 20, 0, NoGroup, false, true)
+	answers(&h, 40, 0, NoGroup, false, false)
+	p, r = h.Quality(0)
+	require.InDelta(t, 0.75, p, 0.02, "what came first has faded a little")
+	require.InDelta(t, 0.6, r, 0.02)
 	require.True(t, h.Telling())
-	answers(&h, 200, true, false)
+	answers(&h, 300, 0, NoGroup, true, false)
 	require.False(t, h.Telling(), "hints that come whether or not")
+	answers(&h, 200, 1, NoGroup, true, true)
+	require.True(t, h.Telling(), "one of the sources is enough")
+	_, r = h.Quality(0)
+	require.Less(t, r, 0.2, "silent while there were changes")
 }
 
-// Correct is Bayes's rule on the probability of a change.
+// Correct is Bayes's rule on the probability of a change, over all sources.
 func TestCorrect(t *testing.T) {
 	t.Parallel()
 	var h Hints
-	answers(&h, 80, true, true)
-	answers(&h, 20, false, true)
-	answers(&h, 10, true, false)
-	answers(&h, 90, false, false)
-	yes, no := 81.0/102, 10.1/102
-	h.Add(70, 100)
+	answers(&h, 80, 0, NoGroup, true, true)
+	answers(&h, 20, 0, NoGroup, false, true)
+	answers(&h, 10, 0, NoGroup, true, false)
+	answers(&h, 90, 0, NoGroup, false, false)
+	rates := func(from int) (yes, no float64) { s := &h.sources[from]; return s.rate(1), s.rate(0) }
+	yes, no := rates(0)
+	require.InDelta(t, 0.8, yes, 0.03)
+	require.InDelta(t, 0.1, no, 0.01)
+	h.Add(70, 100, 0, 10.5)
 	const p = 0.3
-	require.InEpsilon(t, p*yes/(p*yes+(1-p)*no), h.Correct(70, p, p), 1e-12)
-	require.InEpsilon(t, p*(1-yes)/(p*(1-yes)+(1-p)*(1-no)), h.Correct(71, p, p), 1e-12)
-	require.InEpsilon(t, 5*yes/(p*yes+(1-p)*no), h.Correct(70, p, 5), 1e-12, "another value than the probability")
-	require.Zero(t, h.Correct(70, 0, 0))
+	correct := func(slot int, value float64) float64 { return h.Correct(slot, NoGroup, at, p, value) }
+	// Half a cycle is where all hints were: nothing is to be learnt of it.
+	require.InEpsilon(t, p*yes/(p*yes+(1-p)*no), correct(70, p), 1e-9)
+	require.InEpsilon(t, p*(1-yes)/(p*(1-yes)+(1-p)*(1-no)), correct(71, p), 1e-9)
+	require.InEpsilon(t, 5*yes/(p*yes+(1-p)*no), correct(70, 5), 1e-9, "another value than the probability")
+	require.Zero(t, h.Correct(70, NoGroup, at, 0, 0))
+	require.Equal(t, correct(71, p), h.Correct(70, NoGroup, Spans{Last: 10, Now: 10.4, Cycle: 1}, p, p), "before the time of the hint")
+
+	h.Add(70, 100, 1, 10.5) // a source of which nothing is known: 1/2 to 1/20
+	yes2, no2 := rates(1)
+	require.InEpsilon(t, 10, yes2/no2, 1e-9)
+	require.InEpsilon(t, p*yes*yes2/(p*yes*yes2+(1-p)*no*no2), correct(70, p), 1e-9)
+	require.InEpsilon(t, p*(1-yes)*(1-yes2)/(p*(1-yes)*(1-yes2)+(1-p)*(1-no)*(1-no2)), correct(71, p), 1e-9)
 	h.Clear(70)
-	require.Equal(t, h.Correct(71, p, p), h.Correct(70, p, p))
+	require.Equal(t, correct(71, p), correct(70, p))
 	h.Grow(1000)
-	require.Zero(t, h.has(127))
+	require.False(t, h.has(127))
+}
+
+// A hint of a time to come outlives the answers before it.
+func TestAhead(t *testing.T) {
+	t.Parallel()
+	var h Hints
+	h.Add(3, 10, 0, 20)
+	h.Score(3, NoGroup, at, false)
+	require.True(t, h.has(3))
+	h.Score(3, NoGroup, Spans{Last: 11, Now: 20, Cycle: 1}, true)
+	require.False(t, h.has(3))
+	p, r := h.Quality(0)
+	require.EqualValues(t, 1, p)
+	require.EqualValues(t, 1, r)
+}
+
+// A group in which a source lies goes its own way, the others by what is known of the source.
+func TestGroups(t *testing.T) {
+	t.Parallel()
+	var h Hints
+	for range 100 {
+		for group := range uint32(3) {
+			answers(&h, 1, 0, group, true, group > 0)
+			answers(&h, 1, 0, group, false, group == 0)
+			answers(&h, 2, 0, group, false, false)
+		}
+	}
+	h.Add(5, 100, 0, 10.5)
+	const p = 0.2
+	require.Less(t, h.Correct(5, 0, at, p, p), p)
+	require.Greater(t, h.Correct(5, 1, at, p, p), 2*p)
+	require.InEpsilon(t, h.Correct(5, NoGroup, at, p, p), h.Correct(5, 77, at, p, p), 1e-9, "a new group")
+	h.ForgetGroup(0)
+	require.InEpsilon(t, h.Correct(5, NoGroup, at, p, p), h.Correct(5, 0, at, p, p), 1e-9)
+}
+
+// A source that is late: its hints are right only if the answer before is long ago; and one that
+// is early: they are right only after a time.
+func TestLateAndEarly(t *testing.T) {
+	t.Parallel()
+	for _, late := range []bool{true, false} {
+		var h Hints
+		spans := func(short bool) Spans {
+			switch {
+			case late && short:
+				return Spans{Last: 9.99, Now: 11, Cycle: 1}
+			case late:
+				return Spans{Last: 9, Now: 11, Cycle: 1}
+			case short:
+				return Spans{Last: 8, Now: 10.01, Cycle: 1}
+			default:
+				return Spans{Last: 8, Now: 11, Cycle: 1}
+			}
+		}
+		for range 100 {
+			for _, short := range []bool{true, false} {
+				h.Add(0, 10, 0, 10)
+				h.Score(0, NoGroup, spans(short), !short)
+				h.Score(0, NoGroup, spans(short), false)
+			}
+		}
+		h.Add(0, 10, 0, 10)
+		const p = 0.2
+		require.Less(t, h.Correct(0, NoGroup, spans(true), p, p), p, "late %v", late)
+		require.Greater(t, h.Correct(0, NoGroup, spans(false), p, p), 3*p, "late %v", late)
+	}
 }
 
 func TestDecode(t *testing.T) {
@@ -72,15 +157,33 @@ func TestDecode(t *testing.T) {
 		got.Decode(d, slots)
 		return got, d.Done()
 	}
-	var h Hints
-	answers(&h, 3, true, true)
-	h.Add(7, 100)
-	got, err := load(&h, 100)
+	good := func() *Hints {
+		var h Hints
+		answers(&h, 3, 0, 4, true, true)
+		h.Add(7, 100, 2, 11)
+		h.Add(7, 100, 1, 12)
+		return &h
+	}
+	got, err := load(good(), 100)
 	require.NoError(t, err)
-	require.Equal(t, &h, got)
-	_, err = load(&h, 200)
+	require.Equal(t, good(), got)
+	got, err = load(new(Hints), 100)
+	require.NoError(t, err)
+	require.Equal(t, new(Hints), got)
+	_, err = load(good(), 200)
 	require.ErrorIs(t, err, codec.ErrCorrupt)
-	h.counts[0][1] = math.NaN()
-	_, err = load(&h, 100)
-	require.ErrorIs(t, err, codec.ErrCorrupt)
+	for name, spoil := range map[string]func(h *Hints){
+		"count":  func(h *Hints) { h.sources[0].tally[0][1] = math.NaN() },
+		"bucket": func(h *Hints) { h.sources[0].age[2][1] = -1 },
+		"twice":  func(h *Hints) { h.waiting[7] = append(h.waiting[7], hint{1, 3}) },
+		"source": func(h *Hints) { h.waiting[7][0].source = 9 },
+		"time":   func(h *Hints) { h.waiting[7][0].at = math.Inf(1) },
+		"group":  func(h *Hints) { h.groups[9<<32] = new(tally) },
+		"slot":   func(h *Hints) { h.pending[1] |= 1 << 60; h.waiting[124] = []hint{{0, 1}} },
+	} {
+		h := good()
+		spoil(h)
+		_, err := load(h, 100)
+		require.ErrorIs(t, err, codec.ErrCorrupt, name)
+	}
 }
