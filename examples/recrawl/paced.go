@@ -63,9 +63,9 @@ func (p *paced) set(page int, x float64) error {
 // makes it the next one, and ends with the poll.
 const urgent = 1e9
 
-// Signal says that a page changed.
-func (p *paced) Signal(page, _ int, at float64) error {
-	if at <= p.last[page] {
+// Signal says that a page changed. Only source 0 is believed.
+func (p *paced) Signal(page, source int, at float64) error {
+	if source > 0 || at <= p.last[page] {
 		return nil
 	}
 	return p.SetFrequency(page, urgent*p.frequency[page])

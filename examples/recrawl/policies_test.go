@@ -120,6 +120,7 @@ func TestPacedSignals(t *testing.T) {
 	require.Equal(t, last, poll(6000))
 	require.Equal(t, order[0], poll(7000))
 	require.NoError(t, hears.Signal(last, 0, 5500)) // known before its poll
+	require.NoError(t, hears.Signal(last, 1, 7500)) // of a source that is not believed
 	require.Equal(t, order[1], poll(8000))
 }
 

@@ -13,7 +13,7 @@ import (
 type scenario struct {
 	name, about string
 	weighted    bool
-	signals     bool
+	sources     []source
 	costly      bool
 }
 
@@ -21,8 +21,10 @@ var scenarios = []scenario{
 	{name: "plain", about: "pages count alike, and polls are all there is"},
 	{name: "weights", weighted: true,
 		about: "pages count 1, 3 or 10, and so do their changes"},
-	{name: "signals", signals: true,
+	{name: "signals", sources: []source{feed},
 		about: "half of the changes are announced, an hour late in the mean; half of the announcements are wrong"},
+	{name: "sitemap", sources: []source{feed, sitemap},
+		about: "the same, and a second source: 3 changes of 10, two days late; 9 announcements of 10 are wrong"},
 	{name: "costs", costly: true,
 		about: "polls of a page cost 1, 3 or 10, and the budget is as many polls of mean cost"},
 }
@@ -65,38 +67,49 @@ func drawn(pages int, src rand.Source) []float64 {
 	return values
 }
 
-// What announcements are worth: the share of the changes that are announced, the share of
-// the announcements that are of changes, and their mean delay in hours.
-const signalRecall, signalPrecision, signalDelay = 0.5, 0.5, 1
+// A source announces changes.
+type source struct {
+	recall    float64 // share of the changes that are announced
+	precision float64 // share of the announcements that are of changes
+	delay     float64 // mean time from a change to its announcement, in hours
+}
+
+// feed and sitemap are a source that is worth something, and one that is worth little.
+var feed, sitemap = source{0.5, 0.5, 1}, source{0.3, 0.1, 48}
 
 // A signal is an announcement that a page has changed.
 type signal struct {
-	page int
-	at   float64
+	page, source int
+	at           float64
 }
 
 // announcements draws the signals of a run in the order of their times.
 func (s scenario) announcements(w *world, src rand.Source) (signals []signal) {
-	if !s.signals {
-		return nil
-	}
 	rng := rand.New(src)
+	for number, source := range s.sources {
+		signals = append(signals, source.announcements(w, number, rng)...)
+	}
+	slices.SortFunc(signals, func(a, b signal) int { return cmp.Compare(a.at, b.at) })
+	return signals
+}
+
+// announcements draws the signals of one source. Without hours they are not late.
+func (s source) announcements(w *world, number int, rng *rand.Rand) (signals []signal) {
 	end := w.start + w.duration
-	late := signalDelay * hour
+	late := s.delay * hour
 	if w.slots {
 		late = 0
 	}
 	for page, times := range w.history.Times {
 		for _, t := range times {
-			if at := t + late*rng.ExpFloat64(); t > w.start && rng.Float64() < signalRecall && at < end {
-				signals = append(signals, signal{page, at})
+			if at := t + late*rng.ExpFloat64(); t > w.start && rng.Float64() < s.recall && at < end {
+				signals = append(signals, signal{page, number, at})
 			}
 		}
 	}
-	for range int(float64(len(signals)) * (1 - signalPrecision) / signalPrecision) {
-		signals = append(signals, signal{rng.IntN(w.pages), w.start + w.duration*rng.Float64()})
+	for range int(float64(len(signals)) * (1 - s.precision) / s.precision) {
+		signals = append(signals, signal{rng.IntN(w.pages), number, w.start + w.duration*rng.Float64()})
 	}
-	slices.SortFunc(signals, func(a, b signal) int { return cmp.Compare(a.at, b.at) })
 	return signals
 }
 
@@ -122,7 +135,8 @@ func heard(policy webenv.Scheduler, signals []signal) webenv.Scheduler {
 
 func (s *signalled) Next(now float64) (page int, err error) {
 	for len(s.signals) > 0 && s.signals[0].at <= now {
-		if err := s.hears.Signal(s.signals[0].page, 0, s.signals[0].at); err != nil {
+		first := s.signals[0]
+		if err := s.hears.Signal(first.page, first.source, first.at); err != nil {
 			return 0, err
 		}
 		s.signals = s.signals[1:]

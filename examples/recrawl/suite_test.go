@@ -124,8 +124,8 @@ func TestSuiteTable(t *testing.T) {
 	var out, messages bytes.Buffer
 	path := writeTrace(t, "web", 10, 3)
 	require.NoError(t, run([]string{"-suite", "-trace", path, "-policies", "uniform,rate-filter"}, &out, &messages))
-	require.Contains(t, messages.String(), "(12 cells × 2 policies × 6 runs")
-	for _, want := range []string{"signals", "weights", "costs", "budget × 0.25", "cells led", "of 3", "best peer's staleness"} {
+	require.Contains(t, messages.String(), "(15 cells × 2 policies × 6 runs")
+	for _, want := range []string{"signals", "sitemap", "weights", "costs", "budget × 0.25", "cells led", "of 3", "best peer's staleness"} {
 		require.Contains(t, out.String(), want)
 	}
 }
@@ -164,9 +164,18 @@ func TestAnnouncements(t *testing.T) {
 	w, err := builtIn()
 	require.NoError(t, err)
 	require.Empty(t, scenarios[0].announcements(w, rand.NewPCG(1, 2)))
-	signals := scenario{signals: true}.announcements(w, rand.NewPCG(1, 2))
+	signals := scenario{sources: []source{feed}}.announcements(w, rand.NewPCG(1, 2))
 	changes := float64(w.changes())
 	require.InDelta(t, changes, len(signals), 4*2*math.Sqrt(changes/4)+2*20) // few come at the very start or end
+	// A second source comes on top, with nine wrong ones for each that is right.
+	both := scenario{sources: []source{feed, sitemap}}.announcements(w, rand.NewPCG(1, 2))
+	of := [2]int{}
+	for _, s := range both {
+		of[s.source]++
+	}
+	require.Equal(t, len(signals), of[0])
+	require.InDelta(t, 3*changes, of[1], 10*4*math.Sqrt(changes*0.3*0.7)+10*20)
+
 	late, last := 0.0, w.start
 	env, err := webenv.NewReplay(w.history, w.start)
 	require.NoError(t, err)
