@@ -3,6 +3,7 @@ package live
 import (
 	"bytes"
 	"crypto/sha256"
+	"encoding/binary"
 	"maps"
 	"math"
 	"net/http"
@@ -17,6 +18,12 @@ import (
 // key is SHA-256 of a URL, cut to 128 bits.
 type key [16]byte
 
+// shortOf is the first half of keyOf. It only tells apart the URLs where a page was.
+func shortOf(text string) uint64 {
+	k := keyOf(text)
+	return binary.LittleEndian.Uint64(k[:])
+}
+
 func keyOf(text string) key {
 	sum := sha256.Sum256([]byte(text))
 	return key(sum[:16])
@@ -27,7 +34,9 @@ type validators struct {
 	etag     string
 	modified int64 // Last-Modified in Unix seconds, 0 if none
 	copied
-	redirect bool              // the page was a redirect, hash is that of Location
+	from     uint64            // hash of the URL where it was
+	location key               // hash of the first Location on the way there, zero if there is none
+	redirect bool              // it was not followed
 	page     *fingerprint.Page // what is learnt of the page, nil if nothing
 	refused  int64             // how many bytes there were of the copy that could not be compared; not saved
 }
@@ -61,6 +70,14 @@ func (c *copied) comparable(found copied) bool {
 func (v *validators) replaceable(found copied) bool {
 	longer := !v.hashed || !found.cut || v.cut && found.size > v.size
 	return found.hashed && (longer || found.size == v.refused)
+}
+
+// reached notes that the page was reached, by redirects or not.
+func (v *validators) reached(redirected bool) {
+	v.redirect = false
+	if !redirected {
+		v.location = key{}
+	}
 }
 
 // named reports whether there is anything that a condition can name.
@@ -137,7 +154,7 @@ func (c *copies) len() int {
 	return len(c.seen)
 }
 
-var transportFormat = codec.Format{Magic: "recrawl/webenv/live.Transport", Version: 2}
+var transportFormat = codec.Format{Magic: "recrawl/webenv/live.Transport", Version: 3}
 
 // encode writes the copies in the order of their keys.
 func (c *copies) encode(e *codec.Encoder) {
@@ -150,8 +167,13 @@ func (c *copies) encode(e *codec.Encoder) {
 		e.Bytes(k[:])
 		e.Bytes([]byte(v.etag))
 		e.Uint64(uint64(v.modified))
+		e.Uint64(v.from)
+		e.Bool(v.location != key{})
+		if v.location != (key{}) {
+			e.Bytes(v.location[:])
+			e.Bool(v.redirect)
+		}
 		e.Bool(v.hashed)
-		e.Bool(v.redirect)
 		if v.hashed {
 			e.Bytes(v.hash[:])
 			e.Bool(v.cut)
@@ -172,9 +194,11 @@ func decode(seen *map[key]validators, d *codec.Decoder) {
 	for i := range d.Count(1) {
 		k := key(decodeHash(d))
 		d.Require(i == 0 || bytes.Compare(k[:], last[:]) > 0, "URL %d out of order", i)
-		v := validators{etag: string(d.Bytes()), modified: int64(d.Uint64())}
-		v.hashed, v.redirect = d.Bool(), d.Bool()
-		if v.hashed {
+		v := validators{etag: string(d.Bytes()), modified: int64(d.Uint64()), from: d.Uint64()}
+		if d.Bool() {
+			v.location, v.redirect = decodeHash(d), d.Bool()
+		}
+		if v.hashed = d.Bool(); v.hashed {
 			v.hash, v.cut, v.size = decodeHash(d), d.Bool(), d.Int64In(0, math.MaxInt64)
 		}
 		if d.Bool() {
@@ -183,7 +207,7 @@ func decode(seen *map[key]validators, d *codec.Decoder) {
 				d.Check(v.page.UnmarshalBinary(saved))
 			}
 		}
-		d.Require(v.etag == usableETag(v.etag) && (v.hashed || !v.redirect), "bad validators of URL %d", i)
+		d.Require(v.etag == usableETag(v.etag), "bad validators of URL %d", i)
 		if d.Err() != nil {
 			return
 		}

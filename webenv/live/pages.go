@@ -34,6 +34,10 @@ type Config struct {
 	// OnPoll, if not nil, is told of each request, redirects included. It must be safe for
 	// concurrent use if the Pages are used so.
 	OnPoll func(page int, poll Poll)
+	// OnBody, if not nil, is handed each copy of a page. Its Body ends after MaxBytes and need not
+	// be read to the end or closed. Whether the page has changed is known when OnBody has
+	// returned; then comes OnPoll. It must be safe for concurrent use if the Pages are used so.
+	OnBody func(page int, resp *http.Response)
 	// Now is the clock of the wire times; nil is [time.Now].
 	Now func() time.Time
 }
@@ -51,8 +55,7 @@ const (
 // [webenv.Run]. A poll waits for its answer.
 //
 // A page has changed if the answer to a conditional GET differs from the copy before, as a
-// [Transport] decides. Redirects are followed: a page has also changed if it redirects
-// elsewhere than before, or to a page that has changed. The first poll of a page takes the
+// [Transport] decides. Redirects are followed, and what they lead to is the page. The first poll of a page takes the
 // first copy and is no change. A poll that fails is no change either; the next one finds what
 // it may have missed.
 //
@@ -62,7 +65,7 @@ const (
 //
 // # Cost
 //
-// Memory: what a Transport keeps, 25 bytes a page and a request for each URL.
+// Memory: what a Transport keeps, 24 bytes a page and a request for each URL.
 type Pages struct {
 	cfg       Config
 	transport Transport
@@ -70,7 +73,6 @@ type Pages struct {
 
 	mu   sync.Mutex
 	last []float64 // time of the previous poll that did not fail, −Inf if none
-	owed []bool    // a request of a poll that failed later found a change
 	err  []error   // of the latest poll
 }
 
@@ -94,7 +96,6 @@ func New(urls []string, cfg Config) (*Pages, error) {
 			Exact: cfg.Exact, Numbers: cfg.Numbers, Fingerprint: cfg.Fingerprint},
 		requests: make([]*http.Request, len(urls)),
 		last:     slices.Repeat([]float64{math.Inf(-1)}, len(urls)),
-		owed:     make([]bool, len(urls)),
 		err:      make([]error, len(urls)),
 	}
 	pages := make(map[string]int, len(urls))
@@ -116,31 +117,6 @@ func New(urls []string, cfg Config) (*Pages, error) {
 // Len returns the number of pages.
 func (p *Pages) Len() int { return len(p.requests) }
 
-// hops makes the requests of one poll of one page. The copies are kept by page and URL, since
-// pages may redirect to one another.
-type hops struct {
-	pages   *Pages
-	page    int
-	changed bool // of any request
-	poll    Poll // the latest
-}
-
-// RoundTrip implements [http.RoundTripper].
-func (h *hops) RoundTrip(r *http.Request) (*http.Response, error) {
-	url := pageURL(r)
-	return h.pages.transport.roundTrip(r, url, h.pages.key(h.page, url), func(found Poll) {
-		h.poll = found
-		h.changed = h.changed || found.Changed
-		if h.pages.cfg.OnPoll != nil {
-			h.pages.cfg.OnPoll(h.page, found)
-		}
-	})
-}
-
-func (p *Pages) key(page int, url string) key {
-	return keyOf(pageURL(p.requests[page]) + "\n" + url)
-}
-
 // PollContext polls a page at time now and waits for the answer. The results are those of
 // [webenv.Env]. The true time of a change is not known: since is Last-Modified, if that is
 // after the previous poll that did not fail and not after now, and else now. An error is one of
@@ -153,22 +129,19 @@ func (p *Pages) PollContext(ctx context.Context, page int, now float64) (since f
 		panic(fmt.Sprintf("live: poll of page %d at time %v after time %v", page, now, last))
 	}
 
-	h := hops{pages: p, page: page}
-	err = h.get(ctx)
+	found := p.get(ctx, page)
 
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.err[page] = err
-	changed = h.changed || p.owed[page]
-	p.owed[page] = changed && err != nil
-	if err != nil {
-		return 0, false, err
+	p.err[page] = found.Err
+	if found.Err != nil {
+		return 0, false, found.Err
 	}
 	p.last[page] = now
-	if !changed {
+	if !found.Changed {
 		return 0, false, nil
 	}
-	if d := h.poll.LastModified; !d.IsZero() {
+	if d := found.LastModified; !d.IsZero() {
 		if t := p.cfg.Calendar.Time(d); t > last && t <= now {
 			return t, true, nil
 		}
@@ -184,29 +157,40 @@ func (p *Pages) lastPoll(page int) float64 {
 }
 
 // get makes the requests and reads the page.
-func (h *hops) get(ctx context.Context) error {
-	p := h.pages
+func (p *Pages) get(ctx context.Context, page int) Poll {
+	ctx, fetch := Begin(ctx, pageURL(p.requests[page]))
+	if p.cfg.OnPoll != nil {
+		fetch.report = func(found Poll) { p.cfg.OnPoll(page, found) }
+	}
 	client := *p.cfg.Client
-	client.Transport = h
+	client.Transport = &p.transport
 	// Clone: the client may add cookies to the header.
-	r := p.requests[h.page].Clone(ctx)
+	r := p.requests[page].Clone(ctx)
 	if r.Header == nil {
 		r.Header = make(http.Header)
 	}
 	resp, err := client.Do(r)
-	if err != nil {
-		return err
+	if err == nil {
+		err = p.read(page, resp)
 	}
-	n, err := io.Copy(io.Discard, io.LimitReader(resp.Body, p.cfg.MaxBytes))
-	if err == nil && n == p.cfg.MaxBytes {
+	return fetch.End(err)
+}
+
+// read reads a page, for the caller if it wants it.
+func (p *Pages) read(page int, resp *http.Response) error {
+	body := resp.Body
+	limited := &io.LimitedReader{R: body, N: p.cfg.MaxBytes}
+	if p.cfg.OnBody != nil && body != http.NoBody && resp.StatusCode/100 == 2 {
+		resp.Body = io.NopCloser(limited)
+		p.cfg.OnBody(page, resp)
+	}
+	_, err := io.Copy(io.Discard, limited)
+	if err == nil && limited.N == 0 {
 		// At the limit only another read tells whether this was the end.
-		_, _ = resp.Body.Read(make([]byte, 1))
+		_, _ = body.Read(make([]byte, 1))
 	}
-	if closed := resp.Body.Close(); err == nil {
+	if closed := body.Close(); err == nil {
 		err = closed
-	}
-	if h.poll.Err != nil {
-		return h.poll.Err
 	}
 	return err
 }
@@ -224,7 +208,7 @@ func (p *Pages) Err(page int) error {
 	return p.err[page]
 }
 
-var pagesFormat = codec.Format{Magic: "recrawl/webenv/live.Pages", Version: 1}
+var pagesFormat = codec.Format{Magic: "recrawl/webenv/live.Pages", Version: 2}
 
 // AppendBinary implements [encoding.BinaryAppender]; see MarshalBinary.
 func (p *Pages) AppendBinary(b []byte) ([]byte, error) { return pagesFormat.Append(b, p.encode) }
@@ -247,11 +231,11 @@ func (p *Pages) UnmarshalBinary(data []byte) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for page, r := range p.requests {
-		state, ok := saved.pages[keyOf(pageURL(r))]
+		last, ok := saved.last[keyOf(pageURL(r))]
 		if !ok {
-			state.last = math.Inf(-1)
+			last = math.Inf(-1)
 		}
-		p.last[page], p.owed[page], p.err[page] = state.last, state.owed, nil
+		p.last[page], p.err[page] = last, nil
 	}
 	return nil
 }
@@ -266,28 +250,22 @@ func (p *Pages) encode(e *codec.Encoder) {
 		k := keyOf(pageURL(r))
 		e.Bytes(k[:])
 		e.Float64(p.last[page])
-		e.Bool(p.owed[page])
 	}
 }
 
 // savedPages is what is saved of Pages.
 type savedPages struct {
 	copies []byte
-	pages  map[key]savedPage
-}
-
-type savedPage struct {
-	last float64
-	owed bool
+	last   map[key]float64
 }
 
 func (s *savedPages) decode(d *codec.Decoder) {
 	s.copies = d.Bytes()
 	n := d.Count(1)
 	d.Require(n > 0, "no pages")
-	s.pages = make(map[key]savedPage, n)
+	s.last = make(map[key]float64, n)
 	for range n {
 		k := key(decodeHash(d))
-		s.pages[k] = savedPage{d.Float64In(math.Inf(-1), math.MaxFloat64), d.Bool()}
+		s.last[k] = d.Float64In(math.Inf(-1), math.MaxFloat64)
 	}
 }

@@ -35,7 +35,12 @@ func (d *Decision) UnmarshalText(text []byte) error { return decisions.Unmarshal
 
 // A Poll is what a [Transport] found out in one request.
 type Poll struct {
-	URL      string   // of this request, without a fragment
+	// Page is the name of the page: that given to [Begin], or the URL that was asked for first.
+	Page string
+	// URL is that of this request without a fragment: after redirects, the final one.
+	URL string
+	// Request is the request as it came, with its context; nil if none was sent.
+	Request  *http.Request
 	Status   int      // 0 if no answer came
 	Changed  bool     // the page differs from the copy before
 	Minor    bool     // its menus, headers, footers or title differ, as far as is known
@@ -44,12 +49,19 @@ type Poll struct {
 	Decision Decision // how Changed was decided
 	// LastModified is that of the answer, zero if it has none that is sure; see Transport.
 	LastModified time.Time
-	Start        time.Time     // when the request was sent
-	Latency      time.Duration // from then to the header of the answer
-	Duration     time.Duration // from Start to the end of the body
-	Bytes        int64         // of the body as the caller read it, decompressed
-	// Err is an error of the network, one that wraps [ErrStatus], or [ErrClosedEarly]. Changed
-	// is then false, and the next poll is compared with the copy from before the error.
+	// RetryAfter is the time before which the server does not want to be asked again, zero if it
+	// does not say.
+	RetryAfter time.Time
+	// Fresh is for how much longer the answer is fresh by its own word: max-age, or else Expires,
+	// less Age (RFC 9111, as a private cache). 0 if it does not say, or says no-cache.
+	Fresh    time.Duration
+	Start    time.Time     // when the request was sent
+	Latency  time.Duration // from then to the header of the answer
+	Duration time.Duration // from Start to the end of the body
+	Bytes    int64         // of the body as the caller read it, decompressed
+	// Err is an error of the network, one that wraps [ErrStatus], [ErrClosedEarly], or, of a
+	// [Fetch], [ErrNotSent]. Changed is then false, and the next poll is compared with the copy
+	// from before the error. Outcome says what kind of failure it is.
 	Err error
 }
 
@@ -58,7 +70,8 @@ type poll struct {
 	Poll
 	t           *Transport
 	key         key
-	report      func(Poll)
+	fetch       *Fetch      // it belongs to, if any
+	redirected  bool        // by an earlier request of the page
 	conditional bool        // the request was
 	named       *validators // of the copy that the caller's own conditions name, else nil
 	teaching    bool        // see Teaching
@@ -79,12 +92,13 @@ func (p *poll) condition(r *http.Request) *http.Request {
 		p.named = &validators{
 			etag:     usableETag(r.Header.Get("If-None-Match")),
 			modified: unixSeconds(r.Header.Get("If-Modified-Since")),
+			from:     p.found.from,
 		}
 		p.conditional = true
 		return r
 	}
 	old, ok := p.t.copies.lookUp(p.key)
-	if !ok || !old.named() || p.teaching {
+	if !ok || !old.named() || p.teaching || old.from != p.found.from || old.redirect && !p.redirected {
 		return r
 	}
 	// A RoundTripper must not modify the request.
@@ -103,6 +117,8 @@ func (p *poll) condition(r *http.Request) *http.Request {
 // read takes what the header of the answer tells.
 func (p *poll) read(resp *http.Response) {
 	p.Status = resp.StatusCode
+	now := p.Start.Add(p.Latency)
+	p.RetryAfter, p.Fresh = retryAfter(resp.Header, now), freshness(resp.Header, now)
 	p.found.etag = usableETag(resp.Header.Get("ETag"))
 	p.found.modified = unixSeconds(resp.Header.Get("Last-Modified"))
 	if date := unixSeconds(resp.Header.Get("Date")); date != 0 && date <= p.found.modified {
@@ -112,7 +128,7 @@ func (p *poll) read(resp *http.Response) {
 		p.LastModified = time.Unix(p.found.modified, 0).UTC()
 	}
 	if location := resp.Header.Get("Location"); isRedirect(p.Status) && location != "" {
-		p.found = validators{copied: copied{hash: keyOf(location), hashed: true}, redirect: true}
+		p.found = validators{location: keyOf(location), redirect: true}
 	}
 }
 
@@ -175,6 +191,7 @@ func (p *poll) end(err error) {
 		p.Err = err
 	case p.Status == http.StatusNotModified && p.conditional:
 		p.Decision = ByStatus
+		p.arrive()
 		if p.named != nil && p.found.etag != "" {
 			p.named.etag = p.found.etag
 			p.adopt()
@@ -191,8 +208,11 @@ func (p *poll) end(err error) {
 	if p.content != nil {
 		p.content.free()
 	}
-	if p.report != nil {
-		p.report(p.Poll)
+	if p.fetch != nil {
+		p.fetch.add(p.Poll)
+	}
+	if p.t.OnPoll != nil {
+		p.t.OnPoll(p.Poll)
 	}
 }
 
@@ -207,6 +227,15 @@ func (p *poll) take(cut bool) error {
 	hash, err := p.content.end(p.resp, cut)
 	p.found.copied = copied{hash: hash, hashed: err == nil, cut: cut, size: p.Bytes}
 	return err
+}
+
+// arrive notes of the copy remembered that the page was reached.
+func (p *poll) arrive() {
+	p.t.copies.replace(p.key, func(old validators, known bool) (validators, bool) {
+		v := old
+		v.reached(p.redirected)
+		return v, known && v != old
+	})
 }
 
 // adopt remembers the copy that the caller has been told is current, unless it is the one
@@ -238,19 +267,23 @@ func (p *poll) decide() {
 // remembered, or false if that is nothing. If no copy is known, old is empty and nothing can be
 // compared.
 func (p *poll) compare(old validators, known bool) (found validators, keep bool) {
+	if p.found.redirect {
+		return p.compareLocation(old, known)
+	}
 	found = p.found
-	found.page = old.page
-	byContent := known && p.comparable(&old)
+	found.page, found.location = old.page, old.location
+	found.reached(p.redirected)
+	direct := old.redirect && !p.redirected // where the page was a redirect
+	byContent := !direct && p.comparable(&old)
 	switch {
-	case known && (old.redirect || found.redirect):
-		p.Decision = ByLocation
-		p.Changed = old.redirect != found.redirect || old.hash != found.hash
+	case direct:
+		p.Decision, p.Changed = ByLocation, true
 	case p.teaching && byContent:
 	case p.compareNames(&old):
 	case byContent:
 		p.Decision = ByContent
 		p.Changed = true // until the contents are compared
-	case old.replaceable(found.copied), !known && found.named():
+	case old.replaceable(found.copied), !(old.hashed || old.named()) && found.named():
 		p.First = true
 	default:
 		p.Err = ErrClosedEarly
@@ -258,23 +291,40 @@ func (p *poll) compare(old validators, known bool) (found validators, keep bool)
 		return old, known
 	}
 	switch {
-	case found.hashed && !found.redirect:
+	case found.hashed:
 		p.compareContent(&found, old, byContent)
-	case !p.Changed && !found.hashed && old.hashed:
+	case !p.Changed && old.hashed:
 		found.copied = old.copied
 	}
 	return found, true
 }
 
+// compareLocation compares a redirect with the one before. What the page was where it led is kept:
+// the client may follow it there. Only the first redirect of a page is compared, so that one page
+// is remembered, whichever way it takes.
+func (p *poll) compareLocation(old validators, known bool) (found validators, keep bool) {
+	if p.redirected {
+		return old, false
+	}
+	if p.First = !known; known {
+		p.Decision, p.Changed = ByLocation, old.location != p.found.location
+	}
+	old.location, old.redirect = p.found.location, true
+	return old, true
+}
+
 // comparable reports whether the content found can be compared with that of the copy before.
 func (p *poll) comparable(old *validators) bool {
 	_, learns := p.content.(*learnt)
-	return !old.redirect && !p.found.redirect && learns == (old.page != nil) && old.comparable(p.found.copied)
+	return learns == (old.page != nil) && old.comparable(p.found.copied)
 }
 
-// compareNames compares the ETags, or else the dates, and reports whether both copies have one.
+// compareNames compares the ETags, or else the dates, and reports whether both copies have one and
+// are of the same URL.
 func (p *poll) compareNames(old *validators) bool {
 	switch found := &p.found; {
+	case old.from != found.from:
+		return false
 	case old.etag != "" && found.etag != "":
 		p.Decision = ByETag
 		p.Changed = weak(old.etag) != weak(found.etag)

@@ -19,14 +19,19 @@ import (
 //
 // # How it works
 //
-// It remembers the ETag, the Last-Modified and a fingerprint of the content of each URL and makes
+// It remembers the ETag, the Last-Modified and a fingerprint of the content of each page and makes
 // GETs conditional with them. An answer 304 means unchanged. Otherwise the ETags decide if both
 // copies have one, then Last-Modified likewise, then the contents. But where the contents of both
 // copies are known and equal, the page has not changed, whatever ETag and Last-Modified say: some
-// servers have an ETag for each backend. Each hop of a redirect is a
-// poll of its own; it has changed if it leads elsewhere than before. A GET is reported when its
+// servers have an ETag for each backend. A GET is reported when its
 // body has been read to the end or closed, or at once if it has none, as 304, which the caller
 // is handed as it came. Other methods, and GETs with Range or Upgrade, pass through unseen.
+//
+// Redirects that an http.Client follows belong to the page that it asked for, and one copy is
+// remembered for all of them: that at the end. It is compared with the copy before, wherever that
+// was, by the contents if it was at another URL; so a page with a session in its URL stays one page.
+// Each request on the way is a poll of its own, and a redirect has changed if it leads elsewhere
+// than before. [Begin] makes one poll of them.
 //
 // A request that has a condition of its own (If-None-Match, If-Modified-Since, …) gets none
 // added. Its answer is compared with the copy that the condition names. With a list of ETags,
@@ -53,7 +58,7 @@ import (
 //
 // # Cost
 //
-// Memory, until Forget: 130 to 190 bytes a URL, up to 256 more for its ETag (a longer one is not
+// Memory, until Forget: 150 to 220 bytes a page, up to 256 more for its ETag (a longer one is not
 // used), and, unless Exact or Fingerprint is set, what a fingerprint.Page needs: 1.5 KB in the
 // median of real pages, 12.5 KB at 99 %, at most 54 KB. The content is hashed as it streams by and
 // never held, except for Fingerprint. Time: 4 ns a byte; 1 with Exact.
@@ -92,8 +97,54 @@ func pageURL(r *http.Request) string {
 
 // RoundTrip implements [http.RoundTripper]. Its error is that of Base.
 func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
-	url := pageURL(r)
-	return t.roundTrip(r, url, keyOf(url), t.OnPoll)
+	if r.Method != http.MethodGet && r.Method != "" || r.Header == nil || hasAny(r.Header, "Range", "Upgrade") {
+		return t.base().RoundTrip(r)
+	}
+	p := t.newPoll(r)
+	sent := p.condition(r)
+	p.Start = t.now()
+	resp, err := t.base().RoundTrip(sent)
+	p.Latency = t.now().Sub(p.Start)
+	if err != nil {
+		p.Duration = p.Latency
+		p.end(err)
+		return resp, err
+	}
+	if resp.Request == nil {
+		resp.Request = sent // newPoll of a redirect goes back by it
+	}
+	p.resp = resp
+	p.read(resp)
+	switch {
+	case resp.StatusCode == http.StatusSwitchingProtocols:
+		p.end(nil)
+	case resp.StatusCode == http.StatusNotModified || resp.Body == nil || resp.Body == http.NoBody:
+		p.end(io.EOF)
+	default:
+		p.body = resp.Body
+		p.length = resp.ContentLength
+		p.content = t.newContent()
+		resp.Body = p
+	}
+	return resp, nil
+}
+
+// newPoll returns a poll for a request.
+func (t *Transport) newPoll(r *http.Request) *poll {
+	p := &poll{t: t, Poll: Poll{URL: pageURL(r), Request: r}}
+	p.fetch, _ = r.Context().Value(fetching{}).(*Fetch)
+	p.teaching = r.Context().Value(teaching{}) != nil
+	first := r
+	for first.Response != nil && first.Response.Request != nil { // an http.Client was redirected
+		first, p.redirected = first.Response.Request, true
+	}
+	if p.Page = p.URL; p.fetch != nil {
+		p.Page = p.fetch.page
+	} else if p.redirected {
+		p.Page = pageURL(first)
+	}
+	p.key, p.found.from = keyOf(p.Page), shortOf(p.URL)
+	return p
 }
 
 func (t *Transport) base() http.RoundTripper {
@@ -124,46 +175,16 @@ func hasAny(h http.Header, names ...string) bool {
 	return slices.ContainsFunc(names, func(name string) bool { return len(h[name]) > 0 })
 }
 
-// roundTrip is RoundTrip with the copies of the page kept under k.
-func (t *Transport) roundTrip(r *http.Request, url string, k key, report func(Poll)) (*http.Response, error) {
-	if r.Method != http.MethodGet && r.Method != "" || r.Header == nil || hasAny(r.Header, "Range", "Upgrade") {
-		return t.base().RoundTrip(r)
+// Forget forgets a page, by its URL or the name that [Begin] was given: its next poll is a first
+// one.
+func (t *Transport) Forget(page string) {
+	t.copies.forget(keyOf(page))
+	if url, _, ok := strings.Cut(page, "#"); ok {
+		t.copies.forget(keyOf(url))
 	}
-	p := &poll{t: t, key: k, report: report, Poll: Poll{URL: url}}
-	p.teaching = r.Context().Value(teaching{}) != nil
-	r = p.condition(r)
-
-	p.Start = t.now()
-	resp, err := t.base().RoundTrip(r)
-	p.Latency = t.now().Sub(p.Start)
-	if err != nil {
-		p.Duration = p.Latency
-		p.end(err)
-		return resp, err
-	}
-	p.resp = resp
-	p.read(resp)
-	switch {
-	case resp.StatusCode == http.StatusSwitchingProtocols:
-		p.end(nil)
-	case resp.StatusCode == http.StatusNotModified || resp.Body == nil || resp.Body == http.NoBody:
-		p.end(io.EOF)
-	default:
-		p.body = resp.Body
-		p.length = resp.ContentLength
-		p.content = t.newContent()
-		resp.Body = p
-	}
-	return resp, nil
 }
 
-// Forget forgets a URL: its next poll is a first one.
-func (t *Transport) Forget(url string) {
-	url, _, _ = strings.Cut(url, "#")
-	t.copies.forget(keyOf(url))
-}
-
-// Len returns the number of URLs that are remembered.
+// Len returns the number of pages that are remembered.
 func (t *Transport) Len() int { return t.copies.len() }
 
 // AppendBinary implements [encoding.BinaryAppender]; see MarshalBinary.

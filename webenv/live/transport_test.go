@@ -505,11 +505,11 @@ func TestTransportConcurrent(t *testing.T) {
 func TestTransportSavedStateContradicts(t *testing.T) {
 	t.Parallel()
 	type entry struct {
-		key, etag        string
-		hashed, redirect bool
-		hash             string
-		size             int64
-		page             string
+		key, etag, location string
+		hashed              bool
+		hash                string
+		size                int64
+		page                string
 	}
 	page, err := new(fingerprint.Page).MarshalBinary()
 	require.NoError(t, err)
@@ -519,7 +519,7 @@ func TestTransportSavedStateContradicts(t *testing.T) {
 		entries []entry
 		ok      bool
 	}{
-		"good":                {2, []entry{{a, `"x"`, true, false, b, 7, string(page)}, {b, "", true, true, a, 0, ""}}, true},
+		"good":                {2, []entry{{a, `"x"`, "", true, b, 7, string(page)}, {b, "", b, true, a, 0, ""}}, true},
 		"negative number":     {-1, nil, false},
 		"too few":             {2, []entry{{key: a}}, false},
 		"too many":            {1, []entry{{key: a}, {key: b}}, false},
@@ -531,7 +531,7 @@ func TestTransportSavedStateContradicts(t *testing.T) {
 		"bad page":            {1, []entry{{key: a, page: string(page[1:])}}, false},
 		"long etag":           {1, []entry{{key: a, etag: strings.Repeat("x", maxETag+1)}}, false},
 		"etag with a newline": {1, []entry{{key: a, etag: "\"x\"\r\nHost: y"}}, false},
-		"redirect to nowhere": {1, []entry{{key: a, redirect: true}}, false},
+		"short location":      {1, []entry{{key: a, location: "b"}}, false},
 	} {
 		e := codec.NewEncoder(nil, transportFormat.Magic, transportFormat.Version)
 		e.Int(c.n)
@@ -539,8 +539,13 @@ func TestTransportSavedStateContradicts(t *testing.T) {
 			e.Bytes([]byte(x.key))
 			e.Bytes([]byte(x.etag))
 			e.Uint64(0)
+			e.Uint64(0)
+			e.Bool(x.location != "")
+			if x.location != "" {
+				e.Bytes([]byte(x.location))
+				e.Bool(true)
+			}
 			e.Bool(x.hashed)
-			e.Bool(x.redirect)
 			if x.hashed {
 				e.Bytes([]byte(x.hash))
 				e.Bool(false)

@@ -1,0 +1,74 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"sync"
+)
+
+// A Fetch is one poll of a page with all requests that a client sends for it: redirects and second
+// tries. [Begin] begins it, End returns its [Poll]. Take it to know to which page a poll belongs,
+// whatever the client makes of the URL, and to have an answer also where the client sent nothing.
+//
+//	ctx, fetch := live.Begin(ctx, page)
+//	resp, err := client.Do(request.WithContext(ctx))
+//	...                     // read and close the body
+//	poll := fetch.End(err)
+//	err = live.Tell(learner, page, time.Now(), poll)
+type Fetch struct {
+	page   string
+	report func(Poll) // of each request; may be nil
+
+	mu   sync.Mutex
+	poll Poll // of the latest request
+	sent bool
+}
+
+type fetching struct{}
+
+// Begin begins a poll of a page, which has a name of the caller's choice: its URL, say. All requests
+// with the context that it returns belong to the poll. A [Transport] compares the copy with the one
+// of the same name.
+func Begin(ctx context.Context, page string) (context.Context, *Fetch) {
+	f := &Fetch{page: page, poll: Poll{Page: page}}
+	return context.WithValue(ctx, fetching{}, f), f
+}
+
+// add takes what a request found.
+func (f *Fetch) add(found Poll) {
+	if f.report != nil {
+		f.report(found)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.sent {
+		elapsed := found.Start.Sub(f.poll.Start)
+		found.Start = f.poll.Start
+		found.Latency += elapsed
+		found.Duration += elapsed
+	}
+	f.poll, f.sent = found, true
+}
+
+// End ends a fetch and returns what was found: that of the last request, with the times since the
+// first one began. It comes after the body has been closed. err is that of the client; it is the
+// Poll's if no request was sent, or if the client refused to follow a redirect. Without an error a
+// redirect that was not followed is the page itself.
+func (f *Fetch) End(err error) Poll {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	p := f.poll
+	switch {
+	case p.Err != nil:
+	case !f.sent && err == nil:
+		p.Err = ErrNotSent
+	case !f.sent:
+		p.Err = errors.Join(ErrNotSent, err)
+	case err != nil && isRedirect(p.Status):
+		p.Err = err
+	}
+	if p.Err != nil {
+		p.Changed, p.Minor, p.First, p.Again, p.Decision = false, false, false, false, Undecided
+	}
+	return p
+}

@@ -1,0 +1,361 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/recrawl/recrawl/webenv"
+	"github.com/recrawl/recrawl/webenv/internal/check"
+	"github.com/recrawl/recrawl/webenv/internal/webtest"
+	"github.com/recrawl/recrawl/webenv/serve"
+)
+
+// calls notes what a learner is told. It can defer with deferring.
+type calls []string
+
+func (c *calls) note(call string, key string, args ...any) error {
+	*c = append(*c, fmt.Sprint(append([]any{call, " ", key}, args...)...))
+	return nil
+}
+func (c *calls) Observe(key string, _ time.Time, changed bool) error {
+	return c.note("observe", key, " ", changed)
+}
+func (c *calls) GiveBack(key string, _ time.Time) error { return c.note("give back", key) }
+func (c *calls) Remove(key string) error                { return c.note("remove", key) }
+
+type deferring struct {
+	calls
+	err error
+}
+
+func (d *deferring) Defer(key string, until time.Time) error {
+	_ = d.note("defer", key, " ", until.Sub(webtest.Year2001))
+	return d.err
+}
+
+func TestOutcomes(t *testing.T) {
+	t.Parallel()
+	network := errors.New("no network")
+	bad := func(status int) Poll { return Poll{Status: status, Err: ErrStatus} }
+	later := func(p Poll) Poll {
+		p.RetryAfter = webtest.Year2001.Add(time.Minute)
+		return p
+	}
+	const back, deferred = "give back p", "defer p 1m0s"
+	for _, c := range []struct {
+		poll        Poll
+		want        Outcome
+		unreachable bool
+		told        []string
+	}{
+		{Poll{Status: 200, Changed: true}, Answered, false, []string{"observe p true"}},
+		{Poll{Status: 304}, Answered, false, []string{"observe p false"}},
+		{Poll{Status: 302, Changed: true}, Answered, false, []string{"observe p true"}},
+		{Poll{Status: 200, First: true}, Answered, false, []string{back}},
+		{later(Poll{Status: 200}), Answered, false, []string{"observe p false"}},
+		{Poll{Err: network}, Failed, true, []string{back}},
+		{Poll{Err: ErrNotSent}, Failed, true, []string{back}},
+		{Poll{Status: 200, Err: network}, Failed, false, []string{back}},
+		{Poll{Status: 200, Err: ErrClosedEarly}, Failed, false, []string{back}},
+		{bad(500), Failed, true, []string{back}},
+		{bad(503), Failed, true, []string{back}},
+		{later(bad(503)), Vetoed, true, []string{deferred, back}},
+		{later(bad(404)), Vetoed, false, []string{deferred, back}},
+		{bad(408), Failed, false, []string{back}},
+		{bad(429), Vetoed, false, []string{back}},
+		{later(bad(429)), Vetoed, false, []string{deferred, back}},
+		{bad(401), Vetoed, false, []string{back}},
+		{bad(403), Vetoed, false, []string{back}},
+		{bad(451), Vetoed, false, []string{back}},
+		{bad(404), Gone, false, []string{back}},
+		{bad(410), Gone, false, []string{"remove p"}},
+	} {
+		name := fmt.Sprint(c.poll.Status, c.poll.Err)
+		require.Equal(t, c.want, c.poll.Outcome(), name)
+		require.Equal(t, c.unreachable, c.poll.Unreachable(), name)
+		l := new(deferring)
+		require.NoError(t, Tell(l, "p", webtest.Year2001, c.poll))
+		require.Equal(t, c.told, []string(l.calls), name)
+
+		plain := new(calls) // has no Defer
+		require.NoError(t, Tell(plain, "p", webtest.Year2001, c.poll))
+		require.Equal(t, c.told[len(c.told)-1:], []string(*plain), name)
+	}
+	for err, want := range map[error]error{network: network, errors.ErrUnsupported: nil} {
+		l := &deferring{err: err}
+		require.ErrorIs(t, Tell(l, "p", webtest.Year2001, later(bad(429))), want)
+		require.Equal(t, []string{deferred, back}, []string(l.calls))
+	}
+	require.Equal(t, "vetoed", Vetoed.String())
+}
+
+func TestRetryAfter(t *testing.T) {
+	t.Parallel()
+	now := webtest.Year2001
+	for _, c := range []struct {
+		value, date string
+		want        time.Duration // −1 for none
+	}{
+		{"", "", -1}, {"120", "", 2 * time.Minute}, {" 0 ", "", 0}, {"-1", "", -1}, {"+1", "", -1}, {"1.5", "", -1}, {"soon", "", -1},
+		{webtest.DateOf(90), "", 90 * time.Second},
+		{webtest.DateOf(90), webtest.DateOf(60), 30 * time.Second}, // the server's clock is ahead
+		{"99999999999999999999", "", math.MaxInt64}, {"9999999999", "", math.MaxInt64},
+	} {
+		got := retryAfter(http.Header{"Retry-After": {c.value}, "Date": {c.date}}, now)
+		if c.want < 0 {
+			require.Zero(t, got, c.value)
+		} else {
+			require.Equal(t, now.Add(c.want), got, c.value)
+		}
+	}
+}
+
+func TestFreshness(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		control, expires, date, age string
+		want                        time.Duration
+	}{
+		{"", "", "", "", 0},
+		{"max-age=60", "", "", "", time.Minute},
+		{"public, Max-Age=\"60\" ", "", "", "", time.Minute},
+		{"s-maxage=600, max-age=60", "", "", "", time.Minute},
+		{"s-maxage=600", "", "", "", 0},
+		{"max-age=60", "", "", "50", 10 * time.Second},
+		{"max-age=60", "", "", "70", 0},
+		{"max-age=60", "", "", "old", time.Minute},
+		{"max-age=60", webtest.DateOf(3600), "", "", time.Minute},
+		{"max-age=soon", webtest.DateOf(3600), "", "", 0},
+		{"max-age=60, max-age=90", "", "", "", 0},
+		{"max-age=60, no-cache", "", "", "", 0},
+		{"max-age=60, no-store", "", "", "", 0},
+		{`no-cache="Set-Cookie, max-age=1", max-age=60`, "", "", "", time.Minute},
+		{"", webtest.DateOf(3600), "", "", time.Hour},
+		{"", webtest.DateOf(3600), webtest.DateOf(1800), "", 30 * time.Minute},
+		{"", webtest.DateOf(3600), webtest.DateOf(1800), "60", 29 * time.Minute},
+		{"", webtest.DateOf(0), webtest.DateOf(1800), "", 0},
+		{"", "0", "", "", 0},
+		{"max-age=99999999999999999999", "", "", "", math.MaxInt64},
+	} {
+		h := http.Header{"Cache-Control": {c.control}, "Expires": {c.expires}, "Date": {c.date}, "Age": {c.age}}
+		require.Equal(t, c.want, freshness(h, webtest.Year2001), "%v", h)
+	}
+	two := http.Header{"Cache-Control": {"private", "max-age=60"}}
+	require.Equal(t, time.Minute, freshness(two, webtest.Year2001))
+}
+
+// fetched polls a page and returns what was found.
+func fetched(t *testing.T, client *http.Client, url, page string) Poll {
+	ctx, fetch := Begin(t.Context(), page)
+	r := get(t, url).WithContext(ctx)
+	resp, err := client.Do(r)
+	if err == nil {
+		_, err = io.Copy(io.Discard, resp.Body)
+		resp.Body.Close()
+	}
+	return fetch.End(err)
+}
+
+// A page behind a new session at every poll is one page: nothing but changes of its content are
+// changes, and one copy is remembered.
+func TestSessions(t *testing.T) {
+	t.Parallel()
+	for _, mode := range modes {
+		env := webtest.Replay(t, []float64{10, 20.5})
+		cfg := mode.cfg
+		cfg.Source, cfg.Faults = check.Source(1), func(int) serve.Faults { return serve.Faults{Session: true} }
+		s, now := serverOf(t, env, cfg)
+		var hops []Poll
+		transport := &Transport{Base: webtest.InProcess{Handler: s}, OnPoll: func(p Poll) { hops = append(hops, p) }}
+		client := &http.Client{Transport: transport}
+		for k, at := range []float64{5, 6, 11, 12, 21, 21.5, 23, 30} {
+			now.Set(at)
+			p := fetched(t, client, "http://web.test/page/0#top", "http://web.test/page/0")
+			require.NoError(t, p.Err)
+			require.Equal(t, k == 0, p.First)
+			require.Equal(t, k == 2 || k == 4, p.Changed, "%s: at %v", mode.name, at)
+			require.Equal(t, 200, p.Status)
+			require.Equal(t, 1, transport.Len())
+			require.Contains(t, p.URL, "/session/")
+			require.Len(t, hops, 2*k+2)
+			require.Equal(t, 302, hops[2*k].Status)
+		}
+		// Without a Fetch the page is the URL that was asked for.
+		webtest.Fetch(t, client, "http://web.test/page/0")
+		require.Equal(t, "http://web.test/page/0", hops[len(hops)-1].Page)
+		require.False(t, hops[len(hops)-1].Changed)
+		require.Equal(t, 1, transport.Len())
+		transport.Forget("http://web.test/page/0#top")
+		require.Zero(t, transport.Len())
+	}
+}
+
+// A page that moves stays the same page, and validators of one URL are not sent to another.
+func TestMoves(t *testing.T) {
+	t.Parallel()
+	var conditional []bool
+	target := ""
+	web := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/" && target != "" {
+			http.Redirect(w, r, target, http.StatusFound)
+			return
+		}
+		conditional = append(conditional, r.Header.Get("If-None-Match") != "")
+		w.Header().Set("ETag", `"1"`) // at every URL
+		if r.Header.Get("If-None-Match") != "" {
+			w.WriteHeader(http.StatusNotModified)
+			return
+		}
+		content := "the page"
+		if r.URL.Path == "/other" {
+			content = "another page"
+		}
+		_, _ = io.WriteString(w, content)
+	})
+	transport := &Transport{Base: webtest.InProcess{Handler: web}}
+	client := &http.Client{Transport: transport}
+	for k, c := range []struct {
+		target               string
+		conditional, changed bool
+	}{{"", false, false}, {"", true, false}, {"/a", false, false}, {"/a", true, false}, {"/b", false, false},
+		{"/other", false, true}, {"/other", true, false}, {"", false, true}, {"", true, false}} {
+		target = c.target
+		p := fetched(t, client, "http://web.test/", "front page")
+		require.NoError(t, p.Err)
+		require.Equal(t, "front page", p.Page)
+		require.Equal(t, "http://web.test/"+trimSlash(c.target), p.URL)
+		require.Equal(t, c.changed, p.Changed, "poll %d", k)
+		require.Equal(t, c.conditional, conditional[k], "poll %d", k)
+	}
+	require.Equal(t, 1, transport.Len())
+}
+
+func trimSlash(path string) string {
+	if path == "" {
+		return ""
+	}
+	return path[1:]
+}
+
+// Every fault of the server has its outcome.
+func TestFaults(t *testing.T) {
+	t.Parallel()
+	faults := []serve.Faults{{}, {Unavailable: 1}, {Silent: 1}, {Cut: 1}, {Busy: 100}, {Dying: 50}, {Slow: time.Hour}, {Session: true}}
+	env, err := webenv.NewPoisson(make([]float64, len(faults)), check.Source(1))
+	require.NoError(t, err)
+	clock := new(webtest.Clock)
+	server, err := serve.New(env, serve.Config{Now: clock.Now, Calendar: webenv.Calendar{Epoch: webtest.Year2001},
+		Source: check.Source(2), Faults: func(page int) serve.Faults { return faults[page] }})
+	require.NoError(t, err)
+	web := httptest.NewServer(server)
+	defer web.Close()
+	client := &http.Client{Transport: &Transport{}, Timeout: 200 * time.Millisecond}
+	at := func(now float64) (all []string) {
+		clock.Set(now)
+		for page := range faults {
+			p := fetched(t, client, web.URL+server.URL(page), server.URL(page))
+			if page == 4 && p.Outcome() == Vetoed {
+				require.WithinDuration(t, p.Start.Add(40*time.Second), p.RetryAfter, time.Second)
+			}
+			require.Equal(t, p.Outcome() == Vetoed, !p.RetryAfter.IsZero())
+			all = append(all, p.Outcome().String())
+		}
+		return all
+	}
+	require.Equal(t, []string{"answered", "failed", "failed", "failed", "answered", "answered", "failed", "answered"}, at(0))
+	// Page 5 is dead from 41 to 91.
+	require.Equal(t, []string{"answered", "failed", "failed", "failed", "vetoed", "gone", "failed", "answered"}, at(60))
+}
+
+// A Fetch knows its page, and has an answer, whatever the client does.
+func TestFetch(t *testing.T) {
+	t.Parallel()
+	refused := errors.New("refused")
+	_, fetch := Begin(t.Context(), "p")
+	p := fetch.End(refused)
+	require.ErrorIs(t, p.Err, refused)
+	require.ErrorIs(t, p.Err, ErrNotSent)
+	require.Equal(t, "p", p.Page)
+	require.ErrorIs(t, fetch.End(nil).Err, ErrNotSent)
+
+	now := webtest.Year2001
+	base := &scripted{answers: []*answer{
+		{status: 302, header: "Location: /b"}, {status: 200, body: "x"},
+		{status: 302, header: "Location: /c"},
+		{status: 302, header: "Location: /d"},
+	}}
+	var seen context.Context
+	transport := &Transport{Base: base, Now: func() time.Time {
+		now = now.Add(time.Second)
+		return now
+	}, OnPoll: func(p Poll) { seen = p.Request.Context() }}
+	client := &http.Client{Transport: transport}
+	p = fetched(t, client, "http://web.test/a", "p")
+	require.NoError(t, p.Err)
+	require.Equal(t, "http://web.test/b", p.URL)
+	require.Equal(t, []any{webtest.Year2001.Add(time.Second), 4 * time.Second, 5 * time.Second}, []any{p.Start, p.Latency, p.Duration})
+	require.NotNil(t, seen.Value(fetching{}))
+
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return refused }
+	p = fetched(t, client, "http://web.test/a", "p")
+	require.ErrorIs(t, p.Err, refused)
+	require.False(t, p.Changed)
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	p = fetched(t, client, "http://web.test/a", "p")
+	require.NoError(t, p.Err)
+	require.True(t, p.Changed, "it redirects elsewhere")
+}
+
+// The caller is handed each copy, up to the limit, and need not read it.
+func TestOnBody(t *testing.T) {
+	t.Parallel()
+	var got []string
+	var changed []bool
+	content, read := "abcdef", int64(100)
+	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/moved":
+			http.Redirect(w, r, "/", http.StatusFound)
+			return
+		case "/gone":
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("ETag", fmt.Sprintf("%q", content))
+		if r.Header.Get("If-None-Match") == w.Header().Get("ETag") {
+			w.WriteHeader(http.StatusNotModified)
+			return
+		}
+		_, _ = io.WriteString(w, content)
+	})
+	pages := liveOf(t, handler, Config{
+		MaxBytes: 7,
+		OnBody: func(page int, resp *http.Response) {
+			b, err := io.ReadAll(io.LimitReader(resp.Body, read))
+			require.NoError(t, err)
+			got = append(got, fmt.Sprint(page, " ", string(b)))
+		},
+	}, "/moved", "/gone")
+	for _, c := range []struct {
+		content string
+		read    int64
+	}{{"abcdef", 100}, {"abcdef", 100}, {"abcxyz", 3}, {"a longer one", 100}} {
+		content, read = c.content, c.read
+		_, ch, err := pages.PollContext(t.Context(), 0, 1)
+		require.NoError(t, err)
+		changed = append(changed, ch)
+		_, _, err = pages.PollContext(t.Context(), 1, 1)
+		require.ErrorIs(t, err, ErrStatus)
+	}
+	require.Equal(t, []string{"0 abcdef", "0 abc", "0 a longe"}, got)
+	require.Equal(t, []bool{false, false, true, true}, changed)
+}
