@@ -23,8 +23,8 @@ import (
 // times of changes where they are known, also from before the start. Add and Remove change the
 // set of pages. SetWeight says what a page counts, SetInterval how often it may or must be
 // polled, AddGroup and SetGroup how hard a host may be used, Defer and DeferGroup until when it
-// may not be; Signal hints that a page changed. Rate, Price and PollsForFreshness return what has
-// been learnt, Ready and Due when polls are to be expected.
+// may not be; Signal hints that a page changed. Rate, Price and WhatIf return what has
+// been learnt, Ready and Due when polls are to be expected, Stats how the crawl goes.
 // A page counts as current when it is added, or at the first Next.
 //
 // # Guarantees
@@ -94,6 +94,7 @@ type RateFilter struct {
 	hints     hints.Hints
 	early     map[uint32][]stretch // change times told before there was a time scale, by slot
 	queue     queue.Queue
+	tally     tally
 	threshold float64 // index at which pages are due
 	sweep     uint32  // next slot to refresh
 }
@@ -264,6 +265,7 @@ func (f *RateFilter) Observe(page int, now float64, changed bool) error {
 // found takes in the answer of a poll, asked for or not.
 func (f *RateFilter) found(slot int, now float64, changed bool) {
 	f.recall(uint32(slot))
+	f.tally.answer(changed)
 	gap := f.gap(uint32(slot), now)
 	if gap > 0 {
 		var b belief.Belief
@@ -285,6 +287,7 @@ func (f *RateFilter) predicted(b *belief.Belief, slot uint32, gap float64, chang
 		f.census.Patience.Earn(f.weight(slot), changed, late, f.ids.Len())
 	}
 	f.hints.Score(int(slot), f.queue.Group(slot), f.spans(slot, gap), changed)
+	f.tally.predict(f.model.Chance(b, gap), changed)
 }
 
 // learnt stores the belief about a page last answered a time gap ago.
@@ -329,6 +332,7 @@ func (f *RateFilter) GiveBack(page int, now float64) error {
 	s := uint32(slot)
 	cycle := f.cycle(now)
 	first := max(min(now-f.last(s), cycle)/2, cycle*shortestWait)
+	f.tally.failures++
 	f.limits.Fail(s, now, first, cycle*longestWait)
 	f.land(s)
 	f.queue.Put(s, f.due(s, f.model.Cycle()))

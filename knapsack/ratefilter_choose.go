@@ -105,10 +105,16 @@ func (f *RateFilter) choose(now float64) (slot uint32, ok bool) {
 	f.release(now)
 	best, bestIndex := f.overdue(now), math.Inf(-1)
 	if best == queue.None {
-		best, bestIndex = f.greatest(now, f.inTurn() || f.meter.Polls()%courtesy == 0)
-	}
-	if best == queue.None {
-		return 0, false
+		inTurn := f.inTurn()
+		best, bestIndex = f.greatest(now, inTurn || f.meter.Polls()%courtesy == 0)
+		if best == queue.None {
+			return 0, false
+		}
+		if inTurn {
+			f.tally.inTurn++
+		}
+	} else {
+		f.tally.late++
 	}
 	if bestIndex > 0 && !math.IsInf(bestIndex, 1) {
 		next := f.threshold * math.Pow(bestIndex/f.threshold, thresholdPace)

@@ -1,9 +1,6 @@
 package knapsack
 
 import (
-	"fmt"
-	"math"
-
 	"github.com/recrawl/recrawl/knapsack/internal/belief"
 )
 
@@ -45,42 +42,4 @@ func (f *RateFilter) Price() float64 { return f.threshold }
 // change that had a hint before them; NaN where there were none.
 func (f *RateFilter) SignalQuality(source int) (precision, recall float64) {
 	return f.hints.Quality(source)
-}
-
-// PollsForFreshness returns the number of polls per unit of time with which the best schedule
-// would keep the share freshness of all copies current, at the rates that all pages are believed
-// to have had in the recent past. It takes no account of weights and limits. It costs O(1), and
-// is an error as long as no page has been observed.
-func (f *RateFilter) PollsForFreshness(freshness float64) (float64, error) {
-	if !(freshness > 0 && freshness < 1) {
-		return 0, fmt.Errorf("%w: freshness %v is not between 0 and 1", ErrConfig, freshness)
-	}
-	share, total := f.census.Prior.Rates()
-	if !(total > 0) {
-		return 0, fmt.Errorf("%w: nothing has been observed", ErrConfig)
-	}
-	slope := slopes[Freshness][Even]
-	at := func(price float64) (fresh, polls float64) {
-		for k, s := range share {
-			rate := f.model.Rate(float64(k))
-			if price*rate >= 1 {
-				continue // changes too fast to be worth a poll
-			}
-			x := rate / slope.inverse(price*rate, -math.Log1p(-price*rate))
-			fresh += s / total * Freshness.value(Even, rate, x)
-			polls += s / total * x
-		}
-		return fresh, polls
-	}
-	lo, hi := -700.0, 700.0 // log price, as far as numbers go: freshness falls with it
-	for range 100 {
-		mid := (lo + hi) / 2
-		if fresh, _ := at(math.Exp(mid)); fresh > freshness {
-			lo = mid
-		} else {
-			hi = mid
-		}
-	}
-	_, polls := at(math.Exp(lo))
-	return polls * float64(f.ids.Len()), nil
 }

@@ -146,23 +146,33 @@ func ExampleRateFilter_RecordChanges() {
 	// Output: about one release in six days: true
 }
 
-// How much a larger budget would bring: the price of a poll, and the polls that a freshness
-// takes.
-func ExampleRateFilter_Price() {
+// How much a larger budget would bring: the price of a poll, what twice the budget would reach, and
+// the polls that a freshness takes.
+func ExampleRateFilter_WhatIf() {
 	f, _ := knapsack.NewRateFilter(50, knapsack.RateFilterConfig{Objective: knapsack.Freshness})
 	pollsOf(f, 5000, func(page int) int { return 20 + 10*page })
 	fmt.Println("another poll an hour is worth something:", f.Price() > 0)
-	half, err := f.PollsForFreshness(0.5)
+	now, err := f.WhatIf(knapsack.Freshness, 1)
 	if err != nil {
 		panic(err)
 	}
-	most, err := f.PollsForFreshness(0.9)
+	twice, err := f.WhatIf(knapsack.Freshness, 2)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Printf("%.0f %% of the copies are current, with twice the polls %.0f %%\n", 100*now, 100*twice)
+	half, err := f.PollsFor(knapsack.Freshness, 0.5)
+	if err != nil {
+		panic(err)
+	}
+	most, err := f.PollsFor(knapsack.Freshness, 0.9)
 	if err != nil {
 		panic(err)
 	}
 	fmt.Println("0.9 fresh takes more than 1.8 times the polls of 0.5:", most > 1.8*half)
 	// Output:
 	// another poll an hour is worth something: true
+	// 86 % of the copies are current, with twice the polls 92 %
 	// 0.9 fresh takes more than 1.8 times the polls of 0.5: true
 }
 

@@ -252,6 +252,6 @@ func useFilter(f *knapsack.RateFilter) any {
 			did = append(did, f.Add(), f.Remove(page))
 		}
 	}
-	polls, err := f.PollsForFreshness(0.5)
+	polls, err := f.PollsFor(knapsack.Freshness, 0.5)
 	return fmt.Sprint(did, f.Len(), polls, err)
 }

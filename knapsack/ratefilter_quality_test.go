@@ -536,39 +536,6 @@ func TestRateFilterRecordChanges(t *testing.T) {
 	require.Greater(t, covered, n*7/10)
 }
 
-// Polls for a freshness: with as many as are said to be needed the best schedule
-// reaches about that.
-func TestPollsForFreshness(t *testing.T) {
-	t.Parallel()
-	const n = 400
-	rng := rand.New(rand.NewPCG(2, 2))
-	rates := make([]float64, n)
-	for i := range rates {
-		rates[i] = math.Exp(1.2 * rng.NormFloat64())
-	}
-	f := must(NewRateFilter(n, RateFilterConfig{Objective: Freshness}))
-	_, err := f.PollsForFreshness(0.5)
-	require.ErrorIs(t, err, ErrConfig)
-	must(webenv.Run(must(webenv.NewPoisson(rates, rand.NewPCG(1, 1))), f, webenv.RunConfig{Rate: n, Duration: 40}))
-	for _, bad := range []float64{0, 1, -1, math.NaN()} {
-		_, err := f.PollsForFreshness(bad)
-		require.ErrorIs(t, err, ErrConfig)
-	}
-	require.Positive(t, f.Price())
-	before := 0.0
-	for _, want := range []float64{0.3, 0.5, 0.7, 0.85} {
-		polls := must(f.PollsForFreshness(want))
-		require.Greater(t, polls, before)
-		before = polls
-		p := Problem{Objective: Freshness, Rates: rates, Budget: polls}
-		x, _, err := p.Optimal()
-		require.NoError(t, err)
-		best := must(p.Value(x)) / n
-		t.Logf("freshness %v: %.0f polls; the best schedule at the true rates reaches %.3f with them", want, polls, best)
-		require.InDelta(t, want, best, 0.1)
-	}
-}
-
 // warm returns a filter of n pages in full swing: of 64 kinds, with the
 // threshold at which they ask for one poll per unit of time, and each somewhere in
 // its interval.

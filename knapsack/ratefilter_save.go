@@ -40,6 +40,7 @@ func (f *RateFilter) encode(e *codec.Encoder) {
 	f.census.Encode(e)
 	f.limits.Encode(e)
 	f.hints.Encode(e)
+	f.tally.encode(e)
 	f.encodeEarly(e)
 	f.queue.Encode(e)
 }
@@ -63,6 +64,7 @@ func (f *RateFilter) decode(d *codec.Decoder) {
 	f.census.Decode(d)
 	f.limits.Decode(d, slots)
 	f.hints.Decode(d, slots)
+	f.tally.decode(d)
 	f.decodeEarly(d)
 	f.queue = queue.Decode(d, slots, f.idle)
 	d.Require(f.queue.Groups() == f.limits.Paces(), "%d groups with %d limits", f.queue.Groups(), f.limits.Paces())

@@ -57,6 +57,9 @@ func (h *Hedge) Add(cell int, changes, time float64) {
 	h.time[cell] += time
 }
 
+// Rates returns for each cell the time observed of late and the rate found in it, per unit of time.
+func (h *Hedge) Rates() (time, rate *belief.Row) { return &h.time, &h.rate }
+
 // estimate computes rates and gain.
 func (h *Hedge) estimate(cycle float64) {
 	time, changes := 0.0, 0.0

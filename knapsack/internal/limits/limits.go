@@ -18,6 +18,7 @@ import (
 type Limits struct {
 	interval []bounds        // per slot
 	vetoes   map[uint32]veto // by slot
+	failing  int             // of the vetoes, those with a retry
 	// deadlines holds pages with a longest interval by the time at which it was
 	// over when they were entered. Entries whose key is not the page's are void.
 	deadlines heap.Slots
@@ -36,6 +37,8 @@ type veto struct {
 	delay float64 // from the last failure to retry
 }
 
+func (v veto) failing() bool { return !math.IsInf(v.retry, -1) }
+
 var unbounded = bounds{0, math.Inf(1), math.Inf(1)}
 
 // On reports whether anything may keep a page from being polled, the pace of groups apart.
@@ -53,7 +56,7 @@ func (l *Limits) Forget(slot uint32) {
 	if l.interval != nil {
 		l.interval[slot] = unbounded
 	}
-	delete(l.vetoes, slot)
+	l.lift(slot)
 }
 
 // Longest returns the longest interval of a page, +Inf if it has none.
@@ -155,7 +158,7 @@ func (l *Limits) Fail(slot uint32, now, first, most float64) {
 	switch {
 	case !ok:
 		v = veto{until: math.Inf(-1), delay: first}
-	case math.IsInf(v.retry, -1):
+	case !v.failing():
 		v.delay = first
 	default:
 		v.delay = max(2*v.delay, first)
@@ -165,17 +168,34 @@ func (l *Limits) Fail(slot uint32, now, first, most float64) {
 	l.set(slot, v)
 }
 
+// set sets the veto of a page, and lift removes it.
 func (l *Limits) set(slot uint32, v veto) {
+	l.lift(slot)
 	if l.vetoes == nil {
 		l.vetoes = map[uint32]veto{}
 	}
 	l.vetoes[slot] = v
+	if v.failing() {
+		l.failing++
+	}
 }
+
+func (l *Limits) lift(slot uint32) {
+	if v, ok := l.vetoes[slot]; ok {
+		if v.failing() {
+			l.failing--
+		}
+		delete(l.vetoes, slot)
+	}
+}
+
+// Failures returns the number of pages whose last poll got no answer.
+func (l *Limits) Failures() int { return l.failing }
 
 // Failing reports whether the last poll of a page got no answer.
 func (l *Limits) Failing(slot uint32) bool {
 	v, ok := l.vetoes[slot]
-	return ok && !math.IsInf(v.retry, -1)
+	return ok && v.failing()
 }
 
 // Answered ends the delay after failures of a page that has been answered at time now. It stays
@@ -186,10 +206,10 @@ func (l *Limits) Answered(slot uint32, now float64) {
 	}
 	if v, ok := l.vetoes[slot]; ok {
 		if v.until <= now {
-			delete(l.vetoes, slot)
+			l.lift(slot)
 			return
 		}
-		l.vetoes[slot] = veto{v.until, math.Inf(-1), 0}
+		l.set(slot, veto{v.until, math.Inf(-1), 0})
 	}
 }
 

@@ -56,6 +56,7 @@ func TestFail(t *testing.T) {
 	for _, wait := range []float64{1, 2, 4, 8, 10, 10} {
 		require.Equal(t, now > 100, l.Failing(1))
 		l.Fail(1, now, 1, 10)
+		require.Equal(t, 1, l.Failures())
 		require.Equal(t, now+wait, l.Earliest(1, 0))
 		now += wait
 	}
@@ -63,6 +64,7 @@ func TestFail(t *testing.T) {
 	require.Equal(t, now+5, l.Earliest(1, 0))
 	l.Answered(1, now)
 	require.False(t, l.Failing(1))
+	require.Zero(t, l.Failures())
 	require.Equal(t, now+5, l.Earliest(1, 0), "it stays deferred")
 	l.Fail(1, now, 1, 10)
 	require.Equal(t, now+5, l.Earliest(1, 0))

@@ -1,0 +1,148 @@
+package knapsack
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/recrawl/recrawl/webenv"
+)
+
+// What the best schedule would reach with a budget, at the rates learnt, is what it does reach at
+// the true rates, for each objective; PollsFor is the inverse.
+func TestWhatIf(t *testing.T) {
+	t.Parallel()
+	const n = 400
+	rng := rand.New(rand.NewPCG(2, 2))
+	rates := make([]float64, n)
+	for i := range rates {
+		rates[i] = math.Exp(1.2*rng.NormFloat64()) / 2
+	}
+	f := must(NewRateFilter(n, RateFilterConfig{Objective: Freshness}))
+	_, err := f.WhatIf(Freshness, 1)
+	require.ErrorIs(t, err, ErrConfig)
+	_, err = f.PollsFor(Freshness, 0.5)
+	require.ErrorIs(t, err, ErrConfig)
+	must(webenv.Run(must(webenv.NewPoisson(rates, rand.NewPCG(1, 1))), f, webenv.RunConfig{Rate: n, Duration: 40}))
+	_, err = f.WhatIf(objectives, 1)
+	require.ErrorIs(t, err, ErrConfig)
+	for _, polls := range []float64{0, -1, math.NaN(), math.Inf(1)} {
+		_, err := f.WhatIf(Age, polls)
+		require.ErrorIs(t, err, ErrBudget)
+	}
+	for o := range objectives {
+		before := math.Inf(-1)
+		for _, polls := range []float64{n / 4, n, 2 * n, 5 * n} {
+			value := must(f.WhatIf(o, polls))
+			require.Greater(t, value, before)
+			before = value
+			p := Problem{Objective: o, Rates: rates, Budget: polls}
+			x, _, err := p.Optimal()
+			require.NoError(t, err)
+			best := must(p.Value(x)) / n
+			t.Logf("%v polls: %v %.3f, at the true rates %.3f", polls, o, value, best)
+			require.InEpsilon(t, best, value, 0.3)
+			require.InEpsilon(t, polls, must(f.PollsFor(o, value)), 1e-6)
+		}
+	}
+	for _, bad := range []float64{0, 1, -1, math.NaN(), math.Inf(1)} {
+		_, err := f.PollsFor(Freshness, bad)
+		require.ErrorIs(t, err, ErrConfig)
+	}
+	_, err = f.PollsFor(Delay, 0)
+	require.ErrorIs(t, err, ErrConfig)
+}
+
+// Stats count what happened, and what was expected is what is found, where pages change as the
+// beliefs say.
+func TestStats(t *testing.T) {
+	t.Parallel()
+	for o := range objectives {
+		const n = 300
+		f := must(NewRateFilter(n, RateFilterConfig{Objective: o}))
+		require.Equal(t, Stats{Pages: n}, f.Stats())
+		rng := rand.New(rand.NewPCG(7, 7))
+		seen := make([]float64, n)
+		var want Stats
+		var half Stats
+		for k := range 60 * n {
+			now := float64(k) / 10
+			if k == 30*n {
+				half = f.Stats()
+				restored := new(RateFilter)
+				require.NoError(t, restored.UnmarshalBinary(must(f.MarshalBinary())))
+				f = restored
+				require.Equal(t, half, f.Stats())
+			}
+			page := must(f.Next(now))
+			want.Polls++
+			if k == 60*n-1 {
+				break
+			}
+			if k%40 == 0 {
+				require.NoError(t, f.GiveBack(page, now))
+				want.Failures++
+				continue
+			}
+			rate := math.Exp2(float64(page%9)-5) / (n / 10)
+			changed := rng.ExpFloat64() < rate*(now-seen[page])
+			seen[page] = now
+			require.NoError(t, f.Observe(page, now, changed))
+			want.Answers++
+			if changed {
+				want.Changes++
+			}
+		}
+		got := f.Stats()
+		require.Equal(t, want.Polls, got.Polls)
+		require.Equal(t, want.Answers, got.Answers)
+		require.Equal(t, want.Changes, got.Changes)
+		require.Equal(t, want.Failures, got.Failures)
+		require.Equal(t, n, got.Pages)
+		require.Equal(t, 1, got.InFlight)
+		require.InDelta(t, 5, got.Failing, 5)
+		require.InEpsilon(t, 10, got.Budget, 1e-9)
+		require.Equal(t, f.Price(), got.Price)
+		require.LessOrEqual(t, got.Changes-got.Found, uint64(20))
+		found, expected := float64(got.Found-half.Found), got.Expected-half.Expected
+		t.Logf("%v: %.0f found, %.0f expected; %d of %d polls in turn, %d late", o, found, expected, got.InTurn, got.Polls, got.Late)
+		require.InEpsilon(t, found, expected, 0.15)
+		require.Zero(t, got.Late)
+	}
+
+	// All alike: polls are in turn. A longest interval: polls are late.
+	f := must(NewRateFilter(10, RateFilterConfig{}))
+	require.NoError(t, f.SetInterval(3, 0, 2))
+	spin(t, f, 0, 1000)
+	s := f.Stats()
+	require.Greater(t, s.Late, uint64(400))
+	require.Greater(t, s.Late+s.InTurn, s.Polls/2)
+}
+
+// Where changes are reported that are none, more is found than expected; where they stop, less.
+func TestStatsTellTrouble(t *testing.T) {
+	t.Parallel()
+	const n = 200
+	f := must(NewRateFilter(n, RateFilterConfig{}))
+	rng := rand.New(rand.NewPCG(7, 7))
+	seen := make([]float64, n)
+	ratio := func(from, to int, often float64) float64 {
+		before := f.Stats()
+		for k := from * n; k < to*n; k++ {
+			now := float64(k)
+			page := must(f.Next(now))
+			rate := often * float64(1+page%5) / n
+			require.NoError(t, f.Observe(page, now, rng.ExpFloat64() < rate*(now-seen[page])))
+			seen[page] = now
+		}
+		after := f.Stats()
+		return float64(after.Found-before.Found) / (after.Expected - before.Expected)
+	}
+	ratio(0, 20, 0.1)
+	require.InDelta(t, 1, ratio(20, 40, 0.1), 0.15)
+	require.Greater(t, ratio(40, 42, 1), 1.5)
+	ratio(42, 80, 0.1)
+	require.Less(t, ratio(80, 82, 0.001), 0.5)
+}
