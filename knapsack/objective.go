@@ -69,10 +69,10 @@ func (o Objective) MarshalText() ([]byte, error) { return objectiveNames.Marshal
 // UnmarshalText is the inverse of MarshalText.
 func (o *Objective) UnmarshalText(text []byte) error { return objectiveNames.UnmarshalText(o, text) }
 
-// value returns V(x) of a page of a change rate that is polled x times per unit of time. For x =
+// Value returns V(x) of a page of a change rate that is polled x times per unit of time. For x =
 // 0 it is the limit, which is −Inf for Age, Harmonic and Delay unless the rate is 0. It is NaN for
 // negative arguments.
-func (o Objective) value(spacing Spacing, rate, x float64) float64 {
+func (o Objective) Value(spacing Spacing, rate, x float64) float64 {
 	switch {
 	case !(rate >= 0 && x >= 0):
 		return math.NaN()
@@ -153,10 +153,10 @@ func ein(v float64) float64 {
 	return sum
 }
 
-// slope returns V'(x), what one more poll per unit of time is worth for a page of a change rate
+// Slope returns V'(x), what one more poll per unit of time is worth for a page of a change rate
 // that is polled x times per unit of time. For x = 0 it is the limit. It is NaN for negative
 // arguments.
-func (o Objective) slope(spacing Spacing, rate, x float64) float64 {
+func (o Objective) Slope(spacing Spacing, rate, x float64) float64 {
 	switch {
 	case !(rate >= 0 && x >= 0):
 		return math.NaN()

@@ -71,7 +71,7 @@ func TestValueIsWhatItSays(t *testing.T) {
 				} else {
 					want = -meanOver(s, x, func(t float64) float64 { return costs[o](rate, t) })
 				}
-				require.InEpsilon(t, want, o.value(s, rate, x), 1e-6, "λ=%v x=%v", rate, x)
+				require.InEpsilon(t, want, o.Value(s, rate, x), 1e-6, "λ=%v x=%v", rate, x)
 			}
 		}
 	})
@@ -84,9 +84,9 @@ func TestSlopeIsTheDerivative(t *testing.T) {
 			for _, v := range []float64{0.01, 0.04, 0.06, 0.3, 1, 4, 15, 39, 41} {
 				x := rate / v
 				h := x * 1e-4 // five points: error O(h⁴)
-				f := func(k float64) float64 { return o.value(s, rate, x+k*h) }
+				f := func(k float64) float64 { return o.Value(s, rate, x+k*h) }
 				want := (f(-2) - 8*f(-1) + 8*f(1) - f(2)) / (12 * h)
-				require.InEpsilon(t, want, o.slope(s, rate, x), 1e-5, "λ=%v v=%v", rate, v)
+				require.InEpsilon(t, want, o.Slope(s, rate, x), 1e-5, "λ=%v v=%v", rate, v)
 			}
 		}
 	})
@@ -113,19 +113,19 @@ func TestInverseOfSlope(t *testing.T) {
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	allObjectives(t, func(t *testing.T, o Objective, s Spacing) {
-		require.True(t, math.IsNaN(o.value(s, -1, 1)))
-		require.True(t, math.IsNaN(o.value(s, 1, math.NaN())))
-		require.True(t, math.IsNaN(o.slope(s, math.NaN(), 1)))
-		require.Zero(t, o.slope(s, 0, 3))
+		require.True(t, math.IsNaN(o.Value(s, -1, 1)))
+		require.True(t, math.IsNaN(o.Value(s, 1, math.NaN())))
+		require.True(t, math.IsNaN(o.Slope(s, math.NaN(), 1)))
+		require.Zero(t, o.Slope(s, 0, 3))
 		if o >= Age {
-			require.Equal(t, math.Inf(-1), o.value(s, 1, 0))
-			require.Equal(t, math.Inf(1), o.slope(s, 1, 0))
+			require.Equal(t, math.Inf(-1), o.Value(s, 1, 0))
+			require.Equal(t, math.Inf(1), o.Slope(s, 1, 0))
 		} else {
-			require.Zero(t, o.value(s, 1, 0))
-			require.InDelta(t, 1/math.Pow(3, float64(slopes[o][s].power)), o.slope(s, 3, 0), 1e-15)
+			require.Zero(t, o.Value(s, 1, 0))
+			require.InDelta(t, 1/math.Pow(3, float64(slopes[o][s].power)), o.Slope(s, 3, 0), 1e-15)
 		}
 	})
-	require.Equal(t, 1.0, Freshness.value(Even, 0, 0))
+	require.Equal(t, 1.0, Freshness.Value(Even, 0, 0))
 }
 
 // Each enumeration is written in the words of its String and read back.

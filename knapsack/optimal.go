@@ -108,7 +108,7 @@ func (p Problem) Value(x []float64) (float64, error) {
 			return 0, fmt.Errorf("%w: page %d: %v", ErrFrequency, i, xi)
 		}
 		if w := p.weight(i); w > 0 {
-			total.add(w * p.Objective.value(p.Spacing, p.Rates[i], xi))
+			total.add(w * p.Objective.Value(p.Spacing, p.Rates[i], xi))
 		}
 	}
 	return total.value(), nil

@@ -323,7 +323,7 @@ func TestExtremeBudgets(t *testing.T) {
 	require.NoError(t, err)
 	require.InEpsilon(t, 0.5, price, 1e-12)
 	require.InEpsilon(t, 3, x[2]/x[1], 1e-9)
-	require.InEpsilon(t, 0.5, Detections.slope(Even, 1e-6, x[0]), 1e-9)
+	require.InEpsilon(t, 0.5, Detections.Slope(Even, 1e-6, x[0]), 1e-9)
 }
 
 func TestNothingWorthPolling(t *testing.T) {
