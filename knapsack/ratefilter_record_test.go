@@ -161,4 +161,15 @@ func TestNewPagesStartLearnt(t *testing.T) {
 	require.InEpsilon(t, 0.01, must(f.Rate(page)).Median, 0.9)
 	require.EqualValues(t, f.now, f.last(uint32(page)))
 	require.ErrorIs(t, f.RecordChanges(page, -500, 1.6, nil), ErrTime, "a history is told once")
+	// One that ended long ago tells less, as the rate may have jumped since.
+	old := f.Add()
+	require.NoError(t, f.RecordChanges(old, -1500, -998.5, []float64{-1400, -1300, -1200, -1100, -1000}))
+	then, now := must(f.Rate(old)), must(f.Rate(page))
+	require.Greater(t, then.High/then.Low, 2*now.High/now.Low)
+	// What was kept is learnt before what is told then.
+	kept := f.Add()
+	f.keep(uint32(Slot(kept)), stretch{-500, 1, []float64{-400, -300, -200, -100, 0}})
+	require.NoError(t, f.RecordChanges(kept, -500, f.now, nil))
+	require.Empty(t, f.early)
+	require.InEpsilon(t, 0.01, must(f.Rate(kept)).Median, 0.9)
 }
