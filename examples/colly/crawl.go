@@ -1,10 +1,12 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"sync"
+	"time"
 
 	"github.com/gocolly/colly/v2"
 
@@ -17,18 +19,13 @@ import (
 // decides what to fetch next.
 type crawler struct {
 	collector *colly.Collector
-	urls      []string       // by page
-	pages     map[string]int // by URL
+	pages     *knapsack.Keyed[string] // by URL
+	clock     *clock
 
-	mu      sync.Mutex // learners are not safe for concurrent use
-	learner knapsack.Learner
-	clock   *clock
-	left    int        // polls that the budget still has
-	asked   []bool     // by page: the learner waits for an answer
-	answers []int      // by page
-	busy    int        // workers that fetch
-	free    *sync.Cond // one of them is done
-	err     error      // of the learner
+	asking sync.Mutex
+	left   int // polls that the budget still has
+
+	mu sync.Mutex
 	account
 }
 
@@ -42,24 +39,17 @@ type account struct {
 	progress  []float64 // changes found after each poll
 }
 
-// newCrawler returns a crawler of the pages at the URLs, with a budget of polls. A
-// poll is matched to its page by the URL that was sent, so these must be as colly
-// writes them: absolute, with a path ("/" at least), no fragment and escaped. A page
-// that redirects counts as changed when it redirects elsewhere.
+// newCrawler returns a crawler of the pages at the URLs, with a budget of polls and a learner
+// without pages.
 func newCrawler(urls []string, learner knapsack.Learner, clock *clock, workers, polls int) *crawler {
 	c := &crawler{
 		collector: colly.NewCollector(colly.UserAgent("recrawl-example")),
-		urls:      urls,
-		pages:     make(map[string]int, len(urls)),
-		learner:   learner,
+		pages:     knapsack.NewKeyed[string](learner),
 		clock:     clock,
 		left:      polls,
-		asked:     make([]bool, len(urls)),
-		answers:   make([]int, len(urls)),
 	}
-	c.free = sync.NewCond(&c.mu)
-	for page, url := range urls {
-		c.pages[url] = page
+	for _, url := range urls {
+		c.pages.Add(url)
 	}
 
 	// By default colly fetches a URL once and then refuses it.
@@ -70,18 +60,24 @@ func newCrawler(urls []string, learner knapsack.Learner, clock *clock, workers, 
 	// CacheDir must stay empty: colly would answer from its files and ask nobody.
 	c.collector.CacheDir = ""
 	c.collector.IgnoreRobotsTxt = false
-	c.collector.WithTransport(&live.Transport{
-		Base:   &http.Transport{MaxIdleConnsPerHost: workers},
-		OnPoll: c.found,
-	})
+	c.collector.WithTransport(&live.Transport{Base: &http.Transport{MaxIdleConnsPerHost: workers}})
+	return c
+}
 
+// visit lets colly fetch a page, and returns what the transport found. Its request has a context
+// of its own, so it is known which page it is for, however colly writes the URL.
+func (c *crawler) visit(url string) (live.Poll, error) {
+	ctx, fetch := live.Begin(context.Background(), url)
+	collector := c.collector.Clone()
+	collector.Context = ctx
 	// What the crawl is for goes into callbacks as ever; a 304 has no body.
-	c.collector.OnHTML("title", func(*colly.HTMLElement) {
+	collector.OnHTML("title", func(*colly.HTMLElement) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.parsed++
 	})
-	return c
+	err := collector.Visit(url)
+	return fetch.End(err), err
 }
 
 // crawl spends the budget with the given number of workers. Each asks for the next page
@@ -93,12 +89,12 @@ func (c *crawler) crawl(workers int) error {
 	for w := range workers {
 		wait.Go(func() {
 			for errs[w] == nil {
-				v, ok, err := c.ask()
-				if err != nil || !ok {
-					errs[w] = err
+				url, ok, err := c.ask()
+				if errs[w] = err; err != nil || !ok {
 					return
 				}
-				errs[w] = c.fetch(v)
+				poll, err := c.visit(url)
+				errs[w] = c.tell(url, poll, err)
 			}
 		})
 	}
@@ -106,100 +102,70 @@ func (c *crawler) crawl(workers int) error {
 	return errors.Join(errs...)
 }
 
-// A visit is one fetch of a page.
-type visit struct{ page, answers int } // answers before it
-
-// ask returns the page to fetch now; ok is false when the budget is spent.
-func (c *crawler) ask() (v visit, ok bool, err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+// ask returns the page to fetch now; ok is false when the budget is spent. If there is none, it
+// waits for the answer to another poll, or, if there is none either, for the time that the learner
+// names.
+func (c *crawler) ask() (url string, ok bool, err error) {
+	c.asking.Lock()
+	defer c.asking.Unlock()
 	if c.left == 0 {
-		return v, false, nil
+		return "", false, nil
 	}
 	c.left--
-	page, err := c.learner.Next(c.clock.tick())
-	// Once pages are removed there may be fewer of them than workers.
-	for errors.Is(err, knapsack.ErrNoPage) && c.busy > 0 {
-		c.free.Wait()
-		page, err = c.learner.Next(c.clock.now())
+	for now := c.clock.tick(); ; now = c.clock.time() {
+		busy := false
+		for range c.pages.InFlight() {
+			busy = true
+		}
+		url, err = c.pages.Next(now)
+		var none *knapsack.NoPageError
+		switch {
+		case !errors.As(err, &none):
+			return url, err == nil, err
+		case busy:
+			time.Sleep(time.Millisecond)
+		case none.Time().IsZero():
+			return "", false, err
+		default:
+			c.clock.skip(none.Time())
+		}
 	}
-	if err != nil {
-		return v, false, err
-	}
-	c.busy++
-	c.asked[page] = true
-	return visit{page, c.answers[page]}, true, nil
 }
 
-// fetch lets colly fetch a page; the transport tells the learner what was
-// found. Of a visit that colly refused the transport saw nothing: the page is given
-// back here, or the learner would wait for ever; and removed if robots.txt forbids
-// it, or the learner would ask for it again and again.
-func (c *crawler) fetch(v visit) error {
-	err := c.collector.Visit(c.urls[v.page])
+// tell tells the learner what a poll found. A page that robots.txt forbids is removed, or the
+// learner would ask for it again and again. Colly reads robots.txt once; a crawler that reads it
+// again would add the page when it may.
+func (c *crawler) tell(url string, poll live.Poll, err error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.busy--
-	c.free.Broadcast()
 	switch {
-	case c.answers[v.page] != v.answers: // errors of the network are polls too
-	case errors.Is(err, colly.ErrRobotsTxtBlocked):
+	case poll.Err != nil:
 		c.failed++
-		c.remove(v.page)
-	default:
-		c.failed++
-		c.giveBack(v.page)
-	}
-	return c.err
-}
-
-// found is told of each poll by the transport, in the goroutine of its worker.
-func (c *crawler) found(p live.Poll) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	page, ok := c.pages[p.URL]
-	switch {
-	case !ok || !c.asked[page]: // robots.txt, or one of the first copies
-	case p.Err != nil:
-		c.failed++
-		c.giveBack(page)
-	case p.First: // nothing to compare with
-		c.giveBack(page)
-	default:
-		c.answer(page, c.learner.Observe(page, c.clock.now(), p.Changed))
+	case !poll.First:
 		c.polls++
-		if p.Changed {
+		if poll.Changed {
 			c.changed++
 		}
 		c.progress = append(c.progress, float64(c.changed))
 	}
-}
-
-func (c *crawler) giveBack(page int) { c.answer(page, c.learner.GiveBack(page, c.clock.now())) }
-
-// remove lets the learner forget a page that must not be fetched. Colly reads
-// robots.txt once; a crawler that reads it again would add the page when it may.
-func (c *crawler) remove(page int) {
-	c.forbidden++
-	c.answer(page, c.learner.Remove(page))
-}
-
-// answer notes that the learner has its answer.
-func (c *crawler) answer(page int, err error) {
-	c.asked[page] = false
-	c.answers[page]++
-	c.err = errors.Join(c.err, err)
+	if errors.Is(err, colly.ErrRobotsTxtBlocked) {
+		c.forbidden++
+		return c.pages.Remove(url)
+	}
+	return live.Tell(c.pages, url, c.clock.time(), poll)
 }
 
 // copyAll fetches every page once, for a copy to compare with.
 func (c *crawler) copyAll() error {
-	for page, url := range c.urls {
-		err := c.collector.Visit(url)
+	for url := range c.pages.All() {
+		_, err := c.visit(url)
 		if errors.Is(err, colly.ErrRobotsTxtBlocked) {
-			c.remove(page)
-		} else if err != nil {
+			c.forbidden++
+			err = c.pages.Remove(url)
+		}
+		if err != nil {
 			return fmt.Errorf("%s: %w", url, err)
 		}
 	}
-	return c.err
+	return nil
 }

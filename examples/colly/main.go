@@ -4,6 +4,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -61,15 +62,15 @@ func run(args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	filter, err := knapsack.NewRateFilter(s.pages, knapsack.RateFilterConfig{})
+	filter, err := knapsack.NewRateFilter(0, knapsack.RateFilterConfig{})
 	if err != nil {
 		return err
 	}
-	lakg, err := knapsack.NewLAKG(s.pages, knapsack.LAKGConfig{States: 300}, rand.NewPCG(s.Seed, 1))
+	lakg, err := knapsack.NewLAKG(0, knapsack.LAKGConfig{States: 300, Start: 1 / float64(s.pages)}, rand.NewPCG(s.Seed, 1))
 	if err != nil {
 		return err
 	}
-	uniform, err := knapsack.NewFixed(slices.Repeat([]float64{1}, s.pages), knapsack.Even, nil)
+	uniform, err := knapsack.NewFixed(nil, knapsack.Even, nil)
 	if err != nil {
 		return err
 	}
@@ -105,7 +106,7 @@ func (s *settings) crawl(learner knapsack.Learner) (*account, serve.Totals, erro
 		return nil, serve.Totals{}, err
 	}
 	clock := new(clock)
-	server, err := serve.New(env, serve.Config{Now: clock.now, Calendar: webenv.Calendar{Unit: time.Hour}})
+	server, err := serve.New(env, serve.Config{Now: clock.now, Calendar: calendar})
 	if err != nil {
 		return nil, serve.Totals{}, err
 	}
@@ -126,11 +127,36 @@ func (s *settings) crawl(learner knapsack.Learner) (*account, serve.Totals, erro
 	clock.ticked = func() { bar.Add(1) }
 
 	c := newCrawler(urls, learner, clock, s.workers, s.polls)
+	if err := equal(c.pages); err != nil {
+		return nil, serve.Totals{}, err
+	}
 	if err := c.copyAll(); err != nil {
 		return nil, serve.Totals{}, err
 	}
 	err = c.crawl(s.workers)
 	return &c.account, server.Totals(), err
+}
+
+// equal has the pages polled equally often if the learner is one that learns nothing. Weights and
+// limits of a learner are set in the same way.
+func equal(pages *knapsack.Keyed[string]) error {
+	urls := slices.Collect(pages.All())
+	err := knapsack.With(pages, func(f *knapsack.Fixed, page func(string) (int, error)) error {
+		for _, url := range urls {
+			p, err := page(url)
+			if err != nil {
+				return err
+			}
+			if err := f.SetFrequency(p, 1); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if errors.Is(err, errors.ErrUnsupported) { // of another type
+		return nil
+	}
+	return err
 }
 
 // A clock is the time of the web, in slots. In a slot one poll is asked for: a
@@ -140,11 +166,22 @@ type clock struct {
 	ticked func()
 }
 
-func (c *clock) now() float64 { return float64(c.slots.Load()) }
+// calendar makes a slot an hour.
+var calendar = webenv.Calendar{Unit: time.Hour}
 
-func (c *clock) tick() float64 {
+func (c *clock) now() float64    { return float64(c.slots.Load()) }
+func (c *clock) time() time.Time { return calendar.Date(c.now()) }
+
+// tick goes to the next slot.
+func (c *clock) tick() time.Time {
 	c.ticked()
-	return float64(c.slots.Add(1))
+	c.slots.Add(1)
+	return c.time()
+}
+
+// skip goes to the slot at or after a time. Only one worker moves the clock at a time.
+func (c *clock) skip(to time.Time) {
+	c.slots.Store(max(c.slots.Load()+1, int64(math.Ceil(calendar.Time(to)))))
 }
 
 // rows sets what the crawler found beside what the server knows.
