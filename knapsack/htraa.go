@@ -34,7 +34,8 @@ func (c HTRAAConfig) check() error {
 //
 // # Cost
 //
-// Time: O(log n) for Next and Observe. Memory: at most 28 bytes a page. Polls allocate nothing.
+// Time: O(log n) for Next and Observe. Memory: 26 bytes for each of as many pages as the next power
+// of two. Polls allocate nothing.
 //
 // # How it works
 //

@@ -166,7 +166,11 @@ func (p *Planner) refresh(slot int) {
 
 // rate is the estimate for a page as a Problem takes it.
 func (p *Planner) rate(slot int, prior float64) float64 {
-	return min(max(p.evidence.Rate(slot, prior), leastInput), mostInput)
+	rate := p.evidence.Rate(slot, prior)
+	if math.IsNaN(rate) { // from a saved state that somebody altered
+		rate = 1
+	}
+	return min(max(rate, leastInput), mostInput)
 }
 
 // planned reports whether the frequencies have been solved: whether there is a price.

@@ -6,9 +6,11 @@ package codectest
 import (
 	"bytes"
 	"encoding"
+	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -42,8 +44,8 @@ const mostForged = 4000
 //     for both, and leaves both the same;
 //   - data cut off anywhere, with a bit flipped, of another version or another type are
 //     refused with the right error, and nothing changes;
-//   - with bytes changed and the checksum right again, data are refused with ErrCorrupt,
-//     or give a value with which use does not panic.
+//   - with bytes changed, or numbers, and the checksum right again, data are refused with
+//     ErrCorrupt, or give a value with which use neither panics nor hangs.
 //
 // The function use does with a value what callers do, for a while, and returns something
 // to compare; nil where there is nothing. It must allow for values with other settings
@@ -153,6 +155,29 @@ func forgeries[P Saved](t *testing.T, data []byte, empty func() P, use func(P) a
 		})
 		try(t, data, forged, empty, use)
 	}
+	most := mostForged / 2
+	if testing.Short() {
+		most /= 4
+	}
+	for k := 0; end-start >= 8 && k < min(most, len(outlandish)*(end-start-7)); k++ {
+		at := start + k/len(outlandish)
+		if len(outlandish)*(end-start-7) > most {
+			at = start + rng.IntN(end-start-7)
+		}
+		forged := Forge(data, func(body []byte) []byte {
+			binary.LittleEndian.PutUint64(body[at:], outlandish[k%len(outlandish)])
+			return body
+		})
+		try(t, data, forged, empty, use)
+	}
+}
+
+// outlandish are numbers that decoders may overlook, as floats or as integers.
+var outlandish = [...]uint64{
+	math.Float64bits(math.NaN()), math.Float64bits(math.Inf(1)), math.Float64bits(math.Inf(-1)),
+	math.Float64bits(math.MaxFloat64), math.Float64bits(-math.MaxFloat64), math.Float64bits(1e300),
+	math.Float64bits(math.SmallestNonzeroFloat64), math.Float64bits(-1), math.Float64bits(1e9),
+	0, 1, 3, math.MaxUint32, math.MaxInt64, math.MaxUint64,
 }
 
 // try loads forged data over good data, which stay if they are refused, and uses what it

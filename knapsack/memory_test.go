@@ -1,0 +1,69 @@
+package knapsack
+
+import (
+	"math/rand/v2"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// heapOf returns the memory that what make returns holds.
+func heapOf(make func() any) float64 {
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	v := make()
+	runtime.GC()
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	runtime.KeepAlive(v)
+	return float64(after.HeapAlloc) - float64(before.HeapAlloc)
+}
+
+// The bytes a page that the comments of the types state are those that are held. It runs alone, as
+// it measures the heap.
+func TestMemory(t *testing.T) {
+	const n = 100_000
+	src := rand.NewPCG(1, 2)
+	filter := func(prepare func(f *RateFilter)) func() any {
+		return func() any {
+			f := must(NewRateFilter(n, RateFilterConfig{}))
+			spin(t, f, 0, 100)
+			prepare(f)
+			return f
+		}
+	}
+	for _, c := range []struct {
+		name  string
+		bytes float64
+		make  func() any
+	}{
+		{"RateFilter", 60, filter(func(*RateFilter) {})},
+		{"RateFilter with weights", 60 + 8, filter(func(f *RateFilter) { _ = f.SetWeight(1, 2) })},
+		{"RateFilter with intervals", 60 + 24, filter(func(f *RateFilter) { _ = f.SetInterval(1, 2, 3) })},
+		{"RateFilter with groups", 60 + 4, filter(func(f *RateFilter) { _ = f.SetGroup(1, must(f.AddGroup(GroupConfig{}))) })},
+		{"RateFilter, all pages deferred", 60 + 60 + 12, filter(func(f *RateFilter) {
+			for page := range n {
+				require.NoError(t, f.Defer(page, 1e9))
+			}
+			_, err := f.Next(200)
+			require.ErrorIs(t, err, ErrNoPage)
+		})},
+		{"Fixed, even", 29, func() any { return must(NewFixed(make([]float64, n), Even, nil)) }},
+		{"Fixed, random", 25, func() any { return must(NewFixed(make([]float64, n), Random, src)) }},
+		{"Adaptive", 29, func() any { return must(NewAdaptive(n, AdaptiveConfig{})) }},
+		{"LAKG, even", 31, func() any { return must(NewLAKG(n, LAKGConfig{Spacing: Even}, src)) }},
+		{"LAKG, random", 10, func() any { return must(NewLAKG(n, LAKGConfig{}, src)) }},
+		{"HTRAA", 26.0 * (1 << 17) / n, func() any { return must(NewHTRAA(n, HTRAAConfig{}, src)) }},
+		{"EstimateFirst", 29 + 24, func() any { return must(NewEstimateFirst(n, EstimateFirstConfig{}, nil)) }},
+		{"Planner, gamma", 45 + 16, func() any { return must(NewPlanner(n, PlannerConfig{Method: Gamma}, nil)) }},
+	} {
+		perPage := heapOf(c.make) / n
+		t.Logf("%s: %.1f bytes a page, stated %.0f", c.name, perPage, c.bytes)
+		if perPage < c.bytes*0.8 || perPage > c.bytes*1.1+1 { // slices grow by steps
+			t.Errorf("%s: %.1f bytes a page, stated %.0f", c.name, perPage, c.bytes)
+		}
+	}
+}
