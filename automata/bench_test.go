@@ -73,7 +73,7 @@ func BenchmarkWalk(b *testing.B) {
 	state, sum := 750, 0.0
 	b.ReportAllocs()
 	for b.Loop() {
-		state = w.NextFull(state, src.Uint64()>>63 == 1, state > 700)
+		state = w.StepFull(state, src.Uint64()>>63 == 1, state > 700)
 		sum += w.Amount(state)
 	}
 	if sum <= 0 {

@@ -10,9 +10,9 @@ import (
 	"github.com/recrawl/recrawl/internal/source"
 )
 
-// Errors of the package. They arrive wrapped, with the value at fault.
+// Errors of this package. They come wrapped with the value at fault.
 var (
-	// ErrConfig reports a setting outside its range.
+	// ErrConfig reports a setting out of its range.
 	ErrConfig = errors.New("automata: setting out of range")
 	// ErrUnknown reports an action that the automaton does not have.
 	ErrUnknown = errors.New("automata: no such action")

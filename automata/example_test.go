@@ -308,7 +308,7 @@ func ExampleWalk() {
 	changed := []bool{true, false}
 	full := false // is Σ x at the budget?
 	for page := range states {
-		states[page] = w.NextFull(states[page], changed[page], full)
+		states[page] = w.StepFull(states[page], changed[page], full)
 		fmt.Printf("page %d: state %d, x = %.2f\n", page, states[page], w.Amount(states[page]))
 	}
 	// Output:
@@ -344,7 +344,7 @@ func ExampleOverload() {
 	state := 2
 	for _, overloaded := range []bool{true, true, false, true} {
 		fmt.Printf("state %d: relieve with probability %.2f\n", state, o.Probability(state))
-		state = o.Next(state, overloaded)
+		state = o.Step(state, overloaded)
 	}
 	// Output:
 	// state 2: relieve with probability 0.06

@@ -7,7 +7,7 @@ import (
 
 // An Overload is the rule of the automaton that a bin has in Yazidi 2006 (section 4.2).
 // When its bin is overloaded, Select chooses between bearing it (the sites are polled
-// less) and relieving it (sites are put out), with probability (s/N)² of relief; Next
+// less) and relieving it (sites are put out), with probability (s/N)² of relief; Step
 // moves the state s. It goes up fast while the overload lasts and down slowly when it is
 // over, never below the threshold Th where it starts:
 //
@@ -50,8 +50,8 @@ func (o *Overload) Select(state int, src rand.Source) (relieve bool) {
 	return uniform(src) < o.Probability(state)
 }
 
-// Next returns the state after a step in which the bin was overloaded, or not.
-func (o *Overload) Next(state int, overloaded bool) int {
+// Step returns the state after a step in which the bin was overloaded, or not.
+func (o *Overload) Step(state int, overloaded bool) int {
 	o.check(state)
 	switch {
 	case overloaded && state < o.states-1:

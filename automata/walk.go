@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// A Walk is the rule of the discretised walk on the amounts (s/N)^λ, with s in 1..N: Next
-// steps up on a reward and down on a penalty, and stays at the ends. NextFull is Next for
+// A Walk is the rule of the discretised walk on the amounts (s/N)^λ, with s in 1..N: Step
+// steps up on a reward and down on a penalty, and stays at the ends. StepFull is Step for
 // automata that share a knapsack. It is the automaton of one page in Granmo, Oommen,
 // Myrer & Olsen 2006 (section II) and Yazidi 2006 (section 4.2).
 //
@@ -65,21 +65,21 @@ func (w *Walk) State(amount float64) int {
 	}
 }
 
-// Next returns the state after a reward (up) or a penalty (down).
-func (w *Walk) Next(state int, reward bool) int {
+// Step returns the state after a reward (up) or a penalty (down).
+func (w *Walk) Step(state int, reward bool) int {
 	if reward {
 		return min(state+1, len(w.amounts))
 	}
 	return max(state-1, 1)
 }
 
-// NextFull is Next for automata that share a knapsack: they step up only while there is
+// StepFull is Step for automata that share a knapsack: they step up only while there is
 // room, and down only while it is full (Granmo et al. 2006, section II).
-func (w *Walk) NextFull(state int, reward, full bool) int {
+func (w *Walk) StepFull(state int, reward, full bool) int {
 	if reward == full { // a reward without room, or a penalty with room to spare
 		return state
 	}
-	return w.Next(state, reward)
+	return w.Step(state, reward)
 }
 
 // BirthDeath returns the stationary distribution of a random walk on n states in a row,

@@ -25,9 +25,9 @@ func TestWalkRules(t *testing.T) {
 		{2, false, true, 1}, {1, false, true, 1}, // it is full
 		{2, true, true, 2}, {4, true, true, 4},
 	} {
-		require.Equal(t, c.next, w.NextFull(c.state, c.reward, c.full), "%+v", c)
+		require.Equal(t, c.next, w.StepFull(c.state, c.reward, c.full), "%+v", c)
 	}
-	require.Equal(t, []int{2, 4, 1, 3}, []int{w.Next(1, true), w.Next(4, true), w.Next(1, false), w.Next(4, false)})
+	require.Equal(t, []int{2, 4, 1, 3}, []int{w.Step(1, true), w.Step(4, true), w.Step(1, false), w.Step(4, false)})
 	require.Panics(t, func() { w.Amount(0) })
 	require.Panics(t, func() { w.Amount(5) })
 	require.Panics(t, func() { w.State(math.NaN()) })
@@ -108,8 +108,8 @@ func TestWalkAgainstBirthDeath(t *testing.T) {
 	chain := make([][]float64, n)
 	for s := range chain {
 		chain[s] = make([]float64, n)
-		chain[s][w.Next(s+1, true)-1] += up[s]
-		chain[s][w.Next(s+1, false)-1] += down[s]
+		chain[s][w.Step(s+1, true)-1] += up[s]
+		chain[s][w.Step(s+1, false)-1] += down[s]
 		chain[s][s] += 1 - up[s] - down[s]
 	}
 	require.InDeltaSlice(t, stationaryOf(chain), pi, 1e-12)
@@ -120,7 +120,7 @@ func TestWalkAgainstBirthDeath(t *testing.T) {
 	for range steps {
 		count[state-1]++
 		if x := w.Amount(state); uniform(src) < x { // polled
-			state = w.Next(state, uniform(src) < up[state-1]/x)
+			state = w.Step(state, uniform(src) < up[state-1]/x)
 		}
 	}
 	for s := range pi {
@@ -186,10 +186,10 @@ func TestOverloadRules(t *testing.T) {
 	t.Parallel()
 	o := must(NewOverload(6, 2))
 	for state, next := range map[int][2]int{2: {4, 2}, 3: {5, 2}, 4: {6, 3}, 5: {5, 4}, 6: {6, 5}} {
-		require.Equal(t, next, [2]int{o.Next(state, true), o.Next(state, false)}, "state %d", state)
+		require.Equal(t, next, [2]int{o.Step(state, true), o.Step(state, false)}, "state %d", state)
 	}
 	for _, state := range []int{1, 7} {
-		require.Panics(t, func() { o.Next(state, true) })
+		require.Panics(t, func() { o.Step(state, true) })
 		require.Panics(t, func() { o.Select(state, heads) })
 	}
 	require.Panics(t, func() { o.Select(2, nil) })
@@ -209,8 +209,8 @@ func TestOverloadDrift(t *testing.T) {
 		p := make([][]float64, 40)
 		for s := range p {
 			p[s] = make([]float64, 40)
-			p[s][o.Next(s+1, true)-1] += q
-			p[s][o.Next(s+1, false)-1] += 1 - q
+			p[s][o.Step(s+1, true)-1] += q
+			p[s][o.Step(s+1, false)-1] += 1 - q
 		}
 		m := 0.0
 		for s, share := range stationaryOf(p) {

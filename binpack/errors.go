@@ -9,14 +9,27 @@ import (
 // Errors of this package. They come wrapped with the index or id and the value at fault. A
 // call that returns an error has changed nothing.
 var (
-	ErrWeight   = errors.New("binpack: weight is negative, not finite, or too large to add up")
-	ErrCapacity = errors.New("binpack: capacity is not positive and finite")
-	ErrProblem  = errors.New("binpack: no items, or a conflict or pin that makes no sense")
-	ErrNoRoom   = errors.New("binpack: no room") // for an item or a site, or it is larger than every bin
-	ErrInvalid  = errors.New("binpack: packing or certificate does not hold")
-	ErrTooHard  = errors.New("binpack: check takes too long")
-	ErrConfig   = errors.New("binpack: setting out of range")
-	ErrUnknown  = errors.New("binpack: unknown or removed site, node or page")
+	// ErrConfig reports a setting out of its range.
+	ErrConfig = errors.New("binpack: setting out of range")
+	// ErrUnknown reports a site, node or page that is unknown or was removed.
+	ErrUnknown = errors.New("binpack: unknown or removed site, node or page")
+	// ErrNotAsked reports an answer about a page that was not asked for.
 	ErrNotAsked = errors.New("binpack: answer about a page that was not asked for")
-	ErrCorrupt  = codec.ErrCorrupt // saved state is truncated, altered, or of another type or version
+	// ErrProblem reports a problem without items, or with a conflict or pin that makes no
+	// sense.
+	ErrProblem = errors.New("binpack: no items, or a conflict or pin that makes no sense")
+	// ErrWeight reports a weight that is negative, not finite, or too large to add up.
+	ErrWeight = errors.New("binpack: weight is negative, not finite, or too large to add up")
+	// ErrCapacity reports a capacity that is not positive and finite.
+	ErrCapacity = errors.New("binpack: capacity is not positive and finite")
+	// ErrNoRoom reports that there is no room for an item or a site, or that it is larger
+	// than every bin.
+	ErrNoRoom = errors.New("binpack: no room")
+	// ErrInvalid reports a packing or a certificate that does not hold.
+	ErrInvalid = errors.New("binpack: packing or certificate does not hold")
+	// ErrTooHard reports a check that would take too long.
+	ErrTooHard = errors.New("binpack: check takes too long")
+	// ErrCorrupt reports saved state that is truncated, altered, or of another type or
+	// version.
+	ErrCorrupt = codec.ErrCorrupt
 )

@@ -46,10 +46,10 @@ var heuristics = enum.Of[Heuristic](ErrConfig, "NF", "FF", "BF", "WF", "NFD", "F
 // String returns the usual abbreviation.
 func (h Heuristic) String() string { return heuristics.String(h) }
 
-// MarshalText implements encoding.TextMarshaler.
+// MarshalText returns the name that String gives.
 func (h Heuristic) MarshalText() ([]byte, error) { return heuristics.MarshalText(h) }
 
-// UnmarshalText implements encoding.TextUnmarshaler.
+// UnmarshalText reads the name that String gives.
 func (h *Heuristic) UnmarshalText(text []byte) error { return heuristics.UnmarshalText(h, text) }
 
 // Pack packs the items by a heuristic. Of bins equally good it takes the one opened first.

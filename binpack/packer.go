@@ -313,7 +313,7 @@ func (p *Packer) RemoveSite(site int) error {
 	return nil
 }
 
-// SetWeight tells the present weight of a site, which may be more than any node can take. O(1).
+// SetWeight sets the present weight of a site, which may be more than any node can take. O(1).
 func (p *Packer) SetWeight(site int, weight float64) error {
 	s, err := p.site(site)
 	if err != nil {

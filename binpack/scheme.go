@@ -251,7 +251,7 @@ func (s *Scheme) Next() []int {
 	return s.asked
 }
 
-// Observe tells whether a page that Next asked for had changed since it was last polled.
+// Observe reports whether a page that Next asked for had changed since it was last polled.
 // [ErrUnknown] if there is no such page, [ErrNotAsked] if it was not asked for in this slot or
 // was answered.
 func (s *Scheme) Observe(page int, changed bool) error {
@@ -273,7 +273,7 @@ func (s *Scheme) Observe(page int, changed bool) error {
 		s.register[page] |= 1
 	}
 	if moves == math.MaxUint64 || s.src.Uint64() < moves {
-		s.move(page, s.walk.Next(state, changed))
+		s.move(page, s.walk.Step(state, changed))
 	}
 	return nil
 }
@@ -304,7 +304,7 @@ func (s *Scheme) Rebalance() SlotReport {
 				s.decrease(s.sites(b), load[b])
 			}
 		}
-		s.alarm[b] = s.overload.Next(s.alarm[b], overloaded)
+		s.alarm[b] = s.overload.Step(s.alarm[b], overloaded)
 	}
 	s.repack(out)
 	return s.slot

@@ -29,10 +29,10 @@ var pageWalks = enum.Of[PageWalk](ErrConfig, "as described", "less biased", "unb
 // String returns the name of the walk.
 func (w PageWalk) String() string { return pageWalks.String(w) }
 
-// MarshalText implements encoding.TextMarshaler.
+// MarshalText returns the name that String gives.
 func (w PageWalk) MarshalText() ([]byte, error) { return pageWalks.MarshalText(w) }
 
-// UnmarshalText implements encoding.TextUnmarshaler.
+// UnmarshalText reads the name that String gives.
 func (w *PageWalk) UnmarshalText(text []byte) error { return pageWalks.UnmarshalText(w, text) }
 
 // steps returns the probabilities to move up and down from each state. The frequencies x

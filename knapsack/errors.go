@@ -12,16 +12,28 @@ import (
 // Errors of this package. They come wrapped with the page and the value at fault. A call that
 // returns an error has changed nothing.
 var (
-	ErrNoPage    = errors.New("knapsack: no page may be polled now")
-	ErrUnknown   = errors.New("knapsack: unknown or removed page")
-	ErrNotAsked  = errors.New("knapsack: answer to a poll that is not in flight")
-	ErrTime      = errors.New("knapsack: time is not finite or goes backwards")
-	ErrConfig    = errors.New("knapsack: setting out of range")
-	ErrRate      = errors.New("knapsack: change rate is negative or not finite")
-	ErrWeight    = errors.New("knapsack: weight is negative or not finite")
+	// ErrConfig reports a setting out of its range.
+	ErrConfig = errors.New("knapsack: setting out of range")
+	// ErrNoPage reports that no page may be polled now, as a [NoPageError] that says when
+	// to ask again.
+	ErrNoPage = errors.New("knapsack: no page may be polled now")
+	// ErrUnknown reports a page that is unknown or was removed.
+	ErrUnknown = errors.New("knapsack: unknown or removed page")
+	// ErrNotAsked reports an answer to a poll that is not in flight.
+	ErrNotAsked = errors.New("knapsack: answer to a poll that is not in flight")
+	// ErrTime reports a time that is not finite or lies before an earlier one.
+	ErrTime = errors.New("knapsack: time is not finite or goes backwards")
+	// ErrRate reports a change rate that is negative or not finite.
+	ErrRate = errors.New("knapsack: change rate is negative or not finite")
+	// ErrWeight reports a weight that is negative or not finite.
+	ErrWeight = errors.New("knapsack: weight is negative or not finite")
+	// ErrFrequency reports a polling frequency that is negative or not finite.
 	ErrFrequency = errors.New("knapsack: polling frequency is negative or not finite")
-	ErrBudget    = errors.New("knapsack: budget cannot be spent")
-	ErrCorrupt   = codec.ErrCorrupt // saved state is truncated, altered, or of another type or version
+	// ErrBudget reports a budget that cannot be spent.
+	ErrBudget = errors.New("knapsack: budget cannot be spent")
+	// ErrCorrupt reports saved state that is truncated, altered, or of another type or
+	// version.
+	ErrCorrupt = codec.ErrCorrupt
 )
 
 // A NoPageError is the ErrNoPage of all learners: it wraps that, and says when to ask again.

@@ -169,7 +169,7 @@ func (l *LAKG) Observe(page int, now float64, changed bool) error {
 func (l *lakgPages) learn(slot int, changed bool) {
 	s := int(l.state[slot])
 	full := l.total.Total() >= l.cfg.Capacity
-	l.move(slot, l.walk.NextFull(s, changed, full))
+	l.move(slot, l.walk.StepFull(s, changed, full))
 }
 
 // move changes the state of a page, of one in flight or with Even spacing.

@@ -63,10 +63,10 @@ var objectiveNames = enum.Of[Objective](ErrConfig, "detections", "freshness", "a
 // String returns "detections", "freshness", "age", "harmonic" or "delay".
 func (o Objective) String() string { return objectiveNames.String(o) }
 
-// MarshalText returns the name that String returns.
+// MarshalText returns the name that String gives.
 func (o Objective) MarshalText() ([]byte, error) { return objectiveNames.MarshalText(o) }
 
-// UnmarshalText is the inverse of MarshalText.
+// UnmarshalText reads the name that String gives.
 func (o *Objective) UnmarshalText(text []byte) error { return objectiveNames.UnmarshalText(o, text) }
 
 // Value returns V(x) of a page of a change rate that is polled x times per unit of time. For x =

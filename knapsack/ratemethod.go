@@ -30,10 +30,10 @@ var rateMethodNames = enum.Of[RateMethod](ErrConfig, "mle", "gamma", "cho-garcia
 // String returns "mle", "gamma", "cho-garcia-molina" or "avrachenkov".
 func (m RateMethod) String() string { return rateMethodNames.String(m) }
 
-// MarshalText returns the name that String returns.
+// MarshalText returns the name that String gives.
 func (m RateMethod) MarshalText() ([]byte, error) { return rateMethodNames.MarshalText(m) }
 
-// UnmarshalText is the inverse of MarshalText.
+// UnmarshalText reads the name that String gives.
 func (m *RateMethod) UnmarshalText(text []byte) error { return rateMethodNames.UnmarshalText(m, text) }
 
 // evidence returns an empty estimator of the method.

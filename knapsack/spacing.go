@@ -21,10 +21,10 @@ var spacingNames = enum.Of[Spacing](ErrConfig, "default", "even", "random")
 // String returns "default", "even" or "random".
 func (s Spacing) String() string { return spacingNames.String(s) }
 
-// MarshalText returns the name that String returns.
+// MarshalText returns the name that String gives.
 func (s Spacing) MarshalText() ([]byte, error) { return spacingNames.MarshalText(s) }
 
-// UnmarshalText is the inverse of MarshalText.
+// UnmarshalText reads the name that String gives.
 func (s *Spacing) UnmarshalText(text []byte) error { return spacingNames.UnmarshalText(s, text) }
 
 // or returns the spacing, or the usual one if it is 0.

@@ -255,7 +255,7 @@ func (a *Assigner) Next(site int) (int, error) {
 	return a.arms.ID(int(s.at[slot])), nil
 }
 
-// Observe tells how long the access of a site took from the arm that Next returned. Of an
+// Observe reports how long the access of a site took from the arm that Next returned. Of an
 // access that failed, tell the time after which it was given up. The error is ErrUnknown,
 // ErrDuration (also beyond 1e15) or ErrNotAsked (also if the arm was removed meanwhile).
 func (a *Assigner) Observe(site int, duration float64) error {

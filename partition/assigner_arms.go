@@ -167,8 +167,8 @@ func (a *Assigner) openCrawl() {
 	}
 }
 
-// Arms returns the ids of all arms, in the order of their slots.
-func (a *Assigner) Arms() iter.Seq[int] { return a.arms.All() }
+// AllArms returns the ids of all arms, in the order of their slots.
+func (a *Assigner) AllArms() iter.Seq[int] { return a.arms.All() }
 
 // Load returns the number of sites assigned to an arm, and the time that accessing each of
 // them once is expected to take. O(1). The error is ErrUnknown.

@@ -241,7 +241,7 @@ func TestAssignerArmsComeAndGo(t *testing.T) {
 	require.NotEqual(t, asked, back, "an id is never given twice")
 	names[back] = gone
 	require.GreaterOrEqual(t, step(20), 0.99)
-	require.Len(t, slices.Collect(a.Arms()), 4)
+	require.Len(t, slices.Collect(a.AllArms()), 4)
 	require.Equal(t, Slot(asked), Slot(back), "its slot is")
 }
 
@@ -527,7 +527,7 @@ func assignerProperty(t *rapid.T) {
 		"": func(t *rapid.T) {
 			require.Equal(t, len(asked), a.Len())
 			require.ElementsMatch(t, slices.Collect(maps.Keys(asked)), slices.Collect(a.All()))
-			require.ElementsMatch(t, slices.Collect(maps.Keys(armIDs)), slices.Collect(a.Arms()))
+			require.ElementsMatch(t, slices.Collect(maps.Keys(armIDs)), slices.Collect(a.AllArms()))
 			total := 0
 			for j := range armIDs {
 				n, time, err := a.Load(j)

@@ -16,7 +16,7 @@ func scan(arm, depth []uint8) (sum int) {
 	return sum
 }
 
-// BenchmarkTWOMA is one access: Arm and Observe, with the duration computed from
+// BenchmarkTWOMA is one access: Next and Observe, with the duration computed from
 // the arm. The bare pass over the two arrays stands beside it, per object too.
 func BenchmarkTWOMA(b *testing.B) {
 	for _, n := range []int{10_000, 1_000_000} {

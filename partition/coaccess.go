@@ -68,7 +68,7 @@ func (c *coAccess) Class(object int) (int, error) {
 	return int(c.class[object]), nil
 }
 
-// Query tells that two objects were asked for together.
+// Query reports that two objects were asked for together.
 func (c *coAccess) Query(i, j int) error {
 	if err := checkPair(i, j, len(c.class)); err != nil {
 		return err

@@ -11,12 +11,19 @@ import (
 // Errors of this package. They come wrapped with the object or arm and the value at fault.
 // A call that returns an error has changed nothing.
 var (
-	ErrConfig   = errors.New("partition: setting out of range")
-	ErrUnknown  = errors.New("partition: unknown or removed object or arm")
-	ErrDuration = errors.New("partition: duration is negative or not finite")
+	// ErrConfig reports a setting out of its range.
+	ErrConfig = errors.New("partition: setting out of range")
+	// ErrUnknown reports an object, site or arm that is unknown or was removed.
+	ErrUnknown = errors.New("partition: unknown or removed object or arm")
+	// ErrNotAsked reports an answer to a question that is not open.
 	ErrNotAsked = errors.New("partition: answer to a question that is not open")
-	ErrWeight   = errors.New("partition: weight is negative or not finite")
-	ErrCorrupt  = codec.ErrCorrupt // saved state is truncated, altered, or of another type or version
+	// ErrDuration reports a duration that is negative or not finite.
+	ErrDuration = errors.New("partition: duration is negative or not finite")
+	// ErrWeight reports a weight that is negative or not finite.
+	ErrWeight = errors.New("partition: weight is negative or not finite")
+	// ErrCorrupt reports saved state that is truncated, altered, or of another type or
+	// version.
+	ErrCorrupt = codec.ErrCorrupt
 )
 
 func checkDuration(object int, d float64) error {

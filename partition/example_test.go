@@ -138,7 +138,7 @@ func ExampleAssigner_RemoveArm() {
 		check(err)
 		used[hosts[partition.Slot(arm)]]++
 	}
-	fmt.Println(len(used), "access points in use:", len(slices.Collect(a.Arms())))
+	fmt.Println(len(used), "access points in use:", len(slices.Collect(a.AllArms())))
 	// Output:
 	// a late answer: partition: answer to a question that is not open: site 7
 	// a new id: true of the same slot: true

@@ -85,7 +85,7 @@ func (p *PairTWOMA) Next(object int) (int, error) {
 	return int(p.arm[object]), nil
 }
 
-// Observe tells how long an access of an object from its arm took. The first call and the
+// Observe reports how long an access of an object from its arm took. The first call and the
 // second make a pair, the third and the fourth, and so on. Access the objects of a crawl in
 // random order, as only a pair can change places. A crawl is as many accesses as there are
 // objects. O(1). The error is ErrUnknown or ErrDuration.

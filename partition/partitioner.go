@@ -55,7 +55,7 @@ func (v *OMAVariant) UnmarshalText(text []byte) error { return omaNames.Unmarsha
 // literature, which it is measured against. Objects cannot be added or removed, and the
 // sizes of the classes never change.
 type Partitioner interface {
-	// Query tells that objects i and j were asked for together. The error is ErrUnknown,
+	// Query reports that objects i and j were asked for together. The error is ErrUnknown,
 	// also if they are the same.
 	Query(i, j int) error
 	// Class returns the class of an object. The error is ErrUnknown.
@@ -253,7 +253,7 @@ func (p *objectMigration) inner() uint8 {
 // Converged reports whether every object has settled.
 func (p *objectMigration) Converged() bool { return p.outer == 0 }
 
-// Query tells that two objects were asked for together.
+// Query reports that two objects were asked for together.
 func (p *objectMigration) Query(i, j int) error {
 	if err := checkPair(i, j, len(p.part)); err != nil {
 		return err

@@ -208,7 +208,7 @@ func (t *TWOMA) Next(object int) (int, error) {
 	return int(t.arm[slot]), nil
 }
 
-// Observe tells how long an access of an object from its arm took. A crawl is as many
+// Observe reports how long an access of an object from its arm took. A crawl is as many
 // accesses as there are objects, in any order. O(1). The error is ErrUnknown or
 // ErrDuration.
 func (t *TWOMA) Observe(object int, duration float64) error {

@@ -301,7 +301,7 @@ func (d *Dispatcher) holders(z int32) int {
 	return count
 }
 
-// Observe tells that a client finished the site it holds. First is false if a copy was
+// Observe reports that a client finished the site it holds. First is false if a copy was
 // faster, so that the answer is of no use. Void lists the clients whose work on the same
 // site has become useless: they may give it back and ask anew. The error is ErrUnknown,
 // ErrNotAsked or ErrTime.
@@ -365,7 +365,7 @@ func (d *Dispatcher) release(sites ...int32) {
 	slices.SortStableFunc(d.back, func(a, b int32) int { return cmp.Compare(key(b), key(a)) })
 }
 
-// RemoveClient tells that a client is gone: the site that it holds and its batch wait for
+// RemoveClient reports that a client is gone: the site that it holds and its batch wait for
 // anyone. The error is ErrUnknown or ErrTime.
 //
 // Time: O(k log k) for k sites given back and open.
@@ -390,7 +390,7 @@ func (d *Dispatcher) RemoveClient(client int, now float64) error {
 	return nil
 }
 
-// RestoreClient tells that a removed client is back. It has no batch of its own. The error
+// RestoreClient reports that a removed client is back. It has no batch of its own. The error
 // is ErrUnknown if it was not removed, or ErrTime.
 func (d *Dispatcher) RestoreClient(client int, now float64) error {
 	if err := d.check(client, now); err != nil {

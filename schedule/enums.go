@@ -11,17 +11,17 @@ var (
 // String returns the name of the status.
 func (s Status) String() string { return statusNames.String(s) }
 
-// MarshalText returns the name of the status.
+// MarshalText returns the name that String gives.
 func (s Status) MarshalText() ([]byte, error) { return statusNames.MarshalText(s) }
 
-// UnmarshalText reads the name of a status.
+// UnmarshalText reads the name that String gives.
 func (s *Status) UnmarshalText(text []byte) error { return statusNames.UnmarshalText(s, text) }
 
 // String returns the name of the variant.
 func (v BatchVariant) String() string { return variantNames.String(v) }
 
-// MarshalText returns the name of the variant.
+// MarshalText returns the name that String gives.
 func (v BatchVariant) MarshalText() ([]byte, error) { return variantNames.MarshalText(v) }
 
-// UnmarshalText reads the name of a variant.
+// UnmarshalText reads the name that String gives.
 func (v *BatchVariant) UnmarshalText(text []byte) error { return variantNames.UnmarshalText(v, text) }

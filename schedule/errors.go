@@ -6,10 +6,10 @@ import (
 	"github.com/recrawl/recrawl/internal/codec"
 )
 
-// Errors of this package; those returned wrap one of them and name the index and the value.
+// Errors of this package. They come wrapped with the index and the value at fault.
 var (
 	// ErrConfig reports a setting out of its range.
-	ErrConfig = errors.New("schedule: invalid setting")
+	ErrConfig = errors.New("schedule: setting out of range")
 	// ErrProblem reports a problem without sites or clients, slices whose lengths do not
 	// match, or clients of a kind that an algorithm cannot take.
 	ErrProblem = errors.New("schedule: invalid problem")
@@ -20,13 +20,13 @@ var (
 	// clients, or a result that contradicts its problem or itself.
 	ErrPlan = errors.New("schedule: invalid plan")
 	// ErrUnknown reports a client or a site that is unknown or was removed.
-	ErrUnknown = errors.New("schedule: unknown client or site")
+	ErrUnknown = errors.New("schedule: unknown or removed client or site")
 	// ErrNotAsked reports an answer about a site that the client does not hold.
 	ErrNotAsked = errors.New("schedule: the client does not hold this site")
 	// ErrBusy reports a client that asks while it still holds a site.
 	ErrBusy = errors.New("schedule: the client still holds a site")
 	// ErrTime reports a time that is not finite or lies before an earlier one.
-	ErrTime = errors.New("schedule: invalid time")
+	ErrTime = errors.New("schedule: time is not finite or goes backwards")
 	// ErrCorrupt reports saved state that is truncated, altered, or of another type or version.
 	ErrCorrupt = codec.ErrCorrupt
 )

@@ -80,7 +80,7 @@ func (e *DurationPredictor) track(site int) (*track, error) {
 	return nil, fmt.Errorf("%w: site %d", ErrUnknown, site)
 }
 
-// Observe tells how long a run of a site took. The first one makes the site known. The
+// Observe reports how long a run of a site took. The first one makes the site known. The
 // error is ErrDuration, or ErrUnknown for an id that is negative or older than another one
 // of its slot.
 func (e *DurationPredictor) Observe(site int, duration float64) error {

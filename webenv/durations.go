@@ -30,10 +30,10 @@ var noiseNames = enum.Of[DurationNoise](ErrConfig, "exact", "uniform", "gaussian
 // String returns the name of the noise.
 func (n DurationNoise) String() string { return noiseNames.String(n) }
 
-// MarshalText implements [encoding.TextMarshaler].
+// MarshalText returns the name that String gives.
 func (n DurationNoise) MarshalText() ([]byte, error) { return noiseNames.MarshalText(n) }
 
-// UnmarshalText implements [encoding.TextUnmarshaler].
+// UnmarshalText reads the name that String gives.
 func (n *DurationNoise) UnmarshalText(text []byte) error { return noiseNames.UnmarshalText(n, text) }
 
 // DurationsConfig describes sites that take time. The zero value is the smallest experiment of

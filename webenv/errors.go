@@ -6,10 +6,10 @@ import (
 	"github.com/recrawl/recrawl/internal/codec"
 )
 
-// Errors of this package, wrapped with the index and the value.
+// Errors of this package. They come wrapped with the index and the value at fault.
 var (
 	// ErrConfig reports a setting out of its range.
-	ErrConfig = errors.New("webenv: bad setting")
+	ErrConfig = errors.New("webenv: setting out of range")
 	// ErrUnknown reports that a scheduler asked for a page that the environment does not have,
 	// or that a chooser named no access point.
 	ErrUnknown = errors.New("webenv: no such page or access point")

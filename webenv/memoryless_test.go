@@ -163,7 +163,7 @@ func TestDomainLaws(t *testing.T) {
 
 	_, err = DomainLaw([]Site{{"com", 1}, {"gov", 1}})
 	require.ErrorIs(t, err, ErrConfig)
-	require.EqualError(t, err, `webenv: bad setting: site 1: domain "gov" is not com, net, edu or org`)
+	require.EqualError(t, err, `webenv: setting out of range: site 1: domain "gov" is not com, net, edu or org`)
 	_, err = DomainZipfLaw([]Site{{"com", -1}})
 	require.ErrorIs(t, err, ErrConfig)
 }

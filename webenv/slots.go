@@ -28,10 +28,10 @@ var slotLaws = enum.Of[SlotLaw](ErrConfig, "at most once", "poisson")
 // String returns the name of the law.
 func (l SlotLaw) String() string { return slotLaws.String(l) }
 
-// MarshalText implements [encoding.TextMarshaler].
+// MarshalText returns the name that String gives.
 func (l SlotLaw) MarshalText() ([]byte, error) { return slotLaws.MarshalText(l) }
 
-// UnmarshalText implements [encoding.TextUnmarshaler].
+// UnmarshalText reads the name that String gives.
 func (l *SlotLaw) UnmarshalText(text []byte) error { return slotLaws.UnmarshalText(l, text) }
 
 // first draws the time of the first change after time t of a page with the given rate −ln(1−u).
