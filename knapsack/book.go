@@ -26,6 +26,22 @@ func newBook(n int) book {
 	return book{ids: ids.Make(n), asked: map[uint32]float64{}, now: math.Inf(-1)}
 }
 
+// zero reports whether b is that of a zero value.
+func (b *book) zero() bool { return b.asked == nil }
+
+// made panics if b is that of a zero value.
+func (b *book) made() {
+	if b.zero() {
+		panic("knapsack: a learner that is a zero value: make it with its New function, or load a saved one")
+	}
+}
+
+// add returns a new page.
+func (b *book) add() (page int) {
+	b.made()
+	return b.ids.Add()
+}
+
 // Len returns the number of pages.
 func (b *book) Len() int { return b.ids.Len() }
 
@@ -34,6 +50,7 @@ func (b *book) All() iter.Seq[int] { return b.ids.All() }
 
 // clock checks the time of a Next.
 func (b *book) clock(now float64) error {
+	b.made()
 	if math.IsNaN(now) || math.IsInf(now, 0) || now < b.now {
 		return fmt.Errorf("%w: Next at %v after %v", ErrTime, now, b.now)
 	}
@@ -106,6 +123,7 @@ func (b *book) remove(page int) (slot int, flying bool, err error) {
 }
 
 func (b *book) encode(e *codec.Encoder) {
+	b.made()
 	b.ids.Encode(e)
 	e.Float64(b.now)
 	e.Int(len(b.asked))

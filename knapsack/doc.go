@@ -1,5 +1,5 @@
 // Package knapsack decides which page a crawler polls next when there are fewer polls than pages
-// that might have changed. Start with [RateFilter].
+// that might have changed. Start with [RateFilter], behind the URLs of a [Keyed].
 //
 // All types work in the same way. Next(now) returns the page to poll, and spends one poll of the
 // budget. Observe(page, now, changed) reports what the poll found. GiveBack(page, now) reports
@@ -9,8 +9,7 @@
 //
 // Nothing here reads a clock, starts a goroutine, fetches or logs. Everything is deterministic
 // for a seed, can be saved in the middle of a run (MarshalBinary), and continues bit for bit.
-// Nothing is safe for concurrent use: a crawler with several workers puts a mutex around its
-// learner.
+// Nothing but [Keyed] is safe for concurrent use.
 //
 // # Which type
 //
@@ -22,6 +21,7 @@
 //   - [Adaptive] is the interval rule of Nutch, StormCrawler or news-crawl under a budget.
 //   - [EstimateFirst] and [Fixed] are the policies with which the LAKG paper compares.
 //   - [Problem] is the exact optimum for known rates.
+//   - [Keyed] puts any learner behind the caller's own keys, with a lock and time.Time.
 //
 // An [Objective] says what the frequencies maximise: changes detected, freshness, age, delay, or
 // LambdaCrawl's harmonic cost.

@@ -38,8 +38,8 @@ func (k *Keyed[K]) AppendBinary(b []byte) ([]byte, error) {
 func (k *Keyed[K]) MarshalBinary() ([]byte, error) { return k.AppendBinary(nil) }
 
 // UnmarshalBinary restores what MarshalBinary saved of a Keyed with keys of the same kind and a
-// learner of the same type; the receiver is made with NewKeyed, with any settings. Polls that were
-// in flight are given back, as nobody will answer them. Otherwise everything continues bit for bit.
+// learner of the same type; the receiver is made with NewKeyed, of a learner with any settings or a
+// zero value. Polls that were in flight are given back, as nobody will answer them. Otherwise everything continues bit for bit.
 func (k *Keyed[K]) UnmarshalBinary(data []byte) error {
 	k.lock()
 	defer k.mu.Unlock()
@@ -47,16 +47,14 @@ func (k *Keyed[K]) UnmarshalBinary(data []byte) error {
 	if err != nil {
 		return err
 	}
-	before, err := k.learner.MarshalBinary() // quick in a learner without pages
+	undo, err := k.undo()
 	if err != nil {
 		return err
 	}
 	to := &Keyed[K]{learner: k.learner, pages: map[K]int{}}
 	err = codec.Load(&to, keyedFormat, data, func(v **Keyed[K], d *codec.Decoder) { *v = to; to.decode(d, codecs) })
 	if err != nil {
-		if undo := k.learner.UnmarshalBinary(before); undo != nil {
-			panic(fmt.Sprintf("knapsack: a %T does not load what it saved: %v", k.learner, undo))
-		}
+		undo()
 		return err
 	}
 	k.pages, k.keys, k.latest = to.pages, to.keys, to.latest
@@ -66,6 +64,20 @@ func (k *Keyed[K]) UnmarshalBinary(data []byte) error {
 		}
 	}
 	return nil
+}
+
+// undo returns a function that brings the learner back to its present state. It is quick in one
+// without pages, which is what others are loaded into.
+func (k *Keyed[K]) undo() (func(), error) {
+	if l, ok := k.learner.(interface{ zero() bool }); ok && l.zero() {
+		return func() { reflect.ValueOf(k.learner).Elem().SetZero() }, nil
+	}
+	before, err := k.learner.MarshalBinary()
+	return func() {
+		if err := k.learner.UnmarshalBinary(before); err != nil {
+			panic(fmt.Sprintf("knapsack: a %T does not load what it saved: %v", k.learner, err))
+		}
+	}, err
 }
 
 func (k *Keyed[K]) decode(d *codec.Decoder, codecs keyCodec[K]) {

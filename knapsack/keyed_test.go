@@ -258,6 +258,15 @@ func TestKeyedSaved(t *testing.T) {
 		return fmt.Sprint(append(did, slices.Collect(k.All())))
 	})
 
+	// The learner inside may be a zero value, and is one still if the state is refused.
+	zero := NewKeyed[string](new(Adaptive))
+	data := must(k.MarshalBinary())
+	spoiled := codectest.Forge(data, func(body []byte) []byte { return body[:len(body)-1] })
+	require.ErrorIs(t, zero.UnmarshalBinary(spoiled), ErrCorrupt)
+	require.Equal(t, NewKeyed[string](new(Adaptive)), zero)
+	require.NoError(t, zero.UnmarshalBinary(data))
+	require.Equal(t, slices.Collect(k.All()), slices.Collect(zero.All()))
+
 	// A state of another learner is told by name, and leaves everything as it was.
 	p := keyed(must(NewPlanner(0, PlannerConfig{}, nil)), 1)
 	before := must(p.MarshalBinary())

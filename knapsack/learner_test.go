@@ -301,6 +301,24 @@ func TestMisusePanics(t *testing.T) {
 	require.PanicsWithValue(t, "knapsack: -1 pages", func() { _, _ = NewAdaptive(-1, AdaptiveConfig{}) })
 }
 
+// Zero values may be loaded into; whatever else they are used for panics with a message, or is an
+// error.
+func TestZeroValues(t *testing.T) {
+	t.Parallel()
+	const message = "knapsack: a learner that is a zero value: make it with its New function, or load a saved one"
+	for _, c := range learners {
+		require.PanicsWithValue(t, message, func() { _, _ = c.zero().Next(1) }, c.name)
+		require.PanicsWithValue(t, message, func() { c.zero().Add() }, c.name)
+		require.PanicsWithValue(t, message, func() { _, _ = c.zero().MarshalBinary() }, c.name)
+		require.ErrorIs(t, c.zero().Observe(0, 1, true), ErrUnknown, c.name)
+		require.ErrorIs(t, c.zero().GiveBack(0, 1), ErrUnknown, c.name)
+		require.ErrorIs(t, c.zero().Remove(0), ErrUnknown, c.name)
+		require.Zero(t, c.zero().Len())
+		require.Empty(t, slices.Collect(c.zero().All()))
+		require.ErrorIs(t, c.zero().UnmarshalBinary(nil), ErrCorrupt)
+	}
+}
+
 func TestSettingsAreChecked(t *testing.T) {
 	t.Parallel()
 	src := rand.NewPCG(1, 1)

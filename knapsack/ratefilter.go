@@ -352,7 +352,7 @@ func (f *RateFilter) cycle(now float64) float64 {
 // Add implements Learner, in O(log n): nothing is known of the page but that it
 // is current.
 func (f *RateFilter) Add() (page int) {
-	page = f.ids.Add()
+	page = f.add()
 	slot := Slot(page)
 	if slot == len(f.polled) {
 		f.polled = append(f.polled, 0)

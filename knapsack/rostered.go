@@ -55,7 +55,7 @@ func (r *rostered[R]) GiveBack(page int, now float64) error {
 
 // Add implements Learner. The page counts as polled at the latest Next.
 func (r *rostered[R]) Add() (page int) {
-	page = r.ids.Add()
+	page = r.add()
 	r.roster.Put(Slot(page), r.now)
 	return page
 }
