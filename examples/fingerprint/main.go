@@ -69,7 +69,11 @@ func run(args []string, stdout, stderr io.Writer) error {
 			return err
 		}
 	}
-	return p.End()
+	if err := p.End(); err != nil {
+		return err
+	}
+	return p.WritePage("fingerprint.html", report.Page{Title: "Whether a page has really changed",
+		Sections: []report.Section{report.RowsSection("Figures", p.Rows())}})
 }
 
 func row(way string, n noisypage.Noise, quantity string, of int, percent float64) report.Row {

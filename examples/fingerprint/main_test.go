@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -32,6 +34,16 @@ func TestFingerprint(t *testing.T) {
 			require.LessOrEqual(t, share, of[kind+": bytes, false changes, of the polls without a change"]/5, what)
 		}
 	}
+}
+
+// With -out there is a page with the figures.
+func TestPage(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	require.NoError(t, run([]string{"-out", folder}, io.Discard, io.Discard))
+	page, err := os.ReadFile(filepath.Join(folder, "fingerprint.html"))
+	require.NoError(t, err)
+	require.Contains(t, string(page), "missed, of the changes")
 }
 
 func TestUsage(t *testing.T) {

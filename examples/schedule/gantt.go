@@ -26,7 +26,8 @@ func (c chart) svg(clients int, end float64, made string) []byte {
 	const width, row, left, right, top = 440, 24, 66, 14, 62
 	scale := (width - left - right) / end
 	bottom := float64(top + clients*row)
-	label := fmt.Sprintf("makespan %.0f s, lower bound %.0f s (%.1f %% above it)", c.run.Makespan, c.bound, 100*(c.run.Makespan/c.bound-1))
+	above := max(c.run.Makespan/c.bound-1, 0) // rounding can leave a little less than the bound
+	label := fmt.Sprintf("makespan %.0f s, lower bound %.0f s (%.1f %% above it)", c.run.Makespan, c.bound, 100*above)
 	height := bottom + 44
 	if made != "" {
 		height += 18

@@ -170,7 +170,11 @@ func run(args []string, stdout, stderr io.Writer) error {
 	if err := s.Print("", s.rows(server, kindOf)); err != nil {
 		return err
 	}
-	return s.End()
+	if err := s.End(); err != nil {
+		return err
+	}
+	return s.WritePage("serve.html", report.Page{Title: "How the crawler did",
+		Sections: []report.Section{report.RowsSection("Figures", s.Rows())}})
 }
 
 // kinds draws the kind of each page; -1 if it behaves well.

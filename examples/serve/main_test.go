@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"path/filepath"
 	"regexp"
 	"testing"
 	"time"
@@ -21,9 +22,11 @@ func TestServe(t *testing.T) {
 	t.Parallel()
 	said, says := io.Pipe()
 	var out bytes.Buffer
+	folder := t.TempDir()
 	done := make(chan error, 1)
 	go func() {
-		done <- run([]string{"-addr", "127.0.0.1:0", "-n", "100", "-for", "3s", "-json", "-delay", "10800"}, &out, says)
+		done <- run([]string{"-addr", "127.0.0.1:0", "-n", "100", "-for", "3s", "-json", "-delay", "10800", "-out", folder}, &out, says)
+		_ = says.Close()
 	}()
 	line := make([]byte, 200)
 	n, err := said.Read(line)
@@ -53,7 +56,9 @@ func TestServe(t *testing.T) {
 	}
 	require.Len(t, asked, len(kinds)+1)
 
+	go func() { _, _ = io.Copy(io.Discard, said) }()
 	require.NoError(t, <-done)
+	require.FileExists(t, filepath.Join(folder, "serve.html"))
 	var rows []report.Row
 	require.NoError(t, json.Unmarshal(out.Bytes(), &rows))
 	requests, pages := 0.0, 0.0
