@@ -32,6 +32,11 @@ misbehaviour has a share of the pages:
   go run ./examples/serve
   go run ./examples/serve -faults nonce=0.1,dying=0.3 -n 1000 -for 10m
 
+With -crawl it serves nobody: it crawls such webs itself, one for each kind of misbehaviour,
+in simulated time, and prints what it takes for changes.
+
+  go run ./examples/serve -crawl
+
 Begin at /, or with /sitemap.xml; /robots.txt has the Crawl-delay. While it runs, /truth says
 what each page is and whether its latest copy is current.`
 
@@ -68,10 +73,11 @@ type settings struct {
 	delay  float64
 	length time.Duration
 	shares []float64 // of the kinds
+	crawls bool
 }
 
 func parse(args []string, stdout, stderr io.Writer) (*settings, error) {
-	s := &settings{Program: report.NewProgram("serve", intro, "serve for one second only", stdout, stderr)}
+	s := &settings{Program: report.NewProgram("serve", intro, "serve for one second only; crawl for ten days", stdout, stderr)}
 	var faults string
 	s.Flags.StringVar(&s.addr, "addr", "127.0.0.1:8080", "`address` to listen on")
 	s.Flags.IntVar(&s.pages, "n", 500, "`pages` of the web")
@@ -79,6 +85,7 @@ func parse(args []string, stdout, stderr io.Writer) (*settings, error) {
 	s.Flags.Float64Var(&s.speed, "speed", 1, "`hours` of the web in a second")
 	s.Flags.Float64Var(&s.delay, "delay", 0, "Crawl-delay in `seconds` of the web")
 	s.Flags.DurationVar(&s.length, "for", 0, "`time` to serve; 0 until interrupted")
+	s.Flags.BoolVar(&s.crawls, "crawl", false, "crawl in simulated time, and compare bytes, text and the learnt fingerprint")
 	names := make([]string, len(kinds))
 	for i, k := range kinds {
 		names[i] = k.name
@@ -101,6 +108,9 @@ func parse(args []string, stdout, stderr io.Writer) (*settings, error) {
 	var err error
 	if s.shares, err = shares(faults); err != nil {
 		return nil, err
+	}
+	if s.crawls {
+		return s, s.Start("a minute")
 	}
 	return s, s.Start("")
 }
@@ -140,6 +150,9 @@ func run(args []string, stdout, stderr io.Writer) error {
 	s, err := parse(args, stdout, stderr)
 	if err != nil {
 		return err
+	}
+	if s.crawls {
+		return s.crawl()
 	}
 	kindOf := s.kinds()
 	server, err := s.web(kindOf)

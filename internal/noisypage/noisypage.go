@@ -131,9 +131,12 @@ var (
 
 // Text returns a detector that compares the letters and digits outside tags and scripts.
 func Text(*Page) Detector {
-	return compare(func(body []byte) string {
-		return string(signs.ReplaceAll(markup.ReplaceAll(body, []byte(" ")), nil))
-	})
+	return compare(func(body []byte) string { return string(Letters(body)) })
+}
+
+// Letters returns the letters and digits of a page outside tags and scripts.
+func Letters(body []byte) []byte {
+	return signs.ReplaceAll(markup.ReplaceAll(body, []byte(" ")), nil)
 }
 
 // compare returns a detector that compares something of each copy with that of the copy before.
@@ -161,7 +164,7 @@ func (c Count) FalseShare() float64 { return float64(c.False) / float64(max(1, c
 // MissedShare returns the share of the changes that were not reported.
 func (c Count) MissedShare() float64 { return float64(c.Missed) / float64(max(1, c.Changes)) }
 
-// Sizes of a measurement: those of the one on synthetic noise in RESULTS.md.
+// Sizes of a measurement: those of examples/fingerprint.
 const (
 	Pages = 48
 	Polls = 40

@@ -29,7 +29,7 @@ func learnt(all, second bool) func(*noisypage.Page) noisypage.Detector {
 	}
 }
 
-// TestNoise is the table of RESULTS.md for pages without real changes; -v prints it. A detector
+// TestNoise measures pages without real changes; -v prints what it finds. A detector
 // that knows noise after two hits reports two changes for each page that changes at every poll, and
 // none with a second copy at the start. Afterwards the critical values are the shares that the
 // algorithm had when its parameters were chosen.
