@@ -45,7 +45,8 @@ type PackerConfig struct {
 
 // The defaults of PackerConfig meet three targets at once, for drifts of 2 and 10 per cent: few
 // moves, few overloaded nodes, few nodes (TestPackerUnderDrift in examples/binpack has the
-// numbers). They are swept, one at a time, by go test ./binpack -run Sweep -sweep in examples.
+// numbers). They are swept, one at a time, by
+// go test ./examples/binpack -v -run Sweep -sweep.
 const (
 	defaultHeadroom   = .16
 	defaultEarly      = .002

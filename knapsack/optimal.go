@@ -35,6 +35,17 @@ const (
 	mostInput  = 1e100
 )
 
+// mostFrequency stands for no upper bound, so that no frequency is infinite.
+const mostFrequency = 1e300
+
+// The frequencies may miss the budget by excessTolerance of what the pages between their bounds
+// get: thousands of roundings, and far less than any page's share. Two roundings of the budget
+// itself, excessRounding, are allowed where that is more.
+const (
+	excessTolerance = 5e-13
+	excessRounding  = 4e-16
+)
+
 // inRange reports whether x is a rate or a weight that a Problem takes.
 func inRange(x float64) bool { return x == 0 || x >= leastInput && x <= mostInput }
 
@@ -184,10 +195,10 @@ type solver struct {
 
 // frequency returns x_i(μ), finite even where μ is next to nothing.
 func (s *solver) frequency(i int, m multiplier) float64 {
-	return m.frequency(s.Rates[i], s.weight(i), s.lower(i), min(s.upper(i), 1e300))
+	return m.frequency(s.Rates[i], s.weight(i), s.lower(i), min(s.upper(i), mostFrequency))
 }
 
-// excess returns Σ x_i(μ) − Budget, and how far from 0 it may be: 5e-13 of what the pages between
+// excess returns Σ x_i(μ) − Budget, and how far from 0 it may be: a share of what the pages between
 // their bounds get, but not less than what rounding leaves.
 func (s *solver) excess(m multiplier) (f, tolerance float64) {
 	var all sum
@@ -199,7 +210,7 @@ func (s *solver) excess(m multiplier) (f, tolerance float64) {
 			between += x
 		}
 	}
-	return all.value() - s.Budget, max(5e-13*min(between, s.Budget), 4e-16*s.Budget)
+	return all.value() - s.Budget, max(excessTolerance*min(between, s.Budget), excessRounding*s.Budget)
 }
 
 // search brackets the multiplier and narrows the bracket until one of its ends spends the budget.

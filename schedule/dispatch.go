@@ -309,7 +309,10 @@ func (d *Dispatcher) Observe(client, site int, now float64) (first bool, void []
 	if err := d.check(client, now); err != nil {
 		return false, nil, err
 	}
-	if site == None || int(d.holds[client]) != site {
+	if site < 0 || site >= d.p.Sites() {
+		return false, nil, fmt.Errorf("%w: site %d of %d", ErrUnknown, site, d.p.Sites())
+	}
+	if int(d.holds[client]) != site {
 		return false, nil, fmt.Errorf("%w: client %d, site %d", ErrNotAsked, client, site)
 	}
 	d.now = now
@@ -318,7 +321,7 @@ func (d *Dispatcher) Observe(client, site int, now float64) (first bool, void []
 		spent = max(0, spent-d.p.setup[client]) // the first site of a batch waits for the batch
 		d.started[client] = true
 	}
-	d.actual[client] = min(d.actual[client]+spent, math.MaxFloat64) // times may be as far apart as they like
+	d.actual[client] = min(d.actual[client]+spent, math.MaxFloat64) // times may lie far apart
 	d.planned[client] += d.p.Duration(site, client)
 	d.holds[client] = None
 	if d.done[site] {

@@ -146,10 +146,12 @@ func TestDispatcherErrors(t *testing.T) {
 	}
 	_, err = d.Next(2, 0)
 	require.ErrorIs(t, err, ErrUnknown)
-	_, _, err = d.Observe(0, 2, 0)
+	_, _, err = d.Observe(0, 0, 0)
 	require.ErrorIs(t, err, ErrNotAsked)
-	_, _, err = d.Observe(0, None, 0)
-	require.ErrorIs(t, err, ErrNotAsked)
+	for _, site := range []int{p.Sites(), math.MaxInt, None, math.MinInt} {
+		_, _, err = d.Observe(0, site, 0)
+		require.ErrorIs(t, err, ErrUnknown)
+	}
 	require.ErrorIs(t, d.GiveBack(0, 0), ErrNotAsked)
 	require.ErrorIs(t, d.RestoreClient(0, 0), ErrUnknown)
 	after, err := d.MarshalBinary()
@@ -238,7 +240,7 @@ func propDispatcher(t *rapid.T) {
 			j := client(t)
 			first, void, err := d.Observe(j, holds[j], now)
 			if holds[j] == None {
-				require.ErrorIs(t, err, ErrNotAsked)
+				require.ErrorIs(t, err, ErrUnknown)
 				return
 			}
 			require.NoError(t, err)

@@ -45,7 +45,7 @@ func Multifit(p *instance.Instance) []int {
 	}
 	plan := make([]int, p.N)
 	// Invariant: best has makespan high; first fit failed at low, or low is a lower bound.
-	for round := 0; round < multifitRounds && low < high*(1-1e-12); round++ {
+	for round := 0; round < multifitRounds && low < high*(1-multifitGap); round++ {
 		t := low + (high-low)/2
 		if round == 0 {
 			t = low

@@ -71,6 +71,9 @@ var (
 	// knapsacks, halfLife the number of rounds without progress after which its step is
 	// halved, and leastStep the step at which it ends.
 	repairEvery, halfLife, leastStep = 4, 12, 1e-3
+	// leastExcess, a share of the sum of the prices, is added to the excess that a step is
+	// made from, so that a step is not 0 where the excess is.
+	leastExcess = 1e-4
 )
 
 // Limits set by memory and by what a table can hold.
@@ -93,7 +96,9 @@ const (
 	priceSum, priceMost = 1 << 36, 1 << 38
 	// multifitRounds is the number of bisections in Multifit: 2⁻⁴⁰ of the makespan is below
 	// every tolerance. rootBisections is that of the root's cutoff, up to bisectionGap.
+	// multifitGap ends Multifit before that, where the makespans left are equal but for rounding.
 	multifitRounds, rootBisections, bisectionGap = 40, 20, 1e-6
+	multifitGap                                  = 1e-12
 	// coreMargin, as a share of t, is far above what the sums of reduced costs lose by
 	// rounding.
 	coreMargin = 1e-11
