@@ -5,6 +5,9 @@
 // page, as clocks and advertisements do, it learns to overlook; package fingerprint does that part
 // alone. The crawler keeps its own client, queue and storage.
 //
+// [Begin] makes one poll of all requests for a page, redirects included, and [Tell] tells a learner
+// what became of it: an answer, a failure, a veto, or the end of the page.
+//
 // [Pages] is an environment ([webenv.Env]) of a list of URLs, for trying a learner on real
 // pages with [webenv.Run] or with a loop of one's own.
 //

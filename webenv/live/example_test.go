@@ -1,11 +1,15 @@
 package live_test
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
+	"time"
 
+	"github.com/recrawl/recrawl/knapsack"
 	"github.com/recrawl/recrawl/webenv/live"
 )
 
@@ -33,6 +37,58 @@ func ExampleTransport() {
 	// 200 first: true changed: false by: undecided
 	// 200 first: false changed: false by: content
 	// 200 first: false changed: true by: content
+}
+
+// A crawler whose learner is told what became of each poll, over redirects and failures.
+func ExampleTell() {
+	gone := false
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Path == "/moved":
+			http.Redirect(w, r, "/news", http.StatusFound)
+		case gone:
+			w.WriteHeader(http.StatusGone)
+		}
+	}))
+	defer web.Close()
+
+	filter, err := knapsack.NewRateFilter(0, knapsack.RateFilterConfig{})
+	if err != nil {
+		panic(err)
+	}
+	pages := knapsack.NewKeyed[string](filter)
+	pages.Add(web.URL + "/moved")
+	client := &http.Client{Transport: &live.Transport{}}
+	start := time.Date(2025, 3, 1, 0, 0, 0, 0, time.UTC)
+	for day := range 3 {
+		gone = day == 2
+		now := start.AddDate(0, 0, day) // time.Now() in a crawler
+		url, err := pages.Next(now)
+		if err != nil {
+			panic(err)
+		}
+		ctx, fetch := live.Begin(context.Background(), url)
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+		if err != nil {
+			panic(err)
+		}
+		resp, err := client.Do(request)
+		if err == nil {
+			_, err = io.Copy(io.Discard, resp.Body)
+			resp.Body.Close()
+		}
+		poll := fetch.End(err)
+		fmt.Println(poll.Outcome(), strings.TrimPrefix(poll.URL, web.URL), "first:", poll.First, "changed:", poll.Changed)
+		if err := live.Tell(pages, url, now, poll); err != nil {
+			panic(err)
+		}
+	}
+	fmt.Println(pages.Len(), "pages left")
+	// Output:
+	// answered /news first: true changed: false
+	// answered /news first: false changed: false
+	// gone /news first: false changed: false
+	// 0 pages left
 }
 
 // A live environment polls real pages, here those of a local server.
