@@ -227,7 +227,8 @@ func TestMoves(t *testing.T) {
 		target               string
 		conditional, changed bool
 	}{{"", false, false}, {"", true, false}, {"/a", false, false}, {"/a", true, false}, {"/b", false, false},
-		{"/other", false, true}, {"/other", true, false}, {"", false, true}, {"", true, false}} {
+		{"/other", false, true}, {"/other", true, false}, {"", false, true}, {"", true, false},
+		{"/a", false, false}, {"/a", true, false}, {"", false, false}} {
 		target = c.target
 		p := fetched(t, client, "http://web.test/", "front page")
 		require.NoError(t, p.Err)
@@ -237,6 +238,40 @@ func TestMoves(t *testing.T) {
 		require.Equal(t, c.conditional, conditional[k], "poll %d", k)
 	}
 	require.Equal(t, 1, transport.Len())
+}
+
+// For a client that does not follow redirects, a page changes when it becomes one, when that leads
+// elsewhere, and when it is none any more.
+func TestRedirectsNotFollowed(t *testing.T) {
+	t.Parallel()
+	target, conditional := "", false
+	web := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		conditional = r.Header.Get("If-None-Match") != ""
+		switch {
+		case target != "":
+			http.Redirect(w, r, target, http.StatusFound)
+		case conditional:
+			w.WriteHeader(http.StatusNotModified)
+		default:
+			w.Header().Set("ETag", `"1"`)
+			_, _ = io.WriteString(w, "the page")
+		}
+	})
+	client := &http.Client{
+		Transport:     &Transport{Base: webtest.InProcess{Handler: web}},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	for k, c := range []struct {
+		target               string
+		changed, conditional bool
+	}{{"", false, false}, {"/b", true, true}, {"", true, false}, {"/b", true, true}, {"/b", false, false},
+		{"/c", true, false}, {"", true, false}, {"", false, true}} {
+		target = c.target
+		p := fetched(t, client, "http://web.test/", "p")
+		require.NoError(t, p.Err)
+		require.Equal(t, c.changed, p.Changed, "poll %d", k)
+		require.Equal(t, c.conditional, conditional, "poll %d", k)
+	}
 }
 
 func trimSlash(path string) string {

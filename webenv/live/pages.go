@@ -55,9 +55,9 @@ const (
 // [webenv.Run]. A poll waits for its answer.
 //
 // A page has changed if the answer to a conditional GET differs from the copy before, as a
-// [Transport] decides. Redirects are followed, and what they lead to is the page. The first poll of a page takes the
-// first copy and is no change. A poll that fails is no change either; the next one finds what
-// it may have missed.
+// [Transport] decides. Redirects are followed, and what they lead to is the page. The first poll
+// of a page takes the first copy and is no change. A poll that fails is no change either; the
+// next one finds what it may have missed.
 //
 // Pages does not read robots.txt and does not pause between requests: the caller decides which
 // page to poll, and when. It is safe for concurrent use, but polls of one page should not
