@@ -58,7 +58,7 @@ import (
 //
 // # Cost
 //
-// Memory, until Forget: 150 to 220 bytes a page, up to 256 more for its ETag (a longer one is not
+// Memory, until Forget: 150 to 270 bytes a page, up to 256 more for its ETag (a longer one is not
 // used), and, unless Exact or Fingerprint is set, what a fingerprint.Page needs: 1.5 KB in the
 // median of real pages, 12.5 KB at 99 %, at most 54 KB. The content is hashed as it streams by and
 // never held, except for Fingerprint. Time: 4 ns a byte; 1 with Exact.
