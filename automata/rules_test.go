@@ -63,7 +63,8 @@ func TestLRPMean(t *testing.T) {
 		}
 		means = append(means, sum/size)
 	}
-	mean, se := meanAndError(means) // batches of 2000 steps are all but independent: memory lasts about 1/(0.05·0.8) = 25
+	// Batches of 2000 steps are all but independent: memory lasts about 1/(0.05·0.8) = 25.
+	mean, se := meanAndError(means)
 	require.InDelta(t, 0.75, mean, 4.5*se)
 	require.Less(t, se, 0.003)
 }

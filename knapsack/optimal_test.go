@@ -220,7 +220,8 @@ func requireOptimal(t require.TestingT, p Problem) {
 		spent.add(xi)
 	}
 	require.InEpsilon(t, p.Budget, spent.value(), 1e-11)
-	taker, giver := math.Inf(-1), math.Inf(1) // log of the steepest slope that could rise, of the least that could fall
+	// The logarithms of the steepest slope that could rise and of the least that could fall.
+	taker, giver := math.Inf(-1), math.Inf(1)
 	for i, xi := range x {
 		require.GreaterOrEqual(t, xi, p.lower(i))
 		require.LessOrEqual(t, xi, p.upper(i))

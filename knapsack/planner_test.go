@@ -38,7 +38,7 @@ func TestPublishedOptima(t *testing.T) {
 }
 
 // A planner comes close to what knowing the rates detects: the environments are those of the
-// paper, and the bound is the issue of constant rates learnt in 20,000 polls.
+// paper, and the bound is what was measured with constant rates learnt in 20,000 polls.
 func TestPlannerLearns(t *testing.T) {
 	t.Parallel()
 	for _, e := range []RateMethod{Gamma, MaximumLikelihood, ChoGarciaMolina} {

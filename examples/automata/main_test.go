@@ -15,6 +15,7 @@ import (
 var tiny = sizes{table: 6, many: 1, fixed: 3, switching: 2, curve: 3, fixedSteps: 500, switchingSteps: 4500}
 
 func TestRun(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	var first, again, table bytes.Buffer
 	play := func(out *bytes.Buffer, args ...string) {
@@ -50,6 +51,7 @@ func TestRun(t *testing.T) {
 }
 
 func TestSpread(t *testing.T) {
+	t.Parallel()
 	means := spread(16)
 	require.Equal(t, 0.9, means[bestOf(means)])
 	require.Equal(t, means, spread(16))

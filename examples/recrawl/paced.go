@@ -7,8 +7,8 @@ import (
 )
 
 // A paced policy sets a frequency for each page, and changes it as it learns. It polls the
-// page that is most overdue, by the frequency times the weight over the cost. Pages that are said to
-// have changed come first.
+// page that is most overdue, by the frequency times the weight over the cost. Pages that are
+// said to have changed come first.
 type paced struct {
 	*knapsack.Fixed
 	frequency []float64

@@ -49,6 +49,7 @@ func runJSON(t *testing.T, args ...string) result {
 // of LAKG are means of five runs: four standard errors of the standard deviations
 // 154, 94 and 45 of a hundred.
 func TestDefaultFigures(t *testing.T) {
+	t.Parallel()
 	r := runJSON(t, "-runs", "5",
 		"-policies", "uniform,lakg-300,lakg-1500,lakg-2500,nutch,stormcrawler,newscrawl,rate-filter,true-rates")
 	require.Equal(t, "terms-changes", r.Trace)
@@ -72,6 +73,7 @@ func TestDefaultFigures(t *testing.T) {
 }
 
 func TestDataIsTheSource(t *testing.T) {
+	t.Parallel()
 	unzipped, err := gzip.NewReader(bytes.NewReader(termsChanges))
 	require.NoError(t, err)
 	h := sha256.New()
@@ -81,6 +83,7 @@ func TestDataIsTheSource(t *testing.T) {
 }
 
 func TestJSONShape(t *testing.T) {
+	t.Parallel()
 	var out bytes.Buffer
 	require.NoError(t, run([]string{"-json", "-polls", "500", "-policies", "lakg-300,uniform", "-runs", "3"}, &out, io.Discard))
 	var r map[string]any
@@ -102,12 +105,14 @@ func TestJSONShape(t *testing.T) {
 }
 
 func TestSameSeedSameFigures(t *testing.T) {
+	t.Parallel()
 	args := []string{"-polls", "3000", "-policies", "lakg-300", "-runs", "2", "-seed"}
 	require.Equal(t, runJSON(t, append(args, "7")...), runJSON(t, append(args, "7")...))
 	require.NotEqual(t, runJSON(t, append(args, "7")...).Policies, runJSON(t, append(args, "8")...).Policies)
 }
 
 func TestBadCommandLines(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ args, want string }{
 		{"-policies x", `there is no "x"; there are uniform,`},
 		{"-policies nutch,nutch", "twice"},
@@ -163,6 +168,7 @@ func TestBadCommandLines(t *testing.T) {
 }
 
 func TestHelp(t *testing.T) {
+	t.Parallel()
 	var out bytes.Buffer
 	require.ErrorIs(t, run([]string{"-h"}, &out, io.Discard), flag.ErrHelp)
 	for _, p := range policies {
@@ -174,6 +180,7 @@ func TestHelp(t *testing.T) {
 }
 
 func TestExitCodes(t *testing.T) {
+	t.Parallel()
 	bad := filepath.Join(t.TempDir(), "bad.csv")
 	require.NoError(t, os.WriteFile(bad, []byte("a,1,2\nb,5,4\n"), 0o600))
 	for _, c := range []struct {
@@ -204,6 +211,7 @@ func TestExitCodes(t *testing.T) {
 }
 
 func TestTraceFile(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	const text = "a,0,7200\nb,3600,36000\nc\n"
 	plain, zipped := filepath.Join(dir, "web.csv"), filepath.Join(dir, "zipped.csv.gz")
@@ -245,6 +253,7 @@ func TestTraceFile(t *testing.T) {
 
 // Over HTTP every figure is that of the replay in the same process.
 func TestHTTPAgrees(t *testing.T) {
+	t.Parallel()
 	w, err := builtIn()
 	require.NoError(t, err)
 	require.NoError(t, w.budgeted(2, 1500))
@@ -268,6 +277,7 @@ func TestHTTPAgrees(t *testing.T) {
 }
 
 func TestPictures(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	var out bytes.Buffer
 	require.NoError(t, run([]string{"-polls", "300", "-policies", "uniform,nutch", "-out", dir}, io.Discard, &out))
@@ -283,6 +293,7 @@ func TestPictures(t *testing.T) {
 
 // The exact optima of the paper's policies, computed independently to four digits.
 func TestOptima(t *testing.T) {
+	t.Parallel()
 	want := [][]float64{
 		{0.1235, 0.5601, 0.5610, 0.1089, 0.4722, 0.4743},
 		{0.5304, 0.8796, 0.8806, 0.4396, 0.6881, 0.6898},
@@ -301,6 +312,7 @@ func TestOptima(t *testing.T) {
 // policy's 0.9451 within 60,000 polls. The mean of ten runs is 0.9578, the
 // standard deviation 0.0021: four of them.
 func TestLAKGPassesProportional(t *testing.T) {
+	t.Parallel()
 	u := webenv.ZipfLaw(500, 0.9, 1.5)
 	env, err := webenv.NewZipf(webenv.ZipfConfig{Pages: 500, Alpha: 0.9, Beta: 1.5}, rand.NewPCG(1, 2))
 	require.NoError(t, err)
@@ -313,6 +325,7 @@ func TestLAKGPassesProportional(t *testing.T) {
 }
 
 func TestSimulations(t *testing.T) {
+	t.Parallel()
 	for _, spec := range []string{
 		"zipf:0.3,1.5", "zipf:0.9,1.5,r=100", "tld", "tld:fixed", "tld:zipf", "tld:zipf,shift=100",
 		"poisson:0.05", "poisson:0.05,0", "bursty:0.02", "calm", "calm:0.1",
@@ -330,6 +343,7 @@ func TestSimulations(t *testing.T) {
 
 // True rates are of no use if they are not followed.
 func TestOracleFollows(t *testing.T) {
+	t.Parallel()
 	w, err := simulation("tld:zipf,shift=500", 200)
 	require.NoError(t, err)
 	require.NoError(t, w.budgeted(1, 20_000))
@@ -344,6 +358,7 @@ func TestOracleFollows(t *testing.T) {
 }
 
 func TestMissedByHand(t *testing.T) {
+	t.Parallel()
 	h := &webenv.History{Names: []string{"a", "b"}, Times: [][]float64{{0, 2, 4, 9}, {1}}}
 	w, err := replayed(h, "hand")
 	require.NoError(t, err)
@@ -364,6 +379,7 @@ func TestMissedByHand(t *testing.T) {
 
 // The program's own sum of delays, for polls over HTTP and for logs, is that of a run.
 func TestMissedAgainstRun(t *testing.T) {
+	t.Parallel()
 	w, err := builtIn()
 	require.NoError(t, err)
 	require.NoError(t, w.budgeted(2, 3000))
@@ -384,6 +400,7 @@ func TestMissedAgainstRun(t *testing.T) {
 // A record holds as many changes as the law says: a binomial count per page, to
 // four standard deviations of the sum.
 func TestRecord(t *testing.T) {
+	t.Parallel()
 	const slots = 4000
 	for _, spec := range []string{"zipf:0.9,1.5", "zipf:0.9,1.5,r=50000"} {
 		w, err := simulation(spec, 50)
@@ -419,6 +436,7 @@ func TestRecord(t *testing.T) {
 }
 
 func TestRelative(t *testing.T) {
+	t.Parallel()
 	a := &outcome{detected: []float64{30, 50}, freshness: []float64{0.9}, age: []float64{2}, delay: []float64{4}}
 	b := &outcome{detected: []float64{20}, freshness: []float64{0.8}, age: []float64{3}, delay: []float64{12}}
 	for k, want := range []float64{2, 2, 1.5, math.NaN(), 3} {
@@ -432,12 +450,14 @@ func TestRelative(t *testing.T) {
 }
 
 func TestSmoothed(t *testing.T) {
+	t.Parallel()
 	x, y := smoothed([]float64{1, 2, 3, 4, 5, 6, 7, 8, 9}, []float64{0, 0, 0, 0, 8, 8, 8, 8, 1})
 	require.Equal(t, []float64{4.5}, x)
 	require.Equal(t, []float64{4}, y)
 }
 
 func TestPicturesShowEveryPolicy(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	var out bytes.Buffer
 	require.NoError(t, run([]string{"-polls", "2000", "-runs", "1", "-out", dir}, io.Discard, &out))

@@ -13,6 +13,7 @@ import (
 )
 
 func TestJSONIsRowsAndNothingElse(t *testing.T) {
+	t.Parallel()
 	var out, log bytes.Buffer
 	require.NoError(t, run([]string{"-quick", "-json", "-only", "uniform,replan"}, &out, &log))
 	var rows []report.Row
@@ -28,6 +29,7 @@ func TestJSONIsRowsAndNothingElse(t *testing.T) {
 }
 
 func TestTablesAndPictures(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	var out, log bytes.Buffer
 	require.NoError(t, run([]string{"-quick", "-only", "table1,methods", "-out", dir}, &out, &log))
@@ -42,6 +44,7 @@ func TestTablesAndPictures(t *testing.T) {
 }
 
 func TestSameSeedSameFigures(t *testing.T) {
+	t.Parallel()
 	var first, second, log bytes.Buffer
 	args := []string{"-quick", "-json", "-seed", "7", "-only", "methods,replan"}
 	require.NoError(t, run(args, &first, &log))
@@ -50,6 +53,7 @@ func TestSameSeedSameFigures(t *testing.T) {
 }
 
 func TestBadArguments(t *testing.T) {
+	t.Parallel()
 	var out, log bytes.Buffer
 	for _, args := range [][]string{{"-nonsense"}, {"-seed", "x"}, {"table1"}, {"-only", "nonsense"}} {
 		require.ErrorAs(t, run(args, &out, &log), new(report.UsageError))
