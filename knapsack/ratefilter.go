@@ -304,7 +304,7 @@ func (f *RateFilter) predicted(b *belief.Belief, slot uint32, gap float64, chang
 		f.census.Hedge.Score(b.MeanCell(), counts, changed, f.model.Cycle(), f.ids.Len())
 	}
 	f.hints.Score(int(slot), f.queue.Group(slot), f.spans(slot, gap), changed)
-	f.tally.predict(f.model.Chance(b, gap, counts), changed)
+	f.tally.predict(f.model.Chance(b, gap, gap), changed)
 	return counts
 }
 
