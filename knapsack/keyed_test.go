@@ -371,7 +371,7 @@ func TestKeyedImportTeaches(t *testing.T) {
 		}
 		knows, guesses := run(taught, from, from+2*n, step), run(fresh, from, from+2*n, step)
 		t.Logf("step %v: %d of %d polls at busy pages; without the rows %d", step, knows, 2*n, guesses)
-		require.Greater(t, knows, guesses+2)
+		require.Greater(t, knows, guesses+10)
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"github.com/recrawl/recrawl/knapsack/internal/belief"
 	"github.com/recrawl/recrawl/knapsack/internal/budget"
 	"github.com/recrawl/recrawl/knapsack/internal/census"
-	"github.com/recrawl/recrawl/knapsack/internal/factor"
 	"github.com/recrawl/recrawl/knapsack/internal/hints"
 	"github.com/recrawl/recrawl/knapsack/internal/limits"
 	"github.com/recrawl/recrawl/knapsack/internal/queue"
@@ -34,13 +33,12 @@ import (
 // bit for bit. No page starves: with n pages, polls at a steady rate and no limits set,
 // each page is polled again within 80·n polls, whatever the answers. Where all pages change
 // about equally and independently of each other, it loses to polling them in turn no more
-// than in a trial of one poll per page. Where they change together the bound is not proven; the
-// common factor is there for it.
+// than in a trial of one poll per page. Where they change together that does not hold.
 //
 // # Cost
 //
-// Time: O(log n) for Next and Observe, without allocation, and never more than some hundred looks at
-// pages; O(n) for Next with up to 1200 pages, some 0.03 ms.
+// Time: O(log n) amortised for Next and Observe, without allocation. When the time scale first
+// becomes known, at the 17th poll or soon after, one Next takes O(n).
 // Memory: 60 bytes a page; 8 more with weights, 24 with intervals, 4 with groups, one bit
 // with signals. Pages that are deferred, or whose last poll got no answer, or of which a signal waits
 // for one, take about 70 more.
@@ -58,18 +56,13 @@ import (
 //
 // Index. The value of a poll is the slope V' of the objective (see [Objective]) at the gap
 // since the last one, averaged over the posterior, plus half its standard deviation: a poll
-// teaches something, too. Next gives the page with the greatest value: exactly that among a few
-// hundred pages, and nearly that among more, where pages are looked at again by the time at which
-// their value may have reached the present price. For Detections the probability p of a change is averaged, and its slope
+// teaches something, too. Next gives the page with the greatest value, up to the
+// accuracy of due times: it compares the 15 pages that were due first when they were last
+// looked at. For Detections the probability p of a change is averaged, and its slope
 // w·[p + (1−p)·ln(1−p)] compared; the prior is flat in log rate, so that pages are tried
 // out. For the other objectives the prior is the average posterior of all pages. For Delay the
 // mean is taken without a deviation, a page that jumps goes where the rates of all are, and many
 // changes within a gap count less.
-//
-// Common factor. Pages may change more or less than usual at the same times: a release, a
-// holiday. The changes that polls found, and those that each page alone made one expect, are spread
-// over the gaps of the polls; their ratio since the last answer of a page scales the time that has
-// passed for it, in the index and in the Bayes step. How strongly is learnt.
 //
 // Hedge. Where all pages change alike, no schedule beats polling them in turn, and one
 // that learns loses a little by chasing luck. From what polls found, by the rate predicted
@@ -79,7 +72,7 @@ import (
 //
 // Patience. A page is due 64 cycles after its last answer at the latest. For Detections it
 // is due after 4 to 64, the longer the less such polls are found to earn, lest pages be
-// written off that have all begun to change.
+// written off that have all begun to change. Every 16th poll goes to the page due first.
 //
 // # Source
 //
@@ -94,8 +87,7 @@ type RateFilter struct {
 	beliefs []belief.Packed // per slot
 	model   belief.Model
 	census  census.Census
-	common  factor.Factor // of all pages
-	answers uint64        // dither for packing
+	answers uint64 // dither for packing
 
 	meter     budget.Meter
 	limits    limits.Limits
@@ -207,11 +199,8 @@ func (f *RateFilter) Next(now float64) (page int, err error) {
 	if err := f.clock(now); err != nil {
 		return 0, err
 	}
-	before := f.now
-	f.now = now
 	slot, ok := f.choose(now)
 	if !ok {
-		f.now = before
 		return 0, &NoPageError{max(now, f.Ready())}
 	}
 	page = f.ask(int(slot), now)
@@ -222,8 +211,8 @@ func (f *RateFilter) Next(now float64) (page int, err error) {
 	return page, nil
 }
 
-// measure keeps the estimate of the cycle up to date. When it is first known pages begin to get
-// their due times from the sweep.
+// measure keeps the estimate of the cycle up to date. When it is first known all pages get
+// their due times, in O(n).
 func (f *RateFilter) measure(now float64) {
 	block := uint64(firstBlock)
 	if f.model.Known() {
@@ -242,13 +231,16 @@ func (f *RateFilter) measure(now float64) {
 		return
 	}
 	f.begin(cycle)
+	for slot := range f.polled {
+		f.refresh(uint32(slot))
+	}
 }
 
 // begin sets the time scale for the first time.
 func (f *RateFilter) begin(cycle float64) {
 	f.model.Begin(cycle)
 	fresh := f.model.Fresh()
-	f.threshold = f.model.Slope(f.model.Value(&fresh, cycle, cycle)) // of a page of which nothing is known
+	f.threshold = f.model.Slope(f.model.Value(&fresh, cycle)) // of a page of which nothing is known
 }
 
 // focus sets the prior to decide by: that of all pages, unless the objective is
@@ -278,34 +270,24 @@ func (f *RateFilter) found(slot int, now float64, changed bool) {
 	if gap > 0 {
 		var b belief.Belief
 		f.model.Unpack(&f.beliefs[slot], &b)
-		counts := f.predicted(&b, uint32(slot), gap, changed)
-		f.model.Pass(&b, gap)
-		f.model.Find(&b, counts, changed)
+		f.predicted(&b, uint32(slot), gap, changed)
+		f.model.Learn(&b, gap, changed)
 		f.learnt(&b, uint32(slot), gap)
 	}
 	f.answered(uint32(slot), now, gap)
 }
 
-// predicted compares what a poll found with what was expected, and returns what the gap
-// counts as.
-func (f *RateFilter) predicted(b *belief.Belief, slot uint32, gap float64, changed bool) (counts float64) {
+// predicted compares what a poll found with the belief before it.
+func (f *RateFilter) predicted(b *belief.Belief, slot uint32, gap float64, changed bool) {
+	if !f.hints.Led(int(slot)) { // what hints find is not to be had by rates
+		f.census.Hedge.Score(b.MeanCell(), gap, changed, f.model.Cycle(), f.ids.Len())
+	}
 	if f.objective == Detections && !f.inTurn() {
 		late := gap > lateFrom*f.census.Patience.Cycles()*f.model.Cycle() && f.index(slot, gap) < f.threshold
 		f.census.Patience.Earn(f.weight(slot), changed, late, f.ids.Len())
 	}
-	counts = gap
-	if f.ids.Len() > 1 {
-		rates := b.Marginal(gap / f.model.Cycle())
-		stay := func(factor float64) float64 { return f.model.Survival(&rates, factor*gap) }
-		from := f.last(slot)
-		counts *= f.common.Poll(from, from+gap, 1, f.model.Cycle(), changed, stay, stay(1), &factor.Even, commonKnots)
-	}
-	if !f.hints.Led(int(slot)) { // what hints find is not to be had by rates
-		f.census.Hedge.Score(b.MeanCell(), counts, changed, f.model.Cycle(), f.ids.Len())
-	}
 	f.hints.Score(int(slot), f.queue.Group(slot), f.spans(slot, gap), changed)
-	f.tally.predict(f.model.Chance(b, gap, gap), changed)
-	return counts
+	f.tally.predict(f.model.Chance(b, gap), changed)
 }
 
 // learnt stores the belief about a page last answered a time gap ago.

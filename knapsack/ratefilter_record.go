@@ -92,16 +92,14 @@ type stretch struct {
 func (f *RateFilter) tell(slot uint32, told stretch, last float64) {
 	var b belief.Belief
 	f.model.Unpack(&f.beliefs[slot], &b)
-	gap, scale := told.until-told.from, 1.0
+	gap := told.until - told.from
 	if told.from > last {
 		f.model.Pass(&b, told.from-last)
 	}
 	if told.from >= last {
-		if gap > 0 {
-			scale = f.predicted(&b, slot, gap, len(told.times) > 0) / gap
-		}
+		f.predicted(&b, slot, gap, len(told.times) > 0)
 	}
-	f.learnTimes(&b, told, scale)
+	f.learnTimes(&b, told)
 	if told.from < last { // a history, which tells no more of the pages of today than a poll
 		gap = min(gap, f.model.Cycle())
 	}
@@ -112,16 +110,15 @@ func (f *RateFilter) tell(slot uint32, told stretch, last float64) {
 }
 
 // learnTimes sharpens a belief by a stretch: each change by the density λ·e^(−λτ) of the time
-// since the one before. scale is what a unit of time counts as.
-func (f *RateFilter) learnTimes(b *belief.Belief, told stretch, scale float64) {
+// since the one before.
+func (f *RateFilter) learnTimes(b *belief.Belief, told stretch) {
 	before := told.from // until − gap may round to after a change
 	for _, t := range told.times {
-		f.model.LearnTime(b, t-before, scale*(t-before))
+		f.model.LearnTime(b, t-before)
 		before = t
 	}
 	if told.until > before {
-		f.model.Pass(b, told.until-before)
-		f.model.Find(b, scale*(told.until-before), false)
+		f.model.Learn(b, told.until-before, false)
 	}
 }
 
@@ -166,7 +163,7 @@ func (f *RateFilter) recall(slot uint32) {
 	last, known := told[0].from, 0.0
 	for _, s := range told {
 		f.model.Pass(&b, max(0, s.from-last))
-		f.learnTimes(&b, s, 1)
+		f.learnTimes(&b, s)
 		last, known = s.until, known+s.until-s.from
 	}
 	if now := f.last(slot); now > last {

@@ -9,7 +9,7 @@ import (
 	"github.com/recrawl/recrawl/knapsack/internal/queue"
 )
 
-var rateFilterFormat = codec.Format{Magic: "recrawl/knapsack.RateFilter", Version: 4}
+var rateFilterFormat = codec.Format{Magic: "recrawl/knapsack.RateFilter", Version: 3}
 
 // AppendBinary appends the state: about 70 bytes a page.
 func (f *RateFilter) AppendBinary(b []byte) ([]byte, error) {
@@ -38,7 +38,6 @@ func (f *RateFilter) encode(e *codec.Encoder) {
 	}
 	e.Float64s(f.weights)
 	f.census.Encode(e)
-	f.common.Encode(e)
 	f.limits.Encode(e)
 	f.hints.Encode(e)
 	f.tally.encode(e)
@@ -63,7 +62,6 @@ func (f *RateFilter) decode(d *codec.Decoder) {
 	f.weights = d.Float64sIn(codec.AnyLen, 0, math.MaxFloat64)
 	d.Require(f.weights == nil || len(f.weights) == slots, "weights of %d of %d slots", len(f.weights), slots)
 	f.census.Decode(d)
-	f.common.Decode(d)
 	f.limits.Decode(d, slots)
 	f.hints.Decode(d, slots)
 	f.tally.decode(d)

@@ -55,7 +55,7 @@ func TestCrossing(t *testing.T) {
 		f.threshold *= math.Exp(rapid.Float64Range(-3, 3).Draw(t, "log factor"))
 		for slot := range uint32(6) {
 			guess := f.model.Cycle() * math.Exp(rapid.Float64Range(-9, 9).Draw(t, "log guess"))
-			gap := f.crossing(slot, guess, f.threshold, finely)
+			gap := f.crossing(slot, guess)
 			longest := f.census.Patience.Cycles() * f.model.Cycle()
 			require.LessOrEqual(t, gap, longest)
 			switch at := f.index(slot, gap); {

@@ -34,12 +34,7 @@ func (f *RateFilter) Due(page int) (float64, error) {
 		return at, nil
 	}
 	s := uint32(slot)
-	due := f.due(s, f.model.Cycle())
-	if f.model.Known() && !f.inTurn() {
-		gap := f.crossing(s, f.model.Cycle(), f.threshold, finely)
-		due = max(f.last(s)+min(gap, f.limits.Longest(s)), f.limits.Earliest(s, f.polled[s]))
-	}
-	return max(f.now, never(max(due, f.freeAt(s)))), nil
+	return max(f.now, never(max(f.due(s, f.model.Cycle()), f.freeAt(s)))), nil
 }
 
 // Index returns what a poll of a page would be worth at a time, to compare with Price: a caller

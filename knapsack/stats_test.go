@@ -141,7 +141,7 @@ func TestStatsTellTrouble(t *testing.T) {
 		return float64(after.Found-before.Found) / (after.Expected - before.Expected)
 	}
 	ratio(0, 20, 0.1)
-	require.InDelta(t, 1, ratio(20, 40, 0.1), 0.25)
+	require.InDelta(t, 1, ratio(20, 40, 0.1), 0.15)
 	require.Greater(t, ratio(40, 42, 1), 1.5)
 	ratio(42, 80, 0.1)
 	require.Less(t, ratio(80, 82, 0.001), 0.5)

@@ -104,7 +104,7 @@ func TestFilterStep(t *testing.T) {
 		for i, w := range want.moved(gap, cycle) {
 			p += w * want.change(m, i, gap)
 		}
-		require.InDelta(t, p, m.Chance(b, gap, gap), 1e-3*float64(steps))
+		require.InDelta(t, p, m.Chance(b, gap), 1e-3*float64(steps))
 	})
 }
 
@@ -243,7 +243,7 @@ func TestValue(t *testing.T) {
 			}
 		}
 		want := mean + optimism*math.Sqrt(max(0, square-mean*mean))
-		require.InEpsilon(t, want, m.Value(&p, gap, gap), 5e-3)
+		require.InEpsilon(t, want, m.Value(&p, gap), 5e-3)
 	})
 }
 
@@ -284,7 +284,7 @@ func TestPlainValue(t *testing.T) {
 				mean += w * stay * m.Rate(float64(k))
 			}
 		}
-		require.InEpsilon(t, mean*gap*gap/2, m.Value(&p, gap, gap), 5e-3)
+		require.InEpsilon(t, mean*gap*gap/2, m.Value(&p, gap), 5e-3)
 	})
 }
 
@@ -307,7 +307,7 @@ func TestLearnTime(t *testing.T) {
 	m.Unpack(&fresh, &told)
 	m.Unpack(&fresh, &before)
 	const gap = 0.01 // too short for jumps to matter
-	m.LearnTime(&told, gap, gap)
+	m.LearnTime(&told, gap)
 	m.Unpack(&fresh, &after)
 	m.Learn(&after, gap, false)
 	ratio := func(k int) float64 { return told.w[Steady][k] / after.w[Steady][k] }

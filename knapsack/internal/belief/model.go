@@ -149,11 +149,10 @@ func (m *Model) Find(b *Belief, gap float64, changed bool) {
 	b.times(&likelihood)
 }
 
-// LearnTime is the step for a change at a known moment, a time gap after the last step, that
-// counts as a gap of another length: the density λ·e^(−λ·counts).
-func (m *Model) LearnTime(b *Belief, gap, counts float64) {
-	m.Pass(b, gap)
-	m.Find(b, counts, false)
+// LearnTime is the step for a change at a known moment, a time gap after the last step:
+// the density λ·e^(−λ·gap).
+func (m *Model) LearnTime(b *Belief, gap float64) {
+	m.Learn(b, gap, false)
 	var density Row
 	for k := range density {
 		density[k] = math.Exp(Step * float64(k-Cells/2))
@@ -161,20 +160,14 @@ func (m *Model) LearnTime(b *Belief, gap, counts float64) {
 	b.times(&density)
 }
 
-// Survival returns the probability that a page does not change within gap, given the
-// probabilities of its rates.
-func (m *Model) Survival(x *Row, gap float64) (p float64) {
+// Chance returns the probability that a page changes within gap.
+func (m *Model) Chance(b *Belief, gap float64) float64 {
+	x := b.Marginal(gap / m.cycle)
+	p := 0.0
 	for k, stay := range survive().read(gridAt(m.slowestRate(), gap)) {
-		p += float64(x[k] * stay)
+		p += float64(x[k] * (1 - stay))
 	}
 	return p
-}
-
-// Chance returns the probability that a page changes in a time gap that counts as a gap
-// of another length.
-func (m *Model) Chance(b *Belief, gap, counts float64) float64 {
-	x := b.Marginal(gap / m.cycle)
-	return 1 - m.Survival(&x, counts)
 }
 
 // Mean returns the mean rate under a marginal.
@@ -208,11 +201,11 @@ func (m *Model) Slope(value float64) float64 {
 }
 
 // Value is the average over the posterior of what a poll is worth a time gap > 0 after
-// the last answer that counts as a gap of another length, optimism included. It works on
-// the packed weights, as this is where the time goes.
-func (m *Model) Value(p *Packed, gap, counts float64) float64 {
+// the last answer, optimism included. It works on the packed weights, as this is where
+// the time goes.
+func (m *Model) Value(p *Packed, gap float64) float64 {
 	m.follow(p)
-	g := gridAt(m.slowestRate(), counts)
+	g := gridAt(m.slowestRate(), gap)
 	v := m.worth.Table.read(g)
 	if m.worth.Plain {
 		return m.plain(p, &v, gap) * gap
