@@ -294,59 +294,6 @@ func TestVetoIsThePagesOwn(t *testing.T) {
 	}
 }
 
-// A page whose longest interval ends while its host has no flight free goes before all others when
-// it has one.
-func TestOverdueBehindFullGroup(t *testing.T) {
-	t.Parallel()
-	f := must(NewRateFilter(6, RateFilterConfig{}))
-	g := must(f.AddGroup(GroupConfig{}))
-	for page := range 4 {
-		require.NoError(t, f.SetGroup(page, g))
-	}
-	now := 0.0
-	poll := func() int {
-		now++
-		page := must(f.Next(now))
-		require.NoError(t, f.Observe(page, now, false))
-		return page
-	}
-	for range 120 {
-		poll()
-	}
-	for poll() != 1 { // pages 2 and 3 were polled before, or after; 1 last of all
-	}
-	require.NoError(t, f.SetInterval(1, 0, 10))
-	require.NoError(t, f.SetInterval(2, 0, 10))
-	require.NoError(t, f.Defer(4, now+40))
-	require.NoError(t, f.LimitGroup(g, GroupConfig{MaxInFlight: 1}))
-	flying := 0
-	for {
-		now++
-		page := must(f.Next(now))
-		if page == 0 || page == 3 {
-			flying = page
-			break
-		}
-		require.NoError(t, f.Observe(page, now, false))
-	}
-	for range 50 {
-		now++
-		page, err := f.Next(now)
-		if err != nil {
-			continue
-		}
-		require.GreaterOrEqual(t, page, 4, "the host is full")
-		if page == 4 {
-			require.NoError(t, f.GiveBack(page, now))
-			require.NoError(t, f.Defer(page, now+1))
-			continue
-		}
-		require.NoError(t, f.Observe(page, now, false))
-	}
-	require.NoError(t, f.Observe(flying, now, false))
-	require.Contains(t, []int{1, 2}, poll())
-}
-
 // A page in flight takes its flight with it when it changes host or goes.
 func TestFlightsOfGroups(t *testing.T) {
 	t.Parallel()
