@@ -38,8 +38,9 @@ func (k *Keyed[K]) AppendBinary(b []byte) ([]byte, error) {
 func (k *Keyed[K]) MarshalBinary() ([]byte, error) { return k.AppendBinary(nil) }
 
 // UnmarshalBinary restores what MarshalBinary saved of a Keyed with keys of the same kind and a
-// learner of the same type; the receiver is made with NewKeyed, of a learner with any settings or a
-// zero value. Polls that were in flight are given back, as nobody will answer them. Otherwise everything continues bit for bit.
+// learner of the same type; the receiver is made with NewKeyed, of a learner with any settings
+// or a zero value. Polls that were in flight are given back, as nobody will answer them.
+// Otherwise everything continues bit for bit.
 func (k *Keyed[K]) UnmarshalBinary(data []byte) error {
 	k.lock()
 	defer k.mu.Unlock()

@@ -38,10 +38,10 @@ import (
 // # Cost
 //
 // Time: O(log n) amortised for Next and Observe, without allocation. When the time scale first
-// becomes known, at the 17th poll or soon after, one Next takes O(n).
-// Memory: 60 bytes a page; 8 more with weights, 24 with intervals, 4 with groups, one bit
-// with signals. Pages that are deferred, or whose last poll got no answer, or of which a signal waits
-// for one, take about 70 more.
+// becomes known, at the 17th poll or soon after, one Next takes O(n). Memory: 60 bytes a page;
+// 8 more with weights, 24 with intervals, 4 with groups, one bit with signals. Pages that are
+// deferred, or whose last poll got no answer, or of which a signal waits for one, take about 70
+// more.
 //
 // # How it works
 //

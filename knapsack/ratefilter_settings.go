@@ -53,10 +53,10 @@ func (f *RateFilter) SetInterval(page int, shortest, longest float64) error {
 // of the source or found a change, so that a source that turns bad is soon disbelieved. One that
 // says at all times that everything has changed is worth nothing and costs nothing.
 //
-// A hint lives until the page's next answer; what an old one is worth is learnt. One that is older
-// than the last answer is ignored, and so is a second one of the same source. One of a time to come
-// counts from then on, one that comes during a flight for its answer. One that is more than 64 cycles ahead of the latest Next is
-// ErrTime: it is in another unit.
+// A hint lives until the page's next answer; what an old one is worth is learnt. One that is
+// older than the last answer is ignored, and so is a second one of the same source. One of a
+// time to come counts from then on, one that comes during a flight for its answer. One that is
+// more than 64 cycles ahead of the latest Next is ErrTime: it is in another unit.
 //
 // O(sources + log n); the first call takes O(n).
 func (f *RateFilter) Signal(page, source int, at float64) error {

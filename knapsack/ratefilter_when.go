@@ -6,9 +6,10 @@ import (
 	"github.com/recrawl/recrawl/knapsack/internal/limits"
 )
 
-// Ready returns the earliest time at which Next can succeed, not before the latest Next: +Inf if
-// only an answer, a new page or the end of a limit can help. It is O(1) as long as limits keep few pages
-// from being polled, and after a Next that found none, whose NoPageError carries it.
+// Ready returns the earliest time at which Next can succeed, not before the latest Next: +Inf
+// if only an answer, a new page or the end of a limit can help. It is O(1) as long as limits
+// keep few pages from being polled, and after a Next that found none, whose NoPageError carries
+// it.
 func (f *RateFilter) Ready() float64 {
 	return never(f.queue.Earliest(f.now, f.freeAt))
 }

@@ -113,7 +113,6 @@ type crawl struct {
 
 	mu  sync.Mutex
 	log map[string][]told // by page
-	err error
 }
 
 func newCrawl(t *testing.T, before *crawl, now func() time.Time, peek func() time.Time) *crawl {

@@ -19,7 +19,8 @@ var (
 	// ErrClosedEarly reports that the body of a page was closed before its end, elsewhere than
 	// before, and that the headers decide nothing, so that nothing could be compared.
 	ErrClosedEarly = errors.New("live: body closed before its end")
-	// ErrNotSent reports that the client sent no request for a page, joined with the client's error.
+	// ErrNotSent reports that the client sent no request for a page, joined with the client's
+	// error.
 	ErrNotSent = errors.New("live: no request was sent")
 	// ErrCorrupt reports saved state that is truncated, altered, or of another type or version.
 	ErrCorrupt = codec.ErrCorrupt

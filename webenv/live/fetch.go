@@ -26,9 +26,9 @@ type Fetch struct {
 
 type fetching struct{}
 
-// Begin begins a poll of a page, which has a name of the caller's choice: its URL, say. All requests
-// with the context that it returns belong to the poll. A [Transport] compares the copy with the one
-// of the same name.
+// Begin begins a poll of a page, which has a name of the caller's choice: its URL, say. All
+// requests with the context that it returns belong to the poll. A [Transport] compares the copy
+// with the one of the same name.
 func Begin(ctx context.Context, page string) (context.Context, *Fetch) {
 	f := &Fetch{page: page, poll: Poll{Page: page}}
 	return context.WithValue(ctx, fetching{}, f), f

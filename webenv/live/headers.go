@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// seconds returns a number of seconds as headers have it (RFC 9111, section 1.2.2), and whether it is
-// one. What is too great is as much as there can be.
+// seconds returns a number of seconds as headers have it (RFC 9111, section 1.2.2), and whether
+// it is one. What is too great is as much as there can be.
 func seconds(text string) (time.Duration, bool) {
 	if text == "" || strings.Trim(text, "0123456789") != "" {
 		return 0, false
@@ -21,8 +21,8 @@ func seconds(text string) (time.Duration, bool) {
 	return time.Duration(n) * time.Second, true
 }
 
-// retryAfter returns the time in Retry-After, the zero time if there is none. A date is taken by the
-// server's clock.
+// retryAfter returns the time in Retry-After, the zero time if there is none. A date is taken
+// by the server's clock.
 func retryAfter(h http.Header, now time.Time) time.Time {
 	text := strings.TrimSpace(h.Get("Retry-After"))
 	if d, ok := seconds(text); ok {

@@ -28,10 +28,10 @@ import (
 // is handed as it came. Other methods, and GETs with Range or Upgrade, pass through unseen.
 //
 // Redirects that an http.Client follows belong to the page that it asked for, and one copy is
-// remembered for all of them: that at the end. It is compared with the copy before, wherever that
-// was, by the contents if it was at another URL; so a page with a session in its URL stays one page.
-// Each request on the way is a poll of its own, and a redirect has changed if it leads elsewhere
-// than before. [Begin] makes one poll of them.
+// remembered for all of them: that at the end. It is compared with the copy before, wherever
+// that was, by the contents if it was at another URL; so a page with a session in its URL stays
+// one page. Each request on the way is a poll of its own, and a redirect has changed if it
+// leads elsewhere than before. [Begin] makes one poll of them.
 //
 // A request that has a condition of its own (If-None-Match, If-Modified-Since, …) gets none
 // added. Its answer is compared with the copy that the condition names. With a list of ETags,

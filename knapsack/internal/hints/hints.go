@@ -46,8 +46,9 @@ type source struct {
 
 type table [buckets][2]float64
 
-// Times are told apart by factors of 2: shorter than 2^−11 cycles, … , longer than 4 cycles. Factors
-// of 4 find 1 % less with a source that is half a cycle late (TestSignalsOfSeveralSources).
+// Times are told apart by factors of 2: shorter than 2^−11 cycles, … , longer than 4 cycles.
+// Factors of 4 find 1 % less with a source that is half a cycle late
+// (TestSignalsOfSeveralSources).
 const (
 	buckets    = 15
 	oneCycle   = 12 // the bucket of 1 to 2 cycles

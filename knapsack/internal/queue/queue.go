@@ -29,12 +29,12 @@ const (
 // another of its group. The key is the time at which it is due; the queue compares keys and
 // knows nothing of time otherwise.
 //
-// Of the waiting pages of a group only one, the most urgent, is in the main part or held for the
-// group: the front. Pages that are held for themselves are apart. It stands for the group, so that pages that may not be polled
-// never crowd the main part. When a front leaves, the next one comes forward, due
-// when its group is ready at the earliest. The others are in a heap of their own; what
-// their keys mean concerns only the comparison of pages of one group and the moment when one
-// comes forward.
+// Of the waiting pages of a group only one, the most urgent, is in the main part or held for
+// the group: the front. Pages that are held for themselves are apart. It stands for the group,
+// so that pages that may not be polled never crowd the main part. When a front leaves, the next
+// one comes forward, due when its group is ready at the earliest. The others are in a heap of
+// their own; what their keys mean concerns only the comparison of pages of one group and the
+// moment when one comes forward.
 //
 // Time: O(log n) for each change. Memory: 16 bytes a page, 20 with groups.
 type Queue struct {
