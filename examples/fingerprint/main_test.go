@@ -17,6 +17,9 @@ import (
 // The learnt fingerprint has the fewest false changes wherever there is noise, and misses few.
 func TestFingerprint(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("the whole table takes long under the race detector")
+	}
 	var out bytes.Buffer
 	require.NoError(t, run([]string{"-json"}, &out, io.Discard))
 	var rows []report.Row
@@ -39,6 +42,9 @@ func TestFingerprint(t *testing.T) {
 // With -out there is a page with the figures.
 func TestPage(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("the whole table takes long under the race detector")
+	}
 	folder := t.TempDir()
 	require.NoError(t, run([]string{"-out", folder}, io.Discard, io.Discard))
 	page, err := os.ReadFile(filepath.Join(folder, "fingerprint.html"))

@@ -11,6 +11,9 @@ import (
 // a known way make of it is counted.
 func TestPages(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("forty polls of all kinds take long under the race detector")
+	}
 	for i, n := range Noises() {
 		raw := Measure(1, 0.2, Raw, n)
 		require.Zero(t, raw.Missed, n.Name)
