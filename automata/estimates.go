@@ -93,10 +93,10 @@ func (t *estimates) countBetter(action int) int {
 // argmax returns the last index of the greatest value. The environments of the literature
 // put the best action first: the first index would flatter a scheme.
 func argmax(v []float64) int {
-	best := 0
+	best, greatest := 0, v[0]
 	for i, x := range v {
-		if x >= v[best] {
-			best = i
+		if x >= greatest {
+			best, greatest = i, x
 		}
 	}
 	return best
