@@ -9,7 +9,7 @@ import (
 // Errors of this package, wrapped with the index and the value.
 var (
 	// ErrConfig reports a setting out of its range.
-	ErrConfig = errors.New("live: bad setting")
+	ErrConfig = errors.New("live: setting out of range")
 	// ErrURL reports a URL that is not absolute, not http or https, or that stands in the list
 	// twice.
 	ErrURL = errors.New("live: bad URL")

@@ -211,12 +211,7 @@ func TestValue(t *testing.T) {
 		}
 		m.Focus(&prior, nil)
 		var b Belief
-		p := m.Fresh()
-		for k := range rapid.IntRange(0, 12).Draw(t, "polls") {
-			m.Unpack(&p, &b)
-			m.Learn(&b, cycle*math.Exp(rapid.Float64Range(-3, 2).Draw(t, "log gap")), rapid.Bool().Draw(t, "changed"))
-			m.Pack(&b, &p, uint64(k))
-		}
+		p := drawPolled(t, &m, cycle)
 		gap := cycle * math.Exp(rapid.Float64Range(-8, 4).Draw(t, "log gap"))
 		m.Unpack(&p, &b)
 		b.Inform(&prior)
@@ -267,12 +262,7 @@ func TestPlainValue(t *testing.T) {
 		}
 		m.Focus(prior, landing)
 		var b Belief
-		p := m.Fresh()
-		for k := range rapid.IntRange(0, 12).Draw(t, "polls") {
-			m.Unpack(&p, &b)
-			m.Learn(&b, cycle*math.Exp(rapid.Float64Range(-3, 2).Draw(t, "log gap")), rapid.Bool().Draw(t, "changed"))
-			m.Pack(&b, &p, uint64(k))
-		}
+		p := drawPolled(t, &m, cycle)
 		gap := cycle * math.Exp(rapid.Float64Range(-8, 4).Draw(t, "log gap"))
 		m.Unpack(&p, &b)
 		b.Inform(prior)
@@ -364,4 +354,16 @@ func TestQuantile(t *testing.T) {
 	require.InEpsilon(t, m.Rate(4), m.Quantile(&x, 0.25), 1e-9)
 	require.InEpsilon(t, (m.Rate(4)+m.Rate(5))/2, m.Mean(&x), 1e-9)
 	require.InEpsilon(t, m.Rate(Cells-0.5), m.Quantile(&Row{}, 0.9), 1e-9)
+}
+
+// drawPolled draws what is believed of a page after some polls.
+func drawPolled(t *rapid.T, m *Model, cycle float64) Packed {
+	var b Belief
+	p := m.Fresh()
+	for k := range rapid.IntRange(0, 12).Draw(t, "polls") {
+		m.Unpack(&p, &b)
+		m.Learn(&b, cycle*math.Exp(rapid.Float64Range(-3, 2).Draw(t, "log gap")), rapid.Bool().Draw(t, "changed"))
+		m.Pack(&b, &p, uint64(k))
+	}
+	return p
 }
