@@ -129,6 +129,7 @@ func Run(env Env, sched Scheduler, cfg RunConfig) (Result, error) {
 		panic("webenv: Run without an environment or a scheduler")
 	}
 	r := run{env: env, sched: sched, cfg: cfg}
+	r.delays, _ = env.(delayer)
 	if err := r.check(); err != nil {
 		return Result{}, err
 	}
@@ -162,9 +163,10 @@ func (f flight) Before(g flight) bool { return f.at < g.at || f.at == g.at && f.
 
 // run is the state of one Run.
 type run struct {
-	env   Env
-	sched Scheduler
-	cfg   RunConfig
+	env    Env
+	delays delayer // env, nil if it knows no delays
+	sched  Scheduler
+	cfg    RunConfig
 
 	total    float64 // weight of all pages
 	rng      *rand.Rand
@@ -406,8 +408,8 @@ func (r *run) account(page int, since, until float64) {
 	r.stale += float64(w * d)
 	r.age += float64(w * d * d / 2)
 	r.buckets.stale(w, since, until)
-	if env, ok := r.env.(delayer); ok {
-		changes, delay := env.Delays(page, since, until)
+	if r.delays != nil {
+		changes, delay := r.delays.Delays(page, since, until)
 		r.changes += float64(w * changes)
 		r.delay += float64(w * delay)
 	}
@@ -428,7 +430,7 @@ func (r *run) settle() Result {
 	if r.changes > 0 {
 		res.Delay = r.delay / r.changes
 	}
-	if _, ok := r.env.(delayer); !ok {
+	if r.delays == nil {
 		res.Delay = math.NaN()
 	}
 	res.Curve = r.buckets.sum(r.total)
