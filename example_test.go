@@ -14,7 +14,7 @@ import (
 // them, than one that polls all alike?
 func Example() {
 	alike, _ := knapsack.NewFixed(slices.Repeat([]float64{1}, 500), knapsack.Even, nil)
-	learned, _ := knapsack.NewRateFilter(500, knapsack.RateFilterConfig{})
+	learned, _ := knapsack.NewRateFilter(500, knapsack.RateFilterConfig{Objective: knapsack.Detections})
 	for _, policy := range []struct {
 		name string
 		knapsack.Scheduler

@@ -125,7 +125,7 @@ func TestLAKGReachesItsTable(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("(%v,%v)N=%d", row.alpha, row.beta, row.states), func(t *testing.T) {
 			t.Parallel()
-			p := Problem{Rates: mapped(zipf(500, row.alpha, row.beta), slotRate), Budget: 1}
+			p := Problem{Objective: Detections, Rates: mapped(zipf(500, row.alpha, row.beta), slotRate), Budget: 1}
 			var sum, squares [4]float64
 			for seed := range uint64(runs) {
 				env := must(webenv.NewZipf(webenv.ZipfConfig{Pages: 500, Alpha: row.alpha, Beta: row.beta}, rand.NewPCG(seed, 1)))
@@ -157,7 +157,7 @@ func TestLAKGReachesItsTable(t *testing.T) {
 // figure 4 of the paper shows.
 func TestLAKGCrossesProportional(t *testing.T) {
 	t.Parallel()
-	p := Problem{Rates: mapped(zipf(500, 0.9, 1.5), slotRate), Budget: 1}
+	p := Problem{Objective: Detections, Rates: mapped(zipf(500, 0.9, 1.5), slotRate), Budget: 1}
 	best := 0.0
 	env := must(webenv.NewZipf(webenv.ZipfConfig{Pages: 500, Alpha: 0.9, Beta: 1.5}, rand.NewPCG(1, 1)))
 	l := must(NewLAKG(500, LAKGConfig{}, rand.NewPCG(1, 2)))
@@ -282,7 +282,7 @@ func BenchmarkPoll(b *testing.B) {
 		b.Run(fmt.Sprintf("adaptive/n=%d", n), func(b *testing.B) { poll(b, must(NewAdaptive(n, Nutch(1)))) })
 		b.Run(fmt.Sprintf("h-traa/n=%d", n), func(b *testing.B) { poll(b, must(NewHTRAA(n, HTRAAConfig{}, rand.NewPCG(1, 1)))) })
 		b.Run(fmt.Sprintf("planner-gamma/n=%d", n), func(b *testing.B) {
-			poll(b, must(NewPlanner(n, PlannerConfig{Budget: 1, Method: Gamma}, nil)))
+			poll(b, must(NewPlanner(n, PlannerConfig{Objective: Detections, Budget: 1, Method: Gamma}, nil)))
 		})
 		b.Run(fmt.Sprintf("fixed-random/n=%d", n), func(b *testing.B) {
 			poll(b, must(NewFixed(spread(n, 1), Random, rand.NewPCG(1, 1))))

@@ -41,9 +41,9 @@ var learners = []struct {
 		return must(NewHTRAA(n, HTRAAConfig{Spacing: Random}, rand.NewPCG(seed, 1)))
 	}, func() Learner { return new(HTRAA) }},
 	{"mle", planner(PlannerConfig{Objective: Freshness}), zeroPlanner},
-	{"gamma", planner(PlannerConfig{Method: Gamma}), zeroPlanner},
+	{"gamma", planner(PlannerConfig{Objective: Detections, Method: Gamma}), zeroPlanner},
 	{"cho", planner(PlannerConfig{Method: ChoGarciaMolina, Objective: Age, Floor: 0.5}), zeroPlanner},
-	{"avrachenkov", planner(PlannerConfig{Method: Avrachenkov, Spacing: Random}), zeroPlanner},
+	{"avrachenkov", planner(PlannerConfig{Objective: Detections, Method: Avrachenkov, Spacing: Random}), zeroPlanner},
 	{"lambda-crawl", func(n int, seed uint64) Learner {
 		return must(NewPlanner(n, PlannerConfig{Budget: 1, Objective: Harmonic, Spacing: Random}, rand.NewPCG(seed, 1)))
 	}, zeroPlanner},

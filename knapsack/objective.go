@@ -6,10 +6,13 @@ import (
 	"github.com/recrawl/recrawl/internal/enum"
 )
 
-// An Objective is what a polling schedule maximises. Detections suits archives and monitors,
-// which want as many changes as possible; Freshness and Age suit search, which wants copies that
-// are current; Harmonic lies between them. Delay suits feeds, prices and releases, where each
-// change is news.
+// An Objective is what a polling schedule maximises. The zero value is Freshness: copies are
+// current as much of the time as possible, for search, monitors and archives. It is also the safe
+// choice where nothing is known of the pages, as it wastes no polls on pages that change faster
+// than they can be followed: counters, clocks, session ids. Detections finds as many changes as
+// possible, wherever they are; take it to count versions. Delay suits feeds, prices and releases,
+// where each change is news. Age suits search where long staleness is worse than short; Harmonic
+// lies between Freshness and Delay.
 //
 // # How it works
 //
@@ -37,12 +40,12 @@ import (
 type Objective uint8
 
 const (
-	// Detections is the number of polls per unit of time that find a change. Source: Granmo,
-	// Oommen, Myrer, Olsen 2006, section III.
-	Detections Objective = iota
 	// Freshness is the share of time for which the copy is current. Source: Cho and Garcia-Molina
 	// 2003; under random polling, Azar et al. 2018.
-	Freshness
+	Freshness Objective = iota
+	// Detections is the number of polls per unit of time that find a change. Source: Granmo,
+	// Oommen, Myrer, Olsen 2006, section III.
+	Detections
 	// Age is minus the mean time since the first change that the copy lacks, 0 while the copy is
 	// current. Source: Cho and Garcia-Molina 2003.
 	Age
@@ -58,9 +61,9 @@ const (
 	objectives
 )
 
-var objectiveNames = enum.Of[Objective](ErrConfig, "detections", "freshness", "age", "harmonic", "delay")
+var objectiveNames = enum.Of[Objective](ErrConfig, "freshness", "detections", "age", "harmonic", "delay")
 
-// String returns "detections", "freshness", "age", "harmonic" or "delay".
+// String returns "freshness", "detections", "age", "harmonic" or "delay".
 func (o Objective) String() string { return objectiveNames.String(o) }
 
 // MarshalText returns the name that String gives.

@@ -131,7 +131,7 @@ func TestLimits(t *testing.T) {
 // Each enumeration is written in the words of its String and read back.
 func TestEnumerations(t *testing.T) {
 	t.Parallel()
-	for v, name := range []string{"detections", "freshness", "age", "harmonic", "delay"} {
+	for v, name := range []string{"freshness", "detections", "age", "harmonic", "delay"} {
 		roundTrip(t, Objective(v), new(Objective), name)
 	}
 	for v, name := range []string{"default", "even", "random"} {

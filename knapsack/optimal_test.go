@@ -48,8 +48,8 @@ func TestPaperEnvironments(t *testing.T) {
 		{0.9, 1.5, [3]float64{0.2336, 0.9451, 0.9770}, [3]float64{0.2035, 0.8153, 0.8843}},
 	} {
 		u := zipf(500, e.alpha, e.beta)
-		even := Problem{Rates: mapped(u, slotRate), Budget: 1}
-		random := Problem{Rates: mapped(u, slotOdds), Budget: 1, Spacing: Random}
+		even := Problem{Objective: Detections, Rates: mapped(u, slotRate), Budget: 1}
+		random := Problem{Objective: Detections, Rates: mapped(u, slotOdds), Budget: 1, Spacing: Random}
 		uniform, proportional := slices.Repeat([]float64{1.0 / 500}, 500), make([]float64, 500)
 		expected := 0.0 // updates per step
 		for _, p := range u {
@@ -83,7 +83,7 @@ func TestClosedForm(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rates := rapid.SliceOfN(rapid.Float64Range(1e-9, 1e9), 1, 50).Draw(t, "rates")
 		budget := math.Exp(rapid.Float64Range(-25, 25).Draw(t, "log budget"))
-		x, price, err := Problem{Rates: rates, Budget: budget}.Optimal()
+		x, price, err := Problem{Objective: Detections, Rates: rates, Budget: budget}.Optimal()
 		require.NoError(t, err)
 		var total sum
 		for _, r := range rates {
@@ -168,7 +168,7 @@ func logSlope(o Objective, s Spacing, rate, weight, x float64) float64 {
 		if s != Random {
 			h -= math.Ln2
 		}
-	case s == Random && o <= Freshness:
+	case s == Random && o <= Detections:
 		h = 2 * logRatio
 	case s == Random && o == Harmonic:
 		h = logV + logRatio
@@ -177,9 +177,9 @@ func logSlope(o Objective, s Spacing, rate, weight, x float64) float64 {
 		if logV > 300 {
 			h = 2 * logV
 		}
-	case o <= Freshness && v < 1: // Σ (−1)^k·v^k·(k−1)/k!
+	case o <= Detections && v < 1: // Σ (−1)^k·v^k·(k−1)/k!
 		h = series(0.5, 2, func(k float64) float64 { return -(k - 1) / (k - 2) / k })
-	case o <= Freshness:
+	case o <= Detections:
 		h = math.Log1p(-(1 + v) * math.Exp(-v))
 		if v > 1000 {
 			h = 0
@@ -319,7 +319,7 @@ func TestExtremeBudgets(t *testing.T) {
 	// A page of little weight that hardly changes, beside a group that changes faster than it
 	// could ever be polled: the multiplier is that of the group to the last bit, and only the
 	// rest of the budget tells their frequencies.
-	p := Problem{Rates: []float64{1e-6, 1000, 3000}, Weights: []float64{1, .5, .5}, Budget: 1}
+	p := Problem{Objective: Detections, Rates: []float64{1e-6, 1000, 3000}, Weights: []float64{1, .5, .5}, Budget: 1}
 	x, price, err := p.Optimal()
 	require.NoError(t, err)
 	require.InEpsilon(t, 0.5, price, 1e-12)
@@ -329,11 +329,11 @@ func TestExtremeBudgets(t *testing.T) {
 
 func TestNothingWorthPolling(t *testing.T) {
 	t.Parallel()
-	x, price, err := Problem{Rates: []float64{0, 0, 0}, Budget: 3}.Optimal()
+	x, price, err := Problem{Objective: Detections, Rates: []float64{0, 0, 0}, Budget: 3}.Optimal()
 	require.NoError(t, err)
 	require.Zero(t, price)
 	require.InDeltaSlice(t, []float64{1, 1, 1}, x, 1e-12)
-	x, _, err = Problem{Rates: []float64{1, 0, 0}, Upper: []float64{0.5, math.Inf(1), 0.1}, Budget: 3}.Optimal()
+	x, _, err = Problem{Objective: Detections, Rates: []float64{1, 0, 0}, Upper: []float64{0.5, math.Inf(1), 0.1}, Budget: 3}.Optimal()
 	require.NoError(t, err)
 	require.InDeltaSlice(t, []float64{0.5, 2.4, 0.1}, x, 1e-12)
 }

@@ -16,7 +16,7 @@ func TestPublishedOptima(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 20).Draw(t, "n")
-		p := Problem{Spacing: Random, Budget: rapid.Float64Range(0.01, 50).Draw(t, "budget"),
+		p := Problem{Objective: Detections, Spacing: Random, Budget: rapid.Float64Range(0.01, 50).Draw(t, "budget"),
 			Rates:   rapid.SliceOfN(rapid.Float64Range(0.001, 100), n, n).Draw(t, "rates"),
 			Weights: rapid.SliceOfN(rapid.Float64Range(0.01, 10), n, n).Draw(t, "weights")}
 		// LambdaCrawl: x = (−λ + √(λ² + 4wλ/μ))/2.
@@ -43,7 +43,7 @@ func TestPlannerLearns(t *testing.T) {
 	t.Parallel()
 	for _, e := range []RateMethod{Gamma, MaximumLikelihood, ChoGarciaMolina} {
 		for _, ab := range [][2]float64{{0.3, 1.5}, {0.3, 1}, {0.9, 1.5}} {
-			p := must(NewPlanner(500, PlannerConfig{Budget: 1, Method: e}, nil))
+			p := must(NewPlanner(500, PlannerConfig{Objective: Detections, Budget: 1, Method: e}, nil))
 			known := must(NewFixed(mapped(zipf(500, ab[0], ab[1]), slotRate), Even, nil))
 			found := [2]int{}
 			for i, s := range []webenv.Scheduler{p, known} {
@@ -75,7 +75,7 @@ func TestPlannerFloor(t *testing.T) {
 
 func TestPlannerWeights(t *testing.T) {
 	t.Parallel()
-	p := must(NewPlanner(2, PlannerConfig{Budget: 1, Method: Gamma}, nil))
+	p := must(NewPlanner(2, PlannerConfig{Objective: Detections, Budget: 1, Method: Gamma}, nil))
 	require.ErrorIs(t, p.SetWeight(0, -1), ErrWeight)
 	require.ErrorIs(t, p.SetWeight(0, math.NaN()), ErrWeight)
 	require.ErrorIs(t, p.SetWeight(0, 1e101), ErrWeight)
@@ -88,7 +88,7 @@ func TestPlannerWeights(t *testing.T) {
 	require.Greater(t, must(p.Frequency(1)), must(p.Frequency(0)))
 	require.Positive(t, p.Price())
 	for _, budget := range []float64{-1, math.NaN(), math.Inf(1), 1e-101} {
-		_, err := NewPlanner(3, PlannerConfig{Budget: budget}, nil)
+		_, err := NewPlanner(3, PlannerConfig{Objective: Detections, Budget: budget}, nil)
 		require.ErrorIs(t, err, ErrBudget, "%v", budget)
 	}
 	for _, cfg := range []PlannerConfig{{Floor: 2}, {Floor: -1}, {Method: 9}, {Objective: 9}, {Spacing: 9}} {

@@ -101,7 +101,7 @@ type RateFilter struct {
 
 // A RateFilterConfig holds the settings of a RateFilter. Its zero value is good.
 type RateFilterConfig struct {
-	// Objective is what the schedule maximises; Detections by default.
+	// Objective is what the schedule maximises; Freshness by default.
 	Objective Objective
 }
 
@@ -125,7 +125,7 @@ const (
 // slowest sets the grid of rates for each objective, in cycles. A poll of a page slower than 1/64
 // per cycle earns next to no detections, and a flat prior spends the less on such pages
 // the fewer rates it has for them; copies of such pages stay fresh without polls.
-var slowest = [objectives]float64{64, 150, 150, 150, 150}
+var slowest = [objectives]float64{Freshness: 150, Detections: 64, Age: 150, Harmonic: 150, Delay: 150}
 
 // worth returns what polls are worth for an objective.
 var worth = [objectives]func() belief.Worth{

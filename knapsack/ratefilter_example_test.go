@@ -94,7 +94,7 @@ func ExampleRateFilter_AddGroup() {
 
 // A feed mentions page 77: it is polled soon after.
 func ExampleRateFilter_Signal() {
-	f, _ := knapsack.NewRateFilter(100, knapsack.RateFilterConfig{})
+	f, _ := knapsack.NewRateFilter(100, knapsack.RateFilterConfig{Objective: knapsack.Detections})
 	pollsOf(f, 5000, func(page int) int { return 50 + 10*page })
 	if err := f.Signal(77, 0, 5000); err != nil {
 		panic(err)

@@ -122,7 +122,7 @@ func TestRateFilterOnCalmHistories(t *testing.T) {
 			fresh := [2]float64{}
 			const runs = 4
 			for seed := range uint64(runs) {
-				f := must(NewRateFilter(300, RateFilterConfig{}))
+				f := must(NewRateFilter(300, RateFilterConfig{Objective: Detections}))
 				sum[0] += float64(calm(f, Detections, mean, spread, seed).Detected)
 				require.True(t, f.inTurn())
 				u := calm(&inTurn{n: 300}, Detections, mean, spread, seed)
@@ -184,7 +184,7 @@ func TestRateFilterChoosesByIndex(t *testing.T) {
 		t.Skip("long")
 	}
 	env := bursty(300, 1)
-	f := must(NewRateFilter(300, RateFilterConfig{}))
+	f := must(NewRateFilter(300, RateFilterConfig{Objective: Detections}))
 	ratio, count := 0.0, 0
 	for k := 1; k <= 12_000; k++ {
 		now := float64(k) / 15
@@ -269,7 +269,7 @@ func TestRateFilterNoticesThatQuietPagesWake(t *testing.T) {
 			}))
 			return late
 		}
-		f := must(NewRateFilter(n, RateFilterConfig{}))
+		f := must(NewRateFilter(n, RateFilterConfig{Objective: Detections}))
 		filter, inTurn := found(f), found(&inTurn{n: n})
 		t.Logf("found %d after the pages woke, in turn %d; patience %.1f cycles", filter, inTurn, f.census.Patience.Cycles())
 		require.Greater(t, float64(filter), 0.8*float64(inTurn))
@@ -280,7 +280,7 @@ func TestRateFilterNoticesThatQuietPagesWake(t *testing.T) {
 func TestPatienceGrows(t *testing.T) {
 	t.Parallel()
 	const n = 100
-	f := must(NewRateFilter(n, RateFilterConfig{}))
+	f := must(NewRateFilter(n, RateFilterConfig{Objective: Detections}))
 	polls := 0
 	for k := range 300 * n {
 		page := must(f.Next(float64(k)))
@@ -349,7 +349,7 @@ func TestRateFilterHasNoUnit(t *testing.T) {
 	for _, unit := range []float64{1e-9, 1, 86_400, 1e12} {
 		sum := 0
 		for seed := range uint64(3) {
-			f := must(NewRateFilter(200, RateFilterConfig{}))
+			f := must(NewRateFilter(200, RateFilterConfig{Objective: Detections}))
 			env := bursty(200, seed)
 			for k := 1; k <= 5000; k++ {
 				day := float64(k) / 10
@@ -373,7 +373,7 @@ func TestRateFilterHasNoUnit(t *testing.T) {
 func TestRateFilterFollowsTheBudget(t *testing.T) {
 	t.Parallel()
 	const n = 100
-	f := must(NewRateFilter(n, RateFilterConfig{}))
+	f := must(NewRateFilter(n, RateFilterConfig{Objective: Detections}))
 	now := 0.0
 	poll := func(k int) {
 		for range k {
@@ -448,7 +448,7 @@ func TestRateFilterSignals(t *testing.T) {
 	const n = 300
 	found := map[string]int{}
 	for _, kind := range []string{"none", "good", "noise"} {
-		f := must(NewRateFilter(n, RateFilterConfig{}))
+		f := must(NewRateFilter(n, RateFilterConfig{Objective: Detections}))
 		rng := rand.New(rand.NewPCG(1, 1))
 		changed := make([]bool, n)
 		for k := 1; k <= 20_000; k++ {
@@ -498,8 +498,8 @@ func TestRateFilterRecordChanges(t *testing.T) {
 	const n = 200
 	rng := rand.New(rand.NewPCG(1, 1))
 	rates := make([]float64, n)
-	all := must(NewRateFilter(n, RateFilterConfig{}))
-	one := must(NewRateFilter(n, RateFilterConfig{}))
+	all := must(NewRateFilter(n, RateFilterConfig{Objective: Detections}))
+	one := must(NewRateFilter(n, RateFilterConfig{Objective: Detections}))
 	for i := range rates {
 		rates[i] = math.Exp(1.5 * rng.NormFloat64())
 	}
@@ -540,7 +540,7 @@ func TestRateFilterRecordChanges(t *testing.T) {
 // threshold at which they ask for one poll per unit of time, and each somewhere in
 // its interval.
 func warm(n int) *RateFilter {
-	f := must(NewRateFilter(n, RateFilterConfig{}))
+	f := must(NewRateFilter(n, RateFilterConfig{Objective: Detections}))
 	cycle := float64(n)
 	f.model.Begin(cycle)
 	f.now = 0

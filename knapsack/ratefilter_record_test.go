@@ -41,7 +41,7 @@ func TestRecordIsObserve(t *testing.T) {
 // may even be later than the answer.
 func TestRecordDuringAFlight(t *testing.T) {
 	t.Parallel()
-	f := must(NewRateFilter(2, RateFilterConfig{}))
+	f := must(NewRateFilter(2, RateFilterConfig{Objective: Detections}))
 	for now := 0.0; now < 100; now++ {
 		require.NoError(t, f.Observe(must(f.Next(now)), now, false))
 	}
@@ -74,7 +74,7 @@ func TestFeedIsToldAsItIs(t *testing.T) {
 		}
 	}
 	run := func(tell func(f *RateFilter, page int, last, now float64) error) *RateFilter {
-		f := must(NewRateFilter(n, RateFilterConfig{}))
+		f := must(NewRateFilter(n, RateFilterConfig{Objective: Detections}))
 		for now := 0.0; now < days; now += 0.5 {
 			page := must(f.Next(now))
 			if f.model.Known() {
@@ -130,9 +130,9 @@ func TestNewPagesStartLearnt(t *testing.T) {
 		env := must(webenv.NewPoisson(rates, rand.NewPCG(2, 2)))
 		return must(webenv.Run(env, f, webenv.RunConfig{Rate: n, Duration: 2})).Detected
 	}
-	blank := found(must(NewRateFilter(n, RateFilterConfig{})))
+	blank := found(must(NewRateFilter(n, RateFilterConfig{Objective: Detections})))
 	for _, until := range []float64{0, -3} {
-		f := must(NewRateFilter(n, RateFilterConfig{}))
+		f := must(NewRateFilter(n, RateFilterConfig{Objective: Detections}))
 		histories(f, until)
 		require.Len(t, f.early, n)
 		again := new(RateFilter)
@@ -154,7 +154,7 @@ func TestNewPagesStartLearnt(t *testing.T) {
 		require.Greater(t, within, n*7/10)
 	}
 	// In the middle of a run, too, and for a page that was added: it was current then.
-	f := must(NewRateFilter(n, RateFilterConfig{}))
+	f := must(NewRateFilter(n, RateFilterConfig{Objective: Detections}))
 	found(f)
 	page := f.Add()
 	require.NoError(t, f.RecordChanges(page, -500, 1.5, []float64{-400, -300, -200, -100, 0}))

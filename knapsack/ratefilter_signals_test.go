@@ -35,7 +35,7 @@ func (h *newsHeap) Pop() any          { x := (*h)[len(*h)-1]; *h = (*h)[:len(*h)
 // found a change in either half of the run. A change shows that long after its time.
 func heralded(t *testing.T, shows float64, heralds ...herald) (f *RateFilter, found [2]int) {
 	const n, polls = 300, 20_000
-	f = must(NewRateFilter(n, RateFilterConfig{}))
+	f = must(NewRateFilter(n, RateFilterConfig{Objective: Detections}))
 	rng := rand.New(rand.NewPCG(1, 1))
 	others := rand.New(rand.NewPCG(1, 2)) // lest heralds alter the changes
 	changed := make([]bool, n)
@@ -122,7 +122,7 @@ func TestSignalsOfSeveralSources(t *testing.T) {
 // A hint may be ahead of its time, but not of another unit of time.
 func TestSignalAhead(t *testing.T) {
 	t.Parallel()
-	f := must(NewRateFilter(10, RateFilterConfig{}))
+	f := must(NewRateFilter(10, RateFilterConfig{Objective: Detections}))
 	require.NoError(t, f.Signal(1, 0, 1e12), "there is no scale yet")
 	for now := 0.0; now < 40; now++ {
 		require.NoError(t, f.Observe(must(f.Next(now)), now, false))

@@ -323,7 +323,7 @@ func FuzzRateFilter(f *testing.F) { f.Fuzz(rapid.MakeFuzz(rateFilterMachine)) }
 func TestRateFilterRejectsContradictions(t *testing.T) {
 	t.Parallel()
 	good := func() *RateFilter {
-		f := must(NewRateFilter(9, RateFilterConfig{}))
+		f := must(NewRateFilter(9, RateFilterConfig{Objective: Detections}))
 		must(f.AddGroup(GroupConfig{MinGap: 1}))
 		for p := range 3 {
 			require.NoError(t, f.SetGroup(p, 0))
@@ -379,7 +379,7 @@ func (f *RateFilter) bytesPerPage() float64 {
 // be after a change that came after that answer.
 func TestRecordChangesRounding(t *testing.T) {
 	t.Parallel()
-	f := must(NewRateFilter(1, RateFilterConfig{}))
+	f := must(NewRateFilter(1, RateFilterConfig{Objective: Detections}))
 	for now := 0.0; now <= 70; now++ {
 		require.NoError(t, f.Observe(must(f.Next(now)), now, false))
 	}
@@ -419,7 +419,7 @@ func TestRateFilterExtremeWeights(t *testing.T) {
 
 func TestRateFilterMemory(t *testing.T) {
 	t.Parallel()
-	f := must(NewRateFilter(1000, RateFilterConfig{}))
+	f := must(NewRateFilter(1000, RateFilterConfig{Objective: Detections}))
 	require.EqualValues(t, 60, f.bytesPerPage())
 }
 
@@ -427,7 +427,7 @@ func TestRateFilterMemory(t *testing.T) {
 func TestIntervalsLeaveNothingBehind(t *testing.T) {
 	t.Parallel()
 	const n = 5
-	f := must(NewRateFilter(n, RateFilterConfig{}))
+	f := must(NewRateFilter(n, RateFilterConfig{Objective: Detections}))
 	for k := range 10_000 {
 		now := float64(k)
 		page := must(f.Next(now))

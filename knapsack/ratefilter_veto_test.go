@@ -79,7 +79,7 @@ func TestPageThatRecoversIsFound(t *testing.T) {
 	t.Parallel()
 	const n = 50
 	for _, gone := range []float64{1, 4, 15, 100} { // cycles
-		f := must(NewRateFilter(n, RateFilterConfig{}))
+		f := must(NewRateFilter(n, RateFilterConfig{Objective: Detections}))
 		back, found := (10+gone)*n, math.NaN()
 		for k := range int(back) + 20*n {
 			now := float64(k)
@@ -104,7 +104,7 @@ func TestPageThatRecoversIsFound(t *testing.T) {
 func TestOutage(t *testing.T) {
 	t.Parallel()
 	const n = 100
-	f := must(NewRateFilter(n, RateFilterConfig{}))
+	f := must(NewRateFilter(n, RateFilterConfig{Objective: Detections}))
 	polls := [3]int{}
 	for k := range 60 * n {
 		now := float64(k)
@@ -132,7 +132,7 @@ func TestOutage(t *testing.T) {
 // the deferral ends, or is ended, they are polled.
 func TestDeferGroup(t *testing.T) {
 	t.Parallel()
-	f := must(NewRateFilter(2, RateFilterConfig{}))
+	f := must(NewRateFilter(2, RateFilterConfig{Objective: Detections}))
 	g := must(f.AddGroup(GroupConfig{}))
 	require.NoError(t, f.DeferGroup(g, 50))
 	require.NoError(t, f.SetGroup(0, g))
@@ -165,7 +165,7 @@ func TestDeferGroup(t *testing.T) {
 // A host whose limit of flights is reached gives its polls to others, and an answer frees it.
 func TestMaxInFlight(t *testing.T) {
 	t.Parallel()
-	f := must(NewRateFilter(6, RateFilterConfig{}))
+	f := must(NewRateFilter(6, RateFilterConfig{Objective: Detections}))
 	g := must(f.AddGroup(GroupConfig{MaxInFlight: 2}))
 	for page := range 5 {
 		require.NoError(t, f.SetGroup(page, g))
@@ -201,7 +201,7 @@ func TestMaxInFlight(t *testing.T) {
 func TestNoVainAsks(t *testing.T) {
 	t.Parallel()
 	const n = 1000
-	f := must(NewRateFilter(n, RateFilterConfig{}))
+	f := must(NewRateFilter(n, RateFilterConfig{Objective: Detections}))
 	g := must(f.AddGroup(GroupConfig{MinGap: 5}))
 	for page := range n {
 		require.NoError(t, f.SetGroup(page, g))
@@ -260,7 +260,7 @@ func TestVetoIsThePagesOwn(t *testing.T) {
 		func(f *RateFilter, page int, now float64) error { return f.SetInterval(page, 1e9, math.Inf(1)) },
 		nil,
 	} {
-		f := must(NewRateFilter(3, RateFilterConfig{}))
+		f := must(NewRateFilter(3, RateFilterConfig{Objective: Detections}))
 		g := must(f.AddGroup(GroupConfig{MinGap: 0.5}))
 		for page := range 3 {
 			require.NoError(t, f.SetGroup(page, g))
@@ -297,7 +297,7 @@ func TestVetoIsThePagesOwn(t *testing.T) {
 // A page in flight takes its flight with it when it changes host or goes.
 func TestFlightsOfGroups(t *testing.T) {
 	t.Parallel()
-	f := must(NewRateFilter(5, RateFilterConfig{}))
+	f := must(NewRateFilter(5, RateFilterConfig{Objective: Detections}))
 	a, b := must(f.AddGroup(GroupConfig{MaxInFlight: 1})), must(f.AddGroup(GroupConfig{MaxInFlight: 1}))
 	for page := range 5 {
 		require.NoError(t, f.SetGroup(page, a))

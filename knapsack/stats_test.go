@@ -113,7 +113,7 @@ func TestStats(t *testing.T) {
 	}
 
 	// All alike: polls are in turn. A longest interval: polls are late.
-	f := must(NewRateFilter(10, RateFilterConfig{}))
+	f := must(NewRateFilter(10, RateFilterConfig{Objective: Detections}))
 	require.NoError(t, f.SetInterval(3, 0, 2))
 	spin(t, f, 0, 1000)
 	s := f.Stats()
@@ -125,7 +125,7 @@ func TestStats(t *testing.T) {
 func TestStatsTellTrouble(t *testing.T) {
 	t.Parallel()
 	const n = 200
-	f := must(NewRateFilter(n, RateFilterConfig{}))
+	f := must(NewRateFilter(n, RateFilterConfig{Objective: Detections}))
 	rng := rand.New(rand.NewPCG(7, 7))
 	seen := make([]float64, n)
 	ratio := func(from, to int, often float64) float64 {

@@ -48,7 +48,7 @@ func TestSweep(t *testing.T) {
 	}
 	for _, floor := range []float64{0.01, 0.02, 0.05, 0.1, 0.2} {
 		report(fmt.Sprintf("Planner, Floor %v", floor), func(uint64) Learner {
-			return must(NewPlanner(pages, PlannerConfig{Budget: 1, Method: Gamma, Floor: floor}, nil))
+			return must(NewPlanner(pages, PlannerConfig{Objective: Detections, Budget: 1, Method: Gamma, Floor: floor}, nil))
 		})
 	}
 	for _, phase := range []int{2, 5, 10, 20, 40} {

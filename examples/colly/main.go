@@ -62,7 +62,7 @@ func run(args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	filter, err := knapsack.NewRateFilter(0, knapsack.RateFilterConfig{})
+	filter, err := knapsack.NewRateFilter(0, knapsack.RateFilterConfig{Objective: knapsack.Detections})
 	if err != nil {
 		return err
 	}

@@ -81,7 +81,7 @@ func parse(args []string, stdout, stderr io.Writer) (*settings, error) {
 	flags.Var(&s.envs, "env", "simulate a `web`, below, instead of replaying a history; -suite takes several")
 	flags.IntVar(&s.pages, "n", 500, "`pages` of a simulated web")
 	flags.IntVar(&s.polls, "polls", 0, "stop after this `number` of polls (default: the whole history, 100000 in a simulated web)")
-	flags.StringVar(&s.objective, "objective", "detections", "`goal` to be good at: detections, freshness, age, harmonic or delay, for policies that can choose; -suite takes several, with commas between, and detections,freshness,delay if none is named")
+	flags.StringVar(&s.objective, "objective", "detections", "`goal` to be good at: detections, freshness (what the library does by default), age, harmonic or delay, for policies that can choose; -suite takes several, with commas between, and detections,freshness,delay if none is named")
 	flags.IntVar(&s.runs, "runs", 10, "`number` of runs where chance plays a role; default 6 for -suite, each with another budget nearby and another start or simulated web")
 	flags.BoolVar(&s.http, "http", false, "serve the history on a loopback port, time sped up, and poll it over HTTP: one run of a few policies, or those of -policies")
 	flags.BoolVar(&s.table, "table", false, "print instead the figures of Granmo et al. (2006): exact optima, and LAKG over time")

@@ -120,7 +120,8 @@ func (s *settings) crawlOne(faults serve.Faults, way, polls int) (tally, error) 
 	if err != nil {
 		return tally{}, err
 	}
-	filter, err := knapsack.NewRateFilter(0, knapsack.RateFilterConfig{})
+	// With Detections bad pages tempt most: one that seems to change at every poll is worth each.
+	filter, err := knapsack.NewRateFilter(0, knapsack.RateFilterConfig{Objective: knapsack.Detections})
 	if err != nil {
 		return tally{}, err
 	}
