@@ -1,9 +1,8 @@
 package knapsack
 
 import (
-	"math"
-
 	"github.com/recrawl/recrawl/internal/enum"
+	"github.com/recrawl/recrawl/knapsack/internal/optimum"
 )
 
 // An Objective is what a polling schedule maximises. The zero value is Freshness: copies are
@@ -58,7 +57,7 @@ const (
 	// a poll, so that the least sum is the least mean delay of a change. The optimum has x
 	// proportional to the root of the weight times λ.
 	Delay
-	objectives
+	objectives Objective = optimum.Objectives
 )
 
 var objectiveNames = enum.Of[Objective](ErrConfig, "freshness", "detections", "age", "harmonic", "delay")
@@ -76,100 +75,17 @@ func (o *Objective) UnmarshalText(text []byte) error { return objectiveNames.Unm
 // 0 it is the limit, which is −Inf for Age, Harmonic and Delay unless the rate is 0. It is NaN for
 // negative arguments.
 func (o Objective) Value(spacing Spacing, rate, x float64) float64 {
-	switch {
-	case !(rate >= 0 && x >= 0):
-		return math.NaN()
-	case rate == 0: // never changes: always current, nothing to detect
-		if o == Freshness {
-			return 1
-		}
-		return 0
-	case x == 0:
-		if o >= Age {
-			return math.Inf(-1)
-		}
-		return 0
-	}
-	v := rate / x
-	if spacing == Random {
-		switch o {
-		case Detections:
-			return rate / (1 + v)
-		case Freshness:
-			return 1 / (1 + v)
-		case Age:
-			return -v / (1 + v) / x
-		case Delay:
-			return -v
-		default:
-			return -math.Log1p(v)
-		}
-	}
-	switch o {
-	case Detections:
-		return -x * math.Expm1(-v)
-	case Freshness:
-		return -math.Expm1(-v) / v
-	case Age:
-		return -staleTail(v) / v / rate
-	case Delay:
-		return -v / 2
-	default:
-		return -(ein(v) - staleShare(v))
-	}
-}
-
-// staleShare is 1 − (1 − e^(−v))/v.
-func staleShare(v float64) float64 {
-	if v < 1e-3 {
-		return v * (1.0/2 - v*(1.0/6-v*(1.0/24-v/120)))
-	}
-	return 1 + math.Expm1(-v)/v
-}
-
-// staleTail is v²/2 − v + 1 − e^(−v), v times the mean age in units of 1/λ.
-func staleTail(v float64) float64 {
-	if v < 0.05 {
-		return v * v * v * (1.0/6 - v*(1.0/24-v*(1.0/120-v*(1.0/720-v*(1.0/5040-v/40320)))))
-	}
-	return v*v/2 - v - math.Expm1(-v)
-}
-
-// ein is the entire exponential integral Ein(v) = ∫₀^v (1 − e^(−s))/s ds: the expected harmonic
-// number of a Poisson variable with mean v.
-func ein(v float64) float64 {
-	if v > 40 { // e^(−v)/v is below the last bit
-		const euler = 0.57721566490153286060651209008240243
-		return math.Log(v) + euler
-	}
-	// Σ_{k≥1} e^(−v)·v^k/k!·H_k has no cancellation; its terms are spent after about v + 10√v of
-	// them.
-	sum, term, harmonic := 0.0, math.Exp(-v), 0.0
-	for k := 1.0; k < 12 || term*harmonic > sum*1e-18; k++ {
-		term *= v / k
-		harmonic += 1 / k
-		sum += term * harmonic
-		if term == 0 {
-			break
-		}
-	}
-	return sum
+	return optimum.Value(int(o), spacing == Random, rate, x)
 }
 
 // Slope returns V'(x), what one more poll per unit of time is worth for a page of a change rate
 // that is polled x times per unit of time. For x = 0 it is the limit. It is NaN for negative
 // arguments.
 func (o Objective) Slope(spacing Spacing, rate, x float64) float64 {
-	switch {
-	case !(rate >= 0 && x >= 0):
-		return math.NaN()
-	case rate == 0:
-		return 0
-	}
-	s := &slopes[o][spacing]
-	v := rate / x
-	if v < extreme || v > 1/extreme { // out of the reach of h, x = 0 included
-		return math.Exp(s.logFar(math.Log(rate)-math.Log(x)) - float64(s.power)*math.Log(rate))
-	}
-	return s.h(v) / math.Pow(rate, float64(s.power))
+	return o.curve(spacing).Slope(rate, x)
+}
+
+// curve returns what the solver knows of an objective, which has the same number there.
+func (o Objective) curve(spacing Spacing) *optimum.Curve {
+	return optimum.Of(int(o), spacing == Random)
 }

@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/recrawl/recrawl/knapsack/internal/optimum"
 )
 
 // zipf returns the probabilities u_k = α/k^β of Granmo et al. 2006.
@@ -85,196 +87,15 @@ func TestClosedForm(t *testing.T) {
 		budget := math.Exp(rapid.Float64Range(-25, 25).Draw(t, "log budget"))
 		x, price, err := Problem{Objective: Detections, Rates: rates, Budget: budget}.Optimal()
 		require.NoError(t, err)
-		var total sum
+		var total optimum.Sum
 		for _, r := range rates {
-			total.add(r)
+			total.Add(r)
 		}
 		for i := range x {
-			require.InEpsilon(t, budget*(rates[i]/total.value()), x[i], 1e-9)
+			require.InEpsilon(t, budget*(rates[i]/total.Value()), x[i], 1e-9)
 		}
-		require.InDelta(t, hEven(total.value()/budget), price, 1e-9)
+		require.InDelta(t, Freshness.Slope(Even, 1, budget/total.Value()), price, 1e-9) // that of a page with rate 1
 	})
-}
-
-// drawProblem draws a problem with all its parts, over the whole range of 200 decades or over a
-// part of it, so that either far or near numbers meet.
-func drawProblem(t *rapid.T) Problem {
-	n := rapid.IntRange(1, 12).Draw(t, "n")
-	digits := rapid.SampledFrom([]float64{0, 1, 4, 20, 100}).Draw(t, "digits")
-	scale := func(name string) *rapid.Generator[float64] {
-		center := rapid.Float64Range(digits-100, 100-digits).Draw(t, "center of "+name)
-		if rapid.Bool().Draw(t, name+" near 1") {
-			center = 0
-		}
-		return rapid.Custom(func(t *rapid.T) float64 {
-			return min(max(math.Pow(10, center+rapid.Float64Range(-digits, digits).Draw(t, "log")), leastInput), mostInput)
-		})
-	}
-	rate, weight, frequency := scale("rates"), scale("weights"), scale("frequencies")
-	p := Problem{
-		Rates:     rapid.SliceOfN(rapid.OneOf(rate, rapid.Just(0.0)), n, n).Draw(t, "rates"),
-		Budget:    frequency.Draw(t, "budget"),
-		Objective: Objective(rapid.IntRange(0, int(objectives)-1).Draw(t, "objective")),
-		Spacing:   Spacing(rapid.IntRange(0, 1).Draw(t, "spacing")),
-	}
-	if rapid.Bool().Draw(t, "weighted") {
-		p.Weights = rapid.SliceOfN(rapid.OneOf(weight, rapid.SampledFrom([]float64{0, 1, 2})), n, n).Draw(t, "weights")
-	}
-	if rapid.Bool().Draw(t, "bounded") {
-		p.Upper = rapid.SliceOfN(rapid.OneOf(frequency, rapid.Just(math.Inf(1))), n, n).Draw(t, "upper")
-	}
-	if rapid.Bool().Draw(t, "floored") {
-		p.Lower = rapid.SliceOfN(rapid.OneOf(frequency, rapid.Just(0.0)), n, n).Draw(t, "lower")
-		for i := range p.Lower {
-			p.Lower[i] = min(p.Lower[i], p.upper(i))
-		}
-	}
-	return p
-}
-
-// logSlope is ln(w·V'(x)), −Inf where nothing is to be gained: by the table at Objective in
-// logarithms, with a series where v is small, and nothing of what the solver uses. It has as many
-// branches as the table has rows and ranges.
-func logSlope(o Objective, s Spacing, rate, weight, x float64) float64 {
-	if rate == 0 || weight == 0 {
-		return math.Inf(-1)
-	}
-	logV := math.Log(rate) - math.Log(x)
-	v := math.Exp(logV)
-	// series is ln Σ c_k·v^k, k from the power on; c(k)/c(k−1) is given.
-	series := func(first float64, power int, ratio func(k float64) float64) float64 {
-		total, term := 1.0, 1.0
-		for k := float64(power + 1); k < 60; k++ {
-			term *= v * ratio(k)
-			total += term
-		}
-		return math.Log(first) + float64(power)*logV + math.Log(total)
-	}
-	var h float64
-	power := 0.0
-	switch o {
-	case Freshness, Harmonic, Delay:
-		power = 1
-	case Age:
-		power = 2
-	}
-	logRatio := -math.Log1p(math.Exp(-logV)) // ln(v/(1+v))
-	if logV < 0 {
-		logRatio = logV - math.Log1p(v)
-	}
-	switch {
-	case o == Delay:
-		h = 2 * logV
-		if s != Random {
-			h -= math.Ln2
-		}
-	case s == Random && o <= Detections:
-		h = 2 * logRatio
-	case s == Random && o == Harmonic:
-		h = logV + logRatio
-	case s == Random: // v² − (v/(1+v))² = (v/(1+v))²·v·(2+v)
-		h = 2*logRatio + logV + math.Log(2) + math.Log1p(v/2)
-		if logV > 300 {
-			h = 2 * logV
-		}
-	case o <= Detections && v < 1: // Σ (−1)^k·v^k·(k−1)/k!
-		h = series(0.5, 2, func(k float64) float64 { return -(k - 1) / (k - 2) / k })
-	case o <= Detections:
-		h = math.Log1p(-(1 + v) * math.Exp(-v))
-		if v > 1000 {
-			h = 0
-		}
-	case o == Age && v < 1: // v²/2 less the above: −Σ from k = 3
-		h = series(1.0/3, 3, func(k float64) float64 { return -(k - 1) / (k - 2) / k })
-	case o == Age && v < 1000:
-		h = math.Log(v*v/2 - 1 + (1+v)*math.Exp(-v))
-	case o == Age:
-		h = 2*logV - math.Ln2 + math.Log1p(-2/v/v)
-	case v < 1: // Σ (−1)^k·v^k/k!
-		h = series(0.5, 2, func(k float64) float64 { return -1 / k })
-	case v < 1000:
-		h = math.Log(v - 1 + math.Exp(-v))
-	default:
-		h = logV + math.Log1p(-1/v)
-	}
-	return math.Log(weight) + h - power*math.Log(rate)
-}
-
-// The conditions of Karush, Kuhn and Tucker: the budget is spent, the bounds hold, and no page
-// could give a poll to another to the good of both. They are sufficient, as all values are
-// concave. Logarithms of slopes, up to 1400 in size, are known to 1e-12.
-func requireOptimal(t require.TestingT, p Problem) {
-	floor, ceiling := 0.0, 0.0
-	for i := range p.Rates {
-		floor += p.lower(i)
-		ceiling += p.upper(i)
-	}
-	x, price, err := p.Optimal()
-	if err != nil {
-		require.ErrorIs(t, err, ErrBudget)
-		require.True(t, p.Budget < floor*(1+1e-12) || p.Budget > ceiling*(1-1e-12), "%v is refused between %v and %v", p.Budget, floor, ceiling)
-		return
-	}
-	var spent sum
-	for _, xi := range x {
-		spent.add(xi)
-	}
-	require.InEpsilon(t, p.Budget, spent.value(), 1e-11)
-	// The logarithms of the steepest slope that could rise and of the least that could fall.
-	taker, giver := math.Inf(-1), math.Inf(1)
-	for i, xi := range x {
-		require.GreaterOrEqual(t, xi, p.lower(i))
-		require.LessOrEqual(t, xi, p.upper(i))
-		slope := logSlope(p.Objective, p.Spacing, p.Rates[i], p.weight(i), xi)
-		if xi < 1e-290 && p.lower(i) == 0 {
-			continue // what it ought to have is no number, or has lost digits
-		}
-		if xi < p.upper(i) {
-			taker = max(taker, slope)
-		}
-		if xi > p.lower(i) {
-			giver = min(giver, slope)
-		}
-	}
-	if math.IsInf(taker, -1) {
-		return // nothing more is to be gained
-	}
-	require.LessOrEqual(t, taker, giver+1e-10, "x = %v of %+v", x, p)
-	if price > 1e-290 && price < 1e290 {
-		require.LessOrEqual(t, taker, math.Log(price)+1e-6)
-		require.GreaterOrEqual(t, giver, math.Log(price)-1e-6)
-	}
-}
-
-func optimality(t *rapid.T) { requireOptimal(t, drawProblem(t)) }
-
-func TestOptimality(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, optimality)
-}
-
-func FuzzOptimal(f *testing.F) { f.Fuzz(rapid.MakeFuzz(optimality)) }
-
-// Problems that were once answered wrongly or never: scales that differ by more digits than a
-// number has, and budgets far above all rates.
-func TestOptimalOverManyScales(t *testing.T) {
-	t.Parallel()
-	allObjectives(t, func(t *testing.T, o Objective, s Spacing) {
-		for _, p := range []Problem{
-			{Rates: []float64{1e-16, 1, 2, 3}, Budget: 1},
-			{Rates: []float64{1e-3, 1, 2, 3}, Weights: []float64{1e12, 1, 1, 1}, Upper: []float64{.1, 9, 9, 9}, Budget: 1},
-			{Rates: []float64{1e-3, 1, 2, 3}, Weights: []float64{1e13, 1, 1, 1}, Upper: []float64{.1, 9, 9, 9}, Budget: 1},
-			{Rates: []float64{9834.33, 1.0762149323016597e12, 1.2e-13}, Weights: []float64{1.655e-4, 1, 2.01e-5}, Budget: 9417.3},
-			{Rates: []float64{1, 3}, Weights: []float64{1, 2}, Budget: 1e100},
-			{Rates: []float64{1e-100, 1e-100, 1e100}, Weights: []float64{1e100, 1e-100, 1e-100}, Budget: 1e-100},
-			{Rates: []float64{1e-100, 1e100}, Weights: []float64{1e-100, 1e100}, Budget: 1e100},
-		} {
-			p.Objective, p.Spacing = o, s
-			requireOptimal(t, p)
-		}
-	})
-	_, _, err := Problem{Rates: []float64{1, 3}, Weights: []float64{1, 2}, Budget: 1e170}.Optimal()
-	require.ErrorIs(t, err, ErrBudget)
 }
 
 // Two pages against a search over all splits of the budget.
@@ -377,31 +198,6 @@ func TestOptimalRejects(t *testing.T) {
 	require.ErrorIs(t, err, ErrFrequency)
 	_, err = Problem{Rates: []float64{1}, Budget: 1}.Value(nil)
 	require.ErrorIs(t, err, ErrFrequency)
-}
-
-// The number of evaluations of Σ x(μ) does not grow with the number of pages.
-func TestOptimalSteps(t *testing.T) {
-	t.Parallel()
-	rng := rand.New(rand.NewPCG(1, 1))
-	for o := range objectives {
-		var calls []int
-		for _, n := range []int{100, 10000} {
-			p := Problem{Rates: make([]float64, n), Weights: make([]float64, n), Budget: float64(n) / 10, Objective: o}
-			for i := range n {
-				p.Rates[i], p.Weights[i] = math.Exp(2*rng.NormFloat64()), rng.ExpFloat64()
-			}
-			s := solver{Problem: p, slope: slopes[o][Even]}
-			count, inverse := 0, s.inverse
-			s.inverse = func(y, z float64) float64 { count++; return inverse(y, z) }
-			for i := range p.Rates {
-				s.rates += p.Rates[i]
-				s.top = max(s.top, s.scale(p.Rates[i], p.Weights[i]))
-			}
-			s.search()
-			calls = append(calls, count/n)
-		}
-		require.LessOrEqual(t, calls[1], 40, "%v: %v", o, calls)
-	}
 }
 
 func BenchmarkOptimal(b *testing.B) {

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/recrawl/recrawl/internal/codec"
+	"github.com/recrawl/recrawl/knapsack/internal/optimum"
 	"github.com/recrawl/recrawl/knapsack/internal/rates"
 )
 
@@ -62,7 +63,7 @@ type Planner struct {
 	last     []float64 // time of the last poll, or of Add; −Inf at first
 	weights  []float64
 
-	at      multiplier
+	at      optimum.Price
 	answers int     // since the frequencies were solved
 	changes float64 // found in all
 	time    float64 // observed in all, page-time
@@ -108,8 +109,8 @@ func NewPlanner(n int, cfg PlannerConfig, src rand.Source) (*Planner, error) {
 
 func (c PlannerConfig) check() error {
 	switch {
-	case !(c.Budget >= leastInput && c.Budget <= mostInput):
-		return fmt.Errorf("%w: it is %v, not in %v to %v", ErrBudget, c.Budget, leastInput, mostInput)
+	case checkBudget(c.Budget) != nil:
+		return checkBudget(c.Budget)
 	case objectiveNames.Check(c.Objective) != nil:
 		return objectiveNames.Check(c.Objective)
 	case spacingNames.Check(c.Spacing) != nil:
@@ -161,7 +162,7 @@ func (p *Planner) floor() float64 { return p.cfg.Floor * p.cfg.Budget / float64(
 
 // refresh sets the frequency of a page at the present price.
 func (p *Planner) refresh(slot int) {
-	p.roster.Set(slot, p.at.frequency(p.rate(slot, p.prior()), p.weights[slot], p.floor(), p.cfg.Budget))
+	p.roster.Set(slot, p.at.Frequency(p.rate(slot, p.prior()), p.weights[slot], p.floor(), p.cfg.Budget))
 }
 
 // rate is the estimate for a page as a Problem takes it.
@@ -170,17 +171,17 @@ func (p *Planner) rate(slot int, prior float64) float64 {
 	if math.IsNaN(rate) { // from a saved state that somebody altered
 		rate = 1
 	}
-	return min(max(rate, leastInput), mostInput)
+	return min(max(rate, optimum.LeastInput), optimum.MostInput)
 }
 
 // planned reports whether the frequencies have been solved: whether there is a price.
-func (p *Planner) planned() bool { return p.at.inverse != nil }
+func (p *Planner) planned() bool { return p.at.Set() }
 
 // plan solves for the frequencies of all pages.
 func (p *Planner) plan() {
 	p.answers = 0
 	n := p.ids.Len()
-	problem := Problem{Budget: p.cfg.Budget, Objective: p.cfg.Objective, Spacing: p.spacing,
+	problem := optimum.Problem{Budget: p.cfg.Budget, Objective: int(p.cfg.Objective), Random: p.spacing == Random,
 		Rates: make([]float64, 0, n), Weights: make([]float64, 0, n), Lower: make([]float64, n)}
 	prior := p.prior()
 	for slot := range p.last {
@@ -192,7 +193,7 @@ func (p *Planner) plan() {
 	for i := range problem.Lower {
 		problem.Lower[i] = p.floor() * (1 - 1e-9) // n of them must not exceed the budget by rounding
 	}
-	x, at, err := problem.solve()
+	x, at, err := problem.Solve()
 	if err != nil {
 		panic(fmt.Sprintf("knapsack: rates and weights are checked, yet %v", err))
 	}
@@ -230,7 +231,7 @@ func (p *Planner) SetWeight(page int, w float64) error {
 	if err != nil {
 		return err
 	}
-	if !inRange(w) {
+	if !optimum.InRange(w) {
 		return fmt.Errorf("%w: page %d: %v", ErrWeight, page, w)
 	}
 	p.weights[slot] = w
@@ -253,7 +254,7 @@ func (p *Planner) Rate(page int) (float64, error) {
 // Price returns how much the objective grows per further poll per unit of time, at the present
 // estimates; 0 before the first plan.
 func (p *Planner) Price() float64 {
-	return p.at.mu
+	return p.at.Mu()
 }
 
 var formatPlanner = codec.Format{Magic: "recrawl/knapsack.Planner", Version: 1}
@@ -279,8 +280,8 @@ func (p *Planner) encode(e *codec.Encoder) {
 	e.Float64s(p.last)
 	e.Float64s(p.weights)
 	e.Bool(p.planned())
-	e.Float64(p.at.top)
-	e.Float64(p.at.logZ)
+	e.Float64(p.at.Top)
+	e.Float64(p.at.LogZ)
 	e.Int(p.answers)
 	e.Float64(p.changes)
 	e.Float64(p.time)
@@ -297,13 +298,13 @@ func (p *Planner) decode(d *codec.Decoder) {
 	p.evidence = p.cfg.Method.evidence()
 	p.evidence.Decode(d, n)
 	p.last = d.Float64sIn(n, math.Inf(-1), math.MaxFloat64)
-	p.weights = d.Float64sIn(n, 0, mostInput)
+	p.weights = d.Float64sIn(n, 0, optimum.MostInput)
 	for slot, w := range p.weights {
-		d.Require(inRange(w), "slot %d has weight %v", slot, w)
+		d.Require(optimum.InRange(w), "slot %d has weight %v", slot, w)
 	}
 	planned, top, logZ := d.Bool(), d.NonNegative(), d.Float64In(math.Inf(-1), math.MaxFloat64)
 	if planned {
-		p.at = slopes[p.cfg.Objective][p.spacing].multiplier(top, logZ)
+		p.at = p.cfg.Objective.curve(p.spacing).Price(top, logZ)
 	}
 	p.answers, p.changes, p.time = d.IntIn(0, math.MaxInt), d.NonNegative(), d.NonNegative()
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/recrawl/recrawl/knapsack/internal/optimum"
 	"github.com/recrawl/recrawl/webenv"
 )
 
@@ -103,8 +104,8 @@ func TestPlannerScales(t *testing.T) {
 	for _, unit := range []float64{1e-99, 1, 1e99} {
 		for objective := range objectives {
 			p := must(NewPlanner(3, PlannerConfig{Budget: 1 / unit, Method: MaximumLikelihood, Objective: objective}, nil))
-			require.NoError(t, p.SetWeight(0, mostInput))
-			require.NoError(t, p.SetWeight(1, leastInput))
+			require.NoError(t, p.SetWeight(0, optimum.MostInput))
+			require.NoError(t, p.SetWeight(1, optimum.LeastInput))
 			for k := 1; k <= 300; k++ {
 				now := float64(k) * unit
 				require.NoError(t, p.Observe(must(p.Next(now)), now, k%3 == 0))

@@ -148,15 +148,15 @@ const manyChanges = 4
 
 func worthOf(o Objective) func() belief.Worth {
 	return sync.OnceValue(func() belief.Worth {
-		s := slopes[o][Even]
+		s := o.curve(Even)
 		table := belief.NewTable(func(v float64) float64 {
-			value := s.h(v) / math.Pow(v, float64(s.power))
+			value := s.H(v) / math.Pow(v, float64(s.Power))
 			if o == Delay {
 				value /= 1 + v/manyChanges
 			}
 			return value
 		})
-		return belief.Worth{Table: table, Power: s.power, Plain: o == Delay, Slowest: slowest[o]}
+		return belief.Worth{Table: table, Power: s.Power, Plain: o == Delay, Slowest: slowest[o]}
 	})
 }
 

@@ -2,9 +2,9 @@ package knapsack
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/recrawl/recrawl/internal/codec"
+	"github.com/recrawl/recrawl/knapsack/internal/optimum"
 )
 
 // Stats are numbers to watch a crawl by. Counts are since the learner was made, saved states
@@ -104,91 +104,42 @@ func (f *RateFilter) Stats() Stats {
 //
 // It is an error as long as no page has been observed. It takes O(1), about 10 µs.
 func (f *RateFilter) WhatIf(o Objective, polls float64) (float64, error) {
-	p, err := f.outlook(o)
+	page, err := f.outlook(o)
 	if err != nil {
 		return 0, err
 	}
-	return f.reach(p, polls)
+	each := polls / float64(max(1, f.ids.Len()))
+	if err := checkBudget(each); err != nil {
+		return 0, err
+	}
+	return page.Value(each), nil
 }
 
 // PollsFor is the inverse of WhatIf: it returns the number of polls per unit of time with which the
 // best schedule would reach a mean value. It is an error if none would.
 func (f *RateFilter) PollsFor(o Objective, value float64) (float64, error) {
-	p, err := f.outlook(o)
+	page, err := f.outlook(o)
 	if err != nil {
 		return 0, err
 	}
-	lo, hi := math.Log(mostInput)*-farBudget, math.Log(mostInput)*farBudget
-	top, err := f.reach(p, math.Exp(hi))
-	if err != nil {
-		return 0, err
+	each, least, most := page.Polls(value)
+	if !(value > least && value < most) {
+		return 0, fmt.Errorf("%w: %v %v, where the best schedules reach %v to %v", ErrConfig, o, value, least, most)
 	}
-	least, err := f.reach(p, math.Exp(lo))
-	if err != nil {
-		return 0, err
-	}
-	if !(value > least && value < top-1e-9*math.Abs(top)) { // the shares add up to 1 but for rounding
-		return 0, fmt.Errorf("%w: %v %v, where the best schedules reach %v to %v", ErrConfig, o, value, least, top)
-	}
-	for range 60 {
-		mid := (lo + hi) / 2
-		if reached, err := f.reach(p, math.Exp(mid)); err != nil {
-			return 0, err
-		} else if reached < value {
-			lo = mid
-		} else {
-			hi = mid
-		}
-	}
-	return math.Exp(hi), nil
+	return each * float64(max(1, f.ids.Len())), nil
 }
 
-// outlook returns the problem of the mean page: one page for each cell of rates, whose frequency y
-// stands for y/share polls of a page of that cell. The cells are those of the hedge, as pages that
-// are predicted alike can't be told apart: the posterior of all pages is wider than their rates,
-// and its few fast ones would get all polls. As s·V(λ, y/s) is s^k·V(s·λ, y), with k = 0
-// for Detections, 2 for Age and else 1, that is a Problem like others.
-func (f *RateFilter) outlook(o Objective) (p Problem, err error) {
+// outlook returns the mean page. Its cells are those of the hedge, as pages that are predicted alike
+// can't be told apart: the posterior of all pages is wider than their rates, and its few fast ones
+// would get all polls.
+func (f *RateFilter) outlook(o Objective) (*optimum.Outlook, error) {
 	if err := objectiveNames.Check(o); err != nil {
-		return p, err
+		return nil, err
 	}
 	time, rates := f.census.Hedge.Rates()
-	total := 0.0
-	for _, t := range time {
-		total += t
+	page := optimum.NewOutlook(int(o), time[:], rates[:])
+	if page == nil {
+		return nil, fmt.Errorf("%w: no change has been found", ErrConfig)
 	}
-	if !(total > 0) {
-		return p, fmt.Errorf("%w: nothing has been observed", ErrConfig)
-	}
-	power := slopes[o][Even].power
-	p.Objective = o
-	for k, rate := range rates {
-		share := time[k] / total
-		if share < leastShare || rate < leastInput || rate > mostInput {
-			continue
-		}
-		p.Rates = append(p.Rates, rate*share)
-		p.Weights = append(p.Weights, math.Pow(share, float64(power)))
-	}
-	if len(p.Rates) == 0 {
-		return p, fmt.Errorf("%w: no change has been found", ErrConfig)
-	}
-	return p, nil
-}
-
-// farBudget bounds the budgets that PollsFor looks at, as a part of the digits of what a Problem
-// accepts.
-const farBudget = 0.2
-
-// leastShare is the share of page-time that counts in an outlook, far below what is known.
-const leastShare = 1e-9
-
-// reach returns the value of the mean page with a number of polls per unit of time of all pages.
-func (f *RateFilter) reach(p Problem, polls float64) (float64, error) {
-	p.Budget = polls / float64(max(1, f.ids.Len()))
-	x, _, err := p.Optimal()
-	if err != nil {
-		return 0, err
-	}
-	return p.Value(x)
+	return page, nil
 }

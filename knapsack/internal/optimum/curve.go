@@ -1,13 +1,23 @@
-package knapsack
+package optimum
 
 import "math"
 
-// slope is one of the functions h of v = λ/x with V'(x) = h(v)/λ^power. It increases from
+// The objectives, numbered as knapsack numbers them.
+const (
+	Freshness = iota
+	Detections
+	Age
+	Harmonic
+	Delay
+	Objectives
+)
+
+// A Curve is one of the functions h of v = λ/x with V'(x) = h(v)/λ^power. It increases from
 // h(0) = 0.
-type slope struct {
-	power   int
+type Curve struct {
+	Power   int
 	bounded bool // h(∞) = 1, else ∞
-	h       func(v float64) float64
+	H       func(v float64) float64
 	// inverse returns v with h(v) = y. z = −ln(1−y) where h is bounded, given apart because y
 	// near 1 has lost it.
 	inverse func(y, z float64) float64
@@ -24,10 +34,10 @@ type asymptote struct{ a, p float64 }
 const extreme = 1e-90
 
 // logFar returns ln h(v) for ln v far from 0.
-func (s *slope) logFar(logV float64) float64 {
-	a := s.small
+func (c *Curve) logFar(logV float64) float64 {
+	a := c.small
 	if logV > 0 {
-		a = s.large
+		a = c.large
 	}
 	if a.p == 0 {
 		return math.Log(a.a)
@@ -36,10 +46,10 @@ func (s *slope) logFar(logV float64) float64 {
 }
 
 // far is the inverse: v for ln h(v) far from 0, +Inf beyond a bounded h.
-func (s *slope) far(logY float64) float64 {
-	a := s.small
+func (c *Curve) far(logY float64) float64 {
+	a := c.small
 	if logY > 0 {
-		a = s.large
+		a = c.large
 	}
 	if a.p == 0 {
 		return math.Inf(1)
@@ -48,53 +58,69 @@ func (s *slope) far(logY float64) float64 {
 }
 
 // logZ returns ln z of the multiplier at which a page of the greatest scale has the given v.
-func (s *slope) logZ(v float64) float64 {
+func (c *Curve) logZ(v float64) float64 {
 	switch {
-	case v < extreme || v > 1/extreme && !s.bounded:
-		return s.logFar(math.Log(v))
-	case !s.bounded:
-		return math.Log(s.h(v))
+	case v < extreme || v > 1/extreme && !c.bounded:
+		return c.logFar(math.Log(v))
+	case !c.bounded:
+		return math.Log(c.H(v))
 	default:
-		return math.Log(s.rest(v))
+		return math.Log(c.rest(v))
 	}
 }
 
-// slopes has the slope of each Objective at each Spacing but the default, which is that of Even.
-var slopes = withDefault([objectives][spacings]slope{
-	Detections: {Even: slopeEven(0), Random: slopeRandom(0)},
-	Freshness:  {Even: slopeEven(1), Random: slopeRandom(1)},
+// curves has that of each objective, for even spacing and for random.
+var curves = [Objectives][2]Curve{
+	Freshness:  {curveEven(1), curveRandom(1)},
+	Detections: {curveEven(0), curveRandom(0)},
 	Age: {
-		Even:   {2, false, hAge, hAgeInverse, asymptote{1.0 / 3, 3}, asymptote{1.0 / 2, 2}, nil},
-		Random: {2, false, hRandomAge, hRandomAgeInverse, asymptote{2, 3}, asymptote{1, 2}, nil},
+		{2, false, hAge, hAgeInverse, asymptote{1.0 / 3, 3}, asymptote{1.0 / 2, 2}, nil},
+		{2, false, hRandomAge, hRandomAgeInverse, asymptote{2, 3}, asymptote{1, 2}, nil},
 	},
 	Harmonic: {
-		Even:   {1, false, hHarmonic, hHarmonicInverse, asymptote{1.0 / 2, 2}, asymptote{1, 1}, nil},
-		Random: {1, false, hRandomHarmonic, hRandomHarmonicInverse, asymptote{1, 2}, asymptote{1, 1}, nil},
+		{1, false, hHarmonic, hHarmonicInverse, asymptote{1.0 / 2, 2}, asymptote{1, 1}, nil},
+		{1, false, hRandomHarmonic, hRandomHarmonicInverse, asymptote{1, 2}, asymptote{1, 1}, nil},
 	},
-	Delay: {Even: slopeSquare(1.0 / 2), Random: slopeSquare(1)},
-})
+	Delay: {curveSquare(1.0 / 2), curveSquare(1)},
+}
 
-func withDefault(table [objectives][spacings]slope) [objectives][spacings]slope {
-	for o := range table {
-		table[o][0] = table[o][Even]
+// Of returns the curve of an objective. It is not to be changed.
+func Of(objective int, random bool) *Curve {
+	if random {
+		return &curves[objective][1]
 	}
-	return table
+	return &curves[objective][0]
 }
 
-func slopeEven(power int) slope {
-	return slope{power, true, hEven, hEvenInverse, asymptote{1.0 / 2, 2}, asymptote{1, 0}, restEven}
+// Slope returns V'(x). See knapsack.Objective.Slope.
+func (c *Curve) Slope(rate, x float64) float64 {
+	switch {
+	case !(rate >= 0 && x >= 0):
+		return math.NaN()
+	case rate == 0:
+		return 0
+	}
+	v := rate / x
+	if v < extreme || v > 1/extreme { // out of the reach of H, x = 0 included
+		return math.Exp(c.logFar(math.Log(rate)-math.Log(x)) - float64(c.Power)*math.Log(rate))
+	}
+	return c.H(v) / math.Pow(rate, float64(c.Power))
 }
 
-func slopeRandom(power int) slope {
-	return slope{power, true, hRandom, hRandomInverse, asymptote{1, 2}, asymptote{1, 0}, restRandom}
+func curveEven(power int) Curve {
+	return Curve{power, true, hEven, hEvenInverse, asymptote{1.0 / 2, 2}, asymptote{1, 0}, restEven}
 }
 
-// slopeSquare has the slope a·v²/λ.
-func slopeSquare(a float64) slope {
+func curveRandom(power int) Curve {
+	return Curve{power, true, hRandom, hRandomInverse, asymptote{1, 2}, asymptote{1, 0}, restRandom}
+}
+
+// curveSquare has the slope a·v²/λ.
+func curveSquare(a float64) Curve {
 	same := asymptote{a, 2}
 	h := func(v float64) float64 { return a * v * v }
 	inverse := func(y, _ float64) float64 { return math.Sqrt(y / a) }
-	return slope{1, false, h, inverse, same, same, nil}
+	return Curve{1, false, h, inverse, same, same, nil}
 }
 
 // hEven is 1 − (1+v)·e^(−v), without cancellation for small v.
@@ -194,68 +220,4 @@ func newton(guess, y float64, f, df func(float64) float64) float64 {
 		}
 		v = next
 	}
-}
-
-// scale returns w/λ^power, the factor of h in the slope of a page.
-func (s *slope) scale(rate, weight float64) float64 {
-	for range s.power {
-		weight /= rate
-	}
-	return weight
-}
-
-// A multiplier is a price μ of the budget. It is made from the logarithm of a number z, which
-// loses precision at neither end of its range: μ = top·(1 − e^(−z)) where slopes are bounded by
-// top, the steepest slope at x = 0, and μ = top·z elsewhere. The zero multiplier is no price.
-type multiplier struct {
-	slope
-	top, logZ float64
-
-	z, mu, logMu float64
-}
-
-func (s slope) multiplier(top, logZ float64) multiplier {
-	m := multiplier{slope: s, top: top, logZ: logZ, z: math.Exp(logZ)}
-	part, logPart := m.z, logZ
-	if s.bounded {
-		part = -math.Expm1(-m.z)
-		if m.z > extreme {
-			logPart = math.Log(part)
-		}
-	}
-	m.mu, m.logMu = top*part, math.Log(top)+logPart
-	if part < extreme || part > 1/extreme { // it may have lost digits, or be 0 or +Inf
-		m.mu = math.Exp(m.logMu)
-	}
-	return m
-}
-
-// frequency returns the x between lo and hi at which a page has the slope μ, or comes nearest to
-// it.
-func (m multiplier) frequency(rate, weight, lo, hi float64) float64 {
-	if rate == 0 || weight == 0 {
-		return lo
-	}
-	scale := m.scale(rate, weight)
-	y, z := m.mu/scale, m.z
-	if !(m.mu > 1e-290 && m.mu < 1e290) { // it may have lost digits, or be 0 or +Inf
-		y = math.Exp(m.logMu - math.Log(scale))
-	}
-	switch {
-	case y < extreme || y > 1/extreme && !m.bounded:
-		return min(max(rate/m.far(m.logMu-math.Log(scale)), lo), hi)
-	case !m.bounded || scale == m.top: // z is as it should be
-	case y < 0.5:
-		z = -math.Log1p(-y)
-	default:
-		rest := 1 - y
-		if scale >= m.top/2 { // scale − top is exact; below it would swamp the rest
-			rest = ((scale - m.top) + m.top*math.Exp(-z)) / scale
-		}
-		if rest <= 0 {
-			return lo // even the first poll is worth less than μ
-		}
-		z = -math.Log(rest)
-	}
-	return min(max(rate/m.inverse(y, z), lo), hi)
 }

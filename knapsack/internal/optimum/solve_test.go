@@ -1,0 +1,276 @@
+package optimum
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+func allObjectives(t *testing.T, f func(t *testing.T, o int, random bool)) {
+	for o := range Objectives {
+		for _, random := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%v/random=%v", o, random), func(t *testing.T) { f(t, o, random) })
+		}
+	}
+}
+
+func TestInverseOfSlope(t *testing.T) {
+	t.Parallel()
+	allObjectives(t, func(t *testing.T, o int, random bool) {
+		c := Of(o, random)
+		for v := 1e-30; v < 1e6; v *= 1.37 {
+			y, z := c.H(v), -math.Log1p(-c.H(v))
+			if c.bounded && !random {
+				z = v - math.Log1p(v) // what −ln(1−y) is before it rounds
+			}
+			if c.bounded && random {
+				z = 2*math.Log1p(v) - math.Log(1+2*v)
+			}
+			require.InEpsilon(t, v, c.inverse(y, z), 1e-9, "h = %v", y)
+		}
+		require.Zero(t, c.inverse(0, 0))
+	})
+}
+
+// drawProblem draws a problem with all its parts, over the whole range of 200 decades or over a
+// part of it, so that either far or near numbers meet.
+func drawProblem(t *rapid.T) *Problem {
+	n := rapid.IntRange(1, 12).Draw(t, "n")
+	digits := rapid.SampledFrom([]float64{0, 1, 4, 20, 100}).Draw(t, "digits")
+	scale := func(name string) *rapid.Generator[float64] {
+		center := rapid.Float64Range(digits-100, 100-digits).Draw(t, "center of "+name)
+		if rapid.Bool().Draw(t, name+" near 1") {
+			center = 0
+		}
+		return rapid.Custom(func(t *rapid.T) float64 {
+			return min(max(math.Pow(10, center+rapid.Float64Range(-digits, digits).Draw(t, "log")), LeastInput), MostInput)
+		})
+	}
+	rate, weight, frequency := scale("rates"), scale("weights"), scale("frequencies")
+	p := &Problem{
+		Rates:     rapid.SliceOfN(rapid.OneOf(rate, rapid.Just(0.0)), n, n).Draw(t, "rates"),
+		Budget:    frequency.Draw(t, "budget"),
+		Objective: rapid.IntRange(0, Objectives-1).Draw(t, "objective"),
+		Random:    rapid.Bool().Draw(t, "random"),
+	}
+	if rapid.Bool().Draw(t, "weighted") {
+		p.Weights = rapid.SliceOfN(rapid.OneOf(weight, rapid.SampledFrom([]float64{0, 1, 2})), n, n).Draw(t, "weights")
+	}
+	if rapid.Bool().Draw(t, "bounded") {
+		p.Upper = rapid.SliceOfN(rapid.OneOf(frequency, rapid.Just(math.Inf(1))), n, n).Draw(t, "upper")
+	}
+	if rapid.Bool().Draw(t, "floored") {
+		p.Lower = rapid.SliceOfN(rapid.OneOf(frequency, rapid.Just(0.0)), n, n).Draw(t, "lower")
+		for i := range p.Lower {
+			p.Lower[i] = min(p.Lower[i], p.upper(i))
+		}
+	}
+	return p
+}
+
+// logSlope is ln(w·V'(x)), −Inf where nothing is to be gained: by the table at knapsack.Objective in
+// logarithms, with a series where v is small, and nothing of what the solver uses. It has as many
+// branches as the table has rows and ranges.
+func logSlope(o int, random bool, rate, weight, x float64) float64 {
+	if rate == 0 || weight == 0 {
+		return math.Inf(-1)
+	}
+	logV := math.Log(rate) - math.Log(x)
+	v := math.Exp(logV)
+	// series is ln Σ c_k·v^k, k from the power on; c(k)/c(k−1) is given.
+	series := func(first float64, power int, ratio func(k float64) float64) float64 {
+		total, term := 1.0, 1.0
+		for k := float64(power + 1); k < 60; k++ {
+			term *= v * ratio(k)
+			total += term
+		}
+		return math.Log(first) + float64(power)*logV + math.Log(total)
+	}
+	var h float64
+	power := 0.0
+	switch o {
+	case Freshness, Harmonic, Delay:
+		power = 1
+	case Age:
+		power = 2
+	}
+	logRatio := -math.Log1p(math.Exp(-logV)) // ln(v/(1+v))
+	if logV < 0 {
+		logRatio = logV - math.Log1p(v)
+	}
+	switch {
+	case o == Delay:
+		h = 2 * logV
+		if !random {
+			h -= math.Ln2
+		}
+	case random && o <= Detections:
+		h = 2 * logRatio
+	case random && o == Harmonic:
+		h = logV + logRatio
+	case random: // v² − (v/(1+v))² = (v/(1+v))²·v·(2+v)
+		h = 2*logRatio + logV + math.Log(2) + math.Log1p(v/2)
+		if logV > 300 {
+			h = 2 * logV
+		}
+	case o <= Detections && v < 1: // Σ (−1)^k·v^k·(k−1)/k!
+		h = series(0.5, 2, func(k float64) float64 { return -(k - 1) / (k - 2) / k })
+	case o <= Detections:
+		h = math.Log1p(-(1 + v) * math.Exp(-v))
+		if v > 1000 {
+			h = 0
+		}
+	case o == Age && v < 1: // v²/2 less the above: −Σ from k = 3
+		h = series(1.0/3, 3, func(k float64) float64 { return -(k - 1) / (k - 2) / k })
+	case o == Age && v < 1000:
+		h = math.Log(v*v/2 - 1 + (1+v)*math.Exp(-v))
+	case o == Age:
+		h = 2*logV - math.Ln2 + math.Log1p(-2/v/v)
+	case v < 1: // Σ (−1)^k·v^k/k!
+		h = series(0.5, 2, func(k float64) float64 { return -1 / k })
+	case v < 1000:
+		h = math.Log(v - 1 + math.Exp(-v))
+	default:
+		h = logV + math.Log1p(-1/v)
+	}
+	return math.Log(weight) + h - power*math.Log(rate)
+}
+
+// The conditions of Karush, Kuhn and Tucker: the budget is spent, the bounds hold, and no page
+// could give a poll to another to the good of both. They are sufficient, as all values are
+// concave. Logarithms of slopes, up to 1400 in size, are known to 1e-12.
+func requireOptimal(t require.TestingT, p *Problem) {
+	floor, ceiling := 0.0, 0.0
+	for i := range p.Rates {
+		floor += p.lower(i)
+		ceiling += p.upper(i)
+	}
+	x, at, err := p.Solve()
+	if err != nil {
+		require.True(t, p.Budget < floor*(1+1e-12) || p.Budget > ceiling*(1-1e-12), "%v is refused between %v and %v", p.Budget, floor, ceiling)
+		return
+	}
+	var spent Sum
+	for _, xi := range x {
+		spent.Add(xi)
+	}
+	require.InEpsilon(t, p.Budget, spent.Value(), 1e-11)
+	// The logarithms of the steepest slope that could rise and of the least that could fall.
+	taker, giver := math.Inf(-1), math.Inf(1)
+	for i, xi := range x {
+		require.GreaterOrEqual(t, xi, p.lower(i))
+		require.LessOrEqual(t, xi, p.upper(i))
+		slope := logSlope(p.Objective, p.Random, p.Rates[i], p.weight(i), xi)
+		if xi < 1e-290 && p.lower(i) == 0 {
+			continue // what it ought to have is no number, or has lost digits
+		}
+		if xi < p.upper(i) {
+			taker = max(taker, slope)
+		}
+		if xi > p.lower(i) {
+			giver = min(giver, slope)
+		}
+	}
+	if math.IsInf(taker, -1) {
+		return // nothing more is to be gained
+	}
+	require.LessOrEqual(t, taker, giver+1e-10, "x = %v of %+v", x, p)
+	if price := at.Mu(); price > 1e-290 && price < 1e290 {
+		require.LessOrEqual(t, taker, math.Log(price)+1e-6)
+		require.GreaterOrEqual(t, giver, math.Log(price)-1e-6)
+	}
+}
+
+func optimality(t *rapid.T) { requireOptimal(t, drawProblem(t)) }
+
+func TestOptimality(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, optimality)
+}
+
+func FuzzOptimal(f *testing.F) { f.Fuzz(rapid.MakeFuzz(optimality)) }
+
+// Problems that were once answered wrongly or never: scales that differ by more digits than a
+// number has, and budgets far above all rates.
+func TestOptimalOverManyScales(t *testing.T) {
+	t.Parallel()
+	allObjectives(t, func(t *testing.T, o int, random bool) {
+		for _, p := range []*Problem{
+			{Rates: []float64{1e-16, 1, 2, 3}, Budget: 1},
+			{Rates: []float64{1e-3, 1, 2, 3}, Weights: []float64{1e12, 1, 1, 1}, Upper: []float64{.1, 9, 9, 9}, Budget: 1},
+			{Rates: []float64{1e-3, 1, 2, 3}, Weights: []float64{1e13, 1, 1, 1}, Upper: []float64{.1, 9, 9, 9}, Budget: 1},
+			{Rates: []float64{9834.33, 1.0762149323016597e12, 1.2e-13}, Weights: []float64{1.655e-4, 1, 2.01e-5}, Budget: 9417.3},
+			{Rates: []float64{1, 3}, Weights: []float64{1, 2}, Budget: 1e100},
+			{Rates: []float64{1e-100, 1e-100, 1e100}, Weights: []float64{1e100, 1e-100, 1e-100}, Budget: 1e-100},
+			{Rates: []float64{1e-100, 1e100}, Weights: []float64{1e-100, 1e100}, Budget: 1e100},
+		} {
+			p.Objective, p.Random = o, random
+			requireOptimal(t, p)
+		}
+	})
+}
+
+// The number of evaluations of Σ x(μ) does not grow with the number of pages.
+func TestOptimalSteps(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(1, 1))
+	for o := range Objectives {
+		var calls []int
+		for _, n := range []int{100, 10000} {
+			p := &Problem{Rates: make([]float64, n), Weights: make([]float64, n), Budget: float64(n) / 10, Objective: o}
+			for i := range n {
+				p.Rates[i], p.Weights[i] = math.Exp(2*rng.NormFloat64()), rng.ExpFloat64()
+			}
+			s := p.solver()
+			curve := *s.curve
+			s.curve = &curve
+			count, inverse := 0, curve.inverse
+			curve.inverse = func(y, z float64) float64 { count++; return inverse(y, z) }
+			for i := range p.Rates {
+				s.rates += p.Rates[i]
+				s.top = max(s.top, curve.scale(p.Rates[i], p.Weights[i]))
+			}
+			s.search()
+			calls = append(calls, count/n)
+		}
+		require.LessOrEqual(t, calls[1], 40, "objective %v: %v", o, calls)
+	}
+}
+
+// The mean page of a web half of whose pages change at rate 1 and half at rate 3, against those two
+// pages, and the budgets for what it reaches.
+func TestOutlook(t *testing.T) {
+	t.Parallel()
+	for o := range Objectives {
+		mean := NewOutlook(o, []float64{2, 0, 2}, []float64{1, 2, 3})
+		for _, polls := range []float64{0.1, 1, 20} {
+			p := &Problem{Rates: []float64{1, 3}, Budget: 2 * polls, Objective: o}
+			x, _, err := p.Solve()
+			require.NoError(t, err)
+			value := mean.Value(polls)
+			require.InEpsilon(t, p.Value(x)/2, value, 1e-9, "objective %v", o)
+			back, least, most := mean.Polls(value)
+			require.Less(t, least, value)
+			require.Greater(t, most, value)
+			require.InEpsilon(t, polls, back, 1e-6, "objective %v", o)
+		}
+	}
+	require.Nil(t, NewOutlook(Freshness, []float64{0}, []float64{1}))
+	require.Nil(t, NewOutlook(Freshness, []float64{1}, []float64{0}))
+}
+
+// A sum keeps what a plain one loses.
+func TestSum(t *testing.T) {
+	t.Parallel()
+	var s Sum
+	for _, x := range []float64{1, 1e100, 1, -1e100} {
+		s.Add(x)
+	}
+	require.Equal(t, 2.0, s.Value())
+	s.Add(math.Inf(1))
+	require.Equal(t, math.Inf(1), s.Value())
+}
