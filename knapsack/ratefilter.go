@@ -240,7 +240,7 @@ func (f *RateFilter) measure(now float64) {
 func (f *RateFilter) begin(cycle float64) {
 	f.model.Begin(cycle)
 	fresh := f.model.Fresh()
-	f.threshold = f.model.Slope(f.model.Value(&fresh, cycle)) // of a page of which nothing is known
+	f.threshold = f.model.Slope(f.model.Value(&fresh, cycle, cycle)) // of a page of which nothing is known
 }
 
 // focus sets the prior to decide by: that of all pages, unless the objective is

@@ -56,12 +56,29 @@ func (f *RateFilter) weight(slot uint32) float64 {
 	return f.weights[slot]
 }
 
+// A clock tells the queue how fast time passes for pages.
+type clock struct{ *RateFilter }
+
+// Last implements queue.Clock.
+func (c clock) Last(slot uint32) float64 { return c.last(slot) }
+
+// Multiplier implements queue.Clock.
+func (c clock) Multiplier(group uint32, last float64) float64 { return 1 }
+
+var _ queue.Clock = clock{}
+
+// multiplier returns by how much more than it is used to a page has changed since its last
+// answer.
+func (f *RateFilter) multiplier(slot uint32) float64 {
+	return clock{f}.Multiplier(f.queue.Group(slot), f.last(slot))
+}
+
 // index returns the index of a page, a time gap after its last answer.
 func (f *RateFilter) index(slot uint32, gap float64) float64 {
 	if !(gap > 0) || math.IsInf(gap, 1) || !f.model.Known() {
 		return 0 // the gap is infinite before the first Next
 	}
-	value := f.model.Value(&f.beliefs[slot], gap)
+	value := f.model.Value(&f.beliefs[slot], gap, gap*f.multiplier(slot))
 	if f.hints.On() {
 		chance := value
 		if f.objective != Detections {

@@ -238,7 +238,7 @@ func TestValue(t *testing.T) {
 			}
 		}
 		want := mean + optimism*math.Sqrt(max(0, square-mean*mean))
-		require.InEpsilon(t, want, m.Value(&p, gap), 5e-3)
+		require.InEpsilon(t, want, m.Value(&p, gap, gap), 5e-3)
 	})
 }
 
@@ -274,7 +274,7 @@ func TestPlainValue(t *testing.T) {
 				mean += w * stay * m.Rate(float64(k))
 			}
 		}
-		require.InEpsilon(t, mean*gap*gap/2, m.Value(&p, gap), 5e-3)
+		require.InEpsilon(t, mean*gap*gap/2, m.Value(&p, gap, gap), 5e-3)
 	})
 }
 

@@ -201,14 +201,15 @@ func (m *Model) Slope(value float64) float64 {
 }
 
 // Value is the average over the posterior of what a poll is worth a time gap > 0 after
-// the last answer, optimism included. It works on the packed weights, as this is where
+// the last answer, optimism included. The page has been as likely to change as it uses to be in a
+// time of effective; rates have had gap to jump. It works on the packed weights, as this is where
 // the time goes.
-func (m *Model) Value(p *Packed, gap float64) float64 {
+func (m *Model) Value(p *Packed, gap, effective float64) float64 {
 	m.follow(p)
-	g := gridAt(m.slowestRate(), gap)
+	g := gridAt(m.slowestRate(), effective)
 	v := m.worth.Table.read(g)
 	if m.worth.Plain {
-		return m.plain(p, &v, gap) * gap
+		return m.plain(p, &v, gap) * effective
 	}
 	jumped := v
 	if !m.worth.Chance {
@@ -239,7 +240,7 @@ func (m *Model) Value(p *Packed, gap float64) float64 {
 	mean /= total
 	mean += optimism * math.Sqrt(max(0, square/total-float64(mean*mean)))
 	for range m.worth.Power {
-		mean *= gap
+		mean *= effective
 	}
 	return mean
 }

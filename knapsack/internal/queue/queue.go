@@ -1,5 +1,6 @@
 // Package queue keeps the waiting pages of the rate filter by the time at which they are
-// due, and lets those of a group stand behind one another.
+// due, and lets those of a group stand behind one another. What it asks about the time that
+// passes for them is a Clock.
 package queue
 
 import (

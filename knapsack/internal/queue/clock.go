@@ -1,0 +1,16 @@
+package queue
+
+// A Clock is what the queue asks about the time that has passed for a page. Its index grows with
+// the multiplier of its group at its last answer, times the time since then. Multipliers change
+// with every answer; all that the queue needs is that they are about the same for pages of one
+// group that were last answered within 1/24 cycle, and that it may ask for any of them at any
+// time, in O(log n). Which pages of a group are due, and when, follows when they change: at once
+// for a small group that got an answer, and within n/32 polls for all.
+type Clock interface {
+	// Last returns the time of the last answer of a page.
+	Last(slot uint32) float64
+	// Multiplier returns by how much more than they are used to the pages of a group change of
+	// late, from the time of a last answer to the present; 1 if nothing is known. The group is
+	// None for pages that are in none.
+	Multiplier(group uint32, last float64) float64
+}
