@@ -89,7 +89,12 @@ func (c LAKGConfig) check() error {
 //	s ← s − 1   if it had not changed, s > 1 and the knapsack is full
 //
 // and leaves it otherwise. The amounts move towards those at which all pages are equally likely
-// to have changed when polled, which is the optimum of Detections at equal weights.
+// to have changed when polled, which is the optimum of Detections at equal weights, for polls of
+// the Spacing. With Random spacing and pages that change with probability u in a time step, as in
+// the paper, that is x ∝ u/(1−u), and with Even spacing x ∝ −ln(1−u). The paper defines the value
+// of amounts for even spacing and polls at random: in its environment (0.9, 1.5) LAKG passes the
+// best amounts for even spacing on its way, and stays above the proportional policy for good only
+// if both are valued for the same spacing. See "The five papers" in RESULTS.md.
 //
 // Pages lie in buckets, one for each state, so that a draw is one among N bucket totals and one
 // inside a bucket.

@@ -153,23 +153,57 @@ func TestLAKGReachesItsTable(t *testing.T) {
 	}
 }
 
-// In the (0.9, 1.5) environment LAKG crosses the bound of the proportional policy, 0.9451, as
-// figure 4 of the paper shows.
-func TestLAKGCrossesProportional(t *testing.T) {
+// Figure 4 of the paper, in the environment (0.9, 1.5), over a whole run: LAKG stays above the
+// proportional policy, once there, if both are valued for the spacing at which LAKG polls. If it
+// polls at random and is valued for even spacing, as the paper defines, it sinks to 0.9434, the
+// value of the amounts that are best for polls at random, and so below the policy's 0.9451.
+func TestLAKGAndProportional(t *testing.T) {
 	t.Parallel()
-	p := Problem{Objective: Detections, Rates: mapped(zipf(500, 0.9, 1.5), slotRate), Budget: 1}
-	best := 0.0
-	env := must(webenv.NewZipf(webenv.ZipfConfig{Pages: 500, Alpha: 0.9, Beta: 1.5}, rand.NewPCG(1, 1)))
-	l := must(NewLAKG(500, LAKGConfig{}, rand.NewPCG(1, 2)))
-	for k := 1; k <= 80_000; k++ {
-		page := must(l.Next(float64(k)))
-		_, changed := env.Poll(page, float64(k))
-		require.NoError(t, l.Observe(page, float64(k), changed))
-		if k%1000 == 0 {
-			best = max(best, l.value(p))
+	u := zipf(500, 0.9, 1.5)
+	even := Problem{Objective: Detections, Rates: mapped(u, slotRate), Budget: 1}
+	random := Problem{Objective: Detections, Rates: mapped(u, func(u float64) float64 { return u / (1 - u) }), Budget: 1, Spacing: Random}
+	proportional, total := make([]float64, len(u)), 0.0
+	for _, u := range u {
+		total += u
+	}
+	for i, u := range u {
+		proportional[i] = u / total
+	}
+	boundEven, boundRandom := must(even.Value(proportional)), must(random.Value(proportional))
+	require.InDelta(t, 0.9451, boundEven, 5e-5)
+	require.InDelta(t, 0.8153, boundRandom, 5e-5)
+	best, _, err := random.Optimal()
+	require.NoError(t, err)
+	require.InDelta(t, 0.9137, must(random.Value(best)), 5e-5)
+	limit := must(even.Value(best))
+	require.InDelta(t, 0.9434, limit, 5e-5)
+
+	for _, spacing := range []Spacing{Even, Random} {
+		env := must(webenv.NewZipf(webenv.ZipfConfig{Pages: 500, Alpha: 0.9, Beta: 1.5}, rand.NewPCG(1, 1)))
+		l := must(NewLAKG(500, LAKGConfig{Spacing: spacing}, rand.NewPCG(1, 2)))
+		late, looks := 0.0, 0
+		for k := 1; k <= 300_000; k++ {
+			page := must(l.Next(float64(k)))
+			_, changed := env.Poll(page, float64(k))
+			require.NoError(t, l.Observe(page, float64(k), changed))
+			if k < 60_000 || k%5000 > 0 {
+				continue
+			}
+			if spacing == Even {
+				require.Greater(t, l.value(even), boundEven+0.01, "after %d polls", k)
+			} else {
+				require.Greater(t, l.value(random), boundRandom+0.05, "after %d polls", k)
+			}
+			if k > 200_000 {
+				late += l.value(even)
+				looks++
+			}
+		}
+		if spacing == Random { // runs scatter by .0015
+			require.InDelta(t, limit, late/float64(looks), 0.005)
+			require.Less(t, late/float64(looks), boundEven)
 		}
 	}
-	require.Greater(t, best, 0.9451)
 }
 
 // bytesPerPage counts what the arrays of a LAKG hold.

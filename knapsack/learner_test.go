@@ -31,6 +31,12 @@ var learners = []struct {
 	{"lakg-even", func(n int, seed uint64) Learner {
 		return must(NewLAKG(n, LAKGConfig{States: 40, Spacing: Even, Start: 0.5}, rand.NewChaCha8([32]byte{byte(seed)})))
 	}, func() Learner { return new(LAKG) }},
+	{"vlakg", func(n int, seed uint64) Learner {
+		return must(NewVLAKG(n, VLAKGConfig{Spacing: Random}, rand.NewPCG(seed, 1)))
+	}, func() Learner { return new(VLAKG) }},
+	{"vlakg-even", func(n int, _ uint64) Learner {
+		return must(NewVLAKG(n, VLAKGConfig{Step: 0.5}, nil))
+	}, func() Learner { return new(VLAKG) }},
 	{"adaptive", func(n int, _ uint64) Learner {
 		return must(NewAdaptive(n, stormCrawler(5)))
 	}, func() Learner { return new(Adaptive) }},
@@ -337,7 +343,7 @@ func TestSettingsAreChecked(t *testing.T) {
 		_, err := NewAdaptive(3, cfg)
 		require.ErrorIs(t, err, ErrConfig, "%+v", cfg)
 	}
-	for _, cfg := range []EstimateFirstConfig{{Phase: -1}, {Spacing: 9}} {
+	for _, cfg := range []EstimateFirstConfig{{Phase: -1}, {Spacing: 9}, {Slot: math.NaN()}, {Slot: math.Inf(1)}} {
 		_, err := NewEstimateFirst(3, cfg, nil)
 		require.ErrorIs(t, err, ErrConfig, "%+v", cfg)
 	}

@@ -56,6 +56,7 @@ func TestMemory(t *testing.T) {
 		{"Adaptive", 29, func() any { return must(NewAdaptive(n, AdaptiveConfig{})) }},
 		{"LAKG, even", 31, func() any { return must(NewLAKG(n, LAKGConfig{Spacing: Even}, src)) }},
 		{"LAKG, random", 10, func() any { return must(NewLAKG(n, LAKGConfig{}, src)) }},
+		{"VLAKG, even", 33, func() any { return must(NewVLAKG(n, VLAKGConfig{}, nil)) }},
 		{"HTRAA", 26.0 * (1 << 17) / n, func() any { return must(NewHTRAA(n, HTRAAConfig{}, src)) }},
 		{"EstimateFirst", 29 + 24, func() any { return must(NewEstimateFirst(n, EstimateFirstConfig{}, nil)) }},
 		{"Planner, gamma", 45 + 16, func() any { return must(NewPlanner(n, PlannerConfig{Method: Gamma}, nil)) }},

@@ -41,6 +41,11 @@ func TestSweep(t *testing.T) {
 			return must(NewLAKG(pages, LAKGConfig{States: states}, rand.NewPCG(seed, 2)))
 		})
 	}
+	for _, step := range []float64{0.025, 0.05, 0.1, 0.2, 0.4} {
+		report(fmt.Sprintf("VLAKG, step %v", step), func(seed uint64) Learner {
+			return must(NewVLAKG(pages, VLAKGConfig{Step: step}, nil))
+		})
+	}
 	for _, states := range []int{60, 125, 250, 500, 1000, 2000} {
 		report(fmt.Sprintf("H-TRAA, %d states", states), func(seed uint64) Learner {
 			return must(NewHTRAA(pages, HTRAAConfig{States: states}, rand.NewPCG(seed, 2)))

@@ -45,6 +45,10 @@ var policies = []policy{
 		about: "the same, N = 1500"},
 	{name: "lakg-2500", random: true, new: lakg(2500),
 		about: "the same, N = 2500"},
+	{name: "lakg-5000", random: true, new: lakgOf(knapsack.LAKGConfig{States: 5000, Lambda: 1.2}),
+		about: "the same, N = 5000, λ = 1.2"},
+	{name: "vlakg", new: vlakg,
+		about: "the game of LAKG with variable-structure automata, evenly spaced polls"},
 	{name: "estimator", new: estimator,
 		about: "uniform for 10 polls a page, then by the rates estimated (Granmo et al. 2006)"},
 	{name: "nutch", new: adaptive(knapsack.Nutch),
@@ -76,7 +80,7 @@ var policies = []policy{
 	{name: "azar", random: true, new: published(knapsack.Freshness),
 		about: "the freshest under polls at random times (Azar et al. 2018)"},
 	{name: "true-proportional", told: true, new: told(job.proportional),
-		about: "is told the true mean rates, and polls in proportion to them"},
+		about: "is told the true mean rates (in slots: probabilities), and polls in proportion to them"},
 	{name: "true-rates", tuned: true, told: true, new: told(job.optimum),
 		about: "is told the true mean rates, and polls by the exact optimum for them"},
 }
@@ -87,9 +91,15 @@ func uniform(j job) (webenv.Scheduler, error) {
 
 // lakg has a capacity of one poll in a slot of one poll interval, the default.
 func lakg(states int) func(job) (webenv.Scheduler, error) {
-	return func(j job) (webenv.Scheduler, error) {
-		return knapsack.NewLAKG(j.pages, knapsack.LAKGConfig{States: states}, j.src)
-	}
+	return lakgOf(knapsack.LAKGConfig{States: states})
+}
+
+func lakgOf(cfg knapsack.LAKGConfig) func(job) (webenv.Scheduler, error) {
+	return func(j job) (webenv.Scheduler, error) { return knapsack.NewLAKG(j.pages, cfg, j.src) }
+}
+
+func vlakg(j job) (webenv.Scheduler, error) {
+	return knapsack.NewVLAKG(j.pages, knapsack.VLAKGConfig{}, nil)
 }
 
 func estimator(j job) (webenv.Scheduler, error) {
@@ -164,8 +174,17 @@ func told(frequencies func(j job, now float64) ([]float64, error)) func(job) (we
 	}
 }
 
-// proportional returns frequencies in proportion to the rates of a time.
-func (j job) proportional(now float64) ([]float64, error) { return j.rates(now), nil }
+// proportional returns frequencies in proportion to the rates of a time, or where there are slots,
+// as in Granmo et al. 2006, to the probabilities of a change in a slot.
+func (j job) proportional(now float64) ([]float64, error) {
+	x := j.rates(now)
+	if j.once {
+		for i, rate := range x {
+			x[i] = -math.Expm1(-rate)
+		}
+	}
+	return x, nil
+}
 
 // optimum returns the best frequencies for the rates of a time.
 func (j job) optimum(now float64) ([]float64, error) {

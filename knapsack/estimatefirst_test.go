@@ -1,0 +1,89 @@
+package knapsack
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/recrawl/recrawl/webenv"
+)
+
+// The estimates, written out once more from the answers: all pages alike during the phase, and
+// their own estimates from its last answer on, whatever is answered later.
+func TestEstimateFirstRule(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 5).Draw(t, "n")
+		phase := rapid.IntRange(1, 60).Draw(t, "phase")
+		slot := rapid.SampledFrom([]float64{0, 3, -2}).Draw(t, "slot")
+		e := must(NewEstimateFirst(n, EstimateFirstConfig{Phase: phase, Slot: slot, Spacing: Spacing(rapid.IntRange(1, 2).Draw(t, "spacing"))},
+			rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1)))
+		k, m, last := make([]float64, n), make([]float64, n), make([]float64, n)
+		want := slices.Repeat([]float64{1}, n)
+		for answer := range phase + 20 {
+			now := 2 * float64(answer)
+			page := must(e.Next(now))
+			changed := rapid.Bool().Draw(t, "changed")
+			require.NoError(t, e.Observe(page, now, changed))
+			if answer < phase {
+				k[page]++
+				if last[page] = now; changed {
+					m[page]++
+				}
+			}
+			if answer == phase-1 && slices.Max(m) > 0 {
+				estimates := make([]float64, n)
+				for i := range estimates {
+					if m[i] > 0 && last[i] > 0 {
+						estimates[i] = -math.Log((k[i]-m[i]+0.5)/(k[i]+0.5)) / (last[i] / k[i])
+					}
+				}
+				if slices.Max(estimates) > 0 {
+					for i, rate := range estimates {
+						want[i] = map[float64]float64{0: 1 - math.Exp(-rate), 3: 1 - math.Exp(-3*rate), -2: rate}[slot]
+					}
+				}
+			}
+			for i := range want {
+				require.InDelta(t, want[i], must(e.Frequency(i)), 1e-12, "page %d after answer %d", i, answer)
+			}
+		}
+	})
+}
+
+// What estimating is for: after the phase more than twice as many polls find a change as before,
+// and with a longer phase more again. But pages of rates 90 times apart are told apart by no more
+// than a factor of 2.
+func TestEstimateFirstLearns(t *testing.T) {
+	t.Parallel()
+	shares := map[int]float64{}
+	for _, phase := range []int{5000, 40_000} {
+		env := must(webenv.NewZipf(webenv.ZipfConfig{Alpha: 0.9}, rand.NewPCG(4, 1)))
+		e := must(NewEstimateFirst(500, EstimateFirstConfig{Phase: phase}, nil))
+		found := [2]int{}
+		for k := 1; k <= phase+20_000; k++ {
+			now := float64(k)
+			page := must(e.Next(now))
+			_, changed := env.Poll(page, now)
+			require.NoError(t, e.Observe(page, now, changed))
+			if changed && k <= phase {
+				found[0]++
+			} else if changed {
+				found[1]++
+			}
+		}
+		before, after := float64(found[0])/float64(phase), float64(found[1])/20_000
+		require.Greater(t, after, 2*before)
+		shares[phase] = after
+		// The page of rank 1 changes in 9 slots of 10, that of rank 20 in 1 of 100: both at all polls
+		// of the shorter phase but one or two.
+		ratio := must(e.Frequency(0)) / must(e.Frequency(19))
+		require.Less(t, ratio, 2., "the estimates saturate")
+	}
+	// Both shares have standard errors below .0035.
+	require.Greater(t, shares[40_000], shares[5000]+0.02)
+}
