@@ -5,10 +5,9 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"github.com/recrawl/recrawl/automata"
 	"github.com/recrawl/recrawl/internal/codec"
 	"github.com/recrawl/recrawl/internal/source"
-	"github.com/recrawl/recrawl/knapsack/internal/pick"
+	"github.com/recrawl/recrawl/knapsack/internal/game"
 )
 
 // LAKGConfig holds the settings of LAKG.
@@ -98,23 +97,9 @@ func (c LAKGConfig) check() error {
 //
 // Pages lie in buckets, one for each state, so that a draw is one among N bucket totals and one
 // inside a bucket.
-type LAKG struct{ rostered[*lakgPages] }
-
-// lakgPages holds the automata of a LAKG, and is its roster.
-type lakgPages struct {
-	cfg   LAKGConfig
-	walk  *automata.Walk
-	src   rand.Source
-	start uint16
-	state []uint16     // per slot; 0: free
-	all   []uint32     // per state: its pages, in flight or not
-	total pick.SumTree // per state: all·x
-
-	// With Random spacing: the pages not in flight, by state, and their number times x.
-	buckets pick.Buckets
-	idle    pick.SumTree
-
-	even *pick.Overdue // with Even spacing
+type LAKG struct {
+	rostered[*game.Amounts]
+	cfg LAKGConfig
 }
 
 var _ Learner = (*LAKG)(nil)
@@ -127,148 +112,26 @@ func NewLAKG(n int, cfg LAKGConfig, src rand.Source) (*LAKG, error) {
 		return nil, err
 	}
 	book := newBook(n)
-	l, err := newLAKGPages(cfg, src)
-	if err != nil {
-		return nil, err
-	}
-	l.state = make([]uint16, n)
-	if cfg.Spacing == Even {
-		l.even = pick.NewOverdue(n)
-	} else {
-		l.buckets = pick.NewBuckets(n, cfg.States)
-	}
-	for slot := range l.state {
-		l.enter(slot)
-	}
-	return &LAKG{rostered[*lakgPages]{book, l}}, nil
-}
-
-// newLAKGPages makes the tables that follow from the settings.
-func newLAKGPages(cfg LAKGConfig, src rand.Source) (*lakgPages, error) {
-	walk, err := automata.NewWalk(cfg.States, cfg.Lambda)
+	l, err := game.New(n, cfg.game(), src)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
 	}
-	return &lakgPages{
-		cfg:   cfg,
-		walk:  walk,
-		src:   src,
-		start: uint16(walk.State(cfg.Start)),
-		all:   make([]uint32, cfg.States),
-		total: pick.NewSumTree(cfg.States),
-		idle:  pick.NewSumTree(cfg.States),
-	}, nil
+	return &LAKG{rostered[*game.Amounts]{book, l}, cfg}, nil
+}
+
+// game returns the settings as the automata take them.
+func (c LAKGConfig) game() game.Config {
+	return game.Config{States: c.States, Lambda: c.Lambda, Capacity: c.Capacity, Start: c.Start, Even: c.Spacing == Even}
 }
 
 // Observe implements Scheduler.
 func (l *LAKG) Observe(page int, now float64, changed bool) error {
 	slot, err := l.answer(page, now)
 	if err == nil {
-		l.roster.learn(slot, changed)
+		l.roster.Learn(slot, changed)
 		l.roster.Put(slot, now)
 	}
 	return err
-}
-
-// learn moves the automaton of a page in flight.
-func (l *lakgPages) learn(slot int, changed bool) {
-	s := int(l.state[slot])
-	full := l.total.Total() >= l.cfg.Capacity
-	l.move(slot, l.walk.StepFull(s, changed, full))
-}
-
-// move changes the state of a page, of one in flight or with Even spacing.
-func (l *lakgPages) move(slot, next int) {
-	if s := int(l.state[slot]); next != s {
-		l.count(s, -1)
-		l.count(next, +1)
-		l.state[slot] = uint16(next)
-	}
-}
-
-// Pick implements roster, in O(log N) or, with Even spacing, O(log n).
-func (l *lakgPages) Pick(now float64) (slot int, ok bool) {
-	if l.even != nil {
-		return l.even.Pick(now)
-	}
-	b, ok := l.idle.Draw(l.src)
-	if ok {
-		slot = l.buckets.At(b, int(l.src.Uint64()%uint64(l.buckets.Len(b))))
-		l.take(slot)
-	}
-	return slot, ok
-}
-
-// Put implements roster. A new page begins with the amount Start.
-func (l *lakgPages) Put(slot int, at float64) {
-	if slot == len(l.state) {
-		l.state = append(l.state, 0)
-		l.buckets.Reserve(slot)
-	}
-	switch s := int(l.state[slot]); {
-	case l.even != nil:
-		if s > 0 {
-			l.even.Set(slot, l.walk.Amount(s))
-		}
-		if l.even.Put(slot, at); s == 0 {
-			l.enter(slot)
-		}
-	case s == 0:
-		l.enter(slot)
-	default:
-		l.insert(slot)
-	}
-}
-
-// enter starts the automaton of a slot.
-func (l *lakgPages) enter(slot int) {
-	l.state[slot] = l.start
-	l.count(int(l.start), +1)
-	if l.even != nil {
-		l.even.Set(slot, l.walk.Amount(int(l.start)))
-		return
-	}
-	l.insert(slot)
-}
-
-// Drop implements roster.
-func (l *lakgPages) Drop(slot int) {
-	s := int(l.state[slot])
-	if l.even != nil {
-		l.even.Drop(slot)
-	} else if l.buckets.Has(s-1, slot) {
-		l.take(slot)
-	}
-	l.count(s, -1)
-	l.state[slot] = 0
-}
-
-// Frequency implements roster.
-func (l *lakgPages) Frequency(slot int) float64 { return l.walk.Amount(int(l.state[slot])) }
-
-// insert puts the page in a slot into its bucket, take takes it out.
-
-func (l *lakgPages) insert(slot int) {
-	s := int(l.state[slot])
-	l.buckets.Insert(s-1, slot)
-	l.weigh(s)
-}
-
-func (l *lakgPages) take(slot int) {
-	s := int(l.state[slot])
-	l.buckets.Remove(s-1, slot)
-	l.weigh(s)
-}
-
-// weigh brings the idle total of a state up to date.
-func (l *lakgPages) weigh(s int) {
-	l.idle.Set(s-1, float64(float64(l.buckets.Len(s-1))*l.walk.Amount(s)))
-}
-
-// count changes the number of pages in a state.
-func (l *lakgPages) count(s, by int) {
-	l.all[s-1] = uint32(int(l.all[s-1]) + by)
-	l.total.Set(s-1, float64(float64(l.all[s-1])*l.walk.Amount(s)))
 }
 
 var formatLAKG = codec.Format{Magic: "recrawl/knapsack.LAKG", Version: 1}
@@ -286,49 +149,18 @@ func (l *LAKG) UnmarshalBinary(data []byte) error {
 
 func (l *LAKG) encode(e *codec.Encoder) {
 	l.book.encode(e)
-	r := l.roster
-	e.Int(r.cfg.States)
-	e.Float64(r.cfg.Lambda)
-	e.Float64(r.cfg.Capacity)
-	e.Float64(r.cfg.Start)
-	e.Byte(byte(r.cfg.Spacing))
-	e.Source(r.src)
-	e.Uint16s(r.state)
-	if r.even != nil {
-		r.even.Encode(e)
-	} else {
-		r.buckets.Encode(e)
-	}
+	e.Int(l.cfg.States)
+	e.Float64(l.cfg.Lambda)
+	e.Float64(l.cfg.Capacity)
+	e.Float64(l.cfg.Start)
+	e.Byte(byte(l.cfg.Spacing))
+	l.roster.Encode(e)
 }
 
 func (l *LAKG) decode(d *codec.Decoder) {
 	l.book = decodeBook(d)
-	cfg := LAKGConfig{d.Int(), d.Float64(), d.Float64(), d.Float64(), Spacing(d.Byte())}
-	d.Check(cfg.check())
-	src := d.NeedSource()
-	slots := l.ids.Slots()
-	state := d.Uint16sIn(slots, uint16(cfg.States))
-	if d.Err() != nil {
-		return
-	}
-	r, err := newLAKGPages(cfg, src)
-	if d.Check(err); err != nil {
-		return
-	}
-	l.roster = r
-	r.state = state
-	for slot, s := range state {
-		d.Require((s > 0) == l.ids.Live(slot), "slot %d in state %d", slot, s)
-		if s > 0 {
-			r.count(int(s), +1)
-		}
-	}
-	if cfg.Spacing == Even {
-		r.even = pick.DecodeOverdue(d, slots, l.idle)
-		return
-	}
-	r.buckets = pick.DecodeBuckets(d, state, cfg.States, l.idle)
-	for s := 1; s <= cfg.States; s++ {
-		r.weigh(s)
+	l.cfg = LAKGConfig{d.Int(), d.Float64(), d.Float64(), d.Float64(), Spacing(d.Byte())}
+	if d.Check(l.cfg.check()); d.Err() == nil {
+		l.roster = game.Decode(d, l.cfg.game(), l.ids.Slots(), l.ids.Live, l.idle)
 	}
 }

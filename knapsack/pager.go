@@ -70,20 +70,7 @@ func (l *LAKG) encodePage(slot int, e *codec.Encoder) { e.Float64(l.roster.Frequ
 
 func (l *LAKG) decodePage(d *codec.Decoder) func(slot int) {
 	amount := d.Float64In(0, 1)
-	return func(slot int) {
-		r := l.roster
-		in := r.even == nil && r.buckets.Has(int(r.state[slot])-1, slot)
-		if in {
-			r.take(slot)
-		}
-		r.move(slot, r.walk.State(amount))
-		switch {
-		case r.even != nil:
-			r.even.Set(slot, r.walk.Amount(int(r.state[slot])))
-		case in:
-			r.insert(slot)
-		}
-	}
+	return func(slot int) { l.roster.Set(slot, amount) }
 }
 
 func (a *Adaptive) pageFormat() codec.Format {
