@@ -90,6 +90,11 @@ func (m *memorylessEnv) stretch(page int, t, now float64) (rate, end float64) {
 	if m.shift == 0 {
 		return m.rates[page], now
 	}
+	return m.borrowed(page, t, now)
+}
+
+// borrowed is stretch where rates move on. It is apart so that stretch can be inlined.
+func (m *memorylessEnv) borrowed(page int, t, now float64) (rate, end float64) {
 	epoch := math.Floor(t / m.shift)
 	end = min(now, (epoch+1)*m.shift)
 	if !(end > t) {

@@ -128,7 +128,7 @@ func Run(env Env, sched Scheduler, cfg RunConfig) (Result, error) {
 	if env == nil || sched == nil {
 		panic("webenv: Run without an environment or a scheduler")
 	}
-	r := run{env: env, sched: sched, cfg: cfg}
+	r := run{env: env, pages: env.Len(), sched: sched, cfg: cfg}
 	r.delays, _ = env.(delayer)
 	if err := r.check(); err != nil {
 		return Result{}, err
@@ -164,6 +164,7 @@ func (f flight) Before(g flight) bool { return f.at < g.at || f.at == g.at && f.
 // run is the state of one Run.
 type run struct {
 	env    Env
+	pages  int
 	delays delayer // env, nil if it knows no delays
 	sched  Scheduler
 	cfg    RunConfig
@@ -187,7 +188,7 @@ const pollsPerPage = 100
 
 // check fills in the defaults and checks the settings.
 func (r *run) check() error {
-	o, n := &r.cfg, r.env.Len()
+	o, n := &r.cfg, r.pages
 	if o.Rate == 0 {
 		o.Rate = 1
 	}
@@ -227,27 +228,25 @@ func (r *run) check() error {
 	return nil
 }
 
-// page returns the number of the page of an id.
-func (r *run) page(id int) (int, error) {
-	page := ids.Slot(id)
-	if id < 0 || page >= r.env.Len() {
-		return 0, fmt.Errorf("%w: page %d of %d (id %d)", ErrUnknown, page, r.env.Len(), id)
-	}
-	return page, nil
+// has reports whether an id is that of a page.
+func (r *run) has(id int) bool { return id >= 0 && ids.Slot(id) < r.pages }
+
+// unknown returns the error about an id without a page.
+func (r *run) unknown(id int) error {
+	return fmt.Errorf("%w: page %d of %d (id %d)", ErrUnknown, ids.Slot(id), r.pages, id)
 }
 
 // weigh sums up the weights, after taking away those of the pages that the scheduler does not
 // have.
 func (r *run) weigh() error {
-	n := r.env.Len()
+	n := r.pages
 	if s, ok := r.sched.(interface{ All() iter.Seq[int] }); ok {
 		has, pages := make([]bool, n), 0
 		for id := range s.All() {
-			page, err := r.page(id)
-			if err != nil {
-				return err
+			if !r.has(id) {
+				return r.unknown(id)
 			}
-			has[page] = true
+			has[ids.Slot(id)] = true
 			pages++
 		}
 		if pages < n {
@@ -328,15 +327,15 @@ func (r *run) ask(now float64) error {
 	if err != nil {
 		return failed(now, err)
 	}
-	page, err := r.page(id)
-	if err != nil {
-		return failed(now, err)
+	if !r.has(id) {
+		return failed(now, r.unknown(id))
 	}
 	f := flight{id: id, at: now, seq: r.sent, lost: r.cfg.Loss > 0 && r.rng.Float64() < r.cfg.Loss}
 	r.sent++
 	if r.cfg.Latency == nil {
 		return r.land(f)
 	}
+	page := ids.Slot(id)
 	latency := r.cfg.Latency(page)
 	if !(latency >= 0) {
 		return failed(now, fmt.Errorf("%w: latency %v of page %d", ErrConfig, latency, page))
@@ -418,7 +417,7 @@ func (r *run) account(page int, since, until float64) {
 // settle looks at all pages at the end and sums up.
 func (r *run) settle() Result {
 	end := r.cfg.Start + r.cfg.Duration
-	for page := range r.env.Len() {
+	for page := range r.pages {
 		if since, changed := r.env.Poll(page, end); changed {
 			r.account(page, since, end)
 		}
