@@ -10,21 +10,20 @@ package ids
 
 import (
 	"iter"
-	"math/bits"
 
 	"github.com/recrawl/recrawl/internal/codec"
 )
 
 const (
-	// SlotBits is the width of the slot within an id: 32 bits, or 24 where an int has 32.
-	SlotBits = 24 + 8*(bits.UintSize/64)
+	// SlotBits is the width of the slot within an id.
+	SlotBits = 32
 	// MaxSlots is the most slots that a registry holds.
 	MaxSlots = 1<<SlotBits - 1
 
 	slotMask = 1<<SlotBits - 1
 	// A slot is retired when it has been given out this often: the next
-	// generation would not fit the id, or not its two bytes.
-	generations = min(1<<15, 1<<(bits.UintSize-1-SlotBits))
+	// generation would not fit its two bytes.
+	generations = 1 << 15
 )
 
 // Slot returns the slot in an id, without asking whether the id is valid.
