@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // scan is the least that any scheme with TWOMA's state does: it reads and writes both bytes
@@ -82,12 +84,9 @@ func BenchmarkAssigner(b *testing.B) {
 }
 
 func BenchmarkPartitioner(b *testing.B) {
-	for variant := OMA; variant <= TPEOMA; variant++ {
-		b.Run(fmt.Sprintf("query/rule=%d", variant), func(b *testing.B) {
-			a, err := NewOMA(variant, equalSizes(30, 3), 10, rand.NewPCG(1, 2))
-			if err != nil {
-				b.Fatal(err)
-			}
+	query := func(name string, a Partitioner, err error) {
+		b.Run("query/"+name, func(b *testing.B) {
+			require.NoError(b, err)
 			src := pairSource{30, 10, 0.8, rand.New(rand.NewPCG(1, 3))}
 			b.ReportAllocs()
 			for b.Loop() {
@@ -95,15 +94,10 @@ func BenchmarkPartitioner(b *testing.B) {
 			}
 		})
 	}
-	b.Run("query/CoAccess", func(b *testing.B) {
-		a, err := NewCoAccess(equalSizes(30, 3))
-		if err != nil {
-			b.Fatal(err)
-		}
-		src := pairSource{30, 10, 0.8, rand.New(rand.NewPCG(1, 3))}
-		b.ReportAllocs()
-		for b.Loop() {
-			_ = a.Query(src.next())
-		}
-	})
+	for variant := OMA; variant <= TPEOMA; variant++ {
+		a, err := NewOMA(variant, equalSizes(30, 3), 10, rand.NewPCG(1, 2))
+		query(fmt.Sprintf("rule=%d", variant), a, err)
+	}
+	a, err := NewCoAccess(equalSizes(30, 3))
+	query("CoAccess", a, err)
 }

@@ -2,6 +2,7 @@ package webenv
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -50,11 +51,7 @@ func TestPoissonLaw(t *testing.T) {
 	t.Parallel()
 	const pages = 100_000
 	const rate, gap = 0.7, 1.9
-	rates := make([]float64, pages)
-	for i := range rates {
-		rates[i] = rate
-	}
-	env, err := NewPoisson(rates, check.Source(2))
+	env, err := NewPoisson(slices.Repeat([]float64{rate}, pages), check.Source(2))
 	require.NoError(t, err)
 	require.Equal(t, rate, env.Rate(5, 77))
 	var detected, fresh check.Sample

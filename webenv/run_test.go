@@ -231,11 +231,7 @@ func TestRunPoisson(t *testing.T) {
 	t.Parallel()
 	const pages, rounds = 50, 1000
 	const rate, gap = 0.4, 3.0
-	rates := make([]float64, pages)
-	for i := range rates {
-		rates[i] = rate
-	}
-	env, err := NewPoisson(rates, check.Source(1))
+	env, err := NewPoisson(slices.Repeat([]float64{rate}, pages), check.Source(1))
 	require.NoError(t, err)
 	// Page i is polled first at (i+1)·gap/pages, so that all but the first gap
 	// of a page are whole ones; the first and the last, cut off, are 1 in 1000

@@ -15,7 +15,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/recrawl/recrawl/webenv"
-	"github.com/recrawl/recrawl/webenv/internal/check"
 	"github.com/recrawl/recrawl/webenv/internal/webtest"
 	"github.com/recrawl/recrawl/webenv/serve"
 )
@@ -61,11 +60,7 @@ func TestLiveSeesWhatEnvSees(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
 				times := [][]float64{webtest.Changes.Draw(t, "changes"), webtest.Changes.Draw(t, "changes")}
 				twin := webtest.Replay(t, times...)
-				cfg := mode.cfg
-				if rapid.Bool().Draw(t, "errors") {
-					cfg.Faults = func(int) serve.Faults { return serve.Faults{Unavailable: 0.3} }
-					cfg.Source = check.Source(rapid.Uint64().Draw(t, "seed"))
-				}
+				cfg := perhapsFailing(t, mode.cfg)
 				s, now := serverOf(t, webtest.Replay(t, times...), cfg)
 				live := liveOf(t, s, Config{}, "/page/0", "/page/1")
 				polled := [2]bool{}

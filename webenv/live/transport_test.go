@@ -47,11 +47,7 @@ func TestTransportSeesWhatEnvSees(t *testing.T) {
 					times[i] = webtest.Changes.Draw(t, "changes")
 				}
 				twin := webtest.Replay(t, times...)
-				cfg := mode.cfg
-				if rapid.Bool().Draw(t, "errors") {
-					cfg.Faults = func(int) serve.Faults { return serve.Faults{Unavailable: 0.3} }
-					cfg.Source = check.Source(rapid.Uint64().Draw(t, "seed"))
-				}
+				cfg := perhapsFailing(t, mode.cfg)
 				s, now := serverOf(t, webtest.Replay(t, times...), cfg)
 				var got Poll
 				transport := &Transport{Base: webtest.InProcess{Handler: s}, OnPoll: func(p Poll) { got = p }}
