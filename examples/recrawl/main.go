@@ -54,7 +54,6 @@ type settings struct {
 	objective string
 	runs      int
 	http      bool
-	table     bool
 	suite     bool
 	scenarios string
 	log       string
@@ -65,7 +64,6 @@ type settings struct {
 // alone has the flags that print something else, and those that go with them.
 // onlyWith has the flags that go with one of these only.
 var alone = map[string][]string{
-	"table": {"table", "seed", "runs", "quick", "json"},
 	"suite": {"suite", "trace", "env", "n", "budget", "policies", "objective", "scenarios", "seed", "runs", "quick", "json"},
 	"log":   {"log", "draws", "policies", "objective", "seed", "quick", "json"},
 }
@@ -73,7 +71,7 @@ var alone = map[string][]string{
 var onlyWith = map[string]string{"scenarios": "suite", "draws": "log", "n": "env"}
 
 func parse(args []string, stdout, stderr io.Writer) (*settings, error) {
-	s := &settings{Program: report.NewProgram("recrawl", intro, "two runs only, and a short -table or -suite", stdout, stderr), stdin: os.Stdin}
+	s := &settings{Program: report.NewProgram("recrawl", intro, "two runs only, and a short -suite", stdout, stderr), stdin: os.Stdin}
 	flags := s.Flags
 	flags.Var(&s.budgets, "budget", "`polls` per hour, or per slot where -env has slots (default 2 per hour, 1 per slot); -suite takes one number, or one for each web, with commas between (default a poll of each page once in 18 days, or 12 times in a history of less than 216 days)")
 	flags.StringVar(&s.policies, "policies", "", "comma-separated `names` of policies, below (default all; a few for -http and -log)")
@@ -84,7 +82,6 @@ func parse(args []string, stdout, stderr io.Writer) (*settings, error) {
 	flags.StringVar(&s.objective, "objective", "detections", "`goal` to be good at: detections, freshness (what the library does by default), age, harmonic or delay, for policies that can choose; -suite takes several, with commas between, and detections,freshness,delay if none is named")
 	flags.IntVar(&s.runs, "runs", 10, "`number` of runs where chance plays a role; default 6 for -suite, each with another budget nearby and another start or simulated web")
 	flags.BoolVar(&s.http, "http", false, "serve the history on a loopback port, time sped up, and poll it over HTTP: one run of a few policies, or those of -policies")
-	flags.BoolVar(&s.table, "table", false, "print instead the figures of Granmo et al. (2006): exact optima, and LAKG over time")
 	flags.BoolVar(&s.suite, "suite", false, "compare instead every policy under budgets × 1/4, 1 and 4 on several webs in several scenarios, replicated, with the ratios to the best peer and their geometric means; says beforehand how long it takes")
 	flags.StringVar(&s.scenarios, "scenarios", "", "comma-separated `names` of scenarios of -suite, below (default all, plain with -quick)")
 	flags.StringVar(&s.log, "log", "", "read the polls of a crawler from this `file`, below, - for standard input, and say what each policy would have found with as many polls")
@@ -157,9 +154,6 @@ func run(args []string, stdout, stderr io.Writer) error {
 	s, err := parse(args, stdout, stderr)
 	if err != nil {
 		return err
-	}
-	if s.table {
-		return s.printTable()
 	}
 	switch {
 	case s.policies != "":

@@ -20,7 +20,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recrawl/recrawl/examples/internal/report"
-	"github.com/recrawl/recrawl/knapsack"
 	"github.com/recrawl/recrawl/webenv"
 )
 
@@ -142,15 +141,13 @@ func TestBadCommandLines(t *testing.T) {
 		{"-log x -budget 3", "-budget does not go with -log"},
 		{"-log x -trace y", "-trace does not go with -log"},
 		{"-env calm -http", "-http serves a history"},
-		{"-suite -table", "-table does not go with -suite"},
 		{"-budget 0", "-budget 0"},
 		{"-budget NaN", "-budget NaN"},
 		{"-budget 1e300", "too many"},
 		{"-budget 1e-9", "1e-09 polls per hour are not a single poll in 821.8 days"},
 		{"-env calm:fixed", `"fixed" is not a number`},
 		{"-env tld:bar", `"bar" is none of fixed, zipf`},
-		{"-table -env calm", "-env does not go with -table"},
-		{"-table -http", "-http does not go with -table"},
+		{"-suite -http", "-http does not go with -suite"},
 		{"-suite -out x", "-out does not go with -suite"},
 		{"-polls -3", "-polls -3"},
 		{"-runs 0", "-runs 0"},
@@ -289,39 +286,6 @@ func TestPictures(t *testing.T) {
 		require.NotContains(t, strings.ReplaceAll(string(content), "http://www.w3.org/", ""), "http://", name)
 		require.Contains(t, out.String(), filepath.Join(dir, name))
 	}
-}
-
-// The exact optima of the paper's policies, computed independently to four digits.
-func TestOptima(t *testing.T) {
-	t.Parallel()
-	want := [][]float64{
-		{0.1235, 0.5601, 0.5610, 0.1089, 0.4722, 0.4743},
-		{0.5304, 0.8796, 0.8806, 0.4396, 0.6881, 0.6898},
-		{0.2336, 0.9451, 0.9770, 0.2035, 0.8153, 0.8843},
-	}
-	for i, z := range zipfs {
-		rows, err := optimumRows("", "", webenv.ZipfLaw(500, z.alpha, z.beta))
-		require.NoError(t, err)
-		for k, row := range rows {
-			require.InDelta(t, want[i][k], row.Measured, 0.5001e-4, row.Item)
-		}
-	}
-}
-
-// In the paper's third environment LAKG with N = 1500 passes the proportional
-// policy's 0.9451 within 60,000 polls. The mean of ten runs is 0.9578, the
-// standard deviation 0.0021: four of them.
-func TestLAKGPassesProportional(t *testing.T) {
-	t.Parallel()
-	u := webenv.ZipfLaw(500, 0.9, 1.5)
-	env, err := webenv.NewZipf(webenv.ZipfConfig{Pages: 500, Alpha: 0.9, Beta: 1.5}, rand.NewPCG(1, 2))
-	require.NoError(t, err)
-	learner, err := knapsack.NewLAKG(500, lakgs[0], rand.NewPCG(3, 4))
-	require.NoError(t, err)
-	values := make([][]float64, 2)
-	require.NoError(t, lakgValues(env, learner, onePoll(u, knapsack.Even), values))
-	require.InDelta(t, 0.9578, values[1][0], 4*0.0021)
-	require.Less(t, values[0][0], values[1][0])
 }
 
 func TestSimulations(t *testing.T) {

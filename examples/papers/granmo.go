@@ -1,0 +1,504 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/recrawl/recrawl/examples/internal/report"
+	"github.com/recrawl/recrawl/knapsack"
+	"github.com/recrawl/recrawl/webenv"
+)
+
+var granmo = paper{
+	id: "granmo", name: "Granmo et al. 2006",
+	title:  "Determining Optimal Polling Frequency Using a Learning Automata-based Solution to the Fractional Knapsack Problem",
+	places: []string{"figure 1", "figure 2", "figure 3", "figure 4", "figure 5", "figure 6"},
+	about: "The paper defines what a schedule is worth by d = 1 − q^(1/x), that is for evenly spaced polls, and polls at random; " +
+		"it does not say which of the two its axes show. Both are shown here, over whole runs. LAKG makes all pages equally likely " +
+		"to have changed when polled. Where polls come at random that is x ∝ u/(1−u), the optimum for random polls; where they are " +
+		"even it is x ∝ −ln(1−u), the optimum for even ones. So the sentences of figure 4, that LAKG passes the proportional policy " +
+		"and converges to near the optimum, hold for good if LAKG polls and is valued in the same way, and hold for a while only if " +
+		"it polls at random and is valued for even polls, which is what the paper describes.",
+	parts: []part{
+		{"granmo-exact", "what does not depend on chance", time.Second, granmoExact},
+		{"granmo-static", "figures 2 to 4", 70 * time.Second, granmoStatic},
+		{"granmo-dynamic", "figures 5 and 6", 60 * time.Second, granmoDynamic},
+	},
+}
+
+// zipfs are the paper's environments of 500 pages, with the updates per step that it prints.
+var zipfs = []struct {
+	alpha, beta, updates float64
+	place                string
+}{{0.3, 1.5, 0.76, "figure 2"}, {0.3, 1, 2.0, "figure 3"}, {0.9, 1.5, 2.3, "figure 4"}}
+
+const zipfPages = 500
+
+// A valuation is what some frequencies are worth, in detections per poll: if the polls of a page
+// are evenly spaced, as the paper defines, and if they are drawn at random, as it polls.
+type valuation struct{ even, random float64 }
+
+// problems are those of allocating one poll per step to pages that change with probability u.
+func problems(u []float64) (even, random knapsack.Problem) {
+	even = knapsack.Problem{Budget: 1, Objective: knapsack.Detections, Spacing: knapsack.Even}
+	random = knapsack.Problem{Budget: 1, Objective: knapsack.Detections, Spacing: knapsack.Random}
+	for _, u := range u {
+		even.Rates = append(even.Rates, -math.Log1p(-u))
+		// A poll at random finds a change with probability 1 − x(1−u)/(1 − (1−x)(1−u)), which is
+		// r/(r + x) with r = u/(1−u).
+		random.Rates = append(random.Rates, u/(1-u))
+	}
+	return even, random
+}
+
+// value values frequencies, scaled to one poll per step.
+func value(u, x []float64) (v valuation, err error) {
+	total := 0.0
+	for _, x := range x {
+		total += x
+	}
+	scaled := make([]float64, len(x))
+	for page, x := range x {
+		scaled[page] = x / total
+	}
+	even, random := problems(u)
+	if v.even, err = even.Value(scaled); err != nil {
+		return v, err
+	}
+	v.random, err = random.Value(scaled)
+	return v, err
+}
+
+// bounds are the policies that need no learning. best is best where polls are even, and bestRandom
+// where they come at random.
+type bounds struct{ uniform, proportional, best, bestRandom valuation }
+
+func boundsOf(u []float64) (b bounds, err error) {
+	even, random := problems(u)
+	uniform := make([]float64, len(u))
+	for page := range uniform {
+		uniform[page] = 1
+	}
+	best, _, err := even.Optimal()
+	if err != nil {
+		return b, err
+	}
+	bestRandom, _, err := random.Optimal()
+	if err != nil {
+		return b, err
+	}
+	for _, policy := range []struct {
+		v *valuation
+		x []float64
+	}{{&b.uniform, uniform}, {&b.proportional, u}, {&b.best, best}, {&b.bestRandom, bestRandom}} {
+		if *policy.v, err = value(u, policy.x); err != nil {
+			return b, err
+		}
+	}
+	return b, nil
+}
+
+// granmoExact has the figures that do not depend on chance.
+func granmoExact(*lab) ([]figure, error) {
+	section := figure{place: "section III.A and C"}
+	for _, x := range []struct{ every, published float64 }{{3, 0.875}, {2, 0.75}} {
+		section.rows = append(section.rows, exact(fmt.Sprintf("a page that stays unchanged with probability 0.5, polled every %g steps", x.every),
+			"update detection probability", "1", x.published, 1-math.Pow(0.5, x.every), 1e-12))
+	}
+	for _, z := range zipfs {
+		updates := 0.0
+		for _, u := range webenv.ZipfLaw(zipfPages, z.alpha, z.beta) {
+			updates += u
+		}
+		section.rows = append(section.rows, exact(fmt.Sprintf("500 pages, α = %g, β = %g", z.alpha, z.beta), "updates", "per step",
+			z.updates, updates, 0.05).because("The paper calls q_k = α/k^β a probability of staying unchanged and means one of being updated: its totals follow from nothing else."))
+	}
+	section.rows[2] = exact(section.rows[2].Item, "updates", "per step", zipfs[0].updates, section.rows[2].Measured.(float64), 0.005).because("%s", section.rows[2].Why)
+	return []figure{diagram("figure 1", "automata, scheduler and environment"), section}, nil
+}
+
+// A poller is a learner, as it is run here.
+type poller struct {
+	name string
+	make func(l *lab, run int) (webenv.Scheduler, error)
+}
+
+func lakg(cfg knapsack.LAKGConfig) poller {
+	name := fmt.Sprintf("LAKG N = %d, λ = %g", cfg.States, cfg.Lambda)
+	if cfg.Spacing == knapsack.Even {
+		name += ", even polls"
+	}
+	return poller{name, func(l *lab, run int) (webenv.Scheduler, error) {
+		return knapsack.NewLAKG(zipfPages, cfg, l.source(run, 2))
+	}}
+}
+
+// lakgs are the settings of the paper's figures.
+var lakgs = []poller{
+	lakg(knapsack.LAKGConfig{States: 1500, Lambda: 1.3}), lakg(knapsack.LAKGConfig{States: 2500, Lambda: 1.3}),
+	lakg(knapsack.LAKGConfig{States: 5000, Lambda: 1.2}),
+}
+
+var (
+	evenLAKG = lakg(knapsack.LAKGConfig{States: 1500, Lambda: 1.3, Spacing: knapsack.Even})
+	vlakg    = poller{"VLAKG", func(l *lab, run int) (webenv.Scheduler, error) {
+		return knapsack.NewVLAKG(zipfPages, knapsack.VLAKGConfig{Spacing: knapsack.Random}, l.source(run, 2))
+	}}
+	evenVLAKG = poller{"VLAKG, even polls", func(*lab, int) (webenv.Scheduler, error) {
+		return knapsack.NewVLAKG(zipfPages, knapsack.VLAKGConfig{}, nil)
+	}}
+	rateFilter = poller{"RateFilter", func(*lab, int) (webenv.Scheduler, error) {
+		return knapsack.NewRateFilter(zipfPages, knapsack.RateFilterConfig{Objective: knapsack.Detections})
+	}}
+)
+
+// A crawl is how a learner did, look by look.
+type crawl struct {
+	even, random []float64 // what its frequencies are worth; nil if it has none
+	found        []float64 // share of the polls since the look before that found a change
+}
+
+// every is the number of polls between two looks.
+const every = 2000
+
+// poll lets a learner make so many polls, one per step.
+func (l *lab) poll(cfg webenv.ZipfConfig, p poller, polls, run int) (c crawl, err error) {
+	cfg.Pages = zipfPages
+	env, err := webenv.NewZipf(cfg, l.source(run, 1))
+	if err != nil {
+		return c, err
+	}
+	s, err := p.make(l, run)
+	if err != nil {
+		return c, err
+	}
+	found := 0
+	for k := 1; k <= polls; k++ {
+		page, err := s.Next(float64(k))
+		if err != nil {
+			return c, err
+		}
+		_, changed := env.Poll(page, float64(k))
+		if err := s.Observe(page, float64(k), changed); err != nil {
+			return c, err
+		}
+		if changed {
+			found++
+		}
+		if k%every > 0 {
+			continue
+		}
+		c.found, found = append(c.found, float64(found)/every), 0
+		v, ok, err := worth(env, s, float64(k))
+		if err != nil {
+			return c, err
+		}
+		if ok {
+			c.even, c.random = append(c.even, v.even), append(c.random, v.random)
+		}
+	}
+	return c, nil
+}
+
+// worth values the frequencies of a learner that has any.
+func worth(env webenv.Simulated, s webenv.Scheduler, now float64) (v valuation, ok bool, err error) {
+	learner, ok := s.(interface{ Frequency(int) (float64, error) })
+	if !ok {
+		return v, false, nil
+	}
+	u, x := make([]float64, env.Len()), make([]float64, env.Len())
+	for page := range u {
+		u[page] = -math.Expm1(-env.Rate(page, now))
+		if x[page], err = learner.Frequency(page); err != nil {
+			return v, false, err
+		}
+	}
+	v, err = value(u, x)
+	return v, true, err
+}
+
+// pollAll repeats poll.
+func (l *lab) pollAll(cfg webenv.ZipfConfig, p poller, polls, runs int) ([]crawl, error) {
+	label := fmt.Sprintf("α = %g, β = %g: %s", cfg.Alpha, cfg.Beta, p.name)
+	return replicate(label, runs, func(run int) (crawl, error) { return l.poll(cfg, p, polls, run) })
+}
+
+// estimate runs the Estimator with a phase and returns what the frequencies are worth that it
+// ends with. slot is that of knapsack.EstimateFirstConfig.
+func (l *lab) estimate(cfg webenv.ZipfConfig, phase, run int, slot float64) (valuation, error) {
+	cfg.Pages = zipfPages
+	env, err := webenv.NewZipf(cfg, l.source(run, 1))
+	if err != nil {
+		return valuation{}, err
+	}
+	e, err := knapsack.NewEstimateFirst(zipfPages, knapsack.EstimateFirstConfig{Phase: phase, Slot: slot}, nil)
+	if err != nil {
+		return valuation{}, err
+	}
+	for k := 1; k <= phase; k++ {
+		page, err := e.Next(float64(k))
+		if err != nil {
+			return valuation{}, err
+		}
+		_, changed := env.Poll(page, float64(k))
+		if err := e.Observe(page, float64(k), changed); err != nil {
+			return valuation{}, err
+		}
+	}
+	v, _, err := worth(env, e, float64(phase))
+	return v, err
+}
+
+// late is the mean over the last quarter of a curve, at the value at a number of polls.
+
+func late(c []float64) float64 {
+	mean, _ := report.MeanSD(c[len(c)*3/4:])
+	return mean
+}
+
+func at(c []float64, polls int) float64 { return c[polls/every-1] }
+
+// A readingOf says how a crawl is valued.
+type readingOf struct {
+	name  string
+	curve func(crawl) []float64
+	bound func(valuation) float64
+}
+
+var readings = []readingOf{
+	{"valued for even polls", func(c crawl) []float64 { return c.even }, func(v valuation) float64 { return v.even }},
+	{"valued for polls at random", func(c crawl) []float64 { return c.random }, func(v valuation) float64 { return v.random }},
+}
+
+// A field is what was measured in an environment.
+type field struct {
+	bounds
+	lakg                         [][]crawl // by setting and run
+	even, vlakg, evenVLAKG, rate []crawl
+	phases                       []int
+	estimator, byRate            [][]valuation // by phase and run
+}
+
+func granmoStatic(l *lab) ([]figure, error) {
+	runs, polls := pick(l, 4, 10), pick(l, 200_000, 300_000)
+	var figures []figure
+	for _, z := range zipfs {
+		cfg := webenv.ZipfConfig{Alpha: z.alpha, Beta: z.beta}
+		f, err := l.field(cfg, polls, runs)
+		if err != nil {
+			return nil, err
+		}
+		fig := figure{place: z.place, text: fmt.Sprintf("500 pages, α = %g, β = %g, one poll per step.", z.alpha, z.beta)}
+		fig.rows = append(fig.rows, f.boundRows()...)
+		for _, r := range readings {
+			fig.charts = append(fig.charts, f.chart(fig.text, r, polls))
+			fig.rows = append(fig.rows, f.rows(r)...)
+		}
+		fig.rows = append(fig.rows, f.estimatorRows()...)
+		fig.rows = append(fig.rows, f.sentences(z.place)...)
+		figures = append(figures, fig, f.further(z.alpha, z.beta))
+	}
+	// The variable-structure automaton comes after the figures, once for all environments.
+	further := figure{place: "section IV (further work)", text: "“In our further work we aim to develop a so-called variable structure automaton for the knapsack problem.” " +
+		"VLAKG is one: see its documentation for the rule and for why it moves to the optimum. LAKG trades speed for accuracy by N. VLAKG is faster than the fastest " +
+		"setting and about as accurate as the most accurate one. Both poll at random here, and are valued for polls at random."}
+	kept := figures[:0]
+	for _, f := range figures {
+		if f.place == further.place {
+			further.rows = append(further.rows, f.rows...)
+			continue
+		}
+		kept = append(kept, f)
+	}
+	return append(kept, further), nil
+}
+
+// field measures an environment.
+func (l *lab) field(cfg webenv.ZipfConfig, polls, runs int) (f field, err error) {
+	if f.bounds, err = boundsOf(webenv.ZipfLaw(zipfPages, cfg.Alpha, cfg.Beta)); err != nil {
+		return f, err
+	}
+	f.lakg = make([][]crawl, len(lakgs))
+	for k := range lakgs {
+		if f.lakg[k], err = l.pollAll(cfg, lakgs[k], polls, runs); err != nil {
+			return f, err
+		}
+	}
+	for _, other := range []struct {
+		to *[]crawl
+		p  poller
+	}{{&f.even, evenLAKG}, {&f.vlakg, vlakg}, {&f.evenVLAKG, evenVLAKG}, {&f.rate, rateFilter}} {
+		if *other.to, err = l.pollAll(cfg, other.p, polls, runs); err != nil {
+			return f, err
+		}
+	}
+	f.phases = []int{5000, 10_000, 20_000, 40_000, 60_000, 100_000, polls}
+	for _, phase := range f.phases {
+		for _, e := range []struct {
+			to   *[][]valuation
+			slot float64
+		}{{&f.estimator, 1}, {&f.byRate, -1}} {
+			v, err := replicate("Estimator", runs, func(run int) (valuation, error) { return l.estimate(cfg, phase, run, e.slot) })
+			if err != nil {
+				return f, err
+			}
+			*e.to = append(*e.to, v)
+		}
+	}
+	return f, nil
+}
+
+func (f field) boundRows() (rows []Row) {
+	row := func(name string, v valuation) {
+		rows = append(rows, computed(name, "detections: even polls, polls at random", "per poll", []float64{v.even, v.random}))
+	}
+	row("uniform", f.uniform)
+	row("proportional to the true u", f.proportional)
+	row("optimal for even polls", f.best)
+	row("optimal for polls at random", f.bestRandom)
+	return rows
+}
+
+// rows are those of LAKG in a reading.
+func (f field) rows(r readingOf) (rows []Row) {
+	for k, p := range lakgs {
+		rows = append(rows, sampled(p.name+", "+r.name, "detections in the last quarter", "per poll",
+			each(f.lakg[k], func(c crawl) float64 { return late(r.curve(c)) })).
+			instead("VLAKG", each(f.vlakg, func(c crawl) float64 { return late(r.curve(c)) })))
+	}
+	return rows
+}
+
+func (f field) estimatorRows() []Row {
+	best := len(f.phases) - 1
+	mean := func(v [][]valuation) []float64 {
+		means := make([]float64, len(v))
+		for k := range v {
+			means[k], _ = report.MeanSD(each(v[k], func(v valuation) float64 { return v.random }))
+		}
+		return means
+	}
+	last := func(v [][]valuation) []float64 { return each(v[best], func(v valuation) float64 { return v.random }) }
+	found := each(f.rate, func(c crawl) float64 { return late(c.found) })
+	r := sampled("Estimator, x ∝ û as in the paper", fmt.Sprintf("detections after a phase of %d polls, polls at random", f.phases[best]), "per poll", last(f.estimator)).
+		because("In the phase each page waits 500 steps for its next poll, so that pages that change nearly always by then cannot be told apart. After phases of %v polls: %s.", f.phases, report.Format(mean(f.estimator)))
+	return []Row{
+		r.instead("RateFilter, share of the last quarter of its polls that find a change", found),
+		sampled("Estimator, x ∝ λ̂", r.Quantity, "per poll", last(f.byRate)).because("Proportional to the rates: the optimum for even polls, if the estimates were right."),
+		sampled("LAKG N = 1500 that polls evenly", "share of polls that find a change, last quarter", "per poll", each(f.even, func(c crawl) float64 { return late(c.found) })).
+			instead("RateFilter", found),
+	}
+}
+
+// sentences are what the text says about the figure.
+func (f field) sentences(place string) (rows []Row) {
+	const early = 60_000
+	phase := 4 // of early polls
+	for _, r := range readings {
+		var quicker, accurate []bool
+		for run := range f.lakg[0] {
+			quicker = append(quicker, at(r.curve(f.lakg[0][run]), early) > r.bound(f.estimator[phase][run]))
+			end := func(k int) float64 { return late(r.curve(f.lakg[k][run])) }
+			begin := func(k int) float64 { return at(r.curve(f.lakg[k][run]), 20_000) }
+			accurate = append(accurate, end(0) < end(1) && end(1) < end(2) && begin(0) > begin(1) && begin(1) > begin(2))
+		}
+		rows = append(rows,
+			sentence(fmt.Sprintf("LAKG (N = 1500) is ahead of the Estimator after %d polls, %s", early, r.name), quicker).
+				whereDiffers("The Estimator with a phase of as many polls is worth as much or more."),
+			sentence("A higher N is more accurate in the end and slower (at 20,000 polls), "+r.name, accurate).
+				whereDiffers("The amounts that suit polls at random are not those that suit even polls: the closer LAKG comes to the former, the further it is from the latter."))
+	}
+	switch place {
+	case "figure 2":
+		ratio := f.proportional.even / f.best.even
+		rows = append(rows, sentence("The proportional and the optimal policy are more or less the same (within 1 %)", []bool{ratio > 0.99}))
+	case "figure 4":
+		rows = append(rows, f.figure4()...)
+	}
+	return rows
+}
+
+// figure4 is the claim of figure 4, in every reading.
+func (f field) figure4() (rows []Row) {
+	for k, p := range lakgs {
+		for _, r := range readings {
+			bound, best := r.bound(f.proportional), max(r.bound(f.best), r.bound(f.bestRandom))
+			above := each(f.lakg[k], func(c crawl) bool { return stays(r.curve(c), bound) })
+			once := each(f.lakg[k], func(c crawl) float64 { return maxOf(r.curve(c)) })
+			peak, _ := report.MeanSD(once)
+			rows = append(rows, sentence(fmt.Sprintf("%s breaches the bound of the proportional policy (%.4f) for good, %s", p.name, bound, r.name), above).
+				because("It peaks at %.4f; the optimum is %.4f.", peak, best).
+				whereDiffers("Polling at random it goes on to the optimum for random polls, which is worth %.4f if polls are even.", f.bestRandom.even))
+		}
+	}
+	bound := f.proportional.even
+	return append(rows, sentence(fmt.Sprintf("LAKG N = 1500 that polls evenly breaches the bound (%.4f) for good, valued for even polls", bound),
+		each(f.even, func(c crawl) bool { return stays(c.even, bound) })).because("The optimum is %.4f.", f.best.even))
+}
+
+// stays reports whether a curve is above a bound in all of its last quarter.
+func stays(curve []float64, bound float64) bool {
+	for _, v := range curve[len(curve)*3/4:] {
+		if v <= bound {
+			return false
+		}
+	}
+	return true
+}
+
+func maxOf(v []float64) float64 {
+	most := math.Inf(-1)
+	for _, x := range v {
+		most = max(most, x)
+	}
+	return most
+}
+
+// further compares LAKG with its variable-structure successor.
+func (f field) further(alpha, beta float64) figure {
+	fig := figure{place: "section IV (further work)"}
+	for _, t := range []int{20_000, 60_000} {
+		for k, p := range lakgs {
+			fig.rows = append(fig.rows, sampled(fmt.Sprintf("α = %g, β = %g: %s", alpha, beta, p.name), fmt.Sprintf("detections after %d polls", t), "per poll",
+				each(f.lakg[k], func(c crawl) float64 { return at(c.random, t) })).
+				instead("VLAKG", each(f.vlakg, func(c crawl) float64 { return at(c.random, t) })))
+		}
+	}
+	for k, p := range lakgs {
+		fig.rows = append(fig.rows, sampled(fmt.Sprintf("α = %g, β = %g: %s", alpha, beta, p.name), "detections in the last quarter", "per poll",
+			each(f.lakg[k], func(c crawl) float64 { return late(c.random) })).
+			instead("VLAKG", each(f.vlakg, func(c crawl) float64 { return late(c.random) })))
+	}
+	fig.rows = append(fig.rows, sampled(fmt.Sprintf("α = %g, β = %g: %s", alpha, beta, evenLAKG.name), "share of polls that find a change, last quarter", "1",
+		each(f.even, func(c crawl) float64 { return late(c.found) })).
+		instead("VLAKG, even polls", each(f.evenVLAKG, func(c crawl) float64 { return late(c.found) })))
+	return fig
+}
+
+// chart draws a reading.
+func (f field) chart(text string, r readingOf, polls int) report.Chart {
+	x := steps(polls/every, every)
+	c := report.Chart{Title: text + " LAKG polls at random, " + r.name, X: "polls", Y: "detections per poll"}
+	curve := func(name string, crawls []crawl, main bool) {
+		c.Series = append(c.Series, report.Series{Name: name, X: x, Y: meanCurve(each(crawls, r.curve)), Main: main})
+	}
+	curve("LAKG 1500", f.lakg[0], true)
+	curve("LAKG 2500", f.lakg[1], false)
+	curve("LAKG 5000", f.lakg[2], true)
+	curve("VLAKG", f.vlakg, true)
+	e := report.Series{Name: "Estimator, by its phase", Main: true}
+	for k, phase := range f.phases {
+		mean, _ := report.MeanSD(each(f.estimator[k], r.bound))
+		e.X, e.Y = append(e.X, float64(phase)), append(e.Y, mean)
+	}
+	c.Series = append(c.Series, e)
+	for _, b := range []struct {
+		name string
+		v    valuation
+	}{{"uniform", f.uniform}, {"proportional", f.proportional}, {"optimum for even polls", f.best}, {"optimum for random polls", f.bestRandom}} {
+		c.Series = append(c.Series, report.Series{Name: fmt.Sprintf("%s %.4f", b.name, r.bound(b.v)), X: []float64{every, float64(polls)},
+			Y: []float64{r.bound(b.v), r.bound(b.v)}, Dashed: true})
+	}
+	return c
+}

@@ -1,0 +1,32 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/recrawl/recrawl/webenv"
+)
+
+// The exact optima of the paper's environments, to the digits of an independent computation.
+func TestBounds(t *testing.T) {
+	t.Parallel()
+	for i, want := range [][]float64{
+		{0.1235, 0.5601, 0.5610, 0.1089, 0.4722, 0.4743, 0.4751},
+		{0.5304, 0.8796, 0.8806, 0.4396, 0.6881, 0.6898, 0.6905},
+		{0.2336, 0.9451, 0.9770, 0.2035, 0.8153, 0.8843, 0.9137},
+	} {
+		b, err := boundsOf(webenv.ZipfLaw(zipfPages, zipfs[i].alpha, zipfs[i].beta))
+		require.NoError(t, err)
+		require.InDeltaSlice(t, want, []float64{b.uniform.even, b.proportional.even, b.best.even,
+			b.uniform.random, b.proportional.random, b.best.random, b.bestRandom.random}, 0.5001e-4)
+	}
+}
+
+func TestStays(t *testing.T) {
+	t.Parallel()
+	require.True(t, stays([]float64{0, 0, 0, 2}, 1))
+	require.False(t, stays([]float64{2, 2, 2, 1}, 1), "at its best moment is not enough")
+	require.Equal(t, []change{{before: 4, after: 5, last: 7}}, changesOf([]float64{0, 1, 2, 3, 4, 5, 6, 7, 8}, 3*every),
+		"looks before the second change, right after it, and before the third")
+}

@@ -1,0 +1,144 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"encoding/xml"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/recrawl/recrawl/examples/internal/report"
+)
+
+// rowsFrom runs the program with -quick -json.
+func rowsFrom(t *testing.T, args ...string) (rows []Row) {
+	t.Helper()
+	var out bytes.Buffer
+	require.NoError(t, run(append(args, "-json", "-quick"), &out, io.Discard))
+	require.NoError(t, json.Unmarshal(out.Bytes(), &rows))
+	require.NotEmpty(t, rows)
+	return rows
+}
+
+// The rows that do not depend on chance, with one page and the files beside it.
+func TestExactParts(t *testing.T) {
+	t.Parallel()
+	const exactParts = "granmo-exact"
+	dir := t.TempDir()
+	rows := rowsFrom(t, "-only", exactParts, "-out", dir)
+	published := 0
+	for _, r := range rows {
+		require.NotEmpty(t, r.Source)
+		require.NotEmpty(t, r.Item)
+		require.NotEmpty(t, r.Quantity, r.Item)
+		if r.Verdict == Differs {
+			require.NotEmpty(t, r.Why, r.Item)
+		}
+		if r.Published != nil {
+			published++
+		}
+	}
+	require.Greater(t, published, 4)
+
+	text, err := os.ReadFile(filepath.Join(dir, "papers.html"))
+	require.NoError(t, err)
+	page := string(text)
+	require.NotContains(t, strings.ReplaceAll(page, "http://www.w3.org/", ""), "http")
+	require.NotContains(t, page, "<script")
+	require.Contains(t, page, "go run ./examples/papers")
+	pictures, err := filepath.Glob(filepath.Join(dir, "*.svg"))
+	require.NoError(t, err)
+	require.Equal(t, len(pictures), strings.Count(page, "<svg "))
+	for _, file := range pictures {
+		svg, err := os.ReadFile(file)
+		require.NoError(t, err)
+		require.NoError(t, xml.Unmarshal(svg, new(struct{})), file)
+	}
+}
+
+func TestSameSeedSameBytes(t *testing.T) {
+	t.Parallel()
+	for _, format := range []string{"-json", "-markdown", "-quick"} {
+		var first, second bytes.Buffer
+		args := []string{"-quick", format, "-seed", "7", "-only", sameSeedParts}
+		require.NoError(t, run(args, &first, io.Discard))
+		require.NoError(t, run(args, &second, io.Discard))
+		require.NotEmpty(t, first.String())
+		require.Equal(t, first.String(), second.String())
+	}
+}
+
+// Every numbered figure and table of the papers has a part that gives a row about it.
+func TestAllParts(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("two minutes")
+	}
+	sources := map[string]bool{}
+	for _, r := range rowsFrom(t) {
+		sources[r.Source] = true
+		require.Contains(t, verdicts, r.Verdict)
+		switch {
+		case r.Published == nil:
+			require.Equal(t, NotStated, r.Verdict, r.Item)
+		case r.Verdict == Differs || r.Verdict == Fitted:
+			require.NotEmpty(t, r.Why, "%s: %s: %s", r.Source, r.Item, r.Quantity)
+		default:
+			require.Equal(t, Reproduced, r.Verdict, r.Item)
+		}
+	}
+	for _, p := range papers {
+		require.NotEmpty(t, p.places)
+		for _, place := range p.places {
+			require.True(t, sources[p.name+", "+place], "%s, %s", p.name, place)
+		}
+	}
+}
+
+func TestUsage(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{{"-only", "nonsense"}, {"-json", "-markdown"}, {"granmo"}, {"-seed", "x"}} {
+		require.ErrorAs(t, run(args, io.Discard, io.Discard), new(report.UsageError), "%v", args)
+	}
+	chosen, total, err := choose("granmo,granmo-exact")
+	require.NoError(t, err)
+	require.Len(t, chosen, 1)
+	require.Len(t, chosen[0].parts, len(granmo.parts), "no part twice")
+	require.Positive(t, total)
+}
+
+// The verdicts.
+func TestVerdicts(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, Reproduced, exact("", "", "", 2, 2.04, .05).Verdict)
+	require.Equal(t, Differs, exact("", "", "", 2, 2.06, .05).Verdict)
+	values := []float64{1, 2, 3} // sd 1
+	require.Equal(t, Reproduced, compared("", "", "", 3.9, values).Verdict)
+	require.Equal(t, Differs, compared("", "", "", 4.1, values).Verdict)
+	require.Equal(t, Reproduced, compared("", "", "", 5, []float64{5, 5}).Verdict)
+	require.Equal(t, Fitted, compared("", "", "", 2, values).fitted("chosen").Verdict)
+	require.Equal(t, NotStated, sampled("", "", "", values).Verdict)
+	require.Nil(t, sampled("", "", "", values).Published)
+	all := comparedAll("", "", "", []float64{2, 4.1}, [][]float64{{1, 1}, {2, 2}, {3, 3}})
+	require.Equal(t, Differs, all.Verdict)
+	require.Contains(t, all.Why, "1 of 2")
+	require.Equal(t, []float64{2, 2}, all.Measured)
+	require.Equal(t, Reproduced, comparedAll("", "", "", []float64{2, 3.9}, [][]float64{{1, 1}, {2, 2}, {3, 3}}).Verdict)
+	holds := []bool{true, true, true, true, true, true, true, true, true, false}
+	require.Equal(t, Reproduced, sentence("", holds).Verdict)
+	require.Equal(t, Differs, sentence("", holds[8:]).Verdict)
+	require.Equal(t, 0.9, sentence("", holds).Measured)
+	r := sampled("", "", "", values).instead("other", []float64{2, 4})
+	require.Equal(t, 3., r.Instead.Measured)
+	require.InDelta(t, math.Sqrt2, *r.Instead.SD, 1e-12)
+	require.Equal(t, "1 reproduced, 1 differs, 0 fitted, 1 not stated", tally([]Row{all, r, sentence("", holds)}))
+}
+
+// sameSeedParts are quick, and draw numbers on all processors.
+const sameSeedParts = "granmo-exact"
