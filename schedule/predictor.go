@@ -40,8 +40,9 @@ type Score struct {
 //
 // # Cost
 //
-// Time: Observe and Predict take O(1) and allocate nothing for sites seen before. Memory:
-// 136 bytes a site, up to the largest slot seen.
+// Time: Observe, Predict and Remove take O(1) and allocate nothing for sites seen before.
+// PredictNew takes O(log n) for each site observed or removed since it was last called, at most
+// O(n). Memory: 143 bytes a site, up to the largest slot seen.
 //
 // # How it works
 //
@@ -53,10 +54,16 @@ type DurationPredictor struct {
 	abs    [methods]float64
 	square [methods]float64
 	scored int
-	// Sum and sum of squares of the sites' means of the last two runs.
-	known       int
-	sum, sumSqr float64
+	// The means of the last two runs of the sites known, taken together by blocks of slots;
+	// changed lists the blocks that PredictNew must sum anew, each once.
+	known   momentTree
+	changed []int
+	stale   []bool // by block: whether it stands in changed
 }
+
+// blockSlots is the number of slots in a block: the tree over the blocks then takes 3 to 6
+// bytes a site.
+const blockSlots = 16
 
 // longestRun is the longest duration taken: sums of squares stay finite.
 const longestRun = 0x1p+400
@@ -96,8 +103,7 @@ func (e *DurationPredictor) Observe(site int, duration float64) error {
 	}
 	t := &e.tracks[slot]
 	if t.generation != generationOf(site) {
-		e.forget(t)
-		t.generation = generationOf(site)
+		*t = track{generation: generationOf(site)}
 	}
 	if t.runs > 0 {
 		for m := range methods {
@@ -108,27 +114,38 @@ func (e *DurationPredictor) Observe(site int, duration float64) error {
 		}
 		e.scored++
 		t.scored++
-		e.count(t, -1)
 	}
 	t.update(duration)
-	e.count(t, 1)
+	e.touch(slot)
 	return nil
 }
 
-// count adds a site to the sums over all sites, or takes it off.
-func (e *DurationPredictor) count(t *track, sign float64) {
-	v := t.predict(byLastTwo)
-	e.known += int(sign)
-	e.sum += float64(sign * v)
-	e.sumSqr += float64(sign * v * v)
+// touch notes that the sum of a slot's block is no longer right.
+func (e *DurationPredictor) touch(slot int) {
+	block := slot / blockSlots
+	if block >= len(e.stale) {
+		e.stale = append(e.stale, make([]bool, block+1-len(e.stale))...)
+	}
+	if !e.stale[block] {
+		e.stale[block] = true
+		e.changed = append(e.changed, block)
+	}
 }
 
-// forget clears a history, if there is one.
-func (e *DurationPredictor) forget(t *track) {
-	if t.runs > 0 {
-		e.count(t, -1)
-		*t = track{generation: t.generation}
+// sum returns the moments of the sites known.
+func (e *DurationPredictor) sum() moments {
+	for _, block := range e.changed {
+		var sum moments
+		for k := block * blockSlots; k < min((block+1)*blockSlots, len(e.tracks)); k++ {
+			if t := &e.tracks[k]; t.runs > 0 {
+				sum = sum.and(moments{n: 1, mean: t.predict(byLastTwo)})
+			}
+		}
+		e.known.set(block, sum)
+		e.stale[block] = false
 	}
+	e.changed = e.changed[:0]
+	return e.known.all()
 }
 
 // Remove forgets a site's own history; what it taught about the methods stays. The error is
@@ -138,7 +155,8 @@ func (e *DurationPredictor) Remove(site int) error {
 	if err != nil {
 		return err
 	}
-	e.forget(t)
+	*t = track{generation: t.generation}
+	e.touch(ids.Slot(site))
 	return nil
 }
 
@@ -165,14 +183,11 @@ const mostVariance = 100
 // PredictNew returns the prediction for a site without runs: mean and standard deviation of
 // the sites known. It is zero if there are none.
 func (e *DurationPredictor) PredictNew() Prediction {
-	var p Prediction
-	if e.known > 0 {
-		n := float64(e.known)
-		p.Method = methodNames[e.best()]
-		p.Mean = e.sum / n
-		p.SD = math.Sqrt(max(0, e.sumSqr/n-p.Mean*p.Mean))
+	all := e.sum()
+	if all.n == 0 {
+		return Prediction{}
 	}
-	return p
+	return Prediction{Mean: all.mean, SD: math.Sqrt(all.m2 / all.n), Method: methodNames[e.best()]}
 }
 
 // best returns the method with the smallest error so far, the last two at first.

@@ -6,7 +6,7 @@ import (
 	"github.com/recrawl/recrawl/internal/codec"
 )
 
-var predictorFormat = codec.Format{Magic: "recrawl/schedule.DurationPredictor", Version: 1}
+var predictorFormat = codec.Format{Magic: "recrawl/schedule.DurationPredictor", Version: 2}
 
 // AppendBinary appends the saved state to b.
 func (e *DurationPredictor) AppendBinary(b []byte) ([]byte, error) {
@@ -26,8 +26,6 @@ func (e *DurationPredictor) encode(w *codec.Encoder) {
 	w.Float64s(e.abs[:])
 	w.Float64s(e.square[:])
 	w.Int(e.scored)
-	w.Float64(e.sum)
-	w.Float64(e.sumSqr)
 	w.Int(len(e.tracks))
 	for k := range e.tracks {
 		t := &e.tracks[k]
@@ -51,7 +49,6 @@ func (e *DurationPredictor) decode(r *codec.Decoder) {
 	finite(e.abs[:])
 	finite(e.square[:])
 	e.scored = r.IntIn(0, math.MaxInt)
-	e.sum, e.sumSqr = r.Finite(), r.Finite()
 	e.tracks = make([]track, r.Count(leastTrack))
 	scored := 0
 	for k := range e.tracks {
@@ -67,10 +64,12 @@ func (e *DurationPredictor) decode(r *codec.Decoder) {
 		finite(t.square[:])
 		t.scored = r.IntIn(0, t.runs-1)
 		for _, d := range t.recent[:min(t.runs, medianWindow)] {
-			r.Require(positive(d), "slot %d: duration %v", k, d)
+			r.Require(positive(d) && d <= longestRun, "slot %d: duration %v", k, d)
 		}
-		e.known++
 		scored += t.scored
+	}
+	for slot := range e.tracks {
+		e.touch(slot)
 	}
 	r.Require(scored <= e.scored, "%d runs predicted, the sites have %d", e.scored, scored)
 }

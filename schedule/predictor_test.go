@@ -1,13 +1,15 @@
 package schedule
 
 import (
+	"maps"
 	"math"
-	"math/bits"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"github.com/recrawl/recrawl/internal/codec/codectest"
 	"github.com/recrawl/recrawl/internal/ids"
@@ -143,9 +145,7 @@ func TestPredictorTakesIdsAfterRemovals(t *testing.T) {
 	require.Equal(t, 300.0, must(e.Predict(id)).Mean)
 	require.Equal(t, 300.0, e.PredictNew().Mean, "the old site counts no more")
 	require.Len(t, e.tracks, 2, "memory is that of the slots")
-	if bits.UintSize == 64 {
-		require.EqualValues(t, 136, reflect.TypeFor[track]().Size(), "as the documentation says")
-	}
+	require.EqualValues(t, 136, reflect.TypeFor[track]().Size(), "as the documentation says, with the tree")
 	require.ErrorIs(t, e.Observe(1, 10), ErrUnknown, "a late answer of the old one")
 	_, err = e.Predict(1)
 	require.ErrorIs(t, err, ErrUnknown)
@@ -153,6 +153,42 @@ func TestPredictorTakesIdsAfterRemovals(t *testing.T) {
 	require.ErrorIs(t, e.Observe(1, 10), ErrUnknown)
 	require.NoError(t, e.Observe(id, 30))
 	require.Equal(t, 1, must(e.Predict(id)).Runs)
+}
+
+// TestRemovedSitesLeaveNothingBehind compares the prediction for new sites with the mean and
+// standard deviation of the sites known, whatever other sites, of whatever duration, came and
+// went.
+func TestRemovedSitesLeaveNothingBehind(t *testing.T) {
+	t.Parallel()
+	var e DurationPredictor
+	require.NoError(t, e.Observe(0, .35))
+	require.NoError(t, e.Observe(1, 1e17))
+	require.NoError(t, e.Remove(1))
+	require.Equal(t, Prediction{Mean: .35, Method: "last two"}, e.PredictNew())
+	rapid.Check(t, func(t *rapid.T) {
+		var e DurationPredictor
+		known := map[int]float64{}
+		for range rapid.IntRange(1, 100).Draw(t, "steps") {
+			z := rapid.IntRange(0, 70).Draw(t, "site")
+			if _, ok := known[z]; ok {
+				require.NoError(t, e.Remove(z))
+				delete(known, z)
+				continue
+			}
+			known[z] = math.Exp(rapid.Float64Range(-200, 200).Draw(t, "log duration"))
+			require.NoError(t, e.Observe(z, known[z]))
+		}
+		mean, square := 0.0, 0.0
+		for _, z := range slices.Sorted(maps.Keys(known)) {
+			mean += known[z] / float64(len(known))
+		}
+		for _, v := range known {
+			square += (v - mean) * (v - mean) / float64(len(known))
+		}
+		got := e.PredictNew()
+		require.InDelta(t, mean, got.Mean, 1e-13*mean)
+		require.InDelta(t, math.Sqrt(square), got.SD, 1e-13*mean)
+	})
 }
 
 func FuzzPredictorUnmarshal(f *testing.F) {
