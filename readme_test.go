@@ -39,11 +39,12 @@ func TestQuickStartIsTheExample(t *testing.T) {
 func TestLinks(t *testing.T) {
 	t.Parallel()
 	link := regexp.MustCompile(`\]\(([^)#]+)(#[^)]*)?\)|src="([^"]+)"`)
+	program := regexp.MustCompile("(?s)```go.*?```")
 	documents, err := filepath.Glob("*.md")
 	require.NoError(t, err)
 	links := 0
 	for _, document := range append(documents, "examples/README.md") {
-		for _, m := range link.FindAllStringSubmatch(read(t, document), -1) {
+		for _, m := range link.FindAllStringSubmatch(program.ReplaceAllString(read(t, document), ""), -1) {
 			target := m[1] + m[3]
 			if strings.Contains(target, "://") {
 				continue
