@@ -4,6 +4,7 @@ go 1.26.0
 
 require (
 	github.com/gocolly/colly/v2 v2.3.0
+	github.com/google/renameio/v2 v2.0.2
 	github.com/recrawl/recrawl v0.0.0
 	github.com/schollz/progressbar/v3 v3.19.1
 	github.com/stretchr/testify v1.12.1

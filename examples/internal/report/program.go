@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/google/renameio/v2"
 )
 
 // A Program is one run of an example: its command line, where it prints, and what it
@@ -187,14 +189,14 @@ func (p *Program) Command() string {
 	return strings.Join(words, " ")
 }
 
-// Write writes a file into the folder for pictures and says so on Stderr. Without -out
-// it does nothing.
+// Write writes a file into the folder for pictures, whole or not at all, and says so on
+// Stderr. Without -out it does nothing.
 func (p *Program) Write(name string, content []byte) error {
 	if p.Out == "" {
 		return nil
 	}
 	path := filepath.Join(p.Out, name)
-	if err := os.WriteFile(path, content, 0o644); err != nil {
+	if err := renameio.WriteFile(path, content, 0o644); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintln(p.Stderr, "wrote", path)

@@ -77,6 +77,12 @@ func TestStartChecksTheFolder(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join(p.Out, "a.html"))
 	require.NoError(t, err)
 	require.Contains(t, string(page), "go run ./examples/x -seed 1")
+
+	require.NoError(t, os.Mkdir(filepath.Join(p.Out, "b.svg"), 0o755))
+	require.Error(t, p.Write("b.svg", []byte("<svg/>")))
+	list, err = os.ReadDir(p.Out)
+	require.NoError(t, err)
+	require.Len(t, list, 3, "what cannot be written leaves nothing behind")
 }
 
 func TestPrint(t *testing.T) {
