@@ -139,6 +139,35 @@ func cutoff(all []curve) (top float64, note string) {
 	return 1.2 * most, "Cut off above: " + strings.Join(beyond, ", ")
 }
 
+// cutoffBelow is cutoff for the lowest value, of an axis that does not begin at 0: a few outliers,
+// further below 95 % of all points than those are from the highest, would flatten the rest. A curve
+// in colour is shown whole.
+func cutoffBelow(all []curve) (bottom float64, note string) {
+	var values []float64
+	shown := math.Inf(1)
+	for _, c := range all {
+		values = append(values, c.y...)
+		if c.colour >= 0 {
+			shown = min(shown, slices.Min(c.y))
+		}
+	}
+	slices.Sort(values)
+	bottom = values[0]
+	most := values[int(0.05*float64(len(values)-1))]
+	spread := values[len(values)-1] - most
+	if len(values) < 20 || most-bottom <= spread {
+		return bottom, ""
+	}
+	most = min(most-0.2*spread, shown)
+	var beyond []string
+	for _, c := range all {
+		if low := slices.Min(c.y); low < most {
+			beyond = append(beyond, fmt.Sprintf("%s (down to %s)", c.Name, Format(low)))
+		}
+	}
+	return most, "Cut off below: " + strings.Join(beyond, ", ")
+}
+
 // A scale maps values to places on an axis.
 type scale struct {
 	low, high float64 // values
@@ -247,7 +276,11 @@ func (c Chart) SVG() ([]byte, error) {
 		if note != "" {
 			y.high, notes = top, append(notes, note)
 		}
-		if y.low >= 0 && !c.Zoom {
+		if c.Zoom {
+			if bottom, note := cutoffBelow(all); note != "" {
+				y.low, notes = bottom, append(notes, note)
+			}
+		} else if y.low >= 0 {
 			y.low = 0
 		}
 		y.high += (y.high - y.low) * 0.04
@@ -323,11 +356,11 @@ func (c Chart) label(all []curve) string {
 	return fmt.Sprintf("%s. Curves of %s against %s; at their ends: %s.", c.Title, c.Y, c.X, strings.Join(ends, ", "))
 }
 
-// path draws the curve, what lies above the scale along its top.
+// path draws the curve, what lies above or below the scale along its edge.
 func (c curve) path(x, y scale) string {
 	var d strings.Builder
 	for k := range c.x {
-		fmt.Fprintf(&d, "%c%.1f %.1f", "ML"[min(k, 1)], x.at(c.x[k]), y.at(min(c.y[k], y.high)))
+		fmt.Fprintf(&d, "%c%.1f %.1f", "ML"[min(k, 1)], x.at(c.x[k]), y.at(min(max(c.y[k], y.low), y.high)))
 	}
 	class, dash := "other", ""
 	if c.colour >= 0 {

@@ -102,6 +102,25 @@ func TestChartCutsOutliers(t *testing.T) {
 	require.NotContains(t, string(svg), ">77<", "the axis ends before")
 }
 
+// So are outliers below, of an axis that does not begin at 0, unless their curve is in colour.
+func TestChartCutsOutliersBelow(t *testing.T) {
+	t.Parallel()
+	main, grey := Series{Name: "main", Main: true}, Series{Name: "grey"}
+	for k := range 100 {
+		main.X, main.Y = append(main.X, float64(k)), append(main.Y, 0.9+float64(k)/1000)
+		grey.X, grey.Y = append(grey.X, float64(k)), append(grey.Y, 0.9+float64(k)/1000)
+	}
+	grey.Y[99] = 0.1
+	svg, err := Chart{Series: []Series{main, grey}, Zoom: true}.SVG()
+	require.NoError(t, err)
+	require.Contains(t, string(svg), "Cut off below: grey (down to 0.1)")
+	require.NotContains(t, string(svg), ">0.2<", "the axis begins after")
+	main.Y[0] = 0.1
+	svg, err = Chart{Series: []Series{main, grey}, Zoom: true}.SVG()
+	require.NoError(t, err)
+	require.Contains(t, string(svg), ">0.2<")
+}
+
 func TestTicks(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ low, high float64 }{{0, 822}, {0, 8964}, {0.67, 0.97}, {-1, 1}, {4.1, 4.2}, {0, 39}, {0, 41}} {
