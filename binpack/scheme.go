@@ -25,6 +25,9 @@ type SchemeConfig struct {
 	Threshold      int     // Th, its first and lowest state; 0 means 2, or N_b if that is less
 	DecreaseStep   int     // states that a page goes down at a time to relieve a bin; 0 means 1
 	Walk           PageWalk
+	// InitialStates are those of the pages, site after site, where they differ by page or by
+	// domain; nil for InitialState.
+	InitialStates []int
 }
 
 // resolve returns the settings with defaults filled in.
@@ -122,11 +125,8 @@ func NewScheme(pages []int, cfg SchemeConfig, src rand.Source) (*Scheme, error) 
 	s.number()
 	n := len(s.siteOf)
 	s.state, s.register, s.pending = make([]uint16, n), make([]uint64, n), make([]uint64, (n+63)/64)
-	for i := range pages {
-		s.weight[i] = int64(pages[i]) * s.amount[s.cfg.InitialState-1]
-	}
-	for p := range s.state {
-		s.state[p] = uint16(s.cfg.InitialState)
+	if err := s.begin(cfg.InitialStates); err != nil {
+		return nil, err
 	}
 	packed, err := Pack(Problem[int64]{Weights: s.weight, Capacity: s.c}, BestFitDecreasing)
 	if err != nil {
@@ -137,6 +137,26 @@ func NewScheme(pages []int, cfg SchemeConfig, src rand.Source) (*Scheme, error) 
 		s.alarm = append(s.alarm, s.cfg.Threshold)
 	}
 	return s, nil
+}
+
+// begin puts every page into its initial state.
+func (s *Scheme) begin(states []int) error {
+	if states != nil && len(states) != len(s.state) {
+		return fmt.Errorf("%w: initial states of %d pages, of %d", ErrConfig, len(states), len(s.state))
+	}
+	for p := range s.state {
+		state := s.cfg.InitialState
+		if states != nil {
+			state = states[p]
+		}
+		if state < 1 || state > s.cfg.States {
+			return fmt.Errorf("%w: page %d: initial state %d of %d", ErrConfig, p, state, s.cfg.States)
+		}
+		s.state[p] = uint16(state)
+		s.weight[s.siteOf[p]] += s.amount[state-1]
+	}
+	s.cfg.InitialStates = nil // told by the states, from now on
+	return nil
 }
 
 // configure checks the settings and makes what follows from them.

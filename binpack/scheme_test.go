@@ -3,6 +3,7 @@ package binpack
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -321,6 +322,177 @@ func TestDecreaseTakesTheMostPenalised(t *testing.T) {
 	s.decrease([]int{0}, 24)
 	require.Equal(t, []uint16{5, 5, 6}, s.state, "three rounds: page 1 first, the last step by page 0")
 	require.Equal(t, 2.0, s.Weights(nil)[0])
+}
+
+// Phase 1 with initial frequencies by domain: the weights are those of the states, and the packing
+// is that of Best Fit Decreasing.
+func TestSchemeInitialStates(t *testing.T) {
+	t.Parallel()
+	s, err := NewScheme([]int{2, 3}, SchemeConfig{Capacity: 2, InitialStates: []int{4, 4, 2, 1, 8}}, rand.NewPCG(1, 1))
+	require.NoError(t, err)
+	require.Equal(t, []float64{1, 11. / 8}, s.Weights(nil))
+	require.Equal(t, []float64{11. / 8, 1}, s.Loads(nil))
+	data, err := s.MarshalBinary()
+	require.NoError(t, err)
+	var back Scheme
+	require.NoError(t, back.UnmarshalBinary(data))
+	require.Equal(t, s.Weights(nil), back.Weights(nil))
+	for _, states := range [][]int{{1}, {1, 1, 1, 1, 9}, {1, 1, 0, 1, 1}, {}} {
+		_, err := NewScheme([]int{2, 3}, SchemeConfig{InitialStates: states}, rand.NewPCG(1, 1))
+		require.ErrorIs(t, err, ErrConfig)
+	}
+}
+
+// The repacking of phase 2 is Best Fit Decreasing: written out once more, on random bins.
+func TestRepackIsBestFitDecreasing(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		pages := rapid.SliceOfN(rapid.IntRange(1, 20), 2, 12).Draw(t, "pages")
+		capacity := rapid.IntRange(20, 40).Draw(t, "capacity")
+		s, err := NewScheme(pages, SchemeConfig{States: 1, Capacity: float64(capacity)}, rand.NewPCG(1, 1))
+		require.NoError(t, err)
+		out := rapid.SliceOfNDistinct(rapid.IntRange(0, len(pages)-1), 1, len(pages), rapid.ID).Draw(t, "out")
+		load := make([]int, len(s.alarm))
+		for i, b := range s.bin {
+			load[b] += pages[i]
+		}
+		for _, i := range out {
+			load[s.bin[i]] -= pages[i]
+		}
+		s.repack(slices.Clone(out))
+
+		order := slices.Clone(out)
+		slices.SortFunc(order, func(a, b int) int { return pages[b] - pages[a] })
+		// Which of two sites of equal weight goes first does not change the loads, nor does which of
+		// two bins of equal load is taken.
+		for _, i := range order {
+			best := -1
+			for b, l := range load {
+				if l+pages[i] <= capacity && (best < 0 || l > load[best]) {
+					best = b
+				}
+			}
+			if best < 0 {
+				best, load = len(load), append(load, 0)
+			}
+			load[best] += pages[i]
+		}
+		filled := make([]int, len(s.alarm))
+		for i, b := range s.bin {
+			filled[b] += pages[i]
+		}
+		for len(load) < len(filled) {
+			load = append(load, 0)
+		}
+		slices.Sort(load)
+		slices.Sort(filled)
+		require.Equal(t, load, filled, "the loads are those of Best Fit Decreasing")
+	})
+}
+
+// The automaton of a bin moves with every slot: it rises by 2 when the bin overflows and falls by
+// 1 when it does not, between the threshold and N_b. What it does is nothing else than that.
+func TestAlarmMoves(t *testing.T) {
+	t.Parallel()
+	s, err := NewScheme([]int{40, 40}, SchemeConfig{Capacity: 12, States: 4, OverloadStates: 9, Threshold: 3}, rand.NewPCG(1, 1))
+	require.NoError(t, err)
+	want := slices.Clone(s.alarm)
+	require.Equal(t, []int{3, 3}, want, "the threshold at first")
+	rose := 0
+	env := newSlotEnv(constant(80, .4), 3)
+	for range 300 {
+		for i, p := range env.p {
+			if env.rng.Float64() < p {
+				env.changed[i] = true
+			}
+		}
+		for _, page := range s.Next() {
+			require.NoError(t, s.Observe(page, env.changed[page]))
+			env.changed[page] = false
+		}
+		over := make([]bool, len(s.alarm))
+		for b, load := range s.Loads(nil) {
+			over[b] = load > 12
+		}
+		s.Rebalance()
+		for b := range over {
+			switch {
+			case over[b] && want[b] < 8:
+				want[b] += 2
+				rose++
+			case !over[b] && want[b] > 3:
+				want[b]--
+			}
+		}
+		loads := s.Loads(nil)
+		for b := range s.alarm {
+			if b == len(want) {
+				want = append(want, 3)
+			}
+			if loads[b] == 0 {
+				want[b] = 3
+			}
+		}
+		require.Equal(t, want, s.alarm)
+	}
+	require.Greater(t, rose, 5)
+}
+
+// The register holds the last L results of a page: a bit for each, set where nothing had changed.
+func TestRegisterRemembers(t *testing.T) {
+	t.Parallel()
+	s, err := NewScheme([]int{2}, SchemeConfig{States: 1, Register: 5}, rand.NewPCG(1, 1))
+	require.NoError(t, err)
+	rng := rand.New(rand.NewPCG(2, 2))
+	var told [2][]bool
+	for range 12 {
+		require.Equal(t, []int{0, 1}, s.Next(), "at frequency 1 every page is polled")
+		for page := range told {
+			changed := rng.Uint64()&1 == 0
+			require.NoError(t, s.Observe(page, changed))
+			told[page] = append(told[page], changed)
+		}
+		s.Rebalance()
+		for page, results := range told {
+			for back := range min(5, len(results)) {
+				penalty := s.register[page]>>back&1 == 1
+				require.Equal(t, !results[len(results)-1-back], penalty)
+			}
+		}
+	}
+}
+
+// Excluding keeps the sites of the largest total that fits: by enumeration.
+func TestExcludeKeepsTheLargestSubset(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		pages := rapid.SliceOfN(rapid.IntRange(1, 30), 2, 9).Draw(t, "pages")
+		s, err := NewScheme(pages, SchemeConfig{States: 1, Capacity: 30}, rand.NewPCG(1, 1))
+		require.NoError(t, err)
+		for i := range s.bin {
+			s.bin[i] = 0
+		}
+		kept := 0
+		for _, n := range pages {
+			kept += n
+		}
+		for _, i := range s.exclude(0, nil) {
+			kept -= pages[i]
+		}
+		best := 0
+		for set := range 1 << len(pages) {
+			sum := 0
+			for i, n := range pages {
+				if set>>i&1 == 1 {
+					sum += n
+				}
+			}
+			if sum <= 30 {
+				best = max(best, sum)
+			}
+		}
+		require.Equal(t, best, kept)
+	})
 }
 
 func TestSchemeBadInput(t *testing.T) {
