@@ -7,8 +7,6 @@ import (
 	"io"
 	"math"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -25,25 +23,6 @@ func rowsOf(t *testing.T, args ...string) []report.Row {
 	require.NoError(t, json.Unmarshal(b.Bytes(), &rows))
 	require.NotEmpty(t, rows)
 	return rows
-}
-
-func TestPaper(t *testing.T) {
-	t.Parallel()
-	out := t.TempDir()
-	rows := rowsOf(t, "-out", out)
-	exact := 0
-	for _, r := range rows {
-		if r.Item == "optimal weights, BFD" {
-			exact++
-			require.InEpsilon(t, r.Published, r.Measured, 1e-12)
-		}
-		if r.Source == "Yazidi 2006, test 1" && r.Item == "less biased walk" && r.Quantity == "bins after 1000" {
-			require.Equal(t, 4., r.Measured)
-		}
-	}
-	require.Equal(t, 3, exact)
-	_, err := os.Stat(filepath.Join(out, "binpack.html"))
-	require.NoError(t, err)
 }
 
 func TestSuite(t *testing.T) {

@@ -218,7 +218,7 @@ func suite(prog *report.Program) ([]report.Row, *report.Page, error) {
 		name string
 		draw func(uint64) (*workload, error)
 	}{
-		{"paper's dynamic test", dynamic},
+		{"weights of learning pages", dynamic},
 		{"drift 2 %", drift("drift 2 %", .02, 2)},
 		{"drift 10 %", drift("drift 10 %", .1, 2)},
 		{"drift 10 %, unbounded", drift("drift 10 %, unbounded", .1, 0)},

@@ -112,17 +112,17 @@ func flash(seed uint64) (*workload, error) {
 	}}, nil
 }
 
-// dynamic is the paper's dynamic test: the weights are those that the page walks
-// learn, with the probabilities moving to the next page every 2000 slots.
+// dynamic has the weights that the page walks learn in the dynamic test of Yazidi 2006, with the
+// probabilities moving to the next page every 2000 slots. Unlike there, packing is the policy's.
 func dynamic(seed uint64) (*workload, error) {
-	t := tests()[3]
+	t := dynamicTest
 	// The scheme only learns the weights, in one large bin; packing is the policy's.
-	scheme, err := newCrawl(t, binpack.SchemeConfig{Capacity: 1e4, States: t.states}, seed)
+	scheme, err := newCrawl(binpack.SchemeConfig{Capacity: 1e4, States: t.states}, seed)
 	if err != nil {
 		return nil, err
 	}
 	w := scheme.Weights(nil)
-	return &workload{name: "paper's dynamic test", steps: 6000, sites: len(w), capacity: t.capacity, weights: w, next: func(step int) error {
+	return &workload{name: "weights of learning pages", steps: 6000, sites: len(w), capacity: t.capacity, weights: w, next: func(step int) error {
 		if _, err := scheme.play(step + 1); err != nil {
 			return err
 		}

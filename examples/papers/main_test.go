@@ -29,7 +29,7 @@ func rowsFrom(t *testing.T, args ...string) (rows []Row) {
 // The rows that do not depend on chance, with one page and the files beside it.
 func TestExactParts(t *testing.T) {
 	t.Parallel()
-	const exactParts = "granmo-exact"
+	const exactParts = "granmo-exact,yazidi-exact"
 	dir := t.TempDir()
 	rows := rowsFrom(t, "-only", exactParts, "-out", dir)
 	published := 0
@@ -142,3 +142,11 @@ func TestVerdicts(t *testing.T) {
 
 // sameSeedParts are quick, and draw numbers on all processors.
 const sameSeedParts = "granmo-exact"
+
+// newProgram returns a program with nothing on its command line.
+func newProgram(t *testing.T) *report.Program {
+	t.Helper()
+	p := report.NewProgram("papers", "", "", io.Discard, io.Discard)
+	require.NoError(t, p.Parse(nil))
+	return p
+}

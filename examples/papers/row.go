@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/recrawl/recrawl/examples/internal/report"
@@ -233,6 +234,15 @@ func withSD(v any, sd *float64) string {
 	return s
 }
 
+// asPrinted writes published figures with all their digits, and exact ones with as many as count.
+func asPrinted(v any, digits int) string {
+	x, ok := v.(float64)
+	if !ok {
+		return withSD(v, nil)
+	}
+	return strconv.FormatFloat(x, 'g', digits, 64)
+}
+
 // cells are the columns of a row after its place.
 func (r Row) cells() []string {
 	runs, instead := "", ""
@@ -246,7 +256,11 @@ func (r Row) cells() []string {
 	if r.Unit != "" && r.Unit != "1" {
 		quantity += " (" + r.Unit + ")"
 	}
-	return []string{r.Item, quantity, withSD(r.Published, nil), withSD(r.Measured, r.SD), runs, string(r.Verdict), r.Why, instead}
+	measured := withSD(r.Measured, r.SD)
+	if r.Published != nil && r.Runs == 1 {
+		measured = asPrinted(r.Measured, 10)
+	}
+	return []string{r.Item, quantity, asPrinted(r.Published, -1), measured, runs, string(r.Verdict), r.Why, instead}
 }
 
 var header = []string{"what", "quantity", "published", "measured", "runs", "verdict", "why", "recommended instead"}
