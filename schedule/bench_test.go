@@ -89,7 +89,7 @@ func BenchmarkDispatch(b *testing.B) {
 	plan := LPT(p)
 	for b.Loop() {
 		d := must(NewDispatcher(p, plan, DispatcherConfig{}))
-		if _, err := Simulate(d, p.Duration, nil); err != nil {
+		if _, err := Simulate(d, asPredicted(p)); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -48,7 +48,7 @@ func (d *Dispatcher) planProbes() {
 	for j, queue := range d.queue {
 		sum := 0.0
 		for _, z := range queue {
-			t := d.p.Duration(int(z), j)
+			t := d.duration(z, j)
 			if t > longest {
 				owner, longest = j, t
 			}
@@ -61,12 +61,12 @@ func (d *Dispatcher) planProbes() {
 		return
 	}
 	slices.Sort(durations)
-	site, sigma, tau := int(d.queue[owner][0]), d.cfg.Spread, speedShare*d.cfg.Spread
+	site, sigma, tau := d.queue[owner][0], d.cfg.Spread, speedShare*d.cfg.Spread
 	for j := range d.queue {
 		if j == owner {
 			continue
 		}
-		behind := math.Log(d.p.Duration(site, j) / longest)
+		behind := math.Log(d.duration(site, j) / longest)
 		cost, most := 0.0, 0.0
 		for k := 1; k <= mostProbes && 2*k < len(durations); k++ {
 			cost += durations[2*k-1] // two clients take the shortest in turn
@@ -75,8 +75,8 @@ func (d *Dispatcher) planProbes() {
 			gain := longest*s*(math.Exp(-x*x/2)/math.Sqrt(2*math.Pi)-x*math.Erfc(x/math.Sqrt2)/2) - cost
 			if gain > most {
 				most = gain
-				d.probes[j] = k + 1
-				d.probes[owner] = max(d.probes[owner], k+1)
+				d.client[j].probes = k + 1
+				d.client[owner].probes = max(d.client[owner].probes, k+1)
 			}
 		}
 	}
@@ -86,19 +86,19 @@ func (d *Dispatcher) planProbes() {
 // to do short ones first. With the last of them done the client may get a longer site than
 // its own longest.
 func (d *Dispatcher) probe(client int) int32 {
-	if d.probes[client] == 0 {
+	if d.client[client].probes == 0 {
 		return None
 	}
-	if d.probes[client]--; d.probes[client] == 0 {
+	if d.client[client].probes--; d.client[client].probes == 0 {
 		d.exchange(client)
 		return None
 	}
 	from, shortest := -1, math.Inf(1)
 	for j, queue := range d.queue {
-		if len(queue) < 2 {
+		if len(queue) < 2 || !d.may(client, queue[len(queue)-1]) {
 			continue // what decides when a client ends is no probe
 		}
-		if t := d.expect(queue[len(queue)-1], client); t < shortest {
+		if t := d.expected(queue[len(queue)-1], client); t < shortest {
 			from, shortest = j, t
 		}
 	}
@@ -107,7 +107,7 @@ func (d *Dispatcher) probe(client int) int32 {
 	}
 	last := len(d.queue[from]) - 1
 	z := d.queue[from][last]
-	d.queue[from] = d.queue[from][:last]
+	d.removeAt(&d.queue[from], last)
 	return z
 }
 
@@ -124,8 +124,8 @@ func (d *Dispatcher) exchange(client int) {
 			continue
 		}
 		z, end := queue[0], d.ends(j)
-		before := max(d.now+d.expect(own, client), end+d.expect(z, j))
-		after := max(d.now+d.expect(z, client), end+d.expect(own, j))
+		before := max(d.now+d.expected(own, client), end+d.expected(z, j))
+		after := max(d.now+d.expected(z, client), end+d.expected(own, j))
 		if before-after > gain {
 			other, gain = j, before-after
 		}

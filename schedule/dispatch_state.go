@@ -9,9 +9,10 @@ import (
 	"github.com/recrawl/recrawl/internal/codec"
 )
 
-var dispatcherFormat = codec.Format{Magic: "recrawl/schedule.Dispatcher", Version: 1}
+var dispatcherFormat = codec.Format{Magic: "recrawl/schedule.Dispatcher", Version: 2}
 
-// AppendBinary appends the saved state to b. The problem and the config are not part of it.
+// AppendBinary appends the saved state to b, with the sites and clients that were added. The
+// problem and the config are not part of it.
 func (d *Dispatcher) AppendBinary(b []byte) ([]byte, error) {
 	return dispatcherFormat.Append(b, d.encode)
 }
@@ -31,10 +32,14 @@ func (d *Dispatcher) UnmarshalBinary(data []byte) error {
 }
 
 func (d *Dispatcher) encode(w *codec.Encoder) {
-	w.Int(d.p.n)
-	w.Int(d.p.m)
+	d.fleet.encode(w)
 	w.Float64(d.now)
-	for _, list := range d.waiting() {
+	w.Int(d.replaned)
+	w.Float64(d.all.actual)
+	w.Float64(d.all.planned)
+	w.Float64(d.misses.squares)
+	w.Int(d.misses.count)
+	for _, list := range d.lists() {
 		w.Int(len(*list))
 		for _, z := range *list {
 			w.Uint32(uint32(z))
@@ -43,15 +48,16 @@ func (d *Dispatcher) encode(w *codec.Encoder) {
 	for _, done := range d.done {
 		w.Bool(done)
 	}
-	for j := range d.p.m {
-		w.Int(int(d.holds[j]))
-		w.Bool(d.gone[j])
-		w.Bool(d.started[j])
-		w.Int(d.probes[j])
+	for _, c := range d.client {
+		w.Int(int(c.holds))
+		w.Float64(c.since)
+		w.Bool(c.gone)
+		w.Bool(c.silent)
+		w.Bool(c.started)
+		w.Float64(c.pace.actual)
+		w.Float64(c.pace.planned)
+		w.Int(c.probes)
 	}
-	w.Float64s(d.since)
-	w.Float64s(d.actual)
-	w.Float64s(d.planned)
 	refused := slices.SortedFunc(maps.Keys(d.refused), func(a, b [2]int32) int {
 		return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1]))
 	})
@@ -62,8 +68,47 @@ func (d *Dispatcher) encode(w *codec.Encoder) {
 	}
 }
 
-// waiting returns all lists of waiting sites.
-func (d *Dispatcher) waiting() []*[]int32 {
+func (f *fleet) encode(w *codec.Encoder) {
+	w.Int(f.p.n)
+	w.Int(f.p.m)
+	if !f.p.unrelated {
+		w.Float64s(f.size[f.p.n:])
+		w.Float64s(f.unit[f.p.m:])
+		return
+	}
+	w.Int(len(f.rows))
+	w.Int(len(f.columns))
+	for _, times := range [][][]float64{f.rows, f.columns} {
+		for _, t := range times {
+			w.Float64s(t)
+		}
+	}
+}
+
+// decode reads into a new fleet.
+func (f *fleet) decode(r *codec.Decoder) {
+	n, m := f.p.n, f.p.m
+	r.IntIn(n, n)
+	r.IntIn(m, m)
+	inf := math.Inf(1)
+	if !f.p.unrelated {
+		f.size = append(f.size, r.Float64sIn(codec.AnyLen, leastDuration, math.MaxFloat64)...)
+		f.unit = append(f.unit, r.Float64sIn(codec.AnyLen, leastDuration, math.MaxFloat64)...)
+		f.n, f.m = len(f.size), len(f.unit)
+		return
+	}
+	rows, columns := r.Count(8), r.Count(8)
+	for range rows {
+		f.rows = append(f.rows, r.Float64sIn(m+columns, leastDuration, inf))
+	}
+	for range columns {
+		f.columns = append(f.columns, r.Float64sIn(n, leastDuration, inf))
+	}
+	f.n, f.m = n+rows, m+columns
+}
+
+// lists returns all lists of waiting sites.
+func (d *Dispatcher) lists() []*[]int32 {
 	lists := []*[]int32{&d.pool, &d.back}
 	for j := range d.queue {
 		lists = append(lists, &d.queue[j])
@@ -71,43 +116,46 @@ func (d *Dispatcher) waiting() []*[]int32 {
 	return lists
 }
 
-// Where a site is, as decode finds it.
-const (
-	missing byte = iota
-	waits
-	isDone
-	isHeld
-)
-
 // decode reads into a new dispatcher.
 func (d *Dispatcher) decode(r *codec.Decoder) {
-	n, m := d.p.n, d.p.m
-	r.IntIn(n, n)
-	r.IntIn(m, m)
+	if d.fleet.decode(r); r.Err() != nil {
+		return
+	}
+	n, m := d.n, d.m
+	d.queue, d.client, d.waits, d.done = make([][]int32, m), make([]clientState, m), make([]bool, n), make([]bool, n)
+	d.open = n
 	if d.now = r.Float64(); math.IsNaN(d.now) || math.IsInf(d.now, 1) {
 		r.Fail("time %v", d.now)
 	}
-	where := make([]byte, n)
-	for _, list := range d.waiting() {
+	d.replaned = r.IntIn(0, math.MaxInt)
+	d.all = pace{r.NonNegative(), r.NonNegative()}
+	d.misses = misses{r.NonNegative(), r.IntIn(0, math.MaxInt-priorMisses)}
+	for _, list := range d.lists() {
 		for _, z := range r.Uint32sIn(codec.AnyLen, uint32(n-1)) {
-			r.Require(where[z] == missing, "site %d waits twice", z)
-			where[z] = waits
+			r.Require(!d.waits[z], "site %d waits twice", z)
+			d.waits[z] = true
+			d.waiting++
 			*list = append(*list, int32(z))
 		}
 	}
 	for z := range d.done {
 		if d.done[z] = r.Bool(); d.done[z] {
-			r.Require(where[z] == missing, "site %d waits and is done", z)
-			where[z] = isDone
+			r.Require(!d.waits[z], "site %d waits and is done", z)
 			d.open--
 		}
 	}
+	held := make([]bool, n) // by a client that is not silent
 	for j := range m {
-		d.decodeClient(r, j, where)
+		d.client[j] = decodeClient(r, n)
+		c := &d.client[j]
+		if c.holds != None && !c.silent {
+			r.Require(!d.waits[c.holds], "client %d holds site %d, which waits", j, c.holds)
+			held[c.holds] = true
+		}
+		r.Require(!c.gone || len(d.queue[j]) == 0, "removed client %d has sites", j)
 	}
-	r.Require(!slices.Contains(where, missing), "a site is missing")
-	for _, to := range [][]float64{d.since, d.actual, d.planned} {
-		copy(to, r.Float64sIn(m, -math.MaxFloat64, math.MaxFloat64))
+	for z := range held {
+		r.Require(held[z] || d.waits[z] || d.done[z], "site %d is missing", z)
 	}
 	for range r.Count(8) {
 		j, z := r.Uint32(), r.Uint32()
@@ -116,15 +164,11 @@ func (d *Dispatcher) decode(r *codec.Decoder) {
 	}
 }
 
-// decodeClient reads what client j is doing.
-func (d *Dispatcher) decodeClient(r *codec.Decoder, j int, where []byte) {
-	z := r.IntIn(None, d.p.n-1)
-	d.holds[j], d.gone[j], d.started[j], d.probes[j] = int32(z), r.Bool(), r.Bool(), r.IntIn(0, mostProbes+1)
-	if z != None {
-		r.Require(where[z] != waits, "client %d holds site %d, which waits", j, z)
-		if where[z] == missing {
-			where[z] = isHeld
-		}
-	}
-	r.Require(!d.gone[j] || z == None && len(d.queue[j]) == 0, "removed client %d has sites", j)
+// decodeClient reads what a client is doing.
+func decodeClient(r *codec.Decoder, sites int) clientState {
+	c := clientState{holds: int32(r.IntIn(None, sites-1)), since: r.Finite(), gone: r.Bool(), silent: r.Bool(),
+		started: r.Bool(), pace: pace{r.NonNegative(), r.NonNegative()}, probes: r.IntIn(0, mostProbes+1)}
+	r.Require(c.holds != None || !c.silent, "a client is silent that holds no site")
+	r.Require(c.holds == None || !c.gone, "a removed client holds site %d", c.holds)
+	return c
 }

@@ -3,6 +3,7 @@ package schedule
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -26,43 +27,129 @@ func TestPlanIsWorkedOffLongestFirst(t *testing.T) {
 		}
 	}
 	require.Equal(t, 1, d.Open())
-	require.Equal(t, 1, waiting(d))
+	require.Equal(t, 1, d.waiting)
 }
 
-// waiting returns the number of sites that no client holds.
-func waiting(d *Dispatcher) (count int) {
-	for _, list := range d.waiting() {
-		count += len(*list)
-	}
-	return count
+// asking returns functions that ask for a client, and tell that it is done, and check.
+func asking(t *testing.T, d *Dispatcher) (ask func(client, want int, now float64), tell func(client, site int, now float64)) {
+	return func(client, want int, now float64) {
+			t.Helper()
+			z, err := d.Next(client, now)
+			require.NoError(t, err)
+			require.Equal(t, want, z)
+		}, func(client, site int, now float64) {
+			t.Helper()
+			_, _, err := d.Observe(client, site, now)
+			require.NoError(t, err)
+		}
 }
 
-func TestStealingTakesTheLongestThatHelps(t *testing.T) {
+// TestBatchesFollowWhatIsLearned has a plan that leaves almost everything to one client, and
+// a client that turns out four times as fast.
+func TestBatchesFollowWhatIsLearned(t *testing.T) {
 	t.Parallel()
-	// Client 1 is dry. Client 0 works on 10 and has 8, 7 and 3 waiting until 28.
 	p := must(NewIdentical([]int{10, 8, 7, 3, 1}, 2))
-	d, err := NewDispatcher(p, Plan{0, 0, 0, 0, 1}, DispatcherConfig{})
+	d := must(NewDispatcher(p, Plan{0, 0, 0, 0, 1}, DispatcherConfig{Copies: 1}))
+	ask, tell := asking(t, d)
+	ask(0, 0, 0)
+	ask(1, 1, 0) // and not its own 1: with 7 and 3 the two then end at 14 and 15
+	tell(1, 1, 2)
+	ask(1, 2, 2)
+	tell(1, 2, 4)
+	ask(1, 3, 4)
+	tell(1, 3, 5)
+	ask(1, 4, 5)
+	tell(0, 0, 5)
+	ask(0, None, 5)
+}
+
+// TestStealingKeepsSitesWhereTheySuit has a client without a batch take what it does nearly as
+// well as the client that has it, and nothing that it would finish too late.
+func TestStealingKeepsSitesWhereTheySuit(t *testing.T) {
+	t.Parallel()
+	p := must(NewUnrelated([][]float64{{20, 90}, {9, 18}, {8, 8}, {7, 90}}))
+	d := must(NewDispatcher(p, Plan{0, 0, 0, 0}, DispatcherConfig{Copies: 1}))
+	ask, tell := asking(t, d)
+	ask(0, 0, 0)
+	ask(1, 2, 0)
+	tell(1, 2, 8)
+	ask(1, 1, 8)
+	tell(1, 1, 26)
+	ask(1, 3, 26) // it would need 90, but client 0 should have asked at 20 and may never
+	tell(0, 0, 27)
+	ask(0, None, 27)
+}
+
+// TestSilentClients has a client that does not answer: its site and its batch go to others
+// when its time is up, and its answer still counts.
+func TestSilentClients(t *testing.T) {
+	t.Parallel()
+	p := must(NewIdentical([]int{10, 9, 4, 4}, 2))
+	d := must(NewDispatcher(p, Plan{0, 1, 0, 1}, DispatcherConfig{Patience: 2, Copies: 1}))
+	ask, tell := asking(t, d)
+	require.Equal(t, math.Inf(1), d.Alarm())
+	ask(0, 0, 0)
+	ask(1, 1, 0)
+	require.Equal(t, 18., d.Alarm())
+	tell(1, 1, 9)
+	ask(1, 3, 9)
+	tell(1, 3, 13)
+	ask(1, 2, 13)
+	tell(1, 2, 17)
+	ask(1, None, 17)
+	require.Empty(t, must(d.Silent(17)))
+	alarm := d.Alarm()
+	require.Equal(t, 20., alarm)
+	require.Equal(t, []int{0}, must(d.Silent(alarm)))
+	require.Equal(t, math.Inf(1), d.Alarm())
+	ask(1, 0, alarm)
+	first, void, err := d.Observe(0, 0, 22)
 	require.NoError(t, err)
-	ask := func(client int, now float64) int {
-		z, err := d.Next(client, now)
-		require.NoError(t, err)
-		return z
+	require.True(t, first)
+	require.Equal(t, []int{1}, void)
+	require.Empty(t, must(d.Silent(22)))
+	require.Zero(t, d.Open())
+}
+
+// TestLateClients has a client that does not come for its batch.
+func TestLateClients(t *testing.T) {
+	t.Parallel()
+	for _, p := range []*Problem{must(NewIdentical([]int{5, 5, 5, 5}, 2)), must(NewUnrelated([][]int{{5, 5}, {5, 5}, {5, 5}, {5, 5}}))} {
+		d := must(NewDispatcher(p, Plan{0, 0, 1, 1}, DispatcherConfig{}))
+		run := must(Simulate(d, World{Duration: asPredicted(p).Duration, Joins: []float64{0, 100}}))
+		require.Equal(t, 20., run.Makespan)
 	}
-	require.Equal(t, 0, ask(0, 0))
-	require.Equal(t, 4, ask(1, 0))
-	_, _, err = d.Observe(1, 4, 1)
-	require.NoError(t, err)
-	require.Equal(t, 1, ask(1, 1))
-	_, _, err = d.Observe(1, 1, 19) // much slower than expected: 18 instead of 8
-	require.NoError(t, err)
-	// Client 0 overdue by 9 is expected at 28, and then has 7 and 3: 38.
-	require.Equal(t, 2, ask(1, 19))
-	_, _, err = d.Observe(0, 0, 26)
-	require.NoError(t, err)
-	require.Equal(t, 3, ask(0, 26))
-	_, _, err = d.Observe(1, 2, 27)
-	require.NoError(t, err)
-	require.Equal(t, None, ask(1, 27), "nothing waits")
+}
+
+// TestAdditions adds a client that is as fast as the two there are together, and sites.
+func TestAdditions(t *testing.T) {
+	t.Parallel()
+	p := must(NewUniform([]int{4, 4, 4, 4}, []float64{2, 2}))
+	d := must(NewDispatcher(p, Plan{0, 1, 0, 1}, DispatcherConfig{Copies: 1}))
+	ask, tell := asking(t, d)
+	ask(0, 0, 0)
+	ask(1, 1, 0)
+	require.Equal(t, 4, must(d.AddSite([]float64{6}, 1)))
+	require.Equal(t, 2, must(d.AddClient([]float64{1}, 1)))
+	ask(2, 4, 1)
+	tell(2, 4, 7)
+	ask(2, 2, 7)
+	tell(0, 0, 8)
+	ask(0, 3, 8) // it would end earlier on client 2, but sites never wait while a client does
+	require.Equal(t, 3, d.Open())
+	for _, times := range [][]float64{nil, {1, 2}, {0}, {math.NaN()}, {math.Inf(1)}} {
+		_, err := d.AddSite(times, 8)
+		require.Error(t, err)
+		_, err = d.AddClient(times, 8)
+		require.Error(t, err)
+	}
+	q := must(NewUnrelated([][]int{{4, 4}, {4, 4}}))
+	d = must(NewDispatcher(q, Plan{0, 1}, DispatcherConfig{Copies: 1}))
+	require.Equal(t, 2, must(d.AddSite([]float64{math.Inf(1), 3}, 0)))
+	require.Equal(t, 2, must(d.AddClient([]float64{math.Inf(1), math.Inf(1), 2}, 0)))
+	ask, _ = asking(t, d)
+	ask(2, 2, 0)
+	ask(0, 0, 0)
 }
 
 // TestSitesGivenBack gives back sites of a list, whose order the others keep, and of a lost
@@ -71,17 +158,7 @@ func TestSitesGivenBack(t *testing.T) {
 	t.Parallel()
 	p := must(NewIdentical([]int{1, 4, 2, 3, 5}, 2))
 	d := must(NewPullDispatcher(p, []int{0, 1, 2, 3, 4}, DispatcherConfig{Static: true}))
-	ask := func(client, want int, now float64) {
-		t.Helper()
-		z, err := d.Next(client, now)
-		require.NoError(t, err)
-		require.Equal(t, want, z)
-	}
-	tell := func(client, site int, now float64) {
-		t.Helper()
-		_, _, err := d.Observe(client, site, now)
-		require.NoError(t, err)
-	}
+	ask, tell := asking(t, d)
 	ask(0, 0, 0)
 	require.NoError(t, d.GiveBack(0, 0))
 	ask(0, 1, 0)
@@ -91,6 +168,7 @@ func TestSitesGivenBack(t *testing.T) {
 
 	// Client 1 is lost with sites of 5 and 2; client 0 has 4 and 3.
 	d = must(NewDispatcher(p, Plan{0, 0, 1, 0, 1}, DispatcherConfig{Static: true}))
+	ask, tell = asking(t, d)
 	ask(1, 4, 0)
 	require.NoError(t, d.RemoveClient(1, 0))
 	ask(0, 4, 0)
@@ -205,22 +283,26 @@ func FuzzDispatcher(f *testing.F) { f.Fuzz(rapid.MakeFuzz(propDispatcher)) }
 func propDispatcher(t *rapid.T) {
 	p := drawProblem(t, 9)
 	cfg := DispatcherConfig{Static: rapid.Bool().Draw(t, "static"), Copies: rapid.IntRange(0, 3).Draw(t, "copies"),
-		Spread: rapid.SampledFrom([]float64{0, .1, 1, 10}).Draw(t, "spread")}
+		Spread: rapid.SampledFrom([]float64{0, .1, 1, 10}).Draw(t, "spread"), Patience: rapid.SampledFrom([]float64{0, 1, -1}).Draw(t, "patience")}
 	d := must(NewDispatcher(p, LPT(p), cfg))
 	if rapid.Bool().Draw(t, "pull") {
 		d = must(NewPullDispatcher(p, p.LongestFirst(), cfg))
 	}
 	now := 0.0
-	holds := make([]int, p.m)
-	gone := make([]bool, p.m)
+	holds, gone, done := make([]int, p.m), make([]bool, p.m), make([]bool, p.n)
 	for j := range holds {
 		holds[j] = None
 	}
-	done := make([]bool, p.n)
 	refused := map[[2]int]bool{}
 	client := func(t *rapid.T) int {
 		now += rapid.Float64Range(0, 3).Draw(t, "wait")
-		return rapid.IntRange(0, p.m-1).Draw(t, "client")
+		return rapid.IntRange(0, len(holds)-1).Draw(t, "client")
+	}
+	times := func(t *rapid.T, pairs int) []float64 {
+		if !p.unrelated {
+			pairs = 1
+		}
+		return rapid.SliceOfN(rapid.Float64Range(.5, 9), pairs, pairs).Draw(t, "times")
 	}
 	t.Repeat(map[string]func(*rapid.T){
 		"next": func(t *rapid.T) {
@@ -234,6 +316,12 @@ func propDispatcher(t *rapid.T) {
 			if holds[j] = z; z != None {
 				require.False(t, done[z])
 				require.False(t, refused[[2]int{j, z}])
+				return
+			}
+			for z := range done {
+				if !d.cfg.Static && !refused[[2]int{j, z}] {
+					require.False(t, d.waits[z], "site %d waits for client %d", z, j)
+				}
 			}
 		},
 		"observe": func(t *rapid.T) {
@@ -273,6 +361,51 @@ func propDispatcher(t *rapid.T) {
 			require.NoError(t, d.RemoveClient(j, now))
 			gone[j], holds[j] = true, None
 		},
+		"add client": func(t *rapid.T) {
+			if len(holds) > 6 {
+				return
+			}
+			j, err := d.AddClient(times(t, len(done)), now)
+			require.NoError(t, err)
+			require.Equal(t, len(holds), j)
+			holds, gone = append(holds, None), append(gone, false)
+		},
+		"add site": func(t *rapid.T) {
+			z, err := d.AddSite(times(t, len(holds)), now)
+			require.NoError(t, err)
+			require.Equal(t, len(done), z)
+			done = append(done, false)
+		},
+		"silent": func(t *rapid.T) {
+			j := client(t)
+			alarm := d.Alarm()
+			before := slices.ContainsFunc(d.client, func(c clientState) bool { return c.silent })
+			silent, err := d.Silent(now)
+			require.NoError(t, err)
+			require.Equal(t, before || alarm <= now, len(silent) > 0)
+			for _, k := range silent {
+				require.NotEqual(t, None, holds[k], "of %d clients, %d", j, k)
+			}
+		},
+		"backwards": func(t *rapid.T) {
+			if j := client(t); !math.IsInf(d.now, -1) {
+				before := must(d.MarshalBinary())
+				past := math.Nextafter(d.now, math.Inf(-1))
+				_, err := d.Next(j, past)
+				require.Error(t, err)
+				_, _, err = d.Observe(j, 0, past)
+				require.ErrorIs(t, err, ErrTime)
+				_, err = d.AddSite(times(t, len(holds)), past)
+				require.ErrorIs(t, err, ErrTime)
+				_, err = d.AddClient(times(t, len(done)), past)
+				require.ErrorIs(t, err, ErrTime)
+				_, err = d.Silent(past)
+				require.ErrorIs(t, err, ErrTime)
+				require.ErrorIs(t, d.GiveBack(j, past), ErrTime)
+				require.ErrorIs(t, d.RemoveClient(j, past), ErrTime)
+				require.Equal(t, before, must(d.MarshalBinary()))
+			}
+		},
 		"save": func(t *rapid.T) {
 			data, err := d.MarshalBinary()
 			require.NoError(t, err)
@@ -285,23 +418,35 @@ func propDispatcher(t *rapid.T) {
 			d = fresh
 		},
 		"": func(t *rapid.T) {
-			open, held, copies := 0, map[int]bool{}, map[int]int{}
+			open, copies := 0, map[int]int{}
 			for _, ok := range done {
 				if !ok {
 					open++
 				}
 			}
-			for _, z := range holds {
-				if z != None && !done[z] {
-					held[z] = true
+			for j, z := range holds {
+				if z != None && !done[z] && !d.client[j].silent {
 					copies[z]++
 					require.LessOrEqual(t, copies[z], max(1, d.cfg.Copies))
 				}
 			}
 			require.Equal(t, open, d.Open())
-			require.Equal(t, open, waiting(d)+len(held))
+			require.Equal(t, open, d.waiting+len(copies))
+			waiting := 0
+			for _, list := range d.lists() {
+				for _, z := range *list {
+					require.True(t, d.waits[z])
+				}
+				waiting += len(*list)
+			}
+			require.Equal(t, waiting, d.waiting)
 		},
 	})
+}
+
+// asPredicted is the world in which predictions hold.
+func asPredicted(p *Problem) World {
+	return World{Duration: func(z, j int, _ float64) float64 { return p.Duration(z, j) }}
 }
 
 func TestSimulationOfAPlanGivesItsMakespan(t *testing.T) {
@@ -310,12 +455,12 @@ func TestSimulationOfAPlanGivesItsMakespan(t *testing.T) {
 		p := drawProblem(t, 12)
 		plan := LPT(p)
 		d := must(NewDispatcher(p, plan, DispatcherConfig{Static: true}))
-		run, err := Simulate(d, p.Duration, nil)
+		run, err := Simulate(d, asPredicted(p))
 		require.NoError(t, err)
 		require.InEpsilon(t, p.Makespan(plan), run.Makespan, 1e-9)
 		require.Len(t, run.Spans, p.n)
 		pull := must(NewPullDispatcher(p, nil, DispatcherConfig{Static: true}))
-		run, err = Simulate(pull, p.Duration, nil)
+		run, err = Simulate(pull, asPredicted(p))
 		require.NoError(t, err)
 		require.Zero(t, pull.Open())
 		require.GreaterOrEqual(t, run.Makespan, LowerBound(p)*(1-1e-12))
@@ -342,7 +487,7 @@ func TestSimulationWithLossesAnswersEverySite(t *testing.T) {
 			lost[j] = p.Makespan(LPT(p)) * rapid.Float64Range(0, 1.5).Draw(t, "lost")
 		}
 		lost[rapid.IntRange(0, p.m-1).Draw(t, "survivor")] = math.Inf(1)
-		run, err := Simulate(d, p.Duration, lost)
+		run, err := Simulate(d, World{Duration: asPredicted(p).Duration, Lost: lost})
 		require.NoError(t, err)
 		useful := map[int]int{}
 		for _, s := range run.Spans {
@@ -358,10 +503,15 @@ func TestSimulationWithLossesAnswersEverySite(t *testing.T) {
 	})
 	p := must(NewIdentical([]int{5, 5}, 2))
 	d := must(NewDispatcher(p, Plan{0, 1}, DispatcherConfig{Static: true}))
-	run := must(Simulate(d, p.Duration, []float64{1, 1}))
+	run := must(Simulate(d, World{Duration: asPredicted(p).Duration, Lost: []float64{1, 1}}))
 	require.Equal(t, Simulation{math.Inf(1), []Span{{0, 0, 0, 1, false}, {1, 1, 0, 1, false}}}, run)
-	_, err := Simulate(d, p.Duration, []float64{1})
-	require.ErrorIs(t, err, ErrProblem)
+	for _, w := range []World{{Lost: []float64{1}}, {Joins: []float64{1}}, {Silent: []float64{1}}} {
+		w.Duration = asPredicted(p).Duration
+		_, err := Simulate(d, w)
+		require.ErrorIs(t, err, ErrProblem)
+	}
+	_, err := Simulate(d, World{Duration: asPredicted(p).Duration, Joins: []float64{0, math.NaN()}})
+	require.ErrorIs(t, err, ErrTime)
 }
 
 func TestDispatcherDefaults(t *testing.T) {
@@ -369,12 +519,15 @@ func TestDispatcherDefaults(t *testing.T) {
 	for _, c := range []struct {
 		cfg    DispatcherConfig
 		copies int
-	}{{DispatcherConfig{}, 1}, {DispatcherConfig{Spread: .3}, 1}, {DispatcherConfig{Spread: 1}, 2}, {DispatcherConfig{Spread: 1, Copies: 1}, 1}} {
+		silent bool
+	}{{DispatcherConfig{}, 4, true}, {DispatcherConfig{Static: true}, 1, false}, {DispatcherConfig{Copies: 2}, 2, true},
+		{DispatcherConfig{Static: true, Copies: 2, Patience: 2}, 2, true}, {DispatcherConfig{Patience: -1}, 4, false}} {
 		cfg, err := c.cfg.check()
 		require.NoError(t, err)
 		require.Equal(t, c.copies, cfg.Copies)
+		require.Equal(t, c.silent, !math.IsInf(cfg.Patience, 1))
 	}
-	for _, bad := range []DispatcherConfig{{Copies: -1}, {Spread: -1}, {Spread: math.NaN()}, {Spread: math.Inf(1)}} {
+	for _, bad := range []DispatcherConfig{{Copies: -1}, {Spread: -1}, {Spread: math.NaN()}, {Spread: math.Inf(1)}, {Patience: math.NaN()}} {
 		_, err := NewDispatcher(must(NewIdentical([]int{1}, 1)), Plan{0}, bad)
 		require.ErrorIs(t, err, ErrConfig)
 		_, err = NewPullDispatcher(must(NewIdentical([]int{1}, 1)), []int{0}, bad)
@@ -425,9 +578,9 @@ func TestClientsProveTheirSpeed(t *testing.T) {
 	sizes := []int{100, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}
 	p := must(NewUniform(sizes, []float64{1, 1.01, 2}))
 	plan := Plan{0, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2}
-	actual := func(site, client int) float64 {
+	actual := World{Duration: func(site, client int, _ float64) float64 {
 		return p.Duration(site, client) * []float64{2, .5, 1}[client]
-	}
+	}}
 	holderOfLong := func(run Simulation) int {
 		for _, s := range run.Spans {
 			if s.Site == 0 {
@@ -441,7 +594,7 @@ func TestClientsProveTheirSpeed(t *testing.T) {
 		holder int
 	}{{0, 0}, {.001, 0}, {.3, 1}} {
 		d := must(NewDispatcher(p, plan, DispatcherConfig{Copies: 1, Spread: c.spread}))
-		run := must(Simulate(d, actual, nil))
+		run := must(Simulate(d, actual))
 		require.Equal(t, c.holder, holderOfLong(run), "spread %v", c.spread)
 	}
 	d := must(NewDispatcher(p, plan, DispatcherConfig{Copies: 1, Spread: .3}))
@@ -451,11 +604,11 @@ func TestClientsProveTheirSpeed(t *testing.T) {
 	}
 	require.Equal(t, 1, sizes[first[0]], "the first proves its speed")
 	require.Equal(t, 1, sizes[first[1]], "so does its rival")
-	require.Zero(t, d.probes[2], "the slow one has nothing to prove")
+	require.Zero(t, d.client[2].probes, "the slow one has nothing to prove")
 
 	// With predictions that hold, it costs the short sites and no more.
 	d = must(NewDispatcher(p, plan, DispatcherConfig{Copies: 1, Spread: .3}))
-	run := must(Simulate(d, p.Duration, nil))
+	run := must(Simulate(d, asPredicted(p)))
 	require.LessOrEqual(t, run.Makespan, 100.0*1.01+float64(mostProbes))
 }
 
@@ -471,7 +624,7 @@ func TestProbesPay(t *testing.T) {
 		p, actual := wrongWorld(5, uint64(seed), .3)
 		end := func(spread float64) float64 {
 			d := must(NewDispatcher(p, LPT(p), DispatcherConfig{Copies: 1, Spread: spread}))
-			return must(Simulate(d, actual, nil)).Makespan
+			return must(Simulate(d, actual)).Makespan
 		}
 		sum += end(.3)/end(0) - 1
 	}
@@ -481,7 +634,7 @@ func TestProbesPay(t *testing.T) {
 
 // wrongWorld is the paper's setting with site durations off by a factor of the spread, and
 // client speeds by one of half of it.
-func wrongWorld(m int, seed uint64, spread float64) (p *Problem, actual func(z, j int) float64) {
+func wrongWorld(m int, seed uint64, spread float64) (p *Problem, actual World) {
 	p = paperProblem(m, seed)
 	rng := rand.New(rand.NewPCG(2, seed))
 	site, client := make([]float64, p.n), make([]float64, p.m)
@@ -491,7 +644,7 @@ func wrongWorld(m int, seed uint64, spread float64) (p *Problem, actual func(z, 
 	for j := range client {
 		client[j] = math.Exp(spread / 2 * rng.NormFloat64())
 	}
-	return p, func(z, j int) float64 { return p.Duration(z, j) * site[z] * client[j] }
+	return p, World{Duration: func(z, j int, _ float64) float64 { return p.Duration(z, j) * site[z] * client[j] }}
 }
 
 // TestContradictionsAreRefused saves dispatchers that were spoiled.
@@ -502,13 +655,17 @@ func TestContradictionsAreRefused(t *testing.T) {
 	for name, spoil := range map[string]func(*Dispatcher){
 		"waits twice":              func(d *Dispatcher) { d.pool = append(d.pool, 1) },
 		"waits and is done":        func(d *Dispatcher) { d.done[1] = true },
-		"waits and is held":        func(d *Dispatcher) { d.holds[0] = 1 },
+		"waits and is held":        func(d *Dispatcher) { d.client[0].holds = 1 },
 		"is missing":               func(d *Dispatcher) { d.queue[0] = d.queue[0][1:] },
-		"removed client has sites": func(d *Dispatcher) { d.gone[1] = true },
+		"removed client has sites": func(d *Dispatcher) { d.client[1].gone = true },
 		"no such site":             func(d *Dispatcher) { d.queue[0][0] = 9 },
 		"no such client":           func(d *Dispatcher) { d.refused[[2]int32{2, 0}] = struct{}{} },
-		"too many probes":          func(d *Dispatcher) { d.probes[0] = mostProbes + 2 },
-		"NaN":                      func(d *Dispatcher) { d.since[1] = math.NaN() },
+		"too many probes":          func(d *Dispatcher) { d.client[0].probes = mostProbes + 2 },
+		"NaN":                      func(d *Dispatcher) { d.client[1].since = math.NaN() },
+		"silent with no site":      func(d *Dispatcher) { d.client[1].silent = true },
+		"gone with a site":         func(d *Dispatcher) { d.queue[0] = d.queue[0][1:]; d.client[1] = clientState{holds: 0, gone: true} },
+		"pace":                     func(d *Dispatcher) { d.client[0].pace.actual = -1 },
+		"added site of no size":    func(d *Dispatcher) { d.size = append(d.size, 0) },
 		"no time":                  func(d *Dispatcher) { d.now = math.Inf(1) },
 	} {
 		d := fresh()
@@ -530,7 +687,7 @@ func TestRestoredClientPaysItsSetupAgain(t *testing.T) {
 		z := must(d.Next(0, now))
 		_, _, err := d.Observe(0, z, now+5+p.Duration(z, 0))
 		require.NoError(t, err)
-		require.Equal(t, d.planned[0], d.actual[0])
+		require.Equal(t, d.client[0].pace.planned, d.client[0].pace.actual)
 		require.NoError(t, d.RemoveClient(0, now+50))
 		require.NoError(t, d.RestoreClient(0, now+60))
 	}

@@ -8,8 +8,8 @@
 // returns a good plan at once, [Improve] betters the plan of a problem that is too large
 // for proofs, and [Replan] changes few sites of the last plan.
 //
-// A [Dispatcher] hands a plan out to clients that turn out faster or slower than predicted,
-// or are lost; [Simulate] tries that out. A [DurationPredictor] learns durations from
+// A [Dispatcher] hands a plan out to clients that turn out faster or slower than predicted, come
+// late, fall silent or are lost; [Simulate] tries that out. A [DurationPredictor] learns durations from
 // earlier scans.
 //
 // [FullModel], [ReducedModel] and [Batch] are the models and the heuristic of Pechnikov,

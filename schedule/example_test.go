@@ -112,7 +112,8 @@ func ExampleReplan() {
 	// Output: makespan 16 bound 16 moved 1
 }
 
-// A client that is through with its own batch takes a site from another one's.
+// A client that is through with its own batch takes a site from another one's, and in the end
+// a copy of the site that the other one works on.
 func ExampleDispatcher() {
 	predicted, _ := schedule.NewIdentical([]int{8, 6, 4, 2}, 2)
 	d, err := schedule.NewDispatcher(predicted, schedule.LPT(predicted), schedule.DispatcherConfig{})
@@ -131,12 +132,13 @@ func ExampleDispatcher() {
 		}
 		fmt.Println("then client 1 scans", b)
 	}
-	fmt.Println(d.Open(), "site is open")
+	fmt.Println(d.Open(), "sites are open")
 	// Output:
 	// client 0 scans 0 and client 1 scans 1
 	// then client 1 scans 2
 	// then client 1 scans 3
-	// 1 site is open
+	// then client 1 scans 0
+	// 0 sites are open
 }
 
 // Without a plan each client that is free pulls the next site of a list, here the longest.
@@ -178,7 +180,46 @@ func ExampleDispatcher_RemoveClient() {
 	fmt.Println("client 0 is back and scans site", site, err)
 	// Output:
 	// client 1 scans site 0 which client 0 did not finish: true
-	// client 0 is back and scans site 3 <nil>
+	// client 0 is back and scans site 2 <nil>
+}
+
+// A client dies without a word. Alarm says when to look, and the other one gets its site.
+func ExampleDispatcher_Alarm() {
+	predicted, _ := schedule.NewIdentical([]int{8, 6}, 2)
+	d, err := schedule.NewDispatcher(predicted, schedule.LPT(predicted), schedule.DispatcherConfig{Copies: 1})
+	if err != nil {
+		panic(err)
+	}
+	_, _ = d.Next(0, 0)
+	site, _ := d.Next(1, 0)
+	if _, _, err := d.Observe(1, site, 6); err != nil {
+		panic(err)
+	}
+	nothing, _ := d.Next(1, 6)
+	fmt.Println("client 1 has nothing to do:", nothing == schedule.None)
+
+	now := d.Alarm() // set a timer
+	silent, _ := d.Silent(now)
+	again, _ := d.Next(1, now)
+	fmt.Printf("at %v clients %v are silent, and client 1 scans site %d\n", now, silent, again)
+	// Output:
+	// client 1 has nothing to do: true
+	// at 24 clients [0] are silent, and client 1 scans site 0
+}
+
+// A client and a site come while the crawl runs.
+func ExampleDispatcher_AddClient() {
+	predicted, _ := schedule.NewUniform([]int{8, 6, 4}, []float64{2})
+	d, err := schedule.NewDispatcher(predicted, schedule.LPT(predicted), schedule.DispatcherConfig{})
+	if err != nil {
+		panic(err)
+	}
+	_, _ = d.Next(0, 0)
+	site, _ := d.AddSite([]float64{10}, 3)     // its size
+	client, _ := d.AddClient([]float64{.5}, 3) // its time per unit of size
+	next, _ := d.Next(client, 3)
+	fmt.Println("client", client, "scans the new site:", next == site)
+	// Output: client 1 scans the new site: true
 }
 
 // The state of a crawl is saved and restored with two clients at work.
@@ -205,11 +246,14 @@ func ExampleDispatcher_MarshalBinary() {
 // one is lost after 10 minutes?
 func ExampleSimulate() {
 	predicted, _ := schedule.NewIdentical([]float64{20, 18, 16, 14, 12, 10, 8, 6, 4, 2}, 3)
-	actual := func(site, client int) float64 {
-		if client == 0 {
-			return 2 * predicted.Duration(site, client)
-		}
-		return predicted.Duration(site, client)
+	world := schedule.World{
+		Duration: func(site, client int, _ float64) float64 {
+			if client == 0 {
+				return 2 * predicted.Duration(site, client)
+			}
+			return predicted.Duration(site, client)
+		},
+		Lost: []float64{math.Inf(1), 10, math.Inf(1)},
 	}
 	plan := schedule.LPT(predicted)
 	fmt.Println("predicted:", predicted.Makespan(plan))
@@ -218,7 +262,7 @@ func ExampleSimulate() {
 		if err != nil {
 			panic(err)
 		}
-		s, err := schedule.Simulate(d, actual, []float64{math.Inf(1), 10, math.Inf(1)})
+		s, err := schedule.Simulate(d, world)
 		if err != nil {
 			panic(err)
 		}
@@ -227,7 +271,7 @@ func ExampleSimulate() {
 	// Output:
 	// predicted: 38
 	// static true: 100
-	// static false: 80
+	// static false: 76
 }
 
 // Durations are learned from earlier scans.

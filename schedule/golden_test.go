@@ -180,9 +180,9 @@ func TestGoldenDispatch(t *testing.T) {
 			}
 			kinds, dispatchers := goldenDispatchers(p)
 			for i, d := range dispatchers {
-				run, err := schedule.Simulate(d, func(site, client int) float64 {
+				run, err := schedule.Simulate(d, schedule.World{Duration: func(site, client int, _ float64) float64 {
 					return p.Duration(site, client) * factor[site] * factor[p.Sites()+client]
-				}, lost)
+				}, Lost: lost})
 				require.NoError(t, err)
 				fmt.Fprintf(&b, "%s, %s, loss %v: %.9g", names[k], kinds[i], loss, run.Makespan)
 				for _, s := range run.Spans {

@@ -32,10 +32,11 @@ func TestSweep(t *testing.T) {
 	most := float64(mostProbes)
 	try("mostProbes", &most, func() string { mostProbes = int(most); return probeGain() })
 	mostProbes = int(most)
-	fmt.Println("makespan with copies over that without, in %")
-	for _, spread := range []float64{.1, .2, .3, .5, .7, 1, 1.4} {
-		fmt.Printf("%-14s %6.2f %6.2f\n", "spread", spread, gain(spread, DispatcherConfig{Copies: 2}, DispatcherConfig{Copies: 1}))
-	}
+	fmt.Println("makespan over that of the plan kept to, in %, for spreads of .15, .3 and 1")
+	try("paceMemory", &paceMemory, staticGain)
+	try("paceDoubt", &paceDoubt, staticGain)
+	try("commonDoubt", &commonDoubt, staticGain)
+	try("patienceSpr.", &patienceSpreads, staticGain)
 	fmt.Println("mean |ln(predicted/actual)| of the method, noise, trends and wild runs")
 	methodError := func(m method) func() string {
 		return func() (row string) {
@@ -51,6 +52,14 @@ func TestSweep(t *testing.T) {
 	try("holtTrend", &holtTrend, methodError(byHolt))
 	fmt.Println("mean log score of the predicted spread, noise of spreads that differ by site")
 	try("priorRuns", &priorRuns, func() string { return fmt.Sprintf(" %.4f", spreadScore()) })
+}
+
+// staticGain is the gain of the default dispatcher over the plan kept to.
+func staticGain() (row string) {
+	for _, spread := range []float64{.15, .3, 1} {
+		row += fmt.Sprintf(" %6.2f", gain(spread, DispatcherConfig{}, DispatcherConfig{Static: true}))
+	}
+	return row
 }
 
 // probeGain is the gain of probes for several spreads.
@@ -71,7 +80,7 @@ func gain(spread float64, with, without DispatcherConfig) float64 {
 		p, actual := wrongWorld(5, seed, spread)
 		plan := LPT(p)
 		end := func(cfg DispatcherConfig) float64 {
-			return must(Simulate(must(NewDispatcher(p, plan, cfg)), actual, nil)).Makespan
+			return must(Simulate(must(NewDispatcher(p, plan, cfg)), actual)).Makespan
 		}
 		sum += end(with)/end(without) - 1
 	}

@@ -34,19 +34,24 @@ func planned(cfg schedule.DispatcherConfig) func(*schedule.Problem, schedule.Pla
 	}
 }
 
-func byDefault(p *schedule.Problem, plan schedule.Plan, spread float64) (*schedule.Dispatcher, error) {
+func bySpread(p *schedule.Problem, plan schedule.Plan, spread float64) (*schedule.Dispatcher, error) {
 	return schedule.NewDispatcher(p, plan, schedule.DispatcherConfig{Spread: spread})
 }
 
 var strategies = []strategy{
 	{"static optimal plan", false, planned(schedule.DispatcherConfig{Static: true})},
-	{"plan + stealing", false, planned(schedule.DispatcherConfig{})},
-	{"plan + stealing + copies", false, planned(schedule.DispatcherConfig{Copies: 2})},
-	{"plan + defaults for σ", false, byDefault},
+	{"Dispatcher, no copies", false, planned(schedule.DispatcherConfig{Copies: 1})},
+	{"Dispatcher, defaults", false, planned(schedule.DispatcherConfig{})},
+	{"Dispatcher, defaults for σ", false, bySpread},
 	{"pull LPT", false, pulling((*schedule.Problem).LongestFirst, schedule.DispatcherConfig{Static: true})},
 	{"pull LPT + copies", false, pulling((*schedule.Problem).LongestFirst, schedule.DispatcherConfig{Static: true, Copies: 2})},
 	{"pull LPT, fastest client first", true, pulling((*schedule.Problem).LongestFirst, schedule.DispatcherConfig{Static: true})},
 	{"pull, given order", false, pulling(given, schedule.DispatcherConfig{Static: true})},
+}
+
+// worldOf returns the world in which durations are those of a problem.
+func worldOf(p *schedule.Problem) schedule.World {
+	return schedule.World{Duration: func(z, j int, _ float64) float64 { return p.Duration(z, j) }}
 }
 
 // A wrongWorld is a problem as predicted and as it turns out.
@@ -124,7 +129,7 @@ func dispatchTable(l *lab) ([]report.Row, error) {
 					if err != nil {
 						return nil, err
 					}
-					run, err := schedule.Simulate(d, w.actual.Duration, nil)
+					run, err := schedule.Simulate(d, worldOf(w.actual))
 					if err != nil {
 						return nil, err
 					}

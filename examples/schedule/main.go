@@ -56,14 +56,23 @@ func run(args []string, stdout, stderr io.Writer) error {
 	l := &lab{report.NewProgram("schedule", "Plans batches of sites for crawl clients of different speed, and measures the plans.",
 		"few instances and short limits: under a minute", stdout, stderr)}
 	only := l.Flags.String("only", "", "comma-separated `names` of the experiments to run; all if empty")
+	withSuite := l.Flags.Bool("suite", false, "run the suite instead: Dispatcher in worlds unlike the predictions")
 	l.Notes = "Experiments:"
 	for _, e := range experiments {
+		l.Notes += fmt.Sprintf("\n  %-10s %s (%v)", e.name, e.about, e.full)
+	}
+	l.Notes += "\n\nWith -suite:"
+	for _, e := range suite {
 		l.Notes += fmt.Sprintf("\n  %-10s %s (%v)", e.name, e.about, e.full)
 	}
 	if err := l.Parse(args); err != nil {
 		return err
 	}
-	chosen, err := choose(*only)
+	all := experiments
+	if *withSuite {
+		all = suite
+	}
+	chosen, err := choose(all, *only)
 	if err != nil {
 		return err
 	}
@@ -89,13 +98,13 @@ func run(args []string, stdout, stderr io.Writer) error {
 	return pictures(l)
 }
 
-func choose(only string) ([]experiment, error) {
+func choose(all []experiment, only string) ([]experiment, error) {
 	if only == "" {
-		return experiments, nil
+		return all, nil
 	}
 	var chosen []experiment
 	for _, name := range strings.Split(only, ",") {
-		k := slices.IndexFunc(experiments, func(e experiment) bool { return e.name == name })
+		k := slices.IndexFunc(all, func(e experiment) bool { return e.name == name })
 		if k < 0 {
 			return nil, report.Usagef("-only %s: no such experiment", name)
 		}

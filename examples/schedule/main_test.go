@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -41,6 +42,23 @@ func TestTablesAndPictures(t *testing.T) {
 	svg, err := os.ReadFile(filepath.Join(dir, "solved.svg"))
 	require.NoError(t, err)
 	require.Equal(t, paperSites, strings.Count(string(svg), "<title>"), "one bar per site")
+}
+
+// The suite's point: with its defaults Dispatcher is never far from the best policy.
+func TestSuite(t *testing.T) {
+	t.Parallel()
+	var out, log bytes.Buffer
+	require.NoError(t, run([]string{"-quick", "-json", "-suite", "-only", "worlds"}, &out, &log))
+	var rows []report.Row
+	require.NoError(t, json.Unmarshal(out.Bytes(), &rows))
+	require.Len(t, rows, 2*len(troubles)*len(policies))
+	for k := 0; k < len(rows); k += len(policies) {
+		best := math.Inf(1)
+		for _, r := range rows[k : k+len(policies)] {
+			best = min(best, r.Measured.(float64))
+		}
+		require.Less(t, rows[k].Measured, 1.1*best, rows[k].Item)
+	}
 }
 
 func TestSameSeedSameFigures(t *testing.T) {

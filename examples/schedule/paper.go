@@ -164,7 +164,7 @@ func (s scan) times(m int) (map[string]float64, error) {
 		if err != nil {
 			return nil, err
 		}
-		run, err := schedule.Simulate(d, today.Duration, nil)
+		run, err := schedule.Simulate(d, worldOf(today))
 		if err != nil {
 			return nil, err
 		}

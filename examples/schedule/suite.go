@@ -1,0 +1,178 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"time"
+
+	"github.com/recrawl/recrawl/examples/internal/report"
+	"github.com/recrawl/recrawl/schedule"
+)
+
+// suite is what -suite runs instead of the experiments.
+var suite = []experiment{
+	{"worlds", "dispatch where predictions fail: times over what the plan predicts", 2 * time.Minute, worlds},
+}
+
+// trouble is what happens in a world.
+type trouble struct {
+	name                                  string
+	sizes, drift, straggler, death, joins bool
+}
+
+var troubles = []trouble{
+	{name: "nothing happens"},
+	{name: "sizes off by 30 %", sizes: true},
+	{name: "clients drift", drift: true},
+	{name: "one client three times as slow", straggler: true},
+	{name: "a client dies without a word", death: true},
+	{name: "a quarter of the clients come late", joins: true},
+	{name: "all of these", sizes: true, drift: true, straggler: true, death: true, joins: true},
+}
+
+// A troubledWorld is a problem as predicted, its plan, and what happens.
+type troubledWorld struct {
+	p       *schedule.Problem
+	plan    schedule.Plan
+	planned float64
+	world   func() schedule.World
+}
+
+const driftSteps = 100 // steps of a client's random walk in the time that the plan predicts
+
+// sizeLaws draw the size of a site.
+var sizeLaws = []struct {
+	name string
+	draw func(*rand.Rand) float64
+}{
+	{"power law", func(rng *rand.Rand) float64 { return 1 / (1/50. - rng.Float64()*(1/50.-1/5e3)) }},
+	{"lognormal", func(rng *rand.Rand) float64 { return 100 * math.Exp(rng.NormFloat64()) }},
+	{"uniform", func(rng *rand.Rand) float64 { return 1 + 99*rng.Float64() }},
+}
+
+// newTroubledWorld draws sites, clients whose speeds differ by 30 %, and what happens:
+// site durations off by a lognormal factor of spread .3; clients whose speed is a geometric
+// random walk that comes to a spread of .5 by the end; one client three times as slow as
+// predicted; one that dies at a random time; a quarter of the clients that join up to 70 % of
+// the planned time late.
+func newTroubledWorld(rng *rand.Rand, n, m int, draw func(*rand.Rand) float64, what trouble) (*troubledWorld, error) {
+	sizes, unit := make([]float64, n), make([]float64, m)
+	for z := range sizes {
+		sizes[z] = draw(rng)
+	}
+	for j := range unit {
+		unit[j] = math.Exp(.3 * rng.NormFloat64())
+	}
+	p, err := schedule.NewUniform(sizes, unit)
+	if err != nil {
+		return nil, err
+	}
+	r, err := schedule.Solve(context.Background(), p, schedule.SolveConfig{Steps: 100_000}, rand.NewPCG(1, 1))
+	if err != nil {
+		return nil, err
+	}
+	w := &troubledWorld{p: p, plan: r.Plan, planned: r.Makespan}
+	site, walk, factor := make([]float64, n), make([][]float64, m), make([]float64, m)
+	for z := range site {
+		site[z] = math.Exp(map[bool]float64{true: .3}[what.sizes] * rng.NormFloat64())
+	}
+	for j := range walk {
+		x := 0.0
+		for range 30 * driftSteps {
+			walk[j] = append(walk[j], math.Exp(x))
+			x += map[bool]float64{true: .05}[what.drift] * rng.NormFloat64()
+		}
+		factor[j] = 1
+	}
+	slow, dead, late := rng.IntN(m), rng.IntN(m), rng.Perm(m)[:max(1, m/4)]
+	if what.straggler {
+		factor[slow] = 3
+	}
+	var silent, joins []float64
+	if what.death {
+		silent = make([]float64, m)
+		for j := range silent {
+			silent[j] = math.Inf(1)
+		}
+		silent[dead] = w.planned * rng.Float64()
+	}
+	if what.joins {
+		joins = make([]float64, m)
+		for _, j := range late {
+			joins[j] = .7 * w.planned * rng.Float64()
+		}
+	}
+	w.world = func() schedule.World {
+		return schedule.World{Silent: silent, Joins: joins, Duration: func(z, j int, now float64) float64 {
+			step := min(len(walk[j])-1, int(now/w.planned*driftSteps))
+			return p.Duration(z, j) * site[z] * factor[j] * walk[j][step]
+		}}
+	}
+	return w, nil
+}
+
+// A policy makes a dispatcher of a plan.
+type policy struct {
+	name string
+	make func(*schedule.Problem, schedule.Plan) (*schedule.Dispatcher, error)
+}
+
+func fromPlan(cfg schedule.DispatcherConfig) func(*schedule.Problem, schedule.Plan) (*schedule.Dispatcher, error) {
+	return func(p *schedule.Problem, plan schedule.Plan) (*schedule.Dispatcher, error) {
+		return schedule.NewDispatcher(p, plan, cfg)
+	}
+}
+
+func longestFirst(cfg schedule.DispatcherConfig) func(*schedule.Problem, schedule.Plan) (*schedule.Dispatcher, error) {
+	return func(p *schedule.Problem, _ schedule.Plan) (*schedule.Dispatcher, error) {
+		return schedule.NewPullDispatcher(p, p.LongestFirst(), cfg)
+	}
+}
+
+var policies = []policy{
+	{"Dispatcher, defaults", fromPlan(schedule.DispatcherConfig{})},
+	{"Dispatcher, 3 copies", fromPlan(schedule.DispatcherConfig{Copies: 3})},
+	{"Dispatcher, no copies", fromPlan(schedule.DispatcherConfig{Copies: 1})},
+	{"Dispatcher, patience without end", fromPlan(schedule.DispatcherConfig{Patience: -1})},
+	{"Dispatcher, spread .3", fromPlan(schedule.DispatcherConfig{Spread: .3})},
+	{"the plan, 3 copies at the end", fromPlan(schedule.DispatcherConfig{Static: true, Copies: 3, Patience: 3})},
+	{"longest first, 3 copies, patience 3", longestFirst(schedule.DispatcherConfig{Static: true, Copies: 3, Patience: 3})},
+	{"longest first, no copies, patience 3", longestFirst(schedule.DispatcherConfig{Static: true, Patience: 3})},
+}
+
+// worlds runs all policies in all worlds. The figure is the makespan over the planned one,
+// each world by itself and the means over the laws of sizes.
+func worlds(l *lab) ([]report.Row, error) {
+	runs := pick(l, 2, 40)
+	var rows []report.Row
+	for _, size := range []struct{ n, m int }{{99, 5}, {1000, 20}} {
+		for _, what := range troubles {
+			over := make([][]float64, len(policies))
+			for i := range runs * len(sizeLaws) {
+				law := sizeLaws[i%len(sizeLaws)]
+				w, err := newTroubledWorld(l.rng(20+size.m, i), size.n, size.m, law.draw, what)
+				if err != nil {
+					return nil, err
+				}
+				for k, policy := range policies {
+					d, err := policy.make(w.p, w.plan)
+					if err != nil {
+						return nil, err
+					}
+					run, err := schedule.Simulate(d, w.world())
+					if err != nil {
+						return nil, err
+					}
+					over[k] = append(over[k], run.Makespan/w.planned)
+				}
+			}
+			for k, policy := range policies {
+				rows = append(rows, report.Row{Source: "recrawl", Item: fmt.Sprintf("%d × %d, %s: %s", size.n, size.m, what.name, policy.name),
+					Quantity: "makespan over the planned one", Unit: "1"}.Sample(over[k]))
+			}
+		}
+	}
+	return rows, nil
+}

@@ -1,0 +1,211 @@
+package schedule
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// A fleet is the predicted durations of a problem, and of sites and clients added to it.
+type fleet struct {
+	p       *Problem
+	n, m    int
+	size    []float64   // of each site, on identical and uniform clients
+	unit    []float64   // of each client there
+	rows    [][]float64 // of each site added to unrelated clients, its duration on each client
+	columns [][]float64 // of each client added there, the durations of the problem's sites
+}
+
+func newFleet(p *Problem) fleet {
+	f := fleet{p: p, n: p.n, m: p.m}
+	if !p.unrelated {
+		f.size, f.unit = slices.Clip(p.size), slices.Clip(p.unit)
+	}
+	return f
+}
+
+// duration returns the predicted duration of a site on a client.
+func (f *fleet) duration(z int32, j int) float64 {
+	switch {
+	case !f.p.unrelated:
+		return f.unit[j] * f.size[z]
+	case int(z) >= f.p.n:
+		return f.rows[int(z)-f.p.n][j]
+	case j >= f.p.m:
+		return f.columns[j-f.p.m][z]
+	}
+	return f.p.size[int(z)*f.p.m+j]
+}
+
+// mean returns the mean of all predicted durations.
+func (f *fleet) mean() float64 {
+	sum, count := 0.0, 0
+	for z := range f.n {
+		for j := range f.m {
+			if t := f.duration(int32(z), j); !math.IsInf(t, 1) {
+				count++
+				sum += (t - sum) / float64(count)
+			}
+		}
+	}
+	return sum
+}
+
+// length is what sites that wait for anyone are ordered by: the shortest duration.
+func (f *fleet) length(z int32) float64 {
+	if !f.p.unrelated {
+		return f.size[z]
+	}
+	least := math.Inf(1)
+	for j := range f.m {
+		least = min(least, f.duration(z, j))
+	}
+	return least
+}
+
+// longer orders sites by length, the longest first, equal ones by number.
+func (f *fleet) longer(a, b int32) int {
+	return cmp.Or(cmp.Compare(f.length(b), f.length(a)), cmp.Compare(a, b))
+}
+
+// setup returns the time that a client takes before its first site.
+func (f *fleet) setup(j int) float64 {
+	if j < f.p.m {
+		return f.p.setup[j]
+	}
+	return 0
+}
+
+// checkTimes checks the durations that a site or a client is added with.
+func (f *fleet) checkTimes(times []float64, pairs int) error {
+	want := 1
+	if f.p.unrelated {
+		want = pairs
+	}
+	if len(times) != want {
+		return fmt.Errorf("%w: %d durations, want %d", ErrProblem, len(times), want)
+	}
+	for k, t := range times {
+		if !positive(t) && !(f.p.unrelated && math.IsInf(t, 1)) {
+			return fmt.Errorf("%w: entry %d: %v", ErrDuration, k, t)
+		}
+	}
+	return nil
+}
+
+// AddClient adds a client that is free now and returns its number. On identical and uniform
+// clients times has one number, its time per unit of size (1 if they are identical); on
+// unrelated ones its duration of every site, those added included, +Inf for one that it
+// cannot do. The error is ErrProblem, ErrDuration or ErrTime.
+//
+// Time: O(1), O(n) on unrelated clients.
+func (d *Dispatcher) AddClient(times []float64, now float64) (client int, err error) {
+	if err := d.checkTime(now); err != nil {
+		return None, err
+	}
+	if err := d.checkTimes(times, d.n); err != nil {
+		return None, err
+	}
+	d.now = now
+	if d.p.unrelated {
+		d.columns = append(d.columns, slices.Clone(times[:d.p.n]))
+		for k := range d.rows {
+			d.rows[k] = append(d.rows[k], times[d.p.n+k])
+		}
+	} else {
+		d.unit = append(d.unit, times[0])
+	}
+	d.m++
+	d.queue = append(d.queue, nil)
+	d.client = append(d.client, clientState{holds: None, since: now})
+	slices.SortFunc(d.back, d.longer) // the shortest durations may have changed
+	return d.m - 1, nil
+}
+
+// AddSite adds a site and returns its number. On identical and uniform clients times has one
+// number, its size; on unrelated ones its duration on every client, +Inf for one that cannot
+// do it. The error is ErrProblem, ErrDuration or ErrTime.
+//
+// Time: O(m + k) for k sites that wait for anyone.
+func (d *Dispatcher) AddSite(times []float64, now float64) (site int, err error) {
+	if err := d.checkTime(now); err != nil {
+		return None, err
+	}
+	if err := d.checkTimes(times, d.m); err != nil {
+		return None, err
+	}
+	d.now = now
+	if d.p.unrelated {
+		d.rows = append(d.rows, slices.Clone(times))
+	} else {
+		d.size = append(d.size, times[0])
+	}
+	site = d.n
+	d.n++
+	d.open++
+	d.waits, d.done = append(d.waits, false), append(d.done, false)
+	d.release(int32(site))
+	return site, nil
+}
+
+// Silent returns the clients that have held a site for longer than Patience allows, in
+// ascending order: look after them, and tell RemoveClient if they are gone. What they hold
+// and their batches wait for others already. A client that answers or asks is no longer
+// silent. The error is ErrTime.
+//
+// Time: O(m).
+func (d *Dispatcher) Silent(now float64) (clients []int, err error) {
+	if err := d.checkTime(now); err != nil {
+		return nil, err
+	}
+	d.now = now
+	d.listen()
+	for j := range d.client {
+		if d.client[j].silent {
+			clients = append(clients, j)
+		}
+	}
+	return clients, nil
+}
+
+// Alarm returns the time at which the next client becomes silent if nothing is heard of it,
+// +Inf if none will. Set a timer for it if clients have nothing to do, and ask Next for them
+// then.
+//
+// Time: O(m).
+func (d *Dispatcher) Alarm() float64 {
+	soonest := math.Inf(1)
+	for j := range d.client {
+		soonest = min(soonest, d.deadline(j))
+	}
+	return soonest
+}
+
+// deadline returns when a client becomes silent, +Inf if it does not hold an open site or is
+// silent already.
+func (d *Dispatcher) deadline(client int) float64 {
+	c := &d.client[client]
+	if c.holds == None || c.silent || d.done[c.holds] {
+		return math.Inf(1)
+	}
+	allowed := d.patience() * d.paceOf(client, c.pace) * d.duration(c.holds, client)
+	if !c.started {
+		allowed += d.setup(client)
+	}
+	return c.since + allowed
+}
+
+// listen makes the sites of clients that have become silent wait for anyone.
+func (d *Dispatcher) listen() {
+	if math.IsInf(d.cfg.Patience, 1) {
+		return
+	}
+	for j := range d.client {
+		if d.deadline(j) <= d.now {
+			d.client[j].silent = true
+			d.unassign(j)
+			d.release(d.client[j].holds)
+		}
+	}
+}

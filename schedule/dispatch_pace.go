@@ -1,0 +1,124 @@
+package schedule
+
+import "math"
+
+// A pace is the time that sites took beside the time predicted for them.
+type pace struct{ actual, planned float64 }
+
+// The tuned values of what is learned of clients. What they are worth, halved, as they are
+// and doubled, is measured by
+//
+//	go test ./schedule -v -run Sweep -sweep
+var (
+	// paceMemory is how many typical sites a client's pace looks back on.
+	paceMemory = 8.0
+	// paceDoubt is how many typical sites at the pace of all clients a client's own pace
+	// starts from; commonDoubt is how many as predicted the pace of all starts from.
+	paceDoubt, commonDoubt = 1.0, 2.0
+	// patienceSpreads is the number of standard deviations, of the logarithm of the time of
+	// a site over the time expected, after which a client is silent. Without it crawls whose
+	// sites are off by a spread of 1 end 4 % later.
+	patienceSpreads = 2.5
+)
+
+// The spread of these logarithms is taken to be priorMiss at first, with a weight of
+// priorMisses sites. One counts as mostMiss at most.
+const priorMiss, priorMisses, mostMiss = .35, 4, 3
+
+// misses is what is known of the logarithms of times over expected times.
+type misses struct {
+	squares float64
+	count   int
+}
+
+func (m misses) spread() float64 {
+	return math.Sqrt((m.squares + priorMisses*priorMiss*priorMiss) / float64(m.count+priorMisses))
+}
+
+// patience returns how many times as long as expected a client may hold a site.
+func (d *Dispatcher) patience() float64 {
+	if d.cfg.Patience != 0 {
+		return d.cfg.Patience
+	}
+	return max(leastPatience, math.Exp(patienceSpreads*d.misses.spread()))
+}
+
+// leastKept is the least share of a pace that one site leaves, however long it is.
+const leastKept = .5
+
+// Paces are kept within these bounds, so that the arithmetic stays finite.
+const leastPace, mostPace = 1e-30, 1e30
+
+// learn takes in the time for which a client held a site.
+func (d *Dispatcher) learn(client int, spent float64) {
+	c := &d.client[client]
+	if !c.started {
+		spent = max(0, spent-d.setup(client)) // the first site of a batch waits for the batch
+	}
+	spent = min(spent, math.MaxFloat64) // times may lie far apart
+	predicted := d.duration(c.holds, client)
+	miss := min(mostMiss, math.Abs(math.Log(spent/predicted/d.paceOf(client, c.pace))))
+	d.misses.squares += float64(miss * miss)
+	d.misses.count++
+	c.pace.add(spent, predicted, max(leastKept, math.Exp(-predicted/(paceMemory*d.typical))))
+	d.all.add(spent, predicted, 1)
+}
+
+// add takes in a site and keeps a share of what was.
+func (p *pace) add(actual, planned, keep float64) {
+	p.actual = min(float64(p.actual*keep)+actual, math.MaxFloat64)
+	p.planned = min(float64(p.planned*keep)+planned, math.MaxFloat64)
+}
+
+// over returns the pace as a factor of predicted durations, with a doubt that is worth so
+// much predicted time at the given factor.
+func (p pace) over(doubt, factor float64) float64 {
+	return min(mostPace, max(leastPace, (p.actual+float64(doubt*factor))/(p.planned+doubt)))
+}
+
+// paceOf returns by how much a client is expected to exceed predictions, of what it did.
+func (d *Dispatcher) paceOf(client int, p pace) float64 {
+	return p.over(paceDoubt*d.typical, d.all.over(commonDoubt*d.typical, 1))
+}
+
+// expect returns the factor by which a client is expected to exceed predictions: of what it
+// finished, and of what it holds if that is late already.
+func (d *Dispatcher) expect(client int) float64 {
+	c := &d.client[client]
+	factor := d.paceOf(client, c.pace)
+	if c.holds == None {
+		return factor
+	}
+	predicted, held := d.duration(c.holds, client), d.now-c.since
+	if held <= factor*predicted {
+		return factor
+	}
+	p := c.pace
+	p.add(min(held, math.MaxFloat64), predicted, 1)
+	return d.paceOf(client, p)
+}
+
+// expected returns how long a site is expected to take a client.
+func (d *Dispatcher) expected(z int32, client int) float64 {
+	return d.expect(client) * d.duration(z, client)
+}
+
+// ends predicts when a client is through with the site that it holds. One that is overdue is
+// expected to need as long again as it has held the site, one that should have asked to be
+// late as long again, and a silent or removed one not to come back.
+func (d *Dispatcher) ends(client int) float64 {
+	c := &d.client[client]
+	switch {
+	case c.gone || c.silent:
+		return math.Inf(1)
+	case c.holds == None:
+		return max(c.since, d.now+(d.now-c.since))
+	case d.done[c.holds]:
+		return d.now
+	}
+	end := c.since + d.expect(client)*d.duration(c.holds, client)
+	if end < d.now {
+		return d.now + (d.now - c.since)
+	}
+	return end
+}
