@@ -197,7 +197,7 @@ func ExampleTWOMA() {
 // Sites 0, 1, 2 are fast from access point 0 and the others from 1, but they start in turns.
 // They are accessed in random order, and every two accesses make a pair.
 func ExamplePairTWOMA() {
-	p, err := partition.NewPairTWOMA(2, 6, 0)
+	p, err := partition.NewPairTWOMA(2, 6, partition.PairTWOMAConfig{})
 	check(err)
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 20 {

@@ -67,7 +67,7 @@ func TestGolden(t *testing.T) {
 	counts, err := NewCoAccess([]int{2, 4, 6})
 	require.NoError(t, err)
 	class("CoAccess", counts.Query, counts.Class)
-	pairs, err := NewPairTWOMA(3, 20, 5)
+	pairs, err := NewPairTWOMA(3, 20, PairTWOMAConfig{})
 	require.NoError(t, err)
 	h := fnv.New64a()
 	for n := range 1000 {
@@ -129,7 +129,7 @@ func TestSaved(t *testing.T) {
 	for i, d := range []float64{10, 20, 30} {
 		require.NoError(t, w.Observe(i, d))
 	}
-	p, err := NewPairTWOMA(2, 4, 5)
+	p, err := NewPairTWOMA(2, 4, PairTWOMAConfig{})
 	require.NoError(t, err)
 	for _, i := range []int{0, 2, 1, 3} {
 		require.NoError(t, p.Observe(i, float64(10+i/2*20)))

@@ -31,7 +31,7 @@ func TestPairTWOMAConverges(t *testing.T) {
 	t.Parallel()
 	run := func(balanced bool) (placed int, arms [4]int, best [4]int) {
 		env := durations(t, 4, 200, 1, func(c *webenv.DurationsConfig) { c.Balanced = balanced })
-		p, err := NewPairTWOMA(4, 200, 5)
+		p, err := NewPairTWOMA(4, 200, PairTWOMAConfig{})
 		require.NoError(t, err)
 		rng := rand.New(rand.NewPCG(1, 3))
 		for range 4000 {
@@ -63,7 +63,7 @@ func TestPairTWOMAConverges(t *testing.T) {
 
 func TestPairTWOMACases(t *testing.T) {
 	t.Parallel()
-	p, err := NewPairTWOMA(2, 4, 3)
+	p, err := NewPairTWOMA(2, 4, PairTWOMAConfig{States: 3})
 	require.NoError(t, err)
 	step := func(i, j int, di, dj float64) {
 		require.NoError(t, p.Observe(i, di))
@@ -86,7 +86,7 @@ func TestPairTWOMACases(t *testing.T) {
 	require.ErrorIs(t, p.Observe(0, -1), ErrDuration)
 	require.Equal(t, []uint8{2, 1, 0, 0}, p.depth)
 	for _, c := range [][3]int{{1, 4, 5}, {257, 4, 5}, {2, 1, 5}, {2, 4, -1}, {2, 4, 256}} {
-		_, err := NewPairTWOMA(c[0], c[1], c[2])
+		_, err := NewPairTWOMA(c[0], c[1], PairTWOMAConfig{States: c[2]})
 		require.ErrorIs(t, err, ErrConfig, "%v", c)
 	}
 }
@@ -94,7 +94,7 @@ func TestPairTWOMACases(t *testing.T) {
 func TestPairTWOMAContinues(t *testing.T) {
 	t.Parallel()
 	env := durations(t, 3, 60, 1, nil)
-	p, err := NewPairTWOMA(3, 60, 5)
+	p, err := NewPairTWOMA(3, 60, PairTWOMAConfig{})
 	require.NoError(t, err)
 	rng := rand.New(rand.NewPCG(1, 3))
 	for range 5 {
@@ -111,7 +111,7 @@ func TestPairTWOMAContinues(t *testing.T) {
 	require.Equal(t, *p, q)
 	// In the middle of a pair, whose first object waits.
 	require.Equal(t, 58, p.first)
-	p.depth[58], p.waits = 0, true
+	p.depth[58], p.slow = 0, true
 	b, err = p.MarshalBinary()
 	require.NoError(t, err)
 	require.NoError(t, q.UnmarshalBinary(b))
@@ -126,4 +126,45 @@ func TestPairTWOMAContinues(t *testing.T) {
 	require.NoError(t, q.Observe(other, 1e6))
 	require.Equal(t, *p, q)
 	require.Equal(t, []uint8{was, arm}, []uint8{q.arm[58], q.arm[other]})
+}
+
+// The rules that the report adds: a pair from one arm is rewarded whatever it took, and case (c) of
+// the object migration automaton displaces a third object.
+func TestPairTWOMAAsReported(t *testing.T) {
+	t.Parallel()
+	p, err := NewPairTWOMA(2, 6, PairTWOMAConfig{States: 3, Together: true, Displace: true})
+	require.NoError(t, err)
+	states := func() (s []int) {
+		for i := range 6 {
+			v, err := p.State(i)
+			require.NoError(t, err)
+			s = append(s, v)
+		}
+		return s
+	}
+	step := func(i, j int, di, dj float64) {
+		require.NoError(t, p.Observe(i, di))
+		require.NoError(t, p.Observe(j, dj))
+	}
+	require.Equal(t, []int{3, 3, 3, 3, 3, 3}, states(), "all at the boundary, which is state N")
+	// The first crawl sets the averages of 20 and 40. Objects 0, 2, 4 are in arm 0.
+	step(0, 2, 10, 30)
+	require.Equal(t, []int{2, 3, 2, 3, 3, 3}, states(), "both of arm 0 are rewarded, the slow one too")
+	step(1, 3, 20, 60)
+	require.Equal(t, []int{2, 2, 2, 2, 3, 3}, states())
+	step(4, 5, 20, 40)
+	require.Equal(t, []int{2, 2, 2, 2, 2, 2}, states(), "of two arms, each by its own duration")
+	step(0, 1, 30, 30)
+	require.Equal(t, []int{3, 1, 2, 2, 2, 2}, states())
+	step(0, 3, 30, 60)
+	require.Equal(t, []int{3, 1, 2, 3, 2, 2}, states(), "case (b): one at the boundary, the other moves outward")
+	require.Equal(t, []uint8{0, 1, 0, 1, 0, 1}, p.arm)
+	step(0, 3, 30, 60)
+	require.Equal(t, []uint8{1, 1, 0, 1, 0, 0}, p.arm, "case (c): 0 moves, 3 stays, 5, the nearest to the boundary, gives way")
+	require.Equal(t, []int{3, 1, 2, 3, 2, 3}, states())
+
+	for object := range 6 {
+		_, err := p.State(object + 6)
+		require.ErrorIs(t, err, ErrUnknown)
+	}
 }

@@ -198,7 +198,7 @@ func pairRun(cfg webenv.DurationsConfig, seed uint64, crawls int) (most, last fl
 	if err != nil {
 		return 0, 0, err
 	}
-	pairs, err := partition.NewPairTWOMA(cfg.Arms, cfg.Sites, 5)
+	pairs, err := partition.NewPairTWOMA(cfg.Arms, cfg.Sites, partition.PairTWOMAConfig{})
 	if err != nil {
 		return 0, 0, err
 	}
