@@ -48,7 +48,7 @@ type figure struct {
 	rows   []Row
 }
 
-var papers = []paper{granmo, yazidi}
+var papers = []paper{granmo, yazidi, chen, chenWang}
 
 // A lab is what an experiment needs.
 type lab struct{ *report.Program }

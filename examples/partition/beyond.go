@@ -38,7 +38,7 @@ func noise(size scale, seed uint64) (rows []report.Row, pictures []picture, err 
 		for _, m := range learners {
 			var placed, excess, after []float64
 			var curve [][]float64
-			for k := range uint64(size.longRuns) {
+			for k := range uint64(size.runs) {
 				all, err := crawls(m, cfg, seed*1000+k, nCrawls(300))
 				if err != nil {
 					return nil, nil, err
@@ -78,7 +78,7 @@ func congestion(size scale, seed uint64) (rows []report.Row, pictures []picture,
 		for _, m := range append([]maker{uniformScheme}, learners...) {
 			var ratio []float64
 			var curve [][]float64
-			for k := range uint64(size.longRuns) {
+			for k := range uint64(size.runs) {
 				web, err := webenv.NewDurations(cfg, rand.NewPCG(seed*1000+k, 1))
 				if err != nil {
 					return nil, nil, err
@@ -112,7 +112,7 @@ func congestion(size scale, seed uint64) (rows []report.Row, pictures []picture,
 // quarter are fastest from it; every second site is expected to have three times the updates.
 func capacity(size scale, seed uint64) (rows []report.Row, _ []picture, err error) {
 	var used, heavy, light []float64
-	for k := range uint64(size.longRuns) {
+	for k := range uint64(size.runs) {
 		cfg := environment(4, size.sites)
 		cfg.Noise, cfg.Scatter = webenv.UniformNoise, 0.2
 		web, err := webenv.NewDurations(cfg, rand.NewPCG(seed*1000+k, 1))

@@ -12,8 +12,7 @@ type picture struct {
 func draw(p *report.Program, pictures []picture) error {
 	page := report.Page{
 		Title: "Sites and access points",
-		Lead: "The experiments of Chen, Wang and Olsen (2006) and of Chen & Wang (2006), and what their automaton " +
-			"cannot do beside the assigner that can. Curves are means over the runs.",
+		Lead:  "What the automaton of Chen, Wang and Olsen (2006) cannot do beside the assigner that can. Curves are means over the runs.",
 	}
 	for _, pic := range pictures {
 		svg, err := p.WriteChart(pic.name+".svg", pic.chart)

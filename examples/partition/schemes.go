@@ -9,7 +9,8 @@ import (
 	"github.com/recrawl/recrawl/webenv"
 )
 
-// fitted are the settings of TWOMA that come close to figure 5.3-7 of the report.
+// fitted are the settings of TWOMA that come close to the crawls published in its report, see
+// examples/papers.
 var fitted = partition.TWOMAConfig{Entry: 4, AnyArm: true, LastCrawl: true}
 
 // maker makes a scheme for a number of access points and sites.
@@ -78,4 +79,28 @@ const fast, slow = 24.7, 53.6
 // environment is the papers', with exact durations.
 func environment(arms, sites int) webenv.DurationsConfig {
 	return webenv.DurationsConfig{Arms: arms, Sites: sites, Perfect: fast, Other: slow}
+}
+
+// average returns the mean of curves, point by point; one that ended keeps its last value.
+func average(curves [][]float64) []float64 {
+	longest := 0
+	for _, c := range curves {
+		longest = max(longest, len(c))
+	}
+	mean := make([]float64, longest)
+	for _, c := range curves {
+		for x := range mean {
+			mean[x] += c[min(x, len(c)-1)] / float64(len(curves))
+		}
+	}
+	return mean
+}
+
+// upTo returns 1, 2, …, n.
+func upTo(n int) []float64 {
+	x := make([]float64, n)
+	for i := range x {
+		x[i] = float64(i + 1)
+	}
+	return x
 }
