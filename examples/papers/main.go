@@ -48,7 +48,7 @@ type figure struct {
 	rows   []Row
 }
 
-var papers = []paper{granmo, yazidi, chen, chenWang}
+var papers = []paper{granmo, yazidi, chen, chenWang, pechnikov}
 
 // A lab is what an experiment needs.
 type lab struct{ *report.Program }

@@ -1,0 +1,49 @@
+package main
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/recrawl/recrawl/examples/internal/report"
+	"github.com/recrawl/recrawl/schedule"
+)
+
+// One set of sites, scanned by each method: the times are makespans of all sites, and nothing is
+// scaled to match.
+func TestScanTimes(t *testing.T) {
+	t.Parallel()
+	var forward, best []float64
+	for seed := range uint64(20) {
+		s := newScan(rand.New(rand.NewPCG(seed, 1)))
+		times, err := s.times(3, rand.NewPCG(seed, 2))
+		require.NoError(t, err)
+		require.Len(t, times, 2+2*len(readingsOfBatch)+1)
+		today, err := schedule.NewUniform(s.now, unitTimes(3))
+		require.NoError(t, err)
+		for name, v := range times {
+			require.GreaterOrEqual(t, v, schedule.LowerBound(today)*(1-1e-12), name)
+		}
+		forward, best = append(forward, times["round robin 1"]), append(best, times[solved])
+	}
+	mean, sd := report.MeanSD(forward)
+	require.Greater(t, sd, 0.05*mean, "sets of sites differ")
+	planned, _ := report.MeanSD(best)
+	require.Less(t, planned, 1.05*mean)
+}
+
+// The models agree where the full one has nothing to add: durations differ by the times that the
+// reduction drops.
+func TestModels(t *testing.T) {
+	t.Parallel()
+	full, reduced, err := models([]float64{1000, 50}, 3)
+	require.NoError(t, err)
+	for z, pages := range []float64{1000, 50} {
+		for j := range 3 {
+			dropped := full.Duration(z, j) - reduced.Duration(z, j)
+			require.InDelta(t, response+(pages/20+21./1024)/serverKB, dropped, 0.005)
+			require.InEpsilon(t, pages*unitTimes(3)[j], reduced.Duration(z, j), 1e-9)
+		}
+	}
+}
