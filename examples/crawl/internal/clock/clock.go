@@ -1,0 +1,130 @@
+// Package clock is the time that a crawl goes by: the real one, guarded against clocks that are set,
+// or one that runs fast.
+package clock
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// A Clock tells the time, which never goes back.
+type Clock interface {
+	Now() time.Time
+	// Sleep waits for a time by this clock, or less if the context is done.
+	Sleep(ctx context.Context, d time.Duration)
+	// Real returns how long that takes by the machine's clock, if all goes well.
+	Real(d time.Duration) time.Duration
+}
+
+// catchUp is the speed at which a Real clock runs while it is ahead of the machine's: slow enough
+// to be caught up with, fast enough for the budget.
+const catchUp = 0.9
+
+// Real is the machine's clock, but never before a time that is known to be over: that of the last
+// answer before a restart. If the machine's clock was set back meanwhile, this one runs on from
+// there, a tenth slower, until the other has caught up. Make it with NewReal.
+type Real struct {
+	began time.Time     // by the machine's clock, with its monotonic reading
+	ahead time.Duration // at that time
+}
+
+// NewReal returns a clock that is not before a time.
+func NewReal(latest time.Time) *Real {
+	r := &Real{began: time.Now()}
+	r.ahead = max(latest.Sub(r.began), 0)
+	return r
+}
+
+// Ahead returns how far the clock was ahead of the machine's when it was made.
+func (r *Real) Ahead() time.Duration { return r.ahead }
+
+// Now implements Clock. A machine's clock that is set while the process runs changes nothing, as
+// time.Since goes by the monotonic one.
+func (r *Real) Now() time.Time { return r.at(time.Since(r.began)) }
+
+func (r *Real) at(elapsed time.Duration) time.Time {
+	late := time.Duration((1 - catchUp) * float64(elapsed))
+	return r.began.Round(0).Add(elapsed + max(r.ahead-late, 0))
+}
+
+// Sleep implements Clock.
+func (r *Real) Sleep(ctx context.Context, d time.Duration) { sleep(ctx, d) }
+
+// Real implements Clock.
+func (r *Real) Real(d time.Duration) time.Duration { return d }
+
+func sleep(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// braked is the share of its speed at which a Fast clock runs while a crawler is behind. It does
+// not stand still, as what keeps the crawler may be a wait by this clock.
+const braked = 0.1
+
+// Fast runs faster than the machine's clock, and slows down while a crawler cannot keep up, so that
+// what a crawl comes to is not a matter of the machine. Make it with NewFast.
+type Fast struct {
+	mu     sync.Mutex
+	speed  float64
+	now    time.Time
+	real   time.Time
+	behind int // crawlers that cannot keep up
+}
+
+// NewFast returns a clock that begins at a time and runs so many times as fast as the machine's.
+func NewFast(from time.Time, speed float64) *Fast {
+	return &Fast{speed: speed, now: from, real: time.Now()}
+}
+
+func (f *Fast) rate() float64 {
+	if f.behind > 0 {
+		return f.speed * braked
+	}
+	return f.speed
+}
+
+// Now implements Clock.
+func (f *Fast) Now() time.Time {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.advance()
+}
+
+func (f *Fast) advance() time.Time {
+	real := time.Now()
+	f.now = f.now.Add(time.Duration(float64(real.Sub(f.real)) * f.rate()))
+	f.real = real
+	return f.now
+}
+
+// Behind says that a crawler cannot keep up, or that it can again.
+func (f *Fast) Behind(is bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.advance()
+	if is {
+		f.behind++
+	} else {
+		f.behind--
+	}
+}
+
+// Real implements Clock.
+func (f *Fast) Real(d time.Duration) time.Duration { return time.Duration(float64(d) / f.speed) }
+
+// Sleep implements Clock.
+func (f *Fast) Sleep(ctx context.Context, d time.Duration) {
+	for until := f.Now().Add(d); ctx.Err() == nil; {
+		left := until.Sub(f.Now())
+		if left <= 0 {
+			return
+		}
+		sleep(ctx, max(time.Duration(float64(left)/f.speed), 50*time.Microsecond))
+	}
+}

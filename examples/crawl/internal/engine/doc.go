@@ -1,0 +1,22 @@
+// Package engine keeps the state of a crawler in NATS JetStream: for each shard a log of what
+// was found, and snapshots. The server runs within the process, with its files in a folder, or
+// elsewhere at an address; nothing else differs.
+//
+// Open an Engine, Own a shard, Restore what is known of it, and then Append and Snapshot.
+//
+// # Guarantees
+//
+// A record whose Append returned nil is there after a kill of the process or of the server, and
+// is handed to Restore once, in order. A shard has one owner: one that lost its lease, even
+// without knowing, cannot append any more, as each record names the one before it and the stream
+// refuses it otherwise. With the default sync, a loss of power can take up to two minutes of
+// records.
+//
+// # How it works
+//
+// One stream has the subjects crawl.N.log and crawl.N.snap for shard N. A lease in a key-value
+// bucket says who may own it, and a record of takeover ends the chain of any owner before.
+// A snapshot is a blob in an object store under a name of its own; then a pointer to it is
+// written on the condition that the log's chain is unbroken; then the log is purged up to the
+// last record of the snapshot before, so that this one will do where the newest is damaged.
+package engine

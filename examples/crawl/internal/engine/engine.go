@@ -1,0 +1,264 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/gofrs/flock"
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+var (
+	// ErrBusy reports that another process works in the folder, or owns the shard.
+	ErrBusy = errors.New("engine: in use by another process")
+	// ErrFenced reports that another owner took the shard over: what this one wrote since does
+	// not count.
+	ErrFenced = errors.New("engine: another owner has the shard")
+	// ErrStorage reports that the state cannot be written: the disk is full, or the folder read
+	// only.
+	ErrStorage = errors.New("engine: cannot write the state")
+	// ErrState reports that the state cannot be read.
+	ErrState = errors.New("engine: cannot read the state")
+)
+
+const (
+	streamName  = "CRAWL"
+	leaseBucket = "lease"
+	snapBucket  = "snap"
+	// attempt is the time for one request; a context with a deadline is what keeps a request to
+	// a cluster without a leader from waiting for ever.
+	attempt = time.Second
+	// ready is the time for an embedded server to read its files: 4.3 s were measured for a
+	// million records.
+	ready = time.Minute
+	// Reserve is the free space below which nothing more is written: a server that runs into the
+	// end of a disk stops its storage altogether.
+	Reserve = 64 << 20
+	// MaxRecord is the greatest size of a record: half of a server's default limit.
+	MaxRecord = 512 << 10
+)
+
+// Config describes an Engine.
+type Config struct {
+	// Dir is the folder of the embedded server.
+	Dir string
+	// URL, if not empty, is the address of a server to use instead.
+	URL string
+	// Replicas of all that is kept; 0 means 1.
+	Replicas int
+	// Lease is how long an owner that fell silent keeps its shards; 0 means 4 s, and 24 s with
+	// replicas, as an election takes up to 9.
+	Lease time.Duration
+	// SyncAlways has each record written through to the disk before it counts.
+	SyncAlways bool
+	// KeepLog purges nothing: the log is then an account of all polls.
+	KeepLog bool
+	// Name is that of this process in leases; empty means the host's and the process's number.
+	Name string
+	// Log is where the engine says what it does; nil is [slog.Default].
+	Log *slog.Logger
+}
+
+// An Engine is a connection to a server, which may be within the process.
+type Engine struct {
+	cfg    Config
+	lock   *flock.Flock   // of an embedded server
+	server *server.Server // nil if it is elsewhere
+	conn   *nats.Conn
+	js     jetstream.JetStream
+	stream jetstream.Stream
+	leases jetstream.KeyValue
+	blobs  jetstream.ObjectStore
+}
+
+// Open starts the server, or connects to it.
+func Open(ctx context.Context, cfg Config) (*Engine, error) {
+	if cfg.Log == nil {
+		cfg.Log = slog.Default()
+	}
+	cfg.Replicas = max(cfg.Replicas, 1)
+	if cfg.Lease == 0 {
+		cfg.Lease = 4 * time.Second
+		if cfg.Replicas > 1 {
+			cfg.Lease = 24 * time.Second
+		}
+	}
+	if cfg.Name == "" {
+		host, _ := os.Hostname()
+		cfg.Name = fmt.Sprintf("%s/%d", host, os.Getpid())
+	}
+	e := &Engine{cfg: cfg}
+	if err := e.open(ctx); err != nil {
+		e.Close()
+		return nil, err
+	}
+	return e, nil
+}
+
+func (e *Engine) open(ctx context.Context) (err error) {
+	options := []nats.Option{
+		nats.MaxReconnects(-1),
+		nats.ReconnectBufSize(-1), // a record that was not sent at once is not to be sent late
+		nats.Name(e.cfg.Name),
+	}
+	if e.cfg.URL == "" {
+		if err := e.embed(); err != nil {
+			return err
+		}
+		options = append(options, nats.InProcessServer(e.server))
+	}
+	if e.conn, err = nats.Connect(e.cfg.URL, options...); err != nil {
+		return fmt.Errorf("engine: %w", err)
+	}
+	if e.js, err = jetstream.New(e.conn); err != nil {
+		return fmt.Errorf("engine: %w", err)
+	}
+	return e.create(ctx)
+}
+
+// writable checks that a folder can be written to, which a server would only say much later.
+func writable(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("%w in %s: %w", ErrStorage, dir, err)
+	}
+	probe, err := os.CreateTemp(dir, ".probe-*")
+	if err != nil {
+		return fmt.Errorf("%w in %s: %w", ErrStorage, dir, err)
+	}
+	return errors.Join(probe.Close(), os.Remove(probe.Name()))
+}
+
+// embed starts a server within the process. Two servers would both open one folder, and both
+// acknowledge the same record, so there is a lock.
+func (e *Engine) embed() error {
+	dir := e.cfg.Dir
+	if err := writable(dir); err != nil {
+		return err
+	}
+	e.lock = flock.New(filepath.Join(dir, "lock"))
+	switch locked, err := e.lock.TryLock(); {
+	case err != nil:
+		return fmt.Errorf("%w in %s: %w", ErrStorage, dir, err)
+	case !locked:
+		return fmt.Errorf("%w: %s", ErrBusy, dir)
+	}
+	if err := e.space(); err != nil {
+		return err
+	}
+	var err error
+	e.server, err = server.NewServer(&server.Options{
+		ServerName: "crawl", DontListen: true, NoSigs: true, NoLog: true,
+		JetStream: true, StoreDir: filepath.Join(dir, "nats"), SyncAlways: e.cfg.SyncAlways,
+		// The disk is the limit, which space watches.
+		JetStreamMaxMemory: 1 << 30, JetStreamMaxStore: 1 << 50,
+	})
+	if err != nil {
+		return fmt.Errorf("%w in %s: %w", ErrState, dir, err)
+	}
+	e.server.Start()
+	if !e.server.ReadyForConnections(ready) {
+		return fmt.Errorf("%w in %s: the server does not come up", ErrState, dir)
+	}
+	return nil
+}
+
+// space reports whether there is room for more.
+func (e *Engine) space() error {
+	if e.server == nil && e.lock == nil {
+		return nil
+	}
+	free, err := freeSpace(e.cfg.Dir)
+	switch {
+	case errors.Is(err, errors.ErrUnsupported):
+		return nil
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%w: %s is gone", ErrStorage, e.cfg.Dir)
+	case err != nil:
+		return fmt.Errorf("%w in %s: %w", ErrStorage, e.cfg.Dir, err)
+	case free < Reserve:
+		return fmt.Errorf("%w: %d MiB free where %s is, and %d are to stay free", ErrStorage, free>>20, e.cfg.Dir, Reserve>>20)
+	}
+	return nil
+}
+
+// create creates what is not there yet.
+func (e *Engine) create(ctx context.Context) error {
+	return e.patiently(ctx, func(ctx context.Context) (err error) {
+		e.stream, err = e.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
+			Name: streamName, Subjects: []string{"crawl.*.log", "crawl.*.snap"},
+			Storage: jetstream.FileStorage, Retention: jetstream.LimitsPolicy, Replicas: e.cfg.Replicas,
+			AllowRollup: true, DenyDelete: true,
+		})
+		if err != nil {
+			return err
+		}
+		e.leases, err = e.js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{
+			Bucket: leaseBucket, TTL: e.cfg.Lease, LimitMarkerTTL: e.cfg.Lease, Replicas: e.cfg.Replicas,
+		})
+		if err != nil {
+			return err
+		}
+		e.blobs, err = e.js.CreateOrUpdateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: snapBucket, Replicas: e.cfg.Replicas})
+		return err
+	})
+}
+
+// patiently repeats a request until it succeeds or the context ends: a cluster may be electing.
+// An embedded server has no such excuse and is given ten attempts.
+func (e *Engine) patiently(ctx context.Context, request func(context.Context) error) error {
+	for k := 1; ; k++ {
+		short, cancel := context.WithTimeout(ctx, attempt)
+		err := request(short)
+		cancel()
+		if err == nil {
+			return nil
+		}
+		if full := e.full(err); full != nil {
+			return full
+		}
+		if ctx.Err() != nil || e.server != nil && k == 10 {
+			return fmt.Errorf("engine: %w", err)
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+// full returns an ErrStorage if that is what the error is about.
+func (e *Engine) full(err error) error {
+	if space := e.space(); space != nil {
+		return space
+	}
+	var api *jetstream.APIError
+	if errors.As(err, &api) {
+		switch api.ErrorCode {
+		case 10023, 10047, 10028, 10077: // insufficient resources, no storage, the store failed
+			return fmt.Errorf("%w: %w", ErrStorage, err)
+		}
+	}
+	if errors.Is(err, jetstream.ErrJetStreamNotEnabled) || errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount) {
+		return fmt.Errorf("%w: %w", ErrStorage, err)
+	}
+	return nil
+}
+
+// Close ends the connection and the embedded server.
+func (e *Engine) Close() {
+	if e.conn != nil {
+		e.conn.Close()
+	}
+	if e.server != nil {
+		e.server.Shutdown()
+		e.server.WaitForShutdown()
+	}
+	if e.lock != nil {
+		_ = e.lock.Close()
+	}
+}

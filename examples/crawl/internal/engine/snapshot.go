@@ -1,0 +1,169 @@
+package engine
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// A pointer names the newest snapshot of a shard and the one before it.
+type pointer struct {
+	Newest blob `json:"newest"`
+	Before blob `json:"before"`
+}
+
+// A blob is a snapshot: its name in the object store, empty for none, and the sequence of the last
+// record that it holds.
+type blob struct {
+	Name string `json:"name,omitempty"`
+	Seq  uint64 `json:"seq,omitempty"`
+}
+
+// A Mark is a place in the log, between two records.
+type Mark uint64
+
+// Mark returns the place after the last record appended.
+func (s *Shard) Mark() Mark {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return Mark(s.chain)
+}
+
+// Snapshot stores the state as it was at a mark. Records may be appended while it does. The log up
+// to the snapshot before is purged.
+func (s *Shard) Snapshot(ctx context.Context, at Mark, state []byte) error {
+	if err := s.e.space(); err != nil {
+		return err
+	}
+	b := blob{fmt.Sprintf("%d-%d-%s", s.number, at, rand.Text()), uint64(at)}
+	if _, err := s.e.blobs.PutBytes(ctx, b.Name, state); err != nil {
+		if full := s.e.full(err); full != nil {
+			return full
+		}
+		return fmt.Errorf("engine: shard %d: snapshot: %w", s.number, err)
+	}
+	old, err := s.point(ctx, b)
+	if err != nil {
+		return errors.Join(err, s.e.blobs.Delete(context.WithoutCancel(ctx), b.Name))
+	}
+	if old.Name != "" {
+		err = s.e.blobs.Delete(ctx, old.Name)
+	}
+	// The last record stays: an empty log would have sequence 0.
+	if before := s.snapshot.Before.Seq; before > 0 && !s.e.cfg.KeepLog {
+		err = errors.Join(err, s.e.stream.Purge(ctx, jetstream.WithPurgeSubject(s.subject("log")), jetstream.WithPurgeSequence(before)))
+	}
+	return err
+}
+
+// point writes the pointer, if the chain of the log is still this owner's, and returns the blob that
+// nobody needs then.
+func (s *Shard) point(ctx context.Context, b blob) (old blob, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	next := pointer{Newest: b, Before: s.snapshot.Newest}
+	m := nats.NewMsg(s.subject("snap"))
+	if m.Data, err = json.Marshal(next); err != nil {
+		return old, err
+	}
+	m.Header.Set(jetstream.MsgRollup, jetstream.MsgRollupSubject)
+	fenced := false
+	err = s.e.patiently(ctx, func(ctx context.Context) error {
+		_, err := s.e.js.PublishMsg(ctx, m, jetstream.WithExpectLastSequenceForSubject(s.chain, s.subject("log")))
+		var api *jetstream.APIError
+		if errors.As(err, &api) && api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence {
+			last, failed := s.last(ctx)
+			fenced = failed == nil && (last == nil || last.Sequence != s.chain)
+		}
+		if fenced {
+			return nil
+		}
+		return err
+	})
+	if fenced {
+		err = fmt.Errorf("%w: shard %d", ErrFenced, s.number)
+	}
+	if err != nil {
+		return old, err
+	}
+	old, s.snapshot = s.snapshot.Before, next
+	return old, nil
+}
+
+// Restore hands over what is known of the shard: the newest snapshot that can be read, if there is
+// one, and all records after it. Load must change nothing if it returns an error; then the snapshot
+// before is tried.
+func (s *Shard) Restore(ctx context.Context, load func(state []byte) error, apply func(record []byte) error) error {
+	err := s.e.patiently(ctx, func(ctx context.Context) error {
+		m, err := s.e.stream.GetLastMsgForSubject(ctx, s.subject("snap"))
+		if errors.Is(err, jetstream.ErrMsgNotFound) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		return json.Unmarshal(m.Data, &s.snapshot)
+	})
+	if err != nil {
+		return fmt.Errorf("%w: shard %d: %w", ErrState, s.number, err)
+	}
+	from, err := s.load(ctx, load)
+	if err != nil {
+		return err
+	}
+	s.sweep(ctx)
+	return s.records(ctx, from+1, func(_ uint64, record []byte) error { return apply(record) })
+}
+
+// load loads the newest snapshot that can be read, and returns its last record; 0 if there is none
+// and the log is whole.
+func (s *Shard) load(ctx context.Context, load func([]byte) error) (last uint64, err error) {
+	for _, b := range []blob{s.snapshot.Newest, s.snapshot.Before} {
+		if b.Name == "" {
+			break
+		}
+		state, failed := s.e.blobs.GetBytes(ctx, b.Name)
+		if failed == nil {
+			failed = load(state)
+		}
+		if failed == nil {
+			if b != s.snapshot.Newest { // a damaged one is not to be the one before the next
+				s.snapshot = pointer{Newest: b}
+			}
+			return b.Seq, nil
+		}
+		s.e.cfg.Log.Error("a snapshot cannot be read; what came before it is used, and the log since",
+			"shard", s.number, "snapshot", b.Name, "error", failed)
+		err = errors.Join(err, failed)
+	}
+	if s.snapshot.Before.Name != "" { // so the log was purged
+		return 0, fmt.Errorf("%w: shard %d: no snapshot can be read: %w", ErrState, s.number, err)
+	}
+	s.snapshot = pointer{}
+	return 0, nil
+}
+
+// sweep deletes blobs that no pointer names: those of owners that died before they wrote it.
+func (s *Shard) sweep(ctx context.Context) {
+	all, err := s.e.blobs.List(ctx)
+	if err != nil {
+		return // there are none, or the next owner does it
+	}
+	for _, o := range all {
+		if strings.HasPrefix(o.Name, strconv.Itoa(s.number)+"-") && o.Name != s.snapshot.Newest.Name && o.Name != s.snapshot.Before.Name {
+			_ = s.e.blobs.Delete(ctx, o.Name)
+		}
+	}
+}
+
+// All hands over all records of the log that are still there, without a snapshot.
+func (s *Shard) All(ctx context.Context, do func(record []byte) error) error {
+	return s.records(ctx, 1, func(_ uint64, record []byte) error { return do(record) })
+}

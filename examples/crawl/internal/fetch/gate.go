@@ -1,0 +1,83 @@
+package fetch
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/recrawl/recrawl/examples/crawl/internal/clock"
+)
+
+// A gate lets one request at a time through to each host, and the next not before its delay is
+// over. The learner's own limits ask for no more than that; the gate is what holds when they do
+// not, as for robots.txt, redirects, polls on a user's request and right after a restart.
+type gate struct {
+	clock clock.Clock
+	began time.Time // nothing is known of requests before: hosts are given their delay first
+
+	mu    sync.Mutex
+	hosts map[string]*door
+}
+
+type door struct {
+	turn  chan struct{} // holds one token while nobody is through
+	delay time.Duration
+	next  time.Time // the delay after the end of the latest request
+}
+
+func newGate(c clock.Clock, settle bool) *gate {
+	g := &gate{clock: c, hosts: map[string]*door{}}
+	if settle {
+		g.began = c.Now()
+	}
+	return g
+}
+
+func (g *gate) door(host string) *door {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	d := g.hosts[host]
+	if d == nil {
+		d = &door{turn: make(chan struct{}, 1)}
+		d.turn <- struct{}{}
+		g.hosts[host] = d
+	}
+	return d
+}
+
+// setDelay sets the delay of a host, from robots.txt. It is called by who is through.
+func (g *gate) setDelay(host string, delay time.Duration) {
+	d := g.door(host)
+	d.delay = delay
+	if after := g.began.Add(delay); !g.began.IsZero() && after.After(d.next) {
+		d.next = after
+	}
+}
+
+// enter waits for its turn at a host, and returns what ends it.
+func (g *gate) enter(ctx context.Context, host string) (leave func(), err error) {
+	d := g.door(host)
+	select {
+	case <-d.turn:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	return func() {
+		d.next = g.clock.Now().Add(d.delay)
+		d.turn <- struct{}{}
+	}, nil
+}
+
+// wait waits for the delay of a host; who is through calls it before each request.
+func (g *gate) wait(ctx context.Context, host string) error {
+	d := g.door(host)
+	for ctx.Err() == nil {
+		left := d.next.Sub(g.clock.Now())
+		if left <= 0 {
+			break
+		}
+		g.clock.Sleep(ctx, left)
+	}
+	d.next = g.clock.Now().Add(d.delay)
+	return ctx.Err()
+}

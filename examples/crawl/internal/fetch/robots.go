@@ -1,0 +1,169 @@
+package fetch
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jimsmart/grobotstxt"
+
+	"github.com/recrawl/recrawl/examples/crawl/internal/clock"
+)
+
+const (
+	// robotsAge is how long a robots.txt counts (RFC 9309, section 2.4), and robotsRetry how
+	// long one that cannot be reached forbids all before it is tried again.
+	robotsAge   = 24 * time.Hour
+	robotsRetry = 10 * time.Minute
+	// robotsBytes is what is read of it (RFC 9309, section 2.5).
+	robotsBytes = 500 << 10
+	// longestDelay is the greatest Crawl-delay that is obeyed: a host that asks for more is
+	// given up.
+	longestDelay = 30 * time.Minute
+)
+
+// rules are what the robots.txt of a host says.
+type rules struct {
+	text    string
+	barred  bool          // all of the host, until it is tried again
+	delay   time.Duration // 0 if it says nothing
+	until   time.Time     // when it is to be fetched again
+	fetched bool
+}
+
+// robots has the rules of all hosts, those that have none but the usual in one string.
+type robots struct {
+	agent string // product token
+	clock clock.Clock
+	get   func(ctx context.Context, url string) (*http.Response, error)
+
+	mu    sync.Mutex
+	hosts map[string]rules
+}
+
+func newRobots(userAgent string, c clock.Clock, get func(context.Context, string) (*http.Response, error)) *robots {
+	return &robots{agent: productToken(userAgent), clock: c, get: get, hosts: map[string]rules{}}
+}
+
+// productToken returns the name by which robots.txt knows a crawler.
+func productToken(userAgent string) string {
+	name, _, _ := strings.Cut(strings.TrimSpace(userAgent), "/")
+	name, _, _ = strings.Cut(name, " ")
+	return name
+}
+
+// known returns the rules of a host, and whether they still count.
+func (r *robots) known(host string) (rules, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	known, ok := r.hosts[host]
+	return known, ok && r.clock.Now().Before(known.until)
+}
+
+// of returns the rules of a host; it fetches them if need be, for which the caller must be through
+// the gate.
+func (r *robots) of(ctx context.Context, scheme, host string) (rules rules, fetched bool, err error) {
+	rules, ok := r.known(host)
+	if ok {
+		return rules, false, nil
+	}
+	before := rules
+	rules, err = r.fetch(ctx, scheme+"://"+host+"/robots.txt")
+	if err != nil {
+		return rules, true, err
+	}
+	if rules.barred && before.fetched && !before.barred && r.clock.Now().Before(before.until.Add(robotsAge)) {
+		// One that was reached a day ago counts a day longer.
+		before.until = r.clock.Now().Add(robotsRetry)
+		rules = before
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.hosts[host] = rules
+	return rules, true, nil
+}
+
+// fetch fetches a robots.txt. The error is the context's.
+func (r *robots) fetch(ctx context.Context, url string) (found rules, err error) {
+	found = rules{fetched: true, until: r.clock.Now().Add(robotsAge)}
+	resp, err := r.get(ctx, url)
+	if err == nil {
+		defer resp.Body.Close()
+		var body []byte
+		body, err = io.ReadAll(io.LimitReader(resp.Body, robotsBytes))
+		found.text = string(body)
+	}
+	switch {
+	case ctx.Err() != nil:
+		return found, ctx.Err()
+	case err != nil || resp.StatusCode >= 500 || resp.StatusCode == http.StatusTooManyRequests:
+		// Nothing may be polled until it is reached (RFC 9309, section 2.3.1.4).
+		return rules{fetched: true, barred: true, until: r.clock.Now().Add(robotsRetry)}, nil
+	case resp.StatusCode < 200 || resp.StatusCode >= 300:
+		found.text = "" // everything may (section 2.3.1.3)
+	}
+	found.delay = crawlDelay(found.text, r.agent)
+	found.barred = found.delay > longestDelay
+	return found, nil
+}
+
+// allows reports whether a page may be polled.
+func (r *robots) allows(found rules, url string) bool {
+	return !found.barred && (found.text == "" || grobotstxt.AgentAllowed(found.text, r.agent, url))
+}
+
+// crawlDelay returns the Crawl-delay of a robots.txt for an agent: that of its own groups, else of
+// those for all. It is no part of RFC 9309, so the library leaves it to us.
+func crawlDelay(text, agent string) time.Duration {
+	d := delays{agent: agent, own: -1, all: -1}
+	grobotstxt.Parse(text, &d)
+	seconds := max(d.all, 0)
+	if d.named {
+		seconds = max(d.own, 0)
+	}
+	return time.Duration(min(seconds, 1e6) * float64(time.Second))
+}
+
+// delays picks the Crawl-delays out of a robots.txt as it is parsed.
+type delays struct {
+	agent           string
+	own, all        float64 // seconds, −1 if none
+	named           bool    // there is a group for the agent
+	forOwn, forAll  bool    // the group that is being read
+	rulesOfTheGroup bool    // it has had rules, so that the next User-agent begins another
+}
+
+func (d *delays) HandleRobotsStart()         {}
+func (d *delays) HandleRobotsEnd()           {}
+func (d *delays) HandleAllow(int, string)    { d.rulesOfTheGroup = true }
+func (d *delays) HandleDisallow(int, string) { d.rulesOfTheGroup = true }
+func (d *delays) HandleSitemap(int, string)  {}
+
+func (d *delays) HandleUserAgent(_ int, value string) {
+	if d.rulesOfTheGroup {
+		d.forOwn, d.forAll, d.rulesOfTheGroup = false, false, false
+	}
+	if strings.HasPrefix(value, "*") {
+		d.forAll = true
+	} else if strings.EqualFold(productToken(value), d.agent) {
+		d.forOwn, d.named = true, true
+	}
+}
+
+func (d *delays) HandleUnknownAction(_ int, action, value string) {
+	seconds, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
+	if !strings.EqualFold(action, "crawl-delay") || err != nil || !(seconds >= 0) {
+		return
+	}
+	d.rulesOfTheGroup = true
+	if d.forOwn {
+		d.own = seconds
+	}
+	if d.forAll {
+		d.all = seconds
+	}
+}

@@ -1,0 +1,217 @@
+package shard
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/recrawl/recrawl/examples/crawl/internal/fetch"
+	"github.com/recrawl/recrawl/internal/codec"
+	"github.com/recrawl/recrawl/webenv/live"
+)
+
+// A Kind says what an Event is about.
+type Kind uint8
+
+const (
+	Add     Kind = iota // a page is to be crawled, or its settings change
+	Remove              // a page is not to be crawled any more
+	Polled              // a poll has come to its end
+	Readmit             // robots.txt allows a page that it forbade
+	Hint                // a source says that a page changed
+	Pause               // a host is left alone, or no more
+	Limit               // the least time between two polls of a host
+	kinds
+)
+
+// An Event is what changes the state of a shard, and what its log is made of. The state is a
+// function of the events alone.
+type Event struct {
+	Kind Kind
+	URL  string // or the host of a Pause or Limit
+	At   time.Time
+
+	// Of Add. Weight 0 means 1; Shortest and Longest are in seconds, 0 for none.
+	Weight, Shortest, Longest float64
+	// On is whether a host pauses, Seconds the time of a Limit, and Source that of a Hint.
+	On      bool
+	Seconds float64
+	Source  int
+
+	// Of Polled: the number of the poll, in what it resulted, the HTTP status, the time before
+	// which the server does not want to be asked, and what is remembered of the copy, nil if that
+	// is what it was.
+	ID     uint64
+	Result Result
+	Status int
+	Until  time.Time
+	Copy   []byte
+	Bytes  int64
+	Took   time.Duration
+	// Reason says what went wrong; it is not logged.
+	Reason error
+}
+
+// A Result is what a poll came to.
+type Result uint8
+
+const (
+	Unchanged Result = iota
+	Changed
+	First     // copy of a page: there was nothing to compare it with
+	Failed    // for now, 404 included
+	Vetoed    // the server does not want to be asked
+	Gone      // for good: 410
+	Forbidden // by robots.txt: it was not asked
+	results
+)
+
+var resultNames = [results]string{"unchanged", "changed", "first copy", "failed", "vetoed", "gone", "forbidden"}
+
+func (r Result) String() string {
+	if r < results {
+		return resultNames[r]
+	}
+	return fmt.Sprintf("Result(%d)", uint8(r))
+}
+
+// Answered reports whether there was an answer that a learner learns from.
+func (r Result) Answered() bool { return r <= Changed }
+
+// resultOf returns what a poll came to.
+func resultOf(p live.Poll) Result {
+	switch {
+	case p.Err == nil && p.First:
+		return First
+	case p.Err == nil && p.Changed:
+		return Changed
+	case p.Err == nil:
+		return Unchanged
+	case p.Status == http.StatusGone:
+		return Gone
+	case p.Outcome() == live.Vetoed:
+		return Vetoed
+	}
+	return Failed
+}
+
+// Found returns the event of what a poll came to.
+func Found(j Job, res fetch.Result) Event {
+	e := Event{
+		Kind: Polled, URL: j.URL, ID: j.ID, At: res.At, Result: resultOf(res.Poll), Status: res.Status,
+		Until: res.RetryAfter, Copy: res.Copy, Bytes: res.Bytes, Took: res.Duration, Reason: res.Err,
+	}
+	if res.Forbidden {
+		e.Result = Forbidden
+	}
+	return e
+}
+
+// errNoAnswer stands for the error of a poll whose event is applied.
+var errNoAnswer = errors.New("no answer")
+
+// poll returns the poll of an event as far as [live.Tell] looks at it.
+func (e *Event) poll() live.Poll {
+	p := live.Poll{Status: e.Status, Changed: e.Result == Changed, First: e.Result == First, RetryAfter: e.Until}
+	if e.Result > First {
+		p.Err = errNoAnswer
+	}
+	return p
+}
+
+var packFormat = codec.Format{Magic: "recrawl/crawl.Pack", Version: 1}
+
+// encode returns a record of the log.
+func encode(events []Event) ([]byte, error) {
+	return packFormat.Append(nil, func(e *codec.Encoder) {
+		e.Int(len(events))
+		for i := range events {
+			events[i].encode(e)
+		}
+	})
+}
+
+// decode reads a record.
+func decode(record []byte) (events []Event, err error) {
+	err = codec.Load(&events, packFormat, record, func(to *[]Event, d *codec.Decoder) {
+		for range d.Count(2) {
+			var e Event
+			e.decode(d)
+			*to = append(*to, e)
+		}
+	})
+	return events, err
+}
+
+func (v *Event) encode(e *codec.Encoder) {
+	e.Byte(byte(v.Kind))
+	e.Bytes([]byte(v.URL))
+	putTime(e, v.At)
+	switch v.Kind {
+	case Add:
+		e.Float64s([]float64{v.Weight, v.Shortest, v.Longest})
+	case Hint:
+		e.Byte(byte(v.Source))
+	case Pause:
+		e.Bool(v.On)
+	case Limit:
+		e.Float64(v.Seconds)
+	case Polled:
+		e.Uint64(v.ID)
+		e.Byte(byte(v.Result))
+		e.Uint16(uint16(v.Status))
+		putTime(e, v.Until)
+		e.Bool(v.Copy != nil)
+		if v.Copy != nil {
+			e.Bytes(v.Copy)
+		}
+		e.Uint64(uint64(v.Bytes))
+		e.Uint64(uint64(v.Took))
+	}
+}
+
+func (v *Event) decode(d *codec.Decoder) {
+	v.Kind = codec.Enum[Kind](d, int(kinds))
+	v.URL = string(d.Bytes())
+	v.At = getTime(d)
+	switch v.Kind {
+	case Add:
+		if f := d.Float64sIn(3, 0, 1e300); len(f) == 3 {
+			v.Weight, v.Shortest, v.Longest = f[0], f[1], f[2]
+		}
+	case Hint:
+		v.Source = int(d.ByteIn(0, 63))
+	case Pause:
+		v.On = d.Bool()
+	case Limit:
+		v.Seconds = d.NonNegative()
+	case Polled:
+		v.ID = d.Uint64()
+		v.Result = codec.Enum[Result](d, int(results))
+		v.Status = int(d.Uint16())
+		v.Until = getTime(d)
+		if d.Bool() {
+			v.Copy = d.Bytes()
+		}
+		v.Bytes = d.Int64In(0, 1<<62)
+		v.Took = time.Duration(d.Int64In(0, 1<<62))
+	}
+}
+
+// putTime writes a time to the nanosecond; the zero time is 0.
+func putTime(e *codec.Encoder, t time.Time) {
+	if t.IsZero() {
+		e.Uint64(0)
+		return
+	}
+	e.Uint64(uint64(t.UnixNano()))
+}
+
+func getTime(d *codec.Decoder) time.Time {
+	ns := d.Int64In(-1<<63, 1<<63-1)
+	if ns == 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, ns)
+}

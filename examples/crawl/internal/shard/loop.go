@@ -1,0 +1,441 @@
+package shard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/recrawl/recrawl/examples/crawl/internal/clock"
+	"github.com/recrawl/recrawl/examples/crawl/internal/engine"
+	"github.com/recrawl/recrawl/knapsack"
+)
+
+// A Log keeps events and snapshots. An *engine.Shard is one.
+type Log interface {
+	Append(ctx context.Context, record []byte) error
+	Mark() engine.Mark
+	Snapshot(ctx context.Context, at engine.Mark, state []byte) error
+	Lost() <-chan struct{}
+}
+
+// A Job is a poll to make. Whoever makes it sends what it came to, once, to Loop.Tell.
+type Job struct {
+	ID   uint64
+	URL  string
+	Host string
+	Copy []byte // what is remembered of the page's copy
+}
+
+// Config describes a Loop.
+type Config struct {
+	State *State
+	Log   Log // nil for none
+	Clock clock.Clock
+	// PerSecond is the budget, in polls.
+	PerSecond float64
+	// Window is the greatest number of polls in flight.
+	Window int
+	// Submit takes a poll to be made. It must not wait.
+	Submit func(Job)
+	// Applied, if not nil, is told of each event once it counts.
+	Applied func(*Event)
+	// Behind, if not nil, is told when the window is full while polls are due, and when that is
+	// over.
+	Behind func(bool)
+	// Stop, if not nil, ends the asking when it is closed; Run returns when all is answered and
+	// saved.
+	Stop <-chan struct{}
+	// IDs is added to the numbers of polls, so that they differ from those before a restart.
+	IDs uint64
+}
+
+const (
+	packEvents = 256                  // in a record
+	packBytes  = engine.MaxRecord / 2 // likewise: a last event may add a copy of 64 KB
+	linger     = 5 * time.Millisecond // for more events to join a record
+	burst      = 1.0                  // seconds of the budget that may be made up for
+	// A snapshot is due when the log since the last one is as long as half of it, so that at most
+	// as much is written for snapshots as twice the log, and replayed as half the state.
+	snapshotLeast = 1 << 20
+	snapshotShare = 0.5
+	// farewell is the time for polls in flight to end when the loop is to stop.
+	farewell = 10 * time.Second
+)
+
+// A Loop runs a shard: it asks the learner as the budget allows, logs what polls found, and applies
+// it once it is logged. One goroutine does it all; Do and Tell reach it from others.
+type Loop struct {
+	cfg   Config
+	calls chan func(*State)
+	found chan Event
+
+	id       uint64
+	inFlight int       // polls submitted, answered or not
+	due      time.Time // of the next poll
+	notReady time.Time // the learner has none before
+	asking   bool      // whether polls are asked for at all
+	behind   bool
+
+	pending      []Event
+	pendingBytes int
+	oldest       time.Time // real time of the first of them
+	appending    []Event   // in a record under way
+	appended     chan error
+	saved        chan error // of a snapshot
+	saving       bool
+	sinceEvents  int // since the latest snapshot
+	sinceBytes   int
+	lastSnapshot int
+
+	Unspent float64 // polls of the budget for which there was no page; read it in Do
+	Spent   uint64  // polls asked for
+}
+
+// NewLoop returns a loop.
+func NewLoop(cfg Config) *Loop {
+	return &Loop{
+		cfg: cfg, calls: make(chan func(*State)), found: make(chan Event, 4*packEvents),
+		id: cfg.IDs, asking: true, appended: make(chan error, 1), saved: make(chan error, 1),
+	}
+}
+
+// Do calls a function with the state, while nothing else happens to it.
+func (l *Loop) Do(ctx context.Context, do func(*State)) error {
+	done := make(chan struct{})
+	select {
+	case l.calls <- func(s *State) { defer close(done); do(s) }:
+		<-done
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Tell takes an event: what a poll came to, or a wish of the user's.
+func (l *Loop) Tell(ctx context.Context, e Event) {
+	select {
+	case l.found <- e:
+	case <-ctx.Done():
+	}
+}
+
+// PollNow polls a page that the learner did not ask for.
+func (l *Loop) PollNow(ctx context.Context, url string) error {
+	var err error
+	if failed := l.Do(ctx, func(s *State) {
+		p := s.Page(url)
+		if p == nil || p.Stage == Ended {
+			err = fmt.Errorf("%w: %s", knapsack.ErrUnknown, url)
+			return
+		}
+		l.submit(p)
+	}); failed != nil {
+		return failed
+	}
+	return err
+}
+
+// SetRate changes the budget; call it in Do.
+func (l *Loop) SetRate(perSecond float64) { l.cfg.PerSecond = perSecond }
+
+// Rate returns the budget; call it in Do.
+func (l *Loop) Rate() float64 { return l.cfg.PerSecond }
+
+// Learn logs and applies events before the loop runs.
+func (l *Loop) Learn(ctx context.Context, events []Event) error {
+	for len(events) > 0 {
+		n, size := 0, 0
+		for ; n < len(events) && size < packBytes; n++ {
+			size += eventSize(&events[n])
+		}
+		if err := l.write(ctx, events[:n]); err != nil {
+			return err
+		}
+		if err := l.apply(events[:n]); err != nil {
+			return err
+		}
+		l.sinceEvents += n
+		l.sinceBytes += size
+		events = events[n:]
+	}
+	return nil
+}
+
+func eventSize(e *Event) int { return 100 + len(e.URL) + len(e.Copy) }
+
+func (l *Loop) write(ctx context.Context, events []Event) error {
+	if l.cfg.Log == nil {
+		return nil
+	}
+	record, err := encode(events)
+	if err != nil {
+		return err
+	}
+	return l.cfg.Log.Append(ctx, record)
+}
+
+func (l *Loop) apply(events []Event) error {
+	for i := range events {
+		if err := l.cfg.State.Apply(&events[i]); err != nil {
+			return fmt.Errorf("shard: %s: %w", events[i].URL, err)
+		}
+		if l.cfg.Applied != nil {
+			l.cfg.Applied(&events[i])
+		}
+	}
+	return nil
+}
+
+// Run runs the shard until the context ends, Stop is closed, or the log fails.
+func (l *Loop) Run(ctx context.Context) error {
+	var lost <-chan struct{}
+	if l.cfg.Log != nil {
+		lost = l.cfg.Log.Lost()
+	}
+	stop := l.cfg.Stop
+	l.due = l.cfg.Clock.Now()
+	var deadline <-chan time.Time
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		if l.asking {
+			if err := l.ask(); err != nil {
+				return err
+			}
+		}
+		l.flush(ctx)
+		if !l.asking && l.inFlight == 0 && l.idle() {
+			return l.farewell(ctx)
+		}
+		timer.Reset(l.pause())
+		var err error
+		select {
+		case <-ctx.Done():
+			err = ctx.Err()
+		case <-lost:
+			err = engine.ErrFenced
+		case <-stop:
+			stop, l.asking = nil, false
+			deadline = time.After(farewell)
+		case <-deadline:
+			l.inFlight = 0 // those who do not answer are asked again after a restart
+		case call := <-l.calls:
+			call(l.cfg.State)
+		case e := <-l.found:
+			l.take(e)
+		case err = <-l.appended:
+			if err == nil {
+				err = l.landed(ctx)
+			}
+		case err = <-l.saved:
+			l.saving = false
+			if err != nil && !errors.Is(err, engine.ErrFenced) {
+				slog.Error("a snapshot failed; the log goes on", "error", err)
+				err = nil
+			}
+		case <-timer.C:
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// idle reports whether all that was found is applied.
+func (l *Loop) idle() bool { return len(l.pending) == 0 && l.appending == nil && len(l.found) == 0 }
+
+// ask submits the polls that are due.
+func (l *Loop) ask() error {
+	now := l.cfg.Clock.Now()
+	if l.cfg.PerSecond <= 0 {
+		l.due = now
+		return nil
+	}
+	interval := time.Duration(float64(time.Second) / l.cfg.PerSecond)
+	if late := now.Sub(l.due) - max(time.Duration(burst*float64(time.Second)), 64*interval); late > 0 {
+		l.due = l.due.Add(late)
+		l.Unspent += float64(late) / float64(interval)
+	}
+	for !l.due.After(now) && l.inFlight < l.cfg.Window && !l.notReady.After(now) {
+		url, err := l.cfg.State.Learner.Next(now)
+		var none *knapsack.NoPageError
+		if errors.As(err, &none) {
+			if l.notReady = none.Time(); l.notReady.IsZero() {
+				l.notReady = now.Add(max(interval, time.Second)) // an answer makes it sooner
+			}
+			break
+		}
+		if err != nil {
+			return err
+		}
+		if l.cfg.State.vetoed(url, now) {
+			if err := l.cfg.State.Learner.GiveBack(url, now); err != nil {
+				return err
+			}
+			continue
+		}
+		l.due = l.due.Add(interval)
+		l.Spent++
+		l.submit(l.cfg.State.Page(url))
+	}
+	l.setBehind(!l.due.After(now) && l.inFlight >= l.cfg.Window)
+	return nil
+}
+
+func (l *Loop) setBehind(behind bool) {
+	if behind != l.behind && l.cfg.Behind != nil {
+		l.behind = behind
+		l.cfg.Behind(behind)
+	}
+}
+
+func (l *Loop) submit(p *Page) { l.cfg.Submit(l.job(p)) }
+
+func (l *Loop) job(p *Page) Job {
+	l.id++
+	l.inFlight++
+	return Job{ID: l.id, URL: p.URL, Host: p.Host.Name, Copy: p.copy}
+}
+
+// Take returns a poll of a page for the caller to make, unless the page is in another stage; call it
+// in Do.
+func (l *Loop) Take(url string, stage Stage) (job Job, ok bool) {
+	p := l.cfg.State.Page(url)
+	if p == nil || p.Stage != stage || !l.asking {
+		return job, false
+	}
+	return l.job(p), true
+}
+
+// take puts an event with those that wait for the next record.
+func (l *Loop) take(e Event) {
+	for {
+		if len(l.pending) == 0 {
+			l.oldest = time.Now()
+		}
+		l.pending = append(l.pending, e)
+		l.pendingBytes += eventSize(&e)
+		if len(l.pending) >= packEvents || l.pendingBytes >= packBytes {
+			return
+		}
+		select {
+		case e = <-l.found:
+		default:
+			return
+		}
+	}
+}
+
+// flush begins the next record, if there is enough for one or the first event has waited.
+func (l *Loop) flush(ctx context.Context) {
+	if l.appending != nil || len(l.pending) == 0 {
+		return
+	}
+	if len(l.pending) < packEvents && l.pendingBytes < packBytes && l.inFlight > len(l.pending) && time.Since(l.oldest) < linger {
+		return
+	}
+	l.appending, l.pending = l.pending, nil
+	l.sinceEvents += len(l.appending)
+	l.sinceBytes += l.pendingBytes
+	l.pendingBytes = 0
+	if l.cfg.Log == nil {
+		l.appended <- nil
+		return
+	}
+	events := l.appending
+	go func() { l.appended <- l.write(ctx, events) }()
+}
+
+// landed applies the record that has been written.
+func (l *Loop) landed(ctx context.Context) error {
+	events := l.appending
+	l.appending = nil
+	for i := range events {
+		if events[i].Kind == Polled {
+			l.inFlight = max(l.inFlight-1, 0)
+		}
+	}
+	l.notReady = time.Time{}
+	if err := l.apply(events); err != nil {
+		return err
+	}
+	return l.snapshot(ctx, false)
+}
+
+// snapshot saves the state, if it is time to or must be. All that is logged is applied then.
+func (l *Loop) snapshot(ctx context.Context, must bool) error {
+	due := l.sinceBytes >= max(snapshotLeast, int(snapshotShare*float64(l.lastSnapshot)))
+	if l.cfg.Log == nil || l.saving || !must && !due {
+		return nil
+	}
+	state, err := l.cfg.State.MarshalBinary()
+	if err != nil {
+		return err
+	}
+	at := l.cfg.Log.Mark()
+	l.saving, l.sinceEvents, l.sinceBytes, l.lastSnapshot = true, 0, 0, len(state)
+	go func() { l.saved <- l.cfg.Log.Snapshot(ctx, at, state) }()
+	return nil
+}
+
+// farewell saves the state for the next start.
+func (l *Loop) farewell(ctx context.Context) error {
+	l.setBehind(false)
+	if l.saving {
+		<-l.saved
+		l.saving = false
+	}
+	if l.cfg.Log == nil || l.sinceEvents == 0 {
+		return nil
+	}
+	if err := l.snapshot(ctx, true); err != nil {
+		return err
+	}
+	return <-l.saved
+}
+
+// pause returns the real time after which there is something to do, if nothing happens.
+func (l *Loop) pause() time.Duration {
+	const least, most = 200 * time.Microsecond, 50 * time.Millisecond
+	wait := most
+	if l.asking && l.cfg.PerSecond > 0 && l.inFlight < l.cfg.Window {
+		next := l.due
+		if l.notReady.After(next) {
+			next = l.notReady
+		}
+		wait = l.cfg.Clock.Real(next.Sub(l.cfg.Clock.Now()))
+	}
+	if len(l.pending) > 0 && l.appending == nil {
+		wait = min(wait, linger)
+	}
+	return min(max(wait, least), most)
+}
+
+// Restore brings a state up to date with a log.
+func Restore(ctx context.Context, s *State, log *engine.Shard) error {
+	return log.Restore(ctx, s.UnmarshalBinary, func(record []byte) error {
+		events, err := decode(record)
+		if err != nil {
+			return err
+		}
+		for i := range events {
+			if err := s.Apply(&events[i]); err != nil {
+				return fmt.Errorf("%s: %w", events[i].URL, err)
+			}
+		}
+		return nil
+	})
+}
+
+// Events hands over all events of a log that are still there.
+func Events(ctx context.Context, log *engine.Shard, do func(*Event) error) error {
+	return log.All(ctx, func(record []byte) error {
+		events, err := decode(record)
+		for i := range events {
+			err = errors.Join(err, do(&events[i]))
+		}
+		return err
+	})
+}

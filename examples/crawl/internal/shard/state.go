@@ -1,0 +1,465 @@
+// Package shard is a part of a crawl: some hosts, the learner that decides which of their pages to
+// poll, and what is known of each page. A State changes by events alone, which are logged before
+// they count; a Loop asks the learner, hands out polls, and logs and applies what they found.
+package shard
+
+import (
+	"encoding/binary"
+	"errors"
+	"iter"
+	"math"
+	"net/url"
+	"time"
+
+	"github.com/recrawl/recrawl/knapsack"
+	"github.com/recrawl/recrawl/webenv/live"
+)
+
+// A Stage says where a page is on its way.
+type Stage uint8
+
+const (
+	Waiting Stage = iota // for its first copy
+	Crawled              // the learner has it
+	Barred               // by robots.txt
+	Ended                // 410
+	stages
+)
+
+// A Page is what is known of a page, beside what the learner knows.
+type Page struct {
+	URL   string
+	Host  *Host
+	Stage Stage
+
+	weight, shortest, longest float64
+	copy                      []byte // state of a live.Transport of this page alone
+	learnt                    []byte // of a barred page, see Keyed.Export
+	history                   []byte // of the latest polls, see remember
+}
+
+// A Host is what is known of a host.
+type Host struct {
+	Name   string
+	Delay  float64 // the least time between two polls, in seconds
+	Paused bool
+	Pages  int // not counting those that are barred or ended
+	Totals
+
+	grouped bool
+	group   int // of the learner
+	vetoes  int // in a row
+}
+
+// Totals count what polls came to.
+type Totals struct {
+	Polls     uint64 // answers of any kind
+	Learnt    uint64 // answers that were learnt from
+	Changes   uint64
+	First     uint64
+	Failures  uint64
+	Vetoes    uint64
+	Forbidden uint64
+	Bytes     uint64
+}
+
+func (t *Totals) count(e *Event) {
+	if e.Result == Forbidden {
+		t.Forbidden++
+		return
+	}
+	t.Polls++
+	t.Bytes += uint64(e.Bytes)
+	switch e.Result {
+	case Unchanged:
+		t.Learnt++
+	case Changed:
+		t.Learnt++
+		t.Changes++
+	case First:
+		t.First++
+	case Vetoed:
+		t.Vetoes++
+	default:
+		t.Failures++
+	}
+}
+
+// impatience is the number of vetoes in a row after which a whole host is left alone until the time
+// that the last one named: so many pages are not busy each by itself.
+const impatience = 3
+
+// A State is what is known of a shard. It is not safe for concurrent use.
+type State struct {
+	Learner *knapsack.Keyed[string]
+	Totals
+	Latest time.Time // of all polls
+
+	pages map[string]*Page
+	hosts map[string]*Host
+	// vetoes are the times before which pages are not to be asked, where the learner cannot be
+	// told.
+	vetoes map[string]time.Time
+}
+
+// NewState returns a state without pages, of a learner without pages. What a [knapsack.RateFilter]
+// can do that others cannot (limits of hosts, weights, hints), others go without.
+func NewState(learner knapsack.Learner) *State {
+	s := &State{Learner: knapsack.NewKeyed[string](learner), pages: map[string]*Page{}, hosts: map[string]*Host{}}
+	if _, ok := learner.(interface {
+		Defer(page int, until float64) error
+	}); !ok {
+		s.vetoes = map[string]time.Time{}
+	}
+	return s
+}
+
+// vetoed reports whether the learner gave a page that must not be asked for now.
+func (s *State) vetoed(url string, now time.Time) bool {
+	until, ok := s.vetoes[url]
+	if ok && !until.After(now) {
+		delete(s.vetoes, url)
+		ok = false
+	}
+	return ok
+}
+
+// Page returns a page, nil if it is not known.
+func (s *State) Page(url string) *Page { return s.pages[url] }
+
+// Len returns the number of pages.
+func (s *State) Len() int { return len(s.pages) }
+
+// All returns the pages in no particular order.
+func (s *State) All() iter.Seq[*Page] {
+	return func(yield func(*Page) bool) {
+		for _, p := range s.pages {
+			if !yield(p) {
+				return
+			}
+		}
+	}
+}
+
+// Host returns a host, nil if it is not known.
+func (s *State) Host(name string) *Host { return s.hosts[name] }
+
+// Hosts returns the hosts in no particular order.
+func (s *State) Hosts() iter.Seq[*Host] {
+	return func(yield func(*Host) bool) {
+		for _, h := range s.hosts {
+			if !yield(h) {
+				return
+			}
+		}
+	}
+}
+
+// HostOf returns the host of a URL, with its port.
+func HostOf(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return ""
+	}
+	return u.Host
+}
+
+// Apply changes the state by an event. An error is one of the learner that events cannot bring
+// about, so that the state is not to be used any more.
+func (s *State) Apply(e *Event) error {
+	if e.Kind == Polled && e.At.After(s.Latest) {
+		s.Latest = e.At
+	}
+	switch e.Kind {
+	case Pause:
+		return s.pause(e)
+	case Limit:
+		h := s.host(e.URL)
+		h.Delay = e.Seconds
+		return s.limit(h)
+	case Add:
+		return s.add(e)
+	}
+	p := s.pages[e.URL]
+	if p == nil { // removed meanwhile
+		return nil
+	}
+	switch e.Kind {
+	case Remove:
+		return s.remove(p)
+	case Readmit:
+		if p.Stage != Barred {
+			return nil
+		}
+		return s.enter(p)
+	case Hint:
+		return s.hint(p, e)
+	default:
+		return s.polled(p, e)
+	}
+}
+
+func (s *State) host(name string) *Host {
+	h := s.hosts[name]
+	if h == nil {
+		h = &Host{Name: name}
+		s.hosts[name] = h
+	}
+	return h
+}
+
+func (s *State) add(e *Event) error {
+	p := s.pages[e.URL]
+	if p == nil {
+		p = &Page{URL: e.URL, Host: s.host(HostOf(e.URL))}
+		p.Host.Pages++
+		s.pages[e.URL] = p
+	}
+	p.weight, p.shortest, p.longest = e.Weight, e.Shortest, e.Longest
+	if p.Stage == Crawled {
+		return s.settle(p)
+	}
+	return nil
+}
+
+// filter calls do with the learner, if it is a rate filter.
+func (s *State) filter(do func(f *knapsack.RateFilter, page func(string) (int, error)) error) error {
+	err := knapsack.With(s.Learner, do)
+	if errors.Is(err, errors.ErrUnsupported) {
+		return nil
+	}
+	return err
+}
+
+// enter hands a page to the learner.
+func (s *State) enter(p *Page) error {
+	if p.learnt != nil {
+		if err := s.Learner.Import(p.URL, p.learnt); err != nil {
+			return err
+		}
+		p.learnt = nil
+		p.Host.Pages++
+	} else {
+		s.Learner.Add(p.URL)
+	}
+	p.Stage = Crawled
+	err := knapsack.With(s.Learner, func(f *knapsack.Fixed, page func(string) (int, error)) error {
+		id, err := page(p.URL)
+		if err != nil {
+			return err
+		}
+		return f.SetFrequency(id, 1)
+	})
+	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
+		return err
+	}
+	if err := s.limit(p.Host); err != nil {
+		return err
+	}
+	return s.settle(p)
+}
+
+// settle tells the learner the settings of a page.
+func (s *State) settle(p *Page) error {
+	return s.filter(func(f *knapsack.RateFilter, page func(string) (int, error)) error {
+		id, err := page(p.URL)
+		if err != nil {
+			return err
+		}
+		err = f.SetGroup(id, p.Host.group)
+		if p.weight > 0 {
+			err = errors.Join(err, f.SetWeight(id, p.weight))
+		}
+		if longest := p.longest; p.shortest > 0 || longest > 0 {
+			if longest == 0 {
+				longest = math.Inf(1)
+			}
+			err = errors.Join(err, f.SetInterval(id, p.shortest, longest))
+		}
+		return err
+	})
+}
+
+// queue is the number of polls of a host that may be asked for at a time. One of them is under way,
+// as package fetch has it, and the others wait for their turn. A queue of 1 would leave a host out
+// of the learner's comparison while it is polled: that costs 3 % of the detections where answers
+// come at once and 15 % where a poll takes a quarter of a host's time, and 4 costs nothing. See
+// go test ./crawl/internal/shard -run TestQueue -sweep -v.
+const queue = 4
+
+// limit tells the learner how hard a host may be used.
+func (s *State) limit(h *Host) error {
+	cfg := knapsack.GroupConfig{MinGap: h.Delay, MaxInFlight: queue}
+	return s.filter(func(f *knapsack.RateFilter, _ func(string) (int, error)) (err error) {
+		if h.grouped {
+			return f.LimitGroup(h.group, cfg)
+		}
+		h.grouped = true
+		h.group, err = f.AddGroup(cfg)
+		if h.Paused && err == nil {
+			err = f.DeferGroup(h.group, math.Inf(1))
+		}
+		return err
+	})
+}
+
+func (s *State) pause(e *Event) error {
+	h := s.hosts[e.URL]
+	if h == nil || h.Paused == e.On {
+		return nil
+	}
+	if h.Paused = e.On; !h.grouped {
+		return nil
+	}
+	until := math.Inf(-1)
+	if e.On {
+		until = math.Inf(1)
+	}
+	return s.deferHost(h, until)
+}
+
+func (s *State) deferHost(h *Host, until float64) error {
+	return s.filter(func(f *knapsack.RateFilter, _ func(string) (int, error)) error {
+		return f.DeferGroup(h.group, until)
+	})
+}
+
+func (s *State) remove(p *Page) error {
+	var err error
+	if p.Stage == Crawled {
+		err = s.Learner.Remove(p.URL)
+	}
+	delete(s.pages, p.URL)
+	if p.Stage == Waiting || p.Stage == Crawled {
+		p.Host.Pages--
+	}
+	return err
+}
+
+// hint passes a hint on. The learner refuses some for their time: they are from a clock that is
+// wrong.
+func (s *State) hint(p *Page, e *Event) error {
+	if p.Stage != Crawled {
+		return nil
+	}
+	return s.filter(func(f *knapsack.RateFilter, page func(string) (int, error)) error {
+		id, err := page(p.URL)
+		if err != nil {
+			return err
+		}
+		at := float64(e.At.UnixNano()) / 1e9
+		if err := f.Signal(id, e.Source, at); err != nil && !errors.Is(err, knapsack.ErrTime) {
+			return err
+		}
+		return nil
+	})
+}
+
+// A teller is a learner that may be told of polls that it does not wait for: those of before a
+// restart, and those that a user asked for.
+type teller struct{ *knapsack.Keyed[string] }
+
+func (t teller) Observe(key string, now time.Time, changed bool) error {
+	err := t.Keyed.Observe(key, now, changed)
+	if errors.Is(err, knapsack.ErrNotAsked) {
+		err = t.Record(key, now, changed)
+	}
+	if errors.Is(err, errors.ErrUnsupported) {
+		return nil
+	}
+	return err
+}
+
+func (t teller) GiveBack(key string, now time.Time) error {
+	if err := t.Keyed.GiveBack(key, now); !errors.Is(err, knapsack.ErrNotAsked) {
+		return err
+	}
+	return nil
+}
+
+// polled applies what a poll came to.
+func (s *State) polled(p *Page, e *Event) (err error) {
+	s.count(e)
+	p.Host.count(e)
+	if e.Copy != nil {
+		p.copy = e.Copy
+	}
+	p.remember(e)
+	switch {
+	case e.Result == Forbidden:
+		return s.bar(p)
+	case e.Result == Gone && p.Stage == Waiting:
+		p.Stage = Ended
+		p.Host.Pages--
+		return nil
+	case p.Stage == Barred, p.Stage == Ended:
+		return nil
+	case p.Stage == Waiting:
+		if err := s.enter(p); err != nil {
+			return err
+		}
+	}
+	err = live.Tell[string](teller{s.Learner}, p.URL, e.At, e.poll())
+	if e.Result == Gone {
+		p.Stage, p.copy = Ended, nil
+		p.Host.Pages--
+	}
+	if e.Result != Vetoed {
+		p.Host.vetoes = 0
+		return err
+	}
+	if s.vetoes != nil && !e.Until.IsZero() {
+		s.vetoes[p.URL] = e.Until
+	}
+	if p.Host.vetoes++; p.Host.vetoes >= impatience && !e.Until.IsZero() && !p.Host.Paused {
+		err = errors.Join(err, s.deferHost(p.Host, float64(e.Until.UnixNano())/1e9))
+	}
+	return err
+}
+
+// bar takes a page out of the learner until robots.txt allows it, with what was learnt of it.
+func (s *State) bar(p *Page) (err error) {
+	if p.Stage == Crawled {
+		p.learnt, err = s.Learner.Export(p.URL)
+		if errors.Is(err, errors.ErrUnsupported) {
+			err = nil
+		}
+		err = errors.Join(err, s.Learner.Remove(p.URL))
+	}
+	if p.Stage != Barred {
+		p.Host.Pages--
+	}
+	p.Stage = Barred
+	return err
+}
+
+const (
+	memories   = 24 // polls of a page that are remembered for its history
+	memorySize = 5
+)
+
+// A Memory is a poll that a page remembers.
+type Memory struct {
+	At     time.Time // to the second
+	Result Result
+}
+
+// remember keeps a poll in the history of a page, in five bytes.
+func (p *Page) remember(e *Event) {
+	if len(p.history) == memories*memorySize {
+		p.history = append(p.history[:0], p.history[memorySize:]...)
+	}
+	p.history = binary.LittleEndian.AppendUint32(p.history, uint32(e.At.Unix()))
+	p.history = append(p.history, byte(e.Result))
+}
+
+// History returns the latest polls of a page, oldest first.
+func (p *Page) History() (all []Memory) {
+	for h := p.history; len(h) >= memorySize; h = h[memorySize:] {
+		all = append(all, Memory{time.Unix(int64(binary.LittleEndian.Uint32(h)), 0), Result(h[4])})
+	}
+	return all
+}
+
+// Copy returns what is remembered of the page's copy: the state of a live.Transport.
+func (p *Page) Copy() []byte { return p.copy }

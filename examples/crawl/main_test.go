@@ -1,0 +1,45 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/recrawl/recrawl/examples/internal/report"
+)
+
+// The demonstration spends its budget, breaks no rule, and what it reports is what there was.
+func TestDemonstration(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	require.NoError(t, run([]string{"-json", "-for", "3s", "-n", "6", "-speed", "24"}, &out, io.Discard))
+	var rows []report.Row
+	require.NoError(t, json.Unmarshal(out.Bytes(), &rows))
+	value := map[string]float64{}
+	for _, r := range rows {
+		value[r.Item+": "+r.Quantity] = r.Measured.(float64)
+	}
+	for _, name := range []string{"rate-filter", "uniform", "nutch"} {
+		require.Positive(t, value[name+": polls learnt from"])
+		require.LessOrEqual(t, value[name+": polls made, of the budget"], 105.0)
+		require.Positive(t, value[name+": polls that found a change"])
+		require.Zero(t, value[name+": requests against a veto or a Crawl-delay"])
+		require.Zero(t, value[name+": requests for what robots.txt forbids"])
+		require.Zero(t, value[name+": changes missed, of the changes served"])
+	}
+}
+
+func TestCommandLine(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	require.ErrorIs(t, run([]string{"-h"}, &out, io.Discard), flag.ErrHelp)
+	require.Contains(t, out.String(), "-objective")
+	for _, args := range []string{"-workers 0", "-n 0", "-for -1s", "-speed 0", "-objective luck", "-x", "x"} {
+		require.ErrorAs(t, run(strings.Fields(args), io.Discard, io.Discard), new(report.UsageError), args)
+	}
+}
