@@ -37,7 +37,7 @@ type contestant struct {
 	account *demo.Account
 	part    crawler.Part
 	crawler *crawler.Crawler
-	budget  float64 // polls in a second of the web
+	budget  float64       // polls in a second of the web
 	copied  chan struct{} // closed when all first copies are there
 	began   time.Time     // of the polls
 }

@@ -44,7 +44,8 @@ func NewPlan(sites []Site, clients int) (*Plan, error) {
 	}
 	plan := schedule.LPT(problem)
 	p.Makespan = time.Duration(problem.Makespan(plan) * float64(time.Second))
-	p.dispatch, err = schedule.NewDispatcher(problem, plan, schedule.DispatcherConfig{})
+	// A host is polled by one client at a time, and all clients are in this process.
+	p.dispatch, err = schedule.NewDispatcher(problem, plan, schedule.DispatcherConfig{Copies: 1, Patience: -1})
 	return p, err
 }
 
@@ -55,7 +56,6 @@ func (p *Plan) Run(ctx context.Context, fetch func(ctx context.Context, url stri
 	}
 	var (
 		mu    sync.Mutex // the dispatcher is not safe for concurrent use
-		left  = len(p.sites)
 		began = time.Now()
 		wait  sync.WaitGroup
 		errs  = make([]error, p.Clients)
@@ -67,12 +67,11 @@ func (p *Plan) Run(ctx context.Context, fetch func(ctx context.Context, url stri
 		mu.Lock()
 		defer mu.Unlock()
 		site, err = p.dispatch.Next(client, now())
-		return site, left == 0, err
+		return site, p.dispatch.Open() == 0, err
 	}
 	observe := func(client, site int) error {
 		mu.Lock()
 		defer mu.Unlock()
-		left--
 		_, _, err := p.dispatch.Observe(client, site, now())
 		return err
 	}
