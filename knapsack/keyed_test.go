@@ -277,6 +277,16 @@ func TestKeyedSaved(t *testing.T) {
 	require.Equal(t, before, must(p.MarshalBinary()))
 }
 
+// The key of a page that was removed is not kept in memory.
+func TestKeyedForgetsKeys(t *testing.T) {
+	t.Parallel()
+	k := keyed(must(NewFixed(nil, Even, nil)), 3)
+	require.NoError(t, k.Remove(url(1)))
+	require.NotContains(t, k.keys, url(1))
+	require.NotContains(t, k.pages, url(1))
+	require.Equal(t, []string{url(0), url(2)}, slices.Collect(k.All()))
+}
+
 // What is known of a page goes through a row of a database into a new crawl.
 func TestKeyedExport(t *testing.T) {
 	t.Parallel()

@@ -449,6 +449,20 @@ func TestRunIdsTravel(t *testing.T) {
 	}
 }
 
+// Of two answers that come at the same time, that to the poll asked for first is told first.
+func TestRunTies(t *testing.T) {
+	t.Parallel()
+	env, err := NewPoisson([]float64{1, 2}, check.Source(1))
+	require.NoError(t, err)
+	var order []int
+	_, err = Run(env, &roundRobin{pages: 2}, RunConfig{
+		Polls: 8, Duration: 20, Latency: func(page int) float64 { return []float64{4, 3}[page] },
+		OnPoll: func(p Poll) { order = append(order, p.Page) },
+	})
+	require.NoError(t, err)
+	require.Equal(t, []int{0, 1, 0, 1, 0, 1, 0, 1}, order)
+}
+
 // The zero settings poll each page a hundred times.
 func TestRunDefaults(t *testing.T) {
 	t.Parallel()

@@ -53,6 +53,7 @@ func TestHeap(t *testing.T) {
 					t.Skip("empty")
 				}
 				require.Equal(t, heap.Pop(&ref), h.Pop())
+				require.Zero(t, h[:len(h)+1][len(h)], "it keeps what was popped")
 			},
 			"fix": func(t *rapid.T) {
 				if len(h) == 0 {

@@ -98,7 +98,7 @@ func (p *poll) condition(r *http.Request) *http.Request {
 		return r
 	}
 	old, ok := p.t.copies.lookUp(p.key)
-	if !ok || !old.named() || p.teaching || old.from != p.found.from || old.redirect && !p.redirected {
+	if !ok || !old.named() || old.etag == "" && old.date.doubted() || p.teaching || old.from != p.found.from || old.redirect && !p.redirected {
 		return r
 	}
 	// A RoundTripper must not modify the request.
@@ -234,6 +234,9 @@ func (p *poll) arrive() {
 	p.t.copies.replace(p.key, func(old validators, known bool) (validators, bool) {
 		v := old
 		v.reached(p.redirected)
+		if p.named == nil {
+			v.date.heard()
+		}
 		return v, known && v != old
 	})
 }
@@ -279,7 +282,7 @@ func (p *poll) compare(old validators, known bool) (found validators, keep bool)
 	case direct:
 		p.Decision, p.Changed = ByLocation, true
 	case p.teaching && byContent:
-	case p.compareNames(&old):
+	case p.compareNames(&old, byContent):
 	case byContent:
 		p.Decision = ByContent
 		p.Changed = true // until the contents are compared
@@ -295,6 +298,9 @@ func (p *poll) compare(old validators, known bool) (found validators, keep bool)
 		p.compareContent(&found, old, byContent)
 	case !p.Changed && old.hashed:
 		found.copied = old.copied
+	}
+	if known && !p.teaching {
+		found.date = old.date.after(old.modified == found.modified, p.Changed)
 	}
 	return found, true
 }
@@ -320,15 +326,15 @@ func (p *poll) comparable(old *validators) bool {
 }
 
 // compareNames compares the ETags, or else the dates, and reports whether both copies have one and
-// are of the same URL.
-func (p *poll) compareNames(old *validators) bool {
+// are of the same URL. Dates that are equal say nothing where the contents can be compared.
+func (p *poll) compareNames(old *validators, byContent bool) bool {
 	switch found := &p.found; {
 	case old.from != found.from:
 		return false
 	case old.etag != "" && found.etag != "":
 		p.Decision = ByETag
 		p.Changed = weak(old.etag) != weak(found.etag)
-	case old.modified != 0 && found.modified != 0:
+	case old.modified != 0 && found.modified != 0 && !(byContent && old.modified == found.modified):
 		p.Decision = ByLastModified
 		p.Changed = old.modified != found.modified
 	default:

@@ -186,7 +186,7 @@ func TestTransportDecides(t *testing.T) {
 		{"etag before last-modified", []*answer{ok(`ETag: "a"; Last-Modified: `+monday, "x"), ok(`ETag: "a"; Last-Modified: `+tuesday, "y")},
 			[]want{same(ByETag)}},
 		{"last-modified", []*answer{ok("Last-Modified: "+monday, "x"), ok("Last-Modified: "+monday, "y"), ok("Last-Modified: "+tuesday, "z")},
-			[]want{same(ByLastModified), differs(ByLastModified)}},
+			[]want{differs(ByContent), differs(ByLastModified)}},
 		{"last-modified that is the date tells nothing", []*answer{
 			ok("Last-Modified: "+monday+"; Date: "+monday, "x"), ok("Last-Modified: "+tuesday+"; Date: "+tuesday, "x"),
 			ok("Last-Modified: "+tuesday+"; Date: "+tuesday, "y")},
@@ -194,7 +194,7 @@ func TestTransportDecides(t *testing.T) {
 		{"content", []*answer{ok("", "x"), ok("", "x"), ok("", "y"), ok("", ""), ok("", "")},
 			[]want{same(ByContent), differs(ByContent), differs(ByContent), same(ByContent)}},
 		{"validators go away", []*answer{ok(`ETag: "a"; Last-Modified: `+monday, "x"), ok("Last-Modified: "+monday, "y"), ok("", "y"), ok(`ETag: "a"`, "z")},
-			[]want{same(ByLastModified), same(ByContent), differs(ByContent)}},
+			[]want{differs(ByContent), same(ByContent), differs(ByContent)}},
 		{"errors keep the copy", []*answer{ok(`ETag: "a"`, "x"), status(500, `ETag: "e"`), status(404, ""), {err: reset},
 			{status: 200, header: `ETag: "b"`, body: "y", err: reset}, ok(`ETag: "b"`, "y"), status(304, "")},
 			[]want{{err: ErrStatus}, {err: ErrStatus}, {err: reset}, {err: reset}, differs(ByETag), same(ByStatus)}},
@@ -497,6 +497,74 @@ func TestTransportConcurrent(t *testing.T) {
 	}
 }
 
+// dated is a server whose page has a Last-Modified, 304 for who names it, and a text.
+type dated struct {
+	modified, text string
+	asked          []bool // with a condition
+}
+
+func (s *dated) RoundTrip(r *http.Request) (*http.Response, error) {
+	named := r.Header.Get("If-Modified-Since")
+	s.asked = append(s.asked, named != "")
+	a := answer{status: http.StatusOK, body: s.text}
+	if named == s.modified {
+		a = answer{status: http.StatusNotModified}
+	}
+	return &http.Response{StatusCode: a.status, Header: http.Header{"Last-Modified": {s.modified}}, Request: r, ContentLength: -1, Body: a.reader()}, nil
+}
+
+// A copy is fetched whatever the date says after 1, 2, 4, … 64 answers 304, and then after each 64.
+// A change that the date hides is found then, and all that follow at once, until the date moves.
+func TestTransportDoubtsDates(t *testing.T) {
+	t.Parallel()
+	const monday, tuesday = "Mon, 01 Jan 2001 00:00:00 GMT", "Tue, 02 Jan 2001 00:00:00 GMT"
+	for _, exact := range []bool{false, true} {
+		server := &dated{modified: monday, text: "<p>one"}
+		var got Poll
+		transport := &Transport{Base: server, Exact: exact, OnPoll: func(p Poll) { got = p }}
+		poll := func() Poll {
+			resp, err := transport.RoundTrip(get(t, "http://web.test/"))
+			require.NoError(t, err)
+			_, err = io.Copy(io.Discard, resp.Body)
+			require.NoError(t, err)
+			require.NoError(t, got.Err)
+			return got
+		}
+		var copies []int
+		for k := range 270 {
+			require.False(t, poll().Changed)
+			if !server.asked[k] {
+				copies = append(copies, k)
+			}
+			data, err := transport.MarshalBinary()
+			require.NoError(t, err)
+			require.NoError(t, transport.UnmarshalBinary(data))
+		}
+		require.Equal(t, []int{0, 2, 5, 10, 19, 36, 69, 134, 199, 264}, copies)
+
+		server.text = "<p>two"
+		hidden := 0
+		for !poll().Changed {
+			hidden++
+		}
+		require.Equal(t, 59, hidden, "until 64 answers 304")
+		for k := range 4 {
+			for range 3 {
+				require.False(t, poll().Changed)
+			}
+			server.text += "<p>la" + strings.Repeat(" la", k)
+			require.True(t, poll().Changed, "change %d", k)
+			require.Equal(t, ByContent, got.Decision)
+		}
+
+		server.modified, server.text = tuesday, "<p>new date"
+		require.True(t, poll().Changed)
+		require.False(t, server.asked[len(server.asked)-1])
+		require.False(t, poll().Changed)
+		require.True(t, server.asked[len(server.asked)-1], "the date is named again")
+	}
+}
+
 // Saved state with a right checksum whose values make no sense.
 func TestTransportSavedStateContradicts(t *testing.T) {
 	t.Parallel()
@@ -506,6 +574,7 @@ func TestTransportSavedStateContradicts(t *testing.T) {
 		hash                string
 		size                int64
 		page                string
+		trust               byte
 	}
 	page, err := new(fingerprint.Page).MarshalBinary()
 	require.NoError(t, err)
@@ -515,7 +584,7 @@ func TestTransportSavedStateContradicts(t *testing.T) {
 		entries []entry
 		ok      bool
 	}{
-		"good":                {2, []entry{{a, `"x"`, "", true, b, 7, string(page)}, {b, "", b, true, a, 0, ""}}, true},
+		"good":                {2, []entry{{a, `"x"`, "", true, b, 7, string(page), mostTrust}, {b, "", b, true, a, 0, "", 0}}, true},
 		"negative number":     {-1, nil, false},
 		"too few":             {2, []entry{{key: a}}, false},
 		"too many":            {1, []entry{{key: a}, {key: b}}, false},
@@ -527,6 +596,7 @@ func TestTransportSavedStateContradicts(t *testing.T) {
 		"bad page":            {1, []entry{{key: a, page: string(page[1:])}}, false},
 		"long etag":           {1, []entry{{key: a, etag: strings.Repeat("x", maxETag+1)}}, false},
 		"etag with a newline": {1, []entry{{key: a, etag: "\"x\"\r\nHost: y"}}, false},
+		"trust":               {1, []entry{{key: a, trust: mostTrust + 1}}, false},
 		"short location":      {1, []entry{{key: a, location: "b"}}, false},
 	} {
 		e := codec.NewEncoder(nil, transportFormat.Magic, transportFormat.Version)
@@ -535,6 +605,9 @@ func TestTransportSavedStateContradicts(t *testing.T) {
 			e.Bytes([]byte(x.key))
 			e.Bytes([]byte(x.etag))
 			e.Uint64(0)
+			e.Byte(0)
+			e.Byte(x.trust)
+			e.Bool(false)
 			e.Uint64(0)
 			e.Bool(x.location != "")
 			if x.location != "" {

@@ -102,3 +102,14 @@ func TestMaximumLikelihood(t *testing.T) {
 		require.InEpsilon(t, at, m.Rate(0, prior), within)
 	})
 }
+
+// The estimate of Cho and Garcia-Molina by hand: two polls at gaps of 3 of which one found a change,
+// and half a poll with half a change lent at a gap of a half.
+func TestChoByHand(t *testing.T) {
+	t.Parallel()
+	m := new(Cho)
+	m.Add()
+	m.Observe(0, 3, true, 0)
+	m.Observe(0, 3, false, 0)
+	require.InDelta(t, -math.Log((2.5-1.5+0.5)/(2.5+0.5))/(6.5/2.5), m.Rate(0, math.Ln2), 1e-15)
+}
