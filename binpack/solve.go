@@ -29,6 +29,9 @@ type Solution struct {
 	// Certificate proves at most Lower bins to anyone ([CheckBound]). It proves less than Lower
 	// only where the last bin was proved by exhausting a search.
 	Certificate Certificate
+	// Proof proves Lower bins to anyone ([CheckProof]), where a search by pairs raised Lower
+	// above what the certificate proves; else nil.
+	Proof *Proof
 	// Nodes is the number of nodes searched.
 	Nodes int
 }
@@ -86,5 +89,5 @@ func Solve[W Weight](ctx context.Context, p Problem[W], cfg SolveConfig) (Soluti
 	case s.Bin == nil:
 		return Solution{}, fmt.Errorf("%w: no packing was found", ErrNoRoom)
 	}
-	return Solution{Packing(s.Packing), s.Lower, s.Proved, Certificate(s.Certificate), s.Nodes}, nil
+	return Solution{Packing(s.Packing), s.Lower, s.Proved, Certificate(s.Certificate), newProof(s.Proof), s.Nodes}, nil
 }

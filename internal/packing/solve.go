@@ -11,8 +11,9 @@ type Solution struct {
 	Packing     // Bin is nil if none was found
 	Certificate // of at most Lower bins
 	Lower       int
-	Proved      bool // Lower == Bins; without a packing, that there is none
-	Nodes       int  // searched
+	Proof       *Proof // of Lower bins, if a search made one
+	Proved      bool   // Lower == Bins; without a packing, that there is none
+	Nodes       int    // searched
 }
 
 // Solve packs the items into as few bins as possible and proves it, if it comes to an
@@ -37,6 +38,7 @@ type solver struct {
 	c     int64
 	lower int
 	cert  Certificate
+	proof *Proof    // of lower bins, if there is one
 	best  []pattern // the best packing: patterns that hold all items exactly
 	nodes int
 	limit int
@@ -64,6 +66,14 @@ func (s *solver) solve() {
 	if s.proved() {
 		return
 	}
+	for s.tight() && !s.proved() {
+		if _, complete := s.decide(s.lower, 0); !complete {
+			break
+		}
+	}
+	if s.proved() || s.over() {
+		return
+	}
 	if len(s.w) <= kindsLimit {
 		s.lp = newMaster(s.w, s.count, s.c, s.effort)
 		for _, p := range s.best {
@@ -77,8 +87,11 @@ func (s *solver) solve() {
 		if found || !complete {
 			return
 		}
-		if s.in.exact() {
-			s.lower = target + 1
+		if s.lower == target {
+			s.prove(target)
+		}
+		if s.in.exact() && s.lower == target {
+			s.lower, s.proof = target+1, nil
 		}
 	}
 }
@@ -91,6 +104,11 @@ func (s *solver) reach(target int) (found, complete bool) {
 			if try == s.divesBefore {
 				if found, complete := s.choose(target, s.nodesAtRoot); found || complete {
 					return found, complete
+				}
+				if s.paired() {
+					if found, complete := s.decide(target, pairsNodes); found || complete {
+						return found, complete
+					}
 				}
 			}
 			if s.dive(target, try > 0) {
@@ -138,7 +156,7 @@ func (s *solver) certify() {
 	}
 	var ok bool
 	if c.Max, ok = s.in.MostValue(c.Value, 0); ok && c.Max > 0 && c.Bound() > s.lower {
-		s.lower, s.cert = c.Bound(), c
+		s.lower, s.cert, s.proof = c.Bound(), c, nil
 	}
 }
 
@@ -167,7 +185,7 @@ func (s *solver) solution() Solution {
 		}
 	}
 	return Solution{Packing: Packing{Bin: bin, Bins: max(len(s.best), 1)}, Lower: s.lower,
-		Proved: s.lower >= max(len(s.best), 1), Certificate: s.cert, Nodes: s.nodes}
+		Proved: s.lower >= max(len(s.best), 1), Certificate: s.cert, Proof: s.proof, Nodes: s.nodes}
 }
 
 // improve packs what is left by heuristics and keeps the result with the fixed

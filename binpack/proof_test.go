@@ -1,0 +1,274 @@
+package binpack
+
+import (
+	"context"
+	"encoding/json"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/recrawl/recrawl/internal/packing"
+	"github.com/recrawl/recrawl/internal/packing/pairs"
+)
+
+// petersenCore draws 15 items for 3 full bins of c that can be packed in fractions but not whole
+// (Caprara, Dell'Amico, Díaz, Iori & Rizzi 2015): the weight of an edge of the Petersen graph is the
+// sum of those of its ends, so that its perfect matchings fill a bin, and no three of them are
+// disjoint. That no other sets fill the bins is checked by trying all.
+func petersenCore(rng *rand.Rand, c int) []int {
+	for {
+		var end [10]int
+		sum := 0
+		for v := range end {
+			end[v] = c/20 + rng.IntN(c/10)
+			sum += end[v]
+		}
+		if end[9] += c - sum; end[9] < c/40 {
+			continue
+		}
+		var w []int
+		for v := range 5 {
+			w = append(w, end[v]+end[(v+1)%5], end[v]+end[v+5], end[v+5]+end[(v+2)%5+5])
+		}
+		if !threeBins(w, c) {
+			return w
+		}
+	}
+}
+
+// threeBins reports whether items fit into three bins, by trying every assignment.
+func threeBins(w []int, c int) bool {
+	var load [3]int
+	var place func(i int) bool
+	place = func(i int) bool {
+		if i == len(w) {
+			return true
+		}
+		for b := range load {
+			if load[b]+w[i] <= c {
+				load[b] += w[i]
+				if place(i + 1) {
+					return true
+				}
+				load[b] -= w[i]
+			}
+			if load[b] == 0 {
+				break
+			}
+		}
+		return false
+	}
+	return place(0)
+}
+
+// augmented draws a problem like ANI (Delorme, Iori & Martello 2016), of a core and triples that
+// fill a bin, or with split set like AI: then one item is two.
+func augmented(rng *rand.Rand, c, triples int, split bool) Problem[int] {
+	p := Problem[int]{Weights: petersenCore(rng, c), Capacity: c}
+	for range triples {
+		a, b := 0, 0
+		for c-a-b < c/6 || a == 0 {
+			a, b = c/6+rng.IntN(c/3), c/6+rng.IntN(c/3)
+		}
+		p.Weights = append(p.Weights, a, b, c-a-b)
+	}
+	if split {
+		a := 1 + rng.IntN(p.Weights[0]-1)
+		p.Weights[0] -= a
+		p.Weights = append(p.Weights, a)
+	}
+	rng.Shuffle(len(p.Weights), func(i, j int) { p.Weights[i], p.Weights[j] = p.Weights[j], p.Weights[i] })
+	return p
+}
+
+// proofOf solves a problem whose last bin needs a proof, and requires that it holds.
+func proofOf(t require.TestingT, p Problem[int]) Proof {
+	s, err := Solve(context.Background(), p, SolveConfig{})
+	require.NoError(t, err)
+	require.True(t, s.Proved)
+	require.NotNil(t, s.Proof)
+	n, err := CheckProof(p, *s.Proof)
+	require.NoError(t, err)
+	require.Equal(t, s.Lower, n)
+	require.Less(t, certified(s.Certificate), n)
+	return *s.Proof
+}
+
+func TestProofOfAugmented(t *testing.T) {
+	t.Parallel()
+	for i := range 4 {
+		p := augmented(rand.New(rand.NewPCG(uint64(i), 91)), 20_000, 6, false)
+		proof := proofOf(t, p)
+		data, err := json.Marshal(proof)
+		require.NoError(t, err)
+		var again Proof
+		require.NoError(t, json.Unmarshal(data, &again))
+		require.Equal(t, proof, again)
+	}
+}
+
+// An item in two pieces makes the last bin superfluous.
+func TestAugmentedSplit(t *testing.T) {
+	t.Parallel()
+	for i := range 3 {
+		s := solve(t, augmented(rand.New(rand.NewPCG(uint64(i), 92)), 2500, 30, true))
+		require.True(t, s.Proved)
+	}
+}
+
+// treeProof is a proof with decisions, several leaves and penalties: below a first decision, one
+// with cuts, and one with a tree instead.
+func treeProof(t *testing.T) (Problem[int], Proof) {
+	p := Problem[int]{Weights: petersenCore(rand.New(rand.NewPCG(1, 93)), 1000), Capacity: 1000}
+	in := &pairs.Problem{Capacity: 1000, Bins: 3}
+	for _, w := range p.Weights {
+		in.Weights = append(in.Weights, int64(w))
+	}
+	var proofs [2]*Proof
+	for k, cuts := range []int{0, -1} {
+		a := pairs.Decide(context.Background(), in, pairs.Config{Cuts: cuts})
+		require.Equal(t, pairs.Impossible, a.Verdict)
+		proofs[k] = newProof(&packing.Proof{Bins: 3, Proof: a.Proof})
+		n, err := CheckProof(p, *proofs[k])
+		require.NoError(t, err)
+		require.Equal(t, 4, n)
+	}
+	require.NotEmpty(t, proofs[0].Cuts)
+	require.Len(t, proofs[0].Nodes, 1)
+	require.Len(t, proofs[1].Nodes, 3)
+	both := Proof{Bins: 3, Cuts: proofs[0].Cuts, Nodes: []ProofNode{{Pair: [2]int{2, 7}, Together: 1, Apart: 2}, proofs[0].Nodes[0]}}
+	for _, n := range proofs[1].Nodes {
+		if n.Value == nil {
+			n.Together += 2
+			n.Apart += 2
+		}
+		both.Nodes = append(both.Nodes, n)
+	}
+	n, err := CheckProof(p, both)
+	require.NoError(t, err)
+	require.Equal(t, 4, n)
+	return p, both
+}
+
+// Of a proof that claims what is wrong the checker accepts nothing, whatever the values: the
+// problem fits into the bins.
+func proofProperty(t *rapid.T) {
+	c := rapid.IntRange(10, 60).Draw(t, "c")
+	p := Problem[int]{Weights: rapid.SliceOfN(rapid.IntRange(1, c), 2, 8).Draw(t, "w"), Capacity: c}
+	n := len(p.Weights)
+	value := rapid.SliceOfN(rapid.Int64Range(-40, 100), n, n)
+	item := rapid.IntRange(0, n-1)
+	proof := Proof{Bins: bruteBins(p) + rapid.IntRange(-1, 1).Draw(t, "more")}
+	if n > 2 {
+		first := rapid.IntRange(0, n-3).Draw(t, "first")
+		proof.Cuts = [][3]int{{first, first + 1, n - 1}}
+	}
+	leaf := func() ProofNode {
+		l := ProofNode{Value: value.Draw(t, "value")}
+		if proof.Cuts != nil && rapid.Bool().Draw(t, "cut") {
+			l.Penalty = map[int]int64{0: rapid.Int64Range(0, 50).Draw(t, "penalty")}
+		}
+		return l
+	}
+	if rapid.Bool().Draw(t, "tree") {
+		proof.Nodes = []ProofNode{{Pair: [2]int{item.Draw(t, "a"), item.Draw(t, "b")}, Together: 1, Apart: 2}, leaf(), leaf()}
+	} else {
+		proof.Nodes = []ProofNode{leaf()}
+	}
+	if k, err := CheckProof(p, proof); err == nil {
+		require.LessOrEqual(t, k, bruteBins(p))
+	}
+}
+
+func TestCheckProofIsSound(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, proofProperty)
+}
+
+func FuzzCheckProof(f *testing.F) { f.Fuzz(rapid.MakeFuzz(proofProperty)) }
+
+// Whatever is changed in a proof, it is rejected.
+func TestForgedProofs(t *testing.T) {
+	t.Parallel()
+	p, good := treeProof(t)
+	forge := func(name string, change func(*Proof)) {
+		data, err := json.Marshal(good)
+		require.NoError(t, err)
+		var bad Proof
+		require.NoError(t, json.Unmarshal(data, &bad))
+		change(&bad)
+		_, err = CheckProof(p, bad)
+		require.ErrorIs(t, err, ErrInvalid, name)
+	}
+	forge("one bin more", func(p *Proof) { p.Bins++ })
+	forge("no bins", func(p *Proof) { p.Bins = 0 })
+	forge("no nodes", func(p *Proof) { p.Nodes = nil })
+	forge("a node without a parent", func(p *Proof) { p.Nodes = append(p.Nodes, p.Nodes[len(p.Nodes)-1]) })
+	forge("a cut without an item", func(p *Proof) { p.Cuts[0][1] = len(good.Nodes[0].Value) + 1000 })
+	forge("a cut with an item twice", func(p *Proof) { p.Cuts[0][1] = p.Cuts[0][0] })
+	forge("no penalties", func(p *Proof) {
+		p.Nodes = []ProofNode{p.Nodes[1]}
+		p.Nodes[0].Penalty = nil
+	})
+	leaves := 0
+	for k, n := range good.Nodes {
+		if n.Value == nil {
+			forge("pair", func(p *Proof) { p.Nodes[k].Pair[0] = -1 })
+			forge("pair twice", func(p *Proof) { p.Nodes[k].Pair[0] = p.Nodes[k].Pair[1] })
+			forge("the other way round", func(p *Proof) {
+				if n := &p.Nodes[k]; k > 0 {
+					n.Together, n.Apart = n.Apart, n.Together
+				} else {
+					p.Nodes = p.Nodes[:2]
+				}
+			})
+			forge("only together", func(p *Proof) { p.Nodes[k].Apart = p.Nodes[k].Together })
+			forge("only apart", func(p *Proof) { p.Nodes[k].Together = p.Nodes[k].Apart })
+			forge("a child before its parent", func(p *Proof) { p.Nodes[k].Apart = k })
+			forge("a child out of range", func(p *Proof) { p.Nodes[k].Apart = len(p.Nodes) })
+			continue
+		}
+		leaves++
+		forge("too few values", func(p *Proof) { p.Nodes[k].Value = p.Nodes[k].Value[1:] })
+		forge("a value above all sums", func(p *Proof) { p.Nodes[k].Value[0] = 1 << 62 })
+		forge("no values", func(p *Proof) { p.Nodes[k].Value, p.Nodes[k].Penalty = make([]int64, len(n.Value)), nil })
+		for i := range n.Value {
+			// Below a decision, no bin may take the item, and then any value of it is a proof.
+			forge("a large value", func(p *Proof) {
+				p.Nodes = []ProofNode{p.Nodes[1]}
+				p.Nodes[0].Value[i] += 1 << 50
+			})
+			forge("a small value", func(p *Proof) { p.Nodes[k].Value[i] -= 1 << 50 })
+		}
+		forge("an unknown cut", func(p *Proof) { p.Nodes[k].Penalty = map[int]int64{len(p.Cuts): 1} })
+		for cut := range n.Penalty {
+			forge("a negative penalty", func(p *Proof) { p.Nodes[k].Penalty[cut] = -1 })
+			forge("a large penalty", func(p *Proof) { p.Nodes[k].Penalty[cut] += 1 << 50 })
+		}
+	}
+	require.Greater(t, leaves, 1)
+	_, err := CheckProof(Problem[int]{Weights: p.Weights[1:], Capacity: p.Capacity}, good)
+	require.ErrorIs(t, err, ErrInvalid, "another problem")
+	other := slices.Clone(p.Weights)
+	other[0]--
+	_, err = CheckProof(Problem[int]{Weights: other, Capacity: p.Capacity}, good)
+	require.ErrorIs(t, err, ErrInvalid, "a lighter item")
+}
+
+// The weights alone may be too much, and floats round the safe way.
+func TestCheckProofOfWeights(t *testing.T) {
+	t.Parallel()
+	n, err := CheckProof(Problem[float64]{Weights: []float64{.5, .5, .25}, Capacity: 1},
+		Proof{Bins: 1, Nodes: []ProofNode{{Value: []int64{2, 2, 1}}}})
+	require.NoError(t, err)
+	require.Equal(t, 2, n)
+	_, err = CheckProof(Problem[float64]{Weights: []float64{.25, .25, .5}, Capacity: 1},
+		Proof{Bins: 1, Nodes: []ProofNode{{Value: []int64{1, 2, 7}}}})
+	require.ErrorIs(t, err, ErrInvalid)
+	_, err = CheckProof(Problem[int]{Weights: []int{1 << 40, 1 << 39}, Capacity: 1 << 41},
+		Proof{Bins: 1, Nodes: []ProofNode{{Value: []int64{1, 1}}}})
+	require.ErrorIs(t, err, ErrTooHard)
+}
