@@ -108,7 +108,7 @@ func (s *settings) demonstrate() error {
 
 // enrol gives a contestant its web and its crawler.
 func (s *settings) enrol(ctx context.Context, c *contestant, fast *clock.Fast, length time.Duration) (err error) {
-	hosts := demo.Behaviours()
+	hosts := demo.Behaviours(1)
 	c.web, err = demo.NewWeb(demo.Config{
 		Hosts: hosts, Pages: s.hostPages, Changes: demoChanges,
 		From: demoBegin, Span: time.Duration(float64(2*length) * s.speed * 3600), Now: fast.Now,

@@ -6,8 +6,10 @@ package main
 import (
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
+	"github.com/recrawl/recrawl/examples/crawl/internal/engine"
 	"github.com/recrawl/recrawl/examples/internal/report"
 	"github.com/recrawl/recrawl/knapsack"
 )
@@ -22,13 +24,41 @@ is spent beside it equally, and by the rule of Nutch.
   go run ./examples/crawl
   go run ./examples/crawl -urls FILE -per-day 20000 -user-agent 'my-crawler (+https://example.org/bot)'`
 
+// A list is a flag that may be given several times.
+type list []string
+
+// String implements [flag.Value].
+func (l *list) String() string { return strings.Join(*l, " ") }
+
+// Set implements [flag.Value].
+func (l *list) Set(value string) error {
+	*l = append(*l, value)
+	return nil
+}
+
 // settings are the command line.
 type settings struct {
 	*report.Program
 	length    time.Duration
 	objective knapsack.Objective
+	page      string
 	groups    int
 	workers   int
+
+	// Of real pages.
+	urls, opml, rules string
+	sitemaps, feeds   list
+	perDay            float64
+	userAgent         string
+	engine            engine.Config
+	access            list
+	delay, timeout    time.Duration
+	every             time.Duration
+	exact, dryRun     bool
+	idHeader          string
+	lines             bool
+	folder            string
+	warc, webhook     string
 
 	// Of the demonstration.
 	hostPages int
@@ -40,12 +70,38 @@ func parse(args []string, stdout, stderr io.Writer) (*settings, error) {
 	f := s.Flags
 	f.DurationVar(&s.length, "for", 0, "`time` to crawl; 0 is a minute for the demonstration, and else until interrupted")
 	f.TextVar(&s.objective, "objective", knapsack.Detections, "what the budget is to buy: `detections`, freshness, age, harmonic or delay")
+	f.StringVar(&s.page, "page", "127.0.0.1:8765", "`address` of the live page, on this machine only unless told otherwise; empty for none")
 	f.IntVar(&s.groups, "groups", 4, "`number` of groups of workers")
 	f.IntVar(&s.workers, "workers", 16, "`number` of workers in a group, each of which makes one poll at a time")
 	f.IntVar(&s.hostPages, "n", 48, "demonstration: `pages` of each of the 32 hosts; 16 if -quick")
 	f.Float64Var(&s.speed, "speed", 24, "demonstration: `hours` of the web in a second")
+	f.StringVar(&s.urls, "urls", "", "`file` of pages to crawl: a URL in a line, after it what is set of it: weight=2 min=10m max=24h")
+	f.Var(&s.sitemaps, "sitemap", "`URL` of a sitemap, whose pages are crawled; may be given several times")
+	f.Var(&s.feeds, "feed", "`URL` of an RSS or Atom feed, whose entries are crawled; may be given several times")
+	f.StringVar(&s.opml, "opml", "", "`file` with a list of feeds, which are crawled themselves")
+	f.StringVar(&s.rules, "rules", "", "`file` that sets something of all pages whose URLs begin alike: a beginning, then weight=, min= and max=")
+	f.Float64Var(&s.perDay, "per-day", 20_000, "`polls` in a day")
+	f.StringVar(&s.userAgent, "user-agent", "", "`name` of the crawler, with a URL or an address where its owner can be reached")
+	f.StringVar(&s.engine.Dir, "state", "crawl-state", "`folder` of what is known; a crawl goes on where it was")
+	f.IntVar(&s.engine.Shards, "shards", 1, "`parts` of the crawl, each with a learner")
+	f.BoolVar(&s.engine.SyncAlways, "sync-always", false, "write each record through to the disk: survives a loss of power, and costs time")
+	f.BoolVar(&s.engine.KeepLog, "keep-log", false, "keep the log of all polls, where snapshots would do")
+	f.Var(&s.access, "via", "access `point`: direct, the URL of a proxy, or an IP address of this machine; may be given several times")
+	f.DurationVar(&s.delay, "delay", time.Second, "least `time` between two requests to a host, if its Crawl-delay is no longer")
+	f.DurationVar(&s.timeout, "timeout", 30*time.Second, "`time` for a request")
+	f.DurationVar(&s.every, "refresh", time.Hour, "`time` after which list, sitemaps and feeds are read again")
+	f.BoolVar(&s.exact, "exact", false, "compare pages byte by byte, instead of learning what is noise")
+	f.BoolVar(&s.dryRun, "dry-run", false, "print what would be polled in the next hour and why, and poll nothing")
+	f.StringVar(&s.idHeader, "id-header", "", "`header` in which to send the number of the poll, to compare a server's log with the crawler's")
+	f.BoolVar(&s.lines, "lines", false, "print a line of JSON for each new version of a page")
+	f.StringVar(&s.folder, "folder", "", "`folder` for the new versions of pages")
+	f.StringVar(&s.warc, "warc", "", "`file` for the new versions of pages, as a web archive (.warc.gz)")
+	f.StringVar(&s.webhook, "webhook", "", "`URL` to which JSON is posted for each new version of a page")
 	if err := s.Parse(args); err != nil {
 		return nil, err
+	}
+	if len(s.access) == 0 {
+		s.access = list{"direct"}
 	}
 	if s.Quick && !s.Given("n") {
 		s.hostPages = 16
@@ -58,6 +114,14 @@ func parse(args []string, stdout, stderr io.Writer) (*settings, error) {
 		return nil, report.Usagef("-for %v: want no less than 0", s.length)
 	case s.groups < 1 || s.workers < 1:
 		return nil, report.Usagef("-groups %d, -workers %d: want 1 at least", s.groups, s.workers)
+	case !(s.perDay > 0 && s.perDay <= 1e12):
+		return nil, report.Usagef("-per-day %v: want more than 0", s.perDay)
+	case s.engine.Shards < 1 || s.engine.Shards > 1<<12:
+		return nil, report.Usagef("-shards %d: want 1 to 4096", s.engine.Shards)
+	case s.delay < 0 || s.timeout <= 0 || s.every <= 0:
+		return nil, report.Usagef("-delay %v, -timeout %v, -refresh %v: want times", s.delay, s.timeout, s.every)
+	case s.real() && !strings.ContainsAny(s.userAgent, "@") && !strings.Contains(s.userAgent, "http"):
+		return nil, report.Usagef("-user-agent %q: give a name, and a URL or an address where you can be reached, as in 'my-crawler (+https://example.org/bot)'", s.userAgent)
 	case s.hostPages < 1:
 		return nil, report.Usagef("-n %d: want 1 at least", s.hostPages)
 	case !(s.speed > 0 && s.speed <= 1000):
@@ -66,10 +130,16 @@ func parse(args []string, stdout, stderr io.Writer) (*settings, error) {
 	return s, nil
 }
 
+// real reports whether pages of the user's are to be crawled.
+func (s *settings) real() bool { return s.hasSource() || s.Given("state") }
+
 func run(args []string, stdout, stderr io.Writer) error {
 	s, err := parse(args, stdout, stderr)
 	if err != nil {
 		return err
+	}
+	if s.real() {
+		return s.crawl()
 	}
 	if err := s.demonstrate(); err != nil {
 		return fmt.Errorf("demonstration: %w", err)

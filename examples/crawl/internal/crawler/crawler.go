@@ -129,6 +129,16 @@ func ShardOf(host string, n int) int {
 // Of returns the loop of a host.
 func (c *Crawler) Of(host string) *shard.Loop { return c.loops[ShardOf(host, len(c.loops))] }
 
+// Each calls a function with the state of each shard, while nothing else happens to it.
+func (c *Crawler) Each(ctx context.Context, do func(*shard.State)) error {
+	for _, l := range c.loops {
+		if err := l.Do(ctx, do); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Learn logs and applies events, before or while the crawler runs.
 func (c *Crawler) Learn(ctx context.Context, events []shard.Event) error {
 	for i, part := range divide(events, len(c.loops)) {

@@ -30,8 +30,10 @@ type Behaviour struct {
 
 const hour = 3600.
 
-// Behaviours are those of the hosts of the demonstration, by turns: a good half behaves well.
-func Behaviours() []Behaviour {
+// Behaviours are those of the hosts of the demonstration, by turns: a good half behaves well. Times
+// are multiplied by scale.
+func Behaviours(scale float64) []Behaviour {
+	hour := hour * scale
 	bad := []Behaviour{
 		{Name: "clock", Faults: serve.Faults{Clock: true}},
 		{Name: "nonce", Faults: serve.Faults{Nonce: true}},
@@ -46,7 +48,7 @@ func Behaviours() []Behaviour {
 		{Name: "slow", Faults: serve.Faults{Slow: time.Minute}},
 		{Name: "busy", Faults: serve.Faults{Busy: 12 * hour}},
 		{Name: "dying", Faults: serve.Faults{Dying: 60 * hour}},
-		{Name: "delay", CrawlDelay: 900},
+		{Name: "delay", CrawlDelay: hour / 4},
 		{Name: "closed", Robots: "User-agent: *\nDisallow: /\n"},
 		{Name: "half-closed", Robots: "User-agent: *\nDisallow: /page/1\nDisallow: /page/3\n"},
 	}
@@ -151,6 +153,9 @@ func (w *Web) sleep(ctx context.Context, d time.Duration) {
 	case <-ctx.Done():
 	}
 }
+
+// Proxy is the URL under which the web is a proxy to itself, for crawlers in other processes.
+func (w *Web) Proxy() string { return "http://" + w.addr }
 
 // Close ends the web.
 func (w *Web) Close() {

@@ -25,6 +25,7 @@ type Served struct {
 // A Witness sees what a web answers.
 type Witness struct {
 	mu         sync.Mutex
+	answered   int
 	polls      map[uint64]Served
 	trespasses int
 	inFlight   map[string]int // requests by host
@@ -53,6 +54,13 @@ func (w *Witness) All() map[uint64]Served {
 		all[id] = s
 	}
 	return all
+}
+
+// Polls returns how many requests for pages have been answered so far, also those taken.
+func (w *Witness) Polls() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.answered
 }
 
 // Trespasses returns the number of requests for pages that robots.txt forbids, and Crowded that of
@@ -93,6 +101,7 @@ func (w *Witness) serve(h http.Handler, rw http.ResponseWriter, r *http.Request)
 		}
 		w.mu.Lock()
 		defer w.mu.Unlock()
+		w.answered++
 		s := w.polls[id]
 		s.Path, s.Requests, s.Status, s.Aborted = r.Host+r.URL.Path, s.Requests+1, seen.status, aborted
 		if s.Version = 0; seen.status == http.StatusOK && !aborted {

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strconv"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -52,6 +53,9 @@ type Config struct {
 	Dir string
 	// URL, if not empty, is the address of a server to use instead.
 	URL string
+	// Shards is into how many parts the crawl is divided; 0 means 1. What a folder or a cluster
+	// begins with stays.
+	Shards int
 	// Replicas of all that is kept; 0 means 1.
 	Replicas int
 	// Lease is how long an owner that fell silent keeps its shards; 0 means 4 s, and 24 s with
@@ -84,7 +88,7 @@ func Open(ctx context.Context, cfg Config) (*Engine, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.Default()
 	}
-	cfg.Replicas = max(cfg.Replicas, 1)
+	cfg.Replicas, cfg.Shards = max(cfg.Replicas, 1), max(cfg.Shards, 1)
 	if cfg.Lease == 0 {
 		cfg.Lease = 4 * time.Second
 		if cfg.Replicas > 1 {
@@ -191,11 +195,21 @@ func (e *Engine) space() error {
 
 // create creates what is not there yet.
 func (e *Engine) create(ctx context.Context) error {
-	return e.patiently(ctx, func(ctx context.Context) (err error) {
+	shards := strconv.Itoa(e.cfg.Shards)
+	var other string
+	err := e.patiently(ctx, func(ctx context.Context) (err error) {
+		if s, err := e.js.Stream(ctx, streamName); err == nil {
+			if other = s.CachedInfo().Config.Metadata["shards"]; other != shards {
+				return nil
+			}
+			other = ""
+		} else if !errors.Is(err, jetstream.ErrStreamNotFound) {
+			return err
+		}
 		e.stream, err = e.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
 			Name: streamName, Subjects: []string{"crawl.*.log", "crawl.*.snap"},
 			Storage: jetstream.FileStorage, Retention: jetstream.LimitsPolicy, Replicas: e.cfg.Replicas,
-			AllowRollup: true, DenyDelete: true,
+			AllowRollup: true, DenyDelete: true, Metadata: map[string]string{"shards": shards},
 		})
 		if err != nil {
 			return err
@@ -209,6 +223,10 @@ func (e *Engine) create(ctx context.Context) error {
 		e.blobs, err = e.js.CreateOrUpdateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: snapBucket, Replicas: e.cfg.Replicas})
 		return err
 	})
+	if other != "" {
+		return fmt.Errorf("%w: it has %s shards, not %s", ErrState, other, shards)
+	}
+	return err
 }
 
 // patiently repeats a request until it succeeds or the context ends: a cluster may be electing.

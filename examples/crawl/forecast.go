@@ -1,0 +1,124 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"text/tabwriter"
+	"time"
+
+	"github.com/recrawl/recrawl/examples/crawl/internal/shard"
+	"github.com/recrawl/recrawl/knapsack"
+)
+
+const (
+	ahead        = time.Hour // what -dry-run looks at
+	forecastRows = 100       // that it prints for each shard
+)
+
+// forecast prints what would be polled in the next hour, and why. It lets a copy of the learner
+// decide, to which no poll finds a change.
+func (s *settings) forecast(o *opened) error {
+	out := tabwriter.NewWriter(s.Stdout, 0, 0, 2, ' ', 0)
+	for i, part := range o.parts {
+		saved, err := part.State.MarshalBinary()
+		if err != nil {
+			return err
+		}
+		filter, err := knapsack.NewRateFilter(0, knapsack.RateFilterConfig{})
+		if err != nil {
+			return err
+		}
+		copied := shard.NewState(filter)
+		if err := copied.UnmarshalBinary(saved); err != nil {
+			return err
+		}
+		waiting, barred := 0, 0
+		for p := range copied.All() {
+			switch p.Stage {
+			case shard.Waiting:
+				waiting++
+			case shard.Barred:
+				barred++
+			}
+		}
+		fmt.Fprintf(out, "shard %d: %d pages; %d wait for a first copy, robots.txt forbids %d\n", i, copied.Len(), waiting, barred)
+		fmt.Fprintln(out, "in\tpage\twhy")
+		if err := s.walk(copied, o.clock.Now(), float64(len(o.parts)), out); err != nil {
+			return err
+		}
+	}
+	return out.Flush()
+}
+
+// walk spends an hour's budget.
+func (s *settings) walk(st *shard.State, begin time.Time, shards float64, out *tabwriter.Writer) error {
+	interval := time.Duration(86400 / (s.perDay / shards) * float64(time.Second))
+	rows := 0
+	for now := begin; now.Before(begin.Add(ahead)); now = now.Add(interval) {
+		url, err := st.Learner.Next(now)
+		if errors.Is(err, knapsack.ErrNoPage) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if rows++; rows <= forecastRows {
+			fmt.Fprintf(out, "%v\t%s\t%s\n", now.Sub(begin).Round(time.Second), url, reason(st, url, now))
+		}
+		if err := st.Learner.Observe(url, now, false); err != nil {
+			return err
+		}
+	}
+	if rows > forecastRows {
+		fmt.Fprintf(out, "…\t%d more\t\n", rows-forecastRows)
+	}
+	if rows == 0 {
+		fmt.Fprintln(out, "-\tnone\tno page may be polled yet")
+	}
+	return nil
+}
+
+// reason says why a page is polled.
+func reason(st *shard.State, url string, now time.Time) (why string) {
+	err := knapsack.With(st.Learner, func(f *knapsack.RateFilter, page func(string) (int, error)) error {
+		id, err := page(url)
+		if err != nil {
+			return err
+		}
+		rate, err := f.Rate(id)
+		if err != nil {
+			return err
+		}
+		worth, err := f.Index(id, float64(now.UnixNano())/1e9)
+		if rate.Median == 0 {
+			why = "nothing is known of it yet"
+			return err
+		}
+		why = fmt.Sprintf("changes every %s (%s to %s), worth %.3g at a price of %.3g",
+			every(rate.Median), every(rate.High), every(rate.Low), worth, f.Price())
+		return err
+	})
+	if err != nil {
+		return err.Error()
+	}
+	if h := st.Page(url).History(); len(h) > 0 {
+		last := h[len(h)-1]
+		why += fmt.Sprintf("; last poll %v ago: %s", now.Sub(last.At).Round(time.Minute), last.Result)
+	}
+	return why
+}
+
+// every writes the mean time from one change to the next of a rate in changes per second.
+func every(rate float64) string {
+	switch seconds := 1 / rate; {
+	case seconds < 120:
+		return fmt.Sprintf("%.0f s", seconds)
+	case seconds < 7200:
+		return fmt.Sprintf("%.0f min", seconds/60)
+	case seconds < 172800:
+		return fmt.Sprintf("%.1f h", seconds/3600)
+	case seconds < 1e9:
+		return fmt.Sprintf("%.1f days", seconds/86400)
+	}
+	return "never"
+}

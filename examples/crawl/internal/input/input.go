@@ -1,0 +1,167 @@
+// Package input reads what is to be crawled: lists of URLs, sitemaps, feeds and lists of feeds, and
+// the settings of pages by the beginning of their URLs.
+package input
+
+import (
+	"bufio"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// ErrURL reports a URL that cannot be crawled.
+var ErrURL = errors.New("not an absolute http or https URL")
+
+// Settings are what a user sets of pages. The zero value sets nothing.
+type Settings struct {
+	Weight            float64
+	Shortest, Longest time.Duration
+}
+
+// An Entry is a page to crawl.
+type Entry struct {
+	URL string
+	Settings
+	Modified time.Time // when the source says that it last changed; zero if it does not
+}
+
+// Clean returns a URL as the crawler knows it: without fragment and password, the host in small
+// letters and without the usual port.
+func Clean(raw string) (string, error) {
+	u, err := url.Parse(strings.TrimSpace(raw))
+	if err != nil {
+		return "", fmt.Errorf("%q: %w", raw, ErrURL)
+	}
+	u.Scheme = strings.ToLower(u.Scheme)
+	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return "", fmt.Errorf("%q: %w", raw, ErrURL)
+	}
+	u.Host = strings.ToLower(u.Host)
+	if u.Scheme == "http" {
+		u.Host = strings.TrimSuffix(u.Host, ":80")
+	} else {
+		u.Host = strings.TrimSuffix(u.Host, ":443")
+	}
+	u.Fragment, u.RawFragment, u.User = "", "", nil
+	if u.Path == "" {
+		u.Path = "/"
+	}
+	return u.String(), nil
+}
+
+// URLs reads a list: a URL in a line, after it what is set of the page. Empty lines and lines that
+// begin with # are skipped. Bad lines are left out and told, with the name of the file.
+//
+//	https://example.org/news weight=5 min=10m max=24h
+func URLs(r io.Reader, file string) (entries []Entry, bad []error, err error) {
+	err = lines(r, file, func(where, first string, rest []string) {
+		e := Entry{}
+		var wrong error
+		if e.URL, wrong = Clean(first); wrong == nil {
+			e.Settings, wrong = settings(rest)
+		}
+		if wrong != nil {
+			bad = append(bad, fmt.Errorf("%s: %w", where, wrong))
+			return
+		}
+		entries = append(entries, e)
+	})
+	return entries, bad, err
+}
+
+func lines(r io.Reader, file string, do func(where, first string, rest []string)) error {
+	s := bufio.NewScanner(r)
+	s.Buffer(nil, 1<<20)
+	for n := 1; s.Scan(); n++ {
+		words := strings.Fields(strings.TrimPrefix(s.Text(), "\ufeff"))
+		if len(words) > 0 && !strings.HasPrefix(words[0], "#") {
+			do(fmt.Sprintf("%s:%d", file, n), words[0], words[1:])
+		}
+	}
+	if err := s.Err(); err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	return nil
+}
+
+func settings(words []string) (s Settings, err error) {
+	for _, word := range words {
+		name, value, _ := strings.Cut(word, "=")
+		switch name {
+		case "weight":
+			s.Weight, err = strconv.ParseFloat(value, 64)
+			if err == nil && !(s.Weight > 0 && !math.IsInf(s.Weight, 1)) {
+				err = errors.New("want more than 0")
+			}
+		case "min":
+			s.Shortest, err = time.ParseDuration(value)
+		case "max":
+			s.Longest, err = time.ParseDuration(value)
+		default:
+			err = errors.New("want weight=, min= or max=")
+		}
+		if err != nil {
+			return s, fmt.Errorf("%q: %w", word, err)
+		}
+	}
+	if s.Shortest < 0 || s.Longest < 0 || s.Longest > 0 && s.Longest < s.Shortest {
+		return s, fmt.Errorf("min=%v max=%v: want 0 ≤ min ≤ max", s.Shortest, s.Longest)
+	}
+	return s, nil
+}
+
+// A Rule sets something of all pages whose URLs begin alike: those of a host, or of a folder.
+type Rule struct {
+	Prefix string
+	Settings
+}
+
+// Rules reads a file of rules, in the format of URLs. The rule of the longest prefix counts; what a
+// list says of a page itself goes before.
+func Rules(r io.Reader, file string) (rules []Rule, err error) {
+	var wrong error
+	err = lines(r, file, func(where, first string, rest []string) {
+		s, err := settings(rest)
+		if err != nil {
+			wrong = errors.Join(wrong, fmt.Errorf("%s: %w", where, err))
+		}
+		rules = append(rules, Rule{first, s})
+	})
+	slices.SortStableFunc(rules, func(a, b Rule) int { return cmp.Compare(len(b.Prefix), len(a.Prefix)) })
+	return rules, errors.Join(err, wrong)
+}
+
+// Merge returns the entries without repetitions, with the rules applied.
+func Merge(entries []Entry, rules []Rule) []Entry {
+	at := make(map[string]int, len(entries))
+	var merged []Entry
+	for _, e := range entries {
+		if i, ok := at[e.URL]; ok {
+			if merged[i].Settings == (Settings{}) {
+				merged[i].Settings = e.Settings
+			}
+			if e.Modified.After(merged[i].Modified) {
+				merged[i].Modified = e.Modified
+			}
+			continue
+		}
+		at[e.URL] = len(merged)
+		merged = append(merged, e)
+	}
+	for i := range merged {
+		for _, r := range rules {
+			if merged[i].Settings == (Settings{}) && strings.HasPrefix(merged[i].URL, r.Prefix) {
+				merged[i].Settings = r.Settings
+				break
+			}
+		}
+	}
+	return merged
+}

@@ -1,0 +1,184 @@
+// Package sink is where new versions of pages go: a folder, a WARC file, lines of JSON, a webhook.
+//
+// A version is kept before the poll that found it counts. If it cannot be kept, the poll has failed
+// and the next one finds the version again. So each version that was learnt is there, once or, after
+// a crash, twice.
+package sink
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/renameio/v2"
+
+	"github.com/recrawl/recrawl/examples/crawl/internal/fetch"
+)
+
+// A Sink keeps a version.
+type Sink func(context.Context, fetch.Version) error
+
+// All returns a sink that hands each version to all sinks, nil if there are none.
+func All(sinks []Sink) Sink {
+	if len(sinks) == 0 {
+		return nil
+	}
+	return func(ctx context.Context, v fetch.Version) error {
+		for _, s := range sinks {
+			if err := s(ctx, v); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// A note is what is told of a version.
+type note struct {
+	URL    string    `json:"url"`
+	Time   time.Time `json:"time"`
+	First  bool      `json:"first,omitempty"` // the first copy
+	Minor  bool      `json:"minor,omitempty"` // menus, headers or footers changed
+	Status int       `json:"status"`
+	Type   string    `json:"type,omitempty"`
+	Bytes  int       `json:"bytes"`
+	SHA256 string    `json:"sha256"`
+}
+
+func noteOf(v fetch.Version) note {
+	sum := sha256.Sum256(v.Body)
+	return note{v.URL, v.At.UTC(), v.Poll.First, v.Poll.Minor, v.Poll.Status, v.Header.Get("Content-Type"), len(v.Body), hex.EncodeToString(sum[:])}
+}
+
+// Lines writes a line of JSON for each version.
+func Lines(w io.Writer) Sink {
+	var mu sync.Mutex
+	return func(_ context.Context, v fetch.Version) error {
+		line, err := json.Marshal(noteOf(v))
+		if err != nil {
+			return err
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		_, err = w.Write(append(line, '\n'))
+		return err
+	}
+}
+
+// Folder writes each version into a file of its own: HOST/PAGE/TIME.EXTENSION, where PAGE is the
+// path as far as a file's name can have it, and a hash of the URL.
+func Folder(dir string) (Sink, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+	return func(_ context.Context, v fetch.Version) error {
+		u, err := url.Parse(v.URL)
+		if err != nil {
+			return err
+		}
+		page := filepath.Join(dir, safe(u.Host, 100), pageName(u))
+		if err := os.MkdirAll(page, 0o755); err != nil {
+			return err
+		}
+		name := v.At.UTC().Format("20060102T150405.000000000Z") + extension(v.Header.Get("Content-Type"))
+		return renameio.WriteFile(filepath.Join(page, name), v.Body, 0o644)
+	}, nil
+}
+
+func pageName(u *url.URL) string {
+	sum := sha256.Sum256([]byte(u.String()))
+	return safe(strings.Trim(u.Path, "/"), 80) + "-" + hex.EncodeToString(sum[:6])
+}
+
+// safe returns a text as a part of a file's name that no system takes for anything else.
+func safe(text string, most int) string {
+	text = strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '.', r == '-', r == '_':
+			return r
+		}
+		return '_'
+	}, text)
+	if text = strings.Trim(text, "."); len(text) > most {
+		text = text[:most]
+	}
+	if text == "" {
+		return "_"
+	}
+	return text
+}
+
+// extensions are those that are usual; mime knows several for each type.
+var extensions = map[string]string{"text/html": ".html", "application/json": ".json", "text/plain": ".txt", "text/xml": ".xml", "application/xml": ".xml"}
+
+func extension(contentType string) string {
+	media, _, _ := mime.ParseMediaType(contentType)
+	if e, ok := extensions[media]; ok {
+		return e
+	}
+	if all, _ := mime.ExtensionsByType(media); len(all) > 0 {
+		return all[0]
+	}
+	return ".bin"
+}
+
+const (
+	webhookTimeout = 10 * time.Second
+	webhookTries   = 3
+)
+
+// Webhook posts JSON for each version to a URL. Any 2xx says that it was taken.
+func Webhook(to, userAgent string) Sink {
+	client := &http.Client{Timeout: webhookTimeout}
+	return func(ctx context.Context, v fetch.Version) error {
+		body, err := json.Marshal(noteOf(v))
+		if err != nil {
+			return err
+		}
+		for try := range webhookTries {
+			if try > 0 {
+				select {
+				case <-ctx.Done():
+					return ctx.Err()
+				case <-time.After(time.Duration(try) * time.Second):
+				}
+			}
+			if err = post(ctx, client, to, userAgent, body); err == nil {
+				return nil
+			}
+		}
+		return fmt.Errorf("webhook: %w", err)
+	}
+}
+
+func post(ctx context.Context, client *http.Client, to, userAgent string, body []byte) error {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, to, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("User-Agent", userAgent)
+	resp, err := client.Do(r)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(io.Discard, io.LimitReader(resp.Body, 1<<20))
+	err = errors.Join(err, resp.Body.Close())
+	if resp.StatusCode/100 != 2 {
+		err = errors.New(resp.Status)
+	}
+	return err
+}

@@ -1,0 +1,113 @@
+package sink
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/recrawl/recrawl/examples/crawl/internal/fetch"
+	"github.com/recrawl/recrawl/webenv/live"
+)
+
+func version(body string) fetch.Version {
+	return fetch.Version{
+		URL: "http://a.test/x/../y?q=1", At: time.Date(2025, 3, 1, 0, 0, 0, 5, time.UTC), Proto: "HTTP/1.1",
+		Poll: live.Poll{Status: 200, Changed: true}, Header: http.Header{"Content-Type": {"text/html; charset=utf-8"}, "Content-Encoding": {"gzip"}},
+		Body: []byte(body),
+	}
+}
+
+func TestFolder(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	keep, err := Folder(dir)
+	require.NoError(t, err)
+	require.NoError(t, keep(t.Context(), version("one")))
+	require.NoError(t, keep(t.Context(), version("one"))) // after a crash
+	files, err := filepath.Glob(filepath.Join(dir, "a.test", "*", "*.html"))
+	require.NoError(t, err)
+	require.Len(t, files, 1)
+	content, err := os.ReadFile(files[0])
+	require.NoError(t, err)
+	require.Equal(t, "one", string(content))
+	require.Equal(t, "_", safe("../..", 10)[:1])
+}
+
+func TestLines(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	failing := errors.New("full")
+	keep := All([]Sink{Lines(&out), func(context.Context, fetch.Version) error { return failing }})
+	require.ErrorIs(t, keep(t.Context(), version("one")), failing)
+	var n note
+	require.NoError(t, json.Unmarshal(out.Bytes(), &n))
+	require.Equal(t, 3, n.Bytes)
+	require.Nil(t, All(nil))
+}
+
+func TestWARC(t *testing.T) {
+	t.Parallel()
+	name := filepath.Join(t.TempDir(), "a.warc.gz")
+	for range 2 { // it is appended to
+		w, err := NewWARC(name, "my-bot/1")
+		require.NoError(t, err)
+		require.NoError(t, w.Keep(t.Context(), version("<p>one")))
+		require.NoError(t, w.Close())
+	}
+	f, err := os.Open(name)
+	require.NoError(t, err)
+	defer f.Close()
+	r := bufio.NewReader(f)
+	var kinds []string
+	for {
+		z, err := gzip.NewReader(r)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		require.NoError(t, err)
+		z.Multistream(false)
+		text, err := io.ReadAll(z)
+		require.NoError(t, err)
+		head, block, ok := strings.Cut(string(text), "\r\n\r\n")
+		require.True(t, ok)
+		_, kind, _ := strings.Cut(head, "WARC-Type: ")
+		kind, _, _ = strings.Cut(kind, "\r\n")
+		kinds = append(kinds, kind)
+		if kind == "response" {
+			resp, err := http.ReadResponse(bufio.NewReader(strings.NewReader(block)), nil)
+			require.NoError(t, err)
+			body, err := io.ReadAll(resp.Body)
+			require.NoError(t, err)
+			require.Equal(t, "<p>one", string(body))
+			require.Contains(t, head, "WARC-Target-URI: http://a.test/x/../y?q=1\r\n")
+		}
+	}
+	require.Equal(t, []string{"warcinfo", "response", "warcinfo", "response"}, kinds)
+}
+
+func TestWebhook(t *testing.T) {
+	t.Parallel()
+	var calls atomic.Int64
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if calls.Add(1) == 1 {
+			http.Error(w, "not yet", http.StatusServiceUnavailable)
+		}
+	}))
+	defer web.Close()
+	require.NoError(t, Webhook(web.URL, "my-bot/1")(t.Context(), version("one")))
+	require.EqualValues(t, 2, calls.Load())
+}

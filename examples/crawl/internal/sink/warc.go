@@ -1,0 +1,98 @@
+package sink
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/rand"
+	"crypto/sha1"
+	"encoding/base32"
+	"fmt"
+	"net/http"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/recrawl/recrawl/examples/crawl/internal/fetch"
+)
+
+// A WARC is a file of versions in the format of web archives, WARC 1.1 (ISO 28500), each record
+// compressed by itself, so that it can be appended to and read from the middle.
+type WARC struct {
+	mu   sync.Mutex
+	file *os.File
+	good int64 // up to where it is whole
+}
+
+// NewWARC opens a file to append to, and says in it who writes.
+func NewWARC(name, userAgent string) (*WARC, error) {
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	end, err := f.Seek(0, 2)
+	w := &WARC{file: f, good: end}
+	if err == nil {
+		info := fmt.Sprintf("software: recrawl/examples/crawl\r\nformat: WARC File Format 1.1\r\nhttp-header-user-agent: %s\r\n", userAgent)
+		err = w.write("warcinfo", "", time.Now(), "application/warc-fields", []byte(info), "")
+	}
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("WARC %s: %w", name, err)
+	}
+	return w, nil
+}
+
+// Close closes the file.
+func (w *WARC) Close() error { return w.file.Close() }
+
+// Keep is the sink.
+func (w *WARC) Keep(_ context.Context, v fetch.Version) error {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "%s %d %s\r\n", v.Proto, v.Poll.Status, http.StatusText(v.Poll.Status))
+	header := v.Header.Clone()
+	// The body is as it was decoded, so its coding and length are not those of the answer.
+	for _, name := range []string{"Content-Encoding", "Transfer-Encoding", "Content-Length"} {
+		header.Del(name)
+	}
+	header.Set("Content-Length", fmt.Sprint(len(v.Body)))
+	_ = header.Write(&b) // a Buffer takes all
+	b.WriteString("\r\n")
+	b.Write(v.Body)
+	sum := sha1.Sum(v.Body)
+	extra := "WARC-Payload-Digest: sha1:" + base32.StdEncoding.EncodeToString(sum[:]) + "\r\n"
+	if v.Cut {
+		extra += "WARC-Truncated: length\r\n"
+	}
+	return w.write("response", v.URL, v.At, "application/http;msgtype=response", b.Bytes(), extra)
+}
+
+// write appends a record. What is left of one that could not be written whole is cut off.
+func (w *WARC) write(kind, url string, at time.Time, media string, block []byte, extra string) error {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	fmt.Fprintf(z, "WARC/1.1\r\nWARC-Type: %s\r\nWARC-Record-ID: <urn:uuid:%s>\r\nWARC-Date: %s\r\n", kind, uuid(), at.UTC().Format(time.RFC3339Nano))
+	if url != "" {
+		fmt.Fprintf(z, "WARC-Target-URI: %s\r\n", url)
+	}
+	fmt.Fprintf(z, "%sContent-Type: %s\r\nContent-Length: %d\r\n\r\n", extra, media, len(block))
+	_, _ = z.Write(block)
+	_, _ = z.Write([]byte("\r\n\r\n"))
+	_ = z.Close()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if _, err := w.file.WriteAt(b.Bytes(), w.good); err != nil {
+		_ = w.file.Truncate(w.good)
+		return err
+	}
+	w.good += int64(b.Len())
+	return nil
+}
+
+// uuid returns a random UUID (RFC 9562, version 4).
+func uuid() string {
+	var u [16]byte
+	_, _ = rand.Read(u[:]) // never fails
+	u[6], u[8] = u[6]&0x0f|0x40, u[8]&0x3f|0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", u[:4], u[4:6], u[6:8], u[8:10], u[10:])
+}
