@@ -171,6 +171,6 @@ func Example_accessPoints() {
 	//   18 sites on 8 machines, 18 failures
 	// crawl 30: 48 s
 	//   59 sites on 3 machines, 0 failures
-	//   61 sites on 3 machines, 0 failures
+	//   61 sites on 4 machines, 0 failures
 	//   0 sites on 0 machines, 18 failures
 }

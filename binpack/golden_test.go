@@ -132,9 +132,9 @@ func TestGoldenSubset(t *testing.T) {
 // The moves of a fleet that lives for a while, under several settings.
 func TestGoldenPacker(t *testing.T) {
 	t.Parallel()
-	tight := PackerConfig{Headroom: -1, Early: -1, Disruption: -1}
+	tight := PackerConfig{Headroom: -1, Early: -1, NodeCost: -1}
 	keep := PackerConfig{KeepMaximum: true}
-	eager := PackerConfig{Headroom: 2, Early: .1, Margin: -1, Disruption: 2}
+	eager := PackerConfig{Headroom: 2, Early: .1, MoveCost: -1}
 	var b strings.Builder
 	for k, cfg := range []PackerConfig{{}, tight, keep, eager} {
 		rng := rand.New(rand.NewPCG(uint64(k), 66))

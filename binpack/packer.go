@@ -5,41 +5,49 @@ import (
 	"iter"
 	"math"
 
+	"github.com/recrawl/recrawl/binpack/internal/order"
 	"github.com/recrawl/recrawl/internal/ids"
-	"github.com/recrawl/recrawl/internal/packing"
 )
 
-// PackerConfig has the settings of a [Packer]. The zero value is good where the weights of
-// sites drift by some 2 to 10 per cent between two calls of Rebalance.
+// PackerConfig has the settings of a [Packer]. The zero value works for any fleet: it is good
+// where the weights of sites drift by some 2 to 10 per cent between two calls of Rebalance, and
+// where a node is closed once what it costs for a day or two of hourly calls pays for the moves.
 type PackerConfig struct {
 	// KeepMaximum relieves an overloaded node by the exclusion of Yazidi 2006 (section 4.2), a
 	// baseline: the subset of sites of the largest total that fits stays, and what is put out is
-	// packed by Best Fit Decreasing. It uses no headroom and closes no node.
+	// packed by Best Fit Decreasing. It uses no headroom, closes no node, and knows only the weights
+	// of sites: it is refused together with Resources, and ignores SiteConfig.
 	KeepMaximum bool
 	// Headroom sets how much of the capacity in use is left free for what the weights do next:
 	// a share of Headroom·√v, at most an eighth. v is the volatility: the mean change of a
 	// node's load between two calls of Rebalance, up or down, as a share of its capacity, over
-	// the last 16 calls that found any (1 % until then). The root is there because room costs few
-	// nodes where weights are calm. Nothing is moved to where the headroom is not left, and one
-	// more node is used when the nodes in use have less left on average. For a fixed share to be
-	// left free, tell smaller capacities. 0 means .16, a negative number none.
+	// the last 16 calls that found any (1 % until then); it fades over some 64 units of time in
+	// which nothing changes. The root is there because room costs few nodes where weights are
+	// calm. Nothing is moved to where the headroom is not left, and one more node is used when the
+	// nodes in use have less left on average. For a fixed share to be left free, tell smaller
+	// capacities. 0 means .16, a negative number none.
 	Headroom float64
 	// Early is how close to its capacity a node is relieved before it is overloaded, as a share of
-	// the capacity, below 1. It is relieved where another node in use can take a site and stay
-	// below that itself; nor does closing a node fill another beyond it. 0 means .002, a
-	// negative number that only an overload is relieved.
+	// the capacity, below 1, and at most √v. It is relieved where another node in use can take a
+	// site and stay below that itself; nor does closing a node fill another beyond it. 0 means
+	// .002, a negative number that only an overload is relieved.
 	Early float64
-	// Margin is the hysteresis of closing a node, below 1: beside the headroom, the nodes that
-	// stay must have a share of Margin·m left on average, where m is the number of its sites over
-	// that of the average node. So a node just opened closes again easily, and one whose closing
-	// moves much only when there is much room. 0 means .02, a negative number none.
-	Margin float64
-	// Disruption sets when closing a node is worth it: where the share of nodes saved is at least
-	// 1/Disruption of the share of sites moved. 0 means .85, a negative number never.
-	Disruption float64
+	// MoveCost is what it costs to move a site, in a unit of your choice: money, requests lost,
+	// seconds of work. SiteConfig.MoveCost makes it differ by site. 0 means that to empty an
+	// average node in use costs as much as that node does in 32 units of time; a negative number
+	// that moves cost nothing.
+	MoveCost float64
+	// NodeCost is what a node in use costs for a unit of time, in the unit of MoveCost. The unit of
+	// time is that of RebalanceConfig.Elapsed: one call of Rebalance, unless you say otherwise. 0
+	// means 1, a negative number that nodes cost nothing: then none is ever closed.
+	NodeCost float64
+	// Resources is the number of further resources beside the weight, such as memory, bandwidth or
+	// polls. Sites need them by SiteConfig.Needs, nodes have them by NodeConfig.Capacities.
+	Resources int
 	// Quantum is the unit of weights and capacities. Weights are rounded up to a multiple of it,
-	// capacities down, so that no node is overfilled unseen. At most 2^50 quanta make a weight or
-	// capacity. 0 means 2^−20.
+	// capacities down, so that no node is overfilled unseen. At most 2^53 quanta make a weight or
+	// capacity. 0 means that it follows the largest capacity told: a power of ten, between 10^−12
+	// and 10^−11 of it, so that short decimals are exact.
 	Quantum float64
 }
 
@@ -48,11 +56,12 @@ type PackerConfig struct {
 // numbers). They are swept, one at a time, by
 // go test ./examples/binpack -v -run Sweep -sweep.
 const (
-	defaultHeadroom   = .16
-	defaultEarly      = .002
-	defaultMargin     = .02
-	defaultDisruption = .85
-	defaultQuantum    = 1. / (1 << 20) // a millionth of a node of capacity 1; weights go up to 2^30
+	defaultHeadroom = .16
+	defaultEarly    = .002
+	defaultNodeCost = 1
+	// defaultPayback is the time in which an average node pays for its own closing: with 20 there are
+	// more moves than in 32, by 10 % under a drift of 10 %, with 48 more nodes, by .1.
+	defaultPayback = 32
 )
 
 const (
@@ -62,21 +71,21 @@ const (
 	// volatilityCalls is over how many calls the volatility is averaged, roughly: enough that one
 	// jump counts little, and fewer than the hours of a day, whose course it should follow.
 	volatilityCalls = 16
+	// calmTime is the time without any change in which the volatility fades: some times that
+	// of volatilityCalls, as a caller may call more often than weights are measured.
+	calmTime = 4 * volatilityCalls
 	// mostHeadroom bounds what a few wild calls may cost: one node in eight.
 	mostHeadroom = 1. / 8
-	// mostQuanta bounds a weight and a capacity: all are exact as a float64, with bits to spare.
-	mostQuanta = 1 << 50
+	// mostResources bounds what a forged or mistaken setting can make the packer allocate.
+	mostResources = 15
 )
 
-// resolve returns the settings with defaults filled in, and 0 for none.
+// resolve returns the settings with defaults filled in, and 0 for none. MoveCost stays: 0 is
+// relative to the fleet.
 func (c PackerConfig) resolve() PackerConfig {
 	c.Headroom = orDefault(c.Headroom, defaultHeadroom)
 	c.Early = orDefault(c.Early, defaultEarly)
-	c.Margin = orDefault(c.Margin, defaultMargin)
-	c.Disruption = orDefault(c.Disruption, defaultDisruption)
-	if c.Quantum == 0 {
-		c.Quantum = defaultQuantum
-	}
+	c.NodeCost = orDefault(c.NodeCost, defaultNodeCost)
 	return c
 }
 
@@ -100,13 +109,17 @@ func (c PackerConfig) check() error {
 	}{
 		{"headroom", c.Headroom, 0, math.Inf(1)},
 		{"early", c.Early, 0, 1},
-		{"margin", c.Margin, 0, 1},
-		{"disruption", c.Disruption, 0, math.Inf(1)},
-		{"quantum", c.Quantum, math.SmallestNonzeroFloat64, math.Inf(1)},
+		{"move cost", c.MoveCost, -math.MaxFloat64, math.Inf(1)},
+		{"node cost", c.NodeCost, 0, math.Inf(1)},
+		{"resources", float64(c.Resources), 0, mostResources + 1},
+		{"quantum", c.Quantum, 0, math.Inf(1)},
 	} {
 		if !(s.value >= s.least && s.value < s.most) {
 			return fmt.Errorf("%w: %s %v", ErrConfig, s.name, s.value)
 		}
+	}
+	if c.KeepMaximum && c.Resources > 0 {
+		return fmt.Errorf("%w: KeepMaximum with %d further resources", ErrConfig, c.Resources)
 	}
 	return nil
 }
@@ -115,6 +128,10 @@ func (c PackerConfig) check() error {
 // it what happens with AddSite, RemoveSite, SetWeight, AddNode, RemoveNode, SetCapacity and Drain,
 // and call Rebalance at regular intervals to learn what to move. Take it to run a fleet; take
 // [Pack] to pack a fixed set of items once.
+//
+// AddSiteWith and AddNodeWith are for what not every fleet has: several resources, replicas that
+// must not share a node or a zone, sites bound to a zone or to some nodes, sites whose moves cost
+// more than others'. Such rules are never broken by a move.
 //
 // A node without sites is a spare. The packer uses as few nodes as its settings allow. Ids of
 // sites and nodes are valid until they are removed, and are never given out twice. A Packer draws
@@ -126,28 +143,54 @@ func (c PackerConfig) check() error {
 // fuller of the two nodes. It brings the node down as far as one move can, not just below its
 // capacity, so that it is long until the next. Where no node in use can take a site, two sites
 // change places. Where that does not help either, or the nodes in use have no headroom left, one
-// more node is used. When the nodes have become too empty, that of fewest sites is closed.
+// more node is used.
+//
+// Nodes are closed by a rule of payback. While the nodes in use have room for k nodes more than
+// they need, the packer saves up what these k cost. Once that pays for the moves that empty the
+// node whose sites are cheapest to move, it is closed. So a dip in the load that is shorter than
+// the payback moves nothing, and load that stays away is always followed down: the cost of
+// waiting never exceeds that of the moves (the argument of ski rental, Karlin et al. 1988).
 //
 // # Cost
 //
-// Time: O(1) a change of weight, O(nodes) a new site; see Rebalance. Memory: about 24 bytes a site.
+// Time: O(1) a change of weight, O(log) where it is by a tenth or more; O(log nodes) a new site and a
+// removal; see Rebalance. Memory: about 24 bytes a site, some 250 bytes a node and 8 for each
+// class of weights on it, of which there are 8 for every factor of 2.
 type Packer struct {
-	cfg    PackerConfig // resolved
-	sites  ids.Registry
-	weight []int64 // of each site slot
-	home   []int32 // node slot of each site slot
-	place  []int32 // position of each site slot in its node's list
-	total  int64   // of the weights, at most packing.MaxTotal, so that no load overflows
+	cfg      PackerConfig // resolved
+	sites    ids.Registry
+	home     []int32    // node slot of each site slot
+	resource []resource // the weight, then the further ones
 
-	nodes    ids.Registry
-	capacity []int64 // of each node slot
-	load     []int64
-	drained  []bool    // takes no sites
-	list     [][]int32 // site slots of each node slot
-	change   []int64   // of the load since the last Rebalance, as far as SetWeight told it
+	rules  map[int32]*rule // of the site slots that have any
+	groups map[int][]int32 // site slots of each group
+	unruly []int32         // site slots whose rules may be broken where they are
+
+	nodes ids.Registry
+	state []nodeState // of each node slot
+	dirty []int32     // node slots whose keys in the trees are old
+
+	// The nodes that take sites, by fill and by room; those without sites; those that may be
+	// relieved; those that may be closed; all that are not drained, by capacity. See refresh.
+	emptiest, roomiest, spares, fullest, cheapest, largest order.Tree
 
 	volatility float64 // see PackerConfig.Headroom
 	measured   int     // calls that it is the mean of, at most volatilityCalls
+	saved      float64 // what superfluous nodes have cost so far, to pay for closing them
+	closing    int     // the node slot that is being closed, −1 for none
+	owed       float64 // moves that drains and closing are owed under a limit
+	debt       int     // sites tried in vain to close nodes, beyond what calls are allowed
+
+	need []int64 // scratch
+}
+
+// nodeState is what is known of a node beside its resources.
+type nodeState struct {
+	sites   int
+	cost    int64 // of moving all its sites, in moveUnits
+	zone    int
+	drained bool // takes no sites
+	dirty   bool // is in Packer.dirty
 }
 
 // NewPacker returns a packer without nodes and sites. [ErrConfig] for settings out of range.
@@ -156,33 +199,25 @@ func NewPacker(cfg PackerConfig) (*Packer, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
-	return &Packer{cfg: cfg, volatility: initialVolatility}, nil
+	return newPacker(cfg), nil
 }
+
+func newPacker(cfg PackerConfig) *Packer {
+	p := &Packer{cfg: cfg, volatility: initialVolatility, closing: -1}
+	p.resource = make([]resource, 1+cfg.Resources)
+	p.resource[0].fixed, p.resource[0].bound = cfg.Quantum, true
+	p.need = make([]int64, len(p.resource))
+	p.rules, p.groups = map[int32]*rule{}, map[int][]int32{}
+	return p
+}
+
+// plain reports whether sites differ in their weight alone.
+func (p *Packer) plain() bool { return len(p.resource) == 1 && len(p.rules) == 0 }
 
 // Slot returns the small index in the id of a site, or of a node: 0 for the first, and so on.
 // After a removal the index is given out again with a new id. Use it for slices of your own; no
 // two sites have the same index at a time, nor have two nodes.
 func Slot(id int) int { return ids.Slot(id) }
-
-// units converts a weight that takes the place of another, old.
-func (p *Packer) units(w float64, old int64) (int64, error) {
-	if !(w >= 0) || w/p.cfg.Quantum > mostQuanta {
-		return 0, fmt.Errorf("%w: %v", ErrWeight, w)
-	}
-	u := int64(math.Ceil(w / p.cfg.Quantum))
-	if u > packing.MaxTotal-(p.total-old) {
-		return 0, fmt.Errorf("%w: %v: the sum is too large", ErrWeight, w)
-	}
-	return u, nil
-}
-
-// room converts a capacity.
-func (p *Packer) room(capacity float64) (int64, error) {
-	if !(capacity >= p.cfg.Quantum) || capacity/p.cfg.Quantum > mostQuanta {
-		return 0, fmt.Errorf("%w: %v", ErrCapacity, capacity)
-	}
-	return int64(math.Floor(capacity / p.cfg.Quantum)), nil
-}
 
 func (p *Packer) node(id int) (int, error) {
 	slot, ok := p.nodes.Slot(id)
@@ -201,20 +236,9 @@ func (p *Packer) site(id int) (int, error) {
 }
 
 // AddNode adds a spare node and returns its id. [ErrCapacity] if the capacity is below the
-// quantum or not finite. O(1).
+// quantum or not finite. O(log nodes).
 func (p *Packer) AddNode(capacity float64) (int, error) {
-	c, err := p.room(capacity)
-	if err != nil {
-		return 0, err
-	}
-	id := p.nodes.Add()
-	n := ids.Slot(id)
-	if n == len(p.capacity) {
-		p.capacity, p.load = append(p.capacity, 0), append(p.load, 0)
-		p.drained, p.list, p.change = append(p.drained, false), append(p.list, nil), append(p.change, 0)
-	}
-	p.capacity[n], p.load[n], p.drained[n], p.list[n], p.change[n] = c, 0, false, p.list[n][:0], 0
-	return id, nil
+	return p.AddNodeWith(capacity, NodeConfig{})
 }
 
 // SetCapacity changes the capacity of a node. O(1).
@@ -223,11 +247,12 @@ func (p *Packer) SetCapacity(node int, capacity float64) error {
 	if err != nil {
 		return err
 	}
-	c, err := p.room(capacity)
+	c, err := p.room(0, capacity, p.LenNodes() > 1)
 	if err != nil {
 		return err
 	}
-	p.capacity[n] = c
+	p.resource[0].capacity[n] = c
+	p.touch(n)
 	return nil
 }
 
@@ -238,97 +263,94 @@ func (p *Packer) Drain(node int, drain bool) error {
 	if err != nil {
 		return err
 	}
-	p.drained[n] = drain
+	p.state[n].drained = drain
+	if p.closing == n {
+		p.closing = -1
+	}
+	p.touch(n)
 	return nil
 }
 
 // RemoveNode removes a node. Sites that it still has, because it failed or was not drained, are
 // placed elsewhere at once, whatever room there is, and are returned as moves. [ErrNoRoom] if
-// it has sites and there is no other node for them.
+// one of its sites may go to no other node. O((sites + 1)·log nodes).
 func (p *Packer) RemoveNode(node int) ([]Move, error) {
 	n, err := p.node(node)
 	if err != nil {
 		return nil, err
 	}
-	drained := p.drained[n]
-	p.drained[n] = true
-	if len(p.list[n]) > 0 && p.choose(0, -1) < 0 {
-		p.drained[n] = drained
-		return nil, fmt.Errorf("%w: no other node takes the %d sites of node %d", ErrNoRoom, len(p.list[n]), node)
-	}
+	drained := p.state[n].drained
+	p.state[n].drained = true
+	p.touch(n)
 	r := run{Packer: p}
-	for _, s := range p.heaviest(n) {
-		r.move(s, p.choose(p.weight[s], -1), lost)
+	sites := p.heaviest(n)
+	stay := func(s int) ([]Move, error) {
+		p.state[n].drained = drained
+		p.touch(n)
+		return nil, fmt.Errorf("%w: no other node takes site %d of node %d, which has %d", ErrNoRoom, p.sites.ID(s), node, len(sites))
+	}
+	for k, s := range sites {
+		if (k == 0 || len(p.rules) > 0) && p.choose(p.candidate(s), n) < 0 {
+			return stay(s)
+		}
+	}
+	for _, s := range sites {
+		to := p.choose(p.candidate(s), n)
+		if to < 0 { // two of a group were on this node, and the first of them took the last place
+			r.undo()
+			return stay(s)
+		}
+		r.move(s, to, lost)
 	}
 	p.nodes.Remove(node)
-	p.change[n] = 0
+	if p.closing == n {
+		p.closing = -1
+	}
+	for k := range p.resource {
+		p.resource[k].change[n] = 0
+	}
+	p.state[n].zone = 0
+	p.touch(n)
 	return r.moves, nil
 }
 
-// AddSite adds a site and places it at once: on the emptiest node in use that keeps its headroom,
-// else on a spare, else where it overloads least. It returns the ids of the site and its node.
-// [ErrWeight]; [ErrNoRoom] if no node takes sites, or the site is larger than every
-// node that does. O(nodes).
+// AddSite adds a site and places it at once: on the first node in use where it leaves two
+// headrooms, else the emptiest where it leaves one, else on a spare, else where it overloads least.
+// It returns the ids of the site and its node. [ErrWeight]; [ErrNoRoom] if no node takes sites, or
+// the site is larger than every node that does. O(log nodes).
 func (p *Packer) AddSite(weight float64) (site, node int, err error) {
-	w, err := p.units(weight, 0)
-	if err != nil {
-		return 0, 0, err
-	}
-	n := p.choose(w, -1)
-	if n < 0 {
-		return 0, 0, fmt.Errorf("%w: no node takes sites", ErrNoRoom)
-	}
-	if !p.holds(w) {
-		return 0, 0, fmt.Errorf("%w: weight %v", ErrNoRoom, weight)
-	}
-	site = p.sites.Add()
-	s := ids.Slot(site)
-	if s == len(p.weight) {
-		p.weight, p.home, p.place = append(p.weight, 0), append(p.home, 0), append(p.place, 0)
-	}
-	p.weight[s] = w
-	p.total += w
-	p.attach(s, n)
-	return site, p.nodes.ID(n), nil
+	return p.AddSiteWith(weight, SiteConfig{})
 }
 
-// holds reports whether any node could take a site of this weight if it were empty.
-func (p *Packer) holds(w int64) bool {
-	for n, c := range p.capacity {
-		if p.nodes.Live(n) && !p.drained[n] && w <= c {
-			return true
-		}
-	}
-	return false
-}
-
-// RemoveSite removes a site. O(1).
+// RemoveSite removes a site. O(log nodes).
 func (p *Packer) RemoveSite(site int) error {
 	s, err := p.site(site)
 	if err != nil {
 		return err
 	}
 	p.detach(s)
-	p.total -= p.weight[s]
+	p.setRule(s, nil)
+	for k := range p.resource {
+		p.resource[k].total -= p.resource[k].weight[s]
+		p.resource[k].weight[s] = 0
+	}
 	p.sites.Remove(site)
 	return nil
 }
 
-// SetWeight sets the present weight of a site, which may be more than any node can take. O(1).
+// SetWeight sets the present weight of a site, which may be more than any node can take. O(1),
+// and O(log) where it changes by a tenth or so.
 func (p *Packer) SetWeight(site int, weight float64) error {
 	s, err := p.site(site)
 	if err != nil {
 		return err
 	}
-	w, err := p.units(weight, p.weight[s])
+	w, err := p.resource[0].units(weight, p.resource[0].weight[s])
 	if err != nil {
 		return fmt.Errorf("%w (site %d)", err, site)
 	}
-	n, change := p.home[s], w-p.weight[s]
-	p.load[n] += change
-	p.change[n] += change
-	p.total += change
-	p.weight[s] = w
+	p.resource[0].set(s, int(p.home[s]), w)
+	p.touch(int(p.home[s]))
 	return nil
 }
 
@@ -348,19 +370,18 @@ func (p *Packer) SitesOn(node int) (iter.Seq[int], error) {
 		return nil, err
 	}
 	return func(yield func(int) bool) {
-		for _, s := range p.list[n] {
-			if !yield(p.sites.ID(int(s))) {
-				return
-			}
-		}
+		p.resource[0].sites.All(n, func(s int) bool { return yield(p.sites.ID(s)) })
 	}, nil
 }
 
-// A NodeState is what a [Packer] knows of a node. It is overloaded if Load > Capacity.
+// A NodeState is what a [Packer] knows of a node. It is overloaded if Load > Capacity, or one of
+// Loads is more than that of Capacities.
 type NodeState struct {
 	Load, Capacity float64 // in units of weight
 	Sites          int
 	Drained        bool
+	// Loads and Capacities are those of the further resources; +Inf for a capacity without limit.
+	Loads, Capacities []float64
 }
 
 // Node returns the state of a node. O(1).
@@ -369,12 +390,20 @@ func (p *Packer) Node(node int) (NodeState, error) {
 	if err != nil {
 		return NodeState{}, err
 	}
-	return NodeState{
-		Load:     float64(p.load[n]) * p.cfg.Quantum,
-		Capacity: float64(p.capacity[n]) * p.cfg.Quantum,
-		Sites:    len(p.list[n]),
-		Drained:  p.drained[n],
-	}, nil
+	s := NodeState{Sites: p.state[n].sites, Drained: p.state[n].drained}
+	for k := range p.resource {
+		q := &p.resource[k]
+		load, capacity := q.value(q.load[n]), q.value(q.capacity[n])
+		if q.capacity[n] == unlimited {
+			capacity = math.Inf(1)
+		}
+		if k == 0 {
+			s.Load, s.Capacity = load, capacity
+		} else {
+			s.Loads, s.Capacities = append(s.Loads, load), append(s.Capacities, capacity)
+		}
+	}
+	return s, nil
 }
 
 // LenSites returns the number of sites.
@@ -384,106 +413,93 @@ func (p *Packer) LenSites() int { return p.sites.Len() }
 func (p *Packer) LenNodes() int { return p.nodes.Len() }
 
 // AllSites iterates over the ids of the sites.
-func (p *Packer) AllSites() iter.Seq[int] { return live(&p.sites) }
+func (p *Packer) AllSites() iter.Seq[int] { return p.sites.All() }
 
 // AllNodes iterates over the ids of the nodes.
-func (p *Packer) AllNodes() iter.Seq[int] { return live(&p.nodes) }
-
-// live iterates over the valid ids of a registry.
-func live(r *ids.Registry) iter.Seq[int] {
-	return func(yield func(int) bool) {
-		for slot := range r.Slots() {
-			if r.Live(slot) && !yield(r.ID(slot)) {
-				return
-			}
-		}
-	}
-}
+func (p *Packer) AllNodes() iter.Seq[int] { return p.nodes.All() }
 
 // attach puts a site on a node; detach takes it off.
 func (p *Packer) attach(s, n int) {
-	p.home[s], p.place[s] = int32(n), int32(len(p.list[n]))
-	p.list[n] = append(p.list[n], int32(s))
-	p.load[n] += p.weight[s]
+	if p.closing == n {
+		p.closing = -1 // it is needed again
+	}
+	p.home[s] = int32(n)
+	for k := range p.resource {
+		p.resource[k].attach(s, n)
+	}
+	p.state[n].sites++
+	p.state[n].cost += p.moveCost(s)
+	p.touch(n)
 }
 
 func (p *Packer) detach(s int) {
-	n := p.home[s]
-	list := p.list[n]
-	last := list[len(list)-1]
-	list[p.place[s]] = last
-	p.place[last] = p.place[s]
-	p.list[n] = list[:len(list)-1]
-	p.load[n] -= p.weight[s]
+	n := int(p.home[s])
+	for k := range p.resource {
+		p.resource[k].detach(s, n)
+	}
+	p.state[n].sites--
+	p.state[n].cost -= p.moveCost(s)
+	p.touch(n)
 }
 
-// fill returns the share of its capacity that a node uses with w more.
-func (p *Packer) fill(n int, w int64) float64 {
-	return float64(p.load[n]+w) / float64(p.capacity[n])
+// touch notes that the keys of a node are old; sync makes them new. O(log nodes) for a node.
+func (p *Packer) touch(n int) {
+	if !p.state[n].dirty {
+		p.state[n].dirty = true
+		p.dirty = append(p.dirty, int32(n))
+	}
 }
 
-// spare returns the largest node without sites, or −1.
-func (p *Packer) spare() int {
-	best := -1
-	for n, c := range p.capacity {
-		if p.nodes.Live(n) && !p.drained[n] && len(p.list[n]) == 0 && (best < 0 || c > p.capacity[best]) {
-			best = n
-		}
+func (p *Packer) sync() {
+	for _, n := range p.dirty {
+		p.refresh(int(n))
 	}
-	return best
+	p.dirty = p.dirty[:0]
 }
 
-// choose returns the node for a site of weight w that has none: as in AddSite.
-func (p *Packer) choose(w int64, except int) int {
-	if n := p.keeps(w, except, 1-p.headroom()); n >= 0 {
-		return n
-	}
-	if n := p.spare(); n >= 0 && w <= p.capacity[n] {
-		return n
-	}
-	best, least := -1, math.Inf(1)
-	for n := range p.capacity {
-		if n == except || p.drained[n] || !p.nodes.Live(n) {
-			continue
+// refresh makes the keys of a node in the trees.
+func (p *Packer) refresh(n int) {
+	s := &p.state[n]
+	s.dirty = false
+	live, used := p.nodes.Live(n) && !s.drained, s.sites > 0
+	fill := p.fill(n, nil, 1)
+	set := func(t *order.Tree, in bool, key float64) {
+		if !in {
+			key = math.Inf(1)
 		}
-		if f := p.fill(n, w); f < least {
-			best, least = n, f
-		}
+		t.Set(n, key)
 	}
-	return best
+	takes := live && used && p.closing != n
+	w := &p.resource[0]
+	set(&p.emptiest, takes, fill)
+	set(&p.roomiest, takes, -float64(w.capacity[n]-w.load[n]))
+	set(&p.spares, live && !used, -float64(w.capacity[n]))
+	set(&p.fullest, live && used, -fill)
+	set(&p.cheapest, takes, float64(s.cost))
+	set(&p.largest, live, -float64(w.capacity[n]))
 }
 
-// keeps returns the node in use that w leaves the emptiest, filled to no more than most, or
-// −1.
-func (p *Packer) keeps(w int64, except int, most float64) int {
-	best, least := -1, most
-	for n := range p.capacity {
-		if n == except || p.drained[n] || len(p.list[n]) == 0 || !p.nodes.Live(n) {
-			continue
+// fill returns the share of its capacity that a node uses, that of the resource it uses most, with
+// the needs of a site added or, with sign −1, taken off.
+func (p *Packer) fill(n int, need []int64, sign int64) float64 {
+	f := 0.
+	for k := range p.resource {
+		q := &p.resource[k]
+		load := q.load[n]
+		if need != nil {
+			load += sign * need[k]
 		}
-		if f := p.fill(n, w); f < least || f == least && best < 0 {
-			best, least = n, f
-		}
+		f = max(f, float64(load)/float64(q.capacity[n]))
 	}
-	return best
+	return f
 }
 
-// totals are those of the nodes in use that take sites.
-type totals struct {
-	nodes, sites   int
-	load, capacity float64
-}
-
-func (p *Packer) inUse() (t totals) {
-	for n, list := range p.list {
-		if len(list) > 0 && !p.drained[n] && p.nodes.Live(n) {
-			t.nodes++
-			t.sites += len(list)
-			t.load += float64(p.load[n])
-			t.capacity += float64(p.capacity[n])
-		}
+// needs returns what a site needs of each resource, valid until the next call.
+func (p *Packer) needs(s int) []int64 {
+	for k := range p.resource {
+		p.need[k] = p.resource[k].weight[s]
 	}
-	return t
+	return p.need
 }
 
 // headroom is PackerConfig.Headroom as a share of a capacity.
@@ -494,19 +510,30 @@ func (p *Packer) headroom() float64 {
 	return min(float64(p.cfg.Headroom*math.Sqrt(p.volatility)), mostHeadroom)
 }
 
+// early is PackerConfig.Early for the present volatility.
+func (p *Packer) early() float64 { return min(p.cfg.Early, math.Sqrt(p.volatility)) }
+
 // measure takes into the volatility what changed since the last call, if anything. The
-// mean of absolute values is little moved by one site that jumps.
-func (p *Packer) measure() {
+// mean of absolute values is little moved by one site that jumps. Only dirty nodes changed; those
+// in use that did not count as well.
+func (p *Packer) measure(elapsed float64) {
 	sum, nodes := 0., 0
-	for n, change := range p.change {
-		if change != 0 || len(p.list[n]) > 0 {
-			sum += math.Abs(float64(change)) / float64(p.capacity[n])
+	for n := range p.state {
+		most := 0.
+		for k := range p.resource {
+			q := &p.resource[k]
+			most = max(most, math.Abs(float64(q.change[n]))/float64(q.capacity[n]))
+			q.change[n] = 0
+		}
+		if most > 0 || p.state[n].sites > 0 {
+			sum += most
 			nodes++
 		}
-		p.change[n] = 0
 	}
 	if sum > 0 {
 		p.measured = min(p.measured+1, volatilityCalls)
 		p.volatility += (sum/float64(nodes) - p.volatility) / float64(p.measured+1)
+	} else if elapsed > 0 {
+		p.volatility *= max(0, 1-elapsed/calmTime)
 	}
 }

@@ -2,13 +2,14 @@ package binpack
 
 import (
 	"math"
+	"slices"
 
 	"github.com/recrawl/recrawl/internal/codec"
 	"github.com/recrawl/recrawl/internal/ids"
 	"github.com/recrawl/recrawl/internal/packing"
 )
 
-var packerFormat = codec.Format{Magic: "recrawl/binpack.Packer", Version: 1}
+var packerFormat = codec.Format{Magic: "recrawl/binpack.Packer", Version: 2}
 
 // AppendBinary appends the state of the packer to b.
 func (p *Packer) AppendBinary(b []byte) ([]byte, error) { return packerFormat.Append(b, p.encode) }
@@ -23,76 +24,162 @@ func (p *Packer) UnmarshalBinary(data []byte) error {
 }
 
 func (p *Packer) encode(e *codec.Encoder) {
-	e.Bool(p.cfg.KeepMaximum)
-	e.Float64(p.cfg.Headroom)
-	e.Float64(p.cfg.Early)
-	e.Float64(p.cfg.Margin)
-	e.Float64(p.cfg.Disruption)
-	e.Float64(p.cfg.Quantum)
+	c := p.cfg
+	e.Bool(c.KeepMaximum)
+	for _, x := range [...]float64{c.Headroom, c.Early, c.MoveCost, c.NodeCost, c.Quantum} {
+		e.Float64(x)
+	}
+	e.Int(c.Resources)
 	e.Float64(p.volatility)
 	e.Int(p.measured)
+	e.Float64(p.saved)
+	e.Float64(p.owed)
+	e.Int(p.debt)
+	e.Int(p.closing)
 	p.sites.Encode(e)
 	p.nodes.Encode(e)
-	e.Int(len(p.weight))
-	for _, w := range p.weight {
-		e.Uint64(uint64(w))
+	for _, s := range p.state {
+		e.Int(s.zone)
+		e.Bool(s.drained)
 	}
-	for n, c := range p.capacity {
-		e.Uint64(uint64(c))
-		e.Uint64(uint64(p.change[n]))
-		e.Bool(p.drained[n])
-		e.Int(len(p.list[n]))
-		for _, s := range p.list[n] { // their order decides between equals
-			e.Uint32(uint32(s))
+	for k := range p.resource {
+		q := &p.resource[k]
+		e.Bool(q.known)
+		e.Int(q.exp)
+		for _, w := range q.weight {
+			e.Uint64(uint64(w))
 		}
+		for n, c := range q.capacity {
+			e.Uint64(uint64(c))
+			e.Uint64(uint64(q.change[n]))
+			var sites []uint32 // their order decides between equals
+			q.sites.All(n, func(s int) bool { sites = append(sites, uint32(s)); return true })
+			e.Uint32s(sites)
+		}
+	}
+	p.encodeRules(e)
+}
+
+func (p *Packer) encodeRules(e *codec.Encoder) {
+	e.Int(len(p.rules))
+	for s := range p.home {
+		r := p.rules[int32(s)]
+		if r == nil {
+			continue
+		}
+		e.Uint32(uint32(s))
+		e.Int(r.group)
+		e.Bool(r.zones)
+		e.Int(r.zone)
+		e.Ints(r.only)
+		e.Ints(r.never)
+		e.Int(int(r.cost))
+	}
+	e.Int(len(p.unruly))
+	for _, s := range p.unruly {
+		e.Uint32(uint32(s))
 	}
 }
 
 func (p *Packer) decode(d *codec.Decoder) {
-	p.cfg = PackerConfig{
-		KeepMaximum: d.Bool(),
-		Headroom:    d.Float64(),
-		Early:       d.Float64(),
-		Margin:      d.Float64(),
-		Disruption:  d.Float64(),
-		Quantum:     d.Float64(),
+	c := PackerConfig{KeepMaximum: d.Bool()}
+	for _, x := range [...]*float64{&c.Headroom, &c.Early, &c.MoveCost, &c.NodeCost, &c.Quantum} {
+		*x = d.Float64()
 	}
-	d.Check(p.cfg.check())
+	c.Resources = d.IntIn(0, mostResources)
+	if d.Check(c.check()); d.Err() != nil {
+		return
+	}
+	*p = *newPacker(c)
 	p.volatility = d.NonNegative()
 	p.measured = d.IntIn(0, volatilityCalls)
+	p.saved, p.owed = d.NonNegative(), d.NonNegative()
+	p.debt = d.IntIn(math.MinInt32, math.MaxInt32)
+	p.closing = d.IntIn(-1, math.MaxInt32)
 	p.sites, p.nodes = ids.Decode(d), ids.Decode(d)
-	sites := d.Count(8)
-	d.Require(sites == p.sites.Slots(), "%d weights of %d sites", sites, p.sites.Slots())
-	for range sites {
-		p.weight = append(p.weight, d.Int64In(0, mostQuanta))
-	}
-	p.home, p.place = make([]int32, sites), make([]int32, sites)
-	placed := make([]bool, sites)
 	for n := 0; n < p.nodes.Slots() && d.Err() == nil; n++ {
-		p.capacity = append(p.capacity, d.Int64In(1, mostQuanta))
-		p.change = append(p.change, d.Int64In(math.MinInt64, math.MaxInt64))
-		p.drained = append(p.drained, d.Bool())
-		p.load, p.list = append(p.load, 0), append(p.list, nil)
-		for range d.Count(4) {
-			p.decodeSite(d, n, placed)
+		p.state = append(p.state, nodeState{zone: d.Int(), drained: d.Bool()})
+	}
+	d.Require(p.closing < len(p.state), "node slot %d of %d is being closed", p.closing, len(p.state))
+	for k := range p.resource {
+		p.decodeResource(d, k)
+	}
+	if d.Err() != nil {
+		return
+	}
+	p.decodeRules(d)
+	p.growTrees(len(p.state))
+	for n := range p.state {
+		p.touch(n)
+	}
+}
+
+// decodeResource reads resource k. The first one says where the sites are.
+func (p *Packer) decodeResource(d *codec.Decoder, k int) {
+	q := &p.resource[k]
+	q.known = d.Bool()
+	q.exp = d.IntIn(-math.MaxInt16, math.MaxInt16)
+	sites := p.sites.Slots()
+	for len(q.weight) < sites && d.Err() == nil {
+		w := d.Int64In(0, mostQuanta)
+		if d.Require(w <= packing.MaxTotal-q.total, "weights add up to more than 2^62"); d.Err() != nil {
+			return
+		}
+		q.total += w
+		q.weight = append(q.weight, w)
+	}
+	placed := make([]bool, sites)
+	if k == 0 {
+		p.home = make([]int32, sites)
+	}
+	q.grow(sites, 0)
+	for n := 0; n < len(p.state) && d.Err() == nil; n++ {
+		q.grow(0, n+1)
+		q.capacity[n] = d.Int64In(1, unlimited)
+		d.Require(q.capacity[n] <= mostQuanta || k > 0 && q.capacity[n] == unlimited, "a capacity of %d", q.capacity[n])
+		q.change[n] = d.Int64In(math.MinInt64, math.MaxInt64)
+		for _, u := range d.Uint32s() {
+			s := int(u)
+			if s >= sites || placed[s] || !p.nodes.Live(n) || k > 0 && int(p.home[s]) != n {
+				d.Fail("site %d on node %d", s, n)
+				return
+			}
+			placed[s] = true
+			q.attach(s, n)
+			if k == 0 {
+				p.home[s] = int32(n)
+				p.state[n].sites++
+				p.state[n].cost += moveUnits
+			}
 		}
 	}
 	for s, ok := range placed {
 		d.Require(ok == p.sites.Live(s), "slot %d of a site is on a node: %v", s, ok)
+		d.Require(ok || q.weight[s] == 0, "slot %d of no site has a weight", s)
 	}
 }
 
-// decodeSite reads a site of node slot n.
-func (p *Packer) decodeSite(d *codec.Decoder, n int, placed []bool) {
-	s := int(d.Uint32())
-	if d.Err() != nil {
-		return
+func (p *Packer) decodeRules(d *codec.Decoder) {
+	last := -1
+	for range d.Count(4) {
+		s := int(d.Uint32())
+		r := &rule{d.Int(), d.Bool(), d.Int(), d.Ints(), d.Ints(), int64(d.IntIn(0, mostMoveCost*moveUnits))}
+		if d.Err() != nil {
+			return
+		}
+		if s <= last || s >= len(p.home) || !p.sites.Live(s) {
+			d.Fail("a rule of site %d", s)
+			return
+		}
+		last = s
+		n := p.home[s]
+		p.state[n].cost += r.cost - moveUnits
+		p.setRule(s, r)
 	}
-	if s >= len(placed) || placed[s] || !p.nodes.Live(n) || p.weight[s] > packing.MaxTotal-p.total {
-		d.Fail("site %d on node %d", s, n)
-		return
+	for range d.Count(4) {
+		s := d.Uint32()
+		d.Require(int(s) < len(p.home), "site %d may break its rule", s)
+		p.unruly = append(p.unruly, int32(s))
 	}
-	placed[s] = true
-	p.total += p.weight[s]
-	p.attach(s, n)
+	p.unruly = slices.Clip(p.unruly)
 }

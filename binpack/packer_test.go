@@ -16,8 +16,10 @@ import (
 type fleet struct {
 	p      *Packer
 	weight map[int]float64 // of each site
+	rule   map[int]SiteConfig
 	home   map[int]int     // node of each site
 	nodes  map[int]float64 // capacity of each node
+	has    map[int]NodeConfig
 	drain  map[int]bool
 	gone   []int // site ids removed
 }
@@ -25,14 +27,46 @@ type fleet struct {
 func (f *fleet) sites() []int   { return slices.Sorted(maps.Keys(f.weight)) }
 func (f *fleet) nodeIDs() []int { return slices.Sorted(maps.Keys(f.nodes)) }
 
-func (f *fleet) load(node int) (load float64, sites int) {
+func (f *fleet) load(node int) (load, need float64, sites int) {
 	for s, n := range f.home {
 		if n == node {
 			load += f.weight[s]
+			if r := f.rule[s]; len(r.Needs) > 0 {
+				need += r.Needs[0]
+			}
 			sites++
 		}
 	}
-	return load, sites
+	return load, need, sites
+}
+
+// over reports whether a node has more than it can take, and how full it is.
+func (f *fleet) over(node int) (fill float64, over bool) {
+	load, need, _ := f.load(node)
+	fill = load / f.nodes[node]
+	if c := f.has[node].Capacities; len(c) > 0 && c[0] > 0 {
+		fill = max(fill, need/c[0])
+	}
+	return fill, fill > 1+1e-6
+}
+
+// allowed reports whether the rules let a site be on a node.
+func (f *fleet) allowed(s, n int) bool {
+	r := f.rule[s]
+	zone := f.has[n].Zone
+	if len(r.Only) > 0 && !slices.Contains(r.Only, n) || slices.Contains(r.Never, n) || r.Zone != 0 && r.Zone != zone {
+		return false
+	}
+	for other, q := range f.rule {
+		if other == s || r.Group == 0 || q.Group != r.Group {
+			continue
+		}
+		at := f.home[other]
+		if at == n || (r.Zones || q.Zones) && zone != 0 && f.has[at].Zone == zone {
+			return false
+		}
+	}
+	return true
 }
 
 // check compares all that the packer tells with the account.
@@ -49,13 +83,16 @@ func (f *fleet) check(t *rapid.T) {
 	}
 	seen := 0
 	for n, c := range f.nodes {
-		load, sites := f.load(n)
+		load, need, sites := f.load(n)
 		info, err := f.p.Node(n)
 		require.NoError(t, err)
 		require.InDelta(t, load, info.Load, 1e-3)
 		require.Equal(t, c, info.Capacity)
 		require.Equal(t, sites, info.Sites)
 		require.Equal(t, f.drain[n], info.Drained)
+		if len(info.Loads) > 0 {
+			require.InDelta(t, need, info.Loads[0], 1e-3)
+		}
 		for s := range must(f.p.SitesOn(n)) {
 			require.Equal(t, n, f.home[s])
 			seen++
@@ -66,25 +103,85 @@ func (f *fleet) check(t *rapid.T) {
 		_, err := f.p.NodeOf(s)
 		require.ErrorIs(t, err, ErrUnknown)
 	}
+	f.p.sync()
+	cost := map[int]int64{}
+	for s := range f.p.home {
+		if f.p.sites.Live(s) {
+			cost[int(f.p.home[s])] += f.p.moveCost(s)
+		}
+	}
+	for n := range f.p.state {
+		require.Equal(t, cost[n], f.p.state[n].cost)
+	}
 }
 
 // apply checks moves against the account and takes them over.
 func (f *fleet) apply(t *rapid.T, moves []Move, limit RebalanceConfig) {
-	sum := 0.0
+	before := map[int]float64{}
+	for n := range f.nodes {
+		before[n], _ = f.over(n)
+	}
+	sum, relief, closing := 0., 0, 0
 	for _, m := range moves {
 		require.Equal(t, f.home[m.Site], m.From)
 		require.NotEqual(t, m.From, m.To)
 		require.False(t, f.drain[m.To], "a drained node takes nothing")
 		require.InDelta(t, f.weight[m.Site], m.Weight, 1e-5)
+		require.True(t, f.allowed(m.Site, m.To), "site %d must not be on node %d", m.Site, m.To)
 		f.home[m.Site] = m.To
 		sum += m.Weight
+		switch m.Why {
+		case overload:
+			relief++
+		case consolidation:
+			closing++
+		}
 	}
-	if limit.MaxMoves > 0 {
-		require.LessOrEqual(t, len(moves), limit.MaxMoves)
+	for n := range f.nodes {
+		if fill, over := f.over(n); over && len(moves) > 0 && moves[0].Why != lost {
+			_, _, sites := f.load(n)
+			require.True(t, fill <= before[n]+1e-6 || sites == 1, "node %d is overloaded by a move", n)
+		}
 	}
+	within := func(limit, n int) { require.True(t, limit == 0 || n <= limit) }
+	within(limit.MaxMoves, len(moves))
+	within(limit.MaxRelief, relief)
+	within(limit.MaxClosing, closing)
 	if limit.MaxWeight > 0 {
 		require.LessOrEqual(t, sum, limit.MaxWeight)
 	}
+}
+
+// drawRule draws needs and rules, most of them none.
+func (f *fleet) drawRule(t *rapid.T, resources int) (c SiteConfig) {
+	if resources > 0 {
+		c.Needs = []float64{rapid.Float64Range(0, 4).Draw(t, "need")}
+	}
+	nodes := append(f.nodeIDs(), 77)
+	switch rapid.IntRange(0, 9).Draw(t, "rule") {
+	case 0:
+		c.Only = []int{rapid.SampledFrom(nodes).Draw(t, "only")}
+	case 1:
+		c.Never = []int{rapid.SampledFrom(nodes).Draw(t, "never")}
+	case 2, 3:
+		c.Group = rapid.IntRange(1, 2).Draw(t, "group")
+		c.Zones = rapid.Bool().Draw(t, "zones")
+	case 4:
+		c.Zone = rapid.IntRange(1, 2).Draw(t, "zone")
+	case 5:
+		c.MoveCost = rapid.SampledFrom([]float64{-1, .5, 10}).Draw(t, "move cost")
+	}
+	return c
+}
+
+func drawNode(t *rapid.T, resources int, rules bool) (c NodeConfig) {
+	if rules {
+		c.Zone = rapid.IntRange(0, 2).Draw(t, "zone")
+	}
+	if resources > 0 && rapid.Bool().Draw(t, "limited") {
+		c.Capacities = []float64{float64(rapid.IntRange(1, 10).Draw(t, "capacity"))}
+	}
+	return c
 }
 
 // packerProperty is a state machine: a fleet lives, and what the packer
@@ -92,13 +189,18 @@ func (f *fleet) apply(t *rapid.T, moves []Move, limit RebalanceConfig) {
 // Complex only in sum: each action is a short function of its own.
 func packerProperty(t *rapid.T) {
 	var cfg PackerConfig
-	cfg.KeepMaximum = rapid.Bool().Draw(t, "keep maximum")
+	cfg.KeepMaximum = rapid.IntRange(0, 3).Draw(t, "keep maximum") == 3
 	cfg.Headroom = rapid.SampledFrom([]float64{-1, 0, 2}).Draw(t, "headroom")
 	cfg.Early = rapid.SampledFrom([]float64{-1, 0, .1}).Draw(t, "early")
-	cfg.Disruption = rapid.SampledFrom([]float64{-1, .7, 2}).Draw(t, "disruption")
+	cfg.MoveCost = rapid.SampledFrom([]float64{-1, 0, .2}).Draw(t, "move cost")
+	cfg.NodeCost = rapid.SampledFrom([]float64{-1, 0}).Draw(t, "node cost")
+	rules := !cfg.KeepMaximum && rapid.Bool().Draw(t, "rules")
+	if rules {
+		cfg.Resources = rapid.IntRange(0, 1).Draw(t, "resources")
+	}
 	p, err := NewPacker(cfg)
 	require.NoError(t, err)
-	f := &fleet{p: p, weight: map[int]float64{}, home: map[int]int{}, nodes: map[int]float64{}, drain: map[int]bool{}}
+	f := &fleet{p: p, weight: map[int]float64{}, rule: map[int]SiteConfig{}, home: map[int]int{}, nodes: map[int]float64{}, has: map[int]NodeConfig{}, drain: map[int]bool{}}
 	largest := func() (c float64) {
 		for n, x := range f.nodes {
 			if !f.drain[n] {
@@ -111,14 +213,19 @@ func packerProperty(t *rapid.T) {
 		"": f.check,
 		"add node": func(t *rapid.T) {
 			c := float64(rapid.IntRange(1, 20).Draw(t, "c"))
-			id, err := f.p.AddNode(c)
+			has := drawNode(t, cfg.Resources, rules)
+			id, err := f.p.AddNodeWith(c, has)
 			require.NoError(t, err)
 			require.NotContains(t, f.nodes, id)
-			f.nodes[id] = c
+			f.nodes[id], f.has[id] = c, has
 		},
 		"add site": func(t *rapid.T) {
 			w := rapid.Float64Range(0, 10).Draw(t, "w")
-			site, node, err := f.p.AddSite(w)
+			var rule SiteConfig
+			if rules {
+				rule = f.drawRule(t, cfg.Resources)
+			}
+			site, node, err := f.p.AddSiteWith(w, rule)
 			switch c := largest(); {
 			case c == 0:
 				require.ErrorIs(t, err, ErrNoRoom)
@@ -127,7 +234,10 @@ func packerProperty(t *rapid.T) {
 			case err == nil:
 				require.NotContains(t, f.weight, site)
 				require.False(t, f.drain[node])
-				f.weight[site], f.home[site] = w, node
+				f.weight[site], f.home[site], f.rule[site] = w, node, rule
+				require.True(t, f.allowed(site, node))
+			case rules:
+				require.ErrorIs(t, err, ErrNoRoom)
 			default: // rounded up by a quantum
 				require.InDelta(t, c, w, 1e-5)
 			}
@@ -140,6 +250,22 @@ func packerProperty(t *rapid.T) {
 			w := rapid.Float64Range(0, 20).Draw(t, "w")
 			require.NoError(t, f.p.SetWeight(s, w))
 			f.weight[s] = w
+		},
+		"set site": func(t *rapid.T) {
+			if len(f.weight) == 0 || !rules {
+				t.Skip()
+			}
+			s := rapid.SampledFrom(f.sites()).Draw(t, "site")
+			f.rule[s] = f.drawRule(t, cfg.Resources)
+			require.NoError(t, f.p.SetSite(s, f.rule[s]))
+		},
+		"set node": func(t *rapid.T) {
+			if len(f.nodes) == 0 || !rules {
+				t.Skip()
+			}
+			n := rapid.SampledFrom(f.nodeIDs()).Draw(t, "node")
+			f.has[n] = drawNode(t, cfg.Resources, rules)
+			require.NoError(t, f.p.SetNode(n, f.has[n]))
 		},
 		"set capacity": func(t *rapid.T) {
 			if len(f.nodes) == 0 {
@@ -158,6 +284,7 @@ func packerProperty(t *rapid.T) {
 			require.ErrorIs(t, f.p.RemoveSite(s), ErrUnknown)
 			delete(f.weight, s)
 			delete(f.home, s)
+			delete(f.rule, s)
 			f.gone = append(f.gone, s)
 		},
 		"drain": func(t *rapid.T) {
@@ -173,7 +300,7 @@ func packerProperty(t *rapid.T) {
 				t.Skip()
 			}
 			n := rapid.SampledFrom(f.nodeIDs()).Draw(t, "node")
-			_, sites := f.load(n)
+			_, _, sites := f.load(n)
 			moves, err := f.p.RemoveNode(n)
 			if err != nil {
 				require.ErrorIs(t, err, ErrNoRoom)
@@ -183,38 +310,25 @@ func packerProperty(t *rapid.T) {
 			f.apply(t, moves, RebalanceConfig{})
 			delete(f.nodes, n)
 			delete(f.drain, n)
+			delete(f.has, n)
 		},
 		"rebalance": func(t *rapid.T) {
 			limit := RebalanceConfig{MaxMoves: rapid.IntRange(0, 5).Draw(t, "moves"), MaxWeight: float64(rapid.IntRange(0, 20).Draw(t, "weight"))}
+			if rapid.Bool().Draw(t, "separate") {
+				limit.MaxRelief = rapid.IntRange(0, 3).Draw(t, "relief")
+				limit.MaxClosing = rapid.IntRange(0, 3).Draw(t, "closing")
+			}
+			unlimited := limit == (RebalanceConfig{})
+			limit.Elapsed = rapid.SampledFrom([]float64{-1, 0, .5, 100}).Draw(t, "elapsed")
 			moves, err := f.p.Rebalance(limit)
 			require.NoError(t, err)
 			f.apply(t, moves, limit)
-			for n, c := range f.nodes {
-				load, _ := f.load(n)
-				if load <= c+1e-4 {
-					continue
-				}
-				if limit != (RebalanceConfig{}) || cfg.KeepMaximum || f.drain[n] {
-					continue
-				}
-				// It stays overloaded only if no node in use keeps its headroom with
-				// any of its sites.
-				for m, room := range f.nodes {
-					other, sites := f.load(m)
-					for s, at := range f.home {
-						if at == n && m != n && sites > 0 && !f.drain[m] && f.weight[s] > 1e-5 {
-							require.Greater(t, other+f.weight[s], room*(1-f.p.headroom())-1e-3, "site %d of node %d fits node %d", s, n, m)
-						}
-					}
-				}
-			}
-			if limit == (RebalanceConfig{}) {
-				again, err := f.p.Rebalance(RebalanceConfig{})
-				require.NoError(t, err)
-				require.Empty(t, again, "nothing changed")
+			if unlimited && !cfg.KeepMaximum && !rules && len(f.nodes) <= trials {
+				f.relieved(t)
 			}
 			for calls := 0; len(moves) > 0; calls++ {
-				require.Less(t, calls, 200, "what a limit cuts short comes to an end")
+				require.Less(t, calls, 300, "what a limit cuts short comes to an end")
+				limit.Elapsed = -1
 				moves, err = f.p.Rebalance(limit)
 				require.NoError(t, err)
 				f.apply(t, moves, limit)
@@ -235,9 +349,34 @@ func packerProperty(t *rapid.T) {
 				bad[k] ^= 1
 				require.Error(t, r.UnmarshalBinary(bad))
 			}
+			// The restored one makes the same moves.
+			moves, err := f.p.Rebalance(RebalanceConfig{MaxMoves: 3})
+			require.NoError(t, err)
+			again, err := r.Rebalance(RebalanceConfig{MaxMoves: 3})
+			require.NoError(t, err)
+			require.Equal(t, moves, again)
+			f.apply(t, moves, RebalanceConfig{MaxMoves: 3})
 			f.p = &r // and go on with the restored one
 		},
 	})
+}
+
+// relieved checks that a node stays overloaded only if no node in use keeps its headroom with
+// any of its sites.
+func (f *fleet) relieved(t *rapid.T) {
+	for n := range f.nodes {
+		if _, over := f.over(n); !over || f.drain[n] {
+			continue
+		}
+		for m, room := range f.nodes {
+			other, _, sites := f.load(m)
+			for s, at := range f.home {
+				if at == n && m != n && sites > 0 && !f.drain[m] && f.weight[s] > 1e-5 {
+					require.Greater(t, other+f.weight[s], room*(1-f.p.headroom())-1e-3, "site %d of node %d fits node %d", s, n, m)
+				}
+			}
+		}
+	}
 }
 
 func TestPackerProperty(t *testing.T) {
@@ -345,7 +484,8 @@ func TestPackerExchanges(t *testing.T) {
 	}
 }
 
-// The best exchange is that found by trying all pairs.
+// The best exchange is that found by trying all pairs, where no class has more sites than are looked
+// at.
 func TestBestExchange(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -358,27 +498,35 @@ func TestBestExchange(t *testing.T) {
 		for range rapid.IntRange(3, 20).Draw(t, "sites") {
 			site, _, err := p.AddSite(1)
 			require.NoError(t, err)
-			p.detach(site)
-			p.attach(site, rapid.IntRange(0, 2).Draw(t, "node"))
+			if n := rapid.IntRange(0, 2).Draw(t, "node"); p.state[n].sites < 8 {
+				p.detach(site)
+				p.attach(site, n)
+			}
 			require.NoError(t, p.SetWeight(site, float64(rapid.IntRange(0, 30).Draw(t, "weight"))))
 		}
+		for n := range p.state {
+			if p.state[n].sites > 8 {
+				return
+			}
+		}
+		p.sync()
 		r := run{Packer: p}
 		most := rapid.Float64Range(.5, 1).Draw(t, "most")
+		weight := p.resource[0].weight
+		full := func(n int, d int64) float64 { return p.fill(n, []int64{d}, 1) }
 		fuller := func(s, u int) float64 {
-			d, b := p.weight[s]-p.weight[u], int(p.home[u])
-			return max(p.fill(0, -d), p.fill(b, d))
+			d := weight[s] - weight[u]
+			return max(full(0, -d), full(int(p.home[u]), d))
 		}
 		least := 1.
-		for _, s := range p.list[0] {
-			for b := 1; b < 3; b++ {
-				for _, u := range p.list[b] {
-					if d := p.weight[s] - p.weight[u]; d > 0 && p.fill(b, d) <= most && p.fill(b, 0) < p.fill(0, 0) {
-						least = min(least, fuller(int(s), int(u)))
-					}
+		for s, a := range p.home {
+			for u, b := range p.home {
+				if d := weight[s] - weight[u]; a == 0 && b != 0 && d > 0 && full(int(b), d) <= most && full(int(b), 0) < full(0, 0) {
+					least = min(least, fuller(s, u))
 				}
 			}
 		}
-		if p.fill(0, 0) <= 1 {
+		if full(0, 0) <= 1 {
 			return // not asked then
 		}
 		s, u := r.bestExchange(0, most)
@@ -387,7 +535,7 @@ func TestBestExchange(t *testing.T) {
 			return
 		}
 		require.NotEqual(t, -1, s)
-		require.Equal(t, least, fuller(s, u))
+		require.InDelta(t, least, fuller(s, u), 1e-9)
 	})
 }
 
@@ -412,7 +560,7 @@ func TestPackerKeepsHeadroomOfTheFleet(t *testing.T) {
 		}
 		require.Equal(t, want, moves[0])
 		before := p.volatility
-		_, err = p.Rebalance(RebalanceConfig{})
+		_, err = p.Rebalance(RebalanceConfig{Elapsed: -1})
 		require.NoError(t, err)
 		require.Equal(t, before, p.volatility, "nothing was told")
 	}
@@ -422,13 +570,16 @@ func TestPackerKeepsHeadroomOfTheFleet(t *testing.T) {
 func TestPackerRelievesEarly(t *testing.T) {
 	t.Parallel()
 	var cfg PackerConfig
-	cfg.Early, cfg.Disruption = .05, -1
+	cfg.Early, cfg.NodeCost = .05, -1
 	p, nodes := newFleet(t, cfg, 3, 10)
-	s := add(t, p, 6, 6, 1, 1) // 6 and 1 on each of two nodes
-	require.NoError(t, p.SetWeight(s[0], 8.7))
+	s := add(t, p, 6, 6, 2.5, 1, .9) // 9.5 on the first node, 6.9 on the second
+	require.NoError(t, p.SetWeight(s[0], 6.2))
 	moves, err := p.Rebalance(RebalanceConfig{})
 	require.NoError(t, err)
-	require.Equal(t, []Move{{s[2], nodes[0], nodes[1], 1, "overload"}}, moves)
+	require.Equal(t, []Move{{s[3], nodes[0], nodes[1], 1, "overload"}}, moves)
+
+	p, _ = newFleet(t, cfg, 3, 10)
+	s = add(t, p, 6, 6)
 	require.NoError(t, p.SetWeight(s[0], 9.7))
 	moves, err = p.Rebalance(RebalanceConfig{})
 	require.NoError(t, err)
@@ -438,6 +589,7 @@ func TestPackerRelievesEarly(t *testing.T) {
 func TestPackerConsolidates(t *testing.T) {
 	t.Parallel()
 	var cfg PackerConfig
+	cfg.MoveCost = -1
 	p, _ := newFleet(t, cfg, 3, 10)
 	s := add(t, p, 3, 3, 3, 9, 9)
 	require.NoError(t, p.SetWeight(s[3], 2))
@@ -460,9 +612,13 @@ func TestPackerConsolidates(t *testing.T) {
 func TestPackerSettlesUnderALimit(t *testing.T) {
 	t.Parallel()
 	var cfg PackerConfig
-	cfg.Headroom, cfg.Early, cfg.Margin, cfg.Disruption = -1, .1, -1, 2
+	cfg.Headroom, cfg.Early, cfg.MoveCost = -1, .1, -1
 	p, _ := newFleet(t, cfg, 2, 10)
 	s := add(t, p, 4, 4, 5, 1.5, .4)
+	for _, k := range []int{3, 4} {
+		p.detach(s[k])
+		p.attach(s[k], 1)
+	}
 	require.NoError(t, p.RemoveSite(s[2])) // 8 and 1.9 stay
 	for range 5 {
 		moves, err := p.Rebalance(RebalanceConfig{MaxMoves: 1})
@@ -502,7 +658,9 @@ func TestPackerBadInput(t *testing.T) {
 	for _, change := range []func(*PackerConfig){
 		func(c *PackerConfig) { c.Headroom = math.Inf(1) }, func(c *PackerConfig) { c.Headroom = math.NaN() },
 		func(c *PackerConfig) { c.Early = 1 }, func(c *PackerConfig) { c.Early = math.NaN() },
-		func(c *PackerConfig) { c.Margin = math.NaN() }, func(c *PackerConfig) { c.Disruption = math.NaN() },
+		func(c *PackerConfig) { c.MoveCost = math.NaN() }, func(c *PackerConfig) { c.NodeCost = math.Inf(1) },
+		func(c *PackerConfig) { c.Resources = -1 }, func(c *PackerConfig) { c.Resources = mostResources + 1 },
+		func(c *PackerConfig) { c.Resources, c.KeepMaximum = 1, true },
 		func(c *PackerConfig) { c.Quantum = -1 }, func(c *PackerConfig) { c.Quantum = math.Inf(1) },
 	} {
 		var cfg PackerConfig
@@ -514,12 +672,15 @@ func TestPackerBadInput(t *testing.T) {
 	require.Empty(t, nodes)
 	_, _, err := p.AddSite(1)
 	require.ErrorIs(t, err, ErrNoRoom)
-	for _, c := range []float64{0, -1, math.NaN(), math.Inf(1), 1e-9} {
+	for _, c := range []float64{0, -1, math.NaN(), math.Inf(1)} {
 		_, err := p.AddNode(c)
 		require.ErrorIs(t, err, ErrCapacity)
 	}
 	n, err := p.AddNode(10)
 	require.NoError(t, err)
+	_, err = p.AddNode(1e-11)
+	require.ErrorIs(t, err, ErrCapacity)
+	require.ErrorContains(t, err, "1e-10", "names the quantum")
 	for _, w := range []float64{-1, math.NaN(), math.Inf(1)} {
 		_, _, err := p.AddSite(w)
 		require.ErrorIs(t, err, ErrWeight)

@@ -18,9 +18,9 @@ func meanTally(t *testing.T, sigma float64, seeds int, cfg binpack.PackerConfig)
 	t.Helper()
 	n := float64(seeds)
 	for seed := range uint64(seeds) {
-		w, err := drift("", sigma, 2)(seed + 1)
+		w, err := drift(sigma, 2)(small, seed+1)
 		require.NoError(t, err)
-		got, err := play(w, newLiving(cfg))
+		got, err := play(w, newLiving(cfg, binpack.RebalanceConfig{}))
 		require.NoError(t, err)
 		m.nodes += got.nodes / n
 		m.moves += got.moves / n
@@ -58,8 +58,8 @@ func TestSweep(t *testing.T) {
 	}{
 		{"headroom", func(c *binpack.PackerConfig, x float64) { c.Headroom = x }, []float64{-1, .08, .12, .2, .32}},
 		{"early", func(c *binpack.PackerConfig, x float64) { c.Early = x }, []float64{-1, .001, .004, .01, .02}},
-		{"margin", func(c *binpack.PackerConfig, x float64) { c.Margin = x }, []float64{-1, .01, .03, .04}},
-		{"disruption", func(c *binpack.PackerConfig, x float64) { c.Disruption = x }, []float64{-1, .7, 1, 1.2}},
+		{"move cost", func(c *binpack.PackerConfig, x float64) { c.MoveCost = x }, []float64{-1, .2, .4, .9, 1.3}},
+		{"node cost", func(c *binpack.PackerConfig, x float64) { c.NodeCost = x }, []float64{-1}},
 	} {
 		for _, x := range s.values {
 			var cfg binpack.PackerConfig

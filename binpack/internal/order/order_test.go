@@ -1,0 +1,181 @@
+package order
+
+import (
+	"cmp"
+	"math"
+	"math/bits"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// A tree against sorting, keys with many ties.
+func TestTree(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		var tree Tree
+		var keys []float64
+		slot, key := tree.Least()
+		require.Equal(t, -1, slot)
+		require.Equal(t, math.Inf(1), key)
+		tree.Ascend(func(int) bool { t.Fatal("an empty tree yields"); return false })
+		for range rapid.IntRange(1, 40).Draw(t, "changes") {
+			k := rapid.IntRange(0, len(keys)).Draw(t, "slot")
+			if k == len(keys) {
+				keys = append(keys, math.Inf(1))
+				tree.Grow(len(keys))
+			}
+			keys[k] = rapid.SampledFrom([]float64{-2, 0, 1, 1.5, math.Inf(1)}).Draw(t, "key")
+			tree.Set(k, keys[k])
+			require.Equal(t, keys[k], tree.Key(k))
+
+			var want []int
+			for s, key := range keys {
+				if !math.IsInf(key, 1) {
+					want = append(want, s)
+				}
+			}
+			slices.SortStableFunc(want, func(a, b int) int { return cmp.Compare(keys[a], keys[b]) })
+			var got []int
+			tree.Ascend(func(s int) bool {
+				inner := 0
+				tree.Ascend(func(int) bool { inner++; return true })
+				require.Equal(t, len(want), inner)
+				got = append(got, s)
+				return true
+			})
+			require.Equal(t, want, got)
+			least, _ := tree.Least()
+			first := -1
+			if len(want) > 0 {
+				first = want[0]
+			}
+			require.Equal(t, first, least)
+			for _, most := range []float64{-3, 0, 1.2, math.Inf(1)} {
+				lowest := slices.IndexFunc(keys, func(x float64) bool { return x <= most && !math.IsInf(x, 1) })
+				require.Equal(t, lowest, tree.First(most))
+			}
+		}
+	})
+}
+
+func TestClasses(t *testing.T) {
+	t.Parallel()
+	last := uint16(0)
+	for w := int64(0); w < 1<<14; w++ {
+		c := classOf(w)
+		require.True(t, c == last || c == last+1, w)
+		last = c
+	}
+	for e := 13; e < 62; e++ {
+		w := int64(1) << e
+		require.Equal(t, classOf(w-1)+1, classOf(w))
+		require.Equal(t, classOf(w), classOf(w+w/8-1))
+		require.Equal(t, classOf(w)+1, classOf(w+w/8))
+	}
+}
+
+// Shelves against a plain list. With at most `samples` sites of a class the answers are exact.
+func TestShelves(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		var x Shelves
+		x.GrowNodes(2)
+		x.GrowSites(12)
+		weight := make([]int64, 12)
+		home := slices.Repeat([]int{-1}, 12)
+		for range rapid.IntRange(1, 60).Draw(t, "changes") {
+			s := rapid.IntRange(0, 7).Draw(t, "site")
+			w := rapid.Int64Range(0, 300).Draw(t, "w")
+			n := rapid.IntRange(-1, 1).Draw(t, "node")
+			switch {
+			case home[s] >= 0 && home[s] == n:
+				x.Change(n, s, weight[s], w)
+			default:
+				if home[s] >= 0 {
+					x.Remove(home[s], s, weight[s])
+				}
+				if n >= 0 {
+					x.Add(n, s, w)
+				}
+			}
+			weight[s], home[s] = w, n
+			for n := range 2 {
+				var want, got []int
+				for s, h := range home {
+					if h == n {
+						want = append(want, s)
+					}
+				}
+				class := uint16(0)
+				x.All(n, func(s int) bool {
+					require.GreaterOrEqual(t, classOf(weight[s]), class)
+					class = classOf(weight[s])
+					got = append(got, s)
+					return true
+				})
+				require.ElementsMatch(t, want, got)
+				var some []int
+				x.Some(n, func(s int) bool { some = append(some, s); return true })
+				require.Equal(t, got, some)
+				at := rapid.Int64Range(0, 300).Draw(t, "at")
+				odd := func(s int) bool { return s%2 == 1 }
+				for _, may := range []func(int) bool{nil, odd} {
+					below, above := int64(-1), int64(math.MaxInt64)
+					for _, s := range want {
+						if may != nil && !may(s) {
+							continue
+						}
+						if weight[s] <= at {
+							below = max(below, weight[s])
+						} else {
+							above = min(above, weight[s])
+						}
+					}
+					b, a := x.Below(n, at, weight, may), x.Above(n, at, weight, may)
+					require.Equal(t, below < 0, b < 0)
+					require.Equal(t, above == math.MaxInt64, a < 0)
+					if b >= 0 {
+						require.Equal(t, below, weight[b])
+					}
+					if a >= 0 {
+						require.Equal(t, above, weight[a])
+					}
+				}
+			}
+		}
+	})
+}
+
+// What a call visits does not grow with the number of sites, and with that of nodes as its
+// logarithm.
+func TestSteps(t *testing.T) {
+	t.Parallel()
+	const n = 100_000
+	rng := rand.New(rand.NewPCG(1, 1))
+	var x Shelves
+	x.GrowNodes(1)
+	x.GrowSites(n)
+	weight := make([]int64, n)
+	var tree Tree
+	tree.Grow(n)
+	for s := range weight {
+		weight[s] = int64(1e9 * math.Exp(rng.NormFloat64()))
+		x.Add(0, s, weight[s])
+		tree.Set(s, rng.Float64())
+	}
+	x.Steps, tree.Steps = 0, 0
+	for s := range 1000 {
+		x.Change(0, s, weight[s], 2*weight[s])
+		weight[s] *= 2
+		x.Below(0, weight[s+1], weight, nil)
+		x.Above(0, weight[s+1], weight, nil)
+		tree.Set(s, rng.Float64())
+		tree.Least()
+	}
+	require.LessOrEqual(t, x.Steps, 1000*(2*samples+4*8))
+	require.LessOrEqual(t, tree.Steps, 1000*2*(bits.Len(n)+1))
+}

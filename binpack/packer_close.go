@@ -1,0 +1,201 @@
+package binpack
+
+import "math"
+
+const (
+	// freeTrials is how many sites a call may try to place in vain, for nodes that then cannot be
+	// closed, beside one a node: about what a rebalance of some hundred moves costs. What
+	// a trial takes beyond it is made up for by calls without trials.
+	freeTrials = 1024
+)
+
+// totals are those of the nodes in use that take sites, of each resource.
+type totals struct {
+	nodes, sites   int
+	cost           float64 // of moving all their sites, in moves
+	load, capacity [1 + mostResources]float64
+	resources      int
+}
+
+func (p *Packer) inUse() (t totals) {
+	t.resources = len(p.resource)
+	for n := range p.state {
+		if p.state[n].sites > 0 && !p.state[n].drained && p.nodes.Live(n) {
+			t.add(p, n, 1)
+		}
+	}
+	return t
+}
+
+// add counts a node in, or with −1 out; its load stays with the others.
+func (t *totals) add(p *Packer, n int, sign float64) {
+	t.nodes += int(sign)
+	for k := range t.resources {
+		q := &p.resource[k]
+		t.capacity[k] += float64(sign * float64(q.capacity[n]))
+		if sign > 0 {
+			t.load[k] += float64(q.load[n])
+		}
+	}
+	if sign > 0 {
+		t.sites += p.state[n].sites
+		t.cost += float64(p.state[n].cost) / moveUnits
+	}
+}
+
+// within reports whether the nodes are filled to a share at most.
+func (t *totals) within(share float64) bool {
+	for k := range t.resources {
+		if t.load[k] > share*t.capacity[k] {
+			return false
+		}
+	}
+	return true
+}
+
+// superfluous returns how many of the nodes in use the others have the room to do without, beside
+// the headroom, and whether that is any.
+func (p *Packer) superfluous(t totals) (k float64, any bool) {
+	if t.nodes < 2 || p.cfg.KeepMaximum || p.cfg.NodeCost == 0 {
+		return 0, false
+	}
+	k = float64(t.nodes - 1)
+	for r := range t.resources {
+		room := 1 - float64(t.load[r]/((1-p.headroom())*t.capacity[r]))
+		k = min(k, math.Floor(room*float64(t.nodes)+1e-9))
+	}
+	return k, k >= 1
+}
+
+// moveCost returns what an average move costs: PackerConfig.MoveCost.
+func (t *totals) moveCost(cfg PackerConfig) float64 {
+	switch {
+	case cfg.MoveCost > 0:
+		return cfg.MoveCost
+	case cfg.MoveCost < 0 || t.cost == 0:
+		return 0
+	}
+	return defaultPayback * cfg.NodeCost * float64(t.nodes) / t.cost
+}
+
+// filling is how full consolidate fills a node at most. Without early, what a limit cut
+// short would be taken back as too full, again and again.
+func (r *run) filling() float64 { return 1 - max(r.headroom(), r.early()) }
+
+// consolidate closes nodes once what superfluous ones have cost pays for the moves, the one whose
+// sites are cheapest to move first. elapsed is the time since it was last asked.
+func (r *run) consolidate(elapsed float64) {
+	r.debt = max(r.debt-int(min(elapsed, 1)*float64(len(r.state)+freeTrials)), -len(r.state)-freeTrials)
+	if r.closing >= 0 && !r.close(r.closing) {
+		return
+	}
+	t := r.inUse()
+	k, any := r.superfluous(t)
+	if !any {
+		r.saved = 0
+		return
+	}
+	// More than would close all k of average cost is not saved: a fleet whose sites do not fit on
+	// fewer nodes would hoard it.
+	average := float64(t.moveCost(r.cfg) * t.cost / float64(t.nodes))
+	r.saved = min(r.saved+float64(r.cfg.NodeCost*k*elapsed), max(2*average*k, r.saved))
+	each := t.moveCost(r.cfg)
+	for _, n := range r.affordable(each) {
+		cost := float64(each * float64(r.state[n].cost) / moveUnits)
+		if r.halted || r.debt > 0 || cost > r.saved {
+			continue
+		}
+		without := t
+		without.add(r.Packer, n, -1)
+		if without.nodes == 0 || !without.within(1-r.headroom()) || !r.fits(n) {
+			continue
+		}
+		r.saved -= cost
+		r.closing = n
+		r.touch(n)
+		t = without
+		if !r.close(n) {
+			return
+		}
+	}
+}
+
+// affordable returns the nodes whose closing is paid for, the cheapest first.
+func (r *run) affordable(each float64) []int {
+	if _, least := r.cheapest.Least(); each*least/moveUnits > r.saved {
+		return nil
+	}
+	var all []int
+	r.cheapest.Ascend(func(n int) bool {
+		if each*r.cheapest.Key(n)/moveUnits > r.saved {
+			return false
+		}
+		all = append(all, n)
+		return true
+	})
+	return all
+}
+
+// close moves the sites of a node elsewhere, and reports whether it is empty now. If the room is
+// gone meanwhile, it stays in use.
+func (r *run) close(n int) bool {
+	for _, s := range r.heaviest(n) {
+		to := r.keeps(r.candidate(s), n, r.filling())
+		if to < 0 {
+			r.closing = -1
+			r.touch(n)
+			return false
+		}
+		if !r.move(s, to, consolidation) {
+			if len(r.moves) == 0 { // no call could move it
+				r.closing = -1
+				r.touch(n)
+			}
+			return false
+		}
+	}
+	r.closing = -1
+	r.touch(n)
+	r.sync()
+	return true
+}
+
+// fits reports whether the sites of a node find room on the others in use, by
+// trying.
+func (r *run) fits(n int) bool {
+	q := &r.resource[0]
+	largest := q.sites.Below(n, math.MaxInt64, q.weight, nil)
+	if r.tooHeavy(largest) || r.keeps(r.candidate(largest), n, r.filling()) < 0 {
+		return false // as most that fail do
+	}
+	sites := r.heaviest(n)
+	placed := sites[:0:0]
+	put := func(s, to int, sign int64) {
+		for k := range r.resource {
+			r.resource[k].load[to] += sign * r.resource[k].weight[s]
+		}
+		r.touch(to)
+	}
+	for _, s := range sites {
+		to := r.keeps(r.candidate(s), n, r.filling())
+		if to < 0 {
+			break
+		}
+		put(s, to, 1)
+		placed = append(placed, to)
+	}
+	for k, to := range placed {
+		put(sites[k], to, -1)
+	}
+	r.sync()
+	if len(placed) < len(sites) {
+		r.debt += len(sites)
+		return false
+	}
+	return true
+}
+
+// tooHeavy reports whether a site alone is more than the limit.
+func (r *run) tooHeavy(s int) bool {
+	return r.limit.MaxWeight > 0 && r.resource[0].value(r.resource[0].weight[s]) > r.limit.MaxWeight
+}

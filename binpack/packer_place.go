@@ -1,0 +1,133 @@
+package binpack
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/recrawl/recrawl/binpack/internal/order"
+)
+
+// trials is how many nodes are tried for a site: the emptiest, and half as many of the roomiest,
+// which may be others where capacities differ. Of nodes of one capacity the emptiest is the best,
+// unless a rule or a further resource forbids it; then the search goes on.
+const trials = 8
+
+// newHeadrooms is how much room a new site leaves, in headrooms: with 1 there are more overloads
+// under churn and drift together, .2 % of node-steps instead of .1 %, with 4 there are twice the moves
+// (go run ./examples/binpack -suite, the workloads with churn; 5 seeds). Filled in the order of
+// their slots, the nodes in use empty from the end while sites come and go; filling the
+// emptiest first takes nine times the moves to close as many.
+const newHeadrooms = 2
+
+// heaviest returns the site slots of a node by decreasing weight, equal ones by slot.
+func (p *Packer) heaviest(n int) []int {
+	sites := make([]int, 0, p.state[n].sites)
+	p.resource[0].sites.All(n, func(s int) bool { sites = append(sites, s); return true })
+	byWeight(sites, p.resource[0].weight)
+	return sites
+}
+
+// byWeight sorts sites by decreasing weight, equal ones by slot.
+func byWeight(sites []int, w []int64) {
+	slices.SortFunc(sites, func(a, b int) int {
+		return cmp.Or(cmp.Compare(w[b], w[a]), cmp.Compare(a, b))
+	})
+}
+
+// targets yields the nodes to try for a site: those in use that take sites, emptiest first, then
+// roomiest. It goes on beyond the first few where sites differ in more than their weight.
+func (p *Packer) targets(except int, yield func(n int) bool) {
+	p.sync()
+	on := true
+	first := func(t *order.Tree, most int) {
+		k := 0
+		t.Ascend(func(n int) bool {
+			if n == except {
+				return true
+			}
+			k++
+			on = yield(n)
+			return on && k < most
+		})
+	}
+	most := trials
+	if !p.plain() {
+		most = math.MaxInt
+	}
+	if first(&p.emptiest, most); on && most == trials {
+		first(&p.roomiest, trials/2)
+	}
+}
+
+// keeps returns the node in use that a candidate leaves the emptiest, filled to no more than
+// most, or −1.
+func (p *Packer) keeps(c candidate, except int, most float64) int {
+	best, least := -1, most
+	p.targets(except, func(n int) bool {
+		if best >= 0 && p.emptiest.Key(n) >= least {
+			return false
+		}
+		if f := p.fill(n, c.need, 1); (f < least || f == least && best < 0) && p.allowed(c, n) {
+			best, least = n, f
+		}
+		return true
+	})
+	return best
+}
+
+// spare returns the largest node without sites that may take a candidate, or −1. With holds only one
+// that it does not overload.
+func (p *Packer) spare(c candidate, holds bool) int {
+	p.sync()
+	best := -1
+	p.spares.Ascend(func(n int) bool {
+		if p.allowed(c, n) && (!holds || p.fill(n, c.need, 1) <= 1) {
+			best = n
+		}
+		return best < 0 && !(p.plain() && holds)
+	})
+	return best
+}
+
+// choose returns the node for a candidate that is to leave its node or has none, as in AddSite; −1 if
+// there is none.
+func (p *Packer) choose(c candidate, except int) int {
+	most := 1 - p.headroom()
+	if c.site < 0 {
+		if n := p.first(c); n >= 0 {
+			return n
+		}
+	}
+	if n := p.keeps(c, except, most); n >= 0 {
+		return n
+	}
+	if n := p.closing; n >= 0 && n != except && p.fill(n, c.need, 1) <= most && p.allowed(c, n) {
+		return n
+	}
+	if n := p.spare(c, true); n >= 0 {
+		return n
+	}
+	best := p.keeps(c, except, math.Inf(1))
+	for _, n := range [...]int{p.spare(c, false), p.closing} {
+		if n >= 0 && n != except && p.allowed(c, n) && (best < 0 || p.fill(n, c.need, 1) < p.fill(best, c.need, 1)) {
+			best = n
+		}
+	}
+	return best
+}
+
+// first returns the node in use of the lowest slot that a new site leaves two headrooms, or −1. The
+// second one is for what the weights do before the node must be relieved.
+func (p *Packer) first(c candidate) int {
+	p.sync()
+	slot, largest := p.largest.Least()
+	if slot < 0 {
+		return -1
+	}
+	n := p.roomiest.First(float64(newHeadrooms*p.headroom()*largest) - float64(c.need[0]))
+	if n >= 0 && p.fill(n, c.need, 1) <= 1-p.headroom() && p.allowed(c, n) {
+		return n
+	}
+	return -1
+}
