@@ -60,6 +60,9 @@ func (c SchemeConfig) resolve() SchemeConfig {
 //     most penalised pages until it fits.
 //  3. The sites put out are packed again by Best Fit Decreasing.
 //
+// The tests of the paper with it, beside what is published: "The five papers" in RESULTS.md, and
+// go run ./examples/papers -only yazidi. Tests 1 and 2 end with more weight and 5 bins, not 4.
+//
 // Weights are sums of whole units (see [Weight]). With λ = 1 and N a power
 // of two they are exact. See [SchemeConfig.MeanFrequency] for where x settles.
 //

@@ -48,6 +48,10 @@ type EstimateFirstConfig struct {
 //	λ̂ = −ln((k − m + ½)/(k + ½)) / (mean gap between the polls)
 //
 // The paper does not say how it estimates.
+//
+// # Source
+//
+// Granmo et al. 2006; its curves in figures 2 to 6: go run ./examples/papers -only granmo.
 type EstimateFirst struct {
 	scheduled
 	period  float64   // Slot; −1: polls are in proportion to rates

@@ -11,7 +11,8 @@ import (
 // Fixed polls pages at given frequencies and learns nothing. Next gives the page to poll,
 // SetFrequency changes a frequency. Take it for frequencies of your own or of Problem.Optimal, or
 // as a baseline: with the same frequency for every page it is the uniform policy, and with the
-// change rates as frequencies the proportional policy, of Granmo et al. 2006, section III.C.
+// probabilities of a change as frequencies the proportional policy, of Granmo et al. 2006, section
+// III.C (go run ./examples/papers -only granmo).
 //
 // Only the proportions of the frequencies count. How many polls there are is up to the caller of
 // Next. With Even spacing it polls the page with the greatest (now − last)·x, the one most

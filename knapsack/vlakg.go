@@ -29,7 +29,8 @@ type VLAKGConfig struct {
 //
 // In the three environments of the paper, after 20,000 polls drawn at random its weights find 16
 // to 60 % more than those of LAKG with 1500 states, and after 200,000 they are within 0.7 % of the
-// best of the paper's three settings or above it: see "VLAKG" in RESULTS.md.
+// best of the paper's three settings or above it: see section IV of the paper in
+// "The five papers" of RESULTS.md (go run ./examples/papers -only granmo).
 //
 // # Cost
 //

@@ -50,7 +50,8 @@ type PairTWOMAConfig struct {
 // # Source
 //
 // Chen & Wang (2006), section 5.2, with the exchange as in Chen, Wang and Olsen (2006),
-// section 2.1. What both published is in RESULTS.md under "The five papers".
+// section 2.1. The crawls that the report publishes for this variant, and what it comes to:
+// "The five papers" in RESULTS.md, and go run ./examples/papers -only chenwang-pairs.
 type PairTWOMA struct {
 	cfg   PairTWOMAConfig
 	arms  int

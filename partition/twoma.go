@@ -173,7 +173,8 @@ func (a *armMeans) observe(arm int, duration float64, objects int) (average floa
 //
 // # Source
 //
-// Chen, Wang and Olsen (2006), section 3.
+// Chen, Wang and Olsen (2006), section 3. All figures of the paper and of its report, in every
+// reading: "The five papers" in RESULTS.md, and go run ./examples/papers -only chen.
 type TWOMA struct {
 	cfg   TWOMAConfig
 	arms  int

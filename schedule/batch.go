@@ -36,6 +36,9 @@ const (
 // durations of earlier scans ("Batch job 2"). The performance may be measured with a
 // reference site: see [Performance].
 //
+// Table 1 of the paper with it, in all variants: "The five papers" in RESULTS.md, and
+// go run ./examples/papers -only pechnikov-table.
+//
 // Time: O(n log n + n·m).
 func Batch(sizes, performance []float64, variant BatchVariant) (Plan, error) {
 	if err := variantNames.Check(variant); err != nil {

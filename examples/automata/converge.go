@@ -67,8 +67,9 @@ var (
 )
 
 const (
-	oommenAgache = "Oommen & Agache 2001"
-	agacheOommen = "Agache & Oommen 2002"
+	// Their figures are those remembered of the papers, whose texts were not at hand to check.
+	oommenAgache = "Oommen & Agache 2001, from memory"
+	agacheOommen = "Agache & Oommen 2002, from memory"
 	own          = "recrawl"
 )
 

@@ -1,6 +1,6 @@
 // Command automata runs the learning automata in the ten-action environments of
 // the literature and prints how many answers each needs until it is sure, how often
-// it is sure of the right action, and the figures printed elsewhere beside them;
+// it is sure of the right action, and beside them published figures, remembered and not checked;
 // then the schemes for many actions, the long-run shares of the automata of fixed
 // structure beside their closed forms, and all of them where the best action
 // changes.
@@ -17,7 +17,8 @@ import (
 const intro = `Runs learning automata in simulated environments and prints tables:
 
   1. answers until an action has probability 0.999, and how often it is the best
-     one, in the ten-action environments of the literature, at fixed parameters
+     one, in the ten-action environments of the literature, at fixed parameters; the
+     published figures beside them are from memory, not read off the papers
   2. the same for 16, 64 and 128 actions
   3. long-run share of the best action of the automata of fixed structure, beside
      the closed form

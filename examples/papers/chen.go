@@ -48,7 +48,7 @@ var settings = []setting{
 }
 
 func chenStatic(l *lab) ([]figure, error) {
-	runs := 10 // as in the paper
+	runs := l.runs(10, 10) // as in the paper
 	cfg := tens(l)
 	two := figure{place: "figure 2", text: fmt.Sprintf("%d sites on 8 access points, exact durations. The paper has 10,000 sites.", cfg.Sites)}
 	schemes := []scheme{uniformScheme, atBoundary, atInnermost, assigner}
@@ -83,7 +83,7 @@ func chenStatic(l *lab) ([]figure, error) {
 		curve := report.Series{Name: s.name}
 		for k, set := range settings[:limit] {
 			cfg := webenv.DurationsConfig{Arms: set.arms, Sites: set.sites}
-			runs, err := l.crawlAll(s, cfg, pick(l, 4, 10), allPlaced)
+			runs, err := l.crawlAll(s, cfg, l.runs(4, 10), allPlaced)
 			if err != nil {
 				return nil, err
 			}
@@ -116,7 +116,7 @@ func (l *lab) changing(place string, every int) (figure, error) {
 	cfg := tens(l)
 	cfg.Every = every
 	f := figure{place: place, text: fmt.Sprintf("%d sites on 8 access points; the perfect ones are drawn anew after every %d crawls. Exact durations.", cfg.Sites, every)}
-	runs := pick(l, 4, 10)
+	runs := l.runs(4, 10)
 	schemes := append(append([]scheme{}, textual...), assigner)
 	ended := map[string][]float64{}
 	all := make([][][]webenv.Crawl, len(schemes))
@@ -151,7 +151,7 @@ func (l *lab) changing(place string, every int) (figure, error) {
 func chenSizes(l *lab) ([]figure, error) {
 	f := figure{place: "section 3.1", text: "The paper: “the individual web sites will have different download and evaluation time”, and its figures have none that do. " +
 		"8 access points, sizes log-normal, exact durations, 300 crawls. TWOMA compares a site with the average of its access point, so that large sites never settle and small ones never leave."}
-	runs := pick(l, 3, 10)
+	runs := l.runs(3, 10)
 	sites := pick(l, 1000, 4000)
 	chart := report.Chart{Title: "Sites that differ: standard deviation of the logarithm of their size 0.5", X: "crawl", Y: "share of the sites placed"}
 	for _, sizes := range []float64{0.3, 0.5, 1} {

@@ -39,7 +39,7 @@ func chenWangStatic(l *lab) ([]figure, error) {
 		diagram("figure 5.2-1", "how the algorithm works"),
 	}
 	figures[1].rows[0].Why = "partition.NewOMA has these moves, and a test of each."
-	runs := 10 // as the paper averages
+	runs := l.runs(10, 10) // as the paper averages
 	seven := figure{place: "figure 5.3-7", text: "Crawls until all sites are placed, beside the numbers of the texts of figures 5.3-1 to 5.3-6, and beside what the rule implies: the relation of arms, sites and crawls that the report asks for in section 6.2, " +
 		"partition.TWOMAConfig.ExpectedCrawls."}
 	measured := map[string][]float64{}
@@ -190,7 +190,7 @@ var variants = []struct {
 
 // chenWangPairs runs the report's own variant on its settings.
 func chenWangPairs(l *lab) ([]figure, error) {
-	runs := pick(l, 2, 5)
+	runs := l.runs(2, 5)
 	own := figure{place: "section 5.2 and figures 5.3-1 to 5.3-6",
 		text: "The report's own variant accesses sites in pairs. “Define the situation which the two objects belong to the same crawler, and move the objects to the most optimal states”; if they belong to different ones, “according to the OMA algorithm”. " +
 			"Random pairs, 400 crawls, as many sites perfect for each access point as it holds, or the last could not be placed. The numbers published with the figures are for this variant."}

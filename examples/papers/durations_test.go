@@ -19,7 +19,7 @@ func TestReadingsOfTWOMA(t *testing.T) {
 			require.InDelta(t, want[i], v, 1, "%s, %s", readingsOfText[k].name, set.place)
 		}
 	}
-	l := &lab{newProgram(t)}
+	l := &lab{Program: newProgram(t)}
 	all, err := l.crawlAll(atBoundary, webenv.DurationsConfig{Arms: 3, Sites: 300}, 4, allPlaced)
 	require.NoError(t, err)
 	for _, c := range all {

@@ -220,6 +220,9 @@ func worth(env webenv.Simulated, s webenv.Scheduler, now float64) (v valuation, 
 
 // pollAll repeats poll.
 func (l *lab) pollAll(cfg webenv.ZipfConfig, p poller, polls, runs int) ([]crawl, error) {
+	if l.brief && p.name == rateFilter.name {
+		polls = 10 * every // it takes longer than all the others
+	}
 	label := fmt.Sprintf("α = %g, β = %g: %s", cfg.Alpha, cfg.Beta, p.name)
 	return replicate(label, runs, func(run int) (crawl, error) { return l.poll(cfg, p, polls, run) })
 }
@@ -281,7 +284,10 @@ type field struct {
 }
 
 func granmoStatic(l *lab) ([]figure, error) {
-	runs, polls := pick(l, 4, 10), pick(l, 200_000, 300_000)
+	runs, polls := l.runs(4, 10), pick(l, 200_000, 300_000)
+	if l.brief {
+		polls = 60_000
+	}
 	var figures []figure
 	for _, z := range zipfs {
 		cfg := webenv.ZipfConfig{Alpha: z.alpha, Beta: z.beta}
@@ -333,7 +339,12 @@ func (l *lab) field(cfg webenv.ZipfConfig, polls, runs int) (f field, err error)
 			return f, err
 		}
 	}
-	f.phases = []int{5000, 10_000, 20_000, 40_000, 60_000, 100_000, polls}
+	for _, phase := range []int{5000, 10_000, 20_000, 40_000, 60_000, 100_000, 150_000} {
+		if phase < polls {
+			f.phases = append(f.phases, phase)
+		}
+	}
+	f.phases = append(f.phases, polls)
 	for _, phase := range f.phases {
 		for _, e := range []struct {
 			to   *[][]valuation

@@ -21,7 +21,7 @@ type change struct{ before, after, last float64 }
 // granmoDynamic repeats figures 5 and 6: every r polls a page, drawn by the law, swaps its rank with
 // the next one.
 func granmoDynamic(l *lab) ([]figure, error) {
-	runs := pick(l, 4, 10)
+	runs := l.runs(4, 10)
 	b, err := boundsOf(webenv.ZipfLaw(zipfPages, 0.9, 1.5))
 	if err != nil {
 		return nil, err
@@ -32,7 +32,10 @@ func granmoDynamic(l *lab) ([]figure, error) {
 		swaps, polls int
 	}{{"figure 5", 80_000, 480_000}, {"figure 6", 1000, 200_000}} {
 		polls := d.polls
-		if l.Quick {
+		switch {
+		case l.brief:
+			polls = min(polls, 240_000, 100*d.swaps) // with a change between two others
+		case l.Quick:
 			polls = min(polls, 320_000)
 		}
 		cfg := webenv.ZipfConfig{Alpha: 0.9, Beta: 1.5, SwapEvery: d.swaps}

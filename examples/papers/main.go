@@ -51,7 +51,18 @@ type figure struct {
 var papers = []paper{granmo, yazidi, chen, chenWang, pechnikov}
 
 // A lab is what an experiment needs.
-type lab struct{ *report.Program }
+type lab struct {
+	*report.Program
+	brief bool // for tests: one run, and no longer than it takes to give all rows
+}
+
+// runs returns how often an experiment is repeated.
+func (l *lab) runs(quick, full int) int {
+	if l.brief {
+		return 1
+	}
+	return pick(l, quick, full)
+}
 
 // pick returns quick or full, as the program runs.
 func pick[T any](l *lab, quick, full T) T {
@@ -78,7 +89,7 @@ func replicate[T any](label string, n int, f func(run int) (T, error)) ([]T, err
 
 // run runs what was asked for.
 func run(args []string, stdout, stderr io.Writer) error {
-	l := &lab{report.NewProgram("papers", intro, "fewer and shorter runs: two minutes", stdout, stderr)}
+	l := &lab{Program: report.NewProgram("papers", intro, "fewer and shorter runs: two minutes", stdout, stderr)}
 	only := l.Flags.String("only", "", "comma-separated `names`, or beginnings of names, of the parts to run; all if empty")
 	markdown := l.Flags.Bool("markdown", false, "print the tables of RESULTS.md and nothing else")
 	l.Notes = "Parts:"

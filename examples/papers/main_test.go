@@ -29,7 +29,7 @@ func rowsFrom(t *testing.T, args ...string) (rows []Row) {
 // The rows that do not depend on chance, with one page and the files beside it.
 func TestExactParts(t *testing.T) {
 	t.Parallel()
-	const exactParts = "granmo-exact,yazidi-exact"
+	const exactParts = "granmo-exact,yazidi-exact,pechnikov-model"
 	dir := t.TempDir()
 	rows := rowsFrom(t, "-only", exactParts, "-out", dir)
 	published := 0
@@ -74,14 +74,18 @@ func TestSameSeedSameBytes(t *testing.T) {
 	}
 }
 
-// Every numbered figure and table of the papers has a part that gives a row about it.
+// Every numbered figure and table of the papers has a row, and every row a verdict that fits.
 func TestAllParts(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("two minutes")
+		t.Skip("some ten seconds")
 	}
+	l := &lab{Program: newProgram(t), brief: true}
+	l.Quick, l.Out = true, t.TempDir()
+	results, err := l.measure(papers)
+	require.NoError(t, err)
 	sources := map[string]bool{}
-	for _, r := range rowsFrom(t) {
+	for _, r := range rowsOf(results) {
 		sources[r.Source] = true
 		require.Contains(t, verdicts, r.Verdict)
 		switch {
@@ -92,6 +96,10 @@ func TestAllParts(t *testing.T) {
 		default:
 			require.Equal(t, Reproduced, r.Verdict, r.Item)
 		}
+		// What was fitted to is fitted, whatever the figures say.
+		if strings.Contains(r.Item, fittedScheme.name) && r.Published != nil && strings.Contains(r.Quantity, "crawls until") {
+			require.Equal(t, Fitted, r.Verdict, "%s: %s", r.Source, r.Item)
+		}
 	}
 	for _, p := range papers {
 		require.NotEmpty(t, p.places)
@@ -99,6 +107,18 @@ func TestAllParts(t *testing.T) {
 			require.True(t, sources[p.name+", "+place], "%s, %s", p.name, place)
 		}
 	}
+	require.NoError(t, l.draw(results))
+	ids := map[string]bool{}
+	for _, r := range results {
+		for _, f := range r.figures {
+			id := r.id + fileName(f.place)
+			require.False(t, ids[id], "%s twice", id)
+			ids[id] = true
+		}
+	}
+	page, err := os.ReadFile(filepath.Join(l.Out, "papers.html"))
+	require.NoError(t, err)
+	require.Greater(t, strings.Count(string(page), "<svg "), 20)
 }
 
 func TestUsage(t *testing.T) {
@@ -141,7 +161,7 @@ func TestVerdicts(t *testing.T) {
 }
 
 // sameSeedParts are quick, and draw numbers on all processors.
-const sameSeedParts = "granmo-exact"
+const sameSeedParts = "granmo-exact,pechnikov,chen-sizes"
 
 // newProgram returns a program with nothing on its command line.
 func newProgram(t *testing.T) *report.Program {

@@ -94,7 +94,7 @@ func models(pages []float64, m int) (full, reduced *schedule.Problem, err error)
 }
 
 func pechnikovModel(l *lab) ([]figure, error) {
-	runs := pick(l, 10, 100)
+	runs := l.runs(10, 100)
 	all, err := replicate("full and reduced model", runs, func(run int) (r modelRun, err error) {
 		pages := powerLaw(rand.New(l.source(run, 1)), paperSites)
 		full, reduced, err := models(pages, 5)
@@ -227,7 +227,7 @@ func (s scan) times(m int, src rand.Source) (map[string]float64, error) {
 }
 
 func pechnikovTable(l *lab) ([]figure, error) {
-	runs := pick(l, 50, 300)
+	runs := l.runs(50, 300)
 	all, err := replicate("table 1", runs, func(run int) (both [2]map[string]float64, err error) {
 		s := newScan(rand.New(l.source(run, 1)))
 		for k, m := range []int{3, 5} {

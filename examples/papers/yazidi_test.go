@@ -45,7 +45,7 @@ func TestYazidiDiffers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("plays for a second")
 	}
-	l := &lab{newProgram(t)}
+	l := &lab{Program: newProgram(t)}
 	runs, err := l.walkRuns(packTest1, binpack.AsDescribed, 600, 50, 2, 500)
 	require.NoError(t, err)
 	for _, p := range runs {
