@@ -23,9 +23,10 @@
 //   - [EstimateFirst] and [Fixed] are the policies with which the LAKG paper compares.
 //   - [Problem] is the exact optimum for known rates.
 //   - [Keyed] puts any learner behind the caller's own keys, with a lock and time.Time.
+//   - [Groups] puts the pages of a RateFilter into groups by [Folder], [Host] or another name.
 //
-// An [Objective] says what the frequencies maximise: changes detected, freshness, age, delay, or
-// LambdaCrawl's harmonic cost.
+// An [Objective] says what the frequencies maximise: freshness, which is the default, changes
+// detected, age, delay, or LambdaCrawl's harmonic cost.
 //
 // # The problem
 //

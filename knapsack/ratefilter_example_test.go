@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"time"
 
 	"github.com/recrawl/recrawl/knapsack"
 )
@@ -90,6 +91,34 @@ func ExampleRateFilter_AddGroup() {
 	}
 	fmt.Println("polls of the host are within its share:", sum > 150 && sum <= 202)
 	// Output: polls of the host are within its share: true
+}
+
+// Groups by host, of URLs behind a Keyed. One of the hosts allows one request every 4 hours.
+func ExampleGroups() {
+	f, _ := knapsack.NewRateFilter(0, knapsack.RateFilterConfig{})
+	pages := knapsack.NewKeyed[string](f)
+	hosts := make(knapsack.Groups)
+	var err error
+	for _, url := range []string{"https://a.example/x", "https://a.example/y", "https://b.example/"} {
+		pages.Add(url)
+		err = errors.Join(err, knapsack.With(pages, func(f *knapsack.RateFilter, page func(string) (int, error)) error {
+			id, err := page(url)
+			return errors.Join(err, hosts.Join(f, id, knapsack.Host(url)))
+		}))
+	}
+	err = errors.Join(err, knapsack.With(pages, func(f *knapsack.RateFilter, _ func(string) (int, error)) error {
+		return f.LimitGroup(hosts["a.example"], knapsack.GroupConfig{MinGap: 4 * 3600})
+	}))
+	if err != nil {
+		panic(err)
+	}
+	now := time.Date(2025, 3, 1, 0, 0, 0, 0, time.UTC)
+	for range 2 {
+		_, err = pages.Next(now)
+	}
+	_, err = pages.Next(now)
+	fmt.Println(len(hosts), "hosts; the second page of a.example waits:", errors.Is(err, knapsack.ErrNoPage))
+	// Output: 2 hosts; the second page of a.example waits: true
 }
 
 // A feed mentions page 77: it is polled soon after.

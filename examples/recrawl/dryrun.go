@@ -16,7 +16,7 @@ import (
 )
 
 // logPolicies are tried on a log unless others are named.
-const logPolicies = "uniform,nutch,stormcrawler,newscrawl,miniflux,cho,gamma,discounted,rate-filter"
+const logPolicies = "uniform,nutch,stormcrawler,newscrawl,miniflux,cho,gamma,discounted,rate-filter,rate-filter+groups"
 
 // ownPolicy stands for the crawler that wrote the log.
 var ownPolicy = policy{name: "your crawler"}
@@ -160,7 +160,7 @@ func (s *settings) dryRun(l *crawlLog, chosen []policy, by goal) (*world, []*out
 			single[i], err = l.replay(w)
 			return err
 		}
-		e := &experiment{world: w, goal: by, seed: s.Seed}
+		e := &experiment{world: w, goal: by, seed: s.Seed, groups: s.groups}
 		single[i] = &outcome{policy: chosen[i/s.draws-1]}
 		return e.run(single[i], run, 1, func(float64) {})
 	})

@@ -56,6 +56,7 @@ type settings struct {
 	http      bool
 	suite     bool
 	scenarios string
+	groups    string
 	log       string
 	draws     int
 	stdin     io.Reader
@@ -64,8 +65,8 @@ type settings struct {
 // alone has the flags that print something else, and those that go with them.
 // onlyWith has the flags that go with one of these only.
 var alone = map[string][]string{
-	"suite": {"suite", "trace", "env", "n", "budget", "policies", "objective", "scenarios", "seed", "runs", "quick", "json"},
-	"log":   {"log", "draws", "policies", "objective", "seed", "quick", "json"},
+	"suite": {"suite", "trace", "env", "n", "budget", "policies", "objective", "scenarios", "groups", "seed", "runs", "quick", "json"},
+	"log":   {"log", "draws", "policies", "objective", "groups", "seed", "quick", "json"},
 }
 
 var onlyWith = map[string]string{"scenarios": "suite", "draws": "log", "n": "env"}
@@ -84,15 +85,16 @@ func parse(args []string, stdout, stderr io.Writer) (*settings, error) {
 	flags.BoolVar(&s.http, "http", false, "serve the history on a loopback port, time sped up, and poll it over HTTP: one run of a few policies, or those of -policies")
 	flags.BoolVar(&s.suite, "suite", false, "compare instead every policy under budgets × 1/4, 1 and 4 on several webs in several scenarios, replicated, with the ratios to the best peer and their geometric means; says beforehand how long it takes")
 	flags.StringVar(&s.scenarios, "scenarios", "", "comma-separated `names` of scenarios of -suite, below (default all, plain with -quick)")
+	flags.StringVar(&s.groups, "groups", "folder", "what pages have in common that belong together for rate-filter+groups: `folder`, all before the last slash of the name, or host")
 	flags.StringVar(&s.log, "log", "", "read the polls of a crawler from this `file`, below, - for standard input, and say what each policy would have found with as many polls")
 	flags.IntVar(&s.draws, "draws", 10, "`number` of times that -log draws when pages changed; 3 with -quick")
 	s.Notes = "Policies:\n"
 	for _, p := range policies {
-		s.Notes += fmt.Sprintf("  %-17s %s\n", p.name, p.about)
+		s.Notes += fmt.Sprintf("  %-18s %s\n", p.name, p.about)
 	}
 	s.Notes += "\nScenarios of -suite:\n"
 	for _, c := range scenarios {
-		s.Notes += fmt.Sprintf("  %-17s %s\n", c.name, c.about)
+		s.Notes += fmt.Sprintf("  %-18s %s\n", c.name, c.about)
 	}
 	s.Notes += "\nSimulated webs:\n" + simulations + "\n\n" + logFormat
 	if err := s.Parse(args); err != nil {
@@ -136,6 +138,8 @@ func (s *settings) check() error {
 		return report.Usagef("-runs %d: want 1 at least", s.runs)
 	case s.draws < 1:
 		return report.Usagef("-draws %d: want 1 at least", s.draws)
+	case groupings[s.groups] == nil:
+		return report.Usagef("-groups %s: there are folder and host", s.groups)
 	case s.suite:
 		return nil
 	case len(s.traces) > 0 && len(s.envs) > 0:
@@ -194,7 +198,7 @@ func run(args []string, stdout, stderr io.Writer) error {
 	if err := s.Start(takes); err != nil {
 		return err
 	}
-	e := &experiment{world: w, goal: by, seed: s.Seed, runs: s.runs, http: s.http}
+	e := &experiment{world: w, goal: by, seed: s.Seed, runs: s.runs, http: s.http, groups: s.groups}
 	outcomes, err := e.compare(chosen)
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -35,6 +36,7 @@ type experiment struct {
 	runs     int // where chance plays a role
 	http     bool
 	scenario scenario
+	groups   string // as -groups
 }
 
 // measure lets a policy crawl the world, several times if chance plays a role.
@@ -65,6 +67,7 @@ func (e *experiment) run(o *outcome, run, runs int, progress func(float64)) erro
 	weights := e.scenario.weights(w, rand.NewPCG(^e.seed, 0)) // the same in all runs
 	job := w.job(env, e.goal.objective, rand.NewPCG(e.seed, uint64(2*run+1)))
 	job.weights, job.costs = weights, e.scenario.costs(w, rand.NewPCG(^e.seed, 0))
+	job.groups = cmp.Or(e.groups, "folder")
 	scheduler, err := o.policy.new(job)
 	if err != nil {
 		return fmt.Errorf("%s: %w", o.policy.name, err)

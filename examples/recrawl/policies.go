@@ -21,6 +21,8 @@ type job struct {
 	start     float64
 	weights   []float64 // of the pages, nil if they are equal
 	costs     []float64 // of a poll of each page, 1 in the mean; nil if they are equal
+	names     []string  // of the pages, nil if they have none
+	groups    string    // by what of the names pages belong together
 	src       rand.Source
 }
 
@@ -65,6 +67,8 @@ var policies = []policy{
 		about: "the same without forgetting: polls in proportion to the estimated rates"},
 	{name: "rate-filter", tuned: true, ours: true, new: rateFilter,
 		about: "Bayes filter of rates that change, polls by index"},
+	{name: "rate-filter+groups", tuned: true, ours: true, new: rateFilterGroups,
+		about: "the same, and pages of a folder, or by -groups of a host, may change together"},
 	{name: "h-traa", random: true, new: htraa,
 		about: "hierarchy of twofold resource allocation automata (Granmo and Oommen 2010)"},
 	{name: "cho", tuned: true, new: planner(knapsack.ChoGarciaMolina),

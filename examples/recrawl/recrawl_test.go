@@ -136,6 +136,7 @@ func TestBadCommandLines(t *testing.T) {
 		{"-suite -env calm -env calm", "calm twice"},
 		{"-suite -env zipf", "0 numbers, want 2"},
 		{"-suite -polls 5", "-polls does not go with -suite"},
+		{"-groups site", "-groups site: there are folder and host"},
 		{"-draws 3", "-draws goes with -log"},
 		{"-log x -draws 0", "-draws 0"},
 		{"-log x -budget 3", "-budget does not go with -log"},

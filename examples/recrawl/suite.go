@@ -315,7 +315,7 @@ func (u *suite) measure() error {
 			return err
 		}
 		for _, aim := range u.aims(u.policies[p]) {
-			e := &experiment{world: w, goal: u.goals[aim[0]], seed: u.Seed, scenario: c.scenario}
+			e := &experiment{world: w, goal: u.goals[aim[0]], seed: u.Seed, scenario: c.scenario, groups: u.groups}
 			o := &outcome{policy: u.policies[p]}
 			if err := e.run(o, run, 1, func(float64) {}); err != nil {
 				return fmt.Errorf("%s, %s: %w", c.web.name, c.scenario.name, err)

@@ -121,6 +121,9 @@ func (w *world) job(env environment, objective knapsack.Objective, src rand.Sour
 	if w.slots {
 		j.second = slotsPerDay / day
 	}
+	if w.history != nil {
+		j.names = w.history.Names
+	}
 	return j
 }
 

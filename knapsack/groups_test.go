@@ -1,0 +1,46 @@
+package knapsack
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestFolderAndHost(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string][2]string{
+		"docs/api/index.html":                  {"docs/api", "docs"},
+		"index.html":                           {"", "index.html"},
+		"":                                     {"", ""},
+		"/a":                                   {"", ""},
+		"https://Example.com/a/b?c=d/e#f/g":    {"https://Example.com/a", "example.com"},
+		"https://example.com/":                 {"https://example.com", "example.com"},
+		"https://user:pass@Example.com:8080/a": {"https://user:pass@Example.com:8080", "example.com:8080"},
+		"http://example.com?x/y":               {"http://example.com", "example.com"},
+		"example.com/Terms of Service":         {"example.com", "example.com"},
+	} {
+		require.Equal(t, want, [2]string{Folder(name), Host(name)}, name)
+	}
+}
+
+// Pages of one name are in one group, of other names in others, and the limits of a group are those
+// of its pages.
+func TestGroups(t *testing.T) {
+	t.Parallel()
+	f := must(NewRateFilter(5, RateFilterConfig{}))
+	groups := make(Groups)
+	for page, name := range []string{"a/1", "b/1", "a/2", "c", "b/2"} {
+		require.NoError(t, groups.Join(f, page, Folder(name)))
+	}
+	require.Equal(t, Groups{"a": 0, "b": 1, "": 2}, groups)
+	require.ErrorIs(t, groups.Join(f, 9, "d"), ErrUnknown)
+	require.Len(t, groups, 3, "a page that is unknown makes no group")
+	require.NoError(t, f.LimitGroup(groups["a"], GroupConfig{MaxInFlight: 1}))
+	flying := map[int]bool{}
+	for range 4 {
+		flying[must(f.Next(1))] = true
+	}
+	require.NotEqual(t, flying[0], flying[2], "one of both at a time")
+	_, err := f.Next(1)
+	require.ErrorIs(t, err, ErrNoPage)
+}
