@@ -88,17 +88,20 @@ const (
 //
 //   - A site tries every arm once, in random order, and then goes by Thompson sampling. It
 //     draws from the posterior of its mean duration in every arm and takes the least. The
-//     draws have about a third of the posterior's standard deviation, which measured best.
+//     draws have about a tenth of the posterior's standard deviation, which measured best.
 //     Where noise is more than half of the mean, and so has a long tail, it is taken to
 //     grow with the mean of the arm.
 //   - How noisy durations are is estimated from how they repeat, for each site, and drawn
 //     towards the noise of all sites while the site has few.
 //   - A two-sided CUSUM for each site detects that its durations changed. The site then
 //     forgets them and tries every arm again.
-//   - Each arm has a slowness, shared by all its sites and tracked over some ten crawls. An
+//   - Each arm has a slowness, shared by all its sites and tracked over some five crawls. An
 //     arm that grows slow under load, or fast, changes the forecast of all its sites at
 //     once. Sites must not all move at once then, so the number of an arm's sites changes
 //     by a limited step a crawl, which halves when the direction reverses.
+//   - An arm whose sites all take three times as long as expected, and more, is down: they
+//     leave at once. One site tries it again, after a crawl, then two, four and so on. Put an
+//     arm off with Defer if you know that it is down.
 //   - An arm of limited capacity has a price, which rises while more time is asked of it
 //     than it has. A site of weight w (see SetWeight) takes the arm of the least
 //     (w + price)·duration.
@@ -114,6 +117,8 @@ type Assigner struct {
 
 	relative relativeNoise
 	told     int // answers in this crawl
+
+	noneOpen bool // all arms are down or put off, so that all may be used
 }
 
 // siteState holds the arrays of all sites, by slot.
@@ -333,7 +338,7 @@ func (a *Assigner) untried(slot int, rng *rand.Rand) int {
 	arm, ties := -1, 0
 	explore := a.cfg.Explore > 0 && rng.Float64() < a.cfg.Explore
 	for j := range count {
-		if a.arms.Live(j) && (count[j] == 0 || explore && j != int(s.at[slot])) && a.arm[j].hasRoom(guess, 1) {
+		if a.open(j) && (count[j] == 0 || explore && j != int(s.at[slot])) && a.arm[j].hasRoom(guess, 1) {
 			if ties++; rng.IntN(ties) == 0 {
 				arm = j
 			}
@@ -365,10 +370,10 @@ func (a *Assigner) sample(slot int, rng *rand.Rand) int {
 	}
 	for k := range base {
 		j := (first + k) % len(base)
-		if count[j] == 0 || !a.arms.Live(j) {
+		arm := &a.arm[j]
+		if count[j] == 0 || !a.open(j) && !(a.arms.Live(j) && arm.ready()) {
 			continue
 		}
-		arm := &a.arm[j]
 		factor := arm.slowness() * max(leastWeight, weight+arm.price)
 		spread := tuned.boldness * sigma / math.Sqrt(float64(count[j]))
 		if skew && lowest > 0 {
@@ -381,7 +386,7 @@ func (a *Assigner) sample(slot int, rng *rand.Rand) int {
 		if score < desired {
 			wanted, desired = j, score
 		}
-		if score < least && (j == here || a.mayMove(here, j, float64(base[j]))) {
+		if score < least && (j == here || arm.ready() || a.mayMove(here, j, float64(base[j]))) {
 			best, least = j, score
 		}
 	}
@@ -390,6 +395,9 @@ func (a *Assigner) sample(slot int, rng *rand.Rand) int {
 	}
 	if best < 0 {
 		best = a.roomiest()
+	}
+	if a.arm[best].ready() {
+		a.arm[best].tried = true
 	}
 	return best
 }

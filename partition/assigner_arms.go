@@ -33,10 +33,12 @@ type armState struct {
 	atOpening int
 	step      float64
 	change    float64 // of the number of sites in the last crawl in which it changed much
+
+	outage
 }
 
 func newArmState(capacity float64) armState {
-	return armState{capacity: capacity, step: tuned.firstStep, priceStep: tuned.firstPriceStep}
+	return armState{capacity: capacity, step: tuned.firstStep, priceStep: tuned.firstPriceStep, outage: outage{wait: 1}}
 }
 
 func checkCapacity(arm int, c float64) error {
@@ -81,7 +83,7 @@ func (a *Assigner) mayMove(from, to int, mean float64) bool {
 	if !a.arm[to].hasRoom(mean, 1-tuned.reserve) {
 		return false
 	}
-	if from == nowhere {
+	if from == nowhere || !a.open(from) {
 		return true
 	}
 	return a.arm[to].sites < a.arm[to].high && a.arm[from].sites > a.arm[from].low
@@ -92,7 +94,7 @@ func (a *Assigner) mayMove(from, to int, mean float64) bool {
 func (a *Assigner) roomiest() int {
 	best, least := -1, math.Inf(1)
 	for j := range a.arm {
-		if a.arms.Live(j) {
+		if a.open(j) {
 			if used := a.arm[j].work * a.arm[j].slowness() / a.arm[j].capacity; best < 0 || used < least {
 				best, least = j, used
 			}
@@ -113,8 +115,9 @@ func adapt(step, product, least, most float64) float64 {
 // closeCrawl adapts steps and prices to the crawl that ended.
 func (a *Assigner) closeCrawl() {
 	for j := range a.arm {
+		a.arm[j].outage.pass()
 		// An arm that all have left would never be seen to be fast again.
-		if m := &a.arm[j]; m.answers == 0 {
+		if m := &a.arm[j]; m.answers == 0 && !m.down && m.deferred == 0 {
 			m.measured += float64(tuned.recovery * (m.forecast - m.measured))
 		}
 	}
@@ -165,6 +168,7 @@ func (a *Assigner) openCrawl() {
 		m.atOpening, m.low, m.high = m.sites, m.sites-step, m.sites+step
 		m.denied, m.answers = 0, 0
 	}
+	a.checkOpen()
 }
 
 // AllArms returns the ids of all arms, in the order of their slots.

@@ -91,17 +91,25 @@ func (a *Assigner) learn(slot int, duration float64) {
 	slowness := arm.slowness()
 	alone := min(duration/slowness, 10*longest)
 	n := float64(s.count[k])
+	if arm.down && (n == 0 || !arm.attempt(alone/float64(s.base[k]), a.Len())) {
+		return // a site learns nothing from an arm that is down
+	}
+	a.checkOpen()
 	if n == 0 {
 		a.relative.firsts = min(a.relative.firsts+1, tuned.noiseMemory)
 		a.relative.level += (alone - a.relative.level) / a.relative.firsts
 	} else {
 		mean := float64(s.base[k])
-		arm.track(duration, mean)
 		// The mean of n durations varies too: the residual's variance is
 		// (1 + 1/n) of a duration's.
 		residual := (alone - mean) * math.Sqrt(n/(n+1))
 		sigma, _ := a.sigma(slot)
-		if a.changed(slot, a.standardised(residual, mean, sigma)) {
+		z := a.standardised(residual, mean, sigma)
+		if n >= tuned.alarmAfter && a.notice(j, z, alone, mean) {
+			return
+		}
+		arm.track(duration, mean)
+		if a.changed(slot, max(-tuned.surprise, min(tuned.surprise, z))) {
 			s.forget(slot, a.width)
 			n = 0
 		} else {
@@ -119,7 +127,7 @@ func (a *Assigner) learn(slot int, duration float64) {
 	s.held[slot] = s.base[k]
 }
 
-// standardised returns a residual in standard deviations, within ±surprise. Long
+// standardised returns a residual in standard deviations. Long
 // durations are less of a surprise where noise is skewed: they count as under a
 // Gamma law of that mean and standard deviation, whose cube root is about normal
 // (Wilson and Hilferty 1931).
@@ -132,7 +140,7 @@ func (a *Assigner) standardised(residual, mean, sigma float64) float64 {
 		c := sigma / mean
 		z = max(0, min(z, 3/c*(math.Cbrt(1+residual/mean)-1+float64(c*c)/9)))
 	}
-	return max(-tuned.surprise, min(tuned.surprise, z))
+	return z
 }
 
 // changed adds a standardised residual to the site's CUSUM, in both directions, and

@@ -7,7 +7,7 @@ import (
 	"github.com/recrawl/recrawl/internal/ids"
 )
 
-var assignerFormat = codec.Format{Magic: "recrawl/partition.Assigner", Version: 2}
+var assignerFormat = codec.Format{Magic: "recrawl/partition.Assigner", Version: 3}
 
 // AppendBinary appends the whole state, the source of randomness included, to b.
 func (a *Assigner) AppendBinary(b []byte) ([]byte, error) { return assignerFormat.Append(b, a.encode) }
@@ -82,6 +82,7 @@ func (a *Assigner) decode(d *codec.Decoder) {
 	a.src = d.NeedSource()
 	if d.Err() == nil {
 		a.checkPlaces(d)
+		a.checkOpen()
 	}
 }
 
@@ -120,6 +121,23 @@ func (m *armState) encode(e *codec.Encoder) {
 	for _, v := range []int{m.sites, m.low, m.high, m.atOpening, m.answers} {
 		e.Int(v)
 	}
+	m.outage.encode(e)
+}
+
+func (o *outage) encode(e *codec.Encoder) {
+	for _, v := range []float64{o.alarm, o.alone, o.means} {
+		e.Float64(v)
+	}
+	e.Bool(o.down)
+	e.Bool(o.tried)
+	for _, v := range []int{o.deferred, o.shut, o.wait} {
+		e.Int(v)
+	}
+}
+
+func decodeOutage(d *codec.Decoder) outage {
+	return outage{alarm: d.NonNegative(), alone: d.NonNegative(), means: d.NonNegative(), down: d.Bool(), tried: d.Bool(),
+		deferred: d.IntIn(0, math.MaxInt), shut: d.IntIn(0, longestWait), wait: d.IntIn(1, longestWait)}
 }
 
 func decodeArm(d *codec.Decoder) armState {
@@ -139,5 +157,6 @@ func decodeArm(d *codec.Decoder) armState {
 		high:      d.Int(),
 		atOpening: d.Int(),
 		answers:   d.Int(),
+		outage:    decodeOutage(d),
 	}
 }

@@ -60,9 +60,9 @@ func TestAssignerNoise(t *testing.T) {
 	}
 }
 
-// Exponential noise, as large as the mean: of 1000 sites, 98.24 % are placed in the
-// last crawls, with a standard deviation of .34 % over runs (12 seeds); the bound is 4 of
-// them below. With draws and detection as for small noise it is 92 %.
+// Exponential noise, as large as the mean: of 1000 sites, 94.7 % are placed in the last
+// crawls, with a standard deviation of .82 % over runs (12 seeds); the bound is 4 of them
+// below.
 func TestAssignerExponentialNoise(t *testing.T) {
 	t.Parallel()
 	env := durations(t, 8, 1000, 1, func(c *webenv.DurationsConfig) { c.Noise = webenv.ExponentialNoise })
@@ -71,7 +71,7 @@ func TestAssignerExponentialNoise(t *testing.T) {
 	for _, p := range placed[250:] {
 		last += p / 50
 	}
-	require.GreaterOrEqual(t, last, 0.968)
+	require.GreaterOrEqual(t, last, 0.914)
 }
 
 // All perfect arms switch, whatever the noise: 99 % are placed again 20 crawls later.
@@ -274,14 +274,100 @@ func TestAssignerTracksSlowness(t *testing.T) {
 		return at0
 	}
 	require.Equal(t, 334, step(20))
-	slow = 20
-	require.Less(t, step(60), 10, "25·20 is more than 50")
+	slow = 2.5
+	require.Less(t, step(60), 10, "25·2.5 is more than 50")
 	mean, tried, err := a.Expected(0, 0)
 	require.NoError(t, err)
 	require.True(t, tried)
 	require.Greater(t, mean, 50.0)
 	slow = 1
 	require.Equal(t, 334, step(250), "and it is found when it recovers")
+}
+
+// downAt runs crawls of sites whose durations differ by arm, of which one is down from a
+// crawl on: accesses from there then take ten times the usual time. It returns the mean time
+// per site of each crawl over that of the fastest arm that is up, and the accesses from the
+// arm in each.
+func downAt(t *testing.T, a *Assigner, from, to, crawls int, tell func(crawl int)) (excess []float64, at []int) {
+	rng := rand.New(rand.NewPCG(1, 3))
+	mean := make([][4]float64, a.Len())
+	for i := range mean {
+		for j := range mean[i] {
+			mean[i][j] = 10 * math.Exp(.4*rng.NormFloat64())
+		}
+	}
+	for c := range crawls {
+		tell(c)
+		total, best, accesses := 0.0, 0.0, 0
+		for i := range a.Len() {
+			j, err := a.Next(i)
+			require.NoError(t, err)
+			least := math.Inf(1)
+			for k, m := range mean[i] {
+				if k != 0 || c < from || c >= to {
+					least = min(least, m)
+				}
+			}
+			took := mean[i][j] * (.8 + .4*rng.Float64())
+			if j == 0 {
+				accesses++
+				if c >= from && c < to {
+					took = 100
+				}
+			}
+			total, best = total+took, best+least
+			require.NoError(t, a.Observe(i, took))
+		}
+		excess, at = append(excess, total/best-1), append(at, accesses)
+	}
+	return excess, at
+}
+
+// An arm that is gone for good costs little after the first crawl, and one that comes back is
+// found again.
+func TestArmsThatAreDown(t *testing.T) {
+	t.Parallel()
+	excess, _ := downAt(t, newAssigner(t, 4, 400, AssignerConfig{}, 1), 30, 80, 80, func(int) {})
+	require.Less(t, excess[30], .25, "the crawl in which it is found out")
+	late := 0.0
+	for _, e := range excess[31:50] {
+		late += e / 19
+	}
+	require.Less(t, late, .03)
+	_, at := downAt(t, newAssigner(t, 4, 400, AssignerConfig{}, 2), 30, 40, 80, func(int) {})
+	require.Greater(t, at[29], 60)
+	require.Less(t, at[38], 5)
+	require.Greater(t, at[79], 60)
+}
+
+// An arm that is put off is not used, and is again when the crawls are over.
+func TestDefer(t *testing.T) {
+	t.Parallel()
+	a := newAssigner(t, 4, 400, AssignerConfig{}, 1)
+	excess, at := downAt(t, a, 30, 40, 60, func(c int) {
+		if c == 30 {
+			require.NoError(t, a.Defer(0, 10))
+		}
+	})
+	for c := 30; c < 40; c++ {
+		require.Zero(t, at[c])
+		require.Less(t, excess[c], .1)
+	}
+	require.Greater(t, at[29], 60)
+	require.Greater(t, at[45], 60)
+	require.ErrorIs(t, a.Defer(9, 1), ErrUnknown)
+	for j := range a.AllArms() {
+		require.NoError(t, a.Defer(j, 3))
+	}
+	_, err := a.Next(0)
+	require.NoError(t, err, "if all are put off, none is")
+	require.NoError(t, a.Defer(1, 0))
+	for i := range 50 {
+		require.NoError(t, a.GiveBack(0))
+		arm, err := a.Next(0)
+		require.NoError(t, err)
+		require.Equal(t, 1, arm, i)
+	}
 }
 
 // Every site is asked at once. A tenth of the answers never come, half of these without a
@@ -488,6 +574,13 @@ func assignerProperty(t *rapid.T) {
 						asked[id] = -1
 					}
 				}
+			}
+		},
+		"defer": func(t *rapid.T) {
+			j, ok := arm(t)
+			require.Equal(t, ok, a.Defer(j, rapid.IntRange(0, 3).Draw(t, "crawls")) == nil)
+			if ok {
+				require.ErrorIs(t, a.Defer(j, -1), ErrConfig)
 			}
 		},
 		"set capacity": func(t *rapid.T) {

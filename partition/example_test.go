@@ -47,7 +47,7 @@ func Example() {
 	// crawl 1: 31 of 100 sites from their fastest access point
 	// crawl 2: 39 of 100 sites from their fastest access point
 	// crawl 3: 30 of 100 sites from their fastest access point
-	// crawl 4: 97 of 100 sites from their fastest access point
+	// crawl 4: 98 of 100 sites from their fastest access point
 	// crawl 10: 100 of 100 sites from their fastest access point
 }
 

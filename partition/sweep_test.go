@@ -71,7 +71,9 @@ func TestSweep(t *testing.T) {
 		{"slack", &tuned.slack}, {"surprise", &tuned.surprise}, {"memory", &tuned.memory},
 		{"priorSquares", &tuned.priorSquares}, {"priorRepeats", &tuned.priorRepeats}, {"shrinkage", &tuned.shrinkage},
 		{"noiseMemory", &tuned.noiseMemory}, {"slownessCrawls", &tuned.slownessCrawls},
-		{"slownessAccesses", &tuned.slownessAccesses}, {"recovery", &tuned.recovery}, {"firstStep", &tuned.firstStep},
+		{"slownessAccesses", &tuned.slownessAccesses}, {"recovery", &tuned.recovery}, {"alarmAfter", &tuned.alarmAfter},
+		{"alarmDrift", &tuned.alarmDrift}, {"alarmSurprise", &tuned.alarmSurprise}, {"alarm", &tuned.alarm},
+		{"downFrom", &tuned.downFrom}, {"upAgain", &tuned.upAgain}, {"firstStep", &tuned.firstStep},
 		{"leastStep", &tuned.leastStep}, {"growth", &tuned.growth}, {"reserve", &tuned.reserve},
 		{"firstPriceStep", &tuned.firstPriceStep}, {"leastPriceStep", &tuned.leastPriceStep}, {"mostPriceStep", &tuned.mostPriceStep},
 	}
@@ -107,14 +109,14 @@ func TestSweep(t *testing.T) {
 	}
 }
 
-// The sweep tells a bad value from a good one: draws twice as bold cost half as much again
-// under exponential noise. (Not parallel: it changes what all assigners use.)
+// The sweep tells a bad value from a good one: with twice the slack, switches go unnoticed.
+// (Not parallel: it changes what all assigners use.)
 func TestSweepMeasures(t *testing.T) {
 	was := tuned
 	t.Cleanup(func() { tuned = was })
-	w := sweepWebs[1]
+	w := sweepWebs[2]
 	good, _ := excess(t, w.name, w.change, 1)
-	tuned.boldness *= 2
+	tuned.slack *= 2
 	bad, _ := excess(t, w.name, w.change, 1)
 	require.Greater(t, bad, 1.3*good)
 }

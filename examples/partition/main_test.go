@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/recrawl/recrawl/examples/internal/report"
 	"github.com/stretchr/testify/require"
 )
 
@@ -47,4 +48,27 @@ func TestTable(t *testing.T) {
 	t.Cleanup(func() { experiments = before })
 	require.NoError(t, play(&out, scale{runs: 2, sites: 400}))
 	require.Contains(t, out.String(), "hours used")
+}
+
+// The suite's point: Assigner is best where something changes, and hardly worse than the best
+// mean where nothing does.
+func TestSuite(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	require.NoError(t, run([]string{"-suite", "-quick", "-json"}, &out, io.Discard))
+	var rows []report.Row
+	require.NoError(t, json.Unmarshal(out.Bytes(), &rows))
+	time := map[string]float64{}
+	k := 0
+	for _, r := range rows {
+		if r.Quantity == "time beyond the fastest that is up" {
+			world := suiteWorlds[k/(len(suiteNoises)*len(rivals))].name
+			time[world+": "+rivals[k%len(rivals)].name] += 1 + r.Measured.(float64)
+			k++
+		}
+	}
+	require.Equal(t, len(suiteWorlds)*len(suiteNoises)*len(rivals), k)
+	for _, w := range suiteWorlds {
+		require.Less(t, time[w.name+": assigner"], 1.03*time[w.name+": "+rivals[1].name], w.name)
+	}
 }
