@@ -26,6 +26,11 @@ func CheckPacking[W Weight](p Problem[W], packed Packing) error {
 		}
 	}
 	used := 0
+	caps := p.Capacities
+	if caps == nil {
+		caps = []W{p.Capacity}
+	}
+	r := read(p.Weights, caps)
 	for b, items := range packed.Items() {
 		c := p.Capacity
 		if p.Capacities != nil {
@@ -34,7 +39,7 @@ func CheckPacking[W Weight](p Problem[W], packed Packing) error {
 		if len(items) > 0 {
 			used++
 		}
-		if exceeds(p.Weights, items, c) {
+		if exceeds(r, p.Weights, items, c) {
 			return fmt.Errorf("%w: bin %d is overfilled by items %v", ErrInvalid, b, items)
 		}
 	}

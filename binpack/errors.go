@@ -20,8 +20,9 @@ var (
 	ErrProblem = errors.New("binpack: no items, or a conflict or pin that makes no sense")
 	// ErrWeight reports a weight that is negative, not finite, or too large to add up.
 	ErrWeight = errors.New("binpack: weight is negative, not finite, or too large to add up")
-	// ErrCapacity reports a capacity that is not positive and finite.
-	ErrCapacity = errors.New("binpack: capacity is not positive and finite")
+	// ErrCapacity reports a capacity that is not positive and finite, or out of the range that the
+	// quantum allows; then it names the quantum.
+	ErrCapacity = errors.New("binpack: capacity is not positive and finite, or out of range")
 	// ErrNoRoom reports that there is no room for an item or a site, or that it is larger
 	// than every bin.
 	ErrNoRoom = errors.New("binpack: no room")

@@ -123,15 +123,15 @@ func (q *resource) room(capacity float64, keep bool) (int64, error) {
 		q.coarsen(capacity)
 		x = q.quanta(capacity)
 	}
-	u := int64(math.Round(min(x, mostQuanta+1)))
-	if math.Abs(x-float64(u)) > x*nearly {
-		u = int64(math.Floor(min(x, mostQuanta+1)))
-	}
-	switch {
-	case u < 1:
-		return 0, fmt.Errorf("%w: %v is less than the quantum, %v (see PackerConfig.Quantum)", ErrCapacity, capacity, q.quantum())
-	case u > mostQuanta:
+	if x > mostQuanta {
 		return 0, fmt.Errorf("%w: %v is more than 2^53 quanta of %v (see PackerConfig.Quantum)", ErrCapacity, capacity, q.quantum())
+	}
+	u := int64(math.Round(x))
+	if math.Abs(x-float64(u)) > x*nearly {
+		u = int64(math.Floor(x))
+	}
+	if u < 1 {
+		return 0, fmt.Errorf("%w: %v is less than the quantum, %v (see PackerConfig.Quantum)", ErrCapacity, capacity, q.quantum())
 	}
 	return u, nil
 }

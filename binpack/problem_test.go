@@ -76,18 +76,60 @@ func bins[W Weight](t *testing.T, p Problem[W]) int {
 	return got.Bins
 }
 
-// Ten times the float 0.1 is more than 1, though a sum of floats may hide it.
+// Ten times the float 0.1 is more than 1, but it stands for the decimal. A tenth that is not a short
+// decimal, the next float, is what it is.
 func TestNeverOverfilled(t *testing.T) {
 	t.Parallel()
 	p := Problem[float64]{Weights: slices.Repeat([]float64{.1}, 10), Capacity: 1}
-	got, err := Pack(p, FirstFit)
-	require.NoError(t, err)
-	require.Equal(t, 2, got.Bins)
+	require.Equal(t, 1, bins(t, p))
+	require.ErrorIs(t, CheckPacking(Problem[float64]{Weights: slices.Repeat([]float64{.1}, 11), Capacity: 1},
+		Packing{Bin: make([]int, 11), Bins: 1}), ErrInvalid)
+	p.Weights[3] = math.Nextafter(.1, 1)
+	require.Equal(t, 2, bins(t, p))
 	require.ErrorIs(t, CheckPacking(p, Packing{Bin: make([]int, 10), Bins: 1}), ErrInvalid)
 	p.Weights = slices.Repeat([]float64{1. / 16}, 16)
-	got, err = Pack(p, FirstFit)
-	require.NoError(t, err)
-	require.Equal(t, 1, got.Bins, "multiples of a power of two are exact")
+	require.Equal(t, 1, bins(t, p), "multiples of a power of two are exact")
+	require.Equal(t, 1, bins(t, Problem[float64]{Weights: []float64{.2, .2, .6}, Capacity: 1}))
+	require.Equal(t, 1, bins(t, Problem[float64]{Weights: []float64{.8, .1, .1}, Capacity: 1}))
+	require.Equal(t, 1, bins(t, Problem[float32]{Weights: []float32{.7, .1, .2}, Capacity: 1}))
+	require.Equal(t, 1, bins(t, Problem[float32]{Weights: []float32{.70001, .09999, .2}, Capacity: 1}))
+}
+
+// Short decimals are packed as the whole numbers that they are, by all that packs, bounds and
+// checks.
+func TestDecimals(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		digits := rapid.IntRange(0, 9).Draw(t, "digits")
+		scale := math.Pow10(digits)
+		top := int64(math.Pow10(min(digits+rapid.IntRange(1, 3).Draw(t, "before"), 11)))
+		whole := Problem[int64]{Capacity: rapid.Int64Range(1, top).Draw(t, "capacity")}
+		p := Problem[float64]{Capacity: float64(whole.Capacity) / scale}
+		for range rapid.IntRange(1, 12).Draw(t, "items") {
+			w := rapid.Int64Range(0, whole.Capacity).Draw(t, "w")
+			whole.Weights, p.Weights = append(whole.Weights, w), append(p.Weights, float64(w)/scale)
+		}
+		a, err := Solve(context.Background(), p, SolveConfig{})
+		require.NoError(t, err)
+		b, err := Solve(context.Background(), whole, SolveConfig{})
+		require.NoError(t, err)
+		require.Equal(t, b.Bins, a.Bins)
+		require.Equal(t, b.Proved, a.Proved)
+		require.NoError(t, CheckPacking(p, a.Packing))
+		proved, err := CheckBound(p, a.Certificate)
+		require.NoError(t, err)
+		require.LessOrEqual(t, proved, a.Lower)
+		ours, err := LowerBounds(p)
+		require.NoError(t, err)
+		theirs, err := LowerBounds(whole)
+		require.NoError(t, err)
+		require.Equal(t, theirs.Best, ours.Best)
+		s, err := MaxSubset(context.Background(), p.Weights, p.Capacity)
+		require.NoError(t, err)
+		r, err := MaxSubset(context.Background(), whole.Weights, whole.Capacity)
+		require.NoError(t, err)
+		require.InDelta(t, float64(r.Sum)/scale, s.Sum, 1e-9*p.Capacity)
+	})
 }
 
 // naive packs in the given order by the definition of the rule.

@@ -113,9 +113,6 @@ type SlotReport struct {
 func NewScheme(pages []int, cfg SchemeConfig, src rand.Source) (*Scheme, error) {
 	source.Require(src, "binpack")
 	s := &Scheme{cfg: cfg.resolve(), src: src, first: make([]int, 1, len(pages)+1)}
-	if err := s.configure(); err != nil {
-		return nil, err
-	}
 	if len(pages) == 0 {
 		return nil, fmt.Errorf("%w: no items", ErrProblem)
 	}
@@ -124,6 +121,9 @@ func NewScheme(pages []int, cfg SchemeConfig, src rand.Source) (*Scheme, error) 
 			return nil, fmt.Errorf("%w: site %d: %d pages", ErrConfig, i, n)
 		}
 		s.first = append(s.first, s.first[i]+n)
+	}
+	if err := s.configure(); err != nil {
+		return nil, err
 	}
 	s.number()
 	n := len(s.siteOf)
@@ -187,9 +187,15 @@ func (s *Scheme) configure() (err error) {
 	x := amounts(s.walk, c.States)
 	up, down := c.Walk.steps(x)
 	s.chance, s.up, s.down = probabilities(x), probabilities(up), probabilities(down)
-	u, err := toUnits(x, []float64{c.Capacity})
+	// More room than all pages could need is no different from that, and its quantum would be too
+	// coarse for a page.
+	room := c.Capacity
+	if most := max(float64(s.first[len(s.first)-1]), 1); room > most && !math.IsInf(room, 1) {
+		room = most
+	}
+	u, err := toUnits(x, []float64{room})
 	if err != nil {
-		return err
+		return fmt.Errorf("%w (the frequencies of the states in a capacity of %v)", err, c.Capacity)
 	}
 	s.amount, s.c, s.quantum = u.w, u.c[0], u.quantum
 	return nil

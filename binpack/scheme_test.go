@@ -558,3 +558,17 @@ func BenchmarkSchemeSlot(b *testing.B) {
 	}
 	b.ReportMetric(float64(s.Len()), "pages")
 }
+
+// A capacity beyond what all pages need has no quantum too coarse for a page.
+func TestSchemeOfLargeCapacity(t *testing.T) {
+	t.Parallel()
+	for _, capacity := range []float64{1e5, 1e15, 1e300} {
+		s, err := NewScheme([]int{20, 30}, SchemeConfig{Capacity: capacity}, rand.NewPCG(1, 1))
+		require.NoError(t, err)
+		require.Equal(t, []float64{20. / 8, 30. / 8}, s.Weights(nil))
+	}
+	_, err := NewScheme([]int{20, 30}, SchemeConfig{Capacity: .5}, rand.NewPCG(1, 1))
+	require.ErrorContains(t, err, "capacity of 0.5")
+	_, err = NewScheme([]int{20, 30}, SchemeConfig{Capacity: math.Inf(1)}, rand.NewPCG(1, 1))
+	require.ErrorIs(t, err, ErrCapacity)
+}

@@ -10,9 +10,9 @@ import (
 
 // A Subset is a set of items that fits a capacity.
 //
-// Proved and Gap are about whole units (see [Weight]). With floats that
-// are not multiples of the quantum, as .6 and .2 are not, another subset may fit by the exact
-// sum and yet be a quantum per item too large in whole units, such as these two in .8.
+// Proved and Gap are about whole units (see [Weight]). With floats that are neither short decimals
+// nor multiples of the quantum, another subset may fit by the exact sum and yet be a quantum per
+// item too large in whole units.
 type Subset[W Weight] struct {
 	Items  []int // increasing
 	Sum    W     // of their weights, added in this order

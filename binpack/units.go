@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/big"
 	"math/bits"
+	"strconv"
 
 	"github.com/recrawl/recrawl/internal/grid"
 	"github.com/recrawl/recrawl/internal/packing"
@@ -90,6 +91,9 @@ func floatUnits[W Weight](weights, caps []W) (units, error) {
 	if err != nil {
 		return units{}, err
 	}
+	if digits, ok := decimals(weights, caps); ok {
+		return decimalUnits(weights, caps, digits), nil
+	}
 	coarsest := grid.Above(top) - min(floatBits, 61-bits.Len(uint(len(weights))))
 	finest := grid.Finest(grid.Finest(math.MaxInt, coarsest, caps), coarsest, weights)
 	g := grid.New(max(finest, coarsest))
@@ -136,11 +140,105 @@ func floatUnits[W Weight](weights, caps []W) (units, error) {
 	return u, nil
 }
 
+// decimals returns the number of digits after the point with which all weights and capacities are
+// short decimals: the nearest float to a number of that many digits, of 12 in all (6 for float32).
+// It is not ok if they are not, or if as floats they are exactly what the decimals say, so that
+// there is no difference.
+func decimals[W Weight](weights, caps []W) (digits int, ok bool) {
+	top, most := 0., float64(int64(1)<<min(floatBits, 61-bits.Len(uint(len(weights)))))
+	for _, c := range caps {
+		top = max(top, float64(c))
+	}
+	if third := W(1) / 3; float64(third) != 1./3 {
+		most = min(most, 1e6) // what a float32 keeps of any decimal
+	}
+	scale, same := 1., true
+	for _, all := range [...][]W{caps, weights} {
+		for _, w := range all {
+			if x := float64(w); !(x >= 0 && x <= top) || math.IsInf(top, 1) {
+				return 0, false
+			}
+			// Powers up to 10^22 and whole numbers up to 2^53 are exact, so that their quotient is
+			// the nearest float.
+			for W(math.Round(float64(w)*scale)/scale) != w {
+				digits++
+				if scale *= 10; scale > 1e22 || top*scale > most {
+					return 0, false
+				}
+			}
+		}
+	}
+	for _, all := range [...][]W{caps, weights} {
+		for _, w := range all {
+			same = same && math.FMA(float64(w), scale, -math.Round(float64(w)*scale)) == 0
+		}
+	}
+	return digits, !same && top*scale <= most
+}
+
+// decimalUnits counts short decimals in the largest unit of which all are multiples.
+func decimalUnits[W Weight](weights, caps []W, digits int) units {
+	scale := math.Pow10(digits)
+	count := func(all []W) []int64 {
+		n := make([]int64, len(all))
+		for i, w := range all {
+			n[i] = int64(math.Round(float64(w) * scale))
+		}
+		return n
+	}
+	u := units{w: count(weights), c: count(caps), exact: true}
+	unit := int64(0)
+	for _, all := range [...][]int64{u.c, u.w} {
+		for _, n := range all {
+			unit = grid.GCD(n, unit)
+		}
+	}
+	for _, all := range [...][]int64{u.c, u.w} {
+		for i := range all {
+			all[i] /= unit
+		}
+	}
+	u.quantum = float64(unit) / scale
+	u.low, u.high = u.w, u.c
+	return u
+}
+
+// A reading says what the numbers of a problem stand for: short decimals (see [Weight]), or what
+// the type says exactly.
+type reading struct {
+	float, decimal bool
+	bits           int // of the float type
+}
+
+// read says what the numbers of a problem stand for.
+func read[W Weight](weights, caps []W) reading {
+	if half := W(1) / 2; half == 0 {
+		return reading{}
+	}
+	r := reading{float: true, bits: 64}
+	if third := W(1) / 3; float64(third) != 1./3 {
+		r.bits = 32
+	}
+	_, r.decimal = decimals(weights, caps)
+	return r
+}
+
 // exceeds reports whether the exact sum of the weights is above the capacity,
 // whatever their type. It is what the checkers use, and shares nothing with the
 // arithmetic of the algorithms.
-func exceeds[W Weight](weights []W, items []int, capacity W) bool {
-	if half := W(1) / 2; half > 0 {
+func exceeds[W Weight](r reading, weights []W, items []int, capacity W) bool {
+	switch {
+	case r.decimal:
+		value := func(w W) *big.Rat {
+			x, _ := new(big.Rat).SetString(strconv.FormatFloat(float64(w), 'g', -1, r.bits))
+			return x
+		}
+		sum := new(big.Rat)
+		for _, i := range items {
+			sum.Add(sum, value(weights[i]))
+		}
+		return sum.Cmp(value(capacity)) > 0
+	case r.float:
 		// 2200 bits hold the sum of any floats exactly.
 		sum, x := new(big.Float).SetPrec(2200), new(big.Float)
 		for _, i := range items {
