@@ -76,7 +76,9 @@ func (cfg SolveConfig) solver(ctx context.Context, p *Problem) (solver.Config, e
 // uniform clients the lower bound is lifted to sums that sites can have. What is left open
 // goes in turns to the iterated search of [Improve] and to an exact search, with budgets
 // that grow. The exact search on identical and uniform clients is sequential partitioning,
-// for up to 256 sites: it decides whether the sites fit by a given time. On unrelated
+// for up to 256 sites: it decides whether the sites fit by a given time. On identical clients
+// with at most six sites each, up to 600 sites, the exact bin packing of package binpack decides
+// that. On unrelated
 // clients it is branch and bound on the linear relaxation, which also searches the
 // neighbourhood of the best plan.
 //
@@ -132,6 +134,9 @@ func search(ctx context.Context, p *Problem, cfg SolveConfig, src rand.Source,
 // each client being given the smallest of them. On identical clients these are max(p₁,
 // ⌈W/m⌉) and the bound Σ_{i=0..k} p_{km+1−i}, on uniform ones the maximum over k < m of Σ(k
 // largest)/Σ(k fastest).
+//
+// Identical clients pass a fourth test: if at most c of the h largest sites fit by t, at least
+// k = h − m·(c−1) clients hold c of them, so that k·t is at least the sum of the k·c smallest.
 //
 // On unrelated clients it is the bound of the linear relaxation, found as the Lagrangian
 // bound of its machine rows: with prices λ ≥ 0 of sum 1 for the clients, no plan is better

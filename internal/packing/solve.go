@@ -59,6 +59,11 @@ func newSolver(ctx context.Context, in *Problem, nodes int) *solver {
 func (s *solver) solve() {
 	b := s.in.Bounds()
 	s.lower, s.cert = b.Best(), b.Certificate
+	s.search()
+}
+
+// search looks for a packing into as many bins as the lower bound says, or raises that.
+func (s *solver) search() {
 	if len(s.w) == 0 {
 		return
 	}

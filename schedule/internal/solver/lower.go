@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"sort"
 
 	"github.com/recrawl/recrawl/internal/subsetsum"
 	"github.com/recrawl/recrawl/schedule/internal/instance"
@@ -60,7 +61,45 @@ func newBounder(p *instance.Instance) *bounder {
 
 // bound returns the least time at or above low that no test excludes.
 func (b *bounder) bound(low float64) float64 {
-	return leastTime(leastTime(low, b.areaExcludes), b.countExcludes)
+	low = leastTime(leastTime(low, b.areaExcludes), b.countExcludes)
+	if identical(b.p) {
+		low = leastTime(low, b.crowdExcludes)
+	}
+	return low
+}
+
+// identical reports whether all clients are alike.
+func identical(p *instance.Instance) bool {
+	for j := range p.M {
+		if p.Unit[j] != p.Unit[0] || p.Off[j] != p.Off[0] {
+			return false
+		}
+	}
+	return !p.PerPair
+}
+
+// crowdLimit is the most sites of which the crowd test looks at the largest.
+const crowdLimit = 4096
+
+// crowdExcludes looks at the h largest sites, on identical clients. If a client holds at most c of
+// them, at least k = h − m·(c−1) clients hold c, and these need the room of the k·c smallest.
+func (b *bounder) crowdExcludes(t float64) bool {
+	capacity, m := b.p.Capacity(0, t), b.p.M
+	for h := m + 1; h <= min(b.p.N, crowdLimit); h++ {
+		// The most of the smallest of the h largest that fit.
+		c := sort.Search(h, func(n int) bool { return b.prefix[h]-b.prefix[h-n-1] > capacity })
+		k := h - m*(c-1)
+		if k <= 0 {
+			continue
+		}
+		if k > m {
+			return true // not all of them can be held
+		}
+		if need := b.prefix[h] - b.prefix[h-k*c]; capacity < (need+int64(k)-1)/int64(k) {
+			return true
+		}
+	}
+	return false
 }
 
 // leastTime returns low if a test does not exclude it, and otherwise the least time above

@@ -73,7 +73,11 @@ func (x *search) uniform() {
 	if p.N <= packLimit {
 		pack = newPacker(x, p.N)
 	}
+	few := identical(p) && p.N <= packedSites && p.N <= packedPerClient*p.M
 	for budget := int64(firstBudget); !x.over(); budget *= int64(growth) {
+		if few {
+			x.packBins(budget, reach)
+		}
 		x.raiseByLargest(budget, reach)
 		x.iterate(budget)
 		if pack == nil {
