@@ -9,6 +9,7 @@ import (
 	"github.com/recrawl/recrawl/knapsack/internal/belief"
 	"github.com/recrawl/recrawl/knapsack/internal/budget"
 	"github.com/recrawl/recrawl/knapsack/internal/census"
+	"github.com/recrawl/recrawl/knapsack/internal/factor"
 	"github.com/recrawl/recrawl/knapsack/internal/hints"
 	"github.com/recrawl/recrawl/knapsack/internal/limits"
 	"github.com/recrawl/recrawl/knapsack/internal/queue"
@@ -31,9 +32,9 @@ import (
 //
 // Decisions depend on the calls alone, and a filter that was saved and restored continues
 // bit for bit. No page starves: with n pages, polls at a steady rate and no limits set,
-// each page is polled again within 80·n polls, whatever the answers. Where all pages change
-// about equally and independently of each other, it loses to polling them in turn no more
-// than in a trial of one poll per page. Where they change together that does not hold.
+// each page is polled again within 80·n polls, whatever the answers. Where nothing is to be had by
+// polling some pages more than others, it polls them in turn, and loses to doing so from the
+// beginning what it learns in the first n polls.
 //
 // # Cost
 //
@@ -54,25 +55,36 @@ import (
 // had changed, and by e^(−λτ) if not. This is the Bayes filter of a Markov-modulated
 // Poisson process, with the jumps of a gap at its beginning.
 //
+// Neighbours. Pages change together, as in a release or at night. What polls of all pages found of
+// late, beside what was expected of each page alone, gives a factor for the time since any page's
+// last answer; pages of a group ([RateFilter.SetGroup]) have one more, beside what that of all
+// pages makes one expect. It scales the elapsed time, in the index and when a poll is learnt from.
+// How strongly such evidence counts is learnt of each group: what has nothing in common costs
+// nothing.
+//
+// Prior. What is known of pages with few polls is judged in the light of all pages: the average of
+// the beliefs about them, and as much of a flat one.
+//
 // Index. The value of a poll is the slope V' of the objective (see [Objective]) at the gap
 // since the last one, averaged over the posterior, plus half its standard deviation: a poll
 // teaches something, too. Next gives the page with the greatest value, up to the
 // accuracy of due times: it compares the 15 pages that were due first when they were last
 // looked at. For Detections the probability p of a change is averaged, and its slope
-// w·[p + (1−p)·ln(1−p)] compared; the prior is flat in log rate, so that pages are tried
-// out. For the other objectives the prior is the average posterior of all pages. For Delay the
-// mean is taken without a deviation, a page that jumps goes where the rates of all are, and many
-// changes within a gap count less.
+// w·[p + (1−p)·ln(1−p)] compared. For Delay the mean is taken without a deviation, a page that jumps
+// goes where the rates of all are, and many changes within a gap count less.
+//
+// First cycles. For Detections the whole standard deviation is added to begin with, so that pages are
+// tried out, and the probability is corrected by what polls find: the pages that look best are
+// those that are judged too well. Both fade out after 3 cycles.
 //
 // Hedge. Where all pages change alike, no schedule beats polling them in turn, and one
 // that learns loses a little by chasing luck. From what polls found, by the rate predicted
 // before them, the filter estimates how much more the best schedule would detect than
-// polling in turn. After a trial of one poll per page, and while that gain is below 4 %, it
-// polls in turn. Weights and good signals are reasons not to.
+// polling in turn. After one poll per page, and while that gain is below 2 %, it polls in turn.
+// Weights and good signals are reasons not to.
 //
-// Patience. A page is due 64 cycles after its last answer at the latest. For Detections it
-// is due after 4 to 64, the longer the less such polls are found to earn, lest pages be
-// written off that have all begun to change. Every 16th poll goes to the page due first.
+// Patience. A page is due 64 cycles after its last answer at the latest. Every 16th poll goes to
+// the page due first.
 //
 // # Source
 //
@@ -87,7 +99,11 @@ type RateFilter struct {
 	beliefs []belief.Packed // per slot
 	model   belief.Model
 	census  census.Census
-	answers uint64 // dither for packing
+	levels  [2]factor.Level // of evidence of all pages, and of groups
+	common  factor.Factor   // of all pages
+	groups  []factor.Factor // per slot of a group
+	changed bits            // per slot: at its last answer
+	answers uint64          // dither for packing
 
 	meter     budget.Meter
 	limits    limits.Limits
@@ -169,14 +185,13 @@ func NewRateFilter(n int, cfg RateFilterConfig) (*RateFilter, error) {
 		panic(fmt.Sprintf("knapsack: %d pages", n))
 	}
 	f := &RateFilter{book: newBook(n), objective: cfg.Objective}
-	patience := float64(census.MostPatience)
-	if f.objective == Detections {
-		patience = census.FirstPatience
-	}
 	f.polled = slices.Repeat([]float64{math.Inf(-1)}, n)
 	f.beliefs = make([]belief.Packed, n)
 	f.model = belief.NewModel(worth[f.objective]())
-	f.census = census.New(patience)
+	f.census = census.New(n)
+	f.levels = newLevels()
+	f.common = factor.New(&f.levels[ofAll])
+	f.changed = newBits(n)
 	f.meter = budget.New()
 	f.queue = queue.New(n)
 	return f, nil
@@ -240,16 +255,14 @@ func (f *RateFilter) measure(now float64) {
 func (f *RateFilter) begin(cycle float64) {
 	f.model.Begin(cycle)
 	fresh := f.model.Fresh()
-	f.threshold = f.model.Slope(f.model.Value(&fresh, cycle, cycle)) // of a page of which nothing is known
+	value, spread := f.model.Value(&fresh, cycle, cycle)
+	f.threshold = f.model.Slope(value + f.optimism()*spread) // of a page of which nothing is known
 }
 
-// focus sets the prior to decide by: that of all pages, unless the objective is
-// Detections, for which it has been found better to be open to every rate alike,
-// and so to try pages out.
+// focus sets the prior to decide by: that of all pages.
 func (f *RateFilter) focus() {
-	if f.objective != Detections {
-		f.model.Focus(f.census.Prior.Factor(), f.census.Prior.Landing())
-	}
+	landing := f.census.Prior.Landing()
+	f.model.Focus(f.census.Prior.Factor(), &landing)
 }
 
 // Observe implements Scheduler, in O(log n).
@@ -270,31 +283,48 @@ func (f *RateFilter) found(slot int, now float64, changed bool) {
 	if gap > 0 {
 		var b belief.Belief
 		f.model.Unpack(&f.beliefs[slot], &b)
-		f.predicted(&b, uint32(slot), gap, changed)
-		f.model.Learn(&b, gap, changed)
-		f.learnt(&b, uint32(slot), gap)
+		before := f.informed(b)
+		counts := f.predicted(&b, &before, uint32(slot), now-gap, now, changed)
+		f.model.Learn(&b, gap, counts, changed)
+		f.learnt(&b, &before, uint32(slot))
 	}
 	f.answered(uint32(slot), now, gap)
 }
 
-// predicted compares what a poll found with the belief before it.
-func (f *RateFilter) predicted(b *belief.Belief, slot uint32, gap float64, changed bool) {
-	if !f.hints.Led(int(slot)) { // what hints find is not to be had by rates
-		f.census.Hedge.Score(b.MeanCell(), gap, changed, f.model.Cycle(), f.ids.Len())
-	}
-	if f.objective == Detections && !f.inTurn() {
-		late := gap > lateFrom*f.census.Patience.Cycles()*f.model.Cycle() && f.index(slot, gap) < f.threshold
-		f.census.Patience.Earn(f.weight(slot), changed, late, f.ids.Len())
-	}
-	f.hints.Score(int(slot), f.queue.Group(slot), f.spans(slot, gap), changed)
-	f.tally.predict(f.model.Chance(b, gap), changed)
+// informed returns a belief about a page under the prior of all pages.
+func (f *RateFilter) informed(b belief.Belief) belief.Belief {
+	b.Inform(f.census.Prior.Factor())
+	return b
 }
 
-// learnt stores the belief about a page last answered a time gap ago.
-func (f *RateFilter) learnt(b *belief.Belief, slot uint32, gap float64) {
+// predicted compares what a poll found, at the end of a gap from one time to another, with the
+// belief before it, and returns the length that the gap counts as.
+func (f *RateFilter) predicted(b, informed *belief.Belief, slot uint32, from, now float64, changed bool) (counts float64) {
+	gap, n := now-from, f.ids.Len()
+	rates := informed.Marginal(gap / f.model.Cycle())
+	counts = gap * f.compare(slot, &rates, from, now, changed)
+	chance := 1 - f.model.Survival(&rates, counts)
+	if f.objective == Detections {
+		last := f.changed.has(slot)
+		f.tally.predict(f.census.Calibration.Correct(chance, last, f.fade()), changed)
+		f.census.Calibration.Learn(chance, last, changed, f.fade(), n)
+	} else {
+		f.tally.predict(chance, changed)
+	}
+	f.changed.set(slot, changed)
+	if !f.hints.Led(int(slot)) { // what hints find is not to be had by rates
+		f.census.Hedge.Score(b.MeanCell(), gap, changed, f.model.Cycle(), n)
+	}
+	f.hints.Score(int(slot), f.queue.Group(slot), f.spans(slot, gap), changed)
+	return counts
+}
+
+// learnt stores the belief about a page; before is the one that it replaces, under the prior.
+func (f *RateFilter) learnt(b, before *belief.Belief, slot uint32) {
 	f.answers++
 	f.model.Pack(b, &f.beliefs[slot], f.answers)
-	if f.census.Count(b, gap, f.model.Cycle(), f.ids.Len()) {
+	now := f.informed(*b)
+	if f.census.Count(before, &now, f.model.Cycle()) {
 		f.focus()
 	}
 }
@@ -360,12 +390,14 @@ func (f *RateFilter) Add() (page int) {
 		if f.weights != nil {
 			f.weights = append(f.weights, 1)
 		}
+		f.changed.grow(slot + 1)
 		f.queue.Grow()
 		f.limits.Grow()
 		f.hints.Grow(slot + 1)
 	}
 	f.polled[slot] = f.now
 	f.beliefs[slot] = f.model.Fresh()
+	f.vote(slot, 1)
 	f.queue.Put(uint32(slot), f.due(uint32(slot), f.model.Cycle()))
 	return page
 }

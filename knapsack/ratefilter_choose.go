@@ -34,10 +34,7 @@ const (
 	// worthwhile is the gain from which on pages are not polled in turn. On pages that all change
 	// alike the estimate stays below it (TestRateFilterOnCalmHistories). 0.1 was found to lose
 	// on histories whose pages differ little, and to gain where many change at once.
-	worthwhile = 0.04
-	// lateFrom is the part of patience from which on a poll counts as made because
-	// patience is over: due times are accurate to about that.
-	lateFrom = 0.8
+	worthwhile = 0.02
 	// shortestDue is the least due time, as a part of the longest.
 	shortestDue = 1e-9
 )
@@ -63,7 +60,13 @@ type clock struct{ *RateFilter }
 func (c clock) Last(slot uint32) float64 { return c.last(slot) }
 
 // Multiplier implements queue.Clock.
-func (c clock) Multiplier(group uint32, last float64) float64 { return 1 }
+func (c clock) Multiplier(group uint32, last float64) float64 {
+	m := c.common.Mean(&c.levels[ofAll], last, 1)
+	if g := c.neighbours(group); g != nil {
+		m = g.Mean(&c.levels[ofGroup], last, m)
+	}
+	return m
+}
 
 var _ queue.Clock = clock{}
 
@@ -78,14 +81,20 @@ func (f *RateFilter) index(slot uint32, gap float64) float64 {
 	if !(gap > 0) || math.IsInf(gap, 1) || !f.model.Known() {
 		return 0 // the gap is infinite before the first Next
 	}
-	value := f.model.Value(&f.beliefs[slot], gap, gap*f.multiplier(slot))
+	counts := gap * f.multiplier(slot)
+	value, spread := f.model.Value(&f.beliefs[slot], gap, counts)
+	if f.objective == Detections {
+		value = f.census.Calibration.Correct(value, f.changed.has(slot), f.fade())
+	}
+	value += f.optimism() * spread
 	if f.hints.On() {
 		chance := value
 		if f.objective != Detections {
 			var b belief.Belief
 			f.model.Unpack(&f.beliefs[slot], &b)
 			b.Inform(f.census.Prior.Factor())
-			chance = f.model.Chance(&b, gap)
+			rates := b.Marginal(gap / f.model.Cycle())
+			chance = 1 - f.model.Survival(&rates, counts)
 		}
 		value = f.hints.Correct(int(slot), f.queue.Group(slot), f.spans(slot, gap), chance, value)
 	}
@@ -281,7 +290,7 @@ func (f *RateFilter) due(slot uint32, guess float64) float64 {
 // threshold: by doubling from a guess, then twice by the secant rule in log gap. It is at
 // most as long as the census has patience, so that no page starves.
 func (f *RateFilter) crossing(slot uint32, guess float64) float64 {
-	longest := f.census.Patience.Cycles() * f.model.Cycle()
+	longest := float64(patience) * f.model.Cycle()
 	shortest := longest * shortestDue
 	gap := max(shortest, min(longest, guess))
 	at := f.index(slot, gap)

@@ -12,7 +12,6 @@ import (
 	"github.com/recrawl/recrawl/internal/codec"
 	"github.com/recrawl/recrawl/knapsack/internal/belief"
 	"github.com/recrawl/recrawl/knapsack/internal/budget"
-	"github.com/recrawl/recrawl/knapsack/internal/census"
 	"github.com/recrawl/recrawl/webenv"
 )
 
@@ -195,7 +194,7 @@ func TestRateFilterChoosesByIndex(t *testing.T) {
 			}
 		}
 		page := must(f.Next(now))
-		if gap := now - f.last(uint32(page)); best > 0 && gap < 0.9*f.census.Patience.Cycles()*f.model.Cycle() {
+		if gap := now - f.last(uint32(page)); best > 0 && gap < 0.9*patience*f.model.Cycle() {
 			ratio += f.index(uint32(page), gap) / best
 			count++
 		}
@@ -212,7 +211,7 @@ func TestRateFilterChoosesByIndex(t *testing.T) {
 func TestRateFilterStarvesNoPage(t *testing.T) {
 	t.Parallel()
 	const n = 40
-	polls := 4 * (census.MostPatience + courtesy) * n
+	polls := 4 * (patience + courtesy) * n
 	if testing.Short() {
 		polls /= 4
 	}
@@ -235,15 +234,15 @@ func TestRateFilterStarvesNoPage(t *testing.T) {
 				longest = max(longest, polls-at)
 			}
 			t.Logf("%v, answers %d: longest gap %d cycles", o, i, longest/n)
-			require.LessOrEqual(t, longest, (census.MostPatience+courtesy)*n, "%v", o)
+			require.LessOrEqual(t, longest, (patience+courtesy)*n, "%v", o)
 		}
 	}
 }
 
 // Pages that never changed for 100 cycles all begin to, as often as those that always
 // did. The filter has written them off, and must find out: over the next 40 cycles
-// it finds 0.89 of what polling in turn does, and 0.70 were patience always 64. The
-// bound is half-way, 5 standard deviations of a ratio of two such counts from either.
+// it finds 0.76 to 0.80 of what polling in turn does, and 0.70 without the factor of what all pages
+// have in common. The bound is 2 standard deviations of a ratio of two such counts from either.
 func TestRateFilterNoticesThatQuietPagesWake(t *testing.T) {
 	t.Parallel()
 	const n, busy, wake, end = 200, 40, 100, 140
@@ -271,13 +270,13 @@ func TestRateFilterNoticesThatQuietPagesWake(t *testing.T) {
 		}
 		f := must(NewRateFilter(n, RateFilterConfig{Objective: Detections}))
 		filter, inTurn := found(f), found(&inTurn{n: n})
-		t.Logf("found %d after the pages woke, in turn %d; patience %.1f cycles", filter, inTurn, f.census.Patience.Cycles())
-		require.Greater(t, float64(filter), 0.8*float64(inTurn))
+		t.Logf("found %d after the pages woke, in turn %d", filter, inTurn)
+		require.Greater(t, float64(filter), 0.73*float64(inTurn))
 	}
 }
 
-// Patience grows where pages stay quiet, so that they cost next to nothing.
-func TestPatienceGrows(t *testing.T) {
+// Pages that stay quiet cost next to nothing: each is polled every 64 cycles, and for courtesy.
+func TestQuietPagesCostLittle(t *testing.T) {
 	t.Parallel()
 	const n = 100
 	f := must(NewRateFilter(n, RateFilterConfig{Objective: Detections}))
@@ -289,9 +288,8 @@ func TestPatienceGrows(t *testing.T) {
 			polls++
 		}
 	}
-	require.EqualValues(t, census.MostPatience, f.census.Patience.Cycles())
-	// 90 pages in 100 cycles, each every 64 cycles and for courtesy.
-	require.Less(t, polls, 90*100/census.MostPatience+100*n/courtesy+90)
+	t.Logf("%d polls of quiet pages in 100 cycles", polls)
+	require.Less(t, polls, 90*100/patience+100*n/courtesy+90)
 }
 
 // On pages of constant rates that differ by orders of magnitude, polled once a cycle on
@@ -331,9 +329,9 @@ func TestCensusLearnsThePrior(t *testing.T) {
 	env := must(webenv.NewPoisson(slices.Repeat([]float64{1}, n), rand.NewPCG(1, 1)))
 	must(webenv.Run(env, f, webenv.RunConfig{Rate: n, Duration: 25}))
 	at := int(math.Round(-math.Log(f.model.Rate(0)) / belief.Step)) // the cell of a rate of 1
-	require.Greater(t, f.census.Prior.Factor()[belief.Steady][at], 2.0)
-	for _, far := range []int{at - 5, at + 5} {
-		require.Less(t, f.census.Prior.Factor()[belief.Steady][far], 0.5)
+	require.Greater(t, f.census.Prior.Factor()[belief.Steady][at], 1.5)
+	for _, far := range []int{at - 5, at + 5} { // many votes are flat
+		require.Less(t, f.census.Prior.Factor()[belief.Steady][far], 0.85)
 	}
 	require.Greater(t, f.census.Prior.Factor()[belief.Steady][at], f.census.Prior.Factor()[0][at], "rates that jump are less likely")
 	require.Less(t, f.census.Hedge.Gain(), worthwhile)
@@ -545,7 +543,7 @@ func warm(n int) *RateFilter {
 	f.model.Begin(cycle)
 	f.now = 0
 	e := codec.NewEncoder(nil, "meter", 1) // a meter after 4n polls
-	e.Float64(-census.MostPatience * cycle)
+	e.Float64(-patience * cycle)
 	e.Uint64(uint64(4 * n))
 	e.Float64(0)
 	e.Uint64(uint64(4 * n))
@@ -560,11 +558,11 @@ func warm(n int) *RateFilter {
 		var b belief.Belief
 		f.model.Unpack(&kinds[i], &b)
 		for k := range 10 {
-			f.model.Learn(&b, cycle*0.3, k*7%64 < i)
+			f.model.Learn(&b, cycle*0.3, cycle*0.3, k*7%64 < i)
 		}
 		f.model.Pack(&b, &kinds[i], uint64(i))
 		for !(f.census.Hedge.Gain() > worthwhile) {
-			f.census.Count(&b, 0, cycle, n)
+			f.census.Count(&b, &b, cycle)
 		}
 	}
 	var gaps [64]float64

@@ -92,33 +92,31 @@ type stretch struct {
 func (f *RateFilter) tell(slot uint32, told stretch, last float64) {
 	var b belief.Belief
 	f.model.Unpack(&f.beliefs[slot], &b)
-	gap := told.until - told.from
+	before := f.informed(b)
+	gap, factor := told.until-told.from, 1.0
 	if told.from > last {
 		f.model.Pass(&b, told.from-last)
 	}
-	if told.from >= last {
-		f.predicted(&b, slot, gap, len(told.times) > 0)
+	if told.from >= last && gap > 0 {
+		factor = f.predicted(&b, &before, slot, told.from, told.until, len(told.times) > 0) / gap
 	}
-	f.learnTimes(&b, told)
-	if told.from < last { // a history, which tells no more of the pages of today than a poll
-		gap = min(gap, f.model.Cycle())
-	}
-	if told.until < last {
+	f.learnTimes(&b, told, factor)
+	if told.until < last { // a history
 		f.model.Pass(&b, last-told.until)
 	}
-	f.learnt(&b, slot, gap)
+	f.learnt(&b, &before, slot)
 }
 
-// learnTimes sharpens a belief by a stretch: each change by the density λ·e^(−λτ) of the time
-// since the one before.
-func (f *RateFilter) learnTimes(b *belief.Belief, told stretch) {
+// learnTimes sharpens a belief by a stretch, in which time counts by a factor: each change by the
+// density λ·e^(−λτ) of the time since the one before.
+func (f *RateFilter) learnTimes(b *belief.Belief, told stretch, factor float64) {
 	before := told.from // until − gap may round to after a change
 	for _, t := range told.times {
-		f.model.LearnTime(b, t-before)
+		f.model.LearnTime(b, t-before, factor*(t-before))
 		before = t
 	}
 	if told.until > before {
-		f.model.Learn(b, told.until-before, false)
+		f.model.Learn(b, told.until-before, factor*(told.until-before), false)
 	}
 }
 
@@ -160,17 +158,18 @@ func (f *RateFilter) recall(slot uint32) {
 	delete(f.early, slot)
 	var b belief.Belief
 	f.model.Unpack(&f.beliefs[slot], &b)
-	last, known := told[0].from, 0.0
+	before := f.informed(b)
+	last, known := told[0].from, false
 	for _, s := range told {
 		f.model.Pass(&b, max(0, s.from-last))
-		f.learnTimes(&b, s)
-		last, known = s.until, known+s.until-s.from
+		f.learnTimes(&b, s, 1)
+		last, known = s.until, known || s.until > s.from
 	}
 	if now := f.last(slot); now > last {
 		f.model.Pass(&b, now-last)
 	}
-	if known > 0 {
-		f.learnt(&b, slot, min(known, f.model.Cycle()))
+	if known {
+		f.learnt(&b, &before, slot)
 	}
 	if len(f.early) == 0 {
 		f.early = nil

@@ -6,6 +6,7 @@ import (
 	"github.com/recrawl/recrawl/internal/codec"
 	"github.com/recrawl/recrawl/knapsack/internal/belief"
 	"github.com/recrawl/recrawl/knapsack/internal/budget"
+	"github.com/recrawl/recrawl/knapsack/internal/factor"
 	"github.com/recrawl/recrawl/knapsack/internal/queue"
 )
 
@@ -38,11 +39,19 @@ func (f *RateFilter) encode(e *codec.Encoder) {
 	}
 	e.Float64s(f.weights)
 	f.census.Encode(e)
+	for k := range f.levels {
+		f.levels[k].Encode(e)
+	}
+	f.common.Encode(e)
+	e.Uint64s(f.changed)
 	f.limits.Encode(e)
 	f.hints.Encode(e)
 	f.tally.encode(e)
 	f.encodeEarly(e)
 	f.queue.Encode(e)
+	for g := range f.groups {
+		f.groups[g].Encode(e)
+	}
 }
 
 func (f *RateFilter) decode(d *codec.Decoder) {
@@ -62,6 +71,12 @@ func (f *RateFilter) decode(d *codec.Decoder) {
 	f.weights = d.Float64sIn(codec.AnyLen, 0, math.MaxFloat64)
 	d.Require(f.weights == nil || len(f.weights) == slots, "weights of %d of %d slots", len(f.weights), slots)
 	f.census.Decode(d)
+	f.levels = newLevels()
+	for k := range f.levels {
+		f.levels[k].Decode(d)
+	}
+	f.common.Decode(d)
+	f.changed = d.Uint64sLen((slots + 63) / 64)
 	f.limits.Decode(d, slots)
 	f.hints.Decode(d, slots)
 	f.tally.decode(d)
@@ -70,6 +85,10 @@ func (f *RateFilter) decode(d *codec.Decoder) {
 	d.Require(f.queue.Groups() == f.limits.Paces(), "%d groups with %d limits", f.queue.Groups(), f.limits.Paces())
 	if d.Err() != nil {
 		return
+	}
+	f.groups = make([]factor.Factor, f.queue.Groups())
+	for g := range f.groups {
+		f.groups[g].Decode(d)
 	}
 	for slot := range uint32(slots) {
 		if g := f.queue.Group(slot); g != queue.None {

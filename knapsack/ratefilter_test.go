@@ -15,6 +15,7 @@ import (
 	"github.com/recrawl/recrawl/knapsack/internal/belief"
 	"github.com/recrawl/recrawl/knapsack/internal/budget"
 	"github.com/recrawl/recrawl/knapsack/internal/census"
+	"github.com/recrawl/recrawl/knapsack/internal/factor"
 	"github.com/recrawl/recrawl/knapsack/internal/queue"
 )
 
@@ -56,7 +57,7 @@ func TestCrossing(t *testing.T) {
 		for slot := range uint32(6) {
 			guess := f.model.Cycle() * math.Exp(rapid.Float64Range(-9, 9).Draw(t, "log guess"))
 			gap := f.crossing(slot, guess)
-			longest := f.census.Patience.Cycles() * f.model.Cycle()
+			longest := patience * f.model.Cycle()
 			require.LessOrEqual(t, gap, longest)
 			switch at := f.index(slot, gap); {
 			case gap >= longest*0.999:
@@ -353,7 +354,9 @@ func TestRateFilterRejectsContradictions(t *testing.T) {
 		"weight":    func(f *RateFilter) { f.weights[0] = -1 },
 		"weights":   func(f *RateFilter) { f.weights = f.weights[1:] },
 		"interval":  func(f *RateFilter) { f.limits.SetInterval(0, math.NaN(), 1, 0, 9) },
-		"patience":  func(f *RateFilter) { f.census.Patience = census.Patience{} },
+		"census":    func(f *RateFilter) { f.census = census.Census{} },
+		"factor":    func(f *RateFilter) { f.common = factor.Factor{}; f.common.Add(1, math.Inf(1), 1, 1, 1, 9) },
+		"changed":   func(f *RateFilter) { f.changed = nil },
 	} {
 		f := good()
 		spoil(f)
@@ -371,7 +374,7 @@ func TestRateFilterSettings(t *testing.T) {
 
 // bytesPerPage counts everything that grows with the number of pages.
 func (f *RateFilter) bytesPerPage() float64 {
-	bytes := 8*cap(f.polled) + cap(f.beliefs)*int(unsafe.Sizeof(belief.Packed{})) + f.queue.Bytes()
+	bytes := 8*cap(f.polled) + 8*cap(f.changed) + cap(f.beliefs)*int(unsafe.Sizeof(belief.Packed{})) + f.queue.Bytes()
 	return float64(bytes) / float64(len(f.polled))
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/recrawl/recrawl/knapsack/internal/factor"
 	"github.com/recrawl/recrawl/knapsack/internal/limits"
 	"github.com/recrawl/recrawl/knapsack/internal/queue"
 )
@@ -70,7 +71,9 @@ func (f *RateFilter) AddGroup(cfg GroupConfig) (group int, err error) {
 	group = f.limits.AddPace(pace)
 	if Slot(group) == f.queue.Groups() {
 		f.queue.AddGroup()
+		f.groups = append(f.groups, factor.Factor{})
 	}
+	f.groups[Slot(group)] = factor.New(&f.levels[ofGroup])
 	f.queue.SetReady(uint32(Slot(group)), pace.Ready())
 	return group, nil
 }

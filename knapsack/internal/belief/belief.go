@@ -57,8 +57,22 @@ var weightOf = func() (w [256]float64) {
 // A Row holds a number for each rate of the grid.
 type Row = [Cells]float64
 
-// A Prior holds a factor for each class and rate, relative to the flat prior.
+// A Prior holds a number for each class and rate.
 type Prior [Classes]Row
+
+// Hypothesis yields all pairs of class and cell that there are.
+func Hypothesis(yield func(class, cell int) bool) {
+	for c, step := range stride {
+		for k := step / 2; k < Cells; k += step {
+			if !yield(c, k) {
+				return
+			}
+		}
+	}
+}
+
+// FlatWeight is the weight of each cell of a class under the flat prior.
+func FlatWeight(class int) float64 { return float64(stride[class]) / (Classes * Cells) }
 
 // A Belief is the posterior of one page, unpacked. Its weights sum to 1; those of cells
 // that a class does without are 0.

@@ -61,11 +61,11 @@ func (r *reference) change(m *Model, i int, gap float64) float64 {
 	return -math.Expm1(-gap * math.Exp(Step*(m.slowestRate()+float64(r.cell[i]))))
 }
 
-func (r *reference) learn(m *Model, gap float64, changed bool) {
+func (r *reference) learn(m *Model, gap, counts float64, changed bool) {
 	r.w = r.moved(gap, m.cycle)
 	total := 0.0
 	for i := range r.w {
-		p := r.change(m, i, gap)
+		p := r.change(m, i, counts)
 		if !changed {
 			p = 1 - p
 		}
@@ -91,9 +91,10 @@ func TestFilterStep(t *testing.T) {
 		steps := rapid.IntRange(1, 12).Draw(t, "steps")
 		for range steps {
 			gap := cycle * math.Exp(rapid.Float64Range(-7, 3).Draw(t, "log gap"))
+			counts := gap * math.Exp(rapid.Float64Range(-2, 2).Draw(t, "log factor"))
 			changed := rapid.Bool().Draw(t, "changed")
-			m.Learn(b, gap, changed)
-			want.learn(m, gap, changed)
+			m.Learn(b, gap, counts, changed)
+			want.learn(m, gap, counts, changed)
 		}
 		for i, w := range want.w {
 			require.InDelta(t, w, b.w[want.class[i]][want.cell[i]], 1e-3*float64(steps), "hypothesis %d", i)
@@ -104,7 +105,8 @@ func TestFilterStep(t *testing.T) {
 		for i, w := range want.moved(gap, cycle) {
 			p += w * want.change(m, i, gap)
 		}
-		require.InDelta(t, p, m.Chance(b, gap), 1e-3*float64(steps))
+		rates := b.Marginal(gap / cycle)
+		require.InDelta(t, 1-p, m.Survival(&rates, gap), 1e-3*float64(steps))
 	})
 }
 
@@ -160,9 +162,9 @@ func TestPackedFilterFollowsTheReference(t *testing.T) {
 			gap := 0.3 / rate * rng.ExpFloat64()
 			changed := rng.Float64() < -math.Expm1(-rate*gap)
 			m.Unpack(&p, b)
-			m.Learn(b, gap, changed)
+			m.Learn(b, gap, gap, changed)
 			m.Pack(b, &p, uint64((poll+1)*(page+1)))
-			want.learn(m, gap, changed)
+			want.learn(m, gap, gap, changed)
 		}
 		m.Unpack(&p, b)
 		mean := 0.0
@@ -237,8 +239,9 @@ func TestValue(t *testing.T) {
 				square += x*y*y + fresh*jumped*jumped
 			}
 		}
-		want := mean + optimism*math.Sqrt(max(0, square-mean*mean))
-		require.InEpsilon(t, want, m.Value(&p, gap, gap), 5e-3)
+		got, spread := m.Value(&p, gap, gap)
+		require.InEpsilon(t, mean, got, 5e-3)
+		require.InDelta(t, math.Sqrt(max(0, square-mean*mean)), spread, 5e-3*(mean+spread))
 	})
 }
 
@@ -274,8 +277,38 @@ func TestPlainValue(t *testing.T) {
 				mean += w * stay * m.Rate(float64(k))
 			}
 		}
-		require.InEpsilon(t, mean*gap*gap/2, m.Value(&p, gap, gap), 5e-3)
+		factor := rapid.Float64Range(0.3, 3).Draw(t, "factor") // time counts by it, but not for jumps
+		got, spread := m.Value(&p, gap, gap*factor)
+		require.InEpsilon(t, mean*gap*gap*factor*factor/2, got, 5e-3)
+		require.Zero(t, spread)
 	})
+}
+
+// What is by hypothesis stays within its class when the grid moves, and nothing is lost.
+func TestSlidePrior(t *testing.T) {
+	t.Parallel()
+	var p, want Prior
+	total := 0.0
+	for c, k := range Hypothesis {
+		p[c][k] = float64(1 + k + 7*c)
+		total += p[c][k]
+		want[c][k] = FlatWeight(c)
+	}
+	before := p
+	p.Slide(1)
+	require.Equal(t, before[Steady][3], p[Steady][7])
+	require.Zero(t, p[Steady][0])
+	p.Slide(-7)
+	slid, flat := 0.0, 0.0
+	for c := range p {
+		for k, x := range p[c] {
+			slid += x
+			flat += want[c][k]
+			require.True(t, x == 0 || want[c][k] > 0, "class %d has no cell %d", c, k)
+		}
+	}
+	require.InEpsilon(t, total, slid, 1e-12)
+	require.InEpsilon(t, 1, flat, 1e-12)
 }
 
 // Slope is the slope of detections, 1 − (1+v)·e^(−v), of their probability 1 − e^(−v).
@@ -297,9 +330,9 @@ func TestLearnTime(t *testing.T) {
 	m.Unpack(&fresh, &told)
 	m.Unpack(&fresh, &before)
 	const gap = 0.01 // too short for jumps to matter
-	m.LearnTime(&told, gap)
+	m.LearnTime(&told, gap, gap)
 	m.Unpack(&fresh, &after)
-	m.Learn(&after, gap, false)
+	m.Learn(&after, gap, gap, false)
 	ratio := func(k int) float64 { return told.w[Steady][k] / after.w[Steady][k] }
 	for k := 1; k < Cells; k++ {
 		require.InEpsilon(t, math.Exp(Step), ratio(k)/ratio(k-1), 1e-6)
@@ -315,8 +348,8 @@ func TestRescale(t *testing.T) {
 	p := m.Fresh()
 	m.Unpack(&p, &b)
 	for range 30 {
-		m.Learn(&b, 0.4, true)
-		m.Learn(&b, 0.4, false)
+		m.Learn(&b, 0.4, 0.4, true)
+		m.Learn(&b, 0.4, 0.4, false)
 	}
 	m.Pack(&b, &p, 1)
 	rate := func() float64 {
@@ -362,7 +395,8 @@ func drawPolled(t *rapid.T, m *Model, cycle float64) Packed {
 	p := m.Fresh()
 	for k := range rapid.IntRange(0, 12).Draw(t, "polls") {
 		m.Unpack(&p, &b)
-		m.Learn(&b, cycle*math.Exp(rapid.Float64Range(-3, 2).Draw(t, "log gap")), rapid.Bool().Draw(t, "changed"))
+		gap := cycle * math.Exp(rapid.Float64Range(-3, 2).Draw(t, "log gap"))
+		m.Learn(&b, gap, gap, rapid.Bool().Draw(t, "changed"))
 		m.Pack(&b, &p, uint64(k))
 	}
 	return p

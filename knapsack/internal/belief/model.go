@@ -25,10 +25,6 @@ type Worth struct {
 	Slowest float64
 }
 
-// optimism is how many standard deviations are added to the value of a poll, for what it
-// teaches beyond what it earns. TestRateFilterInZipf measures what is found.
-const optimism = 0.5
-
 // A Model is what the beliefs about all pages share. Value and Slope give the worth of a
 // poll; Unpack, Learn and Pack are the Bayes step; Begin and Rescale set the unit of time,
 // the cycle, before which nothing else may be called. A Model holds no page.
@@ -125,21 +121,12 @@ func (m *Model) Pack(b *Belief, p *Packed, dither uint64) {
 	b.pack(p, dither)
 }
 
-// Learn is the step of the Bayes filter: gap has passed since the last one, and the page
-// has changed or not.
-func (m *Model) Learn(b *Belief, gap float64, changed bool) {
+// Learn is the step of the Bayes filter: gap has passed since the last one, and the page has
+// changed or not. Where pages change more or less at present than they use to, the gap counts as
+// one of another length.
+func (m *Model) Learn(b *Belief, gap, counts float64, changed bool) {
 	m.Pass(b, gap)
-	m.Find(b, gap, changed)
-}
-
-// Pass is the first half of Learn: a time gap goes by, in which rates may have jumped.
-func (m *Model) Pass(b *Belief, gap float64) { b.pass(gap / m.cycle) }
-
-// Find is the second half: within the gap the page has changed or not. The gap may be
-// longer or shorter than what has passed, where pages change more or less at present than
-// they use to.
-func (m *Model) Find(b *Belief, gap float64, changed bool) {
-	likelihood := survive().read(gridAt(m.slowestRate(), gap))
+	likelihood := survive().read(gridAt(m.slowestRate(), counts))
 	for k, stay := range likelihood {
 		if changed {
 			stay = 1 - stay
@@ -149,10 +136,13 @@ func (m *Model) Find(b *Belief, gap float64, changed bool) {
 	b.times(&likelihood)
 }
 
-// LearnTime is the step for a change at a known moment, a time gap after the last step:
-// the density λ·e^(−λ·gap).
-func (m *Model) LearnTime(b *Belief, gap float64) {
-	m.Learn(b, gap, false)
+// Pass lets a time gap go by, in which rates may have jumped.
+func (m *Model) Pass(b *Belief, gap float64) { b.pass(gap / m.cycle) }
+
+// LearnTime is the step for a change at a known moment, a time gap after the last step, which
+// counts as one of another length: the density λ·e^(−λ·counts).
+func (m *Model) LearnTime(b *Belief, gap, counts float64) {
+	m.Learn(b, gap, counts, false)
 	var density Row
 	for k := range density {
 		density[k] = math.Exp(Step * float64(k-Cells/2))
@@ -160,12 +150,11 @@ func (m *Model) LearnTime(b *Belief, gap float64) {
 	b.times(&density)
 }
 
-// Chance returns the probability that a page changes within gap.
-func (m *Model) Chance(b *Belief, gap float64) float64 {
-	x := b.Marginal(gap / m.cycle)
-	p := 0.0
+// Survival returns the probability that a page does not change within gap, given the probabilities
+// of its rates.
+func (m *Model) Survival(x *Row, gap float64) (p float64) {
 	for k, stay := range survive().read(gridAt(m.slowestRate(), gap)) {
-		p += float64(x[k] * (1 - stay))
+		p += float64(x[k] * stay)
 	}
 	return p
 }
@@ -200,16 +189,15 @@ func (m *Model) Slope(value float64) float64 {
 	return 1 - stay*(1-math.Log(stay))
 }
 
-// Value is the average over the posterior of what a poll is worth a time gap > 0 after
-// the last answer, optimism included. The page has been as likely to change as it uses to be in a
-// time of effective; rates have had gap to jump. It works on the packed weights, as this is where
-// the time goes.
-func (m *Model) Value(p *Packed, gap, effective float64) float64 {
+// Value returns the mean over the posterior of what a poll is worth a time gap > 0 after the last
+// answer, and its standard deviation. The gap counts as one of another length, see Learn. It works
+// on the packed weights, as this is where the time goes.
+func (m *Model) Value(p *Packed, gap, counts float64) (mean, spread float64) {
 	m.follow(p)
-	g := gridAt(m.slowestRate(), effective)
+	g := gridAt(m.slowestRate(), counts)
 	v := m.worth.Table.read(g)
 	if m.worth.Plain {
-		return m.plain(p, &v, gap) * effective
+		return m.plain(p, &v, gap) * counts, 0
 	}
 	jumped := v
 	if !m.worth.Chance {
@@ -217,7 +205,7 @@ func (m *Model) Value(p *Packed, gap, effective float64) float64 {
 			jumped[k] *= more
 		}
 	}
-	total, mean, square := 0.0, 0.0, 0.0
+	total, square := 0.0, 0.0
 	i := 0
 	for c, step := range stride {
 		var mass, first, second, flat, flatSquare float64
@@ -238,11 +226,12 @@ func (m *Model) Value(p *Packed, gap, effective float64) float64 {
 		square += float64(stay*second) + float64(fresh*flatSquare)
 	}
 	mean /= total
-	mean += optimism * math.Sqrt(max(0, square/total-float64(mean*mean)))
+	spread = math.Sqrt(max(0, square/total-float64(mean*mean)))
 	for range m.worth.Power {
-		mean *= effective
+		mean *= counts
+		spread *= counts
 	}
-	return mean
+	return mean, spread
 }
 
 // plain is the mean over the posterior of what has the values v at all rates.
@@ -302,6 +291,18 @@ func Slide(row *Row, by int) {
 	*row = Row{}
 	for k := range row {
 		row[max(0, min(Cells-1, k+by*gridMove))] += old[k]
+	}
+}
+
+// Slide is Slide for numbers by hypothesis: what leaves the grid is added to the last cell of its
+// class.
+func (p *Prior) Slide(by int) {
+	old := *p
+	*p = Prior{}
+	for c, k := range Hypothesis {
+		first := stride[c] / 2
+		last := Cells - stride[c] + first
+		p[c][max(first, min(last, k+by*gridMove))] += old[c][k]
 	}
 }
 

@@ -19,7 +19,7 @@ func TestPage(t *testing.T) {
 	var b Belief
 	m.Unpack(&p, &b)
 	for k := range 60 {
-		m.Learn(&b, 7, k%3 > 0)
+		m.Learn(&b, 7, 7, k%3 > 0)
 	}
 	m.Pack(&b, &p, 1)
 	page := m.Page(&p)

@@ -1,7 +1,7 @@
 // Package census is what the rate filter knows of its pages as a whole: the Prior of all
 // pages, from which those with few polls borrow; the Hedge, which estimates whether a schedule
-// by rate can beat polling in turn at all; and the Patience, after which a page is
-// polled that seems not worth it. All memories are a few polls or cycles per page.
+// by rate can beat polling in turn at all; and the Calibration of the probabilities of change. All
+// memories are a few polls per page.
 package census
 
 import (
@@ -15,26 +15,26 @@ const period = 16
 
 // A Census holds all three.
 type Census struct {
-	Prior    Prior
-	Hedge    Hedge
-	Patience Patience
-	until    uint8 // polls until prior and gain are computed anew
+	Prior       Prior
+	Hedge       Hedge
+	Calibration Calibration
+	until       uint8 // polls until prior and gain are computed anew
 }
 
-// New returns the census of pages of which nothing is known. patience is in cycles.
-func New(patience float64) Census {
-	return Census{Prior: newPrior(), Patience: Patience{cycles: patience}, until: period}
+// New returns the census of so many pages of which nothing is known.
+func New(pages int) Census {
+	return Census{Prior: newPrior(pages), Calibration: newCalibration(), until: period}
 }
 
-// Count takes in the posterior of one of n pages, observed for a time gap, and reports
-// whether prior and gain are new ones.
-func (c *Census) Count(b *belief.Belief, gap, cycle float64, n int) bool {
-	c.Prior.count(b, gap, cycle, n)
+// Count takes in that the belief about a page has changed, and reports whether prior and gain are
+// new ones.
+func (c *Census) Count(before, now *belief.Belief, cycle float64) bool {
+	c.Prior.Vote(before, now)
 	if c.until--; c.until > 0 {
 		return false
 	}
 	c.until = period
-	c.Prior.estimate(cycle, n)
+	c.Prior.estimate()
 	c.Hedge.estimate(cycle)
 	return true
 }
@@ -49,7 +49,7 @@ func (c *Census) Slide(by int) {
 func (c *Census) Encode(e *codec.Encoder) {
 	c.Prior.encode(e)
 	c.Hedge.encode(e)
-	c.Patience.encode(e)
+	c.Calibration.encode(e)
 	e.Byte(c.until)
 }
 
@@ -57,6 +57,6 @@ func (c *Census) Encode(e *codec.Encoder) {
 func (c *Census) Decode(d *codec.Decoder) {
 	c.Prior.decode(d)
 	c.Hedge.decode(d)
-	c.Patience.decode(d)
+	c.Calibration.decode(d)
 	c.until = d.ByteIn(1, period)
 }

@@ -20,44 +20,104 @@ func model() belief.Model {
 	return m
 }
 
-// The prior is where the beliefs are: pages that all change once a cycle.
+// The prior is where the votes are: of pages that all change once a cycle. A page that comes and
+// goes leaves nothing behind.
 func TestPrior(t *testing.T) {
 	t.Parallel()
+	const n = 20
 	m := model()
-	c := New(8)
-	var b belief.Belief
-	p := m.Fresh()
-	m.Unpack(&p, &b)
-	for k := range 100 {
-		m.Learn(&b, 0.7, k%2 == 0)
+	c := New(n)
+	for _, f := range c.Prior.Factor()[belief.Steady] {
+		require.InEpsilon(t, 1, f, 1e-12, "flat to begin with")
 	}
-	fresh := 0
-	for range 400 {
-		if c.Count(&b, 1, 1, 20) {
-			fresh++
+	var flat, b belief.Belief
+	p := m.Fresh()
+	m.Unpack(&p, &flat)
+	b = flat
+	for k := range 100 {
+		m.Learn(&b, 0.7, 0.7, k%2 == 0)
+	}
+	computed := 0
+	for range n {
+		if c.Count(&flat, &b, 1) {
+			computed++
 		}
 	}
-	require.Equal(t, 400/period, fresh)
-	factor := c.Prior.Factor()
+	require.Equal(t, n/period, computed)
+	c.Prior.estimate()
+	factor := *c.Prior.Factor()
 	at := int(math.Round(b.MeanCell()))
-	require.Greater(t, factor[belief.Steady][at], 3.0)
-	require.Less(t, factor[belief.Steady][at-6], 0.5)
-	require.Less(t, factor[belief.Steady][at+5], 0.5)
-	share, total := c.Prior.Rates()
+	require.Greater(t, factor[belief.Steady][at], 2.0)
+	require.InDelta(t, flatVotes/(1.0+flatVotes), factor[belief.Steady][at-6], 0.05, "votes without evidence stay")
 	sum, mean := 0.0, 0.0
-	for k, s := range share {
+	for k, s := range c.Prior.Rates() {
 		sum += s
-		mean += s / total * float64(k)
+		mean += s * float64(k)
 	}
-	require.InEpsilon(t, total, sum, 1e-9)
-	require.InDelta(t, b.MeanCell(), mean, 0.5)
+	require.InEpsilon(t, 1, sum, 1e-9)
+	require.InDelta(t, b.MeanCell(), mean, 0.05)
+	sum = 0
+	for _, l := range c.Prior.Landing() {
+		sum += l
+	}
+	require.InEpsilon(t, 1, sum, 1e-9)
 
-	before := *factor
+	var none belief.Belief
+	before := c.Prior.total
+	c.Prior.Vote(&none, &flat)
+	c.Prior.estimate()
+	require.InEpsilon(t, before+1, c.Prior.total, 1e-3)
+	c.Prior.Vote(&flat, &none)
+	c.Prior.estimate()
+	require.InEpsilon(t, factor[belief.Steady][at], c.Prior.factor[belief.Steady][at], 1e-3)
+
 	c.Slide(1)
-	require.Equal(t, before[belief.Steady][at], factor[belief.Steady][at+4])
-	slid, after := c.Prior.Rates()
-	require.InEpsilon(t, total, after, 1e-9)
-	require.InEpsilon(t, share[at], slid[at+4], 1e-9)
+	require.InEpsilon(t, factor[belief.Steady][at], c.Prior.factor[belief.Steady][at+4], 1e-3)
+}
+
+// A Calibration finds out that probabilities are too high for pages that did not change at the
+// poll before, too low for the others, and off by a power. What is said of changes then is right
+// to a tenth; with fade 0 nothing is corrected.
+func TestCalibration(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(1, 2))
+	truth := func(said float64, last bool) float64 {
+		v := 0.6 * math.Pow(-math.Log1p(-said), 0.8)
+		if last {
+			v *= 2
+		}
+		return -math.Expm1(-v)
+	}
+	c := newCalibration()
+	const n = 20_000
+	for range 5 * n {
+		said, last := rng.Float64(), rng.IntN(3) == 0
+		c.Learn(said, last, rng.Float64() < truth(said, last), 1, n)
+	}
+	for _, said := range []float64{0.1, 0.3, 0.6, 0.9} {
+		for _, last := range []bool{false, true} {
+			require.InEpsilon(t, truth(said, last), c.Correct(said, last, 1), 0.12, "%v %v", said, last)
+			require.InEpsilon(t, said, c.Correct(said, last, 0), 1e-9)
+		}
+	}
+	for _, said := range []float64{0, 1} {
+		require.InDelta(t, said, c.Correct(said, false, 1), 1e-3)
+	}
+	require.Less(t, math.Abs(c.shift(&feature{1e9}, 1)), mostCalibration+1e-9)
+}
+
+// Where pages are judged rightly, little is corrected.
+func TestCalibrationOfTheRight(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(3, 2))
+	c := newCalibration()
+	const n = 500
+	for range 10 * n {
+		said := rng.Float64()
+		c.Learn(said, rng.IntN(2) == 0, rng.Float64() < said, 1, n)
+	}
+	require.InDelta(t, 0.3, c.Correct(0.3, true, 1), 0.03)
+	require.InDelta(t, 0.3, c.Correct(0.3, false, 1), 0.03)
 }
 
 // scored returns the gain after polls of pages of the given rates, one a cycle each, in the
@@ -105,34 +165,6 @@ func TestHedgeAdd(t *testing.T) {
 	require.Greater(t, h.Gain(), 0.4)
 }
 
-// Patience grows while late polls earn nothing, shrinks where they earn more than others,
-// and keeps within its bounds.
-func TestPatience(t *testing.T) {
-	t.Parallel()
-	const n = 100
-	p := Patience{cycles: FirstPatience}
-	for range 1000 {
-		p.Earn(1, true, false, n)
-		p.Earn(1, false, false, n)
-	}
-	require.EqualValues(t, FirstPatience, p.Cycles(), "polls that are not late tell what is usual")
-	for range 10 {
-		p.Earn(1, false, true, n)
-	}
-	require.InEpsilon(t, FirstPatience*math.Exp(10*patiencePace/float64(n)), p.Cycles(), 1e-9)
-	before := p.Cycles()
-	p.Earn(0.3, true, true, n)
-	require.Equal(t, before, p.Cycles(), "a page that could not have earned as much")
-	for range 1000 {
-		p.Earn(1, false, true, n)
-	}
-	require.EqualValues(t, MostPatience, p.Cycles())
-	for range 1000 {
-		p.Earn(1, true, true, n)
-	}
-	require.EqualValues(t, leastPatience, p.Cycles())
-}
-
 func TestDecode(t *testing.T) {
 	t.Parallel()
 	load := func(c *Census) (Census, error) {
@@ -147,14 +179,14 @@ func TestDecode(t *testing.T) {
 		return got, d.Done()
 	}
 	good := func() *Census {
-		m, c := model(), New(8)
+		m, c := model(), New(4)
 		var b belief.Belief
 		p := m.Fresh()
 		m.Unpack(&p, &b)
 		for k := range 20 {
 			c.Hedge.Score(float64(k%5), 1, k%3 == 0, 1, 4)
-			c.Patience.Earn(1, k%3 == 0, false, 4)
-			c.Count(&b, 1, 1, 4)
+			c.Calibration.Learn(0.3, k%2 == 0, k%3 == 0, 1, 4)
+			c.Count(&b, &b, 1)
 		}
 		return &c
 	}
@@ -162,14 +194,15 @@ func TestDecode(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, *good(), got)
 	for name, spoil := range map[string]func(c *Census){
-		"share":    func(c *Census) { c.Prior.share[0][0] = -1 },
-		"factor":   func(c *Census) { c.Prior.factor[1][3] = math.NaN() },
-		"time":     func(c *Census) { c.Hedge.time[2] = math.Inf(1) },
-		"gain":     func(c *Census) { c.Hedge.gain = math.NaN() },
-		"patience": func(c *Census) { c.Patience.cycles = MostPatience + 1 },
-		"tried":    func(c *Census) { c.Patience.tried = -1 },
-		"earned":   func(c *Census) { c.Patience.earned = math.Inf(1) },
-		"until":    func(c *Census) { c.until = 0 },
+		"votes":      func(c *Census) { c.Prior.votes[0][2] = -1 },
+		"factor":     func(c *Census) { c.Prior.factor[1][3] = math.NaN() },
+		"no factor":  func(c *Census) { c.Prior.factor[1][3] = 0 },
+		"total":      func(c *Census) { c.Prior.total = 0 },
+		"time":       func(c *Census) { c.Hedge.time[2] = math.Inf(1) },
+		"gain":       func(c *Census) { c.Hedge.gain = math.NaN() },
+		"theta":      func(c *Census) { c.Calibration.theta[1] = math.NaN() },
+		"covariance": func(c *Census) { c.Calibration.covariance[1][0] = math.Inf(1) },
+		"until":      func(c *Census) { c.until = 0 },
 	} {
 		c := good()
 		spoil(c)

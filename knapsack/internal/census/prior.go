@@ -7,111 +7,92 @@ import (
 	"github.com/recrawl/recrawl/knapsack/internal/belief"
 )
 
-// shareMemory is how many cycles the prior remembers. Chosen, not swept;
-// TestRateFilterFreshness measures what the prior is worth.
-const shareMemory = 5
-
-// A Prior is the average posterior of all pages, over the recent past.
+// A Prior is the average of the beliefs about all pages. Each page has one vote, which its belief
+// shares out among the hypotheses.
 type Prior struct {
-	// share is the time, weighted by how recent it is, that pages are believed to have
-	// spent under a hypothesis; factor is made of it, relative to the flat prior.
-	share, factor belief.Prior
-	// landing has the probabilities of the rates of a page that jumps.
-	landing belief.Row
+	votes, factor belief.Prior
+	total         float64 // of votes
 }
 
-// landingPrior is how many cycles every page counts as seen under the flat prior in landing. 0.01
-// to 0.1 differ by less than 2 % in the delays of four recorded histories, 1 is 5 to 15 % worse.
-const landingPrior = 0.1
+const (
+	// flatVotes is how many votes without evidence there are beside the vote of each page. The
+	// belief after few polls has the prior in it, which would confirm itself.
+	flatVotes = 2
+	// landingVotes is the same for Landing. 0.01 to 0.1 differ by less than 2 % in the delays of
+	// four recorded histories, 1 is 5 to 15 % worse.
+	landingVotes = 0.1
+	// leastVotes keeps a hypothesis from dying out by rounding.
+	leastVotes = 1e-3
+)
 
-func newPrior() (p Prior) {
-	for c := range p.factor {
-		for k := range p.factor[c] {
-			p.factor[c][k] = 1
-		}
+func newPrior(pages int) (p Prior) {
+	for c, k := range belief.Hypothesis {
+		p.votes[c][k] = float64(pages) * belief.FlatWeight(c)
 	}
-	for k := range p.landing {
-		p.landing[k] = 1.0 / belief.Cells
-	}
+	p.estimate()
 	return p
 }
 
 // Factor returns the prior relative to the flat one.
 func (p *Prior) Factor() *belief.Prior { return &p.factor }
 
+// Rates returns how likely each rate is for a page of all.
+func (p *Prior) Rates() (share belief.Row) {
+	for c, k := range belief.Hypothesis {
+		share[k] += p.votes[c][k] / p.total
+	}
+	return share
+}
+
 // Landing returns the probabilities of the rates to which pages jump: those of all pages.
-func (p *Prior) Landing() *belief.Row { return &p.landing }
-
-// Rates returns how much time pages have spent at each rate, and its total.
-func (p *Prior) Rates() (share belief.Row, total float64) {
-	for c := range p.share {
-		for k, s := range p.share[c] {
-			share[k] += s
-			total += s
-		}
+func (p *Prior) Landing() (landing belief.Row) {
+	for k, share := range p.Rates() {
+		landing[k] = (share + landingVotes/belief.Cells) / (1 + landingVotes)
 	}
-	return share, total
+	return landing
 }
 
-func (p *Prior) count(b *belief.Belief, gap, cycle float64, n int) {
-	total := 0.0
-	for c := range p.share {
-		for k := range p.share[c] {
-			total += float64(b.Weight(c, k) * p.factor[c][k])
-		}
-	}
-	keep, scale := math.Exp(-gap/(shareMemory*cycle*float64(max(n, 1)))), gap/total
-	for c := range p.share {
-		for k, s := range p.share[c] {
-			p.share[c][k] = float64(s*keep) + float64(float64(b.Weight(c, k)*p.factor[c][k])*scale)
-		}
+// Vote takes in that the belief about a page has changed. Both are informed by the prior; the zero
+// Belief has no vote, for a page that comes or goes.
+func (p *Prior) Vote(before, now *belief.Belief) {
+	for c, k := range belief.Hypothesis {
+		p.votes[c][k] = max(leastVotes, p.votes[c][k]+now.Weight(c, k)-before.Weight(c, k))
 	}
 }
 
-func (p *Prior) estimate(cycle float64, n int) {
-	share, total := p.Rates()
-	// As if every page had been seen for a cycle under the flat prior. The
-	// posterior of a class that jumps has the prior of rates in it at every jump,
-	// and that is flat; so it is for the steady class only that rates are learnt.
-	flat := cycle * float64(n)
-	for k := range p.landing {
-		p.landing[k] = (share[k] + landingPrior*flat/belief.Cells) / (total + landingPrior*flat)
+// estimate computes the factor.
+func (p *Prior) estimate() {
+	p.total = 0
+	for c, k := range belief.Hypothesis {
+		p.votes[c][k] = max(leastVotes, p.votes[c][k])
+		p.total += p.votes[c][k]
 	}
-	for c := range p.factor {
-		mass := 0.0
-		for _, s := range p.share[c] {
-			mass += s
-		}
-		for k := range p.factor[c] {
-			s := mass * belief.Classes
-			if c == belief.Steady {
-				s = p.share[c][k] * belief.Classes * belief.Cells
-			}
-			p.factor[c][k] = (s + flat) / (total + flat)
-		}
+	for c, k := range belief.Hypothesis {
+		ratio := p.votes[c][k] / (p.total * belief.FlatWeight(c))
+		p.factor[c][k] = (ratio + flatVotes) / (1 + flatVotes)
 	}
 }
 
 func (p *Prior) slide(by int) {
-	for c := range p.share {
-		belief.Slide(&p.share[c], by)
-		belief.Stretch(&p.factor[c], by)
-	}
-	belief.Slide(&p.landing, by)
+	p.votes.Slide(by)
+	p.estimate()
 }
 
 func (p *Prior) encode(e *codec.Encoder) {
-	for c := range p.share {
-		e.Float64s(p.share[c][:])
+	for c := range p.votes {
+		e.Float64s(p.votes[c][:])
 		e.Float64s(p.factor[c][:])
 	}
-	e.Float64s(p.landing[:])
+	e.Float64(p.total)
 }
 
 func (p *Prior) decode(d *codec.Decoder) {
-	for c := range p.share {
-		decodeRow(d, &p.share[c])
+	for c := range p.votes {
+		decodeRow(d, &p.votes[c])
 		decodeRow(d, &p.factor[c])
 	}
-	decodeRow(d, &p.landing)
+	p.total = d.Float64In(leastVotes, math.MaxFloat64)
+	for c, k := range belief.Hypothesis {
+		d.Require(p.factor[c][k] > 0, "a prior of %v", p.factor[c][k])
+	}
 }

@@ -230,6 +230,14 @@ func (l *Limits) Paces() int { return len(l.paces) }
 // Pace returns the pace of the group in a slot.
 func (l *Limits) Pace(group uint32) *Pace { return &l.paces[group] }
 
+// Pages returns the number of pages in the group in a slot, 0 if it has been removed.
+func (l *Limits) Pages(group uint32) int {
+	if p := &l.paces[group]; !p.removed {
+		return p.pages
+	}
+	return 0
+}
+
 // Group returns the slot of a group that has not been removed.
 func (l *Limits) Group(group int) (slot uint32, ok bool) {
 	at, ok := l.groups.Slot(group)

@@ -1,0 +1,135 @@
+// Package factor learns by how much pages that belong together change more, or less, at present
+// than each of them alone would make one expect.
+//
+// A Factor holds the Evidence of one group of pages, and a Level what the groups of a kind have in
+// common: how strongly such evidence should count. What a group has in common is unknown to begin
+// with, and may be nothing.
+package factor
+
+import (
+	"math"
+
+	"github.com/recrawl/recrawl/internal/codec"
+)
+
+// mostPulls is the most strengths that a Level has.
+const mostPulls = 4
+
+// A Mix holds a number for each strength of a Level.
+type Mix [mostPulls]float64
+
+// A Level is a kind of groups, with the strengths of evidence that may be true of them.
+//
+// A pull κ is how many expected changes it takes until the evidence of a group counts as much as
+// what its pages had been expected to do: with F changes found where E were expected, the pages
+// change (κ·base + F)/(κ + E) times as fast as they use to. The first pull is infinite: nothing in
+// common.
+type Level struct {
+	pulls []float64
+	prior Mix // how likely the strengths are in a group of which nothing is known
+}
+
+const (
+	// forget is by how much the log likelihoods of strengths shrink with each poll of a group.
+	forget = 0.98
+	// learn is by how much the prior of a level follows the strengths of the group polled.
+	learn = 0.0005
+	// leastLikelihood bounds what one poll can tell of strengths.
+	leastLikelihood = 1e-6
+	// leastPrior lets a strength that no group has shown for long come back.
+	leastPrior = 1e-12
+)
+
+// NewLevel returns a level with the given finite pulls, at most three.
+func NewLevel(pulls ...float64) (l Level) {
+	l.pulls = append([]float64{math.Inf(1)}, pulls...)
+	for k := range l.pulls {
+		l.prior[k] = 1 / float64(len(l.pulls))
+	}
+	return l
+}
+
+// A Factor learns the factor of one group. See New.
+type Factor struct {
+	Evidence
+	doubt Mix // log likelihood of each strength, discounted
+	weigh Mix // how likely the strengths are
+}
+
+// New returns the factor of a group of which nothing is known.
+func New(l *Level) Factor { return Factor{weigh: l.prior} }
+
+// Each returns for each strength the factor of the time from a moment to the present, where it is
+// base without the evidence. Where evidence is forgotten it is that of base.
+func (f *Factor) Each(l *Level, from, base float64) (each Mix) {
+	found, expected, known := f.Since(from)
+	part := 1.0
+	if known > from {
+		part = (f.last.time - known) / (f.last.time - from)
+	}
+	each[0] = base
+	for k := 1; k < len(l.pulls); k++ {
+		pull := l.pulls[k]
+		x := (float64(pull*base) + found) / (pull + expected)
+		each[k] = base + float64(part*(x-base))
+	}
+	return each
+}
+
+// Mean returns the factor of the time from a moment to the present, averaged over the strengths.
+func (f *Factor) Mean(l *Level, from, base float64) float64 {
+	if len(f.knots) == 0 {
+		return base
+	}
+	each := f.Each(l, from, base)
+	return f.Average(l, &each)
+}
+
+// Average returns the average over the strengths.
+func (f *Factor) Average(l *Level, each *Mix) (mean float64) {
+	for k := range l.pulls {
+		mean += float64(f.weigh[k] * each[k])
+	}
+	return mean
+}
+
+// Learn takes in that something happened that had the given likelihood under each strength.
+func (f *Factor) Learn(l *Level, likelihood *Mix) {
+	var posterior Mix
+	top := math.Inf(-1)
+	for k := range l.pulls {
+		f.doubt[k] = float64(f.doubt[k]*forget) + math.Log(max(likelihood[k], leastLikelihood))
+		posterior[k] = f.doubt[k] + math.Log(l.prior[k]+leastPrior)
+		top = max(top, posterior[k])
+	}
+	total := 0.0
+	for k := range l.pulls {
+		f.weigh[k] = math.Exp(posterior[k] - top)
+		total += f.weigh[k]
+	}
+	for k := range l.pulls {
+		f.weigh[k] /= total
+		l.prior[k] += float64(learn * (f.weigh[k] - l.prior[k]))
+	}
+}
+
+// Encode writes what the level has learnt.
+func (l *Level) Encode(e *codec.Encoder) { e.Float64s(l.prior[:]) }
+
+// Decode reads what Encode wrote, into a level with the same pulls.
+func (l *Level) Decode(d *codec.Decoder) { copy(l.prior[:], d.Float64sIn(mostPulls, 0, 1)) }
+
+// Encode writes the factor.
+func (f *Factor) Encode(e *codec.Encoder) {
+	f.Evidence.encode(e)
+	e.Float64s(f.doubt[:])
+	e.Float64s(f.weigh[:])
+}
+
+// Decode reads what Encode wrote.
+func (f *Factor) Decode(d *codec.Decoder) {
+	f.Evidence.decode(d)
+	mostDoubt := math.Log(leastLikelihood) / (1 - forget)
+	copy(f.doubt[:], d.Float64sIn(mostPulls, mostDoubt, 0))
+	copy(f.weigh[:], d.Float64sIn(mostPulls, 0, 1))
+}

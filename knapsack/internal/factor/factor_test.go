@@ -1,0 +1,208 @@
+package factor
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/recrawl/recrawl/internal/codec"
+)
+
+// The sums since a time are those of the evidence, each piece spread evenly over its gap, as long
+// as no knot is dropped.
+func TestSince(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		var e Evidence
+		type piece struct{ from, to, found float64 }
+		var all []piece
+		now := 0.0
+		for range rapid.IntRange(1, 30).Draw(t, "polls") {
+			now += rapid.Float64Range(0.05, 0.2).Draw(t, "step")
+			p := piece{max(0, now-rapid.Float64Range(0.01, 3).Draw(t, "gap")), now, float64(rapid.IntRange(0, 1).Draw(t, "found"))}
+			if len(all) == 0 {
+				p.from = 0
+			}
+			e.Add(p.from, p.to, p.found, 0.5, 1, 100)
+			all = append(all, p)
+		}
+		for _, k := range e.knots { // between knots it is a straight line
+			found, expected := 0.0, 0.0
+			for _, p := range all {
+				part := max(0, min(1, (p.to-k.time)/(p.to-p.from)))
+				found += part * p.found
+				expected += part * 0.5
+			}
+			gotFound, gotExpected, known := e.Since(k.time)
+			require.Equal(t, k.time, known)
+			require.InDelta(t, found, gotFound, 1e-9)
+			require.InDelta(t, expected, gotExpected, 1e-9)
+		}
+		_, _, known := e.Since(-1)
+		require.Equal(t, e.knots[0].time, known, "what was before is not known")
+		found, _, known := e.Since(now + 1)
+		require.Zero(t, found)
+		require.Equal(t, now+1, known)
+	})
+}
+
+// Knots are few however long the evidence lasts, and the oldest ones the farthest apart; sums
+// stay right to the distance of knots.
+func TestKnotsAreFew(t *testing.T) {
+	t.Parallel()
+	var e Evidence
+	const most = 20
+	now := 0.0
+	for range 4000 {
+		e.Add(now, now+0.01, 0.02, 0.01, 1, most)
+		now += 0.01
+		require.LessOrEqual(t, len(e.knots), most+1)
+	}
+	for _, age := range []float64{0.1, 0.5, 2, 7} {
+		found, expected, _ := e.Since(now - age)
+		require.InEpsilon(t, 2*age, found, 0.01)
+		require.InEpsilon(t, age, expected, 0.01)
+	}
+	_, _, known := e.Since(0)
+	require.Less(t, known, now-memory)
+	require.Greater(t, known, now-2*memory)
+	first, last := e.knots[1].time-e.knots[0].time, e.last.time-e.knots[len(e.knots)-1].time
+	require.Greater(t, first, 4*last)
+}
+
+// drive lets n pages be polled in turn for so many cycles, each expected to change with
+// probability 0.2 in a cycle, and to do so times the factor of the cycle. It returns the mean
+// error of the log factor before each poll of the last half.
+func drive(f *Factor, l *Level, n, cycles int, factor func(cycle int) float64) (err float64) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for k := range n * cycles {
+		from := float64(k)/float64(n) - 1
+		changed := rng.Float64() < 1-math.Pow(0.8, factor(k/n))
+		each := f.Each(l, from, 1)
+		if k >= n*cycles/2 {
+			err += math.Abs(math.Log(f.Average(l, &each)/factor(k/n))) / float64(n*cycles-n*cycles/2)
+		}
+		var likelihood Mix
+		for i, x := range each {
+			stay := math.Pow(0.8, x)
+			if changed {
+				stay = 1 - stay
+			}
+			likelihood[i] = stay
+		}
+		f.Learn(l, &likelihood)
+		found := 0.0
+		if changed {
+			found = -math.Log(0.8) / 0.2
+		}
+		f.Add(from, from+1, found, -math.Log(0.8), 1, 192)
+	}
+	return err
+}
+
+// Where pages have nothing in common the factor stays near 1, and where they change three times
+// as much as expected it is found. A factor that holds for 4 cycles each is followed at a distance.
+func TestFactorIsLearnt(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{5, 100} {
+		fresh := func() (*Factor, *Level) {
+			l := NewLevel(8, 2, 0.5)
+			f := New(&l)
+			return &f, &l
+		}
+		f, l := fresh()
+		nothing := drive(f, l, n, 20000/n, func(int) float64 { return 1 })
+		f, l = fresh()
+		thrice := drive(f, l, n, 20000/n, func(int) float64 { return 3 })
+		f, l = fresh()
+		moving := drive(f, l, n, 20000/n, func(c int) float64 { return []float64{0.3, 3}[c/4%2] })
+		t.Logf("%d pages: errors %.2f nats with nothing in common, %.2f of a factor of 3, %.2f of one that moves", n, nothing, thrice, moving)
+		require.Less(t, nothing, 0.15)
+		require.Less(t, thrice, 0.75)
+		require.Less(t, moving, 0.8*math.Log(3))
+	}
+}
+
+// The infinite pull wins where there is nothing in common, and its level learns it.
+func TestLevelLearns(t *testing.T) {
+	t.Parallel()
+	l := NewLevel(8, 2)
+	f := New(&l)
+	drive(&f, &l, 5, 4000, func(int) float64 { return 1 })
+	require.Greater(t, l.prior[0], 0.45, "a third to begin with")
+	g := New(&l)
+	require.Equal(t, 1.0, g.Mean(&l, 3, 1), "no evidence, whatever the level")
+	total := 0.0
+	for _, p := range l.prior {
+		total += p
+	}
+	require.InEpsilon(t, 1, total, 1e-9)
+}
+
+// The time that is not known counts as expected.
+func TestFactorOfPartlyKnownTime(t *testing.T) {
+	t.Parallel()
+	l := NewLevel(8, 2)
+	f := New(&l)
+	f.Add(10, 12, 4, 2, 1, 9)
+	each := f.Each(&l, 10, 1)
+	require.InEpsilon(t, (8+4.0)/(8+2), each[1], 1e-9)
+	require.InEpsilon(t, (2+4.0)/(2+2), each[2], 1e-9)
+	each = f.Each(&l, 6, 1)
+	require.InEpsilon(t, 1+(1.2-1)/3, each[1], 1e-9)
+	each = f.Each(&l, 10, 0.5)
+	require.InEpsilon(t, 0.5, each[0], 1e-9)
+	require.InEpsilon(t, (4+4.0)/(8+2), each[1], 1e-9, "the evidence is judged against the base")
+}
+
+func TestDecode(t *testing.T) {
+	t.Parallel()
+	load := func(f *Factor, l *Level) (got Factor, err error) {
+		e := codec.NewEncoder(nil, "f", 1)
+		f.Encode(e)
+		l.Encode(e)
+		b, err := e.Finish()
+		require.NoError(t, err)
+		d, err := codec.NewDecoder(b, "f", 1)
+		require.NoError(t, err)
+		into := NewLevel(8, 2)
+		got.Decode(d)
+		into.Decode(d)
+		if err = d.Done(); err == nil {
+			require.Equal(t, *l, into)
+		}
+		return got, err
+	}
+	good := func() (*Factor, *Level) {
+		l := NewLevel(8, 2)
+		f := New(&l)
+		drive(&f, &l, 9, 30, func(int) float64 { return 2 })
+		return &f, &l
+	}
+	f, l := good()
+	got, err := load(f, l)
+	require.NoError(t, err)
+	require.Equal(t, *f, got)
+	fresh := New(l)
+	got, err = load(&fresh, l)
+	require.NoError(t, err)
+	require.Equal(t, fresh, got)
+	for name, spoil := range map[string]func(f *Factor, l *Level){
+		"time":     func(f *Factor, _ *Level) { f.knots[3].time = f.knots[2].time },
+		"far":      func(f *Factor, _ *Level) { f.last.time = math.Inf(1) },
+		"found":    func(f *Factor, _ *Level) { f.knots[0].found = -1 },
+		"falling":  func(f *Factor, _ *Level) { f.last.expected = 0 },
+		"doubt":    func(f *Factor, _ *Level) { f.doubt[1] = 1 },
+		"unlikely": func(f *Factor, _ *Level) { f.doubt[1] = -1e9 },
+		"weight":   func(f *Factor, _ *Level) { f.weigh[0] = math.NaN() },
+		"prior":    func(_ *Factor, l *Level) { l.prior[0] = 2 },
+	} {
+		f, l := good()
+		spoil(f, l)
+		_, err := load(f, l)
+		require.ErrorIs(t, err, codec.ErrCorrupt, name)
+	}
+}

@@ -1,0 +1,144 @@
+package knapsack
+
+import (
+	"math"
+
+	"github.com/recrawl/recrawl/knapsack/internal/belief"
+	"github.com/recrawl/recrawl/knapsack/internal/factor"
+	"github.com/recrawl/recrawl/knapsack/internal/queue"
+)
+
+// What pages have in common at present: all pages, and those of a group. The evidence of a group is
+// judged against what that of all pages makes one expect.
+const (
+	ofAll = iota
+	ofGroup
+)
+
+// newLevels returns the strengths that evidence may have, in changes. They were chosen on four
+// recorded histories. All pages need a weak one, as what they have in common comes and goes; a
+// group of a few pages overreacts with it.
+func newLevels() [2]factor.Level {
+	return [2]factor.Level{ofAll: factor.NewLevel(8, 2, 0.5), ofGroup: factor.NewLevel(8, 2)}
+}
+
+const (
+	// leastSurvival bounds how many changes a poll may be worth that was sure to find one.
+	leastSurvival = 1e-3
+	mostKnots     = 192
+)
+
+// neighbours returns the factor of a group, nil if it has fewer than two pages.
+func (f *RateFilter) neighbours(group uint32) *factor.Factor {
+	if group == queue.None || f.limits.Pages(group) < 2 {
+		return nil
+	}
+	return &f.groups[group]
+}
+
+// compare takes in what a poll of a page found, whose rates had the given probabilities, and
+// returns by how much more the page was taken to have changed in the gap than it is used to.
+func (f *RateFilter) compare(slot uint32, rates *belief.Row, from, now float64, changed bool) (m float64) {
+	p := poll{f, rates, from, now, max(leastSurvival, f.model.Survival(rates, now-from)), changed}
+	m = p.learn(&f.common, &f.levels[ofAll], 1)
+	if g := f.neighbours(f.queue.Group(slot)); g != nil {
+		m = p.learn(g, &f.levels[ofGroup], m)
+	}
+	return m
+}
+
+// A poll is evidence of what pages have in common.
+type poll struct {
+	*RateFilter
+	rates     *belief.Row // probabilities before
+	from, now float64
+	stay      float64 // probability of no change, by the page alone
+	changed   bool
+}
+
+// learn takes the poll in, and returns the factor before it.
+func (p *poll) learn(to *factor.Factor, l *factor.Level, base float64) (m float64) {
+	each := to.Each(l, p.from, base)
+	m = to.Average(l, &each)
+	var likelihood factor.Mix
+	for k, x := range each {
+		stay := p.stay
+		if x != 1 {
+			stay = p.model.Survival(p.rates, (p.now-p.from)*x)
+		}
+		if p.changed {
+			stay = 1 - stay
+		}
+		likelihood[k] = stay
+	}
+	to.Learn(l, &likelihood)
+	found, expected := p.counts(l == &p.levels[ofGroup])
+	to.Add(p.from, p.now, found, expected, p.model.Cycle(), mostKnots)
+	return m
+}
+
+// counts returns the changes found and expected. For all pages these are polls that find one. For
+// groups, whose pages often change many times in a gap, they are the changes that there were, of
+// which a poll tells one: −ln(stay), over 1 − stay where there was one. On four recorded histories
+// that is better by 0.3 %, and worse by that for all pages.
+func (p *poll) counts(all bool) (found, expected float64) {
+	expected = 1 - p.stay
+	if all {
+		expected = -math.Log(p.stay)
+	}
+	if p.changed {
+		found = expected / (1 - p.stay)
+	}
+	return found, expected
+}
+
+// fade is the part that is left of what is done in the first few cycles only: 1 to begin with.
+func (f *RateFilter) fade() float64 {
+	cycles := float64(f.meter.Polls()) / float64(max(1, f.ids.Len()))
+	return 1 / (1 + cycles*cycles/(fadeCycles*fadeCycles))
+}
+
+const (
+	fadeCycles = 3
+	patience   = 64
+)
+
+// optimism is how many standard deviations are added to the value of a poll, for what it teaches.
+func (f *RateFilter) optimism() float64 {
+	if f.objective == Detections {
+		return 0.5 + 0.5*f.fade()
+	}
+	return 0.5
+}
+
+// vote lets a page that comes or goes count in the prior.
+func (f *RateFilter) vote(slot int, sign int) {
+	var b, none belief.Belief
+	f.model.Unpack(&f.beliefs[slot], &b)
+	b = f.informed(b)
+	if sign > 0 {
+		f.census.Prior.Vote(&none, &b)
+	} else {
+		f.census.Prior.Vote(&b, &none)
+	}
+}
+
+// bits is a set of slots.
+type bits []uint64
+
+func newBits(n int) bits { return make(bits, (n+63)/64) }
+
+func (b *bits) grow(n int) {
+	for len(*b) < (n+63)/64 {
+		*b = append(*b, 0)
+	}
+}
+
+func (b bits) has(slot uint32) bool { return b[slot/64]>>(slot%64)&1 != 0 }
+
+func (b bits) set(slot uint32, on bool) {
+	b[slot/64] &^= 1 << (slot % 64)
+	if on {
+		b[slot/64] |= 1 << (slot % 64)
+	}
+}
