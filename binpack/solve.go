@@ -38,7 +38,8 @@ type Solution struct {
 
 // Solve packs the items into as few bins as possible and proves it. It is anytime: when the
 // context ends, or the limit of the config is reached, it returns the best packing and bound
-// so far. Without a deadline the result is a function of the input.
+// so far. Without a deadline the result is a function of the input. If the context is over
+// from the start, it answers thousands of items in O(n), by [NextFit] and the bound of the sum.
 //
 // Errors are those of [Pack]. [ErrNoRoom] means that no packing was found; the message says so
 // if there is none.
@@ -82,7 +83,10 @@ func Solve[W Weight](ctx context.Context, p Problem[W], cfg SolveConfig) (Soluti
 	if err != nil {
 		return Solution{}, err
 	}
-	s := in.Solve(ctx, nodes)
+	s, ok := hurry(ctx, in)
+	if !ok {
+		s = in.Solve(ctx, nodes)
+	}
 	switch {
 	case s.Bin == nil && s.Proved:
 		return Solution{}, fmt.Errorf("%w: there is no packing", ErrNoRoom)

@@ -2,6 +2,7 @@ package binpack
 
 import (
 	"context"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -260,3 +261,34 @@ func BenchmarkSolve(b *testing.B) {
 
 // certified is the number of bins that a certificate claims.
 func certified(c Certificate) int { return packing.Certificate(c).Bound() }
+
+// A context that is over still gets a packing and a bound with its certificate, without a search.
+func TestSolveInAHurry(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	rng := rand.New(rand.NewPCG(9, 9))
+	for _, whole := range []bool{true, false} {
+		p := Problem[float64]{Weights: make([]float64, 2*hurryItems), Capacity: 1}
+		for i := range p.Weights {
+			if p.Weights[i] = rng.Float64() / 8; whole {
+				p.Weights[i] = math.Round(1000*p.Weights[i]) / 1000
+			}
+		}
+		s, err := Solve(ctx, p, SolveConfig{})
+		require.NoError(t, err)
+		require.NoError(t, CheckPacking(p, s.Packing))
+		require.Zero(t, s.Nodes)
+		require.LessOrEqual(t, s.Lower, s.Bins)
+		require.Greater(t, 2*s.Lower, s.Bins-1)
+		if whole { // the check of others would take too long
+			bound, err := CheckBound(p, s.Certificate)
+			require.NoError(t, err)
+			require.Equal(t, s.Lower, bound)
+		}
+	}
+	s, err := Solve(ctx, Problem[float64]{Weights: make([]float64, 2*hurryItems), Capacity: 1}, SolveConfig{})
+	require.NoError(t, err)
+	require.True(t, s.Proved)
+	require.Equal(t, 1, s.Bins)
+}

@@ -144,7 +144,11 @@ func (s scratch) place() ([]int, error) {
 	if slices.Min(p.Capacities) == slices.Max(p.Capacities) {
 		p.Capacity, p.Capacities = p.Capacities[0], nil // which is much faster
 	}
-	packed, err := binpack.Pack(p, binpack.BestFitDecreasing)
+	rule := binpack.BestFitDecreasing
+	if len(nodes) > 1000 && p.Capacities != nil {
+		rule = binpack.NextFitDecreasing // the others would scan all nodes for every site
+	}
+	packed, err := binpack.Pack(p, rule)
 	if err != nil {
 		return nil, err
 	}
