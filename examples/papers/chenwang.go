@@ -40,7 +40,7 @@ func chenWangStatic(l *lab) ([]figure, error) {
 	}
 	figures[1].rows[0].Why = "partition.NewOMA has these moves, and a test of each."
 	runs := l.runs(10, 10) // as the paper averages
-	seven := figure{place: "figure 5.3-7", text: "Crawls until all sites are placed, beside the numbers of the texts of figures 5.3-1 to 5.3-6, and beside what the rule implies: the relation of arms, sites and crawls that the report asks for in section 6.2, " +
+	seven := figure{place: "figure 5.3-7", whole: true, text: "Crawls until all sites are placed, beside the numbers of the texts of figures 5.3-1 to 5.3-6, and beside what the rule implies: the relation of arms, sites and crawls that the report asks for in section 6.2, " +
 		"partition.TWOMAConfig.ExpectedCrawls."}
 	measured := map[string][]float64{}
 	var printed, x []float64
@@ -55,13 +55,13 @@ func chenWangStatic(l *lab) ([]figure, error) {
 			measured[name] = append(measured[name], mean)
 		}
 	}
-	chart := report.Chart{Title: "Crawls until all sites are placed", X: "setting: 3×300, 3×1000, 5×300, 5×1000, 8×625, 10,000 on 8", Y: "crawls",
+	chart := report.Chart{Title: "Crawls until all sites are placed", X: "figure 5.3-1, -2, …", Y: "crawls",
 		Series: []report.Series{{Name: "published", X: x, Y: printed, Dashed: true, Main: true}}}
 	for _, s := range append(append([]scheme{}, textual...), fittedScheme) {
-		chart.Series = append(chart.Series, report.Series{Name: s.name, X: x, Y: measured[s.name], Main: s.name != atFour.name})
+		chart.Series = append(chart.Series, report.Series{Name: s.short, X: x, Y: measured[s.name], Main: s.name != atFour.name})
 	}
 	seven.charts = []report.Chart{chart}
-	relation, err := relationRows(measured, len(x))
+	relation, err := relationRows(measured, len(x), runs)
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +91,7 @@ var readingsOfText = []struct {
 }{{atBoundary.name, partition.TWOMAConfig{}}, {atFour.name, partition.TWOMAConfig{Entry: 4}}, {atInnermost.name, partition.TWOMAConfig{Entry: 5}}, {fittedScheme.name, fittedConfig}}
 
 // relationRows set the crawls measured beside the relation.
-func relationRows(measured map[string][]float64, n int) (rows []Row, err error) {
+func relationRows(measured map[string][]float64, n, runs int) (rows []Row, err error) {
 	for _, s := range readingsOfText {
 		expected := make([]float64, n)
 		for k := range expected {
@@ -101,7 +101,7 @@ func relationRows(measured map[string][]float64, n int) (rows []Row, err error) 
 			expected[k] = math.Round(10*expected[k]) / 10
 		}
 		rows = append(rows,
-			computed(s.name, "crawls until all are placed, measured, by setting", "crawls", measured[s.name]),
+			computed(s.name, "crawls until all are placed, measured, by setting", "crawls", measured[s.name]).over(runs),
 			computed(s.name, "the same, by ExpectedCrawls", "crawls", expected).because("Asked for in section 6.2: entry·ln(sites)·arms, about."))
 	}
 	return rows, nil
@@ -125,7 +125,7 @@ func (l *lab) static(place string, runs int) (f figure, means map[string]float64
 		f.text += "."
 	}
 	schemes := append(append([]scheme{uniformScheme}, textual...), fittedScheme, assigner)
-	all, names := make([][][]webenv.Crawl, len(schemes)), make([]string, len(schemes))
+	all := make([][][]webenv.Crawl, len(schemes))
 	for k, s := range schemes {
 		done := allPlaced
 		if s.name == uniformScheme.name {
@@ -134,9 +134,8 @@ func (l *lab) static(place string, runs int) (f figure, means map[string]float64
 		if all[k], err = l.crawlAll(s, cfg, runs, done); err != nil {
 			return f, nil, err
 		}
-		names[k] = s.name
 	}
-	f.charts = []report.Chart{totalsChart(fmt.Sprintf("%d access points, %d sites", set.arms, set.sites), names, all)}
+	f.charts = []report.Chart{totalsChart(fmt.Sprintf("%d access points, %d sites", set.arms, set.sites), schemes, all)}
 	better := all[len(all)-1]
 	means = map[string]float64{}
 	for k, s := range schemes[1 : len(schemes)-1] {
@@ -297,7 +296,7 @@ func chenWangDynamic(l *lab) ([]figure, error) {
 func chenWangLarge(l *lab) ([]figure, error) {
 	const arms = 30
 	perArm := pick(l, 200, 100_000)
-	f := figure{place: "section 6.2", text: fmt.Sprintf("“The trouble we have met during testing was when we set the numbers of arms to 30 with 100000 objects per arm. Our laptop seemed to have no ability to execute the algorithm.” Here with %d per arm.", perArm)}
+	f := figure{place: "section 6.2", whole: true, text: fmt.Sprintf("“The trouble we have met during testing was when we set the numbers of arms to 30 with 100000 objects per arm. Our laptop seemed to have no ability to execute the algorithm.” Here with %d per arm.", perArm)}
 	for _, s := range []struct {
 		name string
 		cfg  partition.TWOMAConfig

@@ -15,24 +15,24 @@ import (
 
 // A scheme makes a chooser for a number of access points and sites.
 type scheme struct {
-	name string
-	make func(arms, sites int, src rand.Source) (webenv.Chooser, error)
+	name, short string // in rows, and in charts
+	make        func(arms, sites int, src rand.Source) (webenv.Chooser, error)
 }
 
-func twoma(name string, cfg partition.TWOMAConfig) scheme {
-	return scheme{name, func(arms, sites int, src rand.Source) (webenv.Chooser, error) {
+func twoma(name, short string, cfg partition.TWOMAConfig) scheme {
+	return scheme{name, short, func(arms, sites int, src rand.Source) (webenv.Chooser, error) {
 		return partition.NewTWOMA(arms, sites, cfg, src)
 	}}
 }
 
 // The readings of the rule, and the settings that were fitted to the published crawls.
 var (
-	uniformScheme = scheme{"uniform", func(arms, _ int, _ rand.Source) (webenv.Chooser, error) { return partition.RoundRobin(arms), nil }}
-	atBoundary    = twoma("text, entry at the boundary", partition.TWOMAConfig{LastCrawl: true})
-	atFour        = twoma("text, entry 4 penalties deep", partition.TWOMAConfig{Entry: 4, LastCrawl: true})
-	atInnermost   = twoma("text, entry in the most internal state", partition.TWOMAConfig{Entry: 5, LastCrawl: true})
-	fittedScheme  = twoma("fitted: any arm, entry 4", fittedConfig)
-	assigner      = scheme{"Assigner", func(arms, sites int, src rand.Source) (webenv.Chooser, error) {
+	uniformScheme = scheme{"uniform", "uniform", func(arms, _ int, _ rand.Source) (webenv.Chooser, error) { return partition.RoundRobin(arms), nil }}
+	atBoundary    = twoma("text, entry at the boundary", "boundary", partition.TWOMAConfig{LastCrawl: true})
+	atFour        = twoma("text, entry 4 penalties deep", "entry 4", partition.TWOMAConfig{Entry: 4, LastCrawl: true})
+	atInnermost   = twoma("text, entry in the most internal state", "innermost", partition.TWOMAConfig{Entry: 5, LastCrawl: true})
+	fittedScheme  = twoma("fitted: any arm, entry 4", "fitted", fittedConfig)
+	assigner      = scheme{"Assigner", "Assigner", func(arms, sites int, src rand.Source) (webenv.Chooser, error) {
 		return partition.NewAssigner(arms, sites, partition.AssignerConfig{}, src)
 	}}
 	fittedConfig = partition.TWOMAConfig{Entry: 4, AnyArm: true, LastCrawl: true}
@@ -101,11 +101,11 @@ func near(c []webenv.Crawl) float64 {
 }
 
 // totalsChart draws the totals of some schemes crawl by crawl.
-func totalsChart(title string, names []string, all [][][]webenv.Crawl) report.Chart {
+func totalsChart(title string, schemes []scheme, all [][][]webenv.Crawl) report.Chart {
 	chart := report.Chart{Title: title, X: "crawl", Y: "total duration of a crawl (time units)"}
-	for k, name := range names {
+	for k, scheme := range schemes {
 		y := meanCurve(each(all[k], totals))
-		s := report.Series{Name: name, X: steps(len(y), 1), Y: y, Dashed: name == uniformScheme.name}
+		s := report.Series{Name: scheme.short, X: steps(len(y), 1), Y: y, Dashed: scheme.name == uniformScheme.name, Main: scheme.name != atFour.name && scheme.name != fittedScheme.name}
 		if s.Dashed && len(y) < 100 {
 			s.X, s.Y = []float64{1, 100}, []float64{y[0], y[0]}
 		}

@@ -153,6 +153,13 @@ var (
 	}}
 )
 
+// proportional is the policy that is told u, polls at random.
+func proportional(u []float64) poller {
+	return poller{"proportional to the true u, simulated", func(l *lab, run int) (webenv.Scheduler, error) {
+		return knapsack.NewFixed(u, knapsack.Random, l.source(run, 2))
+	}}
+}
+
 // A crawl is how a learner did, look by look.
 type crawl struct {
 	even, random []float64 // what its frequencies are worth; nil if it has none
@@ -279,6 +286,7 @@ type field struct {
 	bounds
 	lakg                         [][]crawl // by setting and run
 	even, vlakg, evenVLAKG, rate []crawl
+	proportionally               []crawl
 	phases                       []int
 	estimator, byRate            [][]valuation // by phase and run
 }
@@ -306,7 +314,7 @@ func granmoStatic(l *lab) ([]figure, error) {
 		figures = append(figures, fig, f.further(z.alpha, z.beta))
 	}
 	// The variable-structure automaton comes after the figures, once for all environments.
-	further := figure{place: "section IV (further work)", text: "“In our further work we aim to develop a so-called variable structure automaton for the knapsack problem.” " +
+	further := figure{place: "section IV (further work)", whole: true, text: "“In our further work we aim to develop a so-called variable structure automaton for the knapsack problem.” " +
 		"VLAKG is one: see its documentation for the rule and for why it moves to the optimum. LAKG trades speed for accuracy by N. VLAKG is faster than the fastest " +
 		"setting and about as accurate as the most accurate one. Both poll at random here, and are valued for polls at random."}
 	kept := figures[:0]
@@ -322,7 +330,8 @@ func granmoStatic(l *lab) ([]figure, error) {
 
 // field measures an environment.
 func (l *lab) field(cfg webenv.ZipfConfig, polls, runs int) (f field, err error) {
-	if f.bounds, err = boundsOf(webenv.ZipfLaw(zipfPages, cfg.Alpha, cfg.Beta)); err != nil {
+	u := webenv.ZipfLaw(zipfPages, cfg.Alpha, cfg.Beta)
+	if f.bounds, err = boundsOf(u); err != nil {
 		return f, err
 	}
 	f.lakg = make([][]crawl, len(lakgs))
@@ -334,7 +343,7 @@ func (l *lab) field(cfg webenv.ZipfConfig, polls, runs int) (f field, err error)
 	for _, other := range []struct {
 		to *[]crawl
 		p  poller
-	}{{&f.even, evenLAKG}, {&f.vlakg, vlakg}, {&f.evenVLAKG, evenVLAKG}, {&f.rate, rateFilter}} {
+	}{{&f.even, evenLAKG}, {&f.vlakg, vlakg}, {&f.evenVLAKG, evenVLAKG}, {&f.rate, rateFilter}, {&f.proportionally, proportional(u)}} {
 		if *other.to, err = l.pollAll(cfg, other.p, polls, runs); err != nil {
 			return f, err
 		}
@@ -397,6 +406,8 @@ func (f field) estimatorRows() []Row {
 	return []Row{
 		r.instead("RateFilter, share of the last quarter of its polls that find a change", found),
 		sampled("Estimator, x ∝ λ̂", r.Quantity, "per poll", last(f.byRate)).because("Proportional to the rates: the optimum for even polls, if the estimates were right."),
+		sampled(proportional(nil).name, "share of polls that find a change, last quarter", "per poll", each(f.proportionally, func(c crawl) float64 { return late(c.found) })).
+			because("Computed: %.4f.", f.proportional.random).instead("RateFilter", found),
 		sampled("LAKG N = 1500 that polls evenly", "share of polls that find a change, last quarter", "per poll", each(f.even, func(c crawl) float64 { return late(c.found) })).
 			instead("RateFilter", found),
 	}
@@ -490,7 +501,7 @@ func (f field) further(alpha, beta float64) figure {
 // chart draws a reading.
 func (f field) chart(text string, r readingOf, polls int) report.Chart {
 	x := steps(polls/every, every)
-	c := report.Chart{Title: text + " LAKG polls at random, " + r.name, X: "polls", Y: "detections per poll"}
+	c := report.Chart{Title: text + " LAKG polls at random, " + r.name, X: "polls (of the Estimator: its phase)", Y: "detections per poll"}
 	curve := func(name string, crawls []crawl, main bool) {
 		c.Series = append(c.Series, report.Series{Name: name, X: x, Y: meanCurve(each(crawls, r.curve)), Main: main})
 	}
@@ -498,7 +509,7 @@ func (f field) chart(text string, r readingOf, polls int) report.Chart {
 	curve("LAKG 2500", f.lakg[1], false)
 	curve("LAKG 5000", f.lakg[2], true)
 	curve("VLAKG", f.vlakg, true)
-	e := report.Series{Name: "Estimator, by its phase", Main: true}
+	e := report.Series{Name: "Estimator", Main: true}
 	for k, phase := range f.phases {
 		mean, _ := report.MeanSD(each(f.estimator[k], r.bound))
 		e.X, e.Y = append(e.X, float64(phase)), append(e.Y, mean)

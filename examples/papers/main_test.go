@@ -157,7 +157,7 @@ func TestVerdicts(t *testing.T) {
 	r := sampled("", "", "", values).instead("other", []float64{2, 4})
 	require.Equal(t, 3., r.Instead.Measured)
 	require.InDelta(t, math.Sqrt2, *r.Instead.SD, 1e-12)
-	require.Equal(t, "1 reproduced, 1 differs, 0 fitted, 1 not stated", tally([]Row{all, r, sentence("", holds)}))
+	require.Equal(t, "1 reproduced, 1 differ, 0 fitted, 1 not stated", tally([]Row{all, r, sentence("", holds)}))
 }
 
 // sameSeedParts are quick, and draw numbers on all processors.

@@ -80,17 +80,19 @@ h1,h2,h3{line-height:1.2}h2{margin-top:2.5rem;border-top:2px solid var(--rule);p
 p{max-width:52rem}a{color:var(--link)}
 .charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,24rem),1fr));gap:1rem}
 svg{display:block;width:100%;max-width:36rem;height:auto}
-table{border-collapse:collapse;width:100%;font-size:.9rem;line-height:1.4}
-th,td{padding:.3rem .5rem;border-bottom:1px solid var(--rule);text-align:left;vertical-align:top;overflow-wrap:anywhere}
+h3::first-letter{text-transform:uppercase}
+table{border-collapse:collapse;width:100%;table-layout:fixed;font-size:.9rem;line-height:1.4}
+th,td{padding:.3rem .5rem;border-bottom:1px solid var(--rule);text-align:left;vertical-align:top;overflow-wrap:break-word;box-sizing:border-box}
+th:nth-child(1){width:20%}th:nth-child(2){width:13%}th:nth-child(3){width:9%}th:nth-child(4){width:11%}th:nth-child(5){width:5%}th:nth-child(6){width:9%}th:nth-child(8){width:12%}
 td:nth-child(3),td:nth-child(4),td:nth-child(5){font-variant-numeric:tabular-nums}
 td:nth-child(7){color:var(--soft)}
 thead th{color:var(--soft);font-weight:600}
 .v{font-weight:600;white-space:nowrap}.reproduced{color:var(--reproduced)}.differs{color:var(--differs)}.fitted{color:var(--fitted)}.not-stated{color:var(--not-stated)}
 footer{color:var(--soft);overflow-wrap:anywhere;margin-top:3rem}
-@media (max-width:52rem){thead{position:absolute;left:-100vw}
-table,tbody,tr,td{display:block}tr{border-bottom:1px solid var(--rule);padding:.6rem 0}td{border:0;padding:.05rem 0}
+@media screen and (max-width:52rem){thead{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}
+table,tbody,tr,td{display:block;width:auto}tr{border-bottom:1px solid var(--rule);padding:.6rem 0}td{border:0;padding:.05rem 0}
 td:empty{display:none}td[data-h]:before{content:attr(data-h)": ";color:var(--soft)}td:first-child{font-weight:600}}
-@media print{body{max-width:none;margin:0;font-size:11px}a{color:inherit;text-decoration:none}
+@media print{body{max-width:none;margin:0;font-size:11px}table{font-size:8.5px}th,td{padding:.15rem .25rem}a{color:inherit;text-decoration:none}
 section{break-inside:auto}tr,svg,h3{break-inside:avoid}h2,h3{break-after:avoid}.charts{grid-template-columns:1fr 1fr}svg{max-width:22rem}}
 </style></head><body>
 <h1>Five papers on crawling, repeated</h1>

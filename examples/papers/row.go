@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/recrawl/recrawl/examples/internal/report"
 )
@@ -117,6 +118,12 @@ func sentence(text string, holds []bool) Row {
 	return r
 }
 
+// over sets the number of runs.
+func (r Row) over(runs int) Row {
+	r.Runs = runs
+	return r
+}
+
 // diagram is a figure without anything to measure.
 func diagram(place, shows string) figure {
 	return figure{place: place, rows: []Row{{Row: report.Row{Item: shows, Quantity: "a diagram"}, Verdict: NotStated, Why: "There is nothing to measure."}}}
@@ -213,13 +220,10 @@ func counts(rows []Row) map[Verdict]int {
 	return n
 }
 
-// tally writes the counts as "12 reproduced, 3 differ, 2 fitted, 20 not stated".
+// tally writes the counts in words.
 func tally(rows []Row) string {
-	n, words := counts(rows), []string{}
-	for _, v := range verdicts {
-		words = append(words, fmt.Sprintf("%d %s", n[v], v))
-	}
-	return strings.Join(words, ", ")
+	n := counts(rows)
+	return fmt.Sprintf("%d reproduced, %d differ, %d fitted, %d not stated", n[Reproduced], n[Differs], n[Fitted], n[NotStated])
 }
 
 // withSD writes a figure with its spread.
@@ -229,7 +233,11 @@ func withSD(v any, sd *float64) string {
 	}
 	s := report.Format(v)
 	if sd != nil && *sd > 0 {
-		s += " ± " + report.Format(*sd)
+		digits := 2
+		if *sd >= 100 {
+			digits = int(math.Log10(*sd)) + 1
+		}
+		s += " ± " + strconv.FormatFloat(*sd, 'g', digits, 64)
 	}
 	return s
 }
@@ -256,11 +264,11 @@ func (r Row) cells() []string {
 	if r.Unit != "" && r.Unit != "1" {
 		quantity += " (" + r.Unit + ")"
 	}
-	measured := withSD(r.Measured, r.SD)
+	published, measured := asPrinted(r.Published, -1), withSD(r.Measured, r.SD)
 	if r.Published != nil && r.Runs == 1 {
-		measured = asPrinted(r.Measured, 10)
+		measured = asPrinted(r.Measured, max(4, strings.Count(published, "")-2)) // as many digits as published
 	}
-	return []string{r.Item, quantity, asPrinted(r.Published, -1), measured, runs, string(r.Verdict), r.Why, instead}
+	return []string{r.Item, quantity, published, measured, runs, string(r.Verdict), r.Why, instead}
 }
 
 var header = []string{"what", "quantity", "published", "measured", "runs", "verdict", "why", "recommended instead"}
@@ -287,7 +295,8 @@ func writeTables(w io.Writer, results []result) error {
 	return err
 }
 
-// asMarkdown writes the tables of RESULTS.md: the counts, then all rows that say something.
+// asMarkdown writes the tables of RESULTS.md: the counts, then the rows for which something is
+// published. A reason that is that of the row above is not repeated.
 func asMarkdown(results []result) string {
 	var b strings.Builder
 	line := func(cells ...string) {
@@ -297,7 +306,7 @@ func asMarkdown(results []result) string {
 		fmt.Fprintf(&b, "| %s |\n", strings.Join(cells, " | "))
 	}
 	line("paper", "reproduced", "differs", "fitted", "not stated")
-	line("---", "---", "---", "---", "---")
+	line(slices.Repeat([]string{"---"}, 5)...)
 	count := func(name string, rows []Row) {
 		n, cells := counts(rows), []string{name}
 		for _, v := range verdicts {
@@ -310,14 +319,44 @@ func asMarkdown(results []result) string {
 	}
 	count("in all", rowsOf(results))
 	for _, r := range results {
-		fmt.Fprintf(&b, "\n### %s\n\n%s\n\n", r.name, r.about)
+		fmt.Fprintf(&b, "\n### %s\n\n%s\n\n", r.name, wrap(r.about, 100))
 		line(append([]string{"place"}, header...)...)
 		line(slices.Repeat([]string{"---"}, len(header)+1)...)
 		for _, f := range r.figures {
+			why := ""
 			for _, row := range f.rows {
-				line(append([]string{f.place}, row.cells()...)...)
+				if row.Published == nil && !f.whole {
+					continue
+				}
+				cells := row.cells()
+				if cells[6] == why && why != "" {
+					cells[6] = "″"
+				} else {
+					why = cells[6]
+				}
+				line(append([]string{f.place}, cells...)...)
 			}
 		}
+	}
+	return b.String()
+}
+
+// wrap breaks a text into lines of at most so many letters.
+func wrap(text string, letters int) string {
+	var b strings.Builder
+	n := 0
+	for _, word := range strings.Fields(text) {
+		switch length := utf8.RuneCountInString(word); {
+		case n == 0:
+			n = length
+		case n+1+length > letters:
+			b.WriteByte('\n')
+			n = length
+		default:
+			b.WriteByte(' ')
+			n += 1 + length
+		}
+		b.WriteString(word)
 	}
 	return b.String()
 }
