@@ -363,8 +363,8 @@ func TestRepackIsBestFitDecreasing(t *testing.T) {
 
 		order := slices.Clone(out)
 		slices.SortFunc(order, func(a, b int) int { return pages[b] - pages[a] })
-		// Which of two sites of equal weight goes first does not change the loads, nor does which of
-		// two bins of equal load is taken.
+		// Which of two sites of equal weight goes first does not change the loads, nor does which
+		// of two bins of equal load is taken.
 		for _, i := range order {
 			best := -1
 			for b, l := range load {

@@ -15,7 +15,8 @@ type EstimateFirstConfig struct {
 	Phase int
 	// Slot is the length of the paper's time step: pages are polled in proportion to the estimated
 	// probability of a change in a slot, û = 1 − e^(−λ̂·Slot). The default is 1, the unit of time.
-	// Negative polls in proportion to the estimated rates λ̂, which is the optimum if they are right.
+	// Negative polls in proportion to the estimated rates λ̂, which is the optimum if they are
+	// right.
 	Slot float64
 	// Spacing is that of the polls, in both phases.
 	Spacing Spacing

@@ -79,8 +79,8 @@ func TestEstimateFirstLearns(t *testing.T) {
 		before, after := float64(found[0])/float64(phase), float64(found[1])/20_000
 		require.Greater(t, after, 2*before)
 		shares[phase] = after
-		// The page of rank 1 changes in 9 slots of 10, that of rank 20 in 1 of 100: both at all polls
-		// of the shorter phase but one or two.
+		// The page of rank 1 changes in 9 slots of 10, that of rank 20 in 1 of 100: both at all
+		// polls of the shorter phase but one or two.
 		ratio := must(e.Frequency(0)) / must(e.Frequency(19))
 		require.Less(t, ratio, 2., "the estimates saturate")
 	}

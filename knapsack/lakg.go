@@ -93,8 +93,8 @@ func (c LAKGConfig) check() error {
 // the paper, that is x ∝ u/(1−u), and with Even spacing x ∝ −ln(1−u). The paper defines the value
 // of amounts for even spacing and polls at random: in its environment (0.9, 1.5) LAKG passes the
 // best amounts for even spacing on its way, and stays above the proportional policy for good only
-// if both are valued for the same spacing. See
-// figure 4 in "The five papers" of RESULTS.md (go run ./examples/papers -only granmo has all figures).
+// if both are valued for the same spacing. See figure 4 in "The five papers" of RESULTS.md
+// (go run ./examples/papers -only granmo has all figures).
 //
 // Pages lie in buckets, one for each state, so that a draw is one among N bucket totals and one
 // inside a bucket.

@@ -28,7 +28,7 @@ type VLAKGConfig struct {
 // # Guarantees
 //
 // In the three environments of the paper, after 20,000 polls drawn at random its weights find 16
-// to 60 % more than those of LAKG with 1500 states, and after 200,000 they are within 0.7 % of the
+// to 70 % more than those of LAKG with 1500 states, and after 200,000 they are within 0.7 % of the
 // best of the paper's three settings or above it: see section IV of the paper in
 // "The five papers" of RESULTS.md (go run ./examples/papers -only granmo).
 //
@@ -47,9 +47,9 @@ type VLAKGConfig struct {
 //	1 − a·θ         if it had not
 //
 // LAKG takes one step up if the knapsack is not full and the page had changed, or one step down if
-// it is full and the page had not. In the mean, a poll multiplies w by 1 + a·(d − θ), where d is the
-// probability that the page has changed when polled. So the game rests where all pages have d = θ:
-// at the optimum of Detections at equal weights, for polls of this spacing.
+// it is full and the page had not. In the mean, a poll multiplies w by 1 + a·(d − θ), where d is
+// the probability that the page has changed when polled. So the game rests where all pages have d
+// = θ: at the optimum of Detections at equal weights, for polls of this spacing.
 //
 // The step is
 //
@@ -63,10 +63,10 @@ type VLAKGConfig struct {
 //
 // # Source
 //
-// The rewards and penalties are LAKG's. That the game moves to the optimum: let x be the frequencies,
-// and Φ(x) the sum of the integrals of d over x, which is concave with its maximum where all d are
-// equal. With small steps, and once W has adapted so that it no longer moves in the mean, Φ rises at
-// the rate Σ a·x²·(d − θ)².
+// The rewards and penalties are LAKG's. That the game moves to the optimum: let x be the
+// frequencies, and Φ(x) the sum of the integrals of d over x, which is concave with its maximum
+// where all d are equal. With small steps, and once W has adapted so that it no longer moves in
+// the mean, Φ rises at the rate Σ a·x²·(d − θ)².
 type VLAKG struct {
 	scheduled
 	cfg   VLAKGConfig

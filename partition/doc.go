@@ -32,9 +32,9 @@
 // With sites of unequal size it stalls, even with exact durations: a large site takes longer than
 // the average of any arm and never settles, and a small one is shorter than the average even where
 // it is slowest, and never leaves. With sizes whose logarithms have a standard deviation of 0.3,
-// 0.5 and 1, it stalls at about 80, 60 and 35 % of the sites placed, whatever its settings. Yet that
-// web sites differ is what the papers say of their environment (Chen, Wang and Olsen 2006, section
-// 3.1); none of their figures has it.
+// 0.5 and 1, it stalls at about 80, 60 and 35 % of the sites placed, whatever its settings. Yet
+// that web sites differ is what the papers say of their environment (Chen, Wang and Olsen 2006,
+// section 3.1); none of their figures has it.
 //
 // Assigner compares the arms of one site with each other and has none of these flaws.
 //

@@ -32,9 +32,9 @@ type ClientCost struct {
 //	t_out  = (Σ_{z∈U} h_z)/vsc_j
 //
 // with q_j the size of the list of the batch's domain names. Sizes are in KB, speeds in
-// KB/s and times in seconds. What [ReducedModel] loses against it is measured by
-// go run ./examples/papers -only pechnikov-model. tos_j becomes the setup of client j, and everything else the
-// duration of a pair. Time and memory: O(n·m).
+// KB/s and times in seconds. What [ReducedModel] loses against it is measured by go run
+// ./examples/papers -only pechnikov-model. tos_j becomes the setup of client j, and everything
+// else the duration of a pair. Time and memory: O(n·m).
 func FullModel(sites []SiteCost, clients []ClientCost) (*Problem, error) {
 	if len(sites) == 0 {
 		return nil, fmt.Errorf("%w: no sites", ErrProblem)

@@ -103,7 +103,7 @@ func policies() []policy {
 		{name: "Packer", make: newLiving(binpack.PackerConfig{}, none)},
 		{name: "Packer, tight", make: newLiving(tight(), none)},
 		{name: "Packer, 5 moves a step", make: newLiving(binpack.PackerConfig{}, binpack.RebalanceConfig{MaxMoves: 5}), small: true},
-		{name: "keep the maximum subset (Yazidi 2006)", make: newLiving(binpack.PackerConfig{KeepMaximum: true}, none), small: true},
+		{name: "keep the maximum subset", make: newLiving(binpack.PackerConfig{KeepMaximum: true}, none), small: true},
 		{name: "BFD from scratch", make: newScratch},
 		{name: "consistent hashing, bounded loads", make: newHashing},
 		{name: "threshold + greedy", make: newGreedy},

@@ -149,7 +149,7 @@ func (l *lab) changing(place string, every int) (figure, error) {
 func chenSizes(l *lab) ([]figure, error) {
 	f := figure{place: "section 3.1", text: "The paper: “the individual web sites will have different download and evaluation time”, of random duration; its figures have none that do. " +
 		"8 access points, sizes log-normal, 300 crawls. TWOMA compares a site with the average of its access point, so that large sites never settle and small ones never leave."}
-	runs := l.runs(3, 10)
+	runs := l.runs(5, 10)
 	sites := pick(l, 1000, 4000)
 	chart := report.Chart{Title: "Sites that differ: standard deviation of the logarithm of their size 0.5", X: "crawl", Y: "share of the sites placed"}
 	for _, c := range []struct{ sizes, scatter float64 }{{0.3, 0}, {0.5, 0}, {1, 0}, {0, 0.2}, {0.5, 0.2}} {

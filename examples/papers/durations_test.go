@@ -9,7 +9,8 @@ import (
 )
 
 // The textual readings of the rule, and none of them gives the published crawls: the expected
-// numbers are known (partition.TWOMAConfig.ExpectedCrawls), and the means of ten runs are near them.
+// numbers are known (partition.TWOMAConfig.ExpectedCrawls), and the means of ten runs are near
+// them.
 func TestReadingsOfTWOMA(t *testing.T) {
 	t.Parallel()
 	for k, want := range [][]float64{{11.6, 13.3, 28.2, 32.3, 59.6, 64.1}, {43.2, 50.2, 109.6, 126.3, 235.5, 253.5}, {53.8, 62.5, 136.8, 157.7, 294.2, 316.6}} {

@@ -292,21 +292,25 @@ type field struct {
 }
 
 func granmoStatic(l *lab) ([]figure, error) {
-	runs, polls := l.runs(4, 10), pick(l, 200_000, 300_000)
+	runs, polls := l.runs(5, 10), pick(l, 200_000, 300_000)
 	if l.brief {
 		polls = 60_000
 	}
 	var figures []figure
 	for _, z := range zipfs {
 		cfg := webenv.ZipfConfig{Alpha: z.alpha, Beta: z.beta}
-		f, err := l.field(cfg, polls, runs)
+		long := polls
+		if z.place == "figure 4" && !l.brief {
+			long = pick(l, 800_000, 1_000_000) // until the last of the settings has come to rest
+		}
+		f, err := l.field(cfg, polls, long, runs)
 		if err != nil {
 			return nil, err
 		}
 		fig := figure{place: z.place, text: fmt.Sprintf("500 pages, α = %g, β = %g, one poll per step.", z.alpha, z.beta)}
 		fig.rows = append(fig.rows, f.boundRows()...)
 		for _, r := range readings {
-			fig.charts = append(fig.charts, f.chart(fig.text, r, polls))
+			fig.charts = append(fig.charts, f.chart(fig.text, r, long))
 			fig.rows = append(fig.rows, f.rows(r)...)
 		}
 		fig.rows = append(fig.rows, f.estimatorRows()...)
@@ -328,22 +332,25 @@ func granmoStatic(l *lab) ([]figure, error) {
 	return append(kept, further), nil
 }
 
-// field measures an environment.
-func (l *lab) field(cfg webenv.ZipfConfig, polls, runs int) (f field, err error) {
+// field measures an environment. LAKG and VLAKG, where they poll at random, make long polls.
+func (l *lab) field(cfg webenv.ZipfConfig, polls, long, runs int) (f field, err error) {
 	u := webenv.ZipfLaw(zipfPages, cfg.Alpha, cfg.Beta)
 	if f.bounds, err = boundsOf(u); err != nil {
 		return f, err
 	}
 	f.lakg = make([][]crawl, len(lakgs))
 	for k := range lakgs {
-		if f.lakg[k], err = l.pollAll(cfg, lakgs[k], polls, runs); err != nil {
+		if f.lakg[k], err = l.pollAll(cfg, lakgs[k], long, runs); err != nil {
 			return f, err
 		}
+	}
+	if f.vlakg, err = l.pollAll(cfg, vlakg, long, runs); err != nil {
+		return f, err
 	}
 	for _, other := range []struct {
 		to *[]crawl
 		p  poller
-	}{{&f.even, evenLAKG}, {&f.vlakg, vlakg}, {&f.evenVLAKG, evenVLAKG}, {&f.rate, rateFilter}, {&f.proportionally, proportional(u)}} {
+	}{{&f.even, evenLAKG}, {&f.evenVLAKG, evenVLAKG}, {&f.rate, rateFilter}, {&f.proportionally, proportional(u)}} {
 		if *other.to, err = l.pollAll(cfg, other.p, polls, runs); err != nil {
 			return f, err
 		}

@@ -18,10 +18,10 @@ func estimators(phase int) poller {
 // A change is what one change of the ranking did to a curve.
 type change struct{ before, after, last float64 }
 
-// granmoDynamic repeats figures 5 and 6: every r polls a page, drawn by the law, swaps its rank with
-// the next one.
+// granmoDynamic repeats figures 5 and 6: every r polls a page, drawn by the law, swaps its rank
+// with the next one.
 func granmoDynamic(l *lab) ([]figure, error) {
-	runs := l.runs(4, 10)
+	runs := l.runs(5, 10)
 	b, err := boundsOf(webenv.ZipfLaw(zipfPages, 0.9, 1.5))
 	if err != nil {
 		return nil, err

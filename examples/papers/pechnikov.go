@@ -146,8 +146,8 @@ type scan struct {
 	now     []float64 // work in the scan that is planned
 }
 
-// Pages of one site take longer than those of another, and a site varies from scan to scan: standard
-// deviations of the logarithms. The paper gives neither.
+// Pages of one site take longer than those of another, and a site varies from scan to scan:
+// standard deviations of the logarithms. The paper gives neither.
 const siteSpread, scanSpread = 0.3, 0.05
 
 // work draws the work that one scan of all sites takes.
@@ -270,7 +270,7 @@ func pechnikovTable(l *lab) ([]figure, error) {
 // tableCharts draw the ratios of the table, published and measured.
 func tableCharts(all [][2]map[string]float64) (charts []report.Chart) {
 	for k, m := range []int{3, 5} {
-		c := report.Chart{Title: fmt.Sprintf("Table 1, %d clients", m), X: "1 round robin 1, 2 batch job 2, 3 batch job 1, 4 round robin 2", Y: "time over that of round robin 1", Zoom: true}
+		c := report.Chart{Title: fmt.Sprintf("Table 1, %d clients", m), X: "1 RR1, 2 batch 2, 3 batch 1, 4 RR2", Y: "time over that of round robin 1", Zoom: true}
 		add := func(name string, of func(method string) float64) {
 			s := report.Series{Name: name, X: steps(4, 1), Main: true}
 			for _, method := range []string{"round robin 1", "batch job 2", "batch job 1", "round robin 2"} {

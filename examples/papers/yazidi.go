@@ -262,7 +262,7 @@ func (t packTest) expected(cfg binpack.SchemeConfig) (float64, error) {
 }
 
 func yazidiTests(l *lab) ([]figure, error) {
-	runs := l.runs(3, 10)
+	runs := l.runs(5, 10)
 	const look = 50
 	var slots []int
 	for _, c := range checks1 {
@@ -411,7 +411,7 @@ func figures3and4(tests map[int]map[binpack.PageWalk][]packRun, optimal float64,
 }
 
 func yazidiZipf(l *lab) ([]figure, error) {
-	runs := l.runs(4, 20)
+	runs := l.runs(8, 20)
 	const look = 50
 	zipf := figure{place: "section 4.3.1.B, Zipf test"}
 	all := map[binpack.PageWalk][]packRun{}
@@ -486,7 +486,7 @@ func recoveryRows(all map[binpack.PageWalk][]packRun, shift, look int) (rows []R
 
 // yazidiSettings runs tests 1 and 2 under settings that the paper does not give.
 func yazidiSettings(l *lab) ([]figure, error) {
-	runs := l.runs(2, 5)
+	runs := l.runs(3, 5)
 	f := figure{place: "tests 1 and 2, settings that the paper leaves open",
 		text: "The paper gives neither the length of the register, nor the states and the threshold of the automaton of a bin, nor how far a page is stepped down at a time. " +
 			"Published are 4 bins and totals of 1324 (N = 8) and 1200 (N = 16). Below, each of them is changed by itself. By the chain of the walk, without overload, the " +

@@ -165,6 +165,9 @@ func cutoffBelow(all []curve) (bottom float64, note string) {
 			beyond = append(beyond, fmt.Sprintf("%s (down to %s)", c.Name, Format(low)))
 		}
 	}
+	if len(beyond) == 0 { // what is low is all in colour
+		return bottom, ""
+	}
 	return most, "Cut off below: " + strings.Join(beyond, ", ")
 }
 
