@@ -71,7 +71,7 @@ func chenStatic(l *lab) ([]figure, error) {
 		})
 		half := each(runs, func(c []webenv.Crawl) float64 { return c[len(c)-1].Duration / c[0].Duration })
 		two.rows = append(two.rows,
-			sentence("TWOMA ("+s.name+") starts out with the performance of uniform (within 3 %)", starts),
+			sentence("TWOMA ("+s.name+") starts out with the performance of uniform (within 3 %)", starts).because("It must: the sites begin spread uniformly."),
 			compared("TWOMA ("+s.name+") reduces the duration of a crawl by half", "total of the last crawl over that of the first", "1", 0.5, half).
 				fitted("The durations of a perfect access point and of another, %g and %g, were chosen to match such totals of the report: any method that places all sites gives this ratio.", fast, slow))
 	}
