@@ -161,6 +161,40 @@ func ExamplePacker() {
 	// Output: site 3 from node 0 to 1 because of overload
 }
 
+// Three replicas are kept in different zones, beside a site that needs much memory and one that is
+// pinned.
+func ExamplePacker_AddSiteWith() {
+	p, err := binpack.NewPacker(binpack.PackerConfig{Resources: 1}) // memory, in bytes
+	if err != nil {
+		log.Fatal(err)
+	}
+	for zone := 1; zone <= 3; zone++ {
+		for range 2 {
+			if _, err := p.AddNodeWith(10, binpack.NodeConfig{Zone: zone, Capacities: []float64{16 << 30}}); err != nil {
+				log.Fatal(err)
+			}
+		}
+	}
+	place := func(name string, weight float64, cfg binpack.SiteConfig) {
+		_, node, err := p.AddSiteWith(weight, cfg)
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(name, "on node", node)
+	}
+	for range 3 {
+		place("replica", 2, binpack.SiteConfig{Group: 1, Zones: true, Needs: []float64{1 << 30}})
+	}
+	place("archive", 1, binpack.SiteConfig{Needs: []float64{15.5 * (1 << 30)}})
+	place("pinned", 1, binpack.SiteConfig{Only: []int{4}, MoveCost: 100})
+	// Output:
+	// replica on node 0
+	// replica on node 2
+	// replica on node 4
+	// archive on node 1
+	// pinned on node 4
+}
+
 // A node is emptied before it is taken out of service.
 func ExamplePacker_Drain() {
 	p, _ := fleet(3, 10, 4, 3, 2)

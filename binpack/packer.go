@@ -22,7 +22,7 @@ type PackerConfig struct {
 	// a share of Headroom·√v, at most an eighth. v is the volatility: the mean change of a
 	// node's load between two calls of Rebalance, up or down, as a share of its capacity, over
 	// the last 16 calls that found any (1 % until then); it fades over some 64 units of time in
-	// which nothing changes. The root is there because room costs few nodes where weights are
+	// which nothing changes, and below 1e-5 nothing is kept free. The root is there because room costs few nodes where weights are
 	// calm. Nothing is moved to where the headroom is not left, and one more node is used when the
 	// nodes in use have less left on average. For a fixed share to be left free, tell smaller
 	// capacities. 0 means .16, a negative number none.
@@ -74,6 +74,9 @@ const (
 	// calmTime is the time without any change in which the volatility fades: some times that
 	// of volatilityCalls, as a caller may call more often than weights are measured.
 	calmTime = 4 * volatilityCalls
+	// calm is the volatility below which nothing is kept free: the headroom would be a
+	// two-thousandth, and a fleet at rest can be filled exactly.
+	calm = 1e-5
 	// mostHeadroom bounds what a few wild calls may cost: one node in eight.
 	mostHeadroom = 1. / 8
 	// mostResources bounds what a forged or mistaken setting can make the packer allocate.
@@ -504,14 +507,19 @@ func (p *Packer) needs(s int) []int64 {
 
 // headroom is PackerConfig.Headroom as a share of a capacity.
 func (p *Packer) headroom() float64 {
-	if p.cfg.KeepMaximum {
+	if p.cfg.KeepMaximum || p.volatility < calm {
 		return 0
 	}
 	return min(float64(p.cfg.Headroom*math.Sqrt(p.volatility)), mostHeadroom)
 }
 
 // early is PackerConfig.Early for the present volatility.
-func (p *Packer) early() float64 { return min(p.cfg.Early, math.Sqrt(p.volatility)) }
+func (p *Packer) early() float64 {
+	if p.volatility < calm {
+		return 0
+	}
+	return min(p.cfg.Early, math.Sqrt(p.volatility))
+}
 
 // measure takes into the volatility what changed since the last call, if anything. The
 // mean of absolute values is little moved by one site that jumps. Only dirty nodes changed; those

@@ -140,7 +140,7 @@ func (r *run) affordable(each float64) []int {
 // gone meanwhile, it stays in use.
 func (r *run) close(n int) bool {
 	for _, s := range r.heaviest(n) {
-		to := r.keeps(r.candidate(s), n, r.filling())
+		to := r.keeps(r.candidate(s), n, r.filling(), someNodes)
 		if to < 0 {
 			r.closing = -1
 			r.touch(n)
@@ -165,7 +165,7 @@ func (r *run) close(n int) bool {
 func (r *run) fits(n int) bool {
 	q := &r.resource[0]
 	largest := q.sites.Below(n, math.MaxInt64, q.weight, nil)
-	if r.tooHeavy(largest) || r.keeps(r.candidate(largest), n, r.filling()) < 0 {
+	if r.tooHeavy(largest) || r.keeps(r.candidate(largest), n, r.filling(), someNodes) < 0 {
 		return false // as most that fail do
 	}
 	sites := r.heaviest(n)
@@ -177,7 +177,7 @@ func (r *run) fits(n int) bool {
 		r.touch(to)
 	}
 	for _, s := range sites {
-		to := r.keeps(r.candidate(s), n, r.filling())
+		to := r.keeps(r.candidate(s), n, r.filling(), someNodes)
 		if to < 0 {
 			break
 		}

@@ -99,6 +99,28 @@ func TestPackerFollowsLoadDown(t *testing.T) {
 	}
 }
 
+// A fleet at rest is filled to the last unit: 2000 sites of .01 need 20 nodes, 1000 of them 10.
+func TestPackerFillsExactly(t *testing.T) {
+	t.Parallel()
+	p, _ := newFleet(t, PackerConfig{}, 20, 1)
+	var sites []int
+	for range 2000 {
+		sites = append(sites, add(t, p, .01)...)
+	}
+	for k := 0; k < len(sites); k += 2 {
+		require.NoError(t, p.RemoveSite(sites[k]))
+	}
+	for range 600 {
+		rebalance(t, p, RebalanceConfig{})
+	}
+	require.Equal(t, 10, used(p))
+	for n := range p.AllNodes() {
+		s, err := p.Node(n)
+		require.NoError(t, err)
+		require.LessOrEqual(t, s.Load, s.Capacity)
+	}
+}
+
 // A dip in the load that is shorter than the payback moves nothing, and where moves cost nothing it
 // closes nodes at once.
 func TestPackerWaitsForPayback(t *testing.T) {

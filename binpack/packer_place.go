@@ -13,6 +13,12 @@ import (
 // unless a rule or a further resource forbids it; then the search goes on.
 const trials = 8
 
+// The breadth of a search: to close a node is not worth looking at more than some.
+const (
+	everyNode = math.MaxInt
+	someNodes = 8 * trials
+)
+
 // newHeadrooms is how much room a new site leaves, in headrooms: with 1 there are more overloads
 // under churn and drift together, .2 % of node-steps instead of .1 %, with 4 there are twice the moves
 // (go run ./examples/binpack -suite, the workloads with churn; 5 seeds). Filled in the order of
@@ -36,8 +42,8 @@ func byWeight(sites []int, w []int64) {
 }
 
 // targets yields the nodes to try for a site: those in use that take sites, emptiest first, then
-// roomiest. It goes on beyond the first few where sites differ in more than their weight.
-func (p *Packer) targets(except int, yield func(n int) bool) {
+// roomiest. Where sites differ in more than their weight it goes on to breadth nodes.
+func (p *Packer) targets(except, breadth int, yield func(n int) bool) {
 	p.sync()
 	on := true
 	first := func(t *order.Tree, most int) {
@@ -51,20 +57,18 @@ func (p *Packer) targets(except int, yield func(n int) bool) {
 			return on && k < most
 		})
 	}
-	most := trials
 	if !p.plain() {
-		most = math.MaxInt
-	}
-	if first(&p.emptiest, most); on && most == trials {
+		first(&p.emptiest, breadth)
+	} else if first(&p.emptiest, trials); on {
 		first(&p.roomiest, trials/2)
 	}
 }
 
 // keeps returns the node in use that a candidate leaves the emptiest, filled to no more than
 // most, or −1.
-func (p *Packer) keeps(c candidate, except int, most float64) int {
+func (p *Packer) keeps(c candidate, except int, most float64, breadth int) int {
 	best, least := -1, most
-	p.targets(except, func(n int) bool {
+	p.targets(except, breadth, func(n int) bool {
 		if best >= 0 && p.emptiest.Key(n) >= least {
 			return false
 		}
@@ -99,7 +103,7 @@ func (p *Packer) choose(c candidate, except int) int {
 			return n
 		}
 	}
-	if n := p.keeps(c, except, most); n >= 0 {
+	if n := p.keeps(c, except, most, everyNode); n >= 0 {
 		return n
 	}
 	if n := p.closing; n >= 0 && n != except && p.fill(n, c.need, 1) <= most && p.allowed(c, n) {
@@ -108,7 +112,7 @@ func (p *Packer) choose(c candidate, except int) int {
 	if n := p.spare(c, true); n >= 0 {
 		return n
 	}
-	best := p.keeps(c, except, math.Inf(1))
+	best := p.keeps(c, except, math.Inf(1), everyNode)
 	for _, n := range [...]int{p.spare(c, false), p.closing} {
 		if n >= 0 && n != except && p.allowed(c, n) && (best < 0 || p.fill(n, c.need, 1) < p.fill(best, c.need, 1)) {
 			best = n

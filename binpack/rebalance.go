@@ -342,7 +342,7 @@ func (r *run) bestSpare(n, spare int) (site, to int) {
 	}
 	site, tried := -1, 0
 	r.spares.Ascend(func(b int) bool {
-		site, _ = r.bestTo(n, b, 1)
+		site, _ = r.bestTo(n, b, 1, true)
 		to = b
 		tried++
 		return site < 0 && !r.plain() && tried < trials
@@ -371,14 +371,14 @@ func (r *run) best(a int, most float64) (site, to int) {
 	site, to = -1, -1
 	least := r.fill(a, nil, 1)
 	tried := 0
-	r.targets(a, func(b int) bool {
+	r.targets(a, everyNode, func(b int) bool {
 		// The fuller of the two cannot be emptier than b is, and of those tried next none is
 		// emptier.
 		if r.emptiest.Key(b) >= least || site >= 0 && tried >= trials {
 			return r.plain()
 		}
 		tried++
-		if s, f := r.bestTo(a, b, most); s >= 0 && f < least {
+		if s, f := r.bestTo(a, b, most, tried <= trials); s >= 0 && f < least {
 			site, to, least = s, b, f
 		}
 		return true
@@ -412,8 +412,8 @@ func (c choice) before(d choice) bool {
 
 // bestTo is best for a given node b; fill is that of the fuller node. −1 if no
 // site leaves both less full than a is. Sites without weight stay, and those that
-// the limit forbids to move.
-func (r *run) bestTo(a, b int, most float64) (site int, fill float64) {
+// the limit forbids to move. With costs it looks further for one whose move costs less.
+func (r *run) bestTo(a, b int, most float64, costs bool) (site int, fill float64) {
 	best := choice{site: -1}
 	try := func(s int) {
 		if c, ok := r.try(a, b, s, most); ok && c.before(best) {
@@ -435,7 +435,7 @@ func (r *run) bestTo(a, b int, most float64) (site int, fill float64) {
 	}
 	try(q.sites.Below(a, room, q.weight, may))
 	try(q.sites.Above(a, room, q.weight, may))
-	if len(r.rules) > 0 { // the cheapest of those that end the overload
+	if costs && len(r.rules) > 0 { // the cheapest of those that end the overload
 		q.sites.Some(a, func(s int) bool { try(s); return true })
 	}
 	return best.site, best.fill
@@ -492,7 +492,7 @@ func (r *run) bestExchange(a int, most float64) (give, take int) {
 	q.sites.Some(a, func(s int) bool { heavy = append(heavy, s); return true })
 	byWeight(heavy, q.weight)
 	tried := 0
-	r.targets(a, func(b int) bool {
+	r.targets(a, someNodes, func(b int) bool {
 		if tried++; r.emptiest.Key(b) >= least || tried > trials+trials/2 {
 			return r.plain()
 		}
