@@ -14,6 +14,7 @@ import (
 	"github.com/recrawl/recrawl/examples/crawl/internal/demo"
 	"github.com/recrawl/recrawl/examples/crawl/internal/engine"
 	"github.com/recrawl/recrawl/examples/crawl/internal/fetch"
+	"github.com/recrawl/recrawl/examples/crawl/internal/page"
 	"github.com/recrawl/recrawl/examples/crawl/internal/shard"
 	"github.com/recrawl/recrawl/examples/internal/report"
 	"github.com/recrawl/recrawl/knapsack"
@@ -94,6 +95,14 @@ func (s *settings) demonstrate() error {
 		}
 		defer c.web.Close()
 	}
+	closePage, err := s.show(&watcher{
+		crawler: all[0].crawler, clock: fast, objective: s.objective, began: time.Now(),
+		truth: func(status *page.Status) { known(status, all, fast.Now()) },
+	})
+	if err != nil {
+		return err
+	}
+	defer closePage()
 	if err := s.race(ctx, all, length); err != nil {
 		return err
 	}
@@ -180,6 +189,22 @@ func (s *settings) race(ctx context.Context, all []*contestant, length time.Dura
 		return nil
 	}
 	return err
+}
+
+// known fills in what the webs know.
+func known(s *page.Status, all []*contestant, now time.Time) {
+	s.Demo, s.Truth = true, true
+	for i, c := range all {
+		sums, changes := c.account.Now(now)
+		totals := c.web.Totals()
+		if i == 0 {
+			s.Freshness = totals.Freshness
+		}
+		s.Rivals = append(s.Rivals, page.Rival{
+			Name: c.name, Polls: sums.Polls, Found: totals.Detected, Freshness: totals.Freshness,
+			Delay: sums.Delay / 3600 / float64(max(changes, 1)),
+		})
+	}
 }
 
 // rows are the summary of a contestant.

@@ -17,7 +17,7 @@ import (
 func TestDemonstration(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	require.NoError(t, run([]string{"-json", "-for", "3s", "-n", "6", "-speed", "24"}, &out, io.Discard))
+	require.NoError(t, run([]string{"-json", "-for", "3s", "-n", "6", "-speed", "24", "-page", ""}, &out, io.Discard))
 	var rows []report.Row
 	require.NoError(t, json.Unmarshal(out.Bytes(), &rows))
 	value := map[string]float64{}

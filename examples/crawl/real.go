@@ -183,6 +183,11 @@ func (s *settings) session(ctx context.Context, keep sink.Sink) error {
 	if s.dryRun {
 		return s.forecast(o)
 	}
+	closePage, err := s.show(&watcher{crawler: c, clock: o.clock, objective: s.objective, began: time.Now()})
+	if err != nil {
+		return err
+	}
+	defer closePage()
 	running, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	context.AfterFunc(ctx, c.Stop)
@@ -250,7 +255,9 @@ func (in *inputs) refresh(ctx context.Context) {
 		}
 		events, err := in.events(ctx, func(url string, look func(*shard.State)) error {
 			return in.crawler.Of(shard.HostOf(url)).Do(ctx, look)
-		}, func(look func(*shard.State)) error { return in.crawler.Each(ctx, look) })
+		}, func(look func(*shard.State)) error {
+			return in.crawler.Each(ctx, func(_ *shard.Loop, s *shard.State) { look(s) })
+		})
 		if err != nil {
 			slog.Error("what is to be crawled cannot be read again; it stays as it was", "error", err)
 			continue

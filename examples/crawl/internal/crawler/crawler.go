@@ -130,9 +130,9 @@ func ShardOf(host string, n int) int {
 func (c *Crawler) Of(host string) *shard.Loop { return c.loops[ShardOf(host, len(c.loops))] }
 
 // Each calls a function with the state of each shard, while nothing else happens to it.
-func (c *Crawler) Each(ctx context.Context, do func(*shard.State)) error {
+func (c *Crawler) Each(ctx context.Context, do func(*shard.Loop, *shard.State)) error {
 	for _, l := range c.loops {
-		if err := l.Do(ctx, do); err != nil {
+		if err := l.Do(ctx, func(s *shard.State) { do(l, s) }); err != nil {
 			return err
 		}
 	}

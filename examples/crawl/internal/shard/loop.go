@@ -140,6 +140,9 @@ func (l *Loop) PollNow(ctx context.Context, url string) error {
 // SetRate changes the budget; call it in Do.
 func (l *Loop) SetRate(perSecond float64) { l.cfg.PerSecond = perSecond }
 
+// InFlight returns the number of polls under way; call it in Do.
+func (l *Loop) InFlight() int { return l.inFlight }
+
 // Rate returns the budget; call it in Do.
 func (l *Loop) Rate() float64 { return l.cfg.PerSecond }
 

@@ -41,7 +41,7 @@ func (s *State) MarshalBinary() ([]byte, error) {
 // UnmarshalBinary restores a state, into one of the same type of learner. If it fails nothing but
 // the learner has changed, which must not be used then.
 func (s *State) UnmarshalBinary(data []byte) error {
-	to := &State{Learner: s.Learner, pages: map[string]*Page{}, hosts: map[string]*Host{}}
+	to := &State{Learner: s.Learner, vetoes: s.vetoes, pages: map[string]*Page{}, hosts: map[string]*Host{}}
 	var learner []byte
 	err := codec.Load(&to, stateFormat, data, func(v **State, d *codec.Decoder) {
 		*v = to
@@ -59,6 +59,7 @@ func (s *State) UnmarshalBinary(data []byte) error {
 			p := &Page{}
 			p.decode(d, hosts)
 			to.pages[p.URL] = p
+			to.staged[p.Stage]++
 		}
 	})
 	if err != nil {

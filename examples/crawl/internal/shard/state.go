@@ -15,6 +15,10 @@ import (
 	"github.com/recrawl/recrawl/webenv/live"
 )
 
+var stageNames = [stages]string{"waits for its first copy", "crawled", "forbidden by robots.txt", "gone for good"}
+
+func (s Stage) String() string { return stageNames[s] }
+
 // A Stage says where a page is on its way.
 type Stage uint8
 
@@ -95,8 +99,9 @@ type State struct {
 	Totals
 	Latest time.Time // of all polls
 
-	pages map[string]*Page
-	hosts map[string]*Host
+	pages  map[string]*Page
+	hosts  map[string]*Host
+	staged [stages]int // pages by stage
 	// vetoes are the times before which pages are not to be asked, where the learner cannot be
 	// told.
 	vetoes map[string]time.Time
@@ -127,6 +132,16 @@ func (s *State) vetoed(url string, now time.Time) bool {
 // Page returns a page, nil if it is not known.
 func (s *State) Page(url string) *Page { return s.pages[url] }
 
+// Count returns the number of pages at a stage.
+func (s *State) Count(at Stage) int { return s.staged[at] }
+
+// move moves a page to another stage.
+func (s *State) move(p *Page, to Stage) {
+	s.staged[p.Stage]--
+	s.staged[to]++
+	p.Stage = to
+}
+
 // Len returns the number of pages.
 func (s *State) Len() int { return len(s.pages) }
 
@@ -143,6 +158,9 @@ func (s *State) All() iter.Seq[*Page] {
 
 // Host returns a host, nil if it is not known.
 func (s *State) Host(name string) *Host { return s.hosts[name] }
+
+// CountHosts returns the number of hosts.
+func (s *State) CountHosts() int { return len(s.hosts) }
 
 // Hosts returns the hosts in no particular order.
 func (s *State) Hosts() iter.Seq[*Host] {
@@ -214,6 +232,7 @@ func (s *State) add(e *Event) error {
 		p = &Page{URL: e.URL, Host: s.host(HostOf(e.URL))}
 		p.Host.Pages++
 		s.pages[e.URL] = p
+		s.staged[p.Stage]++
 	}
 	p.weight, p.shortest, p.longest = e.Weight, e.Shortest, e.Longest
 	if p.Stage == Crawled {
@@ -242,7 +261,7 @@ func (s *State) enter(p *Page) error {
 	} else {
 		s.Learner.Add(p.URL)
 	}
-	p.Stage = Crawled
+	s.move(p, Crawled)
 	err := knapsack.With(s.Learner, func(f *knapsack.Fixed, page func(string) (int, error)) error {
 		id, err := page(p.URL)
 		if err != nil {
@@ -330,6 +349,7 @@ func (s *State) remove(p *Page) error {
 		err = s.Learner.Remove(p.URL)
 	}
 	delete(s.pages, p.URL)
+	s.staged[p.Stage]--
 	if p.Stage == Waiting || p.Stage == Crawled {
 		p.Host.Pages--
 	}
@@ -389,7 +409,7 @@ func (s *State) polled(p *Page, e *Event) (err error) {
 	case e.Result == Forbidden:
 		return s.bar(p)
 	case e.Result == Gone && p.Stage == Waiting:
-		p.Stage = Ended
+		s.move(p, Ended)
 		p.Host.Pages--
 		return nil
 	case p.Stage == Barred, p.Stage == Ended:
@@ -401,7 +421,8 @@ func (s *State) polled(p *Page, e *Event) (err error) {
 	}
 	err = live.Tell[string](teller{s.Learner}, p.URL, e.At, e.poll())
 	if e.Result == Gone {
-		p.Stage, p.copy = Ended, nil
+		s.move(p, Ended)
+		p.copy = nil
 		p.Host.Pages--
 	}
 	if e.Result != Vetoed {
@@ -429,7 +450,7 @@ func (s *State) bar(p *Page) (err error) {
 	if p.Stage != Barred {
 		p.Host.Pages--
 	}
-	p.Stage = Barred
+	s.move(p, Barred)
 	return err
 }
 
