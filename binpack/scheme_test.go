@@ -23,6 +23,12 @@ func newSlotEnv(p []float64, seed uint64) *slotEnv {
 
 // run plays a slot.
 func (e *slotEnv) run(t require.TestingT, s *Scheme) SlotReport {
+	e.poll(t, s)
+	return s.Rebalance()
+}
+
+// poll plays a slot up to its end.
+func (e *slotEnv) poll(t require.TestingT, s *Scheme) {
 	for i, p := range e.p {
 		if e.rng.Float64() < p {
 			e.changed[i] = true
@@ -32,7 +38,6 @@ func (e *slotEnv) run(t require.TestingT, s *Scheme) SlotReport {
 		require.NoError(t, s.Observe(page, e.changed[page]))
 		e.changed[page] = false
 	}
-	return s.Rebalance()
 }
 
 func must[T any](v T, err error) T {
@@ -401,15 +406,7 @@ func TestAlarmMoves(t *testing.T) {
 	rose := 0
 	env := newSlotEnv(constant(80, .4), 3)
 	for range 300 {
-		for i, p := range env.p {
-			if env.rng.Float64() < p {
-				env.changed[i] = true
-			}
-		}
-		for _, page := range s.Next() {
-			require.NoError(t, s.Observe(page, env.changed[page]))
-			env.changed[page] = false
-		}
+		env.poll(t, s)
 		over := make([]bool, len(s.alarm))
 		for b, load := range s.Loads(nil) {
 			over[b] = load > 12

@@ -175,7 +175,7 @@ func chenSizes(l *lab) ([]figure, error) {
 			}
 			of[s.name] = each(all, share)
 			if sizes == 0.5 && c.scatter == 0 {
-				y := meanCurve(each(all, func(c []webenv.Crawl) []float64 {
+				y := report.MeanCurve(each(all, func(c []webenv.Crawl) []float64 {
 					return each(c, func(c webenv.Crawl) float64 { return float64(c.Placed) / float64(c.Sites) })
 				}))
 				chart.Series = append(chart.Series, report.Series{Name: s.short, X: steps(len(y), 1), Y: y})

@@ -104,7 +104,7 @@ func near(c []webenv.Crawl) float64 {
 func totalsChart(title string, schemes []scheme, all [][][]webenv.Crawl) report.Chart {
 	chart := report.Chart{Title: title, X: "crawl", Y: "total duration of a crawl (time units)"}
 	for k, scheme := range schemes {
-		y := meanCurve(each(all[k], totals))
+		y := report.MeanCurve(each(all[k], totals))
 		s := report.Series{Name: scheme.short, X: steps(len(y), 1), Y: y, Dashed: scheme.name == uniformScheme.name, Main: scheme.name != atFour.name && scheme.name != fittedScheme.name}
 		if s.Dashed && len(y) < 100 {
 			s.X, s.Y = []float64{1, 100}, []float64{y[0], y[0]}

@@ -55,7 +55,7 @@ func granmoDynamic(l *lab) ([]figure, error) {
 				continue
 			}
 			chart.Series = append(chart.Series, report.Series{Name: p.name, X: steps(polls/every, every),
-				Y: meanCurve(each(named[p.name], func(c crawl) []float64 { return c.random })), Main: k != 1 && k != 5})
+				Y: report.MeanCurve(each(named[p.name], func(c crawl) []float64 { return c.random })), Main: k != 1 && k != 5})
 		}
 		fig.charts = []report.Chart{chart}
 		filter := each(named[rateFilter.name], func(c crawl) float64 { return late(c.found) })

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -166,16 +165,6 @@ func newScan(rng *rand.Rand) scan {
 	return s
 }
 
-// ascending returns the indices of values in ascending order of value.
-func ascending(values []float64) []int {
-	order := make([]int, len(values))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(values[a], values[b]) })
-	return order
-}
-
 var readingsOfBatch = []schedule.BatchVariant{schedule.Literal, schedule.FillToShare, schedule.SkipOverflow}
 
 func batchName(job int, v schedule.BatchVariant) string {
@@ -195,9 +184,13 @@ func (s scan) times(m int, src rand.Source) (map[string]float64, error) {
 		return nil, err
 	}
 	times := map[string]float64{}
-	small := ascending(s.pages)
-	large := slices.Clone(small)
-	slices.Reverse(large)
+	byPages, err := schedule.NewUniform(s.pages, unitTimes(m)) // for the order of its sites
+	if err != nil {
+		return nil, err
+	}
+	large := byPages.LongestFirst()
+	small := slices.Clone(large)
+	slices.Reverse(small)
 	for name, list := range map[string][]int{"round robin 1": large, "round robin 2": small} {
 		plan, err := schedule.Pull(today, list) // who is free takes the next site
 		if err != nil {

@@ -177,21 +177,6 @@ func each[T, V any](runs []T, f func(T) V) []V {
 	return values
 }
 
-// meanCurve returns the mean of curves, point by point. One that ended keeps its last value.
-func meanCurve(curves [][]float64) []float64 {
-	longest := 0
-	for _, c := range curves {
-		longest = max(longest, len(c))
-	}
-	mean := make([]float64, longest)
-	for _, c := range curves {
-		for x := range mean {
-			mean[x] += c[min(x, len(c)-1)] / float64(len(curves))
-		}
-	}
-	return mean
-}
-
 // steps returns step, 2·step, …, n·step.
 func steps(n int, step float64) []float64 {
 	x := make([]float64, n)

@@ -312,8 +312,8 @@ func figure2(tests map[binpack.PageWalk][]packRun) figure {
 		walk binpack.PageWalk
 	}{{"walk as described", binpack.AsDescribed}, {"unbiased walk", binpack.Unbiased}} {
 		x := steps(len(tests[w.walk][0].bins), 50)
-		bins.Series = append(bins.Series, report.Series{Name: w.name, X: x, Main: true, Y: meanCurve(each(tests[w.walk], func(p packRun) []float64 { return p.bins }))})
-		total.Series = append(total.Series, report.Series{Name: w.name, X: x, Main: true, Y: meanCurve(each(tests[w.walk], func(p packRun) []float64 { return p.total }))})
+		bins.Series = append(bins.Series, report.Series{Name: w.name, X: x, Main: true, Y: report.MeanCurve(each(tests[w.walk], func(p packRun) []float64 { return p.bins }))})
+		total.Series = append(total.Series, report.Series{Name: w.name, X: x, Main: true, Y: report.MeanCurve(each(tests[w.walk], func(p packRun) []float64 { return p.total }))})
 	}
 	bins.Series, total.Series = append(bins.Series, published[0]), append(total.Series, published[1])
 	f.charts = []report.Chart{bins, total}
@@ -377,7 +377,7 @@ func figures3and4(tests map[int]map[binpack.PageWalk][]packRun, optimal float64,
 		chart := report.Chart{Title: c.title + ", N = 8 and N = 16", X: "slots", Y: c.title}
 		for _, n := range []int{8, 16} {
 			for walk, name := range map[binpack.PageWalk]string{binpack.AsDescribed: "", binpack.Unbiased: ", unbiased"} {
-				y := meanCurve(each(tests[n][walk], c.of))
+				y := report.MeanCurve(each(tests[n][walk], c.of))
 				chart.Series = append(chart.Series, report.Series{Name: fmt.Sprintf("N = %d%s", n, name), X: steps(len(y), float64(look)), Y: y, Main: true})
 			}
 		}
@@ -449,8 +449,8 @@ func yazidiZipf(l *lab) ([]figure, error) {
 		walk binpack.PageWalk
 	}{{"walk as described", binpack.AsDescribed}, {"unbiased walk", binpack.Unbiased}} {
 		x := steps(len(all[w.walk][0].rate), look)
-		chart.Series = append(chart.Series, report.Series{Name: w.name, X: x, Y: meanCurve(each(all[w.walk], func(p packRun) []float64 { return p.rate }))})
-		bins.Series = append(bins.Series, report.Series{Name: w.name, X: x, Y: meanCurve(each(all[w.walk], func(p packRun) []float64 { return p.bins }))})
+		chart.Series = append(chart.Series, report.Series{Name: w.name, X: x, Y: report.MeanCurve(each(all[w.walk], func(p packRun) []float64 { return p.rate }))})
+		bins.Series = append(bins.Series, report.Series{Name: w.name, X: x, Y: report.MeanCurve(each(all[w.walk], func(p packRun) []float64 { return p.bins }))})
 	}
 	dynamic.charts = []report.Chart{chart, bins}
 	return []figure{zipf, dynamic}, nil

@@ -59,7 +59,7 @@ func noise(size scale, seed uint64) (rows []report.Row, pictures []picture, err 
 			if cfg.Every > 0 {
 				rows = append(rows, report.Row{Source: "recrawl", Item: item, Quantity: "placed 20 crawls after the switch", Unit: "1"}.Sample(after))
 			}
-			mean := average(curve)
+			mean := report.MeanCurve(curve)
 			chart.Series = append(chart.Series, report.Series{Name: m.name, X: upTo(len(mean)), Y: mean})
 		}
 		pictures = append(pictures, picture{fmt.Sprintf("noise-%d", len(pictures)+1), fmt.Sprintf("8 access points, %d sites", cfg.Sites), chart})
@@ -100,7 +100,7 @@ func congestion(size scale, seed uint64) (rows []report.Row, pictures []picture,
 			}
 			rows = append(rows, report.Row{Source: "recrawl", Item: fmt.Sprintf("%d sites, two sizes of access points, congestion %v: %s", cfg.Sites, growth, m.name),
 				Quantity: "total over the social optimum, crawls 101 to 200", Unit: "1"}.Sample(ratio))
-			mean := average(curve)
+			mean := report.MeanCurve(curve)
 			chart.Series = append(chart.Series, report.Series{Name: m.name, X: upTo(len(mean)), Y: mean})
 		}
 		pictures = append(pictures, picture{fmt.Sprintf("congestion-%v", growth), "Durations that grow with the load", chart})

@@ -81,21 +81,6 @@ func environment(arms, sites int) webenv.DurationsConfig {
 	return webenv.DurationsConfig{Arms: arms, Sites: sites, Perfect: fast, Other: slow}
 }
 
-// average returns the mean of curves, point by point; one that ended keeps its last value.
-func average(curves [][]float64) []float64 {
-	longest := 0
-	for _, c := range curves {
-		longest = max(longest, len(c))
-	}
-	mean := make([]float64, longest)
-	for _, c := range curves {
-		for x := range mean {
-			mean[x] += c[min(x, len(c)-1)] / float64(len(curves))
-		}
-	}
-	return mean
-}
-
 // upTo returns 1, 2, …, n.
 func upTo(n int) []float64 {
 	x := make([]float64, n)

@@ -55,6 +55,21 @@ func MeanSD(values []float64) (mean, sd float64) {
 	return mean, math.Sqrt(sd / float64(len(values)-1))
 }
 
+// MeanCurve returns the mean of curves, point by point; one that ended keeps its last value.
+func MeanCurve(curves [][]float64) []float64 {
+	longest := 0
+	for _, c := range curves {
+		longest = max(longest, len(c))
+	}
+	mean := make([]float64, longest)
+	for _, c := range curves {
+		for x := range mean {
+			mean[x] += c[min(x, len(c)-1)] / float64(len(curves))
+		}
+	}
+	return mean
+}
+
 // WriteJSON writes v, for most examples a []Row, as indented JSON.
 func WriteJSON(w io.Writer, v any) error {
 	enc := json.NewEncoder(w)

@@ -22,6 +22,11 @@ func TestSample(t *testing.T) {
 	require.Nil(t, Row{}.Sample([]float64{7}).SD)
 }
 
+func TestMeanCurve(t *testing.T) {
+	require.Equal(t, []float64{2, 4, 5}, MeanCurve([][]float64{{1, 3}, {3, 5, 7}}), "a curve that ended keeps its last value")
+	require.Empty(t, MeanCurve(nil))
+}
+
 func TestJSONHasNullForUnpublished(t *testing.T) {
 	var b bytes.Buffer
 	require.NoError(t, WriteJSON(&b, []Row{{Source: "recrawl", Measured: []float64{1, 2}, Runs: 1}}))
