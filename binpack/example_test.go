@@ -2,6 +2,8 @@ package binpack_test
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"log"
 	"math/rand/v2"
@@ -58,6 +60,33 @@ func ExampleCheckBound() {
 	// Output:
 	// 3 <nil>
 	// binpack: packing or certificate does not hold: a bin can take a value of 2, more than 1
+}
+
+// Five bins of 30 have the room for these items, and the linear programme cannot tell that they do
+// not hold them. The proof can be saved, and checked by whoever does not trust the solver.
+func ExampleCheckProof() {
+	p := binpack.Problem[int]{Weights: []int{15, 15, 15, 10, 10, 10, 10, 10, 6, 6, 6, 6, 6, 6, 6, 6, 6}, Capacity: 30}
+	s, err := binpack.Solve(context.Background(), p, binpack.SolveConfig{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(binpack.CheckBound(p, s.Certificate))
+	saved, err := json.Marshal(s.Proof)
+	if err != nil {
+		log.Fatal(err)
+	}
+	var proof binpack.Proof
+	if err := json.Unmarshal(saved, &proof); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(binpack.CheckProof(p, proof))
+	proof.Bins++
+	_, err = binpack.CheckProof(p, proof)
+	fmt.Println(errors.Is(err, binpack.ErrInvalid))
+	// Output:
+	// 5 <nil>
+	// 6 <nil>
+	// true
 }
 
 // Best Fit Decreasing needs three bins; Solve finds two, and proves that it takes two.

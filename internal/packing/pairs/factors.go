@@ -21,7 +21,7 @@ type factors struct {
 	// Scratch of factor.
 	rowCount, colCount, heads, byRow []int32
 	step                             []int32 // of each row, −1 before it is pivoted
-	order                            []int32
+	order, touched                   []int32
 }
 
 // lists is a list of sparse vectors.
@@ -213,10 +213,13 @@ func (f *factors) eliminate(place int32, column func(int32) ([]int32, float64)) 
 	rows, v := column(place)
 	x := f.work
 	first := int32(len(f.row))
+	f.touched = f.touched[:0] // rows left with an entry, some perhaps twice
 	for _, r := range rows {
 		x[r] = v
 		if s := f.step[r]; s >= 0 {
 			first = min(first, s)
+		} else {
+			f.touched = append(f.touched, r)
 		}
 	}
 	for k := int(first); k < len(f.row); k++ {
@@ -229,32 +232,39 @@ func (f *factors) eliminate(place int32, column func(int32) ([]int32, float64)) 
 		f.upper.add(r, t)
 		index, value := f.lower.at(k)
 		for e, i := range index {
+			if x[i] == 0 && f.step[i] < 0 {
+				f.touched = append(f.touched, i)
+			}
 			x[i] -= value[e] * t
 		}
 	}
 	largest := 0.0
-	for _, s := range x {
-		largest = max(largest, math.Abs(s))
+	for _, r := range f.touched {
+		largest = max(largest, math.Abs(x[r]))
 	}
 	if largest < leastPivot {
 		clear(x)
 		return false
 	}
-	best := -1
-	for r, s := range x {
-		if math.Abs(s) >= relativePivot*largest && (best < 0 || f.rowCount[r] < f.rowCount[best] ||
-			f.rowCount[r] == f.rowCount[best] && math.Abs(s) > math.Abs(x[best])) {
+	best := int32(-1)
+	for _, r := range f.touched {
+		s := math.Abs(x[r])
+		if s >= relativePivot*largest && (best < 0 || f.rowCount[r] < f.rowCount[best] ||
+			f.rowCount[r] == f.rowCount[best] && s > math.Abs(x[best])) {
 			best = r
 		}
 	}
 	pivot := x[best]
-	for r, s := range x {
-		if r != best && math.Abs(s) > droppedEntry {
-			f.lower.add(int32(r), s/pivot)
+	for _, r := range f.touched {
+		if s := x[r]; r != best && math.Abs(s) > droppedEntry {
+			f.lower.add(r, s/pivot)
+			x[r] = 0
 		}
+	}
+	for _, r := range f.touched {
 		x[r] = 0
 	}
-	f.pivot(int32(best), place, pivot)
+	f.pivot(best, place, pivot)
 	return true
 }
 
@@ -295,8 +305,9 @@ func (f *factors) solve(x []float64, first int, out []float64) {
 		x[r] = 0
 		t /= f.diag[k]
 		out[f.place[k]] = t
-		index, value := f.upper.at(k)
-		for e, i := range index {
+		a, b := f.upper.start[k], f.upper.start[k+1]
+		value := f.upper.value[a:b]
+		for e, i := range f.upper.index[a:b] {
 			x[i] -= value[e] * t
 		}
 	}
@@ -328,8 +339,9 @@ func (f *factors) backward(c, y []float64) {
 	}
 	for k := range f.m {
 		t := c[f.place[k]]
-		index, value := f.upper.at(k)
-		for e, i := range index {
+		a, b := f.upper.start[k], f.upper.start[k+1]
+		value := f.upper.value[a:b]
+		for e, i := range f.upper.index[a:b] {
 			t -= value[e] * y[i]
 		}
 		y[f.row[k]] = t / f.diag[k]

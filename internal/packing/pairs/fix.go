@@ -11,6 +11,9 @@ const (
 	fixRuns, undoShare = 3, 4
 	// leastFixed is the least use of a pattern to be fixed together with others.
 	leastFixed = .51
+	// restLeast is the number of bins from which on half of them are fixed and what is left is a
+	// problem of its own, and restNodes the most nodes of its search.
+	restLeast, restNodes = 16, 12
 )
 
 // relaxAndFix looks for a packing by fixing patterns that the linear programme uses most, and
@@ -29,6 +32,12 @@ func (s *search) relaxAndFix() bool {
 			}
 			if s.rounded() {
 				return true
+			}
+			if s.bins >= restLeast && 2*(s.bins-len(s.fixed)) <= s.bins {
+				if s.rest() {
+					return true
+				}
+				break
 			}
 		}
 		if s.ctx.Err() != nil || s.lp.failed {
@@ -51,6 +60,55 @@ func (s *search) relaxAndFix() bool {
 	}
 	return false
 }
+
+// rest looks for a packing of what is not fixed, as a problem of its own. It has what the node joins
+// as one item, but not what it keeps apart.
+func (s *search) rest() bool {
+	p := &Problem{Capacity: s.c, Bins: s.bins - len(s.fixed)}
+	var members [][]int32
+	at := make([]int32, len(s.w))
+	for i, l := range s.leader {
+		if s.isFixed[i] {
+			continue
+		}
+		if int32(i) == first(s.leader, l) {
+			members = append(members, nil)
+			p.Weights = append(p.Weights, 0)
+			at[l] = int32(len(members) - 1)
+		}
+		members[at[l]] = append(members[at[l]], int32(i))
+		p.Weights[at[l]] += s.w[i]
+	}
+	var patterns [][]int32
+	for k, off := range s.lp.off {
+		if items := s.items(k); !off && !s.isFixed[items[0]] {
+			var set []int32
+			for _, i := range items {
+				if a := at[s.leader[i]]; members[a][0] == i {
+					set = append(set, a)
+				}
+			}
+			patterns = append(patterns, set)
+		}
+	}
+	a := Decide(s.ctx, p, Config{Nodes: restNodes, Patterns: patterns, Cuts: s.cfg.Cuts})
+	s.below += a.Nodes
+	if a.Verdict != Packed {
+		return false
+	}
+	s.packing = slices.Clone(s.fixed)
+	for _, set := range a.Packing {
+		var bin []int32
+		for _, g := range set {
+			bin = append(bin, members[g]...)
+		}
+		s.packing = append(s.packing, bin)
+	}
+	return true
+}
+
+// first returns the first item of a group.
+func first(leader []int32, l int32) int32 { return int32(slices.Index(leader, l)) }
 
 // fixMore fixes patterns that obey the node: all that are used whole, or else those used most, as
 // long as what they lack to be whole sums to at most one; at least one.

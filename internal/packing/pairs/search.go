@@ -81,7 +81,7 @@ func Decide(ctx context.Context, p *Problem, cfg Config) Answer {
 		return Answer{Verdict: Impossible, Proof: s.overweight()}
 	}
 	root := s.node()
-	a := Answer{Verdict: s.verdict(root), Packing: s.packing, Nodes: s.nodes}
+	a := Answer{Verdict: s.verdict(root), Packing: s.packing, Nodes: s.nodes + s.below}
 	if a.Verdict == Impossible {
 		a.Proof = s.proof(root)
 	}
@@ -101,6 +101,7 @@ type search struct {
 	cuts   []cut
 	names  map[[3]int32]int32 // of all cuts ever
 	nodes  int
+	below  int // nodes of searches for what is not fixed
 	pricer pricer
 	rng    *rand.Rand
 

@@ -80,6 +80,7 @@ func (s *simplex) addRow(right, noise, plus, minus float64) {
 	}
 	s.units[sign][r] = int32(len(s.basis))
 	s.basis = append(s.basis, -1-2*r-sign)
+	s.factors.m = -1 // to be factored
 	s.x = append(s.x, math.Abs(load))
 	s.y = append(s.y, 0)
 	s.dir = append(s.dir, 0)
@@ -124,6 +125,7 @@ func (s *simplex) dropRows(drop func(row int32) bool) {
 		s.basis[places], s.x[places] = k, s.x[at]
 		places++
 	}
+	s.factors.m = -1
 	s.basis, s.x, s.dir, s.cost = s.basis[:places], s.x[:places], s.dir[:places], s.cost[:places]
 	for k, p := range s.pattern {
 		kept := p[:0]
@@ -228,17 +230,15 @@ func (s *simplex) value() float64 {
 
 // optimize runs the primal simplex. The basis must be feasible.
 func (s *simplex) optimize(ctx context.Context) {
-	s.refactor()
+	if s.factors.m != len(s.basis) {
+		s.refactor()
+	} else {
+		s.duals() // costs may have changed
+	}
 	for !s.failed {
 		enter := s.enter()
 		if enter == none {
-			if s.etas.len() == 0 {
-				return
-			}
-			s.refactor() // to be sure
-			if enter = s.enter(); enter == none {
-				return
-			}
+			return
 		}
 		if s.pivots++; s.pivots%16 == 0 && ctx.Err() != nil {
 			return
