@@ -142,13 +142,23 @@ func planner(method knapsack.RateMethod) func(job) (webenv.Scheduler, error) {
 	}
 }
 
-// weigh tells a learner the weights of its pages.
+// weigh tells a learner the weights of its pages, and what a poll of each costs if it can make use of
+// that.
 func (j job) weigh(learner interface {
 	SetWeight(page int, w float64) error
 }) error {
 	for page, w := range j.weights {
 		if err := learner.SetWeight(page, w); err != nil {
 			return err
+		}
+	}
+	if payer, ok := learner.(interface {
+		SetCost(page int, cost float64) error
+	}); ok {
+		for page, cost := range j.costs {
+			if err := payer.SetCost(page, cost); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
