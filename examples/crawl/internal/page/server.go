@@ -28,6 +28,18 @@ const interval = time.Second
 // found is the number of pages that a search returns.
 const found = 20
 
+// remembered is the number of statuses of which the curves of a page that is opened show a point.
+const remembered = 240
+
+// A point is what the curves need of a status.
+type point struct {
+	PollsRate   float64 `json:"polls_rate"`
+	ChangesRate float64 `json:"changes_rate"`
+	Budget      float64 `json:"budget"`
+	Freshness   float64 `json:"freshness"`
+	Rivals      []Rival `json:"rivals,omitempty"`
+}
+
 // A Server shows a crawl. Make it with Listen and Close it.
 type Server struct {
 	crawl    Crawl
@@ -40,6 +52,7 @@ type Server struct {
 
 	mu      sync.Mutex
 	latest  []byte // status as JSON
+	past    []point
 	changed chan struct{}
 }
 
@@ -169,6 +182,10 @@ func (s *Server) watch(ctx context.Context) {
 		if err == nil {
 			s.mu.Lock()
 			s.latest = text
+			if len(s.past) == remembered {
+				s.past = append(s.past[:0], s.past[1:]...)
+			}
+			s.past = append(s.past, point{status.PollsRate, status.ChangesRate, status.Budget, status.Freshness, status.Rivals})
 			close(s.changed)
 			s.changed = make(chan struct{})
 			s.mu.Unlock()
@@ -186,6 +203,15 @@ func (s *Server) watch(ctx context.Context) {
 func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	out := http.NewResponseController(w)
+	s.mu.Lock()
+	past, err := json.Marshal(s.past[:max(len(s.past)-1, 0)])
+	s.mu.Unlock()
+	if err == nil {
+		_, err = fmt.Fprintf(w, "event: past\ndata: %s\n\n", past)
+	}
+	if err != nil {
+		return
+	}
 	for {
 		s.mu.Lock()
 		text, changed := s.latest, s.changed

@@ -46,21 +46,36 @@ function rows(body, all) {
   });
 }
 
-function charts(s) {
+const freshness = s => s.rivals && s.rivals.length ? s.rivals.map(r => [r.name, r.freshness]) : [["freshness", s.freshness]];
+
+// remember adds a point to the curves. Rates are an hour.
+function remember(s) {
   keep(curves.polls, s.polls_rate);
   keep(curves.changes, s.changes_rate);
   keep(curves.budget, s.budget);
+  for (const [name, value] of freshness(s)) keep(curves.fresh[name] = curves.fresh[name] || [], value);
+}
+
+function hourly(s) {
+  for (const name of ["polls_rate", "changes_rate", "budget"]) s[name] *= 3600;
+  return s;
+}
+
+function charts(s) {
+  remember(s);
   const high = Math.max(...curves.polls, ...curves.budget, 1e-9);
   draw($("rates"), [{values: curves.budget, colour: 2}, {values: curves.polls, colour: 0}, {values: curves.changes, colour: 1}], 0, high);
   $("rates").setAttribute("aria-label", `Polls and changes an hour, at most ${number(high)}: now ${number(s.polls_rate)} and ${number(s.changes_rate)}`);
 
-  const named = s.rivals && s.rivals.length ? s.rivals.map(r => [r.name, r.freshness]) : [["freshness", s.freshness]];
-  for (const [name, value] of named) keep(curves.fresh[name] = curves.fresh[name] || [], value);
+  $("rates-scale").textContent = `0 to ${number(high)} an hour`;
+
+  const named = freshness(s);
   const all = Object.values(curves.fresh).flat().filter(v => v > 0);
   const colours = [0, 1, 3];
   if (all.length) {
     const low = Math.min(...all);
     draw($("fresh"), named.map(([name], i) => ({values: curves.fresh[name], colour: colours[i]})), low, Math.max(...all));
+    $("fresh-scale").textContent = `${percent(low)} to ${percent(Math.max(...all))}`;
     $("fresh").setAttribute("aria-label", "Freshness, now: " + named.map(([name, v]) => `${name} ${percent(v)}`).join(", "));
     $("fresh-legend").replaceChildren(...named.map(([name, v], i) => el("span", `${name} ${percent(v)}`, {class: "k" + colours[i]})));
   }
@@ -85,7 +100,7 @@ function hosts(s) {
 }
 
 function show(s) {
-  for (const name of ["polls_rate", "changes_rate", "budget"]) s[name] *= 3600;
+  hourly(s);
   $("state").textContent = (s.demo ? "Demonstration, " : "") + when(s.time) + " UTC";
   $("polls_rate").textContent = number(s.polls_rate);
   $("budget").textContent = `of ${number(s.budget)}: ${percent(s.spent)} spent`;
@@ -151,5 +166,9 @@ $("search").onsubmit = async e => {
 };
 
 const events = new EventSource("/events");
+events.addEventListener("past", e => {
+  Object.assign(curves, {polls: [], changes: [], budget: [], fresh: {}});
+  JSON.parse(e.data).forEach(s => remember(hourly(s)));
+});
 events.onmessage = e => show(JSON.parse(e.data));
 events.onerror = () => { $("state").textContent = "The crawler does not answer; trying again."; };

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/recrawl/recrawl/examples/crawl/internal/clock"
+	"github.com/recrawl/recrawl/examples/crawl/internal/crawler"
+	"github.com/recrawl/recrawl/examples/crawl/internal/engine"
+	"github.com/recrawl/recrawl/examples/crawl/internal/page"
+	"github.com/recrawl/recrawl/examples/crawl/internal/shard"
+	"github.com/recrawl/recrawl/knapsack"
+)
+
+var scaleURLs = flag.Int("scale", 0, "number of URLs of TestScale, which is skipped without")
+
+// copySize is the size of what is remembered of a page's copy, as most pages have it that are
+// compared byte by byte.
+const copySize = 230
+
+// heap returns the bytes in use.
+func heap() uint64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+// Many URLs in one process: how long it takes to start, what a URL takes all in, and how many polls
+// a second go through log and learner, with a live page, beside the learner alone. A poll is
+// answered at once, so that what is measured is the crawler and not the web.
+//
+//	go test ./examples/crawl -run TestScale -v -scale 1000000 -timeout 1h
+func TestScale(t *testing.T) {
+	n := *scaleURLs
+	if n == 0 {
+		t.Skip("a measurement, made with -scale")
+	}
+	const hosts = 10_000
+	dir := t.TempDir()
+	ctx := t.Context()
+	open := func() (*engine.Engine, crawler.Part) {
+		e, err := engine.Open(ctx, engine.Config{Dir: dir, Log: slog.New(slog.DiscardHandler)})
+		require.NoError(t, err)
+		part, _, err := crawler.Restored(ctx, e, 0, knapsack.RateFilterConfig{})
+		require.NoError(t, err)
+		return e, part
+	}
+	before := heap()
+	e, part := open()
+	url := func(i int) string { return fmt.Sprintf("https://host%d.example.org/a/folder/page-%d.html", i%hosts, i) }
+	began := time.Now()
+	events := make([]shard.Event, 0, 2*n)
+	now := time.Now()
+	for i := range n {
+		copied := make([]byte, copySize)
+		copied[0] = byte(i)
+		events = append(events, shard.Event{Kind: shard.Add, URL: url(i), At: now},
+			shard.Event{Kind: shard.Polled, URL: url(i), At: now, Result: shard.First, Copy: copied})
+	}
+	var polls int
+	var loop *shard.Loop
+	answers := make(chan shard.Event, 1<<16)
+	done := make(chan struct{})
+	seconds := clock.NewFast(now.Add(time.Hour), 1)
+	loop = shard.NewLoop(shard.Config{
+		State: part.State, Log: part.Log.(shard.Log), Clock: seconds, PerSecond: 1e6, Window: 4096, Stop: done,
+		Submit: func(j shard.Job) {
+			polls++
+			r := shard.Unchanged
+			if polls%4 == 0 {
+				r = shard.Changed
+			}
+			answers <- shard.Event{Kind: shard.Polled, URL: j.URL, ID: j.ID, At: seconds.Now(), Result: r, Status: 200, Bytes: 1000}
+		},
+	})
+	require.NoError(t, loop.Learn(ctx, events))
+	events = nil
+	t.Logf("%d URLs added and logged in %.1f s", n, time.Since(began).Seconds())
+	inUse := heap() - before
+	t.Logf("memory: %.0f bytes a URL all in, of which %d are what is remembered of its copy and %d its URL", float64(inUse)/float64(n), copySize, len(url(n-1)))
+
+	running, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		for {
+			select {
+			case a := <-answers:
+				loop.Tell(running, a)
+			case <-running.Done():
+				return
+			}
+		}
+	}()
+	watch := &scaleWatch{loop: loop}
+	server, err := page.Listen("127.0.0.1:0", watch)
+	require.NoError(t, err)
+	ended := make(chan error, 1)
+	began = time.Now()
+	go func() { ended <- loop.Run(ctx) }()
+	const length = 10 * time.Second
+	time.Sleep(length)
+	var made int
+	require.NoError(t, loop.Do(ctx, func(s *shard.State) { made = int(s.Learnt) }))
+	t.Logf("%.0f polls a second through loop, log and learner, with the live page", float64(made)/time.Since(began).Seconds())
+	server.Close()
+	close(done)
+	require.NoError(t, <-ended) // with a snapshot
+	cancel()
+	learnt := part.State.Learnt
+	e.Close()
+
+	began = time.Now()
+	e, part = open()
+	defer e.Close()
+	t.Logf("started again in %.2f s", time.Since(began).Seconds())
+	require.Equal(t, learnt, part.State.Learnt)
+	require.Equal(t, n, part.State.Len())
+
+	began, made = time.Now(), 0
+	at := now.Add(2 * time.Hour)
+	for ; time.Since(began) < length; made++ {
+		at = at.Add(time.Microsecond)
+		key, err := part.State.Learner.Next(at)
+		require.NoError(t, err)
+		require.NoError(t, part.State.Learner.Observe(key, at, made%4 == 0))
+	}
+	t.Logf("%.0f polls a second of the learner alone", float64(made)/time.Since(began).Seconds())
+}
+
+// scaleWatch is as much of a crawl as the live page needs.
+type scaleWatch struct {
+	page.Crawl
+	loop *shard.Loop
+}
+
+func (w *scaleWatch) Status(ctx context.Context) (s page.Status, err error) {
+	err = w.loop.Do(ctx, func(st *shard.State) {
+		s.Pages, s.Polls, s.Changes = st.Len(), st.Polls, st.Changes
+		s.Hosts = troubled(st, shownHosts)
+		var o outlook
+		o.add(st, 1)
+	})
+	return s, err
+}

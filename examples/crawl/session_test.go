@@ -1,0 +1,136 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/recrawl/recrawl/examples/crawl/internal/crawler"
+	"github.com/recrawl/recrawl/examples/crawl/internal/engine"
+	"github.com/recrawl/recrawl/examples/crawl/internal/shard"
+	"github.com/recrawl/recrawl/examples/internal/report"
+	"github.com/recrawl/recrawl/knapsack"
+)
+
+// output is what a crawler in another goroutine or process prints.
+type output struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (o *output) Write(b []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.b.Write(b)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.b.String()
+}
+
+// reopened opens what a crawler left behind.
+func reopened(t *testing.T, state string, do func(*shard.State, *engine.Shard)) {
+	t.Helper()
+	e, err := engine.Open(t.Context(), engine.Config{Dir: state, KeepLog: true, Log: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	defer e.Close()
+	part, log, err := crawler.Restored(t.Context(), e, 0, knapsack.RateFilterConfig{})
+	require.NoError(t, err)
+	do(part.State, log)
+}
+
+func pagesOf(s *shard.State) (urls []string) {
+	for p := range s.All() {
+		urls = append(urls, p.URL)
+	}
+	slices.Sort(urls)
+	return urls
+}
+
+// A list that is edited between runs, with a line that is no URL; the new versions in a folder and
+// as lines; a dry run; a clock that was set back.
+func TestSessions(t *testing.T) {
+	t.Parallel()
+	web, list := misbehaving(t, 2)
+	dir := t.TempDir()
+	state, folder := filepath.Join(dir, "state"), filepath.Join(dir, "versions")
+	run := func(urls []string, more ...string) (stdout, stderr string) {
+		t.Helper()
+		require.NoError(t, os.WriteFile(list, []byte(strings.Join(urls, "\n")), 0o600))
+		return runChild(t, crawlArgs(web, list, state, more...)...)
+	}
+	a, b, c := "http://good-1.test/page/0", "http://good-1.test/page/1", "http://good-2.test/page/0"
+	lines, log := run([]string{a, "gopher://x", b}, "-for", "1s", "-lines", "-folder", folder)
+	require.Contains(t, log, "not an absolute http or https URL")
+	require.Contains(t, log, ":2: ")
+	require.Contains(t, lines, `"url":"`+a+`"`)
+	files, err := filepath.Glob(filepath.Join(folder, "good-1.test", "*", "*.html"))
+	require.NoError(t, err)
+	require.Len(t, files, strings.Count(lines, "\n"))
+	var learnt uint64
+	reopened(t, state, func(s *shard.State, _ *engine.Shard) {
+		require.Equal(t, []string{a, b}, pagesOf(s))
+		learnt = s.Learnt
+		require.Positive(t, learnt)
+	})
+
+	polls := web.Witness.Polls()
+	table, _ := run([]string{a, c}, "-dry-run", "-per-day", "100000")
+	require.Contains(t, table, "1 wait for a first copy")
+	require.Contains(t, table, a)
+	require.NotContains(t, table, b)
+	require.Contains(t, table, "changes every")
+	require.Equal(t, polls, web.Witness.Polls())
+
+	// The latest poll is an hour ahead.
+	reopened(t, state, func(s *shard.State, log *engine.Shard) {
+		l := shard.NewLoop(shard.Config{State: s, Log: log})
+		require.NoError(t, l.Learn(t.Context(), []shard.Event{{Kind: shard.Polled, URL: a, At: time.Now().Add(time.Hour), Result: shard.Unchanged}}))
+	})
+	_, log = run([]string{a, c}, "-for", "1s")
+	require.Contains(t, log, "set back")
+	reopened(t, state, func(s *shard.State, _ *engine.Shard) {
+		require.Equal(t, []string{a, c}, pagesOf(s))
+		require.Greater(t, s.Learnt, learnt+1)
+	})
+}
+
+// runChild runs a crawler in a process of its own to its end.
+func runChild(t *testing.T, args ...string) (stdout, stderr string) {
+	t.Helper()
+	var out, log output
+	cmd := command(args...)
+	cmd.Stdout, cmd.Stderr = &out, &log
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	require.NoError(t, cmd.Wait(), log.String())
+	return out.String(), log.String()
+}
+
+// Of two crawlers on one folder the second says so and leaves it alone; and none crawls real pages
+// without a name.
+func TestRefused(t *testing.T) {
+	t.Parallel()
+	web, list := misbehaving(t, 1)
+	state := filepath.Join(t.TempDir(), "state")
+	e, err := engine.Open(t.Context(), engine.Config{Dir: state})
+	require.NoError(t, err)
+	defer e.Close()
+	require.ErrorIs(t, run(crawlArgs(web, list, state), io.Discard, io.Discard), engine.ErrBusy)
+	err = run([]string{"-urls", list, "-state", state}, io.Discard, io.Discard)
+	require.ErrorAs(t, err, new(report.UsageError))
+	require.ErrorContains(t, err, "-user-agent")
+	err = run([]string{"-urls", list + ".none", "-state", filepath.Join(t.TempDir(), "s"), "-user-agent", demoAgent, "-page", ""}, io.Discard, io.Discard)
+	require.ErrorIs(t, err, os.ErrNotExist)
+}
