@@ -23,7 +23,7 @@ func paperProblem(m int, seed uint64) *Problem {
 func benchmark(b *testing.B, instances []*Problem, cfg SolveConfig) {
 	gap, proved, runs := 0.0, 0, 0
 	for b.Loop() {
-		r, err := Solve(context.Background(), instances[runs%len(instances)], cfg, rand.NewPCG(1, 1))
+		r, err := Solve(context.Background(), instances[runs%len(instances)], cfg)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -281,7 +281,7 @@ func TestDispatcherStateMachine(t *testing.T) {
 func FuzzDispatcher(f *testing.F) { f.Fuzz(rapid.MakeFuzz(propDispatcher)) }
 
 func propDispatcher(t *rapid.T) {
-	p := drawProblem(t, 9)
+	p := drawForbidding(t, 9)
 	cfg := DispatcherConfig{Static: rapid.Bool().Draw(t, "static"), Copies: rapid.IntRange(0, 3).Draw(t, "copies"),
 		Spread: rapid.SampledFrom([]float64{0, .1, 1, 10}).Draw(t, "spread"), Patience: rapid.SampledFrom([]float64{0, 1, -1}).Draw(t, "patience")}
 	d := must(NewDispatcher(p, LPT(p), cfg))
@@ -316,10 +316,11 @@ func propDispatcher(t *rapid.T) {
 			if holds[j] = z; z != None {
 				require.False(t, done[z])
 				require.False(t, refused[[2]int{j, z}])
+				require.False(t, math.IsInf(d.duration(int32(z), j), 1))
 				return
 			}
 			for z := range done {
-				if !d.cfg.Static && !refused[[2]int{j, z}] {
+				if !d.cfg.Static && !refused[[2]int{j, z}] && !math.IsInf(d.duration(int32(z), j), 1) {
 					require.False(t, d.waits[z], "site %d waits for client %d", z, j)
 				}
 			}

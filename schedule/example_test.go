@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"time"
 
 	"github.com/recrawl/recrawl/schedule"
@@ -19,7 +18,7 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	r, err := schedule.Solve(context.Background(), p, schedule.SolveConfig{}, rand.NewPCG(1, 2))
+	r, err := schedule.Solve(context.Background(), p, schedule.SolveConfig{})
 	if err != nil {
 		panic(err)
 	}
@@ -45,7 +44,7 @@ func ExampleSolve() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	r, err := schedule.Solve(ctx, p, schedule.SolveConfig{}, rand.NewPCG(1, 1))
+	r, err := schedule.Solve(ctx, p, schedule.SolveConfig{})
 	if err != nil {
 		panic(err)
 	}
@@ -90,7 +89,7 @@ func ExampleImprove() {
 		Start:    start,
 		Steps:    10_000,
 		Progress: func(r schedule.Result) { fmt.Printf("makespan %v, bound %.2f\n", r.Makespan, r.Lower) },
-	}, rand.NewPCG(1, 1))
+	})
 	fmt.Println("at most", int(100*r.Gap()), "% above the optimum")
 	// Output:
 	// makespan 7, bound 0.00
@@ -326,7 +325,7 @@ func ExampleFullModel() {
 	if err != nil {
 		panic(err)
 	}
-	r, err := schedule.Solve(context.Background(), p, schedule.SolveConfig{}, rand.NewPCG(1, 1))
+	r, err := schedule.Solve(context.Background(), p, schedule.SolveConfig{})
 	if err != nil {
 		panic(err)
 	}

@@ -28,16 +28,26 @@ func Multifit(p *Problem) Plan { return solver.Multifit(p.grid) }
 
 // KarmarkarKarp is the largest differencing method (Karmarkar and Karp 1982) in its form
 // for m sets: two partial partitions whose spreads are largest are merged so that the
-// largest set of one joins the smallest of the other, until one is left. On uniform
-// clients, or with start times, the set with the largest sum goes to the client that could
-// have done most, and so on. It returns ErrProblem for unrelated clients.
+// largest set of one joins the smallest of the other, until one is left. It makes sums equal,
+// so that it is for identical clients that are free at the same time only, and returns
+// ErrProblem for others.
 //
 // Time: O(n log n + n·m log m).
 func KarmarkarKarp(p *Problem) (Plan, error) {
-	if p.unrelated {
-		return nil, fmt.Errorf("%w: differencing needs sizes", ErrProblem)
+	if !p.alike() {
+		return nil, fmt.Errorf("%w: differencing makes sums equal, and the clients differ", ErrProblem)
 	}
 	return solver.KarmarkarKarp(p.grid), nil
+}
+
+// alike reports whether no client differs from another.
+func (p *Problem) alike() bool {
+	for j, u := range p.unit {
+		if u != p.unit[0] || p.grid.Off[j] != p.grid.Off[0] {
+			return false
+		}
+	}
+	return !p.unrelated
 }
 
 // LocalSearch improves a plan until no step of its neighbourhoods does, and returns the new

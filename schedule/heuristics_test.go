@@ -156,6 +156,10 @@ func TestKarmarkarKarpByHand(t *testing.T) {
 	plan, err = KarmarkarKarp(p)
 	require.NoError(t, err)
 	require.Equal(t, 10.0, p.Makespan(plan))
+	for _, other := range []*Problem{must(NewUniform([]int{9, 8}, []int{1, 2})), must(p.WithStarts([]float64{0, 1, 0}, nil)), must(NewUnrelated([][]int{{1}}))} {
+		_, err = KarmarkarKarp(other)
+		require.ErrorIs(t, err, ErrProblem)
+	}
 }
 
 func TestGuarantees(t *testing.T) {

@@ -3,6 +3,7 @@ package schedule
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/recrawl/recrawl/internal/heap"
@@ -46,8 +47,8 @@ func (p *Problem) checkList(list []int) ([]int, error) {
 }
 
 // RoundRobin deals the sites of a list, one to each client in turn, whatever they
-// take. The list names every site once, or ErrPlan is returned; nil stands for the sites as
-// numbered. A baseline: all other plans take durations into account.
+// take. The list names every site once, or ErrPlan is returned, as it is if a site comes to a
+// client that cannot do it; nil stands for the sites as numbered. A baseline: all other plans take durations into account.
 func RoundRobin(p *Problem, list []int) (Plan, error) {
 	list, err := p.checkList(list)
 	if err != nil {
@@ -56,6 +57,9 @@ func RoundRobin(p *Problem, list []int) (Plan, error) {
 	plan := make(Plan, p.n)
 	for k, z := range list {
 		plan[z] = k % p.m
+	}
+	if err := p.Check(plan); err != nil {
+		return nil, err
 	}
 	return plan, nil
 }
@@ -83,10 +87,19 @@ func Pull(p *Problem, list []int) (Plan, error) {
 	free.Init()
 	plan := make(Plan, p.n)
 	for _, z := range list {
-		next := &free[0]
+		at := 0
+		if math.IsInf(p.Duration(z, free[0].client), 1) { // the first of those that can do it
+			at = -1
+			for k := range free {
+				if !math.IsInf(p.Duration(z, free[k].client), 1) && (at < 0 || free[k].Before(free[at])) {
+					at = k
+				}
+			}
+		}
+		next := &free[at]
 		plan[z] = next.client
 		next.time += p.Duration(z, next.client)
-		free.Fix(0)
+		free.Fix(at)
 	}
 	return plan, nil
 }

@@ -23,8 +23,8 @@ func (plan Plan) Batches(m int) [][]int {
 	return batches
 }
 
-// Check returns an error unless the plan gives every site of the problem one of its
-// clients.
+// Check returns an error unless the plan gives every site of the problem one of its clients
+// that can do it.
 func (p *Problem) Check(plan Plan) error {
 	if len(plan) != p.n {
 		return fmt.Errorf("%w: %d sites, want %d", ErrPlan, len(plan), p.n)
@@ -32,6 +32,9 @@ func (p *Problem) Check(plan Plan) error {
 	for z, j := range plan {
 		if j < 0 || j >= p.m {
 			return fmt.Errorf("%w: site %d on client %d of %d", ErrPlan, z, j, p.m)
+		}
+		if math.IsInf(p.Duration(z, j), 1) {
+			return fmt.Errorf("%w: client %d cannot do site %d", ErrPlan, j, z)
 		}
 	}
 	return nil
@@ -93,8 +96,14 @@ type Result struct {
 	Moved    int   // of Replan: placed sites that left their clients
 }
 
-// Gap returns how far the makespan is above the lower bound, as a share of the bound.
-func (r Result) Gap() float64 { return (r.Makespan - r.Lower) / r.Lower }
+// Gap returns how far the makespan is above the lower bound, as a share of the bound; 0 for a
+// plan that is optimal, whose bound may differ by what rounding does.
+func (r Result) Gap() float64 {
+	if r.Status == Optimal {
+		return 0
+	}
+	return (r.Makespan - r.Lower) / r.Lower
+}
 
 // proved reports whether a makespan is optimal given a lower bound.
 func (p *Problem) proved(makespan, lower float64) bool {

@@ -63,7 +63,7 @@ func NewUniform[T, U Number](sizes []T, unitTimes []U) (*Problem, error) {
 }
 
 // NewUnrelated returns the problem in which site z takes durations[z][j] on client j
-// (R||Cmax).
+// (R||Cmax); +Inf means that client j cannot do site z.
 func NewUnrelated[T Number](durations [][]T) (*Problem, error) {
 	if len(durations) == 0 {
 		return nil, fmt.Errorf("%w: no sites", ErrProblem)
@@ -77,7 +77,9 @@ func NewUnrelated[T Number](durations [][]T) (*Problem, error) {
 		if len(row) != m {
 			return nil, fmt.Errorf("%w: site %d has %d durations, want %d", ErrProblem, z, len(row), m)
 		}
-		all = append(all, floats(row)...)
+		for _, d := range row {
+			all = append(all, float64(d))
+		}
 	}
 	return newProblem(true, all, slices.Repeat([]float64{1}, m))
 }
@@ -103,19 +105,24 @@ func newProblem(unrelated bool, size, unit []float64) (*Problem, error) {
 	}
 	for j, u := range unit {
 		if !positive(u) {
-			return nil, fmt.Errorf("%w: client %d: time per unit %v", ErrDuration, j, u)
+			return nil, fmt.Errorf("%w: client %d: time per unit %v%s", ErrDuration, j, u, tooSmall(u))
 		}
 	}
 	for k, d := range size {
-		if !positive(d) {
+		if !positive(d) && !(unrelated && math.IsInf(d, 1)) {
 			if unrelated {
-				return nil, fmt.Errorf("%w: site %d on client %d: %v", ErrDuration, k/p.m, k%p.m, d)
+				return nil, fmt.Errorf("%w: site %d on client %d: %v%s", ErrDuration, k/p.m, k%p.m, d, tooSmall(d))
 			}
-			return nil, fmt.Errorf("%w: site %d: %v", ErrDuration, k, d)
+			return nil, fmt.Errorf("%w: site %d: %v%s", ErrDuration, k, d, tooSmall(d))
 		}
 	}
 	if u, d := slices.Min(unit), slices.Min(size); u*d < leastDuration {
-		return nil, fmt.Errorf("%w: a size of %v at %v per unit", ErrDuration, d, u)
+		return nil, fmt.Errorf("%w: a size of %v at %v per unit%s", ErrDuration, d, u, tooSmall(u*d))
+	}
+	for z := 0; unrelated && z < p.n; z++ {
+		if math.IsInf(slices.Min(size[z*p.m:(z+1)*p.m]), 1) {
+			return nil, fmt.Errorf("%w: no client can do site %d", ErrDuration, z)
+		}
 	}
 	p.start, p.setup = make([]float64, p.m), make([]float64, p.m)
 	var err error
@@ -129,6 +136,14 @@ func newProblem(unrelated bool, size, unit []float64) (*Problem, error) {
 // of these with a time per unit, are normal numbers: subnormal ones, below 2⁻¹⁰²², lose
 // bits.
 const leastDuration = 0x1p-900
+
+// tooSmall returns the reason why a positive number is refused: "" unless it is too small.
+func tooSmall(x float64) string {
+	if x > 0 && x < leastDuration {
+		return fmt.Sprintf(", below the least time of %.2g: choose a smaller unit of time", leastDuration)
+	}
+	return ""
+}
 
 func positive(x float64) bool { return x >= leastDuration && !math.IsInf(x, 1) }
 

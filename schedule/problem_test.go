@@ -4,7 +4,6 @@ import (
 	"encoding"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -81,7 +80,7 @@ func TestFinishCountsStartAndSetupOfUsedClientsOnly(t *testing.T) {
 	require.Equal(t, 21.5, p.Makespan(Plan{0, 1}))
 	require.Equal(t, []float64{0, 17, 0}, p.Finish(Plan{1, 1}))
 	// The client that starts at 1000 is of no use, and does not raise the bound.
-	r, err := Solve(t.Context(), p, SolveConfig{}, rand.NewPCG(1, 1))
+	r, err := Solve(t.Context(), p, SolveConfig{})
 	require.NoError(t, err)
 	require.Equal(t, 13.0, r.Makespan) // site 0 on client 1, site 1 on client 0
 	require.Equal(t, Optimal, r.Status)

@@ -2,13 +2,15 @@ package schedule
 
 import (
 	"fmt"
+	"math"
+	"slices"
 
 	"github.com/recrawl/recrawl/schedule/internal/solver"
 )
 
 // Replan makes a plan of an old one after sites, clients or durations changed, and moves
 // few sites. Old gives for each site of the new problem its client so far, [None] for a
-// site that has none. At most maxMoved placed sites leave their clients; Result.Moved
+// site that has none or whose client cannot do it any more. At most maxMoved placed sites leave their clients; Result.Moved
 // counts them. The lower bound is that of plans that may move everything.
 //
 // # Cost
@@ -29,6 +31,12 @@ func Replan(p *Problem, old Plan, maxMoved int) (Result, error) {
 	for z, j := range old {
 		if j != None && (j < 0 || j >= p.m) {
 			return Result{}, fmt.Errorf("%w: site %d on client %d of %d", ErrPlan, z, j, p.m)
+		}
+	}
+	old = slices.Clone(old)
+	for z, j := range old {
+		if j != None && math.IsInf(p.Duration(z, j), 1) {
+			old[z] = None // and not a move of choice
 		}
 	}
 	o, moved := solver.Replan(p.grid, old, maxMoved)

@@ -6,7 +6,6 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"github.com/recrawl/recrawl/internal/source"
 	"github.com/recrawl/recrawl/schedule/internal/instance"
 	"github.com/recrawl/recrawl/schedule/internal/solver"
 )
@@ -22,6 +21,9 @@ type SolveConfig struct {
 	// Gap is the relative gap to the lower bound at which a solver may stop. 0 means to go
 	// on until the plan is proved optimal.
 	Gap float64
+	// Seed is that of all random numbers: the same seed and the same limit on steps give the
+	// same result on every machine.
+	Seed uint64
 	// Start is a plan to start from. Nil means none.
 	Start Plan
 	// Progress is called with each better plan and each better bound. The plan in it is the
@@ -67,8 +69,7 @@ func (cfg SolveConfig) solver(ctx context.Context, p *Problem) (solver.Config, e
 //
 // The result passes [Problem.CheckResult]. A context that is cancelled is no error: the
 // result is the best plan and bound so far, and its status says so. Errors are about the
-// config only. The same source and the same limit on steps give the same result on every
-// machine. A nil source panics.
+// config only.
 //
 // # How it works
 //
@@ -80,14 +81,17 @@ func (cfg SolveConfig) solver(ctx context.Context, p *Problem) (solver.Config, e
 // with at most six sites each, up to 600 sites, the exact bin packing of package binpack decides
 // that. On unrelated
 // clients it is branch and bound on the linear relaxation, which also searches the
-// neighbourhood of the best plan.
+// neighbourhood of the best plan. With more than 262,144 pairs of sites and unrelated clients,
+// prices of the clients, found in passes over the pairs, take the place of the linear program:
+// they give a bound, and sites are assigned one after the other where they are cheapest. That
+// keeps O(n + m) beside the durations.
 //
 // # Source
 //
 // Sequential partitioning: Korf, Schreiber and Moffitt 2014. Linear relaxation: Lenstra,
 // Shmoys and Tardos 1990.
-func Solve(ctx context.Context, p *Problem, cfg SolveConfig, src rand.Source) (Result, error) {
-	return search(ctx, p, cfg, src, solver.Solve)
+func Solve(ctx context.Context, p *Problem, cfg SolveConfig) (Result, error) {
+	return search(ctx, p, cfg, solver.Solve)
 }
 
 // Improve improves a plan for as long as it may: from the plan in cfg.Start, or that of
@@ -97,26 +101,28 @@ func Solve(ctx context.Context, p *Problem, cfg SolveConfig, src rand.Source) (R
 // # Guarantees
 //
 // The plan that it returns is never worse than the one that it started from, but for
-// rounding (see [Problem]). Errors and the source are as for [Solve].
+// rounding (see [Problem]). Errors and the seed are as for [Solve].
 //
 // # How it works
 //
 // Each round divides the sites of the client that finishes last and of another one, chosen
 // at random, between the two anew, in the best way. When that stops paying, the search
 // returns to the best plan, disturbs it at random and repairs it by local search.
-func Improve(ctx context.Context, p *Problem, cfg SolveConfig, src rand.Source) (Result, error) {
-	return search(ctx, p, cfg, src, solver.Improve)
+func Improve(ctx context.Context, p *Problem, cfg SolveConfig) (Result, error) {
+	return search(ctx, p, cfg, solver.Improve)
 }
 
-func search(ctx context.Context, p *Problem, cfg SolveConfig, src rand.Source,
+func search(ctx context.Context, p *Problem, cfg SolveConfig,
 	run func(context.Context, *instance.Instance, *rand.Rand, solver.Config) solver.Outcome) (Result, error) {
-	source.Require(src, "schedule")
 	c, err := cfg.solver(ctx, p)
 	if err != nil {
 		return Result{}, err
 	}
-	return p.result(run(ctx, p.grid, rand.New(src), c)), nil
+	return p.result(run(ctx, p.grid, rand.New(rand.NewPCG(cfg.Seed, seedStream)), c)), nil
 }
+
+// seedStream tells the random numbers of solvers from others of the same seed.
+const seedStream = 1
 
 // LowerBound returns a time that no plan beats. [Solve] finds better bounds in more time.
 //
@@ -142,7 +148,8 @@ func search(ctx context.Context, p *Problem, cfg SolveConfig, src rand.Source,
 // bound of its machine rows: with prices λ ≥ 0 of sum 1 for the clients, no plan is better
 // than Σ_z min_j λ_j d_zj, and the best λ is that of a dual solution. The prices come from
 // a simplex method in floating point. The bound is evaluated for them with a margin for
-// rounding.
+// rounding. With more than 262,144 pairs they come from passes over the pairs that change
+// them by the loads, and are not the best by a little.
 func LowerBound(p *Problem) float64 {
 	return max(0, solver.LowerBound(p.grid)-p.grid.Rounding)
 }

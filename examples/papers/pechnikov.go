@@ -103,12 +103,12 @@ func pechnikovModel(l *lab) ([]figure, error) {
 		perPage, _ := report.MeanSD(unitTimes(5))
 		r.orders = math.Log10(sum(pages) * perPage / (paperSites * response))
 		r.ordersByPage = math.Log10(perPage / response)
-		cfg := schedule.SolveConfig{Steps: 100_000}
-		ofFull, err := schedule.Solve(context.Background(), full, cfg, l.source(run, 2))
+		cfg := schedule.SolveConfig{Steps: 100_000, Seed: l.Seed<<32 + uint64(run)}
+		ofFull, err := schedule.Solve(context.Background(), full, cfg)
 		if err != nil {
 			return r, err
 		}
-		ofReduced, err := schedule.Solve(context.Background(), reduced, cfg, l.source(run, 3))
+		ofReduced, err := schedule.Solve(context.Background(), reduced, cfg)
 		if err != nil {
 			return r, err
 		}
@@ -174,7 +174,7 @@ func batchName(job int, v schedule.BatchVariant) string {
 const solved = "schedule.Solve on earlier durations"
 
 // times scans the sites by each method with m clients.
-func (s scan) times(m int, src rand.Source) (map[string]float64, error) {
+func (s scan) times(m int, seed uint64) (map[string]float64, error) {
 	performance, err := schedule.Performance(reference[m])
 	if err != nil {
 		return nil, err
@@ -211,7 +211,7 @@ func (s scan) times(m int, src rand.Source) (map[string]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	best, err := schedule.Solve(context.Background(), predicted, schedule.SolveConfig{Steps: 100_000}, src)
+	best, err := schedule.Solve(context.Background(), predicted, schedule.SolveConfig{Steps: 100_000, Seed: seed})
 	if err != nil {
 		return nil, err
 	}
@@ -224,7 +224,7 @@ func pechnikovTable(l *lab) ([]figure, error) {
 	all, err := replicate("table 1", runs, func(run int) (both [2]map[string]float64, err error) {
 		s := newScan(rand.New(l.source(run, 1)))
 		for k, m := range []int{3, 5} {
-			if both[k], err = s.times(m, l.source(run, 2)); err != nil {
+			if both[k], err = s.times(m, l.Seed<<32+uint64(run)); err != nil {
 				return both, err
 			}
 		}

@@ -17,7 +17,7 @@ func TestScanTimes(t *testing.T) {
 	var forward, best []float64
 	for seed := range uint64(20) {
 		s := newScan(rand.New(rand.NewPCG(seed, 1)))
-		times, err := s.times(3, rand.NewPCG(seed, 2))
+		times, err := s.times(3, seed)
 		require.NoError(t, err)
 		require.Len(t, times, 2+2*len(readingsOfBatch)+1)
 		today, err := schedule.NewUniform(s.now, unitTimes(3))

@@ -90,7 +90,7 @@ func newWrongWorlds(rng *rand.Rand, m int, sigma float64) (asListed, sorted wron
 
 func newWrongWorld(sizes, unit, actualSizes, actualUnit []float64) (w wrongWorld, err error) {
 	solve := func(p *schedule.Problem) (schedule.Result, error) {
-		return schedule.Solve(context.Background(), p, schedule.SolveConfig{Steps: 100_000}, rand.NewPCG(1, 1))
+		return schedule.Solve(context.Background(), p, schedule.SolveConfig{Steps: 100_000})
 	}
 	if w.predicted, err = schedule.NewUniform(sizes, unit); err != nil {
 		return w, err

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"html"
 	"math"
-	"math/rand/v2"
 	"strings"
 
 	"github.com/recrawl/recrawl/examples/internal/report"
@@ -101,7 +100,7 @@ func pictures(l *lab) error {
 		return err
 	}
 	p := w.predicted
-	r, err := schedule.Solve(context.Background(), p, schedule.SolveConfig{Steps: 1_000_000}, rand.NewPCG(1, 1))
+	r, err := schedule.Solve(context.Background(), p, schedule.SolveConfig{Steps: 1_000_000})
 	if err != nil {
 		return err
 	}

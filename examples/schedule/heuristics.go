@@ -38,9 +38,6 @@ func methodsTable(l *lab) ([]report.Row, error) {
 		{"paper: skip overflow", batch(schedule.SkipOverflow)},
 		{"LPT", func(p *schedule.Problem, _ []float64, _ int) schedule.Plan { return schedule.LPT(p) }},
 		{"MULTIFIT", func(p *schedule.Problem, _ []float64, _ int) schedule.Plan { return schedule.Multifit(p) }},
-		{"Karmarkar-Karp", func(p *schedule.Problem, _ []float64, _ int) schedule.Plan {
-			return must(schedule.KarmarkarKarp(p))
-		}},
 		{"LPT + local search", func(p *schedule.Problem, _ []float64, _ int) schedule.Plan {
 			return must(schedule.LocalSearch(p, schedule.LPT(p)))
 		}},

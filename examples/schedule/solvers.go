@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"runtime"
 	"slices"
 	"time"
@@ -31,7 +30,7 @@ func solveWithin(p *schedule.Problem, limit time.Duration, cfg schedule.SolveCon
 	start := time.Now()
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
-	r, err := schedule.Solve(ctx, p, cfg, rand.NewPCG(1, 1))
+	r, err := schedule.Solve(ctx, p, cfg)
 	if err != nil {
 		return trial{}, err
 	}
@@ -186,7 +185,7 @@ func identicalTable(l *lab) ([]report.Row, error) {
 			}
 			trials = append(trials, t)
 			start := must(schedule.LocalSearch(p, schedule.Multifit(p)))
-			r, err := schedule.Improve(context.Background(), p, schedule.SolveConfig{Start: start, Steps: pick[int64](l, 1_000_000, 10_000_000)}, rand.NewPCG(1, 1))
+			r, err := schedule.Improve(context.Background(), p, schedule.SolveConfig{Start: start, Steps: pick[int64](l, 1_000_000, 10_000_000)})
 			if err != nil {
 				return nil, err
 			}

@@ -69,7 +69,7 @@ func newTroubledWorld(rng *rand.Rand, n, m int, draw func(*rand.Rand) float64, w
 	if err != nil {
 		return nil, err
 	}
-	r, err := schedule.Solve(context.Background(), p, schedule.SolveConfig{Steps: 100_000}, rand.NewPCG(1, 1))
+	r, err := schedule.Solve(context.Background(), p, schedule.SolveConfig{Steps: 100_000})
 	if err != nil {
 		return nil, err
 	}

@@ -26,7 +26,7 @@ var ErrOverflow = errors.New("the sum of all times overflows")
 type Instance struct {
 	N, M    int
 	PerPair bool      // unrelated clients: each pair of site and client has its amount
-	Amount  []int64   // N amounts, or N·M site by site if PerPair
+	Amount  []int64   // N amounts, or N·M site by site if PerPair; nil if these are too many
 	Total   int64     // no client's sum is larger
 	Grid    float64   // the time of an amount of 1 on a client of unit 1
 	Unit    []float64 // time per unit of size of each client
@@ -34,7 +34,19 @@ type Instance struct {
 	// Rounding bounds how much any makespan differs from that of the real durations; 0 if
 	// all of them lie on the grid.
 	Rounding float64
+
+	size  []float64 // N·M durations if PerPair, as they are
+	units grid.Grid
+	gcd   int64 // of the amounts in units
 }
+
+// Forbidden is the amount of a site on a client that cannot do it. Sums of a few are no
+// overflow, and a client that has one finishes at +Inf.
+const Forbidden = 1 << 57
+
+// amountsLimit is the number of amounts from which on they are not kept but worked out when
+// they are asked for, which takes some four times as long: 16 MB.
+const amountsLimit = 1 << 21
 
 // mantissa is the number of bits that a sum of sizes may have: one less than a float64
 // holds, so that a sum of whole numbers is exact, rounding up included.
@@ -42,7 +54,9 @@ const mantissa = 52
 
 // New returns the instance of clients with these times per unit that are free at 0, and of
 // sites with these sizes: one per site, or if perPair one per site and client, site by
-// site. Sizes and units are positive and finite. The error is ErrOverflow.
+// site. Sizes and units are positive and finite, but that with perPair a size may be +Inf for
+// a client that cannot do the site; another one can. New keeps sizes, which must not change.
+// The error is ErrOverflow.
 //
 // The grid is a power of two times a common divisor, chosen so that integers and dyadic
 // fractions are represented exactly wherever their sum has at most 52 bits. Other sizes are
@@ -76,8 +90,10 @@ func (p *Instance) scale(sizes []float64) (exact bool, err error) {
 	for z := range p.N {
 		largest := 0.0
 		for _, d := range row(p, sizes, z) {
-			largest = max(largest, d)
-			low = min(low, grid.LastBit(d))
+			if !math.IsInf(d, 1) {
+				largest = max(largest, d)
+				low = min(low, grid.LastBit(d))
+			}
 		}
 		sum += largest
 	}
@@ -86,26 +102,50 @@ func (p *Instance) scale(sizes []float64) (exact bool, err error) {
 		return false, ErrOverflow
 	}
 	coarse := grid.Above(sum) - mantissa
-	units := grid.New(max(low, coarse))
-	p.Grid = units.Quantum
-	p.Amount = make([]int64, len(sizes))
-	gcd := int64(0)
-	for k, d := range sizes {
-		p.Amount[k], _ = units.Nearest(d)
-		p.Amount[k] = max(1, p.Amount[k])
-		gcd = grid.GCD(gcd, p.Amount[k])
-	}
+	p.units, p.gcd = grid.New(max(low, coarse)), 1
+	p.Grid = p.units.Quantum
 	exact = low >= coarse
-	if exact && gcd > 1 {
+	if exact {
+		gcd := int64(0)
+		for _, d := range sizes {
+			if a := p.amount(d); a != Forbidden {
+				gcd = grid.GCD(a, gcd)
+			}
+		}
+		p.gcd = gcd
 		p.Grid *= float64(gcd)
-		for k := range p.Amount {
-			p.Amount[k] /= gcd
+	}
+	if p.PerPair {
+		p.size = sizes
+	}
+	if !p.PerPair || len(sizes) <= amountsLimit {
+		p.Amount = make([]int64, len(sizes))
+		for k, d := range sizes {
+			p.Amount[k] = p.amount(d)
 		}
 	}
 	for z := range p.N {
-		p.Total += slices.Max(p.Amounts(z))
+		largest := int64(0)
+		for _, d := range row(p, sizes, z) {
+			if a := p.amount(d); a != Forbidden {
+				largest = max(largest, a)
+			}
+		}
+		p.Total += largest
 	}
 	return exact, nil
+}
+
+// amount returns the amount of a size.
+func (p *Instance) amount(d float64) int64 {
+	if d > math.MaxFloat64 {
+		return Forbidden
+	}
+	a, _ := p.units.Nearest(d)
+	if a = max(1, a); p.gcd > 1 {
+		a /= p.gcd
+	}
+	return a
 }
 
 // WithOff returns the same instance with clients that begin at these times.
@@ -130,14 +170,18 @@ func (p *Instance) WithOff(off []float64) (*Instance, error) {
 
 // At returns the amount of a site on a client.
 func (p *Instance) At(site, client int) int64 {
-	if p.PerPair {
-		return p.Amount[site*p.M+client]
+	switch {
+	case !p.PerPair:
+		return p.Amount[site]
+	case p.Amount == nil:
+		return p.amount(p.size[site*p.M+client])
 	}
-	return p.Amount[site]
+	return p.Amount[site*p.M+client]
 }
 
-// Amounts returns the amounts of a site: one, or one per client.
-func (p *Instance) Amounts(z int) []int64 { return row(p, p.Amount, z) }
+// Durations returns how long a site takes each of unrelated clients, before it is rounded to
+// the grid.
+func (p *Instance) Durations(z int) []float64 { return p.size[z*p.M : (z+1)*p.M] }
 
 // Shortest returns for each site the smallest of its amounts.
 func (p *Instance) Shortest() []int64 {
@@ -146,7 +190,7 @@ func (p *Instance) Shortest() []int64 {
 	}
 	key := make([]int64, p.N)
 	for z := range key {
-		key[z] = slices.Min(p.Amounts(z))
+		key[z] = p.amount(slices.Min(p.Durations(z)))
 	}
 	return key
 }
@@ -156,6 +200,9 @@ func (p *Instance) Shortest() []int64 {
 func (p *Instance) Finish(client int, sum int64) float64 {
 	if sum == 0 {
 		return 0
+	}
+	if sum >= Forbidden {
+		return math.Inf(1)
 	}
 	return p.Off[client] + float64(p.Unit[client]*(p.Grid*float64(sum)))
 }

@@ -49,7 +49,9 @@ func newKnapsackBound(x *search, r *relaxation) *knapsackBound {
 	for z := range prices {
 		prices[z] = math.Inf(1)
 		for j := range p.M {
-			prices[z] = min(prices[z], r.lambda[j]*r.time[z*p.M+j])
+			if t := r.time[z*p.M+j]; !math.IsInf(t, 1) {
+				prices[z] = min(prices[z], r.lambda[j]*t)
+			}
 		}
 		sum += prices[z]
 	}

@@ -2,6 +2,7 @@ package solver
 
 import (
 	"cmp"
+	"context"
 	"math"
 	"slices"
 	"sort"
@@ -14,6 +15,12 @@ import (
 // and uniform clients, the bound of the linear relaxation on unrelated ones.
 func LowerBound(p *instance.Instance) float64 {
 	lower := elementary(p)
+	if large(p) {
+		x := newSearch(context.Background(), p, nil, Config{Steps: math.MaxInt64})
+		x.lower, x.value = lower, math.MaxFloat64
+		newPricing(x).bound(pricePasses, firstRate)
+		return x.lower
+	}
 	if p.PerPair {
 		return max(lower, newRelaxation(p).root(lower, math.Inf(1)).bound)
 	}

@@ -72,7 +72,10 @@ func newRelaxation(p *instance.Instance) *relaxation {
 	r.time = make([]float64, p.N*p.M)
 	for z := range p.N {
 		for j := range p.M {
-			r.time[z*p.M+j] = p.Unit[j] * (p.Grid * float64(p.At(z, j)))
+			a := p.At(z, j)
+			if r.time[z*p.M+j] = p.Unit[j] * (p.Grid * float64(a)); a == instance.Forbidden {
+				r.time[z*p.M+j] = math.Inf(1)
+			}
 		}
 	}
 	r.off, r.lambda = make([]float64, p.M), make([]float64, p.M)
@@ -87,7 +90,8 @@ func newRelaxation(p *instance.Instance) *relaxation {
 
 // allowed reports whether site z may go to client j.
 func (r *relaxation) allowed(z, j int) bool {
-	return (r.fixed[z] < 0 || int(r.fixed[z]) == j) && r.p.Off[j]+r.time[z*r.m+j] <= r.cutoff
+	t := r.p.Off[j] + r.time[z*r.m+j]
+	return (r.fixed[z] < 0 || int(r.fixed[z]) == j) && t <= r.cutoff && t <= math.MaxFloat64
 }
 
 // relaxed is the outcome: the bound, the prices it holds for and, for each site that is

@@ -122,6 +122,11 @@ func Improve(ctx context.Context, p *instance.Instance, rng *rand.Rand, cfg Conf
 	if x.best == nil {
 		x.offer(LPT(p))
 	}
+	if large(p) {
+		x.raise(elementary(p))
+		x.atSize()
+		return x.outcome()
+	}
 	x.raise(LowerBound(p))
 	for !x.over() {
 		x.iterate(math.MaxInt64)
@@ -164,7 +169,9 @@ func (x *search) iterate(steps int64) {
 		if stale > patience {
 			s.reset(x.best)
 			for range leastKicks + x.rng.IntN(moreKicks) {
-				s.move(int32(x.rng.IntN(p.N)), x.rng.IntN(p.M))
+				if z, j := x.rng.IntN(p.N), x.rng.IntN(p.M); p.At(z, j) != instance.Forbidden {
+					s.move(int32(z), j)
+				}
 			}
 			stale = 0
 		}

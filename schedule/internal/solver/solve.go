@@ -15,12 +15,16 @@ import (
 // compares them with the lower bound, on identical and uniform clients lifted to sums that
 // sites can have. What is left open goes in turns to the iterated search and to an exact
 // one, with budgets that grow: on identical and uniform clients a [packer], on unrelated
-// clients a [branching].
+// clients a [branching], or where that is too large a [pricing].
 func Solve(ctx context.Context, p *instance.Instance, rng *rand.Rand, cfg Config) Outcome {
 	x := newSearch(ctx, p, rng, cfg)
-	if p.PerPair {
+	switch {
+	case large(p):
+		x.raise(elementary(p))
+		x.atSize()
+	case p.PerPair:
 		x.unrelated()
-	} else {
+	default:
 		x.uniform()
 	}
 	return x.outcome()

@@ -251,3 +251,51 @@ func TestReplanWithoutMoves(t *testing.T) {
 	require.Equal(t, 1, moved)
 	require.Equal(t, Finished, o.End)
 }
+
+// TestPricesBoundEveryPlan has the bound from prices, which is for large problems, on small
+// ones with forbidden pairs, beside the best of all plans, and plans made with them.
+func TestPricesBoundEveryPlan(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		n, m := rapid.IntRange(1, 6).Draw(t, "sites"), rapid.IntRange(2, 4).Draw(t, "clients")
+		sizes := rapid.SliceOfN(rapid.Float64Range(.1, 9), n*m, n*m).Draw(t, "sizes")
+		for z := range n {
+			if j := rapid.IntRange(0, m).Draw(t, "forbidden"); j < m {
+				sizes[z*m+j] = math.Inf(1)
+			}
+		}
+		p := build(t, true, sizes, slices.Repeat([]float64{1}, m), rapid.SliceOfN(rapid.Float64Range(0, 9), m, m).Draw(t, "off"))
+		best := optimum(p)
+		x := newSearch(t.Context(), p, rand.New(rand.NewPCG(1, 1)), Config{Steps: 100_000, Tolerance: 1e-9})
+		x.raise(elementary(p))
+		x.atSize()
+		require.LessOrEqual(t, x.lower, best*(1+1e-12)+2*p.Rounding)
+		require.GreaterOrEqual(t, x.value, best)
+		require.Equal(t, x.value, p.Makespan(x.best))
+	})
+}
+
+// TestAtSize solves problems that are too large for the linear program: the gap is a third of
+// what it would be without the repair or the prices that follow loads.
+func TestAtSize(t *testing.T) {
+	t.Parallel()
+	const n, m = 6000, 50
+	for name, draw := range map[string]func(*rand.Rand, float64) float64{
+		"uniform":    func(rng *rand.Rand, _ float64) float64 { return 1 + 999*rng.Float64() },
+		"tied":       func(rng *rand.Rand, _ float64) float64 { return float64(1000 + rng.IntN(101)) },
+		"correlated": func(rng *rand.Rand, site float64) float64 { return site + 20*rng.Float64() },
+	} {
+		rng := rand.New(rand.NewPCG(1, 7))
+		sizes := make([]float64, 0, n*m)
+		for range n {
+			site := 1 + 100*rng.Float64()
+			for range m {
+				sizes = append(sizes, draw(rng, site))
+			}
+		}
+		p := build(t, true, sizes, slices.Repeat([]float64{1}, m), nil)
+		o := Solve(t.Context(), p, rng, Config{Steps: 20_000_000, Tolerance: 1e-9})
+		require.LessOrEqual(t, p.Makespan(o.Plan)/o.Lower-1, .005, name)
+		require.InDelta(t, o.Lower, LowerBound(p), .002*o.Lower, name)
+	}
+}

@@ -40,9 +40,9 @@ var (
 	// ones, in 2^n. A freeSites of 11 or 36 leaves .0021 % on uniform clients.
 	freeSites, freePairs = 22, 12
 	// pairLimit is the largest product of two batches' sizes for which exchanges of three
-	// sites are tried, chainLimit the number of tries of one chain search. Half of
-	// chainLimit leaves .0010 % on uniform clients, twice as much .0016 %.
-	pairLimit, chainLimit = 1 << 16, 1 << 14
+	// sites are tried, chainLimit the number of tries of one chain search. Twice as much of
+	// chainLimit leaves .0013 and not .0010 % on uniform clients.
+	pairLimit, chainLimit = 1 << 16, 1 << 13
 
 	// fineRoom is the largest room that a placement rounds down to a sum that sites can
 	// have; above it such sums lie close together. placementLimit is the number of rooms
@@ -52,9 +52,9 @@ var (
 	// diveEvery is the number of nodes to one dive.
 	diveEvery = 16
 	// coreShare is the share of a run's steps, as a divisor, that the enumeration of one
-	// node's core may take before it gives way to branching. On small unrelated clients 8
-	// leaves .17 %, 32 .26 %.
-	coreShare = 16
+	// node's core may take before it gives way to branching. On small unrelated clients 16
+	// leaves .22 and not .17 %.
+	coreShare = 8
 	// mostShare and leastShare limit how far from the bound to the best plan the target of
 	// the tree lies; lastStretch is the relative gap from which on it is the best plan. On
 	// small unrelated clients a mostShare of .25 leaves .25 %, one of 1 .45 %.
