@@ -15,17 +15,17 @@ import (
 type PackerConfig struct {
 	// KeepMaximum relieves an overloaded node by the exclusion of Yazidi 2006 (section 4.2), a
 	// baseline: the subset of sites of the largest total that fits stays, and what is put out is
-	// packed by Best Fit Decreasing. It uses no headroom, closes no node, and knows only the weights
-	// of sites: it is refused together with Resources, and ignores SiteConfig.
+	// packed by Best Fit Decreasing. It uses no headroom, closes no node, and is refused together
+	// with Resources.
 	KeepMaximum bool
 	// Headroom sets how much of the capacity in use is left free for what the weights do next:
 	// a share of Headroom·√v, at most an eighth. v is the volatility: the mean change of a
 	// node's load between two calls of Rebalance, up or down, as a share of its capacity, over
 	// the last 16 calls that found any (1 % until then); it fades over some 64 units of time in
-	// which nothing changes, and below 1e-5 nothing is kept free. The root is there because room costs few nodes where weights are
-	// calm. Nothing is moved to where the headroom is not left, and one more node is used when the
-	// nodes in use have less left on average. For a fixed share to be left free, tell smaller
-	// capacities. 0 means .16, a negative number none.
+	// which nothing changes, and below 1e-5 nothing is kept free. The root is there because room
+	// costs few nodes where weights are calm. Nothing is moved to where the headroom is not left,
+	// and one more node is used when the nodes in use have less left on average. For a fixed share
+	// to be left free, tell smaller capacities. 0 means .16, a negative number none.
 	Headroom float64
 	// Early is how close to its capacity a node is relieved before it is overloaded, as a share of
 	// the capacity, below 1, and at most √v. It is relieved where another node in use can take a
@@ -59,8 +59,8 @@ const (
 	defaultHeadroom = .16
 	defaultEarly    = .002
 	defaultNodeCost = 1
-	// defaultPayback is the time in which an average node pays for its own closing: with 20 there are
-	// more moves than in 32, by 10 % under a drift of 10 %, with 48 more nodes, by .1.
+	// defaultPayback is the time in which an average node pays for its own closing: with 20 there
+	// are more moves than in 32, by 10 % under a drift of 10 %, with 48 more nodes, by .1.
 	defaultPayback = 32
 )
 
@@ -156,8 +156,8 @@ func (c PackerConfig) check() error {
 //
 // # Cost
 //
-// Time: O(1) a change of weight, O(log) where it is by a tenth or more; O(log nodes) a new site and a
-// removal; see Rebalance. Memory: about 24 bytes a site, some 250 bytes a node and 8 for each
+// Time: O(1) a change of weight, O(log) where it is by a tenth or more; O(log nodes) a new site and
+// a removal; see Rebalance. Memory: about 24 bytes a site, some 250 bytes a node and 8 for each
 // class of weights on it, of which there are 8 for every factor of 2.
 type Packer struct {
 	cfg      PackerConfig // resolved

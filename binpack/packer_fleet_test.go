@@ -187,8 +187,9 @@ func TestRebalanceSteps(t *testing.T) {
 			before := p.steps()
 			moves := len(rebalance(t, p, RebalanceConfig{}))
 			steps := p.steps() - before
-			// A move tries at most 12 nodes, with sites of two classes, at most 8 each. An exchange,
-			// tried once a node that stays overloaded, looks at 8 of each of some 30 classes.
+			// A move tries at most 12 nodes, with sites of two classes, at most 8 each. An
+			// exchange, tried once a node that stays overloaded, looks at 8 of each of some 30
+			// classes.
 			most := 50*moves*bits.Len(uint(len(nodes))) + 1500*len(nodes)
 			require.LessOrEqual(t, steps, most, "%s: %d sites on %d nodes, %d moves", shock, c.sites, c.nodes, moves)
 			if shock == "weights" || shock == "drain" {

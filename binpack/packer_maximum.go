@@ -34,16 +34,16 @@ func (r *run) keepMaximum() {
 
 // bestFit returns the node in use with the least room for a site, else a spare, or −1.
 func (r *run) bestFit(s int) int {
-	q := &r.resource[0]
+	q, c := &r.resource[0], r.candidate(s)
 	best := -1
 	for n := range r.state {
 		if n != int(r.home[s]) && r.nodes.Live(n) && !r.state[n].drained && r.state[n].sites > 0 && q.load[n]+q.weight[s] <= q.capacity[n] &&
-			(best < 0 || q.capacity[n]-q.load[n] < q.capacity[best]-q.load[best]) {
+			(best < 0 || q.capacity[n]-q.load[n] < q.capacity[best]-q.load[best]) && r.allowed(c, n) {
 			best = n
 		}
 	}
 	if best < 0 {
-		if n, _ := r.spares.Least(); n >= 0 && (q.weight[s] <= q.capacity[n] || r.state[r.home[s]].sites > 1) {
+		if n := r.spare(c, false); n >= 0 && (q.weight[s] <= q.capacity[n] || r.state[r.home[s]].sites > 1) {
 			best = n
 		}
 	}

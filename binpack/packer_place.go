@@ -20,10 +20,10 @@ const (
 )
 
 // newHeadrooms is how much room a new site leaves, in headrooms: with 1 there are more overloads
-// under churn and drift together, .2 % of node-steps instead of .1 %, with 4 there are twice the moves
-// (go run ./examples/binpack -suite, the workloads with churn; 5 seeds). Filled in the order of
-// their slots, the nodes in use empty from the end while sites come and go; filling the
-// emptiest first takes nine times the moves to close as many.
+// under churn and drift together, .2 % of node-steps instead of .1 %, with 4 there are twice the
+// moves (go run ./examples/binpack -suite, the workloads with churn; 5 seeds). Filled in the order
+// of their slots, the nodes in use empty from the end while sites come and go; filling the emptiest
+// first takes nine times the moves to close as many.
 const newHeadrooms = 2
 
 // heaviest returns the site slots of a node by decreasing weight, equal ones by slot.
@@ -80,8 +80,8 @@ func (p *Packer) keeps(c candidate, except int, most float64, breadth int) int {
 	return best
 }
 
-// spare returns the largest node without sites that may take a candidate, or −1. With holds only one
-// that it does not overload.
+// spare returns the largest node without sites that may take a candidate, or −1. With holds only
+// one that it does not overload.
 func (p *Packer) spare(c candidate, holds bool) int {
 	p.sync()
 	best := -1
@@ -94,8 +94,8 @@ func (p *Packer) spare(c candidate, holds bool) int {
 	return best
 }
 
-// choose returns the node for a candidate that is to leave its node or has none, as in AddSite; −1 if
-// there is none.
+// choose returns the node for a candidate that is to leave its node or has none, as in AddSite; −1
+// if there is none.
 func (p *Packer) choose(c candidate, except int) int {
 	most := 1 - p.headroom()
 	if c.site < 0 {

@@ -74,8 +74,8 @@ func (q *resource) follow(x float64) {
 	}
 }
 
-// adopt makes the quantum of a further resource suit a need. What is told before any capacity may be
-// much less than that, or than other needs.
+// adopt makes the quantum of a further resource suit a need. What is told before any capacity may
+// be much less than that, or than other needs.
 func (q *resource) adopt(w float64) {
 	switch {
 	case !q.known:

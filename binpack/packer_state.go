@@ -128,6 +128,9 @@ func (p *Packer) decodeResource(d *codec.Decoder, k int) {
 		q.total += w
 		q.weight = append(q.weight, w)
 	}
+	if d.Err() != nil { // the number of sites may be anything
+		return
+	}
 	placed := make([]bool, sites)
 	if k == 0 {
 		p.home = make([]int32, sites)

@@ -194,8 +194,8 @@ func packerProperty(t *rapid.T) {
 	cfg.Early = rapid.SampledFrom([]float64{-1, 0, .1}).Draw(t, "early")
 	cfg.MoveCost = rapid.SampledFrom([]float64{-1, 0, .2}).Draw(t, "move cost")
 	cfg.NodeCost = rapid.SampledFrom([]float64{-1, 0}).Draw(t, "node cost")
-	rules := !cfg.KeepMaximum && rapid.Bool().Draw(t, "rules")
-	if rules {
+	rules := rapid.Bool().Draw(t, "rules")
+	if rules && !cfg.KeepMaximum {
 		cfg.Resources = rapid.IntRange(0, 1).Draw(t, "resources")
 	}
 	p, err := NewPacker(cfg)
@@ -484,8 +484,8 @@ func TestPackerExchanges(t *testing.T) {
 	}
 }
 
-// The best exchange is that found by trying all pairs, where no class has more sites than are looked
-// at.
+// The best exchange is that found by trying all pairs, where no class has more sites than are
+// looked at.
 func TestBestExchange(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -21,8 +21,8 @@ import (
 // down.
 //
 // Hence no bin is ever overfilled, not even by the last bit of an exact sum. The cost, where
-// something is rounded, is that a bin of k items may be refused k+1 quanta before it is full. Bounds
-// round the other way, so that they hold for the numbers given.
+// something is rounded, is that a bin of k items may be refused k+1 quanta before it is full.
+// Bounds round the other way, so that they hold for the numbers given.
 type Weight interface {
 	constraints.Integer | constraints.Float
 }

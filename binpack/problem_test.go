@@ -76,8 +76,8 @@ func bins[W Weight](t *testing.T, p Problem[W]) int {
 	return got.Bins
 }
 
-// Ten times the float 0.1 is more than 1, but it stands for the decimal. A tenth that is not a short
-// decimal, the next float, is what it is.
+// Ten times the float 0.1 is more than 1, but it stands for the decimal. A tenth that is not a
+// short decimal, the next float, is what it is.
 func TestNeverOverfilled(t *testing.T) {
 	t.Parallel()
 	p := Problem[float64]{Weights: slices.Repeat([]float64{.1}, 10), Capacity: 1}

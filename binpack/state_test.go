@@ -43,3 +43,35 @@ func TestPackerSaved(t *testing.T) {
 		return []any{moves, site, node, err}
 	})
 }
+
+// A packer with rules, two resources, a closing under way and a site where it must not be.
+func TestPackerWithRulesSaved(t *testing.T) {
+	t.Parallel()
+	p, err := NewPacker(PackerConfig{Resources: 1, MoveCost: -1})
+	require.NoError(t, err)
+	for zone := range 4 {
+		_, err := p.AddNodeWith(10, NodeConfig{Zone: zone, Capacities: []float64{20}})
+		require.NoError(t, err)
+	}
+	var sites []int
+	for k := range 12 {
+		s, _, err := p.AddSiteWith(float64(1+k%3), SiteConfig{Needs: []float64{float64(k % 4)}, Group: k / 3, Never: []int{k % 4}, MoveCost: 2})
+		require.NoError(t, err)
+		sites = append(sites, s)
+	}
+	for _, s := range sites[8:] {
+		require.NoError(t, p.RemoveSite(s))
+	}
+	_, err = p.Rebalance(RebalanceConfig{MaxMoves: 1})
+	require.NoError(t, err)
+	require.NoError(t, p.SetSite(sites[1], SiteConfig{Never: []int{must(p.NodeOf(sites[1]))}}))
+	codectest.Run(t, "packer_rules", p, func() *Packer { return new(Packer) }, func(p *Packer) any {
+		var all []any
+		for range 5 {
+			moves, _ := p.Rebalance(RebalanceConfig{MaxMoves: 2})
+			all = append(all, moves)
+		}
+		site, node, err := p.AddSiteWith(2, SiteConfig{Group: 1})
+		return append(all, site, node, err)
+	})
+}

@@ -10,7 +10,8 @@ import (
 )
 
 const intro = `-suite, the default: policies that keep sites on nodes while their weights change, by workload:
-node-hours, overload, moves.
+node-hours, overload, moves. Fleets of 1000 sites on 20 nodes (small), of 100,000 sites on 2000
+nodes (nodes) and on 20 (sites); -fleets takes some of them.
 
 -exact: how many instances of the families of the literature are packed
 optimally with proof within 10 seconds each. No pictures.`
@@ -22,10 +23,12 @@ func run(args []string, stdout, stderr io.Writer) error {
 	p := report.NewProgram("binpack", intro, "fewer seeds and slots: some seconds", stdout, stderr)
 	withSuite := p.Flags.Bool("suite", false, "compare packing policies under changing weights, the default")
 	withExact := p.Flags.Bool("exact", false, "solve benchmark families exactly")
+	fleets := p.Flags.String("fleets", "small,nodes,sites", "comma-separated `sizes` of the fleets of -suite")
 	if err := p.Parse(args); err != nil {
 		return err
 	}
-	experiment, takes := suite, "a minute on two cores"
+	experiment := func(p *report.Program) ([]report.Row, *report.Page, error) { return suite(p, *fleets) }
+	takes := "some ten minutes on two cores, with -fleets small two"
 	switch {
 	case *withSuite && *withExact:
 		return report.Usagef("-suite or -exact, not both")

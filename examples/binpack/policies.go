@@ -366,8 +366,8 @@ func (g *greedy) close() {
 	}
 }
 
-// tight are the settings of a packer for which nodes count for more than moves: closing one pays for
-// itself in some five units of time instead of 32.
+// tight are the settings of a packer for which nodes count for more than moves: closing one pays
+// for itself in some five units of time instead of 32.
 func tight() binpack.PackerConfig {
 	return binpack.PackerConfig{Headroom: -1, MoveCost: .1}
 }

@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/recrawl/recrawl/binpack"
 	"github.com/recrawl/recrawl/examples/internal/report"
@@ -110,15 +112,35 @@ func policies() []policy {
 	}
 }
 
-// suite compares the policies on all workloads.
-func suite(prog *report.Program) ([]report.Row, *report.Page, error) {
-	type part struct {
-		size         size
-		seeds, steps int // steps at most, 0 for all
+// part is a fleet of the suite and how long it is played.
+type part struct {
+	name         string
+	size         size
+	seeds, steps int // steps at most, 0 for all
+}
+
+// parts returns those of the suite that are named.
+func parts(names string, quick bool) ([]part, error) {
+	all := []part{{"small", small, 20, 0}, {"nodes", manyNodes, 1, 150}, {"sites", manySites, 1, 150}}
+	if quick {
+		all = []part{{"small", small, 1, 50}, {"nodes", size{2000, 40}, 1, 20}, {"sites", size{2000, 10}, 1, 20}}
 	}
-	parts := []part{{small, 20, 0}, {manyNodes, 2, 150}, {manySites, 2, 150}}
-	if prog.Quick {
-		parts = []part{{small, 1, 50}}
+	var chosen []part
+	for _, name := range strings.Split(names, ",") {
+		k := slices.IndexFunc(all, func(p part) bool { return p.name == name })
+		if k < 0 {
+			return nil, report.Usagef("-fleets %s: no such fleet", name)
+		}
+		chosen = append(chosen, all[k])
+	}
+	return chosen, nil
+}
+
+// suite compares the policies on all workloads.
+func suite(prog *report.Program, fleets string) ([]report.Row, *report.Page, error) {
+	parts, err := parts(fleets, prog.Quick)
+	if err != nil {
+		return nil, nil, err
 	}
 	var rows []report.Row
 	page := &report.Page{Title: "Keeping sites on nodes while weights change",

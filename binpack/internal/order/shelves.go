@@ -164,8 +164,8 @@ func (x *Shelves) Above(node int, w int64, weight []int64, may func(site int) bo
 	return -1
 }
 
-// nearest returns the heaviest or lightest of the sites looked at whose weight is in range. What may
-// not be taken does not count as looked at, but is taken off left.
+// nearest returns the heaviest or lightest of the sites looked at whose weight is in range. What
+// may not be taken does not count as looked at, but is taken off left.
 func (x *Shelves) nearest(s shelf, weight []int64, may func(int) bool, left *int, in func(int64) bool, heaviest bool) int {
 	best, seen := -1, 0
 	x.shelf(s, math.MaxInt, func(site int) bool {
