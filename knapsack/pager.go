@@ -42,22 +42,16 @@ func (p *Planner) pageFormat() codec.Format {
 
 func (p *Planner) encodePage(slot int, e *codec.Encoder) {
 	e.Byte(byte(p.cfg.Method))
-	e.Float64(p.last[slot])
-	p.evidence.Page(slot).Encode(e)
+	p.plan.EncodePage(slot, e)
 }
 
 func (p *Planner) decodePage(d *codec.Decoder) func(slot int) {
 	method := RateMethod(d.Byte())
 	d.Require(method == p.cfg.Method, "the page of a Planner with rates by %v, not %v", method, p.cfg.Method)
-	last := d.Float64In(math.Inf(-1), math.MaxFloat64)
-	page := p.cfg.Method.evidence()
-	page.Decode(d, 1)
+	set := p.plan.DecodePage(d, p.cfg.Method.evidence())
 	return func(slot int) {
-		p.last[slot] = last
-		p.evidence.SetPage(slot, page)
-		if p.planned() {
-			p.refresh(slot)
-		}
+		set(slot)
+		p.refresh(slot)
 	}
 }
 

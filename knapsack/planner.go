@@ -2,12 +2,11 @@ package knapsack
 
 import (
 	"fmt"
-	"math"
 	"math/rand/v2"
 
 	"github.com/recrawl/recrawl/internal/codec"
 	"github.com/recrawl/recrawl/knapsack/internal/optimum"
-	"github.com/recrawl/recrawl/knapsack/internal/rates"
+	"github.com/recrawl/recrawl/knapsack/internal/plan"
 )
 
 // PlannerConfig holds the settings of Planner.
@@ -58,28 +57,16 @@ type PlannerConfig struct {
 // budget. Every n answers the frequencies of all pages are solved anew; see Problem.Optimal.
 type Planner struct {
 	scheduled
-	cfg      PlannerConfig
-	evidence rates.Evidence
-	last     []float64 // time of the last poll, or of Add; −Inf at first
-	weights  []float64
-
-	at      optimum.Price
-	answers int     // since the frequencies were solved
-	changes float64 // found in all
-	time    float64 // observed in all, page-time
+	cfg  PlannerConfig
+	plan plan.Plan
 }
 
 var _ Learner = (*Planner)(nil)
 
-const (
-	// plannerFloor costs at most 1 % of the detections in the environments of Granmo et al. 2006,
-	// where 0.2 costs up to 8 % (go test ./knapsack -v -run Sweep -sweep). It bounds the time
-	// for which a page that was written off is not polled at 20 times that of uniform polling.
-	plannerFloor = 0.05
-	// leastReplan is the least number of answers between two plans. It keeps a planner of a few
-	// pages from solving at every answer, and is not tuned.
-	leastReplan = 16
-)
+// plannerFloor costs at most 1 % of the detections in the environments of Granmo et al. 2006, where
+// 0.2 costs up to 8 % (go test ./knapsack -v -run Sweep -sweep). It bounds the time for which a
+// page that was written off is not polled at 20 times that of uniform polling.
+const plannerFloor = 0.05
 
 // NewPlanner returns a Planner of the pages 0..n−1, all of weight 1. src is used for Random
 // spacing only and may be nil for Even.
@@ -93,18 +80,19 @@ func NewPlanner(n int, cfg PlannerConfig, src rand.Source) (*Planner, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
-	p := &Planner{
-		scheduled: newScheduled(n, cfg.Spacing, src),
-		cfg:       cfg,
-		evidence:  cfg.Method.evidence(),
-	}
-	for range n {
-		p.grow(math.Inf(-1))
-	}
+	p := &Planner{scheduled: newScheduled(n, cfg.Spacing, src), cfg: cfg}
+	p.plan = p.newPlan()
 	for slot := range n {
+		p.plan.Grow()
 		p.roster.Set(slot, cfg.Budget/float64(n))
 	}
 	return p, nil
+}
+
+// newPlan returns a plan without pages.
+func (p *Planner) newPlan() plan.Plan {
+	return plan.Plan{Budget: p.cfg.Budget, Floor: p.cfg.Floor, Objective: int(p.cfg.Objective), Random: p.spacing == Random,
+		Evidence: p.cfg.Method.evidence()}
 }
 
 func (c PlannerConfig) check() error {
@@ -121,89 +109,24 @@ func (c PlannerConfig) check() error {
 	return rateMethodNames.Check(c.Method)
 }
 
-func (p *Planner) grow(last float64) {
-	p.evidence.Add()
-	p.last = append(p.last, last)
-	p.weights = append(p.weights, 1)
-}
-
-// prior is the mean rate of all pages: half a change is lent to the start.
-func (p *Planner) prior() float64 {
-	if p.time == 0 {
-		return 1
-	}
-	return (p.changes + 0.5) / p.time
-}
-
 // Observe implements Scheduler.
 func (p *Planner) Observe(page int, now float64, changed bool) error {
 	slot, err := p.land(page, now)
 	if err != nil {
 		return err
 	}
-	if gap := now - max(p.last[slot], p.start); gap > 0 {
-		p.time += gap
-		if changed {
-			p.changes++
-		}
-		p.evidence.Observe(slot, gap, changed, p.prior())
-		p.last[slot] = now
-	}
-	if p.answers++; p.answers >= max(p.ids.Len(), leastReplan) {
-		p.plan()
-	} else if p.planned() {
+	if n := p.ids.Len(); p.plan.Observe(slot, p.start, now, changed, n) {
+		p.plan.Solve(n, p.ids.Live, p.roster.Set)
+	} else {
 		p.refresh(slot)
 	}
 	return nil
 }
 
-// floor is the least frequency of a page.
-func (p *Planner) floor() float64 { return p.cfg.Floor * p.cfg.Budget / float64(p.ids.Len()) }
-
-// refresh sets the frequency of a page at the present price.
+// refresh sets the frequency of a page at the present price, if there is one.
 func (p *Planner) refresh(slot int) {
-	p.roster.Set(slot, p.at.Frequency(p.rate(slot, p.prior()), p.weights[slot], p.floor(), p.cfg.Budget))
-}
-
-// rate is the estimate for a page as a Problem takes it.
-func (p *Planner) rate(slot int, prior float64) float64 {
-	rate := p.evidence.Rate(slot, prior)
-	if math.IsNaN(rate) { // from a saved state that somebody altered
-		rate = 1
-	}
-	return min(max(rate, optimum.LeastInput), optimum.MostInput)
-}
-
-// planned reports whether the frequencies have been solved: whether there is a price.
-func (p *Planner) planned() bool { return p.at.Set() }
-
-// plan solves for the frequencies of all pages.
-func (p *Planner) plan() {
-	p.answers = 0
-	n := p.ids.Len()
-	problem := optimum.Problem{Budget: p.cfg.Budget, Objective: int(p.cfg.Objective), Random: p.spacing == Random,
-		Rates: make([]float64, 0, n), Weights: make([]float64, 0, n), Lower: make([]float64, n)}
-	prior := p.prior()
-	for slot := range p.last {
-		if p.ids.Live(slot) {
-			problem.Rates = append(problem.Rates, p.rate(slot, prior))
-			problem.Weights = append(problem.Weights, p.weights[slot])
-		}
-	}
-	for i := range problem.Lower {
-		problem.Lower[i] = p.floor() * (1 - 1e-9) // n of them must not exceed the budget by rounding
-	}
-	x, at, err := problem.Solve()
-	if err != nil {
-		panic(fmt.Sprintf("knapsack: rates and weights are checked, yet %v", err))
-	}
-	p.at = at
-	i := 0
-	for slot := range p.last {
-		if p.ids.Live(slot) {
-			p.roster.Set(slot, x[i])
-			i++
-		}
+	if x, ok := p.plan.Frequency(slot, p.ids.Len()); ok {
+		p.roster.Set(slot, x)
 	}
 }
 
@@ -213,14 +136,11 @@ func (p *Planner) Add() (page int) {
 	p.newcomer = p.cfg.Budget / float64(p.Len()+1)
 	page = p.scheduled.Add()
 	slot := Slot(page)
-	if slot == len(p.last) {
-		p.grow(p.now)
+	if slot == p.plan.Slots() {
+		p.plan.Grow()
 	}
-	p.evidence.Reset(slot)
-	p.last[slot], p.weights[slot] = p.now, 1
-	if p.planned() {
-		p.refresh(slot)
-	}
+	p.plan.Reset(slot, p.now)
+	p.refresh(slot)
 	return page
 }
 
@@ -234,10 +154,8 @@ func (p *Planner) SetWeight(page int, w float64) error {
 	if !optimum.InRange(w) {
 		return fmt.Errorf("%w: page %d: %v", ErrWeight, page, w)
 	}
-	p.weights[slot] = w
-	if p.planned() {
-		p.refresh(slot)
-	}
+	p.plan.SetWeight(slot, w)
+	p.refresh(slot)
 	return nil
 }
 
@@ -248,13 +166,13 @@ func (p *Planner) Rate(page int) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return p.evidence.Rate(slot, p.prior()), nil
+	return p.plan.Rate(slot), nil
 }
 
 // Price returns how much the objective grows per further poll per unit of time, at the present
 // estimates; 0 before the first plan.
 func (p *Planner) Price() float64 {
-	return p.at.Mu()
+	return p.plan.Price()
 }
 
 var formatPlanner = codec.Format{Magic: "recrawl/knapsack.Planner", Version: 1}
@@ -276,15 +194,7 @@ func (p *Planner) encode(e *codec.Encoder) {
 	e.Byte(byte(p.cfg.Objective))
 	e.Byte(byte(p.cfg.Method))
 	e.Float64(p.cfg.Floor)
-	p.evidence.Encode(e)
-	e.Float64s(p.last)
-	e.Float64s(p.weights)
-	e.Bool(p.planned())
-	e.Float64(p.at.Top)
-	e.Float64(p.at.LogZ)
-	e.Int(p.answers)
-	e.Float64(p.changes)
-	e.Float64(p.time)
+	p.plan.Encode(e)
 }
 
 func (p *Planner) decode(d *codec.Decoder) {
@@ -294,17 +204,6 @@ func (p *Planner) decode(d *codec.Decoder) {
 	if d.Check(p.cfg.check()); d.Err() != nil {
 		return
 	}
-	n := p.ids.Slots()
-	p.evidence = p.cfg.Method.evidence()
-	p.evidence.Decode(d, n)
-	p.last = d.Float64sIn(n, math.Inf(-1), math.MaxFloat64)
-	p.weights = d.Float64sIn(n, 0, optimum.MostInput)
-	for slot, w := range p.weights {
-		d.Require(optimum.InRange(w), "slot %d has weight %v", slot, w)
-	}
-	planned, top, logZ := d.Bool(), d.NonNegative(), d.Float64In(math.Inf(-1), math.MaxFloat64)
-	if planned {
-		p.at = p.cfg.Objective.curve(p.spacing).Price(top, logZ)
-	}
-	p.answers, p.changes, p.time = d.IntIn(0, math.MaxInt), d.NonNegative(), d.NonNegative()
+	p.plan = p.newPlan()
+	p.plan.Decode(d, p.ids.Slots())
 }

@@ -1,0 +1,177 @@
+// Package plan has the state of a knapsack.Planner: what was found of each page, its weight, and the
+// price of the budget at which pages get their frequencies. It knows pages by their slots.
+package plan
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/recrawl/recrawl/internal/codec"
+	"github.com/recrawl/recrawl/knapsack/internal/optimum"
+	"github.com/recrawl/recrawl/knapsack/internal/rates"
+)
+
+// A Plan is the frequencies of pages for the estimates of their rates. Its exported fields are the
+// settings.
+type Plan struct {
+	Budget    float64 // polls per unit of time
+	Floor     float64 // share of the budget that all pages have in common
+	Objective int
+	Random    bool // spacing
+	Evidence  rates.Evidence
+
+	last    []float64 // time of the last poll, or of Reset; −Inf at first
+	weights []float64
+
+	at      optimum.Price
+	answers int     // since the frequencies were solved
+	changes float64 // found in all
+	time    float64 // observed in all, page-time
+}
+
+// leastReplan is the least number of answers between two plans. It keeps a planner of a few pages
+// from solving at every answer, and is not tuned.
+const leastReplan = 16
+
+// Grow appends a slot of weight 1 whose page was never polled.
+func (p *Plan) Grow() {
+	p.Evidence.Add()
+	p.last = append(p.last, math.Inf(-1))
+	p.weights = append(p.weights, 1)
+}
+
+// Slots returns the number of slots.
+func (p *Plan) Slots() int { return len(p.last) }
+
+// Reset begins a page anew, as one that is current at time now.
+func (p *Plan) Reset(slot int, now float64) {
+	p.Evidence.Reset(slot)
+	p.last[slot], p.weights[slot] = now, 1
+}
+
+// prior is the mean rate of all pages: half a change is lent to the start.
+func (p *Plan) prior() float64 {
+	if p.time == 0 {
+		return 1
+	}
+	return (p.changes + 0.5) / p.time
+}
+
+// Observe takes in the answer to a poll of one of n pages, all current at time start, and reports
+// whether it is time for Solve.
+func (p *Plan) Observe(slot int, start, now float64, changed bool, n int) (due bool) {
+	if gap := now - max(p.last[slot], start); gap > 0 {
+		p.time += gap
+		if changed {
+			p.changes++
+		}
+		p.Evidence.Observe(slot, gap, changed, p.prior())
+		p.last[slot] = now
+	}
+	p.answers++
+	return p.answers >= max(n, leastReplan)
+}
+
+// Rate returns the estimate for a page.
+func (p *Plan) Rate(slot int) float64 { return p.Evidence.Rate(slot, p.prior()) }
+
+// rate is the estimate as a Problem takes it.
+func (p *Plan) rate(slot int, prior float64) float64 {
+	rate := p.Evidence.Rate(slot, prior)
+	if math.IsNaN(rate) { // from a saved state that somebody altered
+		rate = 1
+	}
+	return min(max(rate, optimum.LeastInput), optimum.MostInput)
+}
+
+// SetWeight changes the weight of a page.
+func (p *Plan) SetWeight(slot int, w float64) { p.weights[slot] = w }
+
+// Price returns what one more poll is worth, 0 before the first Solve.
+func (p *Plan) Price() float64 { return p.at.Mu() }
+
+// floor is the least frequency of one of n pages.
+func (p *Plan) floor(n int) float64 { return p.Floor * p.Budget / float64(n) }
+
+// Frequency returns that of one of n pages at the present price, or false before the first Solve.
+func (p *Plan) Frequency(slot, n int) (x float64, ok bool) {
+	if !p.at.Set() {
+		return 0, false
+	}
+	return p.at.Frequency(p.rate(slot, p.prior()), p.weights[slot], p.floor(n), p.Budget), true
+}
+
+// Solve solves for the frequencies of n pages, those in the slots that are live, and hands them to
+// set.
+func (p *Plan) Solve(n int, live func(slot int) bool, set func(slot int, x float64)) {
+	p.answers = 0
+	problem := optimum.Problem{Budget: p.Budget, Objective: p.Objective, Random: p.Random,
+		Rates: make([]float64, 0, n), Weights: make([]float64, 0, n), Lower: make([]float64, n)}
+	prior := p.prior()
+	for slot := range p.last {
+		if live(slot) {
+			problem.Rates = append(problem.Rates, p.rate(slot, prior))
+			problem.Weights = append(problem.Weights, p.weights[slot])
+		}
+	}
+	for i := range problem.Lower {
+		problem.Lower[i] = p.floor(n) * (1 - 1e-9) // n of them must not exceed the budget by rounding
+	}
+	x, at, err := problem.Solve()
+	if err != nil {
+		panic(fmt.Sprintf("knapsack: rates and weights are checked, yet %v", err))
+	}
+	p.at = at
+	i := 0
+	for slot := range p.last {
+		if live(slot) {
+			set(slot, x[i])
+			i++
+		}
+	}
+}
+
+// EncodePage writes what is known of a page, for DecodePage to read of the same method.
+func (p *Plan) EncodePage(slot int, e *codec.Encoder) {
+	e.Float64(p.last[slot])
+	p.Evidence.Page(slot).Encode(e)
+}
+
+// DecodePage reads what is known of a page into evidence of the method. What it returns puts it into
+// a slot.
+func (p *Plan) DecodePage(d *codec.Decoder, page rates.Evidence) (set func(slot int)) {
+	last := d.Float64In(math.Inf(-1), math.MaxFloat64)
+	page.Decode(d, 1)
+	return func(slot int) {
+		p.last[slot] = last
+		p.Evidence.SetPage(slot, page)
+	}
+}
+
+// Encode writes the state, without the settings.
+func (p *Plan) Encode(e *codec.Encoder) {
+	p.Evidence.Encode(e)
+	e.Float64s(p.last)
+	e.Float64s(p.weights)
+	e.Bool(p.at.Set())
+	e.Float64(p.at.Top)
+	e.Float64(p.at.LogZ)
+	e.Int(p.answers)
+	e.Float64(p.changes)
+	e.Float64(p.time)
+}
+
+// Decode reads what Encode wrote of so many slots.
+func (p *Plan) Decode(d *codec.Decoder, slots int) {
+	p.Evidence.Decode(d, slots)
+	p.last = d.Float64sIn(slots, math.Inf(-1), math.MaxFloat64)
+	p.weights = d.Float64sIn(slots, 0, optimum.MostInput)
+	for slot, w := range p.weights {
+		d.Require(optimum.InRange(w), "slot %d has weight %v", slot, w)
+	}
+	planned, top, logZ := d.Bool(), d.NonNegative(), d.Float64In(math.Inf(-1), math.MaxFloat64)
+	if planned {
+		p.at = optimum.Of(p.Objective, p.Random).Price(top, logZ)
+	}
+	p.answers, p.changes, p.time = d.IntIn(0, math.MaxInt), d.NonNegative(), d.NonNegative()
+}
