@@ -129,9 +129,9 @@ func (f *RateFilter) PollsFor(o Objective, value float64) (float64, error) {
 	return each * float64(max(1, f.ids.Len())), nil
 }
 
-// outlook returns the mean page. Its cells are those of the hedge, as pages that are predicted alike
-// can't be told apart: the posterior of all pages is wider than their rates, and its few fast ones
-// would get all polls.
+// outlook returns the mean page. Its cells are those of the hedge, as pages that are predicted
+// alike can't be told apart: the posterior of all pages is wider than their rates, and its few
+// fast ones would get all polls.
 func (f *RateFilter) outlook(o Objective) (*optimum.Outlook, error) {
 	if err := objectiveNames.Check(o); err != nil {
 		return nil, err

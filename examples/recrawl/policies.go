@@ -142,8 +142,8 @@ func planner(method knapsack.RateMethod) func(job) (webenv.Scheduler, error) {
 	}
 }
 
-// weigh tells a learner the weights of its pages, and what a poll of each costs if it can make use of
-// that.
+// weigh tells a learner the weights of its pages, and what a poll of each costs if it can make
+// use of that.
 func (j job) weigh(learner interface {
 	SetWeight(page int, w float64) error
 }) error {

@@ -19,16 +19,17 @@ import (
 //
 // # How it works
 //
-// It remembers the ETag, the Last-Modified and a fingerprint of the content of each page and makes
-// GETs conditional with them. An answer 304 means unchanged. Otherwise the ETags decide if both
-// copies have one, then Last-Modified if it has moved, then the contents. But where the contents of
-// both copies are known and equal, the page has not changed, whatever ETag and Last-Modified say:
-// some servers have an ETag for each backend. A GET is reported when its body has been read to the
-// end or closed, or at once if it has none, as 304, which the caller is handed as it came. Other methods, and GETs with Range or Upgrade, pass through unseen.
+// It remembers the ETag, the Last-Modified and a fingerprint of the content of each page and
+// makes GETs conditional with them. An answer 304 means unchanged. Otherwise the ETags decide if
+// both copies have one, then Last-Modified if it has moved, then the contents. But where the
+// contents of both copies are known and equal, the page has not changed, whatever ETag and
+// Last-Modified say: some servers have an ETag for each backend. A GET is reported when its body
+// has been read to the end or closed, or at once if it has none, as 304, which the caller is
+// handed as it came. Other methods, and GETs with Range or Upgrade, pass through unseen.
 //
-// A Last-Modified may stay while the page changes, and with it the answer 304. So, of a page without
-// an ETag, a copy is fetched without a condition after 1, 2, 4, … 64 answers 304, and then after
-// each 64. If its content has changed, the date is not named again until it moves.
+// A Last-Modified may stay while the page changes, and with it the answer 304. So, of a page
+// without an ETag, a copy is fetched without a condition after 1, 2, 4, … 64 answers 304, and
+// then after each 64. If its content has changed, the date is not named again until it moves.
 //
 // Redirects that an http.Client follows belong to the page that it asked for, and one copy is
 // remembered for all of them: that at the end. It is compared with the copy before, wherever

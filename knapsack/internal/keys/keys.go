@@ -15,8 +15,8 @@ type Codec[K comparable] struct {
 	Decode func(d *codec.Decoder, key *K) error
 }
 
-// CodecOf returns the codec of a type of keys: strings, integers, arrays of bytes, and what marshals
-// itself as binary or as text.
+// CodecOf returns the codec of a type of keys: strings, integers, arrays of bytes, and what
+// marshals itself as binary or as text.
 func CodecOf[K comparable]() (Codec[K], error) {
 	var none K
 	switch any(&none).(type) {

@@ -10,9 +10,9 @@ func (c *Curve) scale(rate, weight float64) float64 {
 	return weight
 }
 
-// A Price is a price μ of the budget, a multiplier. It is made from the logarithm of a number z, which
-// loses precision at neither end of its range: μ = top·(1 − e^(−z)) where slopes are bounded by
-// top, the steepest slope at x = 0, and μ = top·z elsewhere. The zero Price is none.
+// A Price is a price μ of the budget, a multiplier. It is made from the logarithm of a number z,
+// which loses precision at neither end of its range: μ = top·(1 − e^(−z)) where slopes are
+// bounded by top, the steepest slope at x = 0, and μ = top·z elsewhere. The zero Price is none.
 type Price struct {
 	curve     *Curve
 	Top, LogZ float64

@@ -72,9 +72,9 @@ func drawProblem(t *rapid.T) *Problem {
 	return p
 }
 
-// logSlope is ln(w·V'(x)), −Inf where nothing is to be gained: by the table at knapsack.Objective in
-// logarithms, with a series where v is small, and nothing of what the solver uses. It has as many
-// branches as the table has rows and ranges.
+// logSlope is ln(w·V'(x)), −Inf where nothing is to be gained: by the table at knapsack.Objective
+// in logarithms, with a series where v is small, and nothing of what the solver uses. It has as
+// many branches as the table has rows and ranges.
 func logSlope(o int, random bool, rate, weight, x float64) float64 {
 	if rate == 0 || weight == 0 {
 		return math.Inf(-1)

@@ -1,5 +1,5 @@
-// Package plan has the state of a knapsack.Planner: what was found of each page, its weight, and the
-// price of the budget at which pages get their frequencies. It knows pages by their slots.
+// Package plan has the state of a knapsack.Planner: what was found of each page, its weight, and
+// the price of the budget at which pages get their frequencies. It knows pages by their slots.
 package plan
 
 import (
@@ -137,8 +137,8 @@ func (p *Plan) EncodePage(slot int, e *codec.Encoder) {
 	p.Evidence.Page(slot).Encode(e)
 }
 
-// DecodePage reads what is known of a page into evidence of the method. What it returns puts it into
-// a slot.
+// DecodePage reads what is known of a page into evidence of the method. What it returns puts it
+// into a slot.
 func (p *Plan) DecodePage(d *codec.Decoder, page rates.Evidence) (set func(slot int)) {
 	last := d.Float64In(math.Inf(-1), math.MaxFloat64)
 	page.Decode(d, 1)

@@ -103,8 +103,8 @@ func TestMaximumLikelihood(t *testing.T) {
 	})
 }
 
-// The estimate of Cho and Garcia-Molina by hand: two polls at gaps of 3 of which one found a change,
-// and half a poll with half a change lent at a gap of a half.
+// The estimate of Cho and Garcia-Molina by hand: two polls at gaps of 3 of which one found a
+// change, and half a poll with half a change lent at a gap of a half.
 func TestChoByHand(t *testing.T) {
 	t.Parallel()
 	m := new(Cho)
