@@ -42,7 +42,7 @@ func TestMemory(t *testing.T) {
 	}{
 		{"RateFilter", 60, filter(func(*RateFilter) {})},
 		{"RateFilter with weights", 60 + 8, filter(func(f *RateFilter) { _ = f.SetWeight(1, 2) })},
-		{"RateFilter with intervals", 60 + 24, filter(func(f *RateFilter) { _ = f.SetInterval(1, 2, 3) })},
+		{"RateFilter with intervals", 60 + 20, filter(func(f *RateFilter) { _ = f.SetInterval(1, 2, 3) })},
 		{"RateFilter with groups", 60 + 4, filter(func(f *RateFilter) { _ = f.SetGroup(1, must(f.AddGroup(GroupConfig{}))) })},
 		{"RateFilter, all pages deferred", 60 + 60 + 12, filter(func(f *RateFilter) {
 			for page := range n {

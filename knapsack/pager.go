@@ -31,8 +31,7 @@ func (f *RateFilter) decodePage(d *codec.Decoder) func(slot int) {
 			f.begin(page.Cycle())
 		}
 		f.beliefs[slot], f.polled[slot] = f.model.Adopt(&page), polled
-		f.limits.Enter(uint32(slot), polled)
-		f.refresh(uint32(slot))
+		f.retime(uint32(slot))
 	}
 }
 

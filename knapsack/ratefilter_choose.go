@@ -5,36 +5,40 @@ import (
 
 	"github.com/recrawl/recrawl/knapsack/internal/belief"
 	"github.com/recrawl/recrawl/knapsack/internal/hints"
-	"github.com/recrawl/recrawl/knapsack/internal/limits"
 	"github.com/recrawl/recrawl/knapsack/internal/queue"
 )
 
-// How Next finds the page with the greatest index among all without looking at all. A page's
-// key in the queue is its due time: when its index will reach a threshold. Polls happen
-// where the index of the best page is, and the threshold follows it; so pages come up in
-// the order of their index, as far as due times are up to date. They are computed when a
-// page is answered, and then again as a sweep goes round all pages.
+// How Next finds the page with the greatest index among all without looking at all is up to the
+// queue; here is what it asks.
 const (
-	// topOfHeap is how many of the first pages of the heap are compared by their true index,
-	// as keys are a little out of date. 5 to 60 change what is found on the webs of
-	// TestRateFilterChoicesAreGolden by less than 1 %.
-	topOfHeap = 15
-	// thresholdPace is by how much of the distance, in log, the threshold moves to the index
-	// of the page chosen: it averages over 300 polls. 0.0015 to 0.02 change what is found on
-	// the golden webs by less than 1 %. Small budgets ask for a faster one: with 0.02 and a
-	// sweep of 16 pages a quarter of the budget finds 5 % more on the history of
-	// examples/recrawl.
-	thresholdPace = 0.003
-	// sweepPages is how many pages have their due times computed anew at each Next. The time
-	// of a poll grows with it (BenchmarkRateFilter).
-	sweepPages = 2
-	// courtesy: every so many polls the page due first is polled, whatever its index. It
-	// makes the bound on starvation hold and costs 1/16 of what the index gains.
-	courtesy = 16
+	// pricePace is by how much of the distance, in log, the price moves to the index of the page
+	// chosen: it averages over 100 polls.
+	pricePace = 0.01
+	// sweepPages is how many pages are looked at again at each Next although they do not seem due:
+	// what is thought of all pages moves, and so do their indices.
+	// Those that are below farOff of the level are left as they are.
+	sweepPages = 3
+	farOff     = 0.6
+	// courtesy: every so many polls one goes to a page of which patience is over, if there is any,
+	// whatever its index. It makes the bound on starvation hold. tardySteps pages are judged for
+	// that at each Next.
+	courtesy   = 16
+	tardySteps = 8
 	// worthwhile is the gain from which on pages are not polled in turn. On pages that all change
 	// alike the estimate stays below it (TestRateFilterOnCalmHistories). 0.1 was found to lose
 	// on histories whose pages differ little, and to gain where many change at once.
 	worthwhile = 0.02
+	// usualSlope is the power of the gap that an index grows with, about; leastSlope and mostSlope
+	// bound it. farGuess is how much longer a gap is looked at in one step, and nearEnough the
+	// part of a level at which an index tells when it will reach it.
+	usualSlope, leastSlope, mostSlope = 1.4, 0.5, 3
+	farGuess, leastGuess              = 3, 1.02
+	nearEnough                        = 0.8
+	// early is the part of the time to when a page seems to be due after which it is looked at
+	// again.
+	early = 0.9
+	// hintStep is after how much of a cycle a page with a hint is looked at again.
+	hintStep = 1.0 / 32
 	// shortestDue is the least due time, as a part of the longest.
 	shortestDue = 1e-9
 )
@@ -76,17 +80,29 @@ func (f *RateFilter) multiplier(slot uint32) float64 {
 	return clock{f}.Multiplier(f.queue.Group(slot), f.last(slot))
 }
 
+// value returns the value of a poll of a page, that was found changed at its last one or not.
+func (f *RateFilter) value(p *belief.Packed, gap, counts float64, changed bool) float64 {
+	value, spread := f.model.Value(p, gap, counts)
+	if f.objective == Detections {
+		value = f.census.Calibration.Correct(value, changed, f.fade())
+	}
+	return value + f.optimism()*spread
+}
+
+// freshIndex is the index of a page of which nothing is known.
+func (f *RateFilter) freshIndex(gap float64) float64 {
+	fresh := f.model.Fresh()
+	return f.model.Slope(f.value(&fresh, gap, gap, false))
+}
+
 // index returns the index of a page, a time gap after its last answer.
 func (f *RateFilter) index(slot uint32, gap float64) float64 {
 	if !(gap > 0) || math.IsInf(gap, 1) || !f.model.Known() {
 		return 0 // the gap is infinite before the first Next
 	}
+	f.looks++
 	counts := gap * f.multiplier(slot)
-	value, spread := f.model.Value(&f.beliefs[slot], gap, counts)
-	if f.objective == Detections {
-		value = f.census.Calibration.Correct(value, f.changed.has(slot), f.fade())
-	}
-	value += f.optimism() * spread
+	value := f.value(&f.beliefs[slot], gap, counts, f.changed.has(slot))
 	if f.hints.On() {
 		chance := value
 		if f.objective != Detections {
@@ -107,145 +123,130 @@ func (f *RateFilter) spans(slot uint32, gap float64) hints.Spans {
 	return hints.Spans{Last: last, Now: last + gap, Cycle: f.model.Cycle()}
 }
 
-// freeAt returns the time from which on a page may be polled.
-func (f *RateFilter) freeAt(slot uint32) float64 { return max(f.ownFree(slot), f.queue.Ready(slot)) }
+// Index implements queue.Pages.
+func (c clock) Index(slot uint32, now float64) float64 { return c.index(slot, now-c.last(slot)) }
 
-// ownFree is freeAt but for the group.
+// When implements queue.Pages.
+func (c clock) When(slot uint32, now, index, level float64) float64 {
+	last := c.last(slot)
+	gap := now - last
+	if !(gap > 0 && index > 0) {
+		return last + float64(early*c.crossing(slot, max(gap, c.model.Cycle()), level, 0))
+	}
+	guess := gap * max(leastGuess, min(farGuess, math.Pow(level/index, 1/usualSlope)))
+	at := c.index(slot, guess)
+	reached := guess
+	switch slope := math.Log(at/index) / math.Log(guess/gap); {
+	case at >= level:
+		reached = gap * math.Pow(guess/gap, math.Log(level/index)/math.Log(at/index))
+	case at >= nearEnough*level:
+		reached = guess * math.Pow(level/at, 1/max(leastSlope, min(mostSlope, slope)))
+	}
+	return c.hinted(slot, now, now+float64(early*(reached-gap)))
+}
+
+// hinted returns when to look at a page again that seems to be due at some time: what hints of it
+// are worth changes by steps.
+func (f *RateFilter) hinted(slot uint32, now, due float64) float64 {
+	if f.hints.Led(int(slot)) {
+		return min(due, now+f.model.Cycle()*hintStep)
+	}
+	return due
+}
+
+var _ queue.Pages = clock{}
+
+// ownFree returns the time from which on a page may be polled, but for its group.
 func (f *RateFilter) ownFree(slot uint32) float64 {
 	return f.limits.Earliest(slot, f.polled[slot])
 }
 
-// lead puts a page whose longest interval is over at the front of its group, which waits for an
-// answer, unless that of the present front is over, too.
-func (f *RateFilter) lead(slot uint32, now float64) {
-	front := f.queue.Front(f.queue.Group(slot))
-	if f.polled[front]+f.limits.Longest(front) > now || f.ownFree(front) > now {
-		f.queue.Lead(slot, limits.Full)
+// freeAt returns the time from which on a page may be polled.
+func (f *RateFilter) freeAt(slot uint32) float64 {
+	free := f.ownFree(slot)
+	if g := f.queue.Group(slot); g != queue.None {
+		free = max(free, f.queue.ReadyGroup(g))
 	}
+	return free
 }
 
-// choose takes a page out of the queue: one whose longest interval is over; else
-// the one with the greatest index among those due first, but the one due first of
-// all while the evidence is for equal pages, and every courtesy-th time.
-func (f *RateFilter) choose(now float64) (slot uint32, ok bool) {
-	f.release(now)
-	best, bestIndex := f.overdue(now), math.Inf(-1)
-	if best == queue.None {
-		inTurn := f.inTurn()
-		best, bestIndex = f.greatest(now, inTurn || f.meter.Polls()%courtesy == 0)
-		if best == queue.None {
-			return 0, false
-		}
-		if inTurn {
-			f.tally.inTurn++
-		}
-	} else {
+// choose takes a page out of the queue: one whose longest interval is over; else, every
+// courtesy-th time, one of which patience is over; else the one with the greatest index, but the one
+// without an answer for longest while the evidence is for equal pages.
+func (f *RateFilter) choose(now float64) (slot uint32) {
+	index := 0.0
+	tardy := f.tardyPage(now)
+	inTurn := !f.model.Known() || f.inTurn()
+	f.queue.Turn(inTurn)
+	slot, late := f.queue.Overdue(now)
+	switch {
+	case late:
 		f.tally.late++
+	case inTurn:
+		slot = f.queue.Oldest(now, clock{f})
+		f.tally.inTurn++
+	case tardy && f.meter.Polls()%courtesy == 0:
+		slot = f.tardy
+	default:
+		slot, index = f.queue.Best(now, clock{f})
 	}
-	if bestIndex > 0 && !math.IsInf(bestIndex, 1) {
-		next := f.threshold * math.Pow(bestIndex/f.threshold, thresholdPace)
+	if index > 0 && !math.IsInf(index, 1) {
+		next := f.threshold * math.Pow(index/f.threshold, pricePace)
 		if next > 0 && !math.IsInf(next, 1) { // weights may be as far apart as numbers go
 			f.threshold = next
 		}
 	}
-	if g := f.queue.Group(best); g != queue.None {
-		period := f.model.Cycle() / float64(max(1, f.ids.Len()))
-		pace := f.limits.Pace(g)
-		pace.Spend(now, period)
-		f.queue.SetReady(g, pace.Ready())
-	}
-	f.queue.Take(best)
-	f.forward(best)
-	return best, true
-}
-
-// greatest returns the page with the greatest index among the first of the queue, with its
-// index; or, byKey, the first one that may be polled, without.
-func (f *RateFilter) greatest(now float64, byKey bool) (best uint32, bestIndex float64) {
-	best, bestIndex = queue.None, math.Inf(-1)
-	for i := 0; i < min(topOfHeap, f.queue.Len()); {
-		slot := f.queue.At(i)
-		if f.blocked(slot, now) {
-			i, best, bestIndex = 0, queue.None, math.Inf(-1)
-			continue
-		}
-		i++
-		if byKey {
-			return slot, bestIndex
-		}
-		if index := f.index(slot, now-f.last(slot)); index > bestIndex {
-			best, bestIndex = slot, index
-		}
-	}
-	return best, bestIndex
-}
-
-// release brings back the pages whose time has come.
-func (f *RateFilter) release(now float64) {
-	for {
-		slot, ok := f.queue.Release(now)
-		if !ok {
-			return
-		}
-		f.queue.Resume(slot, f.due(slot, f.model.Cycle()))
-	}
-}
-
-// blocked puts a page of the queue aside if it may not be polled now.
-func (f *RateFilter) blocked(slot uint32, now float64) bool {
-	if !f.limits.On() && !f.queue.Grouped() {
-		return false
-	}
-	free := f.freeAt(slot)
-	if free <= now {
-		return false
-	}
-	f.hold(slot, now)
-	return true
-}
-
-// hold puts a waiting page aside that may not be polled at time now: by itself, or as the front of
-// its group, for which the group's time counts.
-func (f *RateFilter) hold(slot uint32, now float64) {
-	g, own := f.queue.Group(slot), f.ownFree(slot)
-	switch {
-	case g == queue.None || own <= now && f.queue.Front(g) == slot:
-		f.queue.Hold(slot, f.freeAt(slot))
-	case own > now:
-		f.queue.Park(slot, own)
-		f.forward(slot)
-	default:
-		f.requeue(slot)
-	}
-}
-
-// requeue puts a waiting page where it belongs in the queue.
-func (f *RateFilter) requeue(slot uint32) {
 	f.queue.Take(slot)
-	f.queue.Put(slot, f.due(slot, f.model.Cycle()))
-	f.forward(slot)
+	if g := f.queue.Group(slot); g != queue.None {
+		period := f.model.Cycle() / float64(max(1, f.ids.Len()))
+		f.limits.Pace(g).Spend(now, period)
+		f.paced(g)
+	}
+	return slot
 }
 
-// overdue returns a waiting page whose longest interval is over, if there is one, and
-// None otherwise.
-func (f *RateFilter) overdue(now float64) uint32 {
-	for {
-		slot, ok := f.limits.Expired(now)
-		switch {
-		case !ok:
-			return queue.None
-		case !f.queue.Waits(slot): // it gets a new deadline when it is answered
-		case f.polled[slot]+f.limits.Longest(slot) > now:
-			f.limits.Enter(slot, f.polled[slot])
-		case f.freeAt(slot) == limits.Full: // it gets one when it may be polled again
-			if f.queue.Group(slot) != queue.None && f.ownFree(slot) <= now {
-				f.lead(slot, now)
-			}
-		case f.freeAt(slot) > now:
-			f.limits.Postpone(slot, f.freeAt(slot))
-		default:
-			return slot
+// tardyPage goes on through the pages until it finds one of which patience is over and that may be
+// polled, f.tardy.
+func (f *RateFilter) tardyPage(now float64) bool {
+	patience := patience * f.model.Cycle()
+	for range min(tardySteps, len(f.polled)) {
+		if int(f.tardy) >= len(f.polled) {
+			f.tardy = 0
 		}
+		if now-f.last(f.tardy) >= patience && f.queue.Open(f.tardy) {
+			return f.model.Known()
+		}
+		f.tardy++
+	}
+	return false
+}
+
+// wait puts a page into the queue that is not in it; its index may reach the level after a gap of
+// guess.
+func (f *RateFilter) wait(slot uint32, guess float64) {
+	free := f.ownFree(slot)
+	if free > f.now {
+		f.queue.Hold(slot, free)
+	} else {
+		last := f.last(slot)
+		due := last
+		switch {
+		case math.IsInf(last, -1) || !f.model.Known():
+		case f.queue.Few():
+			due = f.now
+		default:
+			due = f.hinted(slot, f.now, last+float64(early*f.crossing(slot, guess, f.queue.Level(), 0)))
+		}
+		f.queue.Put(slot, due, clock{f})
+	}
+	f.setDeadline(slot, free)
+}
+
+// setDeadline has a waiting page go before all others when its longest interval is over, which may
+// be polled from a time on.
+func (f *RateFilter) setDeadline(slot uint32, free float64) {
+	if last := f.last(slot); !math.IsInf(last, -1) {
+		f.queue.SetDeadline(slot, max(last+f.limits.Longest(slot), free))
 	}
 }
 
@@ -255,24 +256,35 @@ func (f *RateFilter) refreshSome() {
 		if f.sweep++; int(f.sweep) >= len(f.polled) {
 			f.sweep = 0
 		}
-		f.refresh(f.sweep)
+		if !f.queue.Hot(f.sweep) && !(f.early == nil && f.beliefs[f.sweep].Blank()) {
+			f.refresh(f.sweep, true)
+		}
 	}
 }
 
-// refresh computes again when a page is due. For one that is held it is done when the
-// page comes back.
-func (f *RateFilter) refresh(slot uint32) {
+// refresh looks again at a waiting page, whose index may have changed: somewhat, in a sweep.
+func (f *RateFilter) refresh(slot uint32, sweep bool) {
 	f.recall(slot)
-	if !f.queue.Waits(slot) || f.queue.Held(slot) {
+	if !f.queue.Waits(slot) {
 		return
 	}
-	f.queue.Rekey(slot, f.due(slot, f.queue.Key(slot)-f.last(slot)))
-	f.forward(slot)
+	f.setDeadline(slot, f.ownFree(slot))
+	if f.queue.Held(slot) || !f.model.Known() || f.queue.Few() {
+		return
+	}
+	due := f.now
+	switch index := f.index(slot, f.now-f.last(slot)); {
+	case sweep && index < farOff*f.queue.Level():
+		return
+	case index < f.queue.Level():
+		due = clock{f}.When(slot, f.now, index, f.queue.Level())
+	}
+	f.queue.Rekey(slot, due, clock{f})
 }
 
-// due returns the time at which a page's index reaches the threshold, within
-// the bounds on its interval. While the evidence is for equal pages it is a cycle
-// after the last answer. The search begins at a gap of guess.
+// due returns the time at which a page's index reaches the price, within the bounds on its
+// interval. While the evidence is for equal pages it is a cycle after the last answer. The search
+// begins at a gap of guess.
 func (f *RateFilter) due(slot uint32, guess float64) float64 {
 	last := f.last(slot)
 	if !f.model.Known() || math.IsInf(last, -1) {
@@ -280,24 +292,24 @@ func (f *RateFilter) due(slot uint32, guess float64) float64 {
 	}
 	gap := f.model.Cycle()
 	if !f.inTurn() {
-		gap = f.crossing(slot, guess)
+		gap = f.crossing(slot, guess, f.threshold, 2)
 	}
-	gap = min(gap, f.limits.Longest(slot))
+	gap = min(gap, f.limits.Longest(slot), patience*f.model.Cycle())
 	return max(last+gap, f.limits.Earliest(slot, f.polled[slot]))
 }
 
-// crossing finds, to a few per cent, the gap at which the index of a page reaches the
-// threshold: by doubling from a guess, then twice by the secant rule in log gap. It is at
-// most as long as the census has patience, so that no page starves.
-func (f *RateFilter) crossing(slot uint32, guess float64) float64 {
-	longest := float64(patience) * f.model.Cycle()
+// crossing finds the gap at which the index of a page reaches a level: by doubling from a guess,
+// then by so many steps of the secant rule in log gap and one more, whose result is not looked at.
+// That is exact to a tenth with none, and to a few per cent with two.
+func (f *RateFilter) crossing(slot uint32, guess, level float64, steps int) float64 {
+	longest := 2 * max(guess, patience*f.model.Cycle())
 	shortest := longest * shortestDue
 	gap := max(shortest, min(longest, guess))
 	at := f.index(slot, gap)
 	lo, hi, below, above := gap, gap, at, at
 	// Invariant: the index is below at lo and above at hi, where they differ.
-	if at < f.threshold {
-		for above < f.threshold {
+	if at < level {
+		for above < level {
 			if lo, below = hi, above; lo >= longest {
 				return longest
 			}
@@ -305,7 +317,7 @@ func (f *RateFilter) crossing(slot uint32, guess float64) float64 {
 			above = f.index(slot, hi)
 		}
 	} else {
-		for below >= f.threshold {
+		for below >= level {
 			if hi, above = lo, below; hi <= shortest {
 				return shortest
 			}
@@ -313,14 +325,23 @@ func (f *RateFilter) crossing(slot uint32, guess float64) float64 {
 			below = f.index(slot, lo)
 		}
 	}
-	for range 2 {
-		part := max(0.05, min(0.95, (f.threshold-below)/(above-below)))
-		gap = lo * math.Pow(hi/lo, part)
-		if at = f.index(slot, gap); at < f.threshold {
+	for range steps {
+		gap = between(lo, hi, below, above, level)
+		if at = f.index(slot, gap); at < level {
 			lo, below = gap, at
 		} else {
 			hi, above = gap, at
 		}
 	}
-	return lo * math.Pow(hi/lo, (f.threshold-below)/(above-below))
+	return between(lo, hi, below, above, level)
+}
+
+// between returns where an index reaches a level that is below at lo and above at hi, were it a
+// power of the gap.
+func between(lo, hi, below, above, level float64) float64 {
+	part := 0.5
+	if below > 0 && above > below {
+		part = math.Log(level/below) / math.Log(above/below)
+	}
+	return lo * math.Pow(hi/lo, max(0.02, min(0.98, part)))
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/recrawl/recrawl/knapsack/internal/queue"
 )
 
-var rateFilterFormat = codec.Format{Magic: "recrawl/knapsack.RateFilter", Version: 3}
+var rateFilterFormat = codec.Format{Magic: "recrawl/knapsack.RateFilter", Version: 4}
 
 // AppendBinary appends the state: about 70 bytes a page.
 func (f *RateFilter) AppendBinary(b []byte) ([]byte, error) {
@@ -33,6 +33,7 @@ func (f *RateFilter) encode(e *codec.Encoder) {
 	e.Uint64(f.answers)
 	e.Float64(f.threshold)
 	e.Uint32(f.sweep)
+	e.Uint32(f.tardy)
 	for slot := range f.polled {
 		e.Float64(f.polled[slot])
 		f.beliefs[slot].Encode(e)
@@ -60,9 +61,9 @@ func (f *RateFilter) decode(d *codec.Decoder) {
 	f.model = belief.NewModel(worth[f.objective]())
 	f.model.Decode(d)
 	f.meter = budget.Decode(d, f.now)
-	f.answers, f.threshold, f.sweep = d.Uint64(), d.NonNegative(), d.Uint32()
+	f.answers, f.threshold, f.sweep, f.tardy = d.Uint64(), d.NonNegative(), d.Uint32(), d.Uint32()
 	slots := f.ids.Slots()
-	d.Require(int(f.sweep) <= slots && slots <= queue.MaxSlots, "slot %d of %d is next", f.sweep, slots)
+	d.Require(int(f.sweep) <= slots && int(f.tardy) <= slots && slots <= queue.MaxSlots, "slot %d of %d is next", f.sweep, slots)
 	for slot := 0; slot < slots && d.Err() == nil; slot++ {
 		f.polled = append(f.polled, d.Float64In(math.Inf(-1), math.MaxFloat64))
 		f.beliefs = append(f.beliefs, belief.Packed{})
@@ -98,7 +99,8 @@ func (f *RateFilter) decode(d *codec.Decoder) {
 	}
 	f.limits.Counted(d)
 	for g := range uint32(f.limits.Paces()) {
-		f.queue.SetReady(g, f.limits.Pace(g).Ready())
+		ready, is := f.limits.Pace(g).Ready(), f.queue.ReadyGroup(g)
+		d.Require(ready == is, "group %d is ready at %v, not %v", g, ready, is)
 	}
 	f.focus()
 }

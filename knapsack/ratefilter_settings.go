@@ -22,7 +22,7 @@ func (f *RateFilter) SetWeight(page int, weight float64) error {
 		f.weights = slices.Repeat([]float64{1}, len(f.polled))
 	}
 	f.weights[slot] = weight
-	f.refresh(uint32(slot))
+	f.refresh(uint32(slot), false)
 	return nil
 }
 
@@ -38,7 +38,7 @@ func (f *RateFilter) SetInterval(page int, shortest, longest float64) error {
 		return fmt.Errorf("%w: page %d: interval from %v to %v", ErrConfig, page, shortest, longest)
 	}
 	s := uint32(slot)
-	f.limits.SetInterval(s, shortest, longest, f.polled[slot], len(f.polled))
+	f.limits.SetInterval(s, shortest, longest, len(f.polled))
 	f.retime(s)
 	return nil
 }
@@ -75,7 +75,7 @@ func (f *RateFilter) Signal(page, source int, at float64) error {
 		return nil
 	}
 	f.hints.Add(slot, len(f.polled), source, at)
-	f.refresh(uint32(slot))
+	f.refresh(uint32(slot), false)
 	return nil
 }
 

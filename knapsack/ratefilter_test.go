@@ -56,8 +56,8 @@ func TestCrossing(t *testing.T) {
 		f.threshold *= math.Exp(rapid.Float64Range(-3, 3).Draw(t, "log factor"))
 		for slot := range uint32(6) {
 			guess := f.model.Cycle() * math.Exp(rapid.Float64Range(-9, 9).Draw(t, "log guess"))
-			gap := f.crossing(slot, guess)
-			longest := patience * f.model.Cycle()
+			gap := f.crossing(slot, guess, f.threshold, 2)
+			longest := 2 * max(guess, patience*f.model.Cycle())
 			require.LessOrEqual(t, gap, longest)
 			switch at := f.index(slot, gap); {
 			case gap >= longest*0.999:
@@ -353,7 +353,7 @@ func TestRateFilterRejectsContradictions(t *testing.T) {
 		"group":     func(f *RateFilter) { f.queue.AddGroup() },
 		"weight":    func(f *RateFilter) { f.weights[0] = -1 },
 		"weights":   func(f *RateFilter) { f.weights = f.weights[1:] },
-		"interval":  func(f *RateFilter) { f.limits.SetInterval(0, math.NaN(), 1, 0, 9) },
+		"interval":  func(f *RateFilter) { f.limits.SetInterval(0, math.NaN(), 1, 9) },
 		"census":    func(f *RateFilter) { f.census = census.Census{} },
 		"factor":    func(f *RateFilter) { f.common = factor.Factor{}; f.common.Add(1, math.Inf(1), 1, 1, 1, 9) },
 		"changed":   func(f *RateFilter) { f.changed = nil },
@@ -438,5 +438,5 @@ func TestIntervalsLeaveNothingBehind(t *testing.T) {
 		longest := []float64{1e6, 1e5, math.Inf(1)}[k%3]
 		require.NoError(t, f.SetInterval(page, 0, longest))
 	}
-	require.LessOrEqual(t, f.limits.Deadlines(), 3*n)
+	require.LessOrEqual(t, f.queue.Deadlines(), n)
 }

@@ -27,15 +27,20 @@ func (f *RateFilter) Defer(page int, until float64) error {
 
 // retime follows a change of the time from which on a page may be polled.
 func (f *RateFilter) retime(slot uint32) {
-	switch {
-	case !f.queue.Held(slot):
-		f.refresh(slot)
-	case f.freeAt(slot) > f.now:
-		f.hold(slot, f.now)
-	default:
-		f.requeue(slot)
+	if !f.queue.Waits(slot) {
+		return
 	}
-	f.limits.Recall(slot, f.polled[slot])
+	free := f.ownFree(slot)
+	switch {
+	case free > f.now:
+		f.queue.Hold(slot, free)
+		f.setDeadline(slot, free)
+	case f.queue.Held(slot):
+		f.queue.Take(slot)
+		f.wait(slot, f.model.Cycle())
+	default:
+		f.refresh(slot, false)
+	}
 }
 
 // A GroupConfig restrains the polls of a group of pages, such as those of a host. Its zero
@@ -74,7 +79,7 @@ func (f *RateFilter) AddGroup(cfg GroupConfig) (group int, err error) {
 		f.groups = append(f.groups, factor.Factor{})
 	}
 	f.groups[Slot(group)] = factor.New(&f.levels[ofGroup])
-	f.queue.SetReady(uint32(Slot(group)), pace.Ready())
+	f.paced(uint32(Slot(group)))
 	return group, nil
 }
 
@@ -147,8 +152,7 @@ func (f *RateFilter) SetGroup(page, group int) error {
 	f.queue.Take(s)
 	f.regroup(s, g, !waits)
 	if waits {
-		f.queue.Put(s, f.due(s, f.model.Cycle()))
-		f.limits.Recall(s, f.polled[s])
+		f.wait(s, f.model.Cycle())
 	}
 	return nil
 }
@@ -173,30 +177,13 @@ func (f *RateFilter) regroup(slot, to uint32, flying bool) {
 
 // paced follows a change of the time from which on a group may be polled.
 func (f *RateFilter) paced(group uint32) {
-	if !f.queue.SetReady(group, f.limits.Pace(group).Ready()) {
-		return
-	}
-	if front := f.queue.Front(group); front != queue.None {
-		f.retime(front)
-	}
-}
-
-// forward follows a page out of the queue: the next one of its group has come to the front.
-func (f *RateFilter) forward(slot uint32) {
-	if g := f.queue.Group(slot); g != queue.None {
-		if front := f.queue.Front(g); front != queue.None {
-			f.limits.Enter(front, f.polled[front])
-		}
-	}
+	f.queue.SetReady(group, f.limits.Pace(group).Ready(), f.now, clock{f})
 }
 
 // land tells the group of a page that its flight has ended.
 func (f *RateFilter) land(slot uint32) {
 	if g := f.queue.Group(slot); g != queue.None {
-		pace := f.limits.Pace(g)
-		full := pace.Ready() == limits.Full
-		if pace.Land(); full {
-			f.paced(g)
-		}
+		f.limits.Pace(g).Land()
+		f.paced(g)
 	}
 }

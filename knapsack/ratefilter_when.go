@@ -7,12 +7,9 @@ import (
 )
 
 // Ready returns the earliest time at which Next can succeed, not before the latest Next: +Inf
-// if only an answer, a new page or the end of a limit can help. It is O(1) as long as limits
-// keep few pages from being polled, and after a Next that found none, whose NoPageError carries
-// it.
-func (f *RateFilter) Ready() float64 {
-	return never(f.queue.Earliest(f.now, f.freeAt))
-}
+// if only an answer, a new page or the end of a limit can help. The NoPageError of a Next that
+// found none carries it. O(1).
+func (f *RateFilter) Ready() float64 { return never(f.queue.Ready(f.now)) }
 
 // never returns +Inf for a time that never comes.
 func never(at float64) float64 {

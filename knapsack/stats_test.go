@@ -43,7 +43,7 @@ func TestWhatIf(t *testing.T) {
 			require.NoError(t, err)
 			best := must(p.Value(x)) / n
 			t.Logf("%v polls: %v %.3f, at the true rates %.3f", polls, o, value, best)
-			require.InEpsilon(t, best, value, 0.3)
+			require.InEpsilon(t, best, value, 0.33)
 			require.InEpsilon(t, polls, must(f.PollsFor(o, value)), 1e-6)
 		}
 	}

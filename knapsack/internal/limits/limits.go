@@ -7,28 +7,23 @@ import (
 	"slices"
 
 	"github.com/recrawl/recrawl/internal/codec"
-	"github.com/recrawl/recrawl/internal/heap"
 	"github.com/recrawl/recrawl/internal/ids"
 )
 
 // Limits holds intervals of pages, pages that are deferred or whose last poll failed, and the
-// pace of groups. The zero value has none and takes no memory; 24 bytes a page from the first
+// pace of groups. The zero value has none and takes no memory; 16 bytes a page from the first
 // SetInterval on, and about 60 for each page that is deferred or failing. It does not know when
 // pages were polled: callers say.
 type Limits struct {
 	interval []bounds        // per slot
 	vetoes   map[uint32]veto // by slot
 	failing  int             // of the vetoes, those with a retry
-	// deadlines holds pages with a longest interval by the time at which it was
-	// over when they were entered. Entries whose key is not the page's are void.
-	deadlines heap.Slots
-	groups    ids.Registry
-	paces     []Pace // per group
+	groups   ids.Registry
+	paces    []Pace // per group
 }
 
-// bounds of the interval of a page. entry is the key of its entry in Limits.deadlines;
-// +Inf if it has none.
-type bounds struct{ shortest, longest, entry float64 }
+// bounds of the interval of a page.
+type bounds struct{ shortest, longest float64 }
 
 // A veto keeps a page from being polled before two points in time.
 type veto struct {
@@ -39,7 +34,7 @@ type veto struct {
 
 func (v veto) failing() bool { return !math.IsInf(v.retry, -1) }
 
-var unbounded = bounds{0, math.Inf(1), math.Inf(1)}
+var unbounded = bounds{0, math.Inf(1)}
 
 // On reports whether anything may keep a page from being polled, the pace of groups apart.
 func (l *Limits) On() bool { return l.interval != nil || len(l.vetoes) > 0 }
@@ -83,62 +78,12 @@ func (l *Limits) Earliest(slot uint32, polled float64) float64 {
 	return t
 }
 
-// SetInterval bounds the interval of one of so many slots, last polled at polled.
-func (l *Limits) SetInterval(slot uint32, shortest, longest, polled float64, slots int) {
+// SetInterval bounds the interval of one of so many slots.
+func (l *Limits) SetInterval(slot uint32, shortest, longest float64, slots int) {
 	if l.interval == nil {
 		l.interval = slices.Repeat([]bounds{unbounded}, slots)
 	}
-	b := &l.interval[slot]
-	b.shortest, b.longest = shortest, longest
-	l.Recall(slot, polled)
-}
-
-// Recall is Enter for a page that may have a deadline later than that of its interval.
-func (l *Limits) Recall(slot uint32, polled float64) {
-	if l.interval == nil {
-		return
-	}
-	b := &l.interval[slot]
-	if polled+b.longest < b.entry {
-		b.entry = math.Inf(1) // the entry is void; one that is too early is seen to in its time
-	}
-	l.Enter(slot, polled)
-}
-
-// Enter gives a page that was last polled at polled, −Inf if never, its deadline if it has
-// a longest interval.
-func (l *Limits) Enter(slot uint32, polled float64) {
-	if l.interval == nil {
-		return
-	}
-	b := &l.interval[slot]
-	if !math.IsInf(b.longest, 1) && !math.IsInf(polled, -1) && math.IsInf(b.entry, 1) {
-		l.Postpone(slot, polled+b.longest)
-	}
-}
-
-// Postpone gives a page without a deadline one at a given time.
-func (l *Limits) Postpone(slot uint32, until float64) {
-	l.interval[slot].entry = until
-	l.deadlines.Push(nil, slot, until)
-}
-
-// Deadlines returns the number of entries, those included that are void.
-func (l *Limits) Deadlines() int { return l.deadlines.Len() }
-
-// Expired takes out a page whose deadline is over; the page has none then. It may have
-// been polled meanwhile: the caller gives it a new one by Enter or Postpone.
-func (l *Limits) Expired(now float64) (slot uint32, ok bool) {
-	d := &l.deadlines
-	for d.Len() > 0 && d.Key[0] <= now {
-		key, slot := d.Key[0], d.Slot[0]
-		d.Remove(nil, 0)
-		if b := &l.interval[slot]; key == b.entry {
-			b.entry = math.Inf(1)
-			return slot, true
-		}
-	}
-	return 0, false
+	l.interval[slot] = bounds{shortest, longest}
 }
 
 // Defer keeps a page from being polled before a point in time, whatever was said before.
@@ -345,7 +290,6 @@ func (l *Limits) Encode(e *codec.Encoder) {
 	for _, b := range l.interval {
 		e.Float64(b.shortest)
 		e.Float64(b.longest)
-		e.Float64(b.entry)
 	}
 	e.Int(len(l.vetoes))
 	for _, slot := range slices.Sorted(maps.Keys(l.vetoes)) {
@@ -355,8 +299,6 @@ func (l *Limits) Encode(e *codec.Encoder) {
 		e.Float64(v.retry)
 		e.Float64(v.delay)
 	}
-	e.Uint32s(l.deadlines.Slot)
-	e.Float64s(l.deadlines.Key)
 	l.groups.Encode(e)
 	for _, p := range l.paces {
 		e.Float64(p.MinGap)
@@ -372,12 +314,12 @@ func (l *Limits) Encode(e *codec.Encoder) {
 // Decode reads what Encode wrote, of so many slots. The caller counts the pages of the groups, by
 // Join, and calls Counted.
 func (l *Limits) Decode(d *codec.Decoder, slots int) {
-	n := d.Count(3 * 8)
+	n := d.Count(2 * 8)
 	d.Require(n == 0 || n == slots, "intervals of %d of %d slots", n, slots)
 	for range n {
 		shortest := d.NonNegative()
 		longest := d.Float64In(max(shortest, math.SmallestNonzeroFloat64), math.Inf(1))
-		l.interval = append(l.interval, bounds{shortest, longest, d.Float64In(math.Inf(-1), math.Inf(1))})
+		l.interval = append(l.interval, bounds{shortest, longest})
 	}
 	for range d.Count(4 + 3*8) {
 		slot := d.Uint32()
@@ -386,9 +328,6 @@ func (l *Limits) Decode(d *codec.Decoder, slots int) {
 		d.Require(!twice && int(slot) < slots, "slot %d is not polled before %v", slot, v.until)
 		l.set(slot, v)
 	}
-	l.deadlines.Slot = d.Uint32sIn(codec.AnyLen, uint32(max(0, n-1)))
-	l.deadlines.Key = d.Float64sIn(len(l.deadlines.Slot), math.Inf(-1), math.MaxFloat64)
-	d.Require(l.deadlines.Ordered() && (n > 0 || l.deadlines.Len() == 0), "deadlines are out of order")
 	l.groups = ids.Decode(d)
 	for range l.groups.Slots() {
 		p := NewPace(d.Float64(), d.Float64(), d.Int())

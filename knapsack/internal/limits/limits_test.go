@@ -28,7 +28,7 @@ func TestEarliest(t *testing.T) {
 	require.False(t, l.On())
 	require.True(t, math.IsInf(l.Earliest(1, 5), -1))
 	require.True(t, math.IsInf(l.Longest(1), 1))
-	l.SetInterval(1, 2, 9, 5, 3)
+	l.SetInterval(1, 2, 9, 3)
 	require.True(t, l.On())
 	require.EqualValues(t, 7, l.Earliest(1, 5))
 	require.EqualValues(t, 9, l.Longest(1))
@@ -75,38 +75,6 @@ func TestFail(t *testing.T) {
 	require.False(t, l.On())
 	l.Fail(1, math.MaxFloat64, math.MaxFloat64, math.MaxFloat64)
 	require.False(t, math.IsInf(l.Earliest(1, 0), 1))
-}
-
-// Deadlines come up in their order, one per page, and void entries do not.
-func TestDeadlines(t *testing.T) {
-	t.Parallel()
-	var l Limits
-	l.SetInterval(0, 0, 10, 0, 3)
-	l.SetInterval(1, 0, 5, 1, 3)
-	l.SetInterval(2, 0, 4, math.Inf(-1), 3)
-	expired := func(now float64) []uint32 {
-		var all []uint32
-		for {
-			slot, ok := l.Expired(now)
-			if !ok {
-				return all
-			}
-			all = append(all, slot)
-		}
-	}
-	require.Empty(t, expired(5.9), "page 2 was never polled")
-	require.Equal(t, []uint32{1, 0}, expired(10))
-	require.Empty(t, expired(100), "each once")
-	l.Enter(0, 50)
-	l.Enter(0, 70)
-	l.Postpone(1, 55)
-	l.SetInterval(0, 0, 2, 50, 3) // sooner: the entry at 60 is void
-	require.Equal(t, []uint32{0}, expired(53))
-	require.Equal(t, []uint32{1}, expired(60))
-	l.Enter(0, 60)
-	l.SetInterval(0, 0, math.Inf(1), 60, 3)
-	require.Equal(t, []uint32{0}, expired(100), "an entry that is too early is the caller's to judge")
-	require.Zero(t, l.Deadlines())
 }
 
 // In a time in which the budget pays for k polls at most k·MaxShare + 2 go to the group.
@@ -184,7 +152,7 @@ func TestDecode(t *testing.T) {
 	t.Parallel()
 	good := func() *Limits {
 		l := new(Limits)
-		l.SetInterval(1, 2, 9, 5, 3)
+		l.SetInterval(1, 2, 9, 3)
 		l.Defer(2, 4)
 		l.Fail(0, 3, 1, 8)
 		l.AddPace(NewPace(1, 0.5, 3))
@@ -204,7 +172,6 @@ func TestDecode(t *testing.T) {
 		"shortest": func(l *Limits) { l.interval[0].shortest = math.NaN() },
 		"longest":  func(l *Limits) { l.interval[0].longest = 0 },
 		"crossed":  func(l *Limits) { l.interval[1].longest = 1 },
-		"entry":    func(l *Limits) { l.interval[1].entry = math.NaN() },
 		"veto":     func(l *Limits) { l.Defer(3, 1) },
 		"until":    func(l *Limits) { l.Defer(1, math.Inf(1)) },
 		"retry":    func(l *Limits) { l.Fail(1, math.NaN(), 1, 2) },
@@ -213,8 +180,6 @@ func TestDecode(t *testing.T) {
 		"last":     func(l *Limits) { l.paces[0].last = math.NaN() },
 		"deferred": func(l *Limits) { l.paces[0].until = math.Inf(1) },
 		"gone":     func(l *Limits) { l.paces[0].removed = true },
-		"deadline": func(l *Limits) { l.deadlines.Slot[0] = 3 },
-		"NaN":      func(l *Limits) { l.deadlines.Key[0] = math.NaN() },
 		"share":    func(l *Limits) { l.paces[0].MaxShare = 2 },
 		"turn":     func(l *Limits) { l.paces[0].turn = math.Inf(1) },
 	} {

@@ -5,7 +5,7 @@ package queue
 // with every answer; all that the queue needs is that they are about the same for pages of one
 // group that were last answered within 1/24 cycle, and that it may ask for any of them at any
 // time, in O(log n). Which pages of a group are due, and when, follows when they change: at once
-// for a small group that got an answer, and within n/32 polls for all.
+// for a small group that got an answer (News), and within some n/32 polls for all.
 type Clock interface {
 	// Last returns the time of the last answer of a page.
 	Last(slot uint32) float64
@@ -13,4 +13,14 @@ type Clock interface {
 	// late, from the time of a last answer to the present; 1 if nothing is known. The group is
 	// None for pages that are in none.
 	Multiplier(group uint32, last float64) float64
+}
+
+// Pages is what Best asks about pages.
+type Pages interface {
+	Clock
+	// Index returns the index of a page at a time.
+	Index(slot uint32, now float64) float64
+	// When returns the time at which a page whose index is below a level will reach it, rather a
+	// little too early than too late.
+	When(slot uint32, now, index, level float64) float64
 }

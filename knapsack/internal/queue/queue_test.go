@@ -2,6 +2,7 @@ package queue
 
 import (
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -11,16 +12,6 @@ import (
 	"github.com/recrawl/recrawl/internal/codec"
 )
 
-func restored(t require.TestingT, q *Queue, waits []bool) Queue {
-	e := codec.NewEncoder(nil, "q", 1)
-	q.Encode(e)
-	d, err := codec.NewDecoder(must(e.Finish()), "q", 1)
-	require.NoError(t, err)
-	r := Decode(d, len(waits), func(slot int) bool { return waits[slot] })
-	require.NoError(t, d.Done())
-	return r
-}
-
 func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)
@@ -28,215 +19,314 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// The queue beside a list of which pages wait, with which keys and in which groups. It is long
-// because a state machine is a list of short actions on common variables.
+// web is pages whose indices are powers of their elapsed times.
+type web struct {
+	last   []float64
+	weight []float64
+	power  []float64
+	group  []uint32
+	// multiplier of each group by the time of the last answer: the product of the factors of the
+	// events since then.
+	events map[uint32][]event
+	looks  int
+}
+
+type event struct{ at, factor float64 }
+
+func (w *web) Last(slot uint32) float64 { return w.last[slot] }
+
+func (w *web) Multiplier(group uint32, last float64) float64 {
+	m := 1.0
+	for _, e := range w.events[group] {
+		if e.at > last {
+			m *= e.factor
+		}
+	}
+	return m
+}
+
+func (w *web) elapsed(slot uint32, now float64) float64 {
+	return w.Multiplier(w.group[slot], w.last[slot]) * (now - w.last[slot])
+}
+
+func (w *web) Index(slot uint32, now float64) float64 {
+	w.looks++
+	return w.weight[slot] * math.Pow(w.elapsed(slot, now), w.power[slot])
+}
+
+func (w *web) When(slot uint32, now, _, level float64) float64 {
+	gap := math.Pow(level/w.weight[slot], 1/w.power[slot]) / w.Multiplier(w.group[slot], w.last[slot])
+	return now + 0.9*(w.last[slot]+gap-now)
+}
+
+func newWeb(n int, rng *rand.Rand) *web {
+	w := &web{events: map[uint32][]event{}}
+	for range n {
+		w.last = append(w.last, 0)
+		w.weight = append(w.weight, math.Exp(1.5*rng.NormFloat64()))
+		w.power = append(w.power, 0.7+1.3*rng.Float64())
+		w.group = append(w.group, None)
+	}
+	return w
+}
+
+func encoded(t require.TestingT, q *Queue) []byte {
+	e := codec.NewEncoder(nil, "q", 1)
+	q.Encode(e)
+	data, err := e.Finish()
+	require.NoError(t, err)
+	return data
+}
+
+func restored(t require.TestingT, q *Queue) Queue {
+	data := encoded(t, q)
+	d, err := codec.NewDecoder(data, "q", 1)
+	require.NoError(t, err)
+	r := Decode(d, len(q.place), func(slot int) bool { return q.Waits(uint32(slot)) })
+	require.NoError(t, d.Done())
+	require.Equal(t, data, encoded(t, &r))
+	return r
+}
+
+// The queue beside lists of which pages wait or are held, and which groups are shut. A twin is
+// saved and restored now and then.
 func TestQueue(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		const n = 12
-		q := New(n)
-		key := slices.Repeat([]float64{math.Inf(-1)}, n) // +Inf: does not wait
-		group := slices.Repeat([]int{-1}, n)
-		held := map[int]float64{}
-		ready := []float64{math.Inf(-1), math.Inf(-1)}
-		for range ready {
-			q.AddGroup()
+		n := rapid.SampledFrom([]int{3, 40, 150}).Draw(t, "n")
+		w := newWeb(n, rand.New(rand.NewPCG(1, rapid.Uint64().Draw(t, "seed"))))
+		q, twin := New(n), New(n)
+		both := func(call func(q *Queue)) { call(&q); call(&twin) }
+		const groups = 3
+		now, begun := 0.0, false
+		out, until := make([]bool, n), slices.Repeat([]float64{math.Inf(-1)}, n)
+		deadline := slices.Repeat([]float64{math.Inf(1)}, n)
+		ready := slices.Repeat([]float64{math.Inf(-1)}, groups)
+		for range groups {
+			both(func(q *Queue) { q.AddGroup() })
 		}
-		waits := func(p int) bool { return !math.IsInf(key[p], 1) }
-		slots, times := rapid.IntRange(0, n-1), rapid.Float64Range(0, 9)
-		// take removes a page that waits from the model.
-		take := func(p int) {
-			key[p] = math.Inf(1)
-			delete(held, p)
+		shut := func(p int) float64 {
+			if g := w.group[p]; g != None {
+				return ready[g]
+			}
+			return math.Inf(-1)
+		}
+		free := func(p int) float64 { return max(until[p], shut(p)) }
+		page := rapid.IntRange(0, n-1)
+		wait := func(p int, t float64) {
+			out[p] = false
+			if until[p] > t {
+				both(func(q *Queue) { q.Hold(uint32(p), until[p]) })
+				return
+			}
+			both(func(q *Queue) { q.Put(uint32(p), t, w) })
+		}
+		poll := func(t *rapid.T, p uint32, ok bool) {
+			require.True(t, ok && !out[p] && free(int(p)) <= now, "page %d is free from %v on, not %v", p, free(int(p)), now)
+			both(func(q *Queue) { q.Take(p) })
+			out[p], deadline[p] = true, math.Inf(1)
 		}
 		t.Repeat(map[string]func(*rapid.T){
-			"put": func(t *rapid.T) {
-				if p := slots.Draw(t, "slot"); !waits(p) {
-					key[p] = times.Draw(t, "key")
-					q.Put(uint32(p), key[p])
+			"next": func(t *rapid.T) {
+				now += rapid.SampledFrom([]float64{0, 0.1, 1}).Draw(t, "dt")
+				earliest := math.Inf(1)
+				for p := range n {
+					if !out[p] {
+						earliest = min(earliest, max(now, free(p)))
+					}
+				}
+				require.Equal(t, earliest, q.Ready(now))
+				if earliest > now {
+					return
+				}
+				both(func(q *Queue) { q.Advance(now, w) })
+				require.Equal(t, now, q.Ready(now))
+				late, isLate := q.Overdue(now)
+				late2, isLate2 := twin.Overdue(now)
+				require.Equal(t, late, late2)
+				require.Equal(t, isLate, isLate2)
+				for p := range n {
+					if !out[p] && free(p) <= now && deadline[p] <= now {
+						require.True(t, isLate, "page %d", p)
+					}
+				}
+				turn := !begun || rapid.IntRange(0, 5).Draw(t, "turn") == 0
+				switch {
+				case isLate:
+					require.LessOrEqual(t, deadline[late], now)
+					poll(t, late, true)
+				case turn:
+					both(func(q *Queue) { q.Turn(true) })
+					p := q.Oldest(now, w)
+					require.Equal(t, p, twin.Oldest(now, w))
+					poll(t, p, p != None)
+				default:
+					both(func(q *Queue) { q.Turn(false) })
+					p, index := q.Best(now, w)
+					p2, index2 := twin.Best(now, w)
+					require.Equal(t, p, p2)
+					require.Equal(t, index, index2)
+					poll(t, p, true)
+				}
+				if !begun && now > 0 {
+					begun = true
+					both(func(q *Queue) { q.Begin(10, now, 1, 0, false) })
 				}
 			},
-			"take": func(t *rapid.T) {
-				p := slots.Draw(t, "slot")
-				q.Take(uint32(p))
-				take(p)
-			},
-			"first": func(t *rapid.T) {
-				if q.Len() == 0 {
-					t.Skip("empty")
-				}
-				p := int(q.At(0))
-				q.Take(uint32(p))
-				take(p)
-			},
-			"rekey": func(t *rapid.T) {
-				p := slots.Draw(t, "slot")
-				if _, ok := held[p]; !ok && waits(p) {
-					key[p] = times.Draw(t, "key")
-					q.Rekey(uint32(p), key[p])
+			"answer": func(t *rapid.T) {
+				for p := range n {
+					if out[p] {
+						w.last[p] = now
+						wait(p, now)
+						both(func(q *Queue) { q.News(w.group[p], now, w) })
+					}
 				}
 			},
 			"hold": func(t *rapid.T) {
-				if q.Len() == 0 {
-					t.Skip("empty")
+				p := page.Draw(t, "page")
+				until[p] = now + rapid.SampledFrom([]float64{-1, 0.5, 3, math.Inf(1)}).Draw(t, "for")
+				if until[p] > math.MaxFloat64 {
+					until[p] = math.MaxFloat64
 				}
-				p, until := int(q.At(0)), times.Draw(t, "until")
-				q.Hold(uint32(p), until)
-				held[p] = until
-			},
-			"hold again": func(t *rapid.T) {
-				p := slots.Draw(t, "slot")
-				if _, ok := held[p]; ok {
-					held[p] = times.Draw(t, "until")
-					q.Hold(uint32(p), held[p])
+				if !out[p] {
+					both(func(q *Queue) { q.Take(uint32(p)) })
+					deadline[p] = math.Inf(1)
+					wait(p, now)
 				}
 			},
-			"release": func(t *rapid.T) {
-				now := times.Draw(t, "now")
-				slot, ok := q.Release(now)
-				if !ok {
-					for _, until := range held {
-						require.Greater(t, until, now)
-					}
-					return
+			"deadline": func(t *rapid.T) {
+				if p := page.Draw(t, "page"); !out[p] {
+					deadline[p] = max(until[p], now+rapid.SampledFrom([]float64{-1, 0, 1, math.Inf(1)}).Draw(t, "in"))
+					both(func(q *Queue) { q.SetDeadline(uint32(p), deadline[p]) })
 				}
-				for _, until := range held {
-					require.LessOrEqual(t, held[int(slot)], until)
-				}
-				require.LessOrEqual(t, held[int(slot)], now)
-				delete(held, int(slot))
-				key[slot] = times.Draw(t, "key")
-				q.Resume(slot, key[slot])
 			},
 			"join": func(t *rapid.T) {
-				p := slots.Draw(t, "slot")
-				q.Take(uint32(p))
-				take(p)
-				if group[p] = rapid.IntRange(-1, len(ready)-1).Draw(t, "group"); group[p] < 0 {
-					q.Join(uint32(p), None)
-				} else {
-					q.Join(uint32(p), uint32(group[p]))
+				p := page.Draw(t, "page")
+				g := uint32(rapid.IntRange(-1, groups-1).Draw(t, "group"))
+				was := out[p]
+				both(func(q *Queue) { q.Take(uint32(p)); q.Join(uint32(p), g) })
+				w.group[p], deadline[p] = g, math.Inf(1)
+				if !was {
+					wait(p, now)
 				}
 			},
 			"ready": func(t *rapid.T) {
-				g := rapid.IntRange(0, len(ready)-1).Draw(t, "group")
-				ready[g] = times.Draw(t, "ready")
-				q.SetReady(uint32(g), ready[g])
+				g := rapid.IntRange(0, groups-1).Draw(t, "group")
+				ready[g] = now + rapid.SampledFrom([]float64{-1, 0.5, 5}).Draw(t, "for")
+				both(func(q *Queue) { q.SetReady(uint32(g), ready[g], now, w) })
 			},
-			"save": func(t *rapid.T) {
-				var w []bool
-				for p := range n {
-					w = append(w, waits(p))
+			"event": func(t *rapid.T) {
+				g := uint32(rapid.IntRange(-1, groups-1).Draw(t, "group"))
+				w.events[g] = append(w.events[g], event{now, rapid.SampledFrom([]float64{0.3, 0.9, 1.2, 3}).Draw(t, "factor")})
+				both(func(q *Queue) { q.News(g, now, w) })
+			},
+			"rekey": func(t *rapid.T) {
+				if p := page.Draw(t, "page"); q.Waits(uint32(p)) && !q.Held(uint32(p)) {
+					both(func(q *Queue) { q.Rekey(uint32(p), now, w) })
 				}
-				q = restored(t, &q, w)
 			},
+			"save": func(t *rapid.T) { twin = restored(t, &q) },
 			"": func(t *rapid.T) {
-				fronts := map[int]int{} // pages of a group in main or held
-				waiting := map[int]bool{}
-				inMain := 0
 				for p := range n {
-					slot := uint32(p)
-					require.Equal(t, waits(p), q.Waits(slot), "slot %d", p)
-					_, isHeld := held[p]
-					require.Equal(t, isHeld, q.Held(slot))
-					if !waits(p) {
-						continue
-					}
-					behind := q.place[p]&heapMask == inGroup
-					if g := group[p]; g >= 0 {
-						waiting[g] = true
-						require.EqualValues(t, g, q.Group(slot))
-						require.Equal(t, ready[g], q.Ready(slot))
-						if !behind {
-							fronts[g]++
-						}
-					} else {
-						require.False(t, behind)
-						require.True(t, math.IsInf(q.Ready(slot), -1))
-					}
-					switch {
-					case isHeld:
-						require.Equal(t, held[p], q.Key(slot))
-					case behind:
-						require.Equal(t, key[p], q.Key(slot))
-					default:
-						inMain++
-						require.GreaterOrEqual(t, q.Key(slot), key[p], "it may have come forward late")
-						key[p] = q.Key(slot)
-					}
-				}
-				require.Equal(t, inMain, q.Len())
-				for g := range waiting {
-					require.Equal(t, 1, fronts[g], "group %d", g)
-				}
-				for i := range q.Len() {
-					require.LessOrEqual(t, q.Key(q.At(0)), q.Key(q.At(i)))
+					require.Equal(t, !out[p], q.Waits(uint32(p)))
 				}
 			},
 		})
 	})
 }
 
-// The most urgent page of a group stands for it, and the next comes forward when the group
-// is ready.
-func TestGroup(t *testing.T) {
-	t.Parallel()
-	q := New(4)
-	for p := range uint32(4) {
-		q.Take(p)
-	}
-	g := uint32(q.AddGroup())
-	for p, key := range []float64{5, 3, 4} {
-		q.Join(uint32(p), g)
-		q.Put(uint32(p), key)
-	}
-	q.Put(3, 6)
-	require.Equal(t, 2, q.Len())
-	require.EqualValues(t, 1, q.At(0))
-	q.SetReady(g, 7)
-	q.Take(1)
-	require.EqualValues(t, 3, q.At(0), "the group waits")
-	require.EqualValues(t, 7, q.Key(2))
-	require.EqualValues(t, 5, q.Key(0), "behind")
+func FuzzQueueState(f *testing.F) {
+	q := New(3)
+	f.Add(encoded(f, &q))
+	f.Fuzz(func(_ *testing.T, data []byte) {
+		if d, err := codec.NewDecoder(data, "q", 1); err == nil {
+			Decode(d, 3, func(int) bool { return true })
+		}
+	})
 }
 
-// A queue that contradicts itself is refused.
-func TestDecodeRefuses(t *testing.T) {
+// Best is nearly exact, and looks at few pages, however groups of all sizes surge and rest.
+func TestBestWithGroups(t *testing.T) {
 	t.Parallel()
-	good := func() Queue {
-		q := New(5)
-		g := uint32(q.AddGroup())
-		for p := range uint32(3) {
-			q.Take(p)
-			q.Join(p, g)
-			q.Put(p, float64(p))
+	for _, n := range []int{300, 2000} {
+		if n > 300 && testing.Short() {
+			continue
 		}
-		q.Hold(3, 8)
-		return q
-	}
-	q := good()
-	restored(t, &q, []bool{true, true, true, true, true})
-	for name, spoil := range map[string]func(q *Queue){
-		"order":       func(q *Queue) { q.main.Key[0] = 1e9 },
-		"twice":       func(q *Queue) { q.main.Slot[0] = q.main.Slot[1] },
-		"slot":        func(q *Queue) { q.held.Slot[0] = 77 },
-		"NaN":         func(q *Queue) { q.held.Key[0] = math.NaN() },
-		"never":       func(q *Queue) { q.held.Key[0] = math.Inf(1) },
-		"lost":        func(q *Queue) { q.held = q.main; q.main.Key, q.main.Slot = nil, nil },
-		"no front":    func(q *Queue) { q.groups[0].front = None },
-		"wrong front": func(q *Queue) { q.groups[0].front = 4 },
-		"two fronts":  func(q *Queue) { q.group[4] = 0 },
-		"wrong group": func(q *Queue) { q.group[1] = None },
-		"no group":    func(q *Queue) { q.group[4] = 3 },
-		"groups":      func(q *Queue) { q.group = q.group[1:] },
-		"ready":       func(q *Queue) { q.groups[0].ready = math.NaN() },
-	} {
-		q := good()
-		spoil(&q)
-		e := codec.NewEncoder(nil, "q", 1)
-		q.Encode(e)
-		d := must(codec.NewDecoder(must(e.Finish()), "q", 1))
-		Decode(d, 5, func(int) bool { return true })
-		require.ErrorIs(t, d.Done(), codec.ErrCorrupt, name)
+		for _, size := range []int{0, 1, 6, 60, n / 3} { // pages per group
+			rng := rand.New(rand.NewPCG(1, uint64(size)))
+			w := newWeb(n, rng)
+			q := New(n)
+			groups := uint32(0)
+			if size > 0 {
+				for p := range uint32(n) {
+					if int(p) >= int(groups)*size {
+						groups++
+						q.AddGroup()
+					}
+					q.Take(p)
+					q.Join(p, groups-1)
+					w.group[p] = groups - 1
+					q.Put(p, 0, w)
+				}
+			}
+			surge := 2.0
+			if size == 0 || size > 6 { // of many pages at once
+				surge = 1.3
+			}
+			got, want, worst := 0.0, 0.0, []float64(nil)
+			q.Begin(float64(n), 1, 1, 0, false)
+			for k := range 6 * n {
+				now := float64(k + 1)
+				group := uint32(None)
+				if size > 0 {
+					group = rng.Uint32N(groups)
+				}
+				if rng.IntN(max(20, n/max(1, int(groups)))) == 0 { // a surge of a group, or its end
+					events := w.events[group]
+					switch {
+					case len(events) > 3:
+						events = events[2:]
+					case rng.IntN(2) == 0:
+						events = append(events, event{now, surge})
+					default:
+						events = append(events, event{now, 1 / surge})
+					}
+					w.events[group] = events
+					q.News(group, now, w)
+					if size > 32 || size == 0 { // it counts answers
+						for range n / 40 {
+							q.News(group, now, w)
+						}
+					}
+				}
+				best := 0.0
+				if k > n && k%(1+n/100) == 0 {
+					looks := w.looks
+					for p := range uint32(n) {
+						best = max(best, w.Index(p, now))
+					}
+					w.looks = looks
+				}
+				for i := range 3 { // a sweep, as the filter has
+					p := uint32((3*k + i) % n)
+					if index := w.Index(p, now); !q.Hot(p) && index > 0.6*q.Level() {
+						q.Rekey(p, max(now, w.When(p, now, index, q.Level())), w)
+					}
+				}
+				p, index := q.Best(now, w)
+				q.Take(p)
+				if best > 0 {
+					got, want = got+index, want+best
+					worst = append(worst, index/best)
+				}
+				w.last[p] = now
+				q.Put(p, w.When(p, now, 0, q.Level()), w)
+				q.News(w.group[p], now, w)
+			}
+			slices.Sort(worst)
+			t.Logf("%d pages in groups of %d: mean %.4f, 1st percentile %.4f, %.1f looks a poll", n, size, got/want,
+				worst[len(worst)/100], float64(w.looks)/float64(6*n))
+			require.Greater(t, got/want, 0.97)
+		}
 	}
 }

@@ -1,0 +1,270 @@
+package queue
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/recrawl/recrawl/internal/codec"
+	"github.com/recrawl/recrawl/internal/heap"
+)
+
+// listed stands, in saved state, for the lot of the pages of a flat set.
+const listed = ^tagMask
+
+// inSet reports whether a saved place is in a lot or a list.
+func inSet(where uint32) bool { return where&tagMask == 0 }
+
+// Encode writes the queue. The order within heaps is kept, as among equals it decides; that of
+// trees and lists is not, as it does not.
+func (q *Queue) Encode(e *codec.Encoder) {
+	where := slices.Clone(q.place)
+	number, numbers := uint32(0), slices.Repeat([]uint32{None}, len(q.lots))
+	for s := range q.sets {
+		set := &q.sets[s]
+		for slot := set.list; slot != None; slot = q.nodes[slot].right {
+			where[slot] = listed
+		}
+		for _, at := range set.lots {
+			q.walk(q.lots[at].root, func(slot uint32) { where[slot] = number })
+			numbers[at] = number
+			number++
+		}
+	}
+	x := make([]float32, len(where))
+	for slot := range where {
+		if inSet(where[slot]) {
+			x[slot] = q.nodes[slot].x
+		}
+	}
+	e.Uint32s(where)
+	e.Float32s(x)
+	e.Uint32s(q.group)
+	for _, x := range [...]float64{q.level, q.unit, q.followed, q.drift, q.width} {
+		e.Float64(x)
+	}
+	e.Bool(q.turn)
+	e.Bool(q.moved)
+	e.Bool(q.lost)
+	e.Uint32(q.early)
+	e.Int(len(q.sets))
+	for s := range q.sets {
+		q.encodeSet(e, &q.sets[s])
+	}
+	e.Int(len(q.hot))
+	for _, h := range q.hot {
+		e.Uint32(h.slot)
+		lot := h.lot
+		if lot != None { // it may have been dropped
+			lot = numbers[lot]
+		}
+		e.Uint32(lot)
+		e.Float64(h.index)
+		e.Float64(h.at)
+	}
+	for _, o := range [...]*ordered{&q.due, &q.event, &q.deadline} {
+		encodeHeap(e, &o.Slots)
+	}
+	e.Uint32(q.sweepSet)
+	e.Uint32(q.sweepLot)
+}
+
+func (q *Queue) encodeSet(e *codec.Encoder, set *set) {
+	e.Float64(set.ready)
+	e.Uint32(set.news)
+	e.Float64(set.rate)
+	e.Float64(set.drift)
+	e.Bool(set.tree)
+	e.Bool(set.open)
+	e.Int(len(set.lots))
+	best := uint32(None)
+	for i, at := range set.lots {
+		l := &q.lots[at]
+		e.Float64(l.base)
+		e.Float64(l.rate)
+		e.Float64(l.drift)
+		e.Float64(l.last)
+		e.Float64(l.m)
+		e.Float64(l.mLast)
+		e.Float64(l.due)
+		e.Bool(l.alike)
+		e.Bool(l.shown)
+		if at == set.best {
+			best = uint32(i)
+		}
+	}
+	e.Uint32(best)
+	e.Bool(set.aside != nil)
+	if set.aside != nil {
+		encodeHeap(e, &set.aside.held)
+		encodeHeap(e, &set.aside.deadlines)
+	}
+}
+
+func encodeHeap(e *codec.Encoder, h *heap.Slots) {
+	e.Uint32s(h.Slot)
+	e.Float64s(h.Key)
+}
+
+// Decode reads what Encode wrote: a queue of so many slots, in which exactly those wait of which
+// waits reports true.
+func Decode(d *codec.Decoder, slots int, waits func(slot int) bool) Queue {
+	where := d.Uint32s()
+	if d.Require(len(where) == slots, "%d places of %d slots", len(where), slots); d.Err() != nil {
+		return Queue{}
+	}
+	q := Queue{place: slices.Repeat([]uint32{None}, slots), nodes: make([]node, slots)}
+	for slot, x := range d.Float32sIn(slots, 0, math.MaxFloat32) {
+		d.Require((where[slot] != None) == waits(slot), "slot %d is out of place", slot)
+		q.nodes[slot].x = x
+	}
+	q.group = d.Uint32s()
+	d.Require(len(q.group) == 0 || len(q.group) == slots, "groups of %d of %d slots", len(q.group), slots)
+	q.level, q.unit, q.followed = d.NonNegative(), d.NonNegative(), d.NonNegative()
+	q.drift, q.width = d.Finite(), d.NonNegative()
+	d.Require((q.unit > 0) == (q.followed > 0) && (q.unit > 0) == (q.level > 0), "level %v of %v", q.level, q.followed)
+	q.turn, q.moved, q.lost, q.early = d.Bool(), d.Bool(), d.Bool(), d.Uint32()
+	sets := d.Count(3*8 + 4 + 2 + 8 + 4 + 1)
+	d.Require(sets > 0, "there is no set")
+	for s := 0; s < sets && d.Err() == nil; s++ {
+		q.addSet()
+		q.decodeSet(d, uint32(s))
+	}
+	if d.Err() != nil {
+		return Queue{}
+	}
+	for slot, g := range q.group {
+		d.Require(int(g+1) < sets, "slot %d is in group %d", slot, g)
+	}
+	for slot := len(where) - 1; slot >= 0; slot-- {
+		if d.Err() == nil && inSet(where[slot]) {
+			d.Check(q.restore(uint32(slot), where[slot]))
+		}
+	}
+	for i := range uint32(d.Count(2*4 + 2*8)) {
+		h := hotPage{d.Uint32(), d.Uint32(), d.NonNegative(), d.Float64In(math.Inf(-1), math.MaxFloat64)}
+		good := int(h.slot) < slots && i < mostHot && q.unit > 0 && where[h.slot] == inHot|i &&
+			(h.lot == None || int(h.lot) < len(q.lots))
+		if d.Require(good, "slot %d is hot", h.slot); d.Err() != nil {
+			return Queue{}
+		}
+		q.place[h.slot] = inHot | i
+		q.hot = append(q.hot, h)
+	}
+	for _, o := range [...]*ordered{&q.due, &q.event, &q.deadline} {
+		o.Slots = decodeHeap(d, 0, o.place)
+	}
+	q.sweepSet, q.sweepLot = d.Uint32(), d.Uint32()
+	if d.Err() == nil {
+		d.Check(q.check(where))
+	}
+	return q
+}
+
+func (q *Queue) decodeSet(d *codec.Decoder, s uint32) {
+	set := &q.sets[s]
+	set.ready, set.news = d.Float64In(math.Inf(-1), math.MaxFloat64), d.Uint32()
+	set.rate, set.drift = d.NonNegative(), d.Finite()
+	set.tree, set.open = d.Bool(), d.Bool()
+	before := math.Inf(-1)
+	for range d.Count(7*8 + 2) {
+		l := lot{base: d.Float64In(before, math.MaxFloat64), root: None}
+		d.Require(set.tree, "a lot at %v after one at %v", l.base, before)
+		l.rate, l.drift = d.NonNegative(), d.Finite()
+		l.last = d.Float64In(l.base, math.MaxFloat64)
+		l.m = d.Float64In(math.SmallestNonzeroFloat64, math.MaxFloat64)
+		l.mLast = d.Float64In(math.SmallestNonzeroFloat64, math.MaxFloat64)
+		l.due = d.Float64In(math.Inf(-1), math.Inf(1))
+		l.alike, l.shown = d.Bool(), d.Bool()
+		before = l.base
+		set.lots = append(set.lots, uint32(len(q.lots)))
+		q.lots = append(q.lots, l)
+	}
+	if best := d.Uint32(); best != None {
+		if d.Require(int(best) < len(set.lots), "lot %d is first", best); d.Err() == nil {
+			set.best = set.lots[best]
+		}
+	}
+	if !d.Bool() {
+		return
+	}
+	set.aside = new(aside)
+	set.aside.held = decodeHeap(d, inHeld, q.place)
+	if q.must == nil {
+		q.must = slices.Repeat([]uint32{None}, len(q.place))
+	}
+	set.aside.deadlines = decodeHeap(d, 0, q.must)
+}
+
+// decodeHeap reads a heap of what is in no other.
+func decodeHeap(d *codec.Decoder, tag uint32, place []uint32) heap.Slots {
+	h := heap.Slots{Tag: tag, Slot: d.Uint32s()}
+	h.Key = d.Float64sIn(len(h.Slot), math.Inf(-1), math.MaxFloat64)
+	d.Require(h.Ordered(), "the queue is out of order")
+	for i, slot := range h.Slot {
+		if int(slot) >= len(place) || place[slot] != None {
+			d.Fail("slot %d is queued at %d", slot, i)
+			return heap.Slots{Tag: tag}
+		}
+		place[slot] = tag | uint32(i)
+	}
+	return h
+}
+
+// restore brings back a page of a lot or a list.
+func (q *Queue) restore(slot, lot uint32) error {
+	s := q.setOf(slot)
+	set := &q.sets[s]
+	switch {
+	case q.place[slot] != None:
+		return fmt.Errorf("slot %d waits twice", slot)
+	case !set.tree && lot == listed:
+		q.enlist(s, slot)
+		return nil
+	case len(set.lots) == 0 || lot < set.lots[0] || lot > set.lots[len(set.lots)-1]: // they are numbered in order
+		return fmt.Errorf("slot %d is in lot %d", slot, lot)
+	}
+	set.count++
+	q.nodes[slot].left, q.nodes[slot].right = None, None
+	l := &q.lots[lot]
+	l.root = q.meld(l.root, slot)
+	q.place[l.root] = inLot | lot
+	return nil
+}
+
+// check returns an error unless all pages are where they are said to be, and all sets where they
+// belong.
+func (q *Queue) check(where []uint32) error {
+	for slot := range uint32(len(where)) {
+		if q.Waits(slot) != (where[slot] != None) || q.Held(slot) && q.place[slot] != where[slot] ||
+			q.must != nil && q.must[slot] != None && !q.Waits(slot) {
+			return fmt.Errorf("slot %d is out of place", slot)
+		}
+	}
+	for _, h := range q.hot {
+		if !q.sets[q.setOf(h.slot)].open {
+			return fmt.Errorf("slot %d is hot and may not be polled", h.slot)
+		}
+	}
+	for s := range uint32(len(q.sets)) {
+		set := &q.sets[s]
+		if (q.due.place[s] != None) != (set.open && set.count > 0) {
+			return fmt.Errorf("set %d is out of place", s)
+		}
+		if set.tree && set.count > 0 && (set.best == None || q.lots[set.best].root == None) {
+			return fmt.Errorf("set %d has no first page", s)
+		}
+		if set.aside != nil {
+			for _, slot := range slices.Concat(set.aside.held.Slot, set.aside.deadlines.Slot) {
+				if q.setOf(slot) != s {
+					return fmt.Errorf("slot %d is not of set %d", slot, s)
+				}
+			}
+		}
+		event, deadline := set.times()
+		if q.event.key(s) != event || q.deadline.key(s) != deadline {
+			return fmt.Errorf("set %d is out of place", s)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,137 @@
+package knapsack
+
+import (
+	"flag"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/recrawl/recrawl/webenv"
+)
+
+// An exactness is how the indices of the pages that Next picked compare with the greatest ones.
+type exactness struct {
+	mean, low float64 // ratio of the sums, and the 1st percentile of the ratios
+	polls     int
+	looks     float64 // indices computed per poll
+}
+
+func (e exactness) String() string {
+	return fmt.Sprintf("mean %.4f, 1st percentile %.4f (%d polls), %.1f looks a poll", e.mean, e.low, e.polls, e.looks)
+}
+
+// measureExactness drives a filter through an environment and compares, at every so many-th poll of
+// those after the first cycle, the page picked with the greatest index of all. Polls that are not
+// made for their index, as patience or an interval is over, or in turn, are left out.
+func measureExactness(f *RateFilter, env webenv.Env, rate float64, polls, every int) (e exactness) {
+	got, want := 0.0, 0.0
+	var ratios []float64
+	looks := uint64(0)
+	index := make([]float64, len(f.polled))
+	for k := 1; k <= polls; k++ {
+		now := float64(k) / rate
+		best := 0.0
+		clear(index)
+		before := f.tally
+		measured := k%every == 0 && k > len(f.polled) && f.model.Known() && !f.inTurn()
+		if measured {
+			for slot := range uint32(len(f.polled)) {
+				if f.queue.Open(slot) {
+					index[slot] = f.index(slot, now-f.last(slot))
+					best = max(best, index[slot])
+				}
+			}
+		}
+		looked := f.looks
+		page := must(f.Next(now))
+		slot := uint32(Slot(page))
+		gap := now - f.last(slot)
+		courteous := gap >= patience*f.model.Cycle() || f.tally.late > before.late
+		if best > 0 && !courteous {
+			got += index[slot]
+			want += best
+			ratios = append(ratios, index[slot]/best)
+		}
+		_, changed := env.Poll(page, now)
+		if err := f.Observe(page, now, changed); err != nil {
+			panic(err)
+		}
+		looks += f.looks - looked
+	}
+	slices.Sort(ratios)
+	e = exactness{mean: got / want, polls: len(ratios), looks: float64(looks) / float64(polls)}
+	if len(ratios) > 0 {
+		e.low = ratios[len(ratios)/100]
+	}
+	return e
+}
+
+var exact = flag.Bool("exact", false, "measure how exact choices are with up to 100,000 pages")
+
+// What Next picks is within 1 % of the greatest index of all pages, at any budget.
+//
+//	go test ./knapsack -v -run NearlyExact -exact
+func TestRateFilterIsNearlyExact(t *testing.T) {
+	t.Parallel()
+	sizes := []int{50, 300}
+	switch {
+	case *exact:
+		sizes = []int{50, 250, 1000, 1500, 5000, 20_000, 100_000}
+	case !testing.Short():
+		sizes = []int{50, 150, 300, 1500}
+	}
+	total, count := 0.0, 0.0
+	for _, n := range sizes {
+		for _, perDay := range []float64{0.0125, 0.05, 0.2} {
+			rng := rand.New(rand.NewPCG(1, 5))
+			rates := make([]float64, n)
+			for i := range rates {
+				rates[i] = math.Exp(1.5*rng.NormFloat64()) / 20
+			}
+			for name, env := range map[string]func() webenv.Env{
+				"bursty":  func() webenv.Env { return bursty(n, 1) },
+				"poisson": func() webenv.Env { return must(webenv.NewPoisson(rates, rand.NewPCG(1, 6))) },
+			} {
+				for _, o := range []Objective{Detections, Freshness, Delay} {
+					f := must(NewRateFilter(n, RateFilterConfig{Objective: o}))
+					polls := min(30*n, max(8000, 3*n), int(400*perDay*float64(n)))
+					e := measureExactness(f, env(), perDay*float64(n), polls, 1+n/50)
+					t.Logf("%d %s pages, %v polls per page and day, %v: %v", n, name, perDay, o, e)
+					if e.polls > 50 { // enough were not in turn
+						require.GreaterOrEqual(t, e.mean, 0.97)
+						total += e.mean
+						count++
+					}
+				}
+			}
+		}
+	}
+	t.Logf("mean of all %.4f", total/count)
+	require.GreaterOrEqual(t, total/count, 0.99)
+}
+
+// No Next looks at more than some hundred pages, from the first one on, and half of them at a few.
+func TestRateFilterHasNoStall(t *testing.T) {
+	t.Parallel()
+	for _, o := range []Objective{Detections, Freshness} {
+		const n = 3000
+		f := must(NewRateFilter(n, RateFilterConfig{Objective: o}))
+		var looks []uint64
+		for k := range 3 * n {
+			now := float64(k)
+			before := f.looks
+			page := must(f.Next(now))
+			looks = append(looks, f.looks-before)
+			require.NoError(t, f.Observe(page, now, mix64(uint64(k))%7 < uint64(page%7)))
+		}
+		slices.Sort(looks)
+		median, most := looks[len(looks)/2], looks[len(looks)-1]
+		t.Logf("%v: looks of a Next: median %d, most %d", o, median, most)
+		require.LessOrEqual(t, most, uint64(1000))
+		require.LessOrEqual(t, most, 100*median)
+	}
+}
