@@ -357,7 +357,7 @@ func siteTable(tests map[int]map[binpack.PageWalk][]packRun) figure {
 		for i, w := range optimal {
 			published += math.Abs(c.published[i]-w) / sum(optimal)
 		}
-		f.rows = append(f.rows, compared(fmt.Sprintf("weights of the 20 sites, N = %d", c.states), "Σ|weight − P·pages| over ΣP·pages", "1", published, off(binpack.AsDescribed)).
+		f.rows = append(f.rows, compared(fmt.Sprintf("weights of the 20 sites, N = %d", c.states), "Σ|weight − P·pages| over ΣP·pages", "1", toFour(published), off(binpack.AsDescribed)).
 			because("Computed from the two tables of the paper.").whereDiffers(tooHeavy).instead("unbiased walk", off(binpack.Unbiased)))
 	}
 	return f
