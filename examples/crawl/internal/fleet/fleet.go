@@ -17,6 +17,9 @@ const (
 	period = 5 * time.Second
 	// newLoad is what is assumed of a host: a worker for a fiftieth of its time.
 	newLoad = 0.02
+	// target is the share of its workers that a group is to keep busy: above it polls wait for each
+	// other while other groups have nothing to do.
+	target = 0.5
 	// memory is the weight of the load before in the average.
 	memory = 0.7
 )
@@ -60,7 +63,7 @@ func New(groups, workers int, poll func(context.Context, shard.Job)) (*Fleet, er
 	}
 	f := &Fleet{poll: poll, workers: workers, packer: packer, nodes: map[int]int{}, hosts: map[string]*placed{}}
 	for i := range groups {
-		node, err := packer.AddNode(float64(workers))
+		node, err := packer.AddNode(target * float64(workers))
 		if err != nil {
 			return nil, err
 		}
