@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recrawl/recrawl/examples/crawl/internal/crawler"
+	"github.com/recrawl/recrawl/examples/crawl/internal/demo"
 	"github.com/recrawl/recrawl/examples/crawl/internal/engine"
 	"github.com/recrawl/recrawl/examples/crawl/internal/shard"
 	"github.com/recrawl/recrawl/examples/internal/report"
@@ -68,10 +69,10 @@ func TestSessions(t *testing.T) {
 	run := func(urls []string, more ...string) (stdout, stderr string) {
 		t.Helper()
 		require.NoError(t, os.WriteFile(list, []byte(strings.Join(urls, "\n")), 0o600))
-		return runChild(t, crawlArgs(web, list, state, more...)...)
+		return runChild(t, web, crawlArgs(web, list, state, more...)...)
 	}
 	a, b, c := "http://good-1.test/page/0", "http://good-1.test/page/1", "http://good-2.test/page/0"
-	lines, log := run([]string{a, "gopher://x", b}, "-for", "1s", "-lines", "-folder", folder)
+	lines, log := run([]string{a, "gopher://x", b}, "-lines", "-folder", folder)
 	require.Contains(t, log, "not an absolute http or https URL")
 	require.Contains(t, log, ":2: ")
 	require.Contains(t, lines, `"url":"`+a+`"`)
@@ -98,7 +99,7 @@ func TestSessions(t *testing.T) {
 		l := shard.NewLoop(shard.Config{State: s, Log: log})
 		require.NoError(t, l.Learn(t.Context(), []shard.Event{{Kind: shard.Polled, URL: a, At: time.Now().Add(time.Hour), Result: shard.Unchanged}}))
 	})
-	_, log = run([]string{a, c}, "-for", "1s")
+	_, log = run([]string{a, c})
 	require.Contains(t, log, "set back")
 	reopened(t, state, func(s *shard.State, _ *engine.Shard) {
 		require.Equal(t, []string{a, c}, pagesOf(s))
@@ -106,14 +107,19 @@ func TestSessions(t *testing.T) {
 	})
 }
 
-// runChild runs a crawler in a process of its own to its end.
-func runChild(t *testing.T, args ...string) (stdout, stderr string) {
+// runChild runs a crawler in a process of its own, and ends it after some polls if it goes on.
+func runChild(t *testing.T, web *demo.Web, args ...string) (stdout, stderr string) {
 	t.Helper()
 	var out, log output
 	cmd := command(args...)
 	cmd.Stdout, cmd.Stderr = &out, &log
 	require.NoError(t, cmd.Start())
 	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	if !slices.Contains(args, "-dry-run") {
+		before := web.Witness.Polls()
+		waitFor(t, &log, func() bool { return web.Witness.Polls() >= before+10 })
+		require.NoError(t, cmd.Process.Signal(os.Interrupt))
+	}
 	require.NoError(t, cmd.Wait(), log.String())
 	return out.String(), log.String()
 }

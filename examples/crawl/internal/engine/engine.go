@@ -40,6 +40,9 @@ const (
 	// ready is the time for an embedded server to read its files: 4.3 s were measured for a
 	// million records.
 	ready = time.Minute
+	// chunk is the time for a part of a snapshot: a snapshot of a million pages has 5,000, and a
+	// busy disk took more than the 5 s that the client gives them.
+	chunk = time.Minute
 	// Reserve is the free space below which nothing more is written: a server that runs into the
 	// end of a disk stops its storage altogether.
 	Reserve = 64 << 20
@@ -122,7 +125,7 @@ func (e *Engine) open(ctx context.Context) (err error) {
 	if e.conn, err = nats.Connect(e.cfg.URL, options...); err != nil {
 		return fmt.Errorf("engine: %w", err)
 	}
-	if e.js, err = jetstream.New(e.conn); err != nil {
+	if e.js, err = jetstream.New(e.conn, jetstream.WithPublishAsyncTimeout(chunk), jetstream.WithPublishAsyncMaxPending(64)); err != nil {
 		return fmt.Errorf("engine: %w", err)
 	}
 	return e.create(ctx)

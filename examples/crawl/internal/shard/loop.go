@@ -234,10 +234,7 @@ func (l *Loop) Run(ctx context.Context) error {
 			}
 		case err = <-l.saved:
 			l.saving = false
-			if err != nil && !errors.Is(err, engine.ErrFenced) {
-				slog.Error("a snapshot failed; the log goes on", "error", err)
-				err = nil
-			}
+			err = tolerated(err)
 		case <-timer.C:
 		}
 		if err != nil {
@@ -396,7 +393,16 @@ func (l *Loop) farewell(ctx context.Context) error {
 	if err := l.snapshot(ctx, true); err != nil {
 		return err
 	}
-	return <-l.saved
+	return tolerated(<-l.saved)
+}
+
+// tolerated returns the error of a snapshot, unless the log will do for it.
+func tolerated(err error) error {
+	if err == nil || errors.Is(err, engine.ErrFenced) {
+		return err
+	}
+	slog.Error("a snapshot failed; the log goes on", "error", err)
+	return nil
 }
 
 // pause returns the real time after which there is something to do, if nothing happens.
