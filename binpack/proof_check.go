@@ -54,7 +54,7 @@ const (
 	noValue = -packing.MaxTotal
 )
 
-// proofChecker walks through a proof. The decisions above the present node are in joined and parted.
+// proofChecker walks through a proof. joined and parted are the decisions above the present node.
 type proofChecker struct {
 	weights  []int64
 	capacity int64
@@ -270,8 +270,8 @@ type leafSearch struct {
 	steps            *int
 }
 
-// prepare fills the table: most[k·(C+1)+room] is the most value of the first k groups of the order that leaves
-// at most the window of the room. It reports false if that is too large.
+// prepare fills the table: most[k·(C+1)+room] is the most value of the first k groups of the order
+// that leaves at most the window of the room. It reports false if that is too large.
 func (s *leafSearch) prepare() bool {
 	if s.capacity >= proofTable/int64(len(s.groups)+1) {
 		return false

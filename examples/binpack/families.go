@@ -5,19 +5,18 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
+	"strings"
 	"time"
 
 	"github.com/recrawl/recrawl/binpack"
 	"github.com/recrawl/recrawl/examples/internal/report"
 )
 
-// patience is the time for an instance.
-const patience = 10 * time.Second
-
 // family draws instances like those of a benchmark collection.
 type family struct {
 	name string
 	runs int
+	long bool // not in a quick run
 	draw func(i int, rng *rand.Rand) binpack.Problem[int]
 }
 
@@ -144,45 +143,49 @@ func pick[T any](i *int, options ...T) T {
 func benchmark() []family {
 	var all []family
 	for _, n := range []int{120, 250, 500, 1000} {
-		all = append(all, family{fmt.Sprintf("Falkenauer U, n = %d", n), 20,
+		all = append(all, family{fmt.Sprintf("Falkenauer U, n = %d", n), 20, false,
 			func(_ int, rng *rand.Rand) binpack.Problem[int] { return between(rng, n, 20, 100, 150) }})
 	}
 	for _, n := range []int{60, 120, 249, 501} {
-		all = append(all, family{fmt.Sprintf("Falkenauer T, n = %d", n), 20,
+		all = append(all, family{fmt.Sprintf("Falkenauer T, n = %d", n), 20, false,
 			func(_ int, rng *rand.Rand) binpack.Problem[int] { return triplets(rng, n) }})
 	}
 	return append(all,
-		family{"Scholl 1", 180, func(i int, rng *rand.Rand) binpack.Problem[int] {
+		family{"Scholl 1", 180, false, func(i int, rng *rand.Rand) binpack.Problem[int] {
 			return between(rng, pick(&i, 50, 100, 200, 500), pick(&i, 1, 20, 30), 100, pick(&i, 100, 120, 150))
 		}},
-		family{"Scholl 2", 144, func(i int, rng *rand.Rand) binpack.Problem[int] {
+		family{"Scholl 2", 144, false, func(i int, rng *rand.Rand) binpack.Problem[int] {
 			n, mean, share := pick(&i, 50, 100, 200, 500), 1000/pick(&i, 3., 5., 7., 9.), pick(&i, .2, .5, .9)
 			return between(rng, n, int(mean*(1-share))+1, int(mean*(1+share)), 1000)
 		}},
-		family{"Scholl 3", 4, func(_ int, rng *rand.Rand) binpack.Problem[int] {
+		family{"Scholl 3", 4, false, func(_ int, rng *rand.Rand) binpack.Problem[int] {
 			return between(rng, 200, 20_000, 35_000, 100_000)
 		}},
-		family{"Schwerin", 100, func(i int, rng *rand.Rand) binpack.Problem[int] {
+		family{"Schwerin", 100, false, func(i int, rng *rand.Rand) binpack.Problem[int] {
 			return between(rng, pick(&i, 100, 120), 150, 200, 1000)
 		}},
-		family{"random", 240, func(i int, rng *rand.Rand) binpack.Problem[int] {
+		family{"random", 240, false, func(i int, rng *rand.Rand) binpack.Problem[int] {
 			n, c := pick(&i, 50, 100, 200, 300, 400, 500, 750, 1000), pick(&i, 50, 75, 100, 120, 200, 500, 1000)
 			low, high := pick(&i, .1, .2), pick(&i, .7, .8)
 			return between(rng, n, int(low*float64(c)), int(high*float64(c)), c)
 		}},
-		family{"Hard28-like", 28, func(_ int, rng *rand.Rand) binpack.Problem[int] { return hard(rng) }},
-		family{"ANI-like, n = 60", 20, func(_ int, rng *rand.Rand) binpack.Problem[int] { return augmented(rng, 60, 10_000, false) }},
-		family{"ANI-like, n = 105", 20, func(_ int, rng *rand.Rand) binpack.Problem[int] { return augmented(rng, 105, 40_000, false) }},
-		family{"ANI-like, n = 201", 20, func(_ int, rng *rand.Rand) binpack.Problem[int] { return augmented(rng, 201, 2500, false) }},
-		family{"AI-like, n = 202", 20, func(_ int, rng *rand.Rand) binpack.Problem[int] { return augmented(rng, 201, 2500, true) }},
-		family{"AI-like, n = 403", 10, func(_ int, rng *rand.Rand) binpack.Problem[int] { return augmented(rng, 402, 10_000, true) }},
+		family{"Hard28-like", 28, false, func(_ int, rng *rand.Rand) binpack.Problem[int] { return hard(rng) }},
+		family{"ANI-like, n = 60", 20, false, func(_ int, rng *rand.Rand) binpack.Problem[int] { return augmented(rng, 60, 10_000, false) }},
+		family{"ANI-like, n = 105", 20, false, func(_ int, rng *rand.Rand) binpack.Problem[int] { return augmented(rng, 105, 40_000, false) }},
+		family{"ANI-like, n = 201", 20, false, func(_ int, rng *rand.Rand) binpack.Problem[int] { return augmented(rng, 201, 2500, false) }},
+		family{"AI-like, n = 202", 20, false, func(_ int, rng *rand.Rand) binpack.Problem[int] { return augmented(rng, 201, 2500, true) }},
+		family{"AI-like, n = 403", 10, true, func(_ int, rng *rand.Rand) binpack.Problem[int] { return augmented(rng, 402, 10_000, true) }},
 	)
 }
 
-// families solves all of them, with as many at a time as there are processors.
-func families(prog *report.Program) ([]report.Row, *report.Page, error) {
+// families solves those whose name has the given part, with as many at a time as there are
+// processors, and for so long each.
+func families(prog *report.Program, part string, patience time.Duration) ([]report.Row, *report.Page, error) {
 	var rows []report.Row
 	for _, f := range benchmark() {
+		if !strings.Contains(f.name, part) || prog.Quick && f.long {
+			continue
+		}
 		runs := f.runs
 		if prog.Quick {
 			runs = max(runs/20, 1)
@@ -220,7 +223,7 @@ func families(prog *report.Program) ([]report.Row, *report.Page, error) {
 			return nil, nil, err
 		}
 		rows = append(rows,
-			report.Row{Source: "recrawl", Item: f.name, Quantity: "packed optimally with proof within 10 s", Unit: "%"}.Sample(proved),
+			report.Row{Source: "recrawl", Item: f.name, Quantity: fmt.Sprintf("packed optimally with proof within %v", patience), Unit: "%"}.Sample(proved),
 			report.Row{Source: "recrawl", Item: f.name, Quantity: "whose last bin takes a proof by search, which is checked", Unit: "%"}.Sample(searched),
 			report.Row{Source: "recrawl", Item: f.name, Quantity: fmt.Sprintf("time, %d at once", runtime.GOMAXPROCS(0)), Unit: "s"}.Sample(seconds))
 	}

@@ -88,8 +88,8 @@ func (s *solver) decide(target, nodes int) (found, complete bool) {
 	return false, false
 }
 
-// seeds returns the columns of the linear programme and the best packing as sets of items, of each kind those
-// that were used least.
+// seeds returns the columns of the linear programme and the best packing as sets of items, of each
+// kind those that were used least.
 func (s *solver) seeds(first []int32) [][]int32 {
 	next := make([]int, len(s.w))
 	var sets [][]int32

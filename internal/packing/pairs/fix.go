@@ -13,7 +13,7 @@ const (
 	leastFixed = .51
 	// restLeast is the number of bins from which on half of them are fixed and what is left is a
 	// problem of its own, and restNodes the most nodes of its search.
-	restLeast, restNodes = 16, 12
+	restLeast, restNodes = 16, 3
 )
 
 // relaxAndFix looks for a packing by fixing patterns that the linear programme uses most, and
@@ -61,8 +61,8 @@ func (s *search) relaxAndFix() bool {
 	return false
 }
 
-// rest looks for a packing of what is not fixed, as a problem of its own. It has what the node joins
-// as one item, but not what it keeps apart.
+// rest looks for a packing of what is not fixed, as a problem of its own. It has what the node
+// joins as one item, but not what it keeps apart.
 func (s *search) rest() bool {
 	p := &Problem{Capacity: s.c, Bins: s.bins - len(s.fixed)}
 	var members [][]int32

@@ -30,8 +30,9 @@ type pricer struct {
 	capacity, window int64
 	groups           []group // those that cuts and conflicts concern come last
 	penalty          []int64 // of each cut
-	table            []int64 // table[k·(c+1)+r] is the most value of groups ..k−1 that leaves at most window of room r
-	ok               bool    // the table is complete
+	// table[k·(c+1)+r] is the most value of the first k groups that leaves at most window of room r.
+	table []int64
+	ok    bool // the table is complete
 
 	limit   int64 // patterns of at most this value do not count
 	steps   int   // left

@@ -20,7 +20,7 @@ const (
 	// those of them with one item, and cutViolation the least by which they are broken.
 	cutRounds, cutsPerRound, cutsPerItem, cutViolation = 10, 20, 4, .02
 	// fixEvery is the number of nodes from one try to find a packing to the next.
-	fixEvery = 10
+	fixEvery = 5
 	// mostPatterns is the number of patterns, less what each item adds, after which those that are
 	// far from useful are dropped.
 	mostPatterns, mostPatternsPerItem = 4000, 20

@@ -2,9 +2,12 @@ package solver
 
 import (
 	"context"
+	"flag"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -66,5 +69,37 @@ func TestCrowdBound(t *testing.T) {
 		require.Equal(t, GapClosed, o.End)
 		b := newBounder(p)
 		require.Greater(t, b.bound(elementary(p)), leastTime(leastTime(elementary(p), b.areaExcludes), b.countExcludes))
+	}
+}
+
+var few = flag.Bool("few", false, "print how many problems with few sites per client are proved")
+
+// Prints, for sizes of five ranges and two to five sites per client on 30, 50 and 80 clients, how
+// many problems are proved within the default steps, in how many steps, and in what time.
+func TestFewSitesTable(t *testing.T) {
+	if !*few {
+		t.Skip("measures for minutes; run with -few")
+	}
+	for _, size := range [][2]int{{1, 100}, {20, 100}, {1, 1000}, {100, 800}, {1, 10_000}} {
+		for _, perClient := range []float64{2, 2.25, 2.5, 2.75, 3, 4, 5} {
+			proved, steps, start := 0, int64(0), time.Now()
+			const runs = 6
+			for i := range runs {
+				rng := rand.New(rand.NewPCG(uint64(i), 7))
+				m := []int{30, 50, 80}[i%3]
+				var sizes []float64
+				for range int(perClient * float64(m)) {
+					sizes = append(sizes, float64(size[0]+rng.IntN(size[1]-size[0]+1)))
+				}
+				p := build(t, false, sizes, slices.Repeat([]float64{1}, m), nil)
+				o := Solve(context.Background(), p, rng, Config{Steps: 200_000_000})
+				steps += o.Steps
+				if o.End == GapClosed {
+					proved++
+				}
+			}
+			fmt.Printf("sizes %5d to %5d, %.2f sites per client: %d of %d proved, %8d steps, %.3f s each\n",
+				size[0], size[1], perClient, proved, runs, steps/runs, time.Since(start).Seconds()/runs)
+		}
 	}
 }
