@@ -422,3 +422,41 @@ func counting(sizes []int) (*coAccess, error) {
 	}
 	return c.(*coAccess), nil
 }
+
+// The moves of figure 3.3-1 of Chen & Wang (2006), after Oommen & Ma (1988): two classes of three
+// objects, three states, of which 1 is the most internal and 3 the boundary.
+func TestOMAMoves(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name         string
+		i, j         int
+		state, after []uint8
+		then         []int // classes, nil for those before
+	}{
+		{"reward", 0, 1, []uint8{2, 1, 3, 3, 3, 3}, []uint8{1, 1, 3, 3, 3, 3}, nil},
+		{"(a) neither at the boundary", 0, 3, []uint8{2, 1, 3, 1, 3, 3}, []uint8{3, 1, 3, 2, 3, 3}, nil},
+		{"(b) the first at the boundary", 0, 3, []uint8{3, 1, 1, 1, 2, 2}, []uint8{3, 1, 1, 2, 2, 2}, nil},
+		{"(b) the second at the boundary", 0, 3, []uint8{1, 1, 1, 3, 2, 2}, []uint8{2, 1, 1, 3, 2, 2}, nil},
+		// The second, 3, stays, and 5, which is nearest to the boundary, gives way.
+		{"(c) both at the boundary", 0, 3, []uint8{3, 1, 1, 3, 1, 2}, []uint8{3, 1, 1, 3, 1, 3}, []int{1, 0, 0, 1, 1, 0}},
+	} {
+		p, err := migration(OMA, []int{3, 3}, 3, rand.NewPCG(1, 2))
+		require.NoError(t, err)
+		for k := range p.member {
+			p.member[k] = int32(k)
+		}
+		p.seat()
+		copy(p.state, c.state)
+		p.count()
+		require.NoError(t, p.Query(c.i, c.j), c.name)
+		require.Equal(t, c.after, p.state, c.name)
+		if c.then == nil {
+			c.then = []int{0, 0, 0, 1, 1, 1}
+		}
+		for object, want := range c.then {
+			class, err := p.Class(object)
+			require.NoError(t, err)
+			require.Equal(t, want, class, "%s: object %d", c.name, object)
+		}
+	}
+}
