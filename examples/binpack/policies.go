@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -135,18 +136,20 @@ func (s scratch) place() ([]int, error) {
 			p.Weights = append(p.Weights, w)
 		}
 	}
-	for n, c := range s.capacity {
-		if c > 0 && !s.drained[n] {
-			nodes = append(nodes, n)
-			p.Capacities = append(p.Capacities, c)
-		}
+	for _, n := range s.largestFirst() {
+		nodes = append(nodes, n)
+		p.Capacities = append(p.Capacities, s.capacity[n])
 	}
 	if slices.Min(p.Capacities) == slices.Max(p.Capacities) {
 		p.Capacity, p.Capacities = p.Capacities[0], nil // which is much faster
 	}
 	rule := binpack.BestFitDecreasing
-	if len(nodes) > 1000 && p.Capacities != nil {
+	switch {
+	case p.Capacities == nil:
+	case len(nodes) > 1000:
 		rule = binpack.NextFitDecreasing // the others would scan all nodes for every site
+	default:
+		rule = binpack.FirstFitDecreasing // which opens the largest node first, best fit the smallest
 	}
 	packed, err := binpack.Pack(p, rule)
 	if err != nil {
@@ -157,6 +160,17 @@ func (s scratch) place() ([]int, error) {
 		home[i] = nodes[packed.Bin[k]]
 	}
 	return home, nil
+}
+
+// largestFirst returns the nodes that take sites by decreasing capacity, equal ones in their order.
+func (w *workload) largestFirst() (nodes []int) {
+	for n, c := range w.capacity {
+		if c > 0 && !w.drained[n] {
+			nodes = append(nodes, n)
+		}
+	}
+	slices.SortStableFunc(nodes, func(a, b int) int { return cmp.Compare(w.capacity[b], w.capacity[a]) })
+	return nodes
 }
 
 // hashing is consistent hashing with bounded loads (Mirrokni, Thorup &
@@ -188,10 +202,10 @@ func (h *hashing) build() {
 		total += max(w, 0)
 	}
 	var of []int
-	for n, c := range h.capacity {
-		if c > 0 && !h.drained[n] && total > 0 {
+	for _, n := range h.largestFirst() {
+		if total > 0 {
 			of = append(of, n)
-			total -= c / (1 + slack)
+			total -= h.capacity[n] / (1 + slack)
 		}
 	}
 	if slices.Equal(of, h.of) {
@@ -200,7 +214,7 @@ func (h *hashing) build() {
 	h.of, h.ring = of, h.ring[:0]
 	for _, n := range of {
 		src := rand.NewPCG(uint64(n), 78)
-		for range int(math.Ceil(virtualNodes * h.capacity[n])) {
+		for range int(math.Ceil(virtualNodes * h.capacity[n] / h.capacity[of[0]])) {
 			h.ring = append(h.ring, point{src.Uint64(), n})
 		}
 	}
