@@ -121,7 +121,7 @@ type part struct {
 
 // parts returns those of the suite that are named.
 func parts(names string, quick bool) ([]part, error) {
-	all := []part{{"small", small, 20, 0}, {"nodes", manyNodes, 1, 150}, {"sites", manySites, 1, 150}}
+	all := []part{{"small", small, 20, 0}, {"nodes", manyNodes, 1, 60}, {"sites", manySites, 1, 60}}
 	if quick {
 		all = []part{{"small", small, 1, 50}, {"nodes", size{2000, 40}, 1, 20}, {"sites", size{2000, 10}, 1, 20}}
 	}
