@@ -87,14 +87,15 @@ func (l *lab) crawlAll(s scheme, cfg webenv.DurationsConfig, runs int, done func
 	return replicate(label, runs, func(run int) ([]webenv.Crawl, error) { return l.crawls(s, cfg, run, done()) })
 }
 
-// number of crawls, total of each, and the first crawl whose total is within 5 % of the last.
-
+// number returns the number of crawls.
 func number(c []webenv.Crawl) float64 { return float64(len(c)) }
 
+// totals returns the total duration of each crawl.
 func totals(c []webenv.Crawl) []float64 {
 	return each(c, func(c webenv.Crawl) float64 { return c.Duration })
 }
 
+// near returns the number of the first crawl whose total is within 5 % of that of the last.
 func near(c []webenv.Crawl) float64 {
 	last := c[len(c)-1].Duration
 	return float64(1 + slices.IndexFunc(c, func(c webenv.Crawl) bool { return c.Duration <= 1.05*last }))

@@ -260,13 +260,13 @@ func (l *lab) estimate(cfg webenv.ZipfConfig, phase, run int, slot float64) (val
 	return v, err
 }
 
-// late is the mean over the last quarter of a curve, at the value at a number of polls.
-
+// late returns the mean of the last quarter of a curve.
 func late(c []float64) float64 {
 	mean, _ := report.MeanSD(c[len(c)*3/4:])
 	return mean
 }
 
+// at returns the value of a curve after so many polls.
 func at(c []float64, polls int) float64 { return c[polls/every-1] }
 
 // A readingOf says how a crawl is valued.
