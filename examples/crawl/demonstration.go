@@ -112,7 +112,11 @@ func (s *settings) demonstrate() error {
 			return err
 		}
 	}
-	return s.End()
+	if err := s.End(); err != nil {
+		return err
+	}
+	return s.WritePage("crawl.html", report.Page{Title: "A crawl of a web of known truth",
+		Sections: []report.Section{report.RowsSection("Figures", s.Rows())}})
 }
 
 // enrol gives a contestant its web and its crawler.

@@ -109,25 +109,30 @@ func parse(args []string, stdout, stderr io.Writer) (*settings, error) {
 	if s.Quick && !s.Given("speed") {
 		s.speed = 72
 	}
+	return s, s.check()
+}
+
+// check reports a setting that makes no sense.
+func (s *settings) check() error {
 	switch {
 	case s.length < 0:
-		return nil, report.Usagef("-for %v: want no less than 0", s.length)
+		return report.Usagef("-for %v: want no less than 0", s.length)
 	case s.groups < 1 || s.workers < 1:
-		return nil, report.Usagef("-groups %d, -workers %d: want 1 at least", s.groups, s.workers)
+		return report.Usagef("-groups %d, -workers %d: want 1 at least", s.groups, s.workers)
 	case !(s.perDay > 0 && s.perDay <= 1e12):
-		return nil, report.Usagef("-per-day %v: want more than 0", s.perDay)
+		return report.Usagef("-per-day %v: want more than 0", s.perDay)
 	case s.engine.Shards < 1 || s.engine.Shards > 1<<12:
-		return nil, report.Usagef("-shards %d: want 1 to 4096", s.engine.Shards)
+		return report.Usagef("-shards %d: want 1 to 4096", s.engine.Shards)
 	case s.delay < 0 || s.timeout <= 0 || s.every <= 0:
-		return nil, report.Usagef("-delay %v, -timeout %v, -refresh %v: want times", s.delay, s.timeout, s.every)
+		return report.Usagef("-delay %v, -timeout %v, -refresh %v: want times", s.delay, s.timeout, s.every)
 	case s.real() && !strings.ContainsAny(s.userAgent, "@") && !strings.Contains(s.userAgent, "http"):
-		return nil, report.Usagef("-user-agent %q: give a name, and a URL or an address where you can be reached, as in 'my-crawler (+https://example.org/bot)'", s.userAgent)
+		return report.Usagef("-user-agent %q: give a name, and a URL or an address where you can be reached, as in 'my-crawler (+https://example.org/bot)'", s.userAgent)
 	case s.hostPages < 1:
-		return nil, report.Usagef("-n %d: want 1 at least", s.hostPages)
+		return report.Usagef("-n %d: want 1 at least", s.hostPages)
 	case !(s.speed > 0 && s.speed <= 1000):
-		return nil, report.Usagef("-speed %v: want more than 0 and at most 1000", s.speed)
+		return report.Usagef("-speed %v: want more than 0 and at most 1000", s.speed)
 	}
-	return s, nil
+	return nil
 }
 
 // real reports whether pages of the user's are to be crawled.

@@ -3,11 +3,13 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/recrawl/recrawl/examples/crawl/internal/clock"
@@ -241,6 +243,9 @@ func (s *settings) show(w *watcher) (stop func(), err error) {
 		return func() {}, nil
 	}
 	server, err := page.Listen(s.page, w)
+	if errors.Is(err, syscall.EADDRINUSE) && !s.Given("page") { // another crawl has it
+		server, err = page.Listen("127.0.0.1:0", w)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,90 @@
+package fetch
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/recrawl/recrawl/examples/crawl/internal/clock"
+)
+
+// One request at a time is through to a host, the next not before its delay, also the first after a
+// start.
+func TestGate(t *testing.T) {
+	t.Parallel()
+	const delay = 10 * time.Minute
+	begin := time.Date(2025, 3, 1, 0, 0, 0, 0, time.UTC)
+	c := clock.NewFast(begin, 1e6)
+	g := newGate(c, true)
+	var through atomic.Int64
+	var mu sync.Mutex
+	var times []time.Time
+	var wait sync.WaitGroup
+	for range 8 {
+		wait.Go(func() {
+			leave, err := g.enter(t.Context(), "a.test")
+			if err != nil || through.Add(1) > 1 {
+				t.Error("two at a time", err)
+				return
+			}
+			defer leave()
+			defer through.Add(-1)
+			g.setDelay("a.test", delay)
+			if err := g.wait(t.Context(), "a.test"); err != nil {
+				t.Error(err)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			times = append(times, c.Now())
+		})
+	}
+	wait.Wait()
+	require.GreaterOrEqual(t, times[0].Sub(begin), delay)
+	for i := 1; i < len(times); i++ {
+		require.GreaterOrEqual(t, times[i].Sub(times[i-1]), delay)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.ErrorIs(t, g.wait(ctx, "a.test"), context.Canceled)
+}
+
+// A host is fetched from the access point that is fastest for it.
+func TestPoints(t *testing.T) {
+	t.Parallel()
+	var all []Point
+	for _, text := range []string{"direct", "http://user:secret@proxy.test:3128", "127.0.0.1"} {
+		p, err := ParsePoint(text)
+		require.NoError(t, err)
+		require.NotContains(t, p.Name, "secret")
+		all = append(all, p)
+	}
+	for _, bad := range []string{"", "proxy", "ftp://proxy.test"} {
+		_, err := ParsePoint(bad)
+		require.Error(t, err, bad)
+	}
+	p, err := newPoints(all, 1)
+	require.NoError(t, err)
+	used := map[string]map[string]int{"a.test": {}, "b.test": {}}
+	for range 200 {
+		for host, best := range map[string]int{"a.test": 0, "b.test": 2} {
+			point, err := p.next(host)
+			require.NoError(t, err)
+			used[host][point.Name]++
+			took := 500 * time.Millisecond
+			if point.Name == all[best].Name {
+				took = 100 * time.Millisecond
+			}
+			require.NoError(t, p.took(host, took))
+		}
+	}
+	require.Greater(t, used["a.test"][all[0].Name], 180)
+	require.Greater(t, used["b.test"][all[2].Name], 180)
+	f := Fetcher{points: p}
+	names, hosts := f.Loads()
+	require.Equal(t, all[1].Name, names[1])
+	require.Equal(t, 2, hosts[0]+hosts[1]+hosts[2])
+}
