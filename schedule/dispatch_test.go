@@ -109,6 +109,16 @@ func TestSilentClients(t *testing.T) {
 	require.Equal(t, []int{1}, void)
 	require.Empty(t, must(d.Silent(22)))
 	require.Zero(t, d.Open())
+
+	// It answers before its site is given to another.
+	d = must(NewDispatcher(p, Plan{0, 1, 0, 1}, DispatcherConfig{Patience: 2, Copies: 1}))
+	ask, tell = asking(t, d)
+	ask(0, 0, 0)
+	require.Equal(t, []int{0}, must(d.Silent(30)))
+	tell(0, 0, 31)
+	require.Equal(t, 3, d.Open())
+	require.Equal(t, 3, d.waiting)
+	require.NotContains(t, d.back, int32(0))
 }
 
 // TestLateClients has a client that does not come for its batch.
@@ -119,6 +129,18 @@ func TestLateClients(t *testing.T) {
 		run := must(Simulate(d, World{Duration: asPredicted(p).Duration, Joins: []float64{0, 100}}))
 		require.Equal(t, 20., run.Makespan)
 	}
+}
+
+// TestLateness has a client that should have asked at 0 counted as late as long again.
+func TestLateness(t *testing.T) {
+	t.Parallel()
+	d := must(NewDispatcher(must(NewIdentical([]int{5, 5}, 2)), Plan{0, 1}, DispatcherConfig{}))
+	ask, tell := asking(t, d)
+	ask(0, 0, 10)
+	require.Equal(t, 20., d.ends(1))
+	tell(0, 0, 16)
+	require.Equal(t, 32., d.ends(1))
+	require.Equal(t, 16., d.ends(0))
 }
 
 // TestAdditions adds a client that is as fast as the two there are together, and sites.
