@@ -100,8 +100,9 @@ const (
 //     once. Sites must not all move at once then, so the number of an arm's sites changes
 //     by a limited step a crawl, which halves when the direction reverses.
 //   - An arm whose sites all take three times as long as expected, and more, is down: they
-//     leave at once. One site tries it again, after a crawl, then two, four and so on. Put an
-//     arm off with Defer if you know that it is down.
+//     leave at once. One site tries it again after a crawl, then after two, four and so on,
+//     and later if that took more than 2 % of the time. Put an arm off with Defer if you know
+//     that it is down.
 //   - An arm of limited capacity has a price, which rises while more time is asked of it
 //     than it has. A site of weight w (see SetWeight) takes the arm of the least
 //     (w + price)·duration.

@@ -91,10 +91,12 @@ func (a *Assigner) learn(slot int, duration float64) {
 	slowness := arm.slowness()
 	alone := min(duration/slowness, 10*longest)
 	n := float64(s.count[k])
-	if arm.down && (n == 0 || !arm.attempt(alone/float64(s.base[k]), a.Len())) {
-		return // a site learns nothing from an arm that is down
+	if arm.down {
+		if n == 0 || !arm.attempt(alone/float64(s.base[k]), a.Len()) {
+			return // a site learns nothing from an arm that is down
+		}
+		a.checkOpen()
 	}
-	a.checkOpen()
 	if n == 0 {
 		a.relative.firsts = min(a.relative.firsts+1, tuned.noiseMemory)
 		a.relative.level += (alone - a.relative.level) / a.relative.firsts

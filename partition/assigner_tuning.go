@@ -24,7 +24,7 @@ type tuning struct {
 	alarmSurprise float64 // a residual counts there as at most so many
 	alarm         float64 // its threshold
 	downFrom      float64 // factor of the durations expected from which on the arm is down
-	attemptShare  float64 // share of the time of all sites that attempts at an arm that is down may take
+	attemptShare  float64 // of the time of all sites that attempts at an arm that is down may take
 	upAgain       float64 // factor below which it is up again
 
 	firstStep float64 // relative step in which an arm's number of sites may change in a crawl
@@ -54,7 +54,7 @@ type tuning struct {
 // and where they tell nothing, it is less than two standard errors.
 var tuned = tuning{
 	boldness:         0.1,       // .35: a steady world costs 15 % more excess, outages 40 %
-	skewedShare:      1.4,       // of .7 | 1.8: after 300 crawls under exponential noise 9 % more | 9 % less
+	skewedShare:      1.4,       // .7 | 1.8: after 300 crawls of exponential noise 9 % more | less
 	skewedVariance:   0.5 * 0.5, // switch 40.1 | 34.8, the same
 	slack:            0.75,      // switch 39.8 with 1; a steady world .1 % less
 	surprise:         5,         // exponential 42.5 | 50.5, switch 36.5 | 35.0, with a boldness of .35

@@ -14,13 +14,13 @@ import (
 // LowerBound returns a time that no plan beats on the grid: [bounder.bound] on identical
 // and uniform clients, the bound of the linear relaxation on unrelated ones.
 func LowerBound(p *instance.Instance) float64 {
-	lower := elementary(p)
 	if large(p) {
 		x := newSearch(context.Background(), p, nil, Config{Steps: math.MaxInt64})
-		x.lower, x.value = lower, math.MaxFloat64
-		newPricing(x).bound(pricePasses, firstRate)
+		x.value = math.MaxFloat64
+		newPricing(x).bound(4*pricePasses, firstRate)
 		return x.lower
 	}
+	lower := elementary(p)
 	if p.PerPair {
 		return max(lower, newRelaxation(p).root(lower, math.Inf(1)).bound)
 	}

@@ -31,38 +31,52 @@ type pricing struct {
 const pairsLimit = 1 << 18
 
 // The tuned values of pricings. What they leave of the gap, halved, as they are and doubled, on
-// 10,000 × 100 and 20,000 × 50 with uniform, correlated and tied durations, is measured by
+// 10,000 × 50 with uniform, correlated and tied durations, is measured by
 //
 //	go test ./schedule/internal/solver -v -run SweepPrices -sweep
 var (
-	// pricePasses is the number of passes for the bound, firstRate the power of the
-	// imbalance by which the first changes prices, and rateDecay the passes after which that
-	// is half.
-	pricePasses          = 30
+	// pricePasses is the number of passes for the bound, firstRate the power of the imbalance
+	// by which the first changes prices, and rateDecay the passes after which that is half.
+	pricePasses          = 10
 	firstRate, rateDecay = .3, 5.0
+	// boundPasses and boundRate are the same for the prices that an assignment ends with.
+	boundPasses, boundRate = 3, .01
 	// sweeps is the number of assignments, and loadRefresh the number of sites after which
 	// one looks at the loads anew.
 	sweeps, loadRefresh = 7, 50
 	// loadWeight is the relative rise of a price for a client whose load is ahead by the
-	// bound, in the first sweep. It is half that in the next, and so on: correlated
-	// durations take 1 at least, others end better with .05. firstShuffle is the number of
-	// steps of the first search among pairs of clients.
-	loadWeight             = 2.0
-	boundPasses, boundRate = 3, .01
-	firstShuffle           = 10_000_000
-	// targets is the number of targets tried in the repair of a plan.
-	targets = 12
+	// bound, in the first sweep. It is half that in the next, and so on: with correlated
+	// clients 1 to 2 is best, with others .05.
+	loadWeight = 2.0
+	// targets is the number of targets tried in the repair of a plan, and firstShuffle the
+	// number of steps of the first search among pairs of clients.
+	targets, firstShuffle = 12, 10_000_000
 )
 
 func newPricing(x *search) *pricing {
 	p := x.p
 	v := &pricing{x: x, price: slices.Repeat([]float64{1 / float64(p.M)}, p.M),
 		load: make([]float64, p.M), off: make([]float64, p.M), plan: make([]int32, p.N)}
-	for j := range v.off {
-		v.off[j] = min(p.Off[j], x.lower)
-	}
+	v.elementary()
 	v.start()
 	return v
+}
+
+// elementary raises the lower bound to what each site takes by itself, and to the mean load if
+// every site takes its shortest duration: in one pass over the durations as they are.
+func (v *pricing) elementary() {
+	p := v.x.p
+	longest, sum := 0.0, 0.0
+	for z := range p.N {
+		soonest, shortest := math.Inf(1), math.Inf(1)
+		for j, d := range p.Durations(z) {
+			soonest = min(soonest, p.Off[j]+d)
+			shortest = min(shortest, d)
+		}
+		longest = max(longest, soonest)
+		sum += shortest
+	}
+	v.x.raise(max(longest*(1-0x1p-50), sum/float64(p.M)*(1-0x1p-50*float64(p.N))) - p.Rounding)
 }
 
 // start sets prices at which every client costs the same in the mean over the sites that it
@@ -114,14 +128,21 @@ func (v *pricing) interrupted(z int) bool {
 	if z%256 != 0 {
 		return false
 	}
-	v.x.steps += int64(64 * v.x.p.M)
-	return v.x.over()
+	x := v.x
+	x.steps += int64(64 * x.p.M)
+	if x.best == nil { // which over takes for a gap that is closed
+		return x.steps >= x.limit || x.ctx.Err() != nil
+	}
+	return x.over()
 }
 
 // bound raises the lower bound of the search by passes over all pairs, and keeps the best
 // prices.
 func (v *pricing) bound(passes int, first float64) {
 	p := v.x.p
+	for j := range v.off {
+		v.off[j] = min(p.Off[j], v.x.lower)
+	}
 	best, most := slices.Clone(v.price), 0.0
 	for pass := range passes {
 		total := 0.0
@@ -162,38 +183,46 @@ func (v *pricing) adjust(rate float64) {
 	normalise(v.price)
 }
 
-// assign assigns all sites, in random order, several times, and offers the plans.
+// assign assigns all sites several times, improves the bound and repairs the plans.
 func (v *pricing) assign() {
-	x, p := v.x, v.x.p
-	order := x.rng.Perm(p.N)
-	now, sum := make([]float64, p.M), make([]float64, p.M)
-	weight := 2 * loadWeight
+	order := v.x.rng.Perm(v.x.p.N)
+	weight := loadWeight
 	for range sweeps {
-		weight /= 2
-		copy(v.load, p.Off)
-		clear(sum)
-		refreshes := 0
-		for k, z := range order {
-			if v.interrupted(k) {
-				return
-			}
-			if k%loadRefresh == 0 {
-				v.follow(weight, now, sum)
-				refreshes++
-			}
-			durations := p.Durations(z)
-			j, _ := cheapest(now, durations)
-			v.load[j] += durations[j]
-			v.plan[z] = int32(j)
+		if !v.sweep(order, weight) {
+			return
 		}
-		for j := range v.price {
-			v.price[j] = sum[j] / float64(refreshes)
-		}
-		normalise(v.price)
-		v.offer()
 		v.bound(boundPasses, boundRate)
 		v.repair()
+		weight /= 2
 	}
+}
+
+// sweep assigns all sites in the given order, offers the plan, and sets the prices to the means
+// of those that this took. It reports whether it came to its end.
+func (v *pricing) sweep(order []int, weight float64) bool {
+	p := v.x.p
+	now, sum := make([]float64, p.M), make([]float64, p.M)
+	copy(v.load, p.Off)
+	refreshes := 0
+	for k, z := range order {
+		if v.interrupted(k) {
+			return false
+		}
+		if k%loadRefresh == 0 {
+			v.follow(weight, now, sum)
+			refreshes++
+		}
+		durations := p.Durations(z)
+		j, _ := cheapest(now, durations)
+		v.load[j] += durations[j]
+		v.plan[z] = int32(j)
+	}
+	for j := range v.price {
+		v.price[j] = sum[j] / float64(refreshes)
+	}
+	normalise(v.price)
+	v.offer()
+	return true
 }
 
 // follow sets now to prices that follow the loads, and adds them to sum.
@@ -308,13 +337,11 @@ func (v *pricing) roomFor(z, own int, target float64) (to int, cost float64) {
 // atSize is the search on unrelated clients where the linear program is too large.
 func (x *search) atSize() {
 	p := x.p
-	if x.best == nil {
-		x.offer(LPT(p))
-	}
-	if x.over() {
+	v := newPricing(x)
+	if x.best == nil && !v.sweep(x.rng.Perm(p.N), loadWeight) {
+		x.offer(EarliestCompletion(p, nil)) // there has to be a plan
 		return
 	}
-	v := newPricing(x)
 	v.bound(pricePasses, firstRate)
 	x.raise(next(p, instance.Before(x.lower), nil))
 	for budget := int64(firstShuffle); !x.over(); budget *= 2 {

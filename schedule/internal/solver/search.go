@@ -123,7 +123,6 @@ func Improve(ctx context.Context, p *instance.Instance, rng *rand.Rand, cfg Conf
 		x.offer(LPT(p))
 	}
 	if large(p) {
-		x.raise(elementary(p))
 		x.atSize()
 		return x.outcome()
 	}

@@ -20,7 +20,6 @@ func Solve(ctx context.Context, p *instance.Instance, rng *rand.Rand, cfg Config
 	x := newSearch(ctx, p, rng, cfg)
 	switch {
 	case large(p):
-		x.raise(elementary(p))
 		x.atSize()
 	case p.PerPair:
 		x.unrelated()

@@ -267,7 +267,6 @@ func TestPricesBoundEveryPlan(t *testing.T) {
 		p := build(t, true, sizes, slices.Repeat([]float64{1}, m), rapid.SliceOfN(rapid.Float64Range(0, 9), m, m).Draw(t, "off"))
 		best := optimum(p)
 		x := newSearch(t.Context(), p, rand.New(rand.NewPCG(1, 1)), Config{Steps: 100_000, Tolerance: 1e-9})
-		x.raise(elementary(p))
 		x.atSize()
 		require.LessOrEqual(t, x.lower, best*(1+1e-12)+2*p.Rounding)
 		require.GreaterOrEqual(t, x.value, best)

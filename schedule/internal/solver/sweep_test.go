@@ -70,6 +70,68 @@ func TestSweep(t *testing.T) {
 	}
 }
 
+// TestSweepPrices solves large problems with each tuned value of a pricing halved, as it is, and
+// doubled, in thirty million steps each, and prints the gaps in per cent.
+func TestSweepPrices(t *testing.T) {
+	if !*sweep {
+		t.Skip("only with -sweep")
+	}
+	const n, m = 10_000, 50
+	draws := []func(rng *rand.Rand, site, client float64) float64{
+		func(rng *rand.Rand, _, _ float64) float64 { return float64(1 + rng.IntN(1000)) },
+		func(rng *rand.Rand, _, _ float64) float64 { return float64(100 + rng.IntN(101)) },
+		func(rng *rand.Rand, site, _ float64) float64 { return site + float64(1+rng.IntN(20)) },
+		func(rng *rand.Rand, _, client float64) float64 { return client + float64(1+rng.IntN(20)) },
+		func(rng *rand.Rand, site, client float64) float64 { return site * client * (1 + rng.Float64()) },
+	}
+	var instances []*instance.Instance
+	for k, draw := range draws {
+		rng := rand.New(rand.NewPCG(uint64(k), 8))
+		client, sizes := make([]float64, m), make([]float64, 0, n*m)
+		for j := range client {
+			client[j] = float64(1 + rng.IntN(100))
+		}
+		for range n {
+			site := float64(1 + rng.IntN(100))
+			for j := range m {
+				sizes = append(sizes, draw(rng, site, client[j]))
+			}
+		}
+		instances = append(instances, build(t, true, sizes, slices.Repeat([]float64{1}, m), nil))
+	}
+	measure := func() (row string) {
+		for _, p := range instances {
+			o := Solve(t.Context(), p, rand.New(rand.NewPCG(1, 1)), Config{Steps: 30_000_000, Tolerance: 1e-9})
+			row += fmt.Sprintf(" %7.3f", 100*(p.Makespan(o.Plan)/o.Lower-1))
+		}
+		return row
+	}
+	fmt.Printf("%-20s %8s  uniform, tied, sites correlated, clients correlated, both real\n", "", "")
+	for _, v := range []struct {
+		name  string
+		value any
+	}{
+		{"pricePasses", &pricePasses}, {"firstRate", &firstRate}, {"rateDecay", &rateDecay}, {"sweeps", &sweeps},
+		{"loadRefresh", &loadRefresh}, {"loadWeight", &loadWeight}, {"boundPasses", &boundPasses}, {"boundRate", &boundRate},
+		{"firstShuffle", &firstShuffle}, {"targets", &targets},
+	} {
+		for _, factor := range []float64{.5, 1, 2} {
+			switch p := v.value.(type) {
+			case *int:
+				old := *p
+				*p = max(1, int(float64(old)*factor))
+				fmt.Printf("%-20s %8d %s\n", v.name, *p, measure())
+				*p = old
+			case *float64:
+				old := *p
+				*p = old * factor
+				fmt.Printf("%-20s %8.3g %s\n", v.name, *p, measure())
+				*p = old
+			}
+		}
+	}
+}
+
 // sweepInstances returns instances that are not solved at once, by kind of clients.
 func sweepInstances(t *testing.T) [][]*instance.Instance {
 	families := make([][]*instance.Instance, 4)
