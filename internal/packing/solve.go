@@ -110,10 +110,10 @@ func (s *solver) reach(target int) (found, complete bool) {
 				if found, complete := s.choose(target, s.nodesAtRoot); found || complete {
 					return found, complete
 				}
-				if s.paired() {
-					if found, complete := s.decide(target, pairsNodes); found || complete {
-						return found, complete
-					}
+			}
+			if try == pairsLate && s.paired() {
+				if found, complete := s.decide(target, pairsNodes); found || complete {
+					return found, complete
 				}
 			}
 			if s.dive(target, try > 0) {
