@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/stretchr/testify/require"
@@ -136,6 +137,32 @@ func TestFence(t *testing.T) {
 	require.Equal(t, []string{"a"}, records)
 	appendAll(t, second, "b")
 	require.ErrorIs(t, first.Append(t.Context(), []byte("later")), engine.ErrFenced)
+}
+
+// In a folder that is locked a lease that could not be renewed in time is not lost; with a server of
+// others it is.
+func TestLease(t *testing.T) {
+	t.Parallel()
+	const lease = time.Second // the least that there is
+	own := open(t, engine.Config{Dir: t.TempDir(), Lease: lease})
+	s, err := own.Own(t.Context(), 0)
+	require.NoError(t, err)
+	url := serve(t)
+	one := open(t, engine.Config{URL: url, Lease: lease})
+	other, err := one.Own(t.Context(), 0)
+	require.NoError(t, err)
+	one.Close() // as if the server were gone
+	own.Close()
+	select {
+	case <-other.Lost():
+	case <-time.After(time.Minute):
+		t.Fatal("an owner without a server goes on")
+	}
+	select {
+	case <-s.Lost():
+		t.Fatal("lost to nobody")
+	case <-time.After(2 * lease):
+	}
 }
 
 // A context that ends ends an append.

@@ -50,7 +50,7 @@ func (e *Engine) take(ctx context.Context, shard int) (*lease, error) {
 }
 
 // renew keeps the lease until it is stopped or lost: a quarter of its time before it ends nobody may
-// rely on it.
+// rely on it. In a folder that is locked it is never lost, however slow the machine.
 func (l *lease) renew(ctx context.Context) {
 	defer close(l.stopped)
 	ttl := l.e.cfg.Lease
@@ -71,10 +71,13 @@ func (l *lease) renew(ctx context.Context) {
 				revision, err = now.Revision(), nil
 			}
 		}
+		if err != nil && l.e.lock != nil { // it ran out: nobody else can have it
+			revision, err = l.e.leases.Put(short, l.key, []byte(l.e.cfg.Name))
+		}
 		cancel()
 		if err == nil {
 			l.revision, sure = revision, began.Add(ttl*3/4)
-		} else if time.Now().After(sure) {
+		} else if l.e.lock == nil && time.Now().After(sure) {
 			close(l.lost)
 			return
 		}
