@@ -22,9 +22,9 @@ import (
 //
 // Everything else is optional. Record tells of polls that nobody asked for, RecordChanges the
 // times of changes where they are known, also from before the start. Add and Remove change the
-// set of pages. SetWeight says what a page counts, SetInterval how often it may or must be
-// polled, AddGroup and SetGroup how hard a host may be used, Defer and DeferGroup until when it
-// may not be; Signal hints that a page changed. Rate, Price and WhatIf return what has
+// set of pages. SetWeight says what a page counts, SetCost what its polls cost, SetInterval how
+// often it may or must be polled, AddGroup and SetGroup how hard a host may be used, Defer and
+// DeferGroup until when it may not be; Signal hints that a page changed. Rate, Price and WhatIf return what has
 // been learnt, Ready and Due when polls are to be expected, Stats how the crawl goes.
 // A page counts as current when it is added, or at the first Next.
 //
@@ -39,8 +39,8 @@ import (
 // # Cost
 //
 // Time: O(log n) for Next and Observe. No call does what belongs to many pages: none looks at more
-// than some hundred (TestRateFilterHasNoStall). Memory: 60 bytes a page; 8 more with weights, 20
-// with intervals and 12 for each page with a longest one, 4 with groups, one bit with signals. Pages
+// than some hundred (TestRateFilterHasNoStall). Memory: 60 bytes a page; 8 more with weights, 8
+// with costs, 20 with intervals and 12 for each page with a longest one, 4 with groups, one bit with signals. Pages
 // that are deferred, or whose last poll got no answer, or of which a signal waits for one, take about
 // 70 more.
 //
@@ -94,6 +94,8 @@ type RateFilter struct {
 	book
 	objective Objective
 	weights   []float64 // per slot; nil before the first SetWeight
+	costs     []float64 // per slot; nil before the first SetCost
+	costAll   float64   // of a poll of every page, where there are costs
 
 	polled  []float64       // per slot: time of the last answer; −Inf until the first Next
 	beliefs []belief.Packed // per slot
@@ -211,7 +213,35 @@ func (f *RateFilter) gap(slot uint32, now float64) float64 {
 	return now - f.last(slot)
 }
 
-// Next implements Scheduler, in O(log n) amortised.
+// farthestTime bounds times, so that differences and multiples of them are finite.
+const farthestTime = 1e299
+
+// timely returns an error for a time that is too far from 0.
+func timely(at float64) error {
+	if math.Abs(at) >= farthestTime {
+		return fmt.Errorf("%w: %v", ErrTime, at)
+	}
+	return nil
+}
+
+// clock and answer are those of the book, for times that are not too far from 0.
+func (f *RateFilter) clock(now float64) error {
+	if err := timely(now); err != nil {
+		return err
+	}
+	return f.book.clock(now)
+}
+
+func (f *RateFilter) answer(page int, now float64) (slot int, err error) {
+	if slot, err := f.slot(page); err == nil && f.inFlight(slot) {
+		if err := timely(now); err != nil {
+			return 0, err
+		}
+	}
+	return f.book.answer(page, now)
+}
+
+// Next implements Scheduler, in O(log n). A time of 1e299 or more is ErrTime, for all methods.
 func (f *RateFilter) Next(now float64) (page int, err error) {
 	if err := f.clock(now); err != nil {
 		return 0, err
@@ -220,22 +250,23 @@ func (f *RateFilter) Next(now float64) (page int, err error) {
 		return 0, &NoPageError{never(ready)}
 	}
 	f.queue.Advance(now, clock{f})
-	page = f.ask(int(f.choose(now)), now)
-	f.measure(now)
+	slot := f.choose(now)
+	page = f.ask(int(slot), now)
+	f.measure(now, f.cost(slot))
 	if f.model.Known() {
 		f.refreshSome()
 	}
 	return page, nil
 }
 
-// measure keeps the estimate of the cycle up to date.
-func (f *RateFilter) measure(now float64) {
+// measure keeps the estimate of the cycle up to date after a poll of some cost.
+func (f *RateFilter) measure(now, cost float64) {
 	block := uint64(firstBlock)
 	if f.model.Known() {
 		block = max(block, uint64(len(f.polled))/blocksInCycle)
 	}
-	period, ok := f.meter.Poll(now, block)
-	cycle := period * float64(max(1, f.ids.Len()))
+	period, ok := f.meter.Poll(now, cost, block)
+	cycle := period * f.costOfAll()
 	if !ok || !(cycle > 0) || math.IsInf(cycle, 1) {
 		return
 	}
@@ -258,7 +289,7 @@ func (f *RateFilter) begin(cycle float64) {
 	if since := f.now - f.meter.Start(); since > 0 && since < cycle {
 		unit, level = since, max(math.SmallestNonzeroFloat64, f.freshIndex(since))
 	}
-	f.queue.Begin(cycle, unit, level, f.meter.Start(), f.weights == nil && !f.hints.On())
+	f.queue.Begin(cycle, unit, level, f.meter.Start(), f.weights == nil && f.costs == nil && !f.hints.On())
 }
 
 // focus sets the prior to decide by: that of all pages.
@@ -390,10 +421,17 @@ func (f *RateFilter) Add() (page int) {
 		if f.weights != nil {
 			f.weights = append(f.weights, 1)
 		}
+		if f.costs != nil {
+			f.costs = append(f.costs, 0)
+		}
 		f.changed.grow(slot + 1)
 		f.queue.Grow()
 		f.limits.Grow()
 		f.hints.Grow(slot + 1)
+	}
+	if f.costs != nil {
+		f.costs[slot] = 1
+		f.costAll++
 	}
 	f.polled[slot] = f.now
 	f.beliefs[slot] = f.model.Fresh()
@@ -415,6 +453,10 @@ func (f *RateFilter) Remove(page int) error {
 	delete(f.early, uint32(slot))
 	if f.weights != nil {
 		f.weights[slot] = 1
+	}
+	if f.costs != nil {
+		f.costAll = max(0, f.costAll-f.costs[slot])
+		f.costs[slot] = 0
 	}
 	return nil
 }

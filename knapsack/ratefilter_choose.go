@@ -44,10 +44,10 @@ const (
 )
 
 // inTurn reports whether pages are polled in turn: see Hedge in the comment of the type.
-// Weights and hints that tell pages apart are reasons not to.
+// Weights, costs and hints that tell pages apart are reasons not to.
 func (f *RateFilter) inTurn() bool {
 	return f.census.Hedge.Gain() < worthwhile && f.meter.Polls() >= uint64(len(f.polled)) &&
-		f.weights == nil && !f.hints.Telling()
+		f.weights == nil && f.costs == nil && !f.hints.Telling()
 }
 
 func (f *RateFilter) weight(slot uint32) float64 {
@@ -114,7 +114,7 @@ func (f *RateFilter) index(slot uint32, gap float64) float64 {
 		}
 		value = f.hints.Correct(int(slot), f.queue.Group(slot), f.spans(slot, gap), chance, value)
 	}
-	return f.weight(slot) * f.model.Slope(value)
+	return f.weight(slot) / f.cost(slot) * f.model.Slope(value)
 }
 
 // spans returns what hints are judged by, of a poll a time gap after the last answer.
@@ -198,7 +198,7 @@ func (f *RateFilter) choose(now float64) (slot uint32) {
 	}
 	f.queue.Take(slot)
 	if g := f.queue.Group(slot); g != queue.None {
-		period := f.model.Cycle() / float64(max(1, f.ids.Len()))
+		period := f.model.Cycle() / f.costOfAll() * f.cost(slot)
 		f.limits.Pace(g).Spend(now, period)
 		f.paced(g)
 	}

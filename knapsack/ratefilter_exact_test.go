@@ -135,3 +135,41 @@ func TestRateFilterHasNoStall(t *testing.T) {
 		require.LessOrEqual(t, most, 100*median)
 	}
 }
+
+// Where some pages cost more than others, what polls find per cost is near the best there is at the
+// true rates, and well above what they find where costs are not told; the budget is measured in cost.
+func TestSetCost(t *testing.T) {
+	t.Parallel()
+	const n, rate, span = 200, 100.0, 120.0
+	rng := rand.New(rand.NewPCG(7, 7))
+	rates, costs := make([]float64, n), make([]float64, n)
+	for i := range n {
+		rates[i] = math.Exp(rng.NormFloat64()) / 4
+		costs[i] = math.Exp2(float64(rng.IntN(7)) - 3)
+	}
+	run := func(tell bool) (found int) {
+		env := must(webenv.NewPoisson(rates, rand.NewPCG(1, 6)))
+		f := must(NewRateFilter(n, RateFilterConfig{Objective: Detections}))
+		for i := range n {
+			if tell {
+				require.NoError(t, f.SetCost(i, costs[i]))
+			}
+		}
+		for now := 0.0; now < span; {
+			page := must(f.Next(now))
+			_, changed := env.Poll(page, now)
+			require.NoError(t, f.Observe(page, now, changed))
+			if changed {
+				found++
+			}
+			now += costs[page] / rate
+		}
+		if tell {
+			require.InEpsilon(t, rate, f.Stats().Budget, 0.1)
+		}
+		return found
+	}
+	told, untold := run(true), run(false)
+	t.Logf("found %d, without costs %d", told, untold)
+	require.Greater(t, float64(told), 1.2*float64(untold))
+}

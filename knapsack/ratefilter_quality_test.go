@@ -548,6 +548,7 @@ func warm(n int) *RateFilter {
 	e.Uint64(uint64(4 * n))
 	e.Float64(0)
 	e.Uint64(uint64(4 * n))
+	e.Float64(0)
 	f.meter = budget.Decode(must(codec.NewDecoder(must(e.Finish()), "meter", 1)), f.now)
 	for k := range belief.Cells { // evidence that pages differ, so that it stays so
 		time := cycle * cycle

@@ -39,6 +39,8 @@ func (f *RateFilter) encode(e *codec.Encoder) {
 		f.beliefs[slot].Encode(e)
 	}
 	e.Float64s(f.weights)
+	e.Float64s(f.costs)
+	e.Float64(f.costAll)
 	f.census.Encode(e)
 	for k := range f.levels {
 		f.levels[k].Encode(e)
@@ -71,6 +73,12 @@ func (f *RateFilter) decode(d *codec.Decoder) {
 	}
 	f.weights = d.Float64sIn(codec.AnyLen, 0, math.MaxFloat64)
 	d.Require(f.weights == nil || len(f.weights) == slots, "weights of %d of %d slots", len(f.weights), slots)
+	f.costs = d.Float64sIn(codec.AnyLen, 0, mostCost)
+	d.Require(f.costs == nil || len(f.costs) == slots, "costs of %d of %d slots", len(f.costs), slots)
+	for slot, cost := range f.costs {
+		d.Require((cost > 0) == f.ids.Live(slot), "slot %d costs %v", slot, cost)
+	}
+	f.costAll = d.NonNegative()
 	f.census.Decode(d)
 	f.levels = newLevels()
 	for k := range f.levels {

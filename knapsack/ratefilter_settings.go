@@ -26,6 +26,56 @@ func (f *RateFilter) SetWeight(page int, weight float64) error {
 	return nil
 }
 
+// SetCost sets what a poll of a page costs: bytes, seconds of rendering, credits of an API; 1 to
+// begin with, more than 0. Next then gives the page with the greatest value per cost, and the
+// budget is the cost of the polls that Next gives, per unit of time, as measured. The caller asks
+// Next when it can pay for a poll; a cycle is the time in which the budget pays for one poll of each
+// page. O(log n); the first call takes O(n).
+func (f *RateFilter) SetCost(page int, cost float64) error {
+	slot, err := f.slot(page)
+	if err != nil {
+		return err
+	}
+	if !(cost >= leastCost && cost <= mostCost) {
+		return fmt.Errorf("%w: page %d: a poll costs %v, not %v to %v", ErrConfig, page, cost, leastCost, mostCost)
+	}
+	if f.costs == nil {
+		f.costs = make([]float64, len(f.polled))
+		for slot := range f.polled {
+			if f.ids.Live(slot) {
+				f.costs[slot] = 1
+			}
+		}
+		f.costAll = float64(f.ids.Len())
+	}
+	f.costAll = max(0, f.costAll-f.costs[slot]) + cost
+	f.costs[slot] = cost
+	f.refresh(uint32(slot), false)
+	return nil
+}
+
+// The range of costs: products with weights and times are normal numbers for all of them.
+const (
+	leastCost = 1e-100
+	mostCost  = 1e100
+)
+
+// cost returns what a poll of a page costs.
+func (f *RateFilter) cost(slot uint32) float64 {
+	if f.costs == nil {
+		return 1
+	}
+	return f.costs[slot]
+}
+
+// costOfAll returns what a poll of every page costs.
+func (f *RateFilter) costOfAll() float64 {
+	if f.costs == nil || f.costAll == 0 {
+		return float64(max(1, f.ids.Len()))
+	}
+	return f.costAll
+}
+
 // SetInterval bounds the time between an answer and the next poll of a page: it is not
 // polled before shortest has passed, and goes before all others that are due once longest
 // has. 0 and +Inf are no bounds. O(log n); the first call takes O(n).
@@ -68,7 +118,7 @@ func (f *RateFilter) Signal(page, source int, at float64) error {
 		return fmt.Errorf("%w: source %d of a signal for page %d", ErrConfig, source, page)
 	}
 	ahead := f.model.Known() && at-f.now > farAhead*f.model.Cycle()
-	if math.IsNaN(at) || math.IsInf(at, 0) || ahead {
+	if math.IsNaN(at) || timely(at) != nil || ahead {
 		return fmt.Errorf("%w: signal for page %d at %v", ErrTime, page, at)
 	}
 	if f.polled[slot] >= at {

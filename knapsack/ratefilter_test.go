@@ -175,6 +175,10 @@ func rateFilterMachine(t *rapid.T) {
 			p, w := page.Draw(t, "page"), rapid.SampledFrom([]float64{0, 0.1, 1, 7}).Draw(t, "weight")
 			both(t, func(f *RateFilter) error { return f.SetWeight(p, w) })
 		},
+		"cost": func(t *rapid.T) {
+			p, c := page.Draw(t, "page"), rapid.SampledFrom([]float64{0.1, 1, 7}).Draw(t, "cost")
+			both(t, func(f *RateFilter) error { return f.SetCost(p, c) })
+		},
 		"interval": func(t *rapid.T) {
 			p, short := page.Draw(t, "page"), rapid.SampledFrom([]float64{0, 1, 20}).Draw(t, "shortest")
 			long := short + rapid.SampledFrom([]float64{1, 30, math.Inf(1)}).Draw(t, "more")
@@ -253,6 +257,14 @@ func rateFilterMachine(t *rapid.T) {
 			require.ErrorIs(t, f.SetWeight(p, -1), ErrWeight)
 			require.ErrorIs(t, f.SetWeight(p, nan), ErrWeight)
 			require.ErrorIs(t, f.SetWeight(n, 1), ErrUnknown)
+			for _, cost := range []float64{0, -1, nan, math.Inf(1), 1e101} {
+				require.ErrorIs(t, f.SetCost(p, cost), ErrConfig)
+			}
+			require.ErrorIs(t, f.SetCost(n, 1), ErrUnknown)
+			_, err := f.Next(1e299)
+			require.ErrorIs(t, err, ErrTime)
+			require.ErrorIs(t, f.Record(p, 1e299, true), ErrTime)
+			require.ErrorIs(t, f.Signal(p, 0, -1e299), ErrTime)
 			require.ErrorIs(t, f.SetInterval(p, 2, 1), ErrConfig)
 			require.ErrorIs(t, f.SetInterval(p, nan, 1), ErrConfig)
 			require.ErrorIs(t, f.SetInterval(p, 0, nan), ErrConfig)
@@ -263,7 +275,7 @@ func rateFilterMachine(t *rapid.T) {
 			require.ErrorIs(t, f.Defer(n, now), ErrUnknown)
 			require.ErrorIs(t, f.DeferGroup(ids[0], nan), ErrTime)
 			require.ErrorIs(t, f.LimitGroup(ids[0], GroupConfig{MinGap: -1}), ErrConfig)
-			_, err := f.Due(n)
+			_, err = f.Due(n)
 			require.ErrorIs(t, err, ErrUnknown)
 			_, err = f.Index(n, now)
 			require.ErrorIs(t, err, ErrUnknown)
@@ -343,7 +355,7 @@ func TestRateFilterRejectsContradictions(t *testing.T) {
 	require.NoError(t, new(RateFilter).UnmarshalBinary(saved(t, good())))
 	for name, spoil := range map[string]func(f *RateFilter){
 		"objective": func(f *RateFilter) { f.objective = objectives },
-		"meter":     func(f *RateFilter) { f.meter = budget.New(); f.meter.Poll(1e9, 1) },
+		"meter":     func(f *RateFilter) { f.meter = budget.New(); f.meter.Poll(1e9, 1, 1) },
 		"threshold": func(f *RateFilter) { f.threshold = -1 },
 		"sweep":     func(f *RateFilter) { f.sweep = 99 },
 		"polled":    func(f *RateFilter) { f.polled[2] = math.NaN() },

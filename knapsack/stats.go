@@ -30,8 +30,10 @@ type Stats struct {
 	Expected float64
 	Found    uint64
 
-	Budget float64 // polls per unit of time, as measured of late; 0 before that is known
-	Price  float64 // what one more poll would be worth; see RateFilter.Price
+	// Budget is the polls per unit of time, as measured of late, or their cost where there was a
+	// SetCost; 0 before that is known.
+	Budget float64
+	Price  float64 // what one more poll, or cost, would be worth; see RateFilter.Price
 }
 
 // tally holds the counts of Stats.
@@ -91,7 +93,7 @@ func (f *RateFilter) Stats() Stats {
 		Price:    f.Price(),
 	}
 	if f.model.Known() {
-		s.Budget = float64(max(1, f.ids.Len())) / f.model.Cycle()
+		s.Budget = f.costOfAll() / f.model.Cycle()
 	}
 	return s
 }

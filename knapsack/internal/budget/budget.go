@@ -14,6 +14,7 @@ type Meter struct {
 	polls      uint64
 	block      float64 // beginning of the present block
 	blockPolls uint64  // polls before it
+	spent      float64 // cost of those since
 }
 
 // New returns a meter before the first poll.
@@ -25,19 +26,20 @@ func (m *Meter) Start() float64 { return m.start }
 // Polls returns the number of polls.
 func (m *Meter) Polls() uint64 { return m.polls }
 
-// Poll counts a poll. When a block of as many as block is full and has taken some time, it
-// returns the time between polls, and begins another.
-func (m *Meter) Poll(now float64, block uint64) (period float64, ok bool) {
+// Poll counts a poll of some cost. When a block of as many as block is full and has taken some
+// time, it returns the time that the budget takes to pay for a cost of 1, and begins another.
+func (m *Meter) Poll(now, cost float64, block uint64) (period float64, ok bool) {
 	if m.polls == 0 {
 		m.start, m.block = now, now
 	}
 	m.polls++
 	polls := m.polls - 1 - m.blockPolls // since the first of the block
 	if polls < block || now <= m.block {
+		m.spent += cost
 		return 0, false
 	}
-	period = (now - m.block) / float64(polls)
-	m.block, m.blockPolls = now, m.polls-1
+	period = (now - m.block) / m.spent
+	m.block, m.blockPolls, m.spent = now, m.polls-1, cost
 	return period, true
 }
 
@@ -47,12 +49,13 @@ func (m *Meter) Encode(e *codec.Encoder) {
 	e.Uint64(m.polls)
 	e.Float64(m.block)
 	e.Uint64(m.blockPolls)
+	e.Float64(m.spent)
 }
 
 // Decode reads what Encode wrote at a time not before the latest poll.
 func Decode(d *codec.Decoder, now float64) Meter {
 	m := Meter{start: d.Float64In(math.Inf(-1), now), polls: d.Uint64()}
-	m.block, m.blockPolls = d.Float64In(m.start, now), d.Uint64In(m.polls)
+	m.block, m.blockPolls, m.spent = d.Float64In(m.start, now), d.Uint64In(m.polls), d.NonNegative()
 	d.Require(math.IsInf(m.start, -1) == (m.polls == 0), "%d polls since %v", m.polls, m.start)
 	return m
 }

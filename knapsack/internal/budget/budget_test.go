@@ -17,7 +17,7 @@ func TestMeter(t *testing.T) {
 	estimates := 0
 	for k := range 1000 {
 		now := 40 + 3*float64(k/8*8) // eight polls at a time, one per 3 on average
-		if period, ok := m.Poll(now, 16); ok {
+		if period, ok := m.Poll(now, 1, 16); ok {
 			estimates++
 			require.EqualValues(t, 3, period)
 		}
@@ -32,10 +32,10 @@ func TestMeterWithoutTime(t *testing.T) {
 	t.Parallel()
 	m := New()
 	for range 100 {
-		_, ok := m.Poll(1, 16)
+		_, ok := m.Poll(1, 1, 16)
 		require.False(t, ok)
 	}
-	period, ok := m.Poll(201, 16)
+	period, ok := m.Poll(201, 1, 16)
 	require.True(t, ok)
 	require.EqualValues(t, 2, period)
 }
@@ -57,17 +57,17 @@ func TestDecode(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, m, got)
 	for k := range 20 {
-		m.Poll(float64(k), 16)
+		m.Poll(float64(k), 1, 16)
 	}
 	got, err = load(m, 19)
 	require.NoError(t, err)
 	require.Equal(t, m, got)
 	for name, bad := range map[string]Meter{
-		"start":  {math.NaN(), 20, 16, 16},
-		"begun":  {0, 0, 0, 0},
-		"late":   {0, 20, 25, 16},
-		"before": {5, 20, 4, 16},
-		"block":  {0, 20, 16, 21},
+		"start":  {math.NaN(), 20, 16, 16, 1},
+		"begun":  {0, 0, 0, 0, 1},
+		"late":   {0, 20, 25, 16, 1},
+		"before": {5, 20, 4, 16, 1},
+		"block":  {0, 20, 16, 21, 1},
 	} {
 		_, err := load(bad, 19)
 		require.ErrorIs(t, err, codec.ErrCorrupt, name)

@@ -221,7 +221,7 @@ func (q *Queue) restore(slot, lot uint32) error {
 	case !set.tree && lot == listed:
 		q.enlist(s, slot)
 		return nil
-	case len(set.lots) == 0 || lot < set.lots[0] || lot > set.lots[len(set.lots)-1]: // they are numbered in order
+	case len(set.lots) == 0 || lot < set.lots[0] || lot > set.lots[len(set.lots)-1]: // in order
 		return fmt.Errorf("slot %d is in lot %d", slot, lot)
 	}
 	set.count++
