@@ -9,8 +9,8 @@
 // for proofs, and [Replan] changes few sites of the last plan.
 //
 // A [Dispatcher] hands a plan out to clients that turn out faster or slower than predicted, come
-// late, fall silent or are lost; [Simulate] tries that out. A [DurationPredictor] learns durations from
-// earlier scans.
+// late, fall silent or are lost; [Simulate] tries that out. A [DurationPredictor] learns
+// durations from earlier scans.
 //
 // [FullModel], [ReducedModel] and [Batch] are the models and the heuristic of Pechnikov,
 // Chernobrovkin and Nwohiri, "About Crawling Scheduling Problems" (2017).

@@ -48,7 +48,8 @@ func (p *Problem) checkList(list []int) ([]int, error) {
 
 // RoundRobin deals the sites of a list, one to each client in turn, whatever they
 // take. The list names every site once, or ErrPlan is returned, as it is if a site comes to a
-// client that cannot do it; nil stands for the sites as numbered. A baseline: all other plans take durations into account.
+// client that cannot do it; nil stands for the sites as numbered. A baseline: all other plans
+// take durations into account.
 func RoundRobin(p *Problem, list []int) (Plan, error) {
 	list, err := p.checkList(list)
 	if err != nil {

@@ -10,8 +10,9 @@ import (
 
 // Replan makes a plan of an old one after sites, clients or durations changed, and moves
 // few sites. Old gives for each site of the new problem its client so far, [None] for a
-// site that has none or whose client cannot do it any more. At most maxMoved placed sites leave their clients; Result.Moved
-// counts them. The lower bound is that of plans that may move everything.
+// site that has none or whose client cannot do it any more. At most maxMoved placed sites leave
+// their clients; Result.Moved counts them. The lower bound is that of plans that may move
+// everything.
 //
 // # Cost
 //

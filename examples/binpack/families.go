@@ -88,8 +88,8 @@ func petersen(rng *rand.Rand, c int) ([]int, error) {
 
 // augmented draws instances like ANI (Delorme, Iori & Martello 2016): 15 weights that are packed in
 // fractions only, and triples that fill a bin. With split set, like AI, one of the 15 is two. Of
-// some tries the triples with the fewest sums in common with what is there are taken, because others
-// let the 15 be packed with them.
+// some tries the triples with the fewest sums in common with what is there are taken, because
+// others let the 15 be packed with them.
 func augmented(rng *rand.Rand, n, c int, split bool) binpack.Problem[int] {
 	p := binpack.Problem[int]{Capacity: c}
 	w, err := petersen(rng, c)

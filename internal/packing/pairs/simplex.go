@@ -146,8 +146,8 @@ func (s *simplex) addPattern(rows []int32) int {
 	return len(s.pattern) - 1
 }
 
-// dropPatterns keeps the patterns of the basis, and those of which keep reports true. It calls moved
-// with the old and the new column of each.
+// dropPatterns keeps the patterns of the basis, and those of which keep reports true. It calls
+// moved with the old and the new column of each.
 func (s *simplex) dropPatterns(keep func(column int) bool, moved func(from, to int)) {
 	n := 0
 	for k := range s.pattern {

@@ -17,9 +17,9 @@ const (
 )
 
 // packBins asks on identical clients whether the sites fit into m bins of capacity T, the sum that
-// a client can do by a time: for the lower bound, then for more in steps that double until they fit,
-// then by bisection. Every no raises the bound and every yes gives a plan. It ends where a question
-// is not answered in the nodes that the budget leaves.
+// a client can do by a time: for the lower bound, then for more in steps that double until they
+// fit, then by bisection. Every no raises the bound and every yes gives a plan. It ends where a
+// question is not answered in the nodes that the budget leaves.
 func (x *search) packBins(budget int64, reach *subsetsum.Reach) {
 	p := x.p
 	for step, fits := int64(0), false; !x.over(); {
