@@ -79,8 +79,9 @@ import (
 //
 // Hedge. Where all pages change alike, no schedule beats polling them in turn, and one
 // that learns loses a little by chasing luck. From what polls found, by the rate predicted
-// before them, the filter estimates how much more the best schedule would detect than
-// polling in turn. After one poll per page, and while that gain is below 2 %, it polls in turn.
+// before them, the filter estimates how much more the best schedule would detect than polling in
+// turn. As beliefs are learnt in the light of what pages have in common, edits of many pages at once
+// are not taken for pages that are busy. After one poll per page, and while that gain is below 2 %, it polls in turn.
 // Weights and good signals are reasons not to.
 //
 // Patience. Every 16th poll goes to a page that has been without an answer for 64 cycles, if there

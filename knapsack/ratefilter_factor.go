@@ -1,10 +1,9 @@
 package knapsack
 
 import (
-	"math"
-
 	"github.com/recrawl/recrawl/knapsack/internal/belief"
 	"github.com/recrawl/recrawl/knapsack/internal/factor"
+	"github.com/recrawl/recrawl/knapsack/internal/fast"
 	"github.com/recrawl/recrawl/knapsack/internal/queue"
 )
 
@@ -84,7 +83,7 @@ func (p *poll) learn(to *factor.Factor, l *factor.Level, base float64) (m float6
 func (p *poll) counts(all bool) (found, expected float64) {
 	expected = 1 - p.stay
 	if all {
-		expected = -math.Log(p.stay)
+		expected = -fast.Log(p.stay)
 	}
 	if p.changed {
 		found = expected / (1 - p.stay)

@@ -15,6 +15,7 @@ import (
 	"math"
 
 	"github.com/recrawl/recrawl/internal/codec"
+	"github.com/recrawl/recrawl/knapsack/internal/fast"
 )
 
 // The grid has Cells rates, each e^Step times the one before. Class c uses every
@@ -117,7 +118,7 @@ func (b *Belief) scale() {
 // Marginal returns the probability of each rate a time gap (in cycles) later.
 func (b *Belief) Marginal(gap float64) (x Row) {
 	for c, step := range stride {
-		stay := math.Exp(-gap / switching[c])
+		stay := fast.Exp(-gap / switching[c])
 		fresh := b.mass[c] * (1 - stay) * float64(step) / Cells
 		for k := step / 2; k < Cells; k += step {
 			x[k] += float64(b.w[c][k]*stay) + fresh
@@ -129,7 +130,7 @@ func (b *Belief) Marginal(gap float64) (x Row) {
 // pass lets a time gap (in cycles) go by: rates may have jumped.
 func (b *Belief) pass(gap float64) {
 	for c, step := range stride {
-		stay := math.Exp(-gap / switching[c])
+		stay := fast.Exp(-gap / switching[c])
 		fresh := b.mass[c] * (1 - stay) * float64(step) / Cells
 		for k := step / 2; k < Cells; k += step {
 			b.w[c][k] = float64(b.w[c][k]*stay) + fresh

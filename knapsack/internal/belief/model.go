@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/recrawl/recrawl/internal/codec"
+	"github.com/recrawl/recrawl/knapsack/internal/fast"
 )
 
 // A Worth is what a poll of a page is worth after a gap τ at a known rate λ.
@@ -185,8 +186,11 @@ func (m *Model) Slope(value float64) float64 {
 	if !m.worth.Chance {
 		return value
 	}
+	if p := value; p < 0.02 { // lest a difference from 1 lose its digits
+		return p * p * (1.0/2 + float64(p*(1.0/6+float64(p*(1.0/12+float64(p/20))))))
+	}
 	stay := max(1-value, 1e-15)
-	return 1 - stay*(1-math.Log(stay))
+	return 1 - float64(stay*(1-fast.Log(stay)))
 }
 
 // Value returns the mean over the posterior of what a poll is worth a time gap > 0 after the last
@@ -219,7 +223,7 @@ func (m *Model) Value(p *Packed, gap, counts float64) (mean, spread float64) {
 			flat += z
 			flatSquare += float64(z * z)
 		}
-		stay := math.Exp(-gap / (m.cycle * switching[c]))
+		stay := fast.Exp(-gap / (m.cycle * switching[c]))
 		fresh := mass * (1 - stay) * float64(step) / Cells
 		total += mass
 		mean += float64(stay*first) + float64(fresh*flat)
@@ -250,7 +254,7 @@ func (m *Model) plain(p *Packed, v *Row, gap float64) float64 {
 			mass += w
 			first += float64(w * v[k])
 		}
-		stay := math.Exp(-gap / (m.cycle * switching[c]))
+		stay := fast.Exp(-gap / (m.cycle * switching[c]))
 		total += mass
 		mean += float64(stay*first) + float64(mass*(1-stay)*landed)
 	}

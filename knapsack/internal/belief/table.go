@@ -3,6 +3,8 @@ package belief
 import (
 	"math"
 	"sync"
+
+	"github.com/recrawl/recrawl/knapsack/internal/fast"
 )
 
 // A Table holds a function of v = λτ at the points of the rate grid and gridFine points
@@ -35,7 +37,7 @@ type gridPoint struct {
 
 // gridAt returns the place of the slowest rate e^(Step·slowest) times tau > 0.
 func gridAt(slowest, tau float64) gridPoint {
-	pos := math.Log(tau)/Step + slowest + gridOrigin
+	pos := fast.Log(tau)/Step + slowest + gridOrigin
 	pos = max(0, min(gridTop, pos))
 	at := int(pos)
 	fine := (pos - float64(at)) * gridFine

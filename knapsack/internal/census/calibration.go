@@ -1,9 +1,8 @@
 package census
 
 import (
-	"math"
-
 	"github.com/recrawl/recrawl/internal/codec"
+	"github.com/recrawl/recrawl/knapsack/internal/fast"
 )
 
 // A Calibration learns by how much probabilities of change are too high or too low, from what
@@ -24,7 +23,7 @@ type Calibration struct {
 
 const features = 3
 
-// A feature vector.
+// A feature is what a correction depends on: 1, ln v, and whether the page had changed.
 type feature [features]float64
 
 // All of them were chosen on four recorded histories, at a quarter of and at the budget of the
@@ -47,9 +46,9 @@ func newCalibration() (c Calibration) {
 	return c
 }
 
-func features3(changes float64, changedLast bool) (x feature) {
+func featuresOf(changes float64, changedLast bool) (x feature) {
 	x[0] = 1
-	x[1] = max(leastLog, min(mostLog, math.Log(changes)))
+	x[1] = max(leastLog, min(mostLog, fast.Log(changes)))
 	if changedLast {
 		x[2] = 1
 	}
@@ -67,9 +66,9 @@ func (c *Calibration) shift(x *feature, fade float64) (s float64) {
 // Correct returns the corrected probability of a change. fade is the part of the correction that
 // is applied.
 func (c *Calibration) Correct(chance float64, changedLast bool, fade float64) float64 {
-	changes := -math.Log1p(-max(leastChance, min(mostChance, chance)))
-	x := features3(changes, changedLast)
-	return -math.Expm1(-changes * math.Exp(c.shift(&x, fade)))
+	changes := fast.Hazard(max(leastChance, min(mostChance, chance)))
+	x := featuresOf(changes, changedLast)
+	return fast.Chance(changes * fast.Exp(c.shift(&x, fade)))
 }
 
 // Probabilities are kept apart from 0 and 1 by as much as beliefs can tell.
@@ -82,10 +81,10 @@ const (
 // probability, before correction.
 func (c *Calibration) Learn(chance float64, changedLast, changed bool, fade float64, n int) {
 	chance = max(1e-6, min(1-1e-6, chance))
-	changes := -math.Log1p(-chance)
-	x := features3(changes, changedLast)
-	v := max(1e-6, min(20, changes*math.Exp(c.shift(&x, fade))))
-	none := math.Exp(-v)
+	changes := fast.Hazard(chance)
+	x := featuresOf(changes, changedLast)
+	v := max(1e-6, min(20, changes*fast.Exp(c.shift(&x, fade))))
+	none := fast.Exp(-v)
 	// The derivative of the log likelihood by s, and minus the mean of the second one.
 	slope, information := -v, v*v*none/(1-none)
 	if changed {

@@ -18,10 +18,11 @@ const (
 
 // A Hedge estimates how much more the best schedule at the rates of the pages would detect than
 // polling in turn, from what polls found by the rate predicted before them. Pages whose
-// rates are predicted alike are one cell, so that luck does not count as a difference.
-//
-// It treats changes as independent. Where pages change together, it learns too many of
-// them as busy, and the gain comes out too high.
+// rates are predicted alike are one cell, so that luck does not count as a difference. Where pages
+// change together that is no difference either, as long as beliefs are learnt in the light of what
+// pages have in common. What could be gained from that is left out: with rates as they are at present
+// in place of those of pages alone, TestRateFilterOnMassEdits finds 4 % more at the middle budget and
+// falls below its bound at the small one.
 type Hedge struct {
 	// By the posterior mean log rate before a poll: changes found, bias corrected,
 	// time observed, and the rate that follows.

@@ -10,6 +10,7 @@ import (
 	"math"
 
 	"github.com/recrawl/recrawl/internal/codec"
+	"github.com/recrawl/recrawl/knapsack/internal/fast"
 )
 
 // mostPulls is the most strengths that a Level has.
@@ -98,13 +99,13 @@ func (f *Factor) Learn(l *Level, likelihood *Mix) {
 	var posterior Mix
 	top := math.Inf(-1)
 	for k := range l.pulls {
-		f.doubt[k] = float64(f.doubt[k]*forget) + math.Log(max(likelihood[k], leastLikelihood))
-		posterior[k] = f.doubt[k] + math.Log(l.prior[k]+leastPrior)
+		f.doubt[k] = float64(f.doubt[k]*forget) + fast.Log(max(likelihood[k], leastLikelihood))
+		posterior[k] = f.doubt[k] + fast.Log(l.prior[k]+leastPrior)
 		top = max(top, posterior[k])
 	}
 	total := 0.0
 	for k := range l.pulls {
-		f.weigh[k] = math.Exp(posterior[k] - top)
+		f.weigh[k] = fast.Exp(posterior[k] - top)
 		total += f.weigh[k]
 	}
 	for k := range l.pulls {

@@ -1,0 +1,131 @@
+package knapsack
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/recrawl/recrawl/webenv"
+)
+
+// massEdits is a history of n pages in so many folders, of 1000 days: about a given share of all
+// changes belong to edits of a folder or of all pages at once.
+func massEdits(n, folders int, share float64, seed uint64) *webenv.History {
+	const days = 1000.0
+	rng := rand.New(rand.NewPCG(seed, 21))
+	h := &webenv.History{Names: make([]string, n), Times: make([][]float64, n)}
+	edit := func(every float64, pages func(page int) bool) {
+		for t := every * rng.ExpFloat64(); t < days; t += every * rng.ExpFloat64() {
+			reach := rng.Float64()
+			for i := range n {
+				if pages(i) && rng.Float64() < reach {
+					h.Times[i] = append(h.Times[i], t)
+				}
+			}
+		}
+	}
+	edit(100, func(int) bool { return true })
+	for f := range folders {
+		edit(60, func(page int) bool { return page%folders == f })
+	}
+	perPage := days/100/2 + days/60/2 // changes by edits
+	for i := range n {
+		own := perPage * (1 - share) / share / days * math.Exp(1.2*rng.NormFloat64()-0.72)
+		for t := rng.ExpFloat64() / own; t < days; t += rng.ExpFloat64() / own {
+			h.Times[i] = append(h.Times[i], t)
+		}
+		slices.Sort(h.Times[i])
+	}
+	return h
+}
+
+// byFolder puts pages into groups, page%folders being the folder.
+func byFolder(t testing.TB, f *RateFilter, folders int) {
+	for g := range folders {
+		require.Equal(t, g, must(f.AddGroup(GroupConfig{})))
+	}
+	for page := range f.All() {
+		require.NoError(t, f.SetGroup(page, page%folders))
+	}
+}
+
+// Where 88 % of the changes are edits of many pages at once, the filter finds at least 0.97 of what
+// polling in turn does, at small budgets and large ones, with groups and without.
+func TestRateFilterOnMassEdits(t *testing.T) {
+	t.Parallel()
+	const n, folders = 240, 12
+	seeds := uint64(8)
+	if testing.Short() {
+		seeds = 4
+	}
+	for _, perDay := range []float64{0.01, 0.04, 0.16} {
+		for _, grouped := range []bool{false, true} {
+			sum := [2]float64{}
+			for seed := range seeds {
+				h := massEdits(n, folders, 0.88, seed)
+				run := func(s webenv.Scheduler) float64 {
+					return float64(must(webenv.Run(must(webenv.NewReplay(h, 0)), s, webenv.RunConfig{Rate: perDay * n, Duration: 1000})).Detected)
+				}
+				f := must(NewRateFilter(n, RateFilterConfig{Objective: Detections}))
+				if grouped {
+					byFolder(t, f, folders)
+				}
+				sum[0] += run(f)
+				sum[1] += run(&inTurn{n: n})
+			}
+			t.Logf("%v polls a page and day, groups %v: %v, in turn %v: %.3f", perDay, grouped, sum[0], sum[1], sum[0]/sum[1])
+			require.Greater(t, sum[0], 0.97*sum[1])
+		}
+	}
+}
+
+// spells is a history of n pages over 1000 days, each of which changes once in 100 days but for
+// spells of 15 days on average, 45 days apart, in which it changes every other day. page%kinds have
+// their spells at the same times.
+func spells(n, kinds int, seed uint64) *webenv.History {
+	const days = 1000.0
+	h := &webenv.History{Names: make([]string, n), Times: make([][]float64, n)}
+	for i := range n {
+		when := rand.New(rand.NewPCG(seed, uint64(i%kinds)))
+		rng := rand.New(rand.NewPCG(seed, 1000+uint64(i)))
+		busy := false
+		for t := 0.0; t < days; busy = !busy {
+			end, every := t+45*when.ExpFloat64(), 100.0
+			if busy {
+				end, every = t+15*when.ExpFloat64(), 2
+			}
+			for t += every * rng.ExpFloat64(); t < min(end, days); t += every * rng.ExpFloat64() {
+				h.Times[i] = append(h.Times[i], t)
+			}
+			t = end
+		}
+	}
+	return h
+}
+
+// Groups gain where the pages of a folder have their spells together, and cost next to nothing
+// where they do not.
+func TestGroupsOfNeighbours(t *testing.T) {
+	t.Parallel()
+	const n, folders, rate = 240, 20, 240 * 0.05
+	found := func(h *webenv.History, grouped bool) float64 {
+		f := must(NewRateFilter(n, RateFilterConfig{Objective: Detections}))
+		if grouped {
+			byFolder(t, f, folders)
+		}
+		return float64(must(webenv.Run(must(webenv.NewReplay(h, 0)), f, webenv.RunConfig{Rate: rate, Duration: 1000})).Detected)
+	}
+	var together, apart [2]float64
+	for seed := range uint64(2) {
+		for k, grouped := range []bool{false, true} {
+			together[k] += found(spells(n, folders, seed), grouped)
+			apart[k] += found(spells(n, n, seed), grouped)
+		}
+	}
+	t.Logf("found together %v, apart %v, without and with groups", together, apart)
+	require.Greater(t, together[1], 1.1*together[0])
+	require.Greater(t, apart[1], 0.98*apart[0])
+}
