@@ -139,7 +139,8 @@ func (s *settings) enrol(ctx context.Context, c *contestant, fast *clock.Fast, l
 			UserAgent: demoAgent, Points: []fetch.Point{{Name: "loopback", Base: c.web.Transport()}},
 			Timeout: demoTimeout, IDHeader: demo.IDHeader, Seed: s.Seed,
 		},
-		Applied: c.account.Applied, Behind: fast.Behind, CopyFirst: true, Copied: func() { c.began = fast.Now(); close(c.copied) },
+		Applied: c.account.Applied, Behind: fast.Behind, CopyFirst: true,
+		Copied: func() { c.began = fast.Now(); close(c.copied) },
 	})
 	if err != nil {
 		return err
@@ -218,9 +219,8 @@ func (c *contestant) rows(now time.Time) (rows []report.Row) {
 	row := func(quantity, unit string, measured float64) {
 		rows = append(rows, report.Row{Source: "recrawl", Item: c.name, Quantity: quantity, Unit: unit, Measured: measured, Runs: 1})
 	}
-	made := c.part.State.Polls - c.part.State.First
 	row("time crawled", "days", now.Sub(c.began).Hours()/24)
-	row("polls made, of the budget", "%", 100*float64(made)/(c.budget*now.Sub(c.began).Seconds()))
+	row("polls made, of the budget", "%", 100*float64(c.crawler.Spent())/(c.budget*now.Sub(c.began).Seconds()))
 	row("polls learnt from", "polls", float64(sums.Polls))
 	row("polls that failed", "polls", float64(sums.Failed))
 	row("changes found, of all", "%", 100*float64(sums.Found)/float64(max(changes, 1)))

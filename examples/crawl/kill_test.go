@@ -147,6 +147,9 @@ func audit(t *testing.T, web *demo.Web, state string, breaks int) {
 			require.Equal(t, shard.Failed, v.Result, "a poll that the web did not see, or learnt twice: %+v", v)
 			return nil
 		}
+		if v.Result == shard.Failed && v.Status == 0 { // what the web answered did not arrive in time
+			return nil
+		}
 		require.Equal(t, s.Aborted || s.Status >= 400, !v.Result.Answered() && v.Result != shard.First, "%+v, served %+v", v, s)
 		if v.Result == shard.Vetoed {
 			require.Equal(t, 429, s.Status)

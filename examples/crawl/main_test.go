@@ -26,7 +26,7 @@ func TestDemonstration(t *testing.T) {
 	}
 	for _, name := range []string{"rate-filter", "uniform", "nutch"} {
 		require.Positive(t, value[name+": polls learnt from"])
-		require.LessOrEqual(t, value[name+": polls made, of the budget"], 105.0)
+		require.LessOrEqual(t, value[name+": polls made, of the budget"], 110.0)
 		require.Positive(t, value[name+": polls that found a change"])
 		require.Zero(t, value[name+": requests against a veto or a Crawl-delay"])
 		require.Zero(t, value[name+": requests for what robots.txt forbids"])

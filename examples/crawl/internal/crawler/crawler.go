@@ -129,6 +129,14 @@ func ShardOf(host string, n int) int {
 // Of returns the loop of a host.
 func (c *Crawler) Of(host string) *shard.Loop { return c.loops[ShardOf(host, len(c.loops))] }
 
+// Spent returns the number of polls that the budget paid for; call it when Run has returned.
+func (c *Crawler) Spent() (polls uint64) {
+	for _, l := range c.loops {
+		polls += l.Spent
+	}
+	return polls
+}
+
 // Each calls a function with the state of each shard, while nothing else happens to it.
 func (c *Crawler) Each(ctx context.Context, do func(*shard.Loop, *shard.State)) error {
 	for _, l := range c.loops {
@@ -194,11 +202,11 @@ func (c *Crawler) Run(ctx context.Context) error {
 	helpers.Go(func() {
 		c.FirstCopies(helping)
 		if c.cfg.CopyFirst {
-			for _, l := range c.loops {
-				_ = l.Do(helping, func(*shard.State) { l.SetRate(c.cfg.PerSecond / float64(len(c.loops))) })
-			}
 			if c.cfg.Copied != nil {
 				c.cfg.Copied()
+			}
+			for _, l := range c.loops {
+				_ = l.Do(helping, func(*shard.State) { l.SetRate(c.cfg.PerSecond / float64(len(c.loops))) })
 			}
 		}
 	})
