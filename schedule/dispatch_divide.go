@@ -53,7 +53,6 @@ type division struct {
 	free   []float64 // when each client is through with what it holds
 	end    []float64 // and with its batch
 	factor []float64 // by which each exceeds predictions
-	sites  [][]int32 // of a rebuilt division
 }
 
 func newDivision(d *Dispatcher, client int) *division {

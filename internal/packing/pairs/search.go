@@ -108,7 +108,6 @@ type search struct {
 	// The present node.
 	leader   []int32 // of the group of each item
 	size     []int32 // of the group of each leader
-	joined   [][2]int32
 	apart    [][2]int32
 	fixed    [][]int32 // patterns that are in the packing
 	isFixed  []bool    // items in them

@@ -12,13 +12,6 @@ import (
 	"github.com/recrawl/recrawl/internal/codec"
 )
 
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
-
 // web is pages whose indices are powers of their elapsed times.
 type web struct {
 	last   []float64
