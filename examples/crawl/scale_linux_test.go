@@ -80,7 +80,7 @@ func TestScale(t *testing.T) {
 	done := make(chan struct{})
 	seconds := clock.NewFast(now.Add(time.Hour), 1)
 	loop = shard.NewLoop(shard.Config{
-		State: part.State, Log: part.Log.(shard.Log), Clock: seconds, PerSecond: 1e6, Window: 4096, Stop: done,
+		State: part.State, Log: part.Log, Clock: seconds, PerSecond: 1e6, Window: 4096, Stop: done,
 		Submit: func(j shard.Job) {
 			polls++
 			r := shard.Unchanged
