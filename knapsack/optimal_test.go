@@ -94,7 +94,8 @@ func TestClosedForm(t *testing.T) {
 		for i := range x {
 			require.InEpsilon(t, budget*(rates[i]/total.Value()), x[i], 1e-9)
 		}
-		require.InDelta(t, Freshness.Slope(Even, 1, budget/total.Value()), price, 1e-9) // that of a page with rate 1
+		// The price is that of a page with rate 1.
+		require.InDelta(t, Freshness.Slope(Even, 1, budget/total.Value()), price, 1e-9)
 	})
 }
 

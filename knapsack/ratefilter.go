@@ -24,9 +24,9 @@ import (
 // times of changes where they are known, also from before the start. Add and Remove change the
 // set of pages. SetWeight says what a page counts, SetCost what its polls cost, SetInterval how
 // often it may or must be polled, AddGroup and SetGroup how hard a host may be used, Defer and
-// DeferGroup until when it may not be; Signal hints that a page changed. Rate, Price and WhatIf return what has
-// been learnt, Ready and Due when polls are to be expected, Stats how the crawl goes.
-// A page counts as current when it is added, or at the first Next.
+// DeferGroup until when it may not be; Signal hints that a page changed. Rate, Price and WhatIf
+// return what has been learnt, Ready and Due when polls are to be expected, Stats how the crawl
+// goes. A page counts as current when it is added, or at the first Next.
 //
 // # Guarantees
 //
@@ -40,9 +40,9 @@ import (
 //
 // Time: O(log n) for Next and Observe. No call does what belongs to many pages: none looks at more
 // than some hundred (TestRateFilterHasNoStall). Memory: 60 bytes a page; 8 more with weights, 8
-// with costs, 20 with intervals and 12 for each page with a longest one, 4 with groups, one bit with signals. Pages
-// that are deferred, or whose last poll got no answer, or of which a signal waits for one, take about
-// 70 more.
+// with costs, 20 with intervals and 12 for each page with a longest one, 4 with groups, one bit
+// with signals. Pages that are deferred, or whose last poll got no answer, or of which a signal
+// waits for one, take about 70 more.
 //
 // # How it works
 //
@@ -67,22 +67,22 @@ import (
 //
 // Index. The value of a poll is the slope V' of the objective (see [Objective]) at the gap
 // since the last one, averaged over the posterior, plus half its standard deviation: a poll
-// teaches something, too. Next gives the page with the greatest value: exactly with up to 100 pages,
-// and within 1 % of it on average with more, at any budget (TestRateFilterIsNearlyExact). For
-// Detections the probability p of a change is averaged, and its slope
-// w·[p + (1−p)·ln(1−p)] compared. For Delay the mean is taken without a deviation, a page that jumps
-// goes where the rates of all are, and many changes within a gap count less.
+// teaches something, too. Next gives the page with the greatest value: exactly with up to 100
+// pages, and within 1 % of it on average with more, at any budget (TestRateFilterIsNearlyExact).
+// For Detections the probability p of a change is averaged, and its slope w·[p + (1−p)·ln(1−p)]
+// compared. For Delay the mean is taken without a deviation, a page that jumps goes where the
+// rates of all are, and many changes within a gap count less.
 //
-// First cycles. For Detections the whole standard deviation is added to begin with, so that pages are
-// tried out, and the probability is corrected by what polls find: the pages that look best are
-// those that are judged too well. Both fade out after 3 cycles.
+// First cycles. For Detections the whole standard deviation is added to begin with, so that
+// pages are tried out, and the probability is corrected by what polls find: the pages that look
+// best are those that are judged too well. Both fade out after 3 cycles.
 //
 // Hedge. Where all pages change alike, no schedule beats polling them in turn, and one
 // that learns loses a little by chasing luck. From what polls found, by the rate predicted
 // before them, the filter estimates how much more the best schedule would detect than polling in
-// turn. As beliefs are learnt in the light of what pages have in common, edits of many pages at once
-// are not taken for pages that are busy. After one poll per page, and while that gain is below 2 %, it polls in turn.
-// Weights and good signals are reasons not to.
+// turn. As beliefs are learnt in the light of what pages have in common, edits of many pages at
+// once are not taken for pages that are busy. After one poll per page, and while that gain is
+// below 2 %, it polls in turn. Weights and good signals are reasons not to.
 //
 // Patience. Every 16th poll goes to a page that has been without an answer for 64 cycles, if there
 // is any.

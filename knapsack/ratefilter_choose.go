@@ -171,8 +171,8 @@ func (f *RateFilter) freeAt(slot uint32) float64 {
 }
 
 // choose takes a page out of the queue: one whose longest interval is over; else, every
-// courtesy-th time, one of which patience is over; else the one with the greatest index, but the one
-// without an answer for longest while the evidence is for equal pages.
+// courtesy-th time, one of which patience is over; else the one with the greatest index, but the
+// one without an answer for longest while the evidence is for equal pages.
 func (f *RateFilter) choose(now float64) (slot uint32) {
 	index := 0.0
 	tardy := f.tardyPage(now)

@@ -137,7 +137,8 @@ func TestRateFilterHasNoStall(t *testing.T) {
 }
 
 // Where some pages cost more than others, what polls find per cost is near the best there is at the
-// true rates, and well above what they find where costs are not told; the budget is measured in cost.
+// true rates, and well above what they find where costs are not told; the budget is measured in
+// cost.
 func TestSetCost(t *testing.T) {
 	t.Parallel()
 	const n, rate, span = 200, 100.0, 120.0

@@ -73,7 +73,8 @@ func TestCrossing(t *testing.T) {
 
 // rateFilterMachine drives everything a rate filter has beyond the contract of
 // all learners: limits, groups, signals, complete observations. A twin that is
-// never saved does the same; limits are kept at every poll.
+// never saved does the same; limits are kept at every poll. It is complex only in sum: each action
+// is a short function, and all share the model.
 func rateFilterMachine(t *rapid.T) {
 	o := Objective(rapid.IntRange(0, int(objectives)-1).Draw(t, "objective"))
 	n := rapid.IntRange(1, 12).Draw(t, "n")

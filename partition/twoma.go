@@ -22,8 +22,8 @@ import (
 // enters an arm, nor over which accesses the average is taken. No reading of that text gives the
 // numbers of crawls of the report (74, 90, 116, 145, 263, 299 from 3 arms with 300 sites each to 8
 // with 10,000) in all settings: with exact durations they come to 12, 14, 28, 31, 60, 68 for an
-// entry at the boundary, and 55, 65, 141, 151, 285, 337 for one in the most internal state. The
-// settings
+// entry at the boundary, and 55, 65, 141, 151, 285, 337 for one in the most internal state.
+// These settings
 //
 //	TWOMAConfig{Entry: 4, AnyArm: true, LastCrawl: true}
 //

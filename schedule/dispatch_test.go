@@ -302,6 +302,7 @@ func TestDispatcherStateMachine(t *testing.T) {
 
 func FuzzDispatcher(f *testing.F) { f.Fuzz(rapid.MakeFuzz(propDispatcher)) }
 
+// propDispatcher is complex only in sum: each action is a short function, and all share the model.
 func propDispatcher(t *rapid.T) {
 	p := drawForbidding(t, 9)
 	cfg := DispatcherConfig{Static: rapid.Bool().Draw(t, "static"), Copies: rapid.IntRange(0, 3).Draw(t, "copies"),

@@ -58,8 +58,8 @@ func start(t *testing.T, output io.Writer, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// misbehaving starts a misbehaving web in real time, in which an hour passes in a second, and writes a
-// list of its pages.
+// misbehaving starts a misbehaving web in real time, in which an hour passes in a second, and
+// writes a list of its pages.
 func misbehaving(t *testing.T, pages int) (web *demo.Web, list string) {
 	t.Helper()
 	const perSecond = 0.1 // changes of a page
@@ -83,9 +83,9 @@ func crawlArgs(web *demo.Web, list, state string, more ...string) []string {
 	}, more...)
 }
 
-// The crawler is killed at random moments. What the web answered is what the crawler learnt, poll by
-// poll, once; only what was under way at a kill is lost. No rule of politeness was broken, and the
-// state can be read each time. The long form, with 20 kills in 50,000 polls:
+// The crawler is killed at random moments. What the web answered is what the crawler learnt,
+// poll by poll, once; only what was under way at a kill is lost. No rule of politeness was
+// broken, and the state can be read each time. The long form, with 20 kills in 50,000 polls:
 //
 //	go test ./examples/crawl -run TestKill -v -kills 20 -kill-polls 50000
 func TestKill(t *testing.T) {

@@ -124,8 +124,8 @@ func (o *outlook) add(st *shard.State, polls float64) {
 	})
 }
 
-// rate fills in what happened a second of late. Others ask for a status, too, so that it goes by the
-// time since the one before.
+// rate fills in what happened a second of late. Others ask for a status, too, so that it goes by
+// the time since the one before.
 func (w *watcher) rate(s *page.Status) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

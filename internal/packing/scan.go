@@ -7,7 +7,7 @@ type table struct {
 	open    []bool  // holds an item
 	stamp   []int32 // stamp[b] == i+1: bin b holds an enemy of item i
 	bin     []int   // −1 for items not packed
-	started int     // bins below this number were open once; the search stops here in a uniform problem
+	started int     // bins below were open once; the search stops here in a uniform problem
 }
 
 func (in *Problem) newTable() *table {

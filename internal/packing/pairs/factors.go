@@ -113,7 +113,8 @@ func (f *factors) count(column func(int32) ([]int32, float64)) {
 }
 
 // peel pivots the columns with one row left and the rows with one column left, as long as there
-// are any; f.order has the places of the others.
+// are any; f.order has the places of the others. It is long because it does for rows what it does
+// for columns, and only the columns need no elimination.
 func (f *factors) peel(column func(int32) ([]int32, float64)) {
 	m := f.m
 	done := make([]bool, m) // by place

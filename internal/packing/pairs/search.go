@@ -249,7 +249,9 @@ func (s *search) column(items []int32) int {
 }
 
 // groups prepares the pricer for the node and the duals, and returns the sum B of the values less
-// what the cuts and the fixed patterns take off it, and the number of bins that are not fixed.
+// what the cuts and the fixed patterns take off it, and the number of bins that are not fixed. It
+// has many branches because cuts, fixed patterns and pairs kept apart are gone through one after
+// another; each loop is short, and they share the places of the groups.
 func (s *search) groups() (sum int64, bins int) {
 	n := len(s.w)
 	p := &s.pricer

@@ -10,8 +10,8 @@ import (
 //
 //	s = θ₀ + θ₁·ln v + θ₂·[the page had changed at the poll before]
 //
-// and is for the first few cycles of a run: the beliefs about pages are flat then, and the poll that
-// looks best is one of those that are judged too well. Later they are judged by what they
+// and is for the first few cycles of a run: the beliefs about pages are flat then, and the poll
+// that looks best is one of those that are judged too well. Later they are judged by what they
 // did themselves, and s fades out.
 //
 // θ is learnt by an extended Kalman filter on the likelihood of changed or not. The zero value is
@@ -27,10 +27,11 @@ const features = 3
 type feature [features]float64
 
 // All of them were chosen on four recorded histories, at a quarter of and at the budget of the
-// examples, by the geometric mean of the detections; values of half and double differ by less than 1 %.
+// examples, by the geometric mean of the detections; values of half and double differ by less
+// than 1 %.
 const (
 	calibrationVariance = 0.25 // of each θ before any poll, and at most
-	calibrationTrust    = 0.5  // how much a poll counts: polls of pages that change together are no independent evidence
+	calibrationTrust    = 0.5  // how much a poll counts, as pages that change together are less evidence
 	calibrationMemory   = 10   // polls per page
 	mostCalibration     = 2    // bound of |s|
 	leastLog, mostLog   = -5, 2

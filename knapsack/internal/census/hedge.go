@@ -20,9 +20,9 @@ const (
 // polling in turn, from what polls found by the rate predicted before them. Pages whose
 // rates are predicted alike are one cell, so that luck does not count as a difference. Where pages
 // change together that is no difference either, as long as beliefs are learnt in the light of what
-// pages have in common. What could be gained from that is left out: with rates as they are at present
-// in place of those of pages alone, TestRateFilterOnMassEdits finds 4 % more at the middle budget and
-// falls below its bound at the small one.
+// pages have in common. What could be gained from that is left out: with rates as they are at
+// present in place of those of pages alone, TestRateFilterOnMassEdits finds 4 % more at the
+// middle budget and falls below its bound at the small one.
 type Hedge struct {
 	// By the posterior mean log rate before a poll: changes found, bias corrected,
 	// time observed, and the rate that follows.

@@ -82,7 +82,8 @@ func restored(t require.TestingT, q *Queue) Queue {
 }
 
 // The queue beside lists of which pages wait or are held, and which groups are shut. A twin is
-// saved and restored now and then.
+// saved and restored now and then. It is complex only in sum: each action is a short function, and
+// all share the model.
 func TestQueue(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -238,7 +239,8 @@ func FuzzQueueState(f *testing.F) {
 	})
 }
 
-// Best is nearly exact, and looks at few pages, however groups of all sizes surge and rest.
+// Best is nearly exact, and looks at few pages, however groups of all sizes surge and rest. It is
+// long because what happens to the queue at a poll and the account of it share their state.
 func TestBestWithGroups(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{300, 2000} {

@@ -107,7 +107,7 @@ func encodeHeap(e *codec.Encoder, h *heap.Slots) {
 }
 
 // Decode reads what Encode wrote: a queue of so many slots, in which exactly those wait of which
-// waits reports true.
+// waits reports true. It is long because it goes through the fields in the order of Encode.
 func Decode(d *codec.Decoder, slots int, waits func(slot int) bool) Queue {
 	where := d.Uint32s()
 	if d.Require(len(where) == slots, "%d places of %d slots", len(where), slots); d.Err() != nil {
@@ -233,7 +233,7 @@ func (q *Queue) restore(slot, lot uint32) error {
 }
 
 // check returns an error unless all pages are where they are said to be, and all sets where they
-// belong.
+// belong. Each of its branches is one thing that a forged state can get wrong.
 func (q *Queue) check(where []uint32) error {
 	for slot := range uint32(len(where)) {
 		if q.Waits(slot) != (where[slot] != None) || q.Held(slot) && q.place[slot] != where[slot] ||

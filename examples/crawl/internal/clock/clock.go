@@ -1,5 +1,5 @@
-// Package clock is the time that a crawl goes by: the real one, guarded against clocks that are set,
-// or one that runs fast.
+// Package clock is the time that a crawl goes by: the real one, guarded against clocks that are
+// set, or one that runs fast.
 package clock
 
 import (

@@ -334,8 +334,8 @@ func (c *Crawler) divideBudget(ctx context.Context) {
 }
 
 // Divide returns a budget divided anew: shares grow by the root of their price over the mean, which
-// converges without swinging, as prices fall with the budget. A shard without a price, as it is new,
-// keeps its share.
+// converges without swinging, as prices fall with the budget. A shard without a price, as it is
+// new, keeps its share.
 func Divide(rates, prices []float64, budget float64) []float64 {
 	mean, n := 0.0, 0
 	for i, p := range prices {

@@ -139,8 +139,8 @@ func TestFence(t *testing.T) {
 	require.ErrorIs(t, first.Append(t.Context(), []byte("later")), engine.ErrFenced)
 }
 
-// In a folder that is locked a lease that could not be renewed in time is not lost; with a server of
-// others it is.
+// In a folder that is locked a lease that could not be renewed in time is not lost; with a
+// server of others it is.
 func TestLease(t *testing.T) {
 	t.Parallel()
 	const lease = time.Second // the least that there is

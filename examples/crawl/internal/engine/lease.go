@@ -49,8 +49,8 @@ func (e *Engine) take(ctx context.Context, shard int) (*lease, error) {
 	return l, nil
 }
 
-// renew keeps the lease until it is stopped or lost: a quarter of its time before it ends nobody may
-// rely on it. In a folder that is locked it is never lost, however slow the machine.
+// renew keeps the lease until it is stopped or lost: a quarter of its time before it ends nobody
+// may rely on it. In a folder that is locked it is never lost, however slow the machine.
 func (l *lease) renew(ctx context.Context) {
 	defer close(l.stopped)
 	ttl := l.e.cfg.Lease

@@ -63,8 +63,8 @@ func (s *Shard) Snapshot(ctx context.Context, at Mark, state []byte) error {
 	return err
 }
 
-// point writes the pointer, if the chain of the log is still this owner's, and returns the blob that
-// nobody needs then.
+// point writes the pointer, if the chain of the log is still this owner's, and returns the blob
+// that nobody needs then.
 func (s *Shard) point(ctx context.Context, b blob) (old blob, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

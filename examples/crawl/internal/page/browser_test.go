@@ -45,7 +45,8 @@ func browser(t *testing.T) context.Context {
 	return ctx
 }
 
-// contrasts returns the texts whose contrast with what is behind them is below 4.5 (WCAG 2.2, 1.4.3).
+// contrasts returns the texts whose contrast with what is behind them is below 4.5 (WCAG 2.2,
+// 1.4.3).
 const contrasts = `(() => {
   const rgb = c => (c.match(/[\d.]+/g) || []).map(Number);
   const light = c => { const f = v => (v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4; return 0.2126*f(c[0]) + 0.7152*f(c[1]) + 0.0722*f(c[2]); };

@@ -299,8 +299,8 @@ func (l *Loop) job(p *Page) Job {
 	return Job{ID: l.id, URL: p.URL, Host: p.Host.Name, Copy: p.copy}
 }
 
-// Take returns a poll of a page for the caller to make, unless the page is in another stage; call it
-// in Do.
+// Take returns a poll of a page for the caller to make, unless the page is in another stage;
+// call it in Do.
 func (l *Loop) Take(url string, stage Stage) (job Job, ok bool) {
 	p := l.cfg.State.Page(url)
 	if p == nil || p.Stage != stage || !l.asking {

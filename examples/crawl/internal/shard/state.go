@@ -482,8 +482,8 @@ func (p *Page) History() (all []Memory) {
 	return all
 }
 
-// Settings returns the weight of a page and the bounds of the time between two polls, in seconds, as
-// Add gave them.
+// Settings returns the weight of a page and the bounds of the time between two polls, in
+// seconds, as Add gave them.
 func (p *Page) Settings() (weight, shortest, longest float64) { return p.weight, p.shortest, p.longest }
 
 // Copy returns what is remembered of the page's copy: the state of a live.Transport.

@@ -1,8 +1,8 @@
 // Package sink is where new versions of pages go: a folder, a WARC file, lines of JSON, a webhook.
 //
 // A version is kept before the poll that found it counts. If it cannot be kept, the poll has failed
-// and the next one finds the version again. So each version that was learnt is there, once or, after
-// a crash, twice.
+// and the next one finds the version again. So each version that was learnt is there, once or,
+// after a crash, twice.
 package sink
 
 import (
