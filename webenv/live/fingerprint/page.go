@@ -76,7 +76,8 @@ type place struct {
 }
 
 // The parameters of the algorithm are those that did best on 53,793 pairs of real copies of 263
-// legal and help pages. What they do to synthetic noise is measured by go test -run Noise -v.
+// legal and help pages. What they do to synthetic noise is measured by
+// go test ./webenv/live/fingerprint -run Noise -v.
 const (
 	forgetAfter = 16 // copies of absence
 	goneAfter   = 3  // copies after which the absence of a block is a change

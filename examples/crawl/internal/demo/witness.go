@@ -151,7 +151,7 @@ func version(seen *copying) int {
 	return v
 }
 
-// copying keeps what is written.
+// copying keeps what is written, as one in the tests of webenv/live does: they are another module.
 type copying struct {
 	http.ResponseWriter
 	status int

@@ -303,7 +303,7 @@ func (s *State) settle(p *Page) error {
 // as package fetch has it, and the others wait for their turn. A queue of 1 would leave a host out
 // of the learner's comparison while it is polled: that costs 3 % of the detections where answers
 // come at once and 15 % where a poll takes a quarter of a host's time, and 4 costs nothing. See
-// go test ./crawl/internal/shard -run TestQueue -sweep -v.
+// go test ./examples/crawl/internal/shard -run TestQueue -sweep -v.
 const queue = 4
 
 // limit tells the learner how hard a host may be used.
