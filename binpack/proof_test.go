@@ -17,8 +17,8 @@ import (
 // petersenCore draws 15 items for 3 full bins of c that can be packed in fractions but not whole
 // (Caprara, Dell'Amico, Díaz, Iori & Rizzi 2015): the weight of an edge of the Petersen graph is
 // the sum of those of its ends, so that its perfect matchings fill a bin, and no three of them
-// are disjoint. That no other sets fill the bins is checked by trying all. (examples/binpack, another
-// module, draws them, too.)
+// are disjoint. That no other sets fill the bins is checked by trying all.
+// (examples/binpack, another module, draws them, too.)
 func petersenCore(rng *rand.Rand, c int) []int {
 	for {
 		var end [10]int
