@@ -35,6 +35,22 @@ func TestMemory(t *testing.T) {
 			return f
 		}
 	}
+	// grouped has polls of pages in groups of so many, until their evidence has all its knots.
+	grouped := func(pages int) func() any {
+		return filter(func(f *RateFilter) {
+			groups := make([]int, n/pages)
+			for g := range groups {
+				groups[g] = must(f.AddGroup(GroupConfig{}))
+			}
+			for page := range n {
+				require.NoError(t, f.SetGroup(page, groups[page%len(groups)]))
+			}
+			for k := range 4 * n {
+				page := k % n
+				require.NoError(t, f.Record(page, 100+float64(k), k%7 == 0))
+			}
+		})
+	}
 	for _, c := range []struct {
 		name  string
 		bytes float64
@@ -44,6 +60,9 @@ func TestMemory(t *testing.T) {
 		{"RateFilter with weights", 60 + 8, filter(func(f *RateFilter) { _ = f.SetWeight(1, 2) })},
 		{"RateFilter with intervals", 60 + 20, filter(func(f *RateFilter) { _ = f.SetInterval(1, 2, 3) })},
 		{"RateFilter with groups", 60 + 4, filter(func(f *RateFilter) { _ = f.SetGroup(1, must(f.AddGroup(GroupConfig{}))) })},
+		{"RateFilter with groups of 100", 60 + 18, grouped(100)},
+		{"RateFilter with groups of 32", 60 + 17, grouped(32)},
+		{"RateFilter with groups of 5", 60 + 85, grouped(5)},
 		{"RateFilter, all pages deferred", 60 + 60 + 12, filter(func(f *RateFilter) {
 			for page := range n {
 				require.NoError(t, f.Defer(page, 1e9))

@@ -173,3 +173,30 @@ func TestNewPagesStartLearnt(t *testing.T) {
 	require.Empty(t, f.early)
 	require.InEpsilon(t, 0.01, must(f.Rate(kept)).Median, 0.9)
 }
+
+// Pages that have been removed are no evidence about those that come.
+func TestRemovedPagesHaveNoVote(t *testing.T) {
+	t.Parallel()
+	const n = 40
+	f := must(NewRateFilter(n, RateFilterConfig{}))
+	for i := range 400 {
+		now := float64(i)
+		page := must(f.Next(now))
+		require.NoError(t, f.Observe(page, now, page < n/2))
+	}
+	cell := func() (mean float64) { // rising with the rate
+		votes := 0.0
+		for k, share := range f.census.Prior.Rates() {
+			mean += float64(k) * share
+			votes += share
+		}
+		return mean / votes
+	}
+	all := cell()
+	for page := range n / 2 {
+		require.NoError(t, f.Remove(page))
+	}
+	without := cell()
+	t.Logf("mean cell of the prior %.2f with busy pages, %.2f when they are gone", all, without)
+	require.Less(t, without, 0.5*all)
+}

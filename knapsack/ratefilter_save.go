@@ -10,7 +10,7 @@ import (
 	"github.com/recrawl/recrawl/knapsack/internal/queue"
 )
 
-var rateFilterFormat = codec.Format{Magic: "recrawl/knapsack.RateFilter", Version: 4}
+var rateFilterFormat = codec.Format{Magic: "recrawl/knapsack.RateFilter", Version: 5}
 
 // AppendBinary appends the state: about 70 bytes a page.
 func (f *RateFilter) AppendBinary(b []byte) ([]byte, error) {
@@ -53,7 +53,10 @@ func (f *RateFilter) encode(e *codec.Encoder) {
 	f.encodeEarly(e)
 	f.queue.Encode(e)
 	for g := range f.groups {
-		f.groups[g].Encode(e)
+		known := f.groups[g] != nil
+		if e.Bool(known); known {
+			f.groups[g].Encode(e)
+		}
 	}
 }
 
@@ -95,9 +98,12 @@ func (f *RateFilter) decode(d *codec.Decoder) {
 	if d.Err() != nil {
 		return
 	}
-	f.groups = make([]factor.Factor, f.queue.Groups())
+	f.groups = make([]*factor.Factor, f.queue.Groups())
 	for g := range f.groups {
-		f.groups[g].Decode(d)
+		if d.Bool() {
+			f.groups[g] = new(factor.Factor)
+			f.groups[g].Decode(d)
+		}
 	}
 	for slot := range uint32(slots) {
 		if g := f.queue.Group(slot); g != queue.None {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/recrawl/recrawl/knapsack/internal/factor"
 	"github.com/recrawl/recrawl/knapsack/internal/limits"
 	"github.com/recrawl/recrawl/knapsack/internal/queue"
 )
@@ -76,9 +75,9 @@ func (f *RateFilter) AddGroup(cfg GroupConfig) (group int, err error) {
 	group = f.limits.AddPace(pace)
 	if Slot(group) == f.queue.Groups() {
 		f.queue.AddGroup()
-		f.groups = append(f.groups, factor.Factor{})
+		f.groups = append(f.groups, nil)
 	}
-	f.groups[Slot(group)] = factor.New(&f.levels[ofGroup])
+	f.groups[Slot(group)] = nil
 	f.paced(uint32(Slot(group)))
 	return group, nil
 }

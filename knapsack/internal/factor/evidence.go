@@ -11,14 +11,23 @@ import (
 // over time. Each poll ends a gap, over which both are spread evenly. Evidence keeps their sums
 // as piecewise linear functions of time, with knots that are fewer with age.
 //
-// Time: O(knots in the gap) for Add, O(log knots) for Since. Memory: 24 bytes a knot.
+// Time: O(knots in the gap) for Add, O(log knots) for Since. Memory: 16 bytes a knot, and none before
+// the first evidence.
 type Evidence struct {
 	knots []knot // in order of time, at least width apart
 	last  knot   // at the end of the latest gap
 }
 
-// A knot has the changes found and expected up to a time, since some time before the first knot.
-type knot struct{ time, found, expected float64 }
+// A knot has the changes found and expected up to a time, since some time before the first knot. The
+// sums are those of a few MostPolls at most, which bounds their errors by rounding.
+type knot struct {
+	time            float64
+	found, expected float32
+}
+
+// MostPolls is how many polls there may be in a cycle: sums of 8 times as many are rounded by less
+// than 1 % of one of them.
+const MostPolls = 1 << 14
 
 const (
 	// width is the least time between two knots, in cycles.
@@ -34,7 +43,7 @@ func (e *Evidence) Since(from float64) (found, expected, known float64) {
 		return 0, 0, from
 	}
 	if first := &e.knots[0]; from <= first.time {
-		return e.last.found - first.found, e.last.expected - first.expected, first.time
+		return float64(e.last.found - first.found), float64(e.last.expected - first.expected), first.time
 	}
 	lo, hi := 1, len(e.knots)
 	for lo < hi { // the first knot after from is in lo … hi, last for len(knots)
@@ -49,48 +58,55 @@ func (e *Evidence) Since(from float64) (found, expected, known float64) {
 		b = &e.knots[lo]
 	}
 	part := (from - a.time) / (b.time - a.time)
-	found = e.last.found - a.found - float64(part*(b.found-a.found))
-	expected = e.last.expected - a.expected - float64(part*(b.expected-a.expected))
+	found = float64(e.last.found-a.found) - float64(part*float64(b.found-a.found))
+	expected = float64(e.last.expected-a.expected) - float64(part*float64(b.expected-a.expected))
 	return max(0, found), max(0, expected), from
 }
 
-// Add takes in the evidence of a gap from one time to another, keeping so many knots at most.
+// Add takes in the evidence of a gap from one time to another, keeping so many knots at most, two
+// or more.
 func (e *Evidence) Add(from, to, found, expected, cycle float64, most int) {
 	if !(to > from) {
 		return
 	}
 	if len(e.knots) == 0 {
-		e.knots = append(e.knots, knot{time: from})
+		e.knots = append(make([]knot, 0, 2), knot{time: from})
 		e.last = knot{time: from}
 	}
 	for i := len(e.knots) - 1; i >= 0 && e.knots[i].time > from; i-- {
 		k := &e.knots[i]
 		part := min(1, (k.time-from)/(to-from))
-		k.found += float64(part * found)
-		k.expected += float64(part * expected)
+		k.found += float32(part * found)
+		k.expected += float32(part * expected)
 	}
-	e.last.found += found
-	e.last.expected += expected
+	e.last.found += float32(found)
+	e.last.expected += float32(expected)
 	e.last.time = max(e.last.time, to)
 	if e.last.time-e.knots[len(e.knots)-1].time >= width*cycle {
-		e.knots = append(e.knots, e.last)
 		e.thin(cycle, most)
+		if n := len(e.knots); n == cap(e.knots) { // append would make more room than for most
+			e.knots = append(make([]knot, 0, max(n+1, min(2*n, most))), e.knots...)
+		}
+		e.knots = append(e.knots, e.last)
 	}
 }
 
-// thin drops knots that are too old, or too many for their age, and lets the sums begin at the
-// first one that stays.
+// thin drops knots that are too old, or too many for their age, so that there is room for one
+// more, and lets the sums begin at the first one that stays.
 func (e *Evidence) thin(cycle float64, most int) {
 	old := 0
-	for len(e.knots)-old > 2 && e.last.time-e.knots[old+1].time > memory*cycle {
+	for len(e.knots)-old > 1 && e.last.time-e.knots[old+1].time > memory*cycle {
 		old++
 	}
 	e.knots = slices.Delete(e.knots, 0, old)
-	for len(e.knots) > most {
+	for len(e.knots) >= max(2, most) {
 		drop, least := 1, math.Inf(1)
-		for i := 1; i < len(e.knots)-1; i++ {
-			before := e.knots[i-1].time
-			if span := (e.knots[i+1].time - before) / (e.last.time - before); span < least {
+		for i := 1; i < len(e.knots); i++ {
+			before, after := e.knots[i-1].time, e.last.time
+			if i+1 < len(e.knots) {
+				after = e.knots[i+1].time
+			}
+			if span := (after - before) / (e.last.time - before); span < least {
 				drop, least = i, span
 			}
 		}
@@ -108,15 +124,18 @@ func (k *knot) drop(base knot) {
 	k.expected = max(0, k.expected-base.expected)
 }
 
-// far bounds times and sums in saved states, so that nothing overflows.
-const far = math.MaxFloat64 / 4
+// far and most bound times and sums in saved states, so that nothing overflows.
+const (
+	far  = math.MaxFloat64 / 4
+	most = math.MaxFloat32 / 4
+)
 
 func (e *Evidence) encode(to *codec.Encoder) {
 	to.Int(len(e.knots))
 	for _, k := range append(e.knots[:len(e.knots):len(e.knots)], e.last) {
 		to.Float64(k.time)
-		to.Float64(k.found)
-		to.Float64(k.expected)
+		to.Float64(float64(k.found))
+		to.Float64(float64(k.expected))
 	}
 }
 
@@ -124,7 +143,11 @@ func (e *Evidence) decode(d *codec.Decoder) {
 	n := d.Count(3 * 8)
 	var before knot
 	for i := 0; i <= n && d.Err() == nil; i++ {
-		k := knot{d.Float64In(-far, far), d.Float64In(before.found, far), d.Float64In(before.expected, far)}
+		k := knot{
+			time:     d.Float64In(-far, far),
+			found:    float32(d.Float64In(float64(before.found), most)),
+			expected: float32(d.Float64In(float64(before.expected), most)),
+		}
 		d.Require(i == 0 || k.time > before.time || i == n && k.time == before.time, "evidence of %v after %v", k.time, before.time)
 		before = k
 		if i < n {

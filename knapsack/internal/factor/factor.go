@@ -53,12 +53,16 @@ func NewLevel(pulls ...float64) (l Level) {
 // A Factor learns the factor of one group. See New.
 type Factor struct {
 	Evidence
-	doubt Mix // log likelihood of each strength, discounted
-	weigh Mix // how likely the strengths are
+	doubt, weigh [mostPulls]float32 // log likelihood of each strength, discounted; how likely it is
 }
 
 // New returns the factor of a group of which nothing is known.
-func New(l *Level) Factor { return Factor{weigh: l.prior} }
+func New(l *Level) (f Factor) {
+	for k, p := range l.prior {
+		f.weigh[k] = float32(p)
+	}
+	return f
+}
 
 // Each returns for each strength the factor of the time from a moment to the present, where it is
 // base without the evidence. Where evidence is forgotten it is that of base.
@@ -89,7 +93,7 @@ func (f *Factor) Mean(l *Level, from, base float64) float64 {
 // Average returns the average over the strengths.
 func (f *Factor) Average(l *Level, each *Mix) (mean float64) {
 	for k := range l.pulls {
-		mean += float64(f.weigh[k] * each[k])
+		mean += float64(float64(f.weigh[k]) * each[k])
 	}
 	return mean
 }
@@ -99,18 +103,20 @@ func (f *Factor) Learn(l *Level, likelihood *Mix) {
 	var posterior Mix
 	top := math.Inf(-1)
 	for k := range l.pulls {
-		f.doubt[k] = float64(f.doubt[k]*forget) + fast.Log(max(likelihood[k], leastLikelihood))
-		posterior[k] = f.doubt[k] + fast.Log(l.prior[k]+leastPrior)
+		doubt := float64(float64(f.doubt[k])*forget) + fast.Log(max(likelihood[k], leastLikelihood))
+		f.doubt[k] = float32(doubt)
+		posterior[k] = doubt + fast.Log(l.prior[k]+leastPrior)
 		top = max(top, posterior[k])
 	}
 	total := 0.0
 	for k := range l.pulls {
-		f.weigh[k] = fast.Exp(posterior[k] - top)
-		total += f.weigh[k]
+		posterior[k] = fast.Exp(posterior[k] - top)
+		total += posterior[k]
 	}
 	for k := range l.pulls {
-		f.weigh[k] /= total
-		l.prior[k] += float64(learn * (f.weigh[k] - l.prior[k]))
+		share := posterior[k] / total
+		f.weigh[k] = float32(share)
+		l.prior[k] += float64(learn * (share - l.prior[k]))
 	}
 }
 
@@ -123,14 +129,14 @@ func (l *Level) Decode(d *codec.Decoder) { copy(l.prior[:], d.Float64sIn(mostPul
 // Encode writes the factor.
 func (f *Factor) Encode(e *codec.Encoder) {
 	f.Evidence.encode(e)
-	e.Float64s(f.doubt[:])
-	e.Float64s(f.weigh[:])
+	e.Float32s(f.doubt[:])
+	e.Float32s(f.weigh[:])
 }
 
 // Decode reads what Encode wrote.
 func (f *Factor) Decode(d *codec.Decoder) {
 	f.Evidence.decode(d)
 	mostDoubt := math.Log(leastLikelihood) / (1 - forget)
-	copy(f.doubt[:], d.Float64sIn(mostPulls, mostDoubt, 0))
-	copy(f.weigh[:], d.Float64sIn(mostPulls, 0, 1))
+	copy(f.doubt[:], d.Float32sIn(mostPulls, float32(mostDoubt), 0))
+	copy(f.weigh[:], d.Float32sIn(mostPulls, 0, 1))
 }

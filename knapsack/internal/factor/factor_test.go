@@ -38,8 +38,8 @@ func TestSince(t *testing.T) {
 			}
 			gotFound, gotExpected, known := e.Since(k.time)
 			require.Equal(t, k.time, known)
-			require.InDelta(t, found, gotFound, 1e-9)
-			require.InDelta(t, expected, gotExpected, 1e-9)
+			require.InDelta(t, found, gotFound, 1e-5)
+			require.InDelta(t, expected, gotExpected, 1e-5)
 		}
 		_, _, known := e.Since(-1)
 		require.Equal(t, e.knots[0].time, known, "what was before is not known")
@@ -59,7 +59,8 @@ func TestKnotsAreFew(t *testing.T) {
 	for range 4000 {
 		e.Add(now, now+0.01, 0.02, 0.01, 1, most)
 		now += 0.01
-		require.LessOrEqual(t, len(e.knots), most+1)
+		require.LessOrEqual(t, len(e.knots), most)
+		require.LessOrEqual(t, cap(e.knots), most)
 	}
 	for _, age := range []float64{0.1, 0.5, 2, 7} {
 		found, expected, _ := e.Since(now - age)
@@ -149,7 +150,7 @@ func TestFactorOfPartlyKnownTime(t *testing.T) {
 	f := New(&l)
 	f.Add(10, 12, 4, 2, 1, 9)
 	each := f.Each(&l, 10, 1)
-	require.InEpsilon(t, (8+4.0)/(8+2), each[1], 1e-9)
+	require.InEpsilon(t, (8+4.0)/(8+2), each[1], 1e-6)
 	require.InEpsilon(t, (2+4.0)/(2+2), each[2], 1e-9)
 	each = f.Each(&l, 6, 1)
 	require.InEpsilon(t, 1+(1.2-1)/3, each[1], 1e-9)
@@ -197,7 +198,7 @@ func TestDecode(t *testing.T) {
 		"falling":  func(f *Factor, _ *Level) { f.last.expected = 0 },
 		"doubt":    func(f *Factor, _ *Level) { f.doubt[1] = 1 },
 		"unlikely": func(f *Factor, _ *Level) { f.doubt[1] = -1e9 },
-		"weight":   func(f *Factor, _ *Level) { f.weigh[0] = math.NaN() },
+		"weight":   func(f *Factor, _ *Level) { f.weigh[0] = float32(math.NaN()) },
 		"prior":    func(_ *Factor, l *Level) { l.prior[0] = 2 },
 	} {
 		f, l := good()
@@ -205,4 +206,18 @@ func TestDecode(t *testing.T) {
 		_, err := load(f, l)
 		require.ErrorIs(t, err, codec.ErrCorrupt, name)
 	}
+}
+
+// Sums of as many polls as there may be in memory are exact to 1 %.
+func TestManyPolls(t *testing.T) {
+	t.Parallel()
+	var e Evidence
+	const n = MostPolls
+	for k := range 10 * n {
+		now := float64(k) / n
+		e.Add(now-1, now, 0.01, 0.3, 1, 192)
+	}
+	found, expected, _ := e.Since(8)
+	require.InEpsilon(t, 0.01*n*2, found, 0.26, "part of the polls since 8 began before")
+	require.InEpsilon(t, 30, expected/found, 0.01)
 }

@@ -178,7 +178,7 @@ func (l *Limits) Pace(group uint32) *Pace { return &l.paces[group] }
 // Pages returns the number of pages in the group in a slot, 0 if it has been removed.
 func (l *Limits) Pages(group uint32) int {
 	if p := &l.paces[group]; !p.removed {
-		return p.pages
+		return int(p.pages)
 	}
 	return 0
 }
@@ -221,8 +221,8 @@ type Pace struct {
 	turn    float64 // time at which the share allows the next poll
 	last    float64 // time of the last poll
 	until   float64 // time until which the group is deferred
-	pages   int
-	flying  int // of the pages
+	pages   int32
+	flying  int32 // of the pages
 	removed bool
 }
 
@@ -251,7 +251,7 @@ func (p *Pace) Defer(until float64) { p.until = until }
 // Ready returns the time before which the group may not be polled; Full if that depends on an
 // answer.
 func (p *Pace) Ready() float64 {
-	if p.MaxInFlight > 0 && p.flying >= p.MaxInFlight {
+	if p.MaxInFlight > 0 && int(p.flying) >= p.MaxInFlight {
 		return Full
 	}
 	ready := max(p.turn, p.until)
@@ -277,7 +277,7 @@ func (p *Pace) Spend(now, period float64) {
 // Land takes note that a flight of the group has ended.
 func (p *Pace) Land() { p.flying-- }
 
-func (p *Pace) count(by int, flying bool) {
+func (p *Pace) count(by int32, flying bool) {
 	p.pages += by
 	if flying {
 		p.flying += by
