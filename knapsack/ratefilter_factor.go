@@ -31,8 +31,8 @@ const (
 	mostKnots, leastKnots, pagesPerKnot = 192, 8, 8
 )
 
-// neighbours returns the factor of a group, nil if it has fewer than two pages or nothing is known of
-// it.
+// neighbours returns the factor of a group, nil if it has fewer than two pages or nothing is known
+// of it.
 func (f *RateFilter) neighbours(group uint32) *factor.Factor {
 	if group == queue.None || f.limits.Pages(group) < 2 {
 		return nil
@@ -65,8 +65,8 @@ type poll struct {
 	changed   bool
 }
 
-// learn takes the poll in as evidence of so many pages, and returns the factor before it. Where there
-// are more pages than need be, part of the polls will do.
+// learn takes the poll in as evidence of so many pages, and returns the factor before it. Where
+// there are more pages than need be, part of the polls will do.
 func (p *poll) learn(to *factor.Factor, l *factor.Level, base float64, pages int) (m float64) {
 	each := to.Each(l, p.from, base)
 	m = to.Average(l, &each)

@@ -11,15 +11,15 @@ import (
 // over time. Each poll ends a gap, over which both are spread evenly. Evidence keeps their sums
 // as piecewise linear functions of time, with knots that are fewer with age.
 //
-// Time: O(knots in the gap) for Add, O(log knots) for Since. Memory: 16 bytes a knot, and none before
-// the first evidence.
+// Time: O(knots in the gap) for Add, O(log knots) for Since. Memory: 16 bytes a knot, and none
+// before the first evidence.
 type Evidence struct {
 	knots []knot // in order of time, at least width apart
 	last  knot   // at the end of the latest gap
 }
 
-// A knot has the changes found and expected up to a time, since some time before the first knot. The
-// sums are those of a few MostPolls at most, which bounds their errors by rounding.
+// A knot has the changes found and expected up to a time, since some time before the first knot.
+// The sums are those of a few MostPolls at most, which bounds their errors by rounding.
 type knot struct {
 	time            float64
 	found, expected float32
