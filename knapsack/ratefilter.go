@@ -41,9 +41,10 @@ import (
 // Time: O(log n) for Next and Observe. No call does what belongs to many pages: none looks at more
 // than some hundred (TestRateFilterHasNoStall). Memory: 60 bytes a page; 8 more with weights, 8
 // with costs, 20 with intervals and 12 for each page with a longest one, one bit with signals.
-// Groups take 16 to 18 more where they have 32 to 100 pages on average; smaller ones take 4 for each
-// page and about 400 for each group, which is 85 a page with 5 pages in each. Pages that are deferred,
-// or whose last poll got no answer, or of which a signal waits for one, take about 70 more.
+// Groups take 16 to 18 more where they have 32 to 100 pages on average; smaller ones take 4 for
+// each page and about 400 for each group, which is 85 a page with 5 pages in each. Pages that are
+// deferred, or whose last poll got no answer, or of which a signal waits for one, take about 70
+// more.
 //
 // # How it works
 //
