@@ -177,8 +177,14 @@ func decodeOverdue(d *codec.Decoder, x []float64, in []bool) *Overdue {
 	o.size = len(o.winner)
 	o.until = d.Float64sIn(o.size, math.Inf(-1), math.Inf(1))
 	d.Require(o.size >= len(x), "a tree of %d nodes for %d pages", o.size, len(x))
-	for k, w := range o.winner {
-		d.Require(w == None || int(w) < len(x), "page %d of %d wins at node %d", w, len(x), k)
+	if d.Err() != nil {
+		return o
+	}
+	for k := o.size - 1; k >= 1; k-- {
+		a, _ := o.champion(2 * k)
+		b, _ := o.champion(2*k + 1)
+		w := o.winner[k]
+		d.Require((w == a || w == b) && (w != None || a == b), "page %d wins at node %d, over %d and %d", w, k, a, b)
 	}
 	return o
 }
