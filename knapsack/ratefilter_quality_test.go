@@ -1,6 +1,7 @@
 package knapsack
 
 import (
+	"flag"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -338,7 +339,8 @@ func TestCensusLearnsThePrior(t *testing.T) {
 	require.Less(t, f.census.Hedge.Gain(), worthwhile)
 }
 
-// The unit of time does not matter.
+// The unit of time does not matter but for rounding, after which runs go other ways: what they find
+// then differs by some 7 % (one standard deviation), the mean of 12 by 2 %; 4 of these are 8 %.
 func TestRateFilterHasNoUnit(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -347,7 +349,7 @@ func TestRateFilterHasNoUnit(t *testing.T) {
 	var found []float64
 	for _, unit := range []float64{1e-9, 1, 86_400, 1e12} {
 		sum := 0
-		for seed := range uint64(3) {
+		for seed := range uint64(12) {
 			f := must(NewRateFilter(200, RateFilterConfig{Objective: Detections}))
 			env := bursty(200, seed)
 			for k := 1; k <= 5000; k++ {
@@ -600,12 +602,14 @@ func mix64(x uint64) uint64 {
 	return x ^ x>>31
 }
 
+var large = flag.Bool("large", false, "benchmark the rate filter with a million pages and more")
+
 // BenchmarkRateFilter measures an ask and its answer, by number of pages.
 func BenchmarkRateFilter(b *testing.B) {
 	for _, n := range []int{1e3, 1e5, 1e6, 1e7} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			if testing.Short() && n > 1e6 {
-				b.Skip("610 MB")
+			if !*large && n > 1e5 {
+				b.Skip("takes minutes, and up to 620 MB: -large")
 			}
 			f := warm(n)
 			now := 0.0
@@ -637,12 +641,14 @@ func BenchmarkRateFilter(b *testing.B) {
 	}
 }
 
-// BenchmarkRateFilterFromStart measures each Next of the first three cycles of a web of a million
-// pages: no call does what belongs to many. longest/median is to be less than 100.
+// BenchmarkRateFilterFromStart measures each Next of the first three cycles of a web of 100,000
+// pages, or a million with -large: how much longer than the median one is the longest? The aim is
+// 100 times. With a core to itself and without garbage collection a million pages gave 800 (5.2 ms,
+// when polling in turn ends), and 140 but for 30 calls of 3,000,000.
 func BenchmarkRateFilterFromStart(b *testing.B) {
-	n := 1_000_000
-	if testing.Short() {
-		n = 10_000
+	n := 100_000
+	if *large {
+		n = 1_000_000
 	}
 	for b.Loop() {
 		f := must(NewRateFilter(n, RateFilterConfig{Objective: Detections}))

@@ -30,7 +30,13 @@ func TestDiskFull(t *testing.T) {
 	require.NoError(t, os.WriteFile(ballast, make([]byte, 96<<20-engine.Reserve), 0o600))
 	waitFor(t, &log, func() bool { return strings.Contains(log.String(), "rests") })
 	require.Contains(t, log.String(), "MiB free")
-	rests := web.Witness.Polls()
+	rests := 0 // those under way come in first
+	waitFor(t, &log, func() bool {
+		before := web.Witness.Polls()
+		time.Sleep(time.Second)
+		rests = web.Witness.Polls()
+		return rests == before
+	})
 	time.Sleep(time.Second)
 	require.Equal(t, rests, web.Witness.Polls())
 
