@@ -39,6 +39,8 @@ const (
 	early = 0.9
 	// hintStep is after how much of a cycle a page with a hint is looked at again.
 	hintStep = 1.0 / 32
+	// dueSteps is how many steps of the secant rule find the time at which a page is due.
+	dueSteps = 4
 	// shortestDue is the least due time, as a part of the longest.
 	shortestDue = 1e-9
 )
@@ -292,7 +294,7 @@ func (f *RateFilter) due(slot uint32, guess float64) float64 {
 	}
 	gap := f.model.Cycle()
 	if !f.inTurn() {
-		gap = f.crossing(slot, guess, f.threshold, 2)
+		gap = f.crossing(slot, guess, f.threshold, dueSteps)
 	}
 	gap = min(gap, f.limits.Longest(slot), patience*f.model.Cycle())
 	return max(last+gap, f.limits.Earliest(slot, f.polled[slot]))
@@ -300,7 +302,8 @@ func (f *RateFilter) due(slot uint32, guess float64) float64 {
 
 // crossing finds the gap at which the index of a page reaches a level: by doubling from a guess,
 // then by so many steps of the secant rule in log gap and one more, whose result is not looked at.
-// That is exact to a tenth with none, and to a few per cent with two.
+// That is exact to a tenth with none, and to a few per cent with two, but where the index hardly
+// grows or takes a step.
 func (f *RateFilter) crossing(slot uint32, guess, level float64, steps int) float64 {
 	longest := 2 * max(guess, patience*f.model.Cycle())
 	shortest := longest * shortestDue
