@@ -25,6 +25,9 @@ func heapOf(make func() any) float64 {
 // The bytes a page that the comments of the types state are those that are held. It runs alone, as
 // it measures the heap.
 func TestMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	const n = 100_000
 	src := rand.NewPCG(1, 2)
 	filter := func(prepare func(f *RateFilter)) func() any {

@@ -209,6 +209,9 @@ func TestRateFilterSaved(t *testing.T) {
 	for _, o := range []knapsack.Objective{knapsack.Detections, knapsack.Age} {
 		t.Run(o.String(), func(t *testing.T) {
 			t.Parallel()
+			if testing.Short() && o == knapsack.Age {
+				t.Skip("long")
+			}
 			f, err := knapsack.NewRateFilter(4, knapsack.RateFilterConfig{Objective: o})
 			require.NoError(t, err)
 			group, err := f.AddGroup(knapsack.GroupConfig{MinGap: 2, MaxShare: 0.75})
@@ -237,7 +240,11 @@ func TestRateFilterSaved(t *testing.T) {
 // useFilter does with a filter what a crawler does, whatever its state.
 func useFilter(f *knapsack.RateFilter) any {
 	var did []any
-	for k := range 25 {
+	asks := 25
+	if testing.Short() {
+		asks = 9 // thousands of forged states are used so
+	}
+	for k := range asks {
 		now := 400 + float64(k)
 		page, err := f.Next(now)
 		did = append(did, page, err, f.Price())
