@@ -1,0 +1,143 @@
+package partition
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Zeros, and durations at the ends of the range, do no harm.
+func TestAssignerExtremes(t *testing.T) {
+	t.Parallel()
+	for _, d := range [][]float64{{0}, {longest}, {0, longest}, {1e-300, 1}, {math.SmallestNonzeroFloat64}, {0, 0, 0, 1}} {
+		a := newAssigner(t, 3, 4, AssignerConfig{}, 1)
+		for n := range 3000 {
+			_, err := a.Next(n % 4)
+			require.NoError(t, err)
+			require.NoError(t, a.Observe(n%4, d[n/7%len(d)]))
+		}
+		b, err := a.MarshalBinary()
+		require.NoError(t, err)
+		require.NoError(t, new(Assigner).UnmarshalBinary(b), "all state finite for %v", d)
+	}
+}
+
+func TestAssignerRejects(t *testing.T) {
+	t.Parallel()
+	src := rand.NewPCG(1, 2)
+	inf := math.Inf(1)
+	for _, c := range []struct {
+		arms, sites int
+		cfg         AssignerConfig
+	}{
+		{0, 1, AssignerConfig{}}, {nowhere, 1, AssignerConfig{}}, {2, -1, AssignerConfig{}},
+		{2, 1, AssignerConfig{Threshold: math.NaN()}}, {2, 1, AssignerConfig{Explore: -1}}, {2, 1, AssignerConfig{Threshold: 1, Explore: 2}},
+		{2, 1, AssignerConfig{Threshold: 1, Capacity: []float64{1}}}, {2, 1, AssignerConfig{Threshold: 1, Capacity: []float64{inf, 0}}},
+	} {
+		_, err := NewAssigner(c.arms, c.sites, c.cfg, src)
+		require.ErrorIs(t, err, ErrConfig, "%+v", c)
+	}
+	require.Panics(t, func() { _, _ = NewAssigner(2, 1, AssignerConfig{}, nil) })
+	a := newAssigner(t, 2, 1, AssignerConfig{}, 1)
+	require.Equal(t, AssignerConfig{Threshold: 7}, a.cfg, "the defaults")
+	_, _, err := a.Expected(1, 0)
+	require.ErrorIs(t, err, ErrUnknown)
+	_, _, err = a.Expected(0, 2)
+	require.ErrorIs(t, err, ErrUnknown)
+}
+
+// Saved states whose parts are in range but contradict each other are refused.
+func TestAssignerContradictions(t *testing.T) {
+	t.Parallel()
+	for name, spoil := range map[string]func(*Assigner){
+		"number of sites in an arm": func(a *Assigner) { a.arm[0].sites++ },
+		"site in a missing arm":     func(a *Assigner) { a.site.at[0] = 2 },
+		"asked from nowhere":        func(a *Assigner) { a.leave(0); a.site.asked[0] = true },
+		"site in a removed arm":     func(a *Assigner) { a.arms.Remove(int(a.site.at[0])) },
+		"removed site in an arm":    func(a *Assigner) { a.sites.Remove(0) },
+		"no arms":                   func(a *Assigner) { a.leave(0); a.arms.Remove(0); a.arms.Remove(1) },
+		"too few weights":           func(a *Assigner) { a.site.weight = []float32{1} },
+		"no noise":                  func(a *Assigner) { a.relative.means = 0 },
+	} {
+		a := newAssigner(t, 2, 3, AssignerConfig{}, 1)
+		for site := range a.All() {
+			_, err := a.Next(site)
+			require.NoError(t, err)
+		}
+		spoil(a)
+		data, err := a.MarshalBinary()
+		require.NoError(t, err)
+		require.ErrorIs(t, new(Assigner).UnmarshalBinary(data), ErrCorrupt, name)
+	}
+}
+
+// TestExactAmongSkewed has a site whose durations are exact, and 0 from one arm, among
+// sites whose noise is large: its standard deviation is 0, which must not become NaN.
+func TestExactAmongSkewed(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(1, 2))
+	a, err := NewAssigner(3, 20, AssignerConfig{Explore: .5}, rand.NewPCG(3, 4))
+	require.NoError(t, err)
+	for range 2000 {
+		for site := range a.Len() {
+			arm, err := a.Next(site)
+			require.NoError(t, err)
+			duration := rng.ExpFloat64()
+			if site == 0 {
+				duration = float64(arm)
+			}
+			require.NoError(t, a.Observe(site, duration))
+		}
+	}
+	data, err := a.MarshalBinary()
+	require.NoError(t, err)
+	require.NoError(t, new(Assigner).UnmarshalBinary(data))
+}
+
+// TestEmptyArm has sites of very different durations come and go: what rounding leaves of
+// their sum is not the time of an arm without sites.
+func TestEmptyArm(t *testing.T) {
+	t.Parallel()
+	a, err := NewAssigner(1, 3, AssignerConfig{}, rand.NewPCG(1, 2))
+	require.NoError(t, err)
+	for site, duration := range []float64{.1, 1e15, .3} {
+		_, err = a.Next(site)
+		require.NoError(t, err)
+		require.NoError(t, a.Observe(site, duration))
+	}
+	for site := range 3 {
+		require.NoError(t, a.Remove(site))
+	}
+	sites, time, err := a.Load(0)
+	require.NoError(t, err)
+	require.Zero(t, sites)
+	require.Zero(t, time)
+}
+
+// TestLeastCapacity has rounding leave a negative sum in an arm of the least capacity
+// that there is, whose state stays finite all the same.
+func TestLeastCapacity(t *testing.T) {
+	t.Parallel()
+	cfg := AssignerConfig{Capacity: []float64{math.SmallestNonzeroFloat64}}
+	a, err := NewAssigner(1, 3, cfg, rand.NewPCG(1, 2))
+	require.NoError(t, err)
+	access := func(site int, duration float64) {
+		_, err := a.Next(site)
+		require.NoError(t, err)
+		require.NoError(t, a.Observe(site, duration))
+	}
+	for site, duration := range []float64{1e15, .06, .06} {
+		access(site, duration)
+	}
+	require.NoError(t, a.Remove(0))
+	require.NoError(t, a.Remove(1))
+	_, time, err := a.Load(0)
+	require.NoError(t, err)
+	require.Less(t, time, 0.)
+	access(2, .06)
+	data, err := a.MarshalBinary()
+	require.NoError(t, err)
+	require.NoError(t, new(Assigner).UnmarshalBinary(data))
+}
