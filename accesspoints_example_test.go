@@ -35,7 +35,7 @@ func newAccessPoint(continent int) *accessPoint {
 	a.client = &http.Client{Transport: &live.Transport{Base: a, Now: func() time.Time { return a.now }}}
 	a.machines, _ = binpack.NewPacker(binpack.PackerConfig{})
 	for range 12 {
-		_, _ = a.machines.AddNode(10) // each is to be busy for ten seconds a crawl
+		_, _ = a.machines.AddNode(10, binpack.NodeConfig{}) // each is to be busy for ten seconds a crawl
 	}
 	return a
 }
@@ -81,7 +81,7 @@ func (a *accessPoint) took(site int, seconds float64) error {
 	if known {
 		return a.machines.SetWeight(id, seconds)
 	}
-	id, _, err := a.machines.AddSite(min(seconds, 10))
+	id, _, err := a.machines.AddSite(min(seconds, 10), binpack.SiteConfig{})
 	a.place[site] = id
 	return err
 }

@@ -18,10 +18,9 @@ type Automaton interface {
 	// (ErrReward) changes nothing. It panics if src is nil.
 	Learn(action int, reward float64, src rand.Source) error
 
-	// AppendBinary and MarshalBinary save the state, UnmarshalBinary restores it, into an
-	// automaton made by the same constructor. The settings become those of the saved one.
+	// MarshalBinary saves the state, UnmarshalBinary restores it, into an automaton made by the
+	// same constructor. The settings become those of the saved one.
 	// After an error, which wraps [ErrCorrupt], the automaton is as it was.
-	encoding.BinaryAppender
 	encoding.BinaryMarshaler
 	encoding.BinaryUnmarshaler
 }

@@ -128,11 +128,8 @@ func (a *bayesian) Converged(threshold float64) (action int, ok bool) {
 	return action, a.Probability(action) >= threshold
 }
 
-// AppendBinary appends the saved state to b.
-func (a *bayesian) AppendBinary(b []byte) ([]byte, error) { return bayesianFormat.Append(b, a.encode) }
-
 // MarshalBinary returns the saved state.
-func (a *bayesian) MarshalBinary() ([]byte, error) { return a.AppendBinary(nil) }
+func (a *bayesian) MarshalBinary() ([]byte, error) { return bayesianFormat.Save(a.encode) }
 
 // UnmarshalBinary restores a saved state; after an error the automaton is as it was.
 func (a *bayesian) UnmarshalBinary(data []byte) error {

@@ -78,13 +78,8 @@ func (l *discreteLinear) Learn(action int, reward float64, src rand.Source) erro
 	return nil
 }
 
-// AppendBinary appends the saved state to b.
-func (l *discreteLinear) AppendBinary(b []byte) ([]byte, error) {
-	return discreteLinearFormat.Append(b, l.encode)
-}
-
 // MarshalBinary returns the saved state.
-func (l *discreteLinear) MarshalBinary() ([]byte, error) { return l.AppendBinary(nil) }
+func (l *discreteLinear) MarshalBinary() ([]byte, error) { return discreteLinearFormat.Save(l.encode) }
 
 // UnmarshalBinary restores a saved state; after an error the automaton is as it was.
 func (l *discreteLinear) UnmarshalBinary(data []byte) error {

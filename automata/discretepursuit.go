@@ -118,13 +118,10 @@ func (a *discretePursuit) Learn(action int, reward float64, src rand.Source) err
 	return nil
 }
 
-// AppendBinary appends the saved state to b.
-func (a *discretePursuit) AppendBinary(b []byte) ([]byte, error) {
-	return discretePursuitFormat.Append(b, a.encode)
-}
-
 // MarshalBinary returns the saved state.
-func (a *discretePursuit) MarshalBinary() ([]byte, error) { return a.AppendBinary(nil) }
+func (a *discretePursuit) MarshalBinary() ([]byte, error) {
+	return discretePursuitFormat.Save(a.encode)
+}
 
 // UnmarshalBinary restores a saved state; after an error the automaton is as it was.
 func (a *discretePursuit) UnmarshalBinary(data []byte) error {

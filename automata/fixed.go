@@ -109,11 +109,8 @@ func (a *fixed) logStay(c float64) float64 {
 	}
 }
 
-// AppendBinary appends the saved state to b.
-func (a *fixed) AppendBinary(b []byte) ([]byte, error) { return fixedFormat.Append(b, a.encode) }
-
 // MarshalBinary returns the saved state.
-func (a *fixed) MarshalBinary() ([]byte, error) { return a.AppendBinary(nil) }
+func (a *fixed) MarshalBinary() ([]byte, error) { return fixedFormat.Save(a.encode) }
 
 // UnmarshalBinary restores a saved state; after an error the automaton is as it was.
 func (a *fixed) UnmarshalBinary(data []byte) error {

@@ -144,11 +144,8 @@ func (a *hdpa) Converged(threshold float64) (action int, ok bool) {
 	return k - len(a.left), p >= threshold
 }
 
-// AppendBinary appends the saved state to b.
-func (a *hdpa) AppendBinary(b []byte) ([]byte, error) { return hdpaFormat.Append(b, a.encode) }
-
 // MarshalBinary returns the saved state.
-func (a *hdpa) MarshalBinary() ([]byte, error) { return a.AppendBinary(nil) }
+func (a *hdpa) MarshalBinary() ([]byte, error) { return hdpaFormat.Save(a.encode) }
 
 // UnmarshalBinary restores a saved state; after an error the automaton is as it was.
 func (a *hdpa) UnmarshalBinary(data []byte) error {

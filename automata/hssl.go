@@ -77,11 +77,8 @@ func (a *HSSL) Learn(ofLeft, ofMiddle, ofRight bool) {
 	}
 }
 
-// AppendBinary appends the saved state to b.
-func (a *HSSL) AppendBinary(b []byte) ([]byte, error) { return hsslFormat.Append(b, a.encode) }
-
 // MarshalBinary returns the saved state.
-func (a *HSSL) MarshalBinary() ([]byte, error) { return a.AppendBinary(nil) }
+func (a *HSSL) MarshalBinary() ([]byte, error) { return hsslFormat.Save(a.encode) }
 
 // UnmarshalBinary restores a saved state; after an error the search is as it was.
 func (a *HSSL) UnmarshalBinary(data []byte) error {

@@ -86,11 +86,8 @@ func (l *linear) Learn(action int, reward float64, src rand.Source) error {
 	return nil
 }
 
-// AppendBinary appends the saved state to b.
-func (l *linear) AppendBinary(b []byte) ([]byte, error) { return linearFormat.Append(b, l.encode) }
-
 // MarshalBinary returns the saved state.
-func (l *linear) MarshalBinary() ([]byte, error) { return l.AppendBinary(nil) }
+func (l *linear) MarshalBinary() ([]byte, error) { return linearFormat.Save(l.encode) }
 
 // UnmarshalBinary restores a saved state; after an error the automaton is as it was.
 func (l *linear) UnmarshalBinary(data []byte) error {

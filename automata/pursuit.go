@@ -98,11 +98,8 @@ func (a *pursuit) Learn(action int, reward float64, src rand.Source) error {
 	return nil
 }
 
-// AppendBinary appends the saved state to b.
-func (a *pursuit) AppendBinary(b []byte) ([]byte, error) { return pursuitFormat.Append(b, a.encode) }
-
 // MarshalBinary returns the saved state.
-func (a *pursuit) MarshalBinary() ([]byte, error) { return a.AppendBinary(nil) }
+func (a *pursuit) MarshalBinary() ([]byte, error) { return pursuitFormat.Save(a.encode) }
 
 // UnmarshalBinary restores a saved state; after an error the automaton is as it was.
 func (a *pursuit) UnmarshalBinary(data []byte) error {

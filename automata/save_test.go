@@ -88,7 +88,7 @@ func run(t *testing.T, a Automaton, env Environment, src rand.Source, steps int)
 func TestRestoreRefusesContradictions(t *testing.T) {
 	t.Parallel()
 	write := func(f codec.Format, put ...any) []byte {
-		e := codec.NewEncoder(nil, f.Magic, f.Version)
+		e := codec.NewEncoder(f.Magic, f.Version)
 		for _, p := range put {
 			switch p := p.(type) {
 			case byte:

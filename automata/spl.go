@@ -62,11 +62,8 @@ func (a *SPL) Stationary(target, correct float64) ([]float64, error) {
 	return BirthDeath(up, down)
 }
 
-// AppendBinary appends the saved state to b.
-func (a *SPL) AppendBinary(b []byte) ([]byte, error) { return splFormat.Append(b, a.encode) }
-
 // MarshalBinary returns the saved state.
-func (a *SPL) MarshalBinary() ([]byte, error) { return a.AppendBinary(nil) }
+func (a *SPL) MarshalBinary() ([]byte, error) { return splFormat.Save(a.encode) }
 
 // UnmarshalBinary restores a saved state; after an error the search is as it was.
 func (a *SPL) UnmarshalBinary(data []byte) error {

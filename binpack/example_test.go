@@ -130,12 +130,12 @@ func fleet(nodes int, capacity float64, weights ...float64) (p *binpack.Packer, 
 		log.Fatal(err)
 	}
 	for range nodes {
-		if _, err := p.AddNode(capacity); err != nil {
+		if _, err := p.AddNode(capacity, binpack.NodeConfig{}); err != nil {
 			log.Fatal(err)
 		}
 	}
 	for _, w := range weights {
-		site, _, err := p.AddSite(w)
+		site, _, err := p.AddSite(w, binpack.SiteConfig{})
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -165,13 +165,13 @@ func ExamplePacker() {
 		log.Fatal(err)
 	}
 	for range 3 {
-		if _, err := p.AddNode(10); err != nil {
+		if _, err := p.AddNode(10, binpack.NodeConfig{}); err != nil {
 			log.Fatal(err)
 		}
 	}
 	var sites []int
 	for _, weight := range []float64{1, 2, 2, 4, 9} {
-		site, _, err := p.AddSite(weight)
+		site, _, err := p.AddSite(weight, binpack.SiteConfig{})
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -192,20 +192,20 @@ func ExamplePacker() {
 
 // Three replicas are kept in different zones, beside a site that needs much memory and one that is
 // pinned.
-func ExamplePacker_AddSiteWith() {
+func ExamplePacker_AddSite() {
 	p, err := binpack.NewPacker(binpack.PackerConfig{Resources: 1}) // memory, in bytes
 	if err != nil {
 		log.Fatal(err)
 	}
 	for zone := 1; zone <= 3; zone++ {
 		for range 2 {
-			if _, err := p.AddNodeWith(10, binpack.NodeConfig{Zone: zone, Capacities: []float64{16 << 30}}); err != nil {
+			if _, err := p.AddNode(10, binpack.NodeConfig{Zone: zone, Capacities: []float64{16 << 30}}); err != nil {
 				log.Fatal(err)
 			}
 		}
 	}
 	place := func(name string, weight float64, cfg binpack.SiteConfig) {
-		_, node, err := p.AddSiteWith(weight, cfg)
+		_, node, err := p.AddSite(weight, cfg)
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -250,7 +250,7 @@ func ExamplePacker_RemoveNode() {
 	}
 	show(moves)
 	// A new node takes the overload.
-	if _, err := p.AddNode(10); err != nil {
+	if _, err := p.AddNode(10, binpack.NodeConfig{}); err != nil {
 		log.Fatal(err)
 	}
 	rebalance(p, binpack.RebalanceConfig{})
@@ -283,7 +283,7 @@ func ExampleSlot() {
 	if err := p.RemoveSite(sites[0]); err != nil {
 		log.Fatal(err)
 	}
-	site, _, err := p.AddSite(2)
+	site, _, err := p.AddSite(2, binpack.SiteConfig{})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -143,7 +143,7 @@ func TestGoldenPacker(t *testing.T) {
 		var nodes, sites []int
 		var weight []float64
 		for range 8 {
-			n, err := p.AddNode(float64(8 + rng.IntN(4)))
+			n, err := p.AddNode(float64(8+rng.IntN(4)), NodeConfig{})
 			require.NoError(t, err)
 			nodes = append(nodes, n)
 		}
@@ -151,7 +151,7 @@ func TestGoldenPacker(t *testing.T) {
 		for step := range 120 {
 			if step%2 == 0 && len(sites) < 40 {
 				w := float64(1+rng.IntN(64)) / 32
-				s, n, err := p.AddSite(w)
+				s, n, err := p.AddSite(w, SiteConfig{})
 				require.NoError(t, err)
 				fmt.Fprintf(&b, " +%d@%d", s, n)
 				sites, weight = append(sites, s), append(weight, w)
@@ -173,7 +173,7 @@ func TestGoldenPacker(t *testing.T) {
 				moves, err := p.RemoveNode(nodes[i])
 				require.NoError(t, err)
 				fmt.Fprintf(&b, " -%d %v", nodes[i], moves)
-				if nodes[i], err = p.AddNode(10); err != nil {
+				if nodes[i], err = p.AddNode(10, NodeConfig{}); err != nil {
 					t.Fatal(err)
 				}
 			case 18:

@@ -132,7 +132,7 @@ func (c PackerConfig) check() error {
 // and call Rebalance at regular intervals to learn what to move. Take it to run a fleet; take
 // [Pack] to pack a fixed set of items once.
 //
-// AddSiteWith and AddNodeWith are for what not every fleet has: several resources, replicas that
+// [SiteConfig] and [NodeConfig] are for what not every fleet has: several resources, replicas that
 // must not share a node or a zone, sites bound to a zone or to some nodes, sites whose moves cost
 // more than others'. Such rules are never broken by a move.
 //
@@ -238,12 +238,6 @@ func (p *Packer) site(id int) (int, error) {
 	return slot, nil
 }
 
-// AddNode adds a spare node and returns its id. [ErrCapacity] if the capacity is below the
-// quantum or not finite. O(log nodes).
-func (p *Packer) AddNode(capacity float64) (int, error) {
-	return p.AddNodeWith(capacity, NodeConfig{})
-}
-
 // SetCapacity changes the capacity of a node. O(1).
 func (p *Packer) SetCapacity(node int, capacity float64) error {
 	n, err := p.node(node)
@@ -315,14 +309,6 @@ func (p *Packer) RemoveNode(node int) ([]Move, error) {
 	p.state[n].zone = 0
 	p.touch(n)
 	return r.moves, nil
-}
-
-// AddSite adds a site and places it at once: on the first node in use where it leaves two
-// headrooms, else the emptiest where it leaves one, else on a spare, else where it overloads least.
-// It returns the ids of the site and its node. [ErrWeight]; [ErrNoRoom] if no node takes sites, or
-// the site is larger than every node that does. O(log nodes).
-func (p *Packer) AddSite(weight float64) (site, node int, err error) {
-	return p.AddSiteWith(weight, SiteConfig{})
 }
 
 // RemoveSite removes a site. O(log nodes).

@@ -272,21 +272,21 @@ func TestPackerUnits(t *testing.T) {
 	p, _ = newFleet(t, PackerConfig{Headroom: -1}, 2, 1)
 	sites := add(t, p, .2, .2, .6)
 	require.Equal(t, 1, used(p), "a node is filled exactly")
-	_, err = p.AddNode(1e9) // the quantum follows
+	_, err = p.AddNode(1e9, NodeConfig{}) // the quantum follows
 	require.NoError(t, err)
 	require.NoError(t, p.SetWeight(sites[0], 5e8))
 	s, err = p.Node(nodes[0])
 	require.NoError(t, err)
 	require.InDelta(t, 5e8+.8, s.Load, 1e-2)
-	_, err = p.AddNode(1e-9)
+	_, err = p.AddNode(1e-9, NodeConfig{})
 	require.ErrorIs(t, err, ErrCapacity)
 	require.ErrorContains(t, err, "quantum, 0.01")
 
 	p, _ = newFleet(t, PackerConfig{Quantum: 1e-3}, 1, 10)
-	_, err = p.AddNode(1e15)
+	_, err = p.AddNode(1e15, NodeConfig{})
 	require.ErrorIs(t, err, ErrCapacity)
 	require.ErrorContains(t, err, "0.001")
-	_, _, err = p.AddSite(1e15)
+	_, _, err = p.AddSite(1e15, SiteConfig{})
 	require.ErrorIs(t, err, ErrWeight)
 	require.ErrorContains(t, err, "0.001")
 }
@@ -299,7 +299,7 @@ func TestPackerRules(t *testing.T) {
 	require.NoError(t, err)
 	var nodes []int
 	for k := range 6 {
-		n, err := p.AddNodeWith(10, NodeConfig{Zone: 1 + k/2, Capacities: []float64{100}})
+		n, err := p.AddNode(10, NodeConfig{Zone: 1 + k/2, Capacities: []float64{100}})
 		require.NoError(t, err)
 		nodes = append(nodes, n)
 	}
@@ -307,7 +307,7 @@ func TestPackerRules(t *testing.T) {
 	zone := func(site int) int { return 1 + at(site)/2 }
 	var replicas []int
 	for range 3 {
-		s, _, err := p.AddSiteWith(1, SiteConfig{Group: 7, Zones: true, Needs: []float64{10}})
+		s, _, err := p.AddSite(1, SiteConfig{Group: 7, Zones: true, Needs: []float64{10}})
 		require.NoError(t, err)
 		replicas = append(replicas, s)
 	}
@@ -317,17 +317,17 @@ func TestPackerRules(t *testing.T) {
 		require.NotEqual(t, zone(replicas[1]), zone(replicas[2]))
 	}
 	apart()
-	_, _, err = p.AddSiteWith(1, SiteConfig{Group: 7, Zones: true})
+	_, _, err = p.AddSite(1, SiteConfig{Group: 7, Zones: true})
 	require.ErrorIs(t, err, ErrNoRoom, "there is no fourth zone")
-	pinned, n, err := p.AddSiteWith(2, SiteConfig{Only: []int{nodes[5]}})
+	pinned, n, err := p.AddSite(2, SiteConfig{Only: []int{nodes[5]}})
 	require.NoError(t, err)
 	require.Equal(t, nodes[5], n)
-	zoned, _, err := p.AddSiteWith(2, SiteConfig{Zone: 2})
+	zoned, _, err := p.AddSite(2, SiteConfig{Zone: 2})
 	require.NoError(t, err)
 	require.Equal(t, 2, zone(zoned))
-	hungry, _, err := p.AddSiteWith(0, SiteConfig{Needs: []float64{95}})
+	hungry, _, err := p.AddSite(0, SiteConfig{Needs: []float64{95}})
 	require.NoError(t, err)
-	other, n, err := p.AddSiteWith(0, SiteConfig{Needs: []float64{50}, Never: []int{nodes[2], nodes[3]}})
+	other, n, err := p.AddSite(0, SiteConfig{Needs: []float64{50}, Never: []int{nodes[2], nodes[3]}})
 	require.NoError(t, err)
 	require.NotEqual(t, at(hungry), n, "the further resource is full")
 	require.NotEqual(t, 2, zone(other))
@@ -353,15 +353,15 @@ func TestPackerRules(t *testing.T) {
 	require.Equal(t, 3, zone(zoned))
 
 	for _, c := range []SiteConfig{{Needs: []float64{1, 2}}, {MoveCost: math.NaN()}, {MoveCost: math.Inf(1)}} {
-		_, _, err := p.AddSiteWith(1, c)
+		_, _, err := p.AddSite(1, c)
 		require.ErrorIs(t, err, ErrConfig)
 		require.ErrorIs(t, p.SetSite(zoned, c), ErrConfig)
 	}
-	_, _, err = p.AddSiteWith(1, SiteConfig{Needs: []float64{-1}})
+	_, _, err = p.AddSite(1, SiteConfig{Needs: []float64{-1}})
 	require.ErrorIs(t, err, ErrWeight)
-	_, err = p.AddNodeWith(1, NodeConfig{Capacities: []float64{1, 2}})
+	_, err = p.AddNode(1, NodeConfig{Capacities: []float64{1, 2}})
 	require.ErrorIs(t, err, ErrConfig)
-	_, err = p.AddNodeWith(1, NodeConfig{Capacities: []float64{-1}})
+	_, err = p.AddNode(1, NodeConfig{Capacities: []float64{-1}})
 	require.ErrorIs(t, err, ErrCapacity)
 	require.ErrorIs(t, p.SetNode(99, NodeConfig{}), ErrUnknown)
 	require.ErrorIs(t, p.SetSite(99, SiteConfig{}), ErrUnknown)
@@ -379,7 +379,7 @@ func TestPackerMoveCosts(t *testing.T) {
 		if w == 2.3 {
 			c.MoveCost = .5
 		}
-		s, _, err := p.AddSiteWith(w, c)
+		s, _, err := p.AddSite(w, c)
 		require.NoError(t, err)
 		sites = append(sites, s)
 	}
@@ -388,12 +388,12 @@ func TestPackerMoveCosts(t *testing.T) {
 	require.Equal(t, []Move{{sites[3], nodes[0], nodes[1], 2.3, overload}}, rebalance(t, p, RebalanceConfig{}))
 
 	p, nodes = newFleet(t, PackerConfig{MoveCost: -1}, 2, 10)
-	a, _, err := p.AddSiteWith(2, dear)
+	a, _, err := p.AddSite(2, dear)
 	require.NoError(t, err)
-	b, _, err := p.AddSiteWith(2, SiteConfig{Never: nodes[:1]})
+	b, _, err := p.AddSite(2, SiteConfig{Never: nodes[:1]})
 	require.NoError(t, err)
 	require.NoError(t, p.SetSite(b, SiteConfig{}))
-	c, _, err := p.AddSiteWith(1, SiteConfig{Never: nodes[:1]})
+	c, _, err := p.AddSite(1, SiteConfig{Never: nodes[:1]})
 	require.NoError(t, err)
 	require.NoError(t, p.SetSite(c, SiteConfig{}))
 	for _, m := range rebalance(t, p, RebalanceConfig{}) {
@@ -411,13 +411,13 @@ func TestPackerDrainsUnderLimits(t *testing.T) {
 		require.NoError(t, err)
 		var nodes []int
 		for range 6 {
-			n, err := p.AddNode(10)
+			n, err := p.AddNode(10, NodeConfig{})
 			require.NoError(t, err)
 			nodes = append(nodes, n)
 		}
 		sites := rapid.IntRange(1, 30).Draw(t, "sites")
 		for range sites {
-			_, _, err := p.AddSite(rapid.Float64Range(0, 1).Draw(t, "w"))
+			_, _, err := p.AddSite(rapid.Float64Range(0, 1).Draw(t, "w"), SiteConfig{})
 			require.NoError(t, err)
 		}
 		gone := nodes[rapid.IntRange(0, 5).Draw(t, "node")]

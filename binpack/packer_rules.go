@@ -165,9 +165,12 @@ func (p *Packer) convert(weight float64, needs []float64, old int) ([]int64, err
 	return units, nil
 }
 
-// AddSiteWith is AddSite for a site with needs and rules. It is placed only where its rules allow.
-// Errors are those of AddSite and [ErrConfig].
-func (p *Packer) AddSiteWith(weight float64, cfg SiteConfig) (site, node int, err error) {
+// AddSite adds a site and places it at once where its rules allow: on the first node in use where
+// it leaves two headrooms, else the emptiest where it leaves one, else on a spare, else where it
+// overloads least. It returns the ids of the site and its node. [ErrWeight]; [ErrConfig] for rules
+// that are none; [ErrNoRoom] if no node takes sites, or the site is larger than every node that
+// does. O(log nodes) for a site without rules.
+func (p *Packer) AddSite(weight float64, cfg SiteConfig) (site, node int, err error) {
 	rule, err := newRule(cfg)
 	if err != nil {
 		return 0, 0, err
@@ -268,9 +271,9 @@ func (p *Packer) suspect(s int) {
 	}
 }
 
-// AddNodeWith is AddNode for a node with limits of further resources, or in a zone.
-// [ErrCapacity], and [ErrConfig] for more capacities than there are resources.
-func (p *Packer) AddNodeWith(capacity float64, cfg NodeConfig) (int, error) {
+// AddNode adds a spare node and returns its id. [ErrCapacity] if a capacity is below the quantum or
+// not finite, and [ErrConfig] for more capacities than there are resources. O(log nodes).
+func (p *Packer) AddNode(capacity float64, cfg NodeConfig) (int, error) {
 	c, err := p.rooms(capacity, cfg, p.LenNodes() > 0)
 	if err != nil {
 		return 0, err
@@ -302,7 +305,7 @@ func (p *Packer) growTrees(n int) {
 }
 
 // SetNode replaces the limits and the zone of a node. Sites that its zone does not allow are moved
-// by the next call of Rebalance. Errors are those of AddNodeWith. O(1), and O(sites) for another
+// by the next call of Rebalance. Errors are those of AddNode. O(1), and O(sites) for another
 // zone.
 func (p *Packer) SetNode(node int, cfg NodeConfig) error {
 	n, err := p.node(node)

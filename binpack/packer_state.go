@@ -11,11 +11,8 @@ import (
 
 var packerFormat = codec.Format{Magic: "recrawl/binpack.Packer", Version: 2}
 
-// AppendBinary appends the state of the packer to b.
-func (p *Packer) AppendBinary(b []byte) ([]byte, error) { return packerFormat.Append(b, p.encode) }
-
 // MarshalBinary returns the state of the packer.
-func (p *Packer) MarshalBinary() ([]byte, error) { return p.AppendBinary(nil) }
+func (p *Packer) MarshalBinary() ([]byte, error) { return packerFormat.Save(p.encode) }
 
 // UnmarshalBinary restores a packer, which goes on as the saved one would have. If it fails
 // nothing changes.

@@ -214,7 +214,7 @@ func packerProperty(t *rapid.T) {
 		"add node": func(t *rapid.T) {
 			c := float64(rapid.IntRange(1, 20).Draw(t, "c"))
 			has := drawNode(t, cfg.Resources, rules)
-			id, err := f.p.AddNodeWith(c, has)
+			id, err := f.p.AddNode(c, has)
 			require.NoError(t, err)
 			require.NotContains(t, f.nodes, id)
 			f.nodes[id], f.has[id] = c, has
@@ -225,7 +225,7 @@ func packerProperty(t *rapid.T) {
 			if rules {
 				rule = f.drawRule(t, cfg.Resources)
 			}
-			site, node, err := f.p.AddSiteWith(w, rule)
+			site, node, err := f.p.AddSite(w, rule)
 			switch c := largest(); {
 			case c == 0:
 				require.ErrorIs(t, err, ErrNoRoom)
@@ -391,7 +391,7 @@ func newFleet(t testing.TB, cfg PackerConfig, nodes int, capacity float64) (*Pac
 	require.NoError(t, err)
 	var all []int
 	for range nodes {
-		n, err := p.AddNode(capacity)
+		n, err := p.AddNode(capacity, NodeConfig{})
 		require.NoError(t, err)
 		all = append(all, n)
 	}
@@ -401,7 +401,7 @@ func newFleet(t testing.TB, cfg PackerConfig, nodes int, capacity float64) (*Pac
 func add(t testing.TB, p *Packer, weights ...float64) []int {
 	var sites []int
 	for _, w := range weights {
-		s, _, err := p.AddSite(w)
+		s, _, err := p.AddSite(w, SiteConfig{})
 		require.NoError(t, err)
 		sites = append(sites, s)
 	}
@@ -492,11 +492,11 @@ func TestBestExchange(t *testing.T) {
 		p, err := NewPacker(PackerConfig{})
 		require.NoError(t, err)
 		for range 3 {
-			_, err := p.AddNode(rapid.Float64Range(50, 100).Draw(t, "capacity"))
+			_, err := p.AddNode(rapid.Float64Range(50, 100).Draw(t, "capacity"), NodeConfig{})
 			require.NoError(t, err)
 		}
 		for range rapid.IntRange(3, 20).Draw(t, "sites") {
-			site, _, err := p.AddSite(1)
+			site, _, err := p.AddSite(1, SiteConfig{})
 			require.NoError(t, err)
 			if n := rapid.IntRange(0, 2).Draw(t, "node"); p.state[n].sites < 8 {
 				p.detach(site)
@@ -639,7 +639,7 @@ func TestKeepMaximumSettles(t *testing.T) {
 	var cfg PackerConfig
 	cfg.KeepMaximum = true
 	p, nodes := newFleet(t, cfg, 2, 10)
-	last, err := p.AddNode(4)
+	last, err := p.AddNode(4, NodeConfig{})
 	require.NoError(t, err)
 	s := add(t, p, 3, 9, 4, 3.5) // 3 and 4 on the first node, the others alone
 	for k, w := range []float64{12, 5, 4, 5} {
@@ -670,22 +670,22 @@ func TestPackerBadInput(t *testing.T) {
 	}
 	p, nodes := newFleet(t, PackerConfig{}, 0, 0)
 	require.Empty(t, nodes)
-	_, _, err := p.AddSite(1)
+	_, _, err := p.AddSite(1, SiteConfig{})
 	require.ErrorIs(t, err, ErrNoRoom)
 	for _, c := range []float64{0, -1, math.NaN(), math.Inf(1)} {
-		_, err := p.AddNode(c)
+		_, err := p.AddNode(c, NodeConfig{})
 		require.ErrorIs(t, err, ErrCapacity)
 	}
-	n, err := p.AddNode(10)
+	n, err := p.AddNode(10, NodeConfig{})
 	require.NoError(t, err)
-	_, err = p.AddNode(1e-11)
+	_, err = p.AddNode(1e-11, NodeConfig{})
 	require.ErrorIs(t, err, ErrCapacity)
 	require.ErrorContains(t, err, "1e-10", "names the quantum")
 	for _, w := range []float64{-1, math.NaN(), math.Inf(1)} {
-		_, _, err := p.AddSite(w)
+		_, _, err := p.AddSite(w, SiteConfig{})
 		require.ErrorIs(t, err, ErrWeight)
 	}
-	_, _, err = p.AddSite(11)
+	_, _, err = p.AddSite(11, SiteConfig{})
 	require.ErrorIs(t, err, ErrNoRoom)
 	s := add(t, p, 5)[0]
 	require.ErrorIs(t, p.SetWeight(s, math.NaN()), ErrWeight)
@@ -711,7 +711,7 @@ func TestRebalanceIdleAllocatesNothing(t *testing.T) {
 	for range 210 { // too full to close a node
 		add(t, p, 9)
 	}
-	s, _, err := p.AddSite(1)
+	s, _, err := p.AddSite(1, SiteConfig{})
 	require.NoError(t, err)
 	require.Zero(t, testing.AllocsPerRun(50, func() {
 		_ = p.SetWeight(s, 1.1)

@@ -9,11 +9,8 @@ import (
 
 var schemeFormat = codec.Format{Magic: "recrawl/binpack.Scheme", Version: 1}
 
-// AppendBinary appends the state of the scheme, its source included, to b.
-func (s *Scheme) AppendBinary(b []byte) ([]byte, error) { return schemeFormat.Append(b, s.encode) }
-
 // MarshalBinary returns the state of the scheme, its source included.
-func (s *Scheme) MarshalBinary() ([]byte, error) { return s.AppendBinary(nil) }
+func (s *Scheme) MarshalBinary() ([]byte, error) { return schemeFormat.Save(s.encode) }
 
 // UnmarshalBinary restores a scheme, which goes on as the saved one would have, answers that
 // are due included. If it fails nothing changes.

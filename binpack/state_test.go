@@ -39,7 +39,7 @@ func TestPackerSaved(t *testing.T) {
 	require.NoError(t, p.SetWeight(sites[2], 9))
 	codectest.Run(t, "packer", p, func() *Packer { return new(Packer) }, func(p *Packer) any {
 		moves, _ := p.Rebalance(RebalanceConfig{MaxMoves: 50})
-		site, node, err := p.AddSite(2)
+		site, node, err := p.AddSite(2, SiteConfig{})
 		return []any{moves, site, node, err}
 	})
 }
@@ -50,12 +50,12 @@ func TestPackerWithRulesSaved(t *testing.T) {
 	p, err := NewPacker(PackerConfig{Resources: 1, MoveCost: -1})
 	require.NoError(t, err)
 	for zone := range 4 {
-		_, err := p.AddNodeWith(10, NodeConfig{Zone: zone, Capacities: []float64{20}})
+		_, err := p.AddNode(10, NodeConfig{Zone: zone, Capacities: []float64{20}})
 		require.NoError(t, err)
 	}
 	var sites []int
 	for k := range 12 {
-		s, _, err := p.AddSiteWith(float64(1+k%3), SiteConfig{Needs: []float64{float64(k % 4)}, Group: k / 3, Never: []int{k % 4}, MoveCost: 2})
+		s, _, err := p.AddSite(float64(1+k%3), SiteConfig{Needs: []float64{float64(k % 4)}, Group: k / 3, Never: []int{k % 4}, MoveCost: 2})
 		require.NoError(t, err)
 		sites = append(sites, s)
 	}
@@ -71,7 +71,7 @@ func TestPackerWithRulesSaved(t *testing.T) {
 			moves, _ := p.Rebalance(RebalanceConfig{MaxMoves: 2})
 			all = append(all, moves)
 		}
-		site, node, err := p.AddSiteWith(2, SiteConfig{Group: 1})
+		site, node, err := p.AddSite(2, SiteConfig{Group: 1})
 		return append(all, site, node, err)
 	})
 }

@@ -159,11 +159,8 @@ func (a *Adaptive) Observe(page int, now float64, changed bool) error {
 
 var formatAdaptive = codec.Format{Magic: "recrawl/knapsack.Adaptive", Version: 1}
 
-// AppendBinary appends the state.
-func (a *Adaptive) AppendBinary(b []byte) ([]byte, error) { return formatAdaptive.Append(b, a.encode) }
-
 // MarshalBinary returns the state.
-func (a *Adaptive) MarshalBinary() ([]byte, error) { return a.AppendBinary(nil) }
+func (a *Adaptive) MarshalBinary() ([]byte, error) { return formatAdaptive.Save(a.encode) }
 
 // UnmarshalBinary restores what MarshalBinary saved. The receiver may be the zero value.
 func (a *Adaptive) UnmarshalBinary(data []byte) error {

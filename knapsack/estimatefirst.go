@@ -174,13 +174,8 @@ func (e *EstimateFirst) Add() (page int) {
 
 var formatEstimateFirst = codec.Format{Magic: "recrawl/knapsack.EstimateFirst", Version: 2}
 
-// AppendBinary appends the state, source included.
-func (e *EstimateFirst) AppendBinary(b []byte) ([]byte, error) {
-	return formatEstimateFirst.Append(b, e.encode)
-}
-
 // MarshalBinary returns the state, source included.
-func (e *EstimateFirst) MarshalBinary() ([]byte, error) { return e.AppendBinary(nil) }
+func (e *EstimateFirst) MarshalBinary() ([]byte, error) { return formatEstimateFirst.Save(e.encode) }
 
 // UnmarshalBinary restores what MarshalBinary saved. The receiver may be the zero value.
 func (e *EstimateFirst) UnmarshalBinary(data []byte) error {

@@ -74,11 +74,8 @@ func (f *Fixed) SetFrequency(page int, x float64) error {
 
 var formatFixed = codec.Format{Magic: "recrawl/knapsack.Fixed", Version: 1}
 
-// AppendBinary appends the state, source included.
-func (f *Fixed) AppendBinary(b []byte) ([]byte, error) { return formatFixed.Append(b, f.encode) }
-
 // MarshalBinary returns the state, source included.
-func (f *Fixed) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
+func (f *Fixed) MarshalBinary() ([]byte, error) { return formatFixed.Save(f.encode) }
 
 // UnmarshalBinary restores what MarshalBinary saved. The receiver may be the zero value.
 func (f *Fixed) UnmarshalBinary(data []byte) error {

@@ -1,7 +1,6 @@
 package knapsack
 
 import (
-	"encoding"
 	"fmt"
 	"slices"
 	"strings"
@@ -78,7 +77,6 @@ func TestGoldenChoices(t *testing.T) {
 
 type savedLearner interface {
 	Learner
-	encoding.BinaryAppender
 }
 
 // The saved states of a golden run, polls in flight included: see codectest.Run.

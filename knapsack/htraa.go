@@ -84,11 +84,8 @@ func (h *HTRAA) Observe(page int, now float64, changed bool) error {
 
 var formatHTRAA = codec.Format{Magic: "recrawl/knapsack.HTRAA", Version: 1}
 
-// AppendBinary appends the state, source included.
-func (h *HTRAA) AppendBinary(b []byte) ([]byte, error) { return formatHTRAA.Append(b, h.encode) }
-
 // MarshalBinary returns the state, source included.
-func (h *HTRAA) MarshalBinary() ([]byte, error) { return h.AppendBinary(nil) }
+func (h *HTRAA) MarshalBinary() ([]byte, error) { return formatHTRAA.Save(h.encode) }
 
 // UnmarshalBinary restores what MarshalBinary saved. The receiver may be the zero value.
 func (h *HTRAA) UnmarshalBinary(data []byte) error {

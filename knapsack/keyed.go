@@ -17,7 +17,7 @@ import (
 // time.Time, and a lock makes all methods safe for concurrent use. With reaches the learner for
 // what only that can do, such as weights, intervals and groups. Make it with NewKeyed.
 //
-// AppendBinary saves learner and keys as one blob. Export and Import keep what is known of one
+// MarshalBinary saves learner and keys as one blob. Export and Import keep what is known of one
 // page in a row of the caller's database.
 //
 // The learner sees Unix time in seconds, accurate to a microsecond. An interval of an hour is
@@ -375,7 +375,7 @@ func (k *Keyed[K]) Export(key K) ([]byte, error) {
 	if !ok {
 		return nil, k.about(key, k.lacks("pages to export"))
 	}
-	data, err := p.pageFormat().Append(nil, func(e *codec.Encoder) { p.encodePage(Slot(page), e) })
+	data, err := p.pageFormat().Save(func(e *codec.Encoder) { p.encodePage(Slot(page), e) })
 	return data, k.about(key, err)
 }
 

@@ -12,9 +12,9 @@ import (
 
 var keyedFormat = codec.Format{Magic: "recrawl/knapsack.Keyed", Version: 1}
 
-// AppendBinary appends learner and keys. Keys are saved that are strings, integers, arrays of
+// MarshalBinary returns learner and keys. Keys are saved that are strings, integers, arrays of
 // bytes, or that marshal themselves as binary or as text (a netip.Addr); others are ErrConfig.
-func (k *Keyed[K]) AppendBinary(b []byte) ([]byte, error) {
+func (k *Keyed[K]) MarshalBinary() ([]byte, error) {
 	k.lock()
 	defer k.mu.Unlock()
 	codecs, err := keys.CodecOf[K]()
@@ -25,7 +25,7 @@ func (k *Keyed[K]) AppendBinary(b []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return keyedFormat.Append(b, func(e *codec.Encoder) {
+	return keyedFormat.Save(func(e *codec.Encoder) {
 		e.Float64(k.latest)
 		e.Bytes(learner)
 		for page := range k.learner.All() {
@@ -33,9 +33,6 @@ func (k *Keyed[K]) AppendBinary(b []byte) ([]byte, error) {
 		}
 	})
 }
-
-// MarshalBinary returns learner and keys; see AppendBinary.
-func (k *Keyed[K]) MarshalBinary() ([]byte, error) { return k.AppendBinary(nil) }
 
 // UnmarshalBinary restores what MarshalBinary saved of a Keyed with keys of the same kind and a
 // learner of the same type; the receiver is made with NewKeyed, of a learner with any settings

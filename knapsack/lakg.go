@@ -137,11 +137,8 @@ func (l *LAKG) Observe(page int, now float64, changed bool) error {
 
 var formatLAKG = codec.Format{Magic: "recrawl/knapsack.LAKG", Version: 1}
 
-// AppendBinary appends the state, source included.
-func (l *LAKG) AppendBinary(b []byte) ([]byte, error) { return formatLAKG.Append(b, l.encode) }
-
 // MarshalBinary returns the state, source included.
-func (l *LAKG) MarshalBinary() ([]byte, error) { return l.AppendBinary(nil) }
+func (l *LAKG) MarshalBinary() ([]byte, error) { return formatLAKG.Save(l.encode) }
 
 // UnmarshalBinary restores what MarshalBinary saved. The receiver may be the zero value.
 func (l *LAKG) UnmarshalBinary(data []byte) error {

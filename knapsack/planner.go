@@ -177,11 +177,8 @@ func (p *Planner) Price() float64 {
 
 var formatPlanner = codec.Format{Magic: "recrawl/knapsack.Planner", Version: 1}
 
-// AppendBinary appends the state, source included.
-func (p *Planner) AppendBinary(b []byte) ([]byte, error) { return formatPlanner.Append(b, p.encode) }
-
 // MarshalBinary returns the state, source included.
-func (p *Planner) MarshalBinary() ([]byte, error) { return p.AppendBinary(nil) }
+func (p *Planner) MarshalBinary() ([]byte, error) { return formatPlanner.Save(p.encode) }
 
 // UnmarshalBinary restores what MarshalBinary saved. The receiver may be the zero value.
 func (p *Planner) UnmarshalBinary(data []byte) error {

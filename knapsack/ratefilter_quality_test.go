@@ -545,7 +545,7 @@ func warm(n int) *RateFilter {
 	cycle := float64(n)
 	f.model.Begin(cycle)
 	f.now = 0
-	e := codec.NewEncoder(nil, "meter", 1) // a meter after 4n polls
+	e := codec.NewEncoder("meter", 1) // a meter after 4n polls
 	e.Float64(-patience * cycle)
 	e.Uint64(uint64(4 * n))
 	e.Float64(0)

@@ -12,13 +12,8 @@ import (
 
 var rateFilterFormat = codec.Format{Magic: "recrawl/knapsack.RateFilter", Version: 5}
 
-// AppendBinary appends the state: about 70 bytes a page.
-func (f *RateFilter) AppendBinary(b []byte) ([]byte, error) {
-	return rateFilterFormat.Append(b, f.encode)
-}
-
 // MarshalBinary returns the state.
-func (f *RateFilter) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
+func (f *RateFilter) MarshalBinary() ([]byte, error) { return rateFilterFormat.Save(f.encode) }
 
 // UnmarshalBinary restores what MarshalBinary saved; f may be the zero value.
 func (f *RateFilter) UnmarshalBinary(data []byte) error {

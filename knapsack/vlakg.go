@@ -170,11 +170,8 @@ func (v *VLAKG) Remove(page int) error {
 
 var formatVLAKG = codec.Format{Magic: "recrawl/knapsack.VLAKG", Version: 1}
 
-// AppendBinary appends the state, source included.
-func (v *VLAKG) AppendBinary(b []byte) ([]byte, error) { return formatVLAKG.Append(b, v.encode) }
-
 // MarshalBinary returns the state, source included.
-func (v *VLAKG) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+func (v *VLAKG) MarshalBinary() ([]byte, error) { return formatVLAKG.Save(v.encode) }
 
 // UnmarshalBinary restores what MarshalBinary saved. The receiver may be the zero value.
 func (v *VLAKG) UnmarshalBinary(data []byte) error {

@@ -9,11 +9,8 @@ import (
 
 var assignerFormat = codec.Format{Magic: "recrawl/partition.Assigner", Version: 3}
 
-// AppendBinary appends the whole state, the source of randomness included, to b.
-func (a *Assigner) AppendBinary(b []byte) ([]byte, error) { return assignerFormat.Append(b, a.encode) }
-
 // MarshalBinary returns the whole state.
-func (a *Assigner) MarshalBinary() ([]byte, error) { return a.AppendBinary(nil) }
+func (a *Assigner) MarshalBinary() ([]byte, error) { return assignerFormat.Save(a.encode) }
 
 // UnmarshalBinary restores a saved state, which then continues bit for bit.
 func (a *Assigner) UnmarshalBinary(data []byte) error {

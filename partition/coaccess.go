@@ -138,11 +138,8 @@ func (c *coAccess) improve(a int32) bool {
 
 var coAccessFormat = codec.Format{Magic: "recrawl/partition.CoAccess", Version: 2}
 
-// AppendBinary appends the whole state to b.
-func (c *coAccess) AppendBinary(b []byte) ([]byte, error) { return coAccessFormat.Append(b, c.encode) }
-
 // MarshalBinary returns the whole state.
-func (c *coAccess) MarshalBinary() ([]byte, error) { return c.AppendBinary(nil) }
+func (c *coAccess) MarshalBinary() ([]byte, error) { return coAccessFormat.Save(c.encode) }
 
 // UnmarshalBinary restores a saved state, which then continues bit for bit.
 func (c *coAccess) UnmarshalBinary(data []byte) error {

@@ -183,13 +183,8 @@ func (p *PairTWOMA) move(object int, slow bool) (leaves bool) {
 
 var pairTWOMAFormat = codec.Format{Magic: "recrawl/partition.PairTWOMA", Version: 3}
 
-// AppendBinary appends the whole state to b.
-func (p *PairTWOMA) AppendBinary(b []byte) ([]byte, error) {
-	return pairTWOMAFormat.Append(b, p.encode)
-}
-
 // MarshalBinary returns the whole state.
-func (p *PairTWOMA) MarshalBinary() ([]byte, error) { return p.AppendBinary(nil) }
+func (p *PairTWOMA) MarshalBinary() ([]byte, error) { return pairTWOMAFormat.Save(p.encode) }
 
 // UnmarshalBinary restores a saved state, which then continues bit for bit.
 func (p *PairTWOMA) UnmarshalBinary(data []byte) error {

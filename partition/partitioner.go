@@ -61,11 +61,10 @@ type Partitioner interface {
 	// Class returns the class of an object. The error is ErrUnknown.
 	Class(object int) (int, error)
 
-	// AppendBinary and MarshalBinary save the whole state, with the source of randomness if
-	// there is one. UnmarshalBinary restores it into a Partitioner made by the same
+	// MarshalBinary saves the whole state, with the source of randomness if there is one.
+	// UnmarshalBinary restores it into a Partitioner made by the same
 	// constructor, which then continues bit for bit. The settings become those of the saved
 	// one. After an error, which wraps ErrCorrupt, it is as it was.
-	encoding.BinaryAppender
 	encoding.BinaryMarshaler
 	encoding.BinaryUnmarshaler
 }
@@ -343,13 +342,8 @@ func (p *objectMigration) exchange(i, k int32) {
 
 var partitionerFormat = codec.Format{Magic: "recrawl/partition.Partitioner", Version: 2}
 
-// AppendBinary appends the whole state, the source of randomness included, to b.
-func (p *objectMigration) AppendBinary(b []byte) ([]byte, error) {
-	return partitionerFormat.Append(b, p.encode)
-}
-
 // MarshalBinary returns the whole state.
-func (p *objectMigration) MarshalBinary() ([]byte, error) { return p.AppendBinary(nil) }
+func (p *objectMigration) MarshalBinary() ([]byte, error) { return partitionerFormat.Save(p.encode) }
 
 // UnmarshalBinary restores a saved state, which then continues bit for bit.
 func (p *objectMigration) UnmarshalBinary(data []byte) error {

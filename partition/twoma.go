@@ -292,11 +292,8 @@ func (t *TWOMA) newArm(old int) int {
 
 var twomaFormat = codec.Format{Magic: "recrawl/partition.TWOMA", Version: 2}
 
-// AppendBinary appends the whole state, the source of randomness included, to b.
-func (t *TWOMA) AppendBinary(b []byte) ([]byte, error) { return twomaFormat.Append(b, t.encode) }
-
 // MarshalBinary returns the whole state.
-func (t *TWOMA) MarshalBinary() ([]byte, error) { return t.AppendBinary(nil) }
+func (t *TWOMA) MarshalBinary() ([]byte, error) { return twomaFormat.Save(t.encode) }
 
 // UnmarshalBinary restores a saved state, which then continues bit for bit.
 func (t *TWOMA) UnmarshalBinary(data []byte) error {

@@ -11,14 +11,9 @@ import (
 
 var dispatcherFormat = codec.Format{Magic: "recrawl/schedule.Dispatcher", Version: 2}
 
-// AppendBinary appends the saved state to b, with the sites and clients that were added. The
+// MarshalBinary returns the saved state, with the sites and clients that were added. The
 // problem and the config are not part of it.
-func (d *Dispatcher) AppendBinary(b []byte) ([]byte, error) {
-	return dispatcherFormat.Append(b, d.encode)
-}
-
-// MarshalBinary returns the saved state.
-func (d *Dispatcher) MarshalBinary() ([]byte, error) { return d.AppendBinary(nil) }
+func (d *Dispatcher) MarshalBinary() ([]byte, error) { return dispatcherFormat.Save(d.encode) }
 
 // UnmarshalBinary restores the state of a dispatcher for the same problem into one made for
 // it, by either constructor and with any plan. It goes on as the saved one would have.

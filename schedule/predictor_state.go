@@ -8,13 +8,8 @@ import (
 
 var predictorFormat = codec.Format{Magic: "recrawl/schedule.DurationPredictor", Version: 2}
 
-// AppendBinary appends the saved state to b.
-func (e *DurationPredictor) AppendBinary(b []byte) ([]byte, error) {
-	return predictorFormat.Append(b, e.encode)
-}
-
 // MarshalBinary returns the saved state.
-func (e *DurationPredictor) MarshalBinary() ([]byte, error) { return e.AppendBinary(nil) }
+func (e *DurationPredictor) MarshalBinary() ([]byte, error) { return predictorFormat.Save(e.encode) }
 
 // UnmarshalBinary restores a saved state, from which the predictor goes on bit for bit.
 // Corrupt data gives ErrCorrupt and changes nothing.

@@ -168,13 +168,9 @@ func (b *burstyEnv) activeAfter(active bool, d float64) float64 {
 
 var burstyFormat = codec.Format{Magic: "recrawl/webenv.Bursty", Version: 1}
 
-// AppendBinary, MarshalBinary and UnmarshalBinary are those of Simulated.
+// MarshalBinary and UnmarshalBinary are those of Simulated.
 
-func (b *burstyEnv) AppendBinary(to []byte) ([]byte, error) {
-	return burstyFormat.Append(to, b.encode)
-}
-
-func (b *burstyEnv) MarshalBinary() ([]byte, error) { return b.AppendBinary(nil) }
+func (b *burstyEnv) MarshalBinary() ([]byte, error) { return burstyFormat.Save(b.encode) }
 
 func (b *burstyEnv) UnmarshalBinary(data []byte) error {
 	return codec.Load(b, burstyFormat, data, (*burstyEnv).decode)

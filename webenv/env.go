@@ -47,12 +47,11 @@ type Simulated interface {
 	// Rate is described with Env.
 	Rate(page int, now float64) float64
 
-	// AppendBinary and MarshalBinary save the state with that of the source of randomness,
+	// MarshalBinary saves the state with that of the source of randomness,
 	// which must be *rand.PCG or *rand.ChaCha8: no other can be saved. UnmarshalBinary restores
 	// it into an environment made by the same constructor, which then continues bit for bit.
 	// The settings become those of the saved one. After an error, which wraps ErrCorrupt, it is
 	// as it was.
-	encoding.BinaryAppender
 	encoding.BinaryMarshaler
 	encoding.BinaryUnmarshaler
 }

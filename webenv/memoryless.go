@@ -123,13 +123,9 @@ func (m *memorylessEnv) lender(page int, epoch float64) int {
 
 var memorylessFormat = codec.Format{Magic: "recrawl/webenv.Memoryless", Version: 1}
 
-// AppendBinary, MarshalBinary and UnmarshalBinary are those of Simulated.
+// MarshalBinary and UnmarshalBinary are those of Simulated.
 
-func (m *memorylessEnv) AppendBinary(b []byte) ([]byte, error) {
-	return memorylessFormat.Append(b, m.encode)
-}
-
-func (m *memorylessEnv) MarshalBinary() ([]byte, error) { return m.AppendBinary(nil) }
+func (m *memorylessEnv) MarshalBinary() ([]byte, error) { return memorylessFormat.Save(m.encode) }
 
 func (m *memorylessEnv) UnmarshalBinary(data []byte) error {
 	return codec.Load(m, memorylessFormat, data, (*memorylessEnv).decode)

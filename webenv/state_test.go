@@ -15,7 +15,6 @@ import (
 type saver interface {
 	Env
 	encoding.BinaryMarshaler
-	encoding.BinaryAppender
 	encoding.BinaryUnmarshaler
 }
 

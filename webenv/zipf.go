@@ -176,11 +176,9 @@ func (z *zipfEnv) swap(k int, now float64) {
 
 var zipfFormat = codec.Format{Magic: "recrawl/webenv.Zipf", Version: 1}
 
-// AppendBinary, MarshalBinary and UnmarshalBinary are those of Simulated.
+// MarshalBinary and UnmarshalBinary are those of Simulated.
 
-func (z *zipfEnv) AppendBinary(b []byte) ([]byte, error) { return zipfFormat.Append(b, z.encode) }
-
-func (z *zipfEnv) MarshalBinary() ([]byte, error) { return z.AppendBinary(nil) }
+func (z *zipfEnv) MarshalBinary() ([]byte, error) { return zipfFormat.Save(z.encode) }
 
 func (z *zipfEnv) UnmarshalBinary(data []byte) error {
 	return codec.Load(z, zipfFormat, data, (*zipfEnv).decode)

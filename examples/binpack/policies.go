@@ -60,7 +60,7 @@ func (l *living) tellNodes() error {
 	for n, c := range l.capacity {
 		switch {
 		case n == len(l.nodes):
-			id, err := l.packer.AddNode(c)
+			id, err := l.packer.AddNode(c, binpack.NodeConfig{})
 			if err != nil {
 				return err
 			}
@@ -105,7 +105,7 @@ func (l *living) tellSites() error {
 			err = l.packer.SetWeight(id, w)
 		default:
 			var node int
-			id, node, err = l.packer.AddSite(w)
+			id, node, err = l.packer.AddSite(w, binpack.SiteConfig{})
 			if err != nil {
 				return err
 			}

@@ -15,10 +15,10 @@ var demo = Format{Magic: "recrawl/codec.demo", Version: 4}
 // load reads what encode wrote with read; the error is that of the decoder.
 func load[T any](t *testing.T, encode func(*Encoder), read func(*Decoder) T) (T, error) {
 	t.Helper()
-	b, err := demo.Append([]byte("before"), encode)
+	b, err := demo.Save(encode)
 	require.NoError(t, err)
 	var v T
-	err = Load(&v, demo, b[len("before"):], func(to *T, d *Decoder) { *to = read(d) })
+	err = Load(&v, demo, b, func(to *T, d *Decoder) { *to = read(d) })
 	return v, err
 }
 
@@ -185,7 +185,7 @@ func TestRequirements(t *testing.T) {
 // TestLoad requires that nothing is assigned before all is well.
 func TestLoad(t *testing.T) {
 	t.Parallel()
-	data, err := demo.Append(nil, func(e *Encoder) { e.Int(3) })
+	data, err := demo.Save(func(e *Encoder) { e.Int(3) })
 	require.NoError(t, err)
 	v := 8
 	read := func(to *int, d *Decoder) { *to = d.Int() }
@@ -196,6 +196,6 @@ func TestLoad(t *testing.T) {
 	require.Equal(t, 8, v)
 	require.NoError(t, Load(&v, demo, data, read))
 	require.Equal(t, 3, v)
-	_, err = demo.Append(nil, func(e *Encoder) { e.Source(rand.New(rand.NewPCG(1, 2))) })
+	_, err = demo.Save(func(e *Encoder) { e.Source(rand.New(rand.NewPCG(1, 2))) })
 	require.ErrorIs(t, err, ErrSource)
 }

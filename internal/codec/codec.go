@@ -31,24 +31,21 @@ var (
 
 // An Encoder appends fields to a byte slice.
 type Encoder struct {
-	b     []byte
-	start int
-	err   error
+	b   []byte
+	err error
 }
 
-// NewEncoder starts a record behind b (which may be nil) with its magic string and version.
-func NewEncoder(b []byte, magic string, version byte) *Encoder {
-	e := &Encoder{b: b, start: len(b)}
-	e.b = append(append(e.b, magic...), version)
-	return e
+// NewEncoder starts a record with its magic string and version.
+func NewEncoder(magic string, version byte) *Encoder {
+	return &Encoder{b: append([]byte(magic), version)}
 }
 
-// Finish appends the checksum and returns the slice.
+// Finish appends the checksum and returns the record.
 func (e *Encoder) Finish() ([]byte, error) {
 	if e.err != nil {
 		return nil, e.err
 	}
-	return binary.LittleEndian.AppendUint32(e.b, crc32.Checksum(e.b[e.start:], castagnoli)), nil
+	return binary.LittleEndian.AppendUint32(e.b, crc32.Checksum(e.b, castagnoli)), nil
 }
 
 func (e *Encoder) Byte(v byte)     { e.b = append(e.b, v) }

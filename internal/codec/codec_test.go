@@ -10,11 +10,11 @@ import (
 
 func write(t *testing.T, f func(*Encoder)) []byte {
 	t.Helper()
-	e := NewEncoder([]byte("before"), "test", 3)
+	e := NewEncoder("test", 3)
 	f(e)
 	b, err := e.Finish()
 	require.NoError(t, err)
-	return b[len("before"):]
+	return b
 }
 
 func TestRoundTrip(t *testing.T) {
@@ -103,7 +103,7 @@ func TestContradictions(t *testing.T) {
 }
 
 func TestUnknownSource(t *testing.T) {
-	e := NewEncoder(nil, "test", 3)
+	e := NewEncoder("test", 3)
 	e.Source(rand.New(rand.NewPCG(1, 2)))
 	_, err := e.Finish()
 	require.ErrorIs(t, err, ErrSource)
@@ -112,7 +112,7 @@ func TestUnknownSource(t *testing.T) {
 func FuzzDecoder(f *testing.F) {
 	f.Add([]byte{1, 2, 3})
 	f.Fuzz(func(t *testing.T, body []byte) {
-		e := NewEncoder(nil, "test", 3)
+		e := NewEncoder("test", 3)
 		e.b = append(e.b, body...)
 		b, err := e.Finish()
 		require.NoError(t, err)
@@ -132,7 +132,7 @@ func FuzzDecoder(f *testing.F) {
 // A state of another type is told by its name.
 func TestAnotherTypeIsNamed(t *testing.T) {
 	t.Parallel()
-	data, err := Format{"recrawl/demo.Ring", 1}.Append(nil, func(e *Encoder) { e.Int(1) })
+	data, err := Format{"recrawl/demo.Ring", 1}.Save(func(e *Encoder) { e.Int(1) })
 	require.NoError(t, err)
 	for _, magic := range []string{"recrawl/demo.Rin", "recrawl/demo.Rings", "recrawl/other.Thing"} {
 		_, err := NewDecoder(data, magic, 1)

@@ -6,15 +6,12 @@ import (
 )
 
 // A Format is how the values of one type are saved: a magic string, which is
-// "recrawl/package.Type", and a version. With it the three methods of a saved type are
+// "recrawl/package.Type", and a version. With it the two methods of a saved type are
 // one line each:
 //
 //	var counterFormat = codec.Format{Magic: "recrawl/demo.Counter", Version: 1}
 //
-//	func (c *Counter) AppendBinary(b []byte) ([]byte, error) {
-//		return counterFormat.Append(b, c.encode)
-//	}
-//	func (c *Counter) MarshalBinary() ([]byte, error) { return c.AppendBinary(nil) }
+//	func (c *Counter) MarshalBinary() ([]byte, error) { return counterFormat.Save(c.encode) }
 //	func (c *Counter) UnmarshalBinary(data []byte) error {
 //		return codec.Load(c, counterFormat, data, (*Counter).decode)
 //	}
@@ -26,9 +23,9 @@ type Format struct {
 	Version byte
 }
 
-// Append appends what encode writes, as a record of the format, to b.
-func (f Format) Append(b []byte, encode func(*Encoder)) ([]byte, error) {
-	e := NewEncoder(b, f.Magic, f.Version)
+// Save returns what encode writes, as a record of the format.
+func (f Format) Save(encode func(*Encoder)) ([]byte, error) {
+	e := NewEncoder(f.Magic, f.Version)
 	encode(e)
 	return e.Finish()
 }

@@ -58,7 +58,7 @@ func property(t *rapid.T) {
 			delete(valid, id)
 		},
 		"save": func(t *rapid.T) {
-			e := codec.NewEncoder(nil, "ids", 1)
+			e := codec.NewEncoder("ids", 1)
 			r.Encode(e)
 			b, err := e.Finish()
 			require.NoError(t, err)
@@ -102,7 +102,7 @@ func TestDecodeRejects(t *testing.T) {
 		"too few slots":        {slots: 0, gen: []uint16{0}},
 		"beyond the end":       {slots: 1, gen: []uint16{1}, free: []uint32{7}},
 	} {
-		e := codec.NewEncoder(nil, "ids", 1)
+		e := codec.NewEncoder("ids", 1)
 		r.Encode(e)
 		b, err := e.Finish()
 		require.NoError(t, err)

@@ -258,7 +258,7 @@ func decodeHash(d *codec.Decoder) (h [16]byte) {
 	return h
 }
 
-func (c *copies) append(b []byte) ([]byte, error) { return transportFormat.Append(b, c.encode) }
+func (c *copies) save() ([]byte, error) { return transportFormat.Save(c.encode) }
 
 // restore replaces the copies by those that append wrote.
 func (c *copies) restore(data []byte) error {

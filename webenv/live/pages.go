@@ -210,12 +210,9 @@ func (p *Pages) Err(page int) error {
 
 var pagesFormat = codec.Format{Magic: "recrawl/webenv/live.Pages", Version: 2}
 
-// AppendBinary implements [encoding.BinaryAppender]; see MarshalBinary.
-func (p *Pages) AppendBinary(b []byte) ([]byte, error) { return pagesFormat.Append(b, p.encode) }
-
 // MarshalBinary implements [encoding.BinaryMarshaler]. It saves what is remembered of the
 // copies, so that after a restart a poll finds what changed since the poll before it.
-func (p *Pages) MarshalBinary() ([]byte, error) { return p.AppendBinary(nil) }
+func (p *Pages) MarshalBinary() ([]byte, error) { return pagesFormat.Save(p.encode) }
 
 // UnmarshalBinary implements [encoding.BinaryUnmarshaler], for an environment made by [New].
 // Its list of URLs may be another than the one saved: a page is known by its URL, and one that

@@ -191,12 +191,9 @@ func (t *Transport) Forget(page string) {
 // Len returns the number of pages that are remembered.
 func (t *Transport) Len() int { return t.copies.len() }
 
-// AppendBinary implements [encoding.BinaryAppender]; see MarshalBinary.
-func (t *Transport) AppendBinary(b []byte) ([]byte, error) { return t.copies.append(b) }
-
 // MarshalBinary implements [encoding.BinaryMarshaler]. It saves what is remembered of all URLs,
 // in the order of their hashes.
-func (t *Transport) MarshalBinary() ([]byte, error) { return t.AppendBinary(nil) }
+func (t *Transport) MarshalBinary() ([]byte, error) { return t.copies.save() }
 
 // UnmarshalBinary implements [encoding.BinaryUnmarshaler]. It replaces what is remembered and
 // leaves the fields. An error wraps [ErrCorrupt] and changes nothing.

@@ -599,7 +599,7 @@ func TestTransportSavedStateContradicts(t *testing.T) {
 		"trust":               {1, []entry{{key: a, trust: mostTrust + 1}}, false},
 		"short location":      {1, []entry{{key: a, location: "b"}}, false},
 	} {
-		e := codec.NewEncoder(nil, transportFormat.Magic, transportFormat.Version)
+		e := codec.NewEncoder(transportFormat.Magic, transportFormat.Version)
 		e.Int(c.n)
 		for _, x := range c.entries {
 			e.Bytes([]byte(x.key))

@@ -19,11 +19,9 @@ type ring struct {
 
 var format = codec.Format{Magic: "recrawl/codectest.ring", Version: 1}
 
-func (r *ring) AppendBinary(b []byte) ([]byte, error) {
-	return format.Append(b, func(e *codec.Encoder) { e.Int(r.size); e.Int(r.at) })
+func (r *ring) MarshalBinary() ([]byte, error) {
+	return format.Save(func(e *codec.Encoder) { e.Int(r.size); e.Int(r.at) })
 }
-
-func (r *ring) MarshalBinary() ([]byte, error) { return r.AppendBinary(nil) }
 
 func (r *ring) UnmarshalBinary(data []byte) error {
 	return codec.Load(r, format, data, func(to *ring, d *codec.Decoder) {

@@ -43,7 +43,7 @@ func TestMeterWithoutTime(t *testing.T) {
 func TestDecode(t *testing.T) {
 	t.Parallel()
 	load := func(m Meter, now float64) (Meter, error) {
-		e := codec.NewEncoder(nil, "m", 1)
+		e := codec.NewEncoder("m", 1)
 		m.Encode(e)
 		b, err := e.Finish()
 		require.NoError(t, err)

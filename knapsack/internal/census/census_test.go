@@ -168,7 +168,7 @@ func TestHedgeAdd(t *testing.T) {
 func TestDecode(t *testing.T) {
 	t.Parallel()
 	load := func(c *Census) (Census, error) {
-		e := codec.NewEncoder(nil, "c", 1)
+		e := codec.NewEncoder("c", 1)
 		c.Encode(e)
 		b, err := e.Finish()
 		require.NoError(t, err)

@@ -162,7 +162,7 @@ func TestFactorOfPartlyKnownTime(t *testing.T) {
 func TestDecode(t *testing.T) {
 	t.Parallel()
 	load := func(f *Factor, l *Level) (got Factor, err error) {
-		e := codec.NewEncoder(nil, "f", 1)
+		e := codec.NewEncoder("f", 1)
 		f.Encode(e)
 		l.Encode(e)
 		b, err := e.Finish()

@@ -147,7 +147,7 @@ func TestLateAndEarly(t *testing.T) {
 func TestDecode(t *testing.T) {
 	t.Parallel()
 	load := func(h *Hints, slots int) (*Hints, error) {
-		e := codec.NewEncoder(nil, "h", 1)
+		e := codec.NewEncoder("h", 1)
 		h.Encode(e)
 		b, err := e.Finish()
 		require.NoError(t, err)

@@ -17,7 +17,7 @@ func roundTrip[K, L comparable](t *testing.T, key K) (back L, err error) {
 	require.NoError(t, err)
 	to, err := CodecOf[L]()
 	require.NoError(t, err)
-	data, err := format.Append(nil, func(e *codec.Encoder) { require.NoError(t, from.Encode(e, &key)) })
+	data, err := format.Save(func(e *codec.Encoder) { require.NoError(t, from.Encode(e, &key)) })
 	require.NoError(t, err)
 	err = codec.Load(&back, format, data, func(l *L, d *codec.Decoder) { d.Check(to.Decode(d, l)) })
 	return back, err

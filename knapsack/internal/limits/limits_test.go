@@ -17,7 +17,7 @@ func must[T any](v T, err error) T {
 }
 
 func decoder(l *Limits) *codec.Decoder {
-	e := codec.NewEncoder(nil, "l", 1)
+	e := codec.NewEncoder("l", 1)
 	l.Encode(e)
 	return must(codec.NewDecoder(must(e.Finish()), "l", 1))
 }

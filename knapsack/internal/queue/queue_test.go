@@ -64,7 +64,7 @@ func newWeb(n int, rng *rand.Rand) *web {
 }
 
 func encoded(t require.TestingT, q *Queue) []byte {
-	e := codec.NewEncoder(nil, "q", 1)
+	e := codec.NewEncoder("q", 1)
 	q.Encode(e)
 	data, err := e.Finish()
 	require.NoError(t, err)

@@ -4,12 +4,9 @@ import "github.com/recrawl/recrawl/internal/codec"
 
 var pageFormat = codec.Format{Magic: "recrawl/webenv/live/fingerprint.Page", Version: 1}
 
-// AppendBinary implements [encoding.BinaryAppender]; see MarshalBinary.
-func (p *Page) AppendBinary(b []byte) ([]byte, error) { return pageFormat.Append(b, p.encode) }
-
 // MarshalBinary implements [encoding.BinaryMarshaler]. It saves the page: 11 bytes a block, 7 a
 // noisy place, and 85.
-func (p *Page) MarshalBinary() ([]byte, error) { return p.AppendBinary(nil) }
+func (p *Page) MarshalBinary() ([]byte, error) { return pageFormat.Save(p.encode) }
 
 // UnmarshalBinary implements [encoding.BinaryUnmarshaler]. It replaces the page. An error wraps
 // [ErrCorrupt] and changes nothing.

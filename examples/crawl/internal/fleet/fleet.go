@@ -63,7 +63,7 @@ func New(groups, workers int, poll func(context.Context, shard.Job)) (*Fleet, er
 	}
 	f := &Fleet{poll: poll, workers: workers, packer: packer, nodes: map[int]int{}, hosts: map[string]*placed{}}
 	for i := range groups {
-		node, err := packer.AddNode(target * float64(workers))
+		node, err := packer.AddNode(target*float64(workers), binpack.NodeConfig{})
 		if err != nil {
 			return nil, err
 		}
@@ -90,7 +90,7 @@ func (f *Fleet) groupOf(host string) *group {
 	p := f.hosts[host]
 	if p == nil {
 		p = &placed{group: f.groups[0], load: newLoad}
-		site, node, err := f.packer.AddSite(newLoad)
+		site, node, err := f.packer.AddSite(newLoad, binpack.SiteConfig{})
 		if err == nil {
 			p.site, p.group = site, f.groups[f.nodes[node]]
 		} else {

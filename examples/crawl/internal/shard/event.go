@@ -124,7 +124,7 @@ var packFormat = codec.Format{Magic: "recrawl/crawl.Pack", Version: 1}
 
 // encode returns a record of the log.
 func encode(events []Event) ([]byte, error) {
-	return packFormat.Append(nil, func(e *codec.Encoder) {
+	return packFormat.Save(func(e *codec.Encoder) {
 		e.Int(len(events))
 		for i := range events {
 			events[i].encode(e)

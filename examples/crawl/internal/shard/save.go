@@ -16,7 +16,7 @@ func (s *State) MarshalBinary() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return stateFormat.Append(nil, func(e *codec.Encoder) {
+	return stateFormat.Save(func(e *codec.Encoder) {
 		e.Bytes(learner)
 		s.Totals.encode(e)
 		putTime(e, s.Latest)
