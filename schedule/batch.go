@@ -113,7 +113,7 @@ func Batch(sizes, performance []float64, variant BatchVariant) (Plan, error) {
 
 // Performance turns the times that the clients took for a reference site into their
 // performance (section 3 of the paper): relative values, proportional to 1/time, with sum
-// 1.
+// 1. With the times of the paper: go run ./examples/papers -only pechnikov-table.
 func Performance(times []float64) ([]float64, error) {
 	if len(times) == 0 {
 		return nil, fmt.Errorf("%w: no clients", ErrProblem)

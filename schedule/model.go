@@ -86,7 +86,7 @@ func FullModel(sites []SiteCost, clients []ClientCost) (*Problem, error) {
 //	T_j = Σ_{z∈U} P_z · (1/vweb_j + 1/v_j).
 //
 // (The paper prints the reciprocal of that factor, which is the speed.) Sizes are in KB and
-// speeds in KB/s.
+// speeds in KB/s. What it loses: go run ./examples/papers -only pechnikov-model.
 func ReducedModel(sizes, webSpeed, compute []float64) (*Problem, error) {
 	if len(webSpeed) != len(compute) {
 		return nil, fmt.Errorf("%w: %d download speeds, %d computer speeds", ErrProblem, len(webSpeed), len(compute))

@@ -43,14 +43,15 @@ var domainLaws = map[string]struct{ fixed, theta float64 }{
 
 // DomainLaw returns the probability of change per slot of each page of the sites, site after
 // site, fixed by the top-level domain: 0.3 in com, 0.25 in net, 0.1 in edu, 0.05 in org (Yazidi
-// 2006, simulation A).
+// 2006, simulation A; go run ./examples/papers -only yazidi).
 func DomainLaw(sites []Site) ([]float64, error) {
 	return domainLaw(sites, func(fixed, _ float64, _ int) float64 { return fixed })
 }
 
 // DomainZipfLaw returns the probability of change per slot of each page of the sites, site
 // after site: page k = 1, 2, … of a site has 1/k^θ, θ = 0.75 in com, 1 in net, 1.5 in edu, 2 in
-// org (Yazidi 2006, simulation B). The first page of a site changes in every slot.
+// org (Yazidi 2006, simulation B; go run ./examples/papers -only yazidi). The first page of a site
+// changes in every slot.
 func DomainZipfLaw(sites []Site) ([]float64, error) {
 	return domainLaw(sites, func(_, theta float64, k int) float64 { return math.Pow(float64(k), -theta) })
 }

@@ -23,7 +23,8 @@ type memorylessEnv struct {
 // NewSlots returns an environment in which page i changes with probability u[i] per slot, in
 // the sense of law. If shiftEvery is positive, each page takes the probability of the next
 // page, and the last page that of the first, after every shiftEvery slots (Yazidi 2006, the
-// dynamic environment). Pages change independently of each other and of their past.
+// dynamic environment; go run ./examples/papers -only yazidi). Pages change independently of each
+// other and of their past.
 //
 // # Cost
 //

@@ -75,7 +75,8 @@ func (c *ZipfConfig) check() error {
 
 // NewZipf returns the environment of Granmo, Oommen, Myrer and Olsen (2006, section III): the
 // probabilities of change follow a Zipf law over a ranking of the pages. The ranking starts as
-// page 0, 1, 2, … and is static, or pages swap ranks now and then. Take it to repeat the paper.
+// page 0, 1, 2, … and is static, or pages swap ranks now and then. Take it to repeat the paper, as
+// go run ./examples/papers -only granmo does.
 // A dynamic environment needs times that never go back over all its pages together.
 //
 // # Cost
