@@ -56,8 +56,8 @@ func (c SchemeConfig) resolve() SchemeConfig {
 //  1. Next asks for each page with probability x, its frequency. Observe moves a page that had
 //     changed up a state, one that had not down, and notes in its register which it was.
 //  2. Rebalance looks at every bin. If it is overloaded, its automaton chooses between excluding
-//     sites (the subset of largest total that fits stays) and decreasing the frequencies of its
-//     most penalised pages until it fits.
+//     sites (the subset of largest total that fits stays, as far as a search of bounded size
+//     finds it) and decreasing the frequencies of its most penalised pages until it fits.
 //  3. The sites put out are packed again by Best Fit Decreasing.
 //
 // The tests of the paper with it, beside what is published: "The five papers" in RESULTS.md, and
@@ -314,7 +314,8 @@ func (s *Scheme) move(page, state int) {
 }
 
 // Rebalance ends the slot: it relieves overloaded bins, packs again what was put out, and
-// reports what happened in the slot.
+// reports what happened in the slot. Called again before Next, it relieves what is still
+// overloaded, and reports only what happened since.
 func (s *Scheme) Rebalance() SlotReport {
 	load := make([]int64, len(s.alarm))
 	for i, b := range s.bin {
@@ -336,7 +337,9 @@ func (s *Scheme) Rebalance() SlotReport {
 		s.alarm[b] = s.overload.Step(s.alarm[b], overloaded)
 	}
 	s.repack(out)
-	return s.slot
+	report := s.slot
+	s.slot = SlotReport{}
+	return report
 }
 
 // sites returns the sites of a bin.

@@ -290,6 +290,76 @@ func TestSchemeProperty(t *testing.T) {
 
 func FuzzScheme(f *testing.F) { f.Fuzz(rapid.MakeFuzz(schemeProperty)) }
 
+// Calls in any order: answers late, twice or never, Rebalance several times in a slot or not at all.
+// A scheme that is saved and restored in between goes on as its twin that is not, and reports no
+// more answers than there were.
+func schemeMachine(t *rapid.T) {
+	pages := rapid.SliceOfN(rapid.IntRange(0, 20), 1, 6).Draw(t, "pages")
+	cfg := SchemeConfig{Capacity: rapid.Float64Range(3, 20).Draw(t, "capacity"), Lambda: rapid.SampledFrom([]float64{1, 1.7}).Draw(t, "lambda")}
+	s, err := NewScheme(pages, cfg, rand.NewPCG(1, 2))
+	require.NoError(t, err)
+	twin, err := NewScheme(pages, cfg, rand.NewPCG(1, 2))
+	require.NoError(t, err)
+	due, answers, changes := map[int]bool{}, 0, 0
+	t.Repeat(map[string]func(*rapid.T){
+		"next": func(t *rapid.T) {
+			asked := s.Next()
+			require.ElementsMatch(t, asked, twin.Next())
+			clear(due)
+			for _, p := range asked {
+				due[p] = true
+			}
+			answers, changes = 0, 0
+		},
+		"observe": func(t *rapid.T) {
+			p, changed := rapid.IntRange(-1, s.Len()).Draw(t, "page"), rapid.Bool().Draw(t, "changed")
+			err := s.Observe(p, changed)
+			require.Equal(t, err, twin.Observe(p, changed))
+			switch {
+			case p < 0 || p >= s.Len():
+				require.ErrorIs(t, err, ErrUnknown)
+				return
+			case !due[p]:
+				require.ErrorIs(t, err, ErrNotAsked)
+				return
+			}
+			require.NoError(t, err)
+			delete(due, p)
+			answers++
+			if changed {
+				changes++
+			}
+		},
+		"rebalance": func(t *rapid.T) {
+			got := s.Rebalance()
+			require.Equal(t, got, twin.Rebalance())
+			require.Equal(t, answers, got.Polls)
+			require.Equal(t, changes, got.Changed)
+			require.Equal(t, got.Overloaded, got.Decreased+got.Excluded)
+			answers, changes = 0, 0
+			for _, load := range s.Loads(nil) {
+				require.LessOrEqual(t, load, cfg.Capacity)
+			}
+		},
+		"save": func(t *rapid.T) {
+			data, err := s.MarshalBinary()
+			require.NoError(t, err)
+			same, err := twin.MarshalBinary()
+			require.NoError(t, err)
+			require.Equal(t, same, data)
+			s = new(Scheme)
+			require.NoError(t, s.UnmarshalBinary(data))
+		},
+	})
+}
+
+func TestSchemeMachine(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, schemeMachine)
+}
+
+func FuzzSchemeMachine(f *testing.F) { f.Fuzz(rapid.MakeFuzz(schemeMachine)) }
+
 // Under overload the scheme does both of what it can do, and first decreases.
 func TestSchemeRelieves(t *testing.T) {
 	t.Parallel()

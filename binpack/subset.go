@@ -40,11 +40,16 @@ type Subset[W Weight] struct {
 //     completely by meeting in the middle (Horowitz & Sahni 1974): milliseconds, whatever the
 //     size of the weights.
 //   - Up to 44 items are all core: exact, O(2^(n/2)) time and memory.
-//   - Where n times the largest weight is at most 2^32 (and with 44 items or less where that
-//     is the smaller number), the dynamic programme of Pisinger (1999) over balanced fillings
-//     is exact, O(n·w_max) time.
+//   - Where the largest weight is at most 2^22 units, and n times it at most 2^32 (and with 44
+//     items or less where that is the smaller number), the dynamic programme of Pisinger (1999)
+//     over balanced fillings is exact, O(n·w_max) time.
 //   - What is left, more than 44 large numbers, is searched by cores of up to 44 items. If none
 //     fills the capacity, the best subset is returned with its gap.
+//
+// # Cost
+//
+// Mostly milliseconds. Where neither a core fills the capacity nor anything can be left out early,
+// at most ten seconds and 500 MB beside the items: give it a context with a deadline.
 func MaxSubset[W Weight](ctx context.Context, weights []W, capacity W) (Subset[W], error) {
 	s, err := newSubset(weights, capacity)
 	if err != nil {
@@ -108,9 +113,10 @@ func subset[W Weight](s subsetProblem, found packing.Subset, weights []W) Subset
 	return r
 }
 
-// leftOut returns the items that are not in the subset of the largest weight that fits.
+// leftOut returns the items that are not in the subset of the largest weight that fits, or that a
+// bounded search finds: it belongs to a single call of a learner.
 func leftOut(w []int64, c int64) []int {
-	stay := packing.MaxSubset(context.Background(), w, c).Items
+	stay := packing.BriefSubset(w, c).Items
 	var out []int
 	for k := range w {
 		if len(stay) > 0 && stay[0] == k {

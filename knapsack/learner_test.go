@@ -143,13 +143,16 @@ func contract(make func(n int, seed uint64) Learner, zero func() Learner) func(*
 				}
 			},
 			"next": func(t *rapid.T) {
-				now += rapid.SampledFrom([]float64{0, 0.25, 1, 7}).Draw(t, "dt")
+				// Mostly small steps, equal times often, and once in a while an age.
+				now += rapid.SampledFrom([]float64{0, 0, 0.25, 0.25, 1, 1, 7, 7, 1e9, 1e100}).Draw(t, "dt")
+				before := saved(t, l)
 				page, err := l.Next(now)
 				other, err2 := twin.Next(now)
 				require.Equal(t, other, page)
 				require.Equal(t, err2, err)
 				if err != nil {
 					require.ErrorIs(t, err, ErrNoPage)
+					require.True(t, bytes.Equal(before, saved(t, l)), "ErrNoPage changed the state")
 					refused(t, ErrNoPage, func(l Learner) error { _, err := l.Next(now); return err })
 					return
 				}
@@ -163,7 +166,7 @@ func contract(make func(n int, seed uint64) Learner, zero func() Learner) func(*
 				if !ok {
 					return
 				}
-				at := asked[page] + rapid.SampledFrom([]float64{0, 0.5, 3}).Draw(t, "latency")
+				at := asked[page] + rapid.SampledFrom([]float64{0, 0.5, 3, 1e6, 1e100}).Draw(t, "latency")
 				changed := rapid.Bool().Draw(t, "changed")
 				if rapid.IntRange(0, 3).Draw(t, "lost") == 0 {
 					require.NoError(t, l.GiveBack(page, at))
@@ -221,11 +224,11 @@ func contract(make func(n int, seed uint64) Learner, zero func() Learner) func(*
 					refused(t, ErrNotAsked, func(l Learner) error { return l.GiveBack(page, now) })
 				}
 				if page, ok := anyOf(t, func(p int) bool { _, ok := asked[p]; return ok }, "asked"); ok {
-					for _, at := range []float64{asked[page] - 0.1, math.NaN(), math.Inf(1)} {
+					for _, at := range []float64{math.Nextafter(asked[page], 0), math.NaN(), math.Inf(1)} {
 						refused(t, ErrTime, func(l Learner) error { return l.Observe(page, at, true) })
 					}
 				}
-				for _, at := range []float64{clock - 1, math.NaN(), math.Inf(1), math.Inf(-1)} {
+				for _, at := range []float64{math.Nextafter(clock, math.Inf(-1)), math.NaN(), math.Inf(1), math.Inf(-1)} {
 					refused(t, ErrTime, func(l Learner) error { _, err := l.Next(at); return err })
 				}
 			},

@@ -3,8 +3,14 @@ package packing
 import "context"
 
 // trail remembers how the states of a dynamic programme came about, at 8 bytes a
-// state ever improved.
-type trail []step
+// state ever improved. It grows by pieces, so that nothing is copied and kept twice.
+type trail struct {
+	pieces [][]step
+	len    int
+}
+
+// pieceBits is the logarithm of the number of steps of a piece.
+const pieceBits = 16
 
 // A step adds an item to what its parent stands for, or takes it out.
 type step struct {
@@ -13,18 +19,25 @@ type step struct {
 }
 
 func (t *trail) add(parent, item int32) int32 {
-	*t = append(*t, step{parent, item})
-	return int32(len(*t) - 1)
+	at := t.len
+	if at&(1<<pieceBits-1) == 0 {
+		t.pieces = append(t.pieces, make([]step, 1<<pieceBits))
+	}
+	t.pieces[at>>pieceBits][at&(1<<pieceBits-1)] = step{parent, item}
+	t.len++
+	return int32(at)
 }
 
 // apply changes chosen by all steps up to at.
-func (t trail) apply(at int32, chosen []bool) {
-	for ; at >= 0; at = t[at].parent {
-		if i := t[at].item; i >= 0 {
-			chosen[i] = true
+func (t *trail) apply(at int32, chosen []bool) {
+	for at >= 0 {
+		s := t.pieces[at>>pieceBits][at&(1<<pieceBits-1)]
+		if s.item >= 0 {
+			chosen[s.item] = true
 		} else {
-			chosen[^i] = false
+			chosen[^s.item] = false
 		}
+		at = s.parent
 	}
 }
 
@@ -36,9 +49,9 @@ func (t trail) apply(at int32, chosen []bool) {
 //
 // For every sum it keeps the largest first[sum] such that the sum can be
 // had without taking out any item below first[sum]; more means that more
-// items may still be taken out. O(n·r) time, O(r) memory and the trail. It says
-// whether it came to an end.
-func (s *subset) balance(ctx context.Context) bool {
+// items may still be taken out. O(n·r) time, 24·r bytes and the trail, of
+// which it makes most steps. It says whether it came to an end.
+func (s *subset) balance(ctx context.Context, most int) bool {
 	r := s.w[0]
 	base := s.c - r + 1 // sum base+k is at index k
 	full := int(s.c - base)
@@ -58,18 +71,18 @@ func (s *subset) balance(ctx context.Context) bool {
 	var t trail
 	first[start-base] = int32(b + 1)
 	for next := b; next < len(s.w) && first[full] == 0; next++ {
-		if ctx.Err() != nil || len(t) > trailLimit {
+		if ctx.Err() != nil || t.len >= most {
 			break
 		}
 		copy(old, first)
 		w := int(s.w[next])
-		for k := full; k >= 0; k-- { // downwards, so that nothing new is read
+		for k := full; k >= 0 && t.len < most; k-- { // downwards, so that nothing new is read
 			if first[k] > first[k+w] {
 				first[k+w] = first[k]
 				from[k+w] = t.add(from[k], int32(next))
 			}
 		}
-		for k := full + w; k > full; k-- {
+		for k := full + w; k > full && t.len < most; k-- {
 			for j := old[k]; j < first[k]; j++ {
 				if to := k - int(s.w[j-1]); j > first[to] {
 					first[to] = j
@@ -78,7 +91,7 @@ func (s *subset) balance(ctx context.Context) bool {
 			}
 		}
 	}
-	done := first[full] > 0 || ctx.Err() == nil && len(t) <= trailLimit
+	done := first[full] > 0 || ctx.Err() == nil && t.len < most
 	for k := full; k >= 0; k-- {
 		if first[k] > 0 {
 			chosen := make([]bool, len(s.w))

@@ -17,16 +17,23 @@ type Subset struct {
 	Gap    int64 // bounds what a better subset could gain: 0 if Proved
 }
 
-const (
-	// coreQuick and coreLarge are sizes of the core that is searched completely:
-	// 2^(size/2) sums are kept.
-	coreQuick = 32
-	coreLarge = 44
-	// balanceSteps bounds the dynamic programme: the number of items times the
-	// largest weight.
-	balanceSteps = 1 << 32
-	// trailLimit bounds its memory, at 8 bytes each.
-	trailLimit = 1 << 25
+// coreQuick is the size of the core that every search searches completely: 2^(size/2) sums are kept.
+const coreQuick = 32
+
+// subsetLimits bound what a search may take before it falls back to the best subset found.
+type subsetLimits struct {
+	core   int   // the largest core that is searched completely
+	steps  int64 // of the dynamic programme: the number of items times the largest weight
+	weight int64 // the largest weight for the dynamic programme, which takes 24 bytes for each unit
+	trail  int   // its steps back, at 8 bytes each
+}
+
+var (
+	// thorough is for callers with a context. A search takes less than 500 MB and, with a processor
+	// to itself, ten seconds: TestSubsetLimits.
+	thorough = subsetLimits{core: 44, steps: 1 << 32, weight: 1 << 22, trail: 1 << 25}
+	// brief is for what belongs to a single call of a learner: less than 200 MB, a tenth of a second.
+	brief = subsetLimits{core: 40, steps: 1 << 26, weight: 1 << 20, trail: 1 << 21}
 )
 
 // MaxSubset finds the subset of the largest weight that is not above c, or the best
@@ -34,7 +41,16 @@ const (
 // the weights is at most [MaxTotal]. Package binpack says how it works.
 func MaxSubset(ctx context.Context, w []int64, c int64) Subset {
 	s := newSubset(w, c)
-	s.solve(ctx)
+	s.solve(ctx, thorough)
+	return s.result()
+}
+
+// BriefSubset is MaxSubset with less time and memory: where there are more than 40 items, and
+// their number times the largest weight is above 2^26, or that weight above 2^20, the result may be
+// another than the largest.
+func BriefSubset(w []int64, c int64) Subset {
+	s := newSubset(w, c)
+	s.solve(context.Background(), brief)
 	return s.result()
 }
 
@@ -112,7 +128,7 @@ func (s *subset) offer(sum int64, chosen func(int) bool) {
 	s.proved = s.best == s.c
 }
 
-func (s *subset) solve(ctx context.Context) {
+func (s *subset) solve(ctx context.Context, most subsetLimits) {
 	if s.proved {
 		return
 	}
@@ -134,28 +150,28 @@ func (s *subset) solve(ctx context.Context) {
 	}
 	// Steps of either, roughly.
 	byCore, byBalance := int64(math.MaxInt64), int64(math.MaxInt64)
-	if n <= coreLarge {
+	if n <= most.core {
 		byCore = 64 << (n / 2)
 	}
-	if s.w[0] <= balanceSteps/int64(n) {
+	if s.w[0] <= min(most.weight, most.steps/int64(n)) {
 		byBalance = s.w[0] * int64(n)
 	}
-	if byBalance <= byCore && byBalance < math.MaxInt64 && s.balance(ctx) {
+	if byBalance <= byCore && byBalance < math.MaxInt64 && s.balance(ctx, most.trail) {
 		return
 	}
-	if n <= coreLarge {
-		s.core(coreLarge, nil)
+	if n <= most.core {
+		s.core(n, nil)
 		s.proved = true
 		return
 	}
-	for _, size := range [...]int{36, 40, coreLarge} {
+	for size := coreQuick + 4; size <= most.core; size += 4 {
 		if s.proved || ctx.Err() != nil {
 			return
 		}
 		s.core(size, nil)
 	}
 	for trial := 0; trial < 3 && !s.proved && ctx.Err() == nil; trial++ {
-		s.core(coreLarge, rng)
+		s.core(most.core, rng)
 	}
 }
 

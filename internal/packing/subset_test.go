@@ -2,6 +2,8 @@ package packing
 
 import (
 	"context"
+	"math/rand/v2"
+	"runtime"
 	"slices"
 	"testing"
 
@@ -33,9 +35,54 @@ func TestSubset(t *testing.T) {
 		require.Equal(t, want, sum(MaxSubset(context.Background(), w, c)))
 		s := newSubset(w, c)
 		if !s.proved {
-			require.True(t, s.balance(context.Background()))
+			require.True(t, s.balance(context.Background(), 1<<20))
 			require.Equal(t, want, sum(s.result()))
 		}
 		require.GreaterOrEqual(t, float64(sum(ApproxSubset(w, c, .1))), .9*float64(want))
 	})
+}
+
+// Numbers that no search fills: multiples of 3 but one, and a capacity that is none. With weights up
+// to 5·10⁷, which is 54 sites of up to 50 at a quantum of 1e-6, the dynamic programme took 3 GB. The
+// limits bound what is allocated in all, and so what is in use at a time.
+func TestSubsetLimits(t *testing.T) {
+	for _, c := range []struct {
+		n      int
+		bits   int
+		proved bool // thoroughly
+		slow   bool
+	}{{54, 24, false, true}, {54, 20, true, true}, {54, 15, true, false}, {300, 17, true, false}, {42, 40, true, false}} {
+		if c.slow && testing.Short() {
+			continue
+		}
+		rng := rand.New(rand.NewPCG(7, 7))
+		w, total := make([]int64, c.n), int64(1)
+		for i := range w {
+			w[i] = 3 * (1 + rng.Int64N(1<<c.bits))
+			total += w[i]
+		}
+		w[0]++ // so that there is no common divisor
+		room := total/6*3 + 2
+		for name, search := range map[string]func() Subset{
+			"brief":    func() Subset { return BriefSubset(w, room) },
+			"thorough": func() Subset { return MaxSubset(context.Background(), w, room) },
+		} {
+			most, proved := uint64(800<<20), c.proved
+			if name == "brief" {
+				most, proved = 200<<20, c.proved && c.bits == 15
+			}
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			s := search()
+			runtime.ReadMemStats(&after)
+			require.Less(t, after.TotalAlloc-before.TotalAlloc, most, "%s of %v", name, c)
+			require.Equal(t, proved, s.Proved, "%s of %v", name, c)
+			sum := int64(0)
+			for _, i := range s.Items {
+				sum += w[i]
+			}
+			require.LessOrEqual(t, sum, room)
+			require.GreaterOrEqual(t, sum, room-3-room>>30, "%s of %v", name, c)
+		}
+	}
 }
