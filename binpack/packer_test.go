@@ -244,7 +244,7 @@ func packerProperty(t *rapid.T) {
 		},
 		"set weight": func(t *rapid.T) {
 			if len(f.weight) == 0 {
-				t.Skip()
+				return
 			}
 			s := rapid.SampledFrom(f.sites()).Draw(t, "site")
 			w := rapid.Float64Range(0, 20).Draw(t, "w")
@@ -253,7 +253,7 @@ func packerProperty(t *rapid.T) {
 		},
 		"set site": func(t *rapid.T) {
 			if len(f.weight) == 0 || !rules {
-				t.Skip()
+				return
 			}
 			s := rapid.SampledFrom(f.sites()).Draw(t, "site")
 			f.rule[s] = f.drawRule(t, cfg.Resources)
@@ -261,7 +261,7 @@ func packerProperty(t *rapid.T) {
 		},
 		"set node": func(t *rapid.T) {
 			if len(f.nodes) == 0 || !rules {
-				t.Skip()
+				return
 			}
 			n := rapid.SampledFrom(f.nodeIDs()).Draw(t, "node")
 			f.has[n] = drawNode(t, cfg.Resources, rules)
@@ -269,7 +269,7 @@ func packerProperty(t *rapid.T) {
 		},
 		"set capacity": func(t *rapid.T) {
 			if len(f.nodes) == 0 {
-				t.Skip()
+				return
 			}
 			n := rapid.SampledFrom(f.nodeIDs()).Draw(t, "node")
 			f.nodes[n] = float64(rapid.IntRange(1, 20).Draw(t, "c"))
@@ -277,7 +277,7 @@ func packerProperty(t *rapid.T) {
 		},
 		"remove site": func(t *rapid.T) {
 			if len(f.weight) == 0 {
-				t.Skip()
+				return
 			}
 			s := rapid.SampledFrom(f.sites()).Draw(t, "site")
 			require.NoError(t, f.p.RemoveSite(s))
@@ -289,7 +289,7 @@ func packerProperty(t *rapid.T) {
 		},
 		"drain": func(t *rapid.T) {
 			if len(f.nodes) == 0 {
-				t.Skip()
+				return
 			}
 			n := rapid.SampledFrom(f.nodeIDs()).Draw(t, "node")
 			f.drain[n] = rapid.Bool().Draw(t, "drain")
@@ -297,7 +297,7 @@ func packerProperty(t *rapid.T) {
 		},
 		"remove node": func(t *rapid.T) {
 			if len(f.nodes) == 0 {
-				t.Skip()
+				return
 			}
 			n := rapid.SampledFrom(f.nodeIDs()).Draw(t, "node")
 			_, _, sites := f.load(n)
