@@ -8,12 +8,12 @@ import (
 )
 
 // A Problem is to allocate a budget of polls to pages whose change rates are known: maximise Σ
-// w_i·V(x_i) over frequencies x_i with Σ x_i = Budget and Lower_i ≤ x_i ≤ Upper_i. Optimal solves
+// w_i·V(x_i) over frequencies x_i with Σ c_i·x_i = Budget and Lower_i ≤ x_i ≤ Upper_i. Optimal solves
 // it, Value says what given frequencies are worth. Take it where the rates are known, or for the
 // bound that no learner exceeds.
 //
 // It is the nonlinear fractional knapsack problem of Granmo et al. 2006, section III, with
-// weights, bounds and a choice of objective.
+// weights, costs, bounds and a choice of objective.
 type Problem struct {
 	// Rates holds λ_i, the changes per unit of time: 0 or 1e-100 to 1e100. A page that changes
 	// with probability u in a slot of time has the rate −ln(1−u) per slot; where each slot's poll
@@ -21,9 +21,12 @@ type Problem struct {
 	Rates []float64
 	// Weights holds w_i, how much a page counts: 0 or 1e-100 to 1e100. Nil means 1 for all.
 	Weights []float64
+	// Costs holds c_i, what a poll costs in the unit of Budget: 1e-100 to 1e100. Nil means 1 for
+	// all.
+	Costs []float64
 	// Lower and Upper bound the frequencies. Nil means from 0 to +Inf.
 	Lower, Upper []float64
-	// Budget is the number of polls per unit of time, 1e-100 to 1e100.
+	// Budget is the number of polls per unit of time, or what they may cost, 1e-100 to 1e100.
 	Budget float64
 	// Objective is V.
 	Objective Objective
@@ -34,6 +37,14 @@ type Problem struct {
 func checkBudget(polls float64) error {
 	if !(polls >= optimum.LeastInput && polls <= optimum.MostInput) {
 		return fmt.Errorf("%w: it is %v, not in %v to %v", ErrBudget, polls, optimum.LeastInput, optimum.MostInput)
+	}
+	return nil
+}
+
+// checkCost returns an error that names a page and what a poll of it must not cost.
+func checkCost(page int, cost float64) error {
+	if !(cost >= optimum.LeastInput && cost <= optimum.MostInput) {
+		return fmt.Errorf("%w: page %d: a poll costs %v, not %v to %v", ErrConfig, page, cost, optimum.LeastInput, optimum.MostInput)
 	}
 	return nil
 }
@@ -52,6 +63,8 @@ func (p *Problem) check() error {
 		return spacingNames.Check(p.Spacing)
 	case p.Weights != nil && len(p.Weights) != n:
 		return fmt.Errorf("%w: %d weights for %d rates", ErrWeight, len(p.Weights), n)
+	case p.Costs != nil && len(p.Costs) != n:
+		return fmt.Errorf("%w: %d costs for %d rates", ErrConfig, len(p.Costs), n)
 	case p.Lower != nil && len(p.Lower) != n:
 		return fmt.Errorf("%w: %d lower bounds for %d rates", ErrFrequency, len(p.Lower), n)
 	case p.Upper != nil && len(p.Upper) != n:
@@ -70,6 +83,8 @@ func (p *Problem) check() error {
 			return fmt.Errorf("%w: page %d: %v", ErrRate, i, rate)
 		case p.Weights != nil && !optimum.InRange(p.Weights[i]):
 			return fmt.Errorf("%w: page %d: %v", ErrWeight, i, p.Weights[i])
+		case p.Costs != nil && checkCost(i, p.Costs[i]) != nil:
+			return checkCost(i, p.Costs[i])
 		case !(0 <= lo && lo <= hi) || math.IsInf(lo, 1):
 			return fmt.Errorf("%w: page %d is bounded by %v and %v", ErrFrequency, i, lo, hi)
 		}
@@ -77,7 +92,7 @@ func (p *Problem) check() error {
 	return nil
 }
 
-// Value returns Σ w_i·V(x_i). The budget and the bounds do not matter. It returns ErrFrequency
+// Value returns Σ w_i·V(x_i). The budget, the costs and the bounds do not matter. It returns ErrFrequency
 // for a frequency that is negative or not finite, or if there are not as many as Rates.
 func (p Problem) Value(x []float64) (float64, error) {
 	if len(x) != len(p.Rates) {
@@ -95,17 +110,17 @@ func (p Problem) Value(x []float64) (float64, error) {
 }
 
 // Optimal returns the frequencies that maximise Σ w_i·V(x_i), and the price of the budget: how
-// much the optimum grows per further poll per unit of time (0 where that is below the least
-// number). Pages that never change, or weigh nothing, get only what the others cannot take.
+// much the optimum grows per further poll, or unit of cost, per unit of time (0 where that is below
+// the least number, +Inf where it is above the greatest). Pages that never change, or weigh nothing, get only what the others cannot take.
 //
 // It returns ErrBudget if the bounds leave no room for the budget, and ErrRate, ErrWeight,
 // ErrFrequency or ErrConfig for a bad value, with its index.
 //
 // # Guarantees
 //
-// Over 200 decades of rates, weights and budgets Σ x is the budget to within 1e-12 of it, the
-// bounds hold exactly, and the slopes of pages between their bounds differ by less than 1e-10 of
-// each other.
+// Over 200 decades of rates, weights, costs and budgets Σ c·x is the budget to within 1e-12 of it,
+// the bounds hold exactly, and the slopes per cost of pages between their bounds differ by less
+// than 1e-10 of each other.
 //
 // # Cost
 //
@@ -113,11 +128,11 @@ func (p Problem) Value(x []float64) (float64, error) {
 //
 // # How it works
 //
-// At the optimum every page strictly between its bounds has the slope w_i·V'(x_i) = μ, the price.
-// V' depends on x only through v = λ/x: V'(x) = h(v)/λ^p, see Objective. So x_i(μ) =
-// λ_i/h⁻¹(μ·λ_i^p/w_i), cut off at the bounds. Σ x_i(μ) falls in μ, and a bracketing search finds
-// the budget. Where all pages weigh the same and have no bounds, Detections under Even spacing
-// has the closed form x_i = Budget·λ_i/Σλ.
+// At the optimum every page strictly between its bounds has the slope w_i·V'(x_i)/c_i = μ, the
+// price. V' depends on x only through v = λ/x: V'(x) = h(v)/λ^p, see Objective. So x_i(μ) =
+// λ_i/h⁻¹(μ·c_i·λ_i^p/w_i), cut off at the bounds. Σ c_i·x_i(μ) falls in μ, and a bracketing search
+// finds the budget. Where all pages weigh and cost the same and have no bounds, Detections under
+// Even spacing has the closed form x_i = Budget·λ_i/Σλ.
 func (p Problem) Optimal() (x []float64, price float64, err error) {
 	if err := p.check(); err != nil {
 		return nil, 0, err
@@ -131,6 +146,6 @@ func (p Problem) Optimal() (x []float64, price float64, err error) {
 
 // checked returns the problem as the solver takes it.
 func (p *Problem) checked() *optimum.Problem {
-	return &optimum.Problem{Rates: p.Rates, Weights: p.Weights, Lower: p.Lower, Upper: p.Upper,
+	return &optimum.Problem{Rates: p.Rates, Weights: p.Weights, Costs: p.Costs, Lower: p.Lower, Upper: p.Upper,
 		Budget: p.Budget, Objective: int(p.Objective), Random: p.Spacing == Random}
 }

@@ -121,6 +121,35 @@ func TestOptimalAgainstGrid(t *testing.T) {
 	})
 }
 
+// Three pages of which a poll costs unequal amounts against a search over all that can be paid.
+func TestOptimalOfCosts(t *testing.T) {
+	t.Parallel()
+	allObjectives(t, func(t *testing.T, o Objective, s Spacing) {
+		p := Problem{Rates: []float64{0.2, 3, 1}, Weights: []float64{1, 4, 2}, Costs: []float64{0.5, 4, 1},
+			Lower: []float64{0, 0, 0.1}, Budget: 1, Objective: o, Spacing: s}
+		x, price, err := p.Optimal()
+		require.NoError(t, err)
+		require.InEpsilon(t, 1, 0.5*x[0]+4*x[1]+x[2], 1e-12)
+		got := must(p.Value(x))
+		const steps = 400
+		best := math.Inf(-1)
+		for a := 1; a < steps; a++ {
+			for b := 1; a+b < steps; b++ {
+				y := []float64{float64(a) / steps / 0.5, float64(b) / steps / 4, float64(steps-a-b) / steps}
+				if y[2] >= 0.1 {
+					best = max(best, must(p.Value(y)))
+				}
+			}
+		}
+		require.GreaterOrEqual(t, got, best-1e-12)
+		require.InDelta(t, best, got, 1e-3*math.Abs(best))
+		p.Budget += 1e-6
+		more, _, err := p.Optimal()
+		require.NoError(t, err)
+		require.InEpsilon(t, price, (must(p.Value(more))-got)/1e-6, 1e-3)
+	})
+}
+
 func TestExtremeBudgets(t *testing.T) {
 	t.Parallel()
 	for _, c := range []float64{1e-12, 1e-3, 1, 1e3, 1e12} {
@@ -182,6 +211,11 @@ func TestOptimalRejects(t *testing.T) {
 		{Problem{Rates: []float64{1}, Weights: []float64{1e300}, Budget: 1}, ErrWeight, "page 0: 1e+300"},
 		{Problem{Rates: []float64{1, 1e-200}, Budget: 1}, ErrRate, "page 1: 1e-200"},
 		{Problem{Rates: []float64{1}, Weights: []float64{1, 2}, Budget: 1}, ErrWeight, "2 weights for 1"},
+		{Problem{Rates: []float64{1}, Costs: []float64{1, 2}, Budget: 1}, ErrConfig, "2 costs for 1"},
+		{Problem{Rates: []float64{1, 1}, Costs: []float64{1, 0}, Budget: 1}, ErrConfig, "page 1: a poll costs 0"},
+		{Problem{Rates: []float64{1}, Costs: []float64{nan}, Budget: 1}, ErrConfig, "page 0: a poll costs NaN"},
+		{Problem{Rates: []float64{1}, Costs: []float64{1e101}, Budget: 1}, ErrConfig, "page 0: a poll costs 1e+101"},
+		{Problem{Rates: []float64{1}, Costs: []float64{4}, Lower: []float64{1}, Budget: 3}, ErrBudget, "4 to"},
 		{Problem{Rates: []float64{1}, Upper: []float64{nan}, Budget: 1}, ErrFrequency, "page 0"},
 		{Problem{Rates: []float64{1}, Lower: []float64{2}, Upper: []float64{1}, Budget: 1}, ErrFrequency, "page 0"},
 		{Problem{Rates: []float64{1}, Upper: []float64{}, Budget: 1}, ErrFrequency, "0 upper"},

@@ -11,8 +11,8 @@ import (
 
 // PlannerConfig holds the settings of Planner.
 type PlannerConfig struct {
-	// Budget is the number of polls per unit of time, 1e-100 to 1e100; default 1, with one poll as
-	// the unit of time.
+	// Budget is the number of polls per unit of time, or what they cost, 1e-100 to 1e100; default
+	// 1, with one poll as the unit of time.
 	Budget float64
 	// Objective is what the frequencies maximise.
 	Objective Objective
@@ -22,13 +22,13 @@ type PlannerConfig struct {
 	Method RateMethod
 	// Floor is the share of the budget that is spread evenly over all pages, in (0, 1]; default
 	// 0.05. A page is polled at least Floor·Budget/n times per unit of time, whatever its
-	// estimate.
+	// estimate, n being the number of pages or what a poll of each of them costs.
 	Floor float64
 }
 
 // Planner estimates every page's change rate as if it were constant, solves for the optimal
 // frequencies, and polls at them: Next gives the page to poll, Observe learns. SetWeight changes
-// how much a page counts; Rate, Frequency and Price tell what has been learnt. Take it for pages
+// how much a page counts, SetCost what its polls cost; Rate, Frequency and Price tell what has been learnt. Take it for pages
 // whose rates do not change. It never forgets, so that RateFilter is better on bursty pages.
 //
 // It covers what the literature offers besides automata:
@@ -48,7 +48,8 @@ type PlannerConfig struct {
 // # Cost
 //
 // Time: O(log n) for Next and Observe, and every n answers a new plan, which takes O(n) times
-// about 20 steps of the solver. Memory: 45 bytes a page besides what the RateMethod takes. Only a
+// about 20 steps of the solver. Memory: 45 bytes a page besides what the RateMethod takes, and 8
+// more with costs. Only a
 // new plan allocates.
 //
 // # How it works
@@ -159,6 +160,22 @@ func (p *Planner) SetWeight(page int, w float64) error {
 	return nil
 }
 
+// SetCost changes what a poll of a page costs, 1e-100 to 1e100: at once for its own frequency, and
+// with the next plan for those of the others. PlannerConfig.Budget then is what polls may cost per
+// unit of time: the caller asks Next when it can pay for a poll.
+func (p *Planner) SetCost(page int, cost float64) error {
+	slot, err := p.slot(page)
+	if err != nil {
+		return err
+	}
+	if err := checkCost(page, cost); err != nil {
+		return err
+	}
+	p.plan.SetCost(slot, cost)
+	p.refresh(slot)
+	return nil
+}
+
 // Rate returns the estimate of a page's change rate per unit of time. It is 1 for all pages
 // before anything was observed.
 func (p *Planner) Rate(page int) (float64, error) {
@@ -169,13 +186,13 @@ func (p *Planner) Rate(page int) (float64, error) {
 	return p.plan.Rate(slot), nil
 }
 
-// Price returns how much the objective grows per further poll per unit of time, at the present
-// estimates; 0 before the first plan.
+// Price returns how much the objective grows per further poll, or unit of cost, per unit of time, at
+// the present estimates; 0 before the first plan.
 func (p *Planner) Price() float64 {
 	return p.plan.Price()
 }
 
-var formatPlanner = codec.Format{Magic: "recrawl/knapsack.Planner", Version: 1}
+var formatPlanner = codec.Format{Magic: "recrawl/knapsack.Planner", Version: 2}
 
 // MarshalBinary returns the state, source included.
 func (p *Planner) MarshalBinary() ([]byte, error) { return formatPlanner.Save(p.encode) }

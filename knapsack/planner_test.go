@@ -98,6 +98,51 @@ func TestPlannerWeights(t *testing.T) {
 	}
 }
 
+// Where polls cost unequal amounts, a planner spends its budget on them near the optimum at the true
+// rates, also after it was saved.
+func TestPlannerCosts(t *testing.T) {
+	t.Parallel()
+	const n, budget, span = 60, 30.0, 800.0
+	rng := rand.New(rand.NewPCG(3, 3))
+	best := Problem{Budget: budget, Objective: Detections}
+	for range n {
+		best.Rates = append(best.Rates, math.Exp(rng.NormFloat64())/4)
+		best.Costs = append(best.Costs, math.Exp2(float64(rng.IntN(7))-3))
+	}
+	for _, spacing := range []Spacing{Even, Random} {
+		p := must(NewPlanner(n, PlannerConfig{Objective: Detections, Budget: budget, Spacing: spacing}, rand.NewPCG(1, 1)))
+		for page, cost := range best.Costs {
+			require.NoError(t, p.SetCost(page, cost))
+		}
+		env := must(webenv.NewPoisson(best.Rates, rand.NewPCG(1, 6)))
+		found, from := 0, span/4
+		for now := 0.0; now < span; {
+			if now > span/2 && now < span/2+1 {
+				data := must(p.MarshalBinary())
+				p = new(Planner)
+				require.NoError(t, p.UnmarshalBinary(data))
+			}
+			page := must(p.Next(now))
+			_, changed := env.Poll(page, now)
+			require.NoError(t, p.Observe(page, now, changed))
+			if changed && now >= from {
+				found++
+			}
+			now += best.Costs[page] / budget
+		}
+		best.Spacing = spacing
+		x, price, err := best.Optimal()
+		require.NoError(t, err)
+		want := must(best.Value(x)) * (span - from)
+		t.Logf("%v: found %d, at the true rates %.0f", spacing, found, want)
+		require.InEpsilon(t, want, float64(found), 0.06)
+		require.InEpsilon(t, price, p.Price(), 0.15)
+	}
+	p := must(NewPlanner(2, PlannerConfig{}, nil))
+	require.ErrorIs(t, p.SetCost(0, 0), ErrConfig)
+	require.ErrorIs(t, p.SetCost(5, 1), ErrUnknown)
+}
+
 // Time may be in any unit, however odd, and weights lie as far apart as they may.
 func TestPlannerScales(t *testing.T) {
 	t.Parallel()

@@ -7,6 +7,7 @@ import (
 	"github.com/recrawl/recrawl/knapsack/internal/belief"
 	"github.com/recrawl/recrawl/knapsack/internal/budget"
 	"github.com/recrawl/recrawl/knapsack/internal/factor"
+	"github.com/recrawl/recrawl/knapsack/internal/optimum"
 	"github.com/recrawl/recrawl/knapsack/internal/queue"
 )
 
@@ -71,7 +72,7 @@ func (f *RateFilter) decode(d *codec.Decoder) {
 	}
 	f.weights = d.Float64sIn(codec.AnyLen, 0, math.MaxFloat64)
 	d.Require(f.weights == nil || len(f.weights) == slots, "weights of %d of %d slots", len(f.weights), slots)
-	f.costs = d.Float64sIn(codec.AnyLen, 0, mostCost)
+	f.costs = d.Float64sIn(codec.AnyLen, 0, optimum.MostInput)
 	d.Require(f.costs == nil || len(f.costs) == slots, "costs of %d of %d slots", len(f.costs), slots)
 	for slot, cost := range f.costs {
 		d.Require((cost > 0) == f.ids.Live(slot), "slot %d costs %v", slot, cost)

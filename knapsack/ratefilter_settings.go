@@ -36,8 +36,8 @@ func (f *RateFilter) SetCost(page int, cost float64) error {
 	if err != nil {
 		return err
 	}
-	if !(cost >= leastCost && cost <= mostCost) {
-		return fmt.Errorf("%w: page %d: a poll costs %v, not %v to %v", ErrConfig, page, cost, leastCost, mostCost)
+	if err := checkCost(page, cost); err != nil {
+		return err
 	}
 	if f.costs == nil {
 		f.costs = make([]float64, len(f.polled))
@@ -53,12 +53,6 @@ func (f *RateFilter) SetCost(page int, cost float64) error {
 	f.refresh(uint32(slot), false)
 	return nil
 }
-
-// The range of costs: products with weights and times are normal numbers for all of them.
-const (
-	leastCost = 1e-100
-	mostCost  = 1e100
-)
 
 // cost returns what a poll of a page costs.
 func (f *RateFilter) cost(slot uint32) float64 {

@@ -55,6 +55,39 @@ func TestWhatIf(t *testing.T) {
 	require.ErrorIs(t, err, ErrConfig)
 }
 
+// With costs, what a budget would give is what the pages' own costs and rates give, by a sample of the
+// pages where there are many.
+func TestWhatIfOfCosts(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{400, 6000} {
+		rng := rand.New(rand.NewPCG(2, 2))
+		rates, costs := make([]float64, n), make([]float64, n)
+		total := 0.0
+		for i := range rates {
+			rates[i] = math.Exp(1.2*rng.NormFloat64()) / 2
+			costs[i] = math.Exp(1.5*rng.NormFloat64()) * 1e4
+			total += costs[i]
+		}
+		f := must(NewRateFilter(n, RateFilterConfig{}))
+		must(webenv.Run(must(webenv.NewPoisson(rates, rand.NewPCG(1, 1))), f, webenv.RunConfig{Rate: float64(n), Duration: 20}))
+		flat := must(f.WhatIf(Freshness, float64(n)))
+		for page, cost := range costs {
+			require.NoError(t, f.SetCost(page, cost))
+		}
+		for o := range objectives {
+			p := Problem{Objective: o, Rates: rates, Costs: costs, Budget: total}
+			x, _, err := p.Optimal()
+			require.NoError(t, err)
+			best := must(p.Value(x)) / float64(n)
+			value := must(f.WhatIf(o, total))
+			t.Logf("%d pages: %v %.3f, at the true rates %.3f", n, o, value, best)
+			require.InEpsilon(t, best, value, 0.3)
+			require.InEpsilon(t, total, must(f.PollsFor(o, value)), 1e-6)
+		}
+		require.Greater(t, must(f.WhatIf(Freshness, total)), 1.02*flat, "cheap pages are polled more often")
+	}
+}
+
 // Stats count what happened, and what was expected is what is found, where pages change as the
 // beliefs say.
 func TestStats(t *testing.T) {

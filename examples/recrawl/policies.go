@@ -202,7 +202,7 @@ func (j job) proportional(now float64) ([]float64, error) {
 
 // optimum returns the best frequencies for the rates of a time.
 func (j job) optimum(now float64) ([]float64, error) {
-	problem := knapsack.Problem{Rates: j.rates(now), Weights: j.weights, Budget: j.rate, Objective: j.objective}
+	problem := knapsack.Problem{Rates: j.rates(now), Weights: j.weights, Costs: j.costs, Budget: j.rate, Objective: j.objective}
 	if j.once { // then polling a page more often is no use
 		problem.Upper = slices.Repeat([]float64{1}, j.pages)
 	}

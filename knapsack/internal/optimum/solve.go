@@ -7,13 +7,13 @@ import (
 
 // A Problem is a knapsack.Problem that has been checked.
 type Problem struct {
-	Rates, Weights, Lower, Upper []float64
-	Budget                       float64
-	Objective                    int
-	Random                       bool
+	Rates, Weights, Costs, Lower, Upper []float64
+	Budget                              float64
+	Objective                           int
+	Random                              bool
 }
 
-// The range of rates, weights and budgets: w/λ² is a normal number for all of them.
+// The range of rates, weights, costs and budgets: w/λ² and w/(cλ) are normal numbers for all of them.
 const (
 	LeastInput = 1e-100
 	MostInput  = 1e100
@@ -40,6 +40,16 @@ func (p *Problem) weight(i int) float64 {
 	}
 	return p.Weights[i]
 }
+
+func (p *Problem) cost(i int) float64 {
+	if p.Costs == nil {
+		return 1
+	}
+	return p.Costs[i]
+}
+
+// worth is the weight of a page per cost.
+func (p *Problem) worth(i int) float64 { return p.weight(i) / p.cost(i) }
 
 func (p *Problem) lower(i int) float64 {
 	if p.Lower == nil {
@@ -72,14 +82,15 @@ func (p *Problem) Solve() (x []float64, at Price, err error) {
 	s := p.solver()
 	var floor, ceiling, active Sum
 	for i, rate := range p.Rates {
-		floor.Add(p.lower(i))
-		ceiling.Add(p.upper(i))
+		cost := p.cost(i)
+		floor.Add(cost * p.lower(i))
+		ceiling.Add(cost * p.upper(i))
 		if rate > 0 && p.weight(i) > 0 {
-			s.rates += rate
-			s.top = max(s.top, s.curve.scale(rate, p.weight(i)))
-			active.Add(p.upper(i))
+			s.rates += cost * rate
+			s.top = max(s.top, s.curve.scale(rate, p.worth(i)))
+			active.Add(cost * p.upper(i))
 		} else {
-			active.Add(p.lower(i))
+			active.Add(cost * p.lower(i))
 		}
 	}
 	if floor.Value() > p.Budget || ceiling.Value() < p.Budget {
@@ -89,6 +100,7 @@ func (p *Problem) Solve() (x []float64, at Price, err error) {
 	if active.Value() <= p.Budget {
 		return s.overflow(), s.curve.Price(0, math.Inf(-1)), nil // every further poll is worth nothing
 	}
+	s.top = s.curve.reference(s.top)
 	x, at = s.search()
 	return x, at, nil
 }
@@ -97,7 +109,7 @@ func (p *Problem) Solve() (x []float64, at Price, err error) {
 type solver struct {
 	*Problem
 	curve *Curve
-	rates float64 // Σ λ over pages worth polling
+	rates float64 // Σ c·λ over pages worth polling
 	top   float64 // greatest scale
 }
 
@@ -105,19 +117,20 @@ func (p *Problem) solver() *solver { return &solver{Problem: p, curve: Of(p.Obje
 
 // frequency returns x_i(μ), finite even where μ is next to nothing.
 func (s *solver) frequency(i int, m *Price) float64 {
-	return m.Frequency(s.Rates[i], s.weight(i), s.lower(i), min(s.upper(i), mostFrequency))
+	return m.Frequency(s.Rates[i], s.worth(i), s.lower(i), min(s.upper(i), mostFrequency))
 }
 
-// excess returns Σ x_i(μ) − Budget, and how far from 0 it may be: a share of what the pages between
+// excess returns Σ c_i·x_i(μ) − Budget, and how far from 0 it may be: a share of what the pages between
 // their bounds get, but not less than what rounding leaves.
 func (s *solver) excess(m *Price) (f, tolerance float64) {
 	var all Sum
 	between := 0.0
 	for i := range s.Rates {
 		x := s.frequency(i, m)
-		all.Add(x)
+		spent := s.cost(i) * x
+		all.Add(spent)
 		if x > s.lower(i) && x < s.upper(i) {
-			between += x
+			between += spent
 		}
 	}
 	return all.Value() - s.Budget, max(excessTolerance*min(between, s.Budget), excessRounding*s.Budget)
@@ -204,11 +217,14 @@ func (s *solver) overflow() []float64 {
 			} else {
 				x[i] = min(max(h, s.lower(i)), s.upper(i))
 			}
-			t.Add(x[i])
+			t.Add(s.cost(i) * x[i])
 		}
 		return t.Value()
 	}
 	lo, hi := 0.0, s.Budget
+	for i := range x {
+		hi = max(hi, min(s.Budget/s.cost(i), s.upper(i)))
+	}
 	for range 1100 { // from the greatest number to the smallest in halves, at worst
 		mid := lo + (hi-lo)/2
 		if !(mid > lo && mid < hi) {

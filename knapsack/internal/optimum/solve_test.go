@@ -60,6 +60,9 @@ func drawProblem(t *rapid.T) *Problem {
 	if rapid.Bool().Draw(t, "weighted") {
 		p.Weights = rapid.SliceOfN(rapid.OneOf(weight, rapid.SampledFrom([]float64{0, 1, 2})), n, n).Draw(t, "weights")
 	}
+	if rapid.Bool().Draw(t, "costly") {
+		p.Costs = rapid.SliceOfN(rapid.OneOf(scale("costs"), rapid.SampledFrom([]float64{1, 2})), n, n).Draw(t, "costs")
+	}
 	if rapid.Bool().Draw(t, "bounded") {
 		p.Upper = rapid.SliceOfN(rapid.OneOf(frequency, rapid.Just(math.Inf(1))), n, n).Draw(t, "upper")
 	}
@@ -72,7 +75,7 @@ func drawProblem(t *rapid.T) *Problem {
 	return p
 }
 
-// logSlope is ln(w·V'(x)), −Inf where nothing is to be gained: by the table at knapsack.Objective
+// logSlope is ln(w·V'(x)) of a weight per cost, −Inf where nothing is to be gained: by the table at knapsack.Objective
 // in logarithms, with a series where v is small, and nothing of what the solver uses. It has as
 // many branches as the table has rows and ranges.
 func logSlope(o int, random bool, rate, weight, x float64) float64 {
@@ -141,13 +144,13 @@ func logSlope(o int, random bool, rate, weight, x float64) float64 {
 }
 
 // The conditions of Karush, Kuhn and Tucker: the budget is spent, the bounds hold, and no page
-// could give a poll to another to the good of both. They are sufficient, as all values are
+// could give what a poll costs to another to the good of both. They are sufficient, as all values are
 // concave. Logarithms of slopes, up to 1400 in size, are known to 1e-12.
 func requireOptimal(t require.TestingT, p *Problem) {
 	floor, ceiling := 0.0, 0.0
 	for i := range p.Rates {
-		floor += p.lower(i)
-		ceiling += p.upper(i)
+		floor += p.cost(i) * p.lower(i)
+		ceiling += p.cost(i) * p.upper(i)
 	}
 	x, at, err := p.Solve()
 	if err != nil {
@@ -155,8 +158,8 @@ func requireOptimal(t require.TestingT, p *Problem) {
 		return
 	}
 	var spent Sum
-	for _, xi := range x {
-		spent.Add(xi)
+	for i, xi := range x {
+		spent.Add(p.cost(i) * xi)
 	}
 	require.InEpsilon(t, p.Budget, spent.Value(), 1e-11)
 	// The logarithms of the steepest slope that could rise and of the least that could fall.
@@ -164,7 +167,7 @@ func requireOptimal(t require.TestingT, p *Problem) {
 	for i, xi := range x {
 		require.GreaterOrEqual(t, xi, p.lower(i))
 		require.LessOrEqual(t, xi, p.upper(i))
-		slope := logSlope(p.Objective, p.Random, p.Rates[i], p.weight(i), xi)
+		slope := logSlope(p.Objective, p.Random, p.Rates[i], p.worth(i), xi)
 		if xi < 1e-290 && p.lower(i) == 0 {
 			continue // what it ought to have is no number, or has lost digits
 		}
@@ -207,6 +210,9 @@ func TestOptimalOverManyScales(t *testing.T) {
 			{Rates: []float64{1, 3}, Weights: []float64{1, 2}, Budget: 1e100},
 			{Rates: []float64{1e-100, 1e-100, 1e100}, Weights: []float64{1e100, 1e-100, 1e-100}, Budget: 1e-100},
 			{Rates: []float64{1e-100, 1e100}, Weights: []float64{1e-100, 1e100}, Budget: 1e100},
+			{Rates: []float64{1e-100, 1, 1e100}, Costs: []float64{1e-100, 1, 1e100}, Budget: 1e100},
+			{Rates: []float64{1e100, 1, 1e-100}, Costs: []float64{1e-100, 1, 1e100}, Budget: 1e-100},
+			{Rates: []float64{1e-100, 1e-100}, Weights: []float64{1e100, 1}, Costs: []float64{1e-100, 1e100}, Budget: 1},
 		} {
 			p.Objective, p.Random = o, random
 			requireOptimal(t, p)
@@ -242,13 +248,20 @@ func TestOptimalSteps(t *testing.T) {
 }
 
 // The mean page of a web half of whose pages change at rate 1 and half at rate 3, against those two
-// pages, and the budgets for what it reaches.
+// pages, and the budgets for what it reaches; at equal costs and at others.
 func TestOutlook(t *testing.T) {
 	t.Parallel()
+	requireOutlook(t, nil, nil)
+	requireOutlook(t, []float64{0.5, 7, 3}, []float64{0.5, 3})
+	require.Nil(t, NewOutlook(Freshness, []float64{0}, []float64{1}, nil))
+	require.Nil(t, NewOutlook(Freshness, []float64{1}, []float64{0}, nil))
+}
+
+func requireOutlook(t *testing.T, costs, both []float64) {
 	for o := range Objectives {
-		mean := NewOutlook(o, []float64{2, 0, 2}, []float64{1, 2, 3})
+		mean := NewOutlook(o, []float64{2, 0, 2}, []float64{1, 2, 3}, costs)
 		for _, polls := range []float64{0.1, 1, 20} {
-			p := &Problem{Rates: []float64{1, 3}, Budget: 2 * polls, Objective: o}
+			p := &Problem{Rates: []float64{1, 3}, Costs: both, Budget: 2 * polls, Objective: o}
 			x, _, err := p.Solve()
 			require.NoError(t, err)
 			value := mean.Value(polls)
@@ -259,8 +272,6 @@ func TestOutlook(t *testing.T) {
 			require.InEpsilon(t, polls, back, 1e-6, "objective %v", o)
 		}
 	}
-	require.Nil(t, NewOutlook(Freshness, []float64{0}, []float64{1}))
-	require.Nil(t, NewOutlook(Freshness, []float64{1}, []float64{0}))
 }
 
 // A sum keeps what a plain one loses.

@@ -5,6 +5,7 @@ package plan
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/recrawl/recrawl/internal/codec"
 	"github.com/recrawl/recrawl/knapsack/internal/optimum"
@@ -14,7 +15,7 @@ import (
 // A Plan is the frequencies of pages for the estimates of their rates. Its exported fields are the
 // settings.
 type Plan struct {
-	Budget    float64 // polls per unit of time
+	Budget    float64 // polls per unit of time, or their cost
 	Floor     float64 // share of the budget that all pages have in common
 	Objective int
 	Random    bool // spacing
@@ -22,6 +23,8 @@ type Plan struct {
 
 	last    []float64 // time of the last poll, or of Reset; −Inf at first
 	weights []float64
+	costs   []float64 // nil before the first SetCost
+	cost    float64   // of a poll in the mean, at the latest Solve; 1 before it
 
 	at      optimum.Price
 	answers int     // since the frequencies were solved
@@ -38,6 +41,9 @@ func (p *Plan) Grow() {
 	p.Evidence.Add()
 	p.last = append(p.last, math.Inf(-1))
 	p.weights = append(p.weights, 1)
+	if p.costs != nil {
+		p.costs = append(p.costs, 1)
+	}
 }
 
 // Slots returns the number of slots.
@@ -47,6 +53,9 @@ func (p *Plan) Slots() int { return len(p.last) }
 func (p *Plan) Reset(slot int, now float64) {
 	p.Evidence.Reset(slot)
 	p.last[slot], p.weights[slot] = now, 1
+	if p.costs != nil {
+		p.costs[slot] = 1
+	}
 }
 
 // prior is the mean rate of all pages: half a change is lent to the start.
@@ -87,18 +96,42 @@ func (p *Plan) rate(slot int, prior float64) float64 {
 // SetWeight changes the weight of a page.
 func (p *Plan) SetWeight(slot int, w float64) { p.weights[slot] = w }
 
+// SetCost changes what a poll of a page costs.
+func (p *Plan) SetCost(slot int, cost float64) {
+	if p.costs == nil {
+		p.costs = slices.Repeat([]float64{1}, len(p.last))
+	}
+	p.costs[slot] = cost
+}
+
+func (p *Plan) costOf(slot int) float64 {
+	if p.costs == nil {
+		return 1
+	}
+	return p.costs[slot]
+}
+
+// mean returns what a poll costs in the mean.
+func (p *Plan) mean() float64 {
+	if p.cost == 0 {
+		return 1
+	}
+	return p.cost
+}
+
 // Price returns what one more poll is worth, 0 before the first Solve.
 func (p *Plan) Price() float64 { return p.at.Mu() }
 
 // floor is the least frequency of one of n pages.
-func (p *Plan) floor(n int) float64 { return p.Floor * p.Budget / float64(n) }
+func (p *Plan) floor(n int) float64 { return p.Floor * p.Budget / p.mean() / float64(n) }
 
 // Frequency returns that of one of n pages at the present price, or false before the first Solve.
 func (p *Plan) Frequency(slot, n int) (x float64, ok bool) {
 	if !p.at.Set() {
 		return 0, false
 	}
-	return p.at.Frequency(p.rate(slot, p.prior()), p.weights[slot], p.floor(n), p.Budget), true
+	cost, least := p.costOf(slot), p.floor(n)
+	return p.at.Frequency(p.rate(slot, p.prior()), p.weights[slot]/cost, least, max(least, p.Budget/cost)), true
 }
 
 // Solve solves for the frequencies of n pages, those in the slots that are live, and hands them to
@@ -112,14 +145,24 @@ func (p *Plan) Solve(n int, live func(slot int) bool, set func(slot int, x float
 		if live(slot) {
 			problem.Rates = append(problem.Rates, p.rate(slot, prior))
 			problem.Weights = append(problem.Weights, p.weights[slot])
+			if p.costs != nil {
+				problem.Costs = append(problem.Costs, p.costs[slot])
+			}
 		}
+	}
+	if problem.Costs != nil {
+		var total optimum.Sum
+		for _, cost := range problem.Costs {
+			total.Add(cost)
+		}
+		p.cost = total.Value() / float64(n)
 	}
 	for i := range problem.Lower {
 		problem.Lower[i] = p.floor(n) * (1 - 1e-9) // n of them must not exceed the budget by rounding
 	}
 	x, at, err := problem.Solve()
 	if err != nil {
-		panic(fmt.Sprintf("knapsack: rates and weights are checked, yet %v", err))
+		panic(fmt.Sprintf("knapsack: rates, weights and costs are checked, yet %v", err))
 	}
 	p.at = at
 	i := 0
@@ -153,6 +196,8 @@ func (p *Plan) Encode(e *codec.Encoder) {
 	p.Evidence.Encode(e)
 	e.Float64s(p.last)
 	e.Float64s(p.weights)
+	e.Float64s(p.costs)
+	e.Float64(p.cost)
 	e.Bool(p.at.Set())
 	e.Float64(p.at.Top)
 	e.Float64(p.at.LogZ)
@@ -169,6 +214,10 @@ func (p *Plan) Decode(d *codec.Decoder, slots int) {
 	for slot, w := range p.weights {
 		d.Require(optimum.InRange(w), "slot %d has weight %v", slot, w)
 	}
+	p.costs = d.Float64sIn(codec.AnyLen, optimum.LeastInput, optimum.MostInput)
+	d.Require(p.costs == nil || len(p.costs) == slots, "costs of %d of %d slots", len(p.costs), slots)
+	p.cost = d.Float64In(0, optimum.MostInput)
+	d.Require(p.cost == 0 || p.cost >= optimum.LeastInput, "a mean cost of %v", p.cost)
 	planned, top, logZ := d.Bool(), d.NonNegative(), d.Float64In(math.Inf(-1), math.MaxFloat64)
 	if planned {
 		p.at = optimum.Of(p.Objective, p.Random).Price(top, logZ)
