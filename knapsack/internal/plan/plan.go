@@ -217,7 +217,7 @@ func (p *Plan) Decode(d *codec.Decoder, slots int) {
 	p.costs = d.Float64sIn(codec.AnyLen, optimum.LeastInput, optimum.MostInput)
 	d.Require(p.costs == nil || len(p.costs) == slots, "costs of %d of %d slots", len(p.costs), slots)
 	p.cost = d.Float64In(0, optimum.MostInput)
-	d.Require(p.cost == 0 || p.cost >= optimum.LeastInput, "a mean cost of %v", p.cost)
+	d.Require(p.cost == 0 || p.costs != nil && p.cost >= optimum.LeastInput, "a mean cost of %v", p.cost)
 	planned, top, logZ := d.Bool(), d.NonNegative(), d.Float64In(math.Inf(-1), math.MaxFloat64)
 	if planned {
 		p.at = optimum.Of(p.Objective, p.Random).Price(top, logZ)
