@@ -22,7 +22,8 @@ known, and in which time runs fast: hosts behave badly in a dozen ways, and the 
 is spent beside it equally, and by the rule of Nutch.
 
   go run ./examples/crawl
-  go run ./examples/crawl -urls FILE -per-day 20000 -user-agent 'my-crawler (+https://example.org/bot)'`
+  go run ./examples/crawl -urls FILE -per-day 20000 -user-agent 'my-crawler (+https://example.org/bot)'
+  go run ./examples/crawl -frontier 127.0.0.1:7071`
 
 // A list is a flag that may be given several times.
 type list []string
@@ -59,6 +60,8 @@ type settings struct {
 	lines             bool
 	folder            string
 	warc, webhook     string
+
+	frontier frontierServer
 
 	// Of the demonstration.
 	hostPages int
@@ -97,6 +100,7 @@ func parse(args []string, stdout, stderr io.Writer) (*settings, error) {
 	f.StringVar(&s.folder, "folder", "", "`folder` for the new versions of pages")
 	f.StringVar(&s.warc, "warc", "", "`file` for the new versions of pages, as a web archive (.warc.gz)")
 	f.StringVar(&s.webhook, "webhook", "", "`URL` to which JSON is posted for each new version of a page")
+	s.frontier.flags(f)
 	if err := s.Parse(args); err != nil {
 		return nil, err
 	}
@@ -109,7 +113,10 @@ func parse(args []string, stdout, stderr io.Writer) (*settings, error) {
 	if s.Quick && !s.Given("speed") {
 		s.speed = 72
 	}
-	return s, s.check()
+	if err := s.check(); err != nil {
+		return nil, err
+	}
+	return s, s.frontier.check(s)
 }
 
 // check reports a setting that makes no sense.
@@ -136,12 +143,15 @@ func (s *settings) check() error {
 }
 
 // real reports whether pages of the user's are to be crawled.
-func (s *settings) real() bool { return s.hasSource() || s.Given("state") }
+func (s *settings) real() bool { return s.hasSource() || s.Given("state") && !s.frontier.on() }
 
 func run(args []string, stdout, stderr io.Writer) error {
 	s, err := parse(args, stdout, stderr)
 	if err != nil {
 		return err
+	}
+	if s.frontier.on() {
+		return s.serveFrontier()
 	}
 	if s.real() {
 		return s.crawl()

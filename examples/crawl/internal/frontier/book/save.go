@@ -1,0 +1,186 @@
+package book
+
+import (
+	"math"
+
+	"github.com/recrawl/recrawl/internal/codec"
+	"github.com/recrawl/recrawl/internal/heap"
+)
+
+var stateFormat = codec.Format{Magic: "recrawl/frontier.State", Version: 1}
+
+// urlSize is about the size of a saved URL besides its text and metadata.
+const urlSize = 65
+
+// MarshalBinary returns the state. It takes O(n).
+func (s *State) MarshalBinary() ([]byte, error) {
+	learners := make([][]byte, len(s.crawls))
+	size := 0
+	for i, c := range s.crawls {
+		var err error
+		if learners[i], err = c.judge.filter.MarshalBinary(); err != nil {
+			return nil, err
+		}
+		size += c.size() + len(learners[i])
+	}
+	return stateFormat.Append(make([]byte, 0, size+1<<10), func(e *codec.Encoder) {
+		e.Float64(s.Delay)
+		e.Bool(s.Paused)
+		e.Float64(s.Latest)
+		e.Int(len(s.crawls))
+		for i, c := range s.crawls {
+			putString(e, c.name)
+			e.Bytes(learners[i])
+			c.encode(e)
+		}
+	})
+}
+
+// UnmarshalBinary restores a state. If it fails nothing has changed.
+func (s *State) UnmarshalBinary(data []byte) error {
+	return codec.Load(s, stateFormat, data, func(to *State, d *codec.Decoder) {
+		*to = *New(s.objective)
+		to.Delay = d.NonNegative()
+		to.Paused = d.Bool()
+		to.Latest = d.NonNegative()
+		for range d.Count(3) {
+			c, err := to.crawl(getString(d))
+			d.Check(err)
+			learner := d.Bytes()
+			if d.Err() != nil {
+				return
+			}
+			d.Check(c.judge.filter.UnmarshalBinary(learner))
+			c.decode(d)
+			c.state = s // to is a value that is assigned to it
+		}
+	})
+}
+
+func (c *Crawl) size() (n int) {
+	for _, q := range c.queues {
+		if q == nil {
+			continue
+		}
+		n += 100 + len(q.key)
+		for i := range q.urls {
+			n += urlSize + len(q.urls[i].text) + len(q.urls[i].meta)
+		}
+	}
+	return n
+}
+
+func (c *Crawl) encode(e *codec.Encoder) {
+	e.Int(len(c.queues))
+	e.Uint32s(c.free)
+	for _, q := range c.queues {
+		if q != nil {
+			e.Uint32(q.slot)
+			q.encode(e)
+		}
+	}
+}
+
+func (c *Crawl) decode(d *codec.Decoder) {
+	slots := d.Int()
+	c.free = d.Uint32s()
+	if d.Require(slots >= len(c.free) && slots < math.MaxUint32, "%d queues, %d free", slots, len(c.free)); d.Err() != nil {
+		return
+	}
+	live := slots - len(c.free)
+	for range live {
+		q := newQueue(c, "")
+		q.slot = d.Uint32()
+		q.decode(d)
+		if d.Require(int(q.slot) < slots && c.byKey[q.key] == nil, "queue %d", q.slot); d.Err() != nil {
+			return
+		}
+		for len(c.queues) <= int(q.slot) {
+			c.queues = append(c.queues, nil)
+		}
+		d.Require(c.queues[q.slot] == nil, "queue %d comes twice", q.slot)
+		c.queues[q.slot], c.byKey[q.key] = q, q
+	}
+	for len(c.queues) < slots && len(c.queues)-live < len(c.free) {
+		c.queues = append(c.queues, nil)
+	}
+	for _, slot := range c.free {
+		d.Require(int(slot) < len(c.queues) && c.queues[slot] == nil, "queue %d is free and not", slot)
+	}
+	c.earlyPlace, c.alarmPlace = nowhere(len(c.queues)), nowhere(len(c.queues))
+	for _, q := range c.queues {
+		if q != nil && d.Err() == nil {
+			c.file(q, c.state.Latest)
+		}
+	}
+}
+
+func nowhere(n int) []uint32 {
+	place := make([]uint32, n)
+	for i := range place {
+		place[i] = heap.None
+	}
+	return place
+}
+
+func (q *Queue) encode(e *codec.Encoder) {
+	putString(e, q.key)
+	for _, f := range []float64{q.delay, q.blocked, q.last} {
+		e.Float64(f)
+	}
+	e.Uint32(q.limit)
+	e.Int(q.group)
+	e.Int(len(q.urls))
+	for i := range q.urls {
+		q.urls[i].encode(e)
+	}
+}
+
+func (q *Queue) decode(d *codec.Decoder) {
+	q.key = getString(d)
+	q.delay = d.Float64In(-1, math.MaxFloat64)
+	q.blocked = d.NonNegative()
+	q.last = d.Float64In(math.Inf(-1), math.MaxFloat64)
+	q.limit = d.Uint32()
+	q.group = d.IntIn(none, math.MaxInt)
+	n := d.Count(urlSize - 8)
+	q.urls = make([]URL, 0, n)
+	for range n {
+		var u URL
+		u.decode(d)
+		if d.Err() != nil {
+			return
+		}
+		if u.page != none {
+			_, err := q.crawl.judge.filter.Due(u.page)
+			d.Check(err)
+		}
+		d.Require(u.page != none || !u.is(asked), "%s is asked of no learner", u.text)
+		q.urls = append(q.urls, u)
+	}
+	q.rebuild(q.crawl.state.Latest)
+	d.Require(len(q.index) == len(q.urls), "queue %s has a URL twice", q.key)
+}
+
+func (u *URL) encode(e *codec.Encoder) {
+	putString(e, u.text)
+	putString(e, u.meta)
+	e.Uint64(u.date)
+	e.Float64(u.from)
+	e.Float64(u.due)
+	e.Uint64(u.mark)
+	e.Int(u.page)
+	e.Uint32(u.created)
+	e.Byte(byte(u.flags))
+}
+
+func (u *URL) decode(d *codec.Decoder) {
+	u.text, u.meta = getString(d), getString(d)
+	u.date = d.Uint64()
+	u.from = d.NonNegative()
+	u.due = d.Float64In(0, math.Inf(1))
+	u.mark = d.Uint64()
+	u.page = d.IntIn(none, math.MaxInt)
+	u.created = d.Uint32()
+	u.flags = flags(d.ByteIn(0, byte(allFlags-1)))
+}

@@ -1,0 +1,23 @@
+// Package frontier serves the URLFrontier interface: crawlers ask it for URLs, and put back what
+// they fetched and found. It learns from that how often each URL changes, and gives the ones that
+// are most worth a fetch.
+//
+// Make a [Server] with [New], and Serve it on a listener.
+//
+// # Guarantees
+//
+// What was acknowledged is there after a kill of the process: URLs, leases, blocks, delays, limits
+// and what was learnt. A URL is given to one client at a time, and a queue within its delay to none.
+// With the engine's default sync, a loss of power can take up to two minutes of it.
+//
+// # Cost
+//
+// All changes go through one lock, and one log in which those of many clients share a record. A
+// snapshot is made of the whole state now and then, in which calls wait: a million URLs take about
+// as long as a second.
+//
+// # How it works
+//
+// Package book has the state, journal.go keeps it and its log together, and each of the other files
+// has a few of the interface's calls.
+package frontier

@@ -1,0 +1,142 @@
+package frontier
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/status"
+
+	"github.com/recrawl/recrawl/examples/crawl/internal/clock"
+	"github.com/recrawl/recrawl/examples/crawl/internal/frontier/book"
+	pb "github.com/recrawl/recrawl/examples/crawl/internal/frontier/urlfrontierpb"
+)
+
+// Config describes a Server.
+type Config struct {
+	State *book.State
+	Log   Log
+	Clock clock.Clock
+	// Address is what ListNodes answers.
+	Address string
+	// Keys name the metadata that says what became of a fetch.
+	Keys book.Keys
+	// IgnoreDates gives a URL that was learnt of before the date that its client gave it, if it is
+	// worth it. Set PerSecond then, or a client that asks all the time fetches all the time.
+	IgnoreDates bool
+	// PerSecond is the greatest number of URLs to give in a second on average; 0 for any.
+	PerSecond float64
+	// Delay is that of queues for which none is set; 0 leaves it as it was.
+	Delay time.Duration
+	// SkipKnown acknowledges a discovered URL that is known by SKIPPED instead of OK.
+	SkipKnown bool
+	// TLS, if not nil, is used instead of plain text.
+	TLS credentials.TransportCredentials
+}
+
+const (
+	defaultCrawl = "DEFAULT"
+	defaultLease = 30 // seconds
+	defaultPage  = 100
+	longestKey   = 255 // bytes, as in the reference
+	longestURL   = 16 << 10
+	longestMeta  = 128 << 10 // of a URL, as it is on the wire
+	// longestMessage is of a batch of discovered URLs.
+	longestMessage = 16 << 20
+	// stride is how many URLs are given or listed at a time, between which others have their turn.
+	stride = 1024
+	// goodbye is how long calls have to end when the server stops.
+	goodbye = 5 * time.Second
+	day     = 86400
+)
+
+// A Server serves the URLFrontier interface.
+type Server struct {
+	pb.UnimplementedURLFrontierServer
+	cfg     Config
+	journal *journal
+	budget  *budget
+}
+
+// New returns a server.
+func New(cfg Config) *Server {
+	return &Server{cfg: cfg, journal: newJournal(cfg.State, cfg.Log, cfg.Clock), budget: newBudget(cfg.PerSecond, cfg.Clock.Now())}
+}
+
+// Serve serves clients until the context ends or the log fails, and saves the state.
+func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	options := []grpc.ServerOption{
+		grpc.MaxRecvMsgSize(longestMessage),
+		// Clients of the interface ping as often as they like.
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: time.Second, PermitWithoutStream: true}),
+	}
+	if s.cfg.TLS != nil {
+		options = append(options, grpc.Creds(s.cfg.TLS))
+	}
+	g := grpc.NewServer(options...)
+	pb.RegisterURLFrontierServer(g, s)
+
+	if s.cfg.Delay > 0 {
+		if _, _, err := s.journal.Apply(book.Event{Kind: book.Delay, Seconds: s.cfg.Delay.Seconds()}); err != nil {
+			return err
+		}
+	}
+	logged := make(chan error, 1)
+	go func() {
+		err := s.journal.Run(context.WithoutCancel(ctx))
+		logged <- err
+		g.Stop()
+	}()
+	stop := context.AfterFunc(ctx, func() {
+		timer := time.AfterFunc(goodbye, g.Stop)
+		defer timer.Stop()
+		g.GracefulStop()
+	})
+	defer stop()
+	err := g.Serve(l)
+	g.Stop() // returns when all calls have
+	s.journal.Close()
+	return errors.Join(<-logged, err)
+}
+
+// failed returns the error of a call whose change cannot be logged.
+func failed(err error) error {
+	return status.Error(codes.Unavailable, fmt.Sprintf("nothing can be changed just now: %v", err))
+}
+
+// change applies an event, and returns how many URLs are gone once it is logged.
+func (s *Server) change(e book.Event) (gone int, err error) {
+	gone, p, err := s.journal.Apply(e)
+	if err == nil {
+		err = p.Wait()
+	}
+	if err != nil {
+		return 0, failed(err)
+	}
+	return gone, nil
+}
+
+// crawlName returns the name of a crawl.
+func crawlName(name string) string {
+	if name == "" {
+		return defaultCrawl
+	}
+	return name
+}
+
+// checkKey returns an error for a key that no queue has.
+func checkKey(key string) error {
+	if key == "" {
+		return status.Error(codes.InvalidArgument, "key is empty: want that of a queue")
+	}
+	if len(key) > longestKey {
+		return status.Errorf(codes.InvalidArgument, "key has %d bytes: want %d at most", len(key), longestKey)
+	}
+	return nil
+}
