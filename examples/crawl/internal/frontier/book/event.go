@@ -63,7 +63,7 @@ var packFormat = codec.Format{Magic: "recrawl/frontier.Pack", Version: 1}
 
 // Encode returns a record of a log.
 func Encode(events []Event) ([]byte, error) {
-	return packFormat.Append(nil, func(e *codec.Encoder) {
+	return packFormat.Save(func(e *codec.Encoder) {
 		e.Int(len(events))
 		for i := range events {
 			events[i].encode(e)

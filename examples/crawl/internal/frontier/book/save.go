@@ -9,21 +9,19 @@ import (
 
 var stateFormat = codec.Format{Magic: "recrawl/frontier.State", Version: 1}
 
-// urlSize is about the size of a saved URL besides its text and metadata.
-const urlSize = 65
+// urlSize is the size of a saved URL besides its text and metadata.
+const urlSize = 61
 
 // MarshalBinary returns the state. It takes O(n).
 func (s *State) MarshalBinary() ([]byte, error) {
 	learners := make([][]byte, len(s.crawls))
-	size := 0
 	for i, c := range s.crawls {
 		var err error
 		if learners[i], err = c.judge.filter.MarshalBinary(); err != nil {
 			return nil, err
 		}
-		size += c.size() + len(learners[i])
 	}
-	return stateFormat.Append(make([]byte, 0, size+1<<10), func(e *codec.Encoder) {
+	return stateFormat.Save(func(e *codec.Encoder) {
 		e.Float64(s.Delay)
 		e.Bool(s.Paused)
 		e.Float64(s.Latest)
@@ -55,19 +53,6 @@ func (s *State) UnmarshalBinary(data []byte) error {
 			c.state = s // to is a value that is assigned to it
 		}
 	})
-}
-
-func (c *Crawl) size() (n int) {
-	for _, q := range c.queues {
-		if q == nil {
-			continue
-		}
-		n += 100 + len(q.key)
-		for i := range q.urls {
-			n += urlSize + len(q.urls[i].text) + len(q.urls[i].meta)
-		}
-	}
-	return n
 }
 
 func (c *Crawl) encode(e *codec.Encoder) {
@@ -143,7 +128,7 @@ func (q *Queue) decode(d *codec.Decoder) {
 	q.last = d.Float64In(math.Inf(-1), math.MaxFloat64)
 	q.limit = d.Uint32()
 	q.group = d.IntIn(none, math.MaxInt)
-	n := d.Count(urlSize - 8)
+	n := d.Count(urlSize)
 	q.urls = make([]URL, 0, n)
 	for range n {
 		var u URL
