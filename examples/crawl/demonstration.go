@@ -70,7 +70,7 @@ func (s *settings) demonstrate() error {
 	}
 	defer e.Close()
 	fast := clock.NewFast(demoBegin, s.speed*3600)
-	part, _, err := crawler.Restored(ctx, e, 0, knapsack.RateFilterConfig{Objective: s.objective})
+	state, log, err := crawler.Restored(ctx, e, 0, knapsack.RateFilterConfig{Objective: s.objective})
 	if err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func (s *settings) demonstrate() error {
 		return err
 	}
 	all := []*contestant{
-		{name: "rate-filter", part: part},
+		{name: "rate-filter", part: crawler.Part{State: state, Log: log}},
 		{name: "uniform", part: crawler.Part{State: shard.NewState(uniform)}},
 		{name: "nutch", part: crawler.Part{State: shard.NewState(rule)}},
 	}
@@ -134,7 +134,7 @@ func (s *settings) enrol(ctx context.Context, c *contestant, fast *clock.Fast, l
 	urls := c.web.URLs()
 	c.budget = demoPolls * float64(len(urls)) / 86400
 	c.crawler, err = crawler.New(crawler.Config{
-		Parts: []crawler.Part{c.part}, Clock: fast, PerSecond: c.budget, Groups: s.groups, Workers: s.workers,
+		Clock: fast, PerSecond: c.budget, Groups: s.groups, Workers: s.workers,
 		Fetch: fetch.Config{
 			UserAgent: demoAgent, Points: []fetch.Point{{Name: "loopback", Base: c.web.Transport()}},
 			Timeout: demoTimeout, IDHeader: demo.IDHeader, Seed: s.Seed,
@@ -145,6 +145,7 @@ func (s *settings) enrol(ctx context.Context, c *contestant, fast *clock.Fast, l
 	if err != nil {
 		return err
 	}
+	c.crawler.Open(0, c.part, 0) // until the first copies are there
 	events := make([]shard.Event, len(urls))
 	for i, url := range urls {
 		events[i] = shard.Event{Kind: shard.Add, URL: url, At: demoBegin}

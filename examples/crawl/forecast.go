@@ -1,11 +1,13 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"text/tabwriter"
 	"time"
 
+	"github.com/recrawl/recrawl/examples/crawl/internal/crawler"
 	"github.com/recrawl/recrawl/examples/crawl/internal/shard"
 	"github.com/recrawl/recrawl/knapsack"
 )
@@ -15,35 +17,34 @@ const (
 	forecastRows = 100       // that it prints for each shard
 )
 
-// forecast prints what would be polled in the next hour, and why. It lets a copy of the learner
-// decide, to which no poll finds a change.
-func (s *settings) forecast(o *opened) error {
-	out := tabwriter.NewWriter(s.Stdout, 0, 0, 2, ' ', 0)
-	for i, part := range o.parts {
-		saved, err := part.State.MarshalBinary()
+// forecast prints what would be polled in the next hour, and why. It lets copies of the learners
+// decide, to which no poll finds a change. Nothing is written, and whoever crawls goes on.
+func (n *session) forecast(ctx context.Context) error {
+	n.inputs = newInputs(n)
+	for i := range n.engine.Shards() {
+		state, err := crawler.Seen(ctx, n.engine, i, knapsack.RateFilterConfig{Objective: n.objective})
 		if err != nil {
 			return err
 		}
-		filter, err := knapsack.NewRateFilter(0, knapsack.RateFilterConfig{})
-		if err != nil {
-			return err
-		}
-		copied := shard.NewState(filter)
-		if err := copied.UnmarshalBinary(saved); err != nil {
-			return err
-		}
-		waiting, barred := 0, 0
-		for p := range copied.All() {
-			switch p.Stage {
-			case shard.Waiting:
-				waiting++
-			case shard.Barred:
-				barred++
-			}
-		}
-		fmt.Fprintf(out, "shard %d: %d pages; %d wait for a first copy, robots.txt forbids %d\n", i, copied.Len(), waiting, barred)
+		n.clock.NotBefore(state.Latest)
+		n.open[i] = opened{state: state}
+	}
+	var err error
+	if n.crawler, err = crawler.New(crawler.Config{Shards: n.engine.Shards(), Clock: n.clock, Groups: 1, Workers: 1}); err != nil {
+		return err
+	}
+	for i, o := range n.open {
+		n.crawler.Open(i, crawler.Part{State: o.state}, 0)
+	}
+	if err := n.inputs.begin(ctx); err != nil {
+		return err
+	}
+	out := tabwriter.NewWriter(n.Stdout, 0, 0, 2, ' ', 0)
+	for i := range n.engine.Shards() {
+		s := n.open[i].state
+		fmt.Fprintf(out, "shard %d: %d pages; %d wait for a first copy, robots.txt forbids %d\n", i, s.Len(), s.Count(shard.Waiting), s.Count(shard.Barred))
 		fmt.Fprintln(out, "in\tpage\twhy")
-		if err := s.walk(copied, o.clock.Now(), float64(len(o.parts)), out); err != nil {
+		if err := n.walk(s, n.clock.Now(), float64(n.engine.Shards()), out); err != nil {
 			return err
 		}
 	}

@@ -67,7 +67,9 @@ func (v *frontierServer) check(s *settings) error {
 		return report.Usagef("-frontier-cert and -frontier-key belong together")
 	case v.clients != "" && v.cert == "":
 		return report.Usagef("-frontier-clients: want -frontier-cert and -frontier-key")
-	case s.engine.Shards != 1:
+	case s.engine.URL != "":
+		return report.Usagef("-nats: a frontier keeps its state in a folder")
+	case s.engine.Shards > 1:
 		return report.Usagef("-shards %d: a frontier has one", s.engine.Shards)
 	}
 	return nil
@@ -148,8 +150,10 @@ func (s *settings) frontierSession(ctx context.Context, creds credentials.Transp
 	if err := frontier.Restore(ctx, state, log); err != nil {
 		return fmt.Errorf("%s: %w", s.engine.Dir, err)
 	}
+	now := clock.NewReal()
+	now.NotBefore(frontier.Time(state.Latest))
 	cfg := frontier.Config{
-		State: state, Log: log, Clock: clock.NewReal(frontier.Time(state.Latest)), Address: s.frontier.address,
+		State: state, Log: log, Clock: now, Address: s.frontier.address,
 		Keys: s.frontier.keys, IgnoreDates: s.frontier.dates == "ignore", SkipKnown: s.frontier.known == "skipped", TLS: creds,
 	}
 	if s.Given("per-day") {

@@ -130,7 +130,7 @@ func audit(t *testing.T, web *demo.Web, state string, breaks int) {
 	e, err := engine.Open(t.Context(), engine.Config{Dir: state, KeepLog: true, Log: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	defer e.Close()
-	part, log, err := crawler.Restored(t.Context(), e, 0, knapsack.RateFilterConfig{})
+	restored, log, err := crawler.Restored(t.Context(), e, 0, knapsack.RateFilterConfig{})
 	require.NoError(t, err)
 
 	served := web.Witness.All()
@@ -176,9 +176,9 @@ func audit(t *testing.T, web *demo.Web, state string, breaks int) {
 		return nil
 	}))
 	require.Zero(t, wrong)
-	require.Equal(t, learnt, part.State.Learnt)
-	require.Equal(t, changes, part.State.Changes)
-	require.NoError(t, knapsack.With(part.State.Learner, func(f *knapsack.RateFilter, _ func(string) (int, error)) error {
+	require.Equal(t, learnt, restored.Learnt)
+	require.Equal(t, changes, restored.Changes)
+	require.NoError(t, knapsack.With(restored.Learner, func(f *knapsack.RateFilter, _ func(string) (int, error)) error {
 		require.Equal(t, learnt, f.Stats().Answers)
 		require.Equal(t, changes, f.Stats().Changes)
 		return nil

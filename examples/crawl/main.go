@@ -1,11 +1,12 @@
 // Command crawl is a crawler that learns how often its pages change and polls them accordingly. Of
 // its own accord it shows itself on a web of which the truth is known; with -urls and the like it
-// crawls your pages, on one machine, for as long as you like.
+// crawls your pages, for as long as you like, on one machine or, with -nats, on many.
 package main
 
 import (
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"time"
 
@@ -23,7 +24,11 @@ is spent beside it equally, and by the rule of Nutch.
 
   go run ./examples/crawl
   go run ./examples/crawl -urls FILE -per-day 20000 -user-agent 'my-crawler (+https://example.org/bot)'
-  go run ./examples/crawl -frontier 127.0.0.1:7071`
+  go run ./examples/crawl -frontier 127.0.0.1:7071
+
+On several machines, each of which runs the same command, with a cluster of NATS servers:
+
+  go run ./examples/crawl -urls FILE -per-day 20000 -user-agent '…' -nats nats://one:4222,nats://two:4222 -replicas 3`
 
 // A list is a flag that may be given several times.
 type list []string
@@ -54,7 +59,7 @@ type settings struct {
 	engine            engine.Config
 	access            list
 	delay, timeout    time.Duration
-	every             time.Duration
+	every, exchange   time.Duration
 	exact, dryRun     bool
 	idHeader          string
 	lines             bool
@@ -86,7 +91,15 @@ func parse(args []string, stdout, stderr io.Writer) (*settings, error) {
 	f.Float64Var(&s.perDay, "per-day", 20_000, "`polls` in a day")
 	f.StringVar(&s.userAgent, "user-agent", "", "`name` of the crawler, with a URL or an address where its owner can be reached")
 	f.StringVar(&s.engine.Dir, "state", "crawl-state", "`folder` of what is known; a crawl goes on where it was")
-	f.IntVar(&s.engine.Shards, "shards", 1, "`parts` of the crawl, each with a learner")
+	f.IntVar(&s.engine.Shards, "shards", 0, "`parts` of the crawl, each with a learner; 0 is as many as there are, and to begin with 1, or 16 with -nats")
+	f.StringVar(&s.engine.URL, "nats", "", "`addresses` of NATS servers with JetStream, separated by commas, where the state is to be instead of a folder: the crawl is shared with all that name the same")
+	f.StringVar(&s.engine.Name, "node", "", "`name` of this node in the cluster; empty for those of the machine and the process")
+	f.IntVar(&s.engine.Replicas, "replicas", 1, "`servers`, 1 or 3, on each of which all state is to be; what a cluster begins with stays")
+	f.StringVar(&s.engine.Creds, "nats-creds", os.Getenv("NATS_CREDS"), "`file` with credentials for NATS, $NATS_CREDS; a key alone is in $NATS_NKEY, and a password in $NATS_USER and $NATS_PASSWORD")
+	f.StringVar(&s.engine.CA, "nats-ca", os.Getenv("NATS_CA"), "`file` with the authorities that sign the certificates of the servers, $NATS_CA")
+	f.StringVar(&s.engine.Cert, "nats-cert", os.Getenv("NATS_CERT"), "`file` with this client's certificate, $NATS_CERT")
+	f.StringVar(&s.engine.Key, "nats-key", os.Getenv("NATS_KEY"), "`file` with its key, $NATS_KEY")
+	f.DurationVar(&s.exchange, "exchange", time.Minute, "`time` from one division of the budget between the shards to the next")
 	f.BoolVar(&s.engine.SyncAlways, "sync-always", false, "write each record through to the disk: survives a loss of power, and costs time")
 	f.BoolVar(&s.engine.KeepLog, "keep-log", false, "keep the log of all polls, where snapshots would do")
 	f.Var(&s.access, "via", "access `point`: direct, the URL of a proxy, or an IP address of this machine; may be given several times")
@@ -104,6 +117,7 @@ func parse(args []string, stdout, stderr io.Writer) (*settings, error) {
 	if err := s.Parse(args); err != nil {
 		return nil, err
 	}
+	s.engine.NKey, s.engine.User, s.engine.Password = os.Getenv("NATS_NKEY"), os.Getenv("NATS_USER"), os.Getenv("NATS_PASSWORD")
 	if len(s.access) == 0 {
 		s.access = list{"direct"}
 	}
@@ -128,10 +142,16 @@ func (s *settings) check() error {
 		return report.Usagef("-groups %d, -workers %d: want 1 at least", s.groups, s.workers)
 	case !(s.perDay > 0 && s.perDay <= 1e12):
 		return report.Usagef("-per-day %v: want more than 0", s.perDay)
-	case s.engine.Shards < 1 || s.engine.Shards > 1<<12:
+	case s.engine.Shards < 0 || s.engine.Shards > 1<<12:
 		return report.Usagef("-shards %d: want 1 to 4096", s.engine.Shards)
-	case s.delay < 0 || s.timeout <= 0 || s.every <= 0:
-		return report.Usagef("-delay %v, -timeout %v, -refresh %v: want times", s.delay, s.timeout, s.every)
+	case s.engine.Replicas != 1 && s.engine.Replicas != 3:
+		return report.Usagef("-replicas %d: want 1 or 3", s.engine.Replicas)
+	case s.engine.URL != "" && s.engine.SyncAlways:
+		return report.Usagef("-sync-always with -nats: it is a setting of the servers there, sync_interval: always in their jetstream block")
+	case s.engine.URL != "" && s.engine.Access.Check() != nil:
+		return report.Usagef("-nats: %v", s.engine.Access.Check())
+	case s.delay < 0 || s.timeout <= 0 || s.every <= 0 || s.exchange <= 0:
+		return report.Usagef("-delay %v, -timeout %v, -refresh %v, -exchange %v: want times", s.delay, s.timeout, s.every, s.exchange)
 	case s.real() && !strings.ContainsAny(s.userAgent, "@") && !strings.Contains(s.userAgent, "http"):
 		return report.Usagef("-user-agent %q: give a name, and a URL or an address where you can be reached, as in 'my-crawler (+https://example.org/bot)'", s.userAgent)
 	case s.hostPages < 1:
@@ -143,7 +163,9 @@ func (s *settings) check() error {
 }
 
 // real reports whether pages of the user's are to be crawled.
-func (s *settings) real() bool { return s.hasSource() || s.Given("state") && !s.frontier.on() }
+func (s *settings) real() bool {
+	return s.hasSource() || s.Given("nats") || s.Given("state") && !s.frontier.on()
+}
 
 func run(args []string, stdout, stderr io.Writer) error {
 	s, err := parse(args, stdout, stderr)

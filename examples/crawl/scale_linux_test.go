@@ -58,9 +58,9 @@ func TestScale(t *testing.T) {
 	open := func() (*engine.Engine, crawler.Part) {
 		e, err := engine.Open(ctx, engine.Config{Dir: dir, Log: slog.New(slog.DiscardHandler)})
 		require.NoError(t, err)
-		part, _, err := crawler.Restored(ctx, e, 0, knapsack.RateFilterConfig{})
+		state, log, err := crawler.Restored(ctx, e, 0, knapsack.RateFilterConfig{})
 		require.NoError(t, err)
-		return e, part
+		return e, crawler.Part{State: state, Log: log}
 	}
 	before := heap()
 	e, part := open()

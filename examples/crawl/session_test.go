@@ -46,9 +46,9 @@ func reopened(t *testing.T, state string, do func(*shard.State, *engine.Shard)) 
 	e, err := engine.Open(t.Context(), engine.Config{Dir: state, KeepLog: true, Log: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	defer e.Close()
-	part, log, err := crawler.Restored(t.Context(), e, 0, knapsack.RateFilterConfig{})
+	s, log, err := crawler.Restored(t.Context(), e, 0, knapsack.RateFilterConfig{})
 	require.NoError(t, err)
-	do(part.State, log)
+	do(s, log)
 }
 
 func pagesOf(s *shard.State) (urls []string) {

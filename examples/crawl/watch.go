@@ -76,7 +76,7 @@ func (w *watcher) Status(ctx context.Context) (page.Status, error) {
 	if err != nil {
 		return s, err
 	}
-	s.Price /= shards
+	s.Price /= max(shards, 1)
 	s.Hosts = worst(hosts, shownHosts)
 	for i, f := range factors {
 		if o := outlooks[i]; o.pages > 0 && s.Budget > 0 {
@@ -193,7 +193,11 @@ func (w *watcher) Search(ctx context.Context, text string, most int) (urls []str
 // Detail implements [page.Crawl].
 func (w *watcher) Detail(ctx context.Context, url string) (d page.Detail, ok bool, err error) {
 	now := w.clock.Now()
-	err = w.crawler.Of(shard.HostOf(url)).Do(ctx, func(st *shard.State) {
+	loop, err := w.crawler.Of(shard.HostOf(url))
+	if err != nil {
+		return d, false, err
+	}
+	err = loop.Do(ctx, func(st *shard.State) {
 		p := st.Page(url)
 		if ok = p != nil; !ok {
 			return
@@ -220,13 +224,20 @@ func (w *watcher) Detail(ctx context.Context, url string) (d page.Detail, ok boo
 
 // PollNow implements [page.Crawl].
 func (w *watcher) PollNow(ctx context.Context, url string) error {
-	return w.crawler.Of(shard.HostOf(url)).PollNow(ctx, url)
+	loop, err := w.crawler.Of(shard.HostOf(url))
+	if err != nil {
+		return err
+	}
+	return loop.PollNow(ctx, url)
 }
 
 // Pause implements [page.Crawl].
 func (w *watcher) Pause(ctx context.Context, host string, on bool) error {
 	known := false
-	loop := w.crawler.Of(host)
+	loop, err := w.crawler.Of(host)
+	if err != nil {
+		return err
+	}
 	if err := loop.Do(ctx, func(st *shard.State) { known = st.Host(host) != nil }); err != nil {
 		return err
 	}

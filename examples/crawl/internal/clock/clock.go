@@ -22,26 +22,37 @@ type Clock interface {
 const catchUp = 0.9
 
 // Real is the machine's clock, but never before a time that is known to be over: that of the last
-// answer before a restart. If the machine's clock was set back meanwhile, this one runs on from
-// there, a tenth slower, until the other has caught up. Make it with NewReal.
+// answer before a restart, or of another machine. If this machine's clock is behind that, this one
+// runs on from there, a tenth slower, until the other has caught up. Make it with NewReal.
 type Real struct {
+	mu    sync.Mutex
 	began time.Time     // by the machine's clock, with its monotonic reading
 	ahead time.Duration // at that time
 }
 
-// NewReal returns a clock that is not before a time.
-func NewReal(latest time.Time) *Real {
-	r := &Real{began: time.Now()}
-	r.ahead = max(latest.Sub(r.began), 0)
-	return r
-}
+// NewReal returns a clock.
+func NewReal() *Real { return &Real{began: time.Now()} }
 
-// Ahead returns how far the clock was ahead of the machine's when it was made.
-func (r *Real) Ahead() time.Duration { return r.ahead }
+// NotBefore sets the clock to a time that it has not reached yet, and returns by how much.
+func (r *Real) NotBefore(t time.Time) time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	began := time.Now()
+	behind := t.Sub(r.at(began.Sub(r.began)))
+	if behind <= 0 {
+		return 0
+	}
+	r.began, r.ahead = began, t.Sub(began.Round(0))
+	return behind
+}
 
 // Now implements Clock. A machine's clock that is set while the process runs changes nothing, as
 // time.Since goes by the monotonic one.
-func (r *Real) Now() time.Time { return r.at(time.Since(r.began)) }
+func (r *Real) Now() time.Time {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.at(time.Since(r.began))
+}
 
 func (r *Real) at(elapsed time.Duration) time.Time {
 	late := time.Duration((1 - catchUp) * float64(elapsed))

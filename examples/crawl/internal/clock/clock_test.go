@@ -11,8 +11,8 @@ import (
 // back on the way.
 func TestSetBack(t *testing.T) {
 	t.Parallel()
-	r := NewReal(time.Now().Add(time.Hour))
-	require.InDelta(t, time.Hour, r.Ahead(), float64(time.Minute))
+	r := NewReal()
+	require.InDelta(t, time.Hour, r.NotBefore(time.Now().Add(time.Hour)), float64(time.Minute))
 	before := r.at(0)
 	for k := 1; k <= 24; k++ {
 		elapsed := time.Duration(k) * time.Hour
@@ -21,7 +21,10 @@ func TestSetBack(t *testing.T) {
 		require.InDelta(t, max(time.Hour-elapsed/10, 0), now.Sub(r.began.Round(0).Add(elapsed)), float64(time.Minute))
 		before = now
 	}
-	require.Zero(t, NewReal(time.Now().Add(-time.Hour)).Ahead())
+	require.Zero(t, r.NotBefore(time.Now().Add(-time.Hour)))
+	latest := r.Now().Add(time.Second)
+	require.Positive(t, r.NotBefore(latest))
+	require.False(t, r.Now().Before(latest))
 }
 
 func TestFast(t *testing.T) {

@@ -6,9 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/fnv"
-	"log/slog"
-	"math"
 	"sync"
 	"time"
 
@@ -20,7 +17,7 @@ import (
 	"github.com/recrawl/recrawl/knapsack"
 )
 
-// A Part is a shard that this process has.
+// A Part is the state of a shard, and where what happens to it is logged.
 type Part struct {
 	State *shard.State
 	Log   shard.Log // nil for none
@@ -28,77 +25,75 @@ type Part struct {
 
 // Config describes a Crawler.
 type Config struct {
-	Parts     []Part // shard i of len(Parts)
+	Shards    int // of the whole crawl
 	Clock     clock.Clock
-	PerSecond float64 // budget of all parts
+	PerSecond float64 // budget of all shards, those of other processes included
 	CopyFirst bool    // spend none of it before all first copies are there
 	Groups    int     // of workers
 	Workers   int     // of a group
 	Fetch     fetch.Config
+	// Settle gives hosts their delay before the first request, as those of processes before this
+	// one are not known, and asks nothing of hosts of shards that are not here.
+	Settle bool
 	// Applied, if not nil, is told of each event once it counts.
 	Applied func(shard int, e *shard.Event)
 	Behind  func(bool)
 	// Copied, if not nil, is called when CopyFirst is over.
 	Copied func()
-	// IDs is added to the numbers of polls.
-	IDs uint64
+	// IDs returns what is added to the numbers of the polls of a shard, so that they differ from
+	// those of its owners before. Nil means the number of the shard.
+	IDs func(shard int) uint64
+	// DivideEvery is how often the budget is divided between the shards; 0 means a minute.
+	DivideEvery time.Duration
+	// Exchange tells the other processes what the shards here would pay for a poll, and returns
+	// what they say, and those here. Nil means that all shards are here.
+	Exchange func(ctx context.Context, own []Quote) (all []Quote)
+	// Failed is told of a shard of which the log failed: it is not part of the crawl any more. Nil
+	// means that the crawl ends then.
+	Failed func(shard int, err error)
 }
 
-// A Crawler crawls. Make it with New, then Learn what is to be crawled, then Run.
+// A Crawler crawls. Make it with New, Open shards, Learn what is to be crawled, and Run it.
 type Crawler struct {
 	cfg     Config
 	Fetcher *fetch.Fetcher
 	Fleet   *fleet.Fleet
-	loops   []*shard.Loop
-	stop    chan struct{}
 	once    sync.Once
-	polls   context.Context // of all polls: it ends after the loops
+	stop    chan struct{}
+	wait    sync.WaitGroup
 
-	mu     sync.Mutex
-	behind int
-	plan   *fleet.Plan
-	copies int // first copies still to fetch
+	mu       sync.Mutex
+	pieces   map[int]*piece
+	running  context.Context // that of all polls: it ends after the shards
+	fail     context.CancelCauseFunc
+	stopping bool
+	behind   int
 }
 
 // window is the number of polls in flight for each worker: one that it makes, and one that waits.
 const window = 2
 
-// divideEvery is how often the budget is divided between the shards.
-const divideEvery = time.Minute
-
-// New returns a crawler.
+// New returns a crawler without shards.
 func New(cfg Config) (*Crawler, error) {
-	c := &Crawler{cfg: cfg, stop: make(chan struct{})}
+	c := &Crawler{stop: make(chan struct{}), pieces: map[int]*piece{}}
+	cfg.Shards = max(cfg.Shards, 1)
 	cfg.Fetch.Clock = cfg.Clock
+	if cfg.Settle {
+		cfg.Fetch.Ours = c.ours
+	}
+	if cfg.DivideEvery == 0 {
+		cfg.DivideEvery = divideEvery
+	}
+	if cfg.IDs == nil {
+		cfg.IDs = func(shard int) uint64 { return uint64(shard) << 48 }
+	}
+	c.cfg = cfg
 	var err error
 	if c.Fetcher, err = fetch.New(cfg.Fetch); err != nil {
 		return nil, err
 	}
-	if c.Fleet, err = fleet.New(cfg.Groups, cfg.Workers, c.poll); err != nil {
-		return nil, err
-	}
-	share := cfg.PerSecond / float64(len(cfg.Parts))
-	if cfg.CopyFirst {
-		share = 0
-	}
-	for i, part := range cfg.Parts {
-		c.loops = append(c.loops, shard.NewLoop(shard.Config{
-			State: part.State, Log: part.Log, Clock: cfg.Clock,
-			PerSecond: share,
-			Window:    max(window*cfg.Groups*cfg.Workers/len(cfg.Parts), 1),
-			Submit:    c.Fleet.Submit, Stop: c.stop,
-			IDs:     cfg.IDs + uint64(i)<<48,
-			Applied: func(e *shard.Event) { c.applied(i, e) },
-			Behind:  c.setBehind,
-		}))
-	}
-	return c, nil
-}
-
-func (c *Crawler) applied(i int, e *shard.Event) {
-	if c.cfg.Applied != nil {
-		c.cfg.Applied(i, e)
-	}
+	c.Fleet, err = fleet.New(cfg.Groups, cfg.Workers, func(ctx context.Context, j shard.Job) { c.poll(ctx, j) })
+	return c, err
 }
 
 // setBehind tells the clock that one shard at least cannot keep up.
@@ -119,38 +114,40 @@ func (c *Crawler) setBehind(behind bool) {
 	}
 }
 
-// ShardOf returns the shard of a host among n.
-func ShardOf(host string, n int) int {
-	h := fnv.New32a()
-	_, _ = h.Write([]byte(host))
-	return int(h.Sum32() % uint32(n))
+// Of returns the loop of a host; [shard.ErrEnded] if its shard is not here.
+func (c *Crawler) Of(host string) (*shard.Loop, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if p := c.pieces[ShardOf(host, c.cfg.Shards)]; p != nil {
+		return p.loop, nil
+	}
+	return nil, fmt.Errorf("%s is crawled by another node: %w", host, shard.ErrEnded)
 }
-
-// Of returns the loop of a host.
-func (c *Crawler) Of(host string) *shard.Loop { return c.loops[ShardOf(host, len(c.loops))] }
 
 // Spent returns the number of polls that the budget paid for; call it when Run has returned.
 func (c *Crawler) Spent() (polls uint64) {
-	for _, l := range c.loops {
-		polls += l.Spent
+	for _, p := range c.all() {
+		polls += p.loop.Spent
 	}
 	return polls
 }
 
-// Each calls a function with the state of each shard, while nothing else happens to it.
+// Each calls a function with the state of each shard that is here, while nothing else happens to it.
 func (c *Crawler) Each(ctx context.Context, do func(*shard.Loop, *shard.State)) error {
-	for _, l := range c.loops {
-		if err := l.Do(ctx, func(s *shard.State) { do(l, s) }); err != nil {
+	for _, p := range c.all() {
+		err := p.loop.Do(ctx, func(s *shard.State) { do(p.loop, s) })
+		if err != nil && !errors.Is(err, shard.ErrEnded) {
 			return err
 		}
 	}
 	return nil
 }
 
-// Learn logs and applies events, before or while the crawler runs.
+// Learn logs and applies events of shards that are here, before the crawler runs.
 func (c *Crawler) Learn(ctx context.Context, events []shard.Event) error {
-	for i, part := range divide(events, len(c.loops)) {
-		if err := c.loops[i].Learn(ctx, part); err != nil {
+	parts := divide(events, c.cfg.Shards)
+	for _, p := range c.all() {
+		if err := p.loop.Learn(ctx, parts[p.number]); err != nil {
 			return err
 		}
 	}
@@ -170,11 +167,12 @@ func divide(events []shard.Event, n int) [][]shard.Event {
 	return parts
 }
 
-// Tell takes events while the crawler runs.
+// Tell takes events while the crawler runs. Those of shards that are not here are dropped.
 func (c *Crawler) Tell(ctx context.Context, events []shard.Event) {
-	for i, part := range divide(events, len(c.loops)) {
-		for _, e := range part {
-			c.loops[i].Tell(ctx, e)
+	parts := divide(events, c.cfg.Shards)
+	for _, p := range c.all() {
+		for _, e := range parts[p.number] {
+			p.loop.Tell(ctx, e)
 		}
 	}
 }
@@ -184,230 +182,124 @@ func (c *Crawler) Stop() { c.once.Do(func() { close(c.stop) }) }
 
 // Run crawls until the context ends, Stop is called, or a log fails.
 func (c *Crawler) Run(ctx context.Context) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	var polling, wait sync.WaitGroup
-	c.polls = ctx
-	polling.Go(func() { c.Fleet.Run(ctx) })
-	errs := make([]error, len(c.loops))
-	for i, l := range c.loops {
-		wait.Go(func() {
-			if errs[i] = l.Run(ctx); errs[i] != nil {
-				cancel()
-			}
-		})
+	running, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	var polling, helpers sync.WaitGroup
+	polling.Go(func() { c.Fleet.Run(running) })
+	c.mu.Lock()
+	c.running, c.fail = running, end
+	for _, p := range c.pieces {
+		c.start(p)
 	}
-	var helpers sync.WaitGroup
-	helping, stopHelping := context.WithCancel(ctx)
+	c.mu.Unlock()
+	helping, stopHelping := context.WithCancel(running)
+	defer stopHelping()
 	helpers.Go(func() {
-		c.FirstCopies(helping)
 		if c.cfg.CopyFirst {
-			if c.cfg.Copied != nil {
-				c.cfg.Copied()
-			}
-			for _, l := range c.loops {
-				_ = l.Do(helping, func(*shard.State) { l.SetRate(c.cfg.PerSecond / float64(len(c.loops))) })
-			}
+			c.awaitCopies(helping)
 		}
 	})
 	helpers.Go(func() { c.divideBudget(helping) })
-	go func() {
-		select {
-		case <-c.stop:
-			stopHelping()
-		case <-helping.Done():
-		}
-	}()
-	wait.Wait()
-	cancel()
-	stopHelping()
-	helpers.Wait()
-	polling.Wait()
-	for _, err := range errs {
-		if err != nil && !errors.Is(err, context.Canceled) {
-			return err
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// poll makes a poll and tells the shard.
-func (c *Crawler) poll(ctx context.Context, j shard.Job) {
-	res := c.Fetcher.Poll(ctx, j.ID, j.URL, j.Copy)
-	if ctx.Err() != nil {
-		return // it is asked again after a restart
-	}
-	loop := c.Of(j.Host)
-	if res.Delay >= 0 {
-		loop.Tell(ctx, shard.Event{Kind: shard.Limit, URL: j.Host, At: res.At, Seconds: res.Delay.Seconds()})
-	}
-	loop.Tell(ctx, shard.Found(j, res))
-}
-
-// FirstCopies fetches the pages that wait for their first copy.
-func (c *Crawler) FirstCopies(ctx context.Context) {
-	if err := c.firstCopies(ctx); err != nil && ctx.Err() == nil {
-		slog.Error("the first copies stopped; a restart goes on with them", "error", err)
-	}
-}
-
-func (c *Crawler) firstCopies(ctx context.Context) error {
-	hosts := map[string]*fleet.Site{}
-	for _, l := range c.loops {
-		if err := l.Do(ctx, func(s *shard.State) {
-			for p := range s.All() {
-				if p.Stage != shard.Waiting {
-					continue
-				}
-				site := hosts[p.Host.Name]
-				if site == nil {
-					site = &fleet.Site{Host: p.Host.Name, Delay: max(p.Host.Delay, c.cfg.Fetch.Delay.Seconds())}
-					hosts[p.Host.Name] = site
-				}
-				site.URLs = append(site.URLs, p.URL)
-			}
-		}); err != nil {
-			return err
-		}
-	}
-	plan, err := fleet.NewPlan(sorted(hosts), c.cfg.Groups*c.cfg.Workers)
-	if err != nil {
-		return err
+	select {
+	case <-c.stop:
+	case <-running.Done():
 	}
 	c.mu.Lock()
-	c.plan, c.copies = plan, 0
-	for _, s := range hosts {
-		c.copies += len(s.URLs)
+	c.stopping = true
+	for _, p := range c.pieces {
+		p.halt()
 	}
 	c.mu.Unlock()
-	return plan.Run(ctx, func(ctx context.Context, url string) error {
-		var job shard.Job
-		var ok bool
-		loop := c.Of(shard.HostOf(url))
-		err := loop.Do(ctx, func(*shard.State) { job, ok = loop.Take(url, shard.Waiting) })
-		if err == nil && ok {
-			c.poll(c.polls, job)
-		}
-		c.mu.Lock()
-		c.copies--
-		c.mu.Unlock()
-		return err
-	})
+	stopHelping()
+	c.wait.Wait()
+	failed := context.Cause(running)
+	end(nil)
+	helpers.Wait()
+	polling.Wait()
+	return failed
 }
 
-// FirstCopiesLeft returns how many first copies are still to be fetched, and how long all were
-// planned to take.
-func (c *Crawler) FirstCopiesLeft() (pages int, plan time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.plan == nil {
-		return 0, 0
-	}
-	return c.copies, c.plan.Makespan
-}
-
-// divideBudget gives each shard so much of the budget that one more poll is worth the same in all:
-// a shard whose price is above the mean gets more.
-func (c *Crawler) divideBudget(ctx context.Context) {
-	tick := time.NewTicker(divideEvery)
-	defer tick.Stop()
-	for len(c.loops) > 1 {
+// awaitCopies begins to spend the budget when all first copies are there.
+func (c *Crawler) awaitCopies(ctx context.Context) {
+	pieces := c.all()
+	for _, p := range pieces {
 		select {
+		case <-p.copied:
 		case <-ctx.Done():
 			return
-		case <-tick.C:
 		}
-		rates, prices := make([]float64, len(c.loops)), make([]float64, len(c.loops))
-		for i, l := range c.loops {
-			if l.Do(ctx, func(s *shard.State) {
-				rates[i] = l.Rate()
-				prices[i], _ = Price(s)
-			}) != nil {
-				return
-			}
-		}
-		divided := Divide(rates, prices, c.cfg.PerSecond)
-		for i, l := range c.loops {
-			_ = l.Do(ctx, func(*shard.State) { l.SetRate(divided[i]) })
-		}
+	}
+	if c.cfg.Copied != nil {
+		c.cfg.Copied()
+	}
+	for _, p := range pieces {
+		_ = p.loop.Do(ctx, func(*shard.State) { p.loop.SetRate(c.cfg.PerSecond / float64(c.cfg.Shards)) }) // or it ends
 	}
 }
 
-// Divide returns a budget divided anew: shares grow by the root of their price over the mean, which
-// converges without swinging, as prices fall with the budget. A shard without a price, as it is
-// new, keeps its share.
-func Divide(rates, prices []float64, budget float64) []float64 {
-	mean, n := 0.0, 0
-	for i, p := range prices {
-		if p > 0 && rates[i] > 0 {
-			mean += p
-			n++
-		}
+// failed is called when a shard's log failed.
+func (c *Crawler) failed(number int, err error) {
+	if c.cfg.Failed != nil {
+		c.cfg.Failed(number, err)
+		return
 	}
-	mean /= float64(max(n, 1))
-	divided, sum := make([]float64, len(rates)), 0.0
-	for i, r := range rates {
-		factor := 1.0
-		if prices[i] > 0 && mean > 0 {
-			factor = min(max(math.Sqrt(prices[i]/mean), 0.5), 2)
-		}
-		divided[i] = r * factor
-		sum += divided[i]
-	}
-	for i := range divided {
-		if sum > 0 {
-			divided[i] *= budget / sum
-		}
-	}
-	return divided
-}
-
-// Price returns what one more poll is worth to a shard, and its Stats.
-func Price(s *shard.State) (price float64, stats knapsack.Stats) {
-	_ = knapsack.With(s.Learner, func(f *knapsack.RateFilter, _ func(string) (int, error)) error {
-		price, stats = f.Price(), f.Stats()
-		return nil
-	}) // other learners have no price
-	return price, stats
+	c.fail(err)
 }
 
 // Recheck asks for the robots.txt of the hosts of barred pages again, and admits those that it now
 // allows.
 func (c *Crawler) Recheck(ctx context.Context) error {
-	for _, l := range c.loops {
+	for _, p := range c.all() {
 		var barred []string
-		if err := l.Do(ctx, func(s *shard.State) {
-			for p := range s.All() {
-				if p.Stage == shard.Barred {
-					barred = append(barred, p.URL)
+		if err := p.loop.Do(ctx, func(s *shard.State) {
+			for page := range s.All() {
+				if page.Stage == shard.Barred {
+					barred = append(barred, page.URL)
 				}
 			}
-		}); err != nil {
+		}); err != nil && !errors.Is(err, shard.ErrEnded) {
 			return err
 		}
 		for _, url := range barred {
 			if ok, err := c.Fetcher.Check(ctx, url); err == nil && ok {
-				l.Tell(ctx, shard.Event{Kind: shard.Readmit, URL: url, At: c.cfg.Clock.Now()})
+				p.loop.Tell(ctx, shard.Event{Kind: shard.Readmit, URL: url, At: c.cfg.Clock.Now()})
 			}
 		}
 	}
 	return ctx.Err()
 }
 
-// Restored is an owner's state, brought up to date with its log.
-func Restored(ctx context.Context, e *engine.Engine, number int, cfg knapsack.RateFilterConfig) (Part, *engine.Shard, error) {
+// Restored takes a shard over and returns its state, brought up to date with its log.
+func Restored(ctx context.Context, e *engine.Engine, number int, cfg knapsack.RateFilterConfig) (*shard.State, *engine.Shard, error) {
 	log, err := e.Own(ctx, number)
 	if err != nil {
-		return Part{}, nil, err
+		return nil, nil, err
 	}
+	s, err := restore(ctx, log, number, cfg)
+	if err != nil {
+		log.Release(ctx)
+		return nil, nil, err
+	}
+	return s, log, nil
+}
+
+// Seen is Restored for who only looks, as the shard may be another node's.
+func Seen(ctx context.Context, e *engine.Engine, number int, cfg knapsack.RateFilterConfig) (*shard.State, error) {
+	log, err := e.Look(ctx, number)
+	if err != nil {
+		return nil, err
+	}
+	return restore(ctx, log, number, cfg)
+}
+
+func restore(ctx context.Context, log *engine.Shard, number int, cfg knapsack.RateFilterConfig) (*shard.State, error) {
 	filter, err := knapsack.NewRateFilter(0, cfg)
 	if err != nil {
-		return Part{}, nil, err
+		return nil, err
 	}
 	s := shard.NewState(filter)
 	if err := shard.Restore(ctx, s, log); err != nil {
-		log.Release(ctx)
-		return Part{}, nil, fmt.Errorf("shard %d: %w", number, err)
+		return nil, fmt.Errorf("shard %d: %w", number, err)
 	}
-	return Part{s, log}, log, nil
+	return s, nil
 }

@@ -11,13 +11,14 @@ import (
 func TestDivide(t *testing.T) {
 	t.Parallel()
 	changes := []float64{1, 4, 100, 0.5}
-	rates := []float64{25, 25, 25, 25}
+	rates := Divide(nil, 4, 100)
+	require.Equal(t, []float64{25, 25, 25, 25}, rates)
 	for range 100 {
-		prices := make([]float64, len(rates))
-		for i := range rates {
-			prices[i] = changes[i] / rates[i]
+		var quotes []Quote
+		for i, r := range rates {
+			quotes = append(quotes, Quote{Shard: i, Rate: r, Price: changes[i] / r})
 		}
-		rates = Divide(rates, prices, 100)
+		rates = Divide(quotes, 4, 100)
 	}
 	sum := 0.0
 	for i := range rates {
@@ -25,5 +26,6 @@ func TestDivide(t *testing.T) {
 		require.InEpsilon(t, 100*changes[i]/105.5, rates[i], 0.01)
 	}
 	require.InDelta(t, 100, sum, 1e-9)
-	require.Equal(t, []float64{50, 50}, Divide([]float64{1, 1}, []float64{0, 0}, 100))
+	// One without a price keeps its share, and one that nobody quotes has its.
+	require.Equal(t, []float64{50, 50}, Divide([]Quote{{Shard: 0, Rate: 50}}, 2, 100))
 }

@@ -14,8 +14,9 @@
 //
 // # How it works
 //
-// One stream has the subjects crawl.N.log and crawl.N.snap for shard N. A lease in a key-value
-// bucket says who may own it, and a record of takeover ends the chain of any owner before.
+// One stream has the subjects crawl.N.log and crawl.N.snap for shard N. In a cluster a Board says
+// which nodes are there and which of them owns the shard (see Session); in any case a record of
+// takeover ends the chain of any owner before.
 // A snapshot is a blob in an object store under a name of its own; then a pointer to it is
 // written on the condition that the log's chain is unbroken; then the log is purged up to the
 // last record of the snapshot before, so that this one will do where the newest is damaged.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -31,18 +32,22 @@ var (
 )
 
 const (
-	streamName  = "CRAWL"
-	leaseBucket = "lease"
-	snapBucket  = "snap"
+	streamName = "CRAWL"
+	snapBucket = "snap"
 	// attempt is the time for one request; a context with a deadline is what keeps a request to
 	// a cluster without a leader from waiting for ever.
 	attempt = time.Second
 	// ready is the time for an embedded server to read its files: 4.3 s were measured for a
 	// million records.
 	ready = time.Minute
+	// patience is the time after which it is said that a cluster is waited for: more than an
+	// election takes.
+	patience = 15 * time.Second
 	// chunk is the time for a part of a snapshot: a snapshot of a million pages has 5,000, and a
 	// busy disk took more than the 5 s that the client gives them.
 	chunk = time.Minute
+	// transfer is the time for a whole snapshot, so that none is waited for whose server is gone.
+	transfer = 5 * time.Minute
 	// Reserve is the free space below which nothing more is written: a server that runs into the
 	// end of a disk stops its storage altogether.
 	Reserve = 64 << 20
@@ -54,21 +59,22 @@ const (
 type Config struct {
 	// Dir is the folder of the embedded server.
 	Dir string
-	// URL, if not empty, is the address of a server to use instead.
-	URL string
-	// Shards is into how many parts the crawl is divided; 0 means 1. What a folder or a cluster
-	// begins with stays.
+	// Access, if it has a URL, is that of servers to use instead.
+	Access
+	// Shards is into how many parts the crawl is divided; 0 means as many as there are, and to begin
+	// with 1, or clusterShards in a cluster. What a folder or a cluster begins with stays.
 	Shards int
-	// Replicas of all that is kept; 0 means 1.
+	// Replicas of all that is kept; 0 means 1. What a cluster begins with stays.
 	Replicas int
-	// Lease is how long an owner that fell silent keeps its shards; 0 means 4 s, and 24 s with
-	// replicas, as an election takes up to 9.
+	// Lease is how long a node that fell silent keeps its shards; 0 means defaultLease. All nodes
+	// should have the same.
 	Lease time.Duration
 	// SyncAlways has each record written through to the disk before it counts.
 	SyncAlways bool
 	// KeepLog purges nothing: the log is then an account of all polls.
 	KeepLog bool
-	// Name is that of this process in leases; empty means the host's and the process's number.
+	// Name is that of this node: letters, digits, - and _. Empty means the host's and the process's
+	// number.
 	Name string
 	// Log is where the engine says what it does; nil is [slog.Default].
 	Log *slog.Logger
@@ -82,25 +88,38 @@ type Engine struct {
 	conn   *nats.Conn
 	js     jetstream.JetStream
 	stream jetstream.Stream
-	leases jetstream.KeyValue
+	shards int
 	blobs  jetstream.ObjectStore
+
+	// Of a node of a cluster, else nil.
+	board   *Board
+	session *Session
 }
+
+// clusterShards is enough for the loads of a dozen nodes to be even, and few enough for each learner
+// to have pages to compare; see TestDivided in package crawler.
+const clusterShards = 16
+
+// defaultLease is short enough for the shards of a dead node to be polled again within 15 s, and
+// long enough for renewals to be missed. An election of the engine takes up to 9 s; nodes rest
+// meanwhile, and keep their shards.
+const defaultLease = 8 * time.Second
 
 // Open starts the server, or connects to it.
 func Open(ctx context.Context, cfg Config) (*Engine, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.Default()
 	}
-	cfg.Replicas, cfg.Shards = max(cfg.Replicas, 1), max(cfg.Shards, 1)
+	cfg.Replicas = max(cfg.Replicas, 1)
 	if cfg.Lease == 0 {
-		cfg.Lease = 4 * time.Second
-		if cfg.Replicas > 1 {
-			cfg.Lease = 24 * time.Second
-		}
+		cfg.Lease = defaultLease
 	}
 	if cfg.Name == "" {
 		host, _ := os.Hostname()
-		cfg.Name = fmt.Sprintf("%s/%d", host, os.Getpid())
+		cfg.Name = clean(fmt.Sprintf("%s-%d", host, os.Getpid()))
+	}
+	if cfg.Name != clean(cfg.Name) {
+		return nil, fmt.Errorf("engine: name %q of a node: want letters, digits, - and _", cfg.Name)
 	}
 	e := &Engine{cfg: cfg}
 	if err := e.open(ctx); err != nil {
@@ -110,26 +129,40 @@ func Open(ctx context.Context, cfg Config) (*Engine, error) {
 	return e, nil
 }
 
-func (e *Engine) open(ctx context.Context) (err error) {
-	options := []nats.Option{
-		nats.MaxReconnects(-1),
-		nats.ReconnectBufSize(-1), // a record that was not sent at once is not to be sent late
-		nats.Name(e.cfg.Name),
-	}
+// clean returns a text as a name of a node.
+func clean(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' {
+			return r
+		}
+		return '_'
+	}, text)
+}
+
+func (e *Engine) open(ctx context.Context) error {
 	if e.cfg.URL == "" {
 		if err := e.embed(); err != nil {
 			return err
 		}
-		options = append(options, nats.InProcessServer(e.server))
 	}
-	if e.conn, err = nats.Connect(e.cfg.URL, options...); err != nil {
+	err := e.connect(ctx)
+	if err == nil {
+		e.js, err = jetstream.New(e.conn, jetstream.WithPublishAsyncTimeout(chunk), jetstream.WithPublishAsyncMaxPending(64))
+	}
+	if err != nil {
 		return fmt.Errorf("engine: %w", err)
 	}
-	if e.js, err = jetstream.New(e.conn, jetstream.WithPublishAsyncTimeout(chunk), jetstream.WithPublishAsyncMaxPending(64)); err != nil {
-		return fmt.Errorf("engine: %w", err)
+	if err := e.create(ctx); err != nil || e.server != nil {
+		return err
 	}
-	return e.create(ctx)
+	if err := e.createBoard(ctx); err != nil {
+		return err
+	}
+	return e.join(ctx)
 }
+
+// Session returns that of this node in a cluster; nil where the server is within the process.
+func (e *Engine) Session() *Session { return e.session }
 
 // writable checks that a folder can be written to, which a server would only say much later.
 func writable(dir string) error {
@@ -196,46 +229,52 @@ func (e *Engine) space() error {
 	return nil
 }
 
-// create creates what is not there yet.
+// create creates what is not there yet, and adopts what is.
 func (e *Engine) create(ctx context.Context) error {
-	shards := strconv.Itoa(e.cfg.Shards)
 	var other string
 	err := e.patiently(ctx, func(ctx context.Context) (err error) {
-		if s, err := e.js.Stream(ctx, streamName); err == nil {
-			if other = s.CachedInfo().Config.Metadata["shards"]; other != shards {
-				return nil
+		e.stream, err = e.js.Stream(ctx, streamName)
+		if errors.Is(err, jetstream.ErrStreamNotFound) {
+			shards := e.cfg.Shards
+			if shards == 0 && e.server == nil {
+				shards = clusterShards
 			}
-			other = ""
-		} else if !errors.Is(err, jetstream.ErrStreamNotFound) {
-			return err
+			e.stream, err = e.js.CreateStream(ctx, jetstream.StreamConfig{
+				Name: streamName, Subjects: []string{"crawl.*.log", "crawl.*.snap"},
+				Storage: jetstream.FileStorage, Retention: jetstream.LimitsPolicy, Replicas: e.cfg.Replicas,
+				AllowRollup: true, DenyDelete: true, Metadata: map[string]string{"shards": strconv.Itoa(max(shards, 1))},
+			})
 		}
-		e.stream, err = e.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
-			Name: streamName, Subjects: []string{"crawl.*.log", "crawl.*.snap"},
-			Storage: jetstream.FileStorage, Retention: jetstream.LimitsPolicy, Replicas: e.cfg.Replicas,
-			AllowRollup: true, DenyDelete: true, Metadata: map[string]string{"shards": shards},
-		})
 		if err != nil {
 			return err
 		}
-		e.leases, err = e.js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{
-			Bucket: leaseBucket, TTL: e.cfg.Lease, LimitMarkerTTL: e.cfg.Lease, Replicas: e.cfg.Replicas,
-		})
-		if err != nil {
-			return err
+		there := e.stream.CachedInfo().Config.Metadata["shards"]
+		if e.shards, err = strconv.Atoi(there); err != nil || e.cfg.Shards != 0 && e.cfg.Shards != e.shards {
+			other = there
+			return nil
 		}
-		e.blobs, err = e.js.CreateOrUpdateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: snapBucket, Replicas: e.cfg.Replicas})
+		e.blobs, err = e.js.ObjectStore(ctx, snapBucket)
+		if errors.Is(err, jetstream.ErrBucketNotFound) {
+			e.blobs, err = e.js.CreateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: snapBucket, Replicas: e.cfg.Replicas})
+		}
 		return err
 	})
 	if other != "" {
-		return fmt.Errorf("%w: it has %s shards, not %s", ErrState, other, shards)
+		return fmt.Errorf("%w: it has %s shards, not %d", ErrState, other, e.cfg.Shards)
 	}
 	return err
 }
 
+// Name returns that of this node.
+func (e *Engine) Name() string { return e.cfg.Name }
+
+// Shards returns into how many parts the crawl is divided.
+func (e *Engine) Shards() int { return e.shards }
+
 // patiently repeats a request until it succeeds or the context ends: a cluster may be electing.
 // An embedded server has no such excuse and is given ten attempts.
 func (e *Engine) patiently(ctx context.Context, request func(context.Context) error) error {
-	for k := 1; ; k++ {
+	for k, began := 1, time.Now(); ; k++ {
 		short, cancel := context.WithTimeout(ctx, attempt)
 		err := request(short)
 		cancel()
@@ -247,6 +286,10 @@ func (e *Engine) patiently(ctx context.Context, request func(context.Context) er
 		}
 		if ctx.Err() != nil || e.server != nil && k == 10 {
 			return fmt.Errorf("engine: %w", err)
+		}
+		if waited := time.Since(began); waited > patience {
+			e.cfg.Log.Warn("NATS does not do what it is asked; trying on", "error", err)
+			began = time.Now()
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
@@ -272,6 +315,9 @@ func (e *Engine) full(err error) error {
 
 // Close ends the connection and the embedded server.
 func (e *Engine) Close() {
+	if e.session != nil {
+		e.session.leave()
+	}
 	if e.conn != nil {
 		e.conn.Close()
 	}

@@ -120,7 +120,7 @@ func serve(t *testing.T) (url string) {
 func TestFence(t *testing.T) {
 	t.Parallel()
 	url := serve(t)
-	one, two := open(t, engine.Config{URL: url, Name: "one"}), open(t, engine.Config{URL: url, Name: "two"})
+	one, two := open(t, engine.Config{Access: engine.Access{URL: url}, Name: "one"}), open(t, engine.Config{Access: engine.Access{URL: url}, Name: "two"})
 	first, err := one.Own(t.Context(), 0)
 	require.NoError(t, err)
 	appendAll(t, first, "a")
@@ -139,30 +139,88 @@ func TestFence(t *testing.T) {
 	require.ErrorIs(t, first.Append(t.Context(), []byte("later")), engine.ErrFenced)
 }
 
-// In a folder that is locked a lease that could not be renewed in time is not lost; with a
-// server of others it is.
-func TestLease(t *testing.T) {
+// A node that falls silent is unsure before it is declared dead, and dead before another node owns
+// what it had. What it still writes does not count. In a folder that is locked nothing of this
+// matters.
+func TestSilence(t *testing.T) {
 	t.Parallel()
-	const lease = time.Second // the least that there is
+	const lease = 2 * time.Second
 	own := open(t, engine.Config{Dir: t.TempDir(), Lease: lease})
-	s, err := own.Own(t.Context(), 0)
+	alone, err := own.Own(t.Context(), 0)
 	require.NoError(t, err)
+
 	url := serve(t)
-	one := open(t, engine.Config{URL: url, Lease: lease})
-	other, err := one.Own(t.Context(), 0)
+	one := open(t, engine.Config{Access: engine.Access{URL: url}, Name: "one", Lease: lease})
+	two := open(t, engine.Config{Access: engine.Access{URL: url}, Name: "two", Lease: lease})
+	first, err := one.Own(t.Context(), 0)
 	require.NoError(t, err)
-	one.Close() // as if the server were gone
-	own.Close()
+	appendAll(t, first, "a")
+	time.Sleep(2 * lease)
+	require.True(t, first.Sure())
+	require.NoError(t, first.Held().Err())
+	held := first.Held()
+	one.Silence()
+	var second *engine.Shard
+	for second == nil {
+		sure := first.Sure()
+		second, err = two.Own(t.Context(), 0)
+		if err != nil {
+			require.ErrorIs(t, err, engine.ErrBusy)
+			require.Contains(t, two.Board().Owners(), 0)
+			continue
+		}
+		require.False(t, sure, "taken while its owner was sure")
+	}
+	require.Error(t, held.Err())
+	require.ErrorIs(t, first.Append(t.Context(), []byte("late")), engine.ErrFenced)
+	one.Speak()
 	select {
-	case <-other.Lost():
+	case <-first.Lost():
 	case <-time.After(time.Minute):
-		t.Fatal("an owner without a server goes on")
+		t.Fatal("a dead node does not notice")
 	}
-	select {
-	case <-s.Lost():
-		t.Fatal("lost to nobody")
-	case <-time.After(2 * lease):
-	}
+	require.False(t, first.Sure())
+	_, records := restored(t, second)
+	require.Equal(t, []string{"a"}, records)
+
+	// One that comes back by the name of a node that lives waits for its end.
+	two.Silence()
+	again := open(t, engine.Config{Access: engine.Access{URL: url}, Name: "two", Lease: lease})
+	require.False(t, second.Sure())
+	_, err = again.Own(t.Context(), 0)
+	require.NoError(t, err)
+	require.True(t, alone.Sure())
+}
+
+// Entries of the board are replaced by who knows them, and all see them.
+func TestBoard(t *testing.T) {
+	t.Parallel()
+	url := serve(t)
+	one := open(t, engine.Config{Access: engine.Access{URL: url}, Name: "one"})
+	two := open(t, engine.Config{Access: engine.Access{URL: url}, Name: "two"})
+	first, err := one.Board().Write(t.Context(), "plan", []byte("a"), 0)
+	require.NoError(t, err)
+	_, err = two.Board().Write(t.Context(), "plan", []byte("b"), 0)
+	require.ErrorIs(t, err, engine.ErrFenced)
+	second, err := two.Board().Write(t.Context(), "plan", []byte("b"), first)
+	require.NoError(t, err)
+	_, err = one.Board().Write(t.Context(), "plan", []byte("c"), first)
+	require.ErrorIs(t, err, engine.ErrFenced)
+	require.Eventually(t, func() bool {
+		notes, _ := one.Board().View("plan")
+		return notes[""].Revision == second && string(notes[""].Value) == "b"
+	}, time.Minute, time.Millisecond)
+	require.Len(t, one.Board().Members(), 2)
+	two.Close() // and is not waited for
+	require.Eventually(t, func() bool { return len(one.Board().Members()) == 1 }, time.Minute, time.Millisecond)
+}
+
+// Secrets are not taken from where others see them.
+func TestSecrets(t *testing.T) {
+	t.Parallel()
+	_, err := engine.Open(t.Context(), engine.Config{Access: engine.Access{URL: "nats://user:secret@127.0.0.1:1"}})
+	require.ErrorIs(t, err, engine.ErrSecret)
+	require.NotContains(t, err.Error(), "secret@")
 }
 
 // A context that ends ends an append.

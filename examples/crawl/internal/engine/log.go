@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"sync"
@@ -23,8 +22,9 @@ const (
 type Shard struct {
 	e      *Engine
 	number int
-	lease  *lease
-	own    uint64 // sequence of the record of takeover
+	owner  uint64 // revision of the entry of the board that says whose it is
+	own    uint64 // sequence of the record of takeover, or that the next record will have at least
+	looks  bool   // it is not this node's, see Look
 
 	mu       sync.Mutex
 	chain    uint64 // sequence of the last record of the log
@@ -35,13 +35,13 @@ func (s *Shard) subject(of string) string { return fmt.Sprintf("crawl.%d.%s", s.
 
 // Own takes a shard over. Nothing that an owner before it still has under way will count.
 func (e *Engine) Own(ctx context.Context, shard int) (*Shard, error) {
-	l, err := e.take(ctx, shard)
+	owner, err := e.take(ctx, shard)
 	if err != nil {
 		return nil, err
 	}
-	s := &Shard{e: e, number: shard, lease: l}
+	s := &Shard{e: e, number: shard, owner: owner}
 	for {
-		last, err := s.last(ctx)
+		last, err := e.last(ctx, e.stream, s.subject("log"))
 		if err == nil && last != nil {
 			s.chain = last.Sequence
 		}
@@ -54,28 +54,50 @@ func (e *Engine) Own(ctx context.Context, shard int) (*Shard, error) {
 			return s, nil
 		case errors.Is(err, ErrFenced): // the owner before appended once more
 		default:
-			l.release(ctx)
+			s.Release(ctx)
 			return nil, err
 		}
 	}
 }
 
-// Lost is closed when the lease is no longer sure: the owner should stop polling.
-func (s *Shard) Lost() <-chan struct{} { return s.lease.lost }
+// Look returns a shard for its state to be restored, and no more: whoever owns it keeps it.
+func (e *Engine) Look(ctx context.Context, shard int) (*Shard, error) {
+	s := &Shard{e: e, number: shard, looks: true}
+	last, err := e.last(ctx, e.stream, s.subject("log"))
+	if err == nil && last != nil {
+		s.own = last.Sequence + 1
+	}
+	return s, err
+}
 
-// Release gives the shard up.
-func (s *Shard) Release(ctx context.Context) { s.lease.release(ctx) }
+// Lost is closed when the shard may be another's for good.
+func (s *Shard) Lost() <-chan struct{} {
+	if s.e.session == nil {
+		return nil
+	}
+	return s.e.session.Lost()
+}
 
-// last returns the last record of the log, nil if it is empty.
-func (s *Shard) last(ctx context.Context) (m *jetstream.RawStreamMsg, err error) {
-	err = s.e.patiently(ctx, func(ctx context.Context) error {
-		m, err = s.e.stream.GetLastMsgForSubject(ctx, s.subject("log"))
-		if errors.Is(err, jetstream.ErrMsgNotFound) {
-			return nil
-		}
-		return err
-	})
-	return m, err
+// Sure reports whether nobody else can own the shard: while that is not so, nothing may be polled
+// for it.
+func (s *Shard) Sure() bool { return s.e.session == nil || s.e.session.Sure() }
+
+// Held returns a context that ends when Sure does.
+func (s *Shard) Held() context.Context {
+	if s.e.session == nil {
+		return context.Background()
+	}
+	return s.e.session.Held()
+}
+
+// Release gives the shard up, so that another node need not wait.
+func (s *Shard) Release(ctx context.Context) {
+	if s.e.session == nil {
+		return
+	}
+	short, cancel := context.WithTimeout(ctx, 4*attempt)
+	defer cancel()
+	_, _ = s.e.board.Write(short, ownerKey(s.number), nil, s.owner) // or it ends with the session
 }
 
 // Append appends a record, and returns when it is there for good. After ErrFenced or ErrStorage, or
@@ -86,46 +108,19 @@ func (s *Shard) Append(ctx context.Context, record []byte) error {
 	return s.append(ctx, "", record)
 }
 
-// append appends a record behind the last one of the chain. Where the answer is not clear, it reads
-// what the last record is: its own, that before it, or another owner's.
+// append appends a record behind the last one of the chain.
 func (s *Shard) append(ctx context.Context, kind string, record []byte) error {
 	m := nats.NewMsg(s.subject("log"))
 	m.Data = record
 	if kind != "" {
 		m.Header.Set(kindHeader, kind)
 	}
-	nonce := rand.Text()
-	for {
-		if err := s.e.space(); err != nil {
-			return err
-		}
-		short, cancel := context.WithTimeout(ctx, attempt)
-		ack, err := s.e.js.PublishMsg(short, m, jetstream.WithMsgID(nonce), jetstream.WithExpectLastSequencePerSubject(s.chain))
-		cancel()
-		if err == nil {
-			s.chain = ack.Sequence
-			return nil
-		}
-		if full := s.e.full(err); full != nil {
-			return full
-		}
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		last, err := s.last(ctx)
-		if err != nil {
-			return err
-		}
-		switch {
-		case last != nil && last.Header.Get(nonceHeader) == nonce:
-			s.chain = last.Sequence
-			return nil
-		case last == nil && s.chain == 0, last != nil && last.Sequence == s.chain:
-			time.Sleep(20 * time.Millisecond)
-		default:
-			return fmt.Errorf("%w: shard %d", ErrFenced, s.number)
-		}
+	seq, err := s.e.compareAndAppend(ctx, s.e.stream, m, s.chain)
+	if err != nil {
+		return fmt.Errorf("shard %d: %w", s.number, err)
 	}
+	s.chain = seq
+	return nil
 }
 
 // records calls do with the records of the log from a sequence on, up to the one before the shard
@@ -171,6 +166,9 @@ func (s *Shard) records(ctx context.Context, from uint64, do func(seq uint64, re
 			if err := do(seq, m.Data()); err != nil {
 				return fmt.Errorf("shard %d, record %d: %w", s.number, seq, err)
 			}
+		}
+		if s.looks && seq == s.own-1 {
+			return nil
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -43,7 +44,9 @@ func (s *Shard) Snapshot(ctx context.Context, at Mark, state []byte) error {
 		return err
 	}
 	b := blob{fmt.Sprintf("%d-%d-%s", s.number, at, rand.Text()), uint64(at)}
-	if _, err := s.e.blobs.PutBytes(ctx, b.Name, state); err != nil {
+	short, cancel := context.WithTimeout(ctx, transfer)
+	defer cancel()
+	if _, err := s.e.blobs.PutBytes(short, b.Name, state); err != nil {
 		if full := s.e.full(err); full != nil {
 			return full
 		}
@@ -79,7 +82,7 @@ func (s *Shard) point(ctx context.Context, b blob) (old blob, err error) {
 		_, err := s.e.js.PublishMsg(ctx, m, jetstream.WithExpectLastSequenceForSubject(s.chain, s.subject("log")))
 		var api *jetstream.APIError
 		if errors.As(err, &api) && api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence {
-			last, failed := s.last(ctx)
+			last, failed := s.e.last(ctx, s.e.stream, s.subject("log"))
 			fenced = failed == nil && (last == nil || last.Sequence != s.chain)
 		}
 		if fenced {
@@ -118,7 +121,9 @@ func (s *Shard) Restore(ctx context.Context, load func(state []byte) error, appl
 	if err != nil {
 		return err
 	}
-	s.sweep(ctx)
+	if !s.looks {
+		s.sweep(ctx)
+	}
 	return s.records(ctx, from+1, func(_ uint64, record []byte) error { return apply(record) })
 }
 
@@ -129,7 +134,7 @@ func (s *Shard) load(ctx context.Context, load func([]byte) error) (last uint64,
 		if b.Name == "" {
 			break
 		}
-		state, failed := s.e.blobs.GetBytes(ctx, b.Name)
+		state, failed := s.fetch(ctx, b)
 		if failed == nil {
 			failed = load(state)
 		}
@@ -148,6 +153,20 @@ func (s *Shard) load(ctx context.Context, load func([]byte) error) (last uint64,
 	}
 	s.snapshot = pointer{}
 	return 0, nil
+}
+
+// fetch gets a blob; where the engine elects meanwhile, once more.
+func (s *Shard) fetch(ctx context.Context, b blob) (state []byte, err error) {
+	for range 3 {
+		short, cancel := context.WithTimeout(ctx, transfer)
+		state, err = s.e.blobs.GetBytes(short, b.Name)
+		cancel()
+		if err == nil || errors.Is(err, jetstream.ErrObjectNotFound) || ctx.Err() != nil || s.e.session == nil {
+			break
+		}
+		time.Sleep(reconnect)
+	}
+	return state, err
 }
 
 // sweep deletes blobs that no pointer names: those of owners that died before they wrote it.

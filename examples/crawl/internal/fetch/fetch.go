@@ -17,6 +17,10 @@ import (
 // ErrRobots reports that robots.txt forbids a page, or one that it redirects to.
 var ErrRobots = errors.New("fetch: forbidden by robots.txt")
 
+// ErrElsewhere reports a host that another process polls: one request at a time is all that a host
+// gets, and nothing is known here of that process's.
+var ErrElsewhere = errors.New("fetch: another node polls the host")
+
 // Config describes a Fetcher.
 type Config struct {
 	UserAgent string
@@ -31,9 +35,9 @@ type Config struct {
 	MaxBytes int64
 	// Exact compares pages byte by byte.
 	Exact bool
-	// Settle waits for a host's delay before the first request to it, as requests of a process
-	// before this one are not known.
-	Settle bool
+	// Ours, if not nil, says whether a host is this process's, and since when. It is given its
+	// delay before the first request, as those of a process before are not known.
+	Ours func(host string) (since time.Time, ok bool)
 	// Header is added to each request for a page, with the number of the poll if IDHeader is not
 	// empty.
 	IDHeader string
@@ -83,7 +87,7 @@ func New(cfg Config) (*Fetcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &Fetcher{cfg: cfg, gate: newGate(cfg.Clock, cfg.Settle), points: points}
+	f := &Fetcher{cfg: cfg, gate: newGate(cfg.Clock, cfg.Delay, cfg.Ours), points: points}
 	f.robots = newRobots(cfg.UserAgent, cfg.Clock, f.getRobots)
 	return f, nil
 }
@@ -269,6 +273,9 @@ func (f *Fetcher) redirect(r *http.Request, via []*http.Request) error {
 		short, cancel := context.WithTimeout(ctx, f.cfg.Timeout/2)
 		defer cancel()
 		leave, err := f.gate.enter(short, to.Host)
+		if errors.Is(err, ErrElsewhere) {
+			return fmt.Errorf("redirect to %s: another node polls it; put that page on the list instead", to)
+		}
 		if err != nil {
 			return fmt.Errorf("redirect to %s: its turn did not come", to.Host)
 		}

@@ -2,6 +2,7 @@ package fetch
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
@@ -13,7 +14,10 @@ import (
 // not, as for robots.txt, redirects, polls on a user's request and right after a restart.
 type gate struct {
 	clock clock.Clock
-	began time.Time // nothing is known of requests before: hosts are given their delay first
+	delay time.Duration // of a host whose robots.txt is not known
+	// ours, if not nil, says since when a host is this process's: nothing is known of requests
+	// before, so that hosts are given their delay first.
+	ours func(host string) (since time.Time, ok bool)
 
 	mu    sync.Mutex
 	hosts map[string]*door
@@ -22,15 +26,12 @@ type gate struct {
 type door struct {
 	turn  chan struct{} // holds one token while nobody is through
 	delay time.Duration
+	since time.Time // the host is this process's
 	next  time.Time // the delay after the end of the latest request
 }
 
-func newGate(c clock.Clock, settle bool) *gate {
-	g := &gate{clock: c, hosts: map[string]*door{}}
-	if settle {
-		g.began = c.Now()
-	}
-	return g
+func newGate(c clock.Clock, delay time.Duration, ours func(string) (time.Time, bool)) *gate {
+	return &gate{clock: c, delay: delay, ours: ours, hosts: map[string]*door{}}
 }
 
 func (g *gate) door(host string) *door {
@@ -38,7 +39,7 @@ func (g *gate) door(host string) *door {
 	defer g.mu.Unlock()
 	d := g.hosts[host]
 	if d == nil {
-		d = &door{turn: make(chan struct{}, 1)}
+		d = &door{turn: make(chan struct{}, 1), delay: g.delay}
 		d.turn <- struct{}{}
 		g.hosts[host] = d
 	}
@@ -49,7 +50,12 @@ func (g *gate) door(host string) *door {
 func (g *gate) setDelay(host string, delay time.Duration) {
 	d := g.door(host)
 	d.delay = delay
-	if after := g.began.Add(delay); !g.began.IsZero() && after.After(d.next) {
+	d.settle()
+}
+
+// settle keeps the delay from whatever was asked by others.
+func (d *door) settle() {
+	if after := d.since.Add(d.delay); !d.since.IsZero() && after.After(d.next) {
 		d.next = after
 	}
 }
@@ -61,6 +67,17 @@ func (g *gate) enter(ctx context.Context, host string) (leave func(), err error)
 	case <-d.turn:
 	case <-ctx.Done():
 		return nil, ctx.Err()
+	}
+	if g.ours != nil {
+		since, ok := g.ours(host)
+		if !ok {
+			d.turn <- struct{}{}
+			return nil, fmt.Errorf("%w: %s", ErrElsewhere, host)
+		}
+		if since.After(d.since) {
+			d.since = since
+			d.settle()
+		}
 	}
 	return func() {
 		d.next = g.clock.Now().Add(d.delay)

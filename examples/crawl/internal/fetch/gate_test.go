@@ -19,7 +19,7 @@ func TestGate(t *testing.T) {
 	const delay = 10 * time.Minute
 	begin := time.Date(2025, 3, 1, 0, 0, 0, 0, time.UTC)
 	c := clock.NewFast(begin, 1e6)
-	g := newGate(c, true)
+	g := newGate(c, 0, func(host string) (time.Time, bool) { return begin, host != "b.test" })
 	var through atomic.Int64
 	var mu sync.Mutex
 	var times []time.Time
@@ -47,6 +47,8 @@ func TestGate(t *testing.T) {
 	for i := 1; i < len(times); i++ {
 		require.GreaterOrEqual(t, times[i].Sub(times[i-1]), delay)
 	}
+	_, err := g.enter(t.Context(), "b.test")
+	require.ErrorIs(t, err, ErrElsewhere)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	require.ErrorIs(t, g.wait(ctx, "a.test"), context.Canceled)

@@ -112,7 +112,17 @@ type router struct{}
 
 type via struct{}
 
+type guard struct{}
+
+// WithGuard returns a context whose requests are sent only while a function returns true.
+func WithGuard(ctx context.Context, ours func() bool) context.Context {
+	return context.WithValue(ctx, guard{}, ours)
+}
+
 func (router) RoundTrip(r *http.Request) (*http.Response, error) {
+	if ours, ok := r.Context().Value(guard{}).(func() bool); ok && !ours() {
+		return nil, ErrElsewhere
+	}
 	return r.Context().Value(via{}).(Point).Base.RoundTrip(r)
 }
 

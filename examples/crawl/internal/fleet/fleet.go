@@ -101,6 +101,16 @@ func (f *Fleet) groupOf(host string) *group {
 	return p.group
 }
 
+// Forget takes a host out of its group, as another process polls it from now on.
+func (f *Fleet) Forget(host string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if p := f.hosts[host]; p != nil && p.site >= 0 {
+		_ = f.packer.RemoveSite(p.site) // it is there
+	}
+	delete(f.hosts, host)
+}
+
 // Run works until the context ends.
 func (f *Fleet) Run(ctx context.Context) {
 	var wait sync.WaitGroup
@@ -150,7 +160,9 @@ func (f *Fleet) work(ctx context.Context, g *group) {
 		g.polls++
 		g.mu.Unlock()
 		f.mu.Lock()
-		f.hosts[j.Host].busy += took
+		if p := f.hosts[j.Host]; p != nil {
+			p.busy += took
+		}
 		f.mu.Unlock()
 	}
 }

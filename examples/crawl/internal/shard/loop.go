@@ -17,11 +17,17 @@ type Log interface {
 	Append(ctx context.Context, record []byte) error
 	Mark() engine.Mark
 	Snapshot(ctx context.Context, at engine.Mark, state []byte) error
+	// Lost is closed when the shard is another node's for good. While it is not Sure nothing may be
+	// polled for it, and what is under way when Held ends is to be abandoned.
 	Lost() <-chan struct{}
+	Sure() bool
+	Held() context.Context
 }
 
-// A Job is a poll to make. Whoever makes it sends what it came to, once, to Loop.Tell.
+// A Job is a poll to make. Whoever makes it sends what it came to, once, to Tell of its Loop, or
+// calls Abandon.
 type Job struct {
+	Loop *Loop
 	ID   uint64
 	URL  string
 	Host string
@@ -64,12 +70,16 @@ const (
 	farewell = 10 * time.Second
 )
 
+// ErrEnded reports that a loop does not run any more: its shard is another node's, or nobody's.
+var ErrEnded = errors.New("shard: its loop has ended")
+
 // A Loop runs a shard: it asks the learner as the budget allows, logs what polls found, and applies
 // it once it is logged. One goroutine does it all; Do and Tell reach it from others.
 type Loop struct {
 	cfg   Config
 	calls chan func(*State)
 	found chan Event
+	ended chan struct{} // closed when Run has returned
 
 	id       uint64
 	inFlight int       // polls submitted, answered or not
@@ -96,7 +106,7 @@ type Loop struct {
 // NewLoop returns a loop.
 func NewLoop(cfg Config) *Loop {
 	return &Loop{
-		cfg: cfg, calls: make(chan func(*State)), found: make(chan Event, 4*packEvents),
+		cfg: cfg, calls: make(chan func(*State)), found: make(chan Event, 4*packEvents), ended: make(chan struct{}),
 		id: cfg.IDs, asking: true, appended: make(chan error, 1), saved: make(chan error, 1),
 	}
 }
@@ -110,6 +120,8 @@ func (l *Loop) Do(ctx context.Context, do func(*State)) error {
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
+	case <-l.ended:
+		return ErrEnded
 	}
 }
 
@@ -118,7 +130,29 @@ func (l *Loop) Tell(ctx context.Context, e Event) {
 	select {
 	case l.found <- e:
 	case <-ctx.Done():
+	case <-l.ended: // what was not logged is found again
 	}
+}
+
+// Abandon takes a poll back that was not made, or not to its end: its page may be asked for again.
+func (l *Loop) Abandon(ctx context.Context, j Job) {
+	_ = l.Do(ctx, func(s *State) {
+		l.inFlight = max(l.inFlight-1, 0)
+		if p := s.Page(j.URL); p != nil && p.Stage == Crawled {
+			_ = teller{s.Learner}.GiveBack(j.URL, l.cfg.Clock.Now()) // or it was not asked for
+		}
+	}) // or the loop has ended
+}
+
+// Sure reports whether the shard may be polled for.
+func (l *Loop) Sure() bool { return l.cfg.Log == nil || l.cfg.Log.Sure() }
+
+// Held returns a context that ends when Sure does.
+func (l *Loop) Held() context.Context {
+	if l.cfg.Log == nil {
+		return context.Background()
+	}
+	return l.cfg.Log.Held()
 }
 
 // PollNow polls a page that the learner did not ask for.
@@ -136,6 +170,9 @@ func (l *Loop) PollNow(ctx context.Context, url string) error {
 	}
 	return err
 }
+
+// SetWindow changes the greatest number of polls in flight; call it in Do.
+func (l *Loop) SetWindow(polls int) { l.cfg.Window = polls }
 
 // SetRate changes the budget; call it in Do.
 func (l *Loop) SetRate(perSecond float64) { l.cfg.PerSecond = perSecond }
@@ -193,6 +230,9 @@ func (l *Loop) apply(events []Event) error {
 
 // Run runs the shard until the context ends, Stop is closed, or the log fails.
 func (l *Loop) Run(ctx context.Context) error {
+	defer close(l.ended)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	var lost <-chan struct{}
 	if l.cfg.Log != nil {
 		lost = l.cfg.Log.Lost()
@@ -203,7 +243,7 @@ func (l *Loop) Run(ctx context.Context) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
-		if l.asking {
+		if l.asking && l.Sure() {
 			if err := l.ask(); err != nil {
 				return err
 			}
@@ -296,14 +336,14 @@ func (l *Loop) submit(p *Page) { l.cfg.Submit(l.job(p)) }
 func (l *Loop) job(p *Page) Job {
 	l.id++
 	l.inFlight++
-	return Job{ID: l.id, URL: p.URL, Host: p.Host.Name, Copy: p.copy}
+	return Job{Loop: l, ID: l.id, URL: p.URL, Host: p.Host.Name, Copy: p.copy}
 }
 
 // Take returns a poll of a page for the caller to make, unless the page is in another stage;
 // call it in Do.
 func (l *Loop) Take(url string, stage Stage) (job Job, ok bool) {
 	p := l.cfg.State.Page(url)
-	if p == nil || p.Stage != stage || !l.asking {
+	if p == nil || p.Stage != stage || !l.asking || !l.Sure() {
 		return job, false
 	}
 	return l.job(p), true

@@ -1,0 +1,171 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/recrawl/recrawl/examples/crawl/internal/crawler"
+	"github.com/recrawl/recrawl/examples/crawl/internal/input"
+	"github.com/recrawl/recrawl/examples/crawl/internal/shard"
+)
+
+// inputs keep the list of pages up to date, as far as its shards are here.
+type inputs struct {
+	*session
+	modified map[string]time.Time // what hints have been given
+	again    chan int             // shards that were opened
+	// In a cluster, what was read last: shards come and go.
+	entries []input.Entry
+	whole   bool
+}
+
+func newInputs(n *session) *inputs {
+	return &inputs{session: n, modified: map[string]time.Time{}, again: make(chan int, n.engine.Shards())}
+}
+
+// opened has the list applied to a shard that was opened while the crawl runs.
+func (in *inputs) opened(shard int) {
+	if in.node != nil {
+		in.again <- shard
+	}
+}
+
+// begin compares what is to be crawled with what is known, before the crawl runs.
+func (in *inputs) begin(ctx context.Context) error {
+	if err := in.reread(ctx); err != nil {
+		return err
+	}
+	events, err := in.events(nil, func(url string, look func(*shard.State)) error {
+		look(in.open[crawler.ShardOf(shard.HostOf(url), in.engine.Shards())].state)
+		return nil
+	}, func(look func(*shard.State)) error {
+		for _, o := range in.open {
+			look(o.state)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	in.entries = nil
+	if err := in.crawler.Learn(ctx, events); err != nil {
+		return err
+	}
+	for _, o := range in.open {
+		if o.state.Len() > 0 {
+			return nil
+		}
+	}
+	return errors.New("there is no page to crawl")
+}
+
+// refresh reads the sources again at intervals, and robots.txt of what it forbids; shards that were
+// opened meanwhile are told what was read last.
+func (in *inputs) refresh(ctx context.Context) {
+	tick := time.NewTicker(in.every)
+	defer tick.Stop()
+	for ctx.Err() == nil {
+		var only map[int]bool
+		read := in.node != nil && in.entries == nil
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			read = true
+		case i := <-in.again:
+			only = map[int]bool{i: true}
+			for len(in.again) > 0 {
+				only[<-in.again] = true
+			}
+		}
+		if read {
+			if err := in.reread(ctx); err != nil {
+				slog.Error("what is to be crawled cannot be read; it stays as it was", "error", err)
+				continue
+			}
+		}
+		events, err := in.events(only, func(url string, look func(*shard.State)) error {
+			loop, err := in.crawler.Of(shard.HostOf(url))
+			if err == nil {
+				err = loop.Do(ctx, look)
+			}
+			if errors.Is(err, shard.ErrEnded) {
+				return nil
+			}
+			return err
+		}, func(look func(*shard.State)) error {
+			return in.crawler.Each(ctx, func(_ *shard.Loop, s *shard.State) { look(s) })
+		})
+		if in.node == nil {
+			in.entries = nil
+		}
+		if err != nil {
+			continue // the crawl ends
+		}
+		in.crawler.Tell(ctx, events)
+		in.crawler.FirstCopies()
+		if only == nil {
+			_ = in.crawler.Recheck(ctx) // ends with the context
+		}
+	}
+}
+
+// reread reads all sources.
+func (in *inputs) reread(ctx context.Context) error {
+	entries, whole, err := in.read(ctx)
+	if err == nil {
+		in.entries, in.whole = entries, whole
+	}
+	return err
+}
+
+// events returns what changed in the list of pages, for some shards or, with nil, for all. At and
+// each look at the state of a page's shard and of all that are here.
+func (in *inputs) events(only map[int]bool, at func(string, func(*shard.State)) error, each func(func(*shard.State)) error) (events []shard.Event, err error) {
+	now := in.clock.Now()
+	wanted := make(map[string]bool, len(in.entries))
+	added, removed := 0, 0
+	for _, e := range in.entries {
+		wanted[e.URL] = true
+		if only != nil && !only[crawler.ShardOf(shard.HostOf(e.URL), in.engine.Shards())] {
+			continue
+		}
+		add := shard.Event{Kind: shard.Add, URL: e.URL, At: now, Weight: e.Weight, Shortest: e.Shortest.Seconds(), Longest: e.Longest.Seconds()}
+		here := false
+		err := at(e.URL, func(s *shard.State) {
+			here = true
+			p := s.Page(e.URL)
+			if p != nil {
+				if w, shortest, longest := p.Settings(); w == add.Weight && shortest == add.Shortest && longest == add.Longest {
+					return
+				}
+			} else {
+				added++
+			}
+			events = append(events, add)
+		})
+		if err != nil {
+			return nil, err
+		}
+		if here && e.Modified.After(in.modified[e.URL]) && !e.Modified.After(now) {
+			in.modified[e.URL] = e.Modified
+			events = append(events, shard.Event{Kind: shard.Hint, URL: e.URL, At: e.Modified})
+		}
+	}
+	if in.whole {
+		err = each(func(s *shard.State) {
+			for p := range s.All() {
+				if !wanted[p.URL] {
+					removed++
+					events = append(events, shard.Event{Kind: shard.Remove, URL: p.URL, At: now})
+				}
+			}
+		})
+	}
+	if added+removed > 0 {
+		slog.Info("pages", "new", added, "removed", removed)
+	}
+	return events, err
+}

@@ -1,0 +1,162 @@
+package crawler
+
+import (
+	"context"
+	"errors"
+	"hash/fnv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/recrawl/recrawl/examples/crawl/internal/fetch"
+	"github.com/recrawl/recrawl/examples/crawl/internal/shard"
+)
+
+// A piece is a shard that this process crawls.
+type piece struct {
+	number int
+	part   Part
+	loop   *shard.Loop
+	opened time.Time // nothing is known of requests of those who had the shard before
+	once   sync.Once
+	stop   chan struct{} // closed to end it in peace
+	wake   chan struct{} // for first copies
+	copied chan struct{} // closed when those there were at the beginning are fetched
+	cancel context.CancelFunc
+	ended  chan struct{}
+}
+
+// ShardOf returns the shard of a host among n. A host goes with its "www." name, as they redirect
+// to each other.
+func ShardOf(host string, n int) int {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(strings.TrimPrefix(host, "www.")))
+	return int(h.Sum32() % uint32(n))
+}
+
+// Open makes a shard part of the crawl, with a share of the budget; before Run or while it runs.
+func (c *Crawler) Open(number int, part Part, perSecond float64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	p := &piece{
+		number: number, part: part, opened: c.cfg.Clock.Now(), stop: make(chan struct{}), wake: make(chan struct{}, 1),
+		copied: make(chan struct{}), ended: make(chan struct{}), cancel: func() {},
+	}
+	p.loop = shard.NewLoop(shard.Config{
+		State: part.State, Log: part.Log, Clock: c.cfg.Clock, PerSecond: perSecond, Window: c.window(),
+		Submit: c.Fleet.Submit, Stop: p.stop,
+		IDs: c.cfg.IDs(number),
+		Applied: func(e *shard.Event) {
+			if c.cfg.Applied != nil {
+				c.cfg.Applied(number, e)
+			}
+		},
+		Behind: c.setBehind,
+	})
+	c.pieces[number] = p
+	if c.running != nil {
+		c.start(p)
+	}
+}
+
+// start lets a piece run; the caller holds the lock.
+func (c *Crawler) start(p *piece) {
+	var ctx context.Context
+	ctx, p.cancel = context.WithCancel(c.running)
+	c.wait.Go(func() { c.firstCopies(ctx, p) })
+	c.wait.Go(func() {
+		err := p.loop.Run(ctx)
+		p.cancel()
+		c.mu.Lock()
+		if c.pieces[p.number] == p && !c.stopping {
+			delete(c.pieces, p.number)
+		}
+		c.mu.Unlock()
+		for h := range p.part.State.Hosts() {
+			c.Fleet.Forget(h.Name)
+		}
+		close(p.ended)
+		if err != nil && !errors.Is(err, context.Canceled) {
+			c.failed(p.number, err)
+		}
+	})
+	c.resize()
+}
+
+// Close ends the crawl of a shard when its polls in flight have ended, and saves it.
+func (c *Crawler) Close(number int) {
+	c.mu.Lock()
+	p := c.pieces[number]
+	c.mu.Unlock()
+	if p != nil {
+		p.halt()
+		<-p.ended
+	}
+}
+
+// halt ends a piece in peace; it may be called again.
+func (p *piece) halt() { p.once.Do(func() { close(p.stop) }) }
+
+// Has reports whether a shard is part of the crawl here.
+func (c *Crawler) Has(number int) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.pieces[number] != nil
+}
+
+// all returns the shards that are here, in order.
+func (c *Crawler) all() (pieces []*piece) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i := range c.cfg.Shards {
+		if p := c.pieces[i]; p != nil {
+			pieces = append(pieces, p)
+		}
+	}
+	return pieces
+}
+
+// window returns the number of polls of a shard that may be in flight; the caller holds the lock.
+func (c *Crawler) window() int {
+	return max(window*c.cfg.Groups*c.cfg.Workers/max(len(c.pieces), 1), 1)
+}
+
+// resize gives the shards that are here their windows; the caller holds the lock.
+func (c *Crawler) resize() {
+	n, running := c.window(), c.running
+	for _, p := range c.pieces {
+		go func() { _ = p.loop.Do(running, func(*shard.State) { p.loop.SetWindow(n) }) }() // or it has ended
+	}
+}
+
+// ours reports whether a host is this process's, and since when.
+func (c *Crawler) ours(host string) (since time.Time, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	p := c.pieces[ShardOf(host, c.cfg.Shards)]
+	if p == nil {
+		return since, false
+	}
+	return p.opened, true
+}
+
+// poll makes a poll and tells the shard, and reports whether it was made.
+func (c *Crawler) poll(ctx context.Context, j shard.Job) bool {
+	polling, cancel := context.WithCancel(fetch.WithGuard(ctx, j.Loop.Sure))
+	defer cancel()
+	defer context.AfterFunc(j.Loop.Held(), cancel)()
+	res := c.Fetcher.Poll(polling, j.ID, j.URL, j.Copy)
+	switch {
+	case ctx.Err() != nil: // it is asked again after a restart
+		return false
+	case polling.Err() != nil || errors.Is(res.Err, fetch.ErrElsewhere):
+		j.Loop.Abandon(ctx, j)
+		return false
+	default:
+		if res.Delay >= 0 {
+			j.Loop.Tell(ctx, shard.Event{Kind: shard.Limit, URL: j.Host, At: res.At, Seconds: res.Delay.Seconds()})
+		}
+		j.Loop.Tell(ctx, shard.Found(j, res))
+	}
+	return true
+}

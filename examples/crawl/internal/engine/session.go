@@ -1,0 +1,298 @@
+package engine
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// A Session is the presence of a node in a cluster. What says so on the board is renewed every
+// quarter of a lease. A node that fell silent for a whole lease is declared dead by another one,
+// which deletes its session: then, and not before, the shards that it owned are free.
+//
+// A session is sure for three quarters of a lease after the latest renewal. A node whose session is
+// not sure must not poll, and writes nothing that counts. It may become sure again, as after an
+// election of the engine; a node that was declared dead is lost.
+//
+// Times are compared on the stream: a node is as silent as its last word is older than the
+// observer's own. So clocks of nodes do not matter, and those of servers only if they differ by a
+// quarter of a lease while the leader changes.
+type Session struct {
+	e    *Engine
+	id   string
+	lost chan struct{}
+	stop context.CancelFunc
+	done sync.WaitGroup
+
+	mu        sync.Mutex
+	about     json.RawMessage
+	revision  uint64
+	unbroken  time.Time // it has been sure since
+	sureUntil time.Time
+	held      context.Context // ends when it is not sure
+	release   context.CancelFunc
+	unsure    *time.Timer
+}
+
+// A presence is what a node says of itself on the board.
+type presence struct {
+	ID    string          `json:"id"`
+	Lease time.Duration   `json:"lease"`
+	About json.RawMessage `json:"about,omitempty"`
+}
+
+const nodeKey = "node."
+
+// join makes this process a node of the cluster. One of the same name that is still there, or died
+// lately, must fall silent first.
+func (e *Engine) join(ctx context.Context) error {
+	s := &Session{e: e, id: rand.Text()[:8], lost: make(chan struct{})}
+	s.held, s.release = context.WithCancel(context.Background())
+	s.release()
+	watching, stop := context.WithCancel(context.Background())
+	s.stop = stop
+	s.done.Go(func() { e.board.watch(watching) })
+	for told := false; ; told = true {
+		begun := time.Now()
+		before, err := e.board.Read(ctx, nodeKey+e.cfg.Name)
+		if err == nil {
+			var wait time.Duration
+			if wait, err = e.silence(ctx, before); err == nil && wait > 0 {
+				if !told {
+					e.cfg.Log.Info("a node of this name was there a moment ago; waiting until it is gone for sure", "node", e.cfg.Name)
+				}
+				select {
+				case <-ctx.Done():
+				case <-time.After(wait):
+				}
+				continue
+			}
+		}
+		if err == nil {
+			s.revision, err = e.board.say(ctx, nodeKey+e.cfg.Name, s.presence(), before.Revision)
+		}
+		switch {
+		case err == nil:
+			s.renewed(begun)
+			e.session = s
+			s.done.Go(func() { s.renew(watching) })
+			return nil
+		case errors.Is(err, ErrFenced) && ctx.Err() == nil: // it is there
+		default:
+			stop()
+			s.done.Wait()
+			return err
+		}
+	}
+}
+
+// silence returns for how long a node that was there must be waited for.
+func (e *Engine) silence(ctx context.Context, before Note) (time.Duration, error) {
+	if len(before.Value) == 0 {
+		return 0, nil
+	}
+	var p presence
+	if err := json.Unmarshal(before.Value, &p); err != nil {
+		return 0, fmt.Errorf("%w: %w", ErrState, err)
+	}
+	var info *jetstream.StreamInfo
+	err := e.patiently(ctx, func(ctx context.Context) (err error) {
+		info, err = e.board.stream.Info(ctx)
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	return p.Lease - info.TimeStamp.Sub(before.At), nil
+}
+
+func (s *Session) presence() []byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	value, _ := json.Marshal(presence{s.id, s.e.cfg.Lease, s.about}) // cannot fail
+	return value
+}
+
+// Say tells the others something more of this node, with the next renewal.
+func (s *Session) Say(about any) {
+	value, _ := json.Marshal(about) // of the caller's own type
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.about = value
+}
+
+// Lost is closed when the node was declared dead.
+func (s *Session) Lost() <-chan struct{} { return s.lost }
+
+// Sure reports whether no other node can have declared this one dead.
+func (s *Session) Sure() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.sure()
+}
+
+// sure goes by both clocks of the machine: one stands still while the machine sleeps, and the other
+// may be set.
+func (s *Session) sure() bool {
+	now := time.Now()
+	return now.Before(s.sureUntil) && now.Round(0).Before(s.sureUntil.Round(0))
+}
+
+// Held returns a context that ends when the session is not sure any more.
+func (s *Session) Held() context.Context {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.held
+}
+
+// renewed takes note of a renewal that began at a time.
+func (s *Session) renewed(begun time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.sure() {
+		s.unbroken = begun
+	}
+	s.sureUntil = begun.Add(s.e.cfg.Lease * 3 / 4)
+	left := time.Until(s.sureUntil)
+	if s.unsure != nil {
+		s.unsure.Stop()
+	}
+	if s.held.Err() != nil {
+		s.held, s.release = context.WithCancel(context.Background())
+	}
+	s.unsure = time.AfterFunc(left, s.release)
+}
+
+// renew keeps the session until it is left or lost, and declares others dead.
+func (s *Session) renew(ctx context.Context) {
+	tick := time.NewTicker(s.e.cfg.Lease / 4)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		begun := time.Now()
+		short, cancel := context.WithTimeout(ctx, s.e.cfg.Lease/2)
+		revision, err := s.e.board.say(short, nodeKey+s.e.cfg.Name, s.presence(), s.revision)
+		cancel()
+		switch {
+		case err == nil:
+			s.mu.Lock()
+			s.revision = revision
+			s.mu.Unlock()
+			s.renewed(begun)
+			s.bury(ctx)
+		case errors.Is(err, ErrFenced):
+			s.e.cfg.Log.Warn("this node was silent for too long, and declared dead by another one", "node", s.e.cfg.Name)
+			s.mu.Lock()
+			s.sureUntil = time.Time{}
+			s.release()
+			s.mu.Unlock()
+			close(s.lost)
+			return
+		}
+	}
+}
+
+// bury declares nodes dead. After a break of one's own it waits for the others to be heard again.
+func (s *Session) bury(ctx context.Context) {
+	s.mu.Lock()
+	early := time.Since(s.unbroken) < s.e.cfg.Lease/2
+	s.mu.Unlock()
+	nodes, _ := s.e.board.View(nodeKey)
+	me, ok := nodes[s.e.cfg.Name]
+	if early || !ok {
+		return
+	}
+	for name, n := range nodes {
+		var p presence
+		if json.Unmarshal(n.Value, &p) != nil || name == s.e.cfg.Name || me.At.Sub(n.At) <= p.Lease {
+			continue
+		}
+		short, cancel := context.WithTimeout(ctx, attempt)
+		if _, err := s.e.board.say(short, nodeKey+name, nil, n.Revision); err == nil {
+			s.e.cfg.Log.Warn("a node is dead: it was silent for too long", "node", name, "silent", me.At.Sub(n.At).Round(100*time.Millisecond))
+		}
+		cancel()
+	}
+}
+
+// leave ends the session, so that nobody waits for it to fall silent.
+func (s *Session) leave() {
+	s.stop()
+	s.done.Wait()
+	s.mu.Lock()
+	revision := s.revision
+	s.sureUntil = time.Time{}
+	s.release()
+	s.mu.Unlock()
+	short, cancel := context.WithTimeout(context.Background(), attempt)
+	defer cancel()
+	_, _ = s.e.board.say(short, nodeKey+s.e.cfg.Name, nil, revision) // or it falls silent
+}
+
+// Members returns the nodes that are there, by what has arrived of the board.
+func (b *Board) Members() map[string]json.RawMessage {
+	nodes, _ := b.View(nodeKey)
+	members := map[string]json.RawMessage{}
+	for name, n := range nodes {
+		var p presence
+		if json.Unmarshal(n.Value, &p) == nil {
+			members[name] = p.About
+		}
+	}
+	return members
+}
+
+func ownerKey(shard int) string { return "owner." + strconv.Itoa(shard) }
+
+// take makes this node the owner of a shard, unless another one is that is alive, and returns the
+// revision of the entry that says so.
+func (e *Engine) take(ctx context.Context, shard int) (uint64, error) {
+	if e.session == nil { // the folder is locked
+		return 0, nil
+	}
+	me := e.cfg.Name + "/" + e.session.id
+	owner, err := e.board.Read(ctx, ownerKey(shard))
+	if err != nil {
+		return 0, err
+	}
+	if name, id, ok := strings.Cut(string(owner.Value), "/"); ok && string(owner.Value) != me {
+		node, err := e.board.Read(ctx, nodeKey+name)
+		if err != nil {
+			return 0, err
+		}
+		var p presence
+		if len(node.Value) > 0 && json.Unmarshal(node.Value, &p) == nil && p.ID == id {
+			return 0, fmt.Errorf("%w: shard %d is with %s", ErrBusy, shard, name)
+		}
+	}
+	revision, err := e.board.Write(ctx, ownerKey(shard), []byte(me), owner.Revision)
+	if errors.Is(err, ErrFenced) {
+		return 0, fmt.Errorf("%w: shard %d was taken", ErrBusy, shard)
+	}
+	return revision, err
+}
+
+// Owners returns the names of the nodes that own shards, by what has arrived of the board.
+func (b *Board) Owners() map[int]string {
+	notes, _ := b.View("owner.")
+	owners := map[int]string{}
+	for key, n := range notes {
+		shard, err := strconv.Atoi(key)
+		if name, _, ok := strings.Cut(string(n.Value), "/"); ok && err == nil {
+			owners[shard] = name
+		}
+	}
+	return owners
+}

@@ -1,0 +1,193 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/recrawl/recrawl/examples/crawl/internal/clock"
+	"github.com/recrawl/recrawl/examples/crawl/internal/cluster"
+	"github.com/recrawl/recrawl/examples/crawl/internal/crawler"
+	"github.com/recrawl/recrawl/examples/crawl/internal/engine"
+	"github.com/recrawl/recrawl/examples/crawl/internal/fetch"
+	"github.com/recrawl/recrawl/examples/crawl/internal/shard"
+	"github.com/recrawl/recrawl/examples/crawl/internal/sink"
+	"github.com/recrawl/recrawl/knapsack"
+)
+
+// A session is a crawl from when the engine is opened until it is closed. Alone it has all shards;
+// in a cluster those that it is given.
+type session struct {
+	*settings
+	engine  *engine.Engine
+	clock   *clock.Real
+	crawler *crawler.Crawler
+	node    *cluster.Node // nil alone
+	inputs  *inputs
+
+	mu   sync.Mutex
+	open map[int]opened
+}
+
+// opened is a shard that is open.
+type opened struct {
+	state *shard.State
+	log   *engine.Shard
+}
+
+// session crawls until the context ends or the state fails.
+func (s *settings) session(ctx context.Context, keep sink.Sink) error {
+	e, err := engine.Open(ctx, s.engine)
+	if err != nil {
+		return err
+	}
+	defer e.Close()
+	n := &session{settings: s, engine: e, clock: clock.NewReal(), open: map[int]opened{}}
+	if s.dryRun {
+		return n.forecast(ctx)
+	}
+	points, err := s.points()
+	if err != nil {
+		return err
+	}
+	cfg := crawler.Config{
+		Shards: e.Shards(), Clock: n.clock, PerSecond: s.perDay / 86400, Groups: s.groups, Workers: s.workers, Settle: true,
+		Fetch: fetch.Config{
+			UserAgent: s.userAgent, Points: points, Delay: s.delay, Timeout: s.timeout, Exact: s.exact,
+			IDHeader: s.idHeader, Keep: keep, Seed: s.Seed,
+		},
+		Applied:     func(_ int, e *shard.Event) { logPoll(e) },
+		IDs:         func(int) uint64 { return uint64(rand.Uint32()) << 32 },
+		DivideEvery: s.exchange,
+	}
+	if e.Session() != nil {
+		cfg.Exchange = func(ctx context.Context, own []crawler.Quote) []crawler.Quote { return n.node.Exchange(ctx, own) }
+		cfg.Failed = n.failed
+	}
+	if n.crawler, err = crawler.New(cfg); err != nil {
+		return err
+	}
+	n.inputs = newInputs(n)
+	if e.Session() != nil {
+		return n.together(ctx)
+	}
+	return n.alone(ctx)
+}
+
+// alone crawls all shards.
+func (n *session) alone(ctx context.Context) error {
+	began := time.Now()
+	defer n.release()
+	pages := 0
+	for i := range n.engine.Shards() {
+		if err := n.Open(ctx, i, n.perDay/86400/float64(n.engine.Shards())); err != nil {
+			return err
+		}
+		pages += n.open[i].state.Len()
+	}
+	slog.Info("state opened", "folder", n.settings.engine.Dir, "pages", pages, "took", time.Since(began).Round(time.Millisecond))
+	if err := n.inputs.begin(ctx); err != nil {
+		return err
+	}
+	closePage, err := n.show()
+	if err != nil {
+		return err
+	}
+	defer closePage()
+	running, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	context.AfterFunc(ctx, n.crawler.Stop)
+	go n.inputs.refresh(running)
+	return n.crawler.Run(running)
+}
+
+// together crawls the shards that this node of a cluster is given. When the context ends it hands
+// them over.
+func (n *session) together(ctx context.Context) error {
+	closePage, err := n.show()
+	if err != nil {
+		return err
+	}
+	defer closePage()
+	n.node = cluster.New(cluster.Config{
+		Engine: n.engine, Name: n.engine.Name(), Every: n.exchange,
+		About: cluster.About{Power: float64(n.groups * n.workers), Budget: n.perDay / 86400},
+		Open:  n.Open, Close: n.Close, Has: n.crawler.Has,
+	})
+	slog.Info("joined the cluster", "node", n.engine.Name(), "shards", n.engine.Shards())
+	running, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() { ended <- n.crawler.Run(running) }()
+	go n.inputs.refresh(running)
+	err = n.node.Run(ctx)
+	if err == nil {
+		slog.Info("this node leaves, and hands its shards over", "node", n.engine.Name())
+		n.node.Leave()
+		var wait sync.WaitGroup
+		for i := range n.engine.Shards() {
+			wait.Go(func() { n.Close(running, i) })
+		}
+		wait.Wait()
+	}
+	cancel()
+	<-ended
+	return err
+}
+
+// show opens the live page.
+func (n *session) show() (stop func(), err error) {
+	return n.settings.show(&watcher{crawler: n.crawler, clock: n.clock, objective: n.objective, began: time.Now()})
+}
+
+// Open takes a shard over, restores it and makes it part of the crawl.
+func (n *session) Open(ctx context.Context, i int, perSecond float64) error {
+	state, log, err := crawler.Restored(ctx, n.engine, i, knapsack.RateFilterConfig{Objective: n.objective})
+	if err != nil {
+		return err
+	}
+	if behind := n.clock.NotBefore(state.Latest); behind > time.Second {
+		slog.Warn("this machine's clock is behind the latest poll: it was set back, or another machine's is ahead; the crawl goes on from that poll's time and lets the clock catch up", "behind", behind.Round(time.Second))
+	}
+	n.mu.Lock()
+	n.open[i] = opened{state, log}
+	n.mu.Unlock()
+	n.crawler.Open(i, crawler.Part{State: state, Log: log}, perSecond)
+	n.inputs.opened(i)
+	if n.node != nil {
+		slog.Info("shard opened", "shard", i, "pages", state.Len())
+	}
+	return nil
+}
+
+// Close ends the crawl of a shard and gives it up.
+func (n *session) Close(ctx context.Context, i int) {
+	n.crawler.Close(i)
+	n.mu.Lock()
+	o, ok := n.open[i]
+	delete(n.open, i)
+	n.mu.Unlock()
+	if ok {
+		o.log.Release(ctx)
+		slog.Info("shard handed over", "shard", i)
+	}
+}
+
+// failed takes note of a shard that this node has no more.
+func (n *session) failed(i int, err error) {
+	slog.Warn("this node does not have the shard any more", "shard", i, "error", err)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	delete(n.open, i)
+}
+
+// release gives all shards up.
+func (n *session) release() {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	for _, o := range n.open {
+		o.log.Release(ctx)
+	}
+}
