@@ -50,7 +50,7 @@ type Grid struct {
 // New returns the grid of the multiples of 2^exp.
 func New(exp int) Grid {
 	g := Grid{math.Ldexp(1, exp), exp, math.Ldexp(1, -exp)}
-	if math.IsInf(g.inverse, 1) || g.Quantum == 0 {
+	if math.IsInf(g.inverse, 1) {
 		g.inverse = 0
 	}
 	return g

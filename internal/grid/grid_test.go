@@ -78,6 +78,18 @@ func TestRounding(t *testing.T) {
 	})
 }
 
+// At the ends of the range the inverse of the quantum is no float.
+func TestEnds(t *testing.T) {
+	t.Parallel()
+	for _, exp := range []int{-1074, -1024, -1023, -1022, -1, 0, 1, 1022, 1023} {
+		g := New(exp)
+		require.Equal(t, math.Ldexp(1, exp), g.Quantum)
+		n, exact := g.Down(g.Quantum)
+		require.EqualValues(t, 1, n)
+		require.True(t, exact)
+	}
+}
+
 func TestGCD(t *testing.T) {
 	t.Parallel()
 	require.Zero(t, GCD(0, 0))
