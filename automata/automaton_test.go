@@ -208,6 +208,40 @@ func distributionProperty(s scheme) func(t *rapid.T) {
 	}
 }
 
+// An action whose probability is the threshold itself has converged, one just below has not.
+func TestConvergedAtTheThreshold(t *testing.T) {
+	t.Parallel()
+	leaves := must(newHDPA(4, 8, 1)) // ¾·¾ of the last action
+	leaves.left = []int32{0, 4, 12, 4}
+	for name, c := range map[string]struct {
+		d      interface{ Converged(float64) (int, bool) }
+		action int
+		p      float64
+	}{
+		"vector":           {vector{0.125, 0.75, 0.125}, 1, 0.75},
+		"units":            {&units{[]int64{1, 1, 6}, 8, 2}, 2, 0.75},
+		"tree, right":      {leaves, 3, 0.5625},
+		"tree, left":       {&hdpa{left: []int32{0, 14, 12, 8}, resolution: 8}, 0, 0.65625},
+		"tree, left right": {&hdpa{left: []int32{0, 16, 2, 8}, resolution: 8}, 1, 0.875},
+	} {
+		action, ok := c.d.Converged(c.p)
+		require.True(t, ok, name)
+		require.Equal(t, c.action, action, name)
+		_, ok = c.d.Converged(math.Nextafter(c.p, 2))
+		require.False(t, ok, name)
+	}
+	each(t, func(t *testing.T, s scheme) {
+		d, ok := must(s.make(2)).(Distribution)
+		if !ok {
+			return
+		}
+		for _, bad := range []float64{0, 0.5, math.Nextafter(1, 2), math.NaN()} {
+			require.Panics(t, func() { d.Converged(bad) })
+		}
+		require.NotPanics(t, func() { d.Converged(math.Nextafter(0.5, 1)) })
+	})
+}
+
 // TestRewardOfTheLeader has the pursuit schemes' promise: a reward of the action
 // with the best estimate never lowers its probability.
 func TestRewardOfTheLeader(t *testing.T) {

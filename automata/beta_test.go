@@ -54,6 +54,27 @@ func TestBetaQuantile(t *testing.T) {
 
 // TestBetaDraw compares the first two moments, and the share below the median, of
 // 40,000 draws with the exact ones; 4.5 standard errors each.
+// TestBetaMoments compares with the moments of the density, integrated by the midpoint rule.
+func TestBetaMoments(t *testing.T) {
+	t.Parallel()
+	for _, p := range []posterior{{1, 1}, {2, 3}, {3, 2}, {5, 40}, {7, 7}} {
+		const n = 100_000
+		scale := p.logScale()
+		moment := func(k int, about float64) (sum float64) {
+			for i := range n {
+				x := (float64(i) + 0.5) / n
+				sum += math.Pow(x-about, float64(k)) * p.density(x, scale) / n
+			}
+			return sum
+		}
+		mean := moment(1, 0)
+		sd := math.Sqrt(moment(2, mean))
+		require.InDelta(t, mean, p.mean(), 1e-8)
+		require.InDelta(t, sd, p.sd(), 1e-8)
+		require.InDelta(t, moment(3, mean)/(sd*sd*sd), p.skewness(), 1e-6)
+	}
+}
+
 func TestBetaDraw(t *testing.T) {
 	t.Parallel()
 	for _, p := range []posterior{{1, 1}, {1, 8}, {1.3, 1.9}, {30, 5}, {400, 600}} {

@@ -81,6 +81,18 @@ func TestMarkov(t *testing.T) {
 	}
 }
 
+// The sum of probabilities may be off by rounding, and no more.
+func TestMarkovSums(t *testing.T) {
+	t.Parallel()
+	a := must(NewPModel(0.1, 0.2))
+	for _, off := range []float64{-0.9e-9, 0, 0.9e-9} {
+		require.NoError(t, second(NewMarkov([][]float64{{0.5, 0.5 + off}, {1, 0}}, a, a)))
+	}
+	for _, off := range []float64{-1.1e-9, 1.1e-9} {
+		require.ErrorIs(t, second(NewMarkov([][]float64{{0.5, 0.5 + off}, {1, 0}}, a, a)), ErrConfig)
+	}
+}
+
 func TestBadEnvironments(t *testing.T) {
 	t.Parallel()
 	a, b := must(NewPModel(0.1, 0.2)), must(NewPModel(0.1, 0.2, 0.3))

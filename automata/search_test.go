@@ -26,6 +26,22 @@ func TestSPLRule(t *testing.T) {
 	}
 }
 
+// A search that stands at an end is restored there.
+func TestSearchRestoredAtItsEnds(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{1, 2, maxStates} {
+		for _, right := range []bool{false, true} {
+			a, b := must(NewSPL(n)), new(SPL)
+			a.state = 0
+			if right {
+				a.state = n
+			}
+			require.NoError(t, b.UnmarshalBinary(must(a.MarshalBinary())))
+			require.Equal(t, a, b)
+		}
+	}
+}
+
 // TestSPLStationary compares the closed form with the chain of Learn itself, and
 // checks that the mean tends to the target as N grows.
 func TestSPLStationary(t *testing.T) {

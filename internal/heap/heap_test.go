@@ -3,6 +3,7 @@ package heap
 import (
 	"container/heap"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -145,6 +146,32 @@ func TestSlots(t *testing.T) {
 			},
 		})
 	})
+}
+
+// TestSlotsDeep moves and removes at random in a heap of five levels.
+func TestSlotsDeep(t *testing.T) {
+	t.Parallel()
+	const n = 150
+	rng := rand.New(rand.NewPCG(1, 2))
+	var h Slots
+	place := make([]uint32, n)
+	for slot := range uint32(n) {
+		h.Push(place, slot, rng.Float64())
+	}
+	for h.Len() > 0 {
+		at := int(place[rng.IntN(n)])
+		switch {
+		case at == None: // removed
+		case rng.IntN(4) == 0:
+			h.Remove(place, at)
+		default:
+			h.Move(place, at, rng.Float64())
+		}
+		require.True(t, h.Ordered())
+		for at, slot := range h.Slot {
+			require.EqualValues(t, at, place[slot])
+		}
+	}
 }
 
 func TestSlotsWithoutPlaces(t *testing.T) {

@@ -146,9 +146,6 @@ func Decode(d *codec.Decoder) Registry {
 		case int(g>>1) < generations-1:
 			free++
 		}
-		if int(g>>1) >= generations {
-			d.Fail("generation %d of a slot", g>>1)
-		}
 	}
 	if len(r.free) != free {
 		d.Fail("%d free slots listed, %d found", len(r.free), free)

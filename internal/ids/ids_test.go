@@ -34,6 +34,27 @@ func TestSlotRetires(t *testing.T) {
 	require.True(t, r.Remove(id))
 	require.Equal(t, 1, r.Add(), "slot 0 has had every generation")
 	require.False(t, r.Remove(id))
+	_, ok := r.Slot(generations << SlotBits)
+	require.False(t, ok, "no slot has so many generations")
+	_, ok = r.Slot(generations<<SlotBits | 1)
+	require.False(t, ok)
+
+	r = restored(t, &r)
+	require.False(t, r.Live(0))
+	require.Equal(t, 2, r.Add(), "slot 0 is retired for ever")
+}
+
+// restored returns what was saved of a registry.
+func restored(t require.TestingT, r *Registry) Registry {
+	e := codec.NewEncoder("ids", 1)
+	r.Encode(e)
+	b, err := e.Finish()
+	require.NoError(t, err)
+	d, err := codec.NewDecoder(b, "ids", 1)
+	require.NoError(t, err)
+	got := Decode(d)
+	require.NoError(t, d.Done())
+	return got
 }
 
 // The registry against a model that remembers every id ever given out.
@@ -57,16 +78,7 @@ func property(t *rapid.T) {
 			require.Equal(t, valid[id], r.Remove(id))
 			delete(valid, id)
 		},
-		"save": func(t *rapid.T) {
-			e := codec.NewEncoder("ids", 1)
-			r.Encode(e)
-			b, err := e.Finish()
-			require.NoError(t, err)
-			d, err := codec.NewDecoder(b, "ids", 1)
-			require.NoError(t, err)
-			r = Decode(d)
-			require.NoError(t, d.Done())
-		},
+		"save": func(t *rapid.T) { r = restored(t, &r) },
 		"": func(t *rapid.T) {
 			require.Equal(t, len(valid), r.Len())
 			for id := range r.All() {
