@@ -150,6 +150,11 @@ func TestSlices(t *testing.T) {
 	}
 	refuse(t, func(e *Encoder) { e.Float64s([]float64{math.NaN()}) },
 		func(d *Decoder) []float64 { return d.Float64sIn(AnyLen, math.Inf(-1), math.Inf(1)) })
+	accept(t, []uint16{0, 9}, func(e *Encoder) { e.Uint16s([]uint16{0, 9}) },
+		func(d *Decoder) []uint16 { return d.Uint16sIn(2, 9) })
+	accept(t, []uint32{0, 9}, func(e *Encoder) { e.Uint32s([]uint32{0, 9}) },
+		func(d *Decoder) []uint32 { return d.Uint32sIn(2, 9) })
+	accept(t, []bool(nil), func(*Encoder) {}, func(d *Decoder) []bool { return d.Bools(0) })
 	refuse(t, func(e *Encoder) { e.Bool(true) }, func(d *Decoder) []bool { return d.Bools(2) })
 	refuse(t, func(e *Encoder) { e.Bool(true) }, func(d *Decoder) []bool { return d.Bools(-1) })
 	accept(t, []bool{true, false}, func(e *Encoder) { e.Bool(true); e.Bool(false) },

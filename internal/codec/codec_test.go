@@ -65,6 +65,19 @@ func TestRoundTrip(t *testing.T) {
 	require.NoError(t, d.Done())
 }
 
+// A slice may fill what is left of the data to the last byte.
+func TestSliceAtTheEnd(t *testing.T) {
+	t.Parallel()
+	v := []int{1, 2, 3}
+	accept(t, v, func(e *Encoder) { e.Ints(v) }, (*Decoder).Ints)
+	accept(t, []byte{1, 2}, func(e *Encoder) { e.Bytes([]byte{1, 2}) }, (*Decoder).Bytes)
+	accept(t, []uint16{1, 2}, func(e *Encoder) { e.Uint16s([]uint16{1, 2}) }, (*Decoder).Uint16s)
+	accept(t, []uint32{1, 2}, func(e *Encoder) { e.Uint32s([]uint32{1, 2}) }, (*Decoder).Uint32s)
+	accept(t, []uint64{1, 2}, func(e *Encoder) { e.Uint64s([]uint64{1, 2}) }, (*Decoder).Uint64s)
+	accept(t, []float32{1, 2}, func(e *Encoder) { e.Float32s([]float32{1, 2}) }, (*Decoder).Float32s)
+	accept(t, []float64{1, 2}, func(e *Encoder) { e.Float64s([]float64{1, 2}) }, (*Decoder).Float64s)
+}
+
 func TestEveryDamageIsFound(t *testing.T) {
 	b := write(t, func(e *Encoder) { e.Float64s([]float64{1, 2}); e.Source(rand.NewPCG(1, 2)) })
 	for n := range b {

