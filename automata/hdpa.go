@@ -172,6 +172,7 @@ func (a *hdpa) decode(d *codec.Decoder) {
 		d.Check(err)
 		return
 	}
+	d.Require(left[0] == 0, "%d units of no node", left[0])
 	v.estimates = t
 	copy(v.best[len(left):], t.mean)
 	for k := len(left) - 1; k >= 1; k-- {

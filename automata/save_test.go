@@ -32,7 +32,7 @@ func TestSaved(t *testing.T) {
 	each(t, func(t *testing.T, s scheme) {
 		a, src := must(s.make(3)), rand.NewPCG(11, 12)
 		run(t, a, must(NewPModel(0.2, 0.7, 0.5)), src, 100)
-		codectest.Run(t, strings.ReplaceAll(s.name, "ε", "e"), a, s.empty, use)
+		codectest.Run(t, strings.ReplaceAll(s.name, "ε", "e"), codectest.Of(a, s.empty, use))
 	})
 }
 
@@ -54,6 +54,12 @@ func TestSavedAtAnyTime(t *testing.T) {
 // TestSavedSearch is TestSaved for the two searches.
 func TestSavedSearch(t *testing.T) {
 	t.Parallel()
+	spl, hssl := savedSearches()
+	codectest.Run(t, "SPL", spl)
+	codectest.Run(t, "HSSL", hssl)
+}
+
+func savedSearches() (spl, hssl *codectest.Case) {
 	src := rand.NewPCG(1, 2)
 	coin := func() bool { return uniform(src) < 0.6 }
 	a, b := must(NewSPL(20)), must(NewHSSL(6))
@@ -61,14 +67,15 @@ func TestSavedSearch(t *testing.T) {
 		a.Learn(coin())
 		b.Learn(coin(), coin(), coin())
 	}
-	codectest.Run(t, "SPL", a, func() *SPL { return new(SPL) }, func(a *SPL) any {
+	spl = codectest.Of(a, func() *SPL { return new(SPL) }, func(a *SPL) any {
 		a.Learn(true)
 		return a.Point()
 	})
-	codectest.Run(t, "HSSL", b, func() *HSSL { return new(HSSL) }, func(a *HSSL) any {
+	hssl = codectest.Of(b, func() *HSSL { return new(HSSL) }, func(a *HSSL) any {
 		a.Learn(true, false, false)
 		return a.Point()
 	})
+	return spl, hssl
 }
 
 // run returns the actions selected.
@@ -165,13 +172,11 @@ func TestGolden(t *testing.T) {
 	golden.Check(t, "actions.golden", b.String())
 }
 
-func FuzzRestore(f *testing.F) {
-	var values []Automaton
-	empty := map[Automaton]func() Automaton{}
+func FuzzSaved(f *testing.F) {
+	spl, hssl := savedSearches()
+	cases := []*codectest.Case{spl, hssl}
 	for _, s := range schemes {
-		v := must(s.make(3))
-		values = append(values, v)
-		empty[v] = s.empty
+		cases = append(cases, codectest.Of(must(s.make(3)), s.empty, use))
 	}
-	codectest.Fuzz(f, func(like Automaton) Automaton { return empty[like]() }, use, values...)
+	codectest.Fuzz(f, cases...)
 }

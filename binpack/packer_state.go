@@ -116,8 +116,8 @@ func (p *Packer) decodeResource(d *codec.Decoder, k int) {
 	q := &p.resource[k]
 	q.known = d.Bool()
 	q.exp = d.IntIn(-math.MaxInt16, math.MaxInt16)
-	sites := p.sites.Slots()
-	for len(q.weight) < sites && d.Err() == nil {
+	slots := p.sites.Slots()
+	for len(q.weight) < slots && d.Err() == nil {
 		w := d.Int64In(0, mostQuanta)
 		if d.Require(w <= packing.MaxTotal-q.total, "weights add up to more than 2^62"); d.Err() != nil {
 			return
@@ -128,19 +128,20 @@ func (p *Packer) decodeResource(d *codec.Decoder, k int) {
 	if d.Err() != nil { // the number of sites may be anything
 		return
 	}
-	placed := make([]bool, sites)
+	placed := make([]bool, slots)
 	if k == 0 {
-		p.home = make([]int32, sites)
+		p.home = make([]int32, slots)
 	}
-	q.grow(sites, 0)
+	q.grow(slots, 0)
 	for n := 0; n < len(p.state) && d.Err() == nil; n++ {
 		q.grow(0, n+1)
 		q.capacity[n] = d.Int64In(1, unlimited)
 		d.Require(q.capacity[n] <= mostQuanta || k > 0 && q.capacity[n] == unlimited, "a capacity of %d", q.capacity[n])
 		q.change[n] = d.Int64In(math.MinInt64, math.MaxInt64)
-		for _, u := range d.Uint32s() {
+		sites := d.Uint32s()
+		for _, u := range sites {
 			s := int(u)
-			if s >= sites || placed[s] || !p.nodes.Live(n) || k > 0 && int(p.home[s]) != n {
+			if s >= slots || placed[s] || !p.nodes.Live(n) || k > 0 && int(p.home[s]) != n {
 				d.Fail("site %d on node %d", s, n)
 				return
 			}
@@ -152,6 +153,11 @@ func (p *Packer) decodeResource(d *codec.Decoder, k int) {
 				p.state[n].cost += moveUnits
 			}
 		}
+		q.sites.All(n, func(s int) bool {
+			d.Require(int(sites[0]) == s, "site %d of node %d out of order", s, n)
+			sites = sites[1:]
+			return true
+		})
 	}
 	for s, ok := range placed {
 		d.Require(ok == p.sites.Live(s), "slot %d of a site is on a node: %v", s, ok)

@@ -12,6 +12,12 @@ import (
 // λ = 1 and N = 8, so that no float is rounded.
 func TestSchemeSaved(t *testing.T) {
 	t.Parallel()
+	codectest.Run(t, "scheme", savedScheme(t))
+}
+
+func FuzzSaved(f *testing.F) { codectest.Fuzz(f, savedScheme(f), savedPacker(f), savedPackerWithRules(f)) }
+
+func savedScheme(t testing.TB) *codectest.Case {
 	s, err := NewScheme([]int{20, 30, 40}, SchemeConfig{Capacity: 20}, rand.NewPCG(1, 2))
 	require.NoError(t, err)
 	play := func(s *Scheme) any {
@@ -28,16 +34,20 @@ func TestSchemeSaved(t *testing.T) {
 	for _, p := range s.Next()[1:] { // one answer is due
 		require.NoError(t, s.Observe(p, true))
 	}
-	codectest.Run(t, "scheme", s, func() *Scheme { return new(Scheme) }, play)
+	return codectest.Of(s, func() *Scheme { return new(Scheme) }, play)
 }
 
 func TestPackerSaved(t *testing.T) {
 	t.Parallel()
+	codectest.Run(t, "packer", savedPacker(t))
+}
+
+func savedPacker(t testing.TB) *codectest.Case {
 	p, _ := newFleet(t, PackerConfig{Headroom: -1}, 3, 10)
 	sites := add(t, p, 3, 4, 5, 6, 7)
 	require.NoError(t, p.RemoveSite(sites[1]))
 	require.NoError(t, p.SetWeight(sites[2], 9))
-	codectest.Run(t, "packer", p, func() *Packer { return new(Packer) }, func(p *Packer) any {
+	return codectest.Of(p, func() *Packer { return new(Packer) }, func(p *Packer) any {
 		moves, _ := p.Rebalance(RebalanceConfig{MaxMoves: 50})
 		site, node, err := p.AddSite(2, SiteConfig{})
 		return []any{moves, site, node, err}
@@ -47,6 +57,10 @@ func TestPackerSaved(t *testing.T) {
 // A packer with rules, two resources, a closing under way and a site where it must not be.
 func TestPackerWithRulesSaved(t *testing.T) {
 	t.Parallel()
+	codectest.Run(t, "packer_rules", savedPackerWithRules(t))
+}
+
+func savedPackerWithRules(t testing.TB) *codectest.Case {
 	p, err := NewPacker(PackerConfig{Resources: 1, MoveCost: -1})
 	require.NoError(t, err)
 	for zone := range 4 {
@@ -65,7 +79,7 @@ func TestPackerWithRulesSaved(t *testing.T) {
 	_, err = p.Rebalance(RebalanceConfig{MaxMoves: 1})
 	require.NoError(t, err)
 	require.NoError(t, p.SetSite(sites[1], SiteConfig{Never: []int{must(p.NodeOf(sites[1]))}}))
-	codectest.Run(t, "packer_rules", p, func() *Packer { return new(Packer) }, func(p *Packer) any {
+	return codectest.Of(p, func() *Packer { return new(Packer) }, func(p *Packer) any {
 		var all []any
 		for range 5 {
 			moves, _ := p.Rebalance(RebalanceConfig{MaxMoves: 2})

@@ -135,13 +135,15 @@ func (b *book) encode(e *codec.Encoder) {
 
 func decodeBook(d *codec.Decoder) book {
 	b := book{ids: ids.Decode(d), now: d.Float64In(math.Inf(-1), math.MaxFloat64), asked: map[uint32]float64{}}
+	least := 0
 	for range d.Count(12) {
 		slot, at := d.Uint32(), d.Float64()
-		good := int(slot) < b.ids.Slots() && b.idle(int(slot)) && at <= b.now
+		good := int(slot) >= least && int(slot) < b.ids.Slots() && b.ids.Live(int(slot)) && at <= b.now && !math.IsInf(at, -1)
 		if d.Require(good, "slot %d in flight since %v", slot, at); d.Err() != nil {
 			break
 		}
 		b.asked[slot] = at
+		least = int(slot) + 1
 	}
 	return b
 }

@@ -196,7 +196,7 @@ func (e *EstimateFirst) decode(d *codec.Decoder) {
 	e.scheduled.decode(d)
 	n := e.ids.Slots()
 	e.period = d.Float64In(-1, math.MaxFloat64)
-	e.left = d.IntIn(0, math.MaxInt)
+	e.left = d.IntIn(0, codec.MostCount)
 	e.polls, e.changes = d.Uint32sIn(n, math.MaxUint32), d.Uint32sIn(n, math.MaxUint32)
 	e.since, e.until = d.Float64sIn(n, math.Inf(-1), math.MaxFloat64), d.Float64sIn(n, -math.MaxFloat64, math.MaxFloat64)
 	for slot, changes := range e.changes {

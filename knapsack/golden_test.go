@@ -15,7 +15,7 @@ import (
 // goldenRun polls a learner from step `from` up to step `to` as a crawl does, with answers that
 // come late, come never, and with pages that come and go. It returns the pages given, by slot and
 // generation.
-func goldenRun(t *testing.T, l Learner, pages, flying *[]int, from, to int) (choices []string) {
+func goldenRun(t testing.TB, l Learner, pages, flying *[]int, from, to int) (choices []string) {
 	for k := from; k < to; k++ {
 		now := float64(k)
 		if page, err := l.Next(now); err == nil {
@@ -82,19 +82,39 @@ type savedLearner interface {
 // The saved states of a golden run, polls in flight included: see codectest.Run.
 func TestSaved(t *testing.T) {
 	t.Parallel()
-	for _, c := range learners {
+	for k, c := range learners {
 		if strings.HasPrefix(c.name, "rate-filter") {
 			continue // has a test of its own
 		}
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			l := c.make(5, 3)
-			var flying []int
-			pages := slices.Collect(l.All())
-			goldenRun(t, l, &pages, &flying, 0, 113)
-			codectest.Run(t, c.name, l.(savedLearner), func() savedLearner { return c.zero().(savedLearner) }, useLearner)
+			codectest.Run(t, c.name, savedCase(t, k))
 		})
 	}
+}
+
+func FuzzSaved(f *testing.F) {
+	cases := []*codectest.Case{savedKeyed()}
+	for k := range learners {
+		if !strings.HasPrefix(learners[k].name, "rate-filter") {
+			cases = append(cases, savedCase(f, k))
+		}
+	}
+	codectest.Fuzz(f, cases...)
+}
+
+// savedCase is that of learner k of learners.
+func savedCase(t testing.TB, k int) *codectest.Case {
+	c := learners[k]
+	l := c.make(5, 3)
+	var flying []int
+	pages := slices.Collect(l.All())
+	goldenRun(t, l, &pages, &flying, 0, 113)
+	var traits []codectest.Trait
+	if _, ok := l.(*VLAKG); ok {
+		traits = append(traits, codectest.Drifts)
+	}
+	return codectest.Of(l.(savedLearner), func() savedLearner { return c.zero().(savedLearner) }, useLearner, traits...)
 }
 
 // useLearner does with a learner what a crawler does, whatever its state.

@@ -236,20 +236,27 @@ func refusedKey[K comparable](key K) error {
 	return err
 }
 
-// The blob: bytes, truncation, forgeries.
-func TestKeyedSaved(t *testing.T) {
-	t.Parallel()
-	empty := func() *Keyed[string] { return keyed(must(NewAdaptive(0, AdaptiveConfig{})), 2) }
+// someKeyed is in the middle of a run.
+func someKeyed() *Keyed[string] {
 	k := NewKeyed[string](must(NewAdaptive(0, AdaptiveConfig{Start: 4})))
 	for i := range 4 {
 		k.Add(url(i))
 	}
 	for i := range 60 {
 		u := must(k.Next(after(float64(i))))
-		require.NoError(t, k.Observe(u, after(float64(i)), u == url(1)))
+		if err := k.Observe(u, after(float64(i)), u == url(1)); err != nil {
+			panic(err)
+		}
 	}
-	require.NoError(t, k.Remove(url(2)))
-	codectest.Run(t, "keyed", k, empty, func(k *Keyed[string]) any {
+	if err := k.Remove(url(2)); err != nil {
+		panic(err)
+	}
+	return k
+}
+
+func savedKeyed() *codectest.Case {
+	empty := func() *Keyed[string] { return keyed(must(NewAdaptive(0, AdaptiveConfig{})), 2) }
+	return codectest.Of(someKeyed(), empty, func(k *Keyed[string]) any {
 		var did []any
 		for i := range 20 {
 			u, err := k.Next(after(100 + float64(i)))
@@ -257,9 +264,16 @@ func TestKeyedSaved(t *testing.T) {
 		}
 		return fmt.Sprint(append(did, slices.Collect(k.All())))
 	})
+}
+
+// The blob: bytes, truncation, forgeries.
+func TestKeyedSaved(t *testing.T) {
+	t.Parallel()
+	codectest.Run(t, "keyed", savedKeyed())
 
 	// The learner inside may be a zero value, and is one still if the state is refused.
 	zero := NewKeyed[string](new(Adaptive))
+	k := someKeyed()
 	data := must(k.MarshalBinary())
 	spoiled := codectest.Forge(data, func(body []byte) []byte { return body[:len(body)-1] })
 	require.ErrorIs(t, zero.UnmarshalBinary(spoiled), ErrCorrupt)

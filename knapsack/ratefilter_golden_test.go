@@ -212,29 +212,37 @@ func TestRateFilterSaved(t *testing.T) {
 			if testing.Short() && o == knapsack.Age {
 				t.Skip("long")
 			}
-			f, err := knapsack.NewRateFilter(4, knapsack.RateFilterConfig{Objective: o})
-			require.NoError(t, err)
-			group, err := f.AddGroup(knapsack.GroupConfig{MinGap: 2, MaxShare: 0.75})
-			require.NoError(t, err)
-			for page := range 2 {
-				require.NoError(t, f.SetGroup(page, group))
-				require.NoError(t, f.SetInterval(page, 1, 64))
-			}
-			require.NoError(t, f.SetWeight(2, 0.5))
-			for k := range 60 {
-				page, err := f.Next(float64(k))
-				require.NoError(t, err)
-				if k == 57 {
-					require.NoError(t, f.GiveBack(page, float64(k)))
-				} else if k < 59 {
-					require.NoError(t, f.Observe(page, float64(k), page == 1))
-				}
-			}
-			require.NoError(t, f.Signal(3, 0, 70))
-			require.NoError(t, f.Remove(2))
-			codectest.Run(t, "rate-filter-"+o.String(), f, func() *knapsack.RateFilter { return new(knapsack.RateFilter) }, useFilter)
+			codectest.Run(t, "rate-filter-"+o.String(), savedFilter(t, o))
 		})
 	}
+}
+
+func FuzzSavedRateFilter(f *testing.F) {
+	codectest.Fuzz(f, savedFilter(f, knapsack.Detections), savedFilter(f, knapsack.Age))
+}
+
+func savedFilter(t testing.TB, o knapsack.Objective) *codectest.Case {
+	f, err := knapsack.NewRateFilter(4, knapsack.RateFilterConfig{Objective: o})
+	require.NoError(t, err)
+	group, err := f.AddGroup(knapsack.GroupConfig{MinGap: 2, MaxShare: 0.75})
+	require.NoError(t, err)
+	for page := range 2 {
+		require.NoError(t, f.SetGroup(page, group))
+		require.NoError(t, f.SetInterval(page, 1, 64))
+	}
+	require.NoError(t, f.SetWeight(2, 0.5))
+	for k := range 60 {
+		page, err := f.Next(float64(k))
+		require.NoError(t, err)
+		if k == 57 {
+			require.NoError(t, f.GiveBack(page, float64(k)))
+		} else if k < 59 {
+			require.NoError(t, f.Observe(page, float64(k), page == 1))
+		}
+	}
+	require.NoError(t, f.Signal(3, 0, 70))
+	require.NoError(t, f.Remove(2))
+	return codectest.Of(f, func() *knapsack.RateFilter { return new(knapsack.RateFilter) }, useFilter, codectest.Drifts)
 }
 
 // useFilter does with a filter what a crawler does, whatever its state.

@@ -44,6 +44,13 @@ func (a *Assigner) encode(e *codec.Encoder) {
 	e.Source(a.src)
 }
 
+// mostOf is above all sums of durations, and mostSquare above all of squares of ratios of two, of a
+// float32 each: products of several are finite.
+const (
+	mostOf     = 1e36
+	mostSquare = 1e150
+)
+
 func (a *Assigner) decode(d *codec.Decoder) {
 	a.cfg.Threshold = d.Float64In(math.SmallestNonzeroFloat64, math.Inf(1))
 	a.cfg.Explore = d.Float64In(0, 1)
@@ -53,7 +60,9 @@ func (a *Assigner) decode(d *codec.Decoder) {
 		if d.Err() != nil {
 			return // before corrupt data ask for more memory than they have themselves
 		}
-		a.arm = append(a.arm, decodeArm(d))
+		m := decodeArm(d)
+		d.Require(m.forecast == 0 && m.measured == 0 || m.forecast > 1/mostOf, "durations of %v, %v expected", m.measured, m.forecast)
+		a.arm = append(a.arm, m)
 	}
 	a.width = d.IntIn(len(a.arm), nowhere-1)
 	a.sites = ids.Decode(d)
@@ -68,14 +77,18 @@ func (a *Assigner) decode(d *codec.Decoder) {
 		if v == &s.base {
 			length *= a.width
 		}
-		*v = d.Float32sIn(length, 0, math.MaxFloat32)
+		most := float32(mostOf)
+		if v == &s.base || v == &s.held {
+			most = 20 * longest
+		}
+		*v = d.Float32sIn(length, 0, most)
 	}
 	s.repeats, s.count = d.BytesLen(n), d.BytesLen(n*a.width)
 	for _, v := range a.relative.floats() {
-		*v = d.NonNegative()
+		*v = d.Float64In(0, mostSquare)
 	}
-	d.Require(a.relative.means > 0, "noise of mean durations of %v", a.relative.means)
-	a.told = d.IntIn(0, math.MaxInt)
+	d.Require(a.relative.means > 1/mostSquare, "noise of mean durations of %v", a.relative.means)
+	a.told = d.IntIn(0, codec.MostCount)
 	a.src = d.NeedSource()
 	if d.Err() == nil {
 		a.checkPlaces(d)
@@ -133,27 +146,27 @@ func (o *outage) encode(e *codec.Encoder) {
 }
 
 func decodeOutage(d *codec.Decoder) outage {
-	return outage{alarm: d.NonNegative(), alone: d.NonNegative(), means: d.NonNegative(), down: d.Bool(), tried: d.Bool(),
-		deferred: d.IntIn(0, math.MaxInt), shut: d.IntIn(0, longestWait), wait: d.IntIn(1, longestWait)}
+	return outage{alarm: d.Float64In(0, mostOf), alone: d.Float64In(0, mostOf), means: d.Float64In(0, mostOf), down: d.Bool(), tried: d.Bool(),
+		deferred: d.IntIn(0, codec.MostCount), shut: d.IntIn(0, longestWait), wait: d.IntIn(1, longestWait)}
 }
 
 func decodeArm(d *codec.Decoder) armState {
 	return armState{
 		capacity:  d.Float64In(math.SmallestNonzeroFloat64, math.Inf(1)),
-		measured:  d.NonNegative(),
-		forecast:  d.NonNegative(),
-		price:     d.NonNegative(),
-		work:      d.Finite(),
-		priceStep: d.Finite(),
-		excess:    d.Finite(),
-		denied:    d.Finite(),
-		step:      d.Finite(),
-		change:    d.Finite(),
-		sites:     d.Int(),
-		low:       d.Int(),
-		high:      d.Int(),
-		atOpening: d.Int(),
-		answers:   d.Int(),
+		measured:  d.Float64In(0, mostOf),
+		forecast:  d.Float64In(0, mostOf),
+		price:     d.Float64In(0, mostPrice),
+		work:      d.Float64In(-mostOf, mostOf),
+		priceStep: d.Float64In(0, mostOf),
+		excess:    d.Float64In(-mostOf, mostOf),
+		denied:    d.Float64In(-mostOf, mostOf),
+		step:      d.Float64In(0, mostOf),
+		change:    d.Float64In(-mostOf, mostOf),
+		sites:     d.IntIn(0, codec.MostCount),
+		low:       d.IntIn(-codec.MostCount, codec.MostCount),
+		high:      d.IntIn(-codec.MostCount, codec.MostCount),
+		atOpening: d.IntIn(0, codec.MostCount),
+		answers:   d.IntIn(0, codec.MostCount),
 		outage:    decodeOutage(d),
 	}
 }

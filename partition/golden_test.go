@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"hash/fnv"
 	"iter"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -124,6 +126,28 @@ func ask(query func(i, j int) error, class func(int) (int, error), n int) (class
 // Every type is saved as the same bytes, restored, and refused if spoiled.
 func TestSaved(t *testing.T) {
 	t.Parallel()
+	for name, c := range savedCases(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			codectest.Run(t, name, c)
+		})
+	}
+	s, err := NewAssigner(2, 2, AssignerConfig{}, rand.New(rand.NewPCG(1, 2)))
+	require.NoError(t, err)
+	_, err = s.MarshalBinary()
+	require.ErrorContains(t, err, "use *rand.PCG or *rand.ChaCha8")
+}
+
+func FuzzSaved(f *testing.F) {
+	cases := savedCases(f)
+	var list []*codectest.Case
+	for _, name := range slices.Sorted(maps.Keys(cases)) {
+		list = append(list, cases[name])
+	}
+	codectest.Fuzz(f, list...)
+}
+
+func savedCases(t testing.TB) map[string]*codectest.Case {
 	w, err := NewTWOMA(2, 3, TWOMAConfig{}, rand.NewPCG(1, 2))
 	require.NoError(t, err)
 	for i, d := range []float64{10, 20, 30} {
@@ -152,24 +176,23 @@ func TestSaved(t *testing.T) {
 	require.NoError(t, c.Query(0, 3))
 	require.NoError(t, s.Remove(1))
 	s.Add()
-	codectest.Run(t, "TWOMA", w, func() *TWOMA { return new(TWOMA) }, func(w *TWOMA) any { return access(w, w.All()) })
-	codectest.Run(t, "PairTWOMA", p, func() *PairTWOMA { return new(PairTWOMA) }, func(p *PairTWOMA) any {
-		return access(p, func(yield func(int) bool) {
-			for i := range len(p.arm) {
-				if !yield(i) {
-					return
+	return map[string]*codectest.Case{
+		"TWOMA": codectest.Of(w, func() *TWOMA { return new(TWOMA) }, func(w *TWOMA) any { return access(w, w.All()) }),
+		"PairTWOMA": codectest.Of(p, func() *PairTWOMA { return new(PairTWOMA) }, func(p *PairTWOMA) any {
+			return access(p, func(yield func(int) bool) {
+				for i := range len(p.arm) {
+					if !yield(i) {
+						return
+					}
 				}
-			}
-		})
-	})
-	codectest.Run(t, "Assigner", s, func() *Assigner { return new(Assigner) }, func(a *Assigner) any { return access(a, a.All()) })
-	codectest.Run(t, "Partitioner", o, func() *objectMigration { return new(objectMigration) }, func(p *objectMigration) any {
-		return ask(p.Query, p.Class, len(p.part))
-	})
-	codectest.Run(t, "CoAccess", c, func() *coAccess { return new(coAccess) }, func(c *coAccess) any {
-		return ask(c.Query, c.Class, len(c.class))
-	})
-	s.src = rand.New(rand.NewPCG(1, 2))
-	_, err = s.MarshalBinary()
-	require.ErrorContains(t, err, "use *rand.PCG or *rand.ChaCha8")
+			})
+		}),
+		"Assigner": codectest.Of(s, func() *Assigner { return new(Assigner) }, func(a *Assigner) any { return access(a, a.All()) }),
+		"Partitioner": codectest.Of(o, func() *objectMigration { return new(objectMigration) }, func(p *objectMigration) any {
+			return ask(p.Query, p.Class, len(p.part))
+		}),
+		"CoAccess": codectest.Of(c, func() *coAccess { return new(coAccess) }, func(c *coAccess) any {
+			return ask(c.Query, c.Class, len(c.class))
+		}),
+	}
 }

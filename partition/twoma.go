@@ -351,8 +351,8 @@ func decodeMeans(d *codec.Decoder, arms int, lastCrawl bool) armMeans {
 	d.Require(len(a.last) == arms, "averages of %d arms, of %d", len(a.last), arms)
 	for _, v := range a.last {
 		d.Require(math.IsNaN(v) || v >= 0 && v <= math.MaxFloat64, "average %v", v)
-		a.now = append(a.now, mean{n: d.IntIn(0, math.MaxInt), v: d.NonNegative()})
+		a.now = append(a.now, mean{n: d.IntIn(0, codec.MostCount), v: d.NonNegative()})
 	}
-	a.told = d.IntIn(0, math.MaxInt)
+	a.told = d.IntIn(0, codec.MostCount)
 	return a
 }

@@ -122,9 +122,9 @@ func (d *Dispatcher) decode(r *codec.Decoder) {
 	if d.now = r.Float64(); math.IsNaN(d.now) || math.IsInf(d.now, 1) {
 		r.Fail("time %v", d.now)
 	}
-	d.replaned = r.IntIn(0, math.MaxInt)
+	d.replaned = r.IntIn(0, codec.MostCount)
 	d.all = pace{r.NonNegative(), r.NonNegative()}
-	d.misses = misses{r.NonNegative(), r.IntIn(0, math.MaxInt-priorMisses)}
+	d.misses = misses{r.NonNegative(), r.IntIn(0, codec.MostCount)}
 	for _, list := range d.lists() {
 		for _, z := range r.Uint32sIn(codec.AnyLen, uint32(n-1)) {
 			r.Require(!d.waits[z], "site %d waits twice", z)

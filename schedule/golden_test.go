@@ -219,7 +219,7 @@ func TestGoldenPredictions(t *testing.T) {
 }
 
 // goldenPredictor has seen runs of eleven sites, of which it forgot one.
-func goldenPredictor(t *testing.T) *schedule.DurationPredictor {
+func goldenPredictor(t testing.TB) *schedule.DurationPredictor {
 	rng := rand.New(rand.NewPCG(8, 1))
 	e := &schedule.DurationPredictor{}
 	for run := range 20 {
@@ -236,7 +236,18 @@ func goldenPredictor(t *testing.T) *schedule.DurationPredictor {
 // TestSaved pins the saved state of each type, and loads it back.
 func TestSaved(t *testing.T) {
 	t.Parallel()
-	codectest.Run(t, "predictor", goldenPredictor(t), func() *schedule.DurationPredictor { return &schedule.DurationPredictor{} },
+	predictor, dispatcher := savedCases(t)
+	codectest.Run(t, "predictor", predictor)
+	codectest.Run(t, "dispatcher", dispatcher)
+}
+
+func FuzzSaved(f *testing.F) {
+	predictor, dispatcher := savedCases(f)
+	codectest.Fuzz(f, predictor, dispatcher)
+}
+
+func savedCases(t testing.TB) (predictor, dispatcher *codectest.Case) {
+	predictor = codectest.Of(goldenPredictor(t), func() *schedule.DurationPredictor { return &schedule.DurationPredictor{} },
 		func(e *schedule.DurationPredictor) any {
 			var seen []schedule.Prediction
 			for z := range 15 {
@@ -252,7 +263,7 @@ func TestSaved(t *testing.T) {
 	}
 	d := fresh()
 	goldenWork(t, d)
-	codectest.Run(t, "dispatcher", d, fresh, func(d *schedule.Dispatcher) any {
+	dispatcher = codectest.Of(d, fresh, func(d *schedule.Dispatcher) any {
 		var seen []int
 		for now := 20.; now < 40; now++ {
 			for j := range 4 {
@@ -269,11 +280,12 @@ func TestSaved(t *testing.T) {
 		}
 		return seen
 	})
+	return predictor, dispatcher
 }
 
 // goldenWork leaves a dispatcher in the middle of its work: sites done, held, given back
 // and copied, and a client lost.
-func goldenWork(t *testing.T, d *schedule.Dispatcher) {
+func goldenWork(t testing.TB, d *schedule.Dispatcher) {
 	held := make([]int, 4)
 	for j := range held {
 		held[j] = ok(d.Next(j, float64(j)))

@@ -1,8 +1,6 @@
 package schedule
 
 import (
-	"math"
-
 	"github.com/recrawl/recrawl/internal/codec"
 )
 
@@ -36,27 +34,35 @@ func (e *DurationPredictor) encode(w *codec.Encoder) {
 	}
 }
 
+const (
+	// farthest is above all levels and trends of durations up to longestRun.
+	farthest = 1e10 * longestRun
+	// mostError is above all sums of errors of logarithms that somebody lives to see.
+	mostError = 1e100
+)
+
 // leastTrack is the number of bytes of a slot without runs.
 const leastTrack = 4 + 8
 
 func (e *DurationPredictor) decode(r *codec.Decoder) {
-	finite := func(to []float64) { copy(to, r.Float64sIn(len(to), -math.MaxFloat64, math.MaxFloat64)) }
-	finite(e.abs[:])
-	finite(e.square[:])
-	e.scored = r.IntIn(0, math.MaxInt)
+	numbers := func(to []float64, low, high float64) { copy(to, r.Float64sIn(len(to), low, high)) }
+	numbers(e.abs[:], 0, mostError)
+	numbers(e.square[:], 0, mostError)
+	e.scored = r.IntIn(0, codec.MostCount)
 	e.tracks = make([]track, r.Count(leastTrack))
 	scored := 0
 	for k := range e.tracks {
 		t := &e.tracks[k]
 		t.generation = r.Uint32()
-		if t.runs = r.IntIn(0, math.MaxInt); t.runs == 0 {
+		if t.runs = r.IntIn(0, codec.MostCount); t.runs == 0 {
 			continue
 		}
-		finite(t.recent[:])
+		numbers(t.recent[:], 0, longestRun)
 		var means [4]float64
-		finite(means[:])
+		numbers(means[:], -farthest, farthest)
 		t.ewma, t.level, t.trend, t.mean = means[0], means[1], means[2], means[3]
-		finite(t.square[:])
+		r.Require(t.ewma > 0 && t.mean > 0, "slot %d: mean durations of %v and %v", k, t.ewma, t.mean)
+		numbers(t.square[:], 0, mostError)
 		t.scored = r.IntIn(0, t.runs-1)
 		for _, d := range t.recent[:min(t.runs, medianWindow)] {
 			r.Require(positive(d) && d <= longestRun, "slot %d: duration %v", k, d)

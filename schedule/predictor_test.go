@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/recrawl/recrawl/internal/codec/codectest"
 	"github.com/recrawl/recrawl/internal/ids"
 )
 
@@ -189,20 +188,6 @@ func TestRemovedSitesLeaveNothingBehind(t *testing.T) {
 		require.InDelta(t, mean, got.Mean, 1e-13*mean)
 		require.InDelta(t, math.Sqrt(square), got.SD, 1e-13*mean)
 	})
-}
-
-func FuzzPredictorUnmarshal(f *testing.F) {
-	var e DurationPredictor
-	for k := range 8 {
-		_ = e.Observe(k%3, float64(k+1))
-	}
-	codectest.Fuzz(f, func(*DurationPredictor) *DurationPredictor { return &DurationPredictor{} }, func(e *DurationPredictor) any {
-		for z := range 5 {
-			_, _ = e.Predict(z)
-			_ = e.Observe(z, 1)
-		}
-		return nil
-	}, &e)
 }
 
 func TestPredictorAllocatesNothingForKnownSites(t *testing.T) {

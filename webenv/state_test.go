@@ -55,6 +55,26 @@ func outcomes(env saver) any {
 	return found
 }
 
+// savedEnv is the case of an environment in the middle of a run.
+func savedEnv(t testing.TB, make func(n int, src rand.Source) (Env, error)) *codectest.Case {
+	env, err := make(3, rand.NewPCG(1, 2))
+	require.NoError(t, err)
+	for k := range 50 {
+		env.Poll(k%3, float64(k+1)*0.25)
+	}
+	return codectest.Of(env.(saver), func() saver { return empty(env) }, outcomes)
+}
+
+func FuzzSaved(f *testing.F) {
+	var cases []*codectest.Case
+	for _, e := range envs() {
+		if e.simulated {
+			cases = append(cases, savedEnv(f, e.make))
+		}
+	}
+	codectest.Fuzz(f, cases...)
+}
+
 func TestSaved(t *testing.T) {
 	t.Parallel()
 	for _, e := range envs() {
@@ -63,12 +83,7 @@ func TestSaved(t *testing.T) {
 		}
 		t.Run(e.name, func(t *testing.T) {
 			t.Parallel()
-			env, err := e.make(3, rand.NewPCG(1, 2))
-			require.NoError(t, err)
-			for k := range 50 {
-				env.Poll(k%3, float64(k+1)*0.25)
-			}
-			codectest.Run(t, e.name, env.(saver), func() saver { return empty(env) }, outcomes)
+			codectest.Run(t, e.name, savedEnv(t, e.make))
 		})
 	}
 	m, err := NewPoisson([]float64{1}, rand.New(check.Source(1)))

@@ -71,6 +71,10 @@ func (d *Decoder) Uint64In(high uint64) uint64 {
 	return v
 }
 
+// MostCount bounds what is read as a count of something that happens now and then: nobody lives to
+// see that many, and those that come after do not overflow.
+const MostCount = 1 << 60
+
 // Int64In reads, from where Encoder.Uint64 wrote its bits, an int64 of low to high.
 func (d *Decoder) Int64In(low, high int64) int64 {
 	v := int64(d.Uint64())

@@ -1,4 +1,4 @@
-// Package codectest tests the saving of a type: one call of [Run] for each type replaces
+// Package codectest tests the saving of a type: a [Case] of each type, for [Run] and [Fuzz], replaces
 // tests of its own. Values that contradict each other are made by saving a value that a
 // test has spoiled, or with [Forge].
 package codectest
@@ -12,9 +12,11 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -35,7 +37,7 @@ const allBits = 256
 // mostForged is the most forged states that are tried.
 const mostForged = 4000
 
-// Run tests the saving of v, a value in the middle of a run:
+// Run tests the saving of the value v of a case:
 //
 //   - its bytes are those of the file testdata/saved/name.golden (-update writes it);
 //   - saving does not change it;
@@ -44,29 +46,63 @@ const mostForged = 4000
 //   - data cut off anywhere, with a bit flipped, of another version or another type are
 //     refused with the right error, and nothing changes;
 //   - with bytes changed, or numbers, and the checksum right again, data are refused with
-//     ErrCorrupt, or give a value with which use neither panics nor hangs.
-//
-// The function use does with a value what callers do, for a while, and returns something
-// to compare; nil where there is nothing. It must allow for values with other settings
-// than those of v. empty returns something to load into: a zero value, or one with other
-// state.
-func Run[P Saved](t *testing.T, name string, v P, empty func() P, use func(P) any) {
+//     ErrCorrupt, or give a value that is saved as they are, with which use neither panics nor
+//     hangs, and which can be loaded after that.
+func Run(t *testing.T, name string, c *Case) {
 	t.Helper()
-	data := save(t, v)
+	v, data := c.value, c.data
 	golden.Check(t, "saved/"+name+".golden", dump(data))
-
 	require.Equal(t, data, save(t, v), "saving changed it")
 
-	twin := empty()
+	twin := c.empty()
 	require.NoError(t, twin.UnmarshalBinary(data))
-	require.Equal(t, data, save(t, twin), "loading changed it")
+	if !c.has(Partial) {
+		require.Equal(t, data, save(t, twin), "loading changed it")
+	}
 	refusals(t, data, twin)
-	if use != nil {
-		require.Equal(t, use(v), use(twin), "the loaded value goes on in another way")
+	if c.use != nil {
+		require.Equal(t, c.use(v), c.use(twin), "the loaded value goes on in another way")
 		require.Equal(t, save(t, v), save(t, twin), "the loaded value goes on in another way")
 	}
-	forgeries(t, data, empty, use)
+	forgeries(t, data, c)
 }
+
+// A Trait of a type allows it what other types must not do with forged data.
+type Trait int
+
+const (
+	// Partial may save something else than it has accepted: what it does not know is left out.
+	Partial Trait = iota
+	// Drifts may refuse what it becomes in use: it has running sums and products, and those of data
+	// at the edge of what is accepted drift over it.
+	Drifts
+)
+
+// A Case is a value in the middle of a run, and how to go on.
+type Case struct {
+	value  Saved
+	data   []byte
+	empty  func() Saved
+	use    func(Saved) any
+	traits []Trait
+}
+
+// Of returns the case of a value v. empty returns something to load into: a zero value, or one with
+// other state. use, unless nil, does with a value what callers do, for a while, and returns
+// something to compare, or nil; it must allow for values with other settings than those of v.
+func Of[P Saved](v P, empty func() P, use func(P) any, traits ...Trait) *Case {
+	data, err := v.MarshalBinary()
+	if err != nil {
+		panic(err)
+	}
+	c := &Case{value: v, data: data, empty: func() Saved { return empty() }, traits: traits}
+	if use != nil {
+		c.use = func(v Saved) any { return use(v.(P)) }
+	}
+	return c
+}
+
+func (c *Case) has(trait Trait) bool { return slices.Contains(c.traits, trait) }
 
 func save(t testing.TB, v Saved) []byte {
 	t.Helper()
@@ -127,7 +163,7 @@ func refusals(t *testing.T, data []byte, v Saved) {
 }
 
 // forgeries changes bytes behind the header and seals the data again.
-func forgeries[P Saved](t *testing.T, data []byte, empty func() P, use func(P) any) {
+func forgeries(t *testing.T, data []byte, c *Case) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(1, uint64(len(data))))
 	start, end := header(data)+1, len(data)-4
@@ -149,7 +185,7 @@ func forgeries[P Saved](t *testing.T, data []byte, empty func() P, use func(P) a
 			}
 			return body
 		})
-		try(t, data, forged, empty, use)
+		c.try(t, forged)
 	}
 	most := mostForged / 2
 	if testing.Short() {
@@ -164,7 +200,7 @@ func forgeries[P Saved](t *testing.T, data []byte, empty func() P, use func(P) a
 			binary.LittleEndian.PutUint64(body[at:], outlandish[k%len(outlandish)])
 			return body
 		})
-		try(t, data, forged, empty, use)
+		c.try(t, forged)
 	}
 }
 
@@ -178,29 +214,50 @@ var outlandish = [...]uint64{
 
 // try loads forged data over good data, which stay if they are refused, and uses what it
 // gives.
-func try[P Saved](t testing.TB, data, forged []byte, empty func() P, use func(P) any) {
+func (c *Case) try(t testing.TB, forged []byte) {
 	t.Helper()
-	v := empty()
-	require.NoError(t, v.UnmarshalBinary(data))
+	v := c.empty()
+	require.NoError(t, v.UnmarshalBinary(c.data))
+	before := c.data
+	if c.has(Partial) {
+		before = save(t, v)
+	}
+	hung := time.AfterFunc(hang, func() { panic(fmt.Sprintf("hangs with forged data %x", forged)) })
+	defer hung.Stop()
 	defer func() {
 		if r := recover(); r != nil {
-			t.Fatalf("panic with forged data %x: %v", forged, r)
+			t.Fatalf("panic with forged data %x: %v\n%s", forged, r, debug.Stack())
 		}
 	}()
 	if err := v.UnmarshalBinary(forged); err != nil {
 		if !errors.Is(err, codec.ErrCorrupt) {
 			t.Fatalf("forged data %x: %v", forged, err)
 		}
-		if after := save(t, v); !bytes.Equal(data, after) {
+		if after := save(t, v); !bytes.Equal(before, after) {
 			t.Fatalf("forged data %x are refused but leave %x", forged, after)
 		}
 		return
 	}
-	if use != nil {
-		use(v)
+	if same := save(t, v); !bytes.Equal(same, forged) && !c.has(Partial) {
+		at := 0
+		for at < min(len(same), len(forged)) && same[at] == forged[at] {
+			at++
+		}
+		t.Fatalf("of %d forged bytes, from byte %d on, %x is accepted and saved as %x; all: %x",
+			len(forged), at, forged[at:min(at+32, len(forged))], same[at:min(at+32, len(same))], forged)
 	}
-	save(t, v)
+	if c.use != nil {
+		c.use(v)
+	}
+	used := save(t, v)
+	if err := c.empty().UnmarshalBinary(used); err != nil && !c.has(Drifts) {
+		t.Fatalf("forged data %x are accepted, but what they become is refused: %v", forged, err)
+	}
 }
+
+// hang is the time after which a call counts as one that never returns: thousands of times what use
+// takes on a machine that does nothing else.
+const hang = 2 * time.Minute
 
 // Forge returns data with its body, that is everything but the checksum, replaced by what
 // edit makes of a copy, and with the right checksum of that.
@@ -208,21 +265,18 @@ func Forge(data []byte, edit func(body []byte) []byte) []byte {
 	return codec.Seal(edit(slices.Clone(data[:len(data)-4])))
 }
 
-// Fuzz fuzzes the decoders of values that [Run] tests, one or several: with bodies of any
-// content behind the header of one of them, checksum right, they refuse, or give a value
-// with which use does not panic. empty returns something to load into of the same type as
-// a value.
-func Fuzz[P Saved](f *testing.F, empty func(like P) P, use func(P) any, values ...P) {
-	saved := make([][]byte, len(values))
-	for k, v := range values {
-		saved[k] = save(f, v)
-		f.Add(k, saved[k][header(saved[k])+1:len(saved[k])-4])
+// Fuzz fuzzes the decoders of a package: with bodies of any content behind the header of a case,
+// checksum right, they refuse and leave everything as it was, or they accept. What they accept is
+// saved as the same bytes; used, it neither panics nor hangs, and what it becomes can be loaded.
+func Fuzz(f *testing.F, cases ...*Case) {
+	for k, c := range cases {
+		f.Add(k, c.data[header(c.data)+1:len(c.data)-4])
 	}
 	f.Fuzz(func(t *testing.T, k int, body []byte) {
-		if k < 0 || k >= len(values) {
+		if k < 0 || k >= len(cases) {
 			return
 		}
-		forged := Forge(saved[k], func(old []byte) []byte { return append(old[:header(old)+1], body...) })
-		try(t, saved[k], forged, func() P { return empty(values[k]) }, use)
+		c := cases[k]
+		c.try(t, Forge(c.data, func(old []byte) []byte { return append(old[:header(old)+1], body...) }))
 	})
 }

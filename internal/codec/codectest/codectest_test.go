@@ -57,7 +57,8 @@ func (r *ring) use() any {
 }
 
 func run(t *testing.T, flaw string) {
-	Run(t, "ring", &ring{at: 3, size: 7, flaw: flaw}, func() *ring { return &ring{size: 2, at: 1, flaw: flaw} }, (*ring).use)
+	empty := func() *ring { return &ring{size: 2, at: 1, flaw: flaw} }
+	Run(t, "ring", Of(&ring{at: 3, size: 7, flaw: flaw}, empty, (*ring).use))
 }
 
 func TestRun(t *testing.T) { run(t, "") }
@@ -81,5 +82,6 @@ func TestRunFinds(t *testing.T) {
 }
 
 func FuzzRing(f *testing.F) {
-	Fuzz(f, func(*ring) *ring { return &ring{} }, (*ring).use, &ring{at: 3, size: 7}, &ring{size: 1})
+	empty := func() *ring { return &ring{} }
+	Fuzz(f, Of(&ring{at: 3, size: 7}, empty, (*ring).use), Of(&ring{size: 1}, empty, (*ring).use))
 }

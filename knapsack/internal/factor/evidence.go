@@ -139,14 +139,21 @@ func (e *Evidence) encode(to *codec.Encoder) {
 	}
 }
 
+// single reads a number that does not fall, and that a float32 holds.
+func single(d *codec.Decoder, least float32) float32 {
+	v := d.Float64In(float64(least), most)
+	d.Require(float64(float32(v)) == v, "%v is no float32", v)
+	return float32(v)
+}
+
 func (e *Evidence) decode(d *codec.Decoder) {
 	n := d.Count(3 * 8)
 	var before knot
 	for i := 0; i <= n && d.Err() == nil; i++ {
 		k := knot{
 			time:     d.Float64In(-far, far),
-			found:    float32(d.Float64In(float64(before.found), most)),
-			expected: float32(d.Float64In(float64(before.expected), most)),
+			found:    single(d, before.found),
+			expected: single(d, before.expected),
 		}
 		d.Require(i == 0 || k.time > before.time || i == n && k.time == before.time, "evidence of %v after %v", k.time, before.time)
 		before = k

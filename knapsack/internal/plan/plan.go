@@ -222,5 +222,6 @@ func (p *Plan) Decode(d *codec.Decoder, slots int) {
 	if planned {
 		p.at = optimum.Of(p.Objective, p.Random).Price(top, logZ)
 	}
-	p.answers, p.changes, p.time = d.IntIn(0, math.MaxInt), d.NonNegative(), d.NonNegative()
+	d.Require(planned || top == 0 && logZ == 0, "a price of %v and %v before there is one", top, logZ)
+	p.answers, p.changes, p.time = d.IntIn(0, codec.MostCount), d.NonNegative(), d.NonNegative()
 }

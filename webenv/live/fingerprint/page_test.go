@@ -395,15 +395,16 @@ func usePage(p *Page) any {
 
 func TestSaved(t *testing.T) {
 	t.Parallel()
-	codectest.Run(t, "page", somePage(), func() *Page { return &Page{} }, usePage)
+	codectest.Run(t, "page", codectest.Of(somePage(), func() *Page { return &Page{} }, usePage))
 	plain := new(Page)
 	plain.Observe(copyOf([]byte("text")))
-	codectest.Run(t, "plain", plain, somePage, usePage)
-	codectest.Run(t, "empty", new(Page), somePage, usePage)
+	codectest.Run(t, "plain", codectest.Of(plain, somePage, usePage))
+	codectest.Run(t, "empty", codectest.Of(new(Page), somePage, usePage))
 }
 
-func FuzzPageState(f *testing.F) {
-	codectest.Fuzz(f, func(*Page) *Page { return &Page{} }, usePage, somePage(), new(Page))
+func FuzzSaved(f *testing.F) {
+	empty := func() *Page { return &Page{} }
+	codectest.Fuzz(f, codectest.Of(somePage(), empty, usePage), codectest.Of(new(Page), empty, usePage))
 }
 
 // BenchmarkObserve measures what a copy costs once it is read, on a page of 500 blocks with noise.
