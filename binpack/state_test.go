@@ -15,7 +15,9 @@ func TestSchemeSaved(t *testing.T) {
 	codectest.Run(t, "scheme", savedScheme(t))
 }
 
-func FuzzSaved(f *testing.F) { codectest.Fuzz(f, savedScheme(f), savedPacker(f), savedPackerWithRules(f)) }
+func FuzzSaved(f *testing.F) {
+	codectest.Fuzz(f, savedScheme(f), savedPacker(f), savedPackerWithRules(f))
+}
 
 func savedScheme(t testing.TB) *codectest.Case {
 	s, err := NewScheme([]int{20, 30, 40}, SchemeConfig{Capacity: 20}, rand.NewPCG(1, 2))
