@@ -30,7 +30,7 @@ type Certificate struct {
 // # Cost
 //
 // Time: O(n + m·k), where m is the number of different weights and k that of the functions
-// tried, at most 3·512.
+// tried: at most 1024, fewer where m is above 32,768, so that it takes some seconds at most.
 //
 // # How it works
 //

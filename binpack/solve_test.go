@@ -269,7 +269,7 @@ func TestSolveInAHurry(t *testing.T) {
 	cancel()
 	rng := rand.New(rand.NewPCG(9, 9))
 	for _, whole := range []bool{true, false} {
-		p := Problem[float64]{Weights: make([]float64, 2*hurryItems), Capacity: 1}
+		p := Problem[float64]{Weights: make([]float64, 8192), Capacity: 1}
 		for i := range p.Weights {
 			if p.Weights[i] = rng.Float64() / 8; whole {
 				p.Weights[i] = math.Round(1000*p.Weights[i]) / 1000
@@ -287,7 +287,7 @@ func TestSolveInAHurry(t *testing.T) {
 			require.Equal(t, s.Lower, bound)
 		}
 	}
-	s, err := Solve(ctx, Problem[float64]{Weights: make([]float64, 2*hurryItems), Capacity: 1}, SolveConfig{})
+	s, err := Solve(ctx, Problem[float64]{Weights: make([]float64, 8192), Capacity: 1}, SolveConfig{})
 	require.NoError(t, err)
 	require.True(t, s.Proved)
 	require.Equal(t, 1, s.Bins)

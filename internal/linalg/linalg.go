@@ -7,9 +7,13 @@ import "math"
 // elimination with partial pivoting. It reports false, and leaves a destroyed, if a pivot
 // is below least in magnitude: the matrix is singular, or numerically so. O(n³) time;
 // zeros below and above a pivot are skipped, so a sparse matrix takes less.
-func Invert(a []float64, n int, least float64) bool {
+//
+// With spend not nil, every pivot tells it the steps that it took. Where it says true, the work ends
+// as for a singular matrix.
+func Invert(a []float64, n int, least float64, spend func(steps int) bool) bool {
 	from := make([]int, n) // row exchanged with row k
 	for k := range n {
+		steps := n
 		pivot := k
 		for i := k + 1; i < n; i++ {
 			if math.Abs(a[i*n+k]) > math.Abs(a[pivot*n+k]) {
@@ -43,9 +47,13 @@ func Invert(a []float64, n int, least float64) bool {
 				continue
 			}
 			row[k] = 0
+			steps += n
 			for c := range row {
 				row[c] -= f * top[c]
 			}
+		}
+		if spend != nil && spend(steps) {
+			return false
 		}
 	}
 	for k := n - 1; k >= 0; k-- { // exchanges of rows become exchanges of columns

@@ -65,7 +65,7 @@ func TestInvert(t *testing.T) {
 		const least = 1e-9
 		want, ok := twoMatrices(a, n, least)
 		got := slices.Clone(a)
-		require.Equal(t, ok, Invert(got, n, least))
+		require.Equal(t, ok, Invert(got, n, least, nil))
 		if !ok {
 			return
 		}
@@ -93,9 +93,9 @@ func TestInvert(t *testing.T) {
 
 func TestSingular(t *testing.T) {
 	t.Parallel()
-	require.False(t, Invert([]float64{1, 2, 2, 4}, 2, 1e-300))
-	require.False(t, Invert([]float64{1e-10}, 1, 1e-9))
-	require.True(t, Invert([]float64{1e-10}, 1, 1e-300))
-	require.False(t, Invert([]float64{math.NaN()}, 1, 1e-300))
-	require.True(t, Invert(nil, 0, 1))
+	require.False(t, Invert([]float64{1, 2, 2, 4}, 2, 1e-300, nil))
+	require.False(t, Invert([]float64{1e-10}, 1, 1e-9, nil))
+	require.True(t, Invert([]float64{1e-10}, 1, 1e-300, nil))
+	require.False(t, Invert([]float64{math.NaN()}, 1, 1e-300, nil))
+	require.True(t, Invert(nil, 0, 1, nil))
 }

@@ -1,7 +1,7 @@
 package packing
 
 import (
-	"cmp"
+	"math/bits"
 	"slices"
 	"sort"
 )
@@ -18,53 +18,119 @@ type Bounds struct {
 // Best returns the largest of the bounds.
 func (b Bounds) Best() int { return max(b.L1, b.L2, b.DFF) }
 
-// functionsTried is the most breakpoints k for which f1 and f2 are tried.
-const functionsTried = 512
+const (
+	// functionsTried is the most breakpoints k for which f1 and f2 are tried, and functionsWork the
+	// most of them times the different weights: a second or two.
+	functionsTried = 512
+	functionsWork  = 1 << 24
+	// breakpointKinds is the most different weights that breakpoints are taken from.
+	breakpointKinds = 1 << 13
+)
 
 // Bounds returns bounds on the number of bins, in O(n + m·k) where m is the number of
-// different weights and k that of the functions tried, at most 3·512. The functions are
+// different weights and k that of the functions tried, at most 2·functionsTried. The functions are
 // described in package binpack.
 func (in *Problem) Bounds() Bounds {
-	c := slices.Max(in.high())
-	d := dff{kinds: newKinds(in.low()), c: c}
-	b := Bounds{L1: in.l1()}
-	d.sums()
-	best, bestValue, bestMax := 0, []int64(nil), int64(0)
-	try := func(value []int64, most int64) {
-		sum := int64(0)
-		for j, v := range value {
-			sum += v * int64(d.count[j])
-		}
-		if bound := ceilDiv(sum, most); bestValue == nil || bound > best {
-			best, bestValue, bestMax = bound, append(bestValue[:0], value...), most
-		}
+	return in.hastyBounds(nil)
+}
+
+// hastyBounds is Bounds, or fewer of them once the watch ends.
+func (in *Problem) hastyBounds(watch *watch) Bounds {
+	k, ok := kinds{}, false
+	if order, sorted := decreasing(in.low(), watch); sorted {
+		k, ok = kindsOf(order, watch)
 	}
-	value := make([]int64, len(d.w))
-	k := d.l2()
-	if c > MaxTotal/int64(len(in.Weights)) {
+	if !ok {
+		one := make([]int64, len(in.Weights))
+		one[0] = 1 // some bin is needed
+		return Bounds{L1: in.l1(), L2: 1, DFF: 1, Certificate: Certificate{Value: one, Max: 1}}
+	}
+	b := newBounder(in, k, watch)
+	b.quick()
+	b.functions()
+	return b.bounds()
+}
+
+// bounder tries functions and keeps the best. When its watch ends, it has tried fewer.
+type bounder struct {
+	in *Problem
+	dff
+	best  int
+	byL2  int     // what quick found
+	value []int64 // of the best function, by kind
+	most  int64   // that a bin can have of it
+	next  []int64 // of the present one
+	watch *watch
+}
+
+func newBounder(in *Problem, low kinds, watch *watch) *bounder {
+	b := &bounder{in: in, dff: dff{kinds: low, c: slices.Max(in.high())}, next: make([]int64, len(low.w)), watch: watch}
+	b.sums()
+	return b
+}
+
+// try takes the present function if it is the best.
+func (b *bounder) try(most int64) {
+	sum := int64(0)
+	for j, v := range b.next {
+		sum += v * int64(b.count[j])
+	}
+	if bound := ceilDiv(sum, most); b.value == nil || bound > b.best {
+		b.best, b.value, b.most = bound, append(b.value[:0], b.next...), most
+	}
+}
+
+// quick tries the functions of L2. O(m log m).
+func (b *bounder) quick() {
+	k := b.l2(b.watch)
+	if b.c > MaxTotal/int64(len(b.in.Weights)) {
 		k = 0 // the value of a large item would be c, and their sum overflow
 	}
-	d.f0(k, value)
-	try(value, c)
-	d.half(value)
-	try(value, 1)
-	b.L2 = max(best, 1)
-	ks := d.breakpoints()
-	for _, k := range ks {
-		if most := d.f1(k, value); most > 0 {
-			try(value, most)
+	b.f0(k, b.next)
+	b.try(b.c)
+	b.half(b.next)
+	b.try(1)
+	b.byL2 = b.lower()
+}
+
+// functions tries f1 and f2 at the breakpoints.
+func (b *bounder) functions() {
+	steps := 2 + bits.Len(uint(len(b.w))) // of a kind, in f1
+	for _, k := range b.breakpoints() {
+		if b.watch.spend(len(b.w)) {
+			return
 		}
-		try(value, d.f2(k, value))
+		if most, ok := b.f1(k, b.next, b.watch, steps); !ok {
+			return
+		} else if most > 0 {
+			b.try(most)
+		}
+		most, ok := b.f2(k, b.next, b.watch)
+		if !ok {
+			return
+		}
+		b.try(most)
 	}
-	if best < 1 { // all weights are 0: each item has a value of 1, and all fit a bin
-		best, bestMax = 1, int64(len(in.Weights))
-		for j := range bestValue {
-			bestValue[j] = 1
+}
+
+// lower returns the bound so far.
+func (b *bounder) lower() int { return max(b.best, 1) }
+
+// proof returns a certificate of that bound.
+func (b *bounder) proof() Certificate {
+	n := len(b.in.Weights)
+	if b.best < 1 { // all weights are 0: each item has a value of 1, and all fit a bin
+		b.most = int64(n)
+		for j := range b.value {
+			b.value[j] = 1
 		}
 	}
-	b.DFF = best
-	b.Certificate = d.certificate(bestValue, bestMax, len(in.Weights))
-	return b
+	return b.certificate(b.value, b.most, n)
+}
+
+// bounds tries nothing more and returns what there is.
+func (b *bounder) bounds() Bounds {
+	return Bounds{L1: b.in.l1(), L2: b.byL2, DFF: b.lower(), Certificate: b.proof()}
 }
 
 // certificate hands the value of each kind to its items.
@@ -86,11 +152,10 @@ func (in *Problem) l1() int {
 	if in.Uniform {
 		return max(ceilDiv(sum, in.high()[0]), 1)
 	}
-	caps := slices.Clone(in.high())
-	slices.SortFunc(caps, func(a, b int64) int { return cmp.Compare(b, a) })
+	caps := Decreasing(in.high())
 	bins := 0
 	for bins < len(caps) && (sum > 0 || bins == 0) {
-		sum -= caps[bins]
+		sum -= caps[bins].Weight
 		bins++
 	}
 	return bins
@@ -117,8 +182,9 @@ func (d *dff) above(x int64) int {
 	return sort.Search(len(d.w), func(j int) bool { return d.w[j] <= x })
 }
 
-// l2 returns the k for which f0 gives the best bound. O(m log m).
-func (d *dff) l2() (k int64) {
+// l2 returns the k for which f0 gives the best bound, of those tried before the watch ends.
+// O(m log m).
+func (d *dff) l2(watch *watch) (k int64) {
 	bound := 0
 	try := func(x int64) {
 		large, end := d.above(d.c-x), d.above(x-1)
@@ -127,7 +193,8 @@ func (d *dff) l2() (k int64) {
 		}
 	}
 	try(0)
-	for j := d.above(d.c / 2); j < len(d.w) && d.w[j] > 0; j++ {
+	steps := 2 * bits.Len(uint(len(d.w)))
+	for j := d.above(d.c / 2); j < len(d.w) && d.w[j] > 0 && !watch.spend(steps); j++ {
 		try(d.w[j])
 	}
 	return k
@@ -160,7 +227,9 @@ func (d *dff) f0(k int64, value []int64) {
 // of them, evenly chosen.
 func (d *dff) breakpoints() []int64 {
 	var ks []int64
-	for _, w := range d.w {
+	every := (len(d.w)-1)/breakpointKinds + 1
+	for j := 0; j < len(d.w); j += every {
+		w := d.w[j]
 		for _, x := range [...]int64{w, d.c - w} {
 			for k := x - 1; k <= x+1; k++ {
 				if k > 0 && k <= d.c/2 {
@@ -171,18 +240,20 @@ func (d *dff) breakpoints() []int64 {
 	}
 	slices.Sort(ks)
 	distinct := slices.Compact(ks)
-	if len(distinct) <= functionsTried {
+	tried := min(functionsTried, functionsWork/len(d.w))
+	if len(distinct) <= tried {
 		return distinct
 	}
-	some := make([]int64, functionsTried)
+	some := make([]int64, tried)
 	for i := range some {
-		some[i] = distinct[i*len(distinct)/functionsTried]
+		some[i] = distinct[i*len(distinct)/tried]
 	}
 	return some
 }
 
-// f1 returns U = M(c), 0 if there is no item in [k, c/2].
-func (d *dff) f1(k int64, value []int64) int64 {
+// f1 returns U = M(c), 0 if there is no item in [k, c/2]. It is not ok if the watch ends; a kind
+// takes so many steps.
+func (d *dff) f1(k int64, value []int64, watch *watch, steps int) (u int64, ok bool) {
 	from, to := d.above(d.c/2), d.above(k-1)
 	// most counts items from the lightest kind in the range upwards.
 	most := func(room int64) int64 {
@@ -198,38 +269,42 @@ func (d *dff) f1(k int64, value []int64) int64 {
 		return n
 	}
 	all := most(d.c)
-	for j, x := range d.w {
-		switch {
-		case j < from:
-			value[j] = all - most(d.c-x)
-		case j < to:
-			value[j] = 1
-		default:
-			value[j] = 0
+	ok = watch.chunks(len(d.w), steps, func(a, b int) {
+		for j := a; j < b; j++ {
+			switch {
+			case j < from:
+				value[j] = all - most(d.c-d.w[j])
+			case j < to:
+				value[j] = 1
+			default:
+				value[j] = 0
+			}
 		}
-	}
-	return all
+	})
+	return all, ok
 }
 
 // f2 returns U = 2⌊c/k⌋. Values are at most that; where their sum could overflow
-// they are all 0.
-func (d *dff) f2(k int64, value []int64) int64 {
+// they are all 0. It is not ok if the watch ends.
+func (d *dff) f2(k int64, value []int64, watch *watch) (u int64, ok bool) {
 	q := d.c / k
 	if q > MaxTotal/2/d.number[len(d.w)] {
 		for j := range value {
 			value[j] = 0
 		}
-		return 1
+		return 1, true
 	}
-	for j, x := range d.w {
-		switch {
-		case x > d.c-x:
-			value[j] = 2 * (q - (d.c-x)/k)
-		case x == d.c-x:
-			value[j] = q
-		default:
-			value[j] = 2 * (x / k)
+	ok = watch.chunks(len(d.w), 4, func(from, to int) {
+		for j := from; j < to; j++ {
+			switch x := d.w[j]; {
+			case x > d.c-x:
+				value[j] = 2 * (q - (d.c-x)/k)
+			case x == d.c-x:
+				value[j] = q
+			default:
+				value[j] = 2 * (x / k)
+			}
 		}
-	}
-	return 2 * q
+	})
+	return 2 * q, ok
 }

@@ -127,7 +127,7 @@ func (s *solver) seeds(first []int32) [][]int32 {
 
 // prove makes a proof of what another search found out: that there is no packing into target bins.
 func (s *solver) prove(target int) {
-	if s.in.exact() && s.paired() && s.ctx.Err() == nil {
+	if !s.bare && s.in.exact() && s.paired() && s.ctx.Err() == nil {
 		s.decide(target, pairsNodesToProve)
 	}
 }

@@ -5,7 +5,7 @@ import "context"
 // search assigns items to bins of any kind, depth first.
 type search struct {
 	*table
-	ctx     context.Context
+	watch   *watch
 	order   []int
 	suffix  []int64 // weight of the items from here on
 	largest int64
@@ -21,10 +21,18 @@ type search struct {
 // solveAny searches for the fewest bins of different capacities, with conflicts
 // and pins.
 func (in *Problem) solveAny(ctx context.Context, nodes int) Solution {
-	b := in.Bounds()
-	s := &search{table: in.newTable(), ctx: ctx, lower: b.Best(), limit: nodes, bins: in.Bins() + 1}
+	watch := newWatch(ctx)
+	b := in.hastyBounds(watch)
+	s := &search{table: in.newTable(), watch: watch, lower: b.Best(), limit: nodes, bins: in.Bins() + 1}
 	for h := range Heuristics {
-		if p, left := in.Pack(h); left < 0 && p.Bins < s.bins {
+		if s.best != nil && watch.over() {
+			return Solution{Packing: newPacking(s.best, in.Bins()), Lower: s.lower, Proved: s.lower == s.bins, Certificate: b.Certificate}
+		}
+		w := watch
+		if h == NextFit {
+			w = nil // O(n), so that there is a packing in any case
+		}
+		if p, left := in.pack(h, w); left < 0 && p.Bins < s.bins {
 			s.best, s.bins = p.Bin, p.Bins
 		}
 	}
@@ -59,7 +67,7 @@ func (in *Problem) solveAny(ctx context.Context, nodes int) Solution {
 // branch places the items from position k on, and reports whether it tried all that
 // could be better than the best.
 func (s *search) branch(k int) (complete bool) {
-	if s.nodes++; s.nodes > s.limit || s.nodes%1024 == 0 && s.ctx.Err() != nil {
+	if s.nodes++; s.nodes > s.limit || s.watch.spend(len(s.room)) {
 		return false
 	}
 	// Bins needed for what the open ones cannot take.

@@ -73,6 +73,9 @@ func (s *solver) fix(left []int, waste int64, random bool) (fixed []pattern) {
 		whole := math.Floor(x + leastPart)
 		x -= whole
 		for ; whole > 0; whole-- {
+			if s.watch.spend(4 * len(left)) {
+				return nil
+			}
 			if random && s.rng.IntN(2) == 0 {
 				continue
 			}
@@ -107,7 +110,7 @@ const leastPart = 1e-4
 // residual returns the problem of packing what is left, and which kinds its kinds
 // are. It has the columns of the linear programme, as far as they fit.
 func (s *solver) residual(left []int) (rest *solver, kind []int32) {
-	rest = &solver{ctx: s.ctx, in: s.in, c: s.c, nodes: s.nodes, limit: s.limit, rng: s.rng, effort: s.effort}
+	rest = &solver{ctx: s.ctx, in: s.in, c: s.c, nodes: s.nodes, limit: s.limit, rng: s.rng, effort: s.effort, watch: s.watch}
 	row := make([]int32, len(left))
 	for j, n := range left {
 		if n > 0 {
@@ -117,7 +120,7 @@ func (s *solver) residual(left []int) (rest *solver, kind []int32) {
 			rest.count = append(rest.count, n)
 		}
 	}
-	rest.lp = newMaster(rest.w, rest.count, s.c, s.effort)
+	rest.lp = rest.newMaster()
 	for _, c := range s.lp.columns {
 		var p pattern
 		if c.cost > 0 {

@@ -8,8 +8,9 @@ import (
 // The heuristics for bins of one capacity without constraints. Each takes the items in the given
 // order, sets the bin of each and returns the number of bins.
 
-func nextFit(c int64, order []Ranked, bin []int) int {
-	bins, room := 0, int64(-1)
+// nextFit opens bins after those that there are.
+func nextFit(c int64, order []Ranked, bin []int, bins int) int {
+	room := int64(-1)
 	for _, x := range order {
 		if room < x.Weight {
 			bins++
@@ -142,16 +143,22 @@ func (q *waitingBins) push(b openBin, n int) {
 	q.others.set(q.others.size-1-b.bin, b.room)
 }
 
+// bestFitSteps is what an item costs bestFitDecreasing, in steps of a watch.
+const bestFitSteps = 8
+
 // bestFitDecreasing needs no search tree. Weights only decrease, so the bins that have room for
 // the present item form a stack with the tightest on top: a bin that gains room for the item by
 // the item's being smaller has less room than all that had room before, and so has the bin that
 // just took one. Invariant: stack ≥ w, decreasing towards its top; all bins that wait have less
-// room than w.
-func bestFitDecreasing(c int64, order []Ranked, bin []int) int {
+// room than w. What is left when the watch ends goes into new bins, by Next Fit.
+func bestFitDecreasing(c int64, order []Ranked, bin []int, watch *watch) int {
 	var stack []openBin
 	var waiting waitingBins
 	bins := 0
-	for _, x := range order {
+	for k, x := range order {
+		if watch.spend(bestFitSteps) {
+			return nextFit(c, order[k:], bin, bins)
+		}
 		for {
 			b, ok := waiting.pop(x.Weight)
 			if !ok {

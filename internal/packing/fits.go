@@ -7,14 +7,18 @@ import "context"
 // returns the bin of each item if it found one, and the number of nodes searched.
 func (in *Problem) Fits(ctx context.Context, bins, nodes int) (bin []int, fits, none bool, searched int) {
 	s := newSolver(ctx, in, nodes)
-	b := in.Bounds()
-	if s.lower, s.cert = b.Best(), b.Certificate; s.lower > bins {
+	s.bare = true
+	b := s.bound(bins)
+	if b == nil {
+		return nil, false, false, 0
+	}
+	if s.lower, s.cert = b.lower(), b.proof(); s.lower > bins {
 		return nil, false, in.exact(), 0
 	}
 	s.lower = bins // the search ends with that many
 	s.search()
-	if len(s.best) <= bins {
-		return s.solution().Bin, true, false, s.nodes
+	if p := s.solution(); p.Bins <= bins {
+		return p.Bin, true, false, s.nodes
 	}
 	return nil, false, s.lower > bins, s.nodes
 }

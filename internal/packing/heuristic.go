@@ -21,13 +21,19 @@ const (
 // Pack packs the items by a heuristic. Pinned items are packed first. Of bins equally
 // good it takes the one opened first. If an item is left over the packing is empty, and
 // left is that item, else −1.
-func (in *Problem) Pack(h Heuristic) (packed Packing, left int) {
+func (in *Problem) Pack(h Heuristic) (packed Packing, left int) { return in.pack(h, nil) }
+
+// pack is Pack. If the watch ends, it leaves an item over, or packs what is left by Next Fit.
+func (in *Problem) pack(h Heuristic, watch *watch) (packed Packing, left int) {
 	if h == MinimumBinSlack || h == MinimumBinSlackPrime {
-		return in.minimumSlack(h == MinimumBinSlackPrime)
+		return in.minimumSlack(h == MinimumBinSlackPrime, watch)
 	}
 	var order []Ranked
 	if h >= NextFitDecreasing {
-		order = Decreasing(in.Weights)
+		ok := false
+		if order, ok = decreasing(in.Weights, watch); !ok {
+			return Packing{}, 0
+		}
 		h -= NextFitDecreasing - NextFit
 	} else {
 		order = make([]Ranked, len(in.Weights))
@@ -40,17 +46,17 @@ func (in *Problem) Pack(h Heuristic) (packed Packing, left int) {
 		}
 	}
 	if !in.plain() {
-		return in.scan(order, h)
+		return in.scan(order, h, watch)
 	}
 	var bins int
 	bin := make([]int, len(in.Weights))
 	switch h {
 	case NextFit:
-		bins = nextFit(in.Capacities[0], order, bin)
+		bins = nextFit(in.Capacities[0], order, bin, 0)
 	case FirstFit:
 		bins = firstFit(in.Capacities[0], order, bin)
 	case BestFit:
-		bins = bestFitDecreasing(in.Capacities[0], order, bin)
+		bins = bestFitDecreasing(in.Capacities[0], order, bin, watch)
 	case WorstFit:
 		bins = worstFit(in.Capacities[0], order, bin)
 	}

@@ -8,21 +8,25 @@ type kinds struct {
 }
 
 func newKinds(w []int64) kinds {
-	var k kinds
-	order := Decreasing(w)
+	k, _ := kindsOf(Decreasing(w), nil)
+	return k
+}
+
+// kindsOf groups items in order of decreasing weight, until the watch ends.
+func kindsOf(order []Ranked, watch *watch) (k kinds, ok bool) {
+	all := make([]int32, len(order))
 	for at := 0; at < len(order); {
-		end := at + 1
-		for end < len(order) && order[end].Weight == order[at].Weight {
-			end++
+		end := at
+		for ; end < len(order) && order[end].Weight == order[at].Weight; end++ {
+			all[end] = order[end].Item
 		}
-		items := make([]int32, end-at)
-		for j := range items {
-			items[j] = order[at+j].Item
+		if watch.spend(2 * (end - at)) {
+			return k, false
 		}
 		k.w = append(k.w, order[at].Weight)
-		k.count = append(k.count, len(items))
-		k.items = append(k.items, items)
+		k.count = append(k.count, end-at)
+		k.items = append(k.items, all[at:end:end])
 		at = end
 	}
-	return k
+	return k, true
 }

@@ -9,10 +9,10 @@ import (
 
 // bestKnapsack returns the most value that fits into capacity c, given count[j]
 // copies of weight w[j] and value value[j] ≥ 0: exactly, or ok is false because
-// it would take more than about denseLimit steps. It does not search below the
+// it would take more than about denseLimit steps or the watch ended. It does not search below the
 // value known, and returns that if there is nothing better.
-func bestKnapsack(w, value []int64, count []int, c, known int64) (best int64, ok bool) {
-	k := knapsack{best: known, nodes: denseLimit / 8}
+func bestKnapsack(w, value []int64, count []int, c, known int64, watch *watch) (best int64, ok bool) {
+	k := knapsack{best: known, nodes: denseLimit / 8, watch: watch}
 	var free int64 // value of what weighs nothing
 	for j := range w {
 		switch {
@@ -36,7 +36,7 @@ func bestKnapsack(w, value []int64, count []int, c, known int64) (best int64, ok
 		return max(known, free), true
 	}
 	if c < denseLimit/pieces {
-		return max(known, free+k.dense(c)), true
+		return max(known, free+k.dense(c)), !watch.over()
 	}
 	k.sort()
 	k.branch(0, c, 0)
@@ -47,7 +47,8 @@ func bestKnapsack(w, value []int64, count []int, c, known int64) (best int64, ok
 type knapsack struct {
 	w, value, count []int64
 	best            int64
-	nodes           int
+	nodes           int // left
+	watch           *watch
 }
 
 // dense is the dynamic programme over all capacities; copies are split into
@@ -59,6 +60,9 @@ func (k *knapsack) dense(c int64) int64 {
 		for piece := int64(1); left > 0; piece *= 2 {
 			n := min(piece, left)
 			left -= n
+			if k.watch.spend(int(c)) {
+				return 0
+			}
 			subsetsum.AddItem(table, n*k.w[j], n*k.value[j])
 		}
 	}
@@ -92,7 +96,8 @@ func (k *knapsack) branch(j int, c, got int64) {
 		if got+mulDiv(c, k.value[j], k.w[j]) <= k.best {
 			return
 		}
-		if k.nodes--; k.nodes < 0 {
+		if k.nodes--; k.nodes < 0 || k.watch.spend(8) {
+			k.nodes = -1
 			return
 		}
 		for n := min(k.count[j], c/k.w[j]); n > 0; n-- {

@@ -42,7 +42,8 @@ type master struct {
 	filled  []int32   // where the pivot row is not 0
 	pricer  pricer
 	rng     *rand.Rand
-	failed  bool // numerically singular; the master is of no more use
+	failed  bool // numerically singular, or the watch ended; the master is of no more use
+	watch   *watch
 	effort
 }
 
@@ -283,7 +284,7 @@ func (s *master) refresh() {
 			s.inverse[int(e.kind)*s.m+i] = float64(e.count)
 		}
 	}
-	if !linalg.Invert(s.inverse, s.m, tiny) {
+	if !linalg.Invert(s.inverse, s.m, tiny, s.watch.spend) {
 		s.failed = true
 		return
 	}

@@ -10,12 +10,22 @@ type Ranked struct {
 // of their number: a radix sort over the bytes that are in use, in O(n) for
 // weights of a fixed number of bits.
 func Decreasing(w []int64) []Ranked {
+	order, _ := decreasing(w, nil)
+	return order
+}
+
+// decreasing is Decreasing, until the watch ends.
+func decreasing(w []int64, watch *watch) (order []Ranked, ok bool) {
 	n := len(w)
 	a, b := make([]Ranked, n), make([]Ranked, n)
 	var used int64
-	for i, x := range w {
-		a[i] = Ranked{x, int32(i)}
-		used |= x
+	if !watch.chunks(n, 1, func(from, to int) {
+		for i, x := range w[from:to] {
+			a[from+i] = Ranked{x, int32(from + i)}
+			used |= x
+		}
+	}) {
+		return nil, false
 	}
 	const digit = 11
 	for shift := 0; shift < 63 && used>>shift != 0; shift += digit {
@@ -23,20 +33,28 @@ func Decreasing(w []int64) []Ranked {
 			continue
 		}
 		var start [1 << digit]int32
-		for i := range a {
-			start[a[i].Weight>>shift&(1<<digit-1)]++
+		if !watch.chunks(n, 1, func(from, to int) {
+			for i := range a[from:to] {
+				start[a[from+i].Weight>>shift&(1<<digit-1)]++
+			}
+		}) {
+			return nil, false
 		}
 		// The largest digit comes first.
 		at := int32(0)
 		for d := len(start) - 1; d >= 0; d-- {
 			start[d], at = at, at+start[d]
 		}
-		for i := range a {
-			d := a[i].Weight >> shift & (1<<digit - 1)
-			b[start[d]] = a[i]
-			start[d]++
+		if !watch.chunks(n, 2, func(from, to int) {
+			for i := range a[from:to] {
+				d := a[from+i].Weight >> shift & (1<<digit - 1)
+				b[start[d]] = a[from+i]
+				start[d]++
+			}
+		}) {
+			return nil, false
 		}
 		a, b = b, a
 	}
-	return a
+	return a, true
 }

@@ -67,7 +67,7 @@ type pool struct {
 }
 
 func newPool(s *solver, target, limit int) *pool {
-	q := &pool{solver: s, target: target, limit: limit, lp: newMaster(s.w, s.count, s.c, s.effort),
+	q := &pool{solver: s, target: target, limit: limit, lp: s.newMaster(),
 		with: make([][]int, len(s.w)), left: slices.Clone(s.count)}
 	for k := range q.lp.columns {
 		q.lp.columns[k].cost = prohibitive

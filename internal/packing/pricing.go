@@ -17,7 +17,7 @@ type pricer struct {
 }
 
 // price returns patterns of value above 1, the best first, and the most value of
-// any pattern; ok is false if it gave up.
+// any pattern; ok is false if it gave up, or the watch ended.
 func (p *pricer) price(s *master) (patterns []pattern, best float64, ok bool) {
 	p.kinds = p.kinds[:0]
 	for j := range s.m {
@@ -29,15 +29,17 @@ func (p *pricer) price(s *master) (patterns []pattern, best float64, ok bool) {
 		return nil, 0, true
 	}
 	if int64(len(p.kinds)+1) <= tableLimit/(s.c+1) {
-		p.fill(s)
+		if !p.fill(s) {
+			return nil, 0, false
+		}
 		patterns, best = p.read(s)
 		return patterns, best, true
 	}
 	return p.search(s)
 }
 
-// fill computes the table. O(Σ_k c·min(d_k, c/w_k)).
-func (p *pricer) fill(s *master) {
+// fill computes the table, unless the watch ends. O(Σ_k c·min(d_k, c/w_k)).
+func (p *pricer) fill(s *master) bool {
 	n, c := len(p.kinds), int(s.c)
 	size := c + 1
 	if cap(p.table) < (n+1)*size {
@@ -48,8 +50,12 @@ func (p *pricer) fill(s *master) {
 	for k := n - 1; k >= 0; k-- {
 		j := p.kinds[k]
 		row, below := p.table[k*size:(k+1)*size], p.table[(k+1)*size:(k+2)*size]
+		if s.watch.spend(size * min(s.demand[j], c/int(s.w[j]))) {
+			return false
+		}
 		subsetsum.AddCopies(row, below, s.w[j], s.dual[j], s.demand[j])
 	}
+	return true
 }
 
 // read takes the best pattern with each kind as its heaviest.
@@ -138,7 +144,8 @@ func (p *pricer) branch(s *master, k int, room int64, value float64, path patter
 		if value+float64(room)*s.dual[j]/float64(s.w[j]) <= *best+epsilon/10 {
 			return
 		}
-		if p.nodes--; p.nodes <= 0 {
+		if p.nodes--; p.nodes <= 0 || s.watch.spend(8) {
+			p.nodes = 0
 			return
 		}
 		for t := min(int64(s.demand[j]), room/s.w[j]); t > 0; t-- {

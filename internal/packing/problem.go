@@ -103,18 +103,29 @@ func (c Certificate) Bound() int {
 // steps. It does not search below the value known, and returns that if there is nothing
 // better.
 func (in *Problem) MostValue(value []int64, known int64) (most int64, ok bool) {
-	w, v, count := group(in.low(), value)
+	return in.mostValue(value, known, nil)
+}
+
+// mostValue is MostValue, until the watch ends.
+func (in *Problem) mostValue(value []int64, known int64, watch *watch) (most int64, ok bool) {
+	w, v, count := group(in.low(), value, watch)
 	c := int64(0)
 	for _, high := range in.high() {
 		c = max(c, high)
 	}
-	return bestKnapsack(w, v, count, c, known)
+	if watch.over() {
+		return known, false
+	}
+	return bestKnapsack(w, v, count, c, known, watch)
 }
 
-// group joins items of equal weight and value.
-func group(w, value []int64) (gw, gv []int64, count []int) {
+// group joins items of equal weight and value, until the watch ends.
+func group(w, value []int64, watch *watch) (gw, gv []int64, count []int) {
 	at := make(map[[2]int64]int)
 	for i := range w {
+		if watch.spend(16) {
+			break
+		}
 		k := [2]int64{w[i], value[i]}
 		j, ok := at[k]
 		if !ok {

@@ -51,8 +51,8 @@ func (t *table) fits(item, bin int) bool {
 	return t.room[bin] >= t.in.Weights[item] && t.stamp[bin] != int32(item+1)
 }
 
-// scan scans all bins for every item.
-func (in *Problem) scan(order []Ranked, h Heuristic) (packed Packing, left int) {
+// scan scans all bins for every item. If the watch ends, it leaves an item over.
+func (in *Problem) scan(order []Ranked, h Heuristic, watch *watch) (packed Packing, left int) {
 	t := in.newTable()
 	current := 0 // of NextFit
 	for _, x := range order {
@@ -76,6 +76,9 @@ func (in *Problem) scan(order []Ranked, h Heuristic) (packed Packing, left int) 
 				}
 			}
 		} else {
+			if watch.spend(2 * end) {
+				return Packing{}, i
+			}
 			for b := range end {
 				if t.fits(i, b) && (best < 0 || t.better(h, b, best)) {
 					best = b

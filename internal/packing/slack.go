@@ -8,14 +8,21 @@ import (
 // subset found for a bin.
 const slackNodes = 20000
 
+// slackSteps is what one of these costs, in steps of a watch.
+const slackSteps = 4
+
 // minimumSlack fills one bin at a time with the subset of the items left that
 // leaves the least room, found by a depth-first search in order of decreasing
 // weight (Gupta & Ho 1999). With prime the largest item left is in every subset
-// (Fleszar & Hindi 2002).
-func (in *Problem) minimumSlack(prime bool) (packed Packing, item int) {
+// (Fleszar & Hindi 2002). If the watch ends, it leaves an item over.
+func (in *Problem) minimumSlack(prime bool, watch *watch) (packed Packing, item int) {
 	t := in.newTable()
 	var left, light []int // items to pack, by decreasing weight, and those without weight
-	for _, x := range Decreasing(in.Weights) {
+	order, ok := decreasing(in.Weights, watch)
+	if !ok {
+		return Packing{}, 0
+	}
+	for _, x := range order {
 		switch i := int(x.Item); {
 		case t.bin[i] >= 0:
 		case x.Weight > 0:
@@ -24,24 +31,27 @@ func (in *Problem) minimumSlack(prime bool) (packed Packing, item int) {
 			light = append(light, i)
 		}
 	}
-	order := make([]int, len(t.room))
-	for b := range order {
-		order[b] = b
+	bins := make([]int, len(t.room))
+	for b := range bins {
+		bins[b] = b
 	}
 	// Bins that already hold pinned items first, then large ones.
-	sort.SliceStable(order, func(x, y int) bool {
-		a, b := order[x], order[y]
+	sort.SliceStable(bins, func(x, y int) bool {
+		a, b := bins[x], bins[y]
 		if t.open[a] != t.open[b] {
 			return t.open[a]
 		}
 		return t.room[a] > t.room[b]
 	})
-	for _, b := range order {
+	for _, b := range bins {
 		if len(left) == 0 {
 			break
 		}
 		s := slackSearch{t: t, items: left, nodes: slackNodes, best: -1}
 		s.run(b, prime)
+		if watch.spend(len(left) + slackSteps*(slackNodes-s.nodes)) {
+			return Packing{}, left[0]
+		}
 		for _, k := range s.chosen {
 			t.put(left[k], b)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"slices"
 )
 
 // A Solution is a packing with what is known of the least number of bins.
@@ -39,36 +40,88 @@ type solver struct {
 	lower int
 	cert  Certificate
 	proof *Proof    // of lower bins, if there is one
-	best  []pattern // the best packing: patterns that hold all items exactly
+	best  []pattern // the best packing: patterns that hold all items exactly; first before the search
 	nodes int
 	limit int
-	lp    *master // nil if it is out of reach
+	lp    *master  // nil if it is out of reach
+	all   kinds    // with items without weight; empty if the context ended before they were grouped
+	order []Ranked // items of positive weight, by decreasing weight
+	first Packing
+	watch *watch
+	bare  bool // proofs are not wanted
 	rng   *rand.Rand
 	effort
 }
 
+// newSolver returns a solver with the items grouped by weight, unless the context ends before.
 func newSolver(ctx context.Context, in *Problem, nodes int) *solver {
-	s := &solver{ctx: ctx, in: in, kinds: newKinds(in.Weights), c: in.Capacities[0], limit: nodes, effort: standard}
+	s := &solver{ctx: ctx, in: in, c: in.Capacities[0], limit: nodes, effort: standard, watch: newWatch(ctx),
+		rng: rand.New(rand.NewPCG(uint64(len(in.Weights)), uint64(in.Capacities[0])))}
+	ok := false
+	if s.order, ok = decreasing(in.Weights, s.watch); !ok {
+		return s
+	}
+	if s.kinds, ok = kindsOf(s.order, s.watch); !ok {
+		s.kinds = kinds{}
+		return s
+	}
+	s.all = s.kinds
 	if k := len(s.w) - 1; s.w[k] == 0 {
+		s.order = s.order[:len(s.order)-s.count[k]]
 		s.w, s.count, s.items = s.w[:k], s.count[:k], s.items[:k]
 	}
-	s.rng = rand.New(rand.NewPCG(uint64(len(in.Weights)), uint64(s.c)))
 	return s
 }
 
+func (s *solver) newMaster() *master {
+	m := newMaster(s.w, s.count, s.c, s.effort)
+	m.watch = s.watch
+	return m
+}
+
 func (s *solver) solve() {
-	b := s.in.Bounds()
-	s.lower, s.cert = b.Best(), b.Certificate
-	s.search()
+	if b := s.bound(0); b != nil {
+		s.lower, s.cert = b.lower(), b.proof()
+		s.search()
+	}
+}
+
+// bound makes the first packing, by Best Fit Decreasing, and bounds on the number of bins: the quick
+// ones, and the others if these do not prove the packing, nor has it so few bins as are wanted. It
+// returns nil if the context ends before there is anything to bound.
+func (s *solver) bound(wanted int) *bounder {
+	low, ok := s.all, s.all.w != nil
+	if ok && !s.in.exact() {
+		var order []Ranked
+		if order, ok = decreasing(s.in.Low, s.watch); ok {
+			low, ok = kindsOf(order, s.watch)
+		}
+	}
+	if !ok {
+		return nil
+	}
+	b := newBounder(s.in, low, s.watch)
+	b.quick()
+	s.first.Bin = make([]int, len(s.in.Weights))
+	s.first.Bins = bestFitDecreasing(s.c, s.order, s.first.Bin, s.watch)
+	if s.first.Bins > max(b.lower(), wanted) {
+		b.functions()
+	}
+	return b
 }
 
 // search looks for a packing into as many bins as the lower bound says, or raises that.
 func (s *solver) search() {
-	if len(s.w) == 0 {
+	if s.proved() || s.watch.over() {
 		return
 	}
-	s.improve(nil, s.count)
-	if s.proved() {
+	w, kind := s.expand(s.count)
+	bin := make([]int, len(w))
+	for k, x := range s.order {
+		bin[k] = s.first.Bin[x.Item]
+	}
+	s.best = patternsOf(Packing{bin, s.first.Bins}, kind)
+	if s.slack(nil, w, kind); s.proved() || s.over() {
 		return
 	}
 	for s.tight() && !s.proved() {
@@ -80,7 +133,7 @@ func (s *solver) search() {
 		return
 	}
 	if len(s.w) <= kindsLimit {
-		s.lp = newMaster(s.w, s.count, s.c, s.effort)
+		s.lp = s.newMaster()
 		for _, p := range s.best {
 			s.lp.add(p)
 		}
@@ -146,7 +199,13 @@ func (s *solver) raise() {
 	}
 }
 
-func (s *solver) proved() bool { return s.lower >= len(s.best) }
+// proved reports whether the best packing is optimal.
+func (s *solver) proved() bool {
+	if len(s.best) == 0 {
+		return s.lower >= s.first.Bins
+	}
+	return s.lower >= len(s.best)
+}
 
 func (s *solver) over() bool { return s.nodes >= s.limit || s.ctx.Err() != nil }
 
@@ -160,7 +219,7 @@ func (s *solver) certify() {
 		}
 	}
 	var ok bool
-	if c.Max, ok = s.in.MostValue(c.Value, 0); ok && c.Max > 0 && c.Bound() > s.lower {
+	if c.Max, ok = s.in.mostValue(c.Value, 0, s.watch); ok && c.Max > 0 && c.Bound() > s.lower {
 		s.lower, s.cert, s.proof = c.Bound(), c, nil
 	}
 }
@@ -169,7 +228,7 @@ func (s *solver) certify() {
 // the same columns.
 func (s *solver) restart() {
 	old := s.lp
-	s.lp = newMaster(s.w, s.count, s.c, s.effort)
+	s.lp = s.newMaster()
 	for _, c := range old.columns {
 		if c.cost > 0 {
 			s.lp.add(c.pattern)
@@ -179,54 +238,133 @@ func (s *solver) restart() {
 
 // solution assigns the items to the patterns.
 func (s *solver) solution() Solution {
-	bin := make([]int, len(s.in.Weights))
-	next := make([]int, len(s.w))
-	for b, p := range s.best {
-		for _, e := range p {
-			for range e.count {
-				bin[s.items[e.kind][next[e.kind]]] = b
-				next[e.kind]++
+	p := s.first
+	switch {
+	case p.Bin == nil && len(s.best) == 0:
+		return s.in.rough()
+	case len(s.best) > 0 && (p.Bin == nil || len(s.best) < p.Bins):
+		p = Packing{make([]int, len(s.in.Weights)), len(s.best)}
+		next := make([]int, len(s.w))
+		for b, q := range s.best {
+			for _, e := range q {
+				for range e.count {
+					p.Bin[s.items[e.kind][next[e.kind]]] = b
+					next[e.kind]++
+				}
 			}
 		}
 	}
-	return Solution{Packing: Packing{Bin: bin, Bins: max(len(s.best), 1)}, Lower: s.lower,
-		Proved: s.lower >= max(len(s.best), 1), Certificate: s.cert, Proof: s.proof, Nodes: s.nodes}
+	p.Bins = max(p.Bins, 1) // items without weight are in bin 0
+	return Solution{Packing: p, Lower: s.lower, Proved: s.lower >= p.Bins, Certificate: s.cert, Proof: s.proof, Nodes: s.nodes}
+}
+
+// rough answers a problem without sorting it: by Next Fit, and the bound of the sum. O(n).
+func (in *Problem) rough() Solution {
+	var s Solution
+	s.Packing, _ = in.Pack(NextFit)
+	s.Certificate = Certificate{Value: in.low(), Max: in.high()[0]}
+	if s.Lower = s.Certificate.Bound(); s.Lower == 0 { // all fit, and one bin is needed for them
+		s.Certificate = Certificate{Value: slices.Repeat([]int64{1}, len(in.Weights)), Max: int64(len(in.Weights))}
+		s.Lower = 1
+	}
+	s.Proved = s.Lower == s.Bins
+	return s
+}
+
+// number returns how many items are left.
+func number(left []int) int {
+	n := 0
+	for _, d := range left {
+		n += d
+	}
+	return n
+}
+
+// expand returns the weights of what is left one by one, in decreasing order, and their kinds.
+func (s *solver) expand(left []int) (w []int64, kind []int32) {
+	n := number(left)
+	w, kind = make([]int64, 0, n), make([]int32, 0, n)
+	for j, d := range left {
+		for range d {
+			w, kind = append(w, s.w[j]), append(kind, int32(j))
+		}
+	}
+	return w, kind
 }
 
 // improve packs what is left by heuristics and keeps the result with the fixed
 // patterns if it is the best so far.
 func (s *solver) improve(fixed []pattern, left []int) {
-	var w []int64
-	var kind []int32
-	for j, n := range left {
-		for range n {
-			w = append(w, s.w[j])
-			kind = append(kind, int32(j))
-		}
+	if s.settled(number(left)) {
+		return
 	}
+	w, kind := s.expand(left)
 	if len(w) == 0 {
 		s.keep(fixed, nil)
 		return
 	}
+	order := make([]Ranked, len(w))
+	for k, x := range w {
+		order[k] = Ranked{x, int32(k)}
+	}
+	bin := make([]int, len(w))
+	s.offer(fixed, Packing{bin, bestFitDecreasing(s.c, order, bin, s.watch)}, kind)
+	s.slack(fixed, w, kind)
+}
+
+// settled reports whether heuristics are of no use: nothing better is possible, or there are too
+// many items.
+func (s *solver) settled(items int) bool {
+	return len(s.best) > 0 && (s.lower >= len(s.best) || items > slackItems)
+}
+
+// slack does what improve does by Minimum Bin Slack.
+func (s *solver) slack(fixed []pattern, w []int64, kind []int32) {
 	in := &Problem{Weights: w, Capacities: []int64{s.c}, Uniform: true}
-	for _, h := range [...]Heuristic{BestFitDecreasing, MinimumBinSlackPrime, MinimumBinSlack} {
-		if len(s.best) > 0 && (s.lower >= len(s.best) || len(w) > slackItems || h == MinimumBinSlack && len(fixed) > 0) {
+	for _, h := range [...]Heuristic{MinimumBinSlackPrime, MinimumBinSlack} {
+		if s.settled(len(w)) || h == MinimumBinSlack && len(fixed) > 0 {
 			return
 		}
-		packed, _ := in.Pack(h) // plain problems leave nothing over
-		if len(s.best) > 0 && len(fixed)+packed.Bins >= len(s.best) {
-			continue
+		packed, left := in.pack(h, s.watch)
+		if left >= 0 {
+			return // the context ended
 		}
-		rest := make([]pattern, packed.Bins)
-		for i, b := range packed.Bin { // by decreasing weight, hence by kind
-			if k := len(rest[b]) - 1; k >= 0 && rest[b][k].kind == kind[i] {
-				rest[b][k].count++
-			} else {
-				rest[b] = append(rest[b], entry{kind[i], 1})
-			}
-		}
-		s.keep(fixed, rest)
+		s.offer(fixed, packed, kind)
 	}
+}
+
+// offer keeps the fixed patterns and a packing of the items of these kinds if it is the best so far.
+func (s *solver) offer(fixed []pattern, packed Packing, kind []int32) {
+	if len(s.best) == 0 || len(fixed)+packed.Bins < len(s.best) {
+		s.keep(fixed, patternsOf(packed, kind))
+	}
+}
+
+// patternsOf returns the patterns of a packing of items of these kinds, equal ones together.
+func patternsOf(packed Packing, kind []int32) []pattern {
+	start, last := make([]int32, packed.Bins+1), make([]int32, packed.Bins) // last kind, plus 1
+	for i, b := range packed.Bin {
+		if last[b] != kind[i]+1 {
+			last[b] = kind[i] + 1
+			start[b+1]++
+		}
+	}
+	for b := range packed.Bins {
+		start[b+1] += start[b]
+	}
+	entries := make([]entry, start[packed.Bins])
+	patterns := make([]pattern, packed.Bins)
+	for b := range patterns {
+		patterns[b] = entries[start[b]:start[b]:start[b+1]]
+	}
+	for i, b := range packed.Bin {
+		if k := len(patterns[b]) - 1; k >= 0 && patterns[b][k].kind == kind[i] {
+			patterns[b][k].count++
+		} else {
+			patterns[b] = append(patterns[b], entry{kind[i], 1})
+		}
+	}
+	return patterns
 }
 
 func (s *solver) keep(fixed, rest []pattern) {

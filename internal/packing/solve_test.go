@@ -307,15 +307,15 @@ func TestKnapsackAgainstBruteForce(t *testing.T) {
 				want = max(want, sv)
 			}
 		}
-		gw, gv, count := group(w, v)
-		got, ok := bestKnapsack(gw, gv, count, c, 0)
+		gw, gv, count := group(w, v, nil)
+		got, ok := bestKnapsack(gw, gv, count, c, 0, nil)
 		require.True(t, ok)
 		require.Equal(t, want, got)
 		const big = 1 << 40 // too many capacities for the table
 		for j := range gw {
 			gw[j] *= big
 		}
-		got, ok = bestKnapsack(gw, gv, count, c*big, 0)
+		got, ok = bestKnapsack(gw, gv, count, c*big, 0, nil)
 		require.True(t, ok)
 		require.Equal(t, want, got)
 	})

@@ -188,9 +188,12 @@ func (p *pricer) price(ctx context.Context, limit int64) (found [][]int32, compl
 		p.untake(s.at)
 	}
 	complete = true
-	for _, s := range starts {
+	for k, s := range starts {
 		if len(found) >= patternsPerRound {
 			return found, true
+		}
+		if k%16 == 15 && ctx.Err() != nil {
+			return nil, false
 		}
 		if used[s.at] >= patternsPerGroup {
 			continue

@@ -206,7 +206,7 @@ func (r *relaxation) factor() bool {
 			r.matrix[int(k)*m+b] = -row[k]
 		}
 	}
-	if !linalg.Invert(r.matrix, m, leastPivot) {
+	if !linalg.Invert(r.matrix, m, leastPivot, nil) {
 		return false
 	}
 	r.work += int64(m * m * m / 4)

@@ -1,0 +1,164 @@
+package packing
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// countdown is a context that ends after it was asked so many times.
+type countdown struct {
+	context.Context
+	left, after int // times it was asked since
+}
+
+func (c *countdown) Err() error {
+	if c.left > 0 {
+		c.left--
+		return nil
+	}
+	c.after++
+	return context.Canceled
+}
+
+// rounded is a problem of weights that were rounded up.
+func rounded(in *Problem) *Problem {
+	low := make([]int64, len(in.Weights))
+	for i, w := range in.Weights {
+		low[i] = w - 1
+	}
+	in.Low, in.High = low, []int64{in.Capacities[0] + 1}
+	return in
+}
+
+// Whenever the context ends, Solve has a packing and a bound with its certificate, and does no more
+// work than a pass over the items, nor goes on asking.
+func TestSolveEndsAnywhere(t *testing.T) {
+	t.Parallel()
+	const n = 100_000
+	draw := func(n int, low, high int64) []int64 {
+		return between(rand.New(rand.NewPCG(uint64(n), 61)), n, low, high)
+	}
+	given := &Problem{Weights: draw(3000, 1, 1000), Capacities: make([]int64, 3000)}
+	for b := range given.Capacities {
+		given.Capacities[b] = 1000 + int64(b%7)
+	}
+	for _, c := range []struct {
+		name  string
+		in    *Problem
+		looks int // before the end, at most
+	}{
+		{"many kinds", plain(1<<40, draw(n, 1, 1<<38)), 600},
+		{"rounded", rounded(plain(1<<40, draw(n, 2, 1<<38))), 600},
+		{"few kinds", plain(150, draw(n, 20, 100)), 600},
+		{"700 kinds", plain(100_000, draw(700, 20_000, 35_000)), 300},
+		{"Minimum Bin Slack", plain(1000, draw(5000, 150, 550)), 100},
+		{"given bins", given, 600},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			for k := 0; k < c.looks; k += 1 + k/2 {
+				ctx := &countdown{Context: context.Background(), left: k}
+				var s Solution
+				if c.in.plain() {
+					x := newSolver(ctx, c.in, math.MaxInt)
+					x.solve()
+					s = x.solution()
+					require.LessOrEqual(t, x.watch.late, 2*watchInterval, "after %d looks", k)
+				} else {
+					s = c.in.Solve(ctx, math.MaxInt)
+				}
+				require.NotNil(t, s.Bin)
+				if c.in.Uniform {
+					check(t, c.in, s.Packing)
+				}
+				require.LessOrEqual(t, s.Lower, s.Bins)
+				require.LessOrEqual(t, s.Certificate.Bound(), s.Lower)
+				require.Positive(t, s.Certificate.Bound())
+				require.LessOrEqual(t, ctx.after, 100, "after %d looks", k)
+				if s.Proved {
+					return
+				}
+				require.Positive(t, ctx.after, "it ended by itself")
+			}
+		})
+	}
+}
+
+// Everything that takes long tells the watch at least the steps that it takes.
+func TestWatchIsTold(t *testing.T) {
+	t.Parallel()
+	const n, c = 30_000, 1 << 30
+	w := between(rand.New(rand.NewPCG(5, 62)), n, 1, c/4)
+	in := plain(c, w)
+	order := Decreasing(w)
+	k := newKinds(w)
+	small := between(rand.New(rand.NewPCG(6, 62)), 400, 100, 400)
+	few := newKinds(small)
+	value := make([]int64, len(small))
+	for i, x := range small {
+		value[i] = x + int64(i%7)
+	}
+	gw, gv, count := group(small, value, nil)
+	master := func(c int64, watch *watch) *master {
+		m := newMaster(few.w, few.count, c, standard)
+		m.watch = watch
+		return m
+	}
+	for _, x := range []struct {
+		name  string
+		least int
+		run   func(*watch)
+	}{
+		{"decreasing", n + 3*3*n, func(x *watch) { decreasing(w, x) }},
+		{"kindsOf", 2 * n, func(x *watch) { kindsOf(order, x) }},
+		{"quick", n, func(x *watch) { newBounder(in, k, x).quick() }},
+		{"functions", 2 * functionsTried * len(k.w), func(x *watch) { newBounder(in, k, x).functions() }},
+		{"bestFitDecreasing", bestFitSteps * n, func(x *watch) { bestFitDecreasing(c, order, make([]int, n), x) }},
+		{"minimumSlack", 400 * 400 / 8, func(x *watch) { plain(1000, small).minimumSlack(true, x) }},
+		{"scan", 400 * 50, func(x *watch) { plain(1000, small).scan(Decreasing(small), BestFit, x) }},
+		{"group", 16 * 400, func(x *watch) { group(small, value, x) }},
+		{"a table of values", 1000 * len(gw), func(x *watch) { bestKnapsack(gw, gv, count, 1000, 0, x) }},
+		{"a search for values", 8 * 100, func(x *watch) { bestKnapsack(gw, gv, count, 1<<40, 0, x) }},
+		{"pricing by a table", 1000 * len(few.w), func(x *watch) {
+			m := master(1000, x)
+			m.pricer.price(m)
+		}},
+		{"pricing by a search", 8 * 100, func(x *watch) {
+			m := master(1<<30, x)
+			m.pricer.price(m)
+		}},
+		{"refresh", len(few.w) * len(few.w), func(x *watch) { master(1000, x).refresh() }},
+		{"patterns", 8 * 1000, func(x *watch) {
+			s := newSolver(context.Background(), plain(1000, small), 1)
+			s.watch = x
+			(&enumeration{solver: s, left: s.count, waste: 1000, steps: 1000, most: 1 << 20}).all()
+		}},
+	} {
+		watch := newWatch(context.Background())
+		x.run(watch)
+		require.GreaterOrEqual(t, watch.spent, x.least, x.name)
+		// And nothing goes on when it has ended.
+		watch = newWatch(&countdown{Context: context.Background()})
+		watch.spend(watchInterval)
+		x.run(watch)
+		require.LessOrEqual(t, watch.late, 2*watchInterval, x.name)
+	}
+}
+
+// A watch asks its context once in an interval, and not again after the end.
+func TestWatch(t *testing.T) {
+	t.Parallel()
+	ctx := &countdown{Context: context.Background(), left: 2}
+	w := newWatch(ctx)
+	for i, want := range []bool{false, false, false, false, false, true, true} {
+		require.Equal(t, want, w.spend(watchInterval/2+i%2), fmt.Sprint(i))
+	}
+	require.Equal(t, 1, ctx.after)
+	require.Equal(t, watchInterval/2, w.late)
+	require.False(t, (*watch)(nil).spend(1<<40))
+}
