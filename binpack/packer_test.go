@@ -705,6 +705,31 @@ func TestPackerBadInput(t *testing.T) {
 	require.ErrorIs(t, new(Packer).UnmarshalBinary(nil), ErrCorrupt)
 }
 
+// Weights and capacities of up to 2^53 quanta are taken, and are exact.
+func TestPackerMostQuanta(t *testing.T) {
+	t.Parallel()
+	const most = 1 << 53
+	p, err := NewPacker(PackerConfig{Quantum: 1})
+	require.NoError(t, err)
+	_, err = p.AddNode(most+2, NodeConfig{})
+	require.ErrorIs(t, err, ErrCapacity)
+	n, err := p.AddNode(most, NodeConfig{})
+	require.NoError(t, err)
+	_, _, err = p.AddSite(most+2, SiteConfig{})
+	require.ErrorIs(t, err, ErrWeight)
+	s, _, err := p.AddSite(most-1, SiteConfig{})
+	require.NoError(t, err)
+	require.NoError(t, p.SetWeight(s, most))
+	data, err := p.MarshalBinary()
+	require.NoError(t, err)
+	q := new(Packer)
+	require.NoError(t, q.UnmarshalBinary(data))
+	on, err := q.NodeOf(s)
+	require.NoError(t, err)
+	require.Equal(t, n, on)
+	require.ErrorIs(t, q.SetWeight(s, most+2), ErrWeight)
+}
+
 // Without anything to do a rebalance allocates nothing.
 func TestRebalanceIdleAllocatesNothing(t *testing.T) {
 	p, _ := newFleet(t, PackerConfig{}, 20, 100)

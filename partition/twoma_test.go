@@ -1,6 +1,7 @@
 package partition
 
 import (
+	"encoding"
 	"fmt"
 	"maps"
 	"math"
@@ -417,6 +418,48 @@ func TestTWOMARejects(t *testing.T) {
 	a, err := NewTWOMA(3, 5, TWOMAConfig{}, src)
 	require.NoError(t, err)
 	require.Equal(t, recommended, a.cfg, "the defaults")
+}
+
+// What is in range for the constructors is so in a saved state.
+func TestEndsOfTheRanges(t *testing.T) {
+	t.Parallel()
+	src := rand.NewPCG(1, 2)
+	for _, arms := range []int{2, 256} {
+		for _, cfg := range []TWOMAConfig{{States: 1, Entry: 1}, {States: 255, Entry: 1}, {States: 255, Entry: 255}} {
+			a, err := NewTWOMA(arms, 600, cfg, src)
+			require.NoError(t, err)
+			for i := range 600 {
+				_, err := a.Next(i)
+				require.NoError(t, err)
+				require.NoError(t, a.Observe(i, 1))
+			}
+			restores(t, a, new(TWOMA))
+		}
+	}
+	for _, states := range []int{2, 255} {
+		for v := range GCDOMA + 1 {
+			a, err := migration(v, []int{2, 2}, states, src)
+			require.NoError(t, err)
+			restores(t, a, new(objectMigration))
+		}
+	}
+	for _, arms := range []int{1, nowhere - 1} {
+		restores(t, newAssigner(t, arms, 3, AssignerConfig{}, 1), new(Assigner))
+	}
+}
+
+// restores requires that what was saved can be loaded and saved again.
+func restores(t *testing.T, a encoding.BinaryMarshaler, empty interface {
+	encoding.BinaryMarshaler
+	encoding.BinaryUnmarshaler
+}) {
+	t.Helper()
+	want, err := a.MarshalBinary()
+	require.NoError(t, err)
+	require.NoError(t, empty.UnmarshalBinary(want))
+	got, err := empty.MarshalBinary()
+	require.NoError(t, err)
+	require.Equal(t, want, got)
 }
 
 func TestRoundRobin(t *testing.T) {

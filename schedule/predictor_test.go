@@ -69,6 +69,13 @@ func TestBacktestPicksTheRightMethod(t *testing.T) {
 	for k := 1; k < len(scores); k++ {
 		require.LessOrEqual(t, scores[k-1].AbsError, scores[k].AbsError)
 	}
+	e, err = Backtest([][]float64{{1}, {1, math.E}}) // one prediction, 1 for e
+	require.NoError(t, err)
+	for _, score := range e.Scores() {
+		require.InDelta(t, 1, score.AbsError, 1e-12)
+		require.InDelta(t, 1, score.Spread, 1e-12)
+		require.Equal(t, 1, score.Runs)
+	}
 	_, err = Backtest([][]float64{{1, 2}, {3, -1}})
 	require.ErrorIs(t, err, ErrDuration)
 }

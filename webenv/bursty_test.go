@@ -2,12 +2,34 @@ package webenv
 
 import (
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/recrawl/recrawl/webenv/internal/check"
 )
+
+// The ends of what is refused.
+func TestBurstyEnds(t *testing.T) {
+	t.Parallel()
+	rates := []float64{0, 1}
+	for _, stay := range []float64{1e-308, 1, 1e308} {
+		env, err := NewBursty(rates, BurstyConfig{Active: 1, QuietStay: stay, ActiveStay: stay}, rand.NewPCG(1, 2))
+		require.NoError(t, err, "%v", stay)
+		b := env.(*burstyEnv)
+		latest := b.cfg.latest()
+		if !math.IsInf(latest, 1) {
+			require.Panics(t, func() { b.Poll(0, math.Nextafter(latest, math.Inf(1))) })
+		}
+	}
+	for _, stay := range []float64{-1, math.Inf(1), math.NaN(), 1e-309} {
+		_, err := NewBursty(rates, BurstyConfig{QuietStay: stay}, rand.NewPCG(1, 2))
+		require.ErrorIs(t, err, ErrConfig)
+		_, err = NewBursty(rates, BurstyConfig{ActiveStay: stay}, rand.NewPCG(1, 2))
+		require.ErrorIs(t, err, ErrConfig)
+	}
+}
 
 // matrix is a 2×2 matrix over the states quiet and active.
 type matrix [2][2]float64

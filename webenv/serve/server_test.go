@@ -302,6 +302,21 @@ func TestServerTruth(t *testing.T) {
 }
 
 // A page that changes in every slot has an infinite rate, which JSON cannot hold.
+// The truth about a page is that of now, whatever was asked before.
+func TestPageTruthLooks(t *testing.T) {
+	t.Parallel()
+	s, now := serverOf(t, webtest.Replay(t, []float64{1, 3}), Config{})
+	require.True(t, s.PageTruth(0).Current)
+	now.Set(2)
+	require.False(t, s.PageTruth(0).Current)
+	require.Equal(t, 1.0, s.PageTruth(0).Modified)
+	now.Set(4)
+	truth := s.PageTruth(0)
+	require.Equal(t, 3.0, truth.Modified)
+	s.Totals() // looks at all pages
+	require.Equal(t, truth, s.PageTruth(0))
+}
+
 func TestServerTruthInfiniteRate(t *testing.T) {
 	t.Parallel()
 	env, err := webenv.NewSlots([]float64{1}, webenv.AtMostOnce, 0, check.Source(1))

@@ -174,6 +174,7 @@ func TestDecode(t *testing.T) {
 		"crossed":  func(l *Limits) { l.interval[1].longest = 1 },
 		"veto":     func(l *Limits) { l.Defer(3, 1) },
 		"until":    func(l *Limits) { l.Defer(1, math.Inf(1)) },
+		"for ever": func(l *Limits) { l.vetoes[2] = veto{retry: math.Inf(1)} },
 		"retry":    func(l *Limits) { l.Fail(1, math.NaN(), 1, 2) },
 		"delay":    func(l *Limits) { l.vetoes[2] = veto{delay: -1} },
 		"flights":  func(l *Limits) { l.paces[0].MaxInFlight = -1 },
