@@ -83,13 +83,13 @@ func (a *bayesian) Probability(action int) float64 {
 	p := a.posterior(action)
 	// The longer tail of a skewed density may fall off no faster than an exponential.
 	skew := p.skewness()
-	low := max(0, p.mean()-(9+4*max(0, -skew))*p.sd())
-	high := min(1, p.mean()+(9+4*max(0, skew))*p.sd())
+	low := max(0, p.mean()-float64((9+4*max(0, -skew))*p.sd()))
+	high := min(1, p.mean()+float64((9+4*max(0, skew))*p.sd()))
 	// x = low + (high − low)·t³(10 − 15t + 6t²) for t in [0, 1] smooths the ends,
 	// where the density may have an infinite slope.
 	at := func(k int) float64 {
 		t := float64(k) / intervals
-		x := low + (high-low)*t*t*t*(10-15*t+6*t*t)
+		x := low + float64((high-low)*t*t*t*(10-float64(15*t)+float64(6*t*t)))
 		return min(max(x, 0x1p-1022), 1-0x1p-53) // where the density is finite
 	}
 	var v [intervals + 1]float64

@@ -28,12 +28,12 @@ func gamma(a float64, src rand.Source) float64 {
 	c := 1 / math.Sqrt(9*d)
 	for {
 		x := rng.NormFloat64()
-		v := 1 + c*x
+		v := 1 + float64(c*x)
 		if v <= 0 {
 			continue
 		}
 		v *= v * v
-		if math.Log(1-uniform(src)) < 0.5*x*x+d-d*v+d*math.Log(v) {
+		if math.Log(1-uniform(src)) < float64(0.5*x*x)+d-float64(d*v)+float64(d*math.Log(v)) {
 			return d * v
 		}
 	}
@@ -61,7 +61,7 @@ func (p posterior) logScale() float64 {
 
 // density returns the density at x in (0, 1).
 func (p posterior) density(x, logScale float64) float64 {
-	return math.Exp(logScale + (p.alpha-1)*math.Log(x) + (p.beta-1)*math.Log1p(-x))
+	return math.Exp(logScale + float64((p.alpha-1)*math.Log(x)) + float64((p.beta-1)*math.Log1p(-x)))
 }
 
 // cdf returns the distribution function at x, the regularised incomplete beta
@@ -76,7 +76,7 @@ func (p posterior) cdf(x, logScale float64) float64 {
 	case x > (p.alpha+1)/(p.alpha+p.beta+2):
 		return 1 - posterior{p.beta, p.alpha}.cdf(1-x, logScale)
 	}
-	front := math.Exp(logScale+p.alpha*math.Log(x)+p.beta*math.Log1p(-x)) / p.alpha
+	front := math.Exp(logScale+float64(p.alpha*math.Log(x))+float64(p.beta*math.Log1p(-x))) / p.alpha
 	return front * betaFraction(p.alpha, p.beta, x)
 }
 
@@ -94,11 +94,11 @@ func betaFraction(a, b, x float64) float64 {
 	f := d
 	for m := 1.0; ; m++ {
 		even := m * (b - m) * x / ((a + 2*m - 1) * (a + 2*m))
-		d = 1 / away(1+even*d)
+		d = 1 / away(1+float64(even*d))
 		c = away(1 + even/c)
 		f *= d * c
 		odd := -(a + m) * (a + b + m) * x / ((a + 2*m) * (a + 2*m + 1))
-		d = 1 / away(1+odd*d)
+		d = 1 / away(1+float64(odd*d))
 		c = away(1 + odd/c)
 		f *= d * c
 		if math.Abs(d*c-1) <= precision || m > 1e6 {

@@ -62,7 +62,7 @@ func (p *Packer) superfluous(t totals) (k float64, any bool) {
 	k = float64(t.nodes - 1)
 	for r := range t.resources {
 		room := 1 - float64(t.load[r]/((1-p.headroom())*t.capacity[r]))
-		k = min(k, math.Floor(room*float64(t.nodes)+1e-9))
+		k = min(k, math.Floor(float64(room*float64(t.nodes))+1e-9))
 	}
 	return k, k >= 1
 }

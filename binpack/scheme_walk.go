@@ -131,7 +131,7 @@ func (c SchemeConfig) stationary(change float64) (pi, x []float64, err error) {
 	x = amounts(walk, c.States)
 	up, down := c.Walk.steps(x)
 	for i, x := range x {
-		d := change / (change + (1-change)*x)
+		d := change / (change + float64((1-change)*x))
 		up[i] *= x * d
 		down[i] *= x * (1 - d)
 	}

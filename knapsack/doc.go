@@ -8,7 +8,8 @@
 // the caller's choice: a crawler may pass Unix time in seconds.
 //
 // Nothing here reads a clock, starts a goroutine, fetches or logs. Everything is deterministic
-// for a seed, can be saved in the middle of a run (MarshalBinary), and continues bit for bit.
+// for a seed, can be saved in the middle of a run (MarshalBinary), and continues bit for bit: in
+// the same build on the same kind of processor, as others may round the last bit in another way.
 // Nothing but [Keyed] is safe for concurrent use.
 //
 // # Which type

@@ -31,7 +31,7 @@ import (
 // # Guarantees
 //
 // Decisions depend on the calls alone, and a filter that was saved and restored continues
-// bit for bit. No page starves: with n pages, polls at a steady rate and no limits set,
+// bit for bit (in the same build on the same kind of processor). No page starves: with n pages, polls at a steady rate and no limits set,
 // each page is polled again within 81·n polls, whatever the answers. Where nothing is to be had by
 // polling some pages more than others, it polls them in turn, and loses to doing so from the
 // beginning what it learns in the first n polls.

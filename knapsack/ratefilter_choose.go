@@ -88,7 +88,7 @@ func (f *RateFilter) value(p *belief.Packed, gap, counts float64, changed bool) 
 	if f.objective == Detections {
 		value = f.census.Calibration.Correct(value, changed, f.fade())
 	}
-	return value + f.optimism()*spread
+	return value + float64(f.optimism()*spread)
 }
 
 // freshIndex is the index of a page of which nothing is known.

@@ -27,7 +27,7 @@ type Scheduler interface {
 }
 
 // A Learner is a Scheduler whose pages come and go while it runs. It can be saved in the middle
-// of a run, and continues bit for bit.
+// of a run, and continues bit for bit (in the same build on the same kind of processor).
 //
 // The pages of a new learner have the ids 0, 1, 2, … Add returns the next one. An id stays valid
 // until Remove, and is never given out again. After a removal Add may return a very large id:

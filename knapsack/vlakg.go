@@ -117,9 +117,9 @@ func (v *VLAKG) Observe(page int, now float64, changed bool) error {
 	}
 	n := float64(v.Len())
 	w, full := v.roster.Frequency(slot), v.total/(v.total+n)
-	factor := 1 - v.step(slot)*full
+	factor := 1 - float64(v.step(slot)*full)
 	if changed {
-		factor = 1 + v.step(slot)*(1-full)
+		factor = 1 + float64(v.step(slot)*(1-full))
 	}
 	if v.polls[slot] < math.MaxUint32 {
 		v.polls[slot]++

@@ -12,7 +12,7 @@ var assignerFormat = codec.Format{Magic: "recrawl/partition.Assigner", Version: 
 // MarshalBinary returns the whole state.
 func (a *Assigner) MarshalBinary() ([]byte, error) { return assignerFormat.Save(a.encode) }
 
-// UnmarshalBinary restores a saved state, which then continues bit for bit.
+// UnmarshalBinary restores a saved state, which then continues bit for bit (see the package).
 func (a *Assigner) UnmarshalBinary(data []byte) error {
 	return codec.Load(a, assignerFormat, data, (*Assigner).decode)
 }

@@ -141,7 +141,7 @@ var coAccessFormat = codec.Format{Magic: "recrawl/partition.CoAccess", Version: 
 // MarshalBinary returns the whole state.
 func (c *coAccess) MarshalBinary() ([]byte, error) { return coAccessFormat.Save(c.encode) }
 
-// UnmarshalBinary restores a saved state, which then continues bit for bit.
+// UnmarshalBinary restores a saved state, which then continues bit for bit (see the package).
 func (c *coAccess) UnmarshalBinary(data []byte) error {
 	return codec.Load(c, coAccessFormat, data, (*coAccess).decode)
 }

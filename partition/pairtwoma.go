@@ -186,7 +186,7 @@ var pairTWOMAFormat = codec.Format{Magic: "recrawl/partition.PairTWOMA", Version
 // MarshalBinary returns the whole state.
 func (p *PairTWOMA) MarshalBinary() ([]byte, error) { return pairTWOMAFormat.Save(p.encode) }
 
-// UnmarshalBinary restores a saved state, which then continues bit for bit.
+// UnmarshalBinary restores a saved state, which then continues bit for bit (see the package).
 func (p *PairTWOMA) UnmarshalBinary(data []byte) error {
 	return codec.Load(p, pairTWOMAFormat, data, (*PairTWOMA).decode)
 }

@@ -63,7 +63,7 @@ type Partitioner interface {
 
 	// MarshalBinary saves the whole state, with the source of randomness if there is one.
 	// UnmarshalBinary restores it into a Partitioner made by the same
-	// constructor, which then continues bit for bit. The settings become those of the saved
+	// constructor, which then continues bit for bit (see the package). The settings become those of the saved
 	// one. After an error, which wraps ErrCorrupt, it is as it was.
 	encoding.BinaryMarshaler
 	encoding.BinaryUnmarshaler
@@ -345,7 +345,7 @@ var partitionerFormat = codec.Format{Magic: "recrawl/partition.Partitioner", Ver
 // MarshalBinary returns the whole state.
 func (p *objectMigration) MarshalBinary() ([]byte, error) { return partitionerFormat.Save(p.encode) }
 
-// UnmarshalBinary restores a saved state, which then continues bit for bit.
+// UnmarshalBinary restores a saved state, which then continues bit for bit (see the package).
 func (p *objectMigration) UnmarshalBinary(data []byte) error {
 	return codec.Load(p, partitionerFormat, data, (*objectMigration).decode)
 }

@@ -95,7 +95,7 @@ func (c TWOMAConfig) ExpectedCrawls(arms, objects int) (float64, error) {
 		sum -= math.Expm1(float64(objects) * math.Log1p(-wrong))
 		wrong *= q
 	}
-	return 1 + float64(c.Entry)*sum, nil
+	return 1 + float64(float64(c.Entry)*sum), nil
 }
 
 // mean is a running average. Adding x to an average of x leaves exactly x,
@@ -295,7 +295,7 @@ var twomaFormat = codec.Format{Magic: "recrawl/partition.TWOMA", Version: 2}
 // MarshalBinary returns the whole state.
 func (t *TWOMA) MarshalBinary() ([]byte, error) { return twomaFormat.Save(t.encode) }
 
-// UnmarshalBinary restores a saved state, which then continues bit for bit.
+// UnmarshalBinary restores a saved state, which then continues bit for bit (see the package).
 func (t *TWOMA) UnmarshalBinary(data []byte) error {
 	return codec.Load(t, twomaFormat, data, (*TWOMA).decode)
 }

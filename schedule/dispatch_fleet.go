@@ -189,7 +189,7 @@ func (d *Dispatcher) deadline(client int) float64 {
 	if c.holds == None || c.silent || d.done[c.holds] {
 		return math.Inf(1)
 	}
-	allowed := d.patience() * d.paceOf(client, c.pace) * d.duration(c.holds, client)
+	allowed := float64(d.patience() * d.paceOf(client, c.pace) * d.duration(c.holds, client))
 	if !c.started {
 		allowed += d.setup(client)
 	}

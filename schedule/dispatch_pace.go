@@ -78,7 +78,7 @@ func (p pace) over(doubt, factor float64) float64 {
 
 // paceOf returns by how much a client is expected to exceed predictions, of what it did.
 func (d *Dispatcher) paceOf(client int, p pace) float64 {
-	return p.over(paceDoubt*d.typical, d.all.over(commonDoubt*d.typical, 1))
+	return p.over(float64(paceDoubt*d.typical), d.all.over(float64(commonDoubt*d.typical), 1))
 }
 
 // expect returns the factor by which a client is expected to exceed predictions: of what it
@@ -116,7 +116,7 @@ func (d *Dispatcher) ends(client int) float64 {
 	case d.done[c.holds]:
 		return d.now
 	}
-	end := c.since + d.expect(client)*d.duration(c.holds, client)
+	end := c.since + float64(d.expect(client)*d.duration(c.holds, client))
 	if end < d.now {
 		return d.now + (d.now - c.since)
 	}

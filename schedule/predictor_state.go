@@ -9,7 +9,8 @@ var predictorFormat = codec.Format{Magic: "recrawl/schedule.DurationPredictor", 
 // MarshalBinary returns the saved state.
 func (e *DurationPredictor) MarshalBinary() ([]byte, error) { return predictorFormat.Save(e.encode) }
 
-// UnmarshalBinary restores a saved state, from which the predictor goes on bit for bit.
+// UnmarshalBinary restores a saved state, from which the predictor goes on bit for bit, in the same
+// build on the same kind of processor.
 // Corrupt data gives ErrCorrupt and changes nothing.
 func (e *DurationPredictor) UnmarshalBinary(data []byte) error {
 	return codec.Load(e, predictorFormat, data, (*DurationPredictor).decode)

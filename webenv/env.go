@@ -49,7 +49,8 @@ type Simulated interface {
 
 	// MarshalBinary saves the state with that of the source of randomness,
 	// which must be *rand.PCG or *rand.ChaCha8: no other can be saved. UnmarshalBinary restores
-	// it into an environment made by the same constructor, which then continues bit for bit.
+	// it into an environment made by the same constructor, which then continues bit for bit
+	// (in the same build on the same kind of processor).
 	// The settings become those of the saved one. After an error, which wraps ErrCorrupt, it is
 	// as it was.
 	encoding.BinaryMarshaler

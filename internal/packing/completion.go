@@ -170,7 +170,7 @@ func (e *enumeration) extend(j int, room int64, value float64) {
 			e.path = append(e.path, entry{int32(j), int32(t)})
 		}
 		e.left[j] -= t
-		e.extend(j+1, room-int64(t)*e.w[j], value+float64(t)*dual)
+		e.extend(j+1, room-int64(t)*e.w[j], value+float64(float64(t)*dual))
 		e.left[j] += t
 		if t > 0 {
 			e.path = e.path[:len(e.path)-1]

@@ -134,7 +134,7 @@ func (s *master) values() {
 	for i := range s.x {
 		v := 0.0
 		for j, b := range s.inverse[i*s.m : (i+1)*s.m] {
-			v += b * s.rhs(j)
+			v += float64(b * s.rhs(j))
 		}
 		s.x[i] = v
 	}

@@ -43,7 +43,7 @@ func AddCopies[V Value](table, below []V, w int64, value V, most int) {
 	size := len(below)
 	copy(table, below)
 	for t := 1; t <= most && w <= int64(size-1)/int64(t); t++ {
-		v, shift := V(t)*value, t*int(w)
+		v, shift := V(V(t)*value), t*int(w)
 		to := table[shift:size]
 		for r, b := range below[:size-shift] {
 			if x := b + v; x > to[r] {

@@ -227,8 +227,8 @@ func (h *Hints) rates(from int, group uint32) (recall, alarm float64) {
 	s := &h.sources[from]
 	recall, alarm = s.rate(1), s.rate(0)
 	if g := h.groups[uint64(from)<<32|uint64(group)]; g != nil && group != NoGroup {
-		recall = (g[1][1] + groupPrior*recall) / (g[1][1] + g[0][1] + groupPrior)
-		alarm = (g[1][0] + groupPrior*alarm) / (g[1][0] + g[0][0] + groupPrior)
+		recall = (g[1][1] + float64(groupPrior*recall)) / (g[1][1] + g[0][1] + groupPrior)
+		alarm = (g[1][0] + float64(groupPrior*alarm)) / (g[1][0] + g[0][0] + groupPrior)
 	}
 	return recall, alarm
 }
@@ -287,7 +287,7 @@ func (h *Hints) Correct(slot int, group uint32, t Spans, p, value float64) float
 	if !(yes > 0 && no > 0) {
 		return value
 	}
-	return value * yes / (p*yes + (1-p)*no)
+	return value * yes / (float64(p*yes) + float64((1-p)*no))
 }
 
 // Quality returns, of a source, the share of answers with a hint that found a change, and of

@@ -195,12 +195,12 @@ func hRandomAge(v float64) float64 { r := v / (1 + v); return v * r * r * (2 + v
 
 func hRandomAgeInverse(y, _ float64) float64 {
 	return newton(max(math.Cbrt(y/2), math.Sqrt(y)), y, hRandomAge,
-		func(v float64) float64 { u := 1 + v; return 2 * v * (v / u) * ((3 + v*(3+v)) / (u * u)) })
+		func(v float64) float64 { u := 1 + v; return 2 * v * (v / u) * ((3 + float64(v*(3+v))) / (u * u)) })
 }
 
 func hRandomHarmonic(v float64) float64 { return v * v / (1 + v) }
 
-func hRandomHarmonicInverse(y, _ float64) float64 { return (y + math.Sqrt(y*y+4*y)) / 2 }
+func hRandomHarmonicInverse(y, _ float64) float64 { return (y + math.Sqrt(float64(y*y)+4*y)) / 2 }
 
 // newton solves f(v) = y for a convex increasing f. From a guess above the root Newton's steps
 // fall monotonically to it, so that a step that does not fall has arrived; the guess is doubled

@@ -85,7 +85,7 @@ func (m *Price) Frequency(rate, weight, lo, hi float64) float64 {
 	default:
 		rest := 1 - y
 		if scale >= m.Top/2 { // scale − top is exact; below it would swamp the rest
-			rest = ((scale - m.Top) + m.Top*math.Exp(-z)) / scale
+			rest = ((scale - m.Top) + float64(m.Top*math.Exp(-z))) / scale
 		}
 		if rest <= 0 {
 			return lo // even the first poll is worth less than μ

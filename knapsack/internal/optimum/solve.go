@@ -70,7 +70,7 @@ func (p *Problem) Value(x []float64) float64 {
 	var total Sum
 	for i, xi := range x {
 		if w := p.weight(i); w > 0 {
-			total.Add(w * Value(p.Objective, p.Random, p.Rates[i], xi))
+			total.Add(float64(w * Value(p.Objective, p.Random, p.Rates[i], xi)))
 		}
 	}
 	return total.Value()
@@ -83,14 +83,14 @@ func (p *Problem) Solve() (x []float64, at Price, err error) {
 	var floor, ceiling, active Sum
 	for i, rate := range p.Rates {
 		cost := p.cost(i)
-		floor.Add(cost * p.lower(i))
-		ceiling.Add(cost * p.upper(i))
+		floor.Add(float64(cost * p.lower(i)))
+		ceiling.Add(float64(cost * p.upper(i)))
 		if rate > 0 && p.weight(i) > 0 {
 			s.rates += cost * rate
 			s.top = max(s.top, s.curve.scale(rate, p.worth(i)))
-			active.Add(cost * p.upper(i))
+			active.Add(float64(cost * p.upper(i)))
 		} else {
-			active.Add(cost * p.lower(i))
+			active.Add(float64(cost * p.lower(i)))
 		}
 	}
 	if floor.Value() > p.Budget || ceiling.Value() < p.Budget {
@@ -127,7 +127,7 @@ func (s *solver) excess(m *Price) (f, tolerance float64) {
 	between := 0.0
 	for i := range s.Rates {
 		x := s.frequency(i, m)
-		spent := s.cost(i) * x
+		spent := float64(s.cost(i) * x)
 		all.Add(spent)
 		if x > s.lower(i) && x < s.upper(i) {
 			between += spent
@@ -170,7 +170,7 @@ func (s *solver) search() (x []float64, at Price) {
 	stayed := 0 // > 0: the upper end, < 0: the lower end has stayed so often
 	met := -fh <= tolerance || fl <= tolerance
 	for step := 1; !met && math.Nextafter(lo, hi) < hi; step++ {
-		mid := lo + wl/(wl-wh)*(hi-lo)
+		mid := lo + float64(wl/(wl-wh)*(hi-lo))
 		if step%4 == 0 || !(mid > lo && mid < hi) {
 			mid = lo + (hi-lo)/2
 		}
@@ -199,7 +199,7 @@ func (s *solver) search() (x []float64, at Price) {
 	x = make([]float64, len(s.Rates))
 	for i := range x {
 		a, b := s.frequency(i, &from), s.frequency(i, &to)
-		x[i] = min(max(b+share*(a-b), s.lower(i)), s.upper(i))
+		x[i] = min(max(b+float64(share*(a-b)), s.lower(i)), s.upper(i))
 	}
 	return x, to
 }
@@ -217,7 +217,7 @@ func (s *solver) overflow() []float64 {
 			} else {
 				x[i] = min(max(h, s.lower(i)), s.upper(i))
 			}
-			t.Add(s.cost(i) * x[i])
+			t.Add(float64(s.cost(i) * x[i]))
 		}
 		return t.Value()
 	}

@@ -76,7 +76,7 @@ func ein(v float64) float64 {
 	for k := 1.0; k < 12 || term*harmonic > sum*1e-18; k++ {
 		term *= v / k
 		harmonic += 1 / k
-		sum += term * harmonic
+		sum += float64(term * harmonic)
 		if term == 0 {
 			break
 		}

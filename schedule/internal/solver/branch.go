@@ -176,7 +176,7 @@ func (b *branching) explore(nd *node, coreSteps int64) {
 	for j := range x.p.M {
 		bound := excluded
 		if r.allowed(site, j) {
-			bound = min(excluded, b.snap(max(nd.bound, out.bound+r.reduced(site, j)*(1-1e-12)-out.bound*1e-15)))
+			bound = min(excluded, b.snap(max(nd.bound, out.bound+float64(r.reduced(site, j)*(1-1e-12))-float64(out.bound*1e-15))))
 		}
 		b.push(&node{nd, int32(site), int32(j), nd.bound, nd.depth + 1, key}, bound)
 	}

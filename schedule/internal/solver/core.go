@@ -64,7 +64,7 @@ func (c *core) decide(t float64, steps int64) (verdict, []int) {
 	if gap < 0 {
 		return fitsNot, nil
 	}
-	gap += coreMargin * t
+	gap += float64(coreMargin * t)
 	c.load, c.room = make([]int64, p.M), make([]int64, p.M)
 	c.price = make([]float64, p.M)
 	for j := range c.room {

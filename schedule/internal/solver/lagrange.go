@@ -135,7 +135,7 @@ func (k *knapsackBound) run() {
 		if norm == 0 {
 			return // the knapsacks are a plan, and repair has found it
 		}
-		step := theta * (float64(excess) + priceSum*leastExcess) / float64(norm)
+		step := theta * (float64(excess) + float64(priceSum*leastExcess)) / float64(norm)
 		for z, c := range k.count {
 			k.price[z] = int64(min(priceMost, max(0, float64(k.price[z])-step*float64(c-1))))
 		}

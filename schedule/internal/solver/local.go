@@ -165,9 +165,9 @@ func (s *state) exchange(k int, three bool) bool {
 
 // balance returns the shift at which clients k and i would finish together.
 func (s *state) balance(k, i int) int64 {
-	u, v := s.p.Unit[k]*s.p.Grid, s.p.Unit[i]*s.p.Grid
+	u, v := float64(s.p.Unit[k]*s.p.Grid), float64(s.p.Unit[i]*s.p.Grid)
 	from := s.end[k]
-	to := s.p.Off[i] + v*float64(s.load[i])
+	to := s.p.Off[i] + float64(v*float64(s.load[i]))
 	return max(1, int64((from-to)/(u+v)))
 }
 

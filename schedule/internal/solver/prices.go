@@ -232,7 +232,7 @@ func (v *pricing) follow(weight float64, now, sum []float64) {
 		mean += t / float64(len(v.load))
 	}
 	for j, t := range v.load {
-		now[j] = v.price[j] * max(leastFollow, 1+weight*(t-mean)/v.x.lower)
+		now[j] = float64(v.price[j] * max(leastFollow, 1+weight*(t-mean)/v.x.lower))
 		sum[j] += now[j]
 	}
 }

@@ -103,7 +103,7 @@ func (x *search) uniform() {
 
 // aim returns a time between the bound and the best plan, but below the plan's.
 func (x *search) aim(share float64) float64 {
-	return min(x.lower+share*(x.value-x.lower), instance.Before(x.value))
+	return min(x.lower+float64(share*(x.value-x.lower)), instance.Before(x.value))
 }
 
 // raiseByPlacement raises the lower bound by where the largest sites can go.
