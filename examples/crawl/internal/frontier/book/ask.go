@@ -123,6 +123,9 @@ func (a *Ask) next(now float64) (*Queue, int) {
 		if q, n := a.pick(now, func(c *Crawl) *Queue { return c.first }); q != nil {
 			return q, n
 		}
+		if a.Most >= 0 && slices.ContainsFunc(a.crawls, func(c *Crawl) bool { return c.first != nil }) {
+			return nil, 0 // the rest is for those, the next time
+		}
 		a.phase = topUp
 	}
 	for ; a.phase == topUp && a.visited < len(a.turns); a.visited++ {

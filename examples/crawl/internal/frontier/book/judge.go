@@ -9,21 +9,31 @@ import (
 
 // A judge learns how often the URLs of a crawl change. All its pages are deferred for good, but
 // those that are polled just now.
-type judge struct{ filter *knapsack.RateFilter }
+type judge struct {
+	filter *knapsack.RateFilter
+	where  []spot // of pages, by their slots
+	sweep  uint32 // the next one to look at again
+}
+
+// A spot is where a URL is: its queue and its position there.
+type spot struct{ queue, pos uint32 }
+
+const nowhere = math.MaxUint32 // queue of a page without a URL
 
 func newJudge(o knapsack.Objective) (judge, error) {
 	f, err := knapsack.NewRateFilter(0, knapsack.RateFilterConfig{Objective: o})
-	return judge{f}, err
+	return judge{filter: f}, err
 }
 
 // enter begins to learn of a URL, whose first copy came now.
-func (j judge) enter(u *URL, q *Queue, now float64) (err error) {
+func (j *judge) enter(u *URL, q *Queue, now float64) (err error) {
 	if q.group == none {
 		if q.group, err = j.filter.AddGroup(knapsack.GroupConfig{}); err != nil {
 			return err
 		}
 	}
 	u.page = j.filter.Add()
+	j.note(u.page, spot{q.slot, q.index[u.text]})
 	if err := j.filter.SetGroup(u.page, q.group); err != nil {
 		return err
 	}
@@ -34,7 +44,7 @@ func (j judge) enter(u *URL, q *Queue, now float64) (err error) {
 }
 
 // settle notes when a page is due, and defers it.
-func (j judge) settle(u *URL) (err error) {
+func (j *judge) settle(u *URL) (err error) {
 	if u.due, err = j.filter.Due(u.page); err != nil {
 		return err
 	}
@@ -42,11 +52,15 @@ func (j judge) settle(u *URL) (err error) {
 }
 
 // leave forgets a URL.
-func (j judge) leave(u *URL) error {
+func (j *judge) leave(u *URL) error {
 	if u.page == none {
 		return nil
 	}
 	page := u.page
+	j.where[knapsack.Slot(page)] = spot{nowhere, 0}
+	for n := len(j.where); n > 0 && j.where[n-1].queue == nowhere; n-- {
+		j.where = j.where[:n-1]
+	}
 	u.page = none
 	u.set(asked, false)
 	return j.filter.Remove(page)
@@ -54,7 +68,7 @@ func (j judge) leave(u *URL) error {
 
 // ask tells the learner that a URL is polled. If it is polled already, as its lease ended without
 // an answer, that poll goes on.
-func (j judge) ask(u *URL, now float64) error {
+func (j *judge) ask(u *URL, now float64) error {
 	if u.page == none || u.is(asked) {
 		return nil
 	}
@@ -72,7 +86,7 @@ func (j judge) ask(u *URL, now float64) error {
 }
 
 // answer tells the learner what a poll found.
-func (j judge) answer(u *URL, now float64, changed bool) (err error) {
+func (j *judge) answer(u *URL, now float64, changed bool) (err error) {
 	if u.is(asked) {
 		u.set(asked, false)
 		err = j.filter.Observe(u.page, now, changed)
@@ -86,11 +100,20 @@ func (j judge) answer(u *URL, now float64, changed bool) (err error) {
 }
 
 // disband forgets the group of a queue.
-func (j judge) disband(q *Queue) error {
+func (j *judge) disband(q *Queue) error {
 	if q.group == none {
 		return nil
 	}
 	group := q.group
 	q.group = none
 	return j.filter.RemoveGroup(group)
+}
+
+// note notes where the URL of a page is.
+func (j *judge) note(page int, at spot) {
+	slot := knapsack.Slot(page)
+	for len(j.where) <= slot {
+		j.where = append(j.where, spot{nowhere, 0})
+	}
+	j.where[slot] = at
 }

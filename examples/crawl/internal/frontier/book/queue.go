@@ -203,6 +203,9 @@ func (q *Queue) rebuild(now float64) {
 		u := &q.urls[pos]
 		q.index[u.text] = uint32(pos)
 		q.place[pos] = heap.None
+		if u.page != none {
+			q.crawl.judge.note(u.page, spot{q.slot, uint32(pos)})
+		}
 		if u.is(leased) {
 			q.leased++
 		}

@@ -56,6 +56,7 @@ func (s *State) UnmarshalBinary(data []byte) error {
 }
 
 func (c *Crawl) encode(e *codec.Encoder) {
+	e.Uint32(c.judge.sweep)
 	e.Int(len(c.queues))
 	e.Uint32s(c.free)
 	for _, q := range c.queues {
@@ -67,6 +68,7 @@ func (c *Crawl) encode(e *codec.Encoder) {
 }
 
 func (c *Crawl) decode(d *codec.Decoder) {
+	c.judge.sweep = d.Uint32()
 	slots := d.Int()
 	c.free = d.Uint32s()
 	if d.Require(slots >= len(c.free) && slots < math.MaxUint32, "%d queues, %d free", slots, len(c.free)); d.Err() != nil {
@@ -92,7 +94,7 @@ func (c *Crawl) decode(d *codec.Decoder) {
 	for _, slot := range c.free {
 		d.Require(int(slot) < len(c.queues) && c.queues[slot] == nil, "queue %d is free and not", slot)
 	}
-	c.earlyPlace, c.alarmPlace = nowhere(len(c.queues)), nowhere(len(c.queues))
+	c.earlyPlace, c.alarmPlace = noPlaces(len(c.queues)), noPlaces(len(c.queues))
 	for _, q := range c.queues {
 		if q != nil && d.Err() == nil {
 			c.file(q, c.state.Latest)
@@ -100,7 +102,7 @@ func (c *Crawl) decode(d *codec.Decoder) {
 	}
 }
 
-func nowhere(n int) []uint32 {
+func noPlaces(n int) []uint32 {
 	place := make([]uint32, n)
 	for i := range place {
 		place[i] = heap.None
