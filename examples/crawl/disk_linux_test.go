@@ -44,5 +44,5 @@ func TestDiskFull(t *testing.T) {
 	waitFor(t, &log, func() bool { return web.Witness.Polls() > rests+150 })
 	require.NoError(t, cmd.Process.Signal(os.Interrupt))
 	require.NoError(t, cmd.Wait(), log.String())
-	audit(t, web, state, 1)
+	audit(t, web, engine.Config{Dir: state}, 2*4*killWorkers)
 }

@@ -105,7 +105,6 @@ func (in *inputs) refresh(ctx context.Context) {
 			continue // the crawl ends
 		}
 		in.crawler.Tell(ctx, events)
-		in.crawler.FirstCopies()
 		if only == nil {
 			_ = in.crawler.Recheck(ctx) // ends with the context
 		}

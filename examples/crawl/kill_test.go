@@ -4,7 +4,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"log/slog"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -15,11 +14,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/recrawl/recrawl/examples/crawl/internal/crawler"
 	"github.com/recrawl/recrawl/examples/crawl/internal/demo"
 	"github.com/recrawl/recrawl/examples/crawl/internal/engine"
-	"github.com/recrawl/recrawl/examples/crawl/internal/shard"
-	"github.com/recrawl/recrawl/knapsack"
 )
 
 var (
@@ -31,6 +27,10 @@ var (
 const asCrawler = "RECRAWL_TEST_CRAWL"
 
 func TestMain(m *testing.M) {
+	if config := os.Getenv(asServer); config != "" {
+		serveNATS(config)
+		return
+	}
 	if os.Getenv(asCrawler) != "" {
 		if err := run(os.Args[1:], os.Stdout, os.Stderr); err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -112,7 +112,7 @@ func TestKill(t *testing.T) {
 		require.Error(t, cmd.Wait())
 	}
 	t.Logf("%d polls, %d kills; the first poll came at most %v after a start", web.Witness.Polls(), *kills, slowest.Round(time.Millisecond))
-	audit(t, web, state, *kills)
+	audit(t, web, engine.Config{Dir: state}, *kills*2*4*killWorkers)
 }
 
 func waitFor(t *testing.T, output *output, done func() bool) {
@@ -122,91 +122,4 @@ func waitFor(t *testing.T, output *output, done func() bool) {
 			t.Fatalf("no progress\n%s", output.String())
 		}
 	}
-}
-
-// audit compares the whole log with what the web answered.
-func audit(t *testing.T, web *demo.Web, state string, breaks int) {
-	t.Helper()
-	e, err := engine.Open(t.Context(), engine.Config{Dir: state, KeepLog: true, Log: slog.New(slog.DiscardHandler)})
-	require.NoError(t, err)
-	defer e.Close()
-	restored, log, err := crawler.Restored(t.Context(), e, 0, knapsack.RateFilterConfig{})
-	require.NoError(t, err)
-
-	served := web.Witness.All()
-	type copied struct{ version int }
-	known := map[string]copied{}
-	var learnt, changes, noise, wrong uint64
-	require.NoError(t, shard.Events(t.Context(), log, func(v *shard.Event) error {
-		if v.Kind != shard.Polled || v.Result == shard.Forbidden {
-			return nil
-		}
-		s, ok := served[v.ID]
-		delete(served, v.ID)
-		if !ok {
-			require.Equal(t, shard.Failed, v.Result, "a poll that the web did not see, or learnt twice: %+v", v)
-			return nil
-		}
-		if v.Result == shard.Failed && v.Status == 0 { // what the web answered did not arrive in time
-			return nil
-		}
-		require.Equal(t, s.Aborted || s.Status >= 400, !v.Result.Answered() && v.Result != shard.First, "%+v, served %+v", v, s)
-		if v.Result == shard.Vetoed {
-			require.Equal(t, 429, s.Status)
-		}
-		if s.Aborted || s.Status >= 400 {
-			return nil
-		}
-		before, copies := known[v.URL]
-		require.Equal(t, !copies, v.Result == shard.First, "%+v", v)
-		changed := copies && s.Version > before.version
-		if v.Result.Answered() {
-			learnt++
-		}
-		if v.Result == shard.Changed {
-			changes++
-		}
-		switch {
-		case changed != (v.Result == shard.Changed) && noisy(v.URL):
-			noise++
-		case changed != (v.Result == shard.Changed):
-			wrong++
-		}
-		known[v.URL] = copied{max(before.version, s.Version)}
-		return nil
-	}))
-	require.Zero(t, wrong)
-	require.Equal(t, learnt, restored.Learnt)
-	require.Equal(t, changes, restored.Changes)
-	require.NoError(t, knapsack.With(restored.Learner, func(f *knapsack.RateFilter, _ func(string) (int, error)) error {
-		require.Equal(t, learnt, f.Stats().Answers)
-		require.Equal(t, changes, f.Stats().Changes)
-		return nil
-	}))
-
-	// What is left was under way when the crawler was killed.
-	window := 2 * 4 * killWorkers
-	require.LessOrEqual(t, len(served), breaks*window)
-	unheard := 0 // vetoes that died with the crawler
-	for _, s := range served {
-		if s.Status == 429 {
-			unheard++
-		}
-	}
-	totals := web.Totals()
-	require.LessOrEqual(t, totals.Violations, unheard)
-	require.Zero(t, web.Witness.Trespasses())
-	require.Zero(t, web.Witness.Crowded())
-	t.Logf("learnt from %d answers, %d changes, %d of them or of the others noise; %d polls lost, %d vetoes among them; %d requests against a veto or a Crawl-delay",
-		learnt, changes, noise, len(served), unheard, totals.Violations)
-}
-
-// noisy reports whether the host has pages that have to be learnt.
-func noisy(url string) bool {
-	for _, name := range []string{"//clock.", "//nonce.", "//ads."} {
-		if strings.Contains(url, name) {
-			return true
-		}
-	}
-	return false
 }

@@ -94,6 +94,7 @@ func parse(args []string, stdout, stderr io.Writer) (*settings, error) {
 	f.IntVar(&s.engine.Shards, "shards", 0, "`parts` of the crawl, each with a learner; 0 is as many as there are, and to begin with 1, or 16 with -nats")
 	f.StringVar(&s.engine.URL, "nats", "", "`addresses` of NATS servers with JetStream, separated by commas, where the state is to be instead of a folder: the crawl is shared with all that name the same")
 	f.StringVar(&s.engine.Name, "node", "", "`name` of this node in the cluster; empty for those of the machine and the process")
+	f.DurationVar(&s.engine.Lease, "lease", engine.DefaultLease, "`time` after which the shards of a node that fell silent are given to others; the same on all nodes")
 	f.IntVar(&s.engine.Replicas, "replicas", 1, "`servers`, 1 or 3, on each of which all state is to be; what a cluster begins with stays")
 	f.StringVar(&s.engine.Creds, "nats-creds", os.Getenv("NATS_CREDS"), "`file` with credentials for NATS, $NATS_CREDS; a key alone is in $NATS_NKEY, and a password in $NATS_USER and $NATS_PASSWORD")
 	f.StringVar(&s.engine.CA, "nats-ca", os.Getenv("NATS_CA"), "`file` with the authorities that sign the certificates of the servers, $NATS_CA")
@@ -146,6 +147,8 @@ func (s *settings) check() error {
 		return report.Usagef("-shards %d: want 1 to 4096", s.engine.Shards)
 	case s.engine.Replicas != 1 && s.engine.Replicas != 3:
 		return report.Usagef("-replicas %d: want 1 or 3", s.engine.Replicas)
+	case s.engine.Lease < time.Second:
+		return report.Usagef("-lease %v: want a second at least", s.engine.Lease)
 	case s.engine.URL != "" && s.engine.SyncAlways:
 		return report.Usagef("-sync-always with -nats: it is a setting of the servers there, sync_interval: always in their jetstream block")
 	case s.engine.URL != "" && s.engine.Access.Check() != nil:

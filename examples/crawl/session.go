@@ -17,6 +17,9 @@ import (
 	"github.com/recrawl/recrawl/knapsack"
 )
 
+// drift is the number of divisions of the budget after which the loads of the nodes are looked at.
+const drift = 5
+
 // A session is a crawl from when the engine is opened until it is closed. Alone it has all shards;
 // in a cluster those that it is given.
 type session struct {
@@ -112,7 +115,7 @@ func (n *session) together(ctx context.Context) error {
 	}
 	defer closePage()
 	n.node = cluster.New(cluster.Config{
-		Engine: n.engine, Name: n.engine.Name(), Every: n.exchange,
+		Engine: n.engine, Name: n.engine.Name(), Every: drift * n.exchange,
 		About: cluster.About{Power: float64(n.groups * n.workers), Budget: n.perDay / 86400},
 		Open:  n.Open, Close: n.Close, Has: n.crawler.Has,
 	})

@@ -11,20 +11,10 @@ import (
 	"github.com/recrawl/recrawl/examples/crawl/internal/shard"
 )
 
-// FirstCopies has the pages fetched that wait for their first copy.
-func (c *Crawler) FirstCopies() {
-	for _, p := range c.all() {
-		select {
-		case p.wake <- struct{}{}:
-		default:
-		}
-	}
-}
-
 // copyPause is the time between two attempts at first copies that were abandoned.
 const copyPause = 200 * time.Millisecond
 
-// firstCopies fetches the first copies of a shard, those to begin with and when it is woken.
+// firstCopies fetches the first copies of a shard, to begin with and when pages are added.
 func (c *Crawler) firstCopies(ctx context.Context, p *piece) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

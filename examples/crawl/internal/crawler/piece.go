@@ -20,7 +20,7 @@ type piece struct {
 	opened time.Time // nothing is known of requests of those who had the shard before
 	once   sync.Once
 	stop   chan struct{} // closed to end it in peace
-	wake   chan struct{} // for first copies
+	wake   chan struct{} // pages were added
 	copied chan struct{} // closed when those there were at the beginning are fetched
 	cancel context.CancelFunc
 	ended  chan struct{}
@@ -47,6 +47,12 @@ func (c *Crawler) Open(number int, part Part, perSecond float64) {
 		Submit: c.Fleet.Submit, Stop: p.stop,
 		IDs: c.cfg.IDs(number),
 		Applied: func(e *shard.Event) {
+			if e.Kind == shard.Add {
+				select {
+				case p.wake <- struct{}{}:
+				default:
+				}
+			}
 			if c.cfg.Applied != nil {
 				c.cfg.Applied(number, e)
 			}

@@ -20,6 +20,7 @@ type Served struct {
 	Status   int
 	Aborted  bool
 	Version  int // of the copy, 0 if there was none
+	At       time.Time
 }
 
 // A Witness sees what a web answers.
@@ -29,11 +30,12 @@ type Witness struct {
 	polls      map[uint64]Served
 	trespasses int
 	inFlight   map[string]int // requests by host
-	crowded    int            // requests while another one to the same host was under way
+	latest     map[string]time.Time
+	crowded    int // requests while another one to the same host was under way
 }
 
 func newWitness() *Witness {
-	return &Witness{polls: map[uint64]Served{}, inFlight: map[string]int{}}
+	return &Witness{polls: map[uint64]Served{}, inFlight: map[string]int{}, latest: map[string]time.Time{}}
 }
 
 // Take returns what was answered to a poll, and forgets it.
@@ -61,6 +63,13 @@ func (w *Witness) Polls() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.answered
+}
+
+// Latest returns when a page of a host was last answered for.
+func (w *Witness) Latest(host string) time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.latest[host]
 }
 
 // Trespasses returns the number of requests for pages that robots.txt forbids, and Crowded that of
@@ -103,6 +112,8 @@ func (w *Witness) serve(h http.Handler, rw http.ResponseWriter, r *http.Request)
 		defer w.mu.Unlock()
 		w.answered++
 		s := w.polls[id]
+		s.At = time.Now()
+		w.latest[r.Host] = s.At
 		s.Path, s.Requests, s.Status, s.Aborted = r.Host+r.URL.Path, s.Requests+1, seen.status, aborted
 		if s.Version = 0; seen.status == http.StatusOK && !aborted {
 			s.Version = version(seen)

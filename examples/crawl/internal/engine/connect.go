@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"strings"
 	"time"
 
@@ -67,6 +69,12 @@ const (
 	reconnect = 250 * time.Millisecond
 )
 
+// absent reports whether an error is that no server is there, and not that it refuses.
+func absent(err error) bool {
+	var op *net.OpError
+	return errors.Is(err, nats.ErrNoServers) || errors.Is(err, nats.ErrTimeout) || errors.Is(err, io.EOF) || errors.As(err, &op)
+}
+
 // connect connects to the servers, and waits for one if none can be reached.
 func (e *Engine) connect(ctx context.Context) (err error) {
 	options := []nats.Option{
@@ -96,7 +104,7 @@ func (e *Engine) connect(ctx context.Context) (err error) {
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { e.cfg.Log.Debug("NATS", "error", err) }))
 	for told := false; ; told = true {
 		e.conn, err = nats.Connect(e.cfg.URL, options...)
-		if err == nil || !errors.Is(err, nats.ErrNoServers) && !errors.Is(err, nats.ErrTimeout) {
+		if err == nil || !absent(err) {
 			return err
 		}
 		if !told {

@@ -46,8 +46,6 @@ const (
 	// chunk is the time for a part of a snapshot: a snapshot of a million pages has 5,000, and a
 	// busy disk took more than the 5 s that the client gives them.
 	chunk = time.Minute
-	// transfer is the time for a whole snapshot, so that none is waited for whose server is gone.
-	transfer = 5 * time.Minute
 	// Reserve is the free space below which nothing more is written: a server that runs into the
 	// end of a disk stops its storage altogether.
 	Reserve = 64 << 20
@@ -66,7 +64,7 @@ type Config struct {
 	Shards int
 	// Replicas of all that is kept; 0 means 1. What a cluster begins with stays.
 	Replicas int
-	// Lease is how long a node that fell silent keeps its shards; 0 means defaultLease. All nodes
+	// Lease is how long a node that fell silent keeps its shards; 0 means DefaultLease. All nodes
 	// should have the same.
 	Lease time.Duration
 	// SyncAlways has each record written through to the disk before it counts.
@@ -100,10 +98,10 @@ type Engine struct {
 // to have pages to compare; see TestDivided in package crawler.
 const clusterShards = 16
 
-// defaultLease is short enough for the shards of a dead node to be polled again within 15 s, and
+// DefaultLease is short enough for the shards of a dead node to be polled again within 15 s, and
 // long enough for renewals to be missed. An election of the engine takes up to 9 s; nodes rest
 // meanwhile, and keep their shards.
-const defaultLease = 8 * time.Second
+const DefaultLease = 8 * time.Second
 
 // Open starts the server, or connects to it.
 func Open(ctx context.Context, cfg Config) (*Engine, error) {
@@ -112,7 +110,7 @@ func Open(ctx context.Context, cfg Config) (*Engine, error) {
 	}
 	cfg.Replicas = max(cfg.Replicas, 1)
 	if cfg.Lease == 0 {
-		cfg.Lease = defaultLease
+		cfg.Lease = DefaultLease
 	}
 	if cfg.Name == "" {
 		host, _ := os.Hostname()

@@ -27,6 +27,16 @@ type blob struct {
 	Seq  uint64 `json:"seq,omitempty"`
 }
 
+const (
+	// least is the time for a snapshot that is small, perMiB what is added for a large one, where
+	// 12 to 70 ms were measured, and longest what is given to one whose size is not known.
+	least   = 4 * time.Second
+	perMiB  = time.Second
+	longest = 5 * time.Minute
+	// attempts at storing a snapshot: an election of the engine takes up to 9 s.
+	attempts = 4
+)
+
 // A Mark is a place in the log, between two records.
 type Mark uint64
 
@@ -44,9 +54,7 @@ func (s *Shard) Snapshot(ctx context.Context, at Mark, state []byte) error {
 		return err
 	}
 	b := blob{fmt.Sprintf("%d-%d-%s", s.number, at, rand.Text()), uint64(at)}
-	short, cancel := context.WithTimeout(ctx, transfer)
-	defer cancel()
-	if _, err := s.e.blobs.PutBytes(short, b.Name, state); err != nil {
+	if err := s.put(ctx, b.Name, state); err != nil {
 		if full := s.e.full(err); full != nil {
 			return full
 		}
@@ -155,22 +163,49 @@ func (s *Shard) load(ctx context.Context, load func([]byte) error) (last uint64,
 	return 0, nil
 }
 
-// fetch gets a blob; where the engine elects meanwhile, once more.
+// put stores a blob. Where the server that leads is gone nothing comes back, so that it is stored
+// again after a time.
+func (s *Shard) put(ctx context.Context, name string, state []byte) error {
+	return s.transfer(ctx, attempts, least+perMiB*time.Duration(len(state)>>20), func(ctx context.Context) error {
+		_, err := s.e.blobs.PutBytes(ctx, name, state)
+		return err
+	})
+}
+
+// fetch gets a blob likewise. Its size is not known, so that there is more time in each attempt.
 func (s *Shard) fetch(ctx context.Context, b blob) (state []byte, err error) {
-	for range 3 {
-		short, cancel := context.WithTimeout(ctx, transfer)
-		state, err = s.e.blobs.GetBytes(short, b.Name)
+	for patience := least; ; patience *= 4 {
+		err = s.transfer(ctx, 1, patience, func(ctx context.Context) (err error) {
+			state, err = s.e.blobs.GetBytes(ctx, b.Name)
+			return err
+		})
+		if err == nil || !errors.Is(err, context.DeadlineExceeded) || patience > longest || ctx.Err() != nil {
+			return state, err
+		}
+	}
+}
+
+// transfer makes some attempts at something that takes long. A server within the process has all
+// the time, as nobody else can do better.
+func (s *Shard) transfer(ctx context.Context, attempts int, each time.Duration, do func(context.Context) error) (err error) {
+	if s.e.server != nil {
+		attempts, each = 1, longest
+	}
+	for range attempts {
+		short, cancel := context.WithTimeout(ctx, each)
+		err = do(short)
 		cancel()
-		if err == nil || errors.Is(err, jetstream.ErrObjectNotFound) || ctx.Err() != nil || s.e.session == nil {
+		if err == nil || ctx.Err() != nil {
 			break
 		}
-		time.Sleep(reconnect)
 	}
-	return state, err
+	return err
 }
 
 // sweep deletes blobs that no pointer names: those of owners that died before they wrote it.
 func (s *Shard) sweep(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, least)
+	defer cancel()
 	all, err := s.e.blobs.List(ctx)
 	if err != nil {
 		return // there are none, or the next owner does it

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/recrawl/recrawl/examples/crawl/internal/crawler"
+	"github.com/recrawl/recrawl/examples/crawl/internal/demo"
+	"github.com/recrawl/recrawl/examples/crawl/internal/engine"
+	"github.com/recrawl/recrawl/examples/crawl/internal/shard"
+	"github.com/recrawl/recrawl/knapsack"
+)
+
+// sums are what an audit counts.
+type sums struct{ learnt, changes, noise, wrong uint64 }
+
+// audit compares the whole log of all shards with what the web answered, and with what the learners
+// say. It returns the polls that were answered and not learnt: those under way when something broke,
+// at most so many.
+func audit(t *testing.T, web *demo.Web, cfg engine.Config, most int) (lost []time.Time) {
+	t.Helper()
+	cfg.KeepLog, cfg.Log = true, slog.New(slog.DiscardHandler)
+	e, err := engine.Open(t.Context(), cfg)
+	require.NoError(t, err)
+	defer e.Close()
+	served := web.Witness.All()
+	var all sums
+	for i := range e.Shards() {
+		auditShard(t, e, i, served, &all)
+	}
+	require.Zero(t, all.wrong)
+
+	require.LessOrEqual(t, len(served), most)
+	unheard := 0 // vetoes that died with the crawler
+	for _, s := range served {
+		lost = append(lost, s.At)
+		if s.Status == 429 {
+			unheard++
+		}
+	}
+	totals := web.Totals()
+	require.LessOrEqual(t, totals.Violations, unheard)
+	require.Zero(t, web.Witness.Trespasses())
+	require.Zero(t, web.Witness.Crowded())
+	t.Logf("learnt from %d answers, %d changes, %d of them or of the others noise; %d polls lost, %d vetoes among them; %d requests against a veto or a Crawl-delay",
+		all.learnt, all.changes, all.noise, len(served), unheard, totals.Violations)
+	return lost
+}
+
+// auditShard takes what a shard learnt from what was served.
+func auditShard(t *testing.T, e *engine.Engine, number int, served map[uint64]demo.Served, all *sums) {
+	t.Helper()
+	restored, log, err := crawler.Restored(t.Context(), e, number, knapsack.RateFilterConfig{})
+	require.NoError(t, err)
+	defer log.Release(t.Context())
+	var own sums
+	versions := map[string]int{}
+	require.NoError(t, shard.Events(t.Context(), log, func(v *shard.Event) error {
+		if v.Kind != shard.Polled || v.Result == shard.Forbidden {
+			return nil
+		}
+		s, ok := served[v.ID]
+		delete(served, v.ID)
+		if !ok {
+			require.Equal(t, shard.Failed, v.Result, "a poll that the web did not see, or learnt twice: %+v", v)
+			return nil
+		}
+		if v.Result == shard.Failed && v.Status == 0 { // what the web answered did not arrive in time
+			return nil
+		}
+		require.Equal(t, s.Aborted || s.Status >= 400, !v.Result.Answered() && v.Result != shard.First, "%+v, served %+v", v, s)
+		if v.Result == shard.Vetoed {
+			require.Equal(t, 429, s.Status)
+		}
+		if s.Aborted || s.Status >= 400 {
+			return nil
+		}
+		before, copies := versions[v.URL]
+		require.Equal(t, !copies, v.Result == shard.First, "%+v", v)
+		changed := copies && s.Version > before
+		if v.Result.Answered() {
+			own.learnt++
+		}
+		if v.Result == shard.Changed {
+			own.changes++
+		}
+		switch {
+		case changed != (v.Result == shard.Changed) && noisy(v.URL):
+			own.noise++
+		case changed != (v.Result == shard.Changed):
+			own.wrong++
+		}
+		versions[v.URL] = max(before, s.Version)
+		return nil
+	}))
+	require.Equal(t, own.learnt, restored.Learnt)
+	require.Equal(t, own.changes, restored.Changes)
+	require.NoError(t, knapsack.With(restored.Learner, func(f *knapsack.RateFilter, _ func(string) (int, error)) error {
+		require.Equal(t, own.learnt, f.Stats().Answers)
+		require.Equal(t, own.changes, f.Stats().Changes)
+		return nil
+	}))
+	all.learnt += own.learnt
+	all.changes += own.changes
+	all.noise += own.noise
+	all.wrong += own.wrong
+}
+
+// noisy reports whether the host has pages that have to be learnt.
+func noisy(url string) bool {
+	for _, name := range []string{"//clock.", "//nonce.", "//ads."} {
+		if strings.Contains(url, name) {
+			return true
+		}
+	}
+	return false
+}
