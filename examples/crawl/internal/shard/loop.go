@@ -138,7 +138,12 @@ func (l *Loop) Tell(ctx context.Context, e Event) {
 func (l *Loop) Abandon(ctx context.Context, j Job) {
 	_ = l.Do(ctx, func(s *State) {
 		l.inFlight = max(l.inFlight-1, 0)
-		if p := s.Page(j.URL); p != nil && p.Stage == Crawled {
+		p := s.Page(j.URL)
+		if p == nil {
+			return
+		}
+		p.taken = false
+		if p.Stage == Crawled {
 			_ = teller{s.Learner}.GiveBack(j.URL, l.cfg.Clock.Now()) // or it was not asked for
 		}
 	}) // or the loop has ended
@@ -339,13 +344,14 @@ func (l *Loop) job(p *Page) Job {
 	return Job{Loop: l, ID: l.id, URL: p.URL, Host: p.Host.Name, Copy: p.copy}
 }
 
-// Take returns a poll of a page for the caller to make, unless the page is in another stage;
-// call it in Do.
+// Take returns a poll of a page for the caller to make, unless the page is in another stage or was
+// taken already; call it in Do.
 func (l *Loop) Take(url string, stage Stage) (job Job, ok bool) {
 	p := l.cfg.State.Page(url)
-	if p == nil || p.Stage != stage || !l.asking || !l.Sure() {
+	if p == nil || p.Stage != stage || p.taken || !l.asking || !l.Sure() {
 		return job, false
 	}
+	p.taken = true
 	return l.job(p), true
 }
 

@@ -36,6 +36,7 @@ type Page struct {
 	Host  *Host
 	Stage Stage
 
+	taken                     bool // by Loop.Take, and not answered
 	weight, shortest, longest float64
 	copy                      []byte // state of a live.Transport of this page alone
 	learnt                    []byte // of a barred page, see Keyed.Export
@@ -401,6 +402,7 @@ func (t teller) GiveBack(key string, now time.Time) error {
 func (s *State) polled(p *Page, e *Event) (err error) {
 	s.count(e)
 	p.Host.count(e)
+	p.taken = false
 	if e.Copy != nil {
 		p.copy = e.Copy
 	}
