@@ -90,7 +90,8 @@ func mutate(j *judge, pkg string, tests []string, sample int, seed uint64, at st
 	fmt.Printf("%s: %d of %d mutants; the tests take %v\n", pkg, sample, len(all), j.clean.Round(time.Millisecond))
 	var count [verdicts]int
 	rnd := rand.New(rand.NewPCG(seed, 1))
-	for _, run := range strata(len(all), sample, rnd.Float64()) {
+	for k, run := range strata(len(all), sample, rnd.Float64()) {
+		fmt.Fprintf(os.Stderr, "\r%d of %d ", k+1, sample)
 		// The first of the stratum that compiles stands for it.
 		for _, i := range run {
 			v, err := j.try(all[i])
@@ -100,12 +101,14 @@ func mutate(j *judge, pkg string, tests []string, sample int, seed uint64, at st
 			if v != invalid {
 				count[v]++
 				if v != killed {
+					fmt.Fprint(os.Stderr, "\r")
 					fmt.Printf("%-8v %v\n", v, all[i])
 				}
 				break
 			}
 		}
 	}
+	fmt.Fprint(os.Stderr, "\r")
 	fmt.Println(summary(pkg, count))
 	return nil
 }
