@@ -13,12 +13,16 @@ import (
 // The ends of what is refused.
 func TestBurstyEnds(t *testing.T) {
 	t.Parallel()
-	rates := []float64{0, 1}
+	rates := []float64{0, 1e30}
 	for _, stay := range []float64{1e-308, 1, 1e308} {
 		env, err := NewBursty(rates, BurstyConfig{Active: 1, QuietStay: stay, ActiveStay: stay}, rand.NewPCG(1, 2))
 		require.NoError(t, err, "%v", stay)
 		b := env.(*burstyEnv)
 		latest := b.cfg.latest()
+		if stay == 1 {
+			_, changed := b.Poll(1, latest)
+			require.True(t, changed)
+		}
 		if !math.IsInf(latest, 1) {
 			require.Panics(t, func() { b.Poll(0, math.Nextafter(latest, math.Inf(1))) })
 		}
