@@ -242,6 +242,14 @@ func TestConvergedAtTheThreshold(t *testing.T) {
 	})
 }
 
+// Where probabilities add up to a little less than 1, the rest goes to the last action that is
+// possible at all.
+func TestVectorDrawsTheRest(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, 1, vector{0.5, 0.25, 0}.draw(tails))
+	require.Equal(t, 0, vector{0.5, 0.25, 0}.draw(heads))
+}
+
 // TestRewardOfTheLeader has the pursuit schemes' promise: a reward of the action
 // with the best estimate never lowers its probability.
 func TestRewardOfTheLeader(t *testing.T) {

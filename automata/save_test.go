@@ -146,6 +146,7 @@ func TestRestoreRefusesContradictions(t *testing.T) {
 		"too much priming":          {new(pursuit), write(pursuitFormat, byte(gpa), 0.1, half, 1, 3, none, none)},
 		"no priming":                {new(pursuit), write(pursuitFormat, byte(gpa), 0.1, half, 0, 0, none, none)},
 		"huge number of actions":    {new(bayesian), write(bayesianFormat, uint64(1<<40), 1, 0, none, none)},
+		"tree of one action":        {new(hdpa), write(hdpaFormat, 4, []uint32{0}, 1, 0, []float64{0}, []float64{0})},
 		"branch above 1":            {new(hdpa), write(hdpaFormat, 4, []uint32{0, 9}, 1, 0, none, none)},
 		"point beyond N":            {new(SPL), write(splFormat, 4, 5)},
 		"node 0":                    {new(HSSL), write(hsslFormat, 4, 0)},

@@ -46,6 +46,17 @@ func TestAssignerRejects(t *testing.T) {
 	require.ErrorIs(t, err, ErrUnknown)
 	_, _, err = a.Expected(0, 2)
 	require.ErrorIs(t, err, ErrUnknown)
+	for _, bad := range []float64{0, -1, math.NaN()} {
+		require.ErrorIs(t, a.SetCapacity(0, bad), ErrConfig)
+		_, err = a.AddArm(bad)
+		require.ErrorIs(t, err, ErrConfig)
+	}
+	require.Equal(t, inf, a.arm[0].capacity)
+	a = newAssigner(t, nowhere-2, 1, AssignerConfig{}, 1)
+	_, err = a.AddArm(1)
+	require.NoError(t, err)
+	_, err = a.AddArm(1)
+	require.ErrorIs(t, err, ErrConfig, "no more arms than a site can say")
 }
 
 // Saved states whose parts are in range but contradict each other are refused.

@@ -80,6 +80,10 @@ func TestPairTWOMACases(t *testing.T) {
 	require.Equal(t, []uint8{0, 1, 1, 0}, p.arm, "two waiting objects of different arms change places")
 	require.Equal(t, []uint8{2, 1, 0, 0}, p.depth)
 
+	for _, bad := range []int{-1, 4} {
+		_, err := p.Next(bad)
+		require.ErrorIs(t, err, ErrUnknown)
+	}
 	require.ErrorIs(t, p.Observe(4, 1), ErrUnknown)
 	require.ErrorIs(t, p.Observe(-1, 1), ErrUnknown)
 	require.ErrorIs(t, p.Observe(1, math.NaN()), ErrDuration)
@@ -126,6 +130,33 @@ func TestPairTWOMAContinues(t *testing.T) {
 	require.NoError(t, q.Observe(other, 1e6))
 	require.Equal(t, *p, q)
 	require.Equal(t, []uint8{was, arm}, []uint8{q.arm[58], q.arm[other]})
+}
+
+// The object that gives way is the first of those nearest to the boundary, counted from j on.
+func TestPairTWOMANearest(t *testing.T) {
+	t.Parallel()
+	p, err := NewPairTWOMA(2, 8, PairTWOMAConfig{States: 5})
+	require.NoError(t, err)
+	for _, c := range []struct {
+		depth []uint8 // of the objects of arm 0: 0, 2, 4, 6
+		want  int
+	}{
+		{[]uint8{0, 3, 2, 2}, 4}, {[]uint8{0, 1, 2, 3}, 2}, {[]uint8{0, 3, 0, 0}, 4}, {[]uint8{4, 4, 4, 1}, 6},
+	} {
+		for k, depth := range c.depth {
+			p.depth[2*k] = depth
+		}
+		require.Equal(t, c.want, p.nearest(0))
+	}
+	// Alone in its arm, an object has nobody who could give way.
+	p, err = NewPairTWOMA(2, 2, PairTWOMAConfig{Displace: true})
+	require.NoError(t, err)
+	require.Equal(t, -1, p.nearest(1))
+	for range 20 {
+		require.NoError(t, p.Observe(0, 1))
+		require.NoError(t, p.Observe(1, 2))
+		require.Equal(t, []uint8{0, 1}, p.arm)
+	}
 }
 
 // The rules that the report adds: a pair from one arm is rewarded whatever it took, and case (c) of

@@ -395,13 +395,38 @@ func TestFamilyRejects(t *testing.T) {
 		_, err := NewCoAccess(sizes)
 		require.ErrorIs(t, err, ErrConfig)
 	}
-	a, err := migration(OMA, []int{2, 2}, 5, src)
+	c, err := counting([]int{2, 2})
+	require.NoError(t, err)
+	a, err := migration(OMA, []int{2, 2}, 0, src)
+	require.NoError(t, err)
+	require.Equal(t, defaultOMAStates, a.states)
+	a, err = migration(OMA, []int{2, 2}, 5, src)
 	require.NoError(t, err)
 	for _, bad := range []int{-1, 4} {
 		require.ErrorIs(t, a.Query(0, bad), ErrUnknown)
 		require.ErrorIs(t, a.Query(bad, 0), ErrUnknown)
 		_, err = a.Class(bad)
 		require.ErrorIs(t, err, ErrUnknown)
+		_, err = c.Class(bad)
+		require.ErrorIs(t, err, ErrUnknown)
+	}
+}
+
+// A saved state whose objects do not fill the classes is refused.
+func TestCoAccessContradictions(t *testing.T) {
+	t.Parallel()
+	for name, spoil := range map[string]func(*coAccess){
+		"too few objects":  func(c *coAccess) { c.sizes[1]++ },
+		"too many objects": func(c *coAccess) { c.sizes[1]-- },
+		"a third class":    func(c *coAccess) { c.class[0] = 2 },
+		"a single class":   func(c *coAccess) { c.sizes, c.class = []int{4}, make([]int32, 4) },
+	} {
+		c, err := counting([]int{2, 2})
+		require.NoError(t, err)
+		spoil(c)
+		data, err := c.MarshalBinary()
+		require.NoError(t, err)
+		require.ErrorIs(t, new(coAccess).UnmarshalBinary(data), ErrCorrupt, name)
 	}
 }
 

@@ -417,6 +417,10 @@ func TestTWOMARejects(t *testing.T) {
 	require.Panics(t, func() { _, _ = NewTWOMA(2, 5, fitted, nil) })
 	a, err := NewTWOMA(3, 5, TWOMAConfig{}, src)
 	require.NoError(t, err)
+	for _, bad := range []int{-1, 5} {
+		_, err = a.Next(bad)
+		require.ErrorIs(t, err, ErrUnknown)
+	}
 	require.Equal(t, recommended, a.cfg, "the defaults")
 }
 
@@ -443,6 +447,9 @@ func TestEndsOfTheRanges(t *testing.T) {
 			restores(t, a, new(objectMigration))
 		}
 	}
+	pairs, err := NewPairTWOMA(256, 2, PairTWOMAConfig{States: 255})
+	require.NoError(t, err)
+	restores(t, pairs, new(PairTWOMA))
 	for _, arms := range []int{1, nowhere - 1} {
 		restores(t, newAssigner(t, arms, 3, AssignerConfig{}, 1), new(Assigner))
 	}

@@ -254,6 +254,8 @@ func TestDispatcherErrors(t *testing.T) {
 	}
 	require.ErrorIs(t, d.GiveBack(0, 0), ErrNotAsked)
 	require.ErrorIs(t, d.RestoreClient(0, 0), ErrUnknown)
+	require.ErrorIs(t, d.RestoreClient(2, 0), ErrUnknown)
+	require.ErrorIs(t, d.RemoveClient(2, 0), ErrUnknown)
 	after, err := d.MarshalBinary()
 	require.NoError(t, err)
 	require.Equal(t, before, after, "errors change nothing")
@@ -501,6 +503,18 @@ func TestSimulationOfAPlanGivesItsMakespan(t *testing.T) {
 	})
 }
 
+// A world whose durations are none ends the simulation.
+func TestSimulationOfNoDurations(t *testing.T) {
+	t.Parallel()
+	for _, bad := range []float64{0, -1, math.NaN(), math.Inf(1)} {
+		p := must(NewIdentical([]int{5, 5}, 2))
+		d, err := NewDispatcher(p, Plan{0, 1}, DispatcherConfig{})
+		require.NoError(t, err)
+		_, err = Simulate(d, World{Duration: func(site, client int, now float64) float64 { return bad }})
+		require.ErrorIs(t, err, ErrDuration)
+	}
+}
+
 func TestSimulationWithLossesAnswersEverySite(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -586,8 +600,15 @@ func TestReplanMovesNoMoreThanAllowed(t *testing.T) {
 			require.LessOrEqual(t, r.Makespan, last+2*p.grid.Rounding, "moving more is never worse than moving none")
 		}
 	})
-	p := must(NewIdentical([]int{5, 5}, 2))
-	_, err := Replan(p, Plan{0, 1}, -1)
+	// A site on a client that cannot do it moves, and that is not one of the moves.
+	p := must(NewUnrelated([][]float64{{math.Inf(1), 1}, {1, 2}}))
+	r, err := Replan(p, Plan{0, 0}, 0)
+	require.NoError(t, err)
+	require.Equal(t, Plan{1, 0}, r.Plan)
+	require.Zero(t, r.Moved)
+
+	p = must(NewIdentical([]int{5, 5}, 2))
+	_, err = Replan(p, Plan{0, 1}, -1)
 	require.ErrorIs(t, err, ErrConfig)
 	_, err = Replan(p, Plan{0}, 1)
 	require.ErrorIs(t, err, ErrPlan)

@@ -65,6 +65,8 @@ func TestBatchErrors(t *testing.T) {
 	require.ErrorIs(t, err, ErrConfig)
 	_, err = Performance([]float64{1, 0})
 	require.ErrorIs(t, err, ErrDuration)
+	_, err = Performance([]float64{1e-308, 1e-308}) // whose sum is no number
+	require.ErrorIs(t, err, ErrDuration)
 	_, err = Performance(nil)
 	require.ErrorIs(t, err, ErrProblem)
 	v, err := Performance([]float64{1, 3})

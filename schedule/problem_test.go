@@ -43,6 +43,8 @@ func TestBadProblems(t *testing.T) {
 		"empty rows":         {unrelated([]float64{}), ErrProblem, ""},
 		"ragged rows":        {unrelated([]float64{1, 2}, []float64{1}), ErrProblem, "site 1"},
 		"negative pair":      {unrelated([]float64{1, 2}, []float64{1, -1}), ErrDuration, "site 1 on client 1: -1"},
+		"too small":          {unrelated([]float64{1e-300}), ErrDuration, "choose a smaller unit of time"},
+		"nowhere":            {unrelated([]float64{1, 1}, []float64{inf, inf}), ErrDuration, "no client can do site 1"},
 		"unrelated overflow": {unrelated([]float64{1e308, 1}, []float64{1e308, 1}), ErrDuration, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -132,6 +134,16 @@ func TestFullModelIsThePapersFormula(t *testing.T) {
 	require.ErrorIs(t, err, ErrProblem)
 	_, err = FullModel([]SiteCost{{"x", math.NaN(), 0}}, clients)
 	require.ErrorIs(t, err, ErrDuration)
+	for _, bad := range []func(c *ClientCost){
+		func(c *ClientCost) { c.WebSpeed = []float64{50, 0} }, func(c *ClientCost) { c.Connect = []float64{-1, 0} },
+		func(c *ClientCost) { c.WebResponse = []float64{0, math.NaN()} }, func(c *ClientCost) { c.DNS = -1 },
+		func(c *ClientCost) { c.ServerResponse = math.Inf(1) }, func(c *ClientCost) { c.WebSpeed = []float64{1e-308, 1} },
+	} {
+		c := clients[0]
+		bad(&c)
+		_, err = FullModel(sites, []ClientCost{c})
+		require.ErrorIs(t, err, ErrDuration)
+	}
 	clients[0].Compute = 0
 	_, err = FullModel(sites, clients)
 	require.ErrorIs(t, err, ErrDuration)
@@ -149,8 +161,12 @@ func TestReducedModel(t *testing.T) {
 	require.InDelta(t, 300*(1./20+1./20), p.Duration(1, 1), 1e-12)
 	_, err = ReducedModel([]float64{1}, []float64{1}, nil)
 	require.ErrorIs(t, err, ErrProblem)
-	_, err = ReducedModel([]float64{1}, []float64{-1}, []float64{1})
-	require.ErrorIs(t, err, ErrDuration)
+	for _, bad := range []float64{-1, 0, math.NaN(), math.Inf(1), math.SmallestNonzeroFloat64} {
+		_, err = ReducedModel([]float64{1}, []float64{bad}, []float64{1})
+		require.ErrorIs(t, err, ErrDuration)
+		_, err = ReducedModel([]float64{1}, []float64{1}, []float64{bad})
+		require.ErrorIs(t, err, ErrDuration)
+	}
 }
 
 // TestNames reads every name back, and refuses what is none.
