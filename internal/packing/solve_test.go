@@ -3,6 +3,7 @@ package packing
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -190,6 +191,34 @@ func TestMasterRestore(t *testing.T) {
 		require.InDeltaSlice(t, dual, m.dual, 1e-7)
 		require.InDelta(t, bound, m.bound(), 1e-7)
 		require.Less(t, m.drift(), 1e-7)
+	}
+}
+
+// A linear programme that failed decides nothing, and one with the same patterns takes its place.
+func TestFailedMaster(t *testing.T) {
+	t.Parallel()
+	in := plain(150, between(rand.New(rand.NewPCG(1, 42)), 60, 15, 90))
+	s := newSolver(context.Background(), in, math.MaxInt)
+	s.lp = s.newMaster()
+	_, v := s.lp.generate(s.ctx, 1000, false)
+	require.Equal(t, optimal, v)
+	z, patterns := s.lp.bound(), len(s.lp.columns)
+	tooFew := int(math.Ceil(z)) - 1
+	for name, try := range map[string]func() (found, complete bool){
+		"priced": func() (bool, bool) { return s.priced(s.count, tooFew) },
+		"choose": func() (bool, bool) { return s.choose(tooFew, 1) },
+		"dive":   func() (bool, bool) { return s.dive(tooFew, false), false },
+	} {
+		s.lp.failed = true
+		found, complete := try()
+		require.False(t, found || complete, name)
+		require.False(t, s.lp.failed, name)
+		require.Len(t, s.lp.columns, patterns, name)
+		s.lp.setDemand(s.ctx, s.count)
+		_, v := s.lp.generate(s.ctx, 1000, false)
+		require.Equal(t, optimal, v)
+		require.InDelta(t, z, s.lp.bound(), 1e-6)
+		patterns = len(s.lp.columns)
 	}
 }
 

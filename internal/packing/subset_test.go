@@ -42,6 +42,39 @@ func TestSubset(t *testing.T) {
 	})
 }
 
+// Items so heavy that nothing better can leave them out are put in before the rest is searched.
+func TestSubsetReduces(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 100 {
+		w, total := make([]int64, 36+rng.IntN(20)), int64(0)
+		for i := range w {
+			// Most leave the same remainder, so that few sums are the capacity.
+			w[i] = 40 * (1 + rng.Int64N(3))
+			if i%4 == 0 {
+				w[i] = 40 * (50 + rng.Int64N(50))
+			}
+			total += w[i]
+		}
+		w[0]++ // so that there is no common divisor
+		c := total - 2 - rng.Int64N(150)
+		want := subsetsum.Reachable(w, c).AtMost(c)
+		s := newSubset(w, c)
+		s.solve(context.Background(), thorough)
+		if want < c {
+			require.NotEmpty(t, s.always)
+		}
+		r := s.result()
+		require.True(t, r.Proved)
+		sum := int64(0)
+		for _, i := range r.Items {
+			sum += w[i]
+		}
+		require.Equal(t, want, sum)
+		require.Len(t, slices.Compact(slices.Clone(r.Items)), len(r.Items))
+	}
+}
+
 // Numbers that no search fills: multiples of 3 but one, and a capacity that is none. With weights up
 // to 5·10⁷, which is 54 sites of up to 50 at a quantum of 1e-6, the dynamic programme took 3 GB. The
 // limits bound what is allocated in all, and so what is in use at a time.

@@ -96,6 +96,26 @@ func TestDecideTriples(t *testing.T) {
 	}
 }
 
+// A linear programme that failed proves nothing.
+func TestFailedProgramme(t *testing.T) {
+	t.Parallel()
+	p := &Problem{Weights: []int64{5, 5, 5, 3}, Capacity: 9, Bins: 2}
+	check(t, p, Decide(context.Background(), p, Config{}), false)
+	s := newSearch(context.Background(), p, Config{})
+	s.lp.failed = true
+	require.Equal(t, Undecided, s.verdict(s.node()))
+
+	// A basis that holds one column twice is singular.
+	p.Bins = 3
+	s = newSearch(context.Background(), p, Config{})
+	s.apply()
+	require.Equal(t, feasible, s.generate())
+	s.lp.basis[1] = s.lp.basis[0]
+	s.lp.refactor()
+	require.True(t, s.lp.failed)
+	require.Equal(t, unknown, s.generate())
+}
+
 // The context and the limit end a search without an answer.
 func TestDecideEnds(t *testing.T) {
 	t.Parallel()

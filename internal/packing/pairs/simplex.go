@@ -228,8 +228,12 @@ func (s *simplex) value() float64 {
 	return z
 }
 
-// optimize runs the primal simplex. The basis must be feasible.
+// optimize runs the primal simplex. The basis must be feasible. After a failure it does nothing:
+// the factors are those of no basis.
 func (s *simplex) optimize(ctx context.Context) {
+	if s.failed {
+		return
+	}
 	if s.factors.m != len(s.basis) {
 		s.refactor()
 	} else {
