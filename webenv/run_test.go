@@ -330,6 +330,22 @@ func TestRunErrors(t *testing.T) {
 	lossy.Loss, lossy.Source = 1, check.Source(1)
 	_, err := Run(env(), &failing{roundRobin: roundRobin{pages: 2}, backErr: broken}, lossy)
 	require.EqualError(t, err, "webenv: run stopped at time 1: broken")
+	// The same where answers arrive between two polls, at the end, and too late.
+	for _, c := range []struct {
+		latency, loss float64
+		f             failing
+		time          string
+	}{
+		{0.5, 0, failing{observeErr: broken}, "5.5"}, {2.5, 1, failing{backErr: broken}, "3.5"},
+		{4, 0, failing{observeErr: broken}, "5"}, {20, 0, failing{backErr: broken}, "10"},
+		{9, 1, failing{backErr: broken}, "10"},
+	} {
+		late := good
+		late.Latency, late.Loss, late.Source = func(int) float64 { return c.latency }, c.loss, check.Source(1)
+		c.f.pages = 2
+		_, err := Run(env(), &c.f, late)
+		require.EqualError(t, err, "webenv: run stopped at time "+c.time+": broken")
+	}
 	for _, page := range []int{7, -7} {
 		_, err = Run(env(), &failing{roundRobin: roundRobin{pages: 2}, page: page}, good)
 		require.ErrorIs(t, err, ErrUnknown)

@@ -12,7 +12,7 @@ import (
 
 const source = `package p
 
-const limit = 8
+const limit = 8; var far, near = math.Inf(1), math.Inf(-1)
 
 func f(x, y int, err error) (bool, error) {
 	s := make([]int, 0, 4)
@@ -44,6 +44,7 @@ func TestMutants(t *testing.T) {
 	require.NoError(t, err)
 	got := what(found)
 	for _, want := range []string{
+		"p.go:3:57: 1 → 0  | ",                         // −∞
 		"p.go:3:15: 8 → 9  | ",                         // a constant
 		"p.go:7:7: < → <=  | ", "p.go:7:7: < → >=  | ", // boundary, direction
 		"p.go:7:11: && → ||  | ", "p.go:7:16: != → ==  | ", //
@@ -59,6 +60,7 @@ func TestMutants(t *testing.T) {
 	}
 	for _, m := range found {
 		require.False(t, m.line == 6 && m.col > 20, "the room of a slice: %v", m)
+		require.False(t, m.line == 3 && m.col > 15 && m.col < 50, "the sign of infinity: %v", m)
 		require.False(t, m.line == 14 && m.col > 20, "the wording of an error: %v", m)
 		require.Equal(t, m.old, source[m.start:m.end])
 		require.NotEqual(t, source, string(m.apply([]byte(source))))

@@ -1,6 +1,7 @@
 package live
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -638,11 +639,24 @@ func TestTransportSavedStateContradicts(t *testing.T) {
 	}
 }
 
-func TestDecisionString(t *testing.T) {
+// Decisions and outcomes are written by their names, and read by them.
+func TestNames(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, "undecided", Undecided.String())
 	require.Equal(t, "location", ByLocation.String())
 	require.Equal(t, "Decision(9)", Decision(9).String())
+	type names struct {
+		Decision Decision
+		Outcome  Outcome
+	}
+	text, err := json.Marshal(names{ByETag, Gone})
+	require.NoError(t, err)
+	require.JSONEq(t, `{"Decision":"etag","Outcome":"gone"}`, string(text))
+	var back names
+	require.NoError(t, json.Unmarshal(text, &back))
+	require.Equal(t, names{ByETag, Gone}, back)
+	require.ErrorIs(t, back.Decision.UnmarshalText([]byte("Etag")), ErrConfig)
+	require.ErrorIs(t, back.Outcome.UnmarshalText([]byte("")), ErrConfig)
 }
 
 // BenchmarkPoll measures one conditional poll of a page that does not change

@@ -302,6 +302,20 @@ func TestServerTruth(t *testing.T) {
 }
 
 // A page that changes in every slot has an infinite rate, which JSON cannot hold.
+// Without Config.Base the addresses in a sitemap are those of the request.
+func TestServerBase(t *testing.T) {
+	t.Parallel()
+	s, _ := serverOf(t, webtest.Replay(t, nil), Config{})
+	for _, scheme := range []string{"http", "https"} {
+		w := httptest.NewRecorder()
+		s.ServeHTTP(w, httptest.NewRequest("GET", scheme+"://other.test/sitemap.xml", nil))
+		require.Contains(t, w.Body.String(), "<loc>"+scheme+"://other.test/page/0</loc>")
+	}
+	w := do(s, "HEAD", "/truth")
+	require.Equal(t, http.StatusOK, w.Code)
+	require.Empty(t, w.Body.String())
+}
+
 // The truth about a page is that of now, whatever was asked before.
 func TestPageTruthLooks(t *testing.T) {
 	t.Parallel()
@@ -482,19 +496,6 @@ func TestNewErrors(t *testing.T) {
 	now := func() float64 { return 0 }
 	require.Panics(t, func() { _, _ = New(nil, Config{Now: now}) })
 	require.Panics(t, func() { _, _ = New(env, Config{Now: now, Faults: always(Faults{})}) })
-}
-
-func TestCalendar(t *testing.T) {
-	t.Parallel()
-	day := webenv.Calendar{Epoch: webtest.Year2001, Unit: 24 * time.Hour}
-	require.Equal(t, "2001-01-03T12:00:00Z", day.Date(2.5).Format(time.RFC3339))
-	require.Equal(t, 2.5, day.Time(day.Date(2.5)))
-	require.Equal(t, "2000-12-31T12:00:00Z", day.Date(-0.5).Format(time.RFC3339))
-	require.Equal(t, int64(1784161805), webenv.Calendar{}.Date(1784161805.25).Unix())
-	require.InDelta(t, 1784161805.25, webenv.Calendar{}.Time(webenv.Calendar{}.Date(1784161805.25)), 1e-6)
-	for _, far := range []float64{1e12, -1e12, 1e300, math.Inf(1), math.NaN()} {
-		require.True(t, webenv.Calendar{}.Date(far).IsZero(), "%v", far)
-	}
 }
 
 // etagList writes a list of ETags in the ways that RFC 9110 allows.

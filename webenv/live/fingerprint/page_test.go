@@ -34,6 +34,13 @@ func observe(p *Page, copies ...[]byte) Finding {
 	return f
 }
 
+func TestFindingChanged(t *testing.T) {
+	t.Parallel()
+	for f, want := range map[Finding]bool{{}: false, {First: true, Again: true}: false, {Body: true}: true, {Minor: true}: true} {
+		require.Equal(t, want, f.Changed())
+	}
+}
+
 func TestRealChanges(t *testing.T) {
 	t.Parallel()
 	p := new(Page)
