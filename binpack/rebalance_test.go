@@ -1,0 +1,226 @@
+package binpack
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// One move relieves a node as far as a move can: 4 of the 11 go, not 2.
+func TestPackerBalancesWithOneMove(t *testing.T) {
+	t.Parallel()
+	p, nodes := newFleet(t, PackerConfig{}, 2, 10)
+	s := add(t, p, 1, 2, 2, 4, 9) // the last one on the second node
+	require.NoError(t, p.SetWeight(s[0], 3))
+	require.NoError(t, p.SetWeight(s[4], 3))
+	moves, err := p.Rebalance(RebalanceConfig{})
+	require.NoError(t, err)
+	require.Equal(t, []Move{{s[3], nodes[0], nodes[1], 4, "overload"}}, moves)
+}
+
+// A node takes no site that would cost its headroom while there is a spare.
+func TestPackerKeepsHeadroom(t *testing.T) {
+	t.Parallel()
+	var cfg PackerConfig
+	cfg.Headroom = 1 // times the root of the initial volatility, .1
+	p, nodes := newFleet(t, cfg, 3, 10)
+	s := add(t, p, 5, 3.5, 5) // 5 and 3.5 on the first, 5 on the second
+	require.NoError(t, p.SetWeight(s[1], 6))
+	moves, err := p.Rebalance(RebalanceConfig{})
+	require.NoError(t, err)
+	require.Len(t, moves, 1)
+	require.Equal(t, nodes[2], moves[0].To)
+}
+
+// Where no site of an overloaded node fits another, two sites change places, if the
+// limit allows both moves; else a spare takes one.
+func TestPackerExchanges(t *testing.T) {
+	t.Parallel()
+	var cfg PackerConfig
+	cfg.Headroom = -1
+	for _, limit := range []RebalanceConfig{{}, {MaxMoves: 2}, {MaxWeight: 3}, {MaxMoves: 1}, {MaxWeight: 2.75}} {
+		p, nodes := newFleet(t, cfg, 3, 10)
+		s := add(t, p, 6, 1.5, 2, 4.5, 3, 1) // the first three on the first node
+		require.NoError(t, p.SetWeight(s[1], 2.5))
+		moves, err := p.Rebalance(limit)
+		require.NoError(t, err)
+		want := []Move{{s[2], nodes[0], nodes[1], 2, "overload"}, {s[5], nodes[1], nodes[0], 1, "overload"}}
+		switch limit {
+		case RebalanceConfig{MaxMoves: 1}:
+			want = []Move{{s[0], nodes[0], nodes[2], 6, "overload"}}
+		case RebalanceConfig{MaxWeight: 2.75}:
+			want = []Move{{s[1], nodes[0], nodes[2], 2.5, "overload"}}
+		}
+		require.Equal(t, want, moves, "%+v", limit)
+	}
+}
+
+// The best exchange is that found by trying all pairs, where no class has more sites than are
+// looked at.
+func TestBestExchange(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		p, err := NewPacker(PackerConfig{})
+		require.NoError(t, err)
+		for range 3 {
+			_, err := p.AddNode(rapid.Float64Range(50, 100).Draw(t, "capacity"), NodeConfig{})
+			require.NoError(t, err)
+		}
+		for range rapid.IntRange(3, 20).Draw(t, "sites") {
+			site, _, err := p.AddSite(1, SiteConfig{})
+			require.NoError(t, err)
+			if n := rapid.IntRange(0, 2).Draw(t, "node"); p.state[n].sites < 8 {
+				p.detach(site)
+				p.attach(site, n)
+			}
+			require.NoError(t, p.SetWeight(site, float64(rapid.IntRange(0, 30).Draw(t, "weight"))))
+		}
+		for n := range p.state {
+			if p.state[n].sites > 8 {
+				return
+			}
+		}
+		p.sync()
+		r := run{Packer: p}
+		most := rapid.Float64Range(.5, 1).Draw(t, "most")
+		weight := p.resource[0].weight
+		full := func(n int, d int64) float64 { return p.fill(n, []int64{d}, 1) }
+		fuller := func(s, u int) float64 {
+			d := weight[s] - weight[u]
+			return max(full(0, -d), full(int(p.home[u]), d))
+		}
+		least := 1.
+		for s, a := range p.home {
+			for u, b := range p.home {
+				if d := weight[s] - weight[u]; a == 0 && b != 0 && d > 0 && full(int(b), d) <= most && full(int(b), 0) < full(0, 0) {
+					least = min(least, fuller(s, u))
+				}
+			}
+		}
+		if full(0, 0) <= 1 {
+			return // not asked then
+		}
+		s, u := r.bestExchange(0, most)
+		if least == 1 {
+			require.Equal(t, -1, s)
+			return
+		}
+		require.NotEqual(t, -1, s)
+		require.InDelta(t, least, fuller(s, u), 1e-9)
+	})
+}
+
+// The volatility is the mean change of the loads, and where the fleet has not so much
+// room a spare relieves the overload, though a node in use could.
+func TestPackerKeepsHeadroomOfTheFleet(t *testing.T) {
+	t.Parallel()
+	var cfg PackerConfig
+	for _, cfg.Headroom = range []float64{-1, 1} {
+		p, nodes := newFleet(t, cfg, 3, 10)
+		s := add(t, p, 4.5, 4, .25, 5, 3) // the first three on the first node
+		require.NoError(t, p.SetWeight(s[1], 4.75))
+		require.NoError(t, p.SetWeight(s[0], 5.5))
+		require.NoError(t, p.SetWeight(s[3], 4.75))
+		moves, err := p.Rebalance(RebalanceConfig{})
+		require.NoError(t, err)
+		change := (1.75 + .25) / 10 / 2
+		require.InDelta(t, (initialVolatility+change)/2, p.volatility, 1e-12)
+		want := Move{s[2], nodes[0], nodes[1], .25, "overload"}
+		if cfg.Headroom > 0 {
+			want = Move{s[0], nodes[0], nodes[2], 5.5, "overload"}
+		}
+		require.Equal(t, want, moves[0])
+		before := p.volatility
+		_, err = p.Rebalance(RebalanceConfig{Elapsed: -1})
+		require.NoError(t, err)
+		require.Equal(t, before, p.volatility, "nothing was told")
+	}
+}
+
+// A node that is nearly full is relieved before it is overloaded, but never by a spare.
+func TestPackerRelievesEarly(t *testing.T) {
+	t.Parallel()
+	var cfg PackerConfig
+	cfg.Early, cfg.NodeCost = .05, -1
+	p, nodes := newFleet(t, cfg, 3, 10)
+	s := add(t, p, 6, 6, 2.5, 1, .9) // 9.5 on the first node, 6.9 on the second
+	require.NoError(t, p.SetWeight(s[0], 6.2))
+	moves, err := p.Rebalance(RebalanceConfig{})
+	require.NoError(t, err)
+	require.Equal(t, []Move{{s[3], nodes[0], nodes[1], 1, "overload"}}, moves)
+
+	p, _ = newFleet(t, cfg, 3, 10)
+	s = add(t, p, 6, 6)
+	require.NoError(t, p.SetWeight(s[0], 9.7))
+	moves, err = p.Rebalance(RebalanceConfig{})
+	require.NoError(t, err)
+	require.Empty(t, moves, "its only site stays")
+}
+
+func TestPackerConsolidates(t *testing.T) {
+	t.Parallel()
+	var cfg PackerConfig
+	cfg.MoveCost = -1
+	p, _ := newFleet(t, cfg, 3, 10)
+	s := add(t, p, 3, 3, 3, 9, 9)
+	require.NoError(t, p.SetWeight(s[3], 2))
+	require.NoError(t, p.SetWeight(s[4], 4))
+	moves, err := p.Rebalance(RebalanceConfig{})
+	require.NoError(t, err)
+	require.Len(t, moves, 1, "the node with the fewest sites is closed")
+	require.Equal(t, "consolidation", moves[0].Why)
+	used := 0
+	for n := range p.AllNodes() {
+		if info, _ := p.Node(n); info.Sites > 0 {
+			used++
+		}
+	}
+	require.Equal(t, 2, used)
+}
+
+// What a limit leaves half done is finished by the next calls, and not taken back: the
+// second node could be emptied onto the first, but would fill it to where Early relieves it.
+func TestPackerSettlesUnderALimit(t *testing.T) {
+	t.Parallel()
+	var cfg PackerConfig
+	cfg.Headroom, cfg.Early, cfg.MoveCost = -1, .1, -1
+	p, _ := newFleet(t, cfg, 2, 10)
+	s := add(t, p, 4, 4, 5, 1.5, .4)
+	for _, k := range []int{3, 4} {
+		p.detach(s[k])
+		p.attach(s[k], 1)
+	}
+	require.NoError(t, p.RemoveSite(s[2])) // 8 and 1.9 stay
+	for range 5 {
+		moves, err := p.Rebalance(RebalanceConfig{MaxMoves: 1})
+		require.NoError(t, err)
+		require.Empty(t, moves)
+	}
+	require.NoError(t, p.SetWeight(s[3], .5)) // 8 and .9: these fit
+	for _, want := range []int{1, 1, 0} {
+		moves, err := p.Rebalance(RebalanceConfig{MaxMoves: 1})
+		require.NoError(t, err)
+		require.Len(t, moves, want)
+	}
+}
+
+// A node that KeepMaximum empties can take a site that had found no place before.
+func TestKeepMaximumSettles(t *testing.T) {
+	t.Parallel()
+	var cfg PackerConfig
+	cfg.KeepMaximum = true
+	p, nodes := newFleet(t, cfg, 2, 10)
+	last, err := p.AddNode(4, NodeConfig{})
+	require.NoError(t, err)
+	s := add(t, p, 3, 9, 4, 3.5) // 3 and 4 on the first node, the others alone
+	for k, w := range []float64{12, 5, 4, 5} {
+		require.NoError(t, p.SetWeight(s[k], w))
+	}
+	moves, err := p.Rebalance(RebalanceConfig{})
+	require.NoError(t, err)
+	require.Equal(t, []Move{{s[3], last, nodes[1], 5, "overload"}, {s[0], nodes[0], last, 12, "overload"}}, moves)
+	moves, err = p.Rebalance(RebalanceConfig{})
+	require.NoError(t, err)
+	require.Empty(t, moves)
+}

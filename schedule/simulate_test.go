@@ -1,0 +1,107 @@
+package schedule
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// asPredicted is the world in which predictions hold.
+func asPredicted(p *Problem) World {
+	return World{Duration: func(z, j int, _ float64) float64 { return p.Duration(z, j) }}
+}
+
+func TestSimulationOfAPlanGivesItsMakespan(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		p := drawProblem(t, 12)
+		plan := LPT(p)
+		d := must(NewDispatcher(p, plan, DispatcherConfig{Static: true}))
+		run, err := Simulate(d, asPredicted(p))
+		require.NoError(t, err)
+		require.InEpsilon(t, p.Makespan(plan), run.Makespan, 1e-9)
+		require.Len(t, run.Spans, p.n)
+		pull := must(NewPullDispatcher(p, nil, DispatcherConfig{Static: true}))
+		run, err = Simulate(pull, asPredicted(p))
+		require.NoError(t, err)
+		require.Zero(t, pull.Open())
+		require.GreaterOrEqual(t, run.Makespan, LowerBound(p)*(1-1e-12))
+		for _, setup := range p.setup {
+			if setup > 0 {
+				return // Pull counts it before the client is free, Simulate after
+			}
+		}
+		pulled := make(Plan, p.n)
+		for _, s := range run.Spans {
+			pulled[s.Site] = s.Client
+		}
+		require.Equal(t, must(Pull(p, nil)), pulled)
+	})
+}
+
+// A world whose durations are none ends the simulation.
+func TestSimulationOfNoDurations(t *testing.T) {
+	t.Parallel()
+	for _, bad := range []float64{0, -1, math.NaN(), math.Inf(1)} {
+		p := must(NewIdentical([]int{5, 5}, 2))
+		d, err := NewDispatcher(p, Plan{0, 1}, DispatcherConfig{})
+		require.NoError(t, err)
+		_, err = Simulate(d, World{Duration: func(site, client int, now float64) float64 { return bad }})
+		require.ErrorIs(t, err, ErrDuration)
+	}
+}
+
+func TestSimulationWithLossesAnswersEverySite(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		p := drawProblem(t, 12)
+		d := must(NewDispatcher(p, LPT(p), DispatcherConfig{Copies: 2}))
+		lost := make([]float64, p.m)
+		for j := range lost {
+			lost[j] = p.Makespan(LPT(p)) * rapid.Float64Range(0, 1.5).Draw(t, "lost")
+		}
+		lost[rapid.IntRange(0, p.m-1).Draw(t, "survivor")] = math.Inf(1)
+		run, err := Simulate(d, World{Duration: asPredicted(p).Duration, Lost: lost})
+		require.NoError(t, err)
+		useful := map[int]int{}
+		for _, s := range run.Spans {
+			require.LessOrEqual(t, s.End, max(lost[s.Client], s.Start))
+			if s.Useful {
+				useful[s.Site]++
+			}
+		}
+		require.Len(t, useful, p.n)
+		for z, count := range useful {
+			require.Equal(t, 1, count, z)
+		}
+	})
+	p := must(NewIdentical([]int{5, 5}, 2))
+	d := must(NewDispatcher(p, Plan{0, 1}, DispatcherConfig{Static: true}))
+	run := must(Simulate(d, World{Duration: asPredicted(p).Duration, Lost: []float64{1, 1}}))
+	require.Equal(t, Simulation{math.Inf(1), []Span{{0, 0, 0, 1, false}, {1, 1, 0, 1, false}}}, run)
+	for _, w := range []World{{Lost: []float64{1}}, {Joins: []float64{1}}, {Silent: []float64{1}}} {
+		w.Duration = asPredicted(p).Duration
+		_, err := Simulate(d, w)
+		require.ErrorIs(t, err, ErrProblem)
+	}
+	_, err := Simulate(d, World{Duration: asPredicted(p).Duration, Joins: []float64{0, math.NaN()}})
+	require.ErrorIs(t, err, ErrTime)
+}
+
+// wrongWorld is the paper's setting with site durations off by a factor of the spread, and
+// client speeds by one of half of it.
+func wrongWorld(m int, seed uint64, spread float64) (p *Problem, actual World) {
+	p = paperProblem(m, seed)
+	rng := rand.New(rand.NewPCG(2, seed))
+	site, client := make([]float64, p.n), make([]float64, p.m)
+	for z := range site {
+		site[z] = math.Exp(spread * rng.NormFloat64())
+	}
+	for j := range client {
+		client[j] = math.Exp(spread / 2 * rng.NormFloat64())
+	}
+	return p, World{Duration: func(z, j int, _ float64) float64 { return p.Duration(z, j) * site[z] * client[j] }}
+}
