@@ -60,7 +60,8 @@ func hard(rng *rand.Rand) binpack.Problem[int] {
 // petersen draws 15 weights for 3 full bins that can be packed in fractions but not whole (Caprara,
 // Dell'Amico, Díaz, Iori & Rizzi 2015): those of the edges of the Petersen graph are the sums of
 // those of their ends, so that its perfect matchings fill a bin, and no three of them are disjoint.
-func petersen(rng *rand.Rand, c int) ([]int, error) {
+// With split set one edge is in two pieces that let them be packed.
+func petersen(rng *rand.Rand, c int, split bool) ([]int, error) {
 	for {
 		var end [10]int
 		sum := 0
@@ -80,56 +81,53 @@ func petersen(rng *rand.Rand, c int) ([]int, error) {
 		if err != nil {
 			return nil, err
 		}
-		if s.Lower > 3 {
-			return w, nil
+		if s.Lower == 3 {
+			continue
 		}
+		if split {
+			// The spokes fill a bin. Of the outer and of the inner cycle, three edges go to one of the
+			// others and cover an end twice, v or u, and two go to the last: the fuller bin has the
+			// difference of these ends too much.
+			v, u := rng.IntN(5), rng.IntN(5)
+			edge, much := 3*v, end[v]-end[u+5]
+			if much < 0 {
+				edge, much = 3*u+2, -much
+			}
+			w[edge] -= much
+			w = append(w, much)
+		}
+		return w, nil
 	}
 }
 
-// augmented draws instances like ANI (Delorme, Iori & Martello 2016): 15 weights that are packed in
-// fractions only, and triples that fill a bin. With split set, like AI, one of the 15 is two. Of
-// some tries the triples with the fewest sums in common with what is there are taken, because
-// others let the 15 be packed with them.
+// augmented draws instances like ANI (Delorme, Iori & Martello 2016), of n items: 15 weights that
+// are packed in fractions only, and triples that fill a bin. With split set, like AI, one of the 15
+// is two, and all can be packed. The weights of the 15 are multiples of 5. In a triple two leave the
+// same rest and the third, more than half a bin, what these lack. A full bin with a third weight
+// hence has two of the others or more, and there are just so many: the 15 are on their own.
 func augmented(rng *rand.Rand, n, c int, split bool) binpack.Problem[int] {
+	const rests = 5
 	p := binpack.Problem[int]{Capacity: c}
-	w, err := petersen(rng, c)
+	core, err := petersen(rng, c/rests, split)
 	if err != nil {
 		return p // Solve refuses it
 	}
-	p.Weights = w
-	sets := make([]float64, c+1) // number of sets by sum
-	sets[0] = 1
-	add := func(w int) {
-		for r := c; r >= w; r-- {
-			sets[r] += sets[r-w]
-		}
+	for _, w := range core {
+		p.Weights = append(p.Weights, rests*w)
 	}
-	for _, x := range w {
-		add(x)
-	}
-	for len(p.Weights) < n {
-		var best [3]int
-		fewest := 0.
-		for range 100 {
-			a, b := c/2+1+rng.IntN(c/4), c/20+rng.IntN(c/3)
-			d := c - a - b
-			if d < c/20 {
-				continue
-			}
-			if common := sets[c-a] + sets[c-b] + sets[c-d] + sets[a] + sets[b] + sets[d]; best[0] == 0 || common < fewest {
-				best, fewest = [3]int{a, b, d}, common
+	rest := 1 + rng.IntN(rests-1)
+	for range (n - 15) / 3 {
+		a, b := 0, 0
+		for c-a-b < rests || a == 0 {
+			b = rests*rng.IntN(c/2/rests) + rest
+			d := rests*rng.IntN(c/2/rests) + rest
+			if a = c - b - d; a <= c/2 {
+				a = 0
 			}
 		}
-		for _, x := range best {
-			add(x)
-		}
-		p.Weights = append(p.Weights, best[:]...)
+		p.Weights = append(p.Weights, a, b, c-a-b)
 	}
-	if split {
-		a := 1 + rng.IntN(p.Weights[0]-1)
-		p.Weights[0] -= a
-		p.Weights = append(p.Weights, a)
-	}
+	rng.Shuffle(len(p.Weights), func(i, j int) { p.Weights[i], p.Weights[j] = p.Weights[j], p.Weights[i] })
 	return p
 }
 
@@ -170,11 +168,12 @@ func benchmark() []family {
 			return between(rng, n, int(low*float64(c)), int(high*float64(c)), c)
 		}},
 		family{"Hard28-like", 28, false, func(_ int, rng *rand.Rand) binpack.Problem[int] { return hard(rng) }},
-		family{"ANI-like, n = 60", 20, false, func(_ int, rng *rand.Rand) binpack.Problem[int] { return augmented(rng, 60, 10_000, false) }},
-		family{"ANI-like, n = 105", 20, false, func(_ int, rng *rand.Rand) binpack.Problem[int] { return augmented(rng, 105, 40_000, false) }},
 		family{"ANI-like, n = 201", 20, false, func(_ int, rng *rand.Rand) binpack.Problem[int] { return augmented(rng, 201, 2500, false) }},
 		family{"AI-like, n = 202", 20, false, func(_ int, rng *rand.Rand) binpack.Problem[int] { return augmented(rng, 201, 2500, true) }},
+		family{"ANI-like, n = 402", 10, true, func(_ int, rng *rand.Rand) binpack.Problem[int] { return augmented(rng, 402, 10_000, false) }},
 		family{"AI-like, n = 403", 10, true, func(_ int, rng *rand.Rand) binpack.Problem[int] { return augmented(rng, 402, 10_000, true) }},
+		family{"ANI-like, n = 600", 5, true, func(_ int, rng *rand.Rand) binpack.Problem[int] { return augmented(rng, 600, 20_000, false) }},
+		family{"AI-like, n = 601", 5, true, func(_ int, rng *rand.Rand) binpack.Problem[int] { return augmented(rng, 600, 20_000, true) }},
 	)
 }
 

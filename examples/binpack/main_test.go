@@ -74,6 +74,9 @@ func TestFamilies(t *testing.T) {
 		t.Skip("solves for some seconds")
 	}
 	for _, f := range benchmark() {
+		if f.long {
+			continue
+		}
 		p := f.draw(3, rand.New(rand.NewPCG(3, 3)))
 		s, err := binpack.Solve(context.Background(), p, binpack.SolveConfig{})
 		require.NoError(t, err)

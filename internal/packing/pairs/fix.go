@@ -5,23 +5,12 @@ import (
 	"slices"
 )
 
-const (
-	// fixRuns is the number of runs of relax and fix, of which each undoes the last share of
-	// 1/undoShare of what the one before fixed.
-	fixRuns, undoShare = 3, 4
-	// leastFixed is the least use of a pattern to be fixed together with others.
-	leastFixed = .51
-	// restLeast is the number of bins from which on half of them are fixed and what is left is a
-	// problem of its own, and restNodes the most nodes of its search.
-	restLeast, restNodes = 16, 3
-)
-
 // relaxAndFix looks for a packing by fixing patterns that the linear programme uses most, and
 // solving it again. It reports whether it found one; otherwise the linear programme is solved as
 // before.
 func (s *search) relaxAndFix() bool {
 	base := len(s.fixed)
-	for run := range fixRuns {
+	for run := range s.fixRuns {
 		for s.fixMore() {
 			if s.packing != nil {
 				return true
@@ -33,7 +22,7 @@ func (s *search) relaxAndFix() bool {
 			if s.rounded() {
 				return true
 			}
-			if s.bins >= restLeast && 2*(s.bins-len(s.fixed)) <= s.bins {
+			if s.bins >= s.restLeast && 2*(s.bins-len(s.fixed)) <= s.bins {
 				if s.rest() {
 					return true
 				}
@@ -44,8 +33,8 @@ func (s *search) relaxAndFix() bool {
 			break
 		}
 		keep := base
-		if run < fixRuns-1 {
-			keep += (len(s.fixed) - base) * (undoShare - 1) / undoShare
+		if run < s.fixRuns-1 {
+			keep += (len(s.fixed) - base) * (s.undoShare - 1) / s.undoShare
 		}
 		s.unfix(keep)
 		s.apply()
@@ -91,7 +80,7 @@ func (s *search) rest() bool {
 			patterns = append(patterns, set)
 		}
 	}
-	a := Decide(s.ctx, p, Config{Nodes: restNodes, Patterns: patterns, Cuts: s.cfg.Cuts})
+	a := Decide(s.ctx, p, Config{Nodes: s.restNodes, Patterns: patterns, Cuts: s.cfg.Cuts, effort: &s.effort})
 	s.below += a.Nodes
 	if a.Verdict != Packed {
 		return false
@@ -130,7 +119,7 @@ func (s *search) fixMore() bool {
 	lack := 0.0
 	for k, u := range uses {
 		lack += max(1-u.x, 0)
-		if k > 0 && (u.x < leastFixed || lack > 1) {
+		if k > 0 && (u.x < s.leastFixed || lack > 1) {
 			break
 		}
 		if uses[0].x > 1-wholeLimit && u.x <= 1-wholeLimit {

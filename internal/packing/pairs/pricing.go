@@ -27,6 +27,7 @@ type share struct {
 // A table over the groups that ignores cuts and conflicts bounds a search depth first that
 // obeys them. The groups that they concern are decided first.
 type pricer struct {
+	effort
 	capacity, window int64
 	groups           []group // those that cuts and conflicts concern come last
 	penalty          []int64 // of each cut
@@ -137,14 +138,6 @@ func (p *pricer) extend(k int, room, value int64) {
 	}
 }
 
-const (
-	// patternsPerRound is the most patterns that one pricing adds, patternsPerStart those whose last
-	// group is the same, and patternsPerGroup those that hold the same group but for the last.
-	patternsPerRound, patternsPerStart, patternsPerGroup = 300, 4, 12
-	// startSteps is the most steps of the search from one last group, at first.
-	startSteps = 4000
-)
-
 // price returns patterns of more value than limit, as leaders' positions, or none if it is complete
 // and there are none. It is complete unless the context ends.
 func (p *pricer) price(ctx context.Context, limit int64) (found [][]int32, complete bool) {
@@ -170,7 +163,7 @@ func (p *pricer) price(ctx context.Context, limit int64) (found [][]int32, compl
 	used := make([]int, len(p.groups))
 	p.emit = func(path []int32, _ int64) {
 		for _, j := range path[1:] {
-			if used[j] >= patternsPerGroup {
+			if used[j] >= p.patternsPerGroup {
 				p.most++ // one of the others
 				return
 			}
@@ -189,19 +182,19 @@ func (p *pricer) price(ctx context.Context, limit int64) (found [][]int32, compl
 	}
 	complete = true
 	for k, s := range starts {
-		if len(found) >= patternsPerRound {
+		if len(found) >= p.patternsPerRound {
 			return found, true
 		}
 		if k%16 == 15 && ctx.Err() != nil {
 			return nil, false
 		}
-		if used[s.at] >= patternsPerGroup {
+		if used[s.at] >= p.patternsPerGroup {
 			continue
 		}
 		before := len(found)
-		search(s, limit+(s.value-limit)/2, startSteps, patternsPerStart)
+		search(s, limit+(s.value-limit)/2, p.startSteps, p.patternsPerStart)
 		if len(found) == before {
-			search(s, limit, startSteps, patternsPerStart)
+			search(s, limit, p.startSteps, p.patternsPerStart)
 			complete = complete && !p.stopped
 		}
 	}

@@ -44,7 +44,8 @@ const (
 type Config struct {
 	Nodes    int       // the most, 0 for no limit
 	Patterns [][]int32 // to start from, sets of items
-	Cuts     int       // the most rounds of cuts at a node: 0 for 10, negative for none
+	Cuts     int       // the most rounds of cuts at a node: 0 for the default, negative for none
+	effort   *effort   // nil for standard
 }
 
 // An Answer is what a search came to.
@@ -90,8 +91,9 @@ func Decide(ctx context.Context, p *Problem, cfg Config) Answer {
 
 // search is the state of a search.
 type search struct {
-	ctx    context.Context
-	cfg    Config
+	ctx context.Context
+	cfg Config
+	effort
 	w      []int64
 	c      int64
 	bins   int
@@ -124,10 +126,14 @@ type cut struct {
 
 func newSearch(ctx context.Context, p *Problem, cfg Config) *search {
 	n := len(p.Weights)
-	if cfg.Cuts == 0 {
-		cfg.Cuts = cutRounds
+	e := standard
+	if cfg.effort != nil {
+		e = *cfg.effort
 	}
-	s := &search{ctx: ctx, cfg: cfg, w: p.Weights, c: p.Capacity, bins: p.Bins, key: make(map[string]int),
+	if cfg.Cuts == 0 {
+		cfg.Cuts = e.cutRounds
+	}
+	s := &search{ctx: ctx, cfg: cfg, effort: e, pricer: pricer{effort: e}, w: p.Weights, c: p.Capacity, bins: p.Bins, key: make(map[string]int),
 		names: make(map[[3]int32]int32), rng: rand.New(rand.NewPCG(uint64(n), uint64(p.Capacity))),
 		leader: make([]int32, n), size: make([]int32, n), isFixed: make([]bool, n), scratch: make([]int32, n)}
 	s.window = int64(p.Bins) * p.Capacity

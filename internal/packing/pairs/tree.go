@@ -16,11 +16,6 @@ type node struct {
 }
 
 const (
-	// cutRounds is the most rounds of cuts at a node, cutsPerRound the most cuts of one, cutsPerItem
-	// those of them with one item, and cutViolation the least by which they are broken.
-	cutRounds, cutsPerRound, cutsPerItem, cutViolation = 10, 20, 4, .02
-	// fixEvery is the number of nodes from one try to find a packing to the next.
-	fixEvery = 5
 	// mostPatterns is the number of patterns, less what each item adds, after which those that are
 	// far from useful are dropped.
 	mostPatterns, mostPatternsPerItem = 4000, 20
@@ -48,7 +43,7 @@ func (s *search) node() *node {
 	if n.state != feasible || s.packing != nil {
 		return n
 	}
-	if s.nodes%fixEvery == 1 && s.relaxAndFix() {
+	if s.nodes%s.fixEvery == 1 && s.relaxAndFix() {
 		return n
 	}
 	pair, ok := s.pick()
@@ -219,7 +214,7 @@ func (s *search) separate() bool {
 	a := s.affinities()
 	near := make([][]int32, len(s.w)) // larger ones only
 	for p, x := range a {
-		if x > cutViolation {
+		if x > s.cutViolation {
 			near[p[0]] = append(near[p[0]], p[1])
 		}
 	}
@@ -239,7 +234,7 @@ func (s *search) separate() bool {
 	// The violation is that of the three affinities, less twice the use of patterns with all three.
 	try := func(t [3]int32) {
 		sum := a[[2]int32{t[0], t[1]}] + a[[2]int32{t[0], t[2]}] + a[[2]int32{t[1], t[2]}] - 1
-		if sum < cutViolation {
+		if sum < s.cutViolation {
 			return
 		}
 		for _, at := range uses[t[0]] {
@@ -248,7 +243,7 @@ func (s *search) separate() bool {
 				sum -= 2 * s.lp.x[at]
 			}
 		}
-		if sum >= cutViolation {
+		if sum >= s.cutViolation {
 			list = append(list, broken{t, sum})
 		}
 	}
@@ -267,10 +262,10 @@ func (s *search) separate() bool {
 	used := make([]int, len(s.w))
 	added := 0
 	for _, b := range list {
-		if added == cutsPerRound {
+		if added == s.cutsPerRound {
 			break
 		}
-		if max(used[b.items[0]], used[b.items[1]], used[b.items[2]]) >= cutsPerItem {
+		if max(used[b.items[0]], used[b.items[1]], used[b.items[2]]) >= s.cutsPerItem {
 			continue
 		}
 		for _, i := range b.items {
