@@ -165,12 +165,12 @@ func Example_accessPoints() {
 	//   40 sites on 2 machines, 0 failures
 	//   40 sites on 2 machines, 0 failures
 	//   40 sites on 2 machines, 0 failures
-	// crawl 11: 197 s
-	//   59 sites on 3 machines, 0 failures
-	//   56 sites on 3 machines, 0 failures
+	// crawl 11: 194 s
+	//   57 sites on 3 machines, 0 failures
+	//   58 sites on 3 machines, 0 failures
 	//   5 sites on 2 machines, 5 failures
-	// crawl 30: 47 s
-	//   67 sites on 4 machines, 0 failures
-	//   53 sites on 3 machines, 0 failures
+	// crawl 30: 48 s
+	//   61 sites on 3 machines, 0 failures
+	//   59 sites on 3 machines, 0 failures
 	//   0 sites on 0 machines, 0 failures
 }

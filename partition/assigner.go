@@ -316,7 +316,7 @@ func (a *Assigner) Expected(site, arm int) (mean float64, tried bool, err error)
 		return 0, false, unknownArm(arm)
 	}
 	k := slot*a.width + j
-	return float64(a.site.base[k]) * a.arm[j].slowness(), a.site.count[k] > 0, nil
+	return float64(a.site.base[k]) * a.slowness(j), a.site.count[k] > 0, nil
 }
 
 // choose returns the slot of the arm for a site: one not tried yet, else the least by
@@ -375,7 +375,7 @@ func (a *Assigner) sample(slot int, rng *rand.Rand) int {
 		if count[j] == 0 || !a.open(j) && !(a.arms.Live(j) && arm.ready()) {
 			continue
 		}
-		factor := arm.slowness() * max(leastWeight, weight+arm.price)
+		factor := a.slowness(j) * max(leastWeight, weight+arm.price)
 		spread := tuned.boldness * sigma / math.Sqrt(float64(count[j]))
 		if skew && lowest > 0 {
 			spread *= tuned.skewedShare * float64(base[j]) / lowest

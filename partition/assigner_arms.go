@@ -57,12 +57,30 @@ func (m *armState) slowness() float64 {
 	return max(leastSlowness, m.measured/m.forecast)
 }
 
+// slowness is that of an arm as far as it is certain: a deviation from 1 counts in full where it
+// is large against its standard deviation, and little where noise could be all of it.
+func (a *Assigner) slowness(arm int) float64 {
+	m := &a.arm[arm]
+	d := m.slowness() - 1
+	if d == 0 {
+		return 1
+	}
+	// An average with weights that fall by 1/window has the variance of 2·window values.
+	doubt := tuned.doubt * a.relative.variance() / (2 * m.window())
+	return 1 + d*(float64(d*d)/(float64(d*d)+doubt))
+}
+
+// window is the number of accesses that the slowness looks back on.
+func (m *armState) window() float64 {
+	return max(tuned.slownessAccesses, tuned.slownessCrawls*float64(m.sites))
+}
+
 // track adds a duration and the site's mean over the slowness.
 func (m *armState) track(duration, mean float64) {
 	if mean == 0 {
 		return
 	}
-	window := max(tuned.slownessAccesses, tuned.slownessCrawls*float64(m.sites))
+	window := m.window()
 	if m.forecast == 0 {
 		// As if the window so far were full of this mean, at slowness 1.
 		m.measured, m.forecast = mean*window, mean*window

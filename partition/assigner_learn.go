@@ -88,7 +88,7 @@ func (a *Assigner) learn(slot int, duration float64) {
 	arm := &a.arm[j]
 	k := slot*a.width + j
 	arm.answers++
-	slowness := arm.slowness()
+	slowness := a.slowness(j)
 	alone := min(duration/slowness, 10*longest)
 	n := float64(s.count[k])
 	if arm.down {

@@ -71,7 +71,7 @@ func TestSweep(t *testing.T) {
 		{"slack", &tuned.slack}, {"surprise", &tuned.surprise}, {"memory", &tuned.memory},
 		{"priorSquares", &tuned.priorSquares}, {"priorRepeats", &tuned.priorRepeats}, {"shrinkage", &tuned.shrinkage},
 		{"noiseMemory", &tuned.noiseMemory}, {"slownessCrawls", &tuned.slownessCrawls},
-		{"slownessAccesses", &tuned.slownessAccesses}, {"recovery", &tuned.recovery}, {"alarmAfter", &tuned.alarmAfter},
+		{"slownessAccesses", &tuned.slownessAccesses}, {"doubt", &tuned.doubt}, {"recovery", &tuned.recovery}, {"alarmAfter", &tuned.alarmAfter},
 		{"alarmDrift", &tuned.alarmDrift}, {"alarmSurprise", &tuned.alarmSurprise}, {"alarm", &tuned.alarm},
 		{"downFrom", &tuned.downFrom}, {"upAgain", &tuned.upAgain}, {"firstStep", &tuned.firstStep},
 		{"leastStep", &tuned.leastStep}, {"growth", &tuned.growth}, {"reserve", &tuned.reserve},

@@ -76,6 +76,10 @@ func TestBacktestPicksTheRightMethod(t *testing.T) {
 		require.InDelta(t, 1, score.Spread, 1e-12)
 		require.Equal(t, 1, score.Runs)
 	}
+	require.Equal(t, e.Scores()[0].Method, must(e.Predict(0)).Method) // also where all are equal
+	e, err = Backtest([][]float64{{3}}) // nothing to score yet
+	require.NoError(t, err)
+	require.Equal(t, Score{Method: must(e.Predict(0)).Method}, e.Scores()[0])
 	_, err = Backtest([][]float64{{1, 2}, {3, -1}})
 	require.ErrorIs(t, err, ErrDuration)
 }

@@ -56,7 +56,7 @@ func TestSweep(t *testing.T) {
 	measure := func(name string, e effort) {
 		start, decided, nodes := time.Now(), 0, 0
 		for _, p := range instances {
-			a := Decide(context.Background(), p, Config{Nodes: 300, effort: &e})
+			a := Decide(context.Background(), p, Config{Nodes: 60, effort: &e})
 			nodes += a.Nodes
 			if a.Verdict != Undecided {
 				decided++
