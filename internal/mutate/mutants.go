@@ -108,6 +108,12 @@ func (c *collector) visit(n ast.Node) bool {
 		}
 	case *ast.FuncLit:
 		c.returns(n.Type, n.Body)
+	case *ast.ReturnStmt:
+		// What is returned beside false or an error says nothing.
+		if k := len(n.Results) - 1; k > 0 && c.refuses(n.Results[k]) {
+			ast.Inspect(n.Results[k], c.visit)
+			return false
+		}
 	case *ast.BlockStmt:
 		c.removals(n.List)
 	case *ast.CaseClause:
@@ -116,14 +122,20 @@ func (c *collector) visit(n ast.Node) bool {
 	return true
 }
 
+// refuses reports whether the last result is that of a call that was in vain.
+func (c *collector) refuses(last ast.Expr) bool {
+	text := c.text(last)
+	return text == "false" || text == "err" || strings.HasPrefix(text, "fmt.Errorf(")
+}
+
 // call leaves out the arguments whose change no test should see: the wording of errors and
 // panics, the room that a slice or map is given beforehand, and the 1 of +Inf, which 0 is too.
 func (c *collector) call(n *ast.CallExpr) (inside bool) {
 	switch fun := c.text(n.Fun); fun {
 	case "fmt.Errorf", "errors.New", "panic":
 		return false
-	case "math.Inf":
-		_, negative := n.Args[0].(*ast.UnaryExpr)
+	case "math.Inf", "math.IsInf":
+		_, negative := n.Args[len(n.Args)-1].(*ast.UnaryExpr)
 		return negative
 	case "make":
 		if len(n.Args) == 3 {
@@ -180,7 +192,9 @@ func (c *collector) returns(t *ast.FuncType, body *ast.BlockStmt) {
 				return true
 			}
 			for i, x := range n.Results {
-				c.result(x, types[i])
+				if last := len(types) - 1; i == last || !c.refuses(n.Results[last]) {
+					c.result(x, types[i])
+				}
 			}
 		}
 		return true
@@ -197,7 +211,7 @@ func (c *collector) result(x ast.Expr, of string) {
 			c.add(x.Pos(), x.End(), "nil")
 		}
 	case "int", "float64":
-		if _, ok := x.(*ast.BasicLit); !ok {
+		if _, ok := x.(*ast.BasicLit); !ok && !strings.HasPrefix(old, "math.Inf(") {
 			c.add(x.Pos(), x.End(), "("+old+") + 1")
 		}
 	}

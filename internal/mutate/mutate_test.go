@@ -27,6 +27,10 @@ func f(x, y int, err error) (bool, error) {
 	}
 	return true, nil
 }
+
+func g() (int, error) { return 7, fmt.Errorf("no") }
+
+func h(x float64) bool { return x == 2.5 }
 `
 
 // what returns the changes as words, without the lines around them.
@@ -51,8 +55,9 @@ func TestMutants(t *testing.T) {
 		"p.go:7:19: 1 → 0  | ", "p.go:8:3: s = → _ =   | ", // the assignment taken away
 		"p.go:10:11: 0 → 1  | ", "p.go:10:22: ++ → --  | ", //
 		"p.go:11:5: += → -=  | ", "p.go:11:10: * → /  | ", //
-		"p.go:14:10: x == 2.5 → !(x == 2.5)  | ",         //
-		"p.go:14:15: 2.5 → (2*2.5)  | ",                  //
+		"p.go:21:33: x == 2.5 → !(x == 2.5)  | ", //
+		"p.go:21:38: 2.5 → (2*2.5)  | ",          //
+		`p.go:19:35: fmt.Errorf("no") → nil  | `,
 		`p.go:14:20: fmt.Errorf("at %d", x+1) → nil  | `, // no error
 		"p.go:16:9: true → !(true)  | ", "p.go:10:18: 9 → 10  | ",
 	} {
@@ -62,6 +67,7 @@ func TestMutants(t *testing.T) {
 		require.False(t, m.line == 6 && m.col > 20, "the room of a slice: %v", m)
 		require.False(t, m.line == 3 && m.col > 15 && m.col < 50, "the sign of infinity: %v", m)
 		require.False(t, m.line == 14 && m.col > 20, "the wording of an error: %v", m)
+		require.False(t, m.line == 19 && m.col < 35, "a number beside an error: %v", m)
 		require.Equal(t, m.old, source[m.start:m.end])
 		require.NotEqual(t, source, string(m.apply([]byte(source))))
 	}

@@ -27,6 +27,16 @@ func TestMeter(t *testing.T) {
 	require.Equal(t, 999/16, estimates)
 }
 
+// The start is the time of the first poll, not of a later one.
+func TestStart(t *testing.T) {
+	t.Parallel()
+	m := New()
+	for now := range 3 {
+		m.Poll(float64(5+now), 1, 16)
+		require.EqualValues(t, 5, m.Start())
+	}
+}
+
 // Polls at one time give no estimate.
 func TestMeterWithoutTime(t *testing.T) {
 	t.Parallel()

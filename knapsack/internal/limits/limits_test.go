@@ -124,6 +124,22 @@ func TestPace(t *testing.T) {
 
 // A group that is removed restrains nothing; its slot is used again, with another id, when its last
 // page has left.
+// A change of the share keeps the turn of a group, unless there was or will be no share.
+func TestLimit(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		from, to float64
+		keeps    bool
+	}{{0.5, 0.25, true}, {1, 1, true}, {0.5, 0, false}, {0, 0.5, false}, {0, 0, false}} {
+		p := NewPace(1, c.from, 2)
+		p.turn = 7
+		p.Limit(NewPace(3, c.to, 4))
+		require.Equal(t, []float64{3, c.to, 4}, []float64{p.MinGap, p.MaxShare, float64(p.MaxInFlight)})
+		require.Equal(t, c.keeps, p.turn == 7)
+		require.True(t, c.keeps || math.IsInf(p.turn, -1))
+	}
+}
+
 func TestRemoveGroup(t *testing.T) {
 	t.Parallel()
 	var l Limits
