@@ -165,6 +165,18 @@ func TestHedgeAdd(t *testing.T) {
 	require.Greater(t, h.Gain(), 0.4)
 }
 
+// A poll counts in the cell that is nearest to the mean.
+func TestHedgeCells(t *testing.T) {
+	t.Parallel()
+	for mean, cell := range map[float64]int{0: 0, 2.4: 2, 2.6: 3} {
+		var h Hedge
+		h.Score(mean, 1, true, 1, 100)
+		for k, time := range h.time {
+			require.Equal(t, k == cell, time > 0, "cell %d of %v", k, mean)
+		}
+	}
+}
+
 func TestDecode(t *testing.T) {
 	t.Parallel()
 	load := func(c *Census) (Census, error) {
