@@ -106,17 +106,34 @@ func (f *RateFilter) index(slot uint32, gap float64) float64 {
 	counts := gap * f.multiplier(slot)
 	value := f.value(&f.beliefs[slot], gap, counts, f.changed.has(slot))
 	if f.hints.On() {
-		chance := value
-		if f.objective != Detections {
-			var b belief.Belief
-			f.model.Unpack(&f.beliefs[slot], &b)
-			b.Inform(f.census.Prior.Factor())
-			rates := b.Marginal(gap / f.model.Cycle())
-			chance = 1 - f.model.Survival(&rates, counts)
-		}
-		value = f.hints.Correct(int(slot), f.queue.Group(slot), f.spans(slot, gap), chance, value)
+		value *= f.hinting(slot, gap, counts, value)
 	}
 	return f.weight(slot) / f.cost(slot) * f.model.Slope(value)
+}
+
+// hinting returns how many times as much a poll of a page is worth for the hints about it, and for
+// the absence of others, as it is without, which is value.
+//
+// A page at rate λ that has changed with probability p, however that is known, is worth Gain(p)/λ
+// under Freshness, and under Delay N²/(2λ) with N changes waiting: from there on its state moves as
+// it always does. Where hints are to be expected of its changes, it moves at the part of the rate
+// that there is no hint of. So a value goes with Gain(p), or about with p², over that part.
+func (f *RateFilter) hinting(slot uint32, gap, counts, value float64) float64 {
+	group, spans := f.queue.Group(slot), f.spans(slot, gap)
+	if f.objective == Detections {
+		times, _ := f.hints.Evidence(int(slot), group, spans, value)
+		return times
+	}
+	var b belief.Belief
+	f.model.Unpack(&f.beliefs[slot], &b)
+	b.Inform(f.census.Prior.Factor())
+	rates := b.Marginal(gap / f.model.Cycle())
+	chance := max(leastSurvival*leastSurvival, 1-f.model.Survival(&rates, counts))
+	times, silent := f.hints.Evidence(int(slot), group, spans, chance)
+	if f.objective == Delay {
+		return times * times / silent
+	}
+	return belief.Gain(chance*times) / belief.Gain(chance) / silent
 }
 
 // spans returns what hints are judged by, of a poll a time gap after the last answer.

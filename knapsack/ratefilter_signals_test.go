@@ -133,3 +133,49 @@ func TestSignalAhead(t *testing.T) {
 	require.ErrorIs(t, f.Signal(1, -1, 39), ErrConfig)
 	require.ErrorIs(t, f.Signal(1, 64, 39), ErrConfig)
 }
+
+// The page of which a signal comes is the next one polled, whatever the objective: of 100 pages that
+// change alike, and nearly as soon if it changes a tenth as often as the others.
+func TestSignalComesFirst(t *testing.T) {
+	t.Parallel()
+	const n = 100
+	for o := range objectives {
+		f := must(NewRateFilter(n, RateFilterConfig{Objective: o}))
+		rng := rand.New(rand.NewPCG(4, 4))
+		last, now, told := make([]float64, n), 0.0, -1
+		poll := func() int {
+			now++
+			page := must(f.Next(now))
+			rate := 0.7 / n
+			if page < n/10 {
+				rate /= 10
+			}
+			changed := page == told || rng.Float64() < -math.Expm1(-rate*(now-last[page]))
+			require.NoError(t, f.Observe(page, now, changed))
+			last[page] = now
+			return page
+		}
+		waits := func(page int) (polls int) {
+			for now-last[page] < n/5 { // it may have been polled just now
+				poll()
+			}
+			require.NoError(t, f.Signal(page, 0, now))
+			told = page
+			for polls = 1; poll() != page; polls++ {
+			}
+			told = -1
+			return polls
+		}
+		for range 20 * n {
+			poll()
+		}
+		usual, slow := 0, 0
+		for k := range 10 {
+			usual += waits(50 + k)
+			slow += waits(k)
+		}
+		t.Logf("%v: polls from a signal to its page: %.1f, of a slow page %.1f", o, float64(usual)/10, float64(slow)/10)
+		require.LessOrEqual(t, usual, 15)
+		require.LessOrEqual(t, slow, 40)
+	}
+}

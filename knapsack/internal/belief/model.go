@@ -186,10 +186,16 @@ func (m *Model) Slope(value float64) float64 {
 	if !m.worth.Chance {
 		return value
 	}
-	if p := value; p < 0.02 { // lest a difference from 1 lose its digits
+	return Gain(value)
+}
+
+// Gain is p + (1−p)·ln(1−p), the slope of Detections where a page has changed with probability p.
+// Over the rate it is that of Freshness.
+func Gain(p float64) float64 {
+	if p < 0.02 { // lest a difference from 1 lose its digits
 		return p * p * (1.0/2 + float64(p*(1.0/6+float64(p*(1.0/12+float64(p/20))))))
 	}
-	stay := max(1-value, 1e-15)
+	stay := max(1-p, 1e-15)
 	return 1 - float64(stay*(1-fast.Log(stay)))
 }
 

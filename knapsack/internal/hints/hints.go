@@ -264,16 +264,19 @@ func (h *Hints) Telling() bool {
 // Led reports whether there is a hint about a slot, and hints are worth following.
 func (h *Hints) Led(slot int) bool { return h.has(slot) && h.Telling() }
 
-// Correct corrects the value of a poll of a page that has changed with probability p, by
-// Bayes's rule for the hints about it and the absence of others. Hints are On.
-func (h *Hints) Correct(slot int, group uint32, t Spans, p, value float64) float64 {
+// Evidence returns how many times as likely a page is to have changed as it is without hints, where
+// that has probability p: by Bayes's rule for the hints about it and the absence of others. silent is
+// what that would be if there were no hint about it. Hints are On.
+func (h *Hints) Evidence(slot int, group uint32, t Spans, p float64) (times, silent float64) {
 	p = min(p, 1)
 	if !(p > 0) {
-		return value
+		return 1, 1
 	}
-	yes, no := 1.0, 1.0
+	yes, no, neither, none := 1.0, 1.0, 1.0, 1.0
 	for from := range h.sources {
 		recall, alarm := h.rates(from, group)
+		neither *= 1 - recall
+		none *= 1 - alarm
 		x, hinted := h.of(slot, from, t.Now)
 		if !hinted {
 			yes *= 1 - recall
@@ -284,10 +287,15 @@ func (h *Hints) Correct(slot int, group uint32, t Spans, p, value float64) float
 		yes *= recall * s.since.ratio(t.since(x)) * s.age.ratio(t.age(x))
 		no *= alarm
 	}
+	return bayes(p, yes, no), bayes(p, neither, none)
+}
+
+// bayes returns by what factor a probability grows with evidence of two likelihoods.
+func bayes(p, yes, no float64) float64 {
 	if !(yes > 0 && no > 0) {
-		return value
+		return 1
 	}
-	return value * yes / (float64(p*yes) + float64((1-p)*no))
+	return yes / (float64(p*yes) + float64((1-p)*no))
 }
 
 // Quality returns, of a source, the share of answers with a hint that found a change, and of

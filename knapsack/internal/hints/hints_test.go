@@ -45,8 +45,14 @@ func TestQuality(t *testing.T) {
 	require.Less(t, r, 0.2, "silent while there were changes")
 }
 
-// Correct is Bayes's rule on the probability of a change, over all sources.
-func TestCorrect(t *testing.T) {
+// evidence returns the probability of a change with what hints tell.
+func evidence(h *Hints, slot int, group uint32, t Spans, p float64) float64 {
+	times, _ := h.Evidence(slot, group, t, p)
+	return p * times
+}
+
+// Evidence is Bayes's rule on the probability of a change, over all sources.
+func TestEvidence(t *testing.T) {
 	t.Parallel()
 	var h Hints
 	answers(&h, 80, 0, NoGroup, true, true)
@@ -59,21 +65,22 @@ func TestCorrect(t *testing.T) {
 	require.InDelta(t, 0.1, no, 0.01)
 	h.Add(70, 100, 0, 10.5)
 	const p = 0.3
-	correct := func(slot int, value float64) float64 { return h.Correct(slot, NoGroup, at, p, value) }
+	correct := func(slot int) float64 { return evidence(&h, slot, NoGroup, at, p) }
 	// Half a cycle is where all hints were: nothing is to be learnt of it.
-	require.InEpsilon(t, p*yes/(p*yes+(1-p)*no), correct(70, p), 1e-9)
-	require.InEpsilon(t, p*(1-yes)/(p*(1-yes)+(1-p)*(1-no)), correct(71, p), 1e-9)
-	require.InEpsilon(t, 5*yes/(p*yes+(1-p)*no), correct(70, 5), 1e-9, "another value than the probability")
-	require.Zero(t, h.Correct(70, NoGroup, at, 0, 0))
-	require.Equal(t, correct(71, p), h.Correct(70, NoGroup, Spans{Last: 10, Now: 10.4, Cycle: 1}, p, p), "before the time of the hint")
+	require.InEpsilon(t, p*yes/(p*yes+(1-p)*no), correct(70), 1e-9)
+	require.InEpsilon(t, p*(1-yes)/(p*(1-yes)+(1-p)*(1-no)), correct(71), 1e-9)
+	_, silent := h.Evidence(70, NoGroup, at, p)
+	require.InEpsilon(t, correct(71), p*silent, 1e-9)
+	require.Zero(t, evidence(&h, 70, NoGroup, at, 0))
+	require.Equal(t, correct(71), evidence(&h, 70, NoGroup, Spans{Last: 10, Now: 10.4, Cycle: 1}, p), "before the time of the hint")
 
 	h.Add(70, 100, 1, 10.5) // a source of which nothing is known: 1/2 to 1/20
 	yes2, no2 := rates(1)
 	require.InEpsilon(t, 10, yes2/no2, 1e-9)
-	require.InEpsilon(t, p*yes*yes2/(p*yes*yes2+(1-p)*no*no2), correct(70, p), 1e-9)
-	require.InEpsilon(t, p*(1-yes)*(1-yes2)/(p*(1-yes)*(1-yes2)+(1-p)*(1-no)*(1-no2)), correct(71, p), 1e-9)
+	require.InEpsilon(t, p*yes*yes2/(p*yes*yes2+(1-p)*no*no2), correct(70), 1e-9)
+	require.InEpsilon(t, p*(1-yes)*(1-yes2)/(p*(1-yes)*(1-yes2)+(1-p)*(1-no)*(1-no2)), correct(71), 1e-9)
 	h.Clear(70)
-	require.Equal(t, correct(71, p), correct(70, p))
+	require.Equal(t, correct(71), correct(70))
 	h.Grow(1000)
 	require.False(t, h.has(127))
 }
@@ -105,11 +112,11 @@ func TestGroups(t *testing.T) {
 	}
 	h.Add(5, 100, 0, 10.5)
 	const p = 0.2
-	require.Less(t, h.Correct(5, 0, at, p, p), p)
-	require.Greater(t, h.Correct(5, 1, at, p, p), 2*p)
-	require.InEpsilon(t, h.Correct(5, NoGroup, at, p, p), h.Correct(5, 77, at, p, p), 1e-9, "a new group")
+	require.Less(t, evidence(&h, 5, 0, at, p), p)
+	require.Greater(t, evidence(&h, 5, 1, at, p), 2*p)
+	require.InEpsilon(t, evidence(&h, 5, NoGroup, at, p), evidence(&h, 5, 77, at, p), 1e-9, "a new group")
 	h.ForgetGroup(0)
-	require.InEpsilon(t, h.Correct(5, NoGroup, at, p, p), h.Correct(5, 0, at, p, p), 1e-9)
+	require.InEpsilon(t, evidence(&h, 5, NoGroup, at, p), evidence(&h, 5, 0, at, p), 1e-9)
 }
 
 // A source that is late: its hints are right only if the answer before is long ago; and one that
@@ -139,8 +146,8 @@ func TestLateAndEarly(t *testing.T) {
 		}
 		h.Add(0, 10, 0, 10)
 		const p = 0.2
-		require.Less(t, h.Correct(0, NoGroup, spans(true), p, p), p, "late %v", late)
-		require.Greater(t, h.Correct(0, NoGroup, spans(false), p, p), 3*p, "late %v", late)
+		require.Less(t, evidence(&h, 0, NoGroup, spans(true), p), p, "late %v", late)
+		require.Greater(t, evidence(&h, 0, NoGroup, spans(false), p), 3*p, "late %v", late)
 	}
 }
 
