@@ -253,41 +253,51 @@ func (t *table) ratio(k int) float64 {
 // Telling reports whether the hints of any source tell pages apart.
 func (h *Hints) Telling() bool {
 	for from := range h.sources {
-		s := &h.sources[from]
-		if s.rate(1) > 2*s.rate(0) {
+		if h.sources[from].telling() {
 			return true
 		}
 	}
 	return false
 }
 
+// telling reports whether hints of the source tell pages apart. Where they seem to, but by less,
+// part of it may be that there are more hints, and more changes, the longer a page was not polled.
+func (s *source) telling() bool { return s.rate(1) > 2*s.rate(0) }
+
 // Led reports whether there is a hint about a slot, and hints are worth following.
 func (h *Hints) Led(slot int) bool { return h.has(slot) && h.Telling() }
 
-// Evidence returns how many times as likely a page is to have changed as it is without hints, where
-// that has probability p: by Bayes's rule for the hints about it and the absence of others. silent is
-// what that would be if there were no hint about it. Hints are On.
-func (h *Hints) Evidence(slot int, group uint32, t Spans, p float64) (times, silent float64) {
+// Evidence is how many times as likely a page is to have changed as it is without hints: by those of
+// all sources and their absence, by those alone that tell pages apart, and what the latter would be
+// were there no hint.
+type Evidence struct{ All, Telling, Silent float64 }
+
+// Evidence returns that of a page which without hints has changed with probability p, by Bayes's rule.
+// Hints are On.
+func (h *Hints) Evidence(slot int, group uint32, t Spans, p float64) Evidence {
 	p = min(p, 1)
 	if !(p > 0) {
-		return 1, 1
+		return Evidence{1, 1, 1}
 	}
-	yes, no, neither, none := 1.0, 1.0, 1.0, 1.0
+	// Likelihoods of the hints with a change and without.
+	all, telling, silent := [2]float64{1, 1}, [2]float64{1, 1}, [2]float64{1, 1}
 	for from := range h.sources {
-		recall, alarm := h.rates(from, group)
-		neither *= 1 - recall
-		none *= 1 - alarm
-		x, hinted := h.of(slot, from, t.Now)
-		if !hinted {
-			yes *= 1 - recall
-			no *= 1 - alarm
-			continue
-		}
 		s := &h.sources[from]
-		yes *= recall * s.since.ratio(t.since(x)) * s.age.ratio(t.age(x))
-		no *= alarm
+		recall, alarm := h.rates(from, group)
+		none := [2]float64{1 - alarm, 1 - recall}
+		seen := none
+		if x, hinted := h.of(slot, from, t.Now); hinted {
+			seen = [2]float64{alarm, recall * s.since.ratio(t.since(x)) * s.age.ratio(t.age(x))}
+		}
+		for c := range all {
+			all[c] *= seen[c]
+			if s.telling() {
+				telling[c] *= seen[c]
+				silent[c] *= none[c]
+			}
+		}
 	}
-	return bayes(p, yes, no), bayes(p, neither, none)
+	return Evidence{bayes(p, all[1], all[0]), bayes(p, telling[1], telling[0]), bayes(p, silent[1], silent[0])}
 }
 
 // bayes returns by what factor a probability grows with evidence of two likelihoods.

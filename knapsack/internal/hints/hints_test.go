@@ -47,8 +47,7 @@ func TestQuality(t *testing.T) {
 
 // evidence returns the probability of a change with what hints tell.
 func evidence(h *Hints, slot int, group uint32, t Spans, p float64) float64 {
-	times, _ := h.Evidence(slot, group, t, p)
-	return p * times
+	return p * h.Evidence(slot, group, t, p).All
 }
 
 // Evidence is Bayes's rule on the probability of a change, over all sources.
@@ -69,8 +68,9 @@ func TestEvidence(t *testing.T) {
 	// Half a cycle is where all hints were: nothing is to be learnt of it.
 	require.InEpsilon(t, p*yes/(p*yes+(1-p)*no), correct(70), 1e-9)
 	require.InEpsilon(t, p*(1-yes)/(p*(1-yes)+(1-p)*(1-no)), correct(71), 1e-9)
-	_, silent := h.Evidence(70, NoGroup, at, p)
-	require.InEpsilon(t, correct(71), p*silent, 1e-9)
+	e := h.Evidence(70, NoGroup, at, p)
+	require.InEpsilon(t, correct(71), p*e.Silent, 1e-9)
+	require.InEpsilon(t, e.All, e.Telling, 1e-9)
 	require.Zero(t, evidence(&h, 70, NoGroup, at, 0))
 	require.Equal(t, correct(71), evidence(&h, 70, NoGroup, Spans{Last: 10, Now: 10.4, Cycle: 1}, p), "before the time of the hint")
 
