@@ -56,7 +56,7 @@ func (s *settings) session(ctx context.Context, keep sink.Sink) error {
 		return err
 	}
 	cfg := crawler.Config{
-		Shards: e.Shards(), Clock: n.clock, PerSecond: s.perDay / 86400, Groups: s.groups, Workers: s.workers, Settle: true,
+		Shards: e.Shards(), Clock: n.clock, PerSecond: s.perDay / 86400, Objective: s.objective, Groups: s.groups, Workers: s.workers, Settle: true,
 		Fetch: fetch.Config{
 			UserAgent: s.userAgent, Points: points, Delay: s.delay, Timeout: s.timeout, Exact: s.exact,
 			IDHeader: s.idHeader, Keep: keep, Seed: s.Seed,

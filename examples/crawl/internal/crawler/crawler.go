@@ -27,10 +27,11 @@ type Part struct {
 type Config struct {
 	Shards    int // of the whole crawl
 	Clock     clock.Clock
-	PerSecond float64 // budget of all shards, those of other processes included
-	CopyFirst bool    // spend none of it before all first copies are there
-	Groups    int     // of workers
-	Workers   int     // of a group
+	PerSecond float64            // budget of all shards, those of other processes included
+	Objective knapsack.Objective // what the budget is divided for
+	CopyFirst bool               // spend none of it before all first copies are there
+	Groups    int                // of workers
+	Workers   int                // of a group
 	Fetch     fetch.Config
 	// Settle gives hosts their delay before the first request, as those of processes before this
 	// one are not known, and asks nothing of hosts of shards that are not here.

@@ -11,21 +11,43 @@ import (
 func TestDivide(t *testing.T) {
 	t.Parallel()
 	changes := []float64{1, 4, 100, 0.5}
+	quoted := func(rates []float64) (quotes []Quote) {
+		for i, r := range rates {
+			q := Quote{Shard: i, Rate: r, Pages: 10}
+			for _, step := range steps {
+				q.Prices = append(q.Prices, changes[i]/(r*step))
+			}
+			quotes = append(quotes, q)
+		}
+		return quotes
+	}
+	sum := func(rates []float64) (sum float64) {
+		for _, r := range rates {
+			sum += r
+		}
+		return sum
+	}
 	rates := Divide(nil, 4, 100)
 	require.Equal(t, []float64{25, 25, 25, 25}, rates)
-	for range 100 {
-		var quotes []Quote
-		for i, r := range rates {
-			quotes = append(quotes, Quote{Shard: i, Rate: r, Price: changes[i] / r})
-		}
-		rates = Divide(quotes, 4, 100)
+	for range 10 {
+		rates = Divide(quoted(rates), 4, 100)
+		require.InDelta(t, 100, sum(rates), 1e-6)
 	}
-	sum := 0.0
 	for i := range rates {
-		sum += rates[i]
 		require.InEpsilon(t, 100*changes[i]/105.5, rates[i], 0.01)
 	}
-	require.InDelta(t, 100, sum, 1e-9)
-	// One without a price keeps its share, and one that nobody quotes has its.
-	require.Equal(t, []float64{50, 50}, Divide([]Quote{{Shard: 0, Rate: 50}}, 2, 100))
+	// What one cannot spend the others have.
+	limited := quoted(rates)
+	limited[2].Most = 50
+	rates = Divide(limited, 4, 100)
+	require.InEpsilon(t, 50, rates[2], 1e-6)
+	require.InDelta(t, 100, sum(rates), 1e-6)
+	for i := range limited {
+		limited[i].Most = 5
+	}
+	require.InDelta(t, 20, sum(Divide(limited, 4, 100)), 1e-6)
+	// One without prices has a share by its pages, and one that nobody quotes an equal one.
+	require.Equal(t, []float64{50, 50}, Divide([]Quote{{Shard: 0, Rate: 7, Pages: 3}}, 2, 100))
+	require.Equal(t, []float64{25, 75}, Divide([]Quote{{Shard: 0, Pages: 1}, {Shard: 1, Pages: 3}}, 2, 100))
+	require.Equal(t, []float64{0, 100}, Divide([]Quote{{Shard: 0}, {Shard: 1, Pages: 3}}, 2, 100))
 }

@@ -24,6 +24,11 @@ type piece struct {
 	copied chan struct{} // closed when those there were at the beginning are fetched
 	cancel context.CancelFunc
 	ended  chan struct{}
+
+	// At the latest quote.
+	quoted  time.Time
+	spent   uint64
+	unspent float64
 }
 
 // ShardOf returns the shard of a host among n. A host goes with its "www." name, as they redirect

@@ -15,6 +15,8 @@ const (
 	nonceHeader = "Nats-Msg-Id"
 	kindHeader  = "Crawl-Kind"
 	takeover    = "takeover"
+	// silence is the time after which a consumer is taken to be lost.
+	silence = 3 * time.Second
 )
 
 // A Shard is the log of a shard in the hands of its owner. Its methods are safe for concurrent use,
@@ -126,12 +128,23 @@ func (s *Shard) append(ctx context.Context, kind string, record []byte) error {
 // records calls do with the records of the log from a sequence on, up to the one before the shard
 // was taken over.
 func (s *Shard) records(ctx context.Context, from uint64, do func(seq uint64, record []byte) error) error {
-	if from >= s.own {
-		return nil
+	for next := max(from, 1); next < s.own; {
+		err := s.read(ctx, &next, do)
+		if err != nil && (s.e.server != nil || !errors.Is(err, errSilent) || ctx.Err() != nil) {
+			return err
+		}
 	}
+	return nil
+}
+
+// errSilent reports that no record comes, though there is one: the consumer is lost.
+var errSilent = fmt.Errorf("%w: no record comes", ErrState)
+
+// read is one attempt at records; next is the one to go on with.
+func (s *Shard) read(ctx context.Context, next *uint64, do func(seq uint64, record []byte) error) error {
 	cfg := jetstream.OrderedConsumerConfig{
 		FilterSubjects: []string{s.subject("log")},
-		DeliverPolicy:  jetstream.DeliverByStartSequencePolicy, OptStartSeq: max(from, 1),
+		DeliverPolicy:  jetstream.DeliverByStartSequencePolicy, OptStartSeq: *next,
 	}
 	var consumer jetstream.Consumer
 	err := s.e.patiently(ctx, func(ctx context.Context) (err error) {
@@ -143,16 +156,23 @@ func (s *Shard) records(ctx context.Context, from uint64, do func(seq uint64, re
 	}
 	it, err := consumer.Messages(jetstream.PullExpiry(2*time.Second), jetstream.PullHeartbeat(500*time.Millisecond))
 	if err != nil {
-		return fmt.Errorf("engine: %w", err)
+		return fmt.Errorf("%w: %w", errSilent, err)
 	}
 	defer it.Stop()
+	patience := silence
+	if s.e.server != nil {
+		patience = longest
+	}
 	for {
-		m, err := it.Next(jetstream.NextContext(ctx))
-		if errors.Is(err, jetstream.ErrNoHeartbeat) { // the leader is gone; the next call recovers
+		short, cancel := context.WithTimeout(ctx, patience)
+		m, err := it.Next(jetstream.NextContext(short))
+		late := short.Err()
+		cancel()
+		if errors.Is(err, jetstream.ErrNoHeartbeat) && late == nil { // the leader is gone; the next call recovers
 			continue
 		}
 		if err != nil {
-			return fmt.Errorf("%w: shard %d: %w", ErrState, s.number, err)
+			return fmt.Errorf("%w: shard %d: %w", errSilent, s.number, err)
 		}
 		meta, err := m.Metadata()
 		if err != nil {
@@ -160,6 +180,7 @@ func (s *Shard) records(ctx context.Context, from uint64, do func(seq uint64, re
 		}
 		seq := meta.Sequence.Stream
 		if seq >= s.own {
+			*next = s.own
 			return nil
 		}
 		if m.Headers().Get(kindHeader) != takeover {
@@ -167,7 +188,7 @@ func (s *Shard) records(ctx context.Context, from uint64, do func(seq uint64, re
 				return fmt.Errorf("shard %d, record %d: %w", s.number, seq, err)
 			}
 		}
-		if s.looks && seq == s.own-1 {
+		if *next = seq + 1; s.looks && *next == s.own {
 			return nil
 		}
 	}

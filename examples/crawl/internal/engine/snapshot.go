@@ -25,16 +25,17 @@ type pointer struct {
 type blob struct {
 	Name string `json:"name,omitempty"`
 	Seq  uint64 `json:"seq,omitempty"`
+	Size int    `json:"size,omitempty"`
 }
 
 const (
-	// least is the time for a snapshot that is small, perMiB what is added for a large one, where
-	// 12 to 70 ms were measured, and longest what is given to one whose size is not known.
-	least   = 4 * time.Second
+	// least is the time for a snapshot that is small, and perMiB what is added for a large one,
+	// where 12 to 70 ms were measured; longest is that with a server within the process.
+	least   = 3 * time.Second
 	perMiB  = time.Second
 	longest = 5 * time.Minute
-	// attempts at storing a snapshot: an election of the engine takes up to 9 s.
-	attempts = 4
+	// attempts at a transfer: an election of the engine takes up to 9 s.
+	attempts = 5
 )
 
 // A Mark is a place in the log, between two records.
@@ -53,7 +54,7 @@ func (s *Shard) Snapshot(ctx context.Context, at Mark, state []byte) error {
 	if err := s.e.space(); err != nil {
 		return err
 	}
-	b := blob{fmt.Sprintf("%d-%d-%s", s.number, at, rand.Text()), uint64(at)}
+	b := blob{fmt.Sprintf("%d-%d-%s", s.number, at, rand.Text()), uint64(at), len(state)}
 	if err := s.put(ctx, b.Name, state); err != nil {
 		if full := s.e.full(err); full != nil {
 			return full
@@ -163,39 +164,35 @@ func (s *Shard) load(ctx context.Context, load func([]byte) error) (last uint64,
 	return 0, nil
 }
 
-// put stores a blob. Where the server that leads is gone nothing comes back, so that it is stored
-// again after a time.
+// put stores a blob.
 func (s *Shard) put(ctx context.Context, name string, state []byte) error {
-	return s.transfer(ctx, attempts, least+perMiB*time.Duration(len(state)>>20), func(ctx context.Context) error {
+	return s.transfer(ctx, len(state), func(ctx context.Context) error {
 		_, err := s.e.blobs.PutBytes(ctx, name, state)
 		return err
 	})
 }
 
-// fetch gets a blob likewise. Its size is not known, so that there is more time in each attempt.
+// fetch gets a blob.
 func (s *Shard) fetch(ctx context.Context, b blob) (state []byte, err error) {
-	for patience := least; ; patience *= 4 {
-		err = s.transfer(ctx, 1, patience, func(ctx context.Context) (err error) {
-			state, err = s.e.blobs.GetBytes(ctx, b.Name)
-			return err
-		})
-		if err == nil || !errors.Is(err, context.DeadlineExceeded) || patience > longest || ctx.Err() != nil {
-			return state, err
-		}
-	}
+	err = s.transfer(ctx, b.Size, func(ctx context.Context) (err error) {
+		state, err = s.e.blobs.GetBytes(ctx, b.Name)
+		return err
+	})
+	return state, err
 }
 
-// transfer makes some attempts at something that takes long. A server within the process has all
-// the time, as nobody else can do better.
-func (s *Shard) transfer(ctx context.Context, attempts int, each time.Duration, do func(context.Context) error) (err error) {
+// transfer makes some attempts at moving a blob: where the server that leads is gone nothing comes
+// back. A server within the process has all the time, as nobody else can do better.
+func (s *Shard) transfer(ctx context.Context, size int, do func(context.Context) error) (err error) {
+	tries, each := attempts, least+perMiB*time.Duration(size>>20)
 	if s.e.server != nil {
-		attempts, each = 1, longest
+		tries, each = 1, longest
 	}
-	for range attempts {
+	for range tries {
 		short, cancel := context.WithTimeout(ctx, each)
 		err = do(short)
 		cancel()
-		if err == nil || ctx.Err() != nil {
+		if err == nil || errors.Is(err, jetstream.ErrObjectNotFound) || ctx.Err() != nil {
 			break
 		}
 	}

@@ -60,6 +60,7 @@ func (s *State) UnmarshalBinary(data []byte) error {
 			p.decode(d, hosts)
 			to.pages[p.URL] = p
 			to.staged[p.Stage]++
+			to.weights += p.weigh()
 		}
 	})
 	if err != nil {

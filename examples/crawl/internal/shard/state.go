@@ -100,9 +100,10 @@ type State struct {
 	Totals
 	Latest time.Time // of all polls
 
-	pages  map[string]*Page
-	hosts  map[string]*Host
-	staged [stages]int // pages by stage
+	pages   map[string]*Page
+	hosts   map[string]*Host
+	staged  [stages]int // pages by stage
+	weights float64     // sum over the pages
 	// vetoes are the times before which pages are not to be asked, where the learner cannot be
 	// told.
 	vetoes map[string]time.Time
@@ -141,6 +142,17 @@ func (s *State) move(p *Page, to Stage) {
 	s.staged[p.Stage]--
 	s.staged[to]++
 	p.Stage = to
+}
+
+// Weight returns the mean weight of the pages.
+func (s *State) Weight() float64 { return s.weights / float64(max(len(s.pages), 1)) }
+
+// weigh returns the weight of a page.
+func (p *Page) weigh() float64 {
+	if p.weight > 0 {
+		return p.weight
+	}
+	return 1
 }
 
 // Len returns the number of pages.
@@ -234,8 +246,11 @@ func (s *State) add(e *Event) error {
 		p.Host.Pages++
 		s.pages[e.URL] = p
 		s.staged[p.Stage]++
+	} else {
+		s.weights -= p.weigh()
 	}
 	p.weight, p.shortest, p.longest = e.Weight, e.Shortest, e.Longest
+	s.weights += p.weigh()
 	if p.Stage == Crawled {
 		return s.settle(p)
 	}
@@ -350,6 +365,7 @@ func (s *State) remove(p *Page) error {
 		err = s.Learner.Remove(p.URL)
 	}
 	delete(s.pages, p.URL)
+	s.weights -= p.weigh()
 	s.staged[p.Stage]--
 	if p.Stage == Waiting || p.Stage == Crawled {
 		p.Host.Pages--
