@@ -27,7 +27,11 @@ var (
 	clusterLease = flag.Duration("cluster-lease", 4*time.Second, "lease of the nodes of TestCluster; 8s in the long form")
 )
 
-const clusterShards = 8
+const (
+	clusterShards = 8
+	// unwind is the time for requests of a node that was killed to be answered.
+	unwind = 200 * time.Millisecond
+)
 
 // A fleet is the nodes of a cluster, each a process of its own, on servers that are, too.
 type fleet struct {
@@ -127,10 +131,10 @@ func (f *fleet) killNode() {
 	killed := time.Now()
 	if f.rng.IntN(2) == 0 {
 		f.start(name)
-		f.recovers("node "+name+" is killed and starts at once", killed, 0)
+		f.recovers("node "+name+" is killed and starts at once", killed, unwind)
 		return
 	}
-	f.recovers("node "+name+" is killed", killed, 0)
+	f.recovers("node "+name+" is killed", killed, unwind)
 	f.start(name)
 }
 
@@ -186,7 +190,7 @@ func (f *fleet) killAll() (killed time.Time) {
 	for name := range f.nodes {
 		f.start(name)
 	}
-	f.recovers("everything is killed", killed, 0)
+	f.recovers("everything is killed", killed, unwind)
 	return killed
 }
 

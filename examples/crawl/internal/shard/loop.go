@@ -60,12 +60,14 @@ type Config struct {
 const (
 	packEvents = 256                  // in a record
 	packBytes  = engine.MaxRecord / 2 // likewise: a last event may add a copy of 64 KB
-	linger     = 5 * time.Millisecond // for more events to join a record
-	burst      = 1.0                  // seconds of the budget that may be made up for
-	// A snapshot is due when the log since the last one is as long as half of it, so that at most
-	// as much is written for snapshots as twice the log, and replayed as half the state.
+	// Linger is the time for more events to join a record.
+	Linger = 5 * time.Millisecond
+	burst  = 1.0 // seconds of the budget that may be made up for
+	// SnapshotShare is that of the latest snapshot as long as which the log since must be for
+	// another: so at most as much is written for snapshots as twice the log, and replayed as half
+	// the state.
+	SnapshotShare = 0.5
 	snapshotLeast = 1 << 20
-	snapshotShare = 0.5
 	// farewell is the time for polls in flight to end when the loop is to stop.
 	farewell = 10 * time.Second
 )
@@ -379,7 +381,7 @@ func (l *Loop) flush(ctx context.Context) {
 	if l.appending != nil || len(l.pending) == 0 {
 		return
 	}
-	if len(l.pending) < packEvents && l.pendingBytes < packBytes && l.inFlight > len(l.pending) && time.Since(l.oldest) < linger {
+	if len(l.pending) < packEvents && l.pendingBytes < packBytes && l.inFlight > len(l.pending) && time.Since(l.oldest) < Linger {
 		return
 	}
 	l.appending, l.pending = l.pending, nil
@@ -412,7 +414,7 @@ func (l *Loop) landed(ctx context.Context) error {
 
 // snapshot saves the state, if it is time to or must be. All that is logged is applied then.
 func (l *Loop) snapshot(ctx context.Context, must bool) error {
-	due := l.sinceBytes >= max(snapshotLeast, int(snapshotShare*float64(l.lastSnapshot)))
+	due := l.sinceBytes >= max(snapshotLeast, int(SnapshotShare*float64(l.lastSnapshot)))
 	if l.cfg.Log == nil || l.saving || !must && !due {
 		return nil
 	}
@@ -463,7 +465,7 @@ func (l *Loop) pause() time.Duration {
 		wait = l.cfg.Clock.Real(next.Sub(l.cfg.Clock.Now()))
 	}
 	if len(l.pending) > 0 && l.appending == nil {
-		wait = min(wait, linger)
+		wait = min(wait, Linger)
 	}
 	return min(max(wait, least), most)
 }
