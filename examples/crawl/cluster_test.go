@@ -5,15 +5,14 @@ package main
 import (
 	"flag"
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"os/exec"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
 
 	"github.com/recrawl/recrawl/examples/crawl/internal/crawler"
@@ -119,10 +118,30 @@ func (f *fleet) signal(name string, s syscall.Signal) {
 	require.NoError(f.t, f.nodes[name].cmd.Process.Signal(s))
 }
 
-// some draws one of the nodes.
-func (f *fleet) some() string {
-	names := slices.Sorted(maps.Keys(f.nodes))
-	return names[f.rng.IntN(len(names))]
+// some draws a shard, and returns the node that owns it.
+func (f *fleet) some() (name string) {
+	subject := fmt.Sprintf("crawlboard.owner.%d", f.rng.IntN(clusterShards))
+	f.await("an owner", func() bool {
+		f.servers.stream(f.t, "CRAWL_BOARD", func(s jetstream.Stream) {
+			if m, err := s.GetLastMsgForSubject(f.t.Context(), subject); err == nil {
+				name, _, _ = strings.Cut(string(m.Data), "/")
+			}
+		})
+		return f.nodes[name] != nil
+	})
+	return name
+}
+
+// buried waits until a node is declared dead.
+func (f *fleet) buried(name string) {
+	dead := func() (n int) {
+		for _, other := range f.nodes {
+			n += strings.Count(other.output.String(), "it was silent for too long\" node="+name+" ")
+		}
+		return n
+	}
+	before := dead()
+	f.await("the end of node "+name, func() bool { return dead() > before })
 }
 
 func (f *fleet) killNode() {
@@ -152,7 +171,9 @@ func (f *fleet) stop() {
 	n := f.nodes[name]
 	before := strings.Count(n.output.String(), "joins the cluster again")
 	f.signal(name, syscall.SIGSTOP)
-	f.recovers("node "+name+" is stopped", time.Now(), *clusterLease)
+	stopped := time.Now()
+	f.buried(name)
+	f.recovers("node "+name+" is stopped", stopped, *clusterLease)
 	f.signal(name, syscall.SIGCONT)
 	f.await("the node to notice", func() bool { return strings.Count(n.output.String(), "joins the cluster again") > before })
 }
@@ -160,7 +181,9 @@ func (f *fleet) stop() {
 func (f *fleet) cutOff() {
 	name := f.some()
 	f.nodes[name].link.sever(true)
-	f.recovers("node "+name+" is cut off", time.Now(), *clusterLease)
+	cut := time.Now()
+	f.buried(name)
+	f.recovers("node "+name+" is cut off", cut, *clusterLease)
 	f.nodes[name].link.sever(false)
 }
 

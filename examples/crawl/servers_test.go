@@ -90,18 +90,29 @@ func (c *servers) kill(i int) {
 	_ = c.cmds[i].Wait()
 }
 
-// leader returns which server leads a stream.
-func (c *servers) leader(t *testing.T, stream string) (i int) {
+// stream looks at a stream.
+func (c *servers) stream(t *testing.T, name string, do func(jetstream.Stream)) {
 	t.Helper()
 	conn, err := nats.Connect(c.url(), nats.Timeout(10*time.Second))
 	require.NoError(t, err)
 	defer conn.Close()
 	js, err := jetstream.New(conn)
 	require.NoError(t, err)
-	s, err := js.Stream(t.Context(), stream)
-	require.NoError(t, err)
-	_, err = fmt.Sscanf(s.CachedInfo().Cluster.Leader, "s%d", &i)
-	require.NoError(t, err)
+	var s jetstream.Stream
+	require.Eventually(t, func() bool {
+		s, err = js.Stream(t.Context(), name)
+		return err == nil && s.CachedInfo().Cluster.Leader != ""
+	}, time.Minute, 10*time.Millisecond)
+	do(s)
+}
+
+// leader returns which server leads a stream.
+func (c *servers) leader(t *testing.T, name string) (i int) {
+	t.Helper()
+	c.stream(t, name, func(s jetstream.Stream) {
+		_, err := fmt.Sscanf(s.CachedInfo().Cluster.Leader, "s%d", &i)
+		require.NoError(t, err)
+	})
 	return i
 }
 
