@@ -51,12 +51,12 @@ func TestSweep(t *testing.T) {
 	}
 	var instances []*Problem
 	for i := range 12 {
-		instances = append(instances, alone(rand.New(rand.NewPCG(uint64(i), 73)), 30, 4000, i%2 == 1))
+		instances = append(instances, alone(rand.New(rand.NewPCG(uint64(i), 73)), 20, 3000, i%2 == 1))
 	}
 	measure := func(name string, e effort) {
 		start, decided, nodes := time.Now(), 0, 0
 		for _, p := range instances {
-			a := Decide(context.Background(), p, Config{Nodes: 60, effort: &e})
+			a := Decide(context.Background(), p, Config{Nodes: 40, effort: &e})
 			nodes += a.Nodes
 			if a.Verdict != Undecided {
 				decided++
