@@ -12,63 +12,13 @@ import (
 
 	"github.com/recrawl/recrawl/internal/packing"
 	"github.com/recrawl/recrawl/internal/packing/pairs"
+	"github.com/recrawl/recrawl/internal/packing/petersen"
 )
-
-// petersenCore draws 15 items for 3 full bins of c that can be packed in fractions but not whole
-// (Caprara, Dell'Amico, Díaz, Iori & Rizzi 2015): the weight of an edge of the Petersen graph is
-// the sum of those of its ends, so that its perfect matchings fill a bin, and no three of them
-// are disjoint. That no other sets fill the bins is checked by trying all.
-// (examples/binpack, another module, draws them, too.)
-func petersenCore(rng *rand.Rand, c int) []int {
-	for {
-		var end [10]int
-		sum := 0
-		for v := range end {
-			end[v] = c/20 + rng.IntN(c/10)
-			sum += end[v]
-		}
-		if end[9] += c - sum; end[9] < c/40 {
-			continue
-		}
-		var w []int
-		for v := range 5 {
-			w = append(w, end[v]+end[(v+1)%5], end[v]+end[v+5], end[v+5]+end[(v+2)%5+5])
-		}
-		if !threeBins(w, c) {
-			return w
-		}
-	}
-}
-
-// threeBins reports whether items fit into three bins, by trying every assignment.
-func threeBins(w []int, c int) bool {
-	var load [3]int
-	var place func(i int) bool
-	place = func(i int) bool {
-		if i == len(w) {
-			return true
-		}
-		for b := range load {
-			if load[b]+w[i] <= c {
-				load[b] += w[i]
-				if place(i + 1) {
-					return true
-				}
-				load[b] -= w[i]
-			}
-			if load[b] == 0 {
-				break
-			}
-		}
-		return false
-	}
-	return place(0)
-}
 
 // augmented draws a problem like ANI (Delorme, Iori & Martello 2016), of a core and triples that
 // fill a bin, or with split set like AI: then one item is two.
 func augmented(rng *rand.Rand, c, triples int, split bool) Problem[int] {
-	p := Problem[int]{Weights: petersenCore(rng, c), Capacity: c}
+	p := Problem[int]{Weights: petersen.Core(rng, c), Capacity: c}
 	for range triples {
 		a, b := 0, 0
 		for c-a-b < c/6 || a == 0 {
@@ -123,7 +73,7 @@ func TestAugmentedSplit(t *testing.T) {
 // treeProof is a proof with decisions, several leaves and penalties: below a first decision, one
 // with cuts, and one with a tree instead.
 func treeProof(t *testing.T) (Problem[int], Proof) {
-	p := Problem[int]{Weights: petersenCore(rand.New(rand.NewPCG(1, 93)), 1000), Capacity: 1000}
+	p := Problem[int]{Weights: petersen.Core(rand.New(rand.NewPCG(1, 93)), 1000), Capacity: 1000}
 	in := &pairs.Problem{Capacity: 1000, Bins: 3}
 	for _, w := range p.Weights {
 		in.Weights = append(in.Weights, int64(w))

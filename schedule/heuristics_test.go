@@ -42,6 +42,15 @@ func TestBatchByHand(t *testing.T) {
 	plan, err = Batch(sizes, []float64{1, 1}, FillToShare)
 	require.NoError(t, err)
 	require.Equal(t, Plan{0, 0, 1, 1, 1, 1, 1, 0}, plan)
+	// A share may be filled to the full: 8 and 4. 6 | 3; left 1, with which client 1 has 4, and 2.
+	plan, err = Batch([]float64{6, 3, 2, 1}, []float64{2, 1}, FillToShare)
+	require.NoError(t, err)
+	require.Equal(t, Plan{0, 1, 0, 1}, plan)
+	// The first site of a batch is in it whatever its size, the second is not, also where a batch is
+	// less than 1: shares 1.125 and .375.
+	plan, err = Batch([]float64{.9, .5, .1}, []float64{3, 1}, Literal)
+	require.NoError(t, err)
+	require.Equal(t, Plan{0, 1, 1}, plan)
 }
 
 func TestBatchErrors(t *testing.T) {

@@ -7,33 +7,23 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	"github.com/recrawl/recrawl/internal/packing/petersen"
 )
 
 var sweep = flag.Bool("sweep", false, "measure the limits of the search around their values")
 
-// alone draws items that fill all bins, of which 15 cannot be packed, though they can in fractions:
-// the edges of the Petersen graph weigh what their ends do. Their weights are multiples of 5, and
-// those of the triples that fill the other bins are so only in sum. With loose set some items lose
-// a bit of weight, so that there is waste, and one more bin lets everything be packed.
-func alone(rng *rand.Rand, triples int, c int64, loose bool) *Problem {
-	p := &Problem{Capacity: c, Bins: 3 + triples}
-	for p.Weights == nil {
-		var end [10]int64
-		sum := int64(0)
-		for v := range end {
-			end[v] = c/100 + rng.Int64N(c/50)
-			sum += end[v]
-		}
-		if end[9] += c/5 - sum; end[9] < c/200 {
-			continue
-		}
-		for v := range 5 {
-			p.Weights = append(p.Weights, 5*(end[v]+end[(v+1)%5]), 5*(end[v]+end[v+5]), 5*(end[v+5]+end[(v+2)%5+5]))
-		}
+// alone draws items that fill all bins, of which 15 cannot be packed, though they can in fractions.
+// Their weights are multiples of 5, and those of the triples that fill the other bins are so only in
+// sum. With loose set some of the 15 lose a bit of weight, so that there is waste.
+func alone(rng *rand.Rand, triples, c int, loose bool) *Problem {
+	p := &Problem{Capacity: int64(c), Bins: 3 + triples}
+	for _, w := range petersen.Core(rng, c/5) {
+		p.Weights = append(p.Weights, 5*int64(w))
 	}
 	for range triples {
-		a, b := 5*rng.Int64N(c/20)+1, 5*rng.Int64N(c/20)+1
-		p.Weights = append(p.Weights, c-a-b, a, b)
+		a, b := 5*rng.Int64N(int64(c)/20)+1, 5*rng.Int64N(int64(c)/20)+1
+		p.Weights = append(p.Weights, int64(c)-a-b, a, b)
 	}
 	if loose {
 		for range 3 {
