@@ -10,7 +10,8 @@
 // is handed to Restore once, in order. A shard has one owner: one that lost its lease, even
 // without knowing, cannot append any more, as each record names the one before it and the stream
 // refuses it otherwise. With the default sync, a loss of power can take up to two minutes of
-// records.
+// records; of servers elsewhere, that is a setting of theirs. Nothing is promised while most
+// servers of a cluster are gone, nor of servers that are removed from it for good.
 //
 // # How it works
 //

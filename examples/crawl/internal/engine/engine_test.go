@@ -210,7 +210,10 @@ func TestBoard(t *testing.T) {
 		notes, _ := one.Board().View("plan")
 		return notes[""].Revision == second && string(notes[""].Value) == "b"
 	}, time.Minute, time.Millisecond)
-	require.Len(t, one.Board().Members(), 2)
+	require.Empty(t, one.Board().Members()) // they only look
+	one.Session().Say("a")
+	two.Session().Say("b")
+	require.Eventually(t, func() bool { return len(one.Board().Members()) == 2 }, time.Minute, time.Millisecond)
 	two.Close() // and is not waited for
 	require.Eventually(t, func() bool { return len(one.Board().Members()) == 1 }, time.Minute, time.Millisecond)
 }

@@ -29,6 +29,7 @@ type Session struct {
 	e    *Engine
 	id   string
 	lost chan struct{}
+	said chan struct{} // there is something new to say
 	stop context.CancelFunc
 	done sync.WaitGroup
 
@@ -54,7 +55,7 @@ const nodeKey = "node."
 // join makes this process a node of the cluster. One of the same name that is still there, or died
 // lately, must fall silent first.
 func (e *Engine) join(ctx context.Context) error {
-	s := &Session{e: e, id: rand.Text()[:8], lost: make(chan struct{})}
+	s := &Session{e: e, id: rand.Text()[:8], lost: make(chan struct{}), said: make(chan struct{}, 1)}
 	s.held, s.release = context.WithCancel(context.Background())
 	s.release()
 	watching, stop := context.WithCancel(context.Background())
@@ -121,12 +122,16 @@ func (s *Session) presence() []byte {
 	return value
 }
 
-// Say tells the others something more of this node, with the next renewal.
+// Say tells the others something more of this node.
 func (s *Session) Say(about any) {
 	value, _ := json.Marshal(about) // of the caller's own type
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.about = value
+	s.mu.Unlock()
+	select {
+	case s.said <- struct{}{}:
+	default:
+	}
 }
 
 // Lost is closed when the node was declared dead.
@@ -180,6 +185,7 @@ func (s *Session) renew(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
+		case <-s.said:
 		}
 		begun := time.Now()
 		short, cancel := context.WithTimeout(ctx, s.e.cfg.Lease/2)
@@ -241,13 +247,14 @@ func (s *Session) leave() {
 	_, _ = s.e.board.say(short, nodeKey+s.e.cfg.Name, nil, revision) // or it falls silent
 }
 
-// Members returns the nodes that are there, by what has arrived of the board.
+// Members returns the nodes that are there and said something of themselves, by what has arrived of
+// the board.
 func (b *Board) Members() map[string]json.RawMessage {
 	nodes, _ := b.View(nodeKey)
 	members := map[string]json.RawMessage{}
 	for name, n := range nodes {
 		var p presence
-		if json.Unmarshal(n.Value, &p) == nil {
+		if json.Unmarshal(n.Value, &p) == nil && len(p.About) > 0 {
 			members[name] = p.About
 		}
 	}
