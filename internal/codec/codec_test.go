@@ -1,6 +1,7 @@
 package codec
 
 import (
+	"errors"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -120,6 +121,22 @@ func TestUnknownSource(t *testing.T) {
 	e.Source(rand.New(rand.NewPCG(1, 2)))
 	_, err := e.Finish()
 	require.ErrorIs(t, err, ErrSource)
+}
+
+// The first error that was noted while a state was written is that of Finish, and a source whose
+// state is none is refused.
+func TestErrorsOfParts(t *testing.T) {
+	t.Parallel()
+	first, second := errors.New("first"), errors.New("second")
+	e := NewEncoder("test", 3)
+	e.Check(nil)
+	e.Check(first)
+	e.Check(second)
+	_, err := e.Finish()
+	require.ErrorIs(t, err, first)
+	for _, kind := range []byte{sourcePCG, sourceChaCha8} {
+		refuse(t, func(e *Encoder) { e.Byte(kind); e.Bytes([]byte("no such state")) }, (*Decoder).Source)
+	}
 }
 
 func FuzzDecoder(f *testing.F) {
