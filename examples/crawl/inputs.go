@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/recrawl/recrawl/examples/crawl/internal/crawler"
@@ -15,20 +16,29 @@ import (
 type inputs struct {
 	*session
 	modified map[string]time.Time // what hints have been given
-	again    chan int             // shards that were opened
+	again    chan struct{}        // shards were opened
+	mu       sync.Mutex
+	shards   map[int]bool // that were
 	// In a cluster, what was read last: shards come and go.
 	entries []input.Entry
 	whole   bool
 }
 
 func newInputs(n *session) *inputs {
-	return &inputs{session: n, modified: map[string]time.Time{}, again: make(chan int, n.engine.Shards())}
+	return &inputs{session: n, modified: map[string]time.Time{}, again: make(chan struct{}, 1), shards: map[int]bool{}}
 }
 
 // opened has the list applied to a shard that was opened while the crawl runs.
 func (in *inputs) opened(shard int) {
-	if in.node != nil {
-		in.again <- shard
+	if in.node == nil {
+		return
+	}
+	in.mu.Lock()
+	in.shards[shard] = true
+	in.mu.Unlock()
+	select {
+	case in.again <- struct{}{}:
+	default:
 	}
 }
 
@@ -74,11 +84,10 @@ func (in *inputs) refresh(ctx context.Context) {
 			return
 		case <-tick.C:
 			read = true
-		case i := <-in.again:
-			only = map[int]bool{i: true}
-			for len(in.again) > 0 {
-				only[<-in.again] = true
-			}
+		case <-in.again:
+			in.mu.Lock()
+			only, in.shards = in.shards, map[int]bool{}
+			in.mu.Unlock()
 		}
 		if read {
 			if err := in.reread(ctx); err != nil {

@@ -254,8 +254,7 @@ func (n *Node) settle(ctx context.Context, members map[string]About) {
 		opening++
 	}
 	for shard, home := range p.Homes {
-		owner := owners[shard]
-		_, alive := members[owner]
+		owner, owned := owners[shard]
 		switch has := n.cfg.Has(shard); {
 		case n.busy[shard] || time.Now().Before(n.wake[shard]):
 		case has && home != n.cfg.Name:
@@ -265,7 +264,7 @@ func (n *Node) settle(ctx context.Context, members map[string]About) {
 					return nil
 				})
 			}
-		case !has && home == n.cfg.Name && opening < openings && (owner == "" || owner == n.cfg.Name || !alive):
+		case !has && home == n.cfg.Name && opening < openings && (!owned || owner == n.cfg.Name):
 			opening++
 			n.begin(shard, func() error { return n.cfg.Open(ctx, shard, n.rate(shard)) })
 		}

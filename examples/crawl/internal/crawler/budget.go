@@ -154,7 +154,7 @@ func Divide(quotes []Quote, shards int, budget float64) []float64 {
 // divideBudget divides the budget at intervals between the shards, those of other nodes included.
 // All do so at the same times of day, and so by the same quotes.
 func (c *Crawler) divideBudget(ctx context.Context) {
-	for {
+	for c.cfg.Shards > 1 {
 		now := time.Now()
 		select {
 		case <-ctx.Done():

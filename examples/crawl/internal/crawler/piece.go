@@ -78,18 +78,18 @@ func (c *Crawler) start(p *piece) {
 	c.wait.Go(func() {
 		err := p.loop.Run(ctx)
 		p.cancel()
-		c.mu.Lock()
-		if c.pieces[p.number] == p && !c.stopping {
-			delete(c.pieces, p.number)
-		}
-		c.mu.Unlock()
 		for h := range p.part.State.Hosts() {
 			c.Fleet.Forget(h.Name)
 		}
-		close(p.ended)
 		if err != nil && !errors.Is(err, context.Canceled) {
 			c.failed(p.number, err)
 		}
+		c.mu.Lock()
+		if !c.stopping { // from here on it may be opened again
+			delete(c.pieces, p.number)
+		}
+		c.mu.Unlock()
+		close(p.ended)
 	})
 	c.resize()
 }

@@ -187,6 +187,7 @@ func TestSilence(t *testing.T) {
 	two.Silence()
 	again := open(t, engine.Config{Access: engine.Access{URL: url}, Name: "two", Lease: lease})
 	require.False(t, second.Sure())
+	require.Eventually(t, func() bool { return again.Board().Owners()[0] == "" }, time.Minute, time.Millisecond)
 	_, err = again.Own(t.Context(), 0)
 	require.NoError(t, err)
 	require.True(t, alone.Sure())

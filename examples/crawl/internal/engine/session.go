@@ -250,15 +250,25 @@ func (s *Session) leave() {
 // Members returns the nodes that are there and said something of themselves, by what has arrived of
 // the board.
 func (b *Board) Members() map[string]json.RawMessage {
-	nodes, _ := b.View(nodeKey)
 	members := map[string]json.RawMessage{}
-	for name, n := range nodes {
-		var p presence
-		if json.Unmarshal(n.Value, &p) == nil && len(p.About) > 0 {
+	for name, p := range b.presences() {
+		if len(p.About) > 0 {
 			members[name] = p.About
 		}
 	}
 	return members
+}
+
+func (b *Board) presences() map[string]presence {
+	nodes, _ := b.View(nodeKey)
+	all := map[string]presence{}
+	for name, n := range nodes {
+		var p presence
+		if json.Unmarshal(n.Value, &p) == nil {
+			all[name] = p
+		}
+	}
+	return all
 }
 
 func ownerKey(shard int) string { return "owner." + strconv.Itoa(shard) }
@@ -291,13 +301,14 @@ func (e *Engine) take(ctx context.Context, shard int) (uint64, error) {
 	return revision, err
 }
 
-// Owners returns the names of the nodes that own shards, by what has arrived of the board.
+// Owners returns the names of the nodes that own shards, by what has arrived of the board. What
+// belongs to a session that is over is nobody's, also if there is a node of that name again.
 func (b *Board) Owners() map[int]string {
 	notes, _ := b.View("owner.")
-	owners := map[int]string{}
+	nodes, owners := b.presences(), map[int]string{}
 	for key, n := range notes {
 		shard, err := strconv.Atoi(key)
-		if name, _, ok := strings.Cut(string(n.Value), "/"); ok && err == nil {
+		if name, id, ok := strings.Cut(string(n.Value), "/"); ok && err == nil && nodes[name].ID == id {
 			owners[shard] = name
 		}
 	}
