@@ -131,6 +131,9 @@ func parse(args []string, stdout, stderr io.Writer) (*settings, error) {
 	if err := s.check(); err != nil {
 		return nil, err
 	}
+	if err := s.checkEngine(); err != nil {
+		return nil, err
+	}
 	return s, s.frontier.check(s)
 }
 
@@ -143,6 +146,21 @@ func (s *settings) check() error {
 		return report.Usagef("-groups %d, -workers %d: want 1 at least", s.groups, s.workers)
 	case !(s.perDay > 0 && s.perDay <= 1e12):
 		return report.Usagef("-per-day %v: want more than 0", s.perDay)
+	case s.delay < 0 || s.timeout <= 0 || s.every <= 0 || s.exchange <= 0:
+		return report.Usagef("-delay %v, -timeout %v, -refresh %v, -exchange %v: want times", s.delay, s.timeout, s.every, s.exchange)
+	case s.real() && !strings.ContainsAny(s.userAgent, "@") && !strings.Contains(s.userAgent, "http"):
+		return report.Usagef("-user-agent %q: give a name, and a URL or an address where you can be reached, as in 'my-crawler (+https://example.org/bot)'", s.userAgent)
+	case s.hostPages < 1:
+		return report.Usagef("-n %d: want 1 at least", s.hostPages)
+	case !(s.speed > 0 && s.speed <= 1000):
+		return report.Usagef("-speed %v: want more than 0 and at most 1000", s.speed)
+	}
+	return nil
+}
+
+// checkEngine likewise, of where the state is kept.
+func (s *settings) checkEngine() error {
+	switch {
 	case s.engine.Shards < 0 || s.engine.Shards > 1<<12:
 		return report.Usagef("-shards %d: want 1 to 4096", s.engine.Shards)
 	case s.engine.Replicas != 1 && s.engine.Replicas != 3:
@@ -153,14 +171,6 @@ func (s *settings) check() error {
 		return report.Usagef("-sync-always with -nats: it is a setting of the servers there, sync_interval: always in their jetstream block")
 	case s.engine.URL != "" && s.engine.Access.Check() != nil:
 		return report.Usagef("-nats: %v", s.engine.Access.Check())
-	case s.delay < 0 || s.timeout <= 0 || s.every <= 0 || s.exchange <= 0:
-		return report.Usagef("-delay %v, -timeout %v, -refresh %v, -exchange %v: want times", s.delay, s.timeout, s.every, s.exchange)
-	case s.real() && !strings.ContainsAny(s.userAgent, "@") && !strings.Contains(s.userAgent, "http"):
-		return report.Usagef("-user-agent %q: give a name, and a URL or an address where you can be reached, as in 'my-crawler (+https://example.org/bot)'", s.userAgent)
-	case s.hostPages < 1:
-		return report.Usagef("-n %d: want 1 at least", s.hostPages)
-	case !(s.speed > 0 && s.speed <= 1000):
-		return report.Usagef("-speed %v: want more than 0 and at most 1000", s.speed)
 	}
 	return nil
 }

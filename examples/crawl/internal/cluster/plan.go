@@ -39,16 +39,9 @@ func (p Plan) Next(powers map[string]float64, weights []float64) (Plan, error) {
 		}
 	}
 	weights = normalised(weights)
-	joined := false
-	for _, name := range sorted(powers) {
-		id, ok := p.Nodes[name]
-		if !ok {
-			joined = true
-			if id, err = packer.AddNode(1, binpack.NodeConfig{}); err != nil {
-				return p, err
-			}
-		}
-		next.Nodes[name] = id
+	joined, err := next.enter(packer, p.Nodes, powers)
+	if err != nil {
+		return p, err
 	}
 	if err := next.capacities(packer, powers, len(weights), joined); err != nil {
 		return p, err
@@ -60,17 +53,8 @@ func (p Plan) Next(powers map[string]float64, weights []float64) (Plan, error) {
 			}
 		}
 	}
-	for i, w := range weights {
-		if i < len(next.Sites) {
-			err = packer.SetWeight(next.Sites[i], w)
-		} else {
-			var site int
-			site, _, err = packer.AddSite(w, binpack.SiteConfig{})
-			next.Sites = append(next.Sites, site)
-		}
-		if err != nil {
-			return p, err
-		}
+	if err := next.load(packer, weights); err != nil {
+		return p, err
 	}
 	if _, err := packer.Rebalance(binpack.RebalanceConfig{}); err != nil {
 		return p, err
@@ -96,6 +80,39 @@ func (p Plan) Next(powers map[string]float64, weights []float64) (Plan, error) {
 		}
 	}
 	return next, nil
+}
+
+// enter takes over the nodes that are there still, and adds those that joined, if any.
+func (p *Plan) enter(packer *binpack.Packer, before map[string]int, powers map[string]float64) (joined bool, err error) {
+	for _, name := range sorted(powers) {
+		id, ok := before[name]
+		if !ok {
+			joined = true
+			if id, err = packer.AddNode(1, binpack.NodeConfig{}); err != nil {
+				return joined, err
+			}
+		}
+		p.Nodes[name] = id
+	}
+	return joined, nil
+}
+
+// load tells the packer the loads of the shards, all of which are new to begin with.
+func (p *Plan) load(packer *binpack.Packer, weights []float64) error {
+	for i, w := range weights {
+		if i < len(p.Sites) {
+			if err := packer.SetWeight(p.Sites[i], w); err != nil {
+				return err
+			}
+			continue
+		}
+		site, _, err := packer.AddSite(w, binpack.SiteConfig{})
+		if err != nil {
+			return err
+		}
+		p.Sites = append(p.Sites, site)
+	}
+	return nil
 }
 
 // capacities sets those of the nodes: a fair share of all, and some room to drift. Where a node
