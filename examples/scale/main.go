@@ -1,0 +1,138 @@
+// Command scale prints what the library costs at size: for so many pages, objects, items or sites
+// the time of an operation, the longest single call and the bytes each, beside a random
+// read-modify-write, a pass over memory and a sort of as many numbers in the same run.
+package main
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/recrawl/recrawl/examples/internal/report"
+)
+
+const intro = `Prints what the library costs at size. Each line is one learner or algorithm:
+
+  number     of pages, objects, items or sites
+  operation  the mean processor time of one, in nanoseconds. A poll is Next and
+             Observe
+  random     that as a multiple of a random read-modify-write of as many numbers
+             of 8 bytes, each at a place that does not depend on the one before
+  longest    of all single calls, in microseconds by the clock. What else the
+             system and the garbage collector do is in it, so that it scatters
+  bytes      that each page, object, item or site takes on the heap
+
+Pages are polled from the beginning, -cycles times each, before anything is
+measured: what is measured is a crawl in the middle of its life. Pages change at
+rates from an eighth to eight for each time that all are polled. A group is a host
+of 100 pages, which may be polled again after five other polls. The keys of "keyed"
+are URLs, which are part of its bytes.
+
+With 10^8 pages LAKG takes 1 GB and half a minute, the rate filter 6 GB and, on a
+machine with nothing else to do, half an hour; -only leaves it out.`
+
+func main() { report.Main("scale", run) }
+
+func run(args []string, stdout, stderr io.Writer) error {
+	p := report.NewProgram("scale", intro, "a tenth of the pages, objects, items and sites", stdout, stderr)
+	pages := p.Flags.String("pages", "100000,1000000", "`numbers` of pages, up to 10^8")
+	only := p.Flags.String("only", "", "run only the lines whose name contains one of these `words`, separated by commas")
+	cycles := p.Flags.Float64("cycles", 2, "`times` that each page is polled before it is measured")
+	if err := p.Parse(args); err != nil {
+		return err
+	}
+	numbers, err := parse(*pages, p.Quick)
+	if err != nil {
+		return err
+	}
+	if !(*cycles >= 0) || math.IsInf(*cycles, 1) {
+		return report.Usagef("-cycles %v", *cycles)
+	}
+	var chosen []subject
+	for _, s := range subjects(numbers, p.Quick) {
+		if *only == "" || containsAny(s.name, strings.Split(*only, ",")) {
+			chosen = append(chosen, s)
+		}
+	}
+	if len(chosen) == 0 {
+		return report.Usagef("-only %s: there is no such line; there are %s", *only, names(subjects(numbers, p.Quick)))
+	}
+	if err := p.Start("a minute or two with up to 10^6 pages"); err != nil {
+		return err
+	}
+	return measureAll(p, chosen, *cycles)
+}
+
+// parse returns the numbers of pages.
+func parse(list string, quick bool) (numbers []int, err error) {
+	for word := range strings.SplitSeq(list, ",") {
+		n, err := strconv.ParseFloat(strings.TrimSpace(word), 64)
+		if err != nil || n < 1000 || n > 1e8 || n != math.Floor(n) {
+			return nil, report.Usagef("-pages %s: want whole numbers of 1000 to 100000000", list)
+		}
+		if quick {
+			n = max(1000, math.Floor(n/10))
+		}
+		numbers = append(numbers, int(n))
+	}
+	return numbers, nil
+}
+
+func containsAny(name string, words []string) bool {
+	for _, w := range words {
+		if strings.Contains(name, strings.TrimSpace(w)) {
+			return true
+		}
+	}
+	return false
+}
+
+// names lists the subjects, each once.
+func names(all []subject) string {
+	var list []string
+	for _, s := range all {
+		if len(list) == 0 || list[len(list)-1] != s.name {
+			list = append(list, s.name)
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
+// measureAll measures one subject after the other, and prints all.
+func measureAll(p *report.Program, chosen []subject, cycles float64) error {
+	progress := report.NewProgress("lines", len(chosen))
+	defer progress.Done()
+	header := []string{"what", "number", "operation (ns)", "× random", "longest (µs)", "bytes"}
+	var cells [][]string
+	var rows []report.Row
+	count := operations
+	if p.Quick {
+		count /= 10
+	}
+	random := map[int]float64{} // number → ns of a random read-modify-write
+	for _, s := range chosen {
+		if _, known := random[s.n]; !known {
+			random[s.n] = randomAccess(s.n, p.Seed)
+		}
+		f, err := measure(s, p.Seed, cycles, count)
+		if err != nil {
+			return fmt.Errorf("%s of %d: %w", s.name, s.n, err)
+		}
+		progress.Add(1)
+		cells = append(cells, f.cells(s, random[s.n]))
+		rows = append(rows, f.rows(s, random[s.n])...)
+	}
+	if p.JSON {
+		if err := p.Print("", rows); err != nil {
+			return err
+		}
+		return p.End()
+	}
+	if err := report.WriteTable(p.Stdout, header, cells); err != nil {
+		return err
+	}
+	return p.WritePage("scale.html", report.Page{Title: "Scale", Lead: "What the library costs at size.",
+		Sections: []report.Section{{Title: "Time and memory", Text: strings.TrimSpace(intro), Header: header, Rows: cells}}})
+}

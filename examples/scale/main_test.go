@@ -1,0 +1,42 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/recrawl/recrawl/examples/internal/report"
+)
+
+// Every line is there, and what it says can be.
+func TestScale(t *testing.T) {
+	if testing.Short() {
+		t.Skip("measures")
+	}
+	var out bytes.Buffer
+	require.NoError(t, run([]string{"-quick", "-json", "-pages", "10000", "-only", "memory,LAKG,rate filter,TWOMA,packer,assigner"}, &out, io.Discard))
+	var rows []report.Row
+	require.NoError(t, json.Unmarshal(out.Bytes(), &rows))
+	bytes := map[string]float64{}
+	for _, r := range rows {
+		require.GreaterOrEqual(t, r.Measured.(float64), 0.0, r.Item)
+		if name, _, _ := strings.Cut(r.Item, " of "); r.Quantity == "memory of each" {
+			bytes[name] = r.Measured.(float64)
+		}
+	}
+	require.Len(t, bytes, 7)
+	require.InDelta(t, 2, bytes["TWOMA, 30 arms"], 0.1)
+	require.Less(t, bytes["LAKG"], bytes["rate filter"])
+	require.Less(t, bytes["rate filter"], bytes["keyed rate filter"])
+}
+
+func TestUsage(t *testing.T) {
+	t.Parallel()
+	for _, bad := range [][]string{{"-pages", "1e9"}, {"-pages", "x"}, {"-pages", "1500.5"}, {"-cycles", "-1"}, {"-only", "nothing"}} {
+		require.ErrorAs(t, run(bad, io.Discard, io.Discard), &report.UsageError{}, "%q", bad)
+	}
+}

@@ -1,0 +1,167 @@
+package main
+
+import (
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/recrawl/recrawl/examples/internal/report"
+)
+
+// operations is how many operations are measured of what does one at a time, twice; with -quick a
+// tenth.
+const operations = 100_000
+
+// A subject is something to measure.
+type subject struct {
+	name, operation string
+	n               int
+	// prepare makes it, which is not measured but for the bytes that it keeps, and returns what
+	// does operation k. What does all of n at once returns how many operations that was.
+	prepare func(n int, seed uint64, cycles float64) (do func(k int) (operations int, err error), err error)
+	extra   float64 // bytes of each that are not the library's
+	whole   bool    // do is called once
+	flat    bool    // it keeps nothing
+}
+
+// figures are what was measured of a subject.
+type figures struct {
+	perOperation float64 // ns of processor time
+	longest      time.Duration
+	bytes        float64 // of each
+}
+
+var begin = time.Now()
+
+// sink keeps results in use.
+var sink uint64
+
+// heapBytes returns what is on the heap.
+func heapBytes() float64 {
+	runtime.GC()
+	runtime.GC() // what finalisers and pools held
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return float64(m.HeapAlloc)
+}
+
+// measure measures a subject.
+func measure(s subject, seed uint64, cycles float64, operations int) (f figures, err error) {
+	empty := heapBytes()
+	do, err := s.prepare(s.n, seed, cycles)
+	if err != nil {
+		return f, err
+	}
+	f.bytes = max(0, (heapBytes()-empty)/float64(s.n)-s.extra)
+	if s.whole {
+		start, before := time.Now(), used()
+		done, err := do(0)
+		f.longest = time.Since(start)
+		f.perOperation = float64((used() - before).Nanoseconds()) / float64(done)
+		return f, err
+	}
+	// Twice: the clock takes as long as a short operation.
+	from := used()
+	for k := range operations {
+		if _, err := do(k); err != nil {
+			return f, err
+		}
+	}
+	f.perOperation = float64((used() - from).Nanoseconds()) / float64(operations)
+	for k := range operations {
+		start := time.Now()
+		if _, err := do(operations + k); err != nil {
+			return f, err
+		}
+		f.longest = max(f.longest, time.Since(start))
+	}
+	runtime.KeepAlive(do)
+	return f, nil
+}
+
+// randomAccess returns the nanoseconds of a read-modify-write of one of n numbers, at places that
+// do not depend on each other.
+func randomAccess(n int, seed uint64) float64 {
+	rng, v := rand.NewPCG(seed, 1), make([]uint64, n)
+	for i := range v {
+		v[i] = uint64(i) // so that the memory is there
+	}
+	const steps = 10_000_000
+	from := used()
+	for range steps {
+		v[place(rng, n)]++
+	}
+	took := used() - from
+	sink += v[0]
+	return float64(took.Nanoseconds()) / steps
+}
+
+// place draws a number below n.
+func place(rng *rand.PCG, n int) int { return int(rng.Uint64() >> 32 * uint64(n) >> 32) }
+
+// The measures of the machine, beside which the others stand.
+
+func memoryPass(n int, _ uint64, _ float64) (func(int) (int, error), error) {
+	v := make([]uint64, n)
+	for i := range v {
+		v[i] = uint64(i)
+	}
+	return func(int) (int, error) {
+		for _, x := range v {
+			sink += x
+		}
+		return n, nil
+	}, nil
+}
+
+func dependentAccess(n int, seed uint64, _ float64) (func(int) (int, error), error) {
+	v, at := make([]uint64, n), uint64(0)
+	for i, to := range rand.New(rand.NewPCG(seed, 2)).Perm(n) {
+		v[i] = uint64(to)
+	}
+	return func(int) (int, error) {
+		// The walk stays on one cycle of the permutation, of half of all numbers on average.
+		at = v[at]
+		sink += at
+		return 1, nil
+	}, nil
+}
+
+func sorting(n int, seed uint64, _ float64) (func(int) (int, error), error) {
+	rng, v := rand.NewPCG(seed, 3), make([]uint64, n)
+	for i := range v {
+		v[i] = rng.Uint64()
+	}
+	return func(int) (int, error) {
+		slices.Sort(v)
+		return n, nil
+	}, nil
+}
+
+// cells returns a line of the table.
+func (f figures) cells(s subject, random float64) []string {
+	bytes := "–"
+	if !s.flat {
+		bytes = strconv.FormatFloat(f.bytes, 'f', 1, 64)
+	}
+	return []string{s.name + ": " + s.operation, strconv.Itoa(s.n), report.Format(f.perOperation), strconv.FormatFloat(f.perOperation/random, 'f', 1, 64),
+		strconv.FormatFloat(float64(f.longest.Nanoseconds())/1000, 'f', 0, 64), bytes}
+}
+
+// rows returns the same for machines.
+func (f figures) rows(s subject, random float64) []report.Row {
+	row := func(quantity, unit string, value float64) report.Row {
+		return report.Row{Source: "recrawl", Item: s.name + " of " + strconv.Itoa(s.n) + ": " + s.operation, Quantity: quantity, Unit: unit, Measured: value, Runs: 1}
+	}
+	rows := []report.Row{
+		row("time of an operation", "ns", f.perOperation),
+		row("over a random read-modify-write", "1", f.perOperation/random),
+		row("longest call", "µs", float64(f.longest.Nanoseconds())/1000),
+	}
+	if !s.flat {
+		rows = append(rows, row("memory of each", "bytes", f.bytes))
+	}
+	return rows
+}
