@@ -51,10 +51,16 @@ type Solution struct {
 //
 // Certificate and Proof are exact, and can be checked by [CheckBound] and [CheckProof]. Of up to
 // 1100 items, most of different weight or at most 200, the search by pairs makes a Proof of a last
-// bin that the certificate does not prove, if it can in a second or so. Other searches are cut off
-// by bounds in floating point, with a margin of 1e-5 bins, and leave no proof. With floats that
-// are not multiples of the quantum (see [Weight]) Lower holds for the numbers as given, while
-// the packing is of weights rounded up.
+// bin that the certificate does not prove, in 60 nodes where another search found it out.
+//
+// Proved says more than these two where neither proves Lower: after a complete search that leaves
+// nothing to check. That is so with different capacities, conflicts or pins; with more items, or
+// where items times capacity in units is above 2^26; and in the rare instances of which the search
+// by pairs makes no proof in its 60 nodes. Such searches are cut off by bounds in floating point,
+// with a margin of 1e-5 bins.
+//
+// With floats that are not multiples of the quantum (see [Weight]) Lower holds for the numbers as
+// given, while the packing is of weights rounded up.
 //
 // # How it works
 //

@@ -24,15 +24,11 @@ func (in *Problem) solveAny(ctx context.Context, nodes int) Solution {
 	watch := newWatch(ctx)
 	b := in.hastyBounds(watch)
 	s := &search{table: in.newTable(), watch: watch, lower: b.Best(), limit: nodes, bins: in.Bins() + 1}
-	for h := range Heuristics {
+	for h := range Heuristics { // Next Fit first, which takes O(n) and does not end early
 		if s.best != nil && watch.over() {
 			return Solution{Packing: newPacking(s.best, in.Bins()), Lower: s.lower, Proved: s.lower == s.bins, Certificate: b.Certificate}
 		}
-		w := watch
-		if h == NextFit {
-			w = nil // O(n), so that there is a packing in any case
-		}
-		if p, left := in.pack(h, w); left < 0 && p.Bins < s.bins {
+		if p, left := in.pack(h, watch); left < 0 && p.Bins < s.bins {
 			s.best, s.bins = p.Bin, p.Bins
 		}
 	}

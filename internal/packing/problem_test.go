@@ -44,6 +44,18 @@ func TestBoundsHeuristicsAndSolve(t *testing.T) {
 	})
 }
 
+// Five items of 4 need three bins of 10, as only two fit one. The sum does not say so, a dual
+// feasible function does, and then nothing is searched.
+func TestFunctionsSpareTheSearch(t *testing.T) {
+	t.Parallel()
+	in := plain(10, []int64{4, 4, 4, 4, 4})
+	require.Equal(t, 2, in.Bounds().L2)
+	s := in.Solve(context.Background(), 100)
+	require.True(t, s.Proved)
+	require.Equal(t, 3, s.Certificate.Bound())
+	require.Zero(t, s.Nodes)
+}
+
 // Where there is no packing, a complete search says so, and one that was cut short does not.
 func TestNoPacking(t *testing.T) {
 	t.Parallel()

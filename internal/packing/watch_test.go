@@ -150,6 +150,22 @@ func TestWatchIsTold(t *testing.T) {
 	}
 }
 
+// What bounds the work where there are many different weights, and what is left of the bounds where
+// the context ended before: that one bin is needed.
+func TestBoundsAreShort(t *testing.T) {
+	t.Parallel()
+	in := plain(1<<30, between(rand.New(rand.NewPCG(8, 62)), 100_000, 1, 1<<28))
+	b := newBounder(in, newKinds(in.Weights), nil)
+	require.LessOrEqual(t, len(b.breakpoints())*len(b.w), functionsWork)
+	w := newWatch(&countdown{Context: context.Background()})
+	w.spend(watchInterval)
+	hasty := in.hastyBounds(w)
+	require.Equal(t, 1, hasty.Certificate.Bound())
+	most, ok := in.MostValue(hasty.Value, 0)
+	require.True(t, ok)
+	require.LessOrEqual(t, most, hasty.Max)
+}
+
 // A watch asks its context once in an interval, and not again after the end.
 func TestWatch(t *testing.T) {
 	t.Parallel()
