@@ -109,6 +109,12 @@ func (j *judge) disband(q *Queue) error {
 	return j.filter.RemoveGroup(group)
 }
 
+// has reports whether there is a URL of a page.
+func (j *judge) has(page int) bool {
+	slot := knapsack.Slot(page)
+	return slot < len(j.where) && j.where[slot].queue != nowhere
+}
+
 // note notes where the URL of a page is.
 func (j *judge) note(page int, at spot) {
 	slot := knapsack.Slot(page)

@@ -189,6 +189,7 @@ func TestLearns(t *testing.T) {
 			t.Parallel()
 			const frontier, bound, adaptive, fixed, filter = 0, 1, 2, 3, 4
 			var sums [5][]float64
+			var polls [5]int
 			for seed := range seeds {
 				f, err := knapsack.NewRateFilter(pages, knapsack.RateFilterConfig{Objective: knapsack.Detections})
 				require.NoError(t, err)
@@ -206,7 +207,9 @@ func TestLearns(t *testing.T) {
 					}
 				}
 				for i, p := range plans {
-					sums[i] = append(sums[i], newWeb(pages, float64(pages), seed).run(p, cycles, c.batch)/float64(pages))
+					w := newWeb(pages, float64(pages), seed)
+					sums[i] = append(sums[i], w.run(p, cycles, c.batch)/float64(pages))
+					polls[i] += w.polls
 				}
 			}
 			mean := func(i int) (m float64) {
@@ -215,8 +218,8 @@ func TestLearns(t *testing.T) {
 				}
 				return m
 			}
-			t.Logf("changes found a poll: frontier %.3f, with a bound %.3f, by StormCrawler's dates %.3f, by dates of one interval %.3f; a rate filter alone %.3f; each: %.3f",
-				mean(frontier), mean(bound), mean(adaptive), mean(fixed), mean(filter), sums)
+			t.Logf("changes found a poll: frontier %.3f, with a bound %.3f, by StormCrawler's dates %.3f, by dates of one interval %.3f; a rate filter alone %.3f; each: %.3f; polls: %d",
+				mean(frontier), mean(bound), mean(adaptive), mean(fixed), mean(filter), sums, polls)
 			require.Greater(t, mean(frontier), 0.95*mean(filter))
 			require.Greater(t, mean(bound), 0.95*mean(filter))
 			require.Greater(t, mean(frontier), 1.3*mean(fixed))

@@ -12,6 +12,9 @@ var stateFormat = codec.Format{Magic: "recrawl/frontier.State", Version: 1}
 // urlSize is the size of a saved URL besides its text and metadata.
 const urlSize = 61
 
+// queueSize is the size of a saved queue without a name and URLs.
+const queueSize = 56
+
 // MarshalBinary returns the state. It takes O(n).
 func (s *State) MarshalBinary() ([]byte, error) {
 	learners := make([][]byte, len(s.crawls))
@@ -57,8 +60,8 @@ func (s *State) UnmarshalBinary(data []byte) error {
 
 func (c *Crawl) encode(e *codec.Encoder) {
 	e.Uint32(c.judge.sweep)
-	e.Int(len(c.queues))
 	e.Uint32s(c.free)
+	e.Int(len(c.queues) - len(c.free))
 	for _, q := range c.queues {
 		if q != nil {
 			e.Uint32(q.slot)
@@ -69,12 +72,9 @@ func (c *Crawl) encode(e *codec.Encoder) {
 
 func (c *Crawl) decode(d *codec.Decoder) {
 	c.judge.sweep = d.Uint32()
-	slots := d.Int()
 	c.free = d.Uint32s()
-	if d.Require(slots >= len(c.free) && slots < math.MaxUint32, "%d queues, %d free", slots, len(c.free)); d.Err() != nil {
-		return
-	}
-	live := slots - len(c.free)
+	live := d.Count(queueSize)
+	slots := live + len(c.free)
 	for range live {
 		q := newQueue(c, "")
 		q.slot = d.Uint32()
@@ -88,7 +88,7 @@ func (c *Crawl) decode(d *codec.Decoder) {
 		d.Require(c.queues[q.slot] == nil, "queue %d comes twice", q.slot)
 		c.queues[q.slot], c.byKey[q.key] = q, q
 	}
-	for len(c.queues) < slots && len(c.queues)-live < len(c.free) {
+	for len(c.queues) < slots {
 		c.queues = append(c.queues, nil)
 	}
 	for _, slot := range c.free {
@@ -111,6 +111,7 @@ func noPlaces(n int) []uint32 {
 }
 
 func (q *Queue) encode(e *codec.Encoder) {
+	q.advance(q.crawl.state.Latest) // leases end when somebody looks
 	putString(e, q.key)
 	for _, f := range []float64{q.delay, q.blocked, q.last} {
 		e.Float64(f)
@@ -139,8 +140,12 @@ func (q *Queue) decode(d *codec.Decoder) {
 			return
 		}
 		if u.page != none {
-			_, err := q.crawl.judge.filter.Due(u.page)
-			d.Check(err)
+			if _, err := q.crawl.judge.filter.Due(u.page); err != nil {
+				d.Check(err)
+				return
+			}
+			d.Require(!q.crawl.judge.has(u.page), "%s is learnt of as another", u.text)
+			q.crawl.judge.note(u.page, spot{q.slot, uint32(len(q.urls))})
 		}
 		d.Require(u.page != none || !u.is(asked), "%s is asked of no learner", u.text)
 		q.urls = append(q.urls, u)

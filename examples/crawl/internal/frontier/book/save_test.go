@@ -1,0 +1,115 @@
+package book
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/recrawl/recrawl/internal/codec"
+	"github.com/recrawl/recrawl/internal/codec/codectest"
+	"github.com/recrawl/recrawl/knapsack"
+)
+
+// used returns a state in the middle of a run, with learnt, completed and leased URLs.
+func used(t testing.TB, n int) *State {
+	rng := rand.New(rand.NewPCG(1, 2))
+	s := New(knapsack.Detections)
+	now := 1e6
+	apply := func(e Event) {
+		now += 0.5
+		e.At, e.Crawl = now, "c"
+		_, err := s.Apply(&e)
+		require.NoError(t, err)
+	}
+	for i := range n {
+		apply(Event{Kind: Discovered, Key: fmt.Sprint(i % 3), URL: fmt.Sprint("u", i), Meta: "m"})
+	}
+	apply(Event{Kind: Delay, Key: "1", Seconds: 1})
+	apply(Event{Kind: Block, Key: "2", Seconds: now + 60})
+	apply(Event{Kind: DeleteQueue, Key: "0"})
+	for k := range 60 {
+		a := &Ask{Lease: 5, PerQueue: 2, Most: -1}
+		now += 3
+		gifts, _, err := a.Step(s, now, 10)
+		require.NoError(t, err)
+		a.End(now)
+		for _, g := range gifts {
+			if rng.IntN(5) == 0 {
+				continue
+			}
+			e := Event{Kind: Known, Key: g.Key, URL: g.URL, Date: uint64(now) + 2}
+			e.Verdict, e.Mark = s.Compare("c", g.Key, g.URL, Signs{Mark: 2 * (1 + rng.Uint64N(2))})
+			if k == 30 {
+				e.Date = 0
+			}
+			apply(e)
+		}
+	}
+	return s
+}
+
+// use does what a server does with a state. It asks queues by name, as the order of those in line is
+// not saved.
+func use(s *State) any {
+	var did []any
+	now := s.Latest + 10
+	for i := range 4 {
+		for _, key := range []string{"1", "2"} {
+			a := &Ask{Crawl: "c", Key: key, Lease: 5, PerQueue: 2, Most: -1}
+			gifts, events, err := a.Step(s, now, 10)
+			did = append(did, gifts, events, fmt.Sprint(err))
+			if err != nil {
+				return did
+			}
+			a.End(now)
+			for _, g := range gifts {
+				now++
+				_, err := s.Apply(&Event{Kind: Known, At: now, Crawl: g.Crawl, Key: g.Key, URL: g.URL, Date: uint64(now), Verdict: Verdict(1 + i), Mark: 2})
+				did = append(did, fmt.Sprint(err))
+				if err != nil {
+					return did
+				}
+			}
+			now += 20
+		}
+	}
+	n, err := s.Apply(&Event{Kind: Purge, At: now, Crawl: "c", Seconds: 1e6 + 10})
+	return append(did, n, fmt.Sprint(err))
+}
+
+func saved(t testing.TB) *codectest.Case {
+	return codectest.Of(used(t, 12), func() *State { return New(knapsack.Detections) }, use)
+}
+
+func TestSaved(t *testing.T) {
+	t.Parallel()
+	codectest.Run(t, "state", saved(t))
+}
+
+func FuzzSaved(f *testing.F) { codectest.Fuzz(f, saved(f)) }
+
+// A record that was altered is refused, or gives events.
+func FuzzDecode(f *testing.F) {
+	record, err := Encode([]Event{
+		{Kind: Known, At: 1, Crawl: "c", Key: "k", URL: "u", Meta: "m", Date: 7, Verdict: Changed, Mark: 3, Free: true},
+		{Kind: Gave, At: 2, Crawl: "c", Seconds: 5, Given: []Turn{{Slot: 1, URLs: []uint32{2, 3}}}},
+		{Kind: Limit, At: 3, Crawl: "c", Key: "k", Number: 9}, {Kind: Active, At: 4, On: true}, {Kind: Delay, At: 5, Seconds: 1},
+	})
+	require.NoError(f, err)
+	f.Add(record[:len(record)-4])
+	f.Fuzz(func(t *testing.T, body []byte) {
+		events, err := Decode(codec.Seal(body))
+		if err != nil {
+			require.ErrorIs(t, err, codec.ErrCorrupt)
+			return
+		}
+		s := New(knapsack.Detections)
+		for i := range events {
+			if _, err := s.Apply(&events[i]); err != nil {
+				return
+			}
+		}
+	})
+}
