@@ -57,6 +57,8 @@ func (v *frontierServer) check(s *settings) error {
 		return report.Usagef("-frontier %s: want a host and a port, such as 127.0.0.1:7071", v.address)
 	case s.hasSource():
 		return report.Usagef("-frontier: clients put the URLs; -urls and the like make no sense")
+	case s.engine.URL != "":
+		return report.Usagef("-frontier with -nats: it keeps its state in a folder, -state")
 	case v.dates != "bound" && v.dates != "ignore":
 		return report.Usagef("-frontier-dates %s: want bound or ignore", v.dates)
 	case v.dates == "ignore" && !s.Given("per-day"):

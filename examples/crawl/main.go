@@ -177,7 +177,7 @@ func (s *settings) checkEngine() error {
 
 // real reports whether pages of the user's are to be crawled.
 func (s *settings) real() bool {
-	return s.hasSource() || s.Given("nats") || s.Given("state") && !s.frontier.on()
+	return (s.hasSource() || s.Given("nats") || s.Given("state")) && !s.frontier.on()
 }
 
 func run(args []string, stdout, stderr io.Writer) error {

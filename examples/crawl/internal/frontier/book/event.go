@@ -63,7 +63,8 @@ var packFormat = codec.Format{Magic: "recrawl/frontier.Pack", Version: 1}
 
 // Encode returns a record of a log.
 func Encode(events []Event) ([]byte, error) {
-	return packFormat.Save(func(e *codec.Encoder) {
+	return packFormat.Save(func(to *codec.Encoder) {
+		e := &writer{Encoder: to}
 		e.Int(len(events))
 		for i := range events {
 			events[i].encode(e)
@@ -83,15 +84,15 @@ func Decode(record []byte) (events []Event, err error) {
 	return events, err
 }
 
-func (v *Event) encode(e *codec.Encoder) {
+func (v *Event) encode(e *writer) {
 	e.Byte(byte(v.Kind))
 	e.Float64(v.At)
-	putString(e, v.Crawl)
-	putString(e, v.Key)
+	e.text(v.Crawl)
+	e.text(v.Key)
 	switch v.Kind {
 	case Discovered, Known:
-		putString(e, v.URL)
-		putString(e, v.Meta)
+		e.text(v.URL)
+		e.text(v.Meta)
 		e.Uint64(v.Date)
 		e.Byte(byte(v.Verdict))
 		e.Uint64(v.Mark)
@@ -137,6 +138,15 @@ func (v *Event) decode(d *codec.Decoder) {
 	}
 }
 
-func putString(e *codec.Encoder, s string) { e.Bytes([]byte(s)) }
+// A writer writes strings without an allocation for each.
+type writer struct {
+	*codec.Encoder
+	scratch []byte
+}
+
+func (w *writer) text(s string) {
+	w.scratch = append(w.scratch[:0], s...)
+	w.Bytes(w.scratch)
+}
 
 func getString(d *codec.Decoder) string { return string(d.Bytes()) }

@@ -24,13 +24,14 @@ func (s *State) MarshalBinary() ([]byte, error) {
 			return nil, err
 		}
 	}
-	return stateFormat.Save(func(e *codec.Encoder) {
+	return stateFormat.Save(func(to *codec.Encoder) {
+		e := &writer{Encoder: to}
 		e.Float64(s.Delay)
 		e.Bool(s.Paused)
 		e.Float64(s.Latest)
 		e.Int(len(s.crawls))
 		for i, c := range s.crawls {
-			putString(e, c.name)
+			e.text(c.name)
 			e.Bytes(learners[i])
 			c.encode(e)
 		}
@@ -58,7 +59,7 @@ func (s *State) UnmarshalBinary(data []byte) error {
 	})
 }
 
-func (c *Crawl) encode(e *codec.Encoder) {
+func (c *Crawl) encode(e *writer) {
 	e.Uint32(c.judge.sweep)
 	e.Uint32s(c.free)
 	e.Int(len(c.queues) - len(c.free))
@@ -110,9 +111,9 @@ func noPlaces(n int) []uint32 {
 	return place
 }
 
-func (q *Queue) encode(e *codec.Encoder) {
+func (q *Queue) encode(e *writer) {
 	q.advance(q.crawl.state.Latest) // leases end when somebody looks
-	putString(e, q.key)
+	e.text(q.key)
 	for _, f := range []float64{q.delay, q.blocked, q.last} {
 		e.Float64(f)
 	}
@@ -154,9 +155,9 @@ func (q *Queue) decode(d *codec.Decoder) {
 	d.Require(len(q.index) == len(q.urls), "queue %s has a URL twice", q.key)
 }
 
-func (u *URL) encode(e *codec.Encoder) {
-	putString(e, u.text)
-	putString(e, u.meta)
+func (u *URL) encode(e *writer) {
+	e.text(u.text)
+	e.text(u.meta)
 	e.Uint64(u.date)
 	e.Float64(u.from)
 	e.Float64(u.due)
