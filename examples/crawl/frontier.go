@@ -4,14 +4,11 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
 	"flag"
 	"fmt"
 	"log/slog"
 	"net"
 	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
 	"google.golang.org/grpc/credentials"
@@ -103,17 +100,6 @@ func (v *frontierServer) credentials() (credentials.TransportCredentials, error)
 // serveFrontier serves the interface until it is interrupted. While the state cannot be written it
 // serves nobody: clients send again what was not acknowledged.
 func (s *settings) serveFrontier() error {
-	if err := s.Start(""); err != nil {
-		return err
-	}
-	slog.SetDefault(slog.New(slog.NewTextHandler(s.Stderr, nil)))
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if s.length > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, s.length)
-		defer cancel()
-	}
 	if !s.Given("state") {
 		s.engine.Dir = "frontier-state"
 	}
@@ -121,18 +107,7 @@ func (s *settings) serveFrontier() error {
 	if err != nil {
 		return err
 	}
-	for begun := false; ; begun = true {
-		err := s.frontierSession(ctx, creds)
-		if ctx.Err() != nil || !errors.Is(err, engine.ErrStorage) || !begun && !s.hasState() {
-			return err
-		}
-		slog.Error("the frontier rests until its state can be written again; what was acknowledged is safe", "error", err)
-		select {
-		case <-ctx.Done():
-			return err
-		case <-time.After(storagePause):
-		}
-	}
+	return s.untilStopped(func(ctx context.Context) error { return s.frontierSession(ctx, creds) })
 }
 
 // frontierSession serves until the context ends or the state fails.

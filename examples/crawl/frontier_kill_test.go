@@ -60,6 +60,11 @@ func (f *fetcher) find(ctx context.Context) {
 			}
 		}
 	}()
+	f.note(stream, func(url string) { f.acked[url] = true })
+}
+
+// note notes what is acknowledged until the server is gone.
+func (f *fetcher) note(stream pb.URLFrontier_PutURLsClient, ok func(url string)) {
 	for {
 		ack, err := stream.Recv()
 		if err != nil {
@@ -67,7 +72,7 @@ func (f *fetcher) find(ctx context.Context) {
 		}
 		if ack.Status == pb.AckMessage_OK {
 			f.mu.Lock()
-			f.acked[ack.ID] = true
+			ok(ack.ID)
 			f.mu.Unlock()
 		}
 	}
@@ -79,19 +84,7 @@ func (f *fetcher) fetch(ctx context.Context) {
 	if err != nil {
 		return
 	}
-	go func() {
-		for {
-			ack, err := stream.Recv()
-			if err != nil {
-				return
-			}
-			if ack.Status == pb.AckMessage_OK {
-				f.mu.Lock()
-				f.back[ack.ID] = dateOf(ack.ID)
-				f.mu.Unlock()
-			}
-		}
-	}()
+	go f.note(stream, func(url string) { f.back[url] = dateOf(url) })
 	for {
 		urls, err := f.client.GetURLs(ctx, &pb.GetParams{MaxQueues: 7, MaxUrlsPerQueue: 3, DelayRequestable: 1e6})
 		if err != nil {

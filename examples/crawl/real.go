@@ -22,6 +22,17 @@ const storagePause = 5 * time.Second
 // crawl crawls the user's pages. While the state cannot be written it polls nothing: what is not
 // logged is not learnt, and is found again.
 func (s *settings) crawl() error {
+	keep, closeSinks, err := s.sinks()
+	if err != nil {
+		return err
+	}
+	defer closeSinks()
+	return s.untilStopped(func(ctx context.Context) error { return s.session(ctx, keep) })
+}
+
+// untilStopped runs one session after the other until the user stops it, the time is up, or there
+// is an error other than that the state cannot be written or the cluster was lost.
+func (s *settings) untilStopped(session func(ctx context.Context) error) error {
 	if err := s.Start(""); err != nil {
 		return err
 	}
@@ -33,13 +44,8 @@ func (s *settings) crawl() error {
 		ctx, cancel = context.WithTimeout(ctx, s.length)
 		defer cancel()
 	}
-	keep, closeSinks, err := s.sinks()
-	if err != nil {
-		return err
-	}
-	defer closeSinks()
 	for begun := false; ; begun = true {
-		err := s.session(ctx, keep)
+		err := session(ctx)
 		if errors.Is(err, cluster.ErrLost) && ctx.Err() == nil {
 			slog.Warn("this node joins the cluster again")
 			continue
@@ -47,7 +53,7 @@ func (s *settings) crawl() error {
 		if ctx.Err() != nil || !errors.Is(err, engine.ErrStorage) || !begun && !s.hasState() {
 			return err
 		}
-		slog.Error("the crawl rests until its state can be written again; nothing is lost", "error", err)
+		slog.Error("resting until the state can be written again; nothing that counts is lost", "error", err)
 		select {
 		case <-ctx.Done():
 			return err

@@ -124,21 +124,14 @@ func known(i *pb.URLInfo, from uint64) *pb.URLItem {
 }
 
 // put puts items on one stream and returns the acknowledgements.
-func (p *peer) put(t testing.TB, items ...*pb.URLItem) (acks []*pb.AckMessage) {
+func (p *peer) put(t testing.TB, items ...*pb.URLItem) []*pb.AckMessage {
 	stream, err := p.PutURLs(t.Context())
 	require.NoError(t, err)
 	for _, i := range items {
 		require.NoError(t, stream.Send(i))
 	}
 	require.NoError(t, stream.CloseSend())
-	for {
-		a, err := stream.Recv()
-		if errors.Is(err, io.EOF) {
-			return acks
-		}
-		require.NoError(t, err)
-		acks = append(acks, a)
-	}
+	return drain(t, stream.Recv)
 }
 
 // ok puts items, all of which are to be acknowledged OK.
@@ -151,17 +144,10 @@ func (p *peer) ok(t testing.TB, items ...*pb.URLItem) {
 	}
 }
 
-func (p *peer) infos(t testing.TB, params *pb.GetParams) (all []*pb.URLInfo) {
+func (p *peer) infos(t testing.TB, params *pb.GetParams) []*pb.URLInfo {
 	stream, err := p.GetURLs(t.Context(), params)
 	require.NoError(t, err)
-	for {
-		i, err := stream.Recv()
-		if errors.Is(err, io.EOF) {
-			return all
-		}
-		require.NoError(t, err)
-		all = append(all, i)
-	}
+	return drain(t, stream.Recv)
 }
 
 // get returns the texts of the URLs that are given.
@@ -178,21 +164,26 @@ func inCrawl(crawl string, params *pb.GetParams) *pb.GetParams {
 	return params
 }
 
-func (p *peer) list(t testing.TB, params *pb.ListUrlParams) (all []*pb.URLItem) {
+func (p *peer) list(t testing.TB, params *pb.ListUrlParams) []*pb.URLItem {
 	stream, err := p.ListURLs(t.Context(), params)
 	require.NoError(t, err)
-	for {
-		i, err := stream.Recv()
-		if errors.Is(err, io.EOF) {
-			return all
-		}
-		require.NoError(t, err)
-		all = append(all, i)
-	}
+	return drain(t, stream.Recv)
 }
 
 func (p *peer) stats(t testing.TB, crawl, key string) *pb.Stats {
 	s, err := p.GetStats(t.Context(), &pb.QueueWithinCrawlParams{CrawlID: crawl, Key: key})
 	require.NoError(t, err)
 	return s
+}
+
+// drain receives all there is.
+func drain[T any](t testing.TB, receive func() (*T, error)) (all []*T) {
+	for {
+		m, err := receive()
+		if errors.Is(err, io.EOF) {
+			return all
+		}
+		require.NoError(t, err)
+		all = append(all, m)
+	}
 }
