@@ -31,6 +31,7 @@ func (f *RateFilter) decodePage(d *codec.Decoder) func(slot int) {
 			f.begin(page.Cycle())
 		}
 		f.beliefs[slot], f.polled[slot] = f.model.Adopt(&page), polled
+		f.markAnew(uint32(slot))
 		f.retime(uint32(slot))
 	}
 }

@@ -103,8 +103,14 @@ func (f *RateFilter) index(slot uint32, gap float64) float64 {
 		return 0 // the gap is infinite before the first Next
 	}
 	f.looks++
-	counts := gap * f.multiplier(slot)
-	value := f.value(&f.beliefs[slot], gap, counts, f.changed.has(slot))
+	counts, rated := gap*f.multiplier(slot), 1.0 // rated is for a rate that is another than in the belief
+	if times := f.standing(slot); times != 1 {
+		counts *= times
+		for range f.model.Power() {
+			rated /= times
+		}
+	}
+	value := rated * f.value(&f.beliefs[slot], gap, counts, f.changed.has(slot))
 	if f.hints.On() {
 		value *= f.hinting(slot, gap, counts, value)
 	}

@@ -56,6 +56,41 @@ func (f *RateFilter) compare(slot uint32, rates *belief.Row, from, now float64, 
 	return p.learn(f.groups[group], &f.levels[ofGroup], m, f.limits.Pages(group))
 }
 
+// standing returns how many times as often a page changes as what is known of it and of all pages
+// makes one expect, by what is known of the others of its group.
+func (f *RateFilter) standing(slot uint32) float64 {
+	if g := f.queue.Group(slot); g != queue.None && f.limits.Pages(g) >= 2 {
+		return f.likeness.Times(&f.standings[g], f.marks[slot])
+	}
+	return 1
+}
+
+// mark notes for its group what is known of a page, with a belief under the prior of all pages.
+func (f *RateFilter) mark(slot uint32, informed *belief.Belief) {
+	if f.marks == nil {
+		return
+	}
+	mean, variance := informed.Moments()
+	meanOfAll, varianceOfAll := f.census.Prior.Moments()
+	mark := factor.MarkOf(1-variance/varianceOfAll, (mean-meanOfAll)*belief.Step)
+	if g := f.queue.Group(slot); g != queue.None {
+		f.standings[g].Drop(f.marks[slot])
+		f.standings[g].Add(mark)
+		f.likeness.Learn(&f.standings[g], mark, f.ids.Len())
+	}
+	f.marks[slot] = mark
+}
+
+// markAnew is mark for a belief that was not learnt just now.
+func (f *RateFilter) markAnew(slot uint32) {
+	if f.marks != nil && !f.beliefs[slot].Blank() {
+		var b belief.Belief
+		f.model.Unpack(&f.beliefs[slot], &b)
+		b = f.informed(b)
+		f.mark(slot, &b)
+	}
+}
+
 // A poll is evidence of what pages have in common.
 type poll struct {
 	*RateFilter

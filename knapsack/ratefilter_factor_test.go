@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/recrawl/recrawl/knapsack/internal/belief"
 	"github.com/recrawl/recrawl/webenv"
 )
 
@@ -128,4 +129,55 @@ func TestGroupsOfNeighbours(t *testing.T) {
 	t.Logf("found together %v, apart %v, without and with groups", together, apart)
 	require.Greater(t, together[1], 1.1*together[0])
 	require.Greater(t, apart[1], 0.98*apart[0])
+}
+
+// A page that is new begins with what is known of its group: beside pages that change often it is
+// expected to, whatever the objective, and beside pages that hardly change it is not. Without groups
+// both begin alike.
+func TestNewPagesBeginLikeTheirGroup(t *testing.T) {
+	t.Parallel()
+	const n = 60
+	for o := range objectives {
+		f := must(NewRateFilter(n, RateFilterConfig{Objective: o}))
+		var groups [2]int
+		for k := range groups {
+			groups[k] = must(f.AddGroup(GroupConfig{}))
+		}
+		rng := rand.New(rand.NewPCG(1, 1))
+		last := make([]float64, n)
+		rates := [2]float64{3.0 / n, 0.1 / n} // per poll, which a page gets one of n of
+		for page := range n {
+			require.NoError(t, f.SetGroup(page, groups[page%2]))
+		}
+		now := 0.0
+		for range 15 * n {
+			now++
+			page := must(f.Next(now))
+			require.NoError(t, f.Observe(page, now, rng.Float64() < -math.Expm1(-rates[page%2]*(now-last[page]))))
+			last[page] = now
+		}
+		var pages [2]int
+		chance := func(page int) float64 { // of a change within half a cycle, as of now
+			b := f.beliefOf(Slot(page))
+			rates := b.Marginal(0.5)
+			return 1 - f.model.Survival(&rates, n/2*f.standing(uint32(Slot(page))))
+		}
+		for k := range pages {
+			pages[k] = f.Add()
+		}
+		require.Equal(t, chance(pages[0]), chance(pages[1]))
+		alike := chance(pages[0])
+		for k := range pages {
+			require.NoError(t, f.SetGroup(pages[k], groups[k]))
+		}
+		t.Logf("%v: expected to change within half a cycle: %.2f, %.2f; without groups %.2f", o, chance(pages[0]), chance(pages[1]), alike)
+		require.Greater(t, chance(pages[0]), 1.1*alike)
+		require.Less(t, chance(pages[1]), 0.75*alike)
+	}
+}
+
+// beliefOf returns what is thought of a page, under the prior of all pages.
+func (f *RateFilter) beliefOf(slot int) (b belief.Belief) {
+	f.model.Unpack(&f.beliefs[slot], &b)
+	return f.informed(b)
 }

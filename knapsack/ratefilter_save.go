@@ -11,7 +11,7 @@ import (
 	"github.com/recrawl/recrawl/knapsack/internal/queue"
 )
 
-var rateFilterFormat = codec.Format{Magic: "recrawl/knapsack.RateFilter", Version: 5}
+var rateFilterFormat = codec.Format{Magic: "recrawl/knapsack.RateFilter", Version: 6}
 
 // MarshalBinary returns the state.
 func (f *RateFilter) MarshalBinary() ([]byte, error) { return rateFilterFormat.Save(f.encode) }
@@ -48,6 +48,14 @@ func (f *RateFilter) encode(e *codec.Encoder) {
 	f.tally.encode(e)
 	f.encodeEarly(e)
 	f.queue.Encode(e)
+	f.likeness.Encode(e)
+	if e.Bool(f.marks != nil); f.marks != nil {
+		for _, m := range f.marks {
+			known, lean := m.Bytes()
+			e.Byte(known)
+			e.Byte(lean)
+		}
+	}
 	for g := range f.groups {
 		known := f.groups[g] != nil
 		if e.Bool(known); known {
@@ -94,7 +102,16 @@ func (f *RateFilter) decode(d *codec.Decoder) {
 	if d.Err() != nil {
 		return
 	}
+	f.likeness.Decode(d)
+	if d.Bool() {
+		f.marks = make([]factor.Mark, slots)
+		for slot := range f.marks {
+			known := d.Byte()
+			f.marks[slot] = factor.MarkFrom(known, d.Byte())
+		}
+	}
 	f.groups = make([]*factor.Factor, f.queue.Groups())
+	f.standings = make([]factor.Standing, f.queue.Groups())
 	for g := range f.groups {
 		if d.Bool() {
 			f.groups[g] = new(factor.Factor)
@@ -103,7 +120,10 @@ func (f *RateFilter) decode(d *codec.Decoder) {
 	}
 	for slot := range uint32(slots) {
 		if g := f.queue.Group(slot); g != queue.None {
-			d.Require(f.ids.Live(int(slot)), "slot %d is free and in group %d", slot, g)
+			if d.Require(f.ids.Live(int(slot)) && f.marks != nil, "slot %d is free and in group %d", slot, g); d.Err() != nil {
+				return
+			}
+			f.standings[g].Add(f.marks[slot])
 			f.limits.Join(g, f.inFlight(int(slot)))
 		}
 	}

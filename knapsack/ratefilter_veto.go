@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/recrawl/recrawl/knapsack/internal/factor"
 	"github.com/recrawl/recrawl/knapsack/internal/limits"
 	"github.com/recrawl/recrawl/knapsack/internal/queue"
 )
@@ -76,6 +77,7 @@ func (f *RateFilter) AddGroup(cfg GroupConfig) (group int, err error) {
 	if Slot(group) == f.queue.Groups() {
 		f.queue.AddGroup()
 		f.groups = append(f.groups, nil)
+		f.standings = append(f.standings, factor.Standing{})
 	}
 	f.groups[Slot(group)] = nil
 	f.paced(uint32(Slot(group)))
@@ -147,6 +149,10 @@ func (f *RateFilter) SetGroup(page, group int) error {
 			return err
 		}
 	}
+	if f.marks == nil {
+		f.marks = make([]factor.Mark, len(f.polled))
+	}
+	f.markAnew(s)
 	waits := f.queue.Waits(s)
 	f.queue.Take(s)
 	f.regroup(s, g, !waits)
@@ -166,10 +172,12 @@ func (f *RateFilter) regroup(slot, to uint32, flying bool) {
 	f.queue.Join(slot, to)
 	if to != queue.None { // first, as the group may be the same
 		f.limits.Join(to, flying)
+		f.standings[to].Add(f.marks[slot])
 		f.paced(to)
 	}
 	if from != queue.None {
 		f.limits.Leave(from, flying)
+		f.standings[from].Drop(f.marks[slot])
 		f.paced(from)
 	}
 }

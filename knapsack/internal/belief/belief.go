@@ -159,6 +159,27 @@ func (b *Belief) MeanCell() float64 {
 	return mean
 }
 
+// Moments returns the posterior mean and variance of the cell, that is of the log rate.
+func (b *Belief) Moments() (mean, variance float64) {
+	var x Row
+	for c := range b.w {
+		for k, w := range b.w[c] {
+			x[k] += w
+		}
+	}
+	return Moments(&x)
+}
+
+// Moments returns the mean and the variance of the cell under probabilities that sum to 1.
+func Moments(x *Row) (mean, variance float64) {
+	square := 0.0
+	for k, p := range x {
+		mean += float64(float64(k) * p)
+		square += float64(float64(k*k) * p)
+	}
+	return mean, max(0, square-float64(mean*mean))
+}
+
 // A Packed is a belief in 36 bytes: the logarithms of its weights relative to the flat
 // prior, below the greatest, and where the grid was when it was packed. Its zero value
 // is the flat prior: the classes are equally likely, and so are all rates.

@@ -181,6 +181,9 @@ func (m *Model) Quantile(x *Row, q float64) float64 {
 	panic("unreachable")
 }
 
+// Power returns the power of the rate that a value is divided by.
+func (m *Model) Power() int { return m.worth.Power }
+
 // Slope turns a value into the slope of the objective.
 func (m *Model) Slope(value float64) float64 {
 	if !m.worth.Chance {

@@ -44,6 +44,12 @@ func (p *Prior) Rates() (share belief.Row) {
 	return share
 }
 
+// Moments returns the mean and the variance of the rate among all pages, in cells.
+func (p *Prior) Moments() (mean, variance float64) {
+	share := p.Rates()
+	return belief.Moments(&share)
+}
+
 // Landing returns the probabilities of the rates to which pages jump: those of all pages.
 func (p *Prior) Landing() (landing belief.Row) {
 	for k, share := range p.Rates() {

@@ -1,0 +1,69 @@
+package factor
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// The estimate for a page of which nothing is known, by its group, is that of least squares: in groups
+// drawn as the type says, no multiple of it is better. Where groups have nothing in common there is
+// none.
+func TestStanding(t *testing.T) {
+	t.Parallel()
+	const groups, pages, part = 4000, 5, 0.6
+	for _, between := range []float64{1, 0} {
+		rng := rand.New(rand.NewPCG(1, 2))
+		var l Likeness
+		product, square := 0.0, 0.0
+		for range groups {
+			mean := rng.NormFloat64() * math.Sqrt(between)
+			var s Standing
+			marks := make([]Mark, pages)
+			for k := range marks {
+				own := mean + rng.NormFloat64()*math.Sqrt(ratio)
+				// Polls of the page tell as much as makes the posterior variance 1 − part of that of all.
+				noise := (between + ratio) * (1 - part) / part
+				marks[k] = MarkOf(part, part*(own+rng.NormFloat64()*math.Sqrt(noise)))
+				s.Add(marks[k])
+			}
+			for _, m := range marks {
+				l.Learn(&s, m, groups)
+			}
+			estimate := math.Log(l.Times(&s, Mark{}))
+			product += estimate * mean
+			square += estimate * estimate
+		}
+		if between == 0 {
+			require.Less(t, square/groups, 0.002)
+			continue
+		}
+		require.InDelta(t, 1, product/square, 0.15)
+		require.Greater(t, square/groups, 0.3, "of a variance of 1")
+	}
+}
+
+// What a page says of itself does not count for it, of one of which all is known nothing is expected,
+// and marks can be taken out again.
+func TestMarks(t *testing.T) {
+	t.Parallel()
+	var s Standing
+	alike := Likeness{1e6, 1e6}
+	own, other := MarkOf(0.5, 2), MarkOf(1, 1)
+	s.Add(own)
+	require.Equal(t, 1.0, alike.Times(&s, own))
+	s.Add(other)
+	require.Equal(t, 1.0, alike.Times(&s, other), "all is known")
+	require.InEpsilon(t, math.Exp(0.5*0.5), alike.Times(&s, own), 0.01)
+	require.Equal(t, 1.0, new(Likeness).Times(&s, own))
+	s.Drop(own)
+	s.Drop(other)
+	require.Zero(t, s)
+	require.Equal(t, own, MarkFrom(own.Bytes()))
+	for range 1000 {
+		s.Add(MarkOf(0, -1e9))
+	}
+	require.InEpsilon(t, math.Exp(-mostStanding), alike.Times(&s, Mark{}), 0.01)
+}
