@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/recrawl/recrawl/internal/ablation"
 	"github.com/recrawl/recrawl/knapsack/internal/belief"
 	"github.com/recrawl/recrawl/knapsack/internal/budget"
 	"github.com/recrawl/recrawl/knapsack/internal/census"
@@ -125,6 +126,7 @@ type RateFilter struct {
 	sweep     uint32  // next slot to refresh
 	looks     uint64  // indices computed, for tests
 	tardy     uint32  // a slot to poll for courtesy, or the next one to judge
+	without   ablation.Parts
 }
 
 // A RateFilterConfig holds the settings of a RateFilter. Its zero value is good.
@@ -186,6 +188,10 @@ func worthOf(o Objective) func() belief.Worth {
 		})
 		return belief.Worth{Table: table, Power: s.Power, Plain: o == Delay, Slowest: slowest[o]}
 	})
+}
+
+func init() {
+	ablation.Without = func(filter any, parts ablation.Parts) { filter.(*RateFilter).without = parts }
 }
 
 // NewRateFilter returns a rate filter of n pages. It takes O(n).
@@ -302,6 +308,9 @@ func (f *RateFilter) begin(cycle float64) {
 
 // focus sets the prior to decide by: that of all pages.
 func (f *RateFilter) focus() {
+	if f.without&ablation.Prior != 0 {
+		return
+	}
 	landing := f.census.Prior.Landing()
 	f.model.Focus(f.census.Prior.Factor(), &landing)
 }
@@ -334,7 +343,9 @@ func (f *RateFilter) found(slot int, now float64, changed bool) {
 
 // informed returns a belief about a page under the prior of all pages.
 func (f *RateFilter) informed(b belief.Belief) belief.Belief {
-	b.Inform(f.census.Prior.Factor())
+	if f.without&ablation.Prior == 0 {
+		b.Inform(f.census.Prior.Factor())
+	}
 	return b
 }
 

@@ -3,6 +3,7 @@ package knapsack
 import (
 	"math"
 
+	"github.com/recrawl/recrawl/internal/ablation"
 	"github.com/recrawl/recrawl/knapsack/internal/belief"
 	"github.com/recrawl/recrawl/knapsack/internal/hints"
 	"github.com/recrawl/recrawl/knapsack/internal/queue"
@@ -48,7 +49,7 @@ const (
 // inTurn reports whether pages are polled in turn: see Hedge in the comment of the type.
 // Weights, costs and hints that tell pages apart are reasons not to.
 func (f *RateFilter) inTurn() bool {
-	return f.census.Hedge.Gain() < worthwhile && f.meter.Polls() >= uint64(len(f.polled)) &&
+	return f.without&ablation.Hedge == 0 && f.census.Hedge.Gain() < worthwhile && f.meter.Polls() >= uint64(len(f.polled)) &&
 		f.weights == nil && f.costs == nil && !f.hints.Telling()
 }
 
@@ -67,7 +68,10 @@ func (c clock) Last(slot uint32) float64 { return c.last(slot) }
 
 // Multiplier implements queue.Clock.
 func (c clock) Multiplier(group uint32, last float64) float64 {
-	m := c.common.Mean(&c.levels[ofAll], last, 1)
+	m := 1.0
+	if c.without&ablation.Common == 0 {
+		m = c.common.Mean(&c.levels[ofAll], last, 1)
+	}
 	if g := c.neighbours(group); g != nil {
 		m = g.Mean(&c.levels[ofGroup], last, m)
 	}
@@ -85,7 +89,7 @@ func (f *RateFilter) multiplier(slot uint32) float64 {
 // value returns the value of a poll of a page, that was found changed at its last one or not.
 func (f *RateFilter) value(p *belief.Packed, gap, counts float64, changed bool) float64 {
 	value, spread := f.model.Value(p, gap, counts)
-	if f.objective == Detections {
+	if f.objective == Detections && f.without&ablation.Calibration == 0 {
 		value = f.census.Calibration.Correct(value, changed, f.fade())
 	}
 	return value + float64(f.optimism()*spread)

@@ -1,6 +1,7 @@
 package knapsack
 
 import (
+	"github.com/recrawl/recrawl/internal/ablation"
 	"github.com/recrawl/recrawl/knapsack/internal/belief"
 	"github.com/recrawl/recrawl/knapsack/internal/factor"
 	"github.com/recrawl/recrawl/knapsack/internal/fast"
@@ -34,7 +35,7 @@ const (
 // neighbours returns the factor of a group, nil if it has fewer than two pages or nothing is known
 // of it.
 func (f *RateFilter) neighbours(group uint32) *factor.Factor {
-	if group == queue.None || f.limits.Pages(group) < 2 {
+	if group == queue.None || f.limits.Pages(group) < 2 || f.without&ablation.Neighbours != 0 {
 		return nil
 	}
 	return f.groups[group]
@@ -44,9 +45,12 @@ func (f *RateFilter) neighbours(group uint32) *factor.Factor {
 // returns by how much more the page was taken to have changed in the gap than it is used to.
 func (f *RateFilter) compare(slot uint32, rates *belief.Row, from, now float64, changed bool) (m float64) {
 	p := poll{f, rates, from, now, max(leastSurvival, f.model.Survival(rates, now-from)), changed}
-	m = p.learn(&f.common, &f.levels[ofAll], 1, f.ids.Len())
+	m = 1
+	if f.without&ablation.Common == 0 {
+		m = p.learn(&f.common, &f.levels[ofAll], 1, f.ids.Len())
+	}
 	group := f.queue.Group(slot)
-	if group == queue.None || f.limits.Pages(group) < 2 {
+	if group == queue.None || f.limits.Pages(group) < 2 || f.without&ablation.Neighbours != 0 {
 		return m
 	}
 	if f.groups[group] == nil {
@@ -59,7 +63,7 @@ func (f *RateFilter) compare(slot uint32, rates *belief.Row, from, now float64, 
 // standing returns how many times as often a page changes as what is known of it and of all pages
 // makes one expect, by what is known of the others of its group.
 func (f *RateFilter) standing(slot uint32) float64 {
-	if g := f.queue.Group(slot); g != queue.None && f.limits.Pages(g) >= 2 {
+	if g := f.queue.Group(slot); g != queue.None && f.limits.Pages(g) >= 2 && f.without&ablation.Likeness == 0 {
 		return f.likeness.Times(&f.standings[g], f.marks[slot])
 	}
 	return 1

@@ -56,6 +56,7 @@ type settings struct {
 	http      bool
 	suite     bool
 	scenarios string
+	ablate    bool
 	groups    string
 	log       string
 	draws     int
@@ -65,11 +66,11 @@ type settings struct {
 // alone has the flags that print something else, and those that go with them.
 // onlyWith has the flags that go with one of these only.
 var alone = map[string][]string{
-	"suite": {"suite", "trace", "env", "n", "budget", "policies", "objective", "scenarios", "groups", "seed", "runs", "quick", "json"},
+	"suite": {"suite", "trace", "env", "n", "budget", "policies", "objective", "scenarios", "groups", "ablate", "seed", "runs", "quick", "json"},
 	"log":   {"log", "draws", "policies", "objective", "groups", "seed", "quick", "json"},
 }
 
-var onlyWith = map[string]string{"scenarios": "suite", "draws": "log", "n": "env"}
+var onlyWith = map[string]string{"scenarios": "suite", "ablate": "suite", "draws": "log", "n": "env"}
 
 func parse(args []string, stdout, stderr io.Writer) (*settings, error) {
 	s := &settings{Program: report.NewProgram("recrawl", intro, "two runs only, and a short -suite", stdout, stderr), stdin: os.Stdin}
@@ -84,6 +85,7 @@ func parse(args []string, stdout, stderr io.Writer) (*settings, error) {
 	flags.IntVar(&s.runs, "runs", 10, "`number` of runs where chance plays a role; default 6 for -suite, each with another budget nearby and another start or simulated web")
 	flags.BoolVar(&s.http, "http", false, "serve the history on a loopback port, time sped up, and poll it over HTTP: one run of a few policies, or those of -policies")
 	flags.BoolVar(&s.suite, "suite", false, "compare instead every policy under budgets × 1/4, 1 and 4 on several webs in several scenarios, replicated, with the ratios to the best peer and their geometric means; says beforehand how long it takes")
+	flags.BoolVar(&s.ablate, "ablate", false, "compare with -suite the rate filter with groups, in place of the best peer, and what is left of it without each of its parts")
 	flags.StringVar(&s.scenarios, "scenarios", "", "comma-separated `names` of scenarios of -suite, below (default all, plain with -quick)")
 	flags.StringVar(&s.groups, "groups", "folder", "what pages have in common that belong together for rate-filter+groups: `folder`, all before the last slash of the name, or host")
 	flags.StringVar(&s.log, "log", "", "read the polls of a crawler from this `file`, below, - for standard input, and say what each policy would have found with as many polls")
@@ -169,6 +171,9 @@ func run(args []string, stdout, stderr io.Writer) error {
 	chosen, err := choose(s.policies)
 	if err != nil {
 		return err
+	}
+	if s.ablate {
+		chosen = ablated
 	}
 	if s.suite {
 		return s.printSuite(chosen)

@@ -1,0 +1,19 @@
+// Package ablation takes parts out of the rate filter, so that programs of this repository can measure
+// what each of them is worth.
+package ablation
+
+// Parts are parts of a rate filter, added up.
+type Parts uint8
+
+const (
+	Common      Parts = 1 << iota // what all pages have in common of late
+	Neighbours                    // what the pages of a group have in common of late
+	Likeness                      // that pages begin like those of their group
+	Calibration                   // the correction of probabilities in the first cycles
+	Hedge                         // polling in turn while nothing else is known to be better
+	Prior                         // what is known of all pages, for those of which little is
+)
+
+// Without takes parts out of a new *knapsack.RateFilter, which package knapsack provides. It is not
+// saved with the filter.
+var Without func(filter any, parts Parts)
