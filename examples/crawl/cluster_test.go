@@ -39,6 +39,7 @@ type fleet struct {
 	list    string
 	servers *servers
 	nodes   map[string]*node
+	outputs []*output // of all nodes that ever were
 	rng     *rand.Rand
 	perDay  int
 	target  int // polls
@@ -61,6 +62,7 @@ func (f *fleet) start(name string, more ...string) *node {
 	if n == nil {
 		n = &node{link: newLink(f.t, f.servers), output: &output{}}
 		f.nodes[name] = n
+		f.outputs = append(f.outputs, n.output)
 	}
 	args := crawlArgs(f.web, f.list, "", "-nats", n.link.url(), "-replicas", "3", "-node", name,
 		"-shards", fmt.Sprint(clusterShards), "-lease", clusterLease.String(), "-exchange", "3s", "-per-day", fmt.Sprint(f.perDay))
@@ -255,13 +257,16 @@ func TestCluster(t *testing.T) {
 	for name := range f.nodes {
 		f.signal(name, syscall.SIGTERM)
 	}
-	opened := 0
 	for name, n := range f.nodes {
 		require.NoError(t, n.cmd.Wait(), "%s: %s", name, n.output.String())
-		opened += strings.Count(n.output.String(), "shard opened")
 	}
-	t.Logf("%d polls, %d faults; all shards were polled again after at most %.1f s; the nodes left opened %d shards",
-		web.Witness.Polls(), f.faults-1, f.slowest.Seconds(), opened)
+	opened, handed := 0, 0
+	for _, o := range f.outputs {
+		opened += strings.Count(o.String(), "shard opened")
+		handed += strings.Count(o.String(), "shard handed over")
+	}
+	t.Logf("%d polls, %d faults; all shards were polled again after at most %.1f s; %d times a shard was taken over, %d of them from a node that handed it over",
+		web.Witness.Polls(), f.faults-1, f.slowest.Seconds(), opened-clusterShards, handed-clusterShards)
 	for _, at := range audit(t, web, engine.Config{Access: engine.Access{URL: f.servers.url()}}, 8*rounds*2*4*killWorkers) {
 		if at.Before(killed) && at.After(last) {
 			require.Less(t, killed.Sub(at), 5*time.Second, "lost long before everything was killed")
