@@ -1,6 +1,8 @@
 package census
 
 import (
+	"math"
+
 	"github.com/recrawl/recrawl/internal/codec"
 	"github.com/recrawl/recrawl/knapsack/internal/fast"
 )
@@ -37,8 +39,9 @@ const (
 	leastLog, mostLog   = -5, 2
 )
 
-// mostTheta bounds numbers in saved states.
-const mostTheta = 1e6
+// mostTheta bounds numbers in saved states. Those of states that were saved before covariances were
+// bounded can be large.
+const mostTheta = 1e100
 
 func newCalibration() (c Calibration) {
 	for k := range c.covariance {
@@ -119,6 +122,19 @@ func (c *Calibration) forget(keep float64) {
 			c.covariance[a][b] /= keep
 		}
 		c.covariance[a][a] = min(c.covariance[a][a], calibrationVariance)
+	}
+	c.bound()
+}
+
+// bound keeps the covariances within what the variances allow, which are bounded. Where polls tell
+// nothing of a feature the others would grow without end.
+func (c *Calibration) bound() {
+	for a := range features {
+		for b := range a {
+			most := math.Sqrt(max(float64(c.covariance[a][a]*c.covariance[b][b]), 0))
+			c.covariance[a][b] = max(-most, min(most, c.covariance[a][b]))
+			c.covariance[b][a] = max(-most, min(most, c.covariance[b][a]))
+		}
 	}
 }
 

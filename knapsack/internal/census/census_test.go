@@ -137,6 +137,26 @@ func scored(rates []float64, polls int) float64 {
 	return h.Gain()
 }
 
+// A feature that polls tell nothing of any more leaves the corrections bounded, and the state such
+// that it can be restored. What a page's polls tell of it changes now and then.
+func TestCalibrationBounded(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(1, 2))
+	for _, busy := range []float64{0, 0.02, 1} {
+		c := newCalibration()
+		for k := range 200_000 {
+			last := k < 20 || rng.Float64() < busy
+			c.Learn(0.999, last, k%100 > 0, 1, 20)
+		}
+		for a := range features {
+			require.Less(t, math.Abs(c.theta[a]), 100.)
+			for b := range features {
+				require.LessOrEqual(t, math.Abs(c.covariance[a][b]), calibrationVariance*(1+1e-9), "busy %v", busy)
+			}
+		}
+	}
+}
+
 // The gain is what the best schedule detects beyond polling in turn: n·(1−e^(−mean)) to
 // Σ (1−e^(−λ)). Alike pages leave nothing to gain.
 func TestHedge(t *testing.T) {
