@@ -85,38 +85,49 @@ func TestLargest(t *testing.T) {
 				amounts[i] <<= 48
 			}
 		}
-		sums := all(amounts)
-		limit := rapid.Int64Range(0, max(1, slices.Max(sums)*5/4)).Draw(t, "limit")
-		want := atMost(sums, limit)
-
-		taken := make([]bool, len(amounts))
-		require.Equal(t, want, Largest(amounts, limit, taken))
-		sum := int64(0)
-		for i, w := range amounts {
-			if taken[i] {
-				sum += w
-			}
-		}
-		require.Equal(t, want, sum)
-
-		got, mask := h.Largest(amounts, limit)
-		require.Equal(t, want, got)
-		require.Equal(t, want, sums[mask])
-
-		if limit > 1<<20 {
-			return
-		}
-		got, chosen := LargestByTable(append(amounts, 1<<45), limit, []int{7})
-		require.Equal(t, want, got)
-		require.True(t, slices.IsSorted(chosen))
-		sum = 0
-		for _, i := range slices.Compact(chosen) {
-			sum += amounts[i]
-		}
-		require.Equal(t, want, sum)
+		checkLargest(t, &h, amounts, rapid.Int64Range(0, max(1, slices.Max(all(amounts))*5/4)).Draw(t, "limit"))
 	})
+	rng := rand.New(rand.NewPCG(3, 4))
+	for range 50 { // as in TestReach
+		amounts := make([]int64, 10)
+		for i := range amounts {
+			amounts[i] = 1 + rng.Int64N(150)
+		}
+		checkLargest(t, &h, amounts, rng.Int64N(800))
+	}
 	sum, _ := h.Largest([]int64{1}, -1)
 	require.EqualValues(t, -1, sum)
+}
+
+func checkLargest(t require.TestingT, h *Halves, amounts []int64, limit int64) {
+	sums := all(amounts)
+	want := atMost(sums, limit)
+
+	taken := make([]bool, len(amounts))
+	require.Equal(t, want, Largest(amounts, limit, taken))
+	sum := int64(0)
+	for i, w := range amounts {
+		if taken[i] {
+			sum += w
+		}
+	}
+	require.Equal(t, want, sum)
+
+	got, mask := h.Largest(amounts, limit)
+	require.Equal(t, want, got)
+	require.Equal(t, want, sums[mask])
+
+	if limit > 1<<20 {
+		return
+	}
+	got, chosen := LargestByTable(append(amounts, 1<<45), limit, []int{7})
+	require.Equal(t, want, got)
+	require.True(t, slices.IsSorted(chosen))
+	sum = 0
+	for _, i := range slices.Compact(chosen) {
+		sum += amounts[i]
+	}
+	require.Equal(t, want, sum)
 }
 
 // TestSumsAreDifferent: equal sums are kept once, or many equal amounts would take
