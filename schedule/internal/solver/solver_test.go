@@ -236,6 +236,25 @@ func TestLocalSearchLeavesNoMoveOrSwap(t *testing.T) {
 	})
 }
 
+// One step of the local search swaps site 1 for site 0, which is a site as any other.
+func TestStepSwapsTheFirstSite(t *testing.T) {
+	t.Parallel()
+	for _, perPair := range []bool{false, true} {
+		sizes := []float64{6, 11, 20, 35, 20}
+		var p *instance.Instance
+		if perPair {
+			p = build(t, true, []float64{6, 6, 11, 11, 20, 20, 35, 35, 20, 20}, []float64{1, 1}, nil)
+		} else {
+			p = build(t, false, sizes, []float64{1, 1}, nil)
+		}
+		s := newState(p, []int{1, 0, 0, 1, 0})
+		s.good = math.Inf(-1)
+		require.True(t, s.step())
+		require.Equal(t, []int{0, 1, 0, 1, 0}, s.plan())
+		require.Equal(t, 46., s.makespan())
+	}
+}
+
 // TestReplanWithoutMoves leaves placed sites alone, and puts others where they finish
 // first.
 func TestReplanWithoutMoves(t *testing.T) {
