@@ -40,6 +40,28 @@ func TestRemoveNodeTakesMovesBack(t *testing.T) {
 	require.ErrorIs(t, p.SetNode(-1, NodeConfig{}), ErrUnknown)
 }
 
+// Sites follow a node that changes its zone: those of the old one leave it, those of the new one come.
+func TestSetNodeZone(t *testing.T) {
+	t.Parallel()
+	p, err := NewPacker(PackerConfig{})
+	require.NoError(t, err)
+	a := must(p.AddNode(10, NodeConfig{Zone: 1}))
+	b := must(p.AddNode(10, NodeConfig{Zone: 1}))
+	s, n, err := p.AddSite(1, SiteConfig{Zone: 1})
+	require.NoError(t, err)
+	other := a + b - n
+	require.NoError(t, p.SetNode(n, NodeConfig{Zone: 2}))
+	moves, err := p.Rebalance(RebalanceConfig{})
+	require.NoError(t, err)
+	require.Equal(t, []Move{{Site: s, From: n, To: other, Weight: 1, Why: ruled}}, moves)
+	_, at, err := p.AddSite(1, SiteConfig{Zone: 2})
+	require.NoError(t, err)
+	require.Equal(t, n, at)
+	_, at, err = p.AddSite(1, SiteConfig{Zone: 1})
+	require.NoError(t, err)
+	require.Equal(t, other, at)
+}
+
 // What is told of the node that is being closed ends the closing.
 func TestClosingEnds(t *testing.T) {
 	t.Parallel()
@@ -130,6 +152,15 @@ func TestProblemsRefused(t *testing.T) {
 	require.ErrorIs(t, err, ErrCapacity)
 	_, err = LowerBounds(Problem[int]{Weights: []int{1}, Capacities: []int{3, 0}})
 	require.ErrorIs(t, err, ErrCapacity)
+
+	for bin := range 2 {
+		both := Problem[int]{Weights: []int{1, 1}, Capacity: 5, Pins: map[int]int{0: bin, 1: bin}, Conflicts: [][2]int{{0, 1}}}
+		_, err = LowerBounds(both)
+		require.ErrorIs(t, err, ErrProblem)
+		both.Pins[1] = 1 - bin
+		_, err = LowerBounds(both)
+		require.NoError(t, err)
+	}
 
 	tight := Problem[int]{Weights: []int{6, 6, 5, 5}, Capacities: []int{11, 11}, Pins: map[int]int{0: 0}, Conflicts: [][2]int{{0, 2}, {0, 3}}}
 	_, err = Solve(context.Background(), tight, SolveConfig{Nodes: -1})

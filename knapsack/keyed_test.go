@@ -129,6 +129,66 @@ func TestKeyedIsItsLearner(t *testing.T) {
 }
 
 // Errors carry the key; nothing else changes.
+// Record, Defer and Due are those of the learner, or say that it has none.
+func TestKeyedOptionalMethods(t *testing.T) {
+	t.Parallel()
+	bare, inside := must(NewRateFilter(0, RateFilterConfig{})), must(NewRateFilter(0, RateFilterConfig{}))
+	k := keyed(inside, 3)
+	for range 3 {
+		bare.Add()
+	}
+	start := float64(noon.Unix())
+	for i := range 40 {
+		page, err := bare.Next(start + float64(i))
+		require.NoError(t, err)
+		key, err := k.Next(after(float64(i)))
+		require.NoError(t, err)
+		require.Equal(t, url(page), key)
+		require.NoError(t, bare.Observe(page, start+float64(i), i%3 == 0))
+		require.NoError(t, k.Observe(key, after(float64(i)), i%3 == 0))
+	}
+	same := func() {
+		t.Helper()
+		require.Equal(t, must(bare.MarshalBinary()), must(inside.MarshalBinary()))
+		for page := range 3 {
+			due, err := k.Due(url(page))
+			require.NoError(t, err)
+			require.Equal(t, moment(must(bare.Due(page))), due)
+		}
+	}
+	same()
+	require.NoError(t, bare.Record(1, start+50, true))
+	require.NoError(t, k.Record(url(1), after(50), true))
+	same()
+	require.NoError(t, bare.Defer(2, start+500))
+	require.NoError(t, k.Defer(url(2), after(500)))
+	same()
+	require.False(t, must(k.Due(url(2))).Before(after(500)))
+	require.NoError(t, bare.Defer(2, 0))
+	require.NoError(t, k.Defer(url(2), time.Time{}))
+	same()
+	require.True(t, must(k.Due(url(2))).Before(after(500)))
+
+	unknown := func(err error) { t.Helper(); require.ErrorIs(t, err, ErrUnknown) }
+	unknown(k.Record("gone", noon, true))
+	unknown(k.Defer("gone", noon))
+	unknown(second(k.Due("gone")))
+	require.ErrorIs(t, k.Record(url(0), time.Time{}, true), ErrTime)
+
+	plain := NewKeyed[string](&bareLearner{Learner: must(NewRateFilter(0, RateFilterConfig{}))})
+	plain.Add("a")
+	for _, err := range []error{plain.Record("a", noon, true), plain.Defer("a", noon), second(plain.Due("a"))} {
+		require.ErrorIs(t, err, errors.ErrUnsupported)
+		var about *KeyError[string]
+		require.ErrorAs(t, err, &about)
+	}
+}
+
+// A bareLearner has the methods of Learner only.
+type bareLearner struct{ Learner }
+
+func second[T any](_ T, err error) error { return err }
+
 func TestKeyedErrors(t *testing.T) {
 	t.Parallel()
 	k := keyed(must(NewRateFilter(0, RateFilterConfig{})), 2)
