@@ -166,6 +166,20 @@ func TestBoundsAreShort(t *testing.T) {
 	require.LessOrEqual(t, most, hasty.Max)
 }
 
+// Without time for more, items are packed by Next Fit and bounded by their sum, also where it is 0.
+func TestRough(t *testing.T) {
+	t.Parallel()
+	for _, w := range [][]int64{{0, 0, 0}, {3, 3, 3}} {
+		s := plain(5, w).rough()
+		check(t, plain(5, w), s.Packing)
+		require.Equal(t, s.Lower, s.Certificate.Bound())
+		most, ok := plain(5, w).MostValue(s.Value, 0)
+		require.True(t, ok)
+		require.LessOrEqual(t, most, s.Max)
+		require.Equal(t, w[0] == 0, s.Proved)
+	}
+}
+
 // A watch asks its context once in an interval, and not again after the end.
 func TestWatch(t *testing.T) {
 	t.Parallel()
