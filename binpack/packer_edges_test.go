@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/recrawl/recrawl/internal/packing"
 )
 
 // A node with two sites of a group, which a rule told later has made, is not removed where only one
@@ -60,6 +62,59 @@ func TestSetNodeZone(t *testing.T) {
 	_, at, err = p.AddSite(1, SiteConfig{Zone: 1})
 	require.NoError(t, err)
 	require.Equal(t, other, at)
+}
+
+// A site that finds no room on the other nodes does not keep the rest on a drained one.
+func TestDrainGoesOn(t *testing.T) {
+	t.Parallel()
+	for _, resources := range []int{0, 1} {
+		p, err := NewPacker(PackerConfig{Resources: resources})
+		require.NoError(t, err)
+		n := must(p.AddNode(10, NodeConfig{}))
+		sites := add(t, p, 6, 2, 1)
+		full := must(p.AddNode(10, NodeConfig{}))
+		pinned, _, err := p.AddSite(6, SiteConfig{Only: []int{full}})
+		require.NoError(t, err)
+		require.NoError(t, p.Drain(n, true))
+		_, err = p.Rebalance(RebalanceConfig{})
+		require.NoError(t, err)
+		require.Equal(t, []int{sites[0]}, slices.Collect(must(p.SitesOn(n))))
+		require.ElementsMatch(t, []int{pinned, sites[1], sites[2]}, slices.Collect(must(p.SitesOn(full))))
+	}
+}
+
+// The values and penalties of a node of a proof stay where no sum of them overflows.
+func TestProofSums(t *testing.T) {
+	t.Parallel()
+	const most = packing.MaxTotal / 2
+	for name, c := range map[string]struct {
+		value   []int64
+		penalty map[int]int64
+		sum     int64
+		valid   bool
+	}{
+		"most":               {[]int64{most, 0}, nil, most, true},
+		"least":              {[]int64{-most, 0}, nil, -most, true},
+		"both":               {[]int64{most, -1}, nil, 0, false},
+		"two values":         {[]int64{most / 2, most/2 + 1}, nil, 0, false},
+		"most of a penalty":  {[]int64{0, 0}, map[int]int64{1: most}, -most, true},
+		"two penalties":      {[]int64{0, 0}, map[int]int64{0: most, 1: 1}, 0, false},
+		"value and penalty":  {[]int64{most, 0}, map[int]int64{0: 1}, 0, false},
+		"negative penalty":   {[]int64{1, 1}, map[int]int64{0: -1}, 0, false},
+		"penalty of no cut":  {[]int64{1, 1}, map[int]int64{2: 1}, 0, false},
+		"value of no item":   {[]int64{1, 1, 1}, nil, 0, false},
+		"values, less a cut": {[]int64{5, 6}, map[int]int64{0: 2, 1: 3}, 6, true},
+	} {
+		checker := proofChecker{weights: []int64{1, 1}, proof: Proof{Bins: 1, Cuts: make([][3]int, 2),
+			Nodes: []ProofNode{{Value: c.value, Penalty: c.penalty}}}}
+		sum, err := checker.total(0)
+		if !c.valid {
+			require.ErrorIs(t, err, ErrInvalid, name)
+			continue
+		}
+		require.NoError(t, err, name)
+		require.Equal(t, c.sum, sum, name)
+	}
 }
 
 // What is told of the node that is being closed ends the closing.
@@ -150,6 +205,11 @@ func TestProblemsRefused(t *testing.T) {
 	require.ErrorIs(t, err, ErrWeight)
 	_, err = ApproxSubset([]float64{1}, 0, .5)
 	require.ErrorIs(t, err, ErrCapacity)
+	const half = packing.MaxTotal / 2
+	_, err = LowerBounds(Problem[int]{Weights: []int{half, half}, Capacity: half})
+	require.NoError(t, err)
+	_, err = LowerBounds(Problem[int]{Weights: []int{half, half - 1, 2}, Capacity: half})
+	require.ErrorIs(t, err, ErrWeight)
 	_, err = LowerBounds(Problem[int]{Weights: []int{1}, Capacities: []int{3, 0}})
 	require.ErrorIs(t, err, ErrCapacity)
 

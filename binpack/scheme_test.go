@@ -55,6 +55,24 @@ func constant(n int, p float64) []float64 {
 	return all
 }
 
+// What was polled in a slot that no Rebalance ended is in no report.
+func TestSchemeSlotWithoutEnd(t *testing.T) {
+	t.Parallel()
+	s, err := NewScheme([]int{50}, SchemeConfig{Capacity: 400}, rand.NewPCG(1, 2))
+	require.NoError(t, err)
+	e := newSlotEnv(constant(50, .5), 1)
+	polled := 0
+	for range 5 {
+		e.poll(t, s)
+		polled = len(s.asked)
+	}
+	report := s.Rebalance()
+	require.Positive(t, polled)
+	require.Equal(t, polled, report.Polls)
+	require.LessOrEqual(t, report.Changed, polled)
+	require.Zero(t, s.Rebalance().Polls)
+}
+
 // The stationary means of the chain, to the four digits published with the walk.
 func TestMeanFrequency(t *testing.T) {
 	t.Parallel()
