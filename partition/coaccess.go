@@ -2,6 +2,7 @@ package partition
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/recrawl/recrawl/internal/codec"
@@ -68,10 +69,17 @@ func (c *coAccess) Class(object int) (int, error) {
 	return int(c.class[object]), nil
 }
 
+// mostQueries is after how many queries no more are counted, so that no sum of counts overflows:
+// with sums that did, swaps would go on for ever.
+const mostQueries = math.MaxUint32
+
 // Query reports that two objects were asked for together.
 func (c *coAccess) Query(i, j int) error {
 	if err := checkPair(i, j, len(c.class)); err != nil {
 		return err
+	}
+	if c.counts.queries >= mostQueries {
+		return nil
 	}
 	a, b := int32(i), int32(j)
 	c.counts.add(a, b)
@@ -171,6 +179,11 @@ func (c *coAccess) decode(d *codec.Decoder) {
 		left[v]--
 		c.class = append(c.class, int32(v))
 	}
+	sum := uint64(0)
+	for _, n := range counts.count {
+		sum += uint64(n)
+	}
+	d.Require(sum == counts.queries && sum <= mostQueries, "%d queries, counts of %d", counts.queries, sum)
 	d.Require(!slices.ContainsFunc(left, func(n int) bool { return n > 0 }), "%d objects are too few", n)
 	if d.Err() != nil {
 		return

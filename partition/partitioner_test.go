@@ -420,6 +420,13 @@ func TestCoAccessContradictions(t *testing.T) {
 		"too many objects": func(c *coAccess) { c.sizes[1]-- },
 		"a third class":    func(c *coAccess) { c.class[0] = 2 },
 		"a single class":   func(c *coAccess) { c.sizes, c.class = []int{4}, make([]int32, 4) },
+		"counts of none":   func(c *coAccess) { c.counts.count[1]++ },
+		"counts that overflow": func(c *coAccess) {
+			for k := range c.counts.count {
+				c.counts.count[k] = math.MaxUint32 - uint32(k)
+				c.counts.queries += math.MaxUint32 - uint64(k)
+			}
+		},
 	} {
 		c, err := counting([]int{2, 2})
 		require.NoError(t, err)
@@ -427,6 +434,33 @@ func TestCoAccessContradictions(t *testing.T) {
 		data, err := c.MarshalBinary()
 		require.NoError(t, err)
 		require.ErrorIs(t, new(coAccess).UnmarshalBinary(data), ErrCorrupt, name)
+	}
+}
+
+// With as many queries as are counted, swaps still come to an end, and no more are counted.
+func TestCoAccessCountsEnd(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(20) {
+		rng := rand.New(rand.NewPCG(seed, 1))
+		c, err := counting([]int{3, 3, 3})
+		require.NoError(t, err)
+		left := uint64(mostQueries - 3)
+		for k := range c.counts.count {
+			n := rng.Uint64N(left/4 + 1)
+			c.counts.count[k], left = uint32(n), left-n
+		}
+		c.counts.count[0] += uint32(left)
+		c.counts.queries = mostQueries - 3
+		data, err := c.MarshalBinary()
+		require.NoError(t, err)
+		require.NoError(t, c.UnmarshalBinary(data))
+		for k := range 60 {
+			require.NoError(t, c.Query(k%9, (k+1+rng.IntN(8))%9))
+		}
+		require.EqualValues(t, mostQueries, c.counts.queries)
+		data, err = c.MarshalBinary()
+		require.NoError(t, err)
+		require.NoError(t, c.UnmarshalBinary(data))
 	}
 }
 
