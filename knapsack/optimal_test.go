@@ -200,6 +200,7 @@ func TestOptimalRejects(t *testing.T) {
 		{Problem{Budget: 1}, ErrBudget, "no pages"},
 		{Problem{Rates: []float64{1}}, ErrBudget, "it is 0"},
 		{Problem{Rates: []float64{1}, Budget: nan}, ErrBudget, "NaN"},
+		{Problem{Rates: []float64{1, 3}, Weights: []float64{1, 2}, Budget: 1e170}, ErrBudget, "1e+170"},
 		{Problem{Rates: []float64{1}, Budget: 1e101}, ErrBudget, "1e+101"},
 		{Problem{Rates: []float64{1, 1e101}, Budget: 1}, ErrRate, "page 1: 1e+101"},
 		{Problem{Rates: []float64{1}, Weights: []float64{1e-101}, Budget: 1}, ErrWeight, "page 0: 1e-101"},

@@ -39,7 +39,7 @@ func run(args []string, stdout, stderr io.Writer) error {
 	p := report.NewProgram("scale", intro, "a tenth of the pages, objects, items and sites", stdout, stderr)
 	pages := p.Flags.String("pages", "100000,1000000", "`numbers` of pages, up to 10^8")
 	only := p.Flags.String("only", "", "run only the lines whose name contains one of these `words`, separated by commas")
-	cycles := p.Flags.Float64("cycles", 2, "`times` that each page is polled before it is measured")
+	cycles := p.Flags.Float64("cycles", 1, "`times` that each page is polled before it is measured")
 	if err := p.Parse(args); err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ func run(args []string, stdout, stderr io.Writer) error {
 	if len(chosen) == 0 {
 		return report.Usagef("-only %s: there is no such line; there are %s", *only, names(subjects(numbers, p.Quick)))
 	}
-	if err := p.Start("a minute or two with up to 10^6 pages"); err != nil {
+	if err := p.Start("some minutes with up to 10^6 pages"); err != nil {
 		return err
 	}
 	return measureAll(p, chosen, *cycles)

@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/recrawl/recrawl/internal/codec"
 )
 
 // The kinetic tournament against a search over all pages.
@@ -69,6 +71,41 @@ func tournament(t *rapid.T) {
 func TestTournament(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, tournament)
+}
+
+// A saved tree whose winners are not in, or are not those of their matches, is refused: it once
+// panicked in Pick.
+func TestForgedTournament(t *testing.T) {
+	t.Parallel()
+	load := func(spoil func(o *Overdue)) error {
+		o := NewOverdue(5)
+		for slot := range 5 {
+			o.Set(slot, float64(1+slot))
+		}
+		out, ok := o.Pick(1)
+		require.True(t, ok)
+		spoil(o)
+		e := codec.NewEncoder("o", 1)
+		o.Encode(e)
+		data, err := e.Finish()
+		require.NoError(t, err)
+		d, err := codec.NewDecoder(data, "o", 1)
+		require.NoError(t, err)
+		DecodeOverdue(d, 5, func(slot int) bool { return slot != out })
+		return d.Done()
+	}
+	require.NoError(t, load(func(*Overdue) {}))
+	for name, spoil := range map[string]func(o *Overdue){
+		"nobody":        func(o *Overdue) { o.winner[1] = None },
+		"of no match":   func(o *Overdue) { o.winner[1] = (o.winner[1] + 1) % 5 },
+		"unknown":       func(o *Overdue) { o.winner[2] = 77 },
+		"never":         func(o *Overdue) { o.until[1] = math.NaN() },
+		"small":         func(o *Overdue) { o.winner, o.until = o.winner[:3], o.until[:3] },
+		"polled at NaN": func(o *Overdue) { o.last[2] = math.NaN() },
+		"frequency":     func(o *Overdue) { o.x[0] = -1 },
+	} {
+		require.ErrorIs(t, load(spoil), codec.ErrCorrupt, name)
+	}
 }
 
 func FuzzTournament(f *testing.F) { f.Fuzz(rapid.MakeFuzz(tournament)) }
