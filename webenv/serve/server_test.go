@@ -316,6 +316,19 @@ func TestServerBase(t *testing.T) {
 	require.Empty(t, w.Body.String())
 }
 
+// A page links to its two children in the tree of pages and to no others; freshness is a share of
+// the time, however short that is.
+func TestServerChildren(t *testing.T) {
+	t.Parallel()
+	s, now := serverOf(t, webtest.Replay(t, nil, nil, nil, nil, nil, nil, nil), Config{})
+	body := do(s, "GET", "/page/1").Body.String()
+	for page := 2; page < 7; page++ {
+		require.Equal(t, page == 3 || page == 4, strings.Contains(body, fmt.Sprintf(`"/page/%d"`, page)), "%d", page)
+	}
+	now.Set(0.05)
+	require.Equal(t, 1.0, s.Totals().Freshness)
+}
+
 // The truth about a page is that of now, whatever was asked before.
 func TestPageTruthLooks(t *testing.T) {
 	t.Parallel()
