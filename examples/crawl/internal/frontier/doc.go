@@ -12,9 +12,10 @@
 //
 // # Cost
 //
-// All changes go through one lock, and one log in which those of many clients share a record. A
-// snapshot is made of the whole state now and then, in which calls wait: a million URLs take about
-// as long as a second.
+// All changes go through one lock, and one log in which those of many clients share a record: 9 to
+// 36 µs of a processor for a URL, client included. Each time the log has grown by half of the state,
+// the state is saved, for which calls wait: 1.4 s of a processor for a million URLs. See
+// TestScale.
 //
 // # How it works
 //
