@@ -18,7 +18,7 @@ func TestScale(t *testing.T) {
 		t.Skip("measures")
 	}
 	var out bytes.Buffer
-	require.NoError(t, run([]string{"-quick", "-json", "-pages", "10000", "-only", "memory,LAKG,rate filter,TWOMA,packer,assigner"}, &out, io.Discard))
+	require.NoError(t, run([]string{"-quick", "-json", "-pages", "100000", "-only", "memory,LAKG,rate filter,TWOMA,packer,assigner"}, &out, io.Discard))
 	var rows []report.Row
 	require.NoError(t, json.Unmarshal(out.Bytes(), &rows))
 	bytes := map[string]float64{}
