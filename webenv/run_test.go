@@ -310,6 +310,21 @@ func (f *failing) Observe(_ int, now float64, _ bool) error {
 
 func (f *failing) GiveBack(int, float64) error { return f.backErr }
 
+// Progress is told at every hundredth of the polls, and at the end.
+func TestRunProgress(t *testing.T) {
+	t.Parallel()
+	env, err := NewPoisson([]float64{1, 2}, check.Source(1))
+	require.NoError(t, err)
+	var told []float64
+	cfg := RunConfig{Rate: 1, Polls: 350, Progress: func(done float64) { told = append(told, done) }}
+	_, err = Run(env, &roundRobin{pages: 2}, cfg)
+	require.NoError(t, err)
+	require.Len(t, told, 117, "every third poll, and the last one")
+	for k, done := range told {
+		require.Equal(t, min(1, float64(3*(k+1))/350), done)
+	}
+}
+
 func TestRunErrors(t *testing.T) {
 	t.Parallel()
 	env := func() Env {
