@@ -42,7 +42,8 @@ func TestRemoveNodeTakesMovesBack(t *testing.T) {
 	require.ErrorIs(t, p.SetNode(-1, NodeConfig{}), ErrUnknown)
 }
 
-// Sites follow a node that changes its zone: those of the old one leave it, those of the new one come.
+// Sites follow a node that changes its zone: those of the old one leave it, those of the new one
+// come.
 func TestSetNodeZone(t *testing.T) {
 	t.Parallel()
 	p, err := NewPacker(PackerConfig{})
@@ -135,7 +136,8 @@ func TestClosingEnds(t *testing.T) {
 	}
 }
 
-// A further resource is counted in a quantum that follows what is needed, where no node has a limit.
+// A further resource is counted in a quantum that follows what is needed, where no node has a
+// limit.
 func TestFurtherResourceWithoutLimits(t *testing.T) {
 	t.Parallel()
 	p, err := NewPacker(PackerConfig{Resources: 1})

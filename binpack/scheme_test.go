@@ -308,9 +308,9 @@ func TestSchemeProperty(t *testing.T) {
 
 func FuzzScheme(f *testing.F) { f.Fuzz(rapid.MakeFuzz(schemeProperty)) }
 
-// Calls in any order: answers late, twice or never, Rebalance several times in a slot or not at all.
-// A scheme that is saved and restored in between goes on as its twin that is not, and reports no
-// more answers than there were.
+// Calls in any order: answers late, twice or never, Rebalance several times in a slot or not at
+// all. A scheme that is saved and restored in between goes on as its twin that is not, and
+// reports no more answers than there were.
 func schemeMachine(t *rapid.T) {
 	pages := rapid.SliceOfN(rapid.IntRange(0, 20), 1, 6).Draw(t, "pages")
 	cfg := SchemeConfig{Capacity: rapid.Float64Range(3, 20).Draw(t, "capacity"), Lambda: rapid.SampledFrom([]float64{1, 1.7}).Draw(t, "lambda")}

@@ -63,8 +63,8 @@ type Partitioner interface {
 
 	// MarshalBinary saves the whole state, with the source of randomness if there is one.
 	// UnmarshalBinary restores it into a Partitioner made by the same
-	// constructor, which then continues bit for bit (see the package). The settings become those of the saved
-	// one. After an error, which wraps ErrCorrupt, it is as it was.
+	// constructor, which then continues bit for bit (see the package). The settings become those
+	// of the saved one. After an error, which wraps ErrCorrupt, it is as it was.
 	encoding.BinaryMarshaler
 	encoding.BinaryUnmarshaler
 }

@@ -102,9 +102,10 @@ func petersen(rng *rand.Rand, c int, split bool) ([]int, error) {
 
 // augmented draws instances like ANI (Delorme, Iori & Martello 2016), of n items: 15 weights that
 // are packed in fractions only, and triples that fill a bin. With split set, like AI, one of the 15
-// is two, and all can be packed. The weights of the 15 are multiples of 5. In a triple two leave the
-// same rest and the third, more than half a bin, what these lack. A full bin with a third weight
-// hence has two of the others or more, and there are just so many: the 15 are on their own.
+// is two, and all can be packed. The weights of the 15 are multiples of 5. In a triple two leave
+// the same rest and the third, more than half a bin, what these lack. A full bin with a third
+// weight hence has two of the others or more, and there are just so many: the 15 are on their
+// own.
 func augmented(rng *rand.Rand, n, c int, split bool) binpack.Problem[int] {
 	const rests = 5
 	p := binpack.Problem[int]{Capacity: c}

@@ -5,8 +5,8 @@ import (
 	"github.com/recrawl/recrawl/webenv"
 )
 
-// ablated are the rate filter with groups, which stands for the best peer of each cell here, and what
-// is left of it without one of its parts.
+// ablated are the rate filter with groups, which stands for the best peer of each cell here, and
+// what is left of it without one of its parts.
 var ablated = []policy{
 	{name: "rate-filter+groups", tuned: true, new: rateFilterGroups},
 	{name: "no factor of all", tuned: true, ours: true, new: without(ablation.Common)},

@@ -1,5 +1,5 @@
-// Package ablation takes parts out of the rate filter, so that programs of this repository can measure
-// what each of them is worth.
+// Package ablation takes parts out of the rate filter, so that programs of this repository can
+// measure what each of them is worth.
 package ablation
 
 // Parts are parts of a rate filter, added up.

@@ -8,8 +8,8 @@ import "math"
 // is below least in magnitude: the matrix is singular, or numerically so. O(n³) time;
 // zeros below and above a pivot are skipped, so a sparse matrix takes less.
 //
-// With spend not nil, every pivot tells it the steps that it took. Where it says true, the work ends
-// as for a singular matrix.
+// With spend not nil, every pivot tells it the steps that it took. Where it says true, the work
+// ends as for a singular matrix.
 func Invert(a []float64, n int, least float64, spend func(steps int) bool) bool {
 	from := make([]int, n) // row exchanged with row k
 	for k := range n {

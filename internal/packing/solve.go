@@ -86,9 +86,9 @@ func (s *solver) solve() {
 	}
 }
 
-// bound makes the first packing, by Best Fit Decreasing, and bounds on the number of bins: the quick
-// ones, and the others if these do not prove the packing, nor has it so few bins as are wanted. It
-// returns nil if the context ends before there is anything to bound.
+// bound makes the first packing, by Best Fit Decreasing, and bounds on the number of bins: the
+// quick ones, and the others if these do not prove the packing, nor has it so few bins as are
+// wanted. It returns nil if the context ends before there is anything to bound.
 func (s *solver) bound(wanted int) *bounder {
 	low, ok := s.all, s.all.w != nil
 	if ok && !s.in.exact() {
@@ -333,7 +333,8 @@ func (s *solver) slack(fixed []pattern, w []int64, kind []int32) {
 	}
 }
 
-// offer keeps the fixed patterns and a packing of the items of these kinds if it is the best so far.
+// offer keeps the fixed patterns and a packing of the items of these kinds if it is the best so
+// far.
 func (s *solver) offer(fixed []pattern, packed Packing, kind []int32) {
 	if len(s.best) == 0 || len(fixed)+packed.Bins < len(s.best) {
 		s.keep(fixed, patternsOf(packed, kind))

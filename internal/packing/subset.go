@@ -17,7 +17,8 @@ type Subset struct {
 	Gap    int64 // bounds what a better subset could gain: 0 if Proved
 }
 
-// coreQuick is the size of the core that every search searches completely: 2^(size/2) sums are kept.
+// coreQuick is the size of the core that every search searches completely: 2^(size/2) sums are
+// kept.
 const coreQuick = 32
 
 // subsetLimits bound what a search may take before it falls back to the best subset found.

@@ -75,9 +75,9 @@ func TestSubsetReduces(t *testing.T) {
 	}
 }
 
-// Numbers that no search fills: multiples of 3 but one, and a capacity that is none. With weights up
-// to 5·10⁷, which is 54 sites of up to 50 at a quantum of 1e-6, the dynamic programme took 3 GB. The
-// limits bound what is allocated in all, and so what is in use at a time.
+// Numbers that no search fills: multiples of 3 but one, and a capacity that is none. With
+// weights up to 5·10⁷, which is 54 sites of up to 50 at a quantum of 1e-6, the dynamic programme
+// took 3 GB. The limits bound what is allocated in all, and so what is in use at a time.
 func TestSubsetLimits(t *testing.T) {
 	for _, c := range []struct {
 		n      int

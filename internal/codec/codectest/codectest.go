@@ -1,5 +1,5 @@
-// Package codectest tests the saving of a type: a [Case] of each type, for [Run] and [Fuzz], replaces
-// tests of its own. Values that contradict each other are made by saving a value that a
+// Package codectest tests the saving of a type: a [Case] of each type, for [Run] and [Fuzz],
+// replaces tests of its own. Values that contradict each other are made by saving a value that a
 // test has spoiled, or with [Forge].
 package codectest
 

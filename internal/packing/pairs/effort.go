@@ -25,8 +25,8 @@ type effort struct {
 //	go test ./internal/packing/pairs -run Sweep -sweep
 //
 // which tries a half and twice of each beside these, on 12 instances with hardly any waste, half of
-// which cannot be packed. All are decided with every value, in 12 to 16 nodes in sum, 15 with these:
-// the values lie on a plateau. They were chosen on larger instances.
+// which cannot be packed. All are decided with every value, in 12 to 16 nodes in sum, 15 with
+// these: the values lie on a plateau. They were chosen on larger instances.
 var standard = effort{
 	cutRounds:    10,
 	cutsPerRound: 20,

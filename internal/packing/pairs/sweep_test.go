@@ -14,8 +14,8 @@ import (
 var sweep = flag.Bool("sweep", false, "measure the limits of the search around their values")
 
 // alone draws items that fill all bins, of which 15 cannot be packed, though they can in fractions.
-// Their weights are multiples of 5, and those of the triples that fill the other bins are so only in
-// sum. With loose set some of the 15 lose a bit of weight, so that there is waste.
+// Their weights are multiples of 5, and those of the triples that fill the other bins are so
+// only in sum. With loose set some of the 15 lose a bit of weight, so that there is waste.
 func alone(rng *rand.Rand, triples, c int, loose bool) *Problem {
 	p := &Problem{Capacity: int64(c), Bins: 3 + triples}
 	for _, w := range petersen.Core(rng, c/5) {
@@ -33,8 +33,8 @@ func alone(rng *rand.Rand, triples, c int, loose bool) *Problem {
 	return p
 }
 
-// Prints for each limit of standard how many of 12 instances are decided, in how many nodes and what
-// time, with half and with twice the limit.
+// Prints for each limit of standard how many of 12 instances are decided, in how many nodes and
+// what time, with half and with twice the limit.
 func TestSweep(t *testing.T) {
 	if !*sweep {
 		t.Skip("measures for minutes; run with -sweep")
