@@ -148,6 +148,7 @@ func TestRestoreRefusesContradictions(t *testing.T) {
 		"huge number of actions":    {new(bayesian), write(bayesianFormat, uint64(1<<40), 1, 0, none, none)},
 		"tree of one action":        {new(hdpa), write(hdpaFormat, 4, []uint32{0}, 1, 0, []float64{0}, []float64{0})},
 		"branch above 1":            {new(hdpa), write(hdpaFormat, 4, []uint32{0, 9}, 1, 0, none, none)},
+		"no points":                 {new(SPL), write(splFormat, 0, 0)},
 		"point beyond N":            {new(SPL), write(splFormat, 4, 5)},
 		"node 0":                    {new(HSSL), write(hsslFormat, 4, 0)},
 		"node too deep":             {new(HSSL), write(hsslFormat, 4, 32)},
