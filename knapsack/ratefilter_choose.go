@@ -15,11 +15,17 @@ const (
 	// pricePace is by how much of the distance, in log, the price moves to the index of the page
 	// chosen: it averages over 100 polls.
 	pricePace = 0.01
-	// sweepPages is how many pages are looked at again at each Next although they do not seem due:
-	// what is thought of all pages moves, and so do their indices.
-	// Those that are below farOff of the level are left as they are.
-	sweepPages = 3
-	farOff     = 0.6
+	// What is thought of all pages moves, and so do their indices: leastSweep pages are looked at
+	// again at each Next although they do not seem due, and sweepMore more for each page that was
+	// found late, that is lateBy above the level, of those that were looked at so; mostSweep at most.
+	// The part that is late is averaged over lateOver pages. Those that are below farOff of the level
+	// are left as they are.
+	leastSweep, mostSweep = 6, 24
+	sweepPolls            = 6000
+	sweepMore             = 1000
+	lateBy                = 1.01
+	lateOver              = 32
+	farOff                = 0.6
 	// courtesy: every so many polls one goes to a page of which patience is over, if there is any,
 	// whatever its index. It makes the bound on starvation hold. tardySteps pages are judged for
 	// that at each Next.
@@ -37,7 +43,8 @@ const (
 	nearEnough                        = 0.8
 	// early is the part of the time to when a page seems to be due after which it is looked at
 	// again.
-	early = 0.9
+	early, hasty = 0.9, 0.3
+	first        = 0.8
 	// hintStep is after how much of a cycle a page with a hint is looked at again.
 	hintStep = 1.0 / 32
 	// dueSteps is how many steps of the secant rule find the time at which a page is due.
@@ -174,7 +181,8 @@ func (c clock) When(slot uint32, now, index, level float64) float64 {
 	case at >= nearEnough*level:
 		reached = guess * math.Pow(level/at, 1/max(leastSlope, min(mostSlope, slope)))
 	}
-	return c.hinted(slot, now, now+float64(early*(reached-gap)))
+	left := reached - gap
+	return c.hinted(slot, now, now+left*(1-hasty*min(1, left/gap*(left/gap))))
 }
 
 // hinted returns when to look at a page again that seems to be due at some time: what hints of it
@@ -267,9 +275,9 @@ func (f *RateFilter) wait(slot uint32, guess float64) {
 		case f.queue.Few():
 			due = f.now
 		default:
-			due = f.hinted(slot, f.now, last+float64(early*f.crossing(slot, guess, f.queue.Level(), 0)))
+			due = f.hinted(slot, f.now, last+float64(first*f.crossing(slot, guess, f.queue.Level(), 0)))
 		}
-		f.queue.Put(slot, due, clock{f})
+		f.queue.Put(slot, due, f.now, clock{f})
 	}
 	f.setDeadline(slot, free)
 }
@@ -284,14 +292,22 @@ func (f *RateFilter) setDeadline(slot uint32, free float64) {
 
 // refreshSome goes on with the sweep over all pages.
 func (f *RateFilter) refreshSome() {
-	for range min(sweepPages, len(f.polled)) {
+	n := len(f.polled)
+	some := min(mostSweep, max(1, min(leastSweep, sweepPolls/n))+int(sweepMore*f.late), n)
+	for range some {
 		if f.sweep++; int(f.sweep) >= len(f.polled) {
 			f.sweep = 0
 		}
-		if !f.queue.Hot(f.sweep) && !(f.early == nil && f.beliefs[f.sweep].Blank()) {
+		if !f.queue.Hot(f.sweep) && !f.alike(f.sweep) {
 			f.refresh(f.sweep, true)
 		}
 	}
+}
+
+// alike reports whether a page is one of those that the queue looks at together, as nothing is known
+// of them.
+func (f *RateFilter) alike(slot uint32) bool {
+	return f.beliefs[slot].Blank() && f.polled[slot] <= f.meter.Start() && f.early == nil && !f.queue.Listed(slot)
 }
 
 // refresh looks again at a waiting page, whose index may have changed: somewhat, in a sweep.
@@ -304,14 +320,22 @@ func (f *RateFilter) refresh(slot uint32, sweep bool) {
 	if f.queue.Held(slot) || !f.model.Known() || f.queue.Few() {
 		return
 	}
-	due := f.now
-	switch index := f.index(slot, f.now-f.last(slot)); {
-	case sweep && index < farOff*f.queue.Level():
-		return
-	case index < f.queue.Level():
-		due = clock{f}.When(slot, f.now, index, f.queue.Level())
+	due, level := f.now, f.queue.Level()
+	index := f.index(slot, f.now-f.last(slot))
+	if sweep {
+		late := 0.0
+		if index > lateBy*level {
+			late = 1
+		}
+		f.late += (late - f.late) / lateOver
+		if index < farOff*level {
+			return
+		}
 	}
-	f.queue.Rekey(slot, due, clock{f})
+	if index < level {
+		due = clock{f}.When(slot, f.now, index, level)
+	}
+	f.queue.Rekey(slot, due, f.now, clock{f})
 }
 
 // due returns the time at which a page's index reaches the price, within the bounds on its

@@ -11,7 +11,7 @@ import (
 	"github.com/recrawl/recrawl/knapsack/internal/queue"
 )
 
-var rateFilterFormat = codec.Format{Magic: "recrawl/knapsack.RateFilter", Version: 6}
+var rateFilterFormat = codec.Format{Magic: "recrawl/knapsack.RateFilter", Version: 7}
 
 // MarshalBinary returns the state.
 func (f *RateFilter) MarshalBinary() ([]byte, error) { return rateFilterFormat.Save(f.encode) }
@@ -29,6 +29,7 @@ func (f *RateFilter) encode(e *codec.Encoder) {
 	e.Uint64(f.answers)
 	e.Float64(f.threshold)
 	e.Uint32(f.sweep)
+	e.Float64(f.late)
 	e.Uint32(f.tardy)
 	for slot := range f.polled {
 		e.Float64(f.polled[slot])
@@ -70,7 +71,7 @@ func (f *RateFilter) decode(d *codec.Decoder) {
 	f.model = belief.NewModel(worth[f.objective]())
 	f.model.Decode(d)
 	f.meter = budget.Decode(d, f.now)
-	f.answers, f.threshold, f.sweep, f.tardy = d.Uint64(), d.NonNegative(), d.Uint32(), d.Uint32()
+	f.answers, f.threshold, f.sweep, f.late, f.tardy = d.Uint64(), d.NonNegative(), d.Uint32(), d.Float64In(0, 1), d.Uint32()
 	slots := f.ids.Slots()
 	d.Require(int(f.sweep) <= slots && int(f.tardy) <= slots && slots <= queue.MaxSlots, "slot %d of %d is next", f.sweep, slots)
 	for slot := 0; slot < slots && d.Err() == nil; slot++ {

@@ -18,24 +18,30 @@ type web struct {
 	weight []float64
 	power  []float64
 	group  []uint32
-	// multiplier of each group by the time of the last answer: the product of the factors of the
-	// events since then.
-	events map[uint32][]event
-	looks  int
+	// surges of each group: from when on its pages change so many times as fast as they are used
+	// to. A group has evidence of that: expected changes per unit of time.
+	surges   map[uint32][]surge
+	evidence float64
+	now      float64
+	looks    int
 }
 
-type event struct{ at, factor float64 }
+type surge struct{ at, factor float64 }
 
 func (w *web) Last(slot uint32) float64 { return w.last[slot] }
 
+// Multiplier is that of package factor, for evidence that is worth two expected changes.
 func (w *web) Multiplier(group uint32, last float64) float64 {
-	m := 1.0
-	for _, e := range w.events[group] {
-		if e.at > last {
-			m *= e.factor
-		}
+	const pull = 2
+	expected := w.evidence * (w.now - last)
+	found, until := 0.0, w.now
+	for _, s := range slices.Backward(w.surges[group]) {
+		from := max(last, s.at)
+		found += max(0, until-from) * w.evidence * s.factor
+		until = min(until, s.at)
 	}
-	return m
+	found += max(0, until-last) * w.evidence
+	return (pull + found) / (pull + expected)
 }
 
 func (w *web) elapsed(slot uint32, now float64) float64 {
@@ -44,16 +50,18 @@ func (w *web) elapsed(slot uint32, now float64) float64 {
 
 func (w *web) Index(slot uint32, now float64) float64 {
 	w.looks++
+	w.now = max(w.now, now)
 	return w.weight[slot] * math.Pow(w.elapsed(slot, now), w.power[slot])
 }
 
 func (w *web) When(slot uint32, now, _, level float64) float64 {
+	w.now = max(w.now, now)
 	gap := math.Pow(level/w.weight[slot], 1/w.power[slot]) / w.Multiplier(w.group[slot], w.last[slot])
 	return now + 0.9*(w.last[slot]+gap-now)
 }
 
 func newWeb(n int, rng *rand.Rand) *web {
-	w := &web{events: map[uint32][]event{}}
+	w := &web{surges: map[uint32][]surge{}, evidence: 1}
 	for range n {
 		w.last = append(w.last, 0)
 		w.weight = append(w.weight, math.Exp(1.5*rng.NormFloat64()))
@@ -113,7 +121,7 @@ func TestQueue(t *testing.T) {
 				both(func(q *Queue) { q.Hold(uint32(p), until[p]) })
 				return
 			}
-			both(func(q *Queue) { q.Put(uint32(p), t, w) })
+			both(func(q *Queue) { q.Put(uint32(p), t, now, w) })
 		}
 		poll := func(t *rapid.T, p uint32, ok bool) {
 			require.True(t, ok && !out[p] && free(int(p)) <= now, "page %d is free from %v on, not %v", p, free(int(p)), now)
@@ -123,6 +131,7 @@ func TestQueue(t *testing.T) {
 		t.Repeat(map[string]func(*rapid.T){
 			"next": func(t *rapid.T) {
 				now += rapid.SampledFrom([]float64{0, 0.1, 1}).Draw(t, "dt")
+				w.now = now
 				earliest := math.Inf(1)
 				for p := range n {
 					if !out[p] {
@@ -211,12 +220,12 @@ func TestQueue(t *testing.T) {
 			},
 			"event": func(t *rapid.T) {
 				g := uint32(rapid.IntRange(-1, groups-1).Draw(t, "group"))
-				w.events[g] = append(w.events[g], event{now, rapid.SampledFrom([]float64{0.3, 0.9, 1.2, 3}).Draw(t, "factor")})
+				w.surges[g] = append(w.surges[g], surge{now, rapid.SampledFrom([]float64{0.3, 0.9, 1.2, 3}).Draw(t, "factor")})
 				both(func(q *Queue) { q.News(g, now, w) })
 			},
 			"rekey": func(t *rapid.T) {
 				if p := page.Draw(t, "page"); q.Waits(uint32(p)) && !q.Held(uint32(p)) {
-					both(func(q *Queue) { q.Rekey(uint32(p), now, w) })
+					both(func(q *Queue) { q.Rekey(uint32(p), now, now, w) })
 				}
 			},
 			"save": func(t *rapid.T) { twin = restored(t, &q) },
@@ -261,32 +270,24 @@ func TestBestWithGroups(t *testing.T) {
 					q.Take(p)
 					q.Join(p, groups-1)
 					w.group[p] = groups - 1
-					q.Put(p, 0, w)
+					q.Put(p, 0, 0, w)
 				}
 			}
-			surge := 2.0
-			if size == 0 || size > 6 { // of many pages at once
-				surge = 1.3
+			w.evidence = float64(max(1, size)) / 2 / float64(n)
+			if size == 0 {
+				w.evidence = 0.5
 			}
 			got, want, worst := 0.0, 0.0, []float64(nil)
 			q.Begin(float64(n), 1, 1, 0, false)
 			for k := range 6 * n {
 				now := float64(k + 1)
+				w.now = now
 				group := uint32(None)
 				if size > 0 {
 					group = rng.Uint32N(groups)
 				}
-				if rng.IntN(max(20, n/max(1, int(groups)))) == 0 { // a surge of a group, or its end
-					events := w.events[group]
-					switch {
-					case len(events) > 3:
-						events = events[2:]
-					case rng.IntN(2) == 0:
-						events = append(events, event{now, surge})
-					default:
-						events = append(events, event{now, 1 / surge})
-					}
-					w.events[group] = events
+				if rng.IntN(max(20, n/max(1, int(groups)))) == 0 { // a surge of a group, or a rest
+					w.surges[group] = append(w.surges[group], surge{now, []float64{0.3, 1, 3}[rng.IntN(3)]})
 					q.News(group, now, w)
 					if size > 32 || size == 0 { // it counts answers
 						for range n / 40 {
@@ -305,7 +306,7 @@ func TestBestWithGroups(t *testing.T) {
 				for i := range 3 { // a sweep, as the filter has
 					p := uint32((3*k + i) % n)
 					if index := w.Index(p, now); !q.Hot(p) && index > 0.6*q.Level() {
-						q.Rekey(p, max(now, w.When(p, now, index, q.Level())), w)
+						q.Rekey(p, max(now, w.When(p, now, index, q.Level())), now, w)
 					}
 				}
 				p, index := q.Best(now, w)
@@ -315,7 +316,7 @@ func TestBestWithGroups(t *testing.T) {
 					worst = append(worst, index/best)
 				}
 				w.last[p] = now
-				q.Put(p, w.When(p, now, 0, q.Level()), w)
+				q.Put(p, w.When(p, now, 0, q.Level()), now, w)
 				q.News(w.group[p], now, w)
 			}
 			slices.Sort(worst)

@@ -40,11 +40,10 @@ func (q *Queue) Encode(e *codec.Encoder) {
 	e.Uint32s(where)
 	e.Float32s(x)
 	e.Uint32s(q.group)
-	for _, x := range [...]float64{q.level, q.unit, q.followed, q.drift, q.width} {
+	for _, x := range [...]float64{q.level, q.unit, q.origin, q.width} {
 		e.Float64(x)
 	}
 	e.Bool(q.turn)
-	e.Bool(q.moved)
 	e.Bool(q.lost)
 	e.Uint32(q.early)
 	e.Int(len(q.sets))
@@ -72,8 +71,6 @@ func (q *Queue) Encode(e *codec.Encoder) {
 func (q *Queue) encodeSet(e *codec.Encoder, set *set) {
 	e.Float64(set.ready)
 	e.Uint32(set.news)
-	e.Float64(set.rate)
-	e.Float64(set.drift)
 	e.Bool(set.tree)
 	e.Bool(set.open)
 	e.Int(len(set.lots))
@@ -81,12 +78,9 @@ func (q *Queue) encodeSet(e *codec.Encoder, set *set) {
 	for i, at := range set.lots {
 		l := &q.lots[at]
 		e.Float64(l.base)
-		e.Float64(l.rate)
-		e.Float64(l.drift)
-		e.Float64(l.last)
 		e.Float64(l.m)
-		e.Float64(l.mLast)
 		e.Float64(l.due)
+		e.Float64(l.last)
 		e.Bool(l.alike)
 		e.Bool(l.shown)
 		if at == set.best {
@@ -121,11 +115,11 @@ func Decode(d *codec.Decoder, slots int, waits func(slot int) bool) Queue {
 	}
 	q.group = d.Uint32s()
 	d.Require(len(q.group) == 0 || len(q.group) == slots, "groups of %d of %d slots", len(q.group), slots)
-	q.level, q.unit, q.followed = d.NonNegative(), d.NonNegative(), d.NonNegative()
-	q.drift, q.width = d.Finite(), d.NonNegative()
-	d.Require((q.unit > 0) == (q.followed > 0) && (q.unit > 0) == (q.level > 0), "level %v of %v", q.level, q.followed)
-	q.turn, q.moved, q.lost, q.early = d.Bool(), d.Bool(), d.Bool(), d.Uint32()
-	sets := d.Count(3*8 + 4 + 2 + 8 + 4 + 1)
+	q.level, q.unit, q.origin, q.width = d.NonNegative(), d.NonNegative(), d.NonNegative(), d.NonNegative()
+	d.Require((q.unit > 0) == (q.origin > 0) && (q.unit > 0) == (q.level > 0), "level %v of %v", q.level, q.origin)
+	q.setPace()
+	q.turn, q.lost, q.early = d.Bool(), d.Bool(), d.Uint32()
+	sets := d.Count(8 + 4 + 2 + 8 + 4 + 1)
 	d.Require(sets > 0, "there is no set")
 	for s := 0; s < sets && d.Err() == nil; s++ {
 		q.addSet()
@@ -165,17 +159,14 @@ func Decode(d *codec.Decoder, slots int, waits func(slot int) bool) Queue {
 func (q *Queue) decodeSet(d *codec.Decoder, s uint32) {
 	set := &q.sets[s]
 	set.ready, set.news = d.Float64In(math.Inf(-1), math.MaxFloat64), d.Uint32()
-	set.rate, set.drift = d.NonNegative(), d.Finite()
 	set.tree, set.open = d.Bool(), d.Bool()
 	before := math.Inf(-1)
-	for range d.Count(7*8 + 2) {
+	for range d.Count(4*8 + 2) {
 		l := lot{base: d.Float64In(before, math.MaxFloat64), root: None}
 		d.Require(set.tree, "a lot at %v after one at %v", l.base, before)
-		l.rate, l.drift = d.NonNegative(), d.Finite()
-		l.last = d.Float64In(l.base, math.MaxFloat64)
 		l.m = d.Float64In(math.SmallestNonzeroFloat64, math.MaxFloat64)
-		l.mLast = d.Float64In(math.SmallestNonzeroFloat64, math.MaxFloat64)
 		l.due = d.Float64In(math.Inf(-1), math.Inf(1))
+		l.last = d.Float64In(l.base, math.MaxFloat64)
 		l.alike, l.shown = d.Bool(), d.Bool()
 		before = l.base
 		set.lots = append(set.lots, uint32(len(q.lots)))

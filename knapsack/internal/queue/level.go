@@ -1,0 +1,116 @@
+package queue
+
+import "math"
+
+const (
+	// When there are mostHot hot pages the worse half waits again. While there are fewer than fewHot
+	// the level falls, and while there are more than manyHot it rises, by about as much as makes
+	// one page more or less hot.
+	mostHot, manyHot, fewHot = 48, 20, 8
+	// pagesPerNat is how many pages, as a part of all, are within a nat of the index of the best,
+	// about; mostMove bounds how far the level moves for that.
+	pagesPerNat, mostMove = 0.77, 0.05
+	// If there is no hot page it falls until there is one, but not by more than farthestFall at a time.
+	farthestFall = 0.4
+	// The time that has to pass for a page grows with this power of the level, about.
+	levelPower = 0.5
+	// mostPace bounds, in nats, by how much it does in all.
+	mostPace = 200
+)
+
+// Level returns the index from which on pages are hot.
+func (q *Queue) Level() float64 { return q.level }
+
+// setLevel sets the level, and by that what the numbers in nodes mean. This depends on nothing but
+// the level, so that times are right again whenever it returns.
+func (q *Queue) setLevel(level float64) {
+	if level > 0 && level <= math.MaxFloat64 {
+		q.level = level
+		q.setPace()
+	}
+}
+
+func (q *Queue) setPace() {
+	if q.unit == 0 {
+		return
+	}
+	moved := levelPower * (math.Log(q.level) - math.Log(q.origin))
+	q.pace = min(math.MaxFloat64, q.unit*math.Exp(max(-mostPace, min(mostPace, moved))))
+}
+
+// step is by how much of itself the level moves in one call.
+func (q *Queue) step() float64 { return min(mostMove, 1/(pagesPerNat*float64(len(q.place)))) }
+
+// descend lowers the level until there is a hot page, by steps that grow; if that takes too many,
+// the pages that are due next are hot.
+func (q *Queue) descend(now float64, pages Pages) {
+	for fall := q.step(); len(q.hot) == 0 && fall < farthestFall; fall *= 2 {
+		q.setLevel(q.level * (1 - fall))
+		q.sweep(farSweep, now, pages)
+		q.look(now, pages)
+	}
+	if len(q.hot) == 0 {
+		q.lookAhead(now, pages)
+	}
+}
+
+// steer moves the level after the pages due have been looked at.
+func (q *Queue) steer() {
+	step := q.step()
+	switch {
+	case len(q.hot) < fewHot:
+		q.setLevel(q.level * (1 - step))
+	case len(q.hot) > manyHot:
+		best := 0.0
+		for i := range q.hot {
+			best = max(best, q.hot[i].index)
+		}
+		if next := q.level * (1 + step); next < best {
+			q.setLevel(next)
+		}
+	}
+}
+
+// raise sets the level to the index of half of the hot pages; the others wait again.
+func (q *Queue) raise(now float64, pages Pages) {
+	var index [mostHot]float64
+	for i := range q.hot {
+		index[i] = q.hot[i].index
+	}
+	sortFew(index[:])
+	median := index[mostHot/2]
+	if !(median > q.level) {
+		return
+	}
+	q.setLevel(median)
+	for i := len(q.hot) - 1; i >= 0; i-- {
+		if h := q.hot[i]; h.index < median {
+			if due := pages.When(h.slot, now, h.index, aim*median); due > now {
+				q.take(h.slot)
+				q.Put(h.slot, due, now, pages)
+			}
+		}
+	}
+}
+
+// find sets the level to where, by a sample of the pages, there would be fewHot hot ones.
+func (q *Queue) find(now float64, pages Pages) {
+	var index [sample]float64
+	for i := range index {
+		if slot := uint32(i * len(q.place) / sample); q.Open(slot) {
+			index[i] = indexOf(pages, slot, now)
+		}
+	}
+	sortFew(index[:])
+	q.setLevel(index[sample-1-fewHot*sample/len(q.place)])
+	q.lost = false
+}
+
+// sortFew sorts by insertion.
+func sortFew(x []float64) {
+	for i := range x {
+		for k := i; k > 0 && x[k] < x[k-1]; k-- {
+			x[k], x[k-1] = x[k-1], x[k]
+		}
+	}
+}

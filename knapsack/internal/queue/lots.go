@@ -1,0 +1,209 @@
+package queue
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// A lot is the pages of a set that were last answered at base or somewhat later. Times of its
+// pages are after base.
+type lot struct {
+	base float64
+	last float64 // the latest answer of its pages
+	m    float64 // the greater multiplier of base and last when the lot was brought up to date
+	due  float64 // of the first page, then
+	root uint32
+	// Of pages that are all alike, as nothing is known of them, one stands for all, which is looked
+	// at from the time last on: while it is hot, which is shown, the others wait.
+	alike, shown bool
+}
+
+const (
+	// lotsInCycle is how many lots are begun in a cycle: as fine as multipliers are.
+	lotsInCycle = 500
+	// A set has a lot for pagesPerLot pages at most, so that lots take 5 bytes a page at most, and
+	// never more than mostLots. If there are more, those are merged that are least apart for
+	// their age.
+	pagesPerLot, leastLots, mostLots = 4, 4, 128
+)
+
+// putLot puts a page into its lot.
+func (q *Queue) putLot(s, slot uint32, due, now float64, clock Clock) {
+	base := clock.Last(slot)
+	at := q.lotFor(s, base, clock)
+	l := &q.lots[at]
+	l.last = max(l.last, base)
+	q.follow(s, l, now, clock)
+	left := q.left(s, base, due, now, clock)
+	passed := 0.0
+	if !math.IsInf(l.base, -1) {
+		passed = (now - l.base) * l.m
+		left = max(left/2, left-slack*(base-l.base)*l.m)
+	}
+	q.insert(s, at, slot, passed+left)
+}
+
+// slack is how much the multiplier of a lot may fall before pages that were answered after its base
+// are due too late: the time from base to then is taken to pass by so much less.
+const slack = 0.2
+
+// insert puts a page into a lot that is due when so much time has passed for that.
+func (q *Queue) insert(s, at, slot uint32, passed float64) {
+	l := &q.lots[at]
+	q.plant(slot, q.span(passed))
+	l.root = q.meld(l.root, slot)
+	q.place[l.root] = inLot | at
+	set := &q.sets[s]
+	set.count++
+	if l.root != slot {
+		return
+	}
+	l.due = q.lotDue(l)
+	q.better(s, at)
+}
+
+// putOff puts a page back into its lot, all pages of which are due at time due, or looked at before
+// as one look is enough for all.
+func (q *Queue) putOff(slot, at uint32, due, now float64) {
+	l := &q.lots[at]
+	l.last = min(due, now+(now-l.base)/looksAtAlike)
+	q.insert(q.setOf(slot), at, slot, (now-l.base)*l.m)
+}
+
+// looksAtAlike is for how much of its age a lot of pages that are alike is not looked at, at most.
+const looksAtAlike = 16
+
+// better follows that a lot has got another first page.
+func (q *Queue) better(s, at uint32) {
+	set := &q.sets[s]
+	if set.best != None && set.best != at && q.lots[set.best].due <= q.lots[at].due {
+		return
+	}
+	if set.best != at {
+		set.best = at
+		q.settle(s, q.lots[at].due)
+		return
+	}
+	q.settle(s, q.firstLot(s))
+}
+
+// follow brings a lot up to date. Where multipliers may differ within it, its pages are rather due
+// too early, which a look puts right, than too late.
+func (q *Queue) follow(s uint32, l *lot, now float64, clock Clock) {
+	l.m = q.multiplier(s, l.base, clock)
+	if !l.alike && l.last-l.base > narrow*(now-l.base) {
+		l.m = max(l.m, q.multiplier(s, l.last, clock))
+	}
+	l.due = q.lotDue(l)
+}
+
+// narrow is how long a lot may have lasted, as a part of the time since, for one multiplier to be that
+// of all its pages.
+const narrow = 0.05
+
+// lotDue returns when the first page of a lot is due, +Inf if there is none.
+func (q *Queue) lotDue(l *lot) float64 {
+	switch {
+	case l.root == None:
+		return math.Inf(1)
+	case q.turn:
+		return l.base
+	case l.shown:
+		return math.MaxFloat64
+	case l.alike:
+		return l.last
+	}
+	return q.after(l.base, q.nodes[l.root].x, l.m)
+}
+
+// firstLot finds the lot that is due first, and returns when it is.
+func (q *Queue) firstLot(s uint32) float64 {
+	set := &q.sets[s]
+	set.best = None
+	first := math.Inf(1)
+	for _, at := range set.lots {
+		if l := &q.lots[at]; l.root != None && (set.best == None || l.due < first) {
+			set.best, first = at, l.due
+		}
+	}
+	return first
+}
+
+// lotFor returns the lot for a page last answered at some time.
+func (q *Queue) lotFor(s uint32, last float64, clock Clock) uint32 {
+	for full := false; ; full = true {
+		set := &q.sets[s]
+		i, found := slices.BinarySearchFunc(set.lots, last, func(at uint32, last float64) int {
+			return cmp.Compare(q.lots[at].base, last)
+		})
+		if found && q.lots[set.lots[i]].alike {
+			i++
+			found = i < len(set.lots) && q.lots[set.lots[i]].base == last
+		}
+		switch {
+		case found:
+			return set.lots[i]
+		case i > 0 && !q.lots[set.lots[i-1]].alike && (i < len(set.lots) || last-q.lots[set.lots[i-1]].base <= q.width):
+			return set.lots[i-1]
+		case full || len(set.lots) < max(leastLots, min(mostLots, int(set.count)/pagesPerLot)):
+			return q.insertLot(s, i, last, q.multiplier(s, last, clock))
+		}
+		q.fewer(s, last, clock)
+	}
+}
+
+// insertLot makes a lot.
+func (q *Queue) insertLot(s uint32, i int, base, m float64) (at uint32) {
+	if k := len(q.free); k > 0 {
+		at, q.free = q.free[k-1], q.free[:k-1]
+	} else {
+		at = uint32(len(q.lots))
+		q.lots = append(q.lots, lot{})
+	}
+	q.lots[at] = lot{base: base, last: base, m: m, due: math.Inf(1), root: None}
+	q.sets[s].lots = slices.Insert(q.sets[s].lots, i, at)
+	return at
+}
+
+// fewer drops the lots of a set that are empty, or merges the two that are least apart for their
+// age.
+func (q *Queue) fewer(s uint32, now float64, clock Clock) {
+	set := &q.sets[s]
+	before := len(set.lots)
+	set.lots = slices.DeleteFunc(set.lots, func(at uint32) bool {
+		if q.lots[at].root != None {
+			return false
+		}
+		q.free = append(q.free, at)
+		return true
+	})
+	if len(set.lots) < before || len(set.lots) < 2 {
+		return
+	}
+	i, least := 0, math.Inf(1)
+	for k := range len(set.lots) - 1 {
+		a, b := &q.lots[set.lots[k]], &q.lots[set.lots[k+1]]
+		if a.alike || b.alike {
+			continue
+		}
+		if wide := (b.last - a.base) / (now - a.base); wide < least {
+			i, least = k, wide
+		}
+	}
+	if math.IsInf(least, 1) {
+		return
+	}
+	into, from := set.lots[i], set.lots[i+1]
+	a, b := &q.lots[into], &q.lots[from]
+	// More time has passed for the older lot: the pages of the other one are now due somewhat
+	// too early, which a look puts right.
+	a.last = b.last
+	a.root = q.meld(a.root, b.root)
+	q.place[a.root] = inLot | into
+	b.root = None
+	q.follow(s, a, now, clock)
+	set.lots = slices.Delete(set.lots, i+1, i+2)
+	q.free = append(q.free, from)
+	q.settle(s, q.firstLot(s))
+}
