@@ -12,7 +12,9 @@ const (
 	pagesPerNat, mostMove = 0.77, 0.05
 	// If there is no hot page it falls until there is one, but not by more than farthestFall at a time.
 	farthestFall = 0.4
-	// The time that has to pass for a page grows with this power of the level, about.
+	// The time that has to pass for a page is taken to grow with this power of the level, whatever its
+	// index: with 1 pages are due too late after a rise, as in the first cycle, and with 0 too late
+	// after a fall.
 	levelPower = 0.5
 	// mostPace bounds, in nats, by how much it does in all.
 	mostPace = 200

@@ -38,8 +38,8 @@ func (q *Queue) putLot(s, slot uint32, due, now float64, clock Clock) {
 	left := q.left(s, base, due, now, clock)
 	passed := 0.0
 	if !math.IsInf(l.base, -1) {
-		passed = (now - l.base) * l.m
-		left = max(left/2, left-slack*(base-l.base)*l.m)
+		passed = float64((now - l.base) * l.m)
+		left = max(left/2, left-float64(slack*(base-l.base)*l.m))
 	}
 	q.insert(s, at, slot, passed+left)
 }

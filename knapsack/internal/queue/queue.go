@@ -11,7 +11,9 @@
 // The index of a page depends on its elapsed time, which is scaled by a multiplier that changes for
 // many pages at once. These pages are of one group, and were last answered at about one time: a
 // lot. Within a lot the order does not change, so that only the time of its first page has to
-// follow. The pages of a small group are a list, which is gone through.
+// follow. The pages of a small group are a list, which is gone through. What is kept of a page is
+// the time that has to pass at the level, multiplier times elapsed time; when that is depends on
+// nothing but the present multiplier and level, so that times do not drift when these go to and fro.
 //
 // Groups also may be shut for a time, and pages held; of both the queue knows when that is over.
 // Pages may have a deadline, after which they go before all others unless they are held or their
@@ -180,7 +182,7 @@ func (q *Queue) multiplier(s uint32, last float64, clock Clock) float64 {
 
 // left returns the time that will pass until due for a page, of those it has been told of.
 func (q *Queue) left(s uint32, last, due, now float64, clock Clock) float64 {
-	return (min(due, math.MaxFloat64) - now) * q.multiplier(s, last, clock)
+	return float64((min(due, math.MaxFloat64) - now) * q.multiplier(s, last, clock))
 }
 
 // after returns when so much time as a node says by x has passed since base, for pages whose
