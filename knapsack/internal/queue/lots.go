@@ -22,7 +22,7 @@ type lot struct {
 const (
 	// lotsInCycle is how many lots are begun in a cycle: as fine as multipliers are.
 	lotsInCycle = 500
-	// A set has a lot for pagesPerLot pages at most, so that lots take 5 bytes a page at most, and
+	// A set has a lot for pagesPerLot pages at most, so that lots take 10 bytes a page at most, and
 	// never more than mostLots. If there are more, those are merged that are least apart for
 	// their age.
 	pagesPerLot, leastLots, mostLots = 4, 4, 128
