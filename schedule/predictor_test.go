@@ -77,7 +77,7 @@ func TestBacktestPicksTheRightMethod(t *testing.T) {
 		require.Equal(t, 1, score.Runs)
 	}
 	require.Equal(t, e.Scores()[0].Method, must(e.Predict(0)).Method) // also where all are equal
-	e, err = Backtest([][]float64{{3}}) // nothing to score yet
+	e, err = Backtest([][]float64{{3}})                               // nothing to score yet
 	require.NoError(t, err)
 	require.Equal(t, Score{Method: must(e.Predict(0)).Method}, e.Scores()[0])
 	_, err = Backtest([][]float64{{1, 2}, {3, -1}})
