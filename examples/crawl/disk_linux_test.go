@@ -28,7 +28,7 @@ func TestDiskFull(t *testing.T) {
 
 	ballast := filepath.Join(dir, "ballast")
 	require.NoError(t, os.WriteFile(ballast, make([]byte, 96<<20-engine.Reserve), 0o600))
-	waitFor(t, &log, func() bool { return strings.Contains(log.String(), "rests") })
+	waitFor(t, &log, func() bool { return strings.Contains(log.String(), "resting") })
 	require.Contains(t, log.String(), "MiB free")
 	rests := 0 // those under way come in first
 	waitFor(t, &log, func() bool {

@@ -156,6 +156,7 @@ func (c *Crawler) poll(ctx context.Context, j shard.Job) bool {
 	polling, cancel := context.WithCancel(fetch.WithGuard(ctx, j.Loop.Sure))
 	defer cancel()
 	defer context.AfterFunc(j.Loop.Held(), cancel)()
+	defer context.AfterFunc(j.Loop.Alive(), cancel)()
 	res := c.Fetcher.Poll(polling, j.ID, j.URL, j.Copy)
 	switch {
 	case ctx.Err() != nil: // it is asked again after a restart

@@ -82,6 +82,8 @@ type Loop struct {
 	calls chan func(*State)
 	found chan Event
 	ended chan struct{} // closed when Run has returned
+	alive context.Context
+	die   context.CancelFunc
 
 	id       uint64
 	inFlight int       // polls submitted, answered or not
@@ -107,7 +109,9 @@ type Loop struct {
 
 // NewLoop returns a loop.
 func NewLoop(cfg Config) *Loop {
+	alive, die := context.WithCancel(context.Background())
 	return &Loop{
+		alive: alive, die: die,
 		cfg: cfg, calls: make(chan func(*State)), found: make(chan Event, 4*packEvents), ended: make(chan struct{}),
 		id: cfg.IDs, asking: true, appended: make(chan error, 1), saved: make(chan error, 1),
 	}
@@ -152,7 +156,11 @@ func (l *Loop) Abandon(ctx context.Context, j Job) {
 }
 
 // Sure reports whether the shard may be polled for.
-func (l *Loop) Sure() bool { return l.cfg.Log == nil || l.cfg.Log.Sure() }
+func (l *Loop) Sure() bool { return l.alive.Err() == nil && (l.cfg.Log == nil || l.cfg.Log.Sure()) }
+
+// Alive returns a context that ends when the loop does: what was asked for and is not under way by
+// then is another owner's.
+func (l *Loop) Alive() context.Context { return l.alive }
 
 // Held returns a context that ends when Sure does.
 func (l *Loop) Held() context.Context {
@@ -238,6 +246,7 @@ func (l *Loop) apply(events []Event) error {
 // Run runs the shard until the context ends, Stop is closed, or the log fails.
 func (l *Loop) Run(ctx context.Context) error {
 	defer close(l.ended)
+	defer l.die()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var lost <-chan struct{}
