@@ -8,9 +8,9 @@ import (
 )
 
 // A Problem is to allocate a budget of polls to pages whose change rates are known: maximise Σ
-// w_i·V(x_i) over frequencies x_i with Σ c_i·x_i = Budget and Lower_i ≤ x_i ≤ Upper_i. Optimal solves
-// it, Value says what given frequencies are worth. Take it where the rates are known, or for the
-// bound that no learner exceeds.
+// w_i·V(x_i) over frequencies x_i with Σ c_i·x_i = Budget and Lower_i ≤ x_i ≤ Upper_i. Optimal
+// solves it, Value says what given frequencies are worth. Take it where the rates are known, or
+// for the bound that no learner exceeds.
 //
 // It is the nonlinear fractional knapsack problem of Granmo et al. 2006, section III, with
 // weights, costs, bounds and a choice of objective.
@@ -92,8 +92,9 @@ func (p *Problem) check() error {
 	return nil
 }
 
-// Value returns Σ w_i·V(x_i). The budget, the costs and the bounds do not matter. It returns ErrFrequency
-// for a frequency that is negative or not finite, or if there are not as many as Rates.
+// Value returns Σ w_i·V(x_i). The budget, the costs and the bounds do not matter. It returns
+// ErrFrequency for a frequency that is negative or not finite, or if there are not as many as
+// Rates.
 func (p Problem) Value(x []float64) (float64, error) {
 	if len(x) != len(p.Rates) {
 		return 0, fmt.Errorf("%w: %d frequencies for %d rates", ErrFrequency, len(x), len(p.Rates))
@@ -111,7 +112,8 @@ func (p Problem) Value(x []float64) (float64, error) {
 
 // Optimal returns the frequencies that maximise Σ w_i·V(x_i), and the price of the budget: how
 // much the optimum grows per further poll, or unit of cost, per unit of time (0 where that is below
-// the least number, +Inf where it is above the greatest). Pages that never change, or weigh nothing, get only what the others cannot take.
+// the least number, +Inf where it is above the greatest). Pages that never change, or weigh
+// nothing, get only what the others cannot take.
 //
 // It returns ErrBudget if the bounds leave no room for the budget, and ErrRate, ErrWeight,
 // ErrFrequency or ErrConfig for a bad value, with its index.

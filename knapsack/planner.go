@@ -28,8 +28,9 @@ type PlannerConfig struct {
 
 // Planner estimates every page's change rate as if it were constant, solves for the optimal
 // frequencies, and polls at them: Next gives the page to poll, Observe learns. SetWeight changes
-// how much a page counts, SetCost what its polls cost; Rate, Frequency and Price tell what has been learnt. Take it for pages
-// whose rates do not change. It never forgets, so that RateFilter is better on bursty pages.
+// how much a page counts, SetCost what its polls cost; Rate, Frequency and Price tell what has
+// been learnt. Take it for pages whose rates do not change. It never forgets, so that RateFilter
+// is better on bursty pages.
 //
 // It covers what the literature offers besides automata:
 //
@@ -186,8 +187,8 @@ func (p *Planner) Rate(page int) (float64, error) {
 	return p.plan.Rate(slot), nil
 }
 
-// Price returns how much the objective grows per further poll, or unit of cost, per unit of time, at
-// the present estimates; 0 before the first plan.
+// Price returns how much the objective grows per further poll, or unit of cost, per unit of
+// time, at the present estimates; 0 before the first plan.
 func (p *Planner) Price() float64 {
 	return p.plan.Price()
 }

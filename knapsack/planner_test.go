@@ -98,8 +98,8 @@ func TestPlannerWeights(t *testing.T) {
 	}
 }
 
-// Where polls cost unequal amounts, a planner spends its budget on them near the optimum at the true
-// rates, also after it was saved.
+// Where polls cost unequal amounts, a planner spends its budget on them near the optimum at the
+// true rates, also after it was saved.
 func TestPlannerCosts(t *testing.T) {
 	t.Parallel()
 	const n, budget, span = 60, 30.0, 800.0

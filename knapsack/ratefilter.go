@@ -32,10 +32,11 @@ import (
 // # Guarantees
 //
 // Decisions depend on the calls alone, and a filter that was saved and restored continues
-// bit for bit (in the same build on the same kind of processor). No page starves: with n pages, polls at a steady rate and no limits set,
-// each page is polled again within 81·n polls, whatever the answers. Where nothing is to be had by
-// polling some pages more than others, it polls them in turn, and loses to doing so from the
-// beginning what it learns in the first n polls.
+// bit for bit (in the same build on the same kind of processor). No page starves: with n pages,
+// polls at a steady rate and no limits set, each page is polled again within 81·n polls,
+// whatever the answers. Where nothing is to be had by polling some pages more than others, it
+// polls them in turn, and loses to doing so from the beginning what it learns in the first n
+// polls.
 //
 // # Cost
 //
@@ -66,9 +67,9 @@ import (
 // nothing.
 //
 // Prior. What is known of pages with few polls is judged in the light of all pages: the average of
-// the beliefs about them, and as much of a flat one. In a group it is also judged in the light of the
-// group's other pages, as far as those change more often, or less, than all do; a new page begins
-// like them.
+// the beliefs about them, and as much of a flat one. In a group it is also judged in the light
+// of the group's other pages, as far as those change more often, or less, than all do; a new
+// page begins like them.
 //
 // Index. The value of a poll is the slope V' of the objective (see [Objective]) at the gap
 // since the last one, averaged over the posterior, plus half its standard deviation: a poll
@@ -208,6 +209,7 @@ func NewRateFilter(n int, cfg RateFilterConfig) (*RateFilter, error) {
 	f.beliefs = make([]belief.Packed, n)
 	f.model = belief.NewModel(worth[f.objective]())
 	f.census = census.New(n)
+	f.focus()
 	f.levels = newLevels()
 	f.common = factor.New(&f.levels[ofAll])
 	f.changed = newBits(n)
@@ -312,8 +314,7 @@ func (f *RateFilter) focus() {
 	if f.without&ablation.Prior != 0 {
 		return
 	}
-	landing := f.census.Prior.Landing()
-	f.model.Focus(f.census.Prior.Factor(), &landing)
+	f.model.Focus(f.census.Prior.Factor(), f.census.Prior.Landing())
 }
 
 // Observe implements Scheduler, in O(log n).

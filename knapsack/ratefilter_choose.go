@@ -305,8 +305,8 @@ func (f *RateFilter) refreshSome() {
 	}
 }
 
-// alike reports whether a page is one of those that the queue looks at together, as nothing is known
-// of them.
+// alike reports whether a page is one of those that the queue looks at together, as nothing is
+// known of them.
 func (f *RateFilter) alike(slot uint32) bool {
 	return f.beliefs[slot].Blank() && f.polled[slot] <= f.meter.Start() && f.early == nil && !f.queue.Listed(slot)
 }

@@ -132,8 +132,8 @@ func TestGroupsOfNeighbours(t *testing.T) {
 }
 
 // A page that is new begins with what is known of its group: beside pages that change often it is
-// expected to, whatever the objective, and beside pages that hardly change it is not. Without groups
-// both begin alike.
+// expected to, whatever the objective, and beside pages that hardly change it is not. Without
+// groups both begin alike.
 func TestNewPagesBeginLikeTheirGroup(t *testing.T) {
 	t.Parallel()
 	const n = 60

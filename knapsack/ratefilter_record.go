@@ -44,10 +44,10 @@ func (f *RateFilter) RecordChanges(page int, from, until float64, times []float6
 		return err
 	}
 	s := uint32(slot)
-	f.recall(s)
 	last, fresh := f.last(s), f.beliefs[slot].Blank()
 	if told := f.early[s]; len(told) > 0 {
-		last, fresh = max(last, told[len(told)-1].until), false
+		last = max(last, told[len(told)-1].until)
+		fresh = fresh && f.model.Known() && !slices.ContainsFunc(told, stretch.known)
 	}
 	before := math.Inf(-1)
 	for i, t := range times {
@@ -69,6 +69,7 @@ func (f *RateFilter) RecordChanges(page int, from, until float64, times []float6
 	if !(begin <= until) || timely(until) != nil || timely(begin) != nil && !math.IsInf(begin, -1) {
 		return fmt.Errorf("%w: page %d: changes from %v to %v, known as of %v", ErrTime, page, from, until, last)
 	}
+	f.recall(s)
 	after := sort.Search(len(times), func(i int) bool { return times[i] > begin })
 	told := stretch{begin, until, slices.Clone(times[after:])}
 	gap := until - begin
@@ -87,6 +88,9 @@ type stretch struct {
 	from, until float64
 	times       []float64
 }
+
+// known reports whether there is anything to learn from a stretch.
+func (s stretch) known() bool { return s.until > s.from }
 
 // tell learns from a stretch of time, of a page last known at some time.
 func (f *RateFilter) tell(slot uint32, told stretch, last float64) {
@@ -163,7 +167,7 @@ func (f *RateFilter) recall(slot uint32) {
 	for _, s := range told {
 		f.model.Pass(&b, max(0, s.from-last))
 		f.learnTimes(&b, s, 1)
-		last, known = s.until, known || s.until > s.from
+		last, known = s.until, known || s.known()
 	}
 	if now := f.last(slot); now > last {
 		f.model.Pass(&b, now-last)

@@ -100,7 +100,7 @@ func (f *RateFilter) SetInterval(page int, shortest, longest float64) error {
 // A hint lives until the page's next answer; what an old one is worth is learnt. One that is
 // older than the last answer is ignored, and so is a second one of the same source. One of a
 // time to come counts from then on, one that comes during a flight for its answer. One that is
-// more than 64 cycles ahead of the latest Next is ErrTime: it is in another unit.
+// more than 64 cycles ahead of the latest poll is ErrTime: it is in another unit.
 //
 // O(sources + log n); the first call takes O(n).
 func (f *RateFilter) Signal(page, source int, at float64) error {

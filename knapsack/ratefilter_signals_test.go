@@ -4,6 +4,7 @@ import (
 	"container/heap"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -134,48 +135,65 @@ func TestSignalAhead(t *testing.T) {
 	require.ErrorIs(t, f.Signal(1, 64, 39), ErrConfig)
 }
 
-// The page of which a signal comes is the next one polled, whatever the objective: of 100 pages that
-// change alike, and nearly as soon if it changes a tenth as often as the others.
+// The page of which a signal comes is the next one polled, or soon, whatever the objective: of 100
+// pages that change alike, and nearly as soon if it changes a tenth as often as the others.
 func TestSignalComesFirst(t *testing.T) {
 	t.Parallel()
-	const n = 100
+	const seeds = 6
 	for o := range objectives {
-		f := must(NewRateFilter(n, RateFilterConfig{Objective: o}))
-		rng := rand.New(rand.NewPCG(4, 4))
-		last, now, told := make([]float64, n), 0.0, -1
-		poll := func() int {
-			now++
-			page := must(f.Next(now))
-			rate := 0.7 / n
-			if page < n/10 {
-				rate /= 10
-			}
-			changed := page == told || rng.Float64() < -math.Expm1(-rate*(now-last[page]))
-			require.NoError(t, f.Observe(page, now, changed))
-			last[page] = now
-			return page
+		var usual, slow []int
+		for seed := range uint64(seeds) {
+			u, s := waitsAfterSignals(t, o, seed)
+			usual, slow = append(usual, u...), append(slow, s...)
 		}
-		waits := func(page int) (polls int) {
-			for now-last[page] < n/5 { // it may have been polled just now
-				poll()
-			}
-			require.NoError(t, f.Signal(page, 0, now))
-			told = page
-			for polls = 1; poll() != page; polls++ {
-			}
-			told = -1
-			return polls
+		slices.Sort(usual)
+		slices.Sort(slow)
+		tenth := len(usual) * 9 / 10
+		t.Logf("%v: polls from a signal to its page: median %d, the slowest tenth from %d; of a slow page %d, %d",
+			o, usual[len(usual)/2], usual[tenth], slow[len(slow)/2], slow[tenth])
+		require.Equal(t, 1, usual[len(usual)/2])
+		require.LessOrEqual(t, usual[tenth], 5)
+		require.Equal(t, 1, slow[len(slow)/2])
+		require.LessOrEqual(t, slow[tenth], 5)
+	}
+}
+
+// waitsAfterSignals returns how many polls a page of which a signal comes waits, and a slow one.
+func waitsAfterSignals(t *testing.T, o Objective, seed uint64) (usual, slow []int) {
+	t.Helper()
+	const n = 100
+	f := must(NewRateFilter(n, RateFilterConfig{Objective: o}))
+	rng := rand.New(rand.NewPCG(seed, 4))
+	last, now, told := make([]float64, n), 0.0, -1
+	poll := func() int {
+		now++
+		page := must(f.Next(now))
+		rate := 0.7 / n
+		if page < n/10 {
+			rate /= 10
 		}
-		for range 20 * n {
+		changed := page == told || rng.Float64() < -math.Expm1(-rate*(now-last[page]))
+		require.NoError(t, f.Observe(page, now, changed))
+		last[page] = now
+		return page
+	}
+	waits := func(page int) (polls int) {
+		for now-last[page] < n/5 { // it may have been polled just now
 			poll()
 		}
-		usual, slow := 0, 0
-		for k := range 10 {
-			usual += waits(50 + k)
-			slow += waits(k)
+		require.NoError(t, f.Signal(page, 0, now))
+		told = page
+		for polls = 1; poll() != page; polls++ {
 		}
-		t.Logf("%v: polls from a signal to its page: %.1f, of a slow page %.1f", o, float64(usual)/10, float64(slow)/10)
-		require.LessOrEqual(t, usual, 15)
-		require.LessOrEqual(t, slow, 40)
+		told = -1
+		return polls
 	}
+	for range 20 * n {
+		poll()
+	}
+	for k := range 10 {
+		usual = append(usual, waits(50+k))
+		slow = append(slow, waits(k))
+	}
+	return usual, slow
 }

@@ -102,9 +102,9 @@ func (f *RateFilter) Stats() Stats {
 // WhatIf returns what the best schedule would reach with a number of polls per unit of time, at the
 // rates at which pages were found to change of late: the mean value of a page, as the Objective
 // defines it, such as the share of time in which a copy is current. WhatIf of twice Stats.Budget is
-// what twice the budget would give. Where there was a SetCost, polls is what they may cost. It takes
-// no account of weights and limits. Rates far above the frequency of polls come out too low, as most
-// changes are missed; see TestWhatIf.
+// what twice the budget would give. Where there was a SetCost, polls is what they may cost. It
+// takes no account of weights and limits. Rates far above the frequency of polls come out too
+// low, as most changes are missed; see TestWhatIf.
 //
 // It is an error as long as no page has been observed. It takes O(1): about 10 µs, and up to 10 ms
 // with costs, which are those of up to 1000 pages then.

@@ -55,8 +55,8 @@ func TestWhatIf(t *testing.T) {
 	require.ErrorIs(t, err, ErrConfig)
 }
 
-// With costs, what a budget would give is what the pages' own costs and rates give, by a sample of the
-// pages where there are many.
+// With costs, what a budget would give is what the pages' own costs and rates give, by a sample
+// of the pages where there are many.
 func TestWhatIfOfCosts(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{400, 6000} {

@@ -19,8 +19,8 @@ import (
 type sums struct{ learnt, changes, noise, wrong uint64 }
 
 // audit compares the whole log of all shards with what the web answered, and with what the learners
-// say. It returns the polls that were answered and not learnt: those under way when something broke,
-// at most so many.
+// say. It returns the polls that were answered and not learnt: those under way when something
+// broke, at most so many.
 func audit(t *testing.T, web *demo.Web, cfg engine.Config, most int) (lost []time.Time) {
 	t.Helper()
 	cfg.KeepLog, cfg.Log = true, slog.New(slog.DiscardHandler)

@@ -57,7 +57,7 @@ func TestPrior(t *testing.T) {
 	require.InEpsilon(t, 1, sum, 1e-9)
 	require.InDelta(t, b.MeanCell(), mean, 0.05)
 	sum = 0
-	for _, l := range c.Prior.Landing() {
+	for _, l := range *c.Prior.Landing() {
 		sum += l
 	}
 	require.InEpsilon(t, 1, sum, 1e-9)

@@ -11,6 +11,7 @@ import (
 // shares out among the hypotheses.
 type Prior struct {
 	votes, factor belief.Prior
+	landing       belief.Row
 	total         float64 // of votes
 }
 
@@ -51,12 +52,7 @@ func (p *Prior) Moments() (mean, variance float64) {
 }
 
 // Landing returns the probabilities of the rates to which pages jump: those of all pages.
-func (p *Prior) Landing() (landing belief.Row) {
-	for k, share := range p.Rates() {
-		landing[k] = (share + landingVotes/belief.Cells) / (1 + landingVotes)
-	}
-	return landing
-}
+func (p *Prior) Landing() *belief.Row { return &p.landing }
 
 // Vote takes in that the belief about a page has changed. Both are informed by the prior; the zero
 // Belief has no vote, for a page that comes or goes.
@@ -66,7 +62,7 @@ func (p *Prior) Vote(before, now *belief.Belief) {
 	}
 }
 
-// estimate computes the factor.
+// estimate computes the factor and the landing.
 func (p *Prior) estimate() {
 	p.total = 0
 	for c, k := range belief.Hypothesis {
@@ -76,6 +72,9 @@ func (p *Prior) estimate() {
 	for c, k := range belief.Hypothesis {
 		ratio := p.votes[c][k] / (p.total * belief.FlatWeight(c))
 		p.factor[c][k] = (ratio + flatVotes) / (1 + flatVotes)
+	}
+	for k, share := range p.Rates() {
+		p.landing[k] = (share + landingVotes/belief.Cells) / (1 + landingVotes)
 	}
 }
 
@@ -89,6 +88,7 @@ func (p *Prior) encode(e *codec.Encoder) {
 		e.Float64s(p.votes[c][:])
 		e.Float64s(p.factor[c][:])
 	}
+	e.Float64s(p.landing[:])
 	e.Float64(p.total)
 }
 
@@ -97,6 +97,7 @@ func (p *Prior) decode(d *codec.Decoder) {
 		decodeRow(d, &p.votes[c])
 		decodeRow(d, &p.factor[c])
 	}
+	decodeRow(d, &p.landing)
 	p.total = d.Float64In(leastVotes, math.MaxFloat64)
 	for c, k := range belief.Hypothesis {
 		d.Require(p.factor[c][k] > 0, "a prior of %v", p.factor[c][k])

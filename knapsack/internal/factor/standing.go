@@ -7,25 +7,25 @@ import (
 	"github.com/recrawl/recrawl/knapsack/internal/fast"
 )
 
-// A Standing is by how much more often the pages of a group change than the pages of all: what a page
-// of which little is known begins with. It has the sums of the Marks of the group's pages. The zero
-// value has none.
+// A Standing is by how much more often the pages of a group change than the pages of all: what a
+// page of which little is known begins with. It has the sums of the Marks of the group's pages.
+// The zero value has none.
 //
 // Time: O(1). Memory: 8 bytes a group, and 2 for each page.
 //
 // # How it works
 //
-// The logarithm of a page's rate is taken to be normal around the mean of its group, and that around
-// the mean of all. Where a part k of what there was to know of a page is known, the posterior mean of
-// the logarithm lies k times as far from the mean of all as what its own polls say. So the best linear
-// estimate for a group from d, the distances of the posterior means of its pages, is Σd/(Σk + ratio),
-// and of a page itself, by the others, 1−k of that remains.
+// The logarithm of a page's rate is taken to be normal around the mean of its group, and that
+// around the mean of all. Where a part k of what there was to know of a page is known, the
+// posterior mean of the logarithm lies k times as far from the mean of all as what its own polls
+// say. So the best linear estimate for a group from d, the distances of the posterior means of
+// its pages, is Σd/(Σk + ratio), and of a page itself, by the others, 1−k of that remains.
 type Standing struct {
 	lean, known int32 // sums of those of the Marks
 }
 
-// A Mark is what a page contributes to the standing of its group. The zero Mark is that of a page of
-// which nothing is known.
+// A Mark is what a page contributes to the standing of its group. The zero Mark is that of a
+// page of which nothing is known.
 type Mark struct {
 	known uint8 // the part that is known, in 255ths
 	lean  int8  // how much further the mean of its log rate is than that of all pages, in leanSteps
@@ -43,8 +43,8 @@ const (
 	mostStanding = 3
 )
 
-// MarkOf returns the mark of a page of which a part is known, and whose log rate is so many nats above
-// that of all pages.
+// MarkOf returns the mark of a page of which a part is known, and whose log rate is so many nats
+// above that of all pages.
 func MarkOf(known, lean float64) Mark {
 	return Mark{
 		known: uint8(math.Round(math.MaxUint8 * max(0, min(1, known)))),
@@ -81,7 +81,8 @@ func (s *Standing) of(own Mark) (lean, known float64) {
 
 // A Likeness is how much alike the pages of groups are, in all groups together: by how much a page
 // leans for each nat that the others of its group make one expect, learnt by regression. The zero
-// value takes them to be as different as any, and so does one of groups that have nothing in common.
+// value takes them to be as different as any, and so does one of groups that have nothing in
+// common.
 type Likeness struct{ product, square float64 }
 
 const (

@@ -8,9 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The estimate for a page of which nothing is known, by its group, is that of least squares: in groups
-// drawn as the type says, no multiple of it is better. Where groups have nothing in common there is
-// none.
+// The estimate for a page of which nothing is known, by its group, is that of least squares: in
+// groups drawn as the type says, no multiple of it is better. Where groups have nothing in
+// common there is none.
 func TestStanding(t *testing.T) {
 	t.Parallel()
 	const groups, pages, part = 4000, 5, 0.6
@@ -45,8 +45,8 @@ func TestStanding(t *testing.T) {
 	}
 }
 
-// What a page says of itself does not count for it, of one of which all is known nothing is expected,
-// and marks can be taken out again.
+// What a page says of itself does not count for it, of one of which all is known nothing is
+// expected, and marks can be taken out again.
 func TestMarks(t *testing.T) {
 	t.Parallel()
 	var s Standing

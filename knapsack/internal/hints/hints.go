@@ -267,13 +267,13 @@ func (s *source) telling() bool { return s.rate(1) > 2*s.rate(0) }
 // Led reports whether there is a hint about a slot, and hints are worth following.
 func (h *Hints) Led(slot int) bool { return h.has(slot) && h.Telling() }
 
-// Evidence is how many times as likely a page is to have changed as it is without hints: by those of
-// all sources and their absence, by those alone that tell pages apart, and what the latter would be
-// were there no hint.
+// Evidence is how many times as likely a page is to have changed as it is without hints: by
+// those of all sources and their absence, by those alone that tell pages apart, and what the
+// latter would be were there no hint.
 type Evidence struct{ All, Telling, Silent float64 }
 
-// Evidence returns that of a page which without hints has changed with probability p, by Bayes's rule.
-// Hints are On.
+// Evidence returns that of a page which without hints has changed with probability p, by Bayes's
+// rule. Hints are On.
 func (h *Hints) Evidence(slot int, group uint32, t Spans, p float64) Evidence {
 	p = min(p, 1)
 	if !(p > 0) {

@@ -5,16 +5,16 @@ import "math"
 // An Outlook is what the best schedule would reach with other budgets: the problem of the mean page
 // of a web of which only the spread of rates is known.
 //
-// It has one page for each cell of rates, or of rates and costs, whose frequency y stands for y/share
-// polls of a page of that cell. As s·V(λ, y/s) is s^k·V(s·λ, y), with k = 0 for Detections, 2 for Age and else 1, that
-// is a Problem like others.
+// It has one page for each cell of rates, or of rates and costs, whose frequency y stands for
+// y/share polls of a page of that cell. As s·V(λ, y/s) is s^k·V(s·λ, y), with k = 0 for
+// Detections, 2 for Age and else 1, that is a Problem like others.
 type Outlook struct{ problem Problem }
 
 // leastShare is the share of page-time that counts, far below what is known.
 const leastShare = 1e-9
 
-// NewOutlook returns that of pages that spent time[k] at rates[k], and whose polls cost costs[k], or 1
-// each if that is nil. It is nil if no rate was in range.
+// NewOutlook returns that of pages that spent time[k] at rates[k], and whose polls cost
+// costs[k], or 1 each if that is nil. It is nil if no rate was in range.
 func NewOutlook(objective int, time, rates, costs []float64) *Outlook {
 	total := 0.0
 	for _, t := range time {

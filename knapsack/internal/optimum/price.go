@@ -64,8 +64,8 @@ func (m *Price) Mu() float64 { return m.mu }
 // normal reports whether a number has all its digits, with room for a quotient.
 func normal(x float64) bool { return x > leastScale && x < 1/leastScale }
 
-// Frequency returns the x between lo and hi at which a page of a weight per cost has the slope μ, or
-// comes nearest to it.
+// Frequency returns the x between lo and hi at which a page of a weight per cost has the slope
+// μ, or comes nearest to it.
 func (m *Price) Frequency(rate, weight, lo, hi float64) float64 {
 	if rate == 0 || weight == 0 {
 		return lo

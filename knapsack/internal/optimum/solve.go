@@ -13,7 +13,8 @@ type Problem struct {
 	Random                              bool
 }
 
-// The range of rates, weights, costs and budgets: w/λ² and w/(cλ) are normal numbers for all of them.
+// The range of rates, weights, costs and budgets: w/λ² and w/(cλ) are normal numbers for all of
+// them.
 const (
 	LeastInput = 1e-100
 	MostInput  = 1e100
@@ -120,8 +121,8 @@ func (s *solver) frequency(i int, m *Price) float64 {
 	return m.Frequency(s.Rates[i], s.worth(i), s.lower(i), min(s.upper(i), mostFrequency))
 }
 
-// excess returns Σ c_i·x_i(μ) − Budget, and how far from 0 it may be: a share of what the pages between
-// their bounds get, but not less than what rounding leaves.
+// excess returns Σ c_i·x_i(μ) − Budget, and how far from 0 it may be: a share of what the pages
+// between their bounds get, but not less than what rounding leaves.
 func (s *solver) excess(m *Price) (f, tolerance float64) {
 	var all Sum
 	between := 0.0

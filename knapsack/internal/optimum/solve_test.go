@@ -75,9 +75,9 @@ func drawProblem(t *rapid.T) *Problem {
 	return p
 }
 
-// logSlope is ln(w·V'(x)) of a weight per cost, −Inf where nothing is to be gained: by the table at knapsack.Objective
-// in logarithms, with a series where v is small, and nothing of what the solver uses. It has as
-// many branches as the table has rows and ranges.
+// logSlope is ln(w·V'(x)) of a weight per cost, −Inf where nothing is to be gained: by the table
+// at knapsack.Objective in logarithms, with a series where v is small, and nothing of what the
+// solver uses. It has as many branches as the table has rows and ranges.
 func logSlope(o int, random bool, rate, weight, x float64) float64 {
 	if rate == 0 || weight == 0 {
 		return math.Inf(-1)
@@ -144,8 +144,8 @@ func logSlope(o int, random bool, rate, weight, x float64) float64 {
 }
 
 // The conditions of Karush, Kuhn and Tucker: the budget is spent, the bounds hold, and no page
-// could give what a poll costs to another to the good of both. They are sufficient, as all values are
-// concave. Logarithms of slopes, up to 1400 in size, are known to 1e-12.
+// could give what a poll costs to another to the good of both. They are sufficient, as all
+// values are concave. Logarithms of slopes, up to 1400 in size, are known to 1e-12.
 func requireOptimal(t require.TestingT, p *Problem) {
 	floor, ceiling := 0.0, 0.0
 	for i := range p.Rates {

@@ -10,7 +10,8 @@ const (
 	// pagesPerNat is how many pages, as a part of all, are within a nat of the index of the best,
 	// about; mostMove bounds how far the level moves for that.
 	pagesPerNat, mostMove = 0.77, 0.05
-	// If there is no hot page it falls until there is one, but not by more than farthestFall at a time.
+	// If there is no hot page it falls until there is one, but not by more than farthestFall at a
+	// time.
 	farthestFall = 0.4
 	// The time that has to pass for a page is taken to grow with this power of the level, whatever its
 	// index: with 1 pages are due too late after a rise, as in the first cycle, and with 0 too late

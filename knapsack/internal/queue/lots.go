@@ -98,8 +98,8 @@ func (q *Queue) follow(s uint32, l *lot, now float64, clock Clock) {
 	l.due = q.lotDue(l)
 }
 
-// narrow is how long a lot may have lasted, as a part of the time since, for one multiplier to be that
-// of all its pages.
+// narrow is how long a lot may have lasted, as a part of the time since, for one multiplier to
+// be that of all its pages.
 const narrow = 0.05
 
 // lotDue returns when the first page of a lot is due, +Inf if there is none.

@@ -13,7 +13,8 @@
 // lot. Within a lot the order does not change, so that only the time of its first page has to
 // follow. The pages of a small group are a list, which is gone through. What is kept of a page is
 // the time that has to pass at the level, multiplier times elapsed time; when that is depends on
-// nothing but the present multiplier and level, so that times do not drift when these go to and fro.
+// nothing but the present multiplier and level, so that times do not drift when these go to and
+// fro.
 //
 // Groups also may be shut for a time, and pages held; of both the queue knows when that is over.
 // Pages may have a deadline, after which they go before all others unless they are held or their

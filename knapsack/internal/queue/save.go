@@ -110,7 +110,7 @@ func Decode(d *codec.Decoder, slots int, waits func(slot int) bool) Queue {
 	q := Queue{place: slices.Repeat([]uint32{None}, slots), nodes: make([]node, slots)}
 	for slot, x := range d.Float32sIn(slots, 0, math.MaxFloat32) {
 		d.Require((where[slot] != None) == waits(slot), "slot %d is out of place", slot)
-		d.Require(x == 0 || inSet(where[slot]), "slot %d has a frequency of %v and is in no set", slot, x)
+		d.Require(math.Float32bits(x) == 0 || inSet(where[slot]), "slot %d has a frequency of %v and is in no set", slot, x)
 		q.nodes[slot].x = x
 	}
 	q.group = d.Uint32s()

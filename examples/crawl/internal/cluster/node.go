@@ -4,9 +4,9 @@
 // # How it works
 //
 // All nodes see who is there. The first by name among them, which is no office that anyone holds,
-// brings the plan up to date, which says which shard is to live where; the board takes it only if it
-// follows the one before. Each node closes the shards that are to live elsewhere, and opens those
-// that are to live with it once nobody owns them any more.
+// brings the plan up to date, which says which shard is to live where; the board takes it only
+// if it follows the one before. Each node closes the shards that are to live elsewhere, and
+// opens those that are to live with it once nobody owns them any more.
 //
 // Which node reaches which host fastest plays no part: a shard has hosts from everywhere, so that
 // nodes hardly differ in the mean of their durations. Within a node package partition finds the

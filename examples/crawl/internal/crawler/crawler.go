@@ -133,7 +133,8 @@ func (c *Crawler) Spent() (polls uint64) {
 	return polls
 }
 
-// Each calls a function with the state of each shard that is here, while nothing else happens to it.
+// Each calls a function with the state of each shard that is here, while nothing else happens to
+// it.
 func (c *Crawler) Each(ctx context.Context, do func(*shard.Loop, *shard.State)) error {
 	for _, p := range c.all() {
 		err := p.loop.Do(ctx, func(s *shard.State) { do(p.loop, s) })

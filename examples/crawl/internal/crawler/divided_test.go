@@ -82,9 +82,9 @@ func (d *divided) Observe(page int, now float64, changed bool) error {
 	return d.filters[d.shard[page]].Observe(d.own[page], now, changed)
 }
 
-// Many learners that divide a budget by their prices find nearly as much as one that has it all. The
-// hosts differ: on some all pages change often. Shares that are equal and stay so are beside it. The
-// table of RESULTS.md:
+// Many learners that divide a budget by their prices find nearly as much as one that has it all.
+// The hosts differ: on some all pages change often. Shares that are equal and stay so are beside
+// it. The table of RESULTS.md:
 //
 //	go test ./examples/crawl/internal/crawler -run TestDivided -v -divided 5 -timeout 1h
 func TestDivided(t *testing.T) {

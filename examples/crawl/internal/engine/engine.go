@@ -94,8 +94,8 @@ type Engine struct {
 	session *Session
 }
 
-// clusterShards is enough for the loads of a dozen nodes to be even, and few enough for each learner
-// to have pages to compare; see TestDivided in package crawler.
+// clusterShards is enough for the loads of a dozen nodes to be even, and few enough for each
+// learner to have pages to compare; see TestDivided in package crawler.
 const clusterShards = 16
 
 // DefaultLease is short enough for the shards of a dead node to be polled again within 15 s, and

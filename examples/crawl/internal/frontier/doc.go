@@ -7,14 +7,14 @@
 // # Guarantees
 //
 // What was acknowledged is there after a kill of the process: URLs, leases, blocks, delays, limits
-// and what was learnt. A URL is given to one client at a time, and a queue within its delay to none.
-// With the engine's default sync, a loss of power can take up to two minutes of it.
+// and what was learnt. A URL is given to one client at a time, and a queue within its delay to
+// none. With the engine's default sync, a loss of power can take up to two minutes of it.
 //
 // # Cost
 //
 // All changes go through one lock, and one log in which those of many clients share a record: 9 to
-// 36 µs of a processor for a URL, client included. Each time the log has grown by half of the state,
-// the state is saved, for which calls wait: 1.4 s of a processor for a million URLs. See
+// 36 µs of a processor for a URL, client included. Each time the log has grown by half of the
+// state, the state is saved, for which calls wait: 1.4 s of a processor for a million URLs. See
 // TestScale.
 //
 // # How it works

@@ -117,8 +117,8 @@ func (s *Server) GetURLStatus(_ context.Context, p *pb.URLStatusRequest) (*pb.UR
 	return itemFrom(item, key, crawl)
 }
 
-// itemFrom returns the message of a URL: a known one, as the reference has it, also for one that was
-// only discovered.
+// itemFrom returns the message of a URL: a known one, as the reference has it, also for one that
+// was only discovered.
 func itemFrom(i book.Item, key, crawl string) (*pb.URLItem, error) {
 	info, err := infoFrom(i.URL, key, crawl, i.Meta)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	pb "github.com/recrawl/recrawl/examples/crawl/internal/frontier/urlfrontierpb"
 )
 
-// The cases that the tests of the reference (crawler-commons/url-frontier 2.6) are about, in words of
-// our own. Those of its service acknowledge a discovered URL that is known by SKIPPED.
+// The cases that the tests of the reference (crawler-commons/url-frontier 2.6) are about, in
+// words of our own. Those of its service acknowledge a discovered URL that is known by SKIPPED.
 
 const refCrawl = "crawl_id"
 

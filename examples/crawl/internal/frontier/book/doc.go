@@ -8,14 +8,14 @@
 // # Guarantees
 //
 // The state is a function of its events. A URL that was given is not given again until its lease is
-// over or it is put back, a queue gives nothing while it is blocked or its delay has not passed, and
-// no queue that has URLs due waits for more than a turn of each other one.
+// over or it is put back, a queue gives nothing while it is blocked or its delay has not passed,
+// and no queue that has URLs due waits for more than a turn of each other one.
 //
 // # Cost
 //
-// Time: O(log n) for each URL that is put or given, with n the URLs of its queue, its crawl's queues
-// or its crawl's pages, and O(queues) for what is asked of all queues of a crawl. Memory: about 550
-// bytes a URL that is learnt of, besides its text, in queues of 10.
+// Time: O(log n) for each URL that is put or given, with n the URLs of its queue, its crawl's
+// queues or its crawl's pages, and O(queues) for what is asked of all queues of a crawl. Memory:
+// about 550 bytes a URL that is learnt of, besides its text, in queues of 10.
 //
 // # How it works
 //
@@ -23,10 +23,10 @@
 // first has come it waits, and then it is ready. A queue gives those that are ready, the one due
 // first in front. A discovered URL is due at once, one that nothing was learnt of at the date that
 // the client gave it, and any other when a [knapsack.RateFilter] expects to poll it. The filter
-// does not choose by itself, as a client asks for certain queues: all its pages are deferred but the
-// one that a queue gives, so that its Next has no choice and still measures the budget, from which
-// follow the price of a poll and the time at which a page is due. As the price moves, for each URL
-// that is given one other is looked at again.
+// does not choose by itself, as a client asks for certain queues: all its pages are deferred but
+// the one that a queue gives, so that its Next has no choice and still measures the budget, from
+// which follow the price of a poll and the time at which a page is due. As the price moves, for
+// each URL that is given one other is looked at again.
 //
 // Queues whose first URL is due stand in line, and are served in turn. Others that have a URL ready
 // come after them, the one whose URL is due first in front: a client that asks for more than what

@@ -223,8 +223,8 @@ func (c *machine) get(t *rapid.T) {
 	}
 }
 
-// inOrder requires that of the URLs that nothing was learnt of a queue gave what was due first. When
-// others are due moves while URLs are given.
+// inOrder requires that of the URLs that nothing was learnt of a queue gave what was due first.
+// When others are due moves while URLs are given.
 func (c *machine) inOrder(t *rapid.T, at place, given, free []string) {
 	q := c.s.Queue(at.crawl, at.key)
 	latest := math.Inf(-1)

@@ -50,8 +50,8 @@ func used(t testing.TB, n int) *State {
 	return s
 }
 
-// use does what a server does with a state. It asks queues by name, as the order of those in line is
-// not saved.
+// use does what a server does with a state. It asks queues by name, as the order of those in
+// line is not saved.
 func use(s *State) any {
 	var did []any
 	now := s.Latest + 10

@@ -256,9 +256,10 @@ func (c *Crawl) give(q *Queue, pos uint32, now, until float64) error {
 }
 
 // sweep is how many URLs are looked at again for each that is given. The price of a poll moves, and
-// so does the time at which a URL is due: URLs that are not followed wait while the others are polled
-// too often, and keep the price low. That costs 5 to 30 % of the detections, of which 1 regains all
-// and 3 no more. See go test ./examples/crawl/internal/frontier/book -run TestLearns -v.
+// so does the time at which a URL is due: URLs that are not followed wait while the others are
+// polled too often, and keep the price low. That costs 5 to 30 % of the detections, of which 1
+// regains all and 3 no more. See go test ./examples/crawl/internal/frontier/book -run TestLearns
+// -v.
 const sweep = 1
 
 // refresh goes on through the URLs that are learnt of, and follows the times when they are due.
@@ -312,8 +313,8 @@ func (c *Crawl) delete(q *Queue) (gone int, err error) {
 	return gone, nil
 }
 
-// purge forgets the URLs of a queue, or of all, that came before a time. A queue of which nothing is
-// set goes with its last URL.
+// purge forgets the URLs of a queue, or of all, that came before a time. A queue of which
+// nothing is set goes with its last URL.
 func (c *Crawl) purge(e *Event) (gone int, err error) {
 	for _, q := range c.queues {
 		if q == nil || e.Key != "" && q.key != e.Key {
