@@ -49,7 +49,8 @@ func checkCost(page int, cost float64) error {
 	return nil
 }
 
-// check returns an error that names the first bad value.
+// check returns an error that names the first bad value. It has a branch for each thing that may be
+// wrong.
 func (p *Problem) check() error {
 	n := len(p.Rates)
 	switch {

@@ -50,7 +50,8 @@ func (t *trail) apply(at int32, chosen []bool) {
 // For every sum it keeps the largest first[sum] such that the sum can be
 // had without taking out any item below first[sum]; more means that more
 // items may still be taken out. O(n·r) time, 24·r bytes and the trail, of
-// which it makes most steps. It says whether it came to an end.
+// which it makes most steps. It says whether it came to an end. It is long because putting
+// items in, taking them out and finding the way back share the tables.
 func (s *subset) balance(ctx context.Context, most int) bool {
 	r := s.w[0]
 	base := s.c - r + 1 // sum base+k is at index k

@@ -276,6 +276,8 @@ func (c *machine) control(t *rapid.T) {
 	c.apply(t, e)
 }
 
+// remove removes URLs, queues or crawls. It is complex only in sum, as the interface has three ways
+// of that, and the model none of its own.
 func (c *machine) remove(t *rapid.T) {
 	p := placeOf(t)
 	e := Event{Kind: rapid.SampledFrom([]Kind{DeleteQueue, DeleteCrawl, Purge, Purge}).Draw(t, "kind"), Crawl: p.crawl}

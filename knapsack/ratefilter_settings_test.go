@@ -1,0 +1,152 @@
+package knapsack
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Weights, limits and groups do what they say, on pages that all change alike.
+func TestRateFilterLimits(t *testing.T) {
+	t.Parallel()
+	const n = 60
+	f := must(NewRateFilter(n, RateFilterConfig{Objective: Freshness}))
+	slow := must(f.AddGroup(GroupConfig{MinGap: 5}))
+	small := must(f.AddGroup(GroupConfig{MaxShare: 0.05}))
+	for page := range 10 {
+		require.NoError(t, f.SetGroup(page, slow))
+		require.NoError(t, f.SetGroup(10+page, small))
+		require.NoError(t, f.SetInterval(20+page, 200, math.Inf(1)))
+		require.NoError(t, f.SetInterval(30+page, 0, 25))
+		require.NoError(t, f.SetWeight(40+page, 0))
+		require.NoError(t, f.SetWeight(50+page, 4))
+	}
+	rng := rand.New(rand.NewPCG(1, 1))
+	var polls [6]int
+	last := make([]float64, n)
+	groupAt := math.Inf(-1)
+	longest := 0.0
+	for k := 1; k <= 12_000; k++ {
+		now := float64(k)
+		page := must(f.Next(now))
+		gap := now - last[page]
+		switch page / 10 {
+		case 0:
+			require.GreaterOrEqual(t, now-groupAt, 5.0)
+			groupAt = now
+		case 2:
+			if last[page] > 0 {
+				require.GreaterOrEqual(t, gap, 200.0)
+			}
+		case 3:
+			if k > 1000 {
+				longest = max(longest, gap)
+			}
+		}
+		polls[page/10]++
+		last[page] = now
+		// Pages below 40 change faster or slower by page, so that polling in turn is not all there
+		// is.
+		require.NoError(t, f.Observe(page, now, rng.Float64() < -math.Expm1(-gap*0.002*float64(1+page%10))))
+	}
+	t.Logf("polls %v, longest gap %v of 25", polls, longest)
+	require.LessOrEqual(t, float64(polls[1]), 0.05*12_000+2)
+	require.LessOrEqual(t, longest, 25.0+10) // all ten such pages may be due at once
+	require.Less(t, polls[4], polls[5]/4)
+}
+
+// Hints that are right are followed; that they are is learnt.
+func TestRateFilterSignals(t *testing.T) {
+	t.Parallel()
+	const n = 300
+	found := map[string]int{}
+	for _, kind := range []string{"none", "good", "noise"} {
+		f := must(NewRateFilter(n, RateFilterConfig{Objective: Detections}))
+		rng := rand.New(rand.NewPCG(1, 1))
+		changed := make([]bool, n)
+		for k := 1; k <= 20_000; k++ {
+			now := float64(k)
+			// A page changes at each poll; four of five changes give a hint, and there
+			// is a false one for every five changes.
+			{
+				page := rng.IntN(n)
+				changed[page] = true
+				hint := rng.Float64() < 0.8
+				other := rng.IntN(n)
+				switch {
+				case kind == "good" && hint:
+					require.NoError(t, f.Signal(page, 0, now))
+				case kind == "good", kind == "noise":
+					require.NoError(t, f.Signal(other, 0, now))
+				}
+			}
+			page := must(f.Next(now))
+			if changed[page] {
+				found[kind]++
+			}
+			require.NoError(t, f.Observe(page, now, changed[page]))
+			changed[page] = false
+		}
+		precision, recall := f.SignalQuality(0)
+		t.Logf("%s: found %d of 20,000 changes; precision %.2f, recall %.2f", kind, found[kind], precision, recall)
+		if kind == "good" {
+			require.InDelta(t, 0.8, precision, 0.1)
+			require.Greater(t, recall, 0.75) // several changes may share a hint
+		}
+	}
+	require.Greater(t, float64(found["good"]), 1.1*float64(found["none"]))
+	require.Greater(t, float64(found["noise"]), 0.95*float64(found["none"]))
+}
+
+// observeAll answers a poll that tells all changes.
+func observeAll(t require.TestingT, f *RateFilter, page int, now float64, times []float64) {
+	require.NoError(t, f.RecordChanges(page, math.Inf(-1), now, times))
+	require.NoError(t, f.Observe(page, now, len(times) > 0))
+}
+
+// Where every change is known, the estimate of a rate is as good as the count of
+// changes allows, and better than what one bit per poll gives.
+func TestRateFilterRecordChanges(t *testing.T) {
+	t.Parallel()
+	const n = 200
+	rng := rand.New(rand.NewPCG(1, 1))
+	rates := make([]float64, n)
+	all := must(NewRateFilter(n, RateFilterConfig{Objective: Detections}))
+	one := must(NewRateFilter(n, RateFilterConfig{Objective: Detections}))
+	for i := range rates {
+		rates[i] = math.Exp(1.5 * rng.NormFloat64())
+	}
+	for k := 1; k <= 30*n; k++ {
+		for _, f := range []*RateFilter{all, one} {
+			page := must(f.Next(float64(k) / n))
+			from, now := f.last(uint32(page)), float64(k)/n
+			var times []float64
+			for at := from + rng.ExpFloat64()/rates[page]; at < now; at += rng.ExpFloat64() / rates[page] {
+				times = append(times, at)
+			}
+			if f == all {
+				observeAll(t, f, page, now, times)
+			} else {
+				require.NoError(t, f.Observe(page, now, len(times) > 0))
+			}
+		}
+	}
+	var errs [2]float64
+	covered := 0
+	for i, rate := range rates {
+		for k, f := range []*RateFilter{all, one} {
+			est := must(f.Rate(i))
+			require.True(t, 0 < est.Low && est.Low <= est.Median && est.Median <= est.High && est.Mean > est.Low)
+			errs[k] += math.Abs(math.Log(est.Median/rate)) / n
+			if k == 0 && est.Low <= rate && rate <= est.High {
+				covered++
+			}
+		}
+	}
+	t.Logf("mean error of log rate: %.3f, with one bit per poll %.3f; %d of %d within the quantiles", errs[0], errs[1], covered, n)
+	require.Less(t, errs[0], 0.8*errs[1])
+	require.Less(t, errs[0], 0.5)
+	require.Greater(t, covered, n*7/10)
+}
