@@ -217,7 +217,7 @@ func TestPredictorAllocatesNothingForKnownSites(t *testing.T) {
 // Durations as far apart as they may be leave finite scores.
 func TestPredictorOfExtremeDurations(t *testing.T) {
 	t.Parallel()
-	e := must(Backtest([][]float64{{longestRun, math.SmallestNonzeroFloat64, longestRun, 1}}))
+	e := must(Backtest([][]float64{{longestRun, leastDuration, longestRun, 1}}))
 	for _, s := range e.Scores() {
 		require.False(t, math.IsInf(s.AbsError, 0) || math.IsNaN(s.AbsError), s.Method)
 		require.False(t, math.IsInf(s.Spread, 0) || math.IsNaN(s.Spread), s.Method)
