@@ -10,6 +10,7 @@ import (
 
 	"github.com/recrawl/recrawl/binpack"
 	"github.com/recrawl/recrawl/examples/internal/report"
+	graph "github.com/recrawl/recrawl/internal/packing/petersen"
 )
 
 // family draws instances like those of a benchmark collection.
@@ -63,19 +64,7 @@ func hard(rng *rand.Rand) binpack.Problem[int] {
 // With split set one edge is in two pieces that let them be packed.
 func petersen(rng *rand.Rand, c int, split bool) ([]int, error) {
 	for {
-		var end [10]int
-		sum := 0
-		for v := range end {
-			end[v] = c/20 + rng.IntN(c/10)
-			sum += end[v]
-		}
-		if end[9] += c - sum; end[9] < c/40 {
-			continue
-		}
-		var w []int
-		for v := range 5 {
-			w = append(w, end[v]+end[(v+1)%5], end[v]+end[v+5], end[v+5]+end[(v+2)%5+5])
-		}
+		end, w := graph.Edges(rng, c)
 		// Other sets may fill a bin as well.
 		s, err := binpack.Solve(context.Background(), binpack.Problem[int]{Weights: w, Capacity: c}, binpack.SolveConfig{Nodes: -1})
 		if err != nil {

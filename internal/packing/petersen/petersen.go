@@ -1,29 +1,33 @@
-// Package petersen draws items for tests of bin packing that are packed in fractions only.
+// Package petersen draws items that are packed in fractions only, for tests and examples of bin packing.
 package petersen
 
 import "math/rand/v2"
 
-// Core draws 15 items for 3 full bins of c that can be packed in fractions but not whole (Caprara,
-// Dell'Amico, Díaz, Iori & Rizzi 2015): the weight of an edge of the Petersen graph is the sum of
-// those of its ends, so that its perfect matchings fill a bin, and no three of them are disjoint.
-// That no other sets fill the bins is checked by trying all. (examples/binpack draws them, too, by
-// what an importer of binpack has.)
-func Core(rng *rand.Rand, c int) []int {
+// Edges draws the weights of the ends of the Petersen graph, and those of its edges, which are the
+// sums of their ends: its perfect matchings fill a bin of c each, and no three of them are disjoint
+// (Caprara, Dell'Amico, Díaz, Iori & Rizzi 2015).
+func Edges(rng *rand.Rand, c int) (end [10]int, w []int) {
 	for {
-		var end [10]int
 		sum := 0
 		for v := range end {
 			end[v] = c/20 + rng.IntN(c/10)
 			sum += end[v]
 		}
-		if end[9] += c - sum; end[9] < c/40 {
-			continue
+		if end[9] += c - sum; end[9] >= c/40 {
+			break
 		}
-		var w []int
-		for v := range 5 {
-			w = append(w, end[v]+end[(v+1)%5], end[v]+end[v+5], end[v+5]+end[(v+2)%5+5])
-		}
-		if !threeBins(w, c) {
+	}
+	for v := range 5 {
+		w = append(w, end[v]+end[(v+1)%5], end[v]+end[v+5], end[v+5]+end[(v+2)%5+5])
+	}
+	return end, w
+}
+
+// Core draws edges of which no other sets fill 3 bins, either, so that they can be packed in
+// fractions but not whole: it tries all.
+func Core(rng *rand.Rand, c int) []int {
+	for {
+		if _, w := Edges(rng, c); !threeBins(w, c) {
 			return w
 		}
 	}
