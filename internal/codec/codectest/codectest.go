@@ -64,7 +64,7 @@ func Run(t *testing.T, name string, c *Case) {
 		require.Equal(t, c.use(v), c.use(twin), "the loaded value goes on in another way")
 		require.Equal(t, save(t, v), save(t, twin), "the loaded value goes on in another way")
 	}
-	forgeries(t, data, c)
+	Forged(t, c)
 }
 
 // A Trait of a type allows it what other types must not do with forged data.
@@ -162,9 +162,11 @@ func refusals(t *testing.T, data []byte, v Saved) {
 	require.Equal(t, before, save(t, v), "a refused load changed it")
 }
 
-// forgeries changes bytes behind the header and seals the data again.
-func forgeries(t *testing.T, data []byte, c *Case) {
+// Forged changes bytes behind the header of a case and seals the data again: the last of what Run
+// tests.
+func Forged(t *testing.T, c *Case) {
 	t.Helper()
+	data := c.data
 	rng := rand.New(rand.NewPCG(1, uint64(len(data))))
 	start, end := header(data)+1, len(data)-4
 	for k := 0; start < end && k < min(mostForged, 4*(end-start)); k++ {

@@ -117,6 +117,9 @@ func (e *Event) poll() live.Poll {
 	if e.Result > First {
 		p.Err = errNoAnswer
 	}
+	if e.Result == Gone {
+		p.Status = http.StatusGone // or else the learner would keep the page
+	}
 	return p
 }
 

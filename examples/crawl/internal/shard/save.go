@@ -1,7 +1,9 @@
 package shard
 
 import (
-	"fmt"
+	"errors"
+	"iter"
+	"maps"
 	"slices"
 	"strings"
 
@@ -10,8 +12,11 @@ import (
 
 var stateFormat = codec.Format{Magic: "recrawl/crawl.State", Version: 1}
 
-// MarshalBinary returns the state. Polls in flight are not part of it.
-func (s *State) MarshalBinary() ([]byte, error) {
+// MarshalBinary returns the state, its pages in no particular order. Polls in flight are not part of
+// it.
+func (s *State) MarshalBinary() ([]byte, error) { return s.save(s.All()) }
+
+func (s *State) save(pages iter.Seq[*Page]) ([]byte, error) {
 	learner, err := s.Learner.MarshalBinary()
 	if err != nil {
 		return nil, err
@@ -20,11 +25,7 @@ func (s *State) MarshalBinary() ([]byte, error) {
 		e.Bytes(learner)
 		s.Totals.encode(e)
 		putTime(e, s.Latest)
-		hosts := make([]*Host, 0, len(s.hosts))
-		for _, h := range s.hosts {
-			hosts = append(hosts, h)
-		}
-		slices.SortFunc(hosts, func(a, b *Host) int { return strings.Compare(a.Name, b.Name) })
+		hosts := slices.SortedFunc(maps.Values(s.hosts), func(a, b *Host) int { return strings.Compare(a.Name, b.Name) })
 		number := make(map[*Host]int, len(hosts))
 		e.Int(len(hosts))
 		for i, h := range hosts {
@@ -32,45 +33,84 @@ func (s *State) MarshalBinary() ([]byte, error) {
 			h.encode(e)
 		}
 		e.Int(len(s.pages))
-		for _, p := range s.pages {
+		for p := range pages {
 			p.encode(e, number[p.Host])
 		}
 	})
 }
 
-// UnmarshalBinary restores a state, into one of the same type of learner. If it fails nothing but
-// the learner has changed, which must not be used then.
+// UnmarshalBinary restores a state, into one of the same type of learner. If it fails nothing has
+// changed.
 func (s *State) UnmarshalBinary(data []byte) error {
-	to := &State{Learner: s.Learner, vetoes: s.vetoes, pages: map[string]*Page{}, hosts: map[string]*Host{}}
-	var learner []byte
-	err := codec.Load(&to, stateFormat, data, func(v **State, d *codec.Decoder) {
-		*v = to
-		learner = d.Bytes()
-		to.Totals.decode(d)
-		to.Latest = getTime(d)
-		hosts := make([]*Host, 0, d.Count(1))
-		for range cap(hosts) {
-			h := &Host{}
-			h.decode(d)
-			hosts = append(hosts, h)
-			to.hosts[h.Name] = h
-		}
-		for range d.Count(1) {
-			p := &Page{}
-			p.decode(d, hosts)
-			to.pages[p.URL] = p
-			to.staged[p.Stage]++
-			to.weights += p.weigh()
-		}
-	})
+	before, err := s.Learner.MarshalBinary() // quick: states are restored into empty ones
 	if err != nil {
 		return err
 	}
-	if err := s.Learner.UnmarshalBinary(learner); err != nil {
-		return fmt.Errorf("learner: %w", err)
+	loaded := false
+	to := &State{Learner: s.Learner, vetoes: s.vetoes, pages: map[string]*Page{}, hosts: map[string]*Host{}}
+	err = codec.Load(&to, stateFormat, data, func(v **State, d *codec.Decoder) {
+		*v = to
+		learner := d.Bytes()
+		if to.decode(d); d.Err() != nil {
+			return
+		}
+		if err := s.Learner.UnmarshalBinary(learner); err != nil {
+			d.Fail("learner: %v", err)
+			return
+		}
+		loaded = true
+		to.agree(d)
+	})
+	if err != nil {
+		if loaded {
+			err = errors.Join(err, s.Learner.UnmarshalBinary(before))
+		}
+		return err
 	}
 	*s = *to
 	return nil
+}
+
+// decode reads all but the learner.
+func (s *State) decode(d *codec.Decoder) {
+	s.Totals.decode(d)
+	s.Latest = getTime(d)
+	hosts := make([]*Host, 0, d.Count(1))
+	for range cap(hosts) {
+		h := &Host{}
+		h.decode(d)
+		d.Require(s.hosts[h.Name] == nil, "host %q is there twice", h.Name)
+		hosts = append(hosts, h)
+		s.hosts[h.Name] = h
+	}
+	pages := make(map[*Host]int, len(hosts))
+	for range d.Count(1) {
+		p := &Page{}
+		if p.decode(d, hosts); d.Err() != nil {
+			return
+		}
+		d.Require(s.pages[p.URL] == nil, "page %q is there twice", p.URL)
+		s.pages[p.URL] = p
+		s.staged[p.Stage]++
+		s.weights += p.weigh()
+		if p.Stage.counts() {
+			pages[p.Host]++
+		}
+	}
+	for _, h := range hosts {
+		d.Require(h.Pages == pages[h], "host %q of %d pages has %d", h.Name, h.Pages, pages[h])
+	}
+}
+
+// agree requires that the learner has the pages that are crawled, and no others.
+func (s *State) agree(d *codec.Decoder) {
+	n := 0
+	for url := range s.Learner.All() {
+		p := s.pages[url]
+		d.Require(p != nil && p.Stage == Crawled, "the learner has page %q", url)
+		n++
+	}
+	d.Require(n == s.staged[Crawled], "the learner has %d of %d pages", n, s.staged[Crawled])
 }
 
 func (t *Totals) encode(e *codec.Encoder) {
@@ -98,11 +138,11 @@ func (h *Host) decode(d *codec.Decoder) {
 	h.Name = string(d.Bytes())
 	h.Delay = d.NonNegative()
 	h.Paused = d.Bool()
-	h.Pages = d.Int()
+	h.Pages = d.IntIn(0, codec.MostCount)
 	h.Totals.decode(d)
 	h.grouped = d.Bool()
 	h.group = d.Int()
-	h.vetoes = d.Int()
+	h.vetoes = d.IntIn(0, codec.MostCount)
 }
 
 func (p *Page) encode(e *codec.Encoder, host int) {
@@ -136,5 +176,6 @@ func (p *Page) decode(d *codec.Decoder, hosts []*Host) {
 			*b = v
 		}
 	}
-	d.Require(len(p.history)%memorySize == 0, "history of %d bytes", len(p.history))
+	d.Require(len(p.history)%memorySize == 0 && len(p.history) <= memories*memorySize, "history of %d bytes", len(p.history))
+	d.Require(p.learnt == nil || p.Stage == Barred, "page %q is %v, and waits", p.URL, p.Stage)
 }

@@ -137,11 +137,28 @@ func (s *State) Page(url string) *Page { return s.pages[url] }
 // Count returns the number of pages at a stage.
 func (s *State) Count(at Stage) int { return s.staged[at] }
 
+// counts reports whether a page at a stage is one of the Pages of its host.
+func (at Stage) counts() bool { return at == Waiting || at == Crawled }
+
 // move moves a page to another stage.
 func (s *State) move(p *Page, to Stage) {
+	s.leave(p)
+	s.arrive(p, to)
+}
+
+func (s *State) leave(p *Page) {
 	s.staged[p.Stage]--
-	s.staged[to]++
-	p.Stage = to
+	if p.Stage.counts() {
+		p.Host.Pages--
+	}
+}
+
+func (s *State) arrive(p *Page, at Stage) {
+	p.Stage = at
+	s.staged[at]++
+	if at.counts() {
+		p.Host.Pages++
+	}
 }
 
 // Weight returns the mean weight of the pages.
@@ -243,9 +260,8 @@ func (s *State) add(e *Event) error {
 	p := s.pages[e.URL]
 	if p == nil {
 		p = &Page{URL: e.URL, Host: s.host(HostOf(e.URL))}
-		p.Host.Pages++
 		s.pages[e.URL] = p
-		s.staged[p.Stage]++
+		s.arrive(p, Waiting)
 	} else {
 		s.weights -= p.weigh()
 	}
@@ -273,7 +289,6 @@ func (s *State) enter(p *Page) error {
 			return err
 		}
 		p.learnt = nil
-		p.Host.Pages++
 	} else {
 		s.Learner.Add(p.URL)
 	}
@@ -366,10 +381,7 @@ func (s *State) remove(p *Page) error {
 	}
 	delete(s.pages, p.URL)
 	s.weights -= p.weigh()
-	s.staged[p.Stage]--
-	if p.Stage == Waiting || p.Stage == Crawled {
-		p.Host.Pages--
-	}
+	s.leave(p)
 	return err
 }
 
@@ -428,7 +440,6 @@ func (s *State) polled(p *Page, e *Event) (err error) {
 		return s.bar(p)
 	case e.Result == Gone && p.Stage == Waiting:
 		s.move(p, Ended)
-		p.Host.Pages--
 		return nil
 	case p.Stage == Barred, p.Stage == Ended:
 		return nil
@@ -441,7 +452,6 @@ func (s *State) polled(p *Page, e *Event) (err error) {
 	if e.Result == Gone {
 		s.move(p, Ended)
 		p.copy = nil
-		p.Host.Pages--
 	}
 	if e.Result != Vetoed {
 		p.Host.vetoes = 0
@@ -464,9 +474,6 @@ func (s *State) bar(p *Page) (err error) {
 			err = nil
 		}
 		err = errors.Join(err, s.Learner.Remove(p.URL))
-	}
-	if p.Stage != Barred {
-		p.Host.Pages--
 	}
 	s.move(p, Barred)
 	return err

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -11,12 +13,13 @@ import (
 
 	"github.com/recrawl/recrawl/examples/crawl/internal/engine"
 	"github.com/recrawl/recrawl/internal/codec"
+	"github.com/recrawl/recrawl/internal/codec/codectest"
 	"github.com/recrawl/recrawl/knapsack"
 )
 
 var begin = time.Date(2025, 3, 1, 0, 0, 0, 0, time.UTC)
 
-func newState(t *testing.T) *State {
+func newState(t testing.TB) *State {
 	f, err := knapsack.NewRateFilter(0, knapsack.RateFilterConfig{})
 	require.NoError(t, err)
 	return NewState(f)
@@ -60,7 +63,7 @@ func drawn(n int) (events []Event) {
 	return events
 }
 
-func apply(t *testing.T, s *State, events []Event) {
+func apply(t testing.TB, s *State, events []Event) {
 	for i := range events {
 		require.NoError(t, s.Apply(&events[i]), "event %d: %+v", i, events[i])
 	}
@@ -124,6 +127,86 @@ func TestSaved(t *testing.T) {
 		}
 	}
 	requireSame(t, want, s)
+}
+
+// ordered is a state whose pages are saved in the order of their URLs, to be compared by its bytes.
+type ordered struct{ *State }
+
+func (o ordered) MarshalBinary() ([]byte, error) {
+	return o.save(slices.Values(slices.SortedFunc(o.All(), func(a, b *Page) int { return strings.Compare(a.URL, b.URL) })))
+}
+
+// forgeable is the case of a state in the middle of a run, with pages at all stages. It had no hints,
+// as most of its bytes would be about them.
+func forgeable(t testing.TB) *codectest.Case {
+	s := newState(t)
+	events := slices.DeleteFunc(drawn(660), func(e Event) bool { return e.Kind == Hint })
+	apply(t, s, events[:500])
+	for at := range stages {
+		require.NotZero(t, s.Count(at), at)
+	}
+	// Pages come in any order, and the first of an accepted state need not be the first saved.
+	return codectest.Of(ordered{s}, func() ordered { return ordered{newState(t)} }, func(s ordered) any {
+		for i := range events[500:] {
+			if err := s.Apply(&events[500+i]); err != nil {
+				return fmt.Sprint(i, err) // the end of such a state
+			}
+		}
+		return s.Totals
+	}, codectest.Partial)
+}
+
+// A state that was altered is refused, or goes on.
+func TestForged(t *testing.T) {
+	t.Parallel()
+	codectest.Forged(t, forgeable(t))
+}
+
+func FuzzSaved(f *testing.F) { codectest.Fuzz(f, forgeable(new(testing.T))) } // f must not be used within the target
+
+// What contradicts itself is refused, and leaves a state as it was.
+func TestContradictions(t *testing.T) {
+	t.Parallel()
+	for name, spoil := range map[string]func(s *State){
+		"a page that the learner lacks": func(s *State) { s.move(first(s, Waiting), Crawled) },
+		"a page that the learner has": func(s *State) {
+			s.Host("host0.test").Pages--
+			s.move(s.Page("http://host0.test/0"), Ended)
+		},
+		"pages of a host":  func(s *State) { s.Host("host1.test").Pages++ },
+		"a barred page":    func(s *State) { first(s, Barred).Stage, first(s, Waiting).learnt = Barred, []byte{1} },
+		"a long history":   func(s *State) { first(s, Ended).history = make([]byte, memorySize*(memories+1)) },
+		"half a history":   func(s *State) { first(s, Ended).history = make([]byte, memorySize+1) },
+		"a host of twice":  func(s *State) { s.hosts["again"] = s.Host("host1.test") },
+		"a page of twice":  func(s *State) { s.pages["again"] = first(s, Ended) },
+		"a removed page":   func(s *State) { require.NoError(t, s.Learner.Remove(first(s, Crawled).URL)) },
+		"an unknown page":  func(s *State) { s.Learner.Add("http://host9.test/") },
+		"a negative count": func(s *State) { s.Host("host1.test").vetoes = -1 },
+	} {
+		s, to := newState(t), newState(t)
+		apply(t, s, drawn(500))
+		apply(t, to, drawn(50))
+		before, err := ordered{to}.MarshalBinary()
+		require.NoError(t, err)
+		spoil(s)
+		data, err := s.MarshalBinary()
+		require.NoError(t, err)
+		require.ErrorIs(t, to.UnmarshalBinary(data), codec.ErrCorrupt, name)
+		after, err := ordered{to}.MarshalBinary()
+		require.NoError(t, err)
+		require.Equal(t, before, after, name)
+	}
+}
+
+// first returns the page at a stage whose URL is the first.
+func first(s *State, at Stage) *Page {
+	var p *Page
+	for q := range s.All() {
+		if q.Stage == at && (p == nil || q.URL < p.URL) {
+			p = q
+		}
+	}
+	return p
 }
 
 // A log gives back the state, with snapshots in between and without.
