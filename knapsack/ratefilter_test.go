@@ -79,8 +79,9 @@ func TestCrossing(t *testing.T) {
 
 // rateFilterMachine drives everything a rate filter has beyond the contract of
 // all learners: limits, groups, signals, complete observations. A twin that is
-// never saved does the same; limits are kept at every poll. It is complex only in sum: each action
-// is a short function, and all share the model.
+// never saved does the same. Times go from 0 to 1e100, are equal, and far apart; answers come at once,
+// late, twice and never. What may be polled is that of a model without any index. It is complex only
+// in sum: each action is a short function, and all share the model.
 func rateFilterMachine(t *rapid.T) {
 	o := Objective(rapid.IntRange(0, int(objectives)-1).Draw(t, "objective"))
 	n := rapid.IntRange(1, 12).Draw(t, "n")
@@ -96,17 +97,39 @@ func rateFilterMachine(t *rapid.T) {
 	}
 	deferred := slices.Repeat([]float64{math.Inf(-1)}, n)                // pages
 	deferredGroup := slices.Repeat([]float64{math.Inf(-1)}, len(limits)) // groups
-	now := 50.0
+	now := rapid.SampledFrom([]float64{0, 50, 1.7e9}).Draw(t, "start")
+	failing := make([]bool, n)                        // given back and not answered since
 	last := slices.Repeat([]float64{math.Inf(-1)}, n) // answers
 	group := slices.Repeat([]int{-1}, n)
 	shortest := make([]float64, n)
 	polled := slices.Repeat([]float64{math.Inf(-1)}, len(limits)) // by group
 	var asked []int
 	page := rapid.IntRange(0, n-1)
+	// unit is a time that can be told from now, which is up to 1e100.
+	unit := func() float64 { return max(1, 1e-10*now) }
+	pass := func(t *rapid.T) {
+		step := rapid.SampledFrom([]float64{0, 0.5, 1, 2}).Draw(t, "dt")
+		switch rapid.IntRange(0, 40).Draw(t, "far") {
+		case 40:
+			step = math.Pow(10, rapid.Float64Range(0, 100).Draw(t, "log10 dt"))
+		case 1, 2, 3:
+			step *= unit()
+		}
+		now = min(now+step, 1e100)
+	}
+	// forbidden is the reference of what Next must not poll, whatever the page is worth.
+	forbidden := func(p int) bool {
+		if slices.Contains(asked, p) || now < deferred[p] || now < last[p]+shortest[p] {
+			return true
+		}
+		g := group[p]
+		return g >= 0 && (now < polled[g]+limits[g].MinGap || now < deferredGroup[g] ||
+			limits[g].MaxInFlight > 0 && flying(asked, group, g) >= limits[g].MaxInFlight)
+	}
 	t.Repeat(map[string]func(*rapid.T){
 		"next": func(t *rapid.T) {
 			for range rapid.IntRange(1, 30).Draw(t, "polls") {
-				now += rapid.SampledFrom([]float64{0, 0.5, 1, 2}).Draw(t, "dt")
+				pass(t)
 				p, err := f.Next(now)
 				q, err2 := twin.Next(now)
 				require.Equal(t, q, p)
@@ -114,30 +137,21 @@ func rateFilterMachine(t *rapid.T) {
 				if err != nil {
 					require.ErrorIs(t, err, ErrNoPage)
 					requireReady(t, f, now, err)
+					for p := range n { // all others may be polled
+						shared := group[p] >= 0 && limits[group[p]].MaxShare > 0
+						require.True(t, forbidden(p) || failing[p] || shared, "page %d at %v", p, now)
+					}
 					continue
 				}
-				require.NotContains(t, asked, p)
-				require.GreaterOrEqual(t, now-last[p], shortest[p])
-				require.GreaterOrEqual(t, now, deferred[p])
+				require.False(t, forbidden(p), "page %d at %v", p, now)
 				if g := group[p]; g >= 0 {
-					require.GreaterOrEqual(t, now-polled[g], limits[g].MinGap)
-					require.GreaterOrEqual(t, now, deferredGroup[g])
 					polled[g] = now
-					if most := limits[g].MaxInFlight; most > 0 {
-						flying := 0
-						for _, q := range asked {
-							if group[q] == g {
-								flying++
-							}
-						}
-						require.Less(t, flying, most)
-					}
 				}
 				if rapid.IntRange(0, 4).Draw(t, "late") == 0 {
 					asked = append(asked, p)
 					continue
 				}
-				last[p] = now
+				last[p], failing[p] = now, false
 				changed := rapid.Bool().Draw(t, "changed")
 				both(t, func(f *RateFilter) error { return f.Observe(p, now, changed) })
 			}
@@ -151,6 +165,7 @@ func rateFilterMachine(t *rapid.T) {
 			switch rapid.IntRange(0, 2).Draw(t, "kind") {
 			case 0:
 				both(t, func(f *RateFilter) error { return f.GiveBack(p, now) })
+				failing[p] = true
 				return
 			case 1:
 				both(t, func(f *RateFilter) error { return f.Observe(p, now, true) })
@@ -164,19 +179,19 @@ func rateFilterMachine(t *rapid.T) {
 				}
 				both(t, func(f *RateFilter) error { observeAll(t, f, p, now, times); return nil })
 			}
-			last[p] = now
+			last[p], failing[p] = now, false
 		},
 		"record": func(t *rapid.T) {
 			p, changed := page.Draw(t, "page"), rapid.Bool().Draw(t, "changed")
 			both(t, func(f *RateFilter) error { return f.Record(p, now, changed) })
-			last[p] = now
+			last[p], failing[p] = now, false
 		},
 		"record changes": func(t *rapid.T) {
 			p := page.Draw(t, "page")
-			from := now - rapid.SampledFrom([]float64{0, 1, 40, 1e4, math.Inf(1)}).Draw(t, "ago")
-			times := []float64{now - 300, now - 30, now - 3, now}[rapid.IntRange(0, 4).Draw(t, "first"):]
+			from := now - rapid.SampledFrom([]float64{0, 1, 40, 1e4, math.Inf(1)}).Draw(t, "ago")*unit()
+			times := []float64{now - 300*unit(), now - 30*unit(), now - 3*unit(), now}[rapid.IntRange(0, 4).Draw(t, "first"):]
 			both(t, func(f *RateFilter) error { return f.RecordChanges(p, from, now, times) })
-			last[p] = now
+			last[p], failing[p] = now, false
 		},
 		"weight": func(t *rapid.T) {
 			p, w := page.Draw(t, "page"), rapid.SampledFrom([]float64{0, 0.1, 1, 7}).Draw(t, "weight")
@@ -225,7 +240,7 @@ func rateFilterMachine(t *rapid.T) {
 			require.ErrorIs(t, f.RemoveGroup(gone), ErrUnknown)
 		},
 		"defer": func(t *rapid.T) {
-			until := now + rapid.SampledFrom([]float64{-1, 0, 2, 40, math.Inf(1)}).Draw(t, "for")
+			until := now + rapid.SampledFrom([]float64{-1, 0, 2, 40, math.Inf(1)}).Draw(t, "for")*unit()
 			if rapid.Bool().Draw(t, "one") {
 				p := page.Draw(t, "page")
 				both(t, func(f *RateFilter) error { return f.Defer(p, until) })
@@ -272,6 +287,10 @@ func rateFilterMachine(t *rapid.T) {
 				require.ErrorIs(t, f.SetCost(p, cost), ErrConfig)
 			}
 			require.ErrorIs(t, f.SetCost(n, 1), ErrUnknown)
+			if !slices.Contains(asked, p) { // or answered already
+				require.ErrorIs(t, f.Observe(p, now, true), ErrNotAsked)
+				require.ErrorIs(t, f.GiveBack(p, now), ErrNotAsked)
+			}
 			_, err := f.Next(1e299)
 			require.ErrorIs(t, err, ErrTime)
 			require.ErrorIs(t, f.Record(p, 1e299, true), ErrTime)
@@ -303,15 +322,25 @@ func rateFilterMachine(t *rapid.T) {
 				require.ErrorIs(t, f.Record(p, math.Nextafter(at, -1), true), ErrTime)
 			}
 			require.ErrorIs(t, f.RecordChanges(n, 0, now, nil), ErrUnknown)
-			for _, times := range [][]float64{{now + 1}, {now, now}, {nan}, {math.Inf(-1)}} {
+			for _, times := range [][]float64{{now + unit()}, {now, now}, {nan}, {math.Inf(-1)}} {
 				require.ErrorIs(t, f.RecordChanges(p, 0, now, times), ErrTime)
 			}
 			require.ErrorIs(t, f.RecordChanges(p, nan, now, nil), ErrTime)
 			require.ErrorIs(t, f.RecordChanges(p, 0, nan, nil), ErrTime)
-			require.ErrorIs(t, f.RecordChanges(p, now+1, now, nil), ErrTime)
+			require.ErrorIs(t, f.RecordChanges(p, now+unit(), now, nil), ErrTime)
 			require.True(t, bytes.Equal(before, saved(t, f)), "a refused call changed the state")
 		},
 	})
+}
+
+// flying returns how many of the pages asked for are in a group.
+func flying(asked, group []int, g int) (n int) {
+	for _, p := range asked {
+		if group[p] == g {
+			n++
+		}
+	}
+	return n
 }
 
 // requireReady checks what an error says about the time at which Next can succeed: not before, and
@@ -328,12 +357,12 @@ func requireReady(t require.TestingT, f *RateFilter, now float64, err error) {
 	}
 	before := now + 1e6
 	if !math.IsInf(none.At, 1) {
-		before = now + 0.999*(none.At-now)
+		before = min(now+0.999*(none.At-now), math.Nextafter(none.At, now))
 		_, err := twin().Next(none.At)
 		require.NoError(t, err, "after waiting for %v", none.At)
 	}
 	_, err = twin().Next(before)
-	require.ErrorIs(t, err, ErrNoPage)
+	require.ErrorIs(t, err, ErrNoPage, "at %v and %v before %v", now, before, none.At)
 }
 
 func TestRateFilterMachine(t *testing.T) {

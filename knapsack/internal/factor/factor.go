@@ -103,7 +103,8 @@ func (f *Factor) Learn(l *Level, likelihood *Mix) {
 	var posterior Mix
 	top := math.Inf(-1)
 	for k := range l.pulls {
-		doubt := float64(float64(f.doubt[k])*forget) + fast.Log(max(likelihood[k], leastLikelihood))
+		// A likelihood of 1, and the logarithm of it, may be rounded up.
+		doubt := min(0, float64(float64(f.doubt[k])*forget)+fast.Log(max(likelihood[k], leastLikelihood)))
 		f.doubt[k] = float32(doubt)
 		posterior[k] = doubt + fast.Log(l.prior[k]+leastPrior)
 		top = max(top, posterior[k])

@@ -221,3 +221,22 @@ func TestManyPolls(t *testing.T) {
 	require.InEpsilon(t, 0.01*n*2, found, 0.26, "part of the polls since 8 began before")
 	require.InEpsilon(t, 30, expected/found, 0.01)
 }
+
+// What was certain to happen leaves no strength more likely than all of them: logarithms are rounded.
+func TestCertain(t *testing.T) {
+	t.Parallel()
+	l := NewLevel(1, 4, 16)
+	f := New(&l)
+	for range 3 {
+		f.Learn(&l, &Mix{1, 1, math.Nextafter(1, 2), 1})
+		e := codec.NewEncoder("f", 1)
+		f.Encode(e)
+		data, err := e.Finish()
+		require.NoError(t, err)
+		d, err := codec.NewDecoder(data, "f", 1)
+		require.NoError(t, err)
+		var back Factor
+		back.Decode(d)
+		require.NoError(t, d.Done())
+	}
+}

@@ -321,12 +321,13 @@ func (l *Limits) Decode(d *codec.Decoder, slots int) {
 		longest := d.Float64In(max(shortest, math.SmallestNonzeroFloat64), math.Inf(1))
 		l.interval = append(l.interval, bounds{shortest, longest})
 	}
+	next := 0 // the least slot that may follow
 	for range d.Count(4 + 3*8) {
 		slot := d.Uint32()
 		v := veto{d.Float64In(math.Inf(-1), math.MaxFloat64), d.Float64In(math.Inf(-1), math.MaxFloat64), d.NonNegative()}
-		_, twice := l.vetoes[slot]
-		d.Require(!twice && int(slot) < slots, "slot %d is not polled before %v", slot, v.until)
+		d.Require(int(slot) >= next && int(slot) < slots, "slot %d is not polled before %v", slot, v.until)
 		l.set(slot, v)
+		next = int(slot) + 1
 	}
 	l.groups = ids.Decode(d)
 	for range l.groups.Slots() {

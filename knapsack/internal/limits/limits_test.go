@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recrawl/recrawl/internal/codec"
+	"github.com/recrawl/recrawl/internal/ids"
 )
 
 func must[T any](v T, err error) T {
@@ -208,5 +209,33 @@ func TestDecode(t *testing.T) {
 			got.Counted(d)
 		}
 		require.ErrorIs(t, d.Done(), codec.ErrCorrupt, name)
+	}
+}
+
+// A page whose last poll failed stands there once, and pages stand in order: every state is saved in
+// one way.
+func TestDecodeOrder(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		slots []uint32
+		want  error
+	}{{[]uint32{0, 2}, nil}, {[]uint32{1, 2}, nil}, {[]uint32{1, 1}, codec.ErrCorrupt}, {[]uint32{2, 1}, codec.ErrCorrupt}} {
+		e := codec.NewEncoder("m", 1)
+		e.Int(0)
+		e.Int(len(c.slots))
+		for _, slot := range c.slots {
+			e.Uint32(slot)
+			e.Float64(math.Inf(-1))
+			e.Float64(9)
+			e.Float64(1)
+		}
+		new(ids.Registry).Encode(e)
+		data, err := e.Finish()
+		require.NoError(t, err)
+		d, err := codec.NewDecoder(data, "m", 1)
+		require.NoError(t, err)
+		l := new(Limits)
+		l.Decode(d, 3)
+		require.ErrorIs(t, d.Done(), c.want, c.slots)
 	}
 }
