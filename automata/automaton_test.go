@@ -230,6 +230,20 @@ func TestConvergedAtTheThreshold(t *testing.T) {
 		_, ok = c.d.Converged(math.Nextafter(c.p, 2))
 		require.False(t, ok, name)
 	}
+	// What is certain has converged at the highest threshold.
+	_, ok := vector{0, 1}.Converged(1)
+	require.True(t, ok)
+	// The Bayesian automaton has no such round probabilities.
+	b := must(NewBayesian(2)).(*bayesian)
+	for range 3 {
+		require.NoError(t, b.Learn(1, 1, rand.NewPCG(1, 1)))
+	}
+	p := b.Probability(1)
+	action, ok := b.Converged(p)
+	require.True(t, ok)
+	require.Equal(t, 1, action)
+	_, ok = b.Converged(math.Nextafter(p, 2))
+	require.False(t, ok)
 	each(t, func(t *testing.T, s scheme) {
 		d, ok := must(s.make(2)).(Distribution)
 		if !ok {

@@ -150,6 +150,8 @@ func TestRestoreRefusesContradictions(t *testing.T) {
 		"branch above 1":            {new(hdpa), write(hdpaFormat, 4, []uint32{0, 9}, 1, 0, none, none)},
 		"no points":                 {new(SPL), write(splFormat, 0, 0)},
 		"point beyond N":            {new(SPL), write(splFormat, 4, 5)},
+		"point before 0":            {new(SPL), write(splFormat, 4, -1)},
+		"too many points":           {new(SPL), write(splFormat, maxStates+1, 0)},
 		"node 0":                    {new(HSSL), write(hsslFormat, 4, 0)},
 		"node too deep":             {new(HSSL), write(hsslFormat, 4, 32)},
 	} {

@@ -70,6 +70,8 @@ func TestBatchErrors(t *testing.T) {
 	require.ErrorContains(t, err, "site 1")
 	_, err = Batch([]float64{1e308, 1e308}, one, Literal)
 	require.ErrorIs(t, err, ErrDuration)
+	_, err = Batch(one, []float64{1e308, 1e308}, Literal)
+	require.ErrorIs(t, err, ErrDuration)
 	_, err = Batch(one, one, 3)
 	require.ErrorIs(t, err, ErrConfig)
 	_, err = Performance([]float64{1, 0})
@@ -79,6 +81,9 @@ func TestBatchErrors(t *testing.T) {
 	_, err = Performance(nil)
 	require.ErrorIs(t, err, ErrProblem)
 	v, err := Performance([]float64{1, 3})
+	require.NoError(t, err)
+	require.InDeltaSlice(t, []float64{.75, .25}, v, 1e-15)
+	v, err = Performance([]float64{.1, .3})
 	require.NoError(t, err)
 	require.InDeltaSlice(t, []float64{.75, .25}, v, 1e-15)
 }

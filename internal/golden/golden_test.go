@@ -27,6 +27,7 @@ func TestCheck(t *testing.T) {
 	t.Chdir(t.TempDir())
 	check := func(name, got string) bool { return (&recorder{TB: t}).check(name, got) }
 	require.True(t, check("a/b.txt", "one"), "there is no file")
+	require.True(t, check("a/b.txt", ""), "there is no file, which is not an empty one")
 	*update = true
 	failed := check("a/b.txt", "one\ntwo")
 	*update = false
@@ -46,9 +47,19 @@ func TestDifference(t *testing.T) {
 	require.Equal(t, 2, line)
 	require.Equal(t, "b", got)
 	require.Equal(t, "c", want)
-	line, _, want = difference("a", "a\n")
+	line, got, want = difference("a", "a\n")
 	require.Equal(t, 2, line)
+	require.Equal(t, "the end", got)
 	require.Equal(t, "", want)
+	line, got, want = difference("a\n", "a")
+	require.Equal(t, 2, line)
+	require.Equal(t, "", got)
+	require.Equal(t, "the end", want)
+	// What a text says of its end is not its end.
+	line, _, _ = difference("a", "a\nthe end")
+	require.Equal(t, 2, line)
+	line, _, _ = difference("a\nthe end", "a")
+	require.Equal(t, 2, line)
 	line, _, _ = difference("a\nb\n", "a\r\nb\r\n")
 	require.Zero(t, line)
 }

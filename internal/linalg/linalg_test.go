@@ -98,4 +98,17 @@ func TestSingular(t *testing.T) {
 	require.True(t, Invert([]float64{1e-10}, 1, 1e-300, nil))
 	require.False(t, Invert([]float64{math.NaN()}, 1, 1e-300, nil))
 	require.True(t, Invert(nil, 0, 1, nil))
+	require.True(t, Invert([]float64{0.25}, 1, 0.25, nil), "a pivot of the least magnitude")
+}
+
+// A pivot is charged its own row and those that it changes, and the work ends when it is told to.
+func TestSpend(t *testing.T) {
+	t.Parallel()
+	var spent []int
+	a := []float64{4, 1, 0, 1, 4, 0, 0, 0, 4} // two pivots have one other row to change, the last has none
+	require.True(t, Invert(a, 3, 1e-9, func(steps int) bool { spent = append(spent, steps); return false }))
+	require.Equal(t, []int{6, 6, 3}, spent)
+	pivots := 0
+	require.False(t, Invert([]float64{4, 1, 1, 4}, 2, 1e-9, func(int) bool { pivots++; return true }))
+	require.Equal(t, 1, pivots)
 }
