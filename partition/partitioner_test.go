@@ -177,6 +177,46 @@ func TestCoAccessQueries(t *testing.T) {
 	}
 }
 
+// After every query no swap of two objects puts more of the counted queries within classes: every
+// pair is tried, with counts kept here.
+func TestCoAccessIsALocalOptimum(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		sizes := rapid.SliceOfN(rapid.IntRange(1, 5), 2, 4).Draw(t, "sizes")
+		c, err := counting(sizes)
+		require.NoError(t, err)
+		n := len(c.class)
+		count := make([]int, n*n)
+		within := func(class []int32) (sum int) {
+			for i := range n {
+				for j := range i {
+					if class[i] == class[j] {
+						sum += count[i*n+j]
+					}
+				}
+			}
+			return sum
+		}
+		object := rapid.IntRange(0, n-1)
+		for range rapid.IntRange(1, 100).Draw(t, "queries") {
+			i, j := object.Draw(t, "i"), object.Draw(t, "j")
+			if i == j {
+				continue
+			}
+			require.NoError(t, c.Query(i, j))
+			count[max(i, j)*n+min(i, j)]++
+			sum, class := within(c.class), slices.Clone(c.class)
+			for i := range n {
+				for j := range i {
+					class[i], class[j] = class[j], class[i]
+					require.LessOrEqual(t, within(class), sum, "objects %d and %d", i, j)
+					class[i], class[j] = class[j], class[i]
+				}
+			}
+		}
+	})
+}
+
 // The cases of the variant, each once.
 func TestCases(t *testing.T) {
 	t.Parallel()

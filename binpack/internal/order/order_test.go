@@ -179,3 +179,71 @@ func TestSteps(t *testing.T) {
 	require.LessOrEqual(t, x.Steps, 1000*(2*samples+4*8))
 	require.LessOrEqual(t, tree.Steps, 1000*2*(bits.Len(n)+1))
 }
+
+// Steps count every node and site visited, so that TestSteps means something; a change that reaches no
+// further up ends there.
+func TestCounts(t *testing.T) {
+	t.Parallel()
+	var tree Tree
+	tree.Grow(8)
+	for s := range 8 {
+		tree.Set(s, float64(s))
+	}
+	steps := func(do func()) int {
+		tree.Steps = 0
+		do()
+		return tree.Steps
+	}
+	require.Equal(t, 3, steps(func() { tree.Least() }))
+	require.Equal(t, 3, steps(func() { tree.Set(0, -1) }))
+	require.Equal(t, 1, steps(func() { tree.Set(7, 9) }), "slot 6 stays before it")
+	require.Equal(t, 0, steps(func() { tree.Set(7, 9) }))
+	require.Equal(t, 15, steps(func() { tree.Ascend(func(int) bool { return true }) }))
+
+	var x Shelves
+	x.GrowNodes(1)
+	x.GrowSites(4)
+	x.Add(0, 0, 1)
+	x.Add(0, 1, 3)
+	x.Steps = 0
+	x.find(0, 3)
+	require.Equal(t, 2, x.Steps)
+	x.All(0, func(int) bool { return true })
+	require.Equal(t, 4, x.Steps)
+}
+
+// Of a class of many sites a few are looked at; those that may not be taken do not count as such, but
+// there is an end to them, too.
+func TestFew(t *testing.T) {
+	t.Parallel()
+	const n, base = 400, 1 << 20
+	var x Shelves
+	x.GrowNodes(1)
+	x.GrowSites(n)
+	weight := make([]int64, n)
+	for s := range weight {
+		weight[s] = base + int64(s)
+		if s >= n/2 {
+			weight[s] *= 2
+		}
+		x.Add(0, s, weight[s])
+	}
+	count := func(f func(int, func(int) bool), until int) (k int) {
+		f(0, func(int) bool { k++; return k < until })
+		return k
+	}
+	require.Equal(t, 2*samples, count(x.Some, n))
+	require.Equal(t, n, count(x.All, n))
+	require.Equal(t, 1, count(x.Some, 1), "told to stop")
+	require.Equal(t, 3, count(x.All, 3))
+	require.Equal(t, samples-1, x.Below(0, base+n, weight, nil))
+	require.Equal(t, n/2, x.Above(0, base+n, weight, nil))
+	for _, find := range []func(int, int64, []int64, func(int) bool) int{x.Below, x.Above} {
+		w, asked := int64(math.MaxInt64/4), 0
+		if find(0, w, weight, nil) < 0 {
+			w = 0
+		}
+		require.Equal(t, -1, find(0, w, weight, func(int) bool { asked++; return false }))
+		require.Equal(t, refusals, asked)
+	}
+}
