@@ -52,6 +52,13 @@ func TestAssignerRejects(t *testing.T) {
 		require.ErrorIs(t, err, ErrConfig)
 	}
 	require.Equal(t, inf, a.arm[0].capacity)
+	a.arm[0].price = 3
+	require.NoError(t, a.SetCapacity(0, 5))
+	require.Equal(t, 3.0, a.arm[0].price, "of another limit it begins where it was")
+	require.NoError(t, a.SetCapacity(0, inf))
+	require.Zero(t, a.arm[0].price, "what has no limit has no price")
+	require.NoError(t, a.RemoveArm(0))
+	require.ErrorIs(t, a.RemoveArm(1), ErrConfig, "the last")
 	a = newAssigner(t, nowhere-2, 1, AssignerConfig{}, 1)
 	_, err = a.AddArm(1)
 	require.NoError(t, err)

@@ -477,6 +477,41 @@ func TestCoAccessContradictions(t *testing.T) {
 	}
 }
 
+// So is one of the OMA family whose parts contradict each other, each in one thing only.
+func TestOMAContradictions(t *testing.T) {
+	t.Parallel()
+	good := func() *objectMigration {
+		p, err := migration(OMA, []int{2, 3}, 4, rand.NewPCG(1, 2))
+		require.NoError(t, err)
+		return p
+	}
+	load := func(p *objectMigration) error {
+		data, err := p.MarshalBinary()
+		require.NoError(t, err)
+		return new(objectMigration).UnmarshalBinary(data)
+	}
+	require.NoError(t, load(good()))
+	for name, spoil := range map[string]func(p *objectMigration){
+		"a class of one":          func(p *objectMigration) { p.sizes = []int{1, 4} },
+		"a single class":          func(p *objectMigration) { p.sizes = []int{5} },
+		"no common divisor":       func(p *objectMigration) { p.variant = GCDOMA },
+		"fewer places":            func(p *objectMigration) { p.sizes = []int{2, 2}; p.state = p.state[:4] },
+		"more places":             func(p *objectMigration) { p.sizes = []int{3, 3}; p.state = append(p.state, 1) },
+		"an object too many":      func(p *objectMigration) { p.member = append(p.member, 5) },
+		"an object too few":       func(p *objectMigration) { p.member = p.member[:4] },
+		"an object there twice":   func(p *objectMigration) { p.member[0] = p.member[1] },
+		"an unknown object":       func(p *objectMigration) { p.member[0] = 5 },
+		"state 0":                 func(p *objectMigration) { p.state[4] = 0 },
+		"a state beyond the last": func(p *objectMigration) { p.state[4] = 5 },
+		"a single state":          func(p *objectMigration) { p.states, p.state = 1, []uint8{1, 1, 1, 1, 1} },
+		"no source":               func(p *objectMigration) { p.src = nil },
+	} {
+		p := good()
+		spoil(p)
+		require.ErrorIs(t, load(p), ErrCorrupt, name)
+	}
+}
+
 // With as many queries as are counted, swaps still come to an end, and no more are counted.
 func TestCoAccessCountsEnd(t *testing.T) {
 	t.Parallel()

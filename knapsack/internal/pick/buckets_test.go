@@ -77,3 +77,22 @@ func TestBucketsCost(t *testing.T) {
 		require.LessOrEqual(t, len(b.pool), slots+2*buckets*blockLen, "blocks are not used again")
 	}
 }
+
+// A block goes back when the one before is half empty, and not before.
+func TestBlocksGoBack(t *testing.T) {
+	t.Parallel()
+	b := NewBuckets(2*blockLen, 1)
+	for slot := range 2 * blockLen {
+		b.Insert(0, slot)
+	}
+	require.Len(t, b.lists[0], 2)
+	for slot := 2*blockLen - 1; slot >= 0; slot-- {
+		b.Remove(0, slot)
+		blocks := 1
+		if b.Len(0) > blockLen/2 {
+			blocks = 2
+		}
+		require.Len(t, b.lists[0], blocks, "%d slots", b.Len(0))
+		require.Len(t, b.free, 2-blocks)
+	}
+}

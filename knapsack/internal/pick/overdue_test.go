@@ -142,3 +142,80 @@ func (o *Overdue) due(k int, now float64) int {
 	}
 	return 1 + o.due(2*k, now) + o.due(2*k+1, now)
 }
+
+// Of pages that are equally late the fastest is first, then the first.
+func TestTournamentTies(t *testing.T) {
+	t.Parallel()
+	x := []float64{1, 3, 2, 3, 1, 3}
+	o := NewOverdue(len(x))
+	for slot, x := range x {
+		o.Set(slot, x)
+	}
+	for _, want := range []int{1, 3, 5, 2, 0, 4} {
+		slot, ok := o.Pick(7)
+		require.True(t, ok)
+		require.Equal(t, want, slot)
+	}
+	_, ok := o.Pick(8)
+	require.False(t, ok)
+}
+
+// Over many polls of pages of all rates no pick is later than need be.
+func TestTournamentInTime(t *testing.T) {
+	t.Parallel()
+	const n = 60
+	rng := rand.New(rand.NewPCG(3, 4))
+	o := NewOverdue(n)
+	sum := 0.0
+	for slot := range n {
+		x := math.Exp(2 * rng.NormFloat64())
+		o.Set(slot, x)
+		sum += x
+	}
+	now := 0.0
+	for k := range 5000 {
+		now += rng.ExpFloat64() / sum
+		best := 0.0
+		for slot := range n {
+			best = max(best, (now-o.last[slot])*o.x[slot])
+		}
+		slot, ok := o.Pick(now)
+		require.True(t, ok)
+		if k > 0 {
+			require.InDelta(t, best, (now-o.last[slot])*o.x[slot], 1e-9*best, "pick %d", k)
+		}
+		o.Put(slot, now)
+	}
+}
+
+// A subtree of which no page is in has no winner, one of which a page is in has one.
+func TestForgedTournamentOfSome(t *testing.T) {
+	t.Parallel()
+	load := func(out []int, spoil func(o *Overdue)) error {
+		o := NewOverdue(8)
+		for slot := range 8 {
+			x := 1.0
+			if slot >= 8-len(out) {
+				x = 9
+			}
+			o.Set(slot, x)
+		}
+		for range out {
+			slot, ok := o.Pick(1)
+			require.True(t, ok)
+			require.Contains(t, out, slot)
+		}
+		spoil(o)
+		e := codec.NewEncoder("o", 1)
+		o.Encode(e)
+		data, err := e.Finish()
+		require.NoError(t, err)
+		d, err := codec.NewDecoder(data, "o", 1)
+		require.NoError(t, err)
+		DecodeOverdue(d, 8, func(slot int) bool { return slot < 8-len(out) })
+		return d.Done()
+	}
+	require.NoError(t, load([]int{6, 7}, func(o *Overdue) { require.EqualValues(t, None, o.winner[7]) }))
+	require.NoError(t, load([]int{7}, func(o *Overdue) { require.EqualValues(t, 6, o.winner[7]) }))
+	require.ErrorIs(t, load([]int{7}, func(o *Overdue) { o.winner[7], o.winner[3], o.winner[1] = None, 4, 0 }), codec.ErrCorrupt)
+}

@@ -36,3 +36,34 @@ func TestSumTree(t *testing.T) {
 		}
 	})
 }
+
+// fixed is a source of one number.
+type fixed uint64
+
+func (f fixed) Uint64() uint64 { return uint64(f) }
+
+// Draw returns the number under a point of the total.
+func TestDraw(t *testing.T) {
+	t.Parallel()
+	at := func(u float64) fixed { return fixed(uint64(u*(1<<53)) << 11) }
+	tree := NewSumTree(4)
+	_, ok := tree.Draw(at(0))
+	require.False(t, ok)
+	for i, x := range []float64{1, 0, 2, 5} {
+		tree.Set(i, x)
+	}
+	for u, want := range map[float64]int{0: 0, 0.12: 0, 0.125: 2, 0.3: 2, 0.374: 2, 0.375: 3, 0.999: 3, 1 - 0x1p-53: 3} {
+		require.InDelta(t, u, Float64(at(u)), 1e-15)
+		i, ok := tree.Draw(at(u))
+		require.True(t, ok)
+		require.Equal(t, want, i, "at %v", u)
+	}
+	require.Equal(t, 1-0x1p-53, Float64(fixed(1<<64-1)))
+	tree.Set(0, 0)
+	tree.Set(3, 0)
+	for _, u := range []float64{0, 0.5, 1 - 0x1p-53} { // what is 0 is not drawn, at no end
+		i, ok := tree.Draw(at(u))
+		require.True(t, ok)
+		require.Equal(t, 2, i)
+	}
+}
