@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/recrawl/recrawl/internal/codec"
 )
 
 // Each estimator comes to the true rate of pages polled as it assumes: at even or at random
@@ -112,4 +114,94 @@ func TestChoByHand(t *testing.T) {
 	m.Observe(0, 3, true, 0)
 	m.Observe(0, 3, false, 0)
 	require.InDelta(t, -math.Log((2.5-1.5+0.5)/(2.5+0.5))/(6.5/2.5), m.Rate(0, math.Ln2), 1e-15)
+}
+
+// The rule of Avrachenkov, Patil and Thoppe by hand, from an estimate of 2: 2 + (1/3)/2, less a third.
+func TestAvrachenkovByHand(t *testing.T) {
+	t.Parallel()
+	m := new(Avrachenkov)
+	m.Add()
+	require.Equal(t, 2.0, m.Rate(0, 2))
+	m.Observe(0, 3, true, 2)
+	require.InDelta(t, 13./6, m.Rate(0, 5), 1e-15)
+	m.Observe(0, 1, false, 5)
+	require.InDelta(t, 13./9, m.Rate(0, 5), 1e-15)
+}
+
+// Mean and variance of the Gamma posterior against sums over a fine grid of rates.
+func TestGammaMoments(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		prior, gap := rapid.Float64Range(0.2, 5).Draw(t, "prior"), rapid.Float64Range(0.1, 10).Draw(t, "gap")
+		m := new(Gamma)
+		m.Add()
+		a, b := 1.0, 1/prior
+		for range rapid.IntRange(0, 3).Draw(t, "polls in vain") {
+			m.Observe(0, gap, false, prior)
+			b += gap
+		}
+		require.InEpsilon(t, a/b, m.Rate(0, prior), 1e-12)
+		m.Observe(0, gap, true, prior)
+		var mass, mean, square float64
+		for k := range 60_000 {
+			x := (float64(k) + 0.5) / 1000 / b
+			p := math.Exp(-b*x) * -math.Expm1(-x*gap)
+			mass, mean, square = mass+p, mean+p*x, square+p*x*x
+		}
+		mean /= mass
+		variance := square/mass - mean*mean
+		require.InEpsilon(t, mean*mean/variance, m.a[0], 1e-4)
+		require.InEpsilon(t, mean/variance, m.b[0], 1e-4)
+	})
+}
+
+// What was found of a page is forgotten by Reset, goes with its page, and is saved; what is no number
+// of polls or no rate is refused.
+func TestEvidenceOfPages(t *testing.T) {
+	t.Parallel()
+	for name, make := range map[string]func() Evidence{
+		"mle": func() Evidence { return new(MLE) }, "gamma": func() Evidence { return new(Gamma) },
+		"cho": func() Evidence { return new(Cho) }, "avrachenkov": func() Evidence { return new(Avrachenkov) },
+	} {
+		m := make()
+		for range 3 {
+			m.Add()
+		}
+		fresh := m.Rate(0, 0.7)
+		require.InEpsilon(t, 0.7, fresh, 1e-6, name)
+		for k := range 9 {
+			m.Observe(1, 1+float64(k), k%3 == 0, 0.7)
+			m.Observe(2, 2, true, 0.7)
+		}
+		require.Equal(t, fresh, m.Rate(0, 0.7), name)
+		learnt := m.Rate(1, 0.7)
+		require.NotEqual(t, fresh, learnt, name)
+
+		e := codec.NewEncoder("e", 1)
+		m.Encode(e)
+		data, err := e.Finish()
+		require.NoError(t, err)
+		load := func(slots int) (Evidence, error) {
+			d, err := codec.NewDecoder(data, "e", 1)
+			require.NoError(t, err)
+			to := make()
+			to.Decode(d, slots)
+			return to, d.Done()
+		}
+		again, err := load(3)
+		require.NoError(t, err, name)
+		require.Equal(t, m, again, name)
+		_, err = load(2)
+		require.ErrorIs(t, err, codec.ErrCorrupt, name)
+
+		m.SetPage(0, m.Page(1))
+		require.Equal(t, learnt, m.Rate(0, 0.7), name)
+		m.Reset(1)
+		require.Equal(t, fresh, m.Rate(1, 0.7), name)
+		require.Equal(t, learnt, m.Rate(0, 0.7), name)
+		other := make()
+		other.Add()
+		other.SetPage(0, m.Page(2))
+		require.InEpsilon(t, m.Rate(2, 0.7), other.Rate(0, 0.7), 1e-6, name)
+	}
 }
