@@ -1,6 +1,6 @@
 // Command scale prints what the library costs at size: for so many pages, objects, items or sites
-// the time of an operation, the longest single call and the bytes each, beside a random
-// read-modify-write, a pass over memory and a sort of as many numbers in the same run.
+// the time of an operation, the longest single call and the bytes each, beside random
+// read-modify-writes, a pass over memory and a sort of as many numbers in the same run.
 package main
 
 import (
@@ -19,7 +19,10 @@ const intro = `Prints what the library costs at size. Each line is one learner o
   operation  the mean processor time of one, in nanoseconds. A poll is Next and
              Observe
   random     that as a multiple of a random read-modify-write of as many numbers
-             of 8 bytes, each at a place that does not depend on the one before
+             of 8 bytes, each at a place that does not depend on the one before:
+             the processor has a dozen of them under way at a time
+  chained    the same, where each names the place of the next, so that one ends
+             before the next begins
   longest    of all single calls, in microseconds by the clock. What else the
              system and the garbage collector do is in it, so that it scatters
   bytes      that each page, object, item or site takes on the heap
@@ -28,7 +31,9 @@ Pages are polled from the beginning, -cycles times each, before anything is
 measured: what is measured is a crawl in the middle of its life. Pages change at
 rates from an eighth to eight for each time that all are polled. A group is a host
 of 100 pages, which may be polled again after five other polls. The keys of "keyed"
-are URLs, which are part of its bytes.
+are URLs, which are part of its bytes. "web alone" is the part of every poll that is
+the environment's: it looks up when a page was polled last, and draws whether it
+has changed.
 
 With 10^8 pages LAKG takes 1 GB and half a minute, the rate filter 6 GB and, on a
 machine with nothing else to do, half an hour; -only leaves it out.`
@@ -104,25 +109,25 @@ func names(all []subject) string {
 func measureAll(p *report.Program, chosen []subject, cycles float64) error {
 	progress := report.NewProgress("lines", len(chosen))
 	defer progress.Done()
-	header := []string{"what", "number", "operation (ns)", "× random", "longest (µs)", "bytes"}
+	header := []string{"what", "number", "operation (ns)", "× random", "× chained", "longest (µs)", "bytes"}
 	var cells [][]string
 	var rows []report.Row
 	count := operations
 	if p.Quick {
 		count /= 10
 	}
-	random := map[int]float64{} // number → ns of a random read-modify-write
+	machines := map[int]machine{} // by number
 	for _, s := range chosen {
-		if _, known := random[s.n]; !known {
-			random[s.n] = randomAccess(s.n, p.Seed)
+		if _, known := machines[s.n]; !known {
+			machines[s.n] = machine{randomAccess(s.n, p.Seed), chainedAccess(s.n, p.Seed)}
 		}
 		f, err := measure(s, p.Seed, cycles, count)
 		if err != nil {
 			return fmt.Errorf("%s of %d: %w", s.name, s.n, err)
 		}
 		progress.Add(1)
-		cells = append(cells, f.cells(s, random[s.n]))
-		rows = append(rows, f.rows(s, random[s.n])...)
+		cells = append(cells, f.cells(s, machines[s.n]))
+		rows = append(rows, f.rows(s, machines[s.n])...)
 	}
 	if p.JSON {
 		if err := p.Print("", rows); err != nil {

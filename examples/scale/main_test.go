@@ -34,6 +34,20 @@ func TestScale(t *testing.T) {
 	require.Less(t, bytes["rate filter"], bytes["keyed rate filter"])
 }
 
+// A chain goes through all links before it comes back.
+func TestCycle(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{1, 2, 3, 1000} {
+		v, at := cycle(n, 7), uint32(0)
+		for k := range n {
+			require.Zero(t, v[at].count, "link %d of %d, after %d", at, n, k)
+			v[at].count++
+			at = v[at].next
+		}
+		require.Zero(t, at)
+	}
+}
+
 func TestUsage(t *testing.T) {
 	t.Parallel()
 	for _, bad := range [][]string{{"-pages", "1e9"}, {"-pages", "x"}, {"-pages", "1500.5"}, {"-cycles", "-1"}, {"-only", "nothing"}} {

@@ -95,6 +95,37 @@ func randomAccess(n int, seed uint64) float64 {
 	return float64(took.Nanoseconds()) / steps
 }
 
+// chainedAccess returns the nanoseconds of a read-modify-write of one of n numbers, at a place that the
+// one before names: nothing of it overlaps with the next.
+func chainedAccess(n int, seed uint64) float64 {
+	v, at := cycle(n, seed), uint32(0)
+	const steps = 1_000_000
+	from := used()
+	for range steps {
+		v[at].count++
+		at = v[at].next
+	}
+	took := used() - from
+	runtime.KeepAlive(v)
+	return float64(took.Nanoseconds()) / steps
+}
+
+// A link is a number of 8 bytes that names the next one.
+type link struct{ next, count uint32 }
+
+// cycle returns n links that form one cycle, in an order drawn at random.
+func cycle(n int, seed uint64) []link {
+	v, rng := make([]link, n), rand.NewPCG(seed, 2)
+	for i := range v {
+		v[i].next = uint32(i)
+	}
+	for i := n - 1; i > 0; i-- { // Sattolo's shuffle
+		j := place(rng, i)
+		v[i].next, v[j].next = v[j].next, v[i].next
+	}
+	return v
+}
+
 // place draws a number below n.
 func place(rng *rand.PCG, n int) int { return int(rng.Uint64() >> 32 * uint64(n) >> 32) }
 
@@ -115,14 +146,11 @@ func memoryPass(n int, _ uint64, _ float64) (func(int) (int, error), error) {
 	}, nil
 }
 
-func dependentAccess(n int, seed uint64, _ float64) (func(int) (int, error), error) {
-	v, at := make([]uint64, n), uint64(0)
-	for i, to := range rand.New(rand.NewPCG(seed, 2)).Perm(n) {
-		v[i] = uint64(to)
-	}
-	return func(int) (int, error) {
-		// The walk stays on one cycle of the permutation, of half of all numbers on average.
-		at = v[at]
+// webAlone polls pages of a web at random: the part of a poll that is not the library's.
+func webAlone(n int, seed uint64, _ float64) (func(int) (int, error), error) {
+	rng, pages := rand.NewPCG(seed, 10), newWeb(n)
+	return func(k int) (int, error) {
+		pages.poll(place(rng, n), k)
 		return 1, nil
 	}, nil
 }
@@ -138,24 +166,28 @@ func sorting(n int, seed uint64, _ float64) (func(int) (int, error), error) {
 	}, nil
 }
 
+// A machine is what random accesses to so many numbers cost on it, in nanoseconds.
+type machine struct{ random, chained float64 }
+
 // cells returns a line of the table.
-func (f figures) cells(s subject, random float64) []string {
+func (f figures) cells(s subject, m machine) []string {
 	bytes := "–"
 	if !s.flat {
 		bytes = strconv.FormatFloat(f.bytes, 'f', 1, 64)
 	}
-	return []string{s.name + ": " + s.operation, strconv.Itoa(s.n), report.Format(f.perOperation), strconv.FormatFloat(f.perOperation/random, 'f', 1, 64),
-		strconv.FormatFloat(float64(f.longest.Nanoseconds())/1000, 'f', 0, 64), bytes}
+	return []string{s.name + ": " + s.operation, strconv.Itoa(s.n), report.Format(f.perOperation), strconv.FormatFloat(f.perOperation/m.random, 'f', 1, 64),
+		strconv.FormatFloat(f.perOperation/m.chained, 'f', 1, 64), strconv.FormatFloat(float64(f.longest.Nanoseconds())/1000, 'f', 0, 64), bytes}
 }
 
 // rows returns the same for machines.
-func (f figures) rows(s subject, random float64) []report.Row {
+func (f figures) rows(s subject, m machine) []report.Row {
 	row := func(quantity, unit string, value float64) report.Row {
 		return report.Row{Source: "recrawl", Item: s.name + " of " + strconv.Itoa(s.n) + ": " + s.operation, Quantity: quantity, Unit: unit, Measured: value, Runs: 1}
 	}
 	rows := []report.Row{
 		row("time of an operation", "ns", f.perOperation),
-		row("over a random read-modify-write", "1", f.perOperation/random),
+		row("over a random read-modify-write", "1", f.perOperation/m.random),
+		row("over a chained read-modify-write", "1", f.perOperation/m.chained),
 		row("longest call", "µs", float64(f.longest.Nanoseconds())/1000),
 	}
 	if !s.flat {

@@ -26,8 +26,8 @@ func subjects(pages []int, quick bool) (all []subject) {
 	for _, n := range pages {
 		all = append(all,
 			subject{name: "memory", operation: "a number of a pass", n: n, prepare: memoryPass, whole: true, flat: true},
-			subject{name: "memory", operation: "a read at a place that the one before names", n: n, prepare: dependentAccess, flat: true},
 			subject{name: "memory", operation: "a number of a sort", n: n, prepare: sorting, whole: true, flat: true},
+			subject{name: "web alone", operation: "poll of a page at random", n: n, prepare: webAlone, flat: true},
 			subject{name: "LAKG", operation: "poll", n: n, prepare: lakg, extra: webBytes},
 			subject{name: "rate filter", operation: "poll", n: n, prepare: rateFilter(0), extra: webBytes},
 			subject{name: "rate filter with groups", operation: "poll", n: n, prepare: rateFilter(pagesOfGroup), extra: webBytes},
