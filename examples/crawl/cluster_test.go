@@ -65,7 +65,7 @@ func (f *fleet) start(name string, more ...string) *node {
 		f.outputs = append(f.outputs, n.output)
 	}
 	args := crawlArgs(f.web, f.list, "", "-nats", n.link.url(), "-replicas", "3", "-node", name,
-		"-shards", fmt.Sprint(clusterShards), "-lease", clusterLease.String(), "-exchange", "3s", "-per-day", fmt.Sprint(f.perDay))
+		"-shards", fmt.Sprint(clusterShards), "-lease", clusterLease.String(), "-exchange", "3s", "-per-day", fmt.Sprint(f.perDay), "-relay", "127.0.0.1:0")
 	n.cmd = start(f.t, n.output, append(args, more...)...)
 	return n
 }
@@ -260,13 +260,20 @@ func TestCluster(t *testing.T) {
 	for name, n := range f.nodes {
 		require.NoError(t, n.cmd.Wait(), "%s: %s", name, n.output.String())
 	}
-	opened, handed := 0, 0
+	opened, handed, relayed := 0, 0, 0
 	for _, o := range f.outputs {
 		opened += strings.Count(o.String(), "shard opened")
 		handed += strings.Count(o.String(), "shard handed over")
+		for _, rest := range strings.Split(o.String(), `"requests sent on"=`)[1:] {
+			var n int
+			_, err := fmt.Sscan(rest, &n)
+			require.NoError(t, err)
+			relayed += n
+		}
 	}
-	t.Logf("%d polls, %d faults; all shards were polled again after at most %.1f s; %d times a shard was taken over, %d of them from a node that handed it over",
-		web.Witness.Polls(), f.faults-1, f.slowest.Seconds(), opened-clusterShards, handed-clusterShards)
+	require.Positive(t, relayed)
+	t.Logf("%d polls, %d faults; all shards were polled again after at most %.1f s; %d times a shard was taken over, %d of them from a node that handed it over; nodes that were not killed sent %d requests for others",
+		web.Witness.Polls(), f.faults-1, f.slowest.Seconds(), opened-clusterShards, handed-clusterShards, relayed)
 	for _, at := range audit(t, web, engine.Config{Access: engine.Access{URL: f.servers.url()}}, 8*rounds*2*4*killWorkers) {
 		if at.Before(killed) && at.After(last) {
 			require.Less(t, killed.Sub(at), 5*time.Second, "lost long before everything was killed")

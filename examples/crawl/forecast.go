@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/recrawl/recrawl/examples/crawl/internal/crawler"
+	"github.com/recrawl/recrawl/examples/crawl/internal/fetch"
 	"github.com/recrawl/recrawl/examples/crawl/internal/shard"
 	"github.com/recrawl/recrawl/knapsack"
 )
@@ -29,8 +30,13 @@ func (n *session) forecast(ctx context.Context) error {
 		n.clock.NotBefore(state.Latest)
 		n.open[i] = opened{state: state}
 	}
-	var err error
-	if n.crawler, err = crawler.New(crawler.Config{Shards: n.engine.Shards(), Clock: n.clock, Groups: 1, Workers: 1}); err != nil {
+	points, err := n.points()
+	if err != nil {
+		return err
+	}
+	if n.crawler, err = crawler.New(crawler.Config{
+		Shards: n.engine.Shards(), Clock: n.clock, Groups: 1, Workers: 1, Fetch: fetch.Config{Points: points},
+	}); err != nil {
 		return err
 	}
 	for i, o := range n.open {

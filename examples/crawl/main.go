@@ -58,6 +58,7 @@ type settings struct {
 	userAgent         string
 	engine            engine.Config
 	access            list
+	relay             string
 	delay, timeout    time.Duration
 	every, exchange   time.Duration
 	exact, dryRun     bool
@@ -104,6 +105,7 @@ func parse(args []string, stdout, stderr io.Writer) (*settings, error) {
 	f.BoolVar(&s.engine.SyncAlways, "sync-always", false, "write each record through to the disk: survives a loss of power, and costs time")
 	f.BoolVar(&s.engine.KeepLog, "keep-log", false, "keep the log of all polls, where snapshots would do")
 	f.Var(&s.access, "via", "access `point`: direct, the URL of a proxy, or an IP address of this machine; may be given several times")
+	f.StringVar(&s.relay, "relay", "", "`address`, host and port as the other nodes reach it, at which this node fetches pages for them by its first -via, each node those of the hosts that it reaches fastest; with -nats")
 	f.DurationVar(&s.delay, "delay", time.Second, "least `time` between two requests to a host, if its Crawl-delay is no longer")
 	f.DurationVar(&s.timeout, "timeout", 30*time.Second, "`time` for a request")
 	f.DurationVar(&s.every, "refresh", time.Hour, "`time` after which list, sitemaps and feeds are read again")
@@ -171,6 +173,10 @@ func (s *settings) checkEngine() error {
 		return report.Usagef("-sync-always with -nats: it is a setting of the servers there, sync_interval: always in their jetstream block")
 	case s.engine.URL != "" && s.engine.Access.Check() != nil:
 		return report.Usagef("-nats: %v", s.engine.Access.Check())
+	case s.relay != "" && s.engine.URL == "":
+		return report.Usagef("-relay %s: it is for the other nodes of a cluster, -nats", s.relay)
+	case s.relay != "" && !reachable(s.relay):
+		return report.Usagef("-relay %s: want a host and a port by which the other nodes reach this one", s.relay)
 	}
 	return nil
 }

@@ -50,6 +50,9 @@ func (s *settings) untilStopped(session func(ctx context.Context) error) error {
 			slog.Warn("this node joins the cluster again")
 			continue
 		}
+		if ctx.Err() != nil && errors.Is(err, ctx.Err()) { // it was stopped before it had begun
+			return nil
+		}
 		if ctx.Err() != nil || !errors.Is(err, engine.ErrStorage) || !begun && !s.hasState() {
 			return err
 		}
@@ -103,7 +106,7 @@ func (s *settings) sinks() (keep sink.Sink, closeAll func(), err error) {
 // points are the access points of the command line.
 func (s *settings) points() (all []fetch.Point, err error) {
 	for _, text := range s.access {
-		p, err := fetch.ParsePoint(text)
+		p, err := fetch.ParsePoint(text, false)
 		if err != nil {
 			return nil, err
 		}

@@ -26,6 +26,7 @@ type session struct {
 	*settings
 	engine  *engine.Engine
 	clock   *clock.Real
+	relays  *relays // nil alone
 	crawler *crawler.Crawler
 	node    *cluster.Node // nil alone
 	inputs  *inputs
@@ -54,6 +55,12 @@ func (s *settings) session(ctx context.Context, keep sink.Sink) error {
 	points, err := s.points()
 	if err != nil {
 		return err
+	}
+	if e.Session() != nil {
+		if n.relays, err = newRelays(n, points); err != nil {
+			return err
+		}
+		defer n.relays.close()
 	}
 	cfg := crawler.Config{
 		Shards: e.Shards(), Clock: n.clock, PerSecond: s.perDay / 86400, Objective: s.objective, Groups: s.groups, Workers: s.workers, Settle: true,
@@ -116,7 +123,7 @@ func (n *session) together(ctx context.Context) error {
 	defer closePage()
 	n.node = cluster.New(cluster.Config{
 		Engine: n.engine, Name: n.engine.Name(), Every: drift * n.exchange,
-		About: cluster.About{Power: float64(n.groups * n.workers), Budget: n.perDay / 86400},
+		About: n.relays.about(cluster.About{Power: float64(n.groups * n.workers), Budget: n.perDay / 86400}),
 		Open:  n.Open, Close: n.Close, Has: n.crawler.Has,
 	})
 	slog.Info("joined the cluster", "node", n.engine.Name(), "shards", n.engine.Shards())
@@ -125,6 +132,10 @@ func (n *session) together(ctx context.Context) error {
 	ended := make(chan error, 1)
 	go func() { ended <- n.crawler.Run(running) }()
 	go n.inputs.refresh(running)
+	var serving sync.WaitGroup
+	serving.Go(func() { n.relays.run(running) })
+	defer serving.Wait()
+	defer cancel()
 	err = n.node.Run(ctx)
 	if err == nil {
 		slog.Info("this node leaves, and hands its shards over", "node", n.engine.Name())

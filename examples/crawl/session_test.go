@@ -17,6 +17,7 @@ import (
 	"github.com/recrawl/recrawl/examples/crawl/internal/crawler"
 	"github.com/recrawl/recrawl/examples/crawl/internal/demo"
 	"github.com/recrawl/recrawl/examples/crawl/internal/engine"
+	"github.com/recrawl/recrawl/examples/crawl/internal/fetch"
 	"github.com/recrawl/recrawl/examples/crawl/internal/shard"
 	"github.com/recrawl/recrawl/examples/internal/report"
 	"github.com/recrawl/recrawl/knapsack"
@@ -139,4 +140,31 @@ func TestRefused(t *testing.T) {
 	require.ErrorContains(t, err, "-user-agent")
 	err = run([]string{"-urls", list + ".none", "-state", filepath.Join(t.TempDir(), "s"), "-user-agent", demoAgent, "-page", ""}, io.Discard, io.Discard)
 	require.ErrorIs(t, err, os.ErrNotExist)
+}
+
+// What was learnt of the access points is part of the state, and the next session goes on from it.
+func TestPointsAreSaved(t *testing.T) {
+	t.Parallel()
+	web, list := misbehaving(t, 2)
+	state := filepath.Join(t.TempDir(), "state")
+	dead := "http://" + freeAddress(t)
+	known := func() (hosts int) {
+		t.Helper()
+		reopened(t, state, func(s *shard.State, _ *engine.Shard) {
+			f, err := fetch.New(fetch.Config{Points: []fetch.Point{{Name: web.Proxy()}, {Name: dead}}})
+			require.NoError(t, err)
+			require.NoError(t, f.Open(0, s.Points))
+			_, at := f.Loads()
+			hosts = at[0]
+		})
+		return hosts
+	}
+	var counts []int
+	for range 2 {
+		_, log := runChild(t, web, crawlArgs(web, list, state, "-via", dead)...)
+		require.NotContains(t, log, "learnt anew")
+		counts = append(counts, known())
+	}
+	require.Positive(t, counts[0])
+	require.GreaterOrEqual(t, counts[1], counts[0]/2)
 }

@@ -8,9 +8,10 @@
 // if it follows the one before. Each node closes the shards that are to live elsewhere, and
 // opens those that are to live with it once nobody owns them any more.
 //
-// Which node reaches which host fastest plays no part: a shard has hosts from everywhere, so that
-// nodes hardly differ in the mean of their durations. Within a node package partition finds the
-// fastest access point for each host.
+// Which node reaches which host fastest plays no part in the plan: a shard has hosts from
+// everywhere, so that nodes hardly differ in the mean of their durations. A node that offers itself
+// as a relay (package relay) is an access point for the others instead, and for each host package
+// partition finds the fastest one. Delays and robots.txt are the affair of who has the shard.
 package cluster
 
 import (
@@ -43,13 +44,6 @@ const (
 	// hearing is for how long quotes are waited for.
 	hearing = 2 * time.Second
 )
-
-// About is what a node tells the others of itself.
-type About struct {
-	Power  float64 `json:"power"`  // what it can do, beside the others
-	Budget float64 `json:"budget"` // polls a second of the whole crawl, as it was told
-	Leaves bool    `json:"leaves,omitempty"`
-}
 
 // Config describes a Node.
 type Config struct {
@@ -119,22 +113,6 @@ func (n *Node) Leave() {
 	about := n.cfg.About
 	about.Leaves = true
 	n.cfg.Engine.Session().Say(about)
-}
-
-func (n *Node) members() map[string]About {
-	members := map[string]About{}
-	for name, text := range n.board.Members() {
-		about := About{Power: 1}
-		_ = json.Unmarshal(text, &about) // of another version: what can be read of it
-		if !about.Leaves {
-			members[name] = about
-		}
-		if b := about.Budget; b > 0 && b != n.cfg.Budget && !n.warned {
-			n.warned = true
-			slog.Warn("another node was told another budget; all nodes should be told that of the whole crawl", "node", name, "per day", b*86400)
-		}
-	}
-	return members
 }
 
 // steward reports whether it is this node that makes plans.

@@ -79,6 +79,7 @@ func New(cfg Config) (*Crawler, error) {
 	c := &Crawler{stop: make(chan struct{}), pieces: map[int]*piece{}}
 	cfg.Shards = max(cfg.Shards, 1)
 	cfg.Fetch.Clock = cfg.Clock
+	cfg.Fetch.Part = func(host string) int { return ShardOf(host, cfg.Shards) }
 	if cfg.Settle {
 		cfg.Fetch.Ours = c.ours
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"hash/fnv"
+	"log/slog"
 	"strings"
 	"sync"
 	"time"
@@ -62,8 +63,19 @@ func (c *Crawler) Open(number int, part Part, perSecond float64) {
 				c.cfg.Applied(number, e)
 			}
 		},
+		Saving: func(s *shard.State) {
+			points, err := c.Fetcher.Saved(number)
+			if err != nil {
+				slog.Error("what was learnt of access points is not saved", "shard", number, "error", err)
+				return
+			}
+			s.Points = points
+		},
 		Behind: c.setBehind,
 	})
+	if err := c.Fetcher.Open(number, part.State.Points); err != nil {
+		slog.Warn("access points are learnt anew", "shard", number, "error", err)
+	}
 	c.pieces[number] = p
 	if c.running != nil {
 		c.start(p)
@@ -81,6 +93,7 @@ func (c *Crawler) start(p *piece) {
 		for h := range p.part.State.Hosts() {
 			c.Fleet.Forget(h.Name)
 		}
+		c.Fetcher.Close(p.number)
 		if err != nil && !errors.Is(err, context.Canceled) {
 			c.failed(p.number, err)
 		}
@@ -161,7 +174,7 @@ func (c *Crawler) poll(ctx context.Context, j shard.Job) bool {
 	switch {
 	case ctx.Err() != nil: // it is asked again after a restart
 		return false
-	case polling.Err() != nil || errors.Is(res.Err, fetch.ErrElsewhere):
+	case polling.Err() != nil || errors.Is(res.Err, fetch.ErrElsewhere) || errors.Is(res.Err, fetch.ErrLost):
 		j.Loop.Abandon(ctx, j)
 		return false
 	default:

@@ -112,7 +112,7 @@ func (e *Engine) connect(ctx context.Context) (err error) {
 		}
 		select {
 		case <-ctx.Done():
-			return err
+			return errors.Join(ctx.Err(), err)
 		case <-time.After(4 * reconnect):
 		}
 	}

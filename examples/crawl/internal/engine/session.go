@@ -144,6 +144,14 @@ func (s *Session) Sure() bool {
 	return s.sure()
 }
 
+// Settled reports whether the node has been sure for a quarter of a lease: what others asked of it
+// while it was stopped is no longer wanted by then, and they have said so.
+func (s *Session) Settled() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.sure() && time.Since(s.unbroken) >= s.e.cfg.Lease/4
+}
+
 // sure goes by both clocks of the machine: one stands still while the machine sleeps, and the other
 // may be set.
 func (s *Session) sure() bool {

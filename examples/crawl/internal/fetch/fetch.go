@@ -25,7 +25,10 @@ var ErrElsewhere = errors.New("fetch: another node polls the host")
 type Config struct {
 	UserAgent string
 	Clock     clock.Clock
-	Points    []Point // one at least
+	Points    []Point // of this machine, one at least
+	// Part divides the hosts into those of which the access points are learnt together, see Open;
+	// nil means that all are.
+	Part func(host string) int
 	// Delay is the least time between two requests to a host, where its robots.txt asks for no
 	// longer one.
 	Delay time.Duration
@@ -83,11 +86,10 @@ func New(cfg Config) (*Fetcher, error) {
 	if cfg.MaxBytes == 0 {
 		cfg.MaxBytes = 10 << 20
 	}
-	points, err := newPoints(cfg.Points, cfg.Seed)
-	if err != nil {
-		return nil, err
+	if len(cfg.Points) == 0 {
+		return nil, errors.New("fetch: no access point")
 	}
-	f := &Fetcher{cfg: cfg, gate: newGate(cfg.Clock, cfg.Delay, cfg.Ours), points: points}
+	f := &Fetcher{cfg: cfg, gate: newGate(cfg.Clock, cfg.Delay, cfg.Ours), points: newPoints(cfg.Points, cfg.Part, cfg.Seed)}
 	f.robots = newRobots(cfg.UserAgent, cfg.Clock, f.getRobots)
 	return f, nil
 }
@@ -130,11 +132,12 @@ func (f *Fetcher) Check(ctx context.Context, page string) (bool, error) {
 		return false, err
 	}
 	defer leave()
-	point, err := f.points.next(u.Host)
+	way, err := f.points.next(u.Host)
 	if err != nil {
 		return false, err
 	}
-	rules, _, err := f.rules(withPoint(ctx, point), u)
+	rules, _, err := f.rules(withRoute(ctx, way), u)
+	f.hold(way)
 	return err == nil && f.robots.allows(rules, page), err
 }
 
@@ -168,11 +171,12 @@ func (f *Fetcher) Poll(ctx context.Context, id uint64, page string, copy []byte)
 		return failed(err)
 	}
 	defer leave()
-	point, err := f.points.next(u.Host)
+	way, err := f.points.next(u.Host)
 	if err != nil {
 		return failed(err)
 	}
-	ctx = withPoint(ctx, point)
+	defer f.hold(way)
+	ctx = withRoute(ctx, way)
 	found, fetched, err := f.rules(ctx, u)
 	if err != nil {
 		return failed(err)
@@ -189,8 +193,14 @@ func (f *Fetcher) Poll(ctx context.Context, id uint64, page string, copy []byte)
 		if err := f.gate.wait(ctx, u.Host); err != nil {
 			return failed(err)
 		}
+		way.answered, way.reaching = false, 0
 		res = f.poll(ctx, id, page, copy)
-		if err := f.points.took(u.Host, res.Duration); err != nil {
+		took := res.Duration - way.reaching
+		if !way.answered { // what cannot reach a host at all may say so at once
+			took = max(took, f.cfg.Timeout)
+		}
+		way.ended = ctx.Err() != nil
+		if err := f.points.took(u.Host, way, took); err != nil {
 			return failed(err)
 		}
 	}
@@ -213,7 +223,7 @@ func (f *Fetcher) poll(ctx context.Context, id uint64, page string, remembered [
 	fetching, fetch := live.Begin(ctx, page)
 	version, err := f.get(fetching, &client, id, page)
 	res := Result{Poll: fetch.End(err), At: f.cfg.Clock.Now(), Delay: -1}
-	if errors.Is(err, ErrRobots) {
+	if errors.Is(err, ErrRobots) || errors.Is(err, ErrLost) {
 		res.Err = err
 	}
 	if res.Err != nil {
@@ -259,37 +269,4 @@ func (f *Fetcher) get(ctx context.Context, client *http.Client, id uint64, page 
 	v.Body, err = io.ReadAll(limited)
 	v.Cut = int64(len(v.Body)) == f.cfg.MaxBytes
 	return v, err
-}
-
-// redirect follows a redirect within a host after its delay. One to another host must be allowed
-// there, too, and waits for its turn no longer than is polite to keep this one waiting.
-func (f *Fetcher) redirect(r *http.Request, via []*http.Request) error {
-	if len(via) >= 10 {
-		return errors.New("stopped after 10 redirects")
-	}
-	from, to := via[0].URL.Host, r.URL
-	ctx := r.Context()
-	if to.Host != from {
-		short, cancel := context.WithTimeout(ctx, f.cfg.Timeout/2)
-		defer cancel()
-		leave, err := f.gate.enter(short, to.Host)
-		if errors.Is(err, ErrElsewhere) {
-			return fmt.Errorf("redirect to %s: another node polls it; put that page on the list instead", to)
-		}
-		if err != nil {
-			return fmt.Errorf("redirect to %s: its turn did not come", to.Host)
-		}
-		// The request is sent after this function has returned; its end is not seen here, so the
-		// host gets its delay from the beginning.
-		defer leave()
-		ctx = short
-	}
-	found, _, err := f.rules(ctx, to)
-	if err != nil {
-		return err
-	}
-	if !f.robots.allows(found, to.String()) {
-		return fmt.Errorf("%w: redirect to %s", ErrRobots, to)
-	}
-	return f.gate.wait(ctx, to.Host)
 }

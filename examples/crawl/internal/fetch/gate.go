@@ -28,6 +28,7 @@ type door struct {
 	delay time.Duration
 	since time.Time // the host is this process's
 	next  time.Time // the delay after the end of the latest request
+	held  time.Time // see hold; under the lock of the gate
 }
 
 func newGate(c clock.Clock, delay time.Duration, ours func(string) (time.Time, bool)) *gate {
@@ -85,11 +86,31 @@ func (g *gate) enter(ctx context.Context, host string) (leave func(), err error)
 	}, nil
 }
 
+// hold leaves a host alone for some time, whoever is through.
+func (g *gate) hold(host string, rest time.Duration) {
+	d := g.door(host)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if until := g.clock.Now().Add(rest); until.After(d.held) {
+		d.held = until
+	}
+}
+
+// open returns the time from which on a host may be asked; who is through calls it.
+func (g *gate) open(d *door) time.Time {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if d.held.After(d.next) {
+		return d.held
+	}
+	return d.next
+}
+
 // wait waits for the delay of a host; who is through calls it before each request.
 func (g *gate) wait(ctx context.Context, host string) error {
 	d := g.door(host)
 	for ctx.Err() == nil {
-		left := d.next.Sub(g.clock.Now())
+		left := g.open(d).Sub(g.clock.Now())
 		if left <= 0 {
 			break
 		}

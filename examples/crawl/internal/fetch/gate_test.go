@@ -59,17 +59,16 @@ func TestPoints(t *testing.T) {
 	t.Parallel()
 	var all []Point
 	for _, text := range []string{"direct", "http://user:secret@proxy.test:3128", "127.0.0.1"} {
-		p, err := ParsePoint(text)
+		p, err := ParsePoint(text, false)
 		require.NoError(t, err)
 		require.NotContains(t, p.Name, "secret")
 		all = append(all, p)
 	}
 	for _, bad := range []string{"", "proxy", "ftp://proxy.test"} {
-		_, err := ParsePoint(bad)
+		_, err := ParsePoint(bad, false)
 		require.Error(t, err, bad)
 	}
-	p, err := newPoints(all, 1)
-	require.NoError(t, err)
+	p := newPoints(all, nil, 1)
 	used := map[string]map[string]int{"a.test": {}, "b.test": {}}
 	for range 200 {
 		for host, best := range map[string]int{"a.test": 0, "b.test": 2} {
@@ -80,7 +79,7 @@ func TestPoints(t *testing.T) {
 			if point.Name == all[best].Name {
 				took = 100 * time.Millisecond
 			}
-			require.NoError(t, p.took(host, took))
+			require.NoError(t, p.took(host, point, took))
 		}
 	}
 	require.Greater(t, used["a.test"][all[0].Name], 180)

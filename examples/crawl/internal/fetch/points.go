@@ -2,34 +2,54 @@ package fetch
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"math/rand/v2"
+	"hash/fnv"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
-
-	"github.com/recrawl/recrawl/partition"
 )
 
 // A Point is an access point: a way to the web.
 type Point struct {
 	Name string
 	Base http.RoundTripper
+	// Hold is the time after which a request that was handed to Base, and ended with ErrLost, cannot
+	// be sent any more. Its host is asked for nothing else before.
+	Hold time.Duration
 }
 
+// The errors of the Base of a Point that is another machine.
+var (
+	// ErrRefused reports that the host was not asked. Another access point is taken at once.
+	ErrRefused = errors.New("fetch: the access point takes no request")
+	// ErrLost reports that nobody knows whether the host was asked. The poll does not count.
+	ErrLost = errors.New("fetch: the access point is lost")
+	// ErrInside reports an address of this machine or of its own network.
+	ErrInside = errors.New("fetch: not a public address")
+)
+
 // ParsePoint reads an access point: "direct", the URL of a proxy, or the address of this machine
-// that requests are to come from.
-func ParsePoint(text string) (Point, error) {
+// that requests are to come from. If others decide what is asked for it must be outside: such a
+// point asks public addresses only. What a proxy asks is its own affair.
+func ParsePoint(text string, outside bool) (Point, error) {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.MaxIdleConnsPerHost = 2 // one request to a host at a time
+	dialer := net.Dialer{Timeout: 30 * time.Second}
+	if outside {
+		dialer.Control = public
+	}
 	switch ip := net.ParseIP(text); {
 	case text == "direct":
-		t.Proxy = nil
+		t.Proxy, t.DialContext = nil, dialer.DialContext
 	case ip != nil:
-		dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: ip}, Timeout: 30 * time.Second}
+		dialer.LocalAddr = &net.TCPAddr{IP: ip}
 		t.Proxy, t.DialContext = nil, dialer.DialContext
 	default:
 		proxy, err := url.Parse(text)
@@ -39,57 +59,152 @@ func ParsePoint(text string) (Point, error) {
 		t.Proxy = http.ProxyURL(proxy)
 		text = proxy.Redacted()
 	}
-	return Point{text, t}, nil
+	return Point{Name: text, Base: t}, nil
 }
 
-// points choose the access point for each host: an Assigner learns from durations which is the
-// fastest.
-type points struct {
-	all []Point
-
-	mu       sync.Mutex
-	assigner *partition.Assigner // nil if there is one point only
-	sites    map[string]int      // host → site
+// notPublic are networks that netip does not name, by RFC 6890 and what it was updated by; the last
+// three have addresses of IPv4 within.
+var notPublic = []netip.Prefix{
+	netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("192.0.0.0/24"),
+	netip.MustParsePrefix("198.18.0.0/15"), netip.MustParsePrefix("240.0.0.0/4"),
+	netip.MustParsePrefix("64:ff9b::/96"), netip.MustParsePrefix("64:ff9b:1::/48"), netip.MustParsePrefix("2002::/16"),
 }
 
-func newPoints(all []Point, seed uint64) (*points, error) {
-	p := &points{all: all, sites: map[string]int{}}
-	if len(all) < 2 {
-		return p, nil
+// public is a Control of a dialer, which is asked once a name is resolved.
+func public(_, address string, _ syscall.RawConn) error {
+	at, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return fmt.Errorf("%w: %s", ErrInside, address)
 	}
-	// Once in fifty polls another one is tried, as it may have become faster.
-	var err error
-	p.assigner, err = partition.NewAssigner(len(all), 0, partition.AssignerConfig{Explore: 0.02}, rand.NewPCG(seed, 0x90147))
-	return p, err
+	ip := at.Addr().Unmap()
+	inside := !ip.IsGlobalUnicast() || ip.IsPrivate()
+	for _, p := range notPublic {
+		inside = inside || p.Contains(ip.WithZone(""))
+	}
+	if inside {
+		return fmt.Errorf("%w: %s", ErrInside, ip)
+	}
+	return nil
+}
+
+// points choose the access point for each host. Each part of the hosts has a choice of its own, so
+// that it can be saved with what else is known of them.
+type points struct {
+	part func(host string) int
+	seed uint64
+
+	mu      sync.Mutex
+	own     []Point // of this machine, one at least
+	others  []Point // other machines, as they come and go
+	choices map[int]*choice
+}
+
+// mostOthers is the number of other machines among which the hosts of a part are shared out: each
+// host tries each of them once before it knows, and again whenever it changed.
+const mostOthers = 7
+
+func newPoints(own []Point, part func(string) int, seed uint64) *points {
+	if part == nil {
+		part = func(string) int { return 0 }
+	}
+	return &points{own: own, part: part, seed: seed, choices: map[int]*choice{}}
+}
+
+// ways returns the access points of a part: those of this machine, and some others, such that few
+// change when one comes or goes.
+func (p *points) ways(part int) []Point {
+	rank := func(q Point) uint64 {
+		h := fnv.New64a()
+		_, _ = fmt.Fprintf(h, "%d %s", part, q.Name)
+		return h.Sum64()
+	}
+	others := slices.Clone(p.others)
+	slices.SortFunc(others, func(a, b Point) int {
+		if rank(a) < rank(b) {
+			return -1
+		}
+		return 1
+	})
+	return append(slices.Clone(p.own), others[:min(len(others), mostOthers)]...)
+}
+
+// of returns the choice of a part; the caller holds the lock.
+func (p *points) of(part int) (*choice, error) {
+	c := p.choices[part]
+	if c == nil {
+		c = newChoice(p.seed, part)
+		p.choices[part] = c
+		return c, c.offer(p.ways(part), time.Now())
+	}
+	return c, nil
 }
 
 // next returns the access point for a host. A host has one request at a time.
-func (p *points) next(host string) (Point, error) {
-	if p.assigner == nil {
-		return p.all[0], nil
-	}
+func (p *points) next(host string) (*route, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	site, ok := p.sites[host]
-	if !ok {
-		site = p.assigner.Add()
-		p.sites[host] = site
-	}
-	arm, err := p.assigner.Next(site)
+	c, err := p.of(p.part(host))
 	if err != nil {
-		return Point{}, err
+		return nil, err
 	}
-	return p.all[arm], nil
+	point, err := c.next(host)
+	return &route{Point: point, own: p.own[0]}, err
 }
 
-// took tells how long a host took; what failed has taken its time, too.
-func (p *points) took(host string, d time.Duration) error {
-	if p.assigner == nil {
-		return nil
-	}
+// took tells how long a host took.
+func (p *points) took(host string, way *route, d time.Duration) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.assigner.Observe(p.sites[host], max(d.Seconds(), 1e-6))
+	c, err := p.of(p.part(host))
+	if err != nil {
+		return err
+	}
+	return c.took(host, way, d)
+}
+
+// Offer replaces the access points that are other machines. Those that are not ready must not be
+// among them.
+func (f *Fetcher) Offer(others []Point) error {
+	p := f.points
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.others = others
+	for part, c := range p.choices {
+		if err := c.offer(p.ways(part), time.Now()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Open restores what is known of the access points for a part of the hosts, as Saved returned it,
+// and Close forgets it.
+func (f *Fetcher) Open(part int, saved []byte) error {
+	p := f.points
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	c := newChoice(p.seed, part)
+	err := c.restore(saved, time.Now())
+	p.choices[part] = c
+	return errors.Join(err, c.offer(p.ways(part), time.Now()))
+}
+
+// Saved returns what is known of the access points for a part; nil if that is nothing.
+func (f *Fetcher) Saved(part int) ([]byte, error) {
+	p := f.points
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if c := p.choices[part]; c != nil {
+		return c.saved()
+	}
+	return nil, nil
+}
+
+// Close is explained at Open.
+func (f *Fetcher) Close(part int) {
+	f.points.mu.Lock()
+	defer f.points.mu.Unlock()
+	delete(f.points.choices, part)
 }
 
 // Loads returns the number of hosts at each access point.
@@ -97,17 +212,36 @@ func (f *Fetcher) Loads() (names []string, hosts []int) {
 	p := f.points
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for arm, point := range p.all {
+	for _, q := range slices.Concat(p.own, p.others) {
 		n := 0
-		if p.assigner != nil {
-			n, _, _ = p.assigner.Load(arm)
+		for _, c := range p.choices {
+			n += c.load(q.Name)
 		}
-		names, hosts = append(names, point.Name), append(hosts, n)
+		names, hosts = append(names, q.Name), append(hosts, n)
 	}
 	return names, hosts
 }
 
-// A router sends a request by the access point that its context names.
+// A route is how the requests of a poll are sent.
+type route struct {
+	Point
+	own      Point  // instead of a point that refuses
+	refused  bool   // one did
+	lost     string // host of a request of which nobody knows what became
+	answered bool   // a host was reached
+	ended    bool   // by who wanted the page
+	reaching time.Duration
+}
+
+// Reached tells how much of the time of a request it took to reach the access point itself: that
+// pays for many requests, and says nothing of the host.
+func Reached(ctx context.Context, took time.Duration) {
+	if way, ok := ctx.Value(via{}).(*route); ok {
+		way.reaching += took
+	}
+}
+
+// A router sends a request by the route of its context.
 type router struct{}
 
 type via struct{}
@@ -123,7 +257,26 @@ func (router) RoundTrip(r *http.Request) (*http.Response, error) {
 	if ours, ok := r.Context().Value(guard{}).(func() bool); ok && !ours() {
 		return nil, ErrElsewhere
 	}
-	return r.Context().Value(via{}).(Point).Base.RoundTrip(r)
+	way := r.Context().Value(via{}).(*route)
+	resp, err := way.Base.RoundTrip(r)
+	if errors.Is(err, ErrRefused) {
+		way.refused, way.Point = true, way.own
+		resp, err = way.Base.RoundTrip(r)
+	}
+	if errors.Is(err, ErrLost) {
+		way.lost = r.URL.Host
+	}
+	way.answered = way.answered || err == nil
+	return resp, err
 }
 
-func withPoint(ctx context.Context, p Point) context.Context { return context.WithValue(ctx, via{}, p) }
+func withRoute(ctx context.Context, way *route) context.Context {
+	return context.WithValue(ctx, via{}, way)
+}
+
+// hold has a host wait for a request of which nobody knows whether it is still to be sent.
+func (f *Fetcher) hold(way *route) {
+	if way.lost != "" {
+		f.gate.hold(way.lost, way.Hold)
+	}
+}

@@ -2,6 +2,7 @@ package fetch
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"strconv"
@@ -87,7 +88,7 @@ func (r *robots) of(ctx context.Context, scheme, host string) (rules rules, fetc
 	return rules, true, nil
 }
 
-// fetch fetches a robots.txt. The error is the context's.
+// fetch fetches a robots.txt. The error is the context's, or that the access point is lost.
 func (r *robots) fetch(ctx context.Context, url string) (found rules, err error) {
 	found = rules{fetched: true, until: r.clock.Now().Add(robotsAge)}
 	resp, err := r.get(ctx, url)
@@ -100,6 +101,8 @@ func (r *robots) fetch(ctx context.Context, url string) (found rules, err error)
 	switch {
 	case ctx.Err() != nil:
 		return found, ctx.Err()
+	case errors.Is(err, ErrLost):
+		return found, err
 	case err != nil || resp.StatusCode >= 500 || resp.StatusCode == http.StatusTooManyRequests:
 		// Nothing may be polled until it is reached (RFC 9309, section 2.3.1.4).
 		return rules{fetched: true, barred: true, until: r.clock.Now().Add(robotsRetry)}, nil

@@ -47,6 +47,8 @@ type Config struct {
 	Submit func(Job)
 	// Applied, if not nil, is told of each event once it counts.
 	Applied func(*Event)
+	// Saving, if not nil, is called before the state is saved.
+	Saving func(*State)
 	// Behind, if not nil, is told when the window is full while polls are due, and when that is
 	// over.
 	Behind func(bool)
@@ -426,6 +428,9 @@ func (l *Loop) snapshot(ctx context.Context, must bool) error {
 	due := l.sinceBytes >= max(snapshotLeast, int(SnapshotShare*float64(l.lastSnapshot)))
 	if l.cfg.Log == nil || l.saving || !must && !due {
 		return nil
+	}
+	if l.cfg.Saving != nil {
+		l.cfg.Saving(l.cfg.State)
 	}
 	state, err := l.cfg.State.MarshalBinary()
 	if err != nil {

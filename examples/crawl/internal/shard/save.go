@@ -10,7 +10,7 @@ import (
 	"github.com/recrawl/recrawl/internal/codec"
 )
 
-var stateFormat = codec.Format{Magic: "recrawl/crawl.State", Version: 1}
+var stateFormat = codec.Format{Magic: "recrawl/crawl.State", Version: 2}
 
 // MarshalBinary returns the state, its pages in no particular order. Polls in flight are not part of
 // it.
@@ -25,6 +25,7 @@ func (s *State) save(pages iter.Seq[*Page]) ([]byte, error) {
 		e.Bytes(learner)
 		s.Totals.encode(e)
 		putTime(e, s.Latest)
+		e.Bytes(s.Points)
 		hosts := slices.SortedFunc(maps.Values(s.hosts), func(a, b *Host) int { return strings.Compare(a.Name, b.Name) })
 		number := make(map[*Host]int, len(hosts))
 		e.Int(len(hosts))
@@ -75,6 +76,7 @@ func (s *State) UnmarshalBinary(data []byte) error {
 func (s *State) decode(d *codec.Decoder) {
 	s.Totals.decode(d)
 	s.Latest = getTime(d)
+	s.Points = d.Bytes()
 	hosts := make([]*Host, 0, d.Count(1))
 	for range cap(hosts) {
 		h := &Host{}

@@ -99,6 +99,9 @@ type State struct {
 	Learner *knapsack.Keyed[string]
 	Totals
 	Latest time.Time // of all polls
+	// Points is what was learnt of the access points of the hosts, see Open of fetch.Fetcher. It
+	// changes by no event: what was learnt since the latest snapshot is learnt again.
+	Points []byte
 
 	pages   map[string]*Page
 	hosts   map[string]*Host

@@ -74,6 +74,7 @@ func requireSame(t *testing.T, want, got *State) {
 	t.Helper()
 	require.Equal(t, want.Totals, got.Totals)
 	require.True(t, want.Latest.Equal(got.Latest))
+	require.Equal(t, want.Points, got.Points)
 	require.Equal(t, want.Learner.Len(), got.Learner.Len())
 	require.Equal(t, len(want.hosts), len(got.hosts))
 	for name, h := range want.hosts {
@@ -115,6 +116,7 @@ func TestSaved(t *testing.T) {
 	t.Parallel()
 	events := drawn(3000)
 	want, s := newState(t), newState(t)
+	want.Points, s.Points = []byte("points"), []byte("points")
 	apply(t, want, events)
 	for i := range events {
 		apply(t, s, events[i:i+1])

@@ -1,0 +1,228 @@
+package fetch
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// base is a way to the web that says by a function what becomes of a request.
+type base func(*http.Request) (*http.Response, error)
+
+func (b base) RoundTrip(r *http.Request) (*http.Response, error) { return b(r) }
+
+func named(names ...string) (points []Point) {
+	for _, name := range names {
+		points = append(points, Point{Name: name})
+	}
+	return points
+}
+
+// fetches lets hosts be fetched so many times each, the fastest from the point that best names, and
+// returns how often that was used.
+func fetches(t *testing.T, p *points, rounds int, best map[string]string) (used int) {
+	t.Helper()
+	hosts := make([]string, 0, len(best))
+	for host := range best {
+		hosts = append(hosts, host)
+	}
+	slices.Sort(hosts)
+	for range rounds {
+		for _, host := range hosts {
+			way, err := p.next(host)
+			require.NoError(t, err)
+			took := 500 * time.Millisecond
+			if way.Name == best[host] {
+				took = 100 * time.Millisecond
+				used++
+			}
+			require.NoError(t, p.took(host, way, took))
+		}
+	}
+	return used
+}
+
+var best = map[string]string{"a.test": "one", "b.test": "two", "c.test": "three", "d.test": "three"}
+
+// What was learnt of the access points is there after a restart, also of those that are not offered
+// at once; and the choices are those that would have been made.
+func TestChoiceIsSaved(t *testing.T) {
+	t.Parallel()
+	begin := func() *Fetcher {
+		f := &Fetcher{points: newPoints(named("one"), nil, 1)}
+		require.NoError(t, f.Offer(named("two", "three")))
+		return f
+	}
+	f := begin()
+	fetches(t, f.points, 50, best)
+	saved, err := f.Saved(0)
+	require.NoError(t, err)
+	again := begin()
+	require.NoError(t, again.Open(0, saved))
+	same, err := again.Saved(0)
+	require.NoError(t, err)
+	require.Equal(t, saved, same)
+	require.Equal(t, fetches(t, f.points, 50, best), fetches(t, again.points, 50, best))
+	// One that comes later is known then.
+	late := &Fetcher{points: newPoints(named("one"), nil, 1)}
+	require.NoError(t, late.Open(0, saved))
+	require.Zero(t, fetches(t, late.points, 3, map[string]string{"b.test": "two", "d.test": "three"}))
+	require.NoError(t, late.Offer(named("three", "two")))
+	require.Greater(t, fetches(t, late.points, 20, map[string]string{"b.test": "two"}), 15)
+	// What is damaged is refused, and all is learnt anew.
+	for i := range saved {
+		damaged := slices.Clone(saved)
+		damaged[i] ^= 1
+		require.Error(t, late.Open(0, damaged))
+		require.Error(t, late.Open(0, saved[:max(i, 1):max(i, 1)]), "%d", i)
+	}
+	require.NoError(t, late.Offer(named("two")))
+	require.Greater(t, fetches(t, late.points, 20, map[string]string{"b.test": "two"}), 10)
+	// A part that is closed is forgotten.
+	late.Close(0)
+	nothing, err := late.Saved(0)
+	require.NoError(t, err)
+	require.Empty(t, nothing)
+}
+
+// A point that is not offered any more gets no request, what was learnt of it counts when it is back
+// soon, and after an hour it is forgotten.
+func TestPointsComeAndGo(t *testing.T) {
+	t.Parallel()
+	c := newChoice(1, 0)
+	p := &points{part: func(string) int { return 0 }, own: named("one"), choices: map[int]*choice{0: c}}
+	now := time.Now()
+	require.NoError(t, c.offer(named("one", "two", "three"), now))
+	fetches(t, p, 50, best)
+	pending, err := p.next("c.test")
+	require.NoError(t, err)
+	require.NoError(t, c.offer(named("one", "two"), now))
+	require.NoError(t, p.took("c.test", pending, time.Second))
+	require.Zero(t, fetches(t, p, 50, map[string]string{"c.test": "three", "d.test": "three"}))
+	require.Greater(t, fetches(t, p, 50, map[string]string{"c.test": "two"}), 35) // the best of those left
+	require.NoError(t, c.offer(named("one", "two", "three"), now.Add(time.Minute)))
+	require.Greater(t, fetches(t, p, 10, map[string]string{"d.test": "three"}), 7)
+	require.NoError(t, c.offer(named("one", "two"), now.Add(2*time.Minute)))
+	require.Len(t, c.arms, 3)
+	require.NoError(t, c.offer(named("one", "two"), now.Add(2*time.Minute+2*forgotten)))
+	require.Len(t, c.arms, 2)
+	require.Zero(t, fetches(t, p, 50, map[string]string{"d.test": "three"}))
+}
+
+// Each part uses some of many machines, others than other parts, and goes on with most of them when
+// one goes.
+func TestManyOthers(t *testing.T) {
+	t.Parallel()
+	p := &points{own: named("own")}
+	for i := range 20 {
+		p.others = append(p.others, Point{Name: string(rune('a' + i))})
+	}
+	all := map[string]bool{}
+	for part := range 16 {
+		before := p.ways(part)
+		require.Len(t, before, 1+mostOthers)
+		require.Equal(t, "own", before[0].Name)
+		for _, q := range before {
+			all[q.Name] = true
+		}
+		fewer := &points{own: p.own, others: p.others[1:]}
+		kept := 0
+		for _, q := range fewer.ways(part) {
+			if slices.ContainsFunc(before, func(b Point) bool { return b.Name == q.Name }) {
+				kept++
+			}
+		}
+		require.GreaterOrEqual(t, kept, mostOthers)
+	}
+	require.Greater(t, len(all), 15)
+}
+
+// A proxy that refuses at once is not fast.
+func TestBrokenPoint(t *testing.T) {
+	t.Parallel()
+	web := newTestWeb(t)
+	broken := Point{Name: "broken", Base: base(func(*http.Request) (*http.Response, error) { return nil, errors.New("refused") })}
+	f := newTestFetcher(t, web, broken, web.point("works"))
+	failed := 0
+	for range 40 {
+		if f.Poll(t.Context(), 1, web.page("a.test"), nil).Err != nil {
+			failed++
+		}
+	}
+	require.LessOrEqual(t, failed, 4)
+}
+
+// A point that takes no request costs no poll; of one that is lost nobody knows what it does, so
+// that the host is left alone for as long as it may.
+func TestRefusedAndLost(t *testing.T) {
+	t.Parallel()
+	web := newTestWeb(t)
+	for _, robots := range []bool{true, false} {
+		var says error
+		other := Point{Name: "other", Hold: 60 * time.Millisecond, Base: base(func(r *http.Request) (*http.Response, error) {
+			if says != nil && (r.URL.Path == "/robots.txt") == robots {
+				return nil, says
+			}
+			return web.client().RoundTrip(r)
+		})}
+		f := newTestFetcher(t, web, web.point("works"))
+		require.NoError(t, f.Offer([]Point{other}))
+		says = ErrRefused
+		for range 20 {
+			require.NoError(t, f.Poll(t.Context(), 1, web.page("a.test"), nil).Err)
+		}
+		says = ErrLost
+		lost := 0
+		for i := range 10 { // each with a host of its own, whose robots.txt is to be fetched
+			host := string(rune('a'+i)) + ".many.test"
+			began := time.Now()
+			if err := f.Poll(t.Context(), 1, web.page(host), nil).Err; err == nil {
+				continue
+			} else {
+				require.ErrorIs(t, err, ErrLost)
+			}
+			lost++
+			was := says
+			says = nil
+			require.NoError(t, f.Poll(t.Context(), 1, web.page(host), nil).Err)
+			require.GreaterOrEqual(t, time.Since(began), other.Hold)
+			says = was
+		}
+		require.Positive(t, lost)
+	}
+}
+
+// Addresses of one's own network are none of the others' business.
+func TestPublic(t *testing.T) {
+	t.Parallel()
+	for _, inside := range []string{
+		"127.0.0.1:80", "10.1.2.3:80", "192.168.1.1:443", "172.16.0.1:80", "169.254.169.254:80", "0.0.0.0:80", "100.64.1.1:80",
+		"224.0.0.1:80", "255.255.255.255:80", "[::1]:80", "[::]:80", "[fe80::1%eth0]:80", "[fd00::1]:80", "[::ffff:127.0.0.1]:80",
+		"[64:ff9b::7f00:1]:80", "[2002:7f00:1::]:80", "[ff02::1]:80", "localhost:80", "",
+	} {
+		require.ErrorIs(t, public("tcp", inside, nil), ErrInside, inside)
+	}
+	for _, outside := range []string{"93.184.216.34:80", "[2606:2800:220:1::1]:443", "172.32.0.1:80", "[::ffff:93.184.216.34]:80"} {
+		require.NoError(t, public("tcp", outside, nil), outside)
+	}
+	web := newTestWeb(t)
+	for _, text := range []string{"direct", "127.0.0.1"} {
+		for _, outside := range []bool{false, true} {
+			p, err := ParsePoint(text, outside)
+			require.NoError(t, err)
+			r, err := http.NewRequest(http.MethodGet, web.server.URL, nil)
+			require.NoError(t, err)
+			resp, err := p.Base.RoundTrip(r)
+			if outside {
+				require.ErrorIs(t, err, ErrInside)
+				continue
+			}
+			require.NoError(t, err)
+			resp.Body.Close()
+		}
+	}
+}

@@ -1,0 +1,158 @@
+package relay
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"sync"
+	"time"
+
+	"github.com/recrawl/recrawl/examples/crawl/internal/fetch"
+)
+
+const (
+	// reach is the time for a connection to a relay, and idle that for which it is kept.
+	reach = 2 * time.Second
+	idle  = time.Minute
+	// A relay that cannot be reached is left alone for shortestRest, then twice as long, up to
+	// longestRest.
+	shortestRest = time.Second
+	longestRest  = 5 * time.Minute
+	// share of the time for an answer that a relay has, so that its word that there was none comes
+	// in time.
+	share = 0.9
+	// usual is the time for an answer if who asks has no limit.
+	usual = 30 * time.Second
+)
+
+// A Peer is another node's relay. It implements http.RoundTripper, with the errors that package
+// fetch expects of an access point.
+type Peer struct {
+	Address   string
+	Key       string
+	transport http.Transport
+	gone      context.Context
+	leave     context.CancelFunc
+
+	mu   sync.Mutex
+	rest time.Time // it is left alone until then
+	last time.Duration
+}
+
+// unreached is an error of a connection that was never there.
+type unreached struct{ error }
+
+func (u unreached) Unwrap() error { return u.error }
+
+// NewPeer returns the relay at an address, which must have a key. Close it when its node is gone.
+func NewPeer(id *Identity, address, key string) *Peer {
+	p := &Peer{Address: address, Key: key}
+	p.gone, p.leave = context.WithCancel(context.Background())
+	dialer := tls.Dialer{NetDialer: &net.Dialer{}, Config: id.config(func(k string) bool { return k == key })}
+	p.transport = http.Transport{
+		MaxIdleConnsPerHost: turns, IdleConnTimeout: idle,
+		DialTLSContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
+			ctx, cancel := context.WithTimeout(ctx, reach)
+			defer cancel()
+			c, err := dialer.DialContext(ctx, network, address)
+			if err != nil {
+				return nil, unreached{err}
+			}
+			return c, nil
+		},
+	}
+	return p
+}
+
+// Close ends all requests under way.
+func (p *Peer) Close() {
+	p.leave()
+	p.transport.CloseIdleConnections()
+}
+
+// Ready reports whether the relay may be used, as far as is known.
+func (p *Peer) Ready() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.gone.Err() == nil && !time.Now().Before(p.rest)
+}
+
+// reached takes note of whether there was a connection.
+func (p *Peer) reached(ok bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if ok {
+		p.last = 0
+		return
+	}
+	if time.Now().Before(p.rest) { // of several attempts at a time one counts
+		return
+	}
+	p.last = min(max(2*p.last, shortestRest), longestRest)
+	p.rest = time.Now().Add(p.last)
+}
+
+// RoundTrip implements http.RoundTripper, for GET requests. The error is [fetch.ErrRefused] if the
+// host was not asked, and [fetch.ErrLost] if nobody knows.
+func (p *Peer) RoundTrip(r *http.Request) (*http.Response, error) {
+	if !p.Ready() || r.Method != http.MethodGet {
+		return nil, fmt.Errorf("%w: %s", fetch.ErrRefused, p.Address)
+	}
+	ctx, cancel := context.WithCancel(r.Context())
+	stop := context.AfterFunc(p.gone, cancel)
+	end := func() { stop(); cancel() }
+	timeout := usual
+	if deadline, ok := ctx.Deadline(); ok {
+		timeout = time.Duration(share * float64(time.Until(deadline)))
+	}
+	// A POST is not sent again by net/http, unless nothing was sent at all.
+	to := (&http.Request{Method: http.MethodPost, URL: &url.URL{Scheme: "https", Host: p.Address, Path: "/"}, Header: passed(r.Header)}).WithContext(ctx)
+	to.Header.Set(targetHeader, r.URL.String())
+	to.Header.Set(timeoutHeader, timeout.String())
+	began := time.Now()
+	to = to.WithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) {
+		fetch.Reached(ctx, time.Since(began))
+	}}))
+	resp, err := p.transport.RoundTrip(to)
+	if err != nil {
+		end()
+		var not unreached
+		if errors.As(err, &not) {
+			p.reached(false)
+			return nil, fmt.Errorf("%w: %s: %w", fetch.ErrRefused, p.Address, err)
+		}
+		return nil, fmt.Errorf("%w: %s: %w", fetch.ErrLost, p.Address, err)
+	}
+	p.reached(true)
+	if why := resp.Header.Get(refusedHeader); why != "" {
+		end()
+		resp.Body.Close()
+		return nil, fmt.Errorf("%w: %s: %s", fetch.ErrRefused, p.Address, why)
+	}
+	if why := resp.Header.Get(failedHeader); why != "" {
+		end()
+		resp.Body.Close()
+		return nil, fmt.Errorf("by %s: %s", p.Address, why)
+	}
+	resp.Request, resp.TLS = r, nil
+	resp.Body = &body{resp.Body, end}
+	return resp, nil
+}
+
+// A body ends its request when it is closed.
+type body struct {
+	io.ReadCloser
+	end func()
+}
+
+// Close implements io.Closer.
+func (b *body) Close() error {
+	defer b.end()
+	return b.ReadCloser.Close()
+}

@@ -1,0 +1,292 @@
+package relay
+
+import (
+	"compress/gzip"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/recrawl/recrawl/examples/crawl/internal/fetch"
+)
+
+// A board is who is a member.
+type board struct{ keys sync.Map }
+
+func (b *board) has(key string) bool { _, ok := b.keys.Load(key); return ok }
+
+// A node is one that offers itself.
+type node struct {
+	identity *Identity
+	server   *Server
+	listener net.Listener
+	sure     atomic.Bool
+}
+
+func newNode(t *testing.T, b *board, to http.RoundTripper, turns int) *node {
+	t.Helper()
+	n := &node{identity: newMember(t, b)}
+	n.sure.Store(true)
+	n.server = NewServer(Config{
+		Identity: n.identity, Base: to, Member: b.has, Sure: n.sure.Load, turns: turns,
+	})
+	var err error
+	n.listener, err = net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	done := make(chan error, 1)
+	go func() { done <- n.server.Serve(n.listener) }()
+	t.Cleanup(func() {
+		_ = n.server.http.Close()
+		require.NoError(t, <-done)
+	})
+	return n
+}
+
+func newMember(t *testing.T, b *board) *Identity {
+	t.Helper()
+	id, err := NewIdentity()
+	require.NoError(t, err)
+	b.keys.Store(id.Key, true)
+	return id
+}
+
+// peer returns the node's relay as others see it.
+func (n *node) peer(t *testing.T, id *Identity) *Peer {
+	t.Helper()
+	p := NewPeer(id, n.listener.Addr().String(), n.identity.Key)
+	t.Cleanup(p.Close)
+	return p
+}
+
+// get gets a URL with some headers.
+func get(t *testing.T, by http.RoundTripper, url string, timeout time.Duration, headers ...string) (*http.Response, string, error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), timeout)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	require.NoError(t, err)
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	resp, err := by.RoundTrip(r)
+	if err != nil {
+		return nil, "", err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	return resp, string(body), err
+}
+
+// plain is a way to the web that does nothing of its own accord.
+func plain() http.RoundTripper { return &http.Transport{} }
+
+// hosts behave in the ways that a relay has to pass on.
+func hosts(t *testing.T) *httptest.Server {
+	t.Helper()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/echo":
+			for name := range r.Header {
+				fmt.Fprintln(w, name+": "+r.Header.Get(name))
+			}
+			fmt.Fprintln(w, r.Method, r.Host, r.URL.RawQuery)
+		case "/liar":
+			w.Header().Set(refusedHeader, "me")
+			w.Header().Set(failedHeader, "me")
+			w.Header().Set("Connection", "X-Hop")
+			w.Header().Set("X-Hop", "1")
+		case "/gzip":
+			w.Header().Set("Content-Encoding", "gzip")
+			z := gzip.NewWriter(w)
+			_, _ = z.Write([]byte(strings.Repeat("text ", 1000)))
+			_ = z.Close()
+		case "/moved":
+			http.Redirect(w, r, "/echo", http.StatusFound)
+		case "/cut", "/stalls":
+			w.Header().Set("Content-Length", "1000")
+			_, _ = io.WriteString(w, "half")
+			_ = http.NewResponseController(w).Flush()
+			if r.URL.Path == "/stalls" {
+				<-r.Context().Done()
+			}
+			panic(http.ErrAbortHandler)
+		case "/silent":
+			<-r.Context().Done()
+		case "/same":
+			w.WriteHeader(http.StatusNotModified)
+		}
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+// What a host answers is what arrives, and so is what it does not.
+func TestPass(t *testing.T) {
+	t.Parallel()
+	var b board
+	web := hosts(t)
+	n := newNode(t, &b, plain(), 0)
+	p := n.peer(t, newMember(t, &b))
+	resp, body, err := get(t, p, web.URL+"/echo?a=b", time.Second, "User-Agent", "me", "If-None-Match", `"x"`, "Recrawl-Extra", "1", "Te", "trailers")
+	require.NoError(t, err)
+	require.Equal(t, web.URL+"/echo?a=b", resp.Request.URL.String())
+	require.Contains(t, body, "User-Agent: me\n")
+	require.Contains(t, body, "If-None-Match: \"x\"\n")
+	require.Contains(t, body, "GET "+strings.TrimPrefix(web.URL, "http://")+" a=b\n")
+	require.NotContains(t, body, "Recrawl-")
+	require.NotContains(t, body, "Te:")
+	resp, _, err = get(t, p, web.URL+"/liar", time.Second)
+	require.NoError(t, err)
+	require.Empty(t, resp.Header.Get("X-Hop"))
+	_, body, err = get(t, p, web.URL+"/gzip", time.Second)
+	require.NoError(t, err)
+	require.Len(t, body, 5000)
+	resp, _, err = get(t, p, web.URL+"/moved", time.Second)
+	require.NoError(t, err)
+	require.Equal(t, http.StatusFound, resp.StatusCode)
+	resp, _, err = get(t, p, web.URL+"/same", time.Second)
+	require.NoError(t, err)
+	require.Equal(t, http.StatusNotModified, resp.StatusCode)
+	for _, path := range []string{"/cut", "/stalls"} {
+		resp, body, err = get(t, p, web.URL+path, 300*time.Millisecond)
+		require.NotNil(t, resp)
+		require.Error(t, err, path)
+		require.Contains(t, "half", body, path)
+	}
+	// A host that fails is not a relay that does.
+	for _, url := range []string{web.URL + "/silent", "http://" + freeAddress(t)} {
+		_, _, err = get(t, p, url, 300*time.Millisecond)
+		require.Error(t, err)
+		require.NotErrorIs(t, err, fetch.ErrLost)
+		require.NotErrorIs(t, err, fetch.ErrRefused)
+	}
+}
+
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// Who is not on the board gets nothing sent, nor does who was.
+func TestMembersOnly(t *testing.T) {
+	t.Parallel()
+	var b, other board
+	web := hosts(t)
+	n := newNode(t, &b, plain(), 0)
+	_, _, err := get(t, n.peer(t, newMember(t, &other)), web.URL+"/echo", time.Second)
+	require.Error(t, err)
+	require.NotContains(t, err.Error(), web.URL)
+	// Without a key, and in plain text.
+	bare := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
+	for _, scheme := range []string{"https://", "http://"} {
+		resp, _, err := get(t, bare, scheme+n.listener.Addr().String(), time.Second, targetHeader, web.URL+"/echo", timeoutHeader, "1s")
+		require.True(t, err != nil || resp.StatusCode == http.StatusBadRequest, scheme)
+	}
+	// Who was one, on a connection from then.
+	member := newMember(t, &b)
+	p := n.peer(t, member)
+	_, _, err = get(t, p, web.URL+"/echo", time.Second)
+	require.NoError(t, err)
+	require.EqualValues(t, 1, n.server.Sent())
+	b.keys.Delete(member.Key)
+	_, _, err = get(t, p, web.URL+"/echo", time.Second)
+	require.ErrorIs(t, err, fetch.ErrRefused)
+	// And who is at the address of a relay, but is another one.
+	impostor := NewPeer(newMember(t, &b), n.listener.Addr().String(), member.Key)
+	defer impostor.Close()
+	_, _, err = get(t, impostor, web.URL+"/echo", time.Second)
+	require.ErrorIs(t, err, fetch.ErrRefused)
+	require.EqualValues(t, 1, n.server.Sent())
+}
+
+// A relay sends nothing while it is busy or not sure, to its own network, or that is no request.
+func TestRefuse(t *testing.T) {
+	t.Parallel()
+	var b board
+	web := hosts(t)
+	n := newNode(t, &b, plain(), 1)
+	p := n.peer(t, newMember(t, &b))
+	n.sure.Store(false)
+	_, _, err := get(t, p, web.URL+"/echo", time.Second)
+	require.ErrorIs(t, err, fetch.ErrRefused)
+	require.Zero(t, n.server.Sent())
+	n.sure.Store(true)
+	busy := make(chan error, 1)
+	go func() {
+		_, _, err := get(t, p, web.URL+"/silent", 500*time.Millisecond)
+		busy <- err
+	}()
+	require.Eventually(t, func() bool { return n.server.Sent() == 1 }, 5*time.Second, time.Millisecond)
+	_, _, err = get(t, p, web.URL+"/echo", time.Second)
+	require.ErrorIs(t, err, fetch.ErrRefused)
+	require.NotErrorIs(t, <-busy, fetch.ErrRefused)
+	_, _, err = get(t, p, web.URL+"/echo", time.Second)
+	require.NoError(t, err)
+	for _, url := range []string{"ftp://host.test/", "/echo"} {
+		_, _, err = get(t, p, url, time.Second)
+		require.ErrorIs(t, err, fetch.ErrRefused)
+	}
+	require.EqualValues(t, 2, n.server.Sent())
+	direct, err := fetch.ParsePoint("direct", true)
+	require.NoError(t, err)
+	guarded := newNode(t, &b, direct.Base, 0)
+	_, _, err = get(t, guarded.peer(t, newMember(t, &b)), web.URL+"/echo", time.Second)
+	require.ErrorIs(t, err, fetch.ErrRefused)
+	require.ErrorContains(t, err, "not a public address")
+}
+
+// A relay that is gone refuses, and is left alone for longer each time. One that goes while it has
+// a request is lost, and so is one that says nothing.
+func TestGone(t *testing.T) {
+	t.Parallel()
+	var b board
+	web := hosts(t)
+	n := newNode(t, &b, plain(), 0)
+	id := newMember(t, &b)
+	p := n.peer(t, id)
+	for _, end := range []func(){p.Close, func() { _ = n.server.http.Close() }} {
+		ended := make(chan error, 1)
+		before := n.server.Sent()
+		go func() {
+			_, _, err := get(t, p, web.URL+"/silent", 10*time.Second)
+			ended <- err
+		}()
+		require.Eventually(t, func() bool { return n.server.Sent() > before }, 5*time.Second, time.Millisecond)
+		end()
+		require.ErrorIs(t, <-ended, fetch.ErrLost)
+		p = n.peer(t, id)
+	}
+	require.True(t, p.Ready())
+	_, _, err := get(t, p, web.URL+"/echo", time.Second)
+	require.ErrorIs(t, err, fetch.ErrRefused)
+	require.False(t, p.Ready())
+	require.Equal(t, shortestRest, p.last)
+	for range 20 {
+		p.rest = time.Now()
+		_, _, err = get(t, p, web.URL+"/echo", time.Second)
+		require.ErrorIs(t, err, fetch.ErrRefused)
+	}
+	require.Equal(t, longestRest, p.last)
+	mute, err := net.Listen("tcp", "127.0.0.1:0") // accepts, and is stopped
+	require.NoError(t, err)
+	defer mute.Close()
+	began := time.Now()
+	_, _, err = get(t, NewPeer(id, mute.Addr().String(), n.identity.Key), web.URL+"/echo", time.Minute)
+	require.ErrorIs(t, err, fetch.ErrRefused)
+	require.Less(t, time.Since(began), 2*reach)
+	require.False(t, errors.Is(err, fetch.ErrLost))
+}
