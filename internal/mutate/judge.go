@@ -29,6 +29,7 @@ func (v verdict) String() string { return [...]string{"killed", "golden", "survi
 
 // A judge runs the tests of some packages against the mutants of one.
 type judge struct {
+	only   string  // tests that run, "" for all
 	golden string  // tests that run last
 	factor float64 // of clean, when a run is stopped, with grace on top
 	grace  time.Duration
@@ -60,7 +61,7 @@ func (j *judge) prepare(pkg string, tests []string) ([]mutant, error) {
 			return nil, fmt.Errorf("go test -c %s: %w\n%s", t, err, out)
 		}
 		start := time.Now()
-		if passed, err := j.run(bin, dir, time.Hour, "-test.coverprofile="+profile); err != nil || !passed {
+		if passed, err := j.run(bin, dir, time.Hour, "-test.coverprofile="+profile, "-test.run="+j.all()); err != nil || !passed {
 			return nil, errors.Join(fmt.Errorf("the tests of %s fail without a change", t), err)
 		}
 		j.clean = max(j.clean, time.Since(start))
@@ -85,6 +86,14 @@ func (j *judge) prepare(pkg string, tests []string) ([]mutant, error) {
 		}
 	}
 	return all, nil
+}
+
+// all matches the tests of both kinds.
+func (j *judge) all() string {
+	if j.only == "" {
+		return ""
+	}
+	return j.only + "|" + j.golden
 }
 
 func locate(pkg string) (dir string, files []string, err error) {
@@ -124,10 +133,10 @@ func (j *judge) try(m mutant) (verdict, error) {
 	limit := time.Duration(j.factor*float64(j.clean)) + j.grace
 	for _, pass := range []struct {
 		verdict verdict
-		flag    string
-	}{{killed, "-test.skip=" + j.golden}, {golden, "-test.run=" + j.golden}} {
+		flags   []string
+	}{{killed, []string{"-test.run=" + j.only, "-test.skip=" + j.golden}}, {golden, []string{"-test.run=" + j.golden}}} {
 		for i, bin := range bins {
-			passed, err := j.run(bin, j.dirs[i], limit, pass.flag)
+			passed, err := j.run(bin, j.dirs[i], limit, pass.flags...)
 			if err != nil {
 				return 0, err
 			}

@@ -23,7 +23,8 @@
 //
 // A full run takes hours. -sample takes mutants at equal distances in the text, from a random
 // start, so that each file has its share. The share killed comes with Wilson's 95 % interval.
-// -at file.go:12: tries all mutants of one line, to see whether a new test is worth its name.
+// -at file.go:12: tries all mutants of one line, to see whether a new test is worth its name. Where
+// all tests of a package take minutes, -run names those of the files that are changed.
 package main
 
 import (
@@ -47,6 +48,7 @@ func main() {
 	seed := flag.Uint64("seed", 1, "seed of the sample")
 	at := flag.String("at", "", "try all mutants whose place starts with this, such as file.go:12:")
 	list := flag.Bool("list", false, "print the mutants and do not try them")
+	flag.StringVar(&j.only, "run", "", "the tests, a regexp, that judge beside those of -golden (default: all)")
 	flag.StringVar(&j.golden, "golden", "Golden", "the tests, a regexp, that pin choices and bytes and run last")
 	flag.Float64Var(&j.factor, "factor", 10, "a run that takes so many times the unchanged one is stopped")
 	flag.IntVar(&j.memory, "memory", 4, "gigabytes that a run may reserve")

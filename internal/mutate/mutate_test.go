@@ -190,4 +190,13 @@ func TestGolden(t *testing.T) {
 		}
 	}
 	require.Empty(t, want, "not among the mutants")
+
+	// With other tests alone nothing runs what is changed, but what the golden ones run.
+	j = judge{only: "None", golden: "Golden", factor: 1, grace: time.Second, memory: 4, tmp: t.TempDir()}
+	all, err = j.prepare(".", []string{"."})
+	require.NoError(t, err)
+	require.NotEmpty(t, all)
+	for _, m := range all {
+		require.Equal(t, 4, m.line, m)
+	}
 }
