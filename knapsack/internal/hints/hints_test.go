@@ -169,6 +169,7 @@ func TestDecode(t *testing.T) {
 		answers(&h, 3, 0, 4, true, true)
 		h.Add(7, 100, 2, 11)
 		h.Add(7, 100, 1, 12)
+		h.Add(99, 100, 0, 13)
 		return &h
 	}
 	got, err := load(good(), 100)
@@ -183,14 +184,72 @@ func TestDecode(t *testing.T) {
 		"count":  func(h *Hints) { h.sources[0].tally[0][1] = math.NaN() },
 		"bucket": func(h *Hints) { h.sources[0].age[2][1] = -1 },
 		"twice":  func(h *Hints) { h.waiting[7] = append(h.waiting[7], hint{1, 3}) },
-		"source": func(h *Hints) { h.waiting[7][0].source = 9 },
+		"source": func(h *Hints) { h.waiting[7][0].source = 3 }, // of 0 to 2
 		"time":   func(h *Hints) { h.waiting[7][0].at = math.Inf(1) },
 		"group":  func(h *Hints) { h.groups[9<<32] = new(tally) },
-		"slot":   func(h *Hints) { h.pending[1] |= 1 << 60; h.waiting[124] = []hint{{0, 1}} },
+		"slot":   func(h *Hints) { h.pending[1] |= 1 << 36; h.waiting[100] = []hint{{0, 1}} },
 	} {
 		h := good()
 		spoil(h)
 		_, err := load(h, 100)
 		require.ErrorIs(t, err, codec.ErrCorrupt, name)
+	}
+}
+
+// Slots come without hints, and words of bits only where they are needed.
+func TestGrow(t *testing.T) {
+	t.Parallel()
+	var h Hints
+	h.Grow(100)
+	require.False(t, h.On())
+	h.Add(0, 64, 0, 1)
+	require.Len(t, h.pending, 2)
+	h.Grow(128)
+	require.Len(t, h.pending, 2)
+	h.Grow(129)
+	require.Len(t, h.pending, 3)
+	require.False(t, h.has(128))
+}
+
+// Tallies by hand: what is known of a source, of a bucket and of a group fades with each answer that
+// tells of it, and a group's rates begin at those of its source.
+func TestTallies(t *testing.T) {
+	t.Parallel()
+	const fade = 1 - 1.0/memory
+	var h Hints
+	answers(&h, 2, 0, 4, true, true)
+	answers(&h, 1, 0, 4, true, false)
+	answers(&h, 1, 0, 4, false, true)
+	answers(&h, 1, 0, 4, false, false) // which tells nothing of the source
+	s, g := &h.sources[0], h.groups[4]
+	want := tally{{1, 1}, {fade, (fade + 1) * fade * fade}}
+	for hinted := range want {
+		for c := range want[hinted] {
+			require.InDelta(t, want[hinted][c], s.tally[hinted][c], 1e-12)
+			require.InDelta(t, want[hinted][c], g[hinted][c], 1e-12)
+		}
+	}
+	k := at.since(hint{0, 10.5})
+	require.Equal(t, oneCycle-1, k, "half a cycle to a whole one")
+	require.InDelta(t, want[1][1], s.since[k][1], 1e-12)
+	require.InDelta(t, want[1][0], s.age[k][0], 1e-12)
+	g[0][0], g[0][1], g[1][0], g[1][1] = 5, 1, 2, 6
+	recall, alarm := h.rates(0, 4)
+	require.InDelta(t, (6+groupPrior*s.rate(1))/(7+groupPrior), recall, 1e-12)
+	require.InDelta(t, (2+groupPrior*s.rate(0))/(7+groupPrior), alarm, 1e-12)
+	require.InDelta(t, (want[1][1]+1)/(want[1][1]+want[0][1]+2), s.rate(1), 1e-12)
+	require.InDelta(t, (want[1][0]+0.1)/(want[1][0]+want[0][0]+2), s.rate(0), 1e-12)
+	require.Equal(t, Evidence{1, 1, 1}, h.Evidence(0, 4, at, 0))
+	require.Equal(t, Evidence{1, 1, 1}, h.Evidence(0, 4, at, math.NaN()))
+	require.InDelta(t, 1, h.Evidence(0, 4, at, 2).All, 1e-12, "what is certain stays so")
+}
+
+// Spans lie in octaves of a cycle.
+func TestSpans(t *testing.T) {
+	t.Parallel()
+	s := Spans{Cycle: 3}
+	for span, want := range map[float64]int{0: 0, -1: 0, 3: oneCycle, 5.9: oneCycle, 6.1: oneCycle + 1, 2.9: oneCycle - 1, 13: oneCycle + 2,
+		1e9: buckets - 1, 1e-9: 0, 3.1 / 2048: 1, 2.9 / 2048: 0} {
+		require.Equal(t, want, s.bucket(span), "%v", span)
 	}
 }
