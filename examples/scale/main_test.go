@@ -18,7 +18,7 @@ func TestScale(t *testing.T) {
 		t.Skip("measures")
 	}
 	var out bytes.Buffer
-	require.NoError(t, run([]string{"-quick", "-json", "-pages", "100000", "-only", "memory,LAKG,rate filter,TWOMA,packer,assigner"}, &out, io.Discard))
+	require.NoError(t, run([]string{"-quick", "-json", "-pages", "100000", "-only", "memory,LAKG,filter,TWOMA,packer,assigner"}, &out, io.Discard))
 	var rows []report.Row
 	require.NoError(t, json.Unmarshal(out.Bytes(), &rows))
 	bytes := map[string]float64{}
@@ -46,6 +46,23 @@ func TestCycle(t *testing.T) {
 		}
 		require.Zero(t, at)
 	}
+}
+
+// A word that is a whole name means that line alone.
+func TestOnly(t *testing.T) {
+	t.Parallel()
+	all := subjects([]int{1000}, true)
+	chosen := func(words ...string) (list []string) {
+		for _, s := range all {
+			if called(s, words, all) {
+				list = append(list, s.name)
+			}
+		}
+		return list
+	}
+	require.Equal(t, []string{"rate filter"}, chosen("rate filter"))
+	require.Equal(t, []string{"rate filter", "rate filter with groups", "keyed rate filter"}, chosen("filter"))
+	require.Equal(t, []string{"LAKG", "keyed rate filter"}, chosen(" LAKG", "keyed"))
 }
 
 func TestUsage(t *testing.T) {
