@@ -177,6 +177,33 @@ func TestPackerSumOfWeights(t *testing.T) {
 	require.NoError(t, err)
 }
 
+// A saved packer with more quanta on a site or in a node than are told is refused; with as many it is
+// not.
+func TestPackerMostQuantaAtLoad(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		weight, capacity int64
+		want             error
+	}{
+		{mostQuanta, mostQuanta, nil}, {mostQuanta + 1, mostQuanta, ErrCorrupt}, {mostQuanta, mostQuanta + 1, ErrCorrupt},
+		{-1, mostQuanta, ErrCorrupt}, {1, 0, ErrCorrupt}, {1, unlimited, ErrCorrupt},
+	} {
+		p, err := NewPacker(PackerConfig{Quantum: 1})
+		require.NoError(t, err)
+		_, err = p.AddNode(1, NodeConfig{})
+		require.NoError(t, err)
+		_, _, err = p.AddSite(1, SiteConfig{})
+		require.NoError(t, err)
+		q := &p.resource[0]
+		q.detach(0, 0)
+		q.weight[0], q.capacity[0], q.total = c.weight, c.capacity, c.weight
+		q.attach(0, 0)
+		data, err := p.MarshalBinary()
+		require.NoError(t, err)
+		require.ErrorIs(t, new(Packer).UnmarshalBinary(data), c.want, "%+v", c)
+	}
+}
+
 func TestRebalanceElapsed(t *testing.T) {
 	t.Parallel()
 	p, _ := newFleet(t, PackerConfig{}, 1, 10)

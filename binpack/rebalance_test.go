@@ -224,3 +224,18 @@ func TestKeepMaximumSettles(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, moves)
 }
+
+// Choices in the order in which they are preferred: what ends an overload at the least cost, then what
+// leaves the fuller node the emptiest, then the site with the lower number; none comes last.
+func TestChoices(t *testing.T) {
+	t.Parallel()
+	order := []choice{
+		{site: 7, cost: 1, fill: .9, ends: true}, {site: 3, cost: 2, fill: .5, ends: true}, {site: 4, cost: 2, fill: .5, ends: true},
+		{site: 2, cost: 2, fill: .7, ends: true}, {site: 1, cost: 1, fill: 1.1}, {site: 0, cost: 0, fill: 1.2}, {site: 5, cost: 0, fill: 1.2}, {site: -1},
+	}
+	for i, a := range order {
+		for j, b := range order {
+			require.Equal(t, i < j, a.before(b), "%+v, %+v", a, b)
+		}
+	}
+}
