@@ -81,7 +81,9 @@ import (
 //
 // First cycles. For Detections the whole standard deviation is added to begin with, so that
 // pages are tried out, and the probability is corrected by what polls find: the pages that look
-// best are those that are judged too well. Both fade out after 3 cycles.
+// best are those that are judged too well. Both fade out after 3 cycles. What does not is that
+// pages which have waited for more than a cycle are polled sooner where such polls find more
+// changes than one expects, as where files are written long after the crawl began.
 //
 // Hedge. Where all pages change alike, no schedule beats polling them in turn, and one
 // that learns loses a little by chasing luck. From what polls found, by the rate predicted
@@ -359,9 +361,9 @@ func (f *RateFilter) predicted(b, informed *belief.Belief, slot uint32, from, no
 	counts = gap * f.compare(slot, &rates, from, now, changed)
 	chance := 1 - f.model.Survival(&rates, counts*f.standing(slot))
 	if f.objective == Detections {
-		last := f.changed.has(slot)
-		f.tally.predict(f.census.Calibration.Correct(chance, last, f.fade()), changed)
-		f.census.Calibration.Learn(chance, last, changed, f.fade(), n)
+		last, cycles := f.changed.has(slot), gap/f.model.Cycle()
+		f.tally.predict(f.census.Calibration.Correct(chance, cycles, last, f.fade()), changed)
+		f.census.Calibration.Learn(chance, cycles, last, changed, f.fade(), n)
 	} else {
 		f.tally.predict(chance, changed)
 	}

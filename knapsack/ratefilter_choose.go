@@ -98,7 +98,7 @@ func (f *RateFilter) multiplier(slot uint32) float64 {
 func (f *RateFilter) value(p *belief.Packed, gap, counts float64, changed bool) float64 {
 	value, spread := f.model.Value(p, gap, counts)
 	if f.objective == Detections && f.without&ablation.Calibration == 0 {
-		value = f.census.Calibration.Correct(value, changed, f.fade())
+		value = f.census.Calibration.Correct(value, gap/f.model.Cycle(), changed, f.fade())
 	}
 	return value + float64(f.optimism()*spread)
 }

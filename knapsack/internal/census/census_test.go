@@ -92,16 +92,16 @@ func TestCalibration(t *testing.T) {
 	const n = 20_000
 	for range 5 * n {
 		said, last := rng.Float64(), rng.IntN(3) == 0
-		c.Learn(said, last, rng.Float64() < truth(said, last), 1, n)
+		c.Learn(said, 1, last, rng.Float64() < truth(said, last), 1, n)
 	}
 	for _, said := range []float64{0.1, 0.3, 0.6, 0.9} {
 		for _, last := range []bool{false, true} {
-			require.InEpsilon(t, truth(said, last), c.Correct(said, last, 1), 0.12, "%v %v", said, last)
-			require.InEpsilon(t, said, c.Correct(said, last, 0), 1e-9)
+			require.InEpsilon(t, truth(said, last), c.Correct(said, 1, last, 1), 0.12, "%v %v", said, last)
+			require.InEpsilon(t, said, c.Correct(said, 1, last, 0), 1e-9)
 		}
 	}
 	for _, said := range []float64{0, 1} {
-		require.InDelta(t, said, c.Correct(said, false, 1), 1e-3)
+		require.InDelta(t, said, c.Correct(said, 1, false, 1), 1e-3)
 	}
 	require.Less(t, math.Abs(c.shift(&feature{1e9}, 1)), mostCalibration+1e-9)
 }
@@ -111,13 +111,13 @@ func TestCalibrationOfTheRight(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(3, 2))
 	c := newCalibration()
-	const n = 500
+	const n = 2000
 	for range 10 * n {
 		said := rng.Float64()
-		c.Learn(said, rng.IntN(2) == 0, rng.Float64() < said, 1, n)
+		c.Learn(said, 1, rng.IntN(2) == 0, rng.Float64() < said, 1, n)
 	}
-	require.InDelta(t, 0.3, c.Correct(0.3, true, 1), 0.03)
-	require.InDelta(t, 0.3, c.Correct(0.3, false, 1), 0.03)
+	require.InDelta(t, 0.3, c.Correct(0.3, 1, true, 1), 0.03)
+	require.InDelta(t, 0.3, c.Correct(0.3, 1, false, 1), 0.03)
 }
 
 // scored returns the gain after polls of pages of the given rates, one a cycle each, in the
@@ -137,6 +137,23 @@ func scored(rates []float64, polls int) float64 {
 	return h.Gain()
 }
 
+// Pages that wait for long and are found changed more often than one expects are judged by that, also
+// when everything else has faded out. Where they change less they are left as they are.
+func TestCalibrationOfPagesThatWake(t *testing.T) {
+	t.Parallel()
+	const n, wait, said = 2000, 6.0, 0.2
+	for _, truth := range []float64{0.05, 0.6} {
+		rng := rand.New(rand.NewPCG(5, 2))
+		c := newCalibration()
+		for range 5 * n {
+			c.Learn(said, wait, false, rng.Float64() < truth, 0, n)
+			c.Learn(said, 0.3, false, rng.Float64() < said, 0, n)
+		}
+		require.InDelta(t, max(said, truth), c.Correct(said, wait, false, 0), 0.06)
+		require.InDelta(t, said, c.Correct(said, 0.3, false, 0), 1e-9)
+	}
+}
+
 // A feature that polls tell nothing of any more leaves the corrections bounded, and the state such
 // that it can be restored. What a page's polls tell of it changes now and then.
 func TestCalibrationBounded(t *testing.T) {
@@ -146,7 +163,7 @@ func TestCalibrationBounded(t *testing.T) {
 		c := newCalibration()
 		for k := range 200_000 {
 			last := k < 20 || rng.Float64() < busy
-			c.Learn(0.999, last, k%100 > 0, 1, 20)
+			c.Learn(0.999, 1, last, k%100 > 0, 1, 20)
 		}
 		for a := range features {
 			require.Less(t, math.Abs(c.theta[a]), 100.)
@@ -217,7 +234,7 @@ func TestDecode(t *testing.T) {
 		m.Unpack(&p, &b)
 		for k := range 20 {
 			c.Hedge.Score(float64(k%5), 1, k%3 == 0, 1, 4)
-			c.Calibration.Learn(0.3, k%2 == 0, k%3 == 0, 1, 4)
+			c.Calibration.Learn(0.3, 1, k%2 == 0, k%3 == 0, 1, 4)
 			c.Count(&b, &b, 1)
 		}
 		return &c
