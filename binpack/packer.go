@@ -180,6 +180,7 @@ type Packer struct {
 	volatility float64 // see PackerConfig.Headroom
 	measured   int     // calls that it is the mean of, at most volatilityCalls
 	saved      float64 // what superfluous nodes have cost so far, to pay for closing them
+	surplus    float64 // the most of them since they were few; what is saved goes by that
 	closing    int     // the node slot that is being closed, −1 for none
 	owed       float64 // moves that drains and closing are owed under a limit
 	debt       int     // sites tried in vain to close nodes, beyond what calls are allowed
@@ -193,6 +194,7 @@ type nodeState struct {
 	cost    int64 // of moving all its sites, in moveUnits
 	zone    int
 	drained bool // takes no sites
+	leaving bool // takes none while a rebalance closes nodes, as it will be closed as well
 	dirty   bool // is in Packer.dirty
 }
 
@@ -458,13 +460,13 @@ func (p *Packer) refresh(n int) {
 		}
 		t.Set(n, key)
 	}
-	takes := live && used && p.closing != n
+	takes := live && used && p.closing != n && !s.leaving
 	w := &p.resource[0]
 	set(&p.emptiest, takes, fill)
 	set(&p.roomiest, takes, -float64(w.capacity[n]-w.load[n]))
 	set(&p.spares, live && !used, -float64(w.capacity[n]))
 	set(&p.fullest, live && used, -fill)
-	set(&p.cheapest, takes, float64(s.cost))
+	set(&p.cheapest, live && used && p.closing != n, float64(s.cost))
 	set(&p.largest, live, -float64(w.capacity[n]))
 }
 

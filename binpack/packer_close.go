@@ -7,6 +7,11 @@ const (
 	// closed, beside one a node: about what a rebalance of some hundred moves costs. What
 	// a trial takes beyond it is made up for by calls without trials.
 	freeTrials = 1024
+	// few is the share of the nodes in use beyond which superfluous ones are saved for as if all that
+	// there were at first still were. So all but these are closed within the payback: otherwise K
+	// nodes would take ln K times as long. Under drift fewer are superfluous, and a fortieth and the
+	// headroom are less than 5 %.
+	few = 1. / 40
 )
 
 // totals are those of the nodes in use that take sites, of each resource.
@@ -53,6 +58,9 @@ func (t *totals) within(share float64) bool {
 	return true
 }
 
+// many reports whether k superfluous nodes are more than a few.
+func (t *totals) many(k float64) bool { return k > max(1, float64(few*float64(t.nodes))) }
+
 // superfluous returns how many of the nodes in use the others have the room to do without, beside
 // the headroom, and whether that is any.
 func (p *Packer) superfluous(t totals) (k float64, any bool) {
@@ -86,28 +94,67 @@ func (r *run) filling() float64 { return 1 - max(r.headroom(), r.early()) }
 // sites are cheapest to move first. elapsed is the time since it was last asked.
 func (r *run) consolidate(elapsed float64) {
 	r.debt = max(r.debt-int(min(elapsed, 1)*float64(len(r.state)+freeTrials)), -len(r.state)-freeTrials)
-	if r.closing >= 0 && !r.close(r.closing) {
-		return
-	}
 	t := r.inUse()
 	k, any := r.superfluous(t)
-	if !any {
-		r.saved = 0
+	each := t.moveCost(r.cfg)
+	r.save(t, k, each, elapsed)
+	if r.closing >= 0 {
+		leaving := r.leave(int(k) - 1)
+		r.many = t.many(k)
+		closed := r.close(r.closing)
+		r.stay(leaving)
+		if !closed {
+			return
+		}
+		t = r.inUse()
+		k, any = r.superfluous(t)
+	}
+	if any {
+		r.closeAll(r.affordable(each), each, t, int(k))
+	}
+}
+
+// save takes in what k superfluous nodes have cost. More than would close all of them at the average
+// cost is not saved: a fleet whose sites do not fit on fewer nodes would hoard it.
+func (r *run) save(t totals, k, each, elapsed float64) {
+	if k < 1 {
+		r.saved, r.surplus = 0, 0
 		return
 	}
-	// More than would close all k of average cost is not saved: a fleet whose sites do not fit on
-	// fewer nodes would hoard it.
-	average := float64(t.moveCost(r.cfg) * t.cost / float64(t.nodes))
-	r.saved = min(r.saved+float64(r.cfg.NodeCost*k*elapsed), max(2*average*k, r.saved))
-	each := t.moveCost(r.cfg)
-	for _, n := range r.affordable(each) {
+	if r.surplus = max(r.surplus, k); !t.many(k) {
+		r.surplus = k
+	}
+	most := float64(2 * k * float64(each*t.cost/float64(t.nodes)))
+	r.saved = min(r.saved+float64(r.cfg.NodeCost*r.surplus*elapsed), max(most, r.saved))
+}
+
+// closeAll closes what is paid for of these nodes, the cheapest. As long as they fit there, their
+// sites go to nodes that are not among the k cheapest: those are to be closed as well, and each
+// site is to move only once.
+func (r *run) closeAll(nodes []int, each float64, t totals, k int) {
+	if len(nodes) == 0 {
+		return
+	}
+	leaving := r.leave(k)
+	r.many = t.many(float64(k))
+	defer func() { r.stay(leaving) }()
+	for _, n := range nodes {
 		cost := float64(each * float64(r.state[n].cost) / moveUnits)
 		if r.halted || r.debt > 0 || cost > r.saved {
-			continue
+			return
 		}
 		without := t
 		without.add(r.Packer, n, -1)
-		if without.nodes == 0 || !without.within(1-r.headroom()) || !r.fits(n) {
+		if without.nodes == 0 || !without.within(1-r.headroom()) {
+			continue
+		}
+		fits := r.fits(n)
+		if !fits && len(leaving) > 1 {
+			r.stay(leaving)
+			leaving = nil
+			fits = r.fits(n)
+		}
+		if !fits {
 			continue
 		}
 		r.saved -= cost
@@ -118,6 +165,42 @@ func (r *run) consolidate(elapsed float64) {
 			return
 		}
 	}
+}
+
+// leave makes the k cheapest nodes take no sites, and returns them.
+func (r *run) leave(k int) (leaving []int) {
+	if k < 1 {
+		return nil
+	}
+	r.sync()
+	r.cheapest.Ascend(func(n int) bool {
+		leaving = append(leaving, n)
+		return len(leaving) < k
+	})
+	for _, n := range leaving {
+		r.state[n].leaving = true
+		r.touch(n)
+	}
+	return leaving
+}
+
+// stay makes them take sites again.
+func (r *run) stay(leaving []int) {
+	for _, n := range leaving {
+		r.state[n].leaving = false
+		r.touch(n)
+	}
+}
+
+// stayer returns the node for a site of one that is being closed: the emptiest, or −1. Where many
+// are to be closed, the first that has the room, so that large sites find room as well.
+func (r *run) stayer(c candidate, except int) int {
+	if r.many {
+		if n := r.firstWith(c, 1-r.filling()); n >= 0 && n != except && r.fill(n, c.need, 1) <= r.filling() {
+			return n
+		}
+	}
+	return r.keeps(c, except, r.filling(), someNodes)
 }
 
 // affordable returns the nodes whose closing is paid for, the cheapest first.
@@ -140,7 +223,7 @@ func (r *run) affordable(each float64) []int {
 // gone meanwhile, it stays in use.
 func (r *run) close(n int) bool {
 	for _, s := range r.heaviest(n) {
-		to := r.keeps(r.candidate(s), n, r.filling(), someNodes)
+		to := r.stayer(r.candidate(s), n)
 		if to < 0 {
 			r.closing = -1
 			r.touch(n)
@@ -165,7 +248,7 @@ func (r *run) close(n int) bool {
 func (r *run) fits(n int) bool {
 	q := &r.resource[0]
 	largest := q.sites.Below(n, math.MaxInt64, q.weight, nil)
-	if r.tooHeavy(largest) || r.keeps(r.candidate(largest), n, r.filling(), someNodes) < 0 {
+	if r.tooHeavy(largest) || r.stayer(r.candidate(largest), n) < 0 {
 		return false // as most that fail do
 	}
 	sites := r.heaviest(n)
@@ -177,7 +260,7 @@ func (r *run) fits(n int) bool {
 		r.touch(to)
 	}
 	for _, s := range sites {
-		to := r.keeps(r.candidate(s), n, r.filling(), someNodes)
+		to := r.stayer(r.candidate(s), n)
 		if to < 0 {
 			break
 		}

@@ -159,7 +159,7 @@ func TestPackerWaitsForPayback(t *testing.T) {
 func TestRebalanceSteps(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ sites, nodes int }{{2000, 40}, {20_000, 40}, {20_000, 400}} {
-		for _, shock := range []string{"weights", "capacities", "none", "full", "drain"} {
+		for _, shock := range []string{"weights", "capacities", "none", "full", "drain", "exit"} {
 			rng := rand.New(rand.NewPCG(1, 72))
 			p, nodes := newFleet(t, PackerConfig{}, c.nodes*5/4, 1)
 			w := make([]float64, c.sites)
@@ -184,6 +184,13 @@ func TestRebalanceSteps(t *testing.T) {
 				rebalance(t, p, RebalanceConfig{})
 			case "drain":
 				require.NoError(t, p.Drain(nodes[0], true))
+			case "exit":
+				for k, s := range sites {
+					if k%10 > 0 {
+						require.NoError(t, p.RemoveSite(s))
+					}
+				}
+				p.saved = 1e9 // all are paid for at once
 			}
 			before := p.steps()
 			moves := len(rebalance(t, p, RebalanceConfig{}))
@@ -193,7 +200,7 @@ func TestRebalanceSteps(t *testing.T) {
 			// classes.
 			most := 50*moves*bits.Len(uint(len(nodes))) + 1500*len(nodes)
 			require.LessOrEqual(t, steps, most, "%s: %d sites on %d nodes, %d moves", shock, c.sites, c.nodes, moves)
-			if shock == "weights" || shock == "drain" {
+			if shock == "weights" || shock == "drain" || shock == "exit" {
 				require.Positive(t, moves, shock)
 			}
 			t.Logf("%v %s: %d moves, %d steps, at most %d", c, shock, moves, steps, most)

@@ -124,13 +124,23 @@ func (p *Packer) choose(c candidate, except int) int {
 // first returns the node in use of the lowest slot that a new site leaves two headrooms, or −1. The
 // second one is for what the weights do before the node must be relieved.
 func (p *Packer) first(c candidate) int {
+	n := p.firstWith(c, newHeadrooms*p.headroom())
+	if n >= 0 && p.fill(n, c.need, 1) <= 1-p.headroom() {
+		return n
+	}
+	return -1
+}
+
+// firstWith returns the node in use of the lowest slot that a candidate leaves this share of the
+// largest capacity, or −1 also if the candidate may not go there.
+func (p *Packer) firstWith(c candidate, left float64) int {
 	p.sync()
 	slot, largest := p.largest.Least()
 	if slot < 0 {
 		return -1
 	}
-	n := p.roomiest.First(float64(newHeadrooms*p.headroom()*largest) - float64(c.need[0]))
-	if n >= 0 && p.fill(n, c.need, 1) <= 1-p.headroom() && p.allowed(c, n) {
+	n := p.roomiest.First(float64(left*largest) - float64(c.need[0]))
+	if n >= 0 && p.allowed(c, n) {
 		return n
 	}
 	return -1

@@ -9,7 +9,7 @@ import (
 	"github.com/recrawl/recrawl/internal/packing"
 )
 
-var packerFormat = codec.Format{Magic: "recrawl/binpack.Packer", Version: 2}
+var packerFormat = codec.Format{Magic: "recrawl/binpack.Packer", Version: 3}
 
 // MarshalBinary returns the state of the packer.
 func (p *Packer) MarshalBinary() ([]byte, error) { return packerFormat.Save(p.encode) }
@@ -30,6 +30,7 @@ func (p *Packer) encode(e *codec.Encoder) {
 	e.Float64(p.volatility)
 	e.Int(p.measured)
 	e.Float64(p.saved)
+	e.Float64(p.surplus)
 	e.Float64(p.owed)
 	e.Int(p.debt)
 	e.Int(p.closing)
@@ -90,7 +91,7 @@ func (p *Packer) decode(d *codec.Decoder) {
 	*p = *newPacker(c)
 	p.volatility = d.NonNegative()
 	p.measured = d.IntIn(0, volatilityCalls)
-	p.saved, p.owed = d.NonNegative(), d.NonNegative()
+	p.saved, p.surplus, p.owed = d.NonNegative(), d.NonNegative(), d.NonNegative()
 	p.debt = d.IntIn(math.MinInt32, math.MaxInt32)
 	p.closing = d.IntIn(-1, math.MaxInt32)
 	p.sites, p.nodes = ids.Decode(d), ids.Decode(d)

@@ -173,3 +173,42 @@ func BenchmarkRebalance(b *testing.B) {
 		})
 	}
 }
+
+// A tenth of 100,000 sites become four times as heavy, then 90 % of all leave: the time of one
+// Rebalance, and its moves.
+func BenchmarkRebalanceShock(b *testing.B) {
+	for _, nodes := range []int{20, 2000} {
+		for _, shock := range []string{"heavier", "exit"} {
+			b.Run(fmt.Sprintf("nodes=%d/%s", nodes, shock), func(b *testing.B) {
+				const n = 100_000
+				rng := rand.New(rand.NewPCG(1, 1))
+				p, _ := newFleet(b, PackerConfig{MoveCost: -1}, 2*nodes, float64(n)*1.8/float64(nodes))
+				w := make([]float64, n)
+				for i := range w {
+					w[i] = math.Exp(rng.NormFloat64())
+				}
+				id := add(b, p, w...)
+				for i := range id {
+					if shock == "exit" && i%10 > 0 {
+						require.NoError(b, p.RemoveSite(id[i]))
+					} else if shock != "exit" && i%10 == 0 {
+						require.NoError(b, p.SetWeight(id[i], 4*w[i]))
+					}
+				}
+				state, err := p.MarshalBinary()
+				require.NoError(b, err)
+				moves, steps := 0, 0
+				for b.Loop() {
+					b.StopTimer()
+					require.NoError(b, p.UnmarshalBinary(state))
+					steps -= p.steps()
+					b.StartTimer()
+					moves += len(rebalance(b, p, RebalanceConfig{}))
+					steps += p.steps()
+				}
+				b.ReportMetric(float64(moves)/float64(b.N), "moves")
+				b.ReportMetric(float64(steps)/float64(b.N), "steps")
+			})
+		}
+	}
+}

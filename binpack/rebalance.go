@@ -74,6 +74,13 @@ const (
 // stops it, or no node has the room. A move overloads no node, unless the site is larger than
 // every node, and it breaks no rule of [SiteConfig].
 //
+// Where load leaves and stays away, the nodes in use come down to those that the rest needs and a
+// fortieth, or one, within the payback of an average node: what it costs to move all its sites
+// over PackerConfig.NodeCost, 32 calls by default. The last one pays for itself, which takes as long
+// again at most. A limit stretches that to the calls that the moves take, of which there are few
+// more than there are sites on the nodes that are closed. Large sites that fit nowhere, and
+// rules, can keep a node open.
+//
 // # Cost
 //
 // Time: O((moves + nodes)·log(sites + nodes)), a shock included; O(nodes) if there is nothing to
@@ -120,6 +127,7 @@ type run struct {
 	closed   int     // moves that close nodes
 	others   int     // moves kept from relief
 	halted   bool    // the limit forbade a move
+	many     bool    // more than a few nodes are to be closed
 }
 
 // share sets how many of the moves are kept for drains and closing. A fifth of one move in a
