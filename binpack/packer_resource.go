@@ -17,6 +17,9 @@ const (
 	// digits is how many digits the largest capacity has in quanta: 2^53 leave a factor of 9000 for
 	// capacities and weights told later, and all weights together may be 4·10^6 such capacities.
 	digits = 12
+	// leastExp and mostExp bound the exponents that a capacity can ask for, so that 10^exp and its
+	// inverse are finite.
+	leastExp, mostExp = -300, 300
 	// nearly is how far from a whole number of quanta a float may be to be taken for it: the errors
 	// of three roundings, so that .2 is 2·10^11 units of 10^−12.
 	nearly = 1. / (1 << 51)
@@ -70,7 +73,7 @@ func (q *resource) value(u int64) float64 {
 func (q *resource) follow(x float64) {
 	if q.fixed == 0 && x > 0 {
 		// The least exponent for which an int64 holds the scale exactly enough.
-		q.exp, q.known = max(int(math.Floor(math.Log10(x)))+1-digits, -300), true
+		q.exp, q.known = max(int(math.Floor(math.Log10(x)))+1-digits, leastExp), true
 	}
 }
 

@@ -116,7 +116,7 @@ func (p *Packer) decode(d *codec.Decoder) {
 func (p *Packer) decodeResource(d *codec.Decoder, k int) {
 	q := &p.resource[k]
 	q.known = d.Bool()
-	q.exp = d.IntIn(-math.MaxInt16, math.MaxInt16)
+	q.exp = d.IntIn(leastExp, mostExp)
 	slots := p.sites.Slots()
 	for len(q.weight) < slots && d.Err() == nil {
 		w := d.Int64In(0, mostQuanta)
