@@ -76,8 +76,10 @@ type Solution struct {
 //     face these are often only a few thousand.
 //  5. Branch and price by pairs of items, for instances in which hardly a bin has room left. Only
 //     patterns that waste no more than all bins may are used, subset rows tighten the linear
-//     programme, and a node is cut off only by its duals in whole numbers. With many different
-//     weights and hardly any waste this comes first.
+//     programme, and a node is cut off only by its duals in whole numbers. Of 100 items or more,
+//     patterns are drawn at random before that, from the distribution of the greatest entropy, and
+//     belief propagation chooses a packing among them if it can. With many different weights and
+//     hardly any waste all this comes first.
 //  6. A complete search by bin completion (Korf 2003), in which every node is bounded by the
 //     linear programme of what is left.
 //
@@ -91,7 +93,8 @@ type Solution struct {
 // # Source
 //
 // Branch and price by pairs: da Silva & Schouery 2025 (arXiv 2308.03595). Subset rows: Jepsen,
-// Petersen, Spoorendonk & Pisinger 2008.
+// Petersen, Spoorendonk & Pisinger 2008. Belief propagation with decimation: Montanari,
+// Ricci-Tersenghi & Semerjian 2007.
 func Solve[W Weight](ctx context.Context, p Problem[W], cfg SolveConfig) (Solution, error) {
 	nodes := cfg.Nodes
 	if _, ok := ctx.Deadline(); nodes == 0 && !ok {

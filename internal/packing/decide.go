@@ -21,6 +21,9 @@ const (
 	// if the waste is at most 1/pairsWaste of a bin: there the linear programme of the kinds, with its
 	// dense inverse, takes seconds.
 	pairsFirst, pairsWaste = 240, 50
+	// From pairsSoon different weights on, three quarters of all, it comes first, too, if there is
+	// no waste to speak of, but for pairsNodes at most.
+	pairsSoon, pairsNoWaste = 120, 1000
 	// cutsOfRepeats is the most rounds of cuts where most weights come several times: each cut sets
 	// items apart that are equal, which takes 100 times as long with 10 rounds as with 2.
 	cutsOfRepeats = 2
@@ -42,14 +45,26 @@ func (s *solver) paired() bool {
 	return n <= pairsItems && (n <= pairsRepeats || n <= 2*len(s.w)) && p.InReach()
 }
 
-// tight reports whether the search by pairs comes first.
-func (s *solver) tight() bool {
-	return s.in.exact() && len(s.w) >= pairsFirst && int64(s.lower)*s.c-s.weight(s.count) <= s.c/pairsWaste && s.paired()
+// tight reports whether the search by pairs comes first, and how many nodes it has; 0 means all.
+func (s *solver) tight() (nodes int, ok bool) {
+	waste := int64(s.lower)*s.c - s.weight(s.count)
+	switch {
+	case !s.in.exact() || !s.paired():
+		return 0, false
+	case len(s.w) >= pairsFirst:
+		return 0, waste <= s.c/pairsWaste
+	}
+	return pairsNodes, len(s.w) >= max(pairsSoon, number(s.count)*3/4) && waste <= s.c/pairsNoWaste
 }
 
 // decide looks for a packing into target bins, or the proof that there is none, by the search by
 // pairs.
 func (s *solver) decide(target, nodes int) (found, complete bool) {
+	return s.decideBy(target, pairs.Config{Nodes: nodes})
+}
+
+// decideBy does so within limits.
+func (s *solver) decideBy(target int, cfg pairs.Config) (found, complete bool) {
 	p := &pairs.Problem{Capacity: s.c, Bins: target}
 	var item, kind []int32 // of each one of the problem
 	first := make([]int32, len(s.w))
@@ -60,11 +75,11 @@ func (s *solver) decide(target, nodes int) (found, complete bool) {
 			item, kind = append(item, i), append(kind, int32(j))
 		}
 	}
-	cfg := pairs.Config{Nodes: nodes, Patterns: s.seeds(first)}
+	cfg.Patterns = s.seeds(first)
 	if len(p.Weights) > 2*len(s.w) {
 		cfg.Cuts = cutsOfRepeats
 	}
-	if left := s.limit - s.nodes; nodes == 0 || left < nodes {
+	if left := s.limit - s.nodes; cfg.Nodes == 0 || left < cfg.Nodes {
 		cfg.Nodes = max(left, 1)
 	}
 	a := pairs.Decide(s.ctx, p, cfg)
@@ -128,7 +143,7 @@ func (s *solver) seeds(first []int32) [][]int32 {
 // prove makes a proof of what another search found out: that there is no packing into target bins.
 func (s *solver) prove(target int) {
 	if !s.bare && s.in.exact() && s.paired() && s.ctx.Err() == nil {
-		s.decide(target, pairsNodesToProve)
+		s.decideBy(target, pairs.Config{Nodes: pairsNodesToProve, NoPool: true})
 	}
 }
 

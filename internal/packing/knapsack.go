@@ -38,6 +38,7 @@ func bestKnapsack(w, value []int64, count []int, c, known int64, watch *watch) (
 	if c < denseLimit/pieces {
 		return max(known, free+k.dense(c)), !watch.over()
 	}
+	k.dominate(c)
 	k.sort()
 	k.branch(0, c, 0)
 	return max(known, free+k.best), k.nodes >= 0

@@ -124,8 +124,12 @@ func (s *solver) search() {
 	if s.slack(nil, w, kind); s.proved() || s.over() {
 		return
 	}
-	for s.tight() && !s.proved() {
-		if _, complete := s.decide(s.lower, 0); !complete {
+	for !s.proved() {
+		nodes, first := s.tight()
+		if !first {
+			break
+		}
+		if _, complete := s.decide(s.lower, nodes); !complete {
 			break
 		}
 	}

@@ -7,6 +7,8 @@ type effort struct {
 	cutsPerItem  int     // of those, with one item
 	cutViolation float64 // the least by which a cut is broken
 
+	coverFirst int     // tries to find a packing in a pool of patterns before the tree
+	coverTries int     // of the same at each node at which patterns are fixed
 	fixEvery   int     // nodes from one try to find a packing to the next
 	fixRuns    int     // of relax and fix in a try
 	undoShare  int     // each run undoes the last 1/undoShare of what the one before fixed
@@ -33,6 +35,8 @@ var standard = effort{
 	cutsPerItem:  4,
 	cutViolation: .02,
 
+	coverFirst: 16,
+	coverTries: 64,
 	fixEvery:   5,
 	fixRuns:    3,
 	undoShare:  4,

@@ -50,6 +50,56 @@ func (s *search) relaxAndFix() bool {
 	return false
 }
 
+// sample draws a pool of patterns, where there are enough items and hardly any waste, and tries to
+// find a packing in it. Otherwise the linear programme begins with the pool.
+func (s *search) sample() bool {
+	if s.cfg.NoPool || len(s.w) < sampleItems || s.window > s.c/sampleWaste ||
+		s.c >= sampleTable/int64(len(s.w)+1) {
+		return false
+	}
+	sets := newSpread(s.w, s.c, s.window, s.bins).pool(s.ctx, s.rng)
+	if sets == nil {
+		return false
+	}
+	s.pool = newCover(s.ctx, len(s.w), sets, s.rng)
+	if s.covers(s.coverFirst) {
+		return true
+	}
+	for _, p := range sets {
+		s.add(p)
+	}
+	return false
+}
+
+const (
+	// sampleItems is the least number of items for which patterns are drawn; smaller problems are
+	// decided as fast without. sampleWaste is the part of a bin that is wasted at most.
+	sampleItems, sampleWaste = 100, 50
+	// sampleTable is the largest table for that, in entries of 8 bytes: 256 MiB.
+	sampleTable = 1 << 25
+)
+
+// covers tries to find a packing among the patterns of the pool. The decisions of the node do not
+// count.
+func (s *search) covers(tries int) bool {
+	if s.pool == nil {
+		return false
+	}
+	for range tries {
+		chosen := s.pool.again().try(s.ctx, s.rng)
+		if len(chosen) > 0 && len(chosen) <= s.bins {
+			for _, k := range chosen {
+				s.packing = append(s.packing, s.pool.sets[k])
+			}
+			return true
+		}
+		if s.ctx.Err() != nil {
+			return false
+		}
+	}
+	return false
+}
+
 // rest looks for a packing of what is not fixed, as a problem of its own. It has what the node
 // joins as one item, but not what it keeps apart.
 func (s *search) rest() bool {
@@ -80,7 +130,7 @@ func (s *search) rest() bool {
 			patterns = append(patterns, set)
 		}
 	}
-	a := Decide(s.ctx, p, Config{Nodes: s.restNodes, Patterns: patterns, Cuts: s.cfg.Cuts, effort: &s.effort})
+	a := Decide(s.ctx, p, Config{Nodes: s.restNodes, Patterns: patterns, Cuts: s.cfg.Cuts, NoPool: true, effort: &s.effort})
 	s.below += a.Nodes
 	if a.Verdict != Packed {
 		return false

@@ -45,6 +45,7 @@ type Config struct {
 	Nodes    int       // the most, 0 for no limit
 	Patterns [][]int32 // to start from, sets of items
 	Cuts     int       // the most rounds of cuts at a node: 0 for the default, negative for none
+	NoPool   bool      // draw no patterns before the tree, to look for a packing among them
 	effort   *effort   // nil for standard
 }
 
@@ -115,7 +116,8 @@ type search struct {
 	isFixed  []bool    // items in them
 	packing  [][]int32
 	scratch  []int32
-	hardened int // times
+	hardened int    // times
+	pool     *cover // nil if there is none
 }
 
 // cut is a subset row: of its three items, one pattern may hold two or more.
@@ -178,11 +180,8 @@ func (s *search) add(items []int32) {
 	}
 	rows := slices.Clone(items)
 	slices.Sort(rows)
-	b := make([]byte, 0, 2*len(rows)+8)
-	for _, i := range rows {
-		b = append(b, byte(i), byte(i>>8), byte(i>>16))
-	}
-	if _, ok := s.key[string(b)]; ok {
+	key := keyOf(rows)
+	if _, ok := s.key[key]; ok {
 		return
 	}
 	for c, t := range s.cuts {
@@ -191,7 +190,7 @@ func (s *search) add(items []int32) {
 		}
 	}
 	k := s.lp.addPattern(rows)
-	s.key[string(b)] = k
+	s.key[key] = k
 	s.lp.off[k] = !s.admits(s.items(k))
 }
 
@@ -246,12 +245,15 @@ func (s *search) apply() {
 }
 
 // column returns the column of a pattern that is one.
-func (s *search) column(items []int32) int {
-	b := make([]byte, 0, 2*len(items)+8)
+func (s *search) column(items []int32) int { return s.key[keyOf(items)] }
+
+// keyOf names a set of items in ascending order.
+func keyOf(items []int32) string {
+	b := make([]byte, 0, 64)
 	for _, i := range items {
 		b = append(b, byte(i), byte(i>>8), byte(i>>16))
 	}
-	return s.key[string(b)]
+	return string(b)
 }
 
 // groups prepares the pricer for the node and the duals, and returns the sum B of the values less

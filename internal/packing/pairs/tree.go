@@ -37,13 +37,16 @@ func (s *search) node() *node {
 		return &node{}
 	}
 	s.nodes++
+	if s.nodes == 1 && s.sample() {
+		return &node{}
+	}
 	s.forget()
 	s.apply()
 	n := s.bound()
 	if n.state != feasible || s.packing != nil {
 		return n
 	}
-	if s.nodes%s.fixEvery == 1 && s.relaxAndFix() {
+	if s.nodes%s.fixEvery == 1 && (s.covers(s.coverTries) || s.relaxAndFix()) {
 		return n
 	}
 	pair, ok := s.pick()
@@ -331,10 +334,6 @@ func (s *search) forget() {
 	s.lp.dropPatterns(func(k int) bool {
 		return cost[k] <= limit || slices.ContainsFunc(s.fixed, func(f []int32) bool { return slices.Equal(f, s.items(k)) })
 	}, func(_, to int) {
-		b := make([]byte, 0, 16)
-		for _, i := range s.items(to) {
-			b = append(b, byte(i), byte(i>>8), byte(i>>16))
-		}
-		s.key[string(b)] = to
+		s.key[keyOf(s.items(to))] = to
 	})
 }
