@@ -245,3 +245,24 @@ func BenchmarkCopy(b *testing.B) {
 		})
 	}
 }
+
+// A number ends with what is no digit of its base, and what is beyond Unicode is none.
+func TestNumericEntities(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]rune{"228": 'ä', "xe4": 'ä', "XE4": 'ä', "12a": 12, "x4@": 4, "xg": 0, "x": 0, "": 0,
+		"1114111": 0x10ffff, "1114112": 0, "x10FFFF": 0x10ffff, "x110000": 0} {
+		require.Equal(t, want, numeric([]byte(text)), text)
+	}
+}
+
+// As io.Writer has it, Write says how much it took.
+func TestCopyWrites(t *testing.T) {
+	t.Parallel()
+	var c Copy
+	for _, b := range [][]byte{nil, {}, []byte("<p>one"), nil, make([]byte, 3000)} {
+		n, err := c.Write(b)
+		require.NoError(t, err)
+		require.Equal(t, len(b), n)
+	}
+	require.EqualValues(t, 3006, c.size)
+}
