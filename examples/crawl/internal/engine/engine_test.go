@@ -92,6 +92,45 @@ func TestRestore(t *testing.T) {
 	require.NoError(t, s.All(t.Context(), func([]byte) error { return errors.New("purged, but for takeovers") }))
 }
 
+// What the state was at a mark can be had while more is appended, with a snapshot and without.
+func TestReplay(t *testing.T) {
+	t.Parallel()
+	e := open(t, engine.Config{Dir: t.TempDir()})
+	s, err := e.Own(t.Context(), 1)
+	require.NoError(t, err)
+	replayed := func(at engine.Mark) (state, records string) {
+		t.Helper()
+		require.NoError(t, s.Replay(t.Context(), at, func(b []byte) error {
+			state = string(b)
+			return nil
+		}, func(b []byte) error {
+			records += string(b)
+			return nil
+		}))
+		return state, records
+	}
+	begun := s.Mark()
+	appendAll(t, s, "a", "b")
+	two := s.Mark()
+	appendAll(t, s, "c", "d")
+	for at, want := range map[engine.Mark]string{begun: "", two: "ab", s.Mark(): "abcd"} {
+		state, records := replayed(at)
+		require.Empty(t, state)
+		require.Equal(t, want, records)
+	}
+	require.NoError(t, s.Snapshot(t.Context(), two, []byte("AB")))
+	state, records := replayed(two)
+	require.Equal(t, "AB", state)
+	require.Empty(t, records)
+	appendAll(t, s, "e")
+	state, records = replayed(s.Mark())
+	require.Equal(t, "AB", state)
+	require.Equal(t, "cde", records)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.Error(t, s.Replay(ctx, s.Mark(), func([]byte) error { return nil }, func([]byte) error { return nil }))
+}
+
 // Of two servers on one folder the second says so, and a folder that cannot be written to is named.
 func TestFolder(t *testing.T) {
 	t.Parallel()

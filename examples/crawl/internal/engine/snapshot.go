@@ -136,6 +136,19 @@ func (s *Shard) Restore(ctx context.Context, load func(state []byte) error, appl
 	return s.records(ctx, from+1, func(_ uint64, record []byte) error { return apply(record) })
 }
 
+// Replay hands over what the state was at a mark: the newest snapshot that can be read, and the
+// records from there to the mark. It is Restore for the owner, who may go on appending.
+func (s *Shard) Replay(ctx context.Context, at Mark, load func(state []byte) error, apply func(record []byte) error) error {
+	s.mu.Lock()
+	past := &Shard{e: s.e, number: s.number, looks: true, own: uint64(at) + 1, snapshot: s.snapshot}
+	s.mu.Unlock()
+	from, err := past.load(ctx, load)
+	if err != nil {
+		return err
+	}
+	return past.records(ctx, from+1, func(_ uint64, record []byte) error { return apply(record) })
+}
+
 // load loads the newest snapshot that can be read, and returns its last record; 0 if there is none
 // and the log is whole.
 func (s *Shard) load(ctx context.Context, load func([]byte) error) (last uint64, err error) {

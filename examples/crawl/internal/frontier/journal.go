@@ -17,6 +17,7 @@ import (
 type Log interface {
 	Append(ctx context.Context, record []byte) error
 	Mark() engine.Mark
+	Replay(ctx context.Context, at engine.Mark, load, apply func([]byte) error) error
 	Snapshot(ctx context.Context, at engine.Mark, state []byte) error
 }
 
@@ -171,6 +172,8 @@ func (j *journal) fail(err error) {
 
 // Run logs packs until the journal is closed and all is logged, or until the log fails.
 func (j *journal) Run(ctx context.Context) error {
+	saving, cancel := context.WithCancel(ctx)
+	defer cancel()
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for {
@@ -178,6 +181,7 @@ func (j *journal) Run(ctx context.Context) error {
 			j.more.Wait()
 		}
 		if j.err != nil || len(j.packs) == 0 {
+			cancel() // there will be a later snapshot, or none
 			return j.end(ctx)
 		}
 		p := j.packs[0]
@@ -193,9 +197,7 @@ func (j *journal) Run(ctx context.Context) error {
 		}
 		j.logged(p)
 		if j.due() {
-			if err := j.snapshot(ctx); err != nil {
-				j.fail(err)
-			}
+			j.snapshot(saving)
 		}
 	}
 }
@@ -218,54 +220,64 @@ func (j *journal) due() bool {
 	return !j.isSaving && j.sinceBytes >= max(snapshotLeast, int(snapshotShare*float64(j.lastSnapshot)))
 }
 
-// snapshot logs what there is, so that the state is that of the log, and saves it. Calls wait
-// until it is written down in memory.
-func (j *journal) snapshot(ctx context.Context) error {
-	for len(j.packs) > 0 {
-		p := j.packs[0]
-		j.packs = j.packs[1:]
-		if err := j.write(ctx, p); err != nil {
-			p.err = err
-			close(p.done)
-			return err
+// snapshot saves the state as the log has it. Calls need not wait for that: the state is a function
+// of its log, so another one is made, from the snapshot before and the records since. It takes the
+// memory of a second state, and the time of a start, but none of the lock.
+func (j *journal) snapshot(ctx context.Context) {
+	at, another, since := j.log.Mark(), j.state.Fresh(), j.sinceBytes
+	j.isSaving, j.sinceBytes = true, 0
+	j.saving.Go(func() {
+		err := j.log.Replay(ctx, at, another.UnmarshalBinary, func(record []byte) error { return apply(another, record) })
+		var data []byte
+		if err == nil {
+			data, err = another.MarshalBinary()
 		}
-		j.logged(p)
-	}
-	data, err := j.state.MarshalBinary()
-	if err != nil {
-		return err
-	}
-	at := j.log.Mark()
-	j.isSaving, j.sinceBytes, j.lastSnapshot = true, 0, len(data)
-	j.saving.Add(1)
-	go func() {
-		defer j.saving.Done()
-		err := j.log.Snapshot(ctx, at, data)
+		another = nil
+		if err == nil {
+			err = j.log.Snapshot(ctx, at, data)
+		}
 		j.mu.Lock()
 		defer j.mu.Unlock()
 		j.isSaving = false
-		if errors.Is(err, engine.ErrFenced) {
-			j.fail(err)
-		} else if err != nil {
-			slog.Error("a snapshot failed; the log goes on", "error", err)
+		if err == nil {
+			j.lastSnapshot = len(data)
+			return
 		}
-	}()
-	return nil
+		if ctx.Err() != nil {
+			j.sinceBytes += since
+			return
+		}
+		j.saved(err)
+	})
 }
 
-// end saves the state for the next start.
+// saved takes note of whether a snapshot was stored.
+func (j *journal) saved(err error) {
+	if errors.Is(err, engine.ErrFenced) {
+		j.fail(err)
+	} else if err != nil {
+		slog.Error("a snapshot failed; the log goes on", "error", err)
+	}
+}
+
+// end saves the state for the next start. Nobody waits for it any more, so that it is this one.
 func (j *journal) end(ctx context.Context) error {
 	j.mu.Unlock()
 	j.saving.Wait()
 	j.mu.Lock()
-	if j.err == nil && j.sinceBytes > 0 {
-		if err := j.snapshot(ctx); err != nil {
-			j.fail(err)
-		}
-		j.mu.Unlock()
-		j.saving.Wait()
-		j.mu.Lock()
+	if j.err != nil || j.sinceBytes == 0 {
+		return j.err
 	}
+	data, err := j.state.MarshalBinary()
+	if err != nil {
+		j.fail(err)
+		return j.err
+	}
+	at := j.log.Mark()
+	j.mu.Unlock()
+	err = j.log.Snapshot(ctx, at, data)
+	j.mu.Lock()
+	j.saved(err)
 	return j.err
 }
 
@@ -279,18 +291,21 @@ func (j *journal) Close() {
 
 // Restore brings a state up to date with a log.
 func Restore(ctx context.Context, s *book.State, log *engine.Shard) error {
-	return log.Restore(ctx, s.UnmarshalBinary, func(record []byte) error {
-		events, err := book.Decode(record)
-		if err != nil {
+	return log.Restore(ctx, s.UnmarshalBinary, func(record []byte) error { return apply(s, record) })
+}
+
+// apply applies a record of the log.
+func apply(s *book.State, record []byte) error {
+	events, err := book.Decode(record)
+	if err != nil {
+		return err
+	}
+	for i := range events {
+		if _, err := s.Apply(&events[i]); err != nil {
 			return err
 		}
-		for i := range events {
-			if _, err := s.Apply(&events[i]); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	}
+	return nil
 }
 
 // Time returns the time of a number of seconds.

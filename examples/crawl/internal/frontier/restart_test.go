@@ -68,6 +68,17 @@ func TestRestart(t *testing.T) {
 type brokenLog struct {
 	frontier.Log
 	broken chan struct{}
+	stored chan int    // sizes of the snapshots that were stored; nil if nobody wants to know
+	replay chan func() // is called before a snapshot is made from the log
+}
+
+func (b brokenLog) Replay(ctx context.Context, at engine.Mark, load, apply func([]byte) error) error {
+	select {
+	case do := <-b.replay:
+		do()
+	default:
+	}
+	return b.Log.Replay(ctx, at, load, apply)
 }
 
 var errBroken = errors.New("the disk is gone")
@@ -86,6 +97,10 @@ func (b brokenLog) Snapshot(ctx context.Context, at engine.Mark, state []byte) e
 	case <-b.broken:
 		return errBroken
 	default:
-		return b.Log.Snapshot(ctx, at, state)
+		err := b.Log.Snapshot(ctx, at, state)
+		if b.stored != nil && err == nil {
+			b.stored <- len(state)
+		}
+		return err
 	}
 }

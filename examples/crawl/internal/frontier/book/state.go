@@ -26,6 +26,9 @@ func New(o knapsack.Objective) *State {
 	return &State{objective: o, byName: map[string]*Crawl{}}
 }
 
+// Fresh returns a state without URLs, whose learners have the same objective.
+func (s *State) Fresh() *State { return New(s.objective) }
+
 // Crawl returns a crawl, nil if it is not known.
 func (s *State) Crawl(name string) *Crawl { return s.byName[name] }
 
