@@ -43,6 +43,9 @@ func TestSnapshotMakesNobodyWait(t *testing.T) {
 		require.Len(t, urls, 100)
 		for i, u := range urls {
 			u.Metadata["signature"].Values[0] = meta + fmt.Sprint(i%2)
+			if i%5 == 0 {
+				u.Metadata["fetch.statusCode"] = &pb.StringList{Values: []string{"500"}}
+			}
 			p.ok(t, known(u, p.clock.unix(time.Minute)))
 		}
 		put()

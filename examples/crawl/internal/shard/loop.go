@@ -152,7 +152,7 @@ func (l *Loop) Abandon(ctx context.Context, j Job) {
 		}
 		p.taken = false
 		if p.Stage == Crawled {
-			_ = teller{s.Learner}.GiveBack(j.URL, l.cfg.Clock.Now()) // or it was not asked for
+			_ = s.Learner.GiveBack(j.URL, l.cfg.Clock.Now()) // or it was not asked for
 		}
 	}) // or the loop has ended
 }

@@ -407,28 +407,6 @@ func (s *State) hint(p *Page, e *Event) error {
 	})
 }
 
-// A teller is a learner that may be told of polls that it does not wait for: those of before a
-// restart, and those that a user asked for.
-type teller struct{ *knapsack.Keyed[string] }
-
-func (t teller) Observe(key string, now time.Time, changed bool) error {
-	err := t.Keyed.Observe(key, now, changed)
-	if errors.Is(err, knapsack.ErrNotAsked) {
-		err = t.Record(key, now, changed)
-	}
-	if errors.Is(err, errors.ErrUnsupported) {
-		return nil
-	}
-	return err
-}
-
-func (t teller) GiveBack(key string, now time.Time) error {
-	if err := t.Keyed.GiveBack(key, now); !errors.Is(err, knapsack.ErrNotAsked) {
-		return err
-	}
-	return nil
-}
-
 // polled applies what a poll came to.
 func (s *State) polled(p *Page, e *Event) (err error) {
 	s.count(e)
@@ -451,7 +429,7 @@ func (s *State) polled(p *Page, e *Event) (err error) {
 			return err
 		}
 	}
-	err = live.Tell[string](teller{s.Learner}, p.URL, e.At, e.poll())
+	err = live.Tell[string](teller{s.Learner, s, p, e}, p.URL, e.At, e.poll())
 	if e.Result == Gone {
 		s.move(p, Ended)
 		p.copy = nil

@@ -10,7 +10,24 @@ import (
 	"github.com/recrawl/recrawl/knapsack"
 )
 
-// BenchmarkSave is the time for which calls wait while a snapshot is written down.
+// BenchmarkStep is the longest time for which others wait for a call: 1,024 URLs are given at a time,
+// of a million in one queue and in 100,000.
+func BenchmarkStep(b *testing.B) {
+	for _, queues := range []int{1, 100_000} {
+		b.Run(fmt.Sprint(queues), func(b *testing.B) {
+			s := filled(b, 1_000_000, queues)
+			now := s.Latest + 10
+			a := &Ask{Lease: 1e9, Most: -1}
+			for b.Loop() {
+				gifts, _, err := a.Step(s, now, 1024)
+				require.NoError(b, err)
+				require.Len(b, gifts, 1024)
+			}
+		})
+	}
+}
+
+// BenchmarkSave is the time in which a state is written down.
 func BenchmarkSave(b *testing.B) {
 	const n = 100_000
 	s := filled(b, n, 10_000)

@@ -1,0 +1,86 @@
+package shard
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// run asks a state once a second for some time, and returns the events of the polls and how many of
+// them were of dead pages, which a third of all are.
+func run(t *testing.T, s *State, from time.Time, seconds int) (events []Event, dead int) {
+	t.Helper()
+	for i := range seconds {
+		now := from.Add(time.Duration(i) * time.Second)
+		url, err := s.Learner.Next(now)
+		if err != nil {
+			continue
+		}
+		e := Event{Kind: Polled, URL: url, At: now.Add(100 * time.Millisecond), Result: Result(i % 2)}
+		if url[len(url)-1] == '0' {
+			dead++
+			e.Result = Failed
+		}
+		apply(t, s, []Event{e})
+		events = append(events, e)
+	}
+	return events, dead
+}
+
+// Failures since the latest snapshot count after a restart: dead pages are left alone as they would
+// have been.
+func TestFailuresAreReplayed(t *testing.T) {
+	t.Parallel()
+	const pages = 300
+	live := newState(t)
+	var begun []Event
+	for i := range pages {
+		url := fmt.Sprintf("http://host%d.test/%d/%d", i%7, i, min(i%3, 1))
+		begun = append(begun, Event{Kind: Add, URL: url, At: begin}, Event{Kind: Polled, URL: url, At: begin, Result: First})
+	}
+	apply(t, live, begun)
+	run(t, live, begin.Add(time.Second), 4*pages)
+	snapshot, err := live.MarshalBinary()
+	require.NoError(t, err)
+	now := begin.Add((4*pages + 1) * time.Second)
+	since, failures := run(t, live, now, 4*pages)
+	require.Positive(t, failures)
+	again := newState(t)
+	require.NoError(t, again.UnmarshalBinary(snapshot))
+	apply(t, again, since)
+	now = now.Add(4 * pages * time.Second)
+	_, want := run(t, live, now, 2*pages)
+	_, got := run(t, again, now, 2*pages)
+	t.Logf("polls of dead pages in two cycles: %d without a restart, %d after one", want, got)
+	require.InDelta(t, want, got, 0.5*float64(want)+5)
+}
+
+// A page is left alone as GiveBack has it.
+func TestPatience(t *testing.T) {
+	t.Parallel()
+	p := &Page{}
+	now := begin
+	poll := func(after time.Duration, r Result) float64 {
+		now = now.Add(after)
+		p.remember(&Event{At: now, Result: r})
+		return p.patience(1000)
+	}
+	require.Equal(t, 500., poll(0, Failed)) // when it was answered before is not known
+	require.Equal(t, 1000., poll(time.Second, Failed))
+	poll(time.Second, Changed)
+	require.Equal(t, 200., poll(400*time.Second, Vetoed))
+	require.Equal(t, 400., poll(time.Second, Failed))
+	for range 3 {
+		poll(time.Second, Failed)
+	}
+	require.Equal(t, 6400., poll(time.Second, Failed))
+	for range 2 {
+		require.Equal(t, 16000., max(poll(time.Second, Failed), poll(time.Second, Failed)))
+	}
+	poll(time.Second, Unchanged)
+	require.Equal(t, 125., poll(time.Second, Failed))
+	poll(time.Second, First)
+	require.Equal(t, 500., poll(time.Hour, Failed))
+}
