@@ -1,7 +1,6 @@
 package frontier_test
 
 import (
-	"errors"
 	"flag"
 	"fmt"
 	"runtime"
@@ -11,7 +10,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/recrawl/recrawl/examples/crawl/internal/frontier/book"
 	pb "github.com/recrawl/recrawl/examples/crawl/internal/frontier/urlfrontierpb"
 )
 
@@ -88,21 +86,15 @@ func TestScale(t *testing.T) {
 				runtime.ReadMemStats(&m)
 				return int(m.HeapAlloc)
 			}
+			p.restart(t) // with no other snapshot under way
 			before := heap()
 			cpu := processTime()
 			another := p.cfg.State.Fresh()
-			require.NoError(t, p.log.Replay(t.Context(), p.log.Mark(), another.UnmarshalBinary, func(record []byte) error {
-				events, err := book.Decode(record)
-				for i := range events {
-					_, failed := another.Apply(&events[i])
-					err = errors.Join(err, failed)
-				}
-				return err
-			}))
+			require.NoError(t, p.log.Replay(t.Context(), p.log.Mark(), another.UnmarshalBinary, func([]byte) error { return nil }))
 			state, err := another.MarshalBinary()
 			require.NoError(t, err)
 			spent := processTime() - cpu
-			t.Logf("%d bytes of memory a URL; a snapshot has %d bytes a URL, and is made in %v of processor time, with %d bytes more of memory a URL meanwhile",
+			t.Logf("%d bytes of memory a URL; a snapshot has %d bytes a URL, and is made of the one before in %v of processor time and what the events since took, with %d bytes more of memory a URL meanwhile",
 				before/n, len(state)/n, spent.Round(time.Millisecond), (heap()-before)/n)
 			runtime.KeepAlive(another)
 			another, state = nil, nil
