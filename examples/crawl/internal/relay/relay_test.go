@@ -138,7 +138,7 @@ func TestPass(t *testing.T) {
 	web := hosts(t)
 	n := newNode(t, &b, plain(), 0)
 	p := n.peer(t, newMember(t, &b))
-	resp, body, err := get(t, p, web.URL+"/echo?a=b", time.Second, "User-Agent", "me", "If-None-Match", `"x"`, "Recrawl-Extra", "1", "Te", "trailers")
+	resp, body, err := get(t, p, web.URL+"/echo?a=b", 10*time.Second, "User-Agent", "me", "If-None-Match", `"x"`, "Recrawl-Extra", "1", "Te", "trailers")
 	require.NoError(t, err)
 	require.Equal(t, web.URL+"/echo?a=b", resp.Request.URL.String())
 	require.Contains(t, body, "User-Agent: me\n")
@@ -146,27 +146,27 @@ func TestPass(t *testing.T) {
 	require.Contains(t, body, "GET "+strings.TrimPrefix(web.URL, "http://")+" a=b\n")
 	require.NotContains(t, body, "Recrawl-")
 	require.NotContains(t, body, "Te:")
-	resp, _, err = get(t, p, web.URL+"/liar", time.Second)
+	resp, _, err = get(t, p, web.URL+"/liar", 10*time.Second)
 	require.NoError(t, err)
 	require.Empty(t, resp.Header.Get("X-Hop"))
-	_, body, err = get(t, p, web.URL+"/gzip", time.Second)
+	_, body, err = get(t, p, web.URL+"/gzip", 10*time.Second)
 	require.NoError(t, err)
 	require.Len(t, body, 5000)
-	resp, _, err = get(t, p, web.URL+"/moved", time.Second)
+	resp, _, err = get(t, p, web.URL+"/moved", 10*time.Second)
 	require.NoError(t, err)
 	require.Equal(t, http.StatusFound, resp.StatusCode)
-	resp, _, err = get(t, p, web.URL+"/same", time.Second)
+	resp, _, err = get(t, p, web.URL+"/same", 10*time.Second)
 	require.NoError(t, err)
 	require.Equal(t, http.StatusNotModified, resp.StatusCode)
 	for _, path := range []string{"/cut", "/stalls"} {
-		resp, body, err = get(t, p, web.URL+path, 300*time.Millisecond)
+		resp, body, err = get(t, p, web.URL+path, 3*time.Second)
 		require.NotNil(t, resp)
 		require.Error(t, err, path)
 		require.Contains(t, "half", body, path)
 	}
 	// A host that fails is not a relay that does.
 	for _, url := range []string{web.URL + "/silent", "http://" + freeAddress(t)} {
-		_, _, err = get(t, p, url, 300*time.Millisecond)
+		_, _, err = get(t, p, url, 3*time.Second)
 		require.Error(t, err)
 		require.NotErrorIs(t, err, fetch.ErrLost)
 		require.NotErrorIs(t, err, fetch.ErrRefused)
@@ -187,28 +187,28 @@ func TestMembersOnly(t *testing.T) {
 	var b, other board
 	web := hosts(t)
 	n := newNode(t, &b, plain(), 0)
-	_, _, err := get(t, n.peer(t, newMember(t, &other)), web.URL+"/echo", time.Second)
+	_, _, err := get(t, n.peer(t, newMember(t, &other)), web.URL+"/echo", 10*time.Second)
 	require.Error(t, err)
 	require.NotContains(t, err.Error(), web.URL)
 	// Without a key, and in plain text.
 	bare := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
 	for _, scheme := range []string{"https://", "http://"} {
-		resp, _, err := get(t, bare, scheme+n.listener.Addr().String(), time.Second, targetHeader, web.URL+"/echo", timeoutHeader, "1s")
+		resp, _, err := get(t, bare, scheme+n.listener.Addr().String(), 10*time.Second, targetHeader, web.URL+"/echo", timeoutHeader, "1s")
 		require.True(t, err != nil || resp.StatusCode == http.StatusBadRequest, scheme)
 	}
 	// Who was one, on a connection from then.
 	member := newMember(t, &b)
 	p := n.peer(t, member)
-	_, _, err = get(t, p, web.URL+"/echo", time.Second)
+	_, _, err = get(t, p, web.URL+"/echo", 10*time.Second)
 	require.NoError(t, err)
 	require.EqualValues(t, 1, n.server.Sent())
 	b.keys.Delete(member.Key)
-	_, _, err = get(t, p, web.URL+"/echo", time.Second)
+	_, _, err = get(t, p, web.URL+"/echo", 10*time.Second)
 	require.ErrorIs(t, err, fetch.ErrRefused)
 	// And who is at the address of a relay, but is another one.
 	impostor := NewPeer(newMember(t, &b), n.listener.Addr().String(), member.Key)
 	defer impostor.Close()
-	_, _, err = get(t, impostor, web.URL+"/echo", time.Second)
+	_, _, err = get(t, impostor, web.URL+"/echo", 10*time.Second)
 	require.ErrorIs(t, err, fetch.ErrRefused)
 	require.EqualValues(t, 1, n.server.Sent())
 }
@@ -221,30 +221,31 @@ func TestRefuse(t *testing.T) {
 	n := newNode(t, &b, plain(), 1)
 	p := n.peer(t, newMember(t, &b))
 	n.sure.Store(false)
-	_, _, err := get(t, p, web.URL+"/echo", time.Second)
+	_, _, err := get(t, p, web.URL+"/echo", 10*time.Second)
 	require.ErrorIs(t, err, fetch.ErrRefused)
 	require.Zero(t, n.server.Sent())
 	n.sure.Store(true)
 	busy := make(chan error, 1)
 	go func() {
-		_, _, err := get(t, p, web.URL+"/silent", 500*time.Millisecond)
+		_, _, err := get(t, p, web.URL+"/silent", 2*time.Second)
 		busy <- err
 	}()
 	require.Eventually(t, func() bool { return n.server.Sent() == 1 }, 5*time.Second, time.Millisecond)
-	_, _, err = get(t, p, web.URL+"/echo", time.Second)
+	_, _, err = get(t, p, web.URL+"/echo", 10*time.Second)
 	require.ErrorIs(t, err, fetch.ErrRefused)
 	require.NotErrorIs(t, <-busy, fetch.ErrRefused)
-	_, _, err = get(t, p, web.URL+"/echo", time.Second)
+	require.Eventually(t, func() bool { return len(n.server.turns) == 0 }, 5*time.Second, time.Millisecond)
+	_, _, err = get(t, p, web.URL+"/echo", 10*time.Second)
 	require.NoError(t, err)
 	for _, url := range []string{"ftp://host.test/", "/echo"} {
-		_, _, err = get(t, p, url, time.Second)
+		_, _, err = get(t, p, url, 10*time.Second)
 		require.ErrorIs(t, err, fetch.ErrRefused)
 	}
 	require.EqualValues(t, 2, n.server.Sent())
 	direct, err := fetch.ParsePoint("direct", true)
 	require.NoError(t, err)
 	guarded := newNode(t, &b, direct.Base, 0)
-	_, _, err = get(t, guarded.peer(t, newMember(t, &b)), web.URL+"/echo", time.Second)
+	_, _, err = get(t, guarded.peer(t, newMember(t, &b)), web.URL+"/echo", 10*time.Second)
 	require.ErrorIs(t, err, fetch.ErrRefused)
 	require.ErrorContains(t, err, "not a public address")
 }
@@ -271,13 +272,13 @@ func TestGone(t *testing.T) {
 		p = n.peer(t, id)
 	}
 	require.True(t, p.Ready())
-	_, _, err := get(t, p, web.URL+"/echo", time.Second)
+	_, _, err := get(t, p, web.URL+"/echo", 10*time.Second)
 	require.ErrorIs(t, err, fetch.ErrRefused)
 	require.False(t, p.Ready())
 	require.Equal(t, shortestRest, p.last)
 	for range 20 {
 		p.rest = time.Now()
-		_, _, err = get(t, p, web.URL+"/echo", time.Second)
+		_, _, err = get(t, p, web.URL+"/echo", 10*time.Second)
 		require.ErrorIs(t, err, fetch.ErrRefused)
 	}
 	require.Equal(t, longestRest, p.last)
@@ -287,6 +288,6 @@ func TestGone(t *testing.T) {
 	began := time.Now()
 	_, _, err = get(t, NewPeer(id, mute.Addr().String(), n.identity.Key), web.URL+"/echo", time.Minute)
 	require.ErrorIs(t, err, fetch.ErrRefused)
-	require.Less(t, time.Since(began), 2*reach)
+	require.Less(t, time.Since(began), 10*reach)
 	require.False(t, errors.Is(err, fetch.ErrLost))
 }

@@ -102,6 +102,9 @@ func refuse(w http.ResponseWriter, status int, why string) {
 
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	control := http.NewResponseController(w)
+	// Of who reads no more; also for a refusal, as the deadline of the request before holds.
+	_ = control.SetWriteDeadline(time.Now().Add(longest + slack))
 	if key := keyIn(r.TLS); key == "" || !s.cfg.Member(key) { // it was one when it connected
 		refuse(w, http.StatusForbidden, errStranger.Error())
 		return
@@ -127,8 +130,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), timeout)
 	defer cancel()
 	out := (&http.Request{Method: http.MethodGet, URL: target, Host: target.Host, Header: passed(r.Header)}).WithContext(ctx)
-	control := http.NewResponseController(w)
-	_ = control.SetWriteDeadline(time.Now().Add(timeout + slack)) // of who reads no more
+	_ = control.SetWriteDeadline(time.Now().Add(timeout + slack))
 	s.pass(w, control, out)
 }
 
