@@ -59,9 +59,6 @@ func newDivision(d *Dispatcher, client int) *division {
 	v := &division{d: d, client: client, free: make([]float64, d.m), factor: make([]float64, d.m)}
 	for j := range v.free {
 		v.free[j], v.factor[j] = d.ends(j), d.expect(j)
-		if !math.IsInf(v.free[j], 1) && d.client[j].holds == None && !d.client[j].started {
-			v.free[j] += d.setup(j)
-		}
 	}
 	v.end = slices.Clone(v.free)
 	for j, queue := range d.queue {

@@ -190,10 +190,7 @@ func (d *Dispatcher) deadline(client int) float64 {
 		return math.Inf(1)
 	}
 	allowed := float64(d.patience() * d.paceOf(client, c.pace) * d.duration(c.holds, client))
-	if !c.started {
-		allowed += d.setup(client)
-	}
-	return c.since + allowed
+	return c.since + d.begins(client) + allowed
 }
 
 // listen makes the sites of clients that have become silent wait for anyone.

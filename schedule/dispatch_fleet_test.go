@@ -230,3 +230,24 @@ func TestRestoredClientPaysItsSetupAgain(t *testing.T) {
 		require.NoError(t, d.RestoreClient(0, now+60))
 	}
 }
+
+// A client that is set up first is through with its first site that much later, and is not late
+// before: not while it is awaited, not while it works, and not in what is learned of it.
+func TestSetupIsNoDelay(t *testing.T) {
+	t.Parallel()
+	p := must(must(NewIdentical([]int{8, 8, 6}, 2)).WithStarts(nil, []float64{10, 0}))
+	d := must(NewDispatcher(p, Plan{0, 1, 0}, DispatcherConfig{Static: true}))
+	d.now = 0
+	require.Equal(t, 10.0, d.ends(0))
+	require.Equal(t, 0.0, d.ends(1))
+	ask, tell := asking(t, d)
+	ask(0, 0, 0)
+	ask(1, 1, 0)
+	require.Equal(t, 18.0, d.ends(0))
+	require.Equal(t, 8.0, d.ends(1))
+	d.now = 17
+	require.Equal(t, 1.0, d.expect(0), "it has worked for 7 of 8")
+	tell(0, 0, 18)
+	require.Equal(t, 1.0, d.paceOf(0, d.client[0].pace))
+	require.Equal(t, 18.0, d.ends(0), "it pays its setup once")
+}

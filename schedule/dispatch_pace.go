@@ -52,10 +52,7 @@ const leastPace, mostPace = 1e-30, 1e30
 // learn takes in the time for which a client held a site.
 func (d *Dispatcher) learn(client int, spent float64) {
 	c := &d.client[client]
-	if !c.started {
-		spent = max(0, spent-d.setup(client)) // the first site of a batch waits for the batch
-	}
-	spent = min(spent, math.MaxFloat64) // times may lie far apart
+	spent = min(max(0, spent-d.begins(client)), math.MaxFloat64) // times may lie far apart
 	predicted := d.duration(c.holds, client)
 	miss := min(mostMiss, math.Abs(math.Log(spent/predicted/d.paceOf(client, c.pace))))
 	d.misses.squares += float64(miss * miss)
@@ -89,7 +86,7 @@ func (d *Dispatcher) expect(client int) float64 {
 	if c.holds == None {
 		return factor
 	}
-	predicted, held := d.duration(c.holds, client), d.now-c.since
+	predicted, held := d.duration(c.holds, client), d.now-c.since-d.begins(client)
 	if held <= factor*predicted {
 		return factor
 	}
@@ -103,20 +100,28 @@ func (d *Dispatcher) expected(z int32, client int) float64 {
 	return d.expect(client) * d.duration(z, client)
 }
 
-// ends predicts when a client is through with the site that it holds. One that is overdue is
-// expected to need as long again as it has held the site, one that should have asked to be
-// late as long again, and a silent or removed one not to come back.
+// begins returns the setup that a client still pays, or pays with the site that it holds.
+func (d *Dispatcher) begins(client int) float64 {
+	if d.client[client].started {
+		return 0
+	}
+	return d.setup(client)
+}
+
+// ends predicts when a client can work on another site: through with the one that it holds, or set
+// up for its first. One that is overdue is expected to need as long again as it has held the site,
+// one that should have asked to be late as long again, and a silent or removed one not to come back.
 func (d *Dispatcher) ends(client int) float64 {
 	c := &d.client[client]
 	switch {
 	case c.gone || c.silent:
 		return math.Inf(1)
 	case c.holds == None:
-		return max(c.since, d.now+(d.now-c.since))
+		return max(c.since, d.now+(d.now-c.since)) + d.begins(client)
 	case d.done[c.holds]:
 		return d.now
 	}
-	end := c.since + float64(d.expect(client)*d.duration(c.holds, client))
+	end := c.since + d.begins(client) + float64(d.expect(client)*d.duration(c.holds, client))
 	if end < d.now {
 		return d.now + (d.now - c.since)
 	}

@@ -20,8 +20,8 @@ var suite = []experiment{
 
 // trouble is what happens in a world.
 type trouble struct {
-	name                                  string
-	sizes, drift, straggler, death, joins bool
+	name                                          string
+	sizes, drift, straggler, death, joins, setups bool
 }
 
 var troubles = []trouble{
@@ -32,6 +32,8 @@ var troubles = []trouble{
 	{name: "a client dies without a word", death: true},
 	{name: "a quarter of the clients come late", joins: true},
 	{name: "all of these", sizes: true, drift: true, straggler: true, death: true, joins: true},
+	{name: "clients are set up first", setups: true},
+	{name: "all of these, and set up first", sizes: true, drift: true, straggler: true, death: true, joins: true, setups: true},
 }
 
 // A troubledWorld is a problem as predicted, its plan, and what happens.
@@ -58,7 +60,7 @@ var sizeLaws = []struct {
 // site durations off by a lognormal factor of spread .3; clients whose speed is a geometric
 // random walk that comes to a spread of .5 by the end; one client three times as slow as
 // predicted; one that dies at a random time; a quarter of the clients that join up to 70 % of
-// the planned time late.
+// the planned time late; clients that are set up for a time of some 15 % of it, as predicted.
 func newTroubledWorld(rng *rand.Rand, n, m int, draw func(*rand.Rand) float64, what trouble) (*troubledWorld, error) {
 	sizes, unit := make([]float64, n), make([]float64, m)
 	for z := range sizes {
@@ -70,6 +72,15 @@ func newTroubledWorld(rng *rand.Rand, n, m int, draw func(*rand.Rand) float64, w
 	p, err := schedule.NewUniform(sizes, unit)
 	if err != nil {
 		return nil, err
+	}
+	if what.setups {
+		setup, typical := make([]float64, m), .15*schedule.LowerBound(p)
+		for j := range setup {
+			setup[j] = typical * math.Exp(.5*rng.NormFloat64())
+		}
+		if p, err = p.WithStarts(nil, setup); err != nil {
+			return nil, err
+		}
 	}
 	r, err := schedule.Solve(context.Background(), p, schedule.SolveConfig{Steps: 100_000})
 	if err != nil {
