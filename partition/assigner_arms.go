@@ -22,6 +22,9 @@ type armState struct {
 	measured, forecast float64 // decaying sums of durations, and of means over the slowness
 	answers            int     // in this crawl
 
+	// The same sums over about one crawl, and the number of sites averaged over some: see own.
+	latest, latestForecast, usual float64
+
 	price     float64 // in units of weight
 	priceStep float64
 	excess    float64 // time asked of the arm beyond its capacity in the last crawl, relative
@@ -61,13 +64,30 @@ func (m *armState) slowness() float64 {
 // is large against its standard deviation, and little where noise could be all of it.
 func (a *Assigner) slowness(arm int) float64 {
 	m := &a.arm[arm]
-	d := m.slowness() - 1
+	return a.certain(m.slowness(), m.window())
+}
+
+// certain returns a slowness over so many accesses as far as it is certain.
+func (a *Assigner) certain(slowness, window float64) float64 {
+	d := slowness - 1
 	if d == 0 {
 		return 1
 	}
 	// An average with weights that fall by 1/window has the variance of 2·window values.
-	doubt := tuned.doubt * a.relative.variance() / (2 * m.window())
+	doubt := tuned.doubt * a.relative.variance() / (2 * window)
 	return 1 + d*(float64(d*d)/(float64(d*d)+doubt))
+}
+
+// own returns a duration over the slowness, alone, as a site is to remember it. While sites leave
+// a crowded arm it grows faster, and its slowness follows late. The sites that stay would each take
+// that for their own, and the arm would look as slow as ever to those that left.
+func (a *Assigner) own(arm int, duration, alone float64) float64 {
+	m := &a.arm[arm]
+	if m.latestForecast == 0 || float64(m.sites) >= m.usual {
+		return alone
+	}
+	latest := a.certain(max(leastSlowness, m.latest/m.latestForecast), m.crawl())
+	return min(max(alone, duration/latest), 10*longest)
 }
 
 // window is the number of accesses that the slowness looks back on.
@@ -87,7 +107,16 @@ func (m *armState) track(duration, mean float64) {
 	}
 	m.measured += duration - m.measured/window
 	m.forecast += mean - m.forecast/window
+	crawl := m.crawl()
+	if m.latestForecast == 0 {
+		m.latest, m.latestForecast = mean*crawl, mean*crawl
+	}
+	m.latest += duration - m.latest/crawl
+	m.latestForecast += mean - m.latestForecast/crawl
 }
+
+// crawl is the number of accesses that the latest slowness looks back on.
+func (m *armState) crawl() float64 { return max(tuned.latestAccesses, float64(m.sites)) }
 
 // hasRoom reports whether the arm's time allows for a site of the given mean, up to a
 // share of the capacity.
@@ -133,10 +162,13 @@ func adapt(step, product, least, most float64) float64 {
 // closeCrawl adapts steps and prices to the crawl that ended.
 func (a *Assigner) closeCrawl() {
 	for j := range a.arm {
-		a.arm[j].outage.pass()
+		m := &a.arm[j]
+		m.outage.pass()
+		m.usual += (float64(m.sites) - m.usual) / tuned.usualCrawls
 		// An arm that all have left would never be seen to be fast again.
-		if m := &a.arm[j]; m.answers == 0 && !m.down && m.deferred == 0 {
+		if m.answers == 0 && !m.down && m.deferred == 0 {
 			m.measured += float64(tuned.recovery * (m.forecast - m.measured))
+			m.latest += float64(tuned.recovery * (m.latestForecast - m.latest))
 		}
 	}
 	a.normalise()
@@ -173,6 +205,7 @@ func (a *Assigner) normalise() {
 	if median > 0 {
 		for j := range a.arm {
 			a.arm[j].measured /= median
+			a.arm[j].latest /= median
 		}
 	}
 }

@@ -115,6 +115,8 @@ func (a *Assigner) learn(slot int, duration float64) {
 			s.forget(slot, a.width)
 			n = 0
 		} else {
+			alone = a.own(j, duration, alone)
+			residual = (alone - mean) * math.Sqrt(n/(n+1))
 			a.remember(slot, residual, sigma, float64(alone*mean))
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/recrawl/recrawl/internal/ids"
 )
 
-var assignerFormat = codec.Format{Magic: "recrawl/partition.Assigner", Version: 3}
+var assignerFormat = codec.Format{Magic: "recrawl/partition.Assigner", Version: 4}
 
 // MarshalBinary returns the whole state.
 func (a *Assigner) MarshalBinary() ([]byte, error) { return assignerFormat.Save(a.encode) }
@@ -62,6 +62,8 @@ func (a *Assigner) decode(d *codec.Decoder) {
 		}
 		m := decodeArm(d)
 		d.Require(m.forecast == 0 && m.measured == 0 || m.forecast > 1/mostOf, "durations of %v, %v expected", m.measured, m.forecast)
+		d.Require(m.latestForecast == 0 && m.latest == 0 || m.latestForecast > 1/mostOf,
+			"latest durations of %v, %v expected", m.latest, m.latestForecast)
 		a.arm = append(a.arm, m)
 	}
 	a.width = d.IntIn(len(a.arm), nowhere-1)
@@ -125,7 +127,8 @@ func (r *relativeNoise) floats() []*float64 {
 }
 
 func (m *armState) encode(e *codec.Encoder) {
-	for _, v := range []float64{m.capacity, m.measured, m.forecast, m.price, m.work, m.priceStep, m.excess, m.denied, m.step, m.change} {
+	for _, v := range []float64{m.capacity, m.measured, m.forecast, m.price, m.work, m.priceStep, m.excess, m.denied, m.step, m.change,
+		m.latest, m.latestForecast, m.usual} {
 		e.Float64(v)
 	}
 	for _, v := range []int{m.sites, m.low, m.high, m.atOpening, m.answers} {
@@ -162,6 +165,11 @@ func decodeArm(d *codec.Decoder) armState {
 		denied:    d.Float64In(-mostOf, mostOf),
 		step:      d.Float64In(0, mostOf),
 		change:    d.Float64In(-mostOf, mostOf),
+
+		latest:         d.Float64In(0, mostOf),
+		latestForecast: d.Float64In(0, mostOf),
+		usual:          d.Float64In(0, mostOf),
+
 		sites:     d.IntIn(0, codec.MostCount),
 		low:       d.IntIn(-codec.MostCount, codec.MostCount),
 		high:      d.IntIn(-codec.MostCount, codec.MostCount),

@@ -129,8 +129,9 @@ func TestAssignerCongestion(t *testing.T) {
 				}
 			}
 			t.Logf("congestion %v, resources %v: %.4f", congestion, resources, mean)
-			// Of 8 seeds with exact durations the standard deviation is .009.
-			require.LessOrEqual(t, mean, []float64{1.01, 1.02, 1.035}[k])
+			// Of 8 seeds the standard deviation is .002 with noise, .008 with exact durations; the
+			// equilibrium in which none gains by moving is at 1.011 and 1.013.
+			require.LessOrEqual(t, mean, []float64{1.005, 1.015, 1.02}[k])
 		}
 	}
 }

@@ -17,6 +17,8 @@ type tuning struct {
 
 	slownessCrawls   float64 // crawls over which an arm's slowness is tracked
 	slownessAccesses float64 // or accesses, if that is longer
+	latestAccesses   float64 // accesses of the latest slowness, or a crawl if that is longer
+	usualCrawls      float64 // crawls over which an arm's usual number of sites is averaged
 	doubt            float64 // variances that a squared slowness must exceed to count by half
 	recovery         float64 // share of the way to 1 that an unused arm's slowness goes in a crawl
 
@@ -66,6 +68,8 @@ var tuned = tuning{
 	noiseMemory:      1e5,
 	slownessCrawls:   5,    // 10: the day's rhythm costs 5 % more excess, 3: 3 % less, congestion more
 	slownessAccesses: 100,  // more than slownessCrawls only in arms of less than 20 sites
+	latestAccesses:   10,   // 30: exact congestion of 500 sites .3 % more of all time
+	usualCrawls:      5,    // without this condition the day's rhythm costs 4 to 9 % more excess at noise .3
 	doubt:            4,    // 0: .5 % more of all time at noise .8, 9: no less
 	recovery:         0.02, // no arm is empty for long in the six; see TestAssignerTracksSlowness
 	alarmAfter:       3,    // 1: exponential 57.4, exact congestion 9.0, by false alarms
