@@ -21,7 +21,7 @@ const (
 	// if the waste is at most 1/pairsWaste of a bin: there the linear programme of the kinds, with its
 	// dense inverse, takes seconds.
 	pairsFirst, pairsWaste = 240, 50
-	// From pairsSoon different weights on, three quarters of all, it comes first, too, if there is
+	// From pairsSoon different weights on, two thirds of all, it comes first, too, if there is
 	// no waste to speak of, but for pairsNodes at most.
 	pairsSoon, pairsNoWaste = 120, 1000
 	// cutsOfRepeats is the most rounds of cuts where most weights come several times: each cut sets
@@ -54,7 +54,7 @@ func (s *solver) tight() (nodes int, ok bool) {
 	case len(s.w) >= pairsFirst:
 		return 0, waste <= s.c/pairsWaste
 	}
-	return pairsNodes, len(s.w) >= max(pairsSoon, number(s.count)*3/4) && waste <= s.c/pairsNoWaste
+	return pairsNodes, len(s.w) >= max(pairsSoon, number(s.count)*2/3) && waste <= s.c/pairsNoWaste
 }
 
 // decide looks for a packing into target bins, or the proof that there is none, by the search by

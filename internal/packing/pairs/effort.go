@@ -8,7 +8,7 @@ type effort struct {
 	cutViolation float64 // the least by which a cut is broken
 
 	coverFirst int     // tries to find a packing in a pool of patterns before the tree
-	coverTries int     // of the same at each node at which patterns are fixed
+	coverTries int     // of the same at nodes 1, 2, 4, 8 …
 	fixEvery   int     // nodes from one try to find a packing to the next
 	fixRuns    int     // of relax and fix in a try
 	undoShare  int     // each run undoes the last 1/undoShare of what the one before fixed

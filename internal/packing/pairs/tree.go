@@ -46,7 +46,7 @@ func (s *search) node() *node {
 	if n.state != feasible || s.packing != nil {
 		return n
 	}
-	if s.nodes%s.fixEvery == 1 && (s.covers(s.coverTries) || s.relaxAndFix()) {
+	if s.nodes&(s.nodes-1) == 0 && s.covers(s.coverTries) || s.nodes%s.fixEvery == 1 && s.relaxAndFix() {
 		return n
 	}
 	pair, ok := s.pick()
