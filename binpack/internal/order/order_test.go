@@ -48,12 +48,13 @@ func TestTree(t *testing.T) {
 				return true
 			})
 			require.Equal(t, want, got)
-			least, _ := tree.Least()
-			first := -1
+			least, at := tree.Least()
+			first, lowest := -1, math.Inf(1)
 			if len(want) > 0 {
-				first = want[0]
+				first, lowest = want[0], keys[want[0]]
 			}
 			require.Equal(t, first, least)
+			require.Equal(t, lowest, at)
 			for _, most := range []float64{-3, 0, 1.2, math.Inf(1)} {
 				lowest := slices.IndexFunc(keys, func(x float64) bool { return x <= most && !math.IsInf(x, 1) })
 				require.Equal(t, lowest, tree.First(most))
@@ -216,28 +217,25 @@ func TestCounts(t *testing.T) {
 // there is an end to them, too.
 func TestFew(t *testing.T) {
 	t.Parallel()
-	const n, base = 400, 1 << 20
+	const n, base = 600, 1 << 20 // 200 of each of three classes
 	var x Shelves
 	x.GrowNodes(1)
 	x.GrowSites(n)
 	weight := make([]int64, n)
 	for s := range weight {
-		weight[s] = base + int64(s)
-		if s >= n/2 {
-			weight[s] *= 2
-		}
+		weight[s] = int64(base+s) << (s / 200)
 		x.Add(0, s, weight[s])
 	}
 	count := func(f func(int, func(int) bool), until int) (k int) {
 		f(0, func(int) bool { k++; return k < until })
 		return k
 	}
-	require.Equal(t, 2*samples, count(x.Some, n))
+	require.Equal(t, 3*samples, count(x.Some, n))
 	require.Equal(t, n, count(x.All, n))
 	require.Equal(t, 1, count(x.Some, 1), "told to stop")
 	require.Equal(t, 3, count(x.All, 3))
 	require.Equal(t, samples-1, x.Below(0, base+n, weight, nil))
-	require.Equal(t, n/2, x.Above(0, base+n, weight, nil))
+	require.Equal(t, 200, x.Above(0, base+n, weight, nil))
 	for _, find := range []func(int, int64, []int64, func(int) bool) int{x.Below, x.Above} {
 		w, asked := int64(math.MaxInt64/4), 0
 		if find(0, w, weight, nil) < 0 {
