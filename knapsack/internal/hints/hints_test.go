@@ -211,6 +211,24 @@ func TestGrow(t *testing.T) {
 	require.False(t, h.has(128))
 }
 
+// Hints about slots in several words of bits, of several sources and groups, are kept apart.
+func TestApart(t *testing.T) {
+	t.Parallel()
+	var h Hints
+	for _, slot := range []int{1, 65, 70} {
+		h.Add(slot, 100, 1, 10.5)
+	}
+	h.Clear(70)
+	for slot, want := range map[int]bool{1: true, 6: false, 65: true, 70: false} {
+		require.Equal(t, want, h.has(slot), slot)
+	}
+	h.Score(65, 7, at, true)
+	require.Contains(t, h.groups, uint64(1)<<32|7)
+	require.Len(t, h.groups, 1)
+	require.False(t, h.has(65))
+	require.True(t, h.has(1))
+}
+
 // Tallies by hand: what is known of a source, of a bucket and of a group fades with each answer that
 // tells of it, and a group's rates begin at those of its source.
 func TestTallies(t *testing.T) {
