@@ -273,7 +273,7 @@ func (f *RateFilter) Next(now float64) (page int, err error) {
 	page = f.ask(int(slot), now)
 	f.measure(now, f.cost(slot))
 	if f.model.Known() {
-		f.refreshSome()
+		f.sweepSome()
 	}
 	return page, nil
 }

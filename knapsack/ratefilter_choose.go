@@ -15,16 +15,14 @@ const (
 	// pricePace is by how much of the distance, in log, the price moves to the index of the page
 	// chosen: it averages over 100 polls.
 	pricePace = 0.01
-	// What is thought of all pages moves, and so do their indices: some pages are looked at again at
-	// each Next although they do not seem due. Those are sweepPolls for each page that there is, but
-	// one at least and fewSweep at most, and sweepMore more for each that was found late, that is
-	// lateBy above the level, of those that were looked at so; mostSweep at most. The part that is
-	// late is averaged over lateOver pages. Pages that are below farOff of the level are left as
-	// they are. With one page at each Next instead of fewSweep, choices of 300 to 1500 pages in
-	// TestRateFilterIsNearlyExact are worth .95 of the best in the worst case, and not .98.
-	fewSweep, mostSweep, sweepPolls = 6, 24, 6000
-	sweepMore, lateBy, lateOver     = 1000, 1.01, 32
-	farOff                          = 0.6
+	// What is thought of all pages moves, and so do their indices: in a sweep over all pages, fewSweep of
+	// them at each Next, those are looked for that will be above lateBy of the level by the time that
+	// the queue looks at them. There are up to sweepMore more the larger the part of them is that is,
+	// an average over lateOver pages; mostSweep at most. As these shifts come by the cycle, it takes as
+	// many at each Next of a large web as of a small one: in the first four cycles of 6000 bursty pages,
+	// for Detections, choices are worth .85 of the best with 1, and .98 with 4.
+	fewSweep, mostSweep         = 4, 24
+	sweepMore, lateBy, lateOver = 8, 1.03, 64
 	// courtesy: every so many polls one goes to a page of which patience is over, if there is any,
 	// whatever its index. It makes the bound on starvation hold. tardySteps pages are judged for
 	// that at each Next.
@@ -41,11 +39,12 @@ const (
 	farGuess, leastGuess              = 3, 1.02
 	nearEnough                        = 0.8
 	// early is the part of the time to when a page seems to be due after which it is looked at
-	// again, where that is hardly known, and first the part after its last answer: until then its
-	// group may turn out to change less, which counts by the time that passes too. hasty is by what
-	// part of the time left it is too early where that is as long as the gap. With first at .7
-	// there are 6 % more looks.
-	early, first, hasty = 0.9, 0.8, 0.3
+	// again, where that is hardly known, and first the part after its last answer, found in firstSteps
+	// steps of the secant rule. hasty is by what part of the time left it is too early where that is as
+	// long as the gap. With .8 for first, no step, and .3, it takes 2.9 looks a poll at pages that are
+	// due and not 2.6.
+	early, first, hasty = 0.9, 0.9, 0.2
+	firstSteps          = 1
 	// hintStep is after how much of a cycle a page with a hint is looked at again.
 	hintStep = 1.0 / 32
 	// dueSteps is how many steps of the secant rule find the time at which a page is due.
@@ -109,17 +108,27 @@ func (f *RateFilter) freshIndex(gap float64) float64 {
 	return f.model.Slope(f.value(&fresh, gap, gap, false))
 }
 
+// A tempo is how a page's time is scaled at present: by the multiplier since its last answer, and as
+// its rate is another than in the belief.
+type tempo struct{ multiplier, rate float64 }
+
+func (f *RateFilter) tempo(slot uint32) tempo { return tempo{f.multiplier(slot), f.standing(slot)} }
+
 // index returns the index of a page, a time gap after its last answer.
 func (f *RateFilter) index(slot uint32, gap float64) float64 {
+	return f.indexAt(slot, gap, f.tempo(slot))
+}
+
+// indexAt is index for a page whose tempo is known.
+func (f *RateFilter) indexAt(slot uint32, gap float64, t tempo) float64 {
 	if !(gap > 0) || math.IsInf(gap, 1) || !f.model.Known() {
 		return 0 // the gap is infinite before the first Next
 	}
 	f.looks++
-	counts, rated := gap*f.multiplier(slot), 1.0 // rated is for a rate that is another than in the belief
-	if times := f.standing(slot); times != 1 {
-		counts *= times
+	counts, rated := gap*t.multiplier*t.rate, 1.0
+	if t.rate != 1 {
 		for range f.model.Power() {
-			rated /= times
+			rated /= t.rate
 		}
 	}
 	value := rated * f.value(&f.beliefs[slot], gap, counts, f.changed.has(slot))
@@ -166,15 +175,26 @@ func (f *RateFilter) spans(slot uint32, gap float64) hints.Spans {
 // Index implements queue.Pages.
 func (c clock) Index(slot uint32, now float64) float64 { return c.index(slot, now-c.last(slot)) }
 
-// When implements queue.Pages.
-func (c clock) When(slot uint32, now, index, level float64) float64 {
-	last := c.last(slot)
+// Look implements queue.Pages.
+func (c clock) Look(slot uint32, now, level float64) (index, due float64) {
+	t := c.tempo(slot)
+	index = c.indexAt(slot, now-c.last(slot), t)
+	return index, c.reaches(slot, now, index, level, t)
+}
+
+// reaches returns the time at which a page whose index is known will reach a level, now if it has,
+// rather a little too early than too late.
+func (f *RateFilter) reaches(slot uint32, now, index, level float64, t tempo) float64 {
+	last := f.last(slot)
 	gap := now - last
-	if !(gap > 0 && index > 0) {
-		return last + float64(early*c.crossing(slot, max(gap, c.model.Cycle()), level, 0))
+	switch {
+	case index >= level:
+		return now
+	case !(gap > 0 && index > 0):
+		return last + float64(early*f.crossing(slot, max(gap, f.model.Cycle()), level, 0))
 	}
 	guess := gap * max(leastGuess, min(farGuess, math.Pow(level/index, 1/usualSlope)))
-	at := c.index(slot, guess)
+	at := f.indexAt(slot, guess, t)
 	reached := guess
 	switch slope := math.Log(at/index) / math.Log(guess/gap); {
 	case at >= level:
@@ -183,7 +203,7 @@ func (c clock) When(slot uint32, now, index, level float64) float64 {
 		reached = guess * math.Pow(level/at, 1/max(leastSlope, min(mostSlope, slope)))
 	}
 	left := reached - gap
-	return c.hinted(slot, now, now+float64(left*(1-float64(hasty*min(1, left/gap*(left/gap))))))
+	return f.hinted(slot, now, now+float64(left*(1-float64(hasty*min(1, left/gap*(left/gap))))))
 }
 
 // hinted returns when to look at a page again that seems to be due at some time: what hints of it
@@ -276,7 +296,7 @@ func (f *RateFilter) wait(slot uint32, guess float64) {
 		case f.queue.Few():
 			due = f.now
 		default:
-			due = f.hinted(slot, f.now, last+float64(first*f.crossing(slot, guess, f.queue.Level(), 0)))
+			due = f.hinted(slot, f.now, last+float64(first*f.crossing(slot, guess, f.queue.Level(), firstSteps)))
 		}
 		f.queue.Put(slot, due, f.now, clock{f})
 	}
@@ -291,16 +311,15 @@ func (f *RateFilter) setDeadline(slot uint32, free float64) {
 	}
 }
 
-// refreshSome goes on with the sweep over all pages.
-func (f *RateFilter) refreshSome() {
+// sweepSome goes on with the sweep over all pages.
+func (f *RateFilter) sweepSome() {
 	n := len(f.polled)
-	some := min(mostSweep, max(1, min(fewSweep, sweepPolls/n))+int(sweepMore*f.late), n)
-	for range some {
-		if f.sweep++; int(f.sweep) >= len(f.polled) {
+	for range min(mostSweep, fewSweep+int(sweepMore*f.late), n) {
+		if f.sweep++; int(f.sweep) >= n {
 			f.sweep = 0
 		}
-		if !f.queue.Hot(f.sweep) && !f.alike(f.sweep) {
-			f.refresh(f.sweep, true)
+		if !f.alike(f.sweep) {
+			f.sweepPage(f.sweep)
 		}
 	}
 }
@@ -311,32 +330,46 @@ func (f *RateFilter) alike(slot uint32) bool {
 	return f.beliefs[slot].Blank() && f.polled[slot] <= f.meter.Start() && f.early == nil && !f.queue.Listed(slot)
 }
 
-// refresh looks again at a waiting page, whose index may have changed: somewhat, in a sweep.
-func (f *RateFilter) refresh(slot uint32, sweep bool) {
+// sweepPage looks at a waiting page again whose index will be clearly above the level by the time that
+// the queue looks at it, as what is thought of all pages has moved.
+func (f *RateFilter) sweepPage(slot uint32) {
+	if !f.settled(slot) || f.queue.Hot(slot) {
+		return
+	}
+	due := f.queue.Due(slot, clock{f})
+	if due <= f.now {
+		return
+	}
+	t, late := f.tempo(slot), 0.0
+	if math.IsInf(due, 1) || f.indexAt(slot, min(due, f.now+f.model.Cycle())-f.last(slot), t) > lateBy*f.queue.Level() {
+		late = 1
+		f.rekey(slot, t)
+	}
+	f.late += (late - f.late) / lateOver
+}
+
+// refresh looks again at a waiting page, whose index may have changed.
+func (f *RateFilter) refresh(slot uint32) {
+	if f.settled(slot) {
+		f.rekey(slot, f.tempo(slot))
+	}
+}
+
+// settled brings the deadline of a page up to date and reports whether it waits for its index.
+func (f *RateFilter) settled(slot uint32) bool {
 	f.recall(slot)
 	if !f.queue.Waits(slot) {
-		return
+		return false
 	}
 	f.setDeadline(slot, f.ownFree(slot))
-	if f.queue.Held(slot) || !f.model.Known() || f.queue.Few() {
-		return
-	}
-	due, level := f.now, f.queue.Level()
-	index := f.index(slot, f.now-f.last(slot))
-	if sweep {
-		late := 0.0
-		if index > lateBy*level {
-			late = 1
-		}
-		f.late += (late - f.late) / lateOver
-		if index < farOff*level {
-			return
-		}
-	}
-	if index < level {
-		due = clock{f}.When(slot, f.now, index, level)
-	}
-	f.queue.Rekey(slot, due, f.now, clock{f})
+	return !f.queue.Held(slot) && f.model.Known() && !f.queue.Few()
+}
+
+// rekey has the queue look at a waiting page when its index reaches the level.
+func (f *RateFilter) rekey(slot uint32, t tempo) {
+	level := f.queue.Level()
+	index := f.indexAt(slot, f.now-f.last(slot), t)
+	f.queue.Rekey(slot, f.reaches(slot, f.now, index, level, t), f.now, clock{f})
 }
 
 // due returns the time at which a page's index reaches the price, within the bounds on its
@@ -360,10 +393,11 @@ func (f *RateFilter) due(slot uint32, guess float64) float64 {
 // That is exact to a tenth with none, and to a few per cent with two, but where the index hardly
 // grows or takes a step.
 func (f *RateFilter) crossing(slot uint32, guess, level float64, steps int) float64 {
+	t := f.tempo(slot)
 	longest := 2 * max(guess, patience*f.model.Cycle())
 	shortest := longest * shortestDue
 	gap := max(shortest, min(longest, guess))
-	at := f.index(slot, gap)
+	at := f.indexAt(slot, gap, t)
 	lo, hi, below, above := gap, gap, at, at
 	// Invariant: the index is below at lo and above at hi, where they differ.
 	if at < level {
@@ -372,7 +406,7 @@ func (f *RateFilter) crossing(slot uint32, guess, level float64, steps int) floa
 				return longest
 			}
 			hi = min(longest, 2*hi)
-			above = f.index(slot, hi)
+			above = f.indexAt(slot, hi, t)
 		}
 	} else {
 		for below >= level {
@@ -380,12 +414,12 @@ func (f *RateFilter) crossing(slot uint32, guess, level float64, steps int) floa
 				return shortest
 			}
 			lo = max(shortest, lo/2)
-			below = f.index(slot, lo)
+			below = f.indexAt(slot, lo, t)
 		}
 	}
 	for range steps {
 		gap = between(lo, hi, below, above, level)
-		if at = f.index(slot, gap); at < level {
+		if at = f.indexAt(slot, gap, t); at < level {
 			lo, below = gap, at
 		} else {
 			hi, above = gap, at

@@ -22,7 +22,7 @@ func (f *RateFilter) SetWeight(page int, weight float64) error {
 		f.weights = slices.Repeat([]float64{1}, len(f.polled))
 	}
 	f.weights[slot] = weight
-	f.refresh(uint32(slot), false)
+	f.refresh(uint32(slot))
 	return nil
 }
 
@@ -50,7 +50,7 @@ func (f *RateFilter) SetCost(page int, cost float64) error {
 	}
 	f.costAll = max(0, f.costAll-f.costs[slot]) + cost
 	f.costs[slot] = cost
-	f.refresh(uint32(slot), false)
+	f.refresh(uint32(slot))
 	return nil
 }
 
@@ -119,7 +119,7 @@ func (f *RateFilter) Signal(page, source int, at float64) error {
 		return nil
 	}
 	f.hints.Add(slot, len(f.polled), source, at)
-	f.refresh(uint32(slot), false)
+	f.refresh(uint32(slot))
 	return nil
 }
 

@@ -39,7 +39,7 @@ func (f *RateFilter) retime(slot uint32) {
 		f.queue.Take(slot)
 		f.wait(slot, f.model.Cycle())
 	default:
-		f.refresh(slot, false)
+		f.refresh(slot)
 	}
 }
 

@@ -10,13 +10,18 @@ type hotPage struct {
 }
 
 const (
-	// mostLooks bounds the pages that one call looks at, and sample are looked at to find the level.
-	mostLooks, sample = 48, 64
+	// mostLooks bounds the pages that one call looks at as they are due; the others wait for the next
+	// call, so that no call is long. sample are looked at to find the level.
+	mostLooks, sample = 32, 64
 	// ahead is how many pages are looked at before they are due if none is hot.
 	ahead = 4
+	// mostFalls is how often the level falls in one call at most.
+	mostFalls = 6
+	// mostSteps bounds how often a call finds that another set is due first.
+	mostSteps = 32
 	// aim is how much above the level a page is meant to be when it is looked at again, so that it
 	// need not wait once more because it is a little below.
-	aim = 1.006
+	aim = 1.01
 	// few pages are all looked at, which takes some three times as long as 100,000.
 	few = 100
 	// stale is the part of the time since its last answer after which a hot page is looked at
@@ -34,25 +39,40 @@ func (q *Queue) Best(now float64, pages Pages) (slot uint32, index float64) {
 	}
 	q.sweep(mostSweep, now, pages)
 	q.reheat(now, pages)
-	q.look(now, pages)
+	left := mostLooks
+	seen := q.look(hotPage{slot: None}, &left, now, pages)
+	best := q.top()
+	for k := 0; k < mostFalls && left > 0 && best.index < q.level; k++ {
+		q.descend(best.index, now, pages)
+		seen = q.look(seen, &left, now, pages)
+		best = q.top()
+	}
 	if len(q.hot) == 0 {
-		q.descend(now, pages)
-	} else {
-		q.steer()
+		q.lookAhead(seen, now, pages)
+		best = q.top()
 	}
-	best := 0
-	for i := range q.hot {
-		if h, b := &q.hot[i], &q.hot[best]; h.index > b.index || h.index == b.index && h.slot < b.slot {
-			best = i
-		}
-	}
-	return q.hot[best].slot, q.hot[best].index
+	q.steer(best.index)
+	return best.slot, best.index
 }
 
-// indexOf returns the index of a page: weights may make it infinite.
-func indexOf(pages Pages, slot uint32, now float64) float64 {
-	if x := pages.Index(slot, now); x > 0 {
-		return min(x, math.MaxFloat64)
+// top returns the best of the hot pages, None if there is none.
+func (q *Queue) top() hotPage {
+	best := hotPage{slot: None}
+	for _, h := range q.hot {
+		if best.slot == None || h.index > best.index || h.index == best.index && h.slot < best.slot {
+			best = h
+		}
+	}
+	return best
+}
+
+// indexOf returns the index of a page.
+func indexOf(pages Pages, slot uint32, now float64) float64 { return bounded(pages.Index(slot, now)) }
+
+// bounded returns an index within what there is: weights may make it infinite.
+func bounded(index float64) float64 {
+	if index > 0 {
+		return min(index, math.MaxFloat64)
 	}
 	return 0
 }
@@ -62,7 +82,7 @@ func indexOf(pages Pages, slot uint32, now float64) float64 {
 func (q *Queue) Oldest(now float64, clock Clock) (slot uint32) {
 	q.cool(now, clock)
 	q.sweep(mostSweep, now, clock)
-	steps := mostLooks
+	steps := mostSteps
 	slot, _ = q.first(now, math.Inf(1), &steps, clock)
 	return slot
 }
@@ -73,38 +93,46 @@ func (q *Queue) Turn(on bool) {
 	q.turn = on
 }
 
-// look looks at the pages that are due: those above the level become hot.
-func (q *Queue) look(now float64, pages Pages) {
-	steps := mostLooks
-	for range mostLooks {
+// look looks at pages that are due, as many as are left to look at: those above the level become hot.
+// It returns the best of the others, which wait, and of one seen before.
+func (q *Queue) look(seen hotPage, left *int, now float64, pages Pages) hotPage {
+	steps := mostSteps
+	for *left > 0 {
 		if len(q.hot) == mostHot {
 			if q.raise(now, pages); len(q.hot) == mostHot {
-				return
+				return seen
 			}
 		}
 		slot, lot := q.first(now, now, &steps, pages)
 		if slot == None {
-			return
+			return seen
 		}
-		index := indexOf(pages, slot, now)
-		due := now
-		if index < q.level {
-			due = pages.When(slot, now, index, aim*q.level)
-		}
-		switch {
-		case !(due > now):
+		*left--
+		index, due := pages.Look(slot, now, aim*q.level)
+		if index = bounded(index); index >= q.level || !(due > now) {
 			q.heat(slot, lot, index, now)
-		case lot != None:
+			continue
+		}
+		if seen.slot == None || index > seen.index {
+			seen = hotPage{slot, lot, index, now}
+		}
+		if lot != None {
 			q.putOff(slot, lot, due, now)
-		default:
+		} else {
 			q.Put(slot, due, now, pages)
 		}
 	}
+	return seen
 }
 
-// lookAhead makes the pages that are due next hot, although they have not reached the level.
-func (q *Queue) lookAhead(now float64, pages Pages) {
-	steps := mostLooks
+// lookAhead makes pages hot that have not reached the level: those that are due next, and the best of
+// those that were looked at.
+func (q *Queue) lookAhead(seen hotPage, now float64, pages Pages) {
+	if seen.slot != None {
+		q.take(seen.slot)
+		q.heat(seen.slot, seen.lot, seen.index, now)
+	}
+	steps := mostSteps
 	for range ahead {
 		slot, lot := q.first(now, math.Inf(1), &steps, pages)
 		if slot == None {

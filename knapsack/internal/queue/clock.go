@@ -20,7 +20,7 @@ type Pages interface {
 	Clock
 	// Index returns the index of a page at a time.
 	Index(slot uint32, now float64) float64
-	// When returns the time at which a page whose index is below a level will reach it, rather a
-	// little too early than too late.
-	When(slot uint32, now, index, level float64) float64
+	// Look returns the index of a page, and the time at which that will reach a level, rather a little
+	// too early than too late: now for a page that is above.
+	Look(slot uint32, now, level float64) (index, due float64)
 }

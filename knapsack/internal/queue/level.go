@@ -10,8 +10,7 @@ const (
 	// pagesPerNat is how many pages, as a part of all, are within a nat of the index of the best,
 	// about; mostMove bounds how far the level moves for that.
 	pagesPerNat, mostMove = 0.77, 0.05
-	// If there is no hot page it falls until there is one, but not by more than farthestFall at a
-	// time.
+	// farthestFall is by how much of itself it falls in one call at most, while no page reaches it.
 	farthestFall = 0.4
 	// The time that has to pass for a page is taken to grow with this power of the level, whatever its
 	// index: with 1 pages are due too late after a rise, as in the first cycle, and with 0 too late
@@ -44,30 +43,24 @@ func (q *Queue) setPace() {
 // step is by how much of itself the level moves in one call.
 func (q *Queue) step() float64 { return min(mostMove, 1/(pagesPerNat*float64(len(q.place)))) }
 
-// descend lowers the level until there is a hot page, by steps that grow; if that takes too many,
-// the pages that are due next are hot.
-func (q *Queue) descend(now float64, pages Pages) {
-	for fall := q.step(); len(q.hot) == 0 && fall < farthestFall; fall *= 2 {
-		q.setLevel(q.level * (1 - fall))
-		q.sweep(farSweep, now, pages)
-		q.look(now, pages)
-	}
-	if len(q.hot) == 0 {
-		q.lookAhead(now, pages)
-	}
+// descend lowers the level that no page reaches, by twice as much each time, but not below the best page.
+func (q *Queue) descend(best, now float64, clock Clock) {
+	q.fall = min(farthestFall, max(q.step(), 2*q.fall))
+	q.setLevel(max(best, q.level*(1-q.fall)))
+	q.sweep(farSweep, now, clock)
 }
 
 // steer moves the level after the pages due have been looked at.
-func (q *Queue) steer() {
+func (q *Queue) steer(best float64) {
+	if best < q.level {
+		return // it goes on falling at the next call
+	}
+	q.fall = 0
 	step := q.step()
 	switch {
 	case len(q.hot) < fewHot:
 		q.setLevel(q.level * (1 - step))
 	case len(q.hot) > manyHot:
-		best := 0.0
-		for i := range q.hot {
-			best = max(best, q.hot[i].index)
-		}
 		if next := q.level * (1 + step); next < best {
 			q.setLevel(next)
 		}
@@ -88,7 +81,7 @@ func (q *Queue) raise(now float64, pages Pages) {
 	q.setLevel(median)
 	for i := len(q.hot) - 1; i >= 0; i-- {
 		if h := q.hot[i]; h.index < median {
-			if due := pages.When(h.slot, now, h.index, aim*median); due > now {
+			if _, due := pages.Look(h.slot, now, aim*median); due > now {
 				q.take(h.slot)
 				q.Put(h.slot, due, now, pages)
 			}

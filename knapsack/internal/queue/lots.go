@@ -34,8 +34,7 @@ func (q *Queue) putLot(s, slot uint32, due, now float64, clock Clock) {
 	at := q.lotFor(s, base, clock)
 	l := &q.lots[at]
 	l.last = max(l.last, base)
-	q.follow(s, l, now, clock)
-	left := q.left(s, base, due, now, clock)
+	left := float64((min(due, math.MaxFloat64) - now) * q.multiplier(s, base, clock))
 	passed := 0.0
 	if !math.IsInf(l.base, -1) {
 		passed = float64((now - l.base) * l.m)
@@ -134,9 +133,7 @@ func (q *Queue) firstLot(s uint32) float64 {
 func (q *Queue) lotFor(s uint32, last float64, clock Clock) uint32 {
 	for full := false; ; full = true {
 		set := &q.sets[s]
-		i, found := slices.BinarySearchFunc(set.lots, last, func(at uint32, last float64) int {
-			return cmp.Compare(q.lots[at].base, last)
-		})
+		i, found := q.searchLot(set, last)
 		if found && q.lots[set.lots[i]].alike {
 			i++
 			found = i < len(set.lots) && q.lots[set.lots[i]].base == last
@@ -151,6 +148,14 @@ func (q *Queue) lotFor(s uint32, last float64, clock Clock) uint32 {
 		}
 		q.fewer(s, last, clock)
 	}
+}
+
+// searchLot returns the place in a set of the first lot whose base is not before a time, and whether
+// that is its base.
+func (q *Queue) searchLot(set *set, base float64) (i int, found bool) {
+	return slices.BinarySearchFunc(set.lots, base, func(at uint32, base float64) int {
+		return cmp.Compare(q.lots[at].base, base)
+	})
 }
 
 // insertLot makes a lot.

@@ -68,6 +68,7 @@ type Queue struct {
 	// The time that one is for the numbers in nodes: unit at origin, and more at higher levels.
 	origin, pace       float64
 	width              float64 // of a lot
+	fall               float64 // of the level at the latest call, as no page reached it
 	lost               bool    // the level is out of date
 	turn               bool    // the page longest without an answer goes first
 	early              uint32  // pages put before there is a unit
@@ -153,6 +154,25 @@ func (q *Queue) Rekey(slot uint32, due, now float64, clock Clock) {
 	q.Put(slot, due, now, clock)
 }
 
+// Due returns when a page is looked at again that waits and is neither held nor hot, about; +Inf for
+// pages that are alike, of which one is looked at for all.
+func (q *Queue) Due(slot uint32, clock Clock) float64 {
+	s, base := q.setOf(slot), clock.Last(slot)
+	set := &q.sets[s]
+	if !set.tree {
+		return q.after(base, q.nodes[slot].x, q.multiplier(s, base, clock))
+	}
+	i, found := q.searchLot(set, base)
+	if !found {
+		i = max(0, i-1)
+	}
+	l := &q.lots[set.lots[i]]
+	if l.alike {
+		return math.Inf(1)
+	}
+	return q.after(l.base, q.nodes[slot].x, l.m)
+}
+
 // Listed reports whether the set of a page is a list.
 func (q *Queue) Listed(slot uint32) bool { return !q.sets[q.setOf(slot)].tree }
 
@@ -179,11 +199,6 @@ func (q *Queue) multiplier(s uint32, last float64, clock Clock) float64 {
 		return 1
 	}
 	return clock.Multiplier(groupOf(s), last)
-}
-
-// left returns the time that will pass until due for a page, of those it has been told of.
-func (q *Queue) left(s uint32, last, due, now float64, clock Clock) float64 {
-	return float64((min(due, math.MaxFloat64) - now) * q.multiplier(s, last, clock))
 }
 
 // after returns when so much time as a node says by x has passed since base, for pages whose

@@ -54,8 +54,15 @@ func (w *web) Index(slot uint32, now float64) float64 {
 	return w.weight[slot] * math.Pow(w.elapsed(slot, now), w.power[slot])
 }
 
-func (w *web) When(slot uint32, now, _, level float64) float64 {
-	w.now = max(w.now, now)
+func (w *web) Look(slot uint32, now, level float64) (index, due float64) {
+	index = w.Index(slot, now)
+	if index >= level {
+		return index, now
+	}
+	return index, w.when(slot, now, level)
+}
+
+func (w *web) when(slot uint32, now, level float64) float64 {
 	gap := math.Pow(level/w.weight[slot], 1/w.power[slot]) / w.Multiplier(w.group[slot], w.last[slot])
 	return now + 0.9*(w.last[slot]+gap-now)
 }
@@ -306,7 +313,7 @@ func TestBestWithGroups(t *testing.T) {
 				for i := range 3 { // a sweep, as the filter has
 					p := uint32((3*k + i) % n)
 					if index := w.Index(p, now); !q.Hot(p) && index > 0.6*q.Level() {
-						q.Rekey(p, max(now, w.When(p, now, index, q.Level())), now, w)
+						q.Rekey(p, max(now, w.when(p, now, q.Level())), now, w)
 					}
 				}
 				p, index := q.Best(now, w)
@@ -316,7 +323,7 @@ func TestBestWithGroups(t *testing.T) {
 					worst = append(worst, index/best)
 				}
 				w.last[p] = now
-				q.Put(p, w.When(p, now, 0, q.Level()), now, w)
+				q.Put(p, w.when(p, now, q.Level()), now, w)
 				q.News(w.group[p], now, w)
 			}
 			slices.Sort(worst)

@@ -40,7 +40,7 @@ func (q *Queue) Encode(e *codec.Encoder) {
 	e.Uint32s(where)
 	e.Float32s(x)
 	e.Uint32s(q.group)
-	for _, x := range [...]float64{q.level, q.unit, q.origin, q.width} {
+	for _, x := range [...]float64{q.level, q.unit, q.origin, q.width, q.fall} {
 		e.Float64(x)
 	}
 	e.Bool(q.turn)
@@ -116,6 +116,7 @@ func Decode(d *codec.Decoder, slots int, waits func(slot int) bool) Queue {
 	q.group = d.Uint32s()
 	d.Require(len(q.group) == 0 || len(q.group) == slots, "groups of %d of %d slots", len(q.group), slots)
 	q.level, q.unit, q.origin, q.width = d.NonNegative(), d.NonNegative(), d.NonNegative(), d.NonNegative()
+	q.fall = d.Float64In(0, farthestFall)
 	d.Require((q.unit > 0) == (q.origin > 0) && (q.unit > 0) == (q.level > 0), "level %v of %v", q.level, q.origin)
 	q.setPace()
 	q.turn, q.lost, q.early = d.Bool(), d.Bool(), d.Uint32()

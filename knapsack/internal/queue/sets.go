@@ -196,7 +196,7 @@ const (
 	// sweepCalls is how many calls it takes to bring all sets up to date, or 1/sweepRounds of the
 	// number of pages if that is more, if there are not more than mostSweep to do for each; news
 	// of an n/newsRounds-th of a set's pages is told to all lots.
-	sweepCalls, sweepRounds, mostSweep, farSweep, newsRounds = 8, 512, 32, 256, 48
+	sweepCalls, sweepRounds, mostSweep, farSweep, newsRounds = 8, 512, 32, 24, 48
 )
 
 // sweep brings some of the sets up to date.
