@@ -20,7 +20,7 @@ const (
 	// the queue looks at them. There are up to sweepMore more the larger the part of them is that is,
 	// an average over lateOver pages; mostSweep at most. As these shifts come by the cycle, it takes as
 	// many at each Next of a large web as of a small one: in the first four cycles of 6000 bursty pages,
-	// for Detections, choices are worth .85 of the best with 1, and .98 with 4.
+	// for Detections, choices are worth .81 to .85 of the best with 1, and .98 with 4.
 	fewSweep, mostSweep         = 4, 24
 	sweepMore, lateBy, lateOver = 8, 1.03, 64
 	// courtesy: every so many polls one goes to a page of which patience is over, if there is any,
