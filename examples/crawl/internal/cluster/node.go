@@ -249,6 +249,8 @@ func (n *Node) settle(ctx context.Context, members map[string]About) {
 		case !has && home == n.cfg.Name && opening < openings && (!owned || owner == n.cfg.Name):
 			opening++
 			n.begin(shard, func() error { return n.cfg.Open(ctx, shard, n.rate(shard)) })
+		case !has && home != n.cfg.Name && owned && owner == n.cfg.Name:
+			n.begin(shard, func() error { return n.cfg.Engine.Disown(ctx, shard) })
 		}
 	}
 }
@@ -259,7 +261,7 @@ func (n *Node) begin(shard int, do func() error) {
 	n.wait.Go(func() {
 		err := do()
 		if err != nil && !errors.Is(err, engine.ErrBusy) && !errors.Is(err, context.Canceled) {
-			slog.Warn("a shard cannot be opened; trying again", "shard", shard, "error", err)
+			slog.Warn("a shard cannot be opened or given up; trying again", "shard", shard, "error", err)
 		}
 		n.mu.Lock()
 		defer n.mu.Unlock()

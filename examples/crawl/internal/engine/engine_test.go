@@ -232,6 +232,30 @@ func TestSilence(t *testing.T) {
 	require.True(t, alone.Sure())
 }
 
+// A shard whose release did not get through can be given up later, by its owner and by nobody else.
+func TestDisown(t *testing.T) {
+	t.Parallel()
+	url := serve(t)
+	one := open(t, engine.Config{Access: engine.Access{URL: url}, Name: "one"})
+	two := open(t, engine.Config{Access: engine.Access{URL: url}, Name: "two"})
+	s, err := one.Own(t.Context(), 1)
+	require.NoError(t, err)
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	s.Release(gone)
+	_, err = two.Own(t.Context(), 1)
+	require.ErrorIs(t, err, engine.ErrBusy)
+	require.NoError(t, two.Disown(t.Context(), 1)) // it is not its own
+	_, err = two.Own(t.Context(), 1)
+	require.ErrorIs(t, err, engine.ErrBusy)
+	require.NoError(t, one.Disown(t.Context(), 1))
+	_, err = two.Own(t.Context(), 1)
+	require.NoError(t, err)
+	require.NoError(t, one.Disown(t.Context(), 1))
+	_, err = one.Own(t.Context(), 1)
+	require.ErrorIs(t, err, engine.ErrBusy)
+}
+
 // Entries of the board are replaced by who knows them, and all see them.
 func TestBoard(t *testing.T) {
 	t.Parallel()

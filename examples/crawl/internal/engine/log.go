@@ -99,7 +99,20 @@ func (s *Shard) Release(ctx context.Context) {
 	}
 	short, cancel := context.WithTimeout(ctx, 4*attempt)
 	defer cancel()
-	_, _ = s.e.board.Write(short, ownerKey(s.number), nil, s.owner) // or it ends with the session
+	_, _ = s.e.board.Write(short, ownerKey(s.number), nil, s.owner) // or see Disown
+}
+
+// Disown gives a shard up that this node owns by the board and does not have: Release did not get
+// through, as when the engine elects. Call it while the shard is not being opened.
+func (e *Engine) Disown(ctx context.Context, shard int) error {
+	short, cancel := context.WithTimeout(ctx, 4*attempt)
+	defer cancel()
+	owner, err := e.board.Read(short, ownerKey(shard))
+	if err != nil || string(owner.Value) != e.cfg.Name+"/"+e.session.id {
+		return err
+	}
+	_, err = e.board.Write(short, ownerKey(shard), nil, owner.Revision)
+	return err
 }
 
 // Append appends a record, and returns when it is there for good. After ErrFenced or ErrStorage, or
