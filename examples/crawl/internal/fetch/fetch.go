@@ -199,7 +199,7 @@ func (f *Fetcher) Poll(ctx context.Context, id uint64, page string, copy []byte)
 		if !way.answered { // what cannot reach a host at all may say so at once
 			took = max(took, f.cfg.Timeout)
 		}
-		way.ended = ctx.Err() != nil
+		way.ended = ctx.Err() != nil || errors.Is(res.Err, ErrLost)
 		if err := f.points.took(u.Host, way, took); err != nil {
 			return failed(err)
 		}

@@ -141,14 +141,31 @@ func (p *Peer) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, fmt.Errorf("by %s: %s", p.Address, why)
 	}
 	resp.Request, resp.TLS = r, nil
-	resp.Body = &body{resp.Body, end}
+	resp.Body = &body{resp.Body, resp, p.Address, end}
 	return resp, nil
 }
 
-// A body ends its request when it is closed.
+// A body ends its request when it is closed, and tells a host that ends in the middle from a relay
+// that does.
 type body struct {
 	io.ReadCloser
-	end func()
+	resp    *http.Response
+	address string
+	end     func()
+}
+
+// Read implements io.Reader.
+func (b *body) Read(p []byte) (n int, err error) {
+	if n, err = b.ReadCloser.Read(p); err == nil {
+		return n, nil
+	}
+	if why := b.resp.Trailer.Get(failedHeader); why != "" {
+		return n, fmt.Errorf("by %s: %s", b.address, why)
+	}
+	if !errors.Is(err, io.EOF) {
+		err = fmt.Errorf("%w: %s: %w", fetch.ErrLost, b.address, err)
+	}
+	return n, err
 }
 
 // Close implements io.Closer.

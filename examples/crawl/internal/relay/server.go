@@ -134,8 +134,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.pass(w, control, out)
 }
 
-// pass sends a request on and the answer back. What ends in the middle breaks the connection, so
-// that it is not taken for whole.
+// pass sends a request on and the answer back. Where that ends in the middle a trailer says so: a
+// connection that breaks is the relay's own end.
 func (s *Server) pass(w http.ResponseWriter, control *http.ResponseController, out *http.Request) {
 	if !s.cfg.Sure() {
 		refuse(w, http.StatusServiceUnavailable, "not sure to be a member")
@@ -148,8 +148,7 @@ func (s *Server) pass(w http.ResponseWriter, control *http.ResponseController, o
 		return
 	}
 	if err != nil {
-		text := err.Error()
-		w.Header().Set(failedHeader, text[:min(len(text), 500)])
+		w.Header().Set(failedHeader, short(err))
 		w.WriteHeader(http.StatusBadGateway)
 		return
 	}
@@ -157,14 +156,22 @@ func (s *Server) pass(w http.ResponseWriter, control *http.ResponseController, o
 	for name, values := range passed(resp.Header) {
 		w.Header()[name] = values
 	}
+	w.Header().Del("Content-Length") // trailers come with chunks
+	w.Header().Set("Trailer", failedHeader)
 	w.WriteHeader(resp.StatusCode)
 	// From here on who asked knows that the host was asked.
 	if err = control.Flush(); err == nil {
 		_, err = io.Copy(w, resp.Body)
 	}
 	if err != nil {
-		panic(http.ErrAbortHandler)
+		w.Header().Set(failedHeader, short(err))
 	}
+}
+
+// short returns the text of an error for a header.
+func short(err error) string {
+	text := err.Error()
+	return text[:min(len(text), 500)]
 }
 
 // passed returns the headers that are passed on.
