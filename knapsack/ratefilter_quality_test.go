@@ -297,7 +297,7 @@ func TestRateFilterFreshness(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")
 	}
-	const n, cycles, runs = 400, 30, 5
+	const n, cycles, runs = 400, 30, 20
 	rng := rand.New(rand.NewPCG(4, 4))
 	rates := make([]float64, n)
 	for i := range rates {
@@ -314,7 +314,7 @@ func TestRateFilterFreshness(t *testing.T) {
 		u += must(webenv.Run(must(webenv.NewPoisson(rates, rand.NewPCG(seed, 5))), &inTurn{n: n}, opt)).Freshness / runs
 	}
 	t.Logf("freshness %.4f, uniform %.4f, best at the true rates %.4f: %.2f of the way", f, u, best, (f-u)/(best-u))
-	require.Greater(t, (f-u)/(best-u), 0.54)
+	require.Greater(t, (f-u)/(best-u), 0.5) // .58 in the mean of other runs, with a standard error of .02 for as many as here
 }
 
 // The prior of all pages is learnt: where they all change once a cycle, it is above
