@@ -159,6 +159,9 @@ func (s *Shard) read(ctx context.Context, next *uint64, do func(seq uint64, reco
 		FilterSubjects: []string{s.subject("log")},
 		DeliverPolicy:  jetstream.DeliverByStartSequencePolicy, OptStartSeq: *next,
 	}
+	if s.e.server == nil { // else Next makes the consumer anew, however long that takes
+		cfg.MaxResetAttempts = 1
+	}
 	var consumer jetstream.Consumer
 	err := s.e.patiently(ctx, func(ctx context.Context) (err error) {
 		consumer, err = s.e.stream.OrderedConsumer(ctx, cfg)
