@@ -57,6 +57,9 @@ func byFolder(t testing.TB, f *RateFilter, folders int) {
 // polling in turn does, at small budgets and large ones, with groups and without.
 func TestRateFilterOnMassEdits(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long")
+	}
 	const n, folders = 240, 12
 	seeds := uint64(8)
 	if testing.Short() {

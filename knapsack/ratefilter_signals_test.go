@@ -85,6 +85,9 @@ func heralded(t *testing.T, shows float64, heralds ...herald) (f *RateFilter, fo
 // that much, 5 % of what is found, and no more.
 func TestSignalsOfSeveralSources(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long")
+	}
 	const margin = 280
 	_, plain := heralded(t, 0)
 	honest := herald{recall: 0.8, false: 0.2}
