@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
-	"net"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -16,6 +15,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 
 	pb "github.com/recrawl/recrawl/examples/crawl/internal/frontier/urlfrontierpb"
+	"github.com/recrawl/recrawl/examples/crawl/internal/testnet"
 )
 
 // A fetcher is a client of a frontier that keeps an account of what it was told.
@@ -113,10 +113,7 @@ func (f *fetcher) fetch(ctx context.Context) {
 //	go test ./examples/crawl -run TestFrontierKill -v -kills 20
 func TestFrontierKill(t *testing.T) {
 	t.Parallel()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	address := l.Addr().String()
-	require.NoError(t, l.Close())
+	address := testnet.FreeAddress(t)
 	state := filepath.Join(t.TempDir(), "state")
 	rng := rand.New(rand.NewPCG(2, uint64(*kills)))
 	f := &fetcher{acked: map[string]bool{}, back: map[string]uint64{}, given: map[string]int{}}

@@ -15,6 +15,8 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
+
+	"github.com/recrawl/recrawl/examples/crawl/internal/testnet"
 )
 
 // asServer is set, to a file with its configuration, in a process that is to be a NATS server.
@@ -44,15 +46,6 @@ type servers struct {
 	cmds  []*exec.Cmd
 }
 
-// freeAddress returns an address of this machine that nobody listens at.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer l.Close()
-	return l.Addr().String()
-}
-
 // newServers starts a cluster of n. Sync is put into the block for JetStream.
 func newServers(t *testing.T, n int, sync string) *servers {
 	t.Helper()
@@ -60,8 +53,8 @@ func newServers(t *testing.T, n int, sync string) *servers {
 	c := &servers{cmds: make([]*exec.Cmd, n)}
 	var routes []string
 	for range n {
-		c.addrs = append(c.addrs, freeAddress(t))
-		routes = append(routes, freeAddress(t))
+		c.addrs = append(c.addrs, testnet.FreeAddress(t))
+		routes = append(routes, testnet.FreeAddress(t))
 	}
 	for i := range n {
 		config := fmt.Sprintf("server_name: s%d\nlisten: %q\njetstream { store_dir: %q, %s }\n", i, c.addrs[i], filepath.Join(dir, fmt.Sprint(i)), sync)

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/recrawl/recrawl/internal/codec"
+	"github.com/recrawl/recrawl/internal/codec/codectest"
 )
 
 func TestFirstIDsAreDense(t *testing.T) {
@@ -56,12 +57,7 @@ func restored(t require.TestingT, r *Registry) Registry {
 
 // reloaded saves a registry and returns what is made of that.
 func reloaded(t require.TestingT, r *Registry) (Registry, error) {
-	e := codec.NewEncoder("ids", 1)
-	r.Encode(e)
-	b, err := e.Finish()
-	require.NoError(t, err)
-	d, err := codec.NewDecoder(b, "ids", 1)
-	require.NoError(t, err)
+	d := codectest.Decoder(t, r.Encode)
 	got := Decode(d)
 	return got, d.Done()
 }

@@ -257,6 +257,18 @@ func (c *Case) try(t testing.TB, forged []byte) {
 	}
 }
 
+// Decoder returns a decoder of what encode writes: for tests of a type whose Encode and Decode are
+// part of another type's saving.
+func Decoder(t require.TestingT, encode func(*codec.Encoder)) *codec.Decoder {
+	e := codec.NewEncoder("test", 1)
+	encode(e)
+	data, err := e.Finish()
+	require.NoError(t, err)
+	d, err := codec.NewDecoder(data, "test", 1)
+	require.NoError(t, err)
+	return d
+}
+
 // hang is the time after which a call counts as one that never returns: thousands of times what use
 // takes on a machine that does nothing else.
 const hang = 2 * time.Minute

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recrawl/recrawl/internal/codec"
+	"github.com/recrawl/recrawl/internal/codec/codectest"
 )
 
 // Every 16 polls there is an estimate, which bursts at one time do not spoil.
@@ -53,12 +54,7 @@ func TestMeterWithoutTime(t *testing.T) {
 func TestDecode(t *testing.T) {
 	t.Parallel()
 	load := func(m Meter, now float64) (Meter, error) {
-		e := codec.NewEncoder("m", 1)
-		m.Encode(e)
-		b, err := e.Finish()
-		require.NoError(t, err)
-		d, err := codec.NewDecoder(b, "m", 1)
-		require.NoError(t, err)
+		d := codectest.Decoder(t, m.Encode)
 		got := Decode(d, now)
 		return got, d.Done()
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recrawl/recrawl/internal/codec"
+	"github.com/recrawl/recrawl/internal/codec/codectest"
 	"github.com/recrawl/recrawl/knapsack/internal/belief"
 )
 
@@ -217,12 +218,7 @@ func TestHedgeCells(t *testing.T) {
 func TestDecode(t *testing.T) {
 	t.Parallel()
 	load := func(c *Census) (Census, error) {
-		e := codec.NewEncoder("c", 1)
-		c.Encode(e)
-		b, err := e.Finish()
-		require.NoError(t, err)
-		d, err := codec.NewDecoder(b, "c", 1)
-		require.NoError(t, err)
+		d := codectest.Decoder(t, c.Encode)
 		var got Census
 		got.Decode(d)
 		return got, d.Done()

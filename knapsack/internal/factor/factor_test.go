@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/recrawl/recrawl/internal/codec"
+	"github.com/recrawl/recrawl/internal/codec/codectest"
 )
 
 // The sums since a time are those of the evidence, each piece spread evenly over its gap, as long
@@ -162,13 +163,7 @@ func TestFactorOfPartlyKnownTime(t *testing.T) {
 func TestDecode(t *testing.T) {
 	t.Parallel()
 	load := func(f *Factor, l *Level) (got Factor, err error) {
-		e := codec.NewEncoder("f", 1)
-		f.Encode(e)
-		l.Encode(e)
-		b, err := e.Finish()
-		require.NoError(t, err)
-		d, err := codec.NewDecoder(b, "f", 1)
-		require.NoError(t, err)
+		d := codectest.Decoder(t, func(e *codec.Encoder) { f.Encode(e); l.Encode(e) })
 		into := NewLevel(8, 2)
 		got.Decode(d)
 		into.Decode(d)
@@ -229,12 +224,7 @@ func TestCertain(t *testing.T) {
 	f := New(&l)
 	for range 3 {
 		f.Learn(&l, &Mix{1, 1, math.Nextafter(1, 2), 1})
-		e := codec.NewEncoder("f", 1)
-		f.Encode(e)
-		data, err := e.Finish()
-		require.NoError(t, err)
-		d, err := codec.NewDecoder(data, "f", 1)
-		require.NoError(t, err)
+		d := codectest.Decoder(t, f.Encode)
 		var back Factor
 		back.Decode(d)
 		require.NoError(t, d.Done())

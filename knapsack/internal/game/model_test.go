@@ -9,18 +9,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/recrawl/recrawl/internal/codec"
+	"github.com/recrawl/recrawl/internal/codec/codectest"
 )
-
-// saved returns what encode writes, to be read.
-func saved(t require.TestingT, encode func(*codec.Encoder)) *codec.Decoder {
-	e := codec.NewEncoder("g", 1)
-	encode(e)
-	data, err := e.Finish()
-	require.NoError(t, err)
-	d, err := codec.NewDecoder(data, "g", 1)
-	require.NoError(t, err)
-	return d
-}
 
 // The automata of a LAKG against states in a list: the rules of a step, sums, who is in, what is saved.
 func TestAmounts(t *testing.T) {
@@ -134,10 +124,10 @@ func TestAmounts(t *testing.T) {
 				}
 			},
 			"save": func(t *rapid.T) {
-				d := saved(t, l.Encode)
+				d := codectest.Decoder(t, l.Encode)
 				again := Decode(d, cfg, len(state), live, func(slot int) bool { return in[slot] })
 				require.NoError(t, d.Done())
-				require.Equal(t, saved(t, l.Encode), saved(t, again.Encode))
+				require.Equal(t, codectest.Decoder(t, l.Encode), codectest.Decoder(t, again.Encode))
 				l = again
 			},
 		})
@@ -155,7 +145,7 @@ func TestAmountsContradictions(t *testing.T) {
 	all := func(int) bool { return true }
 	in := func(slot int) bool { return slot != gone }
 	load := func(cfg Config, slots int, live, in func(int) bool) error {
-		d := saved(t, l.Encode)
+		d := codectest.Decoder(t, l.Encode)
 		Decode(d, cfg, slots, live, in)
 		return d.Done()
 	}
@@ -230,7 +220,7 @@ func TestHierarchy(t *testing.T) {
 				}
 			},
 			"save": func(t *rapid.T) {
-				d := saved(t, h.Encode)
+				d := codectest.Decoder(t, h.Encode)
 				again := DecodeHierarchy(d, states, random, len(there), func(slot int) bool { return there[slot] }, func(slot int) bool { return in[slot] })
 				require.NoError(t, d.Done())
 				require.Equal(t, h, again)
@@ -305,7 +295,7 @@ func TestHierarchyContradictions(t *testing.T) {
 	} {
 		h := NewHierarchy(4, 7, false, rand.NewPCG(1, 1))
 		slots := spoil(h)
-		d := saved(t, h.Encode)
+		d := codectest.Decoder(t, h.Encode)
 		DecodeHierarchy(d, 7, false, slots, all, all)
 		if name == "" {
 			require.NoError(t, d.Done())

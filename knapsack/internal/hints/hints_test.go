@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recrawl/recrawl/internal/codec"
+	"github.com/recrawl/recrawl/internal/codec/codectest"
 )
 
 // at is a poll a cycle after the last one.
@@ -154,12 +155,7 @@ func TestLateAndEarly(t *testing.T) {
 func TestDecode(t *testing.T) {
 	t.Parallel()
 	load := func(h *Hints, slots int) (*Hints, error) {
-		e := codec.NewEncoder("h", 1)
-		h.Encode(e)
-		b, err := e.Finish()
-		require.NoError(t, err)
-		d, err := codec.NewDecoder(b, "h", 1)
-		require.NoError(t, err)
+		d := codectest.Decoder(t, h.Encode)
 		got := new(Hints)
 		got.Decode(d, slots)
 		return got, d.Done()

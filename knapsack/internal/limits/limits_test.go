@@ -7,21 +7,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recrawl/recrawl/internal/codec"
+	"github.com/recrawl/recrawl/internal/codec/codectest"
 	"github.com/recrawl/recrawl/internal/ids"
 )
-
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
-
-func decoder(l *Limits) *codec.Decoder {
-	e := codec.NewEncoder("l", 1)
-	l.Encode(e)
-	return must(codec.NewDecoder(must(e.Finish()), "l", 1))
-}
 
 func TestEarliest(t *testing.T) {
 	t.Parallel()
@@ -179,7 +167,7 @@ func TestDecode(t *testing.T) {
 		return l
 	}
 	l := new(Limits)
-	d := decoder(good())
+	d := codectest.Decoder(t, good().Encode)
 	l.Decode(d, 3)
 	l.Counted(d)
 	require.NoError(t, d.Done())
@@ -203,7 +191,7 @@ func TestDecode(t *testing.T) {
 	} {
 		l := good()
 		spoil(l)
-		d := decoder(l)
+		d := codectest.Decoder(t, l.Encode)
 		got := new(Limits)
 		if got.Decode(d, 3); d.Err() == nil {
 			got.Counted(d)
@@ -220,20 +208,17 @@ func TestDecodeOrder(t *testing.T) {
 		slots []uint32
 		want  error
 	}{{[]uint32{0, 2}, nil}, {[]uint32{1, 2}, nil}, {[]uint32{1, 1}, codec.ErrCorrupt}, {[]uint32{2, 1}, codec.ErrCorrupt}} {
-		e := codec.NewEncoder("m", 1)
-		e.Int(0)
-		e.Int(len(c.slots))
-		for _, slot := range c.slots {
-			e.Uint32(slot)
-			e.Float64(math.Inf(-1))
-			e.Float64(9)
-			e.Float64(1)
-		}
-		new(ids.Registry).Encode(e)
-		data, err := e.Finish()
-		require.NoError(t, err)
-		d, err := codec.NewDecoder(data, "m", 1)
-		require.NoError(t, err)
+		d := codectest.Decoder(t, func(e *codec.Encoder) {
+			e.Int(0)
+			e.Int(len(c.slots))
+			for _, slot := range c.slots {
+				e.Uint32(slot)
+				e.Float64(math.Inf(-1))
+				e.Float64(9)
+				e.Float64(1)
+			}
+			new(ids.Registry).Encode(e)
+		})
 		l := new(Limits)
 		l.Decode(d, 3)
 		require.ErrorIs(t, d.Done(), c.want, c.slots)

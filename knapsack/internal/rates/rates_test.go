@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/recrawl/recrawl/internal/codec"
+	"github.com/recrawl/recrawl/internal/codec/codectest"
 )
 
 // Each estimator comes to the true rate of pages polled as it assumes: at even or at random
@@ -177,14 +178,8 @@ func TestEvidenceOfPages(t *testing.T) {
 		learnt := m.Rate(1, 0.7)
 		require.NotEqual(t, fresh, learnt, name)
 
-		e := codec.NewEncoder("e", 1)
-		m.Encode(e)
-		data, err := e.Finish()
-		require.NoError(t, err)
 		load := func(slots int) (Evidence, error) {
-			d, err := codec.NewDecoder(data, "e", 1)
-			require.NoError(t, err)
-			to := make()
+			d, to := codectest.Decoder(t, m.Encode), make()
 			to.Decode(d, slots)
 			return to, d.Done()
 		}

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/recrawl/recrawl/examples/crawl/internal/testnet"
 )
 
 // base is a way to the web that says by a function what becomes of a request.
@@ -144,12 +146,12 @@ func TestManyOthers(t *testing.T) {
 // A proxy that refuses at once is not fast.
 func TestBrokenPoint(t *testing.T) {
 	t.Parallel()
-	web := newTestWeb(t)
+	web := testnet.NewWeb(t)
 	broken := Point{Name: "broken", Base: base(func(*http.Request) (*http.Response, error) { return nil, errors.New("refused") })}
-	f := newTestFetcher(t, web, broken, web.point("works"))
+	f := newTestFetcher(t, broken, point("works", web))
 	failed := 0
 	for range 40 {
-		if f.Poll(t.Context(), 1, web.page("a.test"), nil).Err != nil {
+		if f.Poll(t.Context(), 1, page("a.test"), nil).Err != nil {
 			failed++
 		}
 	}
@@ -160,27 +162,28 @@ func TestBrokenPoint(t *testing.T) {
 // that the host is left alone for as long as it may.
 func TestRefusedAndLost(t *testing.T) {
 	t.Parallel()
-	web := newTestWeb(t)
+	web := testnet.NewWeb(t)
+	to := web.Transport()
 	for _, robots := range []bool{true, false} {
 		var says error
 		other := Point{Name: "other", Hold: 60 * time.Millisecond, Base: base(func(r *http.Request) (*http.Response, error) {
 			if says != nil && (r.URL.Path == "/robots.txt") == robots {
 				return nil, says
 			}
-			return web.client().RoundTrip(r)
+			return to.RoundTrip(r)
 		})}
-		f := newTestFetcher(t, web, web.point("works"))
+		f := newTestFetcher(t, point("works", web))
 		require.NoError(t, f.Offer([]Point{other}))
 		says = ErrRefused
 		for range 20 {
-			require.NoError(t, f.Poll(t.Context(), 1, web.page("a.test"), nil).Err)
+			require.NoError(t, f.Poll(t.Context(), 1, page("a.test"), nil).Err)
 		}
 		says = ErrLost
 		lost := 0
 		for i := range 10 { // each with a host of its own, whose robots.txt is to be fetched
 			host := string(rune('a'+i)) + ".many.test"
 			began := time.Now()
-			if err := f.Poll(t.Context(), 1, web.page(host), nil).Err; err == nil {
+			if err := f.Poll(t.Context(), 1, page(host), nil).Err; err == nil {
 				continue
 			} else {
 				require.ErrorIs(t, err, ErrLost)
@@ -188,7 +191,7 @@ func TestRefusedAndLost(t *testing.T) {
 			lost++
 			was := says
 			says = nil
-			require.NoError(t, f.Poll(t.Context(), 1, web.page(host), nil).Err)
+			require.NoError(t, f.Poll(t.Context(), 1, page(host), nil).Err)
 			require.GreaterOrEqual(t, time.Since(began), other.Hold)
 			says = was
 		}
@@ -209,12 +212,12 @@ func TestPublic(t *testing.T) {
 	for _, outside := range []string{"93.184.216.34:80", "[2606:2800:220:1::1]:443", "172.32.0.1:80", "[::ffff:93.184.216.34]:80"} {
 		require.NoError(t, public("tcp", outside, nil), outside)
 	}
-	web := newTestWeb(t)
+	web := testnet.NewWeb(t)
 	for _, text := range []string{"direct", "127.0.0.1"} {
 		for _, outside := range []bool{false, true} {
 			p, err := ParsePoint(text, outside)
 			require.NoError(t, err)
-			r, err := http.NewRequest(http.MethodGet, web.server.URL, nil)
+			r, err := http.NewRequest(http.MethodGet, web.URL, nil)
 			require.NoError(t, err)
 			resp, err := p.Base.RoundTrip(r)
 			if outside {

@@ -5,9 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
-	"net"
 	"net/http"
-	"net/http/httptest"
 	"sync"
 	"testing"
 	"time"
@@ -15,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recrawl/recrawl/examples/crawl/internal/fetch"
+	"github.com/recrawl/recrawl/examples/crawl/internal/testnet"
 )
 
 var (
@@ -24,7 +23,7 @@ var (
 
 // A world is a web whose hosts are near to one of some nodes and far from the others.
 type world struct {
-	server *httptest.Server
+	web    testnet.Web
 	clock  *simulated
 	nearTo []int // of each host
 }
@@ -58,19 +57,11 @@ func (s *simulated) Real(time.Duration) time.Duration { return 0 }
 
 func newWorld(t *testing.T, seed uint64) *world {
 	t.Helper()
-	w := &world{clock: &simulated{now: time.Unix(1e9, 0)}}
+	w := &world{web: testnet.NewWeb(t), clock: &simulated{now: time.Unix(1e9, 0)}}
 	rng := rand.New(rand.NewPCG(seed, 6))
 	for range allHosts {
 		w.nearTo = append(w.nearTo, rng.IntN(nodes))
 	}
-	w.server = httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/robots.txt" {
-			http.NotFound(rw, r)
-			return
-		}
-		_, _ = fmt.Fprint(rw, "a page")
-	}))
-	t.Cleanup(w.server.Close)
 	return w
 }
 
@@ -86,12 +77,7 @@ type place struct {
 }
 
 func (w *world) place(node int, seed uint64) *place {
-	return &place{world: w, node: node, rng: rand.New(rand.NewPCG(seed, uint64(node))), used: map[int]int{}, to: &http.Transport{
-		MaxIdleConnsPerHost: 2,
-		DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
-			return new(net.Dialer).DialContext(ctx, network, w.server.Listener.Addr().String())
-		},
-	}}
+	return &place{world: w, node: node, to: w.web.Transport(), rng: rand.New(rand.NewPCG(seed, uint64(node))), used: map[int]int{}}
 }
 
 func (p *place) RoundTrip(r *http.Request) (*http.Response, error) {

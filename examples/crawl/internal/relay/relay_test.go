@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recrawl/recrawl/examples/crawl/internal/fetch"
+	"github.com/recrawl/recrawl/examples/crawl/internal/testnet"
 )
 
 // A board is who is a member.
@@ -166,20 +167,12 @@ func TestPass(t *testing.T) {
 		require.Equal(t, "half", body, path)
 	}
 	// A host that fails is not a relay that does.
-	for _, url := range []string{web.URL + "/silent", "http://" + freeAddress(t)} {
+	for _, url := range []string{web.URL + "/silent", "http://" + testnet.FreeAddress(t)} {
 		_, _, err = get(t, p, url, 3*time.Second)
 		require.Error(t, err)
 		require.NotErrorIs(t, err, fetch.ErrLost)
 		require.NotErrorIs(t, err, fetch.ErrRefused)
 	}
-}
-
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer l.Close()
-	return l.Addr().String()
 }
 
 // Who is not on the board gets nothing sent, nor does who was.
