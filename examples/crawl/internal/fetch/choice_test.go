@@ -2,8 +2,14 @@ package fetch
 
 import (
 	"errors"
+	"fmt"
+	"io"
+	"net"
 	"net/http"
+	"net/http/httptest"
 	"slices"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -96,7 +102,8 @@ func TestChoiceIsSaved(t *testing.T) {
 func TestPointsComeAndGo(t *testing.T) {
 	t.Parallel()
 	c := newChoice(1, 0)
-	p := &points{part: func(string) int { return 0 }, own: named("one"), choices: map[int]*choice{0: c}}
+	p := newPoints(named("one"), nil, 1)
+	p.choices[0] = c
 	now := time.Now()
 	require.NoError(t, c.offer(named("one", "two", "three"), now))
 	fetches(t, p, 50, best)
@@ -197,6 +204,55 @@ func TestRefusedAndLost(t *testing.T) {
 		}
 		require.Positive(t, lost)
 	}
+}
+
+// A proxy of one's own that is gone costs no poll, whichever of several it is, and rests; when it is
+// back it is used again. Where there is no other, polls fail.
+func TestProxyIsGone(t *testing.T) {
+	t.Parallel()
+	web := newTestWeb(t)
+	var asked atomic.Int32
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
+		resp, err := web.client().RoundTrip(r)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadGateway)
+			return
+		}
+		defer resp.Body.Close()
+		w.WriteHeader(resp.StatusCode)
+		_, _ = io.Copy(w, resp.Body)
+	}))
+	defer proxy.Close()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	nobody := "http://" + listener.Addr().String()
+	require.NoError(t, listener.Close())
+	var gone []Point
+	for _, text := range []string{nobody, "socks5" + strings.TrimPrefix(nobody, "http")} {
+		p, err := ParsePoint(text, false)
+		require.NoError(t, err)
+		gone = append(gone, p)
+	}
+	works, err := ParsePoint(proxy.URL, false)
+	require.NoError(t, err)
+	for _, own := range [][]Point{{gone[0], works}, {works, gone[0]}, {gone[0], gone[1], works}} {
+		f := newTestFetcher(t, web, own...)
+		asked.Store(0)
+		for i := range 30 {
+			require.NoError(t, f.Poll(t.Context(), 1, web.page(fmt.Sprint(i, ".test")), nil).Err)
+		}
+		require.EqualValues(t, 60, asked.Load()) // with robots.txt
+		require.Len(t, f.points.resting, len(own)-1)
+		// After a while each is tried again, and its way is free.
+		later := time.Now().Add(2 * rest)
+		require.NoError(t, f.points.wake(later))
+		require.Empty(t, f.points.resting)
+		require.Len(t, f.points.choices[0].points, len(own))
+	}
+	f := newTestFetcher(t, web, gone...)
+	require.Error(t, f.Poll(t.Context(), 1, web.page("a.test"), nil).Err)
+	require.Len(t, f.points.resting, 2)
 }
 
 // Addresses of one's own network are none of the others' business.

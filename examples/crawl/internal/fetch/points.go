@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"net/netip"
@@ -56,10 +58,19 @@ func ParsePoint(text string, outside bool) (Point, error) {
 		if err != nil || proxy.Host == "" || !strings.HasPrefix(proxy.Scheme, "http") && proxy.Scheme != "socks5" {
 			return Point{}, fmt.Errorf("access point %q: want direct, the URL of a proxy, or an IP address of this machine", text)
 		}
-		t.Proxy = http.ProxyURL(proxy)
+		t.Proxy, t.DialContext = http.ProxyURL(proxy), toProxy
 		text = proxy.Redacted()
 	}
 	return Point{Name: text, Base: t}, nil
+}
+
+// toProxy connects to a proxy. While that fails the host is not asked.
+func toProxy(ctx context.Context, network, address string) (net.Conn, error) {
+	conn, err := (&net.Dialer{Timeout: reachProxy}).DialContext(ctx, network, address)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrRefused, err)
+	}
+	return conn, nil
 }
 
 // notPublic are networks that netip does not name, by RFC 6890 and what it was updated by; the last
@@ -94,10 +105,20 @@ type points struct {
 	seed uint64
 
 	mu      sync.Mutex
-	own     []Point // of this machine, one at least
-	others  []Point // other machines, as they come and go
+	own     []Point              // of this machine, one at least
+	resting map[string]time.Time // those of them that refused, until they are tried again
+	others  []Point              // other machines, as they come and go
 	choices map[int]*choice
 }
+
+const (
+	// reachProxy is the time for a proxy to be reached: a part of that for a request, so that
+	// another point has time for it.
+	reachProxy = 5 * time.Second
+	// rest is for how long an access point of this machine that takes no request is not used, while
+	// there is another.
+	rest = time.Minute
+)
 
 // mostOthers is the number of other machines among which the hosts of a part are shared out: each
 // host tries each of them once before it knows, and again whenever it changed.
@@ -107,11 +128,61 @@ func newPoints(own []Point, part func(string) int, seed uint64) *points {
 	if part == nil {
 		part = func(string) int { return 0 }
 	}
-	return &points{own: own, part: part, seed: seed, choices: map[int]*choice{}}
+	return &points{own: own, resting: map[string]time.Time{}, part: part, seed: seed, choices: map[int]*choice{}}
 }
 
-// ways returns the access points of a part: those of this machine, and some others, such that few
-// change when one comes or goes.
+// awake returns the access points of this machine that do not rest.
+func (p *points) awake() (awake []Point) {
+	for _, q := range p.own {
+		if _, rests := p.resting[q.Name]; !rests {
+			awake = append(awake, q)
+		}
+	}
+	return awake
+}
+
+// instead returns an access point for a request that one refused, if there is one. It is of this
+// machine. One of this machine that refused is to rest.
+func (p *points) instead(of string, now time.Time) (Point, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if slices.ContainsFunc(p.own, func(q Point) bool { return q.Name == of }) {
+		if _, rests := p.resting[of]; !rests {
+			slog.Warn("an access point takes no request; it rests if there is another", "access point", of, "for", rest)
+		}
+		p.resting[of] = now.Add(rest)
+		if err := p.offer(now); err != nil {
+			slog.Error("access points", "error", err)
+		}
+	}
+	if awake := p.awake(); len(awake) > 0 {
+		return awake[0], true
+	}
+	return Point{}, false
+}
+
+// wake has the access points used again that rested for long enough; the caller holds the lock.
+func (p *points) wake(now time.Time) error {
+	before := len(p.resting)
+	maps.DeleteFunc(p.resting, func(_ string, until time.Time) bool { return now.After(until) })
+	if len(p.resting) == before {
+		return nil
+	}
+	return p.offer(now)
+}
+
+// offer tells all choices what there is to choose from; the caller holds the lock.
+func (p *points) offer(now time.Time) error {
+	for part, c := range p.choices {
+		if err := c.offer(p.ways(part), now); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ways returns the access points of a part: those of this machine that do not rest, one at least,
+// and some others, such that few change when one comes or goes.
 func (p *points) ways(part int) []Point {
 	rank := func(q Point) uint64 {
 		h := fnv.New64a()
@@ -125,7 +196,11 @@ func (p *points) ways(part int) []Point {
 		}
 		return 1
 	})
-	return append(slices.Clone(p.own), others[:min(len(others), mostOthers)]...)
+	own := p.awake()
+	if len(own) == 0 {
+		own = slices.Clone(p.own)
+	}
+	return append(own, others[:min(len(others), mostOthers)]...)
 }
 
 // of returns the choice of a part; the caller holds the lock.
@@ -143,12 +218,15 @@ func (p *points) of(part int) (*choice, error) {
 func (p *points) next(host string) (*route, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if err := p.wake(time.Now()); err != nil {
+		return nil, err
+	}
 	c, err := p.of(p.part(host))
 	if err != nil {
 		return nil, err
 	}
 	point, err := c.next(host)
-	return &route{Point: point, own: p.own[0]}, err
+	return &route{Point: point, points: p}, err
 }
 
 // took tells how long a host took.
@@ -169,12 +247,7 @@ func (f *Fetcher) Offer(others []Point) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.others = others
-	for part, c := range p.choices {
-		if err := c.offer(p.ways(part), time.Now()); err != nil {
-			return err
-		}
-	}
-	return nil
+	return p.offer(time.Now())
 }
 
 // Open restores what is known of the access points for a part of the hosts, as Saved returned it,
@@ -225,7 +298,7 @@ func (f *Fetcher) Loads() (names []string, hosts []int) {
 // A route is how the requests of a poll are sent.
 type route struct {
 	Point
-	own      Point  // instead of a point that refuses
+	points   *points
 	refused  bool   // one did
 	lost     string // host of a request of which nobody knows what became
 	answered bool   // a host was reached
@@ -259,8 +332,13 @@ func (router) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	way := r.Context().Value(via{}).(*route)
 	resp, err := way.Base.RoundTrip(r)
-	if errors.Is(err, ErrRefused) {
-		way.refused, way.Point = true, way.own
+	for errors.Is(err, ErrRefused) { // each one of this machine at most once
+		way.refused = true
+		other, ok := way.points.instead(way.Name, time.Now())
+		if !ok {
+			break
+		}
+		way.Point = other
 		resp, err = way.Base.RoundTrip(r)
 	}
 	if errors.Is(err, ErrLost) {
