@@ -121,43 +121,20 @@ func (b *Board) watch(ctx context.Context) {
 }
 
 func (b *Board) follow(ctx context.Context) error {
-	short, cancel := context.WithTimeout(ctx, attempt)
-	consumer, err := b.stream.OrderedConsumer(short, jetstream.OrderedConsumerConfig{DeliverPolicy: jetstream.DeliverLastPerSubjectPolicy})
-	cancel()
-	if err != nil {
-		return err
-	}
-	it, err := consumer.Messages(jetstream.PullExpiry(2*time.Second), jetstream.PullHeartbeat(500*time.Millisecond))
-	if err != nil {
-		return err
-	}
-	defer it.Stop()
-	for {
-		patience, cancel := context.WithTimeout(ctx, b.e.cfg.Lease)
-		m, err := it.Next(jetstream.NextContext(patience))
-		late := patience.Err()
-		cancel()
-		if errors.Is(err, jetstream.ErrNoHeartbeat) && late == nil {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		meta, err := m.Metadata()
-		if err != nil {
-			return err
-		}
+	cfg := jetstream.ConsumerConfig{DeliverPolicy: jetstream.DeliverLastPerSubjectPolicy, FilterSubjects: []string{boardSubject + ">"}}
+	return b.e.messages(ctx, b.stream, cfg, b.e.cfg.Lease, func(m jetstream.Msg, about *jetstream.MsgMetadata) (bool, error) {
 		b.mu.Lock()
+		defer b.mu.Unlock()
 		key := strings.TrimPrefix(m.Subject(), boardSubject)
-		if meta.Sequence.Stream > b.notes[key].Revision {
+		if about.Sequence.Stream > b.notes[key].Revision {
 			notes := maps.Clone(b.notes)
-			notes[key] = Note{m.Data(), meta.Sequence.Stream, meta.Timestamp}
+			notes[key] = Note{m.Data(), about.Sequence.Stream, about.Timestamp}
 			b.notes = notes
 		}
 		close(b.changed)
 		b.changed = make(chan struct{})
-		b.mu.Unlock()
-	}
+		return false, nil
+	})
 }
 
 // last returns the last message of a subject, nil if there is none.
@@ -178,7 +155,7 @@ func (e *Engine) last(ctx context.Context, stream jetstream.Stream, subject stri
 // own, that before it, or another's, which is [ErrFenced].
 func (e *Engine) compareAndAppend(ctx context.Context, stream jetstream.Stream, m *nats.Msg, chain uint64) (uint64, error) {
 	nonce := rand.Text()
-	for {
+	for began := time.Now(); ; {
 		if err := e.space(); err != nil {
 			return 0, err
 		}
@@ -188,6 +165,7 @@ func (e *Engine) compareAndAppend(ctx context.Context, stream jetstream.Stream, 
 		if err == nil {
 			return ack.Sequence, nil
 		}
+		began = e.complain(began, err)
 		if full := e.full(err); full != nil {
 			return 0, full
 		}

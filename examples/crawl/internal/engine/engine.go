@@ -285,12 +285,19 @@ func (e *Engine) patiently(ctx context.Context, request func(context.Context) er
 		if ctx.Err() != nil || e.server != nil && k == 10 {
 			return fmt.Errorf("engine: %w", err)
 		}
-		if waited := time.Since(began); waited > patience {
-			e.cfg.Log.Warn("NATS does not do what it is asked; trying on", "error", err)
-			began = time.Now()
-		}
+		began = e.complain(began, err)
 		time.Sleep(50 * time.Millisecond)
 	}
+}
+
+// complain says what is wrong with a cluster if that has lasted too long, and returns since when it
+// has, or was last said.
+func (e *Engine) complain(began time.Time, err error) time.Time {
+	if time.Since(began) < patience {
+		return began
+	}
+	e.cfg.Log.Warn("NATS does not do what it is asked; trying on", "error", err)
+	return time.Now()
 }
 
 // full returns an ErrStorage if that is what the error is about.

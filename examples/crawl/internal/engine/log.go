@@ -15,7 +15,7 @@ const (
 	nonceHeader = "Nats-Msg-Id"
 	kindHeader  = "Crawl-Kind"
 	takeover    = "takeover"
-	// silence is the time after which a consumer is taken to be lost.
+	// silence is the time after which a consumer is taken to be lost that has a record to hand over.
 	silence = 3 * time.Second
 )
 
@@ -141,71 +141,27 @@ func (s *Shard) append(ctx context.Context, kind string, record []byte) error {
 // records calls do with the records of the log from a sequence on, up to the one before the shard
 // was taken over.
 func (s *Shard) records(ctx context.Context, from uint64, do func(seq uint64, record []byte) error) error {
-	for next := max(from, 1); next < s.own; {
-		err := s.read(ctx, &next, do)
-		if err != nil && (s.e.server != nil || !errors.Is(err, errSilent) || ctx.Err() != nil) {
-			return err
-		}
-	}
-	return nil
-}
-
-// errSilent reports that no record comes, though there is one: the consumer is lost.
-var errSilent = fmt.Errorf("%w: no record comes", ErrState)
-
-// read is one attempt at records; next is the one to go on with.
-func (s *Shard) read(ctx context.Context, next *uint64, do func(seq uint64, record []byte) error) error {
-	cfg := jetstream.OrderedConsumerConfig{
-		FilterSubjects: []string{s.subject("log")},
-		DeliverPolicy:  jetstream.DeliverByStartSequencePolicy, OptStartSeq: *next,
-	}
-	if s.e.server == nil { // else Next makes the consumer anew, however long that takes
-		cfg.MaxResetAttempts = 1
-	}
-	var consumer jetstream.Consumer
-	err := s.e.patiently(ctx, func(ctx context.Context) (err error) {
-		consumer, err = s.e.stream.OrderedConsumer(ctx, cfg)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	it, err := consumer.Messages(jetstream.PullExpiry(2*time.Second), jetstream.PullHeartbeat(500*time.Millisecond))
-	if err != nil {
-		return fmt.Errorf("%w: %w", errSilent, err)
-	}
-	defer it.Stop()
 	patience := silence
 	if s.e.server != nil {
 		patience = longest
 	}
-	for {
-		short, cancel := context.WithTimeout(ctx, patience)
-		m, err := it.Next(jetstream.NextContext(short))
-		late := short.Err()
-		cancel()
-		if errors.Is(err, jetstream.ErrNoHeartbeat) && late == nil { // the leader is gone; the next call recovers
-			continue
-		}
-		if err != nil {
-			return fmt.Errorf("%w: shard %d: %w", errSilent, s.number, err)
-		}
-		meta, err := m.Metadata()
-		if err != nil {
-			return fmt.Errorf("%w: shard %d: %w", ErrState, s.number, err)
-		}
-		seq := meta.Sequence.Stream
-		if seq >= s.own {
-			*next = s.own
-			return nil
-		}
-		if m.Headers().Get(kindHeader) != takeover {
-			if err := do(seq, m.Data()); err != nil {
-				return fmt.Errorf("shard %d, record %d: %w", s.number, seq, err)
+	for next := max(from, 1); next < s.own; {
+		err := s.e.messages(ctx, s.e.stream, jetstream.ConsumerConfig{
+			FilterSubjects: []string{s.subject("log")},
+			DeliverPolicy:  jetstream.DeliverByStartSequencePolicy, OptStartSeq: next,
+		}, patience, func(m jetstream.Msg, about *jetstream.MsgMetadata) (bool, error) {
+			seq := about.Sequence.Stream
+			if seq < s.own && m.Headers().Get(kindHeader) != takeover {
+				if err := do(seq, m.Data()); err != nil {
+					return false, fmt.Errorf("shard %d, record %d: %w", s.number, seq, err)
+				}
 			}
-		}
-		if *next = seq + 1; s.looks && *next == s.own {
-			return nil
+			next = seq + 1
+			return seq >= s.own || s.looks && next == s.own, nil
+		})
+		if err != nil && (s.e.server != nil || !errors.Is(err, errLost)) {
+			return err
 		}
 	}
+	return nil
 }

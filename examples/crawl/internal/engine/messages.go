@@ -1,0 +1,78 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+const (
+	// heartbeat is how often a consumer says that it is there; after two of them it is lost.
+	heartbeat = time.Second
+	// expiry is how long a request for messages stands.
+	expiry = 5 * time.Second
+	// inactive is the time after which a server forgets a consumer that nobody asks.
+	inactive = time.Minute
+)
+
+// errLost reports that messages cannot be had from a consumer any more.
+var errLost = fmt.Errorf("%w: the consumer is lost", ErrState)
+
+// messages hands over the messages of a stream, in order and each once, until do says that it has
+// enough or fails. It ends with errLost when a message may be missing, or none comes for so long
+// although there may be one: the consumer, or the server that leads it, is gone. Then a new consumer
+// is to go on, from where the caller got to. It is always a new one: a name that was given to a
+// server that is gone stays with that server.
+func (e *Engine) messages(ctx context.Context, stream jetstream.Stream, cfg jetstream.ConsumerConfig, patience time.Duration, do func(jetstream.Msg, *jetstream.MsgMetadata) (enough bool, err error)) error {
+	cfg.AckPolicy, cfg.InactiveThreshold = jetstream.AckNonePolicy, inactive
+	cfg.Replicas, cfg.MemoryStorage = 1, true
+	var consumer jetstream.Consumer
+	err := e.patiently(ctx, func(ctx context.Context) (err error) {
+		consumer, err = stream.CreateConsumer(ctx, cfg)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	it, err := consumer.Messages(jetstream.PullExpiry(expiry), jetstream.PullHeartbeat(heartbeat), jetstream.WithMessagesErrOnMissingHeartbeat(true))
+	if err != nil {
+		return fmt.Errorf("%w: %w", errLost, err)
+	}
+	defer it.Stop()
+	for got := uint64(0); ; got++ {
+		m, err := e.next(ctx, it, patience)
+		if err != nil {
+			return err
+		}
+		about, err := m.Metadata()
+		if err != nil {
+			return fmt.Errorf("%w: %w", errLost, err)
+		}
+		if about.Sequence.Consumer != got+1 {
+			return fmt.Errorf("%w: message %d comes after message %d", errLost, about.Sequence.Consumer, got)
+		}
+		if enough, err := do(m, about); enough || err != nil {
+			return err
+		}
+	}
+}
+
+// next waits for a message. A server within the process may be busy for as long as patience allows.
+func (e *Engine) next(ctx context.Context, it jetstream.MessagesContext, patience time.Duration) (jetstream.Msg, error) {
+	short, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for {
+		m, err := it.Next(jetstream.NextContext(short))
+		switch {
+		case err == nil:
+			return m, nil
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case e.server == nil || !errors.Is(err, jetstream.ErrNoHeartbeat):
+			return nil, fmt.Errorf("%w: %w", errLost, err)
+		}
+	}
+}
