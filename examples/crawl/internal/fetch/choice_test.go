@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -210,11 +209,11 @@ func TestRefusedAndLost(t *testing.T) {
 // back it is used again. Where there is no other, polls fail.
 func TestProxyIsGone(t *testing.T) {
 	t.Parallel()
-	web := newTestWeb(t)
+	web := testnet.NewWeb(t)
 	var asked atomic.Int32
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked.Add(1)
-		resp, err := web.client().RoundTrip(r)
+		resp, err := web.Transport().RoundTrip(r)
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusBadGateway)
 			return
@@ -224,10 +223,7 @@ func TestProxyIsGone(t *testing.T) {
 		_, _ = io.Copy(w, resp.Body)
 	}))
 	defer proxy.Close()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	nobody := "http://" + listener.Addr().String()
-	require.NoError(t, listener.Close())
+	nobody := "http://" + testnet.FreeAddress(t)
 	var gone []Point
 	for _, text := range []string{nobody, "socks5" + strings.TrimPrefix(nobody, "http")} {
 		p, err := ParsePoint(text, false)
@@ -237,10 +233,10 @@ func TestProxyIsGone(t *testing.T) {
 	works, err := ParsePoint(proxy.URL, false)
 	require.NoError(t, err)
 	for _, own := range [][]Point{{gone[0], works}, {works, gone[0]}, {gone[0], gone[1], works}} {
-		f := newTestFetcher(t, web, own...)
+		f := newTestFetcher(t, own...)
 		asked.Store(0)
 		for i := range 30 {
-			require.NoError(t, f.Poll(t.Context(), 1, web.page(fmt.Sprint(i, ".test")), nil).Err)
+			require.NoError(t, f.Poll(t.Context(), 1, page(fmt.Sprint(i, ".test")), nil).Err)
 		}
 		require.EqualValues(t, 60, asked.Load()) // with robots.txt
 		require.Len(t, f.points.resting, len(own)-1)
@@ -250,8 +246,8 @@ func TestProxyIsGone(t *testing.T) {
 		require.Empty(t, f.points.resting)
 		require.Len(t, f.points.choices[0].points, len(own))
 	}
-	f := newTestFetcher(t, web, gone...)
-	require.Error(t, f.Poll(t.Context(), 1, web.page("a.test"), nil).Err)
+	f := newTestFetcher(t, gone...)
+	require.Error(t, f.Poll(t.Context(), 1, page("a.test"), nil).Err)
 	require.Len(t, f.points.resting, 2)
 }
 

@@ -7,96 +7,11 @@ import (
 	"hash/fnv"
 	"log/slog"
 	"maps"
-	"net"
 	"net/http"
-	"net/netip"
-	"net/url"
 	"slices"
-	"strings"
 	"sync"
-	"syscall"
 	"time"
 )
-
-// A Point is an access point: a way to the web.
-type Point struct {
-	Name string
-	Base http.RoundTripper
-	// Hold is the time after which a request that was handed to Base, and ended with ErrLost, cannot
-	// be sent any more. Its host is asked for nothing else before.
-	Hold time.Duration
-}
-
-// The errors of the Base of a Point that is another machine.
-var (
-	// ErrRefused reports that the host was not asked. Another access point is taken at once.
-	ErrRefused = errors.New("fetch: the access point takes no request")
-	// ErrLost reports that nobody knows whether the host was asked. The poll does not count.
-	ErrLost = errors.New("fetch: the access point is lost")
-	// ErrInside reports an address of this machine or of its own network.
-	ErrInside = errors.New("fetch: not a public address")
-)
-
-// ParsePoint reads an access point: "direct", the URL of a proxy, or the address of this machine
-// that requests are to come from. If others decide what is asked for it must be outside: such a
-// point asks public addresses only. What a proxy asks is its own affair.
-func ParsePoint(text string, outside bool) (Point, error) {
-	t := http.DefaultTransport.(*http.Transport).Clone()
-	t.MaxIdleConnsPerHost = 2 // one request to a host at a time
-	dialer := net.Dialer{Timeout: 30 * time.Second}
-	if outside {
-		dialer.Control = public
-	}
-	switch ip := net.ParseIP(text); {
-	case text == "direct":
-		t.Proxy, t.DialContext = nil, dialer.DialContext
-	case ip != nil:
-		dialer.LocalAddr = &net.TCPAddr{IP: ip}
-		t.Proxy, t.DialContext = nil, dialer.DialContext
-	default:
-		proxy, err := url.Parse(text)
-		if err != nil || proxy.Host == "" || !strings.HasPrefix(proxy.Scheme, "http") && proxy.Scheme != "socks5" {
-			return Point{}, fmt.Errorf("access point %q: want direct, the URL of a proxy, or an IP address of this machine", text)
-		}
-		t.Proxy, t.DialContext = http.ProxyURL(proxy), toProxy
-		text = proxy.Redacted()
-	}
-	return Point{Name: text, Base: t}, nil
-}
-
-// toProxy connects to a proxy. While that fails the host is not asked.
-func toProxy(ctx context.Context, network, address string) (net.Conn, error) {
-	conn, err := (&net.Dialer{Timeout: reachProxy}).DialContext(ctx, network, address)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrRefused, err)
-	}
-	return conn, nil
-}
-
-// notPublic are networks that netip does not name, by RFC 6890 and what it was updated by; the last
-// three have addresses of IPv4 within.
-var notPublic = []netip.Prefix{
-	netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("192.0.0.0/24"),
-	netip.MustParsePrefix("198.18.0.0/15"), netip.MustParsePrefix("240.0.0.0/4"),
-	netip.MustParsePrefix("64:ff9b::/96"), netip.MustParsePrefix("64:ff9b:1::/48"), netip.MustParsePrefix("2002::/16"),
-}
-
-// public is a Control of a dialer, which is asked once a name is resolved.
-func public(_, address string, _ syscall.RawConn) error {
-	at, err := netip.ParseAddrPort(address)
-	if err != nil {
-		return fmt.Errorf("%w: %s", ErrInside, address)
-	}
-	ip := at.Addr().Unmap()
-	inside := !ip.IsGlobalUnicast() || ip.IsPrivate()
-	for _, p := range notPublic {
-		inside = inside || p.Contains(ip.WithZone(""))
-	}
-	if inside {
-		return fmt.Errorf("%w: %s", ErrInside, ip)
-	}
-	return nil
-}
 
 // points choose the access point for each host. Each part of the hosts has a choice of its own, so
 // that it can be saved with what else is known of them.
@@ -111,14 +26,9 @@ type points struct {
 	choices map[int]*choice
 }
 
-const (
-	// reachProxy is the time for a proxy to be reached: a part of that for a request, so that
-	// another point has time for it.
-	reachProxy = 5 * time.Second
-	// rest is for how long an access point of this machine that takes no request is not used, while
-	// there is another.
-	rest = time.Minute
-)
+// rest is for how long an access point of this machine that takes no request is not used, while
+// there is another.
+const rest = time.Minute
 
 // mostOthers is the number of other machines among which the hosts of a part are shared out: each
 // host tries each of them once before it knows, and again whenever it changed.
