@@ -99,3 +99,49 @@ func TestFar(t *testing.T) {
 		}
 	})
 }
+
+// Slopes over the whole range against the formulas of logSlope, and values against slopes: what a
+// value grows by between two frequencies is what its slope adds up to, and at no frequency and at an
+// infinite one it is what it should be.
+func TestSlopesAndValues(t *testing.T) {
+	t.Parallel()
+	most := [Objectives]float64{Freshness: 1, Detections: 0.3} // at rate 0.3
+	allObjectives(t, func(t *testing.T, o int, random bool) {
+		c := Of(o, random)
+		for _, rate := range []float64{1e-45, 0.3, 1, 7, 1e10} {
+			for _, v := range []float64{1e-92, 1e-30, 1e-3, 0.2, 1, 5, 100, 1e30, 1e92} {
+				require.InDelta(t, logSlope(o, random, rate, 1, rate/v), math.Log(c.Slope(rate, rate/v)), 1e-9, "rate %v, v %v", rate, v)
+			}
+		}
+		value := func(x float64) float64 { return Value(o, random, 0.3, x) }
+		for _, x := range []float64{1e-4, 0.02, 0.5, 3, 40} {
+			const steps = 64 // Simpson's rule
+			sum := 0.0
+			for k := range steps + 1 {
+				weight := float64(2 + 2*(k%2))
+				if k == 0 || k == steps {
+					weight = 1
+				}
+				sum += weight * c.Slope(0.3, x*(1+float64(k)/steps))
+			}
+			require.InEpsilon(t, sum*x/steps/3, value(2*x)-value(x), 1e-6, "x = %v", x)
+		}
+		require.InDelta(t, most[o], value(1e9), 1e-8)
+		least, never := 0.0, 0.0
+		if o >= Age {
+			least = math.Inf(-1)
+		}
+		if o == Freshness {
+			never = 1
+		}
+		require.Equal(t, least, value(0))
+		require.Equal(t, never, Value(o, random, 0, 1), "a page that never changes")
+		require.Equal(t, never, Value(o, random, 0, 0))
+		require.Zero(t, c.Slope(0, 1))
+		for _, bad := range []float64{-1, math.NaN()} {
+			for _, x := range []float64{Value(o, random, bad, 1), Value(o, random, 1, bad), c.Slope(bad, 1), c.Slope(1, bad)} {
+				require.True(t, math.IsNaN(x))
+			}
+		}
+	})
+}

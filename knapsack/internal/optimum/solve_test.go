@@ -285,3 +285,30 @@ func TestSum(t *testing.T) {
 	s.Add(math.Inf(1))
 	require.Equal(t, math.Inf(1), s.Value())
 }
+
+// Where the pages worth polling are at their bounds, the others share the rest alike, as far as their
+// own bounds allow, and one more poll is worth nothing.
+func TestOverflow(t *testing.T) {
+	t.Parallel()
+	p := &Problem{
+		Rates: []float64{1, 0, 0, 0, 2}, Weights: []float64{1, 1, 5, 1, 0}, Costs: []float64{2, 1, 1, 4, 1},
+		Lower: []float64{0, 0, 3, 0, 0}, Upper: []float64{5, 1, 9, math.Inf(1), math.Inf(1)}, Budget: 10 + 1 + 3 + 4*2 + 2,
+	}
+	x, at, err := p.Solve()
+	require.NoError(t, err)
+	require.InDeltaSlice(t, []float64{5, 1, 3, 2, 2}, x, 1e-12)
+	require.True(t, at.Set())
+	require.Zero(t, at.Mu())
+	require.False(t, new(Price).Set())
+	p.Budget += 1e-9 // more than fits at that level
+	x, _, err = p.Solve()
+	require.NoError(t, err)
+	require.Greater(t, x[3], 2.0)
+	require.Equal(t, x[3], x[4])
+	p.Upper[2], p.Upper[3], p.Upper[4] = 3, 2, 2
+	_, _, err = p.Solve()
+	require.Error(t, err)
+	p.Budget = 2.9
+	_, _, err = p.Solve()
+	require.Error(t, err)
+}
