@@ -7,7 +7,8 @@ import (
 )
 
 // octaves is how many ranges of a factor 2 an MLE tells gaps with a change apart by. The middle
-// one holds the first gap seen: gaps 4000 times longer and shorter have ranges of their own.
+// one holds the first gap seen: gaps from 1/4096 of it to 1024 times as long have ranges of their
+// own, longer ones share the last, and shorter ones the first.
 const octaves = 24
 
 // MLE is the maximum-likelihood estimate: the rate at which the gaps g after which polls found a

@@ -156,27 +156,23 @@ func TestGammaMoments(t *testing.T) {
 	})
 }
 
-// What was found of a page is forgotten by Reset, goes with its page, and is saved; what is no number
-// of polls or no rate is refused.
+// What was found of a page is forgotten by Reset, goes with its page, and is saved.
 func TestEvidenceOfPages(t *testing.T) {
 	t.Parallel()
-	for name, make := range map[string]func() Evidence{
-		"mle": func() Evidence { return new(MLE) }, "gamma": func() Evidence { return new(Gamma) },
-		"cho": func() Evidence { return new(Cho) }, "avrachenkov": func() Evidence { return new(Avrachenkov) },
-	} {
+	each(t, func(t *testing.T, make func() Evidence) {
 		m := make()
 		for range 3 {
 			m.Add()
 		}
 		fresh := m.Rate(0, 0.7)
-		require.InEpsilon(t, 0.7, fresh, 1e-6, name)
+		require.InEpsilon(t, 0.7, fresh, 1e-6)
 		for k := range 9 {
 			m.Observe(1, 1+float64(k), k%3 == 0, 0.7)
 			m.Observe(2, 2, true, 0.7)
 		}
-		require.Equal(t, fresh, m.Rate(0, 0.7), name)
+		require.Equal(t, fresh, m.Rate(0, 0.7))
 		learnt := m.Rate(1, 0.7)
-		require.NotEqual(t, fresh, learnt, name)
+		require.NotEqual(t, fresh, learnt)
 
 		load := func(slots int) (Evidence, error) {
 			d, to := codectest.Decoder(t, m.Encode), make()
@@ -184,19 +180,19 @@ func TestEvidenceOfPages(t *testing.T) {
 			return to, d.Done()
 		}
 		again, err := load(3)
-		require.NoError(t, err, name)
-		require.Equal(t, m, again, name)
+		require.NoError(t, err)
+		require.Equal(t, m, again)
 		_, err = load(2)
-		require.ErrorIs(t, err, codec.ErrCorrupt, name)
+		require.ErrorIs(t, err, codec.ErrCorrupt)
 
 		m.SetPage(0, m.Page(1))
-		require.Equal(t, learnt, m.Rate(0, 0.7), name)
+		require.Equal(t, learnt, m.Rate(0, 0.7))
 		m.Reset(1)
-		require.Equal(t, fresh, m.Rate(1, 0.7), name)
-		require.Equal(t, learnt, m.Rate(0, 0.7), name)
+		require.Equal(t, fresh, m.Rate(1, 0.7))
+		require.Equal(t, learnt, m.Rate(0, 0.7))
 		other := make()
 		other.Add()
 		other.SetPage(0, m.Page(2))
-		require.InEpsilon(t, m.Rate(2, 0.7), other.Rate(0, 0.7), 1e-6, name)
-	}
+		require.InEpsilon(t, m.Rate(2, 0.7), other.Rate(0, 0.7), 1e-6)
+	})
 }
