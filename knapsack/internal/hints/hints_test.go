@@ -174,7 +174,9 @@ func TestDecode(t *testing.T) {
 	got, err = load(new(Hints), 100)
 	require.NoError(t, err)
 	require.Equal(t, new(Hints), got)
-	_, err = load(good(), 200)
+	_, err = load(good(), 128)
+	require.NoError(t, err)
+	_, err = load(good(), 129)
 	require.ErrorIs(t, err, codec.ErrCorrupt)
 	for name, spoil := range map[string]func(h *Hints){
 		"count":  func(h *Hints) { h.sources[0].tally[0][1] = math.NaN() },
@@ -182,7 +184,9 @@ func TestDecode(t *testing.T) {
 		"twice":  func(h *Hints) { h.waiting[7] = append(h.waiting[7], hint{1, 3}) },
 		"source": func(h *Hints) { h.waiting[7][0].source = 3 }, // of 0 to 2
 		"time":   func(h *Hints) { h.waiting[7][0].at = math.Inf(1) },
-		"group":  func(h *Hints) { h.groups[9<<32] = new(tally) },
+		"none":   func(h *Hints) { h.waiting[7] = nil },
+		"group":  func(h *Hints) { h.groups[3<<32] = new(tally) },
+		"off":    func(h *Hints) { h.pending, h.waiting = nil, nil },
 		"slot":   func(h *Hints) { h.pending[1] |= 1 << 36; h.waiting[100] = []hint{{0, 1}} },
 	} {
 		h := good()
@@ -265,5 +269,74 @@ func TestSpans(t *testing.T) {
 	for span, want := range map[float64]int{0: 0, -1: 0, 3: oneCycle, 5.9: oneCycle, 6.1: oneCycle + 1, 2.9: oneCycle - 1, 13: oneCycle + 2,
 		1e9: buckets - 1, 1e-9: 0, 3.1 / 2048: 1, 2.9 / 2048: 0} {
 		require.Equal(t, want, s.bucket(span), "%v", span)
+	}
+}
+
+// A bucket by hand: 6 changes in 10 answers where all have 6 in 20, each with three of either kind
+// lent, and the others in proportion.
+func TestRatio(t *testing.T) {
+	t.Parallel()
+	x := table{3: {4, 6}, 5: {10, 0}}
+	require.InEpsilon(t, (6.+3)/(6+6)/((4.+3)/(14+6)), x.ratio(3), 1e-12)
+	require.InEpsilon(t, (0.+3)/(6+6)/((10.+3)/(14+6)), x.ratio(5), 1e-12)
+	require.EqualValues(t, 1, x.ratio(4))
+}
+
+// A source tells pages apart where changes have more than twice as many hints as the rest; others
+// do not count among the hints that tell.
+func TestTelling(t *testing.T) {
+	t.Parallel()
+	var h Hints
+	require.False(t, h.Led(0))
+	h.Add(0, 10, 1, 10.5)
+	h.sources[0].tally = tally{{1.1, 0.5}, {0.9, 1.5}} // 1/4 of the rest and 2.5/4 of the changes
+	h.sources[1].tally = tally{{1.1, 1}, {0.9, 1}}     // 1/4 and 2/4
+	require.True(t, h.Telling())
+	require.True(t, h.Led(0))
+	require.False(t, h.Led(1), "no hint")
+	require.True(t, h.sources[0].telling())
+	require.False(t, h.sources[1].telling())
+	const p = 0.2
+	yes, no := 0.625, 0.25
+	e := h.Evidence(0, NoGroup, at, p) // a hint of source 1 and none of source 0
+	require.InEpsilon(t, (1-yes)/2/(p*(1-yes)/2+(1-p)*(1-no)/4), e.All, 1e-12)
+	require.InEpsilon(t, (1-yes)/(p*(1-yes)+(1-p)*(1-no)), e.Telling, 1e-12)
+	require.Equal(t, e.Telling, e.Silent)
+	h.Add(0, 10, 0, 10.5)
+	e = h.Evidence(0, NoGroup, at, p)
+	require.InEpsilon(t, yes/(p*yes+(1-p)*no), e.Telling, 1e-12)
+	require.InEpsilon(t, yes/2/(p*yes/2+(1-p)*no/4), e.All, 1e-12)
+	h.sources[0].tally = h.sources[1].tally
+	require.False(t, h.Telling())
+	require.False(t, h.Led(0))
+	for _, unknown := range []int{-1, 2} {
+		precision, recall := h.Quality(unknown)
+		require.True(t, math.IsNaN(precision) && math.IsNaN(recall))
+	}
+	require.Empty(t, h.groups)
+	for _, likelihood := range []float64{0, math.NaN()} { // rounding may leave none
+		require.EqualValues(t, 1, bayes(p, likelihood, 1))
+		require.EqualValues(t, 1, bayes(p, 1, likelihood))
+	}
+}
+
+// What is known of a source by time fades as well, and a group is forgotten for all sources.
+func TestForget(t *testing.T) {
+	t.Parallel()
+	var h Hints
+	for from := range 3 {
+		answers(&h, 1, from, 4, true, true)
+		answers(&h, 1, from, 5, true, false)
+	}
+	require.Len(t, h.groups, 6)
+	h.ForgetGroup(4)
+	require.Len(t, h.groups, 3)
+	s := &h.sources[2]
+	k := at.since(hint{0, 10.5})
+	before := *s
+	answers(&h, 1, 0, NoGroup, false, true)
+	for c := range 2 {
+		require.InEpsilon(t, before.since[k][c]*(1-1.0/memory), s.since[k][c], 1e-12)
+		require.InEpsilon(t, before.age[k][c]*(1-1.0/memory), s.age[k][c], 1e-12)
 	}
 }
