@@ -245,3 +245,78 @@ func TestFew(t *testing.T) {
 		require.Equal(t, refusals, asked)
 	}
 }
+
+// To go through a tree allocates nothing once it has been done.
+func TestAscendAllocates(t *testing.T) {
+	var tree Tree
+	tree.Grow(100)
+	for s := range 100 {
+		tree.Set(s, float64(s*37%100))
+	}
+	all := func() { tree.Ascend(func(int) bool { return true }) }
+	all()
+	require.Zero(t, testing.AllocsPerRun(10, all))
+	tree.Grow(100)
+	require.Len(t, tree.key, 256, "128 leaves are enough")
+}
+
+// Of a class no more than a few sites are looked at: those that are out of range count, and so do
+// those that are no better than the best so far, of which the first to arrive is taken.
+func TestNearest(t *testing.T) {
+	t.Parallel()
+	const n, base = 3 * samples, 1 << 20
+	var x Shelves
+	x.GrowNodes(1)
+	x.GrowSites(n)
+	weight := make([]int64, n)
+	fill := func(w func(s int) int64) {
+		for s := range weight {
+			if weight[s] > 0 {
+				x.Remove(0, s, weight[s])
+			}
+		}
+		for s := range weight {
+			weight[s] = w(s)
+			x.Add(0, s, weight[s])
+		}
+	}
+	looks := func(find func(int, int64, []int64, func(int) bool) int, w int64) (site, looks int) {
+		x.find(0, 0)
+		x.Steps = 0
+		site = find(0, w, weight, nil)
+		return site, x.Steps - 1 // one to find the class
+	}
+	fill(func(s int) int64 { return base + int64(s) })
+	site, k := looks(x.Above, base-1)
+	require.Equal(t, 0, site)
+	require.Equal(t, samples, k, "all others are heavier")
+	site, k = looks(x.Below, base+100)
+	require.Equal(t, samples-1, site)
+	require.Equal(t, samples, k)
+	site, k = looks(x.Above, base+samples-1)
+	require.Equal(t, -1, site, "those that are looked at are too light")
+	require.Equal(t, samples, k)
+	site, _ = looks(x.Above, base+samples-2)
+	require.Equal(t, samples-1, site)
+	fill(func(int) int64 { return base })
+	for _, find := range []func(int, int64, []int64, func(int) bool) int{x.Above, x.Below} {
+		w := int64(base)
+		if find(0, w, weight, nil) < 0 {
+			w--
+		}
+		site, k = looks(find, w)
+		require.Equal(t, 0, site)
+		require.Equal(t, samples, k)
+	}
+	// A weight that stays in its class leaves the site where it is, for nothing.
+	x.Steps = 0
+	x.Change(0, 5, base, base+9)
+	require.Zero(t, x.Steps)
+	next := 0
+	x.All(0, func(site int) bool { require.Equal(t, next, site); next++; return true })
+	require.Equal(t, n, next)
+	x.Change(0, 5, base+9, 2*base)
+	weight[5] = 2 * base
+	site, _ = looks(x.Above, base)
+	require.Equal(t, 5, site)
+}
