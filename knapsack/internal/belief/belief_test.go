@@ -215,23 +215,24 @@ func TestValue(t *testing.T) {
 		var b Belief
 		p := drawPolled(t, &m, cycle)
 		gap := cycle * math.Exp(rapid.Float64Range(-8, 4).Draw(t, "log gap"))
+		counts := gap * rapid.Float64Range(0.3, 3).Draw(t, "factor") // but not for jumps
 		m.Unpack(&p, &b)
 		b.Inform(&prior)
 		current := 0.0 // after half the gap
 		for c := range b.w {
 			for k, w := range b.w[c] {
-				current += w * math.Exp(-m.Rate(float64(k))*gap/2)
+				current += w * math.Exp(-m.Rate(float64(k))*counts/2)
 			}
 		}
 		mean, square := 0.0, 0.0
 		for c, step := range stride {
 			stay := math.Exp(-gap / (cycle * switching[c]))
 			for k := step / 2; k < Cells; k += step {
-				v := gap * m.Rate(float64(k))
+				v := counts * m.Rate(float64(k))
 				y := -math.Expm1(-v)
 				jumped := y
 				if !worth.Chance {
-					y = h(v) * math.Pow(gap/v, float64(worth.Power))
+					y = h(v) * math.Pow(counts/v, float64(worth.Power))
 					jumped = y * (1 - current*math.Exp(-v/2)) / -math.Expm1(-v)
 				}
 				x, fresh := b.w[c][k]*stay, b.mass[c]*(1-stay)*float64(step)/Cells
@@ -239,7 +240,7 @@ func TestValue(t *testing.T) {
 				square += x*y*y + fresh*jumped*jumped
 			}
 		}
-		got, spread := m.Value(&p, gap, gap)
+		got, spread := m.Value(&p, gap, counts)
 		require.InEpsilon(t, mean, got, 5e-3)
 		require.InDelta(t, math.Sqrt(max(0, square-mean*mean)), spread, 5e-3*(mean+spread))
 	})
