@@ -7,6 +7,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/recrawl/recrawl/internal/codec"
+	"github.com/recrawl/recrawl/internal/codec/codectest"
 )
 
 // Buckets against lists of slots.
@@ -94,5 +97,49 @@ func TestBlocksGoBack(t *testing.T) {
 		}
 		require.Len(t, b.lists[0], blocks, "%d slots", b.Len(0))
 		require.Len(t, b.free, 2-blocks)
+	}
+}
+
+// What is in a bucket is saved in order; a slot that is in none, in two, in another one than it says or
+// unknown is refused.
+func TestBucketsSaved(t *testing.T) {
+	t.Parallel()
+	state := []uint16{1, 2, 0, 1, 2, 2} // the bucket after the slot's
+	in := func(slot int) bool { return slot != 2 }
+	b := NewBuckets(0, 2)
+	for slot := range state {
+		b.Reserve(slot)
+	}
+	for _, slot := range []int{5, 1, 3, 4, 0} {
+		b.Insert(int(state[slot])-1, slot)
+	}
+	require.True(t, b.Has(1, 1))
+	require.False(t, b.Has(0, 1))
+	require.False(t, b.Has(0, 2))
+	require.False(t, b.Has(1, 2))
+	require.Equal(t, 4*(cap(b.pool)+cap(b.pos)+cap(b.free)+cap(b.count))+2*24+4*(cap(b.lists[0])+cap(b.lists[1])), b.Bytes())
+	d := codectest.Decoder(t, b.Encode)
+	back := DecodeBuckets(d, state, 2, in)
+	require.NoError(t, d.Done())
+	for k := range 2 {
+		require.Equal(t, b.Len(k), back.Len(k))
+		for i := range b.Len(k) {
+			require.Equal(t, b.At(k, i), back.At(k, i))
+		}
+	}
+	for name, lists := range map[string][2][]uint32{
+		"in none": {{0, 3}, {1, 4}}, "twice": {{0, 3, 3}, {1, 4, 5}}, "in another": {{0, 3, 4}, {1, 5}},
+		"unknown": {{0, 3}, {1, 4, 5, 6}}, "not in": {{0, 2, 3}, {1, 4, 5}},
+	} {
+		d := codectest.Decoder(t, func(e *codec.Encoder) {
+			for _, list := range lists {
+				e.Uint32(uint32(len(list)))
+				for _, slot := range list {
+					e.Uint32(slot)
+				}
+			}
+		})
+		DecodeBuckets(d, state, 2, in)
+		require.ErrorIs(t, d.Done(), codec.ErrCorrupt, name)
 	}
 }

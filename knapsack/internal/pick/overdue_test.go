@@ -217,3 +217,51 @@ func TestForgedTournamentOfSome(t *testing.T) {
 	require.NoError(t, load([]int{7}, func(o *Overdue) { require.EqualValues(t, 6, o.winner[7]) }))
 	require.ErrorIs(t, load([]int{7}, func(o *Overdue) { o.winner[7], o.winner[3], o.winner[1] = None, 4, 0 }), codec.ErrCorrupt)
 }
+
+// By hand: who wins, and when that is over.
+func TestOvertaken(t *testing.T) {
+	t.Parallel()
+	o := NewOverdue(4)
+	for slot, x := range []float64{1, 2, 3, 3} {
+		o.Set(slot, x)
+		o.last[slot] = []float64{0, 5, 6, 6}[slot]
+	}
+	o.now = 6
+	o.rebuild(4)
+	require.Equal(t, []uint32{0, 2}, o.winner[2:])
+	require.Equal(t, []float64{10, math.Inf(1)}, o.until[2:], "1·t = 2·(t−5), and two alike")
+	require.EqualValues(t, 0, o.winner[1])
+	require.EqualValues(t, 9, o.until[1], "1·t = 3·(t−6)")
+	o.advance(8)
+	require.EqualValues(t, 0, o.winner[1])
+	o.advance(9)
+	require.EqualValues(t, 2, o.winner[1], "the faster one leads from then on")
+	require.EqualValues(t, 10, o.until[1])
+	require.EqualValues(t, 0, o.winner[2])
+	o.advance(10)
+	require.EqualValues(t, 1, o.winner[2])
+}
+
+// Room is made for a quarter more pages, so that the tree is laid out anew now and then only.
+func TestOverdueGrows(t *testing.T) {
+	t.Parallel()
+	o := NewOverdue(8)
+	o.Set(3, 1)
+	_, ok := o.Pick(1)
+	require.True(t, ok)
+	for slot := 8; slot < 13; slot++ {
+		o.Put(slot, 2)
+		require.Equal(t, map[bool]int{false: 11, true: 14}[slot >= 11], o.size, "slot %d", slot)
+		require.Zero(t, o.Frequency(slot))
+	}
+	require.NoError(t, reload(t, o))
+	o.Set(12, 5)
+	slot, ok := o.Pick(3)
+	require.True(t, ok)
+	require.Equal(t, 12, slot)
+	o.Put(12, 3)
+	o.Drop(12)
+	_, ok = o.Pick(4)
+	require.False(t, ok)
+	require.NoError(t, reload(t, o))
+}
