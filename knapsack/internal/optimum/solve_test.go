@@ -270,6 +270,7 @@ func requireOutlook(t *testing.T, costs, both []float64) {
 			require.Less(t, least, value)
 			require.Greater(t, most, value)
 			require.InEpsilon(t, polls, back, 1e-6, "objective %v", o)
+			require.Less(t, most, mean.Value(math.Pow(MostInput, farBudget)), "rounding may keep it from there")
 		}
 	}
 }
@@ -305,10 +306,35 @@ func TestOverflow(t *testing.T) {
 	require.NoError(t, err)
 	require.Greater(t, x[3], 2.0)
 	require.Equal(t, x[3], x[4])
-	p.Upper[2], p.Upper[3], p.Upper[4] = 3, 2, 2
+	p.Budget = 10 + 1.25 + 3 + 4*0.25
+	p.Upper[1] = math.Inf(1)
+	x, _, err = p.Solve()
+	require.NoError(t, err)
+	require.InDeltaSlice(t, []float64{5, 0.375, 3, 0.375, 0.375}, x, 1e-12)
+	p.Upper[1], p.Upper[2], p.Upper[3], p.Upper[4] = 1, 3, 2, 2
+	p.Budget = 24 + 1e-9
 	_, _, err = p.Solve()
 	require.Error(t, err)
 	p.Budget = 2.9
 	_, _, err = p.Solve()
 	require.Error(t, err)
+}
+
+// A page that is worth a little less than the best one is polled where its slope is the price, to all
+// digits: both are close to what the first poll is worth.
+func TestNextToTheTop(t *testing.T) {
+	t.Parallel()
+	const less, z = 0x1p-40, 27
+	price := Of(Freshness, false).Price(1, math.Log(z))
+	require.InEpsilon(t, -math.Expm1(-z), price.Mu(), 1e-15)
+	v := 1 / price.Frequency(1, 1-less, 0, math.Inf(1))
+	require.InEpsilon(t, (math.Exp(-z)-less)/(1-less), (1+v)*math.Exp(-v), 1e-9)
+	require.Equal(t, 0.125, price.Frequency(1, 1-4*less, 0.125, 9), "even the first poll is worth less")
+	v = 1 / price.Frequency(1, 1, 0, math.Inf(1))
+	require.InEpsilon(t, z, v-math.Log1p(v), 1e-12)
+	for _, weight := range []float64{0.7, 0.4} { // on either side of half the top
+		price = Of(Freshness, false).Price(1, math.Log(0.3))
+		v = 1 / price.Frequency(1, weight, 0, math.Inf(1))
+		require.InEpsilon(t, price.Mu()/weight, 1-(1+v)*math.Exp(-v), 1e-12)
+	}
 }
