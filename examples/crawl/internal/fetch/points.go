@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -100,12 +101,7 @@ func (p *points) ways(part int) []Point {
 		return h.Sum64()
 	}
 	others := slices.Clone(p.others)
-	slices.SortFunc(others, func(a, b Point) int {
-		if rank(a) < rank(b) {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(others, func(a, b Point) int { return cmp.Compare(rank(a), rank(b)) })
 	own := p.awake()
 	if len(own) == 0 {
 		own = slices.Clone(p.own)

@@ -14,7 +14,7 @@
 // # What a relay does
 //
 // It sends GET requests, as many at a time as it has turns for, and to public addresses only if its
-// access point is made with [fetch.Outside]. While its node is not sure that it is a member it sends
-// nothing: a node that was stopped for long must not send late what was asked of it before. Who was
-// left without an answer waits as long as that takes; see Hold of [fetch.Point].
+// access point is one of outside, see [fetch.ParsePoint]. While its node is not sure that it is a
+// member it sends nothing: a node that was stopped for long must not send late what was asked of it
+// before. Who was left without an answer waits as long as that takes; see Hold of [fetch.Point].
 package relay

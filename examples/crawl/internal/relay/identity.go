@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// An Identity is by what the others know a node.
+// An Identity is what the other nodes know a node by.
 type Identity struct {
 	// Key is the fingerprint of the public key, for the board.
 	Key  string

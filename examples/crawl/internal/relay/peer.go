@@ -112,7 +112,7 @@ func (p *Peer) RoundTrip(r *http.Request) (*http.Response, error) {
 		timeout = time.Duration(share * float64(time.Until(deadline)))
 	}
 	// A POST is not sent again by net/http, unless nothing was sent at all.
-	to := (&http.Request{Method: http.MethodPost, URL: &url.URL{Scheme: "https", Host: p.Address, Path: "/"}, Header: passed(r.Header)}).WithContext(ctx)
+	to := &http.Request{Method: http.MethodPost, URL: &url.URL{Scheme: "https", Host: p.Address, Path: "/"}, Header: passed(r.Header)}
 	to.Header.Set(targetHeader, r.URL.String())
 	to.Header.Set(timeoutHeader, timeout.String())
 	began := time.Now()
