@@ -146,6 +146,7 @@ func (s *Shard) records(ctx context.Context, from uint64, do func(seq uint64, re
 		patience = longest
 	}
 	for next := max(from, 1); next < s.own; {
+		before := next
 		err := s.e.messages(ctx, s.e.stream, jetstream.ConsumerConfig{
 			FilterSubjects: []string{s.subject("log")},
 			DeliverPolicy:  jetstream.DeliverByStartSequencePolicy, OptStartSeq: next,
@@ -159,7 +160,8 @@ func (s *Shard) records(ctx context.Context, from uint64, do func(seq uint64, re
 			next = seq + 1
 			return seq >= s.own || s.looks && next == s.own, nil
 		})
-		if err != nil && (s.e.server != nil || !errors.Is(err, errLost)) {
+		stuck := s.e.server != nil && next == before // nobody else will do better
+		if err != nil && (stuck || !errors.Is(err, errLost)) {
 			return err
 		}
 	}

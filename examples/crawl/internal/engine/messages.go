@@ -10,12 +10,11 @@ import (
 )
 
 const (
-	// heartbeat is how often a consumer says that it is there; after two of them it is lost.
-	heartbeat = time.Second
-	// expiry is how long a request for messages stands.
-	expiry = 5 * time.Second
+	// heartbeat is how often a consumer says that it is there; if two are missing it is lost. That of
+	// a server within the process is only busy.
+	heartbeat, heartbeatWithin = time.Second, 30 * time.Second
 	// inactive is the time after which a server forgets a consumer that nobody asks.
-	inactive = time.Minute
+	inactive = 2 * time.Minute
 )
 
 // errLost reports that messages cannot be had from a consumer any more.
@@ -37,7 +36,11 @@ func (e *Engine) messages(ctx context.Context, stream jetstream.Stream, cfg jets
 	if err != nil {
 		return err
 	}
-	it, err := consumer.Messages(jetstream.PullExpiry(expiry), jetstream.PullHeartbeat(heartbeat), jetstream.WithMessagesErrOnMissingHeartbeat(true))
+	beat := heartbeat
+	if e.server != nil {
+		beat = heartbeatWithin
+	}
+	it, err := consumer.Messages(jetstream.PullExpiry(2*beat), jetstream.PullHeartbeat(beat), jetstream.WithMessagesErrOnMissingHeartbeat(true))
 	if err != nil {
 		return fmt.Errorf("%w: %w", errLost, err)
 	}
