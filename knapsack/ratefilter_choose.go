@@ -15,12 +15,12 @@ const (
 	// pricePace is by how much of the distance, in log, the price moves to the index of the page
 	// chosen: it averages over 100 polls.
 	pricePace = 0.01
-	// What is thought of all pages moves, and so do their indices: in a sweep over all pages, fewSweep of
-	// them at each Next, those are looked for that will be above lateBy of the level by the time that
-	// the queue looks at them. There are up to sweepMore more the larger the part of them is that is,
-	// an average over lateOver pages; mostSweep at most. Of a web of few pages there are more, smallSweep
-	// in as many calls as it has pages: with 4 at each Next of 1500 pages the worst choices in
-	// TestRateFilterIsNearlyExact are worth .970 of the best, and with 10 .980.
+	// What is thought of all pages moves, and so do their indices. A sweep over all pages looks at
+	// fewSweep of them at each Next. It finds those that are late: above lateBy times the level by the
+	// time that the queue looks at them. The more of the pages are late, by an average over lateOver of
+	// them, the more it looks at: sweepMore more if all are, but mostSweep at most. A small web is swept
+	// faster, smallSweep pages in as many calls as there are pages: with 4 at each Next of 1500 pages the
+	// worst choices in TestRateFilterIsNearlyExact are worth .970 of the best, and with 10 .980.
 	fewSweep, mostSweep, smallSweep = 4, 24, 15_000
 	sweepMore, lateBy, lateOver     = 8, 1.03, 64
 	// courtesy: every so many polls one goes to a page of which patience is over, if there is any,

@@ -1,9 +1,10 @@
 package census
 
 import (
+	"math"
+
 	"github.com/recrawl/recrawl/internal/codec"
 	"github.com/recrawl/recrawl/knapsack/internal/fast"
-	"math"
 )
 
 // A Calibration learns by how much probabilities of change are too high or too low, from what
