@@ -390,6 +390,8 @@ func TestRateFilterRejectsContradictions(t *testing.T) {
 		require.NoError(t, f.SetWeight(1, 2))
 		require.NoError(t, f.SetInterval(1, 1, 200))
 		require.NoError(t, f.Signal(1, 0, 200))
+		require.NoError(t, f.SetCost(2, 3))
+		require.NoError(t, f.Remove(8))
 		return f
 	}
 	require.NoError(t, new(RateFilter).UnmarshalBinary(saved(t, good())))
@@ -405,6 +407,9 @@ func TestRateFilterRejectsContradictions(t *testing.T) {
 		"group":     func(f *RateFilter) { f.queue.AddGroup() },
 		"weight":    func(f *RateFilter) { f.weights[0] = -1 },
 		"weights":   func(f *RateFilter) { f.weights = f.weights[1:] },
+		"cost":      func(f *RateFilter) { f.costs[1] = 0 },
+		"no page":   func(f *RateFilter) { f.costs[8] = 1 },
+		"costs":     func(f *RateFilter) { f.costs = f.costs[1:] },
 		"interval":  func(f *RateFilter) { f.limits.SetInterval(0, math.NaN(), 1, 9) },
 		"census":    func(f *RateFilter) { f.census = census.Census{} },
 		"factor":    func(f *RateFilter) { f.common = factor.Factor{}; f.common.Add(1, math.Inf(1), 1, 1, 1, 9) },
