@@ -2,6 +2,7 @@ package webenv
 
 import (
 	"encoding"
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -48,8 +49,13 @@ func reached(env Env, page int) float64 {
 func outcomes(env saver) any {
 	var found []float64
 	for k := range 8 * min(env.Len(), 10) {
-		page := k % env.Len()
-		since, _ := env.Poll(page, reached(env, page)+float64(k%3)/2)
+		page, step := k%env.Len(), float64(k%3)/2
+		latest := math.MaxFloat64
+		if b, ok := env.(*burstyEnv); ok { // a poll takes as long as there are stays before it
+			step = min(step, 1000*min(b.cfg.QuietStay, b.cfg.ActiveStay))
+			latest = b.cfg.latest()
+		}
+		since, _ := env.Poll(page, min(reached(env, page)+step, latest))
 		found = append(found, since)
 	}
 	return found
