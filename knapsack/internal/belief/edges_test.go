@@ -84,6 +84,35 @@ func TestSlideAndStretch(t *testing.T) {
 	}
 }
 
+// By hypothesis, too, but within the cells of each class.
+func TestSlidePriorByHand(t *testing.T) {
+	t.Parallel()
+	for by := -6; by <= 6; by++ {
+		var p, want Prior
+		for c, k := range Hypothesis {
+			p[c][k] = float64(1 + k + 100*c)
+			first, last := stride[c]/2, Cells-stride[c]+stride[c]/2
+			want[c][max(first, min(last, k+4*by))] += p[c][k]
+		}
+		p.Slide(by)
+		require.Equal(t, want, p, "by %d", by)
+	}
+}
+
+// The worth of a page whose belief is of another grid is that of the belief that follows it.
+func TestValueFollows(t *testing.T) {
+	t.Parallel()
+	m := begun(1)
+	m.moves = 2
+	p, followed := ramp(), ramp()
+	var b Belief
+	m.Unpack(&followed, &b)
+	want, wantSpread := m.Value(&followed, 0.3, 0.4)
+	got, spread := m.Value(&p, 0.3, 0.4)
+	require.Equal(t, want, got)
+	require.Equal(t, wantSpread, spread)
+}
+
 // A belief that comes from another grid is interpolated between cells of its class.
 func TestAdoptBetweenCells(t *testing.T) {
 	t.Parallel()
