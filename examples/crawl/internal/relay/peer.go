@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"bufio"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -45,11 +46,6 @@ type Peer struct {
 	last time.Duration
 }
 
-// unreached is an error of a connection that was never there.
-type unreached struct{ error }
-
-func (u unreached) Unwrap() error { return u.error }
-
 // NewPeer returns the relay at an address, which must have a key. Close it when its node is gone.
 func NewPeer(id *Identity, address, key string) *Peer {
 	p := &Peer{Address: address, Key: key}
@@ -62,12 +58,35 @@ func NewPeer(id *Identity, address, key string) *Peer {
 			defer cancel()
 			c, err := dialer.DialContext(ctx, network, address)
 			if err != nil {
-				return nil, unreached{err}
+				return nil, err
+			}
+			if err := greet(c); err != nil {
+				_ = c.Close()
+				return nil, err
 			}
 			return c, nil
 		},
 	}
 	return p
+}
+
+// greet has the relay answer something. In TLS 1.3 the end that connects does not learn by the
+// handshake whether the other one takes its key.
+func greet(c net.Conn) error {
+	hello, err := http.NewRequest(http.MethodHead, "https://relay/", nil)
+	if err != nil {
+		return err
+	}
+	_ = c.SetDeadline(time.Now().Add(reach))
+	if err := hello.Write(c); err != nil {
+		return err
+	}
+	resp, err := http.ReadResponse(bufio.NewReader(c), hello)
+	if err != nil {
+		return err
+	}
+	_ = resp.Body.Close()
+	return c.SetDeadline(time.Time{})
 }
 
 // Close ends all requests under way.
@@ -115,16 +134,19 @@ func (p *Peer) RoundTrip(r *http.Request) (*http.Response, error) {
 	to := &http.Request{Method: http.MethodPost, URL: &url.URL{Scheme: "https", Host: p.Address, Path: "/"}, Header: passed(r.Header)}
 	to.Header.Set(targetHeader, r.URL.String())
 	to.Header.Set(timeoutHeader, timeout.String())
-	began := time.Now()
+	began, connected := time.Now(), false
 	to = to.WithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) {
 		fetch.Reached(ctx, time.Since(began))
+		connected = true
 	}}))
 	resp, err := p.transport.RoundTrip(to)
 	if err != nil {
+		abandoned := ctx.Err() != nil
 		end()
-		var not unreached
-		if errors.As(err, &not) {
-			p.reached(false)
+		if !connected { // so nothing was sent
+			if !abandoned {
+				p.reached(false)
+			}
 			return nil, fmt.Errorf("%w: %s: %w", fetch.ErrRefused, p.Address, err)
 		}
 		return nil, fmt.Errorf("%w: %s: %w", fetch.ErrLost, p.Address, err)

@@ -182,7 +182,7 @@ func TestMembersOnly(t *testing.T) {
 	web := hosts(t)
 	n := newNode(t, &b, plain(), 0)
 	_, _, err := get(t, n.peer(t, newMember(t, &other)), web.URL+"/echo", 10*time.Second)
-	require.Error(t, err)
+	require.ErrorIs(t, err, fetch.ErrRefused) // so that the host need not wait
 	require.NotContains(t, err.Error(), web.URL)
 	// Without a key, and in plain text.
 	bare := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
@@ -295,4 +295,10 @@ func TestGone(t *testing.T) {
 	require.ErrorIs(t, err, fetch.ErrRefused)
 	require.Less(t, time.Since(began), 10*reach)
 	require.False(t, errors.Is(err, fetch.ErrLost))
+	// Who asked gives it up before there is a connection: the relay is not to blame, and nothing was sent.
+	p = NewPeer(id, mute.Addr().String(), n.identity.Key)
+	time.AfterFunc(reach/8, p.Close)
+	_, _, err = get(t, p, web.URL+"/echo", time.Minute)
+	require.ErrorIs(t, err, fetch.ErrRefused)
+	require.Zero(t, p.last)
 }
