@@ -530,6 +530,6 @@ func (p *Packer) measure(elapsed float64) {
 		p.measured = min(p.measured+1, volatilityCalls)
 		p.volatility += (sum/float64(nodes) - p.volatility) / float64(p.measured+1)
 	} else if elapsed > 0 {
-		p.volatility *= max(0, 1-elapsed/calmTime)
+		p.volatility *= max(0, 1-float64(elapsed/calmTime))
 	}
 }

@@ -73,8 +73,21 @@ func (q *resource) value(u int64) float64 {
 func (q *resource) follow(x float64) {
 	if q.fixed == 0 && x > 0 {
 		// The least exponent for which an int64 holds the scale exactly enough.
-		q.exp, q.known = max(int(math.Floor(math.Log10(x)))+1-digits, leastExp), true
+		q.exp, q.known = max(decade(x)+1-digits, leastExp), true
 	}
+}
+
+// decade returns the greatest k with 10^k ≤ x. The logarithm alone may be off by one, and that in
+// other places on other processors.
+func decade(x float64) int {
+	k := int(math.Floor(math.Log10(x)))
+	for x < math.Pow10(k) {
+		k--
+	}
+	for x >= math.Pow10(k+1) {
+		k++
+	}
+	return k
 }
 
 // adopt makes the quantum of a further resource suit a need. What is told before any capacity may

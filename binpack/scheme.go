@@ -260,7 +260,7 @@ func (s *Scheme) Loads(dst []float64) []float64 {
 		dst = append(dst, 0)
 	}
 	for i, b := range s.bin {
-		dst[at+b] += float64(s.weight[i]) * s.quantum
+		dst[at+b] += float64(float64(s.weight[i]) * s.quantum)
 	}
 	return dst
 }

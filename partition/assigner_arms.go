@@ -75,7 +75,7 @@ func (a *Assigner) certain(slowness, window float64) float64 {
 	}
 	// An average with weights that fall by 1/window has the variance of 2·window values.
 	doubt := tuned.doubt * a.relative.variance() / (2 * window)
-	return 1 + d*(float64(d*d)/(float64(d*d)+doubt))
+	return 1 + float64(d*(float64(d*d)/(float64(d*d)+doubt)))
 }
 
 // own returns a duration over the slowness, alone, as a site is to remember it. While sites leave

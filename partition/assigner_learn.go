@@ -1,6 +1,10 @@
 package partition
 
-import "math"
+import (
+	"math"
+
+	"github.com/recrawl/recrawl/internal/portable"
+)
 
 const (
 	longest    = 1e15 // duration; its square fits a float32
@@ -142,7 +146,7 @@ func (a *Assigner) standardised(residual, mean, sigma float64) float64 {
 	z := residual / sigma
 	if z > 0 && mean > 0 && sigma > 0 && a.relative.skewed() {
 		c := sigma / mean
-		z = max(0, min(z, 3/c*(math.Cbrt(1+residual/mean)-1+float64(c*c)/9)))
+		z = max(0, min(z, 3/c*(portable.Cbrt(1+residual/mean)-1+float64(c*c)/9)))
 	}
 	return z
 }

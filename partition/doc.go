@@ -42,7 +42,6 @@
 //
 // Nothing here fetches, reads a clock, starts a goroutine or logs. Randomness comes from
 // the source passed in; the same source gives the same run. Every type can be saved in the
-// middle of a run and continues bit for bit, in the same build on the same kind of processor, if
-// the source is a PCG or a ChaCha8 of math/rand/v2. An error changes nothing. No type is safe
-// for concurrent use.
+// middle of a run and continues bit for bit, on any processor, if the source is a PCG or a ChaCha8
+// of math/rand/v2. An error changes nothing. No type is safe for concurrent use.
 package partition

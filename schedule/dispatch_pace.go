@@ -1,6 +1,10 @@
 package schedule
 
-import "math"
+import (
+	"math"
+
+	"github.com/recrawl/recrawl/internal/portable"
+)
 
 // A pace is the time that sites took beside the time predicted for them.
 type pace struct{ actual, planned float64 }
@@ -40,7 +44,7 @@ func (d *Dispatcher) patience() float64 {
 	if d.cfg.Patience != 0 {
 		return d.cfg.Patience
 	}
-	return max(leastPatience, math.Exp(patienceSpreads*d.misses.spread()))
+	return max(leastPatience, portable.Exp(patienceSpreads*d.misses.spread()))
 }
 
 // leastKept is the least share of a pace that one site leaves, however long it is.
@@ -54,10 +58,10 @@ func (d *Dispatcher) learn(client int, spent float64) {
 	c := &d.client[client]
 	spent = min(max(0, spent-d.begins(client)), math.MaxFloat64) // times may lie far apart
 	predicted := d.duration(c.holds, client)
-	miss := min(mostMiss, math.Abs(math.Log(spent/predicted/d.paceOf(client, c.pace))))
+	miss := min(mostMiss, math.Abs(portable.Log(spent/predicted/d.paceOf(client, c.pace))))
 	d.misses.squares += float64(miss * miss)
 	d.misses.count++
-	c.pace.add(spent, predicted, max(leastKept, math.Exp(-predicted/(paceMemory*d.typical))))
+	c.pace.add(spent, predicted, max(leastKept, portable.Exp(-predicted/(paceMemory*d.typical))))
 	d.all.add(spent, predicted, 1)
 }
 

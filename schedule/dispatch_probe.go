@@ -3,6 +3,8 @@ package schedule
 import (
 	"math"
 	"slices"
+
+	"github.com/recrawl/recrawl/internal/portable"
 )
 
 // Where one site decides when the crawl ends, what counts is whether the client that gets
@@ -66,13 +68,13 @@ func (d *Dispatcher) planProbes() {
 		if j == owner {
 			continue
 		}
-		behind := math.Log(d.duration(site, j) / longest)
+		behind := portable.Log(d.duration(site, j) / longest)
 		cost, most := 0.0, 0.0
 		for k := 1; k <= mostProbes && 2*k < len(durations); k++ {
 			cost += durations[2*k-1] // two clients take the shortest in turn
 			s := tau * math.Sqrt(2/(1+(sigma/tau)*(sigma/tau)/float64(k)))
 			x := behind / s
-			gain := longest*s*(math.Exp(-x*x/2)/math.Sqrt(2*math.Pi)-x*math.Erfc(x/math.Sqrt2)/2) - cost
+			gain := float64(longest*s*portable.Loss(x)) - cost
 			if gain > most {
 				most = gain
 				d.client[j].probes = k + 1

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -60,10 +59,8 @@ func goldenProblems() (names []string, problems []*schedule.Problem) {
 		add("identical "+tag, ok(schedule.NewIdentical(sizes, size.m)))
 		add("uniform "+tag, ok(schedule.NewUniform(reals, units)))
 		add("uniform with starts "+tag, ok(ok(schedule.NewUniform(sizes, units)).WithStarts(starts, units)))
-		if runtime.GOARCH == "amd64" { // the simplex method's path depends on fused multiplications elsewhere
-			add("unrelated "+tag, ok(schedule.NewUnrelated(rows)))
-			add("unrelated with starts "+tag, ok(ok(schedule.NewUnrelated(rows)).WithStarts(starts, units)))
-		}
+		add("unrelated "+tag, ok(schedule.NewUnrelated(rows)))
+		add("unrelated with starts "+tag, ok(ok(schedule.NewUnrelated(rows)).WithStarts(starts, units)))
 	}
 	return names, problems
 }
@@ -114,9 +111,7 @@ func TestGoldenPlans(t *testing.T) {
 			result(fmt.Sprintf("Replan moves %d", r.Moved), r)
 		}
 	}
-	if runtime.GOARCH == "amd64" {
-		golden.Check(t, "plans.golden", b.String())
-	}
+	golden.Check(t, "plans.golden", b.String())
 }
 
 // TestGoldenBatches pins the paper's heuristic in all its variants.
@@ -195,9 +190,7 @@ func TestGoldenDispatch(t *testing.T) {
 			}
 		}
 	}
-	if runtime.GOARCH == "amd64" {
-		golden.Check(t, "dispatch.golden", b.String())
-	}
+	golden.Check(t, "dispatch.golden", b.String())
 }
 
 // TestGoldenPredictions pins the predictions of durations and the scores of the methods.

@@ -67,14 +67,14 @@ func (t *track) predict(m method) float64 {
 		if t.runs == 1 {
 			return last
 		}
-		return last/2 + t.recent[(t.runs-2)%medianWindow]/2
+		return float64(last/2) + float64(t.recent[(t.runs-2)%medianWindow]/2)
 	case byEWMA:
 		return t.ewma
 	case byMedian:
 		k := min(t.runs, medianWindow)
 		sorted := t.recent
 		slices.Sort(sorted[:k])
-		return sorted[(k-1)/2]/2 + sorted[k/2]/2
+		return float64(sorted[(k-1)/2]/2) + float64(sorted[k/2]/2)
 	case byHolt:
 		return max(t.level+t.trend, last*holtFloor)
 	default:

@@ -107,7 +107,7 @@ func (r Result) Gap() float64 {
 
 // proved reports whether a makespan is optimal given a lower bound.
 func (p *Problem) proved(makespan, lower float64) bool {
-	return makespan-lower <= tolerance*makespan+2*p.grid.Rounding
+	return makespan-lower <= float64(tolerance*makespan)+float64(2*p.grid.Rounding)
 }
 
 // CheckResult returns an error unless the result is consistent: its plan passes Check and
@@ -136,7 +136,7 @@ func (p *Problem) CheckResult(r Result) error {
 		}
 		least = min(least, p.Makespan(all))
 	}
-	if r.Lower > least*(1+0x1p-50*float64(p.n)) {
+	if r.Lower > least*(1+float64(0x1p-50*float64(p.n))) {
 		return fmt.Errorf("%w: lower bound %v, but a plan has makespan %v", ErrPlan, r.Lower, least)
 	}
 	return nil

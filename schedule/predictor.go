@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/recrawl/recrawl/internal/ids"
+	"github.com/recrawl/recrawl/internal/portable"
 )
 
 // A Prediction is the predicted duration of a site's next run.
@@ -123,9 +124,9 @@ func (e *DurationPredictor) Observe(site int, duration float64) error {
 // logRatio is ln(a/b), also where a/b is no longer a number.
 func logRatio(a, b float64) float64 {
 	if r := a / b; r > 0 && !math.IsInf(r, 1) {
-		return math.Log(r)
+		return portable.Log(r)
 	}
-	return math.Log(a) - math.Log(b)
+	return portable.Log(a) - portable.Log(b)
 }
 
 // touch notes that the sum of a slot's block is no longer right.
@@ -178,11 +179,11 @@ func (e *DurationPredictor) Predict(site int) (Prediction, error) {
 	best, spread := e.best(), 0.0
 	if e.scored > 0 {
 		all := e.square[best] / float64(e.scored)
-		spread = math.Sqrt((priorRuns*all + t.square[best]) / (priorRuns + float64(t.scored)))
+		spread = math.Sqrt((float64(priorRuns*all) + t.square[best]) / (priorRuns + float64(t.scored)))
 	}
 	mean := t.predict(best)
 	// The spread is one of logarithms: that of a lognormal factor.
-	return Prediction{Mean: mean, SD: mean * math.Sqrt(math.Expm1(min(spread*spread, mostVariance))), Runs: t.runs, Method: methodNames[best]}, nil
+	return Prediction{Mean: mean, SD: mean * math.Sqrt(portable.Expm1(min(spread*spread, mostVariance))), Runs: t.runs, Method: methodNames[best]}, nil
 }
 
 // mostVariance keeps the standard deviation of a prediction finite: e^50 times the mean.

@@ -49,7 +49,7 @@ func Invert(a []float64, n int, least float64, spend func(steps int) bool) bool 
 			row[k] = 0
 			steps += n
 			for c := range row {
-				row[c] -= f * top[c]
+				row[c] -= float64(f * top[c])
 			}
 		}
 		if spend != nil && spend(steps) {

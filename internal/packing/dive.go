@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"github.com/recrawl/recrawl/internal/portable"
 )
 
 // dive looks for a packing into target bins by fixing patterns of the linear programme. Random
@@ -90,7 +92,7 @@ func (s *solver) fix(left []int, waste int64, random bool) (fixed []pattern) {
 		score := x
 		if random {
 			// The largest of these is k with probability x²/Σx².
-			score = math.Pow(s.rng.Float64(), 1/(x*x))
+			score = portable.Log(s.rng.Float64()) / (x * x)
 		}
 		parts = append(parts, part{k, score})
 	}

@@ -107,7 +107,7 @@ func newMaster(w []int64, count []int, c int64, e effort) *master {
 // perturb draws the perturbation anew, of one to two times the scale.
 func (s *master) perturb(scale float64) {
 	for j := range s.noise {
-		s.noise[j] = scale * (1 + s.rng.Float64())
+		s.noise[j] = scale * (1 + float64(s.rng.Float64()))
 	}
 }
 
@@ -154,7 +154,7 @@ func (s *master) duals() {
 	for i, k := range s.basis {
 		if c := s.costOf(k); c != 0 {
 			for j, v := range s.inverse[i*s.m : (i+1)*s.m] {
-				s.dual[j] += c * v
+				s.dual[j] += float64(c * v)
 			}
 		}
 	}
@@ -164,7 +164,7 @@ func (s *master) duals() {
 func (s *master) reducedCost(k int) float64 {
 	r := s.costOf(k)
 	for _, e := range s.columns[k].pattern {
-		r -= s.dual[e.kind] * float64(e.count)
+		r -= float64(s.dual[e.kind] * float64(e.count))
 	}
 	return r
 }
@@ -173,7 +173,7 @@ func (s *master) reducedCost(k int) float64 {
 func (s *master) bound() float64 {
 	z := 0.0
 	for j, d := range s.demand {
-		z += float64(d) * s.dual[j]
+		z += float64(float64(d) * s.dual[j])
 	}
 	return z
 }
@@ -201,16 +201,16 @@ func (s *master) pivot(k, r int) {
 		other := s.inverse[i*m:][:len(row)]
 		if 4*len(s.filled) < m {
 			for _, j := range s.filled {
-				other[j] -= d * row[j]
+				other[j] -= float64(d * row[j])
 			}
 		} else {
 			subtract(other, d, row)
 		}
-		s.x[i] -= d * step
+		s.x[i] -= float64(d * step)
 	}
 	s.x[r] = step
 	for j, v := range row {
-		s.dual[j] += cost * v
+		s.dual[j] += float64(cost * v)
 	}
 	s.basic[s.basis[r]] = false
 	s.basic[k] = true
@@ -231,13 +231,13 @@ func subtract(y []float64, d float64, x []float64) {
 	k := 0
 	for ; k < len(x)-3; k += 4 {
 		a, b := y[k:k+4:k+4], x[k:k+4:k+4]
-		a[0] -= d * b[0]
-		a[1] -= d * b[1]
-		a[2] -= d * b[2]
-		a[3] -= d * b[3]
+		a[0] -= float64(d * b[0])
+		a[1] -= float64(d * b[1])
+		a[2] -= float64(d * b[2])
+		a[3] -= float64(d * b[3])
 	}
 	for ; k < len(x); k++ {
-		y[k] -= d * x[k]
+		y[k] -= float64(d * x[k])
 	}
 }
 
@@ -247,7 +247,7 @@ func (s *master) direction(k int) {
 		row := s.inverse[i*s.m : (i+1)*s.m]
 		v := 0.0
 		for _, e := range s.columns[k].pattern {
-			v += row[e.kind] * float64(e.count)
+			v += float64(row[e.kind] * float64(e.count))
 		}
 		if math.Abs(v) < nothing {
 			v = 0
@@ -266,7 +266,7 @@ func (s *master) drift() float64 {
 	worst := 0.0
 	for i, k := range s.basis {
 		for _, e := range s.columns[k].pattern {
-			left[e.kind] -= s.x[i] * float64(e.count)
+			left[e.kind] -= float64(s.x[i] * float64(e.count))
 		}
 		worst = max(worst, math.Abs(s.reducedCost(k)))
 	}
@@ -352,7 +352,7 @@ func (s *master) setDemand(ctx context.Context, demand []int) {
 			}
 			alpha := 0.0
 			for _, e := range s.columns[k].pattern {
-				alpha -= row[e.kind] * float64(e.count)
+				alpha -= float64(row[e.kind] * float64(e.count))
 			}
 			if alpha < noPivot {
 				continue

@@ -70,7 +70,7 @@ func (p *pricer) read(s *master) ([]pattern, float64) {
 		w, v := int(s.w[j]), s.dual[j]
 		b := start{k: k}
 		for t := 1; t <= s.demand[j] && t*w <= int(s.c); t++ {
-			if x := float64(t)*v + p.table[(k+1)*size+int(s.c)-t*w]; x > b.value {
+			if x := float64(float64(t)*v) + p.table[(k+1)*size+int(s.c)-t*w]; x > b.value {
 				b.t, b.value = t, x
 			}
 		}
@@ -105,7 +105,7 @@ func (p *pricer) trace(s *master, k, t int) pattern {
 		t = 0
 		best := p.table[(k+1)*size+room]
 		for n := 1; n <= s.demand[j] && n*w <= room; n++ {
-			if x := float64(n)*v + p.table[(k+1)*size+room-n*w]; x > best {
+			if x := float64(float64(n)*v) + p.table[(k+1)*size+room-n*w]; x > best {
 				t, best = n, x
 			}
 		}
@@ -149,7 +149,7 @@ func (p *pricer) branch(s *master, k int, room int64, value float64, path patter
 			return
 		}
 		for t := min(int64(s.demand[j]), room/s.w[j]); t > 0; t-- {
-			p.branch(s, k+1, room-t*s.w[j], value+float64(t)*s.dual[j], append(path, entry{j, int32(t)}), found, best)
+			p.branch(s, k+1, room-t*s.w[j], value+float64(float64(t)*s.dual[j]), append(path, entry{j, int32(t)}), found, best)
 		}
 	}
 }

@@ -64,7 +64,7 @@ func newCover(ctx context.Context, n int, sets [][]int32, rng *rand.Rand) *cover
 		c.alive = append(c.alive, int32(k))
 		c.first[k+1] = c.first[k] + int32(len(s))
 		for range s {
-			c.odds = append(c.odds, .5+rng.Float64())
+			c.odds = append(c.odds, .5+float64(rng.Float64()))
 		}
 	}
 	c.settle(ctx, firstLeast, firstSteps, firstSettled)
@@ -110,7 +110,7 @@ func (c *cover) pass() (change float64) {
 		c.share[k] = share
 		for e, i := range c.sets[k] {
 			others := against / max(c.sum[i]-odds[e], 1/farOdds)
-			odds[e] = damping*odds[e] + (1-damping)*min(1/others, farOdds)
+			odds[e] = float64(damping*odds[e]) + float64((1-damping)*min(1/others, farOdds))
 		}
 	}
 	return change
@@ -144,7 +144,7 @@ func (c *cover) try(ctx context.Context, rng *rand.Rand) []int32 {
 func (c *cover) choose(rng *rand.Rand) {
 	c.best = append(c.best[:0], c.alive...)
 	for _, k := range c.best {
-		c.noisy[k] = c.share[k] * (1 + noise*rng.Float64())
+		c.noisy[k] = c.share[k] * (1 + float64(noise*rng.Float64()))
 	}
 	slices.SortStableFunc(c.best, func(a, b int32) int { return cmp.Compare(c.noisy[b], c.noisy[a]) })
 	least := max(int(float64(c.left)*choices), 1)

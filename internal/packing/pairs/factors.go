@@ -236,7 +236,7 @@ func (f *factors) eliminate(place int32, column func(int32) ([]int32, float64)) 
 			if x[i] == 0 && f.step[i] < 0 {
 				f.touched = append(f.touched, i)
 			}
-			x[i] -= value[e] * t
+			x[i] -= float64(value[e] * t)
 		}
 	}
 	largest := 0.0
@@ -293,7 +293,7 @@ func (f *factors) solve(x []float64, first int, out []float64) {
 		}
 		value := f.lower.value[a:b]
 		for e, i := range f.lower.index[a:b] {
-			x[i] -= value[e] * t
+			x[i] -= float64(value[e] * t)
 		}
 	}
 	for k := f.m - 1; k >= 0; k-- {
@@ -309,7 +309,7 @@ func (f *factors) solve(x []float64, first int, out []float64) {
 		a, b := f.upper.start[k], f.upper.start[k+1]
 		value := f.upper.value[a:b]
 		for e, i := range f.upper.index[a:b] {
-			x[i] -= value[e] * t
+			x[i] -= float64(value[e] * t)
 		}
 	}
 	for k := range f.etas.len() {
@@ -322,7 +322,7 @@ func (f *factors) solve(x []float64, first int, out []float64) {
 		t /= value[0]
 		out[p] = t
 		for e, i := range index[1:] {
-			out[i] -= value[e+1] * t
+			out[i] -= float64(value[e+1] * t)
 		}
 	}
 }
@@ -334,7 +334,7 @@ func (f *factors) backward(c, y []float64) {
 		p := index[0]
 		t := c[p]
 		for e, i := range index[1:] {
-			t -= value[e+1] * c[i]
+			t -= float64(value[e+1] * c[i])
 		}
 		c[p] = t / value[0]
 	}
@@ -343,7 +343,7 @@ func (f *factors) backward(c, y []float64) {
 		a, b := f.upper.start[k], f.upper.start[k+1]
 		value := f.upper.value[a:b]
 		for e, i := range f.upper.index[a:b] {
-			t -= value[e] * y[i]
+			t -= float64(value[e] * y[i])
 		}
 		y[f.row[k]] = t / f.diag[k]
 	}
@@ -355,7 +355,7 @@ func (f *factors) backward(c, y []float64) {
 		t := y[f.row[k]]
 		value := f.lower.value[a:b]
 		for e, i := range f.lower.index[a:b] {
-			t -= value[e] * y[i]
+			t -= float64(value[e] * y[i])
 		}
 		y[f.row[k]] = t
 	}

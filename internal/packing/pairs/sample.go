@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sort"
+
+	"github.com/recrawl/recrawl/internal/portable"
 )
 
 // spread is a distribution over the patterns of a load in the window: the one of the greatest entropy
@@ -33,7 +35,6 @@ type spread struct {
 const (
 	firstFactor  = .01 // small, so that patterns of few items weigh most at first
 	plainSteps   = 6
-	plainPower   = .5
 	newtonSteps  = 15
 	newtonRidge  = 1e-3 // added to the diagonal: what no drawn pattern holds moves little
 	newtonReach  = 2    // the most change of a logarithm in a step
@@ -67,7 +68,7 @@ func (d *spread) fill(ctx context.Context) bool {
 		copy(row, below)
 		up, t := row[w:], d.t[i]
 		for r, x := range below[:len(up)] {
-			up[r] += x * t
+			up[r] += float64(x * t)
 		}
 	}
 	total := 0.0
@@ -87,8 +88,8 @@ func (d *spread) fill(ctx context.Context) bool {
 		t, up := d.t[i], d.above[d.w[i]:]
 		sum := 0.0
 		for r, x := range d.table[i*d.size:][:len(up)] {
-			sum += x * up[r]
-			d.above[r] += up[r] * t
+			sum += float64(x * up[r])
+			d.above[r] += float64(up[r] * t)
 		}
 		d.use[i] = sum * t / total * d.bins
 	}
@@ -121,10 +122,10 @@ func (d *spread) draw(rng *rand.Rand) []int32 {
 	return p
 }
 
-// plain moves each factor towards a use of 1.
+// plain moves each factor half the way to a use of 1, by its logarithm.
 func (d *spread) plain() {
 	for i, u := range d.use {
-		d.t[i] *= math.Pow(max(u, 1e-6), -plainPower)
+		d.t[i] /= math.Sqrt(max(u, 1e-6))
 	}
 }
 
@@ -144,7 +145,7 @@ func (d *spread) newton(ctx context.Context, drawn [][]int32) {
 	for i, u := range d.use {
 		rest[i] = 1 - u
 		dir[i] = rest[i] / diag[i]
-		energy += rest[i] * dir[i]
+		energy += float64(rest[i] * dir[i])
 	}
 	first := energy
 	for range newtonRounds {
@@ -155,23 +156,23 @@ func (d *spread) newton(ctx context.Context, drawn [][]int32) {
 			image[i] = newtonRidge * x
 		}
 		for _, p := range drawn {
-			v := weight * sum(p, dir)
+			v := float64(weight * sum(p, dir))
 			for _, i := range p {
 				image[i] += v
 			}
 		}
 		curve := 0.0
 		for i, x := range dir {
-			curve += x * image[i]
+			curve += float64(x * image[i])
 		}
 		next := 0.0
 		for i := range rest {
-			step[i] += energy / curve * dir[i]
-			rest[i] -= energy / curve * image[i]
+			step[i] += float64(energy / curve * dir[i])
+			rest[i] -= float64(energy / curve * image[i])
 			next += rest[i] * rest[i] / diag[i]
 		}
 		for i := range dir {
-			dir[i] = rest[i]/diag[i] + next/energy*dir[i]
+			dir[i] = rest[i]/diag[i] + float64(next/energy*dir[i])
 		}
 		energy = next
 	}
@@ -183,7 +184,7 @@ func (d *spread) newton(ctx context.Context, drawn [][]int32) {
 		far = max(far, math.Abs(x))
 	}
 	for i, x := range step {
-		d.t[i] *= math.Exp(x * newtonReach / far)
+		d.t[i] *= portable.Exp(x * newtonReach / far)
 	}
 }
 

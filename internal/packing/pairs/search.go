@@ -149,7 +149,7 @@ func newSearch(ctx context.Context, p *Problem, cfg Config) *search {
 	s.lp.offCost = prohibitive
 	s.pricer.capacity, s.pricer.window = p.Capacity, s.window
 	for i, w := range p.Weights {
-		s.lp.addRow(1, noiseScale*(1+s.rng.Float64()), underCost*float64(w)/float64(max(p.Capacity-s.window, w)), 0)
+		s.lp.addRow(1, noiseScale*(1+float64(s.rng.Float64())), underCost*float64(w)/float64(max(p.Capacity-s.window, w)), 0)
 		s.leader[i], s.size[i] = int32(i), 1
 	}
 	for _, p := range cfg.Patterns {

@@ -189,7 +189,7 @@ func (s *simplex) costOf(k int32) float64 {
 func (s *simplex) reduced(k int32) float64 {
 	if k < 0 {
 		r, sign := (-1-k)/2, (-1-k)%2
-		return s.more[sign][r] - (1-2*float64(sign))*s.y[r]
+		return s.more[sign][r] - float64((1-float64(2*sign))*s.y[r])
 	}
 	c := 1.0
 	for _, r := range s.pattern[k] {
@@ -223,7 +223,7 @@ func (s *simplex) duals() {
 func (s *simplex) value() float64 {
 	z := 0.0
 	for r, b := range s.right {
-		z += b * s.y[r]
+		z += float64(b * s.y[r])
 	}
 	return z
 }
@@ -275,7 +275,7 @@ func (s *simplex) optimize(ctx context.Context) {
 func (s *simplex) exchange(enter int32, leave int, step float64) {
 	for at, d := range s.dir {
 		if d != 0 {
-			s.x[at] -= d * step
+			s.x[at] -= float64(d * step)
 		}
 	}
 	s.x[leave] = step

@@ -294,7 +294,7 @@ func (s *search) addCut(items [3]int32) {
 		}
 	}
 	s.cuts = append(s.cuts, t)
-	s.lp.addRow(1, noiseScale*(1+s.rng.Float64()), 0, s.excess())
+	s.lp.addRow(1, noiseScale*(1+float64(s.rng.Float64())), 0, s.excess())
 }
 
 // excess returns what it costs now to break a cut.

@@ -163,7 +163,7 @@ func (p *Instance) WithOff(off []float64) (*Instance, error) {
 	if q.Rounding > 0 {
 		// Each size is off by at most one grid, and a sum of n sizes by n roundings of at
 		// most 2⁻⁵³ of the largest time.
-		q.Rounding = float64(q.N+4) * (float64(unit*q.Grid) + 0x1p-52*largest)
+		q.Rounding = float64(q.N+4) * (float64(unit*q.Grid) + float64(0x1p-52*largest))
 	}
 	return &q, nil
 }

@@ -62,7 +62,7 @@ func newBranching(x *search) *branching {
 		if x.over() || high-low <= bisectionGap*high {
 			break
 		}
-		t := low + (high-low)/2
+		t := low + float64((high-low)/2)
 		if b.relax.solve(x.lower, t).bound > t {
 			low = t
 			x.raise(t)
@@ -77,7 +77,7 @@ func newBranching(x *search) *branching {
 
 // cutoff is the bound from which on a node is of no use: what is left of it to the best
 // plan counts as nothing.
-func (b *branching) cutoff() float64 { return b.x.value * (1 - b.x.cfg.Tolerance/2) }
+func (b *branching) cutoff() float64 { return b.x.value * (1 - float64(b.x.cfg.Tolerance/2)) }
 
 // run explores nodes for the given number of steps. The target comes nearer if that raises
 // no bound, and moves away again if it does.

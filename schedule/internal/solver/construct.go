@@ -46,7 +46,7 @@ func Multifit(p *instance.Instance) []int {
 	plan := make([]int, p.N)
 	// Invariant: best has makespan high; first fit failed at low, or low is a lower bound.
 	for round := 0; round < multifitRounds && low < high*(1-multifitGap); round++ {
-		t := low + (high-low)/2
+		t := low + float64((high-low)/2)
 		if round == 0 {
 			t = low
 		}

@@ -81,7 +81,7 @@ func (c *core) decide(t float64, steps int64) (verdict, []int) {
 			}
 		}
 		for j := range p.M {
-			if cost := r.lambda[j]*r.time[z*p.M+j] - cheapest; r.allowed(z, j) && cost <= gap {
+			if cost := float64(r.lambda[j]*r.time[z*p.M+j]) - cheapest; r.allowed(z, j) && cost <= gap {
 				s.options = append(s.options, coreOption{j, p.At(z, j), cost})
 			}
 		}

@@ -137,7 +137,7 @@ func (k *knapsackBound) run() {
 		}
 		step := theta * (float64(excess) + float64(priceSum*leastExcess)) / float64(norm)
 		for z, c := range k.count {
-			k.price[z] = int64(min(priceMost, max(0, float64(k.price[z])-step*float64(c-1))))
+			k.price[z] = int64(min(priceMost, max(0, float64(k.price[z])-float64(step*float64(c-1)))))
 		}
 	}
 }

@@ -46,7 +46,7 @@ func elementary(p *instance.Instance) float64 {
 		lower = max(lower, best)
 		sum += float64(key[z])
 	}
-	return max(lower, sum*p.Grid/float64(p.M)*(1-0x1p-50*float64(p.N)))
+	return max(lower, sum*p.Grid/float64(p.M)*(1-float64(0x1p-50*float64(p.N))))
 }
 
 // A bounder tests whether identical or uniform clients can finish by a time.
@@ -121,7 +121,7 @@ func leastTime(low float64, excludes func(float64) bool) float64 {
 	}
 	// Invariant: low is excluded, high is not.
 	for {
-		mid := low + (high-low)/2
+		mid := low + float64((high-low)/2)
 		if mid <= low || mid >= high {
 			return high
 		}

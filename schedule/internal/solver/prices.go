@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/recrawl/recrawl/internal/portable"
 	"github.com/recrawl/recrawl/schedule/internal/instance"
 )
 
@@ -76,7 +77,7 @@ func (v *pricing) elementary() {
 		longest = max(longest, soonest)
 		sum += shortest
 	}
-	v.x.raise(max(longest*(1-0x1p-50), sum/float64(p.M)*(1-0x1p-50*float64(p.N))) - p.Rounding)
+	v.x.raise(max(float64(longest*(1-0x1p-50)), float64(sum/float64(p.M)*(1-float64(0x1p-50*float64(p.N))))) - p.Rounding)
 }
 
 // start sets prices at which every client costs the same in the mean over the sites that it
@@ -148,7 +149,7 @@ func (v *pricing) bound(passes int, first float64) {
 		total := 0.0
 		for j, l := range v.price {
 			v.load[j] = p.Off[j]
-			total += l * v.off[j]
+			total += float64(l * v.off[j])
 		}
 		for z := range p.N {
 			if v.interrupted(z) {
@@ -164,7 +165,7 @@ func (v *pricing) bound(passes int, first float64) {
 			most = total
 			copy(best, v.price)
 			// A margin for every rounding: the prices sum to 1 but for m roundings.
-			v.x.raise(total*(1-0x1p-52*float64(p.N+3*p.M+16)) - p.Rounding)
+			v.x.raise(float64(total*(1-float64(0x1p-52*float64(p.N+3*p.M+16)))) - p.Rounding)
 		}
 		v.adjust(first / (1 + float64(pass)/rateDecay))
 	}
@@ -178,7 +179,7 @@ func (v *pricing) adjust(rate float64) {
 		mean += t / float64(len(v.load))
 	}
 	for j, t := range v.load {
-		v.price[j] *= math.Exp(rate * max(-1, min(1, t/mean-1)))
+		v.price[j] *= portable.Exp(rate * max(-1, min(1, t/mean-1)))
 	}
 	normalise(v.price)
 }
@@ -262,7 +263,7 @@ func (v *pricing) repair() {
 		if x.over() || high-low <= bisectionGap*high {
 			break
 		}
-		target := low + (high-low)/2
+		target := low + float64((high-low)/2)
 		copy(v.plan, start)
 		copy(v.load, load)
 		if !v.reach(target) {

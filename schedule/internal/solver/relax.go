@@ -219,7 +219,7 @@ func (r *relaxation) factor() bool {
 	for b, c := range r.basis {
 		v := 0.0
 		for i := range m {
-			v += r.matrix[b*m+i] * r.column[i]
+			v += float64(r.matrix[b*m+i] * r.column[i])
 		}
 		r.value[b] = v
 		if c.site == makespanColumn {
@@ -251,10 +251,10 @@ func (r *relaxation) price() (site, client int) {
 			r.cursor = 0
 		}
 		row, k := r.time[z*r.m:(z+1)*r.m], int(r.key[z])
-		mu := r.lambda[k] * row[k]
+		mu := float64(r.lambda[k] * row[k])
 		for j, d := range row {
 			// Relative to the site's size, so that small sites count too.
-			if cost := r.lambda[j]*d - mu; cost < worst*row[k] && j != k && r.allowed(z, j) {
+			if cost := float64(r.lambda[j]*d) - mu; cost < worst*row[k] && j != k && r.allowed(z, j) {
 				worst, site, client = cost/row[k], z, j
 			}
 		}
@@ -275,7 +275,7 @@ func (r *relaxation) pivot(z, j int) bool {
 		d[b] = r.matrix[b*m+j]
 		if z >= 0 {
 			k := int(r.key[z])
-			d[b] = r.matrix[b*m+j]*r.time[z*m+j] - r.matrix[b*m+k]*r.time[z*m+k]
+			d[b] = float64(r.matrix[b*m+j]*r.time[z*m+j]) - float64(r.matrix[b*m+k]*r.time[z*m+k])
 		}
 	}
 	step, leave, leaveKey := math.Inf(1), -1, int32(-1)
@@ -364,7 +364,7 @@ func (r *relaxation) bound() float64 {
 	}
 	for j := range r.lambda {
 		r.lambda[j] /= sum
-		total += r.lambda[j] * r.off[j]
+		total += float64(r.lambda[j] * r.off[j])
 	}
 	for z := range r.n {
 		best := math.Inf(1)
@@ -376,7 +376,7 @@ func (r *relaxation) bound() float64 {
 		total += best
 	}
 	r.work += int64(r.n * r.m)
-	return total * (1 - 0x1p-52*float64(r.n+3*r.m+16))
+	return total * (1 - float64(0x1p-52*float64(r.n+3*r.m+16)))
 }
 
 // reduced returns what the bound rises by if site z goes to client j.
@@ -387,5 +387,5 @@ func (r *relaxation) reduced(z, j int) float64 {
 			best = min(best, r.lambda[i]*r.time[z*r.m+i])
 		}
 	}
-	return r.lambda[j]*r.time[z*r.m+j] - best
+	return float64(r.lambda[j]*r.time[z*r.m+j]) - best
 }
