@@ -12,13 +12,15 @@ import (
 // A Weight is the type of weights and capacities: any integer or float.
 //
 // The package computes with whole units, so that a sum does not depend on its order. Integers
-// are units of 1. Floats that are short decimals, all weights and capacities of a problem with at
-// most 12 digits together (6 for float32), are taken for the decimals that they print as and packed
-// exactly: {.8, .1, .1} fills 1, though as binary fractions they are more. Other floats
-// are counted in a quantum, a power of two: the largest one of which all
-// weights and capacities are multiples, but at least 2^−40 of the largest capacity (rounded up to
-// a power of two). Where that is too coarse to be exact, weights are rounded up and capacities
-// down.
+// are units of 1. Floats that stand for short decimals are packed exactly as these: {.8, .1, .1}
+// fills 1, and so do ten times .1 and 3*.1, though as binary fractions they are more. They do if
+// every weight and capacity of the problem is at most two units in the last place off the nearest
+// float to a decimal, all with the same number of digits after the point, at most 22, and the
+// largest capacity with at most 12 digits in all; a float32 may be off with at most 5 digits, and
+// must be the nearest one with 6. Other floats are counted in a quantum, a power of two: the
+// largest one of which all weights and capacities are multiples, but at least 2^−40 of the largest
+// capacity (rounded up to a power of two). Where that is too coarse to be exact, weights are
+// rounded up and capacities down.
 //
 // Hence no bin is ever overfilled, not even by the last bit of an exact sum. The cost, where
 // something is rounded, is that a bin of k items may be refused k+1 quanta before it is full.

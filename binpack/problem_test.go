@@ -69,23 +69,25 @@ func TestWeightTypes(t *testing.T) {
 	}
 }
 
-func bins[W Weight](t *testing.T, p Problem[W]) int {
+func bins[W Weight](t require.TestingT, p Problem[W]) int {
 	got, err := Pack(p, BestFitDecreasing)
 	require.NoError(t, err)
 	require.NoError(t, CheckPacking(p, got))
 	return got.Bins
 }
 
-// Ten times the float 0.1 is more than 1, but it stands for the decimal. A tenth that is not a
-// short decimal, the next float, is what it is.
+// Ten times the float 0.1 is more than 1, but it stands for the decimal, and so do the floats next
+// to it. What is further off is what it is.
 func TestNeverOverfilled(t *testing.T) {
 	t.Parallel()
 	p := Problem[float64]{Weights: slices.Repeat([]float64{.1}, 10), Capacity: 1}
 	require.Equal(t, 1, bins(t, p))
 	require.ErrorIs(t, CheckPacking(Problem[float64]{Weights: slices.Repeat([]float64{.1}, 11), Capacity: 1},
 		Packing{Bin: make([]int, 11), Bins: 1}), ErrInvalid)
-	p.Weights[3] = math.Nextafter(.1, 1)
-	require.Equal(t, 2, bins(t, p))
+	for ulps := range 4 {
+		require.Equal(t, 1+ulps/3, bins(t, p), "%d units in the last place", ulps)
+		p.Weights[3] = math.Nextafter(p.Weights[3], 1)
+	}
 	require.ErrorIs(t, CheckPacking(p, Packing{Bin: make([]int, 10), Bins: 1}), ErrInvalid)
 	p.Weights = slices.Repeat([]float64{1. / 16}, 16)
 	require.Equal(t, 1, bins(t, p), "multiples of a power of two are exact")
@@ -93,6 +95,42 @@ func TestNeverOverfilled(t *testing.T) {
 	require.Equal(t, 1, bins(t, Problem[float64]{Weights: []float64{.8, .1, .1}, Capacity: 1}))
 	require.Equal(t, 1, bins(t, Problem[float32]{Weights: []float32{.7, .1, .2}, Capacity: 1}))
 	require.Equal(t, 1, bins(t, Problem[float32]{Weights: []float32{.70001, .09999, .2}, Capacity: 1}))
+}
+
+// Products of whole numbers and powers of ten stand for decimals, above the capacity as well.
+func TestProductsAreDecimals(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		power := math.Pow10(-rapid.IntRange(0, 22).Draw(t, "digits"))
+		full := rapid.Int64Range(2, 1e11).Draw(t, "full")
+		part := rapid.Int64Range(0, full).Draw(t, "part")
+		c := float64(full) * power
+		u, err := toUnits([]float64{float64(part) * power, float64(full-part) * power, c}, []float64{c, float64(full) / (1 / power)})
+		require.NoError(t, err)
+		require.True(t, u.exact)
+		require.Equal(t, u.c[0], u.w[0]+u.w[1])
+		require.Equal(t, u.c[0], u.w[2])
+		require.Equal(t, u.c[0], u.c[1])
+		p := Problem[float64]{Weights: []float64{float64(part) * power, float64(full-part) * power}, Capacity: c}
+		require.Equal(t, 1, bins(t, p))
+		s, err := MaxSubset(context.Background(), p.Weights, c)
+		require.NoError(t, err)
+		require.Zero(t, s.Gap)
+		require.Len(t, s.Items, 2)
+		p.Weights = append(p.Weights, power)
+		require.ErrorIs(t, CheckPacking(p, Packing{Bin: make([]int, 3), Bins: 1}), ErrInvalid)
+	})
+	require.Equal(t, 1, bins(t, Problem[float64]{Weights: []float64{3 * 1e-8, 1e-8}, Capacity: 4e-8}))
+	sum := .1
+	require.Equal(t, 1, bins(t, Problem[float64]{Weights: []float64{sum + .2, .7}, Capacity: 1}))
+	require.Equal(t, 1, bins(t, Problem[float64]{Weights: []float64{sum + .2}, Capacity: .3}))
+	_, err := Pack(Problem[float64]{Weights: []float64{.3 + 1e-15}, Capacity: .3}, FirstFit)
+	require.ErrorIs(t, err, ErrNoRoom)
+	s, err := MaxSubset(context.Background(), []float64{sum + .2, 1. / 3, .1}, .3)
+	require.NoError(t, err)
+	require.Equal(t, []int{0}, s.Items)
+	tenth := float32(.1)
+	require.Equal(t, 1, bins(t, Problem[float32]{Weights: []float32{7 * tenth, 3 * tenth}, Capacity: 1}))
 }
 
 // Short decimals are packed as the whole numbers that they are, by all that packs, bounds and

@@ -2,6 +2,7 @@ package binpack
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 
@@ -89,17 +90,27 @@ type subsetProblem struct {
 
 // newSubset checks a problem and leaves out the items above the capacity.
 func newSubset[W Weight](weights []W, capacity W) (s subsetProblem, err error) {
-	var kept []W
 	for i, w := range weights {
 		if f := float64(w); !(f >= 0) || math.IsInf(f, 1) {
 			return s, fmt.Errorf("%w: item %d: %v", ErrWeight, i, w)
 		}
-		if w <= capacity {
-			kept = append(kept, w)
-			s.item = append(s.item, i)
+	}
+	// What is just above the capacity fits if both stand for the same decimal.
+	half := W(1) / 2
+	limit := float64(capacity) * (1 + justAbove)
+	for _, strict := range []bool{half == 0, true} {
+		var kept []W
+		s.item = nil
+		for i, w := range weights {
+			if w <= capacity || !strict && float64(w) <= limit {
+				kept = append(kept, w)
+				s.item = append(s.item, i)
+			}
+		}
+		if s.units, err = toUnits(kept, []W{capacity}); !errors.Is(err, ErrNoRoom) {
+			break
 		}
 	}
-	s.units, err = toUnits(kept, []W{capacity})
 	return s, err
 }
 

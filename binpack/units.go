@@ -79,9 +79,6 @@ func largest[W Weight](weights, caps []W) (top float64, err error) {
 		if !(f >= 0) || math.IsInf(f, 1) {
 			return 0, fmt.Errorf("%w: item %d: %v", ErrWeight, i, w)
 		}
-		if f > top {
-			return 0, fmt.Errorf("%w: item %d: weight %v", ErrNoRoom, i, w)
-		}
 	}
 	return top, nil
 }
@@ -93,6 +90,11 @@ func floatUnits[W Weight](weights, caps []W) (units, error) {
 	}
 	if digits, ok := decimals(weights, caps); ok {
 		return decimalUnits(weights, caps, digits), nil
+	}
+	for i, w := range weights {
+		if float64(w) > top {
+			return units{}, fmt.Errorf("%w: item %d: weight %v", ErrNoRoom, i, w)
+		}
 	}
 	coarsest := grid.Above(top) - min(floatBits, 61-bits.Len(uint(len(weights))))
 	finest := grid.Finest(grid.Finest(math.MaxInt, coarsest, caps), coarsest, weights)
@@ -140,27 +142,59 @@ func floatUnits[W Weight](weights, caps []W) (units, error) {
 	return u, nil
 }
 
+const (
+	// decimalUlps is how many units in the last place a float may be off the nearest one to a short
+	// decimal to stand for it: the product of a whole number and the float of a power of ten, two
+	// roundings, is at most that far off.
+	decimalUlps = 2
+	// narrowDigits is what a float32 keeps of any decimal, and narrowNear of those from which it is up
+	// to decimalUlps off: half of all numbers are that near to a decimal of one digit more.
+	narrowDigits, narrowNear = 1e6, 1e5
+	// justAbove is more than decimalUlps of a capacity.
+	justAbove = 0x1p-20
+)
+
+// narrow reports whether a float type is float32.
+func narrow[W Weight]() bool {
+	third := W(1) / 3
+	return float64(third) != 1./3
+}
+
 // decimals returns the number of digits after the point with which all weights and capacities are
-// short decimals: the nearest float to a number of that many digits, of 12 in all (6 for float32).
-// It is not ok if they are not, or if as floats they are exactly what the decimals say, so that
-// there is no difference.
+// short decimals: within decimalUlps of the nearest float to a number of that many digits, of 12 in
+// all (6 for float32). It is not ok if they are not, or if as floats they are exactly what the
+// decimals say, so that there is no difference.
 func decimals[W Weight](weights, caps []W) (digits int, ok bool) {
-	top, most := 0., float64(int64(1)<<min(floatBits, 61-bits.Len(uint(len(weights)))))
+	top, most, near := 0., float64(int64(1)<<min(floatBits, 61-bits.Len(uint(len(weights))))), math.Inf(1)
 	for _, c := range caps {
 		top = max(top, float64(c))
 	}
-	if third := W(1) / 3; float64(third) != 1./3 {
-		most = min(most, 1e6) // what a float32 keeps of any decimal
+	narrow := narrow[W]()
+	if narrow {
+		most, near = min(most, narrowDigits), narrowNear
 	}
-	scale, same := 1., true
+	scale := 1.
+	stands := func(w W) bool {
+		// Powers up to 10^22 and whole numbers up to 2^53 are exact, so that their quotient is the
+		// nearest float.
+		x := math.Round(float64(w)*scale) / scale
+		switch {
+		case W(x) == w:
+			return true
+		case top*scale > near:
+			return false
+		case narrow:
+			return within(int64(math.Float32bits(float32(x))), int64(math.Float32bits(float32(w))))
+		}
+		return within(int64(math.Float64bits(x)), int64(math.Float64bits(float64(w))))
+	}
+	limit := top * (1 + justAbove) // what is above the capacity may stand for the capacity
 	for _, all := range [...][]W{caps, weights} {
 		for _, w := range all {
-			if x := float64(w); !(x >= 0 && x <= top) || math.IsInf(top, 1) {
+			if x := float64(w); !(x >= 0 && x <= limit) || math.IsInf(top, 1) {
 				return 0, false
 			}
-			// Powers up to 10^22 and whole numbers up to 2^53 are exact, so that their quotient is
-			// the nearest float.
-			for W(math.Round(float64(w)*scale)/scale) != w {
+			for !stands(w) {
 				digits++
 				if scale *= 10; scale > 1e22 || top*scale > most {
 					return 0, false
@@ -168,6 +202,7 @@ func decimals[W Weight](weights, caps []W) (digits int, ok bool) {
 			}
 		}
 	}
+	same := true
 	for _, all := range [...][]W{caps, weights} {
 		for _, w := range all {
 			same = same && math.FMA(float64(w), scale, -math.Round(float64(w)*scale)) == 0
@@ -175,6 +210,9 @@ func decimals[W Weight](weights, caps []W) (digits int, ok bool) {
 	}
 	return digits, !same && top*scale <= most
 }
+
+// within reports whether positive floats of these bits are at most decimalUlps apart.
+func within(a, b int64) bool { return max(a, b)-min(a, b) <= decimalUlps }
 
 // decimalUnits counts short decimals in the largest unit of which all are multiples.
 func decimalUnits[W Weight](weights, caps []W, digits int) units {
@@ -207,7 +245,7 @@ func decimalUnits[W Weight](weights, caps []W, digits int) units {
 // the type says exactly.
 type reading struct {
 	float, decimal bool
-	bits           int // of the float type
+	digits         int // of the decimals, after the point
 }
 
 // read says what the numbers of a problem stand for.
@@ -215,11 +253,8 @@ func read[W Weight](weights, caps []W) reading {
 	if half := W(1) / 2; half == 0 {
 		return reading{}
 	}
-	r := reading{float: true, bits: 64}
-	if third := W(1) / 3; float64(third) != 1./3 {
-		r.bits = 32
-	}
-	_, r.decimal = decimals(weights, caps)
+	r := reading{float: true}
+	r.digits, r.decimal = decimals(weights, caps)
 	return r
 }
 
@@ -230,7 +265,7 @@ func exceeds[W Weight](r reading, weights []W, items []int, capacity W) bool {
 	switch {
 	case r.decimal:
 		value := func(w W) *big.Rat {
-			x, _ := new(big.Rat).SetString(strconv.FormatFloat(float64(w), 'g', -1, r.bits))
+			x, _ := new(big.Rat).SetString(strconv.FormatFloat(float64(w), 'f', r.digits, 64))
 			return x
 		}
 		sum := new(big.Rat)
