@@ -22,6 +22,8 @@ func TestLottery(t *testing.T) {
 	x := []float64{1, 2, 0, 4, 5, 0}
 	for slot := 3; slot < 6; slot++ {
 		l.Put(slot, 0)
+		require.Zero(t, l.Frequency(slot))
+		require.Zero(t, l.sum.Total())
 	}
 	require.Equal(t, 6, l.sum.Size(), "room for a quarter more")
 	for slot, x := range x {
@@ -55,6 +57,7 @@ func TestLottery(t *testing.T) {
 	for slot, in := range l.in {
 		if in {
 			l.Drop(slot)
+			require.Zero(t, l.Frequency(slot))
 		} else {
 			l.Set(slot, 9)
 		}

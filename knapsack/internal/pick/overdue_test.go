@@ -261,6 +261,7 @@ func TestOverdueGrows(t *testing.T) {
 	require.Equal(t, 12, slot)
 	o.Put(12, 3)
 	o.Drop(12)
+	require.Zero(t, o.Frequency(12))
 	_, ok = o.Pick(4)
 	require.False(t, ok)
 	require.NoError(t, reload(t, o))
