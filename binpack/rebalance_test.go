@@ -239,3 +239,14 @@ func TestChoices(t *testing.T) {
 		}
 	}
 }
+
+// A site is too heavy for a limit of weight if it alone is above it, however low the limit is.
+func TestTooHeavy(t *testing.T) {
+	t.Parallel()
+	p, _ := newFleet(t, PackerConfig{Quantum: 0.125}, 1, 10)
+	add(t, p, 0.75)
+	for limit, want := range map[float64]bool{0: false, 0.5: true, 0.75: false, 1: false} {
+		r := run{Packer: p, limit: RebalanceConfig{MaxWeight: limit}}
+		require.Equal(t, want, r.tooHeavy(0), "%v", limit)
+	}
+}
