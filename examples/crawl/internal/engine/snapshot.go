@@ -195,19 +195,22 @@ func (s *Shard) fetch(ctx context.Context, b blob) (state []byte, err error) {
 }
 
 // transfer makes some attempts at moving a blob: where the server that leads is gone nothing comes
-// back. A server within the process has all the time, as nobody else can do better.
+// back, and one that is busy may turn it away. A server within the process has all the time, as
+// nobody else can do better.
 func (s *Shard) transfer(ctx context.Context, size int, do func(context.Context) error) (err error) {
-	tries, each := attempts, least+perMiB*time.Duration(size>>20)
+	each := least + perMiB*time.Duration(size>>20)
 	if s.e.server != nil {
-		tries, each = 1, longest
+		each = longest
 	}
-	for range tries {
+	for range attempts {
 		short, cancel := context.WithTimeout(ctx, each)
 		err = do(short)
+		stuck := s.e.server != nil && short.Err() != nil
 		cancel()
-		if err == nil || errors.Is(err, jetstream.ErrObjectNotFound) || ctx.Err() != nil {
+		if err == nil || errors.Is(err, jetstream.ErrObjectNotFound) || ctx.Err() != nil || stuck {
 			break
 		}
+		time.Sleep(100 * time.Millisecond)
 	}
 	return err
 }
