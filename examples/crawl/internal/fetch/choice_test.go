@@ -170,10 +170,13 @@ func TestRefusedAndLost(t *testing.T) {
 	t.Parallel()
 	web := testnet.NewWeb(t)
 	to := web.Transport()
-	for _, robots := range []bool{true, false} {
+	for _, c := range []struct{ robots, late bool }{{true, false}, {false, false}, {true, true}, {false, true}} {
 		var says error
 		other := Point{Name: "other", Hold: 60 * time.Millisecond, Base: base(func(r *http.Request) (*http.Response, error) {
-			if says != nil && (r.URL.Path == "/robots.txt") == robots {
+			if says != nil && (r.URL.Path == "/robots.txt") == c.robots {
+				if c.late && says == ErrLost { // it was stopped
+					<-r.Context().Done()
+				}
 				return nil, says
 			}
 			return to.RoundTrip(r)
@@ -185,6 +188,9 @@ func TestRefusedAndLost(t *testing.T) {
 			require.NoError(t, f.Poll(t.Context(), 1, page("a.test"), nil).Err)
 		}
 		says = ErrLost
+		if c.late {
+			f.cfg.Timeout = 100 * time.Millisecond
+		}
 		lost := 0
 		for i := range 10 { // each with a host of its own, whose robots.txt is to be fetched
 			host := string(rune('a'+i)) + ".many.test"

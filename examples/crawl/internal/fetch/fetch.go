@@ -95,9 +95,12 @@ func New(cfg Config) (*Fetcher, error) {
 }
 
 // getRobots fetches a robots.txt, from wherever up to five redirects lead (RFC 9309, section
-// 2.3.1.2).
-func (f *Fetcher) getRobots(ctx context.Context, url string) (*http.Response, error) {
-	client := http.Client{Transport: router{}, Timeout: f.cfg.Timeout, CheckRedirect: func(_ *http.Request, via []*http.Request) error {
+// 2.3.1.2). The limit of time is that of a context here and for pages, as a client's own would hide
+// what error it ended.
+func (f *Fetcher) getRobots(ctx context.Context, url string) (status int, text string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, f.cfg.Timeout)
+	defer cancel()
+	client := http.Client{Transport: router{}, CheckRedirect: func(_ *http.Request, via []*http.Request) error {
 		if len(via) > 5 {
 			return errors.New("too many redirects")
 		}
@@ -105,10 +108,16 @@ func (f *Fetcher) getRobots(ctx context.Context, url string) (*http.Response, er
 	}}
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
-		return nil, err
+		return 0, "", err
 	}
 	r.Header.Set("User-Agent", f.cfg.UserAgent)
-	return client.Do(r)
+	resp, err := client.Do(r)
+	if err != nil {
+		return 0, "", err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, robotsBytes))
+	return resp.StatusCode, string(body), err
 }
 
 // Allowed reports whether robots.txt allows a page, and whether it is known to. It sends nothing.
@@ -219,8 +228,10 @@ func (f *Fetcher) poll(ctx context.Context, id uint64, page string, remembered [
 			transport.Forget(page) // a first copy again
 		}
 	}
-	client := http.Client{Transport: transport, Timeout: f.cfg.Timeout, CheckRedirect: f.redirect}
-	fetching, fetch := live.Begin(ctx, page)
+	client := http.Client{Transport: transport, CheckRedirect: f.redirect}
+	limited, cancel := context.WithTimeout(ctx, f.cfg.Timeout)
+	defer cancel()
+	fetching, fetch := live.Begin(limited, page)
 	version, err := f.get(fetching, &client, id, page)
 	res := Result{Poll: fetch.End(err), At: f.cfg.Clock.Now(), Delay: -1}
 	if errors.Is(err, ErrRobots) || errors.Is(err, ErrLost) {

@@ -53,11 +53,13 @@ func (p *points) awake() (awake []Point) {
 }
 
 // instead returns an access point for a request that one refused, if there is one. It is of this
-// machine. One of this machine that refused is to rest.
+// machine. One of this machine that refused is to rest; if all do another machine's refusal still
+// has one of them tried.
 func (p *points) instead(of string, now time.Time) (Point, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if slices.ContainsFunc(p.own, func(q Point) bool { return q.Name == of }) {
+	own := slices.ContainsFunc(p.own, func(q Point) bool { return q.Name == of })
+	if own {
 		if _, rests := p.resting[of]; !rests {
 			slog.Warn("an access point takes no request; it rests if there is another", "access point", of, "for", rest)
 		}
@@ -69,7 +71,7 @@ func (p *points) instead(of string, now time.Time) (Point, bool) {
 	if awake := p.awake(); len(awake) > 0 {
 		return awake[0], true
 	}
-	return Point{}, false
+	return p.own[0], !own
 }
 
 // wake has the access points used again that rested for long enough; the caller holds the lock.

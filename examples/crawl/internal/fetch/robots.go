@@ -3,7 +3,6 @@ package fetch
 import (
 	"context"
 	"errors"
-	"io"
 	"net/http"
 	"strconv"
 	"strings"
@@ -40,13 +39,13 @@ type rules struct {
 type robots struct {
 	agent string // product token
 	clock clock.Clock
-	get   func(ctx context.Context, url string) (*http.Response, error)
+	get   func(ctx context.Context, url string) (status int, text string, err error)
 
 	mu    sync.Mutex
 	hosts map[string]rules
 }
 
-func newRobots(userAgent string, c clock.Clock, get func(context.Context, string) (*http.Response, error)) *robots {
+func newRobots(userAgent string, c clock.Clock, get func(context.Context, string) (int, string, error)) *robots {
 	return &robots{agent: productToken(userAgent), clock: c, get: get, hosts: map[string]rules{}}
 }
 
@@ -90,25 +89,19 @@ func (r *robots) of(ctx context.Context, scheme, host string) (rules rules, fetc
 
 // fetch fetches a robots.txt. The error is the context's, or that the access point is lost.
 func (r *robots) fetch(ctx context.Context, url string) (found rules, err error) {
-	found = rules{fetched: true, until: r.clock.Now().Add(robotsAge)}
-	resp, err := r.get(ctx, url)
-	if err == nil {
-		defer resp.Body.Close()
-		var body []byte
-		body, err = io.ReadAll(io.LimitReader(resp.Body, robotsBytes))
-		found.text = string(body)
-	}
+	status, text, err := r.get(ctx, url)
 	switch {
 	case ctx.Err() != nil:
 		return found, ctx.Err()
 	case errors.Is(err, ErrLost):
 		return found, err
-	case err != nil || resp.StatusCode >= 500 || resp.StatusCode == http.StatusTooManyRequests:
+	case err != nil || status >= 500 || status == http.StatusTooManyRequests:
 		// Nothing may be polled until it is reached (RFC 9309, section 2.3.1.4).
 		return rules{fetched: true, barred: true, until: r.clock.Now().Add(robotsRetry)}, nil
-	case resp.StatusCode < 200 || resp.StatusCode >= 300:
-		found.text = "" // everything may (section 2.3.1.3)
+	case status < 200 || status >= 300:
+		text = "" // everything may (section 2.3.1.3)
 	}
+	found = rules{fetched: true, text: text, until: r.clock.Now().Add(robotsAge)}
 	found.delay = crawlDelay(found.text, r.agent)
 	found.barred = found.delay > longestDelay
 	return found, nil
