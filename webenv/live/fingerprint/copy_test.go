@@ -55,6 +55,8 @@ func TestTokenizer(t *testing.T) {
 		{"comments", "a<!-- b <p> -- > c -->d<!-->e<!--->f<!----!>g<!--x--!>h<!-", "adefgh"},
 		{"bogus comments", "a<!DOCTYPE x>b<?php y?>c</ z>d<!x>e</>f", "abcdef"},
 		{"less", "a < b <3 c<", "#ab3c"},
+		{"no letter behind less", "<p>a<{b>c<é>d<~e", "abcéde"},
+		{"less in a script", "<script>a<</script>b<script><<<</script>c", "b c"},
 		{"cdata", "<item><![CDATA[a <b>b</b> c]]></item><![CDAT a>d", "abc d"},
 		{"attributes", `<p title="a > b" class='c"' id=d>e<p x=y"z>f<p =">g<p a = ">">h`, "e f h"},
 		{"quotes in names", `<p "a>b`, "b"},
