@@ -81,24 +81,10 @@ func (p *Problem) Value(x []float64) float64 {
 // that the bounds leave if that does not hold the budget.
 func (p *Problem) Solve() (x []float64, at Price, err error) {
 	s := p.solver()
-	var floor, ceiling, active Sum
-	for i, rate := range p.Rates {
-		cost := p.cost(i)
-		floor.Add(float64(cost * p.lower(i)))
-		ceiling.Add(float64(cost * p.upper(i)))
-		if rate > 0 && p.weight(i) > 0 {
-			s.rates += cost * rate
-			s.top = max(s.top, s.curve.scale(rate, p.worth(i)))
-			active.Add(float64(cost * p.upper(i)))
-		} else {
-			active.Add(float64(cost * p.lower(i)))
-		}
+	if floor, ceiling := s.floor.Value(), s.ceiling.Value(); floor > p.Budget || ceiling < p.Budget {
+		return nil, Price{}, fmt.Errorf("the bounds leave room for %v to %v, not for %v", floor, ceiling, p.Budget)
 	}
-	if floor.Value() > p.Budget || ceiling.Value() < p.Budget {
-		return nil, Price{}, fmt.Errorf("the bounds leave room for %v to %v, not for %v",
-			floor.Value(), ceiling.Value(), p.Budget)
-	}
-	if active.Value() <= p.Budget {
+	if s.active.Value() <= p.Budget {
 		return s.overflow(), s.curve.Price(0, math.Inf(-1)), nil // every further poll is worth nothing
 	}
 	s.top = s.curve.reference(s.top)
@@ -112,9 +98,28 @@ type solver struct {
 	curve *Curve
 	rates float64 // Σ c·λ over pages worth polling
 	top   float64 // greatest scale
+	// What the pages cost at their lower and their upper bounds, and if those worth polling are at
+	// their upper ones and the others at their lower ones.
+	floor, ceiling, active Sum
 }
 
-func (p *Problem) solver() *solver { return &solver{Problem: p, curve: Of(p.Objective, p.Random)} }
+func (p *Problem) solver() *solver {
+	s := &solver{Problem: p, curve: Of(p.Objective, p.Random)}
+	for i, rate := range p.Rates {
+		cost := p.cost(i)
+		least, most := float64(cost*p.lower(i)), float64(cost*p.upper(i))
+		s.floor.Add(least)
+		s.ceiling.Add(most)
+		if rate > 0 && p.weight(i) > 0 {
+			s.rates += float64(cost * rate)
+			s.top = max(s.top, s.curve.scale(rate, p.worth(i)))
+			s.active.Add(most)
+		} else {
+			s.active.Add(least)
+		}
+	}
+	return s
+}
 
 // frequency returns x_i(μ), finite even where μ is next to nothing.
 func (s *solver) frequency(i int, m *Price) float64 {

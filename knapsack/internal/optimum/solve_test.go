@@ -231,16 +231,8 @@ func TestOptimalSteps(t *testing.T) {
 			for i := range n {
 				p.Rates[i], p.Weights[i] = math.Exp(2*rng.NormFloat64()), rng.ExpFloat64()
 			}
-			s := p.solver()
-			curve := *s.curve
-			s.curve = &curve
-			count, inverse := 0, curve.inverse
-			curve.inverse = func(y, z float64) float64 { count++; return inverse(y, z) }
-			for i := range p.Rates {
-				s.rates += p.Rates[i]
-				s.top = max(s.top, curve.scale(p.Rates[i], p.Weights[i]))
-			}
-			s.search()
+			count := 0
+			counted(p, &count).search()
 			calls = append(calls, count/n)
 		}
 		require.LessOrEqual(t, calls[1], 40, "objective %v: %v", o, calls)
@@ -337,4 +329,26 @@ func TestNextToTheTop(t *testing.T) {
 		v = 1 / price.Frequency(1, weight, 0, math.Inf(1))
 		require.InEpsilon(t, price.Mu()/weight, 1-(1+v)*math.Exp(-v), 1e-12)
 	}
+}
+
+// counted returns the solver of a problem, which counts how often a slope is inverted.
+func counted(p *Problem, calls *int) *solver {
+	s := p.solver()
+	curve := *s.curve
+	s.curve = &curve
+	inverse := curve.inverse
+	curve.inverse = func(y, z float64) float64 { *calls++; return inverse(y, z) }
+	return s
+}
+
+// Where all pages are alike the first guess is right.
+func TestFirstGuess(t *testing.T) {
+	t.Parallel()
+	allObjectives(t, func(t *testing.T, o int, random bool) {
+		calls := 0
+		p := &Problem{Rates: []float64{7, 7, 7}, Costs: []float64{3, 3, 3}, Budget: 20, Objective: o, Random: random}
+		x, _ := counted(p, &calls).search()
+		require.InDeltaSlice(t, []float64{20. / 9, 20. / 9, 20. / 9}, x, 1e-9)
+		require.LessOrEqual(t, calls, 3*6)
+	})
 }
