@@ -1,7 +1,7 @@
 package binpack
 
-// Bounds are lower bounds on the number of bins. Conflicts and pins are ignored. With bins of
-// different capacities L2 and DFF take all for as large as the largest.
+// Bounds are lower bounds on the number of bins. L1 and L2 ignore conflicts and pins, and L2 takes
+// all bins for as large as the largest.
 type Bounds struct {
 	// L1 = ⌈Σw/C⌉; with different capacities, the fewest bins that could hold the sum.
 	L1 int
@@ -9,7 +9,9 @@ type Bounds struct {
 	// sum. L2 ≥ L1 for bins of one capacity, and at least 2/3·OPT.
 	L2 int
 	// DFF is the best bound by the dual feasible functions of Fekete & Schepers (2001) and
-	// Carlier, Clautiaux & Moukrim (2007), at least L2.
+	// Carlier, Clautiaux & Moukrim (2007), at least L2. With different capacities, by a function or
+	// by the weights, it is the fewest of the largest bins that hold the sum of the values. With
+	// conflicts or pins it is at least the number of items found of which no two may share a bin.
 	DFF int
 	// Best is the largest of the three.
 	Best int
@@ -17,9 +19,9 @@ type Bounds struct {
 	Certificate Certificate
 }
 
-// A Certificate proves that at least ⌈ΣValue/Max⌉ bins are needed: no set of items that fits a
-// bin has more than Max of value in sum, so every bin takes at most that much of the total.
-// [CheckBound] verifies it.
+// A Certificate proves that at least ⌈ΣValue/Max⌉ bins are needed: no set of items that may share a
+// bin has more than Max of value in sum, so every bin takes at most that much of the total. Where
+// small bins take less, more are needed. [CheckBound] verifies it.
 type Certificate struct {
 	Value []int64 // of each item, at least 0
 	Max   int64   // positive

@@ -68,8 +68,9 @@ func CheckPacking[W Weight](p Problem[W], packed Packing) error {
 
 // CheckBound verifies a certificate and returns the number of bins that it proves to be
 // necessary. It solves the knapsack problem of the values exactly, over all sets of items that
-// could fit the largest bin. [ErrInvalid] if the certificate does not hold; [ErrTooHard] if
-// that takes too long, more than about 10⁸ steps.
+// could fit the largest bin, or finds that no two items of positive value may share a bin. Of
+// different capacities it takes the largest bins that could hold the sum of the values. [ErrInvalid]
+// if the certificate does not hold; [ErrTooHard] if that takes too long, more than about 10⁸ steps.
 func CheckBound[W Weight](p Problem[W], c Certificate) (int, error) {
 	in, err := inUnits(p)
 	if err != nil {
@@ -89,11 +90,18 @@ func CheckBound[W Weight](p Problem[W], c Certificate) (int, error) {
 		sum += v
 	}
 	best, ok := in.MostValue(c.Value, c.Max)
-	if best > c.Max {
+	known := true
+	if most := slices.Max(c.Value); (best > c.Max || !ok) && most <= c.Max {
+		var apart bool
+		if apart, known = in.Apart(c.Value); apart {
+			best, ok = most, true
+		}
+	}
+	if best > c.Max && known {
 		return 0, fmt.Errorf("%w: a bin can take a value of %d, more than %d", ErrInvalid, best, c.Max)
 	}
-	if !ok {
+	if !ok || !known {
 		return 0, fmt.Errorf("%w: a certificate of %d items", ErrTooHard, len(c.Value))
 	}
-	return packing.Certificate(c).Bound(), nil
+	return in.Needs(packing.Certificate(c)), nil
 }

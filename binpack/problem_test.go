@@ -342,10 +342,27 @@ func TestBoundsByHand(t *testing.T) {
 	b, err = LowerBounds(Problem[int]{Weights: slices.Repeat([]int{34}, 7), Capacity: 100})
 	require.NoError(t, err)
 	require.Equal(t, []int{3, 3, 4}, []int{b.L1, b.L2, b.DFF})
-	// Different capacities: the largest hold the sum.
-	b, err = LowerBounds(Problem[int]{Weights: []int{5, 5, 5}, Capacities: []int{5, 9, 7}})
-	require.NoError(t, err)
-	require.Equal(t, 2, b.L1)
+	// Different capacities: the largest hold the sum, and no more than fits each.
+	checked := func(want int, p Problem[int]) Bounds {
+		b, err := LowerBounds(p)
+		require.NoError(t, err)
+		n, err := CheckBound(p, b.Certificate)
+		require.NoError(t, err)
+		require.Equal(t, []int{want, want}, []int{b.Best, n})
+		return b
+	}
+	require.Equal(t, 2, checked(3, Problem[int]{Weights: []int{5, 5, 5}, Capacities: []int{5, 9, 7}}).L1)
+	require.Equal(t, 3, checked(3, Problem[int]{Weights: slices.Repeat([]int{1}, 20), Capacities: []int{5, 6, 7, 9}}).L1)
+	require.Equal(t, 2, checked(3, Problem[int]{Weights: slices.Repeat([]int{4}, 5), Capacities: []int{10, 6, 11, 7, 7}}).L1,
+		"two fit the two large bins each")
+	// Three replicas, one of them pinned; an item too heavy for each of them; another pinned elsewhere.
+	replicas := [][2]int{{0, 1}, {0, 2}, {2, 1}}
+	checked(3, Problem[int]{Weights: []int{1, 1, 1, 1}, Capacity: 10, Conflicts: replicas})
+	checked(4, Problem[int]{Weights: []int{2, 2, 2, 9}, Capacity: 10, Conflicts: replicas})
+	checked(4, Problem[int]{Weights: []int{1, 1, 1, 1}, Capacity: 10, Conflicts: append(replicas, [2]int{3, 1}, [2]int{3, 2}),
+		Pins: map[int]int{0: 1, 3: 2}})
+	checked(3, Problem[int]{Weights: []int{1, 1, 1, 1}, Capacity: 10, Conflicts: append(replicas, [2]int{3, 1}, [2]int{3, 2}),
+		Pins: map[int]int{0: 1, 3: 1}})
 }
 
 func TestCheckers(t *testing.T) {

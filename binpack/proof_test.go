@@ -61,6 +61,20 @@ func TestProofOfAugmented(t *testing.T) {
 	}
 }
 
+// What the problem without conflicts and pins needs is needed with them, and has the same proof.
+func TestProofBesideConflicts(t *testing.T) {
+	t.Parallel()
+	p := augmented(rand.New(rand.NewPCG(0, 91)), 20_000, 6, false)
+	p.Conflicts, p.Pins = [][2]int{{0, 1}}, map[int]int{0: 2}
+	s, err := Solve(context.Background(), p, SolveConfig{Nodes: 2000})
+	require.NoError(t, err)
+	require.Equal(t, 10, s.Lower)
+	require.NotNil(t, s.Proof)
+	n, err := CheckProof(p, *s.Proof)
+	require.NoError(t, err)
+	require.Equal(t, 10, n)
+}
+
 // An item in two pieces makes the last bin superfluous.
 func TestAugmentedSplit(t *testing.T) {
 	t.Parallel()

@@ -27,7 +27,7 @@ type Solution struct {
 	// Proved reports that the packing is optimal: Lower == Bins.
 	Proved bool
 	// Certificate proves at most Lower bins to anyone ([CheckBound]). It proves less than Lower
-	// only where the last bin was proved by a search.
+	// only where the last bins were proved by a search.
 	Certificate Certificate
 	// Proof proves Lower bins to anyone ([CheckProof]), where a search by pairs raised Lower
 	// above what the certificate proves; else nil.
@@ -53,11 +53,17 @@ type Solution struct {
 // 1100 items, most of different weight or at most 200, the search by pairs makes a Proof of a last
 // bin that the certificate does not prove, in 60 nodes where another search found it out.
 //
-// Proved says more than these two where neither proves Lower: after a complete search that leaves
-// nothing to check. That is so with different capacities, conflicts or pins; with more items, or
-// where items times capacity in units is above 2^26; and in the rare instances of which the search
-// by pairs makes no proof in its 60 nodes. Such searches are cut off by bounds in floating point,
-// with a margin of 1e-5 bins.
+// With different capacities, conflicts or pins the certificate is the best of these: one that
+// ignores conflicts and pins, and counts the largest bins that could hold the sum of its values; the
+// weights themselves; and items of which no two may share a bin. Of 97 small problems of this kind,
+// 95 are proved by it (TestCertificatesOfAnyProblem).
+//
+// Proved says more than certificate and proof where neither proves Lower, and Proof is nil then:
+// after a complete search that leaves nothing to check. That is so for the others with different
+// capacities, conflicts or pins; with more than 1100 items, or where items times capacity in units
+// is above 2^26, if the last bin needs a search; and in the rare instances of which the search by
+// pairs makes no proof in its 60 nodes. The last two are cut off by bounds in floating point, with a
+// margin of 1e-5 bins.
 //
 // With floats that are not multiples of the quantum (see [Weight]) Lower holds for the numbers as
 // given, while the packing is of weights rounded up.
@@ -88,7 +94,8 @@ type Solution struct {
 // search does without the linear programme.
 //
 // Different capacities, conflicts and pins: a depth-first search of items in bins, for a few
-// dozen items.
+// dozen items. Of one capacity, the problem without conflicts and pins is solved before, in at most
+// 100 nodes, for its lower bound.
 //
 // # Source
 //

@@ -93,6 +93,38 @@ func TestSolveProperty(t *testing.T) {
 	rapid.Check(t, solveProperty)
 }
 
+// Different capacities, conflicts and pins: of what is proved, most has a certificate or a proof of a
+// search, and none claims too much.
+func TestCertificatesOfAnyProblem(t *testing.T) {
+	t.Parallel()
+	proved, certain := 0, 0
+	for i := range 100 {
+		p := mixed(rand.New(rand.NewPCG(uint64(i), 71)), 3+i%4)
+		s, err := Solve(context.Background(), p, SolveConfig{})
+		if err != nil {
+			require.ErrorIs(t, err, ErrNoRoom)
+			continue
+		}
+		n, err := CheckBound(p, s.Certificate)
+		require.NoError(t, err)
+		if s.Proof != nil {
+			k, err := CheckProof(p, *s.Proof)
+			require.NoError(t, err)
+			n = max(n, k)
+		}
+		require.LessOrEqual(t, n, bruteBins(p))
+		require.LessOrEqual(t, n, s.Lower)
+		if s.Proved {
+			proved++
+			if n == s.Lower {
+				certain++
+			}
+		}
+	}
+	t.Logf("%d of %d", certain, proved)
+	require.Greater(t, certain*10, proved*9)
+}
+
 func FuzzSolve(f *testing.F) { f.Fuzz(rapid.MakeFuzz(solveProperty)) }
 
 // solve solves a problem without a deadline and checks all there is to check.

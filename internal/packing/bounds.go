@@ -6,12 +6,12 @@ import (
 	"sort"
 )
 
-// Bounds are lower bounds on the number of bins. With bins of different capacities L2 and
-// DFF take all for as large as the largest. Conflicts and pins are ignored.
+// Bounds are lower bounds on the number of bins. L1 and L2 ignore conflicts and pins, and L2 takes all
+// bins for as large as the largest.
 type Bounds struct {
 	L1  int // the sum of the weights
 	L2  int // of Martello & Toth (1990)
-	DFF int // the best dual feasible function, at least L2
+	DFF int // by the certificate, at least L2
 	Certificate
 }
 
@@ -48,7 +48,9 @@ func (in *Problem) hastyBounds(watch *watch) Bounds {
 	b := newBounder(in, k, watch)
 	b.quick()
 	b.functions()
-	return b.bounds()
+	all := b.bounds()
+	all.raise(in, watch)
+	return all
 }
 
 // bounder tries functions and keeps the best. When its watch ends, it has tried fewer.

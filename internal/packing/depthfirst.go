@@ -48,17 +48,43 @@ func (in *Problem) solveAny(ctx context.Context, nodes int) Solution {
 			s.free += s.room[b]
 		}
 	}
+	proof := s.relax(ctx, &b.Certificate)
 	complete := s.bins == s.lower || s.branch(0)
 	if s.best == nil {
 		return Solution{Proved: complete, Nodes: s.nodes}
 	}
-	sol := Solution{Packing: newPacking(s.best, in.Bins()), Lower: s.lower, Certificate: b.Certificate, Nodes: s.nodes}
+	sol := Solution{Packing: newPacking(s.best, in.Bins()), Lower: s.lower, Certificate: b.Certificate, Proof: proof, Nodes: s.nodes}
 	if complete && in.exact() {
+		if sol.Lower < s.bins {
+			sol.Proof = nil // of less
+		}
 		sol.Lower = s.bins
 	}
 	sol.Proved = sol.Lower == sol.Bins
 	return sol
 }
+
+// relax raises the lower bound by that of the problem without conflicts and pins.
+func (s *search) relax(ctx context.Context, c *Certificate) *Proof {
+	if !s.in.Uniform || s.bins <= s.lower || s.watch.over() {
+		return nil
+	}
+	in := *s.in
+	in.Conflicts, in.Pins = nil, nil
+	r := in.Solve(ctx, min(s.limit, relaxedNodes))
+	s.nodes += r.Nodes
+	if r.Lower <= s.lower {
+		return nil
+	}
+	if r.Certificate.Bound() > s.lower {
+		*c = r.Certificate
+	}
+	s.lower = r.Lower
+	return r.Proof
+}
+
+// relaxedNodes is the most nodes of the search without conflicts and pins.
+const relaxedNodes = 100
 
 // branch places the items from position k on, and reports whether it tried all that
 // could be better than the best.

@@ -5,6 +5,8 @@
 // Sources are named with each algorithm.
 package packing
 
+import "slices"
+
 // MaxTotal bounds the sum of the weights of a problem and of the values of a
 // certificate, so that no sum overflows.
 const MaxTotal = 1 << 62
@@ -82,37 +84,17 @@ func newPacking(bin []int, bins int) Packing {
 	return Packing{Bin: bin, Bins: n}
 }
 
-// A Certificate proves that at least Bound() bins are needed: no set of items that fits
-// a bin has more than Max of value in sum.
-type Certificate struct {
-	Value []int64 // of each item, at least 0
-	Max   int64   // positive
-}
-
-// Bound returns ⌈ΣValue/Max⌉.
-func (c Certificate) Bound() int {
-	sum := int64(0)
-	for _, u := range c.Value {
-		sum += u
-	}
-	return ceilDiv(sum, c.Max)
-}
-
 // MostValue returns the most value that fits the largest bin, of items with the given
 // values: exactly, or ok is false because that would take more than about denseLimit
 // steps. It does not search below the value known, and returns that if there is nothing
 // better.
 func (in *Problem) MostValue(value []int64, known int64) (most int64, ok bool) {
-	return in.mostValue(value, known, nil)
+	return in.mostValue(value, slices.Max(in.high()), known, nil)
 }
 
-// mostValue is MostValue, until the watch ends.
-func (in *Problem) mostValue(value []int64, known int64, watch *watch) (most int64, ok bool) {
+// mostValue is MostValue for a capacity, until the watch ends.
+func (in *Problem) mostValue(value []int64, c, known int64, watch *watch) (most int64, ok bool) {
 	w, v, count := group(in.low(), value, watch)
-	c := int64(0)
-	for _, high := range in.high() {
-		c = max(c, high)
-	}
 	if watch.over() {
 		return known, false
 	}

@@ -223,7 +223,7 @@ func (s *solver) certify() {
 		}
 	}
 	var ok bool
-	if c.Max, ok = s.in.mostValue(c.Value, 0, s.watch); ok && c.Max > 0 && c.Bound() > s.lower {
+	if c.Max, ok = s.in.mostValue(c.Value, s.in.high()[0], 0, s.watch); ok && c.Max > 0 && c.Bound() > s.lower {
 		s.lower, s.cert, s.proof = c.Bound(), c, nil
 	}
 }

@@ -1,0 +1,260 @@
+package packing
+
+import (
+	"cmp"
+	"math/bits"
+	"slices"
+)
+
+// A Certificate proves that at least Bound() bins are needed: no set of items that may share a bin
+// has more than Max of value in sum. Of bins of different capacities Needs may prove more.
+type Certificate struct {
+	Value []int64 // of each item, at least 0
+	Max   int64   // positive
+}
+
+// Bound returns ⌈ΣValue/Max⌉.
+func (c Certificate) Bound() int { return ceilDiv(c.sum(), c.Max) }
+
+func (c Certificate) sum() int64 {
+	sum := int64(0)
+	for _, u := range c.Value {
+		sum += u
+	}
+	return sum
+}
+
+// The most classes of bins for which Needs solves knapsack problems, those of the largest
+// capacities; others take a share of value by their weight.
+const needsClasses = 4
+
+// Needs returns the number of bins that a certificate proves to be necessary. If all that there are
+// are not enough, the others count as large as the largest.
+//
+// A bin of capacity c takes no more value than c times the most value per weight, and no more than
+// a larger bin. For the largest capacities the exact most is known as well.
+func (in *Problem) Needs(c Certificate) int { return in.needs(c, nil) }
+
+// needs is Needs, or less once the watch ends.
+func (in *Problem) needs(c Certificate, watch *watch) int {
+	if in.Uniform {
+		return c.Bound()
+	}
+	order, ok := decreasing(in.high(), watch)
+	if !ok {
+		return c.Bound()
+	}
+	low, rate := in.low(), c.rate(in.low())
+	sum, bins, classes := c.sum(), 0, 0
+	most, last := c.Max, int64(0)
+	for _, b := range order {
+		if sum <= 0 {
+			return bins
+		}
+		if b.Weight != last {
+			if rate >= 0 && low[rate] > 0 {
+				if share := mulDiv(b.Weight, c.Value[rate], low[rate]); share < MaxTotal-1 {
+					most = min(most, share)
+				}
+			}
+			if classes++; classes > 1 && classes <= needsClasses && !watch.over() {
+				if exact, ok := in.mostValue(c.Value, b.Weight, 0, watch); ok {
+					most = min(most, exact)
+				}
+			}
+			last = b.Weight
+		}
+		sum -= most
+		bins++
+	}
+	return bins + ceilDiv(max(sum, 0), c.Max)
+}
+
+// rate returns an item of the most value per weight, −1 if none has any value.
+func (c Certificate) rate(low []int64) int {
+	best := -1
+	for i, u := range c.Value {
+		if u == 0 {
+			continue
+		}
+		if best >= 0 {
+			h, l := bits.Mul64(uint64(u), uint64(low[best]))
+			bestH, bestL := bits.Mul64(uint64(c.Value[best]), uint64(low[i]))
+			if h < bestH || h == bestH && l <= bestL {
+				continue
+			}
+		}
+		best = i
+	}
+	return best
+}
+
+// raise raises the best bound by what the functions do not know: different capacities, conflicts
+// and pins.
+func (b *Bounds) raise(in *Problem, watch *watch) {
+	better := func(c Certificate) {
+		if watch.over() {
+			return
+		}
+		if bins := in.needs(c, watch); bins > b.DFF {
+			b.DFF, b.Certificate = bins, c
+		}
+	}
+	if !in.Uniform {
+		better(b.Certificate)
+		better(Certificate{Value: in.low(), Max: slices.Max(in.high())})
+	}
+	if in.Conflicts != nil || in.Pins != nil {
+		better(in.clique(watch))
+	}
+}
+
+// Apart reports whether no two of the items of positive value may share a bin: because they are in
+// conflict, too heavy together, or pinned to different bins. It is not ok if that takes more than
+// about apartLimit steps.
+func (in *Problem) Apart(value []int64) (apart, ok bool) {
+	var items []int32
+	for i, u := range value {
+		if u > 0 {
+			items = append(items, int32(i))
+		}
+	}
+	if len(items) > apartLimit/len(items) {
+		return false, false
+	}
+	f := in.newFoes()
+	for k, i := range items {
+		f.of(i)
+		for _, j := range items[:k] {
+			if !f.apart(j) {
+				return false, true
+			}
+		}
+	}
+	return true, true
+}
+
+const (
+	// apartLimit bounds the pairs that Apart looks at: some tenths of a second.
+	apartLimit = 1 << 26
+	// cliqueSteps bounds the work of clique, and cliqueStarts its tries.
+	cliqueSteps, cliqueStarts = 1 << 22, 32
+)
+
+// foes answers for one item after the other which may not share its bin.
+type foes struct {
+	in    *Problem
+	low   []int64
+	c     int64
+	item  int32
+	stamp []int32 // item+1 at its enemies
+}
+
+func (in *Problem) newFoes() *foes {
+	f := &foes{in: in, low: in.low(), c: slices.Max(in.high())}
+	if in.Conflicts != nil {
+		f.stamp = make([]int32, len(in.Weights))
+	}
+	return f
+}
+
+// of prepares the answers for an item.
+func (f *foes) of(item int32) {
+	f.item = item
+	if f.stamp != nil {
+		for _, j := range f.in.Conflicts[item] {
+			f.stamp[j] = item + 1
+		}
+	}
+}
+
+func (f *foes) apart(other int32) bool {
+	if f.low[f.item] > f.c-f.low[other] || f.stamp != nil && f.stamp[other] == f.item+1 {
+		return true
+	}
+	p := f.in.Pins
+	return p != nil && p[f.item] >= 0 && p[other] >= 0 && p[f.item] != p[other]
+}
+
+// clique returns a certificate of items of which no two may share a bin, as many as a greedy search
+// finds that begins in several places: with the heaviest items, with one pinned to each bin, and with
+// each of the items of the most conflicts. It may find fewer once the watch ends.
+func (in *Problem) clique(watch *watch) Certificate {
+	c := Certificate{Value: make([]int64, len(in.Weights)), Max: 1}
+	order, ok := decreasing(in.low(), watch)
+	if !ok {
+		return c
+	}
+	byWeight := make([]int32, 0, len(order))
+	for _, x := range order {
+		byWeight = append(byWeight, x.Item)
+	}
+	var orders [][]int32
+	if in.Pins != nil {
+		var pinned []int32
+		for i, b := range in.Pins {
+			if b >= 0 {
+				pinned = append(pinned, int32(i))
+			}
+		}
+		orders = append(orders, pinned)
+	}
+	if in.Conflicts != nil {
+		more := func(i, j int32) int { return len(in.Conflicts[j]) - len(in.Conflicts[i]) }
+		var starts []int32 // of the most conflicts
+		for _, i := range byWeight {
+			at, _ := slices.BinarySearchFunc(starts, i, func(a, b int32) int { return cmp.Or(more(a, b), -1) })
+			if at < cliqueStarts {
+				starts = slices.Insert(starts[:min(len(starts), cliqueStarts-1)], at, i)
+			}
+		}
+		for _, i := range starts {
+			near := append([]int32{i}, in.Conflicts[i]...)
+			slices.SortStableFunc(near[1:], more)
+			orders = append(orders, near)
+		}
+	}
+	search := cliqueSearch{foes: in.newFoes(), steps: cliqueSteps, watch: watch}
+	heavy := 0 // than half a bin: no two of these fit
+	for heavy < len(byWeight) && search.low[byWeight[heavy]] > search.c-search.low[byWeight[heavy]] {
+		heavy++
+	}
+	best := slices.Clone(byWeight[:heavy])
+	search.extend(&best, byWeight[heavy:])
+	for _, order := range orders {
+		var clique []int32
+		search.extend(&clique, order)
+		if search.extend(&clique, byWeight); len(clique) > len(best) {
+			best = clique
+		}
+	}
+	for _, i := range best {
+		c.Value[i] = 1
+	}
+	return c
+}
+
+// cliqueSearch extends cliques.
+type cliqueSearch struct {
+	*foes
+	steps int // left
+	watch *watch
+}
+
+// extend adds the items of a list, one after the other, that may share a bin with none of a clique.
+func (s *cliqueSearch) extend(clique *[]int32, list []int32) {
+	for _, i := range list {
+		s.of(i)
+		fits := false
+		for k := len(*clique) - 1; k >= 0 && !fits; k-- { // the lightest first
+			s.steps--
+			fits = !s.apart((*clique)[k]) || (*clique)[k] == i
+		}
+		if s.steps -= 4; s.steps < 0 || s.watch.spend(4) {
+			return
+		}
+		if !fits {
+			*clique = append(*clique, i)
+		}
+	}
+}
