@@ -33,8 +33,6 @@ type figures struct {
 	bytes        float64 // of each
 }
 
-var begin = time.Now()
-
 // heapBytes returns what is on the heap.
 func heapBytes() float64 {
 	runtime.GC()
@@ -53,20 +51,20 @@ func measure(s subject, seed uint64, cycles float64, operations int) (f figures,
 	}
 	f.bytes = max(0, (heapBytes()-empty)/float64(s.n)-s.extra)
 	if s.whole {
-		start, before := time.Now(), used()
+		start, before := time.Now(), report.ProcessorTime()
 		done, err := do(0)
 		f.longest = time.Since(start)
-		f.perOperation = float64((used() - before).Nanoseconds()) / float64(done)
+		f.perOperation = float64((report.ProcessorTime() - before).Nanoseconds()) / float64(done)
 		return f, err
 	}
 	// Twice: the clock takes as long as a short operation.
-	from := used()
+	from := report.ProcessorTime()
 	for k := range operations {
 		if _, err := do(k); err != nil {
 			return f, err
 		}
 	}
-	f.perOperation = float64((used() - from).Nanoseconds()) / float64(operations)
+	f.perOperation = float64((report.ProcessorTime() - from).Nanoseconds()) / float64(operations)
 	for k := range operations {
 		start := time.Now()
 		if _, err := do(operations + k); err != nil {
@@ -86,11 +84,11 @@ func randomAccess(n int, seed uint64) float64 {
 		v[i] = uint64(i) // so that the memory is there
 	}
 	const steps = 10_000_000
-	from := used()
+	from := report.ProcessorTime()
 	for range steps {
 		v[place(rng, n)]++
 	}
-	took := used() - from
+	took := report.ProcessorTime() - from
 	runtime.KeepAlive(v)
 	return float64(took.Nanoseconds()) / steps
 }
@@ -100,12 +98,12 @@ func randomAccess(n int, seed uint64) float64 {
 func chainedAccess(n int, seed uint64) float64 {
 	v, at := cycle(n, seed), uint32(0)
 	const steps = 1_000_000
-	from := used()
+	from := report.ProcessorTime()
 	for range steps {
 		v[at].count++
 		at = v[at].next
 	}
-	took := used() - from
+	took := report.ProcessorTime() - from
 	runtime.KeepAlive(v)
 	return float64(took.Nanoseconds()) / steps
 }
