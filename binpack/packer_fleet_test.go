@@ -380,6 +380,16 @@ func TestPackerRules(t *testing.T) {
 	require.ErrorIs(t, err, ErrCapacity)
 	require.ErrorIs(t, p.SetNode(99, NodeConfig{}), ErrUnknown)
 	require.ErrorIs(t, p.SetSite(99, SiteConfig{}), ErrUnknown)
+	require.ErrorContains(t, p.SetSite(zoned, SiteConfig{MoveCost: 1e9}), "1e+06")
+	spare, err := p.AddNode(1, NodeConfig{})
+	require.NoError(t, err)
+	_, err = p.RemoveNode(spare)
+	require.NoError(t, err)
+	gone := SiteConfig{Only: []int{nodes[5], spare}}
+	_, _, err = p.AddSite(1, gone)
+	require.ErrorIs(t, err, ErrUnknown)
+	require.ErrorIs(t, p.SetSite(pinned, gone), ErrUnknown)
+	require.NoError(t, p.SetSite(pinned, SiteConfig{Only: []int{nodes[5]}, Never: []int{spare}}))
 }
 
 // Of the sites that end an overload the one whose move costs least goes, and a node of dear sites

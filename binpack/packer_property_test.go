@@ -150,6 +150,11 @@ func (f *fleet) apply(t *rapid.T, moves []Move, limit RebalanceConfig) {
 	}
 }
 
+// known reports whether the node that a site is pinned to is there.
+func (f *fleet) known(c SiteConfig) bool {
+	return !slices.ContainsFunc(c.Only, func(n int) bool { return f.nodes[n] == 0 })
+}
+
 // drawRule draws needs and rules, most of them none.
 func (f *fleet) drawRule(t *rapid.T, resources int) (c SiteConfig) {
 	if resources > 0 {
@@ -225,6 +230,8 @@ func packerProperty(t *rapid.T) {
 			}
 			site, node, err := f.p.AddSite(w, rule)
 			switch c := largest(); {
+			case !f.known(rule):
+				require.ErrorIs(t, err, ErrUnknown)
 			case c == 0:
 				require.ErrorIs(t, err, ErrNoRoom)
 			case w > c:
@@ -254,8 +261,13 @@ func packerProperty(t *rapid.T) {
 				return
 			}
 			s := rapid.SampledFrom(f.sites()).Draw(t, "site")
-			f.rule[s] = f.drawRule(t, cfg.Resources)
-			require.NoError(t, f.p.SetSite(s, f.rule[s]))
+			rule := f.drawRule(t, cfg.Resources)
+			if !f.known(rule) {
+				require.ErrorIs(t, f.p.SetSite(s, rule), ErrUnknown)
+				return
+			}
+			f.rule[s] = rule
+			require.NoError(t, f.p.SetSite(s, rule))
 		},
 		"set node": func(t *rapid.T) {
 			if len(f.nodes) == 0 || !rules {

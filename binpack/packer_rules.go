@@ -21,7 +21,7 @@ type SiteConfig struct {
 	// Zone is the one that the site's node must be in. 0 means any.
 	Zone int
 	// Only has the ids of the nodes that the site may be on: with one of them it is pinned. Empty
-	// means all. Never has those that it must not be on.
+	// means all. Never has those that it must not be on. A node of either may be removed later.
 	Only, Never []int
 	// MoveCost is what a move of the site costs, as a multiple of PackerConfig.MoveCost. 0 means 1,
 	// a negative number nothing. At most 10^6; it counts in thousandths.
@@ -56,9 +56,14 @@ type rule struct {
 }
 
 // newRule checks a configuration; nil if there is nothing in it but needs.
-func newRule(c SiteConfig) (*rule, error) {
+func (p *Packer) newRule(c SiteConfig) (*rule, error) {
 	if !(c.MoveCost <= mostMoveCost) {
-		return nil, fmt.Errorf("%w: a move costs %v ordinary ones", ErrConfig, c.MoveCost)
+		return nil, fmt.Errorf("%w: a move costs %v ordinary ones, more than %v", ErrConfig, c.MoveCost, mostMoveCost)
+	}
+	for _, id := range c.Only {
+		if _, err := p.node(id); err != nil {
+			return nil, err
+		}
 	}
 	cost := int64(math.Round(orDefault(c.MoveCost, 1) * moveUnits))
 	if c.Group == 0 && c.Zone == 0 && len(c.Only) == 0 && len(c.Never) == 0 && cost == moveUnits {
@@ -168,10 +173,10 @@ func (p *Packer) convert(weight float64, needs []float64, old int) ([]int64, err
 // AddSite adds a site and places it at once where its rules allow: on the first node in use where
 // it leaves two headrooms, else the emptiest where it leaves one, else on a spare, else where it
 // overloads least. It returns the ids of the site and its node. [ErrWeight]; [ErrConfig] for rules
-// that are none; [ErrNoRoom] if no node takes sites, or the site is larger than every node that
+// that are none; [ErrUnknown] for a node of Only; [ErrNoRoom] if no node takes sites, or the site is larger than every node that
 // does. O(log nodes) for a site without rules.
 func (p *Packer) AddSite(weight float64, cfg SiteConfig) (site, node int, err error) {
-	rule, err := newRule(cfg)
+	rule, err := p.newRule(cfg)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -234,13 +239,13 @@ func (p *Packer) holds(c candidate, n int) bool {
 }
 
 // SetSite replaces the needs and rules of a site. If they do not allow its node, the next call of
-// Rebalance moves it. [ErrConfig] and [ErrWeight].
+// Rebalance moves it. [ErrUnknown] for the site or a node of Only, [ErrConfig] and [ErrWeight].
 func (p *Packer) SetSite(site int, cfg SiteConfig) error {
 	s, err := p.site(site)
 	if err != nil {
 		return err
 	}
-	rule, err := newRule(cfg)
+	rule, err := p.newRule(cfg)
 	if err != nil {
 		return err
 	}

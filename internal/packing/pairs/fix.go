@@ -65,7 +65,10 @@ func (s *search) sample() bool {
 	if s.covers(s.coverFirst) {
 		return true
 	}
-	for _, p := range sets {
+	for k, p := range sets {
+		if k%1024 == 0 && s.ctx.Err() != nil {
+			return false
+		}
 		s.add(p)
 	}
 	return false

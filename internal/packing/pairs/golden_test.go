@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -39,7 +40,7 @@ func TestGoldenBits(t *testing.T) {
 	sets := d.pool(context.Background(), rng)
 	bits("factors", d.t)
 	bits("use", d.use)
-	bits("table", d.table)
+	bits("table", slices.Concat(d.table...))
 	cover := newCover(context.Background(), len(p.Weights), sets, rng)
 	bits("shares", cover.share)
 	bits("odds", cover.odds)

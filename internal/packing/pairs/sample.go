@@ -22,10 +22,10 @@ type spread struct {
 	w      []int64
 	bins   float64
 	window int
-	size   int       // capacity + 1
-	t      []float64 // factor of each item
-	use    []float64 // of each item, in all bins; 1 at the optimum
-	table  []float64 // table[k·size+r]: the sum over sets of the first k items of load r
+	size   int         // capacity + 1
+	t      []float64   // factor of each item
+	use    []float64   // of each item, in all bins; 1 at the optimum
+	table  [][]float64 // table[k][r]: the sum over sets of the first k items of load r; rows are made by fill
 	above  []float64
 }
 
@@ -51,20 +51,25 @@ const (
 func newSpread(w []int64, capacity, window int64, bins int) *spread {
 	n, size := len(w), int(capacity)+1
 	return &spread{w: w, bins: float64(bins), window: int(window), size: size, t: slices.Repeat([]float64{firstFactor}, n),
-		use: make([]float64, n), table: make([]float64, (n+1)*size), above: make([]float64, size)}
+		use: make([]float64, n), table: make([][]float64, n+1), above: make([]float64, size)}
 }
 
 // fill computes the tables and the use of each item. It reports whether it came to an end with numbers
 // that are finite. O(items·capacity).
 func (d *spread) fill(ctx context.Context) bool {
 	n := len(d.w)
-	clear(d.table[:d.size])
-	d.table[0] = 1
+	if d.table[0] == nil {
+		d.table[0] = make([]float64, d.size)
+		d.table[0][0] = 1
+	}
 	for i, w := range d.w {
 		if i%16 == 0 && ctx.Err() != nil {
 			return false
 		}
-		below, row := d.table[i*d.size:(i+1)*d.size], d.table[(i+1)*d.size:(i+2)*d.size]
+		if d.table[i+1] == nil { // made here, as a large table takes long to clear
+			d.table[i+1] = make([]float64, d.size)
+		}
+		below, row := d.table[i], d.table[i+1]
 		copy(row, below)
 		up, t := row[w:], d.t[i]
 		for r, x := range below[:len(up)] {
@@ -75,7 +80,7 @@ func (d *spread) fill(ctx context.Context) bool {
 	clear(d.above)
 	for r := d.size - 1 - d.window; r < d.size; r++ {
 		d.above[r] = 1
-		total += d.table[n*d.size+r]
+		total += d.table[n][r]
 	}
 	if !(total > 0 && total < math.MaxFloat64) {
 		return false
@@ -87,7 +92,7 @@ func (d *spread) fill(ctx context.Context) bool {
 		}
 		t, up := d.t[i], d.above[d.w[i]:]
 		sum := 0.0
-		for r, x := range d.table[i*d.size:][:len(up)] {
+		for r, x := range d.table[i][:len(up)] {
 			sum += float64(x * up[r])
 			d.above[r] += float64(up[r] * t)
 		}
@@ -99,7 +104,7 @@ func (d *spread) fill(ctx context.Context) bool {
 // draw draws a pattern, items ascending; nil if rounding left nothing to draw from.
 func (d *spread) draw(rng *rand.Rand) []int32 {
 	n, r := len(d.w), d.size-1
-	if last := d.table[n*d.size:]; d.window > 0 {
+	if last := d.table[n]; d.window > 0 {
 		sum := 0.0
 		for _, x := range last[r-d.window:] {
 			sum += x
@@ -111,8 +116,8 @@ func (d *spread) draw(rng *rand.Rand) []int32 {
 	var p []int32
 	for i := n; r > 0; {
 		// The last item of the rest is the first one with which the sum exceeds x.
-		x := rng.Float64() * d.table[i*d.size+r]
-		if i = sort.Search(i, func(k int) bool { return d.table[k*d.size+r] > x }) - 1; i < 0 {
+		x := rng.Float64() * d.table[i][r]
+		if i = sort.Search(i, func(k int) bool { return d.table[k][r] > x }) - 1; i < 0 {
 			return nil
 		}
 		p = append(p, int32(i))
