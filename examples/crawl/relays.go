@@ -126,12 +126,21 @@ func (r *relays) update() {
 			p.Close()
 			delete(r.peers, point)
 		case !leave[point] && p.Ready():
-			ready = append(ready, fetch.Point{Name: point, Base: p, Hold: r.settings.engine.Lease})
+			ready = append(ready, fetch.Point{Name: point, Base: p, Hold: func() time.Duration { return r.hold(p) }})
 		}
 	}
 	if err := r.crawler.Fetcher.Offer(ready); err != nil {
 		slog.Error("relays", "error", err)
 	}
+}
+
+// hold is for how long a request that a relay was given, and that was lost, may be sent or be under
+// way. A node sends nothing on once it is not sure to be one, and nobody is taken for dead before.
+func (r *relays) hold(p *relay.Peer) time.Duration {
+	if p.Gone() {
+		return min(r.timeout, r.settings.engine.Lease)
+	}
+	return r.settings.engine.Lease
 }
 
 // close ends all connections.

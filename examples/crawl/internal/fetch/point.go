@@ -17,9 +17,9 @@ import (
 type Point struct {
 	Name string
 	Base http.RoundTripper
-	// Hold is the time after which a request that was handed to Base, and ended with ErrLost, cannot
-	// be sent any more. Its host is asked for nothing else before.
-	Hold time.Duration
+	// Hold is asked when a request ended with ErrLost: for how long after it was handed to Base it
+	// can still be sent, or be under way. Its host is asked for nothing else before. Nil is 0.
+	Hold func() time.Duration
 }
 
 // The errors of the Base of a Point that is another machine.

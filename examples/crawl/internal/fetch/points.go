@@ -207,10 +207,11 @@ func (f *Fetcher) Loads() (names []string, hosts []int) {
 type route struct {
 	Point
 	points   *points
-	refused  bool   // one did
-	lost     string // host of a request of which nobody knows what became
-	answered bool   // a host was reached
-	ended    bool   // by who wanted the page
+	refused  bool      // one did
+	handed   time.Time // when the latest request was handed to the point
+	lost     string    // host of a request of which nobody knows what became
+	answered bool      // a host was reached
+	ended    bool      // by who wanted the page
 	reaching time.Duration
 }
 
@@ -239,6 +240,7 @@ func (router) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, ErrElsewhere
 	}
 	way := r.Context().Value(via{}).(*route)
+	way.handed = time.Now()
 	resp, err := way.Base.RoundTrip(r)
 	for errors.Is(err, ErrRefused) { // each one of this machine at most once
 		way.refused = true
@@ -262,7 +264,7 @@ func withRoute(ctx context.Context, way *route) context.Context {
 
 // hold has a host wait for a request of which nobody knows whether it is still to be sent.
 func (f *Fetcher) hold(way *route) {
-	if way.lost != "" {
-		f.gate.hold(way.lost, way.Hold)
+	if way.lost != "" && way.Hold != nil {
+		f.gate.hold(way.lost, way.Hold()-time.Since(way.handed))
 	}
 }

@@ -95,11 +95,14 @@ func (p *Peer) Close() {
 	p.transport.CloseIdleConnections()
 }
 
+// Gone reports whether it was closed.
+func (p *Peer) Gone() bool { return p.gone.Err() != nil }
+
 // Ready reports whether the relay may be used, as far as is known.
 func (p *Peer) Ready() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.gone.Err() == nil && !time.Now().Before(p.rest)
+	return !p.Gone() && !time.Now().Before(p.rest)
 }
 
 // reached takes note of whether there was a connection.
