@@ -171,3 +171,23 @@ func BenchmarkContent(b *testing.B) {
 type roundTripper func(*http.Request) *http.Response
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r), nil }
+
+// The block in which a cut copy ends is left out, as the cut may lie elsewhere in the next one.
+func TestCutContent(t *testing.T) {
+	t.Parallel()
+	transport := new(Transport)
+	for _, cut := range []bool{true, false} {
+		var page validators
+		var changed bool
+		for _, body := range []string{"<p>one<p>tw", "<p>one<p>twist"} {
+			c := transport.newContent()
+			_, err := c.Write([]byte(body))
+			require.NoError(t, err)
+			_, err = c.end(nil, cut)
+			require.NoError(t, err)
+			changed, _, _ = c.compare(transport, &page, page, false)
+			c.free()
+		}
+		require.Equal(t, !cut, changed)
+	}
+}

@@ -85,7 +85,7 @@ func TestChoiceIsSaved(t *testing.T) {
 		damaged := slices.Clone(saved)
 		damaged[i] ^= 1
 		require.Error(t, late.Open(0, damaged))
-		require.Error(t, late.Open(0, saved[:max(i, 1):max(i, 1)]), "%d", i)
+		require.Error(t, late.Open(0, saved[:max(i, 1)]), "%d", i)
 	}
 	require.NoError(t, late.Offer(named("two")))
 	require.Greater(t, fetches(t, late.points, 20, map[string]string{"b.test": "two"}), 10)
