@@ -361,7 +361,7 @@ func (a *Assigner) sample(slot int, rng *rand.Rand) int {
 		weight = float64(s.weight[slot])
 	}
 	sigma, lowest := a.sigma(slot)
-	skew := a.relative.skewed()
+	skew, share := a.relative.skewed(), tuned.skewedShare*min(1, tuned.skewedArms/float64(a.arms.Len()))
 	best, least := -1, math.Inf(1)     // of the arms that may be entered
 	wanted, desired := -1, math.Inf(1) // of all
 	// The site's own arm comes first: most others are then seen to be worse
@@ -379,7 +379,7 @@ func (a *Assigner) sample(slot int, rng *rand.Rand) int {
 		factor := a.slowness(j) * max(leastWeight, weight+arm.price)
 		spread := tuned.boldness * sigma / math.Sqrt(float64(count[j]))
 		if skew && lowest > 0 {
-			spread *= tuned.skewedShare * float64(base[j]) / lowest
+			spread *= share * float64(base[j]) / lowest
 		}
 		if (float64(base[j])-float64(4*spread))*factor >= least {
 			continue // it would take a draw four standard deviations out

@@ -67,7 +67,7 @@ func TestSweep(t *testing.T) {
 		name  string
 		field *float64
 	}{
-		{"boldness", &tuned.boldness}, {"skewedShare", &tuned.skewedShare}, {"skewedVariance", &tuned.skewedVariance},
+		{"boldness", &tuned.boldness}, {"skewedShare", &tuned.skewedShare}, {"skewedArms", &tuned.skewedArms}, {"skewedVariance", &tuned.skewedVariance},
 		{"slack", &tuned.slack}, {"surprise", &tuned.surprise}, {"memory", &tuned.memory},
 		{"priorSquares", &tuned.priorSquares}, {"priorRepeats", &tuned.priorRepeats}, {"shrinkage", &tuned.shrinkage},
 		{"noiseMemory", &tuned.noiseMemory}, {"slownessCrawls", &tuned.slownessCrawls},

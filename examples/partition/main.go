@@ -39,11 +39,12 @@ func newProgram(stdout, stderr io.Writer) *report.Program {
 func run(args []string, stdout, stderr io.Writer) error {
 	p := newProgram(stdout, stderr)
 	suite := p.Flags.Bool("suite", false, "compare Assigner with rivals, where nothing changes and where much does, instead")
+	arms := p.Flags.Int("arms", 8, "with -suite: access points")
 	if err := p.Parse(args); err != nil {
 		return err
 	}
 	if *suite {
-		return runSuite(p)
+		return runSuite(p, *arms)
 	}
 	return runAll(p, map[bool]scale{false: full, true: quick}[p.Quick])
 }

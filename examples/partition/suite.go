@@ -9,10 +9,9 @@ import (
 	"github.com/recrawl/recrawl/partition"
 )
 
-// The suite has eight access points and 500 sites for 100 crawls. Durations are lognormal
-// around a mean for each pair of site and access point.
+// The suite has 500 sites for 100 crawls, and eight access points unless -arms says otherwise.
+// Durations are lognormal around a mean for each pair of site and access point.
 const (
-	suiteArms   = 8
 	suiteSites  = 500
 	suiteCrawls = 100
 	goneAt      = 40 // crawl from which on an access point is gone
@@ -45,31 +44,37 @@ type suiteRun struct {
 	what          suiteWorld
 	noise, spread float64
 	rng           *rand.Rand
-	mean          [][suiteArms]float64
-	phase         [suiteArms]float64
-	down          [suiteCrawls][suiteArms]bool
-	load          [suiteArms]int
+	arms          int
+	mean          [][]float64 // of each site from each access point
+	phase         []float64
+	down          [suiteCrawls][]bool
+	load          []int
 }
 
-func newSuiteRun(what suiteWorld, noise, spread float64, rng *rand.Rand) *suiteRun {
-	r := &suiteRun{what: what, noise: noise, spread: spread, rng: rng, mean: make([][suiteArms]float64, suiteSites)}
+func newSuiteRun(what suiteWorld, arms int, noise, spread float64, rng *rand.Rand) *suiteRun {
+	r := &suiteRun{what: what, noise: noise, spread: spread, rng: rng, arms: arms, mean: make([][]float64, suiteSites),
+		phase: make([]float64, arms), load: make([]int, arms)}
+	for c := range r.down {
+		r.down[c] = make([]bool, arms)
+	}
 	for i := range r.mean {
+		r.mean[i] = make([]float64, arms)
 		r.draw(i)
 	}
 	for j := range r.phase {
 		r.phase[j] = rng.Float64()
-		r.load[j] = suiteSites / suiteArms
+		r.load[j] = suiteSites / arms
 	}
 	if what.outages { // six, of three to ten crawls
 		for range 6 {
-			j, from, crawls := rng.IntN(suiteArms), 8+rng.IntN(suiteCrawls-8), 3+rng.IntN(8)
+			j, from, crawls := rng.IntN(arms), 8+rng.IntN(suiteCrawls-8), 3+rng.IntN(8)
 			for c := from; c < min(suiteCrawls, from+crawls); c++ {
 				r.down[c][j] = true
 			}
 		}
 	}
 	if what.gone {
-		j := rng.IntN(suiteArms)
+		j := rng.IntN(arms)
 		for c := goneAt; c < suiteCrawls; c++ {
 			r.down[c][j] = true
 		}
@@ -87,7 +92,7 @@ func (r *suiteRun) draw(i int) {
 		}
 	}
 	if r.spread == 0 {
-		r.mean[i][r.rng.IntN(suiteArms)] = base
+		r.mean[i][r.rng.IntN(r.arms)] = base
 	}
 }
 
@@ -98,7 +103,7 @@ func (r *suiteRun) factor(crawl, arm int) float64 {
 		f += .5 * math.Sin(2*math.Pi*(float64(crawl)/24+r.phase[arm]))
 	}
 	if r.what.congestion {
-		f *= 1 + float64(r.load[arm]*suiteArms)/(2*suiteSites)
+		f *= 1 + float64(r.load[arm]*r.arms)/(2*suiteSites)
 	}
 	return f
 }
@@ -115,7 +120,7 @@ func (r *suiteRun) crawl(c int, s rival) (excess float64, err error) {
 		}
 	}
 	if a, ok := s.(*partition.Assigner); ok && r.what.told {
-		for j := range suiteArms {
+		for j := range r.arms {
 			crawls := 0
 			for d := c; d < suiteCrawls && r.down[d][j]; d++ {
 				crawls++
@@ -126,7 +131,7 @@ func (r *suiteRun) crawl(c int, s rival) (excess float64, err error) {
 		}
 	}
 	const timeout = 100.
-	total, best, load := 0.0, 0.0, [suiteArms]int{}
+	total, best, load := 0.0, 0.0, make([]int, r.arms)
 	for i := range r.mean {
 		arm, err := s.Next(i)
 		if err != nil {
@@ -134,7 +139,7 @@ func (r *suiteRun) crawl(c int, s rival) (excess float64, err error) {
 		}
 		load[arm]++
 		least := math.Inf(1)
-		for j := range suiteArms {
+		for j := range r.arms {
 			if !r.down[c][j] {
 				least = min(least, r.mean[i][j]*r.factor(c, j))
 			}
@@ -162,7 +167,7 @@ type rival interface {
 // bestMean tries every access point once, in random order, and then uses the one with the
 // best mean: what serves best where nothing changes.
 type bestMean struct {
-	sum, count [][suiteArms]float64
+	sum, count [][]float64 // by site and access point
 	at         []int
 	rng        *rand.Rand
 }
@@ -196,21 +201,28 @@ func (b *bestMean) Observe(site int, duration float64) error {
 
 var rivals = []struct {
 	name string
-	make func(rand.Source) (rival, error)
+	make func(arms int, src rand.Source) (rival, error)
 }{
-	{"assigner", func(src rand.Source) (rival, error) {
-		return partition.NewAssigner(suiteArms, suiteSites, partition.AssignerConfig{}, src)
+	{"assigner", func(arms int, src rand.Source) (rival, error) {
+		return partition.NewAssigner(arms, suiteSites, partition.AssignerConfig{}, src)
 	}},
-	{"each once, then the best mean", func(src rand.Source) (rival, error) {
-		return &bestMean{make([][suiteArms]float64, suiteSites), make([][suiteArms]float64, suiteSites), make([]int, suiteSites), rand.New(src)}, nil
+	{"each once, then the best mean", func(arms int, src rand.Source) (rival, error) {
+		b := &bestMean{at: make([]int, suiteSites), rng: rand.New(src)}
+		for range suiteSites {
+			b.sum, b.count = append(b.sum, make([]float64, arms)), append(b.count, make([]float64, arms))
+		}
+		return b, nil
 	}},
-	{"TWOMA recommended", func(src rand.Source) (rival, error) {
-		return partition.NewTWOMA(suiteArms, suiteSites, partition.TWOMAConfig{}, src)
+	{"TWOMA recommended", func(arms int, src rand.Source) (rival, error) {
+		return partition.NewTWOMA(arms, suiteSites, partition.TWOMAConfig{}, src)
 	}},
 }
 
 // runSuite runs all rivals in all worlds.
-func runSuite(p *report.Program) error {
+func runSuite(p *report.Program, arms int) error {
+	if arms < 2 {
+		return report.Usagef("-arms %d: at least 2", arms)
+	}
 	runs := 10
 	if p.Quick {
 		runs = 1
@@ -224,8 +236,8 @@ func runSuite(p *report.Program) error {
 			for _, s := range rivals {
 				var all, late []float64
 				for k := range uint64(runs) {
-					run := newSuiteRun(what, n.noise, n.spread, rand.New(rand.NewPCG(p.Seed*1000+k, 3)))
-					scheme, err := s.make(rand.NewPCG(p.Seed*1000+k, 4))
+					run := newSuiteRun(what, arms, n.noise, n.spread, rand.New(rand.NewPCG(p.Seed*1000+k, 3)))
+					scheme, err := s.make(arms, rand.NewPCG(p.Seed*1000+k, 4))
 					if err != nil {
 						return err
 					}
