@@ -363,7 +363,9 @@ func (f *RateFilter) predicted(b, informed *belief.Belief, slot uint32, from, no
 	if f.objective == Detections {
 		last, cycles := f.changed.has(slot), gap/f.model.Cycle()
 		f.tally.predict(f.census.Calibration.Correct(chance, cycles, last, f.fade()), changed)
-		f.census.Calibration.Learn(chance, cycles, last, changed, f.fade(), n)
+		if f.census.Calibration.Learn(chance, cycles, last, changed, f.fade(), n) {
+			f.queue.Shift(f.now, clock{f})
+		}
 	} else {
 		f.tally.predict(chance, changed)
 	}

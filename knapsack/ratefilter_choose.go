@@ -16,13 +16,14 @@ const (
 	// chosen: it averages over 100 polls.
 	pricePace = 0.01
 	// What is thought of all pages moves, and so do their indices. A sweep over all pages looks at
-	// fewSweep of them at each Next. It finds those that are late: above lateBy times the level by the
-	// time that the queue looks at them. The more of the pages are late, by an average over lateOver of
-	// them, the more it looks at: sweepMore more if all are, but mostSweep at most. A small web is swept
-	// faster, smallSweep pages in as many calls as there are pages: with 4 at each Next of 1500 pages the
-	// worst choices in TestRateFilterIsNearlyExact are worth .970 of the best, and with 10 .980.
-	fewSweep, mostSweep, smallSweep = 4, 24, 15_000
-	sweepMore, lateBy, lateOver     = 8, 1.03, 64
+	// fewSweep of them at each Next, and at newSweep more in the first cycles. It finds those that are
+	// late: above lateBy times the level by the time that the queue looks at them. The more of the pages
+	// are late, by an average over lateOver of them, the more it looks at: sweepMore more if all are, but
+	// mostSweep at most. A small web is swept faster, smallSweep pages in as many calls as there are
+	// pages: with 4 at each Next of 1500 pages the worst choices in TestRateFilterIsNearlyExact are worth
+	// .970 of the best, and with 10 .980.
+	fewSweep, newSweep, mostSweep, smallSweep = 2, 2.9, 24, 15_000
+	sweepMore, lateBy, lateOver               = 8, 1.03, 64
 	// courtesy: every so many polls one goes to a page of which patience is over, if there is any,
 	// whatever its index. It makes the bound on starvation hold. tardySteps pages are judged for
 	// that at each Next.
@@ -34,17 +35,15 @@ const (
 	worthwhile = 0.02
 	// usualSlope is the power of the gap that an index grows with, about; leastSlope and mostSlope
 	// bound it. farGuess is how much longer a gap is looked at in one step, and nearEnough the
-	// part of a level at which an index tells when it will reach it.
+	// part of a level at which an index tells when it will reach it; from nearly on it does so by
+	// usualSlope.
 	usualSlope, leastSlope, mostSlope = 1.4, 0.5, 3
 	farGuess, leastGuess              = 3, 1.02
-	nearEnough                        = 0.8
+	nearEnough, nearly                = 0.8, 0.9
 	// early is the part of the time to when a page seems to be due after which it is looked at
-	// again, where that is hardly known, and first the part after its last answer, found in firstSteps
-	// steps of the secant rule. hasty is by what part of the time left it is too early where that is as
-	// long as the gap. With .8 for first, no step, and .3, it takes 2.9 looks a poll at pages that are
-	// due and not 2.6.
+	// again, where that is hardly known, and first the part after its last answer. hasty is by what part
+	// of the time left it is too early where that is as long as the gap.
 	early, first, hasty = 0.9, 0.9, 0.2
-	firstSteps          = 1
 	// hintStep is after how much of a cycle a page with a hint is looked at again.
 	hintStep = 1.0 / 32
 	// dueSteps is how many steps of the secant rule find the time at which a page is due.
@@ -194,6 +193,9 @@ func (f *RateFilter) reaches(slot uint32, now, index, level float64, t tempo) fl
 		return last + float64(early*f.crossing(slot, max(gap, f.model.Cycle()), level, 0))
 	}
 	guess := gap * max(leastGuess, min(farGuess, math.Pow(level/index, 1/usualSlope)))
+	if index >= nearly*level {
+		return f.hinted(slot, now, last+guess)
+	}
 	at := f.indexAt(slot, guess, t)
 	reached := guess
 	switch slope := math.Log(at/index) / math.Log(guess/gap); {
@@ -296,7 +298,7 @@ func (f *RateFilter) wait(slot uint32, guess float64) {
 		case f.queue.Few():
 			due = f.now
 		default:
-			due = f.hinted(slot, f.now, last+float64(first*f.crossing(slot, guess, f.queue.Level(), firstSteps)))
+			due = f.hinted(slot, f.now, last+float64(first*f.crossing(slot, guess, f.queue.Level(), 0)))
 		}
 		f.queue.Put(slot, due, f.now, clock{f})
 	}
@@ -314,7 +316,8 @@ func (f *RateFilter) setDeadline(slot uint32, free float64) {
 // sweepSome goes on with the sweep over all pages.
 func (f *RateFilter) sweepSome() {
 	n := len(f.polled)
-	for range min(mostSweep, max(fewSweep, smallSweep/n)+int(sweepMore*f.late), n) {
+	few := fewSweep + int(newSweep*f.fade())
+	for range min(mostSweep, max(few, smallSweep/n)+int(sweepMore*f.late), n) {
 		if f.sweep++; int(f.sweep) >= n {
 			f.sweep = 0
 		}

@@ -26,9 +26,16 @@ import (
 type Calibration struct {
 	theta      feature
 	covariance [features]feature
+	applied    feature // θ of the block before, which corrects
+	left       uint32  // polls of the block to come
 }
 
 const features = 4
+
+// blocks is how often in n polls what has been learnt is applied. A θ that moves at each poll moves the
+// indices of all pages, by those of some tens of pages: the queue then looks at 15 pages a poll and not at
+// 10, of 100,000.
+const blocks = 256
 
 // awake is the feature of the pages that wait.
 const awake = features - 1
@@ -70,12 +77,12 @@ func featuresOf(changes, gap float64, changedLast bool) (x feature) {
 	return x
 }
 
-// shift returns s, of which fade is the part of the terms that fade out.
-func (c *Calibration) shift(x *feature, fade float64) (s float64) {
+// shift returns s for a θ, of which fade is the part of the terms that fade out.
+func (theta *feature) shift(x *feature, fade float64) (s float64) {
 	for k := range awake {
-		s += float64(c.theta[k] * x[k])
+		s += float64(theta[k] * x[k])
 	}
-	s = float64(s*fade) + float64(max(0, c.theta[awake])*x[awake])
+	s = float64(s*fade) + float64(max(0, theta[awake])*x[awake])
 	return max(-mostCalibration, min(mostCalibration, s))
 }
 
@@ -84,7 +91,7 @@ func (c *Calibration) shift(x *feature, fade float64) (s float64) {
 func (c *Calibration) Correct(chance, gap float64, changedLast bool, fade float64) float64 {
 	changes := fast.Hazard(max(leastChance, min(mostChance, chance)))
 	x := featuresOf(changes, gap, changedLast)
-	return fast.Chance(changes * fast.Exp(c.shift(&x, fade)))
+	return fast.Chance(changes * fast.Exp(c.applied.shift(&x, fade)))
 }
 
 // Probabilities are kept apart from 0 and 1 by as much as beliefs can tell.
@@ -94,12 +101,13 @@ const (
 )
 
 // Learn takes in the poll of one of n pages, after a gap of so many cycles, that was expected to
-// find a change with some probability, before correction.
-func (c *Calibration) Learn(chance, gap float64, changedLast, changed bool, fade float64, n int) {
+// find a change with some probability, before correction. It reports whether corrections are other
+// ones from now on.
+func (c *Calibration) Learn(chance, gap float64, changedLast, changed bool, fade float64, n int) bool {
 	chance = max(1e-6, min(1-1e-6, chance))
 	changes := fast.Hazard(chance)
 	x := featuresOf(changes, gap, changedLast)
-	v := max(1e-6, min(20, changes*fast.Exp(c.shift(&x, fade))))
+	v := max(1e-6, min(20, changes*fast.Exp(c.theta.shift(&x, fade))))
 	none := fast.Exp(-v)
 	// The derivative of the log likelihood by s, and minus the mean of the second one.
 	slope, information := -v, v*v*none/(1-none)
@@ -124,6 +132,12 @@ func (c *Calibration) Learn(chance, gap float64, changedLast, changed bool, fade
 		}
 	}
 	c.forget(1 - 1/(calibrationMemory*float64(max(n, 4))))
+	if c.left = min(c.left, uint32(n/blocks)); c.left > 0 {
+		c.left--
+		return false
+	}
+	c.applied, c.left = c.theta, uint32(n/blocks)
+	return true
 }
 
 // forget lets θ drift back to 0, and what is known of it to what was known to begin with.
@@ -153,6 +167,8 @@ func (c *Calibration) bound() {
 
 func (c *Calibration) encode(e *codec.Encoder) {
 	e.Float64s(c.theta[:])
+	e.Float64s(c.applied[:])
+	e.Uint32(c.left)
 	for k := range c.covariance {
 		e.Float64s(c.covariance[k][:])
 	}
@@ -160,6 +176,8 @@ func (c *Calibration) encode(e *codec.Encoder) {
 
 func (c *Calibration) decode(d *codec.Decoder) {
 	copy(c.theta[:], d.Float64sIn(features, -mostTheta, mostTheta))
+	copy(c.applied[:], d.Float64sIn(features, -mostTheta, mostTheta))
+	c.left = d.Uint32()
 	for k := range c.covariance {
 		copy(c.covariance[k][:], d.Float64sIn(features, -mostTheta, mostTheta))
 	}

@@ -13,7 +13,8 @@ const (
 	// mostLooks bounds the pages that one call looks at as they are due; the others wait for the next
 	// call, so that no call is long. sample are looked at to find the level.
 	mostLooks, sample = 32, 64
-	// ahead is how many pages are looked at before they are due if none is hot.
+	// ahead is how many pages are looked at before they are due if few are hot, so that the level need not
+	// fall: all that is due earlier then would come at once.
 	ahead = 4
 	// mostFalls is how often the level falls in one call at most.
 	mostFalls = 6
@@ -40,11 +41,15 @@ func (q *Queue) Best(now float64, pages Pages) (slot uint32, index float64) {
 	q.sweep(mostSweep, now, pages)
 	q.reheat(now, pages)
 	left := mostLooks
-	seen := q.look(hotPage{slot: None}, &left, now, pages)
+	seen := q.look(hotPage{slot: None}, now, &left, now, pages)
+	if len(q.hot) < fewHot {
+		next := min(ahead, left)
+		seen = q.look(seen, math.Inf(1), &next, now, pages)
+	}
 	best := q.top()
 	for k := 0; k < mostFalls && left > 0 && best.index < q.level; k++ {
 		q.descend(best.index, now, pages)
-		seen = q.look(seen, &left, now, pages)
+		seen = q.look(seen, now, &left, now, pages)
 		best = q.top()
 	}
 	if len(q.hot) == 0 {
@@ -93,17 +98,17 @@ func (q *Queue) Turn(on bool) {
 	q.turn = on
 }
 
-// look looks at pages that are due, as many as are left to look at: those above the level become hot.
-// It returns the best of the others, which wait, and of one seen before.
-func (q *Queue) look(seen hotPage, left *int, now float64, pages Pages) hotPage {
+// look looks at pages that are due by some time, as many as are left to look at: those above the level
+// become hot. It returns the best of the others, which wait, and of one seen before.
+func (q *Queue) look(seen hotPage, by float64, left *int, now float64, pages Pages) hotPage {
 	steps := mostSteps
-	for *left > 0 {
+	for *left > 0 && (by == now || len(q.hot) < fewHot) {
 		if len(q.hot) == mostHot {
 			if q.raise(now, pages); len(q.hot) == mostHot {
 				return seen
 			}
 		}
-		slot, lot := q.first(now, now, &steps, pages)
+		slot, lot := q.first(now, by, &steps, pages)
 		if slot == None {
 			return seen
 		}

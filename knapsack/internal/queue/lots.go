@@ -38,14 +38,17 @@ func (q *Queue) putLot(s, slot uint32, due, now float64, clock Clock) {
 	passed := 0.0
 	if !math.IsInf(l.base, -1) {
 		passed = float64((now - l.base) * l.m)
-		left = max(left/2, left-float64(slack*(base-l.base)*l.m))
+		soon := min(1, slackSoon*left/max(passed, math.SmallestNonzeroFloat64))
+		left = max(left/2, left-float64(slack*soon*(base-l.base)*l.m))
 	}
 	q.insert(s, at, slot, passed+left)
 }
 
 // slack is how much the multiplier of a lot may fall before pages that were answered after its base
-// are due too late: the time from base to then is taken to pass by so much less.
-const slack = 0.2
+// are due too late: the time from base to then is taken to pass by so much less. As it is an average
+// over the time passed, it may fall by less in the time left, if that is less than a part 1/slackSoon
+// of it.
+const slack, slackSoon = 0.2, 4
 
 // insert puts a page into a lot that is due when so much time has passed for that.
 func (q *Queue) insert(s, at, slot uint32, passed float64) {
@@ -116,16 +119,23 @@ func (q *Queue) lotDue(l *lot) float64 {
 	return q.after(l.base, q.nodes[l.root].x, l.m)
 }
 
-// firstLot finds the lot that is due first, and returns when it is.
+// hasten follows a change of the pace, without a look at the first page.
+func (l *lot) hasten(by float64) {
+	if !l.alike && !l.shown && l.due <= math.MaxFloat64 && !math.IsInf(l.base, -1) {
+		l.due = l.base + float64((l.due-l.base)*by)
+	}
+}
+
+// firstLot finds the lot that is due first, and returns when it is. Empty ones are never due.
 func (q *Queue) firstLot(s uint32) float64 {
-	set := &q.sets[s]
-	set.best = None
-	first := math.Inf(1)
+	set, lots := &q.sets[s], q.lots
+	best, first := uint32(None), math.Inf(1)
 	for _, at := range set.lots {
-		if l := &q.lots[at]; l.root != None && (set.best == None || l.due < first) {
-			set.best, first = at, l.due
+		if due := lots[at].due; due < first {
+			best, first = at, due
 		}
 	}
+	set.best = best
 	return first
 }
 

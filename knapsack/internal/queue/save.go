@@ -247,6 +247,11 @@ func (q *Queue) check(where []uint32) error {
 		if set.tree && set.count > 0 && (set.best == None || q.lots[set.best].root == None) {
 			return fmt.Errorf("set %d has no first page", s)
 		}
+		for _, at := range set.lots {
+			if l := &q.lots[at]; (l.root == None) != (l.due > math.MaxFloat64) {
+				return fmt.Errorf("set %d has a lot due at %v, page %d first", s, l.due, l.root)
+			}
+		}
 		if set.aside != nil {
 			for _, slot := range slices.Concat(set.aside.held.Slot, set.aside.deadlines.Slot) {
 				if q.setOf(slot) != s {

@@ -212,7 +212,13 @@ func (q *Queue) sweep(most int, now float64, clock Clock) {
 		s := q.sweepSet
 		set := &q.sets[s]
 		if set.tree && int(q.sweepLot) < len(set.lots) {
-			q.follow(s, &q.lots[set.lots[q.sweepLot]], now, clock)
+			at := set.lots[q.sweepLot]
+			l := &q.lots[at]
+			q.follow(s, l, now, clock)
+			if set.open && set.best != None && l.root != None && l.due < q.lots[set.best].due {
+				set.best = at
+				q.settle(s, l.due)
+			}
 			q.sweepLot++
 			if int(q.sweepLot) < len(set.lots) {
 				continue
