@@ -32,9 +32,9 @@ type Calibration struct {
 
 const features = 4
 
-// blocks is how often in n polls what has been learnt is applied. A θ that moves at each poll moves the
-// indices of all pages, by those of some tens of pages: the queue then looks at 15 pages a poll and not at
-// 10, of 100,000.
+// blocks is how often in n polls what has been learnt is applied. If it were at each poll, that would
+// move the indices of all pages of 100,000 by as much as 7 to 50 of them are apart, in the first five
+// cycles, and the queue would have to find its level anew.
 const blocks = 256
 
 // awake is the feature of the pages that wait.

@@ -97,8 +97,8 @@ func (q *Queue) steer(best float64) {
 }
 
 // raise has the worse half of the hot pages wait again until they are as good as the others, and raises
-// the level to where these may be. Were it raised to them, it would be 1 % too high wherever pages are
-// looked at as they are meant to be, and fall again: that takes 5 looks a poll more, of 100,000 pages.
+// the level to where these may be, as pages are looked at somewhat above it. Were it raised to them, it
+// would be too high, no page would be due for a while, and it would fall again.
 func (q *Queue) raise(now float64, pages Pages) {
 	var index [mostHot]float64
 	for i := range q.hot {
