@@ -232,6 +232,32 @@ func TestSilence(t *testing.T) {
 	require.True(t, alone.Sure())
 }
 
+// A renewal of which the answer was lost stands on the board, and the node does not know. That is no
+// other's word that it is dead.
+func TestAnswerIsLost(t *testing.T) {
+	t.Parallel()
+	const lease = time.Second
+	url := serve(t)
+	one := open(t, engine.Config{Access: engine.Access{URL: url}, Name: "one", Lease: lease})
+	s, err := one.Own(t.Context(), 0)
+	require.NoError(t, err)
+	for range 8 {
+		said, err := one.Board().Read(t.Context(), "node.one")
+		require.NoError(t, err)
+		if _, err := one.Board().Write(t.Context(), "node.one", said.Value, said.Revision); err != nil {
+			require.ErrorIs(t, err, engine.ErrFenced) // it was renewed a moment ago
+		}
+		time.Sleep(lease / 3)
+		require.True(t, s.Sure())
+	}
+	select {
+	case <-s.Lost():
+		t.Fatal("it took itself for dead")
+	default:
+	}
+	appendAll(t, s, "a")
+}
+
 // A shard whose release did not get through can be given up later, by its owner and by nobody else.
 func TestDisown(t *testing.T) {
 	t.Parallel()

@@ -198,6 +198,9 @@ func (s *Session) renew(ctx context.Context) {
 		begun := time.Now()
 		short, cancel := context.WithTimeout(ctx, s.e.cfg.Lease/2)
 		revision, err := s.e.board.say(short, nodeKey+s.e.cfg.Name, s.presence(), s.revision)
+		if errors.Is(err, ErrFenced) {
+			revision, err = s.again(short)
+		}
 		cancel()
 		switch {
 		case err == nil:
@@ -216,6 +219,21 @@ func (s *Session) renew(ctx context.Context) {
 			return
 		}
 	}
+}
+
+// again is a renewal after one that came too late or has a follower: its own, if the answer to an
+// earlier renewal was lost, as when the engine elects.
+func (s *Session) again(ctx context.Context) (revision uint64, err error) {
+	key := nodeKey + s.e.cfg.Name
+	now, err := s.e.board.Read(ctx, key)
+	if err != nil {
+		return 0, err // which the next attempt will know
+	}
+	var p presence
+	if json.Unmarshal(now.Value, &p) != nil || p.ID != s.id {
+		return 0, ErrFenced
+	}
+	return s.e.board.say(ctx, key, s.presence(), now.Revision)
 }
 
 // bury declares nodes dead. After a break of one's own it waits for the others to be heard again.
