@@ -357,9 +357,11 @@ func (f *RateFilter) informed(b belief.Belief) belief.Belief {
 // belief before it, and returns the length that the gap counts as.
 func (f *RateFilter) predicted(b, informed *belief.Belief, slot uint32, from, now float64, changed bool) (counts float64) {
 	gap, n := now-from, f.ids.Len()
-	rates := informed.Marginal(gap / f.model.Cycle())
+	expected := *informed
+	expected.Lean(f.leaning(slot))
+	rates := expected.Marginal(gap / f.model.Cycle())
 	counts = gap * f.compare(slot, &rates, from, now, changed)
-	chance := 1 - f.model.Survival(&rates, counts*f.standing(slot))
+	chance := 1 - f.model.Survival(&rates, counts)
 	if f.objective == Detections {
 		last, cycles := f.changed.has(slot), gap/f.model.Cycle()
 		f.tally.predict(f.census.Calibration.Correct(chance, cycles, last, f.fade()), changed)

@@ -93,8 +93,8 @@ func (f *RateFilter) multiplier(slot uint32) float64 {
 }
 
 // value returns the value of a poll of a page, that was found changed at its last one or not.
-func (f *RateFilter) value(p *belief.Packed, gap, counts float64, changed bool) float64 {
-	value, spread := f.model.Value(p, gap, counts)
+func (f *RateFilter) value(p *belief.Packed, gap, counts float64, changed bool, leaning *belief.Row) float64 {
+	value, spread := f.model.Value(p, gap, counts, leaning)
 	if f.objective == Detections && f.without&ablation.Calibration == 0 {
 		value = f.census.Calibration.Correct(value, gap/f.model.Cycle(), changed, f.fade())
 	}
@@ -104,14 +104,17 @@ func (f *RateFilter) value(p *belief.Packed, gap, counts float64, changed bool) 
 // freshIndex is the index of a page of which nothing is known.
 func (f *RateFilter) freshIndex(gap float64) float64 {
 	fresh := f.model.Fresh()
-	return f.model.Slope(f.value(&fresh, gap, gap, false))
+	return f.model.Slope(f.value(&fresh, gap, gap, false, belief.Leaning(0, 1)))
 }
 
-// A tempo is how a page's time is scaled at present: by the multiplier since its last answer, and as
-// its rate is another than in the belief.
-type tempo struct{ multiplier, rate float64 }
+// A tempo is how a page's time is scaled at present, by the multiplier since its last answer, and
+// what its group makes one expect of its rate.
+type tempo struct {
+	multiplier float64
+	leaning    *belief.Row
+}
 
-func (f *RateFilter) tempo(slot uint32) tempo { return tempo{f.multiplier(slot), f.standing(slot)} }
+func (f *RateFilter) tempo(slot uint32) tempo { return tempo{f.multiplier(slot), f.leaning(slot)} }
 
 // index returns the index of a page, a time gap after its last answer.
 func (f *RateFilter) index(slot uint32, gap float64) float64 {
@@ -124,13 +127,8 @@ func (f *RateFilter) indexAt(slot uint32, gap float64, t tempo) float64 {
 		return 0 // the gap is infinite before the first Next
 	}
 	f.looks++
-	counts, rated := gap*t.multiplier*t.rate, 1.0
-	if t.rate != 1 {
-		for range f.model.Power() {
-			rated /= t.rate
-		}
-	}
-	value := rated * f.value(&f.beliefs[slot], gap, counts, f.changed.has(slot))
+	counts := gap * t.multiplier
+	value := f.value(&f.beliefs[slot], gap, counts, f.changed.has(slot), t.leaning)
 	if f.hints.On() {
 		value *= f.hinting(slot, gap, counts, value)
 	}

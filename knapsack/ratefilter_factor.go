@@ -60,13 +60,15 @@ func (f *RateFilter) compare(slot uint32, rates *belief.Row, from, now float64, 
 	return p.learn(f.groups[group], &f.levels[ofGroup], m, f.limits.Pages(group))
 }
 
-// standing returns how many times as often a page changes as what is known of it and of all pages
-// makes one expect, by what is known of the others of its group.
-func (f *RateFilter) standing(slot uint32) float64 {
-	if g := f.queue.Group(slot); g != queue.None && f.limits.Pages(g) >= 2 && f.without&ablation.Likeness == 0 {
-		return f.likeness.Times(&f.standings[g], f.marks[slot])
+// leaning returns by what the prior of a page differs from that of all pages, as the others of its
+// group change more often or less.
+func (f *RateFilter) leaning(slot uint32) *belief.Row {
+	g := f.queue.Group(slot)
+	if g == queue.None || f.limits.Pages(g) < 2 || f.without&ablation.Likeness != 0 {
+		return belief.Leaning(0, 1)
 	}
-	return 1
+	_, variance := f.census.Prior.Moments()
+	return belief.Leaning(f.likeness.Lean(&f.standings[g], f.marks[slot]), variance)
 }
 
 // mark notes for its group what is known of a page, with a belief under the prior of all pages.

@@ -162,8 +162,9 @@ func TestNewPagesBeginLikeTheirGroup(t *testing.T) {
 		var pages [2]int
 		chance := func(page int) float64 { // of a change within half a cycle, as of now
 			b := f.beliefOf(Slot(page))
+			b.Lean(f.leaning(uint32(Slot(page))))
 			rates := b.Marginal(0.5)
-			return 1 - f.model.Survival(&rates, n/2*f.standing(uint32(Slot(page))))
+			return 1 - f.model.Survival(&rates, n/2)
 		}
 		for k := range pages {
 			pages[k] = f.Add()

@@ -216,8 +216,10 @@ func TestValue(t *testing.T) {
 		p := drawPolled(t, &m, cycle)
 		gap := cycle * math.Exp(rapid.Float64Range(-8, 4).Draw(t, "log gap"))
 		counts := gap * rapid.Float64Range(0.3, 3).Draw(t, "factor") // but not for jumps
+		leaning := Leaning(rapid.Float64Range(-9, 9).Draw(t, "leaning"), 4)
 		m.Unpack(&p, &b)
 		b.Inform(&prior)
+		b.Lean(leaning)
 		current := 0.0 // after half the gap
 		for c := range b.w {
 			for k, w := range b.w[c] {
@@ -240,7 +242,7 @@ func TestValue(t *testing.T) {
 				square += x*y*y + fresh*jumped*jumped
 			}
 		}
-		got, spread := m.Value(&p, gap, counts)
+		got, spread := m.Value(&p, gap, counts, leaning)
 		require.InEpsilon(t, mean, got, 5e-3)
 		require.InDelta(t, math.Sqrt(max(0, square-mean*mean)), spread, 5e-3*(mean+spread))
 	})
@@ -268,8 +270,10 @@ func TestPlainValue(t *testing.T) {
 		var b Belief
 		p := drawPolled(t, &m, cycle)
 		gap := cycle * math.Exp(rapid.Float64Range(-8, 4).Draw(t, "log gap"))
+		leaning := Leaning(rapid.Float64Range(-9, 9).Draw(t, "leaning"), 4)
 		m.Unpack(&p, &b)
 		b.Inform(prior)
+		b.Lean(leaning)
 		mean := 0.0
 		for c := range b.w {
 			stay := math.Exp(-gap / (cycle * switching[c]))
@@ -279,7 +283,7 @@ func TestPlainValue(t *testing.T) {
 			}
 		}
 		factor := rapid.Float64Range(0.3, 3).Draw(t, "factor") // time counts by it, but not for jumps
-		got, spread := m.Value(&p, gap, gap*factor)
+		got, spread := m.Value(&p, gap, gap*factor, leaning)
 		require.InEpsilon(t, mean*gap*gap*factor*factor/2, got, 5e-3)
 		require.Zero(t, spread)
 	})

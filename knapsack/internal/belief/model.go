@@ -181,9 +181,6 @@ func (m *Model) Quantile(x *Row, q float64) float64 {
 	panic("unreachable")
 }
 
-// Power returns the power of the rate that a value is divided by.
-func (m *Model) Power() int { return m.worth.Power }
-
 // Slope turns a value into the slope of the objective.
 func (m *Model) Slope(value float64) float64 {
 	if !m.worth.Chance {
@@ -204,17 +201,17 @@ func Gain(p float64) float64 {
 
 // Value returns the mean over the posterior of what a poll is worth a time gap > 0 after the last
 // answer, and its standard deviation. The gap counts as one of another length, see Learn. It works
-// on the packed weights, as this is where the time goes.
-func (m *Model) Value(p *Packed, gap, counts float64) (mean, spread float64) {
+// on the packed weights, as this is where the time goes. The prior is that of pages with a leaning.
+func (m *Model) Value(p *Packed, gap, counts float64, leaning *Row) (mean, spread float64) {
 	m.follow(p)
 	g := gridAt(m.slowestRate(), counts)
 	v := m.worth.Table.read(g)
 	if m.worth.Plain {
-		return m.plain(p, &v, gap) * counts, 0
+		return m.plain(p, &v, gap, leaning) * counts, 0
 	}
 	jumped := v
 	if !m.worth.Chance {
-		for k, more := range m.staleBefore(p, g) {
+		for k, more := range m.staleBefore(p, g, leaning) {
 			jumped[k] *= more
 		}
 	}
@@ -223,7 +220,7 @@ func (m *Model) Value(p *Packed, gap, counts float64) (mean, spread float64) {
 	for c, step := range stride {
 		var mass, first, second, flat, flatSquare float64
 		for k := step / 2; k < Cells; k += step {
-			w, x, z := float64(weightOf[p.w[i]]*m.lens[i]), v[k], jumped[k]
+			w, x, z := float64(weightOf[p.w[i]]*m.lens[i]*leaning[k]), v[k], jumped[k]
 			i++
 			y := float64(w * x)
 			mass += w
@@ -248,7 +245,7 @@ func (m *Model) Value(p *Packed, gap, counts float64) (mean, spread float64) {
 }
 
 // plain is the mean over the posterior of what has the values v at all rates.
-func (m *Model) plain(p *Packed, v *Row, gap float64) float64 {
+func (m *Model) plain(p *Packed, v *Row, gap float64, leaning *Row) float64 {
 	landed := 0.0
 	for k, x := range v {
 		landed += float64(m.land[k] * x)
@@ -258,7 +255,7 @@ func (m *Model) plain(p *Packed, v *Row, gap float64) float64 {
 	for c, step := range stride {
 		var mass, first float64
 		for k := step / 2; k < Cells; k += step {
-			w := float64(weightOf[p.w[i]] * m.lens[i])
+			w := float64(weightOf[p.w[i]] * m.lens[i] * leaning[k])
 			i++
 			mass += w
 			first += float64(w * v[k])
@@ -274,7 +271,7 @@ func (m *Model) plain(p *Packed, v *Row, gap float64) float64 {
 // a rate in the middle of the gap than if it had had that rate all the time. That
 // matters after a burst: the copy is stale for certain, and a new one would last.
 // Where Chance is set it was found to make no difference.
-func (m *Model) staleBefore(p *Packed, gap gridPoint) (more Row) {
+func (m *Model) staleBefore(p *Packed, gap gridPoint, leaning *Row) (more Row) {
 	stay := survive().read(gap)
 	total, current := 0.0, 0.0 // at half the gap
 	var half Row
@@ -284,7 +281,7 @@ func (m *Model) staleBefore(p *Packed, gap gridPoint) (more Row) {
 	i := 0
 	for _, step := range stride {
 		for k := step / 2; k < Cells; k += step {
-			w := float64(weightOf[p.w[i]] * m.lens[i])
+			w := float64(weightOf[p.w[i]] * m.lens[i] * leaning[k])
 			i++
 			total += w
 			current += float64(w * half[k])

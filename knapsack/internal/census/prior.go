@@ -10,9 +10,10 @@ import (
 // A Prior is the average of the beliefs about all pages. Each page has one vote, which its belief
 // shares out among the hypotheses.
 type Prior struct {
-	votes, factor belief.Prior
-	landing       belief.Row
-	total         float64 // of votes
+	votes, factor  belief.Prior
+	landing        belief.Row
+	total          float64 // of votes
+	mean, variance float64 // of the log rate among all pages, in cells
 }
 
 const (
@@ -24,6 +25,8 @@ const (
 	landingVotes = 0.1
 	// leastVotes keeps a hypothesis from dying out by rounding.
 	leastVotes = 1e-3
+	// roundedUp is by how much a share may be above 1.
+	roundedUp = 1e-9
 )
 
 func newPrior(pages int) (p Prior) {
@@ -45,11 +48,8 @@ func (p *Prior) Rates() (share belief.Row) {
 	return share
 }
 
-// Moments returns the mean and the variance of the rate among all pages, in cells.
-func (p *Prior) Moments() (mean, variance float64) {
-	share := p.Rates()
-	return belief.Moments(&share)
-}
+// Moments returns the mean and the variance of the log rate among all pages, in cells.
+func (p *Prior) Moments() (mean, variance float64) { return p.mean, p.variance }
 
 // Landing returns the probabilities of the rates to which pages jump: those of all pages.
 func (p *Prior) Landing() *belief.Row { return &p.landing }
@@ -76,6 +76,16 @@ func (p *Prior) estimate() {
 	for k, share := range p.Rates() {
 		p.landing[k] = (share + landingVotes/belief.Cells) / (1 + landingVotes)
 	}
+	p.measure()
+}
+
+// measure computes mean and variance from the landing, which is saved.
+func (p *Prior) measure() {
+	share := p.landing
+	for k, x := range share {
+		share[k] = float64(x*(1+landingVotes)) - landingVotes/belief.Cells
+	}
+	p.mean, p.variance = belief.Moments(&share)
 }
 
 func (p *Prior) slide(by int) {
@@ -97,8 +107,9 @@ func (p *Prior) decode(d *codec.Decoder) {
 		decodeRow(d, &p.votes[c])
 		decodeRow(d, &p.factor[c])
 	}
-	decodeRow(d, &p.landing)
+	copy(p.landing[:], d.Float64sIn(len(p.landing), 0, 1+roundedUp))
 	p.total = d.Float64In(leastVotes, math.MaxFloat64)
+	p.measure()
 	for c, k := range belief.Hypothesis {
 		d.Require(p.factor[c][k] > 0, "a prior of %v", p.factor[c][k])
 	}

@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"github.com/recrawl/recrawl/internal/codec"
-	"github.com/recrawl/recrawl/knapsack/internal/fast"
 )
 
 // A Standing is by how much more often the pages of a group change than the pages of all: what a
@@ -19,7 +18,7 @@ import (
 // around the mean of all. Where a part k of what there was to know of a page is known, the
 // posterior mean of the logarithm lies k times as far from the mean of all as what its own polls
 // say. So the best linear estimate for a group from d, the distances of the posterior means of
-// its pages, is Σd/(Σk + ratio), and of a page itself, by the others, 1−k of that remains.
+// its pages, is Σd/(Σk + ratio), which is a step of Newton's method towards the most likely mean.
 type Standing struct {
 	lean, known int32 // sums of those of the Marks
 }
@@ -101,15 +100,11 @@ func (l *Likeness) Learn(s *Standing, m Mark, pages int) {
 	l.square = float64(l.square*keep) + float64(known*lean*known*lean)
 }
 
-// Times returns how many times as often a page of a group changes as what is known of it makes one
-// expect.
-func (l *Likeness) Times(s *Standing, own Mark) float64 {
-	lean, known := s.of(own)
-	slope := max(0, min(1, l.product/(l.square+doubt)))
-	if lean == 0 || slope == 0 {
-		return 1
-	}
-	return fast.Exp((1 - known) * slope * lean)
+// Lean returns by how many nats the log rate of a page is to be expected above the mean of all
+// pages, by the others of its group alone.
+func (l *Likeness) Lean(s *Standing, own Mark) float64 {
+	lean, _ := s.of(own)
+	return lean * max(0, min(1, l.product/(l.square+doubt)))
 }
 
 // Encode writes the likeness.

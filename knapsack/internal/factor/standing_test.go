@@ -32,7 +32,7 @@ func TestStanding(t *testing.T) {
 			for _, m := range marks {
 				l.Learn(&s, m, groups)
 			}
-			estimate := math.Log(l.Times(&s, Mark{}))
+			estimate := l.Lean(&s, Mark{})
 			product += estimate * mean
 			square += estimate * estimate
 		}
@@ -45,19 +45,18 @@ func TestStanding(t *testing.T) {
 	}
 }
 
-// What a page says of itself does not count for it, of one of which all is known nothing is
-// expected, and marks can be taken out again.
+// What a page says of itself does not count for it, and marks can be taken out again.
 func TestMarks(t *testing.T) {
 	t.Parallel()
 	var s Standing
 	alike := Likeness{1e6, 1e6}
 	own, other := MarkOf(0.5, 2), MarkOf(1, 1)
 	s.Add(own)
-	require.Equal(t, 1.0, alike.Times(&s, own))
+	require.Zero(t, alike.Lean(&s, own))
 	s.Add(other)
-	require.Equal(t, 1.0, alike.Times(&s, other), "all is known")
-	require.InEpsilon(t, math.Exp(0.5*0.5), alike.Times(&s, own), 0.01)
-	require.Equal(t, 1.0, new(Likeness).Times(&s, own))
+	require.InEpsilon(t, 1.0/(1+ratio), alike.Lean(&s, own), 0.01)
+	require.InEpsilon(t, 2/(0.5+ratio), alike.Lean(&s, other), 0.01)
+	require.Zero(t, new(Likeness).Lean(&s, own))
 	s.Drop(own)
 	s.Drop(other)
 	require.Zero(t, s)
@@ -65,5 +64,5 @@ func TestMarks(t *testing.T) {
 	for range 1000 {
 		s.Add(MarkOf(0, -1e9))
 	}
-	require.InEpsilon(t, math.Exp(-mostStanding), alike.Times(&s, Mark{}), 0.01)
+	require.InEpsilon(t, -float64(mostStanding), alike.Lean(&s, Mark{}), 0.01)
 }
