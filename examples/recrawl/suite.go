@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/recrawl/recrawl/examples/internal/report"
@@ -256,20 +257,26 @@ func (s *settings) newSuite(chosen []policy) (*suite, error) {
 	return u, nil
 }
 
-// pace is the number of polls that a core makes in a second, all policies taken together.
-const pace = 300_000
+// pace is the number of polls that a core makes in a second, filterPace that of a rate filter.
+const pace, filterPace = 500_000, 30_000
 
 // takes says how long the suite takes.
 func (u *suite) takes() string {
-	polls := 0.0
+	polls, seconds := 0.0, 0.0
 	for _, c := range u.cells {
 		for _, p := range u.policies {
-			polls += float64(c.web.polls) * c.multiple * float64(u.runs*len(u.aims(p)))
+			n := float64(c.web.polls) * c.multiple * float64(u.runs*len(u.aims(p)))
+			polls += n
+			if strings.HasPrefix(p.name, "rate-filter") {
+				seconds += n / filterPace
+			} else {
+				seconds += n / pace
+			}
 		}
 	}
 	cores := runtime.GOMAXPROCS(0)
 	return fmt.Sprintf("about %s on %d cores (%d cells × %d policies × %d runs, %s polls)",
-		duration(polls/pace/float64(cores)), cores, len(u.cells), len(u.policies), u.runs, count(polls))
+		duration(seconds/float64(cores)), cores, len(u.cells), len(u.policies), u.runs, count(polls))
 }
 
 // count says a large number.
