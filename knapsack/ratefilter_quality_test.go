@@ -250,6 +250,9 @@ func TestRateFilterStarvesNoPage(t *testing.T) {
 // have in common. The bound is 2 standard deviations of a ratio of two such counts from either.
 func TestRateFilterNoticesThatQuietPagesWake(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long")
+	}
 	const n, busy, wake, end = 200, 40, 100, 140
 	for seed := range uint64(3) {
 		rng := rand.New(rand.NewPCG(seed, 8))

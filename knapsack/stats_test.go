@@ -59,6 +59,9 @@ func TestWhatIf(t *testing.T) {
 // of the pages where there are many.
 func TestWhatIfOfCosts(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long")
+	}
 	for _, n := range []int{400, 6000} {
 		rng := rand.New(rand.NewPCG(2, 2))
 		rates, costs := make([]float64, n), make([]float64, n)
