@@ -25,6 +25,9 @@ const (
 	// longestRest.
 	shortestRest = time.Second
 	longestRest  = 5 * time.Minute
+	// lostRest is for how long one is left alone that lost a request: it may be stopped, and by then
+	// its node is known to be dead or is not.
+	lostRest = 10 * time.Second
 	// share of the time for an answer that a relay has, so that its word that there was none comes
 	// in time.
 	share = 0.9
@@ -152,6 +155,9 @@ func (p *Peer) RoundTrip(r *http.Request) (*http.Response, error) {
 			}
 			return nil, fmt.Errorf("%w: %s: %w", fetch.ErrRefused, p.Address, err)
 		}
+		p.mu.Lock()
+		p.rest = time.Now().Add(lostRest)
+		p.mu.Unlock()
 		return nil, fmt.Errorf("%w: %s: %w", fetch.ErrLost, p.Address, err)
 	}
 	p.reached(true)

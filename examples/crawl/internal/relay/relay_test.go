@@ -263,6 +263,7 @@ func TestGone(t *testing.T) {
 		require.Eventually(t, func() bool { return n.server.Sent() > before }, 5*time.Second, time.Millisecond)
 		end()
 		require.ErrorIs(t, <-ended, fetch.ErrLost)
+		require.False(t, p.Ready()) // or each host would have to wait for it
 		p = n.peer(t, id)
 	}
 	// In the middle of an answer, too.
