@@ -173,8 +173,8 @@ func (p *Packer) convert(weight float64, needs []float64, old int) ([]int64, err
 // AddSite adds a site and places it at once where its rules allow: on the first node in use where
 // it leaves two headrooms, else the emptiest where it leaves one, else on a spare, else where it
 // overloads least. It returns the ids of the site and its node. [ErrWeight]; [ErrConfig] for rules
-// that are none; [ErrUnknown] for a node of Only; [ErrNoRoom] if no node takes sites, or the site is larger than every node that
-// does. O(log nodes) for a site without rules.
+// that are none; [ErrUnknown] for a node of Only; [ErrNoRoom] if no node takes sites, or the site is
+// larger than every node that does. O(log nodes) for a site without rules.
 func (p *Packer) AddSite(weight float64, cfg SiteConfig) (site, node int, err error) {
 	rule, err := p.newRule(cfg)
 	if err != nil {

@@ -64,7 +64,7 @@ func (f *RateFilter) compare(slot uint32, rates *belief.Row, from, now float64, 
 // group change more often or less.
 func (f *RateFilter) leaning(slot uint32) *belief.Row {
 	g := f.queue.Group(slot)
-	if g == queue.None || f.limits.Pages(g) < 2 || f.without&ablation.Likeness != 0 {
+	if g == queue.None || f.without&ablation.Likeness != 0 {
 		return belief.Leaning(0, 1)
 	}
 	_, variance := f.census.Prior.Moments()

@@ -119,7 +119,7 @@ func (in *Problem) Apart(value []int64) (apart, ok bool) {
 			items = append(items, int32(i))
 		}
 	}
-	if len(items) > apartLimit/len(items) {
+	if n := len(items); n*n > apartLimit {
 		return false, false
 	}
 	f := in.newFoes()

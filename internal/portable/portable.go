@@ -59,8 +59,7 @@ func Expm1(x float64) float64 {
 
 // Log returns ln x: NaN below 0, −Inf for 0.
 func Log(x float64) float64 {
-	switch {
-	case !(x > 0) || math.IsInf(x, 1):
+	if !(x > 0) || math.IsInf(x, 1) {
 		return math.Log(x) // what is no number is the same everywhere
 	}
 	f, k := math.Frexp(x)

@@ -32,6 +32,9 @@ func TestLeaning(t *testing.T) {
 	for _, by := range Leaning(0, 3) {
 		require.Equal(t, 1.0, by)
 	}
+	require.Equal(t, Leaning(0.1, 1), Leaning(0.1, 0), "a prior without width leans as one of a cell does")
+	require.Equal(t, Leaning(0, 1), Leaning(0, 0))
+	require.NotEqual(t, Leaning(0, 1), Leaning(0.1, 0))
 	require.Equal(t, Leaning(9, 0), Leaning(1e300, 5))
 	require.Equal(t, Leaning(-9, 1), Leaning(math.Inf(-1), 5))
 }

@@ -66,3 +66,23 @@ func TestMarks(t *testing.T) {
 	}
 	require.InEpsilon(t, -float64(mostStanding), alike.Lean(&s, Mark{}), 0.01)
 }
+
+// A page leans as its group at most, and never away from it, whatever others did.
+func TestLikenessIsAShare(t *testing.T) {
+	t.Parallel()
+	var s Standing
+	s.Add(MarkOf(1, 2))
+	whole := Likeness{1e6, 1e6}
+	require.Positive(t, whole.Lean(&s, Mark{}))
+	for _, c := range []struct {
+		name string
+		l    Likeness
+		part float64
+	}{
+		{"away", Likeness{-1e6, 1e6}, 0},
+		{"farther", Likeness{3e6, 1e6}, 1},
+		{"half", Likeness{5e5, 1e6}, 0.5},
+	} {
+		require.InDelta(t, c.part*whole.Lean(&s, Mark{}), c.l.Lean(&s, Mark{}), 1e-4, c.name)
+	}
+}

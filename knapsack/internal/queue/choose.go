@@ -98,8 +98,9 @@ func (q *Queue) Turn(on bool) {
 	q.turn = on
 }
 
-// look looks at pages that are due by some time, as many as are left to look at: those above the level
-// become hot. It returns the best of the others, which wait, and of one seen before.
+// look looks at pages that are due by some time, *left of them at most, which it counts down; of those
+// due later than now only as long as few are hot. Pages above the level become hot, and the others
+// wait. It returns the best of those that wait and of seen, which was looked at before.
 func (q *Queue) look(seen hotPage, by float64, left *int, now float64, pages Pages) hotPage {
 	steps := mostSteps
 	for *left > 0 && (by == now || len(q.hot) < fewHot) {

@@ -60,12 +60,12 @@ func (q *Queue) Shift(now float64, pages Pages) {
 func (q *Queue) step() float64 { return min(mostMove, 1/(pagesPerNat*float64(len(q.place)))) }
 
 // descend lowers the level that no page reaches, by twice as much each time, but not below the best page.
-// Where there are few lots all are due earlier at once; else some.
+// Where there are few lots and sets, all are due earlier at once; else some.
 func (q *Queue) descend(best, now float64, clock Clock) {
 	q.fall = min(farthestFall, max(q.step(), 2*q.fall))
 	before := q.pace
 	q.setLevel(max(best, q.level*(1-q.fall)))
-	if len(q.lots) > mostLots+leastLots {
+	if max(len(q.lots), len(q.sets)) > mostLots+leastLots {
 		q.sweep(farSweep, now, clock)
 		return
 	}

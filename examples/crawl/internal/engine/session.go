@@ -221,8 +221,9 @@ func (s *Session) renew(ctx context.Context) {
 	}
 }
 
-// again is a renewal after one that came too late or has a follower: its own, if the answer to an
-// earlier renewal was lost, as when the engine elects.
+// again renews the session where the board has another entry than the latest renewal left, as far as
+// this node knows. It may be this node's own: the answer to a renewal may be lost, as when the engine
+// elects.
 func (s *Session) again(ctx context.Context) (revision uint64, err error) {
 	key := nodeKey + s.e.cfg.Name
 	now, err := s.e.board.Read(ctx, key)
