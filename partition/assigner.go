@@ -20,7 +20,9 @@ type AssignerConfig struct {
 	// Threshold is that of the change detection (CUSUM) of each site, in standard deviations
 	// of its durations; default 7. A lower one detects changes sooner and gives more false
 	// alarms: under Gaussian noise one in about 70,000 accesses of a site at 7, one in 3000
-	// at 5. A negative one, or +Inf, detects no changes.
+	// at 5. With more than eight arms and large noise up to ln(arms/8)/.75 is added to it,
+	// because a site tries every arm after an alarm. A negative one, or +Inf, detects no
+	// changes.
 	Threshold float64
 
 	// Explore is the probability, at every access, to try another arm at random; default 0.
@@ -91,6 +93,8 @@ const (
 //     draws have about a tenth of the posterior's standard deviation, which measured best.
 //     Where noise is more than half of the mean, and so has a long tail, it is taken to
 //     grow with the mean of the arm.
+//   - With more than eight arms large noise makes some of them look best. Draws then deviate
+//     less, and changes are detected later.
 //   - How noisy durations are is estimated from how they repeat, for each site, and drawn
 //     towards the noise of all sites while the site has few.
 //   - A two-sided CUSUM for each site detects that its durations changed. The site then
@@ -361,7 +365,7 @@ func (a *Assigner) sample(slot int, rng *rand.Rand) int {
 		weight = float64(s.weight[slot])
 	}
 	sigma, lowest := a.sigma(slot)
-	skew, share := a.relative.skewed(), tuned.skewedShare*min(1, tuned.skewedArms/float64(a.arms.Len()))
+	skew, share := a.relative.skewed(), tuned.skewedShare/float64(a.many()*a.many())
 	best, least := -1, math.Inf(1)     // of the arms that may be entered
 	wanted, desired := -1, math.Inf(1) // of all
 	// The site's own arm comes first: most others are then seen to be worse

@@ -210,12 +210,23 @@ func (a *Assigner) normalise() {
 	}
 }
 
+// many is the number of arms over manyArms as far as durations are noisy, at least 1. The more arms
+// there are, the more of them look best by noise alone, and the more it costs to try all again. Draws
+// then are less bold, and changes detected later. The sites that come and go by chance, about the
+// root of their number, are no herd that a step must restrain.
+func (a *Assigner) many() float64 {
+	more := float64(a.arms.Len())/tuned.manyArms - 1
+	return 1 + float64(max(0, more)*min(1, a.relative.variance()))
+}
+
 // openCrawl sets the limits of a crawl.
 func (a *Assigner) openCrawl() {
 	share := float64(a.Len()) / float64(max(1, a.arms.Len()))
+	chance := tuned.manyStep * (1 - 1/a.many())
 	for j := range a.arm {
 		m := &a.arm[j]
-		step := max(1, int(m.step*max(share, float64(m.sites))))
+		sites := max(share, float64(m.sites))
+		step := max(1, int(m.step*sites), int(chance*math.Sqrt(sites)))
 		m.atOpening, m.low, m.high = m.sites, m.sites-step, m.sites+step
 		m.denied, m.answers = 0, 0
 	}

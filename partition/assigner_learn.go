@@ -158,7 +158,16 @@ func (a *Assigner) changed(slot int, z float64) bool {
 	up := max(0, float64(s.up[slot])+z-tuned.slack)
 	down := max(0, float64(s.down[slot])-z-tuned.slack)
 	s.up[slot], s.down[slot] = float32(up), float32(down)
-	return max(up, down) > a.cfg.Threshold
+	return max(up, down) > a.threshold()
+}
+
+// threshold is that of the change detection. Among many arms it is as much higher as makes false
+// alarms under Gaussian noise rarer by the square of many.
+func (a *Assigner) threshold() float64 {
+	if many := a.many(); many > 1 {
+		return a.cfg.Threshold + portable.Log(many)/tuned.slack
+	}
+	return a.cfg.Threshold
 }
 
 // remember adds a residual to the noise of the site and of all.

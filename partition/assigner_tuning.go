@@ -4,8 +4,10 @@ package partition
 type tuning struct {
 	boldness       float64 // share of the posterior's standard deviation that a draw has
 	skewedShare    float64 // times that where noise is skewed
-	skewedArms     float64 // arms from which on that is divided among the arms: one of many draws is low
 	skewedVariance float64 // relative variance from which on noise is taken to be skewed
+
+	manyArms float64 // arms from which on noise makes some of them look better than they are: see Assigner.many
+	manyStep float64 // change of an arm's sites in a crawl, in roots of their number, where arms are many
 
 	slack    float64 // drift of the CUSUM: it detects changes of more than twice this
 	surprise float64 // a residual counts as at most so many standard deviations
@@ -59,8 +61,9 @@ type tuning struct {
 var tuned = tuning{
 	boldness:         0.1,       // .35: a steady world costs 15 % more excess, outages 40 %
 	skewedShare:      1,         // 1.4: exponential 41.3, but .4 % more of all time at noise .8
-	skewedArms:       8,         // without: 20 arms, noise .8, a steady world 1.7 % more of all time
 	skewedVariance:   0.5 * 0.5, // switch 40.1 | 34.8, the same
+	manyArms:         8,         // without: TestAssignerManyArms 2.8 % more of all time
+	manyStep:         2.5,       // 0: TestAssignerManyArms .3 % more of all time, 1.5: .1 %
 	slack:            0.75,      // switch 39.8 with 1; a steady world .1 % less
 	surprise:         5,         // exponential 42.5 | 50.5, switch 36.5 | 35.0, with a boldness of .35
 	memory:           100,       // durations
@@ -72,7 +75,7 @@ var tuned = tuning{
 	slownessAccesses: 100,  // more than slownessCrawls only in arms of less than 20 sites
 	latestAccesses:   10,   // 30: exact congestion of 500 sites .3 % more of all time
 	usualCrawls:      5,    // without this condition the day's rhythm costs 4 to 9 % more excess at noise .3
-	doubt:            4,    // 0: .5 % more of all time at noise .8, 9: no less
+	doubt:            4,    // 0: .5 % more of all time at noise .8, 9: no less. 10 with 20 arms: some never settle
 	recovery:         0.02, // no arm is empty for long in the six; see TestAssignerTracksSlowness
 	alarmAfter:       3,    // 1: exponential 57.4, exact congestion 9.0, by false alarms
 	alarmDrift:       2,

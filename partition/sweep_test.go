@@ -67,7 +67,8 @@ func TestSweep(t *testing.T) {
 		name  string
 		field *float64
 	}{
-		{"boldness", &tuned.boldness}, {"skewedShare", &tuned.skewedShare}, {"skewedArms", &tuned.skewedArms}, {"skewedVariance", &tuned.skewedVariance},
+		{"boldness", &tuned.boldness}, {"skewedShare", &tuned.skewedShare}, {"skewedVariance", &tuned.skewedVariance},
+		{"manyArms", &tuned.manyArms}, {"manyStep", &tuned.manyStep},
 		{"slack", &tuned.slack}, {"surprise", &tuned.surprise}, {"memory", &tuned.memory},
 		{"priorSquares", &tuned.priorSquares}, {"priorRepeats", &tuned.priorRepeats}, {"shrinkage", &tuned.shrinkage},
 		{"noiseMemory", &tuned.noiseMemory}, {"slownessCrawls", &tuned.slownessCrawls},
