@@ -35,9 +35,10 @@ const (
 	worthwhile = 0.02
 	// usualSlope is the power of the gap that an index grows with, about; leastSlope and mostSlope
 	// bound it. farGuess is how much longer a gap is looked at in one step, and nearEnough the
-	// part of a level at which an index tells when it will reach it; from nearly on it does so by
-	// usualSlope.
-	usualSlope, leastSlope, mostSlope = 1.4, 0.5, 3
+	// part of a level at which an index tells when it will reach it. From nearly on it does so by
+	// usualSlope, but for Detections: where a change is almost sure an index grows with the power 0.3
+	// of the gap, and a page was looked at 6 times before it was polled.
+	usualSlope, leastSlope, mostSlope = 1.4, 0.2, 3
 	farGuess, leastGuess              = 3, 1.02
 	nearEnough, nearly                = 0.8, 0.9
 	// early is the part of the time to when a page seems to be due after which it is looked at
@@ -191,7 +192,7 @@ func (f *RateFilter) reaches(slot uint32, now, index, level float64, t tempo) fl
 		return last + float64(early*f.crossing(slot, max(gap, f.model.Cycle()), level, 0))
 	}
 	guess := gap * max(leastGuess, min(farGuess, math.Pow(level/index, 1/usualSlope)))
-	if index >= nearly*level {
+	if f.objective != Detections && index >= nearly*level {
 		return f.hinted(slot, now, last+guess)
 	}
 	at := f.indexAt(slot, guess, t)
