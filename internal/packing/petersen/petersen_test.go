@@ -41,3 +41,10 @@ func TestCore(t *testing.T) {
 		require.True(t, threeBins(w, 1000))
 	}
 }
+
+// Items that fill three bins to the brim are found to do so, in an order in which first fit fails.
+func TestThreeBins(t *testing.T) {
+	t.Parallel()
+	require.True(t, threeBins([]int{100, 150, 200, 200, 250, 300, 500, 600, 700}, 1000))
+	require.False(t, threeBins([]int{100, 150, 200, 200, 250, 300, 500, 600, 701}, 1000))
+}

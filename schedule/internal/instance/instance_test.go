@@ -30,6 +30,16 @@ func draw(t *rapid.T) (*Instance, []float64) {
 		unit = rapid.SliceOfN(number, m, m).Draw(t, "units")
 	}
 	sizes := rapid.SliceOfN(number, count, count).Draw(t, "sizes")
+	if perPair {
+		for z := range n { // all clients but one may be unable to do a site
+			able := rapid.IntRange(0, m-1).Draw(t, "able")
+			for j := range m {
+				if j != able && rapid.IntRange(0, 3).Draw(t, "forbidden") == 0 {
+					sizes[z*m+j] = math.Inf(1)
+				}
+			}
+		}
+	}
 	p, err := New(perPair, sizes, unit)
 	require.NoError(t, err)
 	p, err = p.WithOff(rapid.SliceOfN(rapid.Float64Range(0, 10), m, m).Draw(t, "off"))
@@ -46,6 +56,7 @@ func TestGridIsExactForIntegersAndDyadicFractions(t *testing.T) {
 	}{
 		{[]float64{3e9, 5e9, 3600e9}, []int64{3, 5, 3600}, 1e9}, // the common divisor is taken out
 		{[]float64{.5, .75, 3}, []int64{2, 3, 12}, .25},
+		{[]float64{0x1p-90, 0x1p-89, 0x1p-40}, []int64{1, 2, 1 << 50}, 0x1p-90},
 	} {
 		p, err := New(false, c.sizes, units(2))
 		require.NoError(t, err)
@@ -57,6 +68,14 @@ func TestGridIsExactForIntegersAndDyadicFractions(t *testing.T) {
 	require.NoError(t, err)
 	require.Positive(t, p.Rounding)
 	require.Less(t, p.Rounding, 1e-5)
+	p, err = New(false, []float64{1e-9, 1e9}, units(2))
+	require.NoError(t, err)
+	require.EqualValues(t, 1, p.Amount[0], "no site takes no time")
+	require.Equal(t, 0.0, p.Finish(1, 0), "who has nothing to do is done")
+	p, err = New(false, []float64{1e-40, 1e-42 / 3}, []float64{1e-5, 1e-6})
+	require.NoError(t, err)
+	require.Positive(t, p.Rounding)
+	require.Less(t, p.Rounding, 1e-58)
 }
 
 // TestSumsOverflow has sums that are not finite, or not when summed over the clients.
@@ -93,10 +112,20 @@ func TestRoundingBoundsTheDifference(t *testing.T) {
 				exact = max(exact, p.Off[j]+p.Unit[j]*sum)
 			}
 		}
+		if math.IsInf(exact, 1) {
+			require.Equal(t, exact, p.Makespan(plan))
+			return
+		}
 		if p.Rounding == 0 {
 			require.Equal(t, exact, p.Makespan(plan))
 		}
 		require.LessOrEqual(t, math.Abs(exact-p.Makespan(plan)), p.Rounding)
+		// The grid is at most 2⁻⁵¹ of all amounts, so the bound is one of the latest time.
+		latest := 0.0
+		for j := range p.M {
+			latest = max(latest, p.Finish(j, p.Total))
+		}
+		require.LessOrEqual(t, p.Rounding, float64(p.N+4)*0x1p-50*latest)
 	})
 }
 
@@ -126,7 +155,50 @@ func TestEarliest(t *testing.T) {
 		z := rapid.IntRange(0, p.N-1).Draw(t, "site")
 		best := p.Earliest(z, load)
 		for j := range load {
-			require.LessOrEqual(t, p.Finish(best, load[best]+p.At(z, best)), p.Finish(j, load[j]+p.At(z, j)))
+			soonest, other := p.Finish(best, load[best]+p.At(z, best)), p.Finish(j, load[j]+p.At(z, j))
+			require.LessOrEqual(t, soonest, other)
+			if j < best {
+				require.Less(t, soonest, other, "of clients that finish at once the first one")
+			}
 		}
 	})
+}
+
+// Amounts that are not kept are the same, and so is all that is made of them.
+func TestAmountsThatAreNotKept(t *testing.T) {
+	t.Parallel()
+	const m, few = 16, 8
+	n := amountsLimit/m + 1
+	sizes := make([]float64, n*m)
+	for k := range sizes {
+		sizes[k] = float64(2 * (1 + k%97))
+		if k%m != k/m%m && k%5 == 0 {
+			sizes[k] = math.Inf(1)
+		}
+	}
+	long, err := New(true, sizes, units(m))
+	require.NoError(t, err)
+	require.Nil(t, long.Amount)
+	short, err := New(true, sizes[:few*m], units(m))
+	require.NoError(t, err)
+	require.NotNil(t, short.Amount)
+	require.Equal(t, short.Grid, long.Grid)
+	require.Equal(t, short.Shortest(), long.Shortest()[:few])
+	for z := range few {
+		require.Equal(t, sizes[z*m:(z+1)*m], long.Durations(z))
+		for j := range m {
+			require.Equal(t, short.At(z, j), long.At(z, j))
+		}
+	}
+	total := 0.0
+	for z := range n {
+		largest := 0.0
+		for _, d := range sizes[z*m : (z+1)*m] {
+			if !math.IsInf(d, 1) {
+				largest = max(largest, d)
+			}
+		}
+		total += largest
+	}
+	require.Equal(t, total, float64(long.Total)*long.Grid)
 }
