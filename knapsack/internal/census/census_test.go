@@ -199,7 +199,8 @@ func TestHedgeAdd(t *testing.T) {
 	h.Add(3, 100, 1000)
 	h.Add(12, 100, 20)
 	h.estimate(1)
-	require.InEpsilon(t, 0.1, h.rate[3], 0.02)
+	const mean = 200.0 / 1020
+	require.InEpsilon(t, (100+scorePrior)/(1000+scorePrior/mean), h.rate[3], 1e-12)
 	require.Greater(t, h.Gain(), 0.4)
 }
 
