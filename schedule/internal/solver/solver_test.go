@@ -180,6 +180,27 @@ func TestPlacementBound(t *testing.T) {
 	}
 }
 
+// TestNextTime compares with every time at which a client can finish.
+func TestNextTime(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		m := rapid.IntRange(1, 3).Draw(t, "clients")
+		whole := rapid.Map(rapid.IntRange(1, 6), func(k int) float64 { return float64(k) })
+		p := build(t, false, rapid.SliceOfN(whole, 1, 4).Draw(t, "sizes"), rapid.SliceOfN(whole, m, m).Draw(t, "units"),
+			rapid.SliceOfN(rapid.Float64Range(0, 9), m, m).Draw(t, "off"))
+		after := p.Finish(rapid.IntRange(0, m-1).Draw(t, "client"), rapid.Int64Range(0, p.Total).Draw(t, "sum"))
+		want := math.Inf(1)
+		for j := range m {
+			for s := int64(1); s <= p.Total; s++ {
+				if at := p.Finish(j, s); at > after {
+					want = min(want, at)
+				}
+			}
+		}
+		require.Equal(t, want, next(p, after, nil))
+	})
+}
+
 // TestBoundsAndPlansMatchBruteForce solves small instances of all kinds with all limits.
 func TestBoundsAndPlansMatchBruteForce(t *testing.T) {
 	t.Parallel()
