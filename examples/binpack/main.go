@@ -11,12 +11,13 @@ import (
 )
 
 const intro = `-suite, the default: policies that keep sites on nodes while their weights change, by workload:
-node-hours, overload, moves. Fleets of 1000 sites on 20 nodes (small), of 100,000 sites on 2000
-nodes (nodes) and on 20 (sites); -fleets takes some of them.
+node-hours, overload, moves. Fleets of 1000 sites on 20 nodes (small), the same with resources,
+replicas, zones and other rules (rules), of 100,000 sites on 2000 nodes (nodes) and on 20 (sites);
+-fleets takes some of them.
 
 -exact: how many instances of the families of the literature are packed
-optimally with proof within 10 seconds each (-patience); -only takes those with this in their
-name. No pictures.`
+optimally with proof within 10 seconds of processor time each (-patience); -only takes those with
+this in their name. No pictures.`
 
 func main() { report.Main("binpack", run) }
 
@@ -25,9 +26,9 @@ func run(args []string, stdout, stderr io.Writer) error {
 	p := report.NewProgram("binpack", intro, "fewer seeds and slots: some seconds", stdout, stderr)
 	withSuite := p.Flags.Bool("suite", false, "compare packing policies under changing weights, the default")
 	withExact := p.Flags.Bool("exact", false, "solve benchmark families exactly")
-	fleets := p.Flags.String("fleets", "small,nodes,sites", "comma-separated `sizes` of the fleets of -suite")
+	fleets := p.Flags.String("fleets", "small,rules,nodes,sites", "comma-separated `sizes` of the fleets of -suite")
 	only := p.Flags.String("only", "", "with -exact: only the families with this in their name")
-	patience := p.Flags.Duration("patience", 10*time.Second, "with -exact: time for an instance")
+	patience := p.Flags.Duration("patience", 10*time.Second, "with -exact: processor time for an instance")
 	if err := p.Parse(args); err != nil {
 		return err
 	}
@@ -39,7 +40,7 @@ func run(args []string, stdout, stderr io.Writer) error {
 	case *withExact:
 		experiment, takes = func(p *report.Program) ([]report.Row, *report.Page, error) {
 			return families(p, *only, *patience)
-		}, "two minutes on two cores"
+		}, "four minutes on one core"
 	}
 	if err := p.Start(takes); err != nil {
 		return err

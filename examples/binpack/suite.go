@@ -117,13 +117,16 @@ type part struct {
 	name         string
 	size         size
 	seeds, steps int // steps at most, 0 for all
+	rules        bool
 }
 
 // parts returns those of the suite that are named.
 func parts(names string, quick bool) ([]part, error) {
-	all := []part{{"small", small, 20, 0}, {"nodes", manyNodes, 1, 60}, {"sites", manySites, 1, 60}}
+	all := []part{{name: "small", size: small, seeds: 20}, {name: "rules", seeds: 20, rules: true},
+		{name: "nodes", size: manyNodes, seeds: 1, steps: 60}, {name: "sites", size: manySites, seeds: 1, steps: 60}}
 	if quick {
-		all = []part{{"small", small, 1, 50}, {"nodes", size{2000, 40}, 1, 20}, {"sites", size{2000, 10}, 1, 20}}
+		all = []part{{name: "small", size: small, seeds: 1, steps: 50}, {name: "rules", seeds: 1, rules: true},
+			{name: "nodes", size: size{2000, 40}, seeds: 1, steps: 20}, {name: "sites", size: size{2000, 10}, seeds: 1, steps: 20}}
 	}
 	var chosen []part
 	for _, name := range strings.Split(names, ",") {
@@ -148,6 +151,14 @@ func suite(prog *report.Program, fleets string) ([]report.Row, *report.Page, err
 			"Overloaded: node-steps with a load above the capacity, before the policy answers. Excess: the load above it, in % of the capacity. " +
 			"At the end: nodes in use over the fewest that could hold the load."}
 	for _, part := range parts {
+		if part.rules {
+			ruled, err := ruledSuite(prog.Seed, part.seeds)
+			if err != nil {
+				return nil, nil, err
+			}
+			rows = append(rows, ruled...)
+			continue
+		}
 		for _, w := range workloads(part.size) {
 			section := report.Section{Title: w.name, Header: []string{"policy", "nodes", "moves/step", "overloaded %", "excess %", "at the end"}}
 			for _, p := range policies() {

@@ -17,9 +17,11 @@ const (
 	// pairsItems is the most items for the search by pairs, which has a row for each; pairsRepeats
 	// is the number of them up to which it may have many of equal weight.
 	pairsItems, pairsRepeats = 1100, 200
-	// pairsFirst is the number of different weights from which on the search by pairs comes first,
-	// if the waste is at most 1/pairsWaste of a bin: there the linear programme of the kinds, with its
-	// dense inverse, takes seconds.
+	// pairsFirst is the number of different weights from which on the search by pairs comes first, if
+	// there is no waste to speak of, or nearly all weights differ and the waste is at most 1/pairsWaste
+	// of a bin: there the linear programme of the kinds, with its dense inverse, takes seconds. Where a
+	// third of the weights repeat, as with 500 of 100 to 700 in bins of 1000, dives find a packing in
+	// 1 to 3 seconds, and the search by pairs does not in 25.
 	pairsFirst, pairsWaste = 240, 50
 	// From pairsSoon different weights on, two thirds of all, it comes first, too, if there is
 	// no waste to speak of, but for pairsNodes at most.
@@ -52,7 +54,7 @@ func (s *solver) tight() (nodes int, ok bool) {
 	case !s.in.exact() || !s.paired():
 		return 0, false
 	case len(s.w) >= pairsFirst:
-		return 0, waste <= s.c/pairsWaste
+		return 0, waste <= s.c/pairsNoWaste || waste <= s.c/pairsWaste && len(s.w) >= number(s.count)*7/8
 	}
 	return pairsNodes, len(s.w) >= max(pairsSoon, number(s.count)*2/3) && waste <= s.c/pairsNoWaste
 }
