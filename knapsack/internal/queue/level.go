@@ -37,7 +37,8 @@ func (q *Queue) setPace() {
 		return
 	}
 	moved := levelPower * (math.Log(q.level) - math.Log(q.origin))
-	q.pace = min(math.MaxFloat64, q.unit*math.Exp(max(-mostPace, min(mostPace, moved))))
+	pace := q.unit * math.Exp(max(-mostPace, min(mostPace, moved)))
+	q.pace = max(math.SmallestNonzeroFloat64, min(math.MaxFloat64, pace))
 }
 
 // Shift follows a change of the indices of all pages at once, as that of the hot ones tells: the level

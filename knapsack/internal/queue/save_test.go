@@ -100,3 +100,36 @@ func TestContradictions(t *testing.T) {
 		refused(t, encoded(t, &q), &q, "has a lot due")
 	})
 }
+
+// What a queue becomes in use it can be restored from, also where a forged state has a level, a time unit
+// and times as far apart as numbers go: their products overflow.
+func TestExtremesDrift(t *testing.T) {
+	t.Parallel()
+	const least, most = math.SmallestNonzeroFloat64, math.MaxFloat64
+	for _, level := range []float64{least, 1, most} {
+		for _, origin := range []float64{least, most} {
+			for _, unit := range []float64{least, most} {
+				q := inUse(t)
+				q.level, q.origin, q.unit = level, origin, unit
+				for slot := range q.nodes {
+					if q.Waits(uint32(slot)) && !q.Hot(uint32(slot)) {
+						q.nodes[slot].x = math.MaxFloat32
+					}
+				}
+				q = restored(t, &q)
+				w := newWeb(len(q.place), rand.New(rand.NewPCG(3, 4)))
+				copy(w.group, q.group)
+				for k := range 3 * len(q.place) {
+					w.now = float64(6*len(q.place) + k)
+					p, _ := q.Best(w.now, w)
+					require.Less(t, p, uint32(len(q.place)))
+					q.Take(p)
+					w.last[p] = w.now
+					q.Put(p, w.when(p, w.now, q.Level()), w.now, w)
+					q.News(w.group[p], w.now, w)
+				}
+				restored(t, &q)
+			}
+		}
+	}
+}
