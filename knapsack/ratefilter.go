@@ -64,7 +64,10 @@ import (
 // last answer; pages of a group ([RateFilter.SetGroup]) have one more, beside what that of all
 // pages makes one expect. It scales the elapsed time, in the index and when a poll is learnt from.
 // How strongly such evidence counts is learnt of each group: what has nothing in common costs
-// nothing.
+// nothing. An edit of many pages at once, as a release or a new template, changes pages that hardly
+// ever change by themselves. That one was made, and when, is found by the first polls after it: the
+// pages that were not polled since then are worth more, and those found changed are not taken for
+// busy ones.
 //
 // Prior. What is known of pages with few polls is judged in the light of all pages: the average of
 // the beliefs about them, and as much of a flat one. In a group it is also judged in the light
@@ -190,7 +193,7 @@ func worthOf(o Objective) func() belief.Worth {
 			}
 			return value
 		})
-		return belief.Worth{Table: table, Power: s.Power, Plain: o == Delay, Slowest: slowest[o]}
+		return belief.Worth{Table: table, Power: s.Power, Plain: o == Delay, Many: manyChanges, Slowest: slowest[o]}
 	})
 }
 
@@ -338,8 +341,8 @@ func (f *RateFilter) found(slot int, now float64, changed bool) {
 		var b belief.Belief
 		f.model.Unpack(&f.beliefs[slot], &b)
 		before := f.informed(b)
-		counts := f.predicted(&b, &before, uint32(slot), now-gap, now, changed)
-		f.model.Learn(&b, gap, counts, changed)
+		counts, edited := f.predicted(&b, &before, uint32(slot), now-gap, now, changed)
+		f.model.LearnEdited(&b, gap, counts, edited, changed)
 		f.learnt(&b, &before, uint32(slot))
 	}
 	f.answered(uint32(slot), now, gap)
@@ -354,29 +357,31 @@ func (f *RateFilter) informed(b belief.Belief) belief.Belief {
 }
 
 // predicted compares what a poll found, at the end of a gap from one time to another, with the
-// belief before it, and returns the length that the gap counts as.
-func (f *RateFilter) predicted(b, informed *belief.Belief, slot uint32, from, now float64, changed bool) (counts float64) {
+// belief before it. It returns the length that the gap counts as, and how likely it is that an edit
+// of many pages changed this one.
+func (f *RateFilter) predicted(b, informed *belief.Belief, slot uint32, from, now float64, changed bool) (counts, edited float64) {
 	gap, n := now-from, f.ids.Len()
 	expected := *informed
 	expected.Lean(f.leaning(slot))
 	rates := expected.Marginal(gap / f.model.Cycle())
-	counts = gap * f.compare(slot, &rates, from, now, changed)
+	counts, edited = f.compare(slot, &rates, from, now, changed)
+	counts *= gap
 	chance := 1 - f.model.Survival(&rates, counts)
 	if f.objective == Detections {
 		last, cycles := f.changed.has(slot), gap/f.model.Cycle()
-		f.tally.predict(f.census.Calibration.Correct(chance, cycles, last, f.fade()), changed)
-		if f.census.Calibration.Learn(chance, cycles, last, changed, f.fade(), n) {
+		f.tally.predict(either(f.census.Calibration.Correct(chance, cycles, last, f.fade()), edited), changed)
+		if edited < surelyOwn && f.census.Calibration.Learn(chance, cycles, last, changed, f.fade(), n) {
 			f.queue.Shift(f.now, clock{f})
 		}
 	} else {
-		f.tally.predict(chance, changed)
+		f.tally.predict(either(chance, edited), changed)
 	}
 	f.changed.set(slot, changed)
 	if !f.hints.Led(int(slot)) { // what hints find is not to be had by rates
 		f.census.Hedge.Score(b.MeanCell(), gap, changed, f.model.Cycle(), n)
 	}
 	f.hints.Score(int(slot), f.queue.Group(slot), f.spans(slot, gap), changed)
-	return counts
+	return counts, edited
 }
 
 // learnt stores the belief about a page; before is the one that it replaces, under the prior.

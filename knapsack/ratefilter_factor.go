@@ -25,7 +25,7 @@ func newLevels() [2]factor.Level {
 const (
 	// leastSurvival bounds how many changes a poll may be worth that was sure to find one.
 	leastSurvival = 1e-3
-	// The evidence of a group of n pages has n/pagesPerKnot knots of 16 bytes: with 8 in one of 32
+	// The evidence of a group of n pages has n/pagesPerKnot knots of 24 bytes: with 8 in one of 32
 	// pages it takes 7 of the 17 bytes a page that belong to the group (TestMemory). In
 	// TestGroupsOfNeighbours, groups of 12 pages gain 9 % with 4 knots, 17 % with 6, 18 % with 8,
 	// 20 % with 12 and 21 % with 192.
@@ -42,22 +42,24 @@ func (f *RateFilter) neighbours(group uint32) *factor.Factor {
 }
 
 // compare takes in what a poll of a page found, whose rates had the given probabilities, and
-// returns by how much more the page was taken to have changed in the gap than it is used to.
-func (f *RateFilter) compare(slot uint32, rates *belief.Row, from, now float64, changed bool) (m float64) {
-	p := poll{f, rates, from, now, max(leastSurvival, f.model.Survival(rates, now-from)), changed}
+// returns by how much more the page was taken to have changed in the gap than it is used to, and the
+// probability that an edit of many pages had changed it.
+func (f *RateFilter) compare(slot uint32, rates *belief.Row, from, now float64, changed bool) (m, edited float64) {
+	p := poll{f, rates, from, now, max(leastSurvival, f.model.Survival(rates, now-from)), changed, 0}
 	m = 1
 	if f.without&ablation.Common == 0 {
 		m = p.learn(&f.common, &f.levels[ofAll], 1, f.ids.Len())
 	}
 	group := f.queue.Group(slot)
 	if group == queue.None || f.limits.Pages(group) < 2 || f.without&ablation.Neighbours != 0 {
-		return m
+		return m, p.edited
 	}
 	if f.groups[group] == nil {
 		g := factor.New(&f.levels[ofGroup])
 		f.groups[group] = &g
 	}
-	return p.learn(f.groups[group], &f.levels[ofGroup], m, f.limits.Pages(group))
+	m = p.learn(f.groups[group], &f.levels[ofGroup], m, f.limits.Pages(group))
+	return m, p.edited
 }
 
 // leaning returns by what the prior of a page differs from that of all pages, as the others of its
@@ -104,6 +106,7 @@ type poll struct {
 	from, now float64
 	stay      float64 // probability of no change, by the page alone
 	changed   bool
+	edited    float64 // probability that an edit of many pages changed the page, as far as known
 }
 
 // learn takes the poll in as evidence of so many pages, and returns the factor before it. Where
@@ -111,6 +114,8 @@ type poll struct {
 func (p *poll) learn(to *factor.Factor, l *factor.Level, base float64, pages int) (m float64) {
 	each := to.Each(l, p.from, base)
 	m = to.Average(l, &each)
+	alone := (1 - p.edited) * max(leastSurvival, p.model.Survival(p.rates, (p.now-p.from)*m))
+	p.edited = either(p.edited, to.Edited(p.from))
 	if p.answers%uint64(1+pages/factor.MostPolls) != 0 {
 		return m
 	}
@@ -120,6 +125,7 @@ func (p *poll) learn(to *factor.Factor, l *factor.Level, base float64, pages int
 		if x != 1 {
 			stay = p.model.Survival(p.rates, (p.now-p.from)*x)
 		}
+		stay *= 1 - p.edited
 		if p.changed {
 			stay = 1 - stay
 		}
@@ -130,6 +136,7 @@ func (p *poll) learn(to *factor.Factor, l *factor.Level, base float64, pages int
 	if to != &p.common {
 		most = min(mostKnots, max(leastKnots, pages/pagesPerKnot))
 	}
+	to.Edit(l, p.from, p.now, alone, p.changed, p.model.Cycle())
 	found, expected := p.counts(to != &p.common)
 	to.Add(p.from, p.now, found, expected, p.model.Cycle(), most)
 	return m
@@ -140,15 +147,19 @@ func (p *poll) learn(to *factor.Factor, l *factor.Level, base float64, pages int
 // which a poll tells one: −ln(stay), over 1 − stay where there was one. On four recorded histories
 // that is better by 0.3 %, and worse by that for all pages.
 func (p *poll) counts(all bool) (found, expected float64) {
-	expected = 1 - p.stay
+	stay := p.stay * max(leastSurvival, 1-p.edited)
+	expected = 1 - stay
 	if all {
-		expected = -fast.Log(p.stay)
+		expected = -fast.Log(stay)
 	}
 	if p.changed {
-		found = expected / (1 - p.stay)
+		found = expected / (1 - stay)
 	}
 	return found, expected
 }
+
+// either is the probability of one or both of two things.
+func either(p, q float64) float64 { return p + float64((1-p)*q) }
 
 // fade is the part that is left of what is done in the first few cycles only: 1 to begin with.
 func (f *RateFilter) fade() float64 {

@@ -86,6 +86,42 @@ func TestRateFilterOnMassEdits(t *testing.T) {
 	}
 }
 
+// Once a few pages of a folder that hardly ever change are found changed, the others are polled
+// soon, whatever the objective: all within a cycle and a half, which those of another folder, and
+// polls in turn, take two or three for. The pages found changed are not taken for busy ones.
+func TestEditOfAFolderIsFollowed(t *testing.T) {
+	t.Parallel()
+	const n, folders, cycles, edit = 200, 10, 30, 24.0
+	for objective := range objectives {
+		f := must(NewRateFilter(n, RateFilterConfig{Objective: objective}))
+		byFolder(t, f, folders)
+		rng := rand.New(rand.NewPCG(3, 4))
+		known, found := make([]float64, n), make([]float64, n)
+		for k := range n * cycles {
+			now := float64(k) / n
+			page := must(f.Next(now))
+			own := 0.02 // half of the pages are busy
+			if page/folders%2 == 0 {
+				own = 1
+			}
+			changed := rng.Float64() < -math.Expm1(-own*(now-known[page]))
+			if page%folders == 3 && known[page] < edit && now >= edit {
+				changed, found[page] = true, now-edit
+			}
+			known[page] = now
+			require.NoError(t, f.Observe(page, now, changed))
+		}
+		late, rate := 0.0, 0.0
+		for page := 13; page < n; page += 2 * folders { // the quiet ones of the folder
+			late += found[page] / (n / folders / 2)
+			rate += must(f.Rate(page)).Median / (n / folders / 2)
+		}
+		t.Logf("%v: found %.2f cycles late, then taken to change at a rate of %.3f", objective, late, rate)
+		require.Less(t, late, 1.2)
+		require.Less(t, rate, 0.2)
+	}
+}
+
 // spells is a history of n pages over 1000 days, each of which changes once in 100 days but for
 // spells of 15 days on average, 45 days apart, in which it changes every other day. page%kinds have
 // their spells at the same times.

@@ -102,7 +102,8 @@ func (f *RateFilter) tell(slot uint32, told stretch, last float64) {
 		f.model.Pass(&b, told.from-last)
 	}
 	if told.from >= last && gap > 0 {
-		factor = f.predicted(&b, &before, slot, told.from, told.until, len(told.times) > 0) / gap
+		counts, _ := f.predicted(&b, &before, slot, told.from, told.until, len(told.times) > 0)
+		factor = counts / gap
 	}
 	f.learnTimes(&b, told, factor)
 	if told.until < last { // a history

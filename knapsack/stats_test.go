@@ -178,7 +178,7 @@ func TestStatsTellTrouble(t *testing.T) {
 	}
 	ratio(0, 20, 0.1)
 	require.InDelta(t, 1, ratio(20, 40, 0.1), 0.15)
-	require.Greater(t, ratio(40, 42, 1), 1.5)
-	ratio(42, 80, 0.1)
+	require.Greater(t, ratio(40, 41, 1), 1.3, "that all pages change at once is soon expected")
+	ratio(41, 80, 0.1)
 	require.Less(t, ratio(80, 82, 0.001), 0.5)
 }

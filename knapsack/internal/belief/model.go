@@ -21,6 +21,8 @@ type Worth struct {
 	// pages are: the mean of a flat prior is that of its fastest rates. Both were measured on
 	// the delays of four recorded histories.
 	Plain bool
+	// Many is how many changes in a gap halve the worth, where Plain.
+	Many float64
 	// Slowest sets the grid: the slowest rate is about 1/(Slowest·cycle), the fastest
 	// 90,000 times that.
 	Slowest float64
@@ -126,15 +128,7 @@ func (m *Model) Pack(b *Belief, p *Packed, dither uint64) {
 // changed or not. Where pages change more or less at present than they use to, the gap counts as
 // one of another length.
 func (m *Model) Learn(b *Belief, gap, counts float64, changed bool) {
-	m.Pass(b, gap)
-	likelihood := survive().read(gridAt(m.slowestRate(), counts))
-	for k, stay := range likelihood {
-		if changed {
-			stay = 1 - stay
-		}
-		likelihood[k] = max(stay, 1e-30) // lest a posterior vanish
-	}
-	b.times(&likelihood)
+	m.LearnEdited(b, gap, counts, 0, changed)
 }
 
 // Pass lets a time gap go by, in which rates may have jumped.

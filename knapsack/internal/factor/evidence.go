@@ -9,9 +9,10 @@ import (
 
 // Evidence holds what the polls of a group of pages found, and what they were expected to find,
 // over time. Each poll ends a gap, over which both are spread evenly. Evidence keeps their sums
-// as piecewise linear functions of time, with knots that are fewer with age.
+// as piecewise linear functions of time, with knots that are fewer with age. Beside them it keeps
+// what edits of many pages at once did.
 //
-// Time: O(knots in the gap) for Add, O(log knots) for Since. Memory: 16 bytes a knot, and none
+// Time: O(knots in the gap) for Add, O(log knots) for Since. Memory: 24 bytes a knot, and none
 // before the first evidence.
 type Evidence struct {
 	knots []knot // in order of time, at least width apart
@@ -23,6 +24,8 @@ type Evidence struct {
 type knot struct {
 	time            float64
 	found, expected float32
+	edits           float32 // of many pages at once, see Factor.Edit
+	polls           float32 // whose gaps have the interval from the knot to the next one
 }
 
 // MostPolls is how many polls there may be in a cycle: sums of 8 times as many are rounded by less
@@ -45,6 +48,15 @@ func (e *Evidence) Since(from float64) (found, expected, known float64) {
 	if first := &e.knots[0]; from <= first.time {
 		return float64(e.last.found - first.found), float64(e.last.expected - first.expected), first.time
 	}
+	a, b, part := e.around(from)
+	found = float64(e.last.found-a.found) - float64(part*float64(b.found-a.found))
+	expected = float64(e.last.expected-a.expected) - float64(part*float64(b.expected-a.expected))
+	return max(0, found), max(0, expected), from
+}
+
+// around returns the knots before and after a time that is after the first one and before the last,
+// and at which part of the way between them it is.
+func (e *Evidence) around(from float64) (a, b *knot, part float64) {
 	lo, hi := 1, len(e.knots)
 	for lo < hi { // the first knot after from is in lo … hi, last for len(knots)
 		if mid := int(uint(lo+hi) / 2); e.knots[mid].time > from {
@@ -53,14 +65,8 @@ func (e *Evidence) Since(from float64) (found, expected, known float64) {
 			lo = mid + 1
 		}
 	}
-	a, b := &e.knots[lo-1], &e.last
-	if lo < len(e.knots) {
-		b = &e.knots[lo]
-	}
-	part := (from - a.time) / (b.time - a.time)
-	found = float64(e.last.found-a.found) - float64(part*float64(b.found-a.found))
-	expected = float64(e.last.expected-a.expected) - float64(part*float64(b.expected-a.expected))
-	return max(0, found), max(0, expected), from
+	a, b = &e.knots[lo-1], e.after(lo-1)
+	return a, b, (from - a.time) / (b.time - a.time)
 }
 
 // Add takes in the evidence of a gap from one time to another, keeping so many knots at most, two
@@ -70,8 +76,7 @@ func (e *Evidence) Add(from, to, found, expected, cycle float64, most int) {
 		return
 	}
 	if len(e.knots) == 0 {
-		e.knots = append(make([]knot, 0, 2), knot{time: from})
-		e.last = knot{time: from}
+		e.begin(from)
 	}
 	for i := len(e.knots) - 1; i >= 0 && e.knots[i].time > from; i-- {
 		k := &e.knots[i]
@@ -89,6 +94,12 @@ func (e *Evidence) Add(from, to, found, expected, cycle float64, most int) {
 		}
 		e.knots = append(e.knots, e.last)
 	}
+}
+
+// begin makes the first knot.
+func (e *Evidence) begin(from float64) {
+	e.knots = append(make([]knot, 0, 2), knot{time: from})
+	e.last = knot{time: from}
 }
 
 // thin drops knots that are too old, or too many for their age, so that there is room for one
@@ -110,6 +121,7 @@ func (e *Evidence) thin(cycle float64, most int) {
 				drop, least = i, span
 			}
 		}
+		e.join(drop)
 		e.knots = slices.Delete(e.knots, drop, drop+1)
 	}
 	base := e.knots[0]
@@ -122,6 +134,7 @@ func (e *Evidence) thin(cycle float64, most int) {
 func (k *knot) drop(base knot) {
 	k.found = max(0, k.found-base.found)
 	k.expected = max(0, k.expected-base.expected)
+	k.edits = max(0, k.edits-base.edits)
 }
 
 // far and most bound times and sums in saved states, so that nothing overflows.
@@ -136,24 +149,28 @@ func (e *Evidence) encode(to *codec.Encoder) {
 		to.Float64(k.time)
 		to.Float64(float64(k.found))
 		to.Float64(float64(k.expected))
+		to.Float64(float64(k.edits))
+		to.Float64(float64(k.polls))
 	}
 }
 
-// single reads a number that does not fall, and that a float32 holds.
-func single(d *codec.Decoder, least float32) float32 {
-	v := d.Float64In(float64(least), most)
+// single reads a number between two bounds that a float32 holds.
+func single(d *codec.Decoder, least, greatest float32) float32 {
+	v := d.Float64In(float64(least), float64(greatest))
 	d.Require(float64(float32(v)) == v, "%v is no float32", v)
 	return float32(v)
 }
 
 func (e *Evidence) decode(d *codec.Decoder) {
-	n := d.Count(3 * 8)
+	n := d.Count(5 * 8)
 	var before knot
 	for i := 0; i <= n && d.Err() == nil; i++ {
 		k := knot{
 			time:     d.Float64In(-far, far),
-			found:    single(d, before.found),
-			expected: single(d, before.expected),
+			found:    single(d, before.found, most),
+			expected: single(d, before.expected, most),
+			edits:    single(d, before.edits, mostEdits),
+			polls:    single(d, 0, most),
 		}
 		d.Require(i == 0 || k.time > before.time || i == n && k.time == before.time, "evidence of %v after %v", k.time, before.time)
 		before = k

@@ -28,6 +28,8 @@ type Mix [mostPulls]float64
 type Level struct {
 	pulls []float64
 	prior Mix // how likely the strengths are in a group of which nothing is known
+	// edited is how likely it is that edits of many pages are to be believed in, in such a group.
+	edited float64
 }
 
 const (
@@ -37,6 +39,8 @@ const (
 	learn = 0.0005
 	// leastLikelihood bounds what one poll can tell of strengths.
 	leastLikelihood = 1e-6
+	// mostOdds is how far from 0 log likelihoods come by that.
+	mostOdds = 13.9 / (1 - forget)
 	// leastPrior lets a strength that no group has shown for long come back.
 	leastPrior = 1e-12
 )
@@ -47,6 +51,7 @@ func NewLevel(pulls ...float64) (l Level) {
 	for k := range l.pulls {
 		l.prior[k] = 1 / float64(len(l.pulls))
 	}
+	l.edited = 0.5
 	return l
 }
 
@@ -54,6 +59,7 @@ func NewLevel(pulls ...float64) (l Level) {
 type Factor struct {
 	Evidence
 	doubt, weigh [mostPulls]float32 // log likelihood of each strength, discounted; how likely it is
+	odds, edited float32            // the same for edits of many pages, beside none
 }
 
 // New returns the factor of a group of which nothing is known.
@@ -61,6 +67,7 @@ func New(l *Level) (f Factor) {
 	for k, p := range l.prior {
 		f.weigh[k] = float32(p)
 	}
+	f.edited = float32(l.edited)
 	return f
 }
 
@@ -122,22 +129,30 @@ func (f *Factor) Learn(l *Level, likelihood *Mix) {
 }
 
 // Encode writes what the level has learnt.
-func (l *Level) Encode(e *codec.Encoder) { e.Float64s(l.prior[:]) }
+func (l *Level) Encode(e *codec.Encoder) {
+	e.Float64s(l.prior[:])
+	e.Float64(l.edited)
+}
 
 // Decode reads what Encode wrote, into a level with the same pulls.
-func (l *Level) Decode(d *codec.Decoder) { copy(l.prior[:], d.Float64sIn(mostPulls, 0, 1)) }
+func (l *Level) Decode(d *codec.Decoder) {
+	copy(l.prior[:], d.Float64sIn(mostPulls, 0, 1))
+	l.edited = d.Float64In(leastEdited, 1-leastEdited)
+}
 
 // Encode writes the factor.
 func (f *Factor) Encode(e *codec.Encoder) {
 	f.Evidence.encode(e)
 	e.Float32s(f.doubt[:])
 	e.Float32s(f.weigh[:])
+	e.Float64(float64(f.odds))
+	e.Float64(float64(f.edited))
 }
 
 // Decode reads what Encode wrote.
 func (f *Factor) Decode(d *codec.Decoder) {
 	f.Evidence.decode(d)
-	mostDoubt := math.Log(leastLikelihood) / (1 - forget)
-	copy(f.doubt[:], d.Float32sIn(mostPulls, float32(mostDoubt), 0))
+	copy(f.doubt[:], d.Float32sIn(mostPulls, -mostOdds, 0))
 	copy(f.weigh[:], d.Float32sIn(mostPulls, 0, 1))
+	f.odds, f.edited = single(d, -mostOdds, mostOdds), single(d, 0, 1)
 }

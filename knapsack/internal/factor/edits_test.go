@@ -1,0 +1,125 @@
+package factor
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/recrawl/recrawl/internal/codec"
+	"github.com/recrawl/recrawl/internal/codec/codectest"
+)
+
+// polledInTurn lets n pages that change by themselves with probability 0.02 in a cycle be polled in
+// turn for so many cycles, each of which an edit changes with some probability at some time. It
+// returns the probability that edits changed a page since each of some times.
+func polledInTurn(n int, cycles, edit, reach float64, since ...float64) (edited []float64) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	l := NewLevel(8, 2)
+	f := New(&l)
+	for k := range int(float64(n) * cycles) {
+		now := float64(k) / float64(n)
+		from := now - 1
+		changed := rng.Float64() < 0.02 || from < edit && edit <= now && rng.Float64() < reach
+		f.Edit(&l, from, now, 0.98, changed, 1)
+		f.Add(from, now, 0, 0.02, 1, 192)
+	}
+	for _, t := range since {
+		edited = append(edited, f.Edited(t))
+	}
+	return edited
+}
+
+// An edit of 8 pages of 10 is found by what a quarter of the pages say, for pages that were polled
+// before it and not for those that were polled since. Where there was none, there is none.
+func TestEdits(t *testing.T) {
+	t.Parallel()
+	for n, least := range map[int]float64{30: 0.3, 300: 0.6} {
+		e := polledInTurn(n, 8.25, 8, 0.8, 7.5, 7.9, 8.2)
+		t.Logf("%d pages: %.3f", n, e)
+		require.Greater(t, e[0], least)
+		require.Less(t, e[0], 0.9)
+		require.Greater(t, e[1], least/2)
+		require.Less(t, e[2], 0.2)
+		e = polledInTurn(n, 9.5, 8, 0.8, 8.2, 8.6)
+		require.Less(t, e[0], 0.15, "pages that were polled after the edit are found unchanged")
+		require.Less(t, e[1], 0.1)
+		e = polledInTurn(n, 8.25, 100, 0, 7.5)
+		require.Less(t, e[0], 0.03)
+	}
+}
+
+// Where changes are those of the pages alone, edits are not believed in for long.
+func TestEditsAreNotBelievedIn(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(1, 2))
+	l := NewLevel(8, 2)
+	f := New(&l)
+	for k := range 40_000 {
+		now := float64(k) / 100
+		f.Edit(&l, now-1, now, 0.5, rng.Float64() < 0.5, 1)
+		f.Add(now-1, now, 0.5, 0.5, 1, 12)
+	}
+	require.Less(t, l.edited, 0.45)
+	require.Less(t, f.Edited(399), 0.03)
+}
+
+// A poll shares a change out in proportion to what was expected: with a page of hazard v and edits
+// of hazard h over the gap, an interval of hazard x and n polls goes to (x·(n + c) + …)/(n + 1), where
+// c is the number of changes to be expected, given that there was one, over v + h.
+func TestEditIsAStepOfEM(t *testing.T) {
+	t.Parallel()
+	l := NewLevel(8)
+	f := New(&l)
+	f.begin(0)
+	f.knots = append(f.knots, knot{time: 1, edits: 0.25, polls: 3}, knot{time: 2, edits: 0.5, polls: 1})
+	f.knots[0].polls = 7
+	f.last = knot{time: 3, edits: 1}
+	const stay = 0.9
+	c := 1 / (1 - stay*math.Exp(-0.875))
+	f.Edit(&l, 0.5, 3, stay, true, 1)
+	first := 0.25 * (7 + editPull + c/2) / (7 + editPull + 0.5)
+	second := 0.25 * (3 + editPull + c) / (3 + editPull + 1)
+	third := 0.5 * (1 + editPull + c) / (1 + editPull + 1)
+	require.InEpsilon(t, first, f.knots[1].edits, 1e-6)
+	require.InEpsilon(t, first+second, f.knots[2].edits, 1e-6)
+	require.InEpsilon(t, first+second+third, f.last.edits, 1e-6)
+	require.InDelta(t, 7.5, f.knots[0].polls, 1e-6)
+	require.InDelta(t, 2, f.knots[2].polls, 1e-6)
+	require.InEpsilon(t, second+third, f.edits(1), 1e-6)
+	require.InEpsilon(t, first/2+second+third, f.edits(0.5), 1e-6)
+	require.InEpsilon(t, first+second+third, f.edits(-1), 1e-6)
+	require.Zero(t, f.edits(3))
+	before := f.last
+	f.Edit(&l, 3, 3, stay, true, 1)
+	require.Equal(t, before, f.last, "no gap")
+}
+
+// Whatever polls find, sums stay in order and in bounds, and what is saved is the same when loaded.
+func TestEditsAreSaved(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		l := NewLevel(8, 2)
+		f := New(&l)
+		now := rapid.Float64Range(-100, 100).Draw(t, "start")
+		for range rapid.IntRange(1, 60).Draw(t, "polls") {
+			now += math.Exp(rapid.Float64Range(-9, 9).Draw(t, "log step"))
+			from := now - math.Exp(rapid.Float64Range(-9, 9).Draw(t, "log gap"))
+			f.Edit(&l, from, now, rapid.Float64Range(1e-6, 1).Draw(t, "stay"), rapid.Bool().Draw(t, "changed"), 1)
+			f.Add(from, now, 0.5, 0.5, 1, 9)
+			p := f.Edited(from)
+			require.GreaterOrEqual(t, p, 0.)
+			require.LessOrEqual(t, p, 1.)
+		}
+		d := codectest.Decoder(t, func(e *codec.Encoder) { f.Encode(e); l.Encode(e) })
+		var back Factor
+		level := NewLevel(8, 2)
+		back.Decode(d)
+		level.Decode(d)
+		require.NoError(t, d.Done())
+		require.Equal(t, f, back)
+		require.Equal(t, l, level)
+	})
+}
