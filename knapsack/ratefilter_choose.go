@@ -38,7 +38,7 @@ const (
 	// part of a level at which an index tells when it will reach it. From nearly on it does so by
 	// usualSlope, but for Detections: where a change is almost sure an index grows with the power 0.3
 	// of the gap, and a page was looked at 6 times before it was polled.
-	usualSlope, leastSlope, mostSlope = 1.4, 0.2, 3
+	usualSlope, leastSlope, mostSlope = 1.4, 0.3, 3
 	farGuess, leastGuess              = 3, 1.02
 	nearEnough, nearly                = 0.8, 0.9
 	// early is the part of the time to when a page seems to be due after which it is looked at
@@ -49,13 +49,13 @@ const (
 	hintStep = 1.0 / 32
 	// dueSteps is how many steps of the secant rule find the time at which a page is due.
 	dueSteps = 4
-	// What edits of many pages make a poll worth is looked at from leastEdited on, and moves due times
-	// from hardlyEdited on, as editedCycles cycles for an edit that is sure; with 12 in place of 4 the
+	// Edits of many pages count in what a poll is worth as far as they are likelier than hardlyEdited:
+	// where pages change one by one they are .02 to .06, which would cost a third of the time. They
+	// move due times by editedCycles cycles for an edit that is sure; with 12 in place of 4 the
 	// delays of a recorded history and of a simulated one are the same but for chance. stalesBack is
 	// how often in a cycle a page becomes stale otherwise than by its own rate, by such edits and as
-	// rates jump. Polls that find a change by such an edit with more than surelyOwn teach nothing of
-	// how probabilities are to be corrected.
-	leastEdited, hardlyEdited, editedCycles, stalesBack, surelyOwn = 1e-3, 1e-2, 4, 0.4, 0.1
+	// rates jump.
+	hardlyEdited, editedCycles, stalesBack = 0.06, 4, 0.4
 	// shortestDue is the least due time, as a part of the longest.
 	shortestDue = 1e-9
 )
@@ -84,7 +84,7 @@ func (c clock) Last(slot uint32) float64 { return c.last(slot) }
 // hardly grows with time; so that the queue looks at such pages soon, it counts as some cycles more.
 func (c clock) Multiplier(group uint32, last float64) float64 {
 	m := c.scale(group, last)
-	if edited := c.edited(group, last); edited > hardlyEdited && c.now > last {
+	if edited := c.edited(group, last); edited > 0 && c.now > last {
 		m += edited * editedCycles * c.model.Cycle() / (c.now - last)
 	}
 	return m
@@ -103,15 +103,23 @@ func (f *RateFilter) scale(group uint32, last float64) float64 {
 	return m
 }
 
-// edited returns the probability that an edit of many pages has changed one of a group since a time.
+// followsEdits reports whether edits of many pages count. Under Detections they gain nothing: as many
+// changes are found in four recorded histories, and fewer where pages change one by one.
+func (f *RateFilter) followsEdits() bool { return f.objective != Detections }
+
+// edited returns the probability that an edit of many pages has changed one of a group since a time,
+// as far as it counts.
 func (f *RateFilter) edited(group uint32, last float64) (p float64) {
+	if !f.followsEdits() {
+		return 0
+	}
 	if f.without&ablation.Common == 0 {
 		p = f.common.Edited(last)
 	}
 	if g := f.neighbours(group); g != nil {
 		p = either(p, g.Edited(last))
 	}
-	return p
+	return max(0, p-hardlyEdited) / (1 - hardlyEdited)
 }
 
 var _ queue.Clock = clock{}
@@ -157,12 +165,8 @@ func (f *RateFilter) indexAt(slot uint32, gap float64, t tempo) float64 {
 	f.looks++
 	counts := gap * t.multiplier
 	value := f.value(&f.beliefs[slot], gap, counts, f.changed.has(slot), t.leaning)
-	if t.edited > leastEdited {
-		if f.objective == Detections {
-			value = max(value, either(value, t.edited)) // it may be above 1
-		} else {
-			value += f.model.Edited(&f.beliefs[slot], gap, counts, t.edited, stalesBack/f.model.Cycle(), t.leaning)
-		}
+	if t.edited > 0 {
+		value += f.model.Edited(&f.beliefs[slot], gap, counts, t.edited, stalesBack/f.model.Cycle(), t.leaning)
 	}
 	if f.hints.On() {
 		value *= f.hinting(slot, gap, counts, value)

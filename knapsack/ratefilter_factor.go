@@ -25,8 +25,8 @@ func newLevels() [2]factor.Level {
 const (
 	// leastSurvival bounds how many changes a poll may be worth that was sure to find one.
 	leastSurvival = 1e-3
-	// The evidence of a group of n pages has n/pagesPerKnot knots of 24 bytes: with 8 in one of 32
-	// pages it takes 7 of the 17 bytes a page that belong to the group (TestMemory). In
+	// The evidence of a group of n pages has n/pagesPerKnot knots of 24 bytes: 8 in one of 32 pages
+	// are 6 of the 22 bytes a page that belong to the group (TestMemory). In
 	// TestGroupsOfNeighbours, groups of 12 pages gain 9 % with 4 knots, 17 % with 6, 18 % with 8,
 	// 20 % with 12 and 21 % with 192.
 	mostKnots, leastKnots, pagesPerKnot = 192, 8, 8
@@ -114,8 +114,8 @@ type poll struct {
 func (p *poll) learn(to *factor.Factor, l *factor.Level, base float64, pages int) (m float64) {
 	each := to.Each(l, p.from, base)
 	m = to.Average(l, &each)
-	alone := (1 - p.edited) * max(leastSurvival, p.model.Survival(p.rates, (p.now-p.from)*m))
-	p.edited = either(p.edited, to.Edited(p.from))
+	others := p.edited
+	p.edited = either(others, to.Edited(p.from))
 	if p.answers%uint64(1+pages/factor.MostPolls) != 0 {
 		return m
 	}
@@ -136,7 +136,10 @@ func (p *poll) learn(to *factor.Factor, l *factor.Level, base float64, pages int
 	if to != &p.common {
 		most = min(mostKnots, max(leastKnots, pages/pagesPerKnot))
 	}
-	to.Edit(l, p.from, p.now, alone, p.changed, p.model.Cycle())
+	if p.followsEdits() {
+		alone := (1 - others) * max(leastSurvival, p.model.Survival(p.rates, (p.now-p.from)*m))
+		to.Edit(l, p.from, p.now, alone, p.changed, p.model.Cycle())
+	}
 	found, expected := p.counts(to != &p.common)
 	to.Add(p.from, p.now, found, expected, p.model.Cycle(), most)
 	return m

@@ -26,7 +26,7 @@ const (
 // Edited returns the probability that an edit of many pages has changed a page of the group since a
 // time. O(log knots).
 func (f *Factor) Edited(from float64) float64 {
-	if len(f.knots) == 0 {
+	if f.last.edits == 0 {
 		return 0
 	}
 	return float64(f.edited) * fast.Chance(f.edits(from))
