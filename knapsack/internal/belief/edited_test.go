@@ -26,17 +26,27 @@ func TestEdited(t *testing.T) {
 		m.Unpack(&p, &b)
 		gap := math.Exp(rapid.Float64Range(-3, 1).Draw(t, "log gap"))
 		a, back := rapid.Float64Range(0.05, 1).Draw(t, "edited"), rapid.Float64Range(0.01, 1).Draw(t, "back")
-		rates, want := b.Marginal(gap/2), 0.0
-		for k, x := range rates {
+		var worth Row
+		landed, want := 0.0, 0.0
+		for k := range worth {
 			v := m.Rate(float64(k)) * gap
 			more := Gain(a+(1-a)*-math.Expm1(-v)) - Gain(-math.Expm1(-v))
 			if plain {
 				more = ((v+a)*(v+a) - v*v) / 2 / (1 + v/4)
 			}
-			want += x * more / (v/gap + back)
+			worth[k] = more / (v/gap + back)
+			land := 1.0 / Cells
+			if plain {
+				land = m.land[k]
+			}
+			landed += land * worth[k]
+		}
+		for c, k := range Hypothesis {
+			stay := math.Exp(-gap / (2 * switching[c]))
+			want += b.w[c][k] * (stay*worth[k] + (1-stay)*landed)
 		}
 		got := m.Edited(&p, gap, gap, a, back, Leaning(0, 1))
-		require.InEpsilon(t, want, got, 0.1, "classes land on cells of their own")
+		require.InEpsilon(t, want, got, 0.002)
 	})
 }
 
