@@ -171,9 +171,9 @@ func interval(pages int) func(page int, now float64, changed bool) float64 {
 // more than by its own dates.
 func TestLearns(t *testing.T) {
 	t.Parallel()
-	pages, cycles, seeds := 600, 40, uint64(4)
+	pages, cycles, seeds, part := 600, 40, uint64(4), 0.95
 	if testing.Short() {
-		pages, cycles, seeds = 200, 20, 1
+		pages, cycles, seeds, part = 200, 20, 1, 0.9 // one run of few pages scatters by some per cent
 	}
 	for _, c := range []struct {
 		name            string
@@ -220,8 +220,8 @@ func TestLearns(t *testing.T) {
 			}
 			t.Logf("changes found a poll: frontier %.3f, with a bound %.3f, by StormCrawler's dates %.3f, by dates of one interval %.3f; a rate filter alone %.3f; each: %.3f; polls: %d",
 				mean(frontier), mean(bound), mean(adaptive), mean(fixed), mean(filter), sums, polls)
-			require.Greater(t, mean(frontier), 0.95*mean(filter))
-			require.Greater(t, mean(bound), 0.95*mean(filter))
+			require.Greater(t, mean(frontier), part*mean(filter))
+			require.Greater(t, mean(bound), part*mean(filter))
 			require.Greater(t, mean(frontier), 1.3*mean(fixed))
 		})
 	}
