@@ -1,10 +1,6 @@
 package belief
 
-import (
-	"math"
-
-	"github.com/recrawl/recrawl/knapsack/internal/fast"
-)
+import "math"
 
 // LearnEdited is Learn where an edit of many pages may have changed the page besides, with
 // probability edited: a change tells the less of the page's own rate.
@@ -52,19 +48,5 @@ func (m *Model) Edited(p *Packed, gap, counts, edited, back float64, leaning *Ro
 		landed += float64(land * x)
 		rate *= growth
 	}
-	total, mean := 0.0, 0.0
-	i := 0
-	for c, step := range stride {
-		var mass, first float64
-		for k := step / 2; k < Cells; k += step {
-			w := float64(weightOf[p.w[i]] * m.lens[i] * leaning[k])
-			i++
-			mass += w
-			first += float64(w * worth[k])
-		}
-		stay := fast.Exp(-gap / (m.cycle * switching[c]))
-		total += mass
-		mean += float64(stay*first) + float64(mass*(1-stay)*landed)
-	}
-	return mean / total
+	return m.mean(p, &worth, landed, gap, leaning)
 }

@@ -238,12 +238,18 @@ func (m *Model) Value(p *Packed, gap, counts float64, leaning *Row) (mean, sprea
 	return mean, spread
 }
 
-// plain is the mean over the posterior of what has the values v at all rates.
+// plain is mean where pages jump to the rates of all pages.
 func (m *Model) plain(p *Packed, v *Row, gap float64, leaning *Row) float64 {
 	landed := 0.0
 	for k, x := range v {
 		landed += float64(m.land[k] * x)
 	}
+	return m.mean(p, v, landed, gap, leaning)
+}
+
+// mean is the mean over the posterior of what has the values v at the rates, and landed for a page that
+// jumped within the gap.
+func (m *Model) mean(p *Packed, v *Row, landed, gap float64, leaning *Row) float64 {
 	total, mean := 0.0, 0.0
 	i := 0
 	for c, step := range stride {
