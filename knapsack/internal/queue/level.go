@@ -54,6 +54,7 @@ func (q *Queue) Shift(now float64, pages Pages) {
 	level, origin := q.level*(after/before), q.origin*(after/before)
 	if min(level, origin) > 0 && max(level, origin) <= math.MaxFloat64 {
 		q.level, q.origin = level, origin
+		q.setPace() // the same but for the last digit, which a queue that is loaded has anew
 	}
 }
 

@@ -158,6 +158,7 @@ func TestQueue(t *testing.T) {
 				for p := range n {
 					if !out[p] && free(p) <= now && deadline[p] <= now {
 						require.True(t, isLate, "page %d", p)
+						require.LessOrEqual(t, deadline[late], deadline[p])
 					}
 				}
 				turn := !begun || rapid.IntRange(0, 5).Draw(t, "turn") == 0
@@ -240,6 +241,7 @@ func TestQueue(t *testing.T) {
 				for p := range n {
 					require.Equal(t, !out[p], q.Waits(uint32(p)))
 				}
+				sound(t, &q)
 			},
 		})
 	})

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -99,6 +100,58 @@ func TestContradictions(t *testing.T) {
 		q.lots[at].due = 1e6
 		refused(t, encoded(t, &q), &q, "has a lot due")
 	})
+}
+
+// Each thing that a state can say against itself is noticed, whatever else it says.
+func TestMoreContradictions(t *testing.T) {
+	t.Parallel()
+	waits := func(q *Queue) uint32 { return q.lots[q.sets[0].best].root } // neither held nor hot
+	for _, c := range []struct {
+		why    string
+		change func(q *Queue)
+	}{
+		{"there is no set", func(q *Queue) { q.sets = nil }},
+		{"level 1 of 0", func(q *Queue) { q.unit, q.origin, q.level = 1, 0, 1 }},
+		{"level 0 of 1", func(q *Queue) { q.unit, q.origin, q.level = 1, 1, 0 }},
+		{"is hot", func(q *Queue) { q.unit, q.origin, q.level = 0, 0, 0 }},
+		{"is hot", func(q *Queue) { q.hot[0].slot, q.hot[1].slot = q.hot[1].slot, q.hot[0].slot }},
+		{"is hot", func(q *Queue) { q.hot[0].slot = 1000 }},
+		{"is in group 1", func(q *Queue) { q.group[waits(q)] = 1 }},
+		{"a lot at", func(q *Queue) { q.sets[0].tree = false }},
+		{"want", func(q *Queue) { slices.Reverse(q.sets[0].lots) }},
+		{"is out of place", func(q *Queue) { p := waits(q); q.take(p); q.place[p] = inHot | 40 }},
+		{"is out of place", func(q *Queue) { p := waits(q); q.take(p); q.place[p] = inHeld | 2 }},
+		{"is out of place", func(q *Queue) { q.place[q.sets[0].aside.held.Slot[0]] = inHeld | 1 }},
+		{"is queued at", func(q *Queue) { q.sets[0].aside.held.Slot[0] = 1000 }},
+		{"is queued at", func(q *Queue) { h := q.sets[0].aside.held.Slot; h[0] = h[1] }},
+		{"is queued at", func(q *Queue) { q.due.Slot[0] = 2 }},
+		{"out of order", func(q *Queue) { h := q.sets[0].aside.held.Key; h[0], h[1] = 2*h[1], h[0] }},
+		{"is not of set", func(q *Queue) { q.group[q.sets[0].aside.held.Slot[0]] = 0 }},
+		{"is out of place", func(q *Queue) { q.take(q.sets[0].aside.deadlines.Slot[0]) }},
+		{"is out of place", func(q *Queue) { q.event.Key[0]-- }},
+		{"is out of place", func(q *Queue) { q.deadline.Key[0]-- }},
+		{"is out of place", func(q *Queue) { q.due.Slot, q.due.Key = q.due.Slot[:1], q.due.Key[:1] }},
+		{"is hot and may not be polled", func(q *Queue) { q.sets[q.setOf(q.hot[0].slot)].open = false }},
+		{"has a lot due at +Inf", func(q *Queue) { q.lots[q.sets[0].best].due = math.Inf(1) }},
+	} {
+		q := inUse(t)
+		held := 0
+		for p := uint32(len(q.place) - 1); held < 2; p-- { // two pages of no group
+			if q.Waits(p) && !q.Hot(p) && p != waits(&q) {
+				q.Hold(p, 1e4+float64(held))
+				held++
+			}
+		}
+		q.SetDeadline(waits(&q), 2e4)
+		restored(t, &q)
+		c.change(&q)
+		refused(t, encoded(t, &q), &q, c.why)
+	}
+	q := inUse(t)
+	d, err := codec.NewDecoder(encoded(t, &q), "q", 1)
+	require.NoError(t, err)
+	Decode(d, len(q.place), func(slot int) bool { return !q.Waits(uint32(slot)) })
+	require.ErrorContains(t, d.Err(), "is out of place")
 }
 
 // What a queue becomes in use it can be restored from, also where a forged state has a level, a time unit

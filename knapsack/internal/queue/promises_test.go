@@ -1,0 +1,263 @@
+package queue
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// No slot has a tag, and none is None.
+func TestMaxSlots(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, MaxSlots-1, int(^tagMask))
+	require.Zero(t, uint32(MaxSlots-1)&tagMask)
+}
+
+// Before there is a unit, pages come in the order in which they were put.
+func TestEarlyPages(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{20, 200} {
+		rng := rand.New(rand.NewPCG(1, uint64(n)))
+		w, q := newWeb(n, rng), New(n)
+		for p := range w.last {
+			w.last[p] = math.Inf(-1)
+			q.Take(uint32(p))
+		}
+		order := rng.Perm(n)
+		for _, p := range order {
+			q.Put(uint32(p), 0, 0, w)
+		}
+		for _, p := range order {
+			got := q.Oldest(1, w)
+			require.Equal(t, uint32(p), got)
+			q.Take(got)
+		}
+	}
+}
+
+// A page is looked at when it was to be, or earlier by half of the time until then at most.
+func TestDue(t *testing.T) {
+	t.Parallel()
+	for _, sizes := range [][]int{nil, {20, 20, 20, 20}, {100, 40}} {
+		c := polled(7, 200, sizes...)
+		for range 400 {
+			c.poll(1)
+			for p := range uint32(200) {
+				if c.last[p] == c.now && !c.q.Hot(p) {
+					due := c.when(p, c.now, c.q.Level())
+					got, slack := c.q.Due(p, c), 1e-6*(due-c.now)+1e-9
+					require.LessOrEqual(t, got, due+slack)
+					require.GreaterOrEqual(t, got, (c.now+due)/2-slack)
+					if c.q.Listed(p) {
+						require.InDelta(t, due, got, slack)
+					}
+				}
+			}
+		}
+	}
+}
+
+// A list is due when the first of its pages is, whatever the order in which they are put.
+func TestListIsDueFirst(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, flatMost).Draw(t, "n")
+		w, q := newWeb(n, rand.New(rand.NewPCG(1, 1))), New(n)
+		q.Begin(10, 1, 1, 0, false)
+		for p := range n {
+			q.Take(uint32(p))
+		}
+		first := math.Inf(1)
+		for p := range n {
+			due := rapid.Float64Range(2, 9).Draw(t, "due")
+			q.Put(uint32(p), due, 1, w)
+			first = min(first, due)
+			require.InEpsilon(t, first, q.due.key(0), 1e-6)
+		}
+		_, due := q.gothrough(0, w)
+		require.InEpsilon(t, first, due, 1e-6)
+	})
+}
+
+// A list that has become lots is due when the first of them is.
+func TestUnfold(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(20) {
+		c := polled(seed, 150, flatMost)
+		c.q.cool(c.now, c)
+		c.q.Take(140)
+		c.q.Join(140, 0)
+		c.group[140] = 0
+		c.q.Put(140, c.now+1e6, c.now, c)
+		require.False(t, c.q.Listed(0))
+		require.Equal(t, c.q.firstLot(1), c.q.due.key(1))
+		sound(t, &c.q)
+	}
+}
+
+// What multipliers have become is followed by all lots and lists, without news, within about as many polls
+// as Clock says.
+func TestSweep(t *testing.T) {
+	t.Parallel()
+	for _, sizes := range [][]int{nil, {20, 20, 20, 20}, {100, 40}, {600, 600}} {
+		const n = 1300
+		c := polled(8, n, sizes...)
+		c.evidence = 3
+		for range max(sweepCalls, n/sweepRounds) + 2 {
+			c.q.sweep(mostSweep, c.now, c)
+		}
+		for s := range uint32(len(c.q.sets)) {
+			set := &c.q.sets[s]
+			first := math.Inf(1)
+			for _, at := range set.lots {
+				l := c.q.lots[at]
+				c.q.follow(s, &l, c.now, c)
+				require.Equal(t, l, c.q.lots[at], "lot %d of set %d", at, s)
+				first = min(first, l.due)
+			}
+			if !set.tree {
+				_, first = c.q.gothrough(s, c)
+			}
+			if set.count > 0 {
+				require.Equal(t, first, c.q.due.key(s), "set %d", s)
+			}
+		}
+	}
+}
+
+// A level that falls makes pages due earlier: those of all lots at once, where there are few.
+func TestDescend(t *testing.T) {
+	t.Parallel()
+	c := polled(9, 300, 100, 40, 1)
+	c.q.cool(c.now, c)
+	for i := range c.q.lots {
+		c.q.lots[i].due = c.q.lotDue(&c.q.lots[i])
+	}
+	before := c.q.Level()
+	for range 12 {
+		fall := c.q.fall
+		c.q.descend(0, c.now, c)
+		require.Equal(t, min(farthestFall, max(c.q.step(), 2*fall)), c.q.fall)
+	}
+	require.Less(t, c.q.Level(), before*(1-3*c.q.step()))
+	for s := range c.q.sets {
+		for _, at := range c.q.sets[s].lots {
+			if l := &c.q.lots[at]; l.root != None {
+				require.InEpsilon(t, c.q.lotDue(l), l.due, 1e-9, "lot %d", at)
+			}
+		}
+	}
+	sound(t, &c.q)
+	level := c.q.Level()
+	c.q.descend(level*(1-1e-6), c.now, c)
+	require.Equal(t, level*(1-1e-6), c.q.Level(), "not below the best page")
+}
+
+// The level rises where many pages are hot and falls where few are, by a step, and not above the best.
+func TestSteer(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		q := New(rapid.IntRange(101, 500).Draw(t, "n"))
+		level := rapid.Float64Range(0.5, 2).Draw(t, "level")
+		q.Begin(10, 1, level, 0, false)
+		require.Equal(t, level, q.Level())
+		q.hot = make([]hotPage, rapid.IntRange(1, mostHot).Draw(t, "hot"))
+		best, fall := rapid.Float64Range(0.4, 2.2).Draw(t, "best"), rapid.Float64Range(0, 0.4).Draw(t, "fall")
+		q.fall = fall
+		q.steer(best)
+		if best < level {
+			require.Equal(t, fall, q.fall, "it goes on falling")
+			require.Equal(t, level, q.Level())
+			return
+		}
+		require.Zero(t, q.fall)
+		switch {
+		case len(q.hot) < fewHot:
+			require.Equal(t, level*(1-q.step()), q.Level())
+		case len(q.hot) > manyHot && level*(1+q.step()) < best:
+			require.Equal(t, level*(1+q.step()), q.Level())
+		default:
+			require.Equal(t, level, q.Level())
+		}
+	})
+}
+
+// Where all indices change by a factor at once, the level does, and pages are due when they were.
+func TestShift(t *testing.T) {
+	t.Parallel()
+	c := polled(10, 200, 20, 60)
+	for i := range c.q.hot { // as of the present
+		h := &c.q.hot[i]
+		h.index, h.at = c.Index(h.slot, c.now), c.now
+	}
+	var due []float64
+	for p := range c.last {
+		due = append(due, c.q.Due(uint32(p), c))
+		c.web.weight[p] *= 3
+	}
+	level := c.q.Level()
+	c.q.Shift(c.now, c)
+	require.InEpsilon(t, 3*level, c.q.Level(), 1e-9)
+	c.q.setLevel(c.q.Level())
+	for p := range c.last {
+		require.InEpsilon(t, due[p], c.q.Due(uint32(p), c), 1e-9)
+	}
+	for _, h := range c.q.hot {
+		require.Equal(t, c.Index(h.slot, c.now), h.index)
+	}
+}
+
+// Where pages are put in the order of their times, or in none, trees are about as deep as by chance. (In the
+// opposite order they are deep, which costs nothing, as no path is followed but a random one.)
+func TestTreesAreShallow(t *testing.T) {
+	t.Parallel()
+	const n = 4096
+	for _, order := range []func(i int) float32{
+		func(i int) float32 { return float32(i) },
+		func(i int) float32 { return float32(i * 1664525 % n) },
+	} {
+		q := New(n)
+		root := uint32(None)
+		for i := range uint32(n) {
+			q.plant(i, order(int(i)))
+			root = q.meld(root, i)
+		}
+		q.place[root] = inLot
+		sum := 0
+		for i := range uint32(n) {
+			for at := q.place[i]; at&tagMask == inTree; at = q.place[at] {
+				sum++
+			}
+		}
+		require.Less(t, sum, 2*12*n)
+	}
+}
+
+// A queue takes 16 bytes a page, 20 with groups; 4 more for all and 12 for each page with a deadline, and 12
+// for one that is held.
+func TestBytes(t *testing.T) {
+	t.Parallel()
+	const n, some = 10_000, 100
+	q := New(n)
+	w := newWeb(n, rand.New(rand.NewPCG(1, 1)))
+	per := func(more float64) { require.InDelta(t, more, float64(q.Bytes())/n, 0.1*some*12/n+0.1) }
+	per(16)
+	q.AddGroup()
+	q.Take(0)
+	q.Join(0, 0)
+	q.Put(0, 0, 0, w)
+	per(20)
+	for p := range uint32(some) {
+		q.Hold(p, 1)
+	}
+	held := 12 * float64(cap(q.sets[0].aside.held.Slot)+cap(q.sets[1].aside.held.Slot)) / n
+	per(20 + held)
+	for p := range uint32(some) {
+		q.SetDeadline(p, 2)
+	}
+	per(24 + held + 12*float64(cap(q.sets[0].aside.deadlines.Slot)+cap(q.sets[1].aside.deadlines.Slot))/n)
+	require.Equal(t, some, q.Deadlines())
+}

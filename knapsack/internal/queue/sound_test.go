@@ -1,0 +1,79 @@
+package queue
+
+import (
+	"math"
+
+	"github.com/stretchr/testify/require"
+)
+
+// sound fails unless each waiting page is in one place that knows of it, trees and heaps are in order,
+// and no set is due later than the first of its pages was when last looked at.
+func sound(t require.TestingT, q *Queue) {
+	seen := make([]bool, len(q.place))
+	visit := func(slot, s uint32) {
+		require.False(t, seen[slot], "slot %d is in two places", slot)
+		seen[slot] = true
+		require.Equal(t, s, q.setOf(slot))
+	}
+	lots := make([]bool, len(q.lots))
+	for _, at := range q.free {
+		require.False(t, lots[at], "lot %d is free twice", at)
+		lots[at] = true
+	}
+	for s := range uint32(len(q.sets)) {
+		set := &q.sets[s]
+		count := uint32(0)
+		require.True(t, set.list == None || !set.tree)
+		for slot, last := set.list, uint32(None); slot != None; slot, last = q.nodes[slot].right, slot {
+			require.Equal(t, last, q.nodes[slot].left)
+			require.Equal(t, inLot, q.place[slot])
+			visit(slot, s)
+			count++
+		}
+		for i, at := range set.lots {
+			require.False(t, lots[at], "lot %d is in two places", at)
+			lots[at] = true
+			l := &q.lots[at]
+			require.GreaterOrEqual(t, l.last, l.base)
+			require.True(t, i == 0 || q.lots[set.lots[i-1]].base <= l.base)
+			if l.root == None {
+				require.Equal(t, math.Inf(1), l.due)
+				continue
+			}
+			require.Equal(t, inLot|at, q.place[l.root])
+			q.walk(l.root, func(slot uint32) {
+				visit(slot, s)
+				count++
+				for _, child := range [...]uint32{q.nodes[slot].left, q.nodes[slot].right} {
+					if child != None {
+						require.Equal(t, inTree|slot, q.place[child])
+						require.True(t, q.before(slot, child))
+					}
+				}
+			})
+			if set.open && !(s == q.sweepSet && q.sweepLot > 0) { // a sweep tells of a set at its end
+				require.LessOrEqual(t, q.due.key(s), l.due, "lot %d of set %d", i, s)
+			}
+		}
+		require.Equal(t, count, set.count)
+		if set.aside != nil {
+			require.True(t, set.aside.held.Ordered() && set.aside.deadlines.Ordered())
+			for i, slot := range set.aside.held.Slot {
+				require.Equal(t, inHeld|uint32(i), q.place[slot])
+				visit(slot, s)
+			}
+			for i, slot := range set.aside.deadlines.Slot {
+				require.Equal(t, uint32(i), q.must[slot])
+			}
+		}
+	}
+	require.NotContains(t, lots, false, "a lot is lost")
+	for i, h := range q.hot {
+		require.Equal(t, inHot|uint32(i), q.place[h.slot])
+		visit(h.slot, q.setOf(h.slot))
+	}
+	for slot := range uint32(len(q.place)) {
+		require.Equal(t, seen[slot], q.Waits(slot), "slot %d", slot)
+	}
+	require.NoError(t, q.check(q.place))
+}
