@@ -171,11 +171,18 @@ func TestQueueInUse(t *testing.T) {
 				c.q = q
 			},
 			"": func(t *rapid.T) {
+				ready := math.Inf(1)
 				for p := range uint32(len(c.last)) {
 					if c.q.Open(p) {
 						require.True(t, c.free(p), "page %d", p)
 					}
+					at := max(c.now, c.until[p])
+					if g := c.group[p]; g != None {
+						at = max(at, c.ready[g])
+					}
+					ready = min(ready, at)
 				}
+				require.Equal(t, ready, c.q.Ready(c.now))
 				sound(t, &c.q)
 			},
 		})
