@@ -15,12 +15,17 @@ func (t SumTree) Size() int { return len(t) / 2 }
 // Total returns the sum of all numbers.
 func (t SumTree) Total() float64 { return t[1] }
 
-// Set changes a number, in O(log n).
+// Set changes a number, in O(log n), or O(1) if it has this value already.
 func (t SumTree) Set(i int, x float64) {
 	k := t.Size() + i
+	if t[k] == x {
+		return
+	}
 	t[k] = x
-	for k /= 2; k >= 1; k /= 2 {
-		t[k] = t[2*k] + t[2*k+1]
+	for k > 1 {
+		x += t[k^1] // node k and its sibling
+		k /= 2
+		t[k] = x
 	}
 }
 
