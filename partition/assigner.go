@@ -98,7 +98,8 @@ const (
 //   - How noisy durations are is estimated from how they repeat, for each site, and drawn
 //     towards the noise of all sites while the site has few.
 //   - A two-sided CUSUM for each site detects that its durations changed. The site then
-//     forgets them and tries every arm again.
+//     forgets them and tries every arm again: one after the other up to twenty arms, and with
+//     its best so far in between among more, as the next change may come before all are tried.
 //   - Each arm has a slowness, shared by all its sites and tracked over some five crawls. An
 //     arm that grows slow under load, or fast, changes the forecast of all its sites at
 //     once. Sites must not all move at once then, so the number of an arm's sites changes
@@ -335,20 +336,30 @@ func (a *Assigner) choose(slot int) int {
 }
 
 // untried returns an arm at random, with room for the site, that the site has not tried. To
-// explore, the arms that it does not use count as not tried. It returns -1 for none.
+// explore, the arms that it does not use count as not tried. It returns -1 for none. After a
+// change it also does so among many arms, in most accesses, if the site has tried another one.
 func (a *Assigner) untried(slot int, rng *rand.Rand) int {
 	s := &a.site
 	row := slot * a.width
 	count := s.count[row : row+len(a.arm)]
 	guess := s.level(slot, a.width, a.relative.level)
-	arm, ties := -1, 0
+	arm, ties, tried := -1, 0, false
 	explore := a.cfg.Explore > 0 && rng.Float64() < a.cfg.Explore
 	for j := range count {
-		if a.open(j) && (count[j] == 0 || explore && j != int(s.at[slot])) && a.arm[j].hasRoom(guess, 1) {
+		if !a.open(j) {
+			continue
+		}
+		if (count[j] == 0 || explore && j != int(s.at[slot])) && a.arm[j].hasRoom(guess, 1) {
 			if ties++; rng.IntN(ties) == 0 {
 				arm = j
 			}
 		}
+		tried = tried || count[j] > 0
+	}
+	// No duration is a repeat until a site has tried all arms for the first time.
+	if again := tuned.againArms / float64(a.arms.Len()); arm >= 0 && again < 1 && tried && !explore &&
+		s.repeats[slot] > 0 && rng.Float64() >= again {
+		return -1
 	}
 	return arm
 }

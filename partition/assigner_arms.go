@@ -74,7 +74,7 @@ func (a *Assigner) certain(slowness, window float64) float64 {
 		return 1
 	}
 	// An average with weights that fall by 1/window has the variance of 2·window values.
-	doubt := tuned.doubt * a.relative.variance() / (2 * window)
+	doubt := tuned.doubt * a.many() * a.relative.variance() / (2 * window)
 	return 1 + float64(d*(float64(d*d)/(float64(d*d)+doubt)))
 }
 
@@ -212,8 +212,9 @@ func (a *Assigner) normalise() {
 
 // many is the number of arms over manyArms as far as durations are noisy, at least 1. The more arms
 // there are, the more of them look best by noise alone, and the more it costs to try all again. Draws
-// then are less bold, and changes detected later. The sites that come and go by chance, about the
-// root of their number, are no herd that a step must restrain.
+// then are less bold, changes are detected later, and an arm's slowness must be more certain. The
+// sites that come and go by chance, about the root of their number, are no herd that a step must
+// restrain.
 func (a *Assigner) many() float64 {
 	more := float64(a.arms.Len())/tuned.manyArms - 1
 	return 1 + float64(max(0, more)*min(1, a.relative.variance()))

@@ -158,7 +158,8 @@ func (a *Assigner) changed(slot int, z float64) bool {
 	up := max(0, float64(s.up[slot])+z-tuned.slack)
 	down := max(0, float64(s.down[slot])-z-tuned.slack)
 	s.up[slot], s.down[slot] = float32(up), float32(down)
-	return max(up, down) > a.threshold()
+	sum := max(up, down)
+	return sum > a.cfg.Threshold && sum > a.threshold() // which takes a logarithm
 }
 
 // threshold is that of the change detection. Among many arms it is as much higher as makes false

@@ -6,8 +6,9 @@ type tuning struct {
 	skewedShare    float64 // times that where noise is skewed
 	skewedVariance float64 // relative variance from which on noise is taken to be skewed
 
-	manyArms float64 // arms from which on noise makes some of them look better than they are: see Assigner.many
-	manyStep float64 // change of an arm's sites in a crawl, in roots of their number, where arms are many
+	manyArms  float64 // arms from which on noise makes some of them look better than they are: see Assigner.many
+	manyStep  float64 // change of an arm's sites in a crawl, in roots of their number, where arms are many
+	againArms float64 // arms that a site tries one after the other after a change; if there are more, in this share of accesses
 
 	slack    float64 // drift of the CUSUM: it detects changes of more than twice this
 	surprise float64 // a residual counts as at most so many standard deviations
@@ -62,8 +63,9 @@ var tuned = tuning{
 	boldness:         0.1,       // .35: a steady world costs 15 % more excess, outages 40 %
 	skewedShare:      1,         // 1.4: exponential 41.3, but .4 % more of all time at noise .8
 	skewedVariance:   0.5 * 0.5, // switch 40.1 | 34.8, the same
-	manyArms:         8,         // without: TestAssignerManyArms 2.8 % more of all time
-	manyStep:         2.5,       // 0: TestAssignerManyArms .3 % more of all time, 1.5: .1 %
+	manyArms:         8,         // without: TestAssignerManyArms 3.2 % more of all time
+	manyStep:         10,        // 0: TestAssignerManyArms .6 % more of all time, 5 and 20: the same
+	againArms:        20,        // all of 40: 20 % of the sites change at noise .3: 1.1 % more of all time
 	slack:            0.75,      // switch 39.8 with 1; a steady world .1 % less
 	surprise:         5,         // exponential 42.5 | 50.5, switch 36.5 | 35.0, with a boldness of .35
 	memory:           100,       // durations

@@ -69,6 +69,7 @@ func TestSweep(t *testing.T) {
 	}{
 		{"boldness", &tuned.boldness}, {"skewedShare", &tuned.skewedShare}, {"skewedVariance", &tuned.skewedVariance},
 		{"manyArms", &tuned.manyArms}, {"manyStep", &tuned.manyStep},
+		{"againArms", &tuned.againArms},
 		{"slack", &tuned.slack}, {"surprise", &tuned.surprise}, {"memory", &tuned.memory},
 		{"priorSquares", &tuned.priorSquares}, {"priorRepeats", &tuned.priorRepeats}, {"shrinkage", &tuned.shrinkage},
 		{"noiseMemory", &tuned.noiseMemory}, {"slownessCrawls", &tuned.slownessCrawls},
