@@ -133,6 +133,14 @@ func TestQueueInUse(t *testing.T) {
 					}
 				}
 			},
+			"advance": func(t *rapid.T) {
+				for range 4 { // one may leave some
+					c.q.Advance(c.now, c)
+				}
+				for p := range uint32(len(c.last)) {
+					require.Equal(t, c.free(p), c.q.Open(p), "page %d", p)
+				}
+			},
 			"hold": func(t *rapid.T) {
 				p := one(t)
 				c.until[p] = c.now + rapid.SampledFrom([]float64{1, 30}).Draw(t, "for")
