@@ -35,6 +35,16 @@ func TestZipfStatic(t *testing.T) {
 	}
 }
 
+// Without a law all pages change alike.
+func TestZipfWithoutALaw(t *testing.T) {
+	t.Parallel()
+	env, err := NewZipf(ZipfConfig{Pages: 5, Alpha: 0.2, Beta: -1}, check.Source(1))
+	require.NoError(t, err)
+	for page := range 5 {
+		require.InEpsilon(t, -math.Log1p(-0.2), env.Rate(page, 0), 1e-15)
+	}
+}
+
 // The sampler's ranks follow the Zipf law: χ² over its cells, with the check.Critical
 // value of Wilson and Hilferty's approximation at z = 4.
 func TestZipfSampler(t *testing.T) {

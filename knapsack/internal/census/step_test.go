@@ -65,6 +65,46 @@ func TestCalibrationStep(t *testing.T) {
 	})
 }
 
+// Each poll makes a part of what was learnt be forgotten: about a third of it in as many polls as there
+// are pages, or in four.
+func TestCalibrationMemory(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		short := drawn(t)
+		long := short
+		n := rapid.IntRange(1, 50).Draw(t, "n")
+		said, changed := rapid.Float64Range(0.01, 0.99).Draw(t, "said"), rapid.Bool().Draw(t, "changed")
+		short.Learn(said, 2, true, changed, 1, n)
+		long.Learn(said, 2, true, changed, 1, 1<<50)
+		long.forget(1 - 1/(calibrationMemory*float64(max(4, n))))
+		for a := range short.theta {
+			require.InDelta(t, long.theta[a], short.theta[a], 1e-9)
+			require.InDeltaSlice(t, long.covariance[a][:], short.covariance[a][:], 1e-9)
+		}
+	})
+}
+
+// A gain is a ratio: it does not depend on the unit of time. A census computes it by itself, every so many
+// polls.
+func TestGainHasNoUnit(t *testing.T) {
+	t.Parallel()
+	gain := func(unit float64) float64 {
+		m, c := model(), New(50)
+		var flat belief.Belief
+		p := m.Fresh()
+		m.Unpack(&p, &flat)
+		c.Hedge.Add(3, 100, 1000*unit)
+		c.Hedge.Add(15, 100, 20*unit)
+		for range period {
+			require.Zero(t, c.Hedge.Gain())
+			c.Count(&flat, &flat, unit)
+		}
+		return c.Hedge.Gain()
+	}
+	require.Greater(t, gain(1), 0.1)
+	require.InEpsilon(t, gain(1), gain(7), 1e-9)
+}
+
 // What is learnt is applied at every poll where pages are few, and in blocks where they are many.
 func TestCalibrationIsAppliedInBlocks(t *testing.T) {
 	t.Parallel()

@@ -138,10 +138,28 @@ func TestSlopesAndValues(t *testing.T) {
 		require.Equal(t, never, Value(o, random, 0, 1), "a page that never changes")
 		require.Equal(t, never, Value(o, random, 0, 0))
 		require.Zero(t, c.Slope(0, 1))
+		require.True(t, c.Slope(0.3, 0) >= c.Slope(0.3, 1e-9), "the first poll is worth most")
 		for _, bad := range []float64{-1, math.NaN()} {
 			for _, x := range []float64{Value(o, random, bad, 1), Value(o, random, 1, bad), c.Slope(bad, 1), c.Slope(1, bad)} {
 				require.True(t, math.IsNaN(x))
 			}
+		}
+	})
+}
+
+// A price and its logarithm are those of z, over the whole range.
+func TestPrice(t *testing.T) {
+	t.Parallel()
+	allObjectives(t, func(t *testing.T, o int, random bool) {
+		c := Of(o, random)
+		for logZ := -300.0; logZ < 6; logZ += 0.7 {
+			want := math.Log(3) + logZ
+			if c.bounded {
+				want = math.Log(3) + math.Log(-math.Expm1(-math.Exp(logZ)))
+			}
+			m := c.Price(3, logZ)
+			require.InDelta(t, want, m.logMu, 1e-9)
+			require.InDelta(t, want, math.Log(m.Mu()), 1e-9)
 		}
 	})
 }

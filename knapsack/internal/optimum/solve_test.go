@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -310,6 +311,35 @@ func TestOverflow(t *testing.T) {
 	p.Budget = 2.9
 	_, _, err = p.Solve()
 	require.Error(t, err)
+}
+
+// What a page without worth gets for what is left depends on what it costs.
+func TestOverflowOfCheapPages(t *testing.T) {
+	t.Parallel()
+	x, _, err := (&Problem{Rates: []float64{0, 0}, Costs: []float64{1.0 / 16, 1.0 / 16}, Budget: 10}).Solve()
+	require.NoError(t, err)
+	require.InDeltaSlice(t, []float64{80, 80}, x, 1e-9)
+}
+
+// Where frequencies jump between neighbouring prices, as of pages that change much faster than they can be
+// polled, the budget is spent all the same.
+func TestJump(t *testing.T) {
+	t.Parallel()
+	for _, budget := range []float64{1e-3, 1, 7, 1e3} {
+		for _, rates := range [][]float64{{1e20, 1e20}, {1e20, 1e20, 1e20, 1}, {1e17, 3e17, 1}} {
+			p := &Problem{Rates: rates, Weights: slices.Clone(rates), Budget: budget}
+			if rates[len(rates)-1] == 1 {
+				p.Weights[len(rates)-1] = 1 / budget
+			}
+			x, _, err := p.Solve()
+			require.NoError(t, err)
+			sum := 0.0
+			for _, x := range x {
+				sum += x
+			}
+			require.InEpsilon(t, budget, sum, 1e-9, "%v: %v", rates, x)
+		}
+	}
 }
 
 // A page that is worth a little less than the best one is polled where its slope is the price, to all
