@@ -3,6 +3,7 @@ package queue
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -102,7 +103,7 @@ func TestUnfold(t *testing.T) {
 // as Clock says.
 func TestSweep(t *testing.T) {
 	t.Parallel()
-	for _, sizes := range [][]int{nil, {20, 20, 20, 20}, {100, 40}, {600, 600}} {
+	for _, sizes := range [][]int{nil, {20, 20, 20, 20}, {100, 40}, {600, 600}, slices.Repeat([]int{1}, 100)} {
 		const n = 1300
 		c := polled(8, n, sizes...)
 		c.evidence = 3
@@ -125,6 +126,28 @@ func TestSweep(t *testing.T) {
 				require.Equal(t, first, c.q.due.key(s), "set %d", s)
 			}
 		}
+	}
+}
+
+// Where no page reaches the level, some become hot all the same: those that are due next, and the best that
+// was looked at.
+func TestLookAhead(t *testing.T) {
+	t.Parallel()
+	for _, looked := range []bool{false, true} {
+		c := polled(14, 300, 20, 60)
+		c.q.cool(c.now, c)
+		seen, hot := hotPage{slot: None}, ahead
+		if looked {
+			seen, hot = hotPage{slot: 7, lot: None, index: c.Index(7, c.now), at: c.now}, ahead+1
+		}
+		c.q.lookAhead(seen, c.now, c)
+		require.Len(t, c.q.hot, hot)
+		require.Equal(t, looked, c.q.hot[0] == seen)
+		for _, h := range c.q.hot {
+			require.Equal(t, c.Index(h.slot, c.now), h.index)
+			require.Equal(t, c.now, h.at)
+		}
+		sound(t, &c.q)
 	}
 }
 
@@ -208,56 +231,4 @@ func TestShift(t *testing.T) {
 	for _, h := range c.q.hot {
 		require.Equal(t, c.Index(h.slot, c.now), h.index)
 	}
-}
-
-// Where pages are put in the order of their times, or in none, trees are about as deep as by chance. (In the
-// opposite order they are deep, which costs nothing, as no path is followed but a random one.)
-func TestTreesAreShallow(t *testing.T) {
-	t.Parallel()
-	const n = 4096
-	for _, order := range []func(i int) float32{
-		func(i int) float32 { return float32(i) },
-		func(i int) float32 { return float32(i * 1664525 % n) },
-	} {
-		q := New(n)
-		root := uint32(None)
-		for i := range uint32(n) {
-			q.plant(i, order(int(i)))
-			root = q.meld(root, i)
-		}
-		q.place[root] = inLot
-		sum := 0
-		for i := range uint32(n) {
-			for at := q.place[i]; at&tagMask == inTree; at = q.place[at] {
-				sum++
-			}
-		}
-		require.Less(t, sum, 2*12*n)
-	}
-}
-
-// A queue takes 16 bytes a page, 20 with groups; 4 more for all and 12 for each page with a deadline, and 12
-// for one that is held.
-func TestBytes(t *testing.T) {
-	t.Parallel()
-	const n, some = 10_000, 100
-	q := New(n)
-	w := newWeb(n, rand.New(rand.NewPCG(1, 1)))
-	per := func(more float64) { require.InDelta(t, more, float64(q.Bytes())/n, 0.1*some*12/n+0.1) }
-	per(16)
-	q.AddGroup()
-	q.Take(0)
-	q.Join(0, 0)
-	q.Put(0, 0, 0, w)
-	per(20)
-	for p := range uint32(some) {
-		q.Hold(p, 1)
-	}
-	held := 12 * float64(cap(q.sets[0].aside.held.Slot)+cap(q.sets[1].aside.held.Slot)) / n
-	per(20 + held)
-	for p := range uint32(some) {
-		q.SetDeadline(p, 2)
-	}
-	per(24 + held + 12*float64(cap(q.sets[0].aside.deadlines.Slot)+cap(q.sets[1].aside.deadlines.Slot))/n)
-	require.Equal(t, some, q.Deadlines())
 }

@@ -1,0 +1,98 @@
+package queue
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// clockCounter counts how often it is asked.
+type clockCounter struct {
+	Pages
+	asked int
+}
+
+func (c *clockCounter) Multiplier(group uint32, last float64) float64 {
+	c.asked++
+	return c.Pages.Multiplier(group, last)
+}
+
+// No call asks for many multipliers, however many pages there are: once or twice for each lot or list of a
+// sweep, some for the pages of a list, and for those that are looked at.
+func TestWorkIsBounded(t *testing.T) {
+	t.Parallel()
+	for _, x := range []struct {
+		sizes []int
+		mean  float64
+	}{{nil, 12}, {slices.Repeat([]int{2}, 2000), 90}, {[]int{300, 500, 30}, 20}} {
+		c := polled(13, 5000, x.sizes...)
+		counter := &clockCounter{Pages: c}
+		sum, most := 0, 0
+		const polls = 2000
+		for range polls {
+			c.now++
+			p, _ := c.q.Best(c.now, counter)
+			c.answer(p)
+			require.Less(t, counter.asked, 600)
+			most = max(most, counter.asked)
+			sum += counter.asked
+			counter.asked = 0
+		}
+		t.Logf("%d sets: %.1f, %d at most", len(x.sizes)+1, float64(sum)/polls, most)
+		require.Less(t, float64(sum)/polls, x.mean)
+	}
+}
+
+// Where pages are put in the order of their times, or in none, trees are about as deep as by chance. (In the
+// opposite order they are deep, which costs nothing, as no path is followed but a random one.)
+func TestTreesAreShallow(t *testing.T) {
+	t.Parallel()
+	const n = 4096
+	for _, order := range []func(i int) float32{
+		func(i int) float32 { return float32(i) },
+		func(i int) float32 { return float32(i * 1664525 % n) },
+	} {
+		q := New(n)
+		root := uint32(None)
+		for i := range uint32(n) {
+			q.plant(i, order(int(i)))
+			root = q.meld(root, i)
+		}
+		q.place[root] = inLot
+		sum := 0
+		for i := range uint32(n) {
+			for at := q.place[i]; at&tagMask == inTree; at = q.place[at] {
+				sum++
+			}
+		}
+		require.Less(t, sum, 2*12*n)
+	}
+}
+
+// A queue takes 16 bytes a page, 20 with groups; 4 more for all and 12 for each page with a deadline, and 12
+// for one that is held.
+func TestBytes(t *testing.T) {
+	t.Parallel()
+	const n, some = 10_000, 100
+	q := New(n)
+	w := newWeb(n, rand.New(rand.NewPCG(1, 1)))
+	per := func(more float64) { require.InDelta(t, more, float64(q.Bytes())/n, 0.1*some*12/n+0.1) }
+	per(16)
+	q.AddGroup()
+	q.Take(0)
+	q.Join(0, 0)
+	q.Put(0, 0, 0, w)
+	per(20)
+	for p := range uint32(some) {
+		q.Hold(p, 1)
+	}
+	held := 12 * float64(cap(q.sets[0].aside.held.Slot)+cap(q.sets[1].aside.held.Slot)) / n
+	per(20 + held)
+	for p := range uint32(some) {
+		q.SetDeadline(p, 2)
+	}
+	per(24 + held + 12*float64(cap(q.sets[0].aside.deadlines.Slot)+cap(q.sets[1].aside.deadlines.Slot))/n)
+	require.Equal(t, some, q.Deadlines())
+}
