@@ -16,6 +16,7 @@ var ablated = []policy{
 	{name: "no calibration", tuned: true, ours: true, new: without(ablation.Calibration)},
 	{name: "no hedge", tuned: true, ours: true, new: without(ablation.Hedge)},
 	{name: "no prior of all", tuned: true, ours: true, new: without(ablation.Prior)},
+	{name: "no edits", tuned: true, ours: true, new: without(ablation.Edits)},
 	{name: "no signals", tuned: true, ours: true, new: deaf},
 }
 

@@ -12,6 +12,7 @@ const (
 	Calibration                   // the correction of probabilities in the first cycles
 	Hedge                         // polling in turn while nothing else is known to be better
 	Prior                         // what is known of all pages, for those of which little is
+	Edits                         // edits of many pages at once
 )
 
 // Without takes parts out of a new *knapsack.RateFilter, which package knapsack provides. It is not

@@ -105,7 +105,7 @@ func (q *Queue) look(seen hotPage, by float64, left *int, now float64, pages Pag
 	steps := mostSteps
 	for *left > 0 && (by == now || len(q.hot) < fewHot) {
 		if len(q.hot) == mostHot {
-			if q.raise(now, pages); len(q.hot) == mostHot {
+			if *left -= q.raise(now, pages); len(q.hot) == mostHot {
 				return seen
 			}
 		}

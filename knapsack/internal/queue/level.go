@@ -100,8 +100,9 @@ func (q *Queue) steer(best float64) {
 
 // raise has the worse half of the hot pages wait again until they are as good as the others, and raises
 // the level to where these may be, as pages are looked at somewhat above it. Were it raised to them, it
-// would be too high, no page would be due for a while, and it would fall again.
-func (q *Queue) raise(now float64, pages Pages) {
+// would be too high, no page would be due for a while, and it would fall again. It counts the pages that
+// it looks at.
+func (q *Queue) raise(now float64, pages Pages) (looks int) {
 	var index [mostHot]float64
 	for i := range q.hot {
 		index[i] = q.hot[i].index
@@ -109,17 +110,23 @@ func (q *Queue) raise(now float64, pages Pages) {
 	sortFew(index[:])
 	median := index[mostHot/2]
 	if !(median > q.level) {
-		return
+		return 0
 	}
 	q.setLevel(max(q.level, median/aim))
 	for i := len(q.hot) - 1; i >= 0; i-- {
-		if h := q.hot[i]; h.index < median {
-			if _, due := pages.Look(h.slot, now, median); due > now {
-				q.take(h.slot)
-				q.Put(h.slot, due, now, pages)
-			}
+		h := &q.hot[i]
+		if !(h.index < median) {
+			continue
+		}
+		looks++
+		index, due := pages.Look(h.slot, now, median)
+		h.index, h.at = bounded(index), now // it has grown, perhaps to the median
+		if slot := h.slot; due > now {
+			q.take(slot)
+			q.Put(slot, due, now, pages)
 		}
 	}
+	return looks
 }
 
 // find sets the level to where, by a sample of the pages, there would be fewHot hot ones.

@@ -34,6 +34,7 @@ func (q *Queue) putLot(s, slot uint32, due, now float64, clock Clock) {
 	at := q.lotFor(s, base, clock)
 	l := &q.lots[at]
 	l.last = max(l.last, base)
+	q.follow(s, l, now, clock) // a multiplier out of date would scale the time passed, but not what is left
 	left := float64((min(due, math.MaxFloat64) - now) * q.multiplier(s, base, clock))
 	passed := 0.0
 	if !math.IsInf(l.base, -1) {
