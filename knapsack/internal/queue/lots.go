@@ -57,11 +57,7 @@ func (q *Queue) insert(s, at, slot uint32, passed float64) {
 	q.plant(slot, q.span(passed))
 	l.root = q.meld(l.root, slot)
 	q.place[l.root] = inLot | at
-	set := &q.sets[s]
-	set.count++
-	if l.root != slot {
-		return
-	}
+	q.sets[s].count++
 	l.due = q.lotDue(l)
 	q.better(s, at)
 }
