@@ -61,6 +61,27 @@ func TestDue(t *testing.T) {
 	}
 }
 
+// That a page is looked at in time does not depend on when its lot was brought up to date: the time that
+// has passed counts by the same multiplier as what is left, however that has moved since.
+func TestDueAfterNews(t *testing.T) {
+	t.Parallel()
+	for _, factor := range []float64{0.2, 0.7, 1.5, 4} {
+		c := polled(7, 200)
+		c.surges[None] = append(c.surges[None], surge{c.now - 2, factor}) // nobody tells the queue
+		for p := range uint32(200) {
+			if !c.q.Waits(p) || c.q.Hot(p) {
+				continue
+			}
+			due := c.now + 1 + float64(p)/100
+			c.q.Rekey(p, due, c.now, c)
+			for range 2 {
+				c.q.sweep(farSweep, c.now, c)
+			}
+			require.LessOrEqual(t, c.q.Due(p, c), due+1e-6*due, "page %d, times %v", p, factor)
+		}
+	}
+}
+
 // A list is due when the first of its pages is, whatever the order in which they are put.
 func TestListIsDueFirst(t *testing.T) {
 	t.Parallel()
