@@ -217,6 +217,42 @@ func TestRateFilterSaved(t *testing.T) {
 	}
 }
 
+// Forged states of a filter with too many pages to look at all, half of them in a group that an edit of many
+// pages has changed.
+func TestRateFilterForged(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("long")
+	}
+	const n = 104
+	f, err := knapsack.NewRateFilter(n, knapsack.RateFilterConfig{})
+	require.NoError(t, err)
+	group, err := f.AddGroup(knapsack.GroupConfig{})
+	require.NoError(t, err)
+	for page := range n / 2 {
+		require.NoError(t, f.SetGroup(page, group))
+	}
+	for k := range 6 * n {
+		page, err := f.Next(float64(k))
+		require.NoError(t, err)
+		require.NoError(t, f.Observe(page, float64(k), k%7 < page%7 || k > 11*n/2 && page < n/2))
+	}
+	codectest.Forged(t, codectest.Of(f, func() *knapsack.RateFilter { return new(knapsack.RateFilter) },
+		func(f *knapsack.RateFilter) any {
+			for k := range 12 {
+				now := 7*n + float64(k)
+				page, err := f.Next(now)
+				if err != nil {
+					continue
+				}
+				require.False(t, math.IsNaN(f.Price()))
+				require.NoError(t, f.Observe(page, now, k%2 == 0))
+				f.Add()
+			}
+			return nil
+		}, codectest.Drifts))
+}
+
 func FuzzSavedRateFilter(f *testing.F) {
 	codectest.Fuzz(f, savedFilter(f, knapsack.Detections), savedFilter(f, knapsack.Age))
 }
