@@ -26,11 +26,11 @@ func TestWorkIsBounded(t *testing.T) {
 	for _, x := range []struct {
 		sizes []int
 		mean  float64
-	}{{nil, 12}, {slices.Repeat([]int{2}, 2000), 90}, {[]int{300, 500, 30}, 20}} {
-		c := polled(13, 5000, x.sizes...)
+	}{{nil, 15}, {slices.Repeat([]int{2}, 1000), 90}, {[]int{300, 500, 30}, 30}} {
+		c := polled(13, 2500, x.sizes...)
 		counter := &clockCounter{Pages: c}
 		sum, most := 0, 0
-		const polls = 2000
+		const polls = 1000
 		for range polls {
 			c.now++
 			p, _ := c.q.Best(c.now, counter)
