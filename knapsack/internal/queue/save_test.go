@@ -117,6 +117,7 @@ func TestMoreContradictions(t *testing.T) {
 		{"is hot", func(q *Queue) { q.hot[0].slot, q.hot[1].slot = q.hot[1].slot, q.hot[0].slot }},
 		{"is hot", func(q *Queue) { q.hot[0].slot = uint32(len(q.place)) }},
 		{"is in group 1", func(q *Queue) { q.group[waits(q)] = 1 }},
+		{"groups of 119 of 120 slots", func(q *Queue) { q.group = q.group[:119] }},
 		{"a lot at", func(q *Queue) { q.sets[0].tree = false }},
 		{"want", func(q *Queue) { slices.Reverse(q.sets[0].lots) }},
 		{"is out of place", func(q *Queue) { p := waits(q); q.take(p); q.place[p] = inHot | 40 }},
