@@ -30,7 +30,9 @@ type Number interface {
 // # Guarantees
 //
 // The algorithms work on integers. Integers and dyadic fractions are represented exactly
-// wherever their sum has at most 52 bits. Other durations are rounded to 2⁻⁵² of their sum.
+// wherever their sum has at most 52 bits. Other durations are rounded to 2⁻⁵² of their sum. A
+// duration on an unrelated client that no good plan has counts little in that sum, so that a huge
+// number for a client that should not do a site costs the others no precision.
 // Every lower bound accounts for what that does to a makespan.
 type Problem struct {
 	*kind

@@ -31,9 +31,13 @@ type Instance struct {
 	Grid    float64   // the time of an amount of 1 on a client of unit 1
 	Unit    []float64 // time per unit of size of each client
 	Off     []float64 // when each client begins with its first site
-	// Rounding bounds how much any makespan differs from that of the real durations; 0 if
-	// all of them lie on the grid.
+	// Rounding bounds how much the makespan of a plan that ends before Most differs from that of
+	// the real durations; 0 if all of them lie on the grid.
 	Rounding float64
+	// Most is above the makespan of some plan, so that the best plans have no longer duration.
+	// Longer ones of unrelated clients count as Most if clipped.
+	Most    float64
+	clipped bool
 
 	size  []float64 // N·M durations if PerPair, as they are
 	units grid.Grid
@@ -62,18 +66,16 @@ const mantissa = 52
 // fractions are represented exactly wherever their sum has at most 52 bits. Other sizes are
 // rounded to 2⁻⁵² of the sum.
 func New(perPair bool, sizes, unit []float64) (*Instance, error) {
-	p := &Instance{N: len(sizes), M: len(unit), PerPair: perPair, Unit: unit}
+	p := &Instance{N: len(sizes), M: len(unit), PerPair: perPair, Unit: unit, Most: math.Inf(1)}
+	off := make([]float64, p.M)
 	if perPair {
-		p.N /= p.M
+		p.N, p.size = p.N/p.M, sizes
+		p.Most = above(p.greedy(off))
 	}
-	exact, err := p.scale(sizes)
-	if err != nil {
+	if err := p.scale(sizes); err != nil {
 		return nil, err
 	}
-	if !exact {
-		p.Rounding = 1 // WithOff works it out
-	}
-	return p.WithOff(make([]float64, p.M))
+	return p.WithOff(off)
 }
 
 // row returns the values of site z: one, or one per client.
@@ -84,28 +86,25 @@ func row[T any](p *Instance, values []T, z int) []T {
 	return values[z : z+1]
 }
 
-// scale chooses the grid and computes the amounts. It reports whether they are exact.
-func (p *Instance) scale(sizes []float64) (exact bool, err error) {
-	sum, low := 0.0, math.MaxInt // low: exponent of the lowest bit set in any size
-	for z := range p.N {
-		largest := 0.0
-		for _, d := range row(p, sizes, z) {
-			if !math.IsInf(d, 1) {
-				largest = max(largest, d)
-				low = min(low, grid.LastBit(d))
-			}
-		}
-		sum += largest
-	}
-	sum *= 1 + 1e-9 // whatever the summation lost: n·2⁻⁵³ of it, for n below 9 million
+// scale chooses the grid and computes the amounts.
+func (p *Instance) scale(sizes []float64) error {
+	sum, low := p.span(sizes, math.MaxFloat64)
 	if math.IsInf(sum, 1) {
-		return false, ErrOverflow
+		return ErrOverflow
+	}
+	if low < grid.Above(sum)-mantissa && !math.IsInf(p.Most, 1) {
+		// A few durations that no good plan has may leave the others no bits.
+		if least, lowest := p.span(sizes, p.Most); least < sum*clipFrom {
+			p.clipped, sum, low = true, least, lowest
+		}
 	}
 	coarse := grid.Above(sum) - mantissa
 	p.units, p.gcd = grid.New(max(low, coarse)), 1
 	p.Grid = p.units.Quantum
-	exact = low >= coarse
-	if exact {
+	if low < coarse {
+		p.Rounding = 1 // WithOff works it out
+	} else {
+		p.Rounding = 0
 		gcd := int64(0)
 		for _, d := range sizes {
 			if a := p.amount(d); a != Forbidden {
@@ -115,9 +114,7 @@ func (p *Instance) scale(sizes []float64) (exact bool, err error) {
 		p.gcd = gcd
 		p.Grid *= float64(gcd)
 	}
-	if p.PerPair {
-		p.size = sizes
-	}
+	p.Amount, p.Total = nil, 0
 	if !p.PerPair || len(sizes) <= amountsLimit {
 		p.Amount = make([]int64, len(sizes))
 		for k, d := range sizes {
@@ -133,13 +130,16 @@ func (p *Instance) scale(sizes []float64) (exact bool, err error) {
 		}
 		p.Total += largest
 	}
-	return exact, nil
+	return nil
 }
 
 // amount returns the amount of a size.
 func (p *Instance) amount(d float64) int64 {
 	if d > math.MaxFloat64 {
 		return Forbidden
+	}
+	if p.clipped {
+		d = min(d, p.Most)
 	}
 	a, _ := p.units.Nearest(d)
 	if a = max(1, a); p.gcd > 1 {
@@ -152,6 +152,18 @@ func (p *Instance) amount(d float64) int64 {
 func (p *Instance) WithOff(off []float64) (*Instance, error) {
 	q := *p
 	q.Off = off
+	switch {
+	case !p.PerPair:
+		q.Most = above(q.alone())
+	case slices.Max(off) > 0:
+		q.Most = max(p.Most, above(p.greedy(off)))
+		if p.clipped && q.Most > p.Most {
+			q.clipped = false
+			if err := q.scale(p.size); err != nil {
+				return nil, err
+			}
+		}
+	}
 	largest, unit := 0.0, 0.0
 	for j := range q.M {
 		largest = max(largest, q.Off[j]+float64(q.Unit[j]*(q.Grid*float64(q.Total))))
@@ -161,6 +173,9 @@ func (p *Instance) WithOff(off []float64) (*Instance, error) {
 		return nil, ErrOverflow
 	}
 	if q.Rounding > 0 {
+		if q.Most < largest*clipFrom {
+			largest = q.Most
+		}
 		// Each size is off by at most one grid, and a sum of n sizes by n roundings of at
 		// most 2⁻⁵³ of the largest time.
 		q.Rounding = float64(q.N+4) * (float64(unit*q.Grid) + float64(0x1p-52*largest))

@@ -81,14 +81,14 @@ func (v *pricing) elementary() {
 }
 
 // start sets prices at which every client costs the same in the mean over the sites that it
-// can do, of up to startSites.
+// can do in a good plan, of up to startSites.
 func (v *pricing) start() {
 	p := v.x.p
 	stride := max(1, p.N/startSites)
 	for j := range v.price {
 		sum, count := 0.0, 0.0
 		for z := 0; z < p.N; z += stride {
-			if d := p.Durations(z)[j]; d <= math.MaxFloat64 {
+			if d := p.Durations(z)[j]; d <= p.Most {
 				sum += d
 				count++
 			}

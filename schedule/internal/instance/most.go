@@ -1,0 +1,65 @@
+package instance
+
+import (
+	"math"
+
+	"github.com/recrawl/recrawl/internal/grid"
+)
+
+// clipFrom is the share of the longest time below which Most takes its place: only where that
+// gains ten bits, so that durations of about one size are not touched.
+const clipFrom = 0x1p-10
+
+// above returns a power of two that is at least twice a makespan, +Inf if that is too large.
+func above(makespan float64) float64 {
+	if !(makespan < math.MaxFloat64/4) {
+		return math.Inf(1)
+	}
+	return math.Ldexp(1, grid.Above(makespan)+1)
+}
+
+// alone returns when the client ends that ends first if it does all sites, on identical and
+// uniform clients.
+func (p *Instance) alone() float64 {
+	soonest := math.Inf(1)
+	for j := range p.M {
+		soonest = min(soonest, p.Finish(j, p.Total))
+	}
+	return soonest
+}
+
+// greedy returns the makespan of a plan on unrelated clients that begin at these times: every
+// site, in the order given, goes where it ends first.
+func (p *Instance) greedy(off []float64) float64 {
+	load, last := make([]float64, p.M), 0.0
+	copy(load, off)
+	for z := range p.N {
+		client, soonest := 0, math.Inf(1)
+		for j, d := range p.Durations(z) {
+			if t := load[j] + d; t < soonest {
+				client, soonest = j, t
+			}
+		}
+		load[client] = soonest
+		last = max(last, soonest)
+	}
+	return last
+}
+
+// span returns the sum of the largest size of each site, and the exponent of the lowest bit set in
+// any, with sizes above most taken for most. Sizes of +Inf do not count.
+func (p *Instance) span(sizes []float64, most float64) (sum float64, low int) {
+	low = math.MaxInt
+	for z := range p.N {
+		largest := 0.0
+		for _, d := range row(p, sizes, z) {
+			if !math.IsInf(d, 1) {
+				d = min(d, most)
+				largest = max(largest, d)
+				low = min(low, grid.LastBit(d))
+			}
+		}
+		sum += largest
+	}
+	return sum * (1 + 1e-9), low // whatever the summation lost: n·2⁻⁵³ of it, for n below 9 million
+}
