@@ -97,7 +97,9 @@ func (c LAKGConfig) check() error {
 // (go run ./examples/papers -only granmo has all figures).
 //
 // Pages lie in buckets, one for each state, so that a draw is one among N bucket totals and one
-// inside a bucket.
+// inside a bucket. With Random spacing and 2^15 pages or more, the random numbers of the next 16
+// polls are drawn in advance, so that the memory which these polls will need is read at the same
+// time. The pages that they choose are the same as without, if nobody else draws from the source.
 type LAKG struct {
 	rostered[*game.Amounts]
 	cfg LAKGConfig
@@ -135,7 +137,7 @@ func (l *LAKG) Observe(page int, now float64, changed bool) error {
 	return err
 }
 
-var formatLAKG = codec.Format{Magic: "recrawl/knapsack.LAKG", Version: 1}
+var formatLAKG = codec.Format{Magic: "recrawl/knapsack.LAKG", Version: 2}
 
 // MarshalBinary returns the state, source included.
 func (l *LAKG) MarshalBinary() ([]byte, error) { return formatLAKG.Save(l.encode) }

@@ -205,6 +205,26 @@ func TestLAKGAndProportional(t *testing.T) {
 	}
 }
 
+// A LAKG of many pages draws random numbers in advance, and is saved with those that it has not
+// used: the one that is loaded makes the same choices, and the source that it draws from is as far.
+func TestLAKGInAdvance(t *testing.T) {
+	t.Parallel()
+	for _, polls := range []int{0, 5, 15, 16, 17} {
+		l, again := must(NewLAKG(1<<15, LAKGConfig{States: 5, Capacity: 4000}, rand.NewPCG(7, 1))), new(LAKG)
+		spin(t, l, 0, polls)
+		require.NoError(t, again.UnmarshalBinary(must(l.MarshalBinary())))
+		for now := polls; now < polls+50; now++ {
+			page := must(l.Next(float64(now)))
+			require.Equal(t, page, must(again.Next(float64(now))))
+			if now%3 > 0 {
+				require.NoError(t, l.Observe(page, float64(now), now%2 == 0))
+				require.NoError(t, again.Observe(page, float64(now), now%2 == 0))
+			}
+		}
+		require.Equal(t, must(l.MarshalBinary()), must(again.MarshalBinary()))
+	}
+}
+
 // bytesPerPage counts what the arrays of a LAKG hold.
 func (l *LAKG) bytesPerPage() float64 {
 	all, _ := l.roster.Bytes()

@@ -19,17 +19,21 @@ type Config struct {
 type Amounts struct {
 	cfg   Config
 	walk  *automata.Walk
-	src   rand.Source
-	start uint16
-	state []uint16     // per slot; 0: free
+	draws pick.Advance
+	start int
 	all   []uint32     // per state: its pages, in flight or not
 	total pick.SumTree // per state: all·x
 
-	// With random spacing: the pages not in flight, by state, and their number times x.
+	// With random spacing: the pages by state, which is the home of each, plus 1, and, of those not
+	// in flight, the number in each state times x.
 	buckets pick.Buckets
 	idle    pick.SumTree
+	stale   int // the state of which idle is not up to date, 0 for none
+	ahead   ahead
 
-	even *pick.Overdue // with even spacing
+	// With even spacing:
+	even  *pick.Overdue
+	state []uint16 // per slot; 0: free
 }
 
 // New returns the automata of n pages.
@@ -38,13 +42,12 @@ func New(n int, cfg Config, src rand.Source) (*Amounts, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.state = make([]uint16, n)
 	if cfg.Even {
-		l.even = pick.NewOverdue(n)
+		l.even, l.state = pick.NewOverdue(n), make([]uint16, n)
 	} else {
 		l.buckets = pick.NewBuckets(n, cfg.States)
 	}
-	for slot := range l.state {
+	for slot := range n {
 		l.enter(slot)
 	}
 	return l, nil
@@ -59,27 +62,45 @@ func empty(cfg Config, src rand.Source) (*Amounts, error) {
 	return &Amounts{
 		cfg:   cfg,
 		walk:  walk,
-		src:   src,
-		start: uint16(walk.State(cfg.Start)),
+		draws: pick.NewAdvance(src),
+		start: walk.State(cfg.Start),
 		all:   make([]uint32, cfg.States),
 		total: pick.NewSumTree(cfg.States),
 		idle:  pick.NewSumTree(cfg.States),
+		ahead: ahead{from: lookFrom},
 	}, nil
+}
+
+// at returns the state of a page, 0 if the slot is free.
+func (l *Amounts) at(slot int) int {
+	if l.even != nil {
+		return int(l.state[slot])
+	}
+	return l.buckets.Home(slot) + 1
+}
+
+// set changes it, of a page that is in no bucket.
+func (l *Amounts) set(slot, s int) {
+	if l.even != nil {
+		l.state[slot] = uint16(s)
+	} else {
+		l.buckets.SetHome(slot, s-1)
+	}
 }
 
 // Learn moves the automaton of a page in flight.
 func (l *Amounts) Learn(slot int, changed bool) {
-	s := int(l.state[slot])
+	s := l.at(slot)
 	full := l.total.Total() >= l.cfg.Capacity
 	l.move(slot, l.walk.StepFull(s, changed, full))
 }
 
 // move changes the state of a page, of one in flight or with even spacing.
 func (l *Amounts) move(slot, next int) {
-	if s := int(l.state[slot]); next != s {
+	if s := l.at(slot); next != s {
 		l.count(s, -1)
 		l.count(next, +1)
-		l.state[slot] = uint16(next)
+		l.set(slot, next)
 	}
 }
 
@@ -88,41 +109,50 @@ func (l *Amounts) Pick(now float64) (slot int, ok bool) {
 	if l.even != nil {
 		return l.even.Pick(now)
 	}
-	b, ok := l.idle.Draw(l.src)
-	if ok {
-		slot = l.buckets.At(b, int(l.src.Uint64()%uint64(l.buckets.Len(b))))
-		l.take(slot)
+	l.settle()
+	if !(l.idle.Total() > 0) {
+		return 0, false
 	}
-	return slot, ok
+	slot = l.draw()
+	l.take(slot)
+	return slot, true
 }
 
 // Put brings a page in. A new page begins with the amount Start.
 func (l *Amounts) Put(slot int, at float64) {
+	if l.even != nil {
+		l.putEven(slot, at)
+		return
+	}
+	if slot == l.buckets.Slots() {
+		l.buckets.Reserve()
+	}
+	if l.at(slot) == 0 {
+		l.enter(slot)
+	} else {
+		l.insert(slot)
+	}
+}
+
+func (l *Amounts) putEven(slot int, at float64) {
 	if slot == len(l.state) {
 		l.state = append(l.state, 0)
-		l.buckets.Reserve(slot)
 	}
-	switch s := int(l.state[slot]); {
-	case l.even != nil:
-		if s > 0 {
-			l.even.Set(slot, l.walk.Amount(s))
-		}
-		if l.even.Put(slot, at); s == 0 {
-			l.enter(slot)
-		}
-	case s == 0:
+	s := l.at(slot)
+	if s > 0 {
+		l.even.Set(slot, l.walk.Amount(s))
+	}
+	if l.even.Put(slot, at); s == 0 {
 		l.enter(slot)
-	default:
-		l.insert(slot)
 	}
 }
 
 // enter starts the automaton of a slot.
 func (l *Amounts) enter(slot int) {
-	l.state[slot] = l.start
-	l.count(int(l.start), +1)
+	l.set(slot, l.start)
+	l.count(l.start, +1)
 	if l.even != nil {
-		l.even.Set(slot, l.walk.Amount(int(l.start)))
+		l.even.Set(slot, l.walk.Amount(l.start))
 		return
 	}
 	l.insert(slot)
@@ -130,36 +160,45 @@ func (l *Amounts) enter(slot int) {
 
 // Drop forgets a page, in or out.
 func (l *Amounts) Drop(slot int) {
-	s := int(l.state[slot])
 	if l.even != nil {
 		l.even.Drop(slot)
-	} else if l.buckets.Has(s-1, slot) {
+	} else if l.buckets.Has(slot) {
 		l.take(slot)
 	}
-	l.count(s, -1)
-	l.state[slot] = 0
+	l.count(l.at(slot), -1)
+	l.set(slot, 0)
 }
 
 // Frequency returns the amount of a page.
-func (l *Amounts) Frequency(slot int) float64 { return l.walk.Amount(int(l.state[slot])) }
+func (l *Amounts) Frequency(slot int) float64 { return l.walk.Amount(l.at(slot)) }
 
 // insert puts the page in a slot into its bucket, take takes it out.
 
 func (l *Amounts) insert(slot int) {
-	s := int(l.state[slot])
-	l.buckets.Insert(s-1, slot)
-	l.weigh(s)
+	l.buckets.Insert(slot)
+	l.weigh(l.at(slot))
 }
 
 func (l *Amounts) take(slot int) {
-	s := int(l.state[slot])
-	l.buckets.Remove(s-1, slot)
-	l.weigh(s)
+	l.buckets.Remove(slot)
+	l.weigh(l.at(slot))
 }
 
-// weigh brings the idle total of a state up to date.
+// weigh notes that the idle total of a state is to be brought up to date: often the page that
+// a poll takes out comes back before the next draw.
 func (l *Amounts) weigh(s int) {
-	l.idle.Set(s-1, float64(float64(l.buckets.Len(s-1))*l.walk.Amount(s)))
+	if s != l.stale {
+		l.settle()
+		l.stale = s
+	}
+}
+
+// settle brings all idle totals up to date.
+func (l *Amounts) settle() {
+	if s := l.stale; s > 0 {
+		l.idle.Set(s-1, float64(float64(l.buckets.Len(s-1))*l.walk.Amount(s)))
+		l.stale = 0
+	}
 }
 
 // count changes the number of pages in a state.
@@ -173,14 +212,14 @@ func (l *Amounts) Total() float64 { return l.total.Total() }
 
 // Set gives a page the amount nearest to x.
 func (l *Amounts) Set(slot int, x float64) {
-	in := l.even == nil && l.buckets.Has(int(l.state[slot])-1, slot)
+	in := l.even == nil && l.buckets.Has(slot)
 	if in {
 		l.take(slot)
 	}
 	l.move(slot, l.walk.State(x))
 	switch {
 	case l.even != nil:
-		l.even.Set(slot, l.walk.Amount(int(l.state[slot])))
+		l.even.Set(slot, l.walk.Amount(l.at(slot)))
 	case in:
 		l.insert(slot)
 	}
@@ -194,9 +233,9 @@ func (l *Amounts) Bytes() (all, buckets int) {
 
 // Encode writes what does not follow from the settings.
 func (l *Amounts) Encode(e *codec.Encoder) {
-	e.Source(l.src)
-	e.Uint16s(l.state)
+	l.draws.Encode(e)
 	if l.even != nil {
+		e.Uint16s(l.state)
 		l.even.Encode(e)
 	} else {
 		l.buckets.Encode(e)
@@ -206,29 +245,31 @@ func (l *Amounts) Encode(e *codec.Encoder) {
 // Decode reads what Encode wrote of so many slots. live reports which of them hold a page, in
 // which of these are not in flight.
 func Decode(d *codec.Decoder, cfg Config, slots int, live, in func(slot int) bool) *Amounts {
-	src := d.NeedSource()
-	state := d.Uint16sIn(slots, uint16(cfg.States))
+	draws := pick.DecodeAdvance(d, 2)
+	l, err := empty(cfg, nil)
+	if d.Check(err); d.Err() != nil {
+		return nil
+	}
+	l.draws = draws
+	if cfg.Even {
+		l.state = d.Uint16sIn(slots, uint16(cfg.States))
+		l.even = pick.DecodeOverdue(d, slots, in)
+	} else {
+		l.buckets = pick.DecodeBuckets(d, slots, cfg.States, in)
+	}
 	if d.Err() != nil {
 		return nil
 	}
-	l, err := empty(cfg, src)
-	if d.Check(err); err != nil {
-		return nil
-	}
-	l.state = state
-	for slot, s := range state {
+	for slot := range slots {
+		s := l.at(slot)
 		d.Require((s > 0) == live(slot), "slot %d in state %d", slot, s)
 		if s > 0 {
-			l.count(int(s), +1)
+			l.count(s, +1)
 		}
 	}
-	if cfg.Even {
-		l.even = pick.DecodeOverdue(d, slots, in)
-		return l
-	}
-	l.buckets = pick.DecodeBuckets(d, state, cfg.States, in)
-	for s := 1; s <= cfg.States; s++ {
+	for s := 1; s <= cfg.States && !cfg.Even; s++ {
 		l.weigh(s)
 	}
+	l.settle()
 	return l
 }

@@ -19,8 +19,8 @@ func (c *countingSource) Uint64() uint64 { c.drawn++; return c.Source.Uint64() }
 
 // words returns what is kept besides the buckets, for a count of what a poll changes.
 func (l *Amounts) words() (all []uint64) {
-	for _, s := range l.state {
-		all = append(all, uint64(s))
+	for slot := range l.buckets.Slots() {
+		all = append(all, uint64(l.at(slot)))
 	}
 	for _, pages := range l.all {
 		all = append(all, uint64(pages))
@@ -42,10 +42,8 @@ func TestCostDoesNotGrow(t *testing.T) {
 		l, err := New(n, Config{States: states, Lambda: 1.3, Start: 0.5, Capacity: 1e6}, src)
 		require.NoError(t, err)
 		for page := range n { // pages in all states
-			l.count(int(l.state[page]), -1)
 			l.take(page)
-			l.state[page] = uint16(1 + page%states)
-			l.count(int(l.state[page]), +1)
+			l.move(page, 1+page%states)
 			l.insert(page)
 		}
 		for k := range 50 {

@@ -1,20 +1,35 @@
 package pick
 
-import "github.com/recrawl/recrawl/internal/codec"
+import (
+	"math/bits"
+
+	"github.com/recrawl/recrawl/internal/codec"
+)
 
 // blockLen is how many slots lie together. A bucket wastes less than one block.
 const blockLen = 64
 
-// Buckets keeps slots in numbered buckets, with insertion, removal and access by position in
-// O(1): a bucket is a list of blocks taken from a common pool, and the last slot fills the gap
-// that a removal leaves. 8 bytes a slot and 1/16 for the lists.
+// Buckets keeps slots in numbered buckets, with insertion, removal and access by position in O(1):
+// a bucket is a list of blocks taken from a common pool, and the last slot fills the gap that a
+// removal leaves. A slot has a home, the bucket in which it is or will be. 10 bytes a slot and 1/16
+// for the lists.
 type Buckets struct {
 	pool  []uint32   // block b is pool[b·blockLen : (b+1)·blockLen]
 	free  []uint32   // blocks not in use
 	lists [][]uint32 // per bucket: its blocks
 	count []uint32   // per bucket: its slots
-	pos   []uint32   // per slot: its position in its bucket
+	place []place    // per slot
 }
+
+// A place is where a slot is. Its 6 bytes lie together, as a poll needs all of them.
+type place struct {
+	low, high uint16 // halves of the position in its bucket
+	home      uint16 // the bucket, plus 1; 0 for none
+}
+
+func (p *place) position() uint32 { return uint32(p.high)<<16 | uint32(p.low) }
+
+func (p *place) move(i uint32) { p.low, p.high = uint16(i), uint16(i>>16) }
 
 // NewBuckets returns n empty buckets with room for so many slots.
 func NewBuckets(slots, n int) Buckets {
@@ -22,34 +37,40 @@ func NewBuckets(slots, n int) Buckets {
 		pool:  make([]uint32, 0, (slots+blockLen-1)/blockLen*blockLen),
 		lists: make([][]uint32, n),
 		count: make([]uint32, n),
-		pos:   make([]uint32, slots),
+		place: make([]place, slots),
 	}
 }
 
-// Reserve makes room for a slot.
-func (b *Buckets) Reserve(slot int) {
-	if slot == len(b.pos) {
-		b.pos = append(b.pos, 0)
-	}
-}
+// Reserve makes room for one more slot.
+func (b *Buckets) Reserve() { b.place = append(b.place, place{}) }
 
-// cell returns where position i of bucket k is kept.
-func (b *Buckets) cell(k int, i uint32) *uint32 {
-	return &b.pool[b.lists[k][i/blockLen]*blockLen+i%blockLen]
+// Slots returns for how many slots there is room.
+func (b *Buckets) Slots() int { return len(b.place) }
+
+// Home returns the bucket of a slot, −1 if it has none.
+func (b *Buckets) Home(slot int) int { return int(b.place[slot].home) - 1 }
+
+// SetHome gives a slot that is in no bucket another home, −1 for none.
+func (b *Buckets) SetHome(slot, k int) { b.place[slot].home = uint16(k + 1) }
+
+// cell returns where position i of bucket k is in the pool.
+func (b *Buckets) cell(k int, i uint32) uint32 {
+	return b.lists[k][i/blockLen]*blockLen + i%blockLen
 }
 
 // Len returns the number of slots in bucket k.
 func (b *Buckets) Len(k int) int { return int(b.count[k]) }
 
-// Has reports whether a slot is in bucket k.
-func (b *Buckets) Has(k, slot int) bool {
-	i := b.pos[slot]
-	return i < b.count[k] && *b.cell(k, i) == uint32(slot)
+// Has reports whether a slot is in its bucket.
+func (b *Buckets) Has(slot int) bool {
+	p := &b.place[slot]
+	k, i := int(p.home)-1, p.position()
+	return k >= 0 && i < b.count[k] && b.pool[b.cell(k, i)] == uint32(slot)
 }
 
 // Bytes returns the memory that the buckets hold.
 func (b *Buckets) Bytes() int {
-	n := 4 * (cap(b.pool) + cap(b.pos) + cap(b.free) + cap(b.count))
+	n := 4*(cap(b.pool)+cap(b.free)+cap(b.count)) + 6*cap(b.place)
 	for _, list := range b.lists {
 		n += 24 + 4*cap(list)
 	}
@@ -57,17 +78,59 @@ func (b *Buckets) Bytes() int {
 }
 
 // At returns the slot at position i of bucket k.
-func (b *Buckets) At(k, i int) int { return int(*b.cell(k, uint32(i))) }
+func (b *Buckets) At(k, i int) int { return int(b.pool[b.cell(k, uint32(i))]) }
 
-// Insert puts a slot at the end of bucket k.
-func (b *Buckets) Insert(k, slot int) {
+// many is the length from which a bucket changes with so many polls that what Draw returns must not
+// depend on its exact length.
+const many = 1 << 16
+
+// Draw returns a position in bucket k, which is not empty, by a random number. All are equally
+// likely, up to one part in 2³². In a bucket of many slots it stays where it is if the bucket loses
+// or gains some, nearly always.
+func (b *Buckets) Draw(k int, u uint64) int {
+	n := uint64(b.count[k])
+	if n >= many {
+		// The length is rounded up by at most a 32nd.
+		step := uint64(1) << (bits.Len64(n) - 6)
+		if i, _ := bits.Mul64(u, (n+step-1)&^(step-1)); i < n {
+			return int(i)
+		}
+	}
+	return int(u % n)
+}
+
+// Touch reads what removals of the slots that Draw gives for u[j] in buckets k[j] will read and
+// write. It reads for all of them what names the next thing to read, and then that, so that the
+// processor waits for all of them together. It returns a sum of what it read, which means nothing.
+// At least one slot is in a bucket.
+func (b *Buckets) Touch(k *[Ahead]uint32, u *[Ahead]uint64) (sum uint32) {
+	var at, last [Ahead]uint32
+	for j, k := range k {
+		if n := b.Len(int(k)); n > 0 {
+			at[j] = b.cell(int(k), uint32(b.Draw(int(k), u[j])))
+			last[j] = b.cell(int(k), uint32(n-1))
+		}
+	}
+	for j := range at {
+		at[j], last[j] = b.pool[at[j]], b.pool[last[j]]
+	}
+	for j := range at {
+		sum += uint32(b.place[at[j]].low) + uint32(b.place[last[j]].low)
+	}
+	return sum
+}
+
+// Insert puts a slot at the end of its bucket.
+func (b *Buckets) Insert(slot int) {
+	p := &b.place[slot]
+	k := int(p.home) - 1
 	i := b.count[k]
 	if int(i) == len(b.lists[k])*blockLen {
 		b.lists[k] = append(b.lists[k], b.block())
 	}
 	b.count[k]++
-	*b.cell(k, i) = uint32(slot)
-	b.pos[slot] = i
+	b.pool[b.cell(k, i)] = uint32(slot)
+	p.move(i)
 }
 
 func (b *Buckets) block() uint32 {
@@ -82,12 +145,14 @@ func (b *Buckets) block() uint32 {
 	return block
 }
 
-// Remove takes a slot out of bucket k, in which it is.
-func (b *Buckets) Remove(k, slot int) {
+// Remove takes a slot out of its bucket, in which it is.
+func (b *Buckets) Remove(slot int) {
+	p := &b.place[slot]
+	k, i := int(p.home)-1, p.position()
 	b.count[k]--
-	last := *b.cell(k, b.count[k])
-	*b.cell(k, b.pos[slot]) = last
-	b.pos[last] = b.pos[slot]
+	last := b.pool[b.cell(k, b.count[k])]
+	b.pool[b.cell(k, i)] = last
+	b.place[last].move(i)
 	// An empty block goes back only when the one before is half empty too, so that a bucket that
 	// breathes at a border takes and gives no blocks.
 	if n := len(b.lists[k]); int(b.count[k])+blockLen+blockLen/2 <= n*blockLen {
@@ -96,23 +161,28 @@ func (b *Buckets) Remove(k, slot int) {
 	}
 }
 
-// Encode writes the slots of each bucket in order: draws depend on it.
+// Encode writes the homes, and the slots of each bucket in order: draws depend on it.
 func (b *Buckets) Encode(e *codec.Encoder) {
+	e.Int(len(b.place))
+	for _, p := range b.place {
+		e.Uint16(p.home)
+	}
 	for k, n := range b.count {
 		e.Uint32(n)
 		for i := range n {
-			e.Uint32(*b.cell(k, i))
+			e.Uint32(b.pool[b.cell(k, i)])
 		}
 	}
 }
 
-// DecodeBuckets reads n buckets that hold exactly the slots that are in, each in the bucket
-// before that of its state.
-func DecodeBuckets(d *codec.Decoder, state []uint16, n int, in func(slot int) bool) Buckets {
-	b := NewBuckets(len(state), n)
-	missing := make([]bool, len(state))
+// DecodeBuckets reads n buckets of so many slots, which hold exactly those that are in.
+func DecodeBuckets(d *codec.Decoder, slots, n int, in func(slot int) bool) Buckets {
+	homes := d.Uint16sIn(slots, uint16(n))
+	b := NewBuckets(len(homes), n)
+	missing := make([]bool, len(homes))
 	left := 0
-	for slot := range state {
+	for slot, home := range homes {
+		b.place[slot].home = home
 		if missing[slot] = in(slot); missing[slot] {
 			left++
 		}
@@ -120,13 +190,13 @@ func DecodeBuckets(d *codec.Decoder, state []uint16, n int, in func(slot int) bo
 	for k := range n {
 		for range d.Uint32() {
 			slot := int(d.Uint32())
-			good := slot < len(state) && missing[slot] && int(state[slot]) == k+1
-			if d.Require(good, "slot %d in the bucket of state %d", slot, k+1); d.Err() != nil {
+			good := slot < len(homes) && missing[slot] && b.Home(slot) == k
+			if d.Require(good, "slot %d in bucket %d", slot, k); d.Err() != nil {
 				return b
 			}
 			missing[slot] = false
 			left--
-			b.Insert(k, slot)
+			b.Insert(slot)
 		}
 	}
 	d.Require(left == 0, "%d pages are in no bucket", left)

@@ -35,8 +35,14 @@ func (t SumTree) Draw(src rand.Source) (int, bool) {
 	if !(t.Total() > 0) {
 		return 0, false
 	}
-	r := float64(Float64(src) * t.Total())
-	k := 1
+	return t.At(src.Uint64()), true
+}
+
+// At returns the index that Draw gives for the random number u. The total is not 0.
+func (t SumTree) At(u uint64) int { return t.below(1, float64(unit(u)*t.Total())) }
+
+// below returns the index of the number under point r of node k.
+func (t SumTree) below(k int, r float64) int {
 	// Invariant: node k is positive. r is uniform in [0, node k), up to rounding.
 	for k < t.Size() {
 		k *= 2
@@ -45,8 +51,11 @@ func (t SumTree) Draw(src rand.Source) (int, bool) {
 			k++
 		}
 	}
-	return k - t.Size(), true
+	return k - t.Size()
 }
 
 // Float64 returns a number in [0, 1).
-func Float64(src rand.Source) float64 { return float64(src.Uint64()>>11) * 0x1p-53 }
+func Float64(src rand.Source) float64 { return unit(src.Uint64()) }
+
+// unit returns a number in [0, 1) for a random number.
+func unit(u uint64) float64 { return float64(u>>11) * 0x1p-53 }
