@@ -125,7 +125,8 @@ func (d *Dispatcher) AddClient(times []float64, now float64) (client int, err er
 
 // AddSite adds a site and returns its number. On identical and uniform clients times has one
 // number, its size; on unrelated ones its duration on every client, +Inf for one that cannot
-// do it. The error is ErrProblem, ErrDuration or ErrTime.
+// do it. A site that none can do waits until a client is added that can. The error is ErrProblem,
+// ErrDuration or ErrTime.
 //
 // Time: O(m + k) for k sites that wait for anyone.
 func (d *Dispatcher) AddSite(times []float64, now float64) (site int, err error) {

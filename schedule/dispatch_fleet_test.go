@@ -251,3 +251,19 @@ func TestSetupIsNoDelay(t *testing.T) {
 	require.Equal(t, 1.0, d.paceOf(0, d.client[0].pace))
 	require.Equal(t, 18.0, d.ends(0), "it pays its setup once")
 }
+
+// A site that no client can do waits for one that can.
+func TestSiteThatNoClientCanDo(t *testing.T) {
+	t.Parallel()
+	inf := math.Inf(1)
+	d := must(NewPullDispatcher(must(NewUnrelated([][]float64{{1, 2}})), nil, DispatcherConfig{}))
+	site := must(d.AddSite([]float64{inf, inf}, 0))
+	require.Equal(t, 0, must(d.Next(0, 0)))
+	require.Equal(t, 0, must(d.Next(1, 0)), "a copy")
+	_, _, err := d.Observe(0, 0, 1)
+	require.NoError(t, err)
+	require.Equal(t, None, must(d.Next(0, 1)))
+	late := must(d.AddClient([]float64{inf, 3}, 2))
+	require.Equal(t, site, must(d.Next(late, 2)))
+	require.Equal(t, 1, d.Open())
+}

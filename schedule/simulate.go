@@ -26,10 +26,10 @@ type Simulation struct {
 // that nothing of the kind happens.
 type World struct {
 	// Duration returns how long a site takes a client that begins it now: clients may drift,
-	// and be slower than predicted.
+	// and be slower than predicted. Nil means as predicted.
 	Duration func(site, client int, now float64) float64
-	// Joins is when each client first asks, if that is later than its start time. The
-	// dispatcher is not told that it will be late.
+	// Joins is when each client first asks, if that is later than its start time; +Inf for
+	// never. The dispatcher is not told that it will be late.
 	Joins []float64
 	// Lost is when each client is removed, not to return; +Inf for never.
 	Lost []float64
@@ -46,8 +46,8 @@ func (w World) check(clients int) error {
 		if k.times != nil && len(k.times) != clients {
 			return fmt.Errorf("%w: %d times of %s for %d clients", ErrProblem, len(k.times), k.name, clients)
 		}
-		if slices.ContainsFunc(k.times, math.IsNaN) {
-			return fmt.Errorf("%w: a time of %s is NaN", ErrTime, k.name)
+		if j := slices.IndexFunc(k.times, math.IsNaN); j >= 0 {
+			return fmt.Errorf("%w: client %d: time of %s NaN", ErrTime, j, k.name)
 		}
 	}
 	return nil
@@ -70,7 +70,9 @@ func Simulate(d *Dispatcher, w World) (Simulation, error) {
 		if w.Joins != nil {
 			begin = max(begin, w.Joins[j])
 		}
-		s.push(event{time: begin, kind: asks, client: j})
+		if !math.IsInf(begin, 1) {
+			s.push(event{time: begin, kind: asks, client: j})
+		}
 		if w.Lost != nil && !math.IsInf(w.Lost[j], 1) {
 			s.push(event{time: w.Lost[j], kind: loses, client: j})
 		}
@@ -158,7 +160,10 @@ func (s *simulation) ask(j int, now float64) error {
 	if site == None {
 		return nil
 	}
-	took := s.w.Duration(site, j, now)
+	took := s.d.duration(int32(site), j)
+	if s.w.Duration != nil {
+		took = s.w.Duration(site, j, now)
+	}
 	if !positive(took) {
 		return fmt.Errorf("%w: site %d took client %d %v", ErrDuration, site, j, took)
 	}

@@ -89,6 +89,19 @@ func TestSimulationWithLossesAnswersEverySite(t *testing.T) {
 	}
 	_, err := Simulate(d, World{Duration: asPredicted(p).Duration, Joins: []float64{0, math.NaN()}})
 	require.ErrorIs(t, err, ErrTime)
+	require.ErrorContains(t, err, "client 1")
+}
+
+// The zero World is as predicted. A client that joins at +Inf never does.
+func TestSimulateAsPredicted(t *testing.T) {
+	t.Parallel()
+	p := must(NewUnrelated([][]int{{5, 4}, {2, 3}, {7, 9}}))
+	plan := Plan{1, 0, 0}
+	fixed := func() *Dispatcher { return must(NewDispatcher(p, plan, DispatcherConfig{Static: true, Copies: 1})) }
+	require.Equal(t, must(Simulate(fixed(), World{Duration: asPredicted(p).Duration})), must(Simulate(fixed(), World{})))
+	require.Equal(t, 9.0, must(Simulate(fixed(), World{})).Makespan)
+	pulled := must(NewPullDispatcher(p, nil, DispatcherConfig{}))
+	require.Equal(t, 14.0, must(Simulate(pulled, World{Joins: []float64{0, math.Inf(1)}})).Makespan)
 }
 
 // wrongWorld is the paper's setting with site durations off by a factor of the spread, and
