@@ -10,8 +10,8 @@ import (
 
 // A Table holds the slots in flight, each with the time of its Next: a hash table with linear
 // probing, at most half full, in which a poll costs a fraction of what it does in a map. Put, Get
-// and Delete take O(1) in the mean. It takes 32 to 64 bytes
-// for each of the most flights that there were.
+// and Delete take O(1) in the mean. It takes 32 to 64 bytes for each of the most flights that there
+// were.
 type Table struct {
 	cells []cell // a power of two of them
 	n     int    // that are full
