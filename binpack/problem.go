@@ -2,6 +2,7 @@ package binpack
 
 import (
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 
@@ -101,29 +102,28 @@ func constrain(in *packing.Problem, conflicts [][2]int, pins map[int]int) error 
 		if c[0] < 0 || c[1] < 0 || c[0] >= n || c[1] >= n || c[0] == c[1] {
 			return fmt.Errorf("%w: conflict %d: items %d and %d of %d", ErrProblem, k, c[0], c[1], n)
 		}
-		if in.Conflicts == nil {
-			in.Conflicts = make([][]int32, n)
-		}
-		in.Conflicts[c[0]] = append(in.Conflicts[c[0]], int32(c[1]))
-		in.Conflicts[c[1]] = append(in.Conflicts[c[1]], int32(c[0]))
 	}
+	in.Conflicts = packing.NewConflicts(conflicts, n)
 	if len(pins) == 0 {
 		return nil
 	}
 	in.Pins = slices.Repeat([]int{-1}, n)
-	free := make(map[int]int64)
-	for _, item := range slices.Sorted(maps.Keys(pins)) {
-		b := pins[item]
-		if item < 0 || item >= n || b < 0 || b >= bins {
-			return fmt.Errorf("%w: pin of item %d of %d to bin %d of %d", ErrProblem, item, n, b, bins)
+	pin := func(items iter.Seq[int]) error {
+		used := make([]int64, bins)
+		for item := range items {
+			b := pins[item]
+			if item < 0 || item >= n || b < 0 || b >= bins {
+				return fmt.Errorf("%w: pin of item %d of %d to bin %d of %d", ErrProblem, item, n, b, bins)
+			}
+			if used[b] += in.Weights[item]; used[b] > in.Capacity(b) {
+				return fmt.Errorf("%w: pin of item %d: the items pinned to bin %d overfill it", ErrProblem, item, b)
+			}
+			in.Pins[item] = b
 		}
-		if _, ok := free[b]; !ok {
-			free[b] = in.Capacity(b)
-		}
-		if free[b] -= in.Weights[item]; free[b] < 0 {
-			return fmt.Errorf("%w: pin of item %d: the items pinned to bin %d overfill it", ErrProblem, item, b)
-		}
-		in.Pins[item] = b
+		return nil
+	}
+	if pin(maps.Keys(pins)) != nil { // once more, to name the first
+		return pin(slices.Values(slices.Sorted(maps.Keys(pins))))
 	}
 	for k, c := range conflicts {
 		if a := in.Pins[c[0]]; a >= 0 && a == in.Pins[c[1]] {

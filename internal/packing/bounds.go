@@ -43,7 +43,7 @@ func (in *Problem) hastyBounds(watch *watch) Bounds {
 	if !ok {
 		one := make([]int64, len(in.Weights))
 		one[0] = 1 // some bin is needed
-		return Bounds{L1: in.l1(), L2: 1, DFF: 1, Certificate: Certificate{Value: one, Max: 1}}
+		return Bounds{L1: 1, L2: 1, DFF: 1, Certificate: Certificate{Value: one, Max: 1}}
 	}
 	b := newBounder(in, k, watch)
 	b.quick()
@@ -90,13 +90,18 @@ func (b *bounder) quick() {
 	}
 	b.f0(k, b.next)
 	b.try(b.c)
-	b.half(b.next)
-	b.try(1)
+	if !b.watch.over() {
+		b.half(b.next)
+		b.try(1)
+	}
 	b.byL2 = b.lower()
 }
 
 // functions tries f1 and f2 at the breakpoints.
 func (b *bounder) functions() {
+	if b.watch.over() {
+		return
+	}
 	steps := 2 + bits.Len(uint(len(b.w))) // of a kind, in f1
 	for _, k := range b.breakpoints() {
 		if b.watch.spend(len(b.w)) {
@@ -132,21 +137,22 @@ func (b *bounder) proof() Certificate {
 
 // bounds tries nothing more and returns what there is.
 func (b *bounder) bounds() Bounds {
-	return Bounds{L1: b.in.l1(), L2: b.byL2, DFF: b.lower(), Certificate: b.proof()}
+	return Bounds{L1: b.in.l1(b.watch), L2: b.byL2, DFF: b.lower(), Certificate: b.proof()}
 }
 
 // certificate hands the value of each kind to its items.
 func (k *kinds) certificate(value []int64, most int64, n int) Certificate {
 	c := Certificate{Value: make([]int64, n), Max: most}
-	for j, items := range k.items {
-		for _, i := range items {
+	for j := range k.w {
+		for _, i := range k.items(j) {
 			c.Value[i] = value[j]
 		}
 	}
 	return c
 }
 
-func (in *Problem) l1() int {
+// l1 is the bound by the sum of the weights, 1 if the watch ends before.
+func (in *Problem) l1(watch *watch) int {
 	sum := int64(0)
 	for _, w := range in.low() {
 		sum += w
@@ -154,7 +160,10 @@ func (in *Problem) l1() int {
 	if in.Uniform {
 		return max(ceilDiv(sum, in.high()[0]), 1)
 	}
-	caps := Decreasing(in.high())
+	caps, ok := decreasing(in.high(), watch)
+	if !ok {
+		return 1
+	}
 	bins := 0
 	for bins < len(caps) && (sum > 0 || bins == 0) {
 		sum -= caps[bins].Weight

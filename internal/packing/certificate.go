@@ -44,12 +44,18 @@ func (in *Problem) needs(c Certificate, watch *watch) int {
 	if !ok {
 		return c.Bound()
 	}
+	if watch.spend(4 * len(in.Weights)) {
+		return c.Bound()
+	}
 	low, rate := in.low(), c.rate(in.low())
 	sum, bins, classes := c.sum(), 0, 0
 	most, last := c.Max, int64(0)
 	for _, b := range order {
 		if sum <= 0 {
 			return bins
+		}
+		if watch.spend(4) {
+			break
 		}
 		if b.Weight != last {
 			if rate >= 0 && low[rate] > 0 {
@@ -162,7 +168,7 @@ func (in *Problem) newFoes() *foes {
 func (f *foes) of(item int32) {
 	f.item = item
 	if f.stamp != nil {
-		for _, j := range f.in.Conflicts[item] {
+		for _, j := range f.in.Conflicts.Of(item) {
 			f.stamp[j] = item + 1
 		}
 	}
@@ -200,18 +206,23 @@ func (in *Problem) clique(watch *watch) Certificate {
 		orders = append(orders, pinned)
 	}
 	if in.Conflicts != nil {
-		more := func(i, j int32) int { return len(in.Conflicts[j]) - len(in.Conflicts[i]) }
+		more := func(i, j int32) int { return len(in.Conflicts.Of(j)) - len(in.Conflicts.Of(i)) }
 		var starts []int32 // of the most conflicts
 		for _, i := range byWeight {
+			if watch.spend(32) {
+				return c
+			}
 			at, _ := slices.BinarySearchFunc(starts, i, func(a, b int32) int { return cmp.Or(more(a, b), -1) })
 			if at < cliqueStarts {
 				starts = slices.Insert(starts[:min(len(starts), cliqueStarts-1)], at, i)
 			}
 		}
 		for _, i := range starts {
-			near := append([]int32{i}, in.Conflicts[i]...)
-			slices.SortStableFunc(near[1:], more)
-			orders = append(orders, near)
+			near, ok := sorted(slices.Clone(in.Conflicts.Of(i)), more, watch)
+			if !ok {
+				return c
+			}
+			orders = append(orders, append([]int32{i}, near...))
 		}
 	}
 	search := cliqueSearch{foes: in.newFoes(), steps: cliqueSteps, watch: watch}

@@ -70,9 +70,9 @@ func (s *solver) decideBy(target int, cfg pairs.Config) (found, complete bool) {
 	p := &pairs.Problem{Capacity: s.c, Bins: target}
 	var item, kind []int32 // of each one of the problem
 	first := make([]int32, len(s.w))
-	for j, items := range s.items {
+	for j := range s.w {
 		first[j] = int32(len(item))
-		for _, i := range items {
+		for _, i := range s.items(j) {
 			p.Weights = append(p.Weights, s.w[j])
 			item, kind = append(item, i), append(kind, int32(j))
 		}

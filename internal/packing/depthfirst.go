@@ -1,7 +1,5 @@
 package packing
 
-import "context"
-
 // search assigns items to bins of any kind, depth first.
 type search struct {
 	*table
@@ -20,19 +18,23 @@ type search struct {
 
 // solveAny searches for the fewest bins of different capacities, with conflicts
 // and pins.
-func (in *Problem) solveAny(ctx context.Context, nodes int) Solution {
-	watch := newWatch(ctx)
+func (in *Problem) solveAny(watch *watch, nodes int) Solution {
 	b := in.hastyBounds(watch)
-	s := &search{table: in.newTable(), watch: watch, lower: b.Best(), limit: nodes, bins: in.Bins() + 1}
+	s := &search{watch: watch, lower: b.Best(), limit: nodes, bins: in.Bins() + 1}
 	for h := range Heuristics { // Next Fit first, which takes O(n) and does not end early
-		if s.best != nil && watch.over() {
-			return Solution{Packing: newPacking(s.best, in.Bins()), Lower: s.lower, Proved: s.lower == s.bins, Certificate: b.Certificate}
-		}
 		if p, left := in.pack(h, watch); left < 0 && p.Bins < s.bins {
 			s.best, s.bins = p.Bin, p.Bins
 		}
+		if watch.spend(len(in.Weights)) {
+			return s.solution(in, b.Certificate, nil, false)
+		}
 	}
-	for _, x := range Decreasing(in.Weights) {
+	s.table = in.newTable()
+	order, ok := decreasing(in.Weights, watch)
+	if !ok {
+		return s.solution(in, b.Certificate, nil, false)
+	}
+	for _, x := range order {
 		if s.bin[x.Item] < 0 {
 			s.order = append(s.order, int(x.Item))
 		}
@@ -48,12 +50,17 @@ func (in *Problem) solveAny(ctx context.Context, nodes int) Solution {
 			s.free += s.room[b]
 		}
 	}
-	proof := s.relax(ctx, &b.Certificate)
+	proof := s.relax(&b.Certificate)
 	complete := s.bins == s.lower || s.branch(0)
+	return s.solution(in, b.Certificate, proof, complete)
+}
+
+// solution is what is known after a search that was complete or not.
+func (s *search) solution(in *Problem, c Certificate, proof *Proof, complete bool) Solution {
 	if s.best == nil {
 		return Solution{Proved: complete, Nodes: s.nodes}
 	}
-	sol := Solution{Packing: newPacking(s.best, in.Bins()), Lower: s.lower, Certificate: b.Certificate, Proof: proof, Nodes: s.nodes}
+	sol := Solution{Packing: Packing{s.best, s.bins}, Lower: s.lower, Certificate: c, Proof: proof, Nodes: s.nodes}
 	if complete && in.exact() {
 		if sol.Lower < s.bins {
 			sol.Proof = nil // of less
@@ -65,13 +72,13 @@ func (in *Problem) solveAny(ctx context.Context, nodes int) Solution {
 }
 
 // relax raises the lower bound by that of the problem without conflicts and pins.
-func (s *search) relax(ctx context.Context, c *Certificate) *Proof {
+func (s *search) relax(c *Certificate) *Proof {
 	if !s.in.Uniform || s.bins <= s.lower || s.watch.over() {
 		return nil
 	}
 	in := *s.in
 	in.Conflicts, in.Pins = nil, nil
-	r := in.Solve(ctx, min(s.limit, relaxedNodes))
+	r := in.Solve(s.watch.ctx, min(s.limit, relaxedNodes))
 	s.nodes += r.Nodes
 	if r.Lower <= s.lower {
 		return nil
@@ -109,6 +116,9 @@ func (s *search) branch(k int) (complete bool) {
 	complete = true
 	empty := make(map[int64]bool) // capacities of empty bins tried: one of each will do
 	for b := range s.room {
+		if s.watch.over() {
+			return false
+		}
 		if s.room[b] < w || s.enemy(i, b) {
 			continue
 		}
@@ -145,10 +155,9 @@ func (s *search) branch(k int) (complete bool) {
 }
 
 func (s *search) enemy(i, bin int) bool {
-	if s.in.Conflicts == nil {
-		return false
-	}
-	for _, j := range s.in.Conflicts[i] {
+	enemies := s.in.Conflicts.Of(int32(i))
+	s.watch.spend(len(enemies))
+	for _, j := range enemies {
 		if s.bin[j] == bin {
 			return true
 		}

@@ -12,17 +12,24 @@ import (
 // certificates of 10⁵ items quick to check: of the items above half a bin, few are left.
 func (k *knapsack) dominate(c int64) {
 	m := len(k.w)
-	order, byValue := make([]int, m), make([]int, m)
-	for j := range order {
-		order[j], byValue[j] = j, j
+	byValue := make([]int, m)
+	for j := range byValue {
+		byValue[j] = j
 	}
-	slices.SortFunc(order, func(a, b int) int {
-		return cmp.Or(cmp.Compare(k.w[a], k.w[b]), cmp.Compare(k.value[b], k.value[a]), a-b)
-	})
-	slices.SortFunc(byValue, func(a, b int) int { return cmp.Compare(k.value[b], k.value[a]) })
+	byValue, ok := sorted(byValue, func(a, b int) int { return cmp.Compare(k.value[b], k.value[a]) }, k.watch)
+	if !ok {
+		return
+	}
+	order, ok := sorted(slices.Clone(byValue), func(a, b int) int { return cmp.Compare(k.w[a], k.w[b]) }, k.watch)
+	if !ok {
+		return
+	}
 	// rank[j] is the number of kinds of at least the value of kind j.
 	rank := make([]int, m)
 	for at := m - 1; at >= 0; at-- {
+		if k.watch.spend(4) {
+			return
+		}
 		rank[byValue[at]] = at + 1
 		if at < m-1 && k.value[byValue[at]] == k.value[byValue[at+1]] {
 			rank[byValue[at]] = rank[byValue[at+1]]

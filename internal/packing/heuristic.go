@@ -35,18 +35,19 @@ func (in *Problem) pack(h Heuristic, watch *watch) (packed Packing, left int) {
 			return Packing{}, 0
 		}
 		h -= NextFitDecreasing - NextFit
-	} else {
+	}
+	if !in.plain() {
+		return in.scan(order, h, watch)
+	}
+	if h == BestFit && order == nil {
+		bin, bins := bestFit(in.Weights, in.Capacities[0])
+		return Packing{Bin: bin, Bins: bins}, -1
+	}
+	if order == nil {
 		order = make([]Ranked, len(in.Weights))
 		for i := range order {
 			order[i] = Ranked{in.Weights[i], int32(i)}
 		}
-		if h == BestFit && in.plain() {
-			bin, bins := bestFit(in.Weights, in.Capacities[0])
-			return Packing{Bin: bin, Bins: bins}, -1
-		}
-	}
-	if !in.plain() {
-		return in.scan(order, h, watch)
 	}
 	var bins int
 	bin := make([]int, len(in.Weights))

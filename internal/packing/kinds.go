@@ -4,7 +4,8 @@ package packing
 type kinds struct {
 	w     []int64
 	count []int
-	items [][]int32 // the items of each kind
+	item  []int32 // the items by decreasing weight
+	start []int32 // of each kind in item, and the end
 }
 
 func newKinds(w []int64) kinds {
@@ -14,19 +15,33 @@ func newKinds(w []int64) kinds {
 
 // kindsOf groups items in order of decreasing weight, until the watch ends.
 func kindsOf(order []Ranked, watch *watch) (k kinds, ok bool) {
-	all := make([]int32, len(order))
-	for at := 0; at < len(order); {
-		end := at
-		for ; end < len(order) && order[end].Weight == order[at].Weight; end++ {
-			all[end] = order[end].Item
+	n := len(order)
+	k.item = make([]int32, n)
+	m := 0
+	if !watch.chunks(n, 1, func(from, to int) {
+		for at := from; at < to; at++ {
+			k.item[at] = order[at].Item
+			if at == 0 || order[at].Weight != order[at-1].Weight {
+				m++
+			}
 		}
-		if watch.spend(2 * (end - at)) {
-			return k, false
-		}
-		k.w = append(k.w, order[at].Weight)
-		k.count = append(k.count, end-at)
-		k.items = append(k.items, all[at:end:end])
-		at = end
+	}) {
+		return kinds{}, false
 	}
+	k.w, k.count, k.start = make([]int64, 0, m), make([]int, 0, m), make([]int32, 0, m+1)
+	if !watch.chunks(n, 1, func(from, to int) {
+		for at := from; at < to; at++ {
+			if at == 0 || order[at].Weight != order[at-1].Weight {
+				k.w, k.count, k.start = append(k.w, order[at].Weight), append(k.count, 0), append(k.start, int32(at))
+			}
+			k.count[len(k.count)-1]++
+		}
+	}) {
+		return kinds{}, false
+	}
+	k.start = append(k.start, int32(n))
 	return k, true
 }
+
+// items returns the items of a kind.
+func (k *kinds) items(j int) []int32 { return k.item[k.start[j]:k.start[j+1]] }

@@ -1,8 +1,8 @@
 package packing
 
 import (
+	"cmp"
 	"math/bits"
-	"sort"
 
 	"github.com/recrawl/recrawl/internal/subsetsum"
 )
@@ -12,7 +12,8 @@ import (
 // it would take more than about denseLimit steps or the watch ended. It does not search below the
 // value known, and returns that if there is nothing better.
 func bestKnapsack(w, value []int64, count []int, c, known int64, watch *watch) (best int64, ok bool) {
-	k := knapsack{best: known, nodes: denseLimit / 8, watch: watch}
+	k := knapsack{w: make([]int64, 0, len(w)), value: make([]int64, 0, len(w)), count: make([]int64, 0, len(w)),
+		best: known, nodes: denseLimit / 8, watch: watch}
 	var free int64 // value of what weighs nothing
 	for j := range w {
 		switch {
@@ -38,8 +39,9 @@ func bestKnapsack(w, value []int64, count []int, c, known int64, watch *watch) (
 	if c < denseLimit/pieces {
 		return max(known, free+k.dense(c)), !watch.over()
 	}
-	k.dominate(c)
-	k.sort()
+	if k.dominate(c); !k.sort() {
+		return max(known, free), false
+	}
 	k.branch(0, c, 0)
 	return max(known, free+k.best), k.nodes >= 0
 }
@@ -70,22 +72,26 @@ func (k *knapsack) dense(c int64) int64 {
 	return table[c]
 }
 
-func (k *knapsack) sort() {
+// sort sorts by value per weight, unless the watch ends.
+func (k *knapsack) sort() bool {
 	order := make([]int, len(k.w))
 	for j := range order {
 		order[j] = j
 	}
-	sort.SliceStable(order, func(a, b int) bool {
-		i, j := order[a], order[b]
+	order, ok := sorted(order, func(i, j int) int {
 		ih, il := bits.Mul64(uint64(k.value[i]), uint64(k.w[j]))
 		jh, jl := bits.Mul64(uint64(k.value[j]), uint64(k.w[i]))
-		return ih > jh || ih == jh && il > jl
-	})
+		return cmp.Or(cmp.Compare(jh, ih), cmp.Compare(jl, il))
+	}, k.watch)
+	if !ok {
+		return false
+	}
 	w, value, count := make([]int64, len(k.w)), make([]int64, len(k.w)), make([]int64, len(k.w))
 	for a, j := range order {
 		w[a], value[a], count[a] = k.w[j], k.value[j], k.count[j]
 	}
 	k.w, k.value, k.count = w, value, count
+	return true
 }
 
 // branch searches depth first in order of value per weight. Invariant: got is the

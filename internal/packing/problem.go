@@ -22,8 +22,8 @@ type Problem struct {
 	// Low and High are set where units are rounded, weights up and capacities down: they
 	// are rounded the other way, for bounds that hold for the numbers before rounding.
 	Low, High []int64
-	Conflicts [][]int32 // the items that must not share a bin with each item, if there are any
-	Pins      []int     // the bin of each item that is pinned, −1 for the others, if there are any
+	Conflicts *Conflicts // nil without any
+	Pins      []int      // the bin of each item that is pinned, −1 for the others, if there are any
 }
 
 // exact reports whether nothing was rounded.

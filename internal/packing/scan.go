@@ -1,23 +1,27 @@
 package packing
 
+import "slices"
+
 // table is the state of packing into bins of any kind.
 type table struct {
 	in      *Problem
 	room    []int64
 	open    []bool  // holds an item
-	stamp   []int32 // stamp[b] == i+1: bin b holds an enemy of item i
+	stamp   []int32 // stamp[b] == i+1: bin b holds an enemy of item i; nil without conflicts
 	bin     []int   // −1 for items not packed
 	started int     // bins below were open once; the search stops here in a uniform problem
 }
 
 func (in *Problem) newTable() *table {
 	bins := in.Bins()
-	t := &table{in: in, room: make([]int64, bins), open: make([]bool, bins), stamp: make([]int32, bins), bin: make([]int, len(in.Weights))}
-	for b := range t.room {
-		t.room[b] = in.Capacity(b)
+	t := &table{in: in, open: make([]bool, bins), bin: slices.Repeat([]int{-1}, len(in.Weights))}
+	if in.Uniform {
+		t.room = slices.Repeat(in.Capacities, bins)
+	} else {
+		t.room = slices.Clone(in.Capacities)
 	}
-	for i := range t.bin {
-		t.bin[i] = -1
+	if in.Conflicts != nil {
+		t.stamp = make([]int32, bins)
 	}
 	for i, b := range in.Pins {
 		if b >= 0 {
@@ -34,12 +38,12 @@ func (t *table) put(item, bin int) {
 	t.started = max(t.started, bin+1)
 }
 
+// enemies returns the number of an item's conflicts.
+func (t *table) enemies(item int) int { return len(t.in.Conflicts.Of(int32(item))) }
+
 // mark prepares the answers of fits for an item.
 func (t *table) mark(item int) {
-	if t.in.Conflicts == nil {
-		return
-	}
-	for _, j := range t.in.Conflicts[item] {
+	for _, j := range t.in.Conflicts.Of(int32(item)) {
 		if b := t.bin[j]; b >= 0 {
 			t.stamp[b] = int32(item + 1)
 		}
@@ -48,15 +52,18 @@ func (t *table) mark(item int) {
 
 // fits reports whether the marked item may go to the bin.
 func (t *table) fits(item, bin int) bool {
-	return t.room[bin] >= t.in.Weights[item] && t.stamp[bin] != int32(item+1)
+	return t.room[bin] >= t.in.Weights[item] && (t.stamp == nil || t.stamp[bin] != int32(item+1))
 }
 
-// scan scans all bins for every item. If the watch ends, it leaves an item over.
+// scan scans all bins for every item, in the given order or, if that is nil, their own. If the watch
+// ends, it leaves an item over.
 func (in *Problem) scan(order []Ranked, h Heuristic, watch *watch) (packed Packing, left int) {
 	t := in.newTable()
 	current := 0 // of NextFit
-	for _, x := range order {
-		i := int(x.Item)
+	for i := range in.Weights {
+		if order != nil {
+			i = int(order[i].Item)
+		}
 		if t.bin[i] >= 0 {
 			continue
 		}
@@ -76,7 +83,7 @@ func (in *Problem) scan(order []Ranked, h Heuristic, watch *watch) (packed Packi
 				}
 			}
 		} else {
-			if watch.spend(2 * end) {
+			if watch.spend(2*end + t.enemies(i)) {
 				return Packing{}, i
 			}
 			for b := range end {

@@ -1,6 +1,7 @@
 package packing
 
 import (
+	"cmp"
 	"sort"
 )
 
@@ -36,18 +37,23 @@ func (in *Problem) minimumSlack(prime bool, watch *watch) (packed Packing, item 
 		bins[b] = b
 	}
 	// Bins that already hold pinned items first, then large ones.
-	sort.SliceStable(bins, func(x, y int) bool {
-		a, b := bins[x], bins[y]
-		if t.open[a] != t.open[b] {
-			return t.open[a]
+	bins, ok = sorted(bins, func(a, b int) int {
+		switch {
+		case t.open[a] == t.open[b]:
+			return cmp.Compare(t.room[b], t.room[a])
+		case t.open[a]:
+			return -1
 		}
-		return t.room[a] > t.room[b]
-	})
+		return 1
+	}, watch)
+	if !ok {
+		return Packing{}, 0
+	}
 	for _, b := range bins {
 		if len(left) == 0 {
 			break
 		}
-		s := slackSearch{t: t, items: left, nodes: slackNodes, best: -1}
+		s := slackSearch{t: t, items: left, nodes: slackNodes, best: -1, watch: watch}
 		s.run(b, prime)
 		if watch.spend(len(left) + slackSteps*(slackNodes-s.nodes)) {
 			return Packing{}, left[0]
@@ -72,6 +78,9 @@ func (in *Problem) minimumSlack(prime bool, watch *watch) (packed Packing, item 
 		for b < len(t.room) && !t.fits(i, b) {
 			b++
 		}
+		if watch.spend(b + t.enemies(i)) {
+			return Packing{}, i
+		}
 		if b == len(t.room) {
 			return Packing{}, i
 		}
@@ -89,6 +98,7 @@ type slackSearch struct {
 	chosen []int   // positions of the best subset
 	best   int64   // its weight, −1 for none
 	nodes  int
+	watch  *watch
 }
 
 func (s *slackSearch) run(bin int, prime bool) {
@@ -101,6 +111,9 @@ func (s *slackSearch) run(bin int, prime bool) {
 		// The first that may go here is taken, if it is not kept out by an enemy
 		// already there.
 		for k, i := range s.items {
+			if s.watch.spend(1 + s.t.enemies(i)) {
+				return
+			}
 			s.t.mark(i)
 			if s.t.fits(i, bin) {
 				s.path = append(s.path, k)
@@ -151,10 +164,11 @@ func (s *slackSearch) extend(k, bin int, room, sum int64) {
 
 // barred reports whether an enemy of the item is in the bin or on the path.
 func (s *slackSearch) barred(i, bin int) bool {
-	if s.t.in.Conflicts == nil {
-		return false
+	enemies := s.t.in.Conflicts.Of(int32(i))
+	if s.watch.spend(len(enemies) * (1 + len(s.path))) {
+		s.nodes = 0 // the search ends
 	}
-	for _, j := range s.t.in.Conflicts[i] {
+	for _, j := range enemies {
 		if s.t.bin[j] == bin {
 			return true
 		}

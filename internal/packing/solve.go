@@ -24,7 +24,7 @@ type Solution struct {
 // Without a deadline the result is a function of the input.
 func (in *Problem) Solve(ctx context.Context, nodes int) Solution {
 	if !in.plain() {
-		return in.solveAny(ctx, nodes)
+		return in.solveAny(newWatch(ctx), nodes)
 	}
 	s := newSolver(ctx, in, nodes)
 	s.solve()
@@ -62,13 +62,12 @@ func newSolver(ctx context.Context, in *Problem, nodes int) *solver {
 		return s
 	}
 	if s.kinds, ok = kindsOf(s.order, s.watch); !ok {
-		s.kinds = kinds{}
 		return s
 	}
 	s.all = s.kinds
 	if k := len(s.w) - 1; s.w[k] == 0 {
 		s.order = s.order[:len(s.order)-s.count[k]]
-		s.w, s.count, s.items = s.w[:k], s.count[:k], s.items[:k]
+		s.w, s.count, s.start = s.w[:k], s.count[:k], s.start[:k+1]
 	}
 	return s
 }
@@ -116,9 +115,15 @@ func (s *solver) search() {
 		return
 	}
 	w, kind := s.expand(s.count)
+	if s.watch.spend(2 * len(w)) {
+		return
+	}
 	bin := make([]int, len(w))
 	for k, x := range s.order {
 		bin[k] = s.first.Bin[x.Item]
+	}
+	if s.watch.spend(2 * len(w)) {
+		return
 	}
 	s.best = patternsOf(Packing{bin, s.first.Bins}, kind)
 	if s.slack(nil, w, kind); s.proved() || s.over() {
@@ -139,6 +144,9 @@ func (s *solver) search() {
 	if len(s.w) <= kindsLimit {
 		s.lp = s.newMaster()
 		for _, p := range s.best {
+			if s.watch.spend(16 * (1 + len(p))) {
+				return
+			}
 			s.lp.add(p)
 		}
 		s.nodes++
@@ -216,9 +224,9 @@ func (s *solver) over() bool { return s.nodes >= s.limit || s.ctx.Err() != nil }
 // certify makes the duals a certificate if they prove more than the one there is.
 func (s *solver) certify() {
 	c := Certificate{Value: make([]int64, len(s.in.Weights))}
-	for j, items := range s.items {
+	for j := range s.w {
 		u := int64(math.Floor(max(s.lp.dual[j], 0) * (1 << dualBits)))
-		for _, i := range items {
+		for _, i := range s.items(j) {
 			c.Value[i] = u
 		}
 	}
@@ -248,11 +256,11 @@ func (s *solver) solution() Solution {
 		return s.in.rough()
 	case len(s.best) > 0 && (p.Bin == nil || len(s.best) < p.Bins):
 		p = Packing{make([]int, len(s.in.Weights)), len(s.best)}
-		next := make([]int, len(s.w))
+		next := slices.Clone(s.start)
 		for b, q := range s.best {
 			for _, e := range q {
 				for range e.count {
-					p.Bin[s.items[e.kind][next[e.kind]]] = b
+					p.Bin[s.item[next[e.kind]]] = b
 					next[e.kind]++
 				}
 			}

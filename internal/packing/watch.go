@@ -1,6 +1,10 @@
 package packing
 
-import "context"
+import (
+	"context"
+	"math/bits"
+	"slices"
+)
 
 // watchInterval is the work between two looks at a context, in steps of some nanoseconds: some
 // milliseconds at most, and little against what a look costs.
@@ -52,4 +56,45 @@ func (w *watch) chunks(n, steps int, work func(from, to int)) bool {
 		work(from, to)
 	}
 	return true
+}
+
+// sorting is what a comparison costs in sorted, in steps of a watch, and sortedBlock how many items
+// it sorts from one look to the next.
+const sorting, sortedBlock = 4, 1 << 10
+
+// sorted sorts items stably by merging, until the watch ends. What it returns holds all of them in
+// any case, and is sorted if it is ok.
+func sorted[T any](x []T, cmp func(a, b T) int, watch *watch) (all []T, ok bool) {
+	n := len(x)
+	for from := 0; from < n; from += sortedBlock {
+		block := x[from:min(from+sortedBlock, n)]
+		if watch.spend(len(block) * sorting * bits.Len(uint(len(block)))) {
+			return x, false
+		}
+		slices.SortStableFunc(block, cmp)
+	}
+	if n <= sortedBlock {
+		return x, true
+	}
+	merged := make([]T, n)
+	for width := sortedBlock; width < n; width *= 2 {
+		for from := 0; from < n; from += 2 * width {
+			a, b, end := from, min(from+width, n), min(from+2*width, n)
+			last := b
+			for k := from; k < end; k++ {
+				if k%sortedBlock == 0 && watch.spend(sorting*sortedBlock) {
+					return x, false
+				}
+				if b == end || a < last && cmp(x[a], x[b]) <= 0 {
+					merged[k] = x[a]
+					a++
+				} else {
+					merged[k] = x[b]
+					b++
+				}
+			}
+		}
+		x, merged = merged, x
+	}
+	return x, true
 }

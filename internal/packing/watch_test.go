@@ -1,10 +1,12 @@
 package packing
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -47,6 +49,16 @@ func TestSolveEndsAnywhere(t *testing.T) {
 	for b := range given.Capacities {
 		given.Capacities[b] = 1000 + int64(b%7)
 	}
+	ruled := plain(1<<40, draw(n, 1, 1<<36))
+	var pairs [][2]int
+	ruled.Pins = slices.Repeat([]int{-1}, n)
+	for i := range n / 2 {
+		pairs = append(pairs, [2]int{i, n - 1 - i}, [2]int{0, i + 1}) // one with half of all
+	}
+	for i := 1; i < n; i += 100 {
+		ruled.Pins[i] = i / 20
+	}
+	ruled.Conflicts = NewConflicts(pairs, n)
 	for _, c := range []struct {
 		name  string
 		in    *Problem
@@ -58,20 +70,22 @@ func TestSolveEndsAnywhere(t *testing.T) {
 		{"700 kinds", plain(100_000, draw(700, 20_000, 35_000)), 300},
 		{"Minimum Bin Slack", plain(1000, draw(5000, 150, 550)), 100},
 		{"given bins", given, 600},
+		{"conflicts and pins", ruled, 600},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			for k := 0; k < c.looks; k += 1 + k/2 {
 				ctx := &countdown{Context: context.Background(), left: k}
 				var s Solution
+				watch := newWatch(ctx)
 				if c.in.plain() {
 					x := newSolver(ctx, c.in, math.MaxInt)
 					x.solve()
-					s = x.solution()
-					require.LessOrEqual(t, x.watch.late, 2*watchInterval, "after %d looks", k)
+					s, watch = x.solution(), x.watch
 				} else {
-					s = c.in.Solve(ctx, math.MaxInt)
+					s = c.in.solveAny(watch, math.MaxInt)
 				}
+				require.LessOrEqual(t, watch.late, len(c.in.Weights)+2*watchInterval, "after %d looks", k)
 				require.NotNil(t, s.Bin)
 				if c.in.Uniform {
 					check(t, c.in, s.Packing)
@@ -104,6 +118,14 @@ func TestWatchIsTold(t *testing.T) {
 		value[i] = x + int64(i%7)
 	}
 	gw, gv, count := group(small, value, nil)
+	given := &Problem{Weights: w, Capacities: slices.Repeat([]int64{c}, n)}
+	const enemies = 1000
+	star := plain(10, slices.Repeat([]int64{1}, enemies+1))
+	pairs := make([][2]int, enemies)
+	for i := range pairs {
+		pairs[i] = [2]int{0, i + 1}
+	}
+	star.Conflicts = NewConflicts(pairs, enemies+1)
 	master := func(c int64, watch *watch) *master {
 		m := newMaster(few.w, few.count, c, standard)
 		m.watch = watch
@@ -120,6 +142,16 @@ func TestWatchIsTold(t *testing.T) {
 		{"functions", 2 * functionsTried * len(k.w), func(x *watch) { newBounder(in, k, x).functions() }},
 		{"bestFitDecreasing", bestFitSteps * n, func(x *watch) { bestFitDecreasing(c, order, make([]int, n), x) }},
 		{"minimumSlack", 400 * 400 / 8, func(x *watch) { plain(1000, small).minimumSlack(true, x) }},
+		{"minimumSlack of conflicts", enemies * enemies / 2, func(x *watch) { star.minimumSlack(false, x) }},
+		{"scan of conflicts", enemies, func(x *watch) { star.scan(nil, FirstFit, x) }},
+		{"a search of conflicts", enemies * 4, func(x *watch) {
+			s := &search{table: star.newTable(), watch: x, limit: 3, bins: enemies, order: []int{0, 1, 2}, suffix: make([]int64, 4)}
+			s.branch(0)
+		}},
+		{"clique", 200 * enemies, func(x *watch) { star.clique(x) }},
+		{"sorted", sorting * n * 15, func(x *watch) { sorted(slices.Clone(w), cmp.Compare[int64], x) }},
+		{"needs", 4*n + 4*n, func(x *watch) { given.needs(Certificate{w, c}, x) }},
+		{"l1", 4 * n, func(x *watch) { given.l1(x) }},
 		{"scan", 400 * 50, func(x *watch) { plain(1000, small).scan(Decreasing(small), BestFit, x) }},
 		{"group", 16 * 400, func(x *watch) { group(small, value, x) }},
 		{"a table of values", 1000 * len(gw), func(x *watch) { bestKnapsack(gw, gv, count, 1000, 0, x) }},
