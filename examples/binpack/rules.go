@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/recrawl/recrawl/binpack"
 	"github.com/recrawl/recrawl/examples/internal/report"
@@ -18,6 +19,15 @@ type ruled struct {
 	limits                                              binpack.RebalanceConfig
 }
 
+// allRules has all rules together.
+var allRules = ruled{resources: true, replicas: true, zones: true, bound: true, forbidden: true, costs: true}
+
+// with returns the rules under a name, with failures of nodes or limits.
+func (r ruled) with(name string, failures bool, limits binpack.RebalanceConfig) ruled {
+	r.name, r.failures, r.limits = name, failures, limits
+	return r
+}
+
 // ruledFleets are those that the suite plays. The first has no rules and shows what they cost.
 var ruledFleets = []ruled{
 	{name: "no rules"},
@@ -27,12 +37,10 @@ var ruledFleets = []ruled{
 	{name: "bound to three nodes each", bound: true},
 	{name: "not allowed on a third of the nodes", forbidden: true},
 	{name: "some moves cost 20 times as much", costs: true},
-	{name: "all of these", resources: true, replicas: true, zones: true, bound: true, forbidden: true, costs: true},
-	{name: "all of these, and nodes fail", resources: true, replicas: true, zones: true, bound: true, forbidden: true, costs: true, failures: true},
-	{name: "all of these, five moves a step", resources: true, replicas: true, zones: true, bound: true, forbidden: true, costs: true,
-		limits: binpack.RebalanceConfig{MaxMoves: 5}},
-	{name: "all of these, three moves of relief and two of closing", resources: true, replicas: true, zones: true, bound: true, forbidden: true, costs: true,
-		limits: binpack.RebalanceConfig{MaxRelief: 3, MaxClosing: 2}},
+	allRules.with("all of these", false, binpack.RebalanceConfig{}),
+	allRules.with("all of these, and nodes fail", true, binpack.RebalanceConfig{}),
+	allRules.with("all of these, five moves a step", false, binpack.RebalanceConfig{MaxMoves: 5}),
+	allRules.with("all of these, three moves of relief and two of closing", false, binpack.RebalanceConfig{MaxRelief: 3, MaxClosing: 2}),
 }
 
 const (
@@ -106,7 +114,8 @@ func (r *ruledRun) nodeRules(k int) binpack.NodeConfig {
 
 // draw draws the rules of a site: what it needs of the further resources has its weight's mean and
 // half of its logarithm; every third site is one of three replicas; of the others one in ten is
-// bound to three of the first ten nodes, one in ten is kept off a third of all, and three in ten are costly to move.
+// bound to three of the first ten nodes, one in ten is kept off a third of all, and three in ten are
+// costly to move.
 func (r *ruledRun) draw(i int) (rules binpack.SiteConfig) {
 	if r.resources {
 		mean := fleetFill * float64(small.nodes) / ruledSites
@@ -179,14 +188,8 @@ func (r *ruledRun) check() error {
 		if err != nil {
 			return err
 		}
-		rules, allowed := r.rules[i], len(r.rules[i].Only) == 0
-		for _, id := range rules.Only {
-			allowed = allowed || id == node
-		}
-		for _, id := range rules.Never {
-			allowed = allowed && id != node
-		}
-		if !allowed {
+		rules := r.rules[i]
+		if len(rules.Only) > 0 && !slices.Contains(rules.Only, node) || slices.Contains(rules.Never, node) {
 			return fmt.Errorf("%s: site %d must not be on node %d", r.name, site, node)
 		}
 		if rules.Group == 0 {
