@@ -190,6 +190,9 @@ func (p *Packer) AddSite(weight float64, cfg SiteConfig) (site, node int, err er
 		return 0, 0, fmt.Errorf("%w: no node takes sites", ErrNoRoom)
 	}
 	if !p.holds(c, n) {
+		if len(cfg.Needs) > 0 {
+			return 0, 0, fmt.Errorf("%w: weight %v, needs %v", ErrNoRoom, weight, cfg.Needs)
+		}
 		return 0, 0, fmt.Errorf("%w: weight %v", ErrNoRoom, weight)
 	}
 	site = p.sites.Add()
@@ -350,6 +353,9 @@ func (p *Packer) rooms(capacity float64, cfg NodeConfig, keep bool) ([]int64, er
 		}
 		var err error
 		if c[k], err = p.room(k, x, keep || k > 0); err != nil {
+			if k > 0 {
+				err = fmt.Errorf("%w (capacity %d)", err, k-1)
+			}
 			return nil, err
 		}
 	}
