@@ -110,7 +110,7 @@ func (b *Bounds) raise(in *Problem, watch *watch) {
 		better(b.Certificate)
 		better(Certificate{Value: in.low(), Max: slices.Max(in.high())})
 	}
-	if in.Conflicts != nil || in.Pins != nil {
+	if (in.Conflicts != nil || in.Pins != nil) && !watch.over() {
 		better(in.clique(watch))
 	}
 }
