@@ -93,9 +93,9 @@ func ExampleImprove() {
 	fmt.Println("at most", int(100*r.Gap()), "% above the optimum")
 	// Output:
 	// makespan 7, bound 0.00
-	// makespan 7, bound 4.40
-	// makespan 6, bound 4.40
-	// at most 36 % above the optimum
+	// makespan 7, bound 6.00
+	// makespan 6, bound 6.00
+	// at most 0 % above the optimum
 }
 
 // The first site has grown and there is a new one.

@@ -147,7 +147,8 @@ const seedStream = 1
 // bound of its machine rows: with prices λ ≥ 0 of sum 1 for the clients, no plan is better
 // than Σ_z min_j λ_j d_zj, and the best λ is that of a dual solution. The prices come from
 // a simplex method in floating point. The bound is evaluated for them with a margin for
-// rounding. With more than 262,144 pairs they come from passes over the pairs that change
+// rounding. It is at least the time by which the clients can do the number of sites, each client
+// its shortest. With more than 262,144 pairs they come from passes over the pairs that change
 // them by the loads, and are not the best by a little.
 func LowerBound(p *Problem) float64 {
 	return max(0, solver.LowerBound(p.grid)-p.grid.Rounding)

@@ -22,6 +22,7 @@ func LowerBound(p *instance.Instance) float64 {
 	}
 	lower := elementary(p)
 	if p.PerPair {
+		lower = leastTime(lower, newCounter(p).excludes)
 		return max(lower, newRelaxation(p).root(lower, math.Inf(1)).bound)
 	}
 	return newBounder(p).bound(lower)

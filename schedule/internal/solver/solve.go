@@ -161,6 +161,7 @@ func (x *search) unrelated() {
 		return
 	}
 	tree := newBranching(x)
+	x.raise(leastTime(x.lower, newCounter(p).excludes))
 	if k := newKnapsackBound(x, tree.relax); k != nil {
 		k.run()
 	}
