@@ -92,6 +92,54 @@ func TestAssignerContradictions(t *testing.T) {
 	}
 }
 
+// No number of a saved state may be NaN or infinite: the assigner that read it would save it, and
+// refuse it then.
+func TestAssignerSavedNumbers(t *testing.T) {
+	t.Parallel()
+	for name, number := range map[string]func(*Assigner, float64){
+		"held":            func(a *Assigner, x float64) { a.site.held[0] = float32(x) },
+		"up":              func(a *Assigner, x float64) { a.site.up[0] = float32(x) },
+		"down":            func(a *Assigner, x float64) { a.site.down[0] = float32(x) },
+		"squares":         func(a *Assigner, x float64) { a.site.squares[0] = float32(x) },
+		"base":            func(a *Assigner, x float64) { a.site.base[0] = float32(x) },
+		"work":            func(a *Assigner, x float64) { a.arm[0].work = x },
+		"measured":        func(a *Assigner, x float64) { a.arm[0].measured = x },
+		"forecast":        func(a *Assigner, x float64) { a.arm[0].forecast = x },
+		"latest":          func(a *Assigner, x float64) { a.arm[0].latest = x },
+		"latest forecast": func(a *Assigner, x float64) { a.arm[0].latestForecast = x },
+		"usual":           func(a *Assigner, x float64) { a.arm[0].usual = x },
+		"price":           func(a *Assigner, x float64) { a.arm[0].price = x },
+		"price step":      func(a *Assigner, x float64) { a.arm[0].priceStep = x },
+		"excess":          func(a *Assigner, x float64) { a.arm[0].excess = x },
+		"denied":          func(a *Assigner, x float64) { a.arm[0].denied = x },
+		"noise":           func(a *Assigner, x float64) { a.relative.squares = x },
+		"means":           func(a *Assigner, x float64) { a.relative.means = x },
+		"repeats":         func(a *Assigner, x float64) { a.relative.n = x },
+		"level":           func(a *Assigner, x float64) { a.relative.level = x },
+		"firsts":          func(a *Assigner, x float64) { a.relative.firsts = x },
+	} {
+		for _, x := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+			a := newAssigner(t, 2, 3, AssignerConfig{}, 1)
+			for range 4 {
+				for site := range a.All() {
+					_, err := a.Next(site)
+					require.NoError(t, err)
+					require.NoError(t, a.Observe(site, 2))
+				}
+			}
+			before, err := a.MarshalBinary()
+			require.NoError(t, err)
+			number(a, x)
+			data, err := a.MarshalBinary()
+			require.NoError(t, err)
+			if string(before) == string(data) {
+				continue // it is not saved
+			}
+			require.ErrorIs(t, new(Assigner).UnmarshalBinary(data), ErrCorrupt, "%s %v", name, x)
+		}
+	}
+}
+
 // TestExactAmongSkewed has a site whose durations are exact, and 0 from one arm, among
 // sites whose noise is large: its standard deviation is 0, which must not become NaN.
 func TestExactAmongSkewed(t *testing.T) {

@@ -137,6 +137,33 @@ func TestPredictorErrors(t *testing.T) {
 	require.Equal(t, 7.0, e.PredictNew().Mean)
 }
 
+// No number of a saved state may be NaN or infinite: the predictor that read it would save it, and
+// refuse it then.
+func TestPredictorSavedNumbers(t *testing.T) {
+	t.Parallel()
+	for name, number := range map[string]func(*DurationPredictor, float64){
+		"duration":       func(e *DurationPredictor, x float64) { e.tracks[0].recent[0] = x },
+		"average":        func(e *DurationPredictor, x float64) { e.tracks[0].ewma = x },
+		"level":          func(e *DurationPredictor, x float64) { e.tracks[0].level = x },
+		"trend":          func(e *DurationPredictor, x float64) { e.tracks[0].trend = x },
+		"mean":           func(e *DurationPredictor, x float64) { e.tracks[0].mean = x },
+		"errors":         func(e *DurationPredictor, x float64) { e.tracks[0].square[0] = x },
+		"errors of all":  func(e *DurationPredictor, x float64) { e.abs[0] = x },
+		"squares of all": func(e *DurationPredictor, x float64) { e.square[0] = x },
+	} {
+		for _, x := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+			var e DurationPredictor
+			for k := range 9 {
+				require.NoError(t, e.Observe(k%2, float64(3+k)))
+			}
+			number(&e, x)
+			data, err := e.MarshalBinary()
+			require.NoError(t, err)
+			require.ErrorIs(t, new(DurationPredictor).UnmarshalBinary(data), ErrCorrupt, "%s %v", name, x)
+		}
+	}
+}
+
 // TestPredictorTakesIdsAfterRemovals gives it the ids of a registry in which a site was
 // removed and another one took its slot.
 func TestPredictorTakesIdsAfterRemovals(t *testing.T) {
