@@ -123,3 +123,24 @@ func TestEditsAreSaved(t *testing.T) {
 		require.Equal(t, l, level)
 	})
 }
+
+// As a knot is dropped, the interval before it has the polls of both, by their lengths.
+func TestJoinedPolls(t *testing.T) {
+	t.Parallel()
+	e := Evidence{knots: []knot{{time: 0, polls: 8}, {time: 1, polls: 2}, {time: 4, polls: 100}}}
+	e.join(1)
+	require.InDelta(t, 0.25*8+0.75*2, float64(e.knots[0].polls), 1e-6)
+	e.last.time = 5
+	e.join(2)
+	require.InDelta(t, 0.75*2+0.25*100, float64(e.knots[1].polls), 1e-5)
+}
+
+// Edits come at editRate in each cycle, and a poll that finds nothing makes them less likely.
+func TestEditsComeByCycles(t *testing.T) {
+	t.Parallel()
+	l := NewLevel(8)
+	f := New(&l)
+	f.Edit(&l, 0, 10, 0.9, false, 100)
+	require.Greater(t, float64(f.last.edits), 0.5*editRate*10/100)
+	require.Less(t, float64(f.last.edits), editRate*10/100)
+}
