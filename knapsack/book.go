@@ -3,30 +3,31 @@ package knapsack
 import (
 	"fmt"
 	"iter"
+	"maps"
 	"math"
+	"slices"
 
 	"github.com/recrawl/recrawl/internal/codec"
 	"github.com/recrawl/recrawl/internal/ids"
-	"github.com/recrawl/recrawl/knapsack/internal/flights"
 )
 
 // book is what all Schedulers share: which pages there are, which polls are in flight, and what
 // time it is.
 type book struct {
 	ids   ids.Registry
-	asked flights.Table // slots of the pages in flight, with the times of their Next
-	now   float64       // of the latest Next; −Inf before the first
+	asked map[uint32]float64 // slot of a page in flight → time of its Next
+	now   float64            // of the latest Next; −Inf before the first
 }
 
 func newBook(n int) book {
 	if n < 0 || n > ids.MaxSlots {
 		panic(fmt.Sprintf("knapsack: %d pages", n))
 	}
-	return book{ids: ids.Make(n), asked: flights.Make(), now: math.Inf(-1)}
+	return book{ids: ids.Make(n), asked: map[uint32]float64{}, now: math.Inf(-1)}
 }
 
 // zero reports whether b is that of a zero value.
-func (b *book) zero() bool { return b.asked.Zero() }
+func (b *book) zero() bool { return b.asked == nil }
 
 // made panics if b is that of a zero value.
 func (b *book) made() {
@@ -59,7 +60,7 @@ func (b *book) clock(now float64) error {
 // ask notes that a page is in flight from now on.
 func (b *book) ask(slot int, now float64) int {
 	b.now = now
-	b.asked.Put(slot, now)
+	b.asked[uint32(slot)] = now
 	return b.ids.ID(slot)
 }
 
@@ -69,14 +70,14 @@ func (b *book) answer(page int, now float64) (slot int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	asked, ok := b.asked.Get(slot)
+	asked, ok := b.asked[uint32(slot)]
 	switch {
 	case !ok:
 		return 0, fmt.Errorf("%w: page %d", ErrNotAsked, page)
 	case math.IsNaN(now) || math.IsInf(now, 0) || now < asked:
 		return 0, fmt.Errorf("%w: page %d was asked for at %v and answered at %v", ErrTime, page, asked, now)
 	}
-	b.asked.Delete(slot)
+	delete(b.asked, uint32(slot))
 	return slot, nil
 }
 
@@ -91,15 +92,15 @@ func (b *book) slot(page int) (int, error) {
 
 // inFlight reports whether the page in a slot waits for its answer.
 func (b *book) inFlight(slot int) bool {
-	_, ok := b.asked.Get(slot)
+	_, ok := b.asked[uint32(slot)]
 	return ok
 }
 
-// flights returns the pages in flight, in the order of their slots, with the times of their Next.
+// flights returns the pages in flight, in any order, with the times of their Next.
 func (b *book) flights() iter.Seq2[int, float64] {
 	return func(yield func(int, float64) bool) {
-		for slot, at := range b.asked.All() {
-			if !yield(b.ids.ID(slot), at) {
+		for slot, at := range b.asked {
+			if !yield(b.ids.ID(int(slot)), at) {
 				return
 			}
 		}
@@ -115,7 +116,8 @@ func (b *book) remove(page int) (slot int, flying bool, err error) {
 	if err != nil {
 		return 0, false, err
 	}
-	flying = b.asked.Delete(slot)
+	flying = b.inFlight(slot)
+	delete(b.asked, uint32(slot))
 	b.ids.Remove(page)
 	return slot, flying, nil
 }
@@ -124,15 +126,15 @@ func (b *book) encode(e *codec.Encoder) {
 	b.made()
 	b.ids.Encode(e)
 	e.Float64(b.now)
-	e.Int(b.asked.Len())
-	for slot, at := range b.asked.All() {
-		e.Uint32(uint32(slot))
-		e.Float64(at)
+	e.Int(len(b.asked))
+	for _, slot := range slices.Sorted(maps.Keys(b.asked)) {
+		e.Uint32(slot)
+		e.Float64(b.asked[slot])
 	}
 }
 
 func decodeBook(d *codec.Decoder) book {
-	b := book{ids: ids.Decode(d), now: d.Float64In(math.Inf(-1), math.MaxFloat64), asked: flights.Make()}
+	b := book{ids: ids.Decode(d), now: d.Float64In(math.Inf(-1), math.MaxFloat64), asked: map[uint32]float64{}}
 	least := 0
 	for range d.Count(12) {
 		slot, at := d.Uint32(), d.Float64()
@@ -140,7 +142,7 @@ func decodeBook(d *codec.Decoder) book {
 		if d.Require(good, "slot %d in flight since %v", slot, at); d.Err() != nil {
 			break
 		}
-		b.asked.Put(int(slot), at)
+		b.asked[slot] = at
 		least = int(slot) + 1
 	}
 	return b

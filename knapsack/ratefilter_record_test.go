@@ -30,7 +30,7 @@ func TestRecordIsObserve(t *testing.T) {
 		asked := new(RateFilter)
 		require.NoError(t, asked.UnmarshalBinary(must(f.MarshalBinary())))
 		asked.queue.Take(uint32(page)) // what Next does to the page
-		asked.asked.Put(page, now)
+		asked.asked[uint32(page)] = now
 		require.NoError(t, asked.Observe(page, now, changed))
 		require.NoError(t, f.Record(page, now, changed))
 		require.True(t, bytes.Equal(must(asked.MarshalBinary()), must(f.MarshalBinary())))

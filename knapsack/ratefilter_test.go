@@ -2,6 +2,7 @@ package knapsack
 
 import (
 	"bytes"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -402,22 +403,17 @@ func TestRateFilterRejectsContradictions(t *testing.T) {
 		"polled":    func(f *RateFilter) { f.polled[2] = math.NaN() },
 		"cycle":     func(f *RateFilter) { f.model.Rescale(math.Inf(1)) },
 		"lost page": func(f *RateFilter) { f.queue.Take(2) },
-		"flying": func(f *RateFilter) {
-			for slot := range f.asked.All() {
-				f.asked.Delete(slot)
-				break
-			}
-		},
-		"group":    func(f *RateFilter) { f.queue.AddGroup() },
-		"weight":   func(f *RateFilter) { f.weights[0] = -1 },
-		"weights":  func(f *RateFilter) { f.weights = f.weights[1:] },
-		"cost":     func(f *RateFilter) { f.costs[1] = 0 },
-		"no page":  func(f *RateFilter) { f.costs[8] = 1 },
-		"costs":    func(f *RateFilter) { f.costs = f.costs[1:] },
-		"interval": func(f *RateFilter) { f.limits.SetInterval(0, math.NaN(), 1, 9) },
-		"census":   func(f *RateFilter) { f.census = census.Census{} },
-		"factor":   func(f *RateFilter) { f.common = factor.Factor{}; f.common.Add(1, math.Inf(1), 1, 1, 1, 9) },
-		"changed":  func(f *RateFilter) { f.changed = nil },
+		"flying":    func(f *RateFilter) { delete(f.asked, slices.Sorted(maps.Keys(f.asked))[0]) },
+		"group":     func(f *RateFilter) { f.queue.AddGroup() },
+		"weight":    func(f *RateFilter) { f.weights[0] = -1 },
+		"weights":   func(f *RateFilter) { f.weights = f.weights[1:] },
+		"cost":      func(f *RateFilter) { f.costs[1] = 0 },
+		"no page":   func(f *RateFilter) { f.costs[8] = 1 },
+		"costs":     func(f *RateFilter) { f.costs = f.costs[1:] },
+		"interval":  func(f *RateFilter) { f.limits.SetInterval(0, math.NaN(), 1, 9) },
+		"census":    func(f *RateFilter) { f.census = census.Census{} },
+		"factor":    func(f *RateFilter) { f.common = factor.Factor{}; f.common.Add(1, math.Inf(1), 1, 1, 1, 9) },
+		"changed":   func(f *RateFilter) { f.changed = nil },
 	} {
 		f := good()
 		spoil(f)
