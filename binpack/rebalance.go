@@ -78,9 +78,9 @@ const (
 // fortieth, or one, within the payback of an average node: what it costs to move all its sites
 // over PackerConfig.NodeCost, 32 calls by default. The last ones are closed within it as well if more
 // than twice as many have become superfluous at once and weights change by less than 1 % of a node's
-// capacity in a call; else they pay for themselves, which takes as long again. A limit stretches that to the calls that the moves take, of which there are few
-// more than there are sites on the nodes that are closed. Large sites that fit nowhere, and
-// rules, can keep a node open.
+// capacity in a call; else they pay for themselves, which takes as long again. A limit stretches
+// that to the calls that the moves take, of which there are few more than there are sites on the
+// nodes that are closed. Large sites that fit nowhere, and rules, can keep a node open.
 //
 // # Cost
 //

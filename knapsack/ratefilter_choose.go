@@ -50,9 +50,9 @@ const (
 	// dueSteps is how many steps of the secant rule find the time at which a page is due.
 	dueSteps = 4
 	// Edits of many pages count in what a poll is worth as far as they are likelier than hardlyEdited:
-	// where pages change one by one they seem to be as likely as .15 at times, and as indices move
-	// with that, what Next picked among 6000 pages was worth .96 of the best; now .993. On four recorded
-	// histories copies are as fresh with .2 as with .06. They move due times by editedCycles cycles for
+	// where pages change one by one they seem to be as likely as .15 at times, and indices move with
+	// that. With .06 what Next picks among 6000 pages is worth .96 of the best, and with .2 .99; on four
+	// recorded histories copies are as fresh with one as with the other. They move due times by editedCycles cycles for
 	// an edit that is sure; with 12 in place of 4 the delays of a recorded history and of a simulated
 	// one are the same but for chance. stalesBack is how often in a cycle a page becomes stale otherwise
 	// than by its own rate, by such edits and as rates jump.

@@ -127,14 +127,9 @@ func TestAssignerSavedNumbers(t *testing.T) {
 					require.NoError(t, a.Observe(site, 2))
 				}
 			}
-			before, err := a.MarshalBinary()
-			require.NoError(t, err)
 			number(a, x)
 			data, err := a.MarshalBinary()
 			require.NoError(t, err)
-			if string(before) == string(data) {
-				continue // it is not saved
-			}
 			require.ErrorIs(t, new(Assigner).UnmarshalBinary(data), ErrCorrupt, "%s %v", name, x)
 		}
 	}

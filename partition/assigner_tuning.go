@@ -6,9 +6,11 @@ type tuning struct {
 	skewedShare    float64 // times that where noise is skewed
 	skewedVariance float64 // relative variance from which on noise is taken to be skewed
 
-	manyArms  float64 // arms from which on noise makes some of them look better than they are: see Assigner.many
-	manyStep  float64 // change of an arm's sites in a crawl, in roots of their number, where arms are many
-	againArms float64 // arms that a site tries one after the other after a change; if there are more, in this share of accesses
+	manyArms float64 // arms from which on noise makes some of them look better than they are: see Assigner.many
+	manyStep float64 // change of an arm's sites in a crawl, in roots of their number, where arms are many
+	// againArms is how many arms a site tries one after the other after a change. Among n, if there
+	// are more, it tries one in againArms/n of the accesses.
+	againArms float64
 
 	slack    float64 // drift of the CUSUM: it detects changes of more than twice this
 	surprise float64 // a residual counts as at most so many standard deviations

@@ -84,8 +84,8 @@ func TestCalibrationMemory(t *testing.T) {
 	})
 }
 
-// A gain is a ratio: it does not depend on the unit of time. A census computes it by itself, every so many
-// polls.
+// A gain is a ratio: it does not depend on the unit of time. A census computes it by itself, every so
+// many polls.
 func TestGainHasNoUnit(t *testing.T) {
 	t.Parallel()
 	gain := func(unit float64) float64 {

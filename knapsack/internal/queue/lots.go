@@ -31,11 +31,16 @@ const (
 // putLot puts a page into its lot.
 func (q *Queue) putLot(s, slot uint32, due, now float64, clock Clock) {
 	base := clock.Last(slot)
-	at := q.lotFor(s, base, clock)
+	m := q.multiplier(s, base, clock)
+	at := q.lotFor(s, base, m, clock)
 	l := &q.lots[at]
-	l.last = max(l.last, base)
-	q.follow(s, l, now, clock) // a multiplier out of date would scale the time passed, but not what is left
-	left := float64((min(due, math.MaxFloat64) - now) * q.multiplier(s, base, clock))
+	// A multiplier out of date would scale the time passed, but not what is left.
+	if l.last = max(l.last, base); l.last > l.base {
+		q.follow(s, l, now, clock)
+	} else {
+		l.m = m
+	}
+	left := float64((min(due, math.MaxFloat64) - now) * m)
 	passed := 0.0
 	if !math.IsInf(l.base, -1) {
 		passed = float64((now - l.base) * l.m)
@@ -136,8 +141,8 @@ func (q *Queue) firstLot(s uint32) float64 {
 	return first
 }
 
-// lotFor returns the lot for a page last answered at some time.
-func (q *Queue) lotFor(s uint32, last float64, clock Clock) uint32 {
+// lotFor returns the lot for a page last answered at some time, since when its multiplier is m.
+func (q *Queue) lotFor(s uint32, last, m float64, clock Clock) uint32 {
 	for full := false; ; full = true {
 		set := &q.sets[s]
 		i, found := q.searchLot(set, last)
@@ -151,7 +156,7 @@ func (q *Queue) lotFor(s uint32, last float64, clock Clock) uint32 {
 		case i > 0 && !q.lots[set.lots[i-1]].alike && (i < len(set.lots) || last-q.lots[set.lots[i-1]].base <= q.width):
 			return set.lots[i-1]
 		case full || len(set.lots) < max(leastLots, min(mostLots, int(set.count)/pagesPerLot)):
-			return q.insertLot(s, i, last, q.multiplier(s, last, clock))
+			return q.insertLot(s, i, last, m)
 		}
 		q.fewer(s, last, clock)
 	}
