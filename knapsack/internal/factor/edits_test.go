@@ -92,9 +92,96 @@ func TestEditIsAStepOfEM(t *testing.T) {
 	require.InEpsilon(t, first/2+second+third, f.edits(0.5), 1e-6)
 	require.InEpsilon(t, first+second+third, f.edits(-1), 1e-6)
 	require.Zero(t, f.edits(3))
-	before := f.last
+	before, level := f, l
 	f.Edit(&l, 3, 3, stay, true, 1)
-	require.Equal(t, before, f.last, "no gap")
+	require.Equal(t, before, f, "no gap")
+	require.Equal(t, level, l, "no gap")
+}
+
+// Where a gap begins within an interval of any length, at any time, that interval is polled in part.
+func TestEditInPartOfAnInterval(t *testing.T) {
+	t.Parallel()
+	l := NewLevel(8)
+	f := New(&l)
+	f.begin(2)
+	f.knots = append(f.knots, knot{time: 4, edits: 0.25, polls: 3})
+	f.last = knot{time: 8, edits: 0.75}
+	f.Edit(&l, 5, 8, 0.9, false, 1)
+	require.InEpsilon(t, 0.25, f.knots[1].edits, 1e-6, "before the gap")
+	require.InEpsilon(t, 3.75, f.knots[1].polls, 1e-6)
+	require.InEpsilon(t, 0.25+0.5*(3+editPull)/(3+editPull+0.75), f.last.edits, 1e-6)
+}
+
+// Sums count from some time before the first knot.
+func TestEditsSince(t *testing.T) {
+	t.Parallel()
+	l := NewLevel(8)
+	f := New(&l)
+	f.knots = []knot{{time: 0, edits: 0.25}, {time: 2, edits: 0.5}}
+	f.last = knot{time: 4, edits: 1}
+	for _, c := range [][2]float64{{-1, 0.75}, {0, 0.75}, {1, 0.625}, {2, 0.5}, {3, 0.25}, {4, 0}} {
+		require.InDelta(t, c[1], f.edits(c[0]), 1e-6, "since %v", c[0])
+		require.InDelta(t, 0.5*(1-math.Exp(-c[1])), f.Edited(c[0]), 1e-6, "since %v", c[0])
+	}
+}
+
+// An edit is as likely before the first poll as in any other gap of that length.
+func TestEditAtTheFirstPoll(t *testing.T) {
+	t.Parallel()
+	l := NewLevel(8)
+	f := New(&l)
+	f.Edit(&l, 0, 2, 0.9, true, 1)
+	const come = 2 * editRate
+	found := 1 / (1 - 0.9*math.Exp(-come))
+	require.InEpsilon(t, come*(editPull+found)/(editPull+1), f.last.edits, 1e-6)
+	require.Equal(t, 2., f.last.time)
+}
+
+// No sum is above mostEdits, however much a poll finds.
+func TestEditsAreBounded(t *testing.T) {
+	t.Parallel()
+	l := NewLevel(8)
+	f := New(&l)
+	f.begin(0)
+	f.knots = append(f.knots, knot{time: 1, edits: mostEdits - 0.001})
+	f.last = knot{time: 2, edits: mostEdits}
+	f.Edit(&l, 1, 2, 1, true, 1)
+	require.Equal(t, float32(mostEdits), f.last.edits)
+}
+
+// Edits are believed in by Bayes' rule, of likelihoods that are forgotten bit by bit, and the level
+// follows its groups slowly.
+func TestEditsAreBelievedInByBayes(t *testing.T) {
+	t.Parallel()
+	l := NewLevel(8)
+	l.edited = 0.2
+	f := New(&l)
+	f.odds = 0.5
+	f.believe(&l, 0.75, 0.25, false)
+	odds := 0.5*forget - math.Log(3)
+	require.InEpsilon(t, odds, f.odds, 1e-6)
+	edited := 0.2 * math.Exp(odds) / (0.2*math.Exp(odds) + 0.8)
+	require.InEpsilon(t, edited, f.edited, 1e-6)
+	require.InEpsilon(t, 0.2+learn*(edited-0.2), l.edited, 1e-9)
+	f.believe(&l, 0.75, 0.25, true)
+	require.InEpsilon(t, odds*forget+math.Log(3), f.odds, 1e-6)
+}
+
+// A level is never certain about edits, so that it can change its mind, and be saved.
+func TestEditsAreNeverCertain(t *testing.T) {
+	t.Parallel()
+	for _, changed := range []bool{false, true} {
+		l := NewLevel(8)
+		f := New(&l)
+		for range 40_000 {
+			f.believe(&l, 0.9, 0.1, changed)
+		}
+		if changed {
+			require.Equal(t, 1-leastEdited, l.edited)
+		} else {
+			require.Equal(t, leastEdited, l.edited)
+		}
+	}
 }
 
 // Whatever polls find, sums stay in order and in bounds, and what is saved is the same when loaded.
@@ -130,6 +217,7 @@ func TestJoinedPolls(t *testing.T) {
 	e := Evidence{knots: []knot{{time: 0, polls: 8}, {time: 1, polls: 2}, {time: 4, polls: 100}}}
 	e.join(1)
 	require.InDelta(t, 0.25*8+0.75*2, float64(e.knots[0].polls), 1e-6)
+	require.InDelta(t, 2, float64(e.knots[1].polls), 1e-6, "dropped by thin, not here")
 	e.last.time = 5
 	e.join(2)
 	require.InDelta(t, 0.75*2+0.25*100, float64(e.knots[1].polls), 1e-5)
