@@ -14,9 +14,10 @@ import (
 // book is what all Schedulers share: which pages there are, which polls are in flight, and what
 // time it is.
 type book struct {
-	ids   ids.Registry
-	asked map[uint32]float64 // slot of a page in flight → time of its Next
-	now   float64            // of the latest Next; −Inf before the first
+	ids    ids.Registry
+	asked  map[uint32]float64 // slot of a page in flight → time of its Next, but for the latest
+	latest uint32             // slot of the page that the latest Next gave, plus 1, while it is in flight; else 0
+	now    float64            // of the latest Next; −Inf before the first
 }
 
 func newBook(n int) book {
@@ -59,9 +60,36 @@ func (b *book) clock(now float64) error {
 
 // ask notes that a page is in flight from now on.
 func (b *book) ask(slot int, now float64) int {
-	b.now = now
-	b.asked[uint32(slot)] = now
+	b.file()
+	b.now, b.latest = now, uint32(slot)+1
 	return b.ids.ID(slot)
+}
+
+// file puts the latest flight into the map, so that all are there. It is kept apart because it is
+// often the first to end, and an entry of a map takes a sixth of a poll of LAKG with 10⁵ pages.
+func (b *book) file() {
+	if b.latest > 0 {
+		b.asked[b.latest-1] = b.now
+		b.latest = 0
+	}
+}
+
+// askedAt returns the time of the Next of the flight of a slot, if there is one.
+func (b *book) askedAt(slot int) (at float64, ok bool) {
+	if b.latest == uint32(slot)+1 {
+		return b.now, true
+	}
+	at, ok = b.asked[uint32(slot)]
+	return at, ok
+}
+
+// end ends the flight of a slot, if there is one.
+func (b *book) end(slot int) {
+	if b.latest == uint32(slot)+1 {
+		b.latest = 0
+	} else {
+		delete(b.asked, uint32(slot))
+	}
 }
 
 // answer checks a call that ends a flight, and ends it.
@@ -70,14 +98,14 @@ func (b *book) answer(page int, now float64) (slot int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	asked, ok := b.asked[uint32(slot)]
+	asked, ok := b.askedAt(slot)
 	switch {
 	case !ok:
 		return 0, fmt.Errorf("%w: page %d", ErrNotAsked, page)
 	case math.IsNaN(now) || math.IsInf(now, 0) || now < asked:
 		return 0, fmt.Errorf("%w: page %d was asked for at %v and answered at %v", ErrTime, page, asked, now)
 	}
-	delete(b.asked, uint32(slot))
+	b.end(slot)
 	return slot, nil
 }
 
@@ -92,19 +120,26 @@ func (b *book) slot(page int) (int, error) {
 
 // inFlight reports whether the page in a slot waits for its answer.
 func (b *book) inFlight(slot int) bool {
-	_, ok := b.asked[uint32(slot)]
+	_, ok := b.askedAt(slot)
 	return ok
 }
 
 // flights returns the pages in flight, in any order, with the times of their Next.
 func (b *book) flights() iter.Seq2[int, float64] {
 	return func(yield func(int, float64) bool) {
+		b.file()
 		for slot, at := range b.asked {
 			if !yield(b.ids.ID(int(slot)), at) {
 				return
 			}
 		}
 	}
+}
+
+// flying returns how many pages are in flight.
+func (b *book) flying() int {
+	b.file()
+	return len(b.asked)
 }
 
 // idle reports whether a slot holds a page that is not in flight.
@@ -117,13 +152,14 @@ func (b *book) remove(page int) (slot int, flying bool, err error) {
 		return 0, false, err
 	}
 	flying = b.inFlight(slot)
-	delete(b.asked, uint32(slot))
+	b.end(slot)
 	b.ids.Remove(page)
 	return slot, flying, nil
 }
 
 func (b *book) encode(e *codec.Encoder) {
 	b.made()
+	b.file()
 	b.ids.Encode(e)
 	e.Float64(b.now)
 	e.Int(len(b.asked))

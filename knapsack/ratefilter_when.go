@@ -28,7 +28,7 @@ func (f *RateFilter) Due(page int) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	if at, ok := f.asked[uint32(slot)]; ok {
+	if at, ok := f.askedAt(slot); ok {
 		return at, nil
 	}
 	s := uint32(slot)

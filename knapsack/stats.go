@@ -81,7 +81,7 @@ func (t *tally) decode(d *codec.Decoder) {
 func (f *RateFilter) Stats() Stats {
 	s := Stats{
 		Pages:    f.ids.Len(),
-		InFlight: len(f.asked),
+		InFlight: f.flying(),
 		Failing:  f.limits.Failures(),
 		Polls:    f.meter.Polls(),
 		Answers:  f.tally.answers,

@@ -13,6 +13,7 @@ type ahead struct {
 	from  int                // slots from which it looks; tests have others
 	state [pick.Ahead]uint32 // of each of the next polls: the guess of its state, minus 1
 	polls int                // that are left of these
+	moved bool               // idle totals have changed since the guesses
 	sum   uint32             // so that reading is for something
 }
 
@@ -23,7 +24,7 @@ func (l *Amounts) draw() (slot int) {
 	}
 	u, k := l.draws.Uint64(), 0
 	if a := &l.ahead; a.polls > 0 {
-		k = l.idle.Near(u, int(a.state[pick.Ahead-a.polls]))
+		k = l.idle.Near(u, int(a.state[pick.Ahead-a.polls]), !a.moved)
 		a.polls--
 	} else {
 		k = l.idle.At(u)
@@ -44,5 +45,5 @@ func (l *Amounts) look() {
 	a := &l.ahead
 	l.idle.Guess(&state, &a.state)
 	a.sum += l.buckets.Touch(&a.state, &slot)
-	a.polls = pick.Ahead
+	a.polls, a.moved = pick.Ahead, false
 }

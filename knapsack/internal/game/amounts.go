@@ -196,7 +196,9 @@ func (l *Amounts) weigh(s int) {
 // settle brings all idle totals up to date.
 func (l *Amounts) settle() {
 	if s := l.stale; s > 0 {
-		l.idle.Set(s-1, float64(float64(l.buckets.Len(s-1))*l.walk.Amount(s)))
+		if l.idle.Set(s-1, float64(float64(l.buckets.Len(s-1))*l.walk.Amount(s))) {
+			l.ahead.moved = true
+		}
 		l.stale = 0
 	}
 }

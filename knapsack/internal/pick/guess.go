@@ -34,9 +34,14 @@ func (t SumTree) Guess(u *[Ahead]uint64, index *[Ahead]uint32) {
 	}
 }
 
-// Near returns what At returns, in less time if it is the guess.
-func (t SumTree) Near(u uint64, guess int) int {
-	r, leaf := float64(unit(u)*t.Total()), t.Size()+guess
+// Near returns what At returns, in less time if it is the guess, and in O(1) if that is of the tree
+// as it is: same reports that no number has changed since.
+func (t SumTree) Near(u uint64, guess int, same bool) int {
+	leaf := t.Size() + guess
+	if same && t[leaf] > 0 { // a guess that is wrong by rounding is that of a 0
+		return guess
+	}
+	r := float64(unit(u) * t.Total())
 	// Invariant: At would go through the node above k, with this r.
 	for level := bits.Len(uint(leaf)) - 2; level >= 0; level-- {
 		k := leaf >> level

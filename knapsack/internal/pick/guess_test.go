@@ -1,6 +1,7 @@
 package pick
 
 import (
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -39,10 +40,34 @@ func TestGuess(t *testing.T) {
 			}
 			require.Less(t, int(guess[j]), n)
 			for _, guess := range []int{int(guess[j]), rng.IntN(n), want} {
-				require.Equal(t, want, tree.Near(u, guess))
+				require.Equal(t, want, tree.Near(u, guess, false))
 			}
+			require.Equal(t, want, tree.Near(u, int(guess[j]), true))
 		}
 	})
+}
+
+// Sums that were rounded up can lead beyond the last number that is not 0. At returns that one all
+// the same, and so does Near, of a guess that is not.
+func TestGuessOfNothing(t *testing.T) {
+	t.Parallel()
+	rng, found := rand.New(rand.NewPCG(1, 2)), 0
+	for range 20_000 {
+		const n = 64
+		tree := NewSumTree(n)
+		for i := range n / 2 {
+			tree.Set(2*i, math.Exp(-4*rng.Float64())) // each beside a 0
+		}
+		u, guess := [Ahead]uint64{1<<64 - 1}, [Ahead]uint32{}
+		tree.Guess(&u, &guess)
+		require.Equal(t, n-2, tree.At(u[0]))
+		require.Equal(t, n-2, tree.Near(u[0], int(guess[0]), true))
+		if guess[0] == n-1 {
+			found++
+		}
+	}
+	t.Logf("%d guesses of nothing", found)
+	require.Positive(t, found)
 }
 
 // The numbers come in the order of the source, those drawn in advance too, and after a save.

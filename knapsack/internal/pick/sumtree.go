@@ -15,11 +15,12 @@ func (t SumTree) Size() int { return len(t) / 2 }
 // Total returns the sum of all numbers.
 func (t SumTree) Total() float64 { return t[1] }
 
-// Set changes a number, in O(log n), or O(1) if it has this value already.
-func (t SumTree) Set(i int, x float64) {
+// Set changes a number, in O(log n), or O(1) if it has this value already. It reports whether it
+// had another.
+func (t SumTree) Set(i int, x float64) (changed bool) {
 	k := t.Size() + i
 	if t[k] == x {
-		return
+		return false
 	}
 	t[k] = x
 	for k > 1 {
@@ -27,6 +28,7 @@ func (t SumTree) Set(i int, x float64) {
 		k /= 2
 		t[k] = x
 	}
+	return true
 }
 
 // Draw returns an index with probability proportional to its number, in O(log n); none, and
