@@ -22,10 +22,11 @@ type PackerConfig struct {
 	// a share of Headroom·√v, at most an eighth. v is the volatility: the mean change of a
 	// node's load between two calls of Rebalance, up or down, as a share of its capacity, over
 	// the last 16 calls that found any (1 % until then); it fades over some 64 units of time in
-	// which nothing changes, and below 1e-5 nothing is kept free. The root is there because room
-	// costs few nodes where weights are calm. Nothing is moved to where the headroom is not left,
-	// and one more node is used when the nodes in use have less left on average. For a fixed share
-	// to be left free, tell smaller capacities. 0 means .16, a negative number none.
+	// which nothing changes, 16 if nothing ever has, and below 1e-5 nothing is kept free. The root
+	// is there because room costs few nodes where weights are calm. Nothing is moved to where the
+	// headroom is not left, and one more node is used when the nodes in use have less left on
+	// average. For a fixed share to be left free, tell smaller capacities. 0 means .16, a negative
+	// number none.
 	Headroom float64
 	// Early is how close to its capacity a node is relieved before it is overloaded, as a share of
 	// the capacity, below 1, and at most √v. It is relieved where another node in use can take a
@@ -72,7 +73,8 @@ const (
 	// jump counts little, and fewer than the hours of a day, whose course it should follow.
 	volatilityCalls = 16
 	// calmTime is the time without any change in which the volatility fades: some times that
-	// of volatilityCalls, as a caller may call more often than weights are measured.
+	// of volatilityCalls, as a caller may call more often than weights are measured. What is only
+	// assumed counts for less, and fades over volatilityCalls.
 	calmTime = 4 * volatilityCalls
 	// calm is the volatility below which nothing is kept free: the headroom would be a
 	// two-thousandth, and a fleet at rest can be filled exactly.
@@ -530,6 +532,10 @@ func (p *Packer) measure(elapsed float64) {
 		p.measured = min(p.measured+1, volatilityCalls)
 		p.volatility += (sum/float64(nodes) - p.volatility) / float64(p.measured+1)
 	} else if elapsed > 0 {
-		p.volatility *= max(0, 1-float64(elapsed/calmTime))
+		fades := float64(calmTime)
+		if p.measured == 0 { // it is only assumed
+			fades = volatilityCalls
+		}
+		p.volatility *= max(0, 1-float64(elapsed/fades))
 	}
 }

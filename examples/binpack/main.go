@@ -13,11 +13,11 @@ import (
 const intro = `-suite, the default: policies that keep sites on nodes while their weights change, by workload:
 node-hours, overload, moves. Fleets of 1000 sites on 20 nodes (small), the same with resources,
 replicas, zones and other rules (rules), of 100,000 sites on 2000 nodes (nodes) and on 20 (sites);
--fleets takes some of them.
+-fleets takes some of them, and -only the workloads with this in their name.
 
 -exact: how many instances of the families of the literature are packed
-optimally with proof within 10 seconds of processor time each (-patience); -only takes those with
-this in their name. No pictures.`
+optimally with proof within 10 seconds of processor time each (-patience); -only takes some.
+No pictures.`
 
 func main() { report.Main("binpack", run) }
 
@@ -27,12 +27,12 @@ func run(args []string, stdout, stderr io.Writer) error {
 	withSuite := p.Flags.Bool("suite", false, "compare packing policies under changing weights, the default")
 	withExact := p.Flags.Bool("exact", false, "solve benchmark families exactly")
 	fleets := p.Flags.String("fleets", "small,rules,nodes,sites", "comma-separated `sizes` of the fleets of -suite")
-	only := p.Flags.String("only", "", "with -exact: only the families with this in their name")
+	only := p.Flags.String("only", "", "only the workloads of -suite, or the families of -exact, with this in their `name`")
 	patience := p.Flags.Duration("patience", 10*time.Second, "with -exact: processor time for an instance")
 	if err := p.Parse(args); err != nil {
 		return err
 	}
-	experiment := func(p *report.Program) ([]report.Row, *report.Page, error) { return suite(p, *fleets) }
+	experiment := func(p *report.Program) ([]report.Row, *report.Page, error) { return suite(p, *fleets, *only) }
 	takes := "some ten minutes on two cores, with -fleets small two"
 	switch {
 	case *withSuite && *withExact:

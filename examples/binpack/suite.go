@@ -139,8 +139,8 @@ func parts(names string, quick bool) ([]part, error) {
 	return chosen, nil
 }
 
-// suite compares the policies on all workloads.
-func suite(prog *report.Program, fleets string) ([]report.Row, *report.Page, error) {
+// suite compares the policies on the workloads with this in their name, and by rules.
+func suite(prog *report.Program, fleets, only string) ([]report.Row, *report.Page, error) {
 	parts, err := parts(fleets, prog.Quick)
 	if err != nil {
 		return nil, nil, err
@@ -160,6 +160,9 @@ func suite(prog *report.Program, fleets string) ([]report.Row, *report.Page, err
 			continue
 		}
 		for _, w := range workloads(part.size) {
+			if !strings.Contains(w.name, only) {
+				continue
+			}
 			section := report.Section{Title: w.name, Header: []string{"policy", "nodes", "moves/step", "overloaded %", "excess %", "at the end"}}
 			for _, p := range policies() {
 				if part.size != small && p.small {
