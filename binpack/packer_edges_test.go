@@ -259,3 +259,38 @@ func TestProblemsRefused(t *testing.T) {
 	require.ErrorIs(t, err, ErrNoRoom)
 	require.ErrorContains(t, err, "no packing was found")
 }
+
+// The only site of a node that has shrunk below it moves to a spare that holds it, and stays where
+// none does.
+func TestRebalanceRelievesOnlySite(t *testing.T) {
+	t.Parallel()
+	p, nodes := newFleet(t, PackerConfig{}, 2, 10)
+	s, n, err := p.AddSite(6, SiteConfig{})
+	require.NoError(t, err)
+	other := nodes[0] + nodes[1] - n
+	require.NoError(t, p.SetCapacity(n, 5))
+	require.NoError(t, p.SetCapacity(other, 5.5))
+	require.Empty(t, rebalance(t, p, RebalanceConfig{}), "no better off there")
+	require.NoError(t, p.SetCapacity(other, 8))
+	require.Equal(t, []Move{{Site: s, From: n, To: other, Weight: 6, Why: overload}}, rebalance(t, p, RebalanceConfig{}))
+	require.Empty(t, rebalance(t, p, RebalanceConfig{}))
+}
+
+// A drain overloads a spare by a site that no node holds, and by no other one: that stays until there
+// is room.
+func TestDrainOverloadsNothing(t *testing.T) {
+	t.Parallel()
+	p, nodes := newFleet(t, PackerConfig{}, 1, 20)
+	large := add(t, p, 12)[0]
+	b := must(p.AddNode(14, NodeConfig{}))
+	c := must(p.AddNode(10, NodeConfig{}))
+	small, n, err := p.AddSite(6, SiteConfig{Only: []int{b}})
+	require.NoError(t, err)
+	require.Equal(t, b, n)
+	require.NoError(t, p.Drain(nodes[0], true))
+	require.Empty(t, rebalance(t, p, RebalanceConfig{}))
+	require.NoError(t, p.RemoveSite(small))
+	require.Equal(t, []Move{{Site: large, From: nodes[0], To: b, Weight: 12, Why: drain}}, rebalance(t, p, RebalanceConfig{}))
+	require.NoError(t, p.Drain(b, true))
+	require.Equal(t, []Move{{Site: large, From: b, To: c, Weight: 12, Why: drain}}, rebalance(t, p, RebalanceConfig{}), "no node holds it")
+}

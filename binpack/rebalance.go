@@ -72,7 +72,8 @@ const (
 //
 // There are never more moves than the limits allow. A node may stay overloaded where a limit
 // stops it, or no node has the room. A move overloads no node, unless the site is larger than
-// every node, and it breaks no rule of [SiteConfig].
+// every node, and it breaks no rule of [SiteConfig]; of two sites that change places both must have
+// moved for that.
 //
 // Where load leaves and stays away, the nodes in use come down to those that the rest needs and a
 // fortieth, or one, within the payback of an average node: what it costs to move all its sites
@@ -275,12 +276,12 @@ func (r *run) empty(n int) {
 	}
 }
 
-// evict moves a site off a node being drained. One that is too large for any node is better off on
-// an empty one.
+// evict moves a site off a node being drained. One that is too large for every node is better off on
+// an empty one; one for which there is only no room now stays.
 func (r *run) evict(s, n int) bool {
 	c := r.candidate(s)
 	to := r.choose(c, n)
-	return to >= 0 && (r.fill(to, c.need, 1) <= 1 || r.state[to].sites == 0) && r.move(s, to, drain)
+	return to >= 0 && (r.fill(to, c.need, 1) <= 1 || r.state[to].sites == 0 && !r.holds(c, to)) && r.move(s, to, drain)
 }
 
 // filled returns the node slots filled above a share of their capacity, the fullest first.
@@ -319,9 +320,11 @@ func (r *run) relieve() {
 // site or exchanges it; else, or if none can, a spare does.
 func (r *run) relieveOnce(n int, t *totals) bool {
 	most := 1 - r.headroom()
-	spare := -1 // an only site is no better off there
-	if r.state[n].sites > 1 {
-		spare, _ = r.spares.Least()
+	spare, _ := r.spares.Least()
+	if r.state[n].sites == 1 { // it is no better off there, unless it fits
+		if s, _ := r.bestSpare(n, spare); s < 0 {
+			spare = -1
+		}
 	}
 	if spare < 0 || t.within(most) {
 		if s, to := r.best(n, most); s >= 0 {
@@ -333,11 +336,13 @@ func (r *run) relieveOnce(n int, t *totals) bool {
 		}
 	}
 	if s, to := r.bestSpare(n, spare); s >= 0 {
-		if r.move(s, to, overload) {
-			t.add(r.Packer, to, 1)
-			return true
+		if !r.move(s, to, overload) {
+			return false
 		}
-		return false
+		if t.add(r.Packer, to, 1); r.state[n].sites == 0 {
+			t.add(r.Packer, n, -1)
+		}
+		return true
 	}
 	s, to := r.best(n, 1)
 	return s >= 0 && r.move(s, to, overload)
