@@ -427,7 +427,7 @@ func (a *Assigner) leave(slot int) {
 	}
 	arm := &a.arm[s.at[slot]]
 	arm.sites--
-	arm.work -= float64(s.held[slot])
+	arm.work = max(0, arm.work-float64(s.held[slot]))
 	if arm.sites == 0 {
 		arm.work = 0 // and not what rounding left
 	}

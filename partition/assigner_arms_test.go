@@ -193,4 +193,8 @@ func TestDefer(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, 1, arm, i)
 	}
+	require.NoError(t, a.Defer(0, math.MaxInt), "for good")
+	data, err := a.MarshalBinary()
+	require.NoError(t, err)
+	require.NoError(t, new(Assigner).UnmarshalBinary(data))
 }

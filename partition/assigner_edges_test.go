@@ -178,8 +178,8 @@ func TestEmptyArm(t *testing.T) {
 	require.Zero(t, time)
 }
 
-// TestLeastCapacity has rounding leave a negative sum in an arm of the least capacity
-// that there is, whose state stays finite all the same.
+// TestLeastCapacity has rounding leave less than nothing in an arm of the least capacity that there
+// is, which counts as nothing.
 func TestLeastCapacity(t *testing.T) {
 	t.Parallel()
 	cfg := AssignerConfig{Capacity: []float64{math.SmallestNonzeroFloat64}}
@@ -197,9 +197,28 @@ func TestLeastCapacity(t *testing.T) {
 	require.NoError(t, a.Remove(1))
 	_, time, err := a.Load(0)
 	require.NoError(t, err)
-	require.Less(t, time, 0.)
+	require.Zero(t, time)
 	access(2, .06)
 	data, err := a.MarshalBinary()
 	require.NoError(t, err)
 	require.NoError(t, new(Assigner).UnmarshalBinary(data))
+}
+
+// TestLoadAddsUp compares the time of an arm with the sum of those of its sites, whose means are of
+// single precision.
+func TestLoadAddsUp(t *testing.T) {
+	t.Parallel()
+	a := newAssigner(t, 1, 20, AssignerConfig{Threshold: -1}, 1)
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 5000 {
+		site := rng.IntN(20)
+		_, err := a.Next(site)
+		require.NoError(t, err)
+		require.NoError(t, a.Observe(site, math.Exp(2*rng.NormFloat64())))
+	}
+	sum := 0.
+	for site := range 20 {
+		sum += float64(a.site.held[site])
+	}
+	require.InEpsilon(t, sum, a.arm[0].work, 1e-12)
 }

@@ -131,7 +131,7 @@ func (a *Assigner) learn(slot int, duration float64) {
 		s.base[k] = float32(mean + (alone-mean)/(n+1))
 		s.count[k] = uint8(min(n+1, tuned.memory))
 	}
-	arm.work += float64(s.base[k] - s.held[slot])
+	arm.work = max(0, arm.work+(float64(s.base[k])-float64(s.held[slot]))) // in double precision, as the sum is
 	s.held[slot] = s.base[k]
 }
 

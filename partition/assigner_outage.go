@@ -1,6 +1,10 @@
 package partition
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/recrawl/recrawl/internal/codec"
+)
 
 // An outage is what is known of whether an arm is down: deferred by the caller, or found out
 // by its answers.
@@ -80,7 +84,7 @@ func (a *Assigner) Defer(arm, crawls int) error {
 	if crawls < 0 {
 		return fmt.Errorf("%w: arm %d put off for %d crawls", ErrConfig, arm, crawls)
 	}
-	a.arm[j].deferred = crawls
+	a.arm[j].deferred = min(crawls, codec.MostCount)
 	a.checkOpen()
 	return nil
 }
