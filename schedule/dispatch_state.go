@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -18,8 +19,11 @@ func (d *Dispatcher) MarshalBinary() ([]byte, error) { return dispatcherFormat.S
 // UnmarshalBinary restores the state of a dispatcher for the same problem into one made for
 // it, by either constructor and with any plan. It goes on as the saved one would have.
 // Corrupt data, or that of a problem with other numbers of sites or clients, gives
-// ErrCorrupt and changes nothing.
+// ErrCorrupt and changes nothing; a dispatcher that no constructor made gives ErrProblem.
 func (d *Dispatcher) UnmarshalBinary(data []byte) error {
+	if d.p == nil {
+		return fmt.Errorf("%w: restore into a Dispatcher made for it", ErrProblem)
+	}
 	return codec.Load(d, dispatcherFormat, data, func(to *Dispatcher, r *codec.Decoder) {
 		*to = *newDispatcher(d.p, d.cfg)
 		to.decode(r)

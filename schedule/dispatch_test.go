@@ -237,4 +237,5 @@ func TestContradictionsAreRefused(t *testing.T) {
 	other := must(NewDispatcher(must(NewIdentical([]int{1}, 1)), Plan{0}, DispatcherConfig{}))
 	require.ErrorIs(t, other.UnmarshalBinary(must(fresh().MarshalBinary())), ErrCorrupt)
 	require.NoError(t, fresh().UnmarshalBinary(must(fresh().MarshalBinary())))
+	require.ErrorIs(t, new(Dispatcher).UnmarshalBinary(must(fresh().MarshalBinary())), ErrProblem)
 }

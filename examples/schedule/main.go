@@ -36,7 +36,11 @@ var experiments = []experiment{
 }
 
 // A lab is what an experiment needs.
-type lab struct{ *report.Program }
+type lab struct {
+	*report.Program
+	worlds string // of the suite, those with this in their name
+	runs   int    // in each of these and for each law of sizes, 0 for as many as suit
+}
 
 // rng returns the generator of one run of an experiment.
 func (l *lab) rng(experiment, run int) *rand.Rand {
@@ -52,10 +56,12 @@ func pick[T any](l *lab, quick, full T) T {
 }
 
 func run(args []string, stdout, stderr io.Writer) error {
-	l := &lab{report.NewProgram("schedule", "Plans batches of sites for crawl clients of different speed, and measures the plans.",
+	l := &lab{Program: report.NewProgram("schedule", "Plans batches of sites for crawl clients of different speed, and measures the plans.",
 		"few instances and short limits: under a minute", stdout, stderr)}
 	only := l.Flags.String("only", "", "comma-separated `names` of the experiments to run; all if empty")
 	withSuite := l.Flags.Bool("suite", false, "run the suite instead: Dispatcher in worlds unlike the predictions, and large problems")
+	l.Flags.StringVar(&l.worlds, "worlds", "", "with -suite: only the worlds with this in their `name`, as 99 × 5, or dies")
+	l.Flags.IntVar(&l.runs, "runs", 0, "with -suite: `runs` in each world and for each law of sizes, in place of 40")
 	l.Notes = "Experiments:"
 	for _, e := range experiments {
 		l.Notes += fmt.Sprintf("\n  %-10s %s (%v)", e.name, e.about, e.full)
