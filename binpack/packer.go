@@ -36,11 +36,11 @@ type PackerConfig struct {
 	// MoveCost is what it costs to move a site, in a unit of your choice: money, requests lost,
 	// seconds of work. SiteConfig.MoveCost makes it differ by site. 0 means that to empty an
 	// average node in use costs as much as that node does in 32 units of time; a negative number
-	// that moves cost nothing.
+	// that moves cost nothing. At most 1e100.
 	MoveCost float64
 	// NodeCost is what a node in use costs for a unit of time, in the unit of MoveCost. The unit of
 	// time is that of RebalanceConfig.Elapsed: one call of Rebalance, unless you say otherwise. 0
-	// means 1, a negative number that nodes cost nothing: then none is ever closed.
+	// means 1, a negative number that nodes cost nothing: then none is ever closed. At most 1e100.
 	NodeCost float64
 	// Resources is the number of further resources beside the weight, such as memory, bandwidth or
 	// polls. Sites need them by SiteConfig.Needs, nodes have them by NodeConfig.Capacities.
@@ -60,6 +60,8 @@ const (
 	defaultHeadroom = .16
 	defaultEarly    = .002
 	defaultNodeCost = 1
+	// mostCost bounds costs, so that no product of them overflows.
+	mostCost = 1e100
 	// defaultPayback is the time in which an average node pays for its own closing: with 20 there
 	// are more moves than in 32, by 10 % under a drift of 10 %, with 48 more nodes, by .1.
 	defaultPayback = 32
@@ -107,6 +109,7 @@ func orDefault(x, byDefault float64) float64 {
 
 // check returns an error unless resolved settings are in range.
 func (c PackerConfig) check() error {
+	above := math.Nextafter(mostCost, math.Inf(1))
 	for _, s := range [...]struct {
 		name        string
 		value       float64
@@ -114,8 +117,8 @@ func (c PackerConfig) check() error {
 	}{
 		{"headroom", c.Headroom, 0, math.Inf(1)},
 		{"early", c.Early, 0, 1},
-		{"move cost", c.MoveCost, -math.MaxFloat64, math.Inf(1)},
-		{"node cost", c.NodeCost, 0, math.Inf(1)},
+		{"move cost", c.MoveCost, -math.MaxFloat64, above},
+		{"node cost", c.NodeCost, 0, above},
 		{"resources", float64(c.Resources), 0, mostResources + 1},
 		{"quantum", c.Quantum, 0, math.Inf(1)},
 	} {

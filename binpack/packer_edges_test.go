@@ -294,3 +294,31 @@ func TestDrainOverloadsNothing(t *testing.T) {
 	require.NoError(t, p.Drain(b, true))
 	require.Equal(t, []Move{{Site: large, From: b, To: c, Weight: 12, Why: drain}}, rebalance(t, p, RebalanceConfig{}), "no node holds it")
 }
+
+// Whatever nodes and moves cost, and however long it was since the last call, what a packer has
+// become can be loaded.
+func TestPackerExtremeCosts(t *testing.T) {
+	t.Parallel()
+	for _, node := range []float64{-1, math.SmallestNonzeroFloat64, 1, mostCost} {
+		for _, move := range []float64{-1, 0, math.SmallestNonzeroFloat64, 1, mostCost} {
+			p, _ := newFleet(t, PackerConfig{NodeCost: node, MoveCost: move}, 30, 10)
+			sites := add(t, p, slices.Repeat([]float64{9}, 30)...)
+			for round, elapsed := range []float64{-1, 0, math.MaxFloat64, -1, math.SmallestNonzeroFloat64, math.MaxFloat64} {
+				for _, s := range sites[round:] {
+					require.NoError(t, p.SetWeight(s, 3/float64(1+round)))
+				}
+				_, err := p.Rebalance(RebalanceConfig{MaxMoves: round, Elapsed: elapsed})
+				require.NoError(t, err)
+				data, err := p.MarshalBinary()
+				require.NoError(t, err)
+				require.NoError(t, new(Packer).UnmarshalBinary(data), "node %v, move %v, round %d", node, move, round)
+			}
+		}
+	}
+	for _, c := range []PackerConfig{{NodeCost: math.MaxFloat64}, {MoveCost: math.Nextafter(mostCost, math.MaxFloat64)}, {MoveCost: math.NaN()}} {
+		_, err := NewPacker(c)
+		require.ErrorIs(t, err, ErrConfig, "%+v", c)
+	}
+	_, err := NewPacker(PackerConfig{MoveCost: math.Inf(-1)})
+	require.ErrorIs(t, err, ErrConfig)
+}

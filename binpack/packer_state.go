@@ -91,7 +91,7 @@ func (p *Packer) decode(d *codec.Decoder) {
 	*p = *newPacker(c)
 	p.volatility = d.NonNegative()
 	p.measured = d.IntIn(0, volatilityCalls)
-	p.saved, p.surplus, p.owed = d.NonNegative(), d.NonNegative(), d.NonNegative()
+	p.saved, p.surplus, p.owed = d.NonNegative(), d.Float64In(0, math.MaxInt32), d.NonNegative()
 	p.debt = d.IntIn(math.MinInt32, math.MaxInt32)
 	p.closing = d.IntIn(-1, math.MaxInt32)
 	p.sites, p.nodes = ids.Decode(d), ids.Decode(d)
