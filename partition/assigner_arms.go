@@ -189,7 +189,8 @@ func (a *Assigner) closeCrawl() {
 
 // normalise divides every arm's slowness by the median. What all arms have in common is
 // not theirs: it may be that every site's fastest arm changed, so it is left to
-// the sites to detect.
+// the sites to detect. Where the median arm answers at once, the others would become slower without
+// end, which the bound prevents.
 func (a *Assigner) normalise() {
 	a.sorted = a.sorted[:0]
 	for j := range a.arm {
@@ -204,8 +205,9 @@ func (a *Assigner) normalise() {
 	median := a.sorted[(len(a.sorted)-1)/2]
 	if median > 0 {
 		for j := range a.arm {
-			a.arm[j].measured /= median
-			a.arm[j].latest /= median
+			m := &a.arm[j]
+			m.measured = min(m.measured/median, max(m.measured, m.forecast/leastSlowness))
+			m.latest = min(m.latest/median, max(m.latest, m.latestForecast/leastSlowness))
 		}
 	}
 }

@@ -222,3 +222,28 @@ func TestLoadAddsUp(t *testing.T) {
 	}
 	require.InEpsilon(t, sum, a.arm[0].work, 1e-12)
 }
+
+// However many times as slow as before an arm becomes, or as another one, what an assigner becomes
+// can be loaded.
+func TestAssignerArmsFarApart(t *testing.T) {
+	t.Parallel()
+	for _, d := range [][]float64{{1, 0}, {longest, 0}, {1, math.SmallestNonzeroFloat64}, {longest, 1e-30}, {1, 1e-12, 1}, {1, 0, 0}, {0, 0, longest}} {
+		for _, before := range []float64{0, 1, 1e-9, longest} {
+			a := newAssigner(t, len(d), 4, AssignerConfig{}, 1)
+			for n := range 10_000 {
+				arm, err := a.Next(n % 4)
+				require.NoError(t, err)
+				now := d[arm]
+				if n < 3000 {
+					now = before
+				}
+				require.NoError(t, a.Observe(n%4, now))
+				if n%100 == 0 {
+					b, err := a.MarshalBinary()
+					require.NoError(t, err)
+					require.NoError(t, new(Assigner).UnmarshalBinary(b), "after %d answers of %v, %v before", n, d, before)
+				}
+			}
+		}
+	}
+}
