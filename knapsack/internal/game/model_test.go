@@ -3,6 +3,7 @@ package game
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -302,5 +303,22 @@ func TestHierarchyContradictions(t *testing.T) {
 			continue
 		}
 		require.ErrorIs(t, d.Done(), codec.ErrCorrupt, name)
+	}
+}
+
+// Polls of a node with pages on one side only use up nothing of what its other side is owed.
+func TestHierarchyOfOneSide(t *testing.T) {
+	t.Parallel()
+	for _, gone := range []int{0, 1} {
+		h := NewHierarchy(2, 9, false, rand.NewPCG(1, 1))
+		h.Drop(gone)
+		before := slices.Clone(h.turn)
+		for range 5 {
+			slot, ok := h.Pick(0)
+			require.True(t, ok)
+			require.Equal(t, 1-gone, slot)
+			require.Equal(t, before, h.turn)
+			h.Put(slot, 0)
+		}
 	}
 }
