@@ -77,6 +77,7 @@ func TestAssignerContradictions(t *testing.T) {
 		"removed site in an arm":    func(a *Assigner) { a.sites.Remove(0) },
 		"no arms":                   func(a *Assigner) { a.leave(0); a.arms.Remove(0); a.arms.Remove(1) },
 		"too few weights":           func(a *Assigner) { a.site.weight = []float32{1} },
+		"first durations too long":  func(a *Assigner) { a.relative.level = 21 * longest },
 		"the least forecast":        func(a *Assigner) { a.arm[0].forecast, a.arm[0].measured = 1/mostOf, 1 },
 		"no noise":                  func(a *Assigner) { a.relative.means = 0 },
 	} {

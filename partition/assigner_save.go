@@ -45,8 +45,9 @@ func (a *Assigner) encode(e *codec.Encoder) {
 }
 
 // mostOf is above all sums of durations, and mostSquare above all of squares of ratios of two, of a
-// float32 each: products of several are finite.
+// float32 each: products of several are finite. mostMean is above all means of durations.
 const (
+	mostMean   = 20 * longest
 	mostOf     = 1e36
 	mostSquare = 1e150
 )
@@ -81,7 +82,7 @@ func (a *Assigner) decode(d *codec.Decoder) {
 		}
 		most := float32(mostOf)
 		if v == &s.base || v == &s.held {
-			most = 20 * longest
+			most = mostMean
 		}
 		*v = d.Float32sIn(length, 0, most)
 	}
@@ -89,6 +90,7 @@ func (a *Assigner) decode(d *codec.Decoder) {
 	for _, v := range a.relative.floats() {
 		*v = d.Float64In(0, mostSquare)
 	}
+	d.Require(a.relative.level <= mostMean, "first durations of %v", a.relative.level)
 	d.Require(a.relative.means > 1/mostSquare, "noise of mean durations of %v", a.relative.means)
 	a.told = d.IntIn(0, codec.MostCount)
 	a.src = d.NeedSource()
