@@ -93,7 +93,7 @@ func (c AdaptiveConfig) check() error {
 		{"Grow", c.Grow, c.Grow >= 0},
 		{"Floor", c.Floor, c.Floor >= 0},
 		{"Start", c.Start, c.Start > 0},
-		{"Min", c.Min, c.Min > 0},
+		{"Min", c.Min, c.Min > 0 && 1/c.Min <= math.MaxFloat64}, // or its frequency would be infinite
 		{"Max", c.Max, c.Max >= c.Min},
 	} {
 		if !s.good || math.IsInf(s.value, 1) {
@@ -178,6 +178,7 @@ func (a *Adaptive) decode(d *codec.Decoder) {
 	a.scheduled.decode(d)
 	a.cfg = AdaptiveConfig{d.Float64(), d.Float64(), d.Float64(), d.Float64(), d.Float64(), d.Float64()}
 	d.Check(a.cfg.check())
+	d.Require(a.cfg.Start >= a.cfg.Min && a.cfg.Start <= a.cfg.Max, "Start is %v, of %v to %v", a.cfg.Start, a.cfg.Min, a.cfg.Max)
 	if d.Err() != nil {
 		return
 	}

@@ -1,6 +1,7 @@
 package knapsack
 
 import (
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -45,4 +46,33 @@ func TestAdaptiveRules(t *testing.T) {
 		})
 	}
 	require.InEpsilon(t, 0.8, must(NewAdaptive(1, AdaptiveConfig{})).interval(t, 0, true), 1e-12)
+}
+
+// No interval is so short that its frequency is infinite, nor so long that it is 0, in a state that
+// was saved neither.
+func TestAdaptiveExtremes(t *testing.T) {
+	t.Parallel()
+	const least = 6e-309
+	for _, c := range []AdaptiveConfig{
+		{Min: math.SmallestNonzeroFloat64}, {Min: 5e-309}, {Start: 1e-306}, {Max: math.Inf(1)}, {Start: math.NaN()},
+	} {
+		_, err := NewAdaptive(1, c)
+		require.ErrorIs(t, err, ErrConfig, "%+v", c)
+	}
+	for _, c := range []AdaptiveConfig{{Min: least}, {Start: least, Min: least}, {Start: math.MaxFloat64, Max: math.MaxFloat64}} {
+		a := must(NewAdaptive(2, c))
+		for k := range 2000 {
+			page, err := a.Next(float64(k))
+			require.NoError(t, err)
+			require.NoError(t, a.Observe(page, float64(k), k < 1000))
+			f := must(a.Frequency(page))
+			require.True(t, f > 0 && f <= math.MaxFloat64, "%+v: %v", c, f)
+		}
+		require.NoError(t, new(Adaptive).UnmarshalBinary(saved(t, a)))
+		for _, start := range []float64{a.cfg.Min / 2, 2 * a.cfg.Max} {
+			bad := *a
+			bad.cfg.Start = start
+			require.ErrorIs(t, new(Adaptive).UnmarshalBinary(saved(t, &bad)), ErrCorrupt, "%+v: Start is %v", c, start)
+		}
+	}
 }
