@@ -256,3 +256,14 @@ func TestDecode(t *testing.T) {
 		require.ErrorIs(t, err, codec.ErrCorrupt, name)
 	}
 }
+
+// What is certain is corrected like what is nearly so.
+func TestCertainChancesAreCorrected(t *testing.T) {
+	t.Parallel()
+	var c Calibration
+	c.applied[0] = -3
+	require.InEpsilon(t, 1-math.Pow(leastChance, math.Exp(-mostCalibration)), c.Correct(1, 1, false, 1), 1e-6)
+	require.Equal(t, c.Correct(1-1e-9, 1, false, 1), c.Correct(1, 1, false, 1))
+	require.Positive(t, c.Correct(0, 1, false, 1))
+	require.Equal(t, c.Correct(1e-9, 1, false, 1), c.Correct(0, 1, false, 1))
+}
