@@ -4,6 +4,8 @@ import (
 	"math/bits"
 	"slices"
 	"sort"
+
+	"github.com/recrawl/recrawl/internal/work"
 )
 
 // Bounds are lower bounds on the number of bins. L1 and L2 ignore conflicts and pins, and L2 takes all
@@ -35,7 +37,7 @@ func (in *Problem) Bounds() Bounds {
 }
 
 // hastyBounds is Bounds, or fewer of them once the watch ends.
-func (in *Problem) hastyBounds(watch *watch) Bounds {
+func (in *Problem) hastyBounds(watch *work.Watch) Bounds {
 	k, ok := kinds{}, false
 	if order, sorted := decreasing(in.low(), watch); sorted {
 		k, ok = kindsOf(order, watch)
@@ -62,10 +64,10 @@ type bounder struct {
 	value []int64 // of the best function, by kind
 	most  int64   // that a bin can have of it
 	next  []int64 // of the present one
-	watch *watch
+	watch *work.Watch
 }
 
-func newBounder(in *Problem, low kinds, watch *watch) *bounder {
+func newBounder(in *Problem, low kinds, watch *work.Watch) *bounder {
 	b := &bounder{in: in, dff: dff{kinds: low, c: slices.Max(in.high())}, next: make([]int64, len(low.w)), watch: watch}
 	b.sums()
 	return b
@@ -90,7 +92,7 @@ func (b *bounder) quick() {
 	}
 	b.f0(k, b.next)
 	b.try(b.c)
-	if !b.watch.over() {
+	if !b.watch.Over() {
 		b.half(b.next)
 		b.try(1)
 	}
@@ -99,12 +101,12 @@ func (b *bounder) quick() {
 
 // functions tries f1 and f2 at the breakpoints.
 func (b *bounder) functions() {
-	if b.watch.over() {
+	if b.watch.Over() {
 		return
 	}
 	steps := 2 + bits.Len(uint(len(b.w))) // of a kind, in f1
 	for _, k := range b.breakpoints() {
-		if b.watch.spend(len(b.w)) {
+		if b.watch.Spend(len(b.w)) {
 			return
 		}
 		if most, ok := b.f1(k, b.next, b.watch, steps); !ok {
@@ -152,7 +154,7 @@ func (k *kinds) certificate(value []int64, most int64, n int) Certificate {
 }
 
 // l1 is the bound by the sum of the weights, 1 if the watch ends before.
-func (in *Problem) l1(watch *watch) int {
+func (in *Problem) l1(watch *work.Watch) int {
 	sum := int64(0)
 	for _, w := range in.low() {
 		sum += w
@@ -195,7 +197,7 @@ func (d *dff) above(x int64) int {
 
 // l2 returns the k for which f0 gives the best bound, of those tried before the watch ends.
 // O(m log m).
-func (d *dff) l2(watch *watch) (k int64) {
+func (d *dff) l2(watch *work.Watch) (k int64) {
 	bound := 0
 	try := func(x int64) {
 		large, end := d.above(d.c-x), d.above(x-1)
@@ -205,7 +207,7 @@ func (d *dff) l2(watch *watch) (k int64) {
 	}
 	try(0)
 	steps := 2 * bits.Len(uint(len(d.w)))
-	for j := d.above(d.c / 2); j < len(d.w) && d.w[j] > 0 && !watch.spend(steps); j++ {
+	for j := d.above(d.c / 2); j < len(d.w) && d.w[j] > 0 && !watch.Spend(steps); j++ {
 		try(d.w[j])
 	}
 	return k
@@ -264,7 +266,7 @@ func (d *dff) breakpoints() []int64 {
 
 // f1 returns U = M(c), 0 if there is no item in [k, c/2]. It is not ok if the watch ends; a kind
 // takes so many steps.
-func (d *dff) f1(k int64, value []int64, watch *watch, steps int) (u int64, ok bool) {
+func (d *dff) f1(k int64, value []int64, watch *work.Watch, steps int) (u int64, ok bool) {
 	from, to := d.above(d.c/2), d.above(k-1)
 	// most counts items from the lightest kind in the range upwards.
 	most := func(room int64) int64 {
@@ -280,7 +282,7 @@ func (d *dff) f1(k int64, value []int64, watch *watch, steps int) (u int64, ok b
 		return n
 	}
 	all := most(d.c)
-	ok = watch.chunks(len(d.w), steps, func(a, b int) {
+	ok = watch.Chunks(len(d.w), steps, func(a, b int) {
 		for j := a; j < b; j++ {
 			switch {
 			case j < from:
@@ -297,7 +299,7 @@ func (d *dff) f1(k int64, value []int64, watch *watch, steps int) (u int64, ok b
 
 // f2 returns U = 2⌊c/k⌋. Values are at most that; where their sum could overflow
 // they are all 0. It is not ok if the watch ends.
-func (d *dff) f2(k int64, value []int64, watch *watch) (u int64, ok bool) {
+func (d *dff) f2(k int64, value []int64, watch *work.Watch) (u int64, ok bool) {
 	q := d.c / k
 	if q > MaxTotal/2/d.number[len(d.w)] {
 		for j := range value {
@@ -305,7 +307,7 @@ func (d *dff) f2(k int64, value []int64, watch *watch) (u int64, ok bool) {
 		}
 		return 1, true
 	}
-	ok = watch.chunks(len(d.w), 4, func(from, to int) {
+	ok = watch.Chunks(len(d.w), 4, func(from, to int) {
 		for j := from; j < to; j++ {
 			switch x := d.w[j]; {
 			case x > d.c-x:

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math/bits"
 	"slices"
+
+	"github.com/recrawl/recrawl/internal/work"
 )
 
 // A Certificate proves that at least Bound() bins are needed: no set of items that may share a bin
@@ -36,7 +38,7 @@ const needsClasses = 4
 func (in *Problem) Needs(c Certificate) int { return in.needs(c, nil) }
 
 // needs is Needs, or less once the watch ends.
-func (in *Problem) needs(c Certificate, watch *watch) int {
+func (in *Problem) needs(c Certificate, watch *work.Watch) int {
 	if in.Uniform {
 		return c.Bound()
 	}
@@ -44,7 +46,7 @@ func (in *Problem) needs(c Certificate, watch *watch) int {
 	if !ok {
 		return c.Bound()
 	}
-	if watch.spend(4 * len(in.Weights)) {
+	if watch.Spend(4 * len(in.Weights)) {
 		return c.Bound()
 	}
 	low, rate := in.low(), c.rate(in.low())
@@ -54,7 +56,7 @@ func (in *Problem) needs(c Certificate, watch *watch) int {
 		if sum <= 0 {
 			return bins
 		}
-		if watch.spend(4) {
+		if watch.Spend(4) {
 			break
 		}
 		if b.Weight != last {
@@ -63,7 +65,7 @@ func (in *Problem) needs(c Certificate, watch *watch) int {
 					most = min(most, share)
 				}
 			}
-			if classes++; classes > 1 && classes <= needsClasses && !watch.over() {
+			if classes++; classes > 1 && classes <= needsClasses && !watch.Over() {
 				if exact, ok := in.mostValue(c.Value, b.Weight, 0, watch); ok {
 					most = min(most, exact)
 				}
@@ -97,9 +99,9 @@ func (c Certificate) rate(low []int64) int {
 
 // raise raises the best bound by what the functions do not know: different capacities, conflicts
 // and pins.
-func (b *Bounds) raise(in *Problem, watch *watch) {
+func (b *Bounds) raise(in *Problem, watch *work.Watch) {
 	better := func(c Certificate) {
-		if watch.over() {
+		if watch.Over() {
 			return
 		}
 		if bins := in.needs(c, watch); bins > b.DFF {
@@ -110,7 +112,7 @@ func (b *Bounds) raise(in *Problem, watch *watch) {
 		better(b.Certificate)
 		better(Certificate{Value: in.low(), Max: slices.Max(in.high())})
 	}
-	if (in.Conflicts != nil || in.Pins != nil) && !watch.over() {
+	if (in.Conflicts != nil || in.Pins != nil) && !watch.Over() {
 		better(in.clique(watch))
 	}
 }
@@ -185,7 +187,7 @@ func (f *foes) apart(other int32) bool {
 // clique returns a certificate of items of which no two may share a bin, as many as a greedy search
 // finds that begins in several places: with the heaviest items, with one pinned to each bin, and with
 // each of the items of the most conflicts. It may find fewer once the watch ends.
-func (in *Problem) clique(watch *watch) Certificate {
+func (in *Problem) clique(watch *work.Watch) Certificate {
 	c := Certificate{Value: make([]int64, len(in.Weights)), Max: 1}
 	order, ok := decreasing(in.low(), watch)
 	if !ok {
@@ -209,7 +211,7 @@ func (in *Problem) clique(watch *watch) Certificate {
 		more := func(i, j int32) int { return len(in.Conflicts.Of(j)) - len(in.Conflicts.Of(i)) }
 		var starts []int32 // of the most conflicts
 		for _, i := range byWeight {
-			if watch.spend(32) {
+			if watch.Spend(32) {
 				return c
 			}
 			at, _ := slices.BinarySearchFunc(starts, i, func(a, b int32) int { return cmp.Or(more(a, b), -1) })
@@ -218,7 +220,7 @@ func (in *Problem) clique(watch *watch) Certificate {
 			}
 		}
 		for _, i := range starts {
-			near, ok := sorted(slices.Clone(in.Conflicts.Of(i)), more, watch)
+			near, ok := work.Sorted(slices.Clone(in.Conflicts.Of(i)), more, watch)
 			if !ok {
 				return c
 			}
@@ -249,7 +251,7 @@ func (in *Problem) clique(watch *watch) Certificate {
 type cliqueSearch struct {
 	*foes
 	steps int // left
-	watch *watch
+	watch *work.Watch
 }
 
 // extend adds the items of a list, one after the other, that may share a bin with none of a clique.
@@ -261,7 +263,7 @@ func (s *cliqueSearch) extend(clique *[]int32, list []int32) {
 			s.steps--
 			fits = !s.apart((*clique)[k]) || (*clique)[k] == i
 		}
-		if s.steps -= 4; s.steps < 0 || s.watch.spend(4) {
+		if s.steps -= 4; s.steps < 0 || s.watch.Spend(4) {
 			return
 		}
 		if !fits {

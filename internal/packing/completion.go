@@ -143,7 +143,7 @@ func (e *enumeration) heaviest() bool {
 
 // extend adds copies of kinds from j on. e.left does not count what is on the path.
 func (e *enumeration) extend(j int, room int64, value float64) {
-	if e.steps--; e.steps < 0 || len(e.children) >= e.most || e.watch.spend(8) {
+	if e.steps--; e.steps < 0 || len(e.children) >= e.most || e.watch.Spend(8) {
 		e.stopped = true
 	}
 	if e.stopped {
@@ -153,7 +153,7 @@ func (e *enumeration) extend(j int, room int64, value float64) {
 	for j < len(e.w) && (e.left[j] == 0 || e.w[j] > room) {
 		j++
 	}
-	e.watch.spend(j - from)
+	e.watch.Spend(j - from)
 	if j == len(e.w) {
 		e.end(room, 1-value)
 		return
@@ -211,7 +211,7 @@ func (e *enumeration) hopeless(j int, room int64, value float64) bool {
 // dominated reports whether an item outside fits in the room, or in the place of a
 // lighter one on the path: the other bin can take that one instead.
 func (e *enumeration) dominated(room int64) bool {
-	e.watch.spend(len(e.left))
+	e.watch.Spend(len(e.left))
 	spare := -1 // lightest kind seen so far of which there is one outside, heavier than those to come
 	next := 0
 	for _, p := range e.path[1:] {

@@ -1,9 +1,11 @@
 package packing
 
+import "github.com/recrawl/recrawl/internal/work"
+
 // search assigns items to bins of any kind, depth first.
 type search struct {
 	*table
-	watch   *watch
+	watch   *work.Watch
 	order   []int
 	suffix  []int64 // weight of the items from here on
 	largest int64
@@ -18,14 +20,14 @@ type search struct {
 
 // solveAny searches for the fewest bins of different capacities, with conflicts
 // and pins.
-func (in *Problem) solveAny(watch *watch, nodes int) Solution {
+func (in *Problem) solveAny(watch *work.Watch, nodes int) Solution {
 	b := in.hastyBounds(watch)
 	s := &search{watch: watch, lower: b.Best(), limit: nodes, bins: in.Bins() + 1}
 	for h := range Heuristics { // Next Fit first, which takes O(n) and does not end early
 		if p, left := in.pack(h, watch); left < 0 && p.Bins < s.bins {
 			s.best, s.bins = p.Bin, p.Bins
 		}
-		if watch.spend(len(in.Weights)) {
+		if watch.Spend(len(in.Weights)) {
 			return s.solution(in, b.Certificate, nil, false)
 		}
 	}
@@ -73,12 +75,12 @@ func (s *search) solution(in *Problem, c Certificate, proof *Proof, complete boo
 
 // relax raises the lower bound by that of the problem without conflicts and pins.
 func (s *search) relax(c *Certificate) *Proof {
-	if !s.in.Uniform || s.bins <= s.lower || s.watch.over() {
+	if !s.in.Uniform || s.bins <= s.lower || s.watch.Over() {
 		return nil
 	}
 	in := *s.in
 	in.Conflicts, in.Pins = nil, nil
-	r := in.Solve(s.watch.ctx, min(s.limit, relaxedNodes))
+	r := in.Solve(s.watch.Context(), min(s.limit, relaxedNodes))
 	s.nodes += r.Nodes
 	if r.Lower <= s.lower {
 		return nil
@@ -96,7 +98,7 @@ const relaxedNodes = 100
 // branch places the items from position k on, and reports whether it tried all that
 // could be better than the best.
 func (s *search) branch(k int) (complete bool) {
-	if s.nodes++; s.nodes > s.limit || s.watch.spend(len(s.room)) {
+	if s.nodes++; s.nodes > s.limit || s.watch.Spend(len(s.room)) {
 		return false
 	}
 	// Bins needed for what the open ones cannot take.
@@ -116,7 +118,7 @@ func (s *search) branch(k int) (complete bool) {
 	complete = true
 	empty := make(map[int64]bool) // capacities of empty bins tried: one of each will do
 	for b := range s.room {
-		if s.watch.over() {
+		if s.watch.Over() {
 			return false
 		}
 		if s.room[b] < w || s.enemy(i, b) {
@@ -156,7 +158,7 @@ func (s *search) branch(k int) (complete bool) {
 
 func (s *search) enemy(i, bin int) bool {
 	enemies := s.in.Conflicts.Of(int32(i))
-	s.watch.spend(len(enemies))
+	s.watch.Spend(len(enemies))
 	for _, j := range enemies {
 		if s.bin[j] == bin {
 			return true

@@ -75,7 +75,7 @@ func (s *solver) fix(left []int, waste int64, random bool) (fixed []pattern) {
 		whole := math.Floor(x + leastPart)
 		x -= whole
 		for ; whole > 0; whole-- {
-			if s.watch.spend(4 * len(left)) {
+			if s.watch.Spend(4 * len(left)) {
 				return nil
 			}
 			if random && s.rng.IntN(2) == 0 {

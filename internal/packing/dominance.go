@@ -3,6 +3,8 @@ package packing
 import (
 	"cmp"
 	"slices"
+
+	"github.com/recrawl/recrawl/internal/work"
 )
 
 // dominate drops copies that a best choice does without. Take the items in order of weight, of equal
@@ -16,18 +18,18 @@ func (k *knapsack) dominate(c int64) {
 	for j := range byValue {
 		byValue[j] = j
 	}
-	byValue, ok := sorted(byValue, func(a, b int) int { return cmp.Compare(k.value[b], k.value[a]) }, k.watch)
+	byValue, ok := work.Sorted(byValue, func(a, b int) int { return cmp.Compare(k.value[b], k.value[a]) }, k.watch)
 	if !ok {
 		return
 	}
-	order, ok := sorted(slices.Clone(byValue), func(a, b int) int { return cmp.Compare(k.w[a], k.w[b]) }, k.watch)
+	order, ok := work.Sorted(slices.Clone(byValue), func(a, b int) int { return cmp.Compare(k.w[a], k.w[b]) }, k.watch)
 	if !ok {
 		return
 	}
 	// rank[j] is the number of kinds of at least the value of kind j.
 	rank := make([]int, m)
 	for at := m - 1; at >= 0; at-- {
-		if k.watch.spend(4) {
+		if k.watch.Spend(4) {
 			return
 		}
 		rank[byValue[at]] = at + 1
@@ -37,7 +39,7 @@ func (k *knapsack) dominate(c int64) {
 	}
 	weight := make([]int64, m+1) // a Fenwick tree over the ranks
 	for _, j := range order {
-		if k.watch.spend(16) {
+		if k.watch.Spend(16) {
 			return
 		}
 		before := int64(0)

@@ -3,6 +3,8 @@ package packing
 import (
 	"math/bits"
 	"slices"
+
+	"github.com/recrawl/recrawl/internal/work"
 )
 
 // The heuristics for bins of one capacity without constraints. Each takes the items in the given
@@ -151,12 +153,12 @@ const bestFitSteps = 8
 // the item's being smaller has less room than all that had room before, and so has the bin that
 // just took one. Invariant: stack ≥ w, decreasing towards its top; all bins that wait have less
 // room than w. What is left when the watch ends goes into new bins, by Next Fit.
-func bestFitDecreasing(c int64, order []Ranked, bin []int, watch *watch) int {
+func bestFitDecreasing(c int64, order []Ranked, bin []int, watch *work.Watch) int {
 	var stack []openBin
 	var waiting waitingBins
 	bins := 0
 	for k, x := range order {
-		if watch.spend(bestFitSteps) {
+		if watch.Spend(bestFitSteps) {
 			return nextFit(c, order[k:], bin, bins)
 		}
 		for {

@@ -1,5 +1,7 @@
 package packing
 
+import "github.com/recrawl/recrawl/internal/work"
+
 // A Heuristic packs items one after the other, or one bin after the other.
 type Heuristic uint8
 
@@ -24,7 +26,7 @@ const (
 func (in *Problem) Pack(h Heuristic) (packed Packing, left int) { return in.pack(h, nil) }
 
 // pack is Pack. If the watch ends, it leaves an item over, or packs what is left by Next Fit.
-func (in *Problem) pack(h Heuristic, watch *watch) (packed Packing, left int) {
+func (in *Problem) pack(h Heuristic, watch *work.Watch) (packed Packing, left int) {
 	if h == MinimumBinSlack || h == MinimumBinSlackPrime {
 		return in.minimumSlack(h == MinimumBinSlackPrime, watch)
 	}

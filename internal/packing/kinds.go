@@ -1,5 +1,7 @@
 package packing
 
+import "github.com/recrawl/recrawl/internal/work"
+
 // kinds groups items of equal weight, by decreasing weight.
 type kinds struct {
 	w     []int64
@@ -14,11 +16,11 @@ func newKinds(w []int64) kinds {
 }
 
 // kindsOf groups items in order of decreasing weight, until the watch ends.
-func kindsOf(order []Ranked, watch *watch) (k kinds, ok bool) {
+func kindsOf(order []Ranked, watch *work.Watch) (k kinds, ok bool) {
 	n := len(order)
 	k.item = make([]int32, n)
 	m := 0
-	if !watch.chunks(n, 1, func(from, to int) {
+	if !watch.Chunks(n, 1, func(from, to int) {
 		for at := from; at < to; at++ {
 			k.item[at] = order[at].Item
 			if at == 0 || order[at].Weight != order[at-1].Weight {
@@ -29,7 +31,7 @@ func kindsOf(order []Ranked, watch *watch) (k kinds, ok bool) {
 		return kinds{}, false
 	}
 	k.w, k.count, k.start = make([]int64, 0, m), make([]int, 0, m), make([]int32, 0, m+1)
-	if !watch.chunks(n, 1, func(from, to int) {
+	if !watch.Chunks(n, 1, func(from, to int) {
 		for at := from; at < to; at++ {
 			if at == 0 || order[at].Weight != order[at-1].Weight {
 				k.w, k.count, k.start = append(k.w, order[at].Weight), append(k.count, 0), append(k.start, int32(at))

@@ -5,13 +5,14 @@ import (
 	"math/bits"
 
 	"github.com/recrawl/recrawl/internal/subsetsum"
+	"github.com/recrawl/recrawl/internal/work"
 )
 
 // bestKnapsack returns the most value that fits into capacity c, given count[j]
 // copies of weight w[j] and value value[j] ≥ 0: exactly, or ok is false because
 // it would take more than about denseLimit steps or the watch ended. It does not search below the
 // value known, and returns that if there is nothing better.
-func bestKnapsack(w, value []int64, count []int, c, known int64, watch *watch) (best int64, ok bool) {
+func bestKnapsack(w, value []int64, count []int, c, known int64, watch *work.Watch) (best int64, ok bool) {
 	k := knapsack{w: make([]int64, 0, len(w)), value: make([]int64, 0, len(w)), count: make([]int64, 0, len(w)),
 		best: known, nodes: denseLimit / 8, watch: watch}
 	var free int64 // value of what weighs nothing
@@ -37,7 +38,7 @@ func bestKnapsack(w, value []int64, count []int, c, known int64, watch *watch) (
 		return max(known, free), true
 	}
 	if c < denseLimit/pieces {
-		return max(known, free+k.dense(c)), !watch.over()
+		return max(known, free+k.dense(c)), !watch.Over()
 	}
 	if k.dominate(c); !k.sort() {
 		return max(known, free), false
@@ -51,7 +52,7 @@ type knapsack struct {
 	w, value, count []int64
 	best            int64
 	nodes           int // left
-	watch           *watch
+	watch           *work.Watch
 }
 
 // dense is the dynamic programme over all capacities; copies are split into
@@ -63,7 +64,7 @@ func (k *knapsack) dense(c int64) int64 {
 		for piece := int64(1); left > 0; piece *= 2 {
 			n := min(piece, left)
 			left -= n
-			if k.watch.spend(int(c)) {
+			if k.watch.Spend(int(c)) {
 				return 0
 			}
 			subsetsum.AddItem(table, n*k.w[j], n*k.value[j])
@@ -78,7 +79,7 @@ func (k *knapsack) sort() bool {
 	for j := range order {
 		order[j] = j
 	}
-	order, ok := sorted(order, func(i, j int) int {
+	order, ok := work.Sorted(order, func(i, j int) int {
 		ih, il := bits.Mul64(uint64(k.value[i]), uint64(k.w[j]))
 		jh, jl := bits.Mul64(uint64(k.value[j]), uint64(k.w[i]))
 		return cmp.Or(cmp.Compare(jh, ih), cmp.Compare(jl, il))
@@ -103,7 +104,7 @@ func (k *knapsack) branch(j int, c, got int64) {
 		if got+mulDiv(c, k.value[j], k.w[j]) <= k.best {
 			return
 		}
-		if k.nodes--; k.nodes < 0 || k.watch.spend(8) {
+		if k.nodes--; k.nodes < 0 || k.watch.Spend(8) {
 			k.nodes = -1
 			return
 		}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/recrawl/recrawl/internal/linalg"
+	"github.com/recrawl/recrawl/internal/work"
 )
 
 // master is the linear programme of column generation (Gilmore & Gomory 1961):
@@ -43,7 +44,7 @@ type master struct {
 	pricer  pricer
 	rng     *rand.Rand
 	failed  bool // numerically singular, or the watch ended; the master is of no more use
-	watch   *watch
+	watch   *work.Watch
 	effort
 }
 
@@ -284,7 +285,7 @@ func (s *master) refresh() {
 			s.inverse[int(e.kind)*s.m+i] = float64(e.count)
 		}
 	}
-	if !linalg.Invert(s.inverse, s.m, tiny, s.watch.spend) {
+	if !linalg.Invert(s.inverse, s.m, tiny, s.watch.Spend) {
 		s.failed = true
 		return
 	}

@@ -1,5 +1,7 @@
 package packing
 
+import "github.com/recrawl/recrawl/internal/work"
+
 // A Ranked is an item in its place in an order, with its weight at hand.
 type Ranked struct {
 	Weight int64
@@ -15,11 +17,11 @@ func Decreasing(w []int64) []Ranked {
 }
 
 // decreasing is Decreasing, until the watch ends.
-func decreasing(w []int64, watch *watch) (order []Ranked, ok bool) {
+func decreasing(w []int64, watch *work.Watch) (order []Ranked, ok bool) {
 	n := len(w)
 	a, b := make([]Ranked, n), make([]Ranked, n)
 	var used int64
-	if !watch.chunks(n, 1, func(from, to int) {
+	if !watch.Chunks(n, 1, func(from, to int) {
 		for i, x := range w[from:to] {
 			a[from+i] = Ranked{x, int32(from + i)}
 			used |= x
@@ -33,7 +35,7 @@ func decreasing(w []int64, watch *watch) (order []Ranked, ok bool) {
 			continue
 		}
 		var start [1 << digit]int32
-		if !watch.chunks(n, 1, func(from, to int) {
+		if !watch.Chunks(n, 1, func(from, to int) {
 			for i := range a[from:to] {
 				start[a[from+i].Weight>>shift&(1<<digit-1)]++
 			}
@@ -45,7 +47,7 @@ func decreasing(w []int64, watch *watch) (order []Ranked, ok bool) {
 		for d := len(start) - 1; d >= 0; d-- {
 			start[d], at = at, at+start[d]
 		}
-		if !watch.chunks(n, 2, func(from, to int) {
+		if !watch.Chunks(n, 2, func(from, to int) {
 			for i := range a[from:to] {
 				d := a[from+i].Weight >> shift & (1<<digit - 1)
 				b[start[d]] = a[from+i]

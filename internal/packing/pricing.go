@@ -50,7 +50,7 @@ func (p *pricer) fill(s *master) bool {
 	for k := n - 1; k >= 0; k-- {
 		j := p.kinds[k]
 		row, below := p.table[k*size:(k+1)*size], p.table[(k+1)*size:(k+2)*size]
-		if s.watch.spend(size * min(s.demand[j], c/int(s.w[j]))) {
+		if s.watch.Spend(size * min(s.demand[j], c/int(s.w[j]))) {
 			return false
 		}
 		subsetsum.AddCopies(row, below, s.w[j], s.dual[j], s.demand[j])
@@ -144,7 +144,7 @@ func (p *pricer) branch(s *master, k int, room int64, value float64, path patter
 		if value+float64(room)*s.dual[j]/float64(s.w[j]) <= *best+epsilon/10 {
 			return
 		}
-		if p.nodes--; p.nodes <= 0 || s.watch.spend(8) {
+		if p.nodes--; p.nodes <= 0 || s.watch.Spend(8) {
 			p.nodes = 0
 			return
 		}

@@ -5,7 +5,11 @@
 // Sources are named with each algorithm.
 package packing
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/recrawl/recrawl/internal/work"
+)
 
 // MaxTotal bounds the sum of the weights of a problem and of the values of a
 // certificate, so that no sum overflows.
@@ -93,19 +97,19 @@ func (in *Problem) MostValue(value []int64, known int64) (most int64, ok bool) {
 }
 
 // mostValue is MostValue for a capacity, until the watch ends.
-func (in *Problem) mostValue(value []int64, c, known int64, watch *watch) (most int64, ok bool) {
+func (in *Problem) mostValue(value []int64, c, known int64, watch *work.Watch) (most int64, ok bool) {
 	w, v, count := group(in.low(), value, watch)
-	if watch.over() {
+	if watch.Over() {
 		return known, false
 	}
 	return bestKnapsack(w, v, count, c, known, watch)
 }
 
 // group joins items of equal weight and value, until the watch ends.
-func group(w, value []int64, watch *watch) (gw, gv []int64, count []int) {
+func group(w, value []int64, watch *work.Watch) (gw, gv []int64, count []int) {
 	at := make(map[[2]int64]int)
 	for i := range w {
-		if watch.spend(16) {
+		if watch.Spend(16) {
 			break
 		}
 		k := [2]int64{w[i], value[i]}

@@ -1,6 +1,10 @@
 package packing
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/recrawl/recrawl/internal/work"
+)
 
 // table is the state of packing into bins of any kind.
 type table struct {
@@ -57,7 +61,7 @@ func (t *table) fits(item, bin int) bool {
 
 // scan scans all bins for every item, in the given order or, if that is nil, their own. If the watch
 // ends, it leaves an item over.
-func (in *Problem) scan(order []Ranked, h Heuristic, watch *watch) (packed Packing, left int) {
+func (in *Problem) scan(order []Ranked, h Heuristic, watch *work.Watch) (packed Packing, left int) {
 	t := in.newTable()
 	current := 0 // of NextFit
 	for i := range in.Weights {
@@ -83,7 +87,7 @@ func (in *Problem) scan(order []Ranked, h Heuristic, watch *watch) (packed Packi
 				}
 			}
 		} else {
-			if watch.spend(2*end + t.enemies(i)) {
+			if watch.Spend(2*end + t.enemies(i)) {
 				return Packing{}, i
 			}
 			for b := range end {

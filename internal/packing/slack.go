@@ -3,6 +3,8 @@ package packing
 import (
 	"cmp"
 	"sort"
+
+	"github.com/recrawl/recrawl/internal/work"
 )
 
 // slackNodes is the number of steps after which Minimum Bin Slack takes the best
@@ -16,7 +18,7 @@ const slackSteps = 4
 // leaves the least room, found by a depth-first search in order of decreasing
 // weight (Gupta & Ho 1999). With prime the largest item left is in every subset
 // (Fleszar & Hindi 2002). If the watch ends, it leaves an item over.
-func (in *Problem) minimumSlack(prime bool, watch *watch) (packed Packing, item int) {
+func (in *Problem) minimumSlack(prime bool, watch *work.Watch) (packed Packing, item int) {
 	t := in.newTable()
 	var left, light []int // items to pack, by decreasing weight, and those without weight
 	order, ok := decreasing(in.Weights, watch)
@@ -37,7 +39,7 @@ func (in *Problem) minimumSlack(prime bool, watch *watch) (packed Packing, item 
 		bins[b] = b
 	}
 	// Bins that already hold pinned items first, then large ones.
-	bins, ok = sorted(bins, func(a, b int) int {
+	bins, ok = work.Sorted(bins, func(a, b int) int {
 		switch {
 		case t.open[a] == t.open[b]:
 			return cmp.Compare(t.room[b], t.room[a])
@@ -55,7 +57,7 @@ func (in *Problem) minimumSlack(prime bool, watch *watch) (packed Packing, item 
 		}
 		s := slackSearch{t: t, items: left, nodes: slackNodes, best: -1, watch: watch}
 		s.run(b, prime)
-		if watch.spend(len(left) + slackSteps*(slackNodes-s.nodes)) {
+		if watch.Spend(len(left) + slackSteps*(slackNodes-s.nodes)) {
 			return Packing{}, left[0]
 		}
 		for _, k := range s.chosen {
@@ -78,7 +80,7 @@ func (in *Problem) minimumSlack(prime bool, watch *watch) (packed Packing, item 
 		for b < len(t.room) && !t.fits(i, b) {
 			b++
 		}
-		if watch.spend(b + t.enemies(i)) {
+		if watch.Spend(b + t.enemies(i)) {
 			return Packing{}, i
 		}
 		if b == len(t.room) {
@@ -98,7 +100,7 @@ type slackSearch struct {
 	chosen []int   // positions of the best subset
 	best   int64   // its weight, −1 for none
 	nodes  int
-	watch  *watch
+	watch  *work.Watch
 }
 
 func (s *slackSearch) run(bin int, prime bool) {
@@ -111,7 +113,7 @@ func (s *slackSearch) run(bin int, prime bool) {
 		// The first that may go here is taken, if it is not kept out by an enemy
 		// already there.
 		for k, i := range s.items {
-			if s.watch.spend(1 + s.t.enemies(i)) {
+			if s.watch.Spend(1 + s.t.enemies(i)) {
 				return
 			}
 			s.t.mark(i)
@@ -165,7 +167,7 @@ func (s *slackSearch) extend(k, bin int, room, sum int64) {
 // barred reports whether an enemy of the item is in the bin or on the path.
 func (s *slackSearch) barred(i, bin int) bool {
 	enemies := s.t.in.Conflicts.Of(int32(i))
-	if s.watch.spend(len(enemies) * (1 + len(s.path))) {
+	if s.watch.Spend(len(enemies) * (1 + len(s.path))) {
 		s.nodes = 0 // the search ends
 	}
 	for _, j := range enemies {

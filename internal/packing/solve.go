@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+
+	"github.com/recrawl/recrawl/internal/work"
 )
 
 // A Solution is a packing with what is known of the least number of bins.
@@ -24,7 +26,7 @@ type Solution struct {
 // Without a deadline the result is a function of the input.
 func (in *Problem) Solve(ctx context.Context, nodes int) Solution {
 	if !in.plain() {
-		return in.solveAny(newWatch(ctx), nodes)
+		return in.solveAny(work.NewWatch(ctx), nodes)
 	}
 	s := newSolver(ctx, in, nodes)
 	s.solve()
@@ -47,7 +49,7 @@ type solver struct {
 	all   kinds    // with items without weight; empty if the context ended before they were grouped
 	order []Ranked // items of positive weight, by decreasing weight
 	first Packing
-	watch *watch
+	watch *work.Watch
 	bare  bool // proofs are not wanted
 	rng   *rand.Rand
 	effort
@@ -55,7 +57,7 @@ type solver struct {
 
 // newSolver returns a solver with the items grouped by weight, unless the context ends before.
 func newSolver(ctx context.Context, in *Problem, nodes int) *solver {
-	s := &solver{ctx: ctx, in: in, c: in.Capacities[0], limit: nodes, effort: standard, watch: newWatch(ctx),
+	s := &solver{ctx: ctx, in: in, c: in.Capacities[0], limit: nodes, effort: standard, watch: work.NewWatch(ctx),
 		rng: rand.New(rand.NewPCG(uint64(len(in.Weights)), uint64(in.Capacities[0])))}
 	ok := false
 	if s.order, ok = decreasing(in.Weights, s.watch); !ok {
@@ -111,18 +113,18 @@ func (s *solver) bound(wanted int) *bounder {
 
 // search looks for a packing into as many bins as the lower bound says, or raises that.
 func (s *solver) search() {
-	if s.proved() || s.watch.over() {
+	if s.proved() || s.watch.Over() {
 		return
 	}
 	w, kind := s.expand(s.count)
-	if s.watch.spend(2 * len(w)) {
+	if s.watch.Spend(2 * len(w)) {
 		return
 	}
 	bin := make([]int, len(w))
 	for k, x := range s.order {
 		bin[k] = s.first.Bin[x.Item]
 	}
-	if s.watch.spend(2 * len(w)) {
+	if s.watch.Spend(2 * len(w)) {
 		return
 	}
 	s.best = patternsOf(Packing{bin, s.first.Bins}, kind)
@@ -144,7 +146,7 @@ func (s *solver) search() {
 	if len(s.w) <= kindsLimit {
 		s.lp = s.newMaster()
 		for _, p := range s.best {
-			if s.watch.spend(16 * (1 + len(p))) {
+			if s.watch.Spend(16 * (1 + len(p))) {
 				return
 			}
 			s.lp.add(p)

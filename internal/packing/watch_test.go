@@ -1,31 +1,17 @@
 package packing
 
 import (
-	"cmp"
 	"context"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/recrawl/recrawl/internal/work"
+	"github.com/recrawl/recrawl/internal/work/worktest"
 )
-
-// countdown is a context that ends after it was asked so many times.
-type countdown struct {
-	context.Context
-	left, after int // times it was asked since
-}
-
-func (c *countdown) Err() error {
-	if c.left > 0 {
-		c.left--
-		return nil
-	}
-	c.after++
-	return context.Canceled
-}
 
 // rounded is a problem of weights that were rounded up.
 func rounded(in *Problem) *Problem {
@@ -75,9 +61,9 @@ func TestSolveEndsAnywhere(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			for k := 0; k < c.looks; k += 1 + k/2 {
-				ctx := &countdown{Context: context.Background(), left: k}
+				ctx := worktest.NewCountdown(k)
 				var s Solution
-				watch := newWatch(ctx)
+				watch := work.NewWatch(ctx)
 				if c.in.plain() {
 					x := newSolver(ctx, c.in, math.MaxInt)
 					x.solve()
@@ -85,7 +71,7 @@ func TestSolveEndsAnywhere(t *testing.T) {
 				} else {
 					s = c.in.solveAny(watch, math.MaxInt)
 				}
-				require.LessOrEqual(t, watch.late, len(c.in.Weights)+2*watchInterval, "after %d looks", k)
+				require.LessOrEqual(t, watch.Late, len(c.in.Weights)+2*work.Interval, "after %d looks", k)
 				require.NotNil(t, s.Bin)
 				if c.in.Uniform {
 					check(t, c.in, s.Packing)
@@ -93,11 +79,11 @@ func TestSolveEndsAnywhere(t *testing.T) {
 				require.LessOrEqual(t, s.Lower, s.Bins)
 				require.LessOrEqual(t, s.Certificate.Bound(), s.Lower)
 				require.Positive(t, s.Certificate.Bound())
-				require.LessOrEqual(t, ctx.after, 100, "after %d looks", k)
+				require.LessOrEqual(t, ctx.After, 100, "after %d looks", k)
 				if s.Proved {
 					return
 				}
-				require.Positive(t, ctx.after, "it ended by itself")
+				require.Positive(t, ctx.After, "it ended by itself")
 			}
 		})
 	}
@@ -126,7 +112,7 @@ func TestWatchIsTold(t *testing.T) {
 		pairs[i] = [2]int{0, i + 1}
 	}
 	star.Conflicts = NewConflicts(pairs, enemies+1)
-	master := func(c int64, watch *watch) *master {
+	master := func(c int64, watch *work.Watch) *master {
 		m := newMaster(few.w, few.count, c, standard)
 		m.watch = watch
 		return m
@@ -134,51 +120,50 @@ func TestWatchIsTold(t *testing.T) {
 	for _, x := range []struct {
 		name  string
 		least int
-		run   func(*watch)
+		run   func(*work.Watch)
 	}{
-		{"decreasing", n + 3*3*n, func(x *watch) { decreasing(w, x) }},
-		{"kindsOf", 2 * n, func(x *watch) { kindsOf(order, x) }},
-		{"quick", n, func(x *watch) { newBounder(in, k, x).quick() }},
-		{"functions", 2 * functionsTried * len(k.w), func(x *watch) { newBounder(in, k, x).functions() }},
-		{"bestFitDecreasing", bestFitSteps * n, func(x *watch) { bestFitDecreasing(c, order, make([]int, n), x) }},
-		{"minimumSlack", 400 * 400 / 8, func(x *watch) { plain(1000, small).minimumSlack(true, x) }},
-		{"minimumSlack of conflicts", enemies * enemies / 2, func(x *watch) { star.minimumSlack(false, x) }},
-		{"scan of conflicts", enemies, func(x *watch) { star.scan(nil, FirstFit, x) }},
-		{"a search of conflicts", enemies * 4, func(x *watch) {
+		{"decreasing", n + 3*3*n, func(x *work.Watch) { decreasing(w, x) }},
+		{"kindsOf", 2 * n, func(x *work.Watch) { kindsOf(order, x) }},
+		{"quick", n, func(x *work.Watch) { newBounder(in, k, x).quick() }},
+		{"functions", 2 * functionsTried * len(k.w), func(x *work.Watch) { newBounder(in, k, x).functions() }},
+		{"bestFitDecreasing", bestFitSteps * n, func(x *work.Watch) { bestFitDecreasing(c, order, make([]int, n), x) }},
+		{"minimumSlack", 400 * 400 / 8, func(x *work.Watch) { plain(1000, small).minimumSlack(true, x) }},
+		{"minimumSlack of conflicts", enemies * enemies / 2, func(x *work.Watch) { star.minimumSlack(false, x) }},
+		{"scan of conflicts", enemies, func(x *work.Watch) { star.scan(nil, FirstFit, x) }},
+		{"a search of conflicts", enemies * 4, func(x *work.Watch) {
 			s := &search{table: star.newTable(), watch: x, limit: 3, bins: enemies, order: []int{0, 1, 2}, suffix: make([]int64, 4)}
 			s.branch(0)
 		}},
-		{"clique", 200 * enemies, func(x *watch) { star.clique(x) }},
-		{"sorted", sorting * n * 15, func(x *watch) { sorted(slices.Clone(w), cmp.Compare[int64], x) }},
-		{"needs", 4*n + 4*n, func(x *watch) { given.needs(Certificate{w, c}, x) }},
-		{"l1", 4 * n, func(x *watch) { given.l1(x) }},
-		{"scan", 400 * 50, func(x *watch) { plain(1000, small).scan(Decreasing(small), BestFit, x) }},
-		{"group", 16 * 400, func(x *watch) { group(small, value, x) }},
-		{"a table of values", 1000 * len(gw), func(x *watch) { bestKnapsack(gw, gv, count, 1000, 0, x) }},
-		{"a search for values", 8 * 100, func(x *watch) { bestKnapsack(gw, gv, count, 1<<40, 0, x) }},
-		{"pricing by a table", 1000 * len(few.w), func(x *watch) {
+		{"clique", 200 * enemies, func(x *work.Watch) { star.clique(x) }},
+		{"needs", 4*n + 4*n, func(x *work.Watch) { given.needs(Certificate{w, c}, x) }},
+		{"l1", 4 * n, func(x *work.Watch) { given.l1(x) }},
+		{"scan", 400 * 50, func(x *work.Watch) { plain(1000, small).scan(Decreasing(small), BestFit, x) }},
+		{"group", 16 * 400, func(x *work.Watch) { group(small, value, x) }},
+		{"a table of values", 1000 * len(gw), func(x *work.Watch) { bestKnapsack(gw, gv, count, 1000, 0, x) }},
+		{"a search for values", 8 * 100, func(x *work.Watch) { bestKnapsack(gw, gv, count, 1<<40, 0, x) }},
+		{"pricing by a table", 1000 * len(few.w), func(x *work.Watch) {
 			m := master(1000, x)
 			m.pricer.price(m)
 		}},
-		{"pricing by a search", 8 * 100, func(x *watch) {
+		{"pricing by a search", 8 * 100, func(x *work.Watch) {
 			m := master(1<<30, x)
 			m.pricer.price(m)
 		}},
-		{"refresh", len(few.w) * len(few.w), func(x *watch) { master(1000, x).refresh() }},
-		{"patterns", 8 * 1000, func(x *watch) {
+		{"refresh", len(few.w) * len(few.w), func(x *work.Watch) { master(1000, x).refresh() }},
+		{"patterns", 8 * 1000, func(x *work.Watch) {
 			s := newSolver(context.Background(), plain(1000, small), 1)
 			s.watch = x
 			(&enumeration{solver: s, left: s.count, waste: 1000, steps: 1000, most: 1 << 20}).all()
 		}},
 	} {
-		watch := newWatch(context.Background())
+		watch := work.NewWatch(context.Background())
 		x.run(watch)
-		require.GreaterOrEqual(t, watch.spent, x.least, x.name)
+		require.GreaterOrEqual(t, watch.Spent, x.least, x.name)
 		// And nothing goes on when it has ended.
-		watch = newWatch(&countdown{Context: context.Background()})
-		watch.spend(watchInterval)
+		watch = work.NewWatch(worktest.NewCountdown(0))
+		watch.Spend(work.Interval)
 		x.run(watch)
-		require.LessOrEqual(t, watch.late, 2*watchInterval, x.name)
+		require.LessOrEqual(t, watch.Late, 2*work.Interval, x.name)
 	}
 }
 
@@ -189,8 +174,8 @@ func TestBoundsAreShort(t *testing.T) {
 	in := plain(1<<30, between(rand.New(rand.NewPCG(8, 62)), 100_000, 1, 1<<28))
 	b := newBounder(in, newKinds(in.Weights), nil)
 	require.LessOrEqual(t, len(b.breakpoints())*len(b.w), functionsWork)
-	w := newWatch(&countdown{Context: context.Background()})
-	w.spend(watchInterval)
+	w := work.NewWatch(worktest.NewCountdown(0))
+	w.Spend(work.Interval)
 	hasty := in.hastyBounds(w)
 	require.Equal(t, 1, hasty.Certificate.Bound())
 	most, ok := in.MostValue(hasty.Value, 0)
@@ -210,17 +195,4 @@ func TestRough(t *testing.T) {
 		require.LessOrEqual(t, most, s.Max)
 		require.Equal(t, w[0] == 0, s.Proved)
 	}
-}
-
-// A watch asks its context once in an interval, and not again after the end.
-func TestWatch(t *testing.T) {
-	t.Parallel()
-	ctx := &countdown{Context: context.Background(), left: 2}
-	w := newWatch(ctx)
-	for i, want := range []bool{false, false, false, false, false, true, true} {
-		require.Equal(t, want, w.spend(watchInterval/2+i%2), fmt.Sprint(i))
-	}
-	require.Equal(t, 1, ctx.after)
-	require.Equal(t, watchInterval/2, w.late)
-	require.False(t, (*watch)(nil).spend(1<<40))
 }

@@ -38,6 +38,7 @@ type Instance struct {
 	// Longer ones of unrelated clients count as Most if clipped.
 	Most    float64
 	clipped bool
+	greedy  []int32 // the client of each site in a plan, if PerPair
 
 	size  []float64 // N·M durations if PerPair, as they are
 	units grid.Grid
@@ -70,7 +71,7 @@ func New(perPair bool, sizes, unit []float64) (*Instance, error) {
 	off := make([]float64, p.M)
 	if perPair {
 		p.N, p.size = p.N/p.M, sizes
-		p.Most = above(p.greedy(off))
+		p.Most = above(p.place(off))
 	}
 	if err := p.scale(sizes); err != nil {
 		return nil, err
@@ -156,7 +157,7 @@ func (p *Instance) WithOff(off []float64) (*Instance, error) {
 	case !p.PerPair:
 		q.Most = above(q.alone())
 	case slices.Max(off) > 0:
-		q.Most = max(p.Most, above(p.greedy(off)))
+		q.Most = max(p.Most, above(q.place(off)))
 		if p.clipped && q.Most > p.Most {
 			q.clipped = false
 			if err := q.scale(p.size); err != nil {
@@ -205,9 +206,17 @@ func (p *Instance) Shortest() []int64 {
 	}
 	key := make([]int64, p.N)
 	for z := range key {
-		key[z] = p.amount(slices.Min(p.Durations(z)))
+		key[z] = p.Least(z)
 	}
 	return key
+}
+
+// Least returns the smallest of a site's amounts.
+func (p *Instance) Least(z int) int64 {
+	if !p.PerPair {
+		return p.Amount[z]
+	}
+	return p.amount(slices.Min(p.Durations(z)))
 }
 
 // Finish returns when a client with this sum of amounts finishes. It grows with the sum,

@@ -28,22 +28,34 @@ func (p *Instance) alone() float64 {
 	return soonest
 }
 
-// greedy returns the makespan of a plan on unrelated clients that begin at these times: every
-// site, in the order given, goes where it ends first.
-func (p *Instance) greedy(off []float64) float64 {
+// place makes the plan of unrelated clients that begin at these times in which every site, in the
+// order given, goes where it ends first, and returns its makespan.
+func (p *Instance) place(off []float64) float64 {
 	load, last := make([]float64, p.M), 0.0
 	copy(load, off)
+	p.greedy = make([]int32, p.N)
 	for z := range p.N {
-		client, soonest := 0, math.Inf(1)
+		client, soonest := -1, math.Inf(1)
 		for j, d := range p.Durations(z) {
-			if t := load[j] + d; t < soonest {
+			if t := load[j] + d; t < soonest || client < 0 && d <= math.MaxFloat64 {
 				client, soonest = j, t
 			}
 		}
+		p.greedy[z] = int32(client)
 		load[client] = soonest
 		last = max(last, soonest)
 	}
 	return last
+}
+
+// Greedy returns the plan of unrelated clients in which every site, in the order given, goes where it
+// ends first.
+func (p *Instance) Greedy() []int {
+	plan := make([]int, p.N)
+	for z, j := range p.greedy {
+		plan[z] = int(j)
+	}
+	return plan
 }
 
 // span returns the sum of the largest size of each site, and the exponent of the lowest bit set in

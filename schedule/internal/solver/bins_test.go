@@ -67,7 +67,7 @@ func TestCrowdBound(t *testing.T) {
 		p := build(t, false, sizes, slices.Repeat([]float64{1}, 5), nil)
 		o := Solve(context.Background(), p, rng, Config{Steps: 1_000_000})
 		require.Equal(t, GapClosed, o.End)
-		b := newBounder(p)
+		b := newBounder(p, longestFirst(p, nil), nil)
 		require.Greater(t, b.bound(elementary(p)), leastTime(leastTime(elementary(p), b.areaExcludes), b.countExcludes))
 	}
 }

@@ -44,12 +44,11 @@ func (nd *node) Before(other *node) bool {
 // which the relaxation, without pairs that take longer than t, ends: it is a lower bound
 // too (Lenstra, Shmoys and Tardos 1990).
 func newBranching(x *search) *branching {
-	b := &branching{x: x, relax: newRelaxation(x.p), share: mostShare, free: firstFree}
+	b := &branching{x: x, relax: newRelaxation(x.p, x.watch), share: mostShare, free: firstFree}
 	b.core = &core{x: x, relax: b.relax}
 	for z, j := range x.best {
 		b.relax.key[z] = int32(j)
 	}
-	b.relax.ctx = x.ctx
 	root := b.relax.solve(x.lower, instance.Before(x.value))
 	b.count()
 	x.raise(min(root.bound, x.value))

@@ -4,18 +4,27 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/recrawl/recrawl/internal/work"
 	"github.com/recrawl/recrawl/schedule/internal/instance"
 )
 
 // EarliestCompletion gives the sites, in the order listed (nil means as numbered), each to
 // the client that would finish it first. It takes O(n·m).
 func EarliestCompletion(p *instance.Instance, list []int) []int {
+	return earliestCompletion(p, list, nil)
+}
+
+// earliestCompletion returns nil if the watch ends.
+func earliestCompletion(p *instance.Instance, list []int, watch *work.Watch) []int {
 	plan := make([]int, p.N)
 	load := make([]int64, p.M)
 	for k := range p.N {
 		z := k
 		if list != nil {
 			z = list[k]
+		}
+		if watch.Spend(p.M) {
+			return nil
 		}
 		plan[z] = p.Earliest(z, load)
 		load[plan[z]] += p.At(z, plan[z])
@@ -26,7 +35,32 @@ func EarliestCompletion(p *instance.Instance, list []int) []int {
 // LPT is longest processing time first (Graham 1969): earliest completion in descending
 // order. On identical clients that are all free at 0 its makespan is at most 4/3 − 1/(3m)
 // times the optimum, on uniform ones 1.5773 times (Kovács 2010). It takes O(n log n + n·m).
-func LPT(p *instance.Instance) []int { return EarliestCompletion(p, instance.Descending(p.Shortest())) }
+func LPT(p *instance.Instance) []int { return EarliestCompletion(p, longestFirst(p, nil)) }
+
+// longestFirst returns the sites in descending order of their shortest amount, equal ones in
+// ascending order of number; nil if the watch ends.
+func longestFirst(p *instance.Instance, watch *work.Watch) []int {
+	type site struct {
+		amount int64
+		number int
+	}
+	sites := make([]site, p.N)
+	for z := range sites {
+		if watch.Spend(1 + p.N*p.M/len(sites)) {
+			return nil
+		}
+		sites[z] = site{p.Least(z), z}
+	}
+	sites, ok := work.Sorted(sites, func(a, b site) int { return cmp.Compare(b.amount, a.amount) }, watch)
+	if !ok {
+		return nil
+	}
+	order := make([]int, p.N)
+	for k, s := range sites {
+		order[k] = s.number
+	}
+	return order
+}
 
 // Multifit (Coffman, Garey and Johnson 1978) looks by bisection for the smallest makespan
 // at which first-fit-decreasing packs all sites into the clients' capacities, the client of
@@ -36,8 +70,12 @@ func LPT(p *instance.Instance) []int { return EarliestCompletion(p, instance.Des
 // unrelated clients the sites are taken in descending order of their shortest duration, and
 // the plan has no guarantee.
 func Multifit(p *instance.Instance) []int {
-	best := LPT(p)
-	list := instance.Descending(p.Shortest())
+	list := longestFirst(p, nil)
+	return multifit(p, list, EarliestCompletion(p, list), nil)
+}
+
+// multifit starts from the plan of LPT, and returns the best so far if the watch ends.
+func multifit(p *instance.Instance, list, best []int, watch *work.Watch) []int {
 	high, low := p.Makespan(best), elementary(p)
 	clients, capacity := make([]int, p.M), make([]int64, p.M)
 	for j := range clients {
@@ -45,7 +83,7 @@ func Multifit(p *instance.Instance) []int {
 	}
 	plan := make([]int, p.N)
 	// Invariant: best has makespan high; first fit failed at low, or low is a lower bound.
-	for round := 0; round < multifitRounds && low < high*(1-multifitGap); round++ {
+	for round := 0; round < multifitRounds && low < high*(1-multifitGap) && !watch.Over(); round++ {
 		t := low + float64((high-low)/2)
 		if round == 0 {
 			t = low
@@ -54,7 +92,7 @@ func Multifit(p *instance.Instance) []int {
 			capacity[j] = p.Capacity(j, t)
 		}
 		slices.SortStableFunc(clients, func(a, b int) int { return cmp.Compare(capacity[a], capacity[b]) })
-		if !firstFit(p, list, clients, capacity, plan) {
+		if !firstFit(p, list, clients, capacity, plan, watch) {
 			low = t
 			continue
 		}
@@ -64,15 +102,18 @@ func Multifit(p *instance.Instance) []int {
 	return best
 }
 
-// firstFit puts each site on the first client with room, and reports whether all found one.
-// It uses up the capacities.
-func firstFit(p *instance.Instance, list, clients []int, capacity []int64, plan []int) bool {
+// firstFit puts each site on the first client with room, and reports whether all found one before
+// the watch ended. It uses up the capacities.
+func firstFit(p *instance.Instance, list, clients []int, capacity []int64, plan []int, watch *work.Watch) bool {
 next:
 	for _, z := range list {
-		for _, j := range clients {
+		for k, j := range clients {
 			if a := p.At(z, j); a <= capacity[j] {
 				capacity[j] -= a
 				plan[z] = j
+				if watch.Spend(1 + k) {
+					return false
+				}
 				continue next
 			}
 		}

@@ -133,7 +133,7 @@ func (c *core) needs(s int) float64 {
 
 // search decides about the sites from s on with this rest of the budget.
 func (c *core) search(s int, budget float64) verdict {
-	if c.x.steps++; c.x.steps >= c.end || c.x.steps&1023 == 0 && c.x.ctx.Err() != nil {
+	if c.x.steps++; c.x.steps >= c.end || c.x.watch.Spend(moveSteps+2*len(c.load)) {
 		return undecided
 	}
 	if c.needs(s) > budget {

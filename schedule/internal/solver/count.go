@@ -1,9 +1,10 @@
 package solver
 
 import (
-	"slices"
+	"cmp"
 	"sort"
 
+	"github.com/recrawl/recrawl/internal/work"
 	"github.com/recrawl/recrawl/schedule/internal/instance"
 )
 
@@ -13,11 +14,12 @@ import (
 type counter struct {
 	p      *instance.Instance
 	prefix [][]int64
+	watch  *work.Watch
 }
 
 // newCounter takes O(n·m·log n).
-func newCounter(p *instance.Instance) *counter {
-	c := &counter{p: p, prefix: make([][]int64, p.M)}
+func newCounter(p *instance.Instance, watch *work.Watch) *counter {
+	c := &counter{p: p, prefix: make([][]int64, p.M), watch: watch}
 	for j := range c.prefix {
 		var able []int64
 		for z := range p.N {
@@ -25,7 +27,10 @@ func newCounter(p *instance.Instance) *counter {
 				able = append(able, a)
 			}
 		}
-		slices.Sort(able)
+		able, ok := work.Sorted(able, cmp.Compare[int64], watch)
+		if !ok {
+			return c
+		}
 		for k := 1; k < len(able); k++ {
 			able[k] += able[k-1]
 		}
@@ -34,10 +39,14 @@ func newCounter(p *instance.Instance) *counter {
 	return c
 }
 
-// excludes reports whether the clients can do fewer sites by a time than there are.
+// excludes reports whether the clients can do fewer sites by a time than there are. When the watch
+// ends it excludes nothing more.
 func (c *counter) excludes(t float64) bool {
 	most := 0
 	for j, prefix := range c.prefix {
+		if c.watch.Spend(boundSteps) {
+			return false
+		}
 		capacity := c.p.Capacity(j, t)
 		most += sort.Search(len(prefix), func(k int) bool { return prefix[k] > capacity })
 	}

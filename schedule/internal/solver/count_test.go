@@ -25,7 +25,7 @@ func TestSomeClientDoesOneMore(t *testing.T) {
 		p, err := instance.New(true, sizes, []float64{1, 1, 1, 1})
 		require.NoError(t, err)
 		require.GreaterOrEqual(t, LowerBound(p), 4*least)
-		relaxed := newRelaxation(p).root(elementary(p), math.Inf(1)).bound
+		relaxed := newRelaxation(p, nil).root(longestFirst(p, nil), elementary(p), math.Inf(1)).bound
 		require.Less(t, relaxed, 3.6*least, "the linear relaxation divides sites")
 		out := Solve(context.Background(), p, rng, Config{Steps: 1_000_000})
 		require.GreaterOrEqual(t, out.Lower, 4*least)
@@ -37,7 +37,7 @@ func TestSomeClientDoesOneMore(t *testing.T) {
 		}
 		p, err = instance.New(true, sizes, []float64{1, 1, 1, 1})
 		require.NoError(t, err)
-		require.True(t, newCounter(p).excludes(3.9*least))
-		require.False(t, newCounter(p).excludes(4.4*1000))
+		require.True(t, newCounter(p, nil).excludes(3.9*least))
+		require.False(t, newCounter(p, nil).excludes(4.4*1000))
 	}
 }

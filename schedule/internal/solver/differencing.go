@@ -2,9 +2,11 @@ package solver
 
 import (
 	"cmp"
+	"math/bits"
 	"slices"
 
 	"github.com/recrawl/recrawl/internal/heap"
+	"github.com/recrawl/recrawl/internal/work"
 	"github.com/recrawl/recrawl/schedule/internal/instance"
 )
 
@@ -14,7 +16,10 @@ import (
 // clients, or with start times, the set with the largest sum goes to the client that could
 // have done most, and so on. It takes O(n log n + n·m log m) and returns ErrKind for
 // unrelated clients.
-func KarmarkarKarp(p *instance.Instance) []int {
+func KarmarkarKarp(p *instance.Instance) []int { return differencing(p, nil) }
+
+// differencing is KarmarkarKarp, or nil if the watch ends.
+func differencing(p *instance.Instance, watch *work.Watch) []int {
 	next := make([]int32, p.N) // sites of one set are a linked list
 	parts := make(heap.Heap[partition], p.N)
 	for z := range parts {
@@ -23,6 +28,9 @@ func KarmarkarKarp(p *instance.Instance) []int {
 	}
 	parts.Init()
 	for len(parts) > 1 {
+		if watch.Spend(partSteps * (len(parts[0]) + bits.Len(uint(len(parts))))) {
+			return nil
+		}
 		a := parts.Pop()
 		parts[0] = merge(a, parts[0], p.M, next)
 		parts.Fix(0)
@@ -51,6 +59,9 @@ func KarmarkarKarp(p *instance.Instance) []int {
 	}
 	return plan
 }
+
+// partSteps is what a part costs in a merge, in steps of a watch.
+const partSteps = 16
 
 // A part is a set of sites, and its sum above the smallest of its partition.
 type part struct {

@@ -66,7 +66,7 @@ func newKnapsackBound(x *search, r *relaxation) *knapsackBound {
 }
 
 // excess returns by how much the knapsacks by time t earn more than all prices; a negative
-// value excludes t.
+// value excludes t. It is the largest number if the context ends.
 func (k *knapsackBound) excess(t float64) int64 {
 	excess := int64(0)
 	clear(k.count)
@@ -74,7 +74,11 @@ func (k *knapsackBound) excess(t float64) int64 {
 		excess -= v
 	}
 	for j := range k.x.p.M {
-		excess += k.fill(j, k.x.p.Capacity(j, t))
+		capacity := k.x.p.Capacity(j, t)
+		if k.x.watch.Spend(int(capacity) * k.x.p.N) {
+			return math.MaxInt64
+		}
+		excess += k.fill(j, capacity)
 	}
 	return excess
 }

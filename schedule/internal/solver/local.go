@@ -2,16 +2,17 @@ package solver
 
 import (
 	"cmp"
-	"context"
+	"math/bits"
 	"slices"
 
+	"github.com/recrawl/recrawl/internal/work"
 	"github.com/recrawl/recrawl/schedule/internal/instance"
 )
 
 // LocalSearch improves a plan until no step of its neighbourhoods does, and returns the new
 // plan.
 func LocalSearch(p *instance.Instance, plan []int) []int {
-	s := newState(p, plan)
+	s, _ := newState(p, plan, nil)
 	s.descend()
 	return s.plan()
 }
@@ -26,32 +27,56 @@ type state struct {
 	ops  int64 // pairs of sites looked at
 	held []bool
 	path []hop
-	ctx  context.Context // ends a descent early
-	good float64         // makespan that needs no improvement
+	good float64 // makespan that needs no improvement
+
+	watch *work.Watch // ends a descent early
 }
 
-func newState(p *instance.Instance, plan []int) *state {
-	s := &state{p: p, at: make([]int32, p.N), jobs: make([][]int32, p.M),
-		load: make([]int64, p.M), end: make([]float64, p.M), held: make([]bool, p.M), ctx: context.Background()}
-	s.reset(plan)
-	return s
+// newState returns the state of a plan, and what reset does.
+func newState(p *instance.Instance, plan []int, watch *work.Watch) (s *state, ok bool) {
+	s = &state{p: p, at: make([]int32, p.N), jobs: make([][]int32, p.M),
+		load: make([]int64, p.M), end: make([]float64, p.M), held: make([]bool, p.M), watch: watch}
+	return s, s.reset(plan)
 }
 
-// reset makes plan the current one.
-func (s *state) reset(plan []int) {
+// reset makes plan the current one. It is not ok if the watch ends, and nothing works then.
+func (s *state) reset(plan []int) (ok bool) {
 	for j := range s.jobs {
 		s.jobs[j] = s.jobs[j][:0]
 		s.load[j] = 0
 	}
 	for z, j := range plan {
+		if s.watch.Spend(4) {
+			return false
+		}
 		s.at[z] = int32(j)
 		s.jobs[j] = append(s.jobs[j], int32(z))
 		s.load[j] += s.p.At(z, j)
 	}
 	for j := range s.jobs {
-		slices.SortFunc(s.jobs[j], func(a, b int32) int { return s.compare(j, a, b) })
+		if !s.sort(j) {
+			return false
+		}
 		s.end[j] = s.p.Finish(j, s.load[j])
 	}
+	return true
+}
+
+// sortedAtOnce is the number of sites of a client from which on they are merged, which takes memory.
+const sortedAtOnce = 1 << 13
+
+// sort sorts the sites of a client, until the watch ends.
+func (s *state) sort(j int) (ok bool) {
+	compare, n := func(a, b int32) int { return s.compare(j, a, b) }, len(s.jobs[j])
+	if n > sortedAtOnce {
+		s.jobs[j], ok = work.Sorted(s.jobs[j], compare, s.watch)
+		return ok
+	}
+	if s.watch.Spend(work.Comparison * n * bits.Len(uint(n))) {
+		return false
+	}
+	slices.SortFunc(s.jobs[j], compare)
+	return true
 }
 
 // compare orders the sites of a client.
@@ -102,7 +127,7 @@ func (s *state) makespan() float64 { return s.end[s.last()] }
 // descend improves the plan until it is locally optimal or good. Each step makes the sorted
 // list of finishing times smaller in lexicographic order, so it ends.
 func (s *state) descend() {
-	for s.ctx.Err() == nil && s.makespan() > s.good && s.step() {
+	for !s.watch.Spend(len(s.end)) && s.makespan() > s.good && s.step() {
 	}
 }
 
@@ -113,6 +138,9 @@ func (s *state) step() bool {
 	}
 	return s.exchange(k, false) || s.exchange(k, true) || s.chain(k)
 }
+
+// moveSteps is what a pair of sites costs that is looked at, in steps of a watch.
+const moveSteps = 8
 
 // An exchange moves at most two sites from the last client to another one and at most two
 // back; −1 stands for none.
@@ -135,6 +163,9 @@ func (s *state) exchange(k int, three bool) bool {
 		}
 		// Shifts from 1 to limit improve; the nearest to ideal is best.
 		limit := s.p.Capacity(i, instance.Before(s.end[k])) - s.load[i]
+		if s.watch.Spend(boundSteps) {
+			break
+		}
 		if limit < 1 {
 			continue
 		}
@@ -184,6 +215,9 @@ func (s *state) offer(best *exchange, k int, e exchange) {
 // nearest to a − ideal moves one way only.
 func (s *state) ones(best *exchange, k, i int, ideal, limit int64) {
 	w, b := s.p.Amount, 0
+	if s.watch.Spend(moveSteps*len(s.jobs[k]) + len(s.jobs[i])) {
+		return
+	}
 	for _, z := range s.jobs[k] {
 		a := w[z]
 		if a <= limit {
@@ -205,6 +239,9 @@ func (s *state) ones(best *exchange, k, i int, ideal, limit int64) {
 func (s *state) threes(best *exchange, k, i int, ideal, limit int64) {
 	w, from, to := s.p.Amount, s.jobs[k], s.jobs[i]
 	for x, z := range from {
+		if s.watch.Spend(moveSteps*(len(from)-x) + len(to)) {
+			return
+		}
 		b := 0
 		for _, y := range from[x+1:] {
 			a := w[z] + w[y]
@@ -219,6 +256,9 @@ func (s *state) threes(best *exchange, k, i int, ideal, limit int64) {
 		}
 	}
 	for x, z := range to {
+		if s.watch.Spend(moveSteps*(len(to)-x) + len(from)) {
+			return
+		}
 		b := 0
 		for _, y := range to[x+1:] {
 			a := w[z] + w[y]
@@ -236,7 +276,7 @@ func (s *state) threes(best *exchange, k, i int, ideal, limit int64) {
 
 // moveOrSwap applies the best move or swap of client k on unrelated clients.
 func (s *state) moveOrSwap(k int) bool {
-	p, t := s.p, s.end[k]
+	p, t, looked := s.p, s.end[k], s.ops
 	worse, to, out, in := t, -1, int32(-1), int32(-1)
 	for _, a := range s.jobs[k] {
 		rest := s.load[k] - p.At(int(a), k)
@@ -247,6 +287,10 @@ func (s *state) moveOrSwap(k int) bool {
 			if i == k {
 				continue
 			}
+			if s.watch.Spend(2*boundSteps + moveSteps*int(s.ops-looked)) {
+				return false
+			}
+			looked = s.ops
 			with := s.load[i] + p.At(int(a), i)
 			s.ops++
 			if e := max(p.Finish(k, rest), p.Finish(i, with)); e < worse {
@@ -301,6 +345,7 @@ func (s *state) chain(k int) bool {
 	}
 	s.held[k] = false
 	s.ops += int64(chainLimit) - tries
+	s.watch.Spend(moveSteps * (chainLimit - int(tries)))
 	if len(s.path) == 0 {
 		return false
 	}

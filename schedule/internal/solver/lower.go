@@ -8,6 +8,7 @@ import (
 	"sort"
 
 	"github.com/recrawl/recrawl/internal/subsetsum"
+	"github.com/recrawl/recrawl/internal/work"
 	"github.com/recrawl/recrawl/schedule/internal/instance"
 )
 
@@ -20,12 +21,18 @@ func LowerBound(p *instance.Instance) float64 {
 		newPricing(x).bound(4*pricePasses, firstRate)
 		return x.lower
 	}
+	return lowerBound(p, longestFirst(p, nil), nil)
+}
+
+// lowerBound is LowerBound where the sites are in descending order and the problem is not large, or
+// less than that if the watch ends.
+func lowerBound(p *instance.Instance, order []int, watch *work.Watch) float64 {
 	lower := elementary(p)
 	if p.PerPair {
-		lower = leastTime(lower, newCounter(p).excludes)
-		return max(lower, newRelaxation(p).root(lower, math.Inf(1)).bound)
+		lower = leastTime(lower, newCounter(p, watch).excludes)
+		return max(lower, newRelaxation(p, watch).root(order, lower, math.Inf(1)).bound)
 	}
-	return newBounder(p).bound(lower)
+	return newBounder(p, order, watch).bound(lower)
 }
 
 // elementary is the bound that looks at each site alone and at the sum of the shortest
@@ -50,19 +57,21 @@ func elementary(p *instance.Instance) float64 {
 	return max(lower, sum*p.Grid/float64(p.M)*(1-float64(0x1p-50*float64(p.N))))
 }
 
-// A bounder tests whether identical or uniform clients can finish by a time.
+// A bounder tests whether identical or uniform clients can finish by a time. When its watch ends it
+// excludes nothing more.
 type bounder struct {
 	p        *instance.Instance
+	watch    *work.Watch
 	prefix   []int64 // prefix[k] is the sum of the k largest amounts
 	capacity []int64
 }
 
-func newBounder(p *instance.Instance) *bounder {
-	order := slices.Clone(p.Amount)
-	slices.SortFunc(order, func(a, b int64) int { return cmp.Compare(b, a) })
-	b := &bounder{p: p, prefix: make([]int64, p.N+1), capacity: make([]int64, p.M)}
-	for k, w := range order {
-		b.prefix[k+1] = b.prefix[k] + w
+// newBounder takes the sites in descending order of amount.
+func newBounder(p *instance.Instance, order []int, watch *work.Watch) *bounder {
+	b := &bounder{p: p, watch: watch, prefix: make([]int64, p.N+1), capacity: make([]int64, p.M)}
+	watch.Spend(4 * p.N)
+	for k, z := range order {
+		b.prefix[k+1] = b.prefix[k] + p.Amount[z]
 	}
 	return b
 }
@@ -94,6 +103,9 @@ const crowdLimit = 4096
 func (b *bounder) crowdExcludes(t float64) bool {
 	capacity, m := b.p.Capacity(0, t), b.p.M
 	for h := m + 1; h <= min(b.p.N, crowdLimit); h++ {
+		if b.watch.Spend(boundSteps) {
+			return false
+		}
 		// The most of the smallest of the h largest that fit.
 		c := sort.Search(h, func(n int) bool { return b.prefix[h]-b.prefix[h-n-1] > capacity })
 		k := h - m*(c-1)
@@ -134,15 +146,25 @@ func leastTime(low float64, excludes func(float64) bool) float64 {
 	}
 }
 
-func (b *bounder) capacities(t float64) {
+// boundSteps is what a search among the sites costs, or a capacity, in steps of a watch.
+const boundSteps = 16
+
+// capacities computes the capacities in descending order. It is not ok if the watch ends.
+func (b *bounder) capacities(t float64) (ok bool) {
 	for j := range b.capacity {
+		if b.watch.Spend(boundSteps) {
+			return false
+		}
 		b.capacity[j] = b.p.Capacity(j, t)
 	}
-	slices.SortFunc(b.capacity, func(x, y int64) int { return cmp.Compare(y, x) })
+	b.capacity, ok = work.Sorted(b.capacity, func(x, y int64) int { return cmp.Compare(y, x) }, b.watch)
+	return ok
 }
 
 func (b *bounder) areaExcludes(t float64) bool {
-	b.capacities(t)
+	if !b.capacities(t) {
+		return false
+	}
 	var held int64
 	for k, c := range b.capacity {
 		// A capacity is at most the total, so that m of them may overflow.
@@ -155,10 +177,15 @@ func (b *bounder) areaExcludes(t float64) bool {
 }
 
 func (b *bounder) countExcludes(t float64) bool {
-	b.capacities(t)
+	if !b.capacities(t) {
+		return false
+	}
 	for h := 1; h <= min(b.p.N, 8*b.p.M); h++ {
 		room := 0
 		for _, c := range b.capacity {
+			if b.watch.Spend(boundSteps) {
+				return false
+			}
 			// The smallest k of the h largest: how many fit into c?
 			low, high := 0, h-room
 			for low < high {
@@ -198,10 +225,10 @@ func next(p *instance.Instance, t float64, reach *subsetsum.Reach) float64 {
 }
 
 // lift returns the least time at or above low at which the sums of sites that the clients
-// can reach hold the total: subset-sum lifting.
-func lift(p *instance.Instance, low float64, reach *subsetsum.Reach) float64 {
+// can reach hold the total, or low if the watch ends: subset-sum lifting.
+func lift(p *instance.Instance, low float64, reach *subsetsum.Reach, watch *work.Watch) float64 {
 	t := next(p, instance.Before(low), reach)
-	for !math.IsInf(t, 1) {
+	for !math.IsInf(t, 1) && !watch.Spend(2*boundSteps*p.M) {
 		var held int64
 		for j := range p.M {
 			held += min(reach.AtMost(p.Capacity(j, t)), p.Total-held)

@@ -43,10 +43,11 @@ type packKey struct {
 	depth int32
 }
 
-// newPacker returns a packer for the largest count sites: what they cannot do, all cannot.
+// newPacker returns a packer for the largest count sites: what they cannot do, all cannot. The
+// search has listed the sites.
 func newPacker(x *search, count int) *packer {
 	k := &packer{p: x.p, x: x, at: make([]int32, count), scratch: make([][]int32, x.p.M+1)}
-	for _, z := range instance.Descending(x.p.Amount)[:count] {
+	for _, z := range x.order[:count] {
 		k.sites = append(k.sites, int32(z))
 		k.amount = append(k.amount, x.p.Amount[z])
 		k.total += x.p.Amount[z]
@@ -94,7 +95,7 @@ func (k *packer) decide(t float64, steps int64) (verdict, []int) {
 // stopped counts a step and reports whether the search must end.
 func (k *packer) stopped() bool {
 	k.x.steps++
-	return k.x.steps >= k.end || k.x.steps&1023 == 0 && k.x.ctx.Err() != nil
+	return k.x.steps >= k.end || k.x.watch.Spend(len(k.sites))
 }
 
 // fill decides whether the sites left, of this total, fit into the clients from depth on,
@@ -170,6 +171,7 @@ func (k *packer) two(depth int, left []int32, total int64) (verdict, bool) {
 			in[r] = mask>>r&1 == 1
 		}
 		k.x.steps += 1 << (len(left) / 2)
+		k.x.watch.Spend(8 << (len(left) / 2))
 	case small < tableLimit:
 		var chosen []int
 		sum, chosen = subsetsum.LargestByTable(amounts, small, nil)
@@ -177,6 +179,7 @@ func (k *packer) two(depth int, left []int32, total int64) (verdict, bool) {
 			in[r] = true
 		}
 		k.x.steps += small / 16
+		k.x.watch.Spend(int(small) / 16 * len(left))
 	default:
 		return undecided, false
 	}
@@ -264,6 +267,9 @@ func (c *completion) dominated(idle int64) bool {
 	for a, x := range c.in {
 		if within(amount(x)+1, amount(x)+idle, c.in) {
 			return true
+		}
+		if c.k.x.watch.Spend(boundSteps * (len(c.in) - a)) {
+			return false // the search ends, undecided
 		}
 		for _, y := range c.in[a+1:] {
 			if sum := amount(x) + amount(y); within(sum, sum+idle, c.in) {

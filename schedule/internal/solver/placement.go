@@ -1,10 +1,10 @@
 package solver
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/recrawl/recrawl/internal/subsetsum"
+	"github.com/recrawl/recrawl/internal/work"
 	"github.com/recrawl/recrawl/schedule/internal/instance"
 )
 
@@ -22,20 +22,32 @@ type placement struct {
 	looked int64 // rooms looked at by the test under way
 	work   int64 // and by all tests of one bound
 	limit  int64 // on work
+	watch  *work.Watch
 }
 
-// newPlacement prepares the placement of up to most sites. It takes O(n·fineRoom/64 +
-// most·fineRoom/64).
-func newPlacement(p *instance.Instance, most int) *placement {
-	b := &placement{p: p, amount: slices.Clone(p.Amount), rest: make([]int64, p.N+1), room: make([]int64, p.M)}
-	slices.SortFunc(b.amount, func(x, y int64) int { return cmp.Compare(y, x) })
+// newPlacement prepares the placement of up to most sites, from all in descending order of amount.
+// It returns nil if the watch ends. It takes O(n·fineRoom/64 + most·fineRoom/64).
+func newPlacement(p *instance.Instance, order []int, most int, watch *work.Watch) *placement {
+	b := &placement{p: p, amount: make([]int64, p.N), rest: make([]int64, p.N+1), room: make([]int64, p.M), watch: watch}
+	for k, z := range order {
+		b.amount[k] = p.Amount[z]
+	}
 	for d := p.N - 1; d >= 0; d-- {
 		b.rest[d] = b.rest[d+1] + b.amount[d]
 	}
 	b.reach = make([]*subsetsum.Reach, min(most, p.N)+1)
 	deepest := len(b.reach) - 1
-	b.reach[deepest] = subsetsum.Reachable(b.amount[deepest:], int64(fineRoom))
+	b.reach[deepest] = subsetsum.Reachable(nil, int64(fineRoom))
+	for _, a := range b.amount[deepest:] {
+		if watch.Spend(fineRoom / 64) {
+			return nil
+		}
+		b.reach[deepest].Add(a)
+	}
 	for d := deepest - 1; d >= 0; d-- {
+		if watch.Spend(4 * fineRoom / 64) {
+			return nil
+		}
 		b.reach[d] = b.reach[d+1].Clone()
 		b.reach[d].Add(b.amount[d])
 	}
@@ -50,9 +62,10 @@ func (b *placement) bound(low float64, depth int, limit int64) float64 {
 	return leastTime(low, b.excludes)
 }
 
-// excludes reports whether no plan ends by t; false may also mean that the test was too long.
+// excludes reports whether no plan ends by t; false may also mean that the test was too long, or
+// that the watch ended.
 func (b *placement) excludes(t float64) bool {
-	if b.work >= b.limit {
+	if b.work >= b.limit || b.watch.Spend(boundSteps*len(b.room)) {
 		return false
 	}
 	for j := range b.room {
@@ -80,6 +93,9 @@ func (b *placement) place(d int) bool {
 		return true
 	}
 	for j, room := range b.room {
+		if b.watch.Spend(4 + j) {
+			return true
+		}
 		if room < b.amount[d] || b.alike(j) {
 			continue
 		}

@@ -3,6 +3,7 @@ package solver
 import (
 	"cmp"
 	"math"
+	"math/bits"
 	"slices"
 
 	"github.com/recrawl/recrawl/internal/portable"
@@ -69,6 +70,9 @@ func (v *pricing) elementary() {
 	p := v.x.p
 	longest, sum := 0.0, 0.0
 	for z := range p.N {
+		if v.x.watch.Spend(p.M) && z > 0 {
+			break // the sites so far are a bound, too
+		}
 		soonest, shortest := math.Inf(1), math.Inf(1)
 		for j, d := range p.Durations(z) {
 			soonest = min(soonest, p.Off[j]+d)
@@ -86,6 +90,9 @@ func (v *pricing) start() {
 	p := v.x.p
 	stride := max(1, p.N/startSites)
 	for j := range v.price {
+		if v.x.watch.Spend(boundSteps * startSites) {
+			break
+		}
 		sum, count := 0.0, 0.0
 		for z := 0; z < p.N; z += stride {
 			if d := p.Durations(z)[j]; d <= p.Most {
@@ -126,10 +133,10 @@ func normalise(price []float64) {
 
 // interrupted counts the work on a site and reports whether the search is over.
 func (v *pricing) interrupted(z int) bool {
-	if z%256 != 0 {
-		return false
-	}
 	x := v.x
+	if z%256 != 0 {
+		return x.watch.Spend(x.p.M)
+	}
 	x.steps += int64(64 * x.p.M)
 	if x.best == nil { // which over takes for a gap that is closed
 		return x.steps >= x.limit || x.ctx.Err() != nil
@@ -255,6 +262,9 @@ func (v *pricing) repair() {
 	x := v.x
 	copy(v.load, x.p.Off)
 	for z, j := range v.plan {
+		if x.watch.Spend(moveSteps) {
+			return
+		}
 		v.load[j] += x.p.Durations(z)[j]
 	}
 	start, load := slices.Clone(v.plan), slices.Clone(v.load)
@@ -286,7 +296,7 @@ type relief struct {
 
 // reach moves sites off the clients above a target. It reports whether none is left.
 func (v *pricing) reach(target float64) bool {
-	p := v.x.p
+	x, p := v.x, v.x.p
 	jobs := make([][]relief, p.M)
 	for z, j := range v.plan {
 		if v.load[j] <= target {
@@ -303,12 +313,18 @@ func (v *pricing) reach(target float64) bool {
 		jobs[j] = append(jobs[j], relief{int32(z), cost / own})
 	}
 	for j := range jobs {
+		if x.watch.Spend(2 * len(jobs[j]) * bits.Len(uint(len(jobs[j])))) {
+			return false
+		}
 		slices.SortFunc(jobs[j], func(a, b relief) int { return cmp.Or(cmp.Compare(a.loss, b.loss), cmp.Compare(a.site, b.site)) })
 		for _, r := range jobs[j] {
 			if v.load[j] <= target {
 				break
 			}
 			z := int(r.site)
+			if x.watch.Spend(p.M) {
+				return false
+			}
 			if to, _ := v.roomFor(z, j, target); to >= 0 {
 				durations := p.Durations(z)
 				v.load[j] -= durations[j]
@@ -340,7 +356,6 @@ func (x *search) atSize() {
 	p := x.p
 	v := newPricing(x)
 	if x.best == nil && !v.sweep(x.rng.Perm(p.N), loadWeight) {
-		x.offer(EarliestCompletion(p, nil)) // there has to be a plan
 		return
 	}
 	v.bound(pricePasses, firstRate)
@@ -357,7 +372,11 @@ func (x *search) shuffle(steps int64) {
 	if x.over() {
 		return
 	}
-	s, end := newState(p, x.best), x.steps+steps
+	s, ok := newState(p, x.best, x.watch)
+	if !ok {
+		return
+	}
+	end := x.steps + steps
 	for tries := 0; !x.over() && x.steps < end; tries++ {
 		k, i := s.last(), x.rng.IntN(p.M-1)
 		if i >= k {

@@ -1,11 +1,11 @@
 package solver
 
 import (
-	"context"
 	"math"
 	"slices"
 
 	"github.com/recrawl/recrawl/internal/linalg"
+	"github.com/recrawl/recrawl/internal/work"
 	"github.com/recrawl/recrawl/schedule/internal/instance"
 )
 
@@ -34,7 +34,7 @@ type relaxation struct {
 	column []float64
 	cursor int // where pricing goes on
 	work   int64
-	ctx    context.Context
+	watch  *work.Watch
 }
 
 // A column is the makespan C, the slack of a client, or a pair.
@@ -49,6 +49,9 @@ const (
 	pivotWork = 1 << 31
 	// pivotsPerRow and pivotsAtLeast limit the pivots of one relaxation, to the same end.
 	pivotsPerRow, pivotsAtLeast = 20, 200
+	// pivotSteps is what a pivot costs for each pair of clients, beside the factors, in steps of a
+	// watch.
+	pivotSteps = 4
 	// leastPivot is the pivot below which a basis counts as singular: smaller ones have
 	// reciprocals that overflow.
 	leastPivot = 1e-300
@@ -67,8 +70,8 @@ const (
 	slackColumn    = -2
 )
 
-func newRelaxation(p *instance.Instance) *relaxation {
-	r := &relaxation{p: p, n: p.N, m: p.M, cutoff: math.Inf(1), ctx: context.Background()}
+func newRelaxation(p *instance.Instance, watch *work.Watch) *relaxation {
+	r := &relaxation{p: p, n: p.N, m: p.M, cutoff: math.Inf(1), watch: watch}
 	r.time = make([]float64, p.N*p.M)
 	for z := range p.N {
 		for j := range p.M {
@@ -102,9 +105,12 @@ type relaxed struct {
 }
 
 // root solves the relaxation without any site fixed, from the plan of the earliest
-// completion.
-func (r *relaxation) root(lower, cutoff float64) relaxed {
-	plan := LPT(r.p)
+// completion of the sites in this order. If the watch ends before, it says nothing.
+func (r *relaxation) root(order []int, lower, cutoff float64) relaxed {
+	plan := earliestCompletion(r.p, order, r.watch)
+	if plan == nil {
+		return relaxed{}
+	}
 	for z, j := range plan {
 		r.key[z] = int32(j)
 	}
@@ -128,7 +134,7 @@ func (r *relaxation) solve(lower, cutoff float64) relaxed {
 	// Whatever ends the loop early, the prices so far give a bound.
 	start := r.work
 	for pivots := 0; pivots < pivotsPerRow*(r.n+r.m)+pivotsAtLeast && r.work-start < pivotWork; pivots++ {
-		if pivots%64 == 63 && r.ctx.Err() != nil || !r.factor() {
+		if !r.factor() || r.watch.Spend(pivotSteps*r.m*r.m) {
 			break
 		}
 		z, j := r.price()
@@ -206,7 +212,7 @@ func (r *relaxation) factor() bool {
 			r.matrix[int(k)*m+b] = -row[k]
 		}
 	}
-	if !linalg.Invert(r.matrix, m, leastPivot, nil) {
+	if !linalg.Invert(r.matrix, m, leastPivot, r.watch.Spend) {
 		return false
 	}
 	r.work += int64(m * m * m / 4)
@@ -260,10 +266,12 @@ func (r *relaxation) price() (site, client int) {
 		}
 		if site >= 0 && seen%pricingBlock == pricingBlock-1 {
 			r.work += int64(seen * r.m)
+			r.watch.Spend(seen * r.m)
 			return
 		}
 	}
 	r.work += int64(r.n * r.m)
+	r.watch.Spend(r.n * r.m)
 	return
 }
 

@@ -29,7 +29,8 @@ func Replan(p *instance.Instance, old []int, maxMoved int) (o Outcome, moved int
 		plan[z] = p.Earliest(z, load)
 		load[plan[z]] += p.At(z, plan[z])
 	}
-	r := &replanner{state: newState(p, plan), old: old, limit: maxMoved}
+	s, _ := newState(p, plan, nil)
+	r := &replanner{state: s, old: old, limit: maxMoved}
 	for r.step() {
 	}
 	end := Finished

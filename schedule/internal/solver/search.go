@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/recrawl/recrawl/internal/work"
 	"github.com/recrawl/recrawl/schedule/internal/instance"
 )
 
@@ -55,10 +56,12 @@ type search struct {
 	steps  int64
 	repart repartitioner
 	state  *state // of construct
+	order  []int  // the sites, the longest first, where a phase needs that
+	watch  *work.Watch
 }
 
 func newSearch(ctx context.Context, p *instance.Instance, rng *rand.Rand, cfg Config) *search {
-	x := &search{ctx: ctx, p: p, rng: rng, cfg: cfg, limit: cfg.Steps, value: math.Inf(1)}
+	x := &search{ctx: ctx, p: p, rng: rng, cfg: cfg, limit: cfg.Steps, value: math.Inf(1), watch: work.NewWatch(ctx)}
 	if cfg.Start != nil {
 		x.offer(cfg.Start)
 	}
@@ -103,6 +106,17 @@ func (x *search) over() bool {
 	return x.closed() || x.steps >= x.limit || x.ctx.Err() != nil
 }
 
+// finish makes a plan and a bound if the context ended before there were any, and returns the outcome.
+func (x *search) finish() Outcome {
+	if x.best == nil {
+		x.offer(rough(x.p))
+	}
+	if x.lower == 0 && !large(x.p) {
+		x.raise(elementary(x.p))
+	}
+	return x.outcome()
+}
+
 func (x *search) outcome() Outcome {
 	end := Finished
 	switch {
@@ -119,18 +133,36 @@ func (x *search) outcome() Outcome {
 // Improve runs the iterated search alone, from the plan of the config or that of LPT.
 func Improve(ctx context.Context, p *instance.Instance, rng *rand.Rand, cfg Config) Outcome {
 	x := newSearch(ctx, p, rng, cfg)
-	if x.best == nil {
-		x.offer(LPT(p))
+	x.improve()
+	return x.finish()
+}
+
+func (x *search) improve() {
+	p := x.p
+	if x.best == nil && x.list() {
+		if plan := earliestCompletion(p, x.order, x.watch); plan != nil {
+			x.offer(plan)
+		}
 	}
 	if large(p) {
 		x.atSize()
-		return x.outcome()
+		return
 	}
-	x.raise(LowerBound(p))
+	if x.best == nil || !x.list() {
+		return
+	}
+	x.raise(lowerBound(p, x.order, x.watch))
 	for !x.over() {
 		x.iterate(math.MaxInt64)
 	}
-	return x.outcome()
+}
+
+// list lists the sites, and reports whether it did before the context ended.
+func (x *search) list() bool {
+	if x.order == nil {
+		x.order = longestFirst(x.p, x.watch)
+	}
+	return x.order != nil
 }
 
 // iterate runs the iterated search for at most the given number of steps.
@@ -139,10 +171,9 @@ func (x *search) iterate(steps int64) {
 	if steps < x.limit-x.steps {
 		end = x.steps + steps
 	}
-	s := newState(p, x.best)
-	s.ctx = x.ctx
+	s, ok := newState(p, x.best, x.watch)
 	patience := patience + patiencePerClient*p.M
-	for stale := 0; x.steps < end; {
+	for stale := 0; ok && x.steps < end; {
 		s.ops = 0
 		s.descend()
 		if p.M > 1 {
@@ -166,7 +197,9 @@ func (x *search) iterate(steps int64) {
 			return
 		}
 		if stale > patience {
-			s.reset(x.best)
+			if ok = s.reset(x.best); !ok {
+				return
+			}
 			for range leastKicks + x.rng.IntN(moreKicks) {
 				if z, j := x.rng.IntN(p.N), x.rng.IntN(p.M); p.At(z, j) != instance.Forbidden {
 					s.move(int32(z), j)

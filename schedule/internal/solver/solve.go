@@ -18,7 +18,12 @@ import (
 // clients a [branching], or where that is too large a [pricing].
 func Solve(ctx context.Context, p *instance.Instance, rng *rand.Rand, cfg Config) Outcome {
 	x := newSearch(ctx, p, rng, cfg)
-	switch {
+	x.solve()
+	return x.finish()
+}
+
+func (x *search) solve() {
+	switch p := x.p; {
 	case large(p):
 		x.atSize()
 	case p.PerPair:
@@ -26,16 +31,22 @@ func Solve(ctx context.Context, p *instance.Instance, rng *rand.Rand, cfg Config
 	default:
 		x.uniform()
 	}
-	return x.outcome()
 }
 
-// construct improves a plan by local search and offers it.
+// construct improves a plan by local search and offers it. Nil is none.
 func (x *search) construct(plan []int) {
+	if plan == nil {
+		return
+	}
+	ok := false
 	if x.state == nil {
-		x.state = newState(x.p, plan)
-		x.state.ctx = x.ctx
+		x.state, ok = newState(x.p, plan, x.watch)
 	} else {
-		x.state.reset(plan)
+		ok = x.state.reset(plan)
+	}
+	if !ok {
+		x.offer(plan)
+		return
 	}
 	x.state.ops, x.state.good = 0, x.lower
 	x.state.descend()
@@ -47,8 +58,12 @@ func (x *search) construct(plan []int) {
 
 func (x *search) uniform() {
 	p := x.p
-	x.raise(newBounder(p).bound(elementary(p)))
-	x.construct(LPT(p))
+	if !x.list() {
+		return
+	}
+	x.raise(newBounder(p, x.order, x.watch).bound(elementary(p)))
+	lpt := earliestCompletion(p, x.order, x.watch)
+	x.construct(lpt)
 	if x.over() {
 		return
 	}
@@ -56,17 +71,17 @@ func (x *search) uniform() {
 	if limit := x.widest(); limit <= tableLimit && limit*int64(p.N) <= 64*tableLimit {
 		reach = subsetsum.Reachable(p.Amount, limit)
 		x.steps += limit / 64 * int64(p.N)
-		x.raise(lift(p, x.lower, reach))
+		x.raise(lift(p, x.lower, reach, x.watch))
 	}
 	if x.over() {
 		return
 	}
-	x.construct(Multifit(p))
+	x.construct(multifit(p, x.order, lpt, x.watch))
 	if x.over() {
 		return
 	}
 	if p.N <= differencingLimit {
-		x.construct(KarmarkarKarp(p))
+		x.construct(differencing(p, x.watch))
 		if x.over() {
 			return
 		}
@@ -108,7 +123,7 @@ func (x *search) aim(share float64) float64 {
 
 // raiseByPlacement raises the lower bound by where the largest sites can go.
 func (x *search) raiseByPlacement() {
-	place := newPlacement(x.p, 2*x.p.M)
+	place := newPlacement(x.p, x.order, 2*x.p.M, x.watch)
 	for _, depth := range []int{1, x.p.M, 2 * x.p.M} {
 		if x.over() {
 			return
@@ -152,16 +167,20 @@ func (x *search) widest() int64 {
 func (x *search) unrelated() {
 	p := x.p
 	x.raise(elementary(p))
-	x.construct(LPT(p))
+	if !x.list() {
+		return
+	}
+	lpt := earliestCompletion(p, x.order, x.watch)
+	x.construct(lpt)
 	if x.over() {
 		return
 	}
-	x.construct(Multifit(p))
+	x.construct(multifit(p, x.order, lpt, x.watch))
 	if x.over() {
 		return
 	}
 	tree := newBranching(x)
-	x.raise(leastTime(x.lower, newCounter(p).excludes))
+	x.raise(leastTime(x.lower, newCounter(p, x.watch).excludes))
 	if k := newKnapsackBound(x, tree.relax); k != nil {
 		k.run()
 	}

@@ -70,7 +70,9 @@ func optimum(p *instance.Instance) float64 {
 }
 
 func newTestSearch(t testing.TB, p *instance.Instance) *search {
-	return newSearch(t.Context(), p, rand.New(rand.NewPCG(1, 1)), Config{Steps: unlimited, Tolerance: 1e-9})
+	x := newSearch(t.Context(), p, rand.New(rand.NewPCG(1, 1)), Config{Steps: unlimited, Tolerance: 1e-9})
+	require.True(t, x.list())
+	return x
 }
 
 // TestPackerMatchesBruteForce asks the packer about the least makespan, and just below it.
@@ -97,7 +99,7 @@ func TestCoreMatchesBruteForce(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		p := draw(rt, true, 6)
 		best := optimum(p)
-		c := &core{x: newTestSearch(t, p), relax: newRelaxation(p)}
+		c := &core{x: newTestSearch(t, p), relax: newRelaxation(p, nil)}
 		v, plan := c.decide(best, 1<<40)
 		require.Equal(rt, fits, v)
 		require.LessOrEqual(rt, p.Makespan(plan), best*(1+1e-12))
@@ -114,8 +116,8 @@ func TestRelaxationIsSolvedToOptimality(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(20) {
 		p := random(t, 10+5*int(seed), 2+int(seed)%7, seed)
-		r := newRelaxation(p)
-		out := r.root(0, math.Inf(1))
+		r := newRelaxation(p, nil)
+		out := r.root(longestFirst(p, nil), 0, math.Inf(1))
 		primal := math.NaN()
 		for b, c := range r.basis {
 			if c.site == makespanColumn {
@@ -164,7 +166,7 @@ func TestPlacementBound(t *testing.T) {
 		limit := rapid.Int64Range(0, 200).Draw(t, "limit")
 		best := optimum(p)
 		for _, limit := range []int64{limit, 1 << 30} {
-			bound := newPlacement(p, depth).bound(lower, depth, limit)
+			bound := newPlacement(p, longestFirst(p, nil), depth, nil).bound(lower, depth, limit)
 			require.GreaterOrEqual(t, bound, lower)
 			require.LessOrEqual(t, bound, best)
 		}
@@ -176,7 +178,7 @@ func TestPlacementBound(t *testing.T) {
 		sites := append([]float64{60*scale + 1}, slices.Repeat([]float64{4 * scale}, 16)...)
 		p := build(t, false, sites, []float64{1, 1}, nil)
 		require.Equal(t, math.Ceil((124*scale+1)/2), LowerBound(p))
-		require.Equal(t, 64*scale, newPlacement(p, 1).bound(LowerBound(p), 1, 1<<20))
+		require.Equal(t, 64*scale, newPlacement(p, longestFirst(p, nil), 1, nil).bound(LowerBound(p), 1, 1<<20))
 	}
 }
 
@@ -233,7 +235,8 @@ func TestLocalSearchLeavesNoMoveOrSwap(t *testing.T) {
 			plan[z] = z % p.M
 		}
 		plan = LocalSearch(p, plan)
-		end := newState(p, plan).end
+		s, _ := newState(p, plan, nil)
+		end := s.end
 		now := slices.Max(end)
 		require.Equal(t, now, p.Makespan(plan))
 		last, trial := slices.Index(end, now), slices.Clone(plan)
@@ -268,7 +271,7 @@ func TestStepSwapsTheFirstSite(t *testing.T) {
 		} else {
 			p = build(t, false, sizes, []float64{1, 1}, nil)
 		}
-		s := newState(p, []int{1, 0, 0, 1, 0})
+		s, _ := newState(p, []int{1, 0, 0, 1, 0}, nil)
 		s.good = math.Inf(-1)
 		require.True(t, s.step())
 		require.Equal(t, []int{0, 1, 0, 1, 0}, s.plan())
