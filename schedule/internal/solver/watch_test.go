@@ -251,6 +251,9 @@ func TestRough(t *testing.T) {
 			require.LessOrEqual(t, value, 2*best)
 		}
 	})
+	// Up to the mean load every client would be given one site, and the last one all others.
+	p := build(t, false, slices.Repeat([]float64{60}, 30), slices.Repeat([]float64{1}, 20), nil)
+	require.LessOrEqual(t, p.Makespan(rough(p)), 2*LowerBound(p))
 	forbidden := drawn(t, true, 3000, 40, 1000, .95, slices.Repeat([]float64{1}, 40))
 	require.False(t, math.IsInf(forbidden.Makespan(rough(forbidden)), 1))
 }
