@@ -108,10 +108,9 @@ func constrain(in *packing.Problem, conflicts [][2]int, pins map[int]int) error 
 		return nil
 	}
 	in.Pins = slices.Repeat([]int{-1}, n)
-	pin := func(items iter.Seq[int]) error {
+	pin := func(items iter.Seq2[int, int]) error {
 		used := make([]int64, bins)
-		for item := range items {
-			b := pins[item]
+		for item, b := range items {
 			if item < 0 || item >= n || b < 0 || b >= bins {
 				return fmt.Errorf("%w: pin of item %d of %d to bin %d of %d", ErrProblem, item, n, b, bins)
 			}
@@ -122,8 +121,14 @@ func constrain(in *packing.Problem, conflicts [][2]int, pins map[int]int) error 
 		}
 		return nil
 	}
-	if pin(maps.Keys(pins)) != nil { // once more, to name the first
-		return pin(slices.Values(slices.Sorted(maps.Keys(pins))))
+	if pin(maps.All(pins)) != nil { // once more, to name the first
+		return pin(func(yield func(int, int) bool) {
+			for _, item := range slices.Sorted(maps.Keys(pins)) {
+				if !yield(item, pins[item]) {
+					return
+				}
+			}
+		})
 	}
 	for k, c := range conflicts {
 		if a := in.Pins[c[0]]; a >= 0 && a == in.Pins[c[1]] {

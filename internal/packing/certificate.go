@@ -257,13 +257,16 @@ type cliqueSearch struct {
 // extend adds the items of a list, one after the other, that may share a bin with none of a clique.
 func (s *cliqueSearch) extend(clique *[]int32, list []int32) {
 	for _, i := range list {
+		if s.watch.Spend(2 * len(s.in.Conflicts.Of(i))) {
+			return
+		}
 		s.of(i)
-		fits := false
+		fits, before := false, s.steps
 		for k := len(*clique) - 1; k >= 0 && !fits; k-- { // the lightest first
 			s.steps--
 			fits = !s.apart((*clique)[k]) || (*clique)[k] == i
 		}
-		if s.steps -= 4; s.steps < 0 || s.watch.Spend(4) {
+		if s.steps -= 4; s.steps < 0 || s.watch.Spend(4*(before-s.steps)) {
 			return
 		}
 		if !fits {

@@ -21,6 +21,7 @@ type search struct {
 // solveAny searches for the fewest bins of different capacities, with conflicts
 // and pins.
 func (in *Problem) solveAny(watch *work.Watch, nodes int) Solution {
+	watch.Spend(len(in.Weights)) // they were read in
 	b := in.hastyBounds(watch)
 	s := &search{watch: watch, lower: b.Best(), limit: nodes, bins: in.Bins() + 1}
 	for h := range Heuristics { // Next Fit first, which takes O(n) and does not end early
@@ -157,12 +158,6 @@ func (s *search) branch(k int) (complete bool) {
 }
 
 func (s *search) enemy(i, bin int) bool {
-	enemies := s.in.Conflicts.Of(int32(i))
-	s.watch.Spend(len(enemies))
-	for _, j := range enemies {
-		if s.bin[j] == bin {
-			return true
-		}
-	}
-	return false
+	s.watch.Spend(s.enemies(i))
+	return s.clash(i, bin)
 }

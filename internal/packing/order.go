@@ -19,7 +19,10 @@ func Decreasing(w []int64) []Ranked {
 // decreasing is Decreasing, until the watch ends.
 func decreasing(w []int64, watch *work.Watch) (order []Ranked, ok bool) {
 	n := len(w)
-	a, b := make([]Ranked, n), make([]Ranked, n)
+	if watch.Over() {
+		return nil, false
+	}
+	a := make([]Ranked, n)
 	var used int64
 	if !watch.Chunks(n, 1, func(from, to int) {
 		for i, x := range w[from:to] {
@@ -29,6 +32,7 @@ func decreasing(w []int64, watch *work.Watch) (order []Ranked, ok bool) {
 	}) {
 		return nil, false
 	}
+	b := make([]Ranked, n)
 	const digit = 11
 	for shift := 0; shift < 63 && used>>shift != 0; shift += digit {
 		if used>>shift&(1<<digit-1) == 0 {

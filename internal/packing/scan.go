@@ -59,6 +59,16 @@ func (t *table) fits(item, bin int) bool {
 	return t.room[bin] >= t.in.Weights[item] && (t.stamp == nil || t.stamp[bin] != int32(item+1))
 }
 
+// clash reports whether an enemy of the item is in the bin.
+func (t *table) clash(item, bin int) bool {
+	for _, j := range t.in.Conflicts.Of(int32(item)) {
+		if t.bin[j] == bin {
+			return true
+		}
+	}
+	return false
+}
+
 // scan scans all bins for every item, in the given order or, if that is nil, their own. If the watch
 // ends, it leaves an item over.
 func (in *Problem) scan(order []Ranked, h Heuristic, watch *work.Watch) (packed Packing, left int) {
@@ -71,7 +81,6 @@ func (in *Problem) scan(order []Ranked, h Heuristic, watch *work.Watch) (packed 
 		if t.bin[i] >= 0 {
 			continue
 		}
-		t.mark(i)
 		// A uniform problem has at most one bin beyond those started that could
 		// be any different from them.
 		end := min(t.started+1, len(t.room))
@@ -79,7 +88,9 @@ func (in *Problem) scan(order []Ranked, h Heuristic, watch *work.Watch) (packed 
 			end = len(t.room)
 		}
 		best := -1
-		if h == NextFit {
+		if h == NextFit && current < end && t.room[current] >= in.Weights[i] && !t.clash(i, current) {
+			best = current // as nearly always, and without the bins of all enemies
+		} else if t.mark(i); h == NextFit {
 			for ; current < end; current++ {
 				if t.fits(i, current) {
 					best = current

@@ -170,10 +170,10 @@ func (s *slackSearch) barred(i, bin int) bool {
 	if s.watch.Spend(len(enemies) * (1 + len(s.path))) {
 		s.nodes = 0 // the search ends
 	}
+	if s.t.clash(i, bin) {
+		return true
+	}
 	for _, j := range enemies {
-		if s.t.bin[j] == bin {
-			return true
-		}
 		for _, k := range s.path {
 			if s.items[k] == int(j) {
 				return true

@@ -59,6 +59,7 @@ type solver struct {
 func newSolver(ctx context.Context, in *Problem, nodes int) *solver {
 	s := &solver{ctx: ctx, in: in, c: in.Capacities[0], limit: nodes, effort: standard, watch: work.NewWatch(ctx),
 		rng: rand.New(rand.NewPCG(uint64(len(in.Weights)), uint64(in.Capacities[0])))}
+	s.watch.Spend(len(in.Weights)) // they were read in
 	ok := false
 	if s.order, ok = decreasing(in.Weights, s.watch); !ok {
 		return s

@@ -134,6 +134,15 @@ func TestWatchIsTold(t *testing.T) {
 			s := &search{table: star.newTable(), watch: x, limit: 3, bins: enemies, order: []int{0, 1, 2}, suffix: make([]int64, 4)}
 			s.branch(0)
 		}},
+		{"clique of weights", 4 * 300 * 299 / 2, func(x *work.Watch) {
+			// Of items pinned to different bins no two may share one.
+			in := &Problem{Weights: slices.Repeat([]int64{2}, 400), Capacities: []int64{5}, Uniform: true}
+			in.Pins = make([]int, 400)
+			for i := range in.Pins {
+				in.Pins[i] = min(i, 300)
+			}
+			in.clique(x)
+		}},
 		{"clique", 200 * enemies, func(x *work.Watch) { star.clique(x) }},
 		{"needs", 4*n + 4*n, func(x *work.Watch) { given.needs(Certificate{w, c}, x) }},
 		{"l1", 4 * n, func(x *work.Watch) { given.l1(x) }},
