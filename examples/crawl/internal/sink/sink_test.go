@@ -111,3 +111,47 @@ func TestWebhook(t *testing.T) {
 	require.NoError(t, Webhook(web.URL, "my-bot/1")(t.Context(), version("one")))
 	require.EqualValues(t, 2, calls.Load())
 }
+
+// A file whose last record is cut off anywhere, as by a machine that went down, is read whole after
+// more was appended. A file that is not one is left alone.
+func TestWARCAfterHalfARecord(t *testing.T) {
+	t.Parallel()
+	name := filepath.Join(t.TempDir(), "a.warc.gz")
+	size := func() int64 {
+		s, err := os.Stat(name)
+		require.NoError(t, err)
+		return s.Size()
+	}
+	keep := func(body string) (before int64) {
+		w, err := NewWARC(name, "my-bot/1")
+		require.NoError(t, err)
+		before = size()
+		require.NoError(t, w.Keep(t.Context(), version(body)))
+		require.NoError(t, w.Close())
+		return before
+	}
+	for _, part := range []float64{0, 0.001, 0.3, 0.99} {
+		require.NoError(t, os.RemoveAll(name))
+		from := keep("first")
+		require.NoError(t, os.Truncate(name, from+int64(part*float64(size()-from))))
+		keep("second")
+		f, err := os.Open(name)
+		require.NoError(t, err)
+		defer f.Close()
+		z, err := gzip.NewReader(f)
+		require.NoError(t, err)
+		all, err := io.ReadAll(z)
+		require.NoError(t, err, "%v of a record", part)
+		require.Equal(t, 3, strings.Count(string(all), "WARC/1.1\r\n"), "%v of a record", part)
+		require.NotContains(t, string(all), "first")
+		require.Contains(t, string(all), "second")
+	}
+	for _, other := range []string{"no", "no archive", "\x1f\x8b", "\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"} {
+		require.NoError(t, os.WriteFile(name, []byte(other), 0o644))
+		_, err := NewWARC(name, "my-bot/1")
+		require.ErrorContains(t, err, "the record at byte 0")
+		left, err := os.ReadFile(name)
+		require.NoError(t, err)
+		require.Equal(t, other, string(left))
+	}
+}

@@ -1,6 +1,7 @@
 package sink
 
 import (
+	"bufio"
 	"bytes"
 	"compress/gzip"
 	"context"
@@ -8,6 +9,7 @@ import (
 	"crypto/sha1"
 	"encoding/base32"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"sync"
@@ -24,14 +26,18 @@ type WARC struct {
 	good int64 // up to where it is whole
 }
 
-// NewWARC opens a file to append to, and says in it who writes.
+// NewWARC opens a file to append to, and says in it who writes. It reads what is there, and cuts off
+// a record at the end that was not written whole, as the machine went down: what is appended behind
+// half a record cannot be read. A file that is damaged elsewhere, or is no such file, stays as it is.
 func NewWARC(name, userAgent string) (*WARC, error) {
-	f, err := os.OpenFile(name, os.O_CREATE|os.O_WRONLY, 0o644)
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
 		return nil, err
 	}
-	end, err := f.Seek(0, 2)
-	w := &WARC{file: f, good: end}
+	w := &WARC{file: f}
+	if w.good, err = whole(f); err == nil {
+		err = f.Truncate(w.good)
+	}
 	if err == nil {
 		info := fmt.Sprintf("software: recrawl/examples/crawl\r\nformat: WARC File Format 1.1\r\nhttp-header-user-agent: %s\r\n", userAgent)
 		err = w.write("warcinfo", "", time.Now(), "application/warc-fields", []byte(info), "")
@@ -41,6 +47,38 @@ func NewWARC(name, userAgent string) (*WARC, error) {
 		return nil, fmt.Errorf("WARC %s: %w", name, err)
 	}
 	return w, nil
+}
+
+// whole returns up to where records are whole. Behind that there is nothing, or part of one more.
+func whole(f io.Reader) (end int64, err error) {
+	read := &counter{from: f}
+	r, z := bufio.NewReaderSize(read, 1<<20), new(gzip.Reader)
+	for {
+		err := z.Reset(r)
+		if err == nil {
+			z.Multistream(false)
+			_, err = io.Copy(io.Discard, z)
+		}
+		switch {
+		case err == io.EOF, err == io.ErrUnexpectedEOF && end > 0:
+			return end, nil
+		case err != nil:
+			return 0, fmt.Errorf("the record at byte %d: %w", end, err)
+		}
+		end = read.n - int64(r.Buffered())
+	}
+}
+
+// A counter counts what is read.
+type counter struct {
+	from io.Reader
+	n    int64
+}
+
+func (c *counter) Read(p []byte) (int, error) {
+	n, err := c.from.Read(p)
+	c.n += int64(n)
+	return n, err
 }
 
 // Close closes the file.
