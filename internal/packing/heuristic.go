@@ -38,6 +38,9 @@ func (in *Problem) pack(h Heuristic, watch *work.Watch) (packed Packing, left in
 		}
 		h -= NextFitDecreasing - NextFit
 	}
+	if h == NextFit && order == nil && in.Uniform && in.Pins == nil && in.Conflicts != nil {
+		return in.nextFitApart(), -1
+	}
 	if !in.plain() {
 		return in.scan(order, h, watch)
 	}

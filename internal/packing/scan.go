@@ -60,13 +60,30 @@ func (t *table) fits(item, bin int) bool {
 }
 
 // clash reports whether an enemy of the item is in the bin.
-func (t *table) clash(item, bin int) bool {
-	for _, j := range t.in.Conflicts.Of(int32(item)) {
-		if t.bin[j] == bin {
+func (t *table) clash(item, bin int) bool { return t.in.clash(t.bin, item, bin) }
+
+// clash reports whether an enemy of the item is in the bin, where at has the bin of each.
+func (in *Problem) clash(at []int, item, bin int) bool {
+	for _, j := range in.Conflicts.Of(int32(item)) {
+		if at[j] == bin {
 			return true
 		}
 	}
 	return false
+}
+
+// nextFitApart is Next Fit for bins of one capacity where nothing is pinned: it needs no table.
+func (in *Problem) nextFitApart() Packing {
+	at := slices.Repeat([]int{-1}, len(in.Weights))
+	bin, room := 0, in.Capacities[0]
+	for i, w := range in.Weights {
+		if room < w || in.clash(at, i, bin) {
+			bin, room = bin+1, in.Capacities[0]
+		}
+		at[i] = bin
+		room -= w
+	}
+	return Packing{Bin: at, Bins: bin + 1}
 }
 
 // scan scans all bins for every item, in the given order or, if that is nil, their own. If the watch
