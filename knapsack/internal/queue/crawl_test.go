@@ -23,6 +23,7 @@ type crawl struct {
 // the pages are alike or not.
 func newCrawl(seed uint64, n int, alike bool, sizes ...int) *crawl {
 	c := &crawl{web: newWeb(n, rand.New(rand.NewPCG(seed, 1))), q: New(n)}
+	c.q.crowd = 2 + int(seed%16) // a queue that is loaded has shelves in other places, if any
 	c.weight, c.power = slices.Clone(c.web.weight), slices.Clone(c.web.power)
 	if alike {
 		c.web.weight, c.web.power = slices.Repeat([]float64{1}, n), slices.Repeat([]float64{1}, n)

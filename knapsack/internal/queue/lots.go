@@ -17,6 +17,7 @@ type lot struct {
 	// Of pages that are all alike, as nothing is known of them, one stands for all, which is looked
 	// at from the time last on: while it is hot, which is shown, the others wait.
 	alike, shown bool
+	shelves      uint16 // that its pages are on, counted from 1; 0 if they are one tree
 }
 
 const (
@@ -59,9 +60,9 @@ const slack, slackSoon = 0.2, 4
 // insert puts a page into a lot that is due when so much time has passed for that.
 func (q *Queue) insert(s, at, slot uint32, passed float64) {
 	l := &q.lots[at]
+	q.furnish(s, l)
 	q.plant(slot, q.span(passed))
-	l.root = q.meld(l.root, slot)
-	q.place[l.root] = inLot | at
+	q.add(at, slot, shelfOf(q.nodes[slot].x))
 	q.sets[s].count++
 	l.due = q.lotDue(l)
 	q.better(s, at)
@@ -192,6 +193,7 @@ func (q *Queue) fewer(s uint32, now float64, clock Clock) {
 		if q.lots[at].root != None {
 			return false
 		}
+		q.strip(&q.lots[at])
 		q.free = append(q.free, at)
 		return true
 	})
@@ -216,9 +218,12 @@ func (q *Queue) fewer(s uint32, now float64, clock Clock) {
 	// More time has passed for the older lot: the pages of the other one are now due somewhat
 	// too early, which a look puts right.
 	a.last = b.last
-	a.root = q.meld(a.root, b.root)
-	q.place[a.root] = inLot | into
+	q.furnish(s, a)
+	for tree, k := range q.trees(b) {
+		q.add(into, tree, k)
+	}
 	b.root = None
+	q.strip(b)
 	q.follow(s, a, now, clock)
 	set.lots = slices.Delete(set.lots, i+1, i+2)
 	q.free = append(q.free, from)

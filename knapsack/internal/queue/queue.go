@@ -46,8 +46,8 @@ const (
 const flatMost = 32
 
 // A Queue holds the waiting pages, by slot. Every change takes O(log n) on average.
-// Memory: 16 bytes a page, 20 with groups; 12 more for pages that are held, 4 for all and
-// 12 for each page with a deadline.
+// Memory: 16 bytes a page, 20 with groups, and one more at most in large sets; 12 more for pages that
+// are held, 4 for all and 12 for each page with a deadline.
 type Queue struct {
 	place []uint32 // per slot
 	nodes []node   // per slot
@@ -57,6 +57,10 @@ type Queue struct {
 	sets []set // first that of pages in no group
 	lots []lot
 	free []uint32 // lots not in use
+
+	shelves []*shelves
+	bare    []uint16 // shelves not in use, counted from 1
+	crowd   int      // pages for shelves, for tests; pagesPerShelves if 0
 
 	// Sets by the first times of their pages: of those that are open when a page is due; when
 	// one is held no longer, or the set is open; the first deadline of those that are open.
@@ -256,7 +260,7 @@ func (q *Queue) take(slot uint32) {
 		if !set.tree {
 			q.delist(s, slot)
 			q.settle(s, set.first(q, s))
-		} else if at, root := q.uproot(slot); root {
+		} else if at, first := q.uproot(slot); first {
 			l := &q.lots[at]
 			l.due = q.lotDue(l)
 			if set.best == at {
@@ -270,6 +274,7 @@ func (q *Queue) take(slot uint32) {
 func (q *Queue) Bytes() int {
 	const lotBytes = int(unsafe.Sizeof(lot{}))
 	bytes := 4*cap(q.place) + 12*cap(q.nodes) + 4*cap(q.group) + 4*cap(q.must) + lotBytes*cap(q.lots) + 4*cap(q.free)
+	bytes += len(q.shelves) * int(unsafe.Sizeof(shelves{}))
 	for i := range q.sets {
 		bytes += 4 * cap(q.sets[i].lots)
 		if a := q.sets[i].aside; a != nil {

@@ -26,7 +26,9 @@ func (q *Queue) Encode(e *codec.Encoder) {
 			where[slot] = listed
 		}
 		for _, at := range set.lots {
-			q.walk(q.lots[at].root, func(slot uint32) { where[slot] = number })
+			for tree := range q.trees(&q.lots[at]) {
+				q.walk(tree, func(slot uint32) { where[slot] = number })
+			}
 			numbers[at] = number
 			number++
 		}
@@ -219,9 +221,8 @@ func (q *Queue) restore(slot, lot uint32) error {
 	}
 	set.count++
 	q.nodes[slot].left, q.nodes[slot].right = None, None
-	l := &q.lots[lot]
-	l.root = q.meld(l.root, slot)
-	q.place[l.root] = inLot | lot
+	q.furnish(s, &q.lots[lot])
+	q.add(lot, slot, shelfOf(q.nodes[slot].x))
 	return nil
 }
 

@@ -41,16 +41,27 @@ func sound(t require.TestingT, q *Queue) {
 				continue
 			}
 			require.Equal(t, inLot|at, q.place[l.root])
-			q.walk(l.root, func(slot uint32) {
-				visit(slot, s)
-				count++
-				for _, child := range [...]uint32{q.nodes[slot].left, q.nodes[slot].right} {
-					if child != None {
-						require.Equal(t, inTree|slot, q.place[child])
-						require.True(t, q.before(slot, child))
-					}
+			first := uint32(None)
+			for tree, k := range q.trees(l) {
+				require.Equal(t, inLot|at, q.place[tree])
+				if first == None || q.before(tree, first) {
+					first = tree
 				}
-			})
+				q.walk(tree, func(slot uint32) {
+					visit(slot, s)
+					if k >= 0 {
+						require.Equal(t, k, shelfOf(q.nodes[slot].x))
+					}
+					count++
+					for _, child := range [...]uint32{q.nodes[slot].left, q.nodes[slot].right} {
+						if child != None {
+							require.Equal(t, inTree|slot, q.place[child])
+							require.True(t, q.before(slot, child))
+						}
+					}
+				})
+			}
+			require.Equal(t, first, l.root)
 			if set.open && !(s == q.sweepSet && q.sweepLot > 0) { // a sweep tells of a set at its end
 				require.LessOrEqual(t, q.due.key(s), l.due, "lot %d of set %d", i, s)
 			}

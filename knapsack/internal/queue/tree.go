@@ -51,18 +51,14 @@ func (q *Queue) plant(slot uint32, x float32) {
 	q.nodes[slot] = node{None, None, x}
 }
 
-// uproot takes a page out of its tree. isRoot says whether it was the root of lot.
-func (q *Queue) uproot(slot uint32) (lot uint32, isRoot bool) {
+// uproot takes a page out of its tree. first says whether it was the first one of lot.
+func (q *Queue) uproot(slot uint32) (lot uint32, first bool) {
 	below := q.meld(q.nodes[slot].left, q.nodes[slot].right)
 	above := q.place[slot]
 	q.place[slot] = None
 	if above&tagMask == inLot {
 		lot = above &^ tagMask
-		q.lots[lot].root = below
-		if below != None {
-			q.place[below] = above
-		}
-		return lot, true
+		return lot, q.replace(lot, slot, below)
 	}
 	parent := &q.nodes[above]
 	if parent.left == slot {
