@@ -15,7 +15,8 @@ type LAKGConfig struct {
 	// States is N, the resolution of the amounts: 1 to 65535, default 1500. With more states LAKG
 	// learns more slowly and comes closer to the optimum.
 	States int
-	// Lambda is λ, the exponent of the amounts: above 0, default 1.3.
+	// Lambda is λ, the exponent of the amounts: above 0, default 1.3, and not so large that the least
+	// amount is 0.
 	Lambda float64
 	// Capacity is c, the polls per unit of time at which the knapsack counts as full: above 0,
 	// default 1, with one poll as the unit of time.
@@ -56,8 +57,8 @@ func (c LAKGConfig) check() error {
 	switch {
 	case c.States < 1 || c.States > math.MaxUint16:
 		return fmt.Errorf("%w: %d states", ErrConfig, c.States)
-	case !(c.Lambda > 0) || math.IsInf(c.Lambda, 1):
-		return fmt.Errorf("%w: Lambda is %v", ErrConfig, c.Lambda)
+	case !(c.Lambda > 0) || math.IsInf(c.Lambda, 1) || math.Pow(1/float64(c.States), c.Lambda) == 0:
+		return fmt.Errorf("%w: Lambda is %v, with %d states", ErrConfig, c.Lambda, c.States)
 	case !(c.Capacity > 0) || math.IsInf(c.Capacity, 1):
 		return fmt.Errorf("%w: Capacity is %v", ErrConfig, c.Capacity)
 	case !(c.Start >= 0 && c.Start <= 1):

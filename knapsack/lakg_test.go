@@ -243,6 +243,23 @@ func TestLAKGMemory(t *testing.T) {
 	require.LessOrEqual(t, after, before+4*64*l.cfg.States, "more than one new block a state: blocks are not used again")
 }
 
+// Every page is polled, whatever the settings: with a least amount of 0, a page there never was.
+func TestLAKGLeastAmount(t *testing.T) {
+	t.Parallel()
+	for _, cfg := range []LAKGConfig{{States: 10, Lambda: 325}, {Lambda: 1e20}, {States: 2, Lambda: 1075}} {
+		_, err := NewLAKG(4, cfg, rand.NewPCG(1, 2))
+		require.ErrorIs(t, err, ErrConfig, "%+v", cfg)
+	}
+	for _, cfg := range []LAKGConfig{{States: 10, Lambda: 323}, {States: 1, Lambda: 1e300}, {States: 2, Lambda: 1074}} {
+		cfg.Start = -1
+		l := must(NewLAKG(4, cfg, rand.NewPCG(1, 2)))
+		for k := range 4 {
+			_, err := l.Next(float64(k))
+			require.NoError(t, err, "%+v", cfg)
+		}
+	}
+}
+
 // BenchmarkPoll is one ask and answer. The first rows are a bare read, change and write of a
 // random one of as many pages.
 func BenchmarkPoll(b *testing.B) {
