@@ -308,10 +308,15 @@ func (f *RateFilter) measure(now, cost float64) {
 // begin sets the time scale for the first time.
 func (f *RateFilter) begin(cycle float64) {
 	f.model.Begin(cycle)
-	f.threshold = f.freshIndex(cycle)
+	cycle = f.model.Cycle()
+	// An index may be too little or too much for a number, as that of Age goes with the square of time.
+	representable := func(index float64) float64 {
+		return max(math.SmallestNonzeroFloat64, min(math.MaxFloat64, index))
+	}
+	f.threshold = representable(f.freshIndex(cycle))
 	unit, level := cycle, f.threshold
 	if since := f.now - f.meter.Start(); since > 0 && since < cycle {
-		unit, level = since, max(math.SmallestNonzeroFloat64, f.freshIndex(since))
+		unit, level = since, representable(f.freshIndex(since))
 	}
 	f.queue.Begin(cycle, unit, level, f.meter.Start(), f.weights == nil && f.costs == nil && !f.hints.On())
 }

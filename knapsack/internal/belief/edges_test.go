@@ -193,32 +193,76 @@ func TestSaved(t *testing.T) {
 	require.True(t, (&Packed{moves: 1}).Blank())
 
 	for _, c := range []struct {
-		cycle, anchor float64
-		moves         int
-		want          error
+		cycle, off float64 // of the anchor, from where the grid ought to begin
+		moves      int
+		want       error
 	}{
-		{3, 4, 5, nil}, {0, 0, 0, nil}, {1e300, farthest, farthest, nil}, {1, -farthest, -farthest, nil},
+		{3, 0, 0, nil}, {3, -4*gridMove + mostOff, 4, nil}, {3, 5*gridMove - mostOff, -5, nil},
+		{leastCycle, 0, 0, nil}, {mostCycle, 0, 0, nil}, {1, 100 * gridMove, -100, nil},
 		{-1, 0, 0, codec.ErrCorrupt}, {math.NaN(), 0, 0, codec.ErrCorrupt}, {math.Inf(1), 0, 0, codec.ErrCorrupt},
-		{1, farthest + 1, 0, codec.ErrCorrupt}, {1, -farthest - 1, 0, codec.ErrCorrupt}, {1, math.NaN(), 0, codec.ErrCorrupt},
-		{1, 0, farthest + 1, codec.ErrCorrupt}, {1, 0, -farthest - 1, codec.ErrCorrupt},
+		{leastCycle / 2, 0, 0, codec.ErrCorrupt}, {mostCycle * 2, 0, 0, codec.ErrCorrupt},
+		{1, gridMove + 0.1, 0, codec.ErrCorrupt}, {1, -gridMove - 0.1, 0, codec.ErrCorrupt}, {1, math.NaN(), 0, codec.ErrCorrupt},
+		{1, 0, 2, codec.ErrCorrupt}, {1, 0, -2, codec.ErrCorrupt},
+		{1, -gridMove * (farthest + 1), farthest + 1, codec.ErrCorrupt}, {1, -farthest - 4, 300, codec.ErrCorrupt},
 	} {
-		m, back := Model{cycle: c.cycle, anchor: c.anchor, moves: c.moves}, Model{}
+		m, back := NewModel(Worth{Slowest: 100}), NewModel(Worth{Slowest: 100})
+		m.cycle, m.moves = c.cycle, c.moves
+		m.anchor = m.gridStart() + c.off
 		d := codectest.Decoder(t, m.Encode)
 		back.Decode(d)
 		require.ErrorIs(t, d.Done(), c.want, "%+v", c)
 		if c.want == nil {
 			require.Equal(t, m, back)
-			require.Equal(t, c.cycle > 0, back.Known())
+			require.True(t, back.Known())
+			for _, k := range []float64{-0.5, Cells - 0.5} {
+				rate := back.Rate(k)
+				require.LessOrEqual(t, max(rate, 1/rate), math.MaxFloat64)
+			}
 		}
-		if c.moves != 0 {
-			continue
-		}
-		page, again := Page{c.cycle, c.anchor, p}, Page{}
-		d = codectest.Decoder(t, page.Encode)
+	}
+	for _, c := range []struct {
+		cycle, anchor float64
+		moves         int
+		want          error
+	}{
+		{0, 0, 0, nil}, {0, 1, 0, codec.ErrCorrupt}, {0, 0, 1, codec.ErrCorrupt},
+	} {
+		m, back := Model{cycle: c.cycle, anchor: c.anchor, moves: c.moves}, Model{}
+		d := codectest.Decoder(t, m.Encode)
+		back.Decode(d)
+		require.ErrorIs(t, d.Done(), c.want, "%+v", c)
+		require.False(t, back.Known())
+	}
+	for _, c := range []struct {
+		cycle, slowest float64
+		want           error
+	}{
+		{0, 0, nil}, {3, 4, nil}, {mostCycle, -farthest, nil}, {leastCycle, farthest, nil},
+		{leastCycle / 2, 0, codec.ErrCorrupt}, {mostCycle * 2, 0, codec.ErrCorrupt}, {math.NaN(), 0, codec.ErrCorrupt},
+		{1, farthest + 1, codec.ErrCorrupt}, {1, -farthest - 1, codec.ErrCorrupt}, {1, math.NaN(), codec.ErrCorrupt},
+	} {
+		page, again := Page{c.cycle, c.slowest, p}, Page{}
+		d := codectest.Decoder(t, page.Encode)
 		again.Decode(d)
 		require.ErrorIs(t, d.Done(), c.want, "%+v", c)
 		if c.want == nil {
 			require.Equal(t, page, again)
 		}
 	}
+}
+
+// A unit of time out of its bounds is brought into them, so that all rates of the grid are finite.
+func TestCycleIsBounded(t *testing.T) {
+	t.Parallel()
+	m := NewModel(Worth{Slowest: 64})
+	m.Begin(5e-324)
+	require.Equal(t, leastCycle, m.Cycle())
+	require.LessOrEqual(t, m.Rate(Cells-0.5), math.MaxFloat64)
+	m.Begin(math.MaxFloat64)
+	require.Equal(t, mostCycle, m.Cycle())
+	require.Greater(t, m.Rate(-0.5), 1e-307)
+	m.Rescale(math.MaxFloat64)
+	require.Equal(t, mostCycle, m.Cycle())
+	m.Rescale(0)
+	require.Equal(t, leastCycle, m.Cycle())
 }

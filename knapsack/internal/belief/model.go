@@ -53,18 +53,25 @@ func (m *Model) Cycle() float64 { return m.cycle }
 // Known reports whether there is a unit of time.
 func (m *Model) Known() bool { return m.cycle > 0 }
 
-// Begin sets the unit of time for the first time.
+// leastCycle and mostCycle bound the unit of time, so that all rates of the grid and their inverses
+// are finite: these are up to 21,000 times the inverse of a cycle, and down to a 2300th of it.
+const leastCycle, mostCycle = 1e-303, 1e303
+
+// Begin sets the unit of time for the first time, within 1e-303 to 1e303.
 func (m *Model) Begin(cycle float64) {
-	m.cycle = cycle
+	m.cycle = max(leastCycle, min(mostCycle, cycle))
 	m.anchor = m.gridStart()
 }
 
-// Rescale changes the unit of time. The grid follows it when it is clearly off; moved is
-// then 1 or −1, and whoever keeps numbers by cell must Slide them by −moved.
+// mostOff is how far the grid may be off, in steps.
+const mostOff = 0.75 * gridMove
+
+// Rescale changes the unit of time, within the bounds of Begin. The grid follows it when it is
+// clearly off; moved is then 1 or −1, and whoever keeps numbers by cell must Slide them by −moved.
 func (m *Model) Rescale(cycle float64) (moved int) {
-	m.cycle = cycle
-	off := m.gridStart() - m.slowestRate()
-	if math.Abs(off) > 0.75*gridMove {
+	m.cycle = max(leastCycle, min(mostCycle, cycle))
+	off := m.off()
+	if math.Abs(off) > mostOff {
 		moved = int(math.Copysign(1, off))
 		m.moves += moved
 	}
@@ -73,6 +80,9 @@ func (m *Model) Rescale(cycle float64) (moved int) {
 
 // gridStart is where the grid ought to begin, in steps.
 func (m *Model) gridStart() float64 { return -math.Log(m.worth.Slowest*m.cycle) / Step }
+
+// off is how far the grid begins from where it ought to, in steps.
+func (m *Model) off() float64 { return m.gridStart() - m.slowestRate() }
 
 // slowestRate is where the grid begins, in steps.
 func (m *Model) slowestRate() float64 { return m.anchor + float64(gridMove*m.moves) }
@@ -332,10 +342,23 @@ func (m *Model) Encode(e *codec.Encoder) {
 	e.Int(m.moves)
 }
 
-// farthest bounds the place of a grid, in steps: e^600 is far from any unit of time.
-const farthest = 1000
+// farthest bounds the place of a grid, in steps: at mostCycle that is at −1171, at leastCycle at 1156,
+// and the grid may be off by mostOff.
+const farthest = 1200
+
+// decodeCycle reads a unit of time, 0 for none.
+func decodeCycle(d *codec.Decoder) float64 {
+	cycle := d.Float64In(0, mostCycle)
+	d.Require(cycle == 0 || cycle >= leastCycle, "a unit of time of %v", cycle)
+	return cycle
+}
 
 // Decode reads what Encode wrote into a new model. Focus is up to the caller.
 func (m *Model) Decode(d *codec.Decoder) {
-	m.cycle, m.anchor, m.moves = d.NonNegative(), d.Float64In(-farthest, farthest), d.IntIn(-farthest, farthest)
+	m.cycle, m.anchor, m.moves = decodeCycle(d), d.Float64In(-farthest, farthest), d.IntIn(-farthest, farthest)
+	if m.Known() {
+		d.Require(math.Abs(m.off()) <= gridMove, "a grid at %v for a cycle of %v", m.slowestRate(), m.cycle)
+	} else {
+		d.Require(m.anchor == 0 && m.moves == 0, "a grid at %v without a cycle", m.slowestRate())
+	}
 }

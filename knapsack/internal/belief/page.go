@@ -58,6 +58,6 @@ func (p *Page) Encode(e *codec.Encoder) {
 
 // Decode reads what Encode wrote.
 func (p *Page) Decode(d *codec.Decoder) {
-	p.cycle, p.slowest = d.NonNegative(), d.Float64In(-farthest, farthest)
+	p.cycle, p.slowest = decodeCycle(d), d.Float64In(-farthest, farthest)
 	p.packed.Decode(d)
 }

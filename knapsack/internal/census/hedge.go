@@ -74,7 +74,7 @@ func (h *Hedge) estimate(cycle float64) {
 	mean := changes / time
 	inTurn := 0.0
 	for k := range h.time {
-		h.rate[k] = (h.changes[k] + scorePrior) / (h.time[k] + scorePrior/mean)
+		h.rate[k] = min((h.changes[k]+scorePrior)/(h.time[k]+scorePrior/mean), math.MaxFloat64)
 		inTurn -= h.time[k] / time * math.Expm1(-h.rate[k]*cycle)
 	}
 	h.gain = -math.Expm1(-mean*cycle)/inTurn - 1
