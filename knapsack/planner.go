@@ -20,7 +20,7 @@ type PlannerConfig struct {
 	Spacing Spacing
 	// Method estimates the change rates.
 	Method RateMethod
-	// Floor is the share of the budget that is spread evenly over all pages, in (0, 1]; default
+	// Floor is the share of the budget that is spread evenly over all pages, 1e-100 to 1; default
 	// 0.05. A page is polled at least Floor·Budget/n times per unit of time, whatever its
 	// estimate, n being the number of pages or what a poll of each of them costs.
 	Floor float64
@@ -71,7 +71,7 @@ var _ Learner = (*Planner)(nil)
 const plannerFloor = 0.05
 
 // NewPlanner returns a Planner of the pages 0..n−1, all of weight 1. src is used for Random
-// spacing only and may be nil for Even.
+// spacing only and may be nil for Even. It returns ErrConfig for a setting out of its range.
 func NewPlanner(n int, cfg PlannerConfig, src rand.Source) (*Planner, error) {
 	if cfg.Budget == 0 {
 		cfg.Budget = 1
@@ -100,12 +100,12 @@ func (p *Planner) newPlan() plan.Plan {
 func (c PlannerConfig) check() error {
 	switch {
 	case checkBudget(c.Budget) != nil:
-		return checkBudget(c.Budget)
+		return fmt.Errorf("%w: %w", ErrConfig, checkBudget(c.Budget))
 	case objectiveNames.Check(c.Objective) != nil:
 		return objectiveNames.Check(c.Objective)
 	case spacingNames.Check(c.Spacing) != nil:
 		return spacingNames.Check(c.Spacing)
-	case !(c.Floor > 0 && c.Floor <= 1):
+	case !(c.Floor >= optimum.LeastInput && c.Floor <= 1): // with less the frequencies could be 0
 		return fmt.Errorf("%w: Floor is %v", ErrConfig, c.Floor)
 	}
 	return rateMethodNames.Check(c.Method)

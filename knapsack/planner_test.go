@@ -91,10 +91,34 @@ func TestPlannerWeights(t *testing.T) {
 	for _, budget := range []float64{-1, math.NaN(), math.Inf(1), 1e-101} {
 		_, err := NewPlanner(3, PlannerConfig{Objective: Detections, Budget: budget}, nil)
 		require.ErrorIs(t, err, ErrBudget, "%v", budget)
+		require.ErrorIs(t, err, ErrConfig, "%v", budget)
 	}
-	for _, cfg := range []PlannerConfig{{Floor: 2}, {Floor: -1}, {Method: 9}, {Objective: 9}, {Spacing: 9}} {
+	for _, cfg := range []PlannerConfig{{Floor: 2}, {Floor: -1}, {Floor: 5e-324}, {Method: 9}, {Objective: 9}, {Spacing: 9}} {
 		_, err := NewPlanner(3, cfg, nil)
 		require.ErrorIs(t, err, ErrConfig, "%+v", cfg)
+	}
+}
+
+// The least Floor, with the least budget and the greatest costs, keeps every page polled at some
+// frequency: those of weight 0 are found when all others are in flight.
+func TestPlannerLeastFloor(t *testing.T) {
+	t.Parallel()
+	for _, spacing := range []Spacing{Even, Random} {
+		for o := Objective(0); o < objectives; o++ {
+			p := must(NewPlanner(6, PlannerConfig{Floor: 1e-100, Budget: 1e-100, Objective: o, Spacing: spacing}, rand.NewPCG(1, 3)))
+			for page := range 6 {
+				require.NoError(t, p.SetWeight(page, float64(page/3)))
+				require.NoError(t, p.SetCost(page, 1e100))
+			}
+			for now := 0.0; now < 200; now++ {
+				page := must(p.Next(now))
+				require.NoError(t, p.Observe(page, now, int(now)%2 == 0))
+			}
+			for range 6 {
+				_, err := p.Next(200)
+				require.NoError(t, err, "%v %v", o, spacing)
+			}
+		}
 	}
 }
 
