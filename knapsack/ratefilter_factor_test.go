@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recrawl/recrawl/knapsack/internal/belief"
+	"github.com/recrawl/recrawl/knapsack/internal/queue"
 	"github.com/recrawl/recrawl/webenv"
 )
 
@@ -223,4 +224,49 @@ func TestNewPagesBeginLikeTheirGroup(t *testing.T) {
 func (f *RateFilter) beliefOf(slot int) (b belief.Belief) {
 	f.model.Unpack(&f.beliefs[slot], &b)
 	return f.informed(b)
+}
+
+// What is known of a folder already is no evidence of all pages: a change in a folder that changes
+// more than they do at present raises their factor by less, and a page of it that has not changed
+// lowers it by more.
+func TestFolderIsNotAllPages(t *testing.T) {
+	t.Parallel()
+	const n, folders, cycles, from = 200, 20, 12, 11.5
+	for _, objective := range []Objective{Detections, Freshness, Delay} {
+		f := must(NewRateFilter(n, RateFilterConfig{Objective: objective}))
+		byFolder(t, f, folders)
+		rng := rand.New(rand.NewPCG(5, 6))
+		known := make([]float64, n)
+		for k := range n * cycles {
+			now := float64(k) / n
+			page := must(f.Next(now))
+			require.NoError(t, f.Observe(page, now, rng.Float64() < -math.Expm1(-0.3*(now-known[page]))))
+			known[page] = now
+		}
+		for k := range n / folders {
+			require.NoError(t, f.Record(folders*k+3, cycles+float64(k)/n, true))
+		}
+		require.Equal(t, 1.0, f.apart(queue.None, from))
+		apart := f.apart(3, from)
+		if objective == Detections {
+			require.Equal(t, 1.0, apart)
+			continue
+		}
+		require.Greater(t, apart, 1.1)
+		require.Less(t, f.apart(4, from), apart)
+
+		saved := must(f.MarshalBinary())
+		learnt := func(apart float64, changed bool) float64 {
+			var g RateFilter
+			require.NoError(t, g.UnmarshalBinary(saved))
+			var b belief.Belief
+			g.model.Unpack(&g.beliefs[3], &b)
+			rates := b.Marginal(1)
+			p := poll{RateFilter: &g, rates: &rates, from: from, now: cycles + 0.1, changed: changed}
+			p.learn(&g.common, &g.levels[ofAll], 1, apart, n)
+			return g.common.Mean(&g.levels[ofAll], from, 1)
+		}
+		require.Less(t, learnt(4, true), learnt(1, true))
+		require.Less(t, learnt(4, false), learnt(1, false))
+	}
 }
