@@ -130,6 +130,7 @@ type run struct {
 	others   int     // moves kept from relief
 	halted   bool    // the limit forbade a move
 	many     bool    // more than a few nodes are to be closed
+	only     int     // 1 + the resource to relieve of, 0 for that which a node uses most
 }
 
 // share sets how many of the moves are kept for drains and closing. A fifth of one move in a
@@ -312,7 +313,35 @@ func (r *run) relieve() {
 		// this ends.
 		for r.fill(n, nil, 1) > 1 && r.relieveOnce(n, &t) {
 		}
+		r.relieveEach(n, &t)
 	}
+}
+
+// relieveEach relieves a node of each further resource of which it is overloaded, where there was no
+// help for the one that it uses most, or it uses two alike.
+func (r *run) relieveEach(n int, t *totals) {
+	if len(r.resource) == 1 || r.fill(n, nil, 1) <= 1 {
+		return
+	}
+	for k := range r.resource {
+		// Invariant: each move takes some of this resource off the node and overloads none.
+		for r.only = 1 + k; r.level(n, nil, 1) > 1 && r.relieveOnce(n, t); {
+		}
+	}
+	r.only = 0
+}
+
+// level is fill, or the share of the one resource to relieve of.
+func (r *run) level(n int, need []int64, sign int64) float64 {
+	if r.only == 0 {
+		return r.fill(n, need, sign)
+	}
+	k := r.only - 1
+	load := r.resource[k].load[n]
+	if need != nil {
+		load += sign * need[k]
+	}
+	return float64(load) / float64(r.resource[k].capacity[n])
 }
 
 // relieveOnce makes the move or exchange that relieves overloaded node n, and reports whether
@@ -383,7 +412,7 @@ func (r *run) relieveEarly() {
 // −1 if there is none.
 func (r *run) best(a int, most float64) (site, to int) {
 	site, to = -1, -1
-	least := r.fill(a, nil, 1)
+	least := r.level(a, nil, 1)
 	tried := 0
 	r.targets(a, everyNode, func(b int) bool {
 		// The fuller of the two cannot be emptier than b is, and of those tried next none is
@@ -478,13 +507,16 @@ func (r *run) try(a, b, s int, most float64) (choice, bool) {
 	if f > most || r.crowded(a).weight[s] == 0 || !r.allowed(c, b) || !r.allows(overload, c.need[0]) {
 		return choice{}, false
 	}
-	left := r.fill(a, c.need, -1)
+	left := r.level(a, c.need, -1)
 	f = max(f, left)
-	return choice{s, r.moveCost(s), f, left <= 1}, f < r.fill(a, nil, 1)
+	return choice{s, r.moveCost(s), f, left <= 1}, f < r.level(a, nil, 1)
 }
 
-// crowded returns the resource that a node uses most.
+// crowded returns the resource to relieve a node of, which is the one that it uses most.
 func (r *run) crowded(n int) *resource {
+	if r.only > 0 {
+		return &r.resource[r.only-1]
+	}
 	best, most := 0, -1.
 	for k := range r.resource {
 		if f := float64(r.resource[k].load[n]) / float64(r.resource[k].capacity[n]); f > most {
@@ -546,7 +578,12 @@ func (r *run) exchanged(a, b, s, t int, most float64) (fill float64, ok bool) {
 	for k := range r.resource {
 		q := &r.resource[k]
 		d := q.weight[s] - q.weight[t]
-		fill = max(fill, float64(q.load[a]-d)/float64(q.capacity[a]))
+		left := float64(q.load[a]-d) / float64(q.capacity[a])
+		if r.only == 0 || r.only == 1+k {
+			fill = max(fill, left)
+		} else if left > 1 && d < 0 {
+			return 0, false // it would be overloaded more of another
+		}
 		into = max(into, float64(q.load[b]+d)/float64(q.capacity[b]))
 	}
 	if into > most || !r.allowed(r.candidate(s), b) || !r.allowed(r.candidate(t), a) {

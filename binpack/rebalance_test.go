@@ -1,6 +1,7 @@
 package binpack
 
 import (
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -223,6 +224,65 @@ func TestKeepMaximumSettles(t *testing.T) {
 	moves, err = p.Rebalance(RebalanceConfig{})
 	require.NoError(t, err)
 	require.Empty(t, moves)
+}
+
+// A node that is overloaded of two resources is relieved of the one of which it can be, also where
+// there is no help for the one that it uses more, or it uses both alike.
+func TestPackerRelievesEachResource(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name   string
+		weight float64 // of a site that fits nowhere else, and needs no memory
+		needs  []float64
+		there  []float64 // memory that the sites of the other node need
+		after  []float64 // memory of the two nodes
+		moves  int
+	}{
+		{"the weight cannot be helped", 15, []float64{4, 4, 4}, nil, []float64{8, 4}, 1},
+		{"by as many moves as it takes", 15, []float64{4, 4, 4, 4}, nil, []float64{8, 8}, 2},
+		{"both alike", 12, []float64{4, 4, 4}, nil, []float64{8, 4}, 1},
+		{"by an exchange", 15, []float64{6, 6}, []float64{3, 3}, []float64{9, 9}, 2},
+		{"an exchange would add weight", 15, []float64{6, 6}, []float64{3.25, 3.5}, []float64{12, 6.75}, 0},
+		{"there is no help", 15, []float64{6, 6}, []float64{9}, []float64{12, 9}, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			p, err := NewPacker(PackerConfig{Resources: 1, Headroom: -1, Early: -1, MoveCost: -1})
+			require.NoError(t, err)
+			var nodes []int
+			for range 2 {
+				n, err := p.AddNode(10, NodeConfig{Capacities: []float64{10}})
+				require.NoError(t, err)
+				nodes = append(nodes, n)
+			}
+			put := func(n int, weight, need float64) {
+				s, _, err := p.AddSite(0, SiteConfig{Needs: []float64{need}})
+				require.NoError(t, err)
+				p.detach(s)
+				p.attach(s, n)
+				require.NoError(t, p.SetWeight(s, weight))
+			}
+			put(0, c.weight, 0)
+			for _, need := range c.needs {
+				put(0, 0, need)
+			}
+			put(1, 1, 0)
+			for _, need := range c.there {
+				put(1, math.Ceil(need)-3, need) // 3 has no weight, more has some
+			}
+			moves, err := p.Rebalance(RebalanceConfig{})
+			require.NoError(t, err)
+			require.Len(t, moves, c.moves)
+			for k, n := range nodes {
+				info, err := p.Node(n)
+				require.NoError(t, err)
+				require.Equal(t, []float64{c.after[k]}, info.Loads)
+			}
+			again, err := p.Rebalance(RebalanceConfig{})
+			require.NoError(t, err)
+			require.Empty(t, again)
+		})
+	}
 }
 
 // Choices in the order in which they are preferred: what ends an overload at the least cost, then what
