@@ -4,14 +4,17 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
+	"sort"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/recrawl/recrawl/internal/work"
 	"github.com/recrawl/recrawl/schedule/internal/instance"
 )
 
@@ -67,6 +70,64 @@ func TestCrowdBound(t *testing.T) {
 		b := newBounder(p, longestFirst(p, nil), nil)
 		require.Greater(t, b.bound(elementary(p)), leastTime(leastTime(elementary(p), b.areaExcludes), b.countExcludes))
 	}
+}
+
+// With many clients the count test takes steps in proportion to them at most, and its bound is that of
+// all numbers of sites if the clients are alike, and hardly less if not.
+func TestCountBoundOfManyClients(t *testing.T) {
+	t.Parallel()
+	instanceOf := func(m int, ratio, slowest float64) *instance.Instance {
+		rng := rand.New(rand.NewPCG(uint64(m), 78))
+		sizes, units := make([]float64, int(ratio*float64(m))), make([]float64, m)
+		for z := range sizes {
+			sizes[z] = math.Ceil(1e6 * (1 - rng.Float64()/10))
+		}
+		for j := range units {
+			units[j] = 1 + (slowest-1)*rng.Float64()
+		}
+		return build(t, false, sizes, units, nil)
+	}
+	for _, ratio := range []float64{2.1, 4.5} {
+		for _, slowest := range []float64{1, 4} {
+			p := instanceOf(500, ratio, slowest)
+			b := newBounder(p, longestFirst(p, nil), nil)
+			area := leastTime(elementary(p), b.areaExcludes)
+			some, all := leastTime(area, b.countExcludes), leastTime(area, func(t float64) bool { return countExcludesAny(b, t) })
+			require.Greater(t, all, area)
+			if slowest == 1 {
+				require.Equal(t, all, some)
+			}
+			require.LessOrEqual(t, some, all)
+			require.Greater(t, some, .995*all)
+			t.Logf("%.1f sites for each of 500 clients up to %v times slower: %.5f of the bound", ratio, slowest, some/all)
+		}
+	}
+	const m = 5000
+	p := instanceOf(m, countPerClient, 4)
+	b := newBounder(p, longestFirst(p, nil), work.NewWatch(context.Background()))
+	require.False(t, b.countExcludes(100*elementary(p)))
+	require.LessOrEqual(t, b.watch.Spent, 2*countLimit*boundSteps)
+	b.watch = work.NewWatch(context.Background())
+	require.True(t, b.countExcludes(elementary(p)))
+	require.LessOrEqual(t, b.watch.Spent, 2*countLimit*boundSteps)
+}
+
+// countExcludesAny is countExcludes that looks at all numbers of sites.
+func countExcludesAny(b *bounder, t float64) bool {
+	b.capacities(t)
+	for h := 1; h <= min(b.p.N, countPerClient*b.p.M); h++ {
+		room := 0
+		for _, c := range b.capacity {
+			fits := sort.Search(h-room, func(k int) bool { return b.prefix[h]-b.prefix[h-k-1] > c })
+			if room += fits; fits == 0 || room == h {
+				break
+			}
+		}
+		if room < h {
+			return true
+		}
+	}
+	return false
 }
 
 // nearlyEqual returns 49 sites of 9000 to 9999 and one of 100 on 5 clients.

@@ -235,7 +235,7 @@ func (s *state) ones(best *exchange, k, i int, ideal, limit int64) {
 	}
 }
 
-// threes looks at exchanges of two sites for one and of one for two.
+// threes looks at exchanges of two sites for one and, if client i has not too many, of one for two.
 func (s *state) threes(best *exchange, k, i int, ideal, limit int64) {
 	w, from, to := s.p.Amount, s.jobs[k], s.jobs[i]
 	for x, z := range from {
@@ -254,6 +254,9 @@ func (s *state) threes(best *exchange, k, i int, ideal, limit int64) {
 				}
 			}
 		}
+	}
+	if len(to)*(len(to)+len(from)) > pairLimit {
+		return
 	}
 	for x, z := range to {
 		if s.watch.Spend(moveSteps*(len(to)-x) + len(from)) {

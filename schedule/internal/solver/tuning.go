@@ -39,9 +39,9 @@ var (
 	// and uniform clients, by meeting in the middle in 2^(n/2); freePairs that on unrelated
 	// ones, in 2^n. A freeSites of 11 or 36 leaves .0021 % on uniform clients.
 	freeSites, freePairs = 22, 12
-	// pairLimit is the largest product of two batches' sizes for which exchanges of three
-	// sites are tried, chainLimit the number of tries of one chain search. Twice as much of
-	// chainLimit leaves .0013 and not .0010 % on uniform clients.
+	// pairLimit is the largest product of the size of one batch and that of two together for which
+	// exchanges of two sites of the one are tried, chainLimit the number of tries of one chain
+	// search. Twice as much of chainLimit leaves .0013 and not .0010 % on uniform clients.
 	pairLimit, chainLimit = 1 << 16, 1 << 13
 
 	// fineRoom is the largest room that a placement rounds down to a sum that sites can
