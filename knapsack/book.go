@@ -66,7 +66,7 @@ func (b *book) ask(slot int, now float64) int {
 }
 
 // file puts the latest flight into the map, so that all are there. It is kept apart because it is
-// often the first to end, and an entry of a map takes a sixth of a poll of LAKG with 10⁵ pages.
+// often the first to end, which then takes no entry of the map (BenchmarkPoll).
 func (b *book) file() {
 	if b.latest > 0 {
 		b.asked[b.latest-1] = b.now

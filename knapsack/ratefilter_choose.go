@@ -52,9 +52,9 @@ const (
 	// Edits of many pages count in what a poll is worth as far as they are likelier than hardlyEdited:
 	// where pages change one by one they seem to be as likely as .15 at times, and indices move with
 	// that. With .06 what Next picks among 6000 pages is worth .96 of the best, and with .2 .99; on four
-	// recorded histories copies are as fresh with one as with the other. They move due times by editedCycles cycles for
-	// an edit that is sure; with 12 in place of 4 the delays of a recorded history and of a simulated
-	// one are the same but for chance. stalesBack is how often in a cycle a page becomes stale otherwise
+	// recorded histories copies are as fresh with one as with the other. They move due times by
+	// editedCycles cycles for an edit that is sure; with 12 in place of 4 the delays of a recorded history
+	// and of a simulated one are the same but for chance. stalesBack is how often in a cycle a page becomes stale otherwise
 	// than by its own rate, by such edits and as rates jump.
 	hardlyEdited, editedCycles, stalesBack = 0.2, 4, 0.4
 	// shortestDue is the least due time, as a part of the longest.

@@ -119,6 +119,34 @@ func TestRateFilterIsNearlyExact(t *testing.T) {
 	require.GreaterOrEqual(t, total/count, 0.99)
 }
 
+// Where most changes are edits of folders, which are groups, Next picks by what pages of a folder have
+// in common just now. What it picks is then worth less of the greatest index of all.
+//
+//	go test ./knapsack -v -run ExactInGroups -exact
+func TestRateFilterIsNearlyExactInGroups(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("long")
+	}
+	measure := func(n, folders int, perDay, least float64) {
+		for _, o := range []Objective{Detections, Freshness, Delay} {
+			f := must(NewRateFilter(n, RateFilterConfig{Objective: o}))
+			byFolder(t, f, folders)
+			env := must(webenv.NewReplay(massEdits(n, folders, 0.88, 1), 0))
+			e := measureExactness(f, env, perDay*float64(n), int(1000*perDay*float64(n)), 1+n/50)
+			t.Logf("%d pages in %d folders, %v polls per page and day, %v: %v", n, folders, perDay, o, e)
+			require.GreaterOrEqual(t, e.mean, least)
+		}
+	}
+	for _, perDay := range []float64{0.04, 0.16} {
+		measure(240, 12, perDay, 0.95)
+		if *exact {
+			measure(1500, 12, perDay, 0.8)
+			measure(1500, 75, perDay, 0.8)
+		}
+	}
+}
+
 // mostIndices bounds the indices that a Next computes, by the constants here and in the queue: 64 of the
 // sample, if polling in turn ends, 48 of the hot pages, 2 for each of 32 pages that are due, of 23 more
 // where hot ones wait again, which count among the 32, and of 4 that are next, 4 of pages that are due

@@ -5,14 +5,16 @@ import (
 	"math/bits"
 )
 
-// Shelves keep the pages of a large lot in many small trees, each of pages whose numbers in nodes are
-// within some 4 % of each other. A page that comes or goes then touches few others: in a tree of
-// thousands of pages each step is a miss of the cache. Pages leave in the order of one tree.
+// Shelves keep the pages of a large lot in trees of some hundred, each of pages whose numbers in nodes
+// are within 3 to 6 % of each other. To meld these takes fewer steps than one tree of thousands, and
+// each step is a miss of the cache. Pages leave in the order of one tree.
 type shelves struct {
 	tree [shelfCount]uint32      // None for an empty one
 	used [shelfCount / 64]uint64 // bits: trees that are not empty
 	rest uint32                  // pages that belong on no shelf, or came before there were shelves
-	low  int                     // shelfOf of tree[0]
+	// shelfOf of tree[0], as when the lot was empty: after a large change of the budget or the level
+	// new pages belong into rest until it is empty again, which is slower.
+	low int
 }
 
 const (
@@ -22,10 +24,10 @@ const (
 	shelfBits = 19
 	// below is how many shelves are for pages that are due within a cycle: those from 1/128 of one.
 	below = 7 << (23 - shelfBits)
-	// A set has shelves from shelvedFrom times pagesPerShelves pages on. There are shelves for one lot
-	// among pagesPerShelves pages at most, so that they take a byte of each. Saved states do not depend
-	// on any of this.
-	shelvedFrom, pagesPerShelves = 4, 1100
+	// A set has shelves from shelvedFrom times pagesPerShelves pages on. No more lots have them than
+	// there are pages over pagesPerShelves, so that they take a byte a page. Choices and saved states do
+	// not depend on any of these numbers, which were chosen by the time of a poll with 10⁶ pages.
+	shelvedFrom, pagesPerShelves = 4, 1200
 )
 
 // shelfOf numbers what nodes say.
@@ -64,8 +66,8 @@ func (q *Queue) strip(l *lot) {
 	}
 }
 
-// add puts a tree into lot number at and follows which page is first. shelfOf is k for all of its pages;
-// if it is not the same, k is −1.
+// add puts a tree into lot number at and follows which page is first. All pages of the tree have the
+// shelfOf k, or k is −1.
 func (q *Queue) add(at, tree uint32, k int) {
 	l := &q.lots[at]
 	if l.shelves == 0 {
@@ -121,7 +123,7 @@ func (q *Queue) replace(at, root, left uint32) (first bool) {
 	return true
 }
 
-// trees yields the trees of a lot, with shelfOf of its pages; −1 if that is not the same for all.
+// trees yields the trees of a lot, each with the shelfOf of all of its pages, or −1.
 func (q *Queue) trees(l *lot) func(yield func(tree uint32, k int) bool) {
 	return func(yield func(tree uint32, k int) bool) {
 		if l.shelves == 0 {
