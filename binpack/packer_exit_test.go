@@ -59,8 +59,8 @@ func (x exit) fleet(t testing.TB) (p *Packer, nodes []int, bound, anew int) {
 }
 
 // play lets the sites leave and rebalances until the nodes in use are within 5 %, or one node, of
-// the volume bound, or of those packed anew if these are more. It returns how often that was, the moves, and the fewest moves that empty as
-// many nodes.
+// the volume bound, or of those packed anew if these are more. It returns how often that was, the
+// moves, and the fewest moves that empty as many nodes.
 func (x exit) play(t testing.TB, limit RebalanceConfig, most int) (calls, moves, least int) {
 	p, nodes, bound, anew := x.fleet(t)
 	bound = max(bound, anew)

@@ -3,16 +3,16 @@ package work
 
 import "context"
 
-// Interval is the work between two looks at a context, in steps of some nanoseconds: some
-// milliseconds at most, and little against what a look costs.
+// Interval is the work between two looks at a context, in steps of some nanoseconds: a millisecond
+// or so, against which a look costs little.
 const Interval = 1 << 18
 
 // A Watch notices in the middle of long work that a context has ended. It looks after a fixed
-// amount of work, so that what takes less is done in full even if the context is over before: a
-// problem of a thousand items is packed and bounded then. A nil Watch never ends.
+// amount of work, so that what takes less is done in full even if the context is over before. A nil
+// Watch never ends.
 type Watch struct {
-	Spent int // work in all
-	Late  int // of that, what came after the end
+	// Spent is the work in all, Late what of it came after the end. Only tests read them.
+	Spent, Late int
 
 	ctx   context.Context
 	left  int // work until the next look

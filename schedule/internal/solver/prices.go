@@ -134,8 +134,11 @@ func normalise(price []float64) {
 // interrupted counts the work on a site and reports whether the search is over.
 func (v *pricing) interrupted(z int) bool {
 	x := v.x
+	if x.watch.Spend(x.p.M) {
+		return true
+	}
 	if z%256 != 0 {
-		return x.watch.Spend(x.p.M)
+		return false
 	}
 	x.steps += int64(64 * x.p.M)
 	if x.best == nil { // which over takes for a gap that is closed

@@ -172,8 +172,11 @@ func (x *search) iterate(steps int64) {
 		end = x.steps + steps
 	}
 	s, ok := newState(p, x.best, x.watch)
+	if !ok {
+		return
+	}
 	patience := patience + patiencePerClient*p.M
-	for stale := 0; ok && x.steps < end; {
+	for stale := 0; x.steps < end; {
 		s.ops = 0
 		s.descend()
 		if p.M > 1 {
@@ -197,7 +200,7 @@ func (x *search) iterate(steps int64) {
 			return
 		}
 		if stale > patience {
-			if ok = s.reset(x.best); !ok {
+			if !s.reset(x.best) {
 				return
 			}
 			for range leastKicks + x.rng.IntN(moreKicks) {
