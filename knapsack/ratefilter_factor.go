@@ -48,7 +48,7 @@ func (f *RateFilter) compare(slot uint32, rates *belief.Row, from, now float64, 
 	p := poll{RateFilter: f, rates: rates, from: from, now: now, changed: changed}
 	group := f.queue.Group(slot)
 	m = 1
-	if f.without&ablation.Common == 0 {
+	if f.hasCommon() {
 		m = p.learn(&f.common, &f.levels[ofAll], 1, f.apart(group, from), f.ids.Len())
 	}
 	if group == queue.None || f.limits.Pages(group) < 2 || f.without&ablation.Neighbours != 0 {

@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -53,6 +54,7 @@ func TestSuite(t *testing.T) {
 	require.NoError(t, run([]string{"-quick", "-json", "-suite", "-only", "worlds"}, &out, &log))
 	var rows []report.Row
 	require.NoError(t, json.Unmarshal(out.Bytes(), &rows))
+	rows = slices.DeleteFunc(rows, func(r report.Row) bool { return r.Quantity != "makespan over the planned one" })
 	require.Len(t, rows, 2*len(troubles)*len(policies))
 	for k := 0; k < len(rows); k += len(policies) {
 		best := math.Inf(1)
