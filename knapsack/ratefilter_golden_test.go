@@ -203,6 +203,20 @@ func TestRateFilterChoicesAreGolden(t *testing.T) {
 	golden.Check(t, "choices/ratefilter-webs.golden", got.String())
 }
 
+// A filter that is saved and loaded now and then polls the same pages as one that never is.
+func TestRateFilterRestoredChoices(t *testing.T) {
+	t.Parallel()
+	for _, w := range webs() {
+		if w.cycles*w.pages > 6000 || w.complete || w.churn {
+			continue // what takes long, or has nothing else of its own
+		}
+		w.restore = false
+		want := w.run(t)
+		w.restore = true
+		require.Equal(t, want, w.run(t))
+	}
+}
+
 // A filter with everything in use is saved and restored: see codectest.Run.
 func TestRateFilterSaved(t *testing.T) {
 	t.Parallel()

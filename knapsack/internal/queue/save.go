@@ -68,6 +68,7 @@ func (q *Queue) Encode(e *codec.Encoder) {
 	}
 	e.Uint32(q.sweepSet)
 	e.Uint32(q.sweepLot)
+	e.Int(len(q.free)) // how far a sweep goes depends on them
 }
 
 func (q *Queue) encodeSet(e *codec.Encoder, set *set) {
@@ -153,6 +154,10 @@ func Decode(d *codec.Decoder, slots int, waits func(slot int) bool) Queue {
 		o.Slots = decodeHeap(d, 0, o.place)
 	}
 	q.sweepSet, q.sweepLot = d.Uint32(), d.Uint32()
+	for range d.IntIn(0, slots/pagesPerLot+leastLots*sets) {
+		q.free = append(q.free, uint32(len(q.lots)))
+		q.lots = append(q.lots, lot{root: None})
+	}
 	if d.Err() == nil {
 		d.Check(q.check(where))
 	}
