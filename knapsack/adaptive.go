@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/recrawl/recrawl/internal/codec"
+	"github.com/recrawl/recrawl/knapsack/internal/optimum"
 )
 
 // AdaptiveConfig holds the settings of Adaptive: how an interval I between two polls of a page
@@ -22,11 +23,11 @@ type AdaptiveConfig struct {
 	Grow float64
 	// Floor is where changes lead in the end, at least 0.
 	Floor float64
-	// Start is the interval with which a page begins, cut off at Min and Max; default 1. A good
-	// one is the number of pages over the budget.
+	// Start is the interval with which a page begins, 1e-100 to 1e100, cut off at Min and Max;
+	// default 1. A good one is the number of pages over the budget.
 	Start float64
-	// Min and Max are above 0 and finite. The defaults are a thousandth of Start or Max, if that
-	// is less, and thousand times Start or Min, if that is more.
+	// Min and Max are 1e-100 to 1e100. The defaults, which keep within that, are a thousandth of
+	// Start or Max, if that is less, and thousand times Start or Min, if that is more.
 	Min, Max float64
 }
 
@@ -75,15 +76,18 @@ func (c AdaptiveConfig) resolve() AdaptiveConfig {
 		if given.Max > 0 {
 			c.Min = min(c.Start, given.Max) / 1000
 		}
+		c.Min = max(c.Min, optimum.LeastInput)
 	}
 	if c.Max == 0 {
-		c.Max = 1000 * max(c.Start, given.Min)
+		c.Max = min(1000*max(c.Start, given.Min), optimum.MostInput)
 	}
 	return c
 }
 
 // check returns an error that names the first bad setting.
 func (c AdaptiveConfig) check() error {
+	// Of an interval out of this range, (now − last)/interval could be 0 or infinite for all pages.
+	inRange := func(interval float64) bool { return interval > 0 && optimum.InRange(interval) }
 	for _, s := range []struct {
 		name  string
 		value float64
@@ -92,9 +96,9 @@ func (c AdaptiveConfig) check() error {
 		{"Shrink", c.Shrink, c.Shrink >= 0 && c.Shrink < 1},
 		{"Grow", c.Grow, c.Grow >= 0},
 		{"Floor", c.Floor, c.Floor >= 0},
-		{"Start", c.Start, c.Start > 0},
-		{"Min", c.Min, c.Min > 0 && 1/c.Min <= math.MaxFloat64}, // or its frequency would be infinite
-		{"Max", c.Max, c.Max >= c.Min},
+		{"Start", c.Start, inRange(c.Start)},
+		{"Min", c.Min, inRange(c.Min)},
+		{"Max", c.Max, inRange(c.Max) && c.Max >= c.Min},
 	} {
 		if !s.good || math.IsInf(s.value, 1) {
 			return fmt.Errorf("%w: %s is %v", ErrConfig, s.name, s.value)

@@ -2,6 +2,7 @@ package knapsack
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -48,26 +49,41 @@ func TestAdaptiveRules(t *testing.T) {
 	require.InEpsilon(t, 0.8, must(NewAdaptive(1, AdaptiveConfig{})).interval(t, 0, true), 1e-12)
 }
 
-// No interval is so short that its frequency is infinite, nor so long that it is 0, in a state that
-// was saved neither.
+// No interval is so short or so long that all pages are overdue without end, or not at all, and some
+// never polled. An error names the setting that was given. A saved state is held to the same.
 func TestAdaptiveExtremes(t *testing.T) {
 	t.Parallel()
-	const least = 6e-309
-	for _, c := range []AdaptiveConfig{
-		{Min: math.SmallestNonzeroFloat64}, {Min: 5e-309}, {Start: 1e-306}, {Max: math.Inf(1)}, {Start: math.NaN()},
+	for _, c := range []struct {
+		cfg  AdaptiveConfig
+		says string
+	}{
+		{AdaptiveConfig{Min: math.SmallestNonzeroFloat64}, "Min is"},
+		{AdaptiveConfig{Min: 6e-309, Start: 1}, "Min is 6e-309"},
+		{AdaptiveConfig{Start: 1e-306}, "Start is 1e-306"},
+		{AdaptiveConfig{Start: math.MaxFloat64, Max: 1}, "Start is"},
+		{AdaptiveConfig{Start: math.NaN()}, "Start is NaN"},
+		{AdaptiveConfig{Max: 1e101}, "Max is 1e+101"},
+		{AdaptiveConfig{Max: math.Inf(1)}, "Max is +Inf"},
+		{AdaptiveConfig{Max: 1, Min: 2}, "Max is 1"},
 	} {
-		_, err := NewAdaptive(1, c)
-		require.ErrorIs(t, err, ErrConfig, "%+v", c)
+		_, err := NewAdaptive(1, c.cfg)
+		require.ErrorIs(t, err, ErrConfig, "%+v", c.cfg)
+		require.ErrorContains(t, err, c.says)
 	}
-	for _, c := range []AdaptiveConfig{{Min: least}, {Start: least, Min: least}, {Start: math.MaxFloat64, Max: math.MaxFloat64}} {
-		a := must(NewAdaptive(2, c))
-		for k := range 2000 {
-			page, err := a.Next(float64(k))
-			require.NoError(t, err)
-			require.NoError(t, a.Observe(page, float64(k), k < 1000))
-			f := must(a.Frequency(page))
-			require.True(t, f > 0 && f <= math.MaxFloat64, "%+v: %v", c, f)
+	for _, c := range []AdaptiveConfig{{Min: 1e-100}, {Start: 1e-100}, {Start: 1e100}, {Start: 1e-100, Max: 1e100}} {
+		c.Shrink, c.Grow = -1, -1 // so that all pages stay alike
+		for _, unit := range []float64{1e-20, 1, 1e20} {
+			a, polls := must(NewAdaptive(4, c)), make([]int, 4)
+			for k := range 2000 {
+				now := unit * float64(k)
+				page, err := a.Next(now)
+				require.NoError(t, err)
+				require.NoError(t, a.Observe(page, now, k < 1000))
+				polls[page]++
+			}
+			require.InDelta(t, 500, slices.Min(polls), 5, "%+v: %v", c, polls)
 		}
+		a := must(NewAdaptive(2, c))
 		require.NoError(t, new(Adaptive).UnmarshalBinary(saved(t, a)))
 		for _, start := range []float64{a.cfg.Min / 2, 2 * a.cfg.Max} {
 			bad := *a

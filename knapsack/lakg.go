@@ -8,6 +8,7 @@ import (
 	"github.com/recrawl/recrawl/internal/codec"
 	"github.com/recrawl/recrawl/internal/source"
 	"github.com/recrawl/recrawl/knapsack/internal/game"
+	"github.com/recrawl/recrawl/knapsack/internal/optimum"
 )
 
 // LAKGConfig holds the settings of LAKG.
@@ -16,7 +17,7 @@ type LAKGConfig struct {
 	// learns more slowly and comes closer to the optimum.
 	States int
 	// Lambda is λ, the exponent of the amounts: above 0, default 1.3, and not so large that the least
-	// amount is 0.
+	// amount, (1/N)^λ, is below 1e-100.
 	Lambda float64
 	// Capacity is c, the polls per unit of time at which the knapsack counts as full: above 0,
 	// default 1, with one poll as the unit of time.
@@ -57,7 +58,8 @@ func (c LAKGConfig) check() error {
 	switch {
 	case c.States < 1 || c.States > math.MaxUint16:
 		return fmt.Errorf("%w: %d states", ErrConfig, c.States)
-	case !(c.Lambda > 0) || math.IsInf(c.Lambda, 1) || math.Pow(1/float64(c.States), c.Lambda) == 0:
+	case !(c.Lambda > 0) || math.IsInf(c.Lambda, 1) ||
+		!(math.Pow(1/float64(c.States), c.Lambda) >= optimum.LeastInput): // or products with it could be 0
 		return fmt.Errorf("%w: Lambda is %v, with %d states", ErrConfig, c.Lambda, c.States)
 	case !(c.Capacity > 0) || math.IsInf(c.Capacity, 1):
 		return fmt.Errorf("%w: Capacity is %v", ErrConfig, c.Capacity)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -243,19 +244,30 @@ func TestLAKGMemory(t *testing.T) {
 	require.LessOrEqual(t, after, before+4*64*l.cfg.States, "more than one new block a state: blocks are not used again")
 }
 
-// Every page is polled, whatever the settings: with a least amount of 0, a page there never was.
+// Pages of the least amount are polled equally often, whatever the settings and the unit of time.
+// With an amount that products make 0, some would never be polled.
 func TestLAKGLeastAmount(t *testing.T) {
 	t.Parallel()
-	for _, cfg := range []LAKGConfig{{States: 10, Lambda: 325}, {Lambda: 1e20}, {States: 2, Lambda: 1075}} {
+	for _, cfg := range []LAKGConfig{
+		{States: 10, Lambda: 101}, {States: 10, Lambda: 325}, {Lambda: 1e20}, {States: 2, Lambda: 333}, {States: 2, Lambda: 1074},
+	} {
 		_, err := NewLAKG(4, cfg, rand.NewPCG(1, 2))
 		require.ErrorIs(t, err, ErrConfig, "%+v", cfg)
 	}
-	for _, cfg := range []LAKGConfig{{States: 10, Lambda: 323}, {States: 1, Lambda: 1e300}, {States: 2, Lambda: 1074}} {
-		cfg.Start = -1
-		l := must(NewLAKG(4, cfg, rand.NewPCG(1, 2)))
-		for k := range 4 {
-			_, err := l.Next(float64(k))
-			require.NoError(t, err, "%+v", cfg)
+	for _, cfg := range []LAKGConfig{{States: 10, Lambda: 100}, {States: 1, Lambda: 1e300}, {States: 2, Lambda: 332}, {}} {
+		for _, cfg.Spacing = range []Spacing{Even, Random} {
+			for _, unit := range []float64{1e-3, 1, 1e9} {
+				cfg.Start, cfg.Capacity = -1, 1e9
+				l, polls := must(NewLAKG(4, cfg, rand.NewPCG(1, 2))), make([]int, 4)
+				for k := range 400 {
+					page, err := l.Next(float64(k) * unit)
+					require.NoError(t, err, "%+v", cfg)
+					require.NoError(t, l.Observe(page, float64(k)*unit, false))
+					polls[page]++
+				}
+				// At random a page gets 100 ± 8.7: fewer than 60 once in 400,000 times.
+				require.GreaterOrEqual(t, slices.Min(polls), 60, "%+v: %v", cfg, polls)
+			}
 		}
 	}
 }
