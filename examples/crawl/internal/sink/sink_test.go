@@ -146,6 +146,21 @@ func TestWARCAfterHalfARecord(t *testing.T) {
 		require.NotContains(t, string(all), "first")
 		require.Contains(t, string(all), "second")
 	}
+	// Zeros behind whole records, as after a loss of power, and a first record that was cut off.
+	from := size()
+	for _, zeros := range []int64{1, 9, 10, 5000} {
+		require.NoError(t, os.Truncate(name, from))
+		require.NoError(t, os.Truncate(name, from+zeros))
+		w, err := NewWARC(name, "my-bot/1")
+		require.NoError(t, err, "%d zeros", zeros)
+		require.Equal(t, from, w.good-(size()-from))
+		require.NoError(t, w.Close())
+	}
+	require.NoError(t, os.Truncate(name, 40))
+	w, err := NewWARC(name, "my-bot/1")
+	require.NoError(t, err)
+	require.Equal(t, size(), w.good)
+	require.NoError(t, w.Close())
 	for _, other := range []string{"no", "no archive", "\x1f\x8b", "\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"} {
 		require.NoError(t, os.WriteFile(name, []byte(other), 0o644))
 		_, err := NewWARC(name, "my-bot/1")

@@ -10,6 +10,7 @@ import (
 	"encoding/base32"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"os"
 	"sync"
@@ -28,7 +29,8 @@ type WARC struct {
 
 // NewWARC opens a file to append to, and says in it who writes. It reads what is there, and cuts off
 // a record at the end that was not written whole, as the machine went down: what is appended behind
-// half a record cannot be read. A file that is damaged elsewhere, or is no such file, stays as it is.
+// half a record cannot be read. So it does with zeros at the end, which a file system may leave then.
+// A file that is damaged elsewhere, or is no such file, stays as it is.
 func NewWARC(name, userAgent string) (*WARC, error) {
 	f, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
@@ -49,23 +51,37 @@ func NewWARC(name, userAgent string) (*WARC, error) {
 	return w, nil
 }
 
-// whole returns up to where records are whole. Behind that there is nothing, or part of one more.
-func whole(f io.Reader) (end int64, err error) {
-	read := &counter{from: f}
+// whole returns up to where records are whole. Behind that there is nothing, or part of one more, or
+// zeros.
+func whole(f io.ReaderAt) (end int64, err error) {
+	read := &counter{from: io.NewSectionReader(f, 0, math.MaxInt64)}
 	r, z := bufio.NewReaderSize(read, 1<<20), new(gzip.Reader)
 	for {
 		err := z.Reset(r)
-		if err == nil {
+		begun := err == nil // or there is not even the head of a record
+		if begun {
 			z.Multistream(false)
 			_, err = io.Copy(io.Discard, z)
 		}
 		switch {
-		case err == io.EOF, err == io.ErrUnexpectedEOF && end > 0:
+		case err == io.EOF, err == io.ErrUnexpectedEOF && (begun || end > 0):
+			return end, nil
+		case err != nil && end > 0 && zeros(f, end):
 			return end, nil
 		case err != nil:
 			return 0, fmt.Errorf("the record at byte %d: %w", end, err)
 		}
 		end = read.n - int64(r.Buffered())
+	}
+}
+
+// zeros reports whether all is 0 from a byte on.
+func zeros(f io.ReaderAt, from int64) bool {
+	r := bufio.NewReader(io.NewSectionReader(f, from, math.MaxInt64-from))
+	for {
+		if c, err := r.ReadByte(); err != nil || c != 0 {
+			return err == io.EOF
+		}
 	}
 }
 
