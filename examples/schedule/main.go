@@ -73,6 +73,9 @@ func run(args []string, stdout, stderr io.Writer) error {
 	if err := l.Parse(args); err != nil {
 		return err
 	}
+	if l.runs < 0 {
+		return report.Usagef("-runs %d: fewer than none", l.runs)
+	}
 	all := experiments
 	if *withSuite {
 		all = suite

@@ -195,10 +195,13 @@ func worlds(l *lab) ([]report.Row, error) {
 					for i := range over[k] {
 						over[k][i] -= over[0][i]
 					}
-					rows = append(rows, report.Row{Source: "recrawl", Item: item, Quantity: "less that of the defaults", Unit: "1"}.Sample(over[k]))
+					rows = append(rows, report.Row{Source: "recrawl", Item: item, Quantity: "makespan over the planned one, more than the defaults'", Unit: "1"}.Sample(over[k]))
 				}
 			}
 		}
+	}
+	if rows == nil {
+		return nil, report.Usagef("-worlds %s: no world has this in its name", l.worlds)
 	}
 	return rows, nil
 }
