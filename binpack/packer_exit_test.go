@@ -87,11 +87,15 @@ func (x exit) play(t testing.TB, limit RebalanceConfig, most int) (calls, moves,
 // where that is longer.
 func TestPackerFollowsExits(t *testing.T) {
 	t.Parallel()
-	for _, x := range []exit{
+	fleets := []exit{
 		{nodes: 20, each: 50}, {nodes: 20, each: 50, sigma: 1}, {nodes: 20, each: 2000, sigma: 1},
 		{nodes: 100, each: 30}, {nodes: 100, each: 30, sigma: 1},
 		{nodes: 1000, each: 40}, {nodes: 1000, each: 20, sigma: .7},
-	} {
+	}
+	if testing.Short() {
+		fleets = fleets[:5]
+	}
+	for _, x := range fleets {
 		for _, x.share = range []float64{.5, .9, .99} {
 			x.seed = uint64(x.nodes)
 			for _, limit := range []int{0, x.nodes / 10} {
@@ -137,6 +141,9 @@ func TestPackerExitsAtRandom(t *testing.T) {
 	}
 	var calls []int
 	moves, least, near := 0, 0, 0
+	if testing.Short() {
+		all = all[1:4]
+	}
 	for _, x := range all {
 		p, _, bound, anew := x.fleet(t)
 		c, m, l := x.play(t, RebalanceConfig{}, 300)

@@ -159,6 +159,9 @@ func TestLAKGReachesItsTable(t *testing.T) {
 // value of the amounts that are best for polls at random, and so below the policy's 0.9451.
 func TestLAKGAndProportional(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long")
+	}
 	u := zipf(500, 0.9, 1.5)
 	even := Problem{Objective: Detections, Rates: mapped(u, slotRate), Budget: 1}
 	random := Problem{Objective: Detections, Rates: mapped(u, func(u float64) float64 { return u / (1 - u) }), Budget: 1, Spacing: Random}

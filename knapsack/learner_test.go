@@ -284,8 +284,22 @@ func TestNoPages(t *testing.T) {
 	}
 }
 
+// tried are the objectives that tests which take long try: two where tests are to be short.
+func tried() (all []Objective) {
+	if testing.Short() {
+		return []Objective{Freshness, Detections}
+	}
+	for o := range objectives {
+		all = append(all, o)
+	}
+	return all
+}
+
 // A poll allocates nothing once a learner has settled.
 func TestPollsDoNotAllocate(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	for _, c := range learners {
 		l := c.make(200, 1)
 		spin(t, l, 0, 5000)

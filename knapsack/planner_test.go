@@ -42,6 +42,9 @@ func TestPublishedOptima(t *testing.T) {
 // paper, and the bound is what was measured with constant rates learnt in 20,000 polls.
 func TestPlannerLearns(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long")
+	}
 	for _, e := range []RateMethod{Gamma, MaximumLikelihood, ChoGarciaMolina} {
 		for _, ab := range [][2]float64{{0.3, 1.5}, {0.3, 1}, {0.9, 1.5}} {
 			p := must(NewPlanner(500, PlannerConfig{Objective: Detections, Budget: 1, Method: e}, nil))

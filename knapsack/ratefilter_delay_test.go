@@ -17,6 +17,9 @@ import (
 // that even spacing is as good as even.
 func TestDelayIsMeasured(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long")
+	}
 	rates := slices.Repeat([]float64{0.1, 0.5, 1, 1, 4, 20}, 50)
 	const budget, polls = 300.0, 600_000
 	for s := Even; s < spacings; s++ {
@@ -39,6 +42,9 @@ func TestDelayIsMeasured(t *testing.T) {
 // schedule to the best there is at the true rates.
 func TestRateFilterDelay(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long")
+	}
 	const n, cycles = 400, 30
 	rng := rand.New(rand.NewPCG(4, 4))
 	p := Problem{Objective: Delay, Rates: make([]float64, n), Budget: n}

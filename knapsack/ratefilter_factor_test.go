@@ -92,6 +92,9 @@ func TestRateFilterOnMassEdits(t *testing.T) {
 // polls in turn, take two or three for. The pages found changed are not taken for busy ones.
 func TestEditOfAFolderIsFollowed(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long")
+	}
 	const n, folders, cycles, edit = 200, 10, 30, 24.0
 	for objective := range objectives {
 		if objective == Detections {

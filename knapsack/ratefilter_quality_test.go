@@ -34,20 +34,17 @@ func zipfRun(s webenv.Scheduler, alpha, beta float64, swap, polls int, seed uint
 }
 
 // laws are α and β of the environments of Granmo et al. 2006.
-func laws() [][2]float64 {
-	all := [][2]float64{{0.9, 1.5}, {0.3, 1.5}, {0.3, 1}}
-	if testing.Short() {
-		return all[:1]
-	}
-	return all
-}
+var laws = [][2]float64{{0.9, 1.5}, {0.3, 1.5}, {0.3, 1}}
 
 // In the environments of Granmo et al. 2006: polls 10,001 to 20,000 detect at least
 // 95 % of what knowing the rates does, and the first 20,000 at least half
 // as many again as LAKG.
 func TestRateFilterInZipf(t *testing.T) {
 	t.Parallel()
-	for _, ab := range laws() {
+	if testing.Short() {
+		t.Skip("long")
+	}
+	for _, ab := range laws {
 		var found, known, lakg [2]int
 		for seed := range uint64(2) {
 			for _, s := range []struct {
@@ -73,11 +70,11 @@ func TestRateFilterInZipf(t *testing.T) {
 // Where ranks are swapped, it is above LAKG in every window.
 func TestRateFilterInDynamicZipf(t *testing.T) {
 	t.Parallel()
-	for _, ab := range laws() {
-		polls := 60_000
-		if testing.Short() {
-			polls = 20_000
-		}
+	if testing.Short() {
+		t.Skip("long")
+	}
+	for _, ab := range laws {
+		const polls = 60_000
 		f := zipfRun(rateFilter(Detections)(500, 0), ab[0], ab[1], 1000, polls, 1)
 		lakg := zipfRun(must(NewLAKG(500, LAKGConfig{}, rand.NewPCG(1, 2))), ab[0], ab[1], 1000, polls, 1)
 		t.Logf("%v: %v, LAKG %v", ab, f, lakg)
@@ -220,7 +217,7 @@ func TestRateFilterStarvesNoPage(t *testing.T) {
 	if testing.Short() {
 		polls /= 4
 	}
-	for o := range objectives {
+	for _, o := range tried() {
 		for i, answer := range []func(page int, since int) bool{
 			func(page, _ int) bool { return page < 10 },
 			func(page, since int) bool { return page%2 == 0 && since < 30 },
@@ -286,6 +283,9 @@ func TestRateFilterNoticesThatQuietPagesWake(t *testing.T) {
 // Pages that stay quiet cost next to nothing: each is polled every 64 cycles, and for courtesy.
 func TestQuietPagesCostLittle(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long")
+	}
 	const n = 100
 	f := must(NewRateFilter(n, RateFilterConfig{Objective: Detections}))
 	polls := 0
@@ -379,6 +379,9 @@ func TestRateFilterHasNoUnit(t *testing.T) {
 // A budget that comes in bursts, and one that grows tenfold.
 func TestRateFilterFollowsTheBudget(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long")
+	}
 	const n = 100
 	f := must(NewRateFilter(n, RateFilterConfig{Objective: Detections}))
 	now := 0.0

@@ -60,6 +60,9 @@ func TestRateFilterLimits(t *testing.T) {
 // Hints that are right are followed; that they are is learnt.
 func TestRateFilterSignals(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long")
+	}
 	const n = 300
 	found := map[string]int{}
 	for _, kind := range []string{"none", "good", "noise"} {
@@ -110,6 +113,9 @@ func observeAll(t require.TestingT, f *RateFilter, page int, now float64, times 
 // changes allows, and better than what one bit per poll gives.
 func TestRateFilterRecordChanges(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long")
+	}
 	const n = 200
 	rng := rand.New(rand.NewPCG(1, 1))
 	rates := make([]float64, n)

@@ -229,6 +229,9 @@ func TestNoVainAsks(t *testing.T) {
 // answer, and at an Index near the Price.
 func TestDueAndIndex(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long")
+	}
 	const n = 200
 	f := must(NewRateFilter(n, RateFilterConfig{Objective: Freshness}))
 	rng := rand.New(rand.NewPCG(1, 2))

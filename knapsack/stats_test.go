@@ -14,6 +14,9 @@ import (
 // the true rates, for each objective; PollsFor is the inverse.
 func TestWhatIf(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long")
+	}
 	const n = 400
 	rng := rand.New(rand.NewPCG(2, 2))
 	rates := make([]float64, n)
@@ -95,6 +98,9 @@ func TestWhatIfOfCosts(t *testing.T) {
 // beliefs say.
 func TestStats(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long")
+	}
 	for o := range objectives {
 		const n = 300
 		f := must(NewRateFilter(n, RateFilterConfig{Objective: o}))
@@ -160,6 +166,9 @@ func TestStats(t *testing.T) {
 // Where changes are reported that are none, more is found than expected; where they stop, less.
 func TestStatsTellTrouble(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long")
+	}
 	const n = 200
 	f := must(NewRateFilter(n, RateFilterConfig{Objective: Detections}))
 	rng := rand.New(rand.NewPCG(7, 7))

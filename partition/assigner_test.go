@@ -105,11 +105,11 @@ func TestAssignerSwitch(t *testing.T) {
 // sites settle close to the social optimum. Exact durations herd most.
 func TestAssignerCongestion(t *testing.T) {
 	t.Parallel()
-	sites, seeds, congestions := 2000, 4, []float64{0.2, 2, 10}
 	if testing.Short() {
-		sites, seeds, congestions = 1000, 2, congestions[:2]
+		t.Skip("long")
 	}
-	for _, congestion := range congestions {
+	const sites, seeds = 2000, 4
+	for _, congestion := range []float64{0.2, 2, 10} {
 		for k, resources := range [][]float64{nil, {1, 1, 1, 1, 2, 2, 2, 2}, {1, 1, 1, 1, 2, 2, 2, 2}} {
 			mean := 0.0
 			for seed := range uint64(seeds) {

@@ -202,6 +202,9 @@ func TestClientsProveTheirSpeed(t *testing.T) {
 // % asked for.
 func TestProbesPay(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long")
+	}
 	pairs, sum := 1000, 0.0
 	for seed := range pairs {
 		p, actual := wrongWorld(5, uint64(seed), .3)

@@ -209,6 +209,9 @@ func TestLogNormalLaw(t *testing.T) {
 // gaps, given the first one, under both laws and over shifts.
 func TestMemorylessDelays(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long")
+	}
 	const gap, gaps = 7, 20_000
 	for _, law := range []SlotLaw{AtMostOnce, PoissonInSlot} {
 		for _, shift := range []int{0, 3} {

@@ -49,6 +49,9 @@ func runJSON(t *testing.T, args ...string) result {
 // 154, 94 and 45 of a hundred.
 func TestDefaultFigures(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long")
+	}
 	r := runJSON(t, "-runs", "5",
 		"-policies", "uniform,lakg-300,lakg-1500,lakg-2500,nutch,stormcrawler,newscrawl,rate-filter,true-rates")
 	require.Equal(t, "terms-changes", r.Trace)

@@ -142,6 +142,9 @@ func TestChoose(t *testing.T) {
 // the sum of the weights leaves it open whether a bin can be saved.
 func TestChooseAgainstBinCompletion(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long")
+	}
 	decided, nodes, saved := 0, 0, 0
 	for i := range 300 {
 		in := plain(1000, between(rand.New(rand.NewPCG(uint64(i), 51)), 24, 30, 700))

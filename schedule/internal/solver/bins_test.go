@@ -76,6 +76,9 @@ func TestCrowdBound(t *testing.T) {
 // all numbers of sites if the clients are alike, and hardly less if not.
 func TestCountBoundOfManyClients(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long")
+	}
 	instanceOf := func(m int, ratio, slowest float64) *instance.Instance {
 		rng := rand.New(rand.NewPCG(uint64(m), 78))
 		sizes, units := make([]float64, int(ratio*float64(m))), make([]float64, m)
