@@ -49,10 +49,16 @@ func (b *book) Len() int { return b.ids.Len() }
 // All returns the ids of all pages, in the order of their slots.
 func (b *book) All() iter.Seq[int] { return b.ids.All() }
 
+// farthestTime bounds times, so that differences and multiples of them are finite.
+const farthestTime = 1e299
+
+// timely reports whether a time is not too far from 0; NaN is.
+func timely(at float64) bool { return math.Abs(at) < farthestTime }
+
 // clock checks the time of a Next.
 func (b *book) clock(now float64) error {
 	b.made()
-	if math.IsNaN(now) || math.IsInf(now, 0) || now < b.now {
+	if !timely(now) || now < b.now {
 		return fmt.Errorf("%w: Next at %v after %v", ErrTime, now, b.now)
 	}
 	return nil
@@ -102,7 +108,7 @@ func (b *book) answer(page int, now float64) (slot int, err error) {
 	switch {
 	case !ok:
 		return 0, fmt.Errorf("%w: page %d", ErrNotAsked, page)
-	case math.IsNaN(now) || math.IsInf(now, 0) || now < asked:
+	case !timely(now) || now < asked:
 		return 0, fmt.Errorf("%w: page %d was asked for at %v and answered at %v", ErrTime, page, asked, now)
 	}
 	b.end(slot)
@@ -171,6 +177,7 @@ func (b *book) encode(e *codec.Encoder) {
 
 func decodeBook(d *codec.Decoder) book {
 	b := book{ids: ids.Decode(d), now: d.Float64In(math.Inf(-1), math.MaxFloat64), asked: map[uint32]float64{}}
+	d.Require(timely(b.now) || math.IsInf(b.now, -1), "the latest poll is at %v", b.now)
 	least := 0
 	for range d.Count(12) {
 		slot, at := d.Uint32(), d.Float64()

@@ -21,14 +21,14 @@ var (
 	ErrUnknown = errors.New("knapsack: unknown or removed page")
 	// ErrNotAsked reports an answer to a poll that is not in flight.
 	ErrNotAsked = errors.New("knapsack: answer to a poll that is not in flight")
-	// ErrTime reports a time that is not finite or lies before an earlier one.
-	ErrTime = errors.New("knapsack: time is not finite or goes backwards")
+	// ErrTime reports a time that is NaN, ±1e299 or beyond, or before an earlier one.
+	ErrTime = errors.New("knapsack: time is out of range or goes backwards")
 	// ErrRate reports a change rate that is negative or not finite.
 	ErrRate = errors.New("knapsack: change rate is negative or not finite")
 	// ErrWeight reports a weight that is negative or not finite.
 	ErrWeight = errors.New("knapsack: weight is negative or not finite")
-	// ErrFrequency reports a polling frequency that is negative or not finite.
-	ErrFrequency = errors.New("knapsack: polling frequency is negative or not finite")
+	// ErrFrequency reports a polling frequency that is negative or out of its range.
+	ErrFrequency = errors.New("knapsack: polling frequency is out of range")
 	// ErrBudget reports a budget that cannot be spent.
 	ErrBudget = errors.New("knapsack: budget cannot be spent")
 	// ErrCorrupt reports saved state that is truncated, altered, or of another type or

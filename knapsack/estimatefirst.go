@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/recrawl/recrawl/internal/codec"
+	"github.com/recrawl/recrawl/knapsack/internal/optimum"
 )
 
 // EstimateFirstConfig holds the settings of EstimateFirst.
@@ -14,9 +15,9 @@ type EstimateFirstConfig struct {
 	// 10 for each page of the beginning.
 	Phase int
 	// Slot is the length of the paper's time step: pages are polled in proportion to the estimated
-	// probability of a change in a slot, û = 1 − e^(−λ̂·Slot). The default is 1, the unit of time.
-	// Negative polls in proportion to the estimated rates λ̂, which is the optimum if they are
-	// right.
+	// probability of a change in a slot, û = 1 − e^(−λ̂·Slot). It is 1e-100 to 1e100; the default
+	// is 1, the unit of time. Negative polls in proportion to the estimated rates λ̂, which is the
+	// optimum if they are right.
 	Slot float64
 	// Spacing is that of the polls, in both phases.
 	Spacing Spacing
@@ -81,14 +82,13 @@ func NewEstimateFirst(n int, cfg EstimateFirstConfig, src rand.Source) (*Estimat
 	if err := spacingNames.Check(cfg.Spacing); err != nil {
 		return nil, err
 	}
-	if math.IsNaN(cfg.Slot) || math.IsInf(cfg.Slot, 1) {
-		return nil, fmt.Errorf("%w: a slot of %v", ErrConfig, cfg.Slot)
-	}
 	switch {
 	case cfg.Slot == 0:
 		cfg.Slot = 1
 	case cfg.Slot < 0:
 		cfg.Slot = -1
+	case !optimum.InRange(cfg.Slot):
+		return nil, fmt.Errorf("%w: a slot of %v", ErrConfig, cfg.Slot)
 	}
 	e := &EstimateFirst{
 		scheduled: newScheduled(n, cfg.Spacing, src),
@@ -146,6 +146,7 @@ func (e *EstimateFirst) estimate(slot int) float64 {
 		return 0
 	}
 	rate := -math.Log((k-m+0.5)/(k+0.5)) * k / span
+	rate = min(max(rate, optimum.LeastInput), optimum.MostInput)
 	if e.period < 0 {
 		return rate
 	}
@@ -195,7 +196,8 @@ func (e *EstimateFirst) encode(enc *codec.Encoder) {
 func (e *EstimateFirst) decode(d *codec.Decoder) {
 	e.scheduled.decode(d)
 	n := e.ids.Slots()
-	e.period = d.Float64In(-1, math.MaxFloat64)
+	e.period = d.Float64In(-1, optimum.MostInput)
+	d.Require(e.period == -1 || e.period >= optimum.LeastInput, "a slot of %v", e.period)
 	e.left = d.IntIn(0, codec.MostCount)
 	e.polls, e.changes = d.Uint32sIn(n, math.MaxUint32), d.Uint32sIn(n, math.MaxUint32)
 	e.since, e.until = d.Float64sIn(n, math.Inf(-1), math.MaxFloat64), d.Float64sIn(n, -math.MaxFloat64, math.MaxFloat64)

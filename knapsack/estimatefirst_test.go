@@ -87,3 +87,33 @@ func TestEstimateFirstLearns(t *testing.T) {
 	// Both shares have standard errors below .0035.
 	require.Greater(t, shares[40_000], shares[5000]+0.02)
 }
+
+// Estimates and slots are within 1e-100 to 1e100, whatever the unit of time.
+func TestEstimateFirstScales(t *testing.T) {
+	t.Parallel()
+	for _, slot := range []float64{9e-101, 1.1e100, math.Inf(1), math.NaN()} {
+		_, err := NewEstimateFirst(1, EstimateFirstConfig{Slot: slot}, nil)
+		require.ErrorIs(t, err, ErrConfig, "%v", slot)
+		e := must(NewEstimateFirst(1, EstimateFirstConfig{}, nil))
+		e.period = slot
+		require.ErrorIs(t, new(EstimateFirst).UnmarshalBinary(must(e.MarshalBinary())), ErrCorrupt, "%v", slot)
+	}
+	for _, slot := range []float64{-1, 1e-100, 1e100} {
+		for _, unit := range []float64{1e-310, 1e-100, 1e100, 1e295} {
+			e := must(NewEstimateFirst(3, EstimateFirstConfig{Slot: slot, Phase: 30}, nil))
+			count := make([]int, 3)
+			for k := range 300 {
+				now := float64(k+1) * unit
+				page := must(e.Next(now))
+				require.NoError(t, e.Observe(page, now, page < 2))
+				if k >= 30 {
+					count[Slot(page)]++
+				}
+			}
+			require.Zero(t, count[2])
+			require.InDelta(t, 135, count[0], 10, "a slot of %v, polls %v apart: %v", slot, unit, count)
+			data := must(e.MarshalBinary())
+			require.NoError(t, new(EstimateFirst).UnmarshalBinary(data))
+		}
+	}
+}

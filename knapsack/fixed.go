@@ -2,10 +2,10 @@ package knapsack
 
 import (
 	"fmt"
-	"math"
 	"math/rand/v2"
 
 	"github.com/recrawl/recrawl/internal/codec"
+	"github.com/recrawl/recrawl/knapsack/internal/pick"
 )
 
 // Fixed polls pages at given frequencies and learns nothing. Next gives the page to poll,
@@ -32,8 +32,8 @@ type Fixed struct{ scheduled }
 
 var _ Learner = (*Fixed)(nil)
 
-// NewFixed returns a Fixed of the pages 0..len(x)−1 that polls page i at frequency x[i] ≥ 0. src
-// is used for Random spacing only and may be nil for Even.
+// NewFixed returns a Fixed of the pages 0..len(x)−1 that polls page i at frequency x[i], 0 to
+// 1e290. src is used for Random spacing only and may be nil for Even.
 func NewFixed(x []float64, spacing Spacing, src rand.Source) (*Fixed, error) {
 	if err := spacingNames.Check(spacing); err != nil {
 		return nil, err
@@ -51,7 +51,7 @@ func NewFixed(x []float64, spacing Spacing, src rand.Source) (*Fixed, error) {
 }
 
 func checkFrequency(page int, x float64) error {
-	if !(x >= 0) || math.IsInf(x, 1) {
+	if !(x >= 0 && x <= pick.MostFrequency) {
 		return fmt.Errorf("%w: page %d: %v", ErrFrequency, page, x)
 	}
 	return nil
@@ -60,7 +60,7 @@ func checkFrequency(page int, x float64) error {
 // Observe implements Scheduler.
 func (f *Fixed) Observe(page int, now float64, _ bool) error { return f.GiveBack(page, now) }
 
-// SetFrequency changes the frequency of a page, in O(log n).
+// SetFrequency changes the frequency of a page, to 0 to 1e290, in O(log n).
 func (f *Fixed) SetFrequency(page int, x float64) error {
 	slot, err := f.slot(page)
 	if err == nil {

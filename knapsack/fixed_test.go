@@ -1,6 +1,7 @@
 package knapsack
 
 import (
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -70,4 +71,34 @@ func chi2(count []int, weights []float64) float64 {
 		}
 	}
 	return stat
+}
+
+// Frequencies count by their proportions, however great or small they and the times are.
+func TestFixedScales(t *testing.T) {
+	t.Parallel()
+	for _, x := range []float64{-1, 1.1e290, 1e308, math.Inf(1), math.NaN()} {
+		_, err := NewFixed([]float64{1, x}, Even, nil)
+		require.ErrorIs(t, err, ErrFrequency, "%v", x)
+		f := must(NewFixed([]float64{1, 0}, Even, nil))
+		require.ErrorIs(t, f.SetFrequency(1, x), ErrFrequency, "%v", x)
+		f.roster.Set(1, x)
+		require.ErrorIs(t, new(Fixed).UnmarshalBinary(must(f.MarshalBinary())), ErrCorrupt, "%v", x)
+	}
+	for _, spacing := range []Spacing{Even, Random} {
+		for _, scale := range []float64{1e-320, 1e-100, 1, 1e289} {
+			for _, unit := range []float64{1e-300, 1, 1e295} {
+				f := must(NewFixed([]float64{scale, 2 * scale, 5 * scale}, spacing, rand.NewPCG(1, 2)))
+				require.NoError(t, f.SetFrequency(f.Add(), 2*scale))
+				count := make([]int, 4)
+				for k := 1; k <= 1000; k++ {
+					now := float64(k) * unit
+					page := must(f.Next(now))
+					require.NoError(t, f.Observe(page, now, false))
+					count[Slot(page)]++
+				}
+				// χ² with 3 degrees of freedom exceeds 16.27 with probability 0.001.
+				require.Less(t, chi2(count, []float64{1, 2, 5, 2}), 16.27, "%v polls at %v in %v", spacing, scale, unit)
+			}
+		}
+	}
 }

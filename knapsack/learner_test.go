@@ -224,11 +224,11 @@ func contract(make func(n int, seed uint64) Learner, zero func() Learner) func(*
 					refused(t, ErrNotAsked, func(l Learner) error { return l.GiveBack(page, now) })
 				}
 				if page, ok := anyOf(t, func(p int) bool { _, ok := asked[p]; return ok }, "asked"); ok {
-					for _, at := range []float64{math.Nextafter(asked[page], 0), math.NaN(), math.Inf(1)} {
+					for _, at := range []float64{math.Nextafter(asked[page], 0), math.NaN(), math.Inf(1), 1e299} {
 						refused(t, ErrTime, func(l Learner) error { return l.Observe(page, at, true) })
 					}
 				}
-				for _, at := range []float64{math.Nextafter(clock, math.Inf(-1)), math.NaN(), math.Inf(1), math.Inf(-1)} {
+				for _, at := range []float64{math.Nextafter(clock, math.Inf(-1)), math.NaN(), math.Inf(1), math.Inf(-1), 1e299, -1e299} {
 					refused(t, ErrTime, func(l Learner) error { _, err := l.Next(at); return err })
 				}
 			},

@@ -125,6 +125,30 @@ func TestPlannerLeastFloor(t *testing.T) {
 	}
 }
 
+// The products of the least frequencies and time, which no float64 can hold, count too: pages at the
+// same floor are polled in turn.
+func TestPlannerFloorScales(t *testing.T) {
+	t.Parallel()
+	for _, extreme := range []struct{ budget, cost, unit float64 }{{1e-100, 1e100, 1e-100}, {1e100, 1e-100, 1e290}, {1, 1, 1}} {
+		p := must(NewPlanner(5, PlannerConfig{Floor: 1e-100, Budget: extreme.budget}, nil))
+		for page := range 5 {
+			require.NoError(t, p.SetWeight(page, 0))
+			require.NoError(t, p.SetCost(page, extreme.cost))
+		}
+		count := make([]int, 5)
+		for k := 1; k <= 1000; k++ {
+			now := float64(k) * extreme.unit
+			page := must(p.Next(now))
+			require.NoError(t, p.Observe(page, now, k%2 == 0))
+			if k > 100 {
+				count[Slot(page)]++
+			}
+		}
+		require.Equal(t, []int{180, 180, 180, 180, 180}, count, "%+v", extreme)
+		require.NoError(t, new(Planner).UnmarshalBinary(must(p.MarshalBinary())))
+	}
+}
+
 // Where polls cost unequal amounts, a planner spends its budget on them near the optimum at the
 // true rates, also after it was saved.
 func TestPlannerCosts(t *testing.T) {

@@ -239,35 +239,7 @@ func (f *RateFilter) gap(slot uint32, now float64) float64 {
 	return now - f.last(slot)
 }
 
-// farthestTime bounds times, so that differences and multiples of them are finite.
-const farthestTime = 1e299
-
-// timely returns an error for a time that is too far from 0.
-func timely(at float64) error {
-	if math.Abs(at) >= farthestTime {
-		return fmt.Errorf("%w: %v", ErrTime, at)
-	}
-	return nil
-}
-
-// clock and answer are those of the book, for times that are not too far from 0.
-func (f *RateFilter) clock(now float64) error {
-	if err := timely(now); err != nil {
-		return err
-	}
-	return f.book.clock(now)
-}
-
-func (f *RateFilter) answer(page int, now float64) (slot int, err error) {
-	if slot, err := f.slot(page); err == nil && f.inFlight(slot) {
-		if err := timely(now); err != nil {
-			return 0, err
-		}
-	}
-	return f.book.answer(page, now)
-}
-
-// Next implements Scheduler, in O(log n). A time of 1e299 or more is ErrTime, for all methods.
+// Next implements Scheduler, in O(log n).
 func (f *RateFilter) Next(now float64) (page int, err error) {
 	if err := f.clock(now); err != nil {
 		return 0, err

@@ -19,7 +19,7 @@ func (f *RateFilter) Record(page int, now float64, changed bool) error {
 	if err != nil {
 		return err
 	}
-	if math.IsNaN(now) || timely(now) != nil || now < f.last(uint32(slot)) {
+	if !timely(now) || now < f.last(uint32(slot)) {
 		return fmt.Errorf("%w: page %d: a poll at %v, after %v", ErrTime, page, now, f.last(uint32(slot)))
 	}
 	f.found(slot, now, changed)
@@ -66,7 +66,7 @@ func (f *RateFilter) RecordChanges(page int, from, until float64, times []float6
 	default:
 		begin = until
 	}
-	if !(begin <= until) || timely(until) != nil || timely(begin) != nil && !math.IsInf(begin, -1) {
+	if !(begin <= until) || !timely(until) || !timely(begin) && !math.IsInf(begin, -1) {
 		return fmt.Errorf("%w: page %d: changes from %v to %v, known as of %v", ErrTime, page, from, until, last)
 	}
 	f.recall(s)

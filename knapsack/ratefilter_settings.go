@@ -112,7 +112,7 @@ func (f *RateFilter) Signal(page, source int, at float64) error {
 		return fmt.Errorf("%w: source %d of a signal for page %d", ErrConfig, source, page)
 	}
 	ahead := f.model.Known() && at-f.now > farAhead*f.model.Cycle()
-	if math.IsNaN(at) || timely(at) != nil || ahead {
+	if !timely(at) || ahead {
 		return fmt.Errorf("%w: signal for page %d at %v", ErrTime, page, at)
 	}
 	if f.polled[slot] >= at {

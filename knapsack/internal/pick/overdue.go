@@ -79,16 +79,36 @@ func (o *Overdue) play(k int) {
 	case a == None:
 		a = b
 	default:
-		la, lb := o.level(a), o.level(b)
-		// Of two that are equal the faster one leads from now on, then the first.
-		if lb > la || lb == la && (o.x[b] > o.x[a] || o.x[b] == o.x[a] && b < a) {
-			a, b, la, lb = b, a, lb, la
+		la, lb, faster := o.level(a), o.level(b), o.x[b]-o.x[a]
+		if most := max(math.Abs(la), math.Abs(lb)); !(most > leastLevel && most < mostLevel) {
+			la, lb, faster = o.scaled(a, b)
 		}
-		if o.x[b] > o.x[a] {
-			until = min(until, o.now+(la-lb)/(o.x[b]-o.x[a]))
+		// Of two that are equal the faster one leads from now on, then the first.
+		if lb > la || lb == la && (faster > 0 || faster == 0 && b < a) {
+			a, la, lb, faster = b, lb, la, -faster
+		}
+		if faster > 0 {
+			until = min(until, o.now+(la-lb)/faster)
 		}
 	}
 	o.winner[k], o.until[k] = a, until
+}
+
+// Levels between these have all their digits, and so has their difference. Others are scaled.
+const (
+	leastLevel = 1e-290
+	mostLevel  = 1e300
+)
+
+// scaled returns the levels of two pages and how much faster b is, in units of the frequency of
+// the faster one: no product overflows, and the greater one does not vanish.
+func (o *Overdue) scaled(a, b uint32) (la, lb, faster float64) {
+	unit := max(o.x[a], o.x[b])
+	xa, xb := o.x[a]/unit, o.x[b]/unit
+	if !math.IsInf(o.now, -1) {
+		la, lb = float64((o.now-o.last[a])*xa), float64((o.now-o.last[b])*xb)
+	}
+	return la, lb, xb - xa
 }
 
 // advance brings the tree to time now.
@@ -171,8 +191,11 @@ func (o *Overdue) Encode(e *codec.Encoder) {
 }
 
 func decodeOverdue(d *codec.Decoder, x []float64, in []bool) *Overdue {
-	o := &Overdue{x: x, in: in, last: d.Float64sIn(len(x), math.Inf(-1), math.MaxFloat64)}
-	o.now = d.Float64In(math.Inf(-1), math.MaxFloat64)
+	o := &Overdue{x: x, in: in, last: d.Float64sIn(len(x), math.Inf(-1), mostTime)}
+	o.now = d.Float64In(math.Inf(-1), mostTime)
+	for slot, at := range append(o.last, o.now) {
+		d.Require(at >= -mostTime || math.IsInf(o.now, -1), "slot %d was polled at %v, now it is %v", slot, at, o.now)
+	}
 	o.winner = d.Uint32sIn(codec.AnyLen, None)
 	o.size = len(o.winner)
 	o.until = d.Float64sIn(o.size, math.Inf(-1), math.Inf(1))

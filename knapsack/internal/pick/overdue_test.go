@@ -12,11 +12,18 @@ import (
 	"github.com/recrawl/recrawl/internal/codec/codectest"
 )
 
-// The kinetic tournament against a search over all pages.
+// The kinetic tournament against a search over all pages. It counts times and frequencies in other
+// units than the search, so that their product may be beyond all numbers.
 func tournament(t *rapid.T) {
 	n := rapid.IntRange(0, 9).Draw(t, "n")
+	unit := rapid.SampledFrom([]int{0, 0, -900, 900}).Draw(t, "time")
+	scale := rapid.SampledFrom([]int{0, 0, -600, 600}).Draw(t, "frequency")
+	at := func(t float64) float64 { return math.Ldexp(t, unit) }
 	o := NewOverdue(n)
 	now := 0.0
+	level := func(i int) float64 {
+		return (now - math.Ldexp(o.last[i], -unit)) * math.Ldexp(o.x[i], -scale)
+	}
 	started := false
 	var out []int
 	idle := func() (best float64, any bool) {
@@ -25,7 +32,7 @@ func tournament(t *rapid.T) {
 			if o.in[i] && o.x[i] > 0 {
 				any = true
 				if started {
-					best = max(best, (now-o.last[i])*o.x[i])
+					best = max(best, level(i))
 				}
 			}
 		}
@@ -36,12 +43,11 @@ func tournament(t *rapid.T) {
 		"pick": func(t *rapid.T) {
 			now += rapid.OneOf(rapid.Float64Range(0, 2), rapid.Just(0.0), rapid.Just(1000.0)).Draw(t, "dt")
 			best, want := idle()
-			slot, ok := o.Pick(now)
+			slot, ok := o.Pick(at(now))
 			require.Equal(t, want, ok)
 			if ok {
 				if started {
-					level := (now - o.last[slot]) * o.x[slot]
-					require.GreaterOrEqual(t, level, best-1e-9*(1+math.Abs(best)))
+					require.GreaterOrEqual(t, level(slot), best-1e-9*(1+math.Abs(best)))
 				}
 				out = append(out, slot)
 				started = true
@@ -52,18 +58,18 @@ func tournament(t *rapid.T) {
 				return
 			}
 			i := rapid.IntRange(0, len(out)-1).Draw(t, "which")
-			o.Put(out[i], now+rapid.SampledFrom([]float64{0, 0.5, -0.25}).Draw(t, "off"))
+			o.Put(out[i], at(now+rapid.SampledFrom([]float64{0, 0.5, -0.25}).Draw(t, "off")))
 			out = append(out[:i], out[i+1:]...)
 		},
 		"set": func(t *rapid.T) {
 			if len(o.x) > 0 {
-				o.Set(rapid.IntRange(0, len(o.x)-1).Draw(t, "slot"), frequency.Draw(t, "x"))
+				o.Set(rapid.IntRange(0, len(o.x)-1).Draw(t, "slot"), math.Ldexp(frequency.Draw(t, "x"), scale))
 			}
 		},
 		"add": func(t *rapid.T) {
 			if started {
-				o.Put(len(o.x), now)
-				o.Set(len(o.x)-1, frequency.Draw(t, "x"))
+				o.Put(len(o.x), at(now))
+				o.Set(len(o.x)-1, math.Ldexp(frequency.Draw(t, "x"), scale))
 			}
 		},
 	})
@@ -101,13 +107,17 @@ func TestForgedTournament(t *testing.T) {
 	}
 	require.NoError(t, load(func(*Overdue) {}))
 	for name, spoil := range map[string]func(o *Overdue){
-		"nobody":        func(o *Overdue) { o.winner[1] = None },
-		"of no match":   func(o *Overdue) { o.winner[1] = (o.winner[1] + 1) % 5 },
-		"unknown":       func(o *Overdue) { o.winner[2] = 77 },
-		"never":         func(o *Overdue) { o.until[1] = math.NaN() },
-		"small":         func(o *Overdue) { o.winner, o.until = o.winner[:3], o.until[:3] },
-		"polled at NaN": func(o *Overdue) { o.last[2] = math.NaN() },
-		"frequency":     func(o *Overdue) { o.x[0] = -1 },
+		"nobody":             func(o *Overdue) { o.winner[1] = None },
+		"of no match":        func(o *Overdue) { o.winner[1] = (o.winner[1] + 1) % 5 },
+		"unknown":            func(o *Overdue) { o.winner[2] = 77 },
+		"never":              func(o *Overdue) { o.until[1] = math.NaN() },
+		"small":              func(o *Overdue) { o.winner, o.until = o.winner[:3], o.until[:3] },
+		"polled at NaN":      func(o *Overdue) { o.last[2] = math.NaN() },
+		"never polled":       func(o *Overdue) { o.last[2] = math.Inf(-1) },
+		"polled ages ago":    func(o *Overdue) { o.last[2] = -1e300 },
+		"late":               func(o *Overdue) { o.now = 1e300 },
+		"frequency":          func(o *Overdue) { o.x[0] = -1 },
+		"sum of frequencies": func(o *Overdue) { o.x[0] = 1e299 },
 	} {
 		require.ErrorIs(t, load(spoil), codec.ErrCorrupt, name)
 	}

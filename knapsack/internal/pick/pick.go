@@ -16,9 +16,15 @@ import (
 // None stands for no slot.
 const None = math.MaxUint32
 
+// MostFrequency bounds frequencies, so that the sum of those of 2^32 pages is finite.
+const MostFrequency = 1e290
+
+// mostTime bounds times, so that differences between them are finite.
+const mostTime = 1e299
+
 // A Roster picks pages at given frequencies.
 type Roster interface {
-	// Set gives a page its frequency ≥ 0. A page of frequency 0 is never picked.
+	// Set gives a page its frequency, 0 to MostFrequency. A page of frequency 0 is never picked.
 	Set(slot int, x float64)
 	// Frequency returns what Set was given last.
 	Frequency(slot int) float64
@@ -60,7 +66,7 @@ func DecodeOverdue(d *codec.Decoder, slots int, in func(slot int) bool) *Overdue
 
 // decodePages reads the frequencies with which every roster begins.
 func decodePages(d *codec.Decoder, slots int, in func(slot int) bool) (x []float64, held []bool) {
-	x = d.Float64sIn(slots, 0, math.MaxFloat64)
+	x = d.Float64sIn(slots, 0, MostFrequency)
 	held = make([]bool, len(x))
 	for i := range held {
 		held[i] = in(i)
