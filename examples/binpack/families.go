@@ -170,9 +170,17 @@ func benchmark() []family {
 // families solves those whose name has the given part, one after the other, each for so much
 // processor time.
 func families(prog *report.Program, part string, patience time.Duration) ([]report.Row, *report.Page, error) {
+	all := slices.DeleteFunc(benchmark(), func(f family) bool { return prog.Quick && f.long })
+	var names []string
+	for _, f := range all {
+		names = append(names, f.name)
+	}
+	if err := report.Known("only", part, names); err != nil {
+		return nil, nil, err
+	}
 	var rows []report.Row
-	for _, f := range benchmark() {
-		if !strings.Contains(f.name, part) || prog.Quick && f.long {
+	for _, f := range all {
+		if !strings.Contains(f.name, part) {
 			continue
 		}
 		runs := f.runs

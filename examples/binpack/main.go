@@ -13,7 +13,7 @@ import (
 const intro = `-suite, the default: policies that keep sites on nodes while their weights change, by workload:
 node-hours, overload, moves. Fleets of 1000 sites on 20 nodes (small), the same with resources,
 replicas, zones and other rules (rules), of 100,000 sites on 2000 nodes (nodes) and on 20 (sites);
--fleets takes some of them, and -only the workloads with this in their name.
+-fleets takes some of them, and -only the workloads and the rules with this in their name.
 
 -exact: how many instances of the families of the literature are packed
 optimally with proof within 10 seconds of processor time each (-patience); -only takes some.
@@ -27,7 +27,7 @@ func run(args []string, stdout, stderr io.Writer) error {
 	withSuite := p.Flags.Bool("suite", false, "compare packing policies under changing weights, the default")
 	withExact := p.Flags.Bool("exact", false, "solve benchmark families exactly")
 	fleets := p.Flags.String("fleets", "small,rules,nodes,sites", "comma-separated `sizes` of the fleets of -suite")
-	only := p.Flags.String("only", "", "only the workloads of -suite, or the families of -exact, with this in their `name`")
+	only := p.Flags.String("only", "", "only the workloads and rules of -suite, or the families of -exact, with this in their `name`")
 	patience := p.Flags.Duration("patience", 10*time.Second, "with -exact: processor time for an instance")
 	if err := p.Parse(args); err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -39,6 +40,25 @@ func TestSuite(t *testing.T) {
 		}
 	}
 	require.Less(t, moves["drift 10 %: Packer"], moves["drift 10 %: keep the maximum subset"])
+}
+
+// A name that nothing has is an error that lists those that there are, and a part of a name chooses
+// among the rules as well.
+func TestOnly(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ args, listed string }{
+		{"-suite", "drift 2 %; "}, {"-fleets rules", "no rules; "}, {"-exact", "Scholl 1; "}, {"-fleets small", "churn 1 %; "},
+	} {
+		err := run(append(strings.Fields(c.args), "-quick", "-only", "nosuch"), io.Discard, io.Discard)
+		require.ErrorAs(t, err, new(report.UsageError))
+		require.ErrorContains(t, err, c.listed)
+	}
+	rows, err := ruledSuite(1, 1, "two further")
+	require.NoError(t, err)
+	require.NotEmpty(t, rows)
+	for _, r := range rows {
+		require.Equal(t, "rules: two further resources", r.Item)
+	}
 }
 
 // Under drift the packer makes few moves and lets few nodes be overloaded; with tight

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 
 	"github.com/recrawl/recrawl/binpack"
 	"github.com/recrawl/recrawl/examples/internal/report"
@@ -254,10 +255,13 @@ func (r *ruledRun) play() (t ruledTally, err error) {
 	return t, nil
 }
 
-// ruledSuite plays all fleets with rules.
-func ruledSuite(seed uint64, seeds int) ([]report.Row, error) {
+// ruledSuite plays the fleets with rules that have this in their name.
+func ruledSuite(seed uint64, seeds int, only string) ([]report.Row, error) {
 	var rows []report.Row
 	for _, what := range ruledFleets {
+		if !strings.Contains(what.name, only) {
+			continue
+		}
 		all := make([]ruledTally, seeds)
 		err := report.Parallel(what.name, seeds, func(i int) error {
 			run, err := newRuledRun(what, seed+uint64(i))

@@ -139,10 +139,32 @@ func parts(names string, quick bool) ([]part, error) {
 	return chosen, nil
 }
 
-// suite compares the policies on the workloads with this in their name, and by rules.
+// items returns the names of what is played.
+func (p part) items() (names []string) {
+	if p.rules {
+		for _, what := range ruledFleets {
+			names = append(names, what.name)
+		}
+		return names
+	}
+	for _, w := range workloads(p.size) {
+		names = append(names, w.name)
+	}
+	return names
+}
+
+// suite compares the policies on the workloads with this in their name, and plays the fleets with
+// rules of which that is so.
 func suite(prog *report.Program, fleets, only string) ([]report.Row, *report.Page, error) {
 	parts, err := parts(fleets, prog.Quick)
 	if err != nil {
+		return nil, nil, err
+	}
+	var names []string
+	for _, part := range parts {
+		names = append(names, part.items()...)
+	}
+	if err := report.Known("only", only, names); err != nil {
 		return nil, nil, err
 	}
 	var rows []report.Row
@@ -152,7 +174,7 @@ func suite(prog *report.Program, fleets, only string) ([]report.Row, *report.Pag
 			"At the end: nodes in use over the fewest that could hold the load."}
 	for _, part := range parts {
 		if part.rules {
-			ruled, err := ruledSuite(prog.Seed, part.seeds)
+			ruled, err := ruledSuite(prog.Seed, part.seeds, only)
 			if err != nil {
 				return nil, nil, err
 			}

@@ -134,10 +134,12 @@ func run(args []string, stdout, stderr io.Writer) error {
 func choose(only string) (chosen []paper, total time.Duration, err error) {
 	names := strings.Split(only, ",")
 	used := make([]bool, len(names))
+	var all []string
 	for _, p := range papers {
 		var parts []part
 		for _, x := range p.parts {
 			wanted := false
+			all = append(all, x.name)
 			for k, name := range names {
 				if strings.HasPrefix(x.name, name) {
 					wanted, used[k] = true, true
@@ -154,7 +156,7 @@ func choose(only string) (chosen []paper, total time.Duration, err error) {
 	}
 	for k, name := range names {
 		if !used[k] {
-			return nil, 0, report.Usagef("-only %s: no part begins with that; -h lists them", name)
+			return nil, 0, report.Usagef("-only %s: no part begins with that; there are %s", name, strings.Join(all, ", "))
 		}
 	}
 	return chosen, total, nil

@@ -59,13 +59,16 @@ func run(args []string, stdout, stderr io.Writer) error {
 	}
 	var chosen []subject
 	all := subjects(numbers, p.Quick)
-	for _, s := range all {
-		if *only == "" || called(s, strings.Split(*only, ","), all) {
-			chosen = append(chosen, s)
+	words := strings.Split(*only, ",")
+	for _, w := range words {
+		if !slices.ContainsFunc(all, func(s subject) bool { return called(s, []string{w}, all) }) {
+			return report.Usagef("-only %s: there is no such line; there are %s", w, names(all))
 		}
 	}
-	if len(chosen) == 0 {
-		return report.Usagef("-only %s: there is no such line; there are %s", *only, names(all))
+	for _, s := range all {
+		if called(s, words, all) {
+			chosen = append(chosen, s)
+		}
 	}
 	if err := p.Start("some minutes with up to 10^6 pages"); err != nil {
 		return err

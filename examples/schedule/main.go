@@ -114,7 +114,11 @@ func choose(all []experiment, only string) ([]experiment, error) {
 	for _, name := range strings.Split(only, ",") {
 		k := slices.IndexFunc(all, func(e experiment) bool { return e.name == name })
 		if k < 0 {
-			return nil, report.Usagef("-only %s: no such experiment", name)
+			var names []string
+			for _, e := range all {
+				names = append(names, e.name)
+			}
+			return nil, report.Usagef("-only %s: no such experiment; there are %s", name, strings.Join(names, ", "))
 		}
 		chosen = append(chosen, all[k])
 	}

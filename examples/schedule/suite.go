@@ -163,10 +163,22 @@ func worlds(l *lab) ([]report.Row, error) {
 	if l.runs > 0 {
 		runs = l.runs
 	}
-	var rows []report.Row
-	for _, size := range []struct{ n, m int }{{99, 5}, {1000, 20}} {
+	sizes := []struct{ n, m int }{{99, 5}, {1000, 20}}
+	world := func(n, m int, what trouble) string { return fmt.Sprintf("%d × %d, %s", n, m, what.name) }
+	var names []string
+	for _, size := range sizes {
 		for _, what := range troubles {
-			if !strings.Contains(fmt.Sprintf("%d × %d, %s", size.n, size.m, what.name), l.worlds) {
+			names = append(names, world(size.n, size.m, what))
+		}
+	}
+	if err := report.Known("worlds", l.worlds, names); err != nil {
+		return nil, err
+	}
+	var rows []report.Row
+	for _, size := range sizes {
+		for _, what := range troubles {
+			name := world(size.n, size.m, what)
+			if !strings.Contains(name, l.worlds) {
 				continue
 			}
 			over := make([][]float64, len(policies))
@@ -189,7 +201,7 @@ func worlds(l *lab) ([]report.Row, error) {
 				}
 			}
 			for k, policy := range policies {
-				item := fmt.Sprintf("%d × %d, %s: %s", size.n, size.m, what.name, policy.name)
+				item := name + ": " + policy.name
 				rows = append(rows, report.Row{Source: "recrawl", Item: item, Quantity: "makespan over the planned one", Unit: "1"}.Sample(over[k]))
 				if k > 0 {
 					for i := range over[k] {
@@ -199,9 +211,6 @@ func worlds(l *lab) ([]report.Row, error) {
 				}
 			}
 		}
-	}
-	if rows == nil {
-		return nil, report.Usagef("-worlds %s: no world has this in its name", l.worlds)
 	}
 	return rows, nil
 }

@@ -52,6 +52,14 @@ type UsageError struct{ error }
 // Usagef returns a UsageError.
 func Usagef(format string, args ...any) error { return UsageError{fmt.Errorf(format, args...)} }
 
+// Known returns a UsageError that lists all names unless what a flag was given is part of one.
+func Known(flag, part string, names []string) error {
+	if slices.ContainsFunc(names, func(name string) bool { return strings.Contains(name, part) }) {
+		return nil
+	}
+	return Usagef("-%s %s: there is no such name; there are: %s", flag, part, strings.Join(names, "; "))
+}
+
 // Main runs an example and exits: with 0 after success or -h, with 2 for a
 // [UsageError], with 1 for any other error.
 func Main(name string, run func(args []string, stdout, stderr io.Writer) error) {
