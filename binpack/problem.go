@@ -103,13 +103,17 @@ func constrain(in *packing.Problem, conflicts [][2]int, pins map[int]int) error 
 			return fmt.Errorf("%w: conflict %d: items %d and %d of %d", ErrProblem, k, c[0], c[1], n)
 		}
 	}
-	in.Conflicts = packing.NewConflicts(conflicts, n)
+	in.Conflicts = packing.NewConflicts(conflicts)
 	if len(pins) == 0 {
 		return nil
 	}
 	in.Pins = slices.Repeat([]int{-1}, n)
+	last := 0
+	for _, b := range pins {
+		last = max(last, min(b, bins-1))
+	}
 	pin := func(items iter.Seq2[int, int]) error {
-		used := make([]int64, bins)
+		used := make([]int64, last+1)
 		for item, b := range items {
 			if item < 0 || item >= n || b < 0 || b >= bins {
 				return fmt.Errorf("%w: pin of item %d of %d to bin %d of %d", ErrProblem, item, n, b, bins)

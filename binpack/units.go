@@ -204,8 +204,9 @@ func decimals[W Weight](weights, caps []W) (digits int, ok bool) {
 	}
 	same := true
 	for _, all := range [...][]W{caps, weights} {
-		for _, w := range all {
-			same = same && math.FMA(float64(w), scale, -math.Round(float64(w)*scale)) == 0
+		for i := 0; i < len(all) && same; i++ {
+			w := float64(all[i])
+			same = math.FMA(w, scale, -math.Round(w*scale)) == 0
 		}
 	}
 	return digits, !same && top*scale <= most
@@ -227,12 +228,12 @@ func decimalUnits[W Weight](weights, caps []W, digits int) units {
 	u := units{w: count(weights), c: count(caps), exact: true}
 	unit := int64(0)
 	for _, all := range [...][]int64{u.c, u.w} {
-		for _, n := range all {
-			unit = grid.GCD(n, unit)
+		for i := 0; i < len(all) && unit != 1; i++ {
+			unit = grid.GCD(all[i], unit)
 		}
 	}
 	for _, all := range [...][]int64{u.c, u.w} {
-		for i := range all {
+		for i := 0; i < len(all) && unit != 1; i++ {
 			all[i] /= unit
 		}
 	}

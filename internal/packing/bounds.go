@@ -43,9 +43,8 @@ func (in *Problem) hastyBounds(watch *work.Watch) Bounds {
 		k, ok = kindsOf(order, watch)
 	}
 	if !ok {
-		one := make([]int64, len(in.Weights))
-		one[0] = 1 // some bin is needed
-		return Bounds{L1: 1, L2: 1, DFF: 1, Certificate: Certificate{Value: one, Max: 1}}
+		c := in.bySum()
+		return Bounds{L1: c.Bound(), L2: c.Bound(), DFF: c.Bound(), Certificate: c}
 	}
 	b := newBounder(in, k, watch)
 	b.quick()
@@ -125,9 +124,13 @@ func (b *bounder) functions() {
 // lower returns the bound so far.
 func (b *bounder) lower() int { return max(b.best, 1) }
 
-// proof returns a certificate of that bound.
+// proof returns a certificate of that bound, or that of the sum if the watch has ended: to hand out
+// values takes longer than that.
 func (b *bounder) proof() Certificate {
 	n := len(b.in.Weights)
+	if b.watch.Over() {
+		return b.in.bySum()
+	}
 	if b.best < 1 { // all weights are 0: each item has a value of 1, and all fit a bin
 		b.most = int64(n)
 		for j := range b.value {

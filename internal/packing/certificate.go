@@ -159,6 +159,7 @@ type foes struct {
 }
 
 func (in *Problem) newFoes() *foes {
+	in.Conflicts.index(len(in.Weights), nil)
 	f := &foes{in: in, low: in.low(), c: slices.Max(in.high())}
 	if in.Conflicts != nil {
 		f.stamp = make([]int32, len(in.Weights))
@@ -189,6 +190,9 @@ func (f *foes) apart(other int32) bool {
 // each of the items of the most conflicts. It may find fewer once the watch ends.
 func (in *Problem) clique(watch *work.Watch) Certificate {
 	c := Certificate{Value: make([]int64, len(in.Weights)), Max: 1}
+	if !in.Conflicts.index(len(in.Weights), watch) {
+		return c
+	}
 	order, ok := decreasing(in.low(), watch)
 	if !ok {
 		return c

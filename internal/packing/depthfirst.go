@@ -21,10 +21,16 @@ type search struct {
 // solveAny searches for the fewest bins of different capacities, with conflicts
 // and pins.
 func (in *Problem) solveAny(watch *work.Watch, nodes int) Solution {
-	watch.Spend(len(in.Weights)) // they were read in
+	if watch.Spend(in.reading()) || !in.Conflicts.index(len(in.Weights), watch) {
+		return in.rough()
+	}
+	s := &search{watch: watch, limit: nodes, bins: in.Bins() + 1}
+	if p, left := in.nextFit(nil); left < 0 {
+		s.best, s.bins = p.Bin, p.Bins
+	}
 	b := in.hastyBounds(watch)
-	s := &search{watch: watch, lower: b.Best(), limit: nodes, bins: in.Bins() + 1}
-	for h := range Heuristics { // Next Fit first, which takes O(n) and does not end early
+	s.lower = b.Best()
+	for h := FirstFit; h < Heuristics; h++ {
 		if p, left := in.pack(h, watch); left < 0 && p.Bins < s.bins {
 			s.best, s.bins = p.Bin, p.Bins
 		}

@@ -10,8 +10,8 @@ import (
 // The heuristics for bins of one capacity without constraints. Each takes the items in the given
 // order, sets the bin of each and returns the number of bins.
 
-// nextFit opens bins after those that there are.
-func nextFit(c int64, order []Ranked, bin []int, bins int) int {
+// openNext is Next Fit into bins after those that there are.
+func openNext(c int64, order []Ranked, bin []int, bins int) int {
 	room := int64(-1)
 	for _, x := range order {
 		if room < x.Weight {
@@ -159,7 +159,7 @@ func bestFitDecreasing(c int64, order []Ranked, bin []int, watch *work.Watch) in
 	bins := 0
 	for k, x := range order {
 		if watch.Spend(bestFitSteps) {
-			return nextFit(c, order[k:], bin, bins)
+			return openNext(c, order[k:], bin, bins)
 		}
 		for {
 			b, ok := waiting.pop(x.Weight)

@@ -38,8 +38,8 @@ func (in *Problem) pack(h Heuristic, watch *work.Watch) (packed Packing, left in
 		}
 		h -= NextFitDecreasing - NextFit
 	}
-	if h == NextFit && order == nil && in.Uniform && in.Pins == nil && in.Conflicts != nil {
-		return in.nextFitApart(), -1
+	if h == NextFit {
+		return in.nextFit(order)
 	}
 	if !in.plain() {
 		return in.scan(order, h, watch)
@@ -57,8 +57,6 @@ func (in *Problem) pack(h Heuristic, watch *work.Watch) (packed Packing, left in
 	var bins int
 	bin := make([]int, len(in.Weights))
 	switch h {
-	case NextFit:
-		bins = nextFit(in.Capacities[0], order, bin, 0)
 	case FirstFit:
 		bins = firstFit(in.Capacities[0], order, bin)
 	case BestFit:

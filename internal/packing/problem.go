@@ -53,6 +53,15 @@ func (in *Problem) high() []int64 {
 // conflicts nor pins.
 func (in *Problem) plain() bool { return in.Uniform && in.Conflicts == nil && in.Pins == nil }
 
+// reading is what it took to read the problem in, in steps of a watch.
+func (in *Problem) reading() int {
+	numbers := len(in.Weights) + len(in.Capacities)
+	if in.Conflicts != nil {
+		numbers += len(in.Conflicts.pairs)
+	}
+	return 2 * numbers
+}
+
 // Bins returns the most bins that a packing can use.
 func (in *Problem) Bins() int {
 	if in.Uniform {

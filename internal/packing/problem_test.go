@@ -60,7 +60,7 @@ func TestFunctionsSpareTheSearch(t *testing.T) {
 func TestNoPacking(t *testing.T) {
 	t.Parallel()
 	in := &Problem{Weights: []int64{6, 6, 5, 5}, Capacities: []int64{11, 11}, Pins: []int{0, -1, -1, -1},
-		Conflicts: NewConflicts([][2]int{{0, 2}, {3, 0}}, 4)}
+		Conflicts: NewConflicts([][2]int{{0, 2}, {3, 0}})}
 	s := in.Solve(context.Background(), 1000)
 	require.Nil(t, s.Bin)
 	require.True(t, s.Proved)

@@ -17,6 +17,7 @@ type table struct {
 }
 
 func (in *Problem) newTable() *table {
+	in.Conflicts.index(len(in.Weights), nil)
 	bins := in.Bins()
 	t := &table{in: in, open: make([]bool, bins), bin: slices.Repeat([]int{-1}, len(in.Weights))}
 	if in.Uniform {
@@ -72,25 +73,10 @@ func (in *Problem) clash(at []int, item, bin int) bool {
 	return false
 }
 
-// nextFitApart is Next Fit for bins of one capacity where nothing is pinned: it needs no table.
-func (in *Problem) nextFitApart() Packing {
-	at := slices.Repeat([]int{-1}, len(in.Weights))
-	bin, room := 0, in.Capacities[0]
-	for i, w := range in.Weights {
-		if room < w || in.clash(at, i, bin) {
-			bin, room = bin+1, in.Capacities[0]
-		}
-		at[i] = bin
-		room -= w
-	}
-	return Packing{Bin: at, Bins: bin + 1}
-}
-
 // scan scans all bins for every item, in the given order or, if that is nil, their own. If the watch
 // ends, it leaves an item over.
 func (in *Problem) scan(order []Ranked, h Heuristic, watch *work.Watch) (packed Packing, left int) {
 	t := in.newTable()
-	current := 0 // of NextFit
 	for i := range in.Weights {
 		if order != nil {
 			i = int(order[i].Item)
@@ -104,24 +90,14 @@ func (in *Problem) scan(order []Ranked, h Heuristic, watch *work.Watch) (packed 
 		if !in.Uniform {
 			end = len(t.room)
 		}
+		t.mark(i)
+		if watch.Spend(2*end + t.enemies(i)) {
+			return Packing{}, i
+		}
 		best := -1
-		if h == NextFit && current < end && t.room[current] >= in.Weights[i] && !t.clash(i, current) {
-			best = current // as nearly always, and without the bins of all enemies
-		} else if t.mark(i); h == NextFit {
-			for ; current < end; current++ {
-				if t.fits(i, current) {
-					best = current
-					break
-				}
-			}
-		} else {
-			if watch.Spend(2*end + t.enemies(i)) {
-				return Packing{}, i
-			}
-			for b := range end {
-				if t.fits(i, b) && (best < 0 || t.better(h, b, best)) {
-					best = b
-				}
+		for b := range end {
+			if t.fits(i, b) && (best < 0 || t.better(h, b, best)) {
+				best = b
 			}
 		}
 		if best < 0 {

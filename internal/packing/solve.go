@@ -59,7 +59,7 @@ type solver struct {
 func newSolver(ctx context.Context, in *Problem, nodes int) *solver {
 	s := &solver{ctx: ctx, in: in, c: in.Capacities[0], limit: nodes, effort: standard, watch: work.NewWatch(ctx),
 		rng: rand.New(rand.NewPCG(uint64(len(in.Weights)), uint64(in.Capacities[0])))}
-	s.watch.Spend(len(in.Weights)) // they were read in
+	s.watch.Spend(in.reading())
 	ok := false
 	if s.order, ok = decreasing(in.Weights, s.watch); !ok {
 		return s
@@ -103,7 +103,9 @@ func (s *solver) bound(wanted int) *bounder {
 		return nil
 	}
 	b := newBounder(s.in, low, s.watch)
-	b.quick()
+	if b.quick(); s.watch.Over() {
+		return nil // Next Fit takes less than what a packing in this order would
+	}
 	s.first.Bin = make([]int, len(s.in.Weights))
 	s.first.Bins = bestFitDecreasing(s.c, s.order, s.first.Bin, s.watch)
 	if s.first.Bins > max(b.lower(), wanted) {
@@ -128,7 +130,10 @@ func (s *solver) search() {
 	if s.watch.Spend(2 * len(w)) {
 		return
 	}
-	s.best = patternsOf(Packing{bin, s.first.Bins}, kind)
+	var ok bool
+	if s.best, ok = patternsOf(Packing{bin, s.first.Bins}, kind, s.watch); !ok {
+		return
+	}
 	if s.slack(nil, w, kind); s.proved() || s.over() {
 		return
 	}
@@ -273,19 +278,6 @@ func (s *solver) solution() Solution {
 	return Solution{Packing: p, Lower: s.lower, Proved: s.lower >= p.Bins, Certificate: s.cert, Proof: s.proof, Nodes: s.nodes}
 }
 
-// rough answers a problem without sorting it: by Next Fit, and the bound of the sum. O(n).
-func (in *Problem) rough() Solution {
-	var s Solution
-	s.Packing, _ = in.Pack(NextFit)
-	s.Certificate = Certificate{Value: in.low(), Max: in.high()[0]}
-	if s.Lower = s.Certificate.Bound(); s.Lower == 0 { // all fit, and one bin is needed for them
-		s.Certificate = Certificate{Value: slices.Repeat([]int64{1}, len(in.Weights)), Max: int64(len(in.Weights))}
-		s.Lower = 1
-	}
-	s.Proved = s.Lower == s.Bins
-	return s
-}
-
 // number returns how many items are left.
 func number(left []int) int {
 	n := 0
@@ -352,35 +344,45 @@ func (s *solver) slack(fixed []pattern, w []int64, kind []int32) {
 // far.
 func (s *solver) offer(fixed []pattern, packed Packing, kind []int32) {
 	if len(s.best) == 0 || len(fixed)+packed.Bins < len(s.best) {
-		s.keep(fixed, patternsOf(packed, kind))
+		if patterns, ok := patternsOf(packed, kind, s.watch); ok {
+			s.keep(fixed, patterns)
+		}
 	}
 }
 
-// patternsOf returns the patterns of a packing of items of these kinds, equal ones together.
-func patternsOf(packed Packing, kind []int32) []pattern {
+// patternsOf returns the patterns of a packing of items of these kinds, equal ones together, unless
+// the watch ends before.
+func patternsOf(packed Packing, kind []int32, watch *work.Watch) (patterns []pattern, ok bool) {
 	start, last := make([]int32, packed.Bins+1), make([]int32, packed.Bins) // last kind, plus 1
-	for i, b := range packed.Bin {
-		if last[b] != kind[i]+1 {
-			last[b] = kind[i] + 1
-			start[b+1]++
+	if !watch.Chunks(len(kind), 2, func(from, to int) {
+		for i, b := range packed.Bin[from:to] {
+			if k := kind[from+i]; last[b] != k+1 {
+				last[b] = k + 1
+				start[b+1]++
+			}
 		}
+	}) {
+		return nil, false
 	}
 	for b := range packed.Bins {
 		start[b+1] += start[b]
 	}
 	entries := make([]entry, start[packed.Bins])
-	patterns := make([]pattern, packed.Bins)
+	patterns = make([]pattern, packed.Bins)
 	for b := range patterns {
 		patterns[b] = entries[start[b]:start[b]:start[b+1]]
 	}
-	for i, b := range packed.Bin {
-		if k := len(patterns[b]) - 1; k >= 0 && patterns[b][k].kind == kind[i] {
-			patterns[b][k].count++
-		} else {
-			patterns[b] = append(patterns[b], entry{kind[i], 1})
+	ok = watch.Chunks(len(kind), 4, func(from, to int) {
+		for i, b := range packed.Bin[from:to] {
+			kind := kind[from+i]
+			if k := len(patterns[b]) - 1; k >= 0 && patterns[b][k].kind == kind {
+				patterns[b][k].count++
+			} else {
+				patterns[b] = append(patterns[b], entry{kind, 1})
+			}
 		}
-	}
-	return patterns
+	})
+	return patterns, ok
 }
 
 func (s *solver) keep(fixed, rest []pattern) {

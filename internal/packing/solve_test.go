@@ -352,22 +352,3 @@ func TestKnapsackAgainstBruteForce(t *testing.T) {
 		require.Equal(t, want, got)
 	})
 }
-
-// Next Fit without a table packs as it does with one.
-func TestNextFitApart(t *testing.T) {
-	t.Parallel()
-	rng := rand.New(rand.NewPCG(4, 63))
-	for range 200 {
-		in := plain(30, between(rng, 1+rng.IntN(40), 0, 20))
-		var pairs [][2]int
-		for range rng.IntN(60) {
-			if i, j := rng.IntN(len(in.Weights)), rng.IntN(len(in.Weights)); i != j {
-				pairs = append(pairs, [2]int{i, j})
-			}
-		}
-		in.Conflicts = NewConflicts(pairs, len(in.Weights))
-		want, left := in.scan(nil, NextFit, nil)
-		require.Equal(t, -1, left)
-		require.Equal(t, want, in.nextFitApart())
-	}
-}

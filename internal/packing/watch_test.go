@@ -44,7 +44,7 @@ func TestSolveEndsAnywhere(t *testing.T) {
 	for i := 1; i < n; i += 100 {
 		ruled.Pins[i] = i / 20
 	}
-	ruled.Conflicts = NewConflicts(pairs, n)
+	ruled.Conflicts = NewConflicts(pairs)
 	for _, c := range []struct {
 		name  string
 		in    *Problem
@@ -111,7 +111,7 @@ func TestWatchIsTold(t *testing.T) {
 	for i := range pairs {
 		pairs[i] = [2]int{0, i + 1}
 	}
-	star.Conflicts = NewConflicts(pairs, enemies+1)
+	star.Conflicts = NewConflicts(pairs)
 	master := func(c int64, watch *work.Watch) *master {
 		m := newMaster(few.w, few.count, c, standard)
 		m.watch = watch
@@ -146,6 +146,8 @@ func TestWatchIsTold(t *testing.T) {
 		{"clique", 200 * enemies, func(x *work.Watch) { star.clique(x) }},
 		{"needs", 4*n + 4*n, func(x *work.Watch) { given.needs(Certificate{w, c}, x) }},
 		{"l1", 4 * n, func(x *work.Watch) { given.l1(x) }},
+		{"index of conflicts", 6 * enemies, func(x *work.Watch) { NewConflicts(pairs).index(enemies+1, x) }},
+		{"patternsOf", 6 * n, func(x *work.Watch) { patternsOf(Packing{make([]int, n), 1}, make([]int32, n), x) }},
 		{"scan", 400 * 50, func(x *work.Watch) { plain(1000, small).scan(Decreasing(small), BestFit, x) }},
 		{"group", 16 * 400, func(x *work.Watch) { group(small, value, x) }},
 		{"a table of values", 1000 * len(gw), func(x *work.Watch) { bestKnapsack(gw, gv, count, 1000, 0, x) }},
@@ -177,7 +179,7 @@ func TestWatchIsTold(t *testing.T) {
 }
 
 // What bounds the work where there are many different weights, and what is left of the bounds where
-// the context ended before: that one bin is needed.
+// the context ended before: that of the sum.
 func TestBoundsAreShort(t *testing.T) {
 	t.Parallel()
 	in := plain(1<<30, between(rand.New(rand.NewPCG(8, 62)), 100_000, 1, 1<<28))
@@ -186,8 +188,8 @@ func TestBoundsAreShort(t *testing.T) {
 	w := work.NewWatch(worktest.NewCountdown(0))
 	w.Spend(work.Interval)
 	hasty := in.hastyBounds(w)
-	require.Equal(t, 1, hasty.Certificate.Bound())
-	most, ok := in.MostValue(hasty.Value, 0)
+	require.Equal(t, in.l1(nil), hasty.Certificate.Bound())
+	most, ok := in.MostValue(hasty.Value, hasty.Max)
 	require.True(t, ok)
 	require.LessOrEqual(t, most, hasty.Max)
 }

@@ -17,7 +17,7 @@ const moments = 25
 func Lateness(b *testing.B, most time.Duration, run func(context.Context)) {
 	b.Helper()
 	for b.Loop() {
-		worst, at, ended := time.Duration(0), time.Duration(0), 0
+		worst, at, calls := time.Duration(0), time.Duration(0), 0
 		for k := range moments {
 			share := float64(k) / (moments - 1)
 			ctx := &deadline{Context: context.Background(), length: time.Duration(share * share * float64(most))}
@@ -26,7 +26,7 @@ func Lateness(b *testing.B, most time.Duration, run func(context.Context)) {
 			run(ctx)
 			late := processorTime() - ctx.start - ctx.length
 			if late > 0 {
-				ended++
+				calls++
 			}
 			if late > worst {
 				worst, at = late, ctx.length
@@ -34,7 +34,7 @@ func Lateness(b *testing.B, most time.Duration, run func(context.Context)) {
 		}
 		b.ReportMetric(worst.Seconds()*1e3, "late-ms")
 		b.ReportMetric(at.Seconds()*1e3, "at-ms")
-		b.ReportMetric(float64(ended), "ended")
+		b.ReportMetric(float64(calls), "late-calls")
 	}
 }
 
