@@ -29,24 +29,21 @@ func (p *Packer) inUse() (t totals) {
 	for n := range p.state {
 		if p.state[n].sites > 0 && !p.state[n].drained && p.nodes.Live(n) {
 			t.add(p, n, 1)
+			for k := range t.resources {
+				t.load[k] += float64(p.resource[k].load[n])
+			}
+			t.sites += p.state[n].sites
+			t.cost += float64(p.state[n].cost) / moveUnits
 		}
 	}
 	return t
 }
 
-// add counts a node in, or with −1 out; its load stays with the others.
+// add counts a node in, or with −1 out, without what is on it.
 func (t *totals) add(p *Packer, n int, sign float64) {
 	t.nodes += int(sign)
 	for k := range t.resources {
-		q := &p.resource[k]
-		t.capacity[k] += float64(sign * float64(q.capacity[n]))
-		if sign > 0 {
-			t.load[k] += float64(q.load[n])
-		}
-	}
-	if sign > 0 {
-		t.sites += p.state[n].sites
-		t.cost += float64(p.state[n].cost) / moveUnits
+		t.capacity[k] += float64(sign * float64(p.resource[k].capacity[n]))
 	}
 }
 

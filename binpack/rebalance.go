@@ -72,8 +72,8 @@ const (
 //
 // There are never more moves than the limits allow. A node may stay overloaded where a limit
 // stops it, or no node has the room. A move overloads no node, unless the site is larger than
-// every node, and it breaks no rule of [SiteConfig]; of two sites that change places both must have
-// moved for that.
+// every node, and it breaks no rule of [SiteConfig]. An exchange is two moves; these promises
+// hold once both are made.
 //
 // Where load leaves and stays away, the nodes in use come down to those that the rest needs and a
 // fortieth, or one, within the payback of an average node: what it costs to move all its sites
@@ -309,11 +309,18 @@ func (r *run) relieve() {
 	}
 	t := r.inUse()
 	for _, n := range over {
-		// Invariant: nothing leaves either of its nodes as full as the first was, so
-		// this ends.
-		for r.fill(n, nil, 1) > 1 && r.relieveOnce(n, &t) {
-		}
-		r.relieveEach(n, &t)
+		r.relieveNode(n, &t)
+	}
+}
+
+// relieveNode brings one below its capacity, and keeps account of the nodes in use.
+func (r *run) relieveNode(n int, t *totals) {
+	// Invariant: nothing leaves either of its nodes as full as the first was, so this ends.
+	for r.fill(n, nil, 1) > 1 && r.relieveOnce(n, t) {
+	}
+	r.relieveEach(n, t)
+	if r.state[n].sites == 0 {
+		t.add(r.Packer, n, -1)
 	}
 }
 
@@ -349,13 +356,13 @@ func (r *run) level(n int, need []int64, sign int64) float64 {
 // site or exchanges it; else, or if none can, a spare does.
 func (r *run) relieveOnce(n int, t *totals) bool {
 	most := 1 - r.headroom()
-	spare, _ := r.spares.Least()
-	if r.state[n].sites == 1 { // it is no better off there, unless it fits
-		if s, _ := r.bestSpare(n, spare); s < 0 {
-			spare = -1
-		}
+	first, _ := r.spares.Least()
+	spare, site, on := first >= 0, -1, -1
+	if spare && r.state[n].sites == 1 { // it is no better off there, unless it fits
+		site, on = r.bestSpare(n)
+		spare = site >= 0
 	}
-	if spare < 0 || t.within(most) {
+	if !spare || t.within(most) {
 		if s, to := r.best(n, most); s >= 0 {
 			return r.move(s, to, overload)
 		}
@@ -364,13 +371,14 @@ func (r *run) relieveOnce(n int, t *totals) bool {
 			return r.move(give, to, overload) && r.move(take, n, overload)
 		}
 	}
-	if s, to := r.bestSpare(n, spare); s >= 0 {
-		if !r.move(s, to, overload) {
+	if spare && site < 0 {
+		site, on = r.bestSpare(n)
+	}
+	if site >= 0 {
+		if !r.move(site, on, overload) {
 			return false
 		}
-		if t.add(r.Packer, to, 1); r.state[n].sites == 0 {
-			t.add(r.Packer, n, -1)
-		}
+		t.add(r.Packer, on, 1)
 		return true
 	}
 	s, to := r.best(n, 1)
@@ -379,10 +387,7 @@ func (r *run) relieveOnce(n int, t *totals) bool {
 
 // bestSpare returns the site of node n to move to a node without sites: the largest one that
 // may take any.
-func (r *run) bestSpare(n, spare int) (site, to int) {
-	if spare < 0 {
-		return -1, -1
-	}
+func (r *run) bestSpare(n int) (site, to int) {
 	site, tried := -1, 0
 	r.spares.Ascend(func(b int) bool {
 		site, _ = r.bestTo(n, b, 1, true)

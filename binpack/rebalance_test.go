@@ -2,6 +2,7 @@ package binpack
 
 import (
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -309,4 +310,38 @@ func TestTooHeavy(t *testing.T) {
 		r := run{Packer: p, limit: RebalanceConfig{MaxWeight: limit}}
 		require.Equal(t, want, r.tooHeavy(0), "%v", limit)
 	}
+}
+
+// Relief keeps account of what the nodes in use hold and have room for: a site that goes to a spare is
+// not counted on both nodes, nor is a node that it left empty.
+func TestReliefKeepsAccount(t *testing.T) {
+	t.Parallel()
+	opened := 0
+	for seed := range uint64(100) {
+		rng := rand.New(rand.NewPCG(seed, 64))
+		p, _ := newFleet(t, PackerConfig{}, 20, 10)
+		for range 3 {
+			add(t, p, 9.5) // alone on its node
+		}
+		var sites []int
+		for range 25 {
+			sites = append(sites, add(t, p, 1+rng.Float64())...)
+		}
+		for _, s := range sites {
+			require.NoError(t, p.SetWeight(s, (1+rng.Float64())*(1+3*rng.Float64())))
+		}
+		p.sync()
+		r := run{Packer: p}
+		account := r.inUse()
+		before := account.nodes
+		for _, n := range r.filled(1) {
+			r.relieveNode(n, &account)
+		}
+		now := r.inUse()
+		require.Equal(t, now.nodes, account.nodes)
+		require.Equal(t, now.load, account.load)
+		require.Equal(t, now.capacity, account.capacity)
+		opened += now.nodes - before
+	}
+	require.Greater(t, opened, 100)
 }

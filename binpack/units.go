@@ -65,36 +65,42 @@ func intUnits[W Weight](weights, caps []W) (units, error) {
 	return u, nil
 }
 
-// largest returns the largest capacity, or says what is wrong with weights or capacities.
-func largest[W Weight](weights, caps []W) (top float64, err error) {
+// largest returns the largest capacity and the first item above it, −1 if there is none, or says what
+// is wrong with weights or capacities.
+func largest[W Weight](weights, caps []W) (top float64, above int, err error) {
 	for i, c := range caps {
 		f := float64(c)
 		if !(f > 0) || math.IsInf(f, 1) {
-			return 0, fmt.Errorf("%w: bin %d: %v", ErrCapacity, i, c)
+			return 0, 0, fmt.Errorf("%w: bin %d: %v", ErrCapacity, i, c)
 		}
 		top = max(top, f)
 	}
+	above = -1
 	for i, w := range weights {
 		f := float64(w)
+		if f >= 0 && f <= top {
+			continue
+		}
 		if !(f >= 0) || math.IsInf(f, 1) {
-			return 0, fmt.Errorf("%w: item %d: %v", ErrWeight, i, w)
+			return 0, 0, fmt.Errorf("%w: item %d: %v", ErrWeight, i, w)
+		}
+		if above < 0 {
+			above = i
 		}
 	}
-	return top, nil
+	return top, above, nil
 }
 
 func floatUnits[W Weight](weights, caps []W) (units, error) {
-	top, err := largest(weights, caps)
+	top, above, err := largest(weights, caps)
 	if err != nil {
 		return units{}, err
 	}
 	if digits, ok := decimals(weights, caps); ok {
 		return decimalUnits(weights, caps, digits), nil
 	}
-	for i, w := range weights {
-		if float64(w) > top {
-			return units{}, fmt.Errorf("%w: item %d: weight %v", ErrNoRoom, i, w)
-		}
+	if above >= 0 {
+		return units{}, fmt.Errorf("%w: item %d: weight %v", ErrNoRoom, above, weights[above])
 	}
 	coarsest := grid.Above(top) - min(floatBits, 61-bits.Len(uint(len(weights))))
 	finest := grid.Finest(grid.Finest(math.MaxInt, coarsest, caps), coarsest, weights)
@@ -115,29 +121,36 @@ func floatUnits[W Weight](weights, caps []W) (units, error) {
 			}
 		}
 	}
-	scale := 1 / g.Quantum // exact, and g.Up written out for speed, unless it is out of range
-	for i, w := range weights {
-		x := float64(w) * scale
-		up, exact := int64(math.Ceil(x)), math.Ceil(x) == x
+	// No item is larger than the largest bin, and one that rounds up beyond it fills it: nothing but
+	// items of weight 0 fit beside it.
+	exact := true
+	scale := 1 / g.Quantum                  // exact
+	up := func(w W) (n int64, whole bool) { // g.Up written out for speed, unless the scale is out of range
 		if math.IsInf(scale, 1) {
-			up, exact = g.Up(float64(w))
+			return g.Up(float64(w))
 		}
-		// No item is larger than the largest bin, and one that rounds up beyond it fills it:
-		// nothing but items of weight 0 fit beside it.
-		u.w[i] = min(up, full)
-		if !exact && u.low == nil {
-			u.exact = false
-			u.low = append(make([]int64, 0, len(weights)), u.w[:i]...)
+		x := float64(w) * scale
+		if n = int64(x); float64(n) == x {
+			return n, true
 		}
-		if u.low != nil {
-			if !exact {
-				up--
-			}
-			u.low = append(u.low, up)
-		}
+		return n + 1, false
 	}
-	if u.low == nil {
-		u.low = u.w
+	for i, w := range weights {
+		n, whole := up(w)
+		exact = exact && whole
+		u.w[i] = min(n, full)
+	}
+	u.low = u.w
+	if !exact {
+		u.exact = false
+		u.low = make([]int64, len(weights))
+		for i, w := range weights {
+			n, whole := up(w)
+			if !whole {
+				n--
+			}
+			u.low[i] = n
+		}
 	}
 	return u, nil
 }

@@ -6,7 +6,7 @@ import "slices"
 // looked at again after the next one, so that there need not be a table of all.
 type turns struct {
 	in     *Problem
-	at     []int   // the bin of each item, −1 for those not packed
+	at     []int   // the bin of each item; of those not packed −1, if there are pins or conflicts
 	pinned []int64 // weight pinned to each bin, −1 where none is; without the bins after the last
 	foes   []int32 // foes[b] == i+1: an enemy of item i is pinned to bin b; nil without conflicts or pins
 	bin    int
@@ -18,7 +18,12 @@ type turns struct {
 func (in *Problem) newTurns() *turns {
 	t := &turns{in: in, bin: -1, room: -1}
 	if in.Pins == nil {
-		t.at = slices.Repeat([]int{-1}, len(in.Weights))
+		t.at = make([]int, len(in.Weights))
+		if in.Conflicts != nil {
+			for i := range t.at {
+				t.at[i] = -1
+			}
+		}
 		return t
 	}
 	t.at = slices.Clone(in.Pins)
@@ -87,7 +92,7 @@ func (in *Problem) nextFit(order []Ranked) (packed Packing, left int) {
 		if order != nil {
 			i = int(order[i].Item)
 		}
-		if t.at[i] >= 0 {
+		if in.Pins != nil && in.Pins[i] >= 0 {
 			continue
 		}
 		if (t.room < in.Weights[i] || in.clash(t.at, i, t.bin)) && !t.turnTo(i) {
@@ -104,7 +109,7 @@ func (in *Problem) nextFit(order []Ranked) (packed Packing, left int) {
 func (in *Problem) hasty() (packed Packing, ok bool) {
 	t := in.newTurns()
 	for i, w := range in.Weights {
-		if t.at[i] >= 0 {
+		if in.Pins != nil && in.Pins[i] >= 0 {
 			continue
 		}
 		if t.room < w && !t.turnTo(i) {

@@ -16,13 +16,6 @@ import (
 	"github.com/recrawl/recrawl/schedule/internal/instance"
 )
 
-// ended is a watch that has seen the end of its context.
-func ended() *work.Watch {
-	w := work.NewWatch(worktest.NewCountdown(0))
-	w.Spend(work.Interval)
-	return w
-}
-
 // drawn returns an instance with whole durations or sizes up to most, and a share of the pairs
 // forbidden.
 func drawn(t testing.TB, perPair bool, n, m, most int, forbidden float64, unit []float64) *instance.Instance {
@@ -67,22 +60,17 @@ func TestSolveEndsAnywhere(t *testing.T) {
 		for name, run := range map[string]func(*search){"Solve": (*search).solve, "Improve": (*search).improve} {
 			t.Run(name+" "+c.name, func(t *testing.T) {
 				t.Parallel()
-				for k := 0; k < 300; k += 1 + k/2 {
-					ctx := worktest.NewCountdown(k)
+				worktest.EndsAnywhere(t, 300, 4*(c.p.N+c.p.M), func(ctx *worktest.Countdown) *work.Watch {
 					x := newSearch(ctx, c.p, rand.New(rand.NewPCG(1, 1)), Config{Steps: 300_000_000, Tolerance: 1e-9})
 					run(x)
 					o := x.finish()
-					require.LessOrEqual(t, x.watch.Late, 4*(c.p.N+c.p.M)+2*work.Interval, "after %d looks", k)
-					require.LessOrEqual(t, ctx.After, 100, "after %d looks", k)
 					require.Len(t, o.Plan, c.p.N)
 					value := c.p.Makespan(o.Plan)
 					require.False(t, math.IsInf(value, 1), "a forbidden pair")
 					require.Positive(t, o.Lower)
 					require.LessOrEqual(t, o.Lower, value)
-					if ctx.After == 0 {
-						return
-					}
-				}
+					return x.watch
+				})
 			})
 		}
 	}
@@ -113,93 +101,84 @@ func TestWatchIsTold(t *testing.T) {
 		s.watch = watch
 		return s
 	}
-	for _, c := range []struct {
-		name  string
-		least int
-		run   func(*work.Watch)
-	}{
-		{"longestFirst", n * work.Comparison * 14, func(w *work.Watch) { longestFirst(p, w) }},
-		{"longestFirst of pairs", 2000 * m, func(w *work.Watch) { longestFirst(q, w) }},
-		{"earliestCompletion", n * m, func(w *work.Watch) { earliestCompletion(p, order, w) }},
-		{"multifit", n, func(w *work.Watch) { multifit(p, order, lpt, w) }},
-		{"differencing", n * partSteps, func(w *work.Watch) { differencing(p, w) }},
-		{"newBounder", n, func(w *work.Watch) { newBounder(p, order, w) }},
-		{"bound", 7 * m * m * boundSteps, func(w *work.Watch) { newBounder(p, order, w).bound(1) }},
-		{"crowdExcludes", crowdLimit / 2 * boundSteps, func(w *work.Watch) { newBounder(p, order, w).crowdExcludes(1e30) }},
-		{"newCounter", 2000 * m * work.Comparison * 10, func(w *work.Watch) { newCounter(q, w) }},
-		{"counter", m * boundSteps, func(w *work.Watch) { (&counter{p: q, prefix: make([][]int64, m), watch: w}).excludes(1) }},
-		{"newPlacement", n * 30, func(w *work.Watch) { newPlacement(p, order, 2*m, w) }},
-		{"placement", 20 * boundSteps * m, func(w *work.Watch) {
-			p := drawn(t, false, 2000, m, 50, 0, ones[:m])
-			b := newPlacement(p, longestFirst(p, nil), 2*m, nil)
-			b.watch = w
-			b.bound(1, 2*m, unlimited)
-		}},
-		{"lift", m * boundSteps, func(w *work.Watch) { lift(p, 1<<20-2000, subsetsum.Reachable(p.Amount[:100], 1<<20), w) }},
-		{"reset", n * (4 + work.Comparison*8), func(w *work.Watch) { newState(p, turns, w) }},
-		{"reset of two clients", n * work.Comparison * 13, func(w *work.Watch) {
-			newState(drawn(t, false, n, 2, 1<<20, 0, ones[:2]), make([]int, n), w)
-		}},
-		{"descend", n, func(w *work.Watch) { state(p, turns, w).descend() }},
-		{"threes", 200 * 200, func(w *work.Watch) {
-			p := drawn(t, false, 400, 2, 1<<20, 0, ones[:2])
-			state(p, EarliestCompletion(p, nil), w).threes(&exchange{worse: math.Inf(1)}, 1, 0, 1, 1)
-		}},
-		{"moveOrSwap", 10 * 40 * boundSteps, func(w *work.Watch) {
-			s := state(q, turns[:2000], w)
-			s.moveOrSwap(s.last())
-		}},
-		{"pivots", 100 * m * m, func(w *work.Watch) { newRelaxation(q, w).root(pairs, 1, math.Inf(1)) }},
-		{"core", 10_000 * 2 * 8, func(w *work.Watch) {
-			p := drawn(t, true, 60, 8, 1000, 0, ones[:8])
-			x := with(p, nil)
-			x.construct(LPT(p))
-			c := &core{x: x, relax: newRelaxation(p, nil)}
-			c.relax.root(longestFirst(p, nil), 1, math.Inf(1))
-			x.watch = w
-			c.decide(instance.Before(x.value), 500_000)
-		}},
-		{"packer", 1000 * 60, func(w *work.Watch) {
-			x := with(drawn(t, false, 60, 7, 1<<20, 0, ones[:7]), nil)
-			k := newPacker(x, 60)
-			x.raise(LowerBound(x.p))
-			x.watch = w
-			k.decide(x.aim(.001), 10_000)
-		}},
-		{"dominated", 200 * 200 / 2, func(w *work.Watch) {
-			x := with(drawn(t, false, 250, 3, 5, 0, ones[:3]), w)
-			k := newPacker(x, 250)
-			in := make([]int, 200)
-			for r := range in {
-				in[r] = r
-			}
-			left := make([]int32, 250)
-			for r := range left {
-				left[r] = int32(r)
-			}
-			(&completion{k: k, left: left, in: in}).dominated(0)
-		}},
-		{"knapsacks", 10 * 100 * 50, func(w *work.Watch) {
-			x := with(drawn(t, true, 100, 10, 50, 0, ones[:10]), w)
-			k := newKnapsackBound(x, newBranching(with(x.p, nil)).relax)
-			k.excess(x.value)
-		}},
-		{"elementary at size", 10_000 * m, func(w *work.Watch) { newPricing(with(sized, w)) }},
-		{"bound at size", 10_000 * m * 9 / 10, func(w *work.Watch) { newPricing(with(sized, w)).bound(1, firstRate) }},
-		{"repair at size", 10_000 * m, func(w *work.Watch) {
-			v := newPricing(with(sized, nil))
-			v.x.watch = w
-			v.repair()
-		}},
-		{"shuffle", 10_000 * work.Comparison, func(w *work.Watch) { with(sized, w).shuffle(1) }},
-	} {
-		watch := work.NewWatch(context.Background())
-		c.run(watch)
-		require.GreaterOrEqual(t, watch.Spent, c.least, c.name)
-		watch = ended()
-		c.run(watch)
-		require.LessOrEqual(t, watch.Late, 2*work.Interval, c.name)
-	}
+	worktest.Told(t, "longestFirst", n*work.Comparison*14, func(w *work.Watch) { longestFirst(p, w) })
+	worktest.Told(t, "longestFirst of pairs", 2000*m, func(w *work.Watch) { longestFirst(q, w) })
+	worktest.Told(t, "earliestCompletion", n*m, func(w *work.Watch) { earliestCompletion(p, order, w) })
+	worktest.Told(t, "multifit", n, func(w *work.Watch) { multifit(p, order, lpt, w) })
+	worktest.Told(t, "differencing", n*partSteps, func(w *work.Watch) { differencing(p, w) })
+	worktest.Told(t, "newBounder", n, func(w *work.Watch) { newBounder(p, order, w) })
+	worktest.Told(t, "bound", 7*m*m*boundSteps, func(w *work.Watch) { newBounder(p, order, w).bound(1) })
+	worktest.Told(t, "crowdExcludes", crowdLimit/2*boundSteps, func(w *work.Watch) { newBounder(p, order, w).crowdExcludes(1e30) })
+	worktest.Told(t, "newCounter", 2000*m*work.Comparison*10, func(w *work.Watch) { newCounter(q, w) })
+	worktest.Told(t, "counter", m*boundSteps, func(w *work.Watch) { (&counter{p: q, prefix: make([][]int64, m), watch: w}).excludes(1) })
+	worktest.Told(t, "newPlacement", n*30, func(w *work.Watch) { newPlacement(p, order, 2*m, w) })
+	worktest.Told(t, "placement", 20*boundSteps*m, func(w *work.Watch) {
+		p := drawn(t, false, 2000, m, 50, 0, ones[:m])
+		b := newPlacement(p, longestFirst(p, nil), 2*m, nil)
+		b.watch = w
+		b.bound(1, 2*m, unlimited)
+	})
+	worktest.Told(t, "lift", m*boundSteps, func(w *work.Watch) { lift(p, 1<<20-2000, subsetsum.Reachable(p.Amount[:100], 1<<20), w) })
+	worktest.Told(t, "reset", n*(4+work.Comparison*8), func(w *work.Watch) { newState(p, turns, w) })
+	worktest.Told(t, "reset of two clients", n*work.Comparison*13, func(w *work.Watch) {
+		newState(drawn(t, false, n, 2, 1<<20, 0, ones[:2]), make([]int, n), w)
+	})
+	worktest.Told(t, "descend", n, func(w *work.Watch) { state(p, turns, w).descend() })
+	worktest.Told(t, "threes", 200*200, func(w *work.Watch) {
+		p := drawn(t, false, 400, 2, 1<<20, 0, ones[:2])
+		state(p, EarliestCompletion(p, nil), w).threes(&exchange{worse: math.Inf(1)}, 1, 0, 1, 1)
+	})
+	worktest.Told(t, "moveOrSwap", 10*40*boundSteps, func(w *work.Watch) {
+		s := state(q, turns[:2000], w)
+		s.moveOrSwap(s.last())
+	})
+	worktest.Told(t, "pivots", 100*m*m, func(w *work.Watch) { newRelaxation(q, w).root(pairs, 1, math.Inf(1)) })
+	worktest.Told(t, "core", 10_000*2*8, func(w *work.Watch) {
+		p := drawn(t, true, 60, 8, 1000, 0, ones[:8])
+		x := with(p, nil)
+		x.construct(LPT(p))
+		c := &core{x: x, relax: newRelaxation(p, nil)}
+		c.relax.root(longestFirst(p, nil), 1, math.Inf(1))
+		x.watch = w
+		c.decide(instance.Before(x.value), 500_000)
+	})
+	worktest.Told(t, "packer", 1000*60, func(w *work.Watch) {
+		x := with(drawn(t, false, 60, 7, 1<<20, 0, ones[:7]), nil)
+		k := newPacker(x, 60)
+		x.raise(LowerBound(x.p))
+		x.watch = w
+		k.decide(x.aim(.001), 10_000)
+	})
+	worktest.Told(t, "dominated", 200*200/2, func(w *work.Watch) {
+		x := with(drawn(t, false, 250, 3, 5, 0, ones[:3]), w)
+		k := newPacker(x, 250)
+		in := make([]int, 200)
+		for r := range in {
+			in[r] = r
+		}
+		left := make([]int32, 250)
+		for r := range left {
+			left[r] = int32(r)
+		}
+		(&completion{k: k, left: left, in: in}).dominated(0)
+	})
+	worktest.Told(t, "knapsacks", 10*100*50, func(w *work.Watch) {
+		x := with(drawn(t, true, 100, 10, 50, 0, ones[:10]), w)
+		k := newKnapsackBound(x, newBranching(with(x.p, nil)).relax)
+		k.excess(x.value)
+	})
+	worktest.Told(t, "elementary at size", 10_000*m, func(w *work.Watch) { newPricing(with(sized, w)) })
+	worktest.Told(t, "bound at size", 10_000*m, func(w *work.Watch) {
+		v := newPricing(with(sized, nil))
+		v.x.watch = w
+		v.bound(1, firstRate)
+	})
+	worktest.Told(t, "repair at size", 10_000*m, func(w *work.Watch) {
+		v := newPricing(with(sized, nil))
+		v.x.watch = w
+		v.repair()
+	})
+	worktest.Told(t, "shuffle", 10_000*work.Comparison, func(w *work.Watch) { with(sized, w).shuffle(1) })
 }
 
 // Exchanges of one site of a short batch for two of a long one are left out: there are too many.
@@ -230,7 +209,7 @@ func TestEndProvesNothing(t *testing.T) {
 		p := draw(rt, perPair, 7)
 		best := optimum(p)
 		x := newTestSearch(t, p)
-		x.watch = ended()
+		x.watch = worktest.Ended()
 		order := longestFirst(p, nil)
 		if perPair {
 			v, _ := (&core{x: x, relax: newRelaxation(p, x.watch)}).decide(best, 1<<40)
