@@ -56,11 +56,6 @@ func (k *Keyed[K]) UnmarshalBinary(data []byte) error {
 		return err
 	}
 	k.pages, k.keys, k.latest = to.pages, to.keys, to.latest
-	for page := range k.learner.All() {
-		if err := k.learner.GiveBack(page, k.latest); err != nil && !errors.Is(err, ErrNotAsked) {
-			return k.about(k.keys[Slot(page)], err)
-		}
-	}
 	return nil
 }
 
@@ -96,5 +91,8 @@ func (k *Keyed[K]) decode(d *codec.Decoder, codecs keys.Codec[K]) {
 			return
 		}
 		k.pages[k.keys[slot]] = page
+		if err := k.learner.GiveBack(page, k.latest); !errors.Is(err, ErrNotAsked) {
+			d.Check(err)
+		}
 	}
 }

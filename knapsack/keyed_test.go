@@ -341,6 +341,17 @@ func TestKeyedSaved(t *testing.T) {
 	require.NoError(t, zero.UnmarshalBinary(data))
 	require.Equal(t, slices.Collect(k.All()), slices.Collect(zero.All()))
 
+	// A state whose latest time is before that of a poll in flight is refused as a whole.
+	for _, latest := range []float64{math.Inf(-1), 0} {
+		late := keyed(must(NewFixed(nil, Even, nil)), 2)
+		must(late.Next(time.Unix(5, 0)))
+		late.latest = latest
+		to := keyed(must(NewFixed(nil, Even, nil)), 1)
+		before := must(to.MarshalBinary())
+		require.ErrorIs(t, to.UnmarshalBinary(must(late.MarshalBinary())), ErrCorrupt, "%v", latest)
+		require.Equal(t, before, must(to.MarshalBinary()), "%v", latest)
+	}
+
 	// A state of another learner is told by name, and leaves everything as it was.
 	p := keyed(must(NewPlanner(0, PlannerConfig{}, nil)), 1)
 	before := must(p.MarshalBinary())

@@ -96,9 +96,15 @@ func TestAdditions(t *testing.T) {
 	d = must(NewDispatcher(q, Plan{0, 1}, DispatcherConfig{Copies: 1}))
 	require.Equal(t, 2, must(d.AddSite([]float64{math.Inf(1), 3}, 0)))
 	require.Equal(t, 2, must(d.AddClient([]float64{math.Inf(1), math.Inf(1), 2}, 0)))
-	ask, _ = asking(t, d)
-	ask(2, 2, 0)
-	ask(0, 0, 0)
+	loaded := must(NewDispatcher(q, Plan{0, 1}, DispatcherConfig{Copies: 1}))
+	data := must(d.MarshalBinary())
+	require.NoError(t, loaded.UnmarshalBinary(data))
+	require.Equal(t, data, must(loaded.MarshalBinary()))
+	for _, d := range []*Dispatcher{d, loaded} {
+		ask, _ = asking(t, d)
+		ask(2, 2, 0)
+		ask(0, 0, 0)
+	}
 }
 
 // TestSitesGivenBack gives back sites of a list, whose order the others keep, and of a lost
