@@ -266,6 +266,7 @@ func TestKeyedKeys(t *testing.T) {
 	for _, bad := range []error{refusedKey(struct{ a, b string }{"a", "b"}), refusedKey(1.5), refusedKey[any]("x")} {
 		require.ErrorIs(t, bad, ErrConfig)
 	}
+	require.ErrorIs(t, NewKeyed[float64](new(Adaptive)).UnmarshalBinary(must(someKeyed().MarshalBinary())), ErrConfig)
 
 	wide := NewKeyed[int](must(NewRateFilter(0, RateFilterConfig{})))
 	wide.Add(300)
@@ -351,6 +352,13 @@ func TestKeyedSaved(t *testing.T) {
 		require.ErrorIs(t, to.UnmarshalBinary(must(late.MarshalBinary())), ErrCorrupt, "%v", latest)
 		require.Equal(t, before, must(to.MarshalBinary()), "%v", latest)
 	}
+
+	// A learner that cannot be brought back to where it is is not loaded into.
+	secret := struct{ rand.Source }{rand.NewPCG(1, 2)}
+	draws := keyed(must(NewFixed(nil, Random, secret)), 2)
+	_, unsaved := draws.MarshalBinary()
+	require.Error(t, unsaved)
+	require.EqualError(t, draws.UnmarshalBinary(must(someKeyed().MarshalBinary())), unsaved.Error())
 
 	// A state of another learner is told by name, and leaves everything as it was.
 	p := keyed(must(NewPlanner(0, PlannerConfig{}, nil)), 1)
