@@ -72,6 +72,7 @@ func (e *experiment) run(o *outcome, run, runs int, progress func(float64)) erro
 	if err != nil {
 		return fmt.Errorf("%s: %w", o.policy.name, err)
 	}
+	scheduler = e.scenario.inform(scheduler, w, job)
 	scheduler = heard(scheduler, e.scenario.announcements(w, rand.NewPCG(^e.seed, uint64(run+1))))
 	missed := newMissed(w, weights)
 	options := webenv.RunConfig{

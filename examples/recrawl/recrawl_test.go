@@ -133,7 +133,7 @@ func TestBadCommandLines(t *testing.T) {
 		{"-budget 1,2", "several go with -suite"},
 		{"-objective age,delay", "one at a time"},
 		{"-scenarios plain", "-scenarios goes with -suite"},
-		{"-suite -scenarios rain", `there is no "rain"; there are plain,weights,signals,sitemap,costs`},
+		{"-suite -scenarios rain", `there is no "rain"; there are plain,weights,signals,sitemap,costs,times,mates`},
 		{"-suite -env calm -budget 1,2", "2 numbers for 1 webs"},
 		{"-suite -env calm -budget 1e-9", "calm: -budget"},
 		{"-suite -env calm -env calm", "calm twice"},

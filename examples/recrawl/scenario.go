@@ -15,6 +15,8 @@ type scenario struct {
 	weighted    bool
 	sources     []source
 	costly      bool
+	times       bool // see informed
+	mates       bool
 }
 
 var scenarios = []scenario{
@@ -27,6 +29,10 @@ var scenarios = []scenario{
 		about: "the same, and a second source: 3 changes of 10, two days late; 9 announcements of 10 are wrong"},
 	{name: "costs", costly: true,
 		about: "polls of a page cost 1, 3 or 10, and the budget is as many polls of mean cost"},
+	{name: "times", times: true,
+		about: "a poll tells the times of all changes since the one before, as a feed does"},
+	{name: "mates", mates: true,
+		about: "a poll tells which pages of the group changed within an hour of what it found, as nothing does"},
 }
 
 // scenariosNamed returns the scenarios with the names given, separated by commas, or all.
