@@ -117,14 +117,15 @@ type RateFilter struct {
 	beliefs   []belief.Packed // per slot
 	model     belief.Model
 	census    census.Census
-	levels    [2]factor.Level   // of evidence of all pages, and of groups
-	common    factor.Factor     // of all pages
-	groups    []*factor.Factor  // per slot of a group; nil until something is known of it
-	standings []factor.Standing // per slot of a group: of its pages
-	likeness  factor.Likeness   // of pages in groups
-	changed   bits              // per slot: at its last answer
-	marks     []factor.Mark     // per slot: what is known of it; nil before the first SetGroup
-	answers   uint64            // dither for packing
+	levels    [2]factor.Level           // of evidence of all pages, and of groups
+	common    factor.Factor             // of all pages
+	known     [1 << logKnown]multiplier // by common, until that learns
+	groups    []*factor.Factor          // per slot of a group; nil until something is known of it
+	standings []factor.Standing         // per slot of a group: of its pages
+	likeness  factor.Likeness           // of pages in groups
+	changed   bits                      // per slot: at its last answer
+	marks     []factor.Mark             // per slot: what is known of it; nil before the first SetGroup
+	answers   uint64                    // dither for packing
 
 	meter     budget.Meter
 	limits    limits.Limits
@@ -343,7 +344,9 @@ func (f *RateFilter) informed(b belief.Belief) belief.Belief {
 func (f *RateFilter) predicted(b, informed *belief.Belief, slot uint32, from, now float64, changed bool) (counts, edited float64) {
 	gap, n := now-from, f.ids.Len()
 	expected := *informed
-	expected.Lean(f.leaning(slot))
+	if leaning := f.leaning(slot); leaning != belief.Level() {
+		expected.Lean(leaning)
+	}
 	rates := expected.Marginal(gap / f.model.Cycle())
 	counts, edited = f.compare(slot, &rates, from, now, changed)
 	counts *= gap

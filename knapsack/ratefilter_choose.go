@@ -5,6 +5,7 @@ import (
 
 	"github.com/recrawl/recrawl/internal/ablation"
 	"github.com/recrawl/recrawl/knapsack/internal/belief"
+	"github.com/recrawl/recrawl/knapsack/internal/fast"
 	"github.com/recrawl/recrawl/knapsack/internal/hints"
 	"github.com/recrawl/recrawl/knapsack/internal/queue"
 )
@@ -34,12 +35,12 @@ const (
 	// on histories whose pages differ little, and to gain where many change at once.
 	worthwhile = 0.02
 	// usualSlope is the power of the gap that an index grows with, about; leastSlope and mostSlope
-	// bound it. farGuess is how much longer a gap is looked at in one step, and nearEnough the
-	// part of a level at which an index tells when it will reach it. From nearly on it does so by
-	// usualSlope, but for Detections: where a change is almost sure an index grows with the power 0.3
-	// of the gap, and a page was looked at 6 times before it was polled.
+	// bound it. leastStep and mostStep bound how much longer a gap is looked at next, in nats: factors
+	// of 1.02 and 3. nearEnough is the part of a level at which an index tells when it will reach it. From
+	// nearly on it does so by usualSlope, but for Detections: where a change is almost sure an index grows
+	// with the power 0.3 of the gap, and a page was looked at 6 times before it was polled.
 	usualSlope, leastSlope, mostSlope = 1.4, 0.3, 3
-	farGuess, leastGuess              = 3, 1.02
+	leastStep, mostStep               = 0.0198026273, 1.0986122887
 	nearEnough, nearly                = 0.8, 0.9
 	// early is the part of the time to when a page seems to be due after which it is looked at
 	// again, where that is hardly known, and first the part after its last answer. hasty is by what part
@@ -81,6 +82,11 @@ type clock struct{ *RateFilter }
 // Last implements queue.Clock.
 func (c clock) Last(slot uint32) float64 { return c.last(slot) }
 
+// Touch implements queue.Clock.
+func (c clock) Touch(slot uint32) (sum float64) {
+	return c.polled[slot] + float64(c.beliefs[slot].Touch()) + float64(c.changed[slot/64]&1)
+}
+
 // Multiplier implements queue.Clock. What an edit of many pages makes a poll worth comes at once and
 // hardly grows with time; so that the queue looks at such pages soon, it counts as some cycles more.
 func (c clock) Multiplier(group uint32, last float64) float64 {
@@ -104,12 +110,30 @@ func (f *RateFilter) hasCommon() bool {
 func (f *RateFilter) scale(group uint32, last float64) float64 {
 	m := 1.0
 	if f.hasCommon() {
-		m = f.common.Mean(&f.levels[ofAll], last, 1)
+		m = f.together(last)
 	}
 	if g := f.neighbours(group); g != nil {
 		m = g.Mean(&f.levels[ofGroup], last, m)
 	}
 	return m
+}
+
+// A multiplier is by how much more than they are used to all pages have changed since a time; 0 if that
+// is not known.
+type multiplier struct{ last, m float64 }
+
+// logKnown is the logarithm, to base 2, of how many multipliers are kept between two answers: a call of
+// Next asks that of a few times, and of each more than once.
+const logKnown = 4
+
+// together returns the multiplier since a time.
+func (f *RateFilter) together(last float64) float64 {
+	const golden = 0x9e3779b97f4a7c15
+	k := &f.known[math.Float64bits(last)*golden>>(64-logKnown)]
+	if k.m == 0 || k.last != last {
+		*k = multiplier{last, f.common.Mean(&f.levels[ofAll], last, 1)}
+	}
+	return k.m
 }
 
 // followsEdits reports whether edits of many pages count. Under Detections they gain nothing: as many
@@ -138,16 +162,21 @@ var _ queue.Clock = clock{}
 // value returns the value of a poll of a page, that was found changed at its last one or not.
 func (f *RateFilter) value(p *belief.Packed, gap, counts float64, changed bool, leaning *belief.Row) float64 {
 	value, spread := f.model.Value(p, gap, counts, leaning)
-	if f.objective == Detections && f.without&ablation.Calibration == 0 {
-		value = f.census.Calibration.Correct(value, gap/f.model.Cycle(), changed, f.fade())
+	optimism := 0.5 // standard deviations that are added for what a poll teaches
+	if f.objective == Detections {
+		fade := f.fade()
+		optimism += 0.5 * fade
+		if f.without&ablation.Calibration == 0 {
+			value = f.census.Calibration.Correct(value, gap/f.model.Cycle(), changed, fade)
+		}
 	}
-	return value + float64(f.optimism()*spread)
+	return value + float64(optimism*spread)
 }
 
 // freshIndex is the index of a page of which nothing is known.
 func (f *RateFilter) freshIndex(gap float64) float64 {
 	fresh := f.model.Fresh()
-	return f.model.Slope(f.value(&fresh, gap, gap, false, belief.Leaning(0, 1)))
+	return f.model.Slope(f.value(&fresh, gap, gap, false, belief.Level()))
 }
 
 // A tempo is how a page's time is scaled at present, by the multiplier since its last answer, how
@@ -240,17 +269,19 @@ func (f *RateFilter) reaches(slot uint32, now, index, level float64, t tempo) fl
 	case !(gap > 0 && index > 0):
 		return last + float64(early*f.crossing(slot, max(gap, f.model.Cycle()), level, 0))
 	}
-	guess := gap * max(leastGuess, min(farGuess, math.Pow(level/index, 1/usualSlope)))
+	missing := fast.Log(level / index)
+	step := max(leastStep, min(mostStep, missing/usualSlope))
+	guess := gap * fast.Exp(step)
 	if f.objective != Detections && index >= nearly*level {
 		return f.hinted(slot, now, last+guess)
 	}
 	at := f.indexAt(slot, guess, t)
 	reached := guess
-	switch slope := math.Log(at/index) / math.Log(guess/gap); {
+	switch grown := fast.Log(at / index); {
 	case at >= level:
-		reached = gap * math.Pow(guess/gap, math.Log(level/index)/math.Log(at/index))
+		reached = gap * fast.Exp(step*missing/grown)
 	case at >= nearEnough*level:
-		reached = guess * math.Pow(level/at, 1/max(leastSlope, min(mostSlope, slope)))
+		reached = guess * fast.Exp((missing-grown)/max(leastSlope, min(mostSlope, grown/step)))
 	}
 	left := reached - gap
 	return f.hinted(slot, now, now+float64(left*(1-float64(hasty*min(1, left/gap*(left/gap))))))
@@ -302,7 +333,7 @@ func (f *RateFilter) choose(now float64) (slot uint32) {
 		slot, index = f.queue.Best(now, clock{f})
 	}
 	if index > 0 && !math.IsInf(index, 1) {
-		next := f.threshold * math.Pow(index/f.threshold, pricePace)
+		next := f.threshold * fast.Exp(pricePace*fast.Log(index/f.threshold))
 		if next > 0 && !math.IsInf(next, 1) { // weights may be as far apart as numbers go
 			f.threshold = next
 		}
@@ -484,7 +515,7 @@ func (f *RateFilter) crossing(slot uint32, guess, level float64, steps int) floa
 func between(lo, hi, below, above, level float64) float64 {
 	part := 0.5
 	if below > 0 && above > below {
-		part = math.Log(level/below) / math.Log(above/below)
+		part = fast.Log(level/below) / fast.Log(above/below)
 	}
-	return lo * math.Pow(hi/lo, max(0.02, min(0.98, part)))
+	return lo * fast.Exp(fast.Log(hi/lo)*max(0.02, min(0.98, part)))
 }

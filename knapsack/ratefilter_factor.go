@@ -50,6 +50,7 @@ func (f *RateFilter) compare(slot uint32, rates *belief.Row, from, now float64, 
 	m = 1
 	if f.hasCommon() {
 		m = p.learn(&f.common, &f.levels[ofAll], 1, f.apart(group, from), f.ids.Len())
+		clear(f.known[:])
 	}
 	if group == queue.None || f.limits.Pages(group) < 2 || f.without&ablation.Neighbours != 0 {
 		return m, p.edited
@@ -80,7 +81,7 @@ func (f *RateFilter) apart(group uint32, from float64) float64 {
 func (f *RateFilter) leaning(slot uint32) *belief.Row {
 	g := f.queue.Group(slot)
 	if g == queue.None || f.without&ablation.Likeness != 0 {
-		return belief.Leaning(0, 1)
+		return belief.Level()
 	}
 	_, variance := f.census.Prior.Moments()
 	return belief.Leaning(f.likeness.Lean(&f.standings[g], f.marks[slot]), variance)
@@ -193,14 +194,6 @@ const (
 	fadeCycles = 3
 	patience   = 64
 )
-
-// optimism is how many standard deviations are added to the value of a poll, for what it teaches.
-func (f *RateFilter) optimism() float64 {
-	if f.objective == Detections {
-		return 0.5 + 0.5*f.fade()
-	}
-	return 0.5
-}
 
 // vote lets a page that comes or goes count in the prior.
 func (f *RateFilter) vote(slot int, sign int) {

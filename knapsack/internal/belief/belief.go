@@ -47,6 +47,14 @@ var stride = [Classes]int{4, 2, 1}
 // longer than most crawls, by factors of 10 to 20. Chosen, not swept.
 var switching = [Classes]float64{0.7, 7, 150}
 
+// staying returns for each class the probability that a rate stays for a time gap (in cycles).
+func staying(gap float64) [Classes]float64 {
+	slow, middle := fast.Exp(-gap/switching[2]), fast.Exp(-gap/switching[1])
+	square := middle * middle
+	fourth := square * square
+	return [Classes]float64{fourth * fourth * square, middle, slow} // switching[1] is 10 times switching[0]
+}
+
 // weightOf is the weight that an 8-bit logarithm stands for.
 var weightOf = func() (w [256]float64) {
 	for q := range w {
@@ -117,8 +125,9 @@ func (b *Belief) scale() {
 
 // Marginal returns the probability of each rate a time gap (in cycles) later.
 func (b *Belief) Marginal(gap float64) (x Row) {
+	stays := staying(gap)
 	for c, step := range stride {
-		stay := fast.Exp(-gap / switching[c])
+		stay := stays[c]
 		fresh := b.mass[c] * (1 - stay) * float64(step) / Cells
 		for k := step / 2; k < Cells; k += step {
 			x[k] += float64(b.w[c][k]*stay) + fresh
@@ -129,8 +138,9 @@ func (b *Belief) Marginal(gap float64) (x Row) {
 
 // pass lets a time gap (in cycles) go by: rates may have jumped.
 func (b *Belief) pass(gap float64) {
+	stays := staying(gap)
 	for c, step := range stride {
-		stay := fast.Exp(-gap / switching[c])
+		stay := stays[c]
 		fresh := b.mass[c] * (1 - stay) * float64(step) / Cells
 		for k := step / 2; k < Cells; k += step {
 			b.w[c][k] = float64(b.w[c][k]*stay) + fresh
@@ -187,6 +197,9 @@ type Packed struct {
 	moves int8 // of the grid, modulo 256
 	w     [Hypotheses]uint8
 }
+
+// Touch reads the belief, all of which is in the cache then.
+func (p *Packed) Touch() uint8 { return p.w[0] ^ p.w[Hypotheses-1] }
 
 // Blank reports whether nothing has been learnt of the page.
 func (p *Packed) Blank() bool { return p.w == [Hypotheses]uint8{} }

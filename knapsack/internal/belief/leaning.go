@@ -31,5 +31,8 @@ func Leaning(nats, variance float64) *Row {
 	return &leaningTo[leanings+int(math.Round(max(-leanings, min(leanings, place))))]
 }
 
+// Level is the leaning that changes nothing.
+func Level() *Row { return &leaningTo[leanings] }
+
 // Lean multiplies the weights by a leaning and makes them sum to 1.
 func (b *Belief) Lean(leaning *Row) { b.times(leaning) }

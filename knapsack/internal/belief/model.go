@@ -213,17 +213,20 @@ func (m *Model) Value(p *Packed, gap, counts float64, leaning *Row) (mean, sprea
 	if m.worth.Plain {
 		return m.plain(p, &v, gap, leaning) * counts, 0
 	}
-	jumped := v
+	jumped := &v
 	if !m.worth.Chance {
-		for k, more := range m.staleBefore(p, g, leaning) {
-			jumped[k] *= more
+		more := m.staleBefore(p, g, leaning)
+		jumped = &more
+		for k, x := range v {
+			jumped[k] *= x
 		}
 	}
+	stays := staying(gap / m.cycle)
 	total, square := 0.0, 0.0
-	i := 0
+	i := uint(0) // as k, so that the compiler knows what is within bounds
 	for c, step := range stride {
 		var mass, first, second, flat, flatSquare float64
-		for k := step / 2; k < Cells; k += step {
+		for k := uint(step) / 2; k < Cells && i < Hypotheses; k += uint(step) {
 			w, x, z := float64(weightOf[p.w[i]]*m.lens[i]*leaning[k]), v[k], jumped[k]
 			i++
 			y := float64(w * x)
@@ -233,7 +236,7 @@ func (m *Model) Value(p *Packed, gap, counts float64, leaning *Row) (mean, sprea
 			flat += z
 			flatSquare += float64(z * z)
 		}
-		stay := fast.Exp(-gap / (m.cycle * switching[c]))
+		stay := stays[c]
 		fresh := mass * (1 - stay) * float64(step) / Cells
 		total += mass
 		mean += float64(stay*first) + float64(fresh*flat)
@@ -260,6 +263,7 @@ func (m *Model) plain(p *Packed, v *Row, gap float64, leaning *Row) float64 {
 // mean is the mean over the posterior of what has the values v at the rates, and landed for a page that
 // jumped within the gap.
 func (m *Model) mean(p *Packed, v *Row, landed, gap float64, leaning *Row) float64 {
+	stays := staying(gap / m.cycle)
 	total, mean := 0.0, 0.0
 	i := 0
 	for c, step := range stride {
@@ -270,7 +274,7 @@ func (m *Model) mean(p *Packed, v *Row, landed, gap float64, leaning *Row) float
 			mass += w
 			first += float64(w * v[k])
 		}
-		stay := fast.Exp(-gap / (m.cycle * switching[c]))
+		stay := stays[c]
 		total += mass
 		mean += float64(stay*first) + float64(mass*(1-stay)*landed)
 	}

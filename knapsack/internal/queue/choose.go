@@ -7,6 +7,7 @@ type hotPage struct {
 	slot      uint32
 	lot       uint32 // that it stands for, if the pages of that are alike; else None
 	index, at float64
+	last      float64 // its last answer; +Inf before that is asked for
 }
 
 const (
@@ -120,7 +121,7 @@ func (q *Queue) look(seen hotPage, by float64, left *int, now float64, pages Pag
 			continue
 		}
 		if seen.slot == None || index > seen.index {
-			seen = hotPage{slot, lot, index, now}
+			seen = hotPage{slot: slot, lot: lot, index: index, at: now}
 		}
 		if lot != None {
 			q.putOff(slot, lot, due, now)
@@ -168,7 +169,7 @@ func (q *Queue) bestOfFew(now float64, pages Pages) (best uint32, index float64)
 // heat makes a page that does not wait hot, which stands for a lot or, if that is None, not.
 func (q *Queue) heat(slot, lot uint32, index, now float64) {
 	q.place[slot] = inHot | uint32(len(q.hot))
-	q.hot = append(q.hot, hotPage{slot, lot, index, now})
+	q.hot = append(q.hot, hotPage{slot, lot, index, now, math.Inf(1)})
 	if lot != None {
 		l := &q.lots[lot]
 		l.shown, l.last = true, now
@@ -180,7 +181,11 @@ func (q *Queue) heat(slot, lot uint32, index, now float64) {
 // reheat looks at hot pages again.
 func (q *Queue) reheat(now float64, pages Pages) {
 	for i := range q.hot {
-		if h := &q.hot[i]; now-h.at > stale*(now-pages.Last(h.slot)) {
+		h := &q.hot[i]
+		if h.last > h.at {
+			h.last = pages.Last(h.slot)
+		}
+		if now-h.at > stale*(now-h.last) {
 			h.index, h.at = indexOf(pages, h.slot, now), now
 		}
 	}
@@ -219,6 +224,7 @@ func (q *Queue) first(now, limit float64, steps *int, clock Clock) (slot, lot ui
 			q.settle(s, due)
 			continue
 		}
+		clock.Touch(slot)
 		q.take(slot)
 		return slot, lot
 	}

@@ -13,6 +13,9 @@ type Clock interface {
 	// late, from the time of a last answer to the present; 1 if nothing is known. The group is
 	// None for pages that are in none.
 	Multiplier(group uint32, last float64) float64
+	// Touch reads what is known of a page that will be looked at, so that all of it that is not in the
+	// cache comes at the same time. The sum has no meaning.
+	Touch(slot uint32) (sum float64)
 }
 
 // Pages is what Best asks about pages.

@@ -1,7 +1,6 @@
 package queue
 
 import (
-	"cmp"
 	"math"
 	"slices"
 )
@@ -166,9 +165,15 @@ func (q *Queue) lotFor(s uint32, last, m float64, clock Clock) uint32 {
 // searchLot returns the place in a set of the first lot whose base is not before a time, and whether
 // that is its base.
 func (q *Queue) searchLot(set *set, base float64) (i int, found bool) {
-	return slices.BinarySearchFunc(set.lots, base, func(at uint32, base float64) int {
-		return cmp.Compare(q.lots[at].base, base)
-	})
+	lo, hi := 0, len(set.lots) // the first one is in lo … hi
+	for lo < hi {
+		if mid := int(uint(lo+hi) / 2); q.lots[set.lots[mid]].base < base {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	return lo, lo < len(set.lots) && q.lots[set.lots[lo]].base == base
 }
 
 // insertLot makes a lot.

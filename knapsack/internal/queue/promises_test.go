@@ -159,7 +159,7 @@ func TestLookAhead(t *testing.T) {
 		c.q.cool(c.now, c)
 		seen, hot := hotPage{slot: None}, ahead
 		if looked {
-			seen, hot = hotPage{slot: 7, lot: None, index: c.Index(7, c.now), at: c.now}, ahead+1
+			seen, hot = hotPage{slot: 7, lot: None, index: c.Index(7, c.now), at: c.now, last: math.Inf(1)}, ahead+1
 		}
 		c.q.lookAhead(seen, c.now, c)
 		require.Len(t, c.q.hot, hot)

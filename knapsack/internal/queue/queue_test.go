@@ -29,6 +29,8 @@ type surge struct{ at, factor float64 }
 
 func (w *web) Last(slot uint32) float64 { return w.last[slot] }
 
+func (w *web) Touch(slot uint32) float64 { return w.last[slot] }
+
 // Multiplier is that of package factor, for evidence that is worth two expected changes.
 func (w *web) Multiplier(group uint32, last float64) float64 {
 	const pull = 2

@@ -141,7 +141,7 @@ func Decode(d *codec.Decoder, slots int, waits func(slot int) bool) Queue {
 		}
 	}
 	for i := range uint32(d.Count(2*4 + 2*8)) {
-		h := hotPage{d.Uint32(), d.Uint32(), d.NonNegative(), d.Float64In(math.Inf(-1), math.MaxFloat64)}
+		h := hotPage{d.Uint32(), d.Uint32(), d.NonNegative(), d.Float64In(math.Inf(-1), math.MaxFloat64), math.Inf(1)}
 		good := int(h.slot) < slots && i < mostHot && q.unit > 0 && where[h.slot] == inHot|i &&
 			(h.lot == None || int(h.lot) < len(q.lots))
 		if d.Require(good, "slot %d is hot", h.slot); d.Err() != nil {
