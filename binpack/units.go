@@ -26,24 +26,10 @@ type units struct {
 
 // toUnits converts weights and capacities, or says what is wrong with them.
 func toUnits[W Weight](weights, caps []W) (units, error) {
-	var u units
-	var err error
 	if half := W(1) / 2; half > 0 {
-		u, err = floatUnits(weights, caps)
-	} else {
-		u, err = intUnits(weights, caps)
+		return floatUnits(weights, caps)
 	}
-	if err != nil {
-		return units{}, err
-	}
-	var sum int64
-	for i, w := range u.w {
-		if w > packing.MaxTotal-sum {
-			return units{}, fmt.Errorf("%w: item %d: weight %v: the sum is too large", ErrWeight, i, weights[i])
-		}
-		sum += w
-	}
-	return u, nil
+	return intUnits(weights, caps)
 }
 
 func intUnits[W Weight](weights, caps []W) (units, error) {
@@ -55,11 +41,15 @@ func intUnits[W Weight](weights, caps []W) (units, error) {
 		// More room than all items together could need is no different from that.
 		u.c[i] = int64(min(uint64(c), packing.MaxTotal))
 	}
+	sum := int64(0)
 	for i, w := range weights {
 		if w < 0 || uint64(w) > packing.MaxTotal {
 			return u, fmt.Errorf("%w: item %d: %v", ErrWeight, i, w)
 		}
-		u.w[i] = int64(w)
+		if u.w[i] = int64(w); u.w[i] > packing.MaxTotal-sum {
+			return u, fmt.Errorf("%w: item %d: weight %v: the sum is too large", ErrWeight, i, w)
+		}
+		sum += u.w[i]
 	}
 	u.low, u.high = u.w, u.c
 	return u, nil
@@ -91,6 +81,7 @@ func largest[W Weight](weights, caps []W) (top float64, above int, err error) {
 	return top, above, nil
 }
 
+// floatUnits counts floats in a quantum so large that their sum does not overflow.
 func floatUnits[W Weight](weights, caps []W) (units, error) {
 	top, above, err := largest(weights, caps)
 	if err != nil {
@@ -123,7 +114,6 @@ func floatUnits[W Weight](weights, caps []W) (units, error) {
 	}
 	// No item is larger than the largest bin, and one that rounds up beyond it fills it: nothing but
 	// items of weight 0 fit beside it.
-	exact := true
 	scale := 1 / g.Quantum                  // exact
 	up := func(w W) (n int64, whole bool) { // g.Up written out for speed, unless the scale is out of range
 		if math.IsInf(scale, 1) {
@@ -135,22 +125,25 @@ func floatUnits[W Weight](weights, caps []W) (units, error) {
 		}
 		return n + 1, false
 	}
-	for i, w := range weights {
-		n, whole := up(w)
-		exact = exact && whole
-		u.w[i] = min(n, full)
-	}
-	u.low = u.w
-	if !exact {
-		u.exact = false
-		u.low = make([]int64, len(weights))
-		for i, w := range weights {
-			n, whole := up(w)
-			if !whole {
-				n--
-			}
-			u.low[i] = n
+	i, whole := 0, true
+	for i < len(weights) {
+		if u.w[i], whole = up(weights[i]); !whole {
+			break
 		}
+		i++
+	}
+	if u.low = u.w; whole {
+		return u, nil
+	}
+	u.exact = false
+	u.low = append(make([]int64, 0, len(weights)), u.w[:i]...)[:len(weights)]
+	for ; i < len(weights); i++ {
+		n, whole := up(weights[i])
+		u.w[i] = min(n, full)
+		if !whole {
+			n--
+		}
+		u.low[i] = n
 	}
 	return u, nil
 }
