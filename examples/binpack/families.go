@@ -121,6 +121,22 @@ func augmented(rng *rand.Rand, n, c int, split bool) binpack.Problem[int] {
 	return p
 }
 
+// cutting draws instances of the size of those of Gschwind & Irnich 2016: so many weights, of a capacity
+// that is too large for a table of all loads, and copies of each.
+func cutting(i int, rng *rand.Rand, kinds int) binpack.Problem[int] {
+	p := binpack.Problem[int]{Capacity: pick(&i, 500_000, 1_500_000)}
+	of := pick(&i, [2]float64{.001, .7}, [2]float64{.02, .5}, [2]float64{.05, .25}, [2]float64{.1, .35})
+	low, high := int(of[0]*float64(p.Capacity)), int(of[1]*float64(p.Capacity))
+	copies := pick(&i, 1, 10, 50)
+	for range kinds {
+		w := low + rng.IntN(high-low+1)
+		for range 1 + rng.IntN(copies) {
+			p.Weights = append(p.Weights, w)
+		}
+	}
+	return p
+}
+
 // pick takes the options of a grid in turn.
 func pick[T any](i *int, options ...T) T {
 	o := options[*i%len(options)]
@@ -157,6 +173,9 @@ func benchmark() []family {
 			low, high := pick(&i, .1, .2), pick(&i, .7, .8)
 			return between(rng, n, int(low*float64(c)), int(high*float64(c)), c)
 		}},
+		family{"GI-like, 125 weights", 24, false, func(i int, rng *rand.Rand) binpack.Problem[int] { return cutting(i, rng, 125) }},
+		family{"GI-like, 250 weights", 24, true, func(i int, rng *rand.Rand) binpack.Problem[int] { return cutting(i, rng, 250) }},
+		family{"GI-like, 500 weights", 24, true, func(i int, rng *rand.Rand) binpack.Problem[int] { return cutting(i, rng, 500) }},
 		family{"Hard28-like", 28, false, func(_ int, rng *rand.Rand) binpack.Problem[int] { return hard(rng) }},
 		family{"ANI-like, n = 201", 20, false, func(_ int, rng *rand.Rand) binpack.Problem[int] { return augmented(rng, 201, 2500, false) }},
 		family{"AI-like, n = 202", 20, false, func(_ int, rng *rand.Rand) binpack.Problem[int] { return augmented(rng, 201, 2500, true) }},

@@ -89,7 +89,7 @@ func (e *enumeration) prepare() {
 	e.suffix, e.rate, e.at = make([]int64, m+1), make([]float64, m+1), make([]int, m+1)
 	if e.dual != nil {
 		p := &e.lp.pricer
-		e.table = int64(len(p.kinds)+1) <= tableLimit/(e.c+1)
+		e.table = len(p.kinds) > 0
 		k := len(p.kinds)
 		e.at[m] = k
 		for j := m - 1; j >= 0; j-- {
@@ -203,7 +203,7 @@ func (e *enumeration) hopeless(j int, room int64, value float64) bool {
 	}
 	more := float64(room) * e.rate[j]
 	if e.table {
-		more = e.lp.pricer.table[e.at[j]*(int(e.c)+1)+int(room)]
+		more = e.lp.pricer.more(e.at[j], room)
 	}
 	return 1-value-more > e.gap+tolerance
 }

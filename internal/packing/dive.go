@@ -49,7 +49,10 @@ func (s *solver) dive(target int, random bool) bool {
 // possible, else by a dive.
 func (s *solver) finish(fixed []pattern, left []int, bins int, random bool) {
 	rest, kind := s.residual(left)
-	found, complete := rest.choose(bins, s.nodesPerDive)
+	found, complete := false, false
+	if s.c < tableRooms || len(kind) <= fineKinds {
+		found, complete = rest.choose(bins, s.nodesPerDive)
+	}
 	if !found && !complete {
 		rest.dive(bins, random)
 	}

@@ -1,7 +1,6 @@
 package packing
 
 import (
-	"math"
 	"sort"
 
 	"github.com/recrawl/recrawl/internal/subsetsum"
@@ -11,9 +10,9 @@ import (
 // problem bounded by the demand.
 type pricer struct {
 	kinds []int32   // those with a demand and a positive dual, by decreasing weight
-	table []float64 // table[k·(c+1)+r] is the most value of kinds k.. in room r
-	order []int32   // by value per weight, for the search
-	nodes int
+	shift int       // weights and rooms are rounded down to multiples of 2^shift
+	size  int       // rooms in a row of the table, that of none included
+	table []float64 // table[k·size+r] is the most value of kinds k.. in room r
 }
 
 // price returns patterns of value above 1, the best first, and the most value of
@@ -28,20 +27,27 @@ func (p *pricer) price(s *master) (patterns []pattern, best float64, ok bool) {
 	if len(p.kinds) == 0 {
 		return nil, 0, true
 	}
-	if int64(len(p.kinds)+1) <= tableLimit/(s.c+1) {
-		if !p.fill(s) {
-			return nil, 0, false
+	p.shift = 0
+	if s.c >= tableRooms || int64(len(p.kinds)+1) > tableLimit/(s.c+1) {
+		for s.c>>p.shift >= guideRooms {
+			p.shift++
 		}
-		patterns, best = p.read(s)
-		return patterns, best, true
 	}
-	return p.search(s)
+	if !p.fill(s) {
+		return nil, 0, false
+	}
+	if p.shift > 0 {
+		return p.search(s)
+	}
+	patterns, best = p.read(s)
+	return patterns, best, true
 }
 
-// fill computes the table, unless the watch ends. O(Σ_k c·min(d_k, c/w_k)).
+// fill computes the table, unless the watch ends. O(Σ_k c·min(d_k, c/w_k)/2^shift).
 func (p *pricer) fill(s *master) bool {
-	n, c := len(p.kinds), int(s.c)
+	n, c := len(p.kinds), int(s.c>>p.shift)
 	size := c + 1
+	p.size = size
 	if cap(p.table) < (n+1)*size {
 		p.table = make([]float64, (n+1)*size)
 	}
@@ -50,17 +56,27 @@ func (p *pricer) fill(s *master) bool {
 	for k := n - 1; k >= 0; k-- {
 		j := p.kinds[k]
 		row, below := p.table[k*size:(k+1)*size], p.table[(k+1)*size:(k+2)*size]
-		if s.watch.Spend(size * min(s.demand[j], c/int(s.w[j]))) {
+		w, most := s.w[j]>>p.shift, min(s.demand[j], int(s.c/s.w[j]))
+		if s.watch.Spend(size * most) {
 			return false
 		}
-		subsetsum.AddCopies(row, below, s.w[j], s.dual[j], s.demand[j])
+		if w > 0 {
+			subsetsum.AddCopies(row, below, w, s.dual[j], most)
+			continue
+		}
+		for r, v := range below {
+			row[r] = v + float64(float64(most)*s.dual[j])
+		}
 	}
 	return true
 }
 
+// more bounds the value of the kinds from position k on in some room. Without rounding it is that value.
+func (p *pricer) more(k int, room int64) float64 { return p.table[k*p.size+int(room>>p.shift)] }
+
 // read takes the best pattern with each kind as its heaviest.
 func (p *pricer) read(s *master) ([]pattern, float64) {
-	size := int(s.c) + 1
+	size := p.size
 	type start struct {
 		k, t  int
 		value float64
@@ -88,7 +104,7 @@ func (p *pricer) read(s *master) ([]pattern, float64) {
 
 // trace follows the table from t items of the kind at position k.
 func (p *pricer) trace(s *master, k, t int) pattern {
-	size := int(s.c) + 1
+	size := p.size
 	room := int(s.c)
 	var pat pattern
 	for {
@@ -108,48 +124,6 @@ func (p *pricer) trace(s *master, k, t int) pattern {
 			if x := float64(float64(n)*v) + p.table[(k+1)*size+room-n*w]; x > best {
 				t, best = n, x
 			}
-		}
-	}
-}
-
-// search is a depth-first branch and bound for capacities too large for a table.
-func (p *pricer) search(s *master) (patterns []pattern, best float64, ok bool) {
-	p.order = append(p.order[:0], p.kinds...)
-	sort.SliceStable(p.order, func(a, b int) bool {
-		i, j := p.order[a], p.order[b]
-		return s.dual[i]*float64(s.w[j]) > s.dual[j]*float64(s.w[i])
-	})
-	p.nodes = pricingNodes
-	best = 1
-	var path, found pattern
-	p.branch(s, 0, s.c, 0, path, func(value float64, path pattern) {
-		best = value
-		found = append(pattern(nil), path...)
-		sort.Slice(found, func(a, b int) bool { return found[a].kind < found[b].kind })
-		patterns = append([]pattern{found}, patterns...)
-	}, &best)
-	patterns = patterns[:min(len(patterns), s.columnsPerRound)]
-	if p.nodes <= 0 { // the patterns serve, but there is no bound
-		return patterns, math.Inf(1), len(patterns) > 0
-	}
-	return patterns, best, true
-}
-
-func (p *pricer) branch(s *master, k int, room int64, value float64, path pattern, found func(float64, pattern), best *float64) {
-	if value > *best+epsilon/10 {
-		found(value, path)
-	}
-	for ; k < len(p.order); k++ {
-		j := p.order[k]
-		if value+float64(room)*s.dual[j]/float64(s.w[j]) <= *best+epsilon/10 {
-			return
-		}
-		if p.nodes--; p.nodes <= 0 || s.watch.Spend(8) {
-			p.nodes = 0
-			return
-		}
-		for t := min(int64(s.demand[j]), room/s.w[j]); t > 0; t-- {
-			p.branch(s, k+1, room-t*s.w[j], value+float64(float64(t)*s.dual[j]), append(path, entry{j, int32(t)}), found, best)
 		}
 	}
 }
