@@ -56,13 +56,15 @@ const (
 	// tableLimit is the largest table of the pricing, in entries of 8 bytes: 192 MiB.
 	tableLimit = 3 << 23
 	// tableRooms is the capacity from which a table of all rooms takes longer than a search that one
-	// of rounded rooms guides, guideRooms the most rooms of that one.
-	tableRooms, guideRooms = 1 << 17, 1 << 13
+	// of rounded rooms guides, guideRooms the rooms of that one at first, and finerBy how many bits more
+	// it tells apart each time a search gives up.
+	tableRooms, guideRooms, finerBy = 1 << 17, 1 << 13, 2
 	// fineKinds is how many different weights may be left in a dive for a search among patterns if the
 	// capacity is as large: of more there are too many patterns, and to find that out takes long.
 	fineKinds = 64
-	// pricingNodes is the most nodes of that search: some tens of milliseconds.
-	pricingNodes = 1 << 20
+	// pricingNodes is the most nodes of that search, some tens of milliseconds, and guidedColumns how
+	// many times as many columns it adds: a round is dear there.
+	pricingNodes, guidedColumns = 1 << 20, 4
 	// dualBits is the precision of the duals as a certificate. 24 bits leave 2^38 bins until the
 	// sum of the values would overflow, and 2^24 items until rounding loses a bin.
 	dualBits = 24

@@ -11,6 +11,7 @@ import (
 type pricer struct {
 	kinds []int32   // those with a demand and a positive dual, by decreasing weight
 	shift int       // weights and rooms are rounded down to multiples of 2^shift
+	finer int       // by how many bits less than usual, because a search gave up
 	size  int       // rooms in a row of the table, that of none included
 	table []float64 // table[k·size+r] is the most value of kinds k.. in room r
 }
@@ -28,8 +29,8 @@ func (p *pricer) price(s *master) (patterns []pattern, best float64, ok bool) {
 		return nil, 0, true
 	}
 	p.shift = 0
-	if s.c >= tableRooms || int64(len(p.kinds)+1) > tableLimit/(s.c+1) {
-		for s.c>>p.shift >= guideRooms {
+	if s.c >= tableRooms || !p.affords(s.c) {
+		for s.c>>p.shift >= guideRooms<<p.finer || !p.affords(s.c>>p.shift) {
 			p.shift++
 		}
 	}
@@ -42,6 +43,18 @@ func (p *pricer) price(s *master) (patterns []pattern, best float64, ok bool) {
 	patterns, best = p.read(s)
 	return patterns, best, true
 }
+
+// refine makes the table tell more rooms apart than where a search gave up, if it may.
+func (p *pricer) refine(s *master) bool {
+	if p.shift == 0 || !p.affords(s.c>>p.shift<<finerBy) {
+		return false
+	}
+	p.finer += finerBy
+	return true
+}
+
+// affords reports whether a table of such a capacity is not too large.
+func (p *pricer) affords(c int64) bool { return int64(len(p.kinds)+1) <= tableLimit/(c+1) }
 
 // fill computes the table, unless the watch ends. O(Σ_k c·min(d_k, c/w_k)/2^shift).
 func (p *pricer) fill(s *master) bool {

@@ -206,10 +206,14 @@ func (s *solver) raise() {
 	for !s.proved() {
 		before := s.lower
 		_, v := s.lp.generate(s.ctx, s.lower, true)
+		for v == undecided && !s.lp.failed && s.ctx.Err() == nil && s.lp.pricer.refine(s.lp) {
+			_, v = s.lp.generate(s.ctx, s.lower, true)
+		}
 		if v == undecided {
 			s.lp = nil
 			return
 		}
+		s.lp.pricer.finer = 0 // what follows does without what a coarser table does not find
 		if v == enough {
 			return
 		}
