@@ -1,6 +1,7 @@
 package knapsack
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"maps"
@@ -9,12 +10,14 @@ import (
 	"net/netip"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/recrawl/recrawl/internal/codec"
 	"github.com/recrawl/recrawl/internal/codec/codectest"
 )
 
@@ -370,6 +373,25 @@ func TestKeyedSaved(t *testing.T) {
 	require.Equal(t, before, must(p.MarshalBinary()))
 }
 
+// A page comes with nothing that its learner would refuse.
+func TestKeyedImportRange(t *testing.T) {
+	t.Parallel()
+	fixed := must(NewFixed(nil, Even, nil))
+	k := keyed(fixed, 1)
+	for x, want := range map[float64]error{0: nil, 1e290: nil, 1.1e290: ErrCorrupt, 1e308: ErrCorrupt, -1: ErrCorrupt} {
+		fixed.roster.Set(0, x)
+		row := must(k.Export(url(0)))
+		require.ErrorIs(t, keyed(must(NewFixed(nil, Even, nil)), 0).Import(url(0), row), want, "%v", x)
+	}
+	filter := must(NewRateFilter(0, RateFilterConfig{}))
+	k = keyed(filter, 1)
+	for at, want := range map[float64]error{math.Inf(-1): nil, -9e298: nil, 9e298: nil, -1e299: ErrCorrupt, 1e299: ErrCorrupt} {
+		filter.polled[0] = at
+		row := must(k.Export(url(0)))
+		require.ErrorIs(t, keyed(must(NewRateFilter(0, RateFilterConfig{})), 0).Import(url(0), row), want, "%v", at)
+	}
+}
+
 // The key of a page that was removed is not kept in memory.
 func TestKeyedForgetsKeys(t *testing.T) {
 	t.Parallel()
@@ -394,6 +416,9 @@ func TestKeyedExport(t *testing.T) {
 				require.ErrorIs(t, k.Import(url(0), nil), errors.ErrUnsupported)
 				return
 			}
+			magic := strings.Replace(fmt.Sprintf("%T", k.learner), "*knapsack.", "recrawl/", 1) + ".page"
+			header := must(codec.NewEncoder(magic, 1).Finish())
+			header = header[:len(header)-4] // without its checksum
 			for i := range 300 {
 				u := must(k.Next(after(float64(i))))
 				require.NoError(t, k.Observe(u, after(float64(i)), i%(2+len(u)%3) == 0 || u == url(1)))
@@ -408,6 +433,7 @@ func TestKeyedExport(t *testing.T) {
 				}
 				row := must(k.Export(u))
 				require.Less(t, len(row), 350)
+				require.True(t, bytes.HasPrefix(row, header), "%q", row)
 				before := must(k.MarshalBinary())
 				require.NoError(t, k.Import(u, row))
 				switch k.learner.(type) {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/recrawl/recrawl/internal/codec"
 	"github.com/recrawl/recrawl/knapsack/internal/belief"
+	"github.com/recrawl/recrawl/knapsack/internal/pick"
 )
 
 // What the learners know of a page alone, for Keyed.Export and Import. See pager.
@@ -25,7 +26,8 @@ func (f *RateFilter) encodePage(slot int, e *codec.Encoder) {
 func (f *RateFilter) decodePage(d *codec.Decoder) func(slot int) {
 	var page belief.Page
 	page.Decode(d)
-	polled := d.Float64In(math.Inf(-1), math.MaxFloat64)
+	polled := d.Float64In(math.Inf(-1), farthestTime)
+	d.Require(timely(polled) || math.IsInf(polled, -1), "polled at %v", polled)
 	return func(slot int) {
 		if !f.model.Known() && page.Cycle() > 0 {
 			f.begin(page.Cycle())
@@ -85,6 +87,6 @@ func (f *Fixed) pageFormat() codec.Format {
 func (f *Fixed) encodePage(slot int, e *codec.Encoder) { e.Float64(f.roster.Frequency(slot)) }
 
 func (f *Fixed) decodePage(d *codec.Decoder) func(slot int) {
-	x := d.NonNegative()
+	x := d.Float64In(0, pick.MostFrequency)
 	return func(slot int) { f.roster.Set(slot, x) }
 }
