@@ -175,7 +175,6 @@ func benchmark() []family {
 		}},
 		family{"GI-like, 125 weights", 24, false, func(i int, rng *rand.Rand) binpack.Problem[int] { return cutting(i, rng, 125) }},
 		family{"GI-like, 250 weights", 24, true, func(i int, rng *rand.Rand) binpack.Problem[int] { return cutting(i, rng, 250) }},
-		family{"GI-like, 500 weights", 24, true, func(i int, rng *rand.Rand) binpack.Problem[int] { return cutting(i, rng, 500) }},
 		family{"Hard28-like", 28, false, func(_ int, rng *rand.Rand) binpack.Problem[int] { return hard(rng) }},
 		family{"ANI-like, n = 201", 20, false, func(_ int, rng *rand.Rand) binpack.Problem[int] { return augmented(rng, 201, 2500, false) }},
 		family{"AI-like, n = 202", 20, false, func(_ int, rng *rand.Rand) binpack.Problem[int] { return augmented(rng, 201, 2500, true) }},

@@ -40,7 +40,7 @@ func run(args []string, stdout, stderr io.Writer) error {
 	case *withExact:
 		experiment, takes = func(p *report.Program) ([]report.Row, *report.Page, error) {
 			return families(p, *only, *patience)
-		}, "four minutes on one core"
+		}, "five minutes on one core"
 	}
 	if err := p.Start(takes); err != nil {
 		return err

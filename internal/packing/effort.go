@@ -62,9 +62,8 @@ const (
 	// fineKinds is how many different weights may be left in a dive for a search among patterns if the
 	// capacity is as large: of more there are too many patterns, and to find that out takes long.
 	fineKinds = 64
-	// pricingNodes is the most nodes of that search, some tens of milliseconds, and guidedColumns how
-	// many times as many columns it adds: a round is dear there.
-	pricingNodes, guidedColumns = 1 << 20, 4
+	// pricingNodes is the most nodes of that search: some tens of milliseconds.
+	pricingNodes = 1 << 20
 	// dualBits is the precision of the duals as a certificate. 24 bits leave 2^38 bins until the
 	// sum of the values would overflow, and 2^24 items until rounding loses a bin.
 	dualBits = 24

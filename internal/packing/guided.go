@@ -30,7 +30,7 @@ func (p *pricer) search(s *master) (patterns []pattern, best float64, ok bool) {
 	best, ok = 1, true
 	left := pricingNodes
 	for _, b := range g.starts() {
-		if len(patterns) == guidedColumns*s.columnsPerRound || left <= 0 {
+		if len(patterns) == s.columnsPerRound || left <= 0 {
 			best = max(best, b.value) // nor are those that come after it worth more
 			return patterns, best, len(patterns) > 0
 		}

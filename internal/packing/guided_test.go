@@ -47,7 +47,7 @@ func TestGuidedPricing(t *testing.T) {
 		patterns, best, ok := m.pricer.price(m)
 		require.True(t, ok)
 		require.Positive(t, m.pricer.shift)
-		require.LessOrEqual(t, len(patterns), guidedColumns*m.columnsPerRound)
+		require.LessOrEqual(t, len(patterns), m.columnsPerRound)
 		require.GreaterOrEqual(t, best, want-1e-12)
 		require.Equal(t, want > 1+epsilon/10, len(patterns) > 0)
 		if m.columnsPerRound > m.m {
