@@ -47,7 +47,7 @@ type Solution struct {
 //
 // The context may end at any moment: it is looked at after every millisecond or so of work,
 // sorting, heuristics and bounds included, and what is left is packed in O(n + conflicts), by [NextFit]
-// if need be. With a million items that takes some 12 to 40 milliseconds of processor time.
+// if need be. With a million items that takes some 12 to 60 milliseconds of processor time.
 //
 // Certificate and Proof are exact, and can be checked by [CheckBound] and [CheckProof]. Of up to
 // 1100 items, most of different weight or at most 200, the search by pairs makes a Proof of a last

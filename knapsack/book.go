@@ -9,6 +9,7 @@ import (
 
 	"github.com/recrawl/recrawl/internal/codec"
 	"github.com/recrawl/recrawl/internal/ids"
+	"github.com/recrawl/recrawl/knapsack/internal/pick"
 )
 
 // book is what all Schedulers share: which pages there are, which polls are in flight, and what
@@ -49,11 +50,8 @@ func (b *book) Len() int { return b.ids.Len() }
 // All returns the ids of all pages, in the order of their slots.
 func (b *book) All() iter.Seq[int] { return b.ids.All() }
 
-// farthestTime bounds times, so that differences and multiples of them are finite.
-const farthestTime = 1e299
-
 // timely reports whether a time is not too far from 0; NaN is.
-func timely(at float64) bool { return math.Abs(at) < farthestTime }
+func timely(at float64) bool { return math.Abs(at) < pick.MostTime }
 
 // clock checks the time of a Next.
 func (b *book) clock(now float64) error {

@@ -146,7 +146,7 @@ func (e *EstimateFirst) estimate(slot int) float64 {
 		return 0
 	}
 	rate := -math.Log((k-m+0.5)/(k+0.5)) * k / span
-	rate = min(max(rate, optimum.LeastInput), optimum.MostInput)
+	rate = optimum.Clamp(rate)
 	if e.period < 0 {
 		return rate
 	}

@@ -26,7 +26,7 @@ func (f *RateFilter) encodePage(slot int, e *codec.Encoder) {
 func (f *RateFilter) decodePage(d *codec.Decoder) func(slot int) {
 	var page belief.Page
 	page.Decode(d)
-	polled := d.Float64In(math.Inf(-1), farthestTime)
+	polled := d.Float64In(math.Inf(-1), pick.MostTime)
 	d.Require(timely(polled) || math.IsInf(polled, -1), "polled at %v", polled)
 	return func(slot int) {
 		if !f.model.Known() && page.Cycle() > 0 {

@@ -212,3 +212,20 @@ func TestPlannerScales(t *testing.T) {
 		}
 	}
 }
+
+// Estimates stay within the range of inputs, whatever the unit of time is.
+func TestPlannerUnits(t *testing.T) {
+	t.Parallel()
+	for method := range RateMethod(rateMethodNames.Len()) {
+		for _, unit := range []float64{5e-324, 1e-310, 1e-308, 1e-100, 1e100, 1e296} {
+			p := must(NewPlanner(3, PlannerConfig{Method: method}, nil))
+			for k := range 200 {
+				now := float64(k+1) * unit
+				page := must(p.Next(now))
+				require.NoError(t, p.Observe(page, now, page < 2 && k%2 == 0), "%v, polls %v apart", method, unit)
+				data := must(p.MarshalBinary())
+				require.NoError(t, new(Planner).UnmarshalBinary(data), "%v, polls %v apart", method, unit)
+			}
+		}
+	}
+}

@@ -122,8 +122,8 @@ func (f *RateFilter) scale(group uint32, last float64) float64 {
 // is not known.
 type multiplier struct{ last, m float64 }
 
-// logKnown is the logarithm, to base 2, of how many multipliers are kept between two answers: a call of
-// Next asks that of a few times, and of each more than once.
+// logKnown is the logarithm, to base 2, of how many multipliers are kept between two answers: in a call
+// of Next a few times are asked about, each more than once.
 const logKnown = 4
 
 // together returns the multiplier since a time.
@@ -278,7 +278,7 @@ func (f *RateFilter) reaches(slot uint32, now, index, level float64, t tempo) fl
 	at := f.indexAt(slot, guess, t)
 	reached := guess
 	switch grown := fast.Log(at / index); {
-	case at >= level:
+	case at >= level && grown > 0:
 		reached = gap * fast.Exp(step*missing/grown)
 	case at >= nearEnough*level:
 		reached = guess * fast.Exp((missing-grown)/max(leastSlope, min(mostSlope, grown/step)))

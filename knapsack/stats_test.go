@@ -14,10 +14,11 @@ import (
 // the true rates, for each objective; PollsFor is the inverse.
 func TestWhatIf(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("long")
-	}
 	const n = 400
+	cycles := 40.0
+	if testing.Short() {
+		cycles = 2
+	}
 	rng := rand.New(rand.NewPCG(2, 2))
 	rates := make([]float64, n)
 	for i := range rates {
@@ -28,12 +29,21 @@ func TestWhatIf(t *testing.T) {
 	require.ErrorIs(t, err, ErrConfig)
 	_, err = f.PollsFor(Freshness, 0.5)
 	require.ErrorIs(t, err, ErrConfig)
-	must(webenv.Run(must(webenv.NewPoisson(rates, rand.NewPCG(1, 1))), f, webenv.RunConfig{Rate: n, Duration: 40}))
+	must(webenv.Run(must(webenv.NewPoisson(rates, rand.NewPCG(1, 1))), f, webenv.RunConfig{Rate: n, Duration: cycles}))
 	_, err = f.WhatIf(objectives, 1)
 	require.ErrorIs(t, err, ErrConfig)
 	for _, polls := range []float64{0, -1, math.NaN(), math.Inf(1)} {
 		_, err := f.WhatIf(Age, polls)
 		require.ErrorIs(t, err, ErrBudget)
+	}
+	for _, bad := range []float64{0, 1, -1, math.NaN(), math.Inf(1)} {
+		_, err := f.PollsFor(Freshness, bad)
+		require.ErrorIs(t, err, ErrConfig)
+	}
+	_, err = f.PollsFor(Delay, 0)
+	require.ErrorIs(t, err, ErrConfig)
+	if testing.Short() {
+		t.Skip("what follows takes more polls")
 	}
 	for o := range objectives {
 		before := math.Inf(-1)
@@ -50,12 +60,6 @@ func TestWhatIf(t *testing.T) {
 			require.InEpsilon(t, polls, must(f.PollsFor(o, value)), 1e-6)
 		}
 	}
-	for _, bad := range []float64{0, 1, -1, math.NaN(), math.Inf(1)} {
-		_, err := f.PollsFor(Freshness, bad)
-		require.ErrorIs(t, err, ErrConfig)
-	}
-	_, err = f.PollsFor(Delay, 0)
-	require.ErrorIs(t, err, ErrConfig)
 }
 
 // With costs, what a budget would give is what the pages' own costs and rates give, by a sample
@@ -98,10 +102,10 @@ func TestWhatIfOfCosts(t *testing.T) {
 // beliefs say.
 func TestStats(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("long")
-	}
 	for o := range objectives {
+		if testing.Short() && o != Detections {
+			continue
+		}
 		const n = 300
 		f := must(NewRateFilter(n, RateFilterConfig{Objective: o}))
 		require.Equal(t, Stats{Pages: n}, f.Stats())

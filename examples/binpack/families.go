@@ -173,8 +173,8 @@ func benchmark() []family {
 			low, high := pick(&i, .1, .2), pick(&i, .7, .8)
 			return between(rng, n, int(low*float64(c)), int(high*float64(c)), c)
 		}},
-		family{"GI-like, 125 weights", 24, false, func(i int, rng *rand.Rand) binpack.Problem[int] { return cutting(i, rng, 125) }},
-		family{"GI-like, 250 weights", 24, true, func(i int, rng *rand.Rand) binpack.Problem[int] { return cutting(i, rng, 250) }},
+		family{"Gschwind-like, 125 weights", 24, false, func(i int, rng *rand.Rand) binpack.Problem[int] { return cutting(i, rng, 125) }},
+		family{"Gschwind-like, 250 weights", 24, true, func(i int, rng *rand.Rand) binpack.Problem[int] { return cutting(i, rng, 250) }},
 		family{"Hard28-like", 28, false, func(_ int, rng *rand.Rand) binpack.Problem[int] { return hard(rng) }},
 		family{"ANI-like, n = 201", 20, false, func(_ int, rng *rand.Rand) binpack.Problem[int] { return augmented(rng, 201, 2500, false) }},
 		family{"AI-like, n = 202", 20, false, func(_ int, rng *rand.Rand) binpack.Problem[int] { return augmented(rng, 201, 2500, true) }},

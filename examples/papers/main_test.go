@@ -66,7 +66,7 @@ func TestSameSeedSameBytes(t *testing.T) {
 	t.Parallel()
 	formats := []string{"-json", "-markdown", "-quick"}
 	if testing.Short() {
-		formats = nil // what runs beside what is the same in all
+		formats = nil // the goroutines are the same for all; the pages below run them
 	}
 	for _, format := range formats {
 		var first, second bytes.Buffer

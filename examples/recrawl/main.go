@@ -86,7 +86,7 @@ func parse(args []string, stdout, stderr io.Writer) (*settings, error) {
 	flags.BoolVar(&s.http, "http", false, "serve the history on a loopback port, time sped up, and poll it over HTTP: one run of a few policies, or those of -policies")
 	flags.BoolVar(&s.suite, "suite", false, "compare instead every policy under budgets × 1/4, 1 and 4 on several webs in several scenarios, replicated, with the ratios to the best peer and their geometric means; says beforehand how long it takes")
 	flags.BoolVar(&s.ablate, "ablate", false, "compare with -suite the rate filter with groups, in place of the best peer, and what is left of it without each of its parts")
-	flags.StringVar(&s.scenarios, "scenarios", "", "comma-separated `names` of scenarios of -suite, below (default all, plain with -quick)")
+	flags.StringVar(&s.scenarios, "scenarios", "", "comma-separated `names` of scenarios of -suite, below (default all but times and mates, plain with -quick)")
 	flags.StringVar(&s.groups, "groups", "folder", "what pages have in common that belong together for rate-filter+groups: `folder`, all before the last slash of the name, or host")
 	flags.StringVar(&s.log, "log", "", "read the polls of a crawler from this `file`, below, - for standard input, and say what each policy would have found with as many polls")
 	flags.IntVar(&s.draws, "draws", 10, "`number` of times that -log draws when pages changed; 3 with -quick")

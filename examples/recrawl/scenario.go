@@ -35,8 +35,12 @@ var scenarios = []scenario{
 		about: "a poll tells which pages of the group changed within an hour of what it found, as nothing does"},
 }
 
-// scenariosNamed returns the scenarios with the names given, separated by commas, or all.
+// scenariosNamed returns the scenarios with the names given, separated by commas. Without names it
+// leaves out those in which a poll tells more than whether its page changed.
 func scenariosNamed(names string) ([]scenario, error) {
+	if names == "" {
+		return slices.DeleteFunc(slices.Clone(scenarios), func(s scenario) bool { return s.times || s.mates }), nil
+	}
 	return chosenOf("scenarios", scenarios, func(s scenario) string { return s.name }, names)
 }
 

@@ -124,12 +124,14 @@ func (b *bounder) functions() {
 // lower returns the bound so far.
 func (b *bounder) lower() int { return max(b.best, 1) }
 
-// proof returns a certificate of that bound, or that of the sum if the watch has ended: to hand out
-// values takes longer than that.
+// proof returns a certificate of that bound: that of the sum where it is one and the watch has ended,
+// as to hand out values takes longer.
 func (b *bounder) proof() Certificate {
 	n := len(b.in.Weights)
 	if b.watch.Over() {
-		return b.in.bySum()
+		if c := b.in.bySum(); c.Bound() >= b.lower() {
+			return c
+		}
 	}
 	if b.best < 1 { // all weights are 0: each item has a value of 1, and all fit a bin
 		b.most = int64(n)

@@ -3,8 +3,8 @@ package packing
 import "github.com/recrawl/recrawl/internal/work"
 
 // Conflicts has the items that must not share a bin with each item, in one slice without pointers:
-// with a million items their lists would take a garbage collector tens of milliseconds. It is made
-// of pairs of items, by the first that needs it.
+// with a million items their lists would take a garbage collector tens of milliseconds. It is built
+// from pairs of items on first use.
 type Conflicts struct {
 	pairs [][2]int
 	start []int32 // of each item's in items, and the end; nil before

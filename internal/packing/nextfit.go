@@ -104,8 +104,8 @@ func (in *Problem) nextFit(order []Ranked) (packed Packing, left int) {
 }
 
 // hasty packs by Next Fit without the conflicts, and then puts one of two enemies in a bin into one of
-// its own: that needs only the pairs, where an index of them takes longer than all the rest. It is not
-// ok if there are not bins enough, which is not so without given ones.
+// its own: that needs only the pairs, where an index of them takes longer than all the rest. ok
+// is false if the given bins do not suffice; without given bins it is true.
 func (in *Problem) hasty() (packed Packing, ok bool) {
 	t := in.newTurns()
 	for i, w := range in.Weights {

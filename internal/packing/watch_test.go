@@ -76,6 +76,9 @@ func TestSolveEndsAnywhere(t *testing.T) {
 				}
 				require.LessOrEqual(t, s.Lower, s.Bins)
 				require.LessOrEqual(t, s.Certificate.Bound(), s.Lower)
+				if s.Nodes == 0 && s.Proof == nil {
+					require.Equal(t, s.Lower, c.in.Needs(s.Certificate))
+				}
 				require.Positive(t, s.Certificate.Bound())
 				require.True(t, s.Proved || ctx.After > 0, "it ended by itself")
 				return watch

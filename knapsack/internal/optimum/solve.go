@@ -34,6 +34,9 @@ const (
 // InRange reports whether x is a rate or a weight that the solver takes.
 func InRange(x float64) bool { return x == 0 || x >= LeastInput && x <= MostInput }
 
+// Clamp returns the positive number of that range that is nearest to x > 0.
+func Clamp(x float64) float64 { return min(max(x, LeastInput), MostInput) }
+
 // weight returns a page's setting or its default.
 func (p *Problem) weight(i int) float64 {
 	if p.Weights == nil {

@@ -191,10 +191,10 @@ func (o *Overdue) Encode(e *codec.Encoder) {
 }
 
 func decodeOverdue(d *codec.Decoder, x []float64, in []bool) *Overdue {
-	o := &Overdue{x: x, in: in, last: d.Float64sIn(len(x), math.Inf(-1), mostTime)}
-	o.now = d.Float64In(math.Inf(-1), mostTime)
+	o := &Overdue{x: x, in: in, last: d.Float64sIn(len(x), math.Inf(-1), MostTime)}
+	o.now = d.Float64In(math.Inf(-1), MostTime)
 	for slot, at := range append(o.last, o.now) {
-		d.Require(at >= -mostTime || math.IsInf(o.now, -1), "slot %d was polled at %v, now it is %v", slot, at, o.now)
+		d.Require(at >= -MostTime || math.IsInf(o.now, -1), "slot %d was polled at %v, now it is %v", slot, at, o.now)
 	}
 	o.winner = d.Uint32sIn(codec.AnyLen, None)
 	o.size = len(o.winner)

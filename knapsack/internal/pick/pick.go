@@ -19,8 +19,8 @@ const None = math.MaxUint32
 // MostFrequency bounds frequencies, so that the sum of those of 2^32 pages is finite.
 const MostFrequency = 1e290
 
-// mostTime bounds times, so that differences between them are finite.
-const mostTime = 1e299
+// MostTime bounds times, so that differences and multiples of them are finite.
+const MostTime = 1e299
 
 // A Roster picks pages at given frequencies.
 type Roster interface {

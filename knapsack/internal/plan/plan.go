@@ -63,7 +63,7 @@ func (p *Plan) prior() float64 {
 	if p.time == 0 {
 		return 1
 	}
-	return (p.changes + 0.5) / p.time
+	return optimum.Clamp((p.changes + 0.5) / p.time)
 }
 
 // Observe takes in the answer to a poll of one of n pages, all current at time start, and reports
@@ -90,7 +90,7 @@ func (p *Plan) rate(slot int, prior float64) float64 {
 	if math.IsNaN(rate) { // from a saved state that somebody altered
 		rate = 1
 	}
-	return min(max(rate, optimum.LeastInput), optimum.MostInput)
+	return optimum.Clamp(rate)
 }
 
 // SetWeight changes the weight of a page.

@@ -124,7 +124,7 @@ func (q *Queue) lotDue(l *lot) float64 {
 // hasten follows a change of the pace, without a look at the first page.
 func (l *lot) hasten(by float64) {
 	if !l.alike && !l.shown && l.due <= math.MaxFloat64 && !math.IsInf(l.base, -1) {
-		l.due = l.base + float64((l.due-l.base)*by)
+		l.due = min(math.MaxFloat64, l.base+float64((l.due-l.base)*by))
 	}
 }
 

@@ -185,3 +185,12 @@ func TestBestWithGroups(t *testing.T) {
 		}
 	}
 }
+
+// A change of the pace leaves times finite.
+func TestHastenStaysFinite(t *testing.T) {
+	for _, base := range []float64{-1e299, 0, 1e299} {
+		l := lot{base: base, due: 1e305, root: 0}
+		l.hasten(1e10)
+		require.Equal(t, math.MaxFloat64, l.due)
+	}
+}
