@@ -63,7 +63,7 @@ func (p *Plan) prior() float64 {
 	if p.time == 0 {
 		return 1
 	}
-	return optimum.Clamp((p.changes + 0.5) / p.time)
+	return rates.Within((p.changes + 0.5) / p.time)
 }
 
 // Observe takes in the answer to a poll of one of n pages, all current at time start, and reports

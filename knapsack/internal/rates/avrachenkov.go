@@ -1,9 +1,6 @@
 package rates
 
-import (
-	"github.com/recrawl/recrawl/internal/codec"
-	"github.com/recrawl/recrawl/knapsack/internal/optimum"
-)
+import "github.com/recrawl/recrawl/internal/codec"
 
 // Avrachenkov is the stochastic approximation of Avrachenkov, Patil and Thoppe. A poll of a page
 // that is polled at random times with rate p finds a change with probability λ/(λ+p). Let I be 1
@@ -39,7 +36,7 @@ func (m *Avrachenkov) Observe(slot int, gap float64, changed bool, prior float64
 	if changed {
 		step = k / m.time[slot] // λ̂ + p − λ̂
 	}
-	m.lambda[slot] = optimum.Clamp(m.lambda[slot] + step/(k+1))
+	m.lambda[slot] = Within(m.lambda[slot] + step/(k+1))
 }
 
 // Rate implements Evidence.

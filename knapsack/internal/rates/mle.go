@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"github.com/recrawl/recrawl/internal/codec"
-	"github.com/recrawl/recrawl/knapsack/internal/optimum"
 )
 
 // octaves is how many ranges of a factor 2 an MLE tells gaps with a change apart by. The middle
@@ -57,7 +56,7 @@ func (m *MLE) Observe(slot int, gap float64, changed bool, prior float64) {
 	p.last = m.root(p, prior)
 }
 
-// root solves for λ within the range of inputs, by bisection of a bracket around the previous root.
+// root solves for λ between least and most, by bisection of a bracket around the previous root.
 func (m *MLE) root(p *mlePage, prior float64) float64 {
 	// f falls in λ, from ∞ to −(unchanged time).
 	f := func(lambda float64) float64 {
@@ -73,15 +72,15 @@ func (m *MLE) root(p *mlePage, prior float64) float64 {
 	if lo == 0 {
 		lo = prior
 	}
-	lo = optimum.Clamp(lo)
+	lo = Within(lo)
 	hi := lo
-	for f(lo) < 0 && lo > optimum.LeastInput {
-		lo = optimum.Clamp(lo / 2)
+	for f(lo) < 0 && lo > least {
+		lo = Within(lo / 2)
 	}
-	for f(hi) > 0 && hi < optimum.MostInput {
-		hi = optimum.Clamp(hi * 2)
+	for f(hi) > 0 && hi < most {
+		hi = Within(hi * 2)
 	}
-	// Invariant: f(lo) ≥ 0 ≥ f(hi), but at the ends of the range.
+	// Invariant: f(lo) ≥ 0 ≥ f(hi), but at least and most.
 	for hi > lo*(1+1e-6) {
 		mid := math.Sqrt(lo * hi)
 		if !(mid > lo && mid < hi) {

@@ -9,6 +9,12 @@ import (
 	"github.com/recrawl/recrawl/internal/codec"
 )
 
+// least and most bound rates, so that their inverses are finite and roots are found.
+const least, most = 1e-300, 1e300
+
+// Within returns the rate within these bounds that is nearest to x.
+func Within(x float64) float64 { return min(max(x, least), most) }
+
 // Evidence is what polls have found of all pages, and the rates that follow from it. Rates are
 // per unit of time; prior is the mean rate of all pages so far.
 type Evidence interface {
