@@ -90,8 +90,8 @@ type Solution struct {
 //     linear programme of what is left.
 //
 // Pricing is a bounded knapsack problem: O(kinds·C) by dynamic programming or, for a large C, a search
-// that a table of rounded weights guides. Where there are too many different weights, or items per bin, for that, the
-// search does without the linear programme.
+// that a table of rounded weights guides. Where there are too many different weights, or items per
+// bin, for that, the search does without the linear programme.
 //
 // Different capacities, conflicts and pins: a depth-first search of items in bins, for a few
 // dozen items. Of one capacity, the problem without conflicts and pins is solved before, in at most

@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/recrawl/recrawl/internal/work/worktest"
+	"github.com/recrawl/recrawl/internal/worktest"
 )
 
 var large = flag.Bool("large", false, "measure how late Solve is on a million sites")

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recrawl/recrawl/internal/work"
-	"github.com/recrawl/recrawl/internal/work/worktest"
+	"github.com/recrawl/recrawl/internal/worktest"
 )
 
 // rounded is a problem of weights that were rounded up.

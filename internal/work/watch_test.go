@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recrawl/recrawl/internal/work"
-	"github.com/recrawl/recrawl/internal/work/worktest"
+	"github.com/recrawl/recrawl/internal/worktest"
 )
 
 // A watch asks its context once in an interval, and not again after the end.

@@ -12,7 +12,7 @@ import (
 
 	"github.com/recrawl/recrawl/internal/subsetsum"
 	"github.com/recrawl/recrawl/internal/work"
-	"github.com/recrawl/recrawl/internal/work/worktest"
+	"github.com/recrawl/recrawl/internal/worktest"
 	"github.com/recrawl/recrawl/schedule/internal/instance"
 )
 
