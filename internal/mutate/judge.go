@@ -3,12 +3,15 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -31,44 +34,39 @@ func (v verdict) String() string { return [...]string{"killed", "golden", "survi
 type judge struct {
 	only   string  // tests that run, "" for all
 	golden string  // tests that run last
-	factor float64 // of clean, when a run is stopped, with grace on top
+	factor float64 // of the time without a change, when a run is stopped, with grace on top
 	grace  time.Duration
 	memory int // gigabytes
 	tmp    string
 
-	dir   string // of the package that changes
-	tests []string
-	dirs  []string // of tests
-	clean time.Duration
+	dir   string   // of the package that changes
+	pkgs  []string // of tests
+	dirs  []string // of pkgs
+	tests []test   // the fastest first
 }
 
-// prepare runs the tests without a change, and returns the mutants of what they cover.
+// A test is one of the top level.
+type test struct {
+	name   string
+	pkg    int // in judge.pkgs
+	golden bool
+	took   time.Duration // without a change
+	cover  coverage      // of the package that changes
+}
+
+// prepare runs each test without a change, and returns the mutants of what they cover.
 func (j *judge) prepare(pkg string, tests []string) ([]mutant, error) {
 	dir, files, err := locate(pkg)
 	if err != nil {
 		return nil, err
 	}
-	j.dir, j.tests = dir, tests
-	cover := coverage{}
-	for _, t := range tests {
-		dir, _, err := locate(t)
-		if err != nil {
-			return nil, err
-		}
-		j.dirs = append(j.dirs, dir)
-		bin, profile := filepath.Join(j.tmp, "clean.test"), filepath.Join(j.tmp, "profile")
-		if out, err := exec.Command("go", "test", "-c", "-vet=off", "-cover", "-coverpkg", pkg, "-o", bin, t).CombinedOutput(); err != nil {
-			return nil, fmt.Errorf("go test -c %s: %w\n%s", t, err, out)
-		}
-		start := time.Now()
-		if passed, err := j.run(bin, dir, time.Hour, "-test.coverprofile="+profile, "-test.run="+j.all()); err != nil || !passed {
-			return nil, errors.Join(fmt.Errorf("the tests of %s fail without a change", t), err)
-		}
-		j.clean = max(j.clean, time.Since(start))
-		if err := cover.read(profile); err != nil {
+	j.dir, j.pkgs = dir, tests
+	for i := range tests {
+		if err := j.measure(pkg, i); err != nil {
 			return nil, err
 		}
 	}
+	slices.SortStableFunc(j.tests, func(a, b test) int { return cmp.Compare(a.took, b.took) })
 	var all []mutant
 	for _, f := range files {
 		src, err := os.ReadFile(filepath.Join(dir, f))
@@ -80,7 +78,7 @@ func (j *judge) prepare(pkg string, tests []string) ([]mutant, error) {
 			return nil, err
 		}
 		for _, m := range found {
-			if cover.runs(m) {
+			if slices.ContainsFunc(j.tests, func(t test) bool { return t.cover.runs(m) }) {
 				all = append(all, m)
 			}
 		}
@@ -88,10 +86,91 @@ func (j *judge) prepare(pkg string, tests []string) ([]mutant, error) {
 	return all, nil
 }
 
+// measure runs each test of a package alone: how long it takes, and what it covers.
+func (j *judge) measure(pkg string, i int) error {
+	dir, _, err := locate(j.pkgs[i])
+	if err != nil {
+		return err
+	}
+	j.dirs = append(j.dirs, dir)
+	bin, profile := filepath.Join(j.tmp, "clean.test"), filepath.Join(j.tmp, "profile")
+	if out, err := exec.Command("go", "test", "-c", "-vet=off", "-cover", "-coverpkg", pkg, "-o", bin, j.pkgs[i]).CombinedOutput(); err != nil {
+		return fmt.Errorf("go test -c %s: %w\n%s", j.pkgs[i], err, out)
+	}
+	golden, err := regexp.Compile(j.golden)
+	if err != nil {
+		return err
+	}
+	list := exec.Command(bin, "-test.list="+j.all())
+	list.Dir = dir
+	out, err := list.Output()
+	if err != nil {
+		return fmt.Errorf("the tests of %s: %w", j.pkgs[i], err)
+	}
+	for name := range strings.FieldsSeq(string(out)) {
+		if strings.HasPrefix(name, "Benchmark") {
+			continue
+		}
+		t := test{name: name, pkg: i, golden: golden.MatchString(name), cover: coverage{}}
+		start := time.Now()
+		if passed, err := j.run(bin, dir, time.Hour, "-test.coverprofile="+profile, "-test.run="+pattern([]test{t})); err != nil || !passed {
+			return errors.Join(fmt.Errorf("%s of %s fails without a change", name, j.pkgs[i]), err)
+		}
+		t.took = time.Since(start)
+		if err := t.cover.read(profile); err != nil {
+			return err
+		}
+		j.tests = append(j.tests, t)
+	}
+	return nil
+}
+
+// clean is how long all tests take without a change.
+func (j *judge) clean() (sum time.Duration) {
+	for _, t := range j.tests {
+		sum += t.took
+	}
+	return sum
+}
+
+// batches returns the tests that run what a mutant changes, each batch of one package and run by
+// one process. The fastest come first, and each batch takes several times as long as all before
+// it, as most mutants are noticed soon. Golden tests come last.
+func (j *judge) batches(m mutant) (all [][]test) {
+	var before, next time.Duration
+	for _, golden := range []bool{false, true} {
+		open := make([]int, len(j.pkgs)) // batch of each package that is not full, plus one
+		for _, t := range j.tests {
+			if t.golden != golden || !t.cover.runs(m) {
+				continue
+			}
+			if next += t.took; next > 4*before+time.Second/4 {
+				before = next
+				clear(open)
+			}
+			if open[t.pkg] == 0 {
+				all = append(all, nil)
+				open[t.pkg] = len(all)
+			}
+			all[open[t.pkg]-1] = append(all[open[t.pkg]-1], t)
+		}
+	}
+	return all
+}
+
+// pattern matches the names of tests.
+func pattern(tests []test) string {
+	var names []string
+	for _, t := range tests {
+		names = append(names, t.name)
+	}
+	return "^(" + strings.Join(names, "|") + ")$"
+}
+
 // all matches the tests of both kinds.
 func (j *judge) all() string {
 	if j.only == "" {
-		return ""
+		return "."
 	}
 	return j.only + "|" + j.golden
 }
@@ -120,29 +199,30 @@ func (j *judge) try(m mutant) (verdict, error) {
 	if err := errors.Join(os.WriteFile(changed, m.apply(src), 0o666), os.WriteFile(overlay, replace, 0o666)); err != nil {
 		return 0, err
 	}
-	var bins []string
-	for i, t := range j.tests {
-		bins = append(bins, filepath.Join(j.tmp, strconv.Itoa(i)+".test"))
-		err := exec.Command("go", "test", "-c", "-vet=off", "-overlay", overlay, "-o", bins[i], t).Run()
-		if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
-			return invalid, nil
-		} else if err != nil {
-			return 0, err
-		}
-	}
-	limit := time.Duration(j.factor*float64(j.clean)) + j.grace
-	for _, pass := range []struct {
-		verdict verdict
-		flags   []string
-	}{{killed, []string{"-test.run=" + j.only, "-test.skip=" + j.golden}}, {golden, []string{"-test.run=" + j.golden}}} {
-		for i, bin := range bins {
-			passed, err := j.run(bin, j.dirs[i], limit, pass.flags...)
-			if err != nil {
+	bins := make([]string, len(j.pkgs))
+	for _, batch := range j.batches(m) {
+		i, golds := batch[0].pkg, batch[0].golden
+		if bins[i] == "" {
+			bins[i] = filepath.Join(j.tmp, strconv.Itoa(i)+".test")
+			err := exec.Command("go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-overlay", overlay, "-o", bins[i], j.pkgs[i]).Run()
+			if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+				return invalid, nil
+			} else if err != nil {
 				return 0, err
 			}
-			if !passed {
-				return pass.verdict, nil
-			}
+		}
+		var took time.Duration
+		for _, t := range batch {
+			took += t.took
+		}
+		passed, err := j.run(bins[i], j.dirs[i], time.Duration(j.factor*float64(took))+j.grace, "-test.run="+pattern(batch))
+		switch {
+		case err != nil:
+			return 0, err
+		case !passed && golds:
+			return golden, nil
+		case !passed:
+			return killed, nil
 		}
 	}
 	return survived, nil
@@ -181,45 +261,4 @@ func (j *judge) run(bin, dir string, limit time.Duration, args ...string) (passe
 		return false, nil
 	}
 	return !failed, err
-}
-
-// coverage has, for each file, the blocks of code that no test runs.
-type coverage map[string][]block
-
-type block struct {
-	line, col, endLine, endCol int
-	count                      int
-}
-
-// read adds what a profile says. A block of several profiles stands once for each.
-func (c coverage) read(profile string) error {
-	b, err := os.ReadFile(profile)
-	if err != nil {
-		return err
-	}
-	for line := range strings.Lines(string(b)) {
-		path, rest, _ := strings.Cut(strings.TrimSpace(line), ":")
-		var b block
-		var statements int
-		if _, err := fmt.Sscanf(rest, "%d.%d,%d.%d %d %d", &b.line, &b.col, &b.endLine, &b.endCol, &statements, &b.count); err != nil {
-			continue // the first line
-		}
-		c[filepath.Base(path)] = append(c[filepath.Base(path)], b)
-	}
-	return nil
-}
-
-// runs reports whether some test runs the code that a mutant changes. Code in no block at all,
-// such as a constant, counts as run.
-func (c coverage) runs(m mutant) bool {
-	in, run := false, false
-	for _, b := range c[m.file] {
-		after := m.line > b.line || m.line == b.line && m.col >= b.col
-		before := m.line < b.endLine || m.line == b.endLine && m.col < b.endCol
-		if after && before {
-			in = true
-			run = run || b.count > 0
-		}
-	}
-	return run || !in
 }

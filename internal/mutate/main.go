@@ -15,16 +15,17 @@
 //
 // # How it works
 //
-// The source tree is never written to: a mutant is built by the overlay of the go command. The
-// short tests run with rapid's seed 1 and end at the first failure. What takes -factor times as
-// long as without a change, or more than -memory, counts as noticed. Tests that match -golden run
-// last: they pin what seeded runs choose and save, and notice that something changed, but not
-// that it is worse. What only they notice is counted apart.
+// The source tree is never written to: a mutant is built by the overlay of the go command. Each
+// short test first runs alone and without a change, with rapid's seed 1, to see what it covers. A
+// mutant is given to the tests that run its line, the fastest first, until one fails. What takes
+// -factor times as long as without a change, or more than -memory, counts as noticed. Tests that
+// match -golden run last: they pin what seeded runs choose and save, and notice that something
+// changed, but not that it is worse. What only they notice is counted apart.
 //
 // A full run takes hours. -sample takes mutants at equal distances in the text, from a random
 // start, so that each file has its share. The share killed comes with Wilson's 95 % interval.
-// -at file.go:12: tries all mutants of one line, to see whether a new test is worth its name. Where
-// all tests of a package take minutes, -run names those of the files that are changed.
+// -at file.go:12: tries the mutants of one line, to see whether a new test is worth its name, and
+// -run names that test. With a longer regexp, -at takes the sample from some files.
 package main
 
 import (
@@ -34,6 +35,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -46,7 +49,7 @@ func main() {
 	tests := flag.String("tests", "", "packages whose tests judge it, with commas between (default: itself)")
 	sample := flag.Int("sample", 60, "how many mutants to try; 0 tries all")
 	seed := flag.Uint64("seed", 1, "seed of the sample")
-	at := flag.String("at", "", "try all mutants whose place starts with this, such as file.go:12:")
+	at := flag.String("at", "", "try those mutants only whose place starts so, a regexp, such as file.go:12:")
 	list := flag.Bool("list", false, "print the mutants and do not try them")
 	flag.StringVar(&j.only, "run", "", "the tests, a regexp, that judge beside those of -golden (default: all)")
 	flag.StringVar(&j.golden, "golden", "Golden", "the tests, a regexp, that pin choices and bytes and run last")
@@ -72,13 +75,11 @@ func mutate(j *judge, pkg string, tests []string, sample int, seed uint64, at st
 		return err
 	}
 	if at != "" {
-		var there []mutant
-		for _, m := range all {
-			if strings.HasPrefix(m.String(), at) {
-				there = append(there, m)
-			}
+		there, err := regexp.Compile("^(?:" + at + ")")
+		if err != nil {
+			return err
 		}
-		all, sample = there, 0
+		all = slices.DeleteFunc(all, func(m mutant) bool { return !there.MatchString(m.String()) })
 	}
 	if list {
 		for _, m := range all {
@@ -89,7 +90,7 @@ func mutate(j *judge, pkg string, tests []string, sample int, seed uint64, at st
 	if sample == 0 || sample > len(all) {
 		sample = len(all)
 	}
-	fmt.Printf("%s: %d of %d mutants; the tests take %v\n", pkg, sample, len(all), j.clean.Round(time.Millisecond))
+	fmt.Printf("%s: %d of %d mutants; the tests take %v\n", pkg, sample, len(all), j.clean().Round(time.Millisecond))
 	var count [verdicts]int
 	rnd := rand.New(rand.NewPCG(seed, 1))
 	for k, run := range strata(len(all), sample, rnd.Float64()) {

@@ -200,3 +200,26 @@ func TestGolden(t *testing.T) {
 		require.Equal(t, 4, m.line, m)
 	}
 }
+
+// A mutant is given to the tests that run its line: the fast ones first, one process for as many
+// as take a quarter of a second, then several times as long, and the golden ones last.
+func TestBatches(t *testing.T) {
+	t.Parallel()
+	here := coverage{"p.go": {{line: 1, col: 1, endLine: 9, endCol: 1, count: 1}}}
+	elsewhere := coverage{"p.go": {{line: 1, col: 1, endLine: 9, endCol: 1}}}
+	j := judge{pkgs: []string{"p", "q"}, tests: []test{
+		{name: "A", cover: here, took: 50 * time.Millisecond},
+		{name: "Golden", cover: here, took: 50 * time.Millisecond, golden: true},
+		{name: "B", cover: elsewhere, took: 60 * time.Millisecond},
+		{name: "C", cover: here, took: 70 * time.Millisecond, pkg: 1},
+		{name: "D", cover: here, took: 80 * time.Millisecond},
+		{name: "E", cover: here, took: 600 * time.Millisecond},
+		{name: "F", cover: here, took: 700 * time.Millisecond},
+		{name: "G", cover: here, took: 9 * time.Second},
+	}}
+	var got []string
+	for _, batch := range j.batches(mutant{file: "p.go", line: 5, col: 1}) {
+		got = append(got, j.pkgs[batch[0].pkg]+pattern(batch))
+	}
+	require.Equal(t, []string{"p^(A|D)$", "q^(C)$", "p^(E|F)$", "p^(G)$", "p^(Golden)$"}, got)
+}
