@@ -127,3 +127,18 @@ func TestGuesses(t *testing.T) {
 		}
 	}
 }
+
+// A poll looks ahead if there are so many slots and nothing is left of the look before: for itself
+// and for the polls after it.
+func TestWhenItLooks(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ n, left int }{{7, 0}, {8, pick.Ahead - 1}} {
+		l, err := New(c.n, Config{States: 3, Lambda: 1, Start: 0.5, Capacity: 9}, rand.NewPCG(1, 1))
+		require.NoError(t, err)
+		l.ahead.from = 8
+		_, ok := l.Pick(0)
+		require.True(t, ok)
+		require.Equal(t, c.left, l.ahead.polls, "%d pages", c.n)
+		require.Equal(t, 2*c.left, l.draws.Left(), "%d pages", c.n)
+	}
+}

@@ -3,7 +3,6 @@ package game
 import (
 	"math"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -306,19 +305,48 @@ func TestHierarchyContradictions(t *testing.T) {
 	}
 }
 
-// Polls of a node with pages on one side only use up nothing of what its other side is owed.
+// Polls of a node with pages on one side only use up nothing of what its other side is owed, and
+// what they find moves no share.
 func TestHierarchyOfOneSide(t *testing.T) {
 	t.Parallel()
-	for _, gone := range []int{0, 1} {
-		h := NewHierarchy(2, 9, false, rand.NewPCG(1, 1))
-		h.Drop(gone)
-		before := slices.Clone(h.turn)
-		for range 5 {
-			slot, ok := h.Pick(0)
-			require.True(t, ok)
-			require.Equal(t, 1-gone, slot)
-			require.Equal(t, before, h.turn)
-			h.Put(slot, 0)
+	for _, n := range []int{2, 4} {
+		for gone := range n {
+			h := NewHierarchy(n, 9, false, rand.NewPCG(1, 1))
+			h.Drop(gone)
+			node := (h.size + gone) / 2
+			turn, state := h.turn[node], h.state[node]
+			polled := make([]bool, n)
+			for range 40 {
+				slot, ok := h.Pick(0)
+				require.True(t, ok)
+				require.NotEqual(t, gone, slot)
+				polled[slot] = true
+				h.Reward(slot)
+				require.Equal(t, turn, h.turn[node])
+				require.Equal(t, state, h.state[node])
+				h.Put(slot, 0)
+			}
+			require.True(t, polled[gone^1])
 		}
+	}
+}
+
+// With even spacing a page that is in gets its new amount at once: the next poll is of the page with
+// the greater one, if both have waited as long.
+func TestSetEven(t *testing.T) {
+	t.Parallel()
+	for great := range 2 {
+		l, err := New(2, Config{States: 10, Lambda: 1, Start: 0.5, Capacity: 9, Even: true}, rand.NewPCG(1, 1))
+		require.NoError(t, err)
+		for range 2 {
+			_, ok := l.Pick(1)
+			require.True(t, ok)
+		}
+		l.Put(0, 1)
+		l.Put(1, 1)
+		l.Set(great, 1)
+		slot, ok := l.Pick(3)
+		require.True(t, ok)
+		require.Equal(t, great, slot)
 	}
 }

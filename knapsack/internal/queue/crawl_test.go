@@ -209,6 +209,7 @@ func TestBestOfAll(t *testing.T) {
 			c.now++
 			part := 1 / c.best()
 			part *= c.poll(0)
+			require.LessOrEqual(t, part, 1+1e-9)
 			mean += part
 			least = min(least, part)
 			hot += float64(len(c.q.hot))

@@ -104,6 +104,40 @@ func TestListIsDueFirst(t *testing.T) {
 	})
 }
 
+// Of pages of a list that are due at the same time for as long a wait, the one of the least slot is
+// first, whatever the order in which they were put, as a queue that is loaded has another one.
+func TestListTies(t *testing.T) {
+	t.Parallel()
+	for _, order := range [][]uint32{{0, 1, 2}, {2, 1, 0}, {1, 0, 2}} {
+		w, q := newWeb(3, rand.New(rand.NewPCG(1, 1))), New(3)
+		q.Begin(10, 1, 1, 0, false)
+		for _, p := range order {
+			q.Take(p)
+			q.Put(p, 4, 1, w)
+		}
+		first, due := q.gothrough(0, w)
+		require.Zero(t, first, "%v", order)
+		require.InEpsilon(t, 4, due, 1e-6)
+	}
+}
+
+// A queue is ready now if a page may be polled, when the first one may be again if all are held, and
+// never if there is none.
+func TestReady(t *testing.T) {
+	t.Parallel()
+	q := New(2)
+	q.Begin(10, 1, 1, 0, false)
+	q.Hold(0, 9)
+	require.Equal(t, 5., q.Ready(5))
+	q.Hold(1, 7)
+	require.Equal(t, 7., q.Ready(5))
+	require.Equal(t, 8., q.Ready(8))
+	q.Take(1)
+	require.Equal(t, 9., q.Ready(8))
+	q.Take(0)
+	require.Equal(t, math.Inf(1), q.Ready(8))
+}
+
 // A list that has become lots is due when the first of them is.
 func TestUnfold(t *testing.T) {
 	t.Parallel()
@@ -208,6 +242,7 @@ func TestSteer(t *testing.T) {
 		level := rapid.Float64Range(0.5, 2).Draw(t, "level")
 		q.Begin(10, 1, level, 0, false)
 		require.Equal(t, level, q.Level())
+		require.InEpsilon(t, 1, pagesPerNat*float64(len(q.place))*q.step(), 1e-12, "for one page more or less")
 		q.hot = make([]hotPage, rapid.IntRange(1, mostHot).Draw(t, "hot"))
 		best, fall := rapid.Float64Range(0.4, 2.2).Draw(t, "best"), rapid.Float64Range(0, 0.4).Draw(t, "fall")
 		q.fall = fall

@@ -3,6 +3,7 @@ package queue
 import (
 	"slices"
 	"testing"
+	"unsafe"
 
 	"github.com/stretchr/testify/require"
 )
@@ -71,6 +72,9 @@ func TestShelvesAreSmall(t *testing.T) {
 	require.Less(t, pages, 4*trees)
 	bare := slices.IndexFunc(c.q.lots, func(l lot) bool { return l.root != None && l.shelves == 0 })
 	require.Equal(t, -1, bare, "a lot has no shelves")
+	bytes, all := c.q.Bytes(), len(c.q.shelves)
+	c.q.shelves = nil
+	require.Equal(t, all*int(unsafe.Sizeof(shelves{})), bytes-c.q.Bytes())
 }
 
 // A queue that is loaded has shelves, too, and goes on as the one that was saved.
