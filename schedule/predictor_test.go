@@ -250,3 +250,16 @@ func TestPredictorOfExtremeDurations(t *testing.T) {
 		require.False(t, math.IsInf(s.Spread, 0) || math.IsNaN(s.Spread), s.Method)
 	}
 }
+
+// PredictNew sums anew only what changed since the one before.
+func TestPredictNewSumsWhatChanged(t *testing.T) {
+	t.Parallel()
+	e := must(Backtest([][]float64{{3}, {4}}))
+	require.Equal(t, []int{0}, e.changed)
+	before := e.PredictNew()
+	require.Empty(t, e.changed)
+	require.Equal(t, before, e.PredictNew())
+	require.NoError(t, e.Observe(blockSlots, 8))
+	require.Equal(t, []int{1}, e.changed)
+	require.InDelta(t, 5, e.PredictNew().Mean, 1e-12)
+}
