@@ -76,10 +76,16 @@ func (w *Walk) Step(state int, reward bool) int {
 // StepFull is Step for automata that share a knapsack: they step up only while there is
 // room, and down only while it is full (Granmo et al. 2006, section II).
 func (w *Walk) StepFull(state int, reward, full bool) int {
-	if reward == full { // a reward without room, or a penalty with room to spare
-		return state
+	// No branch depends on the reward, which cannot be predicted. Up and down cancel where there is
+	// a reward without room; a penalty with room to spare is neither.
+	up, down := 0, 0
+	if reward {
+		up = 1
 	}
-	return w.Step(state, reward)
+	if full {
+		down = 1
+	}
+	return min(max(state+up-down, 1), len(w.amounts))
 }
 
 // BirthDeath returns the stationary distribution of a random walk on n states in a row,

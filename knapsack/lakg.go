@@ -78,7 +78,7 @@ func (c LAKGConfig) check() error {
 // # Cost
 //
 // With Random spacing, time: O(log N) for Next and Observe, independent of the number of pages.
-// Memory: 10 bytes a page (12 after a removal), plus O(N). With Even spacing, time: O(log n).
+// Memory: 10.3 bytes a page (12.3 after a removal), plus O(N). With Even spacing, time: O(log n).
 // Memory: 31 bytes a page. Nothing is allocated once the lists of pages have grown.
 //
 // # How it works

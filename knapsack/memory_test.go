@@ -78,7 +78,7 @@ func TestMemory(t *testing.T) {
 		{"Fixed, random", 25, func() any { return must(NewFixed(make([]float64, n), Random, src)) }},
 		{"Adaptive", 29, func() any { return must(NewAdaptive(n, AdaptiveConfig{})) }},
 		{"LAKG, even", 31, func() any { return must(NewLAKG(n, LAKGConfig{Spacing: Even}, src)) }},
-		{"LAKG, random", 10, func() any { return must(NewLAKG(n, LAKGConfig{}, src)) }},
+		{"LAKG, random", 10.3, func() any { return must(NewLAKG(n, LAKGConfig{}, src)) }},
 		{"VLAKG, even", 33, func() any { return must(NewVLAKG(n, VLAKGConfig{}, nil)) }},
 		{"HTRAA", 26.0 * (1 << 17) / n, func() any { return must(NewHTRAA(n, HTRAAConfig{}, src)) }},
 		{"EstimateFirst", 29 + 24, func() any { return must(NewEstimateFirst(n, EstimateFirstConfig{}, nil)) }},

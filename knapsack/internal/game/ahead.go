@@ -35,12 +35,9 @@ func (l *Amounts) draw() (slot int) {
 // look draws the random numbers of the next polls, and touches what these will need.
 func (l *Amounts) look() {
 	var state, slot [pick.Ahead]uint64
-	for j, u := range l.draws.Draw(2 * pick.Ahead) {
-		if j%2 == 0 {
-			state[j/2] = u
-		} else {
-			slot[j/2] = u
-		}
+	drawn := l.draws.Draw(2 * pick.Ahead)
+	for j := range state {
+		state[j], slot[j] = drawn[2*j], drawn[2*j+1]
 	}
 	a := &l.ahead
 	l.idle.Guess(&state, &a.state)

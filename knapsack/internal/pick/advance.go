@@ -2,6 +2,7 @@ package pick
 
 import (
 	"math/rand/v2"
+	"slices"
 
 	"github.com/recrawl/recrawl/internal/codec"
 )
@@ -36,11 +37,12 @@ func (a *Advance) Uint64() uint64 {
 
 // Draw draws n numbers when none is left.
 func (a *Advance) Draw(n int) []uint64 {
-	a.numbers, a.next = a.numbers[:0], 0
-	for range n {
-		a.numbers = append(a.numbers, a.src.Uint64())
+	numbers := slices.Grow(a.numbers[:0], n)[:n]
+	for i := range numbers {
+		numbers[i] = a.src.Uint64()
 	}
-	return a.numbers
+	a.numbers, a.next = numbers, 0
+	return numbers
 }
 
 // Encode writes the source and the numbers left.

@@ -1,20 +1,24 @@
 package pick
 
 import (
+	"math"
 	"math/bits"
+	"slices"
 
 	"github.com/recrawl/recrawl/internal/codec"
 )
 
-// blockLen is how many slots lie together. A bucket wastes less than one block.
-const blockLen = 64
+// leastShift is the binary logarithm of the length of the shortest blocks. A bucket wastes less than
+// one and a half blocks.
+const leastShift = 6
 
 // Buckets keeps slots in numbered buckets, with insertion, removal and access by position in O(1):
 // a bucket is a list of blocks taken from a common pool, and the last slot fills the gap that a
-// removal leaves. A slot has a home, the bucket in which it is or will be. 10 bytes a slot and 1/16
-// for the lists.
+// removal leaves. A slot has a home, the bucket in which it is or will be. 10 bytes a slot, at most
+// 1/16 for the lists, and 1/4 for blocks that are not full.
 type Buckets struct {
-	pool  []uint32   // block b is pool[b·blockLen : (b+1)·blockLen]
+	shift uint8      // a block has 1<<shift slots
+	pool  []uint32   // block b is pool[b<<shift : (b+1)<<shift]
 	free  []uint32   // blocks not in use
 	lists [][]uint32 // per bucket: its blocks
 	count []uint32   // per bucket: its slots
@@ -33,8 +37,14 @@ func (p *place) move(i uint32) { p.low, p.high = uint16(i), uint16(i>>16) }
 
 // NewBuckets returns n empty buckets with room for so many slots.
 func NewBuckets(slots, n int) Buckets {
+	// With many slots to a bucket the blocks are longer, so that the lists of blocks stay in a cache,
+	// but for all buckets together one and a half are less than a 16th of the slots. The pool has
+	// room for these, so that it need not be copied when slots spread over more buckets.
+	shift := max(leastShift, bits.Len(uint(slots/(24*n)))-1)
+	room := slots + slots/16
 	return Buckets{
-		pool:  make([]uint32, 0, (slots+blockLen-1)/blockLen*blockLen),
+		shift: uint8(shift),
+		pool:  make([]uint32, 0, (room>>shift+1)<<shift),
 		lists: make([][]uint32, n),
 		count: make([]uint32, n),
 		place: make([]place, slots),
@@ -55,7 +65,8 @@ func (b *Buckets) SetHome(slot, k int) { b.place[slot].home = uint16(k + 1) }
 
 // cell returns where position i of bucket k is in the pool.
 func (b *Buckets) cell(k int, i uint32) uint32 {
-	return b.lists[k][i/blockLen]*blockLen + i%blockLen
+	shift := b.shift & 31 // so that the compiler knows
+	return b.lists[k][i>>shift]<<shift | i&(1<<shift-1)
 }
 
 // Len returns the number of slots in bucket k.
@@ -105,11 +116,16 @@ func (b *Buckets) Draw(k int, u uint64) int {
 // At least one slot is in a bucket.
 func (b *Buckets) Touch(k *[Ahead]uint32, u *[Ahead]uint64) (sum uint32) {
 	var at, last [Ahead]uint32
+	end, of := uint32(0), uint32(math.MaxUint32) // where the last slot of bucket of is: often all are of one
 	for j, k := range k {
-		if n := b.Len(int(k)); n > 0 {
-			at[j] = b.cell(int(k), uint32(b.Draw(int(k), u[j])))
-			last[j] = b.cell(int(k), uint32(n-1))
+		n := b.Len(int(k))
+		if n == 0 {
+			continue
 		}
+		if k != of {
+			end, of = b.cell(int(k), uint32(n-1)), k
+		}
+		at[j], last[j] = b.cell(int(k), uint32(b.Draw(int(k), u[j]))), end
 	}
 	for j := range at {
 		at[j], last[j] = b.pool[at[j]], b.pool[last[j]]
@@ -125,7 +141,7 @@ func (b *Buckets) Insert(slot int) {
 	p := &b.place[slot]
 	k := int(p.home) - 1
 	i := b.count[k]
-	if int(i) == len(b.lists[k])*blockLen {
+	if int(i) == len(b.lists[k])<<b.shift {
 		b.lists[k] = append(b.lists[k], b.block())
 	}
 	b.count[k]++
@@ -139,10 +155,9 @@ func (b *Buckets) block() uint32 {
 		b.free = b.free[:n-1]
 		return block
 	}
-	block := uint32(len(b.pool) / blockLen)
-	var empty [blockLen]uint32
-	b.pool = append(b.pool, empty[:]...)
-	return block
+	n := len(b.pool)
+	b.pool = slices.Grow(b.pool, 1<<b.shift)[:n+1<<b.shift]
+	return uint32(n >> b.shift)
 }
 
 // Remove takes a slot out of its bucket, in which it is.
@@ -155,7 +170,7 @@ func (b *Buckets) Remove(slot int) {
 	b.place[last].move(i)
 	// An empty block goes back only when the one before is half empty too, so that a bucket that
 	// breathes at a border takes and gives no blocks.
-	if n := len(b.lists[k]); int(b.count[k])+blockLen+blockLen/2 <= n*blockLen {
+	if n := len(b.lists[k]); int(b.count[k])+3<<b.shift>>1 <= n<<b.shift {
 		b.free = append(b.free, b.lists[k][n-1])
 		b.lists[k] = b.lists[k][:n-1]
 	}

@@ -18,6 +18,7 @@ func TestBuckets(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const buckets, slots = 3, 400
 		b := NewBuckets(slots, buckets)
+		b.shift = uint8(rapid.IntRange(1, 10).Draw(t, "shift"))
 		var lists [buckets][]int
 		in := map[int]int{} // slot → bucket
 		for range rapid.IntRange(0, 2000).Draw(t, "moves") {
@@ -87,27 +88,72 @@ func TestBucketsCost(t *testing.T) {
 			}
 			require.LessOrEqual(t, written, 7, "%d slots", slots)
 		}
-		require.LessOrEqual(t, len(b.pool), slots+2*buckets*blockLen, "blocks are not used again")
+		require.LessOrEqual(t, len(b.pool), slots+2*buckets*64, "blocks are not used again")
 	}
 }
 
 // A block goes back when the one before is half empty, and not before.
 func TestBlocksGoBack(t *testing.T) {
 	t.Parallel()
-	b := NewBuckets(2*blockLen, 1)
-	for slot := range 2 * blockLen {
-		b.SetHome(slot, 0)
-		b.Insert(slot)
-	}
-	require.Len(t, b.lists[0], 2)
-	for slot := 2*blockLen - 1; slot >= 0; slot-- {
-		b.Remove(slot)
-		blocks := 1
-		if b.Len(0) > blockLen/2 {
-			blocks = 2
+	for _, shift := range []uint8{1, 6, 9} {
+		length := 1 << shift
+		b := NewBuckets(2*length, 1)
+		b.shift = shift
+		for slot := range 2 * length {
+			b.SetHome(slot, 0)
+			b.Insert(slot)
 		}
-		require.Len(t, b.lists[0], blocks, "%d slots", b.Len(0))
-		require.Len(t, b.free, 2-blocks)
+		require.Len(t, b.lists[0], 2)
+		for slot := 2*length - 1; slot >= 0; slot-- {
+			b.Remove(slot)
+			blocks := 1
+			if b.Len(0) > length/2 {
+				blocks = 2
+			}
+			require.Len(t, b.lists[0], blocks, "%d slots", b.Len(0))
+			require.Len(t, b.free, 2-blocks)
+		}
+	}
+}
+
+// Blocks are long enough for short lists. Slots that spread over all buckets, each of which holds
+// as many blocks as it can, find room in the pool as it was made.
+func TestBlockLength(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		slots, buckets int
+		shift          uint8
+	}{{0, 1, 6}, {1000, 1, 6}, {24 * 128, 1, 7}, {24*128 - 1, 1, 6}, {500_000, 20, 10}, {500_000, 1500, 6}, {1 << 20, 10, 12}} {
+		b := NewBuckets(c.slots, c.buckets)
+		require.Equal(t, c.shift, b.shift, "%+v", c)
+		if c.shift == leastShift {
+			continue
+		}
+		room := cap(b.pool)
+		require.LessOrEqual(t, room, c.slots+c.slots/16+1<<c.shift)
+		length, to := 1<<c.shift, 0
+		put := func(slot, k int) {
+			if b.Home(slot) >= 0 {
+				b.Remove(slot)
+			}
+			b.SetHome(slot, k)
+			b.Insert(slot)
+		}
+		for slot := range c.slots {
+			put(slot, 0)
+		}
+		for k := 1; k < c.buckets; k++ {
+			from := to
+			for ; to <= from+length; to++ {
+				put(to, k)
+			}
+			for to > from+length/2+1 { // so that the second block is empty, and stays
+				to--
+				put(to, 0)
+			}
+			require.Len(t, b.lists[k], 2)
+		}
+		require.Equal(t, room, cap(b.pool), "%+v: the pool was copied", c)
 	}
 }
 
@@ -222,6 +268,14 @@ func TestTouch(t *testing.T) {
 	for j := range k {
 		k[j], u[j] = uint32(j%2), rng.Uint64()
 		want += b.place[b.At(j%2, b.Draw(j%2, u[j]))].position() + uint32(b.Len(j%2)-1)
+	}
+	require.Equal(t, want, b.Touch(&k, &u))
+	for j := range k {
+		k[j] = 1 // all of one bucket
+	}
+	want = 0
+	for _, u := range u {
+		want += b.place[b.At(1, b.Draw(1, u))].position() + uint32(b.Len(1)-1)
 	}
 	require.Equal(t, want, b.Touch(&k, &u))
 	k[0] = 2
