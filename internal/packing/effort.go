@@ -44,6 +44,9 @@ const (
 	// slackItems is the most items for which Minimum Bin Slack is tried, which takes time in their
 	// square.
 	slackItems = 20_000
+	// slackAll is the most nodes of it, on all bins: where the capacity is large hardly a bin is
+	// filled exactly, so that each takes all that it has.
+	slackAll = 1 << 22
 	// kindsLimit is the most different weights for which the linear programme is solved. The
 	// inverse of its basis has the square of that, 11 MB, and a pivot takes as many steps.
 	kindsLimit = 1200
@@ -64,6 +67,9 @@ const (
 	fineKinds = 64
 	// pricingNodes is the most nodes of that search: some tens of milliseconds.
 	pricingNodes = 1 << 20
+	// joinedColumns is the most columns that joining couples adds after such a search gave up, and
+	// joinSteps how many couples it looks at for them: about ten milliseconds.
+	joinedColumns, joinSteps = 100, 1 << 22
 	// dualBits is the precision of the duals as a certificate. 24 bits leave 2^38 bins until the
 	// sum of the values would overflow, and 2^24 items until rounding loses a bin.
 	dualBits = 24

@@ -24,7 +24,8 @@ type start struct {
 }
 
 // search looks for the best pattern with each kind as its heaviest, the most promising kinds first, until
-// it has enough of them. It gives up if the search takes too long and there is none.
+// it has enough of them. Of a kind whose search takes too long it takes what was found so far, if
+// anything; ok is false if there was such a kind, or no time for all.
 func (p *pricer) search(s *master) (patterns []pattern, best float64, ok bool) {
 	g := guided{pricer: p, s: s, lightest: s.w[p.kinds[len(p.kinds)-1]]}
 	best, ok = 1, true
@@ -32,7 +33,7 @@ func (p *pricer) search(s *master) (patterns []pattern, best float64, ok bool) {
 	for _, b := range g.starts() {
 		if len(patterns) == s.columnsPerRound || left <= 0 {
 			best = max(best, b.value) // nor are those that come after it worth more
-			return patterns, best, len(patterns) > 0
+			return patterns, best, false
 		}
 		g.nodes, g.best, g.found = pricingNodes/s.columnsPerRound, 1, nil
 		left -= g.nodes
@@ -46,7 +47,7 @@ func (p *pricer) search(s *master) (patterns []pattern, best float64, ok bool) {
 		left += max(g.nodes, 0)
 		best = max(best, g.best)
 	}
-	return patterns, best, ok || len(patterns) > 0
+	return patterns, best, ok
 }
 
 // starts returns those that may be worth more than 1, by decreasing value.

@@ -28,7 +28,7 @@ func (in *Problem) Pack(h Heuristic) (packed Packing, left int) { return in.pack
 // pack is Pack. If the watch ends, it leaves an item over, or packs what is left by Next Fit.
 func (in *Problem) pack(h Heuristic, watch *work.Watch) (packed Packing, left int) {
 	if h == MinimumBinSlack || h == MinimumBinSlackPrime {
-		return in.minimumSlack(h == MinimumBinSlackPrime, watch)
+		return in.minimumSlack(h == MinimumBinSlackPrime, slackNodes, watch)
 	}
 	var order []Ranked
 	if h >= NextFitDecreasing {

@@ -14,10 +14,11 @@ type pricer struct {
 	finer int       // by how many bits less than usual, because a search gave up
 	size  int       // rooms in a row of the table, that of none included
 	table []float64 // table[k·size+r] is the most value of kinds k.. in room r
+	couples
 }
 
-// price returns patterns of value above 1, the best first, and the most value of
-// any pattern; ok is false if it gave up, or the watch ended.
+// price returns patterns of value above 1 and the most value of any pattern, or a bound on that;
+// ok is false if it found none and gave up, or the watch ended.
 func (p *pricer) price(s *master) (patterns []pattern, best float64, ok bool) {
 	p.kinds = p.kinds[:0]
 	for j := range s.m {
@@ -38,7 +39,11 @@ func (p *pricer) price(s *master) (patterns []pattern, best float64, ok bool) {
 		return nil, 0, false
 	}
 	if p.shift > 0 {
-		return p.search(s)
+		patterns, best, ok = p.search(s)
+		if !ok && len(patterns) < s.columnsPerRound {
+			patterns = append(patterns, p.find(s, p.kinds, s.rng)...)
+		}
+		return patterns, best, ok || len(patterns) > 0
 	}
 	patterns, best = p.read(s)
 	return patterns, best, true

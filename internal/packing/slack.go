@@ -17,8 +17,8 @@ const slackSteps = 4
 // minimumSlack fills one bin at a time with the subset of the items left that
 // leaves the least room, found by a depth-first search in order of decreasing
 // weight (Gupta & Ho 1999). With prime the largest item left is in every subset
-// (Fleszar & Hindi 2002). If the watch ends, it leaves an item over.
-func (in *Problem) minimumSlack(prime bool, watch *work.Watch) (packed Packing, item int) {
+// (Fleszar & Hindi 2002). A bin has so many nodes. If the watch ends, it leaves an item over.
+func (in *Problem) minimumSlack(prime bool, nodes int, watch *work.Watch) (packed Packing, item int) {
 	t := in.newTable()
 	var left, light []int // items to pack, by decreasing weight, and those without weight
 	order, ok := decreasing(in.Weights, watch)
@@ -55,9 +55,9 @@ func (in *Problem) minimumSlack(prime bool, watch *work.Watch) (packed Packing, 
 		if len(left) == 0 {
 			break
 		}
-		s := slackSearch{t: t, items: left, nodes: slackNodes, best: -1, watch: watch}
+		s := slackSearch{t: t, items: left, nodes: nodes, best: -1, watch: watch}
 		s.run(b, prime)
-		if watch.Spend(len(left) + slackSteps*(slackNodes-s.nodes)) {
+		if watch.Spend(len(left) + slackSteps*(nodes-s.nodes)) {
 			return Packing{}, left[0]
 		}
 		for _, k := range s.chosen {

@@ -332,11 +332,12 @@ func (s *solver) settled(items int) bool {
 // slack does what improve does by Minimum Bin Slack.
 func (s *solver) slack(fixed []pattern, w []int64, kind []int32) {
 	in := &Problem{Weights: w, Capacities: []int64{s.c}, Uniform: true}
-	for _, h := range [...]Heuristic{MinimumBinSlackPrime, MinimumBinSlack} {
-		if s.settled(len(w)) || h == MinimumBinSlack && len(fixed) > 0 {
+	nodes := min(slackNodes, slackAll/max(len(s.best), 1))
+	for _, prime := range [...]bool{true, false} {
+		if s.settled(len(w)) || !prime && len(fixed) > 0 {
 			return
 		}
-		packed, left := in.pack(h, s.watch)
+		packed, left := in.minimumSlack(prime, nodes, s.watch)
 		if left >= 0 {
 			return // the context ended
 		}

@@ -120,8 +120,8 @@ func TestWatchIsTold(t *testing.T) {
 	worktest.Told(t, "quick", n, func(x *work.Watch) { newBounder(in, k, x).quick() })
 	worktest.Told(t, "functions", 2*functionsTried*len(k.w), func(x *work.Watch) { newBounder(in, k, x).functions() })
 	worktest.Told(t, "bestFitDecreasing", bestFitSteps*n, func(x *work.Watch) { bestFitDecreasing(c, order, make([]int, n), x) })
-	worktest.Told(t, "minimumSlack", 400*400/8, func(x *work.Watch) { plain(1000, small).minimumSlack(true, x) })
-	worktest.Told(t, "minimumSlack of conflicts", enemies*enemies/2, func(x *work.Watch) { star.minimumSlack(false, x) })
+	worktest.Told(t, "minimumSlack", 400*400/8, func(x *work.Watch) { plain(1000, small).minimumSlack(true, slackNodes, x) })
+	worktest.Told(t, "minimumSlack of conflicts", enemies*enemies/2, func(x *work.Watch) { star.minimumSlack(false, slackNodes, x) })
 	worktest.Told(t, "scan of conflicts", enemies, func(x *work.Watch) { star.scan(nil, FirstFit, x) })
 	worktest.Told(t, "a search of conflicts", enemies*4, func(x *work.Watch) {
 		s := &search{table: star.newTable(), watch: x, limit: 3, bins: enemies, order: []int{0, 1, 2}, suffix: make([]int64, 4)}
