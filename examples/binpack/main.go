@@ -4,6 +4,7 @@
 package main
 
 import (
+	"cmp"
 	"io"
 	"time"
 
@@ -32,12 +33,15 @@ func run(args []string, stdout, stderr io.Writer) error {
 	if err := p.Parse(args); err != nil {
 		return err
 	}
+	if *withSuite && *withExact {
+		return report.Usagef("-suite or -exact, not both")
+	}
+	if err := cmp.Or(p.OnlyIf(!*withExact, "without -exact", "fleets", "out"), p.OnlyIf(*withExact, "with -exact", "patience")); err != nil {
+		return err
+	}
 	experiment := func(p *report.Program) ([]report.Row, *report.Page, error) { return suite(p, *fleets, *only) }
 	takes := "some ten minutes on two cores, with -fleets small two"
-	switch {
-	case *withSuite && *withExact:
-		return report.Usagef("-suite or -exact, not both")
-	case *withExact:
+	if *withExact {
 		experiment, takes = func(p *report.Program) ([]report.Row, *report.Page, error) {
 			return families(p, *only, *patience)
 		}, "five minutes on one core"

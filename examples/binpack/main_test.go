@@ -53,6 +53,14 @@ func TestOnly(t *testing.T) {
 		require.ErrorAs(t, err, new(report.UsageError))
 		require.ErrorContains(t, err, c.listed)
 	}
+	for args, says := range map[string]string{
+		"-exact -fleets small": "-fleets goes without -exact", "-exact -out pictures": "-out goes without -exact",
+		"-patience 1s": "-patience goes with -exact", "-suite -exact": "not both",
+	} {
+		err := run(strings.Fields(args), io.Discard, io.Discard)
+		require.ErrorAs(t, err, new(report.UsageError))
+		require.ErrorContains(t, err, says)
+	}
 	rows, err := ruledSuite(1, 1, "two further")
 	require.NoError(t, err)
 	require.NotEmpty(t, rows)

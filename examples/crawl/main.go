@@ -4,6 +4,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -130,13 +131,29 @@ func parse(args []string, stdout, stderr io.Writer) (*settings, error) {
 	if s.Quick && !s.Given("speed") {
 		s.speed = 72
 	}
-	if err := s.check(); err != nil {
+	if err := cmp.Or(s.checkMode(), s.check()); err != nil {
 		return nil, err
 	}
 	if err := s.checkEngine(); err != nil {
 		return nil, err
 	}
 	return s, s.frontier.check(s)
+}
+
+// checkMode reports a flag that nothing reads in this run.
+func (s *settings) checkMode() error {
+	frontier, real := s.frontier.on(), s.real()
+	return cmp.Or(
+		s.OnlyIf(!real && !frontier, "with the demonstration only", "n", "speed", "quick", "json", "out"),
+		s.OnlyIf(real || frontier, "with pages to crawl, as -urls, or with -frontier",
+			"per-day", "delay", "shards", "sync-always", "keep-log"),
+		s.OnlyIf(real, "with pages to crawl, as -urls", "rules", "user-agent", "via", "relay",
+			"timeout", "refresh", "exchange", "exact", "dry-run", "id-header", "lines", "folder", "warc", "webhook"),
+		s.OnlyIf(s.engine.URL != "", "with -nats", "node", "lease", "replicas", "nats-creds", "nats-ca", "nats-cert", "nats-key"),
+		s.OnlyIf(!frontier, "without -frontier", "groups", "workers", "page"),
+		s.OnlyIf(frontier, "with -frontier", "frontier-dates", "frontier-known", "frontier-metadata",
+			"frontier-cert", "frontier-key", "frontier-clients"),
+	)
 }
 
 // check reports a setting that makes no sense.

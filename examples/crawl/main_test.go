@@ -39,7 +39,9 @@ func TestCommandLine(t *testing.T) {
 	var out bytes.Buffer
 	require.ErrorIs(t, run([]string{"-h"}, &out, io.Discard), flag.ErrHelp)
 	require.Contains(t, out.String(), "-objective")
-	for _, args := range []string{"-workers 0", "-n 0", "-for -1s", "-speed 0", "-objective luck", "-x", "x"} {
+	for _, args := range []string{"-workers 0", "-n 0", "-for -1s", "-speed 0", "-objective luck", "-x", "x",
+		"-per-day 100", "-lines", "-lease 9s", "-frontier-known ok", "-urls x -user-agent a@b -speed 3", "-frontier :0 -warc x",
+		"-frontier :0 -workers 2"} {
 		require.ErrorAs(t, run(strings.Fields(args), io.Discard, io.Discard), new(report.UsageError), args)
 	}
 }

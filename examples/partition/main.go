@@ -5,6 +5,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 
@@ -41,6 +42,9 @@ func run(args []string, stdout, stderr io.Writer) error {
 	suite := p.Flags.Bool("suite", false, "compare Assigner with rivals, where nothing changes and where much does, instead")
 	arms := p.Flags.Int("arms", 8, "with -suite: access points")
 	if err := p.Parse(args); err != nil {
+		return err
+	}
+	if err := cmp.Or(p.OnlyIf(*suite, "with -suite", "arms"), p.OnlyIf(!*suite, "without -suite", "out")); err != nil {
 		return err
 	}
 	if *suite {

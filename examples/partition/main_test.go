@@ -41,6 +41,13 @@ func TestRun(t *testing.T) {
 	require.Greater(t, len(pictures), 7)
 }
 
+func TestUsage(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{{"-arms", "4"}, {"-suite", "-out", "pictures"}, {"-suite", "-arms", "1"}} {
+		require.ErrorAs(t, run(args, io.Discard, io.Discard), new(report.UsageError), args)
+	}
+}
+
 func TestTable(t *testing.T) {
 	var out bytes.Buffer
 	before := experiments

@@ -4,6 +4,7 @@
 package main
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"io"
@@ -64,13 +65,10 @@ type settings struct {
 }
 
 // alone has the flags that print something else, and those that go with them.
-// onlyWith has the flags that go with one of these only.
 var alone = map[string][]string{
 	"suite": {"suite", "trace", "env", "n", "budget", "policies", "objective", "scenarios", "groups", "ablate", "seed", "runs", "quick", "json"},
 	"log":   {"log", "draws", "policies", "objective", "groups", "seed", "quick", "json"},
 }
-
-var onlyWith = map[string]string{"scenarios": "suite", "ablate": "suite", "draws": "log", "n": "env"}
 
 func parse(args []string, stdout, stderr io.Writer) (*settings, error) {
 	s := &settings{Program: report.NewProgram("recrawl", intro, "two runs only, and a short -suite", stdout, stderr), stdin: os.Stdin}
@@ -130,10 +128,12 @@ func (s *settings) check() error {
 			}
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(onlyWith)) {
-		if given[name] && !given[onlyWith[name]] && !(name == "n" && s.suite) {
-			return report.Usagef("-%s goes with -%s", name, onlyWith[name])
-		}
+	if err := cmp.Or(
+		s.OnlyIf(s.suite, "with -suite", "scenarios", "ablate"), s.OnlyIf(s.log != "", "with -log", "draws"),
+		s.OnlyIf(s.suite || given["env"], "with -env", "n"), s.OnlyIf(!s.ablate, "without -ablate", "policies"),
+		s.OnlyIf(!s.http, "without -http, which is one run", "runs"),
+	); err != nil {
+		return err
 	}
 	switch {
 	case s.runs < 1:

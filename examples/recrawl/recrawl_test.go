@@ -141,6 +141,8 @@ func TestBadCommandLines(t *testing.T) {
 		{"-suite -polls 5", "-polls does not go with -suite"},
 		{"-groups site", "-groups site: there are folder and host"},
 		{"-draws 3", "-draws goes with -log"},
+		{"-suite -ablate -policies uniform", "-policies goes without -ablate"},
+		{"-http -runs 3", "-runs goes without -http"},
 		{"-log x -draws 0", "-draws 0"},
 		{"-log x -budget 3", "-budget does not go with -log"},
 		{"-log x -trace y", "-trace does not go with -log"},

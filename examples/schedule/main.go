@@ -84,6 +84,10 @@ func run(args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
+	inWorlds := *withSuite && slices.ContainsFunc(chosen, func(e experiment) bool { return e.name == "worlds" })
+	if err := l.OnlyIf(inWorlds, "with the worlds of -suite", "worlds", "runs"); err != nil {
+		return err
+	}
 	var total time.Duration
 	for _, e := range chosen {
 		total += e.full

@@ -78,7 +78,8 @@ func TestBadArguments(t *testing.T) {
 	t.Parallel()
 	var out, log bytes.Buffer
 	for _, args := range [][]string{{"-nonsense"}, {"-seed", "x"}, {"table1"}, {"-only", "nonsense"},
-		{"-suite", "-runs", "-3"}, {"-suite", "-only", "worlds", "-worlds", "nonsense"}} {
+		{"-suite", "-runs", "-3"},
+		{"-worlds", "dies"}, {"-runs", "3"}, {"-suite", "-only", "size", "-runs", "3"}, {"-suite", "-only", "worlds", "-worlds", "nonsense"}} {
 		require.ErrorAs(t, run(args, &out, &log), new(report.UsageError))
 	}
 	require.Empty(t, out.String())

@@ -94,6 +94,9 @@ func parse(args []string, stdout, stderr io.Writer) (*settings, error) {
 	if err := s.Parse(args); err != nil {
 		return nil, err
 	}
+	if err := s.OnlyIf(!s.crawls, "without -crawl", "addr", "n", "speed", "delay", "for", "faults", "out"); err != nil {
+		return nil, err
+	}
 	if s.Quick && !s.Given("for") {
 		s.length = time.Second
 	}

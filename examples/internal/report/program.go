@@ -107,6 +107,17 @@ func (p *Program) Given(name string) (given bool) {
 	return given
 }
 
+// OnlyIf returns a UsageError if one of the flags was given although nothing reads it in this run. The
+// error says how it goes, as in "with -suite".
+func (p *Program) OnlyIf(read bool, how string, names ...string) error {
+	for _, name := range names {
+		if !read && p.Given(name) {
+			return Usagef("-%s goes %s", name, how)
+		}
+	}
+	return nil
+}
+
 // Start checks that the folder for pictures can be written to, before anything is
 // measured, and says how long the run takes, for instance "two minutes on two cores",
 // unless takes is empty or -quick was given.

@@ -52,6 +52,19 @@ func TestParse(t *testing.T) {
 	require.Empty(t, log.String())
 }
 
+// A flag that nothing reads is an error if it was given.
+func TestOnlyIf(t *testing.T) {
+	t.Parallel()
+	p := NewProgram("x", "What it does.", "short", io.Discard, io.Discard)
+	p.Flags.Int("n", 3, "a `number`")
+	require.NoError(t, p.Parse([]string{"-n", "3"}))
+	require.NoError(t, p.OnlyIf(true, "with -y", "n"))
+	require.NoError(t, p.OnlyIf(false, "with -y", "quick", "json"))
+	err := p.OnlyIf(false, "with -y", "quick", "n")
+	require.ErrorAs(t, err, new(UsageError))
+	require.EqualError(t, err, "-n goes with -y")
+}
+
 // A folder that cannot be made or written to is an error before the run.
 func TestStartChecksTheFolder(t *testing.T) {
 	t.Parallel()
