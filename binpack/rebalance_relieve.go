@@ -1,0 +1,142 @@
+package binpack
+
+// filled returns the node slots filled above a share of their capacity, the fullest first.
+func (r *run) filled(share float64) []int {
+	if _, least := r.fullest.Least(); -least <= share {
+		return nil
+	}
+	var over []int
+	r.fullest.Ascend(func(n int) bool {
+		if -r.fullest.Key(n) <= share {
+			return false
+		}
+		over = append(over, n)
+		return true
+	})
+	return over
+}
+
+// relieve brings nodes below their capacity.
+func (r *run) relieve() {
+	over := r.filled(1)
+	if over == nil {
+		return
+	}
+	t := r.inUse()
+	for _, n := range over {
+		r.relieveNode(n, &t)
+	}
+}
+
+// relieveNode brings one below its capacity, and keeps account of the nodes in use.
+func (r *run) relieveNode(n int, t *totals) {
+	// Invariant: nothing leaves either of its nodes as full as the first was, so this ends.
+	for r.fill(n, nil, 1) > 1 && r.relieveOnce(n, t) {
+	}
+	r.relieveEach(n, t)
+	if r.state[n].sites == 0 {
+		t.add(r.Packer, n, -1)
+	}
+}
+
+// relieveEach relieves a node of each further resource of which it is overloaded, where there was no
+// help for the one that it uses most, or it uses two alike.
+func (r *run) relieveEach(n int, t *totals) {
+	if len(r.resource) == 1 || r.fill(n, nil, 1) <= 1 {
+		return
+	}
+	for k := range r.resource {
+		// Invariant: each move takes some of this resource off the node and overloads none.
+		for r.only = 1 + k; r.level(n, nil, 1) > 1 && r.relieveOnce(n, t); {
+		}
+	}
+	r.only = 0
+}
+
+// level is fill, or the share of the one resource to relieve of.
+func (r *run) level(n int, need []int64, sign int64) float64 {
+	if r.only == 0 {
+		return r.fill(n, need, sign)
+	}
+	k := r.only - 1
+	load := r.resource[k].load[n]
+	if need != nil {
+		load += sign * need[k]
+	}
+	return float64(load) / float64(r.resource[k].capacity[n])
+}
+
+// relieveOnce makes the move or exchange that relieves overloaded node n, and reports whether
+// there was one. While the fleet has its headroom, one of the nodes in use takes a
+// site or exchanges it; else, or if none can, a spare does.
+func (r *run) relieveOnce(n int, t *totals) bool {
+	most := 1 - r.headroom()
+	first, _ := r.spares.Least()
+	spare, site, on := first >= 0, -1, -1
+	if spare && r.state[n].sites == 1 { // it is no better off there, unless it fits
+		site, on = r.bestSpare(n)
+		spare = site >= 0
+	}
+	if !spare || t.within(most) {
+		if s, to := r.best(n, most); s >= 0 {
+			return r.move(s, to, overload)
+		}
+		if give, take := r.bestExchange(n, most); give >= 0 {
+			to := int(r.home[take])
+			return r.move(give, to, overload) && r.move(take, n, overload)
+		}
+	}
+	if spare && site < 0 {
+		site, on = r.bestSpare(n)
+	}
+	if site >= 0 {
+		if !r.move(site, on, overload) {
+			return false
+		}
+		t.add(r.Packer, on, 1)
+		return true
+	}
+	s, to := r.best(n, 1)
+	return s >= 0 && r.move(s, to, overload)
+}
+
+// bestSpare returns the site of node n to move to a node without sites: the largest one that
+// may take any.
+func (r *run) bestSpare(n int) (site, to int) {
+	site, tried := -1, 0
+	r.spares.Ascend(func(b int) bool {
+		site, _ = r.bestTo(n, b, 1, true)
+		to = b
+		tried++
+		return site < 0 && !r.plain() && tried < trials
+	})
+	return site, to
+}
+
+// relieveEarly moves one site off each node that is about to be overloaded, if that
+// brings it and keeps the other out of that range.
+func (r *run) relieveEarly() {
+	most := 1 - r.early()
+	for _, n := range r.filled(most) {
+		if r.fill(n, nil, 1) > 1 {
+			continue
+		}
+		if s, to := r.best(n, most); s >= 0 && r.fill(n, r.needs(s), -1) <= most {
+			r.move(s, to, overload)
+		}
+	}
+}
+
+// crowded returns the resource to relieve a node of, which is the one that it uses most.
+func (r *run) crowded(n int) *resource {
+	if r.only > 0 {
+		return &r.resource[r.only-1]
+	}
+	best, most := 0, -1.
+	for k := range r.resource {
+		if f := float64(r.resource[k].load[n]) / float64(r.resource[k].capacity[n]); f > most {
+			best, most = k, f
+		}
+	}
+	return &r.resource[best]
+}
