@@ -110,7 +110,7 @@ func (f *RateFilter) hasCommon() bool {
 func (f *RateFilter) scale(group uint32, last float64) float64 {
 	m := 1.0
 	if f.hasCommon() {
-		m = f.together(last)
+		m = f.together(last).m
 	}
 	if g := f.neighbours(group); g != nil {
 		m = g.Mean(&f.levels[ofGroup], last, m)
@@ -118,22 +118,25 @@ func (f *RateFilter) scale(group uint32, last float64) float64 {
 	return m
 }
 
-// A multiplier is by how much more than they are used to all pages have changed since a time; 0 if that
-// is not known.
-type multiplier struct{ last, m float64 }
+// A multiplier is by how much more than they are used to all pages have changed since a time, 0 if that
+// is not known, and how likely it is that an edit of many pages has changed one of them.
+type multiplier struct{ last, m, edited float64 }
 
 // logKnown is the logarithm, to base 2, of how many multipliers are kept between two answers: in a call
 // of Next a few times are asked about, each more than once.
 const logKnown = 4
 
 // together returns the multiplier since a time.
-func (f *RateFilter) together(last float64) float64 {
+func (f *RateFilter) together(last float64) *multiplier {
 	const golden = 0x9e3779b97f4a7c15
 	k := &f.known[math.Float64bits(last)*golden>>(64-logKnown)]
 	if k.m == 0 || k.last != last {
-		*k = multiplier{last, f.common.Mean(&f.levels[ofAll], last, 1)}
+		*k = multiplier{last: last, m: f.common.Mean(&f.levels[ofAll], last, 1)}
+		if f.followsEdits() {
+			k.edited = f.common.Edited(last)
+		}
 	}
-	return k.m
+	return k
 }
 
 // followsEdits reports whether edits of many pages count. Under Detections they gain nothing: as many
@@ -149,7 +152,7 @@ func (f *RateFilter) edited(group uint32, last float64) (p float64) {
 		return 0
 	}
 	if f.hasCommon() {
-		p = f.common.Edited(last)
+		p = f.together(last).edited
 	}
 	if g := f.neighbours(group); g != nil {
 		p = either(p, g.Edited(last))
@@ -160,8 +163,8 @@ func (f *RateFilter) edited(group uint32, last float64) (p float64) {
 var _ queue.Clock = clock{}
 
 // value returns the value of a poll of a page, that was found changed at its last one or not.
-func (f *RateFilter) value(p *belief.Packed, gap, counts float64, changed bool, leaning *belief.Row) float64 {
-	value, spread := f.model.Value(p, gap, counts, leaning)
+func (f *RateFilter) value(b *belief.View, gap, counts float64, changed bool) float64 {
+	value, spread := f.model.Value(b, gap, counts)
 	optimism := 0.5 // standard deviations that are added for what a poll teaches
 	if f.objective == Detections {
 		fade := f.fade()
@@ -175,38 +178,42 @@ func (f *RateFilter) value(p *belief.Packed, gap, counts float64, changed bool, 
 
 // freshIndex is the index of a page of which nothing is known.
 func (f *RateFilter) freshIndex(gap float64) float64 {
-	fresh := f.model.Fresh()
-	return f.model.Slope(f.value(&fresh, gap, gap, false, belief.Level()))
+	fresh, view := f.model.Fresh(), belief.View{}
+	f.model.See(&view, &fresh, belief.Level())
+	return f.model.Slope(f.value(&view, gap, gap, false))
 }
 
 // A tempo is how a page's time is scaled at present, by the multiplier since its last answer, how
-// likely it is that an edit of many pages has changed it since, and what its group makes one expect
-// of its rate.
+// likely it is that an edit of many pages has changed it since, and what is thought of its rate.
 type tempo struct {
 	multiplier, edited float64
-	leaning            *belief.Row
+	view               belief.View
 }
 
-func (f *RateFilter) tempo(slot uint32) tempo {
+// tell sets the tempo to that of a page.
+func (t *tempo) tell(f *RateFilter, slot uint32) {
 	group, last := f.queue.Group(slot), f.last(slot)
-	return tempo{f.scale(group, last), f.edited(group, last), f.leaning(slot)}
+	t.multiplier, t.edited = f.scale(group, last), f.edited(group, last)
+	f.model.See(&t.view, &f.beliefs[slot], f.leaning(slot))
 }
 
 // index returns the index of a page, a time gap after its last answer.
 func (f *RateFilter) index(slot uint32, gap float64) float64 {
-	return f.indexAt(slot, gap, f.tempo(slot))
+	var t tempo
+	t.tell(f, slot)
+	return f.indexAt(slot, gap, &t)
 }
 
 // indexAt is index for a page whose tempo is known.
-func (f *RateFilter) indexAt(slot uint32, gap float64, t tempo) float64 {
+func (f *RateFilter) indexAt(slot uint32, gap float64, t *tempo) float64 {
 	if !(gap > 0) || math.IsInf(gap, 1) || !f.model.Known() {
 		return 0 // the gap is infinite before the first Next
 	}
 	f.looks++
 	counts := gap * t.multiplier
-	value := f.value(&f.beliefs[slot], gap, counts, f.changed.has(slot), t.leaning)
+	value := f.value(&t.view, gap, counts, f.changed.has(slot))
 	if t.edited > 0 {
-		value += f.model.Edited(&f.beliefs[slot], gap, counts, t.edited, stalesBack/f.model.Cycle(), t.leaning)
+		value += f.model.Edited(&t.view, gap, counts, t.edited, stalesBack/f.model.Cycle())
 	}
 	if f.hints.On() {
 		value *= f.hinting(slot, gap, counts, value)
@@ -253,14 +260,15 @@ func (c clock) Index(slot uint32, now float64) float64 { return c.index(slot, no
 
 // Look implements queue.Pages.
 func (c clock) Look(slot uint32, now, level float64) (index, due float64) {
-	t := c.tempo(slot)
-	index = c.indexAt(slot, now-c.last(slot), t)
-	return index, c.reaches(slot, now, index, level, t)
+	var t tempo
+	t.tell(c.RateFilter, slot)
+	index = c.indexAt(slot, now-c.last(slot), &t)
+	return index, c.reaches(slot, now, index, level, &t)
 }
 
 // reaches returns the time at which a page whose index is known will reach a level, now if it has,
 // rather a little too early than too late.
-func (f *RateFilter) reaches(slot uint32, now, index, level float64, t tempo) float64 {
+func (f *RateFilter) reaches(slot uint32, now, index, level float64, t *tempo) float64 {
 	last := f.last(slot)
 	gap := now - last
 	switch {
@@ -422,10 +430,12 @@ func (f *RateFilter) sweepPage(slot uint32) {
 	if due <= f.now {
 		return
 	}
-	t, late := f.tempo(slot), 0.0
-	if math.IsInf(due, 1) || f.indexAt(slot, min(due, f.now+f.model.Cycle())-f.last(slot), t) > lateBy*f.queue.Level() {
+	var t tempo
+	t.tell(f, slot)
+	late := 0.0
+	if math.IsInf(due, 1) || f.indexAt(slot, min(due, f.now+f.model.Cycle())-f.last(slot), &t) > lateBy*f.queue.Level() {
 		late = 1
-		f.rekey(slot, t)
+		f.rekey(slot, &t)
 	}
 	f.late += (late - f.late) / lateOver
 }
@@ -433,7 +443,9 @@ func (f *RateFilter) sweepPage(slot uint32) {
 // refresh looks again at a waiting page, whose index may have changed.
 func (f *RateFilter) refresh(slot uint32) {
 	if f.settled(slot) {
-		f.rekey(slot, f.tempo(slot))
+		var t tempo
+		t.tell(f, slot)
+		f.rekey(slot, &t)
 	}
 }
 
@@ -448,7 +460,7 @@ func (f *RateFilter) settled(slot uint32) bool {
 }
 
 // rekey has the queue look at a waiting page when its index reaches the level.
-func (f *RateFilter) rekey(slot uint32, t tempo) {
+func (f *RateFilter) rekey(slot uint32, t *tempo) {
 	level := f.queue.Level()
 	index := f.indexAt(slot, f.now-f.last(slot), t)
 	f.queue.Rekey(slot, f.reaches(slot, f.now, index, level, t), f.now, clock{f})
@@ -475,11 +487,12 @@ func (f *RateFilter) due(slot uint32, guess float64) float64 {
 // That is exact to a tenth with none, and to a few per cent with two, but where the index hardly
 // grows or takes a step.
 func (f *RateFilter) crossing(slot uint32, guess, level float64, steps int) float64 {
-	t := f.tempo(slot)
+	var t tempo
+	t.tell(f, slot)
 	longest := 2 * max(guess, patience*f.model.Cycle())
 	shortest := longest * shortestDue
 	gap := max(shortest, min(longest, guess))
-	at := f.indexAt(slot, gap, t)
+	at := f.indexAt(slot, gap, &t)
 	lo, hi, below, above := gap, gap, at, at
 	// Invariant: the index is below at lo and above at hi, where they differ.
 	if at < level {
@@ -488,7 +501,7 @@ func (f *RateFilter) crossing(slot uint32, guess, level float64, steps int) floa
 				return longest
 			}
 			hi = min(longest, 2*hi)
-			above = f.indexAt(slot, hi, t)
+			above = f.indexAt(slot, hi, &t)
 		}
 	} else {
 		for below >= level {
@@ -496,12 +509,12 @@ func (f *RateFilter) crossing(slot uint32, guess, level float64, steps int) floa
 				return shortest
 			}
 			lo = max(shortest, lo/2)
-			below = f.indexAt(slot, lo, t)
+			below = f.indexAt(slot, lo, &t)
 		}
 	}
 	for range steps {
 		gap = between(lo, hi, below, above, level)
-		if at = f.indexAt(slot, gap, t); at < level {
+		if at = f.indexAt(slot, gap, &t); at < level {
 			lo, below = gap, at
 		} else {
 			hi, above = gap, at

@@ -220,10 +220,14 @@ func (p *Packed) unpack(b *Belief) {
 // mean, so that evidence too small for one step adds up all the same. dither is
 // any number that differs from poll to poll.
 func (b *Belief) pack(p *Packed, dither uint64) {
+	// Products with the inverse of a stride are exact.
 	top := 0.0
 	for c, step := range stride {
-		for _, w := range b.w[c] {
-			top = max(top, w/float64(step))
+		scale := 1 / float64(step)
+		for k := step / 2; k < Cells; k += step {
+			if w := b.w[c][k] * scale; w > top {
+				top = w
+			}
 		}
 	}
 	const golden = 0x9e3779b97f4a7c15
@@ -231,10 +235,11 @@ func (b *Belief) pack(p *Packed, dither uint64) {
 	base := fastLog(top)
 	i := 0
 	for c, step := range stride {
+		scale := 1 / float64(step)
 		for k := step / 2; k < Cells; k += step {
-			below := base - fastLog(b.w[c][k]/float64(step))
+			below := base - fastLog(b.w[c][k]*scale)
 			q := float64(below/weightStep) + float64(u>>11)*0x1p-53
-			p.w[i] = uint8(max(0, min(255, q)))
+			p.w[i] = uint8(max(0, min(255, int(q))))
 			i++
 			u += golden // equidistributed over the weights of one page
 		}

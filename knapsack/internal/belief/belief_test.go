@@ -246,7 +246,7 @@ func TestValue(t *testing.T) {
 				square += x*y*y + fresh*jumped*jumped
 			}
 		}
-		got, spread := m.Value(&p, gap, counts, leaning)
+		got, spread := m.Value(see(&m, &p, leaning), gap, counts)
 		require.InEpsilon(t, mean, got, 5e-3)
 		require.InDelta(t, math.Sqrt(max(0, square-mean*mean)), spread, 5e-3*(mean+spread))
 	})
@@ -287,7 +287,7 @@ func TestPlainValue(t *testing.T) {
 			}
 		}
 		factor := rapid.Float64Range(0.3, 3).Draw(t, "factor") // time counts by it, but not for jumps
-		got, spread := m.Value(&p, gap, gap*factor, leaning)
+		got, spread := m.Value(see(&m, &p, leaning), gap, gap*factor)
 		require.InEpsilon(t, mean*gap*gap*factor*factor/2, got, 5e-3)
 		require.Zero(t, spread)
 	})

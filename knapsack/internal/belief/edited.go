@@ -28,7 +28,7 @@ var growth = math.Exp(Step)
 // probability a of an edit that is Gain(a + (1−a)·p₀) − Gain(p₀) = (1−p₀)·(a·λτ + Gain(a)) more,
 // and (N+a)² − N² = 2·a·N + a². A page of which the rate is hardly known would be worth any amount,
 // if it were not stale again at the rate back.
-func (m *Model) Edited(p *Packed, gap, counts, edited, back float64, leaning *Row) float64 {
+func (m *Model) Edited(b *View, gap, counts, edited, back float64) float64 {
 	gain, stays := Gain(edited), survive().read(gridAt(m.slowestRate(), counts))
 	if m.worth.Plain {
 		gain = edited * edited / 2
@@ -48,5 +48,5 @@ func (m *Model) Edited(p *Packed, gap, counts, edited, back float64, leaning *Ro
 		landed += float64(land * x)
 		rate *= growth
 	}
-	return m.mean(p, &worth, landed, gap, leaning)
+	return m.mean(b, &worth, landed, gap)
 }

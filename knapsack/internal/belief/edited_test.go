@@ -45,7 +45,7 @@ func TestEdited(t *testing.T) {
 			stay := math.Exp(-gap / (2 * switching[c]))
 			want += b.w[c][k] * (stay*worth[k] + (1-stay)*landed)
 		}
-		got := m.Edited(&p, gap, gap, a, back, Leaning(0, 1))
+		got := m.Edited(see(&m, &p, Leaning(0, 1)), gap, gap, a, back)
 		require.InEpsilon(t, want, got, 0.002)
 	})
 }

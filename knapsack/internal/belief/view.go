@@ -1,0 +1,138 @@
+package belief
+
+import "math"
+
+// A View is a belief as Value and Edited take it, whose weights are multiplied by the prior to decide
+// by and that of a leaning. It serves for any number of gaps, until either changes.
+type View struct {
+	steady Row // weights of the class that has all cells
+	// other has those of the classes that leave cells out: no two of these have the same one. Of each
+	// four cells the first is in neither, the third in class 0, and the second and the last in class 1.
+	other Row
+	mass  [Classes]float64 // sums
+	one   float64          // over the sum of all
+}
+
+// See sets v to the view of a packed belief. As in Value, four cells at a time are summed apart, so
+// that no sum waits for the one before.
+func (m *Model) See(v *View, p *Packed, leaning *Row) {
+	m.follow(p)
+	const first1, first2 = Cells / 4, Cells/4 + Cells/2 // of the classes
+	var mass [7]float64
+	for j := range Cells / 4 {
+		k, i1, i2 := 4*j, first1+2*j, first2+4*j
+		lean := (*[4]float64)(leaning[k:])
+		w0 := weightOf[p.w[j]] * m.lens[j] * lean[2]
+		w1, w2 := weightOf[p.w[i1]]*m.lens[i1]*lean[1], weightOf[p.w[i1+1]]*m.lens[i1+1]*lean[3]
+		packed, lens := (*[4]uint8)(p.w[i2:]), (*[4]float64)(m.lens[i2:])
+		w3, w4 := weightOf[packed[0]]*lens[0]*lean[0], weightOf[packed[1]]*lens[1]*lean[1]
+		w5, w6 := weightOf[packed[2]]*lens[2]*lean[2], weightOf[packed[3]]*lens[3]*lean[3]
+		*(*[4]float64)(v.steady[k:]) = [4]float64{w3, w4, w5, w6}
+		*(*[4]float64)(v.other[k:]) = [4]float64{0, w1, w0, w2}
+		mass[0] += float64(w0)
+		mass[1] += float64(w1)
+		mass[2] += float64(w2)
+		mass[3] += float64(w3)
+		mass[4] += float64(w4)
+		mass[5] += float64(w5)
+		mass[6] += float64(w6)
+	}
+	v.mass = [Classes]float64{mass[0], mass[1] + mass[2], (mass[3] + mass[4]) + (mass[5] + mass[6])}
+	v.one = 1 / (v.mass[0] + v.mass[1] + v.mass[2])
+}
+
+// Value returns the mean over the posterior of what a poll is worth a time gap > 0 after the last
+// answer, and its standard deviation. The gap counts as one of another length, see Learn. This is where
+// the time goes.
+func (m *Model) Value(b *View, gap, counts float64) (mean, spread float64) {
+	g := gridAt(m.slowestRate(), counts)
+	v := m.worth.Table.read(g)
+	if m.worth.Plain {
+		landed := 0.0
+		for k, x := range v {
+			landed += float64(m.land[k] * x)
+		}
+		return m.mean(b, &v, landed, gap) * counts, 0
+	}
+	jumped := v
+	if !m.worth.Chance {
+		b.staleBefore(&jumped, g)
+	}
+	stays, fresh := staying(gap/m.cycle), [Classes]float64{}
+	for c, step := range stride {
+		fresh[c] = b.mass[c] * (1 - stays[c]) * float64(step) / Cells
+	}
+	slow, middle, quick := stays[2], stays[1], stays[0]
+	land0, land1, land2 := fresh[2], fresh[2]+fresh[1], fresh[2]+fresh[0]
+	var mean0, mean1, mean2, mean3, square0, square1, square2, square3 float64
+	for k := 0; k <= Cells-4; k += 4 {
+		v, z := (*[4]float64)(v[k:]), (*[4]float64)(jumped[k:])
+		w, o := (*[4]float64)(b.steady[k:]), (*[4]float64)(b.other[k:])
+		y0, z0 := float64(float64(slow*w[0])*v[0]), float64(land0*z[0])
+		y1, z1 := float64((float64(slow*w[1])+float64(middle*o[1]))*v[1]), float64(land1*z[1])
+		y2, z2 := float64((float64(slow*w[2])+float64(quick*o[2]))*v[2]), float64(land2*z[2])
+		y3, z3 := float64((float64(slow*w[3])+float64(middle*o[3]))*v[3]), float64(land1*z[3])
+		mean0, square0 = mean0+(y0+z0), square0+(float64(y0*v[0])+float64(z0*z[0]))
+		mean1, square1 = mean1+(y1+z1), square1+(float64(y1*v[1])+float64(z1*z[1]))
+		mean2, square2 = mean2+(y2+z2), square2+(float64(y2*v[2])+float64(z2*z[2]))
+		mean3, square3 = mean3+(y3+z3), square3+(float64(y3*v[3])+float64(z3*z[3]))
+	}
+	mean = (mean0 + mean1 + mean2 + mean3) * b.one
+	square := (square0 + square1 + square2 + square3) * b.one
+	spread = math.Sqrt(max(0, square-float64(mean*mean)))
+	for range m.worth.Power {
+		mean *= counts
+		spread *= counts
+	}
+	return mean, spread
+}
+
+// mean is the mean over the posterior of what has the values v at the rates, and landed for a page that
+// jumped within the gap.
+func (m *Model) mean(b *View, v *Row, landed, gap float64) float64 {
+	stays, mean := staying(gap/m.cycle), 0.0
+	for c, stay := range stays {
+		mean += float64(b.mass[c] * (1 - stay) * landed)
+	}
+	of := [4]float64{0, stays[1], stays[0], stays[1]}
+	for k, x := range v {
+		mean += float64((float64(stays[Steady]*b.steady[k]) + float64(of[k%4]*b.other[k])) * x)
+	}
+	return mean * b.one
+}
+
+// staleBefore multiplies values by how much more likely a copy is stale if the page jumped to a rate in
+// the middle of the gap than if it had had that rate all the time. That matters after a burst: the copy
+// is stale for certain, and a new one would last. Where Chance is set it was found to make no
+// difference.
+func (b *View) staleBefore(v *Row, gap gridPoint) {
+	// Of the fastest rates next to no copy is current at half the gap: that leaves 1.
+	cells := min(Cells, max(0, surelyStale-gap.at+3)&^3)
+	table := survive()
+	lo, hi := (*Row)(table[gap.row][gap.at:]), (*Row)(table[gap.row+1][gap.at:])
+	var stay, half Row // half at half the gap
+	var now0, now1 float64
+	for k := 0; k < cells; k += 2 {
+		stay0, stay1 := lo[k]+float64(gap.rest*(hi[k]-lo[k])), lo[k+1]+float64(gap.rest*(hi[k+1]-lo[k+1]))
+		half0, half1 := math.Sqrt(stay0), math.Sqrt(stay1)
+		now0 += float64((b.steady[k] + b.other[k]) * half0)
+		now1 += float64((b.steady[k+1] + b.other[k+1]) * half1)
+		stay[k], stay[k+1], half[k], half[k+1] = 1-stay0, 1-stay1, half0, half1
+	}
+	current := (now0 + now1) * b.one
+	for k := 0; k < cells; k += 4 {
+		// One division for four: no divisor is less than 4e-10, as tables begin there.
+		x, d, h := (*[4]float64)(v[k:]), (*[4]float64)(stay[k:]), (*[4]float64)(half[k:])
+		d01, d23 := d[0]*d[1], d[2]*d[3]
+		one := 1 / (d01 * d23)
+		one01, one23 := one*d23, one*d01
+		x[0] *= (1 - float64(current*h[0])) * (one01 * d[1])
+		x[1] *= (1 - float64(current*h[1])) * (one01 * d[0])
+		x[2] *= (1 - float64(current*h[2])) * (one23 * d[3])
+		x[3] *= (1 - float64(current*h[3])) * (one23 * d[2])
+	}
+}
+
+// surelyStale is a place of the grid at which e^(−v/2) is less than the rounding of 1, v being e^4.8
+// or more.
+const surelyStale = gridOrigin + 8
