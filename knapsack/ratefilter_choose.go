@@ -46,6 +46,11 @@ const (
 	// again, where that is hardly known, and first the part after its last answer. hasty is by what part
 	// of the time left it is too early where that is as long as the gap.
 	early, first, hasty = 0.9, 0.9, 0.2
+	// In the first cycles the level, and indices by what is thought of all pages, drift like a random walk,
+	// by drift nats in a cycle. A page that is so far below the level is looked at again, at the soonest
+	// after that part of a cycle: one that is almost sure to have changed hardly grows, and would
+	// be above the level unseen until the sweep comes to it.
+	drift, soonest = 0.8, 0.03
 	// hintStep is after how much of a cycle a page with a hint is looked at again.
 	hintStep = 1.0 / 32
 	// dueSteps is how many steps of the secant rule find the time at which a page is due.
@@ -280,6 +285,10 @@ func (f *RateFilter) reaches(slot uint32, now, index, level float64, t *tempo) f
 	missing := fast.Log(level / index)
 	step := max(leastStep, min(mostStep, missing/usualSlope))
 	guess := gap * fast.Exp(step)
+	soon := f.model.Cycle() * max(soonest, missing*missing/(drift*drift)) / f.fade()
+	if soon <= guess-gap {
+		return f.hinted(slot, now, now+soon)
+	}
 	if f.objective != Detections && index >= nearly*level {
 		return f.hinted(slot, now, last+guess)
 	}
@@ -292,7 +301,8 @@ func (f *RateFilter) reaches(slot uint32, now, index, level float64, t *tempo) f
 		reached = guess * fast.Exp((missing-grown)/max(leastSlope, min(mostSlope, grown/step)))
 	}
 	left := reached - gap
-	return f.hinted(slot, now, now+float64(left*(1-float64(hasty*min(1, left/gap*(left/gap))))))
+	left -= float64(left * (hasty * min(1, left/gap*(left/gap))))
+	return f.hinted(slot, now, now+min(left, soon))
 }
 
 // hinted returns when to look at a page again that seems to be due at some time: what hints of it

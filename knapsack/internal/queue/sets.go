@@ -170,6 +170,7 @@ func (q *Queue) News(group uint32, now float64, clock Clock) {
 	set := &q.sets[s]
 	set.news++
 	if set.tree && set.news < set.count/newsRounds {
+		q.freshen(s, now, clock)
 		return
 	}
 	set.news = 0
@@ -190,6 +191,33 @@ func (q *Queue) News(group uint32, now float64, clock Clock) {
 		q.follow(s, &q.lots[at], now, clock)
 	}
 	q.settle(s, q.firstLot(s))
+}
+
+// youngSteps is how often the youngest lots are brought up to date in the time in which one is begun.
+const youngSteps = 16
+
+// freshen brings some lots of a set up to date: the multiplier of one moves by a part of itself while its
+// age grows by one, so that the i-th from the end comes every i-th time, or twice as often. Takes O(log
+// lots) multipliers.
+func (q *Queue) freshen(s uint32, now float64, clock Clock) {
+	set := &q.sets[s]
+	every := 1 + set.count/(lotsInCycle*youngSteps)
+	if set.news%every != 0 || set.best == None || !set.open {
+		return
+	}
+	turn := int(set.news / every)
+	for span := 1; span <= len(set.lots); span *= 2 {
+		i := len(set.lots) - span - turn%span
+		if i < 0 {
+			return
+		}
+		l := &q.lots[set.lots[i]]
+		q.follow(s, l, now, clock)
+		if l.root != None && l.due < q.lots[set.best].due {
+			set.best = set.lots[i]
+			q.settle(s, l.due)
+		}
+	}
 }
 
 const (
