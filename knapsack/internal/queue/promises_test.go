@@ -82,6 +82,56 @@ func TestDueAfterNews(t *testing.T) {
 	}
 }
 
+// Where multipliers begin to move, young lots follow sooner than it takes to bring all up to date: by then
+// they move by a part of themselves.
+func TestYoungLotsFollow(t *testing.T) {
+	t.Parallel()
+	const n = 4000
+	c := polled(3, n)
+	c.surges[None] = append(c.surges[None], surge{c.now, 4})
+	off := 0.0
+	for range n / newsRounds / 2 {
+		c.poll(1)
+		for _, at := range c.q.sets[0].lots {
+			if l := c.q.lots[at]; l.root != None && c.now-l.base < n/8 {
+				m := l.m
+				c.q.follow(0, &l, c.now, c)
+				off = max(off, math.Abs(math.Log(l.m/m)))
+			}
+		}
+	}
+	t.Logf("multipliers were up to %.2f off, in log", off)
+	require.Less(t, off, 0.4)
+}
+
+// A hot page is looked at again only if it may be the best by then, or after a while.
+func TestReheat(t *testing.T) {
+	t.Parallel()
+	c := polled(3, 300)
+	for len(c.q.hot) < 2 {
+		c.poll(1)
+	}
+	c.now++
+	for i := range c.q.hot { // the first is by far the best, and the others are not looked at for it
+		h := &c.q.hot[i]
+		h.at, h.last = c.now-0.01*(c.now-c.last[h.slot]), c.last[h.slot]
+		h.index = c.Index(h.slot, h.at)
+	}
+	best := 0.0
+	for i := range c.q.hot {
+		best = max(best, c.Index(c.q.hot[i].slot, c.now))
+	}
+	c.looks = 0
+	c.q.reheat(c.now, c)
+	looks, all := c.looks, len(c.q.hot)
+	require.Equal(t, best, c.q.top().index)
+	require.Less(t, looks, all)
+	old := &c.q.hot[0]
+	old.at = c.now - 0.03*(c.now-old.last)
+	c.q.reheat(c.now, c)
+	require.Equal(t, c.now, old.at)
+}
+
 // A list is due when the first of its pages is, whatever the order in which they are put.
 func TestListIsDueFirst(t *testing.T) {
 	t.Parallel()

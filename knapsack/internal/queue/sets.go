@@ -202,7 +202,7 @@ const youngSteps = 16
 func (q *Queue) freshen(s uint32, now float64, clock Clock) {
 	set := &q.sets[s]
 	every := 1 + set.count/(lotsInCycle*youngSteps)
-	if set.news%every != 0 || set.best == None || !set.open {
+	if set.news%every != 0 || !set.open {
 		return
 	}
 	turn := int(set.news / every)
@@ -211,12 +211,8 @@ func (q *Queue) freshen(s uint32, now float64, clock Clock) {
 		if i < 0 {
 			return
 		}
-		l := &q.lots[set.lots[i]]
-		q.follow(s, l, now, clock)
-		if l.root != None && l.due < q.lots[set.best].due {
-			set.best = set.lots[i]
-			q.settle(s, l.due)
-		}
+		q.follow(s, &q.lots[set.lots[i]], now, clock)
+		q.better(s, set.lots[i])
 	}
 }
 
