@@ -78,13 +78,13 @@ func (q *Queue) putOff(slot, at uint32, due, now float64) {
 // looksAtAlike is for how much of its age a lot of pages that are alike is not looked at, at most.
 const looksAtAlike = 16
 
-// better follows that a lot has got another first page.
+// better follows that a lot has got another first page, or that is due at another time.
 func (q *Queue) better(s, at uint32) {
 	set := &q.sets[s]
-	if set.best != None && set.best != at && q.lots[set.best].due <= q.lots[at].due {
-		return
-	}
 	if set.best != at {
+		if l := &q.lots[at]; l.root == None || set.best != None && q.lots[set.best].due <= l.due {
+			return
+		}
 		set.best = at
 		q.settle(s, q.lots[at].due)
 		return

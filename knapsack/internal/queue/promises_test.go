@@ -104,6 +104,20 @@ func TestYoungLotsFollow(t *testing.T) {
 	require.Less(t, off, 0.4)
 }
 
+// Pages that are polled in turn come by the age of their lots, those too of which the first page was taken
+// out otherwise.
+func TestTakeInTurn(t *testing.T) {
+	t.Parallel()
+	c := polled(3, 200)
+	c.q.Turn(true)
+	for _, at := range slices.Clone(c.q.sets[0].lots) {
+		if root := c.q.lots[at].root; root != None {
+			c.q.Take(root)
+			sound(t, &c.q)
+		}
+	}
+}
+
 // A hot page is looked at again only if it may be the best by then, or after a while.
 func TestReheat(t *testing.T) {
 	t.Parallel()

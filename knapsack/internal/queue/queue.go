@@ -261,11 +261,8 @@ func (q *Queue) take(slot uint32) {
 			q.delist(s, slot)
 			q.settle(s, set.first(q, s))
 		} else if at, first := q.uproot(slot); first {
-			l := &q.lots[at]
-			l.due = q.lotDue(l)
-			if set.best == at {
-				q.settle(s, q.firstLot(s))
-			}
+			q.lots[at].due = q.lotDue(&q.lots[at])
+			q.better(s, at)
 		}
 	}
 }

@@ -239,11 +239,9 @@ func (q *Queue) sweep(most int, now float64, clock Clock) {
 		set := &q.sets[s]
 		if set.tree && int(q.sweepLot) < len(set.lots) {
 			at := set.lots[q.sweepLot]
-			l := &q.lots[at]
-			q.follow(s, l, now, clock)
-			if set.open && set.best != None && l.root != None && l.due < q.lots[set.best].due {
-				set.best = at
-				q.settle(s, l.due)
+			q.follow(s, &q.lots[at], now, clock)
+			if set.open {
+				q.better(s, at)
 			}
 			q.sweepLot++
 			if int(q.sweepLot) < len(set.lots) {
