@@ -1,0 +1,108 @@
+package knapsack
+
+import (
+	"math"
+
+	"github.com/recrawl/recrawl/knapsack/internal/fast"
+	"github.com/recrawl/recrawl/knapsack/internal/queue"
+)
+
+// choose takes a page out of the queue: one whose longest interval is over; else, every
+// courtesy-th time, one of which patience is over; else the one with the greatest index, but the
+// one without an answer for longest while the evidence is for equal pages.
+func (f *RateFilter) choose(now float64) (slot uint32) {
+	index := 0.0
+	tardy := f.tardyPage(now)
+	inTurn := !f.model.Known() || f.inTurn()
+	f.queue.Turn(inTurn)
+	slot, late := f.queue.Overdue(now)
+	switch {
+	case late:
+		f.tally.late++
+	case inTurn:
+		slot = f.queue.Oldest(now, clock{f})
+		f.tally.inTurn++
+	case tardy && f.meter.Polls()%courtesy == 0:
+		slot = f.tardy
+	default:
+		slot, index = f.queue.Best(now, clock{f})
+	}
+	if index > 0 && !math.IsInf(index, 1) {
+		next := f.threshold * fast.Exp(pricePace*fast.Log(index/f.threshold))
+		if next > 0 && !math.IsInf(next, 1) { // weights may be as far apart as numbers go
+			f.threshold = next
+		}
+	}
+	f.queue.Take(slot)
+	if g := f.queue.Group(slot); g != queue.None {
+		period := f.model.Cycle() / f.costOfAll() * f.cost(slot)
+		f.limits.Pace(g).Spend(now, period)
+		f.paced(g)
+	}
+	return slot
+}
+
+// tardyPage goes on through the pages until it finds one of which patience is over and that may be
+// polled, f.tardy.
+func (f *RateFilter) tardyPage(now float64) bool {
+	patience := patience * f.model.Cycle()
+	for range min(tardySteps, len(f.polled)) {
+		if int(f.tardy) >= len(f.polled) {
+			f.tardy = 0
+		}
+		if now-f.last(f.tardy) >= patience && f.queue.Open(f.tardy) {
+			return f.model.Known()
+		}
+		f.tardy++
+	}
+	return false
+}
+
+// wait puts a page into the queue that is not in it; its index may reach the level after a gap of
+// guess.
+func (f *RateFilter) wait(slot uint32, guess float64) {
+	free := f.ownFree(slot)
+	if free > f.now {
+		f.queue.Hold(slot, free)
+	} else {
+		last := f.last(slot)
+		due := last
+		switch {
+		case math.IsInf(last, -1) || !f.model.Known():
+		case f.queue.Few():
+			due = f.now
+		default:
+			due = f.hinted(slot, f.now, last+float64(first*f.crossing(slot, guess, f.queue.Level(), 0)))
+		}
+		f.queue.Put(slot, due, f.now, clock{f})
+	}
+	f.setDeadline(slot, free)
+}
+
+// setDeadline has a waiting page go before all others when its longest interval is over, which may
+// be polled from a time on.
+func (f *RateFilter) setDeadline(slot uint32, free float64) {
+	if last := f.last(slot); !math.IsInf(last, -1) {
+		f.queue.SetDeadline(slot, max(last+f.limits.Longest(slot), free))
+	}
+}
+
+// sweepSome goes on with the sweep over all pages.
+func (f *RateFilter) sweepSome() {
+	n := len(f.polled)
+	few := fewSweep + int(newSweep*f.fade())
+	for range min(mostSweep, max(few, smallSweep/n)+int(sweepMore*f.late), n) {
+		if f.sweep++; int(f.sweep) >= n {
+			f.sweep = 0
+		}
+		if !f.alike(f.sweep) {
+			f.sweepPage(f.sweep)
+		}
+	}
+}
+
+// alike reports whether a page is one of those that the queue looks at together, as nothing is
+// known of them.
+func (f *RateFilter) alike(slot uint32) bool {
+	return f.beliefs[slot].Blank() && f.polled[slot] <= f.meter.Start() && f.early == nil && !f.queue.Listed(slot)
+}

@@ -1,0 +1,207 @@
+package knapsack
+
+import (
+	"math"
+
+	"github.com/recrawl/recrawl/internal/ablation"
+	"github.com/recrawl/recrawl/knapsack/internal/belief"
+)
+
+// last returns the time from which on a page is not known to be current.
+func (f *RateFilter) last(slot uint32) float64 { return max(f.polled[slot], f.meter.Start()) }
+
+// gap returns the time since a page's last answer; 0 before there is a scale to
+// judge it by.
+func (f *RateFilter) gap(slot uint32, now float64) float64 {
+	if !f.model.Known() {
+		return 0
+	}
+	return now - f.last(slot)
+}
+
+// Next implements Scheduler, in O(log n).
+func (f *RateFilter) Next(now float64) (page int, err error) {
+	if err := f.clock(now); err != nil {
+		return 0, err
+	}
+	if ready := f.queue.Ready(now); ready > now {
+		return 0, &NoPageError{never(ready)}
+	}
+	f.queue.Advance(now, clock{f})
+	slot := f.choose(now)
+	page = f.ask(int(slot), now)
+	f.measure(now, f.cost(slot))
+	if f.model.Known() {
+		f.sweepSome()
+	}
+	return page, nil
+}
+
+// measure keeps the estimate of the cycle up to date after a poll of some cost.
+func (f *RateFilter) measure(now, cost float64) {
+	block := uint64(firstBlock)
+	if f.model.Known() {
+		block = max(block, uint64(len(f.polled))/blocksInCycle)
+	}
+	period, ok := f.meter.Poll(now, cost, block)
+	cycle := period * f.costOfAll()
+	if !ok || !(cycle > 0) || math.IsInf(cycle, 1) {
+		return
+	}
+	if old := f.model.Cycle(); old > 0 {
+		if moved := f.model.Rescale(old * math.Sqrt(max(1.0/mostRescale, min(mostRescale, cycle/old)))); moved != 0 {
+			f.census.Slide(-moved)
+			f.focus()
+		}
+		f.queue.Follow(f.model.Cycle())
+		return
+	}
+	f.begin(cycle)
+}
+
+// begin sets the time scale for the first time.
+func (f *RateFilter) begin(cycle float64) {
+	f.model.Begin(cycle)
+	cycle = f.model.Cycle()
+	// An index may be too little or too much for a number, as that of Age goes with the square of time.
+	representable := func(index float64) float64 {
+		return max(math.SmallestNonzeroFloat64, min(math.MaxFloat64, index))
+	}
+	f.threshold = representable(f.freshIndex(cycle))
+	unit, level := cycle, f.threshold
+	if since := f.now - f.meter.Start(); since > 0 && since < cycle {
+		unit, level = since, representable(f.freshIndex(since))
+	}
+	f.queue.Begin(cycle, unit, level, f.meter.Start(), f.weights == nil && f.costs == nil && !f.hints.On())
+}
+
+// focus sets the prior to decide by: that of all pages.
+func (f *RateFilter) focus() {
+	if f.without&ablation.Prior != 0 {
+		return
+	}
+	f.model.Focus(f.census.Prior.Factor(), f.census.Prior.Landing())
+}
+
+// Observe implements Scheduler, in O(log n).
+func (f *RateFilter) Observe(page int, now float64, changed bool) error {
+	slot, err := f.answer(page, now)
+	if err != nil {
+		return err
+	}
+	f.found(slot, now, changed)
+	return nil
+}
+
+// found takes in the answer of a poll, asked for or not.
+func (f *RateFilter) found(slot int, now float64, changed bool) {
+	f.recall(uint32(slot))
+	f.tally.answer(changed)
+	gap := f.gap(uint32(slot), now)
+	if gap > 0 {
+		var b belief.Belief
+		f.model.Unpack(&f.beliefs[slot], &b)
+		before := f.informed(b)
+		counts, edited := f.predicted(&b, &before, uint32(slot), now-gap, now, changed)
+		f.model.LearnEdited(&b, gap, counts, edited, changed)
+		f.learnt(&b, &before, uint32(slot))
+	}
+	f.answered(uint32(slot), now, gap)
+}
+
+// informed returns a belief about a page under the prior of all pages.
+func (f *RateFilter) informed(b belief.Belief) belief.Belief {
+	if f.without&ablation.Prior == 0 {
+		b.Inform(f.census.Prior.Factor())
+	}
+	return b
+}
+
+// predicted compares what a poll found, at the end of a gap from one time to another, with the
+// belief before it. It returns the length that the gap counts as, and how likely it is that an edit
+// of many pages changed this one.
+func (f *RateFilter) predicted(b, informed *belief.Belief, slot uint32, from, now float64, changed bool) (counts, edited float64) {
+	gap, n := now-from, f.ids.Len()
+	expected := *informed
+	if leaning := f.leaning(slot); leaning != belief.Level() {
+		expected.Lean(leaning)
+	}
+	rates := expected.Marginal(gap / f.model.Cycle())
+	counts, edited = f.compare(slot, &rates, from, now, changed)
+	counts *= gap
+	chance := 1 - f.model.Survival(&rates, counts)
+	if f.objective == Detections {
+		last, cycles := f.changed.has(slot), gap/f.model.Cycle()
+		f.tally.predict(f.census.Calibration.Correct(chance, cycles, last, f.fade()), changed)
+		if f.census.Calibration.Learn(chance, cycles, last, changed, f.fade(), n) {
+			f.queue.Shift(f.now, clock{f})
+		}
+	} else {
+		f.tally.predict(either(chance, edited), changed)
+	}
+	f.changed.set(slot, changed)
+	if !f.hints.Led(int(slot)) { // what hints find is not to be had by rates
+		f.census.Hedge.Score(b.MeanCell(), gap, changed, f.model.Cycle(), n)
+	}
+	f.hints.Score(int(slot), f.queue.Group(slot), f.spans(slot, gap), changed)
+	return counts, edited
+}
+
+// learnt stores the belief about a page; before is the one that it replaces, under the prior.
+func (f *RateFilter) learnt(b, before *belief.Belief, slot uint32) {
+	f.answers++
+	f.model.Pack(b, &f.beliefs[slot], f.answers)
+	now := f.informed(*b)
+	f.mark(slot, &now)
+	if f.census.Count(before, &now, f.model.Cycle()) {
+		f.focus()
+	}
+}
+
+// answered notes that a page is known as of now, a gap after it was last: it takes its place in
+// the queue, unless its flight goes on.
+func (f *RateFilter) answered(slot uint32, now, gap float64) {
+	now = max(now, f.polled[slot]) // a record may have come in before the answer, of later
+	f.polled[slot] = now
+	f.limits.Answered(slot, now)
+	if f.inFlight(int(slot)) {
+		return
+	}
+	if !f.queue.Waits(slot) {
+		f.land(slot)
+	}
+	if !(gap > 0) {
+		gap = f.model.Cycle()
+	}
+	f.queue.Take(slot)
+	f.wait(slot, gap)
+	f.queue.News(f.queue.Group(slot), f.now, clock{f})
+}
+
+// GiveBack implements Scheduler. The page is not given again before half the time since its last
+// answer has passed, or half a cycle if that is less. Each further failure in a row doubles the
+// wait, up to 16 cycles: dead pages take few polls, and one that recovers is found again within
+// about the time that it was gone.
+func (f *RateFilter) GiveBack(page int, now float64) error {
+	slot, err := f.answer(page, now)
+	if err != nil {
+		return err
+	}
+	s := uint32(slot)
+	cycle := f.cycle(now)
+	first := max(min(now-f.last(s), cycle)/2, cycle*shortestWait)
+	f.tally.failures++
+	f.limits.Fail(s, now, first, cycle*longestWait)
+	f.land(s)
+	f.wait(s, f.model.Cycle())
+	return nil
+}
+
+// cycle returns the time in which the budget pays for a poll of every page, also while that is a
+// guess.
+func (f *RateFilter) cycle(now float64) float64 {
+	if f.model.Known() {
+		return f.model.Cycle()
+	}
+	return (now - f.meter.Start()) / float64(f.meter.Polls()) * float64(max(1, f.ids.Len()))
+}
