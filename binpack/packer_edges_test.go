@@ -52,11 +52,14 @@ func TestSetNodeZone(t *testing.T) {
 	b := must(p.AddNode(10, NodeConfig{Zone: 1}))
 	s, n, err := p.AddSite(1, SiteConfig{Zone: 1})
 	require.NoError(t, err)
+	s2, n2, err := p.AddSite(1, SiteConfig{Zone: 1})
+	require.NoError(t, err)
+	require.Equal(t, n, n2)
 	other := a + b - n
 	require.NoError(t, p.SetNode(n, NodeConfig{Zone: 2}))
 	moves, err := p.Rebalance(RebalanceConfig{})
 	require.NoError(t, err)
-	require.Equal(t, []Move{{Site: s, From: n, To: other, Weight: 1, Why: ruled}}, moves)
+	require.ElementsMatch(t, []Move{{s, n, other, 1, ruled}, {s2, n, other, 1, ruled}}, moves)
 	_, at, err := p.AddSite(1, SiteConfig{Zone: 2})
 	require.NoError(t, err)
 	require.Equal(t, n, at)
@@ -101,6 +104,7 @@ func TestProofSums(t *testing.T) {
 		"most of a penalty":  {[]int64{0, 0}, map[int]int64{1: most}, -most, true},
 		"two penalties":      {[]int64{0, 0}, map[int]int64{0: most, 1: 1}, 0, false},
 		"value and penalty":  {[]int64{most, 0}, map[int]int64{0: 1}, 0, false},
+		"no penalty":         {[]int64{1, 1}, map[int]int64{0: 0}, 2, true},
 		"negative penalty":   {[]int64{1, 1}, map[int]int64{0: -1}, 0, false},
 		"penalty of no cut":  {[]int64{1, 1}, map[int]int64{2: 1}, 0, false},
 		"value of no item":   {[]int64{1, 1, 1}, nil, 0, false},
@@ -321,4 +325,42 @@ func TestPackerExtremeCosts(t *testing.T) {
 	}
 	_, err := NewPacker(PackerConfig{MoveCost: math.Inf(-1)})
 	require.ErrorIs(t, err, ErrConfig)
+}
+
+// Weights are rounded up to a quantum, but for what is left of the errors of three roundings: .3 is
+// 3 units of .1, though .3/.1 is a little less.
+func TestWeightsRoundUp(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		quantum, weight float64
+		want            int64
+	}{
+		{1, 2, 2}, {1, 2.4, 3}, {1, 2.6, 3}, {1, 1e-9, 1}, {1, 2 + 1e-12, 3}, {1, 3 - 1e-12, 3},
+		{0.1, 0.3, 3}, {0.1, 0.7, 7}, {0.1, 0.2, 2}, {0.1, 0.6, 6}, {1, 0, 0},
+	} {
+		q := resource{fixed: c.quantum, bound: true}
+		u, err := q.units(c.weight, 0)
+		require.NoError(t, err)
+		require.Equal(t, c.want, u, "%v in units of %v", c.weight, c.quantum)
+	}
+}
+
+// Whether any node could hold a site is told by the largest one only where that has all it needs and
+// may have it.
+func TestHolds(t *testing.T) {
+	t.Parallel()
+	p, err := NewPacker(PackerConfig{Resources: 1})
+	require.NoError(t, err)
+	large := must(p.AddNode(10, NodeConfig{Capacities: []float64{1}}))
+	must(p.AddNode(5, NodeConfig{Capacities: []float64{9}}))
+	c := candidate{-1, []int64{p.resource[0].capacity[Slot(large)] / 2, p.resource[1].capacity[Slot(large)] * 5}, nil}
+	require.True(t, p.holds(c, Slot(large)), "the other node holds it")
+
+	p, nodes := newFleet(t, PackerConfig{}, 1, 10)
+	small := must(p.AddNode(3, NodeConfig{}))
+	_, _, err = p.AddSite(5, SiteConfig{Only: []int{small}})
+	require.ErrorIs(t, err, ErrNoRoom)
+	_, n, err := p.AddSite(5, SiteConfig{})
+	require.NoError(t, err)
+	require.Equal(t, nodes[0], n)
 }

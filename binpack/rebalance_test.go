@@ -227,6 +227,38 @@ func TestKeepMaximumSettles(t *testing.T) {
 	require.Empty(t, moves)
 }
 
+// A site larger than all nodes that has one to itself stays there, also where another is empty.
+func TestKeepMaximumLeavesTheLarge(t *testing.T) {
+	t.Parallel()
+	p, _ := newFleet(t, PackerConfig{KeepMaximum: true}, 2, 10)
+	s := add(t, p, 5)
+	require.NoError(t, p.SetWeight(s[0], 15))
+	moves, err := p.Rebalance(RebalanceConfig{})
+	require.NoError(t, err)
+	require.Empty(t, moves)
+}
+
+// Relief leaves drains and closing their share of the moves and of their weight, as long as there is
+// something to drain or to close.
+func TestRelief(t *testing.T) {
+	t.Parallel()
+	p, _ := newFleet(t, PackerConfig{}, 1, 10)
+	one := int64(p.resource[0].quanta(1))
+	for _, c := range []struct {
+		others, relieved int
+		weighed          float64
+		weight           int64
+		want             bool
+	}{
+		{2, 0, 0, 8, true}, {2, 0, 0, 9, false}, {0, 0, 0, 9, true}, {0, 0, 0, 11, false},
+		{2, 1, 6, 2, true}, {2, 1, 6, 3, false}, {2, 7, 0, 1, true}, {2, 8, 0, 1, false}, {0, 8, 0, 1, true},
+	} {
+		r := run{Packer: p, limit: RebalanceConfig{MaxMoves: 10, MaxWeight: 10}, others: c.others, relieved: c.relieved, weighed: c.weighed}
+		require.Equal(t, c.want, r.allows(overload, c.weight*one), "%+v", c)
+		require.Equal(t, c.weight <= 10, r.allows(drain, c.weight*one), "%+v", c)
+	}
+}
+
 // A node that is overloaded of two resources is relieved of the one of which it can be, also where
 // there is no help for the one that it uses more, or it uses both alike.
 func TestPackerRelievesEachResource(t *testing.T) {
