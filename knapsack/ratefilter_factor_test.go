@@ -273,3 +273,18 @@ func TestFolderIsNotAllPages(t *testing.T) {
 		require.Less(t, learnt(4, false), learnt(1, false))
 	}
 }
+
+// A set of slots has those that are set, and keeps them as it grows.
+func TestBits(t *testing.T) {
+	t.Parallel()
+	b := newBits(70)
+	b.set(3, true)
+	b.set(69, true)
+	b.grow(140)
+	b.set(130, true)
+	b.set(3, false)
+	b.set(4, false)
+	for slot := range uint32(140) {
+		require.Equal(t, slot == 69 || slot == 130, b.has(slot), "slot %d", slot)
+	}
+}

@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/recrawl/recrawl/internal/codec"
+	"github.com/recrawl/recrawl/internal/codec/codectest"
 	"github.com/recrawl/recrawl/webenv"
 )
 
@@ -199,4 +201,36 @@ func TestRemovedPagesHaveNoVote(t *testing.T) {
 	without := cell()
 	t.Logf("mean cell of the prior %.2f with busy pages, %.2f when they are gone", all, without)
 	require.Less(t, without, 0.5*all)
+}
+
+// Saved changes are those of pages that there are, each page once.
+func TestEarlyContradictions(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		slots []uint32
+		valid bool
+	}{
+		"two pages": {[]uint32{0, 2}, true}, "twice": {[]uint32{2, 2}, false},
+		"a removed page": {[]uint32{0, 1}, false}, "beyond the last": {[]uint32{0, 3}, false},
+	} {
+		f := must(NewRateFilter(3, RateFilterConfig{}))
+		require.NoError(t, f.Remove(1))
+		d := codectest.Decoder(t, func(e *codec.Encoder) {
+			e.Int(len(c.slots))
+			for _, slot := range c.slots {
+				e.Uint32(slot)
+				e.Int(1)
+				e.Float64(1)
+				e.Float64(3)
+				e.Float64s([]float64{2})
+			}
+		})
+		f.decodeEarly(d)
+		if c.valid {
+			require.NoError(t, d.Done(), name)
+			require.Equal(t, map[uint32][]stretch{0: {{1, 3, []float64{2}}}, 2: {{1, 3, []float64{2}}}}, f.early)
+			continue
+		}
+		require.ErrorIs(t, d.Done(), codec.ErrCorrupt, name)
+	}
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/recrawl/recrawl/internal/codec"
 )
 
 // Weights, limits and groups do what they say, on pages that all change alike.
@@ -155,4 +157,54 @@ func TestRateFilterRecordChanges(t *testing.T) {
 	require.Less(t, errs[0], 0.8*errs[1])
 	require.Less(t, errs[0], 0.5)
 	require.Greater(t, covered, n*7/10)
+}
+
+// A poll of every page costs the sum of what was set, and one each where nothing was.
+func TestCostOfAll(t *testing.T) {
+	t.Parallel()
+	f := must(NewRateFilter(3, RateFilterConfig{}))
+	require.Equal(t, 3., f.costOfAll())
+	require.NoError(t, f.SetCost(0, 5))
+	require.NoError(t, f.SetCost(1, 3))
+	require.Equal(t, 9., f.costOfAll())
+	require.NoError(t, f.SetCost(0, 0.5))
+	require.NoError(t, f.Remove(1))
+	require.Equal(t, 1.5, f.costOfAll())
+}
+
+// A longest interval that is set between the polls of a page holds from then on, and so does its end.
+func TestIntervalSetWhileWaiting(t *testing.T) {
+	t.Parallel()
+	f := must(NewRateFilter(5, RateFilterConfig{}))
+	for now := 1.; now <= 20; now++ {
+		page := must(f.Next(now))
+		require.NoError(t, f.Observe(page, now, page == 1))
+	}
+	require.NoError(t, f.SetInterval(2, 0, 90))
+	require.Equal(t, 1, f.queue.Deadlines())
+	require.NoError(t, f.SetInterval(2, 0, math.Inf(1)))
+	require.Zero(t, f.queue.Deadlines())
+}
+
+// What the hints of a group were worth is forgotten with it, and not left to the next one.
+func TestHintsOfARemovedGroup(t *testing.T) {
+	t.Parallel()
+	f := must(NewRateFilter(4, RateFilterConfig{}))
+	group := must(f.AddGroup(GroupConfig{}))
+	for page := range 2 {
+		require.NoError(t, f.SetGroup(page, group))
+	}
+	size := func() int {
+		e := codec.NewEncoder("hints", 1)
+		f.hints.Encode(e)
+		return len(must(e.Finish()))
+	}
+	for now := 1.; now <= 40; now++ {
+		require.NoError(t, f.Signal(int(now)%2, 3, now-0.5))
+		page := must(f.Next(now))
+		require.NoError(t, f.Observe(page, now, page == 1))
+	}
+	before := size()
+	require.NoError(t, f.RemoveGroup(group))
+	require.Less(t, size(), before)
 }

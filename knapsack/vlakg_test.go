@@ -115,3 +115,20 @@ func TestVLAKGRejects(t *testing.T) {
 	}
 	require.Panics(t, func() { _, _ = NewVLAKG(3, VLAKGConfig{Spacing: Random}, nil) })
 }
+
+// What rounding leaves of the sum of the weights as the last page goes is not in that of the next ones.
+func TestVLAKGWithoutPages(t *testing.T) {
+	t.Parallel()
+	v := must(NewVLAKG(7, VLAKGConfig{}, nil))
+	for now := 1.; now <= 100; now++ {
+		page := must(v.Next(now))
+		require.NoError(t, v.Observe(page, now, int(now)%3 == 0))
+	}
+	for page := range 7 {
+		require.NoError(t, v.Remove(page))
+	}
+	require.NotZero(t, v.total, "there is something left")
+	require.InDelta(t, 0, v.total, 1e-12)
+	v.Add()
+	require.Equal(t, 1., v.total)
+}
