@@ -170,6 +170,8 @@ func TestCostOfAll(t *testing.T) {
 	require.NoError(t, f.SetCost(0, 0.5))
 	require.NoError(t, f.Remove(1))
 	require.Equal(t, 1.5, f.costOfAll())
+	require.NoError(t, f.SetCost(2, 0.5))
+	require.Equal(t, 1., f.costOfAll())
 }
 
 // A longest interval that is set between the polls of a page holds from then on, and so does its end.
