@@ -10,9 +10,15 @@ import (
 	"github.com/recrawl/recrawl/examples/internal/report"
 )
 
-// operations is how many operations are measured of what does one at a time, twice; with -quick a
-// tenth.
-const operations = 100_000
+const (
+	// operations is how many operations are measured at a time of what does one at a time; with -quick
+	// a tenth.
+	operations = 100_000
+	// rounds is how often these take turns with as many random accesses, and accesses how many times as
+	// many these are: on a machine that does other things, too, what both are slowed down by is not in
+	// the median of their ratios.
+	rounds, accesses = 5, 10
+)
 
 // A subject is something to measure.
 type subject struct {
@@ -29,6 +35,7 @@ type subject struct {
 // figures are what was measured of a subject.
 type figures struct {
 	perOperation float64 // ns of processor time
+	overRandom   float64 // that in random accesses; 0 if they were not measured in turn with it
 	longest      time.Duration
 	bytes        float64 // of each
 }
@@ -57,40 +64,55 @@ func measure(s subject, seed uint64, cycles float64, operations int) (f figures,
 		f.perOperation = float64((report.ProcessorTime() - before).Nanoseconds()) / float64(done)
 		return f, err
 	}
-	// Twice: the clock takes as long as a short operation.
-	from := report.ProcessorTime()
-	for k := range operations {
+	random, k := randomAccess(s.n, seed), 0
+	var times, ratios [rounds]float64
+	for i := range rounds {
+		access, from := random(accesses*operations), report.ProcessorTime()
+		for range operations {
+			if _, err := do(k); err != nil {
+				return f, err
+			}
+			k++
+		}
+		times[i] = float64((report.ProcessorTime() - from).Nanoseconds()) / float64(operations)
+		ratios[i] = times[i] / access
+	}
+	f.perOperation, f.overRandom = median(times[:]), median(ratios[:])
+	// Once more: the clock takes as long as a short operation.
+	for range operations {
+		start := time.Now()
 		if _, err := do(k); err != nil {
 			return f, err
 		}
-	}
-	f.perOperation = float64((report.ProcessorTime() - from).Nanoseconds()) / float64(operations)
-	for k := range operations {
-		start := time.Now()
-		if _, err := do(operations + k); err != nil {
-			return f, err
-		}
+		k++
 		f.longest = max(f.longest, time.Since(start))
 	}
 	runtime.KeepAlive(do)
 	return f, nil
 }
 
-// randomAccess returns the nanoseconds of a read-modify-write of one of n numbers, at places that
-// do not depend on each other.
-func randomAccess(n int, seed uint64) float64 {
+// median sorts numbers of which there are an odd number.
+func median(v []float64) float64 {
+	slices.Sort(v)
+	return v[len(v)/2]
+}
+
+// randomAccess returns what makes read-modify-writes of some of n numbers, at places that do not depend
+// on each other, and returns the nanoseconds of one.
+func randomAccess(n int, seed uint64) func(steps int) float64 {
 	rng, v := rand.NewPCG(seed, 1), make([]uint64, n)
 	for i := range v {
 		v[i] = uint64(i) // so that the memory is there
 	}
-	const steps = 10_000_000
-	from := report.ProcessorTime()
-	for range steps {
-		v[place(rng, n)]++
+	return func(steps int) float64 {
+		from := report.ProcessorTime()
+		for range steps {
+			v[place(rng, n)]++
+		}
+		took := report.ProcessorTime() - from
+		runtime.KeepAlive(v)
+		return float64(took.Nanoseconds()) / float64(steps)
 	}
-	took := report.ProcessorTime() - from
-	runtime.KeepAlive(v)
-	return float64(took.Nanoseconds()) / steps
 }
 
 // chainedAccess returns the nanoseconds of a read-modify-write of one of n numbers, at a place that the
@@ -167,13 +189,21 @@ func sorting(n int, seed uint64, _ float64) (func(int) (int, error), error) {
 // A machine is what random accesses to so many numbers cost on it, in nanoseconds.
 type machine struct{ random, chained float64 }
 
+// over returns what an operation takes in random accesses.
+func (f figures) over(m machine) float64 {
+	if f.overRandom > 0 {
+		return f.overRandom
+	}
+	return f.perOperation / m.random
+}
+
 // cells returns a line of the table.
 func (f figures) cells(s subject, m machine) []string {
 	bytes := "–"
 	if !s.flat {
 		bytes = strconv.FormatFloat(f.bytes, 'f', 1, 64)
 	}
-	return []string{s.name + ": " + s.operation, strconv.Itoa(s.n), report.Format(f.perOperation), strconv.FormatFloat(f.perOperation/m.random, 'f', 1, 64),
+	return []string{s.name + ": " + s.operation, strconv.Itoa(s.n), report.Format(f.perOperation), strconv.FormatFloat(f.over(m), 'f', 1, 64),
 		strconv.FormatFloat(f.perOperation/m.chained, 'f', 1, 64), strconv.FormatFloat(float64(f.longest.Nanoseconds())/1000, 'f', 0, 64), bytes}
 }
 
@@ -184,7 +214,7 @@ func (f figures) rows(s subject, m machine) []report.Row {
 	}
 	rows := []report.Row{
 		row("time of an operation", "ns", f.perOperation),
-		row("over a random read-modify-write", "1", f.perOperation/m.random),
+		row("over a random read-modify-write", "1", f.over(m)),
 		row("over a chained read-modify-write", "1", f.perOperation/m.chained),
 		row("longest call", "µs", float64(f.longest.Nanoseconds())/1000),
 	}

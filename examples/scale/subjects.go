@@ -29,6 +29,7 @@ func subjects(pages []int, quick bool) (all []subject) {
 			subject{name: "memory", operation: "a number of a sort", n: n, prepare: sorting, whole: true, flat: true},
 			subject{name: "web alone", operation: "poll of a page at random", n: n, prepare: webAlone, flat: true},
 			subject{name: "LAKG", operation: "poll", n: n, prepare: lakg, extra: webBytes},
+			subject{name: "LAKG alone", operation: "poll", n: n, prepare: lakgAlone},
 			subject{name: "rate filter", operation: "poll", n: n, prepare: rateFilter(0), extra: webBytes},
 			subject{name: "rate filter with groups", operation: "poll", n: n, prepare: rateFilter(pagesOfGroup), extra: webBytes},
 			subject{name: "keyed rate filter", operation: "poll", n: n, prepare: keyed, extra: webBytes},
@@ -97,6 +98,29 @@ func lakg(n int, seed uint64, cycles float64) (func(int) (int, error), error) {
 		return nil, err
 	}
 	return polling(l, n, cycles)
+}
+
+// lakgAlone takes answers from a number of page and poll, which reads no memory.
+func lakgAlone(n int, seed uint64, cycles float64) (func(int) (int, error), error) {
+	l, err := knapsack.NewLAKG(n, knapsack.LAKGConfig{}, rand.NewPCG(seed, 4))
+	if err != nil {
+		return nil, err
+	}
+	k := 0
+	poll := func(int) (int, error) {
+		page, err := l.Next(float64(k))
+		if err != nil {
+			return 0, err
+		}
+		k++
+		return 1, l.Observe(page, float64(k), mix(uint64(page)^uint64(k)<<32)>>62 == 0)
+	}
+	for range int(cycles * float64(n)) {
+		if _, err := poll(0); err != nil {
+			return nil, err
+		}
+	}
+	return poll, nil
 }
 
 // pagesOfGroup is how many pages of a web share a host.
