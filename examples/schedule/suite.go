@@ -16,7 +16,7 @@ import (
 // suite is what -suite runs instead of the experiments.
 var suite = []experiment{
 	{"worlds", "dispatch in nine worlds where predictions fail: times over what the plan predicts", 4 * time.Minute, worlds},
-	{"size", "unrelated clients, 20,000 × 50 and 100,000 × 100: gap after 5 s of processor time", 5 * time.Minute, atSize},
+	{"size", "unrelated clients, 500 × 30, 20,000 × 50 and 100,000 × 100: gap after 5 s of processor time", 7 * time.Minute, atSize},
 }
 
 // trouble is what happens in a world.
@@ -237,7 +237,7 @@ var sizeFamilies = []struct {
 
 // atSize solves large problems with unrelated clients within five seconds of processor time.
 func atSize(l *lab) ([]report.Row, error) {
-	sizes := pick(l, []struct{ n, m int }{{6000, 50}}, []struct{ n, m int }{{20_000, 50}, {100_000, 100}})
+	sizes := pick(l, []struct{ n, m int }{{6000, 50}}, []struct{ n, m int }{{500, 30}, {20_000, 50}, {100_000, 100}})
 	var rows []report.Row
 	for _, size := range sizes {
 		for _, f := range sizeFamilies {
@@ -251,7 +251,7 @@ func atSize(l *lab) ([]report.Row, error) {
 				var before, after runtime.MemStats
 				runtime.ReadMemStats(&before)
 				ctx, cancel := report.WithProcessorTime(context.Background(), pick(l, time.Second, 5*time.Second))
-				r, err := schedule.Solve(ctx, p, schedule.SolveConfig{})
+				r, err := schedule.Solve(ctx, p, schedule.SolveConfig{Steps: -1})
 				cancel()
 				if err != nil {
 					return nil, err
