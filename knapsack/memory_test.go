@@ -64,9 +64,9 @@ func TestMemory(t *testing.T) {
 		{"RateFilter with weights", 60 + 8, filter(func(f *RateFilter) { _ = f.SetWeight(1, 2) })},
 		{"RateFilter with intervals", 60 + 20, filter(func(f *RateFilter) { _ = f.SetInterval(1, 2, 3) })},
 		{"RateFilter with groups", 60 + 6, filter(func(f *RateFilter) { _ = f.SetGroup(1, must(f.AddGroup(GroupConfig{}))) })},
-		{"RateFilter with groups of 100", 60 + 26, grouped(100)},
-		{"RateFilter with groups of 32", 60 + 22, grouped(32)},
-		{"RateFilter with groups of 5", 60 + 102, grouped(5)},
+		{"RateFilter with groups of 100", 60 + 18, grouped(100)},
+		{"RateFilter with groups of 32", 60 + 20, grouped(32)},
+		{"RateFilter with groups of 5", 60 + 86, grouped(5)},
 		{"RateFilter, all pages deferred", 60 + 60 + 12, filter(func(f *RateFilter) {
 			for page := range n {
 				require.NoError(t, f.Defer(page, 1e9))

@@ -95,8 +95,8 @@ func (c clock) Touch(slot uint32) (sum float64) {
 // Multiplier implements queue.Clock. What an edit of many pages makes a poll worth comes at once and
 // hardly grows with time; so that the queue looks at such pages soon, it counts as some cycles more.
 func (c clock) Multiplier(group uint32, last float64) float64 {
-	m := c.scale(group, last)
-	if edited := c.edited(group, last); edited > 0 && c.now > last {
+	m, edited := c.pulse(group, last)
+	if edited > 0 && c.now > last {
 		m += edited * editedCycles * c.model.Cycle() / (c.now - last)
 	}
 	return m
@@ -110,59 +110,58 @@ func (f *RateFilter) hasCommon() bool {
 	return f.without&ablation.Common == 0 && (f.objective != Detections || f.costs == nil)
 }
 
-// scale returns by how much more than they are used to the pages of a group have changed since a
-// time, None for those in no group.
-func (f *RateFilter) scale(group uint32, last float64) float64 {
-	m := 1.0
+// pulse returns by how much more than they are used to the pages of a group, None for those in no group,
+// have changed since a time, and the probability that an edit of many pages has changed one of them since,
+// as far as it counts.
+func (f *RateFilter) pulse(group uint32, last float64) (m, edited float64) {
+	all, kin := multiplier{m: 1}, f.neighbours(group)
 	if f.hasCommon() {
-		m = f.together(last).m
+		all = f.together(last)
 	}
-	if g := f.neighbours(group); g != nil {
-		m = g.Mean(&f.levels[ofGroup], last, m)
+	m, edits := all.m, 0.0
+	if kin != nil {
+		m, edits = kin.Mean(&f.levels[ofGroup], last, m)
 	}
-	return m
+	if !f.followsEdits() {
+		return m, 0
+	}
+	most := f.common.MostEdited(all.edits)
+	if kin != nil {
+		most = either(most, kin.MostEdited(edits))
+	}
+	if most <= hardlyEdited {
+		return m, 0
+	}
+	edited = f.common.Edited(all.edits)
+	if kin != nil {
+		edited = either(edited, kin.Edited(edits))
+	}
+	return m, max(0, edited-hardlyEdited) / (1 - hardlyEdited)
 }
 
 // A multiplier is by how much more than they are used to all pages have changed since a time, 0 if that
-// is not known, and how likely it is that an edit of many pages has changed one of them.
-type multiplier struct{ last, m, edited float64 }
+// is not known, and how many edits of many pages are to be expected since.
+type multiplier struct{ last, m, edits float64 }
 
 // logKnown is the logarithm, to base 2, of how many multipliers are kept between two answers: in a call
 // of Next a few times are asked about, each more than once.
 const logKnown = 4
 
 // together returns the multiplier since a time.
-func (f *RateFilter) together(last float64) *multiplier {
+func (f *RateFilter) together(last float64) multiplier {
 	const golden = 0x9e3779b97f4a7c15
 	k := &f.known[math.Float64bits(last)*golden>>(64-logKnown)]
 	if k.m == 0 || k.last != last {
-		*k = multiplier{last: last, m: f.common.Mean(&f.levels[ofAll], last, 1)}
-		if f.followsEdits() {
-			k.edited = f.common.Edited(last)
-		}
+		m, edits := f.common.Mean(&f.levels[ofAll], last, 1)
+		*k = multiplier{last, m, edits}
 	}
-	return k
+	return *k
 }
 
 // followsEdits reports whether edits of many pages count. Under Detections they gain nothing: as many
 // changes are found in four recorded histories, and fewer where pages change one by one.
 func (f *RateFilter) followsEdits() bool {
 	return f.objective != Detections && f.without&ablation.Edits == 0
-}
-
-// edited returns the probability that an edit of many pages has changed one of a group since a time,
-// as far as it counts.
-func (f *RateFilter) edited(group uint32, last float64) (p float64) {
-	if !f.followsEdits() {
-		return 0
-	}
-	if f.hasCommon() {
-		p = f.together(last).edited
-	}
-	if g := f.neighbours(group); g != nil {
-		p = either(p, g.Edited(last))
-	}
-	return max(0, p-hardlyEdited) / (1 - hardlyEdited)
 }
 
 var _ queue.Clock = clock{}
@@ -198,7 +197,7 @@ type tempo struct {
 // tell sets the tempo to that of a page.
 func (t *tempo) tell(f *RateFilter, slot uint32) {
 	group, last := f.queue.Group(slot), f.last(slot)
-	t.multiplier, t.edited = f.scale(group, last), f.edited(group, last)
+	t.multiplier, t.edited = f.pulse(group, last)
 	f.model.See(&t.view, &f.beliefs[slot], f.leaning(slot))
 }
 

@@ -25,11 +25,12 @@ func newLevels() [2]factor.Level {
 const (
 	// leastSurvival bounds how many changes a poll may be worth that was sure to find one.
 	leastSurvival = 1e-3
-	// The evidence of a group of n pages has n/pagesPerKnot knots of 24 bytes: 8 in one of 32 pages
-	// are 6 of the 22 bytes a page that belong to the group (TestMemory). In
+	// The evidence of a group of n pages has n/pagesPerKnot knots of 24 bytes: 6 in one of 32 pages
+	// are 4.5 of the 20 bytes a page that belong to the group (TestMemory). In
 	// TestGroupsOfNeighbours, groups of 12 pages gain 9 % with 4 knots, 17 % with 6, 18 % with 8,
-	// 20 % with 12 and 21 % with 192.
-	mostKnots, leastKnots, pagesPerKnot = 192, 8, 8
+	// 20 % with 12 and 21 % with 192. On four recorded histories 8 for groups of up to 64 pages, and more
+	// for larger ones, find as much.
+	mostKnots, leastKnots, pagesPerKnot = 192, 6, 12
 )
 
 // neighbours returns the factor of a group, nil if it has fewer than two pages or nothing is known
@@ -72,8 +73,9 @@ func (f *RateFilter) apart(group uint32, from float64) float64 {
 	if kin == nil || !f.followsEdits() {
 		return 1
 	}
-	all := f.common.Mean(&f.levels[ofAll], from, 1)
-	return kin.Mean(&f.levels[ofGroup], from, all) / all
+	all, _ := f.common.Mean(&f.levels[ofAll], from, 1)
+	m, _ := kin.Mean(&f.levels[ofGroup], from, all)
+	return m / all
 }
 
 // leaning returns by what the prior of a page differs from that of all pages, as the others of its
@@ -126,10 +128,10 @@ type poll struct {
 // apart times as much as they, and returns the factor before it. Where there are more pages than need
 // be, part of the polls will do.
 func (p *poll) learn(to *factor.Factor, l *factor.Level, base, apart float64, pages int) (m float64) {
-	each := to.Each(l, p.from, base)
+	each, edits := to.Each(l, p.from, base)
 	m = to.Average(l, &each)
 	others := p.edited
-	p.edited = either(others, to.Edited(p.from))
+	p.edited = either(others, to.Edited(edits))
 	if p.answers%uint64(1+pages/factor.MostPolls) != 0 {
 		return m
 	}

@@ -267,7 +267,8 @@ func TestFolderIsNotAllPages(t *testing.T) {
 			rates := b.Marginal(1)
 			p := poll{RateFilter: &g, rates: &rates, from: from, now: cycles + 0.1, changed: changed}
 			p.learn(&g.common, &g.levels[ofAll], 1, apart, n)
-			return g.common.Mean(&g.levels[ofAll], from, 1)
+			m, _ := g.common.Mean(&g.levels[ofAll], from, 1)
+			return m
 		}
 		require.Less(t, learnt(4, true), learnt(1, true))
 		require.Less(t, learnt(4, false), learnt(1, false))

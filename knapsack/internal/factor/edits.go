@@ -23,27 +23,17 @@ const (
 	leastEdited = 1e-4
 )
 
-// Edited returns the probability that an edit of many pages has changed a page of the group since a
-// time. O(log knots).
-func (f *Factor) Edited(from float64) float64 {
-	if f.last.edits == 0 {
+// Edited returns the probability that an edit of many pages has changed a page of the group in a time in
+// which so many are to be expected.
+func (f *Factor) Edited(edits float64) float64 {
+	if edits == 0 {
 		return 0
 	}
-	return float64(f.edited) * fast.Chance(f.edits(from))
+	return float64(f.edited) * fast.Chance(edits)
 }
 
-// edits returns how many edits of many pages are to be expected since a time.
-func (e *Evidence) edits(from float64) float64 {
-	if from >= e.last.time {
-		return 0
-	}
-	first := &e.knots[0]
-	if from <= first.time {
-		return float64(e.last.edits - first.edits)
-	}
-	a, b, part := e.around(from)
-	return max(0, float64(e.last.edits-a.edits)-float64(part*float64(b.edits-a.edits)))
-}
+// MostEdited is not less than Edited, and takes no logarithm.
+func (f *Factor) MostEdited(edits float64) float64 { return float64(f.edited) * min(1, edits) }
 
 // Edit takes in a poll that ended a gap and found the page changed or not, whose probability not to
 // have changed by itself is stay. It comes before the Add of the same poll.
@@ -59,7 +49,7 @@ func (f *Factor) Edit(l *Level, from, to, stay float64, changed bool, cycle floa
 		f.last.edits = float32(min(mostEdits, come))
 		f.last.time = to
 	}
-	edits := f.edits(from)
+	edits := f.Since(from).Edits
 	f.believe(l, stay, float64(stay*(1-fast.Chance(edits))), changed)
 	found := 0.0 // changes found, for each change that was expected
 	if changed {

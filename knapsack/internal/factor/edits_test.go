@@ -27,7 +27,7 @@ func polledInTurn(n int, cycles, edit, reach float64, since ...float64) (edited 
 		f.Add(from, now, 0, 0.02, 1, 192)
 	}
 	for _, t := range since {
-		edited = append(edited, f.Edited(t))
+		edited = append(edited, f.Edited(f.Since(t).Edits))
 	}
 	return edited
 }
@@ -63,7 +63,7 @@ func TestEditsAreNotBelievedIn(t *testing.T) {
 		f.Add(now-1, now, 0.5, 0.5, 1, 12)
 	}
 	require.Less(t, l.edited, 0.45)
-	require.Less(t, f.Edited(399), 0.03)
+	require.Less(t, f.Edited(f.Since(399).Edits), 0.03)
 }
 
 // A poll shares a change out in proportion to what was expected: with a page of hazard v and edits
@@ -88,10 +88,10 @@ func TestEditIsAStepOfEM(t *testing.T) {
 	require.InEpsilon(t, first+second+third, f.last.edits, 1e-6)
 	require.InDelta(t, 7.5, f.knots[0].polls, 1e-6)
 	require.InDelta(t, 2, f.knots[2].polls, 1e-6)
-	require.InEpsilon(t, second+third, f.edits(1), 1e-6)
-	require.InEpsilon(t, first/2+second+third, f.edits(0.5), 1e-6)
-	require.InEpsilon(t, first+second+third, f.edits(-1), 1e-6)
-	require.Zero(t, f.edits(3))
+	require.InEpsilon(t, second+third, f.Since(1).Edits, 1e-6)
+	require.InEpsilon(t, first/2+second+third, f.Since(0.5).Edits, 1e-6)
+	require.InEpsilon(t, first+second+third, f.Since(-1).Edits, 1e-6)
+	require.Zero(t, f.Since(3).Edits)
 	before, level := f, l
 	f.Edit(&l, 3, 3, stay, true, 1)
 	require.Equal(t, before, f, "no gap")
@@ -120,8 +120,8 @@ func TestEditsSince(t *testing.T) {
 	f.knots = []knot{{time: 0, edits: 0.25}, {time: 2, edits: 0.5}}
 	f.last = knot{time: 4, edits: 1}
 	for _, c := range [][2]float64{{-1, 0.75}, {0, 0.75}, {1, 0.625}, {2, 0.5}, {3, 0.25}, {4, 0}} {
-		require.InDelta(t, c[1], f.edits(c[0]), 1e-6, "since %v", c[0])
-		require.InDelta(t, 0.5*(1-math.Exp(-c[1])), f.Edited(c[0]), 1e-6, "since %v", c[0])
+		require.InDelta(t, c[1], f.Since(c[0]).Edits, 1e-6, "since %v", c[0])
+		require.InDelta(t, 0.5*(1-math.Exp(-c[1])), f.Edited(f.Since(c[0]).Edits), 1e-6, "since %v", c[0])
 	}
 }
 
@@ -196,7 +196,9 @@ func TestEditsAreSaved(t *testing.T) {
 			from := now - math.Exp(rapid.Float64Range(-9, 9).Draw(t, "log gap"))
 			f.Edit(&l, from, now, rapid.Float64Range(1e-6, 1).Draw(t, "stay"), rapid.Bool().Draw(t, "changed"), 1)
 			f.Add(from, now, 0.5, 0.5, 1, 9)
-			p := f.Edited(from)
+			edits := f.Since(from).Edits
+			p := f.Edited(edits)
+			require.GreaterOrEqual(t, f.MostEdited(edits), p)
 			require.GreaterOrEqual(t, p, 0.)
 			require.LessOrEqual(t, p, 1.)
 		}

@@ -39,19 +39,35 @@ const (
 	memory = 8
 )
 
-// Since returns the changes found and those expected from a time on, and the time from which on
-// they are known: from itself, or later where that is forgotten.
-func (e *Evidence) Since(from float64) (found, expected, known float64) {
+// Sums are of what there was from a time on, as far as that is known: Known is that time, or later where
+// what was before is forgotten.
+type Sums struct {
+	Found, Expected float64 // changes
+	Edits           float64 // of many pages at once, to be expected
+	Known           float64
+}
+
+// Since returns the sums from a time on.
+func (e *Evidence) Since(from float64) Sums {
 	if len(e.knots) == 0 || from >= e.last.time {
-		return 0, 0, from
+		return Sums{Known: from}
 	}
+	last := &e.last
 	if first := &e.knots[0]; from <= first.time {
-		return float64(e.last.found - first.found), float64(e.last.expected - first.expected), first.time
+		return Sums{
+			Found:    float64(last.found - first.found),
+			Expected: float64(last.expected - first.expected),
+			Edits:    float64(last.edits - first.edits),
+			Known:    first.time,
+		}
 	}
 	a, b, part := e.around(from)
-	found = float64(e.last.found-a.found) - float64(part*float64(b.found-a.found))
-	expected = float64(e.last.expected-a.expected) - float64(part*float64(b.expected-a.expected))
-	return max(0, found), max(0, expected), from
+	return Sums{
+		Found:    max(0, float64(last.found-a.found)-float64(part*float64(b.found-a.found))),
+		Expected: max(0, float64(last.expected-a.expected)-float64(part*float64(b.expected-a.expected))),
+		Edits:    max(0, float64(last.edits-a.edits)-float64(part*float64(b.edits-a.edits))),
+		Known:    from,
+	}
 }
 
 // around returns the knots before and after a time that is after the first one and before the last,

@@ -71,30 +71,30 @@ func New(l *Level) (f Factor) {
 	return f
 }
 
-// Each returns for each strength the factor of the time from a moment to the present, where it is
-// base without the evidence. Where evidence is forgotten it is that of base.
-func (f *Factor) Each(l *Level, from, base float64) (each Mix) {
-	found, expected, known := f.Since(from)
-	part := 1.0
-	if known > from {
-		part = (f.last.time - known) / (f.last.time - from)
+// Each returns for each strength the factor of the time from a moment to the present, where it is base
+// without the evidence, and how many edits of many pages are to be expected in that time. Where evidence is
+// forgotten the factor is that of base.
+func (f *Factor) Each(l *Level, from, base float64) (each Mix, edits float64) {
+	since, part := f.Since(from), 1.0
+	if since.Known > from {
+		part = (f.last.time - since.Known) / (f.last.time - from)
 	}
 	each[0] = base
 	for k := 1; k < len(l.pulls); k++ {
 		pull := l.pulls[k]
-		x := (float64(pull*base) + found) / (pull + expected)
+		x := (float64(pull*base) + since.Found) / (pull + since.Expected)
 		each[k] = base + float64(part*(x-base))
 	}
-	return each
+	return each, since.Edits
 }
 
-// Mean returns the factor of the time from a moment to the present, averaged over the strengths.
-func (f *Factor) Mean(l *Level, from, base float64) float64 {
+// Mean is Each with the average over the strengths.
+func (f *Factor) Mean(l *Level, from, base float64) (m, edits float64) {
 	if len(f.knots) == 0 {
-		return base
+		return base, 0
 	}
-	each := f.Each(l, from, base)
-	return f.Average(l, &each)
+	each, edits := f.Each(l, from, base)
+	return f.Average(l, &each), edits
 }
 
 // Average returns the average over the strengths.

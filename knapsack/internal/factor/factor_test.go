@@ -37,16 +37,13 @@ func TestSince(t *testing.T) {
 				found += part * p.found
 				expected += part * 0.5
 			}
-			gotFound, gotExpected, known := e.Since(k.time)
-			require.Equal(t, k.time, known)
-			require.InDelta(t, found, gotFound, 1e-5)
-			require.InDelta(t, expected, gotExpected, 1e-5)
+			got := e.Since(k.time)
+			require.Equal(t, k.time, got.Known)
+			require.InDelta(t, found, got.Found, 1e-5)
+			require.InDelta(t, expected, got.Expected, 1e-5)
 		}
-		_, _, known := e.Since(-1)
-		require.Equal(t, e.knots[0].time, known, "what was before is not known")
-		found, _, known := e.Since(now + 1)
-		require.Zero(t, found)
-		require.Equal(t, now+1, known)
+		require.Equal(t, e.knots[0].time, e.Since(-1).Known, "what was before is not known")
+		require.Equal(t, Sums{Known: now + 1}, e.Since(now+1))
 	})
 }
 
@@ -64,11 +61,11 @@ func TestKnotsAreFew(t *testing.T) {
 		require.LessOrEqual(t, cap(e.knots), most)
 	}
 	for _, age := range []float64{0.1, 0.5, 2, 7} {
-		found, expected, _ := e.Since(now - age)
-		require.InEpsilon(t, 2*age, found, 0.01)
-		require.InEpsilon(t, age, expected, 0.01)
+		since := e.Since(now - age)
+		require.InEpsilon(t, 2*age, since.Found, 0.01)
+		require.InEpsilon(t, age, since.Expected, 0.01)
 	}
-	_, _, known := e.Since(0)
+	known := e.Since(0).Known
 	require.Less(t, known, now-memory)
 	require.Greater(t, known, now-2*memory)
 	first, last := e.knots[1].time-e.knots[0].time, e.last.time-e.knots[len(e.knots)-1].time
@@ -83,7 +80,7 @@ func drive(f *Factor, l *Level, n, cycles int, factor func(cycle int) float64) (
 	for k := range n * cycles {
 		from := float64(k)/float64(n) - 1
 		changed := rng.Float64() < 1-math.Pow(0.8, factor(k/n))
-		each := f.Each(l, from, 1)
+		each, _ := f.Each(l, from, 1)
 		if k >= n*cycles/2 {
 			err += math.Abs(math.Log(f.Average(l, &each)/factor(k/n))) / float64(n*cycles-n*cycles/2)
 		}
@@ -136,7 +133,9 @@ func TestLevelLearns(t *testing.T) {
 	drive(&f, &l, 5, 4000, func(int) float64 { return 1 })
 	require.Greater(t, l.prior[0], 0.45, "a third to begin with")
 	g := New(&l)
-	require.Equal(t, 1.0, g.Mean(&l, 3, 1), "no evidence, whatever the level")
+	m, edits := g.Mean(&l, 3, 1)
+	require.Equal(t, 1.0, m, "no evidence, whatever the level")
+	require.Zero(t, edits)
 	total := 0.0
 	for _, p := range l.prior {
 		total += p
@@ -150,12 +149,12 @@ func TestFactorOfPartlyKnownTime(t *testing.T) {
 	l := NewLevel(8, 2)
 	f := New(&l)
 	f.Add(10, 12, 4, 2, 1, 9)
-	each := f.Each(&l, 10, 1)
+	each, _ := f.Each(&l, 10, 1)
 	require.InEpsilon(t, (8+4.0)/(8+2), each[1], 1e-6)
 	require.InEpsilon(t, (2+4.0)/(2+2), each[2], 1e-9)
-	each = f.Each(&l, 6, 1)
+	each, _ = f.Each(&l, 6, 1)
 	require.InEpsilon(t, 1+(1.2-1)/3, each[1], 1e-9)
-	each = f.Each(&l, 10, 0.5)
+	each, _ = f.Each(&l, 10, 0.5)
 	require.InEpsilon(t, 0.5, each[0], 1e-9)
 	require.InEpsilon(t, (4+4.0)/(8+2), each[1], 1e-9, "the evidence is judged against the base")
 }
@@ -218,9 +217,9 @@ func TestManyPolls(t *testing.T) {
 		now := float64(k) / n
 		e.Add(now-1, now, 0.01, 0.3, 1, 192)
 	}
-	found, expected, _ := e.Since(8)
-	require.InEpsilon(t, 0.01*n*2, found, 0.26, "part of the polls since 8 began before")
-	require.InEpsilon(t, 30, expected/found, 0.01)
+	since := e.Since(8)
+	require.InEpsilon(t, 0.01*n*2, since.Found, 0.26, "part of the polls since 8 began before")
+	require.InEpsilon(t, 30, since.Expected/since.Found, 0.01)
 }
 
 // What was certain to happen leaves no strength more likely than all of them: logarithms are rounded.

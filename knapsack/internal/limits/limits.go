@@ -193,7 +193,7 @@ func (l *Limits) Group(group int) (slot uint32, ok bool) {
 // used again when the last one has left.
 func (l *Limits) RemoveGroup(group uint32) {
 	p := &l.paces[group]
-	*p = Pace{turn: math.Inf(-1), last: math.Inf(-1), until: math.Inf(-1), pages: p.pages, flying: p.flying, removed: true}
+	*p = Pace{last: math.Inf(-1), pages: p.pages, flying: p.flying, removed: true}
 	l.free(group)
 }
 
@@ -210,78 +210,6 @@ func (l *Limits) Join(group uint32, flying bool) { l.paces[group].count(1, flyin
 func (l *Limits) Leave(group uint32, flying bool) {
 	l.paces[group].count(-1, flying)
 	l.free(group)
-}
-
-// A Pace restrains the polls of a group: two are MinGap apart at least, MaxShare of all polls are
-// the group's at most, and MaxInFlight of its pages are in flight; 0 is no bound.
-type Pace struct {
-	MinGap, MaxShare float64
-	MaxInFlight      int
-
-	turn    float64 // time at which the share allows the next poll
-	last    float64 // time of the last poll
-	until   float64 // time until which the group is deferred
-	pages   int32
-	flying  int32 // of the pages
-	removed bool
-}
-
-// NewPace returns the pace of a group without pages that has not been polled.
-func NewPace(minGap, maxShare float64, maxInFlight int) Pace {
-	return Pace{MinGap: minGap, MaxShare: maxShare, MaxInFlight: maxInFlight,
-		turn: math.Inf(-1), last: math.Inf(-1), until: math.Inf(-1)}
-}
-
-// Valid reports whether the bounds can be kept.
-func (p *Pace) Valid() bool {
-	return p.MinGap >= 0 && !math.IsInf(p.MinGap, 1) && p.MaxShare >= 0 && p.MaxShare <= 1 && p.MaxInFlight >= 0
-}
-
-// Limit changes the bounds to those of another pace.
-func (p *Pace) Limit(to Pace) {
-	if p.MaxShare == 0 || to.MaxShare == 0 {
-		p.turn = math.Inf(-1)
-	}
-	p.MinGap, p.MaxShare, p.MaxInFlight = to.MinGap, to.MaxShare, to.MaxInFlight
-}
-
-// Defer sets the time before which the group is not polled, whatever was said before.
-func (p *Pace) Defer(until float64) { p.until = until }
-
-// Ready returns the time before which the group may not be polled; Full if that depends on an
-// answer.
-func (p *Pace) Ready() float64 {
-	if p.MaxInFlight > 0 && int(p.flying) >= p.MaxInFlight {
-		return Full
-	}
-	ready := max(p.turn, p.until)
-	if p.MinGap > 0 {
-		ready = max(ready, min(p.last+p.MinGap, math.MaxFloat64))
-	}
-	return ready
-}
-
-// Full is later than all times.
-const Full = math.MaxFloat64
-
-// Spend takes note of a poll of the group, where the budget pays for one poll in every period.
-// The share is a leaky bucket: what is not used lasts for one period.
-func (p *Pace) Spend(now, period float64) {
-	p.last = now
-	p.flying++
-	if p.MaxShare > 0 {
-		p.turn = min(max(p.turn, now-period)+period/p.MaxShare, math.MaxFloat64)
-	}
-}
-
-// Land takes note that a flight of the group has ended.
-func (p *Pace) Land() { p.flying-- }
-
-func (p *Pace) count(by int32, flying bool) {
-	p.pages += by
-	if flying {
-		p.flying += by
-	}
 }
 
 // Encode writes the limits.
@@ -301,12 +229,13 @@ func (l *Limits) Encode(e *codec.Encoder) {
 	}
 	l.groups.Encode(e)
 	for _, p := range l.paces {
-		e.Float64(p.MinGap)
-		e.Float64(p.MaxShare)
-		e.Int(p.MaxInFlight)
-		e.Float64(p.turn)
+		by := p.limits()
+		e.Float64(by.gap)
+		e.Float64(by.share)
+		e.Int(by.flying)
+		e.Float64(by.turn)
 		e.Float64(p.last)
-		e.Float64(p.until)
+		e.Float64(by.until)
 		e.Bool(p.removed)
 	}
 }
@@ -331,12 +260,12 @@ func (l *Limits) Decode(d *codec.Decoder, slots int) {
 	}
 	l.groups = ids.Decode(d)
 	for range l.groups.Slots() {
-		p := NewPace(d.Float64(), d.Float64(), d.Int())
-		p.turn = d.Float64In(math.Inf(-1), math.MaxFloat64)
-		p.last = d.Float64In(math.Inf(-1), math.MaxFloat64)
-		p.until = d.Float64In(math.Inf(-1), math.MaxFloat64)
+		by := limit{gap: d.Float64(), share: d.Float64(), flying: d.Int(), turn: d.Float64In(math.Inf(-1), math.MaxFloat64)}
+		p := Pace{last: d.Float64In(math.Inf(-1), math.MaxFloat64)}
+		by.until = d.Float64In(math.Inf(-1), math.MaxFloat64)
+		p.restrain(by)
 		p.removed = d.Bool()
-		if d.Require(p.Valid(), "a group has a gap of %v and a share of %v", p.MinGap, p.MaxShare); d.Err() != nil {
+		if d.Require(p.Valid(), "a group has a gap of %v and a share of %v", by.gap, by.share); d.Err() != nil {
 			return
 		}
 		l.paces = append(l.paces, p)

@@ -102,8 +102,8 @@ func TestPace(t *testing.T) {
 	require.EqualValues(t, Full, full.Ready())
 	full.Land()
 	require.Less(t, full.Ready(), 2.0)
-	for _, bad := range []Pace{{MinGap: -1}, {MinGap: math.NaN()}, {MinGap: math.Inf(1)}, {MaxShare: -1}, {MaxShare: 1.1},
-		{MaxShare: math.NaN()}, {MaxInFlight: -1}} {
+	for _, bad := range []Pace{NewPace(-1, 0, 0), NewPace(math.NaN(), 0, 0), NewPace(math.Inf(1), 0, 0), NewPace(0, -1, 0),
+		NewPace(0, 1.1, 0), NewPace(0, math.NaN(), 0), NewPace(0, 0, -1)} {
 		require.False(t, bad.Valid(), "%v", bad)
 	}
 	tiny := NewPace(0, 5e-324, 0)
@@ -111,8 +111,6 @@ func TestPace(t *testing.T) {
 	require.False(t, math.IsInf(tiny.Ready(), 1))
 }
 
-// A group that is removed restrains nothing; its slot is used again, with another id, when its last
-// page has left.
 // A change of the share keeps the turn of a group, unless there was or will be no share.
 func TestLimit(t *testing.T) {
 	t.Parallel()
@@ -121,14 +119,33 @@ func TestLimit(t *testing.T) {
 		keeps    bool
 	}{{0.5, 0.25, true}, {1, 1, true}, {0.5, 0, false}, {0, 0.5, false}, {0, 0, false}} {
 		p := NewPace(1, c.from, 2)
-		p.turn = 7
+		p.limit.turn = 7
 		p.Limit(NewPace(3, c.to, 4))
-		require.Equal(t, []float64{3, c.to, 4}, []float64{p.MinGap, p.MaxShare, float64(p.MaxInFlight)})
-		require.Equal(t, c.keeps, p.turn == 7)
-		require.True(t, c.keeps || math.IsInf(p.turn, -1))
+		require.Equal(t, []float64{3, c.to, 4}, []float64{p.limit.gap, p.limit.share, float64(p.limit.flying)})
+		require.Equal(t, c.keeps, p.limit.turn == 7)
+		require.True(t, c.keeps || math.IsInf(p.limit.turn, -1))
 	}
 }
 
+// What restrains a group no longer is dropped.
+func TestUnlimited(t *testing.T) {
+	t.Parallel()
+	p := NewPace(0, 0, 0)
+	require.Nil(t, p.limit)
+	p.Defer(7)
+	require.Equal(t, 7., p.Ready())
+	p.Limit(NewPace(2, 0, 0))
+	p.Spend(8, 1)
+	require.Equal(t, 10., p.Ready())
+	p.Limit(NewPace(0, 0, 0))
+	require.Equal(t, 7., p.Ready(), "it stays deferred")
+	p.Defer(math.Inf(-1))
+	require.Nil(t, p.limit)
+	require.Equal(t, math.Inf(-1), p.Ready())
+}
+
+// A group that is removed restrains nothing; its slot is used again, with another id, when its last
+// page has left.
 func TestRemoveGroup(t *testing.T) {
 	t.Parallel()
 	var l Limits
@@ -147,7 +164,7 @@ func TestRemoveGroup(t *testing.T) {
 	slot, ok := l.Group(c)
 	require.True(t, ok)
 	require.Zero(t, slot)
-	require.EqualValues(t, 7, l.Pace(0).MinGap)
+	require.EqualValues(t, 7, l.Pace(0).limit.gap)
 	_, ok = l.Group(a)
 	require.False(t, ok)
 	require.Equal(t, 3, l.Paces())
@@ -182,12 +199,12 @@ func TestDecode(t *testing.T) {
 		"for ever": func(l *Limits) { l.vetoes[2] = veto{retry: math.Inf(1)} },
 		"retry":    func(l *Limits) { l.Fail(1, math.NaN(), 1, 2) },
 		"delay":    func(l *Limits) { l.vetoes[2] = veto{delay: -1} },
-		"flights":  func(l *Limits) { l.paces[0].MaxInFlight = -1 },
+		"flights":  func(l *Limits) { l.paces[0].limit.flying = -1 },
 		"last":     func(l *Limits) { l.paces[0].last = math.NaN() },
-		"deferred": func(l *Limits) { l.paces[0].until = math.Inf(1) },
+		"deferred": func(l *Limits) { l.paces[0].limit.until = math.Inf(1) },
 		"gone":     func(l *Limits) { l.paces[0].removed = true },
-		"share":    func(l *Limits) { l.paces[0].MaxShare = 2 },
-		"turn":     func(l *Limits) { l.paces[0].turn = math.Inf(1) },
+		"share":    func(l *Limits) { l.paces[0].limit.share = 2 },
+		"turn":     func(l *Limits) { l.paces[0].limit.turn = math.Inf(1) },
 	} {
 		l := good()
 		spoil(l)

@@ -231,7 +231,7 @@ func (q *Queue) first(now, limit float64, steps *int, clock Clock) (slot, lot ui
 	for q.due.Len() > 0 && q.due.Key[0] <= limit {
 		s, key := q.due.Slot[0], q.due.Key[0]
 		set := &q.sets[s]
-		var due float64
+		var due, next float64 // when the first page is due, and the one after it
 		if lot = None; set.tree {
 			l := &q.lots[set.best]
 			q.follow(s, l, now, clock)
@@ -239,19 +239,25 @@ func (q *Queue) first(now, limit float64, steps *int, clock Clock) (slot, lot ui
 				lot = set.best
 			}
 		} else {
-			slot, due = q.gothrough(s, clock)
+			slot, due, next = q.firstListed(s, now, clock)
 		}
-		if due > key && *steps > 0 {
+		late := due > key && *steps > 0
+		if late {
 			*steps--
-			if set.tree {
-				due = q.firstLot(s)
-			}
-			q.settle(s, due)
-			continue
+			next = min(due, next)
+		} else {
+			clock.Touch(slot)
+			q.take(slot)
 		}
-		clock.Touch(slot)
-		q.take(slot)
-		return slot, lot
+		switch {
+		case !set.tree:
+			q.settle(s, next)
+		case late:
+			q.settle(s, q.firstLot(s))
+		}
+		if !late {
+			return slot, lot
+		}
 	}
 	return None, None
 }

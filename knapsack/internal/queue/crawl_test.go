@@ -254,7 +254,7 @@ func TestTurns(t *testing.T) {
 		for range 2 * n {
 			before, oldest := slices.Clone(c.last), slices.Min(c.last)
 			p := c.turn(1)
-			require.Less(t, c.now-oldest, 1.2*n)
+			require.Less(t, c.now-oldest, 1.3*n)
 			if len(sizes) == 10 {
 				require.Equal(t, oldest, before[p])
 			}

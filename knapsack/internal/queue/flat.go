@@ -2,46 +2,54 @@ package queue
 
 import "math"
 
+// In a flat set the pages are a list, and each has a multiplier of its own, as of when it was brought up to
+// date: right of a node is the next page, and left has the bits of the multiplier.
+
 // enlist puts a page at the front of a flat set.
-func (q *Queue) enlist(s, slot uint32) {
+func (q *Queue) enlist(s, slot uint32, m float64) {
 	set := &q.sets[s]
-	n := &q.nodes[slot]
-	n.left, n.right = None, set.list
-	if set.list != None {
-		q.nodes[set.list].left = slot
-	}
-	set.list = slot
+	q.nodes[slot].right, set.list = set.list, slot
+	q.nodes[slot].scale(m)
 	q.place[slot] = inLot
 	set.count++
 }
 
 // delist takes a page out of a flat set.
 func (q *Queue) delist(s, slot uint32) {
-	n := &q.nodes[slot]
-	if n.left != None {
-		q.nodes[n.left].right = n.right
-	} else {
-		q.sets[s].list = n.right
+	at := &q.sets[s].list
+	for *at != slot {
+		at = &q.nodes[*at].right
 	}
-	if n.right != None {
-		q.nodes[n.right].left = n.left
-	}
+	*at = q.nodes[slot].right
 	q.place[slot] = None
+}
+
+// scale sets the multiplier of a page of a list.
+func (n *node) scale(m float64) {
+	n.left = math.Float32bits(float32(max(math.SmallestNonzeroFloat32, min(math.MaxFloat32, m))))
+}
+
+// listedDue returns when a page of a list that was last answered at base is due, by its multiplier.
+func (q *Queue) listedDue(n *node, base float64) float64 {
+	if q.turn {
+		return base
+	}
+	return q.after(base, n.x, float64(math.Float32frombits(n.left)))
 }
 
 // putFlat brings a page into a flat set, and makes lots of that if there are too many pages then.
 func (q *Queue) putFlat(s, slot uint32, due, now float64, clock Clock) {
 	base := clock.Last(slot)
-	passed := 0.0
+	passed, m := 0.0, q.multiplier(s, base, clock)
 	if !math.IsInf(base, -1) {
-		passed = (min(due, math.MaxFloat64) - base) * q.multiplier(s, base, clock)
+		passed = (min(due, math.MaxFloat64) - base) * m
 	}
 	q.nodes[slot].x = q.span(passed)
 	if q.turn || q.unit == 0 {
 		due = base
 	}
 	set := &q.sets[s]
-	if q.enlist(s, slot); set.count > 1 {
+	if q.enlist(s, slot, m); set.count > 1 {
 		due = min(due, set.first(q, s))
 	}
 	if set.count > flatMost {
@@ -63,20 +71,32 @@ func (q *Queue) unfold(s uint32, now float64, clock Clock) {
 	}
 }
 
-// gothrough returns the page of a flat set that is due first, and when.
-func (q *Queue) gothrough(s uint32, clock Clock) (first uint32, due float64) {
-	first = None
+// gothrough returns the page of a flat set that is due first, when, and when the next one is, by the multipliers
+// that are known. It brings those up to date of pages that are due within reach times the time since their last
+// answers.
+func (q *Queue) gothrough(s uint32, now, reach float64, clock Clock) (first uint32, due, next float64) {
+	first, due, next = None, math.Inf(1), math.Inf(1)
 	var x float32
 	for slot := q.sets[s].list; slot != None; slot = q.nodes[slot].right {
-		base := clock.Last(slot)
-		n := &q.nodes[slot]
-		at := base
-		if !q.turn {
-			at = q.after(base, n.x, q.multiplier(s, base, clock))
+		n, base := &q.nodes[slot], clock.Last(slot)
+		at := q.listedDue(n, base)
+		if at-now < float64(reach*(now-base)) {
+			n.scale(q.multiplier(s, base, clock))
+			at = q.listedDue(n, base)
 		}
-		if first == None || at < due || at == due && (n.x < x || n.x == x && slot < first) {
-			first, due, x = slot, at, n.x
+		if at < due || at == due && (n.x < x || n.x == x && slot < first) {
+			first, due, next, x = slot, at, due, n.x
+		} else {
+			next = min(next, at)
 		}
 	}
-	return first, due
+	return first, due, next
+}
+
+// firstListed is gothrough that brings no multiplier up to date but that of the first page.
+func (q *Queue) firstListed(s uint32, now float64, clock Clock) (first uint32, due, next float64) {
+	first, _, next = q.gothrough(s, now, none, clock)
+	n, base := &q.nodes[first], clock.Last(first)
+	n.scale(q.multiplier(s, base, clock))
+	return first, q.listedDue(n, base), next
 }

@@ -163,7 +163,7 @@ func TestListIsDueFirst(t *testing.T) {
 			first = min(first, due)
 			require.InEpsilon(t, first, q.due.key(0), 1e-6)
 		}
-		_, due := q.gothrough(0, w)
+		_, due, _ := q.gothrough(0, 1, none, w)
 		require.InEpsilon(t, first, due, 1e-6)
 	})
 }
@@ -179,7 +179,7 @@ func TestListTies(t *testing.T) {
 			q.Take(p)
 			q.Put(p, 4, 1, w)
 		}
-		first, due := q.gothrough(0, w)
+		first, due, _ := q.gothrough(0, 1, none, w)
 		require.Zero(t, first, "%v", order)
 		require.InEpsilon(t, 4, due, 1e-6)
 	}
@@ -226,7 +226,7 @@ func TestSweep(t *testing.T) {
 		const n = 1300
 		c := polled(8, n, sizes...)
 		c.evidence = 3
-		for range max(sweepCalls, n/sweepRounds) + 2 {
+		for range fullSweep * (max(sweepCalls, n/sweepRounds) + 2) {
 			c.q.sweep(mostSweep, c.now, c)
 		}
 		for s := range uint32(len(c.q.sets)) {
@@ -239,7 +239,7 @@ func TestSweep(t *testing.T) {
 				first = min(first, l.due)
 			}
 			if !set.tree {
-				_, first = c.q.gothrough(s, c)
+				_, first, _ = c.q.gothrough(s, c.now, all, c)
 			}
 			if set.count > 0 {
 				require.Equal(t, first, c.q.due.key(s), "set %d", s)

@@ -78,6 +78,7 @@ type Queue struct {
 	early              uint32  // pages put before there is a unit
 	coin               uint32
 	sweepSet, sweepLot uint32 // next to be brought up to date
+	sweeps             uint32 // of all sets, modulo fullSweep
 }
 
 // New returns a queue in which n pages wait, due before all time.
@@ -105,7 +106,7 @@ func New(n int) Queue {
 	} else {
 		for i := n - 1; i >= 0; i-- {
 			q.nodes[i].x = 1
-			q.enlist(0, uint32(i))
+			q.enlist(0, uint32(i), 1)
 		}
 	}
 	q.settle(0, math.Inf(-1))
@@ -164,7 +165,7 @@ func (q *Queue) Due(slot uint32, clock Clock) float64 {
 	s, base := q.setOf(slot), clock.Last(slot)
 	set := &q.sets[s]
 	if !set.tree {
-		return q.after(base, q.nodes[slot].x, q.multiplier(s, base, clock))
+		return q.listedDue(&q.nodes[slot], base)
 	}
 	i, found := q.searchLot(set, base)
 	if !found {

@@ -34,13 +34,18 @@ func (q *Queue) Encode(e *codec.Encoder) {
 		}
 	}
 	x := make([]float32, len(where))
+	var m []float32 // of those in lists, in order
 	for slot := range where {
 		if inSet(where[slot]) {
 			x[slot] = q.nodes[slot].x
 		}
+		if where[slot] == listed {
+			m = append(m, math.Float32frombits(q.nodes[slot].left))
+		}
 	}
 	e.Uint32s(where)
 	e.Float32s(x)
+	e.Float32s(m)
 	e.Uint32s(q.group)
 	for _, x := range [...]float64{q.level, q.unit, q.origin, q.width, q.fall} {
 		e.Float64(x)
@@ -68,6 +73,7 @@ func (q *Queue) Encode(e *codec.Encoder) {
 	}
 	e.Uint32(q.sweepSet)
 	e.Uint32(q.sweepLot)
+	e.Uint32(q.sweeps)
 	e.Int(len(q.free)) // how far a sweep goes depends on them
 }
 
@@ -116,6 +122,7 @@ func Decode(d *codec.Decoder, slots int, waits func(slot int) bool) Queue {
 		d.Require(math.Float32bits(x) == 0 || inSet(where[slot]), "slot %d has a frequency of %v and is in no set", slot, x)
 		q.nodes[slot].x = x
 	}
+	q.decodeListed(d, where)
 	q.group = d.Uint32s()
 	d.Require(len(q.group) == 0 || len(q.group) == slots, "groups of %d of %d slots", len(q.group), slots)
 	q.level, q.unit, q.origin, q.width = d.NonNegative(), d.NonNegative(), d.NonNegative(), d.NonNegative()
@@ -153,8 +160,9 @@ func Decode(d *codec.Decoder, slots int, waits func(slot int) bool) Queue {
 	for _, o := range [...]*ordered{&q.due, &q.event, &q.deadline} {
 		o.Slots = decodeHeap(d, 0, o.place)
 	}
-	q.sweepSet, q.sweepLot = d.Uint32(), d.Uint32()
-	for range d.IntIn(0, slots/pagesPerLot+leastLots*sets) {
+	q.sweepSet, q.sweepLot, q.sweeps = d.Uint32(), d.Uint32(), d.Uint32()
+	d.Require(q.sweeps < fullSweep, "sweep %d of %d", q.sweeps, fullSweep)
+	for range d.IntIn(0, slots/alonePerLot+leastLots*sets) {
 		q.free = append(q.free, uint32(len(q.lots)))
 		q.lots = append(q.lots, lot{root: None})
 	}
@@ -162,6 +170,19 @@ func Decode(d *codec.Decoder, slots int, waits func(slot int) bool) Queue {
 		d.Check(q.check(where))
 	}
 	return q
+}
+
+// decodeListed reads the multipliers of the pages in lists.
+func (q *Queue) decodeListed(d *codec.Decoder, where []uint32) {
+	var slots []int
+	for slot := range where {
+		if where[slot] == listed {
+			slots = append(slots, slot)
+		}
+	}
+	for i, m := range d.Float32sIn(len(slots), math.SmallestNonzeroFloat32, math.MaxFloat32) {
+		q.nodes[slots[i]].left = math.Float32bits(m)
+	}
 }
 
 func (q *Queue) decodeSet(d *codec.Decoder, s uint32) {
@@ -219,7 +240,7 @@ func (q *Queue) restore(slot, lot uint32) error {
 	case q.place[slot] != None:
 		return fmt.Errorf("slot %d waits twice", slot)
 	case !set.tree && lot == listed:
-		q.enlist(s, slot)
+		q.enlist(s, slot, float64(math.Float32frombits(q.nodes[slot].left)))
 		return nil
 	case len(set.lots) == 0 || lot < set.lots[0] || lot > set.lots[len(set.lots)-1]: // in order
 		return fmt.Errorf("slot %d is in lot %d", slot, lot)

@@ -183,7 +183,7 @@ func (q *Queue) News(group uint32, now float64, clock Clock) {
 		return
 	}
 	if !set.tree {
-		_, due := q.gothrough(s, clock)
+		_, due, _ := q.gothrough(s, now, all, clock)
 		q.settle(s, due)
 		return
 	}
@@ -219,13 +219,17 @@ func (q *Queue) freshen(s uint32, now float64, clock Clock) {
 const (
 	// sweepCalls is how many calls it takes to bring all sets up to date, or 1/sweepRounds of the
 	// number of pages if that is more, if there are not more than mostSweep to do for each; news
-	// of an n/newsRounds-th of a set's pages is told to all lots. With sweepRounds at 512 a poll of one
-	// of 30,000 pages takes 1.8 times as long in groups of 30, as all pages of one are gone through,
-	// and finds as much.
+	// of an n/newsRounds-th of a set's pages is told to all lots.
 	sweepCalls, sweepRounds, mostSweep, farSweep, newsRounds = 8, 96, 32, 24, 48
+	// Of fullSweep sweeps one brings all up to date, and the others those pages and lots of groups that are due
+	// within soon times the time that has passed for them.
+	fullSweep, soon = 4, 0.5
+	// Of the pages of a list, none and all.
+	none, all = -1, math.MaxFloat64
 )
 
-// sweep brings some of the sets up to date.
+// sweep brings some of the sets up to date: all of their pages every fullSweep-th time, and else, of groups, those
+// that are due soon.
 func (q *Queue) sweep(most int, now float64, clock Clock) {
 	some := len(q.lots) + len(q.sets)
 	if most == mostSweep {
@@ -234,12 +238,19 @@ func (q *Queue) sweep(most int, now float64, clock Clock) {
 	for range min(most, some) {
 		if int(q.sweepSet) >= len(q.sets) {
 			q.sweepSet = 0
+			q.sweeps = (q.sweeps + 1) % fullSweep
 		}
-		s := q.sweepSet
+		s, reach := q.sweepSet, float64(soon)
+		if s == 0 || q.sweeps == 0 {
+			reach = all
+		}
 		set := &q.sets[s]
 		if set.tree && int(q.sweepLot) < len(set.lots) {
 			at := set.lots[q.sweepLot]
-			q.follow(s, &q.lots[at], now, clock)
+			l := &q.lots[at]
+			if l.due-now < reach*(now-l.base) {
+				q.follow(s, l, now, clock)
+			}
 			if set.open {
 				q.better(s, at)
 			}
@@ -255,7 +266,7 @@ func (q *Queue) sweep(most int, now float64, clock Clock) {
 			if set.tree {
 				due = q.firstLot(s)
 			} else {
-				_, due = q.gothrough(s, clock)
+				_, due, _ = q.gothrough(s, now, reach, clock)
 			}
 			q.settle(s, due)
 		}

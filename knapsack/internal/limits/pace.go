@@ -1,0 +1,110 @@
+package limits
+
+import "math"
+
+// A Pace restrains the polls of a group: two are a gap apart at least, a share of all polls are the group's at
+// most, and so many of its pages are in flight; 0 is no bound. 32 bytes, and 48 more of groups that
+// something restrains.
+type Pace struct {
+	limit   *limit  // nil if nothing restrains the group
+	last    float64 // time of the last poll
+	pages   int32
+	flying  int32 // of the pages
+	removed bool
+}
+
+type limit struct {
+	gap, share float64
+	flying     int
+	turn       float64 // time at which the share allows the next poll
+	until      float64 // time until which the group is deferred
+}
+
+var unlimited = limit{turn: math.Inf(-1), until: math.Inf(-1)}
+
+// NewPace returns the pace of a group without pages that has not been polled.
+func NewPace(minGap, maxShare float64, maxInFlight int) Pace {
+	p := Pace{last: math.Inf(-1)}
+	l := unlimited
+	l.gap, l.share, l.flying = minGap, maxShare, maxInFlight
+	p.restrain(l)
+	return p
+}
+
+// limits returns what restrains the group, and restrain sets it.
+func (p *Pace) limits() limit {
+	if p.limit == nil {
+		return unlimited
+	}
+	return *p.limit
+}
+
+func (p *Pace) restrain(l limit) {
+	if p.limit = nil; l != unlimited {
+		p.limit = new(limit)
+		*p.limit = l
+	}
+}
+
+// Valid reports whether the bounds can be kept.
+func (p *Pace) Valid() bool {
+	l := p.limits()
+	return l.gap >= 0 && !math.IsInf(l.gap, 1) && l.share >= 0 && l.share <= 1 && l.flying >= 0
+}
+
+// Limit changes the bounds to those of another pace.
+func (p *Pace) Limit(to Pace) {
+	l, next := p.limits(), to.limits()
+	if l.share == 0 || next.share == 0 {
+		l.turn = math.Inf(-1)
+	}
+	l.gap, l.share, l.flying = next.gap, next.share, next.flying
+	p.restrain(l)
+}
+
+// Defer sets the time before which the group is not polled, whatever was said before.
+func (p *Pace) Defer(until float64) {
+	l := p.limits()
+	l.until = until
+	p.restrain(l)
+}
+
+// Ready returns the time before which the group may not be polled; Full if that depends on an
+// answer.
+func (p *Pace) Ready() float64 {
+	l := p.limit
+	if l == nil {
+		return math.Inf(-1)
+	}
+	if l.flying > 0 && int(p.flying) >= l.flying {
+		return Full
+	}
+	ready := max(l.turn, l.until)
+	if l.gap > 0 {
+		ready = max(ready, min(p.last+l.gap, math.MaxFloat64))
+	}
+	return ready
+}
+
+// Full is later than all times.
+const Full = math.MaxFloat64
+
+// Spend takes note of a poll of the group, where the budget pays for one poll in every period.
+// The share is a leaky bucket: what is not used lasts for one period.
+func (p *Pace) Spend(now, period float64) {
+	p.last = now
+	p.flying++
+	if l := p.limit; l != nil && l.share > 0 {
+		l.turn = min(max(l.turn, now-period)+period/l.share, math.MaxFloat64)
+	}
+}
+
+// Land takes note that a flight of the group has ended.
+func (p *Pace) Land() { p.flying-- }
+
+func (p *Pace) count(by int32, flying bool) {
+	p.pages += by
+	if flying {
+		p.flying += by
+	}
+}
