@@ -44,7 +44,7 @@ import (
 // than some hundred (TestRateFilterHasNoStall). Memory: 60 bytes a page, 61 from 4800
 // pages on; 8 more with weights, 8 with costs, 20 with intervals and 12 for each page with a longest
 // one, one bit with signals.
-// Groups take 18 to 20 more where they have 100 to 32 pages on average; smaller ones take 6 for
+// Groups take 17 to 19 more where they have 100 to 32 pages on average; smaller ones take 6 for
 // each page and about 400 for each group, which is 86 a page with 5 pages in each. Pages that are
 // deferred, or whose last poll got no answer, or of which a signal waits for one, take about 70
 // more.

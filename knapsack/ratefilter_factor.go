@@ -26,7 +26,7 @@ const (
 	// leastSurvival bounds how many changes a poll may be worth that was sure to find one.
 	leastSurvival = 1e-3
 	// The evidence of a group of n pages has n/pagesPerKnot knots of 24 bytes: 6 in one of 32 pages
-	// are 4.5 of the 20 bytes a page that belong to the group (TestMemory). In
+	// are 4.5 of the 19 bytes a page that belong to the group (TestMemory). In
 	// TestGroupsOfNeighbours, groups of 12 pages gain 9 % with 4 knots, 17 % with 6, 18 % with 8,
 	// 20 % with 12 and 21 % with 192. On four recorded histories 8 for groups of up to 64 pages, and more
 	// for larger ones, find as much.

@@ -41,8 +41,11 @@ func (q *Queue) putLot(s, slot uint32, due, now float64, clock Clock) {
 	} else {
 		l.m = m
 	}
-	left := float64((min(due, math.MaxFloat64) - now) * m)
-	passed := 0.0
+	left, passed := 0.0, 0.0
+	now = max(now, l.base) // it is before all time until the first Next, and due may be, too
+	if due != now {
+		left = float64((min(due, math.MaxFloat64) - now) * m)
+	}
 	if !math.IsInf(l.base, -1) {
 		passed = float64((now - l.base) * l.m)
 		soon := min(1, slackSoon*left/max(passed, math.SmallestNonzeroFloat64))

@@ -202,6 +202,27 @@ func TestReady(t *testing.T) {
 	require.Equal(t, math.Inf(1), q.Ready(8))
 }
 
+// A list that becomes lots before all time, as when pages are imported, is due at once.
+func TestUnfoldBeforeTime(t *testing.T) {
+	t.Parallel()
+	const n = flatMost + 1
+	w, q := newWeb(n, rand.New(rand.NewPCG(1, 1))), New(0)
+	q.Begin(10, 1, 1, math.Inf(-1), false)
+	for p := range uint32(n) {
+		w.last[p] = math.Inf(-1)
+		if p%2 == 0 {
+			w.last[p] = 5 // of a page that was answered before
+		}
+		q.Grow()
+		q.Put(p, w.last[p], math.Inf(-1), w)
+	}
+	require.False(t, q.Listed(0))
+	for p := range n {
+		require.Zero(t, q.nodes[p].x, p)
+	}
+	require.Equal(t, math.Inf(-1), q.due.key(0))
+}
+
 // A list that has become lots is due when the first of them is.
 func TestUnfold(t *testing.T) {
 	t.Parallel()
