@@ -48,8 +48,10 @@ func (q *Queue) putLot(s, slot uint32, due, now float64, clock Clock) {
 	}
 	if !math.IsInf(l.base, -1) {
 		passed = float64((now - l.base) * l.m)
-		soon := min(1, slackSoon*left/max(passed, math.SmallestNonzeroFloat64))
-		left = max(left/2, left-float64(slack*soon*(base-l.base)*l.m))
+		if base > l.base {
+			soon := min(1, slackSoon*left/max(passed, math.SmallestNonzeroFloat64))
+			left = max(left/2, left-float64(slack*soon*(base-l.base)*l.m))
+		}
 	}
 	q.insert(s, at, slot, passed+left)
 }
