@@ -49,7 +49,8 @@ const (
 	// In the first cycles the level, and indices by what is thought of all pages, drift like a random walk,
 	// by drift nats in a cycle. A page that is so far below the level is looked at again, at the soonest
 	// after that part of a cycle: one that is almost sure to have changed hardly grows, and would
-	// be above the level unseen until the sweep comes to it.
+	// be above the level unseen until the sweep comes to it. Of more than smallSweep pages each counts for
+	// less, and is looked at less often for that.
 	drift, soonest = 0.8, 0.03
 	// hintStep is after how much of a cycle a page with a hint is looked at again.
 	hintStep = 1.0 / 32
@@ -284,7 +285,8 @@ func (f *RateFilter) reaches(slot uint32, now, index, level float64, t *tempo) f
 	missing := fast.Log(level / index)
 	step := max(leastStep, min(mostStep, missing/usualSlope))
 	guess := gap * fast.Exp(step)
-	soon := f.model.Cycle() * max(soonest, missing*missing/(drift*drift)) / f.fade()
+	crowd := max(1, float64(len(f.polled))/smallSweep)
+	soon := f.model.Cycle() * max(soonest, missing*missing/(drift*drift)) * crowd / f.fade()
 	if soon <= guess-gap {
 		return f.hinted(slot, now, now+soon)
 	}
