@@ -5,7 +5,8 @@ package queue
 // with every answer; all that the queue needs is that they are about the same for pages of one
 // group that were last answered within 1/24 cycle, and that it may ask for any of them at any
 // time, in O(log n). Which pages of a group are due, and when, follows when they change: at once for a small
-// group that got an answer (News), within some n/96 polls for pages that are due soon, and within n/24 for all.
+// group that got an answer (News), within a part of the time since their own answers for pages of a large one,
+// within some n/96 polls for pages that are due soon, and within n/24 for all.
 type Clock interface {
 	// Last returns the time of the last answer of a page.
 	Last(slot uint32) float64

@@ -372,4 +372,9 @@ func TestShift(t *testing.T) {
 	for _, h := range c.q.hot {
 		require.Equal(t, c.Index(h.slot, c.now), h.index)
 	}
+	for p := range c.last {
+		c.web.weight[p] = 0
+	}
+	c.q.Shift(c.now, c)
+	require.InEpsilon(t, 3*level, c.q.Level(), 1e-9, "no index to go by")
 }
