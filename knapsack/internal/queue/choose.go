@@ -26,10 +26,11 @@ const (
 	aim = 1.01
 	// few pages are all looked at, which takes some three times as long as 100,000.
 	few = 100
-	// stale is the part of the time since its last answer after which a hot page is looked at again if
-	// it would be the best with an index that grew as the square of that time, and cold that after
-	// which it is anyway.
-	stale, cold = 0.002, 0.02
+	// stale is the part of the time since its last answer after which a hot page is looked at
+	// again: its index may have grown by twice that. To look only at those that would be the best if
+	// their indices grew as the square of that time takes a fifth fewer looks, and finds 40 % less on a
+	// recorded history where all pages change at once: multipliers jump there.
+	stale = 0.002
 )
 
 // Best returns the page with the greatest index, and that. There must be one that may be polled.
@@ -179,42 +180,18 @@ func (q *Queue) heat(slot, lot uint32, index, now float64) {
 	}
 }
 
-// reheat looks at those hot pages again that may be the best now, and at those not looked at for long.
+// reheat looks at hot pages again.
 func (q *Queue) reheat(now float64, pages Pages) {
-	best := 0.0
 	for i := range q.hot {
 		h := &q.hot[i]
 		if h.last > h.at {
 			h.last = pages.Last(h.slot)
 		}
-		if now-h.at > cold*(now-h.last) {
+		if now-h.at > stale*(now-h.last) {
 			h.index, h.at = indexOf(pages, h.slot, now), now
 		}
-		if h.fresh(now) {
-			best = max(best, h.index)
-		}
-	}
-	for {
-		var likeliest *hotPage
-		most := best
-		for i := range q.hot {
-			if h := &q.hot[i]; !h.fresh(now) {
-				grown := (now - h.last) / (h.at - h.last)
-				if index := h.index * grown * grown; index > most {
-					likeliest, most = h, index
-				}
-			}
-		}
-		if likeliest == nil {
-			return
-		}
-		likeliest.index, likeliest.at = indexOf(pages, likeliest.slot, now), now
-		best = max(best, likeliest.index)
 	}
 }
-
-// fresh reports whether a page was looked at not long ago.
-func (h *hotPage) fresh(now float64) bool { return now-h.at <= stale*(now-h.last) }
 
 // cool makes all hot pages wait.
 func (q *Queue) cool(now float64, clock Clock) {

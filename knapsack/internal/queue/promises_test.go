@@ -118,34 +118,6 @@ func TestTakeInTurn(t *testing.T) {
 	}
 }
 
-// A hot page is looked at again only if it may be the best by then, or after a while.
-func TestReheat(t *testing.T) {
-	t.Parallel()
-	c := polled(3, 300)
-	for len(c.q.hot) < 2 {
-		c.poll(1)
-	}
-	c.now++
-	for i := range c.q.hot { // the first is by far the best, and the others are not looked at for it
-		h := &c.q.hot[i]
-		h.at, h.last = c.now-0.01*(c.now-c.last[h.slot]), c.last[h.slot]
-		h.index = c.Index(h.slot, h.at)
-	}
-	best := 0.0
-	for i := range c.q.hot {
-		best = max(best, c.Index(c.q.hot[i].slot, c.now))
-	}
-	c.looks = 0
-	c.q.reheat(c.now, c)
-	looks, all := c.looks, len(c.q.hot)
-	require.Equal(t, best, c.q.top().index)
-	require.Less(t, looks, all)
-	old := &c.q.hot[0]
-	old.at = c.now - 0.03*(c.now-old.last)
-	c.q.reheat(c.now, c)
-	require.Equal(t, c.now, old.at)
-}
-
 // A list is due when the first of its pages is, whatever the order in which they are put.
 func TestListIsDueFirst(t *testing.T) {
 	t.Parallel()
