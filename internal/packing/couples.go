@@ -85,17 +85,20 @@ func (c *couples) find(s *master, kinds []int32, rng *rand.Rand) (patterns []pat
 	if !c.update(s) {
 		return nil
 	}
-	for steps := joinSteps; steps > 0 && len(patterns) < joinedColumns; steps -= len(c.front) {
-		if s.watch.Spend(len(c.front)) {
-			return nil
-		}
+	for steps := joinSteps; steps > 0 && len(patterns) < joinedColumns; {
+		took := len(c.front)
 		c.path, c.room, c.value = c.path[:0], s.c, 0
 		for tries := len(kinds); 2*c.room > 7*c.mean && tries > 0; tries-- {
 			j := kinds[rng.IntN(len(kinds))]
 			if s.w[j] <= c.room && int(c.path.of(j)) < s.demand[j] {
 				c.path, c.room, c.value = c.path.and(j), c.room-s.w[j], c.value+s.dual[j]
+				took += pickSteps
 			}
 		}
+		if s.watch.Spend(took) {
+			return nil
+		}
+		steps -= took
 		if p := c.join(s); p != nil {
 			patterns = append(patterns, p)
 		}

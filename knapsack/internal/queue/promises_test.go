@@ -118,6 +118,26 @@ func TestTakeInTurn(t *testing.T) {
 	}
 }
 
+// A group that was shut while its lots were brought up to date is looked at anew once it is open.
+func TestOpenInTurn(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(60) {
+		c := newCrawl(seed, 110, false, 20, 60, 1)
+		for range 121 {
+			c.poll(1)
+		}
+		c.ready[1] = c.now + 30
+		c.q.SetReady(1, c.ready[1], c.now, c)
+		for range 12 {
+			c.now += 5
+			if c.q.Advance(c.now, c); c.q.Ready(c.now) == c.now {
+				c.turn(0)
+			}
+			sound(t, &c.q)
+		}
+	}
+}
+
 // A list is due when the first of its pages is, whatever the order in which they are put.
 func TestListIsDueFirst(t *testing.T) {
 	t.Parallel()

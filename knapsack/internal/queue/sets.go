@@ -251,9 +251,7 @@ func (q *Queue) sweep(most int, now float64, clock Clock) {
 			if l.due-now < reach*(now-l.base) {
 				q.follow(s, l, now, clock)
 			}
-			if set.open {
-				q.better(s, at)
-			}
+			q.better(s, at)
 			q.sweepLot++
 			if int(q.sweepLot) < len(set.lots) {
 				continue
