@@ -216,7 +216,7 @@ func (q *Queue) first(now, limit float64, steps *int, clock Clock) (slot, lot ui
 				lot = set.best
 			}
 		} else {
-			slot, due, next = q.firstListed(s, now, clock)
+			slot, due, next = q.firstListed(s, clock)
 		}
 		late := due > key && *steps > 0
 		if late {

@@ -6,7 +6,7 @@ package queue
 // group that were last answered within 1/24 cycle, and that it may ask for any of them at any
 // time, in O(log n). Which pages of a group are due, and when, follows when they change: at once for a small
 // group that got an answer (News), within a part of the time since their own answers for pages of a large one,
-// within some n/96 polls for pages that are due soon, and within n/24 for all.
+// and within some n/96 polls for all.
 type Clock interface {
 	// Last returns the time of the last answer of a page.
 	Last(slot uint32) float64

@@ -71,19 +71,17 @@ func (q *Queue) unfold(s uint32, now float64, clock Clock) {
 	}
 }
 
-// gothrough returns the page of a flat set that is due first, when, and when the next one is, by the multipliers
-// that are known. It brings those up to date of pages that are due within reach times the time since their last
-// answers.
-func (q *Queue) gothrough(s uint32, now, reach float64, clock Clock) (first uint32, due, next float64) {
+// gothrough returns the page of a flat set that is due first, when, and when the next one is, by multipliers anew or
+// those that are known.
+func (q *Queue) gothrough(s uint32, anew bool, clock Clock) (first uint32, due, next float64) {
 	first, due, next = None, math.Inf(1), math.Inf(1)
 	var x float32
 	for slot := q.sets[s].list; slot != None; slot = q.nodes[slot].right {
 		n, base := &q.nodes[slot], clock.Last(slot)
-		at := q.listedDue(n, base)
-		if at-now < float64(reach*(now-base)) {
+		if anew {
 			n.scale(q.multiplier(s, base, clock))
-			at = q.listedDue(n, base)
 		}
+		at := q.listedDue(n, base)
 		if at < due || at == due && (n.x < x || n.x == x && slot < first) {
 			first, due, next, x = slot, at, due, n.x
 		} else {
@@ -94,8 +92,8 @@ func (q *Queue) gothrough(s uint32, now, reach float64, clock Clock) (first uint
 }
 
 // firstListed is gothrough that brings no multiplier up to date but that of the first page.
-func (q *Queue) firstListed(s uint32, now float64, clock Clock) (first uint32, due, next float64) {
-	first, _, next = q.gothrough(s, now, none, clock)
+func (q *Queue) firstListed(s uint32, clock Clock) (first uint32, due, next float64) {
+	first, _, next = q.gothrough(s, false, clock)
 	n, base := &q.nodes[first], clock.Last(first)
 	n.scale(q.multiplier(s, base, clock))
 	return first, q.listedDue(n, base), next

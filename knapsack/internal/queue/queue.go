@@ -78,7 +78,6 @@ type Queue struct {
 	early              uint32  // pages put before there is a unit
 	coin               uint32
 	sweepSet, sweepLot uint32 // next to be brought up to date
-	sweeps             uint32 // of all sets, modulo fullSweep
 }
 
 // New returns a queue in which n pages wait, due before all time.

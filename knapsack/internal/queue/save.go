@@ -73,7 +73,6 @@ func (q *Queue) Encode(e *codec.Encoder) {
 	}
 	e.Uint32(q.sweepSet)
 	e.Uint32(q.sweepLot)
-	e.Uint32(q.sweeps)
 	e.Int(len(q.free)) // how far a sweep goes depends on them
 }
 
@@ -160,8 +159,7 @@ func Decode(d *codec.Decoder, slots int, waits func(slot int) bool) Queue {
 	for _, o := range [...]*ordered{&q.due, &q.event, &q.deadline} {
 		o.Slots = decodeHeap(d, 0, o.place)
 	}
-	q.sweepSet, q.sweepLot, q.sweeps = d.Uint32(), d.Uint32(), d.Uint32()
-	d.Require(q.sweeps < fullSweep, "sweep %d of %d", q.sweeps, fullSweep)
+	q.sweepSet, q.sweepLot = d.Uint32(), d.Uint32()
 	for range d.IntIn(0, slots/alonePerLot+leastLots*sets) {
 		q.free = append(q.free, uint32(len(q.lots)))
 		q.lots = append(q.lots, lot{root: None})

@@ -183,7 +183,7 @@ func (q *Queue) News(group uint32, now float64, clock Clock) {
 		return
 	}
 	if !set.tree {
-		_, due, _ := q.gothrough(s, now, all, clock)
+		_, due, _ := q.gothrough(s, true, clock)
 		q.settle(s, due)
 		return
 	}
@@ -221,15 +221,9 @@ const (
 	// number of pages if that is more, if there are not more than mostSweep to do for each; news
 	// of an n/newsRounds-th of a set's pages is told to all lots.
 	sweepCalls, sweepRounds, mostSweep, farSweep, newsRounds = 8, 96, 32, 24, 48
-	// Of fullSweep sweeps one brings all up to date, and the others those pages and lots of groups that are due
-	// within soon times the time that has passed for them.
-	fullSweep, soon = 4, 0.5
-	// Of the pages of a list, none and all.
-	none, all = -1, math.MaxFloat64
 )
 
-// sweep brings some of the sets up to date: all of their pages every fullSweep-th time, and else, of groups, those
-// that are due soon.
+// sweep brings some of the sets up to date.
 func (q *Queue) sweep(most int, now float64, clock Clock) {
 	some := len(q.lots) + len(q.sets)
 	if most == mostSweep {
@@ -238,19 +232,12 @@ func (q *Queue) sweep(most int, now float64, clock Clock) {
 	for range min(most, some) {
 		if int(q.sweepSet) >= len(q.sets) {
 			q.sweepSet = 0
-			q.sweeps = (q.sweeps + 1) % fullSweep
 		}
-		s, reach := q.sweepSet, float64(soon)
-		if s == 0 || q.sweeps == 0 {
-			reach = all
-		}
+		s := q.sweepSet
 		set := &q.sets[s]
 		if set.tree && int(q.sweepLot) < len(set.lots) {
 			at := set.lots[q.sweepLot]
-			l := &q.lots[at]
-			if l.due-now < reach*(now-l.base) {
-				q.follow(s, l, now, clock)
-			}
+			q.follow(s, &q.lots[at], now, clock)
 			q.better(s, at)
 			q.sweepLot++
 			if int(q.sweepLot) < len(set.lots) {
@@ -264,7 +251,7 @@ func (q *Queue) sweep(most int, now float64, clock Clock) {
 			if set.tree {
 				due = q.firstLot(s)
 			} else {
-				_, due, _ = q.gothrough(s, now, reach, clock)
+				_, due, _ = q.gothrough(s, true, clock)
 			}
 			q.settle(s, due)
 		}
