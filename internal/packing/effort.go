@@ -70,7 +70,7 @@ const (
 	// joinedColumns is the most columns that joining couples adds after such a search gave up, and
 	// joinSteps how many couples it looks at for them, of which an item picked at random counts as
 	// pickSteps: some ten milliseconds.
-	joinedColumns, joinSteps, pickSteps = 100, 1 << 22, 16
+	joinedColumns, joinSteps, pickSteps = 100, 1 << 22, 1
 	// dualBits is the precision of the duals as a certificate. 24 bits leave 2^38 bins until the
 	// sum of the values would overflow, and 2^24 items until rounding loses a bin.
 	dualBits = 24
