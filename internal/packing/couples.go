@@ -92,7 +92,7 @@ func (c *couples) find(s *master, kinds []int32, rng *rand.Rand) (patterns []pat
 			j := kinds[rng.IntN(len(kinds))]
 			if s.w[j] <= c.room && int(c.path.of(j)) < s.demand[j] {
 				c.path, c.room, c.value = c.path.and(j), c.room-s.w[j], c.value+s.dual[j]
-				took += pickSteps
+				took++
 			}
 		}
 		if s.watch.Spend(took) {

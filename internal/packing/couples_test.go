@@ -79,7 +79,7 @@ func TestCouplesFound(t *testing.T) {
 		_, _, ok := m.pricer.price(m)
 		require.True(t, ok)
 		again := rand.New(rand.NewPCG(seed, 93))
-		found := m.pricer.find(m, m.pricer.kinds, again)
+		found := m.pricer.couples.find(m, m.pricer.kinds, again)
 		require.Greater(t, len(found), joinedColumns/2)
 		require.LessOrEqual(t, len(found), joinedColumns)
 		for _, p := range found {
@@ -93,6 +93,25 @@ func TestCouplesFound(t *testing.T) {
 			require.LessOrEqual(t, load, int64(c))
 			require.Greater(t, m.worth(p), 1.)
 		}
+	}
+}
+
+// Price adds columns of couples to those of a search that gave up with too few.
+func TestPriceJoinsCouples(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(4) {
+		const c = 1 << 40
+		m := drawCouples(rand.New(rand.NewPCG(seed, 94)), 120, c, c/12, c/6, 3)
+		for j := range m.dual {
+			m.dual[j] *= 1 - .7e-4
+		}
+		got, _, ok := m.pricer.price(m)
+		searched, _, all := m.pricer.search(m)
+		require.False(t, all)
+		require.Less(t, len(searched), m.columnsPerRound)
+		require.True(t, ok)
+		require.Equal(t, searched, got[:len(searched)])
+		require.Greater(t, len(got), len(searched)+10)
 	}
 }
 

@@ -68,9 +68,9 @@ const (
 	// pricingNodes is the most nodes of that search: some tens of milliseconds.
 	pricingNodes = 1 << 20
 	// joinedColumns is the most columns that joining couples adds after such a search gave up, and
-	// joinSteps how many couples it looks at for them, of which an item picked at random counts as
-	// pickSteps: some ten milliseconds.
-	joinedColumns, joinSteps, pickSteps = 100, 1 << 22, 1
+	// joinSteps how many couples and items at random it looks at for them: some ten milliseconds where
+	// many couples may be the best, ten times as much where few may.
+	joinedColumns, joinSteps = 100, 1 << 22
 	// dualBits is the precision of the duals as a certificate. 24 bits leave 2^38 bins until the
 	// sum of the values would overflow, and 2^24 items until rounding loses a bin.
 	dualBits = 24

@@ -9,12 +9,12 @@ import (
 // pricer finds patterns whose duals sum to more than their cost of 1: a knapsack
 // problem bounded by the demand.
 type pricer struct {
-	kinds []int32   // those with a demand and a positive dual, by decreasing weight
-	shift int       // weights and rooms are rounded down to multiples of 2^shift
-	finer int       // by how many bits less than usual, because a search gave up
-	size  int       // rooms in a row of the table, that of none included
-	table []float64 // table[k·size+r] is the most value of kinds k.. in room r
-	couples
+	kinds   []int32   // those with a demand and a positive dual, by decreasing weight
+	shift   int       // weights and rooms are rounded down to multiples of 2^shift
+	finer   int       // by how many bits less than usual, because a search gave up
+	size    int       // rooms in a row of the table, that of none included
+	table   []float64 // table[k·size+r] is the most value of kinds k.. in room r
+	couples couples
 }
 
 // price returns patterns of value above 1 and the most value of any pattern, or a bound on that;
@@ -41,7 +41,7 @@ func (p *pricer) price(s *master) (patterns []pattern, best float64, ok bool) {
 	if p.shift > 0 {
 		patterns, best, ok = p.search(s)
 		if !ok && len(patterns) < s.columnsPerRound {
-			patterns = append(patterns, p.find(s, p.kinds, s.rng)...)
+			patterns = append(patterns, p.couples.find(s, p.kinds, s.rng)...)
 		}
 		return patterns, best, ok || len(patterns) > 0
 	}
