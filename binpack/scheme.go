@@ -1,47 +1,13 @@
 package binpack
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
 
 	"github.com/recrawl/recrawl/automata"
-	"github.com/recrawl/recrawl/internal/packing"
 	"github.com/recrawl/recrawl/internal/source"
 )
-
-// SchemeConfig has the settings of a [Scheme]. The defaults are those of Yazidi 2006, test 1.
-// The paper gives neither the length of the register, nor the states and threshold of the
-// overload automaton, nor how far a page is stepped down at a time; with the defaults for these a
-// bin at first excludes with probability 4 %.
-type SchemeConfig struct {
-	Capacity       float64 // C of every bin, in pages per slot; 0 means 400
-	States         int     // N of the walk of a page, at most 65535; 0 means 8
-	Lambda         float64 // λ: the frequency in state s is (s/N)^λ; 0 means 1
-	InitialState   int     // of every page; 0 means 1
-	Register       int     // L, the results remembered of each page, at most 64; 0 means 10
-	OverloadStates int     // N_b of the automaton of a bin; 0 means 10
-	Threshold      int     // Th, its first and lowest state; 0 means 2, or N_b if that is less
-	DecreaseStep   int     // states that a page goes down at a time to relieve a bin; 0 means 1
-	Walk           PageWalk
-	// InitialStates are those of the pages, site after site, where they differ by page or by
-	// domain; nil for InitialState.
-	InitialStates []int
-}
-
-// resolve returns the settings with defaults filled in.
-func (c SchemeConfig) resolve() SchemeConfig {
-	c.Capacity = cmp.Or(c.Capacity, 400)
-	c.States = cmp.Or(c.States, 8)
-	c.Lambda = cmp.Or(c.Lambda, 1)
-	c.InitialState = cmp.Or(c.InitialState, 1)
-	c.Register = cmp.Or(c.Register, 10)
-	c.OverloadStates = cmp.Or(c.OverloadStates, 10)
-	c.Threshold = cmp.Or(c.Threshold, min(2, c.OverloadStates))
-	c.DecreaseStep = cmp.Or(c.DecreaseStep, 1)
-	return c
-}
 
 // A Scheme is the two-phase scheme of Yazidi 2006 (section 4.2): every page has a walk that
 // learns how often to poll it, the weight of a site is the sum of the frequencies of its pages,
@@ -94,17 +60,6 @@ type Scheme struct {
 	alarm  []int   // state of the automaton of each bin; bins without sites keep Th
 
 	slot SlotReport // counts of the slot that runs
-}
-
-// A SlotReport counts what happened in a slot of a [Scheme].
-type SlotReport struct {
-	Polls      int // answers told
-	Changed    int // of these, changed
-	Overloaded int // bins above the capacity before relief
-	Decreased  int // bins relieved by decreasing frequencies
-	Excluded   int // bins relieved by putting sites out
-	Moved      int // sites that changed their bin
-	Bins       int // bins with sites at the end
 }
 
 // NewScheme starts the scheme for sites with the given numbers of pages. Pages are numbered site
@@ -160,58 +115,6 @@ func (s *Scheme) begin(states []int) error {
 	}
 	s.cfg.InitialStates = nil // told by the states, from now on
 	return nil
-}
-
-// configure checks the settings and makes what follows from them.
-func (s *Scheme) configure() (err error) {
-	c := s.cfg
-	switch {
-	case c.States > math.MaxUint16:
-		return fmt.Errorf("%w: %d states", ErrConfig, c.States)
-	case c.InitialState < 1 || c.InitialState > c.States:
-		return fmt.Errorf("%w: initial state %d of %d", ErrConfig, c.InitialState, c.States)
-	case c.Register < 1 || c.Register > 64:
-		return fmt.Errorf("%w: register of %d", ErrConfig, c.Register)
-	case c.DecreaseStep < 1:
-		return fmt.Errorf("%w: decrease by %d states", ErrConfig, c.DecreaseStep)
-	}
-	if err := pageWalks.Check(c.Walk); err != nil {
-		return err
-	}
-	if s.walk, err = automata.NewWalk(c.States, c.Lambda); err != nil {
-		return fmt.Errorf("%w: %w", ErrConfig, err)
-	}
-	if s.overload, err = automata.NewOverload(c.OverloadStates, c.Threshold); err != nil {
-		return fmt.Errorf("%w: %w", ErrConfig, err)
-	}
-	x := amounts(s.walk, c.States)
-	up, down := c.Walk.steps(x)
-	s.chance, s.up, s.down = probabilities(x), probabilities(up), probabilities(down)
-	// More room than all pages could need is no different from that, and its quantum would be too
-	// coarse for a page.
-	room := c.Capacity
-	if most := max(float64(s.first[len(s.first)-1]), 1); room > most && !math.IsInf(room, 1) {
-		room = most
-	}
-	u, err := toUnits(x, []float64{room})
-	if err != nil {
-		return fmt.Errorf("%w (the frequencies of the states in a capacity of %v)", err, c.Capacity)
-	}
-	s.amount, s.c, s.quantum = u.w, u.c[0], u.quantum
-	return nil
-}
-
-// probabilities returns the numbers below which a random Uint64 is with probabilities
-// x; 1 is taken for certain, and all ones stand for it.
-func probabilities(x []float64) []uint64 {
-	below := make([]uint64, len(x))
-	for i, p := range x {
-		below[i] = math.MaxUint64
-		if p < 1 {
-			below[i] = uint64(math.Ldexp(p, 64))
-		}
-	}
-	return below
 }
 
 // number makes the sites of the pages, and weights of 0, from s.first.
@@ -311,113 +214,4 @@ func (s *Scheme) Observe(page int, changed bool) error {
 func (s *Scheme) move(page, state int) {
 	s.weight[s.siteOf[page]] += s.amount[state-1] - s.amount[s.state[page]-1]
 	s.state[page] = uint16(state)
-}
-
-// Rebalance ends the slot: it relieves overloaded bins, packs again what was put out, and
-// reports what happened in the slot. Called again before Next, it relieves what is still
-// overloaded, and reports only what happened since.
-func (s *Scheme) Rebalance() SlotReport {
-	load := make([]int64, len(s.alarm))
-	for i, b := range s.bin {
-		load[b] += s.weight[i]
-	}
-	var out []int // sites put out
-	for b := range s.alarm {
-		overloaded := load[b] > s.c
-		if overloaded {
-			s.slot.Overloaded++
-			if s.overload.Select(s.alarm[b], s.src) {
-				s.slot.Excluded++
-				out = s.exclude(b, out)
-			} else {
-				s.slot.Decreased++
-				s.decrease(s.sites(b), load[b])
-			}
-		}
-		s.alarm[b] = s.overload.Step(s.alarm[b], overloaded)
-	}
-	s.repack(out)
-	report := s.slot
-	s.slot = SlotReport{}
-	return report
-}
-
-// sites returns the sites of a bin.
-func (s *Scheme) sites(bin int) []int {
-	var sites []int
-	for i, b := range s.bin {
-		if b == bin {
-			sites = append(sites, i)
-		}
-	}
-	return sites
-}
-
-// exclude keeps the sites of the largest total that fits and appends the rest to
-// out.
-func (s *Scheme) exclude(bin int, out []int) []int {
-	sites := s.sites(bin)
-	w := make([]int64, len(sites))
-	for k, i := range sites {
-		w[k] = s.weight[i]
-	}
-	for _, k := range leftOut(w, s.c) {
-		out = append(out, sites[k])
-	}
-	return out
-}
-
-// repack packs sites into the bins by Best Fit Decreasing. A site heavier than a
-// bin is decreased first.
-func (s *Scheme) repack(out []int) {
-	for _, i := range out {
-		if s.weight[i] > s.c {
-			s.decrease([]int{i}, s.weight[i])
-		}
-	}
-	room := make([]int64, len(s.alarm))
-	for b := range room {
-		room[b] = s.c
-	}
-	used := make([]bool, len(s.alarm))
-	from := make([]int, len(out))
-	w := make([]int64, len(out))
-	for k, i := range out {
-		from[k], s.bin[i] = s.bin[i], -1
-		w[k] = s.weight[i]
-	}
-	for i, b := range s.bin {
-		if b >= 0 {
-			room[b] -= s.weight[i]
-			used[b] = true
-		}
-	}
-	for _, x := range packing.Decreasing(w) {
-		i, best := out[x.Item], -1
-		for b := range room {
-			// Of the bins with room the fullest; empty ones, which have the most
-			// room, come last.
-			if room[b] >= x.Weight && (best < 0 || room[b] < room[best] || room[b] == room[best] && used[b] && !used[best]) {
-				best = b
-			}
-		}
-		if best < 0 {
-			best = len(room)
-			room, used = append(room, s.c), append(used, false)
-			s.alarm = append(s.alarm, s.cfg.Threshold)
-		}
-		s.bin[i] = best
-		room[best] -= x.Weight
-		used[best] = true
-		if best != from[x.Item] {
-			s.slot.Moved++
-		}
-	}
-	for b, u := range used {
-		if u {
-			s.slot.Bins++
-		} else {
-			s.alarm[b] = s.cfg.Threshold
-		}
-	}
 }

@@ -1,0 +1,137 @@
+package binpack
+
+import (
+	"fmt"
+
+	"github.com/recrawl/recrawl/internal/ids"
+)
+
+// AddSite adds a site and places it at once where its rules allow: on the first node in use where
+// it leaves two headrooms, else the emptiest where it leaves one, else on a spare, else where it
+// overloads least. It returns the ids of the site and its node. [ErrWeight]; [ErrConfig] for rules
+// that are none; [ErrUnknown] for a node of Only; [ErrNoRoom] if no node takes sites, or the site is
+// larger than every node that does. O(log nodes) for a site without rules.
+func (p *Packer) AddSite(weight float64, cfg SiteConfig) (site, node int, err error) {
+	rule, err := p.newRule(cfg)
+	if err != nil {
+		return 0, 0, err
+	}
+	need, err := p.convert(weight, cfg.Needs, -1)
+	if err != nil {
+		return 0, 0, err
+	}
+	c := candidate{-1, need, rule}
+	n := p.choose(c, -1)
+	if n < 0 {
+		return 0, 0, fmt.Errorf("%w: no node takes sites", ErrNoRoom)
+	}
+	if !p.holds(c, n) {
+		if len(cfg.Needs) > 0 {
+			return 0, 0, fmt.Errorf("%w: weight %v, needs %v", ErrNoRoom, weight, cfg.Needs)
+		}
+		return 0, 0, fmt.Errorf("%w: weight %v", ErrNoRoom, weight)
+	}
+	site = p.sites.Add()
+	s := ids.Slot(site)
+	if s == len(p.home) {
+		p.home = append(p.home, 0)
+	}
+	for k := range p.resource {
+		q := &p.resource[k]
+		q.grow(s+1, 0)
+		if k > 0 && k <= len(cfg.Needs) {
+			p.adopt(k, cfg.Needs[k-1])
+		}
+		q.weight[s] = need[k]
+		q.total += need[k]
+	}
+	p.home[s] = int32(n)
+	p.setRule(s, rule)
+	p.attach(s, n)
+	return site, p.nodes.ID(n), nil
+}
+
+// SetSite replaces the needs and rules of a site. If they do not allow its node, the next call of
+// Rebalance moves it. [ErrUnknown] for the site or a node of Only, [ErrConfig] and [ErrWeight].
+func (p *Packer) SetSite(site int, cfg SiteConfig) error {
+	s, err := p.site(site)
+	if err != nil {
+		return err
+	}
+	rule, err := p.newRule(cfg)
+	if err != nil {
+		return err
+	}
+	need, err := p.convert(0, cfg.Needs, s)
+	if err != nil {
+		return fmt.Errorf("%w (site %d)", err, site)
+	}
+	n := int(p.home[s])
+	for k := 1; k < len(p.resource); k++ {
+		if k <= len(cfg.Needs) {
+			p.adopt(k, cfg.Needs[k-1])
+		}
+		p.resource[k].set(s, n, need[k])
+	}
+	p.state[n].cost -= p.moveCost(s)
+	p.setRule(s, rule)
+	p.state[n].cost += p.moveCost(s)
+	p.touch(n)
+	p.suspect(s)
+	return nil
+}
+
+// convert returns what a site needs of each resource; old is the slot it has, or −1.
+func (p *Packer) convert(weight float64, needs []float64, old int) ([]int64, error) {
+	if len(needs) >= len(p.resource) {
+		return nil, fmt.Errorf("%w: %d needs of %d further resources", ErrConfig, len(needs), p.cfg.Resources)
+	}
+	units := make([]int64, len(p.resource))
+	for k := range p.resource {
+		w := weight
+		if k > 0 {
+			w = 0
+			if k <= len(needs) {
+				w = needs[k-1]
+			}
+		}
+		had := int64(0)
+		if old >= 0 {
+			had = p.resource[k].weight[old]
+		}
+		var err error
+		if units[k], err = p.resource[k].units(w, had); err != nil {
+			if k > 0 {
+				err = fmt.Errorf("%w (need %d)", err, k-1)
+			}
+			return nil, err
+		}
+	}
+	return units, nil
+}
+
+// holds reports whether any node could take a candidate if it were empty; node n is asked
+// first.
+func (p *Packer) holds(c candidate, n int) bool {
+	large := func(n int) bool {
+		for k, w := range c.need {
+			if w > p.resource[k].capacity[n] {
+				return false
+			}
+		}
+		return true
+	}
+	if large(n) {
+		return true
+	}
+	if p.plain() && c.rule == nil {
+		n, _ := p.largest.Least()
+		return large(n)
+	}
+	for n := range p.state {
+		if p.nodes.Live(n) && !p.state[n].drained && large(n) && p.allowed(c, n) {
+			return true
+		}
+	}
+	return false
+}

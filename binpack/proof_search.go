@@ -1,0 +1,86 @@
+package binpack
+
+// leafSearch looks for a set of groups with more value than a limit and a load in the window. A
+// table that ignores penalties and parted groups says what is out of reach.
+type leafSearch struct {
+	groups           []merged
+	capacity, window int64
+	penalty          map[int]int64
+	limit            int64
+	order            []int // simple groups first: the search begins at the end
+	most             []int64
+	held             map[int]int // items of each cut
+	barred           []int       // parted groups taken
+	steps            *int
+}
+
+// prepare fills the table: most[k·(C+1)+room] is the most value of the first k groups of the order
+// that leaves at most the window of the room. It reports false if that is too large.
+func (s *leafSearch) prepare() bool {
+	if s.capacity >= proofTable/int64(len(s.groups)+1) {
+		return false
+	}
+	s.barred = make([]int, len(s.groups))
+	for _, simple := range [2]bool{true, false} {
+		for g, x := range s.groups {
+			if (len(x.parted) == 0 && len(x.holds) == 0) == simple {
+				s.order = append(s.order, g)
+			}
+		}
+	}
+	width := s.capacity + 1
+	s.most = make([]int64, int64(len(s.order)+1)*width)
+	for room := s.window + 1; room < width; room++ {
+		s.most[room] = noValue
+	}
+	for k, g := range s.order {
+		x := &s.groups[g]
+		before, after := s.most[int64(k)*width:int64(k+1)*width], s.most[int64(k+1)*width:int64(k+2)*width]
+		for room := range after {
+			after[room] = before[room]
+			if rest := int64(room) - x.weight; rest >= 0 {
+				after[room] = max(after[room], before[rest]+x.value)
+			}
+		}
+	}
+	return true
+}
+
+// more reports whether some of the first k groups of the order complete what was taken to more than
+// the limit.
+func (s *leafSearch) more(k int, room, value int64) bool {
+	for ; k > 0; k-- {
+		if value+s.most[int64(k)*(s.capacity+1)+room] <= s.limit {
+			return false
+		}
+		g := s.order[k-1]
+		x := &s.groups[g]
+		if x.weight > room || s.barred[g] > 0 {
+			continue
+		}
+		if *s.steps--; *s.steps < 0 {
+			return false
+		}
+		gain := x.value
+		for cut, n := range x.holds {
+			if s.held[cut] < 2 && s.held[cut]+n >= 2 {
+				gain -= s.penalty[cut]
+			}
+			s.held[cut] += n
+		}
+		for _, o := range x.parted {
+			s.barred[o]++
+		}
+		found := s.more(k-1, room-x.weight, value+gain)
+		for cut, n := range x.holds {
+			s.held[cut] -= n
+		}
+		for _, o := range x.parted {
+			s.barred[o]--
+		}
+		if found {
+			return true
+		}
+	}
+	return room <= s.window && value > s.limit
+}
