@@ -43,6 +43,8 @@ func (p *Packer) steps() (n int) {
 func rebalance(t testing.TB, p *Packer, cfg RebalanceConfig) []Move {
 	moves, err := p.Rebalance(cfg)
 	require.NoError(t, err)
+	stuck := slices.IndexFunc(p.state, func(n nodeState) bool { return n.leaving })
+	require.Equal(t, -1, stuck, "a node takes no sites, as it was to be closed")
 	return moves
 }
 

@@ -3,6 +3,7 @@ package binpack
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -238,6 +239,20 @@ func TestKeepMaximumLeavesTheLarge(t *testing.T) {
 	require.Empty(t, moves)
 }
 
+// A site that KeepMaximum puts out goes to a node in use, the first one too, before it takes a spare.
+func TestKeepMaximumTakesNoSpare(t *testing.T) {
+	t.Parallel()
+	p, nodes := newFleet(t, PackerConfig{KeepMaximum: true}, 3, 10)
+	s := add(t, p, 4, 9)
+	small, n, err := p.AddSite(.5, SiteConfig{Never: nodes[:1]})
+	require.NoError(t, err)
+	require.Equal(t, nodes[1], n)
+	require.NoError(t, p.SetSite(small, SiteConfig{}))
+	require.NoError(t, p.SetWeight(small, 5))
+	require.Equal(t, []Move{{small, nodes[1], nodes[0], 5, overload}}, rebalance(t, p, RebalanceConfig{}))
+	require.Equal(t, nodes[0], must(p.NodeOf(s[0])))
+}
+
 // Relief leaves drains and closing their share of the moves and of their weight, as long as there is
 // something to drain or to close.
 func TestRelief(t *testing.T) {
@@ -257,6 +272,40 @@ func TestRelief(t *testing.T) {
 		require.Equal(t, c.want, r.allows(overload, c.weight*one), "%+v", c)
 		require.Equal(t, c.weight <= 10, r.allows(drain, c.weight*one), "%+v", c)
 	}
+}
+
+// The heaviest site that a limit lets off an overloaded node is one that it allows, and a heavier one is none.
+func TestHeaviestAllowed(t *testing.T) {
+	t.Parallel()
+	p, _ := newFleet(t, PackerConfig{}, 1, 10)
+	require.Equal(t, int64(math.MaxInt64), (&run{Packer: p}).heaviestAllowed())
+	for _, c := range []struct {
+		others         int
+		moved, weighed float64
+	}{{0, 0, 0}, {0, 3, 0}, {0, 10, 0}, {2, 0, 0}, {2, 3, 3}, {2, 3, 0}, {2, 8, 8}} {
+		r := run{Packer: p, limit: RebalanceConfig{MaxMoves: 10, MaxWeight: 10}, others: c.others, moved: c.moved, weighed: c.weighed}
+		most := r.heaviestAllowed()
+		require.True(t, r.allows(overload, most), "%+v", c)
+		require.False(t, r.allows(overload, most+1), "%+v", c)
+	}
+}
+
+// A call relieves a node however many moves that takes.
+func TestRelievesAtOnce(t *testing.T) {
+	t.Parallel()
+	const n = 60
+	p, nodes := newFleet(t, PackerConfig{}, 1, n)
+	sites := add(t, p, slices.Repeat([]float64{1}, n)...)
+	_, err := p.AddNode(4*n, NodeConfig{})
+	require.NoError(t, err)
+	add(t, p, n)
+	for _, s := range sites {
+		require.NoError(t, p.SetWeight(s, 2))
+	}
+	require.GreaterOrEqual(t, len(rebalance(t, p, RebalanceConfig{})), n/2)
+	info, err := p.Node(nodes[0])
+	require.NoError(t, err)
+	require.LessOrEqual(t, info.Load, float64(n))
 }
 
 // A node that is overloaded of two resources is relieved of the one of which it can be, also where

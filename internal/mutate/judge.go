@@ -97,6 +97,10 @@ func (j *judge) measure(pkg string, i int) error {
 	if out, err := exec.Command("go", "test", "-c", "-vet=off", "-cover", "-coverpkg", pkg, "-o", bin, j.pkgs[i]).CombinedOutput(); err != nil {
 		return fmt.Errorf("go test -c %s: %w\n%s", j.pkgs[i], err, out)
 	}
+	defer os.Remove(bin) // so that it is not taken for that of a package without tests
+	if _, err := os.Stat(bin); err != nil {
+		return fmt.Errorf("%s has no tests: %w", j.pkgs[i], err)
+	}
 	golden, err := regexp.Compile(j.golden)
 	if err != nil {
 		return err

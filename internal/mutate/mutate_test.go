@@ -199,6 +199,12 @@ func TestGolden(t *testing.T) {
 	for _, m := range all {
 		require.Equal(t, 4, m.line, m)
 	}
+
+	// A package without tests can notice nothing: it must not pass for one that fails.
+	require.NoError(t, os.Mkdir("q", 0o777))
+	require.NoError(t, os.WriteFile(filepath.Join("q", "q.go"), []byte("package q\n"), 0o666))
+	_, err = j.prepare(".", []string{"./q"})
+	require.ErrorContains(t, err, "./q has no tests")
 }
 
 // A mutant is given to the tests that run its line: the fast ones first, one process for as many
