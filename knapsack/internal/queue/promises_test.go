@@ -82,6 +82,39 @@ func TestDueAfterNews(t *testing.T) {
 	}
 }
 
+// A lot has the multiplier of its first page, and that of its latest one too, if that is greater and the lot
+// has lasted for more than a small part of the time since.
+func TestFollow(t *testing.T) {
+	t.Parallel()
+	w, q := newWeb(1, rand.New(rand.NewPCG(1, 1))), New(1)
+	q.Begin(10, 1, 1, 0, false)
+	const base = 100
+	for _, factor := range []float64{.3, 3} {
+		for _, c := range []struct {
+			lasted float64
+			both   bool
+		}{{1, false}, {4.9, false}, {5.1, true}, {50, true}} {
+			const now = base + 100
+			w.now = now
+			w.surges[None] = []surge{{base + c.lasted, factor}}
+			a, b := w.Multiplier(None, base), w.Multiplier(None, base+c.lasted)
+			require.Equal(t, factor > 1, b > a)
+			want := a
+			if c.both {
+				want = max(a, b)
+			}
+			for _, alike := range []bool{false, true} {
+				l := lot{base: base, last: base + c.lasted, alike: alike}
+				if q.follow(0, &l, now, w); alike {
+					want = a
+				}
+				require.Equal(t, want, l.m, "%+v", c)
+				require.Equal(t, q.lotDue(&l), l.due)
+			}
+		}
+	}
+}
+
 // Where multipliers begin to move, young lots follow sooner than it takes to bring all up to date: by then
 // they move by a part of themselves.
 func TestYoungLotsFollow(t *testing.T) {
@@ -286,8 +319,14 @@ func TestLookAhead(t *testing.T) {
 // A level that falls makes pages due earlier: those of all lots at once, where there are few.
 func TestDescend(t *testing.T) {
 	t.Parallel()
-	c := polled(9, 300, 100, 40, 1)
+	const n, one = 400, 3
+	c := polled(9, n, 100, 40, 1, flatMost+1)
 	c.q.cool(c.now, c)
+	for p := range uint32(n) { // one page is left of a tree
+		if c.group[p] == one && c.q.sets[one+1].count > 1 {
+			c.q.Take(p)
+		}
+	}
 	for i := range c.q.lots {
 		c.q.lots[i].due = c.q.lotDue(&c.q.lots[i])
 	}
@@ -298,11 +337,16 @@ func TestDescend(t *testing.T) {
 		require.Equal(t, min(farthestFall, max(c.q.step(), 2*fall)), c.q.fall)
 	}
 	require.Less(t, c.q.Level(), before*(1-3*c.q.step()))
-	for s := range c.q.sets {
+	for s := range uint32(len(c.q.sets)) {
+		first := math.Inf(1)
 		for _, at := range c.q.sets[s].lots {
 			if l := &c.q.lots[at]; l.root != None {
 				require.InEpsilon(t, c.q.lotDue(l), l.due, 1e-9, "lot %d", at)
+				first = min(first, l.due)
 			}
+		}
+		if c.q.sets[s].tree {
+			require.Equal(t, first, c.q.due.key(s), "set %d", s)
 		}
 	}
 	sound(t, &c.q)

@@ -102,6 +102,30 @@ func TestContradictions(t *testing.T) {
 	})
 }
 
+// A hot page that stands for a lot stands for the same one after loading.
+func TestLotOfHotPageLoaded(t *testing.T) {
+	t.Parallel()
+	c := newCrawl(3, 300, true, 60, 60)
+	stands := 0
+	for range 100 {
+		c.poll(1)
+		r := restored(t, &c.q)
+		require.Len(t, r.hot, len(c.q.hot))
+		for i, h := range c.q.hot {
+			if h.lot == None {
+				require.Equal(t, None, int(r.hot[i].lot))
+				continue
+			}
+			stands++
+			want, got := c.q.lots[h.lot], r.lots[r.hot[i].lot]
+			require.True(t, got.shown)
+			require.Equal(t, want.base, got.base)
+			require.Equal(t, want.due, got.due)
+		}
+	}
+	require.Greater(t, stands, 50)
+}
+
 // Each thing that a state can say against itself is noticed, whatever else it says.
 func TestMoreContradictions(t *testing.T) {
 	t.Parallel()
