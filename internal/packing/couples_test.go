@@ -68,6 +68,16 @@ func TestJoinIsTheBest(t *testing.T) {
 	require.Greater(t, found, 100)
 }
 
+// Four items may be of one kind.
+func TestJoinOfOneKind(t *testing.T) {
+	t.Parallel()
+	m := newMaster([]int64{25}, []int{4}, 100, standard)
+	m.dual[0] = .26
+	u := couples{room: 100}
+	require.True(t, u.update(m))
+	require.Equal(t, pattern{{0, 4}}, u.join(m))
+}
+
 // Where the guided search gives up, couples give columns: patterns that fit, are demanded and are
 // worth more than 1.
 func TestCouplesFound(t *testing.T) {

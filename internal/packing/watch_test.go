@@ -153,6 +153,15 @@ func TestWatchIsTold(t *testing.T) {
 		m := master(1<<30, x)
 		m.pricer.price(m)
 	})
+	m := master(1<<30, nil)
+	listed := couples{}
+	require.True(t, listed.update(m))
+	worktest.Told(t, "couples listed", 4*m.m*m.m/2, func(x *work.Watch) {
+		m.watch = x
+		if !listed.update(m) {
+			require.Nil(t, listed.all, "they may be half sorted")
+		}
+	})
 	worktest.Told(t, "refresh", len(few.w)*len(few.w), func(x *work.Watch) { master(1000, x).refresh() })
 	worktest.Told(t, "patterns", 8*1000, func(x *work.Watch) {
 		s := newSolver(context.Background(), plain(1000, small), 1)
