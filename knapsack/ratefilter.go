@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/recrawl/recrawl/internal/ablation"
+	"github.com/recrawl/recrawl/internal/chunk"
 	"github.com/recrawl/recrawl/knapsack/internal/belief"
 	"github.com/recrawl/recrawl/knapsack/internal/budget"
 	"github.com/recrawl/recrawl/knapsack/internal/census"
@@ -44,8 +45,8 @@ import (
 // than some hundred (TestRateFilterHasNoStall). Memory: 60 bytes a page, 61 from 4800
 // pages on; 8 more with weights, 8 with costs, 20 with intervals and 12 for each page with a longest
 // one, one bit with signals.
-// Groups take 17 to 19 more where they have 100 to 32 pages on average; smaller ones take 6 for
-// each page and about 400 for each group, which is 86 a page with 5 pages in each. Pages that are
+// Groups take 16 more where they have 32 or 100 pages each; smaller ones take 6 for
+// each page and about 320 for each group, which is 69 a page with 5 pages in each. Pages that are
 // deferred, or whose last poll got no answer, or of which a signal waits for one, take about 70
 // more.
 //
@@ -113,19 +114,19 @@ type RateFilter struct {
 	costs     []float64 // per slot; nil before the first SetCost
 	costAll   float64   // of a poll of every page, where there are costs
 
-	polled    []float64       // per slot: time of the last answer; −Inf until the first Next
-	beliefs   []belief.Packed // per slot
-	model     belief.Model
-	census    census.Census
-	levels    [2]factor.Level           // of evidence of all pages, and of groups
-	common    factor.Factor             // of all pages
-	known     [1 << logKnown]multiplier // by common, until that learns
-	groups    []*factor.Factor          // per slot of a group; nil until something is known of it
-	standings []factor.Standing         // per slot of a group: of its pages
-	likeness  factor.Likeness           // of pages in groups
-	changed   bits                      // per slot: at its last answer
-	marks     []factor.Mark             // per slot: what is known of it; nil before the first SetGroup
-	answers   uint64                    // dither for packing
+	polled   []float64       // per slot: time of the last answer; −Inf until the first Next
+	beliefs  []belief.Packed // per slot
+	model    belief.Model
+	census   census.Census
+	levels   [2]factor.Level           // of evidence of all pages, and of groups
+	common   factor.Factor             // of all pages
+	known    [1 << logKnown]multiplier // by common, until that learns
+	kin      chunk.List[kin]           // per slot of a group
+	factors  chunk.List[factor.Factor] // of groups of which something is known
+	likeness factor.Likeness           // of pages in groups
+	changed  bits                      // per slot: at its last answer
+	marks    []factor.Mark             // per slot: what is known of it; nil before the first SetGroup
+	answers  uint64                    // dither for packing
 
 	meter     budget.Meter
 	limits    limits.Limits

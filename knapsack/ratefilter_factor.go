@@ -26,7 +26,7 @@ const (
 	// leastSurvival bounds how many changes a poll may be worth that was sure to find one.
 	leastSurvival = 1e-3
 	// The evidence of a group of n pages has n/pagesPerKnot knots of 24 bytes: 6 in one of 32 pages
-	// are 4.5 of the 19 bytes a page that belong to the group (TestMemory). In
+	// are 4.5 of the 16 bytes a page that belong to the group (TestMemory). In
 	// TestGroupsOfNeighbours, groups of 12 pages gain 9 % with 4 knots, 17 % with 6, 18 % with 8,
 	// 20 % with 12 and 21 % with 192. On four recorded histories 8 for groups of up to 64 pages, and more
 	// for larger ones, find as much.
@@ -39,7 +39,37 @@ func (f *RateFilter) neighbours(group uint32) *factor.Factor {
 	if group == queue.None || f.limits.Pages(group) < 2 || f.without&ablation.Neighbours != 0 {
 		return nil
 	}
-	return f.groups[group]
+	return f.factorOf(group)
+}
+
+// A kin is what is known of the pages of a group.
+type kin struct {
+	factor.Standing
+	factor uint32 // its place among the factors, counted from 1; 0 if it never had one
+}
+
+// factorOf returns the factor of a group, nil if nothing is known of it.
+func (f *RateFilter) factorOf(group uint32) *factor.Factor {
+	if at := f.kin.At(group).factor; at > 0 && f.factors.At(at-1).Known() {
+		return f.factors.At(at - 1)
+	}
+	return nil
+}
+
+// know gives a group a factor of which nothing is known.
+func (f *RateFilter) know(group uint32) *factor.Factor {
+	at := &f.kin.At(group).factor
+	if *at == 0 {
+		*at = f.factors.Add(factor.Factor{}) + 1
+	}
+	return f.factors.At(*at - 1)
+}
+
+// forget lets nothing be known of a group in a slot that is used again.
+func (f *RateFilter) forget(group uint32) {
+	if at := f.kin.At(group).factor; at > 0 {
+		*f.factors.At(at - 1) = factor.Factor{}
+	}
 }
 
 // compare takes in what a poll of a page found, whose rates had the given probabilities, and
@@ -56,11 +86,12 @@ func (f *RateFilter) compare(slot uint32, rates *belief.Row, from, now float64, 
 	if group == queue.None || f.limits.Pages(group) < 2 || f.without&ablation.Neighbours != 0 {
 		return m, p.edited
 	}
-	if f.groups[group] == nil {
-		g := factor.New(&f.levels[ofGroup])
-		f.groups[group] = &g
+	g := f.factorOf(group)
+	if g == nil {
+		g = f.know(group)
+		*g = factor.New(&f.levels[ofGroup])
 	}
-	m = p.learn(f.groups[group], &f.levels[ofGroup], m, 1, f.limits.Pages(group))
+	m = p.learn(g, &f.levels[ofGroup], m, 1, f.limits.Pages(group))
 	return m, p.edited
 }
 
@@ -86,7 +117,7 @@ func (f *RateFilter) leaning(slot uint32) *belief.Row {
 		return belief.Level()
 	}
 	_, variance := f.census.Prior.Moments()
-	return belief.Leaning(f.likeness.Lean(&f.standings[g], f.marks[slot]), variance)
+	return belief.Leaning(f.likeness.Lean(&f.kin.At(g).Standing, f.marks[slot]), variance)
 }
 
 // mark notes for its group what is known of a page, with a belief under the prior of all pages.
@@ -98,9 +129,10 @@ func (f *RateFilter) mark(slot uint32, informed *belief.Belief) {
 	meanOfAll, varianceOfAll := f.census.Prior.Moments()
 	mark := factor.MarkOf(1-variance/varianceOfAll, (mean-meanOfAll)*belief.Step)
 	if g := f.queue.Group(slot); g != queue.None {
-		f.standings[g].Drop(f.marks[slot])
-		f.standings[g].Add(mark)
-		f.likeness.Learn(&f.standings[g], mark, f.ids.Len())
+		kin := f.kin.At(g)
+		kin.Drop(f.marks[slot])
+		kin.Add(mark)
+		f.likeness.Learn(&kin.Standing, mark, f.ids.Len())
 	}
 	f.marks[slot] = mark
 }

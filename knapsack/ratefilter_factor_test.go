@@ -292,3 +292,35 @@ func TestBits(t *testing.T) {
 		require.Equal(t, slot%3 != 0, b.has(slot), "slot %d", slot)
 	}
 }
+
+// Of a group whose slot is used again nothing is known, and what was known of another stays.
+func TestFactorsOfGroups(t *testing.T) {
+	t.Parallel()
+	f := must(NewRateFilter(8, RateFilterConfig{}))
+	var groups [2]int
+	for page := range 4 {
+		if page%2 == 0 {
+			groups[page/2] = must(f.AddGroup(GroupConfig{}))
+		}
+		require.NoError(t, f.SetGroup(page, groups[page/2]))
+	}
+	require.Nil(t, f.factorOf(0))
+	spin(t, f, 0, 200)
+	known, other := *f.factorOf(0), *f.factorOf(1)
+	require.NotEqual(t, known, other)
+	require.NoError(t, f.RemoveGroup(groups[0]))
+	for page := range 2 {
+		require.NoError(t, f.SetGroup(page, groups[1]))
+	}
+	again := must(f.AddGroup(GroupConfig{}))
+	require.Zero(t, Slot(again))
+	require.Nil(t, f.factorOf(0))
+	require.Equal(t, other, *f.factorOf(1))
+	for page := 4; page < 6; page++ {
+		require.NoError(t, f.SetGroup(page, again))
+	}
+	spin(t, f, 200, 50)
+	require.NotNil(t, f.factorOf(0))
+	require.NotEqual(t, known, *f.factorOf(0))
+	require.Equal(t, 2, f.factors.Len(), "its place is used again")
+}

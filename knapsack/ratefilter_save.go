@@ -57,10 +57,10 @@ func (f *RateFilter) encode(e *codec.Encoder) {
 			e.Byte(lean)
 		}
 	}
-	for g := range f.groups {
-		known := f.groups[g] != nil
-		if e.Bool(known); known {
-			f.groups[g].Encode(e)
+	for g := range uint32(f.kin.Len()) {
+		known := f.factorOf(g)
+		if e.Bool(known != nil); known != nil {
+			known.Encode(e)
 		}
 	}
 }
@@ -111,12 +111,10 @@ func (f *RateFilter) decode(d *codec.Decoder) {
 			f.marks[slot] = factor.MarkFrom(known, d.Byte())
 		}
 	}
-	f.groups = make([]*factor.Factor, f.queue.Groups())
-	f.standings = make([]factor.Standing, f.queue.Groups())
-	for g := range f.groups {
+	for range f.queue.Groups() {
+		g := f.kin.Add(kin{})
 		if d.Bool() {
-			f.groups[g] = new(factor.Factor)
-			f.groups[g].Decode(d)
+			f.know(g).Decode(d)
 		}
 	}
 	for slot := range uint32(slots) {
@@ -124,7 +122,7 @@ func (f *RateFilter) decode(d *codec.Decoder) {
 			if d.Require(f.ids.Live(int(slot)) && f.marks != nil, "slot %d is free and in group %d", slot, g); d.Err() != nil {
 				return
 			}
-			f.standings[g].Add(f.marks[slot])
+			f.kin.At(g).Add(f.marks[slot])
 			f.limits.Join(g, f.inFlight(int(slot)))
 		}
 	}

@@ -76,10 +76,10 @@ func (f *RateFilter) AddGroup(cfg GroupConfig) (group int, err error) {
 	group = f.limits.AddPace(pace)
 	if Slot(group) == f.queue.Groups() {
 		f.queue.AddGroup()
-		f.groups = append(f.groups, nil)
-		f.standings = append(f.standings, factor.Standing{})
+		f.kin.Add(kin{})
+	} else {
+		f.forget(uint32(Slot(group)))
 	}
-	f.groups[Slot(group)] = nil
 	f.paced(uint32(Slot(group)))
 	return group, nil
 }
@@ -172,12 +172,12 @@ func (f *RateFilter) regroup(slot, to uint32, flying bool) {
 	f.queue.Join(slot, to)
 	if to != queue.None { // first, as the group may be the same
 		f.limits.Join(to, flying)
-		f.standings[to].Add(f.marks[slot])
+		f.kin.At(to).Add(f.marks[slot])
 		f.paced(to)
 	}
 	if from != queue.None {
 		f.limits.Leave(from, flying)
-		f.standings[from].Drop(f.marks[slot])
+		f.kin.At(from).Drop(f.marks[slot])
 		f.paced(from)
 	}
 }

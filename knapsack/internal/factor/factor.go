@@ -71,6 +71,9 @@ func New(l *Level) (f Factor) {
 	return f
 }
 
+// Known reports whether the factor is not the zero one.
+func (f *Factor) Known() bool { return f.weigh != [mostPulls]float32{} }
+
 // Each returns for each strength the factor of the time from a moment to the present, where it is base
 // without the evidence, and how many edits of many pages are to be expected in that time. Where evidence is
 // forgotten the factor is that of base.
@@ -155,4 +158,5 @@ func (f *Factor) Decode(d *codec.Decoder) {
 	copy(f.doubt[:], d.Float32sIn(mostPulls, -mostOdds, 0))
 	copy(f.weigh[:], d.Float32sIn(mostPulls, 0, 1))
 	f.odds, f.edited = single(d, -mostOdds, mostOdds), single(d, 0, 1)
+	d.Require(f.Known(), "a factor of no strength is likely")
 }

@@ -186,20 +186,21 @@ func TestDecode(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, fresh, got)
 	for name, spoil := range map[string]func(f *Factor, l *Level){
-		"time":     func(f *Factor, _ *Level) { f.knots[3].time = f.knots[2].time },
-		"far":      func(f *Factor, _ *Level) { f.last.time = math.Inf(1) },
-		"found":    func(f *Factor, _ *Level) { f.knots[0].found = -1 },
-		"falling":  func(f *Factor, _ *Level) { f.last.expected = 0 },
-		"doubt":    func(f *Factor, _ *Level) { f.doubt[1] = 1 },
-		"unlikely": func(f *Factor, _ *Level) { f.doubt[1] = -1e9 },
-		"edits":    func(f *Factor, _ *Level) { f.last.edits = mostEdits + 1 },
-		"fewer":    func(f *Factor, _ *Level) { f.knots[2].edits = 5 },
-		"polls":    func(f *Factor, _ *Level) { f.knots[2].polls = -1 },
-		"odds":     func(f *Factor, _ *Level) { f.odds = mostOdds + 1 },
-		"edited":   func(f *Factor, _ *Level) { f.edited = 2 },
-		"believed": func(_ *Factor, l *Level) { l.edited = 0 },
-		"weight":   func(f *Factor, _ *Level) { f.weigh[0] = float32(math.NaN()) },
-		"prior":    func(_ *Factor, l *Level) { l.prior[0] = 2 },
+		"time":      func(f *Factor, _ *Level) { f.knots[3].time = f.knots[2].time },
+		"far":       func(f *Factor, _ *Level) { f.last.time = math.Inf(1) },
+		"found":     func(f *Factor, _ *Level) { f.knots[0].found = -1 },
+		"falling":   func(f *Factor, _ *Level) { f.last.expected = 0 },
+		"doubt":     func(f *Factor, _ *Level) { f.doubt[1] = 1 },
+		"unlikely":  func(f *Factor, _ *Level) { f.doubt[1] = -1e9 },
+		"edits":     func(f *Factor, _ *Level) { f.last.edits = mostEdits + 1 },
+		"fewer":     func(f *Factor, _ *Level) { f.knots[2].edits = 5 },
+		"polls":     func(f *Factor, _ *Level) { f.knots[2].polls = -1 },
+		"odds":      func(f *Factor, _ *Level) { f.odds = mostOdds + 1 },
+		"edited":    func(f *Factor, _ *Level) { f.edited = 2 },
+		"believed":  func(_ *Factor, l *Level) { l.edited = 0 },
+		"weight":    func(f *Factor, _ *Level) { f.weigh[0] = float32(math.NaN()) },
+		"no weight": func(f *Factor, _ *Level) { f.weigh = [mostPulls]float32{} },
+		"prior":     func(_ *Factor, l *Level) { l.prior[0] = 2 },
 	} {
 		f, l := good()
 		spoil(f, l)

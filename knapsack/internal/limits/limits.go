@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/recrawl/recrawl/internal/chunk"
 	"github.com/recrawl/recrawl/internal/codec"
 	"github.com/recrawl/recrawl/internal/ids"
 )
@@ -19,7 +20,7 @@ type Limits struct {
 	vetoes   map[uint32]veto // by slot
 	failing  int             // of the vetoes, those with a retry
 	groups   ids.Registry
-	paces    []Pace // per group
+	paces    chunk.List[Pace] // per group
 }
 
 // bounds of the interval of a page.
@@ -161,23 +162,23 @@ func (l *Limits) Answered(slot uint32, now float64) {
 // AddPace adds a group and returns its id.
 func (l *Limits) AddPace(p Pace) (group int) {
 	group = l.groups.Add()
-	if slot := ids.Slot(group); slot == len(l.paces) {
-		l.paces = append(l.paces, p)
+	if slot := ids.Slot(group); slot == l.paces.Len() {
+		l.paces.Add(p)
 	} else {
-		l.paces[slot] = p
+		*l.paces.At(uint32(slot)) = p
 	}
 	return group
 }
 
 // Paces returns the number of groups that there have been at one time.
-func (l *Limits) Paces() int { return len(l.paces) }
+func (l *Limits) Paces() int { return l.paces.Len() }
 
 // Pace returns the pace of the group in a slot.
-func (l *Limits) Pace(group uint32) *Pace { return &l.paces[group] }
+func (l *Limits) Pace(group uint32) *Pace { return l.paces.At(group) }
 
 // Pages returns the number of pages in the group in a slot, 0 if it has been removed.
 func (l *Limits) Pages(group uint32) int {
-	if p := &l.paces[group]; !p.removed {
+	if p := l.paces.At(group); !p.removed() {
 		return int(p.pages)
 	}
 	return 0
@@ -186,29 +187,29 @@ func (l *Limits) Pages(group uint32) int {
 // Group returns the slot of a group that has not been removed.
 func (l *Limits) Group(group int) (slot uint32, ok bool) {
 	at, ok := l.groups.Slot(group)
-	return uint32(at), ok && !l.paces[at].removed
+	return uint32(at), ok && !l.paces.At(uint32(at)).removed()
 }
 
 // RemoveGroup removes the group in a slot. Its pages stay in it, unrestrained, and the slot is
 // used again when the last one has left.
 func (l *Limits) RemoveGroup(group uint32) {
-	p := &l.paces[group]
-	*p = Pace{last: math.Inf(-1), pages: p.pages, flying: p.flying, removed: true}
+	p := l.paces.At(group)
+	*p = Pace{limit: gone, last: math.Inf(-1), pages: p.pages, flying: p.flying}
 	l.free(group)
 }
 
 func (l *Limits) free(group uint32) {
-	if p := &l.paces[group]; p.removed && p.pages == 0 {
+	if p := l.paces.At(group); p.removed() && p.pages == 0 {
 		l.groups.Remove(l.groups.ID(int(group)))
 	}
 }
 
 // Join takes note that a page joins a group, in flight or not, and Leave that it leaves.
-func (l *Limits) Join(group uint32, flying bool) { l.paces[group].count(1, flying) }
+func (l *Limits) Join(group uint32, flying bool) { l.paces.At(group).count(1, flying) }
 
 // Leave is the inverse of Join.
 func (l *Limits) Leave(group uint32, flying bool) {
-	l.paces[group].count(-1, flying)
+	l.paces.At(group).count(-1, flying)
 	l.free(group)
 }
 
@@ -228,7 +229,8 @@ func (l *Limits) Encode(e *codec.Encoder) {
 		e.Float64(v.delay)
 	}
 	l.groups.Encode(e)
-	for _, p := range l.paces {
+	for slot := range uint32(l.paces.Len()) {
+		p := l.paces.At(slot)
 		by := p.limits()
 		e.Float64(by.gap)
 		e.Float64(by.share)
@@ -236,7 +238,7 @@ func (l *Limits) Encode(e *codec.Encoder) {
 		e.Float64(by.turn)
 		e.Float64(p.last)
 		e.Float64(by.until)
-		e.Bool(p.removed)
+		e.Bool(p.removed())
 	}
 }
 
@@ -264,20 +266,24 @@ func (l *Limits) Decode(d *codec.Decoder, slots int) {
 		p := Pace{last: d.Float64In(math.Inf(-1), math.MaxFloat64)}
 		by.until = d.Float64In(math.Inf(-1), math.MaxFloat64)
 		p.restrain(by)
-		p.removed = d.Bool()
+		if d.Bool() {
+			d.Require(p.limit == nil, "a group that has been removed is restrained")
+			p.limit = gone
+		}
 		if d.Require(p.Valid(), "a group has a gap of %v and a share of %v", by.gap, by.share); d.Err() != nil {
 			return
 		}
-		l.paces = append(l.paces, p)
+		l.paces.Add(p)
 	}
 }
 
 // Counted ends Decode: the pages of a group are in one that there is.
 func (l *Limits) Counted(d *codec.Decoder) {
-	for slot, p := range l.paces {
+	for slot := range l.paces.Len() {
+		p := l.paces.At(uint32(slot))
 		ok := p.pages == 0
 		if l.groups.Live(slot) {
-			ok = p.pages > 0 || !p.removed
+			ok = p.pages > 0 || !p.removed()
 		}
 		d.Require(ok, "group %d has %d pages", slot, p.pages)
 	}

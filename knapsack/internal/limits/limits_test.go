@@ -199,12 +199,12 @@ func TestDecode(t *testing.T) {
 		"for ever": func(l *Limits) { l.vetoes[2] = veto{retry: math.Inf(1)} },
 		"retry":    func(l *Limits) { l.Fail(1, math.NaN(), 1, 2) },
 		"delay":    func(l *Limits) { l.vetoes[2] = veto{delay: -1} },
-		"flights":  func(l *Limits) { l.paces[0].limit.flying = -1 },
-		"last":     func(l *Limits) { l.paces[0].last = math.NaN() },
-		"deferred": func(l *Limits) { l.paces[0].limit.until = math.Inf(1) },
-		"gone":     func(l *Limits) { l.paces[0].removed = true },
-		"share":    func(l *Limits) { l.paces[0].limit.share = 2 },
-		"turn":     func(l *Limits) { l.paces[0].limit.turn = math.Inf(1) },
+		"flights":  func(l *Limits) { l.paces.At(0).limit.flying = -1 },
+		"last":     func(l *Limits) { l.paces.At(0).last = math.NaN() },
+		"deferred": func(l *Limits) { l.paces.At(0).limit.until = math.Inf(1) },
+		"gone":     func(l *Limits) { l.paces.At(0).limit = gone },
+		"share":    func(l *Limits) { l.paces.At(0).limit.share = 2 },
+		"turn":     func(l *Limits) { l.paces.At(0).limit.turn = math.Inf(1) },
 	} {
 		l := good()
 		spoil(l)
@@ -239,5 +239,31 @@ func TestDecodeOrder(t *testing.T) {
 		l := new(Limits)
 		l.Decode(d, 3)
 		require.ErrorIs(t, d.Done(), c.want, c.slots)
+	}
+}
+
+// A group that has been removed is restrained by nothing, also in a saved state.
+func TestDecodeRemoved(t *testing.T) {
+	t.Parallel()
+	for gap, want := range map[float64]error{0: nil, 1: codec.ErrCorrupt} {
+		d := codectest.Decoder(t, func(e *codec.Encoder) {
+			e.Int(0)
+			e.Int(0)
+			groups := ids.Make(1)
+			groups.Encode(e)
+			e.Float64(gap)
+			e.Float64(0)
+			e.Int(0)
+			for range 3 {
+				e.Float64(math.Inf(-1))
+			}
+			e.Bool(true)
+		})
+		var l Limits
+		if l.Decode(d, 1); d.Err() == nil {
+			l.Join(0, false)
+			l.Counted(d)
+		}
+		require.ErrorIs(t, d.Done(), want)
 	}
 }

@@ -3,14 +3,13 @@ package limits
 import "math"
 
 // A Pace restrains the polls of a group: two are a gap apart at least, a share of all polls are the group's at
-// most, and so many of its pages are in flight; 0 is no bound. 32 bytes, and 48 more of groups that
+// most, and so many of its pages are in flight; 0 is no bound. 24 bytes, and 48 more of groups that
 // something restrains.
 type Pace struct {
-	limit   *limit  // nil if nothing restrains the group
-	last    float64 // time of the last poll
-	pages   int32
-	flying  int32 // of the pages
-	removed bool
+	limit  *limit  // nil if nothing restrains the group, gone if it has been removed
+	last   float64 // time of the last poll
+	pages  int32
+	flying int32 // of the pages
 }
 
 type limit struct {
@@ -21,6 +20,11 @@ type limit struct {
 }
 
 var unlimited = limit{turn: math.Inf(-1), until: math.Inf(-1)}
+
+// gone is what restrains groups that have been removed: nothing. It is never written.
+var gone = &limit{turn: math.Inf(-1), until: math.Inf(-1)}
+
+func (p *Pace) removed() bool { return p.limit == gone }
 
 // NewPace returns the pace of a group without pages that has not been polled.
 func NewPace(minGap, maxShare float64, maxInFlight int) Pace {

@@ -27,9 +27,9 @@ func (q *Queue) Hold(slot uint32, until float64) {
 }
 
 func (q *Queue) asideOf(s uint32) *set {
-	set := &q.sets[s]
+	set := q.sets.At(s)
 	if set.aside == nil {
-		set.aside = &aside{held: heap.Slots{Tag: inHeld}}
+		set.own().aside = &aside{held: heap.Slots{Tag: inHeld}}
 	}
 	return set
 }
@@ -62,8 +62,8 @@ func (q *Queue) SetDeadline(slot uint32, at float64) {
 
 // Deadlines returns the number of pages with a deadline.
 func (q *Queue) Deadlines() (n int) {
-	for i := range q.sets {
-		if a := q.sets[i].aside; a != nil {
+	for s := range uint32(q.sets.Len()) {
+		if a := q.sets.At(s).aside; a != nil {
 			n += a.deadlines.Len()
 		}
 	}
@@ -75,7 +75,7 @@ func (q *Queue) Overdue(now float64) (slot uint32, ok bool) {
 	if q.deadline.first() > now {
 		return 0, false
 	}
-	return q.sets[q.deadline.Slot[0]].aside.deadlines.Slot[0], true
+	return q.sets.At(q.deadline.Slot[0]).aside.deadlines.Slot[0], true
 }
 
 // Ready returns the earliest time at which a page may be polled, not before now; +Inf if there is
@@ -95,7 +95,7 @@ const mostEvents = 64
 func (q *Queue) Advance(now float64, clock Clock) {
 	for k := 0; q.event.first() <= now && (k < mostEvents || q.Ready(now) > now); k++ {
 		s := q.event.Slot[0]
-		set := &q.sets[s]
+		set := q.sets.At(s)
 		if !set.open {
 			set.open = true
 			q.settle(s, math.Inf(-1))

@@ -173,7 +173,7 @@ func (q *Queue) heat(slot, lot uint32, index, now float64) {
 	q.place[slot] = inHot | uint32(len(q.hot))
 	q.hot = append(q.hot, hotPage{slot, lot, index, now, math.Inf(1)})
 	if lot != None {
-		l := &q.lots[lot]
+		l := q.lots.At(lot)
 		l.shown, l.last = true, now
 		l.due = q.lotDue(l)
 		q.better(q.setOf(slot), lot)
@@ -207,10 +207,10 @@ func (q *Queue) cool(now float64, clock Clock) {
 func (q *Queue) first(now, limit float64, steps *int, clock Clock) (slot, lot uint32) {
 	for q.due.Len() > 0 && q.due.Key[0] <= limit {
 		s, key := q.due.Slot[0], q.due.Key[0]
-		set := &q.sets[s]
+		set := q.sets.At(s)
 		var due, next float64 // when the first page is due, and the one after it
 		if lot = None; set.tree {
-			l := &q.lots[set.best]
+			l := q.lots.At(set.best)
 			q.follow(s, l, now, clock)
 			if slot, due = l.root, l.due; l.alike {
 				lot = set.best

@@ -88,11 +88,11 @@ func TestBytes(t *testing.T) {
 	for p := range uint32(some) {
 		q.Hold(p, 1)
 	}
-	held := 12 * float64(cap(q.sets[0].aside.held.Slot)+cap(q.sets[1].aside.held.Slot)) / n
+	held := 12 * float64(cap(q.sets.At(0).aside.held.Slot)+cap(q.sets.At(1).aside.held.Slot)) / n
 	per(20 + held)
 	for p := range uint32(some) {
 		q.SetDeadline(p, 2)
 	}
-	per(24 + held + 12*float64(cap(q.sets[0].aside.deadlines.Slot)+cap(q.sets[1].aside.deadlines.Slot))/n)
+	per(24 + held + 12*float64(cap(q.sets.At(0).aside.deadlines.Slot)+cap(q.sets.At(1).aside.deadlines.Slot))/n)
 	require.Equal(t, some, q.Deadlines())
 }

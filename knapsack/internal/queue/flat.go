@@ -7,7 +7,7 @@ import "math"
 
 // enlist puts a page at the front of a flat set.
 func (q *Queue) enlist(s, slot uint32, m float64) {
-	set := &q.sets[s]
+	set := q.sets.At(s)
 	q.nodes[slot].right, set.list = set.list, slot
 	q.nodes[slot].scale(m)
 	q.place[slot] = inLot
@@ -16,7 +16,7 @@ func (q *Queue) enlist(s, slot uint32, m float64) {
 
 // delist takes a page out of a flat set.
 func (q *Queue) delist(s, slot uint32) {
-	at := &q.sets[s].list
+	at := &q.sets.At(s).list
 	for *at != slot {
 		at = &q.nodes[*at].right
 	}
@@ -48,7 +48,7 @@ func (q *Queue) putFlat(s, slot uint32, due, now float64, clock Clock) {
 	if q.turn || q.unit == 0 {
 		due = base
 	}
-	set := &q.sets[s]
+	set := q.sets.At(s)
 	if q.enlist(s, slot, m); set.count > 1 {
 		due = min(due, set.first(q, s))
 	}
@@ -61,9 +61,9 @@ func (q *Queue) putFlat(s, slot uint32, due, now float64, clock Clock) {
 
 // unfold makes lots of a flat set.
 func (q *Queue) unfold(s uint32, now float64, clock Clock) {
-	set := &q.sets[s]
+	set := q.sets.At(s)
 	list := set.list
-	set.list, set.tree, set.count = None, true, 0
+	set.list, set.own().tree, set.count = None, true, 0
 	for slot := list; slot != None; {
 		next, base := q.nodes[slot].right, clock.Last(slot)
 		q.putLot(s, slot, q.after(base, q.nodes[slot].x, q.multiplier(s, base, clock)), now, clock)
@@ -76,7 +76,7 @@ func (q *Queue) unfold(s uint32, now float64, clock Clock) {
 func (q *Queue) gothrough(s uint32, anew bool, clock Clock) (first uint32, due, next float64) {
 	first, due, next = None, math.Inf(1), math.Inf(1)
 	var x float32
-	for slot := q.sets[s].list; slot != None; slot = q.nodes[slot].right {
+	for slot := q.sets.At(s).list; slot != None; slot = q.nodes[slot].right {
 		n, base := &q.nodes[slot], clock.Last(slot)
 		if anew {
 			n.scale(q.multiplier(s, base, clock))

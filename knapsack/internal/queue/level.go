@@ -67,14 +67,14 @@ func (q *Queue) descend(best, now float64, clock Clock) {
 	q.fall = min(farthestFall, max(q.step(), 2*q.fall))
 	before := q.pace
 	q.setLevel(max(best, q.level*(1-q.fall)))
-	if max(len(q.lots), len(q.sets)) > mostLots+leastLots {
+	if max(q.lots.Len(), q.sets.Len()) > mostLots+leastLots {
 		q.sweep(farSweep, now, clock)
 		return
 	}
-	for s := range uint32(len(q.sets)) {
-		if set := &q.sets[s]; set.tree && set.count > 0 && set.open {
+	for s := range uint32(q.sets.Len()) {
+		if set := q.sets.At(s); set.tree && set.count > 0 && set.open {
 			for _, at := range set.lots {
-				q.lots[at].hasten(q.pace / before)
+				q.lots.At(at).hasten(q.pace / before)
 			}
 			q.settle(s, q.firstLot(s))
 		}

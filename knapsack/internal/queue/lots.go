@@ -34,7 +34,7 @@ func (q *Queue) putLot(s, slot uint32, due, now float64, clock Clock) {
 	base := clock.Last(slot)
 	m := q.multiplier(s, base, clock)
 	at := q.lotFor(s, base, m, clock)
-	l := &q.lots[at]
+	l := q.lots.At(at)
 	// A multiplier out of date would scale the time passed, but not what is left.
 	if l.last = max(l.last, base); l.last > l.base {
 		q.follow(s, l, now, clock)
@@ -64,11 +64,11 @@ const slack, slackSoon = 0.2, 4
 
 // insert puts a page into a lot that is due when so much time has passed for that.
 func (q *Queue) insert(s, at, slot uint32, passed float64) {
-	l := &q.lots[at]
+	l := q.lots.At(at)
 	q.furnish(s, l)
 	q.plant(slot, q.span(passed))
 	q.add(at, slot, shelfOf(q.nodes[slot].x))
-	q.sets[s].count++
+	q.sets.At(s).count++
 	l.due = q.lotDue(l)
 	q.better(s, at)
 }
@@ -76,7 +76,7 @@ func (q *Queue) insert(s, at, slot uint32, passed float64) {
 // putOff puts a page back into its lot, all pages of which are due at time due, or looked at before
 // as one look is enough for all.
 func (q *Queue) putOff(slot, at uint32, due, now float64) {
-	l := &q.lots[at]
+	l := q.lots.At(at)
 	l.last = min(due, now+(now-l.base)/looksAtAlike)
 	q.insert(q.setOf(slot), at, slot, (now-l.base)*l.m)
 }
@@ -86,13 +86,13 @@ const looksAtAlike = 16
 
 // better follows that a lot has got another first page, or that is due at another time.
 func (q *Queue) better(s, at uint32) {
-	set := &q.sets[s]
+	set := q.sets.At(s)
 	if set.best != at {
-		if l := &q.lots[at]; l.root == None || set.best != None && q.lots[set.best].due <= l.due {
+		if l := q.lots.At(at); l.root == None || set.best != None && q.lots.At(set.best).due <= l.due {
 			return
 		}
 		set.best = at
-		q.settle(s, q.lots[at].due)
+		q.settle(s, q.lots.At(at).due)
 		return
 	}
 	q.settle(s, q.firstLot(s))
@@ -136,15 +136,40 @@ func (l *lot) hasten(by float64) {
 
 // firstLot finds the lot that is due first, and returns when it is. Empty ones are never due.
 func (q *Queue) firstLot(s uint32) float64 {
-	set, lots := &q.sets[s], q.lots
+	set := q.sets.At(s)
 	best, first := uint32(None), math.Inf(1)
-	for _, at := range set.lots {
-		if due := lots[at].due; due < first {
-			best, first = at, due
+	if q.sets.Len() == 1 {
+		best, first = q.firstOfAll()
+	} else {
+		for _, at := range set.lots {
+			if due := q.lots.At(at).due; due < first {
+				best, first = at, due
+			}
 		}
 	}
-	set.best = best
+	set.own().best = best
 	return first
+}
+
+// firstOfAll is firstLot where there is one set. It goes through the lots as they lie in memory, in half the
+// time; those not in use are never due.
+func (q *Queue) firstOfAll() (best uint32, first float64) {
+	best, first = None, math.Inf(1)
+	var leader *lot
+	for k, lots := range q.lots.Chunks() {
+		for i := range lots {
+			l := &lots[i]
+			if l.due < first || l.due == first && leader != nil && l.ahead(leader) {
+				best, first, leader = k+uint32(i), l.due, l
+			}
+		}
+	}
+	return best, first
+}
+
+// ahead reports whether a lot is before another one in a set.
+func (l *lot) ahead(of *lot) bool {
+	return l.base < of.base || l.base == of.base && l.alike && !of.alike
 }
 
 // lotFor returns the lot for a page last answered at some time, since when its multiplier is m.
@@ -154,16 +179,16 @@ func (q *Queue) lotFor(s uint32, last, m float64, clock Clock) uint32 {
 		per = alonePerLot
 	}
 	for full := false; ; full = true {
-		set := &q.sets[s]
+		set := q.sets.At(s)
 		i, found := q.searchLot(set, last)
-		if found && q.lots[set.lots[i]].alike {
+		if found && q.lots.At(set.lots[i]).alike {
 			i++
-			found = i < len(set.lots) && q.lots[set.lots[i]].base == last
+			found = i < len(set.lots) && q.lots.At(set.lots[i]).base == last
 		}
 		switch {
 		case found:
 			return set.lots[i]
-		case i > 0 && !q.lots[set.lots[i-1]].alike && (i < len(set.lots) || last-q.lots[set.lots[i-1]].base <= q.width):
+		case i > 0 && !q.lots.At(set.lots[i-1]).alike && (i < len(set.lots) || last-q.lots.At(set.lots[i-1]).base <= q.width):
 			return set.lots[i-1]
 		case full || len(set.lots) < max(leastLots, min(mostLots, int(set.count/per))):
 			return q.insertLot(s, i, last, m)
@@ -177,13 +202,13 @@ func (q *Queue) lotFor(s uint32, last, m float64, clock Clock) uint32 {
 func (q *Queue) searchLot(set *set, base float64) (i int, found bool) {
 	lo, hi := 0, len(set.lots) // the first one is in lo … hi
 	for lo < hi {
-		if mid := int(uint(lo+hi) / 2); q.lots[set.lots[mid]].base < base {
+		if mid := int(uint(lo+hi) / 2); q.lots.At(set.lots[mid]).base < base {
 			lo = mid + 1
 		} else {
 			hi = mid
 		}
 	}
-	return lo, lo < len(set.lots) && q.lots[set.lots[lo]].base == base
+	return lo, lo < len(set.lots) && q.lots.At(set.lots[lo]).base == base
 }
 
 // insertLot makes a lot.
@@ -191,24 +216,27 @@ func (q *Queue) insertLot(s uint32, i int, base, m float64) (at uint32) {
 	if k := len(q.free); k > 0 {
 		at, q.free = q.free[k-1], q.free[:k-1]
 	} else {
-		at = uint32(len(q.lots))
-		q.lots = append(q.lots, lot{})
+		at = q.lots.Add(lot{})
 	}
-	q.lots[at] = lot{base: base, last: base, m: m, due: math.Inf(1), root: None}
-	q.sets[s].lots = slices.Insert(q.sets[s].lots, i, at)
+	*q.lots.At(at) = lot{base: base, last: base, m: m, due: math.Inf(1), root: None}
+	set := q.sets.At(s).own()
+	if n := len(set.lots); n == cap(set.lots) { // append would make more room
+		set.lots = append(make([]uint32, 0, n+leastLots), set.lots...)
+	}
+	set.lots = slices.Insert(set.lots, i, at)
 	return at
 }
 
 // fewer drops the lots of a set that are empty, or merges the two that are least apart for their
 // age.
 func (q *Queue) fewer(s uint32, now float64, clock Clock) {
-	set := &q.sets[s]
+	set := q.sets.At(s)
 	before := len(set.lots)
 	set.lots = slices.DeleteFunc(set.lots, func(at uint32) bool {
-		if q.lots[at].root != None {
+		if q.lots.At(at).root != None {
 			return false
 		}
-		q.strip(&q.lots[at])
+		q.strip(q.lots.At(at))
 		q.free = append(q.free, at)
 		return true
 	})
@@ -217,7 +245,7 @@ func (q *Queue) fewer(s uint32, now float64, clock Clock) {
 	}
 	i, least := 0, math.Inf(1)
 	for k := range len(set.lots) - 1 {
-		a, b := &q.lots[set.lots[k]], &q.lots[set.lots[k+1]]
+		a, b := q.lots.At(set.lots[k]), q.lots.At(set.lots[k+1])
 		if a.alike || b.alike {
 			continue
 		}
@@ -229,7 +257,7 @@ func (q *Queue) fewer(s uint32, now float64, clock Clock) {
 		return
 	}
 	into, from := set.lots[i], set.lots[i+1]
-	a, b := &q.lots[into], &q.lots[from]
+	a, b := q.lots.At(into), q.lots.At(from)
 	// More time has passed for the older lot: the pages of the other one are now due somewhat
 	// too early, which a look puts right.
 	a.last = b.last
@@ -237,7 +265,7 @@ func (q *Queue) fewer(s uint32, now float64, clock Clock) {
 	for tree, k := range q.trees(b) {
 		q.add(into, tree, k)
 	}
-	b.root = None
+	b.root, b.due = None, math.Inf(1)
 	q.strip(b)
 	q.follow(s, a, now, clock)
 	set.lots = slices.Delete(set.lots, i+1, i+2)

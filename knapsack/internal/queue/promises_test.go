@@ -125,8 +125,8 @@ func TestYoungLotsFollow(t *testing.T) {
 	off := 0.0
 	for range n / newsRounds / 2 {
 		c.poll(1)
-		for _, at := range c.q.sets[0].lots {
-			if l := c.q.lots[at]; l.root != None && c.now-l.base < n/8 {
+		for _, at := range c.q.sets.At(0).lots {
+			if l := *c.q.lots.At(at); l.root != None && c.now-l.base < n/8 {
 				m := l.m
 				c.q.follow(0, &l, c.now, c)
 				off = max(off, math.Abs(math.Log(l.m/m)))
@@ -143,8 +143,8 @@ func TestTakeInTurn(t *testing.T) {
 	t.Parallel()
 	c := polled(3, 200)
 	c.q.Turn(true)
-	for _, at := range slices.Clone(c.q.sets[0].lots) {
-		if root := c.q.lots[at].root; root != None {
+	for _, at := range slices.Clone(c.q.sets.At(0).lots) {
+		if root := c.q.lots.At(at).root; root != None {
 			c.q.Take(root)
 			sound(t, &c.q)
 		}
@@ -275,13 +275,13 @@ func TestSweep(t *testing.T) {
 		for range max(sweepCalls, n/sweepRounds) + 2 {
 			c.q.sweep(mostSweep, c.now, c)
 		}
-		for s := range uint32(len(c.q.sets)) {
-			set := &c.q.sets[s]
+		for s := range uint32(c.q.sets.Len()) {
+			set := c.q.sets.At(s)
 			first := math.Inf(1)
 			for _, at := range set.lots {
-				l := c.q.lots[at]
+				l := *c.q.lots.At(at)
 				c.q.follow(s, &l, c.now, c)
-				require.Equal(t, l, c.q.lots[at], "lot %d of set %d", at, s)
+				require.Equal(t, l, *c.q.lots.At(at), "lot %d of set %d", at, s)
 				first = min(first, l.due)
 			}
 			if !set.tree {
@@ -323,12 +323,12 @@ func TestDescend(t *testing.T) {
 	c := polled(9, n, 100, 40, 1, flatMost+1)
 	c.q.cool(c.now, c)
 	for p := range uint32(n) { // one page is left of a tree
-		if c.group[p] == one && c.q.sets[one+1].count > 1 {
+		if c.group[p] == one && c.q.sets.At(one+1).count > 1 {
 			c.q.Take(p)
 		}
 	}
-	for i := range c.q.lots {
-		c.q.lots[i].due = c.q.lotDue(&c.q.lots[i])
+	for i := range uint32(c.q.lots.Len()) {
+		c.q.lots.At(i).due = c.q.lotDue(c.q.lots.At(i))
 	}
 	before := c.q.Level()
 	for range 12 {
@@ -337,15 +337,15 @@ func TestDescend(t *testing.T) {
 		require.Equal(t, min(farthestFall, max(c.q.step(), 2*fall)), c.q.fall)
 	}
 	require.Less(t, c.q.Level(), before*(1-3*c.q.step()))
-	for s := range uint32(len(c.q.sets)) {
+	for s := range uint32(c.q.sets.Len()) {
 		first := math.Inf(1)
-		for _, at := range c.q.sets[s].lots {
-			if l := &c.q.lots[at]; l.root != None {
+		for _, at := range c.q.sets.At(s).lots {
+			if l := c.q.lots.At(at); l.root != None {
 				require.InEpsilon(t, c.q.lotDue(l), l.due, 1e-9, "lot %d", at)
 				first = min(first, l.due)
 			}
 		}
-		if c.q.sets[s].tree {
+		if c.q.sets.At(s).tree {
 			require.Equal(t, first, c.q.due.key(s), "set %d", s)
 		}
 	}

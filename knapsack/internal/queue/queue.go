@@ -25,6 +25,7 @@ import (
 	"math"
 	"unsafe"
 
+	"github.com/recrawl/recrawl/internal/chunk"
 	"github.com/recrawl/recrawl/internal/heap"
 )
 
@@ -54,8 +55,8 @@ type Queue struct {
 	group []uint32 // per slot; nil before the first Join
 	must  []uint32 // per slot: place in the deadlines of its set; nil before the first one
 
-	sets []set // first that of pages in no group
-	lots []lot
+	sets chunk.List[set] // first that of pages in no group
+	lots chunk.List[lot]
 	free []uint32 // lots not in use
 
 	shelves []*shelves
@@ -85,10 +86,10 @@ func New(n int) Queue {
 	q := Queue{place: make([]uint32, n), nodes: make([]node, n)}
 	q.addSet()
 	if n > flatMost {
-		q.sets[0].tree = true
+		q.sets.At(0).own().tree = true
 		q.insertLot(0, 0, math.Inf(-1), 1)
-		root := q.sets[0].lots[0]
-		q.lots[root].root = 0
+		root := q.sets.At(0).lots[0]
+		q.lots.At(root).root = 0
 		for i := range q.nodes { // a tree like a binary heap
 			q.nodes[i] = node{None, None, 1}
 			if l := 2*i + 1; l < n {
@@ -100,8 +101,8 @@ func New(n int) Queue {
 			q.place[i] = inTree | uint32((i-1)/2)
 		}
 		q.place[0] = inLot | root
-		q.sets[0].count, q.sets[0].best = uint32(n), root
-		q.lots[root].due = math.Inf(-1)
+		q.sets.At(0).count, q.sets.At(0).best = uint32(n), root
+		q.lots.At(root).due = math.Inf(-1)
 	} else {
 		for i := n - 1; i >= 0; i-- {
 			q.nodes[i].x = 1
@@ -131,8 +132,8 @@ func (q *Queue) Begin(cycle, unit, level, start float64, alike bool) {
 	q.unit, q.origin = unit, level
 	q.setLevel(level)
 	q.Follow(cycle)
-	for i := range q.lots {
-		l := &q.lots[i]
+	for at := range uint32(q.lots.Len()) {
+		l := q.lots.At(at)
 		l.alike = alike
 		if math.IsInf(l.base, -1) {
 			l.base, l.last = start, start
@@ -162,7 +163,7 @@ func (q *Queue) Rekey(slot uint32, due, now float64, clock Clock) {
 // pages that are alike, of which one is looked at for all.
 func (q *Queue) Due(slot uint32, clock Clock) float64 {
 	s, base := q.setOf(slot), clock.Last(slot)
-	set := &q.sets[s]
+	set := q.sets.At(s)
 	if !set.tree {
 		return q.listedDue(&q.nodes[slot], base)
 	}
@@ -170,7 +171,7 @@ func (q *Queue) Due(slot uint32, clock Clock) float64 {
 	if !found {
 		i = max(0, i-1)
 	}
-	l := &q.lots[set.lots[i]]
+	l := q.lots.At(set.lots[i])
 	if l.alike {
 		return math.Inf(1)
 	}
@@ -178,11 +179,11 @@ func (q *Queue) Due(slot uint32, clock Clock) float64 {
 }
 
 // Listed reports whether the set of a page is a list.
-func (q *Queue) Listed(slot uint32) bool { return !q.sets[q.setOf(slot)].tree }
+func (q *Queue) Listed(slot uint32) bool { return !q.sets.At(q.setOf(slot)).tree }
 
 // Open reports whether a page waits and neither it is held nor its set shut.
 func (q *Queue) Open(slot uint32) bool {
-	return q.Waits(slot) && !q.Held(slot) && q.sets[q.setOf(slot)].open
+	return q.Waits(slot) && !q.Held(slot) && q.sets.At(q.setOf(slot)).open
 }
 
 // Put brings in a page that does not wait, to be looked at again at time due.
@@ -190,7 +191,7 @@ func (q *Queue) Put(slot uint32, due, now float64, clock Clock) {
 	if q.unit == 0 {
 		q.early++
 	}
-	if s := q.setOf(slot); q.sets[s].tree {
+	if s := q.setOf(slot); q.sets.At(s).tree {
 		q.putLot(s, slot, due, now, clock)
 	} else {
 		q.putFlat(s, slot, due, now, clock)
@@ -235,7 +236,7 @@ func (q *Queue) take(slot uint32) {
 		return
 	}
 	s := q.setOf(slot)
-	set := &q.sets[s]
+	set := q.sets.At(s)
 	switch q.place[slot] & tagMask {
 	case inHeld:
 		set.aside.held.Remove(q.place, int(q.place[slot]&^tagMask))
@@ -249,7 +250,7 @@ func (q *Queue) take(slot uint32) {
 		q.hot = q.hot[:last]
 		q.place[slot] = None
 		if lotOf != None {
-			if l := &q.lots[lotOf]; l.shown {
+			if l := q.lots.At(lotOf); l.shown {
 				l.shown = false
 				l.due = q.lotDue(l)
 				q.settle(s, q.firstLot(s))
@@ -261,7 +262,7 @@ func (q *Queue) take(slot uint32) {
 			q.delist(s, slot)
 			q.settle(s, set.first(q, s))
 		} else if at, first := q.uproot(slot); first {
-			q.lots[at].due = q.lotDue(&q.lots[at])
+			q.lots.At(at).due = q.lotDue(q.lots.At(at))
 			q.better(s, at)
 		}
 	}
@@ -270,11 +271,11 @@ func (q *Queue) take(slot uint32) {
 // Bytes returns the memory that grows with the number of pages.
 func (q *Queue) Bytes() int {
 	const lotBytes = int(unsafe.Sizeof(lot{}))
-	bytes := 4*cap(q.place) + 12*cap(q.nodes) + 4*cap(q.group) + 4*cap(q.must) + lotBytes*cap(q.lots) + 4*cap(q.free)
+	bytes := 4*cap(q.place) + 12*cap(q.nodes) + 4*cap(q.group) + 4*cap(q.must) + lotBytes*q.lots.Cap() + 4*cap(q.free)
 	bytes += len(q.shelves) * int(unsafe.Sizeof(shelves{}))
-	for i := range q.sets {
-		bytes += 4 * cap(q.sets[i].lots)
-		if a := q.sets[i].aside; a != nil {
+	for s := range uint32(q.sets.Len()) {
+		bytes += 4 * cap(q.sets.At(s).lots)
+		if a := q.sets.At(s).aside; a != nil {
 			bytes += 12 * (cap(a.held.Slot) + cap(a.deadlines.Slot))
 		}
 	}

@@ -194,3 +194,25 @@ func TestHastenStaysFinite(t *testing.T) {
 		require.Equal(t, math.MaxFloat64, l.due)
 	}
 }
+
+// Of lots that are due at one time the first one of the set is taken, in whichever order they were made.
+func TestLotsDueAtOnce(t *testing.T) {
+	t.Parallel()
+	q := New(flatMost + 1)
+	late := q.insertLot(0, 1, 5, 1)
+	soon := q.insertLot(0, 1, 3, 1)
+	alike := q.insertLot(0, 1, 3, 1)
+	q.lots.At(alike).alike = true
+	order := []uint32{q.sets.At(0).lots[0], alike, soon, late}
+	require.Equal(t, order, q.sets.At(0).lots)
+	for _, at := range order {
+		q.lots.At(at).due = 7
+	}
+	for _, want := range order {
+		require.Equal(t, 7.0, q.firstLot(0))
+		require.Equal(t, want, q.sets.At(0).best)
+		q.lots.At(want).due = 8
+	}
+	require.Equal(t, 8.0, q.firstLot(0))
+	require.Equal(t, order[0], q.sets.At(0).best)
+}

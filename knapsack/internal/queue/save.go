@@ -19,14 +19,14 @@ func inSet(where uint32) bool { return where&tagMask == 0 }
 // trees and lists is not, as it does not.
 func (q *Queue) Encode(e *codec.Encoder) {
 	where := slices.Clone(q.place)
-	number, numbers := uint32(0), slices.Repeat([]uint32{None}, len(q.lots))
-	for s := range q.sets {
-		set := &q.sets[s]
+	number, numbers := uint32(0), slices.Repeat([]uint32{None}, q.lots.Len())
+	for s := range uint32(q.sets.Len()) {
+		set := q.sets.At(s)
 		for slot := set.list; slot != None; slot = q.nodes[slot].right {
 			where[slot] = listed
 		}
 		for _, at := range set.lots {
-			for tree := range q.trees(&q.lots[at]) {
+			for tree := range q.trees(q.lots.At(at)) {
 				q.walk(tree, func(slot uint32) { where[slot] = number })
 			}
 			numbers[at] = number
@@ -53,9 +53,9 @@ func (q *Queue) Encode(e *codec.Encoder) {
 	e.Bool(q.turn)
 	e.Bool(q.lost)
 	e.Uint32(q.early)
-	e.Int(len(q.sets))
-	for s := range q.sets {
-		q.encodeSet(e, &q.sets[s])
+	e.Int(q.sets.Len())
+	for s := range uint32(q.sets.Len()) {
+		q.encodeSet(e, q.sets.At(s))
 	}
 	e.Int(len(q.hot))
 	for _, h := range q.hot {
@@ -84,7 +84,7 @@ func (q *Queue) encodeSet(e *codec.Encoder, set *set) {
 	e.Int(len(set.lots))
 	best := uint32(None)
 	for i, at := range set.lots {
-		l := &q.lots[at]
+		l := q.lots.At(at)
 		e.Float64(l.base)
 		e.Float64(l.m)
 		e.Float64(l.due)
@@ -149,7 +149,7 @@ func Decode(d *codec.Decoder, slots int, waits func(slot int) bool) Queue {
 	for i := range uint32(d.Count(2*4 + 2*8)) {
 		h := hotPage{d.Uint32(), d.Uint32(), d.NonNegative(), d.Float64In(math.Inf(-1), math.MaxFloat64), math.Inf(1)}
 		good := int(h.slot) < slots && i < mostHot && q.unit > 0 && where[h.slot] == inHot|i &&
-			(h.lot == None || int(h.lot) < len(q.lots))
+			(h.lot == None || int(h.lot) < q.lots.Len())
 		if d.Require(good, "slot %d is hot", h.slot); d.Err() != nil {
 			return Queue{}
 		}
@@ -157,12 +157,14 @@ func Decode(d *codec.Decoder, slots int, waits func(slot int) bool) Queue {
 		q.hot = append(q.hot, h)
 	}
 	for _, o := range [...]*ordered{&q.due, &q.event, &q.deadline} {
-		o.Slots = decodeHeap(d, 0, o.place)
+		o.reach(uint32(sets - 1))
+		if o.Slots = decodeHeap(d, 0, o.place); o.Len() == 0 {
+			o.place = nil
+		}
 	}
 	q.sweepSet, q.sweepLot = d.Uint32(), d.Uint32()
 	for range d.IntIn(0, slots/alonePerLot+leastLots*sets) {
-		q.free = append(q.free, uint32(len(q.lots)))
-		q.lots = append(q.lots, lot{root: None})
+		q.free = append(q.free, q.lots.Add(lot{root: None, due: math.Inf(1)}))
 	}
 	if d.Err() == nil {
 		d.Check(q.check(where))
@@ -184,9 +186,14 @@ func (q *Queue) decodeListed(d *codec.Decoder, where []uint32) {
 }
 
 func (q *Queue) decodeSet(d *codec.Decoder, s uint32) {
-	set := &q.sets[s]
-	set.ready, set.news = d.Float64In(math.Inf(-1), math.MaxFloat64), d.Uint32()
-	set.tree, set.open = d.Bool(), d.Bool()
+	set := q.sets.At(s)
+	set.setReady(d.Float64In(math.Inf(-1), math.MaxFloat64))
+	news, tree, open := d.Uint32(), d.Bool(), d.Bool()
+	d.Require(tree || news == 0, "news of %d answers of a list", news)
+	if tree || !open {
+		own := set.own()
+		own.news, own.tree, own.open = news, tree, open
+	}
 	before := math.Inf(-1)
 	for range d.Count(4*8 + 2) {
 		l := lot{base: d.Float64In(before, math.MaxFloat64), root: None}
@@ -196,8 +203,8 @@ func (q *Queue) decodeSet(d *codec.Decoder, s uint32) {
 		l.last = d.Float64In(l.base, math.MaxFloat64)
 		l.alike, l.shown = d.Bool(), d.Bool()
 		before = l.base
-		set.lots = append(set.lots, uint32(len(q.lots)))
-		q.lots = append(q.lots, l)
+		own := set.own()
+		own.lots = append(own.lots, q.lots.Add(l))
 	}
 	if best := d.Uint32(); best != None {
 		if d.Require(int(best) < len(set.lots), "lot %d is first", best); d.Err() == nil {
@@ -207,7 +214,7 @@ func (q *Queue) decodeSet(d *codec.Decoder, s uint32) {
 	if !d.Bool() {
 		return
 	}
-	set.aside = new(aside)
+	set.own().aside = new(aside)
 	set.aside.held = decodeHeap(d, inHeld, q.place)
 	if q.must == nil {
 		q.must = slices.Repeat([]uint32{None}, len(q.place))
@@ -233,7 +240,7 @@ func decodeHeap(d *codec.Decoder, tag uint32, place []uint32) heap.Slots {
 // restore brings back a page of a lot or a list.
 func (q *Queue) restore(slot, lot uint32) error {
 	s := q.setOf(slot)
-	set := &q.sets[s]
+	set := q.sets.At(s)
 	switch {
 	case q.place[slot] != None:
 		return fmt.Errorf("slot %d waits twice", slot)
@@ -245,7 +252,7 @@ func (q *Queue) restore(slot, lot uint32) error {
 	}
 	set.count++
 	q.nodes[slot].left, q.nodes[slot].right = None, None
-	q.furnish(s, &q.lots[lot])
+	q.furnish(s, q.lots.At(lot))
 	q.add(lot, slot, shelfOf(q.nodes[slot].x))
 	return nil
 }
@@ -260,20 +267,20 @@ func (q *Queue) check(where []uint32) error {
 		}
 	}
 	for _, h := range q.hot {
-		if !q.sets[q.setOf(h.slot)].open {
+		if !q.sets.At(q.setOf(h.slot)).open {
 			return fmt.Errorf("slot %d is hot and may not be polled", h.slot)
 		}
 	}
-	for s := range uint32(len(q.sets)) {
-		set := &q.sets[s]
-		if (q.due.place[s] != None) != (set.open && set.count > 0) {
+	for s := range uint32(q.sets.Len()) {
+		set := q.sets.At(s)
+		if (q.due.at(s) != None) != (set.open && set.count > 0) {
 			return fmt.Errorf("set %d is out of place", s)
 		}
-		if set.tree && set.count > 0 && (set.best == None || q.lots[set.best].root == None) {
+		if set.tree && set.count > 0 && (set.best == None || q.lots.At(set.best).root == None) {
 			return fmt.Errorf("set %d has no first page", s)
 		}
 		for _, at := range set.lots {
-			if l := &q.lots[at]; (l.root == None) != (l.due > math.MaxFloat64) {
+			if l := q.lots.At(at); (l.root == None) != (l.due > math.MaxFloat64) {
 				return fmt.Errorf("set %d has a lot due at %v, page %d first", s, l.due, l.root)
 			}
 		}

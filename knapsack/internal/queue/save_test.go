@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/recrawl/recrawl/internal/chunk"
 	"github.com/recrawl/recrawl/internal/codec"
 	"github.com/recrawl/recrawl/internal/codec/codectest"
 )
@@ -35,8 +36,8 @@ func inUse(t *testing.T) Queue {
 		q.Put(p, w.when(p, w.now, q.Level()), w.now, w)
 	}
 	require.NotEmpty(t, q.hot)
-	for s := range q.sets {
-		require.Greater(t, len(q.sets[s].lots), 1)
+	for s := range uint32(q.sets.Len()) {
+		require.Greater(t, len(q.sets.At(s).lots), 1)
 	}
 	return q
 }
@@ -68,10 +69,10 @@ func TestContradictions(t *testing.T) {
 	})
 	t.Run("first lot out of range", func(t *testing.T) {
 		q := inUse(t)
-		lots := q.sets[0].lots
-		q.sets[0].best = lots[0]
+		lots := q.sets.At(0).lots
+		q.sets.At(0).best = lots[0]
 		a := encoded(t, &q)
-		q.sets[0].best = lots[1]
+		q.sets.At(0).best = lots[1]
 		b := encoded(t, &q)
 		at := 0
 		for a[at] == b[at] {
@@ -83,21 +84,21 @@ func TestContradictions(t *testing.T) {
 	})
 	t.Run("no first lot", func(t *testing.T) {
 		q := inUse(t)
-		q.sets[0].best = None
+		q.sets.At(0).best = None
 		refused(t, encoded(t, &q), &q, "has no first page")
 	})
 	t.Run("lot of another set", func(t *testing.T) {
 		for _, s := range []uint32{0, 1} {
 			q := inUse(t)
-			slot := q.lots[q.sets[s].lots[0]].root
+			slot := q.lots.At(q.sets.At(s).lots[0]).root
 			q.group[slot] = ^q.group[slot] // 0 for None, and the other way round
 			refused(t, encoded(t, &q), &q, "is in lot")
 		}
 	})
 	t.Run("empty lot that is due", func(t *testing.T) {
 		q := inUse(t)
-		at := q.insertLot(0, len(q.sets[0].lots), 1e6, 1)
-		q.lots[at].due = 1e6
+		at := q.insertLot(0, len(q.sets.At(0).lots), 1e6, 1)
+		q.lots.At(at).due = 1e6
 		refused(t, encoded(t, &q), &q, "has a lot due")
 	})
 }
@@ -117,7 +118,7 @@ func TestLotOfHotPageLoaded(t *testing.T) {
 				continue
 			}
 			stands++
-			want, got := c.q.lots[h.lot], r.lots[r.hot[i].lot]
+			want, got := c.q.lots.At(h.lot), r.lots.At(r.hot[i].lot)
 			require.True(t, got.shown)
 			require.Equal(t, want.base, got.base)
 			require.Equal(t, want.due, got.due)
@@ -129,12 +130,12 @@ func TestLotOfHotPageLoaded(t *testing.T) {
 // Each thing that a state can say against itself is noticed, whatever else it says.
 func TestMoreContradictions(t *testing.T) {
 	t.Parallel()
-	waits := func(q *Queue) uint32 { return q.lots[q.sets[0].best].root } // neither held nor hot
+	waits := func(q *Queue) uint32 { return q.lots.At(q.sets.At(0).best).root } // neither held nor hot
 	for _, c := range []struct {
 		why    string
 		change func(q *Queue)
 	}{
-		{"there is no set", func(q *Queue) { q.sets = nil }},
+		{"there is no set", func(q *Queue) { q.sets = chunk.List[set]{} }},
 		{"level 1 of 0", func(q *Queue) { q.unit, q.origin, q.level = 1, 0, 1 }},
 		{"level 0 of 1", func(q *Queue) { q.unit, q.origin, q.level = 1, 1, 0 }},
 		{"is hot", func(q *Queue) { q.unit, q.origin, q.level = 0, 0, 0 }},
@@ -142,22 +143,23 @@ func TestMoreContradictions(t *testing.T) {
 		{"is hot", func(q *Queue) { q.hot[0].slot = uint32(len(q.place)) }},
 		{"is in group 1", func(q *Queue) { q.group[waits(q)] = 1 }},
 		{"groups of 119 of 120 slots", func(q *Queue) { q.group = q.group[:119] }},
-		{"a lot at", func(q *Queue) { q.sets[0].tree = false }},
-		{"want", func(q *Queue) { slices.Reverse(q.sets[0].lots) }},
+		{"a lot at", func(q *Queue) { q.sets.At(0).tree, q.sets.At(0).news = false, 0 }},
+		{"news of 3", func(q *Queue) { q.sets.At(0).tree, q.sets.At(0).news = false, 3 }},
+		{"want", func(q *Queue) { slices.Reverse(q.sets.At(0).lots) }},
 		{"is out of place", func(q *Queue) { p := waits(q); q.take(p); q.place[p] = inHot | 40 }},
 		{"is out of place", func(q *Queue) { p := waits(q); q.take(p); q.place[p] = inHeld | 2 }},
-		{"is out of place", func(q *Queue) { q.place[q.sets[0].aside.held.Slot[0]] = inHeld | 1 }},
-		{"is queued at", func(q *Queue) { q.sets[0].aside.held.Slot[0] = uint32(len(q.place)) }},
-		{"is queued at", func(q *Queue) { h := q.sets[0].aside.held.Slot; h[0] = h[1] }},
+		{"is out of place", func(q *Queue) { q.place[q.sets.At(0).aside.held.Slot[0]] = inHeld | 1 }},
+		{"is queued at", func(q *Queue) { q.sets.At(0).aside.held.Slot[0] = uint32(len(q.place)) }},
+		{"is queued at", func(q *Queue) { h := q.sets.At(0).aside.held.Slot; h[0] = h[1] }},
 		{"is queued at", func(q *Queue) { q.due.Slot[0] = 2 }},
-		{"out of order", func(q *Queue) { h := q.sets[0].aside.held.Key; h[0], h[1] = 2*h[1], h[0] }},
-		{"is not of set", func(q *Queue) { q.group[q.sets[0].aside.held.Slot[0]] = 0 }},
-		{"is out of place", func(q *Queue) { q.take(q.sets[0].aside.deadlines.Slot[0]) }},
+		{"out of order", func(q *Queue) { h := q.sets.At(0).aside.held.Key; h[0], h[1] = 2*h[1], h[0] }},
+		{"is not of set", func(q *Queue) { q.group[q.sets.At(0).aside.held.Slot[0]] = 0 }},
+		{"is out of place", func(q *Queue) { q.take(q.sets.At(0).aside.deadlines.Slot[0]) }},
 		{"is out of place", func(q *Queue) { q.event.Key[0]-- }},
 		{"is out of place", func(q *Queue) { q.deadline.Key[0]-- }},
 		{"is out of place", func(q *Queue) { q.due.Slot, q.due.Key = q.due.Slot[:1], q.due.Key[:1] }},
-		{"is hot and may not be polled", func(q *Queue) { q.sets[q.setOf(q.hot[0].slot)].open = false }},
-		{"has a lot due at +Inf", func(q *Queue) { q.lots[q.sets[0].best].due = math.Inf(1) }},
+		{"is hot and may not be polled", func(q *Queue) { q.sets.At(q.setOf(q.hot[0].slot)).open = false }},
+		{"has a lot due at +Inf", func(q *Queue) { q.lots.At(q.sets.At(0).best).due = math.Inf(1) }},
 	} {
 		q := inUse(t)
 		held := 0

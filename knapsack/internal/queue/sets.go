@@ -9,28 +9,67 @@ import (
 
 // A set is the waiting pages of a group.
 type set struct {
+	*more        // plain until it has one of its own, see own
+	list  uint32 // the first page; if flat
+	count uint32 // pages in lots or the list
+}
+
+// more is what a set does without that is flat and has never been shut.
+type more struct {
 	lots  []uint32 // by base; unless flat
-	list  uint32   // the first page; if flat
 	ready float64  // time before which no page may be polled
 	aside *aside
-	count uint32 // pages in lots or the list
 	best  uint32 // the lot that is due first
 	news  uint32 // answers since the lots were brought up to date
 	tree  bool   // not flat
 	open  bool
 }
 
+// plain is that of all sets that do without, and is never written.
+var plain = &more{best: None, ready: math.Inf(-1), open: true}
+
+// own returns that of one set alone, to write to.
+func (s *set) own() *more {
+	if s.more == plain {
+		own := *plain
+		s.more = &own
+	}
+	return s.more
+}
+
+func (s *set) setReady(ready float64) {
+	if ready != s.ready {
+		s.own().ready = ready
+	}
+}
+
 // ordered is a heap of sets.
 type ordered struct {
 	heap.Slots
-	place []uint32
+	place []uint32 // up to the highest set that was ever in
+}
+
+// at returns the place of a set, None if it is not in.
+func (o *ordered) at(set uint32) uint32 {
+	if int(set) < len(o.place) {
+		return o.place[set]
+	}
+	return None
+}
+
+// reach makes room for the place of a set.
+func (o *ordered) reach(set uint32) {
+	for int(set) >= len(o.place) {
+		o.place = append(o.place, None)
+	}
 }
 
 // set gives a set a key; +Inf takes it out.
 func (o *ordered) set(set uint32, key float64) {
-	at := o.place[set]
+	at := o.at(set)
 	switch {
 	case at == None && key <= math.MaxFloat64:
+		o.reach(set)
 		o.Push(o.place, set, key)
 	case at == None:
 	case key > math.MaxFloat64:
@@ -42,7 +81,7 @@ func (o *ordered) set(set uint32, key float64) {
 
 // key returns that of a set, +Inf if it is not in.
 func (o *ordered) key(set uint32) float64 {
-	if at := o.place[set]; at != None {
+	if at := o.at(set); at != None {
 		return o.Key[at]
 	}
 	return math.Inf(1)
@@ -57,10 +96,7 @@ func (o *ordered) first() float64 {
 }
 
 func (q *Queue) addSet() {
-	q.sets = append(q.sets, set{list: None, best: None, ready: math.Inf(-1), open: true})
-	for _, o := range [...]*ordered{&q.due, &q.event, &q.deadline} {
-		o.place = append(o.place, None)
-	}
+	q.sets.Add(set{more: plain, list: None})
 }
 
 func (q *Queue) setOf(slot uint32) uint32 {
@@ -75,7 +111,7 @@ func groupOf(set uint32) uint32 { return set - 1 }
 
 // first returns the time at which a page of a set is due, as it was when last looked at.
 func (s *set) first(q *Queue, id uint32) float64 {
-	if at := q.due.place[id]; at != None {
+	if at := q.due.at(id); at != None {
 		return q.due.Key[at]
 	}
 	return math.Inf(-1) // it is shut: it is looked at when it is open again
@@ -83,7 +119,7 @@ func (s *set) first(q *Queue, id uint32) float64 {
 
 // settle puts a set where it belongs among the others; its pages are due at time due.
 func (q *Queue) settle(s uint32, due float64) {
-	set := &q.sets[s]
+	set := q.sets.At(s)
 	if set.count == 0 || !set.open {
 		due = math.Inf(1)
 	}
@@ -117,11 +153,11 @@ func (s *set) times() (event, deadline float64) {
 // AddGroup adds a group without pages and returns its number: 0, 1, 2, …
 func (q *Queue) AddGroup() int {
 	q.addSet()
-	return len(q.sets) - 2
+	return q.sets.Len() - 2
 }
 
 // Groups returns the number of groups.
-func (q *Queue) Groups() int { return len(q.sets) - 1 }
+func (q *Queue) Groups() int { return q.sets.Len() - 1 }
 
 // Group returns the group of a slot, None if it is in none.
 func (q *Queue) Group(slot uint32) uint32 {
@@ -142,8 +178,8 @@ func (q *Queue) Join(slot, group uint32) {
 // SetReady sets the time before which no page of a group may be polled.
 func (q *Queue) SetReady(group uint32, ready, now float64, clock Clock) {
 	s := group + 1
-	set := &q.sets[s]
-	set.ready = min(ready, math.MaxFloat64)
+	set := q.sets.At(s)
+	set.setReady(min(ready, math.MaxFloat64))
 	open := !(ready > now)
 	if set.open && !open {
 		for i := len(q.hot) - 1; i >= 0; i-- {
@@ -154,7 +190,7 @@ func (q *Queue) SetReady(group uint32, ready, now float64, clock Clock) {
 		}
 	}
 	if open != set.open {
-		set.open = open
+		set.own().open = open
 		q.settle(s, math.Inf(-1))
 		return
 	}
@@ -162,18 +198,19 @@ func (q *Queue) SetReady(group uint32, ready, now float64, clock Clock) {
 }
 
 // ReadyGroup returns the time before which no page of a group may be polled.
-func (q *Queue) ReadyGroup(group uint32) float64 { return q.sets[group+1].ready }
+func (q *Queue) ReadyGroup(group uint32) float64 { return q.sets.At(group + 1).ready }
 
 // News tells that the multipliers of a group, None for none, may have changed.
 func (q *Queue) News(group uint32, now float64, clock Clock) {
 	s := group + 1
-	set := &q.sets[s]
-	set.news++
-	if set.tree && set.news < set.count/newsRounds {
-		q.freshen(s, now, clock)
-		return
+	set := q.sets.At(s)
+	if set.tree {
+		if set.news++; set.news < set.count/newsRounds {
+			q.freshen(s, now, clock)
+			return
+		}
+		set.news = 0
 	}
-	set.news = 0
 	for i := range q.hot {
 		if h := &q.hot[i]; q.setOf(h.slot) == s {
 			h.at = math.Inf(-1)
@@ -188,7 +225,7 @@ func (q *Queue) News(group uint32, now float64, clock Clock) {
 		return
 	}
 	for _, at := range set.lots {
-		q.follow(s, &q.lots[at], now, clock)
+		q.follow(s, q.lots.At(at), now, clock)
 	}
 	q.settle(s, q.firstLot(s))
 }
@@ -200,7 +237,7 @@ const youngSteps = 16
 // age grows by one, so that the i-th from the end comes every i-th time, or twice as often. Takes O(log
 // lots) multipliers.
 func (q *Queue) freshen(s uint32, now float64, clock Clock) {
-	set := &q.sets[s]
+	set := q.sets.At(s)
 	every := 1 + set.count/(lotsInCycle*youngSteps)
 	if set.news%every != 0 || !set.open {
 		return
@@ -211,7 +248,7 @@ func (q *Queue) freshen(s uint32, now float64, clock Clock) {
 		if i < 0 {
 			return
 		}
-		q.follow(s, &q.lots[set.lots[i]], now, clock)
+		q.follow(s, q.lots.At(set.lots[i]), now, clock)
 		q.better(s, set.lots[i])
 	}
 }
@@ -225,19 +262,19 @@ const (
 
 // sweep brings some of the sets up to date.
 func (q *Queue) sweep(most int, now float64, clock Clock) {
-	some := len(q.lots) + len(q.sets)
+	some := q.lots.Len() + q.sets.Len()
 	if most == mostSweep {
 		some = 1 + some/max(sweepCalls, len(q.place)/sweepRounds)
 	}
 	for range min(most, some) {
-		if int(q.sweepSet) >= len(q.sets) {
+		if int(q.sweepSet) >= q.sets.Len() {
 			q.sweepSet = 0
 		}
 		s := q.sweepSet
-		set := &q.sets[s]
+		set := q.sets.At(s)
 		if set.tree && int(q.sweepLot) < len(set.lots) {
 			at := set.lots[q.sweepLot]
-			q.follow(s, &q.lots[at], now, clock)
+			q.follow(s, q.lots.At(at), now, clock)
 			q.better(s, at)
 			q.sweepLot++
 			if int(q.sweepLot) < len(set.lots) {

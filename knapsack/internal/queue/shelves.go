@@ -39,7 +39,7 @@ func (q *Queue) furnish(s uint32, l *lot) {
 	if q.crowd > 0 {
 		each = q.crowd
 	}
-	if l.shelves > 0 || l.alike || int(q.sets[s].count) < shelvedFrom*each {
+	if l.shelves > 0 || l.alike || int(q.sets.At(s).count) < shelvedFrom*each {
 		return
 	}
 	if k := len(q.bare); k > 0 {
@@ -69,7 +69,7 @@ func (q *Queue) strip(l *lot) {
 // add puts a tree into lot number at and follows which page is first. All pages of the tree have the
 // shelfOf k, or k is −1.
 func (q *Queue) add(at, tree uint32, k int) {
-	l := &q.lots[at]
+	l := q.lots.At(at)
 	if l.shelves == 0 {
 		l.root = q.meld(l.root, tree)
 		q.place[l.root] = inLot | at
@@ -91,7 +91,7 @@ func (q *Queue) add(at, tree uint32, k int) {
 // replace puts what is left of a tree of a lot in its place, as its root was taken out, and reports
 // whether that was the first page of the lot.
 func (q *Queue) replace(at, root, left uint32) (first bool) {
-	l := &q.lots[at]
+	l := q.lots.At(at)
 	if left != None {
 		q.place[left] = inLot | at
 	}

@@ -15,13 +15,25 @@ func sound(t require.TestingT, q *Queue) {
 		seen[slot] = true
 		require.Equal(t, s, q.setOf(slot))
 	}
-	lots := make([]bool, len(q.lots))
+	lots := make([]bool, q.lots.Len())
 	for _, at := range q.free {
 		require.False(t, lots[at], "lot %d is free twice", at)
+		require.Equal(t, math.Inf(1), q.lots.At(at).due)
 		lots[at] = true
 	}
-	for s := range uint32(len(q.sets)) {
-		set := &q.sets[s]
+	if q.sets.Len() == 1 {
+		best, first := uint32(None), math.Inf(1)
+		for _, at := range q.sets.At(0).lots {
+			if due := q.lots.At(at).due; due < first {
+				best, first = at, due
+			}
+		}
+		got, due := q.firstOfAll()
+		require.Equal(t, best, got, "of equals the one that comes first in the set")
+		require.Equal(t, first, due)
+	}
+	for s := range uint32(q.sets.Len()) {
+		set := q.sets.At(s)
 		count := uint32(0)
 		require.True(t, set.list == None || !set.tree)
 		for slot := set.list; slot != None; slot = q.nodes[slot].right {
@@ -33,9 +45,9 @@ func sound(t require.TestingT, q *Queue) {
 		for i, at := range set.lots {
 			require.False(t, lots[at], "lot %d is in two places", at)
 			lots[at] = true
-			l := &q.lots[at]
+			l := q.lots.At(at)
 			require.GreaterOrEqual(t, l.last, l.base)
-			require.True(t, i == 0 || q.lots[set.lots[i-1]].base <= l.base)
+			require.True(t, i == 0 || q.lots.At(set.lots[i-1]).base <= l.base)
 			if l.root == None {
 				require.Equal(t, math.Inf(1), l.due)
 				continue
