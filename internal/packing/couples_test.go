@@ -6,6 +6,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/recrawl/recrawl/internal/work"
+	"github.com/recrawl/recrawl/internal/worktest"
 )
 
 // drawCouples returns a linear programme whose duals are nearly weight per capacity, where hardly a
@@ -68,14 +71,38 @@ func TestJoinIsTheBest(t *testing.T) {
 	require.Greater(t, found, 100)
 }
 
-// Four items may be of one kind.
-func TestJoinOfOneKind(t *testing.T) {
+// Four items may be of one kind, and one is enough if the path leaves room for no more.
+func TestJoinFewAndAlike(t *testing.T) {
 	t.Parallel()
 	m := newMaster([]int64{25}, []int{4}, 100, standard)
 	m.dual[0] = .26
 	u := couples{room: 100}
 	require.True(t, u.update(m))
 	require.Equal(t, pattern{{0, 4}}, u.join(m))
+
+	m = newMaster([]int64{60, 40}, []int{1, 1}, 100, standard)
+	m.dual = []float64{.7, .4}
+	u = couples{}
+	require.True(t, u.update(m))
+	u.path, u.value, u.room = pattern{{0, 1}}, .7, 40
+	require.Equal(t, pattern{{0, 1}, {1, 1}}, u.join(m))
+}
+
+// Where nothing is to be found, the search ends after as many steps as it may take.
+func TestCouplesGiveUp(t *testing.T) {
+	t.Parallel()
+	m := drawCouples(rand.New(rand.NewPCG(1, 95)), 60, 1<<20, 1<<15, 1<<19, 3)
+	for j := range m.dual {
+		m.dual[j] /= 2
+	}
+	m.watch = work.NewWatch(worktest.NewCountdown(4 * joinSteps / work.Interval))
+	var u couples
+	require.True(t, u.update(m))
+	before := m.watch.Spent
+	require.Empty(t, u.find(m, []int32{0, 1, 2}, rand.New(rand.NewPCG(1, 96))))
+	spent := m.watch.Spent - before - 4*len(u.all)
+	require.GreaterOrEqual(t, spent, joinSteps)
+	require.Less(t, spent, joinSteps+2*len(u.front)+3)
 }
 
 // Where the guided search gives up, couples give columns: patterns that fit, are demanded and are
