@@ -96,6 +96,9 @@ func TestCheckRejects(t *testing.T) {
 		_, err := LocalSearch(p, plan)
 		require.ErrorIs(t, err, ErrPlan)
 	}
+	able := must(NewUnrelated([][]float64{{1, math.Inf(1)}, {2, 3}}))
+	require.NoError(t, able.Check(Plan{0, 1}))
+	require.ErrorIs(t, able.Check(Plan{1, 1}), ErrPlan)
 	good := Result{Plan: Plan{0, 1, 1}, Makespan: 5, Lower: 5, Status: Optimal}
 	require.NoError(t, p.CheckResult(good))
 	for name, spoil := range map[string]func(*Result){
