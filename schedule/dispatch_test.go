@@ -28,6 +28,19 @@ func TestPlanIsWorkedOffLongestFirst(t *testing.T) {
 	require.Equal(t, 1, d.waiting)
 }
 
+// A site given back comes before those of a client's batch that are shorter, and after one that is as long.
+func TestLongSitesGivenBackComeFirst(t *testing.T) {
+	t.Parallel()
+	d := must(NewDispatcher(must(NewIdentical([]int{5, 5, 4}, 2)), Plan{0, 1, 0}, DispatcherConfig{Static: true}))
+	ask, tell := asking(t, d)
+	ask(1, 1, 0)
+	require.NoError(t, d.GiveBack(1, 0))
+	for k, want := range []int{0, 1, 2} {
+		ask(0, want, float64(5*k))
+		tell(0, want, float64(5*k+5))
+	}
+}
+
 // asking returns functions that ask for a client, and tell that it is done, and check.
 func asking(t *testing.T, d *Dispatcher) (ask func(client, want int, now float64), tell func(client, site int, now float64)) {
 	return func(client, want int, now float64) {
