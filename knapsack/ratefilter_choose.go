@@ -21,10 +21,10 @@ const (
 	// late: above lateBy times the level by the time that the queue looks at them. The more of the pages
 	// are late, by an average over lateOver of them, the more it looks at: sweepMore more if all are, but
 	// mostSweep at most. A small web is swept faster, smallSweep pages in as many calls as there are
-	// pages: with 4 at each Next of 1500 pages the worst choices in TestRateFilterIsNearlyExact are worth
-	// .970 of the best, and with 10 .980.
-	fewSweep, newSweep, mostSweep, smallSweep = 2, 2.9, 24, 15_000
-	sweepMore, lateBy, lateOver               = 8, 1.03, 64
+	// pages: with 6000 pages what Next picks under Detections is worth .970 of the best with 2 at each
+	// call, .982 with 10, .987 with 20 and with 40 (three seeds of TestRateFilterIsNearlyExact).
+	fewSweep, newSweep, mostSweep, smallSweep = 2, 2.9, 32, 120_000
+	sweepMore, lateBy, lateOver               = 8, 1.01, 64
 	// courtesy: every so many polls one goes to a page of which patience is over, if there is any,
 	// whatever its index. It makes the bound on starvation hold. tardySteps pages are judged for
 	// that at each Next.
@@ -49,13 +49,16 @@ const (
 	// In the first cycles the level, and indices by what is thought of all pages, drift like a random walk,
 	// by drift nats in a cycle. A page that is so far below the level is looked at again, at the soonest
 	// after that part of a cycle: one that is almost sure to have changed hardly grows, and would
-	// be above the level unseen until the sweep comes to it. Of more than smallSweep pages each counts for
+	// be above the level unseen until the sweep comes to it. Of more than crowd pages each counts for
 	// less, and is looked at less often for that.
-	drift, soonest = 0.8, 0.03
+	drift, soonest, crowd = 0.8, 0.015, 15_000
 	// hintStep is after how much of a cycle a page with a hint is looked at again.
 	hintStep = 1.0 / 32
-	// dueSteps is how many steps of the secant rule find the time at which a page is due.
-	dueSteps = 4
+	// dueSteps is how many steps of the secant rule find the time at which a page is due. Where the index
+	// grows by more than the factor steep between two looks there are steepSteps at least: that of a page
+	// in a burst of changes grows from an eighth of the level to four times that in 40 polls of 20,000
+	// pages, and is then as great as an index can be. Such pages were found some polls late.
+	dueSteps, steepSteps, steep = 4, 2, math.E
 	// Edits of many pages count in what a poll is worth as far as they are likelier than hardlyEdited:
 	// where pages change one by one they seem to be as likely as .15 at times, and indices move with
 	// that. With .06 what Next picks among 6000 pages is worth .96 of the best, and with .2 .99; on four
@@ -285,8 +288,8 @@ func (f *RateFilter) reaches(slot uint32, now, index, level float64, t *tempo) f
 	missing := fast.Log(level / index)
 	step := max(leastStep, min(mostStep, missing/usualSlope))
 	guess := gap * fast.Exp(step)
-	crowd := max(1, float64(len(f.polled))/smallSweep)
-	soon := f.model.Cycle() * max(soonest, missing*missing/(drift*drift)) * crowd / f.fade()
+	crowded := max(1, float64(len(f.polled))/crowd)
+	soon := f.model.Cycle() * max(soonest, missing*missing/(drift*drift)) * crowded / f.fade()
 	if soon <= guess-gap {
 		return f.hinted(slot, now, now+soon)
 	}
@@ -297,7 +300,7 @@ func (f *RateFilter) reaches(slot uint32, now, index, level float64, t *tempo) f
 	reached := guess
 	switch grown := fast.Log(at / index); {
 	case at >= level && grown > 0:
-		reached = gap * fast.Exp(step*missing/grown)
+		reached = f.narrowed(bracket{gap, guess, index, at}, slot, level, 0, t)
 	case at >= nearEnough*level:
 		reached = guess * fast.Exp((missing-grown)/max(leastSlope, min(mostSlope, grown/step)))
 	}
@@ -423,23 +426,31 @@ func (f *RateFilter) crossing(slot uint32, guess, level float64, steps int) floa
 			below = f.indexAt(slot, lo, &t)
 		}
 	}
-	for range steps {
-		gap = between(lo, hi, below, above, level)
-		if at = f.indexAt(slot, gap, &t); at < level {
-			lo, below = gap, at
-		} else {
-			hi, above = gap, at
-		}
-	}
-	return between(lo, hi, below, above, level)
+	return f.narrowed(bracket{lo, hi, below, above}, slot, level, steps, &t)
 }
 
-// between returns where an index reaches a level that is below at lo and above at hi, were it a
-// power of the gap.
-func between(lo, hi, below, above, level float64) float64 {
-	part := 0.5
-	if below > 0 && above > below {
-		part = fast.Log(level/below) / fast.Log(above/below)
+// A bracket is a gap at which an index is below a level, and one at which it is above, with the two.
+type bracket struct{ lo, hi, below, above float64 }
+
+// narrowed returns where the index of a page reaches a level, after so many looks at where it seems to,
+// and up to steepSteps where it is steep there.
+func (f *RateFilter) narrowed(b bracket, slot uint32, level float64, looks int, t *tempo) float64 {
+	for k := 0; k < looks || k < steepSteps && b.above > steep*b.below; k++ {
+		gap := b.reaches(level)
+		if at := f.indexAt(slot, gap, t); at < level {
+			b.lo, b.below = gap, at
+		} else {
+			b.hi, b.above = gap, at
+		}
 	}
-	return lo * fast.Exp(fast.Log(hi/lo)*max(0.02, min(0.98, part)))
+	return b.reaches(level)
+}
+
+// reaches returns where an index reaches a level, were it a power of the gap.
+func (b *bracket) reaches(level float64) float64 {
+	part := 0.5
+	if b.below > 0 && b.above > b.below {
+		part = fast.Log(level/b.below) / fast.Log(b.above/b.below)
+	}
+	return b.lo * fast.Exp(fast.Log(b.hi/b.lo)*max(0.02, min(0.98, part)))
 }
