@@ -28,7 +28,8 @@ import (
 // fuller of the two nodes. It brings the node down as far as one move can, not just below its
 // capacity, so that it is long until the next. Where no node in use can take a site, two sites
 // change places. Where that does not help either, or the nodes in use have no headroom left, one
-// more node is used.
+// more node is used; and also where a site has become so large that many small ones would have to
+// make room for it, and their moves cost more than the node does until it can be closed again.
 //
 // Nodes are closed by a rule of payback. While the nodes in use have room for k nodes more than
 // they need, the packer saves up what these k cost. Once that pays for the moves that empty the

@@ -128,6 +128,7 @@ type run struct {
 	weighed  float64 // and their weight
 	closed   int     // moves that close nodes
 	others   int     // moves kept from relief
+	crowd    int     // nodes that are overloaded together
 	halted   bool    // the limit forbade a move
 	many     bool    // more than a few nodes are to be closed
 	only     int     // 1 + the resource to relieve of, 0 for that which a node uses most

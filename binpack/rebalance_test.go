@@ -141,6 +141,39 @@ func TestPackerKeepsHeadroomOfTheFleet(t *testing.T) {
 	}
 }
 
+// A site that is suddenly large goes to a spare, which is one move, rather than that many small ones
+// make room for it: unless they cost less than the spare does, or there is none.
+func TestPackerOpensSpareForLargeSite(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		cfg    PackerConfig
+		nodes  int
+		weight float64
+		moves  int
+	}{
+		{PackerConfig{}, 3, 7.75, 1},
+		{PackerConfig{}, 3, 5, 4}, // so few moves cost less
+		{PackerConfig{}, 2, 7.75, 15},
+		{PackerConfig{MoveCost: .1}, 3, 7.75, 15},
+		{PackerConfig{MoveCost: -1}, 3, 7.75, 15},
+		{PackerConfig{MoveCost: .1, NodeCost: -1}, 3, 7.75, 1},
+	} {
+		c.cfg.Headroom, c.cfg.Early = -1, -1
+		p, nodes := newFleet(t, c.cfg, c.nodes, 10)
+		s := add(t, p, append([]float64{4}, slices.Repeat([]float64{.25}, 48)...)...)
+		second, err := p.Node(nodes[1])
+		require.NoError(t, err)
+		require.Equal(t, 24, second.Sites)
+		require.NoError(t, p.SetWeight(s[0], c.weight))
+		moves, err := p.Rebalance(RebalanceConfig{})
+		require.NoError(t, err)
+		require.Len(t, moves, c.moves, "%+v", c)
+		if c.moves == 1 {
+			require.Equal(t, Move{s[0], nodes[0], nodes[2], c.weight, "overload"}, moves[0])
+		}
+	}
+}
+
 // A node that is nearly full is relieved before it is overloaded, but never by a spare.
 func TestPackerRelievesEarly(t *testing.T) {
 	t.Parallel()

@@ -56,7 +56,7 @@ func TestSweep(t *testing.T) {
 		set    func(*binpack.PackerConfig, float64)
 		values []float64
 	}{
-		{"headroom", func(c *binpack.PackerConfig, x float64) { c.Headroom = x }, []float64{-1, .08, .12, .2, .32}},
+		{"headroom", func(c *binpack.PackerConfig, x float64) { c.Headroom = x }, []float64{-1, .09, .13, .24, .36}},
 		{"early", func(c *binpack.PackerConfig, x float64) { c.Early = x }, []float64{-1, .001, .004, .01, .02}},
 		{"move cost", func(c *binpack.PackerConfig, x float64) { c.MoveCost = x }, []float64{-1, .2, .4, .9, 1.3}},
 		{"node cost", func(c *binpack.PackerConfig, x float64) { c.NodeCost = x }, []float64{-1}},
