@@ -143,8 +143,8 @@ func TestRateFilterIsNearlyExactInGroups(t *testing.T) {
 	for _, perDay := range []float64{0.04, 0.16} {
 		measure(240, 12, perDay, 0.95)
 		if *exact {
-			measure(1500, 12, perDay, 0.75)
-			measure(1500, 75, perDay, 0.75)
+			measure(1500, 12, perDay, 0.9)
+			measure(1500, 75, perDay, 0.85)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 // sound fails unless each waiting page is in one place that knows of it, trees and heaps are in order,
 // and no set is due later than the first of its pages was when last looked at.
 func sound(t require.TestingT, q *Queue) {
+	require.Equal(t, more{best: None, ready: math.Inf(-1), open: true}, *plain, "nobody writes to what sets share")
 	seen := make([]bool, len(q.place))
 	visit := func(slot, s uint32) {
 		require.False(t, seen[slot], "slot %d is in two places", slot)
