@@ -78,26 +78,41 @@ func (f *Factor) Known() bool { return f.weigh != [mostPulls]float32{} }
 // without the evidence, and how many edits of many pages are to be expected in that time. Where evidence is
 // forgotten the factor is that of base.
 func (f *Factor) Each(l *Level, from, base float64) (each Mix, edits float64) {
-	since, part := f.Since(from), 1.0
-	if since.Known > from {
-		part = (f.last.time - since.Known) / (f.last.time - from)
-	}
+	since := f.Since(from)
+	part := f.known(&since, from)
 	each[0] = base
 	for k := 1; k < len(l.pulls); k++ {
-		pull := l.pulls[k]
-		x := (float64(pull*base) + since.Found) / (pull + since.Expected)
-		each[k] = base + float64(part*(x-base))
+		each[k] = since.factor(l.pulls[k], base, part)
 	}
 	return each, since.Edits
 }
 
-// Mean is Each with the average over the strengths.
+// known returns the part of the time from a moment to the latest evidence of which there is some.
+func (f *Factor) known(since *Sums, from float64) float64 {
+	if since.Known > from {
+		return (f.last.time - since.Known) / (f.last.time - from)
+	}
+	return 1
+}
+
+// factor returns that of Each for one strength.
+func (s *Sums) factor(pull, base, part float64) float64 {
+	x := (float64(pull*base) + s.Found) / (pull + s.Expected)
+	return base + float64(part*(x-base))
+}
+
+// Mean is Each with the average over the strengths, in one go: most of the time of polls with groups goes here.
 func (f *Factor) Mean(l *Level, from, base float64) (m, edits float64) {
 	if len(f.knots) == 0 {
 		return base, 0
 	}
-	each, edits := f.Each(l, from, base)
-	return f.Average(l, &each), edits
+	since := f.Since(from)
+	part := f.known(&since, from)
+	m = float64(float64(f.weigh[0]) * base)
+	for k := 1; k < len(l.pulls); k++ {
+		m += float64(float64(f.weigh[k]) * since.factor(l.pulls[k], base, part))
+	}
+	return m, since.Edits
 }
 
 // Average returns the average over the strengths.

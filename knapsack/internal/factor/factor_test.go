@@ -143,6 +143,22 @@ func TestLevelLearns(t *testing.T) {
 	require.InEpsilon(t, 1, total, 1e-9)
 }
 
+// Mean is the average over what Each returns to the last bit, from within the evidence and from before it.
+func TestMean(t *testing.T) {
+	t.Parallel()
+	l := NewLevel(8, 2, 0.5)
+	f := New(&l)
+	drive(&f, &l, 9, 30, func(c int) float64 { return float64(c % 3) })
+	for from := f.knots[0].time - 20; from < f.last.time+2; from += 0.37 {
+		for _, base := range []float64{0.3, 1, 2.7} {
+			each, want := f.Each(&l, from, base)
+			m, edits := f.Mean(&l, from, base)
+			require.Equal(t, f.Average(&l, &each), m)
+			require.Equal(t, want, edits)
+		}
+	}
+}
+
 // The time that is not known counts as expected.
 func TestFactorOfPartlyKnownTime(t *testing.T) {
 	t.Parallel()
