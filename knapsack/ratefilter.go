@@ -42,7 +42,7 @@ import (
 // # Cost
 //
 // Time: O(log n) for Next and Observe. No call does what belongs to many pages: none looks at more
-// than some hundred (TestRateFilterHasNoStall). Memory: 60 bytes a page, 61 from 4800
+// than some hundred (TestRateFilterHasNoStall). Memory: 60 bytes a page, 61 from 19,200
 // pages on; 8 more with weights, 8 with costs, 20 with intervals and 12 for each page with a longest
 // one, one bit with signals.
 // Groups take 16 more where they have 32 or 100 pages each; smaller ones take 6 for

@@ -5,8 +5,8 @@ import (
 	"math/bits"
 )
 
-// Shelves keep the pages of a large lot in trees of some hundred, each of pages whose numbers in nodes
-// are within 3 to 6 % of each other. To meld these takes fewer steps than one tree of thousands, and
+// Shelves keep the pages of a large lot in many small trees, each of pages whose numbers in nodes
+// are within 1 to 2 % of each other. To meld these takes fewer steps than one tree of thousands, and
 // each step is a miss of the cache. Pages leave in the order of one tree.
 type shelves struct {
 	tree [shelfCount]uint32      // None for an empty one
@@ -18,16 +18,16 @@ type shelves struct {
 }
 
 const (
-	shelfCount = 256
-	// shelfBits is how many bits of a number in a node tell pages of one shelf apart: 16 shelves are a
+	shelfCount = 1024
+	// shelfBits is how many bits of a number in a node tell pages of one shelf apart: 64 shelves are a
 	// factor of 2, and all of them one of 65,000.
-	shelfBits = 19
+	shelfBits = 17
 	// below is how many shelves are for pages that are due within a cycle: those from 1/128 of one.
 	below = 7 << (23 - shelfBits)
 	// A set has shelves from shelvedFrom times pagesPerShelves pages on. No more lots have them than
 	// there are pages over pagesPerShelves, so that they take a byte a page. Choices and saved states do
 	// not depend on any of these numbers, which were chosen by the time of a poll with 10⁶ pages.
-	shelvedFrom, pagesPerShelves = 4, 1200
+	shelvedFrom, pagesPerShelves = 4, 4800
 )
 
 // shelfOf numbers what nodes say.
