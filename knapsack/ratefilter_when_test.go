@@ -1,0 +1,53 @@
+package knapsack
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// crawlOf returns a filter that has polled n pages for so many cycles of a poll of each, one at a time; pages
+// change by chance at so many times a cycle.
+func crawlOf(t *testing.T, n, cycles int, rate func(page int) float64) *RateFilter {
+	t.Helper()
+	f := must(NewRateFilter(n, RateFilterConfig{Objective: Freshness}))
+	rng := rand.New(rand.NewPCG(7, uint64(n)))
+	seen := make([]float64, n)
+	for k := range cycles * n {
+		now := float64(k)
+		page := must(f.Next(now))
+		require.NoError(t, f.Observe(page, now, rng.ExpFloat64() < rate(page)/float64(n)*(now-seen[page])))
+		seen[page] = now
+	}
+	return f
+}
+
+// A page is due when its index reaches the price.
+func TestDueIsAtThePrice(t *testing.T) {
+	t.Parallel()
+	f := crawlOf(t, 60, 40, func(page int) float64 { return math.Exp2(float64(page%7) - 4) })
+	ahead := 0
+	for page := range 60 {
+		if due := must(f.Due(page)); due > f.now && due < f.last(uint32(page))+patience*f.model.Cycle() {
+			ahead++
+			require.InEpsilon(t, f.Price(), must(f.Index(page, due)), .05, "page %d", page)
+		}
+	}
+	require.Greater(t, ahead, 30)
+}
+
+// What is thought of a page that was never polled follows the rates of the others.
+func TestRateOfNewPage(t *testing.T) {
+	t.Parallel()
+	var median [2]float64
+	for i, rate := range []float64{.1, 3} {
+		f := crawlOf(t, 60, 40, func(int) float64 { return rate })
+		est := must(f.Rate(f.Add()))
+		t.Logf("%v: %+v", rate/60, est)
+		require.InDelta(t, 0, math.Log(est.Median/(rate/60)), math.Log(5))
+		median[i] = est.Median
+	}
+	require.Greater(t, median[1]/median[0], 5.)
+}
