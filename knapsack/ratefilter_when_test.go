@@ -51,3 +51,11 @@ func TestRateOfNewPage(t *testing.T) {
 	}
 	require.Greater(t, median[1]/median[0], 5.)
 }
+
+// What is expected is found, also where changes do not count one by one.
+func TestExpectedIsFound(t *testing.T) {
+	t.Parallel()
+	s := crawlOf(t, 50, 40, func(page int) float64 { return math.Exp2(float64(page%7) - 4) }).Stats()
+	require.Greater(t, s.Found, s.Changes*9/10)
+	require.InEpsilon(t, s.Found, s.Expected, .15)
+}
