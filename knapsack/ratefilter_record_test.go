@@ -234,3 +234,31 @@ func TestEarlyContradictions(t *testing.T) {
 		require.ErrorIs(t, d.Done(), codec.ErrCorrupt, name)
 	}
 }
+
+// What was told before there was a time scale is worth the less the longer before the last answer it was.
+func TestOldHistoryFades(t *testing.T) {
+	t.Parallel()
+	var width [2]float64
+	for i, later := range []float64{0, 1e5} {
+		f := crawlOf(t, 50, 40, func(int) float64 { return 1 })
+		page := f.Add()
+		s := uint32(Slot(page))
+		f.early = map[uint32][]stretch{s: {{0, 200, []float64{10, 30, 60, 70, 90, 110, 140, 160, 190}}}}
+		f.polled[s] = 200 + later
+		est := must(f.Rate(page))
+		width[i] = est.High / est.Low
+	}
+	t.Log(width)
+	require.Greater(t, width[1], 2*width[0])
+}
+
+// What is told before there is a time scale is kept in order, so that it can be saved: also after word that a
+// page is known as of a time, and nothing else.
+func TestEarlyHistoriesInOrder(t *testing.T) {
+	t.Parallel()
+	f := must(NewRateFilter(2, RateFilterConfig{}))
+	require.NoError(t, f.RecordChanges(0, math.Inf(-1), 5, nil))
+	require.NoError(t, f.RecordChanges(0, 0, 10, []float64{1, 6}))
+	require.Equal(t, []stretch{{5, 5, nil}, {5, 10, []float64{6}}}, f.early[0])
+	require.NoError(t, new(RateFilter).UnmarshalBinary(must(f.MarshalBinary())))
+}
