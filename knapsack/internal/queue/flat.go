@@ -76,10 +76,14 @@ func (q *Queue) unfold(s uint32, now float64, clock Clock) {
 func (q *Queue) gothrough(s uint32, anew bool, clock Clock) (first uint32, due, next float64) {
 	first, due, next = None, math.Inf(1), math.Inf(1)
 	var x float32
+	since, m := math.Inf(-1), 1.0 // the multiplier of the page before: many have one last answer to begin with
 	for slot := q.sets.At(s).list; slot != None; slot = q.nodes[slot].right {
 		n, base := &q.nodes[slot], clock.Last(slot)
 		if anew {
-			n.scale(q.multiplier(s, base, clock))
+			if base != since {
+				since, m = base, q.multiplier(s, base, clock)
+			}
+			n.scale(m)
 		}
 		at := q.listedDue(n, base)
 		if at < due || at == due && (n.x < x || n.x == x && slot < first) {
