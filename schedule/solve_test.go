@@ -391,3 +391,23 @@ func TestStepsByDefault(t *testing.T) {
 		require.Equal(t, c.want, cfg.Steps)
 	}
 }
+
+// The gap of an optimal plan is 0, also where its makespan and its bound differ by rounding.
+func TestGapOfAnOptimalPlan(t *testing.T) {
+	t.Parallel()
+	rounded := 0
+	for seed := range uint64(60) {
+		for _, kind := range kinds {
+			r, err := Solve(t.Context(), randomProblem(kind, 8, 3, seed), SolveConfig{})
+			require.NoError(t, err)
+			require.Equal(t, Optimal, r.Status)
+			require.Zero(t, r.Gap())
+			if r.Makespan != r.Lower {
+				rounded++
+			}
+			r.Status = LimitReached
+			require.InDelta(t, r.Makespan/r.Lower-1, r.Gap(), 1e-12)
+		}
+	}
+	require.Positive(t, rounded)
+}
