@@ -55,11 +55,11 @@ const (
 	// hintStep is after how much of a cycle a page with a hint is looked at again.
 	hintStep = 1.0 / 32
 	// dueSteps is how many steps of the secant rule find the time at which a page is due. Where the index
-	// grows by more than the factor steep between two looks there are steepSteps at least: that of a page
-	// in a burst of changes grows from an eighth of the level to four times that in 40 polls of 20,000
-	// pages, and is then as great as an index can be. Such pages were found some polls late. With hints,
-	// which move indices by steps, that is left out: delays of a recorded history are 15 % longer with it.
-	dueSteps, steepSteps, steep = 4, 2, math.E
+	// grows by more than the factor steep between two looks there is one at least: that of a page in a
+	// burst of changes grows from an eighth of the level to four times that in 40 polls of 20,000 pages,
+	// and is then as great as an index can be. Such pages were found some polls late. With hints, which
+	// move indices by steps, that is left out: delays of a recorded history are 15 % longer with it.
+	dueSteps, steep = 4, math.E
 	// Edits of many pages count in what a poll is worth as far as they are likelier than hardlyEdited:
 	// where pages change one by one they seem to be as likely as .15 at times, and indices move with
 	// that. With .06 what Next picks among 6000 pages is worth .96 of the best, and with .2 .99; on four
@@ -434,10 +434,12 @@ func (f *RateFilter) crossing(slot uint32, guess, level float64, steps int) floa
 type bracket struct{ lo, hi, below, above float64 }
 
 // narrowed returns where the index of a page reaches a level, after so many looks at where it seems to,
-// and steepSteps at least where it is steep there and has no steps.
+// and one at least where it is steep there and has no steps.
 func (f *RateFilter) narrowed(b bracket, slot uint32, level float64, looks int, t *tempo) float64 {
-	smooth := !f.hints.On()
-	for k := 0; k < looks || k < steepSteps && smooth && b.above > steep*b.below; k++ {
+	if looks == 0 && !f.hints.On() && b.above > steep*b.below {
+		looks = 1
+	}
+	for range looks {
 		gap := b.reaches(level)
 		if at := f.indexAt(slot, gap, t); at < level {
 			b.lo, b.below = gap, at

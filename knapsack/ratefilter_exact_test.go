@@ -150,10 +150,10 @@ func TestRateFilterIsNearlyExactInGroups(t *testing.T) {
 }
 
 // mostIndices bounds the indices that a Next computes, by the constants here and in the queue: 64 of the
-// sample, if polling in turn ends, 48 of the hot pages, 4 for each of 32 pages that are due, of 23 more
+// sample, if polling in turn ends, 48 of the hot pages, 3 for each of 32 pages that are due, of 23 more
 // where hot ones wait again, which count among the 32, and of 4 that are next, 4 of pages that are due
-// next, and 5 for each of 32 in the sweep. Pages that are due and whose index is 0 take some more.
-const mostIndices = 64 + 48 + 4*(32+23+4) + 4 + 5*32
+// next, and 4 for each of 32 in the sweep. Pages that are due and whose index is 0 take some more.
+const mostIndices = 64 + 48 + 3*(32+23+4) + 4 + 4*32
 
 // No Next looks at more pages than that, from the first one on, and half of them at a few.
 func TestRateFilterHasNoStall(t *testing.T) {
