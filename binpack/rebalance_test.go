@@ -446,9 +446,11 @@ func TestReliefKeepsAccount(t *testing.T) {
 		}
 		p.sync()
 		r := run{Packer: p}
+		over := r.filled(1)
+		r.crowd = len(over)
 		account := r.inUse()
 		before := account.nodes
-		for _, n := range r.filled(1) {
+		for _, n := range over {
 			r.relieveNode(n, &account)
 		}
 		now := r.inUse()

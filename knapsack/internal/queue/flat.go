@@ -1,6 +1,9 @@
 package queue
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // In a flat set the pages are a list, and each has a multiplier of its own, as of when it was brought up to
 // date: right of a node is the next page, and left has the bits of the multiplier.
@@ -59,15 +62,19 @@ func (q *Queue) putFlat(s, slot uint32, due, now float64, clock Clock) {
 	q.settle(s, min(due, math.MaxFloat64))
 }
 
-// unfold makes lots of a flat set.
+// unfold makes lots of a flat set. It takes the pages by slot, as the order of the list is not saved.
 func (q *Queue) unfold(s uint32, now float64, clock Clock) {
 	set := q.sets.At(s)
-	list := set.list
+	var room [flatMost + 1]uint32
+	pages := room[:0]
+	for slot := set.list; slot != None; slot = q.nodes[slot].right {
+		pages = append(pages, slot)
+	}
+	slices.Sort(pages)
 	set.list, set.own().tree, set.count = None, true, 0
-	for slot := list; slot != None; {
-		next, base := q.nodes[slot].right, clock.Last(slot)
+	for _, slot := range pages {
+		base := clock.Last(slot)
 		q.putLot(s, slot, q.after(base, q.nodes[slot].x, q.multiplier(s, base, clock)), now, clock)
-		slot = next
 	}
 }
 

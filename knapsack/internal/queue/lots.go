@@ -238,6 +238,11 @@ func (q *Queue) fewer(s uint32, now float64, clock Clock) {
 		}
 		q.strip(q.lots.At(at))
 		q.free = append(q.free, at)
+		for i := range q.hot {
+			if h := &q.hot[i]; h.lot == at {
+				h.lot = None // of a page that stands for no lot any more
+			}
+		}
 		return true
 	})
 	if len(set.lots) < before || len(set.lots) < 2 {

@@ -16,7 +16,7 @@ const listed = ^tagMask
 func inSet(where uint32) bool { return where&tagMask == 0 }
 
 // Encode writes the queue. The order within heaps is kept, as among equals it decides; that of
-// trees and lists is not, as it does not.
+// trees and lists is not, as nothing may depend on it.
 func (q *Queue) Encode(e *codec.Encoder) {
 	where := slices.Clone(q.place)
 	number, numbers := uint32(0), slices.Repeat([]uint32{None}, q.lots.Len())
@@ -61,7 +61,7 @@ func (q *Queue) Encode(e *codec.Encoder) {
 	for _, h := range q.hot {
 		e.Uint32(h.slot)
 		lot := h.lot
-		if lot != None { // it may have been dropped
+		if lot != None {
 			lot = numbers[lot]
 		}
 		e.Uint32(lot)
