@@ -37,7 +37,8 @@ func (f *RateFilter) Record(page int, now float64, changed bool) error {
 // what is not known yet.
 //
 // It takes O(times + log n). Histories from before the time scale is known are kept until it is,
-// up to 32 changes a page, in 8 bytes each.
+// up to 32 changes a page, in 8 bytes each. Tell those of a page in their order: what is told of a
+// time before the last one that was told is ignored.
 func (f *RateFilter) RecordChanges(page int, from, until float64, times []float64) error {
 	slot, err := f.slot(page)
 	if err != nil {
