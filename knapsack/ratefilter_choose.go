@@ -49,16 +49,17 @@ const (
 	// In the first cycles the level, and indices by what is thought of all pages, drift like a random walk,
 	// by drift nats in a cycle. A page that is so far below the level is looked at again, at the soonest
 	// after that part of a cycle: one that is almost sure to have changed hardly grows, and would
-	// be above the level unseen until the sweep comes to it. Of more than crowd pages each counts for
+	// be above the level unseen until the sweep comes to it. Of more than manyPages each counts for
 	// less, and is looked at less often for that.
-	drift, soonest, crowd = 0.8, 0.015, 15_000
+	drift, soonest, manyPages = 0.8, 0.015, 15_000
 	// hintStep is after how much of a cycle a page with a hint is looked at again.
 	hintStep = 1.0 / 32
 	// dueSteps is how many steps of the secant rule find the time at which a page is due. Where the index
 	// grows by more than the factor steep between two looks there is one at least: that of a page in a
 	// burst of changes grows from an eighth of the level to four times that in 40 polls of 20,000 pages,
-	// and is then as great as an index can be. Such pages were found some polls late. With hints, which
-	// move indices by steps, that is left out: delays of a recorded history are 15 % longer with it.
+	// and is then as great as an index can be. Such pages were found some polls late. Once there are hints
+	// of any page, which move indices by steps, that is left out: delays of a recorded history are 15 %
+	// longer with it.
 	dueSteps, steep = 4, math.E
 	// Edits of many pages count in what a poll is worth as far as they are likelier than hardlyEdited:
 	// where pages change one by one they seem to be as likely as .15 at times, and indices move with
@@ -289,8 +290,8 @@ func (f *RateFilter) reaches(slot uint32, now, index, level float64, t *tempo) f
 	missing := fast.Log(level / index)
 	step := max(leastStep, min(mostStep, missing/usualSlope))
 	guess := gap * fast.Exp(step)
-	crowded := max(1, float64(len(f.polled))/crowd)
-	soon := f.model.Cycle() * max(soonest, missing*missing/(drift*drift)) * crowded / f.fade()
+	rarer := max(1, float64(len(f.polled))/manyPages)
+	soon := f.model.Cycle() * max(soonest, missing*missing/(drift*drift)) * rarer / f.fade()
 	if soon <= guess-gap {
 		return f.hinted(slot, now, now+soon)
 	}
