@@ -71,7 +71,8 @@ func TestJoinIsTheBest(t *testing.T) {
 	require.Greater(t, found, 100)
 }
 
-// Four items may be of one kind, and one is enough if the path leaves room for no more.
+// Four items may be of one kind, one is enough if the path leaves room for no more, and of what there
+// is one of no couple is made that would hide others.
 func TestJoinFewAndAlike(t *testing.T) {
 	t.Parallel()
 	m := newMaster([]int64{25}, []int{4}, 100, standard)
@@ -85,6 +86,12 @@ func TestJoinFewAndAlike(t *testing.T) {
 	u = couples{}
 	require.True(t, u.update(m))
 	u.path, u.value, u.room = pattern{{0, 1}}, .7, 40
+	require.Equal(t, pattern{{0, 1}, {1, 1}}, u.join(m))
+
+	m = newMaster([]int64{40, 30}, []int{1, 1}, 75, standard)
+	m.dual = []float64{.5, .6}
+	u = couples{room: 75}
+	require.True(t, u.update(m))
 	require.Equal(t, pattern{{0, 1}, {1, 1}}, u.join(m))
 }
 
@@ -102,7 +109,7 @@ func TestCouplesGiveUp(t *testing.T) {
 	require.Empty(t, u.find(m, []int32{0, 1, 2}, rand.New(rand.NewPCG(1, 96))))
 	spent := m.watch.Spent - before - 4*len(u.all)
 	require.GreaterOrEqual(t, spent, joinSteps)
-	require.Less(t, spent, joinSteps+2*len(u.front)+3)
+	require.Less(t, spent, joinSteps+len(u.front)+3)
 }
 
 // Where the guided search gives up, couples give columns: patterns that fit, are demanded and are
