@@ -31,11 +31,14 @@ import (
 // more node is used; and also where a site has become so large that many small ones would have to
 // make room for it, and their moves cost more than the node does until it can be closed again.
 //
-// Nodes are closed by a rule of payback. While the nodes in use have room for k nodes more than
-// they need, the packer saves up what these k cost. Once that pays for the moves that empty the
-// node whose sites are cheapest to move, it is closed. So a dip in the load that is shorter than
-// the payback moves nothing, and load that stays away is always followed down: the cost of
-// waiting never exceeds that of the moves (the argument of ski rental, Karlin et al. 1988).
+// Nodes are closed by a rule of payback. A node is superfluous while the others in use have the room
+// to do without it. Once one has been so for as long as pays for the moves that empty it, the node
+// whose sites are cheapest to move is closed. So a dip in the load that is shorter than the payback
+// closes none, and load that stays away is followed down: the cost of waiting does not exceed that
+// of the moves (the argument of ski rental, Karlin et al. 1988). If a spare has to be opened all the
+// same, the node that has been superfluous for longest was needed after all: its time begins anew.
+// Where more than a fortieth of the nodes in use are superfluous, what all of them cost is saved up
+// together, and pays for the first of them sooner.
 //
 // # Cost
 //
@@ -62,8 +65,10 @@ type Packer struct {
 
 	volatility float64 // see PackerConfig.Headroom
 	measured   int     // calls that it is the mean of, at most volatilityCalls
-	saved      float64 // what superfluous nodes have cost so far, to pay for closing them
-	surplus    float64 // the most of them since they were few; what is saved goes by that
+	spells     spells  // of the superfluous nodes, to pay for closing them
+	opened     int     // spares that have taken sites since spells were last brought up to date
+	saved      float64 // what many superfluous nodes have cost so far, to pay for closing them sooner
+	surplus    float64 // the most of them since they were few, 0 if they are; what is saved goes by that
 	closing    int     // the node slot that is being closed, −1 for none
 	owed       float64 // moves that drains and closing are owed under a limit
 	debt       int     // sites tried in vain to close nodes, beyond what calls are allowed

@@ -7,12 +7,8 @@ const (
 	// closed, beside one a node: about what a rebalance of some hundred moves costs. What
 	// a trial takes beyond it is made up for by calls without trials.
 	freeTrials = 1024
-	// few is the share of the nodes in use beyond which superfluous ones are saved for as if all that
-	// there were at first still were. So all but these are closed within the payback: otherwise K
-	// nodes would take ln K times as long. Under drift fewer are superfluous, and a fortieth and the
-	// headroom are less than 5 %. The last few are saved for alike after more than twice as many, if
-	// weights hardly change: where a fleet's load goes up and down by a tenth every day, that would
-	// take a seventh more moves.
+	// few is the share of the nodes in use beyond which superfluous ones are many: those pay for
+	// closing together. A fortieth and the headroom are less than 5 %.
 	few = 1. / 40
 )
 
@@ -113,18 +109,42 @@ func (r *run) consolidate(elapsed float64) {
 	}
 }
 
-// save takes in what k superfluous nodes have cost. More than would close all of them at the average
-// cost is not saved: a fleet whose sites do not fit on fewer nodes would hoard it.
+// save takes in what k superfluous nodes have cost: each since it came to be superfluous, and if they
+// are many, all together. They are then saved for as if all that there were at first still were, so
+// that all but a few are closed within the payback: otherwise K nodes would take ln K times as long.
+// More than would close all of them at the average cost is not saved together: a fleet whose sites do
+// not fit on fewer nodes would hoard it.
 func (r *run) save(t totals, k, each, elapsed float64) {
-	if k < 1 {
+	if t.many(k) {
+		r.surplus = max(r.surplus, k)
+		most := float64(2 * k * float64(each*t.cost/float64(t.nodes)))
+		r.saved = min(r.saved+float64(r.cfg.NodeCost*r.surplus*elapsed), max(most, r.saved))
+	} else {
 		r.saved, r.surplus = 0, 0
-		return
 	}
-	if r.surplus = max(r.surplus, k); !t.many(k) && (r.volatility > initialVolatility || !t.many(r.surplus/2)) {
-		r.surplus = k
+	if r.closing >= 0 {
+		k-- // it is paid for
 	}
-	most := float64(2 * k * float64(each*t.cost/float64(t.nodes)))
-	r.saved = min(r.saved+float64(r.cfg.NodeCost*r.surplus*elapsed), max(most, r.saved))
+	r.spells.needed(r.opened)
+	r.opened = 0
+	r.spells.become(int(max(k, 0)))
+	r.spells.lengthen(float64(r.cfg.NodeCost * elapsed))
+}
+
+// funds returns the most that may be paid for closing a node.
+func (r *run) funds() float64 {
+	if r.surplus > 0 {
+		return max(r.saved, r.spells.longest())
+	}
+	return r.spells.longest()
+}
+
+// pay pays for closing a node.
+func (r *run) pay(cost float64) {
+	if r.surplus > 0 && cost <= r.saved {
+		r.saved -= cost
+	}
+	r.spells.needed(1)
 }
 
 // closeAll closes what is paid for of these nodes, the cheapest. As long as they fit there, their
@@ -139,7 +159,7 @@ func (r *run) closeAll(nodes []int, each float64, t totals, k int) {
 	defer func() { r.stay(leaving) }()
 	for _, n := range nodes {
 		cost := float64(each * float64(r.state[n].cost) / moveUnits)
-		if r.halted || r.debt > 0 || cost > r.saved {
+		if r.halted || r.debt > 0 || cost > r.funds() {
 			return
 		}
 		without := t
@@ -156,7 +176,7 @@ func (r *run) closeAll(nodes []int, each float64, t totals, k int) {
 		if !fits {
 			continue
 		}
-		r.saved -= cost
+		r.pay(cost)
 		r.closing = n
 		r.touch(n)
 		t = without
@@ -204,12 +224,13 @@ func (r *run) stayer(c candidate, except int) int {
 
 // affordable returns the nodes whose closing is paid for, the cheapest first.
 func (r *run) affordable(each float64) []int {
-	if _, least := r.cheapest.Least(); each*least/moveUnits > r.saved {
+	funds := r.funds()
+	if _, least := r.cheapest.Least(); each*least/moveUnits > funds {
 		return nil
 	}
 	var all []int
 	r.cheapest.Ascend(func(n int) bool {
-		if each*r.cheapest.Key(n)/moveUnits > r.saved {
+		if each*r.cheapest.Key(n)/moveUnits > funds {
 			return false
 		}
 		all = append(all, n)

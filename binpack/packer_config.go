@@ -21,7 +21,7 @@ type PackerConfig struct {
 	// which nothing changes, 16 if nothing ever has, and below 1e-5 nothing is kept free. The root
 	// is there because room costs few nodes where weights are calm. Nothing is moved to where the
 	// headroom is not left, and one more node is used when the nodes in use have less left on
-	// average. For a fixed share to be left free, tell smaller capacities. 0 means .18, a negative
+	// average. For a fixed share to be left free, tell smaller capacities. 0 means .2, a negative
 	// number none.
 	Headroom float64
 	// Early is how close to its capacity a node is relieved before it is overloaded, as a share of
@@ -53,7 +53,7 @@ type PackerConfig struct {
 // numbers). They are swept, one at a time, by
 // go test ./examples/binpack -v -run Sweep -sweep.
 const (
-	defaultHeadroom = .18
+	defaultHeadroom = .2
 	defaultEarly    = .002
 	defaultNodeCost = 1
 	// mostCost bounds costs, so that no product of them overflows.

@@ -192,7 +192,7 @@ func TestRebalanceSteps(t *testing.T) {
 						require.NoError(t, p.RemoveSite(s))
 					}
 				}
-				p.saved = 1e9 // all are paid for at once
+				p.saved, p.surplus = 1e9, 1 // all are paid for at once
 			}
 			before := p.steps()
 			moves := len(rebalance(t, p, RebalanceConfig{}))

@@ -11,6 +11,9 @@ func (p *Packer) attach(s, n int) {
 	if p.closing == n {
 		p.closing = -1 // it is needed again
 	}
+	if p.state[n].sites == 0 && !p.state[n].drained {
+		p.opened++
+	}
 	p.home[s] = int32(n)
 	for k := range p.resource {
 		p.resource[k].attach(s, n)

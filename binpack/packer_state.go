@@ -9,7 +9,7 @@ import (
 	"github.com/recrawl/recrawl/internal/packing"
 )
 
-var packerFormat = codec.Format{Magic: "recrawl/binpack.Packer", Version: 3}
+var packerFormat = codec.Format{Magic: "recrawl/binpack.Packer", Version: 4}
 
 // MarshalBinary returns the state of the packer.
 func (p *Packer) MarshalBinary() ([]byte, error) { return packerFormat.Save(p.encode) }
@@ -29,6 +29,12 @@ func (p *Packer) encode(e *codec.Encoder) {
 	e.Int(c.Resources)
 	e.Float64(p.volatility)
 	e.Int(p.measured)
+	e.Int(len(p.spells))
+	for _, s := range p.spells {
+		e.Int(s.nodes)
+		e.Float64(s.cost)
+	}
+	e.Int(p.opened)
 	e.Float64(p.saved)
 	e.Float64(p.surplus)
 	e.Float64(p.owed)
@@ -91,6 +97,8 @@ func (p *Packer) decode(d *codec.Decoder) {
 	*p = *newPacker(c)
 	p.volatility = d.NonNegative()
 	p.measured = d.IntIn(0, volatilityCalls)
+	p.decodeSpells(d)
+	p.opened = d.IntIn(0, math.MaxInt)
 	p.saved, p.surplus, p.owed = d.NonNegative(), d.Float64In(0, math.MaxInt32), d.NonNegative()
 	p.debt = d.IntIn(math.MinInt32, math.MaxInt32)
 	p.closing = d.IntIn(-1, math.MaxInt32)
@@ -109,6 +117,19 @@ func (p *Packer) decode(d *codec.Decoder) {
 	p.growTrees(len(p.state))
 	for n := range p.state {
 		p.touch(n)
+	}
+}
+
+func (p *Packer) decodeSpells(d *codec.Decoder) {
+	nodes, most := 0, math.MaxFloat64
+	for range d.Count(16) {
+		s := spell{d.IntIn(1, math.MaxInt32-nodes), d.Float64In(0, most)}
+		if d.Err() != nil {
+			return
+		}
+		nodes += s.nodes
+		most = s.cost
+		p.spells = append(p.spells, s)
 	}
 }
 

@@ -75,13 +75,12 @@ const (
 // every node, and it breaks no rule of [SiteConfig]. An exchange is two moves; these promises
 // hold once both are made.
 //
-// Where load leaves and stays away, the nodes in use come down to those that the rest needs and a
-// fortieth, or one, within the payback of an average node: what it costs to move all its sites
-// over PackerConfig.NodeCost, 32 calls by default. The last ones are closed within it as well if more
-// than twice as many have become superfluous at once and weights change by less than 1 % of a node's
-// capacity in a call; else they pay for themselves, which takes as long again. A limit stretches
-// that to the calls that the moves take, of which there are few more than there are sites on the
-// nodes that are closed. Large sites that fit nowhere, and rules, can keep a node open.
+// Where load leaves and stays away, the nodes in use come down to those that the rest needs within
+// the payback of an average node: what it costs to move all its sites over PackerConfig.NodeCost, 32
+// calls by default. Where spares have to be opened meanwhile, a fortieth of the nodes in use, or one,
+// may stay superfluous for longer. A limit stretches that to the calls that the moves take, of which
+// there are few more than there are sites on the nodes that are closed. Large sites that fit nowhere,
+// and rules, can keep a node open.
 //
 // # Cost
 //
@@ -219,6 +218,9 @@ func (r *run) undo() {
 	for _, m := range slices.Backward(r.moves) {
 		n, _ := r.nodes.Slot(m.From)
 		r.detach(Slot(m.Site))
+		if to, _ := r.nodes.Slot(m.To); r.state[to].sites == 0 {
+			r.opened--
+		}
 		r.attach(Slot(m.Site), n)
 	}
 }

@@ -1,0 +1,107 @@
+package binpack
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// The last nodes to become superfluous are the first that are so no longer; those that were needed
+// after all are the first that were.
+func TestSpells(t *testing.T) {
+	t.Parallel()
+	var s spells
+	require.Equal(t, -1., s.longest())
+	s.needed(2)
+	s.become(0)
+	require.Empty(t, s)
+	s.become(3)
+	s.lengthen(2)
+	s.become(5)
+	s.lengthen(1)
+	require.Equal(t, spells{{3, 3}, {2, 1}}, s)
+	s.become(4)
+	require.Equal(t, spells{{3, 3}, {1, 1}}, s)
+	require.Equal(t, 3., s.longest())
+	s.become(2)
+	require.Equal(t, spells{{2, 3}}, s)
+	s.become(3)
+	s.needed(1)
+	require.Equal(t, spells{{1, 3}, {1, 0}}, s)
+	s.needed(1)
+	require.Equal(t, 0., s.longest())
+	s.needed(7)
+	require.Empty(t, s)
+	s.become(1)
+	s.lengthen(math.MaxFloat64)
+	s.lengthen(math.Inf(1))
+	require.Equal(t, math.MaxFloat64, s.longest())
+}
+
+// One node of 80 is superfluous, and closed after a payback. A short peak of the load, or a spare
+// that is opened for a site that fits nowhere else, makes its time begin anew. The packer is
+// saved and restored before each call.
+func TestPackerSpells(t *testing.T) {
+	t.Parallel()
+	const nodes, each = 80, 100
+	for _, c := range []struct {
+		name           string
+		come           []float64 // the weights of sites that come before call 20,
+		leave          bool      // and leave before call 21
+		closed, opened int       // the call that closes a node; how many are in use once they have come
+	}{
+		{"nothing", nil, false, 32, nodes},
+		{"peak", slices.Repeat([]float64{.0098}, 70), true, 20 + 32, nodes},
+		{"large site", []float64{.5}, false, 20 + 32, nodes + 1}, // a node of a hundred sites is one of more than most, now
+	} {
+		p, _ := newFleet(t, PackerConfig{Headroom: -1, Early: -1}, nodes+5, 1)
+		for i, s := range add(t, p, make([]float64, nodes*each)...) {
+			p.detach(s)
+			p.attach(s, i/each)
+			require.NoError(t, p.SetWeight(s, .0098))
+		}
+		closed := 0
+		var come []int
+		for call := 1; call <= 100 && closed == 0; call++ {
+			data, err := p.MarshalBinary()
+			require.NoError(t, err)
+			p = new(Packer)
+			require.NoError(t, p.UnmarshalBinary(data))
+			if call == 20 {
+				come = add(t, p, c.come...)
+				require.Equal(t, c.opened, used(p), c.name)
+			}
+			if call == 21 && c.leave {
+				for _, s := range come {
+					require.NoError(t, p.RemoveSite(s))
+				}
+			}
+			if moves := rebalance(t, p, RebalanceConfig{}); len(moves) > 0 {
+				require.GreaterOrEqual(t, len(moves), each, c.name)
+				closed = call
+			}
+		}
+		require.Equal(t, c.closed, closed, c.name)
+	}
+}
+
+// States in which a shorter spell comes before a longer one, or has no nodes, are refused.
+func TestSpellsAtLoad(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		spells spells
+		want   error
+	}{
+		{spells{{1, 3}, {2, 3}, {1, 0}}, nil}, {spells{{1, 2}, {1, 3}}, ErrCorrupt}, {spells{{0, 1}}, ErrCorrupt}, {spells{{-1, 1}}, ErrCorrupt},
+		{spells{{1, -1}}, ErrCorrupt}, {spells{{1, math.NaN()}}, ErrCorrupt}, {spells{{1, math.Inf(1)}}, ErrCorrupt},
+		{spells{{math.MaxInt32, 1}}, nil}, {spells{{math.MaxInt32, 1}, {1, 1}}, ErrCorrupt},
+	} {
+		p, _ := newFleet(t, PackerConfig{}, 2, 1)
+		p.spells = c.spells
+		data, err := p.MarshalBinary()
+		require.NoError(t, err)
+		require.ErrorIs(t, new(Packer).UnmarshalBinary(data), c.want, "%v", c.spells)
+	}
+}
