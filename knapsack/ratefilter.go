@@ -138,8 +138,9 @@ type RateFilter struct {
 	threshold float64 // mean index of the pages polled of late
 	sweep     uint32  // next slot to refresh
 	late      float64 // part of the pages refreshed that were late
-	looks     uint64  // indices computed, for tests
-	tardy     uint32  // a slot to poll for courtesy, or the next one to judge
+	faded     faded
+	looks     uint64 // indices computed, for tests
+	tardy     uint32 // a slot to poll for courtesy, or the next one to judge
 	without   ablation.Parts
 }
 

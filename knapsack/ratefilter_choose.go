@@ -228,7 +228,11 @@ func (f *RateFilter) indexAt(slot uint32, gap float64, t *tempo) float64 {
 	if f.hints.On() {
 		value *= f.hinting(slot, gap, counts, value)
 	}
-	return f.weight(slot) / f.cost(slot) * f.model.Slope(value)
+	index := f.model.Slope(value)
+	if f.weights != nil || f.costs != nil {
+		index *= f.weight(slot) / f.cost(slot)
+	}
+	return index
 }
 
 // hinting returns how many times as much a poll of a page is worth for the hints about it, and for

@@ -220,8 +220,19 @@ func either(p, q float64) float64 { return p + float64((1-p)*q) }
 
 // fade is the part that is left of what is done in the first few cycles only: 1 to begin with.
 func (f *RateFilter) fade() float64 {
-	cycles := float64(f.meter.Polls()) / float64(max(1, f.ids.Len()))
-	return 1 / (1 + cycles*cycles/(fadeCycles*fadeCycles))
+	polls, pages := f.meter.Polls(), f.ids.Len()
+	if k := &f.faded; k.left == 0 || k.polls != polls || k.pages != pages {
+		cycles := float64(polls) / float64(max(1, pages))
+		*k = faded{polls, pages, 1 / (1 + cycles*cycles/(fadeCycles*fadeCycles))}
+	}
+	return f.faded.left
+}
+
+// faded is what fade returned last, of how many polls and pages; each index asks for it.
+type faded struct {
+	polls uint64
+	pages int
+	left  float64
 }
 
 const (

@@ -17,22 +17,20 @@ func TestList(t *testing.T) {
 		require.Equal(t, uint32(i), l.Add(i*i))
 		require.Equal(t, i+1, l.Len())
 		require.GreaterOrEqual(t, l.Cap(), l.Len())
-		require.Less(t, l.Cap(), l.Len()+size)
+		require.Less(t, l.Cap(), l.Len()+Size)
 		at = append(at, l.At(uint32(i)))
 	}
 	*at[7] = 1
 	next := uint32(0)
-	for first, chunk := range l.Chunks() {
-		require.Equal(t, next, first)
+	for k := range l.Chunks() {
+		chunk := l.Chunk(k)
+		require.Equal(t, uint32(k*Size), next)
 		for i := range chunk {
-			require.Same(t, at[first+uint32(i)], &chunk[i])
+			require.Same(t, at[next+uint32(i)], &chunk[i])
 		}
 		next += uint32(len(chunk))
 	}
 	require.Equal(t, uint32(100), next)
-	for range l.Chunks() {
-		break
-	}
 	for i, p := range at {
 		require.Same(t, p, l.At(uint32(i)))
 		want := i * i

@@ -95,8 +95,8 @@ func (b *Belief) Weight(class, cell int) float64 { return b.w[class][cell] }
 
 // Inform multiplies the weights by a prior and makes them sum to 1.
 func (b *Belief) Inform(prior *Prior) {
-	for c := range b.w {
-		for k := range b.w[c] {
+	for c, step := range stride {
+		for k := step / 2; k < Cells; k += step {
 			b.w[c][k] *= prior[c][k]
 		}
 	}
@@ -150,8 +150,8 @@ func (b *Belief) pass(gap float64) {
 
 // times multiplies the weights by a likelihood per rate.
 func (b *Belief) times(likelihood *Row) {
-	for c := range b.w {
-		for k := range b.w[c] {
+	for c, step := range stride {
+		for k := step / 2; k < Cells; k += step {
 			b.w[c][k] *= likelihood[k]
 		}
 	}
@@ -161,9 +161,9 @@ func (b *Belief) times(likelihood *Row) {
 // MeanCell returns the posterior mean of the cell, that is of the log rate.
 func (b *Belief) MeanCell() float64 {
 	mean := 0.0
-	for c := range b.w {
-		for k, w := range b.w[c] {
-			mean += float64(float64(k) * w)
+	for c, step := range stride {
+		for k := step / 2; k < Cells; k += step {
+			mean += float64(float64(k) * b.w[c][k])
 		}
 	}
 	return mean
@@ -172,9 +172,9 @@ func (b *Belief) MeanCell() float64 {
 // Moments returns the posterior mean and variance of the cell, that is of the log rate.
 func (b *Belief) Moments() (mean, variance float64) {
 	var x Row
-	for c := range b.w {
-		for k, w := range b.w[c] {
-			x[k] += w
+	for c, step := range stride {
+		for k := step / 2; k < Cells; k += step {
+			x[k] += b.w[c][k]
 		}
 	}
 	return Moments(&x)

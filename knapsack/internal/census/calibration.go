@@ -79,9 +79,7 @@ func featuresOf(changes, gap float64, changedLast bool) (x feature) {
 
 // shift returns s for a θ, of which fade is the part of the terms that fade out.
 func (theta *feature) shift(x *feature, fade float64) (s float64) {
-	for k := range awake {
-		s += float64(theta[k] * x[k])
-	}
+	s = theta[0] + float64(theta[1]*x[1]) + float64(theta[2]*x[2])
 	s = float64(s*fade) + float64(max(0, theta[awake])*x[awake])
 	return max(-mostCalibration, min(mostCalibration, s))
 }

@@ -34,7 +34,7 @@ func Log(x float64) float64 {
 	e := &logs[b>>(52-bits)&(size-1)]
 	// With x = 2^k·c·(1+r), |r| ≤ 1/2048: ln(1+r) = r − r²/2 + r³/3 − …
 	r := float64(math.Float64frombits(b&(1<<52-1)|1023<<52)*e.reciprocal) - 1
-	return float64(float64(int(b>>52&0x7ff)-1023)*math.Ln2) + e.log + float64(r*(1-float64(r*(0.5-r/3))))
+	return float64(float64(int(b>>52&0x7ff)-1023)*math.Ln2) + e.log + float64(r*(1-float64(r*(0.5-float64(r*(1.0/3))))))
 }
 
 // Exp is e^x to within 1e-10 of it; 0 below −700 and +Inf above 700.
@@ -50,7 +50,7 @@ func Exp(x float64) float64 {
 	r := (y - k) * (math.Ln2 / size)
 	i := int(k)
 	scale := math.Float64frombits(uint64(i>>bits+1023) << 52)
-	return scale * powers[i&(size-1)] * (1 + float64(r*(1+float64(r*(0.5+r/6)))))
+	return scale * powers[i&(size-1)] * (1 + float64(r*(1+float64(r*(0.5+float64(r*(1.0/6)))))))
 }
 
 // small is where series take over, lest a difference from 1 lose its digits.

@@ -175,7 +175,7 @@ func (q *Queue) heat(slot, lot uint32, index, now float64) {
 	if lot != None {
 		l := q.lots.At(lot)
 		l.shown, l.last = true, now
-		l.due = q.lotDue(l)
+		q.retime(lot)
 		q.better(q.setOf(slot), lot)
 	}
 }
@@ -211,7 +211,7 @@ func (q *Queue) first(now, limit float64, steps *int, clock Clock) (slot, lot ui
 		var due, next float64 // when the first page is due, and the one after it
 		if lot = None; set.tree {
 			l := q.lots.At(set.best)
-			q.follow(s, l, now, clock)
+			q.follow(s, set.best, now, clock)
 			if slot, due = l.root, l.due; l.alike {
 				lot = set.best
 			}

@@ -76,6 +76,7 @@ func (q *Queue) descend(best, now float64, clock Clock) {
 			for _, at := range set.lots {
 				q.lots.At(at).hasten(q.pace / before)
 			}
+			q.leaders = q.leaders[:0]
 			q.settle(s, q.firstLot(s))
 		}
 	}

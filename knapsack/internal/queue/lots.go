@@ -3,6 +3,8 @@ package queue
 import (
 	"math"
 	"slices"
+
+	"github.com/recrawl/recrawl/internal/chunk"
 )
 
 // A lot is the pages of a set that were last answered at base or somewhat later. Times of its
@@ -37,7 +39,7 @@ func (q *Queue) putLot(s, slot uint32, due, now float64, clock Clock) {
 	l := q.lots.At(at)
 	// A multiplier out of date would scale the time passed, but not what is left.
 	if l.last = max(l.last, base); l.last > l.base {
-		q.follow(s, l, now, clock)
+		q.follow(s, at, now, clock)
 	} else {
 		l.m = m
 	}
@@ -69,7 +71,7 @@ func (q *Queue) insert(s, at, slot uint32, passed float64) {
 	q.plant(slot, q.span(passed))
 	q.add(at, slot, shelfOf(q.nodes[slot].x))
 	q.sets.At(s).count++
-	l.due = q.lotDue(l)
+	q.retime(at)
 	q.better(s, at)
 }
 
@@ -100,7 +102,12 @@ func (q *Queue) better(s, at uint32) {
 
 // follow brings a lot up to date. Where multipliers may differ within it, its pages are rather due
 // too early, which a look puts right, than too late.
-func (q *Queue) follow(s uint32, l *lot, now float64, clock Clock) {
+func (q *Queue) follow(s, at uint32, now float64, clock Clock) {
+	q.update(s, q.lots.At(at), now, clock)
+	q.forget(at)
+}
+
+func (q *Queue) update(s uint32, l *lot, now float64, clock Clock) {
 	l.m = q.multiplier(s, l.base, clock)
 	if !l.alike && l.last-l.base > narrow*(now-l.base) {
 		l.m = max(l.m, q.multiplier(s, l.last, clock))
@@ -111,6 +118,20 @@ func (q *Queue) follow(s uint32, l *lot, now float64, clock Clock) {
 // narrow is how long a lot may have lasted, as a part of the time since, for one multiplier to
 // be that of all its pages.
 const narrow = 0.05
+
+// retime notes when the first page of a lot is due.
+func (q *Queue) retime(at uint32) {
+	l := q.lots.At(at)
+	l.due = q.lotDue(l)
+	q.forget(at)
+}
+
+// forget has the chunk of a lot looked through again for the one that is due first.
+func (q *Queue) forget(at uint32) {
+	if k := int(at / chunk.Size); k < len(q.leaders) {
+		q.leaders[k] = unknown
+	}
+}
 
 // lotDue returns when the first page of a lot is due, +Inf if there is none.
 func (q *Queue) lotDue(l *lot) float64 {
@@ -151,20 +172,43 @@ func (q *Queue) firstLot(s uint32) float64 {
 	return first
 }
 
-// firstOfAll is firstLot where there is one set. It goes through the lots as they lie in memory, in half the
-// time; those not in use are never due.
+// unknown stands for the leader of a chunk that is to be found.
+const unknown = None - 1
+
+// firstOfAll is firstLot where there is one set. It goes through the lots as they lie in memory, chunk by
+// chunk, and only through chunks in which one is due at another time since; lots not in use are never due.
 func (q *Queue) firstOfAll() (best uint32, first float64) {
+	for len(q.leaders) < q.lots.Chunks() {
+		q.leaders = append(q.leaders, unknown)
+	}
 	best, first = None, math.Inf(1)
 	var leader *lot
-	for k, lots := range q.lots.Chunks() {
-		for i := range lots {
-			l := &lots[i]
-			if l.due < first || l.due == first && leader != nil && l.ahead(leader) {
-				best, first, leader = k+uint32(i), l.due, l
-			}
+	for k, at := range q.leaders {
+		if at == unknown {
+			at = q.firstOf(k)
+			q.leaders[k] = at
+		}
+		if at == None {
+			continue
+		}
+		if l := q.lots.At(at); leader == nil || l.due < first || l.due == first && l.ahead(leader) {
+			best, first, leader = at, l.due, l
 		}
 	}
 	return best, first
+}
+
+// firstOf finds the lot of a chunk that is due first, None if none is due.
+func (q *Queue) firstOf(k int) (best uint32) {
+	best, first := None, math.Inf(1)
+	var leader *lot
+	for i, lots := 0, q.lots.Chunk(k); i < len(lots); i++ {
+		l := &lots[i]
+		if l.due < first || l.due == first && leader != nil && l.ahead(leader) {
+			best, first, leader = uint32(k*chunk.Size+i), l.due, l
+		}
+	}
+	return best
 }
 
 // ahead reports whether a lot is before another one in a set.
@@ -218,6 +262,7 @@ func (q *Queue) insertLot(s uint32, i int, base, m float64) (at uint32) {
 	} else {
 		at = q.lots.Add(lot{})
 	}
+	q.forget(at)
 	*q.lots.At(at) = lot{base: base, last: base, m: m, due: math.Inf(1), root: None}
 	set := q.sets.At(s).own()
 	if n := len(set.lots); n == cap(set.lots) { // append would make more room
@@ -270,9 +315,10 @@ func (q *Queue) fewer(s uint32, now float64, clock Clock) {
 	for tree, k := range q.trees(b) {
 		q.add(into, tree, k)
 	}
-	b.root, b.due = None, math.Inf(1)
+	b.root = None
 	q.strip(b)
-	q.follow(s, a, now, clock)
+	q.retime(from)
+	q.follow(s, into, now, clock)
 	set.lots = slices.Delete(set.lots, i+1, i+2)
 	q.free = append(q.free, from)
 	q.settle(s, q.firstLot(s))

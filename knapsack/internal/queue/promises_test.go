@@ -105,7 +105,7 @@ func TestFollow(t *testing.T) {
 			}
 			for _, alike := range []bool{false, true} {
 				l := lot{base: base, last: base + c.lasted, alike: alike}
-				if q.follow(0, &l, now, w); alike {
+				if q.update(0, &l, now, w); alike {
 					want = a
 				}
 				require.Equal(t, want, l.m, "%+v", c)
@@ -128,7 +128,7 @@ func TestYoungLotsFollow(t *testing.T) {
 		for _, at := range c.q.sets.At(0).lots {
 			if l := *c.q.lots.At(at); l.root != None && c.now-l.base < n/8 {
 				m := l.m
-				c.q.follow(0, &l, c.now, c)
+				c.q.update(0, &l, c.now, c)
 				off = max(off, math.Abs(math.Log(l.m/m)))
 			}
 		}
@@ -280,7 +280,7 @@ func TestSweep(t *testing.T) {
 			first := math.Inf(1)
 			for _, at := range set.lots {
 				l := *c.q.lots.At(at)
-				c.q.follow(s, &l, c.now, c)
+				c.q.update(s, &l, c.now, c)
 				require.Equal(t, l, *c.q.lots.At(at), "lot %d of set %d", at, s)
 				first = min(first, l.due)
 			}
@@ -328,7 +328,7 @@ func TestDescend(t *testing.T) {
 		}
 	}
 	for i := range uint32(c.q.lots.Len()) {
-		c.q.lots.At(i).due = c.q.lotDue(c.q.lots.At(i))
+		c.q.retime(i)
 	}
 	before := c.q.Level()
 	for range 12 {

@@ -58,6 +58,9 @@ type Queue struct {
 	sets chunk.List[set] // first that of pages in no group
 	lots chunk.List[lot]
 	free []uint32 // lots not in use
+	// Where there is one set: the lot that is due first of each chunk of lots, None if none is due; unknown,
+	// also for the chunks beyond, if it is to be found.
+	leaders []uint32
 
 	shelves []*shelves
 	bare    []uint16 // shelves not in use, counted from 1
@@ -90,16 +93,11 @@ func New(n int) Queue {
 		q.insertLot(0, 0, math.Inf(-1), 1)
 		root := q.sets.At(0).lots[0]
 		q.lots.At(root).root = 0
-		for i := range q.nodes { // a tree like a binary heap
-			q.nodes[i] = node{None, None, 1}
-			if l := 2*i + 1; l < n {
-				q.nodes[i].left = uint32(l)
-			}
-			if r := 2*i + 2; r < n {
-				q.nodes[i].right = uint32(r)
-			}
-			q.place[i] = inTree | uint32((i-1)/2)
+		for i := range q.nodes { // a tree whose pages have one below them at most: they leave in O(1), as they lie in memory
+			q.nodes[i] = node{uint32(i + 1), None, 1}
+			q.place[i] = inTree | uint32(i-1)
 		}
+		q.nodes[n-1].left = None
 		q.place[0] = inLot | root
 		q.sets.At(0).count, q.sets.At(0).best = uint32(n), root
 		q.lots.At(root).due = math.Inf(-1)
@@ -132,6 +130,7 @@ func (q *Queue) Begin(cycle, unit, level, start float64, alike bool) {
 	q.unit, q.origin = unit, level
 	q.setLevel(level)
 	q.Follow(cycle)
+	q.leaders = q.leaders[:0]
 	for at := range uint32(q.lots.Len()) {
 		l := q.lots.At(at)
 		l.alike = alike
@@ -252,7 +251,7 @@ func (q *Queue) take(slot uint32) {
 		if lotOf != None {
 			if l := q.lots.At(lotOf); l.shown {
 				l.shown = false
-				l.due = q.lotDue(l)
+				q.retime(lotOf)
 				q.settle(s, q.firstLot(s))
 			}
 		}
@@ -262,7 +261,7 @@ func (q *Queue) take(slot uint32) {
 			q.delist(s, slot)
 			q.settle(s, set.first(q, s))
 		} else if at, first := q.uproot(slot); first {
-			q.lots.At(at).due = q.lotDue(q.lots.At(at))
+			q.retime(at)
 			q.better(s, at)
 		}
 	}
@@ -271,7 +270,7 @@ func (q *Queue) take(slot uint32) {
 // Bytes returns the memory that grows with the number of pages.
 func (q *Queue) Bytes() int {
 	const lotBytes = int(unsafe.Sizeof(lot{}))
-	bytes := 4*cap(q.place) + 12*cap(q.nodes) + 4*cap(q.group) + 4*cap(q.must) + lotBytes*q.lots.Cap() + 4*cap(q.free)
+	bytes := 4*cap(q.place) + 12*cap(q.nodes) + 4*cap(q.group) + 4*cap(q.must) + lotBytes*q.lots.Cap() + 4*cap(q.free) + 4*cap(q.leaders)
 	bytes += len(q.shelves) * int(unsafe.Sizeof(shelves{}))
 	for s := range uint32(q.sets.Len()) {
 		bytes += 4 * cap(q.sets.At(s).lots)

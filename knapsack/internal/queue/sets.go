@@ -225,7 +225,7 @@ func (q *Queue) News(group uint32, now float64, clock Clock) {
 		return
 	}
 	for _, at := range set.lots {
-		q.follow(s, q.lots.At(at), now, clock)
+		q.follow(s, at, now, clock)
 	}
 	q.settle(s, q.firstLot(s))
 }
@@ -248,7 +248,7 @@ func (q *Queue) freshen(s uint32, now float64, clock Clock) {
 		if i < 0 {
 			return
 		}
-		q.follow(s, q.lots.At(set.lots[i]), now, clock)
+		q.follow(s, set.lots[i], now, clock)
 		q.better(s, set.lots[i])
 	}
 }
@@ -274,7 +274,7 @@ func (q *Queue) sweep(most int, now float64, clock Clock) {
 		set := q.sets.At(s)
 		if set.tree && int(q.sweepLot) < len(set.lots) {
 			at := set.lots[q.sweepLot]
-			q.follow(s, q.lots.At(at), now, clock)
+			q.follow(s, at, now, clock)
 			q.better(s, at)
 			q.sweepLot++
 			if int(q.sweepLot) < len(set.lots) {
