@@ -49,10 +49,16 @@ var switching = [Classes]float64{0.7, 7, 150}
 
 // staying returns for each class the probability that a rate stays for a time gap (in cycles).
 func staying(gap float64) [Classes]float64 {
-	slow, middle := fast.Exp(-gap/switching[2]), fast.Exp(-gap/switching[1])
+	quick, middle, slow := stayings(gap)
+	return [Classes]float64{quick, middle, slow}
+}
+
+// stayings is staying in variables, which are faster than an array.
+func stayings(gap float64) (quick, middle, slow float64) {
+	slow, middle = fast.Exp(-gap/switching[2]), fast.Exp(-gap/switching[1])
 	square := middle * middle
 	fourth := square * square
-	return [Classes]float64{fourth * fourth * square, middle, slow} // switching[1] is 10 times switching[0]
+	return fourth * fourth * square, middle, slow // switching[1] is 10 times switching[0]
 }
 
 // weightOf is the weight that an 8-bit logarithm stands for.

@@ -14,11 +14,11 @@ type View struct {
 }
 
 // See sets v to the view of a packed belief. As in Value, four cells at a time are summed apart, so
-// that no sum waits for the one before.
+// that no sum waits for the one before, and in variables, as an array would be in memory.
 func (m *Model) See(v *View, p *Packed, leaning *Row) {
 	m.follow(p)
 	const first1, first2 = Cells / 4, Cells/4 + Cells/2 // of the classes
-	var mass [7]float64
+	var mass0, mass1, mass2, mass3, mass4, mass5, mass6 float64
 	for j := range Cells / 4 {
 		k, i1, i2 := 4*j, first1+2*j, first2+4*j
 		lean := (*[4]float64)(leaning[k:])
@@ -29,15 +29,15 @@ func (m *Model) See(v *View, p *Packed, leaning *Row) {
 		w5, w6 := weightOf[packed[2]]*lens[2]*lean[2], weightOf[packed[3]]*lens[3]*lean[3]
 		*(*[4]float64)(v.steady[k:]) = [4]float64{w3, w4, w5, w6}
 		*(*[4]float64)(v.other[k:]) = [4]float64{0, w1, w0, w2}
-		mass[0] += float64(w0)
-		mass[1] += float64(w1)
-		mass[2] += float64(w2)
-		mass[3] += float64(w3)
-		mass[4] += float64(w4)
-		mass[5] += float64(w5)
-		mass[6] += float64(w6)
+		mass0 += float64(w0)
+		mass1 += float64(w1)
+		mass2 += float64(w2)
+		mass3 += float64(w3)
+		mass4 += float64(w4)
+		mass5 += float64(w5)
+		mass6 += float64(w6)
 	}
-	v.mass = [Classes]float64{mass[0], mass[1] + mass[2], (mass[3] + mass[4]) + (mass[5] + mass[6])}
+	v.mass = [Classes]float64{mass0, mass1 + mass2, (mass3 + mass4) + (mass5 + mass6)}
 	v.one = 1 / (v.mass[0] + v.mass[1] + v.mass[2])
 }
 
@@ -54,16 +54,17 @@ func (m *Model) Value(b *View, gap, counts float64) (mean, spread float64) {
 		}
 		return m.mean(b, &v, landed, gap) * counts, 0
 	}
-	jumped := v
+	jumped := &v
 	if !m.worth.Chance {
-		b.staleBefore(&jumped, g)
+		stale := v
+		b.staleBefore(&stale, g)
+		jumped = &stale
 	}
-	stays, fresh := staying(gap/m.cycle), [Classes]float64{}
-	for c, step := range stride {
-		fresh[c] = b.mass[c] * (1 - stays[c]) * float64(step) / Cells
-	}
-	slow, middle, quick := stays[2], stays[1], stays[0]
-	land0, land1, land2 := fresh[2], fresh[2]+fresh[1], fresh[2]+fresh[0]
+	quick, middle, slow := stayings(gap / m.cycle)
+	// What jumps goes to each cell of its class alike.
+	land0 := b.mass[2] * (1 - slow) / Cells
+	land1 := land0 + b.mass[1]*(1-middle)*float64(stride[1])/Cells
+	land2 := land0 + b.mass[0]*(1-quick)*float64(stride[0])/Cells
 	var mean0, mean1, mean2, mean3, square0, square1, square2, square3 float64
 	for k := 0; k <= Cells-4; k += 4 {
 		v, z := (*[4]float64)(v[k:]), (*[4]float64)(jumped[k:])

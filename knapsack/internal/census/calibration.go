@@ -67,20 +67,31 @@ func newCalibration() (c Calibration) {
 
 func featuresOf(changes, gap float64, changedLast bool) (x feature) {
 	x[0] = 1
-	x[1] = max(leastLog, min(mostLog, fast.Log(changes)))
+	x[1] = logOf(changes)
 	if changedLast {
 		x[2] = 1
 	}
 	if gap > 1 {
-		x[awake] = min(mostWait, fast.Log(gap))
+		x[awake] = logWait(gap)
 	}
 	return x
 }
 
-// shift returns s for a θ, of which fade is the part of the terms that fade out.
-func (theta *feature) shift(x *feature, fade float64) (s float64) {
-	s = theta[0] + float64(theta[1]*x[1]) + float64(theta[2]*x[2])
-	s = float64(s*fade) + float64(max(0, theta[awake])*x[awake])
+// logOf and logWait are the features ln v and ln τ.
+func logOf(changes float64) float64 { return max(leastLog, min(mostLog, fast.Log(changes))) }
+func logWait(gap float64) float64   { return min(mostWait, fast.Log(gap)) }
+
+// shift returns s for a θ, of which fade is the part of the terms that fade out. It goes through the features
+// of featuresOf without an array of them, as each index asks for it.
+func (theta *feature) shift(changes, gap float64, changedLast bool, fade float64) (s float64) {
+	s = theta[0] + float64(theta[1]*logOf(changes))
+	if changedLast {
+		s += theta[2]
+	}
+	s *= fade
+	if gap > 1 {
+		s += float64(max(0, theta[awake]) * logWait(gap))
+	}
 	return max(-mostCalibration, min(mostCalibration, s))
 }
 
@@ -88,8 +99,7 @@ func (theta *feature) shift(x *feature, fade float64) (s float64) {
 // part that is applied of the terms that fade out.
 func (c *Calibration) Correct(chance, gap float64, changedLast bool, fade float64) float64 {
 	changes := fast.Hazard(max(leastChance, min(mostChance, chance)))
-	x := featuresOf(changes, gap, changedLast)
-	return fast.Chance(changes * fast.Exp(c.applied.shift(&x, fade)))
+	return fast.Chance(changes * fast.Exp(c.applied.shift(changes, gap, changedLast, fade)))
 }
 
 // Probabilities are kept apart from 0 and 1 by as much as beliefs can tell.
@@ -105,7 +115,7 @@ func (c *Calibration) Learn(chance, gap float64, changedLast, changed bool, fade
 	chance = max(1e-6, min(1-1e-6, chance))
 	changes := fast.Hazard(chance)
 	x := featuresOf(changes, gap, changedLast)
-	v := max(1e-6, min(20, changes*fast.Exp(c.theta.shift(&x, fade))))
+	v := max(1e-6, min(20, changes*fast.Exp(c.theta.shift(changes, gap, changedLast, fade))))
 	none := fast.Exp(-v)
 	// The derivative of the log likelihood by s, and minus the mean of the second one.
 	slope, information := -v, v*v*none/(1-none)

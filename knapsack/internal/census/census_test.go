@@ -104,7 +104,7 @@ func TestCalibration(t *testing.T) {
 	for _, said := range []float64{0, 1} {
 		require.InDelta(t, said, c.Correct(said, 1, false, 1), 1e-3)
 	}
-	require.Less(t, math.Abs(c.theta.shift(&feature{1e9}, 1)), mostCalibration+1e-9)
+	require.Less(t, math.Abs((&feature{1e9}).shift(1, 1, false, 1)), mostCalibration+1e-9)
 }
 
 // Where pages are judged rightly, little is corrected.

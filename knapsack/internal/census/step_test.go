@@ -36,7 +36,7 @@ func TestCalibrationStep(t *testing.T) {
 
 		v := -math.Log1p(-said)
 		x := featuresOf(v, gap, last)
-		v *= math.Exp(before.theta.shift(&x, fade))
+		v *= math.Exp(before.theta.shift(v, gap, last, fade))
 		unlikely := func(s float64) float64 { return math.Log(-math.Expm1(-v * math.Exp(s))) }
 		remain := func(s float64) float64 { return -v * math.Exp(s) }
 		found := remain
