@@ -93,7 +93,8 @@ func New(n int) Queue {
 		q.insertLot(0, 0, math.Inf(-1), 1)
 		root := q.sets.At(0).lots[0]
 		q.lots.At(root).root = 0
-		for i := range q.nodes { // a tree whose pages have one below them at most: they leave in O(1), as they lie in memory
+		// A tree with one page below each other one: they leave in O(1), in the order of memory.
+		for i := range q.nodes {
 			q.nodes[i] = node{uint32(i + 1), None, 1}
 			q.place[i] = inTree | uint32(i-1)
 		}
