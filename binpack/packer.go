@@ -68,7 +68,7 @@ type Packer struct {
 	spells     spells  // of the superfluous nodes, to pay for closing them
 	opened     int     // spares that have taken sites since spells were last brought up to date
 	saved      float64 // what many superfluous nodes have cost so far, to pay for closing them sooner
-	surplus    float64 // the most of them since they were few, 0 if they are; what is saved goes by that
+	surplus    float64 // the most of them meanwhile, 0 if they are few; what is saved goes by that
 	closing    int     // the node slot that is being closed, −1 for none
 	owed       float64 // moves that drains and closing are owed under a limit
 	debt       int     // sites tried in vain to close nodes, beyond what calls are allowed

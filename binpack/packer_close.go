@@ -112,10 +112,11 @@ func (r *run) consolidate(elapsed float64) {
 // save takes in what k superfluous nodes have cost: each since it came to be superfluous, and if they
 // are many, all together. They are then saved for as if all that there were at first still were, so
 // that all but a few are closed within the payback: otherwise K nodes would take ln K times as long.
-// More than would close all of them at the average cost is not saved together: a fleet whose sites do
-// not fit on fewer nodes would hoard it.
+// Where weights hardly change, that goes for the last few as well, if there were more than twice as many
+// at first. More than would close all of them at the average cost is not saved together: a fleet
+// whose sites do not fit on fewer nodes would hoard it.
 func (r *run) save(t totals, k, each, elapsed float64) {
-	if t.many(k) {
+	if t.many(k) || k >= 1 && t.many(r.surplus/2) && r.volatility <= initialVolatility {
 		r.surplus = max(r.surplus, k)
 		most := float64(2 * k * float64(each*t.cost/float64(t.nodes)))
 		r.saved = min(r.saved+float64(r.cfg.NodeCost*r.surplus*elapsed), max(most, r.saved))
