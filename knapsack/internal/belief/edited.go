@@ -6,8 +6,10 @@ import "math"
 // probability edited: a change tells the less of the page's own rate.
 func (m *Model) LearnEdited(b *Belief, gap, counts, edited float64, changed bool) {
 	m.Pass(b, gap)
-	likelihood := survive().read(gridAt(m.slowestRate(), counts))
-	for k, stay := range likelihood {
+	var likelihood Row
+	survive().read(&likelihood, gridAt(m.slowestRate(), counts))
+	for k := range likelihood {
+		stay := likelihood[k]
 		if changed {
 			stay = 1 - float64(stay*(1-edited))
 		}
@@ -29,13 +31,16 @@ var growth = math.Exp(Step)
 // and (N+a)² − N² = 2·a·N + a². A page of which the rate is hardly known would be worth any amount,
 // if it were not stale again at the rate back.
 func (m *Model) Edited(b *View, gap, counts, edited, back float64) float64 {
-	gain, stays := Gain(edited), survive().read(gridAt(m.slowestRate(), counts))
+	gain := Gain(edited)
+	var stays Row
+	survive().read(&stays, gridAt(m.slowestRate(), counts))
 	if m.worth.Plain {
 		gain = edited * edited / 2
 	}
 	var worth Row
 	landed, rate := 0.0, m.Rate(0)
-	for k, stay := range stays {
+	for k := range stays {
+		stay := stays[k]
 		land := 1.0 / Cells
 		if m.worth.Plain {
 			stay, land = 1/(1+float64(rate*counts/m.worth.Many)), m.land[k]

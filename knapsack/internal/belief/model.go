@@ -158,8 +158,10 @@ func (m *Model) LearnTime(b *Belief, gap, counts float64) {
 // Survival returns the probability that a page does not change within gap, given the probabilities
 // of its rates.
 func (m *Model) Survival(x *Row, gap float64) (p float64) {
-	for k, stay := range survive().read(gridAt(m.slowestRate(), gap)) {
-		p += float64(x[k] * stay)
+	var stays Row
+	survive().read(&stays, gridAt(m.slowestRate(), gap))
+	for k := range stays {
+		p += float64(x[k] * stays[k])
 	}
 	return p
 }

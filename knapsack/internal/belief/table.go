@@ -45,14 +45,14 @@ func gridAt(slowest, tau float64) gridPoint {
 	return gridPoint{row, at, fine - float64(row)}
 }
 
-// read returns the function's values at all rates.
-func (t *Table) read(g gridPoint) (v Row) {
+// read puts the function's values at all rates into v: to return them would copy what was just written,
+// for which a processor waits.
+func (t *Table) read(v *Row, g gridPoint) {
 	lo := (*Row)(t[g.row][g.at:])
 	hi := (*Row)(t[g.row+1][g.at:])
 	for k := range v {
 		v[k] = lo[k] + float64(g.rest*(hi[k]-lo[k]))
 	}
-	return v
 }
 
 // survive is e^(−v).

@@ -46,19 +46,19 @@ func (m *Model) See(v *View, p *Packed, leaning *Row) {
 // the time goes.
 func (m *Model) Value(b *View, gap, counts float64) (mean, spread float64) {
 	g := gridAt(m.slowestRate(), counts)
-	v := m.worth.Table.read(g)
+	var v Row
+	m.worth.Table.read(&v, g)
 	if m.worth.Plain {
 		landed := 0.0
-		for k, x := range v {
-			landed += float64(m.land[k] * x)
+		for k := range v {
+			landed += float64(m.land[k] * v[k])
 		}
 		return m.mean(b, &v, landed, gap) * counts, 0
 	}
 	jumped := &v
 	if !m.worth.Chance {
-		stale := v
-		b.staleBefore(&stale, g)
-		jumped = &stale
+		jumped = new(Row)
+		b.staleBefore(jumped, &v, g)
 	}
 	quick, middle, slow := stayings(gap / m.cycle)
 	// What jumps goes to each cell of its class alike.
@@ -96,17 +96,17 @@ func (m *Model) mean(b *View, v *Row, landed, gap float64) float64 {
 		mean += float64(b.mass[c] * (1 - stay) * landed)
 	}
 	of := [4]float64{0, stays[1], stays[0], stays[1]}
-	for k, x := range v {
-		mean += float64((float64(stays[Steady]*b.steady[k]) + float64(of[k%4]*b.other[k])) * x)
+	for k := range v {
+		mean += float64((float64(stays[Steady]*b.steady[k]) + float64(of[k%4]*b.other[k])) * v[k])
 	}
 	return mean * b.one
 }
 
-// staleBefore multiplies values by how much more likely a copy is stale if the page jumped to a rate in
-// the middle of the gap than if it had had that rate all the time. That matters after a burst: the copy
-// is stale for certain, and a new one would last. Where Chance is set it was found to make no
+// staleBefore sets z to the values v times how much more likely a copy is stale if the page jumped to a
+// rate in the middle of the gap than if it had had that rate all the time. That matters after a burst:
+// the copy is stale for certain, and a new one would last. Where Chance is set it was found to make no
 // difference.
-func (b *View) staleBefore(v *Row, gap gridPoint) {
+func (b *View) staleBefore(z, v *Row, gap gridPoint) {
 	// Of the fastest rates next to no copy is current at half the gap: that leaves 1.
 	cells := min(Cells, max(0, surelyStale-gap.at+3)&^3)
 	table := survive()
@@ -123,14 +123,18 @@ func (b *View) staleBefore(v *Row, gap gridPoint) {
 	current := (now0 + now1) * b.one
 	for k := 0; k < cells; k += 4 {
 		// One division for four: no divisor is less than 4e-10, as tables begin there.
-		x, d, h := (*[4]float64)(v[k:]), (*[4]float64)(stay[k:]), (*[4]float64)(half[k:])
+		to, x := (*[4]float64)(z[k:]), (*[4]float64)(v[k:])
+		d, h := (*[4]float64)(stay[k:]), (*[4]float64)(half[k:])
 		d01, d23 := d[0]*d[1], d[2]*d[3]
 		one := 1 / (d01 * d23)
 		one01, one23 := one*d23, one*d01
-		x[0] *= (1 - float64(current*h[0])) * (one01 * d[1])
-		x[1] *= (1 - float64(current*h[1])) * (one01 * d[0])
-		x[2] *= (1 - float64(current*h[2])) * (one23 * d[3])
-		x[3] *= (1 - float64(current*h[3])) * (one23 * d[2])
+		to[0] = x[0] * ((1 - float64(current*h[0])) * (one01 * d[1]))
+		to[1] = x[1] * ((1 - float64(current*h[1])) * (one01 * d[0]))
+		to[2] = x[2] * ((1 - float64(current*h[2])) * (one23 * d[3]))
+		to[3] = x[3] * ((1 - float64(current*h[3])) * (one23 * d[2]))
+	}
+	for k := cells; k < Cells; k++ {
+		z[k] = v[k]
 	}
 }
 

@@ -35,7 +35,9 @@ func TestValueInPlainSums(t *testing.T) {
 		leaning := Leaning(rapid.Float64Range(-2, 2).Draw(t, "leaning"), 1)
 
 		g := gridAt(m.slowestRate(), counts)
-		v, stay := table.read(g), survive().read(g)
+		var v, stay Row
+		table.read(&v, g)
+		survive().read(&stay, g)
 		var w [Classes]Row
 		total, current, i := 0.0, 0.0, 0
 		for c, k := range Hypothesis {
