@@ -122,14 +122,16 @@ var (
 
 // Fleets of 10 to 1000 nodes with 10 to 5000 sites each, 200,000 in all at most, of which .1 to .9
 // leave: within two paybacks the nodes are within 5 %, or one node, of what the sites take packed
-// anew. In the first two the sites are so large that they fit as few nodes once next to nothing is
-// kept free, as weights never changed.
+// anew. In the first one the sites are so large that they fit as few nodes once next to nothing is
+// kept free, as weights never changed. In the second one it takes one payback as long as the last few
+// nodes pay together, two otherwise.
 func TestPackerExitsAtRandom(t *testing.T) {
 	t.Parallel()
 	all := []exit{
 		{nodes: 262, each: 14, share: .793, seed: 5044},
 		{nodes: 25, each: 18, sigma: 1, share: .426, unequal: true, seed: 8091},
 	}
+	second := all[1]
 	rng := rand.New(rand.NewPCG(*exitsSeed, 75))
 	between := func(a, b float64) int { return int(math.Round(a * math.Pow(b/a, rng.Float64()))) }
 	for k := range *exits {
@@ -149,6 +151,9 @@ func TestPackerExitsAtRandom(t *testing.T) {
 		c, m, l := x.play(t, RebalanceConfig{}, 300)
 		t.Logf("%+v: %d nodes, bound %d, anew %d: %d calls, %d moves, at least %d", x, used(p), bound, anew, c, m, l)
 		require.LessOrEqual(t, c, 2*defaultPayback, "%+v", x)
+		if x == second {
+			require.LessOrEqual(t, c, defaultPayback)
+		}
 		calls = append(calls, c)
 		moves += m
 		least += l

@@ -40,6 +40,17 @@ func TestSpells(t *testing.T) {
 	require.Equal(t, math.MaxFloat64, s.longest())
 }
 
+// spareOne returns a fleet of 50 to 100 nodes of which one is superfluous: 2 % of the capacity is free.
+func spareOne(t *testing.T, nodes, each int) *Packer {
+	p, _ := newFleet(t, PackerConfig{Headroom: -1, Early: -1}, nodes+5, 1)
+	for i, s := range add(t, p, make([]float64, nodes*each)...) {
+		p.detach(s)
+		p.attach(s, i/each)
+		require.NoError(t, p.SetWeight(s, .98/float64(each)))
+	}
+	return p
+}
+
 // One node of 80 is superfluous, and closed after a payback. A short peak of the load, or a spare
 // that is opened for a site that fits nowhere else, makes its time begin anew. The packer is
 // saved and restored before each call.
@@ -56,12 +67,7 @@ func TestPackerSpells(t *testing.T) {
 		{"peak", slices.Repeat([]float64{.0098}, 70), true, 20 + 32, nodes},
 		{"large site", []float64{.5}, false, 20 + 32, nodes + 1}, // a node of a hundred sites is one of more than most, now
 	} {
-		p, _ := newFleet(t, PackerConfig{Headroom: -1, Early: -1}, nodes+5, 1)
-		for i, s := range add(t, p, make([]float64, nodes*each)...) {
-			p.detach(s)
-			p.attach(s, i/each)
-			require.NoError(t, p.SetWeight(s, .0098))
-		}
+		p := spareOne(t, nodes, each)
 		closed := 0
 		var come []int
 		for call := 1; call <= 100 && closed == 0; call++ {
@@ -85,6 +91,22 @@ func TestPackerSpells(t *testing.T) {
 		}
 		require.Equal(t, c.closed, closed, c.name)
 	}
+}
+
+// A node that is being closed, one move a call, is not superfluous any more, nor is its time kept.
+func TestPackerSpellsWhileClosing(t *testing.T) {
+	t.Parallel()
+	p := spareOne(t, 80, 100)
+	for range 32 {
+		rebalance(t, p, RebalanceConfig{MaxMoves: 1})
+	}
+	for range 99 {
+		require.Equal(t, 0, p.closing)
+		require.Empty(t, p.spells)
+		require.Len(t, rebalance(t, p, RebalanceConfig{MaxMoves: 1}), 1)
+	}
+	require.Equal(t, -1, p.closing)
+	require.Equal(t, 79, used(p))
 }
 
 // States in which a shorter spell comes before a longer one, or has no nodes, are refused.
