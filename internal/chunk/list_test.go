@@ -19,6 +19,11 @@ func TestList(t *testing.T) {
 		require.GreaterOrEqual(t, l.Cap(), l.Len())
 		require.Less(t, l.Cap(), l.Len()+Size)
 		at = append(at, l.At(uint32(i)))
+		n := 0
+		for k := range l.Chunks() {
+			n += len(l.Chunk(k))
+		}
+		require.Equal(t, i+1, n)
 	}
 	*at[7] = 1
 	next := uint32(0)
