@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/recrawl/recrawl/internal/codec"
 	"github.com/recrawl/recrawl/internal/codec/codectest"
 	"github.com/recrawl/recrawl/internal/golden"
 )
@@ -136,6 +137,22 @@ func TestSaved(t *testing.T) {
 	require.NoError(t, err)
 	_, err = s.MarshalBinary()
 	require.ErrorContains(t, err, "use *rand.PCG or *rand.ChaCha8")
+}
+
+// Classes that hold an object twice are refused, also where the data end with them.
+func TestClassesWithAnObjectTwice(t *testing.T) {
+	t.Parallel()
+	data, err := partitionerFormat.Save(func(e *codec.Encoder) {
+		e.Byte(byte(OMA))
+		e.Ints([]int{2, 2})
+		e.Int(5)
+		e.Int(4)
+		for _, object := range []uint32{0, 1, 1, 3} {
+			e.Uint32(object)
+		}
+	})
+	require.NoError(t, err)
+	require.ErrorContains(t, new(objectMigration).UnmarshalBinary(data), "object 1 listed twice")
 }
 
 func FuzzSaved(f *testing.F) {
