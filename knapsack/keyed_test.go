@@ -131,7 +131,6 @@ func TestKeyedIsItsLearner(t *testing.T) {
 	}
 }
 
-// Errors carry the key; nothing else changes.
 // Record, Defer and Due are those of the learner, or say that it has none.
 func TestKeyedOptionalMethods(t *testing.T) {
 	t.Parallel()
@@ -192,6 +191,7 @@ type bareLearner struct{ Learner }
 
 func second[T any](_ T, err error) error { return err }
 
+// Errors carry the key; nothing else changes.
 func TestKeyedErrors(t *testing.T) {
 	t.Parallel()
 	k := keyed(must(NewRateFilter(0, RateFilterConfig{})), 2)
@@ -239,6 +239,21 @@ func TestKeyedErrors(t *testing.T) {
 	require.Panics(t, func() {
 		_ = With(k, func(f *RateFilter, _ func(string) (int, error)) error { f.Add(); return nil })
 	})
+}
+
+// The learner's times have the parts of seconds that time.Time has, also before 1970. What is out of
+// range is the zero time.
+func TestKeyedTimes(t *testing.T) {
+	t.Parallel()
+	for s, want := range map[float64]time.Time{
+		0: time.Unix(0, 0), 1.7e9: noon, 1.7e9 + .625: noon.Add(625 * time.Millisecond), -1.75: time.Unix(-1, -75e7),
+		1e15: {}, -1e15: {}, math.Inf(1): {}, math.NaN(): {},
+	} {
+		require.Equal(t, want, moment(s))
+		if !want.IsZero() {
+			require.Equal(t, s, must(seconds(want)))
+		}
+	}
 }
 
 func TestKeyedZeroValuePanics(t *testing.T) {
