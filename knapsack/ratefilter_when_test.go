@@ -59,3 +59,21 @@ func TestExpectedIsFound(t *testing.T) {
 	require.Greater(t, s.Found, s.Changes*9/10)
 	require.InEpsilon(t, s.Found, s.Expected, .15)
 }
+
+// A page that has just been answered is looked at somewhat before its index reaches the level.
+func TestAnsweredIsLookedAtEarly(t *testing.T) {
+	t.Parallel()
+	f := crawlOf(t, 60, 40, func(page int) float64 { return math.Exp2(float64(page%7) - 4) })
+	level, ahead := f.queue.Level(), 0
+	for page := range uint32(60) {
+		last := f.last(page)
+		index, due := clock{f}.Look(page, last, level)
+		require.Zero(t, index)
+		if due-last < patience*f.model.Cycle() {
+			ahead++
+			require.Less(t, f.index(page, due-last), level, "page %d", page)
+			require.Greater(t, f.index(page, (due-last)/(early*early)), level, "page %d", page)
+		}
+	}
+	require.Greater(t, ahead, 30)
+}
