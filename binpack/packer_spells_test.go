@@ -127,3 +127,15 @@ func TestSpellsAtLoad(t *testing.T) {
 		require.ErrorIs(t, new(Packer).UnmarshalBinary(data), c.want, "%v", c.spells)
 	}
 }
+
+// A state is refused from which the count of opened spares would overflow, and could not be saved.
+func TestOpenedAtLoad(t *testing.T) {
+	t.Parallel()
+	for opened, want := range map[int]error{0: nil, 7: nil, -1: ErrCorrupt, math.MaxInt: ErrCorrupt} {
+		p, _ := newFleet(t, PackerConfig{}, 2, 1)
+		p.opened = opened
+		data, err := p.MarshalBinary()
+		require.NoError(t, err)
+		require.ErrorIs(t, new(Packer).UnmarshalBinary(data), want, "%d", opened)
+	}
+}

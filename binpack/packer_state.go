@@ -98,7 +98,7 @@ func (p *Packer) decode(d *codec.Decoder) {
 	p.volatility = d.NonNegative()
 	p.measured = d.IntIn(0, volatilityCalls)
 	p.decodeSpells(d)
-	p.opened = d.IntIn(0, math.MaxInt)
+	p.opened = d.IntIn(0, math.MaxInt/2) // it may still rise
 	p.saved, p.surplus, p.owed = d.NonNegative(), d.Float64In(0, math.MaxInt32), d.NonNegative()
 	p.debt = d.IntIn(math.MinInt32, math.MaxInt32)
 	p.closing = d.IntIn(-1, math.MaxInt32)
