@@ -139,3 +139,16 @@ func TestOpenedAtLoad(t *testing.T) {
 		require.ErrorIs(t, new(Packer).UnmarshalBinary(data), want, "%d", opened)
 	}
 }
+
+// A removal that fails after it moved a site to a spare has opened none.
+func TestFailedRemovalOpensNoSpare(t *testing.T) {
+	t.Parallel()
+	p, nodes := newFleet(t, PackerConfig{Headroom: -1, Early: -1}, 3, 10)
+	for _, s := range add(t, p, 4, 3) { // only one of them may go to the second node
+		require.NoError(t, p.SetSite(s, SiteConfig{Group: 1, Only: nodes[:2]}))
+	}
+	before := must(p.MarshalBinary())
+	_, err := p.RemoveNode(nodes[0])
+	require.ErrorIs(t, err, ErrNoRoom)
+	require.Equal(t, before, must(p.MarshalBinary()))
+}
