@@ -152,3 +152,26 @@ func TestFailedRemovalOpensNoSpare(t *testing.T) {
 	require.ErrorIs(t, err, ErrNoRoom)
 	require.Equal(t, before, must(p.MarshalBinary()))
 }
+
+// An exchange by which a node with one site is empty for a moment opens no spare: the time for which
+// others have been superfluous goes on.
+func TestExchangeOpensNoSpare(t *testing.T) {
+	t.Parallel()
+	p, err := NewPacker(PackerConfig{Headroom: -1, Early: -1})
+	require.NoError(t, err)
+	for _, c := range []float64{10, 20, 10, 10, 10, 10} {
+		_, err := p.AddNode(c, NodeConfig{})
+		require.NoError(t, err)
+	}
+	sites := add(t, p, 9, 9, .1, .1, .1, .1)
+	for n, s := range sites {
+		p.detach(Slot(s))
+		p.attach(Slot(s), n)
+	}
+	rebalance(t, p, RebalanceConfig{})
+	before := slices.Clone(p.spells)
+	require.NotEmpty(t, before)
+	require.NoError(t, p.SetWeight(sites[0], 12))
+	require.Len(t, rebalance(t, p, RebalanceConfig{Elapsed: -1}), 2)
+	require.Equal(t, before, p.spells)
+}

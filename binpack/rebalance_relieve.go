@@ -104,8 +104,14 @@ func (r *run) relieveOnce(n int, t *totals) bool {
 			return r.move(s, to, overload)
 		}
 		if give, take := r.bestExchange(n, most); give >= 0 {
-			to := int(r.home[take])
-			return r.move(give, to, overload) && r.move(take, n, overload)
+			to, alone := int(r.home[take]), r.state[n].sites == 1
+			if !r.move(give, to, overload) || !r.move(take, n, overload) {
+				return false
+			}
+			if alone {
+				r.opened-- // it was no spare but for a moment
+			}
+			return true
 		}
 	}
 	if spare && site < 0 {
