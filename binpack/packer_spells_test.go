@@ -175,3 +175,21 @@ func TestExchangeOpensNoSpare(t *testing.T) {
 	require.Len(t, rebalance(t, p, RebalanceConfig{Elapsed: -1}), 2)
 	require.Equal(t, before, p.spells)
 }
+
+// A node that its own time pays for, while many have been superfluous for one call only, takes nothing
+// from what they have saved up together.
+func TestOwnTimePays(t *testing.T) {
+	t.Parallel()
+	p := spareOne(t, 80, 100)
+	for range 31 {
+		require.Empty(t, rebalance(t, p, RebalanceConfig{}))
+	}
+	sites := slices.Collect(p.AllSites())
+	for _, s := range sites[:500] {
+		require.NoError(t, p.SetWeight(s, 0))
+	}
+	require.NotEmpty(t, rebalance(t, p, RebalanceConfig{}))
+	require.Positive(t, p.surplus)
+	require.GreaterOrEqual(t, p.saved, 0.)
+	require.NoError(t, new(Packer).UnmarshalBinary(must(p.MarshalBinary())))
+}
