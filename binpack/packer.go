@@ -36,7 +36,8 @@ import (
 // whose sites are cheapest to move is closed. So a dip in the load that is shorter than the payback
 // closes none, and load that stays away is followed down: the cost of waiting does not exceed that
 // of the moves (the argument of ski rental, Karlin et al. 1988). If a spare has to be opened all the
-// same, the node that has been superfluous for longest was needed after all: its time begins anew.
+// same, the node that has been superfluous for longest was needed after all: its time begins anew. So
+// where spares are opened again and again, each sooner than that pays, as many nodes stay open.
 // Where more than a fortieth of the nodes in use are superfluous, what all of them cost is saved up
 // together, and pays for the first of them sooner.
 //
@@ -68,7 +69,7 @@ type Packer struct {
 	spells     spells  // of the superfluous nodes, to pay for closing them
 	opened     int     // spares that have taken sites since spells were last brought up to date
 	saved      float64 // what many superfluous nodes have cost so far, to pay for closing them sooner
-	surplus    float64 // the most of them meanwhile, 0 if they are few; what is saved goes by that
+	surplus    float64 // the most of them meanwhile, 0 if nothing is saved together; what is saved goes by that
 	closing    int     // the node slot that is being closed, −1 for none
 	owed       float64 // moves that drains and closing are owed under a limit
 	debt       int     // sites tried in vain to close nodes, beyond what calls are allowed

@@ -110,10 +110,10 @@ func (r *run) consolidate(elapsed float64) {
 }
 
 // save takes in what k superfluous nodes have cost: each since it came to be superfluous, and if they
-// are many, all together. They are then saved for as if all that there were at first still were, so
-// that all but a few are closed within the payback: otherwise K nodes would take ln K times as long.
-// Where weights hardly change, that goes for the last few as well, if there were more than twice as many
-// at first. More than would close all of them at the average cost is not saved together: a fleet
+// are many, all together. That is the cost of as many as there were at first, also when some
+// have been closed: so all but a few are closed within the payback, and not in ln K times that. Where
+// weights hardly change, the last few pay together as well, if more than twice as many nodes were
+// superfluous at first. More than would close all of them at the average cost is not saved together: a fleet
 // whose sites do not fit on fewer nodes would hoard it.
 func (r *run) save(t totals, k, each, elapsed float64) {
 	if t.many(k) || k >= 1 && t.many(r.surplus/2) && r.volatility <= initialVolatility {
@@ -142,7 +142,7 @@ func (r *run) funds() float64 {
 
 // pay pays for closing a node.
 func (r *run) pay(cost float64) {
-	if r.surplus > 0 && cost <= r.saved {
+	if cost <= r.saved {
 		r.saved -= cost
 	}
 	r.spells.needed(1)

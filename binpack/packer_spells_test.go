@@ -65,7 +65,7 @@ func TestPackerSpells(t *testing.T) {
 	}{
 		{"nothing", nil, false, 32, nodes},
 		{"peak", slices.Repeat([]float64{.0098}, 70), true, 20 + 32, nodes},
-		{"large site", []float64{.5}, false, 20 + 32, nodes + 1}, // a node of a hundred sites is one of more than most, now
+		{"large site", []float64{.5}, false, 20 + 32, nodes + 1},
 	} {
 		p := spareOne(t, nodes, each)
 		closed := 0

@@ -78,7 +78,8 @@ const (
 // Where load leaves and stays away, the nodes in use come down to those that the rest needs within
 // the payback of an average node: what it costs to move all its sites over PackerConfig.NodeCost, 32
 // calls by default. Where spares have to be opened meanwhile, a fortieth of the nodes in use, or one,
-// may stay superfluous for longer. A limit stretches that to the calls that the moves take, of which
+// may stay superfluous for longer. So may nodes that hold the headroom, until the volatility assumed
+// before weights were seen to change has faded. A limit stretches that to the calls that the moves take, of which
 // there are few more than there are sites on the nodes that are closed. Large sites that fit nowhere,
 // and rules, can keep a node open.
 //
