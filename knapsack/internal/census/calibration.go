@@ -88,7 +88,7 @@ func (theta *feature) shift(changes, gap float64, changedLast bool, fade float64
 	if changedLast {
 		s += theta[2]
 	}
-	s *= fade
+	s = float64(s * fade)
 	if gap > 1 {
 		s += float64(max(0, theta[awake]) * logWait(gap))
 	}

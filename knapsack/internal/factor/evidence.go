@@ -37,7 +37,7 @@ const (
 	width = 1.0 / 24
 	// memory is the age in cycles from which on evidence is forgotten.
 	memory = 8
-	// near is how many knots off a search begins, which so takes half the time: it asks for no others then.
+	// near is how many knots around a guess a search looks at first. It takes half the time so.
 	near = 2
 )
 
