@@ -69,6 +69,12 @@ const (
 	// and of a simulated one are the same but for chance. stalesBack is how often in a cycle a page becomes stale otherwise
 	// than by its own rate, by such edits and as rates jump.
 	hardlyEdited, editedCycles, stalesBack = 0.2, 4, 0.4
+	// Under Detections a probability and what a poll teaches may be more than 1 together, where the
+	// slope ends and such pages would be alike. In the first nine cycles, while more than ended is left of
+	// what fades, the index grows by aboveSure times that beyond 1: at a quarter of its budget one of
+	// four recorded histories finds 1.8 % more so, and else as much is found. Without an end .5 % less
+	// is found there at the usual budget.
+	aboveSure, ended = 0.2, 0.1
 	// shortestDue is the least due time, as a part of the longest.
 	shortestDue = 1e-9
 )
@@ -186,11 +192,20 @@ func (f *RateFilter) value(b *belief.View, gap, counts float64, changed bool) fl
 	return value + float64(optimism*spread)
 }
 
+// slope turns a value into an index.
+func (f *RateFilter) slope(value float64) float64 {
+	index := f.model.Slope(value)
+	if f.objective == Detections && value > 1 {
+		index += float64(aboveSure * max(0, f.fade()-ended) * (value - 1))
+	}
+	return index
+}
+
 // freshIndex is the index of a page of which nothing is known.
 func (f *RateFilter) freshIndex(gap float64) float64 {
 	fresh, view := f.model.Fresh(), belief.View{}
 	f.model.See(&view, &fresh, belief.Level())
-	return f.model.Slope(f.value(&view, gap, gap, false))
+	return f.slope(f.value(&view, gap, gap, false))
 }
 
 // A tempo is how a page's time is scaled at present, by the multiplier since its last answer, how
@@ -228,7 +243,7 @@ func (f *RateFilter) indexAt(slot uint32, gap float64, t *tempo) float64 {
 	if f.hints.On() {
 		value *= f.hinting(slot, gap, counts, value)
 	}
-	index := f.model.Slope(value)
+	index := f.slope(value)
 	if f.weights != nil || f.costs != nil {
 		index *= f.weight(slot) / f.cost(slot)
 	}

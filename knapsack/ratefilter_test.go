@@ -48,6 +48,28 @@ func drawFilter(t *rapid.T, n int, o Objective) *RateFilter {
 	return f
 }
 
+// Values of Detections above 1 tell pages apart in the first nine cycles, and are alike after them;
+// those of other objectives are indices as they are.
+func TestValuesAboveOne(t *testing.T) {
+	t.Parallel()
+	for o := range objectives {
+		f := must(NewRateFilter(10, RateFilterConfig{Objective: o}))
+		for k := range 100 {
+			switch {
+			case o != Detections:
+				require.EqualValues(t, 1.5, f.slope(1.5))
+			case k < 90:
+				require.Greater(t, f.slope(1.5), f.slope(1.25), "%d polls", k)
+				require.Greater(t, f.slope(1.25), f.slope(1), "%d polls", k)
+			default:
+				require.EqualValues(t, f.slope(1), f.slope(1.5), "%d polls", k)
+			}
+			page := must(f.Next(float64(k)))
+			require.NoError(t, f.Observe(page, float64(k), k%3 == 0))
+		}
+	}
+}
+
 // A page's due time is where its index reaches the threshold.
 func TestCrossing(t *testing.T) {
 	t.Parallel()
