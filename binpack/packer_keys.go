@@ -11,7 +11,7 @@ func (p *Packer) attach(s, n int) {
 	if p.closing == n {
 		p.closing = -1 // it is needed again
 	}
-	if p.state[n].sites == 0 && !p.state[n].drained {
+	if p.state[n].sites == 0 {
 		p.opened++
 	}
 	p.home[s] = int32(n)

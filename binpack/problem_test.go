@@ -97,6 +97,16 @@ func TestNeverOverfilled(t *testing.T) {
 	require.Equal(t, 1, bins(t, Problem[float32]{Weights: []float32{.70001, .09999, .2}, Capacity: 1}))
 }
 
+// Decimals have 22 digits after the point at most: greater powers of ten are no floats.
+func TestMostDigits(t *testing.T) {
+	t.Parallel()
+	digits, ok := decimals([]float64{3e-22}, []float64{1e-20})
+	require.True(t, ok)
+	require.Equal(t, 22, digits)
+	_, ok = decimals([]float64{3e-23}, []float64{1e-21})
+	require.False(t, ok)
+}
+
 // Products of whole numbers and powers of ten stand for decimals, above the capacity as well.
 func TestProductsAreDecimals(t *testing.T) {
 	t.Parallel()

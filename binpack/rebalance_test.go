@@ -272,6 +272,22 @@ func TestKeepMaximumLeavesTheLarge(t *testing.T) {
 	require.Empty(t, moves)
 }
 
+// Of the sites that KeepMaximum puts out the heaviest has the first choice, whichever node it was on.
+func TestKeepMaximumPlacesTheHeaviestFirst(t *testing.T) {
+	t.Parallel()
+	p, nodes := newFleet(t, PackerConfig{KeepMaximum: true}, 4, 10)
+	home := []int{0, 0, 0, 1, 1, 2}
+	s := add(t, p, make([]float64, len(home))...)
+	for k, w := range []float64{9, 4, 3, 9.5, 6, 4} {
+		p.detach(Slot(s[k]))
+		p.attach(Slot(s[k]), home[k])
+		require.NoError(t, p.SetWeight(s[k], w))
+	}
+	require.Equal(t, []Move{
+		{s[4], nodes[1], nodes[2], 6, overload}, {s[1], nodes[0], nodes[3], 4, overload}, {s[2], nodes[0], nodes[3], 3, overload},
+	}, rebalance(t, p, RebalanceConfig{}))
+}
+
 // A site that KeepMaximum puts out goes to a node in use, the first one too, before it takes a spare.
 func TestKeepMaximumTakesNoSpare(t *testing.T) {
 	t.Parallel()
