@@ -261,6 +261,21 @@ func TestSetupIsNoDelay(t *testing.T) {
 	require.Equal(t, 18.0, d.ends(0), "it pays its setup once")
 }
 
+// A client that is late is expected to be as slow as that shows so far, with what it did before.
+func TestLateClientIsSlow(t *testing.T) {
+	t.Parallel()
+	d := must(NewDispatcher(must(NewIdentical([]int{8, 8, 8}, 2)), Plan{0, 0, 1}, DispatcherConfig{Static: true}))
+	ask, tell := asking(t, d)
+	ask(0, 0, 0)
+	tell(0, 0, 8)
+	ask(0, 1, 8)
+	d.now = 16
+	require.Equal(t, 1.0, d.expect(0))
+	d.now = 32
+	doubt := paceDoubt * d.typical
+	require.InEpsilon(t, (8+24+doubt)/(8+8+doubt), d.expect(0), 1e-12)
+}
+
 // A site that no client can do waits for one that can.
 func TestSiteThatNoClientCanDo(t *testing.T) {
 	t.Parallel()

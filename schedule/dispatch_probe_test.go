@@ -62,21 +62,23 @@ func TestExchange(t *testing.T) {
 }
 
 // A site leaves a share of the pace that was known before: exp(−1/8) if it is a typical one, the less the
-// longer it is, but half at least.
+// longer it is, but half at least, whatever the unit of time.
 func TestPaceForgets(t *testing.T) {
 	t.Parallel()
 	sizes := append([]int{100, 100}, slices.Repeat([]int{1}, 18)...)
 	const typical = 218. / 20
-	d := must(NewDispatcher(must(NewIdentical(sizes, 1)), make(Plan, len(sizes)), DispatcherConfig{}))
-	planned := 0.
-	for k, size := range sizes {
-		keep := max(.5, math.Exp(-float64(size)/(8*typical)))
-		planned = planned*keep + float64(size)
-		z := must(d.Next(0, float64(1000*k)))
-		require.Equal(t, size, sizes[z])
-		_, _, err := d.Observe(0, z, float64(1000*k+2*size))
-		require.NoError(t, err)
-		require.InEpsilon(t, planned, d.client[0].pace.planned, 1e-9)
-		require.InEpsilon(t, 2*planned, d.client[0].pace.actual, 1e-9)
+	for _, unit := range []float64{1, 1e-6} {
+		d := must(NewDispatcher(must(NewUniform(sizes, []float64{unit})), make(Plan, len(sizes)), DispatcherConfig{}))
+		planned := 0.
+		for k, size := range sizes {
+			keep := max(.5, math.Exp(-float64(size)/(8*typical)))
+			planned = planned*keep + float64(size)
+			z := must(d.Next(0, unit*float64(1000*k)))
+			require.Equal(t, size, sizes[z])
+			_, _, err := d.Observe(0, z, unit*float64(1000*k+2*size))
+			require.NoError(t, err)
+			require.InEpsilon(t, unit*planned, d.client[0].pace.planned, 1e-9)
+			require.InEpsilon(t, unit*2*planned, d.client[0].pace.actual, 1e-9)
+		}
 	}
 }

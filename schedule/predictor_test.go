@@ -242,6 +242,20 @@ func TestPredictorAllocatesNothingForKnownSites(t *testing.T) {
 }
 
 // Durations as far apart as they may be leave finite scores.
+// A predictor that has predicted nothing yet is restored, and one that was never wrong. One whose sites
+// have had more runs predicted than all together is refused.
+func TestPredictorSavedCounts(t *testing.T) {
+	t.Parallel()
+	e := new(DurationPredictor)
+	for range 5 {
+		require.NoError(t, new(DurationPredictor).UnmarshalBinary(must(e.MarshalBinary())))
+		require.NoError(t, e.Observe(0, 3))
+	}
+	require.Zero(t, e.square[0])
+	e.scored--
+	require.ErrorIs(t, new(DurationPredictor).UnmarshalBinary(must(e.MarshalBinary())), ErrCorrupt)
+}
+
 func TestPredictorOfExtremeDurations(t *testing.T) {
 	t.Parallel()
 	e := must(Backtest([][]float64{{longestRun, leastDuration, longestRun, 1}}))

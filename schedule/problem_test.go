@@ -54,6 +54,7 @@ func TestBadProblems(t *testing.T) {
 			require.Nil(t, p)
 		})
 	}
+	require.Equal(t, leastDuration, must(NewUniform([]float64{leastDuration}, []float64{1})).Duration(0, 0))
 	_, err := NewIdentical([]int{1}, 0)
 	require.ErrorIs(t, err, ErrProblem)
 	p := problem(t, must(NewIdentical([]int{1, 2}, 2)), nil)

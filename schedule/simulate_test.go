@@ -92,6 +92,16 @@ func TestSimulationWithLossesAnswersEverySite(t *testing.T) {
 	require.ErrorContains(t, err, "client 1")
 }
 
+// A client that falls silent never answers. The other one has nothing to do until the first has had
+// its time, and then does its site.
+func TestSimulateSilence(t *testing.T) {
+	t.Parallel()
+	p := must(NewIdentical([]int{10, 1}, 2))
+	d := must(NewDispatcher(p, Plan{0, 1}, DispatcherConfig{Copies: 1, Patience: 2}))
+	run := must(Simulate(d, World{Silent: []float64{3, math.Inf(1)}}))
+	require.Equal(t, Simulation{30, []Span{{1, 1, 0, 1, true}, {1, 0, 20, 30, true}}}, run)
+}
+
 // The zero World is as predicted. A client that joins at +Inf never does.
 func TestSimulateAsPredicted(t *testing.T) {
 	t.Parallel()
