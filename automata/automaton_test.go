@@ -85,8 +85,9 @@ func TestBadAnswersChangeNothing(t *testing.T) {
 			require.ErrorIs(t, a.Learn(1, reward, src), ErrReward)
 		}
 		require.ErrorContains(t, a.Learn(1, 2, src), "action 1: reward 2")
-		require.Panics(t, func() { a.Select(nil) })
-		require.Panics(t, func() { _ = a.Learn(1, 1, nil) })
+		const noSource = "automata: nil source of randomness"
+		require.PanicsWithValue(t, noSource, func() { a.Select(nil) })
+		require.PanicsWithValue(t, noSource, func() { _ = a.Learn(1, 1, nil) })
 		require.Equal(t, before, must(a.MarshalBinary()))
 		require.Equal(t, source, must(src.MarshalBinary()), "the source was drawn from")
 	})

@@ -210,7 +210,9 @@ func TestBurstyErrors(t *testing.T) {
 		func(b *BurstyConfig) { b.Active = math.Inf(1) },
 		func(b *BurstyConfig) { b.QuietStay = -1 },
 		func(b *BurstyConfig) { b.QuietStay = math.Inf(1) },
+		func(b *BurstyConfig) { b.QuietStay = math.Inf(-1) },
 		func(b *BurstyConfig) { b.ActiveStay = -2 },
+		func(b *BurstyConfig) { b.ActiveStay = math.Inf(-1) },
 		func(b *BurstyConfig) { b.ActiveStay = 1e-320 },
 	} {
 		b := good

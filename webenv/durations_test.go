@@ -215,6 +215,8 @@ func TestDurationsRejects(t *testing.T) {
 		_, err := NewDurations(cfg, src)
 		require.ErrorIs(t, err, ErrConfig, name)
 	}
+	_, err := NewDurations(DurationsConfig{Sites: 1, Arms: math.MaxUint16}, src)
+	require.NoError(t, err)
 	require.Panics(t, func() { _, _ = NewDurations(DurationsConfig{}, nil) })
 }
 

@@ -209,10 +209,11 @@ func TestLogNormalLaw(t *testing.T) {
 // gaps, given the first one, under both laws and over shifts.
 func TestMemorylessDelays(t *testing.T) {
 	t.Parallel()
+	const gap = 7
+	gaps := 20_000
 	if testing.Short() {
-		t.Skip("long")
+		gaps = 500
 	}
-	const gap, gaps = 7, 20_000
 	for _, law := range []SlotLaw{AtMostOnce, PoissonInSlot} {
 		for _, shift := range []int{0, 3} {
 			u := []float64{0.1, 0.4, 0.02}

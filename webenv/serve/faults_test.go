@@ -45,6 +45,11 @@ func TestFaultsInContent(t *testing.T) {
 			bodies[w.Body.String()] = true
 		}
 		require.Greater(t, len(bodies), 2, name)
+		for body := range bodies {
+			require.Equal(t, f.Nonce, strings.Contains(body, "token"), name)
+			require.Equal(t, f.Clock, strings.Contains(body, "Made at"), name)
+			require.Equal(t, f.Advertisements > 0, strings.Contains(body, "Advertisement"), name)
+		}
 		require.Equal(t, 0, s.Totals().Detected, name)
 		now.Set(12)
 		require.Contains(t, do(s, "GET", "/page/0").Body.String(), "Version 2.", name)
@@ -224,6 +229,17 @@ func TestFaultsOnTheWire(t *testing.T) {
 	require.True(t, bytes.Equal(whole, body))
 	require.Len(t, slept, slowPieces)
 	require.Equal(t, 6*time.Second, slept[0])
+}
+
+// A writer in pieces says how much it has written, as io.Writer demands.
+func TestSpoiledWriterCounts(t *testing.T) {
+	t.Parallel()
+	pauses := 0
+	w := &spoiledWriter{ResponseWriter: httptest.NewRecorder(), left: math.MaxInt, piece: 3, pause: func() { pauses++ }}
+	n, err := w.Write(make([]byte, 10))
+	require.NoError(t, err)
+	require.Equal(t, 10, n)
+	require.Equal(t, 4, pauses)
 }
 
 func TestFaultsRejected(t *testing.T) {

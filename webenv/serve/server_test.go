@@ -297,8 +297,10 @@ func TestServerTruth(t *testing.T) {
 	require.True(t, truth.Pages[2].Current)
 	require.Equal(t, 1, truth.Pages[2].Version)
 
-	require.NoError(t, json.Unmarshal(do(s, "GET", "/truth?page=3").Body.Bytes(), &truth))
+	w := do(s, "GET", "/truth?page=3")
+	require.NoError(t, json.Unmarshal(w.Body.Bytes(), &truth))
 	require.Equal(t, []PageTruth{s.PageTruth(3)}, truth.Pages)
+	require.Equal(t, "no-cache", w.Header().Get("Cache-Control"))
 }
 
 // A page that changes in every slot has an infinite rate, which JSON cannot hold.

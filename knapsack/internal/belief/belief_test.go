@@ -330,6 +330,14 @@ func TestSlope(t *testing.T) {
 	require.InDelta(t, 1, m.Slope(1.5), 1e-12, "optimism may exceed 1")
 }
 
+// Where a difference from 1 would lose its digits, four terms of a series are within the fifth.
+func TestGain(t *testing.T) {
+	t.Parallel()
+	for _, p := range []float64{1e-3, 1e-2, 0.0199} {
+		require.InEpsilon(t, p+(1-p)*math.Log1p(-p), Gain(p), 1.2e-8, "chance %v", p)
+	}
+}
+
 // A change at a known time weighs a rate by λ·e^(−λτ), one within the gap by 1 − e^(−λτ).
 func TestLearnTime(t *testing.T) {
 	t.Parallel()

@@ -1,9 +1,11 @@
 package queue
 
 import (
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"unsafe"
 
 	"github.com/stretchr/testify/require"
 )
@@ -95,4 +97,23 @@ func TestBytes(t *testing.T) {
 	}
 	per(24 + held + 12*float64(cap(q.sets.At(0).aside.deadlines.Slot)+cap(q.sets.At(1).aside.deadlines.Slot))/n)
 	require.Equal(t, some, q.Deadlines())
+	lots := q.lots.Cap()
+	before := q.Bytes()
+	for q.lots.Cap() == lots {
+		q.lots.Add(lot{})
+	}
+	require.Equal(t, (q.lots.Cap()-lots)*int(unsafe.Sizeof(lot{})), q.Bytes()-before)
+}
+
+// Before there is a unit, what nodes say rises with each page that is put, from 1 to 2.
+func TestOrderBeforeUnit(t *testing.T) {
+	t.Parallel()
+	q := New(2)
+	for _, x := range []struct {
+		early uint32
+		want  float32
+	}{{0, 1}, {1 << 19, 1.5}, {1 << 20, 2}, {math.MaxUint32, 2}} {
+		q.early = x.early
+		require.Equal(t, x.want, q.span(7))
+	}
 }
