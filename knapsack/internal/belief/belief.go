@@ -40,7 +40,14 @@ const (
 
 // stride gives for each class the distance between its rates, in cells; the first
 // is at half of it.
-var stride = [Classes]int{4, 2, 1}
+var stride = [Classes]int{quickStride, middleStride, 1}
+
+const (
+	quickStride, middleStride = 4, 2
+	// Of a packed belief the weights of the quick class come first.
+	firstMiddle = Cells / quickStride
+	firstSlow   = firstMiddle + Cells/middleStride
+)
 
 // switching is the mean time between jumps for each class, in cycles (a cycle is the
 // time in which the budget pays for one poll of every page): from less than a cycle to
@@ -92,7 +99,7 @@ func FlatWeight(class int) float64 { return float64(stride[class]) / (Classes * 
 // A Belief is the posterior of one page, unpacked. Its weights sum to 1; those of cells
 // that a class does without are 0.
 type Belief struct {
-	w    [Classes]Row
+	w    Prior
 	mass [Classes]float64 // sums of the rows of w
 }
 
@@ -100,65 +107,128 @@ type Belief struct {
 func (b *Belief) Weight(class, cell int) float64 { return b.w[class][cell] }
 
 // Inform multiplies the weights by a prior and makes them sum to 1.
-func (b *Belief) Inform(prior *Prior) {
-	for c, step := range stride {
-		for k := step / 2; k < Cells; k += step {
-			b.w[c][k] *= prior[c][k]
-		}
+func (b *Belief) Inform(prior *Prior) { b.Take(b, prior) }
+
+// Take makes b another belief whose weights are multiplied by a prior.
+func (b *Belief) Take(from *Belief, prior *Prior) {
+	for k := 0; k < Cells; k += 4 {
+		x, w, y := b.w.four(k), from.w.four(k), prior.four(k)
+		x.quick[2] = w.quick[2] * y.quick[2]
+		x.middle[1], x.middle[3] = w.middle[1]*y.middle[1], w.middle[3]*y.middle[3]
+		x.slow[0], x.slow[1] = w.slow[0]*y.slow[0], w.slow[1]*y.slow[1]
+		x.slow[2], x.slow[3] = w.slow[2]*y.slow[2], w.slow[3]*y.slow[3]
 	}
 	b.scale()
 }
 
+// A four has the numbers of four neighbouring cells by class, of which quick ones have the third
+// and middle ones the second and the last. Loops over fours take half the time of those over
+// Hypothesis.
+type four struct{ quick, middle, slow *[4]float64 }
+
+// Move adds to p by how much more likely one belief takes each hypothesis than another does, and
+// keeps the sum from being less than least.
+func (p *Prior) Move(from, to *Belief, least float64) {
+	for k := 0; k < Cells; k += 4 {
+		x, a, b := p.four(k), from.w.four(k), to.w.four(k)
+		x.quick[2] = atLeast(least, x.quick[2]+b.quick[2]-a.quick[2])
+		x.middle[1] = atLeast(least, x.middle[1]+b.middle[1]-a.middle[1])
+		x.middle[3] = atLeast(least, x.middle[3]+b.middle[3]-a.middle[3])
+		for i := range x.slow {
+			x.slow[i] = atLeast(least, x.slow[i]+b.slow[i]-a.slow[i])
+		}
+	}
+}
+
+// atLeast is max for numbers that are not NaN.
+func atLeast(least, x float64) float64 {
+	if x < least {
+		return least
+	}
+	return x
+}
+
+// four returns the numbers of cells k to k+3.
+func (p *Prior) four(k int) four {
+	return four{(*[4]float64)(p[0][k:]), (*[4]float64)(p[1][k:]), (*[4]float64)(p[2][k:])}
+}
+
 // scale divides all weights by their total.
 func (b *Belief) scale() {
-	total := 0.0
-	for c, step := range stride {
-		mass := 0.0
-		for k := step / 2; k < Cells; k += step {
-			mass += b.w[c][k]
-		}
-		b.mass[c] = mass
-		total += mass
+	var quick, middle, slow float64
+	for k := 0; k < Cells; k += 4 {
+		x := b.w.four(k)
+		quick += x.quick[2]
+		middle += x.middle[1]
+		middle += x.middle[3]
+		slow += x.slow[0]
+		slow += x.slow[1]
+		slow += x.slow[2]
+		slow += x.slow[3]
 	}
-	scale := 1 / total
-	for c, step := range stride {
-		for k := step / 2; k < Cells; k += step {
-			b.w[c][k] *= scale
-		}
-		b.mass[c] *= scale
+	one := 1 / (quick + middle + slow)
+	b.mass = [Classes]float64{quick * one, middle * one, slow * one}
+	for k := 0; k < Cells; k += 4 {
+		x := b.w.four(k)
+		x.quick[2] *= one
+		x.middle[1] *= one
+		x.middle[3] *= one
+		x.slow[0] *= one
+		x.slow[1] *= one
+		x.slow[2] *= one
+		x.slow[3] *= one
 	}
+}
+
+// A drift is how likely the rates of each class stay for a time, and what each of them gets of
+// those that do not.
+type drift struct{ quick, middle, slow, toQuick, toMiddle, toSlow float64 }
+
+// drift returns that of a time gap (in cycles).
+func (b *Belief) drift(gap float64) (d drift) {
+	d.quick, d.middle, d.slow = stayings(gap)
+	d.toQuick = b.mass[0] * (1 - d.quick) * quickStride / Cells
+	d.toMiddle = b.mass[1] * (1 - d.middle) * middleStride / Cells
+	d.toSlow = b.mass[2] * (1 - d.slow) / Cells
+	return d
 }
 
 // Marginal returns the probability of each rate a time gap (in cycles) later.
 func (b *Belief) Marginal(gap float64) (x Row) {
-	stays := staying(gap)
-	for c, step := range stride {
-		stay := stays[c]
-		fresh := b.mass[c] * (1 - stay) * float64(step) / Cells
-		for k := step / 2; k < Cells; k += step {
-			x[k] += float64(b.w[c][k]*stay) + fresh
-		}
+	d := b.drift(gap)
+	for k := 0; k < Cells; k += 4 {
+		w, to := b.w.four(k), (*[4]float64)(x[k:])
+		to[0] = float64(w.slow[0]*d.slow) + d.toSlow
+		to[1] = (float64(w.middle[1]*d.middle) + d.toMiddle) + (float64(w.slow[1]*d.slow) + d.toSlow)
+		to[2] = (float64(w.quick[2]*d.quick) + d.toQuick) + (float64(w.slow[2]*d.slow) + d.toSlow)
+		to[3] = (float64(w.middle[3]*d.middle) + d.toMiddle) + (float64(w.slow[3]*d.slow) + d.toSlow)
 	}
 	return x
 }
 
 // pass lets a time gap (in cycles) go by: rates may have jumped.
 func (b *Belief) pass(gap float64) {
-	stays := staying(gap)
-	for c, step := range stride {
-		stay := stays[c]
-		fresh := b.mass[c] * (1 - stay) * float64(step) / Cells
-		for k := step / 2; k < Cells; k += step {
-			b.w[c][k] = float64(b.w[c][k]*stay) + fresh
+	d := b.drift(gap)
+	for k := 0; k < Cells; k += 4 {
+		x := b.w.four(k)
+		x.quick[2] = float64(x.quick[2]*d.quick) + d.toQuick
+		x.middle[1] = float64(x.middle[1]*d.middle) + d.toMiddle
+		x.middle[3] = float64(x.middle[3]*d.middle) + d.toMiddle
+		for i := range x.slow {
+			x.slow[i] = float64(x.slow[i]*d.slow) + d.toSlow
 		}
 	}
 }
 
 // times multiplies the weights by a likelihood per rate.
 func (b *Belief) times(likelihood *Row) {
-	for c, step := range stride {
-		for k := step / 2; k < Cells; k += step {
-			b.w[c][k] *= likelihood[k]
+	for k := 0; k < Cells; k += 4 {
+		x, l := b.w.four(k), (*[4]float64)(likelihood[k:])
+		x.quick[2] *= l[2]
+		x.middle[1] *= l[1]
+		x.middle[3] *= l[3]
+		for i := range x.slow {
+			x.slow[i] *= l[i]
 		}
 	}
 	b.scale()
@@ -166,13 +236,18 @@ func (b *Belief) times(likelihood *Row) {
 
 // MeanCell returns the posterior mean of the cell, that is of the log rate.
 func (b *Belief) MeanCell() float64 {
-	mean := 0.0
-	for c, step := range stride {
-		for k := step / 2; k < Cells; k += step {
-			mean += float64(float64(k) * b.w[c][k])
-		}
+	var quick, middle, slow float64
+	for k := 0; k < Cells; k += 4 {
+		x, at := b.w.four(k), float64(k)
+		quick += float64((at + 2) * x.quick[2])
+		middle += float64((at + 1) * x.middle[1])
+		middle += float64((at + 3) * x.middle[3])
+		slow += float64(at * x.slow[0])
+		slow += float64((at + 1) * x.slow[1])
+		slow += float64((at + 2) * x.slow[2])
+		slow += float64((at + 3) * x.slow[3])
 	}
-	return mean
+	return quick + middle + slow
 }
 
 // Moments returns the posterior mean and variance of the cell, that is of the log rate.
@@ -211,13 +286,15 @@ func (p *Packed) Touch() uint8 { return p.w[0] ^ p.w[Hypotheses-1] }
 func (p *Packed) Blank() bool { return p.w == [Hypotheses]uint8{} }
 
 func (p *Packed) unpack(b *Belief) {
-	i := 0
-	for c, step := range stride {
-		clear(b.w[c][:])
-		for k := step / 2; k < Cells; k += step {
-			b.w[c][k] = weightOf[p.w[i]] * float64(step)
-			i++
-		}
+	clear(b.w[0][:])
+	clear(b.w[1][:])
+	for j := range Cells / 4 {
+		x := b.w.four(4 * j)
+		x.quick[2] = weightOf[p.w[j]] * quickStride
+		middle, slow := (*[2]uint8)(p.w[firstMiddle+2*j:]), (*[4]uint8)(p.w[firstSlow+4*j:])
+		x.middle[1], x.middle[3] = weightOf[middle[0]]*middleStride, weightOf[middle[1]]*middleStride
+		x.slow[0], x.slow[1] = weightOf[slow[0]], weightOf[slow[1]]
+		x.slow[2], x.slow[3] = weightOf[slow[2]], weightOf[slow[3]]
 	}
 	b.scale()
 }
@@ -226,29 +303,27 @@ func (p *Packed) unpack(b *Belief) {
 // mean, so that evidence too small for one step adds up all the same. dither is
 // any number that differs from poll to poll.
 func (b *Belief) pack(p *Packed, dither uint64) {
-	// Products with the inverse of a stride are exact.
-	top := 0.0
-	for c, step := range stride {
-		scale := 1 / float64(step)
-		for k := step / 2; k < Cells; k += step {
-			if w := b.w[c][k] * scale; w > top {
-				top = w
-			}
-		}
+	var w [Hypotheses]float64
+	for j := range Cells / 4 {
+		// Products with the inverse of a stride are exact.
+		x := b.w.four(4 * j)
+		w[j] = x.quick[2] * (1.0 / quickStride)
+		middle := (*[2]float64)(w[firstMiddle+2*j:])
+		middle[0], middle[1] = x.middle[1]*(1.0/middleStride), x.middle[3]*(1.0/middleStride)
+		*(*[4]float64)(w[firstSlow+4*j:]) = *x.slow
+	}
+	// Numbers that are not negative are in the order of their bits.
+	top := uint64(0)
+	for _, w := range w {
+		top = max(top, math.Float64bits(w))
 	}
 	const golden = 0x9e3779b97f4a7c15
 	u := mix64(dither)
-	base := fastLog(top)
-	i := 0
-	for c, step := range stride {
-		scale := 1 / float64(step)
-		for k := step / 2; k < Cells; k += step {
-			below := base - fastLog(b.w[c][k]*scale)
-			q := float64(below/weightStep) + float64(u>>11)*0x1p-53
-			p.w[i] = uint8(max(0, min(255, int(q))))
-			i++
-			u += golden // equidistributed over the weights of one page
-		}
+	base := fastLog(math.Float64frombits(top))
+	for i, w := range w {
+		q := float64((base-fastLog(w))*(1/weightStep)) + float64(int64(u>>11))*0x1p-53
+		p.w[i] = uint8(max(0, min(255, int(q))))
+		u += golden // equidistributed over the weights of one page
 	}
 }
 

@@ -17,10 +17,9 @@ type View struct {
 // that no sum waits for the one before, and in variables, as an array would be in memory.
 func (m *Model) See(v *View, p *Packed, leaning *Row) {
 	m.follow(p)
-	const first1, first2 = Cells / 4, Cells/4 + Cells/2 // of the classes
 	var mass0, mass1, mass2, mass3, mass4, mass5, mass6 float64
 	for j := range Cells / 4 {
-		k, i1, i2 := 4*j, first1+2*j, first2+4*j
+		k, i1, i2 := 4*j, firstMiddle+2*j, firstSlow+4*j
 		lean := (*[4]float64)(leaning[k:])
 		w0 := weightOf[p.w[j]] * m.lens[j] * lean[2]
 		w1, w2 := weightOf[p.w[i1]]*m.lens[i1]*lean[1], weightOf[p.w[i1+1]]*m.lens[i1+1]*lean[3]
@@ -46,37 +45,51 @@ func (m *Model) See(v *View, p *Packed, leaning *Row) {
 // the time goes.
 func (m *Model) Value(b *View, gap, counts float64) (mean, spread float64) {
 	g := gridAt(m.slowestRate(), counts)
-	var v Row
-	m.worth.Table.read(&v, g)
 	if m.worth.Plain {
+		var v Row
+		m.worth.Table.read(&v, g)
 		landed := 0.0
 		for k := range v {
 			landed += float64(m.land[k] * v[k])
 		}
 		return m.mean(b, &v, landed, gap) * counts, 0
 	}
-	jumped := &v
+	var h halfway
 	if !m.worth.Chance {
-		jumped = new(Row)
-		b.staleBefore(jumped, &v, g)
+		b.halve(&h, g)
 	}
 	quick, middle, slow := stayings(gap / m.cycle)
 	// What jumps goes to each cell of its class alike.
 	land0 := b.mass[2] * (1 - slow) / Cells
-	land1 := land0 + b.mass[1]*(1-middle)*float64(stride[1])/Cells
-	land2 := land0 + b.mass[0]*(1-quick)*float64(stride[0])/Cells
+	land1 := land0 + b.mass[1]*(1-middle)*middleStride/Cells
+	land2 := land0 + b.mass[0]*(1-quick)*quickStride/Cells
+	lo, hi := (*Row)(m.worth.Table[g.row][g.at:]), (*Row)(m.worth.Table[g.row+1][g.at:])
 	var mean0, mean1, mean2, mean3, square0, square1, square2, square3 float64
 	for k := 0; k <= Cells-4; k += 4 {
-		v, z := (*[4]float64)(v[k:]), (*[4]float64)(jumped[k:])
+		from, to := (*[4]float64)(lo[k:]), (*[4]float64)(hi[k:])
+		v0, v1 := from[0]+float64(g.rest*(to[0]-from[0])), from[1]+float64(g.rest*(to[1]-from[1]))
+		v2, v3 := from[2]+float64(g.rest*(to[2]-from[2])), from[3]+float64(g.rest*(to[3]-from[3]))
+		r0, r1, r2, r3 := v0, v1, v2, v3 // for those that jumped
+		if k < h.cells {
+			// One division for four: no divisor is less than 4e-10, as tables begin there.
+			d, x := (*[4]float64)(h.gone[k:]), (*[4]float64)(h.half[k:])
+			d01, d23 := d[0]*d[1], d[2]*d[3]
+			one := 1 / (d01 * d23)
+			one01, one23 := one*d23, one*d01
+			r0 = v0 * ((1 - float64(h.current*x[0])) * (one01 * d[1]))
+			r1 = v1 * ((1 - float64(h.current*x[1])) * (one01 * d[0]))
+			r2 = v2 * ((1 - float64(h.current*x[2])) * (one23 * d[3]))
+			r3 = v3 * ((1 - float64(h.current*x[3])) * (one23 * d[2]))
+		}
 		w, o := (*[4]float64)(b.steady[k:]), (*[4]float64)(b.other[k:])
-		y0, z0 := float64(float64(slow*w[0])*v[0]), float64(land0*z[0])
-		y1, z1 := float64((float64(slow*w[1])+float64(middle*o[1]))*v[1]), float64(land1*z[1])
-		y2, z2 := float64((float64(slow*w[2])+float64(quick*o[2]))*v[2]), float64(land2*z[2])
-		y3, z3 := float64((float64(slow*w[3])+float64(middle*o[3]))*v[3]), float64(land1*z[3])
-		mean0, square0 = mean0+(y0+z0), square0+(float64(y0*v[0])+float64(z0*z[0]))
-		mean1, square1 = mean1+(y1+z1), square1+(float64(y1*v[1])+float64(z1*z[1]))
-		mean2, square2 = mean2+(y2+z2), square2+(float64(y2*v[2])+float64(z2*z[2]))
-		mean3, square3 = mean3+(y3+z3), square3+(float64(y3*v[3])+float64(z3*z[3]))
+		y0, z0 := float64(float64(slow*w[0])*v0), float64(land0*r0)
+		y1, z1 := float64((float64(slow*w[1])+float64(middle*o[1]))*v1), float64(land1*r1)
+		y2, z2 := float64((float64(slow*w[2])+float64(quick*o[2]))*v2), float64(land2*r2)
+		y3, z3 := float64((float64(slow*w[3])+float64(middle*o[3]))*v3), float64(land1*r3)
+		mean0, square0 = mean0+(y0+z0), square0+(float64(y0*v0)+float64(z0*r0))
+		mean1, square1 = mean1+(y1+z1), square1+(float64(y1*v1)+float64(z1*r1))
+		mean2, square2 = mean2+(y2+z2), square2+(float64(y2*v2)+float64(z2*r2))
+		mean3, square3 = mean3+(y3+z3), square3+(float64(y3*v3)+float64(z3*r3))
 	}
 	mean = (mean0 + mean1 + mean2 + mean3) * b.one
 	square := (square0 + square1 + square2 + square3) * b.one
@@ -102,40 +115,38 @@ func (m *Model) mean(b *View, v *Row, landed, gap float64) float64 {
 	return mean * b.one
 }
 
-// staleBefore sets z to the values v times how much more likely a copy is stale if the page jumped to a
-// rate in the middle of the gap than if it had had that rate all the time. That matters after a burst:
-// the copy is stale for certain, and a new one would last. Where Chance is set it was found to make no
-// difference.
-func (b *View) staleBefore(z, v *Row, gap gridPoint) {
+// A halfway says how much more likely a copy is stale if the page jumped to a rate in the middle of
+// the gap than if it had had that rate all the time: (1 − current·half)/gone of the slowest cells,
+// 1 of the others. That matters after a burst: the copy is stale for certain, and a new one would
+// last. Where Chance is set it was found to make no difference.
+type halfway struct {
+	cells   int
+	current float64 // how likely a copy is current at half the gap
+	// How likely no change is in half the gap, and a change in all of it.
+	half, gone Row
+}
+
+// halve sets h to that of a gap.
+func (b *View) halve(h *halfway, gap gridPoint) {
 	// Of the fastest rates next to no copy is current at half the gap: that leaves 1.
-	cells := min(Cells, max(0, surelyStale-gap.at+3)&^3)
+	h.cells = min(Cells, max(0, surelyStale-gap.at+3)&^3)
 	table := survive()
 	lo, hi := (*Row)(table[gap.row][gap.at:]), (*Row)(table[gap.row+1][gap.at:])
-	var stay, half Row // half at half the gap
 	var now0, now1 float64
-	for k := 0; k < cells; k += 2 {
-		stay0, stay1 := lo[k]+float64(gap.rest*(hi[k]-lo[k])), lo[k+1]+float64(gap.rest*(hi[k+1]-lo[k+1]))
-		half0, half1 := math.Sqrt(stay0), math.Sqrt(stay1)
-		now0 += float64((b.steady[k] + b.other[k]) * half0)
-		now1 += float64((b.steady[k+1] + b.other[k+1]) * half1)
-		stay[k], stay[k+1], half[k], half[k+1] = 1-stay0, 1-stay1, half0, half1
+	for k := 0; k < h.cells; k += 4 {
+		from, to := (*[4]float64)(lo[k:]), (*[4]float64)(hi[k:])
+		stay0, stay1 := from[0]+float64(gap.rest*(to[0]-from[0])), from[1]+float64(gap.rest*(to[1]-from[1]))
+		stay2, stay3 := from[2]+float64(gap.rest*(to[2]-from[2])), from[3]+float64(gap.rest*(to[3]-from[3]))
+		half0, half1, half2, half3 := math.Sqrt(stay0), math.Sqrt(stay1), math.Sqrt(stay2), math.Sqrt(stay3)
+		w, o := (*[4]float64)(b.steady[k:]), (*[4]float64)(b.other[k:])
+		now0 += float64((w[0] + o[0]) * half0)
+		now1 += float64((w[1] + o[1]) * half1)
+		now0 += float64((w[2] + o[2]) * half2)
+		now1 += float64((w[3] + o[3]) * half3)
+		*(*[4]float64)(h.gone[k:]) = [4]float64{1 - stay0, 1 - stay1, 1 - stay2, 1 - stay3}
+		*(*[4]float64)(h.half[k:]) = [4]float64{half0, half1, half2, half3}
 	}
-	current := (now0 + now1) * b.one
-	for k := 0; k < cells; k += 4 {
-		// One division for four: no divisor is less than 4e-10, as tables begin there.
-		to, x := (*[4]float64)(z[k:]), (*[4]float64)(v[k:])
-		d, h := (*[4]float64)(stay[k:]), (*[4]float64)(half[k:])
-		d01, d23 := d[0]*d[1], d[2]*d[3]
-		one := 1 / (d01 * d23)
-		one01, one23 := one*d23, one*d01
-		to[0] = x[0] * ((1 - float64(current*h[0])) * (one01 * d[1]))
-		to[1] = x[1] * ((1 - float64(current*h[1])) * (one01 * d[0]))
-		to[2] = x[2] * ((1 - float64(current*h[2])) * (one23 * d[3]))
-		to[3] = x[3] * ((1 - float64(current*h[3])) * (one23 * d[2]))
-	}
-	for k := cells; k < Cells; k++ {
-		z[k] = v[k]
-	}
+	h.current = (now0 + now1) * b.one
 }
 
 // surelyStale is a place of the grid at which e^(−v/2) is less than the rounding of 1, v being e^4.8

@@ -55,6 +55,10 @@ const (
 	mostWait            = 4 // bound of ln τ
 )
 
+// roundedDown is by how much a square may be below another one for their roots to be in order for
+// sure.
+const roundedDown = 1 - 1e-9
+
 // mostTheta bounds numbers in saved states.
 const mostTheta = 1e100
 
@@ -166,9 +170,13 @@ func (c *Calibration) bound() {
 	for a := range features {
 		c.covariance[a][a] = max(0, min(calibrationVariance, c.covariance[a][a]))
 		for b := range a {
-			most := math.Sqrt(float64(c.covariance[a][a] * c.covariance[b][b]))
-			c.covariance[a][b] = max(-most, min(most, c.covariance[a][b]))
-			c.covariance[b][a] = max(-most, min(most, c.covariance[b][a]))
+			x, y, square := c.covariance[a][b], c.covariance[b][a], float64(c.covariance[a][a]*c.covariance[b][b])
+			if max(x*x, y*y) < roundedDown*square { // nearly always
+				continue
+			}
+			most := math.Sqrt(square)
+			c.covariance[a][b] = max(-most, min(most, x))
+			c.covariance[b][a] = max(-most, min(most, y))
 		}
 	}
 }

@@ -57,9 +57,7 @@ func (p *Prior) Landing() *belief.Row { return &p.landing }
 // Vote takes in that the belief about a page has changed. Both are informed by the prior; the zero
 // Belief has no vote, for a page that comes or goes.
 func (p *Prior) Vote(before, now *belief.Belief) {
-	for c, k := range belief.Hypothesis {
-		p.votes[c][k] = max(leastVotes, p.votes[c][k]+now.Weight(c, k)-before.Weight(c, k))
-	}
+	p.votes.Move(before, now, leastVotes)
 }
 
 // estimate computes the factor and the landing.

@@ -106,6 +106,12 @@ func (f *Factor) Mean(l *Level, from, base float64) (m, edits float64) {
 	if len(f.knots) == 0 {
 		return base, 0
 	}
+	if from >= f.last.time { // the factor of each strength is base
+		for k := range l.pulls {
+			m += float64(float64(f.weigh[k]) * base)
+		}
+		return m, 0
+	}
 	since := f.Since(from)
 	part := f.known(&since, from)
 	m = float64(float64(f.weigh[0]) * base)
