@@ -263,7 +263,7 @@ func (f *RateFilter) Add() (page int) {
 		f.marks[slot] = factor.Mark{}
 	}
 	f.vote(slot, 1)
-	f.wait(uint32(slot), f.model.Cycle())
+	f.wait(uint32(slot), f.model.Cycle(), 1)
 	return page
 }
 

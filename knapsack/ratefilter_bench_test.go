@@ -52,7 +52,7 @@ func warm(n int) *RateFilter {
 		rate := 0.0
 		for i := range kinds {
 			f.beliefs[0] = kinds[i]
-			gaps[i] = f.crossing(0, cycle, f.threshold, 2)
+			gaps[i] = f.crossing(0, cycle, 1, f.threshold, 2)
 			rate += cycle / 64 / gaps[i]
 		}
 		if rate > 1 {

@@ -77,6 +77,8 @@ const (
 	aboveSure, ended = 0.2, 0.1
 	// shortestDue is the least due time, as a part of the longest.
 	shortestDue = 1e-9
+	// mostDoublings is how many doublings a leap is at most.
+	mostDoublings = 16
 )
 
 // inTurn reports whether pages are polled in turn: see Hedge in the comment of the type.
@@ -304,7 +306,7 @@ func (f *RateFilter) reaches(slot uint32, now, index, level float64, t *tempo) f
 	case index >= level:
 		return now
 	case !(gap > 0 && index > 0):
-		return last + float64(early*f.crossing(slot, max(gap, f.model.Cycle()), level, 0))
+		return last + float64(early*f.crossing(slot, max(gap, f.model.Cycle()), 1, level, 0))
 	}
 	missing := fast.Log(level / index)
 	step := max(leastStep, min(mostStep, missing/usualSlope))
@@ -411,43 +413,73 @@ func (f *RateFilter) due(slot uint32, guess float64) float64 {
 	}
 	gap := f.model.Cycle()
 	if !f.inTurn() {
-		gap = f.crossing(slot, guess, f.threshold, dueSteps)
+		gap = f.crossing(slot, guess, 1, f.threshold, dueSteps)
 	}
 	gap = min(gap, f.limits.Longest(slot), patience*f.model.Cycle())
 	return max(last+gap, f.limits.Earliest(slot, f.polled[slot]))
 }
 
-// crossing finds the gap at which the index of a page reaches a level: by doubling from a guess,
-// then by so many steps of the secant rule in log gap and one more, whose result is not looked at.
-// That is exact to a tenth with none, and to a few per cent with two, but where the index hardly
-// grows or takes a step.
-func (f *RateFilter) crossing(slot uint32, guess, level float64, steps int) float64 {
+// crossing finds the gap at which the index of a page reaches a level: between two neighbours of
+// the doublings of a guess, by so many steps of the secant rule in log gap and one more, whose
+// result is not looked at. That is exact to a tenth with none, and to a few per cent with two, but
+// where the index hardly grows or takes a step. The search begins at the doubling that is times the
+// guess, about, and goes on by leaps to where the index seems to reach the level. Under Detections,
+// where it may also fall as the gap grows, it begins at the guess and goes on by single doublings,
+// to the nearest crossing.
+func (f *RateFilter) crossing(slot uint32, guess, times, level float64, steps int) float64 {
 	var t tempo
 	t.tell(f, slot)
 	longest := 2 * max(guess, patience*f.model.Cycle())
 	shortest := longest * shortestDue
-	gap := max(shortest, min(longest, guess))
-	at := f.indexAt(slot, gap, &t)
-	lo, hi, below, above := gap, gap, at, at
-	// Invariant: the index is below at lo and above at hi, where they differ.
-	if at < level {
-		for above < level {
-			if lo, below = hi, above; lo >= longest {
+	start := max(shortest, min(longest, guess))
+	at, leaps := 0, f.objective != Detections
+	if leaps {
+		at = doublings(fast.Log(times))
+	}
+	// Invariant: the index was seen to be below the level after 2^below times start, and not to be
+	// after 2^above times start.
+	below, above := math.MinInt, math.MaxInt
+	var b bracket
+	for before, missed, slope := at, 0.0, usualSlope; ; {
+		gap := max(shortest, min(longest, start*math.Float64frombits(uint64(1023+at)<<52)))
+		index := f.indexAt(slot, gap, &t)
+		if index < level {
+			if gap >= longest {
 				return longest
 			}
-			hi = min(longest, 2*hi)
-			above = f.indexAt(slot, hi, &t)
-		}
-	} else {
-		for below >= level {
-			if hi, above = lo, below; hi <= shortest {
+			below, b.lo, b.below = at, gap, index
+		} else {
+			if gap <= shortest {
 				return shortest
 			}
-			lo = max(shortest, lo/2)
-			below = f.indexAt(slot, lo, &t)
+			above, b.hi, b.above = at, gap, index
 		}
+		if below == above-1 {
+			return f.narrowed(b, slot, level, steps, &t)
+		}
+		if leaps {
+			missing := fast.Log(level / index)
+			if at != before {
+				slope = max(leastSlope, min(mostSlope, (missed-missing)/(float64(at-before)*math.Ln2)))
+			}
+			before, missed = at, missing
+			at += doublings(missing / slope)
+		}
+		at = max(below+1, min(above-1, at))
 	}
-	return f.narrowed(bracket{lo, hi, below, above}, slot, level, steps, &t)
+}
+
+// doublings is how many doublings a factor is next to, 1/2 for −1, of which the logarithm is given.
+func doublings(nats float64) int {
+	x := math.Round(nats / math.Ln2)
+	switch {
+	case x > mostDoublings:
+		return mostDoublings
+	case x > -mostDoublings:
+		return int(x)
+	default:
+		return -mostDoublings
+	}
 }
 
 // A bracket is a gap at which an index is below a level, and one at which it is above, with the two.

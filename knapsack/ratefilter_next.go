@@ -59,8 +59,8 @@ func (f *RateFilter) tardyPage(now float64) bool {
 }
 
 // wait puts a page into the queue that is not in it; its index may reach the level after a gap of
-// guess.
-func (f *RateFilter) wait(slot uint32, guess float64) {
+// guess, or of times that.
+func (f *RateFilter) wait(slot uint32, guess, times float64) {
 	free := f.ownFree(slot)
 	if free > f.now {
 		f.queue.Hold(slot, free)
@@ -72,7 +72,7 @@ func (f *RateFilter) wait(slot uint32, guess float64) {
 		case f.queue.Few():
 			due = f.now
 		default:
-			due = f.hinted(slot, f.now, last+float64(first*f.crossing(slot, guess, f.queue.Level(), 0)))
+			due = f.hinted(slot, f.now, last+float64(first*f.crossing(slot, guess, times, f.queue.Level(), 0)))
 		}
 		f.queue.Put(slot, due, f.now, clock{f})
 	}
@@ -104,5 +104,5 @@ func (f *RateFilter) sweepSome() {
 // alike reports whether a page is one of those that the queue looks at together, as nothing is
 // known of them.
 func (f *RateFilter) alike(slot uint32) bool {
-	return f.beliefs[slot].Blank() && f.polled[slot] <= f.meter.Start() && f.early == nil && !f.queue.Listed(slot)
+	return f.polled[slot] <= f.meter.Start() && f.beliefs[slot].Blank() && f.early == nil && !f.queue.Listed(slot)
 }

@@ -97,24 +97,33 @@ func (f *RateFilter) Observe(page int, now float64, changed bool) error {
 func (f *RateFilter) found(slot int, now float64, changed bool) {
 	f.recall(uint32(slot))
 	f.tally.answer(changed)
-	gap := f.gap(uint32(slot), now)
+	gap, times := f.gap(uint32(slot), now), 1.0
 	if gap > 0 {
 		var b belief.Belief
 		f.model.Unpack(&f.beliefs[slot], &b)
-		before := f.informed(b)
+		var before belief.Belief
+		f.inform(&before, &b)
 		counts, edited := f.predicted(&b, &before, uint32(slot), now-gap, now, changed)
+		times = counts / gap
 		f.model.LearnEdited(&b, gap, counts, edited, changed)
 		f.learnt(&b, &before, uint32(slot))
 	}
-	f.answered(uint32(slot), now, gap)
+	f.answered(uint32(slot), now, gap, times)
 }
 
-// informed returns a belief about a page under the prior of all pages.
-func (f *RateFilter) informed(b belief.Belief) belief.Belief {
-	if f.without&ablation.Prior == 0 {
-		b.Inform(f.census.Prior.Factor())
+// inform makes a belief another one about a page, under the prior of all pages.
+func (f *RateFilter) inform(b, from *belief.Belief) {
+	if f.without&ablation.Prior != 0 {
+		*b = *from
+		return
 	}
-	return b
+	b.Take(from, f.census.Prior.Factor())
+}
+
+// informed is inform for a copy.
+func (f *RateFilter) informed(b belief.Belief) (under belief.Belief) {
+	f.inform(&under, &b)
+	return under
 }
 
 // predicted compares what a poll found, at the end of a gap from one time to another, with the
@@ -122,9 +131,11 @@ func (f *RateFilter) informed(b belief.Belief) belief.Belief {
 // of many pages changed this one.
 func (f *RateFilter) predicted(b, informed *belief.Belief, slot uint32, from, now float64, changed bool) (counts, edited float64) {
 	gap, n := now-from, f.ids.Len()
-	expected := *informed
+	expected := informed
 	if leaning := f.leaning(slot); leaning != belief.Level() {
-		expected.Lean(leaning)
+		leant := *informed
+		leant.Lean(leaning)
+		expected = &leant
 	}
 	rates := expected.Marginal(gap / f.model.Cycle())
 	counts, edited = f.compare(slot, &rates, from, now, changed)
@@ -151,16 +162,17 @@ func (f *RateFilter) predicted(b, informed *belief.Belief, slot uint32, from, no
 func (f *RateFilter) learnt(b, before *belief.Belief, slot uint32) {
 	f.answers++
 	f.model.Pack(b, &f.beliefs[slot], f.answers)
-	now := f.informed(*b)
+	var now belief.Belief
+	f.inform(&now, b)
 	f.mark(slot, &now)
 	if f.census.Count(before, &now, f.model.Cycle()) {
 		f.focus()
 	}
 }
 
-// answered notes that a page is known as of now, a gap after it was last: it takes its place in
-// the queue, unless its flight goes on.
-func (f *RateFilter) answered(slot uint32, now, gap float64) {
+// answered notes that a page is known as of now, a gap after it was last, which counted times that:
+// it takes its place in the queue, unless its flight goes on.
+func (f *RateFilter) answered(slot uint32, now, gap, times float64) {
 	now = max(now, f.polled[slot]) // a record may have come in before the answer, of later
 	f.polled[slot] = now
 	f.limits.Answered(slot, now)
@@ -174,7 +186,7 @@ func (f *RateFilter) answered(slot uint32, now, gap float64) {
 		gap = f.model.Cycle()
 	}
 	f.queue.Take(slot)
-	f.wait(slot, gap)
+	f.wait(slot, gap, times)
 	f.queue.News(f.queue.Group(slot), f.now, clock{f})
 }
 
@@ -193,7 +205,7 @@ func (f *RateFilter) GiveBack(page int, now float64) error {
 	f.tally.failures++
 	f.limits.Fail(s, now, first, cycle*longestWait)
 	f.land(s)
-	f.wait(s, f.model.Cycle())
+	f.wait(s, f.model.Cycle(), 1)
 	return nil
 }
 

@@ -78,7 +78,7 @@ func TestCrossing(t *testing.T) {
 		f.threshold *= math.Exp(rapid.Float64Range(-3, 3).Draw(t, "log factor"))
 		for slot := range uint32(6) {
 			guess := f.model.Cycle() * math.Exp(rapid.Float64Range(-9, 9).Draw(t, "log guess"))
-			gap := f.crossing(slot, guess, f.threshold, dueSteps)
+			gap := f.crossing(slot, guess, 1, f.threshold, dueSteps)
 			longest := 2 * max(guess, patience*f.model.Cycle())
 			require.LessOrEqual(t, gap, longest)
 			switch at := f.index(slot, gap); {
@@ -97,6 +97,43 @@ func TestCrossing(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Wherever the search for a crossing begins, it finds the same one if there is one only, in a few
+// looks.
+func TestCrossingByLeaps(t *testing.T) {
+	t.Parallel()
+	few, all := 0, 0
+	rapid.Check(t, func(t *rapid.T) {
+		o := rapid.SampledFrom([]Objective{Freshness, Age, Harmonic, Delay}).Draw(t, "objective")
+		f := drawFilter(t, 6, o)
+		level := f.threshold * math.Exp(rapid.Float64Range(-2, 2).Draw(t, "log factor"))
+		for slot := range uint32(6) {
+			guess := f.model.Cycle() * math.Exp(rapid.Float64Range(-3, 3).Draw(t, "log guess"))
+			changes, below := 0, true
+			var doubled float64
+			for k := -24; k <= 5; k++ {
+				gap := math.Ldexp(guess, k)
+				if now := f.index(slot, gap) < level; now != below {
+					changes, below, doubled = changes+1, now, gap
+				}
+			}
+			if changes != 1 {
+				continue
+			}
+			times := math.Exp2(rapid.Float64Range(-20, 20).Draw(t, "log times"))
+			before := f.looks
+			found := f.crossing(slot, guess, times, level, 1)
+			if all++; f.looks-before <= 6 {
+				few++
+			}
+			require.Equal(t, f.crossing(slot, guess, 1, level, 1), found, "times %v", times)
+			require.Greater(t, found, doubled/2)
+			require.Less(t, found, doubled)
+		}
+	})
+	t.Logf("%d of %d in 6 looks at most", few, all)
+	require.GreaterOrEqual(t, few, all*9/10)
 }
 
 // rateFilterMachine drives everything a rate filter has beyond the contract of
