@@ -82,7 +82,7 @@ import (
 // teaches something, too. Next gives the page with the greatest value: exactly with up to 100
 // pages, and on average within 1 % of it with 1500 and 1.3 % with 20,000; under Detections, where all
 // indices move in the first three cycles, within 1.5 and 7 %. Where groups of pages change together
-// it is within 4 % with 240 pages, and 11 % with 1500, 20 % under Detections (RESULTS.md, "How exact
+// it is within 5 % with 240 pages, and 11 % with 1500, 20 % under Detections (RESULTS.md, "How exact
 // choices are").
 // For Detections the probability p of a change is averaged, and its slope w·[p + (1−p)·ln(1−p)]
 // compared. For Delay the mean is taken without a deviation, a page that jumps goes where the
