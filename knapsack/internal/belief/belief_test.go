@@ -330,6 +330,32 @@ func TestSlope(t *testing.T) {
 	require.InDelta(t, 1, m.Slope(1.5), 1e-12, "optimism may exceed 1")
 }
 
+// Weights sum to 1 after a prior that makes them more or less, in all and by class.
+func TestInformSumsToOne(t *testing.T) {
+	t.Parallel()
+	m := begun(1)
+	var prior Prior
+	for c := range prior {
+		for k := range prior[c] {
+			prior[c][k] = 3 + float64(k)
+		}
+	}
+	var p Packed
+	var b Belief
+	m.Unpack(&p, &b)
+	b.Inform(&prior)
+	sum := 0.0
+	for c := range b.w {
+		mass := 0.0
+		for k := range b.w[c] {
+			mass += b.Weight(c, k)
+		}
+		require.InEpsilon(t, mass, b.mass[c], 1e-12)
+		sum += mass
+	}
+	require.InEpsilon(t, 1, sum, 1e-12)
+}
+
 // Where a difference from 1 would lose its digits, four terms of a series are within the fifth.
 func TestGain(t *testing.T) {
 	t.Parallel()

@@ -48,28 +48,36 @@ func TestSince(t *testing.T) {
 }
 
 // Knots are few however long the evidence lasts, and the oldest ones the farthest apart; sums
-// stay right to the distance of knots.
+// stay right to the distance of knots, and begin at the first one.
 func TestKnotsAreFew(t *testing.T) {
 	t.Parallel()
-	var e Evidence
 	const most = 20
-	now := 0.0
-	for range 4000 {
-		e.Add(now, now+0.01, 0.02, 0.01, 1, most)
-		now += 0.01
-		require.LessOrEqual(t, len(e.knots), most)
-		require.LessOrEqual(t, cap(e.knots), most)
+	for _, cycle := range []float64{1, 1 << 10} {
+		var e Evidence
+		now := 0.0 // in cycles
+		for range 4000 {
+			e.last.edits += 0.01
+			e.Add(now*cycle, (now+0.01)*cycle, 0.02, 0.01, cycle, most)
+			now += 0.01
+			require.LessOrEqual(t, len(e.knots), most)
+			require.LessOrEqual(t, cap(e.knots), most)
+			if n := len(e.knots); n > 1 {
+				require.Greater(t, e.knots[n-1].time-e.knots[n-2].time, 0.99*width*cycle)
+			}
+		}
+		for _, age := range []float64{0.1, 0.5, 2, 7} {
+			since := e.Since((now - age) * cycle)
+			require.InEpsilon(t, 2*age, since.Found, 0.01)
+			require.InEpsilon(t, age, since.Expected, 0.01)
+		}
+		base := &e.knots[0]
+		require.Equal(t, [3]float32{}, [...]float32{base.found, base.expected, base.edits})
+		known := e.Since(0).Known
+		require.Less(t, known, (now-memory)*cycle)
+		require.Greater(t, known, (now-2*memory)*cycle)
+		first, last := e.knots[1].time-e.knots[0].time, e.last.time-e.knots[len(e.knots)-1].time
+		require.Greater(t, first, 4*last)
 	}
-	for _, age := range []float64{0.1, 0.5, 2, 7} {
-		since := e.Since(now - age)
-		require.InEpsilon(t, 2*age, since.Found, 0.01)
-		require.InEpsilon(t, age, since.Expected, 0.01)
-	}
-	known := e.Since(0).Known
-	require.Less(t, known, now-memory)
-	require.Greater(t, known, now-2*memory)
-	first, last := e.knots[1].time-e.knots[0].time, e.last.time-e.knots[len(e.knots)-1].time
-	require.Greater(t, first, 4*last)
 }
 
 // drive lets n pages be polled in turn for so many cycles, each expected to change with

@@ -67,6 +67,20 @@ func TestMarks(t *testing.T) {
 	require.InEpsilon(t, -float64(mostStanding), alike.Lean(&s, Mark{}), 0.01)
 }
 
+// What was learnt of likeness fades with the answers, by a share that is less the more pages there are,
+// from four on.
+func TestLikenessForgets(t *testing.T) {
+	t.Parallel()
+	for pages, keep := range map[int]float64{1: 1 - 1./80, 4: 1 - 1./80, 100: 1 - 1./2000} {
+		l := Likeness{3, 5}
+		for range 10 {
+			l.Learn(new(Standing), Mark{}, pages)
+		}
+		require.InEpsilon(t, 3*math.Pow(keep, 10), l.product, 1e-12)
+		require.InEpsilon(t, 5*math.Pow(keep, 10), l.square, 1e-12)
+	}
+}
+
 // A page leans as its group at most, and never away from it, whatever others did.
 func TestLikenessIsAShare(t *testing.T) {
 	t.Parallel()

@@ -25,6 +25,7 @@ func TestErrors(t *testing.T) {
 		check(t, math.Nextafter(float64(i)*(math.Ln2/size), 0), small*(0.5+float64(i)/(2*size)))
 		check(t, math.Log1p(math.Nextafter(float64(i), 0)/size), small)
 	}
+	check(t, -700, 1)
 	require.Zero(t, Exp(-701))
 	require.True(t, math.IsInf(Exp(701), 1))
 	require.Less(t, Log(0), -700.0)
