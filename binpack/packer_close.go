@@ -110,11 +110,11 @@ func (r *run) consolidate(elapsed float64) {
 }
 
 // save takes in what k superfluous nodes have cost: each since it came to be superfluous, and if they
-// are many, all together. That is the cost of as many as there were at first, also when some
-// have been closed: so all but a few are closed within the payback, and not in ln K times that. Where
+// are many, all together. That is the cost of as many as there were at first, also when some have
+// been closed: so all but a few are closed within the payback, and not in ln K times that. Where
 // weights hardly change, the last few pay together as well, if more than twice as many nodes were
-// superfluous at first. More than would close all of them at the average cost is not saved together:
-// a fleet whose sites do not fit on fewer nodes would hoard it.
+// superfluous at first. More than would close all of them at the average cost is not saved
+// together: a fleet whose sites do not fit on fewer nodes would hoard it.
 func (r *run) save(t totals, k, each, elapsed float64) {
 	if t.many(k) || k >= 1 && t.many(r.surplus/2) && r.volatility <= initialVolatility {
 		r.surplus = max(r.surplus, k)

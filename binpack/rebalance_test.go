@@ -272,7 +272,8 @@ func TestKeepMaximumLeavesTheLarge(t *testing.T) {
 	require.Empty(t, moves)
 }
 
-// Of the sites that KeepMaximum puts out the heaviest has the first choice, whichever node it was on.
+// Of the sites that KeepMaximum puts out the heaviest has the first choice, whichever node it was
+// on.
 func TestKeepMaximumPlacesTheHeaviestFirst(t *testing.T) {
 	t.Parallel()
 	p, nodes := newFleet(t, PackerConfig{KeepMaximum: true}, 4, 10)

@@ -81,9 +81,6 @@ func (f *RateFilter) compare(slot uint32, rates *belief.Row, from, now float64, 
 	m = 1
 	if f.hasCommon() {
 		m = p.learn(&f.common, &f.levels[ofAll], 1, f.apart(group, from), f.ids.Len())
-		if p.learnt {
-			clear(f.known[:])
-		}
 	}
 	if group == queue.None || f.limits.Pages(group) < 2 || f.without&ablation.Neighbours != 0 {
 		return m, p.edited
@@ -156,7 +153,6 @@ type poll struct {
 	from, now float64
 	changed   bool
 	edited    float64 // probability that an edit of many pages changed the page, as far as known
-	learnt    bool    // the latest factor has learnt from it
 }
 
 // learn takes the poll in as evidence of so many pages, in which the page is known to have changed
@@ -170,7 +166,9 @@ func (p *poll) learn(to *factor.Factor, l *factor.Level, base, apart float64, pa
 	if p.answers%uint64(1+pages/factor.MostPolls) != 0 {
 		return m
 	}
-	p.learnt = true
+	if to == &p.common {
+		clear(p.known[:])
+	}
 	alone := max(leastSurvival, p.survival(apart))
 	var likelihood factor.Mix
 	for k, x := range each {

@@ -241,9 +241,8 @@ func TestPredictorAllocatesNothingForKnownSites(t *testing.T) {
 	}))
 }
 
-// Durations as far apart as they may be leave finite scores.
-// A predictor that has predicted nothing yet is restored, and one that was never wrong. One whose sites
-// have had more runs predicted than all together is refused.
+// A predictor that has predicted nothing yet is restored, and one that was never wrong. One whose
+// sites have had more runs predicted than all together is refused.
 func TestPredictorSavedCounts(t *testing.T) {
 	t.Parallel()
 	e := new(DurationPredictor)
@@ -256,6 +255,7 @@ func TestPredictorSavedCounts(t *testing.T) {
 	require.ErrorIs(t, new(DurationPredictor).UnmarshalBinary(must(e.MarshalBinary())), ErrCorrupt)
 }
 
+// Durations as far apart as they may be leave finite scores.
 func TestPredictorOfExtremeDurations(t *testing.T) {
 	t.Parallel()
 	e := must(Backtest([][]float64{{longestRun, leastDuration, longestRun, 1}}))

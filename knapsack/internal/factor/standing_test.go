@@ -67,8 +67,8 @@ func TestMarks(t *testing.T) {
 	require.InEpsilon(t, -float64(mostStanding), alike.Lean(&s, Mark{}), 0.01)
 }
 
-// What was learnt of likeness fades with the answers, by a share that is less the more pages there are,
-// from four on.
+// What was learnt of likeness fades with the answers, by a share that is less the more pages there
+// are, from four on.
 func TestLikenessForgets(t *testing.T) {
 	t.Parallel()
 	for pages, keep := range map[int]float64{1: 1 - 1./80, 4: 1 - 1./80, 100: 1 - 1./2000} {
