@@ -231,7 +231,8 @@ func (f *RateFilter) crossing(slot uint32, guess, times, level float64, steps in
 	}
 }
 
-// doublings is how many doublings a factor is next to, 1/2 for −1, of which the logarithm is given.
+// doublings returns the power of 2 that a factor is next to, −1 for one of 1/2, given the logarithm
+// of the factor.
 func doublings(nats float64) int {
 	x := math.Round(nats / math.Ln2)
 	switch {

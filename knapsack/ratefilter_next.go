@@ -58,8 +58,8 @@ func (f *RateFilter) tardyPage(now float64) bool {
 	return false
 }
 
-// wait puts a page into the queue that is not in it; its index may reach the level after a gap of
-// guess, or of times that.
+// wait puts a page into the queue that is not in it. The search for the gap after which its index
+// reaches the level begins as crossing says.
 func (f *RateFilter) wait(slot uint32, guess, times float64) {
 	free := f.ownFree(slot)
 	if free > f.now {

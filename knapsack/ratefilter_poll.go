@@ -170,8 +170,8 @@ func (f *RateFilter) learnt(b, before *belief.Belief, slot uint32) {
 	}
 }
 
-// answered notes that a page is known as of now, a gap after it was last, which counted times that:
-// it takes its place in the queue, unless its flight goes on.
+// answered notes that a page is known as of now, a gap after it was last: it takes its place in
+// the queue, unless its flight goes on. The gap counted as one that was times as long.
 func (f *RateFilter) answered(slot uint32, now, gap, times float64) {
 	now = max(now, f.polled[slot]) // a record may have come in before the answer, of later
 	f.polled[slot] = now
