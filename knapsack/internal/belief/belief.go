@@ -126,6 +126,9 @@ func (b *Belief) Take(from *Belief, prior *Prior) {
 // Hypothesis.
 type four struct{ quick, middle, slow *[4]float64 }
 
+// They rest on these strides, and on a number of cells that is a multiple of them.
+var _ = [1]struct{}{}[Cells%4+(quickStride-4)+(middleStride-2)]
+
 // Move adds to p by how much more likely one belief takes each hypothesis than another does, and
 // keeps the sum from being less than least.
 func (p *Prior) Move(from, to *Belief, least float64) {
@@ -140,7 +143,7 @@ func (p *Prior) Move(from, to *Belief, least float64) {
 	}
 }
 
-// atLeast is max for numbers that are not NaN.
+// atLeast is max for numbers that are not NaN, in less time.
 func atLeast(least, x float64) float64 {
 	if x < least {
 		return least
