@@ -46,7 +46,13 @@ func (f *RateFilter) choose(now float64) (slot uint32) {
 // polled, f.tardy.
 func (f *RateFilter) tardyPage(now float64) bool {
 	patience := patience * f.model.Cycle()
-	for range min(tardySteps, len(f.polled)) {
+	n := uint32(len(f.polled))
+	steps := min(tardySteps, n)
+	if now-f.meter.Start() < patience { // of no page: on as far as the loop would go
+		f.tardy = (f.tardy%n+steps-1)%n + 1
+		return false
+	}
+	for range steps {
 		if int(f.tardy) >= len(f.polled) {
 			f.tardy = 0
 		}

@@ -66,9 +66,9 @@ const slack, slackSoon = 0.2, 4
 
 // insert puts a page into a lot that is due when so much time has passed for that.
 func (q *Queue) insert(s, at, slot uint32, passed float64) {
-	l := q.lots.At(at)
-	q.furnish(s, l)
-	q.plant(slot, q.span(passed))
+	x := q.span(passed)
+	q.furnish(s, q.lots.At(at), x)
+	q.plant(slot, x)
 	q.add(at, slot, shelfOf(q.nodes[slot].x))
 	q.sets.At(s).count++
 	q.retime(at)
@@ -104,15 +104,15 @@ func (q *Queue) better(s, at uint32) {
 // too early, which a look puts right, than too late.
 func (q *Queue) follow(s, at uint32, now float64, clock Clock) {
 	q.update(s, q.lots.At(at), now, clock)
-	q.forget(at)
+	q.retime(at)
 }
 
+// update brings the multiplier of a lot up to date.
 func (q *Queue) update(s uint32, l *lot, now float64, clock Clock) {
 	l.m = q.multiplier(s, l.base, clock)
 	if !l.alike && l.last-l.base > narrow*(now-l.base) {
 		l.m = max(l.m, q.multiplier(s, l.last, clock))
 	}
-	l.due = q.lotDue(l)
 }
 
 // narrow is how long a lot may have lasted, as a part of the time since, for one multiplier to
@@ -120,16 +120,31 @@ func (q *Queue) update(s uint32, l *lot, now float64, clock Clock) {
 const narrow = 0.05
 
 // retime notes when the first page of a lot is due.
-func (q *Queue) retime(at uint32) {
-	l := q.lots.At(at)
-	l.due = q.lotDue(l)
-	q.forget(at)
-}
+func (q *Queue) retime(at uint32) { q.setDue(at, q.lotDue(q.lots.At(at))) }
 
-// forget has the chunk of a lot looked through again for the one that is due first.
-func (q *Queue) forget(at uint32) {
-	if k := int(at / chunk.Size); k < len(q.leaders) {
-		q.leaders[k] = unknown
+// setDue notes that the first page of a lot is due at a time, and whether the lot leads its chunk by that.
+func (q *Queue) setDue(at uint32, due float64) {
+	l := q.lots.At(at)
+	before := l.due
+	l.due = due
+	k := int(at / chunk.Size)
+	if k >= len(q.leaders) {
+		return
+	}
+	switch leader := q.leaders[k]; leader {
+	case unknown:
+	case at:
+		if due > before {
+			q.leaders[k] = unknown
+		}
+	case None:
+		if due <= math.MaxFloat64 {
+			q.leaders[k] = at
+		}
+	default:
+		if first := q.lots.At(leader); due < first.due || due == first.due && l.ahead(first) {
+			q.leaders[k] = at
+		}
 	}
 }
 
@@ -262,7 +277,6 @@ func (q *Queue) insertLot(s uint32, i int, base, m float64) (at uint32) {
 	} else {
 		at = q.lots.Add(lot{})
 	}
-	q.forget(at)
 	*q.lots.At(at) = lot{base: base, last: base, m: m, due: math.Inf(1), root: None}
 	set := q.sets.At(s).own()
 	if n := len(set.lots); n == cap(set.lots) { // append would make more room
@@ -311,7 +325,7 @@ func (q *Queue) fewer(s uint32, now float64, clock Clock) {
 	// More time has passed for the older lot: the pages of the other one are now due somewhat
 	// too early, which a look puts right.
 	a.last = b.last
-	q.furnish(s, a)
+	q.furnish(s, a, q.nodes[b.root].x)
 	for tree, k := range q.trees(b) {
 		q.add(into, tree, k)
 	}

@@ -206,14 +206,12 @@ func TestLotsDueAtOnce(t *testing.T) {
 	order := []uint32{q.sets.At(0).lots[0], alike, soon, late}
 	require.Equal(t, order, q.sets.At(0).lots)
 	for _, at := range order {
-		q.lots.At(at).due = 7
-		q.forget(at)
+		q.setDue(at, 7)
 	}
 	for _, want := range order {
 		require.Equal(t, 7.0, q.firstLot(0))
 		require.Equal(t, want, q.sets.At(0).best)
-		q.lots.At(want).due = 8
-		q.forget(want)
+		q.setDue(want, 8)
 	}
 	require.Equal(t, 8.0, q.firstLot(0))
 	require.Equal(t, order[0], q.sets.At(0).best)

@@ -252,7 +252,7 @@ func (q *Queue) restore(slot, lot uint32) error {
 	}
 	set.count++
 	q.nodes[slot].left, q.nodes[slot].right = None, None
-	q.furnish(s, q.lots.At(lot))
+	q.furnish(s, q.lots.At(lot), q.nodes[slot].x)
 	q.add(lot, slot, shelfOf(q.nodes[slot].x))
 	return nil
 }

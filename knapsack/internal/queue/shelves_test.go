@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"math"
 	"testing"
 	"unsafe"
 
@@ -76,6 +77,24 @@ func TestShelvesAreSmall(t *testing.T) {
 	bytes, all := c.q.Bytes(), len(c.q.shelves)
 	c.q.shelves = nil
 	require.Equal(t, all*int(unsafe.Sizeof(shelves{})), bytes-c.q.Bytes())
+}
+
+// In the beginning of a crawl pages are due within a small part of a cycle, and are on shelves all the same.
+func TestShelvesFromTheBeginning(t *testing.T) {
+	t.Parallel()
+	const n, soon = 1000, 0.5 // a 2000th of a cycle
+	q := New(n)
+	q.crowd = 20
+	q.Begin(n, 1, 1, 0, false)
+	at := q.insertLot(0, 1, soon, 1)
+	for p := range uint32(n) {
+		q.Take(p)
+		q.insert(0, at, p, soon*math.Exp2(float64((p*7+3)%12)-3)) // 1/8 to 256 times the time of the first one
+	}
+	pages, trees := shelved(&q)
+	require.Equal(t, n, pages)
+	require.Equal(t, 12, trees)
+	sound(t, &q)
 }
 
 // A queue that is loaded has shelves, too, and goes on as the one that was saved.
