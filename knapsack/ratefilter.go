@@ -70,7 +70,9 @@ import (
 // nothing. An edit of many pages at once, as a release or a new template, changes pages that hardly
 // ever change by themselves. That one was made, and when, is found by the first polls after it: the
 // pages that were not polled since then are worth more, and those found changed are not taken for
-// busy ones. Not so under Detections, where it gains nothing.
+// busy ones. Not so under Detections, where it gains nothing. And where all pages are quiet, those
+// of groups are not taken to be as quiet: pages that change group by group are quiet most of the
+// time. For these the factor of all pages counts as 0.3 at least, but under Detections.
 //
 // Prior. What is known of pages with few polls is judged in the light of all pages: the average of
 // the beliefs about them, and as much of a flat one. In a group it is also judged in the light

@@ -94,7 +94,7 @@ func (f *RateFilter) pulse(group uint32, last float64) (m, edited float64) {
 	}
 	m, edits := all.m, 0.0
 	if kin != nil {
-		m, edits = kin.Mean(&f.levels[ofGroup], last, m)
+		m, edits = kin.Mean(&f.levels[ofGroup], last, f.inGroup(m))
 	}
 	if !f.followsEdits() {
 		return m, 0

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recrawl/recrawl/knapsack/internal/belief"
+	"github.com/recrawl/recrawl/knapsack/internal/factor"
 	"github.com/recrawl/recrawl/knapsack/internal/queue"
 	"github.com/recrawl/recrawl/webenv"
 )
@@ -278,6 +279,36 @@ func TestFolderIsNotAllPages(t *testing.T) {
 }
 
 // A set of slots has those that are set, and keeps them as it grows.
+// However quiet all pages are, those of a group of which nothing is known are not taken to be as
+// quiet, but under Detections.
+func TestQuietOfAllPagesIsBoundedInGroups(t *testing.T) {
+	t.Parallel()
+	for _, objective := range []Objective{Freshness, Detections, Delay} {
+		const n = 64
+		f := must(NewRateFilter(n, RateFilterConfig{Objective: objective}))
+		byFolder(t, f, 2)
+		from := 0.0
+		for poll := range 60 * n { // busy at first, and then quiet
+			now := float64(poll+1) / n
+			page := must(f.Next(now))
+			require.NoError(t, f.Observe(page, now, poll < 30*n))
+			if poll == 58*n {
+				from = now
+			}
+		}
+		alone, _ := f.pulse(queue.None, from)
+		require.Less(t, alone, 0.8*leastOfAll, objective)
+		g := f.queue.Group(0)
+		*f.know(g) = factor.New(&f.levels[ofGroup])
+		grouped, _ := f.pulse(g, from)
+		if objective == Detections {
+			require.InDelta(t, alone, grouped, 1e-6)
+		} else {
+			require.InDelta(t, leastOfAll, grouped, 1e-6, objective)
+		}
+	}
+}
+
 func TestBits(t *testing.T) {
 	t.Parallel()
 	b := newBits(70)
