@@ -278,7 +278,6 @@ func TestFolderIsNotAllPages(t *testing.T) {
 	}
 }
 
-// A set of slots has those that are set, and keeps them as it grows.
 // However quiet all pages are, those of a group of which nothing is known are not taken to be as
 // quiet, but under Detections.
 func TestQuietOfAllPagesIsBoundedInGroups(t *testing.T) {
@@ -309,6 +308,7 @@ func TestQuietOfAllPagesIsBoundedInGroups(t *testing.T) {
 	}
 }
 
+// A set of slots has those that are set, and keeps them as it grows.
 func TestBits(t *testing.T) {
 	t.Parallel()
 	b := newBits(70)
