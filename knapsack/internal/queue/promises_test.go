@@ -241,6 +241,7 @@ func TestUnfoldBeforeTime(t *testing.T) {
 		q.Put(p, w.last[p], math.Inf(-1), w)
 	}
 	require.False(t, q.Listed(0))
+	sound(t, &q)
 	for p := range n {
 		require.Zero(t, q.nodes[p].x, p)
 	}

@@ -10,6 +10,7 @@ import (
 // and no set is due later than the first of its pages was when last looked at.
 func sound(t require.TestingT, q *Queue) {
 	require.Equal(t, more{best: None, ready: math.Inf(-1), open: true}, *plain, "nobody writes to what sets share")
+	require.True(t, q.must == nil || len(q.must) == len(q.place))
 	seen := make([]bool, len(q.place))
 	visit := func(slot, s uint32) {
 		require.False(t, seen[slot], "slot %d is in two places", slot)
@@ -54,6 +55,7 @@ func sound(t require.TestingT, q *Queue) {
 				continue
 			}
 			require.Equal(t, inLot|at, q.place[l.root])
+			require.True(t, l.shown || !l.alike || l.due < math.MaxFloat64, "lot %d is hidden by no page", i)
 			first := uint32(None)
 			for tree, k := range q.trees(l) {
 				require.Equal(t, inLot|at, q.place[tree])
