@@ -72,7 +72,8 @@ import (
 // pages that were not polled since then are worth more, and those found changed are not taken for
 // busy ones. Not so under Detections, where it gains nothing. And where all pages are quiet, those
 // of groups are not taken to be as quiet: pages that change group by group are quiet most of the
-// time. For these the factor of all pages counts as 0.3 at least, but under Detections.
+// time. For these the factor of all pages counts as 0.3 at least, but under Detections and in the
+// first cycles.
 //
 // Prior. What is known of pages with few polls is judged in the light of all pages: the average of
 // the beliefs about them, and as much of a flat one. In a group it is also judged in the light
