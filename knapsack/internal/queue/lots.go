@@ -122,7 +122,7 @@ const narrow = 0.05
 // retime notes when the first page of a lot is due.
 func (q *Queue) retime(at uint32) { q.setDue(at, q.lotDue(q.lots.At(at))) }
 
-// setDue notes that the first page of a lot is due at a time, and whether the lot leads its chunk by that.
+// setDue notes when the first page of a lot is due, and whether the lot leads its chunk by that.
 func (q *Queue) setDue(at uint32, due float64) {
 	l := q.lots.At(at)
 	before := l.due

@@ -24,8 +24,8 @@ const (
 	shelfBits = 17
 	// below is how many shelves are for pages that are due within a cycle: those from 1/128 of one.
 	below = 7 << (23 - shelfBits)
-	// sooner is how many there are at least for pages due sooner than the first one of a lot: from 1/16
-	// of its time. In the beginning of a crawl pages are due within a small part of a cycle.
+	// sooner is how many there are at least for pages due sooner than the first one of a lot: from
+	// 1/16 of its time. In the beginning of a crawl pages are due within a small part of a cycle.
 	sooner = 4 << (23 - shelfBits)
 	// A set has shelves from shelvedFrom times pagesPerShelves pages on. No more lots have them than
 	// there are pages over pagesPerShelves, so that they take a byte a page. Choices and saved states do
@@ -36,8 +36,8 @@ const (
 // shelfOf numbers what nodes say.
 func shelfOf(x float32) int { return int(math.Float32bits(x) >> shelfBits) }
 
-// furnish gives a lot shelves, if its set is large and there is room, for pages about as far as that of
-// which a node says x.
+// furnish gives a lot shelves, if its set is large and there is room, for pages about as far as that
+// of which a node says x.
 func (q *Queue) furnish(s uint32, l *lot, x float32) {
 	each := pagesPerShelves
 	if q.crowd > 0 {

@@ -79,7 +79,8 @@ func TestShelvesAreSmall(t *testing.T) {
 	require.Equal(t, all*int(unsafe.Sizeof(shelves{})), bytes-c.q.Bytes())
 }
 
-// In the beginning of a crawl pages are due within a small part of a cycle, and are on shelves all the same.
+// In the beginning of a crawl pages are due within a small part of a cycle, and are on shelves all
+// the same.
 func TestShelvesFromTheBeginning(t *testing.T) {
 	t.Parallel()
 	const n, soon = 1000, 0.5 // a 2000th of a cycle
@@ -89,7 +90,8 @@ func TestShelvesFromTheBeginning(t *testing.T) {
 	at := q.insertLot(0, 1, soon, 1)
 	for p := range uint32(n) {
 		q.Take(p)
-		q.insert(0, at, p, soon*math.Exp2(float64((p*7+3)%12)-3)) // 1/8 to 256 times the time of the first one
+		// After 1/8 to 256 times the time of the first one.
+		q.insert(0, at, p, soon*math.Exp2(float64((p*7+3)%12)-3))
 	}
 	pages, trees := shelved(&q)
 	require.Equal(t, n, pages)
