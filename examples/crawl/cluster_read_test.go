@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -24,19 +25,21 @@ func TestReadersOutliveServers(t *testing.T) {
 	t.Parallel()
 	const readers, records = 6, 1500
 	c := newServers(t, 3, "")
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	t.Cleanup(cancel)
 	var nodes []*engine.Engine
 	for i := range readers {
-		e, err := engine.Open(t.Context(), engine.Config{
+		e, err := engine.Open(ctx, engine.Config{
 			Access: engine.Access{URL: c.url()}, Replicas: 3, Name: fmt.Sprint("n", i), Log: slog.New(slog.DiscardHandler),
 		})
 		require.NoError(t, err)
 		t.Cleanup(e.Close)
 		nodes = append(nodes, e)
 	}
-	writer, err := nodes[0].Own(t.Context(), 0)
+	writer, err := nodes[0].Own(ctx, 0)
 	require.NoError(t, err)
 	for i := range records {
-		require.NoError(t, writer.Append(t.Context(), fmt.Append(nil, i)))
+		require.NoError(t, writer.Append(ctx, fmt.Append(nil, i)))
 	}
 
 	victim := c.leader(t, "CRAWL")
@@ -45,13 +48,13 @@ func TestReadersOutliveServers(t *testing.T) {
 	began := time.Now()
 	for _, e := range nodes {
 		reading.Go(func() {
-			s, err := e.Look(t.Context(), 0)
+			s, err := e.Look(ctx, 0)
 			if err != nil {
 				t.Error(err)
 				return
 			}
 			got := 0
-			err = s.Restore(t.Context(), nil, func(record []byte) error {
+			err = s.Restore(ctx, nil, func(record []byte) error {
 				if string(record) != fmt.Sprint(got) {
 					return fmt.Errorf("record %q in place %d", record, got)
 				}
@@ -73,7 +76,7 @@ func TestReadersOutliveServers(t *testing.T) {
 	victim = c.leader(t, "CRAWL_BOARD")
 	c.kill(victim)
 	began = time.Now()
-	require.Eventually(t, func() bool { return nodes[0].Board().Put(t.Context(), "news", []byte("x")) == nil }, time.Minute, 100*time.Millisecond)
+	require.Eventually(t, func() bool { return nodes[0].Board().Put(ctx, "news", []byte("x")) == nil }, time.Minute, 100*time.Millisecond)
 	for i, e := range nodes {
 		require.Eventually(t, func() bool {
 			notes, _ := e.Board().View("news")

@@ -36,6 +36,10 @@ func serveNATS(file string) {
 		os.Exit(1)
 	}
 	s.Start()
+	if !s.ReadyForConnections(time.Minute) {
+		fmt.Fprintf(os.Stderr, "NATS server %s does not come up; is another process at its addresses?\n", opts.ServerName)
+		os.Exit(1)
+	}
 	s.WaitForShutdown()
 }
 

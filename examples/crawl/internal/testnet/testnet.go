@@ -4,10 +4,13 @@ package testnet
 
 import (
 	"context"
+	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -37,11 +40,31 @@ func (w Web) Transport() *http.Transport {
 	}}
 }
 
-// FreeAddress returns an address that nobody listens at.
+var (
+	mu    sync.Mutex
+	given = map[int]bool{}
+)
+
+// FreeAddress returns an address that nobody listens at, another one each time. Systems do not give
+// its port to connections (Linux begins at 32768, others at 49152), so it stays free until a server
+// listens there, and while the server is killed and started again.
 func FreeAddress(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	require.NoError(t, l.Close())
-	return l.Addr().String()
+	mu.Lock()
+	defer mu.Unlock()
+	const lowest, end, attempts = 10_000, 32_768, 1000
+	for range attempts {
+		port := lowest + rand.IntN(end-lowest)
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+		if err != nil {
+			continue
+		}
+		require.NoError(t, l.Close())
+		if !given[port] {
+			given[port] = true
+			return l.Addr().String()
+		}
+	}
+	t.Fatalf("no free port from %d to %d", lowest, end-1)
+	return ""
 }
