@@ -26,9 +26,11 @@ const (
 	// leastOfAll is the least factor of all pages that counts for pages of a group, but under
 	// Detections: where pages change folder by folder, all of them are quiet most of the time, and
 	// that says little of the next folder. 0.3 was chosen out of 0, 0.3 and 1 on three recorded
-	// histories at their usual budgets: on one of them copies are 2 % staler with 1. It comes with
-	// the first cycles: until then the factor tells mostly how much too quick new pages were taken to
-	// be, and with the whole bound a poll of 10⁷ pages computes half as many indices more.
+	// histories at their usual budgets: on one of them copies are 2 % staler with 1. With other
+	// seeds, four histories and three budgets each, copies are 2.9 % less stale than with 0, and
+	// delays 2.1 % shorter: 12 and 9 % on curl, and nothing elsewhere. It comes with the first
+	// cycles: until then the factor tells mostly how much too quick new pages were taken to be, and
+	// with the whole bound a poll of 10⁷ pages computes half as many indices more.
 	leastOfAll = 0.3
 	// leastSurvival bounds how many changes a poll may be worth that was sure to find one.
 	leastSurvival = 1e-3
