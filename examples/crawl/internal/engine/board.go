@@ -79,10 +79,13 @@ func (b *Board) Write(ctx context.Context, key string, value []byte, revision ui
 	return b.e.compareAndAppend(ctx, b.stream, m, revision)
 }
 
-// Put replaces an entry, whatever it is.
+// Put replaces an entry, whatever it is. A server that dies with the request leaves it unanswered;
+// it is then asked again.
 func (b *Board) Put(ctx context.Context, key string, value []byte) error {
-	_, err := b.e.js.Publish(ctx, boardSubject+key, value)
-	return err
+	return b.e.patiently(ctx, func(ctx context.Context) error {
+		_, err := b.e.js.Publish(ctx, boardSubject+key, value)
+		return err
+	})
 }
 
 // say is Write for what is forgotten unless it is said again.
