@@ -42,7 +42,7 @@ func warm(n int) *RateFilter {
 		}
 		f.model.Pack(&b, &kinds[i], uint64(i))
 		for !(f.census.Hedge.Gain() > worthwhile) {
-			f.census.Count(&b, &b, cycle)
+			f.census.Count(&b, &b, 1, cycle)
 		}
 	}
 	var gaps [64]float64

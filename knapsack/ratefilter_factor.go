@@ -45,10 +45,15 @@ const (
 // neighbours returns the factor of a group, nil if it has fewer than two pages or nothing is known
 // of it.
 func (f *RateFilter) neighbours(group uint32) *factor.Factor {
-	if group == queue.None || f.limits.Pages(group) < 2 || f.without&ablation.Neighbours != 0 {
+	if !f.related(group) {
 		return nil
 	}
 	return f.factorOf(group)
+}
+
+// related reports whether the pages of a group, None for those in no group, have neighbours.
+func (f *RateFilter) related(group uint32) bool {
+	return group != queue.None && f.limits.Pages(group) >= 2 && f.without&ablation.Neighbours == 0
 }
 
 // A kin is what is known of the pages of a group.
@@ -91,7 +96,7 @@ func (f *RateFilter) compare(slot uint32, rates *belief.Row, from, now float64, 
 	if f.hasCommon() {
 		m = p.learn(&f.common, &f.levels[ofAll], 1, f.apart(group, from), f.ids.Len())
 	}
-	if group == queue.None || f.limits.Pages(group) < 2 || f.without&ablation.Neighbours != 0 {
+	if !f.related(group) {
 		return m, p.edited
 	}
 	g := f.factorOf(group)
@@ -180,7 +185,7 @@ func (p *poll) learn(to *factor.Factor, l *factor.Level, base, apart float64, pa
 	m = to.Average(l, &each)
 	others := p.edited
 	p.edited = either(others, to.Edited(edits))
-	if p.answers%uint64(1+pages/factor.MostPolls) != 0 {
+	if p.answers%oneOf(pages) != 0 {
 		return m
 	}
 	if to == &p.common {
@@ -212,6 +217,9 @@ func (p *poll) learn(to *factor.Factor, l *factor.Level, base, apart float64, pa
 	to.Add(p.from, p.now, found, expected, p.model.Cycle(), most)
 	return m
 }
+
+// oneOf returns one of how many polls is evidence of what so many pages have in common.
+func oneOf(pages int) uint64 { return uint64(1 + pages/factor.MostPolls) }
 
 // survival returns the probability of no change by the page itself, if it changes so many times as
 // often as it is used to.
@@ -261,13 +269,17 @@ const (
 
 // vote lets a page that comes or goes count in the prior.
 func (f *RateFilter) vote(slot int, sign int) {
+	votes := f.census.Votes(uint32(slot))
+	if votes == 0 {
+		return
+	}
 	var b, none belief.Belief
 	f.model.Unpack(&f.beliefs[slot], &b)
 	b = f.informed(b)
 	if sign > 0 {
-		f.census.Prior.Vote(&none, &b)
+		f.census.Prior.Vote(&none, &b, votes)
 	} else {
-		f.census.Prior.Vote(&b, &none)
+		f.census.Prior.Vote(&b, &none, votes)
 	}
 }
 

@@ -102,7 +102,9 @@ func (f *RateFilter) found(slot int, now float64, changed bool) {
 		var b belief.Belief
 		f.model.Unpack(&f.beliefs[slot], &b)
 		var before belief.Belief
-		f.inform(&before, &b)
+		if f.judges(uint32(slot)) || f.census.Votes(uint32(slot)) > 0 {
+			f.inform(&before, &b)
+		}
 		counts, edited := f.predicted(&b, &before, uint32(slot), now-gap, now, changed)
 		times = counts / gap
 		f.model.LearnEdited(&b, gap, counts, edited, changed)
@@ -126,46 +128,73 @@ func (f *RateFilter) informed(b belief.Belief) (under belief.Belief) {
 	return under
 }
 
+// judges reports whether what was expected of a page is compared with what a poll finds. That is so
+// where pages have something in common, and of many others in a sample.
+func (f *RateFilter) judges(slot uint32) bool {
+	return f.sampled() || f.related(f.queue.Group(slot)) || f.answers%oneOf(f.ids.Len()) == 0
+}
+
+// sampled reports whether the next answer is one of those by which all pages are judged.
+func (f *RateFilter) sampled() bool { return f.answers%uint64(f.census.Every(f.ids.Len())) == 0 }
+
 // predicted compares what a poll found, at the end of a gap from one time to another, with the
 // belief before it. It returns the length that the gap counts as, and how likely it is that an edit
-// of many pages changed this one.
+// of many pages changed this one. Unless it judges, informed may be anything.
 func (f *RateFilter) predicted(b, informed *belief.Belief, slot uint32, from, now float64, changed bool) (counts, edited float64) {
-	gap, n := now-from, f.ids.Len()
-	expected := informed
-	if leaning := f.leaning(slot); leaning != belief.Level() {
-		leant := *informed
-		leant.Lean(leaning)
-		expected = &leant
+	gap := now - from
+	var rates belief.Row
+	if f.judges(slot) {
+		expected := informed
+		if leaning := f.leaning(slot); leaning != belief.Level() {
+			leant := *informed
+			leant.Lean(leaning)
+			expected = &leant
+		}
+		rates = expected.Marginal(gap / f.model.Cycle())
 	}
-	rates := expected.Marginal(gap / f.model.Cycle())
 	counts, edited = f.compare(slot, &rates, from, now, changed)
 	counts *= gap
-	chance := 1 - f.model.Survival(&rates, counts)
-	if f.objective == Detections {
-		last, cycles := f.changed.has(slot), gap/f.model.Cycle()
-		f.tally.predict(f.census.Calibration.Correct(chance, cycles, last, f.fade()), changed)
-		if f.census.Calibration.Learn(chance, cycles, last, changed, f.fade(), n) {
-			f.queue.Shift(f.now, clock{f})
-		}
-	} else {
-		f.tally.predict(either(chance, edited), changed)
+	if f.sampled() {
+		f.judge(b, &rates, slot, gap, counts, edited, changed)
 	}
 	f.changed.set(slot, changed)
-	if !f.hints.Led(int(slot)) { // what hints find is not to be had by rates
-		f.census.Hedge.Score(b.MeanCell(), gap, changed, f.model.Cycle(), n)
-	}
 	f.hints.Score(int(slot), f.queue.Group(slot), f.spans(slot, gap), changed)
 	return counts, edited
 }
 
-// learnt stores the belief about a page; before is the one that it replaces, under the prior.
+// judge learns of all pages from a poll of one, after a gap that counts as one of another length. b is
+// the belief before it, and the probabilities of the rates are those under the prior.
+func (f *RateFilter) judge(b *belief.Belief, rates *belief.Row, slot uint32, gap, counts, edited float64, changed bool) {
+	every := f.census.Every(f.ids.Len())
+	n := f.ids.Len() / every
+	chance := 1 - f.model.Survival(rates, counts)
+	if f.objective == Detections {
+		last, cycles := f.changed.has(slot), gap/f.model.Cycle()
+		f.tally.predict(f.census.Calibration.Correct(chance, cycles, last, f.fade()), changed, every)
+		if f.census.Calibration.Learn(chance, cycles, last, changed, f.fade(), n) {
+			f.queue.Shift(f.now, clock{f})
+		}
+	} else {
+		f.tally.predict(either(chance, edited), changed, every)
+	}
+	if !f.hints.Led(int(slot)) { // what hints find is not to be had by rates
+		f.census.Hedge.Score(b.MeanCell(), gap, changed, f.model.Cycle(), n)
+	}
+}
+
+// learnt stores the belief about a page; before is the one that it replaces, under the prior, or
+// anything if the page has no vote.
 func (f *RateFilter) learnt(b, before *belief.Belief, slot uint32) {
 	f.answers++
 	f.model.Pack(b, &f.beliefs[slot], f.answers)
+	votes := f.census.Votes(slot)
+	if votes == 0 && f.marks == nil {
+		return
+	}
 	var now belief.Belief
 	f.inform(&now, b)
 	f.mark(slot, &now)
-	if f.census.Count(before, &now, f.model.Cycle()) {
+	if votes > 0 && f.census.Count(before, &now, votes, f.model.Cycle()) {
 		f.focus()
 	}
 }

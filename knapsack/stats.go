@@ -27,7 +27,8 @@ type Stats struct {
 	// just before them, and Found the number of those that did. Answers from before the time scale
 	// was known are in neither. Where Found stays well behind Expected, fewer pages change than
 	// used to, or changes are missed; where it is well ahead, changes are reported that are none,
-	// or pages change together.
+	// or pages change together. With 131,072 pages and more a sample of the answers is judged, each for
+	// as many as it stands for.
 	Expected float64
 	Found    uint64
 
@@ -51,11 +52,11 @@ func (t *tally) answer(changed bool) {
 	}
 }
 
-// predict counts an answer that was expected to find a change with some probability.
-func (t *tally) predict(chance float64, changed bool) {
-	t.expected += chance
+// predict counts an answer that was expected to find a change with some probability, for so many.
+func (t *tally) predict(chance float64, changed bool, answers int) {
+	t.expected += float64(float64(answers) * chance)
 	if changed {
-		t.found++
+		t.found += uint64(answers)
 	}
 }
 

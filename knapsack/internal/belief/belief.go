@@ -129,16 +129,16 @@ type four struct{ quick, middle, slow *[4]float64 }
 // They rest on these strides, and on a number of cells that is a multiple of them.
 var _ = [1]struct{}{}[Cells%4+(quickStride-4)+(middleStride-2)]
 
-// Move adds to p by how much more likely one belief takes each hypothesis than another does, and
-// keeps the sum from being less than least.
-func (p *Prior) Move(from, to *Belief, least float64) {
+// Move adds to p, times times, by how much more likely one belief takes each hypothesis than another
+// does, and keeps the sum from being less than least.
+func (p *Prior) Move(from, to *Belief, times, least float64) {
 	for k := 0; k < Cells; k += 4 {
 		x, a, b := p.four(k), from.w.four(k), to.w.four(k)
-		x.quick[2] = atLeast(least, x.quick[2]+b.quick[2]-a.quick[2])
-		x.middle[1] = atLeast(least, x.middle[1]+b.middle[1]-a.middle[1])
-		x.middle[3] = atLeast(least, x.middle[3]+b.middle[3]-a.middle[3])
+		x.quick[2] = atLeast(least, x.quick[2]+float64(times*b.quick[2])-float64(times*a.quick[2]))
+		x.middle[1] = atLeast(least, x.middle[1]+float64(times*b.middle[1])-float64(times*a.middle[1]))
+		x.middle[3] = atLeast(least, x.middle[3]+float64(times*b.middle[3])-float64(times*a.middle[3]))
 		for i := range x.slow {
-			x.slow[i] = atLeast(least, x.slow[i]+b.slow[i]-a.slow[i])
+			x.slow[i] = atLeast(least, x.slow[i]+float64(times*b.slow[i])-float64(times*a.slow[i]))
 		}
 	}
 }

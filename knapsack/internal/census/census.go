@@ -18,7 +18,8 @@ type Census struct {
 	Prior       Prior
 	Hedge       Hedge
 	Calibration Calibration
-	until       uint8 // polls until prior and gain are computed anew
+	Few         int   // in place of Enough, unless 0; a power of two. For tests, and not saved
+	until       uint8 // votes until prior and gain are computed anew
 }
 
 // New returns the census of so many pages of which nothing is known.
@@ -26,10 +27,10 @@ func New(pages int) Census {
 	return Census{Prior: newPrior(pages), Calibration: newCalibration(), until: period}
 }
 
-// Count takes in that the belief about a page has changed, and reports whether prior and gain are
-// new ones.
-func (c *Census) Count(before, now *belief.Belief, cycle float64) bool {
-	c.Prior.Vote(before, now)
+// Count takes in that the belief about a page has changed that votes as so many, and reports whether
+// prior and gain are new ones.
+func (c *Census) Count(before, now *belief.Belief, votes int, cycle float64) bool {
+	c.Prior.Vote(before, now, votes)
 	if c.until--; c.until > 0 {
 		return false
 	}

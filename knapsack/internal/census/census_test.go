@@ -40,7 +40,7 @@ func TestPrior(t *testing.T) {
 	}
 	computed := 0
 	for range n {
-		if c.Count(&flat, &b, 1) {
+		if c.Count(&flat, &b, 1, 1) {
 			computed++
 		}
 	}
@@ -65,10 +65,10 @@ func TestPrior(t *testing.T) {
 
 	var none belief.Belief
 	before := c.Prior.total
-	c.Prior.Vote(&none, &flat)
+	c.Prior.Vote(&none, &flat, 1)
 	c.Prior.estimate()
 	require.InEpsilon(t, before+1, c.Prior.total, 1e-3)
-	c.Prior.Vote(&flat, &none)
+	c.Prior.Vote(&flat, &none, 1)
 	c.Prior.estimate()
 	require.InEpsilon(t, factor[belief.Steady][at], c.Prior.factor[belief.Steady][at], 1e-3)
 
@@ -232,7 +232,7 @@ func TestDecode(t *testing.T) {
 		for k := range 20 {
 			c.Hedge.Score(float64(k%5), 1, k%3 == 0, 1, 4)
 			c.Calibration.Learn(0.3, 1, k%2 == 0, k%3 == 0, 1, 4)
-			c.Count(&b, &b, 1)
+			c.Count(&b, &b, 1, 1)
 		}
 		return &c
 	}

@@ -97,7 +97,7 @@ func TestGainHasNoUnit(t *testing.T) {
 		c.Hedge.Add(15, 100, 20*unit)
 		for range period {
 			require.Zero(t, c.Hedge.Gain())
-			c.Count(&flat, &flat, unit)
+			c.Count(&flat, &flat, 1, unit)
 		}
 		return c.Hedge.Gain()
 	}
@@ -197,7 +197,7 @@ func TestPriorMoments(t *testing.T) {
 		m.Learn(&b, 0.7, 0.7, k%3 == 0)
 	}
 	for range 2 * period {
-		c.Count(&flat, &b, 1)
+		c.Count(&flat, &b, 1, 1)
 	}
 	rates := c.Prior.Rates()
 	mean, variance := belief.Moments(&rates)
