@@ -158,17 +158,19 @@ func (p *Prior) four(k int) four {
 
 // scale divides all weights by their total.
 func (b *Belief) scale() {
-	var quick, middle, slow float64
+	// In sums of their own no number waits for the one before.
+	var quick, middle1, middle3, slow0, slow1, slow2, slow3 float64
 	for k := 0; k < Cells; k += 4 {
 		x := b.w.four(k)
 		quick += x.quick[2]
-		middle += x.middle[1]
-		middle += x.middle[3]
-		slow += x.slow[0]
-		slow += x.slow[1]
-		slow += x.slow[2]
-		slow += x.slow[3]
+		middle1 += x.middle[1]
+		middle3 += x.middle[3]
+		slow0 += x.slow[0]
+		slow1 += x.slow[1]
+		slow2 += x.slow[2]
+		slow3 += x.slow[3]
 	}
+	middle, slow := middle1+middle3, (slow0+slow1)+(slow2+slow3)
 	one := 1 / (quick + middle + slow)
 	b.mass = [Classes]float64{quick * one, middle * one, slow * one}
 	for k := 0; k < Cells; k += 4 {
@@ -286,7 +288,10 @@ type Packed struct {
 func (p *Packed) Touch() uint8 { return p.w[0] ^ p.w[Hypotheses-1] }
 
 // Blank reports whether nothing has been learnt of the page.
-func (p *Packed) Blank() bool { return p.w == [Hypotheses]uint8{} }
+func (p *Packed) Blank() bool {
+	// The first and the last weight tell most that are not from those that are.
+	return p.w[0]|p.w[Hypotheses-1] == 0 && p.w == [Hypotheses]uint8{}
+}
 
 func (p *Packed) unpack(b *Belief) {
 	clear(b.w[0][:])
@@ -322,10 +327,10 @@ func (b *Belief) pack(p *Packed, dither uint64) {
 	}
 	const golden = 0x9e3779b97f4a7c15
 	u := mix64(dither)
-	base := fastLog(math.Float64frombits(top))
+	base := stepsOf(math.Float64frombits(top))
 	for i, w := range w {
-		q := float64((base-fastLog(w))*(1/weightStep)) + float64(int64(u>>11))*0x1p-53
-		p.w[i] = uint8(max(0, min(255, int(q))))
+		q := (base - stepsOf(w) + int64(u>>(64-logFraction))) >> logFraction // never below 0
+		p.w[i] = uint8(min(255, q))
 		u += golden // equidistributed over the weights of one page
 	}
 }
@@ -368,15 +373,22 @@ func mix64(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-var mantissaLog = func() (t [1 << 10]float64) {
+// logFraction is how many binary places logarithms in weightSteps have. Whole numbers add up in half
+// the time of floating ones, which would have to be turned into them.
+const logFraction = 40
+
+// doubling is ln 2 in weightSteps.
+var doubling = int64(math.Round(math.Ln2 / weightStep * (1 << logFraction)))
+
+var mantissaSteps = func() (t [1 << 10]int64) {
 	for i := range t {
-		t[i] = math.Log1p((float64(i) + 0.5) / (1 << 10))
+		t[i] = int64(math.Round(math.Log1p((float64(i)+0.5)/(1<<10)) / weightStep * (1 << logFraction)))
 	}
 	return t
 }()
 
-// fastLog is ln x to within 5e-4, for x ≥ 0; about −709 for 0.
-func fastLog(x float64) float64 {
+// stepsOf is ln x in weightSteps, to within 5e-4 nats, for x ≥ 0; that of about e^−709 for 0.
+func stepsOf(x float64) int64 {
 	bits := math.Float64bits(x)
-	return float64(float64(int(bits>>52)-1023)*math.Ln2) + mantissaLog[bits>>42&(1<<10-1)]
+	return int64(bits>>52-1023)*doubling + mantissaSteps[bits>>42&(1<<10-1)]
 }

@@ -116,7 +116,7 @@ func TestFilterStep(t *testing.T) {
 
 // Packing is right on average: the error of a log weight is at most a step each
 // time, and its mean over k times is 0 within 4 standard errors, the variance of
-// a number rounded at random being at most step²/4, and within the 5e-4 of fastLog twice.
+// a number rounded at random being at most step²/4, and within the 5e-4 of stepsOf twice.
 func TestPackingIsUnbiased(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	const k = 4000
@@ -184,12 +184,12 @@ func TestPackedFilterFollowsTheReference(t *testing.T) {
 	require.InDelta(t, 0, errs/pages, 4*sd/math.Sqrt(pages)+0.005)
 }
 
-func TestFastLog(t *testing.T) {
+func TestStepsOf(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		x := math.Exp(rapid.Float64Range(-600, 600).Draw(t, "ln x"))
-		require.InDelta(t, math.Log(x), fastLog(x), 5e-4)
+		require.InDelta(t, math.Log(x), weightStep*float64(stepsOf(x))/(1<<logFraction), 5e-4)
 	})
-	require.Less(t, fastLog(0), -700.0)
+	require.Less(t, weightStep*float64(stepsOf(0))/(1<<logFraction), -700.0)
 }
 
 // What Value averages over packed weights is the belief's, informed by the prior.

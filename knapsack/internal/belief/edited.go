@@ -7,13 +7,14 @@ import "math"
 func (m *Model) LearnEdited(b *Belief, gap, counts, edited float64, changed bool) {
 	m.Pass(b, gap)
 	var likelihood Row
-	survive().read(&likelihood, gridAt(m.slowestRate(), counts))
-	for k := range likelihood {
-		stay := likelihood[k]
-		if changed {
-			stay = 1 - float64(stay*(1-edited))
+	m.survive.read(&likelihood, gridAt(m.slowestRate(), counts))
+	if changed {
+		for k, stay := range likelihood {
+			likelihood[k] = 1 - float64(stay*(1-edited))
 		}
-		likelihood[k] = max(stay, 1e-30) // lest a posterior vanish
+	}
+	for k, l := range likelihood {
+		likelihood[k] = atLeast(1e-30, l) // lest a posterior vanish
 	}
 	b.times(&likelihood)
 }
@@ -33,7 +34,7 @@ var growth = math.Exp(Step)
 func (m *Model) Edited(b *View, gap, counts, edited, back float64) float64 {
 	gain := Gain(edited)
 	var stays Row
-	survive().read(&stays, gridAt(m.slowestRate(), counts))
+	m.survive.read(&stays, gridAt(m.slowestRate(), counts))
 	if m.worth.Plain {
 		gain = edited * edited / 2
 	}

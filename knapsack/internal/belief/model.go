@@ -32,17 +32,18 @@ type Worth struct {
 // poll; Unpack, Learn and Pack are the Bayes step; Begin and Rescale set the unit of time,
 // the cycle, before which nothing else may be called. A Model holds no page.
 type Model struct {
-	worth  Worth
-	cycle  float64             // 0 until known
-	anchor float64             // the slowest rate is e^(Step·(anchor+gridMove·moves))
-	moves  int                 // of the grid since the cycle was known
-	lens   [Hypotheses]float64 // prior to decide by, times class stride
-	land   Row                 // probabilities of the rates that pages jump to, where Plain
+	worth   Worth
+	survive *Table              // e^(−v)
+	cycle   float64             // 0 until known
+	anchor  float64             // the slowest rate is e^(Step·(anchor+gridMove·moves))
+	moves   int                 // of the grid since the cycle was known
+	lens    [Hypotheses]float64 // prior to decide by, times class stride
+	land    Row                 // probabilities of the rates that pages jump to, where Plain
 }
 
 // NewModel returns a model whose prior to decide by is flat.
 func NewModel(worth Worth) Model {
-	m := Model{worth: worth}
+	m := Model{worth: worth, survive: survive()}
 	m.Focus(nil, nil)
 	return m
 }
@@ -159,7 +160,7 @@ func (m *Model) LearnTime(b *Belief, gap, counts float64) {
 // of its rates.
 func (m *Model) Survival(x *Row, gap float64) (p float64) {
 	var stays Row
-	survive().read(&stays, gridAt(m.slowestRate(), gap))
+	m.survive.read(&stays, gridAt(m.slowestRate(), gap))
 	for k := range stays {
 		p += float64(x[k] * stays[k])
 	}

@@ -38,7 +38,10 @@ type gridPoint struct {
 // gridAt returns the place of the slowest rate e^(Step·slowest) times tau > 0.
 func gridAt(slowest, tau float64) gridPoint {
 	pos := fast.Log(tau)/Step + slowest + gridOrigin
-	pos = max(0, min(gridTop, pos))
+	if pos > gridTop { // max and min take twice the time
+		pos = gridTop
+	}
+	pos = atLeast(0, pos)
 	at := int(pos)
 	fine := (pos - float64(at)) * gridFine
 	row := int(fine)

@@ -56,7 +56,7 @@ func (m *Model) Value(b *View, gap, counts float64) (mean, spread float64) {
 	}
 	var h halfway
 	if !m.worth.Chance {
-		b.halve(&h, g)
+		b.halve(&h, g, m.survive)
 	}
 	quick, middle, slow := stayings(gap / m.cycle)
 	// What jumps goes to each cell of its class alike.
@@ -126,11 +126,10 @@ type halfway struct {
 	half, gone Row
 }
 
-// halve sets h to that of a gap.
-func (b *View) halve(h *halfway, gap gridPoint) {
+// halve sets h to that of a gap; the table is that of survive.
+func (b *View) halve(h *halfway, gap gridPoint, table *Table) {
 	// Of the fastest rates next to no copy is current at half the gap: that leaves 1.
 	h.cells = min(Cells, max(0, surelyStale-gap.at+3)&^3)
-	table := survive()
 	lo, hi := (*Row)(table[gap.row][gap.at:]), (*Row)(table[gap.row+1][gap.at:])
 	var now0, now1 float64
 	for k := 0; k < h.cells; k += 4 {
