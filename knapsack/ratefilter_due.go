@@ -18,6 +18,7 @@ const (
 	// call, .982 with 10, .987 with 20 and with 40 (three seeds of TestRateFilterIsNearlyExact).
 	fewSweep, newSweep, mostSweep, smallSweep = 2, 2.9, 32, 120_000
 	sweepMore, lateBy, lateOver               = 8, 1.01, 64
+	manyMore                                  = 2
 	// usualSlope is the power of the gap that an index grows with, about; leastSlope and mostSlope
 	// bound it. leastStep and mostStep bound how much longer a gap is looked at next, in nats: factors
 	// of 1.02 and 3. nearEnough is the part of a level at which an index tells when it will reach it. From
@@ -49,6 +50,11 @@ const (
 	shortestDue = 1e-9
 	// mostDoublings is how many doublings a leap is at most.
 	mostDoublings = 16
+	// nearby is how far, in nats, an index may be from the level for one look to tell the due time, where
+	// there are many pages. Of 10⁷ pages in the first 0.05 cycles a crossing takes 1.5 looks with it and
+	// 2.5 without. Copies of 300,000 pages are as fresh, to .0001, in the first 4 cycles of three
+	// simulated webs.
+	nearby = 0.35
 )
 
 // Look implements queue.Pages.
@@ -183,8 +189,9 @@ func (f *RateFilter) due(slot uint32, guess float64) float64 {
 
 // crossing finds the gap at which the index of a page reaches a level: between two neighbours of
 // the doublings of a guess, by so many steps of the secant rule in log gap and one more, whose
-// result is not looked at. That is exact to a tenth with none, and to a few per cent with two, but
-// where the index hardly grows or takes a step. The search begins at the doubling that is times the
+// result is not looked at. That is exact to a tenth with none, to a few per cent with two, and to a
+// fifth with none where there are many pages and the level is nearby at one look, but where the
+// index hardly grows or takes a step. The search begins at the doubling that is times the
 // guess, about, and goes on by leaps to where the index seems to reach the level. Under Detections,
 // where it may also fall as the gap grows, it begins at the guess and goes on by single doublings,
 // to the nearest crossing.
@@ -224,12 +231,18 @@ func (f *RateFilter) crossing(slot uint32, guess, times, level float64, steps in
 			if at != before {
 				slope = max(leastSlope, min(mostSlope, (missed-missing)/(float64(at-before)*math.Ln2)))
 			}
+			if steps == 0 && math.Abs(missing) < nearby && f.many() && !f.hints.On() {
+				return max(shortest, min(longest, gap*fast.Exp(missing/slope)))
+			}
 			before, missed = at, missing
 			at += doublings(missing / slope)
 		}
 		at = max(below+1, min(above-1, at))
 	}
 }
+
+// many reports whether there are so many pages that a sample tells of all.
+func (f *RateFilter) many() bool { return f.census.Every(len(f.polled)) > 1 }
 
 // doublings returns the power of 2 that a factor is next to, −1 for one of 1/2, given the logarithm
 // of the factor.

@@ -96,8 +96,11 @@ func (f *RateFilter) setDeadline(slot uint32, free float64) {
 // sweepSome goes on with the sweep over all pages.
 func (f *RateFilter) sweepSome() {
 	n := len(f.polled)
-	few := fewSweep + int(newSweep*f.fade())
-	for range min(mostSweep, max(few, smallSweep/n)+int(sweepMore*f.late), n) {
+	few, more := fewSweep+int(newSweep*f.fade()), float64(sweepMore)
+	if f.many() {
+		few, more = fewSweep, manyMore
+	}
+	for range min(mostSweep, max(few, smallSweep/n)+int(more*f.late), n) {
 		if f.sweep++; int(f.sweep) >= n {
 			f.sweep = 0
 		}

@@ -1,7 +1,9 @@
 // Package census is what the rate filter knows of its pages as a whole: the Prior of all
 // pages, from which those with few polls borrow; the Hedge, which estimates whether a schedule
 // by rate can beat polling in turn at all; and the Calibration of the probabilities of change. All
-// memories are a few polls per page.
+// memories are a few polls per page. Of many pages a sample tells of all: Votes says which have a
+// vote in the prior, and Every which polls are for Hedge and Calibration, to which there are so many
+// times fewer pages.
 package census
 
 import (

@@ -1,0 +1,179 @@
+package knapsack
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/recrawl/recrawl/internal/codec"
+	"github.com/recrawl/recrawl/knapsack/internal/belief"
+)
+
+// votes returns the sum of the votes of the prior.
+func (f *RateFilter) votes(t require.TestingT) (sum float64) {
+	e := codec.NewEncoder("census", 1)
+	f.census.Encode(e)
+	d := must(codec.NewDecoder(must(e.Finish()), "census", 1))
+	for range belief.Classes {
+		for _, votes := range d.Float64sIn(belief.Cells, 0, math.MaxFloat64) {
+			sum += votes
+		}
+		d.Float64sIn(belief.Cells, 0, math.MaxFloat64)
+	}
+	require.NoError(t, d.Err())
+	return sum
+}
+
+// sampling returns a filter of n pages that takes few for enough to tell of all.
+func sampling(n, few int, o Objective) *RateFilter {
+	f := must(NewRateFilter(n, RateFilterConfig{Objective: o}))
+	f.census.Few = few
+	return f
+}
+
+// What pages vote as is what those of the slots in use do, however they come, go and are learnt from.
+func TestVotesComeAndGo(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(200, 600).Draw(t, "pages")
+		f := sampling(n, 64, Freshness)
+		sum := func() (sum int) {
+			for slot := range f.polled {
+				if f.ids.Live(slot) {
+					sum += f.census.Votes(uint32(slot))
+				}
+			}
+			return sum
+		}
+		off, now := f.votes(t)-float64(sum()), 0.0
+		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
+		var pages []int
+		for page := range f.All() {
+			pages = append(pages, page)
+		}
+		for range 20 {
+			switch rapid.IntRange(0, 2).Draw(t, "what") {
+			case 0:
+				for range 40 {
+					pages = append(pages, f.Add())
+				}
+			case 1:
+				for range min(len(pages)/2, 40) {
+					i := rng.IntN(len(pages))
+					require.NoError(t, f.Remove(pages[i]))
+					pages[i] = pages[len(pages)-1]
+					pages = pages[:len(pages)-1]
+				}
+			default:
+				for range min(len(pages), 40) {
+					page := must(f.Next(now))
+					now++
+					require.NoError(t, f.Observe(page, now, rng.IntN(4) == 0))
+				}
+			}
+		}
+		// But for what keeps a hypothesis from dying out.
+		require.InDelta(t, float64(sum())+off, f.votes(t), 3)
+	})
+}
+
+// simulate polls pages of rates from 1/8 to 8 per cycle for some cycles, and returns the changes found.
+func simulate(t require.TestingT, f *RateFilter, cycles int, seed uint64) (found int) {
+	n := f.Len()
+	rng, last := rand.New(rand.NewPCG(seed, 1)), make([]float64, n)
+	for k := range cycles * n {
+		now := float64(k)
+		page := must(f.Next(now))
+		rate := math.Exp2(float64(mix64(uint64(page)^seed<<32)%7)-3) / float64(n)
+		changed := rng.ExpFloat64() < rate*(now-last[page])
+		if last[page] = now; changed {
+			found++
+		}
+		require.NoError(t, f.Observe(page, now, changed))
+	}
+	return found
+}
+
+// A filter that samples finds as much as one that does not, but for what seeds make (1 to 2 % under
+// Detections), expects what it finds, and computes fewer indices.
+func TestSampleTellsOfAll(t *testing.T) {
+	t.Parallel()
+	for _, o := range []Objective{Freshness, Detections} {
+		var found, looks [2]float64
+		for seed := range uint64(2) {
+			for i, few := range []int{1 << 20, 512} {
+				f := sampling(8000, few, o)
+				found[i] += float64(simulate(t, f, 4, seed))
+				looks[i] += float64(f.looks)
+				s := f.Stats()
+				require.InEpsilon(t, s.Found, s.Expected, 0.1)
+				require.InEpsilon(t, s.Changes, s.Found, 0.1)
+			}
+		}
+		t.Logf("%v: found %.0f, indices %.0f", o, found, looks)
+		require.InEpsilon(t, found[0], found[1], 0.03)
+		require.Less(t, looks[1], [objectives]float64{Freshness: 0.98, Detections: 0.9}[o]*looks[0])
+	}
+}
+
+// A filter that samples goes on bit for bit after it was saved.
+func TestSampleIsRestored(t *testing.T) {
+	t.Parallel()
+	for _, o := range []Objective{Freshness, Detections} {
+		f := sampling(500, 32, o)
+		simulate(t, f, 3, 1)
+		var g RateFilter
+		require.NoError(t, g.UnmarshalBinary(must(f.MarshalBinary())))
+		g.census.Few = f.census.Few
+		for k := range 1500 {
+			now := f.now + 1
+			page := must(f.Next(now))
+			require.Equal(t, page, must(g.Next(now)))
+			require.NoError(t, f.Observe(page, now, k%3 == 0))
+			require.NoError(t, g.Observe(page, now, k%3 == 0))
+		}
+		require.Equal(t, must(f.MarshalBinary()), must(g.MarshalBinary()))
+	}
+}
+
+// Where there are many pages, a page is due when its index reaches the level, to a sixth of the time
+// or a little more.
+func TestDueOfMany(t *testing.T) {
+	t.Parallel()
+	f := sampling(2000, 256, Freshness)
+	simulate(t, f, 5, 1)
+	require.True(t, f.many())
+	level := f.queue.Level()
+	var looks [2]uint64
+	for slot := range uint32(2000) {
+		guess := f.now - f.last(slot)
+		before := f.looks
+		exact := f.crossing(slot, guess, 1, level, 4)
+		looks[0] += f.looks - before
+		before = f.looks
+		require.InEpsilon(t, exact, f.crossing(slot, guess, 1, level, 0), 0.2)
+		looks[1] += f.looks - before
+	}
+	require.Less(t, looks[1], looks[0]/3)
+}
+
+// No answer of a page that is not in the sample allocates, and none that is.
+func TestSampleDoesNotAllocate(t *testing.T) {
+	f := sampling(4000, 128, Detections)
+	simulate(t, f, 3, 1)
+	k := 0
+	require.Zero(t, testing.AllocsPerRun(2000, func() {
+		now := f.now + 1
+		page, err := f.Next(now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Observe(page, now, k%5 == 0); err != nil {
+			t.Fatal(err)
+		}
+		k++
+	}))
+}
