@@ -80,10 +80,10 @@ import (
 // of the group's other pages, as far as those change more often, or less, than all do; a new
 // page begins like them.
 //
-// Many pages. From 131,072 pages on a sample tells of all: one of each few neighbours votes for these
-// in the prior, and one of each few answers is what the hedge, the first cycles and Stats go by, so
-// that each of them still learns from as many as that in a cycle. What is known of a page, and of its
-// group, is learnt from all of its answers.
+// Many pages. From 131,072 pages on a sample tells of all: one of each few neighbours votes for
+// these in the prior, and one of each few answers is what the hedge, the first cycles and Stats go
+// by, so that each of them still learns from as many as that in a cycle. What is known of a page,
+// and of its group, is learnt from all of its answers.
 //
 // Index. The value of a poll is the slope V' of the objective (see [Objective]) at the gap
 // since the last one, averaged over the posterior, plus half its standard deviation: a poll

@@ -98,7 +98,7 @@ func (f *RateFilter) sweepSome() {
 	n := len(f.polled)
 	few, more := fewSweep+int(newSweep*f.fade()), float64(sweepMore)
 	if f.many() {
-		few, more = fewSweep, manyMore
+		more = manyMore
 	}
 	for range min(mostSweep, max(few, smallSweep/n)+int(more*f.late), n) {
 		if f.sweep++; int(f.sweep) >= n {

@@ -162,15 +162,16 @@ func (f *RateFilter) predicted(b, informed *belief.Belief, slot uint32, from, no
 	return counts, edited
 }
 
-// judge learns of all pages from a poll of one, after a gap that counts as one of another length. b is
-// the belief before it, and the probabilities of the rates are those under the prior.
+// judge learns of all pages from a poll of one, after a gap that counts as one of another length. b
+// is the belief before it, and the probabilities of the rates are those under the prior.
 func (f *RateFilter) judge(b *belief.Belief, rates *belief.Row, slot uint32, gap, counts, edited float64, changed bool) {
 	every := f.census.Every(f.ids.Len())
 	n := f.ids.Len() / every
 	chance := 1 - f.model.Survival(rates, counts)
 	if f.objective == Detections {
 		last, cycles := f.changed.has(slot), gap/f.model.Cycle()
-		f.tally.predict(f.census.Calibration.Correct(chance, cycles, last, f.fade()), changed, every)
+		corrected := f.census.Calibration.Correct(chance, cycles, last, f.fade())
+		f.tally.predict(corrected, changed, every)
 		if f.census.Calibration.Learn(chance, cycles, last, changed, f.fade(), n) {
 			f.queue.Shift(f.now, clock{f})
 		}

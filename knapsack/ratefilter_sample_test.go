@@ -34,7 +34,8 @@ func sampling(n, few int, o Objective) *RateFilter {
 	return f
 }
 
-// What pages vote as is what those of the slots in use do, however they come, go and are learnt from.
+// What pages vote as is what those of the slots in use do, however they come, go and are learnt
+// from.
 func TestVotesComeAndGo(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -80,7 +81,8 @@ func TestVotesComeAndGo(t *testing.T) {
 	})
 }
 
-// simulate polls pages of rates from 1/8 to 8 per cycle for some cycles, and returns the changes found.
+// simulate polls pages of rates from 1/8 to 8 per cycle for some cycles, and returns the changes
+// found.
 func simulate(t require.TestingT, f *RateFilter, cycles int, seed uint64) (found int) {
 	n := f.Len()
 	rng, last := rand.New(rand.NewPCG(seed, 1)), make([]float64, n)
@@ -139,8 +141,8 @@ func TestSampleIsRestored(t *testing.T) {
 	}
 }
 
-// Where there are many pages, a page is due when its index reaches the level, to a sixth of the time
-// or a little more.
+// Where there are many pages, a page is due when its index reaches the level, to a sixth of the
+// time or a little more.
 func TestDueOfMany(t *testing.T) {
 	t.Parallel()
 	f := sampling(2000, 256, Freshness)

@@ -27,8 +27,8 @@ type Stats struct {
 	// just before them, and Found the number of those that did. Answers from before the time scale
 	// was known are in neither. Where Found stays well behind Expected, fewer pages change than
 	// used to, or changes are missed; where it is well ahead, changes are reported that are none,
-	// or pages change together. With 131,072 pages and more a sample of the answers is judged, each for
-	// as many as it stands for.
+	// or pages change together. With 131,072 pages and more a sample of the answers is judged, each
+	// for as many as it stands for.
 	Expected float64
 	Found    uint64
 

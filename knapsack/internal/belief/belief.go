@@ -129,14 +129,16 @@ type four struct{ quick, middle, slow *[4]float64 }
 // They rest on these strides, and on a number of cells that is a multiple of them.
 var _ = [1]struct{}{}[Cells%4+(quickStride-4)+(middleStride-2)]
 
-// Move adds to p, times times, by how much more likely one belief takes each hypothesis than another
-// does, and keeps the sum from being less than least.
+// Move adds to p, times times, by how much more likely one belief takes each hypothesis than
+// another does, and keeps the sum from being less than least.
 func (p *Prior) Move(from, to *Belief, times, least float64) {
 	for k := 0; k < Cells; k += 4 {
 		x, a, b := p.four(k), from.w.four(k), to.w.four(k)
 		x.quick[2] = atLeast(least, x.quick[2]+float64(times*b.quick[2])-float64(times*a.quick[2]))
-		x.middle[1] = atLeast(least, x.middle[1]+float64(times*b.middle[1])-float64(times*a.middle[1]))
-		x.middle[3] = atLeast(least, x.middle[3]+float64(times*b.middle[3])-float64(times*a.middle[3]))
+		for i := 1; i < 4; i += 2 {
+			to, from := float64(times*b.middle[i]), float64(times*a.middle[i])
+			x.middle[i] = atLeast(least, x.middle[i]+to-from)
+		}
 		for i := range x.slow {
 			x.slow[i] = atLeast(least, x.slow[i]+float64(times*b.slow[i])-float64(times*a.slow[i]))
 		}
@@ -373,8 +375,8 @@ func mix64(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// logFraction is how many binary places logarithms in weightSteps have. Whole numbers add up in half
-// the time of floating ones, which would have to be turned into them.
+// logFraction is how many binary places logarithms in weightSteps have. Whole numbers add up in
+// half the time of floating ones, which would have to be turned into them.
 const logFraction = 40
 
 // doubling is ln 2 in weightSteps.
@@ -382,7 +384,8 @@ var doubling = int64(math.Round(math.Ln2 / weightStep * (1 << logFraction)))
 
 var mantissaSteps = func() (t [1 << 10]int64) {
 	for i := range t {
-		t[i] = int64(math.Round(math.Log1p((float64(i)+0.5)/(1<<10)) / weightStep * (1 << logFraction)))
+		steps := math.Log1p((float64(i)+0.5)/(1<<10)) / weightStep
+		t[i] = int64(math.Round(steps * (1 << logFraction)))
 	}
 	return t
 }()

@@ -2,8 +2,8 @@
 // pages, from which those with few polls borrow; the Hedge, which estimates whether a schedule
 // by rate can beat polling in turn at all; and the Calibration of the probabilities of change. All
 // memories are a few polls per page. Of many pages a sample tells of all: Votes says which have a
-// vote in the prior, and Every which polls are for Hedge and Calibration, to which there are so many
-// times fewer pages.
+// vote in the prior, and Every which polls are for Hedge and Calibration, to which there are so
+// many times fewer pages.
 package census
 
 import (
@@ -29,8 +29,8 @@ func New(pages int) Census {
 	return Census{Prior: newPrior(pages), Calibration: newCalibration(), until: period}
 }
 
-// Count takes in that the belief about a page has changed that votes as so many, and reports whether
-// prior and gain are new ones.
+// Count takes in that the belief about a page has changed that votes as so many, and reports
+// whether prior and gain are new ones.
 func (c *Census) Count(before, now *belief.Belief, votes int, cycle float64) bool {
 	c.Prior.Vote(before, now, votes)
 	if c.until--; c.until > 0 {

@@ -54,8 +54,8 @@ func (p *Prior) Moments() (mean, variance float64) { return p.mean, p.variance }
 // Landing returns the probabilities of the rates to which pages jump: those of all pages.
 func (p *Prior) Landing() *belief.Row { return &p.landing }
 
-// Vote takes in that the belief about a page has changed that votes as so many. Both are informed by
-// the prior; the zero Belief has no vote, for a page that comes or goes.
+// Vote takes in that the belief about a page has changed that votes as so many. Both are informed
+// by the prior; the zero Belief has no vote, for a page that comes or goes.
 func (p *Prior) Vote(before, now *belief.Belief, votes int) {
 	p.votes.Move(before, now, float64(votes), leastVotes)
 }

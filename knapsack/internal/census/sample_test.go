@@ -7,8 +7,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Up to Enough all vote. Of more, one of each so many neighbours does for all of them, so that the votes of
-// all are their number up to each power of two, and nearly that between.
+// Up to Enough all vote. Of more, one of each so many neighbours does for all of them, so that the
+// votes of all are their number up to each power of two, and nearly that between.
 func TestVotes(t *testing.T) {
 	t.Parallel()
 	c := Census{Few: 16}
