@@ -145,7 +145,7 @@ func (f *RateFilter) predicted(b, informed *belief.Belief, slot uint32, from, no
 		last, cycles := f.changed.has(slot), gap/f.model.Cycle()
 		f.tally.predict(f.census.Calibration.Correct(chance, cycles, last, f.fade()), changed)
 		if f.census.Calibration.Learn(chance, cycles, last, changed, f.fade(), n) {
-			f.queue.Shift(f.now, clock{f})
+			f.queue.Shift(clock{f})
 		}
 	} else {
 		f.tally.predict(either(chance, edited), changed)
