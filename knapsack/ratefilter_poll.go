@@ -173,7 +173,7 @@ func (f *RateFilter) judge(b *belief.Belief, rates *belief.Row, slot uint32, gap
 		corrected := f.census.Calibration.Correct(chance, cycles, last, f.fade())
 		f.tally.predict(corrected, changed, every)
 		if f.census.Calibration.Learn(chance, cycles, last, changed, f.fade(), n) {
-			f.queue.Shift(f.now, clock{f})
+			f.queue.Shift(clock{f})
 		}
 	} else {
 		f.tally.predict(either(chance, edited), changed, every)

@@ -171,7 +171,7 @@ func TestQueueInUse(t *testing.T) {
 			},
 			"shift": func(*rapid.T) {
 				if len(c.q.hot) > 0 {
-					c.q.Shift(c.now, c)
+					c.q.Shift(c)
 				}
 			},
 			"save": func(t *rapid.T) {

@@ -16,8 +16,11 @@ const (
 	// index: with 1 pages are due too late after a rise, as in the first cycle, and with 0 too late
 	// after a fall.
 	levelPower = 0.5
-	// mostPace bounds, in nats, by how much it does in all.
-	mostPace = 200
+	// mostPace bounds, in nats, by how much it does in all: a node holds times from e^−87 to e^88.
+	mostPace = 80
+	// farthestOrigin is how many times a level may be its origin, or the origin it. Shift moves both, and
+	// steer the level alone: what little these move apart on average adds up.
+	farthestOrigin = 1e40
 )
 
 // Level returns the index from which on pages are hot.
@@ -42,16 +45,22 @@ func (q *Queue) setPace() {
 }
 
 // Shift follows a change of the indices of all pages at once, as that of the hot ones tells: the level
-// moves along with them, and pages are due when they were.
-func (q *Queue) Shift(now float64, pages Pages) {
+// moves along with them, and pages are due when they were. These are compared as of the times at which
+// they were looked at. Since then they have grown, which is no change of all pages. Nor is what is new of
+// a group, whose pages are looked at anew.
+func (q *Queue) Shift(pages Pages) {
 	before, after := 0.0, 0.0
 	for i := range q.hot {
 		h := &q.hot[i]
+		if math.IsInf(h.at, -1) {
+			continue
+		}
 		before += h.index / mostHot
-		h.index, h.at = indexOf(pages, h.slot, now), now
+		h.index = indexOf(pages, h.slot, h.at)
 		after += h.index / mostHot
 	}
 	level, origin := q.level*(after/before), q.origin*(after/before)
+	origin = max(level/farthestOrigin, min(level*farthestOrigin, origin))
 	if min(level, origin) > 0 && max(level, origin) <= math.MaxFloat64 {
 		q.level, q.origin = level, origin
 		q.setPace() // the same but for the last digit, which a queue that is loaded has anew

@@ -400,7 +400,7 @@ func TestShift(t *testing.T) {
 		c.web.weight[p] *= 3
 	}
 	level := c.q.Level()
-	c.q.Shift(c.now, c)
+	c.q.Shift(c)
 	require.InEpsilon(t, 3*level, c.q.Level(), 1e-9)
 	c.q.setLevel(c.q.Level())
 	for p := range c.last {
@@ -412,6 +412,43 @@ func TestShift(t *testing.T) {
 	for p := range c.last {
 		c.web.weight[p] = 0
 	}
-	c.q.Shift(c.now, c)
+	c.q.Shift(c)
 	require.InEpsilon(t, 3*level, c.q.Level(), 1e-9, "no index to go by")
+}
+
+// That indices have grown since they were looked at is no change of all pages.
+func TestShiftOfWhatGrows(t *testing.T) {
+	t.Parallel()
+	c := polled(10, 200, 20, 60)
+	for i := range c.q.hot {
+		h := &c.q.hot[i]
+		h.at = c.now - (c.now-c.Last(h.slot))/10
+		h.index = c.Index(h.slot, h.at)
+	}
+	c.q.hot[0].at, c.q.hot[0].index = math.Inf(-1), 1 // there is news of its group
+	level, pace := c.q.Level(), c.q.pace
+	for range 100 {
+		c.q.Shift(c)
+	}
+	require.InEpsilon(t, level, c.q.Level(), 1e-9)
+	require.InEpsilon(t, pace, c.q.pace, 1e-9)
+}
+
+// However far level and origin have moved apart, pages are due at different times.
+func TestShiftFarFromTheOrigin(t *testing.T) {
+	t.Parallel()
+	for _, apart := range []float64{1e200, 1e-200} {
+		c := polled(10, 200, 20, 60)
+		c.q.origin = c.q.level * apart
+		c.q.Shift(c)
+		require.InEpsilon(t, math.Pow(apart, 1.0/5), c.q.origin/c.q.level, 1e-9)
+		due := map[float64]bool{}
+		for p := range uint32(len(c.last)) {
+			if c.q.Waits(p) && !c.q.Hot(p) && !c.q.Held(p) {
+				c.q.Rekey(p, c.now*(2+float64(p)/100), c.now, c)
+				due[c.q.Due(p, c)] = true
+			}
+		}
+		require.Greater(t, len(due), 50)
+	}
 }
