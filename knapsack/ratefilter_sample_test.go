@@ -76,8 +76,9 @@ func TestVotesComeAndGo(t *testing.T) {
 				}
 			}
 		}
-		// But for what keeps a hypothesis from dying out.
-		require.InDelta(t, float64(sum())+off, f.votes(t), 3)
+		// But for what keeps a hypothesis from dying out, as pages take back what they are thought to
+		// have come with. A page that is forgotten in one step of 20 is 40 off or more.
+		require.InDelta(t, float64(sum())+off, f.votes(t), 8)
 	})
 }
 
@@ -117,7 +118,7 @@ func TestSampleTellsOfAll(t *testing.T) {
 		}
 		t.Logf("%v: found %.0f, indices %.0f", o, found, looks)
 		require.InEpsilon(t, found[0], found[1], 0.03)
-		require.Less(t, looks[1], [objectives]float64{Freshness: 0.98, Detections: 0.9}[o]*looks[0])
+		require.Less(t, looks[1], [objectives]float64{Freshness: 0.98, Detections: 0.97}[o]*looks[0])
 	}
 }
 
