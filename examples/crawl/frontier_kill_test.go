@@ -45,7 +45,9 @@ func (f *fetcher) find(ctx context.Context) {
 	if err != nil {
 		return
 	}
-	go func() {
+	var wait sync.WaitGroup
+	defer wait.Wait()
+	wait.Go(func() {
 		for {
 			f.mu.Lock()
 			f.sent++
@@ -59,7 +61,7 @@ func (f *fetcher) find(ctx context.Context) {
 				return
 			}
 		}
-	}()
+	})
 	f.note(stream, func(url string) { f.acked[url] = true })
 }
 
@@ -84,7 +86,9 @@ func (f *fetcher) fetch(ctx context.Context) {
 	if err != nil {
 		return
 	}
-	go f.note(stream, func(url string) { f.back[url] = dateOf(url) })
+	var wait sync.WaitGroup
+	defer wait.Wait()
+	wait.Go(func() { f.note(stream, func(url string) { f.back[url] = dateOf(url) }) })
 	for {
 		urls, err := f.client.GetURLs(ctx, &pb.GetParams{MaxQueues: 7, MaxUrlsPerQueue: 3, DelayRequestable: 1e6})
 		if err != nil {
@@ -130,10 +134,10 @@ func TestFrontierKill(t *testing.T) {
 			return
 		}
 		ctx, cancel := context.WithCancel(t.Context())
+		goal := len(f.back) + 300
 		var wait sync.WaitGroup
 		wait.Go(func() { f.find(ctx) })
 		wait.Go(func() { f.fetch(ctx) })
-		goal := len(f.back) + 300
 		waitFor(t, &output, func() bool {
 			f.mu.Lock()
 			defer f.mu.Unlock()
