@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/recrawl/recrawl/internal/ablation"
 	"github.com/recrawl/recrawl/knapsack/internal/belief"
 	"github.com/recrawl/recrawl/knapsack/internal/budget"
 	"github.com/recrawl/recrawl/knapsack/internal/census"
@@ -48,24 +49,36 @@ func drawFilter(t *rapid.T, n int, o Objective) *RateFilter {
 	return f
 }
 
-// Values of Detections above 1 tell pages apart in the first nine cycles, and are alike after them;
-// those of other objectives are indices as they are.
-func TestValuesAboveOne(t *testing.T) {
+// What a poll teaches counts under Detections the less the surer a change is: with the square root of the
+// chance that there is none. Under other objectives it counts alike.
+func TestLearningCountsLessWhereSure(t *testing.T) {
 	t.Parallel()
 	for o := range objectives {
 		f := must(NewRateFilter(10, RateFilterConfig{Objective: o}))
-		for k := range 100 {
-			switch {
-			case o != Detections:
-				require.EqualValues(t, 1.5, f.slope(1.5))
-			case k < 90:
-				require.Greater(t, f.slope(1.5), f.slope(1.25), "%d polls", k)
-				require.Greater(t, f.slope(1.25), f.slope(1), "%d polls", k)
-			default:
-				require.EqualValues(t, f.slope(1), f.slope(1.5), "%d polls", k)
-			}
+		for k := range 30 {
 			page := must(f.Next(float64(k)))
 			require.NoError(t, f.Observe(page, float64(k), k%3 == 0))
+		}
+		f.without = ablation.Calibration
+		fresh, view := f.model.Fresh(), belief.View{}
+		f.model.See(&view, &fresh, belief.Level())
+		counted := func(gap float64) (part, mean float64) {
+			gap *= f.model.Cycle()
+			mean, spread := f.model.Value(&view, gap, gap)
+			return (f.value(&view, gap, gap, false) - mean) / spread, mean
+		}
+		if o == Delay { // there is no spread
+			continue
+		}
+		most, _ := counted(1e-9)
+		require.Positive(t, most)
+		for _, gap := range []float64{0.01, 0.1, 1, 10, 100} {
+			part, mean := counted(gap)
+			if o != Detections {
+				require.InEpsilon(t, most, part, 1e-3)
+				continue
+			}
+			require.InEpsilon(t, most*math.Sqrt(1-mean), part, 1e-3, "after %v cycles", gap)
 		}
 	}
 }

@@ -192,6 +192,35 @@ func TestHedge(t *testing.T) {
 	require.Zero(t, new(Hedge).Gain())
 }
 
+// Where nearly every poll finds a change rates are hardly to be told, so that what polls in turn find is
+// counted: of pages that were recorded to change 8 times in a cycle, one half has become slow.
+func TestHedgeCountsWhereMostPollsFindChanges(t *testing.T) {
+	t.Parallel()
+	const n = 400
+	rng := rand.New(rand.NewPCG(1, 2))
+	var h Hedge
+	h.Add(9, 12*8*n, 12*n)
+	h.estimate(1)
+	require.Less(t, h.Gain(), 0.001)
+	for k := range 2 * n {
+		rate := []float64{1, 16}[k%2]
+		h.Score(9, 1, rng.Float64() < -math.Expm1(-rate), 1, n)
+	}
+	h.estimate(1)
+	inTurn := 1 - math.Exp(-1)/2
+	require.InEpsilon(t, 1/inTurn-1, h.Gain(), 0.15)
+	// A poll after another gap tells what one after a cycle would have found.
+	for _, gap := range []float64{0.2, 2} {
+		var h Hedge
+		h.Add(9, 12*4*n, 12*n)
+		h.estimate(1)
+		for range 20 * n {
+			h.Score(9, gap, rng.Float64() < -math.Expm1(-4*gap), 1, n)
+		}
+		require.InDelta(t, -math.Expm1(-4), h.inTurn/h.span, 0.02, "gap %v", gap)
+	}
+}
+
 // Evidence that is added counts like polls.
 func TestHedgeAdd(t *testing.T) {
 	t.Parallel()
@@ -245,6 +274,8 @@ func TestDecode(t *testing.T) {
 		"no factor":  func(c *Census) { c.Prior.factor[1][3] = 0 },
 		"total":      func(c *Census) { c.Prior.total = 0 },
 		"time":       func(c *Census) { c.Hedge.time[2] = math.Inf(1) },
+		"in turn":    func(c *Census) { c.Hedge.inTurn = math.NaN() },
+		"span":       func(c *Census) { c.Hedge.span = -1 },
 		"gain":       func(c *Census) { c.Hedge.gain = math.NaN() },
 		"theta":      func(c *Census) { c.Calibration.theta[1] = math.NaN() },
 		"covariance": func(c *Census) { c.Calibration.covariance[1][0] = math.Inf(1) },

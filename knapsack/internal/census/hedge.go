@@ -5,6 +5,7 @@ import (
 
 	"github.com/recrawl/recrawl/internal/codec"
 	"github.com/recrawl/recrawl/knapsack/internal/belief"
+	"github.com/recrawl/recrawl/knapsack/internal/fast"
 )
 
 const (
@@ -14,6 +15,12 @@ const (
 	// scorePrior is how many changes at the mean rate are added in every cell, lest cells
 	// with few polls look far apart.
 	scorePrior = 2
+	// What the best schedule finds, per poll, squared so many times, tells how far what polls in turn
+	// find is counted and not computed from rates. Of pages with five changes in a cycle it is
+	// counted at .9, of those with two at .1. Where many pages change at once it is not the mean: with
+	// all of it counted 7 % less is detected in a recorded history of mass edits at its usual budget, and
+	// so as much as without any of this in seven histories, to .001 in the mean.
+	saturation = 4
 )
 
 // A Hedge estimates how much more the best schedule at the rates of the pages would detect than
@@ -23,11 +30,19 @@ const (
 // pages have in common. What could be gained from that is left out: with rates as they are at
 // present in place of those of pages alone, TestRateFilterOnMassEdits finds 4 % more at the
 // middle budget and falls below its bound at the small one.
+//
+// Where pages change many times in a cycle nearly every poll finds a change, and hardly tells a rate.
+// What polls in turn find is then counted, poll by poll: 500 pages of which the k-th changes 600/k
+// times in a cycle were polled in turn for most of the time otherwise, and had .93 of what gamma
+// detects detected in place of .96.
 type Hedge struct {
 	// By the posterior mean log rate before a poll: changes found, bias corrected,
 	// time observed, and the rate that follows.
 	changes, time, rate belief.Row
-	gain                float64
+	// The sum over the polls, each times its gap, of how likely it is that a poll of the page after a
+	// cycle finds a change, in the light of what this one found; and of the gaps.
+	inTurn, span float64
+	gain         float64
 }
 
 // Gain returns the estimate: a fraction of what polling in turn detects.
@@ -36,16 +51,28 @@ func (h *Hedge) Gain() float64 { return h.gain }
 // Score takes in the result of a poll of one of n pages after a gap, cell being the posterior
 // mean before it.
 func (h *Hedge) Score(cell, gap float64, changed bool, cycle float64, n int) {
-	k, found := int(cell+0.5), 0.0
+	k, rate, found := int(cell+0.5), 1/cycle, 0.0
+	if h.rate[k] > 0 {
+		rate = h.rate[k]
+	}
+	chance := -math.Expm1(-rate * gap)
+	surprise := -chance
 	if changed {
-		v := gap / cycle
-		if h.rate[k] > 0 {
-			v = gap * h.rate[k]
+		surprise = 1 - chance
+		found = 1 // the mean number of changes, given that there was one
+		if chance > 0 {
+			found = rate * gap / chance
 		}
-		found = v / -math.Expm1(-v) // the mean number of changes, given that there was one
 	}
 	h.Add(k, found, gap)
+	// After a cycle it would be as surprising as the derivatives of both chances by the rate say, and
+	// not more so: after a gap of a cycle what was found is what counts, whatever the rate.
+	carries := fast.Exp(min(0, fast.Log(cycle/gap)-float64(rate*(cycle-gap))))
+	h.inTurn += float64(gap * (float64(carries*surprise) - math.Expm1(-rate*cycle)))
+	h.span += gap
 	keep := 1 - 1/(scoreMemory*float64(max(n, 4)))
+	h.inTurn *= keep
+	h.span *= keep
 	for k := range h.time {
 		h.changes[k] *= keep
 		h.time[k] *= keep
@@ -77,7 +104,16 @@ func (h *Hedge) estimate(cycle float64) {
 		h.rate[k] = min((h.changes[k]+scorePrior)/(h.time[k]+scorePrior/mean), math.MaxFloat64)
 		inTurn -= h.time[k] / time * math.Expm1(-h.rate[k]*cycle)
 	}
-	h.gain = -math.Expm1(-mean*cycle)/inTurn - 1
+	best := -math.Expm1(-mean * cycle)
+	if h.span > 0 {
+		counted := max(0, min(1, h.inTurn/h.span))
+		sure := best
+		for range saturation {
+			sure *= sure
+		}
+		inTurn += float64(sure * (counted - inTurn))
+	}
+	h.gain = best/inTurn - 1
 }
 
 func (h *Hedge) slide(by int) {
@@ -90,6 +126,8 @@ func (h *Hedge) encode(e *codec.Encoder) {
 	e.Float64s(h.changes[:])
 	e.Float64s(h.time[:])
 	e.Float64s(h.rate[:])
+	e.Float64(h.inTurn)
+	e.Float64(h.span)
 	e.Float64(h.gain)
 }
 
@@ -97,6 +135,8 @@ func (h *Hedge) decode(d *codec.Decoder) {
 	decodeRow(d, &h.changes)
 	decodeRow(d, &h.time)
 	decodeRow(d, &h.rate)
+	h.inTurn = d.Float64In(-math.MaxFloat64, math.MaxFloat64)
+	h.span = d.Float64In(0, math.MaxFloat64)
 	h.gain = d.Float64In(math.Inf(-1), math.Inf(1))
 }
 
