@@ -147,7 +147,7 @@ type RateFilter struct {
 	sweep     uint32  // next slot to refresh
 	late      float64 // part of the pages refreshed that were late
 	faded     faded
-	looks     uint64 // indices computed, for tests
+	looks     uint64 // indices computed
 	tardy     uint32 // a slot to poll for courtesy, or the next one to judge
 	without   ablation.Parts
 }

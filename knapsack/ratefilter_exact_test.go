@@ -73,7 +73,7 @@ func measureExactness(f *RateFilter, env webenv.Env, rate float64, polls, every 
 var exact = flag.Bool("exact", false, "measure how exact choices are with up to 100,000 pages")
 
 // What Next picks is within 1 % of the greatest index of all pages on average, at any budget. With
-// thousands of pages that does not hold for Detections, in the first cycles (-exact).
+// tens of thousands of pages it is within 2 % for Detections, in the first cycles (-exact).
 //
 //	go test ./knapsack -v -run NearlyExact -exact
 func TestRateFilterIsNearlyExact(t *testing.T) {
@@ -83,7 +83,7 @@ func TestRateFilterIsNearlyExact(t *testing.T) {
 	case *exact:
 		sizes = []int{50, 250, 1500, 6000, 20_000, 100_000}
 	case !testing.Short():
-		sizes = []int{50, 150, 300, 1500}
+		sizes = []int{50, 150, 300, 1500, 6000}
 	}
 	total, count := 0.0, 0.0
 	for _, n := range sizes {
@@ -107,7 +107,11 @@ func TestRateFilterIsNearlyExact(t *testing.T) {
 					case n > 20_000:
 						require.GreaterOrEqual(t, e.mean, 0.6)
 					case n > 1500: // the first three cycles
-						require.GreaterOrEqual(t, e.mean, 0.9)
+						least := 0.985
+						if o == Detections {
+							least = 0.95
+						}
+						require.GreaterOrEqual(t, e.mean, least)
 					default:
 						require.GreaterOrEqual(t, e.mean, 0.975)
 						total += e.mean
@@ -137,7 +141,9 @@ func TestRateFilterIsNearlyExactInGroups(t *testing.T) {
 			env := must(webenv.NewReplay(massEdits(n, folders, 0.88, 1), 0))
 			e := measureExactness(f, env, perDay*float64(n), int(1000*perDay*float64(n)), 1+n/50)
 			t.Logf("%d pages in %d folders, %v polls per page and day, %v: %v", n, folders, perDay, o, e)
-			require.GreaterOrEqual(t, e.mean, least)
+			if e.polls > 50 { // else too few that were not in turn
+				require.GreaterOrEqual(t, e.mean, least)
+			}
 		}
 	}
 	for _, perDay := range []float64{0.04, 0.16} {

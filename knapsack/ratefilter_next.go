@@ -93,14 +93,17 @@ func (f *RateFilter) setDeadline(slot uint32, free float64) {
 	}
 }
 
-// sweepSome goes on with the sweep over all pages.
-func (f *RateFilter) sweepSome() {
+// sweepSome goes on with the sweep over all pages, after a call in which so many were looked at.
+func (f *RateFilter) sweepSome(looked int) {
 	n := len(f.polled)
-	few, more := fewSweep+int(newSweep*f.fade()), float64(sweepMore)
-	if f.many() {
+	few, more := max(fewSweep+int(newSweep*f.fade()), smallSweep/n), float64(sweepMore)
+	switch {
+	case f.many():
 		more = manyMore
+	case f.objective == Detections:
+		few = max(few, enough-looked)
 	}
-	for range min(mostSweep, max(few, smallSweep/n)+int(more*f.late), n) {
+	for range min(mostSweep, few+int(more*f.late), n) {
 		if f.sweep++; int(f.sweep) >= n {
 			f.sweep = 0
 		}

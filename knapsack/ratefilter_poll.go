@@ -28,11 +28,12 @@ func (f *RateFilter) Next(now float64) (page int, err error) {
 		return 0, &NoPageError{never(ready)}
 	}
 	f.queue.Advance(now, clock{f})
+	before := f.looks
 	slot := f.choose(now)
 	page = f.ask(int(slot), now)
 	f.measure(now, f.cost(slot))
 	if f.model.Known() {
-		f.sweepSome()
+		f.sweepSome(int(f.looks - before))
 	}
 	return page, nil
 }
@@ -172,7 +173,7 @@ func (f *RateFilter) judge(b *belief.Belief, rates *belief.Row, slot uint32, gap
 		last, cycles := f.changed.has(slot), gap/f.model.Cycle()
 		corrected := f.census.Calibration.Correct(chance, cycles, last, f.fade())
 		f.tally.predict(corrected, changed, every)
-		if f.census.Calibration.Learn(chance, cycles, last, changed, f.fade(), n) {
+		if f.census.Calibration.Learn(chance, cycles, last, changed, f.fade(), n, f.calmly()) {
 			f.queue.Shift(clock{f})
 		}
 	} else {
@@ -181,6 +182,22 @@ func (f *RateFilter) judge(b *belief.Belief, rates *belief.Row, slot uint32, gap
 	if !f.hints.Led(int(slot)) { // what hints find is not to be had by rates
 		f.census.Hedge.Score(b.MeanCell(), gap, changed, f.model.Cycle(), n)
 	}
+}
+
+// calmPart is by how much of the distance to what has been learnt a block of polls moves the
+// corrections that are applied: an average over n/16 polls. What is learnt follows chance from poll
+// to poll, and with it the indices of all pages would, by some tenths in a thousand polls of 20,000
+// pages; what Next picks of these was worth .970 of the best so, and .959 with 1 (Detections, two
+// seeds, without what else makes it .985). Of less than calmFrom pages, and where a sample tells of
+// all, it is the whole.
+const calmPart, calmFrom = 1.0 / 16, 2000
+
+// calmly returns the part of the distance that corrections move by.
+func (f *RateFilter) calmly() float64 {
+	if f.many() || len(f.polled) < calmFrom {
+		return 1
+	}
+	return calmPart
 }
 
 // learnt stores the belief about a page; before is the one that it replaces, under the prior, or

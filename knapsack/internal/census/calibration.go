@@ -26,7 +26,7 @@ import (
 type Calibration struct {
 	theta      feature
 	covariance [features]feature
-	applied    feature // θ of the block before, which corrects
+	applied    feature // average of θ over some blocks, which corrects
 	left       uint32  // polls of the block to come
 }
 
@@ -114,8 +114,9 @@ const (
 
 // Learn takes in the poll of one of n pages, after a gap of so many cycles, that was expected to
 // find a change with some probability, before correction. It reports whether corrections are other
-// ones from now on.
-func (c *Calibration) Learn(chance, gap float64, changedLast, changed bool, fade float64, n int) bool {
+// ones from now on: what is applied moves by a part of the distance to θ, the whole of it with 1.
+func (c *Calibration) Learn(chance, gap float64, changedLast, changed bool, fade float64, n int,
+	part float64) bool {
 	chance = max(1e-6, min(1-1e-6, chance))
 	changes := fast.Hazard(chance)
 	x := featuresOf(changes, gap, changedLast)
@@ -148,7 +149,14 @@ func (c *Calibration) Learn(chance, gap float64, changedLast, changed bool, fade
 		c.left--
 		return false
 	}
-	c.applied, c.left = c.theta, uint32(n/blocks)
+	if part < 1 {
+		for a := range c.applied {
+			c.applied[a] += float64(part * (c.theta[a] - c.applied[a]))
+		}
+	} else {
+		c.applied = c.theta
+	}
+	c.left = uint32(n / blocks)
 	return true
 }
 

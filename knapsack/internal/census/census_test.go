@@ -93,7 +93,7 @@ func TestCalibration(t *testing.T) {
 	const n = 20_000
 	for range 5 * n {
 		said, last := rng.Float64(), rng.IntN(3) == 0
-		c.Learn(said, 1, last, rng.Float64() < truth(said, last), 1, n)
+		c.Learn(said, 1, last, rng.Float64() < truth(said, last), 1, n, 1)
 	}
 	for _, said := range []float64{0.1, 0.3, 0.6, 0.9} {
 		for _, last := range []bool{false, true} {
@@ -115,7 +115,7 @@ func TestCalibrationOfTheRight(t *testing.T) {
 	const n = 2000
 	for range 10 * n {
 		said := rng.Float64()
-		c.Learn(said, 1, rng.IntN(2) == 0, rng.Float64() < said, 1, n)
+		c.Learn(said, 1, rng.IntN(2) == 0, rng.Float64() < said, 1, n, 1)
 	}
 	require.InDelta(t, 0.3, c.Correct(0.3, 1, true, 1), 0.03)
 	require.InDelta(t, 0.3, c.Correct(0.3, 1, false, 1), 0.03)
@@ -147,8 +147,8 @@ func TestCalibrationOfPagesThatWake(t *testing.T) {
 		rng := rand.New(rand.NewPCG(5, 2))
 		c := newCalibration()
 		for range 5 * n {
-			c.Learn(said, wait, false, rng.Float64() < truth, 0, n)
-			c.Learn(said, 0.3, false, rng.Float64() < said, 0, n)
+			c.Learn(said, wait, false, rng.Float64() < truth, 0, n, 1)
+			c.Learn(said, 0.3, false, rng.Float64() < said, 0, n, 1)
 		}
 		require.InDelta(t, max(said, truth), c.Correct(said, wait, false, 0), 0.06)
 		require.InDelta(t, said, c.Correct(said, 0.3, false, 0), 1e-9)
@@ -164,7 +164,7 @@ func TestCalibrationBounded(t *testing.T) {
 		c := newCalibration()
 		for k := range 200_000 {
 			last := k < 20 || rng.Float64() < busy
-			c.Learn(0.999, 1, last, k%100 > 0, 1, 20)
+			c.Learn(0.999, 1, last, k%100 > 0, 1, 20, 1)
 		}
 		for a := range features {
 			require.Less(t, math.Abs(c.theta[a]), 100.)
@@ -260,7 +260,7 @@ func TestDecode(t *testing.T) {
 		m.Unpack(&p, &b)
 		for k := range 20 {
 			c.Hedge.Score(float64(k%5), 1, k%3 == 0, 1, 4)
-			c.Calibration.Learn(0.3, 1, k%2 == 0, k%3 == 0, 1, 4)
+			c.Calibration.Learn(0.3, 1, k%2 == 0, k%3 == 0, 1, 4, 1)
 			c.Count(&b, &b, 1, 1)
 		}
 		return &c

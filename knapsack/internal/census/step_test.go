@@ -16,7 +16,7 @@ func drawn(t *rapid.T) Calibration {
 	c := newCalibration()
 	for range rapid.IntRange(0, 20).Draw(t, "polls") {
 		c.Learn(rapid.Float64Range(0.01, 0.99).Draw(t, "said"), rapid.Float64Range(0.1, 20).Draw(t, "gap"),
-			rapid.Bool().Draw(t, "last"), rapid.Bool().Draw(t, "changed"), 1, 100)
+			rapid.Bool().Draw(t, "last"), rapid.Bool().Draw(t, "changed"), 1, 100, 1)
 	}
 	return c
 }
@@ -32,7 +32,7 @@ func TestCalibrationStep(t *testing.T) {
 		last, changed := rapid.Bool().Draw(t, "last"), rapid.Bool().Draw(t, "changed")
 		fade := rapid.Float64Range(0, 1).Draw(t, "fade")
 		after := before
-		after.Learn(said, gap, last, changed, fade, 1<<50)
+		after.Learn(said, gap, last, changed, fade, 1<<50, 1)
 
 		v := -math.Log1p(-said)
 		x := featuresOf(v, gap, last)
@@ -74,8 +74,8 @@ func TestCalibrationMemory(t *testing.T) {
 		long := short
 		n := rapid.IntRange(1, 50).Draw(t, "n")
 		said, changed := rapid.Float64Range(0.01, 0.99).Draw(t, "said"), rapid.Bool().Draw(t, "changed")
-		short.Learn(said, 2, true, changed, 1, n)
-		long.Learn(said, 2, true, changed, 1, 1<<50)
+		short.Learn(said, 2, true, changed, 1, n, 1)
+		long.Learn(said, 2, true, changed, 1, 1<<50, 1)
 		long.forget(1 - 1/(calibrationMemory*float64(max(4, n))))
 		for a := range short.theta {
 			require.InDelta(t, long.theta[a], short.theta[a], 1e-9)
@@ -110,14 +110,32 @@ func TestCalibrationIsAppliedInBlocks(t *testing.T) {
 	t.Parallel()
 	for pages, block := range map[int]int{blocks - 1: 1, blocks: 2, 10 * blocks: 11} {
 		c := newCalibration()
-		require.True(t, c.Learn(0.5, 1, false, true, 1, pages))
+		require.True(t, c.Learn(0.5, 1, false, true, 1, pages, 1))
 		for k := 1; k < 5*block; k++ {
 			before := c.Correct(0.5, 1, false, 1)
-			applied := c.Learn(0.5, 1, false, true, 1, pages)
+			applied := c.Learn(0.5, 1, false, true, 1, pages, 1)
 			require.Equal(t, k%block == 0, applied, "poll %d", k)
 			require.Equal(t, applied, before != c.Correct(0.5, 1, false, 1))
 		}
 	}
+}
+
+// A part of what is learnt is applied at each block, of what is left: after a steady θ all of it.
+func TestCalibrationIsAppliedInParts(t *testing.T) {
+	t.Parallel()
+	whole, part := newCalibration(), newCalibration()
+	var before feature
+	for range 100 {
+		whole.Learn(0.5, 1, false, true, 1, 20, 1)
+		part.Learn(0.5, 1, false, true, 1, 20, 0.25)
+		require.Equal(t, whole.theta, part.theta)
+		require.Equal(t, whole.theta, whole.applied)
+		for a := range before {
+			require.InDelta(t, before[a]+(part.theta[a]-before[a])/4, part.applied[a], 1e-12)
+		}
+		before = part.applied
+	}
+	require.InEpsilon(t, whole.applied[0], part.applied[0], 0.1)
 }
 
 // To forget is to drift to 0 and to the variance of the beginning, with covariances that stay valid
