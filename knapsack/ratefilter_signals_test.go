@@ -115,7 +115,8 @@ func TestSignalsOfSeveralSources(t *testing.T) {
 	again, _ := both.SignalQuality(1)
 	require.InDelta(t, precision, again, 0.1)
 	ofLiar, _ := both.SignalQuality(0)
-	require.InDelta(t, float64(mixed[1])/10_000, ofLiar, 0.06, "what polls find anyway")
+	// It is of the last 500 answers or so, few of which are of pages with this hint alone.
+	require.InDelta(t, float64(mixed[1])/10_000, ofLiar, 0.15, "what polls find anyway")
 	ofBad, _ := bad.SignalQuality(0)
 	require.Less(t, ofBad, 0.7)
 	require.Greater(t, early[1], plain[1]+margin/2, "polled when the change shows")
