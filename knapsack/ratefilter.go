@@ -88,24 +88,26 @@ import (
 // Index. The value of a poll is the slope V' of the objective (see [Objective]) at the gap
 // since the last one, averaged over the posterior, plus half its standard deviation: a poll
 // teaches something, too. Next gives the page with the greatest value: exactly with up to 100
-// pages, and on average within 1 % of it with 1500 and 1.3 % with 20,000; under Detections, where all
-// indices move in the first three cycles, within 1.5 and 7 %. Where groups of pages change together
-// it is within 5 % with 240 pages, and 11 % with 1500, 20 % under Detections (RESULTS.md, "How exact
+// pages, and on average within 1 % of it with 20,000; under Detections, where all indices move in
+// the first three cycles, within 1 % with 6000 and 1.5 % with 20,000. Where groups of pages change
+// together it is within 1 % with 240 pages and mostly within 6 % with 1500 (RESULTS.md, "How exact
 // choices are").
 // For Detections the probability p of a change is averaged, and its slope w·[p + (1−p)·ln(1−p)]
-// compared. For Delay the mean is taken without a deviation, a page that jumps goes where the
-// rates of all are, and many changes within a gap count less.
+// compared; of the standard deviation 0.7·√(1−p) is added, as the surer a change is, the less more
+// can be found by knowing better. For Delay the mean is taken without a deviation, a page that
+// jumps goes where the rates of all are, and many changes within a gap count less.
 //
-// First cycles. For Detections the whole standard deviation is added to begin with, so that
-// pages are tried out, and the probability is corrected by what polls find: the pages that look
-// best are those that are judged too well. Both fade out after 3 cycles. What does not is that
-// pages which have waited for more than a cycle are polled sooner where such polls find more
-// changes than one expects, as where files are written long after the crawl began.
+// First cycles. For Detections 1.2 is added in place of 0.7 to begin with, so that pages are tried
+// out, and the probability is corrected by what polls find: the pages that look best are those that
+// are judged too well. Both fade out after 3 cycles. What does not is that pages which have waited
+// for more than a cycle are polled sooner where such polls find more changes than one expects, as
+// where files are written long after the crawl began.
 //
 // Hedge. Where all pages change alike, no schedule beats polling them in turn, and one
 // that learns loses a little by chasing luck. From what polls found, by the rate predicted
 // before them, the filter estimates how much more the best schedule would detect than polling in
-// turn. As beliefs are learnt in the light of what pages have in common, edits of many pages at
+// turn. Where nearly every poll finds a change, which hardly tells a rate, what polls in turn find
+// is counted. As beliefs are learnt in the light of what pages have in common, edits of many pages at
 // once are not taken for pages that are busy. After one poll per page, and while that gain is
 // below 2 %, it polls in turn. Weights and good signals are reasons not to.
 //
