@@ -196,29 +196,44 @@ func TestHedge(t *testing.T) {
 // counted: of pages that were recorded to change 8 times in a cycle, one half has become slow.
 func TestHedgeCountsWhereMostPollsFindChanges(t *testing.T) {
 	t.Parallel()
-	const n = 400
+	const n, cycle = 400, 1e-5
 	rng := rand.New(rand.NewPCG(1, 2))
+	changes := func(cycles float64) bool { return rng.Float64() < -math.Expm1(-cycles) }
 	var h Hedge
-	h.Add(9, 12*8*n, 12*n)
-	h.estimate(1)
+	h.Add(9, 12*8*n, 12*n*cycle)
+	h.estimate(cycle)
 	require.Less(t, h.Gain(), 0.001)
 	for k := range 2 * n {
-		rate := []float64{1, 16}[k%2]
-		h.Score(9, 1, rng.Float64() < -math.Expm1(-rate), 1, n)
+		h.Score(9, cycle, changes([]float64{1, 16}[k%2]), cycle, n)
 	}
-	h.estimate(1)
+	h.estimate(cycle)
 	inTurn := 1 - math.Exp(-1)/2
 	require.InEpsilon(t, 1/inTurn-1, h.Gain(), 0.15)
-	// A poll after another gap tells what one after a cycle would have found.
-	for _, gap := range []float64{0.2, 2} {
-		var h Hedge
-		h.Add(9, 12*4*n, 12*n)
-		h.estimate(1)
-		for range 20 * n {
-			h.Score(9, gap, rng.Float64() < -math.Expm1(-4*gap), 1, n)
+	// A poll after another gap tells what one after a cycle would have found, also of pages of which no
+	// rate is known yet, as there it is taken to be one change in a cycle.
+	for _, known := range []bool{true, false} {
+		for _, gap := range []float64{0.2, 2} {
+			var h Hedge
+			rate := 1.0
+			if known {
+				rate = 4
+				h.Add(9, 12*rate*n, 12*n*cycle)
+				h.estimate(cycle)
+			}
+			for range 20 * n {
+				h.Score(9, gap*cycle, changes(rate*gap), cycle, n)
+			}
+			require.InDelta(t, -math.Expm1(-rate), h.inTurn/h.span, 0.02, "gap %v", gap)
 		}
-		require.InDelta(t, -math.Expm1(-4), h.inTurn/h.span, 0.02, "gap %v", gap)
 	}
+}
+
+// A gap that is next to nothing counts as one change, if there was one.
+func TestHedgeOfNoGap(t *testing.T) {
+	t.Parallel()
+	var h Hedge
+	h.Score(3, 1e-300, true, 1e100, 1<<40)
+	require.InDelta(t, 1, h.changes[3], 1e-9)
 }
 
 // Evidence that is added counts like polls.
