@@ -90,7 +90,7 @@ import (
 // teaches something, too. Next gives the page with the greatest value: exactly with up to 100
 // pages, and on average within 1 % of it with 20,000; under Detections, where all indices move in
 // the first three cycles, within 1 % with 6000 and 1.5 % with 20,000. Where groups of pages change
-// together it is within 1 % with 240 pages and mostly within 6 % with 1500 (RESULTS.md, "How exact
+// together it is within about 1 % with 240 pages and mostly within 6 % with 1500 (RESULTS.md, "How exact
 // choices are").
 // For Detections the probability p of a change is averaged, and its slope w·[p + (1−p)·ln(1−p)]
 // compared; of the standard deviation 0.7·√(1−p) is added, as the surer a change is, the less more

@@ -144,7 +144,7 @@ func (f *RateFilter) value(b *belief.View, gap, counts float64, changed bool) fl
 			value = f.census.Calibration.Correct(value, gap/f.model.Cycle(), changed, fade)
 		}
 		// The surer a change is, the less more can be found by knowing better. With .5 + .5·fade for
-		// all, .95 to 1 as much is detected in three simulated webs whose rates stay, at three budgets,
+		// all, .98 to 1 as much is detected in three simulated webs whose rates stay, at three budgets,
 		// and in four recorded histories 1.003 as much, or .999 with groups.
 		optimism = (0.7 + float64(0.5*fade)) * math.Sqrt(max(0, 1-value))
 	}

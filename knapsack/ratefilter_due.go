@@ -105,8 +105,8 @@ func (f *RateFilter) reaches(slot uint32, now, index, level float64, t *tempo) f
 		if f.many() || soon <= gap*(fast.Exp(missing/mostSlope)-1) {
 			return f.hinted(slot, now, now+soon)
 		}
-		guess = gap + soon // the index may grow faster than usual
-		step = fast.Log(guess / gap)
+		guess = gap + soon                                           // the index may grow faster than usual
+		step = max(math.SmallestNonzeroFloat64, fast.Log(guess/gap)) // lest a slope be 0/0
 	}
 	if f.objective != Detections && index >= nearly*level {
 		return f.hinted(slot, now, last+guess)
@@ -132,11 +132,13 @@ func (f *RateFilter) reaches(slot uint32, now, index, level float64, t *tempo) f
 // wandered returns when what is missing of an index is made up for by its growth, which alone
 // takes grows, together with a random walk, which alone takes drifts.
 func wandered(grows, drifts float64) float64 {
-	if !(grows > 0 && drifts > 0) {
+	if !(grows > 0) {
 		return grows
 	}
-	root := (math.Sqrt(1/drifts+4/grows) - math.Sqrt(1/drifts)) * grows / 2
-	return min(grows, root*root)
+	// x·grows with x + √(x·grows/drifts) = 1, without a difference that would lose its digits.
+	ratio := grows / drifts
+	root := 2 / (math.Sqrt(ratio+4) + math.Sqrt(ratio))
+	return grows * root * root
 }
 
 // hinted returns when to look at a page again that seems to be due at some time: what hints of it

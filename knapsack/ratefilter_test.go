@@ -83,6 +83,20 @@ func TestLearningCountsLessWhereSure(t *testing.T) {
 	}
 }
 
+// Growth and a random walk, whose share goes with the root of time, make up for the whole together, in
+// any unit and however far apart they are.
+func TestWandered(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		grows := math.Exp(rapid.Float64Range(-650, 650).Draw(t, "log growth"))
+		drifts := grows * math.Exp(rapid.Float64Range(-40, 40).Draw(t, "log ratio"))
+		at := wandered(grows, drifts)
+		require.InDelta(t, 1, at/grows+math.Sqrt(at/drifts), 1e-9)
+	})
+	require.Zero(t, wandered(0, 1))
+	require.Zero(t, wandered(1e-300, 0))
+}
+
 // A page's due time is where its index reaches the threshold.
 func TestCrossing(t *testing.T) {
 	t.Parallel()

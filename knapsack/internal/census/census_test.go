@@ -291,6 +291,8 @@ func TestDecode(t *testing.T) {
 		"time":       func(c *Census) { c.Hedge.time[2] = math.Inf(1) },
 		"in turn":    func(c *Census) { c.Hedge.inTurn = math.NaN() },
 		"span":       func(c *Census) { c.Hedge.span = -1 },
+		"much span":  func(c *Census) { c.Hedge.span = math.MaxFloat64 },
+		"much found": func(c *Census) { c.Hedge.inTurn = 2.1 * c.Hedge.span },
 		"gain":       func(c *Census) { c.Hedge.gain = math.NaN() },
 		"theta":      func(c *Census) { c.Calibration.theta[1] = math.NaN() },
 		"covariance": func(c *Census) { c.Calibration.covariance[1][0] = math.Inf(1) },

@@ -135,8 +135,10 @@ func (h *Hedge) decode(d *codec.Decoder) {
 	decodeRow(d, &h.changes)
 	decodeRow(d, &h.time)
 	decodeRow(d, &h.rate)
+	// What a poll adds to inTurn is within −1 and 2 times its gap; a quarter leaves room for gaps to come.
 	h.inTurn = d.Float64In(-math.MaxFloat64, math.MaxFloat64)
-	h.span = d.Float64In(0, math.MaxFloat64)
+	h.span = d.Float64In(0, math.MaxFloat64/4)
+	d.Require(math.Abs(h.inTurn) <= 2*h.span, "%v of %v found in turn", h.inTurn, h.span)
 	h.gain = d.Float64In(math.Inf(-1), math.Inf(1))
 }
 
