@@ -196,6 +196,31 @@ func TestRateFilterHasNoStall(t *testing.T) {
 	}
 }
 
+// Under Detections a call that looked at few pages sweeps over the more, up to a bound; not so under other
+// objectives, nor where a sample tells of all pages.
+func TestSweepMakesUpForFewLooks(t *testing.T) {
+	t.Parallel()
+	const n = 15_000
+	swept := func(o Objective, few, looked int) uint32 {
+		f := sampling(n, few, o)
+		for k := range 50 {
+			page := must(f.Next(float64(k)))
+			require.NoError(t, f.Observe(page, float64(k), k%3 == 0))
+		}
+		f.late = 0
+		before := f.sweep
+		f.sweepSome(looked)
+		return (f.sweep + n - before) % n
+	}
+	const all = 1 << 20
+	usual := uint32(smallSweep / n)
+	require.EqualValues(t, enough, swept(Detections, all, 0))
+	require.EqualValues(t, enough-10, swept(Detections, all, 10))
+	require.Equal(t, usual, swept(Detections, all, enough))
+	require.Equal(t, usual, swept(Freshness, all, 0))
+	require.Equal(t, usual, swept(Detections, 512, 0))
+}
+
 // Where some pages cost more than others, what polls find per cost is near the best there is at the
 // true rates, and well above what they find where costs are not told; the budget is measured in
 // cost.
