@@ -144,6 +144,7 @@ func (c *Calibration) Learn(chance, gap float64, changedLast, changed bool, fade
 			c.covariance[a][b] -= float64(px[a] * px[b] * (information * gain))
 		}
 	}
+	c.theta[awake] = max(0, c.theta[awake]) // below it is applied as 0, and nothing would bring it back
 	c.forget(1 - 1/(calibrationMemory*float64(max(n, 4))))
 	if c.left = min(c.left, uint32(n/blocks)); c.left > 0 {
 		c.left--

@@ -152,6 +152,10 @@ func TestCalibrationOfPagesThatWake(t *testing.T) {
 		}
 		require.InDelta(t, max(said, truth), c.Correct(said, wait, false, 0), 0.06)
 		require.InDelta(t, said, c.Correct(said, 0.3, false, 0), 1e-9)
+		for range n / 20 { // however long they have been quiet
+			c.Learn(said, wait, false, rng.Float64() < 0.6, 0, n, 1)
+		}
+		require.Greater(t, c.Correct(said, wait, false, 0), 0.35)
 	}
 }
 

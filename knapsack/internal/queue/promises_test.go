@@ -136,6 +136,80 @@ func TestYoungLotsFollow(t *testing.T) {
 	require.Less(t, off, 0.4)
 }
 
+// How many lots are begun in a cycle: of some thousand pages 500, of more one for 24 polls, and of very
+// many 500 again.
+func TestLotsPerCycle(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int]float64{100: 500, 12_000: 500, 24_000: 1000, 120_000: 5000, 1 << 17: 500} {
+		q := New(n)
+		q.Follow(3000)
+		require.Equal(t, 3000/want, q.width, n)
+	}
+}
+
+// The youngest lots are of a few polls each.
+func TestYoungestLots(t *testing.T) {
+	t.Parallel()
+	const n = 20_000
+	c := newCrawl(3, n, false)
+	for range n / 8 {
+		c.poll(1)
+	}
+	lots := c.q.sets.At(0).lots
+	for i := len(lots) - 5; i < len(lots); i++ {
+		require.Less(t, c.q.lots.At(lots[i]).base-c.q.lots.At(lots[i-1]).base, pollsOfLot+2.0)
+	}
+}
+
+// At each answer the youngest lot comes up to date, and one each of the 2, 4, 8 and 16 before; of very
+// many pages at each 17th answer.
+func TestFreshen(t *testing.T) {
+	t.Parallel()
+	for n, every := range map[int]int{20_000: 1, 1 << 17: 17} {
+		w, q := newWeb(1, rand.New(rand.NewPCG(1, 1))), New(n)
+		q.Begin(float64(n), 1, 1, 0, false)
+		set := q.sets.At(0)
+		for k := range 30 {
+			q.insertLot(0, k+1, float64(k+1), 0)
+		}
+		w.now = 100
+		for k := 1; k <= 8*every; k++ {
+			q.News(None, w.now, w)
+			fresh := 0
+			for _, at := range set.lots {
+				if q.lots.At(at).m == 1 {
+					fresh++
+				}
+			}
+			if k < every {
+				require.Equal(t, 1, fresh, "the first lot, %d of %d", k, n)
+			}
+			if k == 8*every {
+				require.Equal(t, 1+1+2+4+8+8, fresh)
+			}
+		}
+	}
+}
+
+// Pages that are alike are looked at again when they are due, and within a 512th of the time for which
+// they have waited.
+func TestLooksAtAlike(t *testing.T) {
+	t.Parallel()
+	const n, start, now = 100, 10.0, 1034.0
+	for due, want := range map[float64]float64{now + 1: now + 1, now + 3: now + 2, math.Inf(1): now + 2} {
+		w, q := newWeb(n, rand.New(rand.NewPCG(1, 1))), New(n)
+		q.Begin(n, 1, 1, start, true)
+		at := q.sets.At(0).best
+		l := q.lots.At(at)
+		slot := l.root
+		q.Take(slot)
+		w.now = now
+		q.putOff(slot, at, due, now)
+		require.Equal(t, want, l.last)
+		require.Equal(t, want, l.due)
+	}
+}
+
 // Pages that are polled in turn come by the age of their lots, those too of which the first page was taken
 // out otherwise.
 func TestTakeInTurn(t *testing.T) {

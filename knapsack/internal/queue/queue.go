@@ -142,7 +142,15 @@ func (q *Queue) Begin(cycle, unit, level, start float64, alike bool) {
 }
 
 // Follow tells how long a cycle is now.
-func (q *Queue) Follow(cycle float64) { q.width = cycle / lotsInCycle }
+func (q *Queue) Follow(cycle float64) { q.width = cycle / q.lotsPerCycle() }
+
+// lotsPerCycle returns how many lots are begun in a cycle.
+func (q *Queue) lotsPerCycle() float64 {
+	if n := len(q.place); n < manyPages {
+		return max(lotsInCycle, float64(n)/pollsOfLot)
+	}
+	return lotsInCycle
+}
 
 // Waits reports whether a page is in the queue, held or not.
 func (q *Queue) Waits(slot uint32) bool { return q.place[slot] != None }

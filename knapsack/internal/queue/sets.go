@@ -230,22 +230,20 @@ func (q *Queue) News(group uint32, now float64, clock Clock) {
 	q.settle(s, q.firstLot(s))
 }
 
-// youngSteps is how often the youngest lots are brought up to date in the time in which one is
-// begun, and moreSteps with less than manyPages. The index of a page in a burst of changes grows
-// with the power 4 of the multiplier, and that of 300 polls moves by a tenth with one of them: with
-// 16 what Next picks of 20,000 pages under Detections is worth .9805 of the best, .984 with 48.
-const youngSteps, moreSteps, manyPages = 16, 48, 1 << 17
+// youngSteps is how often the youngest lots of manyPages or more are brought up to date in the time in
+// which one is begun. Of less they are at each poll: the index of a page in a burst of changes grows
+// with the power 4 of the multiplier, and that of 300 polls moves by a tenth with one of them.
+const youngSteps, manyPages = 16, 1 << 17
 
 // freshen brings some lots of a set up to date: the multiplier of one moves by a part of itself while its
 // age grows by one, so that the i-th from the end comes every i-th time, or twice as often. Takes O(log
 // lots) multipliers.
 func (q *Queue) freshen(s uint32, now float64, clock Clock) {
 	set := q.sets.At(s)
-	steps := uint32(youngSteps)
-	if len(q.place) < manyPages {
-		steps = moreSteps
+	every := uint32(1)
+	if len(q.place) >= manyPages {
+		every += set.count / (lotsInCycle * youngSteps)
 	}
-	every := 1 + set.count/(lotsInCycle*steps)
 	if set.news%every != 0 || !set.open {
 		return
 	}

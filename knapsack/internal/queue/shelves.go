@@ -56,7 +56,7 @@ func (q *Queue) furnish(s uint32, l *lot, x float32) {
 	}
 	on := q.shelves[l.shelves-1]
 	on.used, on.rest = [shelfCount / 64]uint64{}, l.root
-	on.low = max(0, min(shelfOf(q.span(q.width*lotsInCycle))-below, shelfOf(x)-sooner))
+	on.low = max(0, min(shelfOf(q.span(q.width*q.lotsPerCycle()))-below, shelfOf(x)-sooner))
 	for k := range on.tree {
 		on.tree[k] = None
 	}
