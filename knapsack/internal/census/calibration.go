@@ -144,7 +144,8 @@ func (c *Calibration) Learn(chance, gap float64, changedLast, changed bool, fade
 			c.covariance[a][b] -= float64(px[a] * px[b] * (information * gain))
 		}
 	}
-	c.theta[awake] = max(0, c.theta[awake]) // below it is applied as 0, and nothing would bring it back
+	// Below 0 it is applied as 0, so that polls of quiet pages would push it ever further down.
+	c.theta[awake] = max(0, c.theta[awake])
 	c.forget(1 - 1/(calibrationMemory*float64(max(n, 4))))
 	if c.left = min(c.left, uint32(n/blocks)); c.left > 0 {
 		c.left--

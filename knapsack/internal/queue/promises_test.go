@@ -140,7 +140,8 @@ func TestYoungLotsFollow(t *testing.T) {
 // many 500 again.
 func TestLotsPerCycle(t *testing.T) {
 	t.Parallel()
-	for n, want := range map[int]float64{100: 500, 12_000: 500, 24_000: 1000, 120_000: 5000, 1 << 17: 500} {
+	for n, want := range map[int]float64{100: 500, 12_000: 500, 24_000: 1000, 120_000: 5000,
+		1<<17 - 1: (1<<17 - 1) / 24.0, 1 << 17: 500} {
 		q := New(n)
 		q.Follow(3000)
 		require.Equal(t, 3000/want, q.width, n)
@@ -191,23 +192,45 @@ func TestFreshen(t *testing.T) {
 	}
 }
 
-// Pages that are alike are looked at again when they are due, and within a 512th of the time for which
-// they have waited.
+// Pages that are alike are looked at again when they are due, and within a part of the time for which
+// they have waited: one over their number, within bounds.
 func TestLooksAtAlike(t *testing.T) {
 	t.Parallel()
-	const n, start, now = 100, 10.0, 1034.0
-	for due, want := range map[float64]float64{now + 1: now + 1, now + 3: now + 2, math.Inf(1): now + 2} {
-		w, q := newWeb(n, rand.New(rand.NewPCG(1, 1))), New(n)
-		q.Begin(n, 1, 1, start, true)
-		at := q.sets.At(0).best
-		l := q.lots.At(at)
-		slot := l.root
-		q.Take(slot)
-		w.now = now
-		q.putOff(slot, at, due, now)
-		require.Equal(t, want, l.last)
-		require.Equal(t, want, l.due)
+	const start, age = 10.0, 1024.0
+	for left, part := range map[int]float64{9: 1.0 / 16, 32: 1.0 / 32, 127: 1.0 / 127, 1000: 1.0 / 512} {
+		for _, due := range []float64{start + age + 1, start + age + 100} {
+			n := max(flatMost, left) + 1
+			w, q := newWeb(n, rand.New(rand.NewPCG(1, 1))), New(n)
+			q.Begin(float64(n), 1, 1, start, true)
+			at := q.sets.At(0).best
+			l := q.lots.At(at)
+			slot := uint32(None)
+			for int(q.sets.At(0).count) > left {
+				slot = l.root
+				q.Take(slot)
+			}
+			w.now = start + age
+			q.putOff(slot, at, due, w.now)
+			require.InDelta(t, min(due, w.now+age*part), l.last, 1e-9)
+			require.Equal(t, l.last, l.due)
+		}
 	}
+}
+
+// Pages that are alike take few looks, too, where each of many groups has a lot of them: 16 a poll in
+// all here, 12 of which are not for that, and 37 if each lot were looked at as if it had all pages.
+func TestLooksAtAlikeInGroups(t *testing.T) {
+	t.Parallel()
+	const n, groups = 8000, 200
+	c := newCrawl(3, n, true, slices.Repeat([]int{n / groups}, groups)...)
+	for p := range c.web.weight { // unlike pages that were polled, they hardly grow
+		c.web.weight[p], c.web.power[p] = 0.5, 0.05
+	}
+	for range n / 2 {
+		c.poll(1)
+	}
+	t.Logf("%.1f looks a poll", float64(c.looks)/(n/2))
+	require.Less(t, c.looks, 20*n/2)
 }
 
 // Pages that are polled in turn come by the age of their lots, those too of which the first page was taken

@@ -231,8 +231,9 @@ func (q *Queue) News(group uint32, now float64, clock Clock) {
 }
 
 // youngSteps is how often the youngest lots of manyPages or more are brought up to date in the time in
-// which one is begun. Of less they are at each poll: the index of a page in a burst of changes grows
-// with the power 4 of the multiplier, and that of 300 polls moves by a tenth with one of them.
+// which one is begun. Of fewer pages they are at each poll: the index of a page in a burst of changes
+// grows with the power 4 to 8 of the multiplier, and the multiplier of a lot that is 300 polls old
+// may move by some hundredths with a poll.
 const youngSteps, manyPages = 16, 1 << 17
 
 // freshen brings some lots of a set up to date: the multiplier of one moves by a part of itself while its
