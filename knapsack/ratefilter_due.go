@@ -22,7 +22,7 @@ const (
 	// newSweep, too, they find .97 of that in the web of bursts (seeds 1 and 2).
 	// Where a sample tells of all pages that is all. Of fewer, under Detections, a Next that
 	// computes less than enough indices sweeps as many more pages: with 20,000 what it picks is
-	// worth .985 of the best so, and less than .98 without (two seeds).
+	// worth .985 of the best so, and less than .98 without (two seeds, with 500 lots to a cycle).
 	fewSweep, newSweep, mostSweep, smallSweep = 2, 2.9, 32, 120_000
 	enough                                    = 24
 	sweepMore, lateBy, lateOver               = 8, 1.01, 64
