@@ -3,6 +3,7 @@ package knapsack
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -142,8 +143,8 @@ func TestSampleIsRestored(t *testing.T) {
 	}
 }
 
-// Where there are many pages, a page is due when its index reaches the level, to a fifth of the
-// time or a little more.
+// Where there are many pages, 99 of 100 are due when their index reaches the level, to an eighth of the
+// time or a little more, and each to a fifth or a little more.
 func TestDueOfMany(t *testing.T) {
 	t.Parallel()
 	f := sampling(2000, 256, Freshness)
@@ -151,15 +152,19 @@ func TestDueOfMany(t *testing.T) {
 	require.True(t, f.many())
 	level := f.queue.Level()
 	var looks [2]uint64
+	var off []float64
 	for slot := range uint32(2000) {
 		guess := f.now - f.last(slot)
 		before := f.looks
 		exact := f.crossing(slot, guess, 1, level, 4)
 		looks[0] += f.looks - before
 		before = f.looks
-		require.InEpsilon(t, exact, f.crossing(slot, guess, 1, level, 0), 0.21)
+		off = append(off, math.Abs(f.crossing(slot, guess, 1, level, 0)/exact-1))
 		looks[1] += f.looks - before
 	}
+	slices.Sort(off)
+	require.Less(t, off[len(off)*99/100], 0.14)
+	require.Less(t, off[len(off)-1], 0.21)
 	require.Less(t, looks[1], looks[0]/3)
 }
 
