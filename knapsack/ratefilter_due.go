@@ -23,8 +23,9 @@ const (
 	// Where a sample tells of all pages that is all. Of fewer, under Detections, a Next that
 	// computes less than enough indices sweeps as many more pages: with 20,000 what it picks is
 	// worth .985 of the best so, and less than .98 without (two seeds, with 500 lots to a cycle).
+	// In groups an edit moves the indices of many pages at once: it looks at groupSweep at most there.
 	fewSweep, newSweep, mostSweep, smallSweep = 2, 2.9, 32, 120_000
-	enough                                    = 24
+	enough, groupSweep                        = 24, 64
 	sweepMore, lateBy, lateOver               = 8, 1.01, 64
 	manyMore                                  = 2
 	// usualSlope is the power of the gap that an index grows with, about; leastSlope and mostSlope

@@ -96,14 +96,17 @@ func (f *RateFilter) setDeadline(slot uint32, free float64) {
 // sweepSome goes on with the sweep over all pages, after a call in which so many were looked at.
 func (f *RateFilter) sweepSome(looked int) {
 	n := len(f.polled)
-	few, more := max(fewSweep+int(newSweep*f.fade()), smallSweep/n), float64(sweepMore)
+	few, more, most := max(fewSweep+int(newSweep*f.fade()), smallSweep/n), float64(sweepMore), mostSweep
+	if f.queue.Groups() > 0 {
+		most = groupSweep
+	}
 	switch {
 	case f.many():
 		more = manyMore
 	case f.objective == Detections:
 		few = max(few, enough-looked)
 	}
-	for range min(mostSweep, few+int(more*f.late), n) {
+	for range min(most, few+int(more*f.late), n) {
 		if f.sweep++; int(f.sweep) >= n {
 			f.sweep = 0
 		}

@@ -125,11 +125,7 @@ func (q *Queue) look(seen hotPage, by float64, left *int, now float64, pages Pag
 		if seen.slot == None || index > seen.index {
 			seen = hotPage{slot: slot, lot: lot, index: index, at: now}
 		}
-		if lot != None {
-			q.putOff(slot, lot, due, now)
-		} else {
-			q.Put(slot, due, now, pages)
-		}
+		q.putBack(slot, lot, due, now, pages)
 	}
 	return seen
 }
@@ -196,9 +192,8 @@ func (q *Queue) reheat(now float64, pages Pages) {
 // cool makes all hot pages wait.
 func (q *Queue) cool(now float64, clock Clock) {
 	for len(q.hot) > 0 {
-		slot := q.hot[len(q.hot)-1].slot
-		q.take(slot)
-		q.Put(slot, now, now, clock)
+		h := q.hot[len(q.hot)-1]
+		q.putBack(h.slot, h.lot, now, now, clock)
 	}
 }
 

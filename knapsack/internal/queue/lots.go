@@ -79,6 +79,17 @@ func (q *Queue) insert(s, at, slot uint32, passed float64) {
 	q.better(s, at)
 }
 
+// putBack has a page that was looked at wait to be looked at again at time due, with its lot if it
+// stands for one.
+func (q *Queue) putBack(slot, lot uint32, due, now float64, clock Clock) {
+	q.take(slot)
+	if lot != None {
+		q.putOff(slot, lot, due, now)
+	} else {
+		q.Put(slot, due, now, clock)
+	}
+}
+
 // putOff puts a page back into its lot, all pages of which are due at time due, or looked at before
 // as one look is enough for all.
 func (q *Queue) putOff(slot, at uint32, due, now float64) {
@@ -96,6 +107,20 @@ func (q *Queue) putOff(slot, at uint32, due, now float64) {
 // for each of 3750 groups of 40 pages a poll takes three times as many looks, and 3 % less is found;
 // with 512 for few pages .2 to .4 % less where rates are constant.
 const leastLooksAtAlike, mostLooksAtAlike = 16, 512
+
+// lookAtAlike has the pages of a set that are alike looked at at once: what is known of them is what
+// answers tell of the set. They are its first lot.
+func (q *Queue) lookAtAlike(s uint32, now float64) {
+	lots := q.sets.At(s).lots
+	if len(lots) == 0 {
+		return
+	}
+	if l := q.lots.At(lots[0]); l.alike && l.root != None && l.last > now {
+		l.last = now
+		q.retime(lots[0])
+		q.better(s, lots[0])
+	}
+}
 
 // better follows that a lot has got another first page, or that is due at another time.
 func (q *Queue) better(s, at uint32) {

@@ -549,3 +549,95 @@ func TestShiftFarFromTheOrigin(t *testing.T) {
 		require.Greater(t, len(due), 50)
 	}
 }
+
+// A page that stands for a lot of pages that are alike goes back to them when it is hot no longer, as
+// others are better, pages are polled in turn or its group is shut: a lot that lost a page each time would
+// be looked at page by page in the end.
+func TestAlikeStayTogether(t *testing.T) {
+	t.Parallel()
+	const n = 200
+	for name, end := range map[string]func(q *Queue, w *web){
+		"raise": func(q *Queue, w *web) {
+			for len(q.hot) < mostHot {
+				slot := q.lots.At(q.sets.At(2).best).root
+				q.take(slot)
+				q.heat(slot, None, 100, w.now)
+			}
+			q.raise(w.now, w)
+		},
+		"turn": func(q *Queue, w *web) { q.cool(w.now, w) },
+		"shut": func(q *Queue, w *web) { q.SetReady(0, w.now+1, w.now, w) },
+	} {
+		w, q := newWeb(n, rand.New(rand.NewPCG(1, 1))), New(n)
+		q.AddGroup()
+		q.AddGroup()
+		for p := range uint32(n) {
+			q.Take(p)
+			q.Join(p, p%2)
+			w.group[p] = p % 2
+			q.Put(p, math.Inf(-1), 0, w)
+		}
+		q.Begin(n, 1, 1, 0, true)
+		w.now = 1
+		at := q.sets.At(1).lots[0]
+		slot := q.lots.At(at).root
+		require.True(t, q.lots.At(at).alike, name)
+		q.take(slot)
+		q.heat(slot, at, 1, w.now)
+		before := len(q.sets.At(1).lots)
+		end(&q, w)
+		require.False(t, q.Hot(slot), name)
+		require.False(t, q.lots.At(at).shown, name)
+		require.EqualValues(t, n/2, q.sets.At(1).count, name)
+		require.Len(t, q.sets.At(1).lots, before, name)
+		require.True(t, math.IsInf(q.Due(slot, w), 1), name)
+	}
+}
+
+// Hot pages that have fallen below the level make room for others, and the level stays.
+func TestFallenPagesAreNotHot(t *testing.T) {
+	t.Parallel()
+	const n = 200
+	w, q := newWeb(n, rand.New(rand.NewPCG(1, 1))), New(n)
+	q.Begin(n, 1, 1, 0, false)
+	w.now = 1
+	for p := range uint32(mostHot) {
+		q.Take(p)
+		index := 2.0
+		if p >= 4 {
+			w.weight[p], index = 1e-9, 1e-9
+		}
+		q.heat(p, None, index, w.now)
+	}
+	level := q.Level()
+	looks := q.raise(w.now, w)
+	require.Equal(t, mostHot/2, looks)
+	require.Len(t, q.hot, mostHot-looks)
+	require.Equal(t, level, q.Level())
+	for p := range uint32(4) {
+		require.True(t, q.Hot(p))
+	}
+}
+
+// An answer of a group has its pages looked at of which nothing is known.
+func TestNewsOfAlike(t *testing.T) {
+	t.Parallel()
+	const n = 100
+	w, q := newWeb(n, rand.New(rand.NewPCG(1, 1))), New(n)
+	q.AddGroup()
+	for p := range uint32(n) {
+		q.Take(p)
+		q.Join(p, 0)
+		w.group[p] = 0
+		q.Put(p, math.Inf(-1), 0, w)
+	}
+	q.Begin(n, 1, 1, 0, true)
+	w.now = 10
+	at := q.sets.At(1).lots[0]
+	slot := q.lots.At(at).root
+	q.take(slot)
+	q.putOff(slot, at, 1000, w.now)
+	require.Greater(t, q.due.key(1), w.now)
+	q.News(0, w.now, w)
+	require.Equal(t, w.now, q.due.key(1))
+}

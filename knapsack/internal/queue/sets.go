@@ -183,9 +183,8 @@ func (q *Queue) SetReady(group uint32, ready, now float64, clock Clock) {
 	open := !(ready > now)
 	if set.open && !open {
 		for i := len(q.hot) - 1; i >= 0; i-- {
-			if slot := q.hot[i].slot; q.setOf(slot) == s {
-				q.take(slot)
-				q.Put(slot, now, now, clock)
+			if h := q.hot[i]; q.setOf(h.slot) == s {
+				q.putBack(h.slot, h.lot, now, now, clock)
 			}
 		}
 	}
@@ -205,6 +204,9 @@ func (q *Queue) News(group uint32, now float64, clock Clock) {
 	s := group + 1
 	set := q.sets.At(s)
 	if set.tree {
+		if group != None && set.open {
+			q.lookAtAlike(s, now)
+		}
 		if set.news++; set.news < set.count/newsRounds {
 			q.freshen(s, now, clock)
 			return
