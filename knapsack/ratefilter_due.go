@@ -25,7 +25,7 @@ const (
 	// worth .985 of the best so, and less than .98 without (two seeds, with 500 lots to a cycle).
 	// In groups an edit moves the indices of many pages at once, and it looks at groupSweep at most: what
 	// Next picks of 1500 pages is worth .96 to .99 of the best so, and .95 to .99 with mostSweep (eight webs
-	// of TestRateFilterIsNearlyExactInGroups).
+	// like that of TestRateFilterIsNearlyExactInGroups).
 	fewSweep, newSweep, mostSweep, smallSweep = 2, 2.9, 32, 120_000
 	enough, groupSweep                        = 24, 64
 	sweepMore, lateBy, lateOver               = 8, 1.01, 64

@@ -113,8 +113,8 @@ func (q *Queue) steer(best float64) {
 // would be too high, no page would be due for a while, and it would fall again. Where half of them have
 // fallen below the level, as after a surge of their group, they wait again, and the level stays. A page
 // that stands for a lot of a group goes back to it. One for pages in no group waits alone, and another one
-// stands for them: of 10⁸ pages, of which most are new, a poll takes two to four times as long without that,
-// as no page is hot and the level falls. It counts the pages that it looks at.
+// stands for them: of 10⁸ pages, most of them new, a poll takes up to four times as long without that. It
+// counts the pages that it looks at.
 func (q *Queue) raise(now float64, pages Pages) (looks int) {
 	var index [mostHot]float64
 	for i := range q.hot {

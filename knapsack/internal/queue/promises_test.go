@@ -217,7 +217,7 @@ func TestLooksAtAlike(t *testing.T) {
 	}
 }
 
-// Pages that are alike take few looks, too, where each of many groups has a lot of them: 12 a poll in
+// Pages that are alike take few looks, too, where each of many groups has a lot of them: 13 a poll in
 // all here, and 37 if each lot were looked at as if it had all pages.
 func TestLooksAtAlikeInGroups(t *testing.T) {
 	t.Parallel()
@@ -640,4 +640,27 @@ func TestNewsOfAlike(t *testing.T) {
 	require.Greater(t, q.due.key(1), w.now)
 	q.News(0, w.now, w)
 	require.Equal(t, w.now, q.due.key(1))
+}
+
+// A page that stands for pages in no group waits alone when others are better: another one stands for
+// them at once.
+func TestAlikeInNoGroup(t *testing.T) {
+	t.Parallel()
+	const n = 200
+	w, q := newWeb(n, rand.New(rand.NewPCG(1, 1))), New(n)
+	q.Begin(n, 1, 1, 0, true)
+	w.now = 1
+	at := q.sets.At(0).best
+	slot := q.lots.At(at).root
+	q.take(slot)
+	w.weight[slot] = 1e-9
+	q.heat(slot, at, 1e-9, w.now)
+	for p := uint32(n - 1); len(q.hot) < mostHot; p-- {
+		q.take(p)
+		q.heat(p, None, 100, w.now)
+	}
+	q.raise(w.now, w)
+	require.False(t, q.Hot(slot))
+	require.Equal(t, w.now, q.lots.At(at).due)
+	require.Len(t, q.sets.At(0).lots, 2)
 }
