@@ -78,11 +78,19 @@ func (f *RateFilter) wait(slot uint32, guess, times float64) {
 		case f.queue.Few():
 			due = f.now
 		default:
-			due = f.hinted(slot, f.now, last+float64(first*f.crossing(slot, guess, times, f.queue.Level(), 0)))
+			due = f.hinted(slot, f.now, f.firstLook(slot, guess, times))
 		}
 		f.queue.Put(slot, due, f.now, clock{f})
 	}
 	f.setDeadline(slot, free)
+}
+
+// firstLook returns when to look at a page first that has been answered, or become known.
+func (f *RateFilter) firstLook(slot uint32, guess, times float64) float64 {
+	if left := f.outdone(slot, 0, 1); left > 0 {
+		return f.now + left
+	}
+	return f.last(slot) + float64(first*f.crossing(slot, guess, times, f.queue.Level(), 0))
 }
 
 // setDeadline has a waiting page go before all others when its longest interval is over, which may

@@ -168,6 +168,61 @@ func TestDueOfMany(t *testing.T) {
 	require.Less(t, looks[1], looks[0]/3)
 }
 
+// In the first half of the first cycle of many pages those that are behind the ones that were never polled
+// are left alone for half of what is left of it, by the queue and by the sweep, and what is polled is worth
+// nearly as much as the best page.
+func TestOutdonePagesAreLeftAlone(t *testing.T) {
+	t.Parallel()
+	const n = 60_000
+	f := sampling(n, 1024, Freshness)
+	rng, last := rand.New(rand.NewPCG(1, 1)), make([]float64, n)
+	got, want, outdone, looks := 0.0, 0.0, []uint32{}, uint64(0)
+	const polls = n * 9 / 20
+	for k := range polls {
+		now, best := float64(k), 0.0
+		if k%300 == 0 && k > n/20 {
+			for slot := range uint32(n) {
+				if f.queue.Waits(slot) {
+					best = max(best, f.index(slot, f.gap(slot, now)))
+				}
+			}
+		}
+		before := f.looks
+		page := must(f.Next(now))
+		looks += f.looks - before
+		slot := uint32(Slot(page))
+		if best > 0 {
+			want += best
+			got += f.index(slot, f.gap(slot, now))
+		}
+		rate := math.Exp2(float64(mix64(uint64(page))%7)-5) / n
+		changed := rng.ExpFloat64() < rate*(now-last[page])
+		last[page] = now
+		require.NoError(t, f.Observe(page, now, changed))
+		if left := f.outdone(slot, 0, 1); left > 0 {
+			outdone = append(outdone, slot)
+			require.InEpsilon(t, (n-now)/2, left, 0.05)
+			// A little sooner, as a lot's multiplier may fall.
+			require.Greater(t, f.queue.Due(slot, clock{f}), now+0.4*left)
+			due := f.queue.Due(slot, clock{f})
+			f.sweepPage(slot)
+			require.Equal(t, due, f.queue.Due(slot, clock{f}))
+		}
+	}
+	t.Logf("choices worth %.3f, %.1f indices a Next, %d outdone", got/want, float64(looks)/polls, len(outdone))
+	require.Greater(t, got/want, 0.95)
+	require.Greater(t, len(outdone), polls*3/4)
+	require.Less(t, looks, uint64(11*polls))
+
+	slot := outdone[0]
+	require.Positive(t, f.outdone(slot, 0, 1))
+	f.now = 0.51 * n
+	require.Zero(t, f.outdone(slot, 0, 1), "in the second half")
+	f.now = polls
+	require.NoError(t, f.SetWeight(0, 2))
+	require.Zero(t, f.outdone(slot, 0, 1), "with weights")
+}
+
 // No answer of a page that is not in the sample allocates, and none that is.
 func TestSampleDoesNotAllocate(t *testing.T) {
 	f := sampling(4000, 128, Detections)

@@ -1,6 +1,9 @@
 package queue
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // A hotPage has been looked at and was above the level: its index at a time.
 type hotPage struct {
@@ -45,7 +48,7 @@ func (q *Queue) Best(now float64, pages Pages) (slot uint32, index float64) {
 	q.reheat(now, pages)
 	left := mostLooks
 	seen := q.look(hotPage{slot: None}, now, &left, now, pages)
-	if len(q.hot) < fewHot {
+	if q.fewAreHot() {
 		next := min(ahead, left)
 		seen = q.look(seen, math.Inf(1), &next, now, pages)
 	}
@@ -72,6 +75,17 @@ func (q *Queue) top() hotPage {
 		}
 	}
 	return best
+}
+
+// fewAreHot reports whether there are too few hot pages. Of many pages one that stands for a lot is enough,
+// as others like it follow: to look for more took 4 looks at each poll of the first cycle, for nothing.
+func (q *Queue) fewAreHot() bool {
+	if len(q.hot) >= fewHot {
+		return false
+	}
+	return len(q.place) < manyPages || !slices.ContainsFunc(q.hot, func(h hotPage) bool {
+		return h.lot != None && q.lots.At(h.lot).root != None
+	})
 }
 
 // indexOf returns the index of a page.
@@ -106,7 +120,7 @@ func (q *Queue) Turn(on bool) {
 // wait. It returns the best of those that wait and of seen, which was looked at before.
 func (q *Queue) look(seen hotPage, by float64, left *int, now float64, pages Pages) hotPage {
 	steps := mostSteps
-	for *left > 0 && (by == now || len(q.hot) < fewHot) {
+	for *left > 0 && (by == now || q.fewAreHot()) {
 		if len(q.hot) == mostHot {
 			if *left -= q.raise(now, pages); len(q.hot) == mostHot {
 				return seen
@@ -145,6 +159,16 @@ func (q *Queue) lookAhead(seen hotPage, now float64, pages Pages) {
 		}
 		q.heat(slot, lot, indexOf(pages, slot, now), now)
 	}
+}
+
+// HasAlike reports whether pages in no group wait that are alike, as nothing is known of them.
+func (q *Queue) HasAlike() bool {
+	set := q.sets.At(0)
+	if len(set.lots) == 0 {
+		return false
+	}
+	oldest := q.lots.At(set.lots[0])
+	return oldest.alike && oldest.root != None
 }
 
 // Few reports whether there are so few pages that Best goes through all, whenever they are due.

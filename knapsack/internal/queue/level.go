@@ -99,7 +99,7 @@ func (q *Queue) steer(best float64) {
 	q.fall = 0
 	step := q.step()
 	switch {
-	case len(q.hot) < fewHot:
+	case q.fewAreHot():
 		q.setLevel(q.level * (1 - step))
 	case len(q.hot) > manyHot:
 		if next := q.level * (1 + step); next < best {

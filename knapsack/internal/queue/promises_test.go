@@ -664,3 +664,43 @@ func TestAlikeInNoGroup(t *testing.T) {
 	require.Equal(t, w.now, q.lots.At(at).due)
 	require.Len(t, q.sets.At(0).lots, 2)
 }
+
+// Where there are many pages, one that stands for others of which nothing is known is enough: none is looked
+// at that is not due, and the level stays. That ends with the last of them.
+func TestOneOfManyIsEnough(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{manyPages - 1, manyPages} {
+		w, q := newWeb(n, rand.New(rand.NewPCG(1, 1))), New(n)
+		require.False(t, q.HasAlike())
+		w.weight, w.power = slices.Repeat([]float64{1}, n), slices.Repeat([]float64{1}, n)
+		q.Begin(float64(n), 1, 1, 0, true)
+		const polls = 30
+		for k := range polls {
+			w.now = float64(1 + k)
+			p, _ := q.Best(w.now, w)
+			q.Take(p)
+			w.last[p] = w.now
+			q.Put(p, w.now+float64(n), w.now, w)
+		}
+		if n == manyPages {
+			require.Equal(t, polls, w.looks)
+			require.Equal(t, 1.0, q.Level())
+		} else {
+			require.Greater(t, w.looks, 2*polls)
+			require.Less(t, q.Level(), 1.0)
+		}
+		require.True(t, q.HasAlike())
+		left := n - polls
+		for p := range uint32(n) {
+			if w.last[p] == 0 && left > 1 && !q.Hot(p) {
+				q.Take(p)
+				left--
+			}
+		}
+		w.looks = 0
+		p, _ := q.Best(w.now+1, w)
+		require.Zero(t, w.last[p])
+		require.Greater(t, w.looks, 1, "the last one")
+		require.False(t, q.HasAlike())
+	}
+}
