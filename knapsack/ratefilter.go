@@ -273,7 +273,7 @@ func (f *RateFilter) Add() (page int) {
 		f.marks[slot] = factor.Mark{}
 	}
 	f.vote(slot, 1)
-	f.wait(uint32(slot), f.model.Cycle(), 1)
+	f.wait(uint32(slot), hunch{guess: f.model.Cycle(), times: 1})
 	return page
 }
 

@@ -95,7 +95,7 @@ func (f *RateFilter) reaches(slot uint32, now, index, level float64, t *tempo) f
 	case !(gap > 0 && index > 0):
 		return last + float64(early*f.crossing(slot, max(gap, f.model.Cycle()), 1, level, 0))
 	}
-	if left := f.outdone(slot, index, gap*t.multiplier); left > 0 {
+	if left := f.spared(); left > 0 && f.outdone(slot, index, gap*t.multiplier) {
 		return now + left
 	}
 	missing := fast.Log(level / index)
@@ -135,30 +135,31 @@ func (f *RateFilter) reaches(slot uint32, now, index, level float64, t *tempo) f
 	return f.hinted(slot, now, now+min(left, soon))
 }
 
-// outdone returns for how long to leave a page alone that is behind those of which nothing is known, 0 where
-// that is not so. Its index is given after a gap that counts as counts, or 0 and 1. In the first cycle of
-// many pages the greatest indices are mostly those of pages that were never polled, whose gap is the longest. A
-// page that would be worth less than what is polled of late, had its gap been as long, stays behind them for
-// as long as there are any. Without this it is looked at each time that its gap has grown by a part, as if
-// the level did not grow, too. It comes back in the middle of what is left of the cycle. In the second half of
-// the cycle no page is left alone, lest all come back at its end.
-func (f *RateFilter) outdone(slot uint32, index, counts float64) (left float64) {
-	longest := f.now - f.meter.Start()
-	left = f.model.Cycle() - longest
-	if !(left > longest) || !f.many() || f.weights != nil || f.costs != nil || f.hints.On() ||
-		f.queue.Group(slot) != queue.None || !f.queue.HasAlike() {
+// spared returns for how long pages are left alone that are behind those of which nothing is known, 0 if
+// none are. In the first cycle of many pages the greatest indices are mostly those of pages that were never
+// polled, whose gap is the longest. A page that would be worth less than what is polled of late, had its gap
+// been as long, stays behind them for as long as there are any. Without this it is looked at each time that its
+// gap has grown by a part, as if the level did not grow, too. It comes back as long before the end of the
+// cycle as the present is after its beginning, so that in the second half pages come back as they were left.
+func (f *RateFilter) spared() (left float64) {
+	left = f.model.Cycle() - 2*(f.now-f.meter.Start())
+	if !(left > 0) || !f.many() || f.weights != nil || f.costs != nil || f.hints.On() || !f.queue.HasAlike() {
 		return 0
 	}
+	return left
+}
+
+// outdone reports whether a page is behind those of which nothing is known. Its index is given after a gap
+// that counts as counts, or 0 and 1.
+func (f *RateFilter) outdone(slot uint32, index, counts float64) bool {
+	longest := f.now - f.meter.Start()
 	var t tempo
 	t.multiplier, t.edited = f.pulse(queue.None, f.meter.Start())
-	if index*(longest*t.multiplier) >= f.threshold*counts { // most likely not, and that costs no look
-		return 0
+	if f.queue.Group(slot) != queue.None || index*(longest*t.multiplier) >= f.threshold*counts {
+		return false // the latter most likely, and costs no look
 	}
 	f.model.See(&t.view, &f.beliefs[slot], f.leaning(slot))
-	if f.indexAt(slot, longest, &t) >= f.threshold {
-		return 0
-	}
-	return left / 2
+	return f.indexAt(slot, longest, &t) < f.threshold
 }
 
 // wandered returns when what is missing of an index is made up for by its growth, which alone
@@ -212,7 +213,7 @@ func (f *RateFilter) sweepPage(slot uint32) {
 	t.tell(f, slot)
 	late, level := 0.0, lateBy*f.queue.Level()
 	gap := min(due, f.now+f.model.Cycle()) - f.last(slot)
-	if math.IsInf(due, 1) || f.indexAt(slot, gap, &t) > level && f.outdone(slot, 0, 1) == 0 {
+	if math.IsInf(due, 1) || f.indexAt(slot, gap, &t) > level && !(f.spared() > 0 && f.outdone(slot, 0, 1)) {
 		late = 1
 		f.rekey(slot, &t)
 	}

@@ -64,9 +64,16 @@ func (f *RateFilter) tardyPage(now float64) bool {
 	return false
 }
 
-// wait puts a page into the queue that is not in it. The search for the gap after which its index
-// reaches the level begins as crossing says.
-func (f *RateFilter) wait(slot uint32, guess, times float64) {
+// A hunch is where to look for the time at which a page is due.
+type hunch struct {
+	guess, times float64 // see crossing
+	// outdone says that the page was one of those of which nothing is known, and did not change: it is
+	// behind them.
+	outdone bool
+}
+
+// wait puts a page into the queue that is not in it.
+func (f *RateFilter) wait(slot uint32, h hunch) {
 	free := f.ownFree(slot)
 	if free > f.now {
 		f.queue.Hold(slot, free)
@@ -78,19 +85,19 @@ func (f *RateFilter) wait(slot uint32, guess, times float64) {
 		case f.queue.Few():
 			due = f.now
 		default:
-			due = f.hinted(slot, f.now, f.firstLook(slot, guess, times))
+			due = f.hinted(slot, f.now, f.firstLook(slot, h))
 		}
 		f.queue.Put(slot, due, f.now, clock{f})
 	}
 	f.setDeadline(slot, free)
 }
 
-// firstLook returns when to look at a page first that has been answered, or become known.
-func (f *RateFilter) firstLook(slot uint32, guess, times float64) float64 {
-	if left := f.outdone(slot, 0, 1); left > 0 {
+// firstLook returns when to look first at a page that comes into the queue.
+func (f *RateFilter) firstLook(slot uint32, h hunch) float64 {
+	if left := f.spared(); left > 0 && (h.outdone || f.outdone(slot, 0, 1)) {
 		return f.now + left
 	}
-	return f.last(slot) + float64(first*f.crossing(slot, guess, times, f.queue.Level(), 0))
+	return f.last(slot) + float64(first*f.crossing(slot, h.guess, h.times, f.queue.Level(), 0))
 }
 
 // setDeadline has a waiting page go before all others when its longest interval is over, which may

@@ -5,6 +5,7 @@ import (
 
 	"github.com/recrawl/recrawl/internal/ablation"
 	"github.com/recrawl/recrawl/knapsack/internal/belief"
+	"github.com/recrawl/recrawl/knapsack/internal/queue"
 )
 
 // last returns the time from which on a page is not known to be current.
@@ -98,8 +99,10 @@ func (f *RateFilter) Observe(page int, now float64, changed bool) error {
 func (f *RateFilter) found(slot int, now float64, changed bool) {
 	f.recall(uint32(slot))
 	f.tally.answer(changed)
-	gap, times := f.gap(uint32(slot), now), 1.0
+	gap := f.gap(uint32(slot), now)
+	h := hunch{guess: gap, times: 1}
 	if gap > 0 {
+		h.outdone = !changed && f.queue.Group(uint32(slot)) == queue.None && f.alike(uint32(slot))
 		var b belief.Belief
 		f.model.Unpack(&f.beliefs[slot], &b)
 		var before belief.Belief
@@ -107,11 +110,11 @@ func (f *RateFilter) found(slot int, now float64, changed bool) {
 			f.inform(&before, &b)
 		}
 		counts, edited := f.predicted(&b, &before, uint32(slot), now-gap, now, changed)
-		times = counts / gap
+		h.times = counts / gap
 		f.model.LearnEdited(&b, gap, counts, edited, changed)
 		f.learnt(&b, &before, uint32(slot))
 	}
-	f.answered(uint32(slot), now, gap, times)
+	f.answered(uint32(slot), now, h)
 }
 
 // inform makes a belief another one about a page, under the prior of all pages.
@@ -217,9 +220,9 @@ func (f *RateFilter) learnt(b, before *belief.Belief, slot uint32) {
 	}
 }
 
-// answered notes that a page is known as of now, a gap after it was last: it takes its place in
-// the queue, unless its flight goes on. The gap counted as one that was times as long.
-func (f *RateFilter) answered(slot uint32, now, gap, times float64) {
+// answered notes that a page is known as of now: it takes its place in the queue, unless its flight goes on. The
+// hunch is 0 where there is none.
+func (f *RateFilter) answered(slot uint32, now float64, h hunch) {
 	now = max(now, f.polled[slot]) // a record may have come in before the answer, of later
 	f.polled[slot] = now
 	f.limits.Answered(slot, now)
@@ -229,11 +232,11 @@ func (f *RateFilter) answered(slot uint32, now, gap, times float64) {
 	if !f.queue.Waits(slot) {
 		f.land(slot)
 	}
-	if !(gap > 0) {
-		gap = f.model.Cycle()
+	if !(h.guess > 0) {
+		h.guess = f.model.Cycle()
 	}
 	f.queue.Take(slot)
-	f.wait(slot, gap, times)
+	f.wait(slot, h)
 	f.queue.News(f.queue.Group(slot), f.now, clock{f})
 }
 
@@ -252,7 +255,7 @@ func (f *RateFilter) GiveBack(page int, now float64) error {
 	f.tally.failures++
 	f.limits.Fail(s, now, first, cycle*longestWait)
 	f.land(s)
-	f.wait(s, f.model.Cycle(), 1)
+	f.wait(s, hunch{guess: f.model.Cycle(), times: 1})
 	return nil
 }
 

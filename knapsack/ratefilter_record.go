@@ -80,7 +80,7 @@ func (f *RateFilter) RecordChanges(page int, from, until float64, times []float6
 	case gap > 0 || until < last:
 		f.tell(s, told, last)
 	}
-	f.answered(s, max(until, last), gap, 1)
+	f.answered(s, max(until, last), hunch{guess: gap, times: 1})
 	return nil
 }
 

@@ -169,7 +169,7 @@ func TestDueOfMany(t *testing.T) {
 }
 
 // In the first half of the first cycle of many pages those that are behind the ones that were never polled
-// are left alone for half of what is left of it, by the queue and by the sweep, and what is polled is worth
+// are left alone until as long before its end, by the queue and by the sweep, and what is polled is worth
 // nearly as much as the best page.
 func TestOutdonePagesAreLeftAlone(t *testing.T) {
 	t.Parallel()
@@ -199,11 +199,11 @@ func TestOutdonePagesAreLeftAlone(t *testing.T) {
 		changed := rng.ExpFloat64() < rate*(now-last[page])
 		last[page] = now
 		require.NoError(t, f.Observe(page, now, changed))
-		if left := f.outdone(slot, 0, 1); left > 0 {
+		if left := f.spared(); left > 0 && f.outdone(slot, 0, 1) {
 			outdone = append(outdone, slot)
-			require.InEpsilon(t, (n-now)/2, left, 0.05)
+			require.InDelta(t, n-2*now, left, 0.05*n)
 			// A little sooner, as a lot's multiplier may fall.
-			require.Greater(t, f.queue.Due(slot, clock{f}), now+0.4*left)
+			require.Greater(t, f.queue.Due(slot, clock{f}), now+0.8*left)
 			due := f.queue.Due(slot, clock{f})
 			f.sweepPage(slot)
 			require.Equal(t, due, f.queue.Due(slot, clock{f}))
@@ -215,12 +215,14 @@ func TestOutdonePagesAreLeftAlone(t *testing.T) {
 	require.Less(t, looks, uint64(11*polls))
 
 	slot := outdone[0]
-	require.Positive(t, f.outdone(slot, 0, 1))
+	require.Positive(t, f.spared())
+	require.True(t, f.outdone(slot, 0, 1))
+	require.False(t, f.outdone(slot, f.threshold, 1), "its index has reached the price")
 	f.now = 0.51 * n
-	require.Zero(t, f.outdone(slot, 0, 1), "in the second half")
+	require.Zero(t, f.spared(), "in the second half")
 	f.now = polls
 	require.NoError(t, f.SetWeight(0, 2))
-	require.Zero(t, f.outdone(slot, 0, 1), "with weights")
+	require.Zero(t, f.spared(), "with weights")
 }
 
 // No answer of a page that is not in the sample allocates, and none that is.

@@ -37,7 +37,7 @@ func (f *RateFilter) retime(slot uint32) {
 		f.setDeadline(slot, free)
 	case f.queue.Held(slot):
 		f.queue.Take(slot)
-		f.wait(slot, f.model.Cycle(), 1)
+		f.wait(slot, hunch{guess: f.model.Cycle(), times: 1})
 	default:
 		f.refresh(slot)
 	}
@@ -157,7 +157,7 @@ func (f *RateFilter) SetGroup(page, group int) error {
 	f.queue.Take(s)
 	f.regroup(s, g, !waits)
 	if waits {
-		f.wait(s, f.model.Cycle(), 1)
+		f.wait(s, hunch{guess: f.model.Cycle(), times: 1})
 	}
 	return nil
 }

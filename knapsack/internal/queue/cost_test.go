@@ -47,6 +47,40 @@ func TestWorkIsBounded(t *testing.T) {
 	}
 }
 
+// Of many pages all lots are brought up to date within n/96 polls, of which each has a part, if there are
+// fewer lots than that.
+func TestSweepOfMany(t *testing.T) {
+	t.Parallel()
+	const n = manyPages
+	w, q := newWeb(n, rand.New(rand.NewPCG(1, 1))), New(n)
+	w.weight, w.power = slices.Repeat([]float64{1}, n), slices.Repeat([]float64{1}, n)
+	q.Begin(n, 1, 1, 0, true)
+	for k := range 100 {
+		w.now = float64(1 + 300*k)
+		p, _ := q.Best(w.now, w)
+		q.Take(p)
+		w.last[p] = w.now
+		q.Put(p, w.now+n, w.now, w)
+	}
+	lots := q.sets.At(0).lots
+	require.Greater(t, len(lots), 90)
+	for _, at := range lots {
+		q.lots.At(at).m = -1
+	}
+	counter, most := &clockCounter{Pages: w}, 0
+	for news := range uint32(n / sweepRounds) {
+		q.sets.At(0).news = news
+		before := counter.asked
+		q.sweep(mostSweep, w.now, counter)
+		most = max(most, counter.asked-before)
+	}
+	for i, at := range lots {
+		require.Positive(t, q.lots.At(at).m, "lot %d", i)
+	}
+	require.LessOrEqual(t, most, 2, "multipliers in a call")
+	require.Less(t, counter.asked, 3*(len(lots)+1))
+}
+
 // Where pages are put in the order of their times, or in none, trees are about as deep as by chance. (In the
 // opposite order they are deep, which costs nothing, as no path is followed but a random one.)
 func TestTreesAreShallow(t *testing.T) {

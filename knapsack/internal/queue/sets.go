@@ -272,7 +272,11 @@ const (
 func (q *Queue) sweep(most int, now float64, clock Clock) {
 	some := q.lots.Len() + q.sets.Len()
 	if most == mostSweep {
-		some = 1 + some/max(sweepCalls, len(q.place)/sweepRounds)
+		calls := max(sweepCalls, len(q.place)/sweepRounds)
+		if len(q.place) >= manyPages && q.sets.Len() == 1 && q.sets.At(0).news%uint32(max(1, calls/some)) != 0 {
+			return // there are fewer lots than calls
+		}
+		some = 1 + some/calls
 	}
 	for range min(most, some) {
 		if int(q.sweepSet) >= q.sets.Len() {
