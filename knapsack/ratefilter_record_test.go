@@ -262,3 +262,28 @@ func TestEarlyHistoriesInOrder(t *testing.T) {
 	require.Equal(t, []stretch{{5, 5, nil}, {5, 10, []float64{6}}}, f.early[0])
 	require.NoError(t, new(RateFilter).UnmarshalBinary(must(f.MarshalBinary())))
 }
+
+// What is recorded before the first poll, of many pages at many times, counts as of that: the pages wait
+// in one order with the others, and a filter that is restored goes on bit for bit.
+func TestRecordsBeforeTheFirstPoll(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{200, 400} {
+		f := must(NewRateFilter(n, RateFilterConfig{}))
+		for p := range 50 {
+			require.NoError(t, f.Record(p, float64(p)/100, p%2 == 0))
+		}
+		g := new(RateFilter)
+		for k := range 3 * n {
+			if k%20 == 0 {
+				require.NoError(t, g.UnmarshalBinary(saved(t, f)), "after %d polls", k)
+			}
+			now := 0.505 + float64(k)
+			page := must(f.Next(now))
+			require.Equal(t, page, must(g.Next(now)))
+			for _, f := range []*RateFilter{f, g} {
+				require.NoError(t, f.Observe(page, now, k%3 == 0))
+			}
+		}
+		require.Equal(t, saved(t, f), saved(t, g))
+	}
+}

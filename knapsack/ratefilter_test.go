@@ -170,8 +170,11 @@ func TestCrossingByLeaps(t *testing.T) {
 // in sum: each action is a short function, and all share the model.
 func rateFilterMachine(t *rapid.T) {
 	o := Objective(rapid.IntRange(0, int(objectives)-1).Draw(t, "objective"))
-	n := rapid.IntRange(1, 12).Draw(t, "n")
-	f, twin := must(NewRateFilter(n, RateFilterConfig{Objective: o})), must(NewRateFilter(n, RateFilterConfig{Objective: o}))
+	n, few := rapid.IntRange(1, 12).Draw(t, "n"), 0
+	if rapid.Bool().Draw(t, "many") { // so many that Next does not look at all, and that a sample tells of all
+		n, few = 120+n, 32
+	}
+	f, twin := sampling(n, few, o), sampling(n, few, o)
 	both := func(t *rapid.T, call func(f *RateFilter) error) {
 		require.NoError(t, call(f))
 		require.NoError(t, call(twin))
@@ -360,6 +363,7 @@ func rateFilterMachine(t *rapid.T) {
 			b := saved(t, f)
 			f = new(RateFilter)
 			require.NoError(t, f.UnmarshalBinary(b))
+			f.census.Few = few
 			require.True(t, bytes.Equal(b, saved(t, f)))
 		},
 		"refused": func(t *rapid.T) {

@@ -362,14 +362,21 @@ func (q *Queue) fewer(s uint32, now float64, clock Clock) {
 	// too early, which a look puts right.
 	a.last = b.last
 	q.furnish(s, a, q.nodes[b.root].x)
-	for tree, k := range q.trees(b) {
-		q.add(into, tree, k)
-	}
-	b.root = None
-	q.strip(b)
-	q.retime(from)
+	q.pour(from, into)
 	q.follow(s, into, now, clock)
 	set.lots = slices.Delete(set.lots, i+1, i+2)
 	q.free = append(q.free, from)
 	q.settle(s, q.firstLot(s))
+}
+
+// pour puts the pages of a lot into another one.
+func (q *Queue) pour(from, into uint32) {
+	l := q.lots.At(from)
+	for tree, k := range q.trees(l) {
+		q.add(into, tree, k)
+	}
+	l.root = None
+	q.strip(l)
+	q.retime(from)
+	q.retime(into)
 }

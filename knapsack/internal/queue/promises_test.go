@@ -704,3 +704,48 @@ func TestOneOfManyIsEnough(t *testing.T) {
 		require.False(t, q.HasAlike())
 	}
 }
+
+// Lots of answers from before the start become one, of pages that are known, as of the start.
+func TestBeginAfterAnswers(t *testing.T) {
+	t.Parallel()
+	const n = 200
+	w, q := newWeb(n, rand.New(rand.NewPCG(1, 1))), New(n)
+	w.now = 40
+	for p := range uint32(n) { // from 20 on they are answered after the start
+		if w.last[p] = math.Inf(-1); p < 40 {
+			q.Take(p)
+			w.last[p] = float64(p)
+			q.Put(p, w.last[p], w.now, w)
+		}
+	}
+	require.Len(t, q.sets.At(0).lots, 1+40)
+	const start = 19.5
+	for p := range w.last {
+		w.last[p] = max(w.last[p], start)
+	}
+	q.Begin(n, 1, 1, start, true)
+	sound(t, &q)
+	restored(t, &q)
+	before, alike := start, 0
+	for _, at := range q.sets.At(0).lots {
+		l := q.lots.At(at)
+		require.GreaterOrEqual(t, l.base, before)
+		before = l.base
+		pages := 0
+		q.walk(l.root, func(p uint32) {
+			pages++
+			require.Equal(t, l.alike, p >= 20, "page %d", p)
+			require.LessOrEqual(t, l.base, w.last[p])
+		})
+		switch {
+		case l.alike && l.base == start:
+			alike++
+			require.Equal(t, n-40, pages)
+		case l.base == start:
+			require.Contains(t, []int{0, 20}, pages)
+		default:
+			require.Equal(t, 1, pages)
+		}
+	}
+	require.Equal(t, 1, alike)
+}

@@ -126,17 +126,28 @@ func (q *Queue) Grow() {
 
 // Begin tells what a cycle is, for the first time, from which index on pages are hot, and since
 // when pages wait. Pages that have been put before have this index a time unit after their last
-// answers; they are alike or not.
+// answers; they are alike or not, but for those answered before the start.
 func (q *Queue) Begin(cycle, unit, level, start float64, alike bool) {
 	q.unit, q.origin = unit, level
 	q.setLevel(level)
 	q.Follow(cycle)
 	q.leaders = q.leaders[:0]
-	for at := range uint32(q.lots.Len()) {
-		l := q.lots.At(at)
-		l.alike = alike
-		if math.IsInf(l.base, -1) {
-			l.base, l.last = start, start
+	for s := range uint32(q.sets.Len()) {
+		early := uint32(None)
+		for _, at := range q.sets.At(s).lots {
+			l := q.lots.At(at)
+			switch {
+			case math.IsInf(l.base, -1):
+				l.alike, l.base, l.last = alike, start, start
+			case l.base >= start:
+				l.alike = alike
+			case early == None: // answers before the start count as of then
+				early, l.base, l.last = at, start, max(l.last, start)
+			default:
+				q.lots.At(early).last = max(q.lots.At(early).last, l.last)
+				q.pour(at, early)
+				l.base, l.last = start, start
+			}
 		}
 	}
 }
