@@ -158,7 +158,8 @@ func TestRateFilterIsNearlyExactInGroups(t *testing.T) {
 // mostIndices bounds the indices that a Next computes, by the constants here and in the queue: 64 of the
 // sample, if polling in turn ends, 48 of the hot pages, 3 for each of 32 pages that are due, of 23 more
 // where hot ones wait again, which count among the 32, and of 4 that are next, 4 of pages that are due
-// next, and 4 for each of 32 in the sweep, 64 in groups. Pages that are due and whose index is 0, and
+// next, and 4 for each of 32 in the sweep, 64 in groups. In the first half of the first cycle of many pages
+// it is one more of each page, and two in the sweep, where there are no groups. Pages that are due and whose index is 0, and
 // those in the sweep of which something was recorded early, take some more. usualIndices is half as many
 // again as the most that are seen here.
 const (
