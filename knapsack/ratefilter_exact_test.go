@@ -159,9 +159,9 @@ func TestRateFilterIsNearlyExactInGroups(t *testing.T) {
 // sample, if polling in turn ends, 48 of the hot pages, 3 for each of 32 pages that are due, of 23 more
 // where hot ones wait again, which count among the 32, and of 4 that are next, 4 of pages that are due
 // next, and 4 for each of 32 in the sweep, 64 in groups. In the first half of the first cycle of many pages
-// it is one more of each page, and two in the sweep, where there are no groups. Pages that are due and whose index is 0, and
-// those in the sweep of which something was recorded early, take some more. usualIndices is half as many
-// again as the most that are seen here.
+// in no group it is one more for each of these pages, and two in the sweep. Pages that are due and whose
+// index is 0, and those in the sweep of which something was recorded early, take some more. usualIndices
+// is half as many again as the most that are seen here.
 const (
 	mostIndices  = 64 + 48 + 3*(32+23+4) + 4 + 4*64
 	usualIndices = 250
