@@ -220,8 +220,8 @@ func (f *RateFilter) learnt(b, before *belief.Belief, slot uint32) {
 	}
 }
 
-// answered notes that a page is known as of now: it takes its place in the queue, unless its flight goes on. The
-// hunch is 0 where there is none.
+// answered notes that a page is known as of now: it takes its place in the queue, unless its flight goes
+// on. The guess is 0 where there is none.
 func (f *RateFilter) answered(slot uint32, now float64, h hunch) {
 	now = max(now, f.polled[slot]) // a record may have come in before the answer, of later
 	f.polled[slot] = now
