@@ -79,6 +79,14 @@ func newWeb(n int, rng *rand.Rand) *web {
 	return w
 }
 
+// begun returns a web at time 1, and a queue of its pages, which were answered at 0 and are alike or not.
+func begun(n int, alike bool) (*web, Queue) {
+	w, q := newWeb(n, rand.New(rand.NewPCG(1, 1))), New(n)
+	q.Begin(float64(n), 1, 1, 0, alike)
+	w.now = 1
+	return w, q
+}
+
 func encoded(t require.TestingT, q *Queue) []byte {
 	e := codec.NewEncoder("q", 1)
 	q.Encode(e)
