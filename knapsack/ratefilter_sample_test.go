@@ -218,9 +218,25 @@ func TestOutdonePagesAreLeftAlone(t *testing.T) {
 	require.Positive(t, f.spared())
 	require.True(t, f.outdone(slot, 0, 1))
 	require.False(t, f.outdone(slot, f.threshold, 1), "its index has reached the price")
+	now := f.now
+	var as tempo
+	as.tell(f, slot)
+	require.Equal(t, now+f.spared(), f.reaches(slot, now, f.index(slot, f.gap(slot, now)), f.queue.Level(), &as))
 	f.now = 0.51 * n
 	require.Zero(t, f.spared(), "in the second half")
-	f.now = polls
+	f.now = now
+	g := new(RateFilter)
+	require.NoError(t, g.UnmarshalBinary(saved(t, f)))
+	g.census.Few = f.census.Few
+	require.Positive(t, g.spared())
+	require.NoError(t, g.SetGroup(int(slot), must(g.AddGroup(GroupConfig{}))))
+	require.False(t, g.outdone(slot, 0, 1), "in a group")
+	for slot := range uint32(n) {
+		if g.alike(slot) {
+			g.queue.Take(slot)
+		}
+	}
+	require.Zero(t, g.spared(), "with no page that was never polled")
 	require.NoError(t, f.SetWeight(0, 2))
 	require.Zero(t, f.spared(), "with weights")
 }
