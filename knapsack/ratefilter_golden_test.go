@@ -238,8 +238,17 @@ func TestRateFilterForged(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")
 	}
+	for _, o := range []knapsack.Objective{knapsack.Freshness, knapsack.Detections} {
+		t.Run(o.String(), func(t *testing.T) {
+			t.Parallel()
+			forgedFilter(t, o)
+		})
+	}
+}
+
+func forgedFilter(t *testing.T, o knapsack.Objective) {
 	const n = 104
-	f, err := knapsack.NewRateFilter(n, knapsack.RateFilterConfig{})
+	f, err := knapsack.NewRateFilter(n, knapsack.RateFilterConfig{Objective: o})
 	require.NoError(t, err)
 	group, err := f.AddGroup(knapsack.GroupConfig{})
 	require.NoError(t, err)

@@ -207,4 +207,8 @@ func (c *Calibration) decode(d *codec.Decoder) {
 	for k := range c.covariance {
 		copy(c.covariance[k][:], d.Float64sIn(features, -mostTheta, mostTheta))
 	}
+	// Within its bounds a covariance moves no θ far, so that what has been loaded can be saved.
+	bounded := *c
+	bounded.bound()
+	d.Require(bounded == *c, "covariance of a calibration out of bounds")
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/recrawl/recrawl/internal/codec"
 	"github.com/recrawl/recrawl/internal/codec/codectest"
 	"github.com/recrawl/recrawl/knapsack/internal/belief"
 )
@@ -122,6 +123,55 @@ func TestCalibrationIsAppliedInBlocks(t *testing.T) {
 			require.Equal(t, applied, before != c.Correct(0.5, 1, false, 1))
 		}
 	}
+}
+
+// A block ends when it should, also one that was begun by more pages, or forged.
+func TestCalibrationBlockEnds(t *testing.T) {
+	t.Parallel()
+	c := newCalibration()
+	c.left = math.MaxUint32
+	polls := 1
+	for !c.Learn(0.5, 1, false, true, 1, 3*blocks, 1) {
+		polls++
+	}
+	require.Equal(t, 4, polls)
+}
+
+// What has been loaded can be saved and loaded again, however often it has learnt and whatever it was.
+func TestForgedCalibration(t *testing.T) {
+	t.Parallel()
+	load := func(t *rapid.T, c *Calibration) (got Calibration, err error) {
+		d := codectest.Decoder(t, c.encode)
+		got.decode(d)
+		return got, d.Done()
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		c := drawn(t)
+		for a := range features {
+			c.theta[a] = rapid.Float64Range(-mostTheta, mostTheta).Draw(t, "θ")
+			c.applied[a] = rapid.Float64Range(-mostTheta, mostTheta).Draw(t, "applied")
+			for b := range features {
+				if rapid.IntRange(0, 9).Draw(t, "forge") == 0 {
+					most := rapid.SampledFrom([]float64{calibrationVariance, mostTheta}).Draw(t, "most")
+					c.covariance[a][b] = rapid.Float64Range(-most, most).Draw(t, "covariance")
+				}
+			}
+		}
+		got, err := load(t, &c)
+		if err != nil {
+			require.ErrorIs(t, err, codec.ErrCorrupt)
+			return
+		}
+		require.Equal(t, c, got)
+		for range 20 {
+			got.Learn(rapid.Float64Range(0, 1).Draw(t, "said"), rapid.Float64Range(0.1, 20).Draw(t, "gap"),
+				rapid.Bool().Draw(t, "last"), rapid.Bool().Draw(t, "changed"), rapid.Float64Range(0, 1).Draw(t, "fade"),
+				rapid.IntRange(1, 1000).Draw(t, "n"), rapid.Float64Range(0, 1).Draw(t, "part"))
+		}
+		again, err := load(t, &got)
+		require.NoError(t, err)
+		require.Equal(t, got, again)
+	})
 }
 
 // A part of what is learnt is applied at each block, of what is left: after a steady θ all of it.
