@@ -131,7 +131,7 @@ func TestCalibrationBlockEnds(t *testing.T) {
 	c := newCalibration()
 	c.left = math.MaxUint32
 	polls := 1
-	for !c.Learn(0.5, 1, false, true, 1, 3*blocks, 1) {
+	for !c.Learn(0.5, 1, false, true, 1, 3*blocks, 1) && polls < 100 {
 		polls++
 	}
 	require.Equal(t, 4, polls)
