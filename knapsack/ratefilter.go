@@ -99,9 +99,13 @@ import (
 //
 // First cycles. For Detections 1.2 is added in place of 0.7 to begin with, so that pages are tried
 // out, and the probability is corrected by what polls find: the pages that look best are those that
-// are judged too well. Both fade out after 3 cycles. What does not is that pages which have waited
-// for more than a cycle are polled sooner where such polls find more changes than one expects, as
-// where files are written long after the crawl began.
+// are judged too well. Both fade out after 3 cycles.
+//
+// Waking. Pages that have waited are polled sooner where polls of such pages find more changes than
+// one expects, as where files are written long after the crawl began. After a gap of τ cycles τ^θ
+// times as many changes are expected for Detections, if τ > 1, and (1+τ²)^(θ/2) times as many for
+// Delay, once the first cycles are over. θ is learnt from all polls. Not so for the other objectives,
+// where it gains nothing.
 //
 // Hedge. Where all pages change alike, no schedule beats polling them in turn, and one
 // that learns loses a little by chasing luck. From what polls found, by the rate predicted

@@ -134,6 +134,14 @@ func (f *RateFilter) followsEdits() bool {
 
 var _ queue.Clock = clock{}
 
+// wakes reports whether more is expected of pages that wait, as far as polls of them find more. That is
+// so for Delay, which it makes 3 to 16 % less in a simulated web whose pages wake, and 0 to 6 % in
+// another one; in eight other webs it is .996 to 1.004 of what it was. Copies that are to be fresh or
+// young are no better for it; for Detections see census.Calibration.
+func (f *RateFilter) wakes() bool {
+	return f.objective == Delay && f.without&ablation.Waking == 0
+}
+
 // value returns the value of a poll of a page, that was found changed at its last one or not.
 func (f *RateFilter) value(b *belief.View, gap, counts float64, changed bool) float64 {
 	value, spread := f.model.Value(b, gap, counts)
@@ -147,6 +155,9 @@ func (f *RateFilter) value(b *belief.View, gap, counts float64, changed bool) fl
 		// all, .98 to 1 as much is detected in three simulated webs whose rates stay, at three budgets,
 		// and in four recorded histories 1.003 as much, or .999 with groups.
 		optimism = (0.7 + float64(0.5*fade)) * math.Sqrt(max(0, 1-value))
+	}
+	if f.wakes() {
+		value *= f.census.Waking.Times(gap/f.model.Cycle(), f.fade())
 	}
 	return value + float64(optimism*spread)
 }

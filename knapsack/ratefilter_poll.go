@@ -172,14 +172,19 @@ func (f *RateFilter) judge(b *belief.Belief, rates *belief.Row, slot uint32, gap
 	every := f.census.Every(f.ids.Len())
 	n := f.ids.Len() / every
 	chance := 1 - f.model.Survival(rates, counts)
-	if f.objective == Detections {
-		last, cycles := f.changed.has(slot), gap/f.model.Cycle()
-		corrected := f.census.Calibration.Correct(chance, cycles, last, f.fade())
-		f.tally.predict(corrected, changed, every)
-		if f.census.Calibration.Learn(chance, cycles, last, changed, f.fade(), n, f.calmly()) {
+	cycles := gap / f.model.Cycle()
+	switch calibration, waking := &f.census.Calibration, &f.census.Waking; {
+	case f.objective == Detections:
+		last := f.changed.has(slot)
+		f.tally.predict(calibration.Correct(chance, cycles, last, f.fade()), changed, every)
+		if calibration.Learn(chance, cycles, last, changed, f.fade(), n, f.calmly()) {
 			f.queue.Shift(clock{f})
 		}
-	} else {
+	case f.wakes():
+		chance = either(chance, edited)
+		f.tally.predict(waking.Correct(chance, cycles, f.fade()), changed, every)
+		waking.Learn(chance, cycles, changed, n, f.calmly())
+	default:
 		f.tally.predict(either(chance, edited), changed, every)
 	}
 	if !f.hints.Led(int(slot)) { // what hints find is not to be had by rates

@@ -59,7 +59,7 @@ func TestLearningCountsLessWhereSure(t *testing.T) {
 			page := must(f.Next(float64(k)))
 			require.NoError(t, f.Observe(page, float64(k), k%3 == 0))
 		}
-		f.without = ablation.Calibration
+		f.without = ablation.Calibration | ablation.Waking
 		fresh, view := f.model.Fresh(), belief.View{}
 		f.model.See(&view, &fresh, belief.Level())
 		counted := func(gap float64) (part, mean float64) {

@@ -13,6 +13,7 @@ const (
 	Hedge                         // polling in turn while nothing else is known to be better
 	Prior                         // what is known of all pages, for those of which little is
 	Edits                         // edits of many pages at once
+	Waking                        // that pages which wait change more than one expects
 )
 
 // Without takes parts out of a new *knapsack.RateFilter, which package knapsack provides. It is not

@@ -1,9 +1,9 @@
 // Package census is what the rate filter knows of its pages as a whole: the Prior of all
 // pages, from which those with few polls borrow; the Hedge, which estimates whether a schedule
-// by rate can beat polling in turn at all; and the Calibration of the probabilities of change. All
-// memories are a few polls per page. Of many pages a sample tells of all: Votes says which have a
-// vote in the prior, and Every which polls are for Hedge and Calibration, to which there are so
-// many times fewer pages.
+// by rate can beat polling in turn at all; the Calibration of the probabilities of change; and
+// Waking, by which more is expected of pages that wait. All memories are a few polls per page. Of many
+// pages a sample tells of all: Votes says which have a vote in the prior, and Every which polls
+// are for the others, to which there are so many times fewer pages.
 package census
 
 import (
@@ -15,18 +15,19 @@ import (
 // divisions and exponentials, is small beside that of the polls.
 const period = 16
 
-// A Census holds all three.
+// A Census holds all four.
 type Census struct {
 	Prior       Prior
 	Hedge       Hedge
 	Calibration Calibration
+	Waking      Waking
 	Few         int   // in place of Enough, unless 0; a power of two. For tests, and not saved
 	until       uint8 // votes until prior and gain are computed anew
 }
 
 // New returns the census of so many pages of which nothing is known.
 func New(pages int) Census {
-	return Census{Prior: newPrior(pages), Calibration: newCalibration(), until: period}
+	return Census{Prior: newPrior(pages), Calibration: newCalibration(), Waking: newWaking(), until: period}
 }
 
 // Count takes in that the belief about a page has changed that votes as so many, and reports
@@ -53,6 +54,7 @@ func (c *Census) Encode(e *codec.Encoder) {
 	c.Prior.encode(e)
 	c.Hedge.encode(e)
 	c.Calibration.encode(e)
+	c.Waking.encode(e)
 	e.Byte(c.until)
 }
 
@@ -61,5 +63,6 @@ func (c *Census) Decode(d *codec.Decoder) {
 	c.Prior.decode(d)
 	c.Hedge.decode(d)
 	c.Calibration.decode(d)
+	c.Waking.decode(d)
 	c.until = d.ByteIn(1, period)
 }

@@ -104,7 +104,7 @@ func TestCalibration(t *testing.T) {
 	for _, said := range []float64{0, 1} {
 		require.InDelta(t, said, c.Correct(said, 1, false, 1), 1e-3)
 	}
-	require.Less(t, math.Abs((&feature{1e9}).shift(1, 1, false, 1)), mostCalibration+1e-9)
+	require.Less(t, math.Abs((&feature{1e9}).shift(1, 1, false, 1)), mostCorrection+1e-9)
 }
 
 // Where pages are judged rightly, little is corrected.
@@ -156,26 +156,6 @@ func TestCalibrationOfPagesThatWake(t *testing.T) {
 			c.Learn(said, wait, false, rng.Float64() < 0.6, 0, n, 1)
 		}
 		require.Greater(t, c.Correct(said, wait, false, 0), 0.35)
-	}
-}
-
-// A feature that polls tell nothing of any more leaves the corrections bounded, and the state such
-// that it can be restored. What a page's polls tell of it changes now and then.
-func TestCalibrationBounded(t *testing.T) {
-	t.Parallel()
-	rng := rand.New(rand.NewPCG(1, 2))
-	for _, busy := range []float64{0, 0.02, 1} {
-		c := newCalibration()
-		for k := range 200_000 {
-			last := k < 20 || rng.Float64() < busy
-			c.Learn(0.999, 1, last, k%100 > 0, 1, 20, 1)
-		}
-		for a := range features {
-			require.Less(t, math.Abs(c.theta[a]), 100.)
-			for b := range features {
-				require.LessOrEqual(t, math.Abs(c.covariance[a][b]), calibrationVariance*(1+1e-9), "busy %v", busy)
-			}
-		}
 	}
 }
 
@@ -280,6 +260,7 @@ func TestDecode(t *testing.T) {
 		for k := range 20 {
 			c.Hedge.Score(float64(k%5), 1, k%3 == 0, 1, 4)
 			c.Calibration.Learn(0.3, 1, k%2 == 0, k%3 == 0, 1, 4, 1)
+			c.Waking.Learn(0.3, 2, k%3 == 0, 4, 1)
 			c.Count(&b, &b, 1, 1)
 		}
 		return &c
@@ -299,6 +280,7 @@ func TestDecode(t *testing.T) {
 		"much found": func(c *Census) { c.Hedge.inTurn = 2.1 * c.Hedge.span },
 		"gain":       func(c *Census) { c.Hedge.gain = math.NaN() },
 		"theta":      func(c *Census) { c.Calibration.theta[1] = math.NaN() },
+		"waking":     func(c *Census) { c.Waking.applied[awake] = math.NaN() },
 		"covariance": func(c *Census) { c.Calibration.covariance[1][0] = math.Inf(1) },
 		"until":      func(c *Census) { c.until = 0 },
 	} {
@@ -314,8 +296,85 @@ func TestCertainChancesAreCorrected(t *testing.T) {
 	t.Parallel()
 	var c Calibration
 	c.applied[0] = -3
-	require.InEpsilon(t, 1-math.Pow(leastChance, math.Exp(-mostCalibration)), c.Correct(1, 1, false, 1), 1e-6)
+	require.InEpsilon(t, 1-math.Pow(leastChance, math.Exp(-mostCorrection)), c.Correct(1, 1, false, 1), 1e-6)
 	require.Equal(t, c.Correct(1-1e-9, 1, false, 1), c.Correct(1, 1, false, 1))
 	require.Positive(t, c.Correct(0, 1, false, 1))
 	require.Equal(t, c.Correct(1e-9, 1, false, 1), c.Correct(0, 1, false, 1))
+}
+
+// A gain is a ratio: it does not depend on the unit of time. A census computes it by itself, every so
+// many polls.
+func TestGainHasNoUnit(t *testing.T) {
+	t.Parallel()
+	gain := func(unit float64) float64 {
+		m, c := model(), New(50)
+		var flat belief.Belief
+		p := m.Fresh()
+		m.Unpack(&p, &flat)
+		c.Hedge.Add(3, 100, 1000*unit)
+		c.Hedge.Add(15, 100, 20*unit)
+		for range period {
+			require.Zero(t, c.Hedge.Gain())
+			c.Count(&flat, &flat, 1, unit)
+		}
+		return c.Hedge.Gain()
+	}
+	require.Greater(t, gain(1), 0.1)
+	require.InEpsilon(t, gain(1), gain(7), 1e-9)
+}
+
+// The evidence of the hedge moves with the grid, and the rates that it found are those of the same
+// pages still.
+func TestHedgeSlides(t *testing.T) {
+	t.Parallel()
+	var h Hedge
+	h.Add(3, 100, 1000)
+	h.Add(5, 100, 20)
+	h.estimate(1)
+	gain, slow, busy := h.Gain(), h.rate[3], h.rate[5]
+	h.slide(1)
+	moved := 0
+	for k, time := range h.time {
+		switch time {
+		case 1000:
+			moved = k - 3
+			require.Equal(t, []float64{100, slow}, []float64{h.changes[k], h.rate[k]})
+		case 20:
+			require.Equal(t, moved, k-5)
+			require.Equal(t, []float64{100, busy}, []float64{h.changes[k], h.rate[k]})
+		default:
+			require.Zero(t, time)
+			require.Zero(t, h.changes[k])
+		}
+	}
+	require.Positive(t, moved)
+	h.estimate(1)
+	require.InEpsilon(t, gain, h.Gain(), 1e-12)
+}
+
+// Mean and variance are those of the votes, and after loading, too, to the rounding of what is saved.
+func TestPriorMoments(t *testing.T) {
+	t.Parallel()
+	m, c := model(), New(50)
+	var flat, b belief.Belief
+	p := m.Fresh()
+	m.Unpack(&p, &flat)
+	b = flat
+	for k := range 30 {
+		m.Learn(&b, 0.7, 0.7, k%3 == 0)
+	}
+	for range 2 * period {
+		c.Count(&flat, &b, 1, 1)
+	}
+	rates := c.Prior.Rates()
+	mean, variance := belief.Moments(&rates)
+	d := codectest.Decoder(t, c.Encode)
+	var loaded Census
+	loaded.Decode(d)
+	require.NoError(t, d.Done())
+	for _, prior := range []*Prior{&c.Prior, &loaded.Prior} {
+		gotMean, gotVariance := prior.Moments()
+		require.InEpsilon(t, mean, gotMean, 1e-9)
+		require.InEpsilon(t, variance, gotVariance, 1e-9)
+	}
 }

@@ -2,6 +2,7 @@ package census
 
 import (
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -9,10 +10,9 @@ import (
 
 	"github.com/recrawl/recrawl/internal/codec"
 	"github.com/recrawl/recrawl/internal/codec/codectest"
-	"github.com/recrawl/recrawl/knapsack/internal/belief"
 )
 
-// drawn returns a calibration whose covariance is one: a mixture of what it began with and of polls.
+// drawn returns a calibration whose covariance is that of a correction: what it began with, and some polls.
 func drawn(t *rapid.T) Calibration {
 	c := newCalibration()
 	for range rapid.IntRange(0, 20).Draw(t, "polls") {
@@ -45,10 +45,10 @@ func TestCalibrationStep(t *testing.T) {
 			found = unlikely
 		}
 		const h = 1e-4
-		slope := calibrationTrust * (found(h) - found(-h)) / (2 * h)
+		slope := trust * (found(h) - found(-h)) / (2 * h)
 		second := func(f func(float64) float64) float64 { return (f(h) - 2*f(0) + f(-h)) / (h * h) }
 		none := math.Exp(-v)
-		information := -calibrationTrust * (none*second(remain) + (1-none)*second(unlikely))
+		information := -trust * (none*second(remain) + (1-none)*second(unlikely))
 
 		var px, sx feature // P·x before and after
 		for a := range px {
@@ -81,33 +81,12 @@ func TestCalibrationMemory(t *testing.T) {
 		said, changed := rapid.Float64Range(0.01, 0.99).Draw(t, "said"), rapid.Bool().Draw(t, "changed")
 		short.Learn(said, 2, true, changed, 1, n, 1)
 		long.Learn(said, 2, true, changed, 1, 1<<50, 1)
-		long.forget(1 - 1/(calibrationMemory*float64(max(4, n))))
+		long.forget(1 - 1/(correctionMemory*float64(max(4, n))))
 		for a := range short.theta {
 			require.InDelta(t, long.theta[a], short.theta[a], 1e-9)
 			require.InDeltaSlice(t, long.covariance[a][:], short.covariance[a][:], 1e-9)
 		}
 	})
-}
-
-// A gain is a ratio: it does not depend on the unit of time. A census computes it by itself, every so
-// many polls.
-func TestGainHasNoUnit(t *testing.T) {
-	t.Parallel()
-	gain := func(unit float64) float64 {
-		m, c := model(), New(50)
-		var flat belief.Belief
-		p := m.Fresh()
-		m.Unpack(&p, &flat)
-		c.Hedge.Add(3, 100, 1000*unit)
-		c.Hedge.Add(15, 100, 20*unit)
-		for range period {
-			require.Zero(t, c.Hedge.Gain())
-			c.Count(&flat, &flat, 1, unit)
-		}
-		return c.Hedge.Gain()
-	}
-	require.Greater(t, gain(1), 0.1)
-	require.InEpsilon(t, gain(1), gain(7), 1e-9)
 }
 
 // What is learnt is applied at every poll where pages are few, and in blocks where they are many.
@@ -205,7 +184,7 @@ func TestCalibrationForgets(t *testing.T) {
 			for b := range c.theta {
 				want := keep * keep * before.covariance[a][b]
 				if a == b {
-					want += (1 - keep*keep) * calibrationVariance
+					want += (1 - keep*keep) * firstVariance
 				}
 				require.InDelta(t, want, c.covariance[a][b], 1e-12)
 			}
@@ -217,7 +196,7 @@ func TestCalibrationForgets(t *testing.T) {
 		c.forget(keep)
 		for a := range c.theta {
 			require.GreaterOrEqual(t, c.covariance[a][a], 0.0)
-			require.LessOrEqual(t, c.covariance[a][a], calibrationVariance)
+			require.LessOrEqual(t, c.covariance[a][a], firstVariance)
 			for b := range a { // the square of a tiny variance is nothing
 				most := math.Sqrt(c.covariance[a][a] * c.covariance[b][b])
 				require.LessOrEqual(t, math.Abs(c.covariance[a][b]), most*(1+1e-12))
@@ -227,58 +206,22 @@ func TestCalibrationForgets(t *testing.T) {
 	})
 }
 
-// The evidence of the hedge moves with the grid, and the rates that it found are those of the same
-// pages still.
-func TestHedgeSlides(t *testing.T) {
+// A feature that polls tell nothing of any more leaves the corrections bounded, and the state such
+// that it can be restored. What a page's polls tell of it changes now and then.
+func TestCalibrationBounded(t *testing.T) {
 	t.Parallel()
-	var h Hedge
-	h.Add(3, 100, 1000)
-	h.Add(5, 100, 20)
-	h.estimate(1)
-	gain, slow, busy := h.Gain(), h.rate[3], h.rate[5]
-	h.slide(1)
-	moved := 0
-	for k, time := range h.time {
-		switch time {
-		case 1000:
-			moved = k - 3
-			require.Equal(t, []float64{100, slow}, []float64{h.changes[k], h.rate[k]})
-		case 20:
-			require.Equal(t, moved, k-5)
-			require.Equal(t, []float64{100, busy}, []float64{h.changes[k], h.rate[k]})
-		default:
-			require.Zero(t, time)
-			require.Zero(t, h.changes[k])
+	rng := rand.New(rand.NewPCG(1, 2))
+	for _, busy := range []float64{0, 0.02, 1} {
+		c := newCalibration()
+		for k := range 200_000 {
+			last := k < 20 || rng.Float64() < busy
+			c.Learn(0.999, 1, last, k%100 > 0, 1, 20, 1)
 		}
-	}
-	require.Positive(t, moved)
-	h.estimate(1)
-	require.InEpsilon(t, gain, h.Gain(), 1e-12)
-}
-
-// Mean and variance are those of the votes, and after loading, too, to the rounding of what is saved.
-func TestPriorMoments(t *testing.T) {
-	t.Parallel()
-	m, c := model(), New(50)
-	var flat, b belief.Belief
-	p := m.Fresh()
-	m.Unpack(&p, &flat)
-	b = flat
-	for k := range 30 {
-		m.Learn(&b, 0.7, 0.7, k%3 == 0)
-	}
-	for range 2 * period {
-		c.Count(&flat, &b, 1, 1)
-	}
-	rates := c.Prior.Rates()
-	mean, variance := belief.Moments(&rates)
-	d := codectest.Decoder(t, c.Encode)
-	var loaded Census
-	loaded.Decode(d)
-	require.NoError(t, d.Done())
-	for _, prior := range []*Prior{&c.Prior, &loaded.Prior} {
-		gotMean, gotVariance := prior.Moments()
-		require.InEpsilon(t, mean, gotMean, 1e-9)
-		require.InEpsilon(t, variance, gotVariance, 1e-9)
+		for a := range features {
+			require.Less(t, math.Abs(c.theta[a]), 100.)
+			for b := range features {
+				require.LessOrEqual(t, math.Abs(c.covariance[a][b]), firstVariance*(1+1e-9), "busy %v", busy)
+			}
+		}
 	}
 }
