@@ -81,8 +81,8 @@ import (
 // page begins like them.
 //
 // Many pages. From 131,072 pages on a sample tells of all: one of each few neighbours votes for
-// these in the prior, and one of each few answers is what the hedge, the first cycles and Stats go
-// by, so that each of them still learns from as many as that in a cycle. What is known of a page,
+// these in the prior, and one of each few answers is what the hedge, the first cycles, waking and
+// Stats go by, so that each of them still learns from as many as that in a cycle. What is known of a page,
 // and of its group, is learnt from all of its answers.
 //
 // Index. The value of a poll is the slope V' of the objective (see [Objective]) at the gap
@@ -104,8 +104,8 @@ import (
 // Waking. Pages that have waited are polled sooner where polls of such pages find more changes than
 // one expects, as where files are written long after the crawl began. After a gap of τ cycles τ^θ
 // times as many changes are expected for Detections, if τ > 1, and (1+τ²)^(θ/2) times as many for
-// Delay, once the first cycles are over. θ is learnt from all polls. Not so for the other objectives,
-// where it gains nothing.
+// Delay, with θ of 1.5 at most, which fades in over the first cycles; e² times as many at most. θ is
+// learnt of all pages together. Not so for the other objectives, where it gains nothing.
 //
 // Hedge. Where all pages change alike, no schedule beats polling them in turn, and one
 // that learns loses a little by chasing luck. From what polls found, by the rate predicted

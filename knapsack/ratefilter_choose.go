@@ -135,9 +135,10 @@ func (f *RateFilter) followsEdits() bool {
 var _ queue.Clock = clock{}
 
 // wakes reports whether more is expected of pages that wait, as far as polls of them find more. That is
-// so for Delay, which it makes 2 to 17 % less in a simulated web whose pages wake, and .04 % longer over
-// nine other webs at three budgets each, .2 % with groups. Copies that are to be fresh or young are no
-// better for it; for Detections see census.Calibration.
+// so for Delay: see go test ./knapsack -v -run TestPagesThat. On eleven recorded and generated webs that
+// are not kept it makes the delay 2 to 17 % less in one whose pages wake, up to 6 % less in another one,
+// and .04 % longer in the mean of the others, .2 % with groups. Copies that are to be fresh or young are
+// no better for it; for Detections see census.Calibration.
 func (f *RateFilter) wakes() bool {
 	return f.objective == Delay && f.without&ablation.Waking == 0
 }
@@ -156,7 +157,7 @@ func (f *RateFilter) value(b *belief.View, gap, counts float64, changed bool) fl
 		// and in four recorded histories 1.003 as much, or .999 with groups.
 		optimism = (0.7 + float64(0.5*fade)) * math.Sqrt(max(0, 1-value))
 	}
-	if f.wakes() {
+	if f.wakes() { // N²/(2λ) grows as the rate does
 		value *= f.census.Waking.Times(gap/f.model.Cycle(), f.fade())
 	}
 	return value + float64(optimism*spread)

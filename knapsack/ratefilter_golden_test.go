@@ -220,10 +220,10 @@ func TestRateFilterRestoredChoices(t *testing.T) {
 // A filter with everything in use is saved and restored: see codectest.Run.
 func TestRateFilterSaved(t *testing.T) {
 	t.Parallel()
-	for _, o := range []knapsack.Objective{knapsack.Detections, knapsack.Age} {
+	for _, o := range []knapsack.Objective{knapsack.Detections, knapsack.Age, knapsack.Delay} {
 		t.Run(o.String(), func(t *testing.T) {
 			t.Parallel()
-			if testing.Short() && o == knapsack.Age {
+			if testing.Short() && o != knapsack.Detections {
 				t.Skip("long")
 			}
 			codectest.Run(t, "rate-filter-"+o.String(), savedFilter(t, o))
@@ -238,7 +238,7 @@ func TestRateFilterForged(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")
 	}
-	for _, o := range []knapsack.Objective{knapsack.Freshness, knapsack.Detections} {
+	for _, o := range []knapsack.Objective{knapsack.Freshness, knapsack.Detections, knapsack.Delay} {
 		t.Run(o.String(), func(t *testing.T) {
 			t.Parallel()
 			forgedFilter(t, o)
@@ -277,7 +277,8 @@ func forgedFilter(t *testing.T, o knapsack.Objective) {
 }
 
 func FuzzSavedRateFilter(f *testing.F) {
-	codectest.Fuzz(f, savedFilter(f, knapsack.Detections), savedFilter(f, knapsack.Age))
+	codectest.Fuzz(f, savedFilter(f, knapsack.Detections), savedFilter(f, knapsack.Age),
+		savedFilter(f, knapsack.Delay))
 }
 
 func savedFilter(t testing.TB, o knapsack.Objective) *codectest.Case {

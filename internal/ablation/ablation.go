@@ -9,11 +9,11 @@ const (
 	Common      Parts = 1 << iota // what all pages have in common of late
 	Neighbours                    // what the pages of a group have in common of late
 	Likeness                      // that pages begin like those of their group
-	Calibration                   // the correction of probabilities in the first cycles
+	Calibration                   // the correction of probabilities, for Detections
 	Hedge                         // polling in turn while nothing else is known to be better
 	Prior                         // what is known of all pages, for those of which little is
 	Edits                         // edits of many pages at once
-	Waking                        // that pages which wait change more than one expects
+	Waking                        // that pages which wait change more than one expects, for Delay
 )
 
 // Without takes parts out of a new *knapsack.RateFilter, which package knapsack provides. It is not

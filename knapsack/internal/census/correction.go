@@ -13,14 +13,14 @@ import (
 type correction struct {
 	theta      feature
 	covariance [features]feature
-	applied    feature // average of θ over some blocks, which corrects
+	applied    feature // what corrects: an average over some blocks of what was to be applied
 	left       uint32  // polls of the block to come
 }
 
 const features = 4
 
 // A feature is what a correction depends on: 1, ln v, whether the page had changed, and for how long
-// it waited.
+// it waited. Waking leaves the second and third at 0.
 type feature [features]float64
 
 // awake is the feature of the pages that wait.
@@ -31,9 +31,9 @@ const awake = features - 1
 // cycles, and the queue would have to find its level anew.
 const blocks = 256
 
-// All of them were chosen on recorded histories, at a quarter of and at the budget of the
+// These were chosen for Calibration, on recorded histories, at a quarter of and at the budget of the
 // examples, by the geometric mean of the detections; values of half and double differ by less than
-// 1 %, and a memory of 20 finds 1 to 2 % less.
+// 1 %, and a memory of 20 finds 1 to 2 % less. Waking takes the same.
 const (
 	firstVariance    = 0.25 // of each θ before any poll, and at most
 	trust            = 0.5  // how much a poll counts, as pages that change together are less evidence
@@ -100,8 +100,8 @@ func (c *correction) learn(x feature, changes float64, changed bool, n int) {
 	c.forget(1 - 1/(correctionMemory*float64(max(n, 4))))
 }
 
-// apply moves what is applied by a part of the distance to some θ, the whole of it with 1, after the
-// block's last poll of one of n pages. It reports whether it did.
+// apply moves what is applied towards some θ, by a part of the distance, at the last poll of each block
+// of polls of n pages. It reports whether it did.
 func (c *correction) apply(theta feature, n int, part float64) bool {
 	if c.left = min(c.left, uint32(n/blocks)); c.left > 0 {
 		c.left--

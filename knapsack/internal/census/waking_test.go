@@ -92,6 +92,30 @@ func TestWakingPower(t *testing.T) {
 	require.InEpsilon(t, math.Pow(1+1.5*1.5, 1.5/2), w.Times(1.5, 0), 1e-6)
 }
 
+// What is learnt is applied at the end of a block, by a part of the distance. What is near certain
+// is kept apart from it as far as one poll can tell.
+func TestWakingIsAppliedInBlocks(t *testing.T) {
+	t.Parallel()
+	w := newWaking()
+	for range 20 {
+		w.Learn(0.1, 5, true, 20, 1)
+	}
+	const pages, block = 10 * blocks, 11
+	for k := range 3 * block {
+		before := w.applied[awake]
+		w.Learn(0.1, 5, true, pages, 0.25)
+		target := min(mostPower, w.theta[awake]-doubt*math.Sqrt(w.covariance[awake][awake]))
+		if k%block > 0 {
+			target = before
+		}
+		require.InDelta(t, before+(target-before)/4, w.applied[awake], 1e-12)
+	}
+	certain, nearly := newWaking(), newWaking()
+	certain.Learn(1, 5, false, pages, 1)
+	nearly.Learn(1-1e-6, 5, false, pages, 1)
+	require.Equal(t, nearly, certain)
+}
+
 // A wait of longer than 55 cycles teaches no more than one of 55.
 func TestLongestWait(t *testing.T) {
 	t.Parallel()
