@@ -25,7 +25,7 @@ func TestServe(t *testing.T) {
 	folder := t.TempDir()
 	done := make(chan error, 1)
 	go func() {
-		done <- run([]string{"-addr", "127.0.0.1:0", "-n", "100", "-for", "3s", "-json", "-delay", "10800", "-out", folder}, &out, says)
+		done <- run([]string{"-addr", "127.0.0.1:0", "-n", "100", "-for", "10s", "-json", "-delay", "10800", "-out", folder}, &out, says)
 		_ = says.Close()
 	}()
 	line := make([]byte, 200)
