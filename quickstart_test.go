@@ -12,7 +12,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -114,16 +113,12 @@ func Example_quickStart() {
 		for _, page := range []string{"/news", "/terms", "/about", "/jobs"} {
 			c.Pages.Add(web.URL + page) // what is there already stays as it is
 		}
-		var polls sync.WaitGroup
 		for range 200 {
 			time.Sleep(time.Millisecond)
-			polls.Go(func() {
-				if err := c.poll(context.Background()); err != nil {
-					log.Print(err)
-				}
-			})
+			if err := c.poll(context.Background()); err != nil {
+				log.Print(err)
+			}
 		}
-		polls.Wait()
 		if err := c.save(file); err != nil {
 			log.Fatal(err)
 		}
