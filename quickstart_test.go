@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -113,12 +114,18 @@ func Example_quickStart() {
 		for _, page := range []string{"/news", "/terms", "/about", "/jobs"} {
 			c.Pages.Add(web.URL + page) // what is there already stays as it is
 		}
-		for range 200 {
-			time.Sleep(time.Millisecond)
-			if err := c.poll(context.Background()); err != nil {
-				log.Print(err)
-			}
+		var polls sync.WaitGroup
+		for range 2 { // polls at a time
+			polls.Go(func() {
+				for range 100 {
+					time.Sleep(2 * time.Millisecond)
+					if err := c.poll(context.Background()); err != nil {
+						log.Print(err)
+					}
+				}
+			})
 		}
+		polls.Wait()
 		if err := c.save(file); err != nil {
 			log.Fatal(err)
 		}
