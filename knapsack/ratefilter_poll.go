@@ -109,6 +109,7 @@ func (f *RateFilter) found(slot int, now float64, changed bool) {
 		if f.judges(uint32(slot)) || f.census.Votes(uint32(slot)) > 0 {
 			f.inform(&before, &b)
 		}
+		f.follow(uint32(slot), gap, changed)
 		counts, edited := f.predicted(&b, &before, uint32(slot), now-gap, now, changed)
 		h.times = counts / gap
 		f.model.LearnEdited(&b, gap, counts, edited, changed)

@@ -6,12 +6,13 @@ import (
 	"github.com/recrawl/recrawl/internal/codec"
 	"github.com/recrawl/recrawl/knapsack/internal/belief"
 	"github.com/recrawl/recrawl/knapsack/internal/budget"
+	"github.com/recrawl/recrawl/knapsack/internal/census"
 	"github.com/recrawl/recrawl/knapsack/internal/factor"
 	"github.com/recrawl/recrawl/knapsack/internal/optimum"
 	"github.com/recrawl/recrawl/knapsack/internal/queue"
 )
 
-var rateFilterFormat = codec.Format{Magic: "recrawl/knapsack.RateFilter", Version: 16}
+var rateFilterFormat = codec.Format{Magic: "recrawl/knapsack.RateFilter", Version: 17}
 
 // MarshalBinary returns the state.
 func (f *RateFilter) MarshalBinary() ([]byte, error) { return rateFilterFormat.Save(f.encode) }
@@ -44,6 +45,9 @@ func (f *RateFilter) encode(e *codec.Encoder) {
 	}
 	f.common.Encode(e)
 	e.Uint64s(f.changed)
+	for _, t := range f.trails {
+		e.Byte(byte(t))
+	}
 	f.limits.Encode(e)
 	f.hints.Encode(e)
 	f.tally.encode(e)
@@ -94,6 +98,12 @@ func (f *RateFilter) decode(d *codec.Decoder) {
 	}
 	f.common.Decode(d)
 	f.changed = d.Uint64sLen((slots + 63) / 64)
+	if f.objective == Detections && d.Err() == nil {
+		f.trails = make([]census.Trail, slots)
+		for slot := range f.trails {
+			f.trails[slot] = census.DecodeTrail(d)
+		}
+	}
 	f.limits.Decode(d, slots)
 	f.hints.Decode(d, slots)
 	f.tally.decode(d)

@@ -65,7 +65,8 @@ func TestLearningCountsLessWhereSure(t *testing.T) {
 		counted := func(gap float64) (part, mean float64) {
 			gap *= f.model.Cycle()
 			mean, spread := f.model.Value(&view, gap, gap)
-			return (f.value(&view, gap, gap, false) - mean) / spread, mean
+			value, _ := f.value(&view, gap, gap, false)
+			return (value - mean) / spread, mean
 		}
 		if o == Delay { // there is no spread
 			continue
@@ -504,6 +505,7 @@ func TestRateFilterRejectsContradictions(t *testing.T) {
 		"census":    func(f *RateFilter) { f.census = census.Census{} },
 		"factor":    func(f *RateFilter) { f.common = factor.Factor{}; f.common.Add(1, math.Inf(1), 1, 1, 1, 9) },
 		"changed":   func(f *RateFilter) { f.changed = nil },
+		"trail":     func(f *RateFilter) { f.trails[3] = 0x70 },
 	} {
 		f := good()
 		spoil(f)
@@ -521,7 +523,7 @@ func TestRateFilterSettings(t *testing.T) {
 
 // bytesPerPage counts everything that grows with the number of pages.
 func (f *RateFilter) bytesPerPage() float64 {
-	bytes := 8*cap(f.polled) + 8*cap(f.changed) + cap(f.beliefs)*int(unsafe.Sizeof(belief.Packed{})) + f.queue.Bytes()
+	bytes := 8*cap(f.polled) + 8*cap(f.changed) + cap(f.trails) + cap(f.beliefs)*int(unsafe.Sizeof(belief.Packed{})) + f.queue.Bytes()
 	return float64(bytes) / float64(len(f.polled))
 }
 
@@ -569,8 +571,8 @@ func TestRateFilterExtremeWeights(t *testing.T) {
 
 func TestRateFilterMemory(t *testing.T) {
 	t.Parallel()
-	f := must(NewRateFilter(1000, RateFilterConfig{Objective: Detections}))
-	require.EqualValues(t, 60, f.bytesPerPage())
+	require.EqualValues(t, 60, must(NewRateFilter(1000, RateFilterConfig{})).bytesPerPage())
+	require.EqualValues(t, 61, must(NewRateFilter(1000, RateFilterConfig{Objective: Detections})).bytesPerPage())
 }
 
 // An interval may be set after every poll: what that leaves behind does not pile up.

@@ -13,40 +13,53 @@ import (
 )
 
 // wakingWeb returns the changes, in 100 cycles, of pages of which most are written long after the
-// crawl began. Each changes often at first, and ever less.
-func wakingWeb(pages int, rng *rand.Rand) *webenv.History {
-	const cycles, early = 100.0, 10.0
+// crawl began. Each changes early times a cycle at first, and ever less: (1 + age/lasts)^−power times that.
+func wakingWeb(pages int, early, lasts, power float64, rng *rand.Rand) *webenv.History {
+	const cycles = 100.0
 	h := &webenv.History{Names: make([]string, pages), Times: make([][]float64, pages)}
 	for i := range pages {
 		born := max(0, cycles*(rng.Float64()*1.4-0.4))
 		for now := born; now < cycles; {
 			h.Times[i] = append(h.Times[i], now)
-			now += rng.ExpFloat64() / (early/(1+now-born) + 0.01)
+			now += rng.ExpFloat64() / (early*math.Pow(1+(now-born)/lasts, -power) + 0.01)
 		}
 	}
 	return h
 }
 
-// wakingWorth returns the delay of a rate filter over that of one without what is learnt of pages that
-// wait: the mean of its logarithm over some webs, and the standard error of that. Tests allow three of
-// them, which with eight webs are exceeded by chance once in 100 times.
-func wakingWorth(t *testing.T, webs int, web func(seed uint64) webenv.Env, pages int) (mean, sd float64) {
+// partWorth returns what a rate filter achieves in 100 cycles, over one without a part: the
+// mean of its logarithm over eight webs, and the standard error of that. Tests allow three of them, which
+// are exceeded by chance once in 100 times.
+func partWorth(t *testing.T, o Objective, part ablation.Parts, web func(seed uint64) webenv.Env, of func(webenv.Result) float64) (mean, sd float64) {
+	const webs = 8
 	sum, squares := 0.0, 0.0
 	for seed := range uint64(webs) {
-		delay := func(without ablation.Parts) float64 {
-			f := must(NewRateFilter(pages, RateFilterConfig{Objective: Delay}))
+		run := func(without ablation.Parts) float64 {
+			env := web(seed)
+			f := must(NewRateFilter(env.Len(), RateFilterConfig{Objective: o}))
 			f.without = without
-			return must(webenv.Run(web(seed), f, webenv.RunConfig{Rate: float64(pages), Duration: 100})).Delay
+			return of(must(webenv.Run(env, f, webenv.RunConfig{Rate: float64(env.Len()), Duration: 100})))
 		}
-		ratio := math.Log(delay(0) / delay(ablation.Waking))
+		ratio := math.Log(run(0) / run(part))
 		sum += ratio
 		squares += ratio * ratio
 	}
-	mean = sum / float64(webs)
-	sd = math.Sqrt((squares/float64(webs) - mean*mean) / float64(webs-1))
-	t.Logf("delay with what is learnt of pages that wait, over that without: %.3f ± %.3f", math.Exp(mean), sd)
+	mean = sum / webs
+	sd = math.Sqrt((squares/webs - mean*mean) / (webs - 1))
+	t.Logf("%v with a part, over that without: %.3f ± %.3f", o, math.Exp(mean), sd)
 	return mean, sd
 }
+
+// waking and steady are webs whose pages wake, and of pages that do not.
+func waking(seed uint64) webenv.Env {
+	return must(webenv.NewReplay(wakingWeb(300, 10, 1, 1, rand.New(rand.NewPCG(seed, 6))), 0))
+}
+func steady(seed uint64) webenv.Env {
+	return must(webenv.NewPoisson(spread(300, seed), rand.NewPCG(seed, 8)))
+}
+
+func delayOf(r webenv.Result) float64    { return r.Delay }
+func detectedOf(r webenv.Result) float64 { return float64(r.Detected) }
 
 // What is learnt of pages that wait comes from what was expected of a page, in the light of edits, and
 // counts in what is predicted. Of many pages it comes from a sample, as of fewer.
@@ -82,9 +95,7 @@ func TestPagesThatWake(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")
 	}
-	mean, sd := wakingWorth(t, 8, func(seed uint64) webenv.Env {
-		return must(webenv.NewReplay(wakingWeb(300, rand.New(rand.NewPCG(seed, 6))), 0))
-	}, 300)
+	mean, sd := partWorth(t, Delay, ablation.Waking, waking, delayOf)
 	require.Less(t, mean+3*sd, 0.0)
 }
 
@@ -94,8 +105,6 @@ func TestPagesThatDoNotWake(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")
 	}
-	mean, sd := wakingWorth(t, 8, func(seed uint64) webenv.Env {
-		return must(webenv.NewPoisson(spread(300, seed), rand.NewPCG(seed, 8)))
-	}, 300)
+	mean, sd := partWorth(t, Delay, ablation.Waking, steady, delayOf)
 	require.Less(t, mean+3*sd, 0.015)
 }

@@ -15,6 +15,7 @@ var ablated = []policy{
 	{name: "no groups", tuned: true, ours: true, new: rateFilter},
 	{name: "no calibration", tuned: true, ours: true, new: without(ablation.Calibration)},
 	{name: "no waking", tuned: true, ours: true, new: without(ablation.Waking)},
+	{name: "no sequel", tuned: true, ours: true, new: without(ablation.Sequel)},
 	{name: "no hedge", tuned: true, ours: true, new: without(ablation.Hedge)},
 	{name: "no prior of all", tuned: true, ours: true, new: without(ablation.Prior)},
 	{name: "no edits", tuned: true, ours: true, new: without(ablation.Edits)},

@@ -3,7 +3,7 @@
 package ablation
 
 // Parts are parts of a rate filter, added up.
-type Parts uint8
+type Parts uint16
 
 const (
 	Common      Parts = 1 << iota // what all pages have in common of late
@@ -14,6 +14,7 @@ const (
 	Prior                         // what is known of all pages, for those of which little is
 	Edits                         // edits of many pages at once
 	Waking                        // that pages which wait change more than one expects, for Delay
+	Sequel                        // what a find of a page that waited leads to, for Detections
 )
 
 // Without takes parts out of a new *knapsack.RateFilter, which package knapsack provides. It is not

@@ -1,7 +1,7 @@
 // Package census is what the rate filter knows of its pages as a whole: the Prior of all
 // pages, from which those with few polls borrow; the Hedge, which estimates whether a schedule
-// by rate can beat polling in turn at all; the Calibration of the probabilities of change; and
-// Waking, by which more is expected of pages that wait. All memories are a few polls per page. Of many
+// by rate can beat polling in turn at all; the Calibration of the probabilities of change;
+// Waking, by which more is expected of pages that wait; and the Sequel of a find of one of these. All memories are a few polls per page. Of many
 // pages a sample tells of all: Votes says which have a vote in the prior, and Every which polls
 // are for the others, to which there are so many times fewer pages.
 package census
@@ -15,12 +15,13 @@ import (
 // divisions and exponentials, is small beside that of the polls.
 const period = 16
 
-// A Census holds all four.
+// A Census holds all five.
 type Census struct {
 	Prior       Prior
 	Hedge       Hedge
 	Calibration Calibration
 	Waking      Waking
+	Sequel      Sequel
 	Few         int   // in place of Enough, unless 0; a power of two. For tests, and not saved
 	until       uint8 // votes until prior and gain are computed anew
 }
@@ -55,6 +56,7 @@ func (c *Census) Encode(e *codec.Encoder) {
 	c.Hedge.encode(e)
 	c.Calibration.encode(e)
 	c.Waking.encode(e)
+	c.Sequel.encode(e)
 	e.Byte(c.until)
 }
 
@@ -64,5 +66,6 @@ func (c *Census) Decode(d *codec.Decoder) {
 	c.Hedge.decode(d)
 	c.Calibration.decode(d)
 	c.Waking.decode(d)
+	c.Sequel.decode(d)
 	c.until = d.ByteIn(1, period)
 }
