@@ -308,7 +308,7 @@ func (f *RateFilter) Remove(page int) error {
 	f.regroup(uint32(slot), queue.None, flying)
 	f.limits.Forget(uint32(slot))
 	f.hints.Clear(slot)
-	delete(f.early, uint32(slot))
+	f.forgetEarly(uint32(slot))
 	if f.weights != nil {
 		f.weights[slot] = 1
 	}

@@ -161,7 +161,7 @@ func (f *RateFilter) recall(slot uint32) {
 	if told == nil {
 		return
 	}
-	delete(f.early, slot)
+	f.forgetEarly(slot)
 	var b belief.Belief
 	f.model.Unpack(&f.beliefs[slot], &b)
 	before := f.informed(b)
@@ -177,6 +177,12 @@ func (f *RateFilter) recall(slot uint32) {
 	if known {
 		f.learnt(&b, &before, slot)
 	}
+}
+
+// forgetEarly drops what was kept of a page. With that of the last page the map goes, too: decisions
+// ask whether there is one, and a saved state has none that is empty.
+func (f *RateFilter) forgetEarly(slot uint32) {
+	delete(f.early, slot)
 	if len(f.early) == 0 {
 		f.early = nil
 	}

@@ -287,3 +287,27 @@ func TestRecordsBeforeTheFirstPoll(t *testing.T) {
 		require.Equal(t, saved(t, f), saved(t, g))
 	}
 }
+
+// A page whose changes were told before there was a time scale, and that is removed, leaves nothing that a
+// saved state hasn't: what was restored goes on bit for bit.
+func TestEarlyHistoryOfARemovedPage(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{5, 130, 500} {
+		for _, o := range tried() {
+			f := must(NewRateFilter(n, RateFilterConfig{Objective: o}))
+			require.NoError(t, f.RecordChanges(0, 0, 10, []float64{1, 2, 3}))
+			require.NoError(t, f.Remove(0))
+			g := new(RateFilter)
+			require.NoError(t, g.UnmarshalBinary(saved(t, f)))
+			for k := range 3 * n {
+				now := 20 + float64(k)
+				page := must(f.Next(now))
+				require.Equal(t, page, must(g.Next(now)), "%v, poll %d of %d pages", o, k, n)
+				for _, f := range []*RateFilter{f, g} {
+					require.NoError(t, f.Observe(page, now, (k*k+page)%7 < 2))
+				}
+			}
+			require.True(t, bytes.Equal(saved(t, f), saved(t, g)), "%v, %d pages", o, n)
+		}
+	}
+}
