@@ -51,6 +51,15 @@ func (f *RateFilter) neighbours(group uint32) *factor.Factor {
 	return f.factorOf(group)
 }
 
+// groupOf returns the group by which a page is judged, None if there is none. The pages of a group that
+// was removed stay in its slot, and in its part of the queue, until they are put elsewhere.
+func (f *RateFilter) groupOf(slot uint32) uint32 {
+	if g := f.queue.Group(slot); g != queue.None && !f.limits.Removed(g) {
+		return g
+	}
+	return queue.None
+}
+
 // related reports whether the pages of a group, None for those in no group, have neighbours.
 func (f *RateFilter) related(group uint32) bool {
 	return group != queue.None && f.limits.Pages(group) >= 2 && f.without&ablation.Neighbours == 0
@@ -133,7 +142,7 @@ func (f *RateFilter) inGroup(ofAll float64) float64 {
 // leaning returns by what the prior of a page differs from that of all pages, as the others of its
 // group change more often or less.
 func (f *RateFilter) leaning(slot uint32) *belief.Row {
-	g := f.queue.Group(slot)
+	g := f.groupOf(slot)
 	if g == queue.None || f.without&ablation.Likeness != 0 {
 		return belief.Level()
 	}
@@ -153,7 +162,9 @@ func (f *RateFilter) mark(slot uint32, informed *belief.Belief) {
 		kin := f.kin.At(g)
 		kin.Drop(f.marks[slot])
 		kin.Add(mark)
-		f.likeness.Learn(&kin.Standing, mark, f.ids.Len())
+		if !f.limits.Removed(g) {
+			f.likeness.Learn(&kin.Standing, mark, f.ids.Len())
+		}
 	}
 	f.marks[slot] = mark
 }

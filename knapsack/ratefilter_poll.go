@@ -163,7 +163,7 @@ func (f *RateFilter) predicted(b, informed *belief.Belief, slot uint32, from, no
 		f.judge(b, &rates, slot, gap, counts, edited, changed)
 	}
 	f.changed.set(slot, changed)
-	f.hints.Score(int(slot), f.queue.Group(slot), f.spans(slot, gap), changed)
+	f.hints.Score(int(slot), f.groupOf(slot), f.spans(slot, gap), changed)
 	return counts, edited
 }
 

@@ -330,3 +330,111 @@ func TestFlightsOfGroups(t *testing.T) {
 	require.NotEqual(t, -1, next(9))
 	require.Equal(t, -1, next(10))
 }
+
+// busyAndQuiet returns a filter of 60 pages in two groups, of which those of the second one change often,
+// after some polls, and the groups.
+func busyAndQuiet(t *testing.T, o Objective) (f *RateFilter, groups [2]int) {
+	const n = 60
+	f = must(NewRateFilter(n, RateFilterConfig{Objective: o}))
+	for g := range groups {
+		groups[g] = must(f.AddGroup(GroupConfig{}))
+	}
+	for page := range n {
+		require.NoError(t, f.SetGroup(page, groups[page%2]))
+	}
+	rng := rand.New(rand.NewPCG(1, 1))
+	for now := 1.0; now <= 2000; now++ {
+		page := must(f.Next(now))
+		change := 1 - math.Exp(-[]float64{.002, .2}[page%2]*(now-f.last(uint32(page))))
+		require.NoError(t, f.Observe(page, now, rng.Float64() < change))
+	}
+	return f, groups
+}
+
+// From the removal of its group on a page is worth what it is in no group.
+func TestIndexAfterRemoveGroup(t *testing.T) {
+	t.Parallel()
+	for o := range objectives {
+		f, groups := busyAndQuiet(t, o)
+		page := f.Add()
+		require.NoError(t, f.SetGroup(page, groups[0]))
+		index := func(f *RateFilter) float64 { return must(f.Index(page, f.now+50)) }
+		quiet := index(f)
+		alone := new(RateFilter)
+		require.NoError(t, alone.UnmarshalBinary(saved(t, f)))
+		require.NoError(t, alone.SetGroup(page, -1))
+		require.NotEqual(t, index(alone), quiet, o)
+		require.NoError(t, f.RemoveGroup(groups[0]))
+		require.Equal(t, index(alone), index(f), o)
+	}
+}
+
+// Answers of pages whose group was removed say nothing of how alike the pages of groups are, and what is
+// known of the pages leaves the group's slot with them: the next group there begins with nothing.
+func TestStandingAfterRemoveGroup(t *testing.T) {
+	t.Parallel()
+	f, groups := busyAndQuiet(t, Freshness)
+	likeness := f.likeness
+	for _, g := range groups {
+		require.NoError(t, f.RemoveGroup(g))
+	}
+	spin(t, f, 2001, 500)
+	require.Equal(t, likeness, f.likeness)
+	again := new(RateFilter)
+	require.NoError(t, again.UnmarshalBinary(saved(t, f)))
+	require.Equal(t, f.kin.At(0).Standing, again.kin.At(0).Standing)
+	for page := range f.Len() {
+		require.NoError(t, f.SetGroup(page, -1))
+	}
+	for range groups {
+		slot := uint32(Slot(must(f.AddGroup(GroupConfig{}))))
+		require.Less(t, slot, uint32(len(groups)), "used again")
+		require.Zero(t, f.kin.At(slot).Standing)
+	}
+}
+
+// What hints about pages are worth whose group was removed is no matter of the next group in its slot.
+func TestHintsAfterRemoveGroup(t *testing.T) {
+	t.Parallel()
+	for _, o := range []Objective{Freshness, Detections} {
+		var index [2]float64
+		for k := range index {
+			f := must(NewRateFilter(40, RateFilterConfig{Objective: o}))
+			group := must(f.AddGroup(GroupConfig{}))
+			for page := range 10 {
+				require.NoError(t, f.SetGroup(page, group))
+			}
+			require.NoError(t, f.RemoveGroup(group))
+			leave := func() {
+				for page := range 10 {
+					require.NoError(t, f.SetGroup(page, -1))
+				}
+			}
+			if k == 0 {
+				leave()
+			}
+			now := 0.0
+			for range 2400 { // in turn, so that both learn the same
+				now++
+				page := int(now) % 40
+				must(f.Next(now))
+				if page < 10 || page%2 == 0 {
+					require.NoError(t, f.Signal(page, 0, now))
+				}
+				require.NoError(t, f.Record(page, now, page >= 10 && page%2 == 0))
+				for asked := range f.flights() {
+					require.NoError(t, f.Observe(asked, now, false))
+				}
+			}
+			leave()
+			group = must(f.AddGroup(GroupConfig{}))
+			require.Zero(t, Slot(group))
+			for _, page := range []int{20, 22} {
+				require.NoError(t, f.SetGroup(page, group))
+			}
+			require.NoError(t, f.Signal(20, 0, now+1))
+			index[k] = must(f.Index(20, now+5))
+		}
+		require.InEpsilon(t, index[0], index[1], 1e-9, o)
+	}
+}

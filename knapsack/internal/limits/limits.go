@@ -184,6 +184,9 @@ func (l *Limits) Pages(group uint32) int {
 	return 0
 }
 
+// Removed reports whether the group in a slot has been removed.
+func (l *Limits) Removed(group uint32) bool { return l.paces.At(group).removed() }
+
 // Group returns the slot of a group that has not been removed.
 func (l *Limits) Group(group int) (slot uint32, ok bool) {
 	at, ok := l.groups.Slot(group)
