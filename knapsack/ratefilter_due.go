@@ -202,6 +202,10 @@ func (f *RateFilter) freeAt(slot uint32) float64 {
 // sweepPage looks at a waiting page again whose index will be clearly above the level by the time that
 // the queue looks at it, as what is thought of all pages has moved.
 func (f *RateFilter) sweepPage(slot uint32) {
+	if f.ahead(f.polled[slot]) {
+		f.retrieve(slot)
+		return
+	}
 	if !f.settled(slot) || f.queue.Hot(slot) {
 		return
 	}
@@ -218,6 +222,16 @@ func (f *RateFilter) sweepPage(slot uint32) {
 		f.rekey(slot, &t)
 	}
 	f.late += (late - f.late) / lateOver
+}
+
+// retrieve has a page count as known as of the latest Next that was said to be known as of a time far ahead
+// of that: until then it would not be polled.
+func (f *RateFilter) retrieve(slot uint32) {
+	f.polled[slot] = f.now
+	if f.queue.Waits(slot) {
+		f.queue.Take(slot)
+		f.wait(slot, hunch{guess: f.model.Cycle(), times: 1})
+	}
 }
 
 // refresh looks again at a waiting page, whose index may have changed.

@@ -147,8 +147,10 @@ func (f *RateFilter) sampled() bool { return f.answers%uint64(f.census.Every(f.i
 // of many pages changed this one. Unless it judges, informed may be anything.
 func (f *RateFilter) predicted(b, informed *belief.Belief, slot uint32, from, now float64, changed bool) (counts, edited float64) {
 	gap := now - from
+	counts = 1
+	alone := f.ahead(now) // no time to compare other pages at
 	var rates belief.Row
-	if f.judges(slot) {
+	if !alone && f.judges(slot) {
 		expected := informed
 		if leaning := f.leaning(slot); leaning != belief.Level() {
 			leant := *informed
@@ -157,13 +159,16 @@ func (f *RateFilter) predicted(b, informed *belief.Belief, slot uint32, from, no
 		}
 		rates = expected.Marginal(gap / f.model.Cycle())
 	}
-	counts, edited = f.compare(slot, &rates, from, now, changed)
+	if !alone {
+		counts, edited = f.compare(slot, &rates, from, now, changed)
+	}
 	counts *= gap
-	if f.sampled() {
+	if !alone && f.sampled() {
 		f.judge(b, &rates, slot, gap, counts, edited, changed)
 	}
 	f.changed.set(slot, changed)
 	f.hints.Score(int(slot), f.groupOf(slot), f.spans(slot, gap), changed)
+	f.dropAhead(int(slot))
 	return counts, edited
 }
 
@@ -256,6 +261,9 @@ func (f *RateFilter) GiveBack(page int, now float64) error {
 		return err
 	}
 	s := uint32(slot)
+	if f.ahead(now) {
+		now = f.now // lest the page wait for a time in another unit
+	}
 	cycle := f.cycle(now)
 	first := max(min(now-f.last(s), cycle)/2, cycle*shortestWait)
 	f.tally.failures++

@@ -311,3 +311,81 @@ func TestEarlyHistoryOfARemovedPage(t *testing.T) {
 		}
 	}
 }
+
+// An answer at a time in another unit costs the other pages nothing, and its page is polled again as if the
+// time had been right but for n/2 polls.
+func TestAnswersInAnotherUnit(t *testing.T) {
+	t.Parallel()
+	const start, scale, page = 1.8e9, 1000, 3
+	for name, tell := range map[string]func(f *RateFilter, now float64) error{
+		"record":    func(f *RateFilter, now float64) error { return f.Record(page, scale*now, true) },
+		"changes":   func(f *RateFilter, now float64) error { return f.RecordChanges(page, now, scale*now, nil) },
+		"observe":   func(f *RateFilter, now float64) error { return f.Observe(page, scale*now, true) },
+		"give back": func(f *RateFilter, now float64) error { return f.GiveBack(page, scale*now) },
+	} {
+		for _, n := range []int{5, 40, 130} {
+			for _, o := range tried() {
+				f := must(NewRateFilter(n, RateFilterConfig{Objective: o}))
+				require.NoError(t, f.SetInterval(page, 60, math.Inf(1)))
+				if name == "record" && n > 5 {
+					require.NoError(t, tell(f, start), "there is no scale yet")
+				}
+				now := start
+				poll := func() int {
+					now += 60
+					return must(f.Next(now))
+				}
+				for k := 0; k < 4*n || name != "record" && !f.inFlight(page); k++ {
+					if asked := poll(); asked != page || k < 4*n {
+						require.NoError(t, f.Observe(asked, now, asked%3 == 0))
+					}
+				}
+				common, levels, census := f.common, f.levels, f.census
+				require.NoError(t, tell(f, now))
+				require.Equal(t, common, f.common, name)
+				require.Equal(t, levels, f.levels, name)
+				require.Equal(t, census.Hedge, f.census.Hedge, name)
+				require.Equal(t, census.Calibration, f.census.Calibration, name)
+				require.Equal(t, census.Waking, f.census.Waking, name)
+				if f.inFlight(page) {
+					require.NoError(t, f.Observe(page, now, false))
+				}
+				g := new(RateFilter)
+				require.NoError(t, g.UnmarshalBinary(saved(t, f)))
+				for range n/2 + 1 {
+					asked := poll()
+					require.Equal(t, asked, must(g.Next(now)))
+					require.NoError(t, f.Observe(asked, now, asked%3 == 0))
+					require.NoError(t, g.Observe(asked, now, asked%3 == 0))
+				}
+				require.LessOrEqual(t, f.last(page), now, "%s, %v, %d pages", name, o, n)
+				require.Equal(t, saved(t, f), saved(t, g))
+				require.NoError(t, g.Record(page, now, true))
+				for k := 0; ; k++ {
+					asked := poll()
+					if asked == page {
+						break
+					}
+					require.Less(t, k, 81*n, "%s, %v, %d pages", name, o, n)
+					require.NoError(t, f.Observe(asked, now, asked%3 == 0))
+				}
+			}
+		}
+	}
+}
+
+// A filter that was left alone for long may be told what happened since before it is asked again.
+func TestRecordsAfterAPause(t *testing.T) {
+	t.Parallel()
+	f := must(NewRateFilter(10, RateFilterConfig{}))
+	spin(t, f, 0, 100)
+	const year = 1e7
+	for page := range 10 {
+		require.NoError(t, f.Record(page, year+float64(page), page%2 == 0))
+	}
+	spin(t, f, year+10, 1)
+	for page := range 10 {
+		require.GreaterOrEqual(t, f.last(uint32(page)), float64(year+page))
+		require.Less(t, f.last(uint32(page)), float64(year+10+1))
+	}
+}

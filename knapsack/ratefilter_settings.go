@@ -100,7 +100,8 @@ func (f *RateFilter) SetInterval(page int, shortest, longest float64) error {
 // A hint lives until the page's next answer; what an old one is worth is learnt. One that is
 // older than the last answer is ignored, and so is a second one of the same source. One of a
 // time to come counts from then on, one that comes during a flight for its answer. One that is
-// more than 64 cycles ahead of the latest poll is ErrTime: it is in another unit.
+// more than 64 cycles ahead of the latest poll is ErrTime: it is in another unit. Before the time scale
+// is known it is taken; once that is known the page's next answer, or hint, ends it.
 //
 // O(sources + log n); the first call takes O(n).
 func (f *RateFilter) Signal(page, source int, at float64) error {
@@ -111,18 +112,36 @@ func (f *RateFilter) Signal(page, source int, at float64) error {
 	if source < 0 || source >= hints.MaxSources {
 		return fmt.Errorf("%w: source %d of a signal for page %d", ErrConfig, source, page)
 	}
-	ahead := f.model.Known() && at-f.now > farAhead*f.model.Cycle()
-	if !timely(at) || ahead {
+	if !timely(at) || f.ahead(at) {
 		return fmt.Errorf("%w: signal for page %d at %v", ErrTime, page, at)
 	}
 	if f.polled[slot] >= at {
 		return nil
 	}
+	f.dropAhead(slot)
 	f.hints.Add(slot, len(f.polled), source, at)
 	f.refresh(uint32(slot))
 	return nil
 }
 
-// farAhead is how many cycles a signal may be ahead of the latest Next, as a crawler may have
+// farAhead is how many cycles a time may be ahead of the latest Next, as a crawler may have
 // paused: times in milliseconds among seconds are further.
 const farAhead = 64
+
+// horizon returns the time up to which a time is not too far ahead of the latest Next: +Inf before there
+// is a scale to judge it by.
+func (f *RateFilter) horizon() float64 {
+	if !f.model.Known() {
+		return math.Inf(1)
+	}
+	return f.now + farAhead*f.model.Cycle()
+}
+
+// ahead reports whether a time is too far ahead of the latest Next. A signal can do without: it is
+// refused. The time of an answer may be right, as a filter that was left alone for long, or saved, may be
+// told what happened since before it is asked for a poll. So it is taken, and only if a Next comes that
+// is still as far behind, it was in another unit; see retrieve.
+func (f *RateFilter) ahead(at float64) bool { return at > f.horizon() }
+
+// dropAhead forgets hints about a page that came before there was a scale, in another unit.
+func (f *RateFilter) dropAhead(slot int) { f.hints.DropAfter(slot, f.horizon()) }

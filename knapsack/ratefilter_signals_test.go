@@ -139,6 +139,29 @@ func TestSignalAhead(t *testing.T) {
 	require.ErrorIs(t, f.Signal(1, 64, 39), ErrConfig)
 }
 
+// A hint in another unit that came before there was a scale does not keep out those that come after it,
+// and is gone with the page's next answer.
+func TestSignalInAnotherUnit(t *testing.T) {
+	t.Parallel()
+	f := must(NewRateFilter(10, RateFilterConfig{}))
+	for page := range 2 {
+		require.NoError(t, f.Signal(page, 0, 1e12))
+	}
+	require.NoError(t, f.Signal(2, 0, 20))
+	now := 0.0
+	for ; !f.model.Known(); now++ {
+		require.NoError(t, f.Observe(must(f.Next(now)), now, false))
+	}
+	index := func(page int) float64 { return must(f.Index(page, now+100)) }
+	before := index(0)
+	require.NoError(t, f.Signal(0, 0, now))
+	require.Greater(t, index(0), 1.1*before)
+	require.True(t, f.hints.Led(1))
+	require.NoError(t, f.Record(1, now, false))
+	require.False(t, f.hints.Led(1))
+	require.True(t, f.hints.Led(2), "it is of soon")
+}
+
 // The page of which a signal comes is the next one polled, or soon, whatever the objective: of 100
 // pages that change alike, and nearly as soon if it changes a tenth as often as the others.
 func TestSignalComesFirst(t *testing.T) {

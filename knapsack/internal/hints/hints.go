@@ -173,12 +173,23 @@ func (h *Hints) Score(slot int, group uint32, t Spans, changed bool) {
 			g[0][c]++
 		}
 	}
-	if h.has(slot) {
-		ahead := slices.DeleteFunc(h.waiting[uint32(slot)], func(x hint) bool { return x.at <= t.Now })
-		h.waiting[uint32(slot)] = ahead
-		if len(ahead) == 0 {
-			h.Clear(slot)
-		}
+	h.drop(slot, func(x hint) bool { return x.at <= t.Now })
+}
+
+// DropAfter forgets the hints about a slot of after a time.
+func (h *Hints) DropAfter(slot int, at float64) {
+	h.drop(slot, func(x hint) bool { return x.at > at })
+}
+
+// drop forgets some of the hints about a slot.
+func (h *Hints) drop(slot int, which func(hint) bool) {
+	if !h.has(slot) {
+		return
+	}
+	left := slices.DeleteFunc(h.waiting[uint32(slot)], which)
+	h.waiting[uint32(slot)] = left
+	if len(left) == 0 {
+		h.Clear(slot)
 	}
 }
 

@@ -340,3 +340,19 @@ func TestForget(t *testing.T) {
 		require.InEpsilon(t, before.age[k][c]*(1-1.0/memory), s.age[k][c], 1e-12)
 	}
 }
+
+// Hints of after a time can be dropped, those of before stay.
+func TestDropAfter(t *testing.T) {
+	t.Parallel()
+	var h Hints
+	h.DropAfter(3, 5)
+	for source, at := range []float64{20, 5, 7} {
+		h.Add(3, 10, source, at)
+	}
+	h.DropAfter(3, 7)
+	require.Equal(t, []hint{{1, 5}, {2, 7}}, h.waiting[3])
+	h.DropAfter(3, 4)
+	require.False(t, h.has(3))
+	h.Add(3, 10, 0, 6)
+	require.Equal(t, []hint{{0, 6}}, h.waiting[3])
+}
