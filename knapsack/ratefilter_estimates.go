@@ -19,9 +19,10 @@ func (f *RateFilter) Rate(page int) (RateEstimate, error) {
 	if err != nil || !f.model.Known() {
 		return RateEstimate{}, err
 	}
-	f.recall(uint32(slot))
-	var b belief.Belief
-	f.model.Unpack(&f.beliefs[slot], &b)
+	b := f.belief(slot)
+	if told := f.early[uint32(slot)]; told != nil {
+		f.learnEarly(&b, told, uint32(slot))
+	}
 	b.Inform(f.census.Prior.Factor())
 	x := b.Marginal(0)
 	return RateEstimate{
@@ -30,6 +31,14 @@ func (f *RateFilter) Rate(page int) (RateEstimate, error) {
 		Median: f.model.Quantile(&x, 0.5),
 		High:   f.model.Quantile(&x, 0.9),
 	}, nil
+}
+
+// belief returns the belief about a page and leaves the packed one as it is: that follows the grid of
+// rates when it is unpacked, and queries are to change nothing.
+func (f *RateFilter) belief(slot int) (b belief.Belief) {
+	packed := f.beliefs[slot]
+	f.model.Unpack(&packed, &b)
+	return b
 }
 
 // Price returns what one more poll would be worth at present: the level of the index at

@@ -170,18 +170,24 @@ func (f *RateFilter) recall(slot uint32) {
 	var b belief.Belief
 	f.model.Unpack(&f.beliefs[slot], &b)
 	before := f.informed(b)
-	last, known := told[0].from, false
+	if f.learnEarly(&b, told, slot) {
+		f.learnt(&b, &before, slot)
+	}
+}
+
+// learnEarly sharpens a belief about a page by what was kept of it, and reports whether there was anything
+// to learn.
+func (f *RateFilter) learnEarly(b *belief.Belief, told []stretch, slot uint32) (known bool) {
+	last := told[0].from
 	for _, s := range told {
-		f.model.Pass(&b, max(0, s.from-last))
-		f.learnTimes(&b, s, 1)
+		f.model.Pass(b, max(0, s.from-last))
+		f.learnTimes(b, s, 1)
 		last, known = s.until, known || s.known()
 	}
 	if now := f.last(slot); now > last {
-		f.model.Pass(&b, now-last)
+		f.model.Pass(b, now-last)
 	}
-	if known {
-		f.learnt(&b, &before, slot)
-	}
+	return known
 }
 
 // forgetEarly drops what was kept of a page. With that of the last page the map goes, too: decisions

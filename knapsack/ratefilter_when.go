@@ -32,7 +32,10 @@ func (f *RateFilter) Due(page int) (float64, error) {
 		return at, nil
 	}
 	s := uint32(slot)
-	return max(f.now, never(max(f.due(s, f.model.Cycle()), f.freeAt(s)))), nil
+	packed := f.beliefs[slot]
+	at := max(f.now, never(max(f.due(s, f.model.Cycle()), f.freeAt(s))))
+	f.beliefs[slot] = packed // see belief
+	return at, nil
 }
 
 // Index returns what a poll of a page would be worth at a time, to compare with Price: a caller
@@ -46,5 +49,8 @@ func (f *RateFilter) Index(page int, now float64) (float64, error) {
 	if math.IsNaN(now) || math.IsInf(now, 0) {
 		return 0, f.clock(now)
 	}
-	return f.index(uint32(slot), now-f.last(uint32(slot))), nil
+	packed := f.beliefs[slot]
+	index := f.index(uint32(slot), now-f.last(uint32(slot)))
+	f.beliefs[slot] = packed // see belief
+	return index, nil
 }

@@ -1,6 +1,7 @@
 package knapsack
 
 import (
+	"bytes"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -76,4 +77,62 @@ func TestAnsweredIsLookedAtEarly(t *testing.T) {
 		}
 	}
 	require.Greater(t, ahead, 30)
+}
+
+// Queries, and calls that are refused, leave the state as it is, to the last bit: also where the grid of
+// rates has moved since a page was looked at, and where changes were told before there was a time scale.
+func TestQueriesChangeNothing(t *testing.T) {
+	t.Parallel()
+	const n = 40
+	for o := range objectives {
+		f := must(NewRateFilter(n, RateFilterConfig{Objective: o}))
+		require.NoError(t, f.SetCost(3, 2))
+		for page := range n {
+			require.NoError(t, f.RecordChanges(page, 0, 10, []float64{1 + float64(page%5), 6, 7.5}))
+		}
+		now := 20.0
+		polls := func(k int, apart float64) {
+			for range k {
+				now += apart
+				page := must(f.Next(now))
+				require.NoError(t, f.Observe(page, now, (int(now)+page)%7 < 2))
+			}
+		}
+		same := func() {
+			before := saved(t, f)
+			for name, query := range map[string]func(page int){
+				"Index":    func(page int) { must(f.Index(page, now+50)) },
+				"Due":      func(page int) { must(f.Due(page)) },
+				"Rate":     func(page int) { must(f.Rate(page)) },
+				"WhatIf":   func(int) { _, _ = f.WhatIf(Freshness, -1) },
+				"PollsFor": func(int) { _, _ = f.PollsFor(Freshness, -1) },
+				"others":   func(int) { f.Stats(); f.Ready(); f.Price(); f.SignalQuality(0) },
+				"refused": func(page int) {
+					require.Error(t, second(f.Next(now-1)))
+					require.Error(t, f.Record(page, f.last(uint32(page))-1, true))
+					require.Error(t, f.RecordChanges(page, 0, -1, nil))
+					require.Error(t, f.SetCost(page, 0))
+					require.Error(t, f.SetGroup(page, 5))
+				},
+			} {
+				for _, page := range []int{0, 1, n - 1} {
+					query(page)
+				}
+				require.True(t, bytes.Equal(before, saved(t, f)), "%s, %v", name, o)
+			}
+		}
+		for page := range 20 { // lest the sweep look at them
+			require.NoError(t, f.Defer(page, math.Inf(1)))
+		}
+		for !f.model.Known() {
+			polls(1, 1)
+		}
+		f.early = map[uint32][]stretch{1: {{0, 10, []float64{2, 6}}}}
+		same()
+		polls(10*n, 1)
+		moves := f.model.Fresh()
+		polls(20*n, 20)
+		require.NotEqual(t, moves, f.model.Fresh(), "the grid has moved")
+		same()
+	}
 }

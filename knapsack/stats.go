@@ -168,8 +168,7 @@ func (f *RateFilter) costly(o Objective, time, rates *belief.Row) *optimum.Outlo
 		if !f.ids.Live(slot) {
 			continue
 		}
-		var b belief.Belief
-		f.model.Unpack(&f.beliefs[slot], &b)
+		b := f.belief(slot)
 		cell := int(b.MeanCell() + 0.5)
 		if !(time[cell] > 0) { // none was polled of late with such a belief
 			continue
