@@ -223,7 +223,11 @@ func (f *RateFilter) indexAt(slot uint32, gap float64, t *tempo) float64 {
 	}
 	index := f.model.Slope(value) + sequel
 	if f.weights != nil || f.costs != nil {
-		index *= f.weight(slot) / f.cost(slot)
+		if times := f.weight(slot) / f.cost(slot); times == 0 || index == 0 {
+			index = 0 // also where the other one is infinite
+		} else {
+			index *= times
+		}
 	}
 	return index
 }

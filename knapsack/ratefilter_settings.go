@@ -27,7 +27,7 @@ func (f *RateFilter) SetWeight(page int, weight float64) error {
 }
 
 // SetCost sets what a poll of a page costs: bytes, seconds of rendering, credits of an API; 1 to
-// begin with, more than 0. Next then gives the page with the greatest value per cost, and the
+// begin with, from 1e-100 to 1e100. Next then gives the page with the greatest value per cost, and the
 // budget is the cost of the polls that Next gives, per unit of time, as measured. The caller asks
 // Next when it can pay for a poll; a cycle is the time in which the budget pays for one poll of
 // each page. O(log n); the first call takes O(n).

@@ -210,3 +210,31 @@ func TestHintsOfARemovedGroup(t *testing.T) {
 	require.NoError(t, f.RemoveGroup(group))
 	require.Less(t, size(), before)
 }
+
+// An index is a number where a page counts nothing, however far apart polls are, and where it is too small
+// for one, however much the page counts.
+func TestIndexOfExtremeWeights(t *testing.T) {
+	t.Parallel()
+	for o := range objectives {
+		for _, apart := range []float64{1e-300, 1e-200, 1, 1e150, 1e200} {
+			f := must(NewRateFilter(3, RateFilterConfig{Objective: o}))
+			for k := range 40 {
+				require.NoError(t, f.Observe(must(f.Next(float64(k)*apart)), float64(k)*apart, k%3 == 0))
+			}
+			require.NoError(t, f.SetWeight(1, 0))
+			require.NoError(t, f.SetWeight(2, 1e300))
+			require.NoError(t, f.SetCost(2, 1e-100))
+			require.Zero(t, must(f.Index(1, 1000*apart)), "%v, %v apart", o, apart)
+			require.False(t, math.IsNaN(must(f.Index(2, 1000*apart))), "%v, %v apart", o, apart)
+		}
+	}
+}
+
+// Costs are from 1e-100 to 1e100.
+func TestCostsInRange(t *testing.T) {
+	t.Parallel()
+	f := must(NewRateFilter(1, RateFilterConfig{}))
+	for cost, valid := range map[float64]bool{0: false, 0.9e-100: false, 1e-100: true, 1e100: true, 1.1e100: false} {
+		require.Equal(t, valid, f.SetCost(0, cost) == nil, cost)
+	}
+}

@@ -17,15 +17,16 @@ type Stats struct {
 
 	Polls    uint64 // that Next gave
 	Answers  uint64 // to polls, asked for or not
-	Changes  uint64 // answers that found a change
+	Changes  uint64 // those of the Answers that found a change
 	Failures uint64 // polls given back
 	// InTurn counts the polls given in turn, because no schedule by rate was expected to do
 	// better, and Late those given because a longest interval was over.
 	InTurn, Late uint64
 
 	// Expected is the sum of the probabilities with which answers were expected to find a change,
-	// just before them, and Found the number of those that did. Answers from before the time scale
-	// was known are in neither. Where Found stays well behind Expected, fewer pages change than
+	// just before them, and Found the number of those that did. What RecordChanges told of the time since
+	// an answer counts here as one more answer; Answers and Changes are of polls alone. Answers from
+	// before the time scale was known are in neither. Where Found stays well behind Expected, fewer pages change than
 	// used to, or changes are missed; where it is well ahead, changes are reported that are none,
 	// or pages change together. With 131,072 pages and more a sample of the answers is judged, each
 	// for as many as it stands for.

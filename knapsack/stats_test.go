@@ -195,3 +195,20 @@ func TestStatsTellTrouble(t *testing.T) {
 	ratio(41, 80, 0.1)
 	require.Less(t, ratio(80, 82, 0.001), 0.5)
 }
+
+// What RecordChanges tells counts in Expected and Found, and is no poll.
+func TestStatsOfToldChanges(t *testing.T) {
+	t.Parallel()
+	f := must(NewRateFilter(4, RateFilterConfig{}))
+	spin(t, f, 0, 40)
+	before := f.Stats()
+	for k := range 30 {
+		now := 41 + float64(k)
+		require.NoError(t, f.RecordChanges(k%4, math.Inf(-1), now, []float64{now - 0.5}))
+	}
+	after := f.Stats()
+	require.Equal(t, before.Answers, after.Answers)
+	require.Equal(t, before.Changes, after.Changes)
+	require.Equal(t, before.Found+30, after.Found)
+	require.Greater(t, after.Expected, before.Expected)
+}
