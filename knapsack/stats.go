@@ -24,12 +24,12 @@ type Stats struct {
 	InTurn, Late uint64
 
 	// Expected is the sum of the probabilities with which answers were expected to find a change,
-	// just before them, and Found the number of those that did. What RecordChanges told of the time since
-	// an answer counts here as one more answer; Answers and Changes are of polls alone. Answers from
-	// before the time scale was known are in neither. Where Found stays well behind Expected, fewer pages change than
-	// used to, or changes are missed; where it is well ahead, changes are reported that are none,
-	// or pages change together. With 131,072 pages and more a sample of the answers is judged, each
-	// for as many as it stands for.
+	// just before them, and Found the number of those that did. What RecordChanges told of the time
+	// since an answer counts here as one more answer; Answers and Changes are of polls alone.
+	// Answers from before the time scale was known are in neither. Where Found stays well behind
+	// Expected, fewer pages change than used to, or changes are missed; where it is well ahead,
+	// changes are reported that are none, or pages change together. With 131,072 pages and more a
+	// sample of the answers is judged, each for as many as it stands for.
 	Expected float64
 	Found    uint64
 
