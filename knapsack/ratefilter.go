@@ -286,9 +286,7 @@ func (f *RateFilter) Add() (page int) {
 	}
 	f.polled[slot] = f.now
 	f.beliefs[slot] = f.model.Fresh()
-	if f.objective == Detections {
-		f.trails[slot] = 0
-	}
+	f.leave(uint32(slot))
 	if f.marks != nil {
 		f.marks[slot] = factor.Mark{}
 	}

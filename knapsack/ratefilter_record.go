@@ -112,6 +112,7 @@ func (f *RateFilter) tell(slot uint32, told stretch, last float64) {
 		factor = counts / gap
 	}
 	f.learnTimes(&b, told, factor)
+	f.leave(slot)
 	if told.until < last { // a history
 		f.model.Pass(&b, last-told.until)
 	}

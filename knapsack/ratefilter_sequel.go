@@ -15,7 +15,7 @@ func (f *RateFilter) follow(slot uint32, gap float64, changed bool) {
 	}
 	weight := f.weight(slot)
 	if !(weight > 0) || f.hints.Led(int(slot)) {
-		f.trails[slot] = 0
+		f.leave(slot)
 		return
 	}
 	chance := func() float64 {
@@ -26,4 +26,12 @@ func (f *RateFilter) follow(slot uint32, gap float64, changed bool) {
 	}
 	price := min(1, f.threshold*f.cost(slot)/weight)
 	f.trails[slot] = f.census.Sequel.Learn(f.trails[slot], gap/f.model.Cycle(), changed, chance, price, f.ids.Len(), f.answers)
+}
+
+// leave follows a page no longer: it is new, or has been learnt of otherwise than by polls that are due to
+// what they are worth.
+func (f *RateFilter) leave(slot uint32) {
+	if f.objective == Detections {
+		f.trails[slot] = 0
+	}
 }
