@@ -27,7 +27,7 @@ func without(parts ablation.Parts) func(job) (webenv.Scheduler, error) {
 	return func(j job) (webenv.Scheduler, error) {
 		f, err := rateFilterGroups(j)
 		if err == nil {
-			ablation.Without(f, parts)
+			ablation.Without(f.(*grouped).RateFilter, parts)
 		}
 		return f, err
 	}

@@ -31,12 +31,12 @@ func (a *account) look(page int, now float64) (changed bool) {
 	return changed
 }
 
-// settle looks at all pages at the end of the world, and returns the result.
+// settle looks at all pages at their end, and returns the result.
 func (a *account) settle(w *world) webenv.Result {
 	for page := range w.pages {
-		a.look(page, w.start+w.duration)
+		a.look(page, w.life(page).to)
 	}
-	pageTime := w.duration * float64(w.pages)
+	pageTime := w.pageTime(nil)
 	r := a.result
 	r.Freshness, r.Age = 1-a.stale/pageTime, r.Age/pageTime
 	_, r.Delay = a.missed.costs()

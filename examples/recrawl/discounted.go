@@ -3,6 +3,7 @@ package main
 import (
 	"math"
 
+	"github.com/recrawl/recrawl/knapsack"
 	"github.com/recrawl/recrawl/webenv"
 )
 
@@ -38,10 +39,16 @@ func (g *discountedGamma) Observe(page int, now float64, changed bool) error {
 		return err
 	}
 	keep := math.Exp(-gap / g.memory)
-	g.found[page] *= keep
-	g.watched[page] = g.watched[page]*keep + gap
-	if v := g.frequency[page] * gap; changed && v > 0 {
-		g.found[page] += v / -math.Expm1(-v)
+	slot := knapsack.Slot(page)
+	g.found[slot] *= keep
+	g.watched[slot] = g.watched[slot]*keep + gap
+	if v := g.frequency[slot] * gap; changed && v > 0 {
+		g.found[slot] += v / -math.Expm1(-v)
 	}
-	return g.set(page, (gammaPrior+g.found[page])/(gammaPrior*g.cycle+g.watched[page]))
+	return g.set(page, (gammaPrior+g.found[slot])/(gammaPrior*g.cycle+g.watched[slot]))
+}
+
+func (g *discountedGamma) join(id, page int, now float64) error {
+	g.found, g.watched = put(g.found, id, 0), put(g.watched, id, 0)
+	return g.paced.join(id, page, now)
 }

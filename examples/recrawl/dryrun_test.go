@@ -19,8 +19,8 @@ import (
 )
 
 // What is drawn is what the log says: changes in every gap at whose end one was found and in
-// no other, none before the first poll, none after the end of the log. So the crawler of
-// the log finds what it found.
+// no other, none before the first poll, and after the last one for a mean gap at most. So
+// the crawler of the log finds what it found.
 func TestDrawnWorldsFitTheLog(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -39,8 +39,8 @@ func TestDrawnWorldsFitTheLog(t *testing.T) {
 			}
 			l.polls = append(l.polls, polls)
 		}
-		w, err := l.world("web", rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
-		require.NoError(t, err)
+		seed := rapid.Uint64().Draw(t, "seed")
+		w := l.world("web", l.drawRates(1, seed)[0], rand.NewPCG(seed, 0))
 		first, last := l.span()
 		require.Equal(t, first, w.start)
 		require.InDelta(t, last, w.start+w.duration, 1e-6)
@@ -55,36 +55,18 @@ func TestDrawnWorldsFitTheLog(t *testing.T) {
 				}
 				require.Equal(t, p.changed, n > 0)
 			}
+			from, to := polls[0].time, polls[len(polls)-1].time
+			end := min(last, to+(to-from)/float64(len(polls)-1))
+			require.Equal(t, life{from, end}, w.lives[page])
 			if len(times) > 0 {
-				require.Greater(t, times[0], polls[0].time)
-				require.LessOrEqual(t, times[len(times)-1], last)
+				require.Greater(t, times[0], from)
+				require.LessOrEqual(t, times[len(times)-1], end)
 			}
 		}
 		own, err := l.replay(w)
 		require.NoError(t, err)
 		require.Equal(t, []float64{found}, own.detected)
 	})
-}
-
-// After its last poll a page goes on at its rate, to four standard deviations of a Poisson
-// count. Of 40 polls 20 found a change: −ln(20.5/40.5) a day.
-func TestDrawnAfterTheLastPoll(t *testing.T) {
-	t.Parallel()
-	l := &crawlLog{polls: [][]logged{nil, {{0, false}, {1040 * day, false}}}}
-	for k := range 41 {
-		l.polls[0] = append(l.polls[0], logged{float64(k) * day, k%2 == 1})
-	}
-	w, err := l.world("web", rand.NewPCG(1, 2))
-	require.NoError(t, err)
-	count := 0
-	for _, at := range w.history.Times[0] {
-		if at > 40*day {
-			count++
-		}
-	}
-	require.Empty(t, w.history.Times[1])
-	mean := 1000 * math.Log(40.5/20.5)
-	require.InDelta(t, mean, count, 4*math.Sqrt(mean))
 }
 
 // The account of the log's own polls, by hand: a page changes at 10, 20 and 70, and is
@@ -121,7 +103,7 @@ func TestCountLaws(t *testing.T) {
 	}
 	require.Equal(t, 1, atLeastOne(0, rng))
 	require.Zero(t, poisson(0, rng))
-	require.InDelta(t, mostAfter, poisson(1e300, rng), 4*math.Sqrt(mostAfter))
+	require.InDelta(t, mostBetween, poisson(1e300, rng), 4*math.Sqrt(mostBetween))
 }
 
 // writeLog polls the pages of a simulated web in turn, and writes down what a crawler would.
@@ -176,13 +158,13 @@ func TestDryRunIsRight(t *testing.T) {
 
 func TestDryRunText(t *testing.T) {
 	t.Parallel()
-	_, path := writeLog(t, "poisson:0.1", 40, 100*day, 0.3)
+	_, path := writeLog(t, "poisson:0.1", 40, 400*day, 0.3)
 	for objective, want := range map[string]string{
 		"detections": "times as many", "freshness": "times less stale", "delay": "times sooner", "age": "times better",
 	} {
 		var out, messages bytes.Buffer
-		require.NoError(t, run([]string{"-log", path, "-objective", objective, "-draws", "2", "-policies", "nutch,rate-filter,true-rates"}, &out, &messages))
-		require.Contains(t, out.String(), "Your crawler polled 40 pages 720 times in 100 days, 0.3 times an hour")
+		require.NoError(t, run([]string{"-log", path, "-objective", objective, "-draws", "4", "-policies", "nutch,rate-filter,true-rates"}, &out, &messages))
+		require.Contains(t, out.String(), "Your crawler polled 40 pages 2880 times after the first poll of each, in 400 days, 0.3 times an hour")
 		require.Contains(t, out.String(), want)
 		require.NotContains(t, strings.Split(out.String(), "\n")[1], "true-rates")
 		require.Contains(t, messages.String(), "this takes about")
@@ -197,8 +179,65 @@ func TestDryRunText(t *testing.T) {
 	chosen, err := choose("uniform")
 	require.NoError(t, err)
 	require.NoError(t, s.printLog(chosen, goals[0]))
-	var r result
+	var r logResult
 	require.NoError(t, json.Unmarshal(out.Bytes(), &r))
-	require.Equal(t, 720, r.Polls)
+	require.Equal(t, "standard input", r.Trace)
+	require.Equal(t, 2880, r.Polls)
 	require.Len(t, r.Policies, 2)
+	require.Equal(t, 1.0, *r.Policies[0].Times)
+	require.InDelta(t, 1, *r.Policies[1].Times, 0.01)
+	require.Equal(t, r.Times, *r.Policies[1].Times)
+	require.Equal(t, "uniform", r.Best)
+	require.False(t, r.Ahead)
+	require.Contains(t, r.Conclusion, "There is nothing to be won: uniform comes to 1.0")
+	require.Contains(t, out.String(), `"notes": []`)
+}
+
+func TestDryRunOfQuietPages(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "quiet.csv")
+	require.NoError(t, os.WriteFile(path, []byte("url,time,changed\na,1700000000,1\na,1700090000,0\n"), 0o600))
+	err := run([]string{"-log", path}, io.Discard, io.Discard)
+	require.EqualError(t, err, path+": no poll found a change: there is nothing to compare")
+	require.ErrorContains(t, run([]string{"-log", filepath.Dir(path)}, io.Discard, io.Discard), "is a folder")
+	require.ErrorContains(t, run([]string{"-trace", path}, io.Discard, io.Discard), "it is a log of polls, which -log reads")
+}
+
+// A single draw has no standard deviation.
+func TestDryRunOfOneDraw(t *testing.T) {
+	t.Parallel()
+	_, path := writeLog(t, "poisson:0.1", 40, 100*day, 0.3)
+	var out bytes.Buffer
+	require.NoError(t, run([]string{"-log", path, "-draws", "1", "-policies", "uniform"}, &out, io.Discard))
+	require.Regexp(t, `There is nothing to be won: uniform comes to [01]\.\d+ of your result\.`, out.String())
+	require.Regexp(t, `uniform +\d+ +0\.\d+ +\d+\.\d+ +[01]\.\d+\n`, out.String())
+	require.Contains(t, out.String(), "A single draw has no standard deviation.")
+}
+
+// What the verdict names, and whether it is better than chance. Each outcome has the
+// detections of two draws.
+func TestJudge(t *testing.T) {
+	t.Parallel()
+	of := func(name string, detected ...float64) *outcome {
+		chosen, err := choose(name)
+		require.NoError(t, err)
+		return &outcome{policy: chosen[0], detected: detected}
+	}
+	own := &outcome{policy: ownPolicy, detected: []float64{100, 100}}
+	told := of("true-rates", 200, 200)
+	for _, c := range []struct {
+		outcomes []*outcome
+		text     string
+	}{
+		{[]*outcome{told}, "all of them are told the truth"},
+		{[]*outcome{told, of("nutch", 101, 102)}, "There is nothing to be won: nutch comes to 1.015 ± 0.007 of your result."},
+		{[]*outcome{told, of("nutch", 97, 97)}, "None of the policies below would have done as well: nutch comes closest, with 0.970 ± 0.000 of your result."},
+		{[]*outcome{of("nutch", 100, 140)}, "Nothing is sure to be won: nutch comes to 1.200 ± 0.283 of your result,"},
+		{[]*outcome{of("nutch", 120, 121), of("cho", 120, 122)}, "With polls at the same times cho would have found a change with 121 ± 1 of them: 1.21 ± 0.01 times as many."},
+		{[]*outcome{of("rate-filter", 119, 119), of("cho", 120, 122)}, "rate-filter would have found a change with 119 ± 0 of them: 1.19 ± 0.00"},
+		{[]*outcome{of("rate-filter", 115, 115), of("cho", 120, 122)}, "cho would have"},
+		{[]*outcome{of("rate-filter", 140, 140), of("cho", 145, 165)}, "rate-filter would have"},
+	} {
+		require.Contains(t, judge(append([]*outcome{own}, c.outcomes...), goals[0]).text(goals[0]), c.text)
+	}
 }

@@ -42,6 +42,14 @@ func (g goal) better(a, b float64) float64 {
 	}
 }
 
+// ratios returns how many times better than another outcome one is, run by run.
+func (g goal) ratios(o, to *outcome) (ratios []float64) {
+	for run, value := range g.of(o) {
+		ratios = append(ratios, g.better(value, g.of(to)[run]))
+	}
+	return ratios
+}
+
 // relative returns how many times better than another outcome this one is in the mean. It
 // is NaN if that was not measured.
 func (g goal) relative(o, to *outcome) float64 {

@@ -17,12 +17,26 @@ func rateFilterGroups(j job) (webenv.Scheduler, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := filter.(*knapsack.RateFilter)
-	groups := make(knapsack.Groups)
-	for page, name := range j.names {
-		if err := groups.Join(f, page, groupings[j.groups](name)); err != nil {
-			return nil, fmt.Errorf("group of %s: %w", name, err)
+	g := &grouped{filter.(*knapsack.RateFilter), make(knapsack.Groups), j}
+	for page := range min(j.pages, len(j.names)) {
+		if err := g.join(page, page, j.start); err != nil {
+			return nil, err
 		}
 	}
-	return f, nil
+	return g, nil
+}
+
+// A grouped rate filter puts pages into groups by their names.
+type grouped struct {
+	*knapsack.RateFilter
+	groups knapsack.Groups
+	job    job
+}
+
+func (g *grouped) join(id, page int, _ float64) error {
+	name := g.job.names[page]
+	if err := g.groups.Join(g.RateFilter, id, groupings[g.job.groups](name)); err != nil {
+		return fmt.Errorf("group of %s: %w", name, err)
+	}
+	return nil
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"compress/gzip"
 	"encoding/csv"
@@ -10,6 +11,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"time"
@@ -23,12 +25,13 @@ const logFormat = `Logs for -log:
   time     Unix seconds or milliseconds, or RFC 3339 (2026-03-01T12:00:00Z), the same in
            all lines; the lines may be in any order
   changed  since the poll before: 1 or 0, true or false, yes or no, t or f, y or n
-  The first poll of a page is its first copy. The file may be gzipped.`
+  The first poll of a page is its first copy, and its changed may be blank. Blank lines, and
+  those above the header that begin with #, are skipped. The file may be gzipped.`
 
 // A crawlLog is what a crawler has written down of its polls.
 type crawlLog struct {
 	urls  []string
-	polls [][]logged // of each page, in the order of their times, which differ
+	polls [][]logged // of each page, in the order of their times, which differ; pages in that of their first
 	notes []string   // what the reader should know
 }
 
@@ -48,17 +51,17 @@ func readLog(r io.Reader, file string) (*crawlLog, error) {
 	if magic, _ := text.Peek(2); string(magic) == "\x1f\x8b" {
 		unzipped, err := gzip.NewReader(text)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", file, err)
+			return nil, fmt.Errorf("%s: %w", file, cutOff(err))
 		}
 		text = bufio.NewReader(unzipped)
 	}
-	header, err := text.ReadString('\n')
-	if err != nil && err != io.EOF {
-		return nil, fmt.Errorf("%s:1: %w", file, err)
+	header, above, err := headerLine(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	separator, columns, err := readHeader(header)
 	if err != nil {
-		return nil, fmt.Errorf("%s:1: %w", file, err)
+		return nil, fmt.Errorf("%s:%d: %w", file, above+1, err)
 	}
 	rows := csv.NewReader(text)
 	rows.Comma, rows.ReuseRecord, rows.TrimLeadingSpace = separator, true, separator != '\t'
@@ -69,7 +72,7 @@ func readLog(r io.Reader, file string) (*crawlLog, error) {
 		if err == io.EOF {
 			break
 		}
-		line := 1
+		line := above + 1
 		if parse := new(csv.ParseError); errors.As(err, &parse) {
 			line += parse.StartLine
 			if err = parse.Err; err == csv.ErrFieldCount {
@@ -79,10 +82,15 @@ func readLog(r io.Reader, file string) (*crawlLog, error) {
 			start, _ := rows.FieldPos(0)
 			line += start
 			err = b.add(record, line)
+		} else { // of the file, after any of its lines
+			return nil, fmt.Errorf("%s: %w", file, cutOff(err))
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s:%d: %w", file, line, err)
 		}
+	}
+	if blank, ok := b.unknown(); ok {
+		return nil, fmt.Errorf("%s:%d: changed is blank, which it may be at the first poll of a page only", file, blank.line)
 	}
 	l, err := b.log()
 	if err != nil {
@@ -91,13 +99,68 @@ func readLog(r io.Reader, file string) (*crawlLog, error) {
 	return l, nil
 }
 
+// cutOff says in words that a gzipped file, or one that seems to follow it, ends too early.
+func cutOff(err error) error {
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return errors.New("the gzipped file is cut off, or has something else behind it")
+	}
+	return err
+}
+
+// maxHeader is the length in bytes of the longest header that is read. It keeps a file without
+// line breaks from filling the memory.
+const maxHeader = 1 << 16
+
+// headerLine reads the first line that is neither blank nor a comment, and says how many are
+// above it.
+func headerLine(text *bufio.Reader) (line string, above int, err error) {
+	for ; ; above++ {
+		var b []byte
+		for err == nil && len(b) < maxHeader && !bytes.HasSuffix(b, []byte("\n")) {
+			var c byte
+			if c, err = text.ReadByte(); err == nil {
+				b = append(b, c)
+			}
+		}
+		if err != nil && err != io.EOF {
+			return "", above, cutOff(err)
+		}
+		line = strings.TrimRight(string(b), "\r\n")
+		if above == 0 {
+			line = strings.TrimPrefix(line, "\ufeff")
+		}
+		if start := strings.TrimSpace(line); err != nil || start != "" && start[0] != '#' {
+			return line, above, nil
+		}
+	}
+}
+
+// short quotes a text, and no more of it than fits in a line.
+func short(s string) string {
+	const most = 80
+	if len(s) > most {
+		return strconv.Quote(s[:most]) + "…"
+	}
+	return strconv.Quote(s)
+}
+
+// hint says what a file may be whose header names no columns.
+func hint(header string) string {
+	switch start := strings.TrimSpace(header); {
+	case strings.HasPrefix(start, "{"), strings.HasPrefix(start, "["):
+		return ": is it JSON? It must have a line of url,time,changed, and one for each poll"
+	case strings.ContainsRune(header, '\r'):
+		return ": its lines end in CR, and must end in LF or CR LF"
+	}
+	return ""
+}
+
 // A logHeader says in which columns of the file the columns are.
 type logHeader struct{ url, time, changed, count int }
 
 // readHeader finds out by which character a header is separated, and where its columns
 // are.
 func readHeader(line string) (separator rune, found logHeader, err error) {
-	line = strings.TrimRight(strings.TrimPrefix(line, "\ufeff"), "\r\n")
 	var names []string
 	best := 0
 	for _, c := range ",\t;" {
@@ -119,7 +182,7 @@ func readHeader(line string) (separator rune, found logHeader, err error) {
 		}
 	}
 	if best == 0 {
-		return 0, found, fmt.Errorf("the header %q does not name url, time and changed with commas, tabs or semicolons between them", line)
+		return 0, found, fmt.Errorf("the header %s does not name url, time and changed with commas, tabs or semicolons between them%s", short(line), hint(line))
 	}
 	at := map[string]int{}
 	for k, name := range names {
@@ -130,7 +193,7 @@ func readHeader(line string) (separator rune, found logHeader, err error) {
 	}
 	for _, name := range logColumns {
 		if _, ok := at[name]; !ok {
-			return 0, found, fmt.Errorf("the header names no column %q, only %s", name, strings.Join(names, ", "))
+			return 0, found, fmt.Errorf("the header names no column %q, only %s%s", name, short(strings.Join(names, ", ")), hint(line))
 		}
 	}
 	return separator, logHeader{at["url"], at["time"], at["changed"], len(names)}, nil
@@ -145,6 +208,13 @@ type logBuilder struct {
 	unit    string // of the times, by the first
 	first   stamp  // the earliest of all times
 	last    stamp  // the latest
+	blanks  []blank
+}
+
+// A blank is a poll that does not say whether its page had changed.
+type blank struct {
+	page int
+	stamp
 }
 
 // A stamp is a time, and the line where it stands.
@@ -170,10 +240,11 @@ func (b *logBuilder) add(record []string, line int) error {
 	case b.unit == "":
 		b.unit, b.first, b.last = unit, stamp{at, line}, stamp{at, line}
 	case unit != b.unit:
-		return fmt.Errorf("time %q is in %s, those above are in %s", record[b.columns.time], unit, b.unit)
+		return fmt.Errorf("time %s is in %s, those above are in %s", short(record[b.columns.time]), unit, b.unit)
 	}
-	changed, err := parseChanged(strings.TrimSpace(record[b.columns.changed]))
-	if err != nil {
+	text := strings.TrimSpace(record[b.columns.changed])
+	changed, err := parseChanged(text)
+	if err != nil && text != "" {
 		return err
 	}
 	if at < b.first.time {
@@ -191,7 +262,22 @@ func (b *logBuilder) add(record []string, line int) error {
 		b.polls = append(b.polls, nil)
 	}
 	b.polls[page] = append(b.polls[page], logged{at, changed})
+	if text == "" {
+		b.blanks = append(b.blanks, blank{page, stamp{at, line}})
+	}
 	return nil
+}
+
+// unknown returns the first blank that is not of a page's first poll.
+func (b *logBuilder) unknown() (blank, bool) {
+	for _, blank := range b.blanks {
+		for _, p := range b.polls[blank.page] {
+			if p.time < blank.time {
+				return blank, true
+			}
+		}
+	}
+	return blank{}, false
 }
 
 // parseTime reads a time, and says how it was written.
@@ -203,11 +289,11 @@ func parseTime(s string) (seconds float64, unit string, err error) {
 	case err == nil && math.Abs(v) < 1e14: // from 1973 on
 		return v / 1000, "milliseconds", nil
 	case err == nil:
-		return 0, "", fmt.Errorf("time %q is too great for Unix seconds or milliseconds", s)
+		return 0, "", fmt.Errorf("time %s is too great for Unix seconds or milliseconds", short(s))
 	}
 	t, err := time.Parse(time.RFC3339, s)
 	if err != nil {
-		return 0, "", fmt.Errorf("time %q is neither Unix seconds or milliseconds nor RFC 3339", s)
+		return 0, "", fmt.Errorf("time %s is neither Unix seconds or milliseconds nor RFC 3339", short(s))
 	}
 	return float64(t.Unix()) + float64(t.Nanosecond())/1e9, "RFC 3339", nil
 }
@@ -219,7 +305,7 @@ func parseChanged(s string) (bool, error) {
 	case "0", "false", "f", "no", "n":
 		return false, nil
 	}
-	return false, fmt.Errorf("changed %q is neither 1 nor 0, true nor false, yes nor no", s)
+	return false, fmt.Errorf("changed %s is neither 1 nor 0, true nor false, yes nor no", short(s))
 }
 
 // log returns what was read, page by page.
@@ -244,22 +330,31 @@ func (b *logBuilder) log() (*crawlLog, error) {
 		l.urls = append(l.urls, b.urls[page])
 		l.polls = append(l.polls, kept)
 	}
+	sort.Stable(byFirstPoll{l})
 	if len(b.polls) == 0 {
 		return nil, errors.New("no polls below the header")
 	}
 	if len(l.polls) == 0 {
-		return nil, fmt.Errorf("no page was polled at two times: there are %d pages from %v to %v", len(b.polls), b.first, b.last)
+		return nil, fmt.Errorf("no page was polled at two times: %s from %v to %v", plural(len(b.polls), "page"), b.first, b.last)
 	}
-	l.note(once, "%d pages were polled once only and are left out: nothing is known of their changes")
-	l.note(same, "%d polls are of the same page at the same time as another, and count as one with it")
+	if once > 0 {
+		l.notes = append(l.notes, "left out: "+plural(once, "page")+" polled only once, of whose changes nothing is known")
+	}
+	if same > 0 {
+		l.notes = append(l.notes, "left out: "+plural(same, "poll")+" of the same page at the same time as another, with which they count as one")
+	}
 	l.checkSpan(b.first, b.last)
 	return l, nil
 }
 
-func (l *crawlLog) note(count int, text string) {
-	if count > 0 {
-		l.notes = append(l.notes, fmt.Sprintf(text, count))
-	}
+// byFirstPoll sorts the pages of a log.
+type byFirstPoll struct{ *crawlLog }
+
+func (l byFirstPoll) Len() int           { return len(l.urls) }
+func (l byFirstPoll) Less(i, j int) bool { return l.polls[i][0].time < l.polls[j][0].time }
+func (l byFirstPoll) Swap(i, j int) {
+	l.urls[i], l.urls[j] = l.urls[j], l.urls[i]
+	l.polls[i], l.polls[j] = l.polls[j], l.polls[i]
 }
 
 // A log whose times lie outside of these years, or that is shorter or longer than these

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/csv"
+	"errors"
 	"fmt"
+	"io"
 	"math"
 	"slices"
 	"strconv"
@@ -25,6 +27,7 @@ func TestReadLogByHand(t *testing.T) {
 		"columns":      "status,Changed, TIME ,url\r\n200,no,1700000000,a\r\n200,YES,1700000060,\"b,c\"\r\n304,t,1700003600,a\r\n200,f,1700007200,\"b,c\"\r\n",
 		"milliseconds": "time;url;changed\n1700000000000;a;false\n1700000060000;b,c;true\n1700003600000;a;true\n1700007200000;b,c;false\n",
 		"RFC 3339":     "\ufefftime\turl\tchanged\n2023-11-14T22:13:20Z\ta\tn\n2023-11-14T23:14:20+01:00\tb,c\ty\n2023-11-14T23:13:20Z\ta\ty\n2023-11-15T00:13:20Z\tb,c\tn",
+		"comments":     "\ufeff# polls of a day\n\n \n#more\nurl,time,changed\na,1700000000,\n\n\"b,c\",1700000060, true \na,1700003600,1\n\"b,c\",1700007200,0\n",
 		"twice":        "url,time,changed\na,1700000000,0\n\"b,c\",1700000060,1\na,1700003600,0\na,1700003600,1\n\"b,c\",1700007200,0\n",
 		"once":         "url,time,changed\na,1700000000,0\nx,1700000000,0\n\"b,c\",1700000060,1\na,1700003600,1\n\"b,c\",1700007200,0\n",
 	} {
@@ -34,9 +37,9 @@ func TestReadLogByHand(t *testing.T) {
 		require.Equal(t, want, l.polls, name)
 		switch name {
 		case "twice":
-			require.Equal(t, []string{"1 polls are of the same page at the same time as another, and count as one with it"}, l.notes)
+			require.Equal(t, []string{"left out: 1 poll of the same page at the same time as another, with which they count as one"}, l.notes)
 		case "once":
-			require.Equal(t, []string{"1 pages were polled once only and are left out: nothing is known of their changes"}, l.notes)
+			require.Equal(t, []string{"left out: 1 page polled only once, of whose changes nothing is known"}, l.notes)
 		default:
 			require.Empty(t, l.notes, name)
 		}
@@ -47,27 +50,67 @@ func TestReadLogErrors(t *testing.T) {
 	t.Parallel()
 	const header = "url,time,changed\n"
 	for text, want := range map[string]string{
-		"":                                    `file:1: the header "" does not name`,
-		"url|time|changed\n":                  `file:1: the header "url|time|changed" does not name url, time and changed with commas, tabs or semicolons`,
-		"page,time,changed\n":                 `file:1: the header names no column "url", only page, time, changed`,
-		"url,time,time,changed\n":             `file:1: the header names "time" twice`,
-		header:                                "file: no polls below the header",
-		header + "a,1,0\nb,2,0\n":             "file: no page was polled at two times: there are 2 pages from 1970-01-01 00:00:01 (line 2) to 1970-01-01 00:00:02 (line 3)",
-		header + "a,1,0\n\na,yesterday,0\n":   `file:4: time "yesterday" is neither`,
-		header + "a,1e15,0\n":                 `file:2: time "1e15" is too great`,
-		header + "a,NaN,0\n":                  `file:2: time "NaN" is too great`,
-		header + "a,,0\n":                     `file:2: time "" is neither`,
-		header + "a,2023-11-14 22:13:20,0\n":  `file:2: time "2023-11-14 22:13:20" is neither`,
-		header + "a,1700000000,0\na,1.7e12,0": `file:3: time "1.7e12" is in milliseconds, those above are in seconds`,
-		header + "a,1,0\na,2,304\n":           `file:3: changed "304" is neither`,
-		header + "a,1,0\n ,2,0\n":             "file:3: the url is blank",
-		header + "a,1,0\na,2\n":               "file:3: 2 fields under a header of 3",
-		header + "a,1,0\na?x,y,2,0\n":         "file:3: 4 fields under a header of 3",
-		header + "a,1,0\n\"b,2,0\nc,3,0\n":    `file:3: extraneous or missing " in quoted-field`,
-		"\x1f\x8bnonsense":                    "file: ",
+		"":                                                   `file:1: the header "" does not name`,
+		"url|time|changed\n":                                 `file:1: the header "url|time|changed" does not name url, time and changed with commas, tabs or semicolons`,
+		"page,time,changed\n":                                `file:1: the header names no column "url", only "page, time, changed"`,
+		"url,time,time,changed\n":                            `file:1: the header names "time" twice`,
+		header:                                               "file: no polls below the header",
+		header + "a,1,0\nb,2,0\n":                            "file: no page was polled at two times: 2 pages from 1970-01-01 00:00:01 (line 2) to 1970-01-01 00:00:02 (line 3)",
+		header + "a,1,0\n\na,yesterday,0\n":                  `file:4: time "yesterday" is neither`,
+		header + "a,1e15,0\n":                                `file:2: time "1e15" is too great`,
+		header + "a,NaN,0\n":                                 `file:2: time "NaN" is too great`,
+		header + "a,,0\n":                                    `file:2: time "" is neither`,
+		header + "a,2023-11-14 22:13:20,0\n":                 `file:2: time "2023-11-14 22:13:20" is neither`,
+		header + "a,1700000000,0\na,1.7e12,0":                `file:3: time "1.7e12" is in milliseconds, those above are in seconds`,
+		header + "a,1,0\na,2,304\n":                          `file:3: changed "304" is neither`,
+		header + "a,1,0\n ,2,0\n":                            "file:3: the url is blank",
+		header + "a,1,0\na,2\n":                              "file:3: 2 fields under a header of 3",
+		header + "a,1,0\na?x,y,2,0\n":                        "file:3: 4 fields under a header of 3",
+		header + "a,1,0\n\"b,2,0\nc,3,0\n":                   `file:3: extraneous or missing " in quoted-field`,
+		"\x1f\x8bnonsense":                                   "file: ",
+		"# polls\n\n" + header + "a,1,0\na,2\n":              "file:5: 2 fields under a header of 3",
+		header + "a,2,1\na,1,0\nb,1,\na,3,\nb,2,":            "file:5: changed is blank",
+		"\n[{\"url\": \"a\"}]\n":                             `file:2: the header "[{\"url\": \"a\"}]" does not name url, time and changed with commas, tabs or semicolons between them: is it JSON?`,
+		"url,time,changed\ra,1,0\ra,2,0\r":                   `only "url, time, changed\ra, 1, 0\ra, 2, 0": its lines end in CR`,
+		header + "a," + strings.Repeat("\x1b", 1e6) + ",0\n": `file:2: time "` + strings.Repeat(`\x1b`, 80) + `"… is neither`,
 	} {
 		_, err := readLog(strings.NewReader(text), "file")
 		require.ErrorContains(t, err, want, text)
+		require.Less(t, len(err.Error()), 500)
+	}
+	_, err := readLog(&endless{}, "file")
+	require.ErrorContains(t, err, `file:1: the header "aaaa`)
+	require.Less(t, len(err.Error()), 200)
+}
+
+// endless is a file of one line, which ends in an error after some more than a header may have.
+type endless struct{ read int }
+
+func (e *endless) Read(p []byte) (int, error) {
+	if e.read += len(p); e.read > 2*maxHeader {
+		return 0, errors.New("too much was read")
+	}
+	for k := range p {
+		p[k] = 'a'
+	}
+	return len(p), nil
+}
+
+// A gzipped file that is cut off anywhere is said to be, and its lines are not blamed.
+func TestReadLogCutOff(t *testing.T) {
+	t.Parallel()
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	_, err := io.WriteString(z, "url,time,changed\n")
+	require.NoError(t, err)
+	for k := range 1000 {
+		_, err := fmt.Fprintf(z, "page %d,%d,1\n", k*k*k%997, 1_700_000_000+k*k)
+		require.NoError(t, err)
+	}
+	require.NoError(t, z.Close())
+	for size := 3; size < b.Len(); size += 7 {
+		_, err := readLog(bytes.NewReader(b.Bytes()[:size]), "file")
+		require.EqualError(t, err, "file: the gzipped file is cut off, or has something else behind it", size)
 	}
 }
 

@@ -129,7 +129,7 @@ func (s *settings) check() error {
 		}
 	}
 	if err := cmp.Or(
-		s.OnlyIf(s.suite, "with -suite", "scenarios", "ablate"), s.OnlyIf(s.log != "", "with -log", "draws"),
+		s.OnlyIf(s.suite, "with -suite", "scenarios", "ablate"), s.OnlyIf(given["log"], "with -log", "draws"),
 		s.OnlyIf(s.suite || given["env"], "with -env", "n"), s.OnlyIf(!s.ablate, "without -ablate", "policies"),
 		s.OnlyIf(!s.http, "without -http, which is one run", "runs"),
 	); err != nil {
@@ -138,6 +138,8 @@ func (s *settings) check() error {
 	switch {
 	case s.runs < 1:
 		return report.Usagef("-runs %d: want 1 at least", s.runs)
+	case given["log"] && s.log == "":
+		return report.Usagef("-log: want a file, or - for standard input")
 	case s.draws < 1:
 		return report.Usagef("-draws %d: want 1 at least", s.draws)
 	case groupings[s.groups] == nil:

@@ -169,18 +169,11 @@ func (m *missed) see(page int, now float64) {
 	}
 }
 
-// costs looks at all pages at the end, and returns the harmonic cost in the mean over
+// costs looks at all pages at their end, and returns the harmonic cost in the mean over
 // page-time, and the delay in the mean over changes.
 func (m *missed) costs() (harmonic, delay float64) {
 	for page := range m.next {
-		m.see(page, m.w.start+m.w.duration)
+		m.see(page, m.w.life(page).to)
 	}
-	total := float64(m.w.pages)
-	if m.weights != nil {
-		total = 0
-		for _, w := range m.weights {
-			total += w
-		}
-	}
-	return m.harmonic / (m.w.duration * total), m.delay / max(m.changes, 1)
+	return m.harmonic / m.w.pageTime(m.weights), m.delay / max(m.changes, 1)
 }

@@ -1,6 +1,9 @@
 package main
 
-import "github.com/recrawl/recrawl/webenv"
+import (
+	"github.com/recrawl/recrawl/knapsack"
+	"github.com/recrawl/recrawl/webenv"
+)
 
 // A miniflux is the entry_frequency rule of the feed reader Miniflux under a budget: the
 // interval of a page is a week over the changes of the last week, at least 5 minutes and
@@ -24,17 +27,23 @@ func (m *miniflux) Observe(page int, now float64, changed bool) error {
 	if _, err := m.polled(page, now, changed); err != nil {
 		return err
 	}
-	found := m.found[page]
+	slot := knapsack.Slot(page)
+	found := m.found[slot]
 	if changed {
 		found = append(found, now)
 	}
 	for len(found) > 0 && found[0] <= now-m.week {
 		found = found[1:]
 	}
-	m.found[page] = found
+	m.found[slot] = found
 	interval := m.longest
 	if len(found) > 0 {
 		interval = min(max(m.week/float64(len(found)), m.shortest), m.longest)
 	}
 	return m.set(page, 1/interval)
+}
+
+func (m *miniflux) join(id, page int, now float64) error {
+	m.found = put(m.found, id, nil)
+	return m.paced.join(id, page, now)
 }

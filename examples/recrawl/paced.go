@@ -13,12 +13,14 @@ type paced struct {
 	*knapsack.Fixed
 	frequency []float64
 	last      []float64 // time of the last poll
+	first     float64   // frequency of a page at its beginning
 	factors   []float64 // weight over cost; nil if they are equal
 }
 
 // newPaced begins with the same frequency for every page, that of the budget.
 func newPaced(j job) (*paced, error) {
-	p := &paced{nil, slices.Repeat([]float64{j.rate / float64(j.pages)}, j.pages), slices.Repeat([]float64{j.start}, j.pages), j.factors()}
+	first := j.rate / float64(j.pages)
+	p := &paced{nil, slices.Repeat([]float64{first}, j.pages), slices.Repeat([]float64{j.start}, j.pages), first, j.factors()}
 	x := slices.Clone(p.frequency)
 	for page, f := range p.factors {
 		x[page] *= f
@@ -43,18 +45,36 @@ func (j job) factors() []float64 {
 	return factors
 }
 
+// join takes in a page that was added. It goes without weights and costs.
+func (p *paced) join(id, _ int, now float64) error {
+	p.frequency, p.last = put(p.frequency, id, p.first), put(p.last, id, now)
+	return p.set(id, p.first)
+}
+
+// put returns values with one of a page, whose slot may be the next one.
+func put[T any](values []T, id int, v T) []T {
+	slot := knapsack.Slot(id)
+	if slot == len(values) {
+		return append(values, v)
+	}
+	values[slot] = v
+	return values
+}
+
 // polled notes a poll, and returns the time since the one before.
 func (p *paced) polled(page int, now float64, changed bool) (gap float64, err error) {
-	gap = now - p.last[page]
-	p.last[page] = now
+	slot := knapsack.Slot(page)
+	gap = now - p.last[slot]
+	p.last[slot] = now
 	return gap, p.Fixed.Observe(page, now, changed)
 }
 
 // set changes the frequency of a page.
 func (p *paced) set(page int, x float64) error {
-	p.frequency[page] = x
+	slot := knapsack.Slot(page)
+	p.frequency[slot] = x
 	if p.factors != nil {
-		x *= p.factors[page]
+		x *= p.factors[slot]
 	}
 	return p.SetFrequency(page, x)
 }

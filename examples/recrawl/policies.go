@@ -11,8 +11,8 @@ import (
 
 // A job is what a policy has to do. Its units are those of the world.
 type job struct {
-	pages     int
-	rate      float64 // polls per unit of time
+	pages     int     // at the start
+	rate      float64 // polls of these pages per unit of time
 	second    float64 // length of a second
 	once      bool    // a page changes once per unit of time at most
 	objective knapsack.Objective
@@ -90,7 +90,7 @@ var policies = []policy{
 }
 
 func uniform(j job) (webenv.Scheduler, error) {
-	return knapsack.NewFixed(slices.Repeat([]float64{1}, j.pages), knapsack.Even, nil)
+	return newForetold(j, func(int) float64 { return 1 })
 }
 
 // lakg has a capacity of one poll in a slot of one poll interval, the default.
@@ -172,6 +172,31 @@ func published(objective knapsack.Objective) func(job) (webenv.Scheduler, error)
 	}
 }
 
+// A joiner learns of the pages that are added which of the world's they are. The others
+// treat new pages alike.
+type joiner interface {
+	join(id, page int, now float64) error
+}
+
+// foretold has a fixed frequency for each page that is there, or comes later.
+type foretold struct {
+	*knapsack.Fixed
+	frequency func(page int) float64
+}
+
+func newForetold(j job, frequency func(page int) float64) (*foretold, error) {
+	var x []float64
+	for page := range j.pages {
+		x = append(x, frequency(page))
+	}
+	fixed, err := knapsack.NewFixed(x, knapsack.Even, nil)
+	return &foretold{fixed, frequency}, err
+}
+
+func (f *foretold) join(id, page int, _ float64) error {
+	return f.SetFrequency(id, f.frequency(page))
+}
+
 // told returns a policy that is told the true rates: a function of them gives the
 // frequencies from a time on.
 func told(frequencies func(j job, now float64) ([]float64, error)) func(job) (webenv.Scheduler, error) {
@@ -180,11 +205,11 @@ func told(frequencies func(j job, now float64) ([]float64, error)) func(job) (we
 		if err != nil {
 			return nil, err
 		}
-		fixed, err := knapsack.NewFixed(x, knapsack.Even, nil)
+		fixed, err := newForetold(j, func(page int) float64 { return x[page] })
 		if err != nil || j.moves == 0 {
 			return fixed, err
 		}
-		return &oracle{fixed, func(now float64) ([]float64, error) { return frequencies(j, now) }, j.moves, j.start + j.moves}, nil
+		return &oracle{fixed.Fixed, func(now float64) ([]float64, error) { return frequencies(j, now) }, j.moves, j.start + j.moves}, nil
 	}
 }
 
@@ -202,7 +227,9 @@ func (j job) proportional(now float64) ([]float64, error) {
 
 // optimum returns the best frequencies for the rates of a time.
 func (j job) optimum(now float64) ([]float64, error) {
-	problem := knapsack.Problem{Rates: j.rates(now), Weights: j.weights, Costs: j.costs, Budget: j.rate, Objective: j.objective}
+	rates := j.rates(now)
+	budget := j.rate * (float64(len(rates)) / float64(j.pages)) // that of all pages, with those that come later
+	problem := knapsack.Problem{Rates: rates, Weights: j.weights, Costs: j.costs, Budget: budget, Objective: j.objective}
 	if j.once { // then polling a page more often is no use
 		problem.Upper = slices.Repeat([]float64{1}, j.pages)
 	}

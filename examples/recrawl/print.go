@@ -55,7 +55,7 @@ func table(w *world, outcomes []*outcome, by goal) (header []string, rows [][]st
 		freshness, _ := report.MeanSD(o.freshness)
 		age, _ := report.MeanSD(o.age)
 		row := []string{
-			o.policy.name, strconv.FormatFloat(detected, 'f', 0, 64), spread(sd, len(o.detected)),
+			o.policy.name, strconv.FormatFloat(detected, 'f', 0, 64), spread(sd, len(o.detected), 0),
 			fmt.Sprintf("%.3f", detected/float64(o.polls)), fmt.Sprintf("%.4f", freshness), fmt.Sprintf("%.2f", age),
 		}
 		if o.harmonic != nil {
@@ -75,11 +75,12 @@ func table(w *world, outcomes []*outcome, by goal) (header []string, rows [][]st
 	return header, rows
 }
 
-func spread(sd float64, runs int) string {
+// spread says a standard deviation, of which a single run has none.
+func spread(sd float64, runs, digits int) string {
 	if runs < 2 {
 		return ""
 	}
-	return strconv.FormatFloat(sd, 'f', 0, 64)
+	return strconv.FormatFloat(sd, 'f', digits, 64)
 }
 
 // A result is what -json prints.
@@ -107,6 +108,7 @@ type policyResult struct {
 	Age       float64  `json:"age"`
 	Harmonic  *float64 `json:"harmonic"`
 	Delay     *float64 `json:"delay"`
+	Times     *float64 `json:"times_yours,omitempty"` // only of a log
 }
 
 func summary(w *world, outcomes []*outcome, by goal, s *settings) result {

@@ -77,6 +77,11 @@ func (s *settings) suiteWebs() (webs []*suiteWeb, err error) {
 	for k, spec := range s.envs {
 		envs[k] = [2]string{spec, spec}
 	}
+	for k, path := range s.traces {
+		if slices.Contains(s.traces[:k], path) {
+			return nil, report.Usagef("-trace %s twice", path)
+		}
+	}
 	for _, path := range s.traces {
 		w, err := traceFile(path)
 		if err != nil {
@@ -260,6 +265,14 @@ func (s *settings) newSuite(chosen []policy) (*suite, error) {
 // pace is the number of polls that a core makes in a second, filterPace that of a rate filter.
 const pace, filterPace = 500_000, 30_000
 
+// takes returns in how many seconds a core makes so many polls.
+func (p policy) takes(polls float64) float64 {
+	if strings.HasPrefix(p.name, "rate-filter") {
+		return polls / filterPace
+	}
+	return polls / pace
+}
+
 // takes says how long the suite takes.
 func (u *suite) takes() string {
 	polls, seconds := 0.0, 0.0
@@ -267,11 +280,7 @@ func (u *suite) takes() string {
 		for _, p := range u.policies {
 			n := float64(c.web.polls) * c.multiple * float64(u.runs*len(u.aims(p)))
 			polls += n
-			if strings.HasPrefix(p.name, "rate-filter") {
-				seconds += n / filterPace
-			} else {
-				seconds += n / pace
-			}
+			seconds += p.takes(n)
 		}
 	}
 	cores := runtime.GOMAXPROCS(0)

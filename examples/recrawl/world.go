@@ -41,6 +41,10 @@ type world struct {
 
 	moves     float64 // time after which rates change, 0 if they do not
 	swapEvery int     // the same in polls, where they decide
+
+	// Of what was drawn from a log, nil otherwise:
+	lives []life    // when each page counts
+	rates []float64 // true rates
 }
 
 // replayed returns the world of a record: one that changes again as it did. It
@@ -89,6 +93,9 @@ func traceFile(path string) (*world, error) {
 	}
 	h, err := webenv.ReadHistory(text, path)
 	if err != nil {
+		if l, _ := readLog(bytes.NewReader(content), path); l != nil {
+			err = fmt.Errorf("%w; it is a log of polls, which -log reads", err)
+		}
 		return nil, err
 	}
 	w, err := replayed(h, strings.TrimSuffix(strings.TrimSuffix(filepath.Base(path), ".gz"), ".csv"))
@@ -112,6 +119,10 @@ func (w *world) job(env environment, objective knapsack.Objective, src rand.Sour
 		moves: w.moves, start: w.start, src: src,
 		truth: func(now float64) []float64 {
 			rates := make([]float64, w.pages)
+			if w.rates != nil {
+				copy(rates, w.rates)
+				return rates
+			}
 			for page := range rates {
 				rates[page] = env.Rate(page, now)
 			}
@@ -125,6 +136,28 @@ func (w *world) job(env environment, objective knapsack.Objective, src rand.Sour
 		j.names = w.history.Names
 	}
 	return j
+}
+
+// life returns when a page counts.
+func (w *world) life(page int) life {
+	if w.lives == nil {
+		return life{w.start, w.start + w.duration}
+	}
+	return w.lives[page]
+}
+
+// pageTime returns the time in which pages count, summed over the pages by their weights, nil
+// if they are equal.
+func (w *world) pageTime(weights []float64) (sum float64) {
+	for page := range w.pages {
+		l := w.life(page)
+		if weights != nil {
+			sum += weights[page] * (l.to - l.from)
+		} else {
+			sum += l.to - l.from
+		}
+	}
+	return sum
 }
 
 // longUnit is the unit of ages and of the time axis.
@@ -167,11 +200,11 @@ func (w *world) budgeted(budget float64, polls int) error {
 	if d := float64(polls) / w.rate; polls > 0 && (w.duration == 0 || d < w.duration) {
 		w.duration = d // the last poll ends the run
 	}
+	unit, time := w.units()
 	switch n := w.duration * w.rate; {
 	case n > 1e12:
-		return fmt.Errorf("-budget %v: %.0g polls are too many", budget, n)
+		return fmt.Errorf("-budget: %v %s are too many, %.0g in %.4g %ss", w.budget(), unit, n, w.duration/w.longUnit(), time)
 	case n < 1:
-		unit, time := w.units()
 		return fmt.Errorf("-budget: %v %s are not a single poll in %.4g %ss", w.budget(), unit, w.duration/w.longUnit(), time)
 	default:
 		w.polls = int(n + 1e-6)
