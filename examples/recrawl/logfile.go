@@ -344,6 +344,7 @@ func (b *logBuilder) log() (*crawlLog, error) {
 		l.notes = append(l.notes, "left out: "+plural(same, "poll")+" of the same page at the same time as another, with which they count as one")
 	}
 	l.checkSpan(b.first, b.last)
+	l.checkBunches()
 	return l, nil
 }
 
@@ -372,6 +373,26 @@ func (l *crawlLog) checkSpan(first, last stamp) {
 	if year(first) < earliestYear || year(last) > latestYear || span < shortestSpan || span > longestSpan {
 		l.notes = append(l.notes, fmt.Sprintf("the log goes from %v to %v, which is %s: are all times right, and in Unix seconds, milliseconds or RFC 3339?",
 			first, last, spanText(span)))
+	}
+}
+
+// A log comes in bunches if its polls leave most of the time, in several breaks, each of which
+// is longer than so many mean intervals between polls.
+const breakIntervals, fewestBreaks = 20, 3
+
+// checkBunches notes polls in bunches, as of a crawl every night: policies keep to their times.
+func (l *crawlLog) checkBunches() {
+	times := l.repeated()
+	all := times[len(times)-1] - times[0]
+	breaks, sum := 0, 0.0
+	for k, at := range times[1:] {
+		if gap := at - times[k]; gap > breakIntervals*all/float64(len(times)-1) {
+			breaks++
+			sum += gap
+		}
+	}
+	if breaks >= fewestBreaks && sum > all/2 {
+		l.notes = append(l.notes, fmt.Sprintf("the polls come in bunches, with breaks of %.0f %% of the time: policies poll at the same times, so that what is won by spreading polls over the day is not counted", 100*sum/all))
 	}
 }
 

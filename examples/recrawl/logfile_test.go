@@ -136,6 +136,34 @@ func TestReadLogSpans(t *testing.T) {
 	}
 }
 
+// A crawl every night is noted, and neither are polls in turn nor a single break.
+func TestReadLogBunches(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		at   func(page, round int) int // seconds
+		want string
+	}{
+		{func(page, round int) int { return round*86400 + 60*page }, "the polls come in bunches, with breaks of 92 % of the time"},
+		{func(page, round int) int { return round*86400 + 864*page }, ""},
+		{func(page, round int) int { return round*86400 + 864*page + 5_000_000*(round/3) }, ""},
+	} {
+		text := "url,time,changed\n"
+		for round := range 6 {
+			for page := range 100 {
+				text += fmt.Sprintf("page %d,%d,1\n", page, 1_700_000_000+c.at(page, round))
+			}
+		}
+		l, err := readLog(strings.NewReader(text), "file")
+		require.NoError(t, err)
+		if c.want == "" {
+			require.Empty(t, l.notes)
+			continue
+		}
+		require.Len(t, l.notes, 1)
+		require.Contains(t, l.notes[0], c.want)
+	}
+}
+
 // Whatever is written, in any order of lines and columns, with any separator and form of
 // time, zipped or not, is read back.
 func TestReadLogReadsBack(t *testing.T) {
