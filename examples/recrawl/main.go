@@ -86,8 +86,8 @@ func parse(args []string, stdout, stderr io.Writer) (*settings, error) {
 	flags.BoolVar(&s.ablate, "ablate", false, "compare with -suite the rate filter with groups, in place of the best peer, and what is left of it without each of its parts")
 	flags.StringVar(&s.scenarios, "scenarios", "", "comma-separated `names` of scenarios of -suite, below (default all but times and mates, plain with -quick)")
 	flags.StringVar(&s.groups, "groups", "folder", "what pages have in common that belong together for rate-filter+groups: `folder`, all before the last slash of the name, or host")
-	flags.StringVar(&s.log, "log", "", "read the polls of a crawler from this `file`, below, - for standard input, and say what each policy would have found with as many polls")
-	flags.IntVar(&s.draws, "draws", 10, "`number` of times that -log draws when pages changed; 3 with -quick")
+	flags.StringVar(&s.log, "log", "", "read the polls of a crawler from this `file`, below, - for standard input, and say what each policy would have found with polls at the same times")
+	flags.IntVar(&s.draws, "draws", 10, "`number` of times that -log draws how often and when pages changed; 3 with -quick")
 	s.Notes = "Policies:\n"
 	for _, p := range policies {
 		s.Notes += fmt.Sprintf("  %-18s %s\n", p.name, p.about)
