@@ -43,6 +43,7 @@ func always(days float64) func(float64) (from, to float64) {
 // writtenLog lets pages change, and returns the log of their polls, and the web on which it
 // was written.
 func writtenLog(pages []simPage, src rand.Source) (*crawlLog, *world) {
+	const begin = 1.7e9
 	rng := rand.New(src)
 	pages = slices.DeleteFunc(pages, func(p simPage) bool { return len(p.polls) < 2 })
 	sort.SliceStable(pages, func(i, j int) bool { return pages[i].polls[0] < pages[j].polls[0] })
@@ -50,19 +51,19 @@ func writtenLog(pages []simPage, src rand.Source) (*crawlLog, *world) {
 	history, rates := make([][]float64, len(pages)), make([]float64, len(pages))
 	for k, p := range pages {
 		rates[k] = p.rate / day
-		last := p.polls[len(p.polls)-1] * day
-		for at := p.polls[0] * day; at <= 2*last; {
+		first, last := begin+p.polls[0]*day, begin+p.polls[len(p.polls)-1]*day
+		for at := first; at <= 2*last-first; {
 			at += rng.ExpFloat64() / rates[k]
 			history[k] = append(history[k], at)
 		}
 		var polls []logged
-		from := p.polls[0] * day
-		for _, now := range p.polls {
-			polls = append(polls, logged{now * day, len(between(history[k], from, now*day)) > 0})
-			from = now * day
+		for _, at := range p.polls {
+			now := begin + at*day
+			polls = append(polls, logged{now, len(between(history[k], first, now)) > 0})
+			first = now
 		}
 		l.polls = append(l.polls, polls)
-		l.urls = append(l.urls, fmt.Sprint("page ", k))
+		l.urls = append(l.urls, fmt.Sprintf("http://web.test/%d/%d", k%7, k))
 	}
 	w := l.world("truth", rates, rand.NewPCG(0, 0))
 	for k := range history {
@@ -194,21 +195,56 @@ func TestDrawnRatesCoverTheTrueOnes(t *testing.T) {
 // there are many polls.
 func TestPriorOfWhatPollsShow(t *testing.T) {
 	t.Parallel()
-	fitted := func(rates []float64, days float64) *prior {
-		l, _ := writtenLog(inTurn(rates, 10, always(days)), rand.NewPCG(1, 1))
-		grid := newRateGrid(l)
+	var grid rateGrid
+	fitted := func(rates []float64, days float64, seed uint64) *prior {
+		l, _ := writtenLog(inTurn(rates, 10, always(days)), rand.NewPCG(seed, 1))
+		grid = newRateGrid(l)
 		var likelihoods [][]float64
 		for _, polls := range l.polls {
 			likelihoods = append(likelihoods, grid.likelihoods(polls))
 		}
 		return fitPrior(likelihoods, slices.Repeat([]float64{1}, len(l.polls)))
 	}
-	p := fitted(webenv.LogNormalLaw(500, 0.1, 1.5, rand.NewPCG(5, 6)), 19.99)
+	p := fitted(webenv.LogNormalLaw(500, 0.1, 1.5, rand.NewPCG(5, 6)), 19.99, 1)
 	require.Equal(t, narrowest, p.sigma)
 	require.Zero(t, p.never)
-	p = fitted(append(slices.Repeat([]float64{1e-9}, 200), slices.Repeat([]float64{0.1}, 300)...), 200)
+	for seed := range uint64(3) {
+		require.Equal(t, narrowest, fitted(slices.Repeat([]float64{0.1}, 500), 40, seed).sigma)
+	}
+	// To four standard deviations: of 20,000 polls about 1/e find nothing. The rates are half a
+	// step of the grid apart.
+	for _, rate := range []float64{0.1, 0.11} {
+		p = fitted(slices.Repeat([]float64{rate}, 1000), 209.99, 1)
+		require.InDelta(t, math.Log(rate/day), math.Log(grid[0])+p.mean*rateStep, 4*math.Sqrt((math.E-1)/2e4))
+	}
+	p = fitted(append(slices.Repeat([]float64{1e-9}, 200), slices.Repeat([]float64{0.1}, 300)...), 200, 1)
 	require.InDelta(t, 0.4, p.never, 0.05)
 	require.Less(t, p.sigma*rateStep, 0.2)
+}
+
+// That the pages do not tell the prior exactly shows in the draws. Of 400 pages nothing is
+// known but that prior: under one and the same the means of the logarithms of their rates
+// would scatter by 1.5/√400 = 0.075. But 20 pages tell its mean to 1.5/√20 only.
+func TestDrawsHavePriorsOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(3, 4))
+	pages := inTurn(webenv.LogNormalLaw(20, 0.1, 1.5, rng), 5, always(200))
+	for range 400 {
+		pages = append(pages, simPage{1e-9, []float64{100, 100 + 1/day}})
+	}
+	l, _ := writtenLog(pages, rng)
+	var means []float64
+	for _, rates := range l.drawRates(60, 1) {
+		sum := 0.0
+		for page, polls := range l.polls {
+			if len(polls) == 2 {
+				sum += math.Log(rates[page]) / 400
+			}
+		}
+		means = append(means, sum)
+	}
+	_, sd := report.MeanSD(means)
+	require.Greater(t, sd, 0.15)
 }
 
 // Every policy can have pages that come later and go, also in the place of others. One that
