@@ -104,6 +104,21 @@ func TestWhatSequelsAreLearntFrom(t *testing.T) {
 	require.True(t, learns(7, 1))
 	require.False(t, learns(7, 0))
 	require.True(t, learns(7, 1e-300))
+	require.NoError(t, f.SetWeight(7, 2))
+	require.NoError(t, f.SetCost(7, 3))
+	slot, gap := uint32(Slot(7)), 0.01*f.model.Cycle()
+	for _, trail := range []census.Trail{0, 3} { // what is learnt is by the price of this page, and its chance
+		var tempo tempo
+		tempo.tell(f, slot)
+		chance, _ := f.mean(&tempo.view, gap, gap*tempo.multiplier, f.changed.has(slot))
+		want := f.census.Sequel
+		after := want.Learn(trail, gap/f.model.Cycle(), true, func() float64 { return chance }, f.threshold*3/2, n, f.answers)
+		require.Less(t, f.threshold*3/2, 1.0)
+		f.trails[slot] = trail
+		f.follow(slot, gap, true)
+		require.Equal(t, want, f.census.Sequel)
+		require.Equal(t, after, f.trails[slot])
+	}
 	require.NoError(t, f.Signal(7, 0, f.now))
 	require.False(t, learns(7, 1))
 	require.True(t, learns(8, 1))

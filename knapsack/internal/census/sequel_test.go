@@ -105,7 +105,7 @@ func TestTrail(t *testing.T) {
 		polls := 0.0
 		for range trails {
 			trail := s.Learn(0, 3, true, always(0.1), 0.1, manyPages, 0)
-			for trail != 0 {
+			for trail != 0 && polls < 10*longestTrail/gap*trails {
 				trail = s.Learn(trail, gap, false, nil, 0.1, manyPages, rng.Uint64())
 				polls++
 			}
@@ -145,6 +145,21 @@ func TestSequelForgets(t *testing.T) {
 		require.InEpsilon(t, math.Exp(-1), s.kinds[2].finds/1000, 0.15)
 		require.InDelta(t, s.kinds[2].finds/1000, s.kinds[2].earned[3]/500, 1e-9)
 	}
+}
+
+// Finds count as far as there are enough of them, and what they lead to has a bound.
+func TestSequelIsProven(t *testing.T) {
+	t.Parallel()
+	worth := func(finds, each float64) float64 {
+		var s Sequel
+		s.kinds[3].finds, s.kinds[3].earned[4] = finds, finds*each
+		s.estimate(1)
+		const gap = 0.5
+		return s.Worth(-math.Expm1(-gap/2), gap) // half a change a cycle
+	}
+	require.InEpsilon(t, worth(1e6, 1)/2, worth(unproven, 1), 1e-3)
+	chance := -math.Expm1(-0.25)
+	require.InEpsilon(t, mostWorth*chance*(1-chance), worth(1e6, 1e3), 1e-9)
 }
 
 // Whatever is learnt, what a poll is worth beside its find is between 0 and its bound, trails are such as
