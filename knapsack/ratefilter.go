@@ -42,14 +42,12 @@ import (
 // # Cost
 //
 // Time: O(log n) for Next and Observe. No call does what belongs to many pages: none looks at more
-// than some hundred (TestRateFilterHasNoStall). Memory: 60 bytes a page, 61 from 19,200
-// pages on; one more under Detections, 8 more with weights, 8 with costs, 20 with intervals and 12 for each page with a longest
-// one, one bit with signals.
-// Groups take 16 more where they have 32 or 100 pages each, and up to 33 between, as from 33 pages on they
-// have trees; smaller ones take 6 for each page and about 320 for each group, which is 69 a page with 5
-// pages in each. Pages that are
-// deferred, or whose last poll got no answer, or of which a signal waits for one, take about 70
-// more.
+// than some hundred (TestRateFilterHasNoStall). Memory: 60 bytes a page, 61 from 19,200 pages on, and
+// one more under Detections; 8 more with weights, 8 with costs, 20 with intervals and 12 for each page
+// with a longest one, one bit with signals. Groups take 16 more where they have 32 or 100 pages each,
+// and up to 33 between, as from 33 pages on they have trees; smaller ones take 6 for each page and
+// about 320 for each group, which is 69 a page with 5 pages in each. Pages that are deferred, or whose
+// last poll got no answer, or of which a signal waits for one, take about 70 more.
 //
 // # How it works
 //

