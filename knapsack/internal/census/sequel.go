@@ -116,7 +116,7 @@ func (s *Sequel) find(chance, gap, price float64) Trail {
 	l.finds++
 	otherwise := max(0, min(mostRate, (chance-price)/gap))
 	for i := range l.earned {
-		l.earned[i] -= otherwise * (ages[i+1] - ages[i])
+		l.earned[i] -= float64(otherwise * (ages[i+1] - ages[i]))
 	}
 	return Trail(kind<<4 | 1)
 }
@@ -152,7 +152,7 @@ func (s *Sequel) estimate(keep float64) {
 		l.finds *= keep
 		for i := range l.earned {
 			l.earned[i] *= keep
-			moment += l.earned[i] / (l.finds + unproven) * ((ages[i] + ages[i+1]) / 2)
+			moment += float64(l.earned[i] / (l.finds + unproven) * ((ages[i] + ages[i+1]) / 2))
 			l.moment[i] = moment
 			s.led = s.led || moment > 0
 		}
