@@ -269,6 +269,7 @@ func (l *Limits) Decode(d *codec.Decoder, slots int) {
 		p := Pace{last: d.Float64In(math.Inf(-1), math.MaxFloat64)}
 		by.until = d.Float64In(math.Inf(-1), math.MaxFloat64)
 		p.restrain(by)
+		d.Require(p.limit != nil || !math.Signbit(by.gap) && !math.Signbit(by.share), "a group that −0 restrains")
 		if d.Bool() {
 			d.Require(p.limit == nil, "a group that has been removed is restrained")
 			p.limit = gone

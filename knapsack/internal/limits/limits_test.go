@@ -205,6 +205,9 @@ func TestDecode(t *testing.T) {
 		"gone":     func(l *Limits) { l.paces.At(0).limit = gone },
 		"share":    func(l *Limits) { l.paces.At(0).limit.share = 2 },
 		"turn":     func(l *Limits) { l.paces.At(0).limit.turn = math.Inf(1) },
+		// It would be saved as 0 again.
+		"gap of −0":   func(l *Limits) { own := unlimited; own.gap = math.Copysign(0, -1); l.paces.At(0).limit = &own },
+		"share of −0": func(l *Limits) { own := unlimited; own.share = math.Copysign(0, -1); l.paces.At(0).limit = &own },
 	} {
 		l := good()
 		spoil(l)
