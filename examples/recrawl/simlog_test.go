@@ -272,3 +272,27 @@ func TestPagesComeAndGo(t *testing.T) {
 		require.Greater(t, detected[name], 0.9*detected["uniform"], name)
 	}
 }
+
+// A policy that is told the rates of all pages, also of those that come later, spends on each what
+// is its part of the budget of all.
+func TestOptimumOfPagesThatComeLater(t *testing.T) {
+	t.Parallel()
+	j := job{pages: 2, rate: 10, truth: func(float64) []float64 { return []float64{1, 1, 1, 1} }}
+	x, err := j.optimum(0)
+	require.NoError(t, err)
+	require.InDeltaSlice(t, []float64{5, 5, 5, 5}, x, 1e-6)
+}
+
+// A page that comes later is put into the group of its own name.
+func TestGroupsOfPagesThatComeLater(t *testing.T) {
+	t.Parallel()
+	j := job{pages: 2, rate: 1, names: []string{"a/1", "b/1", "a/2", "c/1"}, groups: "folder"}
+	scheduler, err := rateFilterGroups(j)
+	require.NoError(t, err)
+	g := scheduler.(*grouped)
+	require.Len(t, g.groups, 2)
+	require.NoError(t, g.join(g.Add(), 2, 0))
+	require.Len(t, g.groups, 2)
+	require.NoError(t, g.join(g.Add(), 3, 0))
+	require.Len(t, g.groups, 3)
+}

@@ -35,6 +35,5 @@ func (c *Census) enough() int {
 
 // mix has no pattern: it takes a multiplication and the high bits of the product.
 func mix(x uint32) uint32 {
-	const golden = 0x9e3779b97f4a7c15
 	return uint32(uint64(x) * golden >> 32)
 }
