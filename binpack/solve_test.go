@@ -125,6 +125,69 @@ func TestCertificatesOfAnyProblem(t *testing.T) {
 	require.Greater(t, certain*10, proved*9)
 }
 
+// Weights that sum to the most there may be, and capacities without limit, need as many bins as small
+// ones that fit in the same way.
+func TestSolveHuge(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		p := drawProblem(t, 7)
+		p.Capacities = p.Capacities[max(0, len(p.Capacities)-4):]
+		for _, bin := range p.Pins {
+			if p.Capacities != nil && bin >= len(p.Capacities) {
+				p.Pins = nil
+			}
+		}
+		last := len(p.Weights) - 1
+		for range rapid.IntRange(0, 3*last).Draw(t, "more conflicts") {
+			if a, b := rapid.IntRange(0, last).Draw(t, "one"), rapid.IntRange(0, last).Draw(t, "other"); a != b {
+				p.Conflicts = append(p.Conflicts, [2]int{a, b})
+			}
+		}
+		sum := 0
+		for _, w := range p.Weights {
+			sum += w
+		}
+		factor, huge := packing.MaxTotal/max(sum, 1), p
+		for _, all := range []*[]int{&huge.Weights, &huge.Capacities} {
+			*all = slices.Clone(*all)
+			for i := range *all {
+				(*all)[i] *= factor
+			}
+		}
+		huge.Capacity *= factor
+		if sum*factor/factor != sum || slices.Max(append(p.Capacities, p.Capacity)) > math.MaxInt/factor || rapid.Bool().Draw(t, "unlimited") {
+			p.Capacity, huge.Capacity = max(sum, 1), math.MaxInt
+			for b := range p.Capacities {
+				p.Capacities[b], huge.Capacities[b] = p.Capacity, math.MaxInt
+			}
+		}
+		if _, err := inUnits(p); err != nil {
+			return
+		}
+		want := bruteBins(p)
+		got, err := Solve(context.Background(), huge, SolveConfig{Nodes: 1_000_000})
+		if want == 0 {
+			require.ErrorIs(t, err, ErrNoRoom)
+			return
+		}
+		require.NoError(t, err)
+		require.NoError(t, CheckPacking(huge, got.Packing))
+		require.Equal(t, want, got.Bins)
+		require.True(t, got.Proved)
+	})
+	// Seven items of which only conflicts count.
+	conflicts := [][2]int{{0, 6}, {5, 2}, {1, 2}, {3, 4}, {6, 3}, {5, 6}, {5, 1}, {4, 2}, {6, 2}, {1, 4}}
+	for _, w := range []uint64{0, 1 << 56} {
+		for _, c := range []uint64{7*w + 1, 100*w + 1000, math.MaxUint64} {
+			p := Problem[uint64]{Weights: slices.Repeat([]uint64{w}, 7), Capacity: c, Conflicts: conflicts}
+			s, err := Solve(context.Background(), p, SolveConfig{})
+			require.NoError(t, err)
+			require.Equal(t, 3, s.Bins, "weights %d, capacity %d", w, c)
+			require.True(t, s.Proved)
+		}
+	}
+}
+
 func FuzzSolve(f *testing.F) { f.Fuzz(rapid.MakeFuzz(solveProperty)) }
 
 // solve solves a problem without a deadline and checks all there is to check.

@@ -7,11 +7,11 @@ type search struct {
 	*table
 	watch   *work.Watch
 	order   []int
-	suffix  []int64 // weight of the items from here on
 	largest int64
 	lower   int
 	used    int   // bins that hold an item
-	free    int64 // room in them
+	total   int64 // weight of all items
+	opened  int64 // capacity of the bins that hold an item, at most MaxTotal
 	best    []int
 	bins    int // of best
 	nodes   int
@@ -48,15 +48,14 @@ func (in *Problem) solveAny(watch *work.Watch, nodes int) Solution {
 			s.order = append(s.order, int(x.Item))
 		}
 	}
-	s.suffix = make([]int64, len(s.order)+1)
-	for k := len(s.order) - 1; k >= 0; k-- {
-		s.suffix[k] = s.suffix[k+1] + in.Weights[s.order[k]]
+	for _, w := range in.Weights {
+		s.total += w
 	}
 	for b, open := range s.open {
 		s.largest = max(s.largest, in.Capacity(b))
 		if open {
 			s.used++
-			s.free += s.room[b]
+			s.opened = addRoom(s.opened, in.Capacity(b))
 		}
 	}
 	proof := s.relax(&b.Certificate)
@@ -110,7 +109,7 @@ func (s *search) branch(k int) (complete bool) {
 	}
 	// Bins needed for what the open ones cannot take.
 	need := s.used
-	if over := s.suffix[k] - s.free; over > 0 {
+	if over := s.total - s.opened; over > 0 {
 		need += ceilDiv(over, s.largest)
 	}
 	if need >= s.bins {
@@ -121,7 +120,7 @@ func (s *search) branch(k int) (complete bool) {
 		return true
 	}
 	i := s.order[k]
-	w := s.in.Weights[i]
+	w, before := s.in.Weights[i], s.opened
 	complete = true
 	empty := make(map[int64]bool) // capacities of empty bins tried: one of each will do
 	for b := range s.room {
@@ -138,20 +137,18 @@ func (s *search) branch(k int) (complete bool) {
 			}
 			empty[s.room[b]] = true
 			s.used++
-			s.free += s.room[b]
+			s.opened = addRoom(before, s.room[b])
 		}
 		s.open[b] = true
 		s.bin[i] = b
 		s.room[b] -= w
-		s.free -= w
 		complete = s.branch(k+1) && complete
-		s.free += w
 		s.room[b] += w
 		s.bin[i] = -1
 		if opened {
 			s.open[b] = false
 			s.used--
-			s.free -= s.room[b]
+			s.opened = before
 		}
 		if s.bins == s.lower {
 			return true
@@ -161,6 +158,14 @@ func (s *search) branch(k int) (complete bool) {
 		}
 	}
 	return complete
+}
+
+// addRoom adds a capacity to a sum of them that counts up to MaxTotal, as all items fit that.
+func addRoom(sum, c int64) int64 {
+	if c > MaxTotal-sum {
+		return MaxTotal
+	}
+	return sum + c
 }
 
 func (s *search) enemy(i, bin int) bool {

@@ -124,7 +124,7 @@ func TestWatchIsTold(t *testing.T) {
 	worktest.Told(t, "minimumSlack of conflicts", enemies*enemies/2, func(x *work.Watch) { star.minimumSlack(false, slackNodes, x) })
 	worktest.Told(t, "scan of conflicts", enemies, func(x *work.Watch) { star.scan(nil, FirstFit, x) })
 	worktest.Told(t, "a search of conflicts", enemies*4, func(x *work.Watch) {
-		s := &search{table: star.newTable(), watch: x, limit: 3, bins: enemies, order: []int{0, 1, 2}, suffix: make([]int64, 4)}
+		s := &search{table: star.newTable(), watch: x, limit: 3, bins: enemies, order: []int{0, 1, 2}}
 		s.branch(0)
 	})
 	worktest.Told(t, "clique of weights", 4*300*299/2, func(x *work.Watch) {
