@@ -87,7 +87,9 @@ func (cfg SolveConfig) solver(ctx context.Context, p *Problem) (solver.Config, e
 // for up to 256 sites: it decides whether the sites fit by a given time. On identical clients
 // with at most six sites each, up to 600 sites, the exact bin packing of package binpack decides
 // that. On unrelated clients it is branch and bound on the linear relaxation, which also searches
-// the neighbourhood of the best plan. With more than 262,144 pairs of sites and unrelated clients,
+// the neighbourhood of the best plan. A bound by one knapsack problem per client takes turns with it;
+// the more pairs of sites and clients there are, the more of the steps it gets before the first turn.
+// With more than 262,144 pairs of sites and unrelated clients,
 // prices of the clients, found in passes over the pairs, take the place of the linear program:
 // they give a bound, and sites are assigned one after the other where they are cheapest. That
 // keeps O(n + m) beside the durations.

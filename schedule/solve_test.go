@@ -360,6 +360,30 @@ func TestRealDurationsAreProved(t *testing.T) {
 	}
 }
 
+// TestLongDurationsAreProved has few sites of whole durations of many digits: tables of the knapsacks
+// are large, and what they prove is small, but there are few plans.
+func TestLongDurationsAreProved(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ sites, clients int }{{4, 2}, {6, 2}, {8, 3}, {10, 3}} {
+		for _, most := range []int{1000, 10_000, 100_000, 1_000_000, 100_000_000} {
+			for seed := range uint64(4) {
+				rng, rows := rand.New(rand.NewPCG(seed, uint64(most))), make([][]int, c.sites)
+				for z := range rows {
+					for range c.clients {
+						rows[z] = append(rows[z], 1+rng.IntN(most))
+					}
+				}
+				p := must(NewUnrelated(rows))
+				r, err := Solve(t.Context(), p, SolveConfig{Steps: 1_000_000})
+				require.NoError(t, err)
+				require.NoError(t, p.CheckResult(r))
+				require.Equal(t, Optimal, r.Status, "%d sites, durations up to %d, seed %d", c.sites, most, seed)
+				require.Equal(t, bruteForce(p), r.Makespan)
+			}
+		}
+	}
+}
+
 // TestPricesOfOneClient has a relaxation in which one client's price is 0, and with it the
 // price of every site.
 func TestPricesOfOneClient(t *testing.T) {

@@ -24,6 +24,8 @@ type branching struct {
 	// free is the number of sites in a neighbourhood of the best plan, exhausted how many
 	// of that size have been enumerated in full.
 	free, exhausted int
+	// near is the share of the way to the best plan up to which the root's core is enumerated.
+	near float64
 }
 
 type node struct {
@@ -44,7 +46,7 @@ func (nd *node) Before(other *node) bool {
 // which the relaxation, without pairs that take longer than t, ends: it is a lower bound
 // too (Lenstra, Shmoys and Tardos 1990).
 func newBranching(x *search) *branching {
-	b := &branching{x: x, relax: newRelaxation(x.p, x.watch), share: mostShare, free: firstFree}
+	b := &branching{x: x, relax: newRelaxation(x.p, x.watch), share: mostShare, free: firstFree, near: rootStart}
 	b.core = &core{x: x, relax: b.relax}
 	for z, j := range x.best {
 		b.relax.key[z] = int32(j)
@@ -106,6 +108,27 @@ func (b *branching) run(steps int64) {
 		}
 		b.explore(b.open.Pop(), steps/int64(coreShare))
 		b.count()
+	}
+}
+
+// root enumerates the root's core for the given number of steps, further up to the best plan
+// where that took at most easy steps.
+func (b *branching) root(steps, easy int64) {
+	x := b.x
+	for end := x.steps + steps; x.steps < end && !x.over(); {
+		t, start := x.aim(b.near), x.steps
+		switch v, plan := b.core.decide(t, end-start); v {
+		case undecided:
+			b.near /= 1.4
+			return
+		case fits:
+			x.offer(plan)
+		case fitsNot:
+			x.raise(next(x.p, t, nil))
+			if x.steps-start < easy {
+				b.near = min(2*b.near, 1)
+			}
+		}
 	}
 }
 

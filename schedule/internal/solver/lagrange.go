@@ -25,6 +25,14 @@ type knapsackBound struct {
 	client []int // one of them
 	table  []int64
 	taken  []uint64 // bit (site, capacity): taken there
+
+	// The state of the subgradient method, from one turn to the next.
+	theta  float64 // its step
+	target float64 // the time to exclude
+	least  int64   // excess at the target
+	best   []int64 // prices of it
+	stale  int     // rounds without a lesser one
+	round  int
 }
 
 // newKnapsackBound starts from the prices of the linear relaxation; nil if the tables would
@@ -44,7 +52,7 @@ func newKnapsackBound(x *search, r *relaxation) *knapsackBound {
 		return nil
 	}
 	k := &knapsackBound{x: x, price: make([]int64, p.N), count: make([]int, p.N), client: make([]int, p.N),
-		table: make([]int64, widest+1), taken: make([]uint64, int64(p.N)*(widest/64+1))}
+		table: make([]int64, widest+1), taken: make([]uint64, int64(p.N)*(widest/64+1)), theta: 1}
 	sum, prices := 0.0, make([]float64, p.N)
 	for z := range prices {
 		prices[z] = math.Inf(1)
@@ -62,8 +70,21 @@ func newKnapsackBound(x *search, r *relaxation) *knapsackBound {
 		}
 		k.price[z] = int64(prices[z] / sum * priceSum)
 	}
+	k.best = slices.Clone(k.price)
 	return k
 }
+
+// cost returns the steps of a round.
+func (k *knapsackBound) cost() int64 {
+	cost, p := int64(0), k.x.p
+	for j := range p.M {
+		cost += fillSteps(p.Capacity(j, k.x.lower), p.N)
+	}
+	return cost
+}
+
+// fillSteps is what it takes to solve a knapsack problem.
+func fillSteps(capacity int64, sites int) int64 { return capacity * int64(sites) / 4 }
 
 // excess returns by how much the knapsacks by time t earn more than all prices; a negative
 // value excludes t. It is the largest number if the context ends.
@@ -88,7 +109,7 @@ func (k *knapsackBound) fill(j int, capacity int64) int64 {
 	p, words := k.x.p, len(k.taken)/k.x.p.N
 	table := k.table[:capacity+1]
 	clear(table)
-	k.x.steps += capacity * int64(p.N) / 4
+	k.x.steps += fillSteps(capacity, p.N)
 	for z, v := range k.price {
 		marks := k.taken[z*words : (z+1)*words]
 		clear(marks)
@@ -108,38 +129,48 @@ func (k *knapsackBound) fill(j int, capacity int64) int64 {
 }
 
 // run raises the lower bound of the search for as long as the subgradient method finds
-// prices that exclude it, and makes plans of the knapsacks on the way.
-func (k *knapsackBound) run() {
+// prices that exclude it, and makes plans of the knapsacks on the way: for the given number of
+// steps, in whole rounds. It goes on where it was, unless it has ended.
+func (k *knapsackBound) run(steps int64) {
+	if k == nil {
+		return
+	}
 	x := k.x
-	theta, least, stale := 1.0, int64(math.MaxInt64), 0
-	best := slices.Clone(k.price)
 	x.raise(next(x.p, instance.Before(x.lower), nil))
-	for round := 0; !x.over() && theta > leastStep; round++ {
-		excess := k.excess(x.lower)
+	cost, end := k.cost(), x.limit
+	if steps < x.limit-x.steps {
+		end = x.steps + steps
+	}
+	for ; !x.over() && k.theta > leastStep && cost <= end-x.steps; k.round++ {
+		if k.target != x.lower { // raised meanwhile
+			k.target, k.least, k.stale = x.lower, math.MaxInt64, 0
+		}
+		excess := k.excess(k.target)
 		if excess < 0 {
-			x.raise(next(x.p, x.lower, nil))
-			theta, least, stale = 1, math.MaxInt64, 0
+			x.raise(next(x.p, k.target, nil))
+			k.theta = 1
 			continue
 		}
-		if round%repairEvery == 0 {
+		if k.round%repairEvery == 0 {
 			k.repair()
 		}
-		if excess < least {
-			least, stale = excess, 0
-			copy(best, k.price)
-		} else if stale++; stale > halfLife {
-			theta, stale = theta/2, 0
-			copy(k.price, best)
-			excess = k.excess(x.lower)
+		if excess < k.least {
+			k.least, k.stale = excess, 0
+			copy(k.best, k.price)
+		} else if k.stale++; k.stale > halfLife {
+			k.theta, k.stale = k.theta/2, 0
+			copy(k.price, k.best)
+			excess = k.excess(k.target)
 		}
 		norm := 0
 		for _, c := range k.count {
 			norm += (c - 1) * (c - 1)
 		}
 		if norm == 0 {
-			return // the knapsacks are a plan, and repair has found it
+			k.theta = 0 // the knapsacks are a plan, and repair has found it
+			return
 		}
-		step := theta * (float64(excess) + float64(priceSum*leastExcess)) / float64(norm)
+		step := k.theta * (float64(excess) + float64(priceSum*leastExcess)) / float64(norm)
 		for z, c := range k.count {
 			k.price[z] = int64(min(priceMost, max(0, float64(k.price[z])-float64(step*float64(c-1)))))
 		}

@@ -24,10 +24,14 @@ func (b *branching) neighbourhoods(steps int64) {
 		for _, z := range x.rng.Perm(x.p.N)[:min(b.free, x.p.N)] {
 			r.fixed[z] = -1
 		}
-		switch v, plan := b.core.decide(instance.Before(x.value), int64(neighbourhoodSteps)); v {
+		t := instance.Before(x.value)
+		switch v, plan := b.core.decide(t, int64(neighbourhoodSteps)); v {
 		case fits:
 			x.construct(plan)
 		case fitsNot:
+			if b.free >= x.p.N { // no site was left where it is
+				x.raise(next(x.p, t, nil))
+			}
 			if b.exhausted++; b.exhausted == exhaust {
 				b.free, b.exhausted = min(b.free+1, x.p.N), 0
 			}

@@ -15,7 +15,7 @@ import (
 // compares them with the lower bound, on identical and uniform clients lifted to sums that
 // sites can have. What is left open goes in turns to the iterated search and to an exact
 // one, with budgets that grow: on identical and uniform clients a [packer], on unrelated
-// clients a [branching], or where that is too large a [pricing].
+// clients a [branching] and a [knapsackBound], or where that is too large a [pricing].
 func Solve(ctx context.Context, p *instance.Instance, rng *rand.Rand, cfg Config) Outcome {
 	x := newSearch(ctx, p, rng, cfg)
 	x.solve()
@@ -181,29 +181,14 @@ func (x *search) unrelated() {
 	}
 	tree := newBranching(x)
 	x.raise(leastTime(x.lower, newCounter(p, x.watch).excludes))
-	if k := newKnapsackBound(x, tree.relax); k != nil {
-		k.run()
-	}
-	share := rootStart // of the way to the best plan, up to which the root's core is enumerated
+	knapsacks := newKnapsackBound(x, tree.relax)
+	pairs := int64(p.N) * int64(p.M)
+	knapsacks.run(int64(firstRounds) * pairs * pairs)
 	for budget := int64(firstBudget); !x.over(); budget *= int64(growthUnrelated) {
 		x.iterate(budget)
 		tree.neighbourhoods(budget)
 		tree.run(int64(treeShare) * budget)
-		for end := x.steps + int64(rootShare)*budget; x.steps < end && !x.over(); {
-			t, start := x.aim(share), x.steps
-			v, plan := tree.core.decide(t, end-start)
-			if v == undecided {
-				share /= 1.4
-				break
-			}
-			if v == fits {
-				x.offer(plan)
-				continue
-			}
-			x.raise(next(p, t, nil))
-			if x.steps-start < budget/4 {
-				share = min(2*share, 1) // that was easy
-			}
-		}
+		tree.root(int64(rootShare)*budget, budget/4)
+		knapsacks.run(int64(knapsackShare) * budget)
 	}
 }

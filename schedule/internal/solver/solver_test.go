@@ -146,13 +146,68 @@ func TestKnapsackBound(t *testing.T) {
 		x.offer(LPT(p))
 		b := newBranching(x)
 		before := x.lower
-		newKnapsackBound(x, b.relax).run()
+		newKnapsackBound(x, b.relax).run(unlimited)
 		require.LessOrEqual(t, x.lower, optimum(p))
 		if x.lower > before {
 			raised++
 		}
 	}
 	require.Positive(t, raised)
+}
+
+// TestKnapsackBoundGoesOn has the bound take turns: it begins no round that is longer than its turn,
+// comes to the same prices in many turns as in one, and stops for good where it gains nothing more.
+func TestKnapsackBoundGoesOn(t *testing.T) {
+	t.Parallel()
+	rng, sizes := rand.New(rand.NewPCG(1, 4)), make([]float64, 30*6)
+	for k := range sizes {
+		sizes[k] = float64(1 + rng.IntN(400))
+	}
+	p := build(t, true, sizes, slices.Repeat([]float64{1}, 6), nil)
+	fresh := func() (*search, *knapsackBound) {
+		x := newTestSearch(t, p)
+		x.offer(LPT(p))
+		return x, newKnapsackBound(x, newBranching(x).relax)
+	}
+	x, once := fresh()
+	once.run(unlimited)
+	require.Greater(t, once.round, 100)
+	y, often := fresh()
+	often.run(often.cost() - 1)
+	require.Zero(t, often.round)
+	turns := 0
+	for ; !y.over() && often.theta > leastStep; turns++ {
+		often.run(5 * often.cost())
+	}
+	require.Greater(t, turns, 20)
+	require.Equal(t, once.round, often.round)
+	require.Equal(t, once.price, often.price)
+	require.Equal(t, x.lower, y.lower)
+	steps := y.steps
+	often.run(unlimited)
+	require.Equal(t, steps, y.steps)
+	var none *knapsackBound // the tables would be too large
+	none.run(unlimited)
+}
+
+// TestNeighbourhoodOfAllSites has so few sites that a neighbourhood holds all of them: if nothing
+// better is found there, the plan is proved.
+func TestNeighbourhoodOfAllSites(t *testing.T) {
+	t.Parallel()
+	proved := 0
+	for seed := range uint64(10) {
+		p := random(t, 7, 3, seed)
+		x := newTestSearch(t, p)
+		x.offer(LPT(p))
+		b := newBranching(x)
+		if !x.over() {
+			proved++
+		}
+		b.neighbourhoods(1_000_000)
+		require.True(t, x.closed(), "seed %d", seed)
+		require.InEpsilon(t, optimum(p), x.lower, 1e-9)
+	}
+	require.Positive(t, proved)
 }
 
 // TestPlacementBound compares the bound with the optimum, and with the other bounds where

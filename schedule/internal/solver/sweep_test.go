@@ -39,7 +39,7 @@ func TestSweep(t *testing.T) {
 		value any
 	}{
 		{"firstBudget", &firstBudget}, {"growth", &growth}, {"growthUnrelated", &growthUnrelated}, {"treeShare", &treeShare},
-		{"rootShare", &rootShare}, {"rootStart", &rootStart}, {"patience", &patience}, {"patiencePerClient", &patiencePerClient},
+		{"rootShare", &rootShare}, {"knapsackShare", &knapsackShare}, {"firstRounds", &firstRounds}, {"rootStart", &rootStart}, {"patience", &patience}, {"patiencePerClient", &patiencePerClient},
 		{"stir", &stir}, {"leastKicks", &leastKicks}, {"moreKicks", &moreKicks}, {"freeSites", &freeSites}, {"freePairs", &freePairs},
 		{"pairLimit", &pairLimit}, {"chainLimit", &chainLimit}, {"fineRoom", &fineRoom}, {"placementLimit", &placementLimit},
 		{"diveEvery", &diveEvery}, {"coreShare", &coreShare}, {"mostShare", &mostShare}, {"leastShare", &leastShare},

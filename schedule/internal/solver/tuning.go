@@ -22,6 +22,11 @@ var (
 	// and rootShare that of the enumeration of the root's core. On small unrelated clients
 	// a treeShare of 8 leaves .28 %, one of 32 .20 %.
 	treeShare, rootShare = 16, 2
+	// knapsackShare is the share of the knapsack bound, and firstRounds what it gets before the turns:
+	// so many steps times the square of the number of pairs of a site and a client. A tree proves small
+	// problems at once, where rounds of long knapsacks raise the bound by little; of 4000 pairs and more
+	// it proves next to nothing, and the knapsacks narrow the gap.
+	knapsackShare, firstRounds = 16, 4
 	// rootStart is the share of the way to the best plan up to which the root's core is
 	// enumerated at first.
 	rootStart = .1
