@@ -129,17 +129,18 @@ func (p *Packer) site(id int) (int, error) {
 	return slot, nil
 }
 
-// SetCapacity changes the capacity of a node. O(1).
+// SetCapacity changes the capacity of a node. [ErrUnknown], and [ErrCapacity] as for AddNode. O(1).
 func (p *Packer) SetCapacity(node int, capacity float64) error {
 	n, err := p.node(node)
 	if err != nil {
 		return err
 	}
-	c, err := p.room(0, capacity, p.LenNodes() > 1)
+	c, err := p.room(0, n, capacity, p.LenNodes() > 1)
 	if err != nil {
 		return err
 	}
-	p.resource[0].capacity[n] = c
+	p.settle(0, c)
+	p.resource[0].capacity[n] = c.units
 	p.touch(n)
 	return nil
 }
@@ -229,7 +230,7 @@ func (p *Packer) SetWeight(site int, weight float64) error {
 	if err != nil {
 		return fmt.Errorf("%w (site %d)", err, site)
 	}
-	p.resource[0].set(s, int(p.home[s]), w)
+	p.resource[0].set(s, int(p.home[s]), w.units)
 	p.touch(int(p.home[s]))
 	return nil
 }

@@ -44,7 +44,8 @@ type PackerConfig struct {
 	// Quantum is the unit of weights and capacities. Weights are rounded up to a multiple of it,
 	// capacities down, so that no node is overfilled unseen. At most 2^53 quanta make a weight or
 	// capacity. 0 means that it follows the largest capacity told: a power of ten, between 10^−12
-	// and 10^−11 of it, so that short decimals are exact.
+	// and 10^−11 of it, so that short decimals are exact. A capacity or need is refused if the
+	// quantum that suits it is larger than what some node has.
 	Quantum float64
 }
 

@@ -341,7 +341,7 @@ func TestWeightsRoundUp(t *testing.T) {
 		q := resource{fixed: c.quantum, bound: true}
 		u, err := q.units(c.weight, 0)
 		require.NoError(t, err)
-		require.Equal(t, c.want, u, "%v in units of %v", c.weight, c.quantum)
+		require.Equal(t, c.want, u.units, "%v in units of %v", c.weight, c.quantum)
 	}
 }
 
@@ -363,4 +363,114 @@ func TestHolds(t *testing.T) {
 	_, n, err := p.AddSite(5, SiteConfig{})
 	require.NoError(t, err)
 	require.Equal(t, nodes[0], n)
+}
+
+// saved returns the state of a packer, to see whether a call changed it.
+func saved(t require.TestingT, p *Packer) []byte {
+	data, err := p.MarshalBinary()
+	require.NoError(t, err)
+	return data
+}
+
+// A need may be any number; where it makes the quantum coarser, no node is left without capacity.
+func TestNeedOfAnySize(t *testing.T) {
+	t.Parallel()
+	for _, need := range []float64{5e-324, 1e-300, 1, 1e300, math.MaxFloat64 / 1000, math.MaxFloat64 / 100, math.MaxFloat64} {
+		p := must(NewPacker(PackerConfig{Resources: 1}))
+		_, err := p.AddNode(1, NodeConfig{})
+		require.NoError(t, err)
+		s, n, err := p.AddSite(.1, SiteConfig{Needs: []float64{1e-5}})
+		require.NoError(t, err)
+		_, _, err = p.AddSite(.1, SiteConfig{Needs: []float64{need}})
+		require.NoError(t, err)
+		load := must(p.Node(n)).Loads[0]
+		require.GreaterOrEqual(t, load, need)
+		if need < math.MaxFloat64 { // rounded up, that is +Inf
+			require.LessOrEqual(t, load/(1+1e-6), need+1e-5)
+		}
+		require.NoError(t, p.SetSite(s, SiteConfig{Needs: []float64{need / 4}}))
+	}
+	p := must(NewPacker(PackerConfig{Resources: 1}))
+	large := must(p.AddNode(1, NodeConfig{Capacities: []float64{1e14}}))
+	small := must(p.AddNode(1, NodeConfig{Capacities: []float64{1e4}}))
+	free := must(p.AddNode(1, NodeConfig{}))
+	s, _, err := p.AddSite(.5, SiteConfig{Needs: []float64{5e3}})
+	require.NoError(t, err)
+	before := saved(t, p)
+	_, _, err = p.AddSite(.1, SiteConfig{Needs: []float64{1e20}})
+	require.ErrorIs(t, err, ErrWeight)
+	require.ErrorContains(t, err, "need 0")
+	require.ErrorIs(t, p.SetSite(s, SiteConfig{Needs: []float64{1e20}}), ErrWeight)
+	require.Equal(t, before, saved(t, p))
+	// Without the small node the quantum may become coarser; the other limit is as small as it was.
+	_, err = p.RemoveNode(small)
+	require.NoError(t, err)
+	require.NoError(t, p.Drain(free, true))
+	_, _, err = p.AddSite(.1, SiteConfig{Needs: []float64{1e20}})
+	require.ErrorIs(t, err, ErrNoRoom)
+	require.NoError(t, p.Drain(free, false))
+	_, n, err := p.AddSite(.1, SiteConfig{Needs: []float64{1e20}})
+	require.NoError(t, err)
+	require.Equal(t, free, n)
+	require.InEpsilon(t, 1e14, must(p.Node(large)).Capacities[0], 1e-2)
+}
+
+// A call that returns an error has changed nothing, not the quantum either.
+func TestErrorsLeaveTheQuantum(t *testing.T) {
+	t.Parallel()
+	for name, call := range map[string]func(p *Packer, n int) error{
+		"second capacity of a node": func(p *Packer, n int) error {
+			_, err := p.AddNode(1e9, NodeConfig{Capacities: []float64{1e9, -1}})
+			return err
+		},
+		"capacity": func(p *Packer, n int) error { _, err := p.AddNode(5e-324, NodeConfig{}); return err },
+		"SetNode": func(p *Packer, n int) error {
+			return p.SetNode(n, NodeConfig{Capacities: []float64{1e9, math.NaN()}})
+		},
+		"SetCapacity": func(p *Packer, n int) error { return p.SetCapacity(n, 5e-324) },
+		"needs": func(p *Packer, n int) error {
+			_, _, err := p.AddSite(.1, SiteConfig{Needs: []float64{1e9, -1}})
+			return err
+		},
+	} {
+		for _, weight := range []float64{0, .0123456789} {
+			p := must(NewPacker(PackerConfig{Resources: 2}))
+			n := must(p.AddNode(.1, NodeConfig{Capacities: []float64{.1, .1}}))
+			_, _, err := p.AddSite(weight, SiteConfig{Needs: []float64{weight, weight}})
+			require.NoError(t, err)
+			before := saved(t, p)
+			require.Error(t, call(p, n), name)
+			require.Equal(t, before, saved(t, p), name)
+			_, _, err = p.AddSite(.05, SiteConfig{})
+			require.NoError(t, err)
+		}
+	}
+}
+
+// A capacity so large that the quantum it needs leaves another node nothing is refused: rounded up
+// that node would take what it cannot hold.
+func TestCoarseCapacityRoundsDown(t *testing.T) {
+	t.Parallel()
+	for exp := range 40 {
+		p := must(NewPacker(PackerConfig{Resources: 1}))
+		n := must(p.AddNode(1, NodeConfig{Capacities: []float64{1}}))
+		c := math.Pow10(exp)
+		before := saved(t, p)
+		other, err := p.AddNode(c, NodeConfig{Capacities: []float64{c}})
+		s := must(p.Node(n))
+		require.LessOrEqual(t, s.Capacity, 1.)
+		require.LessOrEqual(t, s.Capacities[0], 1.)
+		require.Equal(t, exp < 12, err == nil, "10^%d", exp)
+		if err != nil {
+			require.ErrorIs(t, err, ErrCapacity)
+			require.Equal(t, before, saved(t, p))
+			require.ErrorIs(t, p.SetNode(must(p.AddNode(1, NodeConfig{})), NodeConfig{Capacities: []float64{c}}), ErrCapacity)
+			// A node may outgrow its own capacity.
+			require.NoError(t, p.SetNode(n, NodeConfig{Capacities: []float64{c}}))
+			continue
+		}
+		require.NoError(t, p.Drain(other, true))
+		_, _, err = p.AddSite(1.01, SiteConfig{})
+		require.ErrorIs(t, err, ErrNoRoom)
+	}
 }

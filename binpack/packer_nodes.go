@@ -17,11 +17,15 @@ type NodeConfig struct {
 }
 
 // AddNode adds a spare node and returns its id. [ErrCapacity] if a capacity is below the quantum or
-// not finite, and [ErrConfig] for more capacities than there are resources. O(log nodes).
+// not finite, or so large that in a quantum that suits it another node would have no capacity left;
+// [ErrConfig] for more capacities than there are resources. O(log nodes).
 func (p *Packer) AddNode(capacity float64, cfg NodeConfig) (int, error) {
-	c, err := p.rooms(capacity, cfg, p.LenNodes() > 0)
+	c, err := p.rooms(-1, capacity, cfg, p.LenNodes() > 0)
 	if err != nil {
 		return 0, err
+	}
+	for k := range p.resource {
+		p.settle(k, c[k])
 	}
 	id := p.nodes.Add()
 	n := ids.Slot(id)
@@ -32,7 +36,7 @@ func (p *Packer) AddNode(capacity float64, cfg NodeConfig) (int, error) {
 		}
 	}
 	for k := range p.resource {
-		p.resource[k].capacity[n] = c[k]
+		p.resource[k].capacity[n] = c[k].units
 	}
 	p.state[n] = nodeState{zone: cfg.Zone, dirty: p.state[n].dirty}
 	p.growTrees(n + 1)
@@ -57,12 +61,13 @@ func (p *Packer) SetNode(node int, cfg NodeConfig) error {
 	if err != nil {
 		return err
 	}
-	c, err := p.rooms(p.resource[0].value(p.resource[0].capacity[n]), cfg, true)
+	c, err := p.rooms(n, p.resource[0].value(p.resource[0].capacity[n]), cfg, true)
 	if err != nil {
 		return err
 	}
 	for k := 1; k < len(p.resource); k++ {
-		p.resource[k].capacity[n] = c[k]
+		p.settle(k, c[k])
+		p.resource[k].capacity[n] = c[k].units
 	}
 	p.touch(n)
 	if p.state[n].zone != cfg.Zone {
@@ -74,22 +79,24 @@ func (p *Packer) SetNode(node int, cfg NodeConfig) error {
 	return nil
 }
 
-// rooms converts the capacities of a node; keep that the quantum of the weight is to stay.
-func (p *Packer) rooms(capacity float64, cfg NodeConfig, keep bool) ([]int64, error) {
+// rooms converts the capacities of node slot n, −1 for a new one; keep that the quantum of the weight
+// is to stay.
+func (p *Packer) rooms(n int, capacity float64, cfg NodeConfig, keep bool) ([]amount, error) {
 	if len(cfg.Capacities) >= len(p.resource) {
 		return nil, fmt.Errorf("%w: %d capacities of %d further resources", ErrConfig, len(cfg.Capacities), p.cfg.Resources)
 	}
-	c := make([]int64, len(p.resource))
+	c := make([]amount, len(p.resource))
 	for k := range p.resource {
 		x := capacity
 		if k > 0 {
-			if c[k] = unlimited; k > len(cfg.Capacities) || cfg.Capacities[k-1] == 0 {
+			q := &p.resource[k]
+			if c[k] = (amount{unlimited, q.exp, q.known, false}); k > len(cfg.Capacities) || cfg.Capacities[k-1] == 0 {
 				continue
 			}
 			x = cfg.Capacities[k-1]
 		}
 		var err error
-		if c[k], err = p.room(k, x, keep || k > 0); err != nil {
+		if c[k], err = p.room(k, n, x, keep || k > 0); err != nil {
 			if k > 0 {
 				err = fmt.Errorf("%w (capacity %d)", err, k-1)
 			}
@@ -99,18 +106,38 @@ func (p *Packer) rooms(capacity float64, cfg NodeConfig, keep bool) ([]int64, er
 	return c, nil
 }
 
-// room converts a capacity for resource k; another quantum changes the keys of all nodes.
-func (p *Packer) room(k int, capacity float64, keep bool) (int64, error) {
-	was := p.resource[k].exp
-	c, err := p.resource[k].room(capacity, keep)
-	p.requantised(k, was)
-	return c, err
+// room converts a capacity of node slot n for resource k.
+func (p *Packer) room(k, n int, capacity float64, keep bool) (amount, error) {
+	r, err := p.resource[k].room(capacity, keep)
+	if err == nil {
+		if other := p.tiny(k, n, r); other >= 0 {
+			return r, fmt.Errorf("%w: %v is too large beside node %d, which has %v (see PackerConfig.Quantum)", ErrCapacity, capacity,
+				p.nodes.ID(other), p.resource[k].value(p.resource[k].capacity[other]))
+		}
+	}
+	return r, err
 }
 
-// adopt lets the quantum of further resource k suit a need.
-func (p *Packer) adopt(k int, need float64) {
+// tiny returns the slot of a node, other than n, that would have less than one quantum of resource k
+// after a amount, −1 if there is none.
+func (p *Packer) tiny(k, n int, r amount) int {
+	q := &p.resource[k]
+	if r.anew || r.exp == q.exp {
+		return -1
+	}
+	by := q.factor(r.exp)
+	for other, c := range q.capacity {
+		if other != n && c < by && p.nodes.Live(other) {
+			return other
+		}
+	}
+	return -1
+}
+
+// settle makes the quantum of resource k that of an amount; another one changes the keys of all nodes.
+func (p *Packer) settle(k int, r amount) {
 	was := p.resource[k].exp
-	p.resource[k].adopt(need)
+	p.resource[k].settle(r)
 	p.requantised(k, was)
 }
 

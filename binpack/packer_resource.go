@@ -72,10 +72,13 @@ func (q *resource) value(u int64) float64 {
 // follow makes a quantum that suits x, the first or largest number told.
 func (q *resource) follow(x float64) {
 	if q.fixed == 0 && x > 0 {
-		// The least exponent for which an int64 holds the scale exactly enough.
-		q.exp, q.known = max(decade(x)+1-digits, leastExp), true
+		q.exp, q.known = exponent(x), true
 	}
 }
+
+// exponent returns that of the quantum which suits x: the least for which an int64 holds the scale
+// exactly enough.
+func exponent(x float64) int { return max(decade(x)+1-digits, leastExp) }
 
 // decade returns the greatest k with 10^k ≤ x. The logarithm alone may be off by one, and that in
 // other places on other processors.
@@ -90,74 +93,88 @@ func decade(x float64) int {
 	return k
 }
 
-// adopt makes the quantum of a further resource suit a need. What is told before any capacity may
-// be much less than that, or than other needs.
-func (q *resource) adopt(w float64) {
-	switch {
-	case !q.known:
-		q.follow(1000 * w)
-	case q.quanta(w) > mostQuanta:
-		q.coarsen(1000 * w)
-	}
+// ample returns the number that the quantum of a further resource suits after a need of w. What is
+// told before any capacity may be much less than that, or than other needs.
+func ample(w float64) float64 { return min(1000*w, math.MaxFloat64) }
+
+// An amount is a number in quanta, and what the quantum becomes with it.
+type amount struct {
+	units int64
+	exp   int
+	known bool
+	anew  bool // nothing was bound to the quantum
 }
 
-// units converts a weight that takes the place of another, old.
-func (q *resource) units(w float64, old int64) (int64, error) {
+// units converts a weight that takes the place of another, old. It changes nothing.
+func (q *resource) units(w float64, old int64) (amount, error) {
 	if !(w >= 0) || math.IsInf(w, 1) {
-		return 0, fmt.Errorf("%w: %v", ErrWeight, w)
+		return amount{}, fmt.Errorf("%w: %v", ErrWeight, w)
 	}
+	r := amount{exp: q.exp, known: q.known, anew: !q.known}
 	if further := !q.bound; further && (!q.known || q.quanta(w) > mostQuanta) {
-		as := *q // as adopt will make it
-		as.follow(1000 * w)
+		as := *q // as settle will make it
+		as.follow(ample(w))
+		r.exp, r.known = as.exp, as.known
 		q = &as
 	}
 	x := q.quanta(w)
 	if x > mostQuanta {
-		return 0, fmt.Errorf("%w: %v is more than 2^53 quanta of %v", ErrWeight, w, q.quantum())
+		return amount{}, fmt.Errorf("%w: %v is more than 2^53 quanta of %v", ErrWeight, w, q.quantum())
 	}
-	u := int64(math.Round(x))
-	if math.Abs(x-float64(u)) > x*nearly {
-		u = int64(math.Ceil(x))
+	r.units = int64(math.Round(x))
+	if math.Abs(x-float64(r.units)) > x*nearly {
+		r.units = int64(math.Ceil(x))
 	}
-	if u > packing.MaxTotal-(q.total-old) {
-		return 0, fmt.Errorf("%w: %v: the sum is more than 2^62 quanta of %v", ErrWeight, w, q.quantum())
+	if r.units > packing.MaxTotal-(q.total-old) {
+		return amount{}, fmt.Errorf("%w: %v: the sum is more than 2^62 quanta of %v", ErrWeight, w, q.quantum())
 	}
-	return u, nil
+	return r, nil
 }
 
 // room converts a capacity. The first one sets the quantum, unless something bound to the present
-// one is kept; a much larger one makes it coarser.
-func (q *resource) room(capacity float64, keep bool) (int64, error) {
+// one is kept; a much larger one makes it coarser. It changes nothing: that is up to settle.
+func (q *resource) room(capacity float64, keep bool) (amount, error) {
 	if !(capacity > 0) || math.IsInf(capacity, 1) {
-		return 0, fmt.Errorf("%w: %v", ErrCapacity, capacity)
+		return amount{}, fmt.Errorf("%w: %v", ErrCapacity, capacity)
 	}
-	if !q.known || !keep && q.total == 0 {
-		q.follow(capacity)
+	anew := !q.known || !keep && q.total == 0
+	if anew || q.quanta(capacity) > mostQuanta {
+		as := *q
+		as.follow(capacity)
+		q = &as
 	}
 	x := q.quanta(capacity)
-	if x > mostQuanta && q.fixed == 0 {
-		q.coarsen(capacity)
-		x = q.quanta(capacity)
-	}
 	if x > mostQuanta {
-		return 0, fmt.Errorf("%w: %v is more than 2^53 quanta of %v (see PackerConfig.Quantum)", ErrCapacity, capacity, q.quantum())
+		return amount{}, fmt.Errorf("%w: %v is more than 2^53 quanta of %v (see PackerConfig.Quantum)", ErrCapacity, capacity, q.quantum())
 	}
 	u := int64(math.Round(x))
 	if math.Abs(x-float64(u)) > x*nearly {
 		u = int64(math.Floor(x))
 	}
 	if u < 1 {
-		return 0, fmt.Errorf("%w: %v is less than the quantum, %v (see PackerConfig.Quantum)", ErrCapacity, capacity, q.quantum())
+		return amount{}, fmt.Errorf("%w: %v is less than the quantum, %v (see PackerConfig.Quantum)", ErrCapacity, capacity, q.quantum())
 	}
-	return u, nil
+	return amount{u, q.exp, q.known, anew}, nil
 }
 
-// coarsen makes the quantum suit a capacity, weights rounded up and capacities down. It happens at
-// most once for every factor of 10^3 or more by which capacities grow.
-func (q *resource) coarsen(capacity float64) {
-	old := q.exp
-	q.follow(capacity)
-	by := int64(math.Pow10(min(q.exp-old, 18)))
+// settle makes the quantum that of an amount.
+func (q *resource) settle(r amount) {
+	if r.anew {
+		q.exp, q.known = r.exp, r.known
+	} else if r.exp != q.exp {
+		q.coarsen(r.exp)
+	}
+}
+
+// factor returns how many of the present quanta make one of 10^exp, or more than any number has.
+func (q *resource) factor(exp int) int64 { return int64(math.Pow10(min(exp-q.exp, 18))) }
+
+// coarsen makes the quantum larger, weights rounded up and capacities down. It happens at most once
+// for every factor of 10^3 or more by which capacities grow. The capacities of nodes that there are
+// have at least one of the new quanta (see Packer.tiny).
+func (q *resource) coarsen(exp int) {
+	by := q.factor(exp)
+	q.exp = exp
 	up := func(x int64) int64 { return (x + by - 1) / by }
 	for n, c := range q.capacity {
 		if c != unlimited {

@@ -8,9 +8,10 @@ import (
 
 // AddSite adds a site and places it at once where its rules allow: on the first node in use where
 // it leaves two headrooms, else the emptiest where it leaves one, else on a spare, else where it
-// overloads least. It returns the ids of the site and its node. [ErrWeight]; [ErrConfig] for rules
-// that are none; [ErrUnknown] for a node of Only; [ErrNoRoom] if no node takes sites, or the site is
-// larger than every node that does. O(log nodes) for a site without rules.
+// overloads least. It returns the ids of the site and its node. [ErrWeight], also for a need so large
+// that in a quantum that suits it some node would have no capacity left; [ErrConfig] for rules that
+// are none; [ErrUnknown] for a node of Only; [ErrNoRoom] if no node takes sites, or the site is larger
+// than every node that does. O(log nodes) for a site without rules.
 func (p *Packer) AddSite(weight float64, cfg SiteConfig) (site, node int, err error) {
 	rule, err := p.newRule(cfg)
 	if err != nil {
@@ -20,7 +21,13 @@ func (p *Packer) AddSite(weight float64, cfg SiteConfig) (site, node int, err er
 	if err != nil {
 		return 0, 0, err
 	}
-	c := candidate{-1, need, rule}
+	now := p.need // in the present quanta
+	for k, r := range need {
+		if now[k] = r.units; !r.anew && r.exp != p.resource[k].exp {
+			now[k] = mostQuanta + 1 // more than any limit
+		}
+	}
+	c := candidate{-1, now, rule}
 	n := p.choose(c, -1)
 	if n < 0 {
 		return 0, 0, fmt.Errorf("%w: no node takes sites", ErrNoRoom)
@@ -39,11 +46,9 @@ func (p *Packer) AddSite(weight float64, cfg SiteConfig) (site, node int, err er
 	for k := range p.resource {
 		q := &p.resource[k]
 		q.grow(s+1, 0)
-		if k > 0 && k <= len(cfg.Needs) {
-			p.adopt(k, cfg.Needs[k-1])
-		}
-		q.weight[s] = need[k]
-		q.total += need[k]
+		p.settle(k, need[k])
+		q.weight[s] = need[k].units
+		q.total += need[k].units
 	}
 	p.home[s] = int32(n)
 	p.setRule(s, rule)
@@ -68,10 +73,8 @@ func (p *Packer) SetSite(site int, cfg SiteConfig) error {
 	}
 	n := int(p.home[s])
 	for k := 1; k < len(p.resource); k++ {
-		if k <= len(cfg.Needs) {
-			p.adopt(k, cfg.Needs[k-1])
-		}
-		p.resource[k].set(s, n, need[k])
+		p.settle(k, need[k])
+		p.resource[k].set(s, n, need[k].units)
 	}
 	p.state[n].cost -= p.moveCost(s)
 	p.setRule(s, rule)
@@ -82,11 +85,11 @@ func (p *Packer) SetSite(site int, cfg SiteConfig) error {
 }
 
 // convert returns what a site needs of each resource; old is the slot it has, or −1.
-func (p *Packer) convert(weight float64, needs []float64, old int) ([]int64, error) {
+func (p *Packer) convert(weight float64, needs []float64, old int) ([]amount, error) {
 	if len(needs) >= len(p.resource) {
 		return nil, fmt.Errorf("%w: %d needs of %d further resources", ErrConfig, len(needs), p.cfg.Resources)
 	}
-	units := make([]int64, len(p.resource))
+	units := make([]amount, len(p.resource))
 	for k := range p.resource {
 		w := weight
 		if k > 0 {
@@ -100,7 +103,13 @@ func (p *Packer) convert(weight float64, needs []float64, old int) ([]int64, err
 			had = p.resource[k].weight[old]
 		}
 		var err error
-		if units[k], err = p.resource[k].units(w, had); err != nil {
+		if units[k], err = p.resource[k].units(w, had); err == nil {
+			if n := p.tiny(k, -1, units[k]); n >= 0 {
+				err = fmt.Errorf("%w: %v is too large beside node %d, which has %v", ErrWeight, w,
+					p.nodes.ID(n), p.resource[k].value(p.resource[k].capacity[n]))
+			}
+		}
+		if err != nil {
 			if k > 0 {
 				err = fmt.Errorf("%w (need %d)", err, k-1)
 			}
