@@ -172,7 +172,7 @@ func (p *Packer) RemoveNode(node int) ([]Move, error) {
 	p.state[n].drained = true
 	p.touch(n)
 	r := run{Packer: p}
-	sites := p.heaviest(n)
+	sites, closing := p.heaviest(n), p.closing
 	stay := func(s int) ([]Move, error) {
 		p.state[n].drained = drained
 		p.touch(n)
@@ -183,10 +183,18 @@ func (p *Packer) RemoveNode(node int) ([]Move, error) {
 			return stay(s)
 		}
 	}
+	var order [][]int
+	if len(p.rules) > 0 {
+		order = p.order(n)
+	}
 	for _, s := range sites {
 		to := p.choose(p.candidate(s), n)
 		if to < 0 { // two of a group were on this node, and the first of them took the last place
 			r.undo()
+			p.reorder(n, order)
+			if p.closing = closing; closing >= 0 {
+				p.touch(closing)
+			}
 			return stay(s)
 		}
 		r.move(s, to, lost)
@@ -201,6 +209,26 @@ func (p *Packer) RemoveNode(node int) ([]Move, error) {
 	p.state[n].zone = 0
 	p.touch(n)
 	return r.moves, nil
+}
+
+// order returns the sites of a node in the order in which each resource has them.
+func (p *Packer) order(n int) [][]int {
+	order := make([][]int, len(p.resource))
+	for k := range p.resource {
+		p.resource[k].sites.All(n, func(s int) bool { order[k] = append(order[k], s); return true })
+	}
+	return order
+}
+
+// reorder brings the sites of a node into an order.
+func (p *Packer) reorder(n int, order [][]int) {
+	for k, sites := range order {
+		q := &p.resource[k]
+		for _, s := range sites {
+			q.sites.Remove(n, s, q.weight[s])
+			q.sites.Add(n, s, q.weight[s])
+		}
+	}
 }
 
 // RemoveSite removes a site. O(log nodes).

@@ -42,6 +42,33 @@ func TestRemoveNodeTakesMovesBack(t *testing.T) {
 	require.ErrorIs(t, p.SetNode(-1, NodeConfig{}), ErrUnknown)
 }
 
+// A removal that fails leaves the sites in their order, which decides between equals, and goes on
+// closing the node that was being closed.
+func TestFailedRemovalChangesNothing(t *testing.T) {
+	t.Parallel()
+	for closing := -1; closing < 3; closing++ {
+		p, nodes := newFleet(t, PackerConfig{Resources: 1}, 3, 10)
+		var sites []int
+		for range 9 {
+			s, n, err := p.AddSite(.5, SiteConfig{Needs: []float64{.25}})
+			require.NoError(t, err)
+			require.Equal(t, nodes[0], n)
+			sites = append(sites, s)
+		}
+		for k, s := range sites[:5] { // only two of them find another node
+			require.NoError(t, p.SetSite(s, SiteConfig{Needs: []float64{1 + float64(k%2)}, Group: 1}))
+		}
+		p.closing = closing
+		before := saved(t, p)
+		_, err := p.RemoveNode(nodes[0])
+		require.ErrorIs(t, err, ErrNoRoom)
+		require.Equal(t, before, saved(t, p))
+		again := new(Packer)
+		require.NoError(t, again.UnmarshalBinary(before))
+		require.Equal(t, rebalance(t, again, RebalanceConfig{}), rebalance(t, p, RebalanceConfig{}))
+	}
+}
+
 // Sites follow a node that changes its zone: those of the old one leave it, those of the new one
 // come.
 func TestSetNodeZone(t *testing.T) {
