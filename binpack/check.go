@@ -3,6 +3,7 @@ package binpack
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/recrawl/recrawl/internal/packing"
@@ -11,7 +12,9 @@ import (
 // CheckPacking returns an [ErrInvalid] that says what is wrong with a packing, or nil: every
 // item must be in a bin, Bins the number of bins that hold one, no bin overfilled, no two
 // enemies together, every pinned item in its place. Sums are compared exactly, whatever the
-// type. [ErrProblem] for a conflict or pin of items that do not exist. O(n + conflicts).
+// type. [ErrWeight] for a weight that is negative or not finite, [ErrCapacity] for a capacity that is
+// not positive and finite, [ErrProblem] for a conflict or pin of items that do not exist.
+// O(n + conflicts).
 func CheckPacking[W Weight](p Problem[W], packed Packing) error {
 	if len(packed.Bin) != len(p.Weights) {
 		return fmt.Errorf("%w: %d items are packed, there are %d", ErrInvalid, len(packed.Bin), len(p.Weights))
@@ -29,6 +32,16 @@ func CheckPacking[W Weight](p Problem[W], packed Packing) error {
 	caps := p.Capacities
 	if caps == nil {
 		caps = []W{p.Capacity}
+	}
+	for b, c := range caps {
+		if !(c > 0) || math.IsInf(float64(c), 1) {
+			return fmt.Errorf("%w: bin %d: %v", ErrCapacity, b, c)
+		}
+	}
+	for i, w := range p.Weights {
+		if !(w >= 0) || math.IsInf(float64(w), 1) {
+			return fmt.Errorf("%w: item %d: %v", ErrWeight, i, w)
+		}
 	}
 	r := read(p.Weights, caps)
 	for b, items := range packed.Items() {

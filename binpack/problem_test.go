@@ -402,6 +402,56 @@ func TestCheckers(t *testing.T) {
 	require.Equal(t, 2, n)
 }
 
+// A packing of numbers that are no weights or capacities is none.
+func TestCheckPackingOfBadNumbers(t *testing.T) {
+	t.Parallel()
+	nan, inf := math.NaN(), math.Inf(1)
+	one, two := Packing{[]int{0}, 1}, Packing{[]int{0, 0}, 1}
+	for _, c := range []struct {
+		p      Problem[float64]
+		packed Packing
+		want   error
+	}{
+		{Problem[float64]{Weights: []float64{nan}, Capacity: 1}, one, ErrWeight},
+		{Problem[float64]{Weights: []float64{inf}, Capacity: 1}, one, ErrWeight},
+		{Problem[float64]{Weights: []float64{-inf}, Capacity: 1}, one, ErrWeight},
+		{Problem[float64]{Weights: []float64{-1, 1.5}, Capacity: 1}, two, ErrWeight},
+		{Problem[float64]{Weights: []float64{1}, Capacity: inf}, one, ErrCapacity},
+		{Problem[float64]{Weights: []float64{1}, Capacity: nan}, one, ErrCapacity},
+		{Problem[float64]{Weights: []float64{0}}, one, ErrCapacity},
+		{Problem[float64]{Weights: []float64{1}, Capacities: []float64{1, nan}}, one, ErrCapacity},
+		{Problem[float64]{Weights: []float64{1}, Capacity: nan, Capacities: []float64{1}}, one, nil},
+	} {
+		if err := CheckPacking(c.p, c.packed); c.want == nil {
+			require.NoError(t, err)
+		} else {
+			require.ErrorIs(t, err, c.want, "%v", c.p)
+		}
+	}
+	require.ErrorIs(t, CheckPacking(Problem[int]{Weights: []int{-1, 1}, Capacity: 1}, two), ErrWeight)
+	require.ErrorIs(t, CheckPacking(Problem[float32]{Weights: []float32{1}, Capacity: float32(inf)}, one), ErrCapacity)
+}
+
+// The least floats are no decimals 0.
+func TestLeastFloats(t *testing.T) {
+	t.Parallel()
+	for ulps := 1.; ulps < 6; ulps++ {
+		least := ulps * math.SmallestNonzeroFloat64
+		p := Problem[float64]{Weights: []float64{0, least, least}, Capacity: least}
+		_, ok := decimals(p.Weights, []float64{p.Capacity})
+		require.False(t, ok)
+		require.Equal(t, 2, bins(t, p))
+		b, err := LowerBounds(p)
+		require.NoError(t, err)
+		require.Equal(t, 2, b.Best)
+		p.Pins = map[int]int{1: 0, 2: 0}
+		_, err = Pack(p, NextFit)
+		require.ErrorIs(t, err, ErrProblem)
+	}
+	least := float32(math.SmallestNonzeroFloat32)
+	require.Equal(t, 2, bins(t, Problem[float32]{Weights: []float32{0, least, least}, Capacity: least}))
+}
+
 // Weights near the end of the range do not overflow anything.
 func TestHugeWeights(t *testing.T) {
 	t.Parallel()

@@ -187,7 +187,7 @@ func decimals[W Weight](weights, caps []W) (digits int, ok bool) {
 		switch {
 		case W(x) == w:
 			return true
-		case top*scale > near:
+		case x == 0 || top*scale > near: // the least numbers are next to 0, and are not 0
 			return false
 		case narrow:
 			return within(int64(math.Float32bits(float32(x))), int64(math.Float32bits(float32(w))))
