@@ -99,6 +99,12 @@ import (
 // out, and the probability is corrected by what polls find: the pages that look best are those that
 // are judged too well. Both fade out after 3 cycles.
 //
+// Untouched. Pages that were never known to change are told apart from the others. Where polls find
+// that they change more than one expects, as stories do that are yet to be written, or less, their
+// rates are taken to be e^(s/2) times as great, and those of the others e^(−s/2) times. s is learnt from
+// polls of all pages, is taken half a standard deviation nearer to 0, and is between −2 and 2. It fades
+// in over the first cycles.
+//
 // Waking. Pages that have waited are polled sooner where polls of such pages find more changes than
 // one expects, as where files are written long after the crawl began. After a gap of τ cycles τ^θ
 // times as many changes are expected for Detections, if τ > 1, and (1+τ²)^(θ/2) times as many for
@@ -107,9 +113,9 @@ import (
 //
 // Sequel. Under Detections a page that is found changed, and was not likely to be, is followed for four
 // cycles: what polls find then, less what they find elsewhere and what was to be expected of the page, is
-// what such a find leads to. It is learnt of all pages that had been as quiet. A poll of a quiet page is
-// worth that as well, times the chance of a find, where that is more than the deviation that is added.
-// So new pages of many changes are found sooner, if there are any. It fades in over the first cycles.
+// what such a find leads to. It is learnt of all pages that had been as quiet, and untouched or not. A
+// poll of a quiet page is worth that as well, times the chance of a find, where that is more than the
+// deviation that is added. So new pages of many changes are found sooner, if there are any. It fades in over the first cycles.
 //
 // Hedge. Where all pages change alike, no schedule beats polling them in turn, and one
 // that learns loses a little by chasing luck. From what polls found, by the rate predicted
@@ -144,6 +150,7 @@ type RateFilter struct {
 	factors  chunk.List[factor.Factor] // of groups of which something is known
 	likeness factor.Likeness           // of pages in groups
 	changed  bits                      // per slot: at its last answer
+	touched  bits                      // per slot: was ever known to change
 	trails   []census.Trail            // per slot; nil but for Detections
 	marks    []factor.Mark             // per slot: what is known of it; nil before the first SetGroup
 	answers  uint64                    // dither for packing
@@ -245,6 +252,7 @@ func NewRateFilter(n int, cfg RateFilterConfig) (*RateFilter, error) {
 	f.levels = newLevels()
 	f.common = factor.New(&f.levels[ofAll])
 	f.changed = newBits(n)
+	f.touched = newBits(n)
 	if f.objective == Detections {
 		f.trails = make([]census.Trail, n)
 	}
@@ -271,6 +279,7 @@ func (f *RateFilter) Add() (page int) {
 			f.marks = append(f.marks, factor.Mark{})
 		}
 		f.changed.grow(slot + 1)
+		f.touched.grow(slot + 1)
 		if f.objective == Detections {
 			f.trails = append(f.trails, 0)
 		}
@@ -284,6 +293,7 @@ func (f *RateFilter) Add() (page int) {
 	}
 	f.polled[slot] = f.now
 	f.beliefs[slot] = f.model.Fresh()
+	f.touched.set(uint32(slot), false)
 	f.leave(uint32(slot))
 	if f.marks != nil {
 		f.marks[slot] = factor.Mark{}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/recrawl/recrawl/internal/ablation"
 	"github.com/recrawl/recrawl/knapsack/internal/belief"
+	"github.com/recrawl/recrawl/knapsack/internal/fast"
 	"github.com/recrawl/recrawl/knapsack/internal/hints"
 	"github.com/recrawl/recrawl/knapsack/internal/queue"
 )
@@ -143,15 +144,28 @@ func (f *RateFilter) wakes() bool {
 	return f.objective == Delay && f.without&ablation.Waking == 0
 }
 
-// mean returns the value of a poll of a page, that was found changed at its last one or not, and its
-// standard deviation.
-func (f *RateFilter) mean(b *belief.View, gap, counts float64, changed bool) (value, spread float64) {
-	value, spread = f.model.Value(b, gap, counts)
+// A past is what is known of a page beside the belief about it: whether it was found changed at its last poll,
+// and whether it was ever known to change.
+type past struct{ changed, touched bool }
+
+func (f *RateFilter) past(slot uint32) past { return past{f.changed.has(slot), f.touched.has(slot)} }
+
+// mean returns the value of a poll of a page and its standard deviation.
+func (f *RateFilter) mean(b *belief.View, gap, counts float64, p past) (value, spread float64) {
+	fade := f.fade()
+	more := f.census.Untouched.Shift(p.touched, fade)
 	switch {
-	case f.objective == Detections && f.without&ablation.Calibration == 0:
-		value = f.census.Calibration.Correct(value, gap/f.model.Cycle(), changed, f.fade())
-	case f.wakes(): // N²/(2λ) grows as the rate does
-		value *= f.census.Waking.Times(gap/f.model.Cycle(), f.fade())
+	case f.objective == Detections:
+		value, spread = f.model.Value(b, gap, counts, 1)
+		value = f.census.Calibration.Correct(value, gap/f.model.Cycle(), p.changed, fade, more)
+	case f.objective == Delay: // N²/(2λ) grows as the rate does
+		value, spread = f.model.Value(b, gap, counts, 1)
+		value *= fast.Exp(more)
+		if f.wakes() {
+			value *= f.census.Waking.Times(gap/f.model.Cycle(), fade)
+		}
+	default:
+		value, spread = f.model.Value(b, gap, counts, fast.Exp(more))
 	}
 	return value, spread
 }
@@ -159,8 +173,8 @@ func (f *RateFilter) mean(b *belief.View, gap, counts float64, changed bool) (va
 // value returns the value of a poll with what the poll teaches: standard deviations that are added, or, beside
 // it, what a find leads to, whichever makes the index greater. Their sum detects .97 to 1.02 times as much in four
 // recorded histories at a quarter of their usual budgets (two runs), and 1.01 times as much where pages wake.
-func (f *RateFilter) value(b *belief.View, gap, counts float64, changed bool) (value, sequel float64) {
-	mean, spread := f.mean(b, gap, counts, changed)
+func (f *RateFilter) value(b *belief.View, gap, counts float64, p past) (value, sequel float64) {
+	mean, spread := f.mean(b, gap, counts, p)
 	if f.objective != Detections {
 		return mean + float64(0.5*spread), 0
 	}
@@ -171,7 +185,7 @@ func (f *RateFilter) value(b *belief.View, gap, counts float64, changed bool) (v
 	optimism := (0.7 + float64(0.5*fade)) * math.Sqrt(max(0, 1-mean))
 	value = mean + float64(optimism*spread)
 	if s := &f.census.Sequel; s.Led() {
-		sequel = (1 - fade) * s.Worth(mean, gap/f.model.Cycle())
+		sequel = (1 - fade) * s.Worth(mean, p.touched, gap/f.model.Cycle())
 		if f.model.Slope(mean)+sequel > f.model.Slope(value) {
 			return mean, sequel
 		}
@@ -183,7 +197,7 @@ func (f *RateFilter) value(b *belief.View, gap, counts float64, changed bool) (v
 func (f *RateFilter) freshIndex(gap float64) float64 {
 	fresh, view := f.model.Fresh(), belief.View{}
 	f.model.See(&view, &fresh, belief.Level())
-	value, sequel := f.value(&view, gap, gap, false)
+	value, sequel := f.value(&view, gap, gap, past{})
 	return f.model.Slope(value) + sequel
 }
 
@@ -215,7 +229,7 @@ func (f *RateFilter) indexAt(slot uint32, gap float64, t *tempo) float64 {
 	}
 	f.looks++
 	counts := gap * t.multiplier
-	value, sequel := f.value(&t.view, gap, counts, f.changed.has(slot))
+	value, sequel := f.value(&t.view, gap, counts, f.past(slot))
 	if t.edited > 0 {
 		value += f.model.Edited(&t.view, gap, counts, t.edited, stalesBack/f.model.Cycle())
 	}

@@ -167,6 +167,9 @@ func (f *RateFilter) predicted(b, informed *belief.Belief, slot uint32, from, no
 		f.judge(b, &rates, slot, gap, counts, edited, changed)
 	}
 	f.changed.set(slot, changed)
+	if changed {
+		f.touched.set(slot, true)
+	}
 	f.hints.Score(int(slot), f.groupOf(slot), f.spans(slot, gap), changed)
 	f.dropAhead(int(slot))
 	return counts, edited
@@ -179,11 +182,14 @@ func (f *RateFilter) judge(b *belief.Belief, rates *belief.Row, slot uint32, gap
 	n := f.ids.Len() / every
 	chance := 1 - f.model.Survival(rates, counts)
 	cycles := gap / f.model.Cycle()
+	if f.without&ablation.Untouched == 0 {
+		f.census.Untouched.Learn(either(chance, edited), f.touched.has(slot), changed, n, f.calmly())
+	}
 	switch calibration, waking := &f.census.Calibration, &f.census.Waking; {
 	case f.objective == Detections:
 		last := f.changed.has(slot)
-		f.tally.predict(calibration.Correct(chance, cycles, last, f.fade()), changed, every)
-		if calibration.Learn(chance, cycles, last, changed, f.fade(), n, f.calmly()) {
+		f.tally.predict(calibration.Correct(chance, cycles, last, f.fade(), f.census.Untouched.Shift(f.touched.has(slot), f.fade())), changed, every)
+		if f.without&ablation.Calibration == 0 && calibration.Learn(chance, cycles, last, changed, f.fade(), n, f.calmly()) {
 			f.queue.Shift(clock{f})
 		}
 	case f.wakes():

@@ -85,6 +85,9 @@ func (f *RateFilter) RecordChanges(page int, from, until float64, times []float6
 	case gap > 0 || until < last:
 		f.tell(s, told, last)
 	}
+	if len(told.times) > 0 {
+		f.touched.set(s, true)
+	}
 	f.answered(s, max(until, last), hunch{guess: gap, times: 1})
 	return nil
 }

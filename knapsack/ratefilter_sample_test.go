@@ -79,7 +79,7 @@ func TestVotesComeAndGo(t *testing.T) {
 		}
 		// But for what keeps a hypothesis from dying out, as pages take back what they are thought to
 		// have come with. A page that is forgotten in one step of 20 is 40 off or more.
-		require.InDelta(t, float64(sum())+off, f.votes(t), 8)
+		require.InDelta(t, float64(sum())+off, f.votes(t), 12)
 	})
 }
 

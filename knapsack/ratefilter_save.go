@@ -12,7 +12,7 @@ import (
 	"github.com/recrawl/recrawl/knapsack/internal/queue"
 )
 
-var rateFilterFormat = codec.Format{Magic: "recrawl/knapsack.RateFilter", Version: 17}
+var rateFilterFormat = codec.Format{Magic: "recrawl/knapsack.RateFilter", Version: 18}
 
 // MarshalBinary returns the state.
 func (f *RateFilter) MarshalBinary() ([]byte, error) { return rateFilterFormat.Save(f.encode) }
@@ -45,6 +45,7 @@ func (f *RateFilter) encode(e *codec.Encoder) {
 	}
 	f.common.Encode(e)
 	e.Uint64s(f.changed)
+	e.Uint64s(f.touched)
 	for _, t := range f.trails {
 		e.Byte(byte(t))
 	}
@@ -98,6 +99,7 @@ func (f *RateFilter) decode(d *codec.Decoder) {
 	}
 	f.common.Decode(d)
 	f.changed = d.Uint64sLen((slots + 63) / 64)
+	f.touched = d.Uint64sLen((slots + 63) / 64)
 	if f.objective == Detections && d.Err() == nil {
 		f.trails = make([]census.Trail, slots)
 		for slot := range f.trails {

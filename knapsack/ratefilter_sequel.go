@@ -21,11 +21,11 @@ func (f *RateFilter) follow(slot uint32, gap float64, changed bool) {
 	chance := func() float64 {
 		var t tempo
 		t.tell(f, slot)
-		mean, _ := f.mean(&t.view, gap, gap*t.multiplier, f.changed.has(slot))
+		mean, _ := f.mean(&t.view, gap, gap*t.multiplier, f.past(slot))
 		return mean
 	}
 	price := min(1, f.threshold*f.cost(slot)/weight)
-	f.trails[slot] = f.census.Sequel.Learn(f.trails[slot], gap/f.model.Cycle(), changed, chance, price, f.ids.Len(), f.answers)
+	f.trails[slot] = f.census.Sequel.Learn(f.trails[slot], gap/f.model.Cycle(), changed, chance, f.touched.has(slot), price, f.ids.Len(), f.answers)
 }
 
 // leave follows a page no longer: it is new, or has been learnt of otherwise than by polls that are due to

@@ -55,17 +55,17 @@ func TestLearningCountsLessWhereSure(t *testing.T) {
 	t.Parallel()
 	for o := range objectives {
 		f := must(NewRateFilter(10, RateFilterConfig{Objective: o}))
+		f.without = ablation.Calibration | ablation.Waking | ablation.Untouched
 		for k := range 30 {
 			page := must(f.Next(float64(k)))
 			require.NoError(t, f.Observe(page, float64(k), k%3 == 0))
 		}
-		f.without = ablation.Calibration | ablation.Waking
 		fresh, view := f.model.Fresh(), belief.View{}
 		f.model.See(&view, &fresh, belief.Level())
 		counted := func(gap float64) (part, mean float64) {
 			gap *= f.model.Cycle()
-			mean, spread := f.model.Value(&view, gap, gap)
-			value, _ := f.value(&view, gap, gap, false)
+			mean, spread := f.model.Value(&view, gap, gap, 1)
+			value, _ := f.value(&view, gap, gap, past{})
 			return (value - mean) / spread, mean
 		}
 		if o == Delay { // there is no spread
@@ -505,7 +505,9 @@ func TestRateFilterRejectsContradictions(t *testing.T) {
 		"census":    func(f *RateFilter) { f.census = census.Census{} },
 		"factor":    func(f *RateFilter) { f.common = factor.Factor{}; f.common.Add(1, math.Inf(1), 1, 1, 1, 9) },
 		"changed":   func(f *RateFilter) { f.changed = nil },
-		"trail":     func(f *RateFilter) { f.trails[3] = 0x70 },
+		"touched":   func(f *RateFilter) { f.touched = f.touched[:0] },
+		"trail":     func(f *RateFilter) { f.trails[3] = 0xc1 },
+		"no trail":  func(f *RateFilter) { f.trails[3] = 0x10 },
 	} {
 		f := good()
 		spoil(f)
@@ -523,7 +525,7 @@ func TestRateFilterSettings(t *testing.T) {
 
 // bytesPerPage counts everything that grows with the number of pages.
 func (f *RateFilter) bytesPerPage() float64 {
-	bytes := 8*cap(f.polled) + 8*cap(f.changed) + cap(f.trails) + cap(f.beliefs)*int(unsafe.Sizeof(belief.Packed{})) + f.queue.Bytes()
+	bytes := 8*cap(f.polled) + 8*cap(f.changed) + 8*cap(f.touched) + cap(f.trails) + cap(f.beliefs)*int(unsafe.Sizeof(belief.Packed{})) + f.queue.Bytes()
 	return float64(bytes) / float64(len(f.polled))
 }
 

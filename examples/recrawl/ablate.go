@@ -14,6 +14,7 @@ var ablated = []policy{
 	{name: "no prior of groups", tuned: true, ours: true, new: without(ablation.Likeness)},
 	{name: "no groups", tuned: true, ours: true, new: rateFilter},
 	{name: "no calibration", tuned: true, ours: true, new: without(ablation.Calibration)},
+	{name: "no untouched", tuned: true, ours: true, new: without(ablation.Untouched)},
 	{name: "no waking", tuned: true, ours: true, new: without(ablation.Waking)},
 	{name: "no sequel", tuned: true, ours: true, new: without(ablation.Sequel)},
 	{name: "no hedge", tuned: true, ours: true, new: without(ablation.Hedge)},

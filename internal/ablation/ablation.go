@@ -12,6 +12,7 @@ const (
 	Calibration                   // the correction of probabilities, for Detections
 	Hedge                         // polling in turn while nothing else is known to be better
 	Prior                         // what is known of all pages, for those of which little is
+	Untouched                     // that pages never known to change differ from the others
 	Edits                         // edits of many pages at once
 	Waking                        // that pages which wait change more than one expects, for Delay
 	Sequel                        // what a find of a page that waited leads to, for Detections

@@ -224,17 +224,18 @@ func TestValue(t *testing.T) {
 		m.Unpack(&p, &b)
 		b.Inform(&prior)
 		b.Lean(leaning)
+		times := rapid.SampledFrom([]float64{1, 0.4, 2.5}).Draw(t, "times")
 		current := 0.0 // after half the gap
 		for c := range b.w {
 			for k, w := range b.w[c] {
-				current += w * math.Exp(-m.Rate(float64(k))*counts/2)
+				current += w * math.Exp(-m.Rate(float64(k))*times*counts/2)
 			}
 		}
 		mean, square := 0.0, 0.0
 		for c, step := range stride {
 			stay := math.Exp(-gap / (cycle * switching[c]))
 			for k := step / 2; k < Cells; k += step {
-				v := counts * m.Rate(float64(k))
+				v := counts * times * m.Rate(float64(k))
 				y := -math.Expm1(-v)
 				jumped := y
 				if !worth.Chance {
@@ -246,7 +247,7 @@ func TestValue(t *testing.T) {
 				square += x*y*y + fresh*jumped*jumped
 			}
 		}
-		got, spread := m.Value(see(&m, &p, leaning), gap, counts)
+		got, spread := m.Value(see(&m, &p, leaning), gap, counts, times)
 		require.InEpsilon(t, mean, got, 5e-3)
 		require.InDelta(t, math.Sqrt(max(0, square-mean*mean)), spread, 5e-3*(mean+spread))
 	})
@@ -287,8 +288,9 @@ func TestPlainValue(t *testing.T) {
 			}
 		}
 		factor := rapid.Float64Range(0.3, 3).Draw(t, "factor") // time counts by it, but not for jumps
-		got, spread := m.Value(see(&m, &p, leaning), gap, gap*factor)
-		require.InEpsilon(t, mean*gap*gap*factor*factor/2, got, 5e-3)
+		times := rapid.SampledFrom([]float64{1, 0.4, 2.5}).Draw(t, "times")
+		got, spread := m.Value(see(&m, &p, leaning), gap, gap*factor, times)
+		require.InEpsilon(t, times*mean*gap*gap*factor*factor/2, got, 5e-3)
 		require.Zero(t, spread)
 	})
 }

@@ -41,10 +41,10 @@ func (m *Model) See(v *View, p *Packed, leaning *Row) {
 }
 
 // Value returns the mean over the posterior of what a poll is worth a time gap > 0 after the last
-// answer, and its standard deviation. The gap counts as one of another length, see Learn. This is where
-// the time goes.
-func (m *Model) Value(b *View, gap, counts float64) (mean, spread float64) {
-	g := gridAt(m.slowestRate(), counts)
+// answer, and its standard deviation. The gap counts as one of another length, see Learn, and all rates
+// are so many times as great. This is where the time goes.
+func (m *Model) Value(b *View, gap, counts, times float64) (mean, spread float64) {
+	g := gridAt(m.slowestRate(), counts*times)
 	if m.worth.Plain {
 		var v Row
 		m.worth.Table.read(&v, g)

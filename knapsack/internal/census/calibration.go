@@ -51,10 +51,10 @@ func (theta *feature) shift(changes, gap float64, changedLast bool, fade float64
 }
 
 // Correct returns the corrected probability of a change in a gap of so many cycles. fade is the
-// part that is applied of the terms that fade out.
-func (c *Calibration) Correct(chance, gap float64, changedLast bool, fade float64) float64 {
+// part that is applied of the terms that fade out, and more is what else is added to s.
+func (c *Calibration) Correct(chance, gap float64, changedLast bool, fade, more float64) float64 {
 	changes := expected(chance)
-	return fast.Chance(changes * fast.Exp(c.applied.shift(changes, gap, changedLast, fade)))
+	return fast.Chance(changes * fast.Exp(c.applied.shift(changes, gap, changedLast, fade)+more))
 }
 
 // Learn takes in the poll of one of n pages, after a gap of so many cycles, that was expected to

@@ -1,9 +1,10 @@
 // Package census is what the rate filter knows of its pages as a whole: the Prior of all
 // pages, from which those with few polls borrow; the Hedge, which estimates whether a schedule
 // by rate can beat polling in turn at all; the Calibration of the probabilities of change;
-// Waking, by which more is expected of pages that wait; and the Sequel of a find of one of these. All memories are a few polls per page. Of many
-// pages a sample tells of all: Votes says which have a vote in the prior, and Every which polls
-// are for the others, to which there are so many times fewer pages.
+// Untouched, how pages that were never known to change differ from the others; Waking, by which more
+// is expected of pages that wait; and the Sequel of a find of one of these. All memories are a few
+// polls per page. Of many pages a sample tells of all: Votes says which have a vote in the prior, and
+// Every which polls are for the others, to which there are so many times fewer pages.
 package census
 
 import (
@@ -15,11 +16,12 @@ import (
 // divisions and exponentials, is small beside that of the polls.
 const period = 16
 
-// A Census holds all five.
+// A Census holds all six.
 type Census struct {
 	Prior       Prior
 	Hedge       Hedge
 	Calibration Calibration
+	Untouched   Untouched
 	Waking      Waking
 	Sequel      Sequel
 	Few         int   // in place of Enough, unless 0; a power of two. For tests, and not saved
@@ -28,7 +30,7 @@ type Census struct {
 
 // New returns the census of so many pages of which nothing is known.
 func New(pages int) Census {
-	return Census{Prior: newPrior(pages), Calibration: newCalibration(), Waking: newWaking(), until: period}
+	return Census{Prior: newPrior(pages), Calibration: newCalibration(), Untouched: newUntouched(), Waking: newWaking(), until: period}
 }
 
 // Count takes in that the belief about a page has changed that votes as so many, and reports
@@ -55,6 +57,7 @@ func (c *Census) Encode(e *codec.Encoder) {
 	c.Prior.encode(e)
 	c.Hedge.encode(e)
 	c.Calibration.encode(e)
+	c.Untouched.encode(e)
 	c.Waking.encode(e)
 	c.Sequel.encode(e)
 	e.Byte(c.until)
@@ -65,6 +68,7 @@ func (c *Census) Decode(d *codec.Decoder) {
 	c.Prior.decode(d)
 	c.Hedge.decode(d)
 	c.Calibration.decode(d)
+	c.Untouched.decode(d)
 	c.Waking.decode(d)
 	c.Sequel.decode(d)
 	c.until = d.ByteIn(1, period)

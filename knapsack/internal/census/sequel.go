@@ -19,14 +19,14 @@ import (
 //	rate·∫ a·profit(a) da, a from 0 to τ,
 //
 // which is what a poll is worth beside the change that it finds; rate·τ is the chance of that. All this is
-// learnt by kinds: by the rate at which a page was expected to change before the find. That of a quiet page
-// may mean a lot, and that of a page that changes now and then nothing.
+// learnt by kinds: by the rate at which a page was expected to change before the find, and by whether it was
+// untouched. A find of a quiet page may mean a lot, and that of a page that changes now and then nothing.
 //
 // The zero value has learnt nothing.
 type Sequel struct {
-	kinds [kinds]leads
-	led   bool   // some find leads to anything
-	left  uint32 // polls of the block to come
+	kinds [2 * kinds]leads // those of untouched pages come last
+	led   bool             // some find leads to anything
+	left  uint32           // polls of the block to come
 }
 
 // leads is what finds of a kind lead to.
@@ -47,7 +47,7 @@ const (
 	intervals    = 15
 	youngest     = 1.0 / 32
 	longestTrail = 4
-	// kinds is how many there are: of rates up to slowestKind changes a cycle, and of 4 times as
+	// kinds is how many there are of touched pages, and of untouched ones: of rates up to slowestKind changes a cycle, and of 4 times as
 	// many each, which is kindStep nats.
 	kinds       = 6
 	slowestKind = 1.0 / 128
@@ -75,10 +75,11 @@ var ages = func() (a [intervals + 1]float64) {
 }()
 
 // Learn takes in a poll of one of n pages, that was on a trail and ended a gap of so many cycles. A page that
-// is not on one was to be found changed with some probability, which is asked for where it matters. The
+// is not on one was to be found changed with some probability, which is asked for where it matters, and
+// had been touched or not. The
 // price is what as much as the poll costs finds elsewhere, at most 1. It returns the trail that the page is
 // on now. dither is any number that differs from poll to poll.
-func (s *Sequel) Learn(t Trail, gap float64, changed bool, chance func() float64, price float64, n int, dither uint64) Trail {
+func (s *Sequel) Learn(t Trail, gap float64, changed bool, chance func() float64, wasTouched bool, price float64, n int, dither uint64) Trail {
 	gap = max(leastGap, gap)
 	switch {
 	case t != 0:
@@ -88,7 +89,7 @@ func (s *Sequel) Learn(t Trail, gap float64, changed bool, chance func() float64
 		}
 		t = s.follow(t, gap, earned, dither)
 	case changed:
-		t = s.find(chance(), gap, price)
+		t = s.find(chance(), wasTouched, gap, price)
 	}
 	if s.left = min(s.left, blockOf(n)); s.left > 0 {
 		s.left--
@@ -104,11 +105,11 @@ func (s *Sequel) Learn(t Trail, gap float64, changed bool, chance func() float64
 func blockOf(n int) uint32 { return uint32(max(period, n/blocks)) }
 
 // find begins a trail, unless the find was likely.
-func (s *Sequel) find(chance, gap, price float64) Trail {
+func (s *Sequel) find(chance float64, wasTouched bool, gap, price float64) Trail {
 	if !(chance < likely) {
 		return 0
 	}
-	kind, part := kindOf(chance, gap)
+	kind, part := kindOf(chance, wasTouched, gap)
 	if part > 0.5 {
 		kind++
 	}
@@ -161,11 +162,15 @@ func (s *Sequel) estimate(keep float64) {
 
 // kindOf returns the kind of a page that changed with some probability in a gap, by which part of the way to
 // the next one it is.
-func kindOf(chance, gap float64) (kind int, part float64) {
+func kindOf(chance float64, wasTouched bool, gap float64) (kind int, part float64) {
 	at := fast.Log(expected(chance)/(gap*slowestKind)) / kindStep
 	at = max(0, min(kinds-1, at))
 	kind = min(kinds-2, int(at))
-	return kind, at - float64(kind)
+	part = at - float64(kind)
+	if !wasTouched {
+		kind += kinds
+	}
+	return kind, part
 }
 
 // Led reports whether any find leads to anything.
@@ -173,7 +178,7 @@ func (s *Sequel) Led() bool { return s.led }
 
 // Worth returns what a poll is worth beside the change that it finds, for a page that has changed with some
 // probability in a gap of so many cycles. A poll of one that has surely changed tells nothing.
-func (s *Sequel) Worth(chance, gap float64) float64 {
+func (s *Sequel) Worth(chance float64, wasTouched bool, gap float64) float64 {
 	gap = max(leastGap, gap)
 	i, part := intervals-1, 1.0 // of the last interval
 	if gap < longestTrail {
@@ -183,7 +188,7 @@ func (s *Sequel) Worth(chance, gap float64) float64 {
 		}
 		part = (gap - ages[i]) / (ages[i+1] - ages[i])
 	}
-	kind, next := kindOf(chance, gap)
+	kind, next := kindOf(chance, wasTouched, gap)
 	each := float64((1-next)*s.kinds[kind].upTo(i, part)) + float64(next*s.kinds[kind+1].upTo(i, part))
 	return chance * (1 - chance) * min(mostWorth, each/gap)
 }
@@ -226,6 +231,6 @@ func (s *Sequel) decode(d *codec.Decoder) {
 // DecodeTrail reads the byte that a trail is.
 func DecodeTrail(d *codec.Decoder) Trail {
 	t := Trail(d.Byte())
-	d.Require(t == 0 || t&15 != 0 && t>>4 < kinds, "a trail of %#x", byte(t))
+	d.Require(t == 0 || t&15 != 0 && t>>4 < 2*kinds, "a trail of %#x", byte(t))
 	return t
 }

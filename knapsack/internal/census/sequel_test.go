@@ -21,10 +21,10 @@ func always(chance float64) func() float64 { return func() float64 { return chan
 // story has a page found changed that was to change with a probability of chance after a gap, and polls it
 // each step until the given age, of which it earns so much a cycle at each age. Later it is polled no more.
 func (s *Sequel) story(rng *rand.Rand, chance, gap, step, until float64, profit func(age float64) float64) {
-	t := s.Learn(0, gap, true, always(chance), 0.1, manyPages, rng.Uint64())
+	t := s.Learn(0, gap, true, always(chance), true, 0.1, manyPages, rng.Uint64())
 	for age := 0.0; age < until; age += step {
 		p := 0.1 + step*profit(age+step/2) // the price is .1
-		t = s.Learn(t, step, rng.Float64() < p, always(1), 0.1, manyPages, rng.Uint64())
+		t = s.Learn(t, step, rng.Float64() < p, always(1), true, 0.1, manyPages, rng.Uint64())
 	}
 	s.estimate(1)
 }
@@ -52,7 +52,7 @@ func TestSequelIsTheIntegral(t *testing.T) {
 		if gap > 10 {
 			chance = 0.2
 		}
-		require.InEpsilon(t, chance*(1-chance)*missed/gap, s.Worth(chance, gap), 0.06, "a gap of %v", gap)
+		require.InEpsilon(t, chance*(1-chance)*missed/gap, s.Worth(chance, true, gap), 0.06, "a gap of %v", gap)
 	}
 }
 
@@ -68,7 +68,7 @@ func TestSequelsAreOfAKind(t *testing.T) {
 	each := func(rate float64) float64 {
 		const gap = 0.1
 		chance := -math.Expm1(-rate * gap)
-		return s.Worth(chance, gap) / chance
+		return s.Worth(chance, true, gap) / chance
 	}
 	require.Greater(t, each(0.0313), 0.1)
 	require.InDelta(t, 0, each(0.5), 1e-9)
@@ -88,7 +88,27 @@ func TestSequelTakesOffWhatWasToBeExpected(t *testing.T) {
 		for range 20_000 {
 			s.story(rng, chance, gap, gap, 4, func(float64) float64 { return (chance-0.1)/gap + more })
 		}
-		require.InDelta(t, more*gap/2*chance*(1-chance), s.Worth(chance, gap), 0.005, "%v", more)
+		require.InDelta(t, more*gap/2*chance*(1-chance), s.Worth(chance, true, gap), 0.005, "%v", more)
+	}
+}
+
+// Finds of untouched pages are of kinds of their own.
+func TestSequelOfUntouchedPages(t *testing.T) {
+	t.Parallel()
+	for _, touched := range []bool{false, true} {
+		var s Sequel
+		rng := rand.New(rand.NewPCG(4, 1))
+		for range 200 {
+			trail := s.Learn(0, 1, true, always(0.1), touched, 0.1, manyPages, 0)
+			for trail != 0 {
+				trail = s.Learn(trail, 0.1, true, nil, true, 0.1, manyPages, rng.Uint64())
+			}
+		}
+		for !s.Led() {
+			s.Learn(0, 1, false, nil, true, 0.1, 16, 0)
+		}
+		require.Positive(t, s.Worth(0.1, touched, 1))
+		require.Zero(t, s.Worth(0.1, !touched, 1))
 	}
 }
 
@@ -96,17 +116,17 @@ func TestSequelTakesOffWhatWasToBeExpected(t *testing.T) {
 func TestTrail(t *testing.T) {
 	t.Parallel()
 	var s Sequel
-	require.Zero(t, s.Learn(0, 3, true, always(likely), 0.1, 100, 0))
-	require.Zero(t, s.Learn(0, 3, false, nil, 0.1, 100, 0))
-	require.NotZero(t, s.Learn(0, 3, true, always(likely-0.01), 0.1, 100, 0))
+	require.Zero(t, s.Learn(0, 3, true, always(likely), true, 0.1, 100, 0))
+	require.Zero(t, s.Learn(0, 3, false, nil, true, 0.1, 100, 0))
+	require.NotZero(t, s.Learn(0, 3, true, always(likely-0.01), true, 0.1, 100, 0))
 	rng := rand.New(rand.NewPCG(2, 2))
 	for _, gap := range []float64{0.01, 0.1, 0.7, 1.5} {
 		const trails = 4000
 		polls := 0.0
 		for range trails {
-			trail := s.Learn(0, 3, true, always(0.1), 0.1, manyPages, 0)
+			trail := s.Learn(0, 3, true, always(0.1), true, 0.1, manyPages, 0)
 			for trail != 0 && polls < 10*longestTrail/gap*trails {
-				trail = s.Learn(trail, gap, false, nil, 0.1, manyPages, rng.Uint64())
+				trail = s.Learn(trail, gap, false, nil, true, 0.1, manyPages, rng.Uint64())
 				polls++
 			}
 		}
@@ -119,7 +139,7 @@ func TestTrail(t *testing.T) {
 	for range trails {
 		trail := Trail(1)
 		for range 5 {
-			trail = s.Learn(trail, 0.1, false, nil, 0.1, manyPages, rng.Uint64())
+			trail = s.Learn(trail, 0.1, false, nil, true, 0.1, manyPages, rng.Uint64())
 		}
 		age += ages[trail&15-1]
 	}
@@ -136,11 +156,11 @@ func TestSequelForgets(t *testing.T) {
 		s.left = math.MaxUint32 // a block ends when it should, also one that was forged
 		for k := range block {
 			require.False(t, s.Led(), "after %d polls of %d pages", k, n)
-			s.Learn(0, 1, false, nil, 0.1, n, 0)
+			s.Learn(0, 1, false, nil, true, 0.1, n, 0)
 		}
 		require.True(t, s.Led())
 		for range sequelMemory*max(n, 4) - block {
-			s.Learn(0, 1, false, nil, 0.1, n, 0)
+			s.Learn(0, 1, false, nil, true, 0.1, n, 0)
 		}
 		require.InEpsilon(t, math.Exp(-1), s.kinds[2].finds/1000, 0.15)
 		require.InDelta(t, s.kinds[2].finds/1000, s.kinds[2].earned[3]/500, 1e-9)
@@ -155,7 +175,7 @@ func TestSequelIsProven(t *testing.T) {
 		s.kinds[3].finds, s.kinds[3].earned[4] = finds, finds*each
 		s.estimate(1)
 		const gap = 0.5
-		return s.Worth(-math.Expm1(-gap/2), gap) // half a change a cycle
+		return s.Worth(-math.Expm1(-gap/2), true, gap) // half a change a cycle
 	}
 	require.InEpsilon(t, worth(1e6, 1)/2, worth(unproven, 1), 1e-3)
 	chance := -math.Expm1(-0.25)
@@ -176,10 +196,10 @@ func TestSequelIsBounded(t *testing.T) {
 		var trail Trail
 		for range 200 {
 			chance, gap := chances.Draw(t, "chance"), gaps.Draw(t, "gap")
-			trail = s.Learn(trail, gap, rapid.Bool().Draw(t, "changed"), always(chance),
+			trail = s.Learn(trail, gap, rapid.Bool().Draw(t, "changed"), always(chance), rapid.Bool().Draw(t, "touched"),
 				rapid.Float64Range(0, 1).Draw(t, "price"), n, rapid.Uint64().Draw(t, "dither"))
-			require.True(t, trail == 0 || trail&15 != 0 && trail>>4 < kinds, "%#x", trail)
-			worth := s.Worth(chances.Draw(t, "of"), gaps.Draw(t, "after"))
+			require.True(t, trail == 0 || trail&15 != 0 && trail>>4 < 2*kinds, "%#x", trail)
+			worth := s.Worth(chances.Draw(t, "of"), rapid.Bool().Draw(t, "was touched"), gaps.Draw(t, "after"))
 			require.True(t, worth >= 0 && worth <= mostWorth/4., "%v", worth)
 		}
 		d := codectest.Decoder(t, s.encode)
@@ -194,15 +214,15 @@ func TestSequelIsBounded(t *testing.T) {
 func TestSequelForged(t *testing.T) {
 	t.Parallel()
 	for name, s := range map[string]Sequel{
-		"finds":  {kinds: [kinds]leads{1: {finds: -1}}},
-		"earned": {kinds: [kinds]leads{2: {earned: [intervals]float64{4: math.NaN()}}}},
-		"moment": {kinds: [kinds]leads{3: {moment: [intervals]float64{5: math.Inf(1)}}}},
+		"finds":  {kinds: [2 * kinds]leads{1: {finds: -1}}},
+		"earned": {kinds: [2 * kinds]leads{2: {earned: [intervals]float64{4: math.NaN()}}}},
+		"moment": {kinds: [2 * kinds]leads{3: {moment: [intervals]float64{5: math.Inf(1)}}}},
 	} {
 		d := codectest.Decoder(t, s.encode)
 		new(Sequel).decode(d)
 		require.ErrorIs(t, d.Err(), codec.ErrCorrupt, name)
 	}
-	for _, b := range []byte{0x10, 0x60 | 1, 0xf0 | 5} {
+	for _, b := range []byte{0x10, 0xc0 | 1, 0xf0 | 5} {
 		d := codectest.Decoder(t, func(e *codec.Encoder) { e.Byte(b) })
 		DecodeTrail(d)
 		require.ErrorIs(t, d.Err(), codec.ErrCorrupt, "%#x", b)

@@ -1,0 +1,110 @@
+package knapsack
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/recrawl/recrawl/internal/ablation"
+	"github.com/recrawl/recrawl/knapsack/internal/belief"
+	"github.com/recrawl/recrawl/knapsack/internal/census"
+)
+
+// A page is touched once it is known to have changed: by a poll that was asked for or not, or by the times of
+// its changes, also of those before it was added. A new page in its place is not.
+func TestWhichPagesAreUntouched(t *testing.T) {
+	t.Parallel()
+	for o := range objectives {
+		f := must(NewRateFilter(6, RateFilterConfig{Objective: o}))
+		require.NoError(t, f.RecordChanges(5, -2, -1, []float64{-1.5})) // before there is a time scale
+		now := 0.0
+		for range 60 {
+			now++
+			page := must(f.Next(now))
+			require.NoError(t, f.Observe(page, now, page == 0))
+		}
+		require.NoError(t, f.Record(1, now+1, false))
+		require.NoError(t, f.Record(2, now+1, true))
+		require.NoError(t, f.RecordChanges(3, now, now+1, nil))
+		require.NoError(t, f.RecordChanges(4, now, now+2, []float64{now + 1}))
+		for page, want := range []bool{true, false, true, false, true, true} {
+			require.Equal(t, want, f.touched.has(uint32(page)), "page %d", page)
+		}
+		require.NoError(t, f.Remove(2))
+		page := f.Add()
+		require.Equal(t, 2, Slot(page))
+		require.False(t, f.touched.has(2))
+		require.NoError(t, f.RecordChanges(page, now-9, now-5, []float64{now - 7}))
+		require.True(t, f.touched.has(2))
+	}
+}
+
+// The index is that of a page whose rates are as many times as great as untouched pages have been found to
+// have: Freshness, Age and Harmonic tell what a poll is worth at a rate; the values of Detections and Delay
+// go with the rate while changes are rare.
+func TestIndexOfUntouchedPages(t *testing.T) {
+	t.Parallel()
+	const times, fastest = 1.5, 0.02 // of a cycle, in which changes are rare
+	for o := range objectives {
+		f := must(NewRateFilter(50, RateFilterConfig{Objective: o}))
+		f.without = ablation.Calibration | ablation.Waking
+		spin(t, f, 0, 50*40)
+		for k := range 4000 { // half of what is learnt goes to each kind of page
+			f.census.Untouched.Learn(0.3, k%2 == 0, k%4 < 1 || k%8 == 1, 50, 1)
+		}
+		shift := f.census.Untouched.Shift(false, f.fade())
+		require.NotZero(t, shift)
+		fresh, view := f.model.Fresh(), belief.View{}
+		f.model.See(&view, &fresh, belief.Level())
+		gap := fastest * f.model.Cycle()
+		plain, _ := f.model.Value(&view, gap, gap, 1)
+		for _, touched := range []bool{false, true} {
+			s := shift
+			if touched {
+				s = -shift
+			}
+			got, _ := f.mean(&view, gap, gap, past{touched: touched})
+			switch o {
+			case Detections:
+				require.InEpsilon(t, -math.Expm1(math.Log1p(-plain)*math.Exp(s)), got, 1e-3)
+			case Delay:
+				require.InEpsilon(t, plain*math.Exp(s), got, 1e-6)
+			default: // the same page in another unit of time
+				want, _ := f.model.Value(&view, gap, gap*math.Exp(s), 1)
+				power := map[Objective]float64{Freshness: 1, Age: 2, Harmonic: 1}[o]
+				require.InEpsilon(t, want/math.Exp(s*power), got, 1e-9, "%v", o)
+			}
+		}
+		f.census.Untouched = census.New(1).Untouched
+		got, _ := f.mean(&view, gap, gap, past{})
+		require.InEpsilon(t, plain, got, 1e-6)
+	}
+}
+
+// Where pages rest after they have been written more is detected, and sooner, for what is learnt of those that
+// were never known to change.
+//
+//	go test ./knapsack -v -run TestUntouchedPages
+func TestUntouchedPagesThatWake(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("long")
+	}
+	mean, sd := partWorth(t, Detections, ablation.Untouched, stories, detectedOf)
+	require.Greater(t, mean-3*sd, 0.0)
+	mean, sd = partWorth(t, Delay, ablation.Untouched, stories, delayOf)
+	require.Less(t, mean+3*sd, 0.0)
+}
+
+// Where rates stay, next to nothing is lost.
+func TestUntouchedPagesThatDoNotWake(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("long")
+	}
+	mean, sd := partWorth(t, Detections, ablation.Untouched, steady, detectedOf)
+	require.Greater(t, mean-3*sd, -0.01)
+	mean, sd = partWorth(t, Delay, ablation.Untouched, steady, delayOf)
+	require.Less(t, mean+3*sd, 0.015)
+}
