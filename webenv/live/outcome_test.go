@@ -90,6 +90,16 @@ func TestOutcomes(t *testing.T) {
 		require.NoError(t, Tell(plain, "p", webtest.Year2001, c.poll))
 		require.Equal(t, c.told[len(c.told)-1:], []string(*plain), name)
 	}
+	far := bad(503)
+	for _, c := range []struct {
+		after time.Duration
+		want  string
+	}{{24 * time.Hour, "24h0m0s"}, {24*time.Hour + time.Second, "24h0m0s"}, {math.MaxInt64, "24h0m0s"}, {-time.Hour, "-1h0m0s"}} {
+		far.RetryAfter = webtest.Year2001.Add(c.after)
+		l := new(deferring)
+		require.NoError(t, Tell(l, "p", webtest.Year2001, far))
+		require.Equal(t, []string{"defer p " + c.want, back}, []string(l.calls))
+	}
 	for err, want := range map[error]error{network: network, errors.ErrUnsupported: nil} {
 		l := &deferring{err: err}
 		require.ErrorIs(t, Tell(l, "p", webtest.Year2001, later(bad(429))), want)
@@ -144,6 +154,7 @@ func TestFreshness(t *testing.T) {
 		{"", webtest.DateOf(3600), webtest.DateOf(1800), "60", 29 * time.Minute},
 		{"", webtest.DateOf(0), webtest.DateOf(1800), "", 0},
 		{"", "0", "", "", 0},
+		{"", "Mon, 01 Jan 0001 00:00:00 GMT", "", "1", 0},
 		{"max-age=99999999999999999999", "", "", "", math.MaxInt64},
 	} {
 		h := http.Header{"Cache-Control": {c.control}, "Expires": {c.expires}, "Date": {c.date}, "Age": {c.age}}
@@ -368,6 +379,8 @@ func TestOnBody(t *testing.T) {
 		case "/gone":
 			http.NotFound(w, r)
 			return
+		case "/part":
+			w.WriteHeader(http.StatusPartialContent)
 		}
 		w.Header().Set("ETag", fmt.Sprintf("%q", content))
 		if r.Header.Get("If-None-Match") == w.Header().Get("ETag") {
@@ -383,7 +396,7 @@ func TestOnBody(t *testing.T) {
 			require.NoError(t, err)
 			got = append(got, fmt.Sprint(page, " ", string(b)))
 		},
-	}, "/moved", "/gone")
+	}, "/moved", "/gone", "/part")
 	for _, c := range []struct {
 		content string
 		read    int64
@@ -392,8 +405,10 @@ func TestOnBody(t *testing.T) {
 		_, ch, err := pages.PollContext(t.Context(), 0, 1)
 		require.NoError(t, err)
 		changed = append(changed, ch)
-		_, _, err = pages.PollContext(t.Context(), 1, 1)
-		require.ErrorIs(t, err, ErrStatus)
+		for _, page := range []int{1, 2} {
+			_, _, err = pages.PollContext(t.Context(), page, 1)
+			require.ErrorIs(t, err, ErrStatus)
+		}
 	}
 	require.Equal(t, []string{"0 abcdef", "0 abc", "0 a longe"}, got)
 	require.Equal(t, []bool{false, false, true, true}, changed)

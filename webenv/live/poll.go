@@ -141,6 +141,15 @@ func isRedirect(status int) bool {
 	return false
 }
 
+// isPage reports whether an answer has a whole copy of a page.
+func isPage(status int) bool {
+	switch status {
+	case http.StatusResetContent, http.StatusPartialContent, http.StatusIMUsed:
+		return false
+	}
+	return status/100 == 2
+}
+
 // Read implements [io.Reader].
 func (p *poll) Read(b []byte) (int, error) {
 	n, err := p.body.Read(b)
@@ -196,7 +205,7 @@ func (p *poll) end(err error) {
 			p.named.etag = p.found.etag
 			p.adopt()
 		}
-	case p.Status/100 != 2 && !p.found.redirect:
+	case !isPage(p.Status) && !p.found.redirect:
 		p.Err = fmt.Errorf("%w: %d %s", ErrStatus, p.Status, http.StatusText(p.Status))
 	case err != io.EOF && err != ErrClosedEarly:
 		p.Err = err

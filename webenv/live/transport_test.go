@@ -203,6 +203,8 @@ func TestTransportDecides(t *testing.T) {
 		{"redirect", []*answer{ok(`ETag: "a"`, "x"), status(301, "Location: /b"), status(302, "Location: /b"), status(301, "Location: /c"), ok(`ETag: "a"`, "x")},
 			[]want{differs(ByLocation), same(ByLocation), differs(ByLocation), differs(ByLocation)}},
 		{"content like a location", []*answer{ok("", "/b"), status(301, "Location: /b")}, []want{differs(ByLocation)}},
+		{"no whole copy", []*answer{ok(`ETag: "a"`, "x"), status(205, ""), {status: 206, header: `ETag: "b"`, body: "y"}, {status: 226, body: "z"}, status(304, ""), status(204, "")},
+			[]want{{err: ErrStatus}, {err: ErrStatus}, {err: ErrStatus}, same(ByStatus), differs(ByContent)}},
 		{"redirect to nowhere", []*answer{ok("", "x"), status(301, "")}, []want{{err: ErrStatus}}},
 		{"etag too long", []*answer{ok(`ETag: "`+strings.Repeat("a", maxETag)+`"`, "x"), ok(`ETag: "b"`, "x")}, []want{same(ByContent)}},
 	} {
