@@ -74,6 +74,8 @@ type poll struct {
 	redirected  bool        // by an earlier request of the page
 	conditional bool        // the request was
 	named       *validators // of the copy that the caller's own conditions name, else nil
+	sent        string      // ETag that was named for the caller, if any
+	foreign     bool        // an answer 304 was about another copy
 	teaching    bool        // see Teaching
 	found       validators  // of the answer, content yet to come
 
@@ -98,20 +100,27 @@ func (p *poll) condition(r *http.Request) *http.Request {
 		return r
 	}
 	old, ok := p.t.copies.lookUp(p.key)
-	if !ok || !old.named() || old.etag == "" && old.date.doubted() || p.teaching || old.from != p.found.from || old.redirect && !p.redirected {
+	if !ok || !old.named() || old.doubted() || p.teaching || old.from != p.found.from || old.redirect && !p.redirected {
 		return r
 	}
 	// A RoundTripper must not modify the request.
 	r = r.WithContext(r.Context())
 	r.Header = r.Header.Clone()
-	if old.etag != "" {
-		r.Header.Set("If-None-Match", old.etag)
+	if p.sent = old.etag; p.sent != "" {
+		r.Header.Set("If-None-Match", p.sent)
 	}
 	if old.modified != 0 {
 		r.Header.Set("If-Modified-Since", time.Unix(old.modified, 0).UTC().Format(http.TimeFormat))
 	}
 	p.conditional = true
 	return r
+}
+
+// isForeign reports whether an answer is 304 with another ETag than the one named: the page is then
+// not the copy that is remembered (RFC 9111, section 4.3.4).
+func (p *poll) isForeign(resp *http.Response) bool {
+	etag := resp.Header.Get("ETag")
+	return p.sent != "" && resp.StatusCode == http.StatusNotModified && etag != "" && weak(etag) != weak(p.sent)
 }
 
 // read takes what the header of the answer tells.
@@ -244,7 +253,7 @@ func (p *poll) arrive() {
 		v := old
 		v.reached(p.redirected)
 		if p.named == nil {
-			v.date.heard()
+			v.credit.heard()
 		}
 		return v, known && v != old
 	})
@@ -309,7 +318,8 @@ func (p *poll) compare(old validators, known bool) (found validators, keep bool)
 		found.copied = old.copied
 	}
 	if known && !p.teaching {
-		found.date = old.date.after(old.modified == found.modified, p.Changed)
+		stayed := old.from == found.from && found.same(&old)
+		found.credit = old.credit.after(stayed, byContent && p.Changed || p.foreign)
 	}
 	return found, true
 }
@@ -334,22 +344,20 @@ func (p *poll) comparable(old *validators) bool {
 	return learns == (old.page != nil) && old.comparable(p.found.copied)
 }
 
-// compareNames compares the ETags, or else the dates, and reports whether both copies have one and
-// are of the same URL. Dates that are equal say nothing where the contents can be compared.
+// compareNames compares the ETags, or else the dates, and reports whether they decide: both copies
+// have one and are of the same URL. Equal ones decide nothing where the contents can be compared.
 func (p *poll) compareNames(old *validators, byContent bool) bool {
 	switch found := &p.found; {
 	case old.from != found.from:
 		return false
 	case old.etag != "" && found.etag != "":
-		p.Decision = ByETag
-		p.Changed = weak(old.etag) != weak(found.etag)
-	case old.modified != 0 && found.modified != 0 && !(byContent && old.modified == found.modified):
-		p.Decision = ByLastModified
-		p.Changed = old.modified != found.modified
+		p.Decision, p.Changed = ByETag, weak(old.etag) != weak(found.etag)
+	case old.modified != 0 && found.modified != 0:
+		p.Decision, p.Changed = ByLastModified, old.modified != found.modified
 	default:
 		return false
 	}
-	return true
+	return p.Changed || !byContent
 }
 
 // compareContent compares the contents, learns, and revises what the validators said if they are

@@ -20,16 +20,25 @@ import (
 // # How it works
 //
 // It remembers the ETag, the Last-Modified and a fingerprint of the content of each page and
-// makes GETs conditional with them. An answer 304 means unchanged. Otherwise the ETags decide if
-// both copies have one, then Last-Modified if it has moved, then the contents. But where the
-// contents of both copies are known and equal, the page has not changed, whatever ETag and
-// Last-Modified say: some servers have an ETag for each backend. A GET is reported when its body
-// has been read to the end or closed, or at once if it has none, as 304, which the caller is
-// handed as it came. Other methods, and GETs with Range or Upgrade, pass through unseen.
+// makes GETs conditional with them. An answer 304 means unchanged. Otherwise the page has not
+// changed where the contents of both copies are known and equal, whatever ETag and Last-Modified
+// say: some servers have an ETag for each backend. And it has changed where the contents are known
+// and differ in more than noise: some ETags and dates stay for ever. Where the contents cannot be
+// compared the ETags decide if both copies have one, and else Last-Modified. A GET is reported when
+// its body has been read to the end or closed, or at once if it has none, as 304, which the caller
+// is handed as it came. Other methods, and GETs with Range or Upgrade, pass through unseen. An
+// answer 200 without a content is a page that is empty; 205 and 206 are errors.
 //
-// A Last-Modified may stay while the page changes, and with it the answer 304. So, of a page
-// without an ETag, a copy is fetched without a condition after 1, 2, 4, … 64 answers 304, and
-// then after each 64. If its content has changed, the date is not named again until it moves.
+// An ETag or a Last-Modified may stay while the page changes, and with it the answer 304. So a copy
+// is fetched without a condition after 1, 2, 4, … 64 answers 304, and then after each 64. If its
+// content has changed, nothing is named again until the ETag moves, or the date of a page without
+// one. A weak ETag is not doubted like that, as the copies that it stands for may differ in noise:
+// one that stays for ever is found out by copies that the server sends anyway, and not if it
+// always answers 304.
+//
+// An answer 304 with another ETag than the one that the Transport named is about another copy (RFC
+// 9111, section 4.3.4). The page is then fetched at once without a condition, and that is the
+// answer. If it has the ETag that was named after all, nothing is named until it moves.
 //
 // Redirects that an http.Client follows belong to the page that it asked for, and one copy is
 // remembered for all of them: that at the end. It is compared with the copy before, wherever
@@ -108,6 +117,14 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	sent := p.condition(r)
 	p.Start = t.now()
 	resp, err := t.base().RoundTrip(sent)
+	if err == nil && p.isForeign(resp) {
+		p.foreign, p.conditional = true, false
+		if r.Body == nil || r.Body == http.NoBody { // else it has gone
+			resp.Body.Close()
+			sent = r
+			resp, err = t.base().RoundTrip(r)
+		}
+	}
 	p.Latency = t.now().Sub(p.Start)
 	if err != nil {
 		p.Duration = p.Latency
