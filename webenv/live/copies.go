@@ -184,6 +184,21 @@ func (c *copies) forget(k key) {
 	delete(c.seen, k)
 }
 
+// revert puts back where the page under k redirected to before, and forgets it if nothing else is
+// known of it.
+func (c *copies) revert(k key, before validators) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	v, known := c.seen[k]
+	v.location, v.redirect = before.location, before.redirect
+	switch {
+	case v == (validators{}):
+		delete(c.seen, k)
+	case known:
+		c.seen[k] = v
+	}
+}
+
 func (c *copies) len() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -285,6 +285,127 @@ func TestRedirectsNotFollowed(t *testing.T) {
 	}
 }
 
+// A redirect that leads to a failure is a failure: the next poll is compared with the copy from
+// before it, and is conditional as if nothing had happened.
+func TestRedirectsThatFail(t *testing.T) {
+	t.Parallel()
+	refused := errors.New("refused")
+	for _, c := range []struct {
+		name          string
+		location      string
+		maintenance   http.HandlerFunc
+		checkRedirect func(*http.Request, []*http.Request) error
+		alone         bool // known without a Fetch, too
+	}{
+		{"503", "/maintenance", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) }, nil, true},
+		{"404", "/maintenance", http.NotFound, nil, true},
+		{"no answer", "/maintenance", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, nil, true},
+		{"loop", "/maintenance", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/maintenance", 302) }, nil, true},
+		{"cut", "/maintenance", func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Content-Length", "9") }, nil, true},
+		{"no URL", "http://[", nil, nil, false},
+		{"refused", "/maintenance", nil, func(*http.Request, []*http.Request) error { return refused }, false},
+	} {
+		for _, moved := range []bool{false, true} { // a redirect before and after, too
+			for _, fetch := range []bool{true, false} {
+				if !fetch && !c.alone || moved && c.checkRedirect != nil {
+					continue
+				}
+				t.Run(fmt.Sprint(c.name, moved, fetch), func(t *testing.T) {
+					down, conditional := true, false
+					web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+						conditional = r.Header.Get("If-None-Match") != ""
+						switch {
+						case r.URL.Path == "/maintenance":
+							c.maintenance(w, r)
+						case r.URL.Path == "/" && down:
+							w.Header().Set("Location", c.location)
+							w.WriteHeader(302)
+						case r.URL.Path == "/" && moved:
+							http.Redirect(w, r, "/there", 302)
+						case conditional:
+							w.WriteHeader(http.StatusNotModified)
+						default:
+							w.Header().Set("ETag", `W/"1"`)
+							_, _ = io.WriteString(w, "the page")
+						}
+					}))
+					defer web.Close()
+					var got Poll
+					client := &http.Client{CheckRedirect: c.checkRedirect}
+					transport := &Transport{OnPoll: func(p Poll) { got = p }}
+					client.Transport = transport
+					poll := func() Poll {
+						if fetch {
+							return fetched(t, client, web.URL+"/", "p")
+						}
+						resp, err := client.Get(web.URL + "/")
+						if err == nil {
+							_, _ = io.Copy(io.Discard, resp.Body)
+							resp.Body.Close()
+						} else {
+							got.Err = err
+						}
+						return got
+					}
+					require.Error(t, poll().Err)
+					if fetch {
+						require.Zero(t, transport.Len())
+					}
+					down = false
+					p := poll()
+					require.NoError(t, p.Err)
+					require.True(t, p.First)
+					for range 3 {
+						p := poll()
+						require.NoError(t, p.Err)
+						require.Equal(t, ByStatus, p.Decision)
+						before, err := transport.MarshalBinary()
+						require.NoError(t, err)
+						down = true
+						require.Error(t, poll().Err)
+						if fetch {
+							after, err := transport.MarshalBinary()
+							require.NoError(t, err)
+							require.Equal(t, before, after, "nothing is remembered of it")
+						}
+						down = false
+						p = poll()
+						require.NoError(t, p.Err)
+						require.False(t, p.Changed)
+						require.True(t, conditional)
+					}
+				})
+			}
+		}
+	}
+}
+
+// A client that follows some redirects only takes those that it leaves alone for the page.
+func TestRedirectsRefused(t *testing.T) {
+	t.Parallel()
+	refused := errors.New("refused")
+	target := ""
+	web := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, target, 302) })
+	client := &http.Client{
+		Transport: &Transport{Base: webtest.InProcess{Handler: web}},
+		CheckRedirect: func(r *http.Request, _ []*http.Request) error {
+			if r.URL.Path == "/refused" {
+				return refused
+			}
+			return http.ErrUseLastResponse
+		},
+	}
+	for k, c := range []struct {
+		target         string
+		first, changed bool
+	}{{"/refused", false, false}, {"/a", true, false}, {"/refused", false, false}, {"/a", false, false}, {"/refused", false, false}, {"/b", false, true}} {
+		target = c.target
+		p := fetched(t, client, "http://web.test/", "p")
+		require.Equal(t, target == "/refused", errors.Is(p.Err, refused))
+		require.Equal(t, [2]bool{c.first, c.changed}, [2]bool{p.First, p.Changed}, "poll %d", k)
+	}
+}
+
 func trimSlash(path string) string {
 	if path == "" {
 		return ""

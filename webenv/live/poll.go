@@ -76,6 +76,7 @@ type poll struct {
 	named       *validators // of the copy that the caller's own conditions name, else nil
 	sent        string      // ETag that was named for the caller, if any
 	foreign     bool        // an answer 304 was about another copy
+	undo        func()      // forgets that the page redirected, if it did
 	teaching    bool        // see Teaching
 	found       validators  // of the answer, content yet to come
 
@@ -227,7 +228,7 @@ func (p *poll) end(err error) {
 		p.content.free()
 	}
 	if p.fetch != nil {
-		p.fetch.add(p.Poll)
+		p.fetch.add(p.Poll, p.undo)
 	}
 	if p.t.OnPoll != nil {
 		p.t.OnPoll(p.Poll)
@@ -255,6 +256,16 @@ func (p *poll) arrive() {
 		if p.named == nil {
 			v.credit.heard()
 		}
+		return v, known && v != old
+	})
+}
+
+// follow notes that the redirect of a page is followed: whatever comes of that, it is not the page
+// itself.
+func (p *poll) follow() {
+	p.t.copies.replace(p.key, func(old validators, known bool) (validators, bool) {
+		v := old
+		v.redirect = false
 		return v, known && v != old
 	})
 }
@@ -334,6 +345,8 @@ func (p *poll) compareLocation(old validators, known bool) (found validators, ke
 	if p.First = !known; known {
 		p.Decision, p.Changed = ByLocation, old.location != p.found.location
 	}
+	before := old
+	p.undo = func() { p.t.copies.revert(p.key, before) }
 	old.location, old.redirect = p.found.location, true
 	return old, true
 }

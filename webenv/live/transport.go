@@ -44,7 +44,8 @@ import (
 // remembered for all of them: that at the end. It is compared with the copy before, wherever
 // that was, by the contents if it was at another URL; so a page with a session in its URL stays
 // one page. Each request on the way is a poll of its own, and a redirect has changed if it
-// leads elsewhere than before. [Begin] makes one poll of them.
+// leads elsewhere than before. [Begin] makes one poll of them. A redirect that is not followed is
+// the page itself: a copy that comes after it is a change, whatever came before it.
 //
 // A request that has a condition of its own (If-None-Match, If-Modified-Since, …) gets none
 // added. Its answer is compared with the copy that the condition names. With a list of ETags,
@@ -114,6 +115,9 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		return t.base().RoundTrip(r)
 	}
 	p := t.newPoll(r)
+	if p.redirected {
+		p.follow()
+	}
 	sent := p.condition(r)
 	p.Start = t.now()
 	resp, err := t.base().RoundTrip(sent)
