@@ -2,11 +2,13 @@ package live
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -171,6 +173,61 @@ func BenchmarkContent(b *testing.B) {
 type roundTripper func(*http.Request) *http.Response
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r), nil }
+
+// zipped compresses a text.
+func zipped(text string) string {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	_, _ = io.WriteString(z, text)
+	_ = z.Close()
+	return b.String()
+}
+
+// A body that comes compressed is handed on as it is, and compared by what is in it.
+func TestTransportCompressed(t *testing.T) {
+	t.Parallel()
+	nonce := func(k int, text string) string { return fmt.Sprintf("<meta name=csrf content=%d><p>%s", k, text) }
+	long := "<p>" + strings.Repeat("0123456789abcdef", defaultMaxBytes/16)
+	ok := func(body string) *answer {
+		return &answer{status: 200, header: "Content-Encoding: GZIP", body: body}
+	}
+	base := &scripted{answers: []*answer{
+		ok(zipped(nonce(1, "one"))), ok(zipped(nonce(2, "one"))), ok(zipped(nonce(3, "two"))),
+		ok(zipped(nonce(4, "two"))[:30]), ok(zipped(nonce(5, "two"))), // breaks off
+		ok(nonce(6, "two")), ok("<p>two<p>3"), ok("<p>two<p>3"), // not compressed
+		ok(zipped(nonce(7, "two<p>four"))), ok(zipped(nonce(8, "two<p>four"))), // closed early
+		ok(zipped(nonce(9, "kept"+long))), ok(zipped(nonce(10, "kept"+long+"<p>more"))), // ends elsewhere
+	}}
+	var got Poll
+	transport := &Transport{Base: base, OnPoll: func(p Poll) { got = p }}
+	for k, c := range []struct {
+		read           int64
+		first, changed bool
+		err            error
+	}{{-1, true, false, nil}, {-1, false, false, nil}, {-1, false, true, nil},
+		{-1, false, false, io.ErrUnexpectedEOF}, {-1, false, false, nil},
+		{-1, false, false, nil}, {-1, false, true, nil}, {-1, false, false, nil},
+		{-1, false, true, nil}, {30, false, false, ErrClosedEarly}, {-1, false, true, nil}, {-1, false, false, nil}} {
+		roundTrip(t, transport, get(t, "http://web.test/"), c.read)
+		require.ErrorIs(t, got.Err, c.err, "poll %d", k)
+		require.Equal(t, [2]bool{c.first, c.changed}, [2]bool{got.First, got.Changed}, "poll %d", k)
+		if c.read < 0 {
+			require.Equal(t, int64(len(base.answers[k].body)), got.Bytes)
+		}
+	}
+
+	// The caller's own fingerprint is given what is in it.
+	base = &scripted{answers: []*answer{ok(zipped("one"))}}
+	transport = &Transport{Base: base, Fingerprint: func(_ *http.Response, body []byte) ([]byte, error) {
+		require.Equal(t, "one", string(body))
+		return nil, nil
+	}}
+	resp, err := transport.RoundTrip(get(t, "http://web.test/"))
+	require.NoError(t, err)
+	body, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	require.Equal(t, zipped("one"), string(body))
+}
 
 // The block in which a cut copy ends is left out, as the cut may lie elsewhere in the next one.
 func TestCutContent(t *testing.T) {

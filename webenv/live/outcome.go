@@ -68,8 +68,9 @@ type Learner[K any] interface {
 }
 
 // mostDeferred is how long a page is put off at most because of Retry-After. Vetoes that are meant are
-// of minutes or hours; after a longer one, one request a day is little to ask.
-const mostDeferred = 24 * time.Hour
+// of minutes or hours, and of some days for the longest maintenance; after a longer one, one request
+// a week is little to ask.
+const mostDeferred = 7 * 24 * time.Hour
 
 // Tell tells a learner what became of a poll that it asked for, with the call that fits:
 //
@@ -77,7 +78,7 @@ const mostDeferred = 24 * time.Hour
 //     nothing of changes.
 //   - GiveBack if there was none: the learner asks again, less and less often if it backs off. So
 //     also for 404, which is no word for good: it comes and goes with a server's troubles.
-//   - Defer before that, where the server named a time in Retry-After, for a day at most: some
+//   - Defer before that, where the server named a time in Retry-After, for a week at most: some
 //     servers put a date in seconds there, or one that is thousands of years ahead, and the page
 //     would never be asked for again. Poll.RetryAfter has the time as it was named.
 //   - Remove for 410, which is for good.

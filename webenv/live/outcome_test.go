@@ -94,7 +94,7 @@ func TestOutcomes(t *testing.T) {
 	for _, c := range []struct {
 		after time.Duration
 		want  string
-	}{{24 * time.Hour, "24h0m0s"}, {24*time.Hour + time.Second, "24h0m0s"}, {math.MaxInt64, "24h0m0s"}, {-time.Hour, "-1h0m0s"}} {
+	}{{168 * time.Hour, "168h0m0s"}, {168*time.Hour + time.Second, "168h0m0s"}, {math.MaxInt64, "168h0m0s"}, {-time.Hour, "-1h0m0s"}} {
 		far.RetryAfter = webtest.Year2001.Add(c.after)
 		l := new(deferring)
 		require.NoError(t, Tell(l, "p", webtest.Year2001, far))

@@ -243,7 +243,17 @@ func (p *poll) take(cut bool) error {
 	if p.content == nil {
 		p.content = p.t.newContent()
 	}
-	hash, err := p.content.end(p.resp, cut)
+	longer := false
+	if z, ok := p.content.(*packed); ok {
+		if cut { // as many bytes may hold more or less of the page another time
+			return nil
+		}
+		var err error
+		if p.content, longer, err = z.unpack(); err != nil {
+			return err
+		}
+	}
+	hash, err := p.content.end(p.resp, cut || longer)
 	p.found.copied = copied{hash: hash, hashed: err == nil, cut: cut, size: p.Bytes}
 	return err
 }
