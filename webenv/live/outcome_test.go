@@ -300,7 +300,7 @@ func TestRedirectsThatFail(t *testing.T) {
 		{"503", "/maintenance", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) }, nil, true},
 		{"404", "/maintenance", http.NotFound, nil, true},
 		{"no answer", "/maintenance", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, nil, true},
-		{"loop", "/maintenance", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/maintenance", 302) }, nil, true},
+		{"loop", "/maintenance", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/maintenance", http.StatusFound) }, nil, true},
 		{"cut", "/maintenance", func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Content-Length", "9") }, nil, true},
 		{"no URL", "http://[", nil, nil, false},
 		{"refused", "/maintenance", nil, func(*http.Request, []*http.Request) error { return refused }, false},
@@ -319,9 +319,9 @@ func TestRedirectsThatFail(t *testing.T) {
 							c.maintenance(w, r)
 						case r.URL.Path == "/" && down:
 							w.Header().Set("Location", c.location)
-							w.WriteHeader(302)
+							w.WriteHeader(http.StatusFound)
 						case r.URL.Path == "/" && moved:
-							http.Redirect(w, r, "/there", 302)
+							http.Redirect(w, r, "/there", http.StatusFound)
 						case conditional:
 							w.WriteHeader(http.StatusNotModified)
 						default:
@@ -385,7 +385,7 @@ func TestRedirectsRefused(t *testing.T) {
 	t.Parallel()
 	refused := errors.New("refused")
 	target := ""
-	web := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, target, 302) })
+	web := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, target, http.StatusFound) })
 	client := &http.Client{
 		Transport: &Transport{Base: webtest.InProcess{Handler: web}},
 		CheckRedirect: func(r *http.Request, _ []*http.Request) error {

@@ -29,10 +29,11 @@ import (
 // is handed as it came. Other methods, and GETs with Range or Upgrade, pass through unseen. An
 // answer 200 without a content is a page that is empty; 205 and 206 are errors.
 //
-// An ETag or a Last-Modified may stay while the page changes, and with it the answer 304. So a copy
-// is fetched without a condition after 1, 2, 4, … 64 answers 304, and then after each 64. If its
-// content has changed, nothing is named again until the ETag moves, or the date of a page without
-// one. A weak ETag is not doubted like that, as the copies that it stands for may differ in noise:
+// A Last-Modified may stay while the page changes, and with it the answer 304. So, of a page
+// without an ETag, a copy is fetched without a condition after 1, 2, 4, … 64 answers 304, and then
+// after each 64; of a page with a strong ETag, which is rarely wrong, after each 64 from the start.
+// If its content has changed, nothing is named again until the ETag moves, or the date of a page
+// without one. A weak ETag is not doubted like that, as the copies that it stands for may differ in noise:
 // one that stays for ever is found out by copies that the server sends anyway, and not if it
 // always answers 304.
 //
