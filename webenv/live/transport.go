@@ -33,9 +33,9 @@ import (
 // without an ETag, a copy is fetched without a condition after 1, 2, 4, … 64 answers 304, and then
 // after each 64; of a page with a strong ETag, which is rarely wrong, after each 64 from the start.
 // If its content has changed, nothing is named again until the ETag moves, or the date of a page
-// without one. A weak ETag is not doubted like that, as the copies that it stands for may differ in noise:
-// one that stays for ever is found out by copies that the server sends anyway, and not if it
-// always answers 304.
+// without one. A weak ETag is not doubted like that, as the copies that it stands for may differ in
+// noise: one that stays for ever is found out by copies that the server sends anyway, and not if
+// it always answers 304.
 //
 // An answer 304 with another ETag than the one that the Transport named is about another copy (RFC
 // 9111, section 4.3.4). The page is then fetched at once without a condition, and that is the
@@ -64,9 +64,9 @@ import (
 // the body is closed after N bytes, they are what is compared from there on.
 //
 // Leave Accept-Encoding to Base, which decompresses then. A body that is handed on compressed by
-// gzip, because the request asked for it, is held until its end and then decompressed to be compared,
-// up to 10 MiB of it; one that is closed early is not compared. Other codings are compared as they
-// come, with the noise in them.
+// gzip, because the request asked for it, is held until its end and then decompressed to be
+// compared, up to 10 MiB of it; one that is closed early is not compared. Other codings are compared
+// as they come, with the noise in them.
 //
 // A Last-Modified less than a second before the Date of the answer is not used: the page may
 // change once more in that second, or is made anew for each request (RFC 9110, section
@@ -81,7 +81,8 @@ import (
 // Memory, until Forget: 150 to 270 bytes a page, up to 256 more for its ETag (a longer one is not
 // used), and, unless Exact or Fingerprint is set, what a fingerprint.Page needs: 1.5 KB in the
 // median of real pages, 12.5 KB at 99 %, at most 54 KB. The content is hashed as it streams by and
-// never held, except for Fingerprint and where it comes compressed. Time: 4 ns a byte; 1 with Exact.
+// never held, except for Fingerprint and where it comes compressed. Time: 4 ns a byte; 1 with
+// Exact.
 type Transport struct {
 	// Base sends the requests; nil is [http.DefaultTransport].
 	Base http.RoundTripper
@@ -130,7 +131,9 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err == nil && p.isForeign(resp) {
 		p.foreign, p.conditional = true, false
 		if r.Body == nil || r.Body == http.NoBody { // else it has gone
-			resp.Body.Close()
+			if resp.Body != nil {
+				resp.Body.Close()
+			}
 			sent = r
 			resp, err = t.base().RoundTrip(r)
 		}

@@ -81,9 +81,10 @@ type Config struct {
 // # How it works
 //
 // [New] looks at every page, and every request at the pages that it is about. A page that has
-// changed since the last look gets its next version; changes between two looks make one version. So two answers differ
-// exactly if the page changed between them, for any number of crawlers. In an environment where
-// a poll has effects of its own ([webenv.NewZipf] that swaps ranks) each look counts as a poll.
+// changed since the last look gets its next version; changes between two looks make one version. So
+// two answers differ exactly if the page changed between them, for any number of crawlers. In an
+// environment where a poll has effects of its own ([webenv.NewZipf] that swaps ranks) each look
+// counts as a poll.
 //
 // The strong ETag names page and version. Last-Modified is the time of the last change if the
 // environment has LastChange (see [webenv.Env]), and else of the first change since the look
