@@ -71,10 +71,7 @@ func TestNoiseAndChanges(t *testing.T) {
 		body := noisypage.Measure(2, 0.05, learnt(false, true), n)
 		t.Logf("%-40s false, missed: text %.1f %%, %.1f %%; learnt %.1f %%, %.1f %%; body %.1f %%, %.1f %%", n.Name, 100*text.FalseShare(),
 			100*text.MissedShare(), 100*all.FalseShare(), 100*all.MissedShare(), 100*body.FalseShare(), 100*body.MissedShare())
-		switch {
-		case strings.Contains(n.Name, "in a cache"):
-			require.Less(t, all.FalseShare(), text.FalseShare())
-		case text.False > 0:
+		if text.False > 0 && !strings.Contains(n.Name, "in a cache") {
 			require.Less(t, all.FalseShare(), text.FalseShare()/5, n.Name)
 		}
 		if strings.Contains(n.Name, "in place") {
