@@ -46,6 +46,7 @@ func (p *Page) decode(d *codec.Decoder) {
 	for i := range p.sum {
 		p.sum[i] = d.Byte()
 	}
+	d.Require(p.copies > 0 || !p.empty, "an empty copy of none")
 	n := d.Count(11)
 	d.Require(n <= maxEntries, "%d blocks", n)
 	d.Require((n > 0) == (p.copies > 0 && !p.plain), "%d blocks of %d copies", n, p.copies)
