@@ -52,6 +52,11 @@ func (p *Page) judge(s *changes, f *Finding) {
 			f.add(e.flags)
 		}
 	}
+	for i := range s.fresh { // what is masked in a copy that is reported need not be reported late
+		if e := &s.fresh[i]; f.has(e.flags) {
+			e.flags &^= masked
+		}
+	}
 }
 
 // late reports whether a masked block has stayed for too long to be noise.

@@ -45,7 +45,8 @@ import (
 // first time and those that are gone after three copies. A place where a block of at most four copies
 // is replaced by a new one gets a hit, and is noisy with two hits in 16 copies. Changes in a noisy
 // place are masked, if they are no more blocks than were replaced there at once before. A masked block
-// that stays for twelve copies is reported late, and its place is no longer noisy. Where more than
+// that stays for twelve copies is reported late, unless its copy was reported for others,
+// and its place is no longer noisy. Where more than
 // eight blocks are new there is no hit: so much is no clock but a page that is made anew. A second
 // copy makes each place noisy in which it differs, however many blocks do.
 type Page struct {
@@ -138,6 +139,11 @@ func (f Finding) Changed() bool { return f.Body || f.Minor }
 func (f *Finding) add(flags uint8) {
 	f.Body = f.Body || flags&inBody != 0
 	f.Minor = f.Minor || flags&inBody == 0
+}
+
+// has reports whether there is a change of the kind of a block with the given flags.
+func (f *Finding) has(flags uint8) bool {
+	return flags&inBody != 0 && f.Body || flags&inBody == 0 && f.Minor
 }
 
 // Observe compares a copy with those before, and learns.
