@@ -11,7 +11,7 @@ import (
 // chunks of any size; give it to [Page.Observe] or [Page.Teach]; and Reset it for the next copy. The
 // zero value is ready.
 //
-// Cost: 4 ns a byte and 20 KB, whatever the size of the body, which is not held.
+// Cost: 4 ns a byte and 21 KB, whatever the size of the body, which is not held.
 //
 // # How it works
 //

@@ -124,6 +124,40 @@ func TestOtherEncodings(t *testing.T) {
 	require.Len(t, all, len(bodies))
 }
 
+// Whatever begins and ends, a nest knows what is open.
+func TestNest(t *testing.T) {
+	t.Parallel()
+	kinds := rapid.IntRange(int(mainTag), int(boilerplate)+len(boilerplateTags)-1)
+	rapid.Check(t, func(t *rapid.T) {
+		var s nest
+		for range rapid.IntRange(0, 200).Draw(t, "tags") {
+			kind := tagKind(kinds.Draw(t, "kind"))
+			if rapid.IntRange(0, 3).Draw(t, "end") == 0 {
+				s.end(kind)
+			} else {
+				s.start(kind)
+			}
+			forms, others := 0, 0
+			for k, o := range s.open[:s.n] {
+				switch {
+				case o.kind == formTag:
+					forms++
+				case !o.body:
+					others++
+				}
+				for i, n := range o.containers {
+					require.LessOrEqual(t, n, s.containers[i], "it is in containers that have ended")
+					require.True(t, k == 0 || s.open[k-1].containers[i] <= n)
+				}
+			}
+			require.Equal(t, []int{forms, others}, []int{s.forms, s.others})
+			require.LessOrEqual(t, forms, 1)
+		}
+		s.start(mainTag)
+		require.Zero(t, s.n+s.forms+s.others)
+	})
+}
+
 // In ISO-2022-JP the bytes of two that make a character may be those of markup.
 func TestISO2022JP(t *testing.T) {
 	t.Parallel()
@@ -267,6 +301,7 @@ func TestReset(t *testing.T) {
 	c.Cut = true
 	c.finish()
 	c.Reset()
+	require.Empty(t, c.Type)
 	_, _ = c.Write([]byte("<p>two"))
 	c.finish()
 	require.Equal(t, blocksOf("<p>two", 99), c.text.blocks)
