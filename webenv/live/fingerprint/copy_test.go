@@ -186,6 +186,8 @@ func TestXML(t *testing.T) {
 		{"application/xml", "<_a x='&amp;#A'/><ä>b</ä>", "&amp;#a' b"},
 		{"application/octet-stream", "<x y=''>a", "a"},
 		{"", prolog + "<!DOCTYPE html><html x='y'><head><title/><script src='a'/></head><nav>b</nav><textarea/><svg/><p/>c", "-b c"},
+		{"text/xml", "<a><html x='y'/>b</a>", "y' b"},
+		{"application/xhtml+xml", "<html><svg><script/></svg>b", "b"},
 		{"application/xhtml+xml", "<html><script>a<p></script><p title='x'/>b", "b"},
 		{"TEXT/HTML", prolog + "<html><p title='x'/>a<textarea/>b", "a b"},
 	} {

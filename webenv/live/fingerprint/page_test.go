@@ -192,7 +192,9 @@ func TestEmpty(t *testing.T) {
 			p.Teach(copyOf(nil))
 			require.Equal(t, body, observe(p, nil))
 			require.Equal(t, same, observe(p, nil))
-			require.Equal(t, same, p.Same())
+			for range 20 {
+				require.Equal(t, same, p.Same())
+			}
 		}
 		require.Equal(t, k == 1 || k == 2, observe(p, clock(k)).Body, "copy %d", k)
 	}
@@ -330,6 +332,39 @@ func TestMaskAndUnmask(t *testing.T) {
 	require.Equal(t, body, observe(p, page(texts...)), "the place is no longer noisy")
 }
 
+// What is masked in a copy that is reported for something else is not reported once more.
+func TestNotLateTwice(t *testing.T) {
+	t.Parallel()
+	p := new(Page)
+	for k := range 8 {
+		observe(p, clock(k))
+	}
+	require.Equal(t, body, observe(p, page("before", "time 8", "other")))
+	for range 30 {
+		require.Equal(t, same, p.Same())
+	}
+}
+
+// What was masked may come back without a word, also where its place is no longer noisy. The copies
+// in which the page is the same are not copies of absence.
+func TestNoiseReturns(t *testing.T) {
+	t.Parallel()
+	p := new(Page)
+	for k := range 8 {
+		observe(p, clock(k))
+	}
+	var late []int
+	for k := range 40 {
+		if p.Same().Body {
+			late = append(late, k)
+		}
+	}
+	require.Equal(t, []int{lateAfter - 2}, late)
+	require.Empty(t, p.places)
+	require.Equal(t, same, observe(p, page("before", "time 6", "time 7", "after")))
+	require.Equal(t, body, observe(p, clock(9)))
+}
+
 // Hits are forgotten after 16 copies.
 func TestHitsAge(t *testing.T) {
 	t.Parallel()
@@ -431,6 +466,20 @@ func TestTeachMissing(t *testing.T) {
 	observe(p, with)
 	p.Teach(copyOf(without))
 	require.Equal(t, same, observe(p, with))
+}
+
+// The changes after which a second copy is asked for come at one poll after the other.
+func TestAgainInARow(t *testing.T) {
+	t.Parallel()
+	p := new(Page)
+	var list []string
+	for k := range 20 {
+		list = append(list, fmt.Sprint("news ", k))
+		require.Equal(t, k == 0, p.Observe(copyOf(page(list...))).Again)
+		if k%2 == 0 {
+			p.Same()
+		}
+	}
 }
 
 // A second copy is asked for after three changes in a row, and less often where it taught nothing.
