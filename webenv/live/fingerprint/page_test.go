@@ -339,7 +339,7 @@ func TestNotLateTwice(t *testing.T) {
 	for k := range 8 {
 		observe(p, clock(k))
 	}
-	require.Equal(t, body, observe(p, page("before", "time 8", "other")))
+	require.Equal(t, body, observe(p, page("new", "before", "time 8", "after")))
 	for range 30 {
 		require.Equal(t, same, p.Same())
 	}
