@@ -37,14 +37,17 @@ type content interface {
 	free()
 }
 
-func (t *Transport) newContent() content {
+// newContent returns the content of an answer that is yet to be read.
+func (t *Transport) newContent(resp *http.Response) content {
 	switch {
 	case t.Fingerprint != nil:
 		return &printed{of: t.Fingerprint}
 	case t.Exact:
 		return &hashed{Hash: sha256.New()}
 	}
-	return contents.Get().(*learnt)
+	c := contents.Get().(*learnt)
+	c.Type = resp.Header.Get("Content-Type")
+	return c
 }
 
 // unlearnt is what contents that are compared by their hashes have in common.

@@ -237,7 +237,7 @@ func TestCutContent(t *testing.T) {
 		var page validators
 		var changed bool
 		for _, body := range []string{"<p>one<p>tw", "<p>one<p>twist"} {
-			c := transport.newContent()
+			c := transport.newContent(&http.Response{})
 			_, err := c.Write([]byte(body))
 			require.NoError(t, err)
 			_, err = c.end(nil, cut)
@@ -247,4 +247,66 @@ func TestCutContent(t *testing.T) {
 		}
 		require.Equal(t, !cut, changed)
 	}
+}
+
+// site serves a body with an ETag and answers 304 to who names that.
+type site struct{ mediaType, body string }
+
+func (s *site) RoundTrip(r *http.Request) (*http.Response, error) {
+	etag := fmt.Sprintf(`"%x"`, keyOf(s.body))
+	resp := &http.Response{StatusCode: 304, Header: http.Header{"Etag": {etag}, "Content-Type": {s.mediaType}}, Body: http.NoBody, Request: r}
+	if r.Header.Get("If-None-Match") != etag {
+		resp.StatusCode, resp.ContentLength = 200, int64(len(s.body))
+		resp.Body = io.NopCloser(strings.NewReader(s.body))
+	}
+	return resp, nil
+}
+
+// Of a page that is edited in place, and answers 304 while it is not, every edit is reported, and
+// nothing else. So it is of other types than HTML.
+func TestEditsInPlace(t *testing.T) {
+	t.Parallel()
+	for mediaType, format := range map[string]string{
+		"text/html":             "<h1>Lamp</h1><p>Price: $%d<p>Fine",
+		"application/json":      `[{"rendered": "<p>Video<\/p><iframe src=\"x\"><\/iframe>"}, {"price": %d}]`,
+		"text/xml":              "<?xml version='1.0'?><Cube><Cube currency='USD' rate='1.%d'/></Cube>",
+		"application/xhtml+xml": "<html><head><title>T</title><script src='a.js'/></head><body><p>News %d</p></body></html>",
+		"text/plain":            "Maintainer: <john@example.com>\nrelease %d\n",
+		"text/csv":              "name,html,price\nLamp,<b>x</b>,%d\n",
+		"":                      "%%PDF-1.4\n1 0 obj\n<</Type /Catalog>>\nstream %d\n",
+	} {
+		var got Poll
+		s := &site{mediaType: mediaType}
+		transport := &Transport{Base: s, OnPoll: func(p Poll) { got = p }}
+		for price := range 30 {
+			s.body = fmt.Sprintf(format, 100+price)
+			for poll := range 6 {
+				roundTrip(t, transport, get(t, "http://web.test/"), -1)
+				require.Equal(t, price > 0 && poll == 0, got.Changed, "%s, price %d, poll %d", mediaType, price, poll)
+			}
+		}
+	}
+}
+
+// An edit that is taken for noise is reported once it has stayed, even if the answers are 304.
+func TestLate(t *testing.T) {
+	t.Parallel()
+	var got Poll
+	s := &site{mediaType: "text/html"}
+	transport := &Transport{Base: s, OnPoll: func(p Poll) { got = p }}
+	for k := range 6 {
+		s.body = clockAt(k)
+		roundTrip(t, transport, get(t, "http://web.test/"), -1)
+	}
+	s.body = clockAt(99)
+	var changed []int
+	for poll := range 30 {
+		roundTrip(t, transport, get(t, "http://web.test/"), -1)
+		if got.Changed {
+			require.Equal(t, 304, got.Status)
+			require.Equal(t, ByContent, got.Decision)
+			changed = append(changed, poll)
+		}
+	}
+	require.Equal(t, []int{11}, changed)
 }

@@ -210,7 +210,7 @@ func (c *copies) len() int {
 	return len(c.seen)
 }
 
-var transportFormat = codec.Format{Magic: "recrawl/webenv/live.Transport", Version: 4}
+var transportFormat = codec.Format{Magic: "recrawl/webenv/live.Transport", Version: 5}
 
 // encode writes the copies in the order of their keys.
 func (c *copies) encode(e *codec.Encoder) {

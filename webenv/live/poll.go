@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/recrawl/recrawl/internal/enum"
+	"github.com/recrawl/recrawl/webenv/live/fingerprint"
 )
 
 // A Decision says how it was decided whether a page changed.
@@ -42,7 +43,7 @@ type Poll struct {
 	// Request is the request as it came, with its context; nil if none was sent.
 	Request  *http.Request
 	Status   int      // 0 if no answer came
-	Changed  bool     // the page differs from the copy before
+	Changed  bool     // the page differs from the copy before, or from those before; see Transport
 	Minor    bool     // its menus, headers, footers or title differ, as far as is known
 	First    bool     // there was nothing to compare it with; Changed is false
 	Again    bool     // a second copy within seconds would help; see [Teaching]
@@ -241,7 +242,7 @@ func (p *poll) take(cut bool) error {
 		return nil
 	}
 	if p.content == nil {
-		p.content = p.t.newContent()
+		p.content = p.t.newContent(p.resp)
 	}
 	longer := false
 	if z, ok := p.content.(*packed); ok {
@@ -265,6 +266,7 @@ func (p *poll) arrive() {
 		v.reached(p.redirected)
 		if p.named == nil {
 			v.credit.heard()
+			p.stay(v.page)
 		}
 		return v, known && v != old
 	})
@@ -278,6 +280,18 @@ func (p *poll) follow() {
 		v.redirect = false
 		return v, known && v != old
 	})
+}
+
+// stay notes that the page is the same, and reports the changes that were taken for noise before it
+// stayed so.
+func (p *poll) stay(page *fingerprint.Page) {
+	if page == nil || p.teaching {
+		return
+	}
+	f := page.Same()
+	if f.Changed() {
+		p.Decision, p.Changed, p.Minor = ByContent, f.Body, f.Minor
+	}
 }
 
 // adopt remembers the copy that the caller has been told is current, unless it is the one

@@ -53,7 +53,10 @@ import (
 // any answer but 304 is a change.
 //
 // Contents are compared by a [fingerprint.Page], which learns which blocks of text change by
-// themselves; Exact and Fingerprint choose otherwise. [Poll].Changed is about the body of the page,
+// themselves; Exact and Fingerprint choose otherwise. It reads HTML and XML, by the Content-Type or,
+// without one, by how the body begins; others are compared byte by byte. It may report a change late,
+// at a poll whose answer is the same as before, or 304: one that it first took for noise, and that
+// has stayed. Such a poll is decided ByContent. [Poll].Changed is about the body of the page,
 // Minor about menus, headers and footers. A page is learnt faster with a second copy fetched within
 // seconds, for which [Poll].Again asks and which [Teaching] marks.
 //
@@ -93,7 +96,7 @@ type Transport struct {
 	Now func() time.Time
 
 	// Exact compares contents byte by byte, where otherwise a [fingerprint.Page] learns which of
-	// a page's changes are noise. Take it for content that is no HTML, and to save memory.
+	// a page's changes are noise. Take it to save memory.
 	Exact bool
 	// Numbers says that the numbers of the pages are their content, as prices are. They are then
 	// never taken for noise; clocks are not either.
@@ -157,7 +160,7 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	default:
 		p.body = resp.Body
 		p.length = resp.ContentLength
-		p.content = unpacked(t.newContent(), resp.Header)
+		p.content = unpacked(t.newContent(resp), resp.Header)
 		resp.Body = p
 	}
 	return resp, nil
