@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/recrawl/recrawl/examples/crawl/internal/clock"
@@ -144,17 +145,19 @@ func (l *Loop) Tell(ctx context.Context, e Event) {
 
 // Abandon takes a poll back that was not made, or not to its end: its page may be asked for again.
 func (l *Loop) Abandon(ctx context.Context, j Job) {
-	_ = l.Do(ctx, func(s *State) {
-		l.inFlight = max(l.inFlight-1, 0)
-		p := s.Page(j.URL)
-		if p == nil {
-			return
-		}
-		p.taken = false
-		if p.Stage == Crawled {
-			_ = s.Learner.GiveBack(j.URL, l.cfg.Clock.Now()) // or it was not asked for
-		}
-	}) // or the loop has ended
+	_ = l.Do(ctx, func(*State) { l.abandon(j.URL) }) // or the loop has ended
+}
+
+func (l *Loop) abandon(url string) {
+	l.inFlight = max(l.inFlight-1, 0)
+	p := l.cfg.State.Page(url)
+	if p == nil {
+		return
+	}
+	p.taken = false
+	if p.Stage == Crawled {
+		_ = l.cfg.State.Learner.GiveBack(url, l.cfg.Clock.Now()) // or it was not asked for
+	}
 }
 
 // Sure reports whether the shard may be polled for.
@@ -200,8 +203,11 @@ func (l *Loop) InFlight() int { return l.inFlight }
 // Rate returns the budget; call it in Do.
 func (l *Loop) Rate() float64 { return l.cfg.PerSecond }
 
-// Learn logs and applies events before the loop runs.
+// Learn logs and applies events before the loop runs. Those that cannot be logged are left out.
 func (l *Loop) Learn(ctx context.Context, events []Event) error {
+	if slices.ContainsFunc(events, func(e Event) bool { return e.check() != nil }) {
+		events = slices.DeleteFunc(slices.Clone(events), func(e Event) bool { return !l.fits(&e) })
+	}
 	for len(events) > 0 {
 		n, size := 0, 0
 		for ; n < len(events) && size < packBytes; n++ {
@@ -218,6 +224,16 @@ func (l *Loop) Learn(ctx context.Context, events []Event) error {
 		events = events[n:]
 	}
 	return nil
+}
+
+// fits reports whether an event can be logged, and says so if not. Hints are dropped in silence: their
+// times are what third parties say.
+func (l *Loop) fits(e *Event) bool {
+	err := e.check()
+	if err != nil && e.Kind != Hint {
+		slog.Error("something is left out: its record could not be read again", "error", err)
+	}
+	return err == nil
 }
 
 func eventSize(e *Event) int { return 100 + len(e.URL) + len(e.Copy) }
@@ -368,14 +384,20 @@ func (l *Loop) Take(url string, stage Stage) (job Job, ok bool) {
 	return l.job(p), true
 }
 
-// take puts an event with those that wait for the next record.
+// take puts an event with those that wait for the next record. A poll that cannot be logged is taken
+// back.
 func (l *Loop) take(e Event) {
 	for {
-		if len(l.pending) == 0 {
-			l.oldest = time.Now()
+		switch {
+		case l.fits(&e):
+			if len(l.pending) == 0 {
+				l.oldest = time.Now()
+			}
+			l.pending = append(l.pending, e)
+			l.pendingBytes += eventSize(&e)
+		case e.Kind == Polled:
+			l.abandon(e.URL)
 		}
-		l.pending = append(l.pending, e)
-		l.pendingBytes += eventSize(&e)
 		if len(l.pending) >= packEvents || l.pendingBytes >= packBytes {
 			return
 		}
