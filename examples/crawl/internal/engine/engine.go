@@ -27,6 +27,8 @@ var (
 	// ErrStorage reports that the state cannot be written: the disk is full, or the folder read
 	// only.
 	ErrStorage = errors.New("engine: cannot write the state")
+	// ErrTooLarge reports a record that is larger than the server takes. Nothing was written.
+	ErrTooLarge = errors.New("engine: the record is too large")
 	// ErrState reports that the state cannot be read.
 	ErrState = errors.New("engine: cannot read the state")
 )
@@ -281,6 +283,9 @@ func (e *Engine) patiently(ctx context.Context, request func(context.Context) er
 		}
 		if full := e.full(err); full != nil {
 			return full
+		}
+		if errors.Is(err, nats.ErrMaxPayload) {
+			return fmt.Errorf("%w: %w", ErrTooLarge, err)
 		}
 		if ctx.Err() != nil || e.server != nil && k == 10 {
 			return fmt.Errorf("engine: %w", err)

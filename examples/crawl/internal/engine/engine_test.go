@@ -328,6 +328,24 @@ func TestContext(t *testing.T) {
 	appendAll(t, s, "b") // the chain holds, whether or not the other is there
 }
 
+// A record that is larger than the server takes is refused at once, and the log goes on.
+func TestTooLarge(t *testing.T) {
+	t.Parallel()
+	for name, cfg := range map[string]engine.Config{"within": {Dir: t.TempDir()}, "elsewhere": {Access: engine.Access{URL: serve(t)}}} {
+		e := open(t, cfg)
+		s, err := e.Own(t.Context(), 0)
+		require.NoError(t, err)
+		appendAll(t, s, "a")
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		require.ErrorIs(t, s.Append(ctx, make([]byte, 2<<20)), engine.ErrTooLarge, name)
+		if b := e.Board(); b != nil {
+			require.ErrorIs(t, b.Put(ctx, "plan", make([]byte, 2<<20)), engine.ErrTooLarge, name)
+		}
+		cancel()
+		appendAll(t, s, "b")
+	}
+}
+
 func BenchmarkAppend(b *testing.B) {
 	for _, size := range []int{100, 20_000} {
 		b.Run(fmt.Sprint(size), func(b *testing.B) {

@@ -131,6 +131,28 @@ func TestUnreadable(t *testing.T) {
 	require.NoError(t, newState(t).UnmarshalBinary(data))
 }
 
+// A loop that is to stop ends although its log does not take the record, or the snapshot, that it is
+// given.
+func TestStopsWithoutLog(t *testing.T) {
+	t.Parallel()
+	add := []Event{{Kind: Add, URL: "http://host0.test/0", At: begin}}
+	for name, want := range map[string]error{"record": ErrUnlogged, "snapshot": nil} {
+		log, stop := &records{}, make(chan struct{})
+		l := NewLoop(Config{State: newState(t), Log: log, Clock: clock.NewReal(), Stop: stop, Submit: func(Job) {}})
+		l.farewell, l.lastRecord, l.lastSnapshot = 0, 0, 0
+		require.NoError(t, l.Learn(t.Context(), add))
+		log.wait = true
+		ended := make(chan error, 1)
+		go func() { ended <- l.Run(t.Context()) }()
+		if want != nil {
+			l.Tell(t.Context(), Event{Kind: Polled, URL: add[0].URL, At: begin})
+		}
+		require.NoError(t, l.Do(t.Context(), func(*State) {}))
+		close(stop)
+		require.Equal(t, want, <-ended, name)
+	}
+}
+
 // No Retry-After keeps a page waiting for longer than a week, and what is logged of it is what counts.
 func TestRetryAfterIsBounded(t *testing.T) {
 	t.Parallel()

@@ -71,12 +71,19 @@ const (
 	// the state.
 	SnapshotShare = 0.5
 	snapshotLeast = 1 << 20
-	// farewell is the time for polls in flight to end when the loop is to stop.
-	farewell = 10 * time.Second
+	// When the loop is to stop, farewell is the time for polls in flight to end, lastRecord that for
+	// what they found to be logged after that, and lastSnapshot that for the state to be saved.
+	farewell     = 10 * time.Second
+	lastRecord   = 5 * time.Second
+	lastSnapshot = 30 * time.Second
 )
 
 // ErrEnded reports that a loop does not run any more: its shard is another node's, or nobody's.
 var ErrEnded = errors.New("shard: its loop has ended")
+
+// ErrUnlogged reports that a loop was to stop while its log could not be written. What was found is
+// found again.
+var ErrUnlogged = errors.New("shard: the latest polls could not be logged before the end; they are made again")
 
 // A Loop runs a shard: it asks the learner as the budget allows, logs what polls found, and applies
 // it once it is logged. One goroutine does it all; Do and Tell reach it from others.
@@ -104,7 +111,9 @@ type Loop struct {
 	saving       bool
 	sinceEvents  int // since the latest snapshot
 	sinceBytes   int
-	lastSnapshot int
+	sizeSnapshot int // of the latest one
+
+	farewell, lastRecord, lastSnapshot time.Duration
 
 	Unspent float64 // polls of the budget for which there was no page; read it in Do
 	Spent   uint64  // polls asked for
@@ -117,6 +126,7 @@ func NewLoop(cfg Config) *Loop {
 		alive: alive, die: die,
 		cfg: cfg, calls: make(chan func(*State)), found: make(chan Event, 4*packEvents), ended: make(chan struct{}),
 		id: cfg.IDs, asking: true, appended: make(chan error, 1), saved: make(chan error, 1),
+		farewell: farewell, lastRecord: lastRecord, lastSnapshot: lastSnapshot,
 	}
 }
 
@@ -261,7 +271,8 @@ func (l *Loop) apply(events []Event) error {
 	return nil
 }
 
-// Run runs the shard until the context ends, Stop is closed, or the log fails.
+// Run runs the shard until the context ends, Stop is closed, or the log fails. After Stop it takes a
+// minute at most, whatever the log does.
 func (l *Loop) Run(ctx context.Context) error {
 	defer close(l.ended)
 	defer l.die()
@@ -273,7 +284,7 @@ func (l *Loop) Run(ctx context.Context) error {
 	}
 	stop := l.cfg.Stop
 	l.due = l.cfg.Clock.Now()
-	var deadline <-chan time.Time
+	var deadline, end <-chan time.Time
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -284,7 +295,7 @@ func (l *Loop) Run(ctx context.Context) error {
 		}
 		l.flush(ctx)
 		if !l.asking && l.inFlight == 0 && l.idle() {
-			return l.farewell(ctx)
+			return l.leave(ctx)
 		}
 		timer.Reset(l.pause())
 		var err error
@@ -295,9 +306,12 @@ func (l *Loop) Run(ctx context.Context) error {
 			err = engine.ErrFenced
 		case <-stop:
 			stop, l.asking = nil, false
-			deadline = time.After(farewell)
+			deadline = time.After(l.farewell)
 		case <-deadline:
 			l.inFlight = 0 // those who do not answer are asked again after a restart
+			end = time.After(l.lastRecord)
+		case <-end:
+			err = ErrUnlogged // cancels the append
 		case call := <-l.calls:
 			call(l.cfg.State)
 		case e := <-l.found:
@@ -447,7 +461,7 @@ func (l *Loop) landed(ctx context.Context) error {
 
 // snapshot saves the state, if it is time to or must be. All that is logged is applied then.
 func (l *Loop) snapshot(ctx context.Context, must bool) error {
-	due := l.sinceBytes >= max(snapshotLeast, int(SnapshotShare*float64(l.lastSnapshot)))
+	due := l.sinceBytes >= max(snapshotLeast, int(SnapshotShare*float64(l.sizeSnapshot)))
 	if l.cfg.Log == nil || l.saving || !must && !due {
 		return nil
 	}
@@ -459,17 +473,23 @@ func (l *Loop) snapshot(ctx context.Context, must bool) error {
 		return err
 	}
 	at := l.cfg.Log.Mark()
-	l.saving, l.sinceEvents, l.sinceBytes, l.lastSnapshot = true, 0, 0, len(state)
+	l.saving, l.sinceEvents, l.sinceBytes, l.sizeSnapshot = true, 0, 0, len(state)
 	go func() { l.saved <- l.cfg.Log.Snapshot(ctx, at, state) }()
 	return nil
 }
 
-// farewell saves the state for the next start.
-func (l *Loop) farewell(ctx context.Context) error {
+// leave saves the state for the next start, if that does not take too long: the log will do.
+func (l *Loop) leave(ctx context.Context) error {
 	l.setBehind(false)
+	ctx, cancel := context.WithTimeout(ctx, l.lastSnapshot)
+	defer cancel()
 	if l.saving {
-		<-l.saved
-		l.saving = false
+		select {
+		case <-l.saved:
+			l.saving = false
+		case <-ctx.Done():
+			return tolerated(ctx.Err())
+		}
 	}
 	if l.cfg.Log == nil || l.sinceEvents == 0 {
 		return nil
@@ -477,7 +497,12 @@ func (l *Loop) farewell(ctx context.Context) error {
 	if err := l.snapshot(ctx, true); err != nil {
 		return err
 	}
-	return tolerated(<-l.saved)
+	select {
+	case err := <-l.saved:
+		return tolerated(err)
+	case <-ctx.Done():
+		return tolerated(ctx.Err())
+	}
 }
 
 // tolerated returns the error of a snapshot, unless the log will do for it.
