@@ -62,6 +62,7 @@ type settings struct {
 	relay             string
 	delay, timeout    time.Duration
 	every, exchange   time.Duration
+	mostRemoved       float64
 	exact, dryRun     bool
 	idHeader          string
 	lines             bool
@@ -110,6 +111,7 @@ func parse(args []string, stdout, stderr io.Writer) (*settings, error) {
 	f.DurationVar(&s.delay, "delay", time.Second, "least `time` between two requests to a host, if its Crawl-delay is no longer")
 	f.DurationVar(&s.timeout, "timeout", 30*time.Second, "`time` for a request")
 	f.DurationVar(&s.every, "refresh", time.Hour, "`time` after which list, sitemaps and feeds are read again")
+	f.Float64Var(&s.mostRemoved, "most-removed", 0.25, "greatest `share` of the pages that is removed when the sources, read again, do not name them any more: if more are missing, or a line is wrong, all stay; a start on one machine goes by its sources, unless they name no page")
 	f.BoolVar(&s.exact, "exact", false, "compare pages byte by byte, instead of learning what is noise")
 	f.BoolVar(&s.dryRun, "dry-run", false, "print what would be polled in the next hour and why, and poll nothing")
 	f.StringVar(&s.idHeader, "id-header", "", "`header` in which to send the number of the poll, to compare a server's log with the crawler's")
@@ -148,7 +150,7 @@ func (s *settings) checkMode() error {
 		s.OnlyIf(real || frontier, "with pages to crawl, as -urls, or with -frontier",
 			"per-day", "delay", "shards", "sync-always", "keep-log"),
 		s.OnlyIf(real, "with pages to crawl, as -urls", "rules", "user-agent", "via", "relay",
-			"timeout", "refresh", "exchange", "exact", "dry-run", "id-header", "lines", "folder", "warc", "webhook"),
+			"timeout", "refresh", "most-removed", "exchange", "exact", "dry-run", "id-header", "lines", "folder", "warc", "webhook"),
 		s.OnlyIf(s.engine.URL != "", "with -nats", "node", "lease", "replicas", "nats-creds", "nats-ca", "nats-cert", "nats-key"),
 		s.OnlyIf(!frontier, "without -frontier", "groups", "workers", "page"),
 		s.OnlyIf(frontier, "with -frontier", "frontier-dates", "frontier-known", "frontier-metadata",
@@ -167,6 +169,8 @@ func (s *settings) check() error {
 		return report.Usagef("-per-day %v: want more than 0", s.perDay)
 	case s.delay < 0 || s.timeout <= 0 || s.every <= 0 || s.exchange <= 0:
 		return report.Usagef("-delay %v, -timeout %v, -refresh %v, -exchange %v: want times", s.delay, s.timeout, s.every, s.exchange)
+	case !(s.mostRemoved >= 0 && s.mostRemoved <= 1):
+		return report.Usagef("-most-removed %v: want 0 to 1", s.mostRemoved)
 	case s.real() && !strings.ContainsAny(s.userAgent, "@") && !strings.Contains(s.userAgent, "http"):
 		return report.Usagef("-user-agent %q: give a name, and a URL or an address where you can be reached, as in 'my-crawler (+https://example.org/bot)'", s.userAgent)
 	case s.hostPages < 1:
