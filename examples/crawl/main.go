@@ -91,7 +91,7 @@ func parse(args []string, stdout, stderr io.Writer) (*settings, error) {
 	f.Var(&s.feeds, "feed", "`URL` of an RSS or Atom feed, whose entries are crawled; may be given several times")
 	f.StringVar(&s.opml, "opml", "", "`file` with a list of feeds, which are crawled themselves")
 	f.StringVar(&s.rules, "rules", "", "`file` that sets something of all pages whose URLs begin alike: a beginning, then weight=, min= and max=")
-	f.Float64Var(&s.perDay, "per-day", 20_000, "`polls` in a day")
+	f.Float64Var(&s.perDay, "per-day", 20_000, "`polls` in a day, those for the first copies of pages included: they have half of it while other pages are known, and else all")
 	f.StringVar(&s.userAgent, "user-agent", "", "`name` of the crawler, with a URL or an address where its owner can be reached")
 	f.StringVar(&s.engine.Dir, "state", "crawl-state", "`folder` of what is known; a crawl goes on where it was")
 	f.IntVar(&s.engine.Shards, "shards", 0, "`parts` of the crawl, each with a learner; 0 is as many as there are, and to begin with 1, or 16 with -nats")

@@ -95,14 +95,14 @@ func (r *records) Held() context.Context { return context.Background() }
 func TestUnreadable(t *testing.T) {
 	t.Parallel()
 	s, log, stop := newState(t), &records{}, make(chan struct{})
-	l := NewLoop(Config{State: s, Log: log, Clock: clock.NewReal(), Stop: stop, Submit: func(Job) {}})
+	l := NewLoop(Config{State: s, Log: log, Clock: clock.NewReal(), Stop: stop, Submit: func(Job) {}, FreeCopies: true})
 	good := Event{Kind: Add, URL: "http://host0.test/0", At: begin}
 	require.NoError(t, l.Learn(t.Context(), append(unreadable(), good)))
 	require.Equal(t, 1, s.Len())
 	ended := make(chan error, 1)
 	go func() { ended <- l.Run(t.Context()) }()
 	var job Job
-	require.NoError(t, l.Do(t.Context(), func(*State) { job, _ = l.Take(good.URL, Waiting) }))
+	require.NoError(t, l.Do(t.Context(), func(*State) { job, _, _ = l.Take(good.URL) }))
 	l.Tell(t.Context(), Event{Kind: Polled, ID: job.ID, URL: job.URL, At: begin, Copy: make([]byte, packBytes)})
 	for _, e := range unreadable() {
 		if e.Kind != Polled {

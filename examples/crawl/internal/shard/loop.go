@@ -40,8 +40,10 @@ type Config struct {
 	State *State
 	Log   Log // nil for none
 	Clock clock.Clock
-	// PerSecond is the budget, in polls.
+	// PerSecond is the budget, in polls. First copies draw on it, too.
 	PerSecond float64
+	// FreeCopies has first copies cost nothing while PerSecond is 0.
+	FreeCopies bool
 	// Window is the greatest number of polls in flight.
 	Window int
 	// Submit takes a poll to be made. It must not wait.
@@ -66,6 +68,11 @@ const (
 	// Linger is the time for more events to join a record.
 	Linger = 5 * time.Millisecond
 	burst  = 1.0 // seconds of the budget that may be made up for
+	// copyShare is the share of the budget that first copies get while there are other pages to poll:
+	// new pages come in, and what is known stays current.
+	copyShare = 0.5
+	// longestInterval from one poll to the next is so short that 64 of them are a time.Duration.
+	longestInterval = 365 * 24 * time.Hour
 	// SnapshotShare is that of the latest snapshot as long as which the log since must be for
 	// another: so at most as much is written for snapshots as twice the log, and replayed as half
 	// the state.
@@ -98,6 +105,7 @@ type Loop struct {
 	id       uint64
 	inFlight int       // polls submitted, answered or not
 	due      time.Time // of the next poll
+	copyDue  time.Time // of the next first copy
 	notReady time.Time // the learner has none before
 	asking   bool      // whether polls are asked for at all
 	behind   bool
@@ -116,7 +124,7 @@ type Loop struct {
 	farewell, lastRecord, lastSnapshot time.Duration
 
 	Unspent float64 // polls of the budget for which there was no page; read it in Do
-	Spent   uint64  // polls asked for
+	Spent   uint64  // polls asked for, first copies included
 }
 
 // NewLoop returns a loop.
@@ -341,7 +349,7 @@ func (l *Loop) ask() error {
 		l.due = now
 		return nil
 	}
-	interval := time.Duration(float64(time.Second) / l.cfg.PerSecond)
+	interval := l.interval()
 	if late := now.Sub(l.due) - max(time.Duration(burst*float64(time.Second)), 64*interval); late > 0 {
 		l.due = l.due.Add(late)
 		l.Unspent += float64(late) / float64(interval)
@@ -387,15 +395,46 @@ func (l *Loop) job(p *Page) Job {
 	return Job{Loop: l, ID: l.id, URL: p.URL, Host: p.Host.Name, Copy: p.copy}
 }
 
-// Take returns a poll of a page for the caller to make, unless the page is in another stage or was
-// taken already; call it in Do.
-func (l *Loop) Take(url string, stage Stage) (job Job, ok bool) {
+// Take returns the poll of a first copy for the caller to make, and pays for it from the budget. Where
+// that does not allow it yet, wait is positive: then it is worth another attempt, after that time or
+// when the budget changes. There is none if the page has a copy or was taken already. Call it in Do.
+func (l *Loop) Take(url string) (job Job, wait time.Duration, ok bool) {
 	p := l.cfg.State.Page(url)
-	if p == nil || p.Stage != stage || p.taken || !l.asking || !l.Sure() {
-		return job, false
+	if p == nil || p.Stage != Waiting || p.taken || !l.asking || !l.Sure() {
+		return job, 0, false
+	}
+	if wait := l.pay(l.cfg.Clock.Now()); wait > 0 {
+		return job, wait, false
 	}
 	p.taken = true
-	return l.job(p), true
+	return l.job(p), 0, true
+}
+
+// pay takes a first copy out of the budget, or returns how long that has to wait.
+func (l *Loop) pay(now time.Time) (wait time.Duration) {
+	switch {
+	case l.cfg.PerSecond <= 0 && l.cfg.FreeCopies:
+		return 0
+	case l.cfg.PerSecond <= 0:
+		return time.Second
+	case l.copyDue.After(now):
+		return l.copyDue.Sub(now)
+	}
+	interval := l.interval()
+	l.due = l.due.Add(interval)
+	l.Spent++
+	if oldest := now.Add(-time.Duration(burst * float64(time.Second))); l.copyDue.Before(oldest) {
+		l.copyDue = oldest
+	}
+	if l.copyDue = l.copyDue.Add(interval); l.cfg.State.Learner.Len() > 0 {
+		l.copyDue = l.copyDue.Add(time.Duration(float64(interval) * (1/copyShare - 1)))
+	}
+	return 0
+}
+
+// interval returns the time from one poll to the next.
+func (l *Loop) interval() time.Duration {
+	return time.Duration(min(float64(time.Second)/l.cfg.PerSecond, float64(longestInterval)))
 }
 
 // take puts an event with those that wait for the next record. A poll that cannot be logged is taken
