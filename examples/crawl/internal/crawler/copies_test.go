@@ -3,11 +3,13 @@ package crawler
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/recrawl/recrawl/examples/crawl/internal/clock"
+	"github.com/recrawl/recrawl/examples/crawl/internal/fetch"
 	"github.com/recrawl/recrawl/examples/crawl/internal/shard"
 	"github.com/recrawl/recrawl/knapsack"
 )
@@ -30,7 +32,8 @@ func TestRound(t *testing.T) {
 		for i := range pages {
 			require.NoError(t, s.Apply(&shard.Event{Kind: shard.Add, URL: fmt.Sprintf("http://host%d.test/%d", i%7, i)}))
 		}
-		crawler, err := New(Config{Clock: clock.NewReal(), Groups: 1, Workers: clients, CopyFirst: c.free})
+		crawler, err := New(Config{Clock: clock.NewReal(), Groups: 1, Workers: clients, CopyFirst: c.free,
+			Fetch: fetch.Config{Points: []fetch.Point{{Name: "none", Base: http.DefaultTransport}}}})
 		require.NoError(t, err)
 		crawler.Open(0, Part{State: s}, c.perRound/copyRound.Seconds())
 		p := crawler.all()[0]
