@@ -80,7 +80,7 @@ func parse(args []string, stdout, stderr io.Writer) (*settings, error) {
 	s := &settings{Program: report.NewProgram("crawl", intro, "the demonstration in ten seconds", stdout, stderr)}
 	f := s.Flags
 	f.DurationVar(&s.length, "for", 0, "`time` to crawl; 0 is a minute for the demonstration, and else until interrupted")
-	f.TextVar(&s.objective, "objective", knapsack.Detections, "what the budget is to buy: `detections`, freshness, age, harmonic or delay")
+	f.TextVar(&s.objective, "objective", knapsack.Detections, "what the budget is to buy: `detections`, freshness, age, harmonic or delay; what a crawl begins with stays")
 	f.StringVar(&s.page, "page", "127.0.0.1:8765", "`address` of the live page, on this machine only unless told otherwise; empty for none")
 	f.IntVar(&s.groups, "groups", 4, "`number` of groups of workers")
 	f.IntVar(&s.workers, "workers", 16, "`number` of workers in a group, each of which makes one poll at a time")
@@ -127,6 +127,7 @@ func parse(args []string, stdout, stderr io.Writer) (*settings, error) {
 	if len(s.access) == 0 {
 		s.access = list{"direct"}
 	}
+	s.engine.Objective = s.objective.String()
 	if s.Quick && !s.Given("n") {
 		s.hostPages = 16
 	}
@@ -138,6 +139,9 @@ func parse(args []string, stdout, stderr io.Writer) (*settings, error) {
 	}
 	if err := s.checkEngine(); err != nil {
 		return nil, err
+	}
+	if _, err := s.points(); err != nil {
+		return nil, report.Usagef("-via: %v", err)
 	}
 	return s, s.frontier.check(s)
 }

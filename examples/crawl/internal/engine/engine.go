@@ -64,6 +64,9 @@ type Config struct {
 	// Shards is into how many parts the crawl is divided; 0 means as many as there are, and to begin
 	// with 1, or clusterShards in a cluster. What a folder or a cluster begins with stays.
 	Shards int
+	// Objective is what the crawl is for, as text; empty for what it is for already. What a folder or a
+	// cluster begins with stays, see Engine.Objective.
+	Objective string
 	// Replicas of all that is kept; 0 means 1. What a cluster begins with stays.
 	Replicas int
 	// Lease is how long a node that fell silent keeps its shards; 0 means DefaultLease. All nodes
@@ -242,7 +245,8 @@ func (e *Engine) create(ctx context.Context) error {
 			e.stream, err = e.js.CreateStream(ctx, jetstream.StreamConfig{
 				Name: streamName, Subjects: []string{"crawl.*.log", "crawl.*.snap"},
 				Storage: jetstream.FileStorage, Retention: jetstream.LimitsPolicy, Replicas: e.cfg.Replicas,
-				AllowRollup: true, DenyDelete: true, Metadata: map[string]string{"shards": strconv.Itoa(max(shards, 1))},
+				AllowRollup: true, DenyDelete: true,
+				Metadata: map[string]string{"shards": strconv.Itoa(max(shards, 1)), "objective": e.cfg.Objective},
 			})
 		}
 		if err != nil {
@@ -267,6 +271,9 @@ func (e *Engine) create(ctx context.Context) error {
 
 // Name returns that of this node.
 func (e *Engine) Name() string { return e.cfg.Name }
+
+// Objective returns what the folder or the cluster was begun for; empty if that is not known.
+func (e *Engine) Objective() string { return e.stream.CachedInfo().Config.Metadata["objective"] }
 
 // Shards returns into how many parts the crawl is divided.
 func (e *Engine) Shards() int { return e.shards }
