@@ -53,6 +53,8 @@ const (
 	Reserve = 64 << 20
 	// MaxRecord is the greatest size of a record: half of a server's default limit.
 	MaxRecord = 512 << 10
+	// leastPayload is what a server must take: a record, and what goes with it.
+	leastPayload = MaxRecord + 64<<10
 )
 
 // Config describes an Engine.
@@ -154,6 +156,9 @@ func (e *Engine) open(ctx context.Context) error {
 	}
 	if err != nil {
 		return fmt.Errorf("engine: %w", err)
+	}
+	if most := e.conn.MaxPayload(); most < leastPayload {
+		return fmt.Errorf("%w: the servers take messages of %d bytes: want %d at least, see max_payload of their configuration", ErrTooLarge, most, leastPayload)
 	}
 	if err := e.create(ctx); err != nil || e.server != nil {
 		return err

@@ -145,8 +145,11 @@ func TestFolder(t *testing.T) {
 }
 
 // serve starts a server of its own, as another process would be.
-func serve(t *testing.T) (url string) {
-	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: -1, NoSigs: true, NoLog: true, JetStream: true, StoreDir: t.TempDir()})
+func serve(t *testing.T) (url string) { return serveMessages(t, 0) }
+
+// serveMessages is serve with a greatest size of messages, 0 for the server's own.
+func serveMessages(t *testing.T, most int32) (url string) {
+	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: -1, NoSigs: true, NoLog: true, JetStream: true, StoreDir: t.TempDir(), MaxPayload: most})
 	require.NoError(t, err)
 	s.Start()
 	require.True(t, s.ReadyForConnections(10e9))
@@ -344,6 +347,9 @@ func TestTooLarge(t *testing.T) {
 		cancel()
 		appendAll(t, s, "b")
 	}
+	_, err := engine.Open(t.Context(), engine.Config{Access: engine.Access{URL: serveMessages(t, engine.MaxRecord)}})
+	require.ErrorIs(t, err, engine.ErrTooLarge)
+	require.ErrorContains(t, err, "max_payload")
 }
 
 func BenchmarkAppend(b *testing.B) {
