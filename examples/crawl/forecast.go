@@ -59,7 +59,7 @@ func (n *session) forecast(ctx context.Context) error {
 
 // walk spends an hour's budget.
 func (s *settings) walk(st *shard.State, begin time.Time, shards float64, out *tabwriter.Writer) error {
-	interval := time.Duration(86400 / (s.perDay / shards) * float64(time.Second))
+	interval := time.Duration(min(86400/(s.perDay/shards)*float64(time.Second), float64(ahead)))
 	rows := 0
 	for now := begin; now.Before(begin.Add(ahead)); now = now.Add(interval) {
 		url, err := st.Learner.Next(now)

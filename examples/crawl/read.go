@@ -16,7 +16,8 @@ import (
 const maxSource = 50 << 20
 
 // read reads all sources. Whole says that they name all that is to be crawled: a page that they do
-// not name is to be crawled no more. That is so if there are sources and all could be read.
+// not name is to be crawled no more. That is so if there are sources, all could be read to the last
+// line, and they name a page at all.
 func (s *settings) read(ctx context.Context) (entries []input.Entry, whole bool, err error) {
 	get := func(url string) ([]byte, error) { return s.get(ctx, url) }
 	var rules []input.Rule
@@ -30,6 +31,7 @@ func (s *settings) read(ctx context.Context) (entries []input.Entry, whole bool,
 			return nil, false, err
 		}
 	}
+	whole = true
 	var failed error
 	add := func(more []input.Entry, err error) {
 		entries, failed = append(entries, more...), errors.Join(failed, err)
@@ -42,8 +44,9 @@ func (s *settings) read(ctx context.Context) (entries []input.Entry, whole bool,
 		defer f.Close()
 		more, bad, err := input.URLs(f, s.urls)
 		for _, b := range bad {
-			slog.Warn("a line of the list is left out", "error", b)
+			slog.Warn("a line of the list is left out; until it is corrected pages that are known stay, named or not", "error", b)
 		}
+		whole = len(bad) == 0
 		add(more, err)
 	}
 	for _, url := range s.sitemaps {
@@ -62,7 +65,10 @@ func (s *settings) read(ctx context.Context) (entries []input.Entry, whole bool,
 	if failed != nil {
 		slog.Warn("a source cannot be read; pages that are known stay", "error", failed)
 	}
-	return input.Merge(entries, rules), failed == nil && s.hasSource(), nil
+	if s.hasSource() && len(entries) == 0 {
+		slog.Warn("the sources name no page; pages that are known stay")
+	}
+	return input.Merge(entries, rules), whole && failed == nil && len(entries) > 0, nil
 }
 
 func (s *settings) hasSource() bool {

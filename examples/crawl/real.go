@@ -44,6 +44,11 @@ func (s *settings) untilStopped(session func(ctx context.Context) error) error {
 		ctx, cancel = context.WithTimeout(ctx, s.length)
 		defer cancel()
 	}
+	// Whoever asks a second time does not want to wait.
+	defer context.AfterFunc(ctx, func() {
+		stop()
+		slog.Info("stopping: what is under way is waited for and the state is saved; a second signal ends the process at once, which loses nothing that counts")
+	})()
 	for begun := false; ; begun = true {
 		err := session(ctx)
 		if errors.Is(err, cluster.ErrLost) && ctx.Err() == nil {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"sync"
@@ -48,6 +49,9 @@ func (s *settings) session(ctx context.Context, keep sink.Sink) error {
 		return err
 	}
 	defer e.Close()
+	if err := s.agree(e); err != nil {
+		return err
+	}
 	n := &session{settings: s, engine: e, clock: clock.NewReal(), open: map[int]opened{}}
 	if s.dryRun {
 		return n.forecast(ctx)
@@ -84,6 +88,22 @@ func (s *settings) session(ctx context.Context, keep sink.Sink) error {
 		return n.together(ctx)
 	}
 	return n.alone(ctx)
+}
+
+// agree takes over the objective that a crawl was begun with. What was learnt serves that one, so
+// another one on the command line is refused.
+func (s *settings) agree(e *engine.Engine) error {
+	had := e.Objective()
+	if had == "" || had == s.objective.String() {
+		return nil
+	}
+	if s.Given("objective") {
+		return fmt.Errorf("%w: it is for the objective %s, not %v", engine.ErrState, had, s.objective)
+	}
+	if err := s.objective.UnmarshalText([]byte(had)); err != nil {
+		return fmt.Errorf("%w: objective: %w", engine.ErrState, err)
+	}
+	return nil
 }
 
 // alone crawls all shards.

@@ -132,7 +132,7 @@ func (w *watcher) rate(s *page.Status) {
 	elapsed := s.Time.Sub(w.latest).Seconds()
 	if !w.latest.IsZero() && elapsed > 0 {
 		keep := math.Pow(rateMemory, min(s.Uptime-w.last.Uptime, 10))
-		w.rates[0] = keep*w.rates[0] + (1-keep)*float64(s.Learnt-w.last.Learnt+s.Failures-w.last.Failures+s.Vetoes-w.last.Vetoes)/elapsed
+		w.rates[0] = keep*w.rates[0] + (1-keep)*float64(s.Learnt-w.last.Learnt+s.First-w.last.First+s.Failures-w.last.Failures+s.Vetoes-w.last.Vetoes)/elapsed
 		w.rates[1] = keep*w.rates[1] + (1-keep)*float64(s.Changes-w.last.Changes)/elapsed
 	}
 	w.latest, w.last = s.Time, *s

@@ -50,7 +50,7 @@ func (c *Crawler) Open(number int, part Part, perSecond float64) {
 	}
 	p.loop = shard.NewLoop(shard.Config{
 		State: part.State, Log: part.Log, Clock: c.cfg.Clock, PerSecond: perSecond, Window: c.window(),
-		Submit: c.Fleet.Submit, Stop: p.stop,
+		Submit: c.Fleet.Submit, Stop: p.stop, FreeCopies: c.cfg.CopyFirst,
 		IDs: c.cfg.IDs(number),
 		Applied: func(e *shard.Event) {
 			if e.Kind == shard.Add {

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"net/url"
 	"slices"
 	"strconv"
@@ -91,14 +90,17 @@ func lines(r io.Reader, file string, do func(where, first string, rest []string)
 	return nil
 }
 
+// mostWeight keeps sums and products of weights, as prices are, far from where floats end.
+const mostWeight = 1e9
+
 func settings(words []string) (s Settings, err error) {
 	for _, word := range words {
 		name, value, _ := strings.Cut(word, "=")
 		switch name {
 		case "weight":
 			s.Weight, err = strconv.ParseFloat(value, 64)
-			if err == nil && !(s.Weight > 0 && !math.IsInf(s.Weight, 1)) {
-				err = errors.New("want more than 0")
+			if err == nil && !(s.Weight > 0 && s.Weight <= mostWeight) {
+				err = fmt.Errorf("want more than 0 and at most %g", mostWeight)
 			}
 		case "min":
 			s.Shortest, err = time.ParseDuration(value)

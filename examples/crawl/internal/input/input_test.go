@@ -19,13 +19,17 @@ http://example.org
 http://example.org/b weight=0
 http://example.org/b min=2h max=1h
 http://example.org/b colour=red
+http://example.org/b weight=1e301
+http://example.org/b weight=Inf
+http://example.org/c weight=1e9
 `), "list.txt")
 	require.NoError(t, err)
 	require.Equal(t, []Entry{
 		{URL: "https://example.org/a", Settings: Settings{2, 10 * time.Minute, 24 * time.Hour}},
 		{URL: "http://example.org/"},
+		{URL: "http://example.org/c", Settings: Settings{Weight: 1e9}},
 	}, entries)
-	require.Len(t, bad, 4)
+	require.Len(t, bad, 6)
 	require.ErrorIs(t, bad[0], ErrURL)
 	require.ErrorContains(t, bad[0], "list.txt:4: ")
 	require.ErrorContains(t, bad[3], "list.txt:8: ")
@@ -47,6 +51,8 @@ func TestMerge(t *testing.T) {
 		{URL: "http://a.test/news/2", Settings: Settings{Weight: 9}},
 	}, merged)
 	_, err = Rules(strings.NewReader("http://a.test/ weight=no\n"), "rules")
+	require.ErrorContains(t, err, "rules:1: ")
+	_, err = Rules(strings.NewReader("http://a.test/ weight=1e301\n"), "rules")
 	require.ErrorContains(t, err, "rules:1: ")
 }
 
