@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"sync"
@@ -108,8 +109,17 @@ func (r *robots) fetch(ctx context.Context, url string) (found rules, err error)
 }
 
 // allows reports whether a page may be polled.
-func (r *robots) allows(found rules, url string) bool {
-	return !found.barred && (found.text == "" || grobotstxt.AgentAllowed(found.text, r.agent, url))
+func (r *robots) allows(found rules, page string) bool {
+	if found.barred || found.text == "" {
+		return !found.barred
+	}
+	u, err := url.Parse(page)
+	if err != nil {
+		return false
+	}
+	m := grobotstxt.NewRobotsMatcher()
+	m.MatchStrategy = longest{path: comparable(u)}
+	return m.AgentAllowed(capitals(found.text), r.agent, page)
 }
 
 // crawlDelay returns the Crawl-delay of a robots.txt for an agent: that of its own groups, else of

@@ -48,8 +48,7 @@ func URLs(r io.Reader, file string) (entries []Entry, bad []error, err error) {
 	return entries, bad, err
 }
 
-// longestLine is what is read of a line. Whoever reads the words of a longer one finds a URL that is
-// too long, or a setting that is none.
+// longestLine is what is read of a line: a URL that is too long is found out by that.
 const longestLine = 1 << 20
 
 func lines(r io.Reader, file string, do func(where, first string, rest []string)) error {
