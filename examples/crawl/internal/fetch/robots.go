@@ -65,8 +65,8 @@ func (r *robots) known(host string) (rules, bool) {
 	return known, ok && r.clock.Now().Before(known.until)
 }
 
-// of returns the rules of a host; it fetches them if need be, for which the caller must be through
-// the gate.
+// of returns the rules of a host; it fetches them if need be, for which it must be the caller's turn
+// there.
 func (r *robots) of(ctx context.Context, scheme, host string) (rules rules, fetched bool, err error) {
 	rules, ok := r.known(host)
 	if ok {
@@ -88,13 +88,14 @@ func (r *robots) of(ctx context.Context, scheme, host string) (rules rules, fetc
 	return rules, true, nil
 }
 
-// fetch fetches a robots.txt. The error is the context's, or that the access point is lost.
+// fetch fetches a robots.txt. The error is the context's, or that the access point is lost
+// or that the turn at another host did not come.
 func (r *robots) fetch(ctx context.Context, url string) (found rules, err error) {
 	status, text, err := r.get(ctx, url)
 	switch {
 	case ctx.Err() != nil:
 		return found, ctx.Err()
-	case errors.Is(err, ErrLost):
+	case errors.Is(err, ErrLost), errors.Is(err, errTurn):
 		return found, err
 	case err != nil || status >= 500 || status == http.StatusTooManyRequests:
 		// Nothing may be polled until it is reached (RFC 9309, section 2.3.1.4).
