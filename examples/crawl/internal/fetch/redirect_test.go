@@ -3,6 +3,7 @@ package fetch
 import (
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -38,7 +39,7 @@ func (a *asked) RoundTrip(r *http.Request) (*http.Response, error) {
 	a.most[host] = max(a.most[host], a.now[host])
 	a.times[url] = append(a.times[url], a.clock.Now())
 	status, location, body := a.answer(url)
-	resp := &http.Response{StatusCode: status, Header: http.Header{}, ContentLength: -1, Request: r}
+	resp := &http.Response{StatusCode: status, Status: strconv.Itoa(status), Header: http.Header{}, ContentLength: -1, Request: r}
 	if location != "" {
 		resp.Header.Set("Location", location)
 	}

@@ -53,6 +53,9 @@ func TestMerge(t *testing.T) {
 var documents = map[string]string{
 	"http://a.test/index.xml": `<sitemapindex xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"><sitemap><loc>http://a.test/1.xml</loc></sitemap>
 		<sitemap><loc>http://a.test/index.xml</loc></sitemap></sitemapindex>`,
+	"http://a.test/some.xml": `<sitemapindex><sitemap><loc>http://a.test/html</loc></sitemap><sitemap><loc>http://a.test/none/1</loc></sitemap>
+		<sitemap><loc>http://a.test/none/2</loc></sitemap><sitemap><loc>http://a.test/none/3</loc></sitemap>
+		<sitemap><loc>http://a.test/none/4</loc></sitemap><sitemap><loc>http://a.test/1.xml</loc></sitemap></sitemapindex>`,
 	"http://a.test/1.xml": `<?xml version="1.0" encoding="ISO-8859-1"?><urlset><url><loc>http://a.test/p</loc><lastmod>2025-03-01</lastmod></url>
 		<url><loc>not a URL</loc></url></urlset>`,
 	"http://a.test/rss": `<rss><channel><link>http://a.test/</link><item><link>http://a.test/q</link><pubDate>Sat, 01 Mar 2025 00:00:00 GMT</pubDate></item></channel></rss>`,
@@ -85,7 +88,15 @@ func TestDocuments(t *testing.T) {
 			require.ErrorContains(t, err, bad)
 		}
 	}
-	entries, err := OPML([]byte(`<opml><body><outline text="x"><outline xmlUrl="http://a.test/rss"/></outline><outline xmlUrl="http://a.test/atom"/></body></opml>`))
+	// An index of which some sitemaps cannot be read has the others.
+	entries, err := Sitemap(get, "http://a.test/some.xml")
+	require.Len(t, entries, 1)
+	require.Equal(t, "http://a.test/p", entries[0].URL)
+	require.ErrorContains(t, err, "http://a.test/html")
+	require.ErrorContains(t, err, "http://a.test/none/2")
+	require.NotContains(t, err.Error(), "http://a.test/none/3")
+	require.ErrorContains(t, err, "and 2 more")
+	entries, err = OPML([]byte(`<opml><body><outline text="x"><outline xmlUrl="http://a.test/rss"/></outline><outline xmlUrl="http://a.test/atom"/></body></opml>`))
 	require.NoError(t, err)
 	require.Equal(t, []Entry{{URL: "http://a.test/rss"}, {URL: "http://a.test/atom"}}, entries)
 	_, err = OPML([]byte(documents["http://a.test/rss"]))
