@@ -131,7 +131,7 @@ func parse(args []string, stdout, stderr io.Writer) (*settings, error) {
 	if s.Quick && !s.Given("speed") {
 		s.speed = 72
 	}
-	if err := cmp.Or(s.checkMode(), s.check()); err != nil {
+	if err := cmp.Or(s.checkMode(), s.check(), s.checkReal()); err != nil {
 		return nil, err
 	}
 	if err := s.checkEngine(); err != nil {

@@ -21,6 +21,10 @@ var ErrRobots = errors.New("fetch: forbidden by robots.txt")
 // gets, and nothing is known here of that process's.
 var ErrElsewhere = errors.New("fetch: another node polls the host")
 
+// ErrNotKept reports that a page was fetched and has a new version, which could not be kept. The poll
+// does not count, and it is not the page's failure.
+var ErrNotKept = errors.New("fetch: new version not kept")
+
 // Config describes a Fetcher.
 type Config struct {
 	UserAgent string
@@ -45,7 +49,7 @@ type Config struct {
 	// empty.
 	IDHeader string
 	// Keep, if not nil, is handed each new version of a page, before it counts as found. If it
-	// fails the poll has failed, and the next one finds the version again.
+	// fails the poll has the error ErrNotKept, and the next one finds the version again.
 	Keep func(context.Context, Version) error
 	Seed uint64
 }
@@ -269,7 +273,7 @@ func (f *Fetcher) poll(ctx context.Context, id uint64, page string, remembered [
 		f.end(routeOf(ctx)) // the host need not wait for that
 		version.Poll, version.At = res.Poll, res.At
 		if err := f.cfg.Keep(ctx, version); err != nil {
-			res.Err, res.Changed, res.First = fmt.Errorf("fetch: new version not kept: %w", err), false, false
+			res.Err, res.Changed, res.First = fmt.Errorf("%w: %w", ErrNotKept, err), false, false
 			return res
 		}
 	}
