@@ -35,7 +35,8 @@ func (n *session) forecast(ctx context.Context) error {
 		return err
 	}
 	if n.crawler, err = crawler.New(crawler.Config{
-		Shards: n.engine.Shards(), Clock: n.clock, Groups: 1, Workers: 1, Fetch: fetch.Config{Points: points},
+		Shards: n.engine.Shards(), Clock: n.clock, Groups: 1, Workers: 1,
+		Fetch: fetch.Config{UserAgent: n.userAgent, Points: points, Delay: n.delay, Timeout: n.timeout, Seed: n.Seed}, // for the sources
 	}); err != nil {
 		return err
 	}

@@ -122,7 +122,7 @@ func (in *inputs) refresh(ctx context.Context) {
 
 // reread reads all sources.
 func (in *inputs) reread(ctx context.Context) error {
-	entries, whole, err := in.read(ctx)
+	entries, whole, err := in.read(ctx, in.crawler.Fetcher)
 	if err == nil {
 		in.entries, in.whole = entries, whole
 	}

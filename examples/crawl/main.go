@@ -134,14 +134,11 @@ func parse(args []string, stdout, stderr io.Writer) (*settings, error) {
 	if s.Quick && !s.Given("speed") {
 		s.speed = 72
 	}
-	if err := cmp.Or(s.checkMode(), s.check()); err != nil {
+	if err := cmp.Or(s.checkMode(), s.check(), s.checkReal()); err != nil {
 		return nil, err
 	}
 	if err := s.checkEngine(); err != nil {
 		return nil, err
-	}
-	if _, err := s.points(); err != nil {
-		return nil, report.Usagef("-via: %v", err)
 	}
 	return s, s.frontier.check(s)
 }

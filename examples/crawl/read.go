@@ -3,23 +3,32 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"log/slog"
-	"net/http"
 	"os"
 
+	"github.com/recrawl/recrawl/examples/crawl/internal/fetch"
 	"github.com/recrawl/recrawl/examples/crawl/internal/input"
 )
 
-// maxSource is what is read of a sitemap or feed.
-const maxSource = 50 << 20
+const (
+	// maxSource is what is read of a sitemap or feed.
+	maxSource = 50 << 20
+	// tellAfter is the number of them after which the log says that the crawler is at it: each
+	// waits for its host's delay.
+	tellAfter = 20
+)
 
 // read reads all sources. Whole says that they name all that is to be crawled: a page that they do
 // not name is to be crawled no more. That is so if there are sources, all could be read to the last
 // line, and they name a page at all.
-func (s *settings) read(ctx context.Context) (entries []input.Entry, whole bool, err error) {
-	get := func(url string) ([]byte, error) { return s.get(ctx, url) }
+func (s *settings) read(ctx context.Context, f *fetch.Fetcher) (entries []input.Entry, whole bool, err error) {
+	got := 0
+	get := func(url string) ([]byte, error) {
+		if got++; got%tellAfter == 0 {
+			slog.Info("sitemaps and feeds are read, a host's one after the other", "so far", got-1)
+		}
+		return f.Get(ctx, url, maxSource)
+	}
 	var rules []input.Rule
 	if s.rules != "" {
 		f, err := os.Open(s.rules)
@@ -62,6 +71,9 @@ func (s *settings) read(ctx context.Context) (entries []input.Entry, whole bool,
 		}
 		failed = errors.Join(failed, err)
 	}
+	if ctx.Err() != nil {
+		return nil, false, ctx.Err()
+	}
 	if failed != nil {
 		slog.Warn("a source cannot be read; pages that are known stay", "error", failed)
 	}
@@ -73,23 +85,4 @@ func (s *settings) read(ctx context.Context) (entries []input.Entry, whole bool,
 
 func (s *settings) hasSource() bool {
 	return s.urls != "" || s.opml != "" || len(s.sitemaps)+len(s.feeds) > 0
-}
-
-// get gets a sitemap or a feed.
-func (s *settings) get(ctx context.Context, url string) ([]byte, error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return nil, err
-	}
-	r.Header.Set("User-Agent", s.userAgent)
-	client := http.Client{Timeout: s.timeout}
-	resp, err := client.Do(r)
-	if err != nil {
-		return nil, err
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("%s", resp.Status)
-	}
-	return io.ReadAll(io.LimitReader(resp.Body, maxSource))
 }

@@ -645,7 +645,7 @@ func TestTransportWeakETag(t *testing.T) {
 			changed++
 		}
 	}
-	require.LessOrEqual(t, changed, 2, "until the clock is learnt")
+	require.LessOrEqual(t, changed, 3, "a text that stayed for long is no noise, and then until the clock is learnt")
 	server.text += "<p>New"
 	require.True(t, poll().Changed)
 }
