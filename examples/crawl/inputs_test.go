@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recrawl/recrawl/examples/crawl/internal/clock"
+	"github.com/recrawl/recrawl/examples/crawl/internal/crawler"
 	"github.com/recrawl/recrawl/examples/crawl/internal/engine"
 	"github.com/recrawl/recrawl/examples/crawl/internal/shard"
 	"github.com/recrawl/recrawl/knapsack"
@@ -34,7 +35,7 @@ func TestRemovals(t *testing.T) {
 	e, err := engine.Open(t.Context(), engine.Config{Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	defer e.Close()
-	in := newInputs(&session{settings: s, engine: e, clock: clock.NewReal()})
+	in := newInputs(&session{settings: s, engine: e, clock: clock.NewReal(), crawler: &crawler.Crawler{}}) // lists need no Fetcher
 	lines := func(n int, more ...string) string {
 		for i := range n {
 			more = append(more, url(i))

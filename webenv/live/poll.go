@@ -346,15 +346,16 @@ func (p *poll) compare(old validators, known bool) (found validators, keep bool)
 		old.refused = found.size
 		return old, known
 	}
+	late := false
 	switch {
 	case found.hashed:
-		p.compareContent(&found, old, byContent)
+		late = p.compareContent(&found, old, byContent)
 	case !p.Changed && old.hashed:
 		found.copied = old.copied
 	}
 	if known && !p.teaching {
 		stayed := old.from == found.from && found.same(&old)
-		found.credit = old.credit.after(stayed, byContent && p.Changed || p.foreign)
+		found.credit = old.credit.after(stayed, byContent && p.Changed && !late || p.foreign)
 	}
 	return found, true
 }
@@ -398,15 +399,16 @@ func (p *poll) compareNames(old *validators, byContent bool) bool {
 }
 
 // compareContent compares the contents, learns, and revises what the validators said if they are
-// known to be equal.
-func (p *poll) compareContent(found *validators, old validators, comparable bool) {
-	changed, minor, again := p.content.compare(p.t, found, old, p.teaching && comparable)
-	p.Again = again
+// known to be equal. It reports whether the change is of copies before.
+func (p *poll) compareContent(found *validators, old validators, comparable bool) (late bool) {
+	f := p.content.compare(p.t, found, old, p.teaching && comparable)
+	p.Again = f.Again
 	if !comparable || !p.Changed {
-		return
+		return false
 	}
-	p.Minor = minor
-	if !changed {
+	p.Minor = f.Minor
+	if !f.Body {
 		p.Changed, p.Decision = false, ByContent
 	}
+	return f.Late
 }

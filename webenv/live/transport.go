@@ -56,8 +56,9 @@ import (
 // themselves; Exact and Fingerprint choose otherwise. It reads HTML and XML, by the Content-Type or,
 // without one, by how the body begins; others are compared byte by byte. It may report a change late,
 // at a poll whose answer is the same as before, or 304: one that it first took for noise, and that
-// has stayed. Such a poll is decided ByContent. [Poll].Changed is about the body of the page,
-// Minor about menus, headers and footers. A page is learnt faster with a second copy fetched within
+// has stayed. Such a poll is decided ByContent. Who keeps copies has none of a page whose change is
+// found at a 304, and gets it by another client. [Poll].Changed is about the body of the page, Minor
+// about menus, headers and footers. A page is learnt faster with a second copy fetched within
 // seconds, for which [Poll].Again asks and which [Teaching] marks.
 //
 // The end of a body is io.EOF, or as many bytes as Content-Length says. Of a body that is closed

@@ -650,6 +650,26 @@ func TestTransportWeakETag(t *testing.T) {
 	require.True(t, poll().Changed)
 }
 
+// A change that is reported late, at a copy that is the same, is no lie of the ETag.
+func TestTransportLateIsNoLie(t *testing.T) {
+	t.Parallel()
+	server := &stuck{}
+	poll := server.polling(t, false)
+	for k := range 7 {
+		server.etag, server.text = fmt.Sprintf("%q", fmt.Sprint(k)), clockAt(k)
+		poll()
+	}
+	server.deaf = true
+	var late []int
+	for k := range 30 {
+		if poll().Changed {
+			late = append(late, k)
+		}
+		require.True(t, server.asked[len(server.asked)-1])
+	}
+	require.Equal(t, []int{10}, late)
+}
+
 // An answer 304 about another copy than the one that was named is no match: a copy is fetched at
 // once, and once only.
 func TestTransportForeign304(t *testing.T) {

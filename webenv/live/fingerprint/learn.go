@@ -41,6 +41,7 @@ func (p *Page) judge(s *changes, f *Finding) {
 			}
 		}
 	}
+	var late Finding
 	for _, e := range p.entries {
 		switch {
 		case e.flags&here == 0:
@@ -49,9 +50,11 @@ func (p *Page) judge(s *changes, f *Finding) {
 				f.add(e.flags)
 			}
 		case e.late():
-			f.add(e.flags)
+			late.add(e.flags)
 		}
 	}
+	f.Late = late.Changed() && !f.Changed()
+	f.join(late)
 	for i := range s.fresh { // what is masked in a copy that is reported need not be reported late
 		if e := &s.fresh[i]; f.has(e.flags) {
 			e.flags &^= masked

@@ -45,10 +45,10 @@ import (
 // first time and those that are gone after three copies. A place where a block of at most four copies
 // is replaced by a new one gets a hit, and is noisy with two hits in 16 copies. Changes in a noisy
 // place are masked, if they are no more blocks than were replaced there at once before. A masked block
-// that stays for twelve copies is reported late, unless its copy was reported for others,
-// and its place is no longer noisy. Where more than
-// eight blocks are new there is no hit: so much is no clock but a page that is made anew. A second
-// copy makes each place noisy in which it differs, however many blocks do.
+// that stays for twelve copies is reported late, unless its copy was reported for others, and its
+// place is no longer noisy. Where more than eight blocks are new there is no hit: so much is no clock
+// but a page that is made anew. A second copy makes each place noisy in which it differs, however many
+// blocks do.
 type Page struct {
 	// Numbers says that the numbers of the page are its content: prices, counters, scores. A block
 	// with a number is then never masked: digits alone or with letters on one side, as in 10kg.
@@ -93,8 +93,8 @@ type place struct {
 
 // The parameters of the algorithm are those that did best on 53,793 pairs of real copies of 263
 // legal and help pages, most of which differed in their bytes, but for lateAfter, which was 6 there
-// and did not count copies with the same bytes, and for what comes behind it. What they do to synthetic noise is measured by
-// go test ./webenv/live/fingerprint -run Noise -v.
+// and did not count copies with the same bytes, and for what comes behind it. What they do to
+// synthetic noise is measured by go test ./webenv/live/fingerprint -run Noise -v.
 const (
 	forgetAfter = 16 // copies with other bytes of absence
 	goneAfter   = 3  // copies after which the absence of a block is a change
@@ -127,6 +127,8 @@ type Finding struct {
 	First bool // the first copy: there was nothing to compare it with
 	Body  bool // the body of the page changed
 	Minor bool // menus, headers, footers, forms or the title changed
+	// Late says that all that changed had done so in copies before, and was taken for noise.
+	Late bool
 	// Again advises to fetch the page once more within seconds and to give that copy to
 	// [Page.Teach]: at the first copy, and when a page has changed at every copy.
 	Again bool
@@ -134,6 +136,12 @@ type Finding struct {
 
 // Changed reports whether anything changed.
 func (f Finding) Changed() bool { return f.Body || f.Minor }
+
+// join adds another finding.
+func (f *Finding) join(other Finding) {
+	f.Body = f.Body || other.Body
+	f.Minor = f.Minor || other.Minor
+}
 
 // add adds the change of a block with the given flags.
 func (f *Finding) add(flags uint8) {

@@ -171,6 +171,9 @@ func (c *Crawler) poll(ctx context.Context, j shard.Job) bool {
 	defer context.AfterFunc(j.Loop.Held(), cancel)()
 	defer context.AfterFunc(j.Loop.Alive(), cancel)()
 	res := c.Fetcher.Poll(polling, j.ID, j.URL, j.Copy)
+	if polling.Err() == nil && res.Delay >= 0 { // also if the poll does not count
+		j.Loop.Tell(ctx, shard.Event{Kind: shard.Limit, URL: j.Host, At: res.At, Seconds: res.Delay.Seconds()})
+	}
 	switch {
 	case ctx.Err() != nil: // it is asked again after a restart
 		return false
@@ -178,9 +181,6 @@ func (c *Crawler) poll(ctx context.Context, j shard.Job) bool {
 		j.Loop.Abandon(ctx, j)
 		return false
 	default:
-		if res.Delay >= 0 {
-			j.Loop.Tell(ctx, shard.Event{Kind: shard.Limit, URL: j.Host, At: res.At, Seconds: res.Delay.Seconds()})
-		}
 		j.Loop.Tell(ctx, shard.Found(j, res))
 	}
 	return true

@@ -252,27 +252,28 @@ func (f *Fetcher) Poll(ctx context.Context, id uint64, page string, copy []byte)
 // poll makes the requests of a poll. The transport remembers this one page, so that what is
 // remembered changes when, and only when, the poll counts.
 func (f *Fetcher) poll(ctx context.Context, id uint64, page string, remembered []byte) Result {
-	client := f.client(f.redirect)
-	transport := &live.Transport{Base: client.Transport, Now: f.cfg.Clock.Now, Exact: f.cfg.Exact}
+	transport := &live.Transport{Exact: f.cfg.Exact}
 	if len(remembered) > 0 {
 		if err := transport.UnmarshalBinary(remembered); err != nil {
 			transport.Forget(page) // a first copy again
 		}
 	}
-	client.Transport = transport
-	fetching, fetch := live.Begin(ctx, page)
-	version, err := f.get(fetching, client, id, page)
-	res := Result{Poll: fetch.End(err), At: f.cfg.Clock.Now(), Delay: -1}
-	if errors.Is(err, ErrRobots) || errors.Is(err, ErrLost) {
-		res.Err = err
-	}
+	version, found := f.fetch(ctx, transport, id, page)
+	res := Result{Poll: found, At: f.cfg.Clock.Now(), Delay: -1}
 	if res.Err != nil {
 		return res
 	}
 	if f.cfg.Keep != nil && (res.Changed || res.First) {
-		f.end(routeOf(ctx)) // the host need not wait for that
-		version.Poll, version.At = res.Poll, res.At
-		if err := f.cfg.Keep(ctx, version); err != nil {
+		var err error
+		if res.Status == http.StatusNotModified {
+			version, err = f.body(ctx, id, page)
+			version.Poll.First, version.Poll.Changed, version.Poll.Minor, version.Poll.Decision = false, true, res.Minor, res.Decision
+		}
+		f.end(routeOf(ctx)) // the host need not wait for what follows
+		if err == nil {
+			err = f.cfg.Keep(ctx, version)
+		}
+		if err != nil {
 			res.Err, res.Changed, res.First = fmt.Errorf("%w: %w", ErrNotKept, err), false, false
 			return res
 		}
@@ -284,6 +285,38 @@ func (f *Fetcher) poll(ctx context.Context, id uint64, page string, remembered [
 		res.Copy = now
 	}
 	return res
+}
+
+// body gets a page once more whose change was found at an answer 304, which has no body: until then
+// the change was taken for noise. The page may be newer than what was found; the next poll finds that.
+func (f *Fetcher) body(ctx context.Context, id uint64, page string) (v Version, err error) {
+	_, host, err := parse(page)
+	if err == nil {
+		err = routeOf(ctx).turn.move(ctx, host, f.patience())
+	}
+	if err == nil {
+		err = f.gate.wait(ctx, host)
+	}
+	if err == nil {
+		v, _ = f.fetch(ctx, &live.Transport{Exact: true}, id, page)
+		err = v.Poll.Err
+	}
+	return v, err
+}
+
+// fetch makes the requests for a page. It is the turn for the first one.
+func (f *Fetcher) fetch(ctx context.Context, transport *live.Transport, id uint64, page string) (Version, live.Poll) {
+	client := f.client(f.redirect)
+	transport.Base, transport.Now = &paced{RoundTripper: client.Transport, f: f}, f.cfg.Clock.Now
+	client.Transport = transport
+	fetching, fetch := live.Begin(ctx, page)
+	version, err := f.get(fetching, client, id, page)
+	found := fetch.End(err)
+	if errors.Is(err, ErrRobots) || errors.Is(err, ErrLost) {
+		found.Err = err
+	}
+	version.Poll, version.At = found, f.cfg.Clock.Now()
+	return version, found
 }
 
 // get gets a page, with its body if somebody is to keep it.

@@ -121,6 +121,34 @@ func (f *Fetcher) redirectRobots(r *http.Request, via []*http.Request) error {
 	return f.gate.wait(ctx, host)
 }
 
+// A paced sends the requests of a poll. The client waits before those to which it is redirected; second
+// tries, which a [live.Transport] makes, wait here.
+type paced struct {
+	http.RoundTripper
+	f    *Fetcher
+	sent int // redirects before the latest request, and 1
+}
+
+func (p *paced) RoundTrip(r *http.Request) (*http.Response, error) {
+	before := p.sent
+	p.sent = 1
+	for first := r; first.Response != nil && first.Response.Request != nil; first = first.Response.Request {
+		p.sent++
+	}
+	if p.sent <= before {
+		if err := p.again(r.Context()); err != nil {
+			return nil, err
+		}
+	}
+	return p.RoundTripper.RoundTrip(r)
+}
+
+func (p *paced) again(ctx context.Context) error {
+	way := routeOf(ctx)
+	defer way.waits(p.f.cfg.Clock.Now)()
+	return p.f.gate.wait(ctx, way.turn.host)
+}
+
 // A timed sends requests each of which has its own time, until its body is closed. What comes before
 // it, as the wait for a turn, does not count.
 type timed struct {

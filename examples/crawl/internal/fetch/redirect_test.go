@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"strconv"
@@ -200,4 +201,118 @@ func TestDelayHolds(t *testing.T) {
 		}
 		last = at
 	}
+}
+
+// web is a web of one page, with what it answers to requests in order; the last answer stays.
+type web struct {
+	clock clock.Clock
+	pages []func(r *http.Request) *http.Response
+	times []time.Time
+}
+
+func (w *web) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.URL.Path == "/robots.txt" {
+		return answer(http.StatusNotFound, "", ""), nil
+	}
+	page := w.pages[min(len(w.times), len(w.pages)-1)]
+	w.times = append(w.times, w.clock.Now())
+	return page(r), nil
+}
+
+func answer(status int, etag, body string) *http.Response {
+	resp := &http.Response{StatusCode: status, Status: strconv.Itoa(status), Header: http.Header{}, ContentLength: -1}
+	if resp.Body = http.NoBody; body != "" {
+		resp.Body = io.NopCloser(strings.NewReader(body))
+	}
+	if etag != "" {
+		resp.Header.Set("ETag", etag)
+	}
+	return resp
+}
+
+// A second try of a request waits for the delay, as after an answer 304 about another copy.
+func TestSecondTryWaits(t *testing.T) {
+	t.Parallel()
+	c := clock.NewFast(time.Date(2025, 3, 1, 0, 0, 0, 0, time.UTC), 1e4)
+	w := &web{clock: c, pages: []func(*http.Request) *http.Response{
+		func(*http.Request) *http.Response { return answer(http.StatusOK, `"a"`, "one") },
+		func(*http.Request) *http.Response { return answer(http.StatusNotModified, `"b"`, "") },
+		func(*http.Request) *http.Response { return answer(http.StatusOK, `"c"`, "two") },
+	}}
+	f, err := New(Config{UserAgent: "test (+http://test.test)", Clock: c, Points: []Point{{Name: "web", Base: w}}, Delay: time.Minute, Seed: 1})
+	require.NoError(t, err)
+	first := f.Poll(t.Context(), 1, "http://a.test/", nil)
+	require.NoError(t, first.Err)
+	second := f.Poll(t.Context(), 2, "http://a.test/", first.Copy)
+	require.NoError(t, second.Err)
+	require.True(t, second.Changed)
+	require.Len(t, w.times, 3)
+	for k := range 2 {
+		require.GreaterOrEqual(t, w.times[k+1].Sub(w.times[k]), time.Minute)
+	}
+}
+
+// A change that is found at an answer 304, as it was taken for noise before, is kept like others: with
+// a body. If that cannot be had the change is found again.
+func TestLateVersions(t *testing.T) {
+	t.Parallel()
+	text, fails := "", false
+	page := func(r *http.Request) *http.Response {
+		etag := `"` + text + `"`
+		switch {
+		case r.Header.Get("If-None-Match") == etag:
+			return answer(http.StatusNotModified, etag, "")
+		case fails:
+			return answer(http.StatusInternalServerError, "", "")
+		}
+		resp := answer(http.StatusOK, etag, "<p>It is "+text+"<p>and so on")
+		resp.Header.Set("Content-Type", "text/html")
+		return resp
+	}
+	c := clock.NewReal()
+	var kept []Version
+	f, err := New(Config{
+		UserAgent: "test (+http://test.test)", Clock: c, Seed: 1,
+		Points: []Point{{Name: "web", Base: &web{clock: c, pages: []func(*http.Request) *http.Response{page}}}},
+		Keep:   func(_ context.Context, v Version) error { kept = append(kept, v); return nil },
+	})
+	require.NoError(t, err)
+	var copy []byte
+	poll := func() Result {
+		res := f.Poll(t.Context(), 1, "http://a.test/", copy)
+		if res.Err == nil && res.Copy != nil {
+			copy = res.Copy
+		}
+		return res
+	}
+	for k := range 7 {
+		text = "time " + strconv.Itoa(k)
+		require.NoError(t, poll().Err)
+	}
+	before := len(kept)
+	for !fails {
+		res := poll()
+		require.NoError(t, res.Err)
+		require.False(t, res.Changed)
+		var next Result
+		fails = true
+		if next = f.Poll(t.Context(), 1, "http://a.test/", copy); next.Err == nil {
+			fails = false
+			continue
+		}
+		require.ErrorIs(t, next.Err, ErrNotKept)
+		require.False(t, next.Changed)
+	}
+	require.Len(t, kept, before)
+	fails = false
+	res := poll()
+	require.NoError(t, res.Err)
+	require.True(t, res.Changed)
+	require.Equal(t, http.StatusNotModified, res.Status)
+	require.Len(t, kept, before+1)
+	require.Equal(t, "<p>It is time 6<p>and so on", string(kept[before].Body))
+	require.Equal(t, http.StatusOK, kept[before].Poll.Status)
+	require.True(t, kept[before].Poll.Changed)
+	require.False(t, kept[before].Poll.First)
+	require.False(t, poll().Changed)
 }
