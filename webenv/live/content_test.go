@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"strings"
 	"testing"
@@ -227,6 +228,30 @@ func TestTransportCompressed(t *testing.T) {
 	body, err := io.ReadAll(resp.Body)
 	require.NoError(t, err)
 	require.Equal(t, zipped("one"), string(body))
+}
+
+// Of a body whose compressed form is longer than what is held, that is compared.
+func TestTransportCompressedLong(t *testing.T) {
+	t.Parallel()
+	random := make([]byte, defaultMaxBytes+1)
+	rng := rand.NewChaCha8([32]byte{})
+	_, _ = rng.Read(random)
+	text := string(random)
+	ok := func(body string) *answer {
+		return &answer{status: 200, header: "Content-Encoding: gzip", body: body}
+	}
+	var got Poll
+	transport := &Transport{Exact: true, OnPoll: func(p Poll) { got = p }, Base: &scripted{answers: []*answer{
+		ok(zipped(text)), ok(zipped(text)), ok(zipped("x" + text)), ok(text + text),
+	}}}
+	for k, changed := range []bool{false, false, true} {
+		roundTrip(t, transport, get(t, "http://web.test/"), -1)
+		require.NoError(t, got.Err)
+		require.Equal(t, changed, got.Changed, "poll %d", k)
+	}
+	roundTrip(t, transport, get(t, "http://web.test/"), -1)
+	require.NoError(t, got.Err)
+	require.True(t, got.Changed, "it is not compressed")
 }
 
 // The block in which a cut copy ends is left out, as the cut may lie elsewhere in the next one.

@@ -69,7 +69,7 @@ import (
 //
 // Leave Accept-Encoding to Base, which decompresses then. A body that is handed on compressed by
 // gzip, because the request asked for it, is held until its end and then decompressed to be
-// compared, up to 10 MiB of it; one that is closed early is not compared. Other codings are compared
+// compared, up to 10 MiB each; one that is closed early is not compared. Other codings are compared
 // as they come, with the noise in them.
 //
 // A Last-Modified less than a second before the Date of the answer is not used: the page may
