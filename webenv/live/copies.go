@@ -54,7 +54,7 @@ type credit struct {
 // mostTrust is the greatest trust in a validator: where it is honest one poll in 65 fetches a copy
 // in vain in the long run. Dates earn it, with five copies in the first 64 polls: the first change
 // that one hides is found within about as many polls as the page had before. With dates that stay,
-// that comes to 9 % of all changes missed in 60 days, where it was 98 % (go run ./examples/serve
+// that comes to 8 % of all changes missed in 60 days, where it was 98 % (go run ./examples/serve
 // -crawl). ETags lie far less often and have it from the start.
 const mostTrust = 6
 
