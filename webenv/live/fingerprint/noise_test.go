@@ -61,9 +61,13 @@ func later(c noisypage.Count) float64 {
 // TestNoiseAndChanges has a real change before one poll of twenty. At most 3 % may be missed: the
 // share that was missed of the real changes of real pages, all text, was 2.5 %. Of prices that change
 // in place 8 % may be, twice the share of those changes that are less than five polls from both
-// the one before and the one after. The null hypothesis is that the learnt fingerprint has as many false changes as the text.
+// the one before and the one after. The null hypothesis is that the learnt fingerprint has as many
+// false changes as the text.
 func TestNoiseAndChanges(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("polls of all kinds, three times, take minutes under the race detector")
+	}
 	var changes, missed, missedBody int
 	for _, n := range noisypage.Noises() {
 		text := noisypage.Measure(2, 0.05, noisypage.Text, n)
