@@ -35,7 +35,8 @@ func (n *session) forecast(ctx context.Context) error {
 		return err
 	}
 	if n.crawler, err = crawler.New(crawler.Config{
-		Shards: n.engine.Shards(), Clock: n.clock, Groups: 1, Workers: 1, Fetch: fetch.Config{Points: points},
+		Shards: n.engine.Shards(), Clock: n.clock, Groups: 1, Workers: 1,
+		Fetch: fetch.Config{UserAgent: n.userAgent, Points: points, Delay: n.delay, Timeout: n.timeout, Seed: n.Seed}, // for the sources
 	}); err != nil {
 		return err
 	}
@@ -59,7 +60,7 @@ func (n *session) forecast(ctx context.Context) error {
 
 // walk spends an hour's budget.
 func (s *settings) walk(st *shard.State, begin time.Time, shards float64, out *tabwriter.Writer) error {
-	interval := time.Duration(86400 / (s.perDay / shards) * float64(time.Second))
+	interval := time.Duration(min(86400/(s.perDay/shards)*float64(time.Second), float64(ahead)))
 	rows := 0
 	for now := begin; now.Before(begin.Add(ahead)); now = now.Add(interval) {
 		url, err := st.Learner.Next(now)

@@ -118,6 +118,9 @@ func (s *settings) frontierSession(ctx context.Context, creds credentials.Transp
 		return err
 	}
 	defer e.Close()
+	if err := s.agree(e); err != nil {
+		return err
+	}
 	log, err := e.Own(ctx, 0)
 	if err != nil {
 		return err

@@ -47,7 +47,7 @@ func (in *inputs) begin(ctx context.Context) error {
 	if err := in.reread(ctx); err != nil {
 		return err
 	}
-	events, err := in.events(nil, func(url string, look func(*shard.State)) error {
+	events, err := in.events(nil, 1, func(url string, look func(*shard.State)) error {
 		look(in.open[crawler.ShardOf(shard.HostOf(url), in.engine.Shards())].state)
 		return nil
 	}, func(look func(*shard.State)) error {
@@ -95,7 +95,7 @@ func (in *inputs) refresh(ctx context.Context) {
 				continue
 			}
 		}
-		events, err := in.events(only, func(url string, look func(*shard.State)) error {
+		events, err := in.events(only, in.mostRemoved, func(url string, look func(*shard.State)) error {
 			loop, err := in.crawler.Of(shard.HostOf(url))
 			if err == nil {
 				err = loop.Do(ctx, look)
@@ -122,16 +122,17 @@ func (in *inputs) refresh(ctx context.Context) {
 
 // reread reads all sources.
 func (in *inputs) reread(ctx context.Context) error {
-	entries, whole, err := in.read(ctx)
+	entries, whole, err := in.read(ctx, in.crawler.Fetcher)
 	if err == nil {
 		in.entries, in.whole = entries, whole
 	}
 	return err
 }
 
-// events returns what changed in the list of pages, for some shards or, with nil, for all. At and
-// each look at the state of a page's shard and of all that are here.
-func (in *inputs) events(only map[int]bool, at func(string, func(*shard.State)) error, each func(func(*shard.State)) error) (events []shard.Event, err error) {
+// events returns what changed in the list of pages, for some shards or, with nil, for all. If more than
+// a share of the pages is missing none is removed: a list that was cut short is not to cost what was
+// learnt. At and each look at the state of a page's shard and of all that are here.
+func (in *inputs) events(only map[int]bool, mostRemoved float64, at func(string, func(*shard.State)) error, each func(func(*shard.State)) error) (events []shard.Event, err error) {
 	now := in.clock.Now()
 	wanted := make(map[string]bool, len(in.entries))
 	added, removed := 0, 0
@@ -163,14 +164,23 @@ func (in *inputs) events(only map[int]bool, at func(string, func(*shard.State)) 
 		}
 	}
 	if in.whole {
+		var gone []shard.Event
+		pages := 0
 		err = each(func(s *shard.State) {
+			pages += s.Len()
 			for p := range s.All() {
 				if !wanted[p.URL] {
-					removed++
-					events = append(events, shard.Event{Kind: shard.Remove, URL: p.URL, At: now})
+					gone = append(gone, shard.Event{Kind: shard.Remove, URL: p.URL, At: now})
 				}
 			}
 		})
+		if float64(len(gone)) <= max(mostRemoved*float64(pages), 1) {
+			removed = len(gone)
+			events = append(events, gone...)
+		} else {
+			slog.Error("the sources do not name so many pages any more that they may have been cut short; none is removed. If it is meant, start with -most-removed 1",
+				"missing", len(gone), "pages", pages, "most-removed", mostRemoved)
+		}
 	}
 	if added+removed > 0 {
 		slog.Info("pages", "new", added, "removed", removed)

@@ -62,6 +62,7 @@ type settings struct {
 	relay             string
 	delay, timeout    time.Duration
 	every, exchange   time.Duration
+	mostRemoved       float64
 	exact, dryRun     bool
 	idHeader          string
 	lines             bool
@@ -79,7 +80,7 @@ func parse(args []string, stdout, stderr io.Writer) (*settings, error) {
 	s := &settings{Program: report.NewProgram("crawl", intro, "the demonstration in ten seconds", stdout, stderr)}
 	f := s.Flags
 	f.DurationVar(&s.length, "for", 0, "`time` to crawl; 0 is a minute for the demonstration, and else until interrupted")
-	f.TextVar(&s.objective, "objective", knapsack.Detections, "what the budget is to buy: `detections`, freshness, age, harmonic or delay")
+	f.TextVar(&s.objective, "objective", knapsack.Detections, "what the budget is to buy: `detections`, freshness, age, harmonic or delay; what a crawl begins with stays")
 	f.StringVar(&s.page, "page", "127.0.0.1:8765", "`address` of the live page, on this machine only unless told otherwise; empty for none")
 	f.IntVar(&s.groups, "groups", 4, "`number` of groups of workers")
 	f.IntVar(&s.workers, "workers", 16, "`number` of workers in a group, each of which makes one poll at a time")
@@ -90,7 +91,7 @@ func parse(args []string, stdout, stderr io.Writer) (*settings, error) {
 	f.Var(&s.feeds, "feed", "`URL` of an RSS or Atom feed, whose entries are crawled; may be given several times")
 	f.StringVar(&s.opml, "opml", "", "`file` with a list of feeds, which are crawled themselves")
 	f.StringVar(&s.rules, "rules", "", "`file` that sets something of all pages whose URLs begin alike: a beginning, then weight=, min= and max=")
-	f.Float64Var(&s.perDay, "per-day", 20_000, "`polls` in a day")
+	f.Float64Var(&s.perDay, "per-day", 20_000, "`polls` in a day, those for the first copies of pages included: they have half of it while other pages are known, and else all")
 	f.StringVar(&s.userAgent, "user-agent", "", "`name` of the crawler, with a URL or an address where its owner can be reached")
 	f.StringVar(&s.engine.Dir, "state", "crawl-state", "`folder` of what is known; a crawl goes on where it was")
 	f.IntVar(&s.engine.Shards, "shards", 0, "`parts` of the crawl, each with a learner; 0 is as many as there are, and to begin with 1, or 16 with -nats")
@@ -110,6 +111,7 @@ func parse(args []string, stdout, stderr io.Writer) (*settings, error) {
 	f.DurationVar(&s.delay, "delay", time.Second, "least `time` between two requests to a host, if its Crawl-delay is no longer")
 	f.DurationVar(&s.timeout, "timeout", 30*time.Second, "`time` for a request")
 	f.DurationVar(&s.every, "refresh", time.Hour, "`time` after which list, sitemaps and feeds are read again")
+	f.Float64Var(&s.mostRemoved, "most-removed", 0.25, "greatest `share` of the pages that is removed when the sources, read again, do not name them any more: if more are missing, or a line is wrong, all stay; a start on one machine goes by its sources, unless they name no page")
 	f.BoolVar(&s.exact, "exact", false, "compare pages byte by byte, instead of learning what is noise")
 	f.BoolVar(&s.dryRun, "dry-run", false, "print what would be polled in the next hour and why, and poll nothing")
 	f.StringVar(&s.idHeader, "id-header", "", "`header` in which to send the number of the poll, to compare a server's log with the crawler's")
@@ -125,13 +127,14 @@ func parse(args []string, stdout, stderr io.Writer) (*settings, error) {
 	if len(s.access) == 0 {
 		s.access = list{"direct"}
 	}
+	s.engine.Objective = s.objective.String()
 	if s.Quick && !s.Given("n") {
 		s.hostPages = 16
 	}
 	if s.Quick && !s.Given("speed") {
 		s.speed = 72
 	}
-	if err := cmp.Or(s.checkMode(), s.check()); err != nil {
+	if err := cmp.Or(s.checkMode(), s.check(), s.checkReal()); err != nil {
 		return nil, err
 	}
 	if err := s.checkEngine(); err != nil {
@@ -148,7 +151,7 @@ func (s *settings) checkMode() error {
 		s.OnlyIf(real || frontier, "with pages to crawl, as -urls, or with -frontier",
 			"per-day", "delay", "shards", "sync-always", "keep-log"),
 		s.OnlyIf(real, "with pages to crawl, as -urls", "rules", "user-agent", "via", "relay",
-			"timeout", "refresh", "exchange", "exact", "dry-run", "id-header", "lines", "folder", "warc", "webhook"),
+			"timeout", "refresh", "most-removed", "exchange", "exact", "dry-run", "id-header", "lines", "folder", "warc", "webhook"),
 		s.OnlyIf(s.engine.URL != "", "with -nats", "node", "lease", "replicas", "nats-creds", "nats-ca", "nats-cert", "nats-key"),
 		s.OnlyIf(!frontier, "without -frontier", "groups", "workers", "page"),
 		s.OnlyIf(frontier, "with -frontier", "frontier-dates", "frontier-known", "frontier-metadata",
@@ -167,6 +170,8 @@ func (s *settings) check() error {
 		return report.Usagef("-per-day %v: want more than 0", s.perDay)
 	case s.delay < 0 || s.timeout <= 0 || s.every <= 0 || s.exchange <= 0:
 		return report.Usagef("-delay %v, -timeout %v, -refresh %v, -exchange %v: want times", s.delay, s.timeout, s.every, s.exchange)
+	case !(s.mostRemoved >= 0 && s.mostRemoved <= 1):
+		return report.Usagef("-most-removed %v: want 0 to 1", s.mostRemoved)
 	case s.real() && !strings.ContainsAny(s.userAgent, "@") && !strings.Contains(s.userAgent, "http"):
 		return report.Usagef("-user-agent %q: give a name, and a URL or an address where you can be reached, as in 'my-crawler (+https://example.org/bot)'", s.userAgent)
 	case s.hostPages < 1:

@@ -41,7 +41,15 @@ func TestCommandLine(t *testing.T) {
 	require.Contains(t, out.String(), "-objective")
 	for _, args := range []string{"-workers 0", "-n 0", "-for -1s", "-speed 0", "-objective luck", "-x", "x",
 		"-per-day 100", "-lines", "-lease 9s", "-frontier-known ok", "-urls x -user-agent a@b -speed 3", "-frontier :0 -warc x",
-		"-frontier :0 -workers 2"} {
+		"-frontier :0 -workers 2", "-urls x -user-agent a@b -most-removed 2", "-most-removed 1", "-urls x -user-agent a@b -via foo"} {
 		require.ErrorAs(t, run(strings.Fields(args), io.Discard, io.Discard), new(report.UsageError), args)
+	}
+	for _, args := range [][]string{
+		{"-webhook", "nope"}, {"-webhook", "ftp://a.test/"}, {"-webhook", "http://"}, {"-id-header", "a:b"}, {"-id-header", "a b"},
+		{"-via", "192.0.2.1"}, {"-via", "direct", "-via", "nope"}, {"-user-agent", "me@a.test\nX: y"},
+	} {
+		err := run(append([]string{"-urls", "x", "-user-agent", demoAgent}, args...), io.Discard, io.Discard)
+		require.ErrorAs(t, err, new(report.UsageError), args)
+		require.ErrorContains(t, err, args[0])
 	}
 }

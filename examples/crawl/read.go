@@ -3,22 +3,32 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"log/slog"
-	"net/http"
 	"os"
 
+	"github.com/recrawl/recrawl/examples/crawl/internal/fetch"
 	"github.com/recrawl/recrawl/examples/crawl/internal/input"
 )
 
-// maxSource is what is read of a sitemap or feed.
-const maxSource = 50 << 20
+const (
+	// maxSource is what is read of a sitemap or feed.
+	maxSource = 50 << 20
+	// tellAfter is the number of them after which the log says that the crawler is at it: each
+	// waits for its host's delay.
+	tellAfter = 20
+)
 
 // read reads all sources. Whole says that they name all that is to be crawled: a page that they do
-// not name is to be crawled no more. That is so if there are sources and all could be read.
-func (s *settings) read(ctx context.Context) (entries []input.Entry, whole bool, err error) {
-	get := func(url string) ([]byte, error) { return s.get(ctx, url) }
+// not name is to be crawled no more. That is so if there are sources, all could be read to the last
+// line, and they name a page at all.
+func (s *settings) read(ctx context.Context, f *fetch.Fetcher) (entries []input.Entry, whole bool, err error) {
+	got := 0
+	get := func(url string) ([]byte, error) {
+		if got++; got%tellAfter == 0 {
+			slog.Info("sitemaps and feeds are read, a host's one after the other", "so far", got-1)
+		}
+		return f.Get(ctx, url, maxSource)
+	}
 	var rules []input.Rule
 	if s.rules != "" {
 		f, err := os.Open(s.rules)
@@ -30,6 +40,7 @@ func (s *settings) read(ctx context.Context) (entries []input.Entry, whole bool,
 			return nil, false, err
 		}
 	}
+	whole = true
 	var failed error
 	add := func(more []input.Entry, err error) {
 		entries, failed = append(entries, more...), errors.Join(failed, err)
@@ -42,8 +53,9 @@ func (s *settings) read(ctx context.Context) (entries []input.Entry, whole bool,
 		defer f.Close()
 		more, bad, err := input.URLs(f, s.urls)
 		for _, b := range bad {
-			slog.Warn("a line of the list is left out", "error", b)
+			slog.Warn("a line of the list is left out; until it is corrected pages that are known stay, named or not", "error", b)
 		}
+		whole = len(bad) == 0
 		add(more, err)
 	}
 	for _, url := range s.sitemaps {
@@ -59,31 +71,18 @@ func (s *settings) read(ctx context.Context) (entries []input.Entry, whole bool,
 		}
 		failed = errors.Join(failed, err)
 	}
+	if ctx.Err() != nil {
+		return nil, false, ctx.Err()
+	}
 	if failed != nil {
 		slog.Warn("a source cannot be read; pages that are known stay", "error", failed)
 	}
-	return input.Merge(entries, rules), failed == nil && s.hasSource(), nil
+	if s.hasSource() && len(entries) == 0 {
+		slog.Warn("the sources name no page; pages that are known stay")
+	}
+	return input.Merge(entries, rules), whole && failed == nil && len(entries) > 0, nil
 }
 
 func (s *settings) hasSource() bool {
 	return s.urls != "" || s.opml != "" || len(s.sitemaps)+len(s.feeds) > 0
-}
-
-// get gets a sitemap or a feed.
-func (s *settings) get(ctx context.Context, url string) ([]byte, error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return nil, err
-	}
-	r.Header.Set("User-Agent", s.userAgent)
-	client := http.Client{Timeout: s.timeout}
-	resp, err := client.Do(r)
-	if err != nil {
-		return nil, err
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("%s", resp.Status)
-	}
-	return io.ReadAll(io.LimitReader(resp.Body, maxSource))
 }

@@ -4,16 +4,20 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net/url"
 	"os"
 	"os/signal"
 	"syscall"
 	"time"
+
+	"golang.org/x/net/http/httpguts"
 
 	"github.com/recrawl/recrawl/examples/crawl/internal/cluster"
 	"github.com/recrawl/recrawl/examples/crawl/internal/engine"
 	"github.com/recrawl/recrawl/examples/crawl/internal/fetch"
 	"github.com/recrawl/recrawl/examples/crawl/internal/shard"
 	"github.com/recrawl/recrawl/examples/crawl/internal/sink"
+	"github.com/recrawl/recrawl/examples/internal/report"
 )
 
 // storagePause is how long the crawl rests when its state cannot be written, before it tries again.
@@ -22,12 +26,15 @@ const storagePause = 5 * time.Second
 // crawl crawls the user's pages. While the state cannot be written it polls nothing: what is not
 // logged is not learnt, and is found again.
 func (s *settings) crawl() error {
-	keep, closeSinks, err := s.sinks()
+	sinks, closeSinks, err := s.openSinks()
 	if err != nil {
 		return err
 	}
 	defer closeSinks()
-	return s.untilStopped(func(ctx context.Context) error { return s.session(ctx, keep) })
+	return s.untilStopped(func(ctx context.Context) error {
+		defer context.AfterFunc(ctx, sinks.Stop)()
+		return s.session(ctx, sinks)
+	})
 }
 
 // untilStopped runs one session after the other until the user stops it, the time is up, or there
@@ -44,6 +51,11 @@ func (s *settings) untilStopped(session func(ctx context.Context) error) error {
 		ctx, cancel = context.WithTimeout(ctx, s.length)
 		defer cancel()
 	}
+	// Whoever asks a second time does not want to wait.
+	defer context.AfterFunc(ctx, func() {
+		stop()
+		slog.Info("stopping: what is under way is waited for and the state is saved; a second signal ends the process at once, which loses nothing that counts")
+	})()
 	for begun := false; ; begun = true {
 		err := session(ctx)
 		if errors.Is(err, cluster.ErrLost) && ctx.Err() == nil {
@@ -71,8 +83,8 @@ func (s *settings) hasState() bool {
 	return err == nil
 }
 
-// sinks opens what new versions of pages go to.
-func (s *settings) sinks() (keep sink.Sink, closeAll func(), err error) {
+// openSinks opens what new versions of pages go to.
+func (s *settings) openSinks() (sinks *sink.Sinks, closeAll func(), err error) {
 	var all []sink.Sink
 	closeAll = func() {}
 	if s.lines {
@@ -100,7 +112,7 @@ func (s *settings) sinks() (keep sink.Sink, closeAll func(), err error) {
 	if s.webhook != "" {
 		all = append(all, sink.Webhook(s.webhook, s.userAgent))
 	}
-	return sink.All(all), closeAll, nil
+	return sink.New(all...), closeAll, nil
 }
 
 // points are the access points of the command line.
@@ -113,6 +125,27 @@ func (s *settings) points() (all []fetch.Point, err error) {
 		all = append(all, p)
 	}
 	return all, nil
+}
+
+// checkReal reports a setting of a crawl of real pages with which no request, or no version, could be
+// sent.
+func (s *settings) checkReal() error {
+	if !s.real() {
+		return nil
+	}
+	hook, err := url.Parse(s.webhook)
+	switch {
+	case s.webhook != "" && (err != nil || hook.Scheme != "http" && hook.Scheme != "https" || hook.Host == ""):
+		return report.Usagef("-webhook %q: want an http or https URL", s.webhook)
+	case s.idHeader != "" && !httpguts.ValidHeaderFieldName(s.idHeader):
+		return report.Usagef("-id-header %q: want the name of a header", s.idHeader)
+	case !httpguts.ValidHeaderFieldValue(s.userAgent):
+		return report.Usagef("-user-agent %q: a header cannot have that", s.userAgent)
+	}
+	if _, err := s.points(); err != nil {
+		return report.Usagef("-via: %v", err)
+	}
+	return nil
 }
 
 // logPoll says what went wrong with a poll.

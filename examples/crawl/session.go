@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"sync"
@@ -26,6 +27,7 @@ type session struct {
 	*settings
 	engine  *engine.Engine
 	clock   *clock.Real
+	sinks   *sink.Sinks
 	relays  *relays // nil alone
 	crawler *crawler.Crawler
 	node    *cluster.Node // nil alone
@@ -42,13 +44,16 @@ type opened struct {
 }
 
 // session crawls until the context ends or the state fails.
-func (s *settings) session(ctx context.Context, keep sink.Sink) error {
+func (s *settings) session(ctx context.Context, sinks *sink.Sinks) error {
 	e, err := engine.Open(ctx, s.engine)
 	if err != nil {
 		return err
 	}
 	defer e.Close()
-	n := &session{settings: s, engine: e, clock: clock.NewReal(), open: map[int]opened{}}
+	if err := s.agree(e); err != nil {
+		return err
+	}
+	n := &session{settings: s, engine: e, clock: clock.NewReal(), sinks: sinks, open: map[int]opened{}}
 	if s.dryRun {
 		return n.forecast(ctx)
 	}
@@ -66,7 +71,7 @@ func (s *settings) session(ctx context.Context, keep sink.Sink) error {
 		Shards: e.Shards(), Clock: n.clock, PerSecond: s.perDay / 86400, Objective: s.objective, Groups: s.groups, Workers: s.workers, Settle: true,
 		Fetch: fetch.Config{
 			UserAgent: s.userAgent, Points: points, Delay: s.delay, Timeout: s.timeout, Exact: s.exact,
-			IDHeader: s.idHeader, Keep: keep, Seed: s.Seed,
+			IDHeader: s.idHeader, Keep: sinks.Sink(), Seed: s.Seed,
 		},
 		Applied:     func(_ int, e *shard.Event) { logPoll(e) },
 		IDs:         func(int) uint64 { return uint64(rand.Uint32()) << 32 },
@@ -84,6 +89,22 @@ func (s *settings) session(ctx context.Context, keep sink.Sink) error {
 		return n.together(ctx)
 	}
 	return n.alone(ctx)
+}
+
+// agree takes over the objective that a crawl was begun with. What was learnt serves that one, so
+// another one on the command line is refused.
+func (s *settings) agree(e *engine.Engine) error {
+	had := e.Objective()
+	if had == "" || had == s.objective.String() {
+		return nil
+	}
+	if s.Given("objective") {
+		return fmt.Errorf("%w: it is for the objective %s, not %v", engine.ErrState, had, s.objective)
+	}
+	if err := s.objective.UnmarshalText([]byte(had)); err != nil {
+		return fmt.Errorf("%w: objective: %w", engine.ErrState, err)
+	}
+	return nil
 }
 
 // alone crawls all shards.
@@ -153,7 +174,7 @@ func (n *session) together(ctx context.Context) error {
 
 // show opens the live page.
 func (n *session) show() (stop func(), err error) {
-	return n.settings.show(&watcher{crawler: n.crawler, clock: n.clock, objective: n.objective, began: time.Now()})
+	return n.settings.show(&watcher{crawler: n.crawler, clock: n.clock, objective: n.objective, sinks: n.sinks, began: time.Now()})
 }
 
 // Open takes a shard over, restores it and makes it part of the crawl.

@@ -170,3 +170,28 @@ func TestPointsAreSaved(t *testing.T) {
 	require.NotContains(t, log, "learnt anew")
 	require.GreaterOrEqual(t, known(), all) // hosts that the first session did not come to may be new
 }
+
+// What a crawl is for stays what it was begun with: it goes on with that, and refuses another. So does
+// a frontier.
+func TestObjectiveStays(t *testing.T) {
+	t.Parallel()
+	for _, kind := range [][]string{{"-urls", "list", "-user-agent", demoAgent}, {"-frontier", "127.0.0.1:0"}} {
+		state := filepath.Join(t.TempDir(), "state")
+		again := func(args ...string) (*settings, error) {
+			s, err := parse(append(append(args, "-state", state), kind...), io.Discard, io.Discard)
+			require.NoError(t, err)
+			e, err := engine.Open(t.Context(), s.engine)
+			require.NoError(t, err)
+			defer e.Close()
+			return s, s.agree(e)
+		}
+		for _, args := range [][]string{{"-objective", "freshness"}, {}, {"-objective", "freshness"}} {
+			s, err := again(args...)
+			require.NoError(t, err)
+			require.Equal(t, knapsack.Freshness, s.objective)
+		}
+		_, err := again("-objective", "detections")
+		require.ErrorIs(t, err, engine.ErrState)
+		require.ErrorContains(t, err, "freshness")
+	}
+}

@@ -16,6 +16,7 @@ import (
 	"github.com/recrawl/recrawl/examples/crawl/internal/crawler"
 	"github.com/recrawl/recrawl/examples/crawl/internal/page"
 	"github.com/recrawl/recrawl/examples/crawl/internal/shard"
+	"github.com/recrawl/recrawl/examples/crawl/internal/sink"
 	"github.com/recrawl/recrawl/knapsack"
 )
 
@@ -32,6 +33,7 @@ type watcher struct {
 	clock     clock.Clock
 	objective knapsack.Objective
 	began     time.Time
+	sinks     *sink.Sinks // nil for none
 	// truth, if not nil, adds what is known of a web of known truth.
 	truth func(*page.Status)
 
@@ -75,6 +77,9 @@ func (w *watcher) Status(ctx context.Context) (page.Status, error) {
 	})
 	if err != nil {
 		return s, err
+	}
+	if w.sinks != nil {
+		s.Unkept = w.sinks.Failures()
 	}
 	s.Price /= max(shards, 1)
 	s.Hosts = worst(hosts, shownHosts)
@@ -132,7 +137,7 @@ func (w *watcher) rate(s *page.Status) {
 	elapsed := s.Time.Sub(w.latest).Seconds()
 	if !w.latest.IsZero() && elapsed > 0 {
 		keep := math.Pow(rateMemory, min(s.Uptime-w.last.Uptime, 10))
-		w.rates[0] = keep*w.rates[0] + (1-keep)*float64(s.Learnt-w.last.Learnt+s.Failures-w.last.Failures+s.Vetoes-w.last.Vetoes)/elapsed
+		w.rates[0] = keep*w.rates[0] + (1-keep)*float64(s.Learnt-w.last.Learnt+s.First-w.last.First+s.Failures-w.last.Failures+s.Vetoes-w.last.Vetoes)/elapsed
 		w.rates[1] = keep*w.rates[1] + (1-keep)*float64(s.Changes-w.last.Changes)/elapsed
 	}
 	w.latest, w.last = s.Time, *s

@@ -13,8 +13,9 @@ import (
 func main() { report.Main("fingerprint", run) }
 
 const intro = `Polls synthetic pages with one kind of noise each: 48 pages, 40 polls of each. A real
-change comes before every twentieth poll. Prints how many polls without a real change
-were reported as changes, and how many real changes were not reported.`
+change comes before every twentieth poll: to a paragraph, or to a price that changes in
+place. Prints how many polls without a real change were reported as changes, and how many
+real changes were not reported.`
 
 // learnt returns a detector that learns what is noise in a page. Where it asks for a second copy it
 // takes one, if it may.

@@ -14,7 +14,8 @@ import (
 	"github.com/recrawl/recrawl/examples/internal/report"
 )
 
-// The learnt fingerprint has the fewest false changes wherever there is noise, and misses few.
+// The learnt fingerprint has the fewest false changes wherever there is noise, and misses few, also
+// of prices that change in place. Of a clock that stands still for some polls little can be learnt.
 func TestFingerprint(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -33,8 +34,12 @@ func TestFingerprint(t *testing.T) {
 		switch kind, rest, _ := strings.Cut(what, ": "); {
 		case strings.Contains(rest, "missed"):
 			require.LessOrEqual(t, share, 5.0, what)
-		case strings.HasPrefix(rest, "learnt"):
-			require.LessOrEqual(t, share, of[kind+": bytes, false changes, of the polls without a change"]/5, what)
+		case strings.HasPrefix(rest, "learnt") && !strings.Contains(kind, "in a cache"):
+			most := of[kind+": bytes, false changes, of the polls without a change"] / 5
+			if strings.Contains(kind, "in place") {
+				most += 0.5 // those that are reported late
+			}
+			require.LessOrEqual(t, share, most, what)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -103,6 +104,10 @@ func parse(args []string, stdout, stderr io.Writer) (*settings, error) {
 	switch {
 	case s.pages < 1:
 		return nil, report.Usagef("-n %d: want 1 at least", s.pages)
+	case s.size < 0:
+		return nil, report.Usagef("-size %d: want no less than 0", s.size)
+	case !(s.delay >= 0 && s.delay <= math.MaxFloat64):
+		return nil, report.Usagef("-delay %v: want no less than 0", s.delay)
 	case !(s.speed > 0 && s.speed <= 1e6):
 		return nil, report.Usagef("-speed %v: want more than 0 and at most a million", s.speed)
 	case s.length < 0:

@@ -80,7 +80,7 @@ func TestServe(t *testing.T) {
 func TestCommandLine(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{
-		{"-n", "0"}, {"-speed", "0"}, {"-for", "-1s"}, {"-faults", "nonce"}, {"-faults", "noise=0.1"},
+		{"-n", "0"}, {"-speed", "0"}, {"-for", "-1s"}, {"-size", "-1"}, {"-delay", "-1"}, {"-delay", "NaN"}, {"-faults", "nonce"}, {"-faults", "noise=0.1"},
 		{"-faults", "nonce=1.5"}, {"-faults", "nonce=0.6,clock=0.6"}, {"-faults", "all=0.2"},
 		{"-crawl", "-n", "10"}, {"-crawl", "-for", "1s"}, {"-crawl", "-out", "pictures"},
 	} {

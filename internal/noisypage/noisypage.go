@@ -16,12 +16,15 @@ type Noise struct {
 	write func(p *Page)
 }
 
-// Noises are the kinds of noise, the first of them none.
+// Noises are the kinds of noise, the first of them none. Of some, the page is edited in place: a
+// price changes, where otherwise paragraphs do.
 func Noises() []Noise {
+	token := func(p *Page) { p.token = true }
+	nonce := func(p *Page) { p.noise = fmt.Sprintf("<p>Request <code>%016x</code></p>", p.rng.Uint64()) }
 	return []Noise{
 		{"none", func(*Page) {}},
-		{"attributes and scripts at every poll", func(p *Page) { p.token = true }},
-		{"nonce at every poll", func(p *Page) { p.noise = fmt.Sprintf("<p>Request <code>%016x</code></p>", p.rng.Uint64()) }},
+		{"attributes and scripts at every poll", token},
+		{"nonce at every poll", nonce},
 		{"clock at half of the polls", func(p *Page) {
 			if p.polls == 1 || p.rng.IntN(2) == 0 {
 				p.minutes += 1 + p.rng.IntN(300)
@@ -32,6 +35,11 @@ func Noises() []Noise {
 		{"rotating advertisements, 50", func(p *Page) { p.advertise(50) }},
 		{"x minutes ago", func(p *Page) { p.noise = fmt.Sprintf("<p>Updated %d minutes ago</p>", 1+p.rng.IntN(59)) }},
 		{"date in the footer at every poll", func(p *Page) { p.foot = fmt.Sprintf("Day %d", p.polls) }},
+		{"clock, in a cache for 3 polls", func(p *Page) { p.cache(3) }},
+		{"clock, in a cache for 8 polls", func(p *Page) { p.cache(8) }},
+		{"none, edited in place", func(p *Page) { p.shop() }},
+		{"attributes and scripts, edited in place", func(p *Page) { token(p); p.shop() }},
+		{"nonce at every poll, edited in place", func(p *Page) { nonce(p); p.shop() }},
 	}
 }
 
@@ -47,6 +55,7 @@ type Page struct {
 	token      bool
 	minutes    int
 	ads        []string
+	price      int // edits change it and nothing else, unless it is 0
 }
 
 // New returns a page with the given noises.
@@ -83,8 +92,26 @@ func (p *Page) advertise(n int) {
 	p.noise = "<div class=x><p>" + p.ads[p.rng.IntN(n)] + "</p></div>"
 }
 
-// Edit makes a real change: a paragraph is rewritten, added or removed.
+// cache renews a clock at every so many polls.
+func (p *Page) cache(polls int) {
+	if p.polls%polls == 1 {
+		p.noise = fmt.Sprintf("<p>Server time %d:%02d</p>", p.polls/60, p.polls%60)
+	}
+}
+
+// shop puts a price on the page.
+func (p *Page) shop() {
+	if p.price == 0 {
+		p.price = 100
+	}
+}
+
+// Edit makes a real change: a paragraph is rewritten, added or removed, or the price rises.
 func (p *Page) Edit() {
+	if p.price > 0 {
+		p.price += 1 + p.rng.IntN(9)
+		return
+	}
 	at := p.rng.IntN(len(p.paragraphs))
 	switch kind := p.rng.IntN(4); {
 	case kind == 0:
@@ -113,6 +140,9 @@ func (p *Page) Poll() []byte {
 			b.WriteString(p.noise)
 		}
 		fmt.Fprintf(&b, "<p>%s</p>\n", text)
+		if p.price > 0 && i == (p.place+len(p.paragraphs)/2)%len(p.paragraphs) {
+			fmt.Fprintf(&b, "<p>Price: $%d.99</p>\n", p.price)
+		}
 	}
 	fmt.Fprintf(&b, "<footer><p>%s</p></footer></body></html>\n", p.foot)
 	return []byte(b.String())

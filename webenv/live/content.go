@@ -33,26 +33,29 @@ type content interface {
 	end(resp *http.Response, cut bool) ([16]byte, error)
 	// compare compares it with that of the copy before, whose validators are old, and learns. With
 	// teach what differs is noise.
-	compare(t *Transport, found *validators, old validators, teach bool) (changed, minor, again bool)
+	compare(t *Transport, found *validators, old validators, teach bool) fingerprint.Finding
 	free()
 }
 
-func (t *Transport) newContent() content {
+// newContent returns the content of an answer that is yet to be read.
+func (t *Transport) newContent(resp *http.Response) content {
 	switch {
 	case t.Fingerprint != nil:
 		return &printed{of: t.Fingerprint}
 	case t.Exact:
 		return &hashed{Hash: sha256.New()}
 	}
-	return contents.Get().(*learnt)
+	c := contents.Get().(*learnt)
+	c.Type = resp.Header.Get("Content-Type")
+	return c
 }
 
 // unlearnt is what contents that are compared by their hashes have in common.
 type unlearnt struct{}
 
-func (unlearnt) compare(_ *Transport, found *validators, old validators, teach bool) (changed, minor, again bool) {
+func (unlearnt) compare(_ *Transport, found *validators, old validators, teach bool) fingerprint.Finding {
 	found.page = nil
-	return found.hash != old.hash, false, false
+	return fingerprint.Finding{Body: found.hash != old.hash}
 }
 
 func (unlearnt) free() {}
@@ -90,17 +93,16 @@ func (c *learnt) end(_ *http.Response, cut bool) (none [16]byte, err error) {
 	return none, nil
 }
 
-func (c *learnt) compare(t *Transport, found *validators, old validators, teach bool) (changed, minor, again bool) {
+func (c *learnt) compare(t *Transport, found *validators, old validators, teach bool) fingerprint.Finding {
 	if found.page == nil {
 		found.page = new(fingerprint.Page)
 	}
 	found.page.Numbers = t.Numbers
 	if teach {
 		found.page.Teach(&c.Copy)
-		return false, false, false
+		return fingerprint.Finding{}
 	}
-	f := found.page.Observe(&c.Copy)
-	return f.Body, f.Minor, f.Again
+	return found.page.Observe(&c.Copy)
 }
 
 func (c *learnt) free() {

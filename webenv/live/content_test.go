@@ -2,11 +2,14 @@ package live
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -172,6 +175,85 @@ type roundTripper func(*http.Request) *http.Response
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r), nil }
 
+// zipped compresses a text.
+func zipped(text string) string {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	_, _ = io.WriteString(z, text)
+	_ = z.Close()
+	return b.String()
+}
+
+// A body that comes compressed is handed on as it is, and compared by what is in it.
+func TestTransportCompressed(t *testing.T) {
+	t.Parallel()
+	nonce := func(k int, text string) string { return fmt.Sprintf("<meta name=csrf content=%d><p>%s", k, text) }
+	long := "<p>" + strings.Repeat("0123456789abcdef", defaultMaxBytes/16)
+	ok := func(body string) *answer {
+		return &answer{status: 200, header: "Content-Encoding: GZIP", body: body}
+	}
+	base := &scripted{answers: []*answer{
+		ok(zipped(nonce(1, "one"))), ok(zipped(nonce(2, "one"))), ok(zipped(nonce(3, "two"))),
+		ok(zipped(nonce(4, "two"))[:30]), ok(zipped(nonce(5, "two"))), // breaks off
+		ok(nonce(6, "two")), ok("<p>two<p>3"), ok("<p>two<p>3"), // not compressed
+		ok(zipped(nonce(7, "two<p>four"))), ok(zipped(nonce(8, "two<p>four"))), // closed early
+		ok(zipped(nonce(9, "kept"+long))), ok(zipped(nonce(10, "kept"+long+"<p>more"))), // ends elsewhere
+	}}
+	var got Poll
+	transport := &Transport{Base: base, OnPoll: func(p Poll) { got = p }}
+	for k, c := range []struct {
+		read           int64
+		first, changed bool
+		err            error
+	}{{-1, true, false, nil}, {-1, false, false, nil}, {-1, false, true, nil},
+		{-1, false, false, io.ErrUnexpectedEOF}, {-1, false, false, nil},
+		{-1, false, false, nil}, {-1, false, true, nil}, {-1, false, false, nil},
+		{-1, false, true, nil}, {30, false, false, ErrClosedEarly}, {-1, false, true, nil}, {-1, false, false, nil}} {
+		roundTrip(t, transport, get(t, "http://web.test/"), c.read)
+		require.ErrorIs(t, got.Err, c.err, "poll %d", k)
+		require.Equal(t, [2]bool{c.first, c.changed}, [2]bool{got.First, got.Changed}, "poll %d", k)
+		if c.read < 0 {
+			require.Equal(t, int64(len(base.answers[k].body)), got.Bytes)
+		}
+	}
+
+	// The caller's own fingerprint is given what is in it.
+	base = &scripted{answers: []*answer{ok(zipped("one"))}}
+	transport = &Transport{Base: base, Fingerprint: func(_ *http.Response, body []byte) ([]byte, error) {
+		require.Equal(t, "one", string(body))
+		return nil, nil
+	}}
+	resp, err := transport.RoundTrip(get(t, "http://web.test/"))
+	require.NoError(t, err)
+	body, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	require.Equal(t, zipped("one"), string(body))
+}
+
+// Of a body whose compressed form is longer than what is held, that is compared.
+func TestTransportCompressedLong(t *testing.T) {
+	t.Parallel()
+	random := make([]byte, defaultMaxBytes+1)
+	rng := rand.NewChaCha8([32]byte{})
+	_, _ = rng.Read(random)
+	text := string(random)
+	ok := func(body string) *answer {
+		return &answer{status: 200, header: "Content-Encoding: gzip", body: body}
+	}
+	var got Poll
+	transport := &Transport{Exact: true, OnPoll: func(p Poll) { got = p }, Base: &scripted{answers: []*answer{
+		ok(zipped(text)), ok(zipped(text)), ok(zipped("x" + text)), ok(text + text),
+	}}}
+	for k, changed := range []bool{false, false, true} {
+		roundTrip(t, transport, get(t, "http://web.test/"), -1)
+		require.NoError(t, got.Err)
+		require.Equal(t, changed, got.Changed, "poll %d", k)
+	}
+	roundTrip(t, transport, get(t, "http://web.test/"), -1)
+	require.NoError(t, got.Err)
+	require.True(t, got.Changed, "it is not compressed")
+}
+
 // The block in which a cut copy ends is left out, as the cut may lie elsewhere in the next one.
 func TestCutContent(t *testing.T) {
 	t.Parallel()
@@ -180,14 +262,76 @@ func TestCutContent(t *testing.T) {
 		var page validators
 		var changed bool
 		for _, body := range []string{"<p>one<p>tw", "<p>one<p>twist"} {
-			c := transport.newContent()
+			c := transport.newContent(&http.Response{})
 			_, err := c.Write([]byte(body))
 			require.NoError(t, err)
 			_, err = c.end(nil, cut)
 			require.NoError(t, err)
-			changed, _, _ = c.compare(transport, &page, page, false)
+			changed = c.compare(transport, &page, page, false).Body
 			c.free()
 		}
 		require.Equal(t, !cut, changed)
 	}
+}
+
+// site serves a body with an ETag and answers 304 to who names that.
+type site struct{ mediaType, body string }
+
+func (s *site) RoundTrip(r *http.Request) (*http.Response, error) {
+	etag := fmt.Sprintf(`"%x"`, keyOf(s.body))
+	resp := &http.Response{StatusCode: 304, Header: http.Header{"Etag": {etag}, "Content-Type": {s.mediaType}}, Body: http.NoBody, Request: r}
+	if r.Header.Get("If-None-Match") != etag {
+		resp.StatusCode, resp.ContentLength = 200, int64(len(s.body))
+		resp.Body = io.NopCloser(strings.NewReader(s.body))
+	}
+	return resp, nil
+}
+
+// Of a page that is edited in place, and answers 304 while it is not, every edit is reported, and
+// nothing else. So it is of other types than HTML.
+func TestEditsInPlace(t *testing.T) {
+	t.Parallel()
+	for mediaType, format := range map[string]string{
+		"text/html":             "<h1>Lamp</h1><p>Price: $%d<p>Fine",
+		"application/json":      `[{"rendered": "<p>Video<\/p><iframe src=\"x\"><\/iframe>"}, {"price": %d}]`,
+		"text/xml":              "<?xml version='1.0'?><Cube><Cube currency='USD' rate='1.%d'/></Cube>",
+		"application/xhtml+xml": "<html><head><title>T</title><script src='a.js'/></head><body><p>News %d</p></body></html>",
+		"text/plain":            "Maintainer: <john@example.com>\nrelease %d\n",
+		"text/csv":              "name,html,price\nLamp,<b>x</b>,%d\n",
+		"":                      "%%PDF-1.4\n1 0 obj\n<</Type /Catalog>>\nstream %d\n",
+	} {
+		var got Poll
+		s := &site{mediaType: mediaType}
+		transport := &Transport{Base: s, OnPoll: func(p Poll) { got = p }}
+		for price := range 30 {
+			s.body = fmt.Sprintf(format, 100+price)
+			for poll := range 6 {
+				roundTrip(t, transport, get(t, "http://web.test/"), -1)
+				require.Equal(t, price > 0 && poll == 0, got.Changed, "%s, price %d, poll %d", mediaType, price, poll)
+			}
+		}
+	}
+}
+
+// An edit that is taken for noise is reported once it has stayed, even if the answers are 304.
+func TestLate(t *testing.T) {
+	t.Parallel()
+	var got Poll
+	s := &site{mediaType: "text/html"}
+	transport := &Transport{Base: s, OnPoll: func(p Poll) { got = p }}
+	for k := range 6 {
+		s.body = clockAt(k)
+		roundTrip(t, transport, get(t, "http://web.test/"), -1)
+	}
+	s.body = clockAt(99)
+	var changed []int
+	for poll := range 30 {
+		roundTrip(t, transport, get(t, "http://web.test/"), -1)
+		if got.Changed {
+			require.Equal(t, 304, got.Status)
+			require.Equal(t, ByContent, got.Decision)
+			changed = append(changed, poll)
+		}
+	}
+	require.Equal(t, []int{11}, changed)
 }

@@ -22,6 +22,7 @@ type Fetch struct {
 	mu   sync.Mutex
 	poll Poll // of the latest request
 	sent bool
+	undo func() // what was remembered of redirects, nil if nothing was
 }
 
 type fetching struct{}
@@ -34,8 +35,8 @@ func Begin(ctx context.Context, page string) (context.Context, *Fetch) {
 	return context.WithValue(ctx, fetching{}, f), f
 }
 
-// add takes what a request found.
-func (f *Fetch) add(found Poll) {
+// add takes what a request found, and what undoes what was remembered of it.
+func (f *Fetch) add(found Poll, undo func()) {
 	if f.report != nil {
 		f.report(found)
 	}
@@ -48,12 +49,16 @@ func (f *Fetch) add(found Poll) {
 		found.Duration += elapsed
 	}
 	f.poll, f.sent = found, true
+	if f.undo == nil {
+		f.undo = undo
+	}
 }
 
 // End ends a fetch and returns what was found: that of the last request, with the times since the
 // first one began. It comes after the body has been closed. err is that of the client; it is the
-// Poll's if no request was sent, or if the client refused to follow a redirect. Without an error a
-// redirect that was not followed is the page itself.
+// Poll's if no request was sent, or if the client refused to follow a redirect: the next poll is
+// then compared with the copy from before. Without an error a redirect that was not followed is the
+// page itself.
 func (f *Fetch) End(err error) Poll {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -69,6 +74,9 @@ func (f *Fetch) End(err error) Poll {
 	}
 	if p.Err != nil {
 		p.Changed, p.Minor, p.First, p.Again, p.Decision = false, false, false, false, Undecided
+		if f.undo != nil {
+			f.undo()
+		}
 	}
 	return p
 }

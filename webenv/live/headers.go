@@ -69,7 +69,7 @@ func freshness(h http.Header, now time.Time) time.Duration {
 		}
 	}
 	age, _ := seconds(h.Get("Age"))
-	return max(lifetime-age, 0)
+	return max(max(lifetime, 0)-age, 0) // a lifetime as short as can be would wrap round
 }
 
 // directives returns the directives of Cache-Control, their names in small letters and their values

@@ -67,13 +67,20 @@ type Learner[K any] interface {
 	Remove(key K) error
 }
 
+// mostDeferred is how long a page is put off at most because of Retry-After. Vetoes that are meant are
+// of minutes or hours, and of some days for the longest maintenance; after a longer one, one request
+// a week is little to ask.
+const mostDeferred = 7 * 24 * time.Hour
+
 // Tell tells a learner what became of a poll that it asked for, with the call that fits:
 //
 //   - Observe if there was an answer, with Poll.Changed. A first copy is given back, as it tells
 //     nothing of changes.
 //   - GiveBack if there was none: the learner asks again, less and less often if it backs off. So
 //     also for 404, which is no word for good: it comes and goes with a server's troubles.
-//   - Defer before that, where the server named a time in Retry-After.
+//   - Defer before that, where the server named a time in Retry-After, for a week at most: some
+//     servers put a date in seconds there, or one that is thousands of years ahead, and the page
+//     would never be asked for again. Poll.RetryAfter has the time as it was named.
 //   - Remove for 410, which is for good.
 //
 // It is for polls of which each has one answer, as those of [Fetch].End do.
@@ -88,7 +95,11 @@ func Tell[K any](learner Learner[K], key K, now time.Time, poll Poll) error {
 	if l, ok := learner.(interface {
 		Defer(key K, until time.Time) error
 	}); ok && poll.Outcome() == Vetoed && !poll.RetryAfter.IsZero() {
-		if deferred = l.Defer(key, poll.RetryAfter); errors.Is(deferred, errors.ErrUnsupported) {
+		until := poll.RetryAfter
+		if latest := now.Add(mostDeferred); until.After(latest) {
+			until = latest
+		}
+		if deferred = l.Defer(key, until); errors.Is(deferred, errors.ErrUnsupported) {
 			deferred = nil
 		}
 	}

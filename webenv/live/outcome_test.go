@@ -90,6 +90,16 @@ func TestOutcomes(t *testing.T) {
 		require.NoError(t, Tell(plain, "p", webtest.Year2001, c.poll))
 		require.Equal(t, c.told[len(c.told)-1:], []string(*plain), name)
 	}
+	far := bad(503)
+	for _, c := range []struct {
+		after time.Duration
+		want  string
+	}{{168 * time.Hour, "168h0m0s"}, {168*time.Hour + time.Second, "168h0m0s"}, {math.MaxInt64, "168h0m0s"}, {-time.Hour, "-1h0m0s"}} {
+		far.RetryAfter = webtest.Year2001.Add(c.after)
+		l := new(deferring)
+		require.NoError(t, Tell(l, "p", webtest.Year2001, far))
+		require.Equal(t, []string{"defer p " + c.want, back}, []string(l.calls))
+	}
 	for err, want := range map[error]error{network: network, errors.ErrUnsupported: nil} {
 		l := &deferring{err: err}
 		require.ErrorIs(t, Tell(l, "p", webtest.Year2001, later(bad(429))), want)
@@ -144,6 +154,7 @@ func TestFreshness(t *testing.T) {
 		{"", webtest.DateOf(3600), webtest.DateOf(1800), "60", 29 * time.Minute},
 		{"", webtest.DateOf(0), webtest.DateOf(1800), "", 0},
 		{"", "0", "", "", 0},
+		{"", "Mon, 01 Jan 0001 00:00:00 GMT", "", "1", 0},
 		{"max-age=99999999999999999999", "", "", "", math.MaxInt64},
 	} {
 		h := http.Header{"Cache-Control": {c.control}, "Expires": {c.expires}, "Date": {c.date}, "Age": {c.age}}
@@ -274,6 +285,127 @@ func TestRedirectsNotFollowed(t *testing.T) {
 	}
 }
 
+// A redirect that leads to a failure is a failure: the next poll is compared with the copy from
+// before it, and is conditional as if nothing had happened.
+func TestRedirectsThatFail(t *testing.T) {
+	t.Parallel()
+	refused := errors.New("refused")
+	for _, c := range []struct {
+		name          string
+		location      string
+		maintenance   http.HandlerFunc
+		checkRedirect func(*http.Request, []*http.Request) error
+		alone         bool // known without a Fetch, too
+	}{
+		{"503", "/maintenance", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) }, nil, true},
+		{"404", "/maintenance", http.NotFound, nil, true},
+		{"no answer", "/maintenance", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, nil, true},
+		{"loop", "/maintenance", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/maintenance", http.StatusFound) }, nil, true},
+		{"cut", "/maintenance", func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Content-Length", "9") }, nil, true},
+		{"no URL", "http://[", nil, nil, false},
+		{"refused", "/maintenance", nil, func(*http.Request, []*http.Request) error { return refused }, false},
+	} {
+		for _, moved := range []bool{false, true} { // a redirect before and after, too
+			for _, fetch := range []bool{true, false} {
+				if !fetch && !c.alone || moved && c.checkRedirect != nil {
+					continue
+				}
+				t.Run(fmt.Sprint(c.name, moved, fetch), func(t *testing.T) {
+					down, conditional := true, false
+					web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+						conditional = r.Header.Get("If-None-Match") != ""
+						switch {
+						case r.URL.Path == "/maintenance":
+							c.maintenance(w, r)
+						case r.URL.Path == "/" && down:
+							w.Header().Set("Location", c.location)
+							w.WriteHeader(http.StatusFound)
+						case r.URL.Path == "/" && moved:
+							http.Redirect(w, r, "/there", http.StatusFound)
+						case conditional:
+							w.WriteHeader(http.StatusNotModified)
+						default:
+							w.Header().Set("ETag", `W/"1"`)
+							_, _ = io.WriteString(w, "the page")
+						}
+					}))
+					defer web.Close()
+					var got Poll
+					client := &http.Client{CheckRedirect: c.checkRedirect}
+					transport := &Transport{OnPoll: func(p Poll) { got = p }}
+					client.Transport = transport
+					poll := func() Poll {
+						if fetch {
+							return fetched(t, client, web.URL+"/", "p")
+						}
+						resp, err := client.Get(web.URL + "/")
+						if err == nil {
+							_, _ = io.Copy(io.Discard, resp.Body)
+							resp.Body.Close()
+						} else {
+							got.Err = err
+						}
+						return got
+					}
+					require.Error(t, poll().Err)
+					if fetch {
+						require.Zero(t, transport.Len())
+					}
+					down = false
+					p := poll()
+					require.NoError(t, p.Err)
+					require.True(t, p.First)
+					for range 3 {
+						p := poll()
+						require.NoError(t, p.Err)
+						require.Equal(t, ByStatus, p.Decision)
+						before, err := transport.MarshalBinary()
+						require.NoError(t, err)
+						down = true
+						require.Error(t, poll().Err)
+						if fetch {
+							after, err := transport.MarshalBinary()
+							require.NoError(t, err)
+							require.Equal(t, before, after, "nothing is remembered of it")
+						}
+						down = false
+						p = poll()
+						require.NoError(t, p.Err)
+						require.False(t, p.Changed)
+						require.True(t, conditional)
+					}
+				})
+			}
+		}
+	}
+}
+
+// A client that follows some redirects only takes those that it leaves alone for the page.
+func TestRedirectsRefused(t *testing.T) {
+	t.Parallel()
+	refused := errors.New("refused")
+	target := ""
+	web := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, target, http.StatusFound) })
+	client := &http.Client{
+		Transport: &Transport{Base: webtest.InProcess{Handler: web}},
+		CheckRedirect: func(r *http.Request, _ []*http.Request) error {
+			if r.URL.Path == "/refused" {
+				return refused
+			}
+			return http.ErrUseLastResponse
+		},
+	}
+	for k, c := range []struct {
+		target         string
+		first, changed bool
+	}{{"/refused", false, false}, {"/a", true, false}, {"/refused", false, false}, {"/a", false, false}, {"/refused", false, false}, {"/b", false, true}} {
+		target = c.target
+		p := fetched(t, client, "http://web.test/", "p")
+		require.Equal(t, target == "/refused", errors.Is(p.Err, refused))
+		require.Equal(t, [2]bool{c.first, c.changed}, [2]bool{p.First, p.Changed}, "poll %d", k)
+	}
+}
+
 func trimSlash(path string) string {
 	if path == "" {
 		return ""
@@ -368,6 +500,8 @@ func TestOnBody(t *testing.T) {
 		case "/gone":
 			http.NotFound(w, r)
 			return
+		case "/part":
+			w.WriteHeader(http.StatusPartialContent)
 		}
 		w.Header().Set("ETag", fmt.Sprintf("%q", content))
 		if r.Header.Get("If-None-Match") == w.Header().Get("ETag") {
@@ -383,7 +517,7 @@ func TestOnBody(t *testing.T) {
 			require.NoError(t, err)
 			got = append(got, fmt.Sprint(page, " ", string(b)))
 		},
-	}, "/moved", "/gone")
+	}, "/moved", "/gone", "/part")
 	for _, c := range []struct {
 		content string
 		read    int64
@@ -392,8 +526,10 @@ func TestOnBody(t *testing.T) {
 		_, ch, err := pages.PollContext(t.Context(), 0, 1)
 		require.NoError(t, err)
 		changed = append(changed, ch)
-		_, _, err = pages.PollContext(t.Context(), 1, 1)
-		require.ErrorIs(t, err, ErrStatus)
+		for _, page := range []int{1, 2} {
+			_, _, err = pages.PollContext(t.Context(), page, 1)
+			require.ErrorIs(t, err, ErrStatus)
+		}
 	}
 	require.Equal(t, []string{"0 abcdef", "0 abc", "0 a longe"}, got)
 	require.Equal(t, []bool{false, false, true, true}, changed)

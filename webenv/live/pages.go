@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -101,17 +102,29 @@ func New(urls []string, cfg Config) (*Pages, error) {
 	pages := make(map[string]int, len(urls))
 	for i, text := range urls {
 		u, err := url.Parse(text)
-		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
 			return nil, fmt.Errorf("%w: page %d: %q", ErrURL, i, text)
 		}
 		r := &http.Request{Method: http.MethodGet, URL: u, Header: cfg.Header, Host: u.Host}
-		if other, seen := pages[pageURL(r)]; seen {
+		if other, seen := pages[plainURL(r)]; seen {
 			return nil, fmt.Errorf("%w: page %d: %q is page %d", ErrURL, i, text, other)
 		}
-		pages[pageURL(r)] = i
+		pages[plainURL(r)] = i
 		p.requests[i] = r
 	}
 	return p, nil
+}
+
+// plainURL returns the URL that a request is for in one of the forms that name the same page: the
+// host in small letters, without the port that the scheme has anyway, and a path.
+func plainURL(r *http.Request) string {
+	u := *r.URL
+	u.Fragment, u.RawFragment = "", ""
+	u.Host = strings.TrimSuffix(strings.ToLower(u.Host), map[string]string{"http": ":80", "https": ":443"}[u.Scheme])
+	if u.Path == "" {
+		u.Path = "/"
+	}
+	return u.String()
 }
 
 // Len returns the number of pages.
@@ -180,7 +193,7 @@ func (p *Pages) get(ctx context.Context, page int) Poll {
 func (p *Pages) read(page int, resp *http.Response) error {
 	body := resp.Body
 	limited := &io.LimitedReader{R: body, N: p.cfg.MaxBytes}
-	if p.cfg.OnBody != nil && body != http.NoBody && resp.StatusCode/100 == 2 {
+	if p.cfg.OnBody != nil && body != http.NoBody && isPage(resp.StatusCode) {
 		resp.Body = io.NopCloser(limited)
 		p.cfg.OnBody(page, resp)
 	}

@@ -279,12 +279,18 @@ func slicesOf(n int, times []float64) [][]float64 {
 
 func TestNewErrors(t *testing.T) {
 	t.Parallel()
-	for _, bad := range []string{"", "web.test", "/page", "ftp://web.test/", "http://", "http://a b/", "http://web.test/#b", "http://web.test/"} {
+	for _, bad := range []string{"", "web.test", "/page", "ftp://web.test/", "http://", "http://a b/", "http://web.test/#b", "http://web.test/",
+		"http://web.test", "HTTP://Web.Test:80", "http://:80/"} {
 		_, err := New([]string{"http://web.test/", bad}, Config{})
 		require.ErrorIs(t, err, ErrURL, bad)
 		require.ErrorContains(t, err, "page 1")
 	}
-	_, err := New(nil, Config{})
+	_, err := New([]string{"http://web.test/", "https://web.test/", "https://web.test:80/", "http://web.test:443/", "http://web.test:8080/",
+		"http://web.test/A", "http://web.test/a", "http://web.test/?", "http://[::80]/", "http://[::]/"}, Config{})
+	require.NoError(t, err)
+	_, err = New([]string{"https://web.test:443", "https://web.test"}, Config{})
+	require.ErrorIs(t, err, ErrURL)
+	_, err = New(nil, Config{})
 	require.ErrorIs(t, err, ErrConfig)
 	_, err = New([]string{"http://web.test/"}, Config{MaxBytes: -1})
 	require.ErrorIs(t, err, ErrConfig)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/recrawl/recrawl/internal/enum"
+	"github.com/recrawl/recrawl/webenv/live/fingerprint"
 )
 
 // A Decision says how it was decided whether a page changed.
@@ -42,7 +43,7 @@ type Poll struct {
 	// Request is the request as it came, with its context; nil if none was sent.
 	Request  *http.Request
 	Status   int      // 0 if no answer came
-	Changed  bool     // the page differs from the copy before
+	Changed  bool     // the page differs from the copy before, or from those before; see Transport
 	Minor    bool     // its menus, headers, footers or title differ, as far as is known
 	First    bool     // there was nothing to compare it with; Changed is false
 	Again    bool     // a second copy within seconds would help; see [Teaching]
@@ -74,6 +75,9 @@ type poll struct {
 	redirected  bool        // by an earlier request of the page
 	conditional bool        // the request was
 	named       *validators // of the copy that the caller's own conditions name, else nil
+	sent        string      // ETag that was named for the caller, if any
+	foreign     bool        // an answer 304 was about another copy
+	undo        func()      // forgets that the page redirected, if it did
 	teaching    bool        // see Teaching
 	found       validators  // of the answer, content yet to come
 
@@ -98,20 +102,27 @@ func (p *poll) condition(r *http.Request) *http.Request {
 		return r
 	}
 	old, ok := p.t.copies.lookUp(p.key)
-	if !ok || !old.named() || old.etag == "" && old.date.doubted() || p.teaching || old.from != p.found.from || old.redirect && !p.redirected {
+	if !ok || !old.named() || old.doubted() || p.teaching || old.from != p.found.from || old.redirect && !p.redirected {
 		return r
 	}
 	// A RoundTripper must not modify the request.
 	r = r.WithContext(r.Context())
 	r.Header = r.Header.Clone()
-	if old.etag != "" {
-		r.Header.Set("If-None-Match", old.etag)
+	if p.sent = old.etag; p.sent != "" {
+		r.Header.Set("If-None-Match", p.sent)
 	}
 	if old.modified != 0 {
 		r.Header.Set("If-Modified-Since", time.Unix(old.modified, 0).UTC().Format(http.TimeFormat))
 	}
 	p.conditional = true
 	return r
+}
+
+// isForeign reports whether an answer is 304 with another ETag than the one named: the page is then
+// not the copy that is remembered (RFC 9111, section 4.3.4).
+func (p *poll) isForeign(resp *http.Response) bool {
+	etag := resp.Header.Get("ETag")
+	return p.sent != "" && resp.StatusCode == http.StatusNotModified && etag != "" && weak(etag) != weak(p.sent)
 }
 
 // read takes what the header of the answer tells.
@@ -139,6 +150,15 @@ func isRedirect(status int) bool {
 		return true
 	}
 	return false
+}
+
+// isPage reports whether an answer has a whole copy of a page.
+func isPage(status int) bool {
+	switch status {
+	case http.StatusResetContent, http.StatusPartialContent, http.StatusIMUsed:
+		return false
+	}
+	return status/100 == 2
 }
 
 // Read implements [io.Reader].
@@ -196,7 +216,7 @@ func (p *poll) end(err error) {
 			p.named.etag = p.found.etag
 			p.adopt()
 		}
-	case p.Status/100 != 2 && !p.found.redirect:
+	case !isPage(p.Status) && !p.found.redirect:
 		p.Err = fmt.Errorf("%w: %d %s", ErrStatus, p.Status, http.StatusText(p.Status))
 	case err != io.EOF && err != ErrClosedEarly:
 		p.Err = err
@@ -209,7 +229,7 @@ func (p *poll) end(err error) {
 		p.content.free()
 	}
 	if p.fetch != nil {
-		p.fetch.add(p.Poll)
+		p.fetch.add(p.Poll, p.undo)
 	}
 	if p.t.OnPoll != nil {
 		p.t.OnPoll(p.Poll)
@@ -222,9 +242,19 @@ func (p *poll) take(cut bool) error {
 		return nil
 	}
 	if p.content == nil {
-		p.content = p.t.newContent()
+		p.content = p.t.newContent(p.resp)
 	}
-	hash, err := p.content.end(p.resp, cut)
+	longer := false
+	if z, ok := p.content.(*packed); ok {
+		if cut { // as many bytes may hold more or less of the page another time
+			return nil
+		}
+		var err error
+		if p.content, longer, err = z.unpack(); err != nil {
+			return err
+		}
+	}
+	hash, err := p.content.end(p.resp, cut || longer)
 	p.found.copied = copied{hash: hash, hashed: err == nil, cut: cut, size: p.Bytes}
 	return err
 }
@@ -235,10 +265,33 @@ func (p *poll) arrive() {
 		v := old
 		v.reached(p.redirected)
 		if p.named == nil {
-			v.date.heard()
+			v.credit.heard()
+			p.stay(v.page)
 		}
 		return v, known && v != old
 	})
+}
+
+// follow notes that the redirect of a page is followed: whatever comes of that, it is not the page
+// itself.
+func (p *poll) follow() {
+	p.t.copies.replace(p.key, func(old validators, known bool) (validators, bool) {
+		v := old
+		v.redirect = false
+		return v, known && v != old
+	})
+}
+
+// stay notes that the page is the same, and reports the changes that were taken for noise before it
+// stayed so.
+func (p *poll) stay(page *fingerprint.Page) {
+	if page == nil || p.teaching {
+		return
+	}
+	f := page.Same()
+	if f.Changed() {
+		p.Decision, p.Changed, p.Minor = ByContent, f.Body, f.Minor
+	}
 }
 
 // adopt remembers the copy that the caller has been told is current, unless it is the one
@@ -293,14 +346,16 @@ func (p *poll) compare(old validators, known bool) (found validators, keep bool)
 		old.refused = found.size
 		return old, known
 	}
+	late := false
 	switch {
 	case found.hashed:
-		p.compareContent(&found, old, byContent)
+		late = p.compareContent(&found, old, byContent)
 	case !p.Changed && old.hashed:
 		found.copied = old.copied
 	}
 	if known && !p.teaching {
-		found.date = old.date.after(old.modified == found.modified, p.Changed)
+		stayed := old.from == found.from && found.same(&old)
+		found.credit = old.credit.after(stayed, byContent && p.Changed && !late || p.foreign)
 	}
 	return found, true
 }
@@ -315,6 +370,8 @@ func (p *poll) compareLocation(old validators, known bool) (found validators, ke
 	if p.First = !known; known {
 		p.Decision, p.Changed = ByLocation, old.location != p.found.location
 	}
+	before := old
+	p.undo = func() { p.t.copies.revert(p.key, before) }
 	old.location, old.redirect = p.found.location, true
 	return old, true
 }
@@ -325,34 +382,33 @@ func (p *poll) comparable(old *validators) bool {
 	return learns == (old.page != nil) && old.comparable(p.found.copied)
 }
 
-// compareNames compares the ETags, or else the dates, and reports whether both copies have one and
-// are of the same URL. Dates that are equal say nothing where the contents can be compared.
+// compareNames compares the ETags, or else the dates, and reports whether they decide: both copies
+// have one and are of the same URL. Equal ones decide nothing where the contents can be compared.
 func (p *poll) compareNames(old *validators, byContent bool) bool {
 	switch found := &p.found; {
 	case old.from != found.from:
 		return false
 	case old.etag != "" && found.etag != "":
-		p.Decision = ByETag
-		p.Changed = weak(old.etag) != weak(found.etag)
-	case old.modified != 0 && found.modified != 0 && !(byContent && old.modified == found.modified):
-		p.Decision = ByLastModified
-		p.Changed = old.modified != found.modified
+		p.Decision, p.Changed = ByETag, weak(old.etag) != weak(found.etag)
+	case old.modified != 0 && found.modified != 0:
+		p.Decision, p.Changed = ByLastModified, old.modified != found.modified
 	default:
 		return false
 	}
-	return true
+	return p.Changed || !byContent
 }
 
 // compareContent compares the contents, learns, and revises what the validators said if they are
-// known to be equal.
-func (p *poll) compareContent(found *validators, old validators, comparable bool) {
-	changed, minor, again := p.content.compare(p.t, found, old, p.teaching && comparable)
-	p.Again = again
+// known to be equal. It reports whether the change is of copies before.
+func (p *poll) compareContent(found *validators, old validators, comparable bool) (late bool) {
+	f := p.content.compare(p.t, found, old, p.teaching && comparable)
+	p.Again = f.Again
 	if !comparable || !p.Changed {
-		return
+		return false
 	}
-	p.Minor = minor
-	if !changed {
+	p.Minor = f.Minor
+	if !f.Body {
 		p.Changed, p.Decision = false, ByContent
 	}
+	return f.Late
 }

@@ -237,6 +237,27 @@ func unconditional(r *http.Request) *http.Request {
 	return r
 }
 
+// acceptsGzip reports whether a request wants a body compressed (RFC 9110, section 12.5.3).
+func acceptsGzip(h http.Header) bool {
+	any := false
+	for field := range strings.SplitSeq(strings.Join(h["Accept-Encoding"], ","), ",") {
+		coding, weight, weighted := strings.Cut(field, ";")
+		wanted := true
+		if weighted {
+			_, text, _ := strings.Cut(weight, "=")
+			q, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+			wanted = err == nil && q > 0
+		}
+		switch strings.ToLower(strings.TrimSpace(coding)) {
+		case "gzip":
+			return wanted
+		case "*":
+			any = wanted
+		}
+	}
+	return any
+}
+
 // compress replaces a body by its compressed form, which holds a token.
 func compress(b *bytes.Buffer, token uint64) {
 	plain := bytes.Clone(b.Bytes())

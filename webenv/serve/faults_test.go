@@ -103,6 +103,13 @@ func TestFaultsInHeaders(t *testing.T) {
 		require.Equal(t, plain, string(body))
 	}
 	require.Len(t, packed, 3)
+	for accept, want := range map[string]bool{
+		"": false, "br": false, "gzip": true, "br, GZIP": true, "gzip;q=0": false, "gzip; q=0.000, *": false, "gzip;q=0.5": true,
+		"*": true, "*;q=0": false, "br;q=1, gzip ; q=0.1": true, "gzip;q=none": false, "xgzip": false,
+	} {
+		got := do(s, "GET", "/page/1", "Accept-Encoding", accept).Header().Get("Content-Encoding")
+		require.Equal(t, want, got == "gzip", accept)
+	}
 }
 
 func TestFaultySession(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"html"
 	"math"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -18,25 +19,62 @@ type answer struct {
 	chance
 	version       uint32
 	now, modified time.Time
+	pending       bool // whether it gives a copy is not yet known
 }
 
-// take looks at a page and, for a GET whose answer gives one, counts a copy as taken.
+// mayFail are the headers of a request that may get no copy of a page that is there: 412 or 416.
+var mayFail = []string{"If-Match", "If-Unmodified-Since", "Range"}
+
+// take looks at a page and, for a GET whose answer is sure to give one, counts a copy as taken.
 func (s *Server) take(r *http.Request, page int, f Faults, c chance) *answer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.tick()
 	s.look(page)
-	a := &answer{c, s.version[page], s.cfg.Calendar.Date(s.now), s.lastModified(page, f)}
+	a := &answer{c, s.version[page], s.cfg.Calendar.Date(s.now), s.lastModified(page, f), false}
+	if r.Method != http.MethodGet {
+		return a
+	}
+	a.pending = slices.ContainsFunc(mayFail, func(name string) bool { return len(r.Header[name]) > 0 })
 	switch {
-	case c.cut && r.Method == http.MethodGet:
+	case a.pending:
+	case c.cut:
 		s.totals.Failed++
-	case r.Method == http.MethodGet:
-		s.totals.Polls++
-		if !f.StuckDate || !unmodified(r, a.modified) {
-			s.copied(page)
-		}
+	default:
+		s.polled(page, f, r, a)
 	}
 	return a
+}
+
+// polled counts a GET that was answered, with a copy unless the page hides its change. The lock is
+// held.
+func (s *Server) polled(page int, f Faults, r *http.Request, a *answer) {
+	s.totals.Polls++
+	if !f.StuckDate || !unmodified(r, a.modified) {
+		s.copied(page)
+	}
+}
+
+// begun counts what is known only as an answer begins, by its status. If the page has changed since
+// it was taken, the copy is an old one.
+func (s *Server) begun(page int, f Faults, r *http.Request, a *answer, status int) {
+	if r.Method != http.MethodGet {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if status == http.StatusNotModified {
+		s.totals.NotModified++
+	}
+	switch {
+	case !a.pending:
+	case status >= http.StatusBadRequest:
+		s.totals.Failed++
+	case s.version[page] == a.version:
+		s.polled(page, f, r, a)
+	default:
+		s.totals.Polls++
+	}
 }
 
 // copied counts a copy that was taken. The lock is held.
@@ -120,29 +158,23 @@ func (s *Server) servePage(w http.ResponseWriter, r *http.Request, page int, ses
 	defer buffers.Put(body)
 	body.Reset()
 	s.write(body, page, f, a)
-	if f.Gzip && strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+	if f.Gzip && acceptsGzip(r.Header) {
 		h.Set("Content-Encoding", "gzip")
 		h.Set("Vary", "Accept-Encoding")
 		compress(body, c.token)
 	}
-	sw := statusWriter{s.spoiled(w, r, body.Len(), f, c), 0}
+	sw := statusWriter{s.spoiled(w, r, body.Len(), f, c), func(status int) { s.begun(page, f, r, a, status) }}
 	http.ServeContent(&sw, r, "", a.modified, bytes.NewReader(body.Bytes()))
-
-	if r.Method == http.MethodGet && sw.status == http.StatusNotModified {
-		s.mu.Lock()
-		s.totals.NotModified++
-		s.mu.Unlock()
-	}
 }
 
-// statusWriter remembers the status.
+// statusWriter tells a function of the status before it is sent.
 type statusWriter struct {
 	http.ResponseWriter
-	status int
+	begin func(status int)
 }
 
 func (w *statusWriter) WriteHeader(status int) {
-	w.status = status
+	w.begin(status)
 	w.ResponseWriter.WriteHeader(status)
 }
 

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/url"
+	"path"
 	"strconv"
 	"strings"
 	"sync"
@@ -31,8 +32,10 @@ type Config struct {
 	// Calendar gives the dates in Last-Modified, Date and the sitemap.
 	Calendar webenv.Calendar
 
-	// Names, if not nil, are the names of the pages, each used once and not empty. The URL of
-	// page 17 is then /name/NAME; /page/17 gives the same page.
+	// Names, if not nil, are the names of the pages, each used once and not empty, "." or "..".
+	// The URL of page 17 is then /name/NAME; /page/17 gives the same page. Slashes in NAME are
+	// escaped if the path would otherwise be cleaned on its way, as an [http.ServeMux] does with
+	// two slashes in a row.
 	Names []string
 	// Base is the absolute URL under which the server is reached, without a slash at its end,
 	// if that is not the host of the request; with a path if it is mounted with
@@ -77,10 +80,11 @@ type Config struct {
 //
 // # How it works
 //
-// Every request looks at the pages that it is about. A page that has changed since the last
-// look gets its next version; changes between two looks make one version. So two answers differ
-// exactly if the page changed between them, for any number of crawlers. In an environment where
-// a poll has effects of its own ([webenv.NewZipf] that swaps ranks) each look counts as a poll.
+// [New] looks at every page, and every request at the pages that it is about. A page that has
+// changed since the last look gets its next version; changes between two looks make one version. So
+// two answers differ exactly if the page changed between them, for any number of crawlers. In an
+// environment where a poll has effects of its own ([webenv.NewZipf] that swaps ranks) each look
+// counts as a poll.
 //
 // The strong ETag names page and version. Last-Modified is the time of the last change if the
 // environment has LastChange (see [webenv.Env]), and else of the first change since the look
@@ -153,6 +157,7 @@ func New(env webenv.Env, cfg Config) (*Server, error) {
 	s.second = cfg.Calendar.Time(cfg.Calendar.Date(0).Add(time.Second))
 	for i := range s.version {
 		s.version[i], s.modified[i], s.stale[i] = 1, s.start, math.Inf(1)
+		env.Poll(i, s.start) // what changed before belongs to version 1
 	}
 	s.totals.Pages = n
 	return s, nil
@@ -185,8 +190,8 @@ func numbered(names []string) (map[string]int, error) {
 	}
 	numbers := make(map[string]int, len(names))
 	for i, name := range names {
-		if name == "" {
-			return nil, fmt.Errorf("%w: page %d has an empty name", ErrConfig, i)
+		if name == "" || name == "." || name == ".." { // the dots cannot be escaped
+			return nil, fmt.Errorf("%w: page %d has the name %q", ErrConfig, i, name)
 		}
 		if other, seen := numbers[name]; seen {
 			return nil, fmt.Errorf("%w: page %d: name %q of page %d", ErrConfig, i, name, other)
@@ -201,8 +206,13 @@ func (s *Server) URL(page int) string {
 	if s.byName == nil {
 		return s.path + "/page/" + strconv.Itoa(page)
 	}
-	u := url.URL{Path: "/name/" + s.cfg.Names[page]}
-	return s.path + u.EscapedPath()
+	const prefix = "/name/"
+	u := url.URL{Path: prefix + s.cfg.Names[page]}
+	escaped := u.EscapedPath()
+	if path.Clean(escaped) != strings.TrimSuffix(escaped, "/") {
+		escaped = prefix + url.PathEscape(s.cfg.Names[page])
+	}
+	return s.path + escaped
 }
 
 // base returns the absolute URL of the server for a request.
@@ -224,25 +234,25 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "method not allowed", http.StatusMethodNotAllowed)
 		return
 	}
-	path, session := cutSession(r.URL.Path)
-	if number, ok := strings.CutPrefix(path, "/page/"); ok {
+	asked, session := cutSession(r.URL.Path)
+	if number, ok := strings.CutPrefix(asked, "/page/"); ok {
 		if page, ok := index(number, len(s.version)); ok {
 			s.servePage(w, r, page, session)
 			return
 		}
-	} else if name, ok := strings.CutPrefix(path, "/name/"); ok {
+	} else if name, ok := strings.CutPrefix(asked, "/name/"); ok {
 		if page, ok := s.byName[name]; ok {
 			s.servePage(w, r, page, session)
 			return
 		}
-	} else if number, ok := strings.CutPrefix(path, "/sitemap-"); ok {
+	} else if number, ok := strings.CutPrefix(asked, "/sitemap-"); ok {
 		number, ok = strings.CutSuffix(number, ".xml")
 		if part, known := index(number, s.sitemaps()); ok && known {
 			s.serveSitemap(w, r, part)
 			return
 		}
 	}
-	switch path {
+	switch asked {
 	case "/":
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		fmt.Fprintf(w, "<!DOCTYPE html>\n<title>%d pages</title>\n", len(s.version))
@@ -298,7 +308,7 @@ func (s *Server) look(page int) {
 	if changed {
 		s.version[page]++
 		s.modified[page] = since
-		s.stale[page] = min(s.stale[page], max(since, s.start))
+		s.stale[page] = min(s.stale[page], since)
 	}
 	if env, ok := s.env.(lastChanger); ok && (changed || s.version[page] == 1) {
 		if t, ok := env.LastChange(page, s.now); ok {

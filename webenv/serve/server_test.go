@@ -5,10 +5,13 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"fmt"
+	"html"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -369,19 +372,25 @@ func (c *cycle) Observe(int, float64, bool) error { return nil }
 // The account of a server starts when it is made, not with its environment.
 func TestServerMadeLate(t *testing.T) {
 	t.Parallel()
-	history := &webenv.History{Names: []string{"a"}, Times: [][]float64{{1, 3}}}
+	history := &webenv.History{Names: []string{"a"}, Times: [][]float64{{1, 3, 6}}}
 	env, err := webenv.NewReplay(history, 2)
 	require.NoError(t, err)
 	now := 4.0
 	cfg := Config{Now: func() float64 { return now }, Calendar: webenv.Calendar{Epoch: webtest.Year2001}}
 	s, err := New(env, cfg)
 	require.NoError(t, err)
-	now = 8
-	require.Equal(t, 0.0, s.Totals().Freshness)
-	require.Equal(t, 2.0, s.Totals().Age) // from 0 at time 4 to 4 at time 8
+	require.Equal(t, Totals{Now: 4, Pages: 1, Freshness: 1}, s.Totals())
+	require.True(t, s.PageTruth(0).Current, "what changed before is not missed")
 	require.Equal(t, 3.0, s.PageTruth(0).Modified)
+	do(s, "GET", "/page/0")
+	require.Equal(t, 0, s.Totals().Detected)
+	now = 8
+	require.Equal(t, 0.5, s.Totals().Freshness)
+	require.Equal(t, 0.5, s.Totals().Age) // from 0 at time 6 to 2 at time 8
+	require.Equal(t, 6.0, s.PageTruth(0).Modified)
 
 	// A replay knows changes from before the start too.
+	now = 4
 	env, err = webenv.NewReplay(history, 3)
 	require.NoError(t, err)
 	s, err = New(env, cfg)
@@ -389,6 +398,65 @@ func TestServerMadeLate(t *testing.T) {
 	w := do(s, "GET", "/page/0")
 	require.Equal(t, `"0-1"`, w.Header().Get("ETag"))
 	require.Equal(t, webtest.DateOf(3), w.Header().Get("Last-Modified"))
+}
+
+// Names are reached by their URLs, also where paths are cleaned on the way.
+func TestServerNamesOnAMux(t *testing.T) {
+	t.Parallel()
+	all := map[string]string{
+		"http://a.test/b": "/name/http:%2F%2Fa.test%2Fb", "a/../b": "/name/a%2F..%2Fb", "a//b": "/name/a%2F%2Fb", "a/./b": "/name/a%2F.%2Fb",
+		"a/..": "/name/a%2F..", "/": "/name/%2F", "a//": "/name/a%2F%2F",
+		"a/b/": "/name/a/b/", "a b?c%": "/name/a%20b%3Fc%25", "a": "/name/a", "...": "/name/...",
+	}
+	names := slices.Sorted(maps.Keys(all))
+	s, _ := serverOf(t, webtest.Replay(t, make([][]float64, len(names))...), Config{Names: names})
+	mux := http.NewServeMux()
+	mux.Handle("/", s)
+	for page, name := range names {
+		require.Equal(t, all[name], s.URL(page))
+		for _, h := range []http.Handler{s, mux} {
+			w := do(h, "GET", s.URL(page))
+			require.Equal(t, 200, w.Code, name)
+			require.Contains(t, w.Body.String(), "<title>"+html.EscapeString(name)+"</title>")
+		}
+	}
+}
+
+// What gets no copy is no poll, and finds nothing.
+func TestServerWithoutACopy(t *testing.T) {
+	t.Parallel()
+	s, now := serverOf(t, webtest.Replay(t, []float64{10}), Config{})
+	now.Set(20)
+	for k, c := range []struct {
+		status          int
+		header          []string
+		polls, detected int
+	}{
+		{412, []string{"If-Match", `"other"`}, 0, 0},
+		{412, []string{"If-Unmodified-Since", webtest.DateOf(5)}, 0, 0},
+		{416, []string{"Range", "bytes=999999-"}, 0, 0},
+		{304, []string{"If-Match", `"0-2"`, "If-None-Match", `"0-2"`}, 1, 1}, // by a copy that it got elsewhere
+		{206, []string{"Range", "bytes=0-3"}, 2, 1},
+	} {
+		require.Equal(t, c.status, do(s, "GET", "/page/0", c.header...).Code)
+		totals := s.Totals()
+		require.Equal(t, [3]int{c.polls, min(k+1, 3), c.detected}, [3]int{totals.Polls, totals.Failed, totals.Detected}, "request %d", k)
+		require.Equal(t, c.detected == 1, s.PageTruth(0).Current)
+	}
+	require.Equal(t, 1, s.Totals().NotModified)
+	do(s, "HEAD", "/page/0", "Range", "bytes=0-3")
+	require.Equal(t, 2, s.Totals().Polls)
+
+	// The page changes while the answer is made.
+	s, now = serverOf(t, webtest.Replay(t, []float64{10}), Config{})
+	r := httptest.NewRequest("GET", "/page/0", nil)
+	r.Header.Set("Range", "bytes=0-3")
+	a := s.take(r, 0, Faults{}, chance{})
+	now.Set(11)
+	require.False(t, s.PageTruth(0).Current)
+	s.begun(0, Faults{}, r, a, 206)
+	require.False(t, s.PageTruth(0).Current)
+	require.Equal(t, [2]int{1, 0}, [2]int{s.Totals().Polls, s.Totals().Detected})
 }
 
 // forgetful hides that a replay has LastChange.
@@ -499,6 +567,7 @@ func TestNewErrors(t *testing.T) {
 		"few names":      {ErrConfig, env, Config{Names: []string{"a"}}},
 		"a name twice":   {ErrConfig, env, Config{Names: []string{"a", "a"}}},
 		"an empty name":  {ErrConfig, env, Config{Names: []string{"a", ""}}},
+		"a name of dots": {ErrConfig, env, Config{Names: []string{"a", ".."}}},
 		"relative base":  {ErrConfig, env, Config{Base: "/sim"}},
 		"base with /":    {ErrConfig, env, Config{Base: "http://a/"}},
 	} {

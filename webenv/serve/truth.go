@@ -17,7 +17,7 @@ type Totals struct {
 	Polls       int     `json:"polls"`        // GETs of a page that were answered
 	NotModified int     `json:"not_modified"` // those answered with 304
 	Detected    int     `json:"detected"`     // polls that found the page changed since the poll before
-	Failed      int     `json:"failed"`       // requests for a page that got none
+	Failed      int     `json:"failed"`       // requests for a page that got none, 412 and 416 included
 	Violations  int     `json:"violations"`   // requests before the time given by Retry-After or Crawl-delay
 	Freshness   float64 `json:"freshness"`    // as in Result, by the last poll of each page
 	Age         float64 `json:"age"`

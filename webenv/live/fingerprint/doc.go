@@ -6,6 +6,6 @@
 // [Copy] as it is read, and hand it to [Page.Observe]. package live does so for every page that
 // its Transport sees.
 //
-// Nothing is set, no class names are looked at, and nothing outside the standard library is
-// needed. Pages and copies are not safe for concurrent use.
+// Nothing but the media type is set, no class names are looked at, and nothing outside the standard
+// library is needed. Pages and copies are not safe for concurrent use.
 package fingerprint

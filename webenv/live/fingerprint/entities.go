@@ -14,19 +14,20 @@ const longestEntity = 32
 // others are left to package html. Zero stands for a sign that is neither letter nor digit.
 var commonEntities = func() map[string]rune {
 	names := make(map[string]rune)
-	for name := range strings.FieldsSeq(`amp lt gt quot apos nbsp copy reg trade hellip mdash ndash lsquo rsquo sbquo ldquo
-		rdquo bdquo laquo raquo lsaquo rsaquo bull middot euro pound cent yen sect para times divide deg rarr larr shy
-		zwnj zwj ensp emsp thinsp`) {
+	for name := range strings.FieldsSeq(`amp lt gt quot apos nbsp hellip mdash ndash lsquo rsquo sbquo ldquo rdquo bdquo
+		laquo raquo lsaquo rsaquo bull middot sect para ensp emsp thinsp`) {
 		names[name] = 0
+	}
+	for name, r := range map[string]rune{"copy": '©', "reg": '®', "trade": '™', "euro": '€', "pound": '£', "cent": '¢',
+		"yen": '¥', "deg": '°', "rarr": '→', "larr": '←', "shy": 0xad, "zwnj": 0x200c, "zwj": 0x200d} {
+		names[name] = r
 	}
 	r := 'À'
 	for name := range strings.FieldsSeq(`Agrave Aacute Acirc Atilde Auml Aring AElig Ccedil Egrave Eacute Ecirc Euml
 		Igrave Iacute Icirc Iuml ETH Ntilde Ograve Oacute Ocirc Otilde Ouml times Oslash Ugrave Uacute Ucirc Uuml Yacute
 		THORN szlig agrave aacute acirc atilde auml aring aelig ccedil egrave eacute ecirc euml igrave iacute icirc iuml
 		eth ntilde ograve oacute ocirc otilde ouml divide oslash ugrave uacute ucirc uuml yacute thorn yuml`) {
-		if name != "times" && name != "divide" {
-			names[name] = r
-		}
+		names[name] = r
 		r++
 	}
 	return names
@@ -37,7 +38,7 @@ func (t *tokenizer) endEntity(semicolon bool) {
 	name := t.entity[:t.entityLen]
 	t.state = inText
 	if len(name) == 0 {
-		t.separate()
+		t.separator('&')
 		return
 	}
 	if name[0] == '#' {

@@ -9,14 +9,18 @@ import (
 // noisy reports whether n changes in a place are masked.
 func (p *Page) noisy(place uint32, n int) bool {
 	i, ok := p.place(place)
-	return ok && bits.OnesCount16(p.places[i].hits) >= noisyHits && n <= int(p.places[i].width)
+	if !ok {
+		return false
+	}
+	v := &p.places[i]
+	return bits.OnesCount16(v.hits) >= noisyHits && (n <= int(v.width) || v.width == mostWidth)
 }
 
 // loud reports whether a block is never silenced.
 func (p *Page) loud(flags uint8) bool { return p.Numbers && flags&hasNumber != 0 }
 
 // judge reports the changes.
-func (p *Page) judge(s *scratch, f *Finding) {
+func (p *Page) judge(s *changes, f *Finding) {
 	for at, group := range groups(s.fresh) {
 		quiet := p.noisy(group[0].place, len(group))
 		for i := range group {
@@ -37,15 +41,23 @@ func (p *Page) judge(s *scratch, f *Finding) {
 			}
 		}
 	}
+	var late Finding
 	for _, e := range p.entries {
 		switch {
 		case e.flags&here == 0:
 		case e.run == 0: // returns
-			if e.flags&returned == 0 && !p.noisy(e.place, 1) || p.loud(e.flags) {
+			if e.flags&(returned|masked) == 0 && !p.noisy(e.place, 1) || p.loud(e.flags) {
 				f.add(e.flags)
 			}
 		case e.late():
-			f.add(e.flags)
+			late.add(e.flags)
+		}
+	}
+	f.Late = late.Changed() && !f.Changed()
+	f.join(late)
+	for i := range s.fresh { // what is masked in a copy that is reported need not be reported late
+		if e := &s.fresh[i]; f.has(e.flags) {
+			e.flags &^= masked
 		}
 	}
 }
@@ -69,23 +81,29 @@ func groups(entries []entry) func(yield func(int, []entry) bool) {
 	}
 }
 
-// learn gives hits to the places where a block of a short run was replaced by a new one, and takes
+// learn gives hits to the places where blocks of short runs were replaced by new ones, and takes
 // them from those where a masked block has stayed. With teach, a hit is enough to make the place
 // noisy, whatever the run.
-func (p *Page) learn(s *scratch, teach bool) {
+func (p *Page) learn(s *changes, teach bool) {
 	hits := uint16(1)
 	if teach {
 		hits = 1<<noisyHits - 1
 	}
 	gone := s.gone
 	for _, group := range groups(s.fresh) {
-		place, short := group[0].place, false
+		place, replaced := group[0].place, 0
 		for len(gone) > 0 && gone[0].place <= place {
-			short = short || gone[0].place == place && (teach || gone[0].run <= shortRun)
+			if gone[0].place == place && (teach || gone[0].run <= shortRun) {
+				replaced++
+			}
 			gone = gone[1:]
 		}
-		if short && len(group) <= mostNoise {
-			p.hit(place, hits, uint8(len(group)))
+		switch {
+		case replaced == 0:
+		case teach:
+			p.hit(place, hits, max(replaced, len(group)))
+		case len(group) <= mostNoise:
+			p.hit(place, hits, replaced)
 		}
 	}
 	for i := range p.entries {
@@ -99,7 +117,7 @@ func (p *Page) learn(s *scratch, teach bool) {
 	p.places = slices.DeleteFunc(p.places, func(v place) bool { return v.hits == 0 })
 }
 
-func (p *Page) hit(hash uint32, hits uint16, width uint8) {
+func (p *Page) hit(hash uint32, hits uint16, width int) {
 	i, ok := p.place(hash)
 	if !ok {
 		if len(p.places) >= maxPlaces {
@@ -109,11 +127,11 @@ func (p *Page) hit(hash uint32, hits uint16, width uint8) {
 	}
 	v := &p.places[i]
 	v.hits |= hits
-	v.width = max(v.width, width)
+	v.width = max(v.width, uint8(min(width, mostWidth)))
 }
 
 // keep brings the table up to the copy. With teach, what came and went is known to come and go.
-func (p *Page) keep(s *scratch, teach bool) {
+func (p *Page) keep(s *changes, teach bool) {
 	for i := range p.entries {
 		e := &p.entries[i]
 		switch now := e.flags&here != 0; {
@@ -121,8 +139,10 @@ func (p *Page) keep(s *scratch, teach bool) {
 			e.flags |= returned
 			e.run, e.gone = 1, 0
 		case now:
-			e.run = min(e.run, 254) + 1
-		default:
+			if e.run = min(e.run, 254) + 1; e.run >= lateAfter {
+				e.flags &^= returned
+			}
+		case !s.same:
 			if teach && e.run > 0 {
 				e.flags |= returned
 			}

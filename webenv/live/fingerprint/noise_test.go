@@ -1,6 +1,7 @@
 package fingerprint
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -9,7 +10,7 @@ import (
 )
 
 func copyOf(body []byte) *Copy {
-	c := new(Copy)
+	c := &Copy{Type: "text/html"}
 	_, _ = c.Write(body)
 	return c
 }
@@ -31,11 +32,12 @@ func learnt(all, second bool) func(*noisypage.Page) noisypage.Detector {
 
 // TestNoise measures pages without real changes; -v prints what it finds. A detector
 // that knows noise after two hits reports two changes for each page that changes at every poll, and
-// none with a second copy at the start. Afterwards the critical values are the shares that the
-// algorithm had when its parameters were chosen.
+// none with a second copy at the start, unless that shows the same clock. Afterwards the critical
+// values are the shares that the algorithm had when its parameters were chosen, and for a clock that
+// stands still for 8 polls each time that it moves.
 func TestNoise(t *testing.T) {
 	t.Parallel()
-	critical := []float64{0, 0, 0.009, 0.20, 0.10, 0.012, 0.005, 0.009}
+	critical := []float64{0, 0, 0.009, 0.20, 0.10, 0.012, 0.005, 0.009, 0, 5. / 33, 0, 0, 0.009}
 	for i, n := range noisypage.Noises() {
 		alone := noisypage.Measure(1, 0, learnt(true, false), n)
 		taught := noisypage.Measure(1, 0, learnt(true, true), n)
@@ -43,8 +45,8 @@ func TestNoise(t *testing.T) {
 			perPage(alone.Early), perPage(taught.Early), 100*later(alone), 100*later(taught))
 		require.LessOrEqual(t, later(alone), critical[i], n.Name)
 		require.LessOrEqual(t, later(taught), critical[i], n.Name)
-		if i > 1 {
-			require.LessOrEqual(t, perPage(alone.Early), 2.5, n.Name)
+		require.LessOrEqual(t, perPage(alone.Early), 2.5, n.Name)
+		if alone.Early > 0 && !strings.Contains(n.Name, "in a cache") {
 			require.Less(t, perPage(taught.Early), 0.6*perPage(alone.Early), "a second copy teaches at once; a clock that stands still in it, half of the time: %s", n.Name)
 		}
 	}
@@ -57,19 +59,28 @@ func later(c noisypage.Count) float64 {
 }
 
 // TestNoiseAndChanges has a real change before one poll of twenty. At most 3 % may be missed: the
-// share that was missed of the real changes of real pages, all text, was 2.5 %. The null
-// hypothesis is that the learnt fingerprint has as many false changes as the text.
+// share that was missed of the real changes of real pages, all text, was 2.5 %. Of prices that change
+// in place 8 % may be, twice the share of those changes that are less than five polls from both
+// the one before and the one after. The null hypothesis is that the learnt fingerprint has as many
+// false changes as the text.
 func TestNoiseAndChanges(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("polls of all kinds, three times, take minutes under the race detector")
+	}
 	var changes, missed, missedBody int
-	for i, n := range noisypage.Noises() {
+	for _, n := range noisypage.Noises() {
 		text := noisypage.Measure(2, 0.05, noisypage.Text, n)
 		all := noisypage.Measure(2, 0.05, learnt(true, true), n)
 		body := noisypage.Measure(2, 0.05, learnt(false, true), n)
 		t.Logf("%-40s false, missed: text %.1f %%, %.1f %%; learnt %.1f %%, %.1f %%; body %.1f %%, %.1f %%", n.Name, 100*text.FalseShare(),
 			100*text.MissedShare(), 100*all.FalseShare(), 100*all.MissedShare(), 100*body.FalseShare(), 100*body.MissedShare())
-		if i > 1 {
+		if text.False > 0 && !strings.Contains(n.Name, "in a cache") {
 			require.Less(t, all.FalseShare(), text.FalseShare()/5, n.Name)
+		}
+		if strings.Contains(n.Name, "in place") {
+			require.LessOrEqual(t, all.MissedShare(), 0.08, n.Name)
+			require.LessOrEqual(t, body.MissedShare(), 0.08, n.Name)
 		}
 		changes, missed, missedBody = changes+all.Changes, missed+all.Missed, missedBody+body.Missed
 	}

@@ -3,6 +3,7 @@ package fingerprint
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"unsafe"
@@ -55,16 +56,147 @@ func TestRealChanges(t *testing.T) {
 	require.Equal(t, Finding{Body: true, Minor: true}, observe(p, page("one", "two", "five")))
 }
 
-// A block is missed after three copies; the copies with the same bytes do not count.
+// A block is missed after three copies, those with the same bytes among them.
 func TestRemoval(t *testing.T) {
 	t.Parallel()
-	for copies := 1; copies <= 5; copies++ {
-		p := new(Page)
-		observe(p, page("a", "b", "c", "d"))
-		for k := range 2 * copies {
-			observe(p, page("a", "b", "c", "x", fmt.Sprint("n", k/2)))
+	for copies := 1; copies <= 6; copies++ {
+		for distinct := 1; distinct <= copies; distinct++ {
+			p := new(Page)
+			stay(p, 3, page("a", "b", "c", "d"))
+			for k := range copies {
+				observe(p, page("a", "b", "c", "d", "x", fmt.Sprint("n", k%distinct)))
+			}
+			require.Equal(t, copies >= 3, observe(p, page("a", "b", "c", "d")).Body, "x, in %d copies", copies)
 		}
-		require.Equal(t, copies >= 3, observe(p, page("a", "b", "c")).Body, "x, in %d copies", copies)
+	}
+}
+
+// On a page without noise a price that stays for five copies or more is never masked, whether the
+// copies have the same bytes, others, or are not sent.
+func TestPrice(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		p := new(Page)
+		copies := 0
+		for price := range 30 {
+			for poll := range rapid.IntRange(5, 30).Draw(t, "polls") {
+				copies++
+				var f Finding
+				switch kind := rapid.IntRange(0, 2).Draw(t, "kind"); {
+				case kind == 0 && poll > 0:
+					f = p.Same()
+				case kind == 1:
+					f = observe(p, page("lamp", fmt.Sprint(price, " EUR"), "end", fmt.Sprintf("<img src=%d>", copies)))
+				default:
+					f = observe(p, page("lamp", fmt.Sprint(price, " EUR"), "end"))
+				}
+				require.Equal(t, price > 0 && poll == 0, f.Body, "price %d, poll %d", price, poll)
+				require.False(t, f.Minor)
+			}
+		}
+	})
+}
+
+// So are the headlines of a changelog that grows below the date of its latest change.
+func TestChangelog(t *testing.T) {
+	t.Parallel()
+	for polls := 1; polls <= 6; polls++ {
+		p := new(Page)
+		var list []string
+		for day := range 40 {
+			list = append([]string{fmt.Sprint("version ", day), fmt.Sprint("fixed bug ", 1000+day)}, list...)
+			for poll := range polls {
+				f := observe(p, page(append([]string{"changelog", fmt.Sprint("updated on day ", day)}, list...)...))
+				require.Equal(t, day > 0 && poll == 0, f.Body, "day %d, polled %d times a day", day, polls)
+			}
+		}
+	}
+}
+
+// A state that comes back each time is a change each time, if it stays for twelve copies.
+func TestStates(t *testing.T) {
+	t.Parallel()
+	for _, polls := range []int{12, 13, 20} {
+		p := new(Page)
+		for k := range 20 {
+			for poll := range polls {
+				f := observe(p, page("lamp", []string{"in stock", "out of stock", "on order"}[k%3], "end"))
+				require.Equal(t, k > 0 && poll == 0, f.Body, "state %d, poll %d of %d", k, poll, polls)
+			}
+		}
+	}
+}
+
+// Texts that are on the page more than once count as often as they are there.
+func TestAlike(t *testing.T) {
+	t.Parallel()
+	for _, c := range [][2][]string{
+		{{"lamp", "in stock", "chair", "out of stock", "desk", "in stock"}, {"lamp", "out of stock", "chair", "out of stock", "desk", "in stock"}},
+		{{"lamp", "5 EUR", "chair", "7 EUR", "desk", "5 EUR"}, {"lamp", "7 EUR", "chair", "7 EUR", "desk", "5 EUR"}},
+		{{"x", "y", "x", "z"}, {"x", "y", "z"}},
+		{{"1.5 %"}, {"15 %"}}, {{"1/12/2026"}, {"11/2/2026"}}, {{"1 : 10"}, {"11 : 0"}}, {{"-500 EUR"}, {"500 EUR"}},
+		{{"$5"}, {"€5"}}, {{"a", "✓"}, {"a", "✗"}}, {{"🟢"}, {"🔴"}}, {{"C++"}, {"C"}},
+	} {
+		p := new(Page)
+		stay(p, 10, page(c[0]...))
+		require.Equal(t, body, observe(p, page(c[1]...)), "%q", c)
+	}
+	var h alike
+	for k := range mostBlocks {
+		require.Zero(t, h.count(uint32(k+1)*uint32(len(h.hash))), "all in one place")
+	}
+	require.Equal(t, 1, h.count(uint32(len(h.hash))))
+}
+
+// A table whose rows have the same labels has a place for each row.
+func TestLabels(t *testing.T) {
+	t.Parallel()
+	for _, rows := range []int{8, 9, 20, 40} {
+		p := new(Page)
+		for k := range 20 {
+			var list []string
+			for i := range rows {
+				list = append(list, fmt.Sprint("product ", i), "views", fmt.Sprint(1000*k+i))
+			}
+			require.Equal(t, k == 1 || k == 2, observe(p, page(list...)).Body, "copy %d of %d rows", k, rows)
+		}
+	}
+}
+
+// A second copy teaches noise of any size.
+func TestTeachMany(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{8, 9, 20, 300} {
+		related := func(k int) []byte {
+			list := []string{"article", "text", "related"}
+			for i := range n {
+				list = append(list, fmt.Sprint("story ", k*n+i))
+			}
+			return page(list...)
+		}
+		p := new(Page)
+		observe(p, related(0))
+		p.Teach(copyOf(related(1)))
+		for k := range 14 {
+			require.Equal(t, same, observe(p, related(k+2)), "copy %d of %d", k, n)
+		}
+	}
+}
+
+// An empty copy is one change and costs nothing that was learnt.
+func TestEmpty(t *testing.T) {
+	t.Parallel()
+	p := new(Page)
+	for k := range 30 {
+		if k == 15 {
+			p.Teach(copyOf(nil))
+			require.Equal(t, body, observe(p, nil))
+			require.Equal(t, same, observe(p, nil))
+			for range 20 {
+				require.Equal(t, same, p.Same())
+			}
+		}
+		require.Equal(t, k == 1 || k == 2, observe(p, clock(k)).Body, "copy %d", k)
 	}
 }
 
@@ -84,11 +216,12 @@ func TestReverts(t *testing.T) {
 // stay gives a page n copies with the same text and other bytes.
 func stay(p *Page, n int, copy []byte) {
 	for k := range n {
-		observe(p, []byte(fmt.Sprintf("<p id=%d>%s", k, copy)))
+		observe(p, fmt.Appendf(nil, "<p id=%d>%s", k, copy))
 	}
 }
 
-// A block that came back before may go for good without a word.
+// A block that came back before may go for good without a word, unless it has stayed for twelve
+// copies.
 func TestReturnedGoes(t *testing.T) {
 	t.Parallel()
 	p := new(Page)
@@ -96,8 +229,11 @@ func TestReturnedGoes(t *testing.T) {
 	stay(p, 4, with)
 	require.Equal(t, body, observe(p, without))
 	require.Equal(t, body, observe(p, with))
-	stay(p, 4, with)
+	stay(p, 10, with)
 	require.Equal(t, same, observe(p, without))
+	observe(p, with)
+	stay(p, 11, with)
+	require.Equal(t, body, observe(p, without))
 }
 
 // What is replaced after five copies is no noise, after four it is.
@@ -126,7 +262,7 @@ func TestWidth(t *testing.T) {
 	}
 }
 
-// A block is boilerplate if it is nowhere in the body, in the latest copy that has it.
+// The first block with a text is another than the second, which may be boilerplate if that is not.
 func TestTwice(t *testing.T) {
 	t.Parallel()
 	p := new(Page)
@@ -134,7 +270,9 @@ func TestTwice(t *testing.T) {
 		return []byte("<nav>home</nav><nav>" + nav + "</nav><p>a</p><p>" + text + "</p>")
 	}
 	observe(p, in("", ""))
-	require.Equal(t, body, observe(p, in("x", "x")))
+	require.Equal(t, Finding{Body: true, Minor: true}, observe(p, in("x", "x")))
+	stay(p, 4, in("x", "x"))
+	require.Equal(t, body, observe(p, in("x", "")))
 	stay(p, 4, in("x", ""))
 	require.Equal(t, minor, observe(p, in("", "")))
 }
@@ -171,15 +309,60 @@ func TestMaskAndUnmask(t *testing.T) {
 
 	require.Equal(t, same, observe(p, page("before", "final", "other")), "in a noisy place")
 	texts := []string{"before", "final", "other"}
-	for k := range 4 {
+	for k := range 5 {
 		texts = append(texts, fmt.Sprint("n", k))
 		observe(p, page(texts...))
+		require.Equal(t, same, p.Same())
 	}
-	attribute := []byte("<p class=x>" + string(page(texts...)))
-	require.Equal(t, body, observe(p, attribute), "it is in the sixth copy")
-	require.Equal(t, same, observe(p, []byte("<p class=y>"+string(page(texts...)))))
+	saved, err := p.MarshalBinary()
+	require.NoError(t, err)
+	for _, last := range []func(p *Page) Finding{
+		(*Page).Same,
+		func(p *Page) Finding { return observe(p, page(texts...)) },
+		func(p *Page) Finding { return observe(p, []byte("<p class=x>"+string(page(texts...)))) },
+	} {
+		p = new(Page)
+		require.NoError(t, p.UnmarshalBinary(saved))
+		require.Equal(t, Finding{Body: true, Late: true}, last(p), "it is in the twelfth copy")
+		for range 20 {
+			require.Equal(t, same, last(p))
+		}
+	}
 	texts[1] = "final two"
 	require.Equal(t, body, observe(p, page(texts...)), "the place is no longer noisy")
+}
+
+// What is masked in a copy that is reported for something else is not reported once more.
+func TestNotLateTwice(t *testing.T) {
+	t.Parallel()
+	p := new(Page)
+	for k := range 8 {
+		observe(p, clock(k))
+	}
+	require.Equal(t, body, observe(p, page("new", "before", "time 8", "after")))
+	for range 30 {
+		require.Equal(t, same, p.Same())
+	}
+}
+
+// What was masked may come back without a word, also where its place is no longer noisy. The copies
+// in which the page is the same are not copies of absence.
+func TestNoiseReturns(t *testing.T) {
+	t.Parallel()
+	p := new(Page)
+	for k := range 8 {
+		observe(p, clock(k))
+	}
+	var late []int
+	for k := range 40 {
+		if p.Same().Body {
+			late = append(late, k)
+		}
+	}
+	require.Equal(t, []int{lateAfter - 2}, late)
+	require.Empty(t, p.places)
+	require.Equal(t, same, observe(p, page("before", "time 6", "time 7", "after")))
+	require.Equal(t, body, observe(p, clock(9)))
 }
 
 // Hits are forgotten after 16 copies.
@@ -232,9 +415,16 @@ func TestNumbers(t *testing.T) {
 		require.Equal(t, k > 0, observe(p, page("the price", fmt.Sprint(10+k%3, " EUR"))).Body, "copy %d", k)
 	}
 	for k := range 10 {
-		observe(p, page("the price", fmt.Sprintf("id a%x", 1000+k)))
+		observe(p, page("the price", fmt.Sprintf("id a%xb", 1000+k)))
 	}
-	require.Equal(t, same, observe(p, page("the price", "id a9")), "this is no number")
+	require.Equal(t, same, observe(p, page("the price", "id a9b")), "this is no number")
+	for _, price := range []string{"%d円", "%dkr", "%d kr", "%dzł", "€%d", "%d元", "%dkg", "USD%d", "%d°C", "1.%d", "%d,99", "v%d",
+		"\xa3%d", "\x80%d", "%d\xa0kr", "£%d"} {
+		p := &Page{Numbers: true}
+		for k := range 20 {
+			require.Equal(t, k > 0, observe(p, page("lamp", fmt.Sprintf(price, 100+7*k))).Body, "copy %d of %q", k, price)
+		}
+	}
 }
 
 // Two copies within seconds teach what two changes would.
@@ -276,6 +466,20 @@ func TestTeachMissing(t *testing.T) {
 	observe(p, with)
 	p.Teach(copyOf(without))
 	require.Equal(t, same, observe(p, with))
+}
+
+// The changes after which a second copy is asked for come at one poll after the other.
+func TestAgainInARow(t *testing.T) {
+	t.Parallel()
+	p := new(Page)
+	var list []string
+	for k := range 20 {
+		list = append(list, fmt.Sprint("news ", k))
+		require.Equal(t, k == 0, p.Observe(copyOf(page(list...))).Again)
+		if k%2 == 0 {
+			p.Same()
+		}
+	}
 }
 
 // A second copy is asked for after three changes in a row, and less often where it taught nothing.
@@ -360,16 +564,20 @@ func TestAnyPages(t *testing.T) {
 		p := new(Page)
 		for range rapid.IntRange(1, 30).Draw(t, "copies") {
 			b := []byte(markup.Draw(t, "body"))
+			if rapid.Bool().Draw(t, "same") {
+				p.Same()
+			}
 			if rapid.Bool().Draw(t, "teach") {
-				p.Teach(copyOf(b))
+				if p.Teach(copyOf(b)); p.sum != copyOf(b).sum() {
+					continue // it is of another kind
+				}
 			} else {
 				first := p.copies == 0
 				require.Equal(t, first, p.Observe(copyOf(b)).First)
 			}
 			if p.copies > 0 && !rapid.Bool().Draw(t, "skip") {
-				latest := *p
-				require.Equal(t, same, p.Observe(copyOf(b)))
-				require.Equal(t, latest.entries, p.entries)
+				late := slices.ContainsFunc(p.entries, func(e entry) bool { return e.flags&masked != 0 && e.run+1 >= lateAfter })
+				require.Equal(t, late, p.Observe(copyOf(b)).Changed())
 			}
 			saved, err := p.MarshalBinary()
 			require.NoError(t, err)

@@ -2,10 +2,10 @@ package fingerprint
 
 import "github.com/recrawl/recrawl/internal/codec"
 
-var pageFormat = codec.Format{Magic: "recrawl/webenv/live/fingerprint.Page", Version: 1}
+var pageFormat = codec.Format{Magic: "recrawl/webenv/live/fingerprint.Page", Version: 2}
 
 // MarshalBinary implements [encoding.BinaryMarshaler]. It saves the page: 11 bytes a block, 7 a
-// noisy place, and 85.
+// noisy place, and 86.
 func (p *Page) MarshalBinary() ([]byte, error) { return pageFormat.Save(p.encode) }
 
 // UnmarshalBinary implements [encoding.BinaryUnmarshaler]. It replaces the page. An error wraps
@@ -17,6 +17,7 @@ func (p *Page) UnmarshalBinary(data []byte) error {
 func (p *Page) encode(e *codec.Encoder) {
 	e.Bool(p.Numbers)
 	e.Bool(p.plain)
+	e.Bool(p.empty)
 	e.Byte(p.copies)
 	e.Byte(p.streak)
 	e.Byte(p.patience)
@@ -40,11 +41,12 @@ func (p *Page) encode(e *codec.Encoder) {
 }
 
 func (p *Page) decode(d *codec.Decoder) {
-	p.Numbers, p.plain, p.copies = d.Bool(), d.Bool(), d.Byte()
+	p.Numbers, p.plain, p.empty, p.copies = d.Bool(), d.Bool(), d.Bool(), d.Byte()
 	p.streak, p.patience = d.ByteIn(0, mostPatience), d.ByteIn(0, mostPatience)
 	for i := range p.sum {
 		p.sum[i] = d.Byte()
 	}
+	d.Require(p.copies > 0 || !p.empty, "an empty copy of none")
 	n := d.Count(11)
 	d.Require(n <= maxEntries, "%d blocks", n)
 	d.Require((n > 0) == (p.copies > 0 && !p.plain), "%d blocks of %d copies", n, p.copies)
@@ -65,7 +67,7 @@ func (p *Page) decode(d *codec.Decoder) {
 	}
 	p.places = make([]place, n)
 	for i := range p.places {
-		v := place{d.Uint32(), d.Uint16(), d.ByteIn(1, mostNoise)}
+		v := place{d.Uint32(), d.Uint16(), d.ByteIn(1, mostWidth)}
 		d.Require(v.hits > 0 && (i == 0 || v.hash > p.places[i-1].hash), "place %d out of order", i)
 		p.places[i] = v
 	}

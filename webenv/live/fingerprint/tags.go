@@ -4,15 +4,17 @@ package fingerprint
 type tagKind uint8
 
 const (
-	breaks      tagKind = iota // ends a block; every tag that is not listed
-	inline                     // stands inside a block
-	raw                        // its content is skipped, up to the end tag, and holds no tags
-	nested                     // its content is skipped and may hold tags, also its own
-	inHead                     // ends a block; may stand in the head
-	head                       // what is in it is boilerplate
-	mainTag                    // what is in it is body, whatever is around it
-	flow                       // ends a block, and an svg that somebody forgot to close
-	boilerplate                // and those above it: the boilerplate tags, one kind each
+	breaks      tagKind                                   = iota // ends a block; every tag that is not listed
+	inline                                                       // stands inside a block
+	raw                                                          // its content is skipped, up to the end tag, and holds no tags
+	textOnly                                                     // its content holds no tags
+	svgTag                                                       // its content is skipped, and may hold others of its kind
+	inHead                                                       // ends a block; may stand in the head
+	head                                                         // what is in it is boilerplate
+	mainTag                                                      // what is in it is body, whatever is around it
+	flow                                                         // ends a block, and an svg that somebody forgot to close
+	container                                                    // and those above it: the containers, one kind each; they do so, too
+	boilerplate = container + tagKind(len(containerTags))        // and those above it: the boilerplate tags
 )
 
 // Names longer than this are not listed.
@@ -26,10 +28,20 @@ func packed(name string) (n uint64) {
 	return n
 }
 
-var svg = packed("svg")
+var htmlName = packed("html")
+
+// containerTags are the tags whose end is the end of boilerplate that was begun in them.
+var containerTags = [...]string{"article", "div", "section"}
 
 // boilerplateTags are the tags whose content is boilerplate.
-var boilerplateTags = [...]string{"nav", "header", "footer", "aside", "form", "button", "select", "dialog", "menu"}
+var boilerplateTags = [...]string{"form", "header", "nav", "footer", "aside", "button", "select", "dialog", "menu"}
+
+// Kinds of some of them.
+const (
+	articleTag = container
+	formTag    = boilerplate
+	headerTag  = boilerplate + 1
+)
 
 var tagKinds = func() map[uint64]tagKind {
 	kinds := make(map[uint64]tagKind)
@@ -37,16 +49,20 @@ var tagKinds = func() map[uint64]tagKind {
 		inline: {"a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "data", "del", "dfn", "em", "font",
 			"i", "img", "ins", "kbd", "label", "mark", "nobr", "q", "rp", "rt", "ruby", "s", "samp", "small", "span",
 			"strike", "strong", "sub", "sup", "time", "tt", "u", "var", "wbr"},
-		raw:     {"script", "style", "noscript", "iframe"},
-		nested:  {"template", "svg", "object"},
-		inHead:  {"title", "meta", "link", "base", "html"},
-		head:    {"head"},
-		mainTag: {"main"},
-		flow:    {"body", "div", "p", "table", "ul", "ol", "li", "h1", "h2", "h3", "h4", "section", "article"},
+		raw:      {"script", "style", "noscript", "iframe"},
+		textOnly: {"title", "textarea"},
+		svgTag:   {"svg"},
+		inHead:   {"meta", "link", "base", "html"},
+		head:     {"head"},
+		mainTag:  {"main"},
+		flow:     {"body", "p", "table", "ul", "ol", "li", "h1", "h2", "h3", "h4"},
 	} {
 		for _, name := range names {
 			kinds[packed(name)] = kind
 		}
+	}
+	for i, name := range containerTags {
+		kinds[packed(name)] = container + tagKind(i)
 	}
 	for i, name := range boilerplateTags {
 		kinds[packed(name)] = boilerplate + tagKind(i)

@@ -9,27 +9,44 @@ import (
 
 // A block is a run of text between tags that are not inline.
 type block struct {
-	hash  uint32 // of its letters and digits in small letters; never 0
+	hash  uint32 // of its letters, digits and symbols in small letters; never 0
 	flags uint8  // inBody, hasNumber
 }
 
 // Flags of a block and, with others, of an entry.
 const (
 	inBody    uint8 = 1 << iota // not in boilerplate
-	hasNumber                   // has a word of digits alone
+	hasNumber                   // has a number
 )
 
-// maxBlocks is the most blocks of a copy that are told apart. The others count as one block. Of
-// 263 real pages 1 % had more than 1,040 blocks in the table, absent ones included (the Open Terms
-// Archive collections genai-eu, genai-contrib, dating, demo and sante-numerique-france).
+// inForm is the flag of a block in a form and in no other boilerplate, until the copy ends.
+const inForm uint8 = 1 << 7
+
+// maxBlocks is the most blocks of a copy that are told apart. The others are put together by about
+// 32 or more. Of 263 real pages 1 % had more than 1,040 blocks in the table, absent ones included
+// (the Open Terms Archive collections genai-eu, genai-contrib, dating, demo and
+// sante-numerique-france).
 const maxBlocks = 2048
+
+// A language is what the tokenizer reads.
+type language uint8
+
+const (
+	unknown language = iota // what begins with < is XML or HTML
+	asHTML
+	asXHTML // HTML, where /> ends an element
+	asXML   // any other XML: all tags are alike, and the values of attributes are text
+)
 
 // A state is where in the markup the tokenizer is.
 type state uint8
 
 const (
-	inText state = iota
+	atStart   state = iota // before the first sign of the body
+	startLess              // behind a < there
+	inText
 	inEntity
+	inEscape       // behind an escape, which ISO-2022-JP changes its set of characters with
 	afterLess      // <
 	afterLessSlash // </
 	inName         // <x or </x
@@ -51,37 +68,41 @@ const (
 // A tokenizer divides HTML into blocks as it is written, in chunks of any size. What browsers
 // make of malformed markup it mostly does too; it never fails. Its memory is bounded.
 type tokenizer struct {
-	state   state
-	quote   byte
-	closing bool   // the tag is an end tag
-	slash   bool   // the latest byte of the tag was a slash
-	name    uint64 // of the tag, packed; 0 if it is longer than longestName
-	nameLen uint8
+	state    state
+	language language
+	plain    bool // the body is neither HTML nor XML
+	quote    byte
+	closing  bool   // the tag is an end tag
+	slash    bool   // the latest byte of the tag was a slash
+	name     uint64 // of the tag, packed; 0 if it is longer than longestName
+	nameLen  uint8
 
-	raw     uint64 // name of the end tag that ends inRaw
-	skipped uint64 // name of the nested element that is skipped, 0 if none
-	depth   int    // how many of that name are open
-	dashes  int8   // at the end of a comment so far; −1 for --!
-	cdata   uint8  // how much of [CDATA[ has been read
+	raw    uint64 // name of the end tag that ends inRaw
+	text   uint64 // name of the element that is open and has text alone, 0 if none
+	svgs   int    // how many svg are open; they are skipped
+	dashes int8   // at the end of a comment so far; −1 for --!
+	cdata  uint8  // how much of [CDATA[ has been read
 
-	head   bool
-	open   [len(boilerplateTags)]int // how many of each are open
-	opened int                       // their sum
-	tags   int
+	head bool
+	nest nest
+	tags int
 
 	hash      uint64 // of the block so far
-	some      bool   // it has a letter or a digit
-	word      uint8  // kinds of characters of the word so far: letters, digits
-	number    bool   // a word was digits alone
+	some      bool   // it has something that counts
+	sign      byte   // before the word that comes; 0 if there is none
+	last      uint8  // kind of the latest character of the word, 0 before the first
+	turns     uint32 // in the word, see separate
+	number    bool   // a word was a number
+	shifted   bool   // the characters are those of a set of ISO-2022-JP with two bytes each
 	entity    [longestEntity]byte
 	entityLen uint8
 	part      [utf8.UTFMax]byte // of a character that the chunk before ended in
 	partLen   uint8
 
-	blocks   []block
-	rest     uint64 // hash of the blocks beyond maxBlocks
-	restMore bool
-	restFlag uint8
+	blocks []block
+	body   rest // the blocks beyond maxBlocks
+	form   rest
+	others rest
 }
 
 func (t *tokenizer) reset() { *t = tokenizer{blocks: t.blocks[:0]} }
@@ -97,10 +118,12 @@ func mix(h uint64) uint32 {
 	return max(1, uint32(h>>32))
 }
 
-// Kinds of characters in a word.
+// Kinds of characters. Zero is a separator.
 const (
-	letters = 1
+	letters = 1 // of a word
 	digits  = 2
+	symbols = 3 // count each for itself
+	nothing = 4 // such as a soft hyphen
 )
 
 // ascii gives, for each byte, the letter or digit that it stands for in small letters, with its
@@ -116,9 +139,23 @@ var ascii = func() (table [256]uint16) {
 			table[c] = letters<<8 | uint16(c)
 		case c >= 'A' && c <= 'Z':
 			table[c] = letters<<8 | uint16(c) | 0x20
-		case c == '<' || c == '&' || c >= utf8.RuneSelf:
+		case c == '<' || c == '&' || c == escape || c >= utf8.RuneSelf || fold(rune(c)) != 0:
 			table[c] = special
 		}
+	}
+	return table
+}()
+
+const escape = 0x1b
+
+// signs gives the sign that a separator is before a number: a space, unless it is one that numbers,
+// dates and times are written with.
+var signs = func() (table [256]byte) {
+	for c := range table {
+		table[c] = ' '
+	}
+	for _, c := range []byte(".,/:-") {
+		table[c] = c
 	}
 	return table
 }()
@@ -141,43 +178,76 @@ func fold(r rune) uint32 {
 		return digits<<24 | uint32(r)
 	case unicode.IsLetter(r), unicode.IsMark(r):
 		return letters<<24 | uint32(unicode.ToLower(r))
+	case r != '<' && r != '>' && unicode.In(r, unicode.Sc, unicode.Sm, unicode.So):
+		return symbols<<24 | uint32(r)
+	case unicode.Is(unicode.Cf, r):
+		return nothing << 24
 	}
 	return 0
 }
 
+// unspaced is the first letter of the scripts that are written without spaces, Thai and what comes
+// behind it. A number may stand between such letters, so they are not part of a word.
+const unspaced = 0x0e00
+
 // rune adds a character of the text.
 func (t *tokenizer) rune(r rune) {
 	var c uint32
-	switch {
-	case r < utf8.RuneSelf:
-		c = uint32(ascii[r]>>8)<<24 | uint32(ascii[r]&0xff)
-	case r < 1<<16:
+	if r < 1<<16 {
 		c = folded()[r]
-	default:
+	} else {
 		c = fold(r)
 	}
-	kind := uint8(c >> 24)
-	if kind == 0 {
-		t.separate()
-		return
+	switch kind := uint8(c >> 24); {
+	case kind == nothing:
+	case kind == 0:
+		t.separator(r)
+	case kind == symbols || kind == letters && r >= unspaced:
+		t.alone(uint64(c & 0xffffff))
+	default:
+		if t.sign != 0 {
+			t.startWord(kind)
+		}
+		t.hash = (t.hash ^ uint64(c&0xffffff)) * fnvPrime
+		t.turns += uint32(kind ^ t.last)
+		t.last = kind
 	}
-	t.hash = (t.hash ^ uint64(c&0xffffff)) * fnvPrime
-	t.word |= kind
 }
 
-// byte adds a byte that is not UTF-8. In a page of another encoding it is a letter more often
-// than not.
-func (t *tokenizer) byte(c byte) {
-	t.hash = (t.hash ^ uint64(utf8.MaxRune+1+rune(c))) * fnvPrime
-	t.word |= letters
+// byte adds a byte that is not UTF-8. It may be a letter or a sign.
+func (t *tokenizer) byte(c byte) { t.alone(uint64(utf8.MaxRune+1) + uint64(c)) }
+
+// alone adds a character that is not part of a word.
+func (t *tokenizer) alone(c uint64) {
+	t.separate()
+	t.hash = (t.hash ^ c) * fnvPrime
+	t.some, t.sign = true, 0
 }
 
-// separate ends a word.
+// separator adds a character that ends a word.
+func (t *tokenizer) separator(r rune) {
+	t.separate()
+	t.sign = signs[min(r, 0xff)]
+}
+
+// startWord adds the sign before the word if that begins with a digit: 1.5 is not 15, but whether
+// a space is between two words, or a dash, does not matter. At the beginning of a block a space does
+// not matter either.
+func (t *tokenizer) startWord(kind uint8) {
+	if kind == digits && (t.sign != ' ' || t.hash != 0) {
+		t.hash = (t.hash ^ uint64(t.sign)) * fnvPrime
+	}
+	t.sign = 0
+}
+
+// separate ends a word. It is a number if its digits stand together, with letters on one side at
+// most: 10, 10kg, v10. Random names seldom do.
 func (t *tokenizer) separate() {
-	if t.word != 0 {
+	if t.last != 0 {
+		const turn = letters ^ digits
 		t.some = true
-		t.number = t.number || t.word == digits
-		t.word = 0
+		t.number = t.number || t.turns == digits || t.turns == digits+turn || t.turns == letters+turn
+		t.last, t.turns = 0, 0
 	}
 }
 
@@ -186,22 +256,63 @@ func (t *tokenizer) endBlock() {
 	t.separate()
 	if t.some {
 		b := block{hash: mix(t.hash)}
-		if !t.head && t.opened == 0 {
-			b.flags |= inBody
+		rest := &t.others
+		switch {
+		case t.head || t.nest.others > 0:
+		case t.nest.forms > 0:
+			b.flags, rest = inForm, &t.form
+		default:
+			b.flags, rest = inBody, &t.body
 		}
 		if t.number {
 			b.flags |= hasNumber
 		}
 		if len(t.blocks) < maxBlocks {
 			t.blocks = append(t.blocks, b)
-		} else {
-			t.rest = (t.rest ^ uint64(b.hash)) * fnvPrime
-			t.restFlag |= b.flags
-			t.restMore = true
+		} else if rest.add(b) {
+			t.blocks = append(t.blocks, rest.end())
 		}
 	}
-	t.hash, t.some, t.number = 0, false, false
+	t.hash, t.some, t.number, t.sign = 0, false, false, 0
 }
+
+// A rest puts blocks together. Where it does so depends on the blocks, so that one that is added or
+// removed does not change what those behind it are part of.
+type rest struct {
+	block
+	hash  uint64
+	some  bool
+	ended int
+}
+
+// The first 16 times a rest puts some 32 blocks together, then twice as many, and so on.
+const (
+	maxRests  = 96 // of each kind
+	restSize  = 32
+	restGrows = 16
+)
+
+// mostBlocks is the most blocks of a copy.
+const mostBlocks = maxBlocks + 3*maxRests
+
+// add reports whether the block is the last of those put together.
+func (r *rest) add(b block) bool {
+	r.hash = (r.hash ^ uint64(b.hash)) * fnvPrime
+	r.flags |= b.flags
+	r.some = true
+	return b.hash%(restSize<<(r.ended/restGrows)) == 0 && r.ended < maxRests-1
+}
+
+// end returns what was put together.
+func (r *rest) end() block {
+	b := block{mix(r.hash), r.flags}
+	*r = rest{ended: r.ended + 1}
+	return b
+}
+
+// wholeForm is how many times as many blocks as the rest of the body a form has that is the body.
+// With ASP.NET there is one around everything but a link to skip the menu.
+const wholeForm = 2
 
 // finish ends the text, and with it the last block unless the copy is cut there.
 func (t *tokenizer) finish(cut bool) {
@@ -212,24 +323,31 @@ func (t *tokenizer) finish(cut bool) {
 		t.flushPart()
 		t.endBlock()
 	}
-	if t.restMore {
-		t.blocks = append(t.blocks, block{mix(t.rest), t.restFlag})
-		t.restMore = false
-	}
-	body := uint8(0)
-	for _, b := range t.blocks {
-		body |= b.flags & inBody
-	}
-	if body == 0 { // a form around everything, say
-		for i := range t.blocks {
-			t.blocks[i].flags |= inBody
+	for _, r := range []*rest{&t.body, &t.form, &t.others} {
+		if r.some {
+			t.blocks = append(t.blocks, r.end())
 		}
+	}
+	var body, form int
+	for _, b := range t.blocks {
+		body += int(b.flags & inBody)
+		form += int(b.flags & inForm / inForm)
+	}
+	for i := range t.blocks {
+		b := &t.blocks[i]
+		if body+form == 0 || b.flags&inForm != 0 && form >= wholeForm*body {
+			b.flags |= inBody
+		}
+		b.flags &^= inForm
 	}
 }
 
 // steps are what is done with a chunk in each state: they return how many bytes they took,
 // and take none only if they change the state.
 var steps = [numberOfStates]func(*tokenizer, []byte) int{
+	atStart:        (*tokenizer).readStart,
+	startLess:      (*tokenizer).readStartLess,
+	inEscape:       (*tokenizer).readEscape,
 	inText:         (*tokenizer).readText,
 	inEntity:       (*tokenizer).readEntity,
 	afterLess:      (*tokenizer).readLess,
@@ -250,7 +368,7 @@ var steps = [numberOfStates]func(*tokenizer, []byte) int{
 }
 
 func (t *tokenizer) write(b []byte) {
-	for len(b) > 0 {
+	for len(b) > 0 && !t.plain {
 		b = b[steps[t.state](t, b):]
 	}
 }
@@ -261,13 +379,40 @@ func (t *tokenizer) become(s state, took int) int {
 	return took
 }
 
+// readStart looks for the first sign of the body, behind a byte order mark and spaces. HTML and XML
+// begin with <, other text in HTML is a mistake that browsers forgive, and JSON is often said to be
+// HTML.
+func (t *tokenizer) readStart(b []byte) int {
+	switch c := b[0]; {
+	case isSpace(c) || c == 0xef || c == 0xbb || c == 0xbf:
+		return 1
+	case c == '<' && t.language == unknown:
+		return t.become(startLess, 1)
+	case t.language == unknown || t.language == asHTML && (c == '{' || c == '['):
+		t.plain = true
+		return len(b)
+	}
+	return t.become(inText, 0)
+}
+
+func (t *tokenizer) readStartLess(b []byte) int {
+	t.language = asHTML
+	if b[0] == '?' {
+		t.language = asXML
+	}
+	return t.become(afterLess, 0)
+}
+
 func (t *tokenizer) readText(b []byte) int {
-	if t.skipped != 0 {
+	if t.svgs > 0 {
 		i := bytes.IndexByte(b, '<')
 		if i < 0 {
 			return len(b)
 		}
 		return t.become(afterLess, i+1)
+	}
+	if t.shifted {
+		return t.readShifted(b)
 	}
 	i := 0
 	if t.partLen > 0 {
@@ -275,38 +420,86 @@ func (t *tokenizer) readText(b []byte) int {
 			return i
 		}
 	}
-	hash, word := t.hash, t.word
 	for i < len(b) {
 		c := ascii[b[i]]
-		if c>>8 != 0 {
-			hash = (hash ^ uint64(c&0xff)) * fnvPrime
-			word |= uint8(c >> 8)
+		if kind := uint8(c >> 8); kind != 0 {
+			if t.sign != 0 {
+				t.startWord(kind)
+			}
+			hash, turns, last := t.hash, t.turns, t.last
+			for {
+				hash = (hash ^ uint64(c&0xff)) * fnvPrime
+				turns += uint32(kind ^ last)
+				last = kind
+				if i++; i == len(b) {
+					break
+				}
+				c = ascii[b[i]]
+				if kind = uint8(c >> 8); kind == 0 {
+					break
+				}
+			}
+			t.hash, t.turns, t.last = hash, turns, last
+			continue
+		}
+		if c == 0 {
+			t.separate()
+			t.sign = signs[b[i]]
 			i++
 			continue
 		}
-		t.hash, t.word = hash, word
-		if c == 0 {
-			t.separate()
-			i++
-		} else {
-			switch b[i] {
-			case '<':
-				return t.become(afterLess, i+1)
-			case '&':
-				t.entityLen = 0
-				return t.become(inEntity, i+1)
-			}
-			n := t.readRune(b[i:])
-			if n == 0 { // the chunk ends in it
-				t.partLen = uint8(copy(t.part[:], b[i:]))
-				return len(b)
-			}
-			i += n
+		switch b[i] {
+		case '<':
+			return t.become(afterLess, i+1)
+		case '&':
+			t.entityLen = 0
+			return t.become(inEntity, i+1)
+		case escape:
+			t.separator(escape)
+			return t.become(inEscape, i+1)
 		}
-		hash, word = t.hash, t.word
+		n := t.readRune(b[i:])
+		if n == 0 { // the chunk ends in it
+			t.partLen = uint8(copy(t.part[:], b[i:]))
+			return len(b)
+		}
+		i += n
 	}
-	t.hash, t.word = hash, word
 	return i
+}
+
+// readEscape reads what ISO-2022-JP has between an escape and text: ( and a letter before text with
+// a byte for each character, $ and a letter before text with two.
+func (t *tokenizer) readEscape(b []byte) int {
+	switch b[0] {
+	case '$':
+		t.shifted = true
+	case '(':
+	default:
+		if isLetter(b[0]) || b[0] == '@' {
+			return t.become(inText, 1)
+		}
+		t.shifted = false // this is something else
+		return t.become(inText, 0)
+	}
+	return 1
+}
+
+// readShifted reads characters with two bytes each, which may be those of markup, up to an escape or
+// the end of the line.
+func (t *tokenizer) readShifted(b []byte) int {
+	for i, c := range b {
+		switch c {
+		case escape:
+			t.shifted = false
+			return t.become(inEscape, i+1)
+		case '\n':
+			t.shifted = false
+			return i
+		}
+		t.byte(c)
+	}
+	return len(b)
 }
 
 // readRune adds the first character of b and returns its length, or 0 if b ends in it.
@@ -379,7 +572,8 @@ func isSpace(c byte) bool { return c == ' ' || c >= '\t' && c <= '\r' && c != '\
 
 func (t *tokenizer) readLess(b []byte) int {
 	switch c := b[0]; {
-	case isLetter(c):
+	case t.text != 0 && c != '/':
+	case isLetter(c) || t.language == asXML && (c == '_' || c >= utf8.RuneSelf):
 		t.startName(false)
 		return t.become(inName, 0)
 	case c == '/':
@@ -389,16 +583,19 @@ func (t *tokenizer) readLess(b []byte) int {
 	case c == '?':
 		return t.become(inBogus, 1)
 	}
-	t.separate()
+	t.separator('<')
 	return t.become(inText, 0)
 }
 
 func (t *tokenizer) startName(closing bool) {
+	if t.language == asXML {
+		t.endBlock() // the values of attributes are another
+	}
 	t.name, t.nameLen, t.closing, t.slash = 0, 0, closing, false
 }
 
 func (t *tokenizer) readLessSlash(b []byte) int {
-	if isLetter(b[0]) {
+	if isLetter(b[0]) || t.language == asXML {
 		t.startName(true)
 		return t.become(inName, 0)
 	}
@@ -425,6 +622,9 @@ func (t *tokenizer) nameByte(c byte) bool {
 func (t *tokenizer) readName(b []byte) int {
 	for i, c := range b {
 		if !t.nameByte(c) {
+			if t.language == asXML && t.tags == 0 && t.name == htmlName {
+				t.language = asXHTML
+			}
 			return t.become(inTag, i)
 		}
 	}
@@ -472,9 +672,26 @@ func (t *tokenizer) readValue(b []byte) int {
 func (t *tokenizer) readQuotes(b []byte) int {
 	i := bytes.IndexByte(b, t.quote)
 	if i < 0 {
+		t.value(b)
 		return len(b)
 	}
+	t.value(b[:i+1])
 	return t.become(inTag, i+1)
+}
+
+// value adds a part of the value of an attribute in XML, its closing quote included. All of it
+// counts.
+func (t *tokenizer) value(b []byte) {
+	if t.language != asXML {
+		return
+	}
+	for _, c := range b {
+		if ascii[c]>>8 != 0 {
+			t.rune(rune(c))
+		} else {
+			t.alone(uint64(c))
+		}
+	}
 }
 
 func (t *tokenizer) readLessBang(b []byte) int {
@@ -572,54 +789,54 @@ func (t *tokenizer) readRawName(b []byte) int {
 // tag does what the tag that has been read asks for.
 func (t *tokenizer) tag() {
 	t.tags++
+	if t.language == asXML {
+		t.endBlock()
+		return
+	}
+	if t.text != 0 && !(t.closing && t.name == t.text) {
+		return
+	}
+	t.text = 0
 	kind := tagKinds[t.name]
-	if t.skipped != 0 && t.skip(kind) || kind == inline {
+	if t.svgs > 0 && t.skip(kind) || kind == inline {
 		return
 	}
 	t.endBlock()
 	if t.head && (kind == breaks || kind >= mainTag) {
 		t.head = false // its end tag may be left out
 	}
+	empty := t.slash && (t.language == asXHTML || kind == svgTag)
 	switch {
-	case kind == head:
-		t.head = !t.closing
-	case kind >= boilerplate:
-		t.nest(int(kind - boilerplate))
 	case t.closing:
-	case kind == mainTag:
-		t.open, t.opened = [len(boilerplateTags)]int{}, 0
+		if kind == head {
+			t.head = false
+		}
+		t.nest.end(kind)
+	case empty:
+	case kind == head:
+		t.head = true
+	case kind >= mainTag:
+		t.nest.start(kind)
 	case kind == raw:
 		t.raw, t.state = t.name, inRaw
-	case kind == nested && !t.slash:
-		t.skipped, t.depth = t.name, 1
+	case kind == textOnly:
+		t.text = t.name
+	case kind == svgTag:
+		t.svgs = 1
 	}
 }
 
-// nest begins or ends a boilerplate element.
-func (t *tokenizer) nest(tag int) {
-	switch {
-	case !t.closing:
-		t.open[tag]++
-		t.opened++
-	case t.open[tag] > 0:
-		t.open[tag]--
-		t.opened--
-	}
-}
-
-// skip reports whether the tag is part of what is skipped.
+// skip reports whether the tag is part of an svg, which is skipped.
 func (t *tokenizer) skip(kind tagKind) bool {
 	switch {
-	case kind == raw && !t.closing:
+	case kind == raw && !t.closing && !(t.slash && t.language == asXHTML):
 		t.raw, t.state = t.name, inRaw
-	case t.name == t.skipped && t.closing:
-		if t.depth--; t.depth == 0 {
-			t.skipped = 0
-		}
-	case t.name == t.skipped && !t.slash:
-		t.depth++
-	case t.skipped == svg && kind == flow && !t.closing:
-		t.skipped = 0 // as in browsers
+	case kind == svgTag && t.closing:
+		t.svgs--
+	case kind == svgTag && !t.slash:
+		t.svgs++
+	case kind >= flow && kind < boilerplate && !t.closing:
+		t.svgs = 0 // somebody forgot to close it, and so do browsers
 		return false
 	}
 	return true

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"math"
 	"sync/atomic"
 	"time"
 
@@ -11,8 +12,16 @@ import (
 	"github.com/recrawl/recrawl/examples/crawl/internal/shard"
 )
 
-// copyPause is the time between two attempts at first copies that were abandoned.
-const copyPause = 200 * time.Millisecond
+const (
+	// copyPause is the time between two attempts at first copies that were abandoned.
+	copyPause = 200 * time.Millisecond
+	// copyRound is the time after which first copies are planned anew. A plan has no more pages than
+	// the budget allows in that time, so that those that were added have their turn, too.
+	copyRound = 10 * time.Minute
+	// copyLook is how often it is looked at least whether the budget allows another first copy: it is
+	// divided anew now and then.
+	copyLook = time.Second
+)
 
 // firstCopies fetches the first copies of a shard, to begin with and when pages are added.
 func (c *Crawler) firstCopies(ctx context.Context, p *piece) {
@@ -52,13 +61,56 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// copyAll makes one attempt at each page that waits, and reports whether some were abandoned.
+// copyAll makes one attempt at each page that waits, as far as the budget allows in a round, and reports
+// whether some are left.
 func (c *Crawler) copyAll(ctx context.Context, p *piece) (again bool, err error) {
-	hosts := map[string]*fleet.Site{}
-	if err := p.loop.Do(ctx, func(s *shard.State) {
+	c.mu.Lock()
+	clients := max(c.window()/window, 1)
+	c.mu.Unlock()
+	hosts, again, err := c.waiting(ctx, p, clients)
+	if err != nil {
+		return false, err
+	}
+	plan, err := fleet.NewPlan(sorted(hosts), clients)
+	if err != nil {
+		return false, err
+	}
+	round, cancel := context.WithTimeout(ctx, 2*copyRound)
+	defer cancel()
+	var abandoned atomic.Bool
+	turn := make(chan struct{}, 1) // one waits for the budget at a time
+	err = plan.Run(round, func(ctx context.Context, url string) error {
+		turn <- struct{}{}
+		job, ok, err := c.afford(ctx, p, url)
+		<-turn
+		if err == nil && ok && !c.poll(c.running, job) {
+			abandoned.Store(true)
+		}
+		return err
+	})
+	if round.Err() != nil && ctx.Err() == nil {
+		return true, nil
+	}
+	return again || abandoned.Load(), err
+}
+
+// waiting returns pages that wait for their first copy, no more than the budget allows in a round, and
+// reports whether there are others.
+func (c *Crawler) waiting(ctx context.Context, p *piece, clients int) (hosts map[string]*fleet.Site, more bool, err error) {
+	hosts = map[string]*fleet.Site{}
+	err = p.loop.Do(ctx, func(s *shard.State) {
+		most := max(p.loop.Rate()*copyRound.Seconds(), float64(clients))
+		if c.cfg.CopyFirst {
+			most = math.Inf(1)
+		}
+		n := 0.0
 		for page := range s.All() {
 			if page.Stage != shard.Waiting {
 				continue
+			}
+			if n++; n > most {
+				more = true
+				return
 			}
 			site := hosts[page.Host.Name]
 			if site == nil {
@@ -67,30 +119,22 @@ func (c *Crawler) copyAll(ctx context.Context, p *piece) (again bool, err error)
 			}
 			site.URLs = append(site.URLs, page.URL)
 		}
-	}); err != nil {
-		return false, err
-	}
-	c.mu.Lock()
-	clients := max(c.window()/window, 1)
-	c.mu.Unlock()
-	plan, err := fleet.NewPlan(sorted(hosts), clients)
-	if err != nil {
-		return false, err
-	}
-	var abandoned atomic.Bool
-	err = plan.Run(ctx, func(ctx context.Context, url string) error {
-		for !p.loop.Sure() { // the engine elects
-			if pause(ctx, copyPause); ctx.Err() != nil {
-				return ctx.Err()
-			}
-		}
-		var job shard.Job
-		var ok bool
-		err := p.loop.Do(ctx, func(*shard.State) { job, ok = p.loop.Take(url, shard.Waiting) })
-		if err == nil && ok && !c.poll(c.running, job) {
-			abandoned.Store(true)
-		}
-		return err
 	})
-	return abandoned.Load(), err
+	return hosts, more, err
+}
+
+// afford waits until the budget allows the first copy of a page, and takes it. It is not ok if there is
+// none to make any more.
+func (c *Crawler) afford(ctx context.Context, p *piece, url string) (job shard.Job, ok bool, err error) {
+	for ctx.Err() == nil {
+		wait := copyPause // while the engine elects
+		if p.loop.Sure() {
+			if err := p.loop.Do(ctx, func(*shard.State) { job, wait, ok = p.loop.Take(url) }); err != nil || wait == 0 {
+				return job, ok, err
+			}
+			wait = c.cfg.Clock.Real(wait)
+		}
+		pause(ctx, min(wait, copyLook))
+	}
+	return job, false, ctx.Err()
 }

@@ -29,7 +29,7 @@ type Config struct {
 	Clock     clock.Clock
 	PerSecond float64            // budget of all shards, those of other processes included
 	Objective knapsack.Objective // what the budget is divided for
-	CopyFirst bool               // spend none of it before all first copies are there
+	CopyFirst bool               // spend none of it before all first copies are there, which are free then
 	Groups    int                // of workers
 	Workers   int                // of a group
 	Fetch     fetch.Config

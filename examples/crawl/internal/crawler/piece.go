@@ -50,7 +50,7 @@ func (c *Crawler) Open(number int, part Part, perSecond float64) {
 	}
 	p.loop = shard.NewLoop(shard.Config{
 		State: part.State, Log: part.Log, Clock: c.cfg.Clock, PerSecond: perSecond, Window: c.window(),
-		Submit: c.Fleet.Submit, Stop: p.stop,
+		Submit: c.Fleet.Submit, Stop: p.stop, FreeCopies: c.cfg.CopyFirst,
 		IDs: c.cfg.IDs(number),
 		Applied: func(e *shard.Event) {
 			if e.Kind == shard.Add {
@@ -171,16 +171,16 @@ func (c *Crawler) poll(ctx context.Context, j shard.Job) bool {
 	defer context.AfterFunc(j.Loop.Held(), cancel)()
 	defer context.AfterFunc(j.Loop.Alive(), cancel)()
 	res := c.Fetcher.Poll(polling, j.ID, j.URL, j.Copy)
+	if polling.Err() == nil && res.Delay >= 0 { // also if the poll does not count
+		j.Loop.Tell(ctx, shard.Event{Kind: shard.Limit, URL: j.Host, At: res.At, Seconds: res.Delay.Seconds()})
+	}
 	switch {
 	case ctx.Err() != nil: // it is asked again after a restart
 		return false
-	case polling.Err() != nil || errors.Is(res.Err, fetch.ErrElsewhere) || errors.Is(res.Err, fetch.ErrLost):
+	case polling.Err() != nil, errors.Is(res.Err, fetch.ErrElsewhere), errors.Is(res.Err, fetch.ErrLost), errors.Is(res.Err, fetch.ErrNotKept):
 		j.Loop.Abandon(ctx, j)
 		return false
 	default:
-		if res.Delay >= 0 {
-			j.Loop.Tell(ctx, shard.Event{Kind: shard.Limit, URL: j.Host, At: res.At, Seconds: res.Delay.Seconds()})
-		}
 		j.Loop.Tell(ctx, shard.Found(j, res))
 	}
 	return true

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"maps"
 	"strings"
 	"sync"
@@ -155,7 +156,8 @@ func (e *Engine) last(ctx context.Context, stream jetstream.Stream, subject stri
 
 // compareAndAppend appends a message to its subject, if the last one there has a given sequence, 0
 // for none, and returns its own. Where the answer is not clear, it reads what the last one is: its
-// own, that before it, or another's, which is [ErrFenced].
+// own, that before it, or another's, which is [ErrFenced]. A message that the server does not take for
+// its size is [ErrTooLarge].
 func (e *Engine) compareAndAppend(ctx context.Context, stream jetstream.Stream, m *nats.Msg, chain uint64) (uint64, error) {
 	nonce := rand.Text()
 	for began := time.Now(); ; {
@@ -167,6 +169,9 @@ func (e *Engine) compareAndAppend(ctx context.Context, stream jetstream.Stream, 
 		cancel()
 		if err == nil {
 			return ack.Sequence, nil
+		}
+		if errors.Is(err, nats.ErrMaxPayload) {
+			return 0, fmt.Errorf("%w: %s, %d bytes: %w", ErrTooLarge, m.Subject, len(m.Data), err)
 		}
 		began = e.complain(began, err)
 		if full := e.full(err); full != nil {

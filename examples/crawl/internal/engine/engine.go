@@ -27,6 +27,8 @@ var (
 	// ErrStorage reports that the state cannot be written: the disk is full, or the folder read
 	// only.
 	ErrStorage = errors.New("engine: cannot write the state")
+	// ErrTooLarge reports a record that is larger than the server takes. Nothing was written.
+	ErrTooLarge = errors.New("engine: the record is too large")
 	// ErrState reports that the state cannot be read.
 	ErrState = errors.New("engine: cannot read the state")
 )
@@ -51,6 +53,8 @@ const (
 	Reserve = 64 << 20
 	// MaxRecord is the greatest size of a record: half of a server's default limit.
 	MaxRecord = 512 << 10
+	// leastPayload is what a server must take: a record, and what goes with it.
+	leastPayload = MaxRecord + 64<<10
 )
 
 // Config describes an Engine.
@@ -62,6 +66,9 @@ type Config struct {
 	// Shards is into how many parts the crawl is divided; 0 means as many as there are, and to begin
 	// with 1, or clusterShards in a cluster. What a folder or a cluster begins with stays.
 	Shards int
+	// Objective is what the crawl is for, as text; empty for what it is for already. What a folder or a
+	// cluster begins with stays, see Engine.Objective.
+	Objective string
 	// Replicas of all that is kept; 0 means 1. What a cluster begins with stays.
 	Replicas int
 	// Lease is how long a node that fell silent keeps its shards; 0 means DefaultLease. All nodes
@@ -149,6 +156,9 @@ func (e *Engine) open(ctx context.Context) error {
 	}
 	if err != nil {
 		return fmt.Errorf("engine: %w", err)
+	}
+	if most := e.conn.MaxPayload(); most < leastPayload {
+		return fmt.Errorf("%w: the servers take messages of %d bytes: want %d at least, see max_payload of their configuration", ErrTooLarge, most, leastPayload)
 	}
 	if err := e.create(ctx); err != nil || e.server != nil {
 		return err
@@ -240,7 +250,8 @@ func (e *Engine) create(ctx context.Context) error {
 			e.stream, err = e.js.CreateStream(ctx, jetstream.StreamConfig{
 				Name: streamName, Subjects: []string{"crawl.*.log", "crawl.*.snap"},
 				Storage: jetstream.FileStorage, Retention: jetstream.LimitsPolicy, Replicas: e.cfg.Replicas,
-				AllowRollup: true, DenyDelete: true, Metadata: map[string]string{"shards": strconv.Itoa(max(shards, 1))},
+				AllowRollup: true, DenyDelete: true,
+				Metadata: map[string]string{"shards": strconv.Itoa(max(shards, 1)), "objective": e.cfg.Objective},
 			})
 		}
 		if err != nil {
@@ -266,6 +277,9 @@ func (e *Engine) create(ctx context.Context) error {
 // Name returns that of this node.
 func (e *Engine) Name() string { return e.cfg.Name }
 
+// Objective returns what the folder or the cluster was begun for; empty if that is not known.
+func (e *Engine) Objective() string { return e.stream.CachedInfo().Config.Metadata["objective"] }
+
 // Shards returns into how many parts the crawl is divided.
 func (e *Engine) Shards() int { return e.shards }
 
@@ -281,6 +295,9 @@ func (e *Engine) patiently(ctx context.Context, request func(context.Context) er
 		}
 		if full := e.full(err); full != nil {
 			return full
+		}
+		if errors.Is(err, nats.ErrMaxPayload) {
+			return fmt.Errorf("%w: %w", ErrTooLarge, err)
 		}
 		if ctx.Err() != nil || e.server != nil && k == 10 {
 			return fmt.Errorf("engine: %w", err)

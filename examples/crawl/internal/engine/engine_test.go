@@ -145,8 +145,11 @@ func TestFolder(t *testing.T) {
 }
 
 // serve starts a server of its own, as another process would be.
-func serve(t *testing.T) (url string) {
-	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: -1, NoSigs: true, NoLog: true, JetStream: true, StoreDir: t.TempDir()})
+func serve(t *testing.T) (url string) { return serveMessages(t, 0) }
+
+// serveMessages is serve with a greatest size of messages, 0 for the server's own.
+func serveMessages(t *testing.T, most int32) (url string) {
+	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: -1, NoSigs: true, NoLog: true, JetStream: true, StoreDir: t.TempDir(), MaxPayload: most})
 	require.NoError(t, err)
 	s.Start()
 	require.True(t, s.ReadyForConnections(10e9))
@@ -326,6 +329,27 @@ func TestContext(t *testing.T) {
 	cancel()
 	require.ErrorIs(t, s.Append(ctx, []byte("a")), context.Canceled)
 	appendAll(t, s, "b") // the chain holds, whether or not the other is there
+}
+
+// A record that is larger than the server takes is refused at once, and the log goes on.
+func TestTooLarge(t *testing.T) {
+	t.Parallel()
+	for name, cfg := range map[string]engine.Config{"within": {Dir: t.TempDir()}, "elsewhere": {Access: engine.Access{URL: serve(t)}}} {
+		e := open(t, cfg)
+		s, err := e.Own(t.Context(), 0)
+		require.NoError(t, err)
+		appendAll(t, s, "a")
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		require.ErrorIs(t, s.Append(ctx, make([]byte, 2<<20)), engine.ErrTooLarge, name)
+		if b := e.Board(); b != nil {
+			require.ErrorIs(t, b.Put(ctx, "plan", make([]byte, 2<<20)), engine.ErrTooLarge, name)
+		}
+		cancel()
+		appendAll(t, s, "b")
+	}
+	_, err := engine.Open(t.Context(), engine.Config{Access: engine.Access{URL: serveMessages(t, engine.MaxRecord)}})
+	require.ErrorIs(t, err, engine.ErrTooLarge)
+	require.ErrorContains(t, err, "max_payload")
 }
 
 func BenchmarkAppend(b *testing.B) {

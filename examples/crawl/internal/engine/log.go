@@ -115,7 +115,8 @@ func (e *Engine) Disown(ctx context.Context, shard int) error {
 	return err
 }
 
-// Append appends a record, and returns when it is there for good. After ErrFenced or ErrStorage, or
+// Append appends a record, and returns when it is there for good. After ErrTooLarge it is not, and
+// another record may be appended. After ErrFenced or ErrStorage, or
 // when the context ended, whether it is there is for Restore to say.
 func (s *Shard) Append(ctx context.Context, record []byte) error {
 	s.mu.Lock()

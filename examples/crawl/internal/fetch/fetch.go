@@ -21,6 +21,10 @@ var ErrRobots = errors.New("fetch: forbidden by robots.txt")
 // gets, and nothing is known here of that process's.
 var ErrElsewhere = errors.New("fetch: another node polls the host")
 
+// ErrNotKept reports that a page was fetched and has a new version, which could not be kept. The poll
+// does not count, and it is not the page's failure.
+var ErrNotKept = errors.New("fetch: new version not kept")
+
 // Config describes a Fetcher.
 type Config struct {
 	UserAgent string
@@ -45,7 +49,7 @@ type Config struct {
 	// empty.
 	IDHeader string
 	// Keep, if not nil, is handed each new version of a page, before it counts as found. If it
-	// fails the poll has failed, and the next one finds the version again.
+	// fails the poll has the error ErrNotKept, and the next one finds the version again.
 	Keep func(context.Context, Version) error
 	Seed uint64
 }
@@ -94,24 +98,21 @@ func New(cfg Config) (*Fetcher, error) {
 	return f, nil
 }
 
+// client returns a client for the requests of a poll. The limit of time is that of a context, as the
+// client's own would hide what error it ended, and would count the waits before redirects.
+func (f *Fetcher) client(redirect func(*http.Request, []*http.Request) error) *http.Client {
+	return &http.Client{Transport: timed{router{}, f.cfg.Timeout}, CheckRedirect: redirect}
+}
+
 // getRobots fetches a robots.txt, from wherever up to five redirects lead (RFC 9309, section
-// 2.3.1.2). The limit of time is that of a context here and for pages, as a client's own would hide
-// what error it ended.
+// 2.3.1.2). The turn is then at the host of the last one.
 func (f *Fetcher) getRobots(ctx context.Context, url string) (status int, text string, err error) {
-	ctx, cancel := context.WithTimeout(ctx, f.cfg.Timeout)
-	defer cancel()
-	client := http.Client{Transport: router{}, CheckRedirect: func(_ *http.Request, via []*http.Request) error {
-		if len(via) > 5 {
-			return errors.New("too many redirects")
-		}
-		return nil
-	}}
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return 0, "", err
 	}
 	r.Header.Set("User-Agent", f.cfg.UserAgent)
-	resp, err := client.Do(r)
+	resp, err := f.client(f.redirectRobots).Do(r)
 	if err != nil {
 		return 0, "", err
 	}
@@ -122,46 +123,80 @@ func (f *Fetcher) getRobots(ctx context.Context, url string) (status int, text s
 
 // Allowed reports whether robots.txt allows a page, and whether it is known to. It sends nothing.
 func (f *Fetcher) Allowed(page string) (allowed, known bool) {
-	u, err := url.Parse(page)
+	_, host, err := parse(page)
 	if err != nil {
 		return false, true
 	}
-	rules, ok := f.robots.known(u.Host)
+	rules, ok := f.robots.known(host)
 	return ok && f.robots.allows(rules, page), ok
+}
+
+// parse returns the URL of a page and the host by which it is known to the gate.
+func parse(page string) (u *url.URL, host string, err error) {
+	if u, err = url.Parse(page); err != nil {
+		return nil, "", err
+	}
+	host, err = hostOf(u)
+	return u, host, err
+}
+
+// begin waits for the turn at a host, and returns how it is asked. The turn is to be ended with end.
+func (f *Fetcher) begin(ctx context.Context, host string, anyones bool) (*route, error) {
+	t := turn{gate: f.gate, anyones: anyones}
+	if err := t.enter(ctx, host, anyones); err != nil {
+		return nil, err
+	}
+	way, err := f.points.next(host)
+	if err != nil {
+		t.end()
+		return nil, err
+	}
+	way.turn = t
+	return way, nil
+}
+
+func (f *Fetcher) end(way *route) {
+	f.hold(way)
+	way.turn.end()
 }
 
 // Check finds out whether robots.txt allows a page, and fetches it if need be.
 func (f *Fetcher) Check(ctx context.Context, page string) (bool, error) {
-	u, err := url.Parse(page)
+	u, host, err := parse(page)
 	if err != nil {
 		return false, err
 	}
-	leave, err := f.gate.enter(ctx, u.Host)
+	way, err := f.begin(ctx, host, false)
 	if err != nil {
 		return false, err
 	}
-	defer leave()
-	way, err := f.points.next(u.Host)
-	if err != nil {
-		return false, err
-	}
+	defer f.end(way)
 	rules, _, err := f.rules(withRoute(ctx, way), u)
-	f.hold(way)
 	return err == nil && f.robots.allows(rules, page), err
 }
 
-// rules returns the rules of a host, whose gate the caller is through.
+// rules returns the rules of a host at which it is the caller's turn. It is so afterwards, unless
+// there is an error.
 func (f *Fetcher) rules(ctx context.Context, u *url.URL) (found rules, fetched bool, err error) {
-	if _, ok := f.robots.known(u.Host); !ok {
-		if err := f.gate.wait(ctx, u.Host); err != nil {
-			return found, false, err
-		}
+	way := routeOf(ctx)
+	host := way.turn.host
+	if found, ok := f.robots.known(host); ok {
+		return found, false, nil
 	}
-	found, fetched, err = f.robots.of(ctx, u.Scheme, u.Host)
-	if fetched && err == nil {
-		f.gate.setDelay(u.Host, f.delay(found))
+	if err := f.gate.wait(ctx, host); err != nil {
+		return found, false, err
 	}
-	return found, fetched, err
+	found, fetched, err = f.robots.of(ctx, u.Scheme, host)
+	if err != nil {
+		return found, fetched, err
+	}
+	if err := way.turn.move(ctx, host, f.patience()); err != nil {
+		return found, fetched, err
+	}
+	if fetched {
+		f.gate.setDelay(host, f.delay(found))
+	}
+	return found, fetched, nil
 }
 
 func (f *Fetcher) delay(r rules) time.Duration { return max(r.delay, f.cfg.Delay) }
@@ -171,20 +206,15 @@ func (f *Fetcher) Poll(ctx context.Context, id uint64, page string, copy []byte)
 	failed := func(err error) Result {
 		return Result{Poll: live.Poll{Page: page, Err: err}, At: f.cfg.Clock.Now(), Delay: -1}
 	}
-	u, err := url.Parse(page)
+	u, host, err := parse(page)
 	if err != nil {
 		return failed(err)
 	}
-	leave, err := f.gate.enter(ctx, u.Host)
+	way, err := f.begin(ctx, host, false)
 	if err != nil {
 		return failed(err)
 	}
-	defer leave()
-	way, err := f.points.next(u.Host)
-	if err != nil {
-		return failed(err)
-	}
-	defer f.hold(way)
+	defer f.end(way)
 	ctx = withRoute(ctx, way)
 	found, fetched, err := f.rules(ctx, u)
 	if err != nil {
@@ -199,7 +229,7 @@ func (f *Fetcher) Poll(ctx context.Context, id uint64, page string, copy []byte)
 			res.RetryAfter = found.until
 		}
 	default:
-		if err := f.gate.wait(ctx, u.Host); err != nil {
+		if err := f.gate.wait(ctx, host); err != nil {
 			return failed(err)
 		}
 		way.answered, way.reaching = false, 0
@@ -209,7 +239,7 @@ func (f *Fetcher) Poll(ctx context.Context, id uint64, page string, copy []byte)
 			took = max(took, f.cfg.Timeout)
 		}
 		way.ended = ctx.Err() != nil || errors.Is(res.Err, ErrLost)
-		if err := f.points.took(u.Host, way, took); err != nil {
+		if err := f.points.took(host, way, took); err != nil {
 			return failed(err)
 		}
 	}
@@ -222,28 +252,29 @@ func (f *Fetcher) Poll(ctx context.Context, id uint64, page string, copy []byte)
 // poll makes the requests of a poll. The transport remembers this one page, so that what is
 // remembered changes when, and only when, the poll counts.
 func (f *Fetcher) poll(ctx context.Context, id uint64, page string, remembered []byte) Result {
-	transport := &live.Transport{Base: router{}, Now: f.cfg.Clock.Now, Exact: f.cfg.Exact}
+	transport := &live.Transport{Exact: f.cfg.Exact}
 	if len(remembered) > 0 {
 		if err := transport.UnmarshalBinary(remembered); err != nil {
 			transport.Forget(page) // a first copy again
 		}
 	}
-	client := http.Client{Transport: transport, CheckRedirect: f.redirect}
-	limited, cancel := context.WithTimeout(ctx, f.cfg.Timeout)
-	defer cancel()
-	fetching, fetch := live.Begin(limited, page)
-	version, err := f.get(fetching, &client, id, page)
-	res := Result{Poll: fetch.End(err), At: f.cfg.Clock.Now(), Delay: -1}
-	if errors.Is(err, ErrRobots) || errors.Is(err, ErrLost) {
-		res.Err = err
-	}
+	version, found := f.fetch(ctx, transport, id, page)
+	res := Result{Poll: found, At: f.cfg.Clock.Now(), Delay: -1}
 	if res.Err != nil {
 		return res
 	}
 	if f.cfg.Keep != nil && (res.Changed || res.First) {
-		version.Poll, version.At = res.Poll, res.At
-		if err := f.cfg.Keep(ctx, version); err != nil {
-			res.Err, res.Changed, res.First = fmt.Errorf("fetch: new version not kept: %w", err), false, false
+		var err error
+		if res.Status == http.StatusNotModified {
+			version, err = f.body(ctx, id, page)
+			version.Poll.First, version.Poll.Changed, version.Poll.Minor, version.Poll.Decision = false, true, res.Minor, res.Decision
+		}
+		f.end(routeOf(ctx)) // the host need not wait for what follows
+		if err == nil {
+			err = f.cfg.Keep(ctx, version)
+		}
+		if err != nil {
+			res.Err, res.Changed, res.First = fmt.Errorf("%w: %w", ErrNotKept, err), false, false
 			return res
 		}
 	}
@@ -254,6 +285,38 @@ func (f *Fetcher) poll(ctx context.Context, id uint64, page string, remembered [
 		res.Copy = now
 	}
 	return res
+}
+
+// body gets a page once more whose change was found at an answer 304, which has no body: until then
+// the change was taken for noise. The page may be newer than what was found; the next poll finds that.
+func (f *Fetcher) body(ctx context.Context, id uint64, page string) (v Version, err error) {
+	_, host, err := parse(page)
+	if err == nil {
+		err = routeOf(ctx).turn.move(ctx, host, f.patience())
+	}
+	if err == nil {
+		err = f.gate.wait(ctx, host)
+	}
+	if err == nil {
+		v, _ = f.fetch(ctx, &live.Transport{Exact: true}, id, page)
+		err = v.Poll.Err
+	}
+	return v, err
+}
+
+// fetch makes the requests for a page. It is the turn for the first one.
+func (f *Fetcher) fetch(ctx context.Context, transport *live.Transport, id uint64, page string) (Version, live.Poll) {
+	client := f.client(f.redirect)
+	transport.Base, transport.Now = &paced{RoundTripper: client.Transport, f: f}, f.cfg.Clock.Now
+	client.Transport = transport
+	fetching, fetch := live.Begin(ctx, page)
+	version, err := f.get(fetching, client, id, page)
+	found := fetch.End(err)
+	if errors.Is(err, ErrRobots) || errors.Is(err, ErrLost) {
+		found.Err = err
+	}
+	version.Poll, version.At = found, f.cfg.Clock.Now()
+	return version, found
 }
 
 // get gets a page, with its body if somebody is to keep it.

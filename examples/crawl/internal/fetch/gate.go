@@ -23,12 +23,15 @@ type gate struct {
 	hosts map[string]*door
 }
 
+// A door is a host's. All but turn is under the lock of the gate.
 type door struct {
 	turn  chan struct{} // holds one token while nobody is through
+	used  bool          // who is through has asked
 	delay time.Duration
 	since time.Time // the host is this process's
-	next  time.Time // the delay after the end of the latest request
-	held  time.Time // see hold; under the lock of the gate
+	asked time.Time // the latest request began, or ended if it has; zero if there was none
+	next  time.Time // the delay after that
+	held  time.Time // see hold
 }
 
 func newGate(c clock.Clock, delay time.Duration, ours func(string) (time.Time, bool)) *gate {
@@ -38,6 +41,11 @@ func newGate(c clock.Clock, delay time.Duration, ours func(string) (time.Time, b
 func (g *gate) door(host string) *door {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	return g.doorOf(host)
+}
+
+// doorOf likewise; the caller holds the lock.
+func (g *gate) doorOf(host string) *door {
 	d := g.hosts[host]
 	if d == nil {
 		d = &door{turn: make(chan struct{}, 1), delay: g.delay}
@@ -47,22 +55,53 @@ func (g *gate) door(host string) *door {
 	return d
 }
 
-// setDelay sets the delay of a host, from robots.txt. It is called by who is through.
+// setDelay sets the delay of a host, from robots.txt: it counts from the latest request on. It is
+// called by who is through.
 func (g *gate) setDelay(host string, delay time.Duration) {
-	d := g.door(host)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	d := g.doorOf(host)
 	d.delay = delay
 	d.settle()
 }
 
-// settle keeps the delay from whatever was asked by others.
+// settle keeps the delay from the latest request, and from whatever was asked by others.
 func (d *door) settle() {
-	if after := d.since.Add(d.delay); !d.since.IsZero() && after.After(d.next) {
-		d.next = after
+	for _, from := range []time.Time{d.since, d.asked} {
+		if after := from.Add(d.delay); !from.IsZero() && after.After(d.next) {
+			d.next = after
+		}
 	}
 }
 
-// enter waits for its turn at a host, and returns what ends it.
-func (g *gate) enter(ctx context.Context, host string) (leave func(), err error) {
+// begins takes note that a request begins; who is through calls it.
+func (g *gate) begins(d *door) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	d.used, d.asked = true, g.clock.Now()
+	d.settle()
+}
+
+// ended takes note that the requests of who is through have ended; he calls it.
+func (g *gate) ended(d *door) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if d.used {
+		d.used, d.asked = false, g.clock.Now()
+		d.settle()
+	}
+}
+
+// delayOf returns the delay of a host.
+func (g *gate) delayOf(host string) time.Duration {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.doorOf(host).delay
+}
+
+// enter waits for its turn at a host, and returns what ends it. A host that is not this process's is
+// an error, unless anyone's is wanted.
+func (g *gate) enter(ctx context.Context, host string, anyones bool) (leave func(), err error) {
 	d := g.door(host)
 	select {
 	case <-d.turn:
@@ -71,26 +110,28 @@ func (g *gate) enter(ctx context.Context, host string) (leave func(), err error)
 	}
 	if g.ours != nil {
 		since, ok := g.ours(host)
-		if !ok {
+		if !ok && !anyones {
 			d.turn <- struct{}{}
 			return nil, fmt.Errorf("%w: %s", ErrElsewhere, host)
 		}
-		if since.After(d.since) {
+		g.mu.Lock()
+		if ok && since.After(d.since) {
 			d.since = since
 			d.settle()
 		}
+		g.mu.Unlock()
 	}
 	return func() {
-		d.next = g.clock.Now().Add(d.delay)
+		g.ended(d)
 		d.turn <- struct{}{}
 	}, nil
 }
 
 // hold leaves a host alone for some time, whoever is through.
 func (g *gate) hold(host string, rest time.Duration) {
-	d := g.door(host)
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	d := g.doorOf(host)
 	if until := g.clock.Now().Add(rest); until.After(d.held) {
 		d.held = until
 	}
@@ -109,6 +150,7 @@ func (g *gate) open(d *door) time.Time {
 // wait waits for the delay of a host; who is through calls it before each request.
 func (g *gate) wait(ctx context.Context, host string) error {
 	d := g.door(host)
+	g.ended(d)
 	for ctx.Err() == nil {
 		left := g.open(d).Sub(g.clock.Now())
 		if left <= 0 {
@@ -116,6 +158,8 @@ func (g *gate) wait(ctx context.Context, host string) error {
 		}
 		g.clock.Sleep(ctx, left)
 	}
-	d.next = g.clock.Now().Add(d.delay)
+	if ctx.Err() == nil {
+		g.begins(d)
+	}
 	return ctx.Err()
 }

@@ -26,7 +26,7 @@ func TestGate(t *testing.T) {
 	var wait sync.WaitGroup
 	for range 8 {
 		wait.Go(func() {
-			leave, err := g.enter(t.Context(), "a.test")
+			leave, err := g.enter(t.Context(), "a.test", false)
 			if err != nil || through.Add(1) > 1 {
 				t.Error("two at a time", err)
 				return
@@ -47,7 +47,7 @@ func TestGate(t *testing.T) {
 	for i := 1; i < len(times); i++ {
 		require.GreaterOrEqual(t, times[i].Sub(times[i-1]), delay)
 	}
-	_, err := g.enter(t.Context(), "b.test")
+	_, err := g.enter(t.Context(), "b.test", false)
 	require.ErrorIs(t, err, ErrElsewhere)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -64,7 +64,7 @@ func TestPoints(t *testing.T) {
 		require.NotContains(t, p.Name, "secret")
 		all = append(all, p)
 	}
-	for _, bad := range []string{"", "proxy", "ftp://proxy.test"} {
+	for _, bad := range []string{"", "proxy", "ftp://proxy.test", "192.0.2.1"} {
 		_, err := ParsePoint(bad, false)
 		require.Error(t, err, bad)
 	}

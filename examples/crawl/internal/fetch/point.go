@@ -46,6 +46,11 @@ func ParsePoint(text string, outside bool) (Point, error) {
 	case text == "direct":
 		t.Proxy, t.DialContext = nil, dialer.DialContext
 	case ip != nil:
+		l, err := net.Listen("tcp", net.JoinHostPort(text, "0"))
+		if err != nil {
+			return Point{}, fmt.Errorf("access point %q: it is no IP address of this machine: %w", text, err)
+		}
+		_ = l.Close() // nothing came of it
 		dialer.LocalAddr = &net.TCPAddr{IP: ip}
 		t.Proxy, t.DialContext = nil, dialer.DialContext
 	default:

@@ -207,6 +207,7 @@ func (f *Fetcher) Loads() (names []string, hosts []int) {
 type route struct {
 	Point
 	points   *points
+	turn     turn
 	refused  bool      // one did
 	handed   time.Time // when the latest request was handed to the point
 	lost     string    // host of a request of which nobody knows what became
@@ -221,6 +222,12 @@ func Reached(ctx context.Context, took time.Duration) {
 	if way, ok := ctx.Value(via{}).(*route); ok {
 		way.reaching += took
 	}
+}
+
+// waits begins a wait that says nothing of the access point, and returns what ends it.
+func (w *route) waits(now func() time.Time) (end func()) {
+	began := now()
+	return func() { w.reaching += now().Sub(began) }
 }
 
 // A router sends a request by the route of its context.
@@ -239,7 +246,7 @@ func (router) RoundTrip(r *http.Request) (*http.Response, error) {
 	if ours, ok := r.Context().Value(guard{}).(func() bool); ok && !ours() {
 		return nil, ErrElsewhere
 	}
-	way := r.Context().Value(via{}).(*route)
+	way := routeOf(r.Context())
 	way.handed = time.Now()
 	resp, err := way.Base.RoundTrip(r)
 	for errors.Is(err, ErrRefused) { // each one of this machine at most once
@@ -252,7 +259,7 @@ func (router) RoundTrip(r *http.Request) (*http.Response, error) {
 		resp, err = way.Base.RoundTrip(r)
 	}
 	if errors.Is(err, ErrLost) {
-		way.lost = r.URL.Host
+		way.lost = way.turn.host
 	}
 	way.answered = way.answered || err == nil
 	return resp, err
@@ -261,6 +268,8 @@ func (router) RoundTrip(r *http.Request) (*http.Response, error) {
 func withRoute(ctx context.Context, way *route) context.Context {
 	return context.WithValue(ctx, via{}, way)
 }
+
+func routeOf(ctx context.Context) *route { return ctx.Value(via{}).(*route) }
 
 // hold has a host wait for a request of which nobody knows whether it is still to be sent.
 func (f *Fetcher) hold(way *route) {

@@ -1,34 +1,95 @@
 package fetch
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/recrawl/recrawl/examples/crawl/internal/input"
 )
 
-// redirect follows a redirect within a host after its delay. One to another host must be allowed
-// there, too, and waits for its turn no longer than is polite to keep this one waiting.
+// errTurn reports that a poll's turn at a host that it was redirected to did not come.
+var errTurn = errors.New("its turn did not come")
+
+// A turn is what lets the requests of a poll through to a host. A poll has a turn at one host at a
+// time and gives it up before it waits for another: so hosts that redirect to each other do not keep
+// each other waiting.
+type turn struct {
+	gate    *gate
+	host    string // at which it is; empty if at none
+	leave   func()
+	anyones bool // hosts that another process polls are asked, too
+}
+
+// enter waits for the turn at the first host.
+func (t *turn) enter(ctx context.Context, host string, anyones bool) error {
+	leave, err := t.gate.enter(ctx, host, anyones)
+	if err == nil {
+		t.host, t.leave = host, leave
+	}
+	return err
+}
+
+// end gives the turn up, if there is one.
+func (t *turn) end() {
+	if t.host != "" {
+		t.leave()
+		t.host = ""
+	}
+}
+
+// move goes on to another host.
+func (t *turn) move(ctx context.Context, host string, patience time.Duration) error {
+	if t.host == host {
+		return nil
+	}
+	t.end()
+	// Others that wait there are given their delays first.
+	patience += t.gate.clock.Real(t.gate.delayOf(host))
+	short, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	err := t.enter(short, host, t.anyones)
+	if err != nil && !errors.Is(err, ErrElsewhere) && ctx.Err() == nil {
+		return fmt.Errorf("redirect to %s: %w", host, errTurn)
+	}
+	return err
+}
+
+// hostOf returns the host of a URL by which it is known to the gate.
+func hostOf(u *url.URL) (string, error) {
+	if u.Scheme != "http" && u.Scheme != "https" {
+		return "", fmt.Errorf("%w: %s", input.ErrURL, u)
+	}
+	return input.Host(u)
+}
+
+// patience is for how long a poll waits for its turn at a host that it was redirected to.
+func (f *Fetcher) patience() time.Duration { return f.cfg.Timeout / 2 }
+
+// redirect follows a redirect once robots.txt of its host allows it and its delay is over. The turn
+// at another host is kept until the body is read.
 func (f *Fetcher) redirect(r *http.Request, via []*http.Request) error {
 	if len(via) >= 10 {
 		return errors.New("stopped after 10 redirects")
 	}
-	from, to := via[0].URL.Host, r.URL
-	ctx := r.Context()
-	if to.Host != from {
-		short, cancel := context.WithTimeout(ctx, f.cfg.Timeout/2)
-		defer cancel()
-		leave, err := f.gate.enter(short, to.Host)
-		if errors.Is(err, ErrElsewhere) {
-			return fmt.Errorf("redirect to %s: another node polls it; put that page on the list instead", to)
-		}
-		if err != nil {
-			return fmt.Errorf("redirect to %s: its turn did not come", to.Host)
-		}
-		// The request is sent after this function has returned; its end is not seen here, so the
-		// host gets its delay from the beginning.
-		defer leave()
-		ctx = short
+	ctx, to := r.Context(), r.URL
+	way := routeOf(ctx)
+	defer way.waits(f.cfg.Clock.Now)()
+	host, err := hostOf(to)
+	if err != nil {
+		return err
+	}
+	err = way.turn.move(ctx, host, f.patience())
+	if errors.Is(err, ErrElsewhere) {
+		return fmt.Errorf("redirect to %s: another node polls it; put that page on the list instead", to)
+	}
+	if err != nil {
+		return err
 	}
 	found, _, err := f.rules(ctx, to)
 	if err != nil {
@@ -37,5 +98,98 @@ func (f *Fetcher) redirect(r *http.Request, via []*http.Request) error {
 	if !f.robots.allows(found, to.String()) {
 		return fmt.Errorf("%w: redirect to %s", ErrRobots, to)
 	}
-	return f.gate.wait(ctx, to.Host)
+	return f.gate.wait(ctx, host)
+}
+
+// redirectRobots follows a redirect of a robots.txt when it is its turn there. A host that another
+// process polls is asked without that one's knowledge: of robots.txt there is no other copy.
+func (f *Fetcher) redirectRobots(r *http.Request, via []*http.Request) error {
+	if len(via) > 5 {
+		return errors.New("too many redirects")
+	}
+	ctx := r.Context()
+	host, err := hostOf(r.URL)
+	if err != nil {
+		return err
+	}
+	way := routeOf(ctx)
+	defer func(before bool) { way.turn.anyones = before }(way.turn.anyones)
+	way.turn.anyones = true
+	if err := way.turn.move(ctx, host, f.patience()); err != nil {
+		return err
+	}
+	return f.gate.wait(ctx, host)
+}
+
+// A paced sends the requests of a poll. The client waits before those to which it is redirected; second
+// tries, which a [live.Transport] makes, wait here.
+type paced struct {
+	http.RoundTripper
+	f    *Fetcher
+	sent int // redirects before the latest request, and 1
+}
+
+func (p *paced) RoundTrip(r *http.Request) (*http.Response, error) {
+	before := p.sent
+	p.sent = 1
+	for first := r; first.Response != nil && first.Response.Request != nil; first = first.Response.Request {
+		p.sent++
+	}
+	if p.sent <= before {
+		if err := p.again(r.Context()); err != nil {
+			return nil, err
+		}
+	}
+	return p.RoundTripper.RoundTrip(r)
+}
+
+func (p *paced) again(ctx context.Context) error {
+	way := routeOf(ctx)
+	defer way.waits(p.f.cfg.Clock.Now)()
+	return p.f.gate.wait(ctx, way.turn.host)
+}
+
+// A timed sends requests each of which has its own time, until its body is closed. What comes before
+// it, as the wait for a turn, does not count.
+type timed struct {
+	base http.RoundTripper
+	time time.Duration
+}
+
+// redirects are the statuses of redirects that an http.Client follows.
+var redirects = map[int]bool{
+	http.StatusMovedPermanently: true, http.StatusFound: true, http.StatusSeeOther: true,
+	http.StatusTemporaryRedirect: true, http.StatusPermanentRedirect: true,
+}
+
+// redirectBody is what is read of the body of a redirect, as much as an http.Client does.
+const redirectBody = 2 << 10
+
+func (t timed) RoundTrip(r *http.Request) (*http.Response, error) {
+	ctx, cancel := context.WithTimeout(r.Context(), t.time)
+	resp, err := t.base.RoundTrip(r.WithContext(ctx))
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	resp.Request = r
+	if redirects[resp.StatusCode] { // the client would close it later, after the wait for the next
+		start, _ := io.ReadAll(io.LimitReader(resp.Body, redirectBody)) // or else it is closed early
+		_ = resp.Body.Close()
+		cancel()
+		resp.Body = io.NopCloser(bytes.NewReader(start))
+		return resp, nil
+	}
+	resp.Body = timedBody{resp.Body, cancel}
+	return resp, nil
+}
+
+type timedBody struct {
+	io.ReadCloser
+	cancel context.CancelFunc
+}
+
+func (b timedBody) Close() error {
+	defer b.cancel()
+	return b.ReadCloser.Close()
 }

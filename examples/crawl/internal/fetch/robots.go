@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"sync"
@@ -64,8 +65,8 @@ func (r *robots) known(host string) (rules, bool) {
 	return known, ok && r.clock.Now().Before(known.until)
 }
 
-// of returns the rules of a host; it fetches them if need be, for which the caller must be through
-// the gate.
+// of returns the rules of a host; it fetches them if need be, for which it must be the caller's turn
+// there.
 func (r *robots) of(ctx context.Context, scheme, host string) (rules rules, fetched bool, err error) {
 	rules, ok := r.known(host)
 	if ok {
@@ -87,13 +88,14 @@ func (r *robots) of(ctx context.Context, scheme, host string) (rules rules, fetc
 	return rules, true, nil
 }
 
-// fetch fetches a robots.txt. The error is the context's, or that the access point is lost.
+// fetch fetches a robots.txt. The error is the context's, or that the access point is lost
+// or that the turn at another host did not come.
 func (r *robots) fetch(ctx context.Context, url string) (found rules, err error) {
 	status, text, err := r.get(ctx, url)
 	switch {
 	case ctx.Err() != nil:
 		return found, ctx.Err()
-	case errors.Is(err, ErrLost):
+	case errors.Is(err, ErrLost), errors.Is(err, errTurn):
 		return found, err
 	case err != nil || status >= 500 || status == http.StatusTooManyRequests:
 		// Nothing may be polled until it is reached (RFC 9309, section 2.3.1.4).
@@ -108,8 +110,17 @@ func (r *robots) fetch(ctx context.Context, url string) (found rules, err error)
 }
 
 // allows reports whether a page may be polled.
-func (r *robots) allows(found rules, url string) bool {
-	return !found.barred && (found.text == "" || grobotstxt.AgentAllowed(found.text, r.agent, url))
+func (r *robots) allows(found rules, page string) bool {
+	if found.barred || found.text == "" {
+		return !found.barred
+	}
+	u, err := url.Parse(page)
+	if err != nil {
+		return false
+	}
+	m := grobotstxt.NewRobotsMatcher()
+	m.MatchStrategy = longest{path: comparable(u)}
+	return m.AgentAllowed(capitals(found.text), r.agent, page)
 }
 
 // crawlDelay returns the Crawl-delay of a robots.txt for an agent: that of its own groups, else of

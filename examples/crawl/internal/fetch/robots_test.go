@@ -34,3 +34,60 @@ func TestAllows(t *testing.T) {
 	require.False(t, r.allows(rules{barred: true}, "http://a.test/x"))
 	require.True(t, r.allows(rules{}, "http://a.test/x"))
 }
+
+// A rule holds however the octets of its path or of the page's are written (RFC 9309, section 2.2.2).
+func TestSpellings(t *testing.T) {
+	t.Parallel()
+	r := newRobots("my-bot/1 (+https://example.org)", nil, nil)
+	for _, c := range []struct {
+		rule, path string
+		forbidden  bool
+	}{
+		{"/a%c3%bc", "/a%c3%bc", true},
+		{"/a%c3%bc", "/a%C3%BC", true},
+		{"/a%C3%BC", "/a%c3%bc", true},
+		{"/aü", "/a%c3%bc", true},
+		{"/aü", "/aü", true},
+		{"/a%C3%BC", "/aü", true},
+		{"/~user", "/%7Euser", true},
+		{"/%7Euser", "/~user", true},
+		{"/%7euser", "/%7Euser", true},
+		{"/foo/bar/baz", "/foo/bar/%62%61%7A", true},
+		{"/foo/bar/%62%61%7A", "/foo/bar/baz", true},
+		{"/private/", "/x/../private/y", true},
+		{"/private/", "/./private/y", true},
+		{"/private/", "/%2e/private/y", true},
+		{"/./private/", "/private/y", true},
+		{"/private/", "/private/../y", false},
+		{"/.", "/.git", true},
+		{"/.", "/git", false},
+		{"/a%2Fb", "/a/b", false},
+		{"/a%2fb", "/a%2Fb", true},
+		{"/a/b", "/a%2Fb", false},
+		{"/?q=%c3%bc", "/?q=ü", true},
+		{"/*?q=a b", "/x?q=a%20b", true},
+		{"/100%", "/100%25", true},
+		{"/private/", "//private/y", false},
+		// The pairs of section 2.2.3.
+		{"/path/file-with-a-%2A.html", "/path/file-with-a-*.html", true},
+		{"/path/file-with-a-%2A.html", "/path/file-with-a-b.html", false},
+		{"/path/foo-%24", "/path/foo-$", true},
+		{"/path/foo-%24", "/path/foo-", false},
+		{"/a$b", "/a$b", true},
+		{"/a$", "/a", true},
+		{"/a$", "/ab", false},
+		{"/*.gif$", "/x.gif", true},
+		{"/*.gif$", "/x.gif?y", false},
+		{"", "/", false},
+	} {
+		text := rules{text: "User-agent: *\nDisallow: " + c.rule + "\n"}
+		require.Equal(t, !c.forbidden, r.allows(text, "http://a.test"+c.path), "%s of %s", c.path, c.rule)
+	}
+	// The longer one counts, as both are written when they are compared.
+	text := rules{text: "User-agent: *\nDisallow: /%61%62%63\nAllow: /abcd\n"}
+	require.False(t, r.allows(text, "http://a.test/abc"))
+	require.True(t, r.allows(text, "http://a.test/abcd"))
+	require.False(t, r.allows(text, "http://a.test/%zz"))
+	require.True(t, r.allows(text, "http://a.test"))
+	require.False(t, r.allows(rules{text: "User-agent: *\nDisallow: /"}, "http://a.test"))
+}

@@ -201,7 +201,6 @@ func TestBadInput(t *testing.T) {
 		second(p.SetCrawlLimit(ctx, &pb.CrawlLimitParams{Limit: 1})),
 		second(p.BlockQueueUntil(ctx, &pb.BlockQueueParams{Time: 1})),
 		second(p.DeleteQueue(ctx, &pb.QueueWithinCrawlParams{})),
-		second(p.SetDelay(ctx, &pb.QueueDelayParams{Key: long})),
 	} {
 		require.Equal(t, codes.InvalidArgument, code(err), "%v", err)
 	}
@@ -211,6 +210,46 @@ func TestBadInput(t *testing.T) {
 	gone, err := p.DeleteQueue(ctx, &pb.QueueWithinCrawlParams{Key: "unknown"})
 	require.NoError(t, err)
 	require.Zero(t, gone.Value)
+}
+
+// A name that is longer than that of any queue or crawl is refused by every call, and the server goes
+// on: one that is larger than a record would stop the log for good.
+func TestLongNames(t *testing.T) {
+	t.Parallel()
+	p := newPeer(t, nil)
+	ctx := t.Context()
+	for _, size := range []int{256, 2 << 20} {
+		long := strings.Repeat("x", size)
+		for name, call := range map[string]func() error{
+			"SetDelay, key":         func() error { return second(p.SetDelay(ctx, &pb.QueueDelayParams{Key: long})) },
+			"SetDelay, crawl":       func() error { return second(p.SetDelay(ctx, &pb.QueueDelayParams{Key: "q", CrawlID: long})) },
+			"BlockQueueUntil":       func() error { return second(p.BlockQueueUntil(ctx, &pb.BlockQueueParams{Key: long})) },
+			"BlockQueueUntil crawl": func() error { return second(p.BlockQueueUntil(ctx, &pb.BlockQueueParams{Key: "q", CrawlID: long})) },
+			"SetCrawlLimit":         func() error { return second(p.SetCrawlLimit(ctx, &pb.CrawlLimitParams{Key: "q", CrawlID: long})) },
+			"DeleteQueue":           func() error { return second(p.DeleteQueue(ctx, &pb.QueueWithinCrawlParams{Key: "q", CrawlID: long})) },
+			"DeleteCrawl":           func() error { return second(p.DeleteCrawl(ctx, &pb.DeleteCrawlMessage{Value: long})) },
+			"PurgeURLs, key":        func() error { return second(p.PurgeURLs(ctx, &pb.PurgeUrlParams{Key: long})) },
+			"PurgeURLs, crawl":      func() error { return second(p.PurgeURLs(ctx, &pb.PurgeUrlParams{CrawlID: long})) },
+			"ListQueues":            func() error { return second(p.ListQueues(ctx, &pb.Pagination{CrawlID: long})) },
+			"GetStats":              func() error { return second(p.GetStats(ctx, &pb.QueueWithinCrawlParams{Key: long})) },
+			"GetURLStatus":          func() error { return second(p.GetURLStatus(ctx, &pb.URLStatusRequest{Url: "u", Key: long})) },
+			"CountURLs":             func() error { return second(p.CountURLs(ctx, &pb.CountUrlParams{Key: long})) },
+			"ListURLs": func() error {
+				stream, err := p.ListURLs(ctx, &pb.ListUrlParams{CrawlID: long})
+				require.NoError(t, err)
+				return second(stream.Recv())
+			},
+			"GetURLs": func() error {
+				stream, err := p.GetURLs(ctx, inCrawl(long, &pb.GetParams{}))
+				require.NoError(t, err)
+				return second(stream.Recv())
+			},
+		} {
+			require.Equal(t, codes.InvalidArgument, code(call()), name)
+		}
+	}
+	p.ok(t, discovered(info("", "q", "u")))
+	require.EqualValues(t, 1, p.stats(t, "", "q").Size)
 }
 
 func second[T any](_ T, err error) error { return err }

@@ -29,9 +29,6 @@ func (s *Server) SetDelay(_ context.Context, p *pb.QueueDelayParams) (*pb.Empty,
 	e := book.Event{Kind: book.Delay, Key: p.GetKey(), Seconds: float64(p.GetDelayRequestable())}
 	if e.Key != "" {
 		e.Crawl = crawlName(p.GetCrawlID())
-		if err := checkKey(e.Key); err != nil {
-			return nil, err
-		}
 	}
 	_, err := s.change(e)
 	return &pb.Empty{}, err

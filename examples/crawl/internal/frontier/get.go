@@ -9,6 +9,9 @@ import (
 
 // GetURLs implements the interface. All URLs are leased in the log before the first one is sent.
 func (s *Server) GetURLs(p *pb.GetParams, stream grpc.ServerStreamingServer[pb.URLInfo]) error {
+	if err := checkNames(p); err != nil {
+		return err
+	}
 	ask := &book.Ask{
 		Key: p.GetKey(), Queues: int(p.GetMaxQueues()), PerQueue: int(p.GetMaxUrlsPerQueue()),
 		Lease: float64(p.GetDelayRequestable()), Most: s.budget.take(s.cfg.Clock.Now()),

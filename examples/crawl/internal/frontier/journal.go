@@ -49,9 +49,10 @@ type journal struct {
 	closing bool
 	err     error // the log failed: the state is ahead of it for good
 
-	sinceBytes, lastSnapshot int
+	sinceBytes, sizeSnapshot int
 	saving                   sync.WaitGroup
 	isSaving                 bool
+	lastSnapshot             time.Duration
 }
 
 // A pack is a record that is to be logged.
@@ -76,7 +77,7 @@ var nothing = func() *pack {
 }()
 
 func newJournal(s *book.State, log Log, c clock.Clock) *journal {
-	j := &journal{log: log, clock: c, state: s, now: s.Latest}
+	j := &journal{log: log, clock: c, state: s, now: s.Latest, lastSnapshot: lastSnapshot}
 	j.more.L, j.room.L = &j.mu, &j.mu
 	return j
 }
@@ -111,8 +112,12 @@ func (j *journal) Do(do func(s *book.State, now float64) ([]book.Event, error)) 
 	return j.pack(events), nil
 }
 
-// Apply changes the state by an event, and returns how many URLs are gone.
+// Apply changes the state by an event, and returns how many URLs are gone. One that cannot be logged
+// changes nothing.
 func (j *journal) Apply(e book.Event) (gone int, p *pack, err error) {
+	if err := e.Check(); err != nil {
+		return 0, nil, err
+	}
 	p, err = j.Do(func(s *book.State, now float64) ([]book.Event, error) {
 		e.At = now
 		var err error
@@ -170,7 +175,8 @@ func (j *journal) fail(err error) {
 	j.room.Broadcast()
 }
 
-// Run logs packs until the journal is closed and all is logged, or until the log fails.
+// Run logs packs until the journal is closed and all is logged, or until the log fails or the context
+// ends.
 func (j *journal) Run(ctx context.Context) error {
 	saving, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -217,7 +223,7 @@ func (j *journal) logged(p *pack) {
 }
 
 func (j *journal) due() bool {
-	return !j.isSaving && j.sinceBytes >= max(snapshotLeast, int(snapshotShare*float64(j.lastSnapshot)))
+	return !j.isSaving && j.sinceBytes >= max(snapshotLeast, int(snapshotShare*float64(j.sizeSnapshot)))
 }
 
 // snapshot saves the state as the log has it. Calls need not wait for that: the state is a function
@@ -240,7 +246,7 @@ func (j *journal) snapshot(ctx context.Context) {
 		defer j.mu.Unlock()
 		j.isSaving = false
 		if err == nil {
-			j.lastSnapshot = len(data)
+			j.sizeSnapshot = len(data)
 			return
 		}
 		if ctx.Err() != nil {
@@ -275,7 +281,9 @@ func (j *journal) end(ctx context.Context) error {
 	}
 	at := j.log.Mark()
 	j.mu.Unlock()
-	err = j.log.Snapshot(ctx, at, data)
+	short, cancel := context.WithTimeout(context.WithoutCancel(ctx), j.lastSnapshot)
+	defer cancel()
+	err = j.log.Snapshot(short, at, data)
 	j.mu.Lock()
 	j.saved(err)
 	return j.err

@@ -153,6 +153,9 @@ func (f filter) fits(url string) bool {
 
 // ListURLs implements the interface. It sends what there is when it comes to it.
 func (s *Server) ListURLs(p *pb.ListUrlParams, stream grpc.ServerStreamingServer[pb.URLItem]) error {
+	if err := checkNames(p); err != nil {
+		return err
+	}
 	size, skip := int(p.GetSize()), int(p.GetStart())
 	if size == 0 {
 		size = defaultPage

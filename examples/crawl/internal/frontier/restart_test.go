@@ -3,14 +3,21 @@ package frontier_test
 import (
 	"context"
 	"errors"
+	"log/slog"
+	"net"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/recrawl/recrawl/examples/crawl/internal/engine"
 	"github.com/recrawl/recrawl/examples/crawl/internal/frontier"
+	"github.com/recrawl/recrawl/examples/crawl/internal/frontier/book"
 	pb "github.com/recrawl/recrawl/examples/crawl/internal/frontier/urlfrontierpb"
+	"github.com/recrawl/recrawl/knapsack"
 )
 
 // Leases, blocks, delays, limits and whether URLs are given at all are there after a restart, by a
@@ -102,5 +109,86 @@ func (b brokenLog) Snapshot(ctx context.Context, at engine.Mark, state []byte) e
 			b.stored <- len(state)
 		}
 		return err
+	}
+}
+
+// A stuckLog neither takes nor refuses anything once it is stuck, until it is told to give up.
+type stuckLog struct {
+	frontier.Log
+	stuck chan struct{}
+	asked chan struct{}
+}
+
+func (l stuckLog) Append(ctx context.Context, record []byte) error {
+	select {
+	case <-l.stuck:
+		l.asked <- struct{}{}
+		<-ctx.Done()
+		return ctx.Err()
+	default:
+		return l.Log.Append(ctx, record)
+	}
+}
+
+func (l stuckLog) Snapshot(ctx context.Context, at engine.Mark, state []byte) error {
+	select {
+	case <-l.stuck:
+		<-ctx.Done()
+		return ctx.Err()
+	default:
+		return l.Log.Snapshot(ctx, at, state)
+	}
+}
+
+// A server that is to stop ends although its log neither takes nor refuses a change, or the snapshot:
+// the change is not acknowledged, and what was is there after a restart.
+func TestStopsWithoutLog(t *testing.T) {
+	t.Parallel()
+	for _, change := range []bool{true, false} {
+		p := newPeer(t, nil)
+		p.ok(t, discovered(info("", "q", "u")))
+		require.NoError(t, p.halt())
+
+		ctx := t.Context()
+		e, err := engine.Open(ctx, engine.Config{Dir: p.dir, Log: slog.New(slog.DiscardHandler)})
+		require.NoError(t, err)
+		log, err := e.Own(ctx, 0)
+		require.NoError(t, err)
+		stuck := stuckLog{log, make(chan struct{}), make(chan struct{}, 1)}
+		p.cfg.State, p.cfg.Log = book.New(knapsack.Detections), stuck
+		require.NoError(t, frontier.Restore(ctx, p.cfg.State, log))
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		s := frontier.New(p.cfg)
+		s.Hurry()
+		serving, cancel := context.WithCancel(ctx)
+		done := make(chan error, 1)
+		go func() { done <- s.Serve(serving, l) }()
+		conn, err := grpc.NewClient(l.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+		require.NoError(t, err)
+		client := pb.NewURLFrontierClient(conn)
+		_, err = client.SetDelay(ctx, &pb.QueueDelayParams{Key: "q", DelayRequestable: 1})
+		require.NoError(t, err)
+		close(stuck.stuck)
+		answered := make(chan error, 1)
+		if change {
+			go func() { answered <- second(client.SetActive(ctx, &pb.Active{})) }()
+			<-stuck.asked
+		}
+		cancel()
+		err = <-done
+		if change {
+			require.ErrorContains(t, err, "not acknowledged")
+			require.Equal(t, codes.Unavailable, code(<-answered))
+		} else {
+			require.NoError(t, err)
+		}
+		require.NoError(t, conn.Close())
+		e.Close()
+		p.start(t)
+		active, err := p.GetActive(ctx, &pb.Local{})
+		require.NoError(t, err)
+		require.True(t, active.State)
+		require.EqualValues(t, 1, p.stats(t, "", "q").Size)
 	}
 }

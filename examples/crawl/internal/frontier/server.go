@@ -51,10 +51,17 @@ const (
 	longestMessage = 16 << 20
 	// stride is how many URLs are given or listed at a time, between which others have their turn.
 	stride = 1024
-	// goodbye is how long calls have to end when the server stops.
-	goodbye = 5 * time.Second
-	day     = 86400
+	// goodbye is how long calls have to end when the server stops, lastRecord how long the log then has
+	// for what they changed, and lastSnapshot is the time for the state to be saved.
+	goodbye      = 5 * time.Second
+	lastRecord   = 5 * time.Second
+	lastSnapshot = 30 * time.Second
+	day          = 86400
 )
+
+// errUnlogged reports that the server was to stop while its log could not be written. Clients were told
+// that their latest changes did not count.
+var errUnlogged = errors.New("frontier: the latest changes could not be logged before the end; they were not acknowledged")
 
 // A Server serves the URLFrontier interface.
 type Server struct {
@@ -62,17 +69,29 @@ type Server struct {
 	cfg     Config
 	journal *journal
 	budget  *budget
+
+	goodbye, lastRecord time.Duration
 }
 
 // New returns a server.
 func New(cfg Config) *Server {
-	return &Server{cfg: cfg, journal: newJournal(cfg.State, cfg.Log, cfg.Clock), budget: newBudget(cfg.PerSecond, cfg.Clock.Now())}
+	return &Server{
+		cfg: cfg, journal: newJournal(cfg.State, cfg.Log, cfg.Clock), budget: newBudget(cfg.PerSecond, cfg.Clock.Now()),
+		goodbye: goodbye, lastRecord: lastRecord,
+	}
 }
 
-// Serve serves clients until the context ends or the log fails, and saves the state.
+// Serve serves clients until the context ends or the log fails, and saves the state. After the context
+// has ended it takes a minute at most, whatever the log does.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	options := []grpc.ServerOption{
 		grpc.MaxRecvMsgSize(longestMessage),
+		grpc.UnaryInterceptor(func(ctx context.Context, call any, _ *grpc.UnaryServerInfo, answer grpc.UnaryHandler) (any, error) {
+			if err := checkNames(call); err != nil {
+				return nil, err
+			}
+			return answer(ctx, call)
+		}),
 		// Clients of the interface ping as often as they like.
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: time.Second, PermitWithoutStream: true}),
 	}
@@ -87,14 +106,20 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 			return err
 		}
 	}
+	logging, giveUp := context.WithCancel(context.WithoutCancel(ctx))
+	defer giveUp()
 	logged := make(chan error, 1)
 	go func() {
-		err := s.journal.Run(context.WithoutCancel(ctx))
+		err := s.journal.Run(logging)
+		if err != nil && logging.Err() != nil {
+			err = errUnlogged
+		}
 		logged <- err
 		g.Stop()
 	}()
 	stop := context.AfterFunc(ctx, func() {
-		timer := time.AfterFunc(goodbye, g.Stop)
+		time.AfterFunc(s.goodbye+s.lastRecord, giveUp)
+		timer := time.AfterFunc(s.goodbye, g.Stop)
 		defer timer.Stop()
 		g.GracefulStop()
 	})
@@ -113,6 +138,9 @@ func failed(err error) error {
 // change applies an event, and returns how many URLs are gone once it is logged.
 func (s *Server) change(e book.Event) (gone int, err error) {
 	gone, p, err := s.journal.Apply(e)
+	if errors.Is(err, book.ErrEvent) {
+		return 0, status.Error(codes.InvalidArgument, err.Error())
+	}
 	if err == nil {
 		err = p.Wait()
 	}
@@ -130,13 +158,31 @@ func crawlName(name string) string {
 	return name
 }
 
-// checkKey returns an error for a key that no queue has.
+// checkNames returns an error for a call that names a crawl or a queue that cannot be: a name that is
+// longer than that of any would not fit into a record of the log.
+func checkNames(call any) error {
+	names := map[string]string{}
+	if c, ok := call.(interface{ GetKey() string }); ok {
+		names["key"] = c.GetKey()
+	}
+	if c, ok := call.(interface{ GetCrawlID() string }); ok {
+		names["crawlID"] = c.GetCrawlID()
+	}
+	if c, ok := call.(*pb.DeleteCrawlMessage); ok {
+		names["value"] = c.GetValue()
+	}
+	for name, text := range names {
+		if len(text) > longestKey {
+			return status.Errorf(codes.InvalidArgument, "%s has %d bytes: want %d at most", name, len(text), longestKey)
+		}
+	}
+	return nil
+}
+
+// checkKey returns an error for a call that names no queue.
 func checkKey(key string) error {
 	if key == "" {
 		return status.Error(codes.InvalidArgument, "key is empty: want that of a queue")
-	}
-	if len(key) > longestKey {
-		return status.Errorf(codes.InvalidArgument, "key has %d bytes: want %d at most", len(key), longestKey)
 	}
 	return nil
 }

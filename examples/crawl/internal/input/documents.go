@@ -19,6 +19,8 @@ const (
 	// read of a document: 50 MB, as sitemaps.org has it.
 	maxSitemaps = 1000
 	maxDocument = 50 << 20
+	// maxErrors is the number of sitemaps of an index of which it is told why they cannot be read.
+	maxErrors = 3
 )
 
 // A Get returns the body of a document.
@@ -94,30 +96,53 @@ func add(to []Entry, link, modified string) []Entry {
 	return append(to, Entry{URL: url, Modified: date(modified)})
 }
 
-// Sitemap reads a sitemap, or the sitemaps of an index.
+// Sitemap reads a sitemap, or the sitemaps of an index. If some of these cannot be read the error
+// says so, and the entries are those of the others.
 func Sitemap(get Get, url string) (entries []Entry, err error) {
 	queue := []string{url}
-	for n := 0; n < len(queue) && n < maxSitemaps; n++ {
-		d, err := fetch(get, queue[n])
-		if err != nil {
-			return nil, err
+	failed := 0
+	for n := 0; n < len(queue); n++ {
+		more, next, bad := sitemap(get, queue[n])
+		if bad != nil {
+			if failed++; failed <= maxErrors {
+				err = errors.Join(err, bad)
+			}
+			continue
 		}
-		switch d.XMLName.Local {
-		case "urlset":
-			for _, u := range d.URLs {
-				entries = add(entries, u.Loc, u.LastMod)
+		entries = append(entries, more...)
+		for _, m := range next {
+			if len(queue) < maxSitemaps && !slices.Contains(queue, m) {
+				queue = append(queue, m)
 			}
-		case "sitemapindex":
-			for _, m := range d.Maps {
-				if next, err := Clean(m.Loc); err == nil && !slices.Contains(queue, next) {
-					queue = append(queue, next)
-				}
-			}
-		default:
-			return nil, fmt.Errorf("sitemap %s: it is a %q", queue[n], d.XMLName.Local)
 		}
 	}
-	return entries, nil
+	if failed > maxErrors {
+		err = fmt.Errorf("%w\nand %d more", err, failed-maxErrors)
+	}
+	return entries, err
+}
+
+// sitemap reads one, which names pages or more sitemaps.
+func sitemap(get Get, url string) (entries []Entry, next []string, err error) {
+	d, err := fetch(get, url)
+	if err != nil {
+		return nil, nil, err
+	}
+	switch d.XMLName.Local {
+	case "urlset":
+		for _, u := range d.URLs {
+			entries = add(entries, u.Loc, u.LastMod)
+		}
+	case "sitemapindex":
+		for _, m := range d.Maps {
+			if url, err := Clean(m.Loc); err == nil {
+				next = append(next, url)
+			}
+		}
+	default:
+		return nil, nil, fmt.Errorf("sitemap %s: it is a %q", url, d.XMLName.Local)
+	}
+	return entries, next, nil
 }
 
 func fetch(get Get, url string) (d document, err error) {

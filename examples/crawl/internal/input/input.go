@@ -8,16 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 )
-
-// ErrURL reports a URL that cannot be crawled.
-var ErrURL = errors.New("not an absolute http or https URL")
 
 // Settings are what a user sets of pages. The zero value sets nothing.
 type Settings struct {
@@ -30,30 +25,6 @@ type Entry struct {
 	URL string
 	Settings
 	Modified time.Time // when the source says that it last changed; zero if it does not
-}
-
-// Clean returns a URL as the crawler knows it: without fragment and password, the host in small
-// letters and without the usual port.
-func Clean(raw string) (string, error) {
-	u, err := url.Parse(strings.TrimSpace(raw))
-	if err != nil {
-		return "", fmt.Errorf("%q: %w", raw, ErrURL)
-	}
-	u.Scheme = strings.ToLower(u.Scheme)
-	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return "", fmt.Errorf("%q: %w", raw, ErrURL)
-	}
-	u.Host = strings.ToLower(u.Host)
-	if u.Scheme == "http" {
-		u.Host = strings.TrimSuffix(u.Host, ":80")
-	} else {
-		u.Host = strings.TrimSuffix(u.Host, ":443")
-	}
-	u.Fragment, u.RawFragment, u.User = "", "", nil
-	if u.Path == "" {
-		u.Path = "/"
-	}
-	return u.String(), nil
 }
 
 // URLs reads a list: a URL in a line, after it what is set of the page. Empty lines and lines that
@@ -76,20 +47,31 @@ func URLs(r io.Reader, file string) (entries []Entry, bad []error, err error) {
 	return entries, bad, err
 }
 
+// longestLine is what is read of a line: a URL that is too long is found out by that.
+const longestLine = 1 << 20
+
 func lines(r io.Reader, file string, do func(where, first string, rest []string)) error {
-	s := bufio.NewScanner(r)
-	s.Buffer(nil, 1<<20)
-	for n := 1; s.Scan(); n++ {
-		words := strings.Fields(strings.TrimPrefix(s.Text(), "\ufeff"))
+	b := bufio.NewReaderSize(r, longestLine)
+	for n := 1; ; n++ {
+		line, err := b.ReadSlice('\n')
+		words := strings.Fields(strings.TrimPrefix(string(line), "\ufeff"))
+		for errors.Is(err, bufio.ErrBufferFull) {
+			_, err = b.ReadSlice('\n')
+		}
 		if len(words) > 0 && !strings.HasPrefix(words[0], "#") {
 			do(fmt.Sprintf("%s:%d", file, n), words[0], words[1:])
 		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", file, err)
+		}
 	}
-	if err := s.Err(); err != nil {
-		return fmt.Errorf("%s: %w", file, err)
-	}
-	return nil
 }
+
+// mostWeight keeps sums and products of weights, as prices are, far from where floats end.
+const mostWeight = 1e9
 
 func settings(words []string) (s Settings, err error) {
 	for _, word := range words {
@@ -97,8 +79,8 @@ func settings(words []string) (s Settings, err error) {
 		switch name {
 		case "weight":
 			s.Weight, err = strconv.ParseFloat(value, 64)
-			if err == nil && !(s.Weight > 0 && !math.IsInf(s.Weight, 1)) {
-				err = errors.New("want more than 0")
+			if err == nil && !(s.Weight > 0 && s.Weight <= mostWeight) {
+				err = fmt.Errorf("want more than 0 and at most %g", mostWeight)
 			}
 		case "min":
 			s.Shortest, err = time.ParseDuration(value)
@@ -132,10 +114,19 @@ func Rules(r io.Reader, file string) (rules []Rule, err error) {
 		if err != nil {
 			wrong = errors.Join(wrong, fmt.Errorf("%s: %w", where, err))
 		}
-		rules = append(rules, Rule{first, s})
+		rules = append(rules, Rule{beginning(first), s})
 	})
 	slices.SortStableFunc(rules, func(a, b Rule) int { return cmp.Compare(len(b.Prefix), len(a.Prefix)) })
 	return rules, errors.Join(err, wrong)
+}
+
+// beginning returns the beginning of URLs as [Clean] writes them, if the host is all there.
+func beginning(raw string) string {
+	_, rest, _ := strings.Cut(raw, "://")
+	if clean, err := Clean(raw); err == nil && strings.Contains(rest, "/") {
+		return clean
+	}
+	return raw
 }
 
 // Merge returns the entries without repetitions, with the rules applied.

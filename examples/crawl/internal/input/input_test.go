@@ -19,13 +19,17 @@ http://example.org
 http://example.org/b weight=0
 http://example.org/b min=2h max=1h
 http://example.org/b colour=red
+http://example.org/b weight=1e301
+http://example.org/b weight=Inf
+http://example.org/c weight=1e9
 `), "list.txt")
 	require.NoError(t, err)
 	require.Equal(t, []Entry{
 		{URL: "https://example.org/a", Settings: Settings{2, 10 * time.Minute, 24 * time.Hour}},
 		{URL: "http://example.org/"},
+		{URL: "http://example.org/c", Settings: Settings{Weight: 1e9}},
 	}, entries)
-	require.Len(t, bad, 4)
+	require.Len(t, bad, 6)
 	require.ErrorIs(t, bad[0], ErrURL)
 	require.ErrorContains(t, bad[0], "list.txt:4: ")
 	require.ErrorContains(t, bad[3], "list.txt:8: ")
@@ -48,11 +52,16 @@ func TestMerge(t *testing.T) {
 	}, merged)
 	_, err = Rules(strings.NewReader("http://a.test/ weight=no\n"), "rules")
 	require.ErrorContains(t, err, "rules:1: ")
+	_, err = Rules(strings.NewReader("http://a.test/ weight=1e301\n"), "rules")
+	require.ErrorContains(t, err, "rules:1: ")
 }
 
 var documents = map[string]string{
 	"http://a.test/index.xml": `<sitemapindex xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"><sitemap><loc>http://a.test/1.xml</loc></sitemap>
 		<sitemap><loc>http://a.test/index.xml</loc></sitemap></sitemapindex>`,
+	"http://a.test/some.xml": `<sitemapindex><sitemap><loc>http://a.test/html</loc></sitemap><sitemap><loc>http://a.test/none/1</loc></sitemap>
+		<sitemap><loc>http://a.test/none/2</loc></sitemap><sitemap><loc>http://a.test/none/3</loc></sitemap>
+		<sitemap><loc>http://a.test/none/4</loc></sitemap><sitemap><loc>http://a.test/1.xml</loc></sitemap></sitemapindex>`,
 	"http://a.test/1.xml": `<?xml version="1.0" encoding="ISO-8859-1"?><urlset><url><loc>http://a.test/p</loc><lastmod>2025-03-01</lastmod></url>
 		<url><loc>not a URL</loc></url></urlset>`,
 	"http://a.test/rss": `<rss><channel><link>http://a.test/</link><item><link>http://a.test/q</link><pubDate>Sat, 01 Mar 2025 00:00:00 GMT</pubDate></item></channel></rss>`,
@@ -85,9 +94,91 @@ func TestDocuments(t *testing.T) {
 			require.ErrorContains(t, err, bad)
 		}
 	}
-	entries, err := OPML([]byte(`<opml><body><outline text="x"><outline xmlUrl="http://a.test/rss"/></outline><outline xmlUrl="http://a.test/atom"/></body></opml>`))
+	// An index of which some sitemaps cannot be read has the others.
+	entries, err := Sitemap(get, "http://a.test/some.xml")
+	require.Len(t, entries, 1)
+	require.Equal(t, "http://a.test/p", entries[0].URL)
+	require.ErrorContains(t, err, "http://a.test/html")
+	require.ErrorContains(t, err, "http://a.test/none/2")
+	require.NotContains(t, err.Error(), "http://a.test/none/3")
+	require.ErrorContains(t, err, "and 2 more")
+	entries, err = OPML([]byte(`<opml><body><outline text="x"><outline xmlUrl="http://a.test/rss"/></outline><outline xmlUrl="http://a.test/atom"/></body></opml>`))
 	require.NoError(t, err)
 	require.Equal(t, []Entry{{URL: "http://a.test/rss"}, {URL: "http://a.test/atom"}}, entries)
 	_, err = OPML([]byte(documents["http://a.test/rss"]))
 	require.Error(t, err)
+}
+
+// All spellings of a URL are one page.
+func TestClean(t *testing.T) {
+	t.Parallel()
+	for want, all := range map[string][]string{
+		"http://xn--bcher-kva.test/": {"http://bücher.test/", "http://BÜCHER.test", "http://xn--bcher-kva.test/", "http://XN--bcher-kva.TEST.:80/",
+			"http://bücher.test./", "http://b%C3%BCcher.test/", "http://bücher。test/", "http://me:secret@bücher.test/#top"},
+		"http://localhost:18900/":  {"http://localhost:18900", "http://localhost:018900", "HTTP://LOCALHOST.:18900/"},
+		"https://a.test/":          {"https://a.test:443/", "https://a.test:0443", "https://a.test:/", " https://a.test "},
+		"https://a.test:80/":       {"https://a.test:80/"},
+		"http://a_b.test/":         {"http://A_b.test"},
+		"http://127.0.0.1:8080/":   {"http://127.0.0.1:8080", "http://127.0.0.1.:8080", "http://[::ffff:127.0.0.1]:8080/", "http://１２７.0.0.1:8080/"},
+		"http://[::1]:8080/":       {"http://[::1]:8080", "http://[0:0::0:1]:08080/"},
+		"http://[2001:db8::a]/":    {"http://[2001:DB8:0::A]:80"},
+		"http://[fe80::1%25eth0]/": {"http://[fe80::1%25eth0]:80/"},
+		"http://a.test/private/y":  {"http://a.test/x/../private/y", "http://a.test/./private/y", "http://a.test/../%2e%2E/private/y", "http://a.test/private/z/../y"},
+		"http://a.test/b/":         {"http://a.test/b/.", "http://a.test/b/c/..", "http://a.test/b/c/%2E."},
+		"http://a.test/.a/...?/..": {"http://a.test/.a/...?/.."},
+		"http://a.test//b%2Fc/":    {"http://a.test//b%2Fc/d/.."},
+	} {
+		for _, raw := range all {
+			clean, err := Clean(raw)
+			require.NoError(t, err, raw)
+			require.Equal(t, want, clean, raw)
+		}
+		again, err := Clean(want)
+		require.NoError(t, err, want)
+		require.Equal(t, want, again)
+	}
+	for _, bad := range []string{"http://a.test:0/", "http://a.test:65536/", "http://a.test:x/", "http://127.1/", "http://0x7f.1/", "http://2130706433/",
+		"http://127.0.0.01/", "http://0x7f000001/", "http://[::1", "http://./", "http://", "http:/a", "//a.test/", "http://ü .test/"} {
+		_, err := Clean(bad)
+		require.ErrorIs(t, err, ErrURL, bad)
+	}
+	entries, bad, err := URLs(strings.NewReader("http://bücher.test/\nhttp://xn--bcher-kva.test/\nhttp://bücher.test./\n"), "list")
+	require.NoError(t, err)
+	require.Empty(t, bad)
+	require.Len(t, Merge(entries, nil), 1)
+}
+
+// A rule is about the pages of a host, however its name is written.
+func TestRuleOfHost(t *testing.T) {
+	t.Parallel()
+	rules, err := Rules(strings.NewReader("http://Bücher.test/ weight=3\nhttp://a.t weight=2\n"), "rules")
+	require.NoError(t, err)
+	merged := Merge([]Entry{{URL: "http://xn--bcher-kva.test/x"}, {URL: "http://a.test/"}}, rules)
+	require.EqualValues(t, 3, merged[0].Weight)
+	require.EqualValues(t, 2, merged[1].Weight)
+}
+
+// A URL that no record has room for is left out, whoever names it, and its error is no longer than a
+// line.
+func TestLongURL(t *testing.T) {
+	t.Parallel()
+	long := "http://a.test/" + strings.Repeat("a", 1_100_000)
+	within := "http://a.test/" + strings.Repeat("a", LongestURL-len("http://a.test/"))
+	for _, tooLong := range []string{long, within + "a", within[:len(within)-2] + "ü"} {
+		_, err := Clean(tooLong)
+		require.ErrorIs(t, err, ErrURL)
+		require.Less(t, len(err.Error()), 500)
+	}
+	get := func(string) ([]byte, error) {
+		return []byte("<urlset><url><loc>" + long + "</loc></url><url><loc>" + within + "</loc></url></urlset>"), nil
+	}
+	entries, err := Sitemap(get, "http://a.test/map.xml")
+	require.NoError(t, err)
+	require.Equal(t, []Entry{{URL: within}}, entries)
+	entries, bad, err := URLs(strings.NewReader(within+"a\n"+long+long+"\n"+within), "list.txt")
+	require.NoError(t, err)
+	require.Len(t, bad, 2)
+	require.ErrorIs(t, bad[0], ErrURL)
+	require.ErrorIs(t, bad[1], ErrURL)
+	require.Equal(t, []Entry{{URL: within}}, entries)
 }

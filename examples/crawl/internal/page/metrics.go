@@ -18,6 +18,7 @@ var (
 	descPolls    = prometheus.NewDesc("crawl_polls_total", "Polls by what they came to.", []string{"result"}, nil)
 	descBytes    = prometheus.NewDesc("crawl_bytes_total", "Bytes of the pages read.", nil, nil)
 	descPages    = prometheus.NewDesc("crawl_pages", "Pages by state.", []string{"state"}, nil)
+	descUnkept   = prometheus.NewDesc("crawl_sink_failures_total", "Attempts to keep a new version of a page that failed.", nil, nil)
 	descInFlight = prometheus.NewDesc("crawl_polls_in_flight", "Polls asked for and not yet learnt from.", nil, nil)
 	descBudget   = prometheus.NewDesc("crawl_budget_polls_per_second", "Polls that the budget allows.", nil, nil)
 	descPrice    = prometheus.NewDesc("crawl_poll_price", "What one more poll is worth.", nil, nil)
@@ -31,7 +32,7 @@ const scrape = 5 * time.Second
 
 // Describe implements [prometheus.Collector].
 func (c collector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{descPolls, descBytes, descPages, descInFlight, descBudget, descPrice, descFresh, descBusy, descHost} {
+	for _, d := range []*prometheus.Desc{descPolls, descBytes, descPages, descUnkept, descInFlight, descBudget, descPrice, descFresh, descBusy, descHost} {
 		ch <- d
 	}
 }
@@ -60,6 +61,7 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 	gauge(descPages, float64(s.Waiting), "waiting")
 	gauge(descPages, float64(s.Barred), "barred")
 	gauge(descPages, float64(s.Pages-s.Waiting-s.Barred), "crawled")
+	counter(descUnkept, float64(s.Unkept))
 	gauge(descInFlight, float64(s.InFlight))
 	gauge(descBudget, s.Budget)
 	gauge(descPrice, s.Price)

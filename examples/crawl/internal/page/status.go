@@ -23,6 +23,7 @@ type Status struct {
 	Vetoes   uint64 `json:"vetoes"`
 	Bytes    uint64 `json:"bytes"`
 	InFlight int    `json:"in_flight"`
+	Unkept   uint64 `json:"unkept"` // attempts to keep a new version that failed
 
 	PollsRate   float64 `json:"polls_rate"` // a second, of late
 	ChangesRate float64 `json:"changes_rate"`

@@ -3,6 +3,7 @@ package shard
 import (
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"time"
 
@@ -96,11 +97,18 @@ func resultOf(p live.Poll) Result {
 	return Failed
 }
 
+// longestVeto is the longest that a server may have itself left alone by one answer. A page that is
+// asked once a week is no burden, and a Retry-After of a century is a mistake.
+const longestVeto = 7 * 24 * time.Hour
+
 // Found returns the event of what a poll came to.
 func Found(j Job, res fetch.Result) Event {
 	e := Event{
 		Kind: Polled, URL: j.URL, ID: j.ID, At: res.At, Result: resultOf(res.Poll), Status: res.Status,
-		Until: res.RetryAfter, Copy: res.Copy, Bytes: res.Bytes, Took: res.Duration, Reason: res.Err,
+		Until: res.RetryAfter, Copy: res.Copy, Bytes: max(res.Bytes, 0), Took: max(res.Duration, 0), Reason: res.Err,
+	}
+	if latest := e.At.Add(longestVeto); e.Until.After(latest) {
+		e.Until = latest
 	}
 	if res.Forbidden {
 		e.Result = Forbidden
@@ -125,8 +133,48 @@ func (e *Event) poll() live.Poll {
 
 var packFormat = codec.Format{Magic: "recrawl/crawl.Pack", Version: 1}
 
+// ErrEvent reports an event that must not be logged, as the log could not be read again.
+var ErrEvent = errors.New("an event that cannot be logged")
+
+const (
+	mostSetting = 1e300 // of the settings of a page
+	mostSource  = 63
+	mostCount   = 1 << 62
+)
+
+// check returns an ErrEvent if the record of an event would be refused by decode, if it would be
+// too large, or if the learner would refuse it.
+func (v *Event) check() error {
+	number := func(x, most float64) bool { return x >= 0 && x <= most }
+	ok := v.Kind < kinds && eventSize(v) <= packBytes && storable(v.At)
+	switch v.Kind {
+	case Add:
+		ok = ok && number(v.Weight, mostSetting) && number(v.Shortest, mostSetting) && number(v.Longest, mostSetting) &&
+			(v.Longest == 0 || v.Longest >= v.Shortest)
+	case Hint:
+		ok = ok && v.Source >= 0 && v.Source <= mostSource
+	case Limit:
+		ok = ok && number(v.Seconds, math.MaxFloat64)
+	case Polled:
+		ok = ok && v.Result < results && v.Status >= 0 && v.Status <= math.MaxUint16 && storable(v.Until) &&
+			v.Bytes >= 0 && v.Bytes <= mostCount && v.Took >= 0 && v.Took <= mostCount
+	}
+	if ok {
+		return nil
+	}
+	return fmt.Errorf("%w: kind %d, %d bytes, about %.100q", ErrEvent, v.Kind, eventSize(v), v.URL)
+}
+
+// storable reports whether putTime can write a time.
+func storable(t time.Time) bool { return t.IsZero() || t.Equal(time.Unix(0, t.UnixNano())) }
+
 // encode returns a record of the log.
 func encode(events []Event) ([]byte, error) {
+	for i := range events {
+		if err := events[i].check(); err != nil {
+			return nil, err
+		}
+	}
 	return packFormat.Save(func(e *codec.Encoder) {
 		e.Int(len(events))
 		for i := range events {
@@ -180,11 +228,11 @@ func (v *Event) decode(d *codec.Decoder) {
 	v.At = getTime(d)
 	switch v.Kind {
 	case Add:
-		if f := d.Float64sIn(3, 0, 1e300); len(f) == 3 {
+		if f := d.Float64sIn(3, 0, mostSetting); len(f) == 3 {
 			v.Weight, v.Shortest, v.Longest = f[0], f[1], f[2]
 		}
 	case Hint:
-		v.Source = int(d.ByteIn(0, 63))
+		v.Source = int(d.ByteIn(0, mostSource))
 	case Pause:
 		v.On = d.Bool()
 	case Limit:
@@ -197,8 +245,8 @@ func (v *Event) decode(d *codec.Decoder) {
 		if d.Bool() {
 			v.Copy = d.Bytes()
 		}
-		v.Bytes = d.Int64In(0, 1<<62)
-		v.Took = time.Duration(d.Int64In(0, 1<<62))
+		v.Bytes = d.Int64In(0, mostCount)
+		v.Took = time.Duration(d.Int64In(0, mostCount))
 	}
 }
 

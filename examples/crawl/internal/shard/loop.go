@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/recrawl/recrawl/examples/crawl/internal/clock"
@@ -39,8 +40,10 @@ type Config struct {
 	State *State
 	Log   Log // nil for none
 	Clock clock.Clock
-	// PerSecond is the budget, in polls.
+	// PerSecond is the budget, in polls. First copies draw on it, too.
 	PerSecond float64
+	// FreeCopies has first copies cost nothing while PerSecond is 0.
+	FreeCopies bool
 	// Window is the greatest number of polls in flight.
 	Window int
 	// Submit takes a poll to be made. It must not wait.
@@ -65,17 +68,29 @@ const (
 	// Linger is the time for more events to join a record.
 	Linger = 5 * time.Millisecond
 	burst  = 1.0 // seconds of the budget that may be made up for
+	// copyShare is the share of the budget that first copies get while there are other pages to poll:
+	// new pages come in, and what is known stays current.
+	copyShare = 0.5
+	// longestInterval from one poll to the next is so short that 64 of them are a time.Duration.
+	longestInterval = 365 * 24 * time.Hour
 	// SnapshotShare is that of the latest snapshot as long as which the log since must be for
 	// another: so at most as much is written for snapshots as twice the log, and replayed as half
 	// the state.
 	SnapshotShare = 0.5
 	snapshotLeast = 1 << 20
-	// farewell is the time for polls in flight to end when the loop is to stop.
-	farewell = 10 * time.Second
+	// When the loop is to stop, farewell is the time for polls in flight to end, lastRecord that for
+	// what they found to be logged after that, and lastSnapshot that for the state to be saved.
+	farewell     = 10 * time.Second
+	lastRecord   = 5 * time.Second
+	lastSnapshot = 30 * time.Second
 )
 
 // ErrEnded reports that a loop does not run any more: its shard is another node's, or nobody's.
 var ErrEnded = errors.New("shard: its loop has ended")
+
+// ErrUnlogged reports that a loop was to stop while its log could not be written. What was found is
+// found again.
+var ErrUnlogged = errors.New("shard: the latest polls could not be logged before the end; they are made again")
 
 // A Loop runs a shard: it asks the learner as the budget allows, logs what polls found, and applies
 // it once it is logged. One goroutine does it all; Do and Tell reach it from others.
@@ -90,6 +105,7 @@ type Loop struct {
 	id       uint64
 	inFlight int       // polls submitted, answered or not
 	due      time.Time // of the next poll
+	copyDue  time.Time // of the next first copy
 	notReady time.Time // the learner has none before
 	asking   bool      // whether polls are asked for at all
 	behind   bool
@@ -103,10 +119,12 @@ type Loop struct {
 	saving       bool
 	sinceEvents  int // since the latest snapshot
 	sinceBytes   int
-	lastSnapshot int
+	sizeSnapshot int // of the latest one
+
+	farewell, lastRecord, lastSnapshot time.Duration
 
 	Unspent float64 // polls of the budget for which there was no page; read it in Do
-	Spent   uint64  // polls asked for
+	Spent   uint64  // polls asked for, first copies included
 }
 
 // NewLoop returns a loop.
@@ -116,6 +134,7 @@ func NewLoop(cfg Config) *Loop {
 		alive: alive, die: die,
 		cfg: cfg, calls: make(chan func(*State)), found: make(chan Event, 4*packEvents), ended: make(chan struct{}),
 		id: cfg.IDs, asking: true, appended: make(chan error, 1), saved: make(chan error, 1),
+		farewell: farewell, lastRecord: lastRecord, lastSnapshot: lastSnapshot,
 	}
 }
 
@@ -144,17 +163,19 @@ func (l *Loop) Tell(ctx context.Context, e Event) {
 
 // Abandon takes a poll back that was not made, or not to its end: its page may be asked for again.
 func (l *Loop) Abandon(ctx context.Context, j Job) {
-	_ = l.Do(ctx, func(s *State) {
-		l.inFlight = max(l.inFlight-1, 0)
-		p := s.Page(j.URL)
-		if p == nil {
-			return
-		}
-		p.taken = false
-		if p.Stage == Crawled {
-			_ = s.Learner.GiveBack(j.URL, l.cfg.Clock.Now()) // or it was not asked for
-		}
-	}) // or the loop has ended
+	_ = l.Do(ctx, func(*State) { l.abandon(j.URL) }) // or the loop has ended
+}
+
+func (l *Loop) abandon(url string) {
+	l.inFlight = max(l.inFlight-1, 0)
+	p := l.cfg.State.Page(url)
+	if p == nil {
+		return
+	}
+	p.taken = false
+	if p.Stage == Crawled {
+		_ = l.cfg.State.Learner.GiveBack(url, l.cfg.Clock.Now()) // or it was not asked for
+	}
 }
 
 // Sure reports whether the shard may be polled for.
@@ -200,8 +221,11 @@ func (l *Loop) InFlight() int { return l.inFlight }
 // Rate returns the budget; call it in Do.
 func (l *Loop) Rate() float64 { return l.cfg.PerSecond }
 
-// Learn logs and applies events before the loop runs.
+// Learn logs and applies events before the loop runs. Those that cannot be logged are left out.
 func (l *Loop) Learn(ctx context.Context, events []Event) error {
+	if slices.ContainsFunc(events, func(e Event) bool { return e.check() != nil }) {
+		events = slices.DeleteFunc(slices.Clone(events), func(e Event) bool { return !l.fits(&e) })
+	}
 	for len(events) > 0 {
 		n, size := 0, 0
 		for ; n < len(events) && size < packBytes; n++ {
@@ -218,6 +242,16 @@ func (l *Loop) Learn(ctx context.Context, events []Event) error {
 		events = events[n:]
 	}
 	return nil
+}
+
+// fits reports whether an event can be logged, and says so if not. Hints are dropped in silence: their
+// times are what third parties say.
+func (l *Loop) fits(e *Event) bool {
+	err := e.check()
+	if err != nil && e.Kind != Hint {
+		slog.Error("something is left out: its record could not be read again", "error", err)
+	}
+	return err == nil
 }
 
 func eventSize(e *Event) int { return 100 + len(e.URL) + len(e.Copy) }
@@ -245,7 +279,8 @@ func (l *Loop) apply(events []Event) error {
 	return nil
 }
 
-// Run runs the shard until the context ends, Stop is closed, or the log fails.
+// Run runs the shard until the context ends, Stop is closed, or the log fails. After Stop it takes a
+// minute at most, whatever the log does.
 func (l *Loop) Run(ctx context.Context) error {
 	defer close(l.ended)
 	defer l.die()
@@ -257,7 +292,7 @@ func (l *Loop) Run(ctx context.Context) error {
 	}
 	stop := l.cfg.Stop
 	l.due = l.cfg.Clock.Now()
-	var deadline <-chan time.Time
+	var deadline, end <-chan time.Time
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -268,7 +303,7 @@ func (l *Loop) Run(ctx context.Context) error {
 		}
 		l.flush(ctx)
 		if !l.asking && l.inFlight == 0 && l.idle() {
-			return l.farewell(ctx)
+			return l.leave(ctx)
 		}
 		timer.Reset(l.pause())
 		var err error
@@ -279,9 +314,12 @@ func (l *Loop) Run(ctx context.Context) error {
 			err = engine.ErrFenced
 		case <-stop:
 			stop, l.asking = nil, false
-			deadline = time.After(farewell)
+			deadline = time.After(l.farewell)
 		case <-deadline:
 			l.inFlight = 0 // those who do not answer are asked again after a restart
+			end = time.After(l.lastRecord)
+		case <-end:
+			err = ErrUnlogged // cancels the append
 		case call := <-l.calls:
 			call(l.cfg.State)
 		case e := <-l.found:
@@ -311,7 +349,7 @@ func (l *Loop) ask() error {
 		l.due = now
 		return nil
 	}
-	interval := time.Duration(float64(time.Second) / l.cfg.PerSecond)
+	interval := l.interval()
 	if late := now.Sub(l.due) - max(time.Duration(burst*float64(time.Second)), 64*interval); late > 0 {
 		l.due = l.due.Add(late)
 		l.Unspent += float64(late) / float64(interval)
@@ -357,25 +395,62 @@ func (l *Loop) job(p *Page) Job {
 	return Job{Loop: l, ID: l.id, URL: p.URL, Host: p.Host.Name, Copy: p.copy}
 }
 
-// Take returns a poll of a page for the caller to make, unless the page is in another stage or was
-// taken already; call it in Do.
-func (l *Loop) Take(url string, stage Stage) (job Job, ok bool) {
+// Take returns the poll of a first copy for the caller to make, and pays for it from the budget. Where
+// that does not allow it yet, wait is positive: then it is worth another attempt, after that time or
+// when the budget changes. There is none if the page has a copy or was taken already. Call it in Do.
+func (l *Loop) Take(url string) (job Job, wait time.Duration, ok bool) {
 	p := l.cfg.State.Page(url)
-	if p == nil || p.Stage != stage || p.taken || !l.asking || !l.Sure() {
-		return job, false
+	if p == nil || p.Stage != Waiting || p.taken || !l.asking || !l.Sure() {
+		return job, 0, false
+	}
+	if wait := l.pay(l.cfg.Clock.Now()); wait > 0 {
+		return job, wait, false
 	}
 	p.taken = true
-	return l.job(p), true
+	return l.job(p), 0, true
 }
 
-// take puts an event with those that wait for the next record.
+// pay takes a first copy out of the budget, or returns how long that has to wait.
+func (l *Loop) pay(now time.Time) (wait time.Duration) {
+	switch {
+	case l.cfg.PerSecond <= 0 && l.cfg.FreeCopies:
+		return 0
+	case l.cfg.PerSecond <= 0:
+		return time.Second
+	case l.copyDue.After(now):
+		return l.copyDue.Sub(now)
+	}
+	interval := l.interval()
+	l.due = l.due.Add(interval)
+	l.Spent++
+	if oldest := now.Add(-time.Duration(burst * float64(time.Second))); l.copyDue.Before(oldest) {
+		l.copyDue = oldest
+	}
+	if l.copyDue = l.copyDue.Add(interval); l.cfg.State.Learner.Len() > 0 {
+		l.copyDue = l.copyDue.Add(time.Duration(float64(interval) * (1/copyShare - 1)))
+	}
+	return 0
+}
+
+// interval returns the time from one poll to the next.
+func (l *Loop) interval() time.Duration {
+	return time.Duration(min(float64(time.Second)/l.cfg.PerSecond, float64(longestInterval)))
+}
+
+// take puts an event with those that wait for the next record. A poll that cannot be logged is taken
+// back.
 func (l *Loop) take(e Event) {
 	for {
-		if len(l.pending) == 0 {
-			l.oldest = time.Now()
+		switch {
+		case l.fits(&e):
+			if len(l.pending) == 0 {
+				l.oldest = time.Now()
+			}
+			l.pending = append(l.pending, e)
+			l.pendingBytes += eventSize(&e)
+		case e.Kind == Polled:
+			l.abandon(e.URL)
 		}
-		l.pending = append(l.pending, e)
-		l.pendingBytes += eventSize(&e)
 		if len(l.pending) >= packEvents || l.pendingBytes >= packBytes {
 			return
 		}
@@ -425,7 +500,7 @@ func (l *Loop) landed(ctx context.Context) error {
 
 // snapshot saves the state, if it is time to or must be. All that is logged is applied then.
 func (l *Loop) snapshot(ctx context.Context, must bool) error {
-	due := l.sinceBytes >= max(snapshotLeast, int(SnapshotShare*float64(l.lastSnapshot)))
+	due := l.sinceBytes >= max(snapshotLeast, int(SnapshotShare*float64(l.sizeSnapshot)))
 	if l.cfg.Log == nil || l.saving || !must && !due {
 		return nil
 	}
@@ -437,17 +512,23 @@ func (l *Loop) snapshot(ctx context.Context, must bool) error {
 		return err
 	}
 	at := l.cfg.Log.Mark()
-	l.saving, l.sinceEvents, l.sinceBytes, l.lastSnapshot = true, 0, 0, len(state)
+	l.saving, l.sinceEvents, l.sinceBytes, l.sizeSnapshot = true, 0, 0, len(state)
 	go func() { l.saved <- l.cfg.Log.Snapshot(ctx, at, state) }()
 	return nil
 }
 
-// farewell saves the state for the next start.
-func (l *Loop) farewell(ctx context.Context) error {
+// leave saves the state for the next start, if that does not take too long: the log will do.
+func (l *Loop) leave(ctx context.Context) error {
 	l.setBehind(false)
+	ctx, cancel := context.WithTimeout(ctx, l.lastSnapshot)
+	defer cancel()
 	if l.saving {
-		<-l.saved
-		l.saving = false
+		select {
+		case <-l.saved:
+			l.saving = false
+		case <-ctx.Done():
+			return tolerated(ctx.Err())
+		}
 	}
 	if l.cfg.Log == nil || l.sinceEvents == 0 {
 		return nil
@@ -455,7 +536,12 @@ func (l *Loop) farewell(ctx context.Context) error {
 	if err := l.snapshot(ctx, true); err != nil {
 		return err
 	}
-	return tolerated(<-l.saved)
+	select {
+	case err := <-l.saved:
+		return tolerated(err)
+	case <-ctx.Done():
+		return tolerated(ctx.Err())
+	}
 }
 
 // tolerated returns the error of a snapshot, unless the log will do for it.

@@ -169,7 +169,7 @@ func (p *Page) decode(d *codec.Decoder, hosts []*Host) {
 	}
 	p.Stage = Stage(d.ByteIn(0, byte(stages)-1))
 	if d.Bool() {
-		if f := d.Float64sIn(3, 0, 1e300); len(f) == 3 {
+		if f := d.Float64sIn(3, 0, mostSetting); len(f) == 3 {
 			p.weight, p.shortest, p.longest = f[0], f[1], f[2]
 		}
 	}

@@ -435,8 +435,7 @@ func (s *State) polled(p *Page, e *Event) (err error) {
 		p.copy = nil
 	}
 	if e.Result != Vetoed {
-		p.Host.vetoes = 0
-		return err
+		return errors.Join(err, s.unveto(p.Host, e))
 	}
 	if s.vetoes != nil && !e.Until.IsZero() {
 		s.vetoes[p.URL] = e.Until
@@ -445,6 +444,21 @@ func (s *State) polled(p *Page, e *Event) (err error) {
 		err = errors.Join(err, s.deferHost(p.Host, float64(e.Until.UnixNano())/1e9))
 	}
 	return err
+}
+
+// unveto takes note of an answer that was no veto: a host that was left alone as a whole need not be any
+// more. Its pages that were vetoed stay put off, each by itself. A failure says nothing of what a host
+// wants.
+func (s *State) unveto(h *Host, e *Event) error {
+	whole := h.vetoes >= impatience
+	if whole && e.Result == Failed {
+		return nil
+	}
+	h.vetoes = 0
+	if !whole || h.Paused || !h.grouped {
+		return nil
+	}
+	return s.deferHost(h, math.Inf(-1))
 }
 
 // bar takes a page out of the learner until robots.txt allows it, with what was learnt of it.

@@ -1,8 +1,8 @@
 // Package sink is where new versions of pages go: a folder, a WARC file, lines of JSON, a webhook.
 //
-// A version is kept before the poll that found it counts. If it cannot be kept, the poll has failed
-// and the next one finds the version again. So each version that was learnt is there, once or,
-// after a crash, twice.
+// A version is kept before the poll that found it counts. If it cannot be kept for a minute the poll
+// does not count, and the next one finds the version again. So each version that was learnt is there,
+// once or, after a crash or where another sink failed for long, twice.
 package sink
 
 import (
@@ -30,21 +30,6 @@ import (
 
 // A Sink keeps a version.
 type Sink func(context.Context, fetch.Version) error
-
-// All returns a sink that hands each version to all sinks, nil if there are none.
-func All(sinks []Sink) Sink {
-	if len(sinks) == 0 {
-		return nil
-	}
-	return func(ctx context.Context, v fetch.Version) error {
-		for _, s := range sinks {
-			if err := s(ctx, v); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-}
 
 // A note is what is told of a version.
 type note struct {
@@ -135,32 +120,20 @@ func extension(contentType string) string {
 	return ".bin"
 }
 
-const (
-	webhookTimeout = 10 * time.Second
-	webhookTries   = 3
-)
+const webhookTimeout = 10 * time.Second
 
 // Webhook posts JSON for each version to a URL. Any 2xx says that it was taken.
 func Webhook(to, userAgent string) Sink {
 	client := &http.Client{Timeout: webhookTimeout}
 	return func(ctx context.Context, v fetch.Version) error {
 		body, err := json.Marshal(noteOf(v))
+		if err == nil {
+			err = post(ctx, client, to, userAgent, body)
+		}
 		if err != nil {
-			return err
+			return fmt.Errorf("webhook: %w", err)
 		}
-		for try := range webhookTries {
-			if try > 0 {
-				select {
-				case <-ctx.Done():
-					return ctx.Err()
-				case <-time.After(time.Duration(try) * time.Second):
-				}
-			}
-			if err = post(ctx, client, to, userAgent, body); err == nil {
-				return nil
-			}
-		}
-		return fmt.Errorf("webhook: %w", err)
+		return nil
 	}
 }
 

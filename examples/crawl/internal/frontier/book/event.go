@@ -1,6 +1,8 @@
 package book
 
 import (
+	"errors"
+	"fmt"
 	"math"
 
 	"github.com/recrawl/recrawl/internal/codec"
@@ -59,10 +61,40 @@ func (e *Event) Size() int {
 	return n
 }
 
+// ErrEvent reports an event that must not be logged, as the log could not be read again.
+var ErrEvent = errors.New("frontier: an event that cannot be logged")
+
+// largest is the greatest Size of an event: half of what a record may have, so that two fit.
+const largest = 256 << 10
+
+// Check returns an ErrEvent if Decode would refuse the record of an event, or if it is too large for
+// one. What a queue gave is exempt from the size, as Step bounds it.
+func (e *Event) Check() error {
+	number := func(x, low float64) bool { return x >= low && x <= math.MaxFloat64 }
+	ok := e.Kind < kinds && number(e.At, 0) && (e.Kind == Gave || e.Size() <= largest)
+	switch e.Kind {
+	case Known, Discovered:
+		ok = ok && e.Verdict < verdicts
+	case Gave:
+		ok = ok && number(e.Seconds, 0)
+	case Delay, Block, Purge:
+		ok = ok && number(e.Seconds, -math.MaxFloat64)
+	}
+	if ok {
+		return nil
+	}
+	return fmt.Errorf("%w: kind %d, %d bytes, about %.100q in queue %.100q", ErrEvent, e.Kind, e.Size(), e.URL, e.Key)
+}
+
 var packFormat = codec.Format{Magic: "recrawl/frontier.Pack", Version: 1}
 
-// Encode returns a record of a log.
+// Encode returns a record of a log. An event that Decode would refuse is an [ErrEvent].
 func Encode(events []Event) ([]byte, error) {
+	for i := range events {
+		if err := events[i].Check(); err != nil {
+			return nil, err
+		}
+	}
 	return packFormat.Save(func(to *codec.Encoder) {
 		e := &writer{Encoder: to}
 		e.Int(len(events))

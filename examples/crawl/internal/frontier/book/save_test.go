@@ -2,7 +2,9 @@ package book
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -102,6 +104,19 @@ func TestSaved(t *testing.T) {
 }
 
 func FuzzSaved(f *testing.F) { codectest.Fuzz(f, saved(f)) }
+
+// What Decode would refuse is not written, nor what is larger than a record.
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", largest)
+	for _, e := range []Event{
+		{Kind: kinds}, {Kind: Known, At: -1}, {Kind: Known, At: math.Inf(1)}, {Kind: Discovered, Verdict: verdicts},
+		{Kind: Block, Seconds: math.NaN()}, {Kind: Gave, Seconds: -1}, {Kind: Purge, Key: long}, {Kind: DeleteCrawl, Crawl: long},
+	} {
+		_, err := Encode([]Event{e})
+		require.ErrorIs(t, err, ErrEvent)
+	}
+}
 
 // A record that was altered is refused, or gives events.
 func FuzzDecode(f *testing.F) {

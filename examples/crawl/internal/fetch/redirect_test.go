@@ -1,0 +1,318 @@
+package fetch
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/recrawl/recrawl/examples/crawl/internal/clock"
+)
+
+// asked is a web that says by a function what is at a URL, and counts the requests to each host from
+// when they are sent until the body is closed.
+type asked struct {
+	answer func(url string) (status int, location, body string)
+	clock  clock.Clock
+	pause  time.Duration // before the end of a body
+
+	mu    sync.Mutex
+	now   map[string]int // requests under way, by hosts
+	most  map[string]int
+	times map[string][]time.Time // by URLs
+}
+
+func newAsked(c clock.Clock, answer func(url string) (int, string, string)) *asked {
+	return &asked{answer: answer, clock: c, now: map[string]int{}, most: map[string]int{}, times: map[string][]time.Time{}}
+}
+
+func (a *asked) RoundTrip(r *http.Request) (*http.Response, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	host, url := strings.ToLower(r.URL.Host), r.URL.String()
+	a.now[host]++
+	a.most[host] = max(a.most[host], a.now[host])
+	a.times[url] = append(a.times[url], a.clock.Now())
+	status, location, body := a.answer(url)
+	resp := &http.Response{StatusCode: status, Status: strconv.Itoa(status), Header: http.Header{}, ContentLength: -1, Request: r}
+	if location != "" {
+		resp.Header.Set("Location", location)
+	}
+	resp.Body = &slow{Reader: strings.NewReader(body), pause: a.pause, end: sync.OnceFunc(func() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.now[host]--
+	})}
+	return resp, nil
+}
+
+// slow is a body that takes its time.
+type slow struct {
+	io.Reader
+	pause time.Duration
+	end   func()
+}
+
+func (s *slow) Read(b []byte) (int, error) {
+	n, err := s.Reader.Read(b)
+	if err != nil {
+		time.Sleep(s.pause)
+	}
+	return n, err
+}
+
+func (s *slow) Close() error {
+	s.end()
+	return nil
+}
+
+func (a *asked) fetcher(t *testing.T, cfg Config) *Fetcher {
+	t.Helper()
+	cfg.UserAgent, cfg.Clock, cfg.Points, cfg.Seed = "test (+http://test.test)", a.clock, []Point{{Name: "web", Base: a}}, 1
+	f, err := New(cfg)
+	require.NoError(t, err)
+	return f
+}
+
+// A host that others redirect to, pages and robots.txt, gets one request at a time.
+func TestRedirectsWaitForTheirTurn(t *testing.T) {
+	t.Parallel()
+	web := newAsked(clock.NewReal(), func(url string) (int, string, string) {
+		switch {
+		case strings.HasSuffix(url, ".from.test/robots.txt"):
+			return http.StatusFound, "http://to.test/rules.txt", ""
+		case strings.HasSuffix(url, "/robots.txt"):
+			return http.StatusNotFound, "", ""
+		case strings.Contains(url, ".from.test/"):
+			return http.StatusFound, "http://TO.test/slow#top", ""
+		}
+		return http.StatusOK, "", "User-agent: *\nDisallow: /never"
+	})
+	web.pause = 10 * time.Millisecond
+	f := web.fetcher(t, Config{})
+	var wait sync.WaitGroup
+	for _, page := range []string{"http://a.from.test/", "http://b.from.test/", "http://c.from.test/", "http://to.test/slow", "http://to.test/x"} {
+		wait.Go(func() {
+			if err := f.Poll(t.Context(), 1, page, nil).Err; err != nil {
+				t.Error(page, err)
+			}
+		})
+	}
+	wait.Wait()
+	require.Len(t, web.times["http://to.test/rules.txt"], 3)
+	for host, most := range web.most {
+		require.Equal(t, 1, most, host)
+	}
+	// The rules that were found elsewhere are those of the host.
+	allowed, known := f.Allowed("http://a.from.test/never")
+	require.False(t, allowed)
+	require.True(t, known)
+	allowed, _ = f.Allowed("http://to.test/never")
+	require.True(t, allowed)
+}
+
+// Hosts that redirect to each other, pages and robots.txt, do not wait for each other without end.
+func TestRedirectsToEachOther(t *testing.T) {
+	t.Parallel()
+	other := map[string]string{"a.test": "b.test", "b.test": "a.test"}
+	web := newAsked(clock.NewReal(), func(url string) (int, string, string) {
+		host, path, _ := strings.Cut(strings.TrimPrefix(url, "http://"), "/")
+		switch path {
+		case "robots.txt":
+			return http.StatusFound, "http://" + other[host] + "/rules.txt", ""
+		case "rules.txt":
+			return http.StatusNotFound, "", ""
+		case "there":
+			return http.StatusFound, "http://" + other[host] + "/back", ""
+		case "back":
+			return http.StatusFound, "http://" + other[host] + "/page", ""
+		}
+		return http.StatusOK, "", "a page"
+	})
+	f := web.fetcher(t, Config{})
+	var wait sync.WaitGroup
+	for range 20 {
+		for host := range other {
+			wait.Go(func() {
+				if err := f.Poll(t.Context(), 1, "http://"+host+"/there", nil).Err; err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+	wait.Wait()
+	require.Equal(t, map[string]int{"a.test": 1, "b.test": 1}, web.most)
+	require.Len(t, web.times["http://a.test/page"], 20)
+}
+
+// A robots.txt that another process's host has is read all the same; a page is not.
+func TestRedirectElsewhere(t *testing.T) {
+	t.Parallel()
+	web := newAsked(clock.NewReal(), func(url string) (int, string, string) {
+		switch url {
+		case "http://ours.test/robots.txt":
+			return http.StatusFound, "http://theirs.test/robots.txt", ""
+		case "http://ours.test/away":
+			return http.StatusFound, "http://theirs.test/page", ""
+		}
+		return http.StatusOK, "", "User-agent: *\nDisallow: /never"
+	})
+	f := web.fetcher(t, Config{Ours: func(host string) (time.Time, bool) { return time.Time{}, host == "ours.test" }})
+	require.NoError(t, f.Poll(t.Context(), 1, "http://ours.test/page", nil).Err)
+	require.ErrorIs(t, f.Poll(t.Context(), 1, "http://ours.test/never", nil).Err, ErrRobots)
+	require.ErrorContains(t, f.Poll(t.Context(), 1, "http://ours.test/away", nil).Err, "another node polls it")
+	require.ErrorIs(t, f.Poll(t.Context(), 1, "http://theirs.test/page", nil).Err, ErrElsewhere)
+	require.Empty(t, web.times["http://theirs.test/page"])
+}
+
+// The delay that a robots.txt asks for holds from the request for it on, also of a host that is new to
+// a process that runs for long, and before a redirect; the time for a request is without it.
+func TestDelayHolds(t *testing.T) {
+	t.Parallel()
+	const delay = 3 * time.Minute
+	begin := time.Date(2025, 3, 1, 0, 0, 0, 0, time.UTC)
+	c := clock.NewFast(begin, 5000)
+	web := newAsked(c, func(url string) (int, string, string) {
+		switch url {
+		case "http://a.test/robots.txt":
+			return http.StatusOK, "", "User-agent: *\nCrawl-delay: 180"
+		case "http://a.test/1":
+			return http.StatusFound, "/2", ""
+		}
+		return http.StatusOK, "", "a page"
+	})
+	f := web.fetcher(t, Config{
+		Delay: time.Second, Timeout: c.Real(delay) / 3,
+		Ours: func(string) (time.Time, bool) { return begin.Add(-24 * time.Hour), true },
+	})
+	require.NoError(t, f.Poll(t.Context(), 1, "http://a.test/1", nil).Err)
+	var last time.Time
+	for _, url := range []string{"http://a.test/robots.txt", "http://a.test/1", "http://a.test/2"} {
+		require.Len(t, web.times[url], 1, url)
+		at := web.times[url][0]
+		if !last.IsZero() {
+			require.GreaterOrEqual(t, at.Sub(last), delay, url)
+		}
+		last = at
+	}
+}
+
+// web is a web of one page, with what it answers to requests in order; the last answer stays.
+type web struct {
+	clock clock.Clock
+	pages []func(r *http.Request) *http.Response
+	times []time.Time
+}
+
+func (w *web) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.URL.Path == "/robots.txt" {
+		return answer(http.StatusNotFound, "", ""), nil
+	}
+	page := w.pages[min(len(w.times), len(w.pages)-1)]
+	w.times = append(w.times, w.clock.Now())
+	return page(r), nil
+}
+
+func answer(status int, etag, body string) *http.Response {
+	resp := &http.Response{StatusCode: status, Status: strconv.Itoa(status), Header: http.Header{}, ContentLength: -1}
+	if resp.Body = http.NoBody; body != "" {
+		resp.Body = io.NopCloser(strings.NewReader(body))
+	}
+	if etag != "" {
+		resp.Header.Set("ETag", etag)
+	}
+	return resp
+}
+
+// A second try of a request waits for the delay, as after an answer 304 about another copy.
+func TestSecondTryWaits(t *testing.T) {
+	t.Parallel()
+	c := clock.NewFast(time.Date(2025, 3, 1, 0, 0, 0, 0, time.UTC), 1e4)
+	w := &web{clock: c, pages: []func(*http.Request) *http.Response{
+		func(*http.Request) *http.Response { return answer(http.StatusOK, `"a"`, "one") },
+		func(*http.Request) *http.Response { return answer(http.StatusNotModified, `"b"`, "") },
+		func(*http.Request) *http.Response { return answer(http.StatusOK, `"c"`, "two") },
+	}}
+	f, err := New(Config{UserAgent: "test (+http://test.test)", Clock: c, Points: []Point{{Name: "web", Base: w}}, Delay: time.Minute, Seed: 1})
+	require.NoError(t, err)
+	first := f.Poll(t.Context(), 1, "http://a.test/", nil)
+	require.NoError(t, first.Err)
+	second := f.Poll(t.Context(), 2, "http://a.test/", first.Copy)
+	require.NoError(t, second.Err)
+	require.True(t, second.Changed)
+	require.Len(t, w.times, 3)
+	for k := range 2 {
+		require.GreaterOrEqual(t, w.times[k+1].Sub(w.times[k]), time.Minute)
+	}
+}
+
+// A change that is found at an answer 304, as it was taken for noise before, is kept like others: with
+// a body. If that cannot be had the change is found again.
+func TestLateVersions(t *testing.T) {
+	t.Parallel()
+	text, fails := "", false
+	page := func(r *http.Request) *http.Response {
+		etag := `"` + text + `"`
+		switch {
+		case r.Header.Get("If-None-Match") == etag:
+			return answer(http.StatusNotModified, etag, "")
+		case fails:
+			return answer(http.StatusInternalServerError, "", "")
+		}
+		resp := answer(http.StatusOK, etag, "<p>It is "+text+"<p>and so on")
+		resp.Header.Set("Content-Type", "text/html")
+		return resp
+	}
+	c := clock.NewReal()
+	var kept []Version
+	f, err := New(Config{
+		UserAgent: "test (+http://test.test)", Clock: c, Seed: 1,
+		Points: []Point{{Name: "web", Base: &web{clock: c, pages: []func(*http.Request) *http.Response{page}}}},
+		Keep:   func(_ context.Context, v Version) error { kept = append(kept, v); return nil },
+	})
+	require.NoError(t, err)
+	var copy []byte
+	poll := func() Result {
+		res := f.Poll(t.Context(), 1, "http://a.test/", copy)
+		if res.Err == nil && res.Copy != nil {
+			copy = res.Copy
+		}
+		return res
+	}
+	for k := range 7 {
+		text = "time " + strconv.Itoa(k)
+		require.NoError(t, poll().Err)
+	}
+	before := len(kept)
+	for !fails {
+		res := poll()
+		require.NoError(t, res.Err)
+		require.False(t, res.Changed)
+		var next Result
+		fails = true
+		if next = f.Poll(t.Context(), 1, "http://a.test/", copy); next.Err == nil {
+			fails = false
+			continue
+		}
+		require.ErrorIs(t, next.Err, ErrNotKept)
+		require.False(t, next.Changed)
+	}
+	require.Len(t, kept, before)
+	fails = false
+	res := poll()
+	require.NoError(t, res.Err)
+	require.True(t, res.Changed)
+	require.Equal(t, http.StatusNotModified, res.Status)
+	require.Len(t, kept, before+1)
+	require.Equal(t, "<p>It is time 6<p>and so on", string(kept[before].Body))
+	require.Equal(t, http.StatusOK, kept[before].Poll.Status)
+	require.True(t, kept[before].Poll.Changed)
+	require.False(t, kept[before].Poll.First)
+	require.False(t, poll().Changed)
+}

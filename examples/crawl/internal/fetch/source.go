@@ -1,0 +1,48 @@
+package fetch
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+)
+
+// Get gets a document that names pages: a sitemap, say. It is as polite as Poll, and takes the same
+// access points. The host may be another process's, which does not know of it: each process of a
+// crawl reads all such documents. Of the body so many bytes are read at most.
+func (f *Fetcher) Get(ctx context.Context, document string, most int64) ([]byte, error) {
+	u, host, err := parse(document)
+	if err != nil {
+		return nil, err
+	}
+	way, err := f.begin(ctx, host, true)
+	if err != nil {
+		return nil, err
+	}
+	defer f.end(way)
+	ctx = withRoute(ctx, way)
+	found, _, err := f.rules(ctx, u)
+	if err != nil {
+		return nil, err
+	}
+	if !f.robots.allows(found, document) {
+		return nil, ErrRobots
+	}
+	if err := f.gate.wait(ctx, host); err != nil {
+		return nil, err
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, document, nil)
+	if err != nil {
+		return nil, err
+	}
+	r.Header.Set("User-Agent", f.cfg.UserAgent)
+	resp, err := f.client(f.redirect).Do(r)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("%s", resp.Status)
+	}
+	return io.ReadAll(io.LimitReader(resp.Body, most))
+}

@@ -1,0 +1,72 @@
+package fetch
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/recrawl/recrawl/examples/crawl/internal/clock"
+	"github.com/recrawl/recrawl/examples/crawl/internal/testnet"
+)
+
+// Documents that name pages are fetched as politely as these, also from a host that another process
+// polls.
+func TestGet(t *testing.T) {
+	t.Parallel()
+	begin := time.Date(2025, 3, 1, 0, 0, 0, 0, time.UTC)
+	web := newAsked(clock.NewFast(begin, 1e5), func(url string) (int, string, string) {
+		switch url {
+		case "http://a.test/robots.txt":
+			return http.StatusOK, "", "User-agent: *\nDisallow: /private"
+		case "http://a.test/moved":
+			return http.StatusFound, "/new", ""
+		case "http://a.test/none":
+			return http.StatusNotFound, "", ""
+		}
+		return http.StatusOK, "", "a map"
+	})
+	f := web.fetcher(t, Config{Delay: time.Minute, Ours: func(host string) (time.Time, bool) { return begin, host == "b.test" }})
+	for i := range 5 {
+		body, err := f.Get(t.Context(), fmt.Sprintf("http://a.test/%d", i), 3)
+		require.NoError(t, err)
+		require.Equal(t, "a m", string(body))
+	}
+	_, err := f.Get(t.Context(), "http://a.test/private/map", 100)
+	require.ErrorIs(t, err, ErrRobots)
+	body, err := f.Get(t.Context(), "http://a.test/moved", 100)
+	require.NoError(t, err)
+	require.Equal(t, "a map", string(body))
+	_, err = f.Get(t.Context(), "http://a.test/none", 100)
+	require.ErrorContains(t, err, "404")
+	_, err = f.Get(t.Context(), "gopher://a.test/", 100)
+	require.Error(t, err)
+	var times []time.Time
+	for _, at := range web.times {
+		times = append(times, at...)
+	}
+	slices.SortFunc(times, time.Time.Compare)
+	require.Len(t, times, 1+5+2+1)
+	for i := 1; i < len(times); i++ {
+		require.GreaterOrEqual(t, times[i].Sub(times[i-1]), time.Minute)
+	}
+}
+
+// They take the access points that there are, and no other way.
+func TestGetByProxy(t *testing.T) {
+	t.Parallel()
+	var direct atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { direct.Add(1) }))
+	defer server.Close()
+	gone, err := ParsePoint("http://"+testnet.FreeAddress(t), false)
+	require.NoError(t, err)
+	f := newTestFetcher(t, gone)
+	_, err = f.Get(t.Context(), server.URL+"/map.xml", 100)
+	require.Error(t, err)
+	require.Zero(t, direct.Load())
+}

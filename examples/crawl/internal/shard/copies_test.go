@@ -1,0 +1,93 @@
+package shard
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A handClock goes when it is told to.
+type handClock struct{ now time.Time }
+
+func (c *handClock) Now() time.Time                       { return c.now }
+func (c *handClock) Sleep(context.Context, time.Duration) {}
+func (c *handClock) Real(d time.Duration) time.Duration   { return d }
+
+// First copies draw on the budget: alone they have all of it, and beside other pages half. Together
+// they are not more than it is, however often it is tried.
+func TestCopiesDrawOnTheBudget(t *testing.T) {
+	t.Parallel()
+	const pages, hours = 1000, 100
+	url := func(i int) string { return fmt.Sprintf("http://host%d.test/%d", i%50, i) }
+	for name, known := range map[string]int{"alone": 0, "beside others": 200} {
+		now, polls := &handClock{begin}, 0
+		s := newState(t)
+		l := NewLoop(Config{State: s, Clock: now, PerSecond: 1. / 3600, Window: pages, Submit: func(j Job) {
+			polls++
+			apply(t, s, []Event{{Kind: Polled, URL: j.URL, At: now.now}})
+		}})
+		for i := range pages {
+			apply(t, s, []Event{{Kind: Add, URL: url(i), At: begin}})
+			if i < known {
+				apply(t, s, []Event{{Kind: Polled, URL: url(i), At: begin, Result: First}})
+			}
+		}
+		l.due = now.now
+		copies, next := 0, known
+		for range hours * 60 {
+			require.NoError(t, l.ask())
+			l.inFlight = 0
+			for range 10 {
+				job, wait, ok := l.Take(url(next))
+				require.NotEqual(t, ok, wait > 0)
+				if !ok {
+					break
+				}
+				require.Equal(t, url(next), job.URL)
+				copies++
+				next++
+			}
+			now.now = now.now.Add(time.Minute)
+		}
+		require.InDelta(t, hours, copies+polls, 2, name)
+		require.EqualValues(t, copies+polls, l.Spent)
+		if known == 0 {
+			require.Zero(t, polls)
+		} else {
+			require.InDelta(t, hours/2, copies, 2)
+		}
+	}
+}
+
+// Without a budget there is no first copy, unless they are free.
+func TestFreeCopies(t *testing.T) {
+	t.Parallel()
+	for _, free := range []bool{false, true} {
+		s := newState(t)
+		l := NewLoop(Config{State: s, Clock: &handClock{begin}, FreeCopies: free})
+		apply(t, s, []Event{{Kind: Add, URL: "http://a.test/0", At: begin}, {Kind: Add, URL: "http://a.test/1", At: begin}})
+		for i := range 2 {
+			_, wait, ok := l.Take(fmt.Sprint("http://a.test/", i))
+			require.Equal(t, free, ok)
+			require.Equal(t, free, wait == 0)
+		}
+		require.Zero(t, l.Spent)
+		_, wait, ok := l.Take("http://a.test/2")
+		require.True(t, !ok && wait == 0, "there is no such page")
+	}
+}
+
+// The least budget is not the largest.
+func TestInterval(t *testing.T) {
+	t.Parallel()
+	for perDay, want := range map[float64]time.Duration{
+		86400: time.Second, 24: time.Hour, 5e-6: longestInterval, 5e-300: longestInterval,
+	} {
+		l := NewLoop(Config{PerSecond: perDay / 86400})
+		require.Equal(t, want, l.interval())
+		require.Positive(t, 64*l.interval())
+	}
+}

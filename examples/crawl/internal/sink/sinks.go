@@ -1,0 +1,111 @@
+package sink
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/recrawl/recrawl/examples/crawl/internal/fetch"
+)
+
+const (
+	// shortestPause is the time until a sink that failed is tried again; it doubles up to
+	// longestPause, after which the version is not kept. That is a minute in all: no page is
+	// fetched more often than that while its versions cannot be kept.
+	shortestPause = time.Second
+	longestPause  = 32 * time.Second
+	// tellEvery is the least time between two warnings.
+	tellEvery = time.Minute
+)
+
+// Sinks hand each version to all sinks, in order, and try those that fail again. The log says when
+// they fail, and when they do not any more. Make them with New. They are safe for concurrent use if
+// the sinks are.
+type Sinks struct {
+	all      []Sink
+	failures atomic.Uint64
+	stop     chan struct{}
+	stopOnce sync.Once
+	now      func() time.Time
+	after    func(time.Duration) <-chan time.Time
+	log      func() *slog.Logger
+
+	mu      sync.Mutex
+	told    time.Time
+	failed  uint64 // attempts since then
+	failing bool   // and that was told
+}
+
+// New returns sinks.
+func New(all ...Sink) *Sinks {
+	return &Sinks{all: all, stop: make(chan struct{}), now: time.Now, after: time.After, log: slog.Default}
+}
+
+// Sink returns what keeps a version in all sinks, nil if there are none.
+func (s *Sinks) Sink() Sink {
+	if len(s.all) == 0 {
+		return nil
+	}
+	return func(ctx context.Context, v fetch.Version) error {
+		for _, keep := range s.all {
+			if err := s.keep(ctx, keep, v); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// Failures returns the number of attempts to keep a version that failed.
+func (s *Sinks) Failures() uint64 { return s.failures.Load() }
+
+// Stop has no more second attempts made, as the crawl is to end.
+func (s *Sinks) Stop() { s.stopOnce.Do(func() { close(s.stop) }) }
+
+func (s *Sinks) keep(ctx context.Context, keep Sink, v fetch.Version) error {
+	for pause := shortestPause; ; pause *= 2 {
+		err := keep(ctx, v)
+		switch {
+		case err == nil:
+			s.well()
+			return nil
+		case ctx.Err() != nil: // nobody wants it any more
+			return err
+		}
+		s.ill(err)
+		if pause > longestPause {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-s.stop:
+			return err
+		case <-s.after(pause):
+		}
+	}
+}
+
+// ill counts a failure and tells of it, if the latest one was not just told.
+func (s *Sinks) ill(err error) {
+	s.failures.Add(1)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.failed++
+	if now := s.now(); s.told.IsZero() || now.Sub(s.told) >= tellEvery {
+		s.log().Warn("new versions cannot be kept; their pages wait, and are fetched again if that lasts", "error", err, "failed attempts", s.failed)
+		s.told, s.failed, s.failing = now, 0, true
+	}
+}
+
+// well tells that a version was kept after failures.
+func (s *Sinks) well() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.failing {
+		s.log().Info("new versions are kept again")
+		s.failing = false
+	}
+}

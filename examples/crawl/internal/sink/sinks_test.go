@@ -1,0 +1,79 @@
+package sink
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/recrawl/recrawl/examples/crawl/internal/fetch"
+)
+
+// A sink that fails is tried again for a minute, and others are not handed a version twice for that.
+// The log tells of it once in a minute, and when it is over.
+func TestSinksTryAgain(t *testing.T) {
+	t.Parallel()
+	var lines, log bytes.Buffer
+	now := time.Date(2025, 3, 1, 0, 0, 0, 0, time.UTC)
+	full := errors.New("disk full")
+	for _, c := range []struct {
+		failures int
+		kept     bool
+		waited   time.Duration
+		warnings int
+	}{{0, true, 0, 0}, {1, true, time.Second, 1}, {6, true, 63 * time.Second, 1}, {100, false, 63 * time.Second, 2}} {
+		lines.Reset()
+		log.Reset()
+		left, begin := c.failures, now
+		s := New(Lines(&lines), func(context.Context, fetch.Version) error {
+			if left > 0 {
+				left--
+				return full
+			}
+			return nil
+		})
+		s.now = func() time.Time { return now }
+		s.after = func(d time.Duration) <-chan time.Time {
+			now = now.Add(d)
+			over := make(chan time.Time, 1)
+			over <- now
+			return over
+		}
+		s.log = func() *slog.Logger { return slog.New(slog.NewTextHandler(&log, nil)) }
+		err := s.Sink()(t.Context(), version("one"))
+		if c.kept {
+			require.NoError(t, err)
+		} else {
+			require.ErrorIs(t, err, full)
+		}
+		require.Equal(t, 1, strings.Count(lines.String(), "\n"))
+		require.Equal(t, c.waited, now.Sub(begin))
+		require.EqualValues(t, min(c.failures, 7), s.Failures())
+		require.Equal(t, c.warnings, strings.Count(log.String(), "WARN"), log.String())
+		require.Equal(t, c.warnings > 0 && c.kept, strings.Contains(log.String(), "kept again"))
+	}
+	require.Nil(t, New().Sink())
+}
+
+// Nobody waits for a sink when the crawl is to end, or when its poll does.
+func TestSinksStop(t *testing.T) {
+	t.Parallel()
+	full := errors.New("disk full")
+	ctx, cancel := context.WithCancel(t.Context())
+	for _, stop := range []func(*Sinks){(*Sinks).Stop, func(*Sinks) { cancel() }} {
+		var s *Sinks
+		s = New(func(context.Context, fetch.Version) error {
+			stop(s)
+			return full
+		})
+		s.after = func(time.Duration) <-chan time.Time { return nil }
+		s.log = func() *slog.Logger { return slog.New(slog.DiscardHandler) }
+		require.ErrorIs(t, s.Sink()(ctx, version("one")), full)
+		s.Stop()
+	}
+}

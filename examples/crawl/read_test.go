@@ -1,0 +1,72 @@
+package main
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/recrawl/recrawl/examples/crawl/internal/clock"
+	"github.com/recrawl/recrawl/examples/crawl/internal/fetch"
+)
+
+// files is a web of documents by URLs; all others are 404.
+type files map[string]string
+
+func (f files) RoundTrip(r *http.Request) (*http.Response, error) {
+	body, ok := f[r.URL.String()]
+	status := http.StatusOK
+	if !ok {
+		status = http.StatusNotFound
+	}
+	return &http.Response{StatusCode: status, Status: http.StatusText(status), Header: http.Header{}, ContentLength: -1, Body: io.NopCloser(strings.NewReader(body)), Request: r}, nil
+}
+
+// What cannot be read of the sources, and a source that robots.txt forbids, leaves what the others
+// name; the list is then not whole. A read that is interrupted says so.
+func TestRead(t *testing.T) {
+	t.Parallel()
+	web := files{
+		"http://a.test/index.xml": `<sitemapindex><sitemap><loc>http://a.test/1.xml</loc></sitemap><sitemap><loc>http://a.test/none.xml</loc></sitemap>
+			<sitemap><loc>http://b.test/2.xml</loc></sitemap></sitemapindex>`,
+		"http://a.test/1.xml":      `<urlset><url><loc>http://a.test/x</loc></url></urlset>`,
+		"http://b.test/2.xml":      `<urlset><url><loc>http://b.test/x</loc></url></urlset>`,
+		"http://b.test/robots.txt": "User-agent: *\nDisallow: /rss",
+		"http://b.test/rss":        `<rss><channel><item><link>http://b.test/y</link></item></channel></rss>`,
+	}
+	f, err := fetch.New(fetch.Config{UserAgent: demoAgent, Clock: clock.NewReal(), Points: []fetch.Point{{Name: "web", Base: web}}})
+	require.NoError(t, err)
+	s := &settings{sitemaps: list{"http://a.test/index.xml"}}
+	named := func(ctx context.Context) (urls []string, whole bool) {
+		t.Helper()
+		entries, whole, err := s.read(ctx, f)
+		require.NoError(t, err)
+		for _, e := range entries {
+			urls = append(urls, e.URL)
+		}
+		return urls, whole
+	}
+	urls, whole := named(t.Context())
+	require.False(t, whole)
+	require.Equal(t, []string{"http://a.test/x", "http://b.test/x"}, urls)
+	web["http://a.test/none.xml"] = `<urlset/>`
+	_, whole = named(t.Context())
+	require.True(t, whole)
+	s.feeds = list{"http://b.test/rss"}
+	urls, whole = named(t.Context())
+	require.False(t, whole)
+	require.Len(t, urls, 2)
+	s.urls = filepath.Join(t.TempDir(), "urls.txt")
+	require.NoError(t, os.WriteFile(s.urls, []byte("http://c.test/"), 0o600))
+	urls, _ = named(t.Context())
+	require.Len(t, urls, 3)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, _, err = s.read(ctx, f)
+	require.ErrorIs(t, err, context.Canceled)
+}
