@@ -5,6 +5,7 @@ import (
 
 	"github.com/recrawl/recrawl/internal/ablation"
 	"github.com/recrawl/recrawl/knapsack/internal/belief"
+	"github.com/recrawl/recrawl/knapsack/internal/census"
 	"github.com/recrawl/recrawl/knapsack/internal/queue"
 )
 
@@ -181,24 +182,24 @@ func (f *RateFilter) judge(b *belief.Belief, rates *belief.Row, slot uint32, gap
 	every := f.census.Every(f.ids.Len())
 	n := f.ids.Len() / every
 	chance := 1 - f.model.Survival(rates, counts)
-	cycles := gap / f.model.Cycle()
+	said := either(chance, edited)
+	past, cycles, fade := f.past(slot), gap/f.model.Cycle(), f.fade()
+	more := f.census.Untouched.Shift(past.touched, fade)
 	if f.without&ablation.Untouched == 0 {
-		f.census.Untouched.Learn(either(chance, edited), f.touched.has(slot), changed, n, f.calmly())
+		f.census.Untouched.Learn(said, past.touched, changed, n, f.calmly())
 	}
+	predicted := census.Times(said, more)
 	switch calibration, waking := &f.census.Calibration, &f.census.Waking; {
 	case f.objective == Detections:
-		last := f.changed.has(slot)
-		f.tally.predict(calibration.Correct(chance, cycles, last, f.fade(), f.census.Untouched.Shift(f.touched.has(slot), f.fade())), changed, every)
-		if f.without&ablation.Calibration == 0 && calibration.Learn(chance, cycles, last, changed, f.fade(), n, f.calmly()) {
+		predicted = calibration.Correct(chance, cycles, past.changed, fade, more)
+		if f.without&ablation.Calibration == 0 && calibration.Learn(chance, cycles, past.changed, changed, fade, n, f.calmly()) {
 			f.queue.Shift(clock{f})
 		}
 	case f.wakes():
-		chance = either(chance, edited)
-		f.tally.predict(waking.Correct(chance, cycles, f.fade()), changed, every)
-		waking.Learn(chance, cycles, changed, n, f.calmly())
-	default:
-		f.tally.predict(either(chance, edited), changed, every)
+		predicted = waking.Correct(predicted, cycles, fade)
+		waking.Learn(said, cycles, changed, n, f.calmly())
 	}
+	f.tally.predict(predicted, changed, every)
 	if !f.hints.Led(int(slot)) { // what hints find is not to be had by rates
 		f.census.Hedge.Score(b.MeanCell(), gap, changed, f.model.Cycle(), n)
 	}

@@ -82,6 +82,41 @@ func TestIndexOfUntouchedPages(t *testing.T) {
 	}
 }
 
+// What is learnt comes from what was expected of a page, in the light of edits, and of whether it was untouched
+// before the poll. It counts in what is predicted.
+func TestWhatUntouchedIsLearntFrom(t *testing.T) {
+	t.Parallel()
+	const n = 3000
+	for _, o := range []Objective{Freshness, Detections, Delay} {
+		f := sampling(n, 512, o)
+		f.without = ablation.Calibration | ablation.Waking
+		spin(t, f, 0, 4*n)
+		want, every, gap := f.census.Untouched, f.census.Every(n), 4*f.model.Cycle()
+		fresh, b := f.model.Fresh(), belief.Belief{}
+		f.model.Unpack(&fresh, &b)
+		rates := b.Marginal(4)
+		chance := 1 - f.model.Survival(&rates, gap/2)
+		for k := range 2000 {
+			f.touched.set(0, k%2 == 0)
+			if k == 1999 {
+				more := f.census.Untouched.Shift(false, f.fade())
+				require.NotZero(t, more)
+				predicted, before := census.Times(either(chance, 0.2), more), f.tally.expected
+				if o == Detections {
+					predicted = f.census.Calibration.Correct(chance, 4, false, f.fade(), more)
+				}
+				f.changed.set(0, false)
+				f.judge(&b, &rates, 0, gap, gap/2, 0.2, false)
+				require.InEpsilon(t, float64(every)*predicted, f.tally.expected-before, 1e-6)
+				break
+			}
+			f.judge(&b, &rates, 0, gap, gap/2, 0.2, k%8 == 0)
+			want.Learn(either(chance, 0.2), k%2 == 0, k%8 == 0, n/every, f.calmly())
+			require.Equal(t, want, f.census.Untouched)
+		}
+	}
+}
+
 // Where pages rest after they have been written more is detected, and sooner, for what is learnt of those that
 // were never known to change.
 //

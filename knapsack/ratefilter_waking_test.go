@@ -68,6 +68,7 @@ func TestWhatIsLearntOfPagesThatWait(t *testing.T) {
 	const n = 3000
 	for few, part := range map[int]float64{1 << 20: calmPart, 512: 1} {
 		f := sampling(n, few, Delay)
+		f.without = ablation.Untouched
 		spin(t, f, 0, 100)
 		for range 200 {
 			f.census.Waking.Learn(0.1, 5, true, 100, 1)

@@ -66,6 +66,14 @@ func expected(chance float64) float64 {
 }
 func learnable(chance float64) float64 { return fast.Hazard(max(1e-6, min(1-1e-6, chance))) }
 
+// Times returns the probability of a change where e^s times as many changes as expected are.
+func Times(chance, s float64) float64 {
+	if s == 0 {
+		return chance
+	}
+	return fast.Chance(expected(chance) * fast.Exp(s))
+}
+
 const leastChance = 1e-9
 
 // learn takes in the poll of one of n pages, with some features, before which so many changes were
