@@ -31,5 +31,5 @@ func Example() {
 	}
 	// Output:
 	// uniform: 0.52 changes found per poll
-	// learned: 0.82 changes found per poll
+	// learned: 0.81 changes found per poll
 }
