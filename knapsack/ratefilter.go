@@ -115,7 +115,8 @@ import (
 // cycles: what polls find then, less what they find elsewhere and what was to be expected of the page, is
 // what such a find leads to. It is learnt of all pages that had been as quiet, and untouched or not. A
 // poll of a quiet page is worth that as well, times the chance of a find, where that is more than the
-// deviation that is added. So new pages of many changes are found sooner, if there are any. It fades in over the first cycles.
+// deviation that is added. So new pages of many changes are found sooner, if there are any. It fades in
+// over the first cycles.
 //
 // Hedge. Where all pages change alike, no schedule beats polling them in turn, and one
 // that learns loses a little by chasing luck. From what polls found, by the rate predicted

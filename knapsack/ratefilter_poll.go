@@ -188,7 +188,7 @@ func (f *RateFilter) judge(b *belief.Belief, rates *belief.Row, slot uint32, gap
 	if f.without&ablation.Untouched == 0 {
 		f.census.Untouched.Learn(said, past.touched, changed, n, f.calmly())
 	}
-	predicted := census.Times(said, more)
+	var predicted float64
 	switch calibration, waking := &f.census.Calibration, &f.census.Waking; {
 	case f.objective == Detections:
 		predicted = calibration.Correct(chance, cycles, past.changed, fade, more)
@@ -196,8 +196,10 @@ func (f *RateFilter) judge(b *belief.Belief, rates *belief.Row, slot uint32, gap
 			f.queue.Shift(clock{f})
 		}
 	case f.wakes():
-		predicted = waking.Correct(predicted, cycles, fade)
+		predicted = waking.Correct(census.Times(said, more), cycles, fade)
 		waking.Learn(said, cycles, changed, n, f.calmly())
+	default:
+		predicted = census.Times(said, more)
 	}
 	f.tally.predict(predicted, changed, every)
 	if !f.hints.Led(int(slot)) { // what hints find is not to be had by rates

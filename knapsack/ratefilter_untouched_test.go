@@ -45,7 +45,7 @@ func TestWhichPagesAreUntouched(t *testing.T) {
 // go with the rate while changes are rare.
 func TestIndexOfUntouchedPages(t *testing.T) {
 	t.Parallel()
-	const times, fastest = 1.5, 0.02 // of a cycle, in which changes are rare
+	const gapCycles = 0.02 // in which changes are rare
 	for o := range objectives {
 		f := must(NewRateFilter(50, RateFilterConfig{Objective: o}))
 		f.without = ablation.Calibration | ablation.Waking
@@ -57,7 +57,7 @@ func TestIndexOfUntouchedPages(t *testing.T) {
 		require.NotZero(t, shift)
 		fresh, view := f.model.Fresh(), belief.View{}
 		f.model.See(&view, &fresh, belief.Level())
-		gap := fastest * f.model.Cycle()
+		gap := gapCycles * f.model.Cycle()
 		plain, _ := f.model.Value(&view, gap, gap, 1)
 		for _, touched := range []bool{false, true} {
 			s := shift

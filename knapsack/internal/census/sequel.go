@@ -47,8 +47,8 @@ const (
 	intervals    = 15
 	youngest     = 1.0 / 32
 	longestTrail = 4
-	// kinds is how many there are of touched pages, and of untouched ones: of rates up to slowestKind changes a cycle, and of 4 times as
-	// many each, which is kindStep nats.
+	// kinds is how many there are of touched pages, and of untouched ones: of rates up to slowestKind
+	// changes a cycle, and of 4 times as many each, which is kindStep nats.
 	kinds       = 6
 	slowestKind = 1.0 / 128
 	kindStep    = 2 * math.Ln2

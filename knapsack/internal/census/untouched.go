@@ -19,7 +19,7 @@ import (
 type Untouched struct{ correction }
 
 // The features of an Untouched: whether the page is, and whether it is not. Of what is applied only the first
-// one counts: s/2, less half a standard deviation of s.
+// one counts: half of s, which is taken half a standard deviation nearer to 0.
 const (
 	untouched = iota
 	touched
@@ -48,6 +48,6 @@ func (u *Untouched) Learn(chance float64, wasTouched, changed bool, n int, part 
 	x[which] = 1
 	u.learn(x, learnable(chance)*fast.Exp(bounded(u.theta[which])), changed, n)
 	s := u.theta[untouched] - u.theta[touched]
-	unsure := doubt * math.Sqrt(u.covariance[untouched][untouched]+u.covariance[touched][touched])
+	unsure := float64(doubt * math.Sqrt(u.covariance[untouched][untouched]+u.covariance[touched][touched]))
 	u.apply(feature{untouched: bounded(max(0, s-unsure)+min(0, s+unsure)) / 2}, n, part)
 }

@@ -33,13 +33,29 @@ func text(s string, flags uint8) block {
 	return block{mix(h), flags}
 }
 
-// TestTokenizer compares the blocks of markup, well formed or not, with those expected: in small
-// letters, with "-" before those in boilerplate and "#" before those with a number.
+// texts returns the blocks of texts that are separated by spaces: "-" is before those in boilerplate,
+// and "#" before those with a number.
+func texts(s string) (blocks []block) {
+	for word := range strings.FieldsSeq(s) {
+		flags := inBody
+		if rest, ok := strings.CutPrefix(word, "-"); ok {
+			word, flags = rest, 0
+		}
+		if rest, ok := strings.CutPrefix(word, "#"); ok {
+			word, flags = rest, flags|hasNumber
+		}
+		blocks = append(blocks, text(word, flags))
+	}
+	return blocks
+}
+
+// TestTokenizer compares the blocks of markup, well formed or not, with those expected, in small
+// letters.
 func TestTokenizer(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name, html string
-		want       string // blocks, separated by spaces
+		want       string // see texts
 	}{
 		{"paragraphs", "<p>One, two!</p><p>Three", "onetwo three"},
 		{"inline tags", "<p>a<b>b</b><a href=x>c</a><span>d</span>e<img src=x>f", "abcdef"},
@@ -92,17 +108,7 @@ func TestTokenizer(t *testing.T) {
 		{"beyond the basic plane", "<p>𐐀𝄞", "𐐨𝄞"},
 		{"marks", "<p>कि", "कि"},
 	} {
-		var want []block
-		for word := range strings.FieldsSeq(c.want) {
-			flags := inBody
-			if rest, ok := strings.CutPrefix(word, "-"); ok {
-				word, flags = rest, 0
-			}
-			if rest, ok := strings.CutPrefix(word, "#"); ok {
-				word, flags = rest, flags|hasNumber
-			}
-			want = append(want, text(word, flags))
-		}
+		want := texts(c.want)
 		for _, n := range []int{1, 2, 3, 1000} {
 			require.Equal(t, want, blocksOf(c.html, n), "%s in chunks of %d", c.name, n)
 		}
@@ -191,17 +197,7 @@ func TestXML(t *testing.T) {
 		{"application/xhtml+xml", "<html><script>a<p></script><p title='x'/>b", "b"},
 		{"TEXT/HTML", prolog + "<html><p title='x'/>a<textarea/>b", "a b"},
 	} {
-		var want []block
-		for word := range strings.FieldsSeq(c.want) {
-			flags := inBody
-			if rest, ok := strings.CutPrefix(word, "-"); ok {
-				word, flags = rest, 0
-			}
-			if rest, ok := strings.CutPrefix(word, "#"); ok {
-				word, flags = rest, flags|hasNumber
-			}
-			want = append(want, text(word, flags))
-		}
+		want := texts(c.want)
 		for _, n := range []int{1, 2, 1000} {
 			require.Equal(t, want, blocksAs(c.mediaType, c.xml, n), "%s in chunks of %d", c.xml, n)
 		}
