@@ -13,7 +13,7 @@ import (
 // once all spellings of an octet are one (RFC 9309, section 2.2.2), for which the library leaves
 // paths as they are.
 type longest struct {
-	path string // of the page, as comparable returns it
+	path string // of the page, as comparablePath returns it
 }
 
 // MatchAllow implements [grobotstxt.MatchStrategy].
@@ -31,8 +31,8 @@ func (l longest) match(rule string) int {
 	return len(rule)
 }
 
-// comparable returns the path and query of a page, as they are compared with rules.
-func comparable(u *url.URL) string {
+// comparablePath returns the path and query of a page, as they are compared with rules.
+func comparablePath(u *url.URL) string {
 	path, query := octets(u.EscapedPath(), ""), ""
 	if path = input.RemoveDots(path); path == "" {
 		path = "/"

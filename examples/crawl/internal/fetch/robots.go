@@ -119,7 +119,7 @@ func (r *robots) allows(found rules, page string) bool {
 		return false
 	}
 	m := grobotstxt.NewRobotsMatcher()
-	m.MatchStrategy = longest{path: comparable(u)}
+	m.MatchStrategy = longest{path: comparablePath(u)}
 	return m.AgentAllowed(capitals(found.text), r.agent, page)
 }
 
