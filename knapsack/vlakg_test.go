@@ -132,3 +132,41 @@ func TestVLAKGWithoutPages(t *testing.T) {
 	v.Add()
 	require.Equal(t, 1., v.total)
 }
+
+// Where all pages change, the weights rise, and where none does any more they fall again. What is left
+// of their sum is rounded as the great one was, and is saved and loaded all the same. A sum that is not
+// theirs is refused.
+func TestVLAKGAfterALargeTotal(t *testing.T) {
+	t.Parallel()
+	v := must(NewVLAKG(2, VLAKGConfig{Step: 1}, nil))
+	const rise = 300_000
+	for k := range rise + 10_000 {
+		page := must(v.Next(float64(k)))
+		require.NoError(t, v.Observe(page, float64(k), k < rise))
+	}
+	sum := must(v.Frequency(0)) + must(v.Frequency(1))
+	require.Greater(t, math.Abs(v.total-sum), 1e-6*sum, "the test is to show rounding errors")
+	loaded := new(VLAKG)
+	require.NoError(t, loaded.UnmarshalBinary(saved(t, v)))
+	require.Equal(t, v, loaded)
+
+	for _, wrong := range []float64{-1, 0, 0.4 * sum, 3 * sum, math.Inf(1), math.NaN()} {
+		v.total = wrong
+		require.ErrorIs(t, loaded.UnmarshalBinary(saved(t, v)), ErrCorrupt, "%v", wrong)
+	}
+}
+
+// The total is never less than a weight, nor negative, whatever rounding left of it.
+func TestVLAKGTotalIsNoLessThanAWeight(t *testing.T) {
+	t.Parallel()
+	v := must(NewVLAKG(2, VLAKGConfig{}, nil))
+	v.roster.Set(0, 1e20)
+	v.total = 0.9e20 // of 1e20 + 1
+	require.NoError(t, v.Remove(0))
+	require.Zero(t, v.total)
+	for now := 1.; now <= 40; now++ {
+		require.NoError(t, v.Observe(must(v.Next(now)), now, true))
+		require.Equal(t, must(v.Frequency(1)), v.total)
+	}
+	require.Greater(t, v.total, 2.)
+}
