@@ -75,6 +75,7 @@ func (k *Keyed[K]) undo() (func(), error) {
 
 func (k *Keyed[K]) decode(d *codec.Decoder, codecs keys.Codec[K]) {
 	k.latest = d.Float64In(math.Inf(-1), math.MaxFloat64)
+	d.Require(timely(k.latest) || math.IsInf(k.latest, -1), "the latest poll is at %v", k.latest)
 	learner := d.Bytes()
 	if d.Err() != nil {
 		return

@@ -371,6 +371,13 @@ func TestKeyedSaved(t *testing.T) {
 		require.Equal(t, before, must(to.MarshalBinary()), "%v", latest)
 	}
 
+	// Nor is one whose latest time no learner would take.
+	for _, latest := range []float64{-1e299, 1e299, math.MaxFloat64} {
+		never := keyed(must(NewFixed(nil, Even, nil)), 2)
+		never.latest = latest
+		require.ErrorIs(t, never.UnmarshalBinary(must(never.MarshalBinary())), ErrCorrupt, "%v", latest)
+	}
+
 	// A learner that cannot be brought back to where it is is not loaded into.
 	secret := struct{ rand.Source }{rand.NewPCG(1, 2)}
 	draws := keyed(must(NewFixed(nil, Random, secret)), 2)
