@@ -49,13 +49,19 @@ func (k *Keyed[K]) UnmarshalBinary(data []byte) error {
 	if err != nil {
 		return err
 	}
+	loaded := false
+	defer func() { // also where a key panics
+		if !loaded {
+			undo()
+		}
+	}()
 	to := &Keyed[K]{learner: k.learner, pages: map[K]int{}}
 	err = codec.Load(&to, keyedFormat, data, func(v **Keyed[K], d *codec.Decoder) { *v = to; to.decode(d, codecs) })
 	if err != nil {
-		undo()
 		return err
 	}
 	k.pages, k.keys, k.latest = to.pages, to.keys, to.latest
+	loaded = true
 	return nil
 }
 

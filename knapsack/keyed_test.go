@@ -395,6 +395,45 @@ func TestKeyedSaved(t *testing.T) {
 	require.Equal(t, before, must(p.MarshalBinary()))
 }
 
+// A touchy key cannot be read if it begins with 'x'.
+type touchy [2]byte
+
+func (t *touchy) MarshalBinary() ([]byte, error) { return t[:], nil }
+func (t *touchy) UnmarshalBinary(b []byte) error {
+	if b[0] == 'x' {
+		panic("x")
+	}
+	copy(t[:], b)
+	return nil
+}
+
+// A key that panics while it is read leaves everything as it was, the lock included.
+func TestKeyedAfterAPanicOfAKey(t *testing.T) {
+	t.Parallel()
+	for _, learner := range []func() Learner{
+		func() Learner { return must(NewVLAKG(0, VLAKGConfig{}, nil)) },
+		func() Learner { return new(VLAKG) },
+	} {
+		from := NewKeyed[touchy](must(NewVLAKG(0, VLAKGConfig{}, nil)))
+		for _, key := range []touchy{{'a'}, {'x'}, {'b'}} {
+			from.Add(key)
+		}
+		data := must(from.MarshalBinary())
+		k := NewKeyed[touchy](learner())
+		fresh := k.learner.(*VLAKG).zero()
+		if !fresh {
+			k.Add(touchy{'c'})
+		}
+		require.PanicsWithValue(t, "x", func() { _ = k.UnmarshalBinary(data) })
+		require.Equal(t, k.Len(), k.learner.Len())
+		require.Equal(t, fresh, k.learner.(*VLAKG).zero())
+		if !fresh {
+			require.Equal(t, touchy{'c'}, must(k.Next(noon)))
+			require.NoError(t, k.Observe(touchy{'c'}, noon, true))
+		}
+	}
+}
+
 // A page comes with nothing that its learner would refuse.
 func TestKeyedImportRange(t *testing.T) {
 	t.Parallel()
