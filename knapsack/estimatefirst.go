@@ -112,11 +112,13 @@ func (e *EstimateFirst) Observe(page int, now float64, changed bool) error {
 	if err != nil || e.left == 0 {
 		return err
 	}
-	e.polls[slot]++
-	if changed {
-		e.changes[slot]++
+	if e.polls[slot] < math.MaxUint32 { // more are not counted
+		e.polls[slot]++
+		if changed {
+			e.changes[slot]++
+		}
+		e.until[slot] = now
 	}
-	e.until[slot] = now
 	if e.left--; e.left == 0 {
 		e.settle()
 	}

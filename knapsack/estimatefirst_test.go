@@ -117,3 +117,16 @@ func TestEstimateFirstScales(t *testing.T) {
 		}
 	}
 }
+
+// Where a page has as many polls as are counted, its estimate stays as it is.
+func TestEstimateFirstCountsNoFurther(t *testing.T) {
+	t.Parallel()
+	e := must(NewEstimateFirst(1, EstimateFirstConfig{Phase: 3, Slot: -1}, nil))
+	e.polls[0], e.changes[0], e.start = math.MaxUint32-1, math.MaxUint32/2, 0
+	for now := 1.; now <= 3; now++ {
+		require.NoError(t, e.Observe(must(e.Next(now)), now, true))
+	}
+	// Half of the polls found a change, and the latest that counts was at 1.
+	require.InEpsilon(t, math.Ln2*math.MaxUint32, must(e.Frequency(0)), 1e-6)
+	require.NoError(t, new(EstimateFirst).UnmarshalBinary(saved(t, e)))
+}
