@@ -23,8 +23,8 @@ type LAKGConfig struct {
 	// default 1, with one poll as the unit of time.
 	Capacity float64
 	// Start is the amount with which a page begins, rounded to the nearest of the N amounts: up
-	// to 1. The default is Capacity over the number of pages at the beginning; a negative one
-	// stands for the least amount.
+	// to 1. The default is Capacity over the number of pages at the beginning, or the least amount
+	// if there are none, as in a Keyed; a negative one stands for the least amount.
 	Start float64
 	// Spacing is that of a page's polls at the learnt amounts; default Random, as in the paper.
 	Spacing Spacing
@@ -49,7 +49,13 @@ func (c LAKGConfig) resolve(n int) LAKGConfig {
 	if c.Capacity == 0 {
 		c.Capacity = 1
 	}
-	c.Start = orDefault(c.Start, min(1, c.Capacity/float64(max(n, 1))))
+	// Pages that begin too low rise as soon as they change. One that begins too high comes down by one
+	// state in a poll of its own.
+	share := 0.
+	if n > 0 {
+		share = min(1, c.Capacity/float64(n))
+	}
+	c.Start = orDefault(c.Start, share)
 	c.Spacing = c.Spacing.or(Random)
 	return c
 }

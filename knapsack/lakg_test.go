@@ -321,3 +321,29 @@ func BenchmarkPoll(b *testing.B) {
 		})
 	}
 }
+
+// With the default Start, pages that come one by one are learnt as fast as those of the beginning.
+func TestLAKGOfPagesThatCome(t *testing.T) {
+	t.Parallel()
+	const pages, polls = 500, 40_000
+	found := func(l *LAKG) (changes int) {
+		for l.Len() < pages {
+			l.Add()
+		}
+		rng, last := rand.New(rand.NewPCG(3, 4)), make([]int, pages)
+		for k := range polls {
+			page := must(l.Next(float64(k)))
+			changed := rng.Float64() < 1-math.Pow(1-0.9/math.Pow(float64(page+1), 1.5), float64(k-last[page]))
+			last[page] = k
+			require.NoError(t, l.Observe(page, float64(k), changed))
+			if changed {
+				changes++
+			}
+		}
+		return changes
+	}
+	there := found(must(NewLAKG(pages, LAKGConfig{}, rand.NewPCG(1, 2))))
+	come := found(must(NewLAKG(0, LAKGConfig{}, rand.NewPCG(1, 2))))
+	t.Logf("%d changes found with the pages there, %d with pages that come", there, come)
+	require.GreaterOrEqual(t, come, there)
+}
