@@ -12,7 +12,8 @@ import (
 // EstimateFirstConfig holds the settings of EstimateFirst.
 type EstimateFirstConfig struct {
 	// Phase is how many answers the estimates are made from, over all pages: at least 1; default
-	// 10 for each page of the beginning.
+	// 10 for each page of the beginning. Without any, as in a Keyed, that is 10 in all, which is too
+	// few: set it there.
 	Phase int
 	// Slot is the length of the paper's time step: pages are polled in proportion to the estimated
 	// probability of a change in a slot, û = 1 − e^(−λ̂·Slot). It is 1e-100 to 1e100; the default
@@ -39,8 +40,8 @@ type EstimateFirstConfig struct {
 //
 // # Cost
 //
-// Time and memory are those of Fixed, and 24 bytes a page more. Add takes O(n) once the phase is
-// over.
+// Time and memory are those of Fixed, and 24 bytes a page more. The answer that ends the phase takes
+// O(n log n), and Add takes O(n) from then on.
 //
 // # How it works
 //
