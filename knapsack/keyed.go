@@ -332,7 +332,7 @@ func (k *Keyed[K]) lacks(what string) error {
 // With calls do with the learner of a Keyed, while nobody else uses it, for what only that type of
 // learner can do. The function page returns the page of a key, or a *KeyError. Do not keep either,
 // do not call the methods of the Keyed in do, and leave Add and Remove to the Keyed: With panics if
-// pages came or went.
+// there are more or fewer pages afterwards.
 //
 // With returns what do returns, or an error that wraps errors.ErrUnsupported if the learner is not
 // an L.
@@ -363,7 +363,7 @@ type pager interface {
 // Export returns what has been learnt of a page, in about 100 bytes, for Import. It is
 // independent of the other pages, and of what the caller set: weights, intervals, groups. It is
 // an error that wraps errors.ErrUnsupported if the learner knows nothing of a page alone, which is
-// so for HTRAA and EstimateFirst.
+// so for HTRAA, VLAKG and EstimateFirst.
 func (k *Keyed[K]) Export(key K) ([]byte, error) {
 	k.lock()
 	defer k.mu.Unlock()
