@@ -75,14 +75,15 @@ func (c TWOMAConfig) withDefaults() (TWOMAConfig, error) {
 //	1 + Entry·Σ_{g≥0} (1 − (1 − w_g)^M)
 //
 // crawls, which is about Entry·(ln(M·(R−1)/R) + 0.577)/(−ln q): proportional to the number of arms,
-// and to the logarithm of the number of objects. The error is ErrConfig.
+// and to the logarithm of the number of objects. Arms and objects are as for NewTWOMA; the error is
+// ErrConfig.
 func (c TWOMAConfig) ExpectedCrawls(arms, objects int) (float64, error) {
 	c, err := c.withDefaults()
 	if err != nil {
 		return 0, err
 	}
-	if arms < 2 || objects < 0 {
-		return 0, fmt.Errorf("%w: %d arms, %d objects", ErrConfig, arms, objects)
+	if err := checkTWOMA(arms, objects); err != nil {
+		return 0, err
 	}
 	wrong := float64(arms-1) / float64(arms)
 	q := wrong
@@ -190,11 +191,8 @@ type TWOMA struct {
 // i mod arms, in the entry state. The error is ErrConfig. It panics if src is nil.
 func NewTWOMA(arms, objects int, cfg TWOMAConfig, src rand.Source) (*TWOMA, error) {
 	source.Require(src, "partition")
-	if arms < 2 || arms > math.MaxUint8+1 {
-		return nil, fmt.Errorf("%w: %d arms", ErrConfig, arms)
-	}
-	if objects < 0 || objects > ids.MaxSlots {
-		return nil, fmt.Errorf("%w: %d objects", ErrConfig, objects)
+	if err := checkTWOMA(arms, objects); err != nil {
+		return nil, err
 	}
 	cfg, err := cfg.withDefaults()
 	if err != nil {
@@ -214,6 +212,16 @@ func NewTWOMA(arms, objects int, cfg TWOMAConfig, src rand.Source) (*TWOMA, erro
 		t.depth[i] = uint8(cfg.Entry - 1)
 	}
 	return t, nil
+}
+
+func checkTWOMA(arms, objects int) error {
+	switch {
+	case arms < 2 || arms > math.MaxUint8+1:
+		return fmt.Errorf("%w: %d arms", ErrConfig, arms)
+	case objects < 0 || objects > ids.MaxSlots:
+		return fmt.Errorf("%w: %d objects", ErrConfig, objects)
+	}
+	return nil
 }
 
 // Len returns the number of objects.

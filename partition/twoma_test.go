@@ -100,7 +100,8 @@ func TestExpectedCrawls(t *testing.T) {
 	q := (r - 2.) / (r - 1)
 	approx := 5 * (math.Log(m*(r-1.)/r) + 0.577) / -math.Log(q)
 	require.InEpsilon(t, approx, expectedCrawls(t, TWOMAConfig{Entry: 5}, r, m), 0.01)
-	for _, bad := range []struct{ arms, n, entry int }{{1, 5, 0}, {3, -1, 0}, {3, 5, 9}} {
+	// With as many arms as an int counts, the sum would have no end.
+	for _, bad := range []struct{ arms, n, entry int }{{1, 5, 0}, {3, -1, 0}, {3, 5, 9}, {257, 5, 0}, {math.MaxInt, 5, 0}, {3, 1 << 32, 0}} {
 		_, err := TWOMAConfig{Entry: bad.entry}.ExpectedCrawls(bad.arms, bad.n)
 		require.ErrorIs(t, err, ErrConfig)
 	}
