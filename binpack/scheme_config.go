@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/recrawl/recrawl/automata"
+	"github.com/recrawl/recrawl/internal/packing"
 )
 
 // SchemeConfig has the settings of a [Scheme]. The defaults are those of Yazidi 2006, test 1.
@@ -76,6 +77,10 @@ func (s *Scheme) configure() (err error) {
 		return fmt.Errorf("%w (the frequencies of the states in a capacity of %v)", err, c.Capacity)
 	}
 	s.amount, s.c, s.quantum = u.w, u.c[0], u.quantum
+	pages, most := int64(s.first[len(s.first)-1]), s.amount[c.States-1]
+	if pages > packing.MaxTotal/most {
+		return fmt.Errorf("%w: %d pages in a capacity of %v are too many to add up", ErrWeight, pages, c.Capacity)
+	}
 	return nil
 }
 

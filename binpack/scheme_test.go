@@ -644,6 +644,19 @@ func BenchmarkSchemeSlot(b *testing.B) {
 	b.ReportMetric(float64(s.Len()), "pages")
 }
 
+// Weights that could add up to more than an integer holds are refused, and not taken for small ones.
+func TestSchemeOfTooManyPages(t *testing.T) {
+	t.Parallel()
+	cfg := SchemeConfig{Capacity: 1, Lambda: 1.3}
+	_, err := NewScheme([]int{1 << 25}, cfg, rand.NewPCG(1, 1))
+	require.ErrorIs(t, err, ErrWeight)
+	cfg.Capacity = 1 << 25
+	cfg.InitialState = 8
+	s, err := NewScheme([]int{1 << 20, 1 << 20}, cfg, rand.NewPCG(1, 1))
+	require.NoError(t, err)
+	require.Equal(t, []float64{1 << 20, 1 << 20}, s.Weights(nil))
+}
+
 // A capacity beyond what all pages need has no quantum too coarse for a page.
 func TestSchemeOfLargeCapacity(t *testing.T) {
 	t.Parallel()
