@@ -70,5 +70,9 @@ func (s *Scheme) decode(d *codec.Decoder) {
 		}
 		s.weight[s.siteOf[page]] += s.amount[state-1]
 	}
+	for i := range sites { // what fits at its lowest frequencies can be relieved
+		least := int64(s.first[i+1]-s.first[i]) * s.amount[0]
+		d.Require(least <= s.c, "site %d has no room in any bin", i)
+	}
 	s.slot.Polls, s.slot.Changed = counts[0], counts[1]
 }

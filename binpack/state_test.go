@@ -39,6 +39,17 @@ func savedScheme(t testing.TB) *codectest.Case {
 	return codectest.Of(s, func() *Scheme { return new(Scheme) }, play)
 }
 
+// A site that no bin could ever hold would open one more bin in every slot.
+func TestSchemeOfAnUnfitSiteIsRefused(t *testing.T) {
+	t.Parallel()
+	s, err := NewScheme([]int{20, 40}, SchemeConfig{Capacity: 20}, rand.NewPCG(1, 2))
+	require.NoError(t, err)
+	for capacity, want := range map[float64]error{5: nil, 4.9: ErrCorrupt} { // 40 pages of at least 1/8
+		s.cfg.Capacity = capacity
+		require.ErrorIs(t, new(Scheme).UnmarshalBinary(must(s.MarshalBinary())), want, "%v", capacity)
+	}
+}
+
 func TestPackerSaved(t *testing.T) {
 	t.Parallel()
 	codectest.Run(t, "packer", savedPacker(t))
