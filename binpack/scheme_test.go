@@ -113,6 +113,10 @@ func TestMeanFrequency(t *testing.T) {
 	cfg.Walk = 3
 	_, err = cfg.MeanFrequency(.5)
 	require.ErrorIs(t, err, ErrConfig)
+	for _, states := range []int{-1, math.MaxUint16 + 1, 1 << 40} { // NewScheme takes none of them
+		_, err = SchemeConfig{States: states}.MeanFrequency(.5)
+		require.ErrorIs(t, err, ErrConfig, "%d states", states)
+	}
 }
 
 // The bias of the unbiased walk is what is derived for it, for any λ, and nothing where

@@ -2,6 +2,7 @@ package binpack
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/recrawl/recrawl/automata"
 	"github.com/recrawl/recrawl/internal/enum"
@@ -110,7 +111,11 @@ func (c SchemeConfig) MeanFrequency(change float64) (float64, error) {
 	if err := pageWalks.Check(c.Walk); err != nil {
 		return 0, err
 	}
-	pi, x, err := c.resolve().stationary(change)
+	c = c.resolve()
+	if c.States > math.MaxUint16 {
+		return 0, fmt.Errorf("%w: %d states", ErrConfig, c.States)
+	}
+	pi, x, err := c.stationary(change)
 	if err != nil {
 		return 0, fmt.Errorf("%w: %w", ErrConfig, err)
 	}
