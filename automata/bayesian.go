@@ -29,9 +29,9 @@ var bayesianFormat = codec.Format{Magic: "recrawl/automata.Bayesian", Version: 1
 //
 // # Cost
 //
-// Select takes O(r), Learn O(1). Probability is a quadrature, good to about 1e-7, and takes
-// 256·r evaluations of an incomplete beta function; Converged costs as much. Memory: 24
-// bytes an action.
+// Select takes O(r), Learn O(1). Probability is a quadrature, good to about 1e-7 up to 1e8 answers of
+// an action and to 1e-5 up to 1e10. It takes 256·r evaluations of an incomplete beta function, each
+// O(√n) for n answers; Converged costs as much. Memory: 24 bytes an action.
 //
 // # Source
 //

@@ -107,9 +107,17 @@ func betaFraction(a, b, x float64) float64 {
 	}
 }
 
+// fewAnswers is up to how many rewards or penalties a quantile is searched for. With more the search
+// takes long and the logarithms lose their digits, where nearlyNormal is off by less than 1e-6
+// standard deviations.
+const fewAnswers = 1e6
+
 // quantile returns the x with cdf(x) = q, by Newton's method kept inside a bracket
 // that shrinks with every step. It depends on α and β only, not on earlier values.
 func (p posterior) quantile(q float64) float64 {
+	if min(p.alpha, p.beta) > fewAnswers {
+		return p.nearlyNormal(q)
+	}
 	logScale := p.logScale()
 	low, high := 0.0, 1.0
 	x := p.mean()
@@ -130,4 +138,11 @@ func (p posterior) quantile(q float64) float64 {
 		x = next
 	}
 	return x
+}
+
+// nearlyNormal returns the quantile of a normal distribution, corrected for skewness (Cornish & Fisher
+// 1938).
+func (p posterior) nearlyNormal(q float64) float64 {
+	z := math.Sqrt2 * math.Erfinv(2*q-1)
+	return p.mean() + float64(p.sd()*(z+float64(p.skewness()/6*(float64(z*z)-1))))
 }
