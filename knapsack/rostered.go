@@ -53,7 +53,8 @@ func (r *rostered[R]) GiveBack(page int, now float64) error {
 	return err
 }
 
-// Add implements Learner. The page counts as polled at the latest Next.
+// Add implements Learner. The page counts as polled at the latest Next. O(log n), but O(n) when the
+// tables have no room left, which is seldom: they grow in proportion.
 func (r *rostered[R]) Add() (page int) {
 	page = r.add()
 	r.roster.Put(Slot(page), r.now)
@@ -106,7 +107,8 @@ func (s *scheduled) Next(now float64) (page int, err error) {
 	return page, err
 }
 
-// Add implements Learner. The page counts as polled at the latest Next.
+// Add implements Learner. The page counts as polled at the latest Next. O(log n), but O(n) when the
+// tables have no room left, which is seldom: they grow in proportion.
 func (s *scheduled) Add() (page int) {
 	page = s.rostered.Add()
 	s.roster.Set(Slot(page), s.newcomer)

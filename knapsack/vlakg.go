@@ -137,7 +137,8 @@ func (v *VLAKG) step(slot int) float64 {
 	return min(vlakgMost, shrunk*math.Pow(v.total/float64(v.Len())/v.roster.Frequency(slot), vlakgPower))
 }
 
-// Add implements Learner. The page begins with the mean weight.
+// Add implements Learner. The page begins with the mean weight. O(log n), but O(n) when the tables
+// have no room left, which is seldom: they grow in proportion.
 func (v *VLAKG) Add() (page int) {
 	v.newcomer = 1
 	if n := v.Len(); n > 0 {
