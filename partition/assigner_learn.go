@@ -96,7 +96,7 @@ func (a *Assigner) learn(slot int, duration float64) {
 	alone := min(duration/slowness, 10*longest)
 	n := float64(s.count[k])
 	if arm.down {
-		if n == 0 || !arm.attempt(alone/float64(s.base[k]), a.Len()) {
+		if n == 0 || !arm.attempt(a.factor(alone, float64(s.base[k])), a.Len()) {
 			return // a site learns nothing from an arm that is down
 		}
 		a.checkOpen()
@@ -111,7 +111,7 @@ func (a *Assigner) learn(slot int, duration float64) {
 		residual := (alone - mean) * math.Sqrt(n/(n+1))
 		sigma, _ := a.sigma(slot)
 		z := a.standardised(residual, mean, sigma)
-		if n >= tuned.alarmAfter && a.notice(j, z, alone, mean) {
+		if n >= tuned.alarmAfter && mean > 0 && a.notice(j, z, alone, mean) { // any is infinitely more than 0
 			return
 		}
 		arm.track(duration, mean)
@@ -133,6 +133,18 @@ func (a *Assigner) learn(slot int, duration float64) {
 	}
 	arm.work = max(0, arm.work+(float64(s.base[k])-float64(s.held[slot]))) // in double precision, as the sum is
 	s.held[slot] = s.base[k]
+}
+
+// factor returns how many times as long as expected an access took. Of a site whose durations were 0,
+// as rounded ones may be, those of all sites are expected.
+func (a *Assigner) factor(alone, mean float64) float64 {
+	if mean == 0 {
+		mean = a.relative.level
+	}
+	if mean == 0 {
+		return 1
+	}
+	return alone / mean
 }
 
 // standardised returns a residual in standard deviations. Long

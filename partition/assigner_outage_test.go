@@ -1,6 +1,8 @@
 package partition
 
 import (
+	"math"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -61,4 +63,67 @@ func TestLevel(t *testing.T) {
 	require.Equal(t, 3., s.level(1, 3, 7))
 	s.forget(1, 3)
 	require.Equal(t, 7., s.level(1, 3, 7))
+}
+
+// Of durations in whole units many are 0. That one of them is 1 for once is no outage, and does not keep
+// a site from finding out that one is over.
+func TestDurationsOfZeroAreNoOutage(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(10) {
+		const arms, sites = 3, 200
+		rng := rand.New(rand.NewPCG(seed, 7))
+		mean := make([][arms]float64, sites)
+		for i := range mean {
+			for j := range mean[i] {
+				mean[i][j] = 0.2 + rng.Float64()
+			}
+		}
+		a := newAssigner(t, arms, sites, AssignerConfig{}, seed)
+		down := [arms]int{} // crawls of which an arm was down at the end
+		for crawl := range 150 {
+			outage := crawl >= 50 && crawl < 60
+			for i := range sites {
+				j, err := a.Next(i)
+				require.NoError(t, err)
+				duration := mean[i][j] * (0.8 + 0.4*rng.Float64())
+				if outage && j == 0 {
+					duration *= 30
+				}
+				require.NoError(t, a.Observe(i, math.Round(duration)))
+			}
+			for j := range down {
+				if a.arm[j].down {
+					down[j]++
+				}
+			}
+			require.True(t, !outage || a.arm[0].down, "seed %d, crawl %d", seed, crawl)
+		}
+		require.Less(t, down[0], 40, "seed %d", seed)
+		require.Less(t, down[1]+down[2], 5, "seed %d", seed)
+	}
+}
+
+// A site whose durations were 0 finds out that an outage is over, by those of all sites.
+func TestAttemptOfASiteOfZero(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		level, duration float64
+		up              bool
+	}{{2, 0, true}, {2, 3, true}, {2, 4, false}, {0, 5, true}} {
+		a := newAssigner(t, 2, 1, AssignerConfig{}, 1)
+		for range 8 { // from both arms, and often
+			_, err := a.Next(0)
+			require.NoError(t, err)
+			require.NoError(t, a.Observe(0, 0))
+		}
+		j, err := a.Next(0)
+		require.NoError(t, err)
+		m := &a.arm[j]
+		m.down, m.tried, a.relative.level = true, true, c.level
+		require.NoError(t, a.Observe(0, c.duration))
+		require.Equal(t, c.up, !m.down, "%+v", c)
+		if !c.up {
+			require.Less(t, m.shut, longestWait/1000, "%+v", c)
+		}
+	}
 }
