@@ -34,7 +34,8 @@ import (
 //
 // # Cost
 //
-// Time: O(pages + sites·log sites) a slot besides the subset sums. Memory: some 10 bytes a page.
+// Time: O(pages + sites) a slot besides the subset sums, and O(bins + log sites) for each site put
+// out. Memory: some 14 bytes a page, and 8 for each page polled in a slot.
 type Scheme struct {
 	cfg      SchemeConfig
 	src      rand.Source

@@ -21,6 +21,7 @@ func (s *Scheme) Rebalance() SlotReport {
 	for i, b := range s.bin {
 		load[b] += s.weight[i]
 	}
+	sites := s.byBin()
 	var out []int // sites put out
 	for b := range s.alarm {
 		overloaded := load[b] > s.c
@@ -28,10 +29,10 @@ func (s *Scheme) Rebalance() SlotReport {
 			s.slot.Overloaded++
 			if s.overload.Select(s.alarm[b], s.src) {
 				s.slot.Excluded++
-				out = s.exclude(b, out)
+				out = s.exclude(sites[b], out)
 			} else {
 				s.slot.Decreased++
-				s.decrease(s.sites(b), load[b])
+				s.decrease(sites[b], load[b])
 			}
 		}
 		s.alarm[b] = s.overload.Step(s.alarm[b], overloaded)
@@ -42,21 +43,25 @@ func (s *Scheme) Rebalance() SlotReport {
 	return report
 }
 
-// sites returns the sites of a bin.
-func (s *Scheme) sites(bin int) []int {
-	var sites []int
+// byBin returns the sites of each bin, in order.
+func (s *Scheme) byBin() [][]int {
+	count := make([]int, len(s.alarm))
+	for _, b := range s.bin {
+		count[b]++
+	}
+	left, sites := make([]int, len(s.bin)), make([][]int, len(s.alarm))
+	for b, n := range count {
+		sites[b], left = left[:0:n], left[n:]
+	}
 	for i, b := range s.bin {
-		if b == bin {
-			sites = append(sites, i)
-		}
+		sites[b] = append(sites[b], i)
 	}
 	return sites
 }
 
-// exclude keeps the sites of the largest total that fits and appends the rest to
+// exclude keeps the sites of a bin of the largest total that fits and appends the rest to
 // out.
-func (s *Scheme) exclude(bin int, out []int) []int {
-	sites := s.sites(bin)
+func (s *Scheme) exclude(sites, out []int) []int {
 	w := make([]int64, len(sites))
 	for k, i := range sites {
 		w[k] = s.weight[i]

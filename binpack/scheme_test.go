@@ -274,7 +274,7 @@ func schemeProperty(t *rapid.T) {
 		require.InDeltaSlice(t, sum, loads, 1e-9)
 		for b, load := range loads {
 			require.LessOrEqual(t, load, cfg.Capacity)
-			if len(s.sites(b)) > 0 {
+			if len(s.byBin()[b]) > 0 {
 				used++
 			}
 		}
@@ -565,7 +565,7 @@ func TestExcludeKeepsTheLargestSubset(t *testing.T) {
 		for _, n := range pages {
 			kept += n
 		}
-		for _, i := range s.exclude(0, nil) {
+		for _, i := range s.exclude(s.byBin()[0], nil) {
 			kept -= pages[i]
 		}
 		best := 0
