@@ -78,7 +78,7 @@ func TestAssignerContradictions(t *testing.T) {
 		"no arms":                   func(a *Assigner) { a.leave(0); a.arms.Remove(0); a.arms.Remove(1) },
 		"too few weights":           func(a *Assigner) { a.site.weight = []float32{1} },
 		"first durations too long":  func(a *Assigner) { a.relative.level = 21 * longest },
-		"the least forecast":        func(a *Assigner) { a.arm[0].forecast, a.arm[0].measured = 1/mostOf, 1 },
+		"the least forecast":        func(a *Assigner) { a.arm[0].forecast, a.arm[0].measured = 0.99/mostSlowness, 1 },
 		"no noise":                  func(a *Assigner) { a.relative.means = 0 },
 	} {
 		a := newAssigner(t, 2, 3, AssignerConfig{}, 1)
@@ -247,4 +247,20 @@ func TestAssignerArmsFarApart(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Means of durations may fall until they are hardly more than 0.
+func TestAssignerSavesTheLeastDurations(t *testing.T) {
+	t.Parallel()
+	a := newAssigner(t, 2, 3, AssignerConfig{Threshold: -1}, 1)
+	for crawl := range 200 {
+		for i := range 3 {
+			_, err := a.Next(i)
+			require.NoError(t, err)
+			require.NoError(t, a.Observe(i, 1e-40*float64(1+crawl%3)))
+		}
+	}
+	require.Greater(t, a.arm[0].forecast, 0.)
+	require.Less(t, a.arm[0].forecast, 1/mostOf)
+	restores(t, a, new(Assigner))
 }

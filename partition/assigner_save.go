@@ -45,11 +45,13 @@ func (a *Assigner) encode(e *codec.Encoder) {
 }
 
 // mostOf is above all sums of durations, and mostSquare above all of squares of ratios of two, of a
-// float32 each: products of several are finite. mostMean is above all means of durations.
+// float32 each: products of several are finite. mostMean is above all means of durations, mostSlowness
+// above all ratios of two durations of which the lesser is not 0 as a float32.
 const (
-	mostMean   = 20 * longest
-	mostOf     = 1e36
-	mostSquare = 1e150
+	mostMean     = 20 * longest
+	mostOf       = 1e36
+	mostSquare   = 1e150
+	mostSlowness = 1e72
 )
 
 func (a *Assigner) decode(d *codec.Decoder) {
@@ -62,9 +64,8 @@ func (a *Assigner) decode(d *codec.Decoder) {
 			return // before corrupt data ask for more memory than they have themselves
 		}
 		m := decodeArm(d)
-		d.Require(m.forecast == 0 && m.measured == 0 || m.forecast > 1/mostOf, "durations of %v, %v expected", m.measured, m.forecast)
-		d.Require(m.latestForecast == 0 && m.latest == 0 || m.latestForecast > 1/mostOf,
-			"latest durations of %v, %v expected", m.latest, m.latestForecast)
+		d.Require(m.measured <= mostSlowness*m.forecast, "durations of %v, %v expected", m.measured, m.forecast)
+		d.Require(m.latest <= mostSlowness*m.latestForecast, "latest durations of %v, %v expected", m.latest, m.latestForecast)
 		a.arm = append(a.arm, m)
 	}
 	a.width = d.IntIn(len(a.arm), nowhere-1)
