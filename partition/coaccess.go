@@ -31,7 +31,7 @@ type coAccess struct {
 // # Cost
 //
 // Time: O(W) for a query of W objects that leaves the partition as it is, O(W²) for each
-// swap. Memory: O(W²), 4 bytes a pair. No randomness.
+// swap. Memory: O(W²), 4 bytes for each pair and for each object and class. No randomness.
 func NewCoAccess(sizes []int) (Partitioner, error) {
 	if err := checkSizes(sizes); err != nil {
 		return nil, err
