@@ -295,6 +295,19 @@ func tried() (all []Objective) {
 	return all
 }
 
+// A slot is given out 32,768 times.
+func TestSlotsAreSmall(t *testing.T) {
+	t.Parallel()
+	l := must(NewFixed([]float64{1}, Even, nil))
+	const removals = 100_000
+	for range removals {
+		page := l.Add()
+		require.LessOrEqual(t, Slot(page), 1+removals/32_768)
+		require.NoError(t, l.Remove(page))
+	}
+	require.Greater(t, Slot(l.Add()), 1, "the documentation promises too little")
+}
+
 // A poll allocates nothing once a learner has settled.
 func TestPollsDoNotAllocate(t *testing.T) {
 	if testing.Short() {

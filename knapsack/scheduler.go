@@ -47,6 +47,6 @@ type Learner interface {
 }
 
 // Slot returns the index of a page for slices that run parallel to a learner's pages. Slots are
-// small: a slot is less than the greatest number of pages that there have been at any one time.
-// As long as no page has been removed, the slot of a page is its id.
+// small: a slot is less than the greatest number of pages that there have been at any one time, plus
+// one for every 32,768 removals. As long as no page has been removed, the slot of a page is its id.
 func Slot(page int) int { return ids.Slot(page) }
