@@ -37,7 +37,7 @@ func (c SchemeConfig) resolve() SchemeConfig {
 	c.Register = cmp.Or(c.Register, 10)
 	c.OverloadStates = cmp.Or(c.OverloadStates, 10)
 	c.Threshold = cmp.Or(c.Threshold, min(2, c.OverloadStates))
-	c.DecreaseStep = cmp.Or(c.DecreaseStep, 1)
+	c.DecreaseStep = min(cmp.Or(c.DecreaseStep, 1), math.MaxUint16) // no page has further to go
 	return c
 }
 

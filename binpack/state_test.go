@@ -1,6 +1,7 @@
 package binpack
 
 import (
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -48,6 +49,14 @@ func TestSchemeOfAnUnfitSiteIsRefused(t *testing.T) {
 		s.cfg.Capacity = capacity
 		require.ErrorIs(t, new(Scheme).UnmarshalBinary(must(s.MarshalBinary())), want, "%v", capacity)
 	}
+}
+
+// A step to the lowest state, however it was set, is saved and loaded.
+func TestSchemeOfTheLargestStepIsSaved(t *testing.T) {
+	t.Parallel()
+	s, err := NewScheme([]int{20, 40}, SchemeConfig{Capacity: 20, DecreaseStep: math.MaxInt}, rand.NewPCG(1, 2))
+	require.NoError(t, err)
+	require.NoError(t, new(Scheme).UnmarshalBinary(must(s.MarshalBinary())))
 }
 
 func TestPackerSaved(t *testing.T) {
