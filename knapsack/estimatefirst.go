@@ -201,7 +201,7 @@ func (e *EstimateFirst) decode(d *codec.Decoder) {
 	n := e.ids.Slots()
 	e.period = d.Float64In(-1, optimum.MostInput)
 	d.Require(e.period == -1 || e.period >= optimum.LeastInput, "a slot of %v", e.period)
-	e.left = d.IntIn(0, codec.MostCount)
+	e.left = d.IntIn(0, math.MaxInt) // it only falls
 	e.polls, e.changes = d.Uint32sIn(n, math.MaxUint32), d.Uint32sIn(n, math.MaxUint32)
 	e.since, e.until = d.Float64sIn(n, math.Inf(-1), math.MaxFloat64), d.Float64sIn(n, -math.MaxFloat64, math.MaxFloat64)
 	for slot, changes := range e.changes {

@@ -130,3 +130,12 @@ func TestEstimateFirstCountsNoFurther(t *testing.T) {
 	require.InEpsilon(t, math.Ln2*math.MaxUint32, must(e.Frequency(0)), 1e-6)
 	require.NoError(t, new(EstimateFirst).UnmarshalBinary(saved(t, e)))
 }
+
+// A phase without end is saved and loaded.
+func TestEstimateFirstWithoutEnd(t *testing.T) {
+	t.Parallel()
+	e := must(NewEstimateFirst(1, EstimateFirstConfig{Phase: math.MaxInt}, nil))
+	require.NoError(t, new(EstimateFirst).UnmarshalBinary(saved(t, e)))
+	e.left = -1
+	require.ErrorIs(t, new(EstimateFirst).UnmarshalBinary(saved(t, e)), ErrCorrupt)
+}
