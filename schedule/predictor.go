@@ -13,7 +13,7 @@ import (
 // A Prediction is the predicted duration of a site's next run.
 type Prediction struct {
 	Mean   float64
-	SD     float64 // standard deviation of the error of such predictions
+	SD     float64 // standard deviation of the error of such predictions; 0 as long as none is known
 	Runs   int     // runs of the site behind it
 	Method string  // see Score
 }
