@@ -331,8 +331,8 @@ func (k *Keyed[K]) lacks(what string) error {
 
 // With calls do with the learner of a Keyed, while nobody else uses it, for what only that type of
 // learner can do. The function page returns the page of a key, or a *KeyError. Do not keep either,
-// do not call the methods of the Keyed in do, and leave Add and Remove to the Keyed: With panics if
-// there are more or fewer pages afterwards.
+// do not call the methods of the Keyed in do, and leave Next, Add and Remove to the Keyed, which takes
+// note of them: With panics if there are more or fewer pages afterwards.
 //
 // With returns what do returns, or an error that wraps errors.ErrUnsupported if the learner is not
 // an L.
