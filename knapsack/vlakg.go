@@ -89,6 +89,13 @@ const (
 	vlakgLeast = 0.01
 )
 
+// The total of so few slots is summed anew after so many polls of a page: where it was far greater,
+// rounding errors would be all that is left of it. With more pages it falls no further than that.
+const (
+	vlakgFew  = 1024
+	vlakgAnew = 1024
+)
+
 // NewVLAKG returns a VLAKG of the pages 0..n−1. src is used for Random spacing only and may be nil
 // for Even.
 func NewVLAKG(n int, cfg VLAKGConfig, src rand.Source) (*VLAKG, error) {
@@ -125,9 +132,14 @@ func (v *VLAKG) Observe(page int, now float64, changed bool) error {
 		v.polls[slot]++
 	}
 	next := max(float64(w*factor), vlakgLeast*v.total/n)
-	// Of a total that was far greater, rounding errors may be all that is left.
-	v.total = max(v.total+(next-w), next)
 	v.roster.Set(slot, next)
+	v.total = max(v.total+(next-w), next)
+	if slots := v.ids.Slots(); slots <= vlakgFew && v.polls[slot]%vlakgAnew == 0 {
+		v.total = 0
+		for slot := range slots {
+			v.total += v.roster.Frequency(slot)
+		}
+	}
 	return nil
 }
 
@@ -195,8 +207,8 @@ func (v *VLAKG) decode(d *codec.Decoder) {
 	if d.Err() != nil || v.Len() == 0 {
 		return
 	}
-	// The total is that of the changes one by one, which rounds in another way: the errors are those
-	// of the greatest total that there was.
+	// The total is that of the changes one by one, which rounds in another way: where many pages were
+	// removed, the errors are those of the total that they had.
 	var sum float64
 	for page := range v.All() {
 		w := v.roster.Frequency(Slot(page))
