@@ -107,9 +107,9 @@ func betaFraction(a, b, x float64) float64 {
 	}
 }
 
-// fewAnswers is up to how many rewards or penalties a quantile is searched for. With more the search
-// takes long and the logarithms lose their digits, where nearlyNormal is off by less than 1e-6
-// standard deviations.
+// Up to fewAnswers rewards, or penalties, a quantile is searched for. With more of both the search takes
+// long and the logarithms lose their digits, and nearlyNormal is off by less than 1e-6 standard
+// deviations.
 const fewAnswers = 1e6
 
 // quantile returns the x with cdf(x) = q, by Newton's method kept inside a bracket

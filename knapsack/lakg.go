@@ -49,8 +49,8 @@ func (c LAKGConfig) resolve(n int) LAKGConfig {
 	if c.Capacity == 0 {
 		c.Capacity = 1
 	}
-	// Pages that begin too low rise as soon as they change. One that begins too high comes down by one
-	// state in a poll of its own.
+	// A page that begins too low rises with every change found. One that begins too high comes down by
+	// one state a poll, which all pages together take N·n polls for.
 	share := 0.
 	if n > 0 {
 		share = min(1, c.Capacity/float64(n))

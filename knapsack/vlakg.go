@@ -90,7 +90,7 @@ const (
 )
 
 // The total of so few slots is summed anew after so many polls of a page: where it was far greater,
-// rounding errors would be all that is left of it. With more pages it falls no further than that.
+// rounding errors would be all that is left of it. With more pages it does not fall as far.
 const (
 	vlakgFew  = 1024
 	vlakgAnew = 1024
