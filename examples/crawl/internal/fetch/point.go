@@ -32,12 +32,17 @@ var (
 	ErrInside = errors.New("fetch: not a public address")
 )
 
+// LongestHeader is what is taken of the headers of an answer, as much as browsers take. Else it would
+// be 10 MiB at each worker.
+const LongestHeader = 256 << 10
+
 // ParsePoint reads an access point: "direct", the URL of a proxy, or the address of this machine
 // that requests are to come from. If others decide what is asked for it must be outside: such a
 // point asks public addresses only. What a proxy asks is its own affair.
 func ParsePoint(text string, outside bool) (Point, error) {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.MaxIdleConnsPerHost = 2 // one request to a host at a time
+	t.MaxResponseHeaderBytes = LongestHeader
 	dialer := net.Dialer{Timeout: 30 * time.Second}
 	if outside {
 		dialer.Control = public

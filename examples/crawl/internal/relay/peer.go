@@ -56,6 +56,8 @@ func NewPeer(id *Identity, address, key string) *Peer {
 	dialer := tls.Dialer{NetDialer: &net.Dialer{}, Config: id.config(func(k string) bool { return k == key })}
 	p.transport = http.Transport{
 		MaxIdleConnsPerHost: turns, IdleConnTimeout: idle,
+		// The relay adds headers to those of a host.
+		MaxResponseHeaderBytes: 2 * fetch.LongestHeader,
 		DialTLSContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
 			ctx, cancel := context.WithTimeout(ctx, reach)
 			defer cancel()

@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"bufio"
 	"compress/gzip"
 	"context"
 	"crypto/tls"
@@ -303,3 +304,62 @@ func TestGone(t *testing.T) {
 	require.ErrorIs(t, err, fetch.ErrRefused)
 	require.Zero(t, p.last)
 }
+
+// Whatever a host answers is its own affair: the relay is there for the next request.
+func TestOddAnswers(t *testing.T) {
+	t.Parallel()
+	var b board
+	host, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer host.Close()
+	answers := make(chan string, 1)
+	go func() {
+		for {
+			c, err := host.Accept()
+			if err != nil {
+				return
+			}
+			if _, err = http.ReadRequest(bufio.NewReader(c)); err == nil {
+				_, _ = io.WriteString(c, <-answers)
+			}
+			_ = c.Close()
+		}
+	}()
+	direct, err := fetch.ParsePoint("direct", false)
+	require.NoError(t, err)
+	n := newNode(t, &b, direct.Base, 0)
+	p := n.peer(t, newMember(t, &b))
+	head := func(of int) string { return strings.Repeat("a", of-len("X-Long: ")) }
+	const start = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nX-Long: "
+	for answer, fails := range map[string]bool{
+		"HTTP/1.1 000 Odd\r\n\r\n":                         true,
+		"HTTP/1.1 099 Odd\r\nContent-Length: 1\r\n\r\na":   true,
+		"HTTP/1.1 101 Odd\r\nUpgrade: x\r\n\r\na":          true,
+		"HTTP/1.1 999 Odd\r\nContent-Length: 1\r\n\r\na":   false,
+		start + head(fetch.LongestHeader-100) + "\r\n\r\n": false,
+		start + head(fetch.LongestHeader+100) + "\r\n\r\n": true,
+		start + head(11<<20) + "\r\n\r\n":                  true,
+	} {
+		answers <- answer
+		_, _, err := get(t, p, "http://"+host.Addr().String(), time.Minute)
+		require.Equal(t, fails, err != nil, "%.20q: %v", answer, err)
+		require.NotErrorIs(t, err, fetch.ErrLost, "%.20q", answer)
+		require.True(t, p.Ready(), "%.20q", answer)
+	}
+}
+
+// An error whose text no header can have is passed on without what is in the way.
+func TestOddError(t *testing.T) {
+	t.Parallel()
+	var b board
+	n := newNode(t, &b, failing("valid for \x01\r\n\x7f, not for ü\xff"), 0)
+	p := n.peer(t, newMember(t, &b))
+	_, _, err := get(t, p, "http://a.test", time.Minute)
+	require.ErrorContains(t, err, "valid for     , not for ü")
+	require.NotErrorIs(t, err, fetch.ErrLost)
+}
+
+// A failing way to the web says why.
+type failing string
+
+func (f failing) RoundTrip(*http.Request) (*http.Response, error) { return nil, errors.New(string(f)) }

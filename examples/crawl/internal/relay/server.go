@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -13,6 +14,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+	"unicode"
 
 	"golang.org/x/net/netutil"
 
@@ -153,6 +155,11 @@ func (s *Server) pass(w http.ResponseWriter, control *http.ResponseController, o
 		return
 	}
 	defer resp.Body.Close()
+	if resp.StatusCode < 200 { // net/http cannot write such a status as the last of an answer
+		w.Header().Set(failedHeader, fmt.Sprintf("the host answers with status %03d", resp.StatusCode))
+		w.WriteHeader(http.StatusBadGateway)
+		return
+	}
 	for name, values := range passed(resp.Header) {
 		w.Header()[name] = values
 	}
@@ -168,9 +175,15 @@ func (s *Server) pass(w http.ResponseWriter, control *http.ResponseController, o
 	}
 }
 
-// short returns the text of an error for a header.
+// short returns the text of an error for a header. What a host says in it may be anything, and a
+// header that cannot be read would look like a relay that breaks.
 func short(err error) string {
-	text := err.Error()
+	text := strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return ' '
+	}, err.Error())
 	return text[:min(len(text), 500)]
 }
 
