@@ -131,7 +131,9 @@ func (s *settings) frontierSession(ctx context.Context, creds credentials.Transp
 		return fmt.Errorf("%s: %w", s.engine.Dir, err)
 	}
 	now := clock.NewReal()
-	now.NotBefore(frontier.Time(state.Latest))
+	if behind := now.NotBefore(frontier.Time(state.Latest)); behind > time.Second {
+		slog.Warn("this machine's clock is behind the latest change: it was set back; the frontier goes on from that time and lets the clock catch up", "behind", behind.Round(time.Second))
+	}
 	cfg := frontier.Config{
 		State: state, Log: log, Clock: now, Address: s.frontier.address,
 		Keys: s.frontier.keys, IgnoreDates: s.frontier.dates == "ignore", SkipKnown: s.frontier.known == "skipped", TLS: creds,

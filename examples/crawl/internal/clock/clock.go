@@ -1,5 +1,5 @@
-// Package clock is the time that a crawl goes by: the real one, guarded against clocks that are
-// set, or one that runs fast.
+// Package clock is the time that a crawl goes by: the real one, which never goes back, or one that
+// runs fast.
 package clock
 
 import (
@@ -22,41 +22,75 @@ type Clock interface {
 const catchUp = 0.9
 
 // Real is the machine's clock, but never before a time that is known to be over: that of the last
-// answer before a restart, or of another machine. If this machine's clock is behind that, this one
-// runs on from there, a tenth slower, until the other has caught up. Make it with NewReal.
+// answer before a restart, of another machine, or before the machine's clock was set back. If the
+// machine's clock is behind that, this one runs on from there, a tenth slower, until the other has
+// caught up. Make it with NewReal.
 type Real struct {
+	machine func() (now time.Time, up time.Duration)
+
 	mu    sync.Mutex
-	began time.Time     // by the machine's clock, with its monotonic reading
-	ahead time.Duration // at that time
+	began time.Time     // by the machine's clock
+	up    time.Duration // at that time
+	ahead time.Duration // likewise
 }
 
+// set is the difference from which on the machine's clock was set, or the machine slept, since when
+// its monotonic clock stood still. Less is not worth a correction.
+const set = time.Second
+
+// start is when the process began, with its monotonic reading.
+var start = time.Now()
+
 // NewReal returns a clock.
-func NewReal() *Real { return &Real{began: time.Now()} }
+func NewReal() *Real {
+	return newReal(func() (time.Time, time.Duration) {
+		now := time.Now()
+		return now.Round(0), now.Sub(start)
+	})
+}
+
+func newReal(machine func() (time.Time, time.Duration)) *Real {
+	r := &Real{machine: machine}
+	r.began, r.up = machine()
+	return r
+}
 
 // NotBefore sets the clock to a time that it has not reached yet, and returns by how much.
 func (r *Real) NotBefore(t time.Time) time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	began := time.Now()
-	behind := t.Sub(r.at(began.Sub(r.began)))
+	behind := t.Sub(r.now())
 	if behind <= 0 {
 		return 0
 	}
-	r.began, r.ahead = began, t.Sub(began.Round(0))
+	r.began, r.up = r.machine()
+	r.ahead = t.Sub(r.began)
 	return behind
 }
 
-// Now implements Clock. A machine's clock that is set while the process runs changes nothing, as
-// time.Since goes by the monotonic one.
+// Now implements Clock.
 func (r *Real) Now() time.Time {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.at(time.Since(r.began))
+	return r.now()
+}
+
+// now goes by the monotonic clock, and by the machine's where that was set since; the caller holds the
+// lock.
+func (r *Real) now() time.Time {
+	machine, up := r.machine()
+	t := r.at(up - r.up)
+	if was := machine.Sub(r.began) - (up - r.up); was.Abs() < set {
+		return t
+	}
+	r.began, r.up = machine, up
+	r.ahead = max(t.Sub(machine), 0)
+	return r.at(0)
 }
 
 func (r *Real) at(elapsed time.Duration) time.Time {
 	late := time.Duration((1 - catchUp) * float64(elapsed))
-	return r.began.Round(0).Add(elapsed + max(r.ahead-late, 0))
+	return r.began.Add(elapsed + max(r.ahead-late, 0))
 }
 
 // Sleep implements Clock.
