@@ -48,9 +48,8 @@ func (v *frontierServer) check(s *settings) error {
 	if !v.on() {
 		return nil
 	}
-	_, _, err := net.SplitHostPort(v.address)
 	switch {
-	case err != nil:
+	case !isAddress(v.address):
 		return report.Usagef("-frontier %s: want a host and a port, such as 127.0.0.1:7071", v.address)
 	case s.hasSource():
 		return report.Usagef("-frontier: clients put the URLs; -urls and the like make no sense")
@@ -66,8 +65,6 @@ func (v *frontierServer) check(s *settings) error {
 		return report.Usagef("-frontier-cert and -frontier-key belong together")
 	case v.clients != "" && v.cert == "":
 		return report.Usagef("-frontier-clients: want -frontier-cert and -frontier-key")
-	case s.engine.URL != "":
-		return report.Usagef("-nats: a frontier keeps its state in a folder")
 	case s.engine.Shards > 1:
 		return report.Usagef("-shards %d: a frontier has one", s.engine.Shards)
 	}

@@ -91,6 +91,9 @@ func (in *inputs) refresh(ctx context.Context) {
 		}
 		if read {
 			if err := in.reread(ctx); err != nil {
+				if ctx.Err() != nil {
+					return
+				}
 				slog.Error("what is to be crawled cannot be read; it stays as it was", "error", err)
 				continue
 			}

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"strings"
 	"time"
@@ -84,7 +85,7 @@ func parse(args []string, stdout, stderr io.Writer) (*settings, error) {
 	f.StringVar(&s.page, "page", "127.0.0.1:8765", "`address` of the live page, on this machine only unless told otherwise; empty for none")
 	f.IntVar(&s.groups, "groups", 4, "`number` of groups of workers")
 	f.IntVar(&s.workers, "workers", 16, "`number` of workers in a group, each of which makes one poll at a time")
-	f.IntVar(&s.hostPages, "n", 48, "demonstration: `pages` of each of the 32 hosts; 16 if -quick")
+	f.IntVar(&s.hostPages, "n", 48, "demonstration: `pages` of each of the 32 hosts, 10,000 at most; 16 if -quick. Their first copies come before -for begins")
 	f.Float64Var(&s.speed, "speed", 24, "demonstration: `hours` of the web in a second")
 	f.StringVar(&s.urls, "urls", "", "`file` of pages to crawl: a URL in a line, after it what is set of it: weight=2 min=10m max=24h")
 	f.Var(&s.sitemaps, "sitemap", "`URL` of a sitemap, whose pages are crawled; may be given several times")
@@ -159,13 +160,20 @@ func (s *settings) checkMode() error {
 	)
 }
 
+const (
+	// mostWorkers is more than any machine has connections for.
+	mostWorkers = 100_000
+	// mostHostPages take 2 GB.
+	mostHostPages = 10_000
+)
+
 // check reports a setting that makes no sense.
 func (s *settings) check() error {
 	switch {
 	case s.length < 0:
 		return report.Usagef("-for %v: want no less than 0", s.length)
-	case s.groups < 1 || s.workers < 1:
-		return report.Usagef("-groups %d, -workers %d: want 1 at least", s.groups, s.workers)
+	case s.groups < 1 || s.workers < 1 || s.groups > mostWorkers/s.workers:
+		return report.Usagef("-groups %d, -workers %d: want 1 at least, and %d workers in all at most", s.groups, s.workers, mostWorkers)
 	case !(s.perDay > 0 && s.perDay <= 1e12):
 		return report.Usagef("-per-day %v: want more than 0", s.perDay)
 	case s.delay < 0 || s.timeout <= 0 || s.every <= 0 || s.exchange <= 0:
@@ -174,8 +182,10 @@ func (s *settings) check() error {
 		return report.Usagef("-most-removed %v: want 0 to 1", s.mostRemoved)
 	case s.real() && !strings.ContainsAny(s.userAgent, "@") && !strings.Contains(s.userAgent, "http"):
 		return report.Usagef("-user-agent %q: give a name, and a URL or an address where you can be reached, as in 'my-crawler (+https://example.org/bot)'", s.userAgent)
-	case s.hostPages < 1:
-		return report.Usagef("-n %d: want 1 at least", s.hostPages)
+	case s.hostPages < 1 || s.hostPages > mostHostPages:
+		return report.Usagef("-n %d: want 1 to %d", s.hostPages, mostHostPages)
+	case s.page != "" && !isAddress(s.page):
+		return report.Usagef("-page %s: want a host and a port, such as 127.0.0.1:8765", s.page)
 	case !(s.speed > 0 && s.speed <= 1000):
 		return report.Usagef("-speed %v: want more than 0 and at most 1000", s.speed)
 	}
@@ -189,8 +199,12 @@ func (s *settings) checkEngine() error {
 		return report.Usagef("-shards %d: want 1 to 4096", s.engine.Shards)
 	case s.engine.Replicas != 1 && s.engine.Replicas != 3:
 		return report.Usagef("-replicas %d: want 1 or 3", s.engine.Replicas)
-	case s.engine.Lease < time.Second:
-		return report.Usagef("-lease %v: want a second at least", s.engine.Lease)
+	case s.engine.Dir == "" && s.engine.URL == "":
+		return report.Usagef("-state is empty: want a folder")
+	case s.engine.Lease < time.Second || s.engine.Lease > time.Hour:
+		return report.Usagef("-lease %v: want a second to an hour", s.engine.Lease)
+	case !engine.IsName(s.engine.Name):
+		return report.Usagef("-node %q: want letters, digits, - and _", s.engine.Name)
 	case s.engine.URL != "" && s.engine.SyncAlways:
 		return report.Usagef("-sync-always with -nats: it is a setting of the servers there, sync_interval: always in their jetstream block")
 	case s.engine.URL != "" && s.engine.Access.Check() != nil:
@@ -201,6 +215,16 @@ func (s *settings) checkEngine() error {
 		return report.Usagef("-relay %s: want a host and a port by which the other nodes reach this one", s.relay)
 	}
 	return nil
+}
+
+// isAddress reports whether a text can be an address to listen at.
+func isAddress(text string) bool {
+	_, port, err := net.SplitHostPort(text)
+	if err != nil {
+		return false
+	}
+	_, err = net.LookupPort("tcp", port)
+	return err == nil
 }
 
 // real reports whether pages of the user's are to be crawled.

@@ -79,8 +79,8 @@ func (s *settings) untilStopped(session func(ctx context.Context) error) error {
 
 // hasState reports whether there is a state to wait for.
 func (s *settings) hasState() bool {
-	_, err := os.Stat(s.engine.Dir)
-	return err == nil
+	info, err := os.Stat(s.engine.Dir)
+	return err == nil && info.IsDir()
 }
 
 // openSinks opens what new versions of pages go to.

@@ -4,6 +4,7 @@ package main
 
 import (
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/recrawl/recrawl/examples/crawl/internal/engine"
 )
 
 // A node whose servers are gone is told to stop, and ends at once when it is told a second time.
@@ -31,4 +34,30 @@ func TestSecondSignal(t *testing.T) {
 	require.True(t, errors.As(err, &exit), log.String())
 	status, ok := exit.Sys().(syscall.WaitStatus)
 	require.True(t, ok && status.Signal() == syscall.SIGINT, "%v\n%s", err, log.String())
+}
+
+// A demonstration that is told to end leaves nothing behind.
+func TestDemonstrationEnds(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	var log output
+	cmd := command("-n", "4", "-page", "127.0.0.1:0")
+	cmd.Env = append(cmd.Env, "TMPDIR="+dir)
+	cmd.Stdout, cmd.Stderr = &log, &log
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	waitFor(t, &log, func() bool { return strings.Contains(log.String(), "live page") })
+	require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
+	_ = cmd.Wait()
+	left, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Empty(t, left, log.String())
+}
+
+// Where the state cannot be a folder there is nothing to wait for.
+func TestStateNoFolder(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	require.ErrorIs(t, run([]string{"-urls", "x", "-user-agent", demoAgent, "-state", file}, io.Discard, io.Discard), engine.ErrStorage)
 }

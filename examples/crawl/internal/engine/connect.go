@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"strings"
 	"time"
 
@@ -35,8 +36,17 @@ func (a *Access) Check() error {
 	case (a.Cert == "") != (a.Key == ""):
 		return errors.New("engine: a client's certificate needs its key, and the other way round")
 	}
+	for address := range strings.SplitSeq(a.URL, ",") {
+		scheme, _, ok := strings.Cut(strings.TrimSpace(address), "://")
+		if ok && !slices.Contains(schemes, scheme) {
+			return fmt.Errorf("engine: %s is no address of NATS: want %s://", address, strings.Join(schemes, ":// or "))
+		}
+	}
 	return nil
 }
+
+// schemes are those of addresses that the client knows. It takes others for the first.
+var schemes = []string{"nats", "tls", "ws", "wss"}
 
 func (a *Access) options() (options []nats.Option, err error) {
 	if a.Creds != "" {

@@ -123,7 +123,7 @@ func Open(ctx context.Context, cfg Config) (*Engine, error) {
 		host, _ := os.Hostname()
 		cfg.Name = clean(fmt.Sprintf("%s-%d", host, os.Getpid()))
 	}
-	if cfg.Name != clean(cfg.Name) {
+	if !IsName(cfg.Name) {
 		return nil, fmt.Errorf("engine: name %q of a node: want letters, digits, - and _", cfg.Name)
 	}
 	e := &Engine{cfg: cfg}
@@ -133,6 +133,9 @@ func Open(ctx context.Context, cfg Config) (*Engine, error) {
 	}
 	return e, nil
 }
+
+// IsName reports whether a text can be the name of a node, see Config.
+func IsName(text string) bool { return text == clean(text) }
 
 // clean returns a text as a name of a node.
 func clean(text string) string {
