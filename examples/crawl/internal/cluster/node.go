@@ -136,7 +136,7 @@ func (n *Node) plan(ctx context.Context, members map[string]About, due bool) boo
 	before, revision := n.current()
 	powers := map[string]float64{}
 	for name, about := range members {
-		powers[name] = max(about.Power, least)
+		powers[name] = min(max(about.Power, least), most)
 	}
 	if slices.Equal(sorted(powers), sorted(before.Nodes)) && !due {
 		return false

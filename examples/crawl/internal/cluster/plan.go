@@ -13,6 +13,8 @@ const (
 	tight = 0.02
 	// least is the weight of a shard of which nothing is known, or that has nothing to do.
 	least = 1e-6
+	// most is the greatest power of a node.
+	most = 1e6
 )
 
 // A Plan says which shard is to live where. A packer decides it: when nodes come and go, or the

@@ -3,6 +3,7 @@ package crawler
 import (
 	"context"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/recrawl/recrawl/examples/crawl/internal/shard"
@@ -84,11 +85,30 @@ func (q *Quote) demand(price float64) float64 {
 	return min(q.Rate*steps[k-1]*math.Pow(steps[k]/steps[k-1], along), most)
 }
 
+// mostRate is more than any budget.
+const mostRate = 1e12
+
+// usable returns the quotes that can be divided by. Others are of no node of this version: they would
+// bring down all nodes, which divide by the same quotes.
+func usable(quotes []Quote, shards int) (good []Quote) {
+	seen := map[int]bool{}
+	for _, q := range quotes {
+		number := func(x float64) bool { return x >= 0 && x <= mostRate }
+		priced := !slices.ContainsFunc(q.Prices, func(p float64) bool { return !(p > 0) || math.IsInf(p, 1) })
+		if q.Shard >= 0 && q.Shard < shards && !seen[q.Shard] && q.Pages >= 0 && number(q.Rate) && number(q.Most) && priced {
+			seen[q.Shard] = true
+			good = append(good, q)
+		}
+	}
+	return good
+}
+
 // Divide returns the shares of all shards in a budget, such that one more poll is worth the same in
 // each. Shards that cannot say what it is worth, as they are new, have a share by their pages, and
 // those that are not quoted an equal one. Who divides by the same quotes comes to the same shares,
 // which add up to the budget: so nobody has to decide for all.
 func Divide(quotes []Quote, shards int, budget float64) []float64 {
+	quotes = usable(quotes, shards)
 	rates := make([]float64, shards)
 	for i := range rates {
 		rates[i] = budget / float64(shards)

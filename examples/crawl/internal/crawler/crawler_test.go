@@ -1,6 +1,7 @@
 package crawler
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -50,4 +51,18 @@ func TestDivide(t *testing.T) {
 	require.Equal(t, []float64{50, 50}, Divide([]Quote{{Shard: 0, Rate: 7, Pages: 3}}, 2, 100))
 	require.Equal(t, []float64{25, 75}, Divide([]Quote{{Shard: 0, Pages: 1}, {Shard: 1, Pages: 3}}, 2, 100))
 	require.Equal(t, []float64{0, 100}, Divide([]Quote{{Shard: 0}, {Shard: 1, Pages: 3}}, 2, 100))
+}
+
+// What no node of this version writes is left out, and the others have their shares.
+func TestDivideByNonsense(t *testing.T) {
+	t.Parallel()
+	prices := func(p float64) []float64 { return []float64{p, p / 2, p / 4, p / 8, p / 16} }
+	good := []Quote{{Shard: 0, Pages: 3, Rate: 50, Prices: prices(1)}, {Shard: 1, Pages: 3, Rate: 50, Prices: prices(1)}}
+	want := Divide(good, 3, 120)
+	for _, bad := range []Quote{
+		{Shard: -1}, {Shard: 3}, {Shard: 0, Pages: 9}, {Shard: 2, Pages: -1}, {Shard: 2, Rate: -1}, {Shard: 2, Rate: 1e308, Prices: prices(1)},
+		{Shard: 2, Rate: 1, Most: -1}, {Shard: 2, Rate: 1, Prices: prices(0)}, {Shard: 2, Rate: 1, Prices: prices(-1)},
+	} {
+		require.Equal(t, want, Divide(append(slices.Clone(good), bad), 3, 120), bad)
+	}
 }
