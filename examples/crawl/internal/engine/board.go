@@ -159,8 +159,8 @@ func (e *Engine) last(ctx context.Context, stream jetstream.Stream, subject stri
 // own, that before it, or another's, which is [ErrFenced]. A message that the server does not take for
 // its size is [ErrTooLarge].
 func (e *Engine) compareAndAppend(ctx context.Context, stream jetstream.Stream, m *nats.Msg, chain uint64) (uint64, error) {
-	nonce := rand.Text()
-	for began := time.Now(); ; {
+	nonce, first := rand.Text(), time.Now()
+	for began := first; ; {
 		if err := e.space(); err != nil {
 			return 0, err
 		}
@@ -176,6 +176,9 @@ func (e *Engine) compareAndAppend(ctx context.Context, stream jetstream.Stream, 
 		began = e.complain(began, err)
 		if full := e.full(err); full != nil {
 			return 0, full
+		}
+		if e.server != nil && time.Since(first) > mute {
+			return 0, fmt.Errorf("%w in %s: the server does not answer: %w", ErrStorage, e.cfg.Dir, err)
 		}
 		if ctx.Err() != nil {
 			return 0, ctx.Err()

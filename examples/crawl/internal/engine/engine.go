@@ -48,6 +48,9 @@ const (
 	// chunk is the time for a part of a snapshot: a snapshot of a million pages has 5,000, and a
 	// busy disk took more than the 5 s that the client gives them.
 	chunk = time.Minute
+	// mute is the time after which a server within the process that does not answer is begun anew: its
+	// storage has failed, and may be well again.
+	mute = time.Minute
 	// Reserve is the free space below which nothing more is written: a server that runs into the
 	// end of a disk stops its storage altogether.
 	Reserve = 64 << 20
@@ -175,7 +178,8 @@ func (e *Engine) open(ctx context.Context) error {
 // Session returns that of this node in a cluster; nil where the server is within the process.
 func (e *Engine) Session() *Session { return e.session }
 
-// writable checks that a folder can be written to, which a server would only say much later.
+// writable checks that a folder and what is in it can be written to, which a server would not say: it
+// does not answer then.
 func writable(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("%w in %s: %w", ErrStorage, dir, err)
@@ -184,8 +188,25 @@ func writable(dir string) error {
 	if err != nil {
 		return fmt.Errorf("%w in %s: %w", ErrStorage, dir, err)
 	}
-	return errors.Join(probe.Close(), os.Remove(probe.Name()))
+	if err := errors.Join(probe.Close(), os.Remove(probe.Name())); err != nil {
+		return fmt.Errorf("%w in %s: %w", ErrStorage, dir, err)
+	}
+	return filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+		if err == nil && filepath.Ext(path) == blockExt {
+			var f *os.File
+			if f, err = os.OpenFile(path, os.O_RDWR, 0); err == nil {
+				err = f.Close()
+			}
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // or the server removed it just now
+			return fmt.Errorf("%w: %w", ErrStorage, err)
+		}
+		return nil
+	})
 }
+
+// blockExt is the ending of the files that a server appends to.
+const blockExt = ".blk"
 
 // embed starts a server within the process. Two servers would both open one folder, and both
 // acknowledge the same record, so there is a lock.
@@ -324,6 +345,11 @@ func (e *Engine) complain(began time.Time, err error) time.Time {
 func (e *Engine) full(err error) error {
 	if space := e.space(); space != nil {
 		return space
+	}
+	if e.server != nil {
+		if err := writable(e.cfg.Dir); err != nil { // as when a disk was lately found to be damaged
+			return err
+		}
 	}
 	var api *jetstream.APIError
 	if errors.As(err, &api) {

@@ -157,6 +157,26 @@ func serveMessages(t *testing.T, most int32) (url string) {
 	return s.ClientURL()
 }
 
+// Nor is a state waited for whose files cannot be opened: its server would not say so, and not answer.
+// Here one of them is a folder, as the superuser may write to any file.
+func TestUnwritable(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	e := open(t, engine.Config{Dir: dir})
+	s, err := e.Own(t.Context(), 0)
+	require.NoError(t, err)
+	appendAll(t, s, "a")
+	e.Close()
+	files, err := filepath.Glob(filepath.Join(dir, "nats", "jetstream", "*", "streams", "CRAWL", "msgs", "*.blk"))
+	require.NoError(t, err)
+	require.Len(t, files, 1)
+	require.NoError(t, os.Remove(files[0]))
+	require.NoError(t, os.Mkdir(files[0], 0o700))
+	_, err = engine.Open(t.Context(), engine.Config{Dir: dir})
+	require.ErrorIs(t, err, engine.ErrStorage)
+	require.ErrorContains(t, err, files[0])
+}
+
 // A lease keeps a second owner away, and one that lost its lease and does not know can write
 // neither a record nor a snapshot.
 func TestFence(t *testing.T) {
