@@ -87,6 +87,9 @@ func (s *settings) hasState() bool {
 func (s *settings) openSinks() (sinks *sink.Sinks, closeAll func(), err error) {
 	var all []sink.Sink
 	closeAll = func() {}
+	if s.dryRun { // writes nothing
+		return sink.New(), closeAll, nil
+	}
 	if s.lines {
 		all = append(all, sink.Lines(s.Stdout))
 	}

@@ -88,7 +88,9 @@ func TestSessions(t *testing.T) {
 	})
 
 	polls := web.Witness.Polls()
-	table, _ := run([]string{a, c}, "-dry-run", "-per-day", "100000")
+	archive := filepath.Join(dir, "a.warc.gz")
+	table, _ := run([]string{a, c}, "-dry-run", "-per-day", "100000", "-warc", archive)
+	require.NoFileExists(t, archive)
 	require.Contains(t, table, "1 wait for a first copy")
 	require.Contains(t, table, a)
 	require.NotContains(t, table, b)

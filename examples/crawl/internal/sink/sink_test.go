@@ -110,6 +110,26 @@ func TestWebhook(t *testing.T) {
 	require.EqualValues(t, 2, calls.Load())
 }
 
+// A file that a crawl writes to is left alone by another one, also if that is begun by mistake.
+func TestWARCTwice(t *testing.T) {
+	t.Parallel()
+	name := filepath.Join(t.TempDir(), "a.warc.gz")
+	one, err := NewWARC(name, "my-bot/1")
+	require.NoError(t, err)
+	require.NoError(t, one.Keep(t.Context(), version("one")))
+	before, err := os.ReadFile(name)
+	require.NoError(t, err)
+	_, err = NewWARC(name, "my-bot/1")
+	require.ErrorIs(t, err, ErrBusy)
+	after, err := os.ReadFile(name)
+	require.NoError(t, err)
+	require.Equal(t, before, after)
+	require.NoError(t, one.Close())
+	two, err := NewWARC(name, "my-bot/1")
+	require.NoError(t, err)
+	require.NoError(t, two.Close())
+}
+
 // A file whose last record is cut off anywhere, as by a machine that went down, is read whole after
 // more was appended. A file that is not one is left alone.
 func TestWARCAfterHalfARecord(t *testing.T) {

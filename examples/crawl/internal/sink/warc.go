@@ -8,6 +8,7 @@ import (
 	"crypto/rand"
 	"crypto/sha1"
 	"encoding/base32"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -16,6 +17,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gofrs/flock"
+
 	"github.com/recrawl/recrawl/examples/crawl/internal/fetch"
 )
 
@@ -23,20 +26,32 @@ import (
 // compressed by itself, so that it can be appended to and read from the middle.
 type WARC struct {
 	mu   sync.Mutex
+	lock *flock.Flock
 	file *os.File
 	good int64 // up to where it is whole
 }
 
+// ErrBusy reports a file that another process writes to: each would overwrite what the other wrote.
+var ErrBusy = errors.New("sink: another process writes to the file")
+
 // NewWARC opens a file to append to, and says in it who writes. It reads what is there, and cuts off
 // a record at the end that was not written whole, as the machine went down: what is appended behind
 // half a record cannot be read. So it does with zeros at the end, which a file system may leave then.
-// A file that is damaged elsewhere, or is no such file, stays as it is.
+// A file that is damaged elsewhere, or is no such file, stays as it is. So does one that another
+// process writes to: a file beside it, NAME.lock, says so.
 func NewWARC(name, userAgent string) (*WARC, error) {
+	lock := flock.New(name + ".lock")
+	if locked, err := lock.TryLock(); err != nil {
+		return nil, fmt.Errorf("WARC: %w", err)
+	} else if !locked {
+		return nil, fmt.Errorf("WARC %s: %w", name, ErrBusy)
+	}
 	f, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
+		_ = lock.Close()
 		return nil, err
 	}
-	w := &WARC{file: f}
+	w := &WARC{file: f, lock: lock}
 	if w.good, err = whole(f); err == nil {
 		err = f.Truncate(w.good)
 	}
@@ -45,7 +60,7 @@ func NewWARC(name, userAgent string) (*WARC, error) {
 		err = w.write("warcinfo", "", time.Now(), "application/warc-fields", []byte(info), "")
 	}
 	if err != nil {
-		f.Close()
+		_ = w.Close()
 		return nil, fmt.Errorf("WARC %s: %w", name, err)
 	}
 	return w, nil
@@ -98,7 +113,7 @@ func (c *counter) Read(p []byte) (int, error) {
 }
 
 // Close closes the file.
-func (w *WARC) Close() error { return w.file.Close() }
+func (w *WARC) Close() error { return errors.Join(w.file.Close(), w.lock.Close()) }
 
 // Keep is the sink.
 func (w *WARC) Keep(_ context.Context, v fetch.Version) error {
