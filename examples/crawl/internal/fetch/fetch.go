@@ -171,22 +171,25 @@ func (f *Fetcher) Check(ctx context.Context, page string) (bool, error) {
 		return false, err
 	}
 	defer f.end(way)
-	rules, _, err := f.rules(withRoute(ctx, way), u)
+	rules, _, err := f.rules(withRoute(ctx, way), u, false)
 	return err == nil && f.robots.allows(rules, page), err
 }
 
 // rules returns the rules of a host at which it is the caller's turn. It is so afterwards, unless
-// there is an error.
-func (f *Fetcher) rules(ctx context.Context, u *url.URL) (found rules, fetched bool, err error) {
+// there is an error. Passing says that a redirect led to the host.
+func (f *Fetcher) rules(ctx context.Context, u *url.URL, passing bool) (found rules, fetched bool, err error) {
 	way := routeOf(ctx)
 	host := way.turn.host
 	if found, ok := f.robots.known(host); ok {
+		if found.passing && !passing {
+			f.robots.stays(host)
+		}
 		return found, false, nil
 	}
 	if err := f.gate.wait(ctx, host); err != nil {
 		return found, false, err
 	}
-	found, fetched, err = f.robots.of(ctx, u.Scheme, host)
+	found, fetched, err = f.robots.of(ctx, u.Scheme, host, passing)
 	if err != nil {
 		return found, fetched, err
 	}
@@ -216,7 +219,7 @@ func (f *Fetcher) Poll(ctx context.Context, id uint64, page string, copy []byte)
 	}
 	defer f.end(way)
 	ctx = withRoute(ctx, way)
-	found, fetched, err := f.rules(ctx, u)
+	found, fetched, err := f.rules(ctx, u, false)
 	if err != nil {
 		return failed(err)
 	}

@@ -91,7 +91,7 @@ func (f *Fetcher) redirect(r *http.Request, via []*http.Request) error {
 	if err != nil {
 		return err
 	}
-	found, _, err := f.rules(ctx, to)
+	found, _, err := f.rules(ctx, to, true)
 	if err != nil {
 		return err
 	}

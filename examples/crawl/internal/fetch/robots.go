@@ -25,6 +25,10 @@ const (
 	// longestDelay is the greatest Crawl-delay that is obeyed: a host that asks for more is
 	// given up.
 	longestDelay = 30 * time.Minute
+	// passingBytes is what is kept of hosts to which redirects alone lead: a page may lead to a new one
+	// at each poll. passingHost is what one takes beside the text.
+	passingBytes = 64 << 20
+	passingHost  = 256
 )
 
 // rules are what the robots.txt of a host says.
@@ -34,6 +38,7 @@ type rules struct {
 	delay   time.Duration // 0 if it says nothing
 	until   time.Time     // when it is to be fetched again
 	fetched bool
+	passing bool // redirects alone lead to the host
 }
 
 // robots has the rules of all hosts, those that have none but the usual in one string.
@@ -42,8 +47,9 @@ type robots struct {
 	clock clock.Clock
 	get   func(ctx context.Context, url string) (status int, text string, err error)
 
-	mu    sync.Mutex
-	hosts map[string]rules
+	mu      sync.Mutex
+	hosts   map[string]rules
+	passing int // bytes of those that are
 }
 
 func newRobots(userAgent string, c clock.Clock, get func(context.Context, string) (int, string, error)) *robots {
@@ -65,9 +71,45 @@ func (r *robots) known(host string) (rules, bool) {
 	return known, ok && r.clock.Now().Before(known.until)
 }
 
+// stays takes note of a host that has a page of its own.
+func (r *robots) stays(host string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if known := r.hosts[host]; known.passing {
+		known.passing = false
+		r.keep(host, known)
+	}
+}
+
+// keep keeps the rules of a host, for which it may forget others that are passing; the caller holds the
+// lock.
+func (r *robots) keep(host string, found rules) {
+	r.forget(host)
+	if found.passing {
+		if r.passing += passingHost + len(found.text); r.passing > passingBytes {
+			for other, old := range r.hosts {
+				if old.passing {
+					r.forget(other)
+				}
+				if r.passing <= passingBytes/2 {
+					break
+				}
+			}
+		}
+	}
+	r.hosts[host] = found
+}
+
+func (r *robots) forget(host string) {
+	if old := r.hosts[host]; old.passing {
+		r.passing -= passingHost + len(old.text)
+	}
+	delete(r.hosts, host)
+}
+
 // of returns the rules of a host; it fetches them if need be, for which it must be the caller's turn
-// there.
-func (r *robots) of(ctx context.Context, scheme, host string) (rules rules, fetched bool, err error) {
+// there. Passing says that a redirect leads to it.
+func (r *robots) of(ctx context.Context, scheme, host string, passing bool) (rules rules, fetched bool, err error) {
 	rules, ok := r.known(host)
 	if ok {
 		return rules, false, nil
@@ -84,7 +126,8 @@ func (r *robots) of(ctx context.Context, scheme, host string) (rules rules, fetc
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.hosts[host] = rules
+	rules.passing = passing && (before.passing || !before.fetched)
+	r.keep(host, rules)
 	return rules, true, nil
 }
 

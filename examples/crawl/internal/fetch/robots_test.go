@@ -1,10 +1,16 @@
 package fetch
 
 import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/recrawl/recrawl/examples/crawl/internal/clock"
 )
 
 func TestCrawlDelay(t *testing.T) {
@@ -90,4 +96,41 @@ func TestSpellings(t *testing.T) {
 	require.False(t, r.allows(text, "http://a.test/%zz"))
 	require.True(t, r.allows(text, "http://a.test"))
 	require.False(t, r.allows(rules{text: "User-agent: *\nDisallow: /"}, "http://a.test"))
+}
+
+// What is kept of hosts to which redirects lead is bounded; those that have pages are kept.
+func TestPassing(t *testing.T) {
+	t.Parallel()
+	text := strings.Repeat("# nothing\n", 30_000)
+	fetches := map[string]int{}
+	r := newRobots("my-bot/1", clock.NewReal(), func(_ context.Context, url string) (int, string, error) {
+		fetches[url]++
+		return http.StatusOK, text, nil
+	})
+	of := func(host string, passing bool) {
+		_, _, err := r.of(t.Context(), "http", host, passing)
+		require.NoError(t, err)
+	}
+	of("own.test", false)
+	of("later.test", true)
+	r.stays("later.test")
+	for k := range 1000 {
+		of(fmt.Sprintf("%d.test", k), true)
+		kept := 0
+		for _, known := range r.hosts {
+			kept += len(known.text)
+		}
+		require.Less(t, kept, passingBytes+3*len(text))
+	}
+	for _, own := range []string{"own.test", "later.test"} {
+		of(own, false)
+		require.Equal(t, 1, fetches["http://"+own+"/robots.txt"])
+	}
+	sum := 0
+	for _, known := range r.hosts {
+		if known.passing {
+			sum += passingHost + len(known.text)
+		}
+	}
+	require.Equal(t, sum, r.passing)
 }

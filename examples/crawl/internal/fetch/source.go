@@ -21,7 +21,7 @@ func (f *Fetcher) Get(ctx context.Context, document string, most int64) ([]byte,
 	}
 	defer f.end(way)
 	ctx = withRoute(ctx, way)
-	found, _, err := f.rules(ctx, u)
+	found, _, err := f.rules(ctx, u, false)
 	if err != nil {
 		return nil, err
 	}
