@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/recrawl/recrawl/examples/crawl/internal/crawler"
@@ -17,6 +18,7 @@ type inputs struct {
 	*session
 	modified map[string]time.Time // what hints have been given
 	again    chan struct{}        // shards were opened
+	rechecks atomic.Bool          // robots.txt of what it forbids are read again
 	mu       sync.Mutex
 	shards   map[int]bool // that were
 	// In a cluster, what was read last: shards come and go.
@@ -117,8 +119,11 @@ func (in *inputs) refresh(ctx context.Context) {
 			continue // the crawl ends
 		}
 		in.crawler.Tell(ctx, events)
-		if only == nil {
-			_ = in.crawler.Recheck(ctx) // ends with the context
+		if only == nil && in.rechecks.CompareAndSwap(false, true) {
+			go func() { // hosts that do not answer take their time
+				defer in.rechecks.Store(false)
+				_ = in.crawler.Recheck(ctx) // ends with the context
+			}()
 		}
 	}
 }

@@ -1,19 +1,24 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"log/slog"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/recrawl/recrawl/examples/crawl/internal/clock"
 	"github.com/recrawl/recrawl/examples/crawl/internal/crawler"
 	"github.com/recrawl/recrawl/examples/crawl/internal/engine"
+	"github.com/recrawl/recrawl/examples/crawl/internal/fetch"
 	"github.com/recrawl/recrawl/examples/crawl/internal/shard"
 	"github.com/recrawl/recrawl/knapsack"
 )
@@ -72,4 +77,62 @@ func TestRemovals(t *testing.T) {
 		}
 		require.Equal(t, c.removed, removed, name)
 	}
+}
+
+// A host of forbidden pages that does not answer any more does not keep the list from being read again.
+func TestRefreshGoesOn(t *testing.T) {
+	t.Parallel()
+	list := filepath.Join(t.TempDir(), "list")
+	s, err := parse([]string{"-urls", list, "-user-agent", demoAgent, "-refresh", "20ms"}, io.Discard, io.Discard)
+	require.NoError(t, err)
+	e, err := engine.Open(t.Context(), engine.Config{Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	defer e.Close()
+	filter, err := knapsack.NewRateFilter(0, knapsack.RateFilterConfig{})
+	require.NoError(t, err)
+	state, now := shard.NewState(filter), clock.NewReal()
+	asked := silent{make(chan struct{}), new(sync.Once)}
+	c, err := crawler.New(crawler.Config{Clock: now, PerSecond: 1, Groups: 1, Workers: 1,
+		Fetch: fetch.Config{UserAgent: demoAgent, Points: []fetch.Point{{Name: "silent", Base: asked}}, Timeout: time.Hour}})
+	require.NoError(t, err)
+	c.Open(0, crawler.Part{State: state}, 1)
+	const forbidden = "http://silent.test/"
+	require.NoError(t, c.Learn(t.Context(), []shard.Event{
+		{Kind: shard.Add, URL: forbidden, At: now.Now()}, {Kind: shard.Polled, URL: forbidden, At: now.Now(), Result: shard.Forbidden},
+	}))
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- c.Run(ctx) }()
+	in := newInputs(&session{settings: s, engine: e, clock: now, crawler: c})
+	write := func(urls ...string) {
+		require.NoError(t, os.WriteFile(list+".new", []byte(strings.Join(urls, "\n")), 0o600))
+		require.NoError(t, os.Rename(list+".new", list))
+	}
+	write(forbidden)
+	refreshed := make(chan struct{})
+	go func() {
+		defer close(refreshed)
+		in.refresh(ctx)
+	}()
+	<-asked.once
+	write(forbidden, "http://silent.test/new")
+	require.Eventually(t, func() bool {
+		pages := 0
+		return c.Each(ctx, func(_ *shard.Loop, s *shard.State) { pages += s.Len() }) == nil && pages == 2
+	}, time.Minute, time.Millisecond)
+	cancel()
+	<-refreshed
+	<-ended
+}
+
+// A silent web does not answer, and says that it was asked.
+type silent struct {
+	once chan struct{}
+	*sync.Once
+}
+
+func (s silent) RoundTrip(r *http.Request) (*http.Response, error) {
+	s.Do(func() { close(s.once) })
+	<-r.Context().Done()
+	return nil, r.Context().Err()
 }
