@@ -92,6 +92,67 @@ func TestRestore(t *testing.T) {
 	require.NoError(t, s.All(t.Context(), func([]byte) error { return errors.New("purged, but for takeovers") }))
 }
 
+// Where the end of the log is lost with the pointers to the latest snapshots, or all of it, the newest
+// snapshot is what is restored, and what is appended from then on counts.
+func TestLogIsLost(t *testing.T) {
+	t.Parallel()
+	for name, snapshots := range map[string][]string{"pointers": {"ab", "abc", "abcd"}, "newest pointer": {"abcd"}, "all": {"ab", "abc", "abcd"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			log := filepath.Join(dir, "nats", "jetstream", "$G", "streams", "CRAWL", "msgs")
+			var e *engine.Engine
+			again := func(want string, wantRecords ...string) *engine.Shard {
+				t.Helper()
+				e = open(t, engine.Config{Dir: dir, Shards: 4})
+				s, err := e.Own(t.Context(), 3)
+				require.NoError(t, err)
+				state, records := restored(t, s)
+				require.Equal(t, want, state)
+				require.Equal(t, wantRecords, records)
+				return s
+			}
+			s := again("")
+			appendAll(t, s, "a")
+			require.NoError(t, s.Snapshot(t.Context(), s.Mark(), []byte("a")))
+			e.Close()
+			before := filepath.Join(t.TempDir(), "before")
+			if name == "all" {
+				require.NoError(t, os.Mkdir(before, 0o700))
+			} else {
+				require.NoError(t, os.CopyFS(before, os.DirFS(log)))
+			}
+			s = again("a")
+			for _, state := range snapshots {
+				appendAll(t, s, state[len(state)-1:])
+				require.NoError(t, s.Snapshot(t.Context(), s.Mark(), []byte(state)))
+			}
+			appendAll(t, s, "e", "f", "g", "h")
+			e.Close()
+			require.NoError(t, os.RemoveAll(log))
+			require.NoError(t, os.Rename(before, log))
+			e = open(t, engine.Config{Dir: dir})
+			looked, err := e.Look(t.Context(), 3)
+			require.NoError(t, err)
+			state, records := restored(t, looked)
+			require.Equal(t, "abcd", state)
+			require.Empty(t, records)
+			e.Close()
+			s = again("abcd")
+			appendAll(t, s, "i")
+			e.Close()
+			s = again("abcd", "i")
+			require.NoError(t, s.Snapshot(t.Context(), s.Mark(), []byte("abcdi")))
+			appendAll(t, s, "j")
+			e.Close()
+			s = again("abcdi", "j")
+			require.NoError(t, s.Snapshot(t.Context(), s.Mark(), []byte("abcdij")))
+			e.Close()
+			again("abcdij")
+		})
+	}
+}
+
 // What the state was at a mark can be had while more is appended, with a snapshot and without.
 func TestReplay(t *testing.T) {
 	t.Parallel()

@@ -1,11 +1,13 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -54,7 +56,7 @@ func (s *Shard) Snapshot(ctx context.Context, at Mark, state []byte) error {
 	if err := s.e.space(); err != nil {
 		return err
 	}
-	b := blob{fmt.Sprintf("%d-%d-%s", s.number, at, rand.Text()), uint64(at), len(state)}
+	b := s.name(at, state)
 	if err := s.put(ctx, b.Name, state); err != nil {
 		if full := s.e.full(err); full != nil {
 			return full
@@ -65,7 +67,7 @@ func (s *Shard) Snapshot(ctx context.Context, at Mark, state []byte) error {
 	if err != nil {
 		return errors.Join(err, s.e.blobs.Delete(context.WithoutCancel(ctx), b.Name))
 	}
-	if old.Name != "" {
+	if old.Name != "" && old.Name != lostName {
 		err = s.e.blobs.Delete(ctx, old.Name)
 	}
 	// The last record stays: an empty log would have sequence 0.
@@ -126,7 +128,11 @@ func (s *Shard) Restore(ctx context.Context, load func(state []byte) error, appl
 	if err != nil {
 		return fmt.Errorf("%w: shard %d: %w", ErrState, s.number, err)
 	}
-	from, err := s.load(ctx, load)
+	from := s.own
+	rescued, err := s.rescue(ctx, load)
+	if err == nil && !rescued {
+		from, err = s.load(ctx, load)
+	}
 	if err != nil {
 		return err
 	}
@@ -176,6 +182,76 @@ func (s *Shard) load(ctx context.Context, load func([]byte) error) (last uint64,
 	s.snapshot = pointer{}
 	return 0, nil
 }
+
+// rescue loads the newest snapshot where the log ends before it, and with it the pointer: a loss of
+// power took the end of the log, or it is damaged, and the snapshots are files of their own. From here
+// on the log counts from the takeover. In a cluster a snapshot may be one of an owner that was fenced,
+// so that the pointer alone says which counts.
+func (s *Shard) rescue(ctx context.Context, load func([]byte) error) (rescued bool, err error) {
+	if s.e.server == nil {
+		return false, nil
+	}
+	beyond, err := s.beyond(ctx)
+	if err != nil || len(beyond) == 0 {
+		return false, err
+	}
+	newest := slices.MaxFunc(beyond, func(a, b blob) int { return cmp.Compare(a.Seq, b.Seq) })
+	state, err := s.fetch(ctx, newest)
+	if err == nil {
+		err = load(state)
+	}
+	const lost = "the end of the log is lost, as by a loss of power; "
+	if err != nil {
+		s.e.cfg.Log.Error(lost+"nor can the newest snapshot be read", "shard", s.number, "snapshot", newest.Name, "error", err)
+		return false, ctx.Err()
+	}
+	s.e.cfg.Log.Error(lost+"the newest snapshot is used", "shard", s.number, "snapshot", newest.Name)
+	if s.looks {
+		return true, nil
+	}
+	b := s.name(Mark(s.own), state)
+	if err := s.put(ctx, b.Name, state); err != nil {
+		return false, fmt.Errorf("engine: shard %d: snapshot: %w", s.number, err)
+	}
+	s.snapshot = pointer{Newest: blob{Name: lostName, Seq: s.own}} // so the log is not whole
+	if _, err := s.point(ctx, b); err != nil {
+		return false, err
+	}
+	for _, b := range beyond { // or the next start would take them for newer
+		if err := s.e.blobs.Delete(ctx, b.Name); err != nil {
+			return false, fmt.Errorf("engine: shard %d: snapshot: %w", s.number, err)
+		}
+	}
+	return true, nil
+}
+
+// beyond returns the snapshots of the shard that have records behind the end of the log.
+func (s *Shard) beyond(ctx context.Context) (found []blob, err error) {
+	ctx, cancel := context.WithTimeout(ctx, chunk)
+	defer cancel()
+	all, err := s.e.blobs.List(ctx)
+	if errors.Is(err, jetstream.ErrNoObjectsFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("engine: shard %d: snapshots: %w", s.number, err)
+	}
+	for _, o := range all {
+		b, shard := blob{Name: o.Name, Size: int(o.Size)}, 0
+		if n, _ := fmt.Sscanf(o.Name, "%d-%d-", &shard, &b.Seq); n == 2 && shard == s.number && b.Seq > s.own {
+			found = append(found, b)
+		}
+	}
+	return found, nil
+}
+
+// name returns a snapshot of a state at a mark, under a name that there was not.
+func (s *Shard) name(at Mark, state []byte) blob {
+	return blob{fmt.Sprintf("%d-%d-%s", s.number, at, rand.Text()), uint64(at), len(state)}
+}
+
+// lostName is the name of a snapshot that there is not.
+const lostName = "lost"
 
 // put stores a blob.
 func (s *Shard) put(ctx context.Context, name string, state []byte) error {
