@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -71,7 +72,7 @@ func Host(u *url.URL) (string, error) {
 		}
 		name = strings.TrimSuffix(name, ".")
 	}
-	if ip, err := netip.ParseAddr(name); err == nil {
+	if ip, err := netip.ParseAddr(name); err == nil && zoned.MatchString(ip.Zone()) {
 		if name = ip.Unmap().String(); strings.Contains(name, ":") {
 			name = "[" + name + "]"
 		}
@@ -93,6 +94,9 @@ func Host(u *url.URL) (string, error) {
 	}
 	return net.JoinHostPort(strings.Trim(name, "[]"), strconv.FormatUint(n, 10)), nil
 }
+
+// zoned matches zones of IPv6 addresses that can be written in a URL and read again, and none.
+var zoned = regexp.MustCompile(`^[A-Za-z0-9._-]*$`)
 
 func ascii(s string) bool {
 	return strings.IndexFunc(s, func(r rune) bool { return r > 0x7f }) < 0
