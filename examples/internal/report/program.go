@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/google/renameio/v2"
+	"github.com/google/renameio/v2/maybe"
 )
 
 // A Program is one run of an example: its command line, where it prints, and what it
@@ -215,7 +215,7 @@ func (p *Program) Write(name string, content []byte) error {
 		return nil
 	}
 	path := filepath.Join(p.Out, name)
-	if err := renameio.WriteFile(path, content, 0o644); err != nil {
+	if err := maybe.WriteFile(path, content, 0o644); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintln(p.Stderr, "wrote", path)

@@ -23,7 +23,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/google/renameio/v2"
+	"github.com/google/renameio/v2/maybe"
 
 	"github.com/recrawl/recrawl/examples/crawl/internal/fetch"
 )
@@ -79,7 +79,7 @@ func Folder(dir string) (Sink, error) {
 			return err
 		}
 		name := v.At.UTC().Format("20060102T150405.000000000Z") + extension(v.Header.Get("Content-Type"))
-		return renameio.WriteFile(filepath.Join(page, name), v.Body, 0o644)
+		return maybe.WriteFile(filepath.Join(page, name), v.Body, 0o644)
 	}, nil
 }
 
