@@ -150,10 +150,19 @@ type past struct{ changed, touched bool }
 
 func (f *RateFilter) past(slot uint32) past { return past{f.changed.has(slot), f.touched.has(slot)} }
 
+// more returns the logarithm of how many times as much as is believed of it a page changes, as it was ever known
+// to change or not. Under Detections the calibration tells what is so of all pages.
+func (f *RateFilter) more(touched bool) float64 {
+	if f.objective == Detections {
+		return f.census.Untouched.Shift(touched, f.fade())
+	}
+	return f.census.Untouched.Times(touched, f.fade())
+}
+
 // mean returns the value of a poll of a page and its standard deviation.
 func (f *RateFilter) mean(b *belief.View, gap, counts float64, p past) (value, spread float64) {
 	fade := f.fade()
-	more := f.census.Untouched.Shift(p.touched, fade)
+	more := f.more(p.touched)
 	switch {
 	case f.objective == Detections:
 		value, spread = f.model.Value(b, gap, counts, 1)

@@ -99,7 +99,10 @@ func (f *RateFilter) forget(group uint32) {
 // returns by how much more the page was taken to have changed in the gap than it is used to, and the
 // probability that an edit of many pages had changed it.
 func (f *RateFilter) compare(slot uint32, rates *belief.Row, from, now float64, changed bool) (m, edited float64) {
-	p := poll{RateFilter: f, rates: rates, from: from, now: now, changed: changed}
+	p := poll{RateFilter: f, rates: rates, from: from, now: now, changed: changed, times: 1}
+	if f.objective != Detections {
+		p.times = fast.Exp(f.more(f.touched.has(slot)))
+	}
 	group := f.queue.Group(slot)
 	m = 1
 	if f.hasCommon() {
@@ -185,7 +188,11 @@ type poll struct {
 	rates     *belief.Row // probabilities before
 	from, now float64
 	changed   bool
-	edited    float64 // probability that an edit of many pages changed the page, as far as known
+	// times is how many times as much as its rates say a page changes: what is so at all times is no evidence
+	// of what pages have in common at present. Under Detections that finds .997 as much on four recorded
+	// histories at three budgets, and .990 with groups (two runs), and is left out.
+	times  float64
+	edited float64 // probability that an edit of many pages changed the page, as far as known
 }
 
 // learn takes the poll in as evidence of so many pages, in which the page is known to have changed
@@ -235,7 +242,7 @@ func oneOf(pages int) uint64 { return uint64(1 + pages/factor.MostPolls) }
 // survival returns the probability of no change by the page itself, if it changes so many times as
 // often as it is used to.
 func (p *poll) survival(times float64) float64 {
-	return p.model.Survival(p.rates, (p.now-p.from)*times)
+	return p.model.Survival(p.rates, (p.now-p.from)*times*p.times)
 }
 
 // counts returns the changes found and expected, where stay is the probability of none. For all

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/recrawl/recrawl/internal/ablation"
 	"github.com/recrawl/recrawl/knapsack/internal/belief"
 	"github.com/recrawl/recrawl/knapsack/internal/factor"
 	"github.com/recrawl/recrawl/knapsack/internal/queue"
@@ -268,13 +269,46 @@ func TestFolderIsNotAllPages(t *testing.T) {
 			var b belief.Belief
 			g.model.Unpack(&g.beliefs[3], &b)
 			rates := b.Marginal(1)
-			p := poll{RateFilter: &g, rates: &rates, from: from, now: cycles + 0.1, changed: changed}
+			p := poll{RateFilter: &g, rates: &rates, from: from, now: cycles + 0.1, changed: changed, times: 1}
 			p.learn(&g.common, &g.levels[ofAll], 1, apart, n)
 			m, _ := g.common.Mean(&g.levels[ofAll], from, 1)
 			return m
 		}
 		require.Less(t, learnt(4, true), learnt(1, true))
 		require.Less(t, learnt(4, false), learnt(1, false))
+	}
+}
+
+// That pages change less than expected at all times is no evidence of what they have in common at present, but
+// under Detections.
+func TestWhatIsSoAtAllTimesIsNoEvidence(t *testing.T) {
+	t.Parallel()
+	for _, o := range []Objective{Freshness, Detections, Delay} {
+		const n = 64
+		since := func(times float64) float64 { // the factor after polls that find nothing
+			f := must(NewRateFilter(n, RateFilterConfig{Objective: o}))
+			spin(t, f, 0, 30*n)
+			for k := range 4000 {
+				chance := -math.Expm1(math.Log(0.5) / times)
+				f.census.Untouched.Learn(chance, false, k%2 == 0, n, 1)
+				f.census.Untouched.Learn(chance, true, k%2 == 0, n, 1)
+			}
+			fresh, b := f.model.Fresh(), belief.Belief{}
+			f.model.Unpack(&fresh, &b)
+			gap := f.model.Cycle() / 4
+			rates := b.Marginal(0.25)
+			for slot := range uint32(9) { // more of them would say that nothing changes at all
+				f.touched.set(slot, false)
+				f.compare(slot, &rates, f.now, f.now+gap, false)
+			}
+			m, _ := f.common.Mean(&f.levels[ofAll], f.now, 1)
+			return m
+		}
+		if usual, quiet := since(1), since(0.3); o == Detections {
+			require.Equal(t, usual, quiet)
+		} else {
+			require.Greater(t, quiet, 1.1*usual, o)
+		}
 	}
 }
 
@@ -285,6 +319,7 @@ func TestQuietOfAllPagesIsBoundedInGroups(t *testing.T) {
 	for _, objective := range []Objective{Freshness, Detections, Delay} {
 		const n = 64
 		f := must(NewRateFilter(n, RateFilterConfig{Objective: objective}))
+		f.without = ablation.Untouched // or quiet is what pages are used to in the end
 		byFolder(t, f, 2)
 		from := 0.0
 		for poll := range 60 * n { // busy at first, and then quiet

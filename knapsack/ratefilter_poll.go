@@ -184,9 +184,13 @@ func (f *RateFilter) judge(b *belief.Belief, rates *belief.Row, slot uint32, gap
 	chance := 1 - f.model.Survival(rates, counts)
 	said := either(chance, edited)
 	past, cycles, fade := f.past(slot), gap/f.model.Cycle(), f.fade()
-	more := f.census.Untouched.Shift(past.touched, fade)
+	more := f.more(past.touched)
 	if f.without&ablation.Untouched == 0 {
-		f.census.Untouched.Learn(said, past.touched, changed, n, f.calmly())
+		alone := said
+		if f.objective != Detections { // else evidence of all pages would tell that they change less than expected
+			alone = either(1-f.model.Survival(rates, gap), edited)
+		}
+		f.census.Untouched.Learn(alone, past.touched, changed, n, f.calmly())
 	}
 	var predicted float64
 	switch calibration, waking := &f.census.Calibration, &f.census.Waking; {

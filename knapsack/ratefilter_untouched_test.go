@@ -41,7 +41,7 @@ func TestWhichPagesAreUntouched(t *testing.T) {
 }
 
 // The index is that of a page whose rates are as many times as great as untouched pages have been found to
-// have: Freshness, Age and Harmonic tell what a poll is worth at a rate; the values of Detections and Delay
+// have, or others: Freshness, Age and Harmonic tell what a poll is worth at a rate; the values of Detections and Delay
 // go with the rate while changes are rare.
 func TestIndexOfUntouchedPages(t *testing.T) {
 	t.Parallel()
@@ -53,17 +53,14 @@ func TestIndexOfUntouchedPages(t *testing.T) {
 		for k := range 4000 { // half of what is learnt goes to each kind of page
 			f.census.Untouched.Learn(0.3, k%2 == 0, k%4 < 1 || k%8 == 1, 50, 1)
 		}
-		shift := f.census.Untouched.Shift(false, f.fade())
-		require.NotZero(t, shift)
+		require.NotEqual(t, f.more(false), f.more(true))
 		fresh, view := f.model.Fresh(), belief.View{}
 		f.model.See(&view, &fresh, belief.Level())
 		gap := gapCycles * f.model.Cycle()
 		plain, _ := f.model.Value(&view, gap, gap, 1)
 		for _, touched := range []bool{false, true} {
-			s := shift
-			if touched {
-				s = -shift
-			}
+			s := f.more(touched)
+			require.NotZero(t, s)
 			got, _ := f.mean(&view, gap, gap, past{touched: touched})
 			switch o {
 			case Detections:
@@ -96,10 +93,14 @@ func TestWhatUntouchedIsLearntFrom(t *testing.T) {
 		f.model.Unpack(&fresh, &b)
 		rates := b.Marginal(4)
 		chance := 1 - f.model.Survival(&rates, gap/2)
+		alone := 1 - f.model.Survival(&rates, gap) // without evidence of other pages
+		if o == Detections {
+			alone = chance
+		}
 		for k := range 2000 {
 			f.touched.set(0, k%2 == 0)
 			if k == 1999 {
-				more := f.census.Untouched.Shift(false, f.fade())
+				more := f.more(false)
 				require.NotZero(t, more)
 				predicted, before := census.Times(either(chance, 0.2), more), f.tally.expected
 				if o == Detections {
@@ -111,7 +112,7 @@ func TestWhatUntouchedIsLearntFrom(t *testing.T) {
 				break
 			}
 			f.judge(&b, &rates, 0, gap, gap/2, 0.2, k%8 == 0)
-			want.Learn(either(chance, 0.2), k%2 == 0, k%8 == 0, n/every, f.calmly())
+			want.Learn(either(alone, 0.2), k%2 == 0, k%8 == 0, n/every, f.calmly())
 			require.Equal(t, want, f.census.Untouched)
 		}
 	}

@@ -35,6 +35,12 @@ func TestUntouched(t *testing.T) {
 				require.Less(t, ratio/math.Log(times), 1.1, "%v %v", off, times)
 			}
 			require.Equal(t, -u.Shift(false, 0), u.Shift(true, 0))
+			// Times is what there is of each kind over what is expected, nearer to 1 than that for what is forgotten.
+			for wasTouched, truth := range map[bool]float64{false: off * times, true: off} {
+				require.InDelta(t, math.Log(truth), u.Times(wasTouched, 0), 0.2+0.35*math.Abs(math.Log(truth)))
+				require.InDelta(t, u.Times(wasTouched, 0)/2, u.Times(wasTouched, 0.5), 1e-12)
+				require.Zero(t, u.Times(wasTouched, 1))
+			}
 			require.InDelta(t, ratio/4, u.Shift(false, 0.5), 1e-12)
 			require.Zero(t, u.Shift(false, 1))
 		}
@@ -62,10 +68,18 @@ func TestUntouchedDoubts(t *testing.T) {
 			}
 			require.InDelta(t, before+part*(target-before), u.applied[untouched], 1e-9)
 			require.Zero(t, u.covariance[0][1])
+			for which := range 2 {
+				if k%block == 0 && part == 1 {
+					require.Equal(t, bounded(u.theta[which]), u.applied[whole+which])
+				}
+			}
 		}
 		if rapid.Bool().Draw(t, "forge") {
-			u.applied[untouched] = rapid.Float64Range(-mostTheta, mostTheta).Draw(t, "applied")
+			for k := range u.applied {
+				u.applied[k] = rapid.Float64Range(-mostTheta, mostTheta).Draw(t, "applied")
+			}
 		}
+		require.LessOrEqual(t, math.Abs(u.Times(rapid.Bool().Draw(t, "which of times"), 0)), float64(mostCorrection))
 		require.LessOrEqual(t, math.Abs(u.Shift(rapid.Bool().Draw(t, "which"), 0)), float64(mostCorrection))
 	})
 }
