@@ -21,7 +21,7 @@ func TestSequelOfPagesThatWake(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")
 	}
-	mean, sd := partWorth(t, Detections, ablation.Sequel, stories, detectedOf)
+	mean, sd := partWorth(t, 8, Detections, ablation.Sequel, stories, detectedOf)
 	require.Greater(t, mean-3*sd, 0.0)
 }
 
@@ -36,7 +36,7 @@ func TestSequelOfPagesThatDoNotWake(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")
 	}
-	mean, sd := partWorth(t, Detections, ablation.Sequel, steady, detectedOf)
+	mean, sd := partWorth(t, 8, Detections, ablation.Sequel, steady, detectedOf)
 	require.Greater(t, mean-3*sd, -0.005)
 }
 

@@ -127,9 +127,9 @@ func TestUntouchedPagesThatWake(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")
 	}
-	mean, sd := partWorth(t, Detections, ablation.Untouched, stories, detectedOf)
+	mean, sd := partWorth(t, 8, Detections, ablation.Untouched, stories, detectedOf)
 	require.Greater(t, mean-3*sd, 0.0)
-	mean, sd = partWorth(t, Delay, ablation.Untouched, stories, delayOf)
+	mean, sd = partWorth(t, 8, Delay, ablation.Untouched, stories, delayOf)
 	require.Less(t, mean+3*sd, 0.0)
 }
 
@@ -139,8 +139,8 @@ func TestUntouchedPagesThatDoNotWake(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")
 	}
-	mean, sd := partWorth(t, Detections, ablation.Untouched, steady, detectedOf)
+	mean, sd := partWorth(t, 8, Detections, ablation.Untouched, steady, detectedOf)
 	require.Greater(t, mean-3*sd, -0.01)
-	mean, sd = partWorth(t, Delay, ablation.Untouched, steady, delayOf)
+	mean, sd = partWorth(t, 8, Delay, ablation.Untouched, steady, delayOf)
 	require.Less(t, mean+3*sd, 0.015)
 }

@@ -28,10 +28,9 @@ func wakingWeb(pages int, early, lasts, power float64, rng *rand.Rand) *webenv.H
 }
 
 // partWorth returns what a rate filter achieves in 100 cycles, over one without a part: the
-// mean of its logarithm over eight webs, and the standard error of that. Tests allow three of them, which
-// are exceeded by chance once in 100 times.
-func partWorth(t *testing.T, o Objective, part ablation.Parts, web func(seed uint64) webenv.Env, of func(webenv.Result) float64) (mean, sd float64) {
-	const webs = 8
+// mean of its logarithm over some webs, and the standard error of that. Tests allow three of them, which
+// with eight webs are exceeded by chance once in 100 times.
+func partWorth(t *testing.T, webs int, o Objective, part ablation.Parts, web func(seed uint64) webenv.Env, of func(webenv.Result) float64) (mean, sd float64) {
 	sum, squares := 0.0, 0.0
 	for seed := range uint64(webs) {
 		run := func(without ablation.Parts) float64 {
@@ -44,8 +43,8 @@ func partWorth(t *testing.T, o Objective, part ablation.Parts, web func(seed uin
 		sum += ratio
 		squares += ratio * ratio
 	}
-	mean = sum / webs
-	sd = math.Sqrt((squares/webs - mean*mean) / (webs - 1))
+	mean = sum / float64(webs)
+	sd = math.Sqrt((squares/float64(webs) - mean*mean) / float64(webs-1))
 	t.Logf("%v with a part, over that without: %.3f ± %.3f", o, math.Exp(mean), sd)
 	return mean, sd
 }
@@ -96,7 +95,7 @@ func TestPagesThatWake(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")
 	}
-	mean, sd := partWorth(t, Delay, ablation.Waking, waking, delayOf)
+	mean, sd := partWorth(t, 24, Delay, ablation.Waking, waking, delayOf)
 	require.Less(t, mean+3*sd, 0.0)
 }
 
@@ -106,6 +105,6 @@ func TestPagesThatDoNotWake(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")
 	}
-	mean, sd := partWorth(t, Delay, ablation.Waking, steady, delayOf)
+	mean, sd := partWorth(t, 8, Delay, ablation.Waking, steady, delayOf)
 	require.Less(t, mean+3*sd, 0.015)
 }
