@@ -95,7 +95,7 @@ func TestPagesThatWake(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")
 	}
-	mean, sd := partWorth(t, 24, Delay, ablation.Waking, waking, delayOf)
+	mean, sd := partWorth(t, 16, Delay, ablation.Waking, waking, delayOf)
 	require.Less(t, mean+3*sd, 0.0)
 }
 
