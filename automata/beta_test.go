@@ -68,8 +68,6 @@ func TestBetaQuantileOfManyAnswers(t *testing.T) {
 	}
 }
 
-// TestBetaDraw compares the first two moments, and the share below the median, of
-// 40,000 draws with the exact ones; 4.5 standard errors each.
 // TestBetaMoments compares with the moments of the density, integrated by the midpoint rule.
 func TestBetaMoments(t *testing.T) {
 	t.Parallel()
@@ -91,6 +89,8 @@ func TestBetaMoments(t *testing.T) {
 	}
 }
 
+// TestBetaDraw compares the first two moments, and the share below the median, of
+// 40,000 draws with the exact ones; 4.5 standard errors each.
 func TestBetaDraw(t *testing.T) {
 	t.Parallel()
 	for _, p := range []posterior{{1, 1}, {1, 8}, {1.3, 1.9}, {30, 5}, {400, 600}} {

@@ -99,11 +99,12 @@ import (
 // out, and the probability is corrected by what polls find: the pages that look best are those that
 // are judged too well. Both fade out after 3 cycles.
 //
-// Untouched. Pages that were never known to change are told apart from the others. Where polls find
-// that they change more than one expects, as stories do that are yet to be written, or less, their
-// rates are taken to be e^(s/2) times as great, and those of the others e^(−s/2) times. s is learnt from
-// polls of all pages, is taken half a standard deviation nearer to 0, and is between −2 and 2. It fades
-// in over the first cycles.
+// Untouched. How much more or less than expected the pages change that were never known to change, as stories
+// do that are yet to be written, and how much those that were, is learnt from polls of all pages: e^u and e^v
+// times. Their rates are taken to be that many times as great, and as that is so at all times it is no evidence
+// of what pages have in common at present. Under Detections, where the first cycles are corrected otherwise, it
+// is e^(s/2) and e^(−s/2) times, with s = u − v taken half a standard deviation nearer to 0. All of u, v
+// and s are between −2 and 2, and fade in over the first cycles.
 //
 // Waking. Pages that have waited are polled sooner where polls of such pages find more changes than
 // one expects, as where files are written long after the crawl began. After a gap of τ cycles τ^θ

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -98,6 +99,9 @@ type Engine struct {
 	stream jetstream.Stream
 	shards int
 	blobs  jetstream.ObjectStore
+
+	listing sync.Mutex
+	listed  map[int][]blob // see earlier
 
 	// Of a node of a cluster, else nil.
 	board   *Board

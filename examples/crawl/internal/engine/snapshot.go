@@ -222,27 +222,48 @@ func (s *Shard) rescue(ctx context.Context, load func([]byte) error) (rescued bo
 			return false, fmt.Errorf("engine: shard %d: snapshot: %w", s.number, err)
 		}
 	}
+	s.e.listing.Lock()
+	defer s.e.listing.Unlock()
+	delete(s.e.listed, s.number)
 	return true, nil
 }
 
 // beyond returns the snapshots of the shard that have records behind the end of the log.
 func (s *Shard) beyond(ctx context.Context) (found []blob, err error) {
-	ctx, cancel := context.WithTimeout(ctx, chunk)
-	defer cancel()
-	all, err := s.e.blobs.List(ctx)
-	if errors.Is(err, jetstream.ErrNoObjectsFound) {
-		return nil, nil
-	}
+	earlier, err := s.e.earlier(ctx, s.number)
 	if err != nil {
 		return nil, fmt.Errorf("engine: shard %d: snapshots: %w", s.number, err)
 	}
-	for _, o := range all {
-		b, shard := blob{Name: o.Name, Size: int(o.Size)}, 0
-		if n, _ := fmt.Sscanf(o.Name, "%d-%d-", &shard, &b.Seq); n == 2 && shard == s.number && b.Seq > s.own {
+	for _, b := range earlier {
+		if b.Seq > s.own {
 			found = append(found, b)
 		}
 	}
 	return found, nil
+}
+
+// earlier returns the snapshots of a shard that there were when it was asked for those of any for the first
+// time: all are listed at once.
+func (e *Engine) earlier(ctx context.Context, shard int) ([]blob, error) {
+	e.listing.Lock()
+	defer e.listing.Unlock()
+	if e.listed != nil {
+		return e.listed[shard], nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, chunk)
+	defer cancel()
+	all, err := e.blobs.List(ctx)
+	if err != nil && !errors.Is(err, jetstream.ErrNoObjectsFound) {
+		return nil, err
+	}
+	e.listed = map[int][]blob{}
+	for _, o := range all {
+		b, of := blob{Name: o.Name, Size: int(o.Size)}, 0
+		if n, _ := fmt.Sscanf(o.Name, "%d-%d-", &of, &b.Seq); n == 2 {
+			e.listed[of] = append(e.listed[of], b)
+		}
+	}
+	return e.listed[shard], nil
 }
 
 // name returns a snapshot of a state at a mark, under a name that there was not.
