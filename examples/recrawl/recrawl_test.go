@@ -243,6 +243,7 @@ func TestTraceFile(t *testing.T) {
 		{"a,1,2\na,3\n", ".csv:2: webenv: bad page name"},
 		{"", "no pages"},
 		{"a,5\nb\n", "two times at least"},
+		{"a,1700000000000,1710000000000\n", "a change at 1710000000000, after the year 2100: are the times in milliseconds?"},
 		{"\x1f\x8bnonsense", ".csv:"},
 		{b.String()[:b.Len()-10], "unexpected EOF"},
 	} {

@@ -47,12 +47,18 @@ type world struct {
 	rates []float64 // true rates
 }
 
+// latestTime is when a history ends at the latest, in Unix seconds. Milliseconds come out later.
+const latestTime = (latestYear - 1970) * 365.2425 * day
+
 // replayed returns the world of a record: one that changes again as it did. It
 // starts at the first change of all pages and ends at the last.
 func replayed(h *webenv.History, name string) (*world, error) {
 	first, last, ok := h.Span()
 	if !ok || first == last {
 		return nil, errors.New("a history needs changes at two times at least, in lines of name,unix,unix,…")
+	}
+	if last > latestTime {
+		return nil, fmt.Errorf("a change at %.0f, after the year %d: are the times in milliseconds? They must be Unix seconds", last, latestYear)
 	}
 	w := &world{name: name, pages: h.Len(), start: first, duration: last - first, history: h}
 	return w.from(first), nil
@@ -203,9 +209,9 @@ func (w *world) budgeted(budget float64, polls int) error {
 	unit, time := w.units()
 	switch n := w.duration * w.rate; {
 	case n > 1e12:
-		return fmt.Errorf("-budget: %v %s are too many, %.0g in %.4g %ss", w.budget(), unit, n, w.duration/w.longUnit(), time)
+		return fmt.Errorf("-budget: %.6g %s are too many, %.0g in %.4g %ss", w.budget(), unit, n, w.duration/w.longUnit(), time)
 	case n < 1:
-		return fmt.Errorf("-budget: %v %s are not a single poll in %.4g %ss", w.budget(), unit, w.duration/w.longUnit(), time)
+		return fmt.Errorf("-budget: %.6g %s are not a single poll in %.4g %ss", w.budget(), unit, w.duration/w.longUnit(), time)
 	default:
 		w.polls = int(n + 1e-6)
 	}
