@@ -70,7 +70,7 @@ func measureExactness(f *RateFilter, env webenv.Env, rate float64, polls, every 
 	return e
 }
 
-var exact = flag.Bool("exact", false, "measure how exact choices are with up to 100,000 pages")
+var exact = flag.Bool("exact", false, "measure how exact choices are with up to 100,000 pages, and what parts are worth on more webs")
 
 // What Next picks is within 1 % of the greatest index of all pages on average, at any budget. With
 // tens of thousands of pages it is within 2 % for Detections, in the first cycles (-exact).

@@ -15,13 +15,13 @@ import (
 
 // Where pages wake for some days of many changes, more is detected for what finds are learnt to lead to.
 //
-//	go test ./knapsack -v -run TestSequelOf
+//	go test ./knapsack -v -run TestSequelOf -exact
 func TestSequelOfPagesThatWake(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("long")
 	}
-	mean, sd := partWorth(t, 8, Detections, ablation.Sequel, stories, detectedOf)
+	mean, sd := partWorth(t, webs(8), Detections, ablation.Sequel, stories, detectedOf)
 	require.Greater(t, mean-3*sd, 0.0)
 }
 
@@ -36,7 +36,7 @@ func TestSequelOfPagesThatDoNotWake(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")
 	}
-	mean, sd := partWorth(t, 8, Detections, ablation.Sequel, steady, detectedOf)
+	mean, sd := partWorth(t, webs(8), Detections, ablation.Sequel, steady, detectedOf)
 	require.Greater(t, mean-3*sd, -0.005)
 }
 

@@ -121,15 +121,15 @@ func TestWhatUntouchedIsLearntFrom(t *testing.T) {
 // Where pages rest after they have been written more is detected, and sooner, for what is learnt of those that
 // were never known to change.
 //
-//	go test ./knapsack -v -run TestUntouchedPages
+//	go test ./knapsack -v -run TestUntouchedPages -exact
 func TestUntouchedPagesThatWake(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("long")
 	}
-	mean, sd := partWorth(t, 8, Detections, ablation.Untouched, stories, detectedOf)
+	mean, sd := partWorth(t, webs(8), Detections, ablation.Untouched, stories, detectedOf)
 	require.Greater(t, mean-3*sd, 0.0)
-	mean, sd = partWorth(t, 8, Delay, ablation.Untouched, stories, delayOf)
+	mean, sd = partWorth(t, webs(8), Delay, ablation.Untouched, stories, delayOf)
 	require.Less(t, mean+3*sd, 0.0)
 }
 
@@ -139,8 +139,8 @@ func TestUntouchedPagesThatDoNotWake(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")
 	}
-	mean, sd := partWorth(t, 8, Detections, ablation.Untouched, steady, detectedOf)
+	mean, sd := partWorth(t, webs(8), Detections, ablation.Untouched, steady, detectedOf)
 	require.Greater(t, mean-3*sd, -0.01)
-	mean, sd = partWorth(t, 8, Delay, ablation.Untouched, steady, delayOf)
+	mean, sd = partWorth(t, webs(8), Delay, ablation.Untouched, steady, delayOf)
 	require.Less(t, mean+3*sd, 0.015)
 }

@@ -27,9 +27,17 @@ func wakingWeb(pages int, early, lasts, power float64, rng *rand.Rand) *webenv.H
 	return h
 }
 
+// webs returns how many of so many webs a test runs: all with -exact, and half otherwise.
+func webs(all int) int {
+	if *exact {
+		return all
+	}
+	return all / 2
+}
+
 // partWorth returns what a rate filter achieves in 100 cycles, over one without a part: the
 // mean of its logarithm over some webs, and the standard error of that. Tests allow three of them, which
-// with eight webs are exceeded by chance once in 100 times.
+// with eight webs are exceeded by chance once in 100 times, and with four once in 35.
 func partWorth(t *testing.T, webs int, o Objective, part ablation.Parts, web func(seed uint64) webenv.Env, of func(webenv.Result) float64) (mean, sd float64) {
 	sum, squares := 0.0, 0.0
 	for seed := range uint64(webs) {
