@@ -39,6 +39,9 @@ func run(args []string, stdout, stderr io.Writer) error {
 	if err := cmp.Or(p.OnlyIf(!*withExact, "without -exact", "fleets", "out"), p.OnlyIf(*withExact, "with -exact", "patience")); err != nil {
 		return err
 	}
+	if *patience <= 0 {
+		return report.Usagef("-patience %v: want more than 0", *patience)
+	}
 	experiment := func(p *report.Program) ([]report.Row, *report.Page, error) { return suite(p, *fleets, *only) }
 	takes := "some ten minutes on two cores, with -fleets small two"
 	if *withExact {

@@ -244,6 +244,7 @@ func TestTraceFile(t *testing.T) {
 		{"", "no pages"},
 		{"a,5\nb\n", "two times at least"},
 		{"a,1700000000000,1710000000000\n", "a change at 1710000000000, after the year 2100: are the times in milliseconds?"},
+		{"a,1,1e300\n", "a change at 1e+300, after the year 2100"},
 		{"\x1f\x8bnonsense", ".csv:"},
 		{b.String()[:b.Len()-10], "unexpected EOF"},
 	} {

@@ -58,7 +58,7 @@ func replayed(h *webenv.History, name string) (*world, error) {
 		return nil, errors.New("a history needs changes at two times at least, in lines of name,unix,unix,…")
 	}
 	if last > latestTime {
-		return nil, fmt.Errorf("a change at %.0f, after the year %d: are the times in milliseconds? They must be Unix seconds", last, latestYear)
+		return nil, fmt.Errorf("a change at %.15g, after the year %d: are the times in milliseconds? They must be Unix seconds", last, latestYear)
 	}
 	w := &world{name: name, pages: h.Len(), start: first, duration: last - first, history: h}
 	return w.from(first), nil

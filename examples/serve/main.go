@@ -66,6 +66,12 @@ var kinds = []kind{
 	{"dying", serve.Faults{Dying: 100}},
 }
 
+// Bounds on the web. So many pages take a gigabyte, and each request has its page in memory.
+const (
+	mostPages = 10_000_000
+	mostBytes = 100_000_000
+)
+
 type settings struct {
 	*report.Program
 	addr   string
@@ -82,8 +88,8 @@ func parse(args []string, stdout, stderr io.Writer) (*settings, error) {
 	s := &settings{Program: report.NewProgram("serve", intro, "serve for one second only; crawl for ten days", stdout, stderr)}
 	var faults string
 	s.Flags.StringVar(&s.addr, "addr", "127.0.0.1:8080", "`address` to listen on")
-	s.Flags.IntVar(&s.pages, "n", 500, "`pages` of the web")
-	s.Flags.IntVar(&s.size, "size", 2000, "least `bytes` of a page")
+	s.Flags.IntVar(&s.pages, "n", 500, fmt.Sprintf("`pages` of the web, up to %d", mostPages))
+	s.Flags.IntVar(&s.size, "size", 2000, fmt.Sprintf("least `bytes` of a page, up to %d", mostBytes))
 	s.Flags.Float64Var(&s.speed, "speed", 1, "`hours` of the web in a second")
 	s.Flags.Float64Var(&s.delay, "delay", 0, "Crawl-delay in `seconds` of the web")
 	s.Flags.DurationVar(&s.length, "for", 0, "`time` to serve; 0 until interrupted")
@@ -102,11 +108,17 @@ func parse(args []string, stdout, stderr io.Writer) (*settings, error) {
 	if s.Quick && !s.Given("for") {
 		s.length = time.Second
 	}
+	_, port, err := net.SplitHostPort(s.addr)
+	if err == nil {
+		_, err = net.LookupPort("tcp", port)
+	}
 	switch {
-	case s.pages < 1:
-		return nil, report.Usagef("-n %d: want 1 at least", s.pages)
-	case s.size < 0:
-		return nil, report.Usagef("-size %d: want no less than 0", s.size)
+	case err != nil:
+		return nil, report.Usagef("-addr %s: %w", s.addr, err)
+	case s.pages < 1 || s.pages > mostPages:
+		return nil, report.Usagef("-n %d: want 1 to %d", s.pages, mostPages)
+	case s.size < 0 || s.size > mostBytes:
+		return nil, report.Usagef("-size %d: want 0 to %d", s.size, mostBytes)
 	case !(s.delay >= 0 && s.delay <= math.MaxFloat64):
 		return nil, report.Usagef("-delay %v: want no less than 0", s.delay)
 	case !(s.speed > 0 && s.speed <= 1e6):
@@ -114,7 +126,6 @@ func parse(args []string, stdout, stderr io.Writer) (*settings, error) {
 	case s.length < 0:
 		return nil, report.Usagef("-for %v: want no less than 0", s.length)
 	}
-	var err error
 	if s.shares, err = shares(faults); err != nil {
 		return nil, err
 	}

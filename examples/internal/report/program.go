@@ -1,6 +1,7 @@
 package report
 
 import (
+	"bytes"
 	"errors"
 	"flag"
 	"fmt"
@@ -80,17 +81,21 @@ func exit(name string, err error, stderr io.Writer) int {
 }
 
 // Parse parses the command line. After -h, which prints to Stdout, it returns
-// [flag.ErrHelp]; all its other errors are UsageErrors.
+// [flag.ErrHelp], or the error of Stdout; all its other errors are UsageErrors.
 func (p *Program) Parse(args []string) error {
 	p.args = args
 	err := p.Flags.Parse(args)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
-		fmt.Fprintf(p.Stdout, "Usage: %s [flags]\n\n%s\n\nFlags:\n", p.Flags.Name(), strings.TrimSpace(p.intro))
-		p.Flags.SetOutput(p.Stdout)
+		var help bytes.Buffer
+		fmt.Fprintf(&help, "Usage: %s [flags]\n\n%s\n\nFlags:\n", p.Flags.Name(), strings.TrimSpace(p.intro))
+		p.Flags.SetOutput(&help)
 		p.Flags.PrintDefaults()
 		if p.Notes != "" {
-			fmt.Fprintf(p.Stdout, "\n%s\n", strings.TrimSpace(p.Notes))
+			fmt.Fprintf(&help, "\n%s\n", strings.TrimSpace(p.Notes))
+		}
+		if _, failed := p.Stdout.Write(help.Bytes()); failed != nil {
+			return failed
 		}
 		return err
 	case err != nil:

@@ -50,6 +50,11 @@ func TestParse(t *testing.T) {
 		require.ErrorAs(t, p.Parse(bad), new(UsageError))
 	}
 	require.Empty(t, log.String())
+
+	full, w := io.Pipe()
+	require.NoError(t, full.Close())
+	p = NewProgram("example", "Shows something.", "fewer runs", w, io.Discard)
+	require.ErrorIs(t, p.Parse([]string{"-h"}), io.ErrClosedPipe, "help that could not be printed")
 }
 
 // A flag that nothing reads is an error if it was given.
