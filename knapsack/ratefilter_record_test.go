@@ -288,6 +288,30 @@ func TestRecordsBeforeTheFirstPoll(t *testing.T) {
 	}
 }
 
+// An answer may come with a time ahead of the polls that come next, also while there is no time scale and other
+// polls are in flight: what is saved then can be restored, and goes on bit for bit.
+func TestAnswerAheadOfTheTimeScale(t *testing.T) {
+	t.Parallel()
+	f := must(NewRateFilter(150, RateFilterConfig{}))
+	const firstPolls, step = 17, 1e-3
+	first := must(f.Next(0))
+	require.NoError(t, f.Observe(first, 1, false))
+	for k := 1; k < firstPolls; k++ {
+		must(f.Next(step * float64(k)))
+	}
+	g := new(RateFilter)
+	for k := firstPolls; k < 100; k++ {
+		require.NoError(t, g.UnmarshalBinary(saved(t, f)), "after %d polls", k)
+		now := step * float64(k)
+		page := must(f.Next(now))
+		require.Equal(t, page, must(g.Next(now)))
+		for _, f := range []*RateFilter{f, g} {
+			require.NoError(t, f.Observe(page, now, k%3 == 0))
+		}
+		require.Equal(t, saved(t, f), saved(t, g))
+	}
+}
+
 // A page whose changes were told before there was a time scale, and that is removed, leaves nothing that a
 // saved state hasn't: what was restored goes on bit for bit.
 func TestEarlyHistoryOfARemovedPage(t *testing.T) {

@@ -117,6 +117,46 @@ func TestNewsOfAlike(t *testing.T) {
 	require.Equal(t, w.now, q.due.key(1))
 }
 
+// Pages that are alike may have been answered ahead of the present: they are looked at from then on, and what is
+// saved before can be restored.
+func TestAlikeAhead(t *testing.T) {
+	t.Parallel()
+	const n, ahead = few + 1, 5.0
+	for name, look := range map[string]func(q *Queue, w *web){
+		"ahead of time": func(q *Queue, w *web) {
+			q.Best(w.now, w)
+		},
+		"put off": func(q *Queue, w *web) {
+			at := q.sets.At(1).lots[0]
+			slot := q.lots.At(at).root
+			q.take(slot)
+			q.putOff(slot, at, w.now+1, w.now)
+		},
+		"of a group with news": func(q *Queue, w *web) {
+			q.News(0, w.now, w)
+		},
+	} {
+		w, q := newWeb(n, rand.New(rand.NewPCG(1, 1))), New(n)
+		w.weight, w.power = slices.Repeat([]float64{1}, n), slices.Repeat([]float64{1}, n)
+		q.AddGroup()
+		for p := range uint32(n) {
+			q.Take(p)
+			q.Join(p, 0)
+			w.group[p], w.last[p] = 0, ahead
+			q.Put(p, 0, 0, w)
+		}
+		q.Begin(n, 1, 1, 0, true)
+		w.now = 1
+		look(&q, w)
+		l := q.lots.At(q.sets.At(1).lots[0])
+		require.True(t, l.alike, name)
+		require.Equal(t, ahead, l.base, name)
+		require.Equal(t, ahead, l.last, name)
+		sound(t, &q)
+		restored(t, &q)
+	}
+}
+
 // A page that stands for pages in no group waits alone when others are better: another one stands for
 // them at once.
 func TestAlikeInNoGroup(t *testing.T) {

@@ -194,7 +194,7 @@ func (q *Queue) heat(slot, lot uint32, index, now float64) {
 	q.hot = append(q.hot, hotPage{slot, lot, index, now, math.Inf(1)})
 	if lot != None {
 		l := q.lots.At(lot)
-		l.shown, l.last = true, now
+		l.shown, l.last = true, max(now, l.base)
 		q.retime(lot)
 		q.better(q.setOf(slot), lot)
 	}

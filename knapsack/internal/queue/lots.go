@@ -11,7 +11,7 @@ import (
 // pages are after base.
 type lot struct {
 	base float64
-	last float64 // the latest answer of its pages
+	last float64 // the latest answer of its pages; not before base, which may be ahead of the present
 	m    float64 // the greater multiplier of base and last when the lot was brought up to date
 	due  float64 // of the first page, then
 	root uint32
@@ -95,7 +95,7 @@ func (q *Queue) putBack(slot, lot uint32, due, now float64, clock Clock) {
 func (q *Queue) putOff(slot, at uint32, due, now float64) {
 	s, l := q.setOf(slot), q.lots.At(at)
 	looks := max(leastLooksAtAlike, min(mostLooksAtAlike, q.sets.At(s).count/8))
-	l.last = min(due, now+(now-l.base)/float64(looks))
+	l.last = max(l.base, min(due, now+(now-l.base)/float64(looks)))
 	q.insert(s, at, slot, (now-l.base)*l.m)
 }
 
@@ -115,8 +115,8 @@ func (q *Queue) lookAtAlike(s uint32, now float64) {
 	if len(lots) == 0 {
 		return
 	}
-	if l := q.lots.At(lots[0]); l.alike && l.root != None && l.last > now {
-		l.last = now
+	if l := q.lots.At(lots[0]); l.alike && l.root != None && l.last > max(now, l.base) {
+		l.last = max(now, l.base)
 		q.retime(lots[0])
 		q.better(s, lots[0])
 	}

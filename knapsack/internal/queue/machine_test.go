@@ -108,10 +108,11 @@ func queueMachine(t *rapid.T) {
 			both(func(q *Queue) { q.Begin(10, now, 1, 0, alike) })
 		}
 	}
-	answer := func(*rapid.T) {
+	answer := func(t *rapid.T) { // now, or ahead of what comes next
+		ahead := rapid.SampledFrom([]float64{0, 0, 0, 2}).Draw(t, "ahead")
 		for p := range n {
 			if out[p] {
-				w.last[p] = now
+				w.last[p] = now + ahead
 				wait(p, now)
 				both(func(q *Queue) { q.News(w.group[p], now, w) })
 			}

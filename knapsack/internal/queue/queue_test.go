@@ -34,7 +34,7 @@ func (w *web) Touch(slot uint32) float64 { return w.last[slot] }
 // Multiplier is that of package factor, for evidence that is worth two expected changes.
 func (w *web) Multiplier(group uint32, last float64) float64 {
 	const pull = 2
-	expected := w.evidence * (w.now - last)
+	expected := w.evidence * max(0, w.now-last)
 	found, until := 0.0, w.now
 	for _, s := range slices.Backward(w.surges[group]) {
 		from := max(last, s.at)
@@ -46,7 +46,7 @@ func (w *web) Multiplier(group uint32, last float64) float64 {
 }
 
 func (w *web) elapsed(slot uint32, now float64) float64 {
-	return w.Multiplier(w.group[slot], w.last[slot]) * (now - w.last[slot])
+	return w.Multiplier(w.group[slot], w.last[slot]) * max(0, now-w.last[slot])
 }
 
 func (w *web) Index(slot uint32, now float64) float64 {
