@@ -159,22 +159,35 @@ func (f *RateFilter) more(touched bool) float64 {
 	return f.census.Untouched.Times(touched, f.fade())
 }
 
+// bursts returns by which part a page that jumps is taken for one that bursts: one that was never known to
+// change, once the first cycles, in which that says little, are over.
+func (f *RateFilter) bursts(touched bool) float64 {
+	if touched || f.without&ablation.Untouched != 0 {
+		return 0
+	}
+	return 1 - f.fade()
+}
+
 // mean returns the value of a poll of a page and its standard deviation.
 func (f *RateFilter) mean(b *belief.View, gap, counts float64, p past) (value, spread float64) {
 	fade := f.fade()
 	more := f.more(p.touched)
 	switch {
 	case f.objective == Detections:
-		value, spread = f.model.Value(b, gap, counts, 1)
+		value, spread = f.model.Value(b, gap, counts, 1, 0)
 		value = f.census.Calibration.Correct(value, gap/f.model.Cycle(), p.changed, fade, more)
-	case f.objective == Delay: // N²/(2λ) grows as the rate does
-		value, spread = f.model.Value(b, gap, counts, 1)
-		value *= fast.Exp(more)
+	case f.objective == Delay:
+		// Pages change less than expected if some rest, of which a poll is worth nothing. That they change more
+		// may only mean that each poll finds a change, however many are expected: so it is rates that are greater,
+		// of which many changes in a gap count less.
+		times := fast.Exp(more)
+		value, spread = f.model.Value(b, gap, counts, max(1, times), f.bursts(p.touched))
+		value *= min(1, times)
 		if f.wakes() {
 			value *= f.census.Waking.Times(gap/f.model.Cycle(), fade)
 		}
 	default:
-		value, spread = f.model.Value(b, gap, counts, fast.Exp(more))
+		value, spread = f.model.Value(b, gap, counts, fast.Exp(more), 0)
 	}
 	return value, spread
 }

@@ -2,6 +2,8 @@ package knapsack
 
 import (
 	"math"
+	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -9,6 +11,7 @@ import (
 	"github.com/recrawl/recrawl/internal/ablation"
 	"github.com/recrawl/recrawl/knapsack/internal/belief"
 	"github.com/recrawl/recrawl/knapsack/internal/census"
+	"github.com/recrawl/recrawl/webenv"
 )
 
 // A page is touched once it is known to have changed: by a poll that was asked for or not, or by the times of
@@ -41,8 +44,8 @@ func TestWhichPagesAreUntouched(t *testing.T) {
 }
 
 // The index is that of a page whose rates are as many times as great as untouched pages have been found to
-// have, or others: Freshness, Age and Harmonic tell what a poll is worth at a rate; the values of Detections and Delay
-// go with the rate while changes are rare.
+// have, or others. The value of Detections goes with the rate while changes are rare, and that of Delay is so many times
+// as great if that is less.
 func TestIndexOfUntouchedPages(t *testing.T) {
 	t.Parallel()
 	const gapCycles = 0.02 // in which changes are rare
@@ -57,7 +60,7 @@ func TestIndexOfUntouchedPages(t *testing.T) {
 		fresh, view := f.model.Fresh(), belief.View{}
 		f.model.See(&view, &fresh, belief.Level())
 		gap := gapCycles * f.model.Cycle()
-		plain, _ := f.model.Value(&view, gap, gap, 1)
+		plain, _ := f.model.Value(&view, gap, gap, 1, 0)
 		for _, touched := range []bool{false, true} {
 			s := f.more(touched)
 			require.NotZero(t, s)
@@ -65,16 +68,18 @@ func TestIndexOfUntouchedPages(t *testing.T) {
 			switch o {
 			case Detections:
 				require.InEpsilon(t, -math.Expm1(math.Log1p(-plain)*math.Exp(s)), got, 1e-3)
-			case Delay:
-				require.InEpsilon(t, plain*math.Exp(s), got, 1e-6)
 			default: // the same page in another unit of time
-				want, _ := f.model.Value(&view, gap, gap*math.Exp(s), 1)
-				power := map[Objective]float64{Freshness: 1, Age: 2, Harmonic: 1}[o]
-				require.InEpsilon(t, want/math.Exp(s*power), got, 1e-9, "%v", o)
+				up := s
+				if o == Delay {
+					up = max(0, s)
+				}
+				want, _ := f.model.Value(&view, gap, gap*math.Exp(up), 1, f.bursts(touched))
+				power := map[Objective]float64{Freshness: 1, Age: 2, Harmonic: 1, Delay: 1}[o]
+				require.InEpsilon(t, want/math.Exp(up*power)*math.Exp(s-up), got, 1e-9, "%v", o)
 			}
 		}
 		f.census.Untouched = census.New(1).Untouched
-		got, _ := f.mean(&view, gap, gap, past{})
+		got, _ := f.mean(&view, gap, gap, past{touched: true})
 		require.InEpsilon(t, plain, got, 1e-6)
 	}
 }
@@ -133,7 +138,35 @@ func TestUntouchedPagesThatWake(t *testing.T) {
 	require.Less(t, mean+3*sd, 0.0)
 }
 
-// Where rates stay, next to nothing is lost.
+// Where pages are written throughout the crawl and change 20 times a cycle from then on, changes are found no later
+// than by polls of all pages in turn: it would be .93 times as early if pages that each poll finds changed were
+// taken to change ever more often, .92 if a page just written were not expected to change many times, and .7 if
+// both were so.
+func TestPagesThatAreBorn(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("long")
+	}
+	const n, cycles, rate = 200, 30.0, 20.0
+	for seed := range uint64(4) {
+		rng := rand.New(rand.NewPCG(seed, 9))
+		h := &webenv.History{Names: make([]string, n), Times: make([][]float64, n)}
+		for i := range n {
+			for now := cycles * rng.Float64(); now < cycles; now += rng.ExpFloat64() / rate {
+				h.Times[i] = append(h.Times[i], now)
+			}
+		}
+		delay := func(s webenv.Scheduler) float64 {
+			return must(webenv.Run(must(webenv.NewReplay(h, 0)), s, webenv.RunConfig{Rate: n, Duration: cycles})).Delay
+		}
+		inTurn := must(NewFixed(slices.Repeat([]float64{1}, n), Even, rand.NewPCG(seed, 1)))
+		ratio := delay(inTurn) / delay(must(NewRateFilter(n, RateFilterConfig{Objective: Delay})))
+		t.Logf("%.3f times as early as in turn", ratio)
+		require.Greater(t, ratio, 0.97)
+	}
+}
+
+// Where rates stay, next to nothing is detected less, and the delay is at most 2.5 % longer.
 func TestUntouchedPagesThatDoNotWake(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -142,5 +175,5 @@ func TestUntouchedPagesThatDoNotWake(t *testing.T) {
 	mean, sd := partWorth(t, webs(8), Detections, ablation.Untouched, steady, detectedOf)
 	require.Greater(t, mean-3*sd, -0.01)
 	mean, sd = partWorth(t, webs(8), Delay, ablation.Untouched, steady, delayOf)
-	require.Less(t, mean+3*sd, 0.015)
+	require.Less(t, mean+3*sd, 0.025)
 }

@@ -59,7 +59,7 @@ func partWorth(t *testing.T, webs int, o Objective, part ablation.Parts, web fun
 
 // waking and steady are webs whose pages wake, and of pages that do not.
 func waking(seed uint64) webenv.Env {
-	return must(webenv.NewReplay(wakingWeb(300, 10, 1, 1, rand.New(rand.NewPCG(seed, 6))), 0))
+	return must(webenv.NewReplay(wakingWeb(300, 30, 1, 0.5, rand.New(rand.NewPCG(seed, 6))), 0))
 }
 func steady(seed uint64) webenv.Env {
 	return must(webenv.NewPoisson(spread(300, seed), rand.NewPCG(seed, 8)))

@@ -247,17 +247,18 @@ func TestValue(t *testing.T) {
 				square += x*y*y + fresh*jumped*jumped
 			}
 		}
-		got, spread := m.Value(see(&m, &p, leaning), gap, counts, times)
+		got, spread := m.Value(see(&m, &p, leaning), gap, counts, times, 0)
 		require.InEpsilon(t, mean, got, 5e-3)
 		require.InDelta(t, math.Sqrt(max(0, square-mean*mean)), spread, 5e-3*(mean+spread))
 	})
 }
 
 // A plain value that is linear in the rate is that of the mean rate, where a page that jumps
-// lands as it is told.
+// lands as it is told, and is worth more as far as it bursts.
 func TestPlainValue(t *testing.T) {
 	t.Parallel()
-	worth := Worth{Table: NewTable(func(v float64) float64 { return v / 2 }), Power: 1, Plain: true, Slowest: 150}
+	linear := func(x float64) *Table { return NewTable(func(v float64) float64 { return x * v }) }
+	worth := Worth{Table: linear(0.5), Burst: linear(1.5), Power: 1, Plain: true, Slowest: 150}
 	rapid.Check(t, func(t *rapid.T) {
 		cycle := math.Exp(rapid.Float64Range(-12, 12).Draw(t, "log cycle"))
 		m := NewModel(worth)
@@ -279,17 +280,17 @@ func TestPlainValue(t *testing.T) {
 		m.Unpack(&p, &b)
 		b.Inform(prior)
 		b.Lean(leaning)
-		mean := 0.0
+		mean, bursts := 0.0, rapid.SampledFrom([]float64{0, 0.4, 1}).Draw(t, "bursts")
 		for c := range b.w {
 			stay := math.Exp(-gap / (cycle * switching[c]))
-			mean += b.mass[c] * (1 - stay) * landed
+			mean += b.mass[c] * (1 - stay) * landed * (1 + 2*bursts)
 			for k, w := range b.w[c] {
 				mean += w * stay * m.Rate(float64(k))
 			}
 		}
 		factor := rapid.Float64Range(0.3, 3).Draw(t, "factor") // time counts by it, but not for jumps
 		times := rapid.SampledFrom([]float64{1, 0.4, 2.5}).Draw(t, "times")
-		got, spread := m.Value(see(&m, &p, leaning), gap, gap*factor, times)
+		got, spread := m.Value(see(&m, &p, leaning), gap, gap*factor, times, bursts)
 		require.InEpsilon(t, times*mean*gap*gap*factor*factor/2, got, 5e-3)
 		require.Zero(t, spread)
 	})

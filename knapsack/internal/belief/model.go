@@ -23,6 +23,8 @@ type Worth struct {
 	Plain bool
 	// Many is how many changes in a gap halve the worth, where Plain.
 	Many float64
+	// Burst is Table for a page that jumps, as far as it is taken for one that bursts, where Plain.
+	Burst *Table
 	// Slowest sets the grid: the slowest rate is about 1/(Slowest·cycle), the fastest
 	// 90,000 times that.
 	Slowest float64

@@ -42,15 +42,18 @@ func (m *Model) See(v *View, p *Packed, leaning *Row) {
 
 // Value returns the mean over the posterior of what a poll is worth a time gap > 0 after the last
 // answer, and its standard deviation. The gap counts as one of another length, see Learn, and all rates
-// are so many times as great. This is where the time goes.
-func (m *Model) Value(b *View, gap, counts, times float64) (mean, spread float64) {
+// are so many times as great. Where Plain, a page that jumps is taken for one that bursts by a part bursts.
+// This is where the time goes.
+func (m *Model) Value(b *View, gap, counts, times, bursts float64) (mean, spread float64) {
 	g := gridAt(m.slowestRate(), counts*times)
 	if m.worth.Plain {
 		var v Row
 		m.worth.Table.read(&v, g)
-		landed := 0.0
-		for k := range v {
-			landed += float64(m.land[k] * v[k])
+		landed := m.landed(&v)
+		if bursts > 0 {
+			var burst Row
+			m.worth.Burst.read(&burst, g)
+			landed += float64(bursts * (m.landed(&burst) - landed))
 		}
 		return m.mean(b, &v, landed, gap) * counts, 0
 	}
@@ -99,6 +102,14 @@ func (m *Model) Value(b *View, gap, counts, times float64) (mean, spread float64
 		spread *= counts
 	}
 	return mean, spread
+}
+
+// landed is the mean of what has the values v at the rates, for a page that has just jumped.
+func (m *Model) landed(v *Row) (mean float64) {
+	for k := range v {
+		mean += float64(m.land[k] * v[k])
+	}
+	return mean
 }
 
 // mean is the mean over the posterior of what has the values v at the rates, and landed for a page that

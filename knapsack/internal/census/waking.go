@@ -27,11 +27,11 @@ type Waking struct{ correction }
 
 const (
 	// doubt is how many of its standard deviations θ is applied less than it was found to be. Without,
-	// the delay is 1.2 % longer in place of .6 where rates stay, and 4 % less in place of 1.7 where
-	// pages wake (go test ./knapsack -v -run TestPagesThat).
+	// the delay is 1 % longer where rates stay, and 5 % less in place of 3 where pages wake
+	// (go test ./knapsack -v -run TestPagesThat).
 	doubt = 0.5
 	// mostPower bounds θ. In the second and third cycle it would be 4 to 6, and choices worth .92 of the
-	// best. With 1 in place of 1.5 a web whose pages wake gains 12 % in place of 14.
+	// best.
 	mostPower = 1.5
 )
 
