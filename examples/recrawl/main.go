@@ -185,7 +185,7 @@ func run(args []string, stdout, stderr io.Writer) error {
 		return err
 	}
 	if len(chosenGoals) > 1 {
-		return report.Usagef("-objective %s: one at a time", s.objective)
+		return report.Usagef("-objective %q: want one; several go with -suite", s.objective)
 	}
 	by := chosenGoals[0]
 	if s.log != "" {
