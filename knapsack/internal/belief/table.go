@@ -58,6 +58,18 @@ func (t *Table) read(v *Row, g gridPoint) {
 	}
 }
 
+// mean returns the mean of the function's values at all rates, of which x has the probabilities.
+func (t *Table) mean(x *Row, g gridPoint) float64 {
+	lo := (*Row)(t[g.row][g.at:])
+	hi := (*Row)(t[g.row+1][g.at:])
+	var even, odd float64 // no sum waits for the one before
+	for k := 0; k < Cells; k += 2 {
+		even += float64(x[k] * (lo[k] + float64(g.rest*(hi[k]-lo[k]))))
+		odd += float64(x[k+1] * (lo[k+1] + float64(g.rest*(hi[k+1]-lo[k+1]))))
+	}
+	return even + odd
+}
+
 // survive is e^(−v).
 var survive = sync.OnceValue(func() *Table {
 	return NewTable(func(v float64) float64 { return math.Exp(-v) })

@@ -49,11 +49,12 @@ func (m *Model) Value(b *View, gap, counts, times, bursts float64) (mean, spread
 	if m.worth.Plain {
 		var v Row
 		m.worth.Table.read(&v, g)
-		landed := m.landed(&v)
+		landed := 0.0
+		for k := range v {
+			landed += float64(m.land[k] * v[k])
+		}
 		if bursts > 0 {
-			var burst Row
-			m.worth.Burst.read(&burst, g)
-			landed += float64(bursts * (m.landed(&burst) - landed))
+			landed += float64(bursts * (m.worth.Burst.mean(&m.land, g) - landed))
 		}
 		return m.mean(b, &v, landed, gap) * counts, 0
 	}
@@ -102,14 +103,6 @@ func (m *Model) Value(b *View, gap, counts, times, bursts float64) (mean, spread
 		spread *= counts
 	}
 	return mean, spread
-}
-
-// landed is the mean of what has the values v at the rates, for a page that has just jumped.
-func (m *Model) landed(v *Row) (mean float64) {
-	for k := range v {
-		mean += float64(m.land[k] * v[k])
-	}
-	return mean
 }
 
 // mean is the mean over the posterior of what has the values v at the rates, and landed for a page that
