@@ -138,8 +138,8 @@ func TestUntouchedPagesThatWake(t *testing.T) {
 	require.Less(t, mean+3*sd, 0.0)
 }
 
-// Where pages are written throughout the crawl and change 20 times a cycle from then on, changes are found no later
-// than by polls of all pages in turn: it would be .93 times as early if pages that each poll finds changed were
+// Where pages are written throughout the crawl and change 20 times a cycle from then on, changes are found hardly
+// later than by polls of all pages in turn, if at all: it would be .93 times as early if pages that each poll finds changed were
 // taken to change ever more often, .92 if a page just written were not expected to change many times, and .7 if
 // both were so.
 func TestPagesThatAreBorn(t *testing.T) {
