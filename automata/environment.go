@@ -131,6 +131,9 @@ func checkSame(environments []Environment) error {
 		return fmt.Errorf("%w: no environments", ErrConfig)
 	}
 	for i, e := range environments {
+		if e == nil {
+			panic(fmt.Sprintf("automata: environment %d is nil", i))
+		}
 		if want := environments[0].Actions(); e.Actions() != want {
 			return fmt.Errorf("%w: environment %d has %d actions, the first %d", ErrConfig, i, e.Actions(), want)
 		}

@@ -123,6 +123,7 @@ func TestBadEnvironments(t *testing.T) {
 	} {
 		require.ErrorIs(t, err, ErrConfig, name)
 	}
+	require.PanicsWithValue(t, "automata: environment 1 is nil", func() { _, _ = NewMarkov(nil, a, nil) })
 }
 
 func second[T any](_ T, err error) error { return err }

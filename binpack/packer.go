@@ -105,6 +105,13 @@ func newPacker(cfg PackerConfig) *Packer {
 	return p
 }
 
+// made panics if p is a zero value.
+func (p *Packer) made() {
+	if p.resource == nil {
+		panic("binpack: a Packer that is a zero value: make it with NewPacker, or load a saved one")
+	}
+}
+
 // plain reports whether sites differ in their weight alone.
 func (p *Packer) plain() bool { return len(p.resource) == 1 && len(p.rules) == 0 }
 

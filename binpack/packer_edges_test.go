@@ -13,6 +13,14 @@ import (
 
 // A node with two sites of a group, which a rule told later has made, is not removed where only one
 // of them finds another node. What was moved by then goes back.
+func TestPackerZeroValue(t *testing.T) {
+	t.Parallel()
+	const message = "binpack: a Packer that is a zero value: make it with NewPacker, or load a saved one"
+	require.PanicsWithValue(t, message, func() { _, _ = new(Packer).AddNode(1, NodeConfig{}) })
+	require.PanicsWithValue(t, message, func() { _, _, _ = new(Packer).AddSite(1, SiteConfig{}) })
+	require.PanicsWithValue(t, message, func() { _, _ = new(Packer).Rebalance(RebalanceConfig{}) })
+}
+
 func TestRemoveNodeTakesMovesBack(t *testing.T) {
 	t.Parallel()
 	p, nodes := newFleet(t, PackerConfig{}, 2, 10)

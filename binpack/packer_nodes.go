@@ -20,6 +20,7 @@ type NodeConfig struct {
 // not finite, or so large that in a quantum that suits it another node would have no capacity left;
 // [ErrConfig] for more capacities than there are resources. O(log nodes).
 func (p *Packer) AddNode(capacity float64, cfg NodeConfig) (int, error) {
+	p.made()
 	c, err := p.rooms(-1, capacity, cfg, p.LenNodes() > 0)
 	if err != nil {
 		return 0, err

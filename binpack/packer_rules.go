@@ -7,7 +7,7 @@ import (
 )
 
 // SiteConfig has what a site needs beside its weight, and where it may be. The zero value is a
-// site like those of AddSite: anywhere.
+// site that may be anywhere and needs nothing else.
 type SiteConfig struct {
 	// Needs are of the further resources (PackerConfig.Resources), in their order; those missing
 	// are 0.

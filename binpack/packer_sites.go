@@ -13,6 +13,7 @@ import (
 // are none; [ErrUnknown] for a node of Only; [ErrNoRoom] if no node takes sites, or the site is larger
 // than every node that does. O(log nodes) for a site without rules.
 func (p *Packer) AddSite(weight float64, cfg SiteConfig) (site, node int, err error) {
+	p.made()
 	rule, err := p.newRule(cfg)
 	if err != nil {
 		return 0, 0, err

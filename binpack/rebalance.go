@@ -89,6 +89,7 @@ const (
 // do, without an allocation. Where sites have rules or further resources, O(nodes) more for each
 // site that the emptiest nodes cannot take.
 func (p *Packer) Rebalance(cfg RebalanceConfig) ([]Move, error) {
+	p.made()
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}

@@ -39,21 +39,30 @@ const (
 
 // Nutch returns the rule of Apache Nutch's AdaptiveFetchSchedule at its defaults: ×0.8 for a
 // change, ×1.4 for none, between a minute and a year. second is the length of a second in the
-// caller's unit of time.
+// caller's unit of time; others than positive ones panic.
 func Nutch(second float64) AdaptiveConfig {
+	requireSecond(second)
 	return AdaptiveConfig{Shrink: nutchShrink, Grow: nutchGrow, Min: 60 * second, Max: 365 * 86400 * second}
 }
 
 // StormCrawler returns the rule of StormCrawler's adaptive scheduler: halfway to an hour for a
 // change, ×1.5 for none, at most 14 days. second is as for Nutch.
 func StormCrawler(second float64) AdaptiveConfig {
+	requireSecond(second)
 	return AdaptiveConfig{Shrink: 0.5, Floor: 3600 * second, Grow: 0.5, Min: 3600 * second, Max: 14 * 86400 * second}
 }
 
 // NewsCrawl returns the rule of Common Crawl's news-crawl: a fifth of the way to 90 minutes for a
 // change, ×1.5 for none, at most 90 days. second is as for Nutch.
 func NewsCrawl(second float64) AdaptiveConfig {
+	requireSecond(second)
 	return AdaptiveConfig{Shrink: 0.2, Floor: 5400 * second, Grow: 0.5, Min: 5400 * second, Max: 90 * 86400 * second}
+}
+
+func requireSecond(second float64) {
+	if !(second > 0 && optimum.InRange(second)) {
+		panic(fmt.Sprintf("knapsack: a second of %v", second))
+	}
 }
 
 // orDefault returns what a setting means: 0 stands for the default, a negative number for 0.
@@ -137,8 +146,12 @@ type Adaptive struct {
 
 var _ Learner = (*Adaptive)(nil)
 
-// NewAdaptive returns an Adaptive of the pages 0..n−1.
+// NewAdaptive returns an Adaptive of the pages 0..n−1. ErrConfig for a setting out of its range, n among them: 0
+// to 2^30.
 func NewAdaptive(n int, cfg AdaptiveConfig) (*Adaptive, error) {
+	if err := checkPages(n); err != nil {
+		return nil, err
+	}
 	cfg = cfg.resolve()
 	if err := cfg.check(); err != nil {
 		return nil, err

@@ -10,6 +10,7 @@ import (
 	"github.com/recrawl/recrawl/internal/codec"
 	"github.com/recrawl/recrawl/internal/ids"
 	"github.com/recrawl/recrawl/knapsack/internal/pick"
+	"github.com/recrawl/recrawl/knapsack/internal/queue"
 )
 
 // book is what all Schedulers share: which pages there are, which polls are in flight, and what
@@ -21,10 +22,19 @@ type book struct {
 	now    float64            // of the latest Next; −Inf before the first
 }
 
-func newBook(n int) book {
-	if n < 0 || n > ids.MaxSlots {
-		panic(fmt.Sprintf("knapsack: %d pages", n))
+// mostPages is how many pages a learner takes to begin with: 2^30, as many as a RateFilter can hold.
+const mostPages = queue.MaxSlots
+
+// checkPages checks how many pages there are to be.
+func checkPages(n int) error {
+	if n < 0 || n > mostPages {
+		return fmt.Errorf("%w: %d pages, not 0 to %d", ErrConfig, n, mostPages)
 	}
+	return nil
+}
+
+// newBook returns one of n pages, which have been checked.
+func newBook(n int) book {
 	return book{ids: ids.Make(n), asked: map[uint32]float64{}, now: math.Inf(-1)}
 }
 

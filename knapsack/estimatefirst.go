@@ -72,8 +72,11 @@ var _ Learner = (*EstimateFirst)(nil)
 const phasePerPage = 10
 
 // NewEstimateFirst returns an EstimateFirst of the pages 0..n−1. src is used for Random spacing
-// only and may be nil for Even.
+// only and may be nil for Even. ErrConfig for a setting out of its range, n among them: 0 to 2^30.
 func NewEstimateFirst(n int, cfg EstimateFirstConfig, src rand.Source) (*EstimateFirst, error) {
+	if err := checkPages(n); err != nil {
+		return nil, err
+	}
 	if cfg.Phase == 0 {
 		cfg.Phase = phasePerPage * max(n, 1)
 	}

@@ -116,9 +116,12 @@ type LAKG struct {
 
 var _ Learner = (*LAKG)(nil)
 
-// NewLAKG returns a LAKG of the pages 0..n−1.
+// NewLAKG returns a LAKG of the pages 0..n−1. ErrConfig for a setting out of its range, n among them: 0 to 2^30.
 func NewLAKG(n int, cfg LAKGConfig, src rand.Source) (*LAKG, error) {
 	source.Require(src, "knapsack")
+	if err := checkPages(n); err != nil {
+		return nil, err
+	}
 	cfg = cfg.resolve(n)
 	if err := cfg.check(); err != nil {
 		return nil, err

@@ -3,9 +3,11 @@ package knapsack
 import (
 	"bytes"
 	"encoding"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -334,7 +336,30 @@ func TestMisusePanics(t *testing.T) {
 	t.Parallel()
 	require.PanicsWithValue(t, "knapsack: nil source of randomness", func() { _, _ = NewLAKG(1, LAKGConfig{}, nil) })
 	require.PanicsWithValue(t, "knapsack: nil source of randomness", func() { _, _ = NewFixed([]float64{1}, Random, nil) })
-	require.PanicsWithValue(t, "knapsack: -1 pages", func() { _, _ = NewAdaptive(-1, AdaptiveConfig{}) })
+	for _, second := range []float64{0, -1, math.NaN(), math.Inf(1)} {
+		for _, rule := range []func(float64) AdaptiveConfig{Nutch, StormCrawler, NewsCrawl} {
+			require.PanicsWithValue(t, fmt.Sprintf("knapsack: a second of %v", second), func() { rule(second) })
+		}
+	}
+}
+
+func TestNumbersOfPagesAreChecked(t *testing.T) {
+	t.Parallel()
+	src := rand.NewPCG(1, 1)
+	for _, n := range []int{-1, math.MinInt, mostPages + 1, math.MaxInt} {
+		for name, err := range map[string]error{
+			"RateFilter":    second(NewRateFilter(n, RateFilterConfig{})),
+			"LAKG":          second(NewLAKG(n, LAKGConfig{}, src)),
+			"VLAKG":         second(NewVLAKG(n, VLAKGConfig{}, src)),
+			"HTRAA":         second(NewHTRAA(n, HTRAAConfig{}, src)),
+			"Planner":       second(NewPlanner(n, PlannerConfig{}, src)),
+			"Adaptive":      second(NewAdaptive(n, AdaptiveConfig{})),
+			"EstimateFirst": second(NewEstimateFirst(n, EstimateFirstConfig{}, src)),
+		} {
+			require.ErrorIs(t, err, ErrConfig, "%s of %d pages", name, n)
+			require.ErrorContains(t, err, strconv.Itoa(n), name)
+		}
+	}
 }
 
 // Zero values may be loaded into; whatever else they are used for panics with a message, or is an

@@ -1,6 +1,8 @@
 package knapsack
 
 import (
+	"math"
+
 	"github.com/recrawl/recrawl/internal/enum"
 	"github.com/recrawl/recrawl/knapsack/internal/optimum"
 )
@@ -73,15 +75,21 @@ func (o *Objective) UnmarshalText(text []byte) error { return objectiveNames.Unm
 
 // Value returns V(x) of a page of a change rate that is polled x times per unit of time. For x =
 // 0 it is the limit, which is −Inf for Age, Harmonic and Delay unless the rate is 0. It is NaN for
-// negative arguments.
+// negative arguments, and for an objective that there is not.
 func (o Objective) Value(spacing Spacing, rate, x float64) float64 {
+	if o >= objectives {
+		return math.NaN()
+	}
 	return optimum.Value(int(o), spacing == Random, rate, x)
 }
 
 // Slope returns V'(x), what one more poll per unit of time is worth for a page of a change rate
 // that is polled x times per unit of time. For x = 0 it is the limit. It is NaN for negative
-// arguments.
+// arguments, and for an objective that there is not.
 func (o Objective) Slope(spacing Spacing, rate, x float64) float64 {
+	if o >= objectives {
+		return math.NaN()
+	}
 	return o.curve(spacing).Slope(rate, x)
 }
 

@@ -107,6 +107,9 @@ func TestLimits(t *testing.T) {
 			require.InDelta(t, 1/math.Pow(3, float64(o.curve(s).Power)), o.Slope(s, 3, 0), 1e-15)
 		}
 	})
+	for _, x := range []float64{0, 1} {
+		require.True(t, math.IsNaN(objectives.Value(Even, 9, x)) && math.IsNaN(objectives.Slope(Random, 9, x)), "no objective")
+	}
 	require.Equal(t, 1.0, Freshness.Value(Even, 0, 0))
 }
 

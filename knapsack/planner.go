@@ -71,8 +71,12 @@ var _ Learner = (*Planner)(nil)
 const plannerFloor = 0.05
 
 // NewPlanner returns a Planner of the pages 0..n−1, all of weight 1. src is used for Random
-// spacing only and may be nil for Even. It returns ErrConfig for a setting out of its range.
+// spacing only and may be nil for Even. It returns ErrConfig for a setting out of its range,
+// n among them: 0 to 2^30.
 func NewPlanner(n int, cfg PlannerConfig, src rand.Source) (*Planner, error) {
+	if err := checkPages(n); err != nil {
+		return nil, err
+	}
 	if cfg.Budget == 0 {
 		cfg.Budget = 1
 	}

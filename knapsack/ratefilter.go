@@ -245,13 +245,14 @@ func init() {
 	ablation.Without = func(filter any, parts ablation.Parts) { filter.(*RateFilter).without = parts }
 }
 
-// NewRateFilter returns a rate filter of n pages. It takes O(n).
+// NewRateFilter returns a rate filter of n pages, 0 to 2^30; else, and for an objective that there is not, the
+// error is ErrConfig. It takes O(n).
 func NewRateFilter(n int, cfg RateFilterConfig) (*RateFilter, error) {
 	if cfg.Objective >= objectives {
 		return nil, fmt.Errorf("%w: %v", ErrConfig, cfg.Objective)
 	}
-	if n > queue.MaxSlots {
-		panic(fmt.Sprintf("knapsack: %d pages", n))
+	if err := checkPages(n); err != nil {
+		return nil, err
 	}
 	f := &RateFilter{book: newBook(n), objective: cfg.Objective}
 	f.polled = slices.Repeat([]float64{math.Inf(-1)}, n)

@@ -17,7 +17,6 @@ import (
 	"github.com/recrawl/recrawl/knapsack/internal/budget"
 	"github.com/recrawl/recrawl/knapsack/internal/census"
 	"github.com/recrawl/recrawl/knapsack/internal/factor"
-	"github.com/recrawl/recrawl/knapsack/internal/queue"
 )
 
 func rateFilter(o Objective) func(n int, seed uint64) Learner {
@@ -519,8 +518,6 @@ func TestRateFilterSettings(t *testing.T) {
 	t.Parallel()
 	_, err := NewRateFilter(1, RateFilterConfig{Objective: 9})
 	require.ErrorIs(t, err, ErrConfig)
-	require.PanicsWithValue(t, "knapsack: -1 pages", func() { _, _ = NewRateFilter(-1, RateFilterConfig{}) })
-	require.Panics(t, func() { _, _ = NewRateFilter(queue.MaxSlots+1, RateFilterConfig{}) })
 }
 
 // bytesPerPage counts everything that grows with the number of pages.

@@ -97,8 +97,11 @@ const (
 )
 
 // NewVLAKG returns a VLAKG of the pages 0..n−1. src is used for Random spacing only and may be nil
-// for Even.
+// for Even. ErrConfig for a setting out of its range, n among them: 0 to 2^30.
 func NewVLAKG(n int, cfg VLAKGConfig, src rand.Source) (*VLAKG, error) {
+	if err := checkPages(n); err != nil {
+		return nil, err
+	}
 	if cfg.Step == 0 {
 		cfg.Step = vlakgStep
 	}

@@ -48,11 +48,14 @@ type kind struct {
 	unit      []float64 // time per unit of size; 1 on identical and unrelated clients
 }
 
+// mostClients bounds the memory of a problem of identical clients.
+const mostClients = 1e8
+
 // NewIdentical returns the problem of sites with these durations on m identical clients
-// (P||Cmax). Durations are positive.
+// (P||Cmax). Durations are positive, and m is 10^8 at most.
 func NewIdentical[T Number](durations []T, m int) (*Problem, error) {
-	if m < 1 {
-		return nil, fmt.Errorf("%w: %d clients", ErrProblem, m)
+	if m < 1 || m > mostClients {
+		return nil, fmt.Errorf("%w: %d clients, not 1 to %d", ErrProblem, m, int(mostClients))
 	}
 	return newProblem(false, floats(durations), slices.Repeat([]float64{1}, m))
 }

@@ -4,6 +4,7 @@ import (
 	"encoding"
 	"fmt"
 	"math"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -55,8 +56,12 @@ func TestBadProblems(t *testing.T) {
 		})
 	}
 	require.Equal(t, leastDuration, must(NewUniform([]float64{leastDuration}, []float64{1})).Duration(0, 0))
-	_, err := NewIdentical([]int{1}, 0)
-	require.ErrorIs(t, err, ErrProblem)
+	var err error
+	for _, m := range []int{0, -1, math.MaxInt} {
+		_, err = NewIdentical([]int{1}, m)
+		require.ErrorIs(t, err, ErrProblem)
+		require.ErrorContains(t, err, strconv.Itoa(m))
+	}
 	p := problem(t, must(NewIdentical([]int{1, 2}, 2)), nil)
 	for _, bad := range [][]float64{{1}, {1, nan}, {-1, 0}, {inf, 0}} {
 		_, err := p.WithStarts(bad, nil)

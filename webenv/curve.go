@@ -2,6 +2,9 @@ package webenv
 
 import "math"
 
+// mostBuckets bounds the memory of a curve: nobody looks at as many parts.
+const mostBuckets = 1e6
+
 // buckets collects a Result.Curve in O(1) for each poll.
 type buckets struct {
 	start, width float64

@@ -39,7 +39,7 @@ func (n *DurationNoise) UnmarshalText(text []byte) error { return noiseNames.Unm
 // DurationsConfig describes sites that take time. The zero value is the smallest experiment of
 // Chen, Wang and Olsen (2006), exact and static.
 type DurationsConfig struct {
-	// Sites is the number of web sites; 0 means 900.
+	// Sites is the number of web sites, 10^9 at most; 0 means 900.
 	Sites int
 	// Arms is the number of access points, at most 65535; 0 means 3.
 	Arms int
@@ -84,7 +84,7 @@ type DurationsConfig struct {
 func (c DurationsConfig) filled() DurationsConfig {
 	c.Sites, c.Arms = cmp.Or(c.Sites, 900), cmp.Or(c.Arms, 3)
 	c.Perfect, c.Other = cmp.Or(c.Perfect, 24.7), cmp.Or(c.Other, 53.6)
-	if len(c.Resources) == 0 && c.Arms > 0 {
+	if len(c.Resources) == 0 && c.Arms > 0 && c.Arms <= math.MaxUint16 {
 		c.Resources = slices.Repeat([]float64{1}, c.Arms)
 	} else {
 		c.Resources = slices.Clone(c.Resources)
@@ -154,6 +154,9 @@ func NewDurations(cfg DurationsConfig, src rand.Source) (*Durations, error) {
 	return d, nil
 }
 
+// mostSites bounds the memory of an environment.
+const mostSites = 1e9
+
 func (c *DurationsConfig) check() error {
 	in := func(x, low, high float64) bool { return x >= low && x <= high }
 	const most = math.MaxFloat64
@@ -162,7 +165,7 @@ func (c *DurationsConfig) check() error {
 		value any
 		ok    bool
 	}{
-		{"sites", c.Sites, c.Sites >= 1},
+		{"sites", c.Sites, c.Sites >= 1 && c.Sites <= mostSites},
 		{"access points", c.Arms, c.Arms >= 2 && c.Arms <= math.MaxUint16},
 		{"mean duration from the perfect access point", c.Perfect, in(c.Perfect, math.SmallestNonzeroFloat64, most)},
 		{"mean duration from another", c.Other, c.Other > c.Perfect && c.Other <= most},

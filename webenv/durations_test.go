@@ -193,6 +193,8 @@ func TestDurationsRejects(t *testing.T) {
 	src := rand.NewPCG(1, 2)
 	for name, change := range map[string]func(*DurationsConfig){
 		"sites":             func(c *DurationsConfig) { c.Sites = -1 },
+		"many sites":        func(c *DurationsConfig) { c.Sites = math.MaxInt },
+		"ever so many arms": func(c *DurationsConfig) { c.Arms = math.MaxInt },
 		"arms":              func(c *DurationsConfig) { c.Arms = 1 },
 		"many arms":         func(c *DurationsConfig) { c.Arms = 1 << 16 },
 		"perfect":           func(c *DurationsConfig) { c.Perfect = -1 },

@@ -197,6 +197,7 @@ func FuzzReplay(f *testing.F) { f.Fuzz(rapid.MakeFuzz(propReplay)) }
 
 func TestReplayErrors(t *testing.T) {
 	t.Parallel()
+	require.PanicsWithValue(t, "webenv: nil history", func() { _, _ = NewReplay(nil, 0) })
 	_, err := NewReplay(&History{}, 0)
 	require.ErrorIs(t, err, ErrNoPages)
 	_, err = NewReplay(&History{Names: []string{"a"}, Times: [][]float64{{3, 2}}}, 0)

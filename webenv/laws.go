@@ -6,8 +6,9 @@ import (
 	"math/rand/v2"
 )
 
-// ZipfLaw returns a/k^beta for k = 1 to n: probabilities per slot if a ≤ 1, or rates.
+// ZipfLaw returns a/k^beta for k = 1 to n: probabilities per slot if a ≤ 1, or rates. It panics if n is negative.
 func ZipfLaw(n int, a, beta float64) []float64 {
+	requirePages(n)
 	law := make([]float64, n)
 	for k := range law {
 		law[k] = a * math.Pow(float64(k+1), -beta)
@@ -16,14 +17,21 @@ func ZipfLaw(n int, a, beta float64) []float64 {
 }
 
 // LogNormalLaw draws n rates from the log-normal distribution with the given mean, where sigma
-// is the standard deviation of the logarithm.
+// is the standard deviation of the logarithm. It panics if n is negative.
 func LogNormalLaw(n int, mean, sigma float64, src rand.Source) []float64 {
+	requirePages(n)
 	rng := newRandom(src)
 	law := make([]float64, n)
 	for i := range law {
 		law[i] = mean * math.Exp(sigma*(rng.NormFloat64()-sigma/2))
 	}
 	return law
+}
+
+func requirePages(n int) {
+	if n < 0 {
+		panic(fmt.Sprintf("webenv: %d pages", n))
+	}
 }
 
 // A Site is a number of pages in a top-level domain: "com", "net", "edu" or "org".

@@ -24,6 +24,9 @@ type Replay struct {
 // then: changes at start or before are never seen. It takes O(changes). The usual start is the
 // first change ([History.Span]).
 func NewReplay(h *History, start float64) (*Replay, error) {
+	if h == nil {
+		panic("webenv: nil history")
+	}
 	if len(h.Times) == 0 {
 		return nil, ErrNoPages
 	}

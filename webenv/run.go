@@ -51,7 +51,7 @@ type RunConfig struct {
 
 	// Weights are the weights of the pages by number, nil if they are equal.
 	Weights []float64
-	// Buckets is the number of equal parts of the duration in Result.Curve.
+	// Buckets is the number of equal parts of the duration in Result.Curve, 10^6 at most.
 	Buckets int
 
 	// Latency gives the time from asking for a page, by number, to its answer, nil if the
@@ -204,7 +204,7 @@ func (r *run) check() error {
 		{"rate", o.Rate, o.Rate > 0},
 		{"duration", o.Duration, o.Duration >= 0},
 		{"number of polls", float64(o.Polls), o.Polls >= 0},
-		{"number of buckets", float64(o.Buckets), o.Buckets >= 0},
+		{"number of buckets", float64(o.Buckets), o.Buckets >= 0 && o.Buckets <= mostBuckets},
 		{"loss", o.Loss, o.Loss >= 0 && o.Loss <= 1},
 	} {
 		if !f.ok || math.IsInf(f.v, 1) {

@@ -42,6 +42,9 @@ func run(args []string, stdout, stderr io.Writer) error {
 	if *patience <= 0 {
 		return report.Usagef("-patience %v: want more than 0", *patience)
 	}
+	if _, err := parts(*fleets, p.Quick); err != nil {
+		return err
+	}
 	experiment := func(p *report.Program) ([]report.Row, *report.Page, error) { return suite(p, *fleets, *only) }
 	takes := "some ten minutes on two cores, with -fleets small two"
 	if *withExact {

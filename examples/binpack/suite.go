@@ -132,7 +132,7 @@ func parts(names string, quick bool) ([]part, error) {
 	for _, name := range strings.Split(names, ",") {
 		k := slices.IndexFunc(all, func(p part) bool { return p.name == name })
 		if k < 0 {
-			return nil, report.Usagef("-fleets %s: no such fleet", name)
+			return nil, report.Usagef("-fleets %s: no such fleet; there are small, rules, nodes and sites", name)
 		}
 		chosen = append(chosen, all[k])
 	}

@@ -137,7 +137,7 @@ func TestCommandLine(t *testing.T) {
 	var out bytes.Buffer
 	require.ErrorIs(t, run([]string{"-h"}, &out, io.Discard), flag.ErrHelp)
 	require.Contains(t, out.String(), "-workers")
-	for _, args := range []string{"-workers 0", "-workers 9 -n 8", "-polls 0", "-x", "x"} {
+	for _, args := range []string{"-workers 0", "-workers 9 -n 8", "-n 0", "-n 1000000000000", "-polls 0", "-x", "x"} {
 		require.ErrorAs(t, run(strings.Fields(args), io.Discard, io.Discard), new(report.UsageError), args)
 	}
 }

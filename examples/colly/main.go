@@ -37,6 +37,9 @@ type settings struct {
 	pages, polls, workers int
 }
 
+// mostPages bounds the web, which has a text for each page.
+const mostPages = 1e6
+
 func parse(args []string, stdout, stderr io.Writer) (*settings, error) {
 	s := &settings{Program: report.NewProgram("colly", intro, "fewer polls: a few seconds", stdout, stderr)}
 	s.Flags.IntVar(&s.pages, "n", 200, "`pages` of the web")
@@ -49,6 +52,8 @@ func parse(args []string, stdout, stderr io.Writer) (*settings, error) {
 		s.polls = 5000
 	}
 	switch {
+	case s.pages < 1 || s.pages > mostPages:
+		return nil, report.Usagef("-n %d: want 1 to %d", s.pages, int(mostPages))
 	case s.polls < 1:
 		return nil, report.Usagef("-polls %d: want 1 at least", s.polls)
 	case s.workers < 1 || s.workers > s.pages:

@@ -155,7 +155,7 @@ func choose(only string) (chosen []paper, total time.Duration, err error) {
 		}
 	}
 	for k, name := range names {
-		if !used[k] {
+		if !used[k] || only != "" && name == "" {
 			return nil, 0, report.Usagef("-only %s: no part begins with that; there are %s", name, strings.Join(all, ", "))
 		}
 	}

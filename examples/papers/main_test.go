@@ -136,7 +136,7 @@ func TestAllParts(t *testing.T) {
 
 func TestUsage(t *testing.T) {
 	t.Parallel()
-	for _, args := range [][]string{{"-only", "nonsense"}, {"-json", "-markdown"}, {"granmo"}, {"-seed", "x"}} {
+	for _, args := range [][]string{{"-only", "nonsense"}, {"-only", ","}, {"-only", "granmo,"}, {"-json", "-markdown"}, {"granmo"}, {"-seed", "x"}} {
 		require.ErrorAs(t, run(args, io.Discard, io.Discard), new(report.UsageError), "%v", args)
 	}
 	chosen, total, err := choose("granmo,granmo-exact")

@@ -30,6 +30,9 @@ var (
 	quick = scale{runs: 2, sites: 1000, queryRuns: 20}
 )
 
+// mostArms is how many TWOMA takes, one of the rivals.
+const mostArms = 256
+
 func main() { report.Main("partition", run) }
 
 // newProgram returns the program with its flags.
@@ -46,6 +49,9 @@ func run(args []string, stdout, stderr io.Writer) error {
 	}
 	if err := cmp.Or(p.OnlyIf(*suite, "with -suite", "arms"), p.OnlyIf(!*suite, "without -suite", "out")); err != nil {
 		return err
+	}
+	if *arms < 2 || *arms > mostArms {
+		return report.Usagef("-arms %d: want 2 to %d", *arms, mostArms)
 	}
 	if *suite {
 		return runSuite(p, *arms)

@@ -43,7 +43,7 @@ func TestRun(t *testing.T) {
 
 func TestUsage(t *testing.T) {
 	t.Parallel()
-	for _, args := range [][]string{{"-arms", "4"}, {"-suite", "-out", "pictures"}, {"-suite", "-arms", "1"}} {
+	for _, args := range [][]string{{"-arms", "4"}, {"-suite", "-out", "pictures"}, {"-suite", "-arms", "1"}, {"-suite", "-arms", "257"}, {"-suite", "-arms", "1000000000000"}} {
 		require.ErrorAs(t, run(args, io.Discard, io.Discard), new(report.UsageError), args)
 	}
 }

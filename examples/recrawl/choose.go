@@ -65,7 +65,7 @@ func (n *numbers) Set(value string) error {
 	for field := range fields(value) {
 		v, err := strconv.ParseFloat(field, 64)
 		if err != nil || !(v > 0) {
-			return fmt.Errorf("-budget %s: want a number of polls above 0", field)
+			return fmt.Errorf("%s: want a number of polls above 0", field)
 		}
 		*n = append(*n, v)
 	}

@@ -117,6 +117,9 @@ func parse(args []string, stdout, stderr io.Writer) (*settings, error) {
 	return s, nil
 }
 
+// mostPages bounds the memory of a simulated web.
+const mostPages = 1e7
+
 // check sees whether the flags go together.
 func (s *settings) check() error {
 	given := map[string]bool{}
@@ -136,6 +139,8 @@ func (s *settings) check() error {
 		return err
 	}
 	switch {
+	case s.pages < 1 || s.pages > mostPages:
+		return report.Usagef("-n %d: want 1 to %d", s.pages, int(mostPages))
 	case s.runs < 1:
 		return report.Usagef("-runs %d: want 1 at least", s.runs)
 	case given["log"] && s.log == "":

@@ -42,6 +42,9 @@ With 10^8 pages LAKG takes 1 GB and half a minute, the rate filter 6 GB and, on 
 machine with nothing else to do, half an hour; -only 'rate filter' runs it without
 groups or keys, which take more, and -only LAKG leaves it out.`
 
+// mostCycles is more than anybody waits for.
+const mostCycles = 1e6
+
 func main() { report.Main("scale", run) }
 
 func run(args []string, stdout, stderr io.Writer) error {
@@ -56,8 +59,8 @@ func run(args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if !(*cycles >= 0) || math.IsInf(*cycles, 1) {
-		return report.Usagef("-cycles %v", *cycles)
+	if !(*cycles >= 0 && *cycles <= mostCycles) {
+		return report.Usagef("-cycles %v: want 0 to %v", *cycles, mostCycles)
 	}
 	var chosen []subject
 	all := subjects(numbers, p.Quick)
@@ -109,7 +112,7 @@ func called(s subject, words []string, all []subject) bool {
 func names(all []subject) string {
 	var list []string
 	for _, s := range all {
-		if len(list) == 0 || list[len(list)-1] != s.name {
+		if !slices.Contains(list, s.name) {
 			list = append(list, s.name)
 		}
 	}

@@ -4,6 +4,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -61,7 +62,7 @@ func run(args []string, stdout, stderr io.Writer) error {
 	only := l.Flags.String("only", "", "comma-separated `names` of the experiments to run; all if empty")
 	withSuite := l.Flags.Bool("suite", false, "run the suite instead: Dispatcher in worlds unlike the predictions, and large problems")
 	l.Flags.StringVar(&l.worlds, "worlds", "", "with -suite: only the worlds with this in their `name`, as 99 × 5, or dies")
-	l.Flags.IntVar(&l.runs, "runs", 0, "with -suite: `runs` in each world and for each law of sizes, in place of 40")
+	l.Flags.IntVar(&l.runs, "runs", 0, "with -suite: `runs` in each world and for each law of sizes; 0 for 40, or one with -quick")
 	l.Notes = "Experiments:"
 	for _, e := range experiments {
 		l.Notes += fmt.Sprintf("\n  %-10s %s (%v)", e.name, e.about, e.full)
@@ -85,7 +86,7 @@ func run(args []string, stdout, stderr io.Writer) error {
 		return err
 	}
 	inWorlds := *withSuite && slices.ContainsFunc(chosen, func(e experiment) bool { return e.name == "worlds" })
-	if err := l.OnlyIf(inWorlds, "with the worlds of -suite", "worlds", "runs"); err != nil {
+	if err := cmp.Or(l.OnlyIf(inWorlds, "with the worlds of -suite", "worlds", "runs"), l.OnlyIf(!*withSuite, "without -suite", "out")); err != nil {
 		return err
 	}
 	var total time.Duration

@@ -78,7 +78,7 @@ func TestBadArguments(t *testing.T) {
 	t.Parallel()
 	var out, log bytes.Buffer
 	for _, args := range [][]string{{"-nonsense"}, {"-seed", "x"}, {"table1"}, {"-only", "nonsense"},
-		{"-suite", "-runs", "-3"},
+		{"-suite", "-runs", "-3"}, {"-suite", "-out", "pictures"},
 		{"-worlds", "dies"}, {"-runs", "3"}, {"-suite", "-only", "size", "-runs", "3"}, {"-suite", "-only", "worlds", "-worlds", "nonsense"}} {
 		require.ErrorAs(t, run(args, &out, &log), new(report.UsageError))
 	}

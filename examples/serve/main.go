@@ -138,6 +138,7 @@ func parse(args []string, stdout, stderr io.Writer) (*settings, error) {
 // shares reads the value of -faults.
 func shares(text string) ([]float64, error) {
 	shares, sum := make([]float64, len(kinds)), 0.0
+	given := map[string]bool{}
 	for part := range strings.SplitSeq(text, ",") {
 		if part == "" {
 			continue
@@ -149,10 +150,14 @@ func shares(text string) ([]float64, error) {
 		}
 		known := false
 		for i, k := range kinds {
+			if k.name == name && given[name] {
+				return nil, report.Usagef("-faults: %s twice", name)
+			}
 			if k.name == name || name == "all" {
 				shares[i], known = share, true
 			}
 		}
+		given[name] = true
 		if !known {
 			return nil, report.Usagef("-faults: unknown kind %q", name)
 		}

@@ -81,7 +81,7 @@ func TestCommandLine(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{
 		{"-n", "0"}, {"-speed", "0"}, {"-for", "-1s"}, {"-size", "-1"}, {"-delay", "-1"}, {"-delay", "NaN"}, {"-faults", "nonce"}, {"-faults", "noise=0.1"},
-		{"-faults", "nonce=1.5"}, {"-faults", "nonce=0.6,clock=0.6"}, {"-faults", "all=0.2"},
+		{"-faults", "nonce=1.5"}, {"-faults", "nonce=0.1,nonce=0.2"}, {"-faults", "nonce=0.6,clock=0.6"}, {"-faults", "all=0.2"},
 		{"-n", "10000001"}, {"-size", "100000001"}, {"-crawl", "-size", "100000001"}, {"-addr", "nope"}, {"-addr", ":99999"},
 		{"-crawl", "-n", "10"}, {"-crawl", "-for", "1s"}, {"-crawl", "-out", "pictures"},
 	} {
