@@ -99,7 +99,7 @@ func reason(st *shard.State, url string, now time.Time) (why string) {
 		}
 		worth, err := f.Index(id, float64(now.UnixNano())/1e9)
 		if rate.Median == 0 {
-			why = "nothing is known of it yet"
+			why = "too little is known yet to say how often it changes"
 			return err
 		}
 		why = fmt.Sprintf("changes every %s (%s to %s), worth %.3g at a price of %.3g",
@@ -111,7 +111,7 @@ func reason(st *shard.State, url string, now time.Time) (why string) {
 	}
 	if h := st.Page(url).History(); len(h) > 0 {
 		last := h[len(h)-1]
-		why += fmt.Sprintf("; last poll %v ago: %s", now.Sub(last.At).Round(time.Minute), last.Result)
+		why += fmt.Sprintf("; last poll %v ago: %s", now.Sub(last.At).Round(time.Second), last.Result)
 	}
 	return why
 }

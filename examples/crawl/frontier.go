@@ -32,8 +32,8 @@ type frontierServer struct {
 func (v *frontierServer) flags(f *flag.FlagSet) {
 	v.keys = book.DefaultKeys()
 	f.StringVar(&v.address, "frontier", "", "`address`, such as 127.0.0.1:7071, on which to serve the URLFrontier interface instead of crawling: StormCrawler and others fetch, and this learns and decides; -state, -per-day, -delay, -objective and -for hold here, too, the first with the default frontier-state, the others with none")
-	f.StringVar(&v.dates, "frontier-dates", "bound", "`bound`: a URL is not given before the date that its client gave it; ignore: that says nothing once there is a copy to learn from, but for a fetch that failed; needs -per-day")
-	f.StringVar(&v.known, "frontier-known", "ok", "`ok` or skipped: how a discovered URL is acknowledged that is known")
+	f.StringVar(&v.dates, "frontier-dates", "bound", "`rule` for the date that a client gives a URL. bound: the URL is not given out before it; ignore, with -per-day: once there is a copy to learn from, the date counts after a failed fetch only")
+	f.StringVar(&v.known, "frontier-known", "ok", "`answer` to a discovered URL that is known already: ok or skipped")
 	f.Var(&v.keys, "frontier-metadata", "`keys` of the metadata in which a crawler says what became of a fetch")
 	f.StringVar(&v.cert, "frontier-cert", "", "PEM `file` with the server's certificates, for TLS instead of plain text")
 	f.StringVar(&v.key, "frontier-key", "", "PEM `file` with its private key")

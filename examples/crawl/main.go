@@ -5,6 +5,7 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -40,7 +41,27 @@ func (l *list) String() string { return strings.Join(*l, " ") }
 
 // Set implements [flag.Value].
 func (l *list) Set(value string) error {
+	if value == "" {
+		return errors.New("it is empty")
+	}
 	*l = append(*l, value)
+	return nil
+}
+
+// An objective is a flag that lists what it may be.
+type objective knapsack.Objective
+
+// objectives are the names, that of the default first.
+const objectives = "detections, freshness, age, harmonic or delay"
+
+// String implements [flag.Value].
+func (o *objective) String() string { return knapsack.Objective(*o).String() }
+
+// Set implements [flag.Value].
+func (o *objective) Set(value string) error {
+	if (*knapsack.Objective)(o).UnmarshalText([]byte(value)) != nil {
+		return errors.New("want " + objectives)
+	}
 	return nil
 }
 
@@ -54,21 +75,22 @@ type settings struct {
 	workers   int
 
 	// Of real pages.
-	urls, opml, rules string
-	sitemaps, feeds   list
-	perDay            float64
-	userAgent         string
-	engine            engine.Config
-	access            list
-	relay             string
-	delay, timeout    time.Duration
-	every, exchange   time.Duration
-	mostRemoved       float64
-	exact, dryRun     bool
-	idHeader          string
-	lines             bool
-	folder            string
-	warc, webhook     string
+	urls            list
+	opml, rules     string
+	sitemaps, feeds list
+	perDay          float64
+	userAgent       string
+	engine          engine.Config
+	access          list
+	relay           string
+	delay, timeout  time.Duration
+	every, exchange time.Duration
+	mostRemoved     float64
+	exact, dryRun   bool
+	idHeader        string
+	lines           bool
+	folder          string
+	warc, webhook   string
 
 	frontier frontierServer
 
@@ -81,13 +103,14 @@ func parse(args []string, stdout, stderr io.Writer) (*settings, error) {
 	s := &settings{Program: report.NewProgram("crawl", intro, "the demonstration in ten seconds", stdout, stderr)}
 	f := s.Flags
 	f.DurationVar(&s.length, "for", 0, "`time` to crawl; 0 is a minute for the demonstration, and else until interrupted")
-	f.TextVar(&s.objective, "objective", knapsack.Detections, "what the budget is to buy: `detections`, freshness, age, harmonic or delay; what a crawl begins with stays")
+	s.objective = knapsack.Detections
+	f.Var((*objective)(&s.objective), "objective", "`name` of what the budget is to buy: "+objectives+"; what a crawl begins with stays")
 	f.StringVar(&s.page, "page", "127.0.0.1:8765", "`address` of the live page, on this machine only unless told otherwise; empty for none")
 	f.IntVar(&s.groups, "groups", 4, "`number` of groups of workers")
 	f.IntVar(&s.workers, "workers", 16, "`number` of workers in a group, each of which makes one poll at a time")
 	f.IntVar(&s.hostPages, "n", 48, "demonstration: `pages` of each of the 32 hosts, 10,000 at most; 16 if -quick. Their first copies come before -for begins")
 	f.Float64Var(&s.speed, "speed", 24, "demonstration: `hours` of the web in a second")
-	f.StringVar(&s.urls, "urls", "", "`file` of pages to crawl: a URL in a line, after it what is set of it: weight=2 min=10m max=24h")
+	f.Var(&s.urls, "urls", "`file` of pages to crawl: a URL in a line, after it what is set of it: weight=2 min=10m max=24h; may be given several times")
 	f.Var(&s.sitemaps, "sitemap", "`URL` of a sitemap, whose pages are crawled; may be given several times")
 	f.Var(&s.feeds, "feed", "`URL` of an RSS or Atom feed, whose entries are crawled; may be given several times")
 	f.StringVar(&s.opml, "opml", "", "`file` with a list of feeds, which are crawled themselves")
@@ -109,16 +132,16 @@ func parse(args []string, stdout, stderr io.Writer) (*settings, error) {
 	f.BoolVar(&s.engine.KeepLog, "keep-log", false, "keep the log of all polls, where snapshots would do")
 	f.Var(&s.access, "via", "access `point`: direct, the URL of a proxy, or an IP address of this machine; may be given several times")
 	f.StringVar(&s.relay, "relay", "", "`address`, host and port as the other nodes reach it, at which this node fetches pages for them by its first -via, each node those of the hosts that it reaches fastest; with -nats")
-	f.DurationVar(&s.delay, "delay", time.Second, "least `time` between two requests to a host, if its Crawl-delay is no longer")
+	f.DurationVar(&s.delay, "delay", time.Second, "least `time` between two requests to a host; if its Crawl-delay is longer, that counts")
 	f.DurationVar(&s.timeout, "timeout", 30*time.Second, "`time` for a request")
-	f.DurationVar(&s.every, "refresh", time.Hour, "`time` after which list, sitemaps and feeds are read again")
+	f.DurationVar(&s.every, "refresh", time.Hour, "`time` after which lists, sitemaps and feeds are read again")
 	f.Float64Var(&s.mostRemoved, "most-removed", 0.25, "greatest `share` of the pages that is removed when the sources, read again, do not name them any more: if more are missing, or a line is wrong, all stay; a start on one machine goes by its sources, unless they name no page")
 	f.BoolVar(&s.exact, "exact", false, "compare pages byte by byte, instead of learning what is noise")
 	f.BoolVar(&s.dryRun, "dry-run", false, "print what would be polled in the next hour and why, and poll nothing")
-	f.StringVar(&s.idHeader, "id-header", "", "`header` in which to send the number of the poll, to compare a server's log with the crawler's")
+	f.StringVar(&s.idHeader, "id-header", "", "`header` in which to send the number of the poll, such as X-Poll-Id, to compare a server's log with the crawler's")
 	f.BoolVar(&s.lines, "lines", false, "print a line of JSON for each new version of a page")
 	f.StringVar(&s.folder, "folder", "", "`folder` for the new versions of pages")
-	f.StringVar(&s.warc, "warc", "", "`file` for the new versions of pages, as a web archive (.warc.gz)")
+	f.StringVar(&s.warc, "warc", "", "`file` for the new versions of pages, a web archive: its name ends in .warc.gz")
 	f.StringVar(&s.webhook, "webhook", "", "`URL` to which JSON is posted for each new version of a page")
 	s.frontier.flags(f)
 	if err := s.Parse(args); err != nil {
@@ -135,13 +158,25 @@ func parse(args []string, stdout, stderr io.Writer) (*settings, error) {
 	if s.Quick && !s.Given("speed") {
 		s.speed = 72
 	}
-	if err := cmp.Or(s.checkMode(), s.check(), s.checkReal()); err != nil {
+	if err := cmp.Or(s.checkEmpty(), s.checkMode(), s.check(), s.checkReal()); err != nil {
 		return nil, err
 	}
 	if err := s.checkEngine(); err != nil {
 		return nil, err
 	}
 	return s, s.frontier.check(s)
+}
+
+// checkEmpty reports an empty value that would be taken for no flag at all: that of a variable that is
+// not set, say.
+func (s *settings) checkEmpty() error {
+	for _, name := range []string{"opml", "rules", "nats", "relay", "id-header", "folder", "warc", "webhook",
+		"frontier", "frontier-cert", "frontier-key", "frontier-clients"} {
+		if s.Given(name) && s.Flags.Lookup(name).Value.String() == "" {
+			return report.Usagef("-%s is empty", name)
+		}
+	}
+	return nil
 }
 
 // checkMode reports a flag that nothing reads in this run.
@@ -165,6 +200,8 @@ const (
 	mostWorkers = 100_000
 	// mostHostPages take 2 GB.
 	mostHostPages = 10_000
+	// mostPerDay is more than any network carries, and keeps the times between polls above 0.
+	mostPerDay = 1e12
 )
 
 // check reports a setting that makes no sense.
@@ -174,10 +211,16 @@ func (s *settings) check() error {
 		return report.Usagef("-for %v: want no less than 0", s.length)
 	case s.groups < 1 || s.workers < 1 || s.groups > mostWorkers/s.workers:
 		return report.Usagef("-groups %d, -workers %d: want 1 at least, and %d workers in all at most", s.groups, s.workers, mostWorkers)
-	case !(s.perDay > 0 && s.perDay <= 1e12):
-		return report.Usagef("-per-day %v: want more than 0", s.perDay)
-	case s.delay < 0 || s.timeout <= 0 || s.every <= 0 || s.exchange <= 0:
-		return report.Usagef("-delay %v, -timeout %v, -refresh %v, -exchange %v: want times", s.delay, s.timeout, s.every, s.exchange)
+	case !(s.perDay > 0 && s.perDay <= mostPerDay):
+		return report.Usagef("-per-day %v: want more than 0 and at most %v", s.perDay, mostPerDay)
+	case s.delay < 0:
+		return report.Usagef("-delay %v: want no less than 0", s.delay)
+	case s.timeout <= 0:
+		return report.Usagef("-timeout %v: want more than 0", s.timeout)
+	case s.every <= 0:
+		return report.Usagef("-refresh %v: want more than 0", s.every)
+	case s.exchange <= 0:
+		return report.Usagef("-exchange %v: want more than 0", s.exchange)
 	case !(s.mostRemoved >= 0 && s.mostRemoved <= 1):
 		return report.Usagef("-most-removed %v: want 0 to 1", s.mostRemoved)
 	case s.real() && !strings.ContainsAny(s.userAgent, "@") && !strings.Contains(s.userAgent, "http"):

@@ -5,12 +5,19 @@ import (
 	"encoding/json"
 	"flag"
 	"io"
+	"net"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/recrawl/recrawl/examples/crawl/internal/clock"
+	"github.com/recrawl/recrawl/examples/crawl/internal/crawler"
+	"github.com/recrawl/recrawl/examples/crawl/internal/engine"
+	"github.com/recrawl/recrawl/examples/crawl/internal/fetch"
+	"github.com/recrawl/recrawl/examples/crawl/internal/testnet"
 	"github.com/recrawl/recrawl/examples/internal/report"
+	"github.com/recrawl/recrawl/knapsack"
 )
 
 // The demonstration spends its budget, breaks no rule, and what it reports is what there was.
@@ -49,10 +56,78 @@ func TestCommandLine(t *testing.T) {
 	}
 	for _, args := range [][]string{
 		{"-webhook", "nope"}, {"-webhook", "ftp://a.test/"}, {"-webhook", "http://"}, {"-id-header", "a:b"}, {"-id-header", "a b"},
+		{"-id-header", "user-agent"}, {"-id-header", "Host"}, {"-id-header", "Accept-Encoding"}, {"-id-header", "If-None-Match"},
+		{"-id-header", "Cookie"}, {"-id-header", "TE"}, {"-sitemap", "nope"}, {"-feed", "nope"}, {"-feed", "http://a.test/", "-feed", "/rss"},
+		{"-warc", "x.txt"}, {"-delay", "-1s"}, {"-timeout", "0"}, {"-refresh", "0"}, {"-exchange", "-1s"}, {"-per-day", "0"}, {"-per-day", "1e18"},
+		{"-urls", ""}, {"-sitemap", ""}, {"-feed", ""}, {"-via", ""}, {"-opml="}, {"-rules="}, {"-nats="}, {"-relay="}, {"-id-header="},
+		{"-folder="}, {"-warc="}, {"-webhook="}, {"-frontier="},
 		{"-via", "192.0.2.1"}, {"-via", "direct", "-via", "nope"}, {"-user-agent", "me@a.test\nX: y"},
 	} {
 		err := run(append([]string{"-urls", "x", "-user-agent", demoAgent}, args...), io.Discard, io.Discard)
 		require.ErrorAs(t, err, new(report.UsageError), args)
-		require.ErrorContains(t, err, args[0])
+		require.ErrorContains(t, err, strings.TrimSuffix(args[0], "="))
 	}
+	for args, want := range map[string]string{
+		"-urls=":           "it is empty", // and not the demonstration
+		"-frontier=":       "-frontier is empty",
+		"-objective nope":  "want " + objectives,
+		"-timeout 0":       "-timeout 0s: want more than 0",
+		"-per-day 1e18":    "at most 1e+12",
+		"-id-header Host":  "want one of your own",
+		"-id-header x-own": "", // which is taken
+	} {
+		_, err := parse(append([]string{"-urls", "x", "-user-agent", demoAgent}, strings.Fields(args)...), io.Discard, io.Discard)
+		if want == "" {
+			require.NoError(t, err, args)
+			continue
+		}
+		require.ErrorContains(t, err, want)
+	}
+	for _, args := range []string{"-urls=", "-frontier=", "-frontier :0 -frontier-cert=", "-frontier :0 -frontier-clients="} {
+		require.ErrorAs(t, run(strings.Fields(args), io.Discard, io.Discard), new(report.UsageError), args)
+	}
+}
+
+// The list of objectives has all that there are, and -h names no value where it means one of them.
+func TestHelp(t *testing.T) {
+	t.Parallel()
+	for o := knapsack.Objective(0); ; o++ {
+		name, err := o.MarshalText()
+		if err != nil {
+			break
+		}
+		require.Contains(t, objectives, string(name))
+	}
+	var out bytes.Buffer
+	require.ErrorIs(t, run([]string{"-h"}, &out, io.Discard), flag.ErrHelp)
+	for _, line := range []string{"  -objective name\n", "  -frontier-dates rule\n", "  -frontier-known answer\n", "(default detections)"} {
+		require.Contains(t, out.String(), line)
+	}
+}
+
+// Where the usual port is taken the page has another, and it is said why.
+func TestPortInUse(t *testing.T) {
+	t.Parallel()
+	if l, err := net.Listen("tcp", "127.0.0.1:8765"); err == nil { // or somebody else has it
+		defer l.Close()
+	}
+	var said bytes.Buffer
+	s, err := parse(nil, io.Discard, &said)
+	require.NoError(t, err)
+	now := clock.NewReal()
+	c, err := crawler.New(crawler.Config{Clock: now, PerSecond: 1, Groups: 1, Workers: 1, Fetch: fetch.Config{UserAgent: demoAgent, Points: []fetch.Point{{Name: "none"}}}})
+	require.NoError(t, err)
+	stop, err := s.show(&watcher{crawler: c, clock: now})
+	require.NoError(t, err)
+	stop()
+	require.Regexp(t, `^crawl: live page at http://127\.0\.0\.1:\d+/, as 127\.0\.0\.1:8765 is in use, for this machine only\n$`, said.String())
+}
+
+// Whoever never reached a server has done nothing, which is no success.
+func TestNoServer(t *testing.T) {
+	t.Parallel()
+	address := "nats://" + testnet.FreeAddress(t)
+	err := run([]string{"-urls", "x", "-user-agent", demoAgent, "-nats", address, "-for", "10ms"}, io.Discard, io.Discard)
+	require.ErrorIs(t, err, engine.ErrUnreached)
+	require.ErrorContains(t, err, "-nats "+address)
 }

@@ -45,17 +45,17 @@ func (s *settings) read(ctx context.Context, f *fetch.Fetcher) (entries []input.
 	add := func(more []input.Entry, err error) {
 		entries, failed = append(entries, more...), errors.Join(failed, err)
 	}
-	if s.urls != "" {
-		f, err := os.Open(s.urls)
+	for _, name := range s.urls {
+		f, err := os.Open(name)
 		if err != nil {
 			return nil, false, err
 		}
 		defer f.Close()
-		more, bad, err := input.URLs(f, s.urls)
+		more, bad, err := input.URLs(f, name)
 		for _, b := range bad {
 			slog.Warn("a line of the list is left out; until it is corrected pages that are known stay, named or not", "error", b)
 		}
-		whole = len(bad) == 0
+		whole = whole && len(bad) == 0
 		add(more, err)
 	}
 	for _, url := range s.sitemaps {
@@ -67,7 +67,7 @@ func (s *settings) read(ctx context.Context, f *fetch.Fetcher) (entries []input.
 	if s.opml != "" {
 		body, err := os.ReadFile(s.opml)
 		if err == nil {
-			add(input.OPML(body))
+			add(input.OPML(body, s.opml))
 		}
 		failed = errors.Join(failed, err)
 	}
@@ -84,5 +84,5 @@ func (s *settings) read(ctx context.Context, f *fetch.Fetcher) (entries []input.
 }
 
 func (s *settings) hasSource() bool {
-	return s.urls != "" || s.opml != "" || len(s.sitemaps)+len(s.feeds) > 0
+	return s.opml != "" || len(s.urls)+len(s.sitemaps)+len(s.feeds) > 0
 }

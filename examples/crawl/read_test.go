@@ -61,12 +61,40 @@ func TestRead(t *testing.T) {
 	urls, whole = named(t.Context())
 	require.False(t, whole)
 	require.Len(t, urls, 2)
-	s.urls = filepath.Join(t.TempDir(), "urls.txt")
-	require.NoError(t, os.WriteFile(s.urls, []byte("http://c.test/"), 0o600))
+	file := filepath.Join(t.TempDir(), "urls.txt")
+	require.NoError(t, os.WriteFile(file, []byte("http://c.test/"), 0o600))
+	s.urls = list{file}
 	urls, _ = named(t.Context())
 	require.Len(t, urls, 3)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, _, err = s.read(ctx, f)
 	require.ErrorIs(t, err, context.Canceled)
+}
+
+// Several lists are one, which is whole if each of them is.
+func TestReadLists(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		name = filepath.Join(dir, name)
+		require.NoError(t, os.WriteFile(name, []byte(text), 0o600))
+		return name
+	}
+	bad, good := write("bad", "gopher://x\nhttp://a.test/"), write("good", "http://a.test/ weight=2\nhttp://b.test/")
+	s, err := parse([]string{"-user-agent", demoAgent, "-urls", bad, "-urls", good}, io.Discard, io.Discard)
+	require.NoError(t, err)
+	for _, c := range []bool{false, true} {
+		entries, whole, err := s.read(t.Context(), nil)
+		require.NoError(t, err)
+		require.Equal(t, c, whole)
+		require.Len(t, entries, 2)
+		require.Equal(t, "http://a.test/", entries[0].URL)
+		require.EqualValues(t, 2, entries[0].Weight)
+		require.Equal(t, "http://b.test/", entries[1].URL)
+		write("bad", "http://a.test/")
+	}
+	s.urls = append(s.urls, filepath.Join(dir, "none"))
+	_, _, err = s.read(t.Context(), nil)
+	require.ErrorIs(t, err, os.ErrNotExist)
 }

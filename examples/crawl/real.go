@@ -3,10 +3,14 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"net/http"
 	"net/url"
 	"os"
 	"os/signal"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -15,6 +19,7 @@ import (
 	"github.com/recrawl/recrawl/examples/crawl/internal/cluster"
 	"github.com/recrawl/recrawl/examples/crawl/internal/engine"
 	"github.com/recrawl/recrawl/examples/crawl/internal/fetch"
+	"github.com/recrawl/recrawl/examples/crawl/internal/input"
 	"github.com/recrawl/recrawl/examples/crawl/internal/shard"
 	"github.com/recrawl/recrawl/examples/crawl/internal/sink"
 	"github.com/recrawl/recrawl/examples/internal/report"
@@ -61,6 +66,9 @@ func (s *settings) untilStopped(session func(ctx context.Context) error) error {
 		if errors.Is(err, cluster.ErrLost) && ctx.Err() == nil {
 			slog.Warn("this node joins the cluster again")
 			continue
+		}
+		if errors.Is(err, engine.ErrUnreached) && !begun { // so nothing was done
+			return fmt.Errorf("-nats %s: %w", s.engine.URL, engine.ErrUnreached)
 		}
 		if ctx.Err() != nil && errors.Is(err, ctx.Err()) { // it was stopped before it had begun
 			return nil
@@ -136,12 +144,23 @@ func (s *settings) checkReal() error {
 	if !s.real() {
 		return nil
 	}
-	hook, err := url.Parse(s.webhook)
+	for _, f := range []struct {
+		name string
+		urls list
+	}{{"sitemap", s.sitemaps}, {"feed", s.feeds}, {"webhook", list{s.webhook}}} {
+		for _, url := range f.urls {
+			if url != "" && !isURL(url) {
+				return report.Usagef("-%s %q: want an http or https URL", f.name, url)
+			}
+		}
+	}
 	switch {
-	case s.webhook != "" && (err != nil || hook.Scheme != "http" && hook.Scheme != "https" || hook.Host == ""):
-		return report.Usagef("-webhook %q: want an http or https URL", s.webhook)
+	case s.warc != "" && !strings.HasSuffix(s.warc, ".warc.gz"):
+		return report.Usagef("-warc %s: want a name that ends in .warc.gz, by which others know what is in it", s.warc)
 	case s.idHeader != "" && !httpguts.ValidHeaderFieldName(s.idHeader):
 		return report.Usagef("-id-header %q: want the name of a header", s.idHeader)
+	case hasMeaning(s.idHeader):
+		return report.Usagef("-id-header %s: that header says something else to a server: want one of your own, such as X-Poll-Id", s.idHeader)
 	case !httpguts.ValidHeaderFieldValue(s.userAgent):
 		return report.Usagef("-user-agent %q: a header cannot have that", s.userAgent)
 	}
@@ -149,6 +168,31 @@ func (s *settings) checkReal() error {
 		return report.Usagef("-via: %v", err)
 	}
 	return nil
+}
+
+// isURL reports whether a text is an absolute http or https URL.
+func isURL(text string) bool {
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" {
+		return false
+	}
+	_, err = input.Host(u)
+	return err == nil
+}
+
+// hasMeaning reports whether a header is one that the crawler or the transport sets, or by which a
+// server chooses its answer.
+func hasMeaning(header string) bool {
+	header = http.CanonicalHeaderKey(header)
+	for _, kind := range []string{"Accept-", "Content-", "If-", "Proxy-"} {
+		if strings.HasPrefix(header, kind) {
+			return true
+		}
+	}
+	return slices.Contains([]string{
+		"Accept", "Authorization", "Cache-Control", "Connection", "Cookie", "Expect", "Host", "Keep-Alive", "Pragma",
+		"Range", "Te", "Trailer", "Transfer-Encoding", "Upgrade", "User-Agent",
+	}, header)
 }
 
 // logPoll says what went wrong with a poll.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -79,8 +80,9 @@ func TestScale(t *testing.T) {
 	answers := make(chan shard.Event, 1<<16)
 	done := make(chan struct{})
 	seconds := clock.NewFast(now.Add(time.Hour), 1)
+	log := &markedLog{Log: part.Log}
 	loop = shard.NewLoop(shard.Config{
-		State: part.State, Log: part.Log, Clock: seconds, PerSecond: 1e6, Window: 4096, Stop: done,
+		State: part.State, Log: log, Clock: seconds, PerSecond: 1e6, Window: 4096, Stop: done,
 		Submit: func(j shard.Job) {
 			polls++
 			r := shard.Unchanged
@@ -129,7 +131,8 @@ func TestScale(t *testing.T) {
 		float64(made)/time.Since(began).Seconds(), float64(made)/(cpu()-used).Seconds())
 	server.Close()
 	close(done)
-	require.NoError(t, <-ended) // with a snapshot
+	require.NoError(t, <-ended)
+	require.EqualValues(t, log.Mark(), log.saved.Load(), "the snapshot of the end was not made")
 	cancel()
 	learnt := part.State.Learnt
 	e.Close()
@@ -151,6 +154,20 @@ func TestScale(t *testing.T) {
 	}
 	t.Logf("%.0f polls a second of the learner alone; %.0f in a second of a processor",
 		float64(made)/time.Since(began).Seconds(), float64(made)/(cpu()-used).Seconds())
+}
+
+// markedLog knows which snapshot is the latest that was made.
+type markedLog struct {
+	shard.Log
+	saved atomic.Uint64 // an engine.Mark
+}
+
+func (l *markedLog) Snapshot(ctx context.Context, at engine.Mark, state []byte) error {
+	err := l.Log.Snapshot(ctx, at, state)
+	if err == nil {
+		l.saved.Store(uint64(at))
+	}
+	return err
 }
 
 // scaleWatch is as much of a crawl as the live page needs.

@@ -99,7 +99,11 @@ func (s *settings) agree(e *engine.Engine) error {
 		return nil
 	}
 	if s.Given("objective") {
-		return fmt.Errorf("%w: it is for the objective %s, not %v", engine.ErrState, had, s.objective)
+		where, anew := s.engine.Dir, "in another folder, -state"
+		if s.engine.URL != "" {
+			where, anew = "the cluster", "on other servers"
+		}
+		return fmt.Errorf("-objective %v: what was learnt in %s is for the objective %s: leave the flag out, or begin anew %s", s.objective, where, had, anew)
 	}
 	if err := s.objective.UnmarshalText([]byte(had)); err != nil {
 		return fmt.Errorf("%w: objective: %w", engine.ErrState, err)

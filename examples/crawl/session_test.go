@@ -110,6 +110,21 @@ func TestSessions(t *testing.T) {
 	})
 }
 
+// What is known of a page after a poll or two is too little for a rate, and is not nothing.
+func TestReason(t *testing.T) {
+	t.Parallel()
+	filter, err := knapsack.NewRateFilter(0, knapsack.RateFilterConfig{})
+	require.NoError(t, err)
+	state, now := shard.NewState(filter), time.Unix(1_700_000_000, 0)
+	const url = "http://a.test/"
+	require.NoError(t, state.Apply(&shard.Event{Kind: shard.Add, URL: url, At: now}))
+	for k, result := range []shard.Result{shard.First, shard.Unchanged} {
+		at := now.Add(time.Duration(k) * time.Second)
+		require.NoError(t, state.Apply(&shard.Event{Kind: shard.Polled, URL: url, At: at, Result: result}))
+		require.Equal(t, "too little is known yet to say how often it changes; last poll 5s ago: "+result.String(), reason(state, url, at.Add(5*time.Second)))
+	}
+}
+
 // runChild runs a crawler in a process of its own, and ends it after some polls if it goes on.
 func runChild(t *testing.T, web *demo.Web, args ...string) (stdout, stderr string) {
 	t.Helper()
@@ -193,7 +208,6 @@ func TestObjectiveStays(t *testing.T) {
 			require.Equal(t, knapsack.Freshness, s.objective)
 		}
 		_, err := again("-objective", "detections")
-		require.ErrorIs(t, err, engine.ErrState)
-		require.ErrorContains(t, err, "freshness")
+		require.ErrorContains(t, err, "-objective detections: what was learnt in "+state+" is for the objective freshness: leave the flag out")
 	}
 }

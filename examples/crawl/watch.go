@@ -259,7 +259,9 @@ func (s *settings) show(w *watcher) (stop func(), err error) {
 		return func() {}, nil
 	}
 	server, err := page.Listen(s.page, w)
+	busy := ""
 	if errors.Is(err, syscall.EADDRINUSE) && !s.Given("page") { // another crawl has it
+		busy = fmt.Sprintf(", as %s is in use", s.page)
 		server, err = page.Listen("127.0.0.1:0", w)
 	}
 	if err != nil {
@@ -269,6 +271,6 @@ func (s *settings) show(w *watcher) (stop func(), err error) {
 	if !server.Local() {
 		note = "for everybody who can reach this machine: anyone there may pause hosts and ask for polls"
 	}
-	fmt.Fprintf(s.Stderr, "crawl: live page at %s, %s\n", server.URL(), note)
+	fmt.Fprintf(s.Stderr, "crawl: live page at %s%s, %s\n", server.URL(), busy, note)
 	return server.Close, nil
 }

@@ -28,6 +28,9 @@ type Access struct {
 // processes, and in logs.
 var ErrSecret = errors.New("engine: an address must not have a user or a password in it")
 
+// ErrUnreached reports that the context ended before a server was reached.
+var ErrUnreached = errors.New("engine: no server was reached")
+
 // Check reports settings that make no sense.
 func (a *Access) Check() error {
 	switch {
@@ -122,7 +125,7 @@ func (e *Engine) connect(ctx context.Context) (err error) {
 		}
 		select {
 		case <-ctx.Done():
-			return errors.Join(ctx.Err(), err)
+			return errors.Join(ErrUnreached, ctx.Err(), err)
 		case <-time.After(4 * reconnect):
 		}
 	}

@@ -17,6 +17,10 @@ import (
 // ErrRobots reports that robots.txt forbids a page, or one that it redirects to.
 var ErrRobots = errors.New("fetch: forbidden by robots.txt")
 
+// ErrNoRobots reports that the robots.txt of a page's host, or of one that it redirects to, could not be
+// fetched: until it can be nothing of the host is asked for.
+var ErrNoRobots = errors.New("fetch: robots.txt could not be fetched")
+
 // ErrElsewhere reports a host that another process polls: one request at a time is all that a host
 // gets, and nothing is known here of that process's.
 var ErrElsewhere = errors.New("fetch: another node polls the host")
@@ -224,13 +228,13 @@ func (f *Fetcher) Poll(ctx context.Context, id uint64, page string, copy []byte)
 		return failed(err)
 	}
 	var res Result
-	switch {
-	case !f.robots.allows(found, page):
-		res = failed(ErrRobots)
-		if res.Forbidden = found.text != "" || found.delay > longestDelay; !res.Forbidden {
-			res.Poll.Err = fmt.Errorf("%w: it cannot be reached", ErrRobots)
-			res.RetryAfter = found.until
-		}
+	switch err := f.robots.refuses(found, page); {
+	case errors.Is(err, ErrRobots):
+		res = failed(err)
+		res.Forbidden = true
+	case err != nil:
+		res = failed(err)
+		res.RetryAfter = found.until
 	default:
 		if err := f.gate.wait(ctx, host); err != nil {
 			return failed(err)
@@ -315,7 +319,7 @@ func (f *Fetcher) fetch(ctx context.Context, transport *live.Transport, id uint6
 	fetching, fetch := live.Begin(ctx, page)
 	version, err := f.get(fetching, client, id, page)
 	found := fetch.End(err)
-	if errors.Is(err, ErrRobots) || errors.Is(err, ErrLost) {
+	if errors.Is(err, ErrRobots) || errors.Is(err, ErrNoRobots) || errors.Is(err, ErrLost) {
 		found.Err = err
 	}
 	version.Poll, version.At = found, f.cfg.Clock.Now()

@@ -95,8 +95,8 @@ func (f *Fetcher) redirect(r *http.Request, via []*http.Request) error {
 	if err != nil {
 		return err
 	}
-	if !f.robots.allows(found, to.String()) {
-		return fmt.Errorf("%w: redirect to %s", ErrRobots, to)
+	if err := f.robots.refuses(found, to.String()); err != nil {
+		return fmt.Errorf("redirect to %s: %w", to, err)
 	}
 	return f.gate.wait(ctx, host)
 }

@@ -3,6 +3,7 @@ package fetch
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -29,17 +30,24 @@ const (
 	// at each poll. passingHost is what one takes beside the text.
 	passingBytes = 64 << 20
 	passingHost  = 256
+	// failureRunes is what is kept of why a robots.txt could not be fetched: it may name a URL of any
+	// length, to which that redirected.
+	failureRunes = 300
 )
 
 // rules are what the robots.txt of a host says.
 type rules struct {
 	text    string
 	barred  bool          // all of the host, until it is tried again
+	failure string        // why it could not be fetched, then; empty if its Crawl-delay bars the host
 	delay   time.Duration // 0 if it says nothing
 	until   time.Time     // when it is to be fetched again
 	fetched bool
 	passing bool // redirects alone lead to the host
 }
+
+// size is what is kept of a host to which redirects alone lead, in bytes.
+func (r rules) size() int { return passingHost + len(r.text) + len(r.failure) }
 
 // robots has the rules of all hosts, those that have none but the usual in one string.
 type robots struct {
@@ -86,7 +94,7 @@ func (r *robots) stays(host string) {
 func (r *robots) keep(host string, found rules) {
 	r.forget(host)
 	if found.passing {
-		if r.passing += passingHost + len(found.text); r.passing > passingBytes {
+		if r.passing += found.size(); r.passing > passingBytes {
 			for other, old := range r.hosts {
 				if old.passing {
 					r.forget(other)
@@ -102,7 +110,7 @@ func (r *robots) keep(host string, found rules) {
 
 func (r *robots) forget(host string) {
 	if old := r.hosts[host]; old.passing {
-		r.passing -= passingHost + len(old.text)
+		r.passing -= old.size()
 	}
 	delete(r.hosts, host)
 }
@@ -141,8 +149,12 @@ func (r *robots) fetch(ctx context.Context, url string) (found rules, err error)
 	case errors.Is(err, ErrLost), errors.Is(err, errTurn):
 		return found, err
 	case err != nil || status >= 500 || status == http.StatusTooManyRequests:
+		failure := fmt.Sprintf("%s: %d %s", url, status, http.StatusText(status))
+		if err != nil {
+			failure = fmt.Sprintf("%.*s", failureRunes, err)
+		}
 		// Nothing may be polled until it is reached (RFC 9309, section 2.3.1.4).
-		return rules{fetched: true, barred: true, until: r.clock.Now().Add(robotsRetry)}, nil
+		return rules{fetched: true, barred: true, failure: failure, until: r.clock.Now().Add(robotsRetry)}, nil
 	case status < 200 || status >= 300:
 		text = "" // everything may (section 2.3.1.3)
 	}
@@ -164,6 +176,17 @@ func (r *robots) allows(found rules, page string) bool {
 	m := grobotstxt.NewRobotsMatcher()
 	m.MatchStrategy = longest{path: comparablePath(u)}
 	return m.AgentAllowed(capitals(found.text), r.agent, page)
+}
+
+// refuses returns why a page may not be polled: ErrRobots or ErrNoRobots; nil if it may.
+func (r *robots) refuses(found rules, page string) error {
+	switch {
+	case found.failure != "":
+		return fmt.Errorf("%w: %s", ErrNoRobots, found.failure)
+	case !r.allows(found, page):
+		return ErrRobots
+	}
+	return nil
 }
 
 // crawlDelay returns the Crawl-delay of a robots.txt for an agent: that of its own groups, else of

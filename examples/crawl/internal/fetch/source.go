@@ -25,8 +25,8 @@ func (f *Fetcher) Get(ctx context.Context, document string, most int64) ([]byte,
 	if err != nil {
 		return nil, err
 	}
-	if !f.robots.allows(found, document) {
-		return nil, ErrRobots
+	if err := f.robots.refuses(found, document); err != nil {
+		return nil, err
 	}
 	if err := f.gate.wait(ctx, host); err != nil {
 		return nil, err

@@ -1,10 +1,13 @@
 package fetch
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -67,6 +70,39 @@ func TestGetByProxy(t *testing.T) {
 	require.NoError(t, err)
 	f := newTestFetcher(t, gone)
 	_, err = f.Get(t.Context(), server.URL+"/map.xml", 100)
-	require.Error(t, err)
+	require.ErrorIs(t, err, ErrNoRobots)
+	require.NotErrorIs(t, err, ErrRobots)
+	require.ErrorContains(t, err, server.URL+"/robots.txt")
 	require.Zero(t, direct.Load())
+}
+
+// A robots.txt that could not be fetched forbids nothing: it is said that it could not, and why.
+func TestNoRobots(t *testing.T) {
+	t.Parallel()
+	web := newAsked(clock.NewReal(), func(url string) (int, string, string) {
+		switch url {
+		case "http://down.test/robots.txt":
+			return http.StatusServiceUnavailable, "", "User-agent: *\nDisallow: /"
+		case "http://up.test/robots.txt":
+			return http.StatusNotFound, "", ""
+		}
+		return http.StatusFound, "http://down.test/", ""
+	})
+	f := web.fetcher(t, Config{})
+	for _, url := range []string{"http://down.test/", "http://up.test/"} {
+		res := f.Poll(t.Context(), 1, url, nil)
+		require.False(t, res.Forbidden)
+		_, err := f.Get(t.Context(), url, 100)
+		for _, err := range []error{res.Err, err} {
+			require.ErrorIs(t, err, ErrNoRobots)
+			require.NotErrorIs(t, err, ErrRobots)
+			require.ErrorContains(t, err, "http://down.test/robots.txt: 503 Service Unavailable")
+		}
+	}
+	require.True(t, f.Poll(t.Context(), 1, "http://down.test/", nil).RetryAfter.After(time.Now()))
+	require.Empty(t, web.times["http://down.test/"])
+	f.robots.get = func(context.Context, string) (int, string, error) {
+		return 0, "", errors.New(strings.Repeat("x", 1<<20))
+	}
+	require.Less(t, len(f.Poll(t.Context(), 1, "http://long.test/", nil).Err.Error()), 400)
 }

@@ -72,7 +72,10 @@ func parse(body []byte) (d document, err error) {
 	}
 	x := xml.NewDecoder(bytes.NewReader(body))
 	x.Strict, x.CharsetReader = false, charset.NewReaderLabel
-	return d, x.Decode(&d)
+	if err = x.Decode(&d); errors.Is(err, io.EOF) {
+		err = errors.New("there is no XML in it")
+	}
+	return d, err
 }
 
 // times are the formats of dates in sitemaps and feeds.
@@ -185,14 +188,14 @@ func Feed(get Get, url string) (entries []Entry, err error) {
 	return entries, nil
 }
 
-// OPML reads the feeds of a list, as pages to crawl.
-func OPML(body []byte) (entries []Entry, err error) {
+// OPML reads the feeds of a list, as pages to crawl. Errors have the name of the file.
+func OPML(body []byte, file string) (entries []Entry, err error) {
 	d, err := parse(body)
 	if err == nil && d.XMLName.Local != "opml" {
-		err = errors.New("it is a " + d.XMLName.Local)
+		err = fmt.Errorf("it is a %q", d.XMLName.Local)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("OPML: %w", err)
+		return nil, fmt.Errorf("OPML %s: %w", file, err)
 	}
 	var walk func([]outline)
 	walk = func(all []outline) {
