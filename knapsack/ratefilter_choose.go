@@ -72,11 +72,11 @@ func (c clock) Multiplier(group uint32, last float64) float64 {
 }
 
 // hasCommon reports whether what all pages have in common counts. Under Detections most polls of
-// pages of unequal costs are of the cheap ones that look best, and found changed less often than
-// expected. That says little of the others; taken for evidence of all pages it halves the changes
-// found in 2 of 10 runs of TestSetCost.
+// pages of unequal costs or weights are of the cheap or heavy ones that look best, and found changed less often
+// than expected. That says little of the others; taken for evidence of all pages it halves the changes
+// found in 2 of 10 runs of TestSetCost, and most pages of TestWeightsStarveNoPage are never polled.
 func (f *RateFilter) hasCommon() bool {
-	return f.without&ablation.Common == 0 && (f.objective != Detections || f.costs == nil)
+	return f.without&ablation.Common == 0 && (f.objective != Detections || f.costs == nil && f.weights == nil)
 }
 
 // pulse returns by how much more than they are used to the pages of a group, None for those in no group,

@@ -99,6 +99,7 @@ func (f *RateFilter) Observe(page int, now float64, changed bool) error {
 // found takes in the answer of a poll, asked for or not.
 func (f *RateFilter) found(slot int, now float64, changed bool) {
 	f.recall(uint32(slot))
+	f.responded(uint32(slot), true)
 	f.tally.answer(changed)
 	gap := f.gap(uint32(slot), now)
 	h := hunch{guess: gap, times: 1}
@@ -267,7 +268,8 @@ func (f *RateFilter) answered(slot uint32, now float64, h hunch) {
 // GiveBack implements Scheduler. The page is not given again before half the time since its last
 // answer has passed, or half a cycle if that is less. Each further failure in a row doubles the
 // wait, up to 16 cycles: dead pages take few polls, and one that recovers is found again within
-// about the time that it was gone.
+// about the time that it was gone. Where polls fail now and then, whatever their page, as many failures
+// in a row as that explains do not make the wait longer.
 func (f *RateFilter) GiveBack(page int, now float64) error {
 	slot, err := f.answer(page, now)
 	if err != nil {
@@ -279,11 +281,39 @@ func (f *RateFilter) GiveBack(page int, now float64) error {
 	}
 	cycle := f.cycle(now)
 	first := max(min(now-f.last(s), cycle)/2, cycle*shortestWait)
+	f.responded(s, false)
 	f.tally.failures++
-	f.limits.Fail(s, now, first, cycle*longestWait)
+	f.limits.Fail(s, now, first, cycle*longestWait, f.tally.ordinaryFailures())
 	f.land(s)
 	f.wait(s, hunch{guess: f.model.Cycle(), times: 1})
 	return nil
+}
+
+// responded learns how often polls fail from that of a page that answered the time before: of one that is
+// dead, only the first failure counts.
+func (f *RateFilter) responded(slot uint32, answered bool) {
+	if f.limits.Failing(slot) || math.IsInf(f.polled[slot], -1) {
+		return
+	}
+	failed := 0.0
+	if !answered {
+		failed = 1
+	}
+	t := &f.tally
+	t.loss += (failed - t.loss) / (1 + min(float64(t.answers+t.failures), lossMemory*float64(f.ids.Len())))
+}
+
+// lossMemory is over how many polls a page the part of polls that fail is averaged: while all fail, as in an
+// outage, each page counts once, which makes a tenth of it. A page is not taken for dead while so many failures in
+// a row have a chance of unluckyRow or more; mostOrdinary of them are too many in any case.
+const lossMemory, unluckyRow, mostOrdinary = 10, 0.01, 6
+
+// ordinaryFailures returns how many failures in a row are no sign that a page is dead.
+func (t *tally) ordinaryFailures() int {
+	if !(t.loss > 0) {
+		return 0
+	}
+	return int(min(mostOrdinary, math.Log(unluckyRow)/math.Log(min(t.loss, 0.9))))
 }
 
 // cycle returns the time in which the budget pays for a poll of every page, also while that is a

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recrawl/recrawl/internal/codec"
+	"github.com/recrawl/recrawl/webenv"
 )
 
 // Weights, limits and groups do what they say, on pages that all change alike.
@@ -236,5 +237,29 @@ func TestCostsInRange(t *testing.T) {
 	f := must(NewRateFilter(1, RateFilterConfig{}))
 	for cost, valid := range map[float64]bool{0: false, 0.9e-100: false, 1e-100: true, 1e100: true, 1.1e100: false} {
 		require.Equal(t, valid, f.SetCost(0, cost) == nil, cost)
+	}
+}
+
+// Where most pages never change and weights differ, the heavy pages are polled first, and find nothing. That
+// does not keep the others from being polled under Detections.
+func TestWeightsStarveNoPage(t *testing.T) {
+	t.Parallel()
+	const n, cycles = 300, 25
+	for seed := range uint64(8) {
+		rng := rand.New(rand.NewPCG(seed, 1))
+		rates := make([]float64, n)
+		for i := range rates {
+			if rng.Float64() < 0.05 {
+				rates[i] = 2.4 * math.Exp(rng.NormFloat64())
+			}
+		}
+		f := must(NewRateFilter(n, RateFilterConfig{Objective: Detections}))
+		for page := range n {
+			require.NoError(t, f.SetWeight(page, []float64{1, 3, 10}[rng.IntN(3)]))
+		}
+		env := must(webenv.NewPoisson(rates, rand.NewPCG(seed, 2)))
+		polled := map[int]bool{}
+		must(webenv.Run(env, f, webenv.RunConfig{Rate: n, Polls: cycles * n, OnPoll: func(p webenv.Poll) { polled[p.Page] = true }}))
+		require.Len(t, polled, n, "seed %d", seed)
 	}
 }

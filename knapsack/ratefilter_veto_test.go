@@ -5,9 +5,12 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/recrawl/recrawl/webenv"
 )
 
 // deadShare polls a web of n pages of which three in ten never answer, or from a moment on, for so
@@ -436,5 +439,33 @@ func TestHintsAfterRemoveGroup(t *testing.T) {
 			index[k] = must(f.Index(20, now+5))
 		}
 		require.InEpsilon(t, index[0], index[1], 1e-9, o)
+	}
+}
+
+// Where polls fail at random, pages that failed some times in a row are not taken for dead: copies are hardly
+// older than those of polls in turn, which are made again at once.
+func TestPollsThatFailAtRandom(t *testing.T) {
+	t.Parallel()
+	const n, cycles, seeds = 120, 25, 6
+	for _, c := range []struct {
+		loss, most float64
+		ordinary   int
+	}{{0.1, 1.1, 1}, {0.3, 1.1, 3}, {0.5, 1.4, 6}} {
+		sum, square := 0.0, 0.0
+		for seed := range uint64(seeds) {
+			age := func(s webenv.Scheduler) float64 {
+				env := must(webenv.NewPoisson(slices.Repeat([]float64{1}, n), rand.NewPCG(seed, 1)))
+				return must(webenv.Run(env, s, webenv.RunConfig{Rate: n, Polls: cycles * n, Loss: c.loss, Source: rand.NewPCG(seed, 2)})).Age
+			}
+			f := must(NewRateFilter(n, RateFilterConfig{Objective: Age}))
+			ratio := math.Log(age(f) / age(must(NewFixed(slices.Repeat([]float64{1}, n), Even, nil))))
+			sum += ratio
+			square += ratio * ratio
+			require.InDelta(t, c.ordinary, f.tally.ordinaryFailures(), 1)
+		}
+		mean := sum / seeds
+		spread := math.Sqrt((square/seeds - mean*mean) / (seeds - 1))
+		t.Logf("%v of the polls fail: age %.3f ± %.3f of that of polls in turn", c.loss, math.Exp(mean), spread)
+		require.Less(t, math.Exp(mean), c.most)
 	}
 }

@@ -43,6 +43,7 @@ type Stats struct {
 type tally struct {
 	answers, changes, failures, inTurn, late, found uint64
 	expected                                        float64
+	loss                                            float64 // part of polls of pages that answered before that fail
 }
 
 // answer counts an answer.
@@ -70,6 +71,7 @@ func (t *tally) encode(e *codec.Encoder) {
 		e.Uint64(*n)
 	}
 	e.Float64(t.expected)
+	e.Float64(t.loss)
 }
 
 func (t *tally) decode(d *codec.Decoder) {
@@ -77,6 +79,7 @@ func (t *tally) decode(d *codec.Decoder) {
 		*n = d.Uint64()
 	}
 	t.expected = d.NonNegative()
+	t.loss = d.Float64In(0, 1)
 }
 
 // Stats returns numbers to watch. O(1).

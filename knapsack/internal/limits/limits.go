@@ -98,19 +98,21 @@ func (l *Limits) Defer(slot uint32, until float64) {
 }
 
 // Fail keeps a page from being polled for a time after a poll at time now that got no answer: at
-// first for a delay of first, which doubles with each failure in a row up to most.
-func (l *Limits) Fail(slot uint32, now, first, most float64) {
+// first for a delay of first, which doubles with each failure in a row up to most, but for the first
+// few of them, which are ordinary.
+func (l *Limits) Fail(slot uint32, now, first, most float64, ordinary int) {
 	v, ok := l.vetoes[slot]
-	switch {
-	case !ok:
-		v = veto{until: math.Inf(-1), delay: first}
-	case !v.failing():
-		v.delay = first
-	default:
-		v.delay = max(2*v.delay, first)
+	if !ok {
+		v = veto{until: math.Inf(-1)}
+	}
+	least := math.Ldexp(first, -ordinary) // doubled with each ordinary failure it comes to first
+	if v.failing() {
+		v.delay = max(2*v.delay, least)
+	} else {
+		v.delay = least
 	}
 	v.delay = min(v.delay, most)
-	v.retry = min(now+v.delay, math.MaxFloat64)
+	v.retry = min(now+min(max(v.delay, first), most), math.MaxFloat64)
 	l.set(slot, v)
 }
 

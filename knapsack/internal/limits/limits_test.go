@@ -44,7 +44,7 @@ func TestFail(t *testing.T) {
 	now := 100.0
 	for _, wait := range []float64{1, 2, 4, 8, 10, 10} {
 		require.Equal(t, now > 100, l.Failing(1))
-		l.Fail(1, now, 1, 10)
+		l.Fail(1, now, 1, 10, 0)
 		require.Equal(t, 1, l.Failures())
 		require.Equal(t, now+wait, l.Earliest(1, 0))
 		now += wait
@@ -55,15 +55,32 @@ func TestFail(t *testing.T) {
 	require.False(t, l.Failing(1))
 	require.Zero(t, l.Failures())
 	require.Equal(t, now+5, l.Earliest(1, 0), "it stays deferred")
-	l.Fail(1, now, 1, 10)
+	l.Fail(1, now, 1, 10, 0)
 	require.Equal(t, now+5, l.Earliest(1, 0))
-	l.Fail(1, now+5, 3, 10)
+	l.Fail(1, now+5, 3, 10, 0)
 	require.Equal(t, now+8, l.Earliest(1, 0), "at least the first wait")
 	l.Answered(1, now+9)
 	require.Empty(t, l.vetoes)
 	require.False(t, l.On())
-	l.Fail(1, math.MaxFloat64, math.MaxFloat64, math.MaxFloat64)
+	l.Fail(1, math.MaxFloat64, math.MaxFloat64, math.MaxFloat64, 0)
 	require.False(t, math.IsInf(l.Earliest(1, 0), 1))
+}
+
+// Ordinary failures in a row do not make the wait longer.
+func TestOrdinaryFailures(t *testing.T) {
+	t.Parallel()
+	for ordinary, waits := range [][]float64{{3, 6, 10, 10}, {3, 3, 6, 10}, {3, 3, 3, 6, 10}} {
+		var l Limits
+		for range 2 { // an answer ends the row
+			now := 100.0
+			for _, wait := range waits {
+				l.Fail(1, now, 3, 10, ordinary)
+				require.Equal(t, now+wait, l.Earliest(1, 0), "%d ordinary", ordinary)
+				now += wait
+			}
+			l.Answered(1, now)
+		}
+	}
 }
 
 // In a time in which the budget pays for k polls at most k·MaxShare + 2 go to the group.
@@ -176,7 +193,7 @@ func TestDecode(t *testing.T) {
 		l := new(Limits)
 		l.SetInterval(1, 2, 9, 3)
 		l.Defer(2, 4)
-		l.Fail(0, 3, 1, 8)
+		l.Fail(0, 3, 1, 8, 0)
 		l.AddPace(NewPace(1, 0.5, 3))
 		l.Pace(0).Spend(3, 1)
 		l.Pace(0).Land()
@@ -197,7 +214,7 @@ func TestDecode(t *testing.T) {
 		"veto":     func(l *Limits) { l.Defer(3, 1) },
 		"until":    func(l *Limits) { l.Defer(1, math.Inf(1)) },
 		"for ever": func(l *Limits) { l.vetoes[2] = veto{retry: math.Inf(1)} },
-		"retry":    func(l *Limits) { l.Fail(1, math.NaN(), 1, 2) },
+		"retry":    func(l *Limits) { l.Fail(1, math.NaN(), 1, 2, 0) },
 		"delay":    func(l *Limits) { l.vetoes[2] = veto{delay: -1} },
 		"flights":  func(l *Limits) { l.paces.At(0).limit.flying = -1 },
 		"last":     func(l *Limits) { l.paces.At(0).last = math.NaN() },
