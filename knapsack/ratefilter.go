@@ -258,7 +258,7 @@ func NewRateFilter(n int, cfg RateFilterConfig) (*RateFilter, error) {
 	f.polled = slices.Repeat([]float64{math.Inf(-1)}, n)
 	f.beliefs = make([]belief.Packed, n)
 	f.model = belief.NewModel(worth[f.objective]())
-	f.census = census.New(n)
+	f.census = census.New(n, f.objective == Detections)
 	f.focus()
 	f.levels = newLevels()
 	f.common = factor.New(&f.levels[ofAll])

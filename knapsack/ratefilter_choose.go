@@ -156,7 +156,7 @@ func (f *RateFilter) more(touched bool) float64 {
 	if f.objective == Detections {
 		return f.census.Untouched.Shift(touched, f.fade())
 	}
-	return f.census.Untouched.Times(touched, f.fade())
+	return f.census.Untouched.Times(touched)
 }
 
 // bursts returns by which part a page that jumps is taken for one that bursts: one that was never known to

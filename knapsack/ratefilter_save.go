@@ -92,7 +92,7 @@ func (f *RateFilter) decode(d *codec.Decoder) {
 		d.Require((cost > 0) == f.ids.Live(slot), "slot %d costs %v", slot, cost)
 	}
 	f.costAll = d.NonNegative()
-	f.census.Decode(d)
+	f.census.Decode(d, f.objective == Detections)
 	f.levels = newLevels()
 	for k := range f.levels {
 		f.levels[k].Decode(d)

@@ -18,7 +18,7 @@ type Calibration struct{ correction }
 // Bounds of ln v.
 const leastLog, mostLog = -5, 2
 
-func newCalibration() Calibration { return Calibration{newCorrection()} }
+func newCalibration() Calibration { return Calibration{newCorrection(usual)} }
 
 func featuresOf(changes, gap float64, changedLast bool) (x feature) {
 	x[0] = 1
@@ -64,6 +64,6 @@ func (c *Calibration) Learn(chance, gap float64, changedLast, changed bool, fade
 	part float64) bool {
 	changes := learnable(chance)
 	x := featuresOf(changes, gap, changedLast)
-	c.learn(x, changes*fast.Exp(c.theta.shift(changes, gap, changedLast, fade)), changed, n)
+	c.learn(x, changes*fast.Exp(c.theta.shift(changes, gap, changedLast, fade)), changed, n, usual)
 	return c.apply(c.theta, n, part)
 }

@@ -28,9 +28,10 @@ type Census struct {
 	until       uint8 // votes until prior and gain are computed anew
 }
 
-// New returns the census of so many pages of which nothing is known.
-func New(pages int) Census {
-	return Census{Prior: newPrior(pages), Calibration: newCalibration(), Untouched: newUntouched(), Waking: newWaking(), until: period}
+// New returns the census of so many pages of which nothing is known. calibrated says that the Calibration tells
+// what is so of all pages, and of Untouched only Shift is asked for.
+func New(pages int, calibrated bool) Census {
+	return Census{Prior: newPrior(pages), Calibration: newCalibration(), Untouched: newUntouched(calibrated), Waking: newWaking(), until: period}
 }
 
 // Count takes in that the belief about a page has changed that votes as so many, and reports
@@ -63,13 +64,14 @@ func (c *Census) Encode(e *codec.Encoder) {
 	e.Byte(c.until)
 }
 
-// Decode reads what Encode wrote.
-func (c *Census) Decode(d *codec.Decoder) {
+// Decode reads what Encode wrote. calibrated is as for New.
+func (c *Census) Decode(d *codec.Decoder, calibrated bool) {
 	c.Prior.decode(d)
 	c.Hedge.decode(d)
-	c.Calibration.decode(d)
-	c.Untouched.decode(d)
-	c.Waking.decode(d)
+	c.Calibration.decode(d, usual)
+	c.Untouched.pace = paceOf(calibrated)
+	c.Untouched.decode(d, c.Untouched.pace)
+	c.Waking.decode(d, usual)
 	c.Sequel.decode(d)
 	c.until = d.ByteIn(1, period)
 }

@@ -27,7 +27,7 @@ func TestPrior(t *testing.T) {
 	t.Parallel()
 	const n = 20
 	m := model()
-	c := New(n)
+	c := New(n, false)
 	for _, f := range c.Prior.Factor()[belief.Steady] {
 		require.InEpsilon(t, 1, f, 1e-12, "flat to begin with")
 	}
@@ -249,11 +249,11 @@ func TestDecode(t *testing.T) {
 	load := func(c *Census) (Census, error) {
 		d := codectest.Decoder(t, c.Encode)
 		var got Census
-		got.Decode(d)
+		got.Decode(d, false)
 		return got, d.Done()
 	}
 	good := func() *Census {
-		m, c := model(), New(4)
+		m, c := model(), New(4, false)
 		var b belief.Belief
 		p := m.Fresh()
 		m.Unpack(&p, &b)
@@ -309,7 +309,7 @@ func TestCertainChancesAreCorrected(t *testing.T) {
 func TestGainHasNoUnit(t *testing.T) {
 	t.Parallel()
 	gain := func(unit float64) float64 {
-		m, c := model(), New(50)
+		m, c := model(), New(50, false)
 		var flat belief.Belief
 		p := m.Fresh()
 		m.Unpack(&p, &flat)
@@ -357,7 +357,7 @@ func TestHedgeSlides(t *testing.T) {
 // Mean and variance are those of the votes, and after loading, too, to the rounding of what is saved.
 func TestPriorMoments(t *testing.T) {
 	t.Parallel()
-	m, c := model(), New(50)
+	m, c := model(), New(50, false)
 	var flat, b belief.Belief
 	p := m.Fresh()
 	m.Unpack(&p, &flat)
@@ -372,7 +372,7 @@ func TestPriorMoments(t *testing.T) {
 	mean, variance := belief.Moments(&rates)
 	d := codectest.Decoder(t, c.Encode)
 	var loaded Census
-	loaded.Decode(d)
+	loaded.Decode(d, false)
 	require.NoError(t, d.Done())
 	for _, prior := range []*Prior{&c.Prior, &loaded.Prior} {
 		gotMean, gotVariance := prior.Moments()

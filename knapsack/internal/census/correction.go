@@ -42,6 +42,13 @@ const (
 	mostWait         = 4    // bound of the feature awake
 )
 
+// A pace is how far and for how long a correction learns: the variance of each θ before any poll, which is
+// the most that there is, and the memory, in polls per page.
+type pace struct{ variance, memory float64 }
+
+// usual is that of Calibration and Waking.
+var usual = pace{firstVariance, correctionMemory}
+
 // roundedDown is by how much a square may be below another one for their roots to be in order for
 // sure.
 const roundedDown = 1 - 1e-9
@@ -49,9 +56,9 @@ const roundedDown = 1 - 1e-9
 // mostTheta bounds numbers in saved states.
 const mostTheta = 1e100
 
-func newCorrection() (c correction) {
+func newCorrection(p pace) (c correction) {
 	for k := range c.covariance {
-		c.covariance[k][k] = firstVariance
+		c.covariance[k][k] = p.variance
 	}
 	return c
 }
@@ -78,7 +85,7 @@ const leastChance = 1e-9
 
 // learn takes in the poll of one of n pages, with some features, before which so many changes were
 // expected, as corrected by θ.
-func (c *correction) learn(x feature, changes float64, changed bool, n int) {
+func (c *correction) learn(x feature, changes float64, changed bool, n int, p pace) {
 	v := max(1e-6, min(20, changes))
 	none := fast.Exp(-v)
 	// The derivative of the log likelihood by θ·x, and minus the mean of the second one.
@@ -105,7 +112,7 @@ func (c *correction) learn(x feature, changes float64, changed bool, n int) {
 	}
 	// Below 0 it is applied as 0, so that polls of quiet pages would push it ever further down.
 	c.theta[awake] = max(0, c.theta[awake])
-	c.forget(1 - 1/(correctionMemory*float64(max(n, 4))))
+	c.forget(1-1/(p.memory*float64(max(n, 4))), p)
 }
 
 // apply moves what is applied towards some θ, by a part of the distance, at the last poll of each block
@@ -127,22 +134,22 @@ func (c *correction) apply(theta feature, n int, part float64) bool {
 }
 
 // forget lets θ drift back to 0, and what is known of it to what was known to begin with.
-func (c *correction) forget(keep float64) {
+func (c *correction) forget(keep float64, p pace) {
 	for a := range c.theta {
 		c.theta[a] *= keep
 		for b := range c.theta {
 			c.covariance[a][b] *= keep * keep
 		}
-		c.covariance[a][a] += firstVariance * (1 - float64(keep*keep))
+		c.covariance[a][a] += p.variance * (1 - float64(keep*keep))
 	}
-	c.bound()
+	c.bound(p)
 }
 
 // bound keeps the covariances within what the variances allow, and these between 0 and what they
 // began with, as rounding and saved states might not.
-func (c *correction) bound() {
+func (c *correction) bound(p pace) {
 	for a := range features {
-		c.covariance[a][a] = max(0, min(firstVariance, c.covariance[a][a]))
+		c.covariance[a][a] = max(0, min(p.variance, c.covariance[a][a]))
 		for b := range a {
 			x, y, square := c.covariance[a][b], c.covariance[b][a], float64(c.covariance[a][a]*c.covariance[b][b])
 			if max(x*x, y*y) < roundedDown*square { // nearly always
@@ -164,7 +171,7 @@ func (c *correction) encode(e *codec.Encoder) {
 	}
 }
 
-func (c *correction) decode(d *codec.Decoder) {
+func (c *correction) decode(d *codec.Decoder, p pace) {
 	copy(c.theta[:], d.Float64sIn(features, -mostTheta, mostTheta))
 	copy(c.applied[:], d.Float64sIn(features, -mostTheta, mostTheta))
 	c.left = d.Uint32()
@@ -173,6 +180,6 @@ func (c *correction) decode(d *codec.Decoder) {
 	}
 	// Within its bounds a covariance moves no θ far, so that what has been loaded can be saved.
 	bounded := *c
-	bounded.bound()
+	bounded.bound(p)
 	d.Require(bounded == *c, "covariance of a correction out of bounds")
 }

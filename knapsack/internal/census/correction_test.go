@@ -81,7 +81,7 @@ func TestCalibrationMemory(t *testing.T) {
 		said, changed := rapid.Float64Range(0.01, 0.99).Draw(t, "said"), rapid.Bool().Draw(t, "changed")
 		short.Learn(said, 2, true, changed, 1, n, 1)
 		long.Learn(said, 2, true, changed, 1, 1<<50, 1)
-		long.forget(1 - 1/(correctionMemory*float64(max(4, n))))
+		long.forget(1-1/(correctionMemory*float64(max(4, n))), usual)
 		for a := range short.theta {
 			require.InDelta(t, long.theta[a], short.theta[a], 1e-9)
 			require.InDeltaSlice(t, long.covariance[a][:], short.covariance[a][:], 1e-9)
@@ -121,7 +121,7 @@ func TestForgedCalibration(t *testing.T) {
 	t.Parallel()
 	load := func(t *rapid.T, c *Calibration) (got Calibration, err error) {
 		d := codectest.Decoder(t, c.encode)
-		got.decode(d)
+		got.decode(d, usual)
 		return got, d.Done()
 	}
 	rapid.Check(t, func(t *rapid.T) {
@@ -178,7 +178,7 @@ func TestCalibrationForgets(t *testing.T) {
 		c := drawn(t)
 		before := c
 		keep := rapid.Float64Range(0, 1).Draw(t, "keep")
-		c.forget(keep)
+		c.forget(keep, usual)
 		for a := range c.theta {
 			require.InDelta(t, keep*before.theta[a], c.theta[a], 1e-12)
 			for b := range c.theta {
@@ -193,7 +193,7 @@ func TestCalibrationForgets(t *testing.T) {
 			a, b := rapid.IntRange(0, features-1).Draw(t, "a"), rapid.IntRange(0, features-1).Draw(t, "b")
 			c.covariance[a][b] = rapid.Float64Range(-mostTheta, mostTheta).Draw(t, "forged")
 		}
-		c.forget(keep)
+		c.forget(keep, usual)
 		for a := range c.theta {
 			require.GreaterOrEqual(t, c.covariance[a][a], 0.0)
 			require.LessOrEqual(t, c.covariance[a][a], firstVariance)

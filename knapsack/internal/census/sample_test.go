@@ -29,7 +29,7 @@ func TestVotes(t *testing.T) {
 	}
 	require.Equal(t, 16+10*8, voters, "16, and 8 for each doubling")
 
-	full := New(1)
+	full := New(1, false)
 	require.Equal(t, 1, full.Votes(Enough-1))
 	rapid.Check(t, func(t *rapid.T) {
 		each := 2 << rapid.IntRange(0, 12).Draw(t, "doublings")
@@ -48,7 +48,7 @@ func TestVotes(t *testing.T) {
 func TestVotesAreSpread(t *testing.T) {
 	t.Parallel()
 	const each = 64
-	c, at := New(1), [each]int{}
+	c, at := New(1, false), [each]int{}
 	for slot := Enough * each / 2; slot < Enough*each; slot++ {
 		if c.Votes(uint32(slot)) > 0 {
 			at[slot%each]++
@@ -61,7 +61,7 @@ func TestVotesAreSpread(t *testing.T) {
 
 func TestEvery(t *testing.T) {
 	t.Parallel()
-	c := New(1)
+	c := New(1, false)
 	require.Equal(t, 1, c.Every(0))
 	require.Equal(t, 1, c.Every(Enough-1))
 	require.Equal(t, 2, c.Every(Enough))

@@ -10,14 +10,14 @@ import (
 )
 
 // The rates of untouched pages over those of others are learnt, and by how much what is expected of all
-// pages is wrong does not matter. Where there is no difference none is applied, to within .1.
+// pages is wrong does not matter. Where there is no difference hardly any is applied.
 func TestUntouched(t *testing.T) {
 	t.Parallel()
 	const n, said = 2000, 0.2
 	for _, off := range []float64{1, 0.4} { // what all pages change, over what is expected
 		for _, times := range []float64{0.3, 1, 3} { // what untouched ones change, over what others do
 			rng := rand.New(rand.NewPCG(7, 3))
-			u := newUntouched()
+			u := newUntouched(false)
 			for range 5 * n {
 				for _, wasTouched := range []bool{false, true} {
 					expect := off * math.Log1p(-said)
@@ -29,17 +29,15 @@ func TestUntouched(t *testing.T) {
 			}
 			ratio := u.Shift(false, 0) - u.Shift(true, 0)
 			if times == 1 {
-				require.InDelta(t, 0, ratio, 0.1)
+				require.InDelta(t, 0, ratio, 0.2) // over seeds it has a standard deviation of .055
 			} else { // less, as what is long ago is forgotten, and less than that for the doubt
 				require.Greater(t, ratio/math.Log(times), 0.6, "%v %v", off, times)
 				require.Less(t, ratio/math.Log(times), 1.1, "%v %v", off, times)
 			}
 			require.Equal(t, -u.Shift(false, 0), u.Shift(true, 0))
-			// Times is what there is of each kind over what is expected, nearer to 1 than that for what is forgotten.
+			// Times is what there is of each kind over what is expected.
 			for wasTouched, truth := range map[bool]float64{false: off * times, true: off} {
-				require.InDelta(t, math.Log(truth), u.Times(wasTouched, 0), 0.2+0.35*math.Abs(math.Log(truth)))
-				require.InDelta(t, u.Times(wasTouched, 0)/2, u.Times(wasTouched, 0.5), 1e-12)
-				require.Zero(t, u.Times(wasTouched, 1))
+				require.InDelta(t, math.Log(truth), u.Times(wasTouched), 0.2+0.2*math.Abs(math.Log(truth)))
 			}
 			require.InDelta(t, ratio/4, u.Shift(false, 0.5), 1e-12)
 			require.Zero(t, u.Shift(false, 1))
@@ -52,7 +50,7 @@ func TestUntouched(t *testing.T) {
 func TestUntouchedDoubts(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		u := newUntouched()
+		u := newUntouched(rapid.Bool().Draw(t, "calibrated"))
 		n := rapid.SampledFrom([]int{1, 20, blocks, 10 * blocks}).Draw(t, "n")
 		part := rapid.SampledFrom([]float64{1, 0.25}).Draw(t, "part")
 		block := n/blocks + 1
@@ -70,7 +68,7 @@ func TestUntouchedDoubts(t *testing.T) {
 			require.Zero(t, u.covariance[0][1])
 			for which := range 2 {
 				if k%block == 0 && part == 1 {
-					require.Equal(t, bounded(u.theta[which]), u.applied[whole+which])
+					require.Equal(t, farBounded(u.theta[which]), u.applied[whole+which])
 				}
 			}
 		}
@@ -79,7 +77,7 @@ func TestUntouchedDoubts(t *testing.T) {
 				u.applied[k] = rapid.Float64Range(-mostTheta, mostTheta).Draw(t, "applied")
 			}
 		}
-		require.LessOrEqual(t, math.Abs(u.Times(rapid.Bool().Draw(t, "which of times"), 0)), float64(mostCorrection))
+		require.LessOrEqual(t, math.Abs(u.Times(rapid.Bool().Draw(t, "which of times"))), float64(mostTimes))
 		require.LessOrEqual(t, math.Abs(u.Shift(rapid.Bool().Draw(t, "which"), 0)), float64(mostCorrection))
 	})
 }

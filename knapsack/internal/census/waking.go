@@ -35,7 +35,7 @@ const (
 	mostPower = 1.5
 )
 
-func newWaking() Waking { return Waking{newCorrection()} }
+func newWaking() Waking { return Waking{newCorrection(usual)} }
 
 // waitOf is the feature ½·ln(1+τ²).
 func waitOf(gap float64) float64 { return min(mostWait, 0.5*fast.Log(1+float64(gap*gap))) }
@@ -61,7 +61,7 @@ func (w *Waking) Learn(chance, gap float64, changed bool, n int, part float64) {
 	x := feature{1}
 	x[awake] = waitOf(gap)
 	s := bounded(w.theta[0] + float64(w.theta[awake]*x[awake]))
-	w.learn(x, learnable(chance)*fast.Exp(s), changed, n)
+	w.learn(x, learnable(chance)*fast.Exp(s), changed, n, usual)
 	sure := w.theta[awake] - float64(doubt*math.Sqrt(w.covariance[awake][awake]))
 	w.apply(feature{awake: max(0, min(mostPower, sure))}, n, part)
 }
