@@ -71,7 +71,8 @@ import (
 // busy ones. Not so under Detections, where it gains nothing. And where all pages are quiet, those
 // of groups are not taken to be as quiet: pages that change group by group are quiet most of the
 // time. For these the factor of all pages counts as 0.3 at least, but under Detections and in the
-// first cycles.
+// first cycles. Under Detections with weights or costs there is no factor of all pages: most polls are of the
+// heavy or the cheap ones then, which say little of the others.
 //
 // Prior. What is known of pages with few polls is judged in the light of all pages: the average of
 // the beliefs about them, and as much of a flat one. In a group it is also judged in the light
@@ -105,8 +106,8 @@ import (
 // of what pages have in common at present. Under Delay polls are worth that many times as much instead where it is
 // less than 1, and where an untouched page may have begun to change, many changes in a gap count less only from four
 // times as many on. Under Detections, where the first cycles are corrected otherwise, it is e^(s/2) and e^(−s/2)
-// times, with s = u − v taken half a standard deviation nearer to 0. All of u, v and s are between −2 and 2, and
-// fade in over the first cycles.
+// times, with s = u − v taken half a standard deviation nearer to 0, which fades in over the first cycles. u and v are
+// between −4 and 4, and s between −2 and 2.
 //
 // Waking. Pages that have waited are polled sooner where polls of such pages find more changes than
 // one expects, as where files are written long after the crawl began. After a gap of τ cycles τ^θ
