@@ -8,8 +8,8 @@
 //   - [Pack] packs items by a [Heuristic]: First, Best, Worst and Next Fit, their decreasing
 //     forms, and Minimum Bin Slack. Bins may differ, items may be in conflict or pinned.
 //   - [Solve] finds the fewest bins and proves it, until a deadline. [LowerBounds] is the
-//     quick bound. Both return a [Certificate]; [CheckBound] and [CheckPacking] verify what
-//     they are given and take nothing on trust.
+//     quick bound. Both return a [Certificate]; [CheckBound], [CheckPacking] and [CheckProof] verify
+//     what they are given and take nothing on trust.
 //   - [MaxSubset] and [ApproxSubset] solve the subset sum problem.
 //   - [Packer] keeps sites on a fleet of nodes while both come and go.
 //   - [Scheme] is the two-phase scheme of Yazidi 2006: learning automata find how often to
