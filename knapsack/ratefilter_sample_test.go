@@ -214,7 +214,7 @@ func TestOutdonePagesAreLeftAlone(t *testing.T) {
 	require.Greater(t, len(outdone), polls*3/4)
 	require.Less(t, looks, uint64(11*polls))
 
-	slot := outdone[0]
+	slot := outdone[len(outdone)/2] // the first ones may have reached the level by now
 	require.Positive(t, f.spared())
 	require.True(t, f.outdone(slot, 0, 1))
 	require.False(t, f.outdone(slot, f.threshold, 1), "its index has reached the price")
