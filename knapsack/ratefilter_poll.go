@@ -190,6 +190,9 @@ func (f *RateFilter) judge(b *belief.Belief, rates *belief.Row, slot uint32, gap
 		alone := said
 		if f.objective != Detections { // else evidence of all pages would tell that they change less than expected
 			alone = either(1-f.model.Survival(rates, gap), edited)
+			if f.hints.On() { // by which many of the polled pages were chosen
+				alone *= f.hints.Evidence(int(slot), f.groupOf(slot), f.spans(slot, gap), alone).All
+			}
 		}
 		f.census.Untouched.Learn(alone, past.touched, changed, n, f.calmly())
 	}

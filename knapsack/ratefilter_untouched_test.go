@@ -207,3 +207,35 @@ func TestPagesThatNeverChange(t *testing.T) {
 		require.Less(t, math.Exp(sum/seeds), most)
 	}
 }
+
+// What a hint foretold is hardly a sign that untouched pages change more than expected.
+func TestHintedChangesAreExpected(t *testing.T) {
+	t.Parallel()
+	const n = 200
+	f := must(NewRateFilter(n, RateFilterConfig{Objective: Delay}))
+	for k := range 10 * n { // every change of the pages 0 to 99 is announced, and nothing else
+		now := float64(k) / n
+		page := must(f.Next(now))
+		changed := page < n/2 && k%2 == 0
+		if changed {
+			require.NoError(t, f.Signal(page, 0, now-1e-6))
+		}
+		require.NoError(t, f.Observe(page, now, changed))
+	}
+	require.True(t, f.hints.Telling())
+	const quiet = n - 1
+	require.False(t, f.touched.has(quiet))
+	learnt := func(hinted bool) float64 {
+		g := new(RateFilter)
+		require.NoError(t, g.UnmarshalBinary(saved(t, f)))
+		if hinted {
+			require.NoError(t, g.Signal(quiet, 0, 10))
+		}
+		before := g.census.Untouched.Times(false)
+		require.NoError(t, g.Record(quiet, 10.01, true))
+		return g.census.Untouched.Times(false) - before
+	}
+	with, without := learnt(true), learnt(false)
+	t.Logf("a change moves it by %.3f if there was a hint, else by %.3f", with, without)
+	require.Greater(t, without, 2*with)
+}
