@@ -11,8 +11,7 @@ import (
 	"github.com/recrawl/recrawl/internal/packing"
 )
 
-// A node with two sites of a group, which a rule told later has made, is not removed where only one
-// of them finds another node. What was moved by then goes back.
+// A zero value says what is wrong with it.
 func TestPackerZeroValue(t *testing.T) {
 	t.Parallel()
 	const message = "binpack: a Packer that is a zero value: make it with NewPacker, or load a saved one"
@@ -21,6 +20,8 @@ func TestPackerZeroValue(t *testing.T) {
 	require.PanicsWithValue(t, message, func() { _, _ = new(Packer).Rebalance(RebalanceConfig{}) })
 }
 
+// A node with two sites of a group, which a rule told later has made, is not removed where only one
+// of them finds another node. What was moved by then goes back.
 func TestRemoveNodeTakesMovesBack(t *testing.T) {
 	t.Parallel()
 	p, nodes := newFleet(t, PackerConfig{}, 2, 10)

@@ -501,6 +501,7 @@ func TestRateFilterRejectsContradictions(t *testing.T) {
 		"no page":   func(f *RateFilter) { f.costs[8] = 1 },
 		"costs":     func(f *RateFilter) { f.costs = f.costs[1:] },
 		"interval":  func(f *RateFilter) { f.limits.SetInterval(0, math.NaN(), 1, 9) },
+		"loss":      func(f *RateFilter) { f.tally.loss = 1.5 },
 		"census":    func(f *RateFilter) { f.census = census.Census{} },
 		"factor":    func(f *RateFilter) { f.common = factor.Factor{}; f.common.Add(1, math.Inf(1), 1, 1, 1, 9) },
 		"changed":   func(f *RateFilter) { f.changed = nil },

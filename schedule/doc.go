@@ -7,8 +7,8 @@
 // which gives every site its client, with a lower bound and the status of its proof. [LPT]
 // returns a good plan at once, [Improve] betters the plan of a problem that is too large
 // for proofs, and [Replan] changes few sites of the last plan. [Multifit], [KarmarkarKarp] and
-// [LocalSearch] are other heuristics, to compare; [RoundRobin] and [Pull]
-// are what crawlers do without a plan.
+// [LocalSearch] are other heuristics, to compare; [RoundRobin] and [Pull] are what
+// crawlers do without a plan.
 //
 // A [Dispatcher] hands a plan out to clients that turn out faster or slower than predicted, come
 // late, fall silent or are lost; [Simulate] tries that out. A [DurationPredictor] learns
