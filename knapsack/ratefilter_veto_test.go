@@ -443,7 +443,7 @@ func TestHintsAfterRemoveGroup(t *testing.T) {
 }
 
 // Where polls fail at random, pages that failed some times in a row are not taken for dead: copies are hardly
-// older than those of polls in turn, which are made again at once.
+// older than those of polls in turn, of which as many fail.
 func TestPollsThatFailAtRandom(t *testing.T) {
 	t.Parallel()
 	const n, cycles, seeds = 120, 25, 6
