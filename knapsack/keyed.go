@@ -26,10 +26,14 @@ import (
 // # Guarantees
 //
 // A time before that of the latest Next counts as that one, and an answer that comes before its
-// question as one that comes at the latest Next: workers race, and clocks are set back. A time.Time
-// of zero is ErrTime.
+// question as one that comes at the latest Next, as workers race. A time.Time of zero is ErrTime.
 //
-// An error about a page is a *KeyError[K].
+// A clock may be set back: once Next was called for a minute with times that are more than a minute
+// before the latest one, the learner's time goes on from there. It is then ahead of the clock, also
+// after a restart; times that go into methods and come out of them are those of the clock.
+//
+// An error about a page is a *KeyError[K]. An answer is that to the latest poll of its key: a late one, of
+// before a Remove and an Add, counts for the poll after them.
 //
 // # Cost
 //
@@ -41,7 +45,38 @@ type Keyed[K comparable] struct {
 	learner Learner
 	pages   map[K]int // key → page
 	keys    []K       // slot → key
-	latest  float64   // time of the latest Next; −Inf before
+	latest  float64   // learner's time of the latest Next; −Inf before
+	skew    skew
+}
+
+// A skew is how far the learner's time is ahead of the clock, which was set back.
+type skew struct {
+	settled float64 // what is sure of it
+	lag     float64 // what the latest Next was behind beside that, 0 if it was not
+	since   float64 // clock at the first Next of those in a row that were behind; +Inf if the latest was not
+}
+
+// setBack is by how many seconds a time is too early for workers that race, and for how long Next is called
+// with such times before the clock is taken for one that was set back: two clocks that are apart would
+// otherwise, in turns, make the learner's time run.
+const setBack = 60
+
+// ahead returns by how much the learner's time is ahead of the clock.
+func (s *skew) ahead() float64 { return s.settled + s.lag }
+
+// follow returns the learner's time of a Next, at a time of the clock, not before the latest one.
+func (s *skew) follow(clock, latest float64) float64 {
+	at := clock + s.settled
+	if at >= latest-setBack {
+		s.lag, s.since = 0, math.Inf(1)
+		return max(at, latest)
+	}
+	s.lag = latest - at
+	s.since = min(s.since, clock)
+	if clock-s.since >= setBack {
+		*s = skew{settled: s.ahead(), since: math.Inf(1)}
+	}
+	return latest
 }
 
 // A KeyError is an error about the page of a key.
@@ -65,7 +100,7 @@ func NewKeyed[K comparable](learner Learner) *Keyed[K] {
 	if n := learner.Len(); n != 0 {
 		panic(fmt.Sprintf("knapsack: NewKeyed of a learner that has %d pages already", n))
 	}
-	return &Keyed[K]{learner: learner, pages: map[K]int{}, latest: math.Inf(-1)}
+	return &Keyed[K]{learner: learner, pages: map[K]int{}, latest: math.Inf(-1), skew: skew{since: math.Inf(1)}}
 }
 
 // lock begins a call; k.mu.Unlock ends it.
@@ -153,7 +188,7 @@ func (k *Keyed[K]) some(batch []K, slot int) ([]K, int) {
 func (k *Keyed[K]) InFlight() iter.Seq2[K, time.Time] {
 	return func(yield func(K, time.Time) bool) {
 		for _, f := range k.flights() {
-			if !yield(f.key, moment(f.at)) {
+			if !yield(f.key, moment(f.clock)) {
 				return
 			}
 		}
@@ -161,9 +196,9 @@ func (k *Keyed[K]) InFlight() iter.Seq2[K, time.Time] {
 }
 
 type flight[K comparable] struct {
-	key  K
-	page int
-	at   float64
+	key       K
+	page      int
+	at, clock float64 // learner's time and the clock's
 }
 
 func (k *Keyed[K]) flights() (all []flight[K]) {
@@ -173,7 +208,7 @@ func (k *Keyed[K]) flights() (all []flight[K]) {
 		flights() iter.Seq2[int, float64]
 	}); ok {
 		for page, at := range l.flights() {
-			all = append(all, flight[K]{k.keys[Slot(page)], page, at})
+			all = append(all, flight[K]{k.keys[Slot(page)], page, at, at - k.skew.ahead()})
 		}
 	}
 	slices.SortFunc(all, func(a, b flight[K]) int {
@@ -234,9 +269,12 @@ func (k *Keyed[K]) Next(now time.Time) (key K, err error) {
 	}
 	k.lock()
 	defer k.mu.Unlock()
-	at = max(at, k.latest)
+	at = k.skew.follow(at, k.latest)
 	page, err := k.learner.Next(at)
 	if err != nil {
+		if none := (*NoPageError)(nil); errors.As(err, &none) {
+			err = &NoPageError{none.At - k.skew.ahead()}
+		}
 		return key, err
 	}
 	k.latest = at
@@ -256,6 +294,7 @@ func (k *Keyed[K]) answer(key K, now time.Time, call func(page int, at float64) 
 	if err != nil {
 		return err
 	}
+	at += k.skew.ahead()
 	if err = call(page, at); err != nil && at < k.latest && errors.Is(err, ErrTime) {
 		err = call(page, k.latest)
 	}
@@ -283,6 +322,50 @@ func (k *Keyed[K]) Record(key K, now time.Time, changed bool) error {
 			return k.lacks("Record")
 		}
 		return l.Record(page, at, changed)
+	})
+}
+
+// RecordChanges reports when a page changed, all times after from and up to until; see
+// RateFilter.RecordChanges. The zero time as from stands for the last answer. It is an error that wraps errors.ErrUnsupported if the learner has none.
+func (k *Keyed[K]) RecordChanges(key K, from, until time.Time, times []time.Time) error {
+	first := math.Inf(-1)
+	if !from.IsZero() {
+		first, _ = seconds(from)
+	}
+	changes := make([]float64, len(times))
+	for i, t := range times {
+		var err error
+		if changes[i], err = seconds(t); err != nil {
+			return k.about(key, fmt.Errorf("change %d: %w", i, err))
+		}
+	}
+	return k.answer(key, until, func(page int, at float64) error {
+		l, ok := k.learner.(interface {
+			RecordChanges(page int, from, until float64, times []float64) error
+		})
+		if !ok {
+			return k.lacks("RecordChanges")
+		}
+		ahead := k.skew.ahead()
+		shifted := make([]float64, len(changes))
+		for i, t := range changes {
+			shifted[i] = t + ahead
+		}
+		return l.RecordChanges(page, first+ahead, at, shifted)
+	})
+}
+
+// Signal reports a hint of a source, by its number, that a page changed; see RateFilter.Signal. It is an
+// error that wraps errors.ErrUnsupported if the learner has none.
+func (k *Keyed[K]) Signal(key K, source int, at time.Time) error {
+	return k.answer(key, at, func(page int, at float64) error {
+		l, ok := k.learner.(interface {
+			Signal(page, source int, at float64) error
+		})
+		if !ok {
+			return k.lacks("Signal")
+		}
+		return l.Signal(page, source, at)
 	})
 }
 
@@ -321,7 +404,7 @@ func (k *Keyed[K]) Due(key K) (time.Time, error) {
 		return time.Time{}, k.about(key, k.lacks("Due"))
 	}
 	at, err := l.Due(page)
-	return moment(at), k.about(key, err)
+	return moment(at - k.skew.ahead()), k.about(key, err)
 }
 
 // lacks returns the error of a learner that cannot do something.
@@ -330,9 +413,10 @@ func (k *Keyed[K]) lacks(what string) error {
 }
 
 // With calls do with the learner of a Keyed, while nobody else uses it, for what only that type of
-// learner can do. The function page returns the page of a key, or a *KeyError. Do not keep either,
-// do not call the methods of the Keyed in do, and leave Next, Add and Remove to the Keyed, which takes
-// note of them: With panics if there are more or fewer pages afterwards.
+// learner can do. The function page returns the page of a key, or a *KeyError. Do not keep either. Do not call
+// the methods of the Keyed in do, which would wait for themselves, and leave Next, Add and Remove to the Keyed,
+// which takes note of them: With panics if there are more or fewer pages afterwards. Times are the learner's:
+// once the clock was set back, later than Unix time by as much.
 //
 // With returns what do returns, or an error that wraps errors.ErrUnsupported if the learner is not
 // an L.

@@ -8,9 +8,10 @@ import (
 
 	"github.com/recrawl/recrawl/internal/codec"
 	"github.com/recrawl/recrawl/knapsack/internal/keys"
+	"github.com/recrawl/recrawl/knapsack/internal/pick"
 )
 
-var keyedFormat = codec.Format{Magic: "recrawl/knapsack.Keyed", Version: 1}
+var keyedFormat = codec.Format{Magic: "recrawl/knapsack.Keyed", Version: 2}
 
 // MarshalBinary returns learner and keys. Keys are saved that are strings, integers, arrays of
 // bytes, or that marshal themselves as binary or as text (a netip.Addr); others are ErrConfig.
@@ -27,6 +28,9 @@ func (k *Keyed[K]) MarshalBinary() ([]byte, error) {
 	}
 	return keyedFormat.Save(func(e *codec.Encoder) {
 		e.Float64(k.latest)
+		e.Float64(k.skew.settled)
+		e.Float64(k.skew.lag)
+		e.Float64(k.skew.since)
 		e.Bytes(learner)
 		for page := range k.learner.All() {
 			e.Check(codecs.Encode(e, &k.keys[Slot(page)]))
@@ -60,7 +64,7 @@ func (k *Keyed[K]) UnmarshalBinary(data []byte) error {
 	if err != nil {
 		return err
 	}
-	k.pages, k.keys, k.latest = to.pages, to.keys, to.latest
+	k.pages, k.keys, k.latest, k.skew = to.pages, to.keys, to.latest, to.skew
 	loaded = true
 	return nil
 }
@@ -82,6 +86,8 @@ func (k *Keyed[K]) undo() (func(), error) {
 func (k *Keyed[K]) decode(d *codec.Decoder, codecs keys.Codec[K]) {
 	k.latest = d.Float64In(math.Inf(-1), math.MaxFloat64)
 	d.Require(timely(k.latest) || math.IsInf(k.latest, -1), "the latest poll is at %v", k.latest)
+	k.skew.settled, k.skew.lag = d.Float64In(0, 2*pick.MostTime), d.Float64In(0, 2*pick.MostTime)
+	k.skew.since = d.Float64In(-pick.MostTime, math.Inf(1))
 	learner := d.Bytes()
 	if d.Err() != nil {
 		return

@@ -169,15 +169,30 @@ func TestKeyedOptionalMethods(t *testing.T) {
 	same()
 	require.True(t, must(k.Due(url(2))).Before(after(500)))
 
+	require.NoError(t, bare.Signal(1, 3, start+55))
+	require.NoError(t, k.Signal(url(1), 3, after(55)))
+	same()
+	require.NoError(t, bare.RecordChanges(0, start-90, start+520, []float64{start + 505, start + 515}))
+	require.NoError(t, k.RecordChanges(url(0), after(-90), after(520), []time.Time{after(505), after(515)}))
+	same()
+	require.NoError(t, bare.RecordChanges(0, math.Inf(-1), start+530, []float64{start + 525}))
+	require.NoError(t, k.RecordChanges(url(0), time.Time{}, after(530), []time.Time{after(525)}))
+	same()
+	require.ErrorIs(t, k.RecordChanges(url(0), time.Time{}, after(540), []time.Time{after(535), {}}), ErrTime)
+	same()
+
 	unknown := func(err error) { t.Helper(); require.ErrorIs(t, err, ErrUnknown) }
 	unknown(k.Record("gone", noon, true))
 	unknown(k.Defer("gone", noon))
 	unknown(second(k.Due("gone")))
+	unknown(k.Signal("gone", 0, noon))
+	unknown(k.RecordChanges("gone", time.Time{}, noon, nil))
 	require.ErrorIs(t, k.Record(url(0), time.Time{}, true), ErrTime)
 
 	plain := NewKeyed[string](&bareLearner{Learner: must(NewRateFilter(0, RateFilterConfig{}))})
 	plain.Add("a")
-	for _, err := range []error{plain.Record("a", noon, true), plain.Defer("a", noon), second(plain.Due("a"))} {
+	for _, err := range []error{plain.Record("a", noon, true), plain.Defer("a", noon), second(plain.Due("a")),
+		plain.Signal("a", 0, noon), plain.RecordChanges("a", noon, noon, nil)} {
 		require.ErrorIs(t, err, errors.ErrUnsupported)
 		var about *KeyError[string]
 		require.ErrorAs(t, err, &about)
@@ -237,6 +252,76 @@ func TestKeyedErrors(t *testing.T) {
 	require.Panics(t, func() {
 		_ = With(k, func(f *RateFilter, _ func(string) (int, error)) error { f.Add(); return nil })
 	})
+}
+
+// One reading of a clock that is a year ahead, and the crawl goes on a minute later, also after a
+// restart: pages are polled, failures wait for as long as ever, and all times are those of the clock.
+func TestKeyedClockSetBack(t *testing.T) {
+	t.Parallel()
+	const n, year = 20, 365 * 86400.
+	k := keyed(must(NewRateFilter(0, RateFilterConfig{})), n)
+	at, polls, waits := 0., 0, 0
+	poll := func() error {
+		at += 60
+		u, err := k.Next(after(at))
+		if err != nil {
+			return err
+		}
+		polls++
+		if polls%30 == 0 {
+			return k.GiveBack(u, after(at))
+		}
+		return k.Observe(u, after(at), polls%3 == 0)
+	}
+	for range 50 * n {
+		require.NoError(t, poll())
+	}
+	u := must(k.Next(after(at + year)))
+	require.NoError(t, k.Observe(u, after(at+year), true))
+	for i := range 50 * n {
+		err := poll()
+		if none := (*NoPageError)(nil); errors.As(err, &none) {
+			waits++
+			require.Less(t, none.Time().Sub(after(at)), time.Hour*24)
+		} else {
+			require.NoError(t, err)
+		}
+		if i == 0 || i == 2 || i == 500 {
+			again := NewKeyed[string](must(NewRateFilter(0, RateFilterConfig{})))
+			require.NoError(t, again.UnmarshalBinary(must(k.MarshalBinary())))
+			require.Equal(t, must(k.MarshalBinary()), must(again.MarshalBinary()))
+			k = again
+		}
+	}
+	require.Less(t, waits, n)
+	for u := range k.All() {
+		require.Less(t, must(k.Due(u)).Sub(after(at)).Abs(), time.Hour*24)
+	}
+	require.InDelta(t, year, k.skew.settled, 120)
+	u = must(k.Next(after(at)))
+	for v, asked := range k.InFlight() {
+		require.Equal(t, u, v)
+		require.WithinDuration(t, after(at), asked, time.Millisecond)
+	}
+
+	require.NoError(t, k.Defer(url(1), after(at+5000)))
+	require.WithinDuration(t, after(at+5000), must(k.Due(url(1))), time.Millisecond)
+}
+
+// Two clocks that are an hour apart, in turns, do not make the learner's time run.
+func TestKeyedClocksApart(t *testing.T) {
+	t.Parallel()
+	k := keyed(must(NewRateFilter(0, RateFilterConfig{})), 20)
+	at := 0.
+	for i := range 400 {
+		at += 30
+		now := after(at + float64(i%2)*3600)
+		u, err := k.Next(now)
+		require.NoError(t, err)
+		require.NoError(t, k.Observe(u, now, i%3 == 0))
+	}
+	require.Zero(t, k.skew.settled)
+	require.LessOrEqual(t, k.latest, float64(after(at+3600).Unix()))
 }
 
 // The learner's times have the parts of seconds that time.Time has, also before 1970. What is out of
