@@ -86,7 +86,7 @@ import (
 //
 // Index. The value of a poll is the slope V' of the objective (see [Objective]) at the gap
 // since the last one, averaged over the posterior, plus half its standard deviation: a poll
-// teaches something, too. Next gives the page with the greatest value: exactly with up to 100
+// teaches something, too (but see Untouched). Next gives the page with the greatest value: exactly with up to 100
 // pages, and on average within 1 % of it with 20,000; under Detections, where all indices move in
 // the first three cycles, within 1 % with 6000 and 1.5 % with 20,000. Where groups of pages change
 // together it is within about 1 % with 240 pages and mostly within 6 % with 1500 (RESULTS.md, "How exact
@@ -108,6 +108,9 @@ import (
 // times as many on. Under Detections, where the first cycles are corrected otherwise, it is e^(s/2) and e^(−s/2)
 // times, with s = u − v taken half a standard deviation nearer to 0, which fades in over the first cycles. u and v are
 // between −4 and 4, and s between −2 and 2.
+// Where untouched pages change less than the others there is less hope for them: 2 + u − v, within 0 and 1. By that
+// part, under Freshness, Age and Harmonic, half the standard deviation counts in what a poll of one is worth, and one
+// that jumps goes to any rate of the grid; by the rest it goes where the rates of all pages are.
 //
 // Waking. Pages that have waited are polled sooner where polls of such pages find more changes than
 // one expects, as where files are written long after the crawl began. After a gap of τ cycles τ^θ

@@ -34,6 +34,8 @@ const (
 	// how often in a cycle a page becomes stale otherwise than by its own rate, by such edits and as
 	// rates jump.
 	hardlyEdited, editedCycles, stalesBack = 0.2, 4, 0.4
+	// hopeless is by how much less untouched pages change than others, in log, where they are hopeless: see hope.
+	hopeless = 2
 )
 
 // inTurn reports whether pages are polled in turn: see Hedge in the comment of the type.
@@ -168,26 +170,40 @@ func (f *RateFilter) bursts(touched bool) float64 {
 	return 1 - f.fade()
 }
 
+// hope returns how far a page is worth trying out: 1 unless it was never known to change, and such pages are found to
+// change e^−1 times as often as others or less, beside what was expected of each; 0 from e^−hopeless times on. Without
+// hope nothing is added for what a poll teaches, and a page that jumps goes where the rates of all pages are.
+// Where 95 and 80 % of 300 pages never change staleness is .70 and .91 of what it is if there is always hope, and age .48
+// and .65 (20 polls a page); .97 and .95 where all but 10 % begin to change in the last third. On ten recorded histories
+// staleness is the same but for chance: all their pages change less than expected, as u alone would take for no hope.
+func (f *RateFilter) hope(touched bool) float64 {
+	if touched {
+		return 1
+	}
+	u := &f.census.Untouched
+	return max(0, min(1, hopeless+u.Times(false)-u.Times(true)))
+}
+
 // mean returns the value of a poll of a page and its standard deviation.
 func (f *RateFilter) mean(b *belief.View, gap, counts float64, p past) (value, spread float64) {
 	fade := f.fade()
 	more := f.more(p.touched)
 	switch {
 	case f.objective == Detections:
-		value, spread = f.model.Value(b, gap, counts, 1, 0)
+		value, spread = f.model.Value(b, gap, counts, 1, 0, 0)
 		value = f.census.Calibration.Correct(value, gap/f.model.Cycle(), p.changed, fade, more)
 	case f.objective == Delay:
 		// Pages change less than expected if some rest, of which a poll is worth nothing. That they change more
 		// may only mean that each poll finds a change, however many are expected: so it is rates that are greater,
 		// of which many changes in a gap count less.
 		times := fast.Exp(more)
-		value, spread = f.model.Value(b, gap, counts, max(1, times), f.bursts(p.touched))
+		value, spread = f.model.Value(b, gap, counts, max(1, times), f.bursts(p.touched), 0)
 		value *= min(1, times)
 		if f.wakes() {
 			value *= f.census.Waking.Times(gap/f.model.Cycle(), fade)
 		}
 	default:
-		value, spread = f.model.Value(b, gap, counts, fast.Exp(more), 0)
+		value, spread = f.model.Value(b, gap, counts, fast.Exp(more), 0, 1-f.hope(p.touched))
 	}
 	return value, spread
 }
@@ -198,7 +214,7 @@ func (f *RateFilter) mean(b *belief.View, gap, counts float64, p past) (value, s
 func (f *RateFilter) value(b *belief.View, gap, counts float64, p past) (value, sequel float64) {
 	mean, spread := f.mean(b, gap, counts, p)
 	if f.objective != Detections {
-		return mean + float64(0.5*spread), 0
+		return mean + float64(0.5*f.hope(p.touched)*spread), 0
 	}
 	fade := f.fade()
 	// The surer a change is, the less more can be found by knowing better. With .5 + .5·fade for

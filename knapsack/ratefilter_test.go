@@ -63,7 +63,7 @@ func TestLearningCountsLessWhereSure(t *testing.T) {
 		f.model.See(&view, &fresh, belief.Level())
 		counted := func(gap float64) (part, mean float64) {
 			gap *= f.model.Cycle()
-			mean, spread := f.model.Value(&view, gap, gap, 1, 0)
+			mean, spread := f.model.Value(&view, gap, gap, 1, 0, 0)
 			value, _ := f.value(&view, gap, gap, past{})
 			return (value - mean) / spread, mean
 		}

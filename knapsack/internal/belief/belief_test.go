@@ -192,7 +192,8 @@ func TestStepsOf(t *testing.T) {
 	require.Less(t, weightStep*float64(stepsOf(0))/(1<<logFraction), -700.0)
 }
 
-// What Value averages over packed weights is the belief's, informed by the prior.
+// What Value averages over packed weights is the belief's, informed by the prior. As far as a page rests it
+// lands as it is told.
 func TestValue(t *testing.T) {
 	t.Parallel()
 	h := func(v float64) float64 { return 1 - (1+v)*math.Exp(-v) }
@@ -215,7 +216,12 @@ func TestValue(t *testing.T) {
 				}
 			}
 		}
-		m.Focus(&prior, nil)
+		landing := new(Row)
+		for k := range landing {
+			landing[k] = 2.0 / Cells / (Cells + 1) * float64(1+k)
+		}
+		m.Focus(&prior, landing)
+		rests := rapid.SampledFrom([]float64{0, 0.4, 1}).Draw(t, "rests")
 		var b Belief
 		p := drawPolled(t, &m, cycle)
 		gap := cycle * math.Exp(rapid.Float64Range(-8, 4).Draw(t, "log gap"))
@@ -234,7 +240,7 @@ func TestValue(t *testing.T) {
 		mean, square := 0.0, 0.0
 		for c, step := range stride {
 			stay := math.Exp(-gap / (cycle * switching[c]))
-			for k := step / 2; k < Cells; k += step {
+			for k := range Cells {
 				v := counts * times * m.Rate(float64(k))
 				y := -math.Expm1(-v)
 				jumped := y
@@ -242,12 +248,16 @@ func TestValue(t *testing.T) {
 					y = h(v) * math.Pow(counts/v, float64(worth.Power))
 					jumped = y * (1 - current*math.Exp(-v/2)) / -math.Expm1(-v)
 				}
-				x, fresh := b.w[c][k]*stay, b.mass[c]*(1-stay)*float64(step)/Cells
+				x, fresh := b.w[c][k]*stay, rests*landing[k]
+				if k%step == step/2 {
+					fresh += (1 - rests) * float64(step) / Cells
+				}
+				fresh *= b.mass[c] * (1 - stay)
 				mean += x*y + fresh*jumped
 				square += x*y*y + fresh*jumped*jumped
 			}
 		}
-		got, spread := m.Value(see(&m, &p, leaning), gap, counts, times, 0)
+		got, spread := m.Value(see(&m, &p, leaning), gap, counts, times, 0, rests)
 		require.InEpsilon(t, mean, got, 5e-3)
 		require.InDelta(t, math.Sqrt(max(0, square-mean*mean)), spread, 5e-3*(mean+spread))
 	})
@@ -290,7 +300,7 @@ func TestPlainValue(t *testing.T) {
 		}
 		factor := rapid.Float64Range(0.3, 3).Draw(t, "factor") // time counts by it, but not for jumps
 		times := rapid.SampledFrom([]float64{1, 0.4, 2.5}).Draw(t, "times")
-		got, spread := m.Value(see(&m, &p, leaning), gap, gap*factor, times, bursts)
+		got, spread := m.Value(see(&m, &p, leaning), gap, gap*factor, times, bursts, 0)
 		require.InEpsilon(t, times*mean*gap*gap*factor*factor/2, got, 5e-3)
 		require.Zero(t, spread)
 	})

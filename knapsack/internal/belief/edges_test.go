@@ -107,8 +107,8 @@ func TestValueFollows(t *testing.T) {
 	p, followed := ramp(), ramp()
 	var b Belief
 	m.Unpack(&followed, &b)
-	want, wantSpread := m.Value(see(m, &followed, Leaning(0, 1)), 0.3, 0.4, 1, 0)
-	got, spread := m.Value(see(m, &p, Leaning(0, 1)), 0.3, 0.4, 1, 0)
+	want, wantSpread := m.Value(see(m, &followed, Leaning(0, 1)), 0.3, 0.4, 1, 0, 0)
+	got, spread := m.Value(see(m, &p, Leaning(0, 1)), 0.3, 0.4, 1, 0, 0)
 	require.Equal(t, want, got)
 	require.Equal(t, wantSpread, spread)
 }

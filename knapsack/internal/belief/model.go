@@ -40,7 +40,7 @@ type Model struct {
 	anchor  float64             // the slowest rate is e^(Step·(anchor+gridMove·moves))
 	moves   int                 // of the grid since the cycle was known
 	lens    [Hypotheses]float64 // prior to decide by, times class stride
-	land    Row                 // probabilities of the rates that pages jump to, where Plain
+	land    Row                 // probabilities of the rates of all pages, see Focus
 }
 
 // NewModel returns a model whose prior to decide by is flat.
@@ -105,7 +105,8 @@ func (m *Model) follow(p *Packed) {
 }
 
 // Focus sets the prior to decide by: Value weighs the posterior by it. landing has the
-// probabilities of the rates to which pages jump, for a worth that is Plain. nil is flat.
+// probabilities of the rates of all pages, to which pages jump for a worth that is Plain, and pages that
+// rest for others. nil is flat.
 func (m *Model) Focus(prior *Prior, landing *Row) {
 	for k := range m.land {
 		m.land[k] = 1.0 / Cells

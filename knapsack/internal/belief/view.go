@@ -42,9 +42,10 @@ func (m *Model) See(v *View, p *Packed, leaning *Row) {
 
 // Value returns the mean over the posterior of what a poll is worth a time gap > 0 after the last
 // answer, and its standard deviation. The gap counts as one of another length, see Learn, and all rates
-// are so many times as great. Where Plain, a page that jumps is taken for one that bursts by a part bursts.
+// are so many times as great. Where Plain, a page that jumps is taken for one that bursts by a part bursts;
+// else it goes, by a part rests, where the rates of all pages are.
 // This is where the time goes.
-func (m *Model) Value(b *View, gap, counts, times, bursts float64) (mean, spread float64) {
+func (m *Model) Value(b *View, gap, counts, times, bursts, rests float64) (mean, spread float64) {
 	g := gridAt(m.slowestRate(), counts*times)
 	if m.worth.Plain {
 		var v Row
@@ -63,10 +64,12 @@ func (m *Model) Value(b *View, gap, counts, times, bursts float64) (mean, spread
 		b.halve(&h, g, m.survive)
 	}
 	quick, middle, slow := stayings(gap / m.cycle)
-	// What jumps goes to each cell of its class alike.
-	land0 := b.mass[2] * (1 - slow) / Cells
-	land1 := land0 + b.mass[1]*(1-middle)*middleStride/Cells
-	land2 := land0 + b.mass[0]*(1-quick)*quickStride/Cells
+	// What jumps goes to each cell of its class alike, but for what goes where all pages are.
+	jump0, jump1, jump2 := b.mass[0]*(1-quick), b.mass[1]*(1-middle), b.mass[2]*(1-slow)
+	toAll, alike := (jump0+jump1+jump2)*rests, (1-rests)/Cells
+	land0 := jump2 * alike
+	land1 := land0 + jump1*(middleStride*alike)
+	land2 := land0 + jump0*(quickStride*alike)
 	lo, hi := (*Row)(m.worth.Table[g.row][g.at:]), (*Row)(m.worth.Table[g.row+1][g.at:])
 	var mean0, mean1, mean2, mean3, square0, square1, square2, square3 float64
 	for k := 0; k <= Cells-4; k += 4 {
@@ -85,11 +88,11 @@ func (m *Model) Value(b *View, gap, counts, times, bursts float64) (mean, spread
 			r2 = v2 * ((1 - float64(h.current*x[2])) * (one23 * d[3]))
 			r3 = v3 * ((1 - float64(h.current*x[3])) * (one23 * d[2]))
 		}
-		w, o := (*[4]float64)(b.steady[k:]), (*[4]float64)(b.other[k:])
-		y0, z0 := float64(float64(slow*w[0])*v0), float64(land0*r0)
-		y1, z1 := float64((float64(slow*w[1])+float64(middle*o[1]))*v1), float64(land1*r1)
-		y2, z2 := float64((float64(slow*w[2])+float64(quick*o[2]))*v2), float64(land2*r2)
-		y3, z3 := float64((float64(slow*w[3])+float64(middle*o[3]))*v3), float64(land1*r3)
+		w, o, all := (*[4]float64)(b.steady[k:]), (*[4]float64)(b.other[k:]), (*[4]float64)(m.land[k:])
+		y0, z0 := float64(float64(slow*w[0])*v0), float64((land0+float64(toAll*all[0]))*r0)
+		y1, z1 := float64((float64(slow*w[1])+float64(middle*o[1]))*v1), float64((land1+float64(toAll*all[1]))*r1)
+		y2, z2 := float64((float64(slow*w[2])+float64(quick*o[2]))*v2), float64((land2+float64(toAll*all[2]))*r2)
+		y3, z3 := float64((float64(slow*w[3])+float64(middle*o[3]))*v3), float64((land1+float64(toAll*all[3]))*r3)
 		mean0, square0 = mean0+(y0+z0), square0+(float64(y0*v0)+float64(z0*r0))
 		mean1, square1 = mean1+(y1+z1), square1+(float64(y1*v1)+float64(z1*r1))
 		mean2, square2 = mean2+(y2+z2), square2+(float64(y2*v2)+float64(z2*r2))

@@ -65,7 +65,7 @@ func TestValueInPlainSums(t *testing.T) {
 		}
 		mean /= total
 		spread := math.Sqrt(max(0, square/total-mean*mean))
-		got, gotSpread := m.Value(see(&m, &p, leaning), gap, counts, 1, 0)
+		got, gotSpread := m.Value(see(&m, &p, leaning), gap, counts, 1, 0, 0)
 		require.InEpsilon(t, mean*counts, got, 1e-11)
 		require.InDelta(t, spread*counts, gotSpread, 1e-6*mean*counts) // the root of a difference
 	})
