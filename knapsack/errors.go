@@ -17,8 +17,8 @@ var (
 	// ErrNoPage reports that no page may be polled now, as a [NoPageError] that says when
 	// to ask again.
 	ErrNoPage = errors.New("knapsack: no page may be polled now")
-	// ErrUnknown reports a page that is unknown or was removed.
-	ErrUnknown = errors.New("knapsack: unknown or removed page")
+	// ErrUnknown reports a page, or a group, that is unknown or was removed.
+	ErrUnknown = errors.New("knapsack: unknown or removed page or group")
 	// ErrNotAsked reports an answer to a poll that is not in flight.
 	ErrNotAsked = errors.New("knapsack: answer to a poll that is not in flight")
 	// ErrTime reports a time that is NaN, ±1e299 or beyond, or before an earlier one.
@@ -31,6 +31,8 @@ var (
 	ErrFrequency = errors.New("knapsack: polling frequency is out of range")
 	// ErrBudget reports a budget that cannot be spent.
 	ErrBudget = errors.New("knapsack: budget cannot be spent")
+	// ErrNoChange reports that WhatIf and PollsFor know of no change yet.
+	ErrNoChange = errors.New("knapsack: no change has been found yet")
 	// ErrCorrupt reports saved state that is truncated, altered, or of another type or
 	// version.
 	ErrCorrupt = codec.ErrCorrupt

@@ -1,6 +1,10 @@
 package knapsack
 
-import "strings"
+import (
+	"maps"
+	"slices"
+	"strings"
+)
 
 // Groups are the groups of a RateFilter by name: of pages that change together, as those of a
 // folder or a template do, or that share a limit, as those of a host do. Make one with make and put
@@ -10,13 +14,15 @@ import "strings"
 //	err := groups.Join(filter, page, knapsack.Folder(url))
 //
 // It is a map from a name to the id that LimitGroup, DeferGroup and RemoveGroup take, and is saved
-// as one, beside the filter.
+// as one, beside the filter. Of a filter behind a Keyed, use it within With only, and copy it there before the Keyed
+// is saved: a group that comes in between is made once more after a restart.
 type Groups map[string]int
 
-// Join puts a page into the group of a name, without a limit if it is the first one there.
+// Join puts a page into the group of a name. Where the filter has no such group, as before the first page and
+// after RemoveGroup, it makes one without a limit.
 func (g Groups) Join(f *RateFilter, page int, name string) error {
 	group, ok := g[name]
-	if !ok {
+	if _, err := f.group(group); !ok || err != nil {
 		if _, err := f.slot(page); err != nil {
 			return err
 		}
@@ -27,6 +33,21 @@ func (g Groups) Join(f *RateFilter, page int, name string) error {
 		g[name] = group
 	}
 	return f.SetGroup(page, group)
+}
+
+// Prune removes the groups that no page is in, from the filter too, with their limits: where hosts come and go,
+// call it now and then. It takes O(groups·log(groups + n)).
+func (g Groups) Prune(f *RateFilter) {
+	for _, name := range slices.Sorted(maps.Keys(g)) { // in an order, as ids are given out anew in that of removals
+		slot, err := f.group(g[name])
+		if err == nil && f.limits.Pages(slot) > 0 {
+			continue
+		}
+		if err == nil {
+			_ = f.RemoveGroup(g[name]) // known
+		}
+		delete(g, name)
+	}
 }
 
 // Folder returns what a URL has before the last slash of its path, scheme and host included; of any

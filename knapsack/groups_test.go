@@ -44,3 +44,50 @@ func TestGroups(t *testing.T) {
 	_, err := f.Next(1)
 	require.ErrorIs(t, err, ErrNoPage)
 }
+
+// Where hosts come and go, Prune leaves the groups that have pages, in the filter as in the map, and gives
+// out the ids of the others in the same order each time. A name of which the filter lost the group gets another.
+func TestGroupsPrune(t *testing.T) {
+	t.Parallel()
+	var ids []Groups
+	for range 5 {
+		f := must(NewRateFilter(0, RateFilterConfig{}))
+		groups := make(Groups)
+		var pages []int
+		for i := range 40 {
+			page := f.Add()
+			pages = append(pages, page)
+			require.NoError(t, groups.Join(f, page, url(i)))
+		}
+		for i := range 40 {
+			if i%4 != 0 {
+				require.NoError(t, f.Remove(pages[i]))
+			}
+		}
+		kept := groups[url(8)]
+		groups.Prune(f)
+		require.Len(t, groups, 10)
+		require.Equal(t, kept, groups[url(8)])
+		require.NoError(t, f.DeferGroup(kept, 5))
+		require.NoError(t, f.RemoveGroup(groups[url(4)]))
+		require.NoError(t, groups.Join(f, pages[4], url(4)))
+		require.NoError(t, f.DeferGroup(groups[url(4)], 5))
+		for i := range 20 {
+			require.NoError(t, groups.Join(f, f.Add(), url(100+i)))
+		}
+		ids = append(ids, groups)
+	}
+	for _, groups := range ids {
+		require.Equal(t, ids[0], groups)
+	}
+	f := must(NewRateFilter(0, RateFilterConfig{}))
+	for i := range 200 {
+		page := f.Add()
+		groups := Groups{"gone": 77}
+		require.NoError(t, groups.Join(f, page, url(i)))
+		require.NoError(t, f.Remove(page))
+		groups.Prune(f)
+		require.Empty(t, groups)
+	}
+	require.Less(t, len(must(f.MarshalBinary())), 20000)
+}

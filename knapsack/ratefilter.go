@@ -35,14 +35,16 @@ import (
 // Decisions depend on the calls alone, and a filter that was saved and restored continues
 // bit for bit (in the same build on the same kind of processor). No page starves: with n pages,
 // polls at a steady rate and no limits set, each page is polled again within 81·n polls,
-// whatever the answers. Where nothing is to be had by polling some pages more than others, it
+// whatever the answers; with costs, within polls that cost 81 times what one of each page does, if Next is
+// called whenever that is paid for. Where nothing is to be had by polling some pages more than others, it
 // polls them in turn, and loses to doing so from the beginning what it learns in the first n
 // polls.
 //
 // # Cost
 //
 // Time: O(log n) for Next and Observe. No call does what belongs to many pages: none looks at more
-// than some hundred (TestRateFilterHasNoStall). Memory: 60 bytes a page, 61 from 19,200 pages on, and
+// than some hundred (TestRateFilterHasNoStall). But Add copies the tables when they have no room left, as append
+// does. Memory: 60 bytes a page, 61 from 19,200 pages on, and
 // one more under Detections; 8 more with weights, 8 with costs, 20 with intervals and 12 for each page
 // with a longest one, one bit with signals. Groups take 16 more where they have 32 or 100 pages each,
 // and up to 33 between, as from 33 pages on they have trees; smaller ones take 6 for each page and
@@ -276,8 +278,8 @@ func NewRateFilter(n int, cfg RateFilterConfig) (*RateFilter, error) {
 	return f, nil
 }
 
-// Add implements Learner, in O(log n): nothing is known of the page but that it
-// is current.
+// Add implements Learner, in O(log n), or O(n) where its tables have no room left: nothing is known of the page
+// but that it is current.
 func (f *RateFilter) Add() (page int) {
 	page = f.add()
 	slot := Slot(page)

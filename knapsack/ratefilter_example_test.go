@@ -103,7 +103,10 @@ func ExampleGroups() {
 		pages.Add(url)
 		err = errors.Join(err, knapsack.With(pages, func(f *knapsack.RateFilter, page func(string) (int, error)) error {
 			id, err := page(url)
-			return errors.Join(err, hosts.Join(f, id, knapsack.Host(url)))
+			if err != nil {
+				return err
+			}
+			return hosts.Join(f, id, knapsack.Host(url))
 		}))
 	}
 	err = errors.Join(err, knapsack.With(pages, func(f *knapsack.RateFilter, _ func(string) (int, error)) error {
@@ -119,6 +122,67 @@ func ExampleGroups() {
 	_, err = pages.Next(now)
 	fmt.Println(len(hosts), "hosts; the second page of a.example waits:", errors.Is(err, knapsack.ErrNoPage))
 	// Output: 2 hosts; the second page of a.example waits: true
+}
+
+// All pages change alike, but page 0 counts ten times as much as another one.
+func ExampleRateFilter_SetWeight() {
+	f, _ := knapsack.NewRateFilter(10, knapsack.RateFilterConfig{})
+	if err := f.SetWeight(0, 10); err != nil {
+		panic(err)
+	}
+	polls := pollsOf(f, 3000, func(page int) int { return 20 })
+	fmt.Println("page 0 gets more than twice the polls of page 1:", polls[0] > 2*polls[1])
+	// Output: page 0 gets more than twice the polls of page 1: true
+}
+
+// Pages 0 to 4 must be rendered, which costs ten times as much. The caller asks when it can pay: here for
+// one unit an hour.
+func ExampleRateFilter_SetCost() {
+	f, _ := knapsack.NewRateFilter(10, knapsack.RateFilterConfig{})
+	cost := func(page int) float64 {
+		if page < 5 {
+			return 10
+		}
+		return 1
+	}
+	for page := range 5 {
+		if err := f.SetCost(page, cost(page)); err != nil {
+			panic(err)
+		}
+	}
+	polls, seen := map[int]int{}, map[int]int{}
+	for hour := 0.0; hour < 5000; {
+		page, err := f.Next(hour)
+		if err != nil {
+			panic(err)
+		}
+		version := int(hour / 200)
+		if err := f.Observe(page, hour, version != seen[page]); err != nil {
+			panic(err)
+		}
+		seen[page] = version
+		polls[page]++
+		hour += cost(page)
+	}
+	fmt.Println("page 9 gets more than twice the polls of page 0:", polls[9] > 2*polls[0])
+	// Output: page 9 gets more than twice the polls of page 0: true
+}
+
+// A server answers 429 with Retry-After: the poll is given back, and the page waits.
+func ExampleRateFilter_Defer() {
+	f, _ := knapsack.NewRateFilter(2, knapsack.RateFilterConfig{})
+	page, err := f.Next(0)
+	if err != nil {
+		panic(err)
+	}
+	if err := errors.Join(f.GiveBack(page, 0), f.Defer(page, 3600)); err != nil {
+		panic(err)
+	}
+	due, _ := f.Due(page)
+	other, _ := f.Next(1)
+	_, err = f.Next(2)
+	fmt.Println(due, other != page, err)
+	// Output: 3600 true knapsack: no page may be polled now: not before 3600
 }
 
 // A feed mentions page 77: it is polled soon after.
@@ -201,7 +265,7 @@ func ExampleRateFilter_WhatIf() {
 	fmt.Println("0.9 fresh takes more than 1.8 times the polls of 0.5:", most > 1.8*half)
 	// Output:
 	// another poll an hour is worth something: true
-	// 85 % of the copies are current, with twice the polls 92 %
+	// 86 % of the copies are current, with twice the polls 92 %
 	// 0.9 fresh takes more than 1.8 times the polls of 0.5: true
 }
 

@@ -1,6 +1,7 @@
 package knapsack
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/recrawl/recrawl/knapsack/internal/limits"
@@ -40,14 +41,15 @@ func (f *RateFilter) Due(page int) (float64, error) {
 
 // Index returns what a poll of a page would be worth at a time, to compare with Price: a caller
 // may decide that a page that is about to be fetched anyway, or costs more than others, is worth it
-// or not. It is 0 before the time scale is known. O(1).
+// or not. It is 0 before the time scale is known, and at the time of the page's last answer and
+// before. O(1).
 func (f *RateFilter) Index(page int, now float64) (float64, error) {
 	slot, err := f.slot(page)
 	if err != nil {
 		return 0, err
 	}
-	if math.IsNaN(now) || math.IsInf(now, 0) {
-		return 0, f.clock(now)
+	if !timely(now) {
+		return 0, fmt.Errorf("%w: index at %v", ErrTime, now)
 	}
 	packed := f.beliefs[slot]
 	index := f.index(uint32(slot), now-f.last(uint32(slot)))

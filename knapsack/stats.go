@@ -111,7 +111,8 @@ func (f *RateFilter) Stats() Stats {
 // takes no account of weights and limits. Rates far above the frequency of polls come out too
 // low, as most changes are missed; see TestWhatIf.
 //
-// It is an error as long as no page has been observed. It takes O(1): about 10 µs, and up to 10 ms
+// The error is ErrNoChange as long as no page was found changed, and ErrBudget or ErrConfig for a number or an
+// objective out of range. It takes O(1): about 10 µs, and up to 10 ms
 // with costs, which are those of up to 1000 pages then.
 func (f *RateFilter) WhatIf(o Objective, polls float64) (float64, error) {
 	page, unit, err := f.outlook(o)
@@ -126,7 +127,8 @@ func (f *RateFilter) WhatIf(o Objective, polls float64) (float64, error) {
 }
 
 // PollsFor is the inverse of WhatIf: it returns the number of polls per unit of time with which the
-// best schedule would reach a mean value, or what they cost. It is an error if none would.
+// best schedule would reach a mean value, or what they cost. The error is that of
+// WhatIf, or ErrConfig for a value that none would reach.
 func (f *RateFilter) PollsFor(o Objective, value float64) (float64, error) {
 	page, unit, err := f.outlook(o)
 	if err != nil {
@@ -153,7 +155,7 @@ func (f *RateFilter) outlook(o Objective) (page *optimum.Outlook, unit float64, 
 		page = f.costly(o, time, rates)
 	}
 	if page == nil {
-		return nil, 0, fmt.Errorf("%w: no change has been found", ErrConfig)
+		return nil, 0, ErrNoChange
 	}
 	return page, f.costOfAll(), nil
 }

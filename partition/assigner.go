@@ -230,7 +230,7 @@ func (a *Assigner) Remove(site int) error {
 // SetWeight sets the weight of a site, 1 unless set: what it is worth to save a unit of time
 // on the site, for instance the updates expected of it in a crawl. Where arms are limited,
 // the heavier sites get the faster ones. Where they are not, every site gets its fastest
-// arm and weights do not matter. O(1). The error is ErrUnknown or ErrWeight.
+// arm and weights do not matter. O(1). The error is ErrUnknown, or ErrWeight below 0 or above 3e38.
 func (a *Assigner) SetWeight(site int, weight float64) error {
 	slot, ok := a.sites.Slot(site)
 	if !ok {

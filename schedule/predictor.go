@@ -35,7 +35,7 @@ type Score struct {
 // without runs. Take it to make the durations of a [Problem] from earlier scans. The zero
 // value is ready to use.
 //
-// Sites are numbered by the caller, or have ids of another package, which stay valid until
+// Sites are numbered by the caller without great gaps, below 2^24, or have ids of another package, which stay valid until
 // they are removed there: a new id in the slot of an old one starts anew. A
 // DurationPredictor is not safe for concurrent use.
 //
@@ -66,6 +66,10 @@ type DurationPredictor struct {
 // bytes a site.
 const blockSlots = 16
 
+// mostSites is how many slots there may be: what was learnt of so many sites takes 2.4 GB, and more would only
+// come of a number that is none of a slot.
+const mostSites = 1 << 24
+
 // longestRun is the longest duration taken: sums of squares stay finite.
 const longestRun = 0x1p+400
 
@@ -89,11 +93,11 @@ func (e *DurationPredictor) track(site int) (*track, error) {
 }
 
 // Observe reports how long a run of a site took. The first one makes the site known. The
-// error is ErrDuration, or ErrUnknown for an id that is negative or older than another one
+// error is ErrDuration, or ErrUnknown for an id that is negative, too great or older than another one
 // of its slot.
 func (e *DurationPredictor) Observe(site int, duration float64) error {
 	slot := ids.Slot(site)
-	if site < 0 || slot >= ids.MaxSlots || slot < len(e.tracks) && e.tracks[slot].generation > generationOf(site) {
+	if site < 0 || slot >= mostSites || slot < len(e.tracks) && e.tracks[slot].generation > generationOf(site) {
 		return fmt.Errorf("%w: site %d", ErrUnknown, site)
 	}
 	if !positive(duration) || duration > longestRun {

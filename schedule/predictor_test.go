@@ -120,6 +120,8 @@ func TestPredictorErrors(t *testing.T) {
 	}
 	require.ErrorIs(t, e.Observe(-1, 1), ErrUnknown)
 	require.ErrorIs(t, e.Observe(math.MaxInt, 1), ErrUnknown)
+	require.ErrorIs(t, e.Observe(1<<24, 1), ErrUnknown)
+	require.ErrorIs(t, e.Observe(4_000_000_000, 1), ErrUnknown)
 	require.Empty(t, e.tracks)
 	require.ErrorIs(t, e.Remove(0), ErrUnknown)
 	require.NoError(t, e.Observe(2, 5))
