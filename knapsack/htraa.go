@@ -48,9 +48,12 @@ func (c HTRAAConfig) check() error {
 // and one that found none, or got no answer, moves nothing. A node stands still where both sides
 // find changes equally often per poll.
 type HTRAA struct {
-	rostered[*game.Hierarchy]
+	hierarchyRostered
 	cfg HTRAAConfig
 }
+
+// Embedded by this name it is not shown in the documentation.
+type hierarchyRostered = rostered[*game.Hierarchy]
 
 var _ Learner = (*HTRAA)(nil)
 
@@ -74,7 +77,7 @@ func NewHTRAA(n int, cfg HTRAAConfig, src rand.Source) (*HTRAA, error) {
 		return nil, err
 	}
 	book := newBook(n)
-	return &HTRAA{rostered[*game.Hierarchy]{book, game.NewHierarchy(n, cfg.States, cfg.Spacing == Random, src)}, cfg}, nil
+	return &HTRAA{hierarchyRostered{book, game.NewHierarchy(n, cfg.States, cfg.Spacing == Random, src)}, cfg}, nil
 }
 
 // Observe implements Scheduler.

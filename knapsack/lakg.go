@@ -110,9 +110,12 @@ func (c LAKGConfig) check() error {
 // polls are drawn in advance, so that the memory which these polls will need is read at the same
 // time. The pages that they choose are the same as without, if nobody else draws from the source.
 type LAKG struct {
-	rostered[*game.Amounts]
+	amountsRostered
 	cfg LAKGConfig
 }
+
+// Embedded by this name it is not shown in the documentation.
+type amountsRostered = rostered[*game.Amounts]
 
 var _ Learner = (*LAKG)(nil)
 
@@ -131,7 +134,7 @@ func NewLAKG(n int, cfg LAKGConfig, src rand.Source) (*LAKG, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
 	}
-	return &LAKG{rostered[*game.Amounts]{book, l}, cfg}, nil
+	return &LAKG{amountsRostered{book, l}, cfg}, nil
 }
 
 // game returns the settings as the automata take them.
