@@ -138,7 +138,7 @@ func (f *RateFilter) followsEdits() bool {
 var _ queue.Clock = clock{}
 
 // wakes reports whether more is expected of pages that wait, as far as polls of them find more. That is
-// so for Delay: see go test ./knapsack -v -run TestPagesThat. When it was added, on eleven recorded and generated
+// so for Delay: see go test ./knapsack -v -run TestPagesThat -exact. When it was added, on eleven recorded and generated
 // webs that are not kept, it made the delay 2 to 17 % less in one whose pages wake, up to 6 % less in another one,
 // and .04 % longer in the mean of the others, .2 % with groups. Copies that are to be fresh or young are
 // no better for it; for Detections see census.Calibration.

@@ -98,12 +98,14 @@ func TestWhatIsLearntOfPagesThatWait(t *testing.T) {
 }
 
 // Where pages wake that one expects to be quiet, the delay is less for what is learnt of those that wait.
+//
+//	go test ./knapsack -v -run TestPagesThat -exact
 func TestPagesThatWake(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("long")
 	}
-	mean, sd := partWorth(t, 16, Delay, ablation.Waking, waking, delayOf)
+	mean, sd := partWorth(t, webs(16), Delay, ablation.Waking, waking, delayOf)
 	require.Less(t, mean+3*sd, 0.0)
 }
 
@@ -113,6 +115,6 @@ func TestPagesThatDoNotWake(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")
 	}
-	mean, sd := partWorth(t, 8, Delay, ablation.Waking, steady, delayOf)
+	mean, sd := partWorth(t, webs(8), Delay, ablation.Waking, steady, delayOf)
 	require.Less(t, mean+3*sd, 0.015)
 }

@@ -26,9 +26,9 @@ func TestWhatIf(t *testing.T) {
 	}
 	f := must(NewRateFilter(n, RateFilterConfig{Objective: Freshness}))
 	_, err := f.WhatIf(Freshness, 1)
-	require.ErrorIs(t, err, ErrConfig)
+	require.ErrorIs(t, err, ErrNoChange)
 	_, err = f.PollsFor(Freshness, 0.5)
-	require.ErrorIs(t, err, ErrConfig)
+	require.ErrorIs(t, err, ErrNoChange)
 	must(webenv.Run(must(webenv.NewPoisson(rates, rand.NewPCG(1, 1))), f, webenv.RunConfig{Rate: n, Duration: cycles}))
 	_, err = f.WhatIf(objectives, 1)
 	require.ErrorIs(t, err, ErrConfig)

@@ -28,7 +28,7 @@ type Waking struct{ correction }
 const (
 	// doubt is how many of its standard deviations θ is applied less than it was found to be. Without,
 	// the delay is 1 % longer where rates stay, and 5 % less in place of 3 where pages wake
-	// (go test ./knapsack -v -run TestPagesThat).
+	// (go test ./knapsack -v -run TestPagesThat -exact).
 	doubt = 0.5
 	// mostPower bounds θ. In the second and third cycle it would be 4 to 6, and choices worth .92 of the
 	// best.
