@@ -202,15 +202,20 @@ func (p *Program) Command() string {
 			out = !joined
 			continue
 		}
-		if strings.ContainsAny(a, " \t\"'$&|;<>()*?") || a == "" {
-			a = "'" + strings.ReplaceAll(a, "'", `'\''`) + "'"
-		}
-		words = append(words, a)
+		words = append(words, Quote(a))
 	}
 	if !p.Given("seed") {
 		words = append(words, fmt.Sprintf("-seed %d", p.Seed))
 	}
 	return strings.Join(words, " ")
+}
+
+// Quote returns a word of a command line as a shell reads it.
+func Quote(word string) string {
+	if strings.ContainsAny(word, " \t\"'$&|;<>()*?") || word == "" {
+		return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+	}
+	return word
 }
 
 // Write writes a file into the folder for pictures, whole or not at all, and says so on

@@ -1,0 +1,279 @@
+// Command releases downloads when versions of Go modules were released, from a module proxy, and
+// writes them as a history that examples/recrawl replays: a real web of pages that change.
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/url"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/google/renameio/v2/maybe"
+
+	"github.com/recrawl/recrawl/examples/internal/report"
+)
+
+func main() { report.Main("releases", run) }
+
+const intro = `Downloads when the versions of Go modules were released, and writes a history: a module is
+a page, a release a change of it. By default the modules are those that your own go.sum
+names, and the history is one to replay on recrawl.
+
+  go run ./examples/releases -out releases.csv
+  go run ./examples/releases -sum examples/go.sum -out releases.csv
+  go list -m -f '{{.Path}}' all | go run ./examples/releases -modules - -out releases.csv
+  go run ./examples/recrawl -trace releases.csv -policies uniform,discounted,rate-filter`
+
+const notes = `Lines of the history are name,unix,unix,…, sorted by name. A module without a release in the
+last -days stays in it as a page that never changed; versions of a module that have the same
+second are one change. Pseudo-versions are no releases. A module that the proxy does not serve
+(403, 404, 410 or 451) is left out and named, as is a version without a time that can be read, or
+with one later than tomorrow. Answers 429 and 5xx and a network that fails are tried again, four
+times, and then end the program without a history.
+
+Unless -proxy is given, modules that match GONOPROXY are not asked for, as they would not be by the
+go command: their names may be secret.`
+
+// settings are what the command line says.
+type settings struct {
+	*report.Program
+	proxy, sum, modules string
+	days, versions      int
+
+	stdin io.Reader
+	env   func(context.Context) (environment, error)
+	serve func(base *url.URL) *proxy
+}
+
+const (
+	// quickVersions is how many versions of a module -quick asks for.
+	quickVersions = 20
+	// most bounds the flags that are numbers.
+	most = 1_000_000
+)
+
+func parse(args []string, stdout, stderr io.Writer) (*settings, error) {
+	s := &settings{
+		Program: report.NewProgram("releases", intro, fmt.Sprintf("fewer versions of each module, %d", quickVersions), stdout, stderr),
+		stdin:   os.Stdin, env: goEnv, serve: newProxy,
+	}
+	f := s.Flags
+	f.Lookup("seed").Usage = "`number` that is refused: nothing is drawn here"
+	f.Lookup("json").Usage = "print the summary as JSON and nothing else; with -out"
+	f.Lookup("out").Usage = "`file` for the history, written whole or not at all (default standard output)"
+	f.StringVar(&s.proxy, "proxy", "", "`URL` of the module proxy (default the first of go env GOPROXY)")
+	f.StringVar(&s.sum, "sum", "", "`file` with the modules: a go.sum, or a go.mod if its name ends in .mod (default the go.sum of the module of this folder, else examples/go.sum)")
+	f.StringVar(&s.modules, "modules", "", "`file` with the modules, one path in a line, - for standard input; what follows a path and lines that begin with # do not count")
+	f.IntVar(&s.days, "days", 1500, "keep the releases of this `number` of days before the latest one of all")
+	f.IntVar(&s.versions, "versions", 120, "ask for this `number` of versions of a module at most, the latest")
+	s.Notes = notes
+	if err := s.Parse(args); err != nil {
+		return nil, err
+	}
+	if s.Quick && !s.Given("versions") {
+		s.versions = quickVersions
+	}
+	return s, s.check()
+}
+
+// check reports a setting that makes no sense.
+func (s *settings) check() error {
+	for _, name := range []string{"proxy", "sum", "modules", "out"} {
+		if s.Given(name) && s.Flags.Lookup(name).Value.String() == "" {
+			return report.Usagef("-%s is empty", name)
+		}
+	}
+	if err := cmp.Or(
+		s.OnlyIf(false, "with programs that draw numbers, which this one does not", "seed"),
+		s.OnlyIf(s.Out != "", "with -out, as the history is on standard output otherwise", "json"),
+		s.OnlyIf(s.modules == "", "without -modules", "sum"),
+	); err != nil {
+		return err
+	}
+	switch {
+	case s.days < 1 || s.days > most:
+		return report.Usagef("-days %d: want 1 to %d", s.days, most)
+	case s.versions < 1 || s.versions > most:
+		return report.Usagef("-versions %d: want 1 to %d", s.versions, most)
+	}
+	if s.proxy != "" {
+		if _, err := proxyURL(s.proxy); err != nil {
+			return report.Usagef("-proxy: %w", err)
+		}
+	}
+	return nil
+}
+
+func run(args []string, stdout, stderr io.Writer) error {
+	s, err := parse(args, stdout, stderr)
+	if err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	return s.download(ctx)
+}
+
+// download asks the proxy for the releases, and writes the history and the summary.
+func (s *settings) download(ctx context.Context) error {
+	paths, base, err := s.sources(ctx)
+	if err != nil {
+		return err
+	}
+	if err := s.checkOut(); err != nil {
+		return err
+	}
+	p := s.serve(base)
+	found, err := p.releases(ctx, paths, s.versions)
+	if err != nil {
+		if ctx.Err() != nil {
+			return fmt.Errorf("stopped before the end, there is no history: %w", err)
+		}
+		return err
+	}
+	r := assemble(found, s.days, p.now())
+	s.tell(r, base)
+	if err := r.check(); err != nil {
+		return err
+	}
+	var text bytes.Buffer
+	if _, err := r.history.WriteTo(&text); err != nil {
+		return err
+	}
+	if err := s.write(text.Bytes()); err != nil {
+		return err
+	}
+	if s.JSON {
+		if err := s.Print("", r.rows()); err != nil {
+			return err
+		}
+		return s.End()
+	}
+	_, err = fmt.Fprint(s.Stderr, r.text(cmp.Or(s.Out, "FILE")))
+	return err
+}
+
+// sources returns which modules to ask for, and the proxy.
+func (s *settings) sources(ctx context.Context) (paths []string, base *url.URL, err error) {
+	var env environment
+	if s.proxy == "" || s.sum == "" && s.modules == "" {
+		if env, err = s.env(ctx); err != nil {
+			return nil, nil, fmt.Errorf("%w; with -proxy and -sum or -modules it is not needed", err)
+		}
+	}
+	if s.modules != "" {
+		paths, err = modulesOf(s.modules, s.stdin, readList)
+	} else {
+		sum := cmp.Or(s.sum, env.sum())
+		if sum == "" {
+			return nil, nil, report.Usagef("there is no go.sum of this folder's module: want -sum or -modules")
+		}
+		read := readSum
+		if strings.HasSuffix(sum, ".mod") {
+			read = readMod
+		}
+		paths, err = modulesOf(sum, nil, read)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	if s.proxy != "" {
+		base, err = proxyURL(s.proxy)
+		return paths, base, err
+	}
+	if base, err = env.proxy(); err != nil {
+		return nil, nil, err
+	}
+	paths, private := env.public(paths)
+	s.name(private, "module", "not asked for, as GONOPROXY has it", len(private))
+	if len(paths) == 0 {
+		return nil, nil, errors.New("no module is left to ask for; -proxy asks for all")
+	}
+	return paths, base, nil
+}
+
+// tell names what is not in the history.
+func (s *settings) tell(r *releases, base *url.URL) {
+	const some = 20
+	s.name(r.unserved, "module", "not served by "+base.Redacted(), len(r.unserved))
+	s.name(r.unreadable, "version", "left out, without a time that can be read", some)
+	s.name(r.gone, "version", "left out, in the list but not served", some)
+	s.name(r.future, "version", "left out, of a time to come", some)
+	s.name(r.cut, "module", fmt.Sprintf("with more than %d versions, of which earlier ones may be missing: -versions", s.versions), some)
+}
+
+// name says on Stderr that something is the matter with things, and names some of them.
+func (s *settings) name(things []string, noun, matter string, some int) {
+	if len(things) == 0 {
+		return
+	}
+	text := strings.Join(things[:min(some, len(things))], ", ")
+	if len(things) > some {
+		text += fmt.Sprintf(" and %d more", len(things)-some)
+	}
+	fmt.Fprintf(s.Stderr, "releases: %s %s: %s\n", count(len(things), noun), matter, text)
+}
+
+// count returns a number of things.
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// replaceable reports whether a file may be put in the place of -out. What is there and is no
+// regular file, as /dev/null, is written to instead.
+func (s *settings) replaceable() (bool, error) {
+	switch info, err := os.Lstat(s.Out); {
+	case errors.Is(err, fs.ErrNotExist):
+		return true, nil
+	case err != nil:
+		return false, err
+	default:
+		return info.Mode().IsRegular(), nil
+	}
+}
+
+// checkOut reports before anything is downloaded that -out cannot be written.
+func (s *settings) checkOut() error {
+	if s.Out == "" {
+		return nil
+	}
+	if info, err := os.Stat(s.Out); err == nil && info.IsDir() {
+		return fmt.Errorf("-out %s is a folder: want a file", s.Out)
+	}
+	if replace, err := s.replaceable(); err != nil || !replace {
+		return err
+	}
+	probe, err := os.CreateTemp(filepath.Dir(s.Out), ".probe-*")
+	if err != nil {
+		return err
+	}
+	return errors.Join(probe.Close(), os.Remove(probe.Name()))
+}
+
+// write writes the history to -out, or to Stdout.
+func (s *settings) write(text []byte) error {
+	if s.Out == "" {
+		_, err := s.Stdout.Write(text)
+		return err
+	}
+	replace, err := s.replaceable()
+	if err != nil {
+		return err
+	}
+	if replace {
+		return maybe.WriteFile(s.Out, text, 0o644)
+	}
+	return os.WriteFile(s.Out, text, 0o644)
+}
