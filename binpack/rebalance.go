@@ -71,7 +71,7 @@ const (
 // # Guarantees
 //
 // There are never more moves than the limits allow. A node may stay overloaded where a limit
-// stops it, or no node has the room; Node tells. A move overloads no node, unless the site is larger than
+// stops it, or no node has the room: see Node. A move overloads no node, unless the site is larger than
 // every node, and it breaks no rule of [SiteConfig]. An exchange is two moves; these promises
 // hold once both are made.
 //

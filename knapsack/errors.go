@@ -31,8 +31,8 @@ var (
 	ErrFrequency = errors.New("knapsack: polling frequency is out of range")
 	// ErrBudget reports a budget that cannot be spent.
 	ErrBudget = errors.New("knapsack: budget cannot be spent")
-	// ErrNoChange reports that WhatIf and PollsFor know of no change yet.
-	ErrNoChange = errors.New("knapsack: no change has been found yet")
+	// ErrNoChange reports that too few changes were found for WhatIf and PollsFor.
+	ErrNoChange = errors.New("knapsack: too few changes have been found yet")
 	// ErrCorrupt reports saved state that is truncated, altered, or of another type or
 	// version.
 	ErrCorrupt = codec.ErrCorrupt

@@ -15,7 +15,8 @@ import (
 //
 // It is a map from a name to the id that LimitGroup, DeferGroup and RemoveGroup take, and is saved
 // as one, beside the filter. Of a filter behind a Keyed, use it within With only, and copy it there before the Keyed
-// is saved: a group that comes in between is made once more after a restart.
+// is saved, never after: the filter gives ids that it does not know to other groups. A group that comes in between has two
+// ids after a restart, each with its own limits; Join puts a page into the one that the map has.
 type Groups map[string]int
 
 // Join puts a page into the group of a name. Where the filter has no such group, as before the first page and
@@ -38,7 +39,7 @@ func (g Groups) Join(f *RateFilter, page int, name string) error {
 // Prune removes the groups that no page is in, from the filter too, with their limits: where hosts come and go,
 // call it now and then. It takes O(groups·log(groups + n)).
 func (g Groups) Prune(f *RateFilter) {
-	for _, name := range slices.Sorted(maps.Keys(g)) { // in an order, as ids are given out anew in that of removals
+	for _, name := range slices.Sorted(maps.Keys(g)) { // lest later ids depend on the order of a map
 		slot, err := f.group(g[name])
 		if err == nil && f.limits.Pages(slot) > 0 {
 			continue

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/recrawl/recrawl/internal/codec"
@@ -26,14 +27,16 @@ import (
 // # Guarantees
 //
 // A time before that of the latest Next counts as that one, and an answer that comes before its
-// question as one that comes at the latest Next, as workers race. A time.Time of zero is ErrTime.
+// question as one that comes at the latest Next, as workers race. A time.Time of zero is ErrTime, and so is a Next
+// after the year 30,000.
 //
-// A clock may be set back: once Next was called for a minute with times that are more than a minute
-// before the latest one, the learner's time goes on from there. It is then ahead of the clock, also
-// after a restart; times that go into methods and come out of them are those of the clock.
+// A clock may be set back. Once Next was called for a minute, three times at least, with times that are more
+// than a minute before the latest one, and not with others, the learner's time goes on from there; what is deferred
+// within that minute may be polled earlier. The learner's time is then ahead of the clock, also after a restart, until
+// the clock has caught up. Times that go into methods and come out of them are those of the clock.
 //
-// An error about a page is a *KeyError[K]. An answer is that to the latest poll of its key: a late one, of
-// before a Remove and an Add, counts for the poll after them.
+// An error about a page is a *KeyError[K]. An answer counts for the latest poll of its key, also one that comes
+// after a Remove and an Add.
 //
 // # Cost
 //
@@ -47,36 +50,53 @@ type Keyed[K comparable] struct {
 	keys    []K       // slot → key
 	latest  float64   // learner's time of the latest Next; −Inf before
 	skew    skew
+	ahead   atomic.Uint64 // bits of skew.settled, for Seconds
 }
 
 // A skew is how far the learner's time is ahead of the clock, which was set back.
 type skew struct {
-	settled float64 // what is sure of it
-	lag     float64 // what the latest Next was behind beside that, 0 if it was not
-	since   float64 // clock at the first Next of those in a row that were behind; +Inf if the latest was not
+	settled float64 // in seconds
+	since   float64 // clock at the first of the latest calls of Next in a row that were too early; +Inf if the latest was not
+	early   int     // number of these calls
 }
 
 // setBack is by how many seconds a time is too early for workers that race, and for how long Next is called
-// with such times before the clock is taken for one that was set back: two clocks that are apart would
-// otherwise, in turns, make the learner's time run.
-const setBack = 60
+// with such times, setBackCalls times at least and with no others, before the clock is taken for one
+// that was set back: clocks that are apart would otherwise, in turns, make the learner's time run.
+const setBack, setBackCalls = 60, 3
 
-// ahead returns by how much the learner's time is ahead of the clock.
-func (s *skew) ahead() float64 { return s.settled + s.lag }
+func noSkew() skew { return skew{since: math.Inf(1)} }
 
 // follow returns the learner's time of a Next, at a time of the clock, not before the latest one.
-func (s *skew) follow(clock, latest float64) float64 {
-	at := clock + s.settled
-	if at >= latest-setBack {
-		s.lag, s.since = 0, math.Inf(1)
+func (s *skew) follow(clock, latest float64) (at float64) {
+	if clock >= latest-setBack { // also one that was set back and has caught up
+		*s = noSkew()
+		return max(clock, latest)
+	}
+	if at = clock + s.settled; at >= latest-setBack {
+		s.since, s.early = math.Inf(1), 0
 		return max(at, latest)
 	}
-	s.lag = latest - at
-	s.since = min(s.since, clock)
-	if clock-s.since >= setBack {
-		*s = skew{settled: s.ahead(), since: math.Inf(1)}
+	if !(clock >= s.since) {
+		s.since, s.early = clock, 0
 	}
-	return latest
+	s.early++
+	if clock-s.since < setBack || s.early < setBackCalls {
+		return latest
+	}
+	// The learner's time went on from the latest Next at the first of these calls.
+	*s = skew{settled: latest - s.since, since: math.Inf(1)}
+	return max(latest, clock+s.settled)
+}
+
+// ofAnswer returns the learner's time for a time of the clock, be it that of one that was set back, which may
+// not be sure yet, or not.
+func (s *skew) ofAnswer(clock, latest float64) float64 {
+	at := clock + s.settled
+	if s.early > 0 && at < latest-setBack {
+		return latest + (clock - s.since)
+	}
+	return at
 }
 
 // A KeyError is an error about the page of a key.
@@ -100,7 +120,7 @@ func NewKeyed[K comparable](learner Learner) *Keyed[K] {
 	if n := learner.Len(); n != 0 {
 		panic(fmt.Sprintf("knapsack: NewKeyed of a learner that has %d pages already", n))
 	}
-	return &Keyed[K]{learner: learner, pages: map[K]int{}, latest: math.Inf(-1), skew: skew{since: math.Inf(1)}}
+	return &Keyed[K]{learner: learner, pages: map[K]int{}, latest: math.Inf(-1), skew: noSkew()}
 }
 
 // lock begins a call; k.mu.Unlock ends it.
@@ -110,6 +130,10 @@ func (k *Keyed[K]) lock() {
 	}
 	k.mu.Lock()
 }
+
+// latestNext is the latest time of a Next, in seconds: of much later ones, as of nanoseconds taken for seconds,
+// the difference of a second is lost in rounding, and the learner's time would not come back.
+const latestNext = 8.85e11
 
 // seconds returns a time as the learner sees it.
 func seconds(t time.Time) (float64, error) {
@@ -208,7 +232,7 @@ func (k *Keyed[K]) flights() (all []flight[K]) {
 		flights() iter.Seq2[int, float64]
 	}); ok {
 		for page, at := range l.flights() {
-			all = append(all, flight[K]{k.keys[Slot(page)], page, at, at - k.skew.ahead()})
+			all = append(all, flight[K]{k.keys[Slot(page)], page, at, at - k.skew.settled})
 		}
 	}
 	slices.SortFunc(all, func(a, b flight[K]) int {
@@ -263,17 +287,25 @@ func (k *Keyed[K]) Remove(key K) error {
 // Next returns the key of the page to poll now. If there is none, the error is a *NoPageError; its
 // Time method says when to ask again.
 func (k *Keyed[K]) Next(now time.Time) (key K, err error) {
-	at, err := seconds(now)
+	clock, err := seconds(now)
+	if err == nil && clock > latestNext {
+		err = fmt.Errorf("%w: Next at %v", ErrTime, now)
+	}
 	if err != nil {
 		return key, err
 	}
 	k.lock()
 	defer k.mu.Unlock()
-	at = k.skew.follow(at, k.latest)
+	at := k.skew.follow(clock, k.latest)
+	k.ahead.Store(math.Float64bits(k.skew.settled))
 	page, err := k.learner.Next(at)
 	if err != nil {
 		if none := (*NoPageError)(nil); errors.As(err, &none) {
-			err = &NoPageError{none.At - k.skew.ahead()}
+			ahead := k.skew.settled
+			if k.skew.early > 0 {
+				ahead = at - clock
+			}
+			err = &NoPageError{none.At - ahead}
 		}
 		return key, err
 	}
@@ -294,7 +326,7 @@ func (k *Keyed[K]) answer(key K, now time.Time, call func(page int, at float64) 
 	if err != nil {
 		return err
 	}
-	at += k.skew.ahead()
+	at = k.skew.ofAnswer(at, k.latest)
 	if err = call(page, at); err != nil && at < k.latest && errors.Is(err, ErrTime) {
 		err = call(page, k.latest)
 	}
@@ -326,7 +358,8 @@ func (k *Keyed[K]) Record(key K, now time.Time, changed bool) error {
 }
 
 // RecordChanges reports when a page changed, all times after from and up to until; see
-// RateFilter.RecordChanges. The zero time as from stands for the last answer. It is an error that wraps errors.ErrUnsupported if the learner has none.
+// RateFilter.RecordChanges. The zero time as from stands for the last answer. It is an error that
+// wraps errors.ErrUnsupported if the learner has no RecordChanges.
 func (k *Keyed[K]) RecordChanges(key K, from, until time.Time, times []time.Time) error {
 	first := math.Inf(-1)
 	if !from.IsZero() {
@@ -339,24 +372,32 @@ func (k *Keyed[K]) RecordChanges(key K, from, until time.Time, times []time.Time
 			return k.about(key, fmt.Errorf("change %d: %w", i, err))
 		}
 	}
-	return k.answer(key, until, func(page int, at float64) error {
-		l, ok := k.learner.(interface {
-			RecordChanges(page int, from, until float64, times []float64) error
-		})
-		if !ok {
-			return k.lacks("RecordChanges")
-		}
-		ahead := k.skew.ahead()
-		shifted := make([]float64, len(changes))
-		for i, t := range changes {
-			shifted[i] = t + ahead
-		}
-		return l.RecordChanges(page, first+ahead, at, shifted)
+	last, err := seconds(until)
+	if err != nil {
+		return k.about(key, err)
+	}
+	k.lock()
+	defer k.mu.Unlock()
+	page, err := k.page(key)
+	if err != nil {
+		return err
+	}
+	l, ok := k.learner.(interface {
+		RecordChanges(page int, from, until float64, times []float64) error
 	})
+	if !ok {
+		return k.about(key, k.lacks("RecordChanges"))
+	}
+	at := k.skew.ofAnswer(last, k.latest)
+	ahead := at - last
+	for i := range changes {
+		changes[i] += ahead
+	}
+	return k.about(key, l.RecordChanges(page, first+ahead, at, changes))
 }
 
 // Signal reports a hint of a source, by its number, that a page changed; see RateFilter.Signal. It is an
-// error that wraps errors.ErrUnsupported if the learner has none.
+// error that wraps errors.ErrUnsupported if the learner has no Signal.
 func (k *Keyed[K]) Signal(key K, source int, at time.Time) error {
 	return k.answer(key, at, func(page int, at float64) error {
 		l, ok := k.learner.(interface {
@@ -404,7 +445,7 @@ func (k *Keyed[K]) Due(key K) (time.Time, error) {
 		return time.Time{}, k.about(key, k.lacks("Due"))
 	}
 	at, err := l.Due(page)
-	return moment(at - k.skew.ahead()), k.about(key, err)
+	return moment(at - k.skew.settled), k.about(key, err)
 }
 
 // lacks returns the error of a learner that cannot do something.
@@ -415,8 +456,8 @@ func (k *Keyed[K]) lacks(what string) error {
 // With calls do with the learner of a Keyed, while nobody else uses it, for what only that type of
 // learner can do. The function page returns the page of a key, or a *KeyError. Do not keep either. Do not call
 // the methods of the Keyed in do, which would wait for themselves, and leave Next, Add and Remove to the Keyed,
-// which takes note of them: With panics if there are more or fewer pages afterwards. Times are the learner's:
-// once the clock was set back, later than Unix time by as much.
+// which takes note of them: With panics if there are more or fewer pages afterwards. Times are the learner's: see
+// Seconds.
 //
 // With returns what do returns, or an error that wraps errors.ErrUnsupported if the learner is not
 // an L.
@@ -434,6 +475,13 @@ func With[L any, K comparable](k *Keyed[K], do func(learner L, page func(key K) 
 	return err
 }
 
+// Seconds returns a time as the learner sees it, for what With does: Unix time in seconds, and more by as much as
+// the learner is ahead of a clock that was set back. It may be called within With.
+func (k *Keyed[K]) Seconds(t time.Time) float64 {
+	at, _ := seconds(t) // 0 for the zero time
+	return at + math.Float64frombits(k.ahead.Load())
+}
+
 // A pager is a learner that saves what it knows of a single page.
 type pager interface {
 	// pageFormat returns the format of a page.
@@ -445,7 +493,8 @@ type pager interface {
 }
 
 // Export returns what has been learnt of a page, in about 100 bytes, for Import. It is
-// independent of the other pages, and of what the caller set: weights, intervals, groups. It is
+// independent of the other pages, and of what the caller set: weights, intervals, groups. Where a clock was set
+// back the page may be polled earlier or later by as much after an Import. It is
 // an error that wraps errors.ErrUnsupported if the learner knows nothing of a page alone, which is
 // so for HTRAA, VLAKG and EstimateFirst.
 func (k *Keyed[K]) Export(key K) ([]byte, error) {

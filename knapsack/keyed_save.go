@@ -8,8 +8,10 @@ import (
 
 	"github.com/recrawl/recrawl/internal/codec"
 	"github.com/recrawl/recrawl/knapsack/internal/keys"
-	"github.com/recrawl/recrawl/knapsack/internal/pick"
 )
+
+// mostSkew bounds times in saved states.
+const mostSkew = 1e15
 
 var keyedFormat = codec.Format{Magic: "recrawl/knapsack.Keyed", Version: 2}
 
@@ -29,8 +31,8 @@ func (k *Keyed[K]) MarshalBinary() ([]byte, error) {
 	return keyedFormat.Save(func(e *codec.Encoder) {
 		e.Float64(k.latest)
 		e.Float64(k.skew.settled)
-		e.Float64(k.skew.lag)
 		e.Float64(k.skew.since)
+		e.Int(k.skew.early)
 		e.Bytes(learner)
 		for page := range k.learner.All() {
 			e.Check(codecs.Encode(e, &k.keys[Slot(page)]))
@@ -65,6 +67,7 @@ func (k *Keyed[K]) UnmarshalBinary(data []byte) error {
 		return err
 	}
 	k.pages, k.keys, k.latest, k.skew = to.pages, to.keys, to.latest, to.skew
+	k.ahead.Store(math.Float64bits(k.skew.settled))
 	loaded = true
 	return nil
 }
@@ -86,8 +89,8 @@ func (k *Keyed[K]) undo() (func(), error) {
 func (k *Keyed[K]) decode(d *codec.Decoder, codecs keys.Codec[K]) {
 	k.latest = d.Float64In(math.Inf(-1), math.MaxFloat64)
 	d.Require(timely(k.latest) || math.IsInf(k.latest, -1), "the latest poll is at %v", k.latest)
-	k.skew.settled, k.skew.lag = d.Float64In(0, 2*pick.MostTime), d.Float64In(0, 2*pick.MostTime)
-	k.skew.since = d.Float64In(-pick.MostTime, math.Inf(1))
+	k.skew = skew{d.Float64In(0, mostSkew), d.Float64In(-mostSkew, math.Inf(1)), d.IntIn(0, math.MaxInt)}
+	d.Require((k.skew.early > 0) == !math.IsInf(k.skew.since, 1), "%d early calls since %v", k.skew.early, k.skew.since)
 	learner := d.Bytes()
 	if d.Err() != nil {
 		return

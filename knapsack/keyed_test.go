@@ -178,7 +178,13 @@ func TestKeyedOptionalMethods(t *testing.T) {
 	require.NoError(t, bare.RecordChanges(0, math.Inf(-1), start+530, []float64{start + 525}))
 	require.NoError(t, k.RecordChanges(url(0), time.Time{}, after(530), []time.Time{after(525)}))
 	same()
-	require.ErrorIs(t, k.RecordChanges(url(0), time.Time{}, after(540), []time.Time{after(535), {}}), ErrTime)
+	for _, bad := range []error{
+		k.RecordChanges(url(0), time.Time{}, after(540), []time.Time{after(535), {}}),
+		k.RecordChanges(url(0), time.Time{}, after(540), []time.Time{after(545)}), // after until
+		k.RecordChanges(url(0), time.Time{}, time.Time{}, nil),
+	} {
+		require.ErrorIs(t, bad, ErrTime)
+	}
 	same()
 
 	unknown := func(err error) { t.Helper(); require.ErrorIs(t, err, ErrUnknown) }
@@ -308,20 +314,82 @@ func TestKeyedClockSetBack(t *testing.T) {
 	require.WithinDuration(t, after(at+5000), must(k.Due(url(1))), time.Millisecond)
 }
 
-// Two clocks that are an hour apart, in turns, do not make the learner's time run.
+// Clocks that are hours apart, in turns, do not make the learner's time run, nor do those that are behind move
+// what the right one says.
 func TestKeyedClocksApart(t *testing.T) {
 	t.Parallel()
-	k := keyed(must(NewRateFilter(0, RateFilterConfig{})), 20)
-	at := 0.
-	for i := range 400 {
-		at += 30
-		now := after(at + float64(i%2)*3600)
-		u, err := k.Next(now)
-		require.NoError(t, err)
-		require.NoError(t, k.Observe(u, now, i%3 == 0))
+	for _, behind := range [][]float64{{0, 3600}, {0, 7200, 3600}, {0, 0, 3600, 0}} {
+		k := keyed(must(NewRateFilter(0, RateFilterConfig{})), 20)
+		at, right := 0., 0.
+		for i := range 2000 {
+			at += 7
+			now := at - behind[i%len(behind)]
+			right = max(right, now)
+			u, err := k.Next(after(now))
+			require.NoError(t, err)
+			for _, asked := range k.InFlight() {
+				require.WithinDuration(t, after(right), asked, time.Millisecond)
+			}
+			require.NoError(t, k.Observe(u, after(right), i%3 == 0))
+			due := right + 100000
+			require.NoError(t, k.Defer(url(3), after(due)))
+			require.WithinDuration(t, after(due), must(k.Due(url(3))), time.Millisecond)
+			require.NoError(t, k.Defer(url(3), time.Time{}))
+		}
+		require.Zero(t, k.skew.settled)
+		require.Equal(t, float64(after(right).Unix()), k.latest)
 	}
+}
+
+// A clock that asks seldom: no time is lost from the first Next after it was set back. Once it has caught up, the
+// learner's time is its own again.
+func TestKeyedClockSetBackAndOnce(t *testing.T) {
+	t.Parallel()
+	k := keyed(must(NewRateFilter(0, RateFilterConfig{})), 5)
+	ask := func(at float64) {
+		t.Helper()
+		u, err := k.Next(after(at))
+		if !errors.Is(err, ErrNoPage) {
+			require.NoError(t, err)
+			require.NoError(t, k.GiveBack(u, after(at)))
+		}
+	}
+	for hour := range 10 {
+		ask(3600 * float64(hour))
+	}
+	before := k.latest
+	for hour := range 10 {
+		ask(3600 * (float64(hour) - 100))
+	}
+	require.InDelta(t, 109*3600, k.skew.settled, 1e-3)
+	require.InDelta(t, before+9*3600, k.latest, 1e-3)
+	require.InDelta(t, k.latest, k.Seconds(after(-91*3600)), 1e-3)
+	require.NoError(t, With(k, func(*RateFilter, func(string) (int, error)) error {
+		require.InDelta(t, before, k.Seconds(after(-100*3600)), 1e-3)
+		return nil
+	}))
+	ask(1e6)
 	require.Zero(t, k.skew.settled)
-	require.LessOrEqual(t, k.latest, float64(after(at+3600).Unix()))
+	require.Equal(t, float64(after(1e6).Unix()), k.latest)
+	require.Equal(t, k.latest, k.Seconds(after(1e6)))
+
+	_, err := k.Next(time.Unix(noon.UnixNano(), 0))
+	require.ErrorIs(t, err, ErrTime)
+	require.Equal(t, float64(after(1e6).Unix()), k.latest)
+}
+
+// A skew that no clock leads to is refused.
+func TestKeyedForgedSkew(t *testing.T) {
+	t.Parallel()
+	for _, bad := range []skew{
+		{-1, math.Inf(1), 0}, {math.NaN(), math.Inf(1), 0}, {1e16, math.Inf(1), 0}, {0, 5, 0}, {0, math.Inf(1), 2},
+		{0, math.NaN(), 1}, {0, math.Inf(-1), 1}, {0, 5, -1},
+	} {
+		k := keyed(must(NewRateFilter(0, RateFilterConfig{})), 2)
+		k.skew = bad
+		again := NewKeyed[string](must(NewRateFilter(0, RateFilterConfig{})))
+		require.ErrorIs(t, again.UnmarshalBinary(must(k.MarshalBinary())), ErrCorrupt, "%v", bad)
+	}
 }
 
 // The learner's times have the parts of seconds that time.Time has, also before 1970. What is out of

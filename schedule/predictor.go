@@ -35,9 +35,9 @@ type Score struct {
 // without runs. Take it to make the durations of a [Problem] from earlier scans. The zero
 // value is ready to use.
 //
-// Sites are numbered by the caller without great gaps, below 2^24, or have ids of another package, which stay valid until
-// they are removed there: a new id in the slot of an old one starts anew. A
-// DurationPredictor is not safe for concurrent use.
+// Sites are numbered by the caller without great gaps, or have ids of another package, which stay
+// valid until they are removed there: a new id in the slot of an old one starts anew. Slots are
+// below 2^24. A DurationPredictor is not safe for concurrent use.
 //
 // # Cost
 //

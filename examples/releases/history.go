@@ -75,8 +75,7 @@ func assemble(modules []listing, days int, now time.Time) *releases {
 		for len(kept) > 0 && kept[0] < begin {
 			kept = kept[1:]
 		}
-		// Before the first version that was asked for there may be others.
-		if name := r.history.Names[page]; more[name] && len(kept) == len(times) {
+		if name := r.history.Names[page]; more[name] {
 			r.cut = append(r.cut, name)
 		}
 		if len(kept) == 0 {
@@ -156,7 +155,7 @@ func (r *releases) rows() []report.Row {
 		row("releases that share their second with four others or more, of all", "1", float64(r.crowded)/float64(r.releases)),
 		row("modules without a release", "modules", float64(r.quiet)),
 		row("modules not served", "modules", float64(len(r.unserved))),
-		row("modules with earlier versions that may be missing", "modules", float64(len(r.cut))),
+		row("modules of which versions are missing", "modules", float64(len(r.cut))),
 		row("versions left out", "versions", float64(len(r.unreadable)+len(r.gone)+len(r.future))),
 	}
 	if budget := r.budget(); budget > 0 {

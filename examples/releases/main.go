@@ -74,7 +74,7 @@ func parse(args []string, stdout, stderr io.Writer) (*settings, error) {
 	f.StringVar(&s.sum, "sum", "", "`file` with the modules: a go.sum, or a go.mod if its name ends in .mod (default the go.sum of the module of this folder, else examples/go.sum)")
 	f.StringVar(&s.modules, "modules", "", "`file` with the modules, one path in a line, - for standard input; what follows a path and lines that begin with # do not count")
 	f.IntVar(&s.days, "days", 1500, "keep the releases of this `number` of days before the latest one of all")
-	f.IntVar(&s.versions, "versions", 120, "ask for this `number` of versions of a module at most, the latest")
+	f.IntVar(&s.versions, "versions", 120, "ask for this `number` of versions of a module at most, those of the highest numbers")
 	s.Notes = notes
 	if err := s.Parse(args); err != nil {
 		return nil, err
@@ -208,7 +208,7 @@ func (s *settings) tell(r *releases, base *url.URL) {
 	s.name(r.unreadable, "version", "left out, without a time that can be read", some)
 	s.name(r.gone, "version", "left out, in the list but not served", some)
 	s.name(r.future, "version", "left out, of a time to come", some)
-	s.name(r.cut, "module", fmt.Sprintf("with more than %d versions, of which earlier ones may be missing: -versions", s.versions), some)
+	s.name(r.cut, "module", fmt.Sprintf("with more than %d versions, of which those of lower numbers are missing: -versions", s.versions), some)
 }
 
 // name says on Stderr that something is the matter with things, and names some of them.

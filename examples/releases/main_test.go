@@ -208,7 +208,7 @@ releases: 1.33 polls an hour are 40 polls of each module in that time:
 		"modules, modules": 8.0, "releases, releases": 9.0, "time from the first to the last, days": 10.0,
 		"releases that share their second with four others or more, of all, 1": 5 / 9.,
 		"modules without a release, modules":                                   2.0, "modules not served, modules": 0.0,
-		"modules with earlier versions that may be missing, modules": 0.0, "versions left out, versions": 0.0,
+		"modules of which versions are missing, modules": 0.0, "versions left out, versions": 0.0,
 		"budget that is 40 polls of each module, polls per hour": 1.33,
 	}, measured)
 
@@ -217,7 +217,7 @@ releases: 1.33 polls an hour are 40 polls of each module in that time:
 	require.Equal(t, 8, h.Len())
 }
 
-// -versions takes the latest by their order and says where there may be others.
+// -versions takes the latest by their order and says of which modules there are others.
 func TestVersions(t *testing.T) {
 	t.Parallel()
 	w := newWeb(t, map[string][]answer{})
@@ -227,7 +227,7 @@ func TestVersions(t *testing.T) {
 	out, said, err := w.download(t, t.Context(), "a.test/a\na.test/b\na.test/c", "-versions", "2", "-days", "30")
 	require.NoError(t, err)
 	require.Equal(t, "a.test/a,1767916800,1768003200\na.test/b,1768003200\na.test/c,1767916800,1768003200\n", out)
-	require.Contains(t, said, "releases: 1 module with more than 2 versions, of which earlier ones may be missing: -versions: a.test/a\n")
+	require.Contains(t, said, "releases: 2 modules with more than 2 versions, of which those of lower numbers are missing: -versions: a.test/a, a.test/b\n")
 	require.NotContains(t, w.requests(), "/a.test/a/@v/v1.8.0.info")
 
 	// All at one time is a history, but none to replay.

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/google/renameio/v2/maybe"
 )
@@ -212,7 +213,10 @@ func (p *Program) Command() string {
 
 // Quote returns a word of a command line as a shell reads it.
 func Quote(word string) string {
-	if strings.ContainsAny(word, " \t\"'$&|;<>()*?") || word == "" {
+	plain := func(r rune) bool {
+		return r > unicode.MaxASCII || unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("_./:=@%+,-", r)
+	}
+	if word == "" || strings.ContainsFunc(word, func(r rune) bool { return !plain(r) }) {
 		return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 	}
 	return word

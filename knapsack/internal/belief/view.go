@@ -64,7 +64,7 @@ func (m *Model) Value(b *View, gap, counts, times, bursts, rests float64) (mean,
 		b.halve(&h, g, m.survive)
 	}
 	quick, middle, slow := stayings(gap / m.cycle)
-	// What jumps goes to each cell of its class alike, but for what goes where all pages are.
+	// What jumps goes to each cell of its class alike; the part that rests goes where all pages are.
 	jump0, jump1, jump2 := b.mass[0]*(1-quick), b.mass[1]*(1-middle), b.mass[2]*(1-slow)
 	toAll, alike := (jump0+jump1+jump2)*rests, (1-rests)/Cells
 	land0 := jump2 * alike
