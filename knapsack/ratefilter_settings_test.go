@@ -244,6 +244,9 @@ func TestCostsInRange(t *testing.T) {
 // does not keep the others from being polled under Detections.
 func TestWeightsStarveNoPage(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long")
+	}
 	const n, cycles = 300, 25
 	for seed := range uint64(8) {
 		rng := rand.New(rand.NewPCG(seed, 1))

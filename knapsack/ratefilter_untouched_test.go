@@ -215,6 +215,9 @@ func TestUntouchedPagesThatDoNotWake(t *testing.T) {
 // jump anywhere, it would be .65 of what polls in turn lose for Freshness, and .41 for Age.
 func TestPagesThatNeverChange(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long")
+	}
 	const n, cycles, seeds = 300, 6, 6
 	for o, most := range map[Objective]float64{Freshness: 0.56, Age: 0.28, Delay: 0.223} {
 		sum := 0.0

@@ -446,6 +446,9 @@ func TestHintsAfterRemoveGroup(t *testing.T) {
 // older than those of polls in turn, of which as many fail.
 func TestPollsThatFailAtRandom(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long")
+	}
 	const n, cycles, seeds = 120, 25, 6
 	for _, c := range []struct {
 		loss, most float64
