@@ -212,7 +212,7 @@ func (k *Keyed[K]) some(batch []K, slot int) ([]K, int) {
 func (k *Keyed[K]) InFlight() iter.Seq2[K, time.Time] {
 	return func(yield func(K, time.Time) bool) {
 		for _, f := range k.flights() {
-			if !yield(f.key, moment(f.clock)) {
+			if !yield(f.key, moment(f.at)) {
 				return
 			}
 		}
@@ -220,9 +220,9 @@ func (k *Keyed[K]) InFlight() iter.Seq2[K, time.Time] {
 }
 
 type flight[K comparable] struct {
-	key       K
-	page      int
-	at, clock float64 // learner's time and the clock's
+	key  K
+	page int
+	at   float64 // of the clock
 }
 
 func (k *Keyed[K]) flights() (all []flight[K]) {
@@ -232,7 +232,7 @@ func (k *Keyed[K]) flights() (all []flight[K]) {
 		flights() iter.Seq2[int, float64]
 	}); ok {
 		for page, at := range l.flights() {
-			all = append(all, flight[K]{k.keys[Slot(page)], page, at, at - k.skew.settled})
+			all = append(all, flight[K]{k.keys[Slot(page)], page, at - k.skew.settled})
 		}
 	}
 	slices.SortFunc(all, func(a, b flight[K]) int {
@@ -313,10 +313,9 @@ func (k *Keyed[K]) Next(now time.Time) (key K, err error) {
 	return k.keys[Slot(page)], nil
 }
 
-// answer makes a call about a poll of the page of a key. A call that is refused for its time is
-// made again at the time of the latest Next, if that is later.
-func (k *Keyed[K]) answer(key K, now time.Time, call func(page int, at float64) error) error {
-	at, err := seconds(now)
+// told makes a call about the page of a key, at a time of the clock and of the learner.
+func (k *Keyed[K]) told(key K, now time.Time, call func(page int, clock, at float64) error) error {
+	clock, err := seconds(now)
 	if err != nil {
 		return k.about(key, err)
 	}
@@ -326,11 +325,19 @@ func (k *Keyed[K]) answer(key K, now time.Time, call func(page int, at float64) 
 	if err != nil {
 		return err
 	}
-	at = k.skew.ofAnswer(at, k.latest)
-	if err = call(page, at); err != nil && at < k.latest && errors.Is(err, ErrTime) {
-		err = call(page, k.latest)
-	}
-	return k.about(key, err)
+	return k.about(key, call(page, clock, k.skew.ofAnswer(clock, k.latest)))
+}
+
+// answer makes a call about a poll of the page of a key. A call that is refused for its time is
+// made again at the time of the latest Next, if that is later.
+func (k *Keyed[K]) answer(key K, now time.Time, call func(page int, at float64) error) error {
+	return k.told(key, now, func(page int, _, at float64) error {
+		err := call(page, at)
+		if err != nil && at < k.latest && errors.Is(err, ErrTime) {
+			err = call(page, k.latest)
+		}
+		return err
+	})
 }
 
 // Observe reports whether a poll found that the page had changed.
@@ -372,28 +379,18 @@ func (k *Keyed[K]) RecordChanges(key K, from, until time.Time, times []time.Time
 			return k.about(key, fmt.Errorf("change %d: %w", i, err))
 		}
 	}
-	last, err := seconds(until)
-	if err != nil {
-		return k.about(key, err)
-	}
-	k.lock()
-	defer k.mu.Unlock()
-	page, err := k.page(key)
-	if err != nil {
-		return err
-	}
-	l, ok := k.learner.(interface {
-		RecordChanges(page int, from, until float64, times []float64) error
+	return k.told(key, until, func(page int, clock, at float64) error {
+		l, ok := k.learner.(interface {
+			RecordChanges(page int, from, until float64, times []float64) error
+		})
+		if !ok {
+			return k.lacks("RecordChanges")
+		}
+		for i := range changes {
+			changes[i] += at - clock
+		}
+		return l.RecordChanges(page, first+(at-clock), at, changes)
 	})
-	if !ok {
-		return k.about(key, k.lacks("RecordChanges"))
-	}
-	at := k.skew.ofAnswer(last, k.latest)
-	ahead := at - last
-	for i := range changes {
-		changes[i] += ahead
-	}
-	return k.about(key, l.RecordChanges(page, first+ahead, at, changes))
 }
 
 // Signal reports a hint of a source, by its number, that a page changed; see RateFilter.Signal. It is an

@@ -378,6 +378,55 @@ func TestKeyedClockSetBackAndOnce(t *testing.T) {
 	require.Equal(t, float64(after(1e6).Unix()), k.latest)
 }
 
+// What comes in the minute until a clock is known to be set back counts as of then, three quick calls do not settle
+// it, and afterwards times are those of the clock.
+func TestKeyedWhileSetBack(t *testing.T) {
+	t.Parallel()
+	inside := must(NewRateFilter(0, RateFilterConfig{}))
+	k := keyed(inside, 5)
+	ask := func(at float64) {
+		t.Helper()
+		u, err := k.Next(after(at))
+		require.NoError(t, err)
+		require.NoError(t, k.Observe(u, after(at), false))
+	}
+	for i := range 51 {
+		ask(60 * float64(i)) // the last one at 3000
+	}
+	for _, at := range []float64{-4200, -4190, -4180} {
+		ask(at)
+	}
+	require.Zero(t, k.skew.settled)
+	require.NoError(t, k.Defer(url(1), after(800)))
+	ask(-4130)
+	require.Equal(t, 7200., k.skew.settled)
+	require.WithinDuration(t, after(800), must(k.Due(url(1))), time.Millisecond)
+
+	bare := must(NewRateFilter(0, RateFilterConfig{}))
+	require.NoError(t, bare.UnmarshalBinary(must(inside.MarshalBinary())))
+	start, page := float64(noon.Unix()), k.pages[url(2)]
+	require.NoError(t, bare.RecordChanges(page, start+7200-3100, start+7200-3000, []float64{start + 7200 - 3050}))
+	require.NoError(t, k.RecordChanges(url(2), after(-3100), after(-3000), []time.Time{after(-3050)}))
+	require.Equal(t, must(bare.MarshalBinary()), must(inside.MarshalBinary()))
+
+	// Early calls count where they are in a row.
+	for _, at := range []float64{-2000, -2500, -1999, -2400, -1998, -2390} {
+		ask(at)
+	}
+	require.Equal(t, 7200., k.skew.settled)
+
+	for u := range k.All() {
+		require.NoError(t, k.Defer(u, after(-1900)))
+	}
+	var none *NoPageError
+	_, err := k.Next(after(-1997))
+	require.ErrorAs(t, err, &none)
+	require.WithinDuration(t, after(-1900), none.Time(), time.Millisecond)
+	_, err = k.Next(after(-5997)) // set back once more, by 4001 since the latest that gave a page
+	require.ErrorAs(t, err, &none)
+	require.WithinDuration(t, after(-5997+98), none.Time(), time.Millisecond)
+}
+
 // A skew that no clock leads to is refused.
 func TestKeyedForgedSkew(t *testing.T) {
 	t.Parallel()

@@ -72,7 +72,8 @@ func (f *RateFilter) costOfAll() float64 {
 
 // SetInterval bounds the time between an answer and the next poll of a page: it is not
 // polled before shortest has passed, and goes before all others that are due once longest
-// has. 0 and +Inf are no bounds. The error is ErrConfig unless 0 ≤ shortest < ∞ and 0 < longest ≥ shortest. O(log n); the first call takes O(n).
+// has. 0 and +Inf are no bounds. The error is ErrConfig unless 0 ≤ shortest < ∞, shortest ≤ longest
+// and longest > 0. O(log n); the first call takes O(n).
 func (f *RateFilter) SetInterval(page int, shortest, longest float64) error {
 	slot, err := f.slot(page)
 	if err != nil {

@@ -112,8 +112,8 @@ func (f *RateFilter) Stats() Stats {
 // low, as most changes are missed; see TestWhatIf.
 //
 // The error is ErrNoChange until polls, after the first one of each page, have found changes; what RecordChanges
-// tells does not count. It is ErrBudget or ErrConfig for a number or an objective out of range. It takes O(1): about 10 µs, and up to 10 ms
-// with costs, which are those of up to 1000 pages then.
+// tells does not count. It is ErrBudget or ErrConfig for a number or an objective out of range. It
+// takes O(1): about 10 µs, and up to 10 ms with costs, which are those of up to 1000 pages then.
 func (f *RateFilter) WhatIf(o Objective, polls float64) (float64, error) {
 	if err := checkBudget(polls); err != nil {
 		return 0, err
