@@ -59,10 +59,7 @@ func (c AssignerConfig) withDefaults(arms int) (AssignerConfig, error) {
 	return c, nil
 }
 
-const (
-	nowhere     = math.MaxUint16 // arm of a site that has none
-	leastWeight = 1e-9           // so that a site of weight 0 is no worse off than need be
-)
+const nowhere = math.MaxUint16 // arm of a site that has none
 
 // Assigner assigns sites to arms (access points) such that accessing all of them takes the
 // least time. It learns from measured durations alone. It has three main methods: ask with
@@ -117,6 +114,7 @@ type Assigner struct {
 	src    rand.Source
 	sites  ids.Registry
 	site   siteState
+	unit   weightUnit
 	arms   ids.Registry
 	arm    []armState
 	width  int       // arms for which there is room in the tables
@@ -207,6 +205,9 @@ func (a *Assigner) Add() int {
 	if slot := ids.Slot(id); slot == len(a.site.at) {
 		a.site.grow(slot+1, a.width)
 	}
+	if a.site.weight != nil {
+		a.unit.count(1, 1)
+	}
 	return id
 }
 
@@ -221,31 +222,10 @@ func (a *Assigner) Remove(site int) error {
 	s.forget(slot, a.width)
 	s.squares[slot], s.repeats[slot] = 0, 0
 	if s.weight != nil {
+		a.unit.count(s.weight[slot], -1)
 		s.weight[slot] = 1
 	}
 	a.sites.Remove(site)
-	return nil
-}
-
-// SetWeight sets the weight of a site, 1 unless set: what it is worth to save a unit of time
-// on the site, for instance the updates expected of it in a crawl. Where arms are limited,
-// the heavier sites get the faster ones. Where they are not, every site gets its fastest
-// arm and weights do not matter. O(1). The error is ErrUnknown, or ErrWeight below 0 or above 3e38.
-func (a *Assigner) SetWeight(site int, weight float64) error {
-	slot, ok := a.sites.Slot(site)
-	if !ok {
-		return unknownObject(site)
-	}
-	if !(weight >= 0 && weight <= math.MaxFloat32) {
-		return fmt.Errorf("%w: site %d: %v", ErrWeight, site, weight)
-	}
-	if a.site.weight == nil {
-		a.site.weight = make([]float32, len(a.site.at))
-		for k := range a.site.weight {
-			a.site.weight[k] = 1
-		}
-	}
-	a.site.weight[slot] = float32(weight)
 	return nil
 }
 
@@ -373,7 +353,7 @@ func (a *Assigner) sample(slot int, rng *rand.Rand) int {
 	base, count := s.base[row:row+len(a.arm)], s.count[row:row+len(a.arm)]
 	weight := 1.0
 	if s.weight != nil {
-		weight = float64(s.weight[slot])
+		weight = a.unit.in(float64(s.weight[slot]))
 	}
 	sigma, lowest := a.sigma(slot)
 	skew, share := a.relative.skewed(), tuned.skewedShare/float64(a.many()*a.many())

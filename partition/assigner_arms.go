@@ -25,7 +25,7 @@ type armState struct {
 	// The same sums over about one crawl, and the number of sites averaged over some: see own.
 	latest, latestForecast, usual float64
 
-	price     float64 // in units of weight
+	price     float64 // in the unit of weights
 	priceStep float64
 	excess    float64 // time asked of the arm beyond its capacity in the last crawl, relative
 	denied    float64 // work of the sites that found no room in this crawl
@@ -172,6 +172,7 @@ func (a *Assigner) closeCrawl() {
 		}
 	}
 	a.normalise()
+	a.unit.follow()
 	for j := range a.arm {
 		m := &a.arm[j]
 		if change := float64(m.sites - m.atOpening); math.Abs(change) >= m.step*float64(m.atOpening)/2 {
@@ -267,13 +268,13 @@ func (a *Assigner) SetCapacity(arm int, capacity float64) error {
 }
 
 // AddArm adds an arm of the given capacity (+Inf for no limit) and returns its id. Every
-// site tries it once, when it is accessed next. O(1), and O(sites·arms) when the tables
+// site tries it once, when it is accessed next. O(arms), and O(sites·arms) when the tables
 // grow, which doubles them. The error is ErrConfig.
 func (a *Assigner) AddArm(capacity float64) (int, error) {
 	if err := checkCapacity(a.arms.Slots(), capacity); err != nil {
 		return 0, err
 	}
-	if a.arms.Slots()+1 >= nowhere {
+	if a.arms.Full(nowhere - 1) {
 		return 0, fmt.Errorf("%w: more than %d arms", ErrConfig, nowhere-1)
 	}
 	id := a.arms.Add()
@@ -302,7 +303,7 @@ func (a *Assigner) widen(width int) {
 }
 
 // RemoveArm removes an arm. Its sites get another one when Next asks for them; answers from
-// the removed arm come too late. O(sites). The error is ErrUnknown, or ErrConfig for the
+// the removed arm come too late. O(sites + arms). The error is ErrUnknown, or ErrConfig for the
 // last arm.
 func (a *Assigner) RemoveArm(arm int) error {
 	j, ok := a.arms.Slot(arm)

@@ -7,7 +7,7 @@ import (
 	"github.com/recrawl/recrawl/internal/ids"
 )
 
-var assignerFormat = codec.Format{Magic: "recrawl/partition.Assigner", Version: 4}
+var assignerFormat = codec.Format{Magic: "recrawl/partition.Assigner", Version: 5}
 
 // MarshalBinary returns the whole state.
 func (a *Assigner) MarshalBinary() ([]byte, error) { return assignerFormat.Save(a.encode) }
@@ -32,6 +32,8 @@ func (a *Assigner) encode(e *codec.Encoder) {
 		e.Bool(asked)
 	}
 	e.Float32s(s.weight)
+	e.Bool(a.unit.known)
+	e.Int(a.unit.exponent)
 	for _, v := range s.floats() {
 		e.Float32s(*v)
 	}
@@ -53,6 +55,9 @@ const (
 	mostSquare   = 1e150
 	mostSlowness = 1e72
 )
+
+// The exponents of the weights above 0, which are float32.
+const leastExponent, mostExponent = -149, 127
 
 func (a *Assigner) decode(d *codec.Decoder) {
 	a.cfg.Threshold = d.Float64In(math.SmallestNonzeroFloat64, math.Inf(1))
@@ -76,6 +81,9 @@ func (a *Assigner) decode(d *codec.Decoder) {
 	if s.weight = d.Float32sIn(codec.AnyLen, 0, math.MaxFloat32); s.weight != nil {
 		d.Require(len(s.weight) == n, "weights of %d sites, of %d", len(s.weight), n)
 	}
+	a.unit.known = d.Bool()
+	a.unit.exponent = d.IntIn(leastExponent, mostExponent)
+	d.Require(s.weight != nil && a.unit.known || a.unit.exponent == 0, "a unit of weights that is not known")
 	for _, v := range s.floats() {
 		length := n
 		if v == &s.base {
@@ -98,6 +106,7 @@ func (a *Assigner) decode(d *codec.Decoder) {
 	if d.Err() == nil {
 		a.checkPlaces(d)
 		a.checkOpen()
+		a.countWeights()
 	}
 }
 

@@ -62,6 +62,9 @@ func (r *Registry) Len() int { return r.n }
 // arrays must have.
 func (r *Registry) Slots() int { return r.slots }
 
+// Full reports whether Add would need a slot beyond a number of them.
+func (r *Registry) Full(slots int) bool { return len(r.free) == 0 && r.slots >= slots }
+
 // Add gives out an id, in O(1). Its slot is a free one, or Slots() as it was
 // before the call.
 func (r *Registry) Add() int {
