@@ -33,7 +33,7 @@ type Distribution interface {
 	// action.
 	Probability(action int) float64
 	// Converged returns the action whose probability is at least threshold, if there is
-	// one. The field uses 0.999. It panics unless threshold is in (1/2, 1].
+	// one (but see NewBayesian). The field uses 0.999. It panics unless threshold is in (1/2, 1].
 	Converged(threshold float64) (action int, ok bool)
 }
 

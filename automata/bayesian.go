@@ -31,7 +31,8 @@ var bayesianFormat = codec.Format{Magic: "recrawl/automata.Bayesian", Version: 1
 //
 // Select takes O(r), Learn O(1). Probability is a quadrature, good to about 1e-7 up to 1e8 answers of
 // an action and to 1e-5 up to 1e10. It takes 256·r evaluations of an incomplete beta function, each
-// O(√n) for n answers; Converged costs as much. Memory: 24 bytes an action.
+// O(√n) for n answers; Converged costs as much, and asks about one action, that of the greatest
+// posterior mean: another one of a probability little above 1/2 is not named. Memory: 24 bytes an action.
 //
 // # Source
 //
@@ -115,8 +116,7 @@ func (a *bayesian) Probability(action int) float64 {
 	return min(1, sum/(3*intervals))
 }
 
-// Converged returns the action of probability threshold or more, if that is the one of the
-// greatest posterior mean. It costs as much as Probability.
+// Converged implements Distribution: see NewBayesian.
 func (a *bayesian) Converged(threshold float64) (action int, ok bool) {
 	checkThreshold(threshold)
 	most := math.Inf(-1)

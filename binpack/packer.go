@@ -44,8 +44,10 @@ import (
 // # Cost
 //
 // Time: O(1) a change of weight, O(log) where it is by a tenth or more; O(log nodes) a new site and
-// a removal; see Rebalance. Memory: about 24 bytes a site, some 250 bytes a node and 8 for each
-// class of weights on it, of which there are 8 for every factor of 2.
+// a removal; see Rebalance. A capacity or need by which the quantum changes takes O(sites + nodes);
+// quanta are powers of ten, so that is seldom. A new site of a group of k takes O(nodes·k). Memory:
+// about 24 bytes a site, some 250 bytes a node and 8 for each class of weights on it, of which there
+// are 8 for every factor of 2.
 type Packer struct {
 	cfg      PackerConfig // resolved
 	sites    ids.Registry
@@ -136,7 +138,8 @@ func (p *Packer) site(id int) (int, error) {
 	return slot, nil
 }
 
-// SetCapacity changes the capacity of a node. [ErrUnknown], and [ErrCapacity] as for AddNode. O(1).
+// SetCapacity changes the capacity of a node. [ErrUnknown], and [ErrCapacity] as for AddNode. O(1), but where the quantum
+// changes: see Packer.
 func (p *Packer) SetCapacity(node int, capacity float64) error {
 	n, err := p.node(node)
 	if err != nil {

@@ -43,7 +43,7 @@ func (r *run) bestFit(s int) int {
 		}
 	}
 	if best < 0 {
-		if n := r.spare(c, false); n >= 0 && (q.weight[s] <= q.capacity[n] || r.state[r.home[s]].sites > 1) {
+		if n := r.spare(c, false); n >= 0 && (q.weight[s] <= q.capacity[n] || r.state[r.home[s]].sites > 1 && !r.holds(c, n)) {
 			best = n
 		}
 	}

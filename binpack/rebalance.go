@@ -72,7 +72,7 @@ const (
 //
 // There are never more moves than the limits allow. A node may stay overloaded where a limit
 // stops it, or no node has the room: see Node. A move overloads no node, unless the site is larger than
-// every node, and it breaks no rule of [SiteConfig]. An exchange is two moves; these promises
+// every node that it may be on, and it breaks no rule of [SiteConfig]. An exchange is two moves; these promises
 // hold once both are made.
 //
 // Where load leaves and stays away, the nodes in use come down to those that the rest needs within

@@ -272,6 +272,22 @@ func TestKeepMaximumLeavesTheLarge(t *testing.T) {
 	require.Empty(t, moves)
 }
 
+// A site that some node can take alone is not put out onto an empty node that is too small for it.
+func TestKeepMaximumOverloadsNoNode(t *testing.T) {
+	t.Parallel()
+	p, nodes := newFleet(t, PackerConfig{KeepMaximum: true}, 1, 10)
+	s := add(t, p, 4, 5)
+	_, err := p.AddNode(5, NodeConfig{})
+	require.NoError(t, err)
+	for k, w := range []float64{9, 8} {
+		require.NoError(t, p.SetWeight(s[k], w))
+	}
+	require.Empty(t, rebalance(t, p, RebalanceConfig{}))
+	large, err := p.AddNode(8, NodeConfig{})
+	require.NoError(t, err)
+	require.Equal(t, []Move{{s[1], nodes[0], large, 8, overload}}, rebalance(t, p, RebalanceConfig{}))
+}
+
 // Of the sites that KeepMaximum puts out the heaviest has the first choice, whichever node it was
 // on.
 func TestKeepMaximumPlacesTheHeaviestFirst(t *testing.T) {
