@@ -117,6 +117,51 @@ func ExampleAssigner_AddArm() {
 	// access point 2 has 50 sites and takes 1000
 }
 
+// Where an access point has limited hours, the sites that it matters most to reach fast get it.
+func ExampleAssigner_SetWeight() {
+	a, err := partition.NewAssigner(2, 40, partition.AssignerConfig{}, rand.NewPCG(1, 2))
+	check(err)
+	for site := range 10 {
+		check(a.SetWeight(site, 50)) // updates a crawl; the others have 1
+	}
+	check(a.SetCapacity(0, 11)) // time for 10 sites, and a little that is kept free
+	for range 200 {
+		for site := range a.All() {
+			arm, err := a.Next(site)
+			check(err)
+			check(a.Observe(site, float64(1+arm))) // access point 0 takes 1, the other one 2
+		}
+	}
+	heavy := 0
+	for site := range 10 {
+		if arm, err := a.Next(site); err == nil && arm == 0 {
+			heavy++
+		}
+	}
+	fmt.Println("of 10 heavy sites from the fast access point:", heavy)
+	// Output:
+	// of 10 heavy sites from the fast access point: 10
+}
+
+// An access point that is down for a known time is put off, and an access that was never made is given back.
+func ExampleAssigner_Defer() {
+	a, err := partition.NewAssigner(2, 3, partition.AssignerConfig{}, rand.NewPCG(1, 2))
+	check(err)
+	arm, err := a.Next(0)
+	check(err)
+	check(a.GiveBack(0)) // no answer will come: nothing is learnt
+	check(a.Defer(arm, 5))
+	away := 0
+	for site := range a.All() {
+		if other, err := a.Next(site); err == nil && other != arm {
+			away++
+		}
+	}
+	fmt.Println("sites that use the other one:", away)
+	// Output:
+	// sites that use the other one: 3
+}
+
 // When an access point goes, its sites get another one. What was asked from there is
 // forgotten, and a late answer is refused.
 func ExampleAssigner_RemoveArm() {
