@@ -62,6 +62,11 @@ func TestMemory(t *testing.T) {
 	}{
 		{"RateFilter", 60, filter(func(*RateFilter) {})},
 		{"RateFilter after two cycles", 61, filter(func(f *RateFilter) { spin(t, f, 100, 2*n) })},
+		{"RateFilter for Detections after two cycles", 64, func() any {
+			f := must(NewRateFilter(n, RateFilterConfig{Objective: Detections}))
+			spin(t, f, 0, 2*n)
+			return f
+		}},
 		{"RateFilter with weights", 60 + 8, filter(func(f *RateFilter) { _ = f.SetWeight(1, 2) })},
 		{"RateFilter with intervals", 60 + 20, filter(func(f *RateFilter) { _ = f.SetInterval(1, 2, 3) })},
 		{"RateFilter with groups", 60 + 6, filter(func(f *RateFilter) { _ = f.SetGroup(1, must(f.AddGroup(GroupConfig{}))) })},

@@ -13,6 +13,7 @@ import (
 	"github.com/recrawl/recrawl/knapsack/internal/census"
 	"github.com/recrawl/recrawl/knapsack/internal/factor"
 	"github.com/recrawl/recrawl/knapsack/internal/hints"
+	"github.com/recrawl/recrawl/knapsack/internal/lately"
 	"github.com/recrawl/recrawl/knapsack/internal/limits"
 	"github.com/recrawl/recrawl/knapsack/internal/queue"
 )
@@ -162,6 +163,7 @@ type RateFilter struct {
 	changed  bits                      // per slot: at its last answer
 	touched  bits                      // per slot: was ever known to change
 	trails   []census.Trail            // per slot; nil but for Detections
+	rates    []lately.Rate             // likewise
 	marks    []factor.Mark             // per slot: what is known of it; nil before the first SetGroup
 	answers  uint64                    // dither for packing
 
@@ -272,6 +274,7 @@ func NewRateFilter(n int, cfg RateFilterConfig) (*RateFilter, error) {
 	f.touched = newBits(n)
 	if f.objective == Detections {
 		f.trails = make([]census.Trail, n)
+		f.rates = make([]lately.Rate, n)
 	}
 	f.meter = budget.New()
 	f.queue = queue.New(n)
@@ -299,6 +302,7 @@ func (f *RateFilter) Add() (page int) {
 		f.touched.grow(slot + 1)
 		if f.objective == Detections {
 			f.trails = append(f.trails, 0)
+			f.rates = append(f.rates, lately.Rate{})
 		}
 		f.queue.Grow()
 		f.limits.Grow()
@@ -312,6 +316,7 @@ func (f *RateFilter) Add() (page int) {
 	f.beliefs[slot] = f.model.Fresh()
 	f.touched.set(uint32(slot), false)
 	f.leave(uint32(slot))
+	f.setRate(uint32(slot), lately.Rate{})
 	if f.marks != nil {
 		f.marks[slot] = factor.Mark{}
 	}

@@ -147,10 +147,15 @@ func (f *RateFilter) wakes() bool {
 }
 
 // A past is what is known of a page beside the belief about it: whether it was found changed at its last poll,
-// and whether it was ever known to change.
-type past struct{ changed, touched bool }
+// whether it was ever known to change, and how often it did of late, in log and changes a cycle.
+type past struct {
+	changed, touched bool
+	rate             float64
+}
 
-func (f *RateFilter) past(slot uint32) past { return past{f.changed.has(slot), f.touched.has(slot)} }
+func (f *RateFilter) past(slot uint32) past {
+	return past{f.changed.has(slot), f.touched.has(slot), f.rate(slot)}
+}
 
 // more returns the logarithm of how many times as much as is believed of it a page changes, as it was ever known
 // to change or not. Under Detections the calibration tells what is so of all pages.
@@ -191,7 +196,7 @@ func (f *RateFilter) mean(b *belief.View, gap, counts float64, p past) (value, s
 	switch {
 	case f.objective == Detections:
 		value, spread = f.model.Value(b, gap, counts, 1, 0, 0)
-		value = f.census.Calibration.Correct(value, gap/f.model.Cycle(), p.changed, fade, more)
+		value = f.census.Calibration.Correct(value, gap/f.model.Cycle(), p.changed, fade, more, f.opinion(p.rate, counts, fade))
 	case f.objective == Delay:
 		// Pages change less than expected if some rest, of which a poll is worth nothing. That they change more
 		// may only mean that each poll finds a change, however many are expected: so it is rates that are greater,

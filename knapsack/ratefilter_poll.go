@@ -114,6 +114,7 @@ func (f *RateFilter) found(slot int, now float64, changed bool) {
 		f.follow(uint32(slot), gap, changed)
 		counts, edited := f.predicted(&b, &before, uint32(slot), now-gap, now, changed)
 		h.times = counts / gap
+		f.notice(uint32(slot), counts, changed)
 		f.model.LearnEdited(&b, gap, counts, edited, changed)
 		f.learnt(&b, &before, uint32(slot))
 	}
@@ -199,7 +200,7 @@ func (f *RateFilter) judge(b *belief.Belief, rates *belief.Row, slot uint32, gap
 	var predicted float64
 	switch calibration, waking := &f.census.Calibration, &f.census.Waking; {
 	case f.objective == Detections:
-		predicted = calibration.Correct(chance, cycles, past.changed, fade, more)
+		predicted = calibration.Correct(chance, cycles, past.changed, fade, more, f.opinion(past.rate, counts, fade))
 		if f.without&ablation.Calibration == 0 && calibration.Learn(chance, cycles, past.changed, changed, fade, n, f.calmly()) {
 			f.queue.Shift(clock{f})
 		}

@@ -116,6 +116,7 @@ func (f *RateFilter) tell(slot uint32, told stretch, last float64) {
 	}
 	f.learnTimes(&b, told, factor)
 	f.leave(slot)
+	f.noticeTimes(slot, told, last)
 	if told.until < last { // a history
 		f.model.Pass(&b, last-told.until)
 	}
@@ -175,6 +176,11 @@ func (f *RateFilter) recall(slot uint32) {
 	f.model.Unpack(&f.beliefs[slot], &b)
 	before := f.informed(b)
 	if f.learnEarly(&b, told, slot) {
+		last := told[0].from
+		for _, s := range told {
+			f.noticeTimes(slot, s, last)
+			last = s.until
+		}
 		f.learnt(&b, &before, slot)
 	}
 }

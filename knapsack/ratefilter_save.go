@@ -8,11 +8,12 @@ import (
 	"github.com/recrawl/recrawl/knapsack/internal/budget"
 	"github.com/recrawl/recrawl/knapsack/internal/census"
 	"github.com/recrawl/recrawl/knapsack/internal/factor"
+	"github.com/recrawl/recrawl/knapsack/internal/lately"
 	"github.com/recrawl/recrawl/knapsack/internal/optimum"
 	"github.com/recrawl/recrawl/knapsack/internal/queue"
 )
 
-var rateFilterFormat = codec.Format{Magic: "recrawl/knapsack.RateFilter", Version: 20}
+var rateFilterFormat = codec.Format{Magic: "recrawl/knapsack.RateFilter", Version: 21}
 
 // MarshalBinary returns the state.
 func (f *RateFilter) MarshalBinary() ([]byte, error) { return rateFilterFormat.Save(f.encode) }
@@ -48,6 +49,9 @@ func (f *RateFilter) encode(e *codec.Encoder) {
 	e.Uint64s(f.touched)
 	for _, t := range f.trails {
 		e.Byte(byte(t))
+	}
+	for _, r := range f.rates {
+		r.Encode(e)
 	}
 	f.limits.Encode(e)
 	f.hints.Encode(e)
@@ -104,6 +108,10 @@ func (f *RateFilter) decode(d *codec.Decoder) {
 		f.trails = make([]census.Trail, slots)
 		for slot := range f.trails {
 			f.trails[slot] = census.DecodeTrail(d)
+		}
+		f.rates = make([]lately.Rate, slots)
+		for slot := range f.rates {
+			f.rates[slot] = lately.Decode(d)
 		}
 	}
 	f.limits.Decode(d, slots)

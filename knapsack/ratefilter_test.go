@@ -54,7 +54,7 @@ func TestLearningCountsLessWhereSure(t *testing.T) {
 	t.Parallel()
 	for o := range objectives {
 		f := must(NewRateFilter(10, RateFilterConfig{Objective: o}))
-		f.without = ablation.Calibration | ablation.Waking | ablation.Untouched
+		f.without = ablation.Calibration | ablation.Waking | ablation.Untouched | ablation.Lately
 		for k := range 30 {
 			page := must(f.Next(float64(k)))
 			require.NoError(t, f.Observe(page, float64(k), k%3 == 0))
@@ -523,7 +523,7 @@ func TestRateFilterSettings(t *testing.T) {
 
 // bytesPerPage counts everything that grows with the number of pages.
 func (f *RateFilter) bytesPerPage() float64 {
-	bytes := 8*cap(f.polled) + 8*cap(f.changed) + 8*cap(f.touched) + cap(f.trails) + cap(f.beliefs)*int(unsafe.Sizeof(belief.Packed{})) + f.queue.Bytes()
+	bytes := 8*cap(f.polled) + 8*cap(f.changed) + 8*cap(f.touched) + cap(f.trails) + 2*cap(f.rates) + cap(f.beliefs)*int(unsafe.Sizeof(belief.Packed{})) + f.queue.Bytes()
 	return float64(bytes) / float64(len(f.polled))
 }
 
@@ -572,7 +572,7 @@ func TestRateFilterExtremeWeights(t *testing.T) {
 func TestRateFilterMemory(t *testing.T) {
 	t.Parallel()
 	require.EqualValues(t, 60, must(NewRateFilter(1000, RateFilterConfig{})).bytesPerPage())
-	require.EqualValues(t, 61, must(NewRateFilter(1000, RateFilterConfig{Objective: Detections})).bytesPerPage())
+	require.EqualValues(t, 63, must(NewRateFilter(1000, RateFilterConfig{Objective: Detections})).bytesPerPage())
 }
 
 // An interval may be set after every poll: what that leaves behind does not pile up.

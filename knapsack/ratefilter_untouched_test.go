@@ -51,7 +51,7 @@ func TestIndexOfUntouchedPages(t *testing.T) {
 	const gapCycles = 0.02 // in which changes are rare
 	for o := range objectives {
 		f := must(NewRateFilter(50, RateFilterConfig{Objective: o}))
-		f.without = ablation.Calibration | ablation.Waking
+		f.without = ablation.Calibration | ablation.Waking | ablation.Lately
 		spin(t, f, 0, 50*40)
 		for k := range 4000 { // half of what is learnt goes to each kind of page
 			f.census.Untouched.Learn(0.3, k%2 == 0, k%4 < 1 || k%8 == 1, 50, 1)
@@ -141,7 +141,7 @@ func TestWhatUntouchedIsLearntFrom(t *testing.T) {
 				require.NotZero(t, more)
 				predicted, before := census.Times(either(chance, 0.2), more), f.tally.expected
 				if o == Detections {
-					predicted = f.census.Calibration.Correct(chance, 4, false, f.fade(), more)
+					predicted = f.census.Calibration.Correct(chance, 4, false, f.fade(), more, f.opinion(f.rate(0), gap/2, f.fade()))
 				}
 				f.changed.set(0, false)
 				f.judge(&b, &rates, 0, gap, gap/2, 0.2, false)

@@ -16,6 +16,7 @@ var ablated = []policy{
 	{name: "no calibration", tuned: true, ours: true, new: without(ablation.Calibration)},
 	{name: "no untouched", tuned: true, ours: true, new: without(ablation.Untouched)},
 	{name: "no waking", tuned: true, ours: true, new: without(ablation.Waking)},
+	{name: "no lately", tuned: true, ours: true, new: without(ablation.Lately)},
 	{name: "no sequel", tuned: true, ours: true, new: without(ablation.Sequel)},
 	{name: "no hedge", tuned: true, ours: true, new: without(ablation.Hedge)},
 	{name: "no prior of all", tuned: true, ours: true, new: without(ablation.Prior)},

@@ -16,6 +16,7 @@ const (
 	Edits                         // edits of many pages at once
 	Waking                        // that pages which wait change more than one expects, for Delay
 	Sequel                        // what a find of a page that waited leads to, for Detections
+	Lately                        // how often a page changed of late, beside what is believed of it, for Detections
 )
 
 // Without takes parts out of a new *knapsack.RateFilter, which package knapsack provides. It is not

@@ -36,6 +36,10 @@ func featuresOf(changes, gap float64, changedLast bool) (x feature) {
 func logOf(changes float64) float64 { return max(leastLog, min(mostLog, fast.Log(changes))) }
 func logGap(gap float64) float64    { return min(mostWait, fast.Log(gap)) }
 
+// A second opinion of how often a page changes: rate is the logarithm of the changes that are expected by it, and the
+// corrected number of changes is v^(1−weight)·e^(rate·weight), of v by beliefs.
+type Opinion struct{ Rate, Weight float64 }
+
 // shift returns s for a θ, of which fade is the part of the terms that fade out. It goes through the features
 // of featuresOf without an array of them, as each index asks for it.
 func (theta *feature) shift(changes, gap float64, changedLast bool, fade float64) (s float64) {
@@ -52,9 +56,13 @@ func (theta *feature) shift(changes, gap float64, changedLast bool, fade float64
 
 // Correct returns the corrected probability of a change in a gap of so many cycles. fade is the
 // part that is applied of the terms that fade out, and more is what else is added to s.
-func (c *Calibration) Correct(chance, gap float64, changedLast bool, fade, more float64) float64 {
+func (c *Calibration) Correct(chance, gap float64, changedLast bool, fade, more float64, other Opinion) float64 {
 	changes := expected(chance)
-	return fast.Chance(changes * fast.Exp(c.applied.shift(changes, gap, changedLast, fade)+more))
+	s := c.applied.shift(changes, gap, changedLast, fade) + more
+	if other.Weight > 0 {
+		s += float64(other.Weight * (other.Rate - (fast.Log(changes) + s)))
+	}
+	return fast.Chance(changes * fast.Exp(s))
 }
 
 // Learn takes in the poll of one of n pages, after a gap of so many cycles, that was expected to

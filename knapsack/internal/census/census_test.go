@@ -97,12 +97,12 @@ func TestCalibration(t *testing.T) {
 	}
 	for _, said := range []float64{0.1, 0.3, 0.6, 0.9} {
 		for _, last := range []bool{false, true} {
-			require.InEpsilon(t, truth(said, last), c.Correct(said, 1, last, 1, 0), 0.12, "%v %v", said, last)
-			require.InEpsilon(t, said, c.Correct(said, 1, last, 0, 0), 1e-9)
+			require.InEpsilon(t, truth(said, last), c.Correct(said, 1, last, 1, 0, Opinion{}), 0.12, "%v %v", said, last)
+			require.InEpsilon(t, said, c.Correct(said, 1, last, 0, 0, Opinion{}), 1e-9)
 		}
 	}
 	for _, said := range []float64{0, 1} {
-		require.InDelta(t, said, c.Correct(said, 1, false, 1, 0), 1e-3)
+		require.InDelta(t, said, c.Correct(said, 1, false, 1, 0, Opinion{}), 1e-3)
 	}
 	require.Less(t, math.Abs((&feature{1e9}).shift(1, 1, false, 1)), mostCorrection+1e-9)
 }
@@ -117,8 +117,8 @@ func TestCalibrationOfTheRight(t *testing.T) {
 		said := rng.Float64()
 		c.Learn(said, 1, rng.IntN(2) == 0, rng.Float64() < said, 1, n, 1)
 	}
-	require.InDelta(t, 0.3, c.Correct(0.3, 1, true, 1, 0), 0.03)
-	require.InDelta(t, 0.3, c.Correct(0.3, 1, false, 1, 0), 0.03)
+	require.InDelta(t, 0.3, c.Correct(0.3, 1, true, 1, 0, Opinion{}), 0.03)
+	require.InDelta(t, 0.3, c.Correct(0.3, 1, false, 1, 0, Opinion{}), 0.03)
 }
 
 // scored returns the gain after polls of pages of the given rates, one a cycle each, in the
@@ -150,12 +150,12 @@ func TestCalibrationOfPagesThatWake(t *testing.T) {
 			c.Learn(said, wait, false, rng.Float64() < truth, 0, n, 1)
 			c.Learn(said, 0.3, false, rng.Float64() < said, 0, n, 1)
 		}
-		require.InDelta(t, max(said, truth), c.Correct(said, wait, false, 0, 0), 0.06)
-		require.InDelta(t, said, c.Correct(said, 0.3, false, 0, 0), 1e-9)
+		require.InDelta(t, max(said, truth), c.Correct(said, wait, false, 0, 0, Opinion{}), 0.06)
+		require.InDelta(t, said, c.Correct(said, 0.3, false, 0, 0, Opinion{}), 1e-9)
 		for range n / 20 { // however long they have been quiet
 			c.Learn(said, wait, false, rng.Float64() < 0.6, 0, n, 1)
 		}
-		require.Greater(t, c.Correct(said, wait, false, 0, 0), 0.35)
+		require.Greater(t, c.Correct(said, wait, false, 0, 0, Opinion{}), 0.35)
 	}
 }
 
@@ -298,10 +298,10 @@ func TestCertainChancesAreCorrected(t *testing.T) {
 	t.Parallel()
 	var c Calibration
 	c.applied[0] = -3
-	require.InEpsilon(t, 1-math.Pow(leastChance, math.Exp(-mostCorrection)), c.Correct(1, 1, false, 1, 0), 1e-6)
-	require.Equal(t, c.Correct(1-1e-9, 1, false, 1, 0), c.Correct(1, 1, false, 1, 0))
-	require.Positive(t, c.Correct(0, 1, false, 1, 0))
-	require.Equal(t, c.Correct(1e-9, 1, false, 1, 0), c.Correct(0, 1, false, 1, 0))
+	require.InEpsilon(t, 1-math.Pow(leastChance, math.Exp(-mostCorrection)), c.Correct(1, 1, false, 1, 0, Opinion{}), 1e-6)
+	require.Equal(t, c.Correct(1-1e-9, 1, false, 1, 0, Opinion{}), c.Correct(1, 1, false, 1, 0, Opinion{}))
+	require.Positive(t, c.Correct(0, 1, false, 1, 0, Opinion{}))
+	require.Equal(t, c.Correct(1e-9, 1, false, 1, 0, Opinion{}), c.Correct(0, 1, false, 1, 0, Opinion{}))
 }
 
 // A gain is a ratio: it does not depend on the unit of time. A census computes it by itself, every so

@@ -96,10 +96,10 @@ func TestCalibrationIsAppliedInBlocks(t *testing.T) {
 		c := newCalibration()
 		require.True(t, c.Learn(0.5, 1, false, true, 1, pages, 1))
 		for k := 1; k < 5*block; k++ {
-			before := c.Correct(0.5, 1, false, 1, 0)
+			before := c.Correct(0.5, 1, false, 1, 0, Opinion{})
 			applied := c.Learn(0.5, 1, false, true, 1, pages, 1)
 			require.Equal(t, k%block == 0, applied, "poll %d", k)
-			require.Equal(t, applied, before != c.Correct(0.5, 1, false, 1, 0))
+			require.Equal(t, applied, before != c.Correct(0.5, 1, false, 1, 0, Opinion{}))
 		}
 	}
 }

@@ -1,0 +1,68 @@
+package knapsack
+
+import (
+	"github.com/recrawl/recrawl/internal/ablation"
+	"github.com/recrawl/recrawl/knapsack/internal/census"
+	"github.com/recrawl/recrawl/knapsack/internal/fast"
+	"github.com/recrawl/recrawl/knapsack/internal/lately"
+)
+
+// lateWeight is the part, in logarithms, that what a page did of late has in how many changes are expected, beside the
+// belief about it.
+const lateWeight = 0.25
+
+// hasLately reports whether what a page did of late counts beside the belief about it. For other objectives than Detections
+// it was not tried.
+func (f *RateFilter) hasLately() bool {
+	return f.objective == Detections && f.without&ablation.Lately == 0
+}
+
+// opinion returns what a page that changed so often of late, in log, is expected to change in a gap.
+func (f *RateFilter) opinion(rate, gap, fade float64) census.Opinion {
+	if !f.hasLately() {
+		return census.Opinion{}
+	}
+	return census.Opinion{Rate: rate + fast.Log(max(leastCycles, gap/f.model.Cycle())), Weight: lateWeight * (1 - fade)}
+}
+
+// leastCycles keeps the logarithm of a gap finite.
+const leastCycles = 1e-300
+
+// rate returns the logarithm of how often a page changed of late, in changes a cycle.
+func (f *RateFilter) rate(slot uint32) float64 {
+	if f.rates == nil {
+		return 0
+	}
+	return f.rates[slot].Log()
+}
+
+// notice takes in what a poll found, a time after the last answer that counts as one of this length.
+func (f *RateFilter) notice(slot uint32, counts float64, changed bool) {
+	if f.hasLately() {
+		f.rates[slot] = f.rates[slot].Poll(counts/f.model.Cycle(), changed, f.answers)
+	}
+}
+
+// noticeTimes takes in a stretch of time in which all changes are known, of a page last known at some time.
+func (f *RateFilter) noticeTimes(slot uint32, told stretch, last float64) {
+	if !f.hasLately() {
+		return
+	}
+	before, cycle := told.from, f.model.Cycle()
+	gaps := func(yield func(float64) bool) {
+		for _, t := range told.times {
+			if !yield((t - before) / cycle) {
+				return
+			}
+			before = t
+		}
+	}
+	r := f.rates[slot].Pass(max(0, told.from-last)/cycle, f.answers).Times(gaps, f.answers)
+	f.rates[slot] = r.Poll((told.until-before)/cycle, false, f.answers).Pass(max(0, last-told.until)/cycle, f.answers)
+}
+
+func (f *RateFilter) setRate(slot uint32, r lately.Rate) {
+	if f.rates != nil {
+		f.rates[slot] = r
+	}
+}
