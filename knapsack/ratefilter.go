@@ -46,7 +46,7 @@ import (
 // Time: O(log n) for Next and Observe. No call does what belongs to many pages: none looks at more
 // than some hundred (TestRateFilterHasNoStall). But Add copies the tables when they have no room left, as append
 // does. Memory: 60 bytes a page, 61 from 19,200 pages on, and
-// one more under Detections; 8 more with weights, 8 with costs, 20 with intervals and 12 for each page
+// three more under Detections; 8 more with weights, 8 with costs, 20 with intervals and 12 for each page
 // with a longest one, one bit with signals. Groups take 16 more where they have 32 or 100 pages each,
 // and up to 33 between, as from 33 pages on they have trees; smaller ones take 6 for each page and
 // about 320 for each group, which is 69 a page with 5 pages in each. Pages that are deferred, or whose
@@ -127,6 +127,12 @@ import (
 // poll of a quiet page is worth that as well, times the chance of a find, where that is more than the
 // deviation that is added. So new pages of many changes are found sooner, if there are any. It fades in
 // over the first cycles.
+//
+// Lately. Under Detections a second estimate of a page's rate, a discounted Gamma, goes by what it did within the last
+// cycle or so: changes found over time watched, both forgotten but for 1/e in 0.7 cycles, with 0.3 changes in
+// 0.3 cycles to begin with. The changes expected of a page are N^¾·M^¼, with N by the belief and M by
+// that, once the first cycles are over. Two estimates that err in different ways err less together: see RESULTS.md,
+// "What each part is worth".
 //
 // Hedge. Where all pages change alike, no schedule beats polling them in turn, and one
 // that learns loses a little by chasing luck. From what polls found, by the rate predicted

@@ -12,8 +12,8 @@ import (
 
 // What is known of a page's changes begins with prior of them in so many cycles, and is forgotten but for 1/e
 // in a memory of cycles. These are the constants of the discounted rule of examples/recrawl. With a memory of .35
-// or 1.5 in place of .7 ten recorded histories have as many changes detected, but for chance, and with 4 half of what
-// a Rate gains is lost.
+// or 1.5 ten recorded histories have as many changes detected, but for chance, and with 4 half of what
+// a Rate gains there is lost.
 const prior, memory = 0.3, 0.7
 
 // step is that of the logarithms that are kept. Rates are e^±7.65 at most.
