@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/recrawl/recrawl/internal/work"
 )
 
 // DispatcherConfig has the settings of a [Dispatcher]. A zero field means its default.
@@ -108,6 +110,14 @@ type Dispatcher struct {
 	typical  float64 // mean predicted duration
 	replaned int     // sites handed out since what waits was divided
 	refused  map[[2]int32]struct{}
+	running  []running   // of each site, as far as spare has come
+	looks    *work.Watch // counts what is worked out of single clients, in tests
+}
+
+// running is what the clients that hold a site, and are not silent, are expected to do.
+type running struct {
+	holders int
+	end     float64 // when the first of them ends
 }
 
 // clientState is what is known of a client.
@@ -285,25 +295,41 @@ func (d *Dispatcher) may(client int, z int32) bool {
 
 // replicate returns the running site that is expected to end last and has room for a copy.
 func (d *Dispatcher) replicate(client int) int32 {
+	return d.spare(func(z int32) bool { return d.may(client, z) })
+}
+
+// spare is replicate for a client that may be given the sites that may names. One pass over the
+// clients collects how many work on each site, and when the first of them ends; another one
+// picks, and leaves no holders behind.
+func (d *Dispatcher) spare(may func(z int32) bool) int32 {
 	if d.cfg.Copies < 2 {
 		return None
 	}
-	site, latest := int32(None), math.Inf(-1)
+	if grow := d.n - len(d.running); grow > 0 {
+		d.running = append(d.running, make([]running, grow)...)
+	}
 	for j := range d.client {
 		c := &d.client[j]
-		if c.holds == None || c.silent || d.done[c.holds] || !d.may(client, c.holds) {
+		if c.holds == None || c.silent || d.done[c.holds] {
 			continue
 		}
-		end, holders := d.ends(j), 0
-		for i := range d.client {
-			if d.client[i].holds == c.holds && !d.client[i].silent {
-				end = min(end, d.ends(i))
-				holders++
-			}
+		r, end := &d.running[c.holds], d.ends(j)
+		if r.holders == 0 || end < r.end {
+			r.end = end
 		}
-		if holders < d.cfg.Copies && end > latest {
-			site, latest = c.holds, end
+		r.holders++
+	}
+	site, latest := int32(None), math.Inf(-1)
+	for j := range d.client {
+		z := d.client[j].holds
+		if z == None || d.running[z].holders == 0 {
+			continue // held by nobody that counts, or looked at
 		}
+		r := &d.running[z]
+		if r.holders < d.cfg.Copies && r.end > latest && may(z) {
+			site, latest = z, r.end
+		}
+		r.holders = 0
 	}
 	return site
 }

@@ -176,21 +176,22 @@ func (d *Dispatcher) Silent(now float64) (clients []int, err error) {
 //
 // Time: O(m).
 func (d *Dispatcher) Alarm() float64 {
-	soonest := math.Inf(1)
+	soonest, patience := math.Inf(1), d.patience()
 	for j := range d.client {
-		soonest = min(soonest, d.deadline(j))
+		soonest = min(soonest, d.deadline(j, patience))
 	}
 	return soonest
 }
 
 // deadline returns when a client becomes silent, +Inf if it does not hold an open site or is
 // silent already.
-func (d *Dispatcher) deadline(client int) float64 {
+func (d *Dispatcher) deadline(client int, patience float64) float64 {
+	d.looks.Spend(1)
 	c := &d.client[client]
 	if c.holds == None || c.silent || d.done[c.holds] {
 		return math.Inf(1)
 	}
-	allowed := float64(d.patience() * d.paceOf(client, c.pace) * d.duration(c.holds, client))
+	allowed := float64(patience * d.paceOf(client, c.pace) * d.duration(c.holds, client))
 	return c.since + d.begins(client) + allowed
 }
 
@@ -199,8 +200,9 @@ func (d *Dispatcher) listen() {
 	if math.IsInf(d.cfg.Patience, 1) {
 		return
 	}
+	patience := d.patience()
 	for j := range d.client {
-		if d.deadline(j) <= d.now {
+		if d.deadline(j, patience) <= d.now {
 			d.client[j].silent = true
 			d.unassign(j)
 			d.release(d.client[j].holds)

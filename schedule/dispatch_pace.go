@@ -116,6 +116,7 @@ func (d *Dispatcher) begins(client int) float64 {
 // up for its first. One that is overdue is expected to need as long again as it has held the site,
 // one that should have asked to be late as long again, and a silent or removed one not to come back.
 func (d *Dispatcher) ends(client int) float64 {
+	d.looks.Spend(1)
 	c := &d.client[client]
 	switch {
 	case c.gone || c.silent:

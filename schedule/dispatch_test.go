@@ -2,9 +2,12 @@ package schedule
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/recrawl/recrawl/internal/work"
 	"pgregory.net/rapid"
 )
 
@@ -251,4 +254,23 @@ func TestContradictionsAreRefused(t *testing.T) {
 	require.ErrorIs(t, other.UnmarshalBinary(must(fresh().MarshalBinary())), ErrCorrupt)
 	require.NoError(t, fresh().UnmarshalBinary(must(fresh().MarshalBinary())))
 	require.ErrorIs(t, new(Dispatcher).UnmarshalBinary(must(fresh().MarshalBinary())), ErrProblem)
+}
+
+// A client that asks where all others work and nothing waits looks at each of them a few times,
+// not at each pair, and so it does whether or not it finds room for a copy.
+func TestNextLooksAtEachClientOnce(t *testing.T) {
+	t.Parallel()
+	for _, copies := range []int{2, 4} {
+		const m = 1000
+		p := must(NewIdentical(slices.Repeat([]float64{1}, m), m+6))
+		d := must(NewPullDispatcher(p, nil, DispatcherConfig{Copies: copies}))
+		for j := range m {
+			require.Equal(t, j, must(d.Next(j, float64(j)/(2*m))))
+		}
+		d.looks = work.NewWatch(t.Context())
+		for k := range 6 {
+			require.Equal(t, min(k/(copies-1), m-1), m-1-must(d.Next(m+k, .5)), "the last to end, until it has its copies")
+		}
+		require.LessOrEqual(t, d.looks.Spent, 6*2*d.m)
+	}
 }
