@@ -322,8 +322,8 @@ func (d *Dispatcher) spare(may func(z int32) bool) int32 {
 	site, latest := int32(None), math.Inf(-1)
 	for j := range d.client {
 		z := d.client[j].holds
-		if z == None || d.running[z].holders == 0 {
-			continue // held by nobody that counts, or looked at
+		if z == None || d.client[j].silent || d.running[z].holders == 0 {
+			continue // 0 if done, or looked at
 		}
 		r := &d.running[z]
 		if r.holders < d.cfg.Copies && r.end > latest && may(z) {
@@ -332,6 +332,19 @@ func (d *Dispatcher) spare(may func(z int32) bool) int32 {
 		r.holders = 0
 	}
 	return site
+}
+
+// hasWork reports whether there may be a site for some client, now that one was told that there is
+// none for it: one waits, or a running one has room for a copy.
+func (d *Dispatcher) hasWork() bool {
+	return d.waiting > 0 || d.spare(func(int32) bool { return true }) != None
+}
+
+// askInVain has the effect of a call of Next at the time of the last one, when there is no work
+// for any client.
+func (d *Dispatcher) askInVain(client int) {
+	c := &d.client[client]
+	c.since, c.probes = d.now, max(0, c.probes-1)
 }
 
 // help takes a site for which the client was not wanted: better than nothing, as the one that

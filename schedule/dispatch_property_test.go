@@ -184,3 +184,24 @@ func propDispatcher(t *rapid.T) {
 		},
 	})
 }
+
+// replicateByPairs is replicate, with a look at all clients for each one.
+func replicateByPairs(d *Dispatcher, client int) int32 {
+	site, latest := int32(None), math.Inf(-1)
+	for j, c := range d.client {
+		if d.cfg.Copies < 2 || c.holds == None || c.silent || d.done[c.holds] || !d.may(client, c.holds) {
+			continue
+		}
+		end, holders := d.ends(j), 0
+		for i, o := range d.client {
+			if o.holds == c.holds && !o.silent {
+				end = min(end, d.ends(i))
+				holders++
+			}
+		}
+		if holders < d.cfg.Copies && end > latest {
+			site, latest = c.holds, end
+		}
+	}
+	return site
+}

@@ -59,12 +59,29 @@ func (w World) check(clients int) error {
 // after each answer, and when another one becomes silent. At equal times clients come in the
 // order of their numbers. If no client is left, sites stay open.
 //
-// Time: O(n log m), and that of the dispatcher.
+// Time: a few calls of Next, Observe and Alarm for each span, loss and silence, each of which takes
+// O(m), and what the dispatcher takes to divide what waits. There are up to Copies spans for each
+// site of the tail, in which nothing waits. Clients that could do none of the sites left, and those
+// of a Static dispatcher that are through with their batches, are asked each after each answer: up
+// to m calls of Next.
 func Simulate(d *Dispatcher, w World) (Simulation, error) {
-	if err := w.check(d.m); err != nil {
+	s, err := newSimulation(d, w)
+	if err != nil {
 		return Simulation{}, err
 	}
-	s := &simulation{d: d, w: w, epoch: make([]int, d.m), idle: make([]bool, d.m), started: make([]bool, d.m)}
+	for s.goesOn() {
+		if err := s.event(); err != nil {
+			return Simulation{}, err
+		}
+	}
+	return s.end(), nil
+}
+
+func newSimulation(d *Dispatcher, w World) (*simulation, error) {
+	if err := w.check(d.m); err != nil {
+		return nil, err
+	}
+	s := &simulation{d: d, w: w, epoch: make([]int, d.m), want: make([]want, d.m), started: make([]bool, d.m)}
 	for j := range d.m {
 		begin := d.client[j].since
 		if w.Joins != nil {
@@ -77,18 +94,27 @@ func Simulate(d *Dispatcher, w World) (Simulation, error) {
 			s.push(event{time: w.Lost[j], kind: loses, client: j})
 		}
 	}
-	for d.open > 0 && len(s.events) > 0 {
-		e := s.events.Pop()
-		if err := s.step(e); err != nil {
-			return Simulation{}, err
-		}
-		s.watch(e.time)
+	return s, nil
+}
+
+func (s *simulation) goesOn() bool { return s.d.open > 0 && len(s.events) > 0 }
+
+// event lets the next event happen.
+func (s *simulation) event() error {
+	e := s.events.Pop()
+	if err := s.step(e); err != nil {
+		return err
 	}
-	if d.open > 0 {
+	s.watch(e.time)
+	return nil
+}
+
+func (s *simulation) end() Simulation {
+	if s.d.open > 0 {
 		s.run.Makespan = math.Inf(1)
 	}
 	slices.SortStableFunc(s.run.Spans, func(a, b Span) int { return cmp.Compare(a.End, b.End) })
-	return s.run, nil
+	return s.run
 }
 
 type eventKind uint8
@@ -105,14 +131,24 @@ type event struct {
 	kind   eventKind
 	client int
 	epoch  int
+	woken  bool // it asks because it was woken, and the next one that was comes after it
 }
+
+// want says what a client without a site is about.
+type want uint8
+
+const (
+	busy  want = iota // works, or asks by an event of its own
+	idle              // found nothing to do
+	woken             // was idle, and is to ask again now
+)
 
 type simulation struct {
 	d       *Dispatcher
 	w       World
 	events  heap.Heap[event]
 	epoch   []int // how often a client was interrupted: its earlier events are void
-	idle    []bool
+	want    []want
 	alarm   float64 // of the wakes last pushed
 	started []bool
 	run     Simulation
@@ -128,9 +164,12 @@ func (s *simulation) dead(j int, now float64) bool { return s.w.Silent != nil &&
 
 func (s *simulation) step(e event) error {
 	j := e.client
-	if e.kind == wakes {
+	switch {
+	case e.kind == wakes:
 		s.wake(e.time)
 		return nil
+	case e.woken:
+		return s.askWoken(j, e.time)
 	}
 	if s.d.client[j].gone || e.kind != loses && (e.epoch != s.epoch[j] || s.dead(j, e.time)) {
 		return nil
@@ -147,6 +186,7 @@ func (s *simulation) step(e event) error {
 	if err := s.d.RemoveClient(j, e.time); err != nil {
 		return err
 	}
+	s.want[j] = busy
 	s.wake(e.time)
 	return nil
 }
@@ -156,8 +196,8 @@ func (s *simulation) ask(j int, now float64) error {
 	if err != nil {
 		return err
 	}
-	s.idle[j] = site == None
 	if site == None {
+		s.want[j] = idle
 		return nil
 	}
 	took := s.d.duration(int32(site), j)
@@ -201,17 +241,57 @@ func (s *simulation) tell(j int, now float64) error {
 
 // wake makes all idle clients ask again.
 func (s *simulation) wake(now float64) {
-	for j, idle := range s.idle {
-		if idle {
-			s.idle[j] = false
-			s.push(event{time: now, kind: asks, client: j})
+	for j, w := range s.want {
+		if w == idle {
+			s.want[j] = woken
+		}
+	}
+	s.pushWoken(0, now)
+}
+
+// pushWoken makes the first client from j on that was woken ask.
+func (s *simulation) pushWoken(j int, now float64) {
+	if k := slices.Index(s.want[j:], woken); k >= 0 {
+		s.events.Push(event{time: now, kind: asks, client: j + k, woken: true})
+	}
+}
+
+// askWoken makes a client ask that was woken, and then the next one, until one finds nothing and
+// none of the others could.
+func (s *simulation) askWoken(j int, now float64) error {
+	if s.want[j] != woken {
+		return nil // it was woken twice at the same time
+	}
+	s.want[j] = busy
+	if !s.dead(j, now) {
+		if err := s.ask(j, now); err != nil {
+			return err
+		}
+	}
+	if s.want[j] == idle && !s.d.hasWork() {
+		s.askInVain(now)
+		return nil
+	}
+	s.pushWoken(j+1, now)
+	return nil
+}
+
+// askInVain has the effect of asks of all clients that were woken, of which none finds anything.
+func (s *simulation) askInVain(now float64) {
+	for j, w := range s.want {
+		if w != woken {
+			continue
+		}
+		if s.want[j] = busy; !s.dead(j, now) {
+			s.want[j] = idle
+			s.d.askInVain(j)
 		}
 	}
 }
 
 // watch wakes idle clients when the next client becomes silent.
 func (s *simulation) watch(now float64) {
-	if !slices.Contains(s.idle, true) {
+	if !slices.Contains(s.want, idle) {
 		return
 	}
 	if alarm := s.d.Alarm(); alarm > now && !math.IsInf(alarm, 1) && alarm != s.alarm {

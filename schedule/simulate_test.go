@@ -3,10 +3,13 @@ package schedule
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/recrawl/recrawl/internal/work"
 )
 
 // asPredicted is the world in which predictions hold.
@@ -127,4 +130,101 @@ func wrongWorld(m int, seed uint64, spread float64) (p *Problem, actual World) {
 		client[j] = math.Exp(spread / 2 * rng.NormFloat64())
 	}
 	return p, World{Duration: func(z, j int, _ float64) float64 { return p.Duration(z, j) * site[z] * client[j] }}
+}
+
+// simulateEach is Simulate with a call of Next for each client that is woken. After each event it
+// calls check.
+func simulateEach(d *Dispatcher, w World, check func()) (Simulation, error) {
+	s, err := newSimulation(d, w)
+	if err != nil {
+		return Simulation{}, err
+	}
+	for s.goesOn() {
+		now := s.events[0].time
+		if err := s.event(); err != nil {
+			return Simulation{}, err
+		}
+		for j, w := range s.want {
+			if w == woken {
+				s.want[j] = busy
+				s.push(event{time: now, kind: asks, client: j})
+			}
+		}
+		check()
+	}
+	return s.end(), nil
+}
+
+// crowded draws a problem with about as many clients as sites, and a world in which much goes
+// wrong, with events at equal times.
+func crowded(rng *rand.Rand) (p *Problem, cfg DispatcherConfig, w World) {
+	n, m := 1+rng.IntN(30), 1+rng.IntN(12)
+	rows, sizes, units := make([][]float64, n), make([]int, n), make([]int, m)
+	for z := range rows {
+		sizes[z] = 1 + rng.IntN(20)
+		for j := range m {
+			rows[z] = append(rows[z], float64(1+rng.IntN(20)))
+			if j > 0 && rng.IntN(4) == 0 {
+				rows[z][j] = math.Inf(1)
+			}
+		}
+	}
+	for j := range units {
+		units[j] = 1 + rng.IntN(3)
+	}
+	p = []*Problem{must(NewIdentical(sizes, m)), must(NewUniform(sizes, units)), must(NewUnrelated(rows))}[rng.IntN(3)]
+	one := func(of ...float64) float64 { return of[rng.IntN(len(of))] }
+	cfg = DispatcherConfig{Static: rng.IntN(4) == 0, Copies: rng.IntN(5), Spread: one(0, .1, 1, 10), Patience: one(0, 1e-300, .5, 1, 2, -1)}
+	factor := make([]float64, n+m)
+	for i := range factor {
+		factor[i] = one(.25, 1, 1, 1, 2, 8)
+	}
+	w.Duration = func(z, j int, _ float64) float64 { return p.Duration(z, j) * factor[z] * factor[n+j] }
+	for _, times := range []*[]float64{&w.Joins, &w.Lost, &w.Silent} {
+		for j := 0; j < m && rng.IntN(12) > 0; j++ {
+			*times = append(*times, one(0, 3, 8, 20, 50, math.Inf(1), math.Inf(1), math.Inf(1)))
+		}
+		if len(*times) < m {
+			*times = nil
+		}
+	}
+	return p, cfg, w
+}
+
+// That idle clients are told at once that there is nothing for them changes neither what happens
+// nor the state of the dispatcher. What a client is to copy is the same as by a look at all pairs.
+func TestSimulationAsIfEachAsked(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(4000) {
+		rng := rand.New(rand.NewPCG(seed, 31))
+		p, cfg, w := crowded(rng)
+		plan := rng.IntN(2) == 0
+		fresh := func() *Dispatcher {
+			if plan {
+				return must(NewDispatcher(p, LPT(p), cfg))
+			}
+			return must(NewPullDispatcher(p, p.LongestFirst(), cfg))
+		}
+		d, each := fresh(), fresh()
+		got := must(Simulate(d, w))
+		want := must(simulateEach(each, w, func() {
+			client := rng.IntN(p.m)
+			require.Equal(t, replicateByPairs(each, client), each.replicate(client), seed)
+		}))
+		require.Equal(t, want, got, seed)
+		require.Equal(t, must(each.MarshalBinary()), must(d.MarshalBinary()), seed)
+	}
+}
+
+// What a simulation looks at grows with its spans and clients, also where most clients are idle.
+func TestSimulationCost(t *testing.T) {
+	t.Parallel()
+	for _, m := range []int{50, 100, 200} {
+		p := must(NewIdentical(slices.Repeat([]int{1}, 4*m), m))
+		d := must(NewPullDispatcher(p, nil, DispatcherConfig{}))
+		d.looks = work.NewWatch(t.Context())
+		run := must(Simulate(d, World{Duration: func(z, _ int, _ float64) float64 { return 1 + float64(z%97)/1000 }}))
+		require.Less(t, 5*m, len(run.Spans), "copies")
+		require.LessOrEqual(t, d.looks.Spent, 3*m*len(run.Spans))
+	}
 }
