@@ -69,7 +69,7 @@ func Batch(sizes, performance []float64, variant BatchVariant) (Plan, error) {
 		total += s
 	}
 	if !positive(total) || !positive(speed) {
-		return nil, ErrDuration
+		return nil, fmt.Errorf("%w: sizes with sum %v, performances with sum %v", ErrDuration, total, speed)
 	}
 	// Steps 3 and 4.
 	plan := make(Plan, len(sizes))
@@ -77,7 +77,7 @@ func Batch(sizes, performance []float64, variant BatchVariant) (Plan, error) {
 	share := make([]float64, len(performance))
 	left := sites
 	for _, j := range clients {
-		share[j] = total * (performance[j] / speed)
+		share[j] = part(total, performance[j], speed)
 		var rest []int
 		for k, z := range left {
 			if batch[j]+sizes[z] > share[j] && batch[j] > 0 {
@@ -111,6 +111,15 @@ func Batch(sizes, performance []float64, variant BatchVariant) (Plan, error) {
 	return plan, nil
 }
 
+// part returns total·value/sum. The product comes first, so that the parts of whole numbers are
+// not rounded below sizes that fill them, unless it is no number for a duration.
+func part(total, value, sum float64) float64 {
+	if product := total * value; positive(product) {
+		return product / sum
+	}
+	return total * (value / sum)
+}
+
 // Performance turns the times that the clients took for a reference site into their
 // performance (section 3 of the paper): relative values, proportional to 1/time, with sum
 // 1. With the times of the paper: go run ./examples/papers -only pechnikov-table.
@@ -127,7 +136,7 @@ func Performance(times []float64) ([]float64, error) {
 		sum += performance[j]
 	}
 	if !positive(sum) {
-		return nil, ErrDuration
+		return nil, fmt.Errorf("%w: performances with sum %v", ErrDuration, sum)
 	}
 	for j := range performance {
 		performance[j] /= sum

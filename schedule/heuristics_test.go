@@ -53,6 +53,31 @@ func TestBatchByHand(t *testing.T) {
 	require.Equal(t, Plan{0, 1, 1}, plan)
 }
 
+// Sites that fill a share exactly are not left out by rounding, nor where the product of the sizes
+// and a performance is no number.
+func TestBatchExactFits(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		sizes, performance []float64
+		variant            BatchVariant
+	}{
+		{[]float64{6, 7, 7, 8, 8, 9, 9, 1}, []float64{8, 3}, FillToShare},
+		{[]float64{9, 5, 7, 7, 8, 5, 6, 8}, []float64{1, 6, 4}, SkipOverflow},
+	} {
+		plan, err := Batch(c.sizes, c.performance, c.variant)
+		require.NoError(t, err)
+		load := make([]float64, len(c.performance))
+		for z, j := range plan {
+			load[j] += c.sizes[z]
+		}
+		for j, v := range c.performance {
+			require.Equal(t, 5*v, load[j], c.variant.String())
+		}
+	}
+	require.Equal(t, 0x1p599, part(0x1p600, 0x1p600, 0x1p601))
+	require.Equal(t, 0x1p-601, part(0x1p-600, 0x1p-600, 0x1p-599))
+}
+
 func TestBatchErrors(t *testing.T) {
 	t.Parallel()
 	one := []float64{1}
@@ -72,6 +97,7 @@ func TestBatchErrors(t *testing.T) {
 	require.ErrorIs(t, err, ErrDuration)
 	_, err = Batch(one, []float64{1e308, 1e308}, Literal)
 	require.ErrorIs(t, err, ErrDuration)
+	require.ErrorContains(t, err, "performances with sum +Inf")
 	_, err = Batch(one, one, 3)
 	require.ErrorIs(t, err, ErrConfig)
 	_, err = Performance([]float64{1, 0})
