@@ -70,8 +70,8 @@ func (cfg DispatcherConfig) check() (DispatcherConfig, error) {
 // # Guarantees
 //
 // Every site is handed out until one client has observed it. A client is never given a site
-// again that it gave back. As long as sites wait that it did not give back, Next has one for
-// every client, unless the dispatcher is Static. The state can be saved and restored at any
+// again that it gave back. As long as sites wait that a client can do and did not give back, Next
+// has one for it, unless the dispatcher is Static. The state can be saved and restored at any
 // time, and goes on as the saved one would have.
 //
 // # Cost

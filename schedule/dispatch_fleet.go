@@ -99,7 +99,7 @@ func (f *fleet) checkTimes(times []float64, pairs int) error {
 // unrelated ones its duration of every site, those added included, +Inf for one that it
 // cannot do. The error is ErrProblem, ErrDuration or ErrTime.
 //
-// Time: O(1), O(n) on unrelated clients.
+// Time: O(1); on unrelated clients O(n + m·k log k) for k sites that wait for anyone.
 func (d *Dispatcher) AddClient(times []float64, now float64) (client int, err error) {
 	if err := d.checkTime(now); err != nil {
 		return None, err
@@ -119,7 +119,9 @@ func (d *Dispatcher) AddClient(times []float64, now float64) (client int, err er
 	d.m++
 	d.queue = append(d.queue, nil)
 	d.client = append(d.client, clientState{holds: None, since: now})
-	slices.SortFunc(d.back, d.longer) // the shortest durations may have changed
+	if d.p.unrelated {
+		slices.SortFunc(d.back, d.longer) // the shortest durations may have changed
+	}
 	return d.m - 1, nil
 }
 

@@ -181,6 +181,7 @@ func propDispatcher(t *rapid.T) {
 				waiting += len(*list)
 			}
 			require.Equal(t, waiting, d.waiting)
+			require.True(t, slices.IsSortedFunc(d.back, d.longer))
 		},
 	})
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/recrawl/recrawl/internal/codec"
 )
 
-// Errors of this package. They come wrapped with the index and the value at fault.
+// Errors of this package. They come wrapped with the value at fault, and its index if it has one.
 var (
 	// ErrConfig reports a setting out of its range.
 	ErrConfig = errors.New("schedule: setting out of range")

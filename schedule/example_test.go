@@ -66,6 +66,40 @@ func ExampleLowerBound() {
 	// Output: 18m0s and no plan ends before 16m0s
 }
 
+// The first client is busy for another 6 minutes, and the second one takes 1 minute to log in.
+func ExampleProblem_WithStarts() {
+	idle, err := schedule.NewIdentical([]int{5, 4, 3, 3, 2}, 2)
+	if err != nil {
+		panic(err)
+	}
+	p, err := idle.WithStarts([]float64{6, 0}, []float64{0, 1})
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println("free now:", idle.Finish(schedule.LPT(idle)))
+	plan := schedule.LPT(p)
+	fmt.Println("as they are:", p.Finish(plan), plan)
+	// Output:
+	// free now: [8 9]
+	// as they are: [12 12] [1 0 1 1 0]
+}
+
+// A result that was stored is checked before it is used: here the durations have changed since.
+func ExampleProblem_CheckResult() {
+	p, _ := schedule.NewIdentical([]int{5, 4, 3, 3, 2}, 2)
+	r, err := schedule.Solve(context.Background(), p, schedule.SolveConfig{})
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(r.Makespan, r.Status, p.CheckResult(r))
+
+	now, _ := schedule.NewIdentical([]int{5, 4, 3, 3, 4}, 2)
+	fmt.Println(now.CheckResult(r))
+	// Output:
+	// 9 optimal <nil>
+	// schedule: invalid plan: makespan 9, the plan has 11
+}
+
 func ExampleBatch() {
 	performance, _ := schedule.Performance([]float64{105.7, 110.4, 85.8})
 	plan, err := schedule.Batch([]float64{900, 800, 500, 400, 200, 100, 50}, performance, schedule.Literal)
@@ -180,6 +214,31 @@ func ExampleDispatcher_RemoveClient() {
 	// Output:
 	// client 1 scans site 0 which client 0 did not finish: true
 	// client 0 is back and scans site 2 <nil>
+}
+
+// A site does not answer client 1, which gives it back. The client is not given it again, and the
+// other one scans it.
+func ExampleDispatcher_GiveBack() {
+	predicted, _ := schedule.NewIdentical([]int{8, 6, 4}, 2)
+	d, err := schedule.NewDispatcher(predicted, schedule.LPT(predicted), schedule.DispatcherConfig{})
+	if err != nil {
+		panic(err)
+	}
+	first, _ := d.Next(0, 0)
+	site, _ := d.Next(1, 0)
+	if err := d.GiveBack(1, 1); err != nil {
+		panic(err)
+	}
+	other, _ := d.Next(1, 1)
+	fmt.Println("client 1 gave back", site, "and scans", other)
+	if _, _, err := d.Observe(0, first, 8); err != nil {
+		panic(err)
+	}
+	again, _ := d.Next(0, 8)
+	fmt.Println("client 0 scans", again)
+	// Output:
+	// client 1 gave back 1 and scans 2
+	// client 0 scans 1
 }
 
 // A client dies without a word. Alarm says when to look, and the other one gets its site.

@@ -75,7 +75,7 @@ func RoundRobin(p *Problem, list []int) (Plan, error) {
 // order in which they are given. With [Problem.LongestFirst] it is best if the fastest comes
 // first.
 //
-// Time: O(n log m).
+// Time: O(log m) for each site, and O(m) for one that the client that is free first cannot do.
 func Pull(p *Problem, list []int) (Plan, error) {
 	list, err := p.checkList(list)
 	if err != nil {
