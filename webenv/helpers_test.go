@@ -12,3 +12,10 @@ func (r *roundRobin) Next(float64) (int, error) {
 }
 
 func (r *roundRobin) Observe(int, float64, bool) error { return nil }
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}

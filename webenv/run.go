@@ -45,8 +45,8 @@ type RunConfig struct {
 	// Duration is how long the run takes, and freshness and age are counted. 0 ends it with the
 	// last poll.
 	Duration float64
-	// Polls is the greatest number of polls. 0 means as many as Duration has room for, or 100
-	// for each page if Duration is 0 too.
+	// Polls is the greatest number of polls. 0 means as many as Duration has room for, which must
+	// be less than 2⁵³, or 100 for each page if Duration is 0 too.
 	Polls int
 
 	// Weights are the weights of the pages by number, nil if they are equal.
@@ -136,7 +136,10 @@ func Run(env Env, sched Scheduler, cfg RunConfig) (Result, error) {
 	if err := r.weigh(); err != nil {
 		return Result{}, err
 	}
-	polls := r.polls()
+	polls, err := r.polls()
+	if err != nil {
+		return Result{}, err
+	}
 	if r.cfg.Duration == 0 {
 		r.cfg.Duration = float64(polls) / r.cfg.Rate
 	}
@@ -169,7 +172,8 @@ type run struct {
 	sched  Scheduler
 	cfg    RunConfig
 
-	total    float64 // weight of all pages
+	total    float64 // scaled weight of all pages
+	scale    float64 // a power of two, by which weights are multiplied
 	rng      *rand.Rand
 	inFlight heap.Heap[flight]
 	sent     int
@@ -262,7 +266,7 @@ func (r *run) weigh() error {
 			r.cfg.Weights = weights
 		}
 	}
-	r.total = float64(n)
+	r.total, r.scale = float64(n), 1
 	if r.cfg.Weights != nil {
 		r.total = 0
 		for _, w := range r.cfg.Weights {
@@ -271,15 +275,24 @@ func (r *run) weigh() error {
 		if !(r.total > 0) || math.IsInf(r.total, 1) {
 			return fmt.Errorf("%w: the weights sum to %v", ErrConfig, r.total)
 		}
+		// The scaled weights sum to between ½ and 1, or to a little less if they are all tiny, so
+		// that page-time stays finite. A power of two rounds nothing.
+		_, exponent := math.Frexp(r.total)
+		r.scale = math.Ldexp(1, -max(exponent, -1000))
+		r.total *= r.scale
 	}
 	return nil
 }
 
+// mostPolls is the greatest number of polls that a duration may have room for: up to there a float
+// tells each one from the next, and an int holds it.
+const mostPolls = min(1<<53-1, math.MaxInt)
+
 // polls returns the number of polls: those k ≥ 1 with k/Rate ≤ Duration.
-func (r *run) polls() int {
+func (r *run) polls() (int, error) {
 	o := &r.cfg
 	if o.Duration == 0 {
-		return o.Polls
+		return o.Polls, nil
 	}
 	k := math.Floor(o.Duration * o.Rate)
 	// The product may be rounded across a whole number.
@@ -289,9 +302,12 @@ func (r *run) polls() int {
 		k--
 	}
 	if o.Polls > 0 && k > float64(o.Polls) {
-		return o.Polls
+		return o.Polls, nil
 	}
-	return int(k)
+	if k > mostPolls {
+		return 0, fmt.Errorf("%w: %v polls, in a duration of %v at rate %v", ErrConfig, k, o.Duration, o.Rate)
+	}
+	return int(k), nil
 }
 
 // all makes the polls.
@@ -403,7 +419,7 @@ func (r *run) weight(page int) float64 {
 // account counts the page as not current from since to the time until.
 func (r *run) account(page int, since, until float64) {
 	since = max(since, r.cfg.Start)
-	w, d := r.weight(page), until-since
+	w, d := r.weight(page)*r.scale, until-since
 	r.stale += float64(w * d)
 	r.age += float64(w * d * d / 2)
 	r.buckets.stale(w, since, until)

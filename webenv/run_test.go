@@ -279,12 +279,43 @@ func TestRunPolls(t *testing.T) {
 		rate := rapid.Float64Range(1e-3, 1e3).Draw(t, "rate")
 		k := rapid.IntRange(1, 1e6).Draw(t, "k")
 		r := run{cfg: RunConfig{Rate: rate, Duration: float64(k) / rate}}
-		require.Equal(t, k, r.polls())
+		require.Equal(t, k, must(r.polls()))
 		r.cfg.Duration = math.Nextafter(r.cfg.Duration, 0)
-		require.Equal(t, k-1, r.polls())
+		require.Equal(t, k-1, must(r.polls()))
 		r.cfg.Polls = 1
-		require.Equal(t, min(k-1, 1), r.polls())
+		require.Equal(t, min(k-1, 1), must(r.polls()))
 	})
+}
+
+// A duration with room for more polls than can be told apart is refused, unless Polls bounds them.
+func TestRunTooManyPolls(t *testing.T) {
+	t.Parallel()
+	for _, c := range []RunConfig{{Duration: 1e19}, {Duration: 10, Rate: 1e300}, {Duration: 1e300, Rate: 1e300}, {Duration: 1 << 53}} {
+		env := must(NewPoisson([]float64{1e-300}, check.Source(1)))
+		_, err := Run(env, &roundRobin{pages: 1}, c)
+		require.ErrorIs(t, err, ErrConfig)
+		require.ErrorContains(t, err, "polls, in a duration of")
+		c.Polls = 7
+		require.Equal(t, 7, must(Run(env, &roundRobin{pages: 1}, c)).Polls)
+	}
+	r := run{cfg: RunConfig{Rate: 1, Duration: 1<<53 - 1}}
+	require.Equal(t, 1<<53-1, must(r.polls()))
+}
+
+// The unit of the weights shows in Value alone, however great or small it is.
+func TestRunWeightUnit(t *testing.T) {
+	t.Parallel()
+	account := func(unit float64) Result {
+		env := must(NewPoisson([]float64{1e-8, 1e-8, 2e-8}, check.Source(1)))
+		r := must(Run(env, &roundRobin{pages: 3}, RunConfig{Rate: 1e-7, Duration: 1e9, Buckets: 3, Weights: []float64{3 * unit, unit, 0}}))
+		r.Value /= unit
+		return r
+	}
+	want := account(1)
+	require.Positive(t, want.Delay)
+	for _, unit := range []float64{0x1p-1074, 0x1p-600, 8, 0x1p1010} {
+		require.Equal(t, want, account(unit))
+	}
 }
 
 type failing struct {
