@@ -112,7 +112,8 @@ type Durations struct {
 	crawl   int
 }
 
-// NewDurations returns an environment. It panics if src is nil.
+// NewDurations returns an environment. The error is ErrConfig, also if the mean durations of all
+// sites may not have a finite sum. It panics if src is nil.
 func NewDurations(cfg DurationsConfig, src rand.Source) (*Durations, error) {
 	rng := newRandom(src).Rand
 	cfg = cfg.filled()
@@ -187,7 +188,28 @@ func (c *DurationsConfig) check() error {
 	if ratio := slices.Max(c.Resources) / slices.Min(c.Resources); ratio >= c.Other/c.Perfect {
 		return fmt.Errorf("%w: ratio of the most resources to the least: %v", ErrConfig, ratio)
 	}
+	total := 0.0
+	for _, r := range c.Resources {
+		total += r
+	}
+	if !(float64(float64(c.Sites)*total) <= most) {
+		return fmt.Errorf("%w: the resources sum to %v", ErrConfig, total)
+	}
+	if greatest := c.greatest(total); !(greatest <= most) {
+		return fmt.Errorf("%w: the mean durations of all sites may sum to %v", ErrConfig, greatest)
+	}
 	return noiseNames.Check(c.Noise)
+}
+
+// greatest bounds the total mean duration of a crawl: that of all sites from the access point with
+// the least resources, where total is those of all.
+func (c *DurationsConfig) greatest(total float64) float64 {
+	n, least, size := float64(c.Sites), slices.Min(c.Resources), 1.0
+	if c.Sizes > 0 {
+		size = math.MaxFloat32
+	}
+	slowdown := 1 + c.Congestion*n/(n*least/total)
+	return n * (c.Other * size / least) * slowdown
 }
 
 // Len returns the number of sites.

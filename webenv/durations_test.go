@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 )
 
 func newDurations(t *testing.T, seed uint64, change func(*DurationsConfig)) *Durations {
@@ -209,6 +210,12 @@ func TestDurationsRejects(t *testing.T) {
 		"every":             func(c *DurationsConfig) { c.Every = -1 },
 		"resources":         func(c *DurationsConfig) { c.Resources = []float64{1} },
 		"resource 0":        func(c *DurationsConfig) { c.Resources = []float64{1, 0, 1} },
+		"great congestion":  func(c *DurationsConfig) { c.Congestion = 1e308 },
+		"great resources":   func(c *DurationsConfig) { c.Resources = []float64{1e308, 1e308, 1e308} },
+		"their sum a site":  func(c *DurationsConfig) { c.Resources = []float64{2e307, 2e307, 2e307} },
+		"tiny resources":    func(c *DurationsConfig) { c.Resources = []float64{1e-320, 1e-320, 1e-320} },
+		"great durations":   func(c *DurationsConfig) { c.Other = 1e308 },
+		"great sizes":       func(c *DurationsConfig) { c.Other, c.Sizes = 1e300, 1 },
 		"resources too far": func(c *DurationsConfig) { c.Resources = []float64{1, 1, 3} },
 	} {
 		cfg := DurationsConfig{}
@@ -220,6 +227,42 @@ func TestDurationsRejects(t *testing.T) {
 	_, err := NewDurations(DurationsConfig{Sites: 1, Arms: math.MaxUint16}, src)
 	require.NoError(t, err)
 	require.Panics(t, func() { _, _ = NewDurations(DurationsConfig{}, nil) })
+}
+
+// What is accepted has finite means and totals, however extreme it is.
+func TestDurationsExtreme(t *testing.T) {
+	t.Parallel()
+	accepted := 0
+	rapid.Check(t, func(t *rapid.T) {
+		power := func(name string, of float64) float64 {
+			return of * math.Pow(10, rapid.SampledFrom([]float64{-323, -305, -100, 0, 0, 0, 100, 300, 305, 307}).Draw(t, name))
+		}
+		cfg := DurationsConfig{Sites: 4, Arms: 3, Congestion: rapid.SampledFrom([]float64{0, 1}).Draw(t, "congested")}
+		cfg.Perfect = power("perfect", 1)
+		cfg.Other, cfg.Congestion = 2*cfg.Perfect, power("congestion", cfg.Congestion)
+		unit := power("resources", 1)
+		cfg.Resources = []float64{unit, 1.5 * unit, unit}
+		cfg.Sizes = rapid.SampledFrom([]float64{0, 1}).Draw(t, "sizes")
+		d, err := NewDurations(cfg, rand.NewPCG(1, 2))
+		if err != nil {
+			require.ErrorIs(t, err, ErrConfig)
+			return
+		}
+		accepted++
+		total, assignment := d.Optimum()
+		require.False(t, math.IsNaN(total) || math.IsInf(total, 0))
+		require.Len(t, assignment, 4)
+		for site := range 4 {
+			d.Access(site, 0)
+		}
+		for site := range 4 {
+			for arm := range 3 {
+				mean := d.Mean(site, arm)
+				require.False(t, math.IsNaN(mean) || math.IsInf(mean, 0))
+			}
+		}
+	})
+	require.Positive(t, accepted)
 }
 
 func TestDurationsSameSeedSameRun(t *testing.T) {
