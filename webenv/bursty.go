@@ -16,7 +16,7 @@ import (
 type BurstyConfig struct {
 	// Quiet and Active are the rates in the two states, as multiples of the page's own rate. An
 	// Active of 0 means the multiple with which the page changes at its own rate in the long
-	// run.
+	// run; Quiet must leave room for it.
 	Quiet, Active float64
 	// QuietStay and ActiveStay are the mean times that a page stays in a state, which are
 	// exponentially distributed; 0 means 27 and 3.
@@ -93,7 +93,12 @@ func NewBursty(rates []float64, cfg BurstyConfig, src rand.Source) (Simulated, e
 	if err := checkRates(rates); err != nil {
 		return nil, err
 	}
+	given := cfg
 	cfg = cfg.filled()
+	if given.Active == 0 && cfg.Active < 0 && cfg.QuietStay > 0 && cfg.ActiveStay > 0 {
+		return nil, fmt.Errorf("%w: quiet rate %v is more than the page's own, as pages are quiet for %.2g of the time",
+			ErrConfig, cfg.Quiet, 1-cfg.activeShare())
+	}
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
