@@ -18,6 +18,7 @@ type memorylessEnv struct {
 	law   SlotLaw
 	shift float64 // time between two shifts, 0: never
 	rng   random
+	still bool // no page ever changes: there is no need to look at the shifts
 }
 
 // NewSlots returns an environment in which page i changes with probability u[i] per slot, in
@@ -28,7 +29,8 @@ type memorylessEnv struct {
 //
 // # Cost
 //
-// Time: a poll takes O(1), plus O(1) for each shift since the previous poll of the page.
+// Time: a poll takes O(1), plus O(1) for each shift since the previous poll of the page if any page
+// ever changes.
 // Memory: 16 bytes a page; a poll allocates nothing.
 func NewSlots(u []float64, law SlotLaw, shiftEvery int, src rand.Source) (Simulated, error) {
 	rng := newRandom(src)
@@ -45,7 +47,7 @@ func NewSlots(u []float64, law SlotLaw, shiftEvery int, src rand.Source) (Simula
 	for i, p := range u {
 		rates[i] = slotRate(p)
 	}
-	return &memorylessEnv{rates, make([]float64, len(u)), law, float64(shiftEvery), rng}, nil
+	return &memorylessEnv{rates, make([]float64, len(u)), law, float64(shiftEvery), rng, slices.Max(rates) == 0}, nil
 }
 
 // NewPoisson returns an environment in which page i changes as a Poisson process with rates[i]
@@ -55,7 +57,7 @@ func NewPoisson(rates []float64, src rand.Source) (Simulated, error) {
 	if err := checkRates(rates); err != nil {
 		return nil, err
 	}
-	return &memorylessEnv{slices.Clone(rates), make([]float64, len(rates)), PoissonInSlot, 0, rng}, nil
+	return &memorylessEnv{slices.Clone(rates), make([]float64, len(rates)), PoissonInSlot, 0, rng, slices.Max(rates) == 0}, nil
 }
 
 // Len returns the number of pages.
@@ -67,7 +69,7 @@ func (m *memorylessEnv) Poll(page int, now float64) (since float64, changed bool
 	checkTime(page, now, t)
 	m.last[page] = now
 	// Invariant: the page did not change in (last, t].
-	for t < now {
+	for t < now && !m.still {
 		rate, end := m.stretch(page, t, now)
 		if first := m.law.first(t, rate, m.rng.Rand); first <= end {
 			return first, true
@@ -147,5 +149,6 @@ func (m *memorylessEnv) decode(d *codec.Decoder) {
 	m.shift = d.NonNegative()
 	m.rng = restored(d)
 	d.Require(len(m.rates) > 0, "no pages")
+	m.still = len(m.rates) > 0 && slices.Max(m.rates) == 0
 	d.Require(m.shift == math.Floor(m.shift), "a shift after %v slots", m.shift)
 }

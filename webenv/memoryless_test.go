@@ -141,11 +141,27 @@ func TestCertainPagesInPoissonSlots(t *testing.T) {
 	require.NoError(t, err)
 	since, changed := env.Poll(0, 0.5)
 	require.True(t, changed)
-	require.Zero(t, since)
+	require.Equal(t, math.Nextafter(0, 1), since, "after the start")
 	_, changed = env.Poll(0, 0.5)
 	require.False(t, changed, "no time passed")
+	since, changed = env.Poll(0, 1000)
+	require.True(t, changed)
+	require.Equal(t, math.Nextafter(0.5, 1), since, "after the previous poll")
 	_, changed = env.Poll(1, 1e15)
 	require.False(t, changed)
+}
+
+// Where no page ever changes, shifts take no time: here it would be years.
+func TestShiftsOfPagesThatNeverChange(t *testing.T) {
+	t.Parallel()
+	env := must(NewSlots([]float64{0, 0}, AtMostOnce, 1, check.Source(1)))
+	saved := must(env.MarshalBinary())
+	restored := must(NewPoisson([]float64{1}, check.Source(1)))
+	require.NoError(t, restored.UnmarshalBinary(saved))
+	for _, e := range []Env{env, restored} {
+		_, changed := e.Poll(0, 1e15)
+		require.False(t, changed)
+	}
 }
 
 func TestDomainLaws(t *testing.T) {

@@ -19,7 +19,8 @@ const (
 	// sees the slots ⌊last⌋+1 to ⌊now⌋: those that end after last and not after now.
 	AtMostOnce SlotLaw = iota
 	// PoissonInSlot lets a page change at any time and any number of times, as a Poisson
-	// process of rate −ln(1−u) per slot.
+	// process of rate −ln(1−u) per slot. That rate is infinite if u = 1: the page changes without
+	// end, right after each poll, and Result.Delay is NaN.
 	PoissonInSlot
 )
 
@@ -43,6 +44,9 @@ func (l SlotLaw) first(t, rate float64, rng *rand.Rand) float64 {
 	if l == AtMostOnce {
 		// The whole part of an exponential variable is a geometric one.
 		return math.Floor(t) + 1 + math.Floor(gap)
+	}
+	if t+gap == t { // the gap is zero, or less than the spacing of floats
+		return math.Nextafter(t, math.Inf(1))
 	}
 	return t + gap
 }
