@@ -16,8 +16,8 @@ import (
 //
 //	// Delays returns how many changes a page had between since and now, both included,
 //	// and the sum of their times until now. since is the time of the first change that a
-//	// Poll at time now found. An environment that draws its changes returns what is to be
-//	// expected, given that first one. It alters nothing.
+//	// Poll at time now or later found. An environment that draws its changes returns what is
+//	// to be expected, given that first one. It alters nothing.
 //	Delays(page int, since, now float64) (changes, delay float64)
 //
 //	// LastChange returns the time of the last change of a page that is not after now, and

@@ -92,10 +92,12 @@ type Result struct {
 	// Age is the mean over page-time of the age of the last copy: 0 while it is current, else
 	// the time since the first change that it lacks (Cho and Garcia-Molina 2000).
 	Age float64
-	// Delay is the mean time from a change to the poll that found it, over all changes after
-	// Start, each with the weight of its page; not only over the first ones since a poll. A
-	// change that no poll has found counts as if it were found at the end of the run. It is 0
-	// if there was no change, and NaN if the environment has no method Delays (see [Env]).
+	// Delay is the mean time from a change to the poll that found it, over all changes, each
+	// with the weight of its page; not only over the first ones since a poll. One that came
+	// before Start counts from Start, unless an earlier poll has found it. A change that no poll
+	// has found counts as if it were found at the end of the run. It is 0 if there was no
+	// change, and NaN if the environment has no method Delays (see [Env]) or a page that weighs
+	// anything changes without end (see [PoissonInSlot]).
 	Delay float64
 	// Curve has one entry for each of RunConfig.Buckets.
 	Curve []Bucket
@@ -416,15 +418,19 @@ func (r *run) weight(page int) float64 {
 	return r.cfg.Weights[page]
 }
 
-// account counts the page as not current from since to the time until.
-func (r *run) account(page int, since, until float64) {
-	since = max(since, r.cfg.Start)
+// account counts the page as not current from the first change to the time until.
+func (r *run) account(page int, first, until float64) {
+	since := max(first, r.cfg.Start)
 	w, d := r.weight(page)*r.scale, until-since
 	r.stale += float64(w * d)
 	r.age += float64(w * d * d / 2)
 	r.buckets.stale(w, since, until)
-	if r.delays != nil {
-		changes, delay := r.delays.Delays(page, since, until)
+	if r.delays != nil && w > 0 {
+		changes, delay := r.delays.Delays(page, first, until)
+		if first < since { // what came before Start does not count until then
+			_, before := r.delays.Delays(page, first, since)
+			delay -= before
+		}
 		r.changes += float64(w * changes)
 		r.delay += float64(w * delay)
 	}
@@ -442,7 +448,7 @@ func (r *run) settle() Result {
 	res := r.result
 	res.Freshness = 1 - r.stale/pageTime
 	res.Age = r.age / pageTime
-	if r.changes > 0 {
+	if r.changes != 0 {
 		res.Delay = r.delay / r.changes
 	}
 	if r.delays == nil {

@@ -158,10 +158,8 @@ func propRun(t *rapid.T) {
 			for _, at := range h.Times[page] {
 				if at > copied && at <= until {
 					first = min(first, at)
-					if at >= start {
-						changes += weight(page)
-						delay += weight(page) * (until - at)
-					}
+					changes += weight(page)
+					delay += weight(page) * (until - max(at, start))
 				}
 			}
 			if i < len(polls) {
@@ -300,6 +298,38 @@ func TestRunTooManyPolls(t *testing.T) {
 	}
 	r := run{cfg: RunConfig{Rate: 1, Duration: 1<<53 - 1}}
 	require.Equal(t, 1<<53-1, must(r.polls()))
+}
+
+// A change before Start counts as if it came at Start, in a record and in a simulation.
+func TestRunDelayOfEarlyChanges(t *testing.T) {
+	t.Parallel()
+	cfg := RunConfig{Start: 10, Duration: 100, Rate: 0.005}
+	once := must(NewReplay(&History{Names: []string{"home"}, Times: [][]float64{{5}}}, 0))
+	got := must(Run(once, &roundRobin{pages: 1}, cfg))
+	require.Zero(t, got.Freshness)
+	require.Equal(t, 100.0, got.Delay)
+
+	slots := make([]float64, 110) // as those of a page that changes in each slot
+	for k := range slots {
+		slots[k] = float64(k + 1)
+	}
+	replay := must(NewReplay(&History{Names: []string{"home"}, Times: [][]float64{slots}}, 0))
+	certain := must(NewSlots([]float64{1}, AtMostOnce, 0, check.Source(1)))
+	want := (10*100 + 99*100/2.) / 110
+	require.InDelta(t, want, must(Run(replay, &roundRobin{pages: 1}, cfg)).Delay, 1e-9)
+	require.InDelta(t, want, must(Run(certain, &roundRobin{pages: 1}, cfg)).Delay, 1e-9)
+}
+
+// A page that changes without end has no mean delay, and matters only if it weighs anything.
+func TestRunDelayWithoutEnd(t *testing.T) {
+	t.Parallel()
+	run := func(weights ...float64) Result {
+		env := must(NewSlots([]float64{1, 0.5}, PoissonInSlot, 0, check.Source(1)))
+		return must(Run(env, &roundRobin{pages: 2}, RunConfig{Polls: 20, Weights: weights}))
+	}
+	require.True(t, math.IsNaN(run(1, 1).Delay))
+	require.Positive(t, run(0, 1).Delay)
+	require.Less(t, run(0, 1).Delay, 20.0)
 }
 
 // The unit of the weights shows in Value alone, however great or small it is.
