@@ -5,7 +5,9 @@ import (
 	"math/rand/v2"
 	"os"
 	"strings"
+	"time"
 
+	"github.com/recrawl/recrawl/knapsack"
 	"github.com/recrawl/recrawl/webenv"
 )
 
@@ -19,6 +21,32 @@ func (s *inTurn) Next(now float64) (page int, err error) {
 }
 
 func (s *inTurn) Observe(page int, now float64, changed bool) error { return nil }
+
+// Does a learner pay? Of 100 pages a few change often. LAKG and a scheduler that polls the pages in
+// turn have the same budget in the same web.
+func Example() {
+	for _, name := range []string{"in turn", "LAKG"} {
+		env, err := webenv.NewPoisson(webenv.ZipfLaw(100, 0.5, 1.2), rand.NewPCG(1, 2))
+		if err != nil {
+			panic(err)
+		}
+		var scheduler webenv.Scheduler = &inTurn{pages: env.Len()}
+		if name == "LAKG" {
+			cfg := knapsack.LAKGConfig{States: 300, Start: 0.01}
+			if scheduler, err = knapsack.NewLAKG(env.Len(), cfg, rand.NewPCG(3, 4)); err != nil {
+				panic(err)
+			}
+		}
+		result, err := webenv.Run(env, scheduler, webenv.RunConfig{Rate: 2, Duration: 20_000})
+		if err != nil {
+			panic(err)
+		}
+		fmt.Printf("%s: %d of %d polls found a change\n", name, result.Detected, result.Polls)
+	}
+	// Output:
+	// in turn: 12582 of 40000 polls found a change
+	// LAKG: 18488 of 40000 polls found a change
+}
 
 // The smallest of the papers' experiments: 500 pages, one poll per slot.
 func ExampleRun() {
@@ -111,6 +139,42 @@ func ExampleNewSlots() {
 	// Output:
 	// in the first hundred slots: [29 9 1]
 	// in the second: [8 1 30]
+}
+
+// The pages of two sites, by their top-level domains, change as in the paper. Their probabilities
+// move on by one page after every 50 slots.
+func ExampleDomainLaw() {
+	u, err := webenv.DomainLaw([]webenv.Site{{Domain: "com", Pages: 2}, {Domain: "org", Pages: 3}})
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(u)
+	env, err := webenv.NewSlots(u, webenv.AtMostOnce, 50, rand.NewPCG(1, 2))
+	if err != nil {
+		panic(err)
+	}
+	fmt.Printf("a rate of %.3f at first, of %.3f after a shift\n", env.Rate(1, 0), env.Rate(1, 50))
+
+	_, err = webenv.DomainLaw([]webenv.Site{{Domain: "info", Pages: 2}})
+	fmt.Println(err)
+	// Output:
+	// [0.3 0.3 0.05 0.05 0.05]
+	// a rate of 0.357 at first, of 0.051 after a shift
+	// webenv: setting out of range: site 0: domain "info" is not com, net, edu or org
+}
+
+// A simulated web whose unit of time is an hour begins on the first of March.
+func ExampleCalendar() {
+	calendar := webenv.Calendar{Epoch: time.Date(2024, 3, 1, 0, 0, 0, 0, time.UTC), Unit: time.Hour}
+	fmt.Println(calendar.Date(36.5).Format(time.RFC1123))
+	fmt.Println(calendar.Time(time.Date(2024, 3, 2, 0, 0, 0, 0, time.UTC)))
+
+	var recorded webenv.Calendar // seconds since 1970
+	fmt.Println(recorded.Date(1709251200).Format(time.RFC1123))
+	// Output:
+	// Sat, 02 Mar 2024 12:30:00 UTC
+	// 24
+	// Fri, 01 Mar 2024 00:00:00 UTC
 }
 
 // The environments are saved with their sources of randomness, and continue bit for bit.

@@ -287,8 +287,8 @@ func (r *run) weigh() error {
 }
 
 // mostPolls is the greatest number of polls that a duration may have room for: up to there a float
-// tells each one from the next, and an int holds it.
-const mostPolls = min(1<<53-1, math.MaxInt)
+// tells each one from the next.
+const mostPolls = 1<<53 - 1
 
 // polls returns the number of polls: those k ≥ 1 with k/Rate ≤ Duration.
 func (r *run) polls() (int, error) {
@@ -448,7 +448,7 @@ func (r *run) settle() Result {
 	res := r.result
 	res.Freshness = 1 - r.stale/pageTime
 	res.Age = r.age / pageTime
-	if r.changes != 0 {
+	if r.changes > 0 {
 		res.Delay = r.delay / r.changes
 	}
 	if r.delays == nil {
