@@ -82,7 +82,7 @@ func (c *crawler) get(ctx context.Context, url string) error {
 		return err
 	}
 	defer resp.Body.Close()
-	_, err = io.Copy(io.Discard, resp.Body) // or into a store; a 304 has no body
+	_, err = io.Copy(io.Discard, io.LimitReader(resp.Body, 10<<20)) // or into a store; a 304 has no body
 	return err
 }
 

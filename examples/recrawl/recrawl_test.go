@@ -121,6 +121,7 @@ func TestBadCommandLines(t *testing.T) {
 		{"-env zipf", "0 numbers, want 2"},
 		{"-env web", "there are zipf, tld, poisson, bursty and calm"},
 		{"-env zipf:2,1", "alpha 2"},
+		{"-env zipf:0,1", "no page changes"},
 		{"-env zipf:0.3,1.5,q=3", `no setting is called "q"`},
 		{"-env zipf:0.3,1.5,r=-3", "not a whole number"},
 		{"-env calm:often", `"often" is not a number`},
@@ -379,13 +380,13 @@ func TestMissedAgainstRun(t *testing.T) {
 func TestRecord(t *testing.T) {
 	t.Parallel()
 	const slots = 4000
-	for _, spec := range []string{"zipf:0.9,1.5", "zipf:0.9,1.5,r=50000"} {
+	for spec, beta := range map[string]float64{"zipf:0.9,1.5": 1.5, "zipf:0.9,1.5,r=50000": 1.5, "zipf:0.9,0": 0} {
 		w, err := simulation(spec, 50)
 		require.NoError(t, err)
 		rec, err := w.recorded(slots, 1, rand.NewPCG(1, 2))
 		require.NoError(t, err)
 		mean, variance := 0.0, 0.0
-		for _, u := range webenv.ZipfLaw(50, 0.9, 1.5) {
+		for _, u := range webenv.ZipfLaw(50, 0.9, beta) {
 			mean += slots * u
 			variance += slots * u * (1 - u)
 		}

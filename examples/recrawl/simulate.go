@@ -64,6 +64,12 @@ func (w *world) zipf(a envArgs) error {
 		return err
 	}
 	cfg := webenv.ZipfConfig{Pages: w.pages, Alpha: a.positional[0], Beta: a.positional[1], SwapEvery: a.named["r"]}
+	if cfg.Alpha == 0 { // which would be the default
+		return errors.New("with alpha 0 no page changes")
+	}
+	if cfg.Beta == 0 { // likewise
+		cfg.Beta = -1
+	}
 	w.slots, w.swapEvery = true, cfg.SwapEvery
 	w.open = func(src rand.Source) (environment, error) { return webenv.NewZipf(cfg, src) }
 	return nil

@@ -51,10 +51,13 @@ func (p *Poll) Outcome() Outcome {
 	return Failed
 }
 
-// Unreachable reports whether no answer came, or a 5xx. For a robots.txt it means that nothing may
-// be polled until it is reached, whereas any 4xx means that everything may (RFC 9309, section
-// 2.3.1).
-func (p *Poll) Unreachable() bool { return p.Err != nil && (p.Status < 200 || p.Status >= 500) }
+// Unreachable reports whether no answer came, one that broke off, or a 5xx. For a robots.txt it means that
+// nothing may be polled until it is reached: half of one may lack the line that forbids. Any 4xx means that
+// everything may (RFC 9309, section 2.3.1), but a server that answers 429, which is Vetoed, is better left alone.
+// One that the caller closed early was reached.
+func (p *Poll) Unreachable() bool {
+	return p.Err != nil && (p.Status < 300 || p.Status >= 500) && !errors.Is(p.Err, ErrClosedEarly)
+}
 
 // A Learner is told by [Tell] what became of polls. A *knapsack.Keyed[K] is one. If it has a method
 //
