@@ -25,8 +25,9 @@ const logFormat = `Logs for -log:
   time     Unix seconds or milliseconds, or RFC 3339 (2026-03-01T12:00:00Z), the same in
            all lines; the lines may be in any order
   changed  since the poll before: 1 or 0, true or false, yes or no, t or f, y or n
-  The first poll of a page is its first copy, and its changed may be blank. Blank lines, and
-  those above the header that begin with #, are skipped. The file may be gzipped.`
+  The first poll of a page is its first copy, and its changed may be blank. Polls that failed
+  are to be left out: they tell of no change. Blank lines, and those above the header that
+  begin with #, are skipped. The file may be gzipped.`
 
 // A crawlLog is what a crawler has written down of its polls.
 type crawlLog struct {
@@ -90,7 +91,7 @@ func readLog(r io.Reader, file string) (*crawlLog, error) {
 		}
 	}
 	if blank, ok := b.unknown(); ok {
-		return nil, fmt.Errorf("%s:%d: changed is blank, which it may be at the first poll of a page only", file, blank.line)
+		return nil, fmt.Errorf("%s:%d: changed is blank, which it may be at the first poll of a page only; polls that failed are to be left out", file, blank.line)
 	}
 	l, err := b.log()
 	if err != nil {
@@ -180,6 +181,9 @@ func readHeader(line string) (separator rune, found logHeader, err error) {
 		if known > best && len(fields) > 1 {
 			separator, names, best = c, fields, known
 		}
+	}
+	if best == 0 && len(strings.TrimSpace(line)) == 0 {
+		return 0, found, errors.New("there is no header: the file is empty, or begins with a blank line")
 	}
 	if best == 0 {
 		return 0, found, fmt.Errorf("the header %s does not name url, time and changed with commas, tabs or semicolons between them%s", short(line), hint(line))

@@ -50,7 +50,7 @@ func TestReadLogErrors(t *testing.T) {
 	t.Parallel()
 	const header = "url,time,changed\n"
 	for text, want := range map[string]string{
-		"":                                                   `file:1: the header "" does not name`,
+		"":                                                   `file:1: there is no header: the file is empty`,
 		"url|time|changed\n":                                 `file:1: the header "url|time|changed" does not name url, time and changed with commas, tabs or semicolons`,
 		"page,time,changed\n":                                `file:1: the header names no column "url", only "page, time, changed"`,
 		"url,time,time,changed\n":                            `file:1: the header names "time" twice`,

@@ -91,7 +91,7 @@ func parse(args []string, stdout, stderr io.Writer) (*settings, error) {
 	s.Flags.IntVar(&s.pages, "n", 500, fmt.Sprintf("`pages` of the web, up to %d", mostPages))
 	s.Flags.IntVar(&s.size, "size", 2000, fmt.Sprintf("least `bytes` of a page, up to %d", mostBytes))
 	s.Flags.Float64Var(&s.speed, "speed", 1, "`hours` of the web in a second")
-	s.Flags.Float64Var(&s.delay, "delay", 0, "Crawl-delay in `seconds` of the web")
+	s.Flags.Float64Var(&s.delay, "delay", 0, "Crawl-delay in `seconds` of the web, of which 3600 times -speed pass in a real one: a crawler that waits real ones waits too long, as it does for Retry-After of the kind busy")
 	s.Flags.DurationVar(&s.length, "for", 0, "`time` to serve; 0 until interrupted")
 	s.Flags.BoolVar(&s.crawls, "crawl", false, "crawl in simulated time, and compare bytes, text and the learnt fingerprint")
 	names := make([]string, len(kinds))
