@@ -35,7 +35,7 @@ func (c *Crawler) firstCopies(ctx context.Context, p *piece) {
 		}
 	}()
 	for first := true; ctx.Err() == nil; {
-		again, err := c.copyAll(ctx, p)
+		again, later, err := c.copyAll(ctx, p)
 		if err != nil && ctx.Err() == nil && !errors.Is(err, shard.ErrEnded) {
 			slog.Error("the first copies stopped; a restart goes on with them", "error", err)
 		}
@@ -47,9 +47,14 @@ func (c *Crawler) firstCopies(ctx context.Context, p *piece) {
 			close(p.copied)
 			first = false
 		}
+		var rested <-chan time.Time
+		if later > 0 {
+			rested = time.After(min(c.cfg.Clock.Real(later), copyRound))
+		}
 		select {
 		case <-ctx.Done():
 		case <-p.wake:
+		case <-rested:
 		}
 	}
 }
@@ -62,18 +67,18 @@ func pause(ctx context.Context, d time.Duration) {
 }
 
 // copyAll makes one attempt at each page that waits, as far as the budget allows in a round, and reports
-// whether some are left.
-func (c *Crawler) copyAll(ctx context.Context, p *piece) (again bool, err error) {
+// whether some are left; later is when the first host that rests may be asked, 0 if there is none.
+func (c *Crawler) copyAll(ctx context.Context, p *piece) (again bool, later time.Duration, err error) {
 	c.mu.Lock()
 	clients := max(c.window()/window, 1)
 	c.mu.Unlock()
-	hosts, again, err := c.waiting(ctx, p, clients)
+	hosts, again, later, err := c.waiting(ctx, p, clients)
 	if err != nil {
-		return false, err
+		return false, 0, err
 	}
 	plan, err := fleet.NewPlan(sorted(hosts), clients)
 	if err != nil {
-		return false, err
+		return false, 0, err
 	}
 	round, cancel := context.WithTimeout(ctx, 2*copyRound)
 	defer cancel()
@@ -83,29 +88,37 @@ func (c *Crawler) copyAll(ctx context.Context, p *piece) (again bool, err error)
 		turn <- struct{}{}
 		job, ok, err := c.afford(ctx, p, url)
 		<-turn
-		if err == nil && ok && !c.poll(c.running, job) {
+		// Where there was none to make the host may rest since the plan: then it is later's turn.
+		if err == nil && (!ok || !c.poll(c.running, job)) {
 			abandoned.Store(true)
 		}
 		return err
 	})
 	if round.Err() != nil && ctx.Err() == nil {
-		return true, nil
+		return true, 0, nil
 	}
-	return again || abandoned.Load(), err
+	return again || abandoned.Load(), later, err
 }
 
 // waiting returns pages that wait for their first copy, no more than the budget allows in a round, and
-// reports whether there are others.
-func (c *Crawler) waiting(ctx context.Context, p *piece, clients int) (hosts map[string]*fleet.Site, more bool, err error) {
+// reports whether there are others. Those of hosts that rest are left out; later is when the first of
+// these has rested, 0 if there is none or the user is to say so.
+func (c *Crawler) waiting(ctx context.Context, p *piece, clients int) (hosts map[string]*fleet.Site, more bool, later time.Duration, err error) {
 	hosts = map[string]*fleet.Site{}
 	err = p.loop.Do(ctx, func(s *shard.State) {
 		most := max(p.loop.Rate()*copyRound.Seconds(), float64(clients))
 		if c.cfg.CopyFirst {
 			most = math.Inf(1)
 		}
-		n := 0.0
+		n, now := 0.0, c.cfg.Clock.Now()
 		for page := range s.All() {
 			if page.Stage != shard.Waiting {
+				continue
+			}
+			if left, rests := page.Host.Rests(now); rests {
+				if later == 0 || left > 0 && left < later {
+					later = left
+				}
 				continue
 			}
 			if n++; n > most {
@@ -120,7 +133,7 @@ func (c *Crawler) waiting(ctx context.Context, p *piece, clients int) (hosts map
 			site.URLs = append(site.URLs, page.URL)
 		}
 	})
-	return hosts, more, err
+	return hosts, more, later, err
 }
 
 // afford waits until the budget allows the first copy of a page, and takes it. It is not ok if there is

@@ -4,7 +4,11 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -40,7 +44,7 @@ func TestRound(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() { ended <- p.loop.Run(ctx) }()
-		hosts, more, err := crawler.waiting(ctx, p, clients)
+		hosts, more, _, err := crawler.waiting(ctx, p, clients)
 		require.NoError(t, err)
 		n := 0
 		for _, h := range hosts {
@@ -48,6 +52,55 @@ func TestRound(t *testing.T) {
 		}
 		require.Equal(t, c.want, n, name)
 		require.Equal(t, c.want < pages, more, name)
+		cancel()
+		<-ended
+	}
+}
+
+// First copies stop when a host has vetoed often enough, and while the user has it rest.
+func TestRestingHosts(t *testing.T) {
+	t.Parallel()
+	const pages = 20
+	for name, c := range map[string]struct{ vetoes, paused bool }{"vetoes": {vetoes: true}, "paused": {paused: true}} {
+		var asked atomic.Int64
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/robots.txt" {
+				http.NotFound(w, r)
+				return
+			}
+			asked.Add(1)
+			if c.vetoes {
+				w.Header().Set("Retry-After", "31536000")
+				w.WriteHeader(http.StatusServiceUnavailable)
+			}
+		}))
+		defer server.Close()
+		filter, err := knapsack.NewRateFilter(0, knapsack.RateFilterConfig{})
+		require.NoError(t, err)
+		s := shard.NewState(filter)
+		for i := range pages {
+			require.NoError(t, s.Apply(&shard.Event{Kind: shard.Add, URL: fmt.Sprintf("%s/%d", server.URL, i)}))
+		}
+		crawler, err := New(Config{Clock: clock.NewReal(), Groups: 1, Workers: 2,
+			Fetch: fetch.Config{Delay: 20 * time.Millisecond, Points: []fetch.Point{{Name: "direct", Base: http.DefaultTransport}}}})
+		require.NoError(t, err)
+		crawler.Open(0, Part{State: s}, 1e6)
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- crawler.Run(ctx) }()
+		pause := func(on bool) {
+			crawler.Tell(ctx, []shard.Event{{Kind: shard.Pause, URL: strings.TrimPrefix(server.URL, "http://"), On: on}})
+		}
+		if c.paused {
+			require.Eventually(t, func() bool { return asked.Load() > 0 }, 10*time.Second, time.Millisecond)
+			pause(true)
+		}
+		time.Sleep(time.Second) // enough for all pages
+		require.Less(t, asked.Load(), int64(pages/2), name)
+		if c.paused {
+			pause(false)
+			require.Eventually(t, func() bool { return asked.Load() >= pages }, 10*time.Second, time.Millisecond)
+		}
 		cancel()
 		<-ended
 	}

@@ -53,7 +53,7 @@ func (c *Crawler) Open(number int, part Part, perSecond float64) {
 		Submit: c.Fleet.Submit, Stop: p.stop, FreeCopies: c.cfg.CopyFirst,
 		IDs: c.cfg.IDs(number),
 		Applied: func(e *shard.Event) {
-			if e.Kind == shard.Add {
+			if e.Kind == shard.Add || e.Kind == shard.Pause {
 				select {
 				case p.wake <- struct{}{}:
 				default:

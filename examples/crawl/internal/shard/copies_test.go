@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/recrawl/recrawl/knapsack"
 )
 
 // A handClock goes when it is told to.
@@ -90,4 +92,49 @@ func TestInterval(t *testing.T) {
 		require.Equal(t, want, l.interval())
 		require.Positive(t, 64*l.interval())
 	}
+}
+
+// A host that is paused, or that vetoed one poll after the other, gives no first copies until it is not
+// paused any more, or the time that it named has come. Both are saved.
+func TestRestingHostsGiveNoCopies(t *testing.T) {
+	t.Parallel()
+	url := func(i int) string { return fmt.Sprint("http://a.test/", i) }
+	s, now := newState(t), &handClock{begin}
+	for i := range 9 {
+		apply(t, s, []Event{{Kind: Add, URL: url(i), At: begin}})
+	}
+	pause := func(on bool) { apply(t, s, []Event{{Kind: Pause, URL: "a.test", On: on}}) }
+	takes := func(want bool) {
+		t.Helper()
+		data, err := s.MarshalBinary()
+		require.NoError(t, err)
+		s = newState(t)
+		require.NoError(t, s.UnmarshalBinary(data))
+		l := NewLoop(Config{State: s, Clock: now, FreeCopies: true})
+		_, wait, ok := l.Take(url(8))
+		require.Zero(t, wait)
+		require.Equal(t, want, ok)
+	}
+	takes(true)
+	pause(true)
+	takes(false)
+	pause(false)
+	takes(true)
+	for i := range impatience {
+		apply(t, s, []Event{{Kind: Polled, URL: url(i), At: begin, Result: Vetoed, Until: begin.Add(time.Hour)}})
+		takes(i < impatience-1)
+	}
+	pause(true)
+	pause(false)
+	takes(false)
+	_, err := s.Learner.Next(begin.Add(time.Minute))
+	require.ErrorIs(t, err, knapsack.ErrNoPage, "a pause does not make a host forget")
+	left, rests := s.Host("a.test").Rests(begin.Add(time.Minute))
+	require.True(t, rests)
+	require.InDelta(t, 59, left.Minutes(), 0.01)
+	now.now = begin.Add(time.Hour)
+	takes(true)
+	now.now = begin
+	apply(t, s, []Event{{Kind: Polled, URL: url(0), At: begin, Result: First}})
+	takes(true)
 }

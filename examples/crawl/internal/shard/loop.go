@@ -397,13 +397,18 @@ func (l *Loop) job(p *Page) Job {
 
 // Take returns the poll of a first copy for the caller to make, and pays for it from the budget. Where
 // that does not allow it yet, wait is positive: then it is worth another attempt, after that time or
-// when the budget changes. There is none if the page has a copy or was taken already. Call it in Do.
+// when the budget changes. There is none if the page has a copy or was taken already, or if its host
+// rests. Call it in Do.
 func (l *Loop) Take(url string) (job Job, wait time.Duration, ok bool) {
 	p := l.cfg.State.Page(url)
 	if p == nil || p.Stage != Waiting || p.taken || !l.asking || !l.Sure() {
 		return job, 0, false
 	}
-	if wait := l.pay(l.cfg.Clock.Now()); wait > 0 {
+	now := l.cfg.Clock.Now()
+	if _, rests := p.Host.Rests(now); rests {
+		return job, 0, false
+	}
+	if wait := l.pay(now); wait > 0 {
 		return job, wait, false
 	}
 	p.taken = true

@@ -10,7 +10,7 @@ import (
 	"github.com/recrawl/recrawl/internal/codec"
 )
 
-var stateFormat = codec.Format{Magic: "recrawl/crawl.State", Version: 2}
+var stateFormat = codec.Format{Magic: "recrawl/crawl.State", Version: 3}
 
 // MarshalBinary returns the state, its pages in no particular order. Polls in flight are not part of
 // it.
@@ -134,6 +134,7 @@ func (h *Host) encode(e *codec.Encoder) {
 	e.Bool(h.grouped)
 	e.Int(h.group)
 	e.Int(h.vetoes)
+	e.Float64(h.until)
 }
 
 func (h *Host) decode(d *codec.Decoder) {
@@ -145,6 +146,7 @@ func (h *Host) decode(d *codec.Decoder) {
 	h.grouped = d.Bool()
 	h.group = d.Int()
 	h.vetoes = d.IntIn(0, codec.MostCount)
+	h.until = d.NonNegative()
 }
 
 func (p *Page) encode(e *codec.Encoder, host int) {

@@ -54,6 +54,21 @@ type Host struct {
 	grouped bool
 	group   int // of the learner
 	vetoes  int // in a row
+	// until is when the host may be asked again, in seconds, after so many vetoes; 0 for none.
+	until float64
+}
+
+// Rests reports whether a host is left alone now, as the user paused it or as it said so itself. Then
+// left is for how long, 0 if until the user has it go on.
+func (h *Host) Rests(now time.Time) (left time.Duration, rests bool) {
+	if h.Paused {
+		return 0, true
+	}
+	seconds := h.until - float64(now.UnixNano())/1e9
+	if seconds <= 0 {
+		return 0, false
+	}
+	return max(time.Duration(min(seconds, longestVeto.Seconds())*float64(time.Second)), 1), true
 }
 
 // Totals count what polls came to.
@@ -365,8 +380,11 @@ func (s *State) pause(e *Event) error {
 		return nil
 	}
 	until := math.Inf(-1)
-	if e.On {
+	switch {
+	case e.On:
 		until = math.Inf(1)
+	case h.until > 0: // the host has not changed its mind
+		until = h.until
 	}
 	return s.deferHost(h, until)
 }
@@ -440,10 +458,14 @@ func (s *State) polled(p *Page, e *Event) (err error) {
 	if s.vetoes != nil && !e.Until.IsZero() {
 		s.vetoes[p.URL] = e.Until
 	}
-	if p.Host.vetoes++; p.Host.vetoes >= impatience && !e.Until.IsZero() && !p.Host.Paused {
-		err = errors.Join(err, s.deferHost(p.Host, float64(e.Until.UnixNano())/1e9))
+	if p.Host.vetoes++; p.Host.vetoes < impatience || e.Until.IsZero() {
+		return err
 	}
-	return err
+	p.Host.until = max(float64(e.Until.UnixNano())/1e9, 0)
+	if p.Host.Paused {
+		return err
+	}
+	return errors.Join(err, s.deferHost(p.Host, p.Host.until))
 }
 
 // unveto takes note of an answer that was no veto: a host that was left alone as a whole need not be any
@@ -454,7 +476,7 @@ func (s *State) unveto(h *Host, e *Event) error {
 	if whole && e.Result == Failed {
 		return nil
 	}
-	h.vetoes = 0
+	h.vetoes, h.until = 0, 0
 	if !whole || h.Paused || !h.grouped {
 		return nil
 	}
