@@ -84,6 +84,7 @@ type Fetcher struct {
 	gate   *gate
 	robots *robots
 	points *points
+	rest   resting
 }
 
 // New returns a fetcher.
@@ -110,19 +111,19 @@ func (f *Fetcher) client(redirect func(*http.Request, []*http.Request) error) *h
 
 // getRobots fetches a robots.txt, from wherever up to five redirects lead (RFC 9309, section
 // 2.3.1.2). The turn is then at the host of the last one.
-func (f *Fetcher) getRobots(ctx context.Context, url string) (status int, text string, err error) {
+func (f *Fetcher) getRobots(ctx context.Context, url string) (answer robotsAnswer, err error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
-		return 0, "", err
+		return answer, err
 	}
 	r.Header.Set("User-Agent", f.cfg.UserAgent)
 	resp, err := f.client(f.redirectRobots).Do(r)
 	if err != nil {
-		return 0, "", err
+		return answer, err
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, robotsBytes))
-	return resp.StatusCode, string(body), err
+	return robotsAnswer{resp.StatusCode, string(body), retryAfter(resp.Header, f.cfg.Clock.Now())}, err
 }
 
 // Allowed reports whether robots.txt allows a page, and whether it is known to. It sends nothing.

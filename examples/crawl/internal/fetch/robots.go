@@ -18,7 +18,8 @@ import (
 
 const (
 	// robotsAge is how long a robots.txt counts (RFC 9309, section 2.4), and robotsRetry how
-	// long one that cannot be reached forbids all before it is tried again.
+	// long one that cannot be reached forbids all before it is tried again, if the host names no
+	// later time.
 	robotsAge   = 24 * time.Hour
 	robotsRetry = 10 * time.Minute
 	// robotsBytes is what is read of it (RFC 9309, section 2.5).
@@ -53,14 +54,21 @@ func (r rules) size() int { return passingHost + len(r.text) + len(r.failure) }
 type robots struct {
 	agent string // product token
 	clock clock.Clock
-	get   func(ctx context.Context, url string) (status int, text string, err error)
+	get   func(ctx context.Context, url string) (robotsAnswer, error)
 
 	mu      sync.Mutex
 	hosts   map[string]rules
 	passing int // bytes of those that are
 }
 
-func newRobots(userAgent string, c clock.Clock, get func(context.Context, string) (int, string, error)) *robots {
+// A robotsAnswer is what a host says when it is asked for its robots.txt.
+type robotsAnswer struct {
+	status     int
+	text       string
+	retryAfter time.Time // zero if it does not say
+}
+
+func newRobots(userAgent string, c clock.Clock, get func(context.Context, string) (robotsAnswer, error)) *robots {
 	return &robots{agent: productToken(userAgent), clock: c, get: get, hosts: map[string]rules{}}
 }
 
@@ -129,7 +137,7 @@ func (r *robots) of(ctx context.Context, scheme, host string, passing bool) (rul
 	}
 	if rules.barred && before.fetched && !before.barred && r.clock.Now().Before(before.until.Add(robotsAge)) {
 		// One that was reached a day ago counts a day longer.
-		before.until = r.clock.Now().Add(robotsRetry)
+		before.until = rules.until
 		rules = before
 	}
 	r.mu.Lock()
@@ -142,7 +150,8 @@ func (r *robots) of(ctx context.Context, scheme, host string, passing bool) (rul
 // fetch fetches a robots.txt. The error is the context's, or that the access point is lost
 // or that the turn at another host did not come.
 func (r *robots) fetch(ctx context.Context, url string) (found rules, err error) {
-	status, text, err := r.get(ctx, url)
+	answer, err := r.get(ctx, url)
+	status, text := answer.status, answer.text
 	switch {
 	case ctx.Err() != nil:
 		return found, ctx.Err()
@@ -154,7 +163,11 @@ func (r *robots) fetch(ctx context.Context, url string) (found rules, err error)
 			failure = fmt.Sprintf("%.*s", failureRunes, err)
 		}
 		// Nothing may be polled until it is reached (RFC 9309, section 2.3.1.4).
-		return rules{fetched: true, barred: true, failure: failure, until: r.clock.Now().Add(robotsRetry)}, nil
+		until := r.clock.Now().Add(robotsRetry)
+		if answer.retryAfter.After(until) {
+			until = answer.retryAfter
+		}
+		return rules{fetched: true, barred: true, failure: failure, until: until}, nil
 	case status < 200 || status >= 300:
 		text = "" // everything may (section 2.3.1.3)
 	}

@@ -103,9 +103,9 @@ func TestPassing(t *testing.T) {
 	t.Parallel()
 	text := strings.Repeat("# nothing\n", 30_000)
 	fetches := map[string]int{}
-	r := newRobots("my-bot/1", clock.NewReal(), func(_ context.Context, url string) (int, string, error) {
+	r := newRobots("my-bot/1", clock.NewReal(), func(_ context.Context, url string) (robotsAnswer, error) {
 		fetches[url]++
-		return http.StatusOK, text, nil
+		return robotsAnswer{status: http.StatusOK, text: text}, nil
 	})
 	of := func(host string, passing bool) {
 		_, _, err := r.of(t.Context(), "http", host, passing)

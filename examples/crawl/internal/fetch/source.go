@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"time"
 )
 
 // Get gets a document that names pages: a sitemap, say. It is as polite as Poll, and takes the same
 // access points. The host may be another process's, which does not know of it: each process of a
-// crawl reads all such documents. Of the body so many bytes are read at most.
+// crawl reads all such documents. Where the host named a time (Retry-After) none of its documents is
+// asked for before that. Of the body so many bytes are read at most.
 func (f *Fetcher) Get(ctx context.Context, document string, most int64) ([]byte, error) {
 	u, host, err := parse(document)
 	if err != nil {
@@ -28,6 +30,9 @@ func (f *Fetcher) Get(ctx context.Context, document string, most int64) ([]byte,
 	if err := f.robots.refuses(found, document); err != nil {
 		return nil, err
 	}
+	if until, rests := f.rest.rests(host, f.cfg.Clock.Now()); rests {
+		return nil, fmt.Errorf("%s does not want to be asked before %s", host, until.Format(time.RFC3339))
+	}
 	if err := f.gate.wait(ctx, host); err != nil {
 		return nil, err
 	}
@@ -42,6 +47,8 @@ func (f *Fetcher) Get(ctx context.Context, document string, most int64) ([]byte,
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
+		now := f.cfg.Clock.Now()
+		f.rest.rest(host, retryAfter(resp.Header, now), now)
 		return nil, fmt.Errorf("%s", resp.Status)
 	}
 	return io.ReadAll(io.LimitReader(resp.Body, most))

@@ -101,8 +101,8 @@ func TestNoRobots(t *testing.T) {
 	}
 	require.True(t, f.Poll(t.Context(), 1, "http://down.test/", nil).RetryAfter.After(time.Now()))
 	require.Empty(t, web.times["http://down.test/"])
-	f.robots.get = func(context.Context, string) (int, string, error) {
-		return 0, "", errors.New(strings.Repeat("x", 1<<20))
+	f.robots.get = func(context.Context, string) (robotsAnswer, error) {
+		return robotsAnswer{}, errors.New(strings.Repeat("x", 1<<20))
 	}
 	require.Less(t, len(f.Poll(t.Context(), 1, "http://long.test/", nil).Err.Error()), 400)
 }
