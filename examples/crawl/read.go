@@ -10,13 +10,9 @@ import (
 	"github.com/recrawl/recrawl/examples/crawl/internal/input"
 )
 
-const (
-	// maxSource is what is read of a sitemap or feed.
-	maxSource = 50 << 20
-	// tellAfter is the number of them after which the log says that the crawler is at it: each
-	// waits for its host's delay.
-	tellAfter = 20
-)
+// tellAfter is the number of sitemaps and feeds after which the log says that the crawler is at it: each
+// waits for its host's delay.
+const tellAfter = 20
 
 // read reads all sources. Whole says that they name all that is to be crawled: a page that they do
 // not name is to be crawled no more. That is so if there are sources, all could be read to the last
@@ -27,7 +23,7 @@ func (s *settings) read(ctx context.Context, f *fetch.Fetcher) (entries []input.
 		if got++; got%tellAfter == 0 {
 			slog.Info("sitemaps and feeds are read, a host's one after the other", "so far", got-1)
 		}
-		return f.Get(ctx, url, maxSource)
+		return f.Get(ctx, url, input.MaxDocument+1)
 	}
 	var rules []input.Rule
 	if s.rules != "" {

@@ -1,85 +1,31 @@
 package input
 
 import (
+	"bufio"
 	"bytes"
-	"compress/gzip"
-	"encoding/xml"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
-
-	"golang.org/x/net/html/charset"
 )
 
 const (
-	// maxSitemaps is the number of sitemaps that are read of an index, and maxDocument what is
-	// read of a document: 50 MB, as sitemaps.org has it.
+	// maxSitemaps is the number of sitemaps that are read of an index.
 	maxSitemaps = 1000
-	maxDocument = 50 << 20
 	// maxErrors is the number of sitemaps of an index of which it is told why they cannot be read.
 	maxErrors = 3
 )
 
-// A Get returns the body of a document.
+// A Get returns the body of a document, one byte more than MaxDocument at most.
 type Get func(url string) ([]byte, error)
 
-type document struct {
-	XMLName xml.Name
-	URLs    []location `xml:"url"`
-	Maps    []location `xml:"sitemap"`
-	Items   []item     `xml:"channel>item"` // RSS 2
-	Items1  []item     `xml:"item"`         // RSS 1
-	Entries []entry    `xml:"entry"`        // Atom
-	Outline []outline  `xml:"body>outline"` // OPML
-}
-
-type location struct {
-	Loc     string `xml:"loc"`
-	LastMod string `xml:"lastmod"`
-}
-
-type item struct {
-	Link    string `xml:"link"`
-	PubDate string `xml:"pubDate"`
-	Date    string `xml:"date"`
-}
-
-type entry struct {
-	Links []struct {
-		Rel  string `xml:"rel,attr"`
-		Href string `xml:"href,attr"`
-	} `xml:"link"`
-	Updated string `xml:"updated"`
-}
-
-type outline struct {
-	URL     string    `xml:"xmlUrl,attr"`
-	Outline []outline `xml:"outline"`
-}
-
-func parse(body []byte) (d document, err error) {
-	if bytes.HasPrefix(body, []byte{0x1f, 0x8b}) {
-		z, err := gzip.NewReader(bytes.NewReader(body))
-		if err != nil {
-			return d, err
-		}
-		if body, err = io.ReadAll(io.LimitReader(z, maxDocument)); err != nil {
-			return d, err
-		}
-	}
-	x := xml.NewDecoder(bytes.NewReader(body))
-	x.Strict, x.CharsetReader = false, charset.NewReaderLabel
-	if err = x.Decode(&d); errors.Is(err, io.EOF) {
-		err = errors.New("there is no XML in it")
-	}
-	return d, err
-}
-
 // times are the formats of dates in sitemaps and feeds.
-var times = []string{time.RFC3339Nano, "2006-01-02T15:04Z07:00", "2006-01-02", time.RFC1123Z, time.RFC1123, "Mon, 2 Jan 2006 15:04:05 -0700", "Mon, 2 Jan 2006 15:04:05 MST"}
+var times = []string{time.RFC3339Nano, "2006-01-02T15:04Z07:00", "2006-01-02", "2006-01", "2006", time.RFC1123Z, time.RFC1123, "Mon, 2 Jan 2006 15:04:05 -0700", "Mon, 2 Jan 2006 15:04:05 MST"}
 
 func date(text string) time.Time {
 	for _, layout := range times {
@@ -90,17 +36,40 @@ func date(text string) time.Time {
 	return time.Time{}
 }
 
-// add adds a page if its URL is one.
-func add(to []Entry, link, modified string) []Entry {
-	url, err := Clean(link)
-	if err != nil {
-		return to
-	}
-	return append(to, Entry{URL: url, Modified: date(modified)})
+// pages are those that a document names.
+type pages struct {
+	entries []Entry
+	omitted int // that have no URL
 }
 
-// Sitemap reads a sitemap, or the sitemaps of an index. If some of these cannot be read the error
-// says so, and the entries are those of the others.
+// add adds a page, by the first of its links that is a URL.
+func (p *pages) add(modified string, links ...string) {
+	for _, link := range links {
+		if clean, err := Clean(link); err == nil {
+			p.entries = append(p.entries, Entry{URL: clean, Modified: date(modified)})
+			return
+		}
+	}
+	p.omitted++
+}
+
+// told returns the pages of a document, and says how many it leaves out. An error tells how many there
+// were before it.
+func (p *pages) told(document string, err error) ([]Entry, error) {
+	if p.omitted > 0 {
+		slog.Warn("entries are left out: they have no link, or none that is a URL", "document", document, "left out", p.omitted, "taken", len(p.entries))
+	}
+	switch {
+	case err != nil && len(p.entries) > 0:
+		err = fmt.Errorf("%s: %w; %d pages taken", document, err, len(p.entries))
+	case err != nil:
+		err = fmt.Errorf("%s: %w", document, err)
+	}
+	return p.entries, err
+}
+
+// Sitemap reads a sitemap, or the sitemaps of an index. If some of these cannot be read to their ends the
+// error says so, and the entries are those of the others and of what was read.
 func Sitemap(get Get, url string) (entries []Entry, err error) {
 	queue := []string{url}
 	failed := 0
@@ -110,7 +79,6 @@ func Sitemap(get Get, url string) (entries []Entry, err error) {
 			if failed++; failed <= maxErrors {
 				err = errors.Join(err, bad)
 			}
-			continue
 		}
 		entries = append(entries, more...)
 		for _, m := range next {
@@ -127,83 +95,177 @@ func Sitemap(get Get, url string) (entries []Entry, err error) {
 
 // sitemap reads one, which names pages or more sitemaps.
 func sitemap(get Get, url string) (entries []Entry, next []string, err error) {
-	d, err := fetch(get, url)
-	if err != nil {
-		return nil, nil, err
-	}
-	switch d.XMLName.Local {
-	case "urlset":
-		for _, u := range d.URLs {
-			entries = add(entries, u.Loc, u.LastMod)
-		}
-	case "sitemapindex":
-		for _, m := range d.Maps {
-			if url, err := Clean(m.Loc); err == nil {
-				next = append(next, url)
-			}
-		}
-	default:
-		return nil, nil, fmt.Errorf("sitemap %s: it is a %q", url, d.XMLName.Local)
-	}
-	return entries, next, nil
-}
-
-func fetch(get Get, url string) (d document, err error) {
+	var found pages
 	body, err := get(url)
 	if err == nil {
-		d, err = parse(body)
+		err = found.sitemap(body, &next)
 	}
+	entries, err = found.told(url, err)
+	return entries, next, err
+}
+
+func (p *pages) sitemap(body []byte, next *[]string) error {
+	doc, err := open(body)
 	if err != nil {
-		return d, fmt.Errorf("%s: %w", url, err)
+		return err
 	}
-	return d, nil
+	start := bufio.NewReader(doc)
+	if isText(start) {
+		return p.lines(start)
+	}
+	loc, modified := "", ""
+	return walk(start, func(path []element) error {
+		if root := path[0].Name.Local; root != "urlset" && root != "sitemapindex" {
+			return fmt.Errorf("it is a %q", root)
+		}
+		return nil
+	}, func(path []element) {
+		here := path[len(path)-1]
+		switch {
+		case len(path) == 3 && here.Name.Local == "loc":
+			loc = string(here.text)
+		case len(path) == 3 && here.Name.Local == "lastmod":
+			modified = string(here.text)
+		case is(path, "url"):
+			p.add(modified, loc)
+			loc, modified = "", ""
+		case is(path, "sitemap"):
+			if m, err := Clean(loc); err == nil && len(*next) < maxSitemaps {
+				*next = append(*next, m)
+			}
+			loc, modified = "", ""
+		}
+	})
+}
+
+// isText reports whether a document begins with a URL: a sitemap may be a list of them.
+func isText(r *bufio.Reader) bool {
+	start, _ := r.Peek(512) // less is not an error
+	start = bytes.TrimLeft(bytes.TrimPrefix(start, []byte("\ufeff")), " \t\r\n")
+	return len(start) > 0 && start[0] != '<' && bytes.Contains(start, []byte("://"))
+}
+
+// lines reads a list.
+func (p *pages) lines(r io.Reader) error {
+	last := ""
+	err := lines(r, "text", func(_, first string, _ []string) {
+		if last != "" {
+			p.add("", last)
+		}
+		last = first
+	})
+	if errors.Is(err, errLong) {
+		return errLong // the last may be half a line
+	}
+	if last != "" {
+		p.add("", last)
+	}
+	if err == nil && len(p.entries) == 0 {
+		return errNone
+	}
+	return err
 }
 
 // Feed reads the pages that an RSS or Atom feed is about.
-func Feed(get Get, url string) (entries []Entry, err error) {
-	d, err := fetch(get, url)
+func Feed(get Get, feed string) (entries []Entry, err error) {
+	var found pages
+	body, err := get(feed)
+	if err == nil {
+		err = found.feed(body, feed)
+	}
+	return found.told(feed, err)
+}
+
+func (p *pages) feed(body []byte, feed string) error {
+	doc, err := open(body)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	switch d.XMLName.Local {
-	case "rss", "RDF":
-		for _, i := range append(d.Items, d.Items1...) {
-			modified := i.PubDate
-			if modified == "" {
-				modified = i.Date
-			}
-			entries = add(entries, i.Link, modified)
-		}
-	case "feed":
-		for _, e := range d.Entries {
-			for _, l := range e.Links {
-				if l.Rel == "" || l.Rel == "alternate" {
-					entries = add(entries, l.Href, e.Updated)
-				}
-			}
-		}
-	default:
-		return nil, fmt.Errorf("feed %s: it is a %q", url, d.XMLName.Local)
+	from, err := url.Parse(feed)
+	if err != nil {
+		return err
 	}
-	return entries, nil
+	var links, spare []string
+	modified, published := "", ""
+	done := func() {
+		p.add(cmp.Or(modified, published), append(links, spare...)...)
+		links, spare, modified, published = nil, nil, "", ""
+	}
+	return walk(doc, func(path []element) error {
+		if root := path[0].Name.Local; root != "rss" && root != "RDF" && root != "feed" {
+			return fmt.Errorf("it is a %q", root)
+		}
+		return nil
+	}, func(path []element) {
+		here := path[len(path)-1]
+		switch name := here.Name.Local; {
+		case path[0].Name.Local == "feed":
+			switch {
+			case is(path, "entry", "link") && alternate(here):
+				links = append(links, resolve(base(from, path), here.attr("href")))
+			case is(path, "entry", "updated"):
+				modified = string(here.text)
+			case is(path, "entry"):
+				done()
+			}
+		case is(path, "channel", "item"), is(path, "item"): // of RSS 2 and 1
+			done()
+		case is(path, "channel", "item", name), is(path, "item", name):
+			own := here.Name.Space == path[len(path)-2].Name.Space
+			switch text := strings.TrimSpace(string(here.text)); {
+			case name == "link" && own && text != "":
+				links = append(links, resolve(base(from, path), text))
+			case name == "guid" && isURL(text) && here.attr("isPermaLink") != "false":
+				spare = append([]string{text}, spare...)
+			case name == "link" && alternate(here):
+				spare = append(spare, resolve(base(from, path), here.attr("href")))
+			case name == "pubDate":
+				modified = text
+			case name == "date":
+				published = text
+			}
+		}
+	})
+}
+
+// alternate reports whether a link of Atom leads to the page that an entry is about.
+func alternate(e element) bool {
+	rel := e.attr("rel")
+	return (rel == "" || rel == "alternate") && e.attr("href") != ""
+}
+
+// isURL reports whether a guid is one: many that do not say that they are no links are numbers.
+func isURL(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https")
+}
+
+// resolve returns where a link leads that is relative to a document; links that are not are left as they
+// are, as are those that are no URLs.
+func resolve(base *url.URL, link string) string {
+	link = strings.TrimSpace(link)
+	u, err := url.Parse(link)
+	if err != nil || link == "" || u.IsAbs() {
+		return link
+	}
+	return base.ResolveReference(u).String()
 }
 
 // OPML reads the feeds of a list, as pages to crawl. Errors have the name of the file.
 func OPML(body []byte, file string) (entries []Entry, err error) {
-	d, err := parse(body)
-	if err == nil && d.XMLName.Local != "opml" {
-		err = fmt.Errorf("it is a %q", d.XMLName.Local)
+	var found pages
+	doc, err := open(body)
+	if err == nil {
+		err = walk(doc, func(path []element) error {
+			here := path[len(path)-1]
+			if path[0].Name.Local != "opml" {
+				return fmt.Errorf("it is a %q", path[0].Name.Local)
+			}
+			if here.Name.Local == "outline" && here.attr("xmlUrl") != "" {
+				found.add("", here.attr("xmlUrl"))
+			}
+			return nil
+		}, nil)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("OPML %s: %w", file, err)
-	}
-	var walk func([]outline)
-	walk = func(all []outline) {
-		for _, o := range all {
-			entries = add(entries, o.URL, "")
-			walk(o.Outline)
-		}
-	}
-	walk(d.Outline)
-	return entries, nil
+	return found.told("OPML "+file, err)
 }

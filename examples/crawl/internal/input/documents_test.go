@@ -1,0 +1,131 @@
+package input
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// of reads a document.
+func of(read func(Get, string) ([]Entry, error), body string) (urls []string, err error) {
+	entries, err := read(func(string) ([]byte, error) { return []byte(body), nil }, "http://a.test/news/feed.xml")
+	for _, e := range entries {
+		urls = append(urls, e.URL)
+	}
+	return urls, err
+}
+
+// The page of an entry is found however a feed names it.
+func TestLinksOfFeeds(t *testing.T) {
+	t.Parallel()
+	rss := func(item string) string {
+		return `<rss xmlns:atom="http://www.w3.org/2005/Atom" xmlns:media="http://search.yahoo.com/mrss/"><channel><link>http://a.test/</link>
+			<atom:link rel="self" href="http://a.test/self"/><item>` + item + `</item></channel></rss>`
+	}
+	atom := func(base, entry string) string {
+		return `<feed xmlns="http://www.w3.org/2005/Atom"` + base + `><link href="http://a.test/"/><entry>` + entry + `</entry></feed>`
+	}
+	for feed, want := range map[string]string{
+		rss(`<link>http://a.test/1</link><atom:link rel="self" href="http://a.test/s"/>`):          "http://a.test/1",
+		rss(`<atom:link href="http://a.test/s"/><link> http://a.test/2 </link>`):                   "http://a.test/2",
+		rss(`<link/><link><![CDATA[http://a.test/3]]></link>`):                                     "http://a.test/3",
+		rss(`<link>/4?a=1&amp;b=2</link>`):                                                         "http://a.test/4?a=1&b=2",
+		rss(`<link>5</link><guid>http://a.test/g</guid>`):                                          "http://a.test/news/5",
+		rss(`<guid>http://a.test/6</guid>`):                                                        "http://a.test/6",
+		rss(`<guid isPermaLink="true">http://a.test/7</guid><link></link>`):                        "http://a.test/7",
+		rss(`<guid isPermaLink="false">http://a.test/no</guid>`):                                   "",
+		rss(`<guid>4711</guid>`):                                                                   "",
+		rss(`<title>none</title>`):                                                                 "",
+		rss(`<atom:link href="http://a.test/8"/>`):                                                 "http://a.test/8",
+		rss(`<atom:link href="http://a.test/no"/><guid>http://a.test/9</guid>`):                    "http://a.test/9",
+		rss(`<media:group><media:link>http://a.test/no</media:link></media:group><link>10</link>`): "http://a.test/news/10",
+		`<RDF><item><link>http://a.test/11</link></item></RDF>`:                                    "http://a.test/11",
+		atom(``, `<link rel="self" href="x"/><link href="12"/>`):                                   "http://a.test/news/12",
+		atom(` xml:base="http://b.test/blog/"`, `<link rel="alternate" href="13"/>`):               "http://b.test/blog/13",
+		atom(` xml:base="/blog/"`, `<link xml:base="x/" href="14"/>`):                              "http://a.test/blog/x/14",
+		atom(``, `<id>http://a.test/no</id>`):                                                      "",
+	} {
+		urls, err := of(Feed, feed)
+		require.NoError(t, err)
+		require.Equal(t, want, strings.Join(urls, " "), feed)
+	}
+}
+
+func TestDate(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]time.Time{
+		"2025-05-06T07:08:09.5Z": time.Date(2025, 5, 6, 7, 8, 9, 5e8, time.UTC),
+		" 2025-05-06 ":           time.Date(2025, 5, 6, 0, 0, 0, 0, time.UTC),
+		"2025-05":                time.Date(2025, 5, 1, 0, 0, 0, 0, time.UTC),
+		"2025":                   time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC),
+		"yesterday":              {},
+	} {
+		require.True(t, want.Equal(date(text)), text)
+	}
+}
+
+// A sitemap may be a list, which may be compressed; what names no URL is an error.
+func TestTextSitemaps(t *testing.T) {
+	t.Parallel()
+	text := "\ufeffhttp://a.test/1\r\n\r\nhttps://a.test/2\nnothing\nhttp://a.test/3"
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	_, _ = z.Write([]byte(text))
+	require.NoError(t, z.Close())
+	for _, body := range []string{text, packed.String()} {
+		urls, err := of(Sitemap, body)
+		require.NoError(t, err)
+		require.Equal(t, []string{"http://a.test/1", "https://a.test/2", "http://a.test/3"}, urls)
+	}
+	for _, bad := range []string{"", "not found", "not found, see http://a.test/", `{"error": "http://a.test/"}`} {
+		_, err := of(Sitemap, bad)
+		require.ErrorIs(t, err, errNone, bad)
+	}
+}
+
+// Of a document that is too long, or ends early, there is what came before, and the error says why.
+func TestCutDocuments(t *testing.T) {
+	t.Parallel()
+	const named = 1000
+	var b, list strings.Builder
+	for i := range named {
+		fmt.Fprintf(&b, "<url><loc>http://a.test/%d</loc></url>", i)
+		fmt.Fprintf(&list, "http://a.test/%d\n", i)
+	}
+	padding := strings.Repeat("<!-- nothing -->\n", MaxDocument/17+1)
+	lines := strings.Repeat("# nothing either\n", MaxDocument/17+1)
+	for body, want := range map[string]string{
+		"<urlset>" + b.String() + padding + "<url><loc>http://a.test/beyond</loc></url></urlset>": "longer than 50 MB; 1000 pages taken",
+		list.String() + "http://a.test/last\n" + lines + "http://a.test/beyond":                   "longer than 50 MB; 1000 pages taken",
+		"<urlset>" + b.String() + "<url><loc>http://a.test/cut":                                   "unexpected EOF; 1000 pages taken",
+		"<urlset>" + strings.Repeat("<a>", 2000):                                                  "elements within each other",
+	} {
+		urls, err := of(Sitemap, body)
+		require.ErrorContains(t, err, want)
+		if strings.Contains(want, "taken") {
+			require.Len(t, urls, named)
+		}
+	}
+}
+
+// A document takes no more memory than what it names.
+func TestMemoryOfDocuments(t *testing.T) {
+	body := "<urlset>" + strings.Repeat("<url/>", 16<<20/6) + strings.Repeat("<url>a<!-- -->", 10) + "</urlset>"
+	most := uint64(0)
+	var before, now runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	_, _ = of(func(get Get, url string) ([]Entry, error) {
+		entries, err := Sitemap(get, url)
+		runtime.ReadMemStats(&now)
+		most = now.HeapSys - min(before.HeapSys, now.HeapSys)
+		return entries, err
+	}, body)
+	require.Less(t, most, uint64(40<<20))
+}

@@ -1,0 +1,153 @@
+package input
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"strings"
+
+	"golang.org/x/net/html/charset"
+)
+
+const (
+	// MaxDocument is what is read of a document, compressed or not: 50 MB, as sitemaps.org has it.
+	MaxDocument = 50 << 20
+	// deepest is more than any document nests, and bounds what the decoder remembers.
+	deepest = 1000
+	// mostText is what is kept of a text: more than there can be of a URL, which is refused then.
+	mostText = 2 * LongestURL
+)
+
+var (
+	errLong = fmt.Errorf("longer than %d MB", MaxDocument>>20)
+	errNone = errors.New("there is no XML in it")
+	errDeep = fmt.Errorf("more than %d elements within each other", deepest)
+)
+
+// A limited reads a document as far as MaxDocument.
+type limited struct {
+	io.Reader
+	left int
+}
+
+func (l *limited) Read(b []byte) (int, error) {
+	if l.left == 0 {
+		var more [1]byte
+		if n, err := io.ReadFull(l.Reader, more[:]); n == 0 {
+			return 0, err
+		}
+		return 0, errLong
+	}
+	n, err := l.Reader.Read(b[:min(len(b), l.left)])
+	l.left -= n
+	return n, err
+}
+
+// open returns what is in a document, which may be compressed.
+func open(body []byte) (io.Reader, error) {
+	l := &limited{Reader: bytes.NewReader(body), left: MaxDocument}
+	if bytes.HasPrefix(body, []byte{0x1f, 0x8b}) {
+		z, err := gzip.NewReader(bytes.NewReader(body))
+		if err != nil {
+			return nil, err
+		}
+		l.Reader = z
+	}
+	return l, nil
+}
+
+// An element is one of those that are open, the root first.
+type element struct {
+	xml.StartElement
+	text []byte // the beginning
+}
+
+func (e *element) attr(name string) string {
+	for _, a := range e.Attr {
+		if a.Name.Space == "" && a.Name.Local == name {
+			return a.Value
+		}
+	}
+	return ""
+}
+
+// base returns the URL that relative links within the elements refer to.
+func base(document *url.URL, path []element) *url.URL {
+	for _, e := range path {
+		for _, a := range e.Attr {
+			if a.Name.Local != "base" || a.Name.Space != "xml" && a.Name.Space != "http://www.w3.org/XML/1998/namespace" {
+				continue
+			}
+			if u, err := document.Parse(strings.TrimSpace(a.Value)); err == nil {
+				document = u
+			}
+		}
+	}
+	return document
+}
+
+// is reports whether the elements below the root have these names.
+func is(path []element, names ...string) bool {
+	if len(path) != len(names)+1 {
+		return false
+	}
+	for i, name := range names {
+		if path[i+1].Name.Local != name {
+			return false
+		}
+	}
+	return true
+}
+
+// walk reads the elements of a document one after the other, so that it takes no more memory than what
+// is kept of them. Begins, which may be nil, is told of each when it begins, and of an error of its own
+// it returns that; ends when it ends, with its text.
+func walk(doc io.Reader, begins func(path []element) error, ends func(path []element)) error {
+	x := xml.NewDecoder(bufio.NewReader(doc))
+	x.Strict, x.CharsetReader = false, charset.NewReaderLabel
+	var path []element
+	some := false
+	for {
+		token, err := x.Token()
+		switch {
+		case errors.Is(err, io.EOF) && !some:
+			return errNone
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return err
+		}
+		switch token := token.(type) {
+		case xml.StartElement:
+			if len(path) == deepest {
+				return errDeep
+			}
+			if len(path) == 0 && some {
+				return nil // what follows the root is not part of the document
+			}
+			some = true
+			path = append(path, element{StartElement: token.Copy()})
+			if begins == nil {
+				continue
+			}
+			if err := begins(path); err != nil {
+				return err
+			}
+		case xml.CharData:
+			if n := len(path); n > 0 {
+				e := &path[n-1]
+				e.text = append(e.text, token[:min(len(token), mostText-len(e.text))]...)
+			}
+		case xml.EndElement:
+			if ends != nil {
+				ends(path)
+			}
+			path = path[:len(path)-1]
+		}
+	}
+}
