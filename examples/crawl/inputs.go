@@ -44,12 +44,13 @@ func (in *inputs) opened(shard int) {
 	}
 }
 
-// begin compares what is to be crawled with what is known, before the crawl runs.
+// begin compares what is to be crawled with what is known, before the crawl runs. A list may have been
+// cut short then, too.
 func (in *inputs) begin(ctx context.Context) error {
 	if err := in.reread(ctx); err != nil {
 		return err
 	}
-	events, err := in.events(nil, 1, func(url string, look func(*shard.State)) error {
+	events, err := in.events(nil, in.mostRemoved, func(url string, look func(*shard.State)) error {
 		look(in.open[crawler.ShardOf(shard.HostOf(url), in.engine.Shards())].state)
 		return nil
 	}, func(look func(*shard.State)) error {

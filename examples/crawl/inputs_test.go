@@ -56,10 +56,10 @@ func TestRemovals(t *testing.T) {
 		"one fewer":              {lines(7), 0.25, 1},
 		"two fewer":              {lines(6), 0.25, 2},
 		"cut short":              {lines(5), 0.25, 0},
-		"cut short at a start":   {lines(5), 1, 3},
+		"cut short, as is meant": {lines(5), 1, 3},
 		"nothing":                {"", 0.25, 0},
-		"nothing at a start":     {"# none\n", 1, 0},
-		"others at a start":      {"http://b.test/", 1, 8},
+		"nothing, none the less": {"# none\n", 1, 0},
+		"others":                 {"http://b.test/", 1, 8},
 		"a typo":                 {lines(7, url(7)+" wieght=2"), 1, 0},
 		"no URL":                 {lines(7, "gopher://x"), 1, 0},
 		"one is always possible": {lines(7), 0, 1},
@@ -76,6 +76,38 @@ func TestRemovals(t *testing.T) {
 			}
 		}
 		require.Equal(t, c.removed, removed, name)
+	}
+}
+
+// A list that was cut short before a restart costs nothing, unless it is said to be meant.
+func TestRemovalsAtAStart(t *testing.T) {
+	t.Parallel()
+	for most, left := range map[string]int{"": 8, "1": 1} {
+		filter, err := knapsack.NewRateFilter(0, knapsack.RateFilterConfig{})
+		require.NoError(t, err)
+		state := shard.NewState(filter)
+		for i := range 8 {
+			require.NoError(t, state.Apply(&shard.Event{Kind: shard.Add, URL: fmt.Sprintf("http://a.test/%d", i)}))
+		}
+		list := filepath.Join(t.TempDir(), "list")
+		require.NoError(t, os.WriteFile(list, []byte("http://a.test/0\n"), 0o600))
+		args := []string{"-urls", list, "-user-agent", demoAgent}
+		if most != "" {
+			args = append(args, "-most-removed", most)
+		}
+		s, err := parse(args, io.Discard, io.Discard)
+		require.NoError(t, err)
+		e, err := engine.Open(t.Context(), engine.Config{Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler)})
+		require.NoError(t, err)
+		defer e.Close()
+		now := clock.NewReal()
+		c, err := crawler.New(crawler.Config{Clock: now, PerSecond: 1, Groups: 1, Workers: 1,
+			Fetch: fetch.Config{UserAgent: demoAgent, Points: []fetch.Point{{Name: "none"}}}})
+		require.NoError(t, err)
+		c.Open(0, crawler.Part{State: state}, 1)
+		in := newInputs(&session{settings: s, engine: e, clock: now, crawler: c, open: map[int]opened{0: {state: state}}})
+		require.NoError(t, in.begin(t.Context()))
+		require.Equal(t, left, state.Len())
 	}
 }
 

@@ -183,7 +183,7 @@ func TestPointsAreSaved(t *testing.T) {
 	some := web.URLs()[:len(web.URLs())/2]
 	require.Greater(t, all, len(some)/2, "of two pages each")
 	require.NoError(t, os.WriteFile(list, []byte(strings.Join(some, "\n")), 0o600))
-	_, log := runChild(t, web, crawlArgs(web, list, state, "-via", second)...)
+	_, log := runChild(t, web, crawlArgs(web, list, state, "-via", second, "-most-removed", "1")...)
 	require.NotContains(t, log, "learnt anew")
 	require.GreaterOrEqual(t, known(), all) // hosts that the first session did not come to may be new
 }
