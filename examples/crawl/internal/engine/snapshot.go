@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,6 +37,11 @@ const (
 	least   = 3 * time.Second
 	perMiB  = time.Second
 	longest = 5 * time.Minute
+	// quiet is the time after which a server within the process that sends nothing of a snapshot will
+	// send no more: it skips what is damaged, and the client waits for it.
+	quiet = 10 * time.Second
+	// worthTelling is the time after which the log says that a snapshot is being read.
+	worthTelling = 5 * time.Second
 	// attempts at a transfer: an election of the engine takes up to 9 s.
 	attempts = 5
 )
@@ -172,6 +178,9 @@ func (s *Shard) load(ctx context.Context, load func([]byte) error) (last uint64,
 			}
 			return b.Seq, nil
 		}
+		if ctx.Err() != nil {
+			return 0, fmt.Errorf("engine: shard %d: snapshot: %w", s.number, ctx.Err())
+		}
 		s.e.cfg.Log.Error("a snapshot cannot be read; what came before it is used, and the log since",
 			"shard", s.number, "snapshot", b.Name, "error", failed)
 		err = errors.Join(err, failed)
@@ -284,12 +293,46 @@ func (s *Shard) put(ctx context.Context, name string, state []byte) error {
 
 // fetch gets a blob.
 func (s *Shard) fetch(ctx context.Context, b blob) (state []byte, err error) {
+	defer time.AfterFunc(worthTelling, func() {
+		s.e.cfg.Log.Info("reading a snapshot", "shard", s.number, "MiB", b.Size>>20)
+	}).Stop()
 	err = s.transfer(ctx, b.Size, func(ctx context.Context) (err error) {
-		state, err = s.e.blobs.GetBytes(ctx, b.Name)
+		state, err = s.read(ctx, b.Name)
 		return err
 	})
 	return state, err
 }
+
+// read gets a blob, and returns when the context ends: a read of the client looks at that before it
+// waits, and not while it does.
+func (s *Shard) read(ctx context.Context, name string) ([]byte, error) {
+	type result struct {
+		state []byte
+		err   error
+	}
+	reading, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if s.e.server != nil {
+		reading = impatient{reading}
+	}
+	done := make(chan result, 1)
+	go func() {
+		state, err := s.e.blobs.GetBytes(reading, name)
+		done <- result{state, err}
+	}()
+	select {
+	case r := <-done:
+		return r.state, r.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// An impatient context has a deadline that each read of the client puts off: by it the client knows how
+// long to wait for the next bytes.
+type impatient struct{ context.Context }
+
+func (c impatient) Deadline() (time.Time, bool) { return time.Now().Add(quiet), true }
 
 // transfer makes some attempts at moving a blob: where the server that leads is gone nothing comes
 // back, and one that is busy may turn it away. A server within the process has all the time, as
@@ -302,7 +345,7 @@ func (s *Shard) transfer(ctx context.Context, size int, do func(context.Context)
 	for range attempts {
 		short, cancel := context.WithTimeout(ctx, each)
 		err = do(short)
-		stuck := s.e.server != nil && short.Err() != nil
+		stuck := s.e.server != nil && (short.Err() != nil || errors.Is(err, os.ErrDeadlineExceeded))
 		cancel()
 		if err == nil || errors.Is(err, jetstream.ErrObjectNotFound) || ctx.Err() != nil || stuck {
 			break
