@@ -20,7 +20,6 @@ import (
 	"github.com/recrawl/recrawl/examples/crawl/internal/engine"
 	"github.com/recrawl/recrawl/examples/crawl/internal/fetch"
 	"github.com/recrawl/recrawl/examples/crawl/internal/input"
-	"github.com/recrawl/recrawl/examples/crawl/internal/shard"
 	"github.com/recrawl/recrawl/examples/crawl/internal/sink"
 	"github.com/recrawl/recrawl/examples/internal/report"
 )
@@ -193,15 +192,4 @@ func hasMeaning(header string) bool {
 		"Accept", "Authorization", "Cache-Control", "Connection", "Cookie", "Expect", "Host", "Keep-Alive", "Pragma",
 		"Range", "Te", "Trailer", "Transfer-Encoding", "Upgrade", "User-Agent",
 	}, header)
-}
-
-// logPoll says what went wrong with a poll.
-func logPoll(e *shard.Event) {
-	switch {
-	case e.Kind != shard.Polled, e.Reason == nil:
-	case e.Result == shard.Forbidden:
-		slog.Info("robots.txt forbids a page: it is not asked for", "page", e.URL)
-	default:
-		slog.Debug("poll failed", "page", e.URL, "result", e.Result, "error", e.Reason)
-	}
 }

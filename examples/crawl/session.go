@@ -67,13 +67,15 @@ func (s *settings) session(ctx context.Context, sinks *sink.Sinks) error {
 		}
 		defer n.relays.close()
 	}
+	failures := newFailures()
+	defer failures.tell()
 	cfg := crawler.Config{
 		Shards: e.Shards(), Clock: n.clock, PerSecond: s.perDay / 86400, Objective: s.objective, Groups: s.groups, Workers: s.workers, Settle: true,
 		Fetch: fetch.Config{
 			UserAgent: s.userAgent, Points: points, Delay: s.delay, Timeout: s.timeout, Exact: s.exact,
 			IDHeader: s.idHeader, Keep: sinks.Sink(), Seed: s.Seed,
 		},
-		Applied:     func(_ int, e *shard.Event) { logPoll(e) },
+		Applied:     func(_ int, e *shard.Event) { failures.count(e) },
 		IDs:         func(int) uint64 { return uint64(rand.Uint32()) << 32 },
 		DivideEvery: s.exchange,
 	}

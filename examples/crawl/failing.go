@@ -1,0 +1,82 @@
+package main
+
+import (
+	"log/slog"
+	"sync"
+
+	"github.com/recrawl/recrawl/examples/crawl/internal/shard"
+)
+
+// failingAfter is the number of failures in a row after which a host that answered before is one that
+// fails: single pages may be gone.
+const failingAfter = 3
+
+// failures says which hosts fail and when they are back, and counts what polls came to. It is safe for
+// concurrent use.
+type failures struct {
+	mu      sync.Mutex
+	hosts   map[string]*streak
+	results map[shard.Result]int
+}
+
+// A streak is a host's latest failures.
+type streak struct {
+	failed         int // in a row
+	answered, told bool
+}
+
+func newFailures() *failures {
+	return &failures{hosts: map[string]*streak{}, results: map[shard.Result]int{}}
+}
+
+// count takes note of what a poll came to.
+func (f *failures) count(e *shard.Event) {
+	if e.Kind != shard.Polled {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.results[e.Result]++
+	name := shard.HostOf(e.URL)
+	h := f.hosts[name]
+	if h == nil {
+		h = &streak{}
+		f.hosts[name] = h
+	}
+	switch {
+	case e.Result == shard.Forbidden:
+		slog.Info("robots.txt forbids a page: it is not asked for", "page", e.URL)
+	case e.Result <= shard.First:
+		if h.told {
+			slog.Info("a host answers again", "host", name, "failures", h.failed)
+		}
+		*h = streak{answered: true}
+	case e.Result != shard.Gone:
+		h.failed++
+		if !h.told && (h.failed >= failingAfter || !h.answered) {
+			h.told = true
+			slog.Warn("polls of a host fail; it is told when one does not", "host", name, "page", e.URL, "result", e.Result, "error", e.Reason)
+		}
+	}
+}
+
+// tell says what the polls came to in all.
+func (f *failures) tell() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	failing := 0
+	for _, h := range f.hosts {
+		if h.told {
+			failing++
+		}
+	}
+	r := f.results
+	answered := r[shard.Unchanged] + r[shard.Changed] + r[shard.First]
+	failed := r[shard.Failed] + r[shard.Vetoed] + r[shard.Gone] + r[shard.Forbidden]
+	level := slog.Info
+	if answered == 0 && failed > 0 {
+		level = slog.Warn
+	}
+	level("polls of this run", "answered", answered, "changed", r[shard.Changed], "failed", r[shard.Failed], "vetoed", r[shard.Vetoed],
+		"gone", r[shard.Gone], "forbidden", r[shard.Forbidden], "hosts that fail", failing)
+}

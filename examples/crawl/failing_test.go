@@ -1,0 +1,50 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A host that fails is told of once, and once more when it answers again; a page that fails among others
+// is not. What the polls came to is said at the end.
+func TestFailuresAreTold(t *testing.T) {
+	t.Parallel()
+	var down atomic.Bool
+	down.Store(true)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Path == "/robots.txt":
+			http.NotFound(w, r)
+		case down.Load() || r.URL.Path == "/none":
+			http.Error(w, "no", http.StatusInternalServerError)
+		}
+	}))
+	defer server.Close()
+	dir := t.TempDir()
+	list := filepath.Join(dir, "list")
+	urls := []string{server.URL + "/1", server.URL + "/2", server.URL + "/3", server.URL + "/none"}
+	require.NoError(t, os.WriteFile(list, []byte(strings.Join(urls, "\n")), 0o600))
+	var log output
+	cmd := command("-urls", list, "-state", filepath.Join(dir, "state"), "-user-agent", demoAgent, "-page", "", "-delay", "50ms", "-per-day", "1e7", "-for", "20s")
+	cmd.Stdout, cmd.Stderr = io.Discard, &log
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	require.Eventually(t, func() bool { return strings.Contains(log.String(), "polls of a host fail") }, 20*time.Second, time.Millisecond, log.String())
+	time.Sleep(500 * time.Millisecond)
+	down.Store(false)
+	require.Eventually(t, func() bool { return strings.Contains(log.String(), "a host answers again") }, 20*time.Second, time.Millisecond, log.String())
+	require.Equal(t, 1, strings.Count(log.String(), "polls of a host fail"))
+	require.Contains(t, log.String(), "500 Internal Server Error")
+	require.NoError(t, errors.Join(cmd.Process.Signal(os.Interrupt), cmd.Wait()))
+	require.Regexp(t, `polls of this run" answered=[1-9]\d* .* failed=[1-9]\d* `, log.String())
+}
