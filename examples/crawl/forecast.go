@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"slices"
 	"text/tabwriter"
 	"time"
 
@@ -19,7 +21,8 @@ const (
 )
 
 // forecast prints what would be polled in the next hour, and why. It lets copies of the learners
-// decide, to which no poll finds a change. Nothing is written, and whoever crawls goes on.
+// decide, to which no poll finds a change. Nothing is written but what an embedded server keeps for
+// itself. Nodes of a cluster go on.
 func (n *session) forecast(ctx context.Context) error {
 	n.inputs = newInputs(n)
 	for i := range n.engine.Shards() {
@@ -58,9 +61,45 @@ func (n *session) forecast(ctx context.Context) error {
 	return out.Flush()
 }
 
+// copies prints the first copies of an hour, and returns how many there are. Shards do not say in which
+// order they make them.
+func (s *settings) copies(st *shard.State, begin time.Time, budget float64, out *tabwriter.Writer) (made float64) {
+	var urls []string
+	for p := range st.All() {
+		if _, rests := p.Host.Rests(begin); p.Stage == shard.Waiting && !rests {
+			urls = append(urls, p.URL)
+		}
+	}
+	if st.Learner.Len() > 0 {
+		budget *= shard.CopyShare
+	}
+	made = min(float64(len(urls)), math.Ceil(budget))
+	if len(urls) == 0 {
+		return 0
+	}
+	slices.Sort(urls)
+	const why = "there is no copy of it yet"
+	if int(made) < len(urls) {
+		fmt.Fprintf(out, "this hour\t%d of %d new pages\t%s\n", int(made), len(urls), why)
+		return made
+	}
+	for _, url := range urls[:min(len(urls), forecastRows)] {
+		fmt.Fprintf(out, "this hour\t%s\t%s\n", url, why)
+	}
+	if more := len(urls) - forecastRows; more > 0 {
+		fmt.Fprintf(out, "…\t%d more\t%s\n", more, why)
+	}
+	return made
+}
+
 // walk spends an hour's budget.
 func (s *settings) walk(st *shard.State, begin time.Time, shards float64, out *tabwriter.Writer) error {
-	interval := time.Duration(min(86400/(s.perDay/shards)*float64(time.Second), float64(ahead)))
+	budget := s.perDay / shards * ahead.Hours() / 24
+	made := s.copies(st, begin, budget, out)
+	if made > 0 && st.Learner.Len() == 0 {
+		return nil
+	}
+	interval := time.Duration(min(float64(ahead)/max(budget-made, 1e-3), float64(ahead)))
 	rows := 0
 	for now := begin; now.Before(begin.Add(ahead)); now = now.Add(interval) {
 		url, err := st.Learner.Next(now)
@@ -80,7 +119,7 @@ func (s *settings) walk(st *shard.State, begin time.Time, shards float64, out *t
 	if rows > forecastRows {
 		fmt.Fprintf(out, "…\t%d more\t\n", rows-forecastRows)
 	}
-	if rows == 0 {
+	if rows == 0 && made == 0 {
 		fmt.Fprintln(out, "-\tnone\tno page may be polled yet")
 	}
 	return nil

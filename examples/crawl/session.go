@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"os"
 	"sync"
 	"time"
 
@@ -45,11 +47,11 @@ type opened struct {
 
 // session crawls until the context ends or the state fails.
 func (s *settings) session(ctx context.Context, sinks *sink.Sinks) error {
-	e, err := engine.Open(ctx, s.engine)
+	e, closeEngine, err := s.open(ctx)
 	if err != nil {
 		return err
 	}
-	defer e.Close()
+	defer closeEngine()
 	if err := s.agree(e); err != nil {
 		return err
 	}
@@ -91,6 +93,44 @@ func (s *settings) session(ctx context.Context, sinks *sink.Sinks) error {
 		return n.together(ctx)
 	}
 	return n.alone(ctx)
+}
+
+// open opens the state. A dry run where there is none begins a crawl in a folder that is removed.
+func (s *settings) open(ctx context.Context) (e *engine.Engine, closeAll func(), err error) {
+	if !s.dryRun {
+		if e, err = engine.Open(ctx, s.engine); err != nil {
+			return nil, nil, err
+		}
+		return e, e.Close, nil
+	}
+	cfg := s.engine
+	cfg.LookOnly = true
+	err = engine.ErrNone
+	if cfg.URL != "" || engine.HasState(cfg.Dir) {
+		if e, err = engine.Open(ctx, cfg); err == nil {
+			return e, e.Close, nil
+		}
+	}
+	if !errors.Is(err, engine.ErrNone) {
+		if errors.Is(err, engine.ErrBusy) {
+			err = fmt.Errorf("%w: -dry-run cannot look at a crawl that runs", err)
+		}
+		return nil, nil, err
+	}
+	dir, err := os.MkdirTemp("", "crawl-dry-run-*")
+	if err != nil {
+		return nil, nil, err
+	}
+	e, err = engine.Open(ctx, engine.Config{Dir: dir, Shards: cfg.Shards, Objective: cfg.Objective})
+	if err != nil {
+		return nil, nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	return e, func() {
+		e.Close()
+		if err := os.RemoveAll(dir); err != nil {
+			slog.Warn("a temporary folder is left", "error", err)
+		}
+	}, nil
 }
 
 // agree takes over the objective that a crawl was begun with. What was learnt serves that one, so

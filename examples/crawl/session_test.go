@@ -110,6 +110,32 @@ func TestSessions(t *testing.T) {
 	})
 }
 
+// A dry run of a crawl that there is not yet leaves nothing behind, and says which pages are new.
+func TestDryRunOfNewCrawl(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	list, state := filepath.Join(dir, "list"), filepath.Join(dir, "state")
+	require.NoError(t, os.WriteFile(list, []byte("http://a.test/1\nhttp://a.test/2\n"), 0o600))
+	dry := func(more ...string) string {
+		t.Helper()
+		var out output
+		cmd := command(append([]string{"-urls", list, "-state", state, "-user-agent", demoAgent, "-dry-run", "-objective", "age"}, more...)...)
+		cmd.Stdout = &out
+		cmd.Env = append(cmd.Environ(), "TMPDIR="+dir)
+		require.NoError(t, cmd.Run())
+		return out.String()
+	}
+	all := dry("-shards", "1")
+	require.Contains(t, all, "http://a.test/1")
+	require.Contains(t, all, "http://a.test/2")
+	require.NotContains(t, all, "no page may be polled yet")
+	require.Contains(t, dry("-shards", "1", "-per-day", "24"), "1 of 2 new pages")
+	dry("-shards", "4")
+	left, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Len(t, left, 1, "the list")
+}
+
 // What is known of a page after a poll or two is too little for a rate, and is not nothing.
 func TestReason(t *testing.T) {
 	t.Parallel()

@@ -30,6 +30,8 @@ var (
 	ErrStorage = errors.New("engine: cannot write the state")
 	// ErrTooLarge reports a record that is larger than the server takes. Nothing was written.
 	ErrTooLarge = errors.New("engine: the record is too large")
+	// ErrNone reports that there is no state to look at.
+	ErrNone = errors.New("engine: there is no state yet")
 	// ErrState reports that the state cannot be read.
 	ErrState = errors.New("engine: cannot read the state")
 )
@@ -80,6 +82,8 @@ type Config struct {
 	Lease time.Duration
 	// SyncAlways has each record written through to the disk before it counts.
 	SyncAlways bool
+	// LookOnly creates nothing on servers elsewhere; where there is nothing Open returns ErrNone.
+	LookOnly bool
 	// KeepLog purges nothing: the log is then an account of all polls.
 	KeepLog bool
 	// Name is that of this node: letters, digits, - and _. Empty means the host's and the process's
@@ -116,6 +120,15 @@ const clusterShards = 16
 // long enough for renewals to be missed. An election of the engine takes up to 9 s; nodes rest
 // meanwhile, and keep their shards.
 const DefaultLease = 8 * time.Second
+
+// HasState reports whether a folder has the state of an embedded server.
+func HasState(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, storeDir, "jetstream"))
+	return err == nil
+}
+
+// storeDir is where an embedded server keeps its files.
+const storeDir = "nats"
 
 // Open starts the server, or connects to it.
 func Open(ctx context.Context, cfg Config) (*Engine, error) {
@@ -232,7 +245,7 @@ func (e *Engine) embed() error {
 	var err error
 	e.server, err = server.NewServer(&server.Options{
 		ServerName: "crawl", DontListen: true, NoSigs: true, NoLog: true,
-		JetStream: true, StoreDir: filepath.Join(dir, "nats"), SyncAlways: e.cfg.SyncAlways,
+		JetStream: true, StoreDir: filepath.Join(dir, storeDir), SyncAlways: e.cfg.SyncAlways,
 		// The disk is the limit, which space watches.
 		JetStreamMaxMemory: 1 << 30, JetStreamMaxStore: 1 << 50,
 	})
@@ -268,8 +281,12 @@ func (e *Engine) space() error {
 // create creates what is not there yet, and adopts what is.
 func (e *Engine) create(ctx context.Context) error {
 	var other string
+	none := false
 	err := e.patiently(ctx, func(ctx context.Context) (err error) {
 		e.stream, err = e.js.Stream(ctx, streamName)
+		if none = e.cfg.LookOnly && errors.Is(err, jetstream.ErrStreamNotFound); none {
+			return nil
+		}
 		if errors.Is(err, jetstream.ErrStreamNotFound) {
 			shards := e.cfg.Shards
 			if shards == 0 && e.server == nil {
@@ -296,6 +313,9 @@ func (e *Engine) create(ctx context.Context) error {
 		}
 		return err
 	})
+	if none {
+		return ErrNone
+	}
 	if other != "" {
 		return fmt.Errorf("%w: it has %s shards, not %d", ErrState, other, e.cfg.Shards)
 	}

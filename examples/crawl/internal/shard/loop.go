@@ -68,9 +68,9 @@ const (
 	// Linger is the time for more events to join a record.
 	Linger = 5 * time.Millisecond
 	burst  = 1.0 // seconds of the budget that may be made up for
-	// copyShare is the share of the budget that first copies get while there are other pages to poll:
+	// CopyShare is the share of the budget that first copies get while there are other pages to poll:
 	// new pages come in, and what is known stays current.
-	copyShare = 0.5
+	CopyShare = 0.5
 	// longestInterval from one poll to the next is so short that 64 of them are a time.Duration.
 	longestInterval = 365 * 24 * time.Hour
 	// SnapshotShare is that of the latest snapshot as long as which the log since must be for
@@ -432,7 +432,7 @@ func (l *Loop) pay(now time.Time) (wait time.Duration) {
 		l.copyDue = oldest
 	}
 	if l.copyDue = l.copyDue.Add(interval); l.cfg.State.Learner.Len() > 0 {
-		l.copyDue = l.copyDue.Add(time.Duration(float64(interval) * (1/copyShare - 1)))
+		l.copyDue = l.copyDue.Add(time.Duration(float64(interval) * (1/CopyShare - 1)))
 	}
 	return 0
 }
