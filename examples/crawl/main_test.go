@@ -100,8 +100,25 @@ func TestHelp(t *testing.T) {
 	}
 	var out bytes.Buffer
 	require.ErrorIs(t, run([]string{"-h"}, &out, io.Discard), flag.ErrHelp)
-	for _, line := range []string{"  -objective name\n", "  -frontier-dates rule\n", "  -frontier-known answer\n", "(default detections)"} {
+	for _, line := range []string{"  -objective name\n", "  -frontier-dates rule\n", "  -frontier-known answer\n", "by default freshness, and detections for the demonstration"} {
 		require.Contains(t, out.String(), line)
+	}
+}
+
+// Pages of the user's are to be current, where nothing else is asked for.
+func TestDefaultObjective(t *testing.T) {
+	t.Parallel()
+	for args, want := range map[string]knapsack.Objective{
+		"-urls x -user-agent a@b":                knapsack.Freshness,
+		"-urls x -user-agent a@b -objective age": knapsack.Age,
+		"-objective age":                         knapsack.Age,
+		"":                                       knapsack.Detections,
+		"-frontier :0":                           knapsack.Detections,
+	} {
+		s, err := parse(strings.Fields(args), io.Discard, io.Discard)
+		require.NoError(t, err)
+		require.Equal(t, want, s.objective, args)
+		require.Equal(t, want.String(), s.engine.Objective)
 	}
 }
 
