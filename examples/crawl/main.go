@@ -155,6 +155,10 @@ func parse(args []string, stdout, stderr io.Writer) (*settings, error) {
 	if !s.Given("objective") && !s.real() {
 		s.objective = knapsack.Detections
 	}
+	s.engine.Kind = "crawl"
+	if s.frontier.on() {
+		s.engine.Kind = "frontier"
+	}
 	s.engine.Objective = s.objective.String()
 	if s.Quick && !s.Given("n") {
 		s.hostPages = 16

@@ -74,6 +74,7 @@ func TestCommandLine(t *testing.T) {
 		"-timeout 0":       "-timeout 0s: want more than 0",
 		"-per-day 1e18":    "at most 1e+12",
 		"-id-header Host":  "want one of your own",
+		"-urls -":          "standard input",
 		"-id-header x-own": "", // which is taken
 	} {
 		_, err := parse(append([]string{"-urls", "x", "-user-agent", demoAgent}, strings.Fields(args)...), io.Discard, io.Discard)

@@ -76,7 +76,11 @@ func (s *settings) read(ctx context.Context, f *fetch.Fetcher) (entries []input.
 	if s.hasSource() && len(entries) == 0 {
 		slog.Warn("the sources name no page; pages that are known stay")
 	}
-	return input.Merge(entries, rules), whole && failed == nil && len(entries) > 0, nil
+	merged := input.Merge(entries, rules)
+	for _, prefix := range input.Unmatched(merged, rules) {
+		slog.Warn("a rule is about no page", "file", s.rules, "rule", prefix)
+	}
+	return merged, whole && failed == nil && len(entries) > 0, nil
 }
 
 func (s *settings) hasSource() bool {

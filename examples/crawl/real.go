@@ -154,6 +154,8 @@ func (s *settings) checkReal() error {
 		}
 	}
 	switch {
+	case slices.Contains(s.urls, "-"):
+		return report.Usagef("-urls -: lists are read again every -refresh, and standard input cannot be: give a file")
 	case s.warc != "" && !strings.HasSuffix(s.warc, ".warc.gz"):
 		return report.Usagef("-warc %s: want a name that ends in .warc.gz, by which others know what is in it", s.warc)
 	case s.idHeader != "" && !httpguts.ValidHeaderFieldName(s.idHeader):

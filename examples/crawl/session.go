@@ -121,7 +121,7 @@ func (s *settings) open(ctx context.Context) (e *engine.Engine, closeAll func(),
 	if err != nil {
 		return nil, nil, err
 	}
-	e, err = engine.Open(ctx, engine.Config{Dir: dir, Shards: cfg.Shards, Objective: cfg.Objective})
+	e, err = engine.Open(ctx, engine.Config{Dir: dir, Shards: cfg.Shards, Kind: cfg.Kind, Objective: cfg.Objective})
 	if err != nil {
 		return nil, nil, errors.Join(err, os.RemoveAll(dir))
 	}

@@ -110,6 +110,33 @@ func TestSessions(t *testing.T) {
 	})
 }
 
+// A state that another kind of run began, or with another number of shards, is refused with a way out.
+func TestOtherStates(t *testing.T) {
+	t.Parallel()
+	of := map[string][]string{"crawl": {"-urls", "list", "-user-agent", demoAgent}, "frontier": {"-frontier", "127.0.0.1:0"}}
+	for kind, other := range map[string]string{"crawl": "frontier", "frontier": "crawl"} {
+		state := filepath.Join(t.TempDir(), "state")
+		open := func(args []string) error {
+			s, err := parse(append(args, "-state", state), io.Discard, io.Discard)
+			require.NoError(t, err)
+			e, err := engine.Open(t.Context(), s.engine)
+			if err == nil {
+				e.Close()
+			}
+			return err
+		}
+		require.NoError(t, open(of[kind]))
+		require.NoError(t, open(of[kind]))
+		err := open(of[other])
+		require.ErrorIs(t, err, engine.ErrState)
+		require.ErrorContains(t, err, "it is that of a "+kind+", and this is a "+other)
+		if kind == "frontier" {
+			continue // which has one shard
+		}
+		require.ErrorContains(t, open(append([]string{"-shards", "4"}, of[kind]...)), "leave -shards out")
+	}
+}
+
 // A dry run of a crawl that there is not yet leaves nothing behind, and says which pages are new.
 func TestDryRunOfNewCrawl(t *testing.T) {
 	t.Parallel()

@@ -75,6 +75,9 @@ type Config struct {
 	// Objective is what the crawl is for, as text; empty for what it is for already. What a folder or a
 	// cluster begins with stays, see Engine.Objective.
 	Objective string
+	// Kind is what writes the state, crawl or frontier say; empty for any. What a folder or a cluster was
+	// begun with stays.
+	Kind string
 	// Replicas of all that is kept; 0 means 1. What a cluster begins with stays.
 	Replicas int
 	// Lease is how long a node that fell silent keeps its shards; 0 means DefaultLease. All nodes
@@ -296,15 +299,24 @@ func (e *Engine) create(ctx context.Context) error {
 				Name: streamName, Subjects: []string{"crawl.*.log", "crawl.*.snap"},
 				Storage: jetstream.FileStorage, Retention: jetstream.LimitsPolicy, Replicas: e.cfg.Replicas,
 				AllowRollup: true, DenyDelete: true,
-				Metadata: map[string]string{"shards": strconv.Itoa(max(shards, 1)), "objective": e.cfg.Objective},
+				Metadata: map[string]string{"shards": strconv.Itoa(max(shards, 1)), "objective": e.cfg.Objective, "kind": e.cfg.Kind},
 			})
 		}
 		if err != nil {
 			return err
 		}
-		there := e.stream.CachedInfo().Config.Metadata["shards"]
-		if e.shards, err = strconv.Atoi(there); err != nil || e.cfg.Shards != 0 && e.cfg.Shards != e.shards {
-			other = there
+		metadata := e.stream.CachedInfo().Config.Metadata
+		if kind := metadata["kind"]; kind != "" && e.cfg.Kind != "" && kind != e.cfg.Kind {
+			other = fmt.Sprintf("it is that of a %s, and this is a %s: begin anew elsewhere", kind, e.cfg.Kind)
+			return nil
+		}
+		there := metadata["shards"]
+		if e.shards, err = strconv.Atoi(there); err != nil {
+			other = fmt.Sprintf("it has %q shards", there)
+			return nil
+		}
+		if e.cfg.Shards != 0 && e.cfg.Shards != e.shards {
+			other = fmt.Sprintf("-shards %d, but it was begun with %d, and that stays: leave -shards out, or begin anew elsewhere", e.cfg.Shards, e.shards)
 			return nil
 		}
 		e.blobs, err = e.js.ObjectStore(ctx, snapBucket)
@@ -317,7 +329,7 @@ func (e *Engine) create(ctx context.Context) error {
 		return ErrNone
 	}
 	if other != "" {
-		return fmt.Errorf("%w: it has %s shards, not %d", ErrState, other, e.cfg.Shards)
+		return fmt.Errorf("%w: %s", ErrState, other)
 	}
 	return err
 }

@@ -129,6 +129,24 @@ func beginning(raw string) string {
 	return raw
 }
 
+// Unmatched returns the beginnings with which no URL of the entries begins: of a rule with a mistake, say.
+func Unmatched(entries []Entry, rules []Rule) (prefixes []string) {
+	if len(rules) == 0 {
+		return nil
+	}
+	urls := make([]string, len(entries))
+	for i, e := range entries {
+		urls[i] = e.URL
+	}
+	slices.Sort(urls)
+	for _, r := range rules {
+		if at, _ := slices.BinarySearch(urls, r.Prefix); at == len(urls) || !strings.HasPrefix(urls[at], r.Prefix) {
+			prefixes = append(prefixes, r.Prefix)
+		}
+	}
+	return prefixes
+}
+
 // Merge returns the entries without repetitions, with the rules applied.
 func Merge(entries []Entry, rules []Rule) []Entry {
 	at := make(map[string]int, len(entries))

@@ -188,3 +188,14 @@ func TestLongURL(t *testing.T) {
 	require.ErrorIs(t, bad[1], ErrURL)
 	require.Equal(t, []Entry{{URL: within}}, entries)
 }
+
+// A rule that is about no page is told of; one that another goes before is not.
+func TestUnmatched(t *testing.T) {
+	t.Parallel()
+	rules, err := Rules(strings.NewReader("http://a.test/ weight=2\nhttp://a.test/news/ weight=5\nhttps://a.test/ weight=3\nhttp://z.test weight=1\n"), "rules")
+	require.NoError(t, err)
+	entries := []Entry{{URL: "http://b.test/"}, {URL: "http://a.test/news/1"}}
+	require.Equal(t, []string{"https://a.test/", "http://z.test"}, Unmatched(entries, rules))
+	require.Len(t, Unmatched(nil, rules), 4)
+	require.Empty(t, Unmatched(entries, nil))
+}
