@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync/atomic"
+	"sync"
 	"testing"
 	"time"
 
@@ -57,51 +57,69 @@ func TestRound(t *testing.T) {
 	}
 }
 
-// First copies stop when a host has vetoed often enough, and while the user has it rest.
+// First copies stop when a host has vetoed often enough, and while the user has it rest, and go on after
+// that.
 func TestRestingHosts(t *testing.T) {
 	t.Parallel()
 	const pages = 20
-	for name, c := range map[string]struct{ vetoes, paused bool }{"vetoes": {vetoes: true}, "paused": {paused: true}} {
-		var asked atomic.Int64
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if r.URL.Path == "/robots.txt" {
-				http.NotFound(w, r)
-				return
+	for name, c := range map[string]struct {
+		retryAfter string
+		vetoes     int
+		paused     bool
+	}{"vetoed": {"31536000", pages, false}, "vetoed for seconds": {"2", 3, false}, "paused": {"", 0, true}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var mu sync.Mutex
+			asked, requests := map[string]bool{}, 0
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Path == "/robots.txt" {
+					http.NotFound(w, r)
+					return
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				asked[r.URL.Path] = true
+				if requests++; requests <= c.vetoes {
+					w.Header().Set("Retry-After", c.retryAfter)
+					w.WriteHeader(http.StatusServiceUnavailable)
+				}
+			}))
+			defer server.Close()
+			copies := func() int {
+				mu.Lock()
+				defer mu.Unlock()
+				return len(asked)
 			}
-			asked.Add(1)
-			if c.vetoes {
-				w.Header().Set("Retry-After", "31536000")
-				w.WriteHeader(http.StatusServiceUnavailable)
+			filter, err := knapsack.NewRateFilter(0, knapsack.RateFilterConfig{})
+			require.NoError(t, err)
+			s := shard.NewState(filter)
+			for i := range pages {
+				require.NoError(t, s.Apply(&shard.Event{Kind: shard.Add, URL: fmt.Sprintf("%s/%d", server.URL, i)}))
 			}
-		}))
-		defer server.Close()
-		filter, err := knapsack.NewRateFilter(0, knapsack.RateFilterConfig{})
-		require.NoError(t, err)
-		s := shard.NewState(filter)
-		for i := range pages {
-			require.NoError(t, s.Apply(&shard.Event{Kind: shard.Add, URL: fmt.Sprintf("%s/%d", server.URL, i)}))
-		}
-		crawler, err := New(Config{Clock: clock.NewReal(), Groups: 1, Workers: 2,
-			Fetch: fetch.Config{Delay: 20 * time.Millisecond, Points: []fetch.Point{{Name: "direct", Base: http.DefaultTransport}}}})
-		require.NoError(t, err)
-		crawler.Open(0, Part{State: s}, 1e6)
-		ctx, cancel := context.WithCancel(t.Context())
-		ended := make(chan error, 1)
-		go func() { ended <- crawler.Run(ctx) }()
-		pause := func(on bool) {
-			crawler.Tell(ctx, []shard.Event{{Kind: shard.Pause, URL: strings.TrimPrefix(server.URL, "http://"), On: on}})
-		}
-		if c.paused {
-			require.Eventually(t, func() bool { return asked.Load() > 0 }, 10*time.Second, time.Millisecond)
-			pause(true)
-		}
-		time.Sleep(time.Second) // enough for all pages
-		require.Less(t, asked.Load(), int64(pages/2), name)
-		if c.paused {
-			pause(false)
-			require.Eventually(t, func() bool { return asked.Load() >= pages }, 10*time.Second, time.Millisecond)
-		}
-		cancel()
-		<-ended
+			crawler, err := New(Config{Clock: clock.NewReal(), Groups: 1, Workers: 2,
+				Fetch: fetch.Config{Delay: 20 * time.Millisecond, Points: []fetch.Point{{Name: "direct", Base: http.DefaultTransport}}}})
+			require.NoError(t, err)
+			crawler.Open(0, Part{State: s}, 1e6)
+			ctx, cancel := context.WithCancel(t.Context())
+			ended := make(chan error, 1)
+			go func() { ended <- crawler.Run(ctx) }()
+			pause := func(on bool) {
+				crawler.Tell(ctx, []shard.Event{{Kind: shard.Pause, URL: strings.TrimPrefix(server.URL, "http://"), On: on}})
+			}
+			require.Eventually(t, func() bool { return copies() > 0 }, 10*time.Second, time.Millisecond)
+			if c.paused {
+				pause(true)
+			}
+			time.Sleep(time.Second) // enough for all pages
+			require.Less(t, copies(), pages/2)
+			if c.paused {
+				pause(false)
+			}
+			if c.vetoes < pages {
+				require.Eventually(t, func() bool { return copies() == pages }, 10*time.Second, time.Millisecond)
+			}
+			cancel()
+			<-ended
+		})
 	}
 }

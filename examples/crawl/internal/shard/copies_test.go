@@ -120,6 +120,7 @@ func TestRestingHostsGiveNoCopies(t *testing.T) {
 	takes(false)
 	pause(false)
 	takes(true)
+	apply(t, s, []Event{{Kind: Polled, URL: url(7), At: begin.Add(-time.Hour), Result: First}})
 	for i := range impatience {
 		apply(t, s, []Event{{Kind: Polled, URL: url(i), At: begin, Result: Vetoed, Until: begin.Add(time.Hour)}})
 		takes(i < impatience-1)
