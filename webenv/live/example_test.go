@@ -91,6 +91,45 @@ func ExampleTell() {
 	// 0 pages left
 }
 
+// A second copy within seconds tells what changes at each request: here the number of visitors, by which
+// the third copy is then not taken for changed.
+func ExampleTeaching() {
+	visitors := 0
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		visitors++
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprintf(w, "<html><body><h1>News</h1><p>Nothing happened today.</p><p>You are visitor %d.</p></body></html>", visitors)
+	}))
+	defer web.Close()
+
+	client := &http.Client{Transport: &live.Transport{}}
+	get := func(ctx context.Context) live.Poll {
+		ctx, fetch := live.Begin(ctx, web.URL)
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, web.URL, nil)
+		if err != nil {
+			panic(err)
+		}
+		resp, err := client.Do(request)
+		if err == nil {
+			_, err = io.Copy(io.Discard, resp.Body)
+			resp.Body.Close()
+		}
+		return fetch.End(err)
+	}
+	for range 2 {
+		poll := get(context.Background())
+		fmt.Println("first:", poll.First, "changed:", poll.Changed)
+		if poll.Again {
+			poll = get(live.Teaching(context.Background()))
+			fmt.Println("  a second copy:", poll.Decision)
+		}
+	}
+	// Output:
+	// first: true changed: false
+	//   a second copy: undecided
+	// first: false changed: false
+}
+
 // A live environment polls real pages, here those of a local server.
 func ExamplePages() {
 	version := 1
