@@ -58,8 +58,17 @@ func (f *RateFilter) noticeTimes(slot uint32, told stretch, last float64) {
 			before = t
 		}
 	}
-	r := f.rates[slot].Pass(max(0, told.from-last)/cycle, f.answers).Times(gaps, f.answers)
-	f.rates[slot] = r.Poll((told.until-before)/cycle, false, f.answers).Pass(max(0, last-told.until)/cycle, f.answers)
+	f.passLately(slot, told.from-last)
+	f.rates[slot] = f.rates[slot].Times(gaps, f.answers)
+	f.rates[slot] = f.rates[slot].Poll((told.until-before)/cycle, false, f.answers)
+	f.passLately(slot, last-told.until)
+}
+
+// passLately has time pass of which nothing is known of a page, if there is any.
+func (f *RateFilter) passLately(slot uint32, gap float64) {
+	if gap > 0 && f.hasLately() {
+		f.rates[slot] = f.rates[slot].Pass(gap/f.model.Cycle(), f.answers)
+	}
 }
 
 func (f *RateFilter) setRate(slot uint32, r lately.Rate) {

@@ -181,6 +181,7 @@ func (f *RateFilter) recall(slot uint32) {
 			f.noticeTimes(slot, s, last)
 			last = s.until
 		}
+		f.passLately(slot, f.last(slot)-last)
 		f.learnt(&b, &before, slot)
 	}
 }

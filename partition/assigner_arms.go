@@ -10,7 +10,7 @@ import (
 // Bounds that keep the arithmetic finite; no choice depends on them.
 const (
 	leastSlowness = 1e-6
-	mostPrice     = 1e6
+	mostPrice     = 1e90
 )
 
 // armState is what is known of an arm.
@@ -181,7 +181,9 @@ func (a *Assigner) closeCrawl() {
 		}
 		if !math.IsInf(m.capacity, 1) {
 			excess := min(1, max(0, m.work+m.denied)*m.slowness()/m.capacity-1+tuned.reserve)
-			m.priceStep = adapt(m.priceStep, excess*m.excess, tuned.leastPriceStep, tuned.mostPriceStep)
+			// Weights may be any number of digits apart: a price that is far off gets there by doubling.
+			most := tuned.mostPriceStep * max(1, m.price)
+			m.priceStep = adapt(m.priceStep, excess*m.excess, tuned.leastPriceStep, most)
 			m.excess = excess
 			m.price = max(0, min(mostPrice, m.price+float64(m.priceStep*excess)))
 		}

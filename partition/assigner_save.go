@@ -172,7 +172,7 @@ func decodeArm(d *codec.Decoder) armState {
 		forecast:  d.Float64In(0, mostOf),
 		price:     d.Float64In(0, mostPrice),
 		work:      d.Float64In(-mostOf, mostOf),
-		priceStep: d.Float64In(0, mostOf),
+		priceStep: d.Float64In(0, mostPrice),
 		excess:    d.Float64In(-mostOf, mostOf),
 		denied:    d.Float64In(-mostOf, mostOf),
 		step:      d.Float64In(0, mostOf),

@@ -60,6 +60,39 @@ func TestAssignerWeightsHaveNoUnit(t *testing.T) {
 	}
 }
 
+// Sites that hardly weigh anything, and those of no weight, don't make the others equal.
+func TestAssignerWeightsFarApart(t *testing.T) {
+	for _, least := range []float64{0, 1e-6, 1e-30} {
+		for seed := range uint64(3) {
+			a, err := NewAssigner(2, 200, AssignerConfig{Capacity: []float64{50, math.Inf(1)}}, rand.NewPCG(seed, 1))
+			require.NoError(t, err)
+			for site := range 200 {
+				w := least
+				switch {
+				case site < 50:
+					w = 10
+				case site < 100:
+					w = 1
+				}
+				require.NoError(t, a.SetWeight(site, w))
+			}
+			rng := rand.New(rand.NewPCG(seed, 2))
+			fast := 0
+			for crawl := range 400 {
+				for site := range 200 {
+					arm, err := a.Next(site)
+					require.NoError(t, err)
+					require.NoError(t, a.Observe(site, float64(1+arm)*(.8+.4*rng.Float64())))
+					if site < 50 && crawl >= 300 && arm == 0 {
+						fast++
+					}
+				}
+			}
+			require.Greater(t, float64(fast)/(50*100), .9, "weights of 10, 1 and %v", least)
+		}
+	}
+}
+
 // Weights that are set anew take effect whatever their unit was before.
 func TestAssignerUnitFollowsWeights(t *testing.T) {
 	a, err := NewAssigner(2, 4, AssignerConfig{}, rand.NewPCG(1, 1))

@@ -11,9 +11,8 @@ import (
 )
 
 // What is known of a page's changes begins with prior of them in so many cycles, and is forgotten but for 1/e
-// in a memory of cycles. These are the constants of the discounted rule of examples/recrawl. With a memory of .35
-// or 1.5 ten recorded histories have as many changes detected, but for chance, and with 4 half of what
-// a Rate gains there is lost.
+// in a memory of cycles. These are the constants of the discounted rule of examples/recrawl. Ten recorded histories have as many
+// changes detected with a memory of .35 or 1.5, but for chance. With 4 half of the gain is lost.
 const prior, memory = 0.3, 0.7
 
 // step is that of the logarithms that are kept. Rates are e^±7.65 at most.
@@ -27,7 +26,7 @@ type Rate struct {
 }
 
 // Log returns the logarithm of the rate, in changes a cycle.
-func (r Rate) Log() float64 { return float64(int(r.changes)-int(r.cycles)) * step }
+func (r Rate) Log() float64 { return float64(float64(int(r.changes)-int(r.cycles)) * step) }
 
 // Poll takes in a poll after a gap of so many cycles. One that finds a change counts as v/(1 − e^(−v)) changes,
 // the mean number in a gap with at least one where v are expected. A dither is a number that differs
@@ -70,8 +69,8 @@ func (r Rate) open() sums {
 
 func (s *sums) forget(gap float64) {
 	keep := fast.Exp(-gap / memory)
-	s.changes *= keep
-	s.cycles *= keep
+	s.changes = float64(s.changes * keep)
+	s.cycles = float64(s.cycles * keep)
 }
 
 func (s *sums) pass(gap float64) {

@@ -43,6 +43,7 @@ type rules struct {
 	failure string        // why it could not be fetched, then; empty if its Crawl-delay bars the host
 	delay   time.Duration // 0 if it says nothing
 	until   time.Time     // when it is to be fetched again
+	reached time.Time     // when it was fetched last and told rules
 	fetched bool
 	passing bool // redirects alone lead to the host
 }
@@ -135,9 +136,12 @@ func (r *robots) of(ctx context.Context, scheme, host string, passing bool) (rul
 	if err != nil {
 		return rules, true, err
 	}
-	if rules.barred && before.fetched && !before.barred && r.clock.Now().Before(before.until.Add(robotsAge)) {
+	if longest := before.reached.Add(2 * robotsAge); rules.barred && !before.barred && r.clock.Now().Before(longest) {
 		// One that was reached a day ago counts a day longer.
 		before.until = rules.until
+		if longest.Before(before.until) {
+			before.until = longest
+		}
 		rules = before
 	}
 	r.mu.Lock()
@@ -171,7 +175,8 @@ func (r *robots) fetch(ctx context.Context, url string) (found rules, err error)
 	case status < 200 || status >= 300:
 		text = "" // everything may (section 2.3.1.3)
 	}
-	found = rules{fetched: true, text: text, until: r.clock.Now().Add(robotsAge)}
+	now := r.clock.Now()
+	found = rules{fetched: true, text: text, until: now.Add(robotsAge), reached: now}
 	found.delay = crawlDelay(found.text, r.agent)
 	found.barred = found.delay > longestDelay
 	return found, nil

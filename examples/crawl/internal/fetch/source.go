@@ -48,7 +48,9 @@ func (f *Fetcher) Get(ctx context.Context, document string, most int64) ([]byte,
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
 		now := f.cfg.Clock.Now()
-		f.rest.rest(host, retryAfter(resp.Header, now), now)
+		if last, err := hostOf(resp.Request.URL); err == nil { // after redirects
+			f.rest.rest(last, retryAfter(resp.Header, now), now)
+		}
 		return nil, fmt.Errorf("%s", resp.Status)
 	}
 	return io.ReadAll(io.LimitReader(resp.Body, most))

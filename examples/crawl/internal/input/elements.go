@@ -127,9 +127,6 @@ func walk(doc io.Reader, begins func(path []element) error, ends func(path []ele
 			if len(path) == deepest {
 				return errDeep
 			}
-			if len(path) == 0 && some {
-				return nil // what follows the root is not part of the document
-			}
 			some = true
 			path = append(path, element{StartElement: token.Copy()})
 			if begins == nil {
@@ -147,7 +144,9 @@ func walk(doc io.Reader, begins func(path []element) error, ends func(path []ele
 			if ends != nil {
 				ends(path)
 			}
-			path = path[:len(path)-1]
+			if path = path[:len(path)-1]; len(path) == 0 {
+				return nil // what follows the root is not part of the document
+			}
 		}
 	}
 }
