@@ -149,8 +149,8 @@ func (f *fleet) apply(t *rapid.T, moves []Move, limit RebalanceConfig) {
 	}
 }
 
-// tooLarge reports whether a node has one site, which no node could take alone, as far as the account tells: it does not
-// know the rules at the time of a move.
+// tooLarge reports whether a node has one site, which no node could take alone, as far as the
+// account tells: it does not know the rules at the time of a move.
 func (f *fleet) tooLarge(node int) bool {
 	if _, _, sites := f.load(node); sites != 1 {
 		return false

@@ -7,13 +7,14 @@ import (
 	"github.com/recrawl/recrawl/knapsack/internal/lately"
 )
 
-// lateWeight is the part, in logarithms, that what a page did of late has in how many changes are expected, beside the
-// belief about it. With .15 in place of .25 six recorded histories have .2 % fewer changes detected, and with .5 as many
-// or fewer; what webs whose rates never change lose by it goes with its square.
+// lateWeight is the part, in logarithms, that what a page did of late has in how many changes are
+// expected, beside the belief about it. With .15 in place of .25 six recorded histories have .2 %
+// fewer changes detected, and with .5 as many or fewer; what webs whose rates never change lose by
+// it goes with its square.
 const lateWeight = 0.25
 
-// hasLately reports whether what a page did of late counts beside the belief about it. For other objectives than Detections
-// it was not tried.
+// hasLately reports whether what a page did of late counts beside the belief about it. For other
+// objectives than Detections it was not tried.
 func (f *RateFilter) hasLately() bool {
 	return f.objective == Detections && f.without&ablation.Lately == 0
 }
@@ -44,7 +45,8 @@ func (f *RateFilter) notice(slot uint32, counts float64, changed bool) {
 	}
 }
 
-// noticeTimes takes in a stretch of time in which all changes are known, of a page last known at some time.
+// noticeTimes takes in a stretch of time in which all changes are known, of a page last known at
+// some time.
 func (f *RateFilter) noticeTimes(slot uint32, told stretch, last float64) {
 	if !f.hasLately() {
 		return

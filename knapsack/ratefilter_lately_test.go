@@ -11,8 +11,8 @@ import (
 	"github.com/recrawl/recrawl/knapsack/internal/lately"
 )
 
-// What a page did of late counts a quarter in the logarithm of the changes that are expected, once the first cycles
-// are over: under Detections, and of no other objective.
+// What a page did of late counts a quarter in the logarithm of the changes that are expected, once
+// the first cycles are over: under Detections, and of no other objective.
 func TestLately(t *testing.T) {
 	t.Parallel()
 	const n = 40
@@ -48,8 +48,8 @@ func TestLately(t *testing.T) {
 	}
 }
 
-// What is known of late comes from polls, asked for or not, and from changes whose times are known; a new page in
-// the slot of one that was removed begins with nothing.
+// What is known of late comes from polls, asked for or not, and from changes whose times are known;
+// a new page in the slot of one that was removed begins with nothing.
 func TestLatelyIsLearnt(t *testing.T) {
 	t.Parallel()
 	const n = 20
@@ -80,4 +80,31 @@ func TestLatelyIsLearnt(t *testing.T) {
 	page := f.Add()
 	require.Equal(t, 8, Slot(page))
 	require.Equal(t, lately.Rate{}, f.rates[8])
+}
+
+// What is told of a page before there is a time scale has been forgotten by as much as what is told
+// after.
+func TestLatelyOfEarlyHistories(t *testing.T) {
+	t.Parallel()
+	const n = 20
+	told := func(first bool) float64 {
+		f := must(NewRateFilter(n, RateFilterConfig{Objective: Detections}))
+		times := []float64{}
+		for k := range 30 {
+			times = append(times, -1000+float64(k))
+		}
+		history := func() { require.NoError(t, f.RecordChanges(3, -1001, -970, times)) }
+		if first {
+			history()
+		}
+		for k := range 2 * n {
+			page := must(f.Next(float64(k)))
+			if !first && f.model.Known() && f.beliefs[3].Blank() {
+				history()
+			}
+			require.NoError(t, f.Observe(page, float64(k), false))
+		}
+		return f.rates[3].Log()
+	}
+	require.InDelta(t, told(true), told(false), .3)
 }

@@ -9,9 +9,9 @@ import (
 // off than need be.
 const leastWeight = 0x1p-30
 
-// A weightUnit is what the prices of arms are counted in, a power of two: about the geometric mean of the weights
-// above 0. So nothing depends on whether weights are updates a second or a year, and a few that
-// are very great do not make the steps of prices too long for the others.
+// A weightUnit is what the prices of arms are counted in, a power of two: about the geometric mean
+// of the weights above 0. So nothing depends on whether weights are updates a second or a year, and
+// a few that are very great do not make the steps of prices too long for the others.
 type weightUnit struct {
 	known        bool // 1 before the end of the first crawl with weights
 	exponent     int  // of the unit
@@ -38,10 +38,11 @@ func (u *weightUnit) follow() {
 // in returns a weight in the unit.
 func (u *weightUnit) in(weight float64) float64 { return math.Ldexp(weight, -u.exponent) }
 
-// SetWeight sets the weight of a site, 1 unless set: what it is worth to save a unit of time
-// on the site, for instance the updates expected of it in a crawl. Where arms are limited,
-// the heavier sites get the faster ones; only the ratios of weights matter. Where they are not, every site gets its
-// fastest arm and weights do not matter. O(1). The error is ErrUnknown, or ErrWeight below 0 or above 3e38.
+// SetWeight sets the weight of a site, 1 unless set: what it is worth to save a unit of time on the
+// site, for instance the updates expected of it in a crawl. Where arms are limited, the heavier
+// sites get the faster ones; only the ratios of weights matter. Where they are not, every site gets
+// its fastest arm and weights do not matter. O(1). The error is ErrUnknown, or ErrWeight below 0 or
+// above 3e38.
 func (a *Assigner) SetWeight(site int, weight float64) error {
 	slot, ok := a.sites.Slot(site)
 	if !ok {

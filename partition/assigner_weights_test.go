@@ -8,9 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// limited has 200 sites, the first 50 of which weigh ten times as much as the others, take an arm with time for 50 of
-// them or one that is half as fast. It returns all choices and, of the last quarter of the crawls, the part of the accesses of heavy
-// sites from the fast arm.
+// limited has 200 sites, the first 50 of which weigh ten times as much as the others, take an arm
+// with time for 50 of them or one that is half as fast. It returns all choices and, of the last
+// quarter of the crawls, the part of the accesses of heavy sites from the fast arm.
 func limited(t *testing.T, weight float64, crawls int, seed uint64) (choices []int, fast float64) {
 	a, err := NewAssigner(2, 200, AssignerConfig{Capacity: []float64{50, math.Inf(1)}}, rand.NewPCG(seed, 1))
 	require.NoError(t, err)

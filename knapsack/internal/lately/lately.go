@@ -1,5 +1,5 @@
-// Package lately estimates how often a page changed of late, in two bytes a page: as a discounted Gamma does, which
-// counts the changes found over the time watched, and forgets both alike.
+// Package lately estimates how often a page changed of late, in two bytes a page: as a discounted
+// Gamma does, which counts the changes found over the time watched, and forgets both alike.
 package lately
 
 import (
@@ -10,27 +10,30 @@ import (
 	"github.com/recrawl/recrawl/knapsack/internal/fast"
 )
 
-// What is known of a page's changes begins with prior of them in so many cycles, and is forgotten but for 1/e
-// in a memory of cycles. These are the constants of the discounted rule of examples/recrawl. Ten recorded histories have as many
-// changes detected with a memory of .35 or 1.5, but for chance. With 4 half of the gain is lost.
+// What is known of a page's changes begins with prior of them in so many cycles, and is forgotten
+// but for 1/e in a memory of cycles. These are the constants of the discounted rule of
+// examples/recrawl. Ten recorded histories have as many changes detected with a memory of .35 or
+// 1.5, but for chance. With 4 half of the gain is lost.
 const prior, memory = 0.3, 0.7
 
 // step is that of the logarithms that are kept. Rates are e^±7.65 at most.
 const step = 0.03
 
-// A Rate is how often a page changed of late. Its zero value is that of a page of which nothing is known: once in
-// a cycle.
+// A Rate is how often a page changed of late. Its zero value is that of a page of which nothing is
+// known: once in a cycle.
 type Rate struct {
-	// ln(changes/prior) and ln(cycles/prior), in steps. Both sums have the prior in them, which is not forgotten.
+	// ln(changes/prior) and ln(cycles/prior), in steps. Both sums have the prior in them, which is
+	// not forgotten.
 	changes, cycles uint8
 }
 
 // Log returns the logarithm of the rate, in changes a cycle.
 func (r Rate) Log() float64 { return float64(float64(int(r.changes)-int(r.cycles)) * step) }
 
-// Poll takes in a poll after a gap of so many cycles. One that finds a change counts as v/(1 − e^(−v)) changes,
-// the mean number in a gap with at least one where v are expected. A dither is a number that differs
-// from poll to poll: logarithms are rounded at random with the right mean, so that little adds up.
+// Poll takes in a poll after a gap of so many cycles. One that finds a change counts as v/(1 −
+// e^(−v)) changes, the mean number in a gap with at least one where v are expected. A dither is a
+// number that differs from poll to poll: logarithms are rounded at random with the right mean, so
+// that little adds up.
 func (r Rate) Poll(gap float64, changed bool, dither uint64) Rate {
 	s := r.open()
 	s.pass(gap)

@@ -27,8 +27,8 @@ func (e *exact) poll(gap float64, changed bool) {
 	}
 }
 
-// Two bytes follow the discounted Gamma that they stand for, also where a poll moves it by less than a step: without the
-// dither, logarithms are .03 too great in the mean, and 1.1 at most.
+// Two bytes follow the discounted Gamma that they stand for, also where a poll moves it by less
+// than a step: without the dither, logarithms are .03 too great in the mean, and 1.1 at most.
 func TestRateFollows(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	var off, square, most, n float64
@@ -52,7 +52,8 @@ func TestRateFollows(t *testing.T) {
 	require.Less(t, most, .5)
 }
 
-// Of a page whose changes are all known the rate is that of the discounted Gamma, with a change at the end of each gap.
+// Of a page whose changes are all known the rate is that of the discounted Gamma, with a change at
+// the end of each gap.
 func TestRateOfTimes(t *testing.T) {
 	gaps := []float64{.3, .1, .7, 2, .01, .02}
 	var want exact
