@@ -9,8 +9,7 @@ import (
 
 // lateWeight is the part, in logarithms, that what a page did of late has in how many changes are
 // expected, beside the belief about it. With .15 in place of .25 six recorded histories have .2 %
-// fewer changes detected, and with .5 as many or fewer; what webs whose rates never change lose by
-// it goes with its square.
+// fewer changes detected, and with .5 as many or fewer.
 const lateWeight = 0.25
 
 // hasLately reports whether what a page did of late counts beside the belief about it. For other
