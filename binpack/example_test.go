@@ -275,6 +275,38 @@ func ExamplePacker_SetCapacity() {
 	// node 1: 4 of 10
 }
 
+// A site is pinned to a node, and the next call of Rebalance takes it there.
+func ExamplePacker_SetSite() {
+	p, sites := fleet(2, 10, 4, 3)
+	if err := p.SetSite(sites[1], binpack.SiteConfig{Only: []int{1}}); err != nil {
+		log.Fatal(err)
+	}
+	rebalance(p, binpack.RebalanceConfig{})
+	// Output: site 1 from node 0 to 1: rule
+}
+
+// A node turns out to be in another zone than a site is bound to.
+func ExamplePacker_SetNode() {
+	p, err := binpack.NewPacker(binpack.PackerConfig{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	const europe, asia = 1, 2
+	for range 2 {
+		if _, err := p.AddNode(10, binpack.NodeConfig{Zone: europe}); err != nil {
+			log.Fatal(err)
+		}
+	}
+	if _, _, err := p.AddSite(4, binpack.SiteConfig{Zone: europe}); err != nil {
+		log.Fatal(err)
+	}
+	if err := p.SetNode(0, binpack.NodeConfig{Zone: asia}); err != nil {
+		log.Fatal(err)
+	}
+	rebalance(p, binpack.RebalanceConfig{})
+	// Output: site 0 from node 0 to 1: rule
+}
+
 // Ids stay valid until they are removed and are never given out twice. Their small index serves
 // for slices of one's own.
 func ExampleSlot() {

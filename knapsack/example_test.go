@@ -3,6 +3,7 @@ package knapsack_test
 import (
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 
@@ -310,4 +311,71 @@ func ExampleLearner() {
 	same, _ := restored.Next(1002)
 	fmt.Println(next == same)
 	// Output: true
+}
+
+// A poll that got no answer is given back: it found out nothing about the page, which is asked for
+// again. Observe with "unchanged" would teach the learner that the page is quiet.
+func ExampleLearner_giveBack() {
+	learner, err := knapsack.NewRateFilter(2, knapsack.RateFilterConfig{})
+	if err != nil {
+		panic(err)
+	}
+	down := func(page int, hour float64) bool { return page == 0 && hour < 10 }
+	answers, failures := map[int]int{}, 0
+	for hour := 1.0; hour <= 100; hour++ {
+		page, err := learner.Next(hour)
+		if errors.Is(err, knapsack.ErrNoPage) {
+			continue // a page that failed is not asked for again at once
+		}
+		if err != nil {
+			panic(err)
+		}
+		if down(page, hour) {
+			failures++
+			err = learner.GiveBack(page, hour)
+		} else {
+			answers[page]++
+			err = learner.Observe(page, hour, true)
+		}
+		if err != nil {
+			panic(err)
+		}
+	}
+	fmt.Println("failed:", failures > 0, "answered since:", answers[0] > 30)
+	// Output: failed: true answered since: true
+}
+
+// What only one type of learner can do is reached through With, by the keys of the Keyed and under its
+// lock.
+func ExampleWith() {
+	filter, err := knapsack.NewRateFilter(0, knapsack.RateFilterConfig{})
+	if err != nil {
+		panic(err)
+	}
+	pages := knapsack.NewKeyed[string](filter)
+	pages.Add("/news")
+	pages.Add("/terms")
+
+	const day = 24 * 60 * 60 // in seconds, the unit of a Keyed
+	err = knapsack.With(pages, func(f *knapsack.RateFilter, page func(string) (int, error)) error {
+		terms, err := page("/terms")
+		if err != nil {
+			return err
+		}
+		return f.SetInterval(terms, 7*day, math.Inf(1)) // no oftener than once a week
+	})
+	fmt.Println(err)
+
+	// A Keyed may hold another learner, and not every key is known.
+	err = knapsack.With(pages, func(*knapsack.LAKG, func(string) (int, error)) error { return nil })
+	fmt.Println("unsupported:", errors.Is(err, errors.ErrUnsupported))
+	err = knapsack.With(pages, func(_ *knapsack.RateFilter, page func(string) (int, error)) error {
+		_, err := page("/about")
+		return err
+	})
+	fmt.Println("unknown:", errors.Is(err, knapsack.ErrUnknown))
+	// Output:
+	// <nil>
+	// unsupported: true
+	// unknown: true
 }

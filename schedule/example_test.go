@@ -391,3 +391,22 @@ func ExampleFullModel() {
 	fmt.Printf("%v %.2f s\n", r.Plan, r.Makespan)
 	// Output: [0 1] 36.20 s
 }
+
+// Long sites first, each to the client that finishes it first: client 1 is twice as fast as client 0.
+func ExampleLPT() {
+	pages := []int{200, 800, 100, 400, 500}
+	secondsPerPage := []float64{.2, .1}
+	p, err := schedule.NewUniform(pages, secondsPerPage)
+	if err != nil {
+		panic(err)
+	}
+	plan := schedule.LPT(p)
+	for client, sites := range plan.Batches(2) {
+		fmt.Println("client", client, "scans", sites)
+	}
+	fmt.Println("the last one is done after", p.Makespan(plan), "s")
+	// Output:
+	// client 0 scans [0 4]
+	// client 1 scans [1 2 3]
+	// the last one is done after 140 s
+}

@@ -28,8 +28,9 @@ func main() { report.Main("serve", run) }
 
 const intro = `Serves a simulated web over HTTP, for any crawler, until it is interrupted, and then
 prints how the crawler did, by kind of page. Pages change at log-normally distributed
-rates, once a day on average; the time of the web runs fast. Every kind of
-misbehaviour has a share of the pages:
+rates, once a day on average, and a second is an hour of the web (-speed). What a crawler
+is told is by its own clock all the same: dates, Crawl-delay and Retry-After. Every kind
+of misbehaviour has a share of the pages:
 
   go run ./examples/serve
   go run ./examples/serve -faults nonce=0.1,dying=0.3 -n 1000 -for 10m
@@ -72,6 +73,9 @@ const (
 	mostBytes = 100_000_000
 )
 
+// Bounds on the speed, within which a time.Duration can hold an hour of the web.
+const leastSpeed, mostSpeed = 1e-6, 1e6
+
 type settings struct {
 	*report.Program
 	addr   string
@@ -91,7 +95,7 @@ func parse(args []string, stdout, stderr io.Writer) (*settings, error) {
 	s.Flags.IntVar(&s.pages, "n", 500, fmt.Sprintf("`pages` of the web, up to %d", mostPages))
 	s.Flags.IntVar(&s.size, "size", 2000, fmt.Sprintf("least `bytes` of a page, up to %d", mostBytes))
 	s.Flags.Float64Var(&s.speed, "speed", 1, "`hours` of the web in a second")
-	s.Flags.Float64Var(&s.delay, "delay", 0, "Crawl-delay in `seconds` of the web, of which 3600 times -speed pass in a real one: a crawler that waits real ones waits too long, as it does for Retry-After of the kind busy")
+	s.Flags.Float64Var(&s.delay, "delay", 0, "Crawl-delay in `seconds` of the crawler's clock")
 	s.Flags.DurationVar(&s.length, "for", 0, "`time` to serve; 0 until interrupted")
 	s.Flags.BoolVar(&s.crawls, "crawl", false, "crawl in simulated time, and compare bytes, text and the learnt fingerprint")
 	names := make([]string, len(kinds))
@@ -121,8 +125,8 @@ func parse(args []string, stdout, stderr io.Writer) (*settings, error) {
 		return nil, report.Usagef("-size %d: want 0 to %d", s.size, mostBytes)
 	case !(s.delay >= 0 && s.delay <= math.MaxFloat64):
 		return nil, report.Usagef("-delay %v: want no less than 0", s.delay)
-	case !(s.speed > 0 && s.speed <= 1e6):
-		return nil, report.Usagef("-speed %v: want more than 0 and at most a million", s.speed)
+	case !(s.speed >= leastSpeed && s.speed <= mostSpeed):
+		return nil, report.Usagef("-speed %v: want %v to %v", s.speed, leastSpeed, mostSpeed)
 	case s.length < 0:
 		return nil, report.Usagef("-for %v: want no less than 0", s.length)
 	}
@@ -229,7 +233,8 @@ func (s *settings) kinds() []int {
 	return kindOf
 }
 
-// web returns the server; its unit of time is an hour.
+// web returns the server. Its unit of time is an hour of the web, which the calendar takes for what it
+// is to a crawler: a second, at speed 1. A crawler that waits out a Retry-After has then waited enough.
 func (s *settings) web(kindOf []int) (*serve.Server, error) {
 	const perHour = 1. / 24
 	rates := webenv.LogNormalLaw(s.pages, perHour, 1.5, rand.NewPCG(s.Seed, 2))
@@ -237,10 +242,8 @@ func (s *settings) web(kindOf []int) (*serve.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	began := time.Now()
 	return serve.New(env, serve.Config{
-		Now:        func() float64 { return time.Since(began).Seconds() * s.speed },
-		Calendar:   webenv.Calendar{Epoch: began, Unit: time.Hour},
+		Calendar:   webenv.Calendar{Epoch: time.Now(), Unit: time.Duration(float64(time.Second) / s.speed)},
 		Size:       s.size,
 		CrawlDelay: s.delay,
 		Source:     rand.NewPCG(s.Seed, 4),

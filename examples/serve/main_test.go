@@ -6,8 +6,10 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"testing"
 	"time"
 
@@ -17,6 +19,31 @@ import (
 	"github.com/recrawl/recrawl/webenv/serve"
 )
 
+// Whatever the speed, the waits and dates that a crawler is told are by its own clock.
+func TestWaits(t *testing.T) {
+	t.Parallel()
+	for speed, wait := range map[string]float64{"0.1": 60, "0.01": 600} { // six hours of the web
+		s, err := parse([]string{"-n", "1", "-faults", "busy=1", "-delay", "10", "-speed", speed}, io.Discard, io.Discard)
+		require.NoError(t, err)
+		server, err := s.web(s.kinds())
+		require.NoError(t, err)
+		get := func(path string) *httptest.ResponseRecorder {
+			w := httptest.NewRecorder()
+			server.ServeHTTP(w, httptest.NewRequest("GET", path, nil))
+			return w
+		}
+		require.Contains(t, get("/robots.txt").Body.String(), "Crawl-delay: 10\n")
+		answer := get("/page/0")
+		require.Equal(t, 200, answer.Code)
+		date, err := http.ParseTime(answer.Header().Get("Date"))
+		require.NoError(t, err)
+		require.WithinDuration(t, time.Now(), date, 5*time.Second)
+		seconds, err := strconv.ParseFloat(get("/page/0").Header().Get("Retry-After"), 64)
+		require.NoError(t, err)
+		require.InDelta(t, wait, seconds, 5, speed)
+	}
+}
+
 // The program serves, and then prints how a crawler did that asked for one page of each kind.
 func TestServe(t *testing.T) {
 	t.Parallel()
@@ -25,7 +52,7 @@ func TestServe(t *testing.T) {
 	folder := t.TempDir()
 	done := make(chan error, 1)
 	go func() {
-		done <- run([]string{"-addr", "127.0.0.1:0", "-n", "100", "-for", "10s", "-json", "-delay", "10800", "-out", folder}, &out, says)
+		done <- run([]string{"-addr", "127.0.0.1:0", "-n", "100", "-for", "10s", "-json", "-delay", "100", "-out", folder}, &out, says)
 		_ = says.Close()
 	}()
 	line := make([]byte, 200)
@@ -80,7 +107,7 @@ func TestServe(t *testing.T) {
 func TestCommandLine(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{
-		{"-n", "0"}, {"-speed", "0"}, {"-for", "-1s"}, {"-size", "-1"}, {"-delay", "-1"}, {"-delay", "NaN"}, {"-faults", "nonce"}, {"-faults", "noise=0.1"},
+		{"-n", "0"}, {"-speed", "0"}, {"-speed", "1e-7"}, {"-speed", "1e7"}, {"-for", "-1s"}, {"-size", "-1"}, {"-delay", "-1"}, {"-delay", "NaN"}, {"-faults", "nonce"}, {"-faults", "noise=0.1"},
 		{"-faults", "nonce=1.5"}, {"-faults", "nonce=0.1,nonce=0.2"}, {"-faults", "nonce=0.6,clock=0.6"}, {"-faults", "all=0.2"},
 		{"-n", "10000001"}, {"-size", "100000001"}, {"-crawl", "-size", "100000001"}, {"-addr", "nope"}, {"-addr", ":99999"},
 		{"-crawl", "-n", "10"}, {"-crawl", "-for", "1s"}, {"-crawl", "-out", "pictures"},

@@ -130,6 +130,36 @@ func ExampleTeaching() {
 	// first: false changed: false
 }
 
+// Where a page differs in its numbers at each poll they are soon taken for noise, unless they are what
+// it is about.
+func ExampleTransport_numbers() {
+	price := 0
+	shop := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprintf(w, "<p>Apples, a pound<p>$%d", price)
+	}))
+	defer shop.Close()
+	for _, numbers := range []bool{false, true} {
+		changes := 0
+		client := &http.Client{Transport: &live.Transport{Numbers: numbers, OnPoll: func(poll live.Poll) {
+			if poll.Changed {
+				changes++
+			}
+		}}}
+		for price = range 10 {
+			resp, err := client.Get(shop.URL)
+			if err != nil {
+				panic(err)
+			}
+			io.Copy(io.Discard, resp.Body)
+			resp.Body.Close()
+		}
+		fmt.Println("numbers:", numbers, "changes of 9:", changes)
+	}
+	// Output:
+	// numbers: false changes of 9: 2
+	// numbers: true changes of 9: 9
+}
+
 // A live environment polls real pages, here those of a local server.
 func ExamplePages() {
 	version := 1
@@ -165,4 +195,41 @@ func ExamplePages() {
 	// page 1: changed false, error live: bad status: 404 Not Found
 	// page 0: changed true, error <nil>
 	// page 1: changed false, error live: bad status: 404 Not Found
+}
+
+// Each copy goes into a store as it comes, and whether it is a new version is known afterwards. An answer
+// 304 has no copy.
+func ExamplePages_onBody() {
+	version := 1
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("ETag", fmt.Sprintf(`"%d"`, version))
+		http.ServeContent(w, r, "page.html", time.Time{}, strings.NewReader(fmt.Sprint("Version ", version)))
+	}))
+	defer web.Close()
+
+	copies := map[int]string{}
+	pages, err := live.New([]string{web.URL}, live.Config{
+		OnBody: func(page int, resp *http.Response) {
+			body, err := io.ReadAll(resp.Body) // of at most MaxBytes
+			if err == nil && resp.StatusCode == http.StatusOK {
+				copies[page] = string(body)
+			}
+		},
+		OnPoll: func(page int, poll live.Poll) {
+			fmt.Printf("%d, changed %v, in store: %s\n", poll.Status, poll.Changed, copies[page])
+		},
+	})
+	if err != nil {
+		panic(err)
+	}
+	for now, v := range []int{1, 1, 2} {
+		version = v
+		if _, _, err := pages.PollContext(context.Background(), 0, float64(now)); err != nil {
+			panic(err)
+		}
+	}
+	// Output:
+	// 200, changed false, in store: Version 1
+	// 304, changed false, in store: Version 1
+	// 200, changed true, in store: Version 2
 }

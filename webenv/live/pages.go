@@ -172,8 +172,16 @@ func (p *Pages) lastPoll(page int) float64 {
 // get makes the requests and reads the page.
 func (p *Pages) get(ctx context.Context, page int) Poll {
 	ctx, fetch := Begin(ctx, pageURL(p.requests[page]))
-	if p.cfg.OnPoll != nil {
-		fetch.report = func(found Poll) { p.cfg.OnPoll(page, found) }
+	reading := false
+	var held []Poll
+	fetch.report = func(found Poll) {
+		switch {
+		case p.cfg.OnPoll == nil:
+		case reading: // by OnBody perhaps, which OnPoll comes after
+			held = append(held, found)
+		default:
+			p.cfg.OnPoll(page, found)
+		}
 	}
 	client := *p.cfg.Client
 	client.Transport = &p.transport
@@ -184,7 +192,12 @@ func (p *Pages) get(ctx context.Context, page int) Poll {
 	}
 	resp, err := client.Do(r)
 	if err == nil {
+		reading = true
 		err = p.read(page, resp)
+		reading = false
+		for _, found := range held {
+			fetch.report(found)
+		}
 	}
 	return fetch.End(err)
 }

@@ -29,7 +29,11 @@ type Config struct {
 	// A time before one that it returned earlier counts as the earlier one. Nil means the time
 	// of the Calendar at [time.Now].
 	Now func() float64
-	// Calendar gives the dates in Last-Modified, Date and the sitemap.
+	// Calendar gives the dates in Last-Modified, Date and the sitemap, and the seconds of Crawl-delay
+	// and Retry-After. A crawler that goes by the real clock needs one that does so too: to let a unit
+	// of the environment pass in a second, leave Now nil and take
+	//
+	//	Calendar: webenv.Calendar{Epoch: time.Now(), Unit: time.Second}
 	Calendar webenv.Calendar
 
 	// Names, if not nil, are the names of the pages, each used once and not empty, "." or "..".
