@@ -21,9 +21,10 @@ func seconds(text string) (time.Duration, bool) {
 	return time.Duration(n) * time.Second, true
 }
 
-// retryAfter returns the time in Retry-After, the zero time if there is none. A date is taken
-// by the server's clock.
-func retryAfter(h http.Header, now time.Time) time.Time {
+// RetryAfter returns the time in Retry-After of an answer that came now, the zero time if there is none,
+// as Poll.RetryAfter has it: as it was named, which may be centuries ahead. A date is taken by the server's
+// clock, as its Date tells that. It is for requests without a Transport, as for robots.txt.
+func RetryAfter(h http.Header, now time.Time) time.Time {
 	text := strings.TrimSpace(h.Get("Retry-After"))
 	if d, ok := seconds(text); ok {
 		return now.Add(d)

@@ -122,7 +122,7 @@ func TestRetryAfter(t *testing.T) {
 		{webtest.DateOf(90), webtest.DateOf(60), 30 * time.Second}, // the server's clock is ahead
 		{"99999999999999999999", "", math.MaxInt64}, {"9999999999", "", math.MaxInt64},
 	} {
-		got := retryAfter(http.Header{"Retry-After": {c.value}, "Date": {c.date}}, now)
+		got := RetryAfter(http.Header{"Retry-After": {c.value}, "Date": {c.date}}, now)
 		if c.want < 0 {
 			require.Zero(t, got, c.value)
 		} else {

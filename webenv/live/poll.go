@@ -129,7 +129,7 @@ func (p *poll) isForeign(resp *http.Response) bool {
 func (p *poll) read(resp *http.Response) {
 	p.Status = resp.StatusCode
 	now := p.Start.Add(p.Latency)
-	p.RetryAfter, p.Fresh = retryAfter(resp.Header, now), freshness(resp.Header, now)
+	p.RetryAfter, p.Fresh = RetryAfter(resp.Header, now), freshness(resp.Header, now)
 	p.found.etag = usableETag(resp.Header.Get("ETag"))
 	p.found.modified = unixSeconds(resp.Header.Get("Last-Modified"))
 	if date := unixSeconds(resp.Header.Get("Date")); date != 0 && date <= p.found.modified {

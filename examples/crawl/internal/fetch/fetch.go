@@ -123,7 +123,7 @@ func (f *Fetcher) getRobots(ctx context.Context, url string) (answer robotsAnswe
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, robotsBytes))
-	return robotsAnswer{resp.StatusCode, string(body), retryAfter(resp.Header, f.cfg.Clock.Now())}, err
+	return robotsAnswer{resp.StatusCode, string(body), restUntil(resp.Header, f.cfg.Clock.Now())}, err
 }
 
 // Allowed reports whether robots.txt allows a page, and whether it is known to. It sends nothing.

@@ -3,35 +3,23 @@ package fetch
 import (
 	"maps"
 	"net/http"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
+
+	"github.com/recrawl/recrawl/webenv/live"
 )
 
-// longestRest is the longest that a server may have itself left alone by one answer, as for pages.
-const longestRest = 7 * 24 * time.Hour
+// LongestRest is the longest that a server may have itself left alone by one answer. A page that is asked
+// for once a week is no burden, and a Retry-After of a century is a mistake.
+const LongestRest = 7 * 24 * time.Hour
 
-// retryAfter returns the time in Retry-After, longestRest from now at most; the zero time if there is
-// none. A date is taken by the server's clock.
-func retryAfter(h http.Header, now time.Time) time.Time {
-	text := strings.TrimSpace(h.Get("Retry-After"))
-	if text != "" && strings.Trim(text, "0123456789") == "" {
-		seconds, err := strconv.ParseFloat(text, 64)
-		if err != nil || seconds > longestRest.Seconds() {
-			return now.Add(longestRest)
-		}
-		return now.Add(time.Duration(seconds) * time.Second)
+// restUntil returns the time in Retry-After, LongestRest from now at most; the zero time if there is none.
+func restUntil(h http.Header, now time.Time) time.Time {
+	until := live.RetryAfter(h, now)
+	if latest := now.Add(LongestRest); until.After(latest) {
+		return latest
 	}
-	until, err := http.ParseTime(text)
-	if err != nil {
-		return time.Time{}
-	}
-	date, err := http.ParseTime(h.Get("Date"))
-	if err != nil {
-		date = now
-	}
-	return now.Add(min(until.Sub(date), longestRest))
+	return until
 }
 
 // resting are the hosts that do not want to be asked for documents. That of pages is the shards' matter.

@@ -12,14 +12,14 @@ import (
 	"github.com/recrawl/recrawl/examples/crawl/internal/clock"
 )
 
-func TestRetryAfter(t *testing.T) {
+func TestRestUntil(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2025, 3, 1, 12, 0, 0, 0, time.UTC)
 	for text, want := range map[string]time.Time{
-		"": {}, "soon": {}, "-5": {}, "90": now.Add(90 * time.Second), "31536000": now.Add(longestRest), "99999999999999999999999": now.Add(longestRest),
-		"Sat, 01 Mar 2025 11:30:00 GMT": now.Add(30 * time.Minute), "Sat, 01 Mar 2031 11:30:00 GMT": now.Add(longestRest),
+		"": {}, "soon": {}, "-5": {}, "90": now.Add(90 * time.Second), "31536000": now.Add(LongestRest), "99999999999999999999999": now.Add(LongestRest),
+		"Sat, 01 Mar 2025 11:30:00 GMT": now.Add(30 * time.Minute), "Sat, 01 Mar 2031 11:30:00 GMT": now.Add(LongestRest),
 	} {
-		got := retryAfter(http.Header{"Retry-After": {text}, "Date": {"Sat, 01 Mar 2025 11:00:00 GMT"}}, now)
+		got := restUntil(http.Header{"Retry-After": {text}, "Date": {"Sat, 01 Mar 2025 11:00:00 GMT"}}, now)
 		require.True(t, want.Equal(got), "%q: %v", text, got)
 	}
 }

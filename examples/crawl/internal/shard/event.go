@@ -97,17 +97,13 @@ func resultOf(p live.Poll) Result {
 	return Failed
 }
 
-// longestVeto is the longest that a server may have itself left alone by one answer. A page that is
-// asked once a week is no burden, and a Retry-After of a century is a mistake.
-const longestVeto = 7 * 24 * time.Hour
-
 // Found returns the event of what a poll came to.
 func Found(j Job, res fetch.Result) Event {
 	e := Event{
 		Kind: Polled, URL: j.URL, ID: j.ID, At: res.At, Result: resultOf(res.Poll), Status: res.Status,
 		Until: res.RetryAfter, Copy: res.Copy, Bytes: max(res.Bytes, 0), Took: max(res.Duration, 0), Reason: res.Err,
 	}
-	if latest := e.At.Add(longestVeto); e.Until.After(latest) {
+	if latest := e.At.Add(fetch.LongestRest); e.Until.After(latest) {
 		e.Until = latest
 	}
 	if res.Forbidden {

@@ -180,7 +180,7 @@ func TestAnswerEndsVeto(t *testing.T) {
 		}
 		for i := range impatience {
 			at := begin.Add(time.Duration(i+1) * time.Second)
-			apply(t, s, []Event{{Kind: Polled, URL: pages[i], At: at, Result: Vetoed, Until: at.Add(longestVeto)}})
+			apply(t, s, []Event{{Kind: Polled, URL: pages[i], At: at, Result: Vetoed, Until: at.Add(fetch.LongestRest)}})
 		}
 		_, err := s.Learner.Next(begin.Add(time.Hour))
 		require.Error(t, err, "the host is left alone")

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/recrawl/recrawl/examples/crawl/internal/fetch"
 	"github.com/recrawl/recrawl/knapsack"
 	"github.com/recrawl/recrawl/webenv/live"
 )
@@ -68,7 +69,7 @@ func (h *Host) Rests(now time.Time) (left time.Duration, rests bool) {
 	if seconds <= 0 {
 		return 0, false
 	}
-	return max(time.Duration(min(seconds, longestVeto.Seconds())*float64(time.Second)), 1), true
+	return max(time.Duration(min(seconds, fetch.LongestRest.Seconds())*float64(time.Second)), 1), true
 }
 
 // Totals count what polls came to.
