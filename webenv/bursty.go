@@ -87,7 +87,9 @@ type burstyEnv struct {
 // # Cost
 //
 // Time: a poll takes O(1 + the moves between the states from the previous poll of the page to
-// the first change after it). Memory: 13 bytes a page; a poll allocates nothing.
+// the first change after it). Of a page that changes less than once in 1000 of the longer stays
+// in either state it takes O(1 + the greater of its rates × the time since the previous poll).
+// Memory: 13 bytes a page; a poll allocates nothing.
 func NewBursty(rates []float64, cfg BurstyConfig, src rand.Source) (Simulated, error) {
 	rng := newRandom(src)
 	if err := checkRates(rates); err != nil {
@@ -126,6 +128,9 @@ func (b *burstyEnv) Poll(page int, now float64) (since float64, changed bool) {
 		badTime(page, now, t)
 	}
 	b.last[page] = now
+	if most := float64(b.rates[page]) * max(b.cfg.Quiet, b.cfg.Active); most*seldom < 1/max(b.cfg.QuietStay, b.cfg.ActiveStay) {
+		return b.pollSeldom(page, most, t, now)
+	}
 	// Invariant: the page did not change from the previous poll to t, and is in state active at
 	// t.
 	for {
@@ -141,6 +146,32 @@ func (b *burstyEnv) Poll(page int, now float64) (since float64, changed bool) {
 			return t, true
 		}
 		active = !active
+	}
+}
+
+// seldom is how many of the longer stays pass at least before a page changes for which not each
+// move between the states is drawn.
+const seldom = 1000
+
+// pollSeldom is Poll for a page that changes at rate most at most. Times at which it may change are
+// drawn at that rate, its state at each, and whether it did change.
+func (b *burstyEnv) pollSeldom(page int, most, t, now float64) (since float64, changed bool) {
+	// Invariant: as in Poll.
+	for active := b.active[page]; ; {
+		next := t + b.rng.ExpFloat64()/most
+		until := now
+		if next <= now {
+			until = next
+		}
+		active = b.rng.Float64() < b.activeAfter(active, until-t)
+		b.active[page], t = active, until
+		if !(next <= now) {
+			return 0, false
+		}
+		if rate, _ := b.in(page, active); float64(b.rng.Float64()*most) < rate {
+			b.active[page] = b.rng.Float64() < b.activeAfter(active, now-t)
+			return t, true
+		}
 	}
 }
 

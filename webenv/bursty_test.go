@@ -85,6 +85,19 @@ func (a matrix) from(start [2]float64) float64 {
 // this checks the state that a poll leaves behind, after a change and without.
 func TestBurstyLaw(t *testing.T) {
 	t.Parallel()
+	t.Run("move by move", func(t *testing.T) { testBurstyLaw(t, Simulated.Poll) })
+	t.Run("seldom", func(t *testing.T) {
+		testBurstyLaw(t, func(env Simulated, page int, now float64) (since float64, changed bool) {
+			b := env.(*burstyEnv)
+			before := b.last[page]
+			b.last[page] = now
+			return b.pollSeldom(page, float64(b.rates[page])*max(b.cfg.Quiet, b.cfg.Active), before, now)
+		})
+	})
+}
+
+func testBurstyLaw(t *testing.T, poll func(env Simulated, page int, now float64) (since float64, changed bool)) {
+	t.Parallel()
 	const pages = 150_000
 	const rate, gap = 0.5, 2.0
 	burst := BurstyConfig{Quiet: 0.2, Active: 6, QuietStay: 4, ActiveStay: 1.5}
@@ -98,8 +111,8 @@ func TestBurstyLaw(t *testing.T) {
 	var pairs [2][2]check.Sample
 	var fresh check.Sample
 	for i := range pages {
-		since, first := env.Poll(i, gap)
-		_, second := env.Poll(i, 2*gap)
+		since, first := poll(env, i, gap)
+		_, second := poll(env, i, 2*gap)
 		for a := range 2 {
 			for b := range 2 {
 				pairs[a][b].AddBool(first == (a == 1) && second == (b == 1))
@@ -134,6 +147,36 @@ func TestBurstyLaw(t *testing.T) {
 		integral += w * silent.exp(gap*float64(i)/steps).from(equilibrium) * gap / steps / 3
 	}
 	fresh.RequireMean(t, integral)
+}
+
+// A page that hardly changes is polled at once after as many moves between its states as there can be.
+func TestBurstySeldom(t *testing.T) {
+	t.Parallel()
+	for _, cfg := range []BurstyConfig{{}, {QuietStay: 1e-9, ActiveStay: 2e-9}, {Quiet: 3, Active: 0.5}} {
+		env, err := NewBursty([]float64{0, 1e-300, 1e-30}, cfg, check.Source(4))
+		require.NoError(t, err)
+		for i := range 3 {
+			_, changed := env.Poll(i, env.(*burstyEnv).cfg.latest())
+			require.False(t, changed)
+		}
+	}
+	// One poll after another, of a page that changes once in 10,000 stays.
+	const pages, gap = 20_000, 5000.0
+	rates := make([]float64, pages)
+	for i := range rates {
+		rates[i] = 1e-4
+	}
+	env, err := NewBursty(rates, BurstyConfig{QuietStay: 0.9, ActiveStay: 0.1}, check.Source(5))
+	require.NoError(t, err)
+	var first, second check.Sample
+	for i := range pages {
+		_, changed := env.Poll(i, gap)
+		first.AddBool(changed)
+		_, changed = env.Poll(i, 3*gap)
+		second.AddBool(changed)
+	}
+	first.RequireMean(t, -math.Expm1(-0.5), "bursts are too short to tell")
+	second.RequireMean(t, -math.Expm1(-1))
 }
 
 // The number of detections in a window is burstier than without states by just
