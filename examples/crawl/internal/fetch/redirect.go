@@ -71,8 +71,9 @@ func hostOf(u *url.URL) (string, error) {
 // patience is for how long a poll waits for its turn at a host that it was redirected to.
 func (f *Fetcher) patience() time.Duration { return f.cfg.Timeout / 2 }
 
-// redirect follows a redirect once robots.txt of its host allows it and its delay is over. The turn
-// at another host is kept until the body is read.
+// redirect follows a redirect once robots.txt of its host allows it and its delay is over, unless the
+// host named a time before which it is not to be asked for documents. The turn at another host is kept
+// until the body is read.
 func (f *Fetcher) redirect(r *http.Request, via []*http.Request) error {
 	if len(via) >= 10 {
 		return errors.New("stopped after 10 redirects")
@@ -96,6 +97,9 @@ func (f *Fetcher) redirect(r *http.Request, via []*http.Request) error {
 		return err
 	}
 	if err := f.robots.refuses(found, to.String()); err != nil {
+		return fmt.Errorf("redirect to %s: %w", to, err)
+	}
+	if err := f.rest.refuses(host, f.cfg.Clock.Now()); err != nil {
 		return fmt.Errorf("redirect to %s: %w", to, err)
 	}
 	return f.gate.wait(ctx, host)

@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"fmt"
 	"maps"
 	"net/http"
 	"sync"
@@ -42,10 +43,12 @@ func (r *resting) rest(host string, until, now time.Time) {
 	r.until[host] = until
 }
 
-// rests reports whether a host does not want to be asked now, and until when.
-func (r *resting) rests(host string, now time.Time) (until time.Time, ok bool) {
+// refuses returns an error if a host does not want to be asked now.
+func (r *resting) refuses(host string, now time.Time) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	until = r.until[host]
-	return until, until.After(now)
+	if until := r.until[host]; until.After(now) {
+		return fmt.Errorf("%s does not want to be asked before %s", host, until.Format(time.RFC3339))
+	}
+	return nil
 }

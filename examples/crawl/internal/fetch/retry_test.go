@@ -64,3 +64,42 @@ func TestDocumentsRest(t *testing.T) {
 		require.EqualValues(t, 2, asked.Load(), path)
 	}
 }
+
+// Nor is it by a redirect of another host.
+func TestRedirectsRest(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int64
+	tired := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/robots.txt" {
+			http.NotFound(w, r)
+			return
+		}
+		asked.Add(1)
+		w.Header().Set("Retry-After", "7200")
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}))
+	defer tired.Close()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/robots.txt" {
+			http.NotFound(w, r)
+			return
+		}
+		http.Redirect(w, r, tired.URL+r.URL.Path, http.StatusFound)
+	}))
+	defer server.Close()
+	now := clock.NewReal()
+	f, err := New(Config{UserAgent: "test", Clock: now, Points: []Point{{Name: "direct", Base: http.DefaultTransport}}})
+	require.NoError(t, err)
+	get := func() error {
+		_, err := f.Get(t.Context(), server.URL+"/map", 100)
+		return err
+	}
+	require.ErrorContains(t, get(), "503")
+	require.ErrorContains(t, get(), "does not want to be asked")
+	require.EqualValues(t, 1, asked.Load())
+	require.ErrorContains(t, f.Poll(t.Context(), 1, server.URL+"/", nil).Err, "does not want to be asked")
+	require.EqualValues(t, 1, asked.Load())
+	now.NotBefore(time.Now().Add(121 * time.Minute))
+	require.ErrorContains(t, get(), "503")
+	require.EqualValues(t, 2, asked.Load())
+}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"time"
 )
 
 // Get gets a document that names pages: a sitemap, say. It is as polite as Poll, and takes the same
@@ -30,8 +29,8 @@ func (f *Fetcher) Get(ctx context.Context, document string, most int64) ([]byte,
 	if err := f.robots.refuses(found, document); err != nil {
 		return nil, err
 	}
-	if until, rests := f.rest.rests(host, f.cfg.Clock.Now()); rests {
-		return nil, fmt.Errorf("%s does not want to be asked before %s", host, until.Format(time.RFC3339))
+	if err := f.rest.refuses(host, f.cfg.Clock.Now()); err != nil {
+		return nil, err
 	}
 	if err := f.gate.wait(ctx, host); err != nil {
 		return nil, err
