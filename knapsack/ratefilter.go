@@ -140,7 +140,7 @@ import (
 // turn. Where nearly every poll finds a change, which hardly tells a rate, what polls in turn find
 // is counted. As beliefs are learnt in the light of what pages have in common, edits of many pages at
 // once are not taken for pages that are busy. After one poll per page, and while that gain is
-// below 2 %, it polls in turn. Weights and good signals are reasons not to.
+// below ½ %, it polls in turn. Weights and good signals are reasons not to.
 //
 // Patience. Every 16th poll goes to a page that has been without an answer for 64 cycles, if there
 // is any.
