@@ -385,6 +385,43 @@ func spinKeyed(t *testing.T, k *Keyed[string]) {
 	must(k.MarshalBinary())
 }
 
+// Pages that come and go with what is known of them leave the prior of all pages as it is.
+func TestImportsLeaveThePrior(t *testing.T) {
+	t.Parallel()
+	const n = 200
+	k := NewKeyed[string](must(NewRateFilter(0, RateFilterConfig{})))
+	for i := range n {
+		k.Add(fmt.Sprint(i))
+	}
+	polls := 0
+	poll := func(times int) {
+		for range times {
+			at := after(float64(polls))
+			require.NoError(t, k.Observe(must(k.Next(at)), at, polls%3 == 0))
+			polls++
+		}
+	}
+	median := func() float64 {
+		k.Add("new")
+		defer func() { require.NoError(t, k.Remove("new")) }()
+		var rate RateEstimate
+		require.NoError(t, With(k, func(f *RateFilter, page func(string) (int, error)) error {
+			rate = must(f.Rate(must(page("new"))))
+			return nil
+		}))
+		return rate.Median
+	}
+	poll(20 * n)
+	before := median()
+	row := must(k.Export("0"))
+	for range 2000 {
+		require.NoError(t, k.Import("guest", row))
+		require.NoError(t, k.Remove("guest"))
+	}
+	poll(n)
+	require.InEpsilon(t, before, median(), 0.2)
+}
+
 // A crawl that begins with the rows of another knows from its first polls which pages change, also
 // at another budget.
 func TestKeyedImportTeaches(t *testing.T) {

@@ -32,7 +32,9 @@ func (f *RateFilter) decodePage(d *codec.Decoder) func(slot int) {
 		if !f.model.Known() && page.Cycle() > 0 {
 			f.begin(page.Cycle())
 		}
+		f.vote(slot, -1)
 		f.beliefs[slot], f.polled[slot] = f.model.Adopt(&page), polled
+		f.vote(slot, 1)
 		f.markAnew(uint32(slot))
 		f.retime(uint32(slot))
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/recrawl/recrawl/knapsack/internal/hints"
 	"github.com/recrawl/recrawl/knapsack/internal/lately"
 	"github.com/recrawl/recrawl/knapsack/internal/limits"
+	"github.com/recrawl/recrawl/knapsack/internal/pick"
 	"github.com/recrawl/recrawl/knapsack/internal/queue"
 )
 
@@ -36,8 +37,8 @@ import (
 // Decisions depend on the calls alone, and a filter that was saved and restored continues
 // bit for bit (in the same build on the same kind of processor). No page starves: with n pages,
 // polls at a steady rate and no limits set, each page is polled again within 81·n polls,
-// whatever the answers; with costs, within polls that cost 81 times what one of each page does, if Next is
-// called whenever that is paid for. Where nothing is to be had by polling some pages more than others, it
+// whatever the answers; with costs, within polls that cost 80 times what one of each page does, and n/8 polls
+// more, if Next is called whenever that is paid for. Where nothing is to be had by polling some pages more than others, it
 // polls them in turn, and loses to doing so from the beginning what it learns in the first n
 // polls.
 //
@@ -46,7 +47,7 @@ import (
 // Time: O(log n) for Next and Observe. No call does what belongs to many pages: none looks at more
 // than some hundred (TestRateFilterHasNoStall). But Add copies the tables when they have no room left, as append
 // does. Memory: 60 bytes a page, 61 from 19,200 pages on, and
-// three more under Detections; 8 more with weights, 8 with costs, 20 with intervals and 12 for each page
+// three more under Detections; 8 more with weights, 16 to 32 with costs, 20 with intervals and 12 for each page
 // with a longest one, one bit with signals. Groups take 16 more where they have 32 or 100 pages each,
 // and up to 33 between, as from 33 pages on they have trees; smaller ones take 6 for each page and
 // about 320 for each group, which is 69 a page with 5 pages in each. Pages that are deferred, or whose
@@ -152,9 +153,8 @@ import (
 type RateFilter struct {
 	book
 	objective Objective
-	weights   []float64 // per slot; nil before the first SetWeight
-	costs     []float64 // per slot; nil before the first SetCost
-	costAll   float64   // of a poll of every page, where there are costs
+	weights   []float64    // per slot; nil before the first SetWeight
+	costs     pick.SumTree // per slot, see treeOfCosts; nil before the first SetCost
 
 	polled   []float64       // per slot: time of the last answer; −Inf until the first Next
 	beliefs  []belief.Packed // per slot
@@ -183,8 +183,9 @@ type RateFilter struct {
 	sweep     uint32  // next slot to refresh
 	late      float64 // part of the pages refreshed that were late
 	faded     faded
-	looks     uint64 // indices computed
-	tardy     uint32 // a slot to poll for courtesy, or the next one to judge
+	looks     uint64  // indices computed
+	tardy     uint32  // a slot to poll for courtesy, or the next one to judge
+	credit    float64 // what may be spent on courtesy
 	without   ablation.Parts
 }
 
@@ -298,8 +299,8 @@ func (f *RateFilter) Add() (page int) {
 		if f.weights != nil {
 			f.weights = append(f.weights, 1)
 		}
-		if f.costs != nil {
-			f.costs = append(f.costs, 0)
+		if f.costs != nil && slot == f.costs.Size() {
+			f.costs = f.costs.Doubled()
 		}
 		if f.marks != nil {
 			f.marks = append(f.marks, factor.Mark{})
@@ -315,8 +316,7 @@ func (f *RateFilter) Add() (page int) {
 		f.hints.Grow(slot + 1)
 	}
 	if f.costs != nil {
-		f.costs[slot] = 1
-		f.costAll++
+		f.costs.Set(slot, 1)
 	}
 	f.polled[slot] = f.now
 	f.beliefs[slot] = f.model.Fresh()
@@ -347,8 +347,7 @@ func (f *RateFilter) Remove(page int) error {
 		f.weights[slot] = 1
 	}
 	if f.costs != nil {
-		f.costAll = max(0, f.costAll-f.costs[slot])
-		f.costs[slot] = 0
+		f.costs.Set(slot, 0)
 	}
 	return nil
 }

@@ -143,7 +143,7 @@ func (f *RateFilter) reaches(slot uint32, now, index, level float64, t *tempo) f
 // cycle as the present is after its beginning, so that in the second half pages come back as they were left.
 func (f *RateFilter) spared() (left float64) {
 	left = f.model.Cycle() - 2*(f.now-f.meter.Start())
-	if !(left > 0) || !f.many() || f.weights != nil || f.costs != nil || f.hints.On() || !f.queue.HasAlike() {
+	if !(left > 0) || !f.many() || !f.sameWorth() || !f.queue.HasAlike() {
 		return 0
 	}
 	return left

@@ -7,8 +7,8 @@ import (
 	"github.com/recrawl/recrawl/knapsack/internal/queue"
 )
 
-// choose takes a page out of the queue: one whose longest interval is over; else, every
-// courtesy-th time, one of which patience is over; else the one with the greatest index, but the
+// choose takes a page out of the queue: one whose longest interval is over; else, for a part of the
+// budget, one of which patience is over; else the one with the greatest index, but the
 // one without an answer for longest while the evidence is for equal pages.
 func (f *RateFilter) choose(now float64) (slot uint32) {
 	index := 0.0
@@ -22,8 +22,9 @@ func (f *RateFilter) choose(now float64) (slot uint32) {
 	case inTurn:
 		slot = f.queue.Oldest(now, clock{f})
 		f.tally.inTurn++
-	case tardy && f.meter.Polls()%courtesy == 0:
+	case tardy && f.credit >= f.cost(f.tardy):
 		slot = f.tardy
+		f.credit -= f.cost(slot)
 	default:
 		slot, index = f.queue.Best(now, clock{f})
 	}
@@ -33,6 +34,9 @@ func (f *RateFilter) choose(now float64) (slot uint32) {
 			f.threshold = next
 		}
 	}
+	if f.credit += f.cost(slot) / courtesy; !tardy {
+		f.credit = 0
+	}
 	f.queue.Take(slot)
 	if g := f.queue.Group(slot); g != queue.None {
 		period := f.model.Cycle() / f.costOfAll() * f.cost(slot)
@@ -40,6 +44,11 @@ func (f *RateFilter) choose(now float64) (slot uint32) {
 		f.paced(g)
 	}
 	return slot
+}
+
+// sameWorth reports whether a poll of one page of which nothing is known is worth as much as one of another.
+func (f *RateFilter) sameWorth() bool {
+	return f.weights == nil && f.costs == nil && !f.hints.On()
 }
 
 // tardyPage goes on through the pages until it finds one of which patience is over and that may be
@@ -134,5 +143,5 @@ func (f *RateFilter) sweepSome(looked int) {
 // alike reports whether a page is one of those that the queue looks at together, as nothing is
 // known of them.
 func (f *RateFilter) alike(slot uint32) bool {
-	return f.polled[slot] <= f.meter.Start() && f.beliefs[slot].Blank() && f.early == nil && !f.queue.Listed(slot)
+	return f.sameWorth() && f.polled[slot] <= f.meter.Start() && f.beliefs[slot].Blank() && f.early == nil && !f.queue.Listed(slot)
 }

@@ -75,7 +75,7 @@ func (f *RateFilter) begin(cycle float64) {
 	if since := f.now - f.meter.Start(); since > 0 && since < cycle {
 		unit, level = since, representable(f.freshIndex(since))
 	}
-	f.queue.Begin(cycle, unit, level, f.meter.Start(), f.weights == nil && f.costs == nil && !f.hints.On())
+	f.queue.Begin(cycle, unit, level, f.meter.Start(), f.sameWorth())
 }
 
 // focus sets the prior to decide by: that of all pages.
@@ -254,7 +254,7 @@ func (f *RateFilter) learnt(b, before *belief.Belief, slot uint32) {
 func (f *RateFilter) answered(slot uint32, now float64, h hunch) {
 	now = max(now, f.polled[slot]) // a record may have come in before the answer, of later
 	f.polled[slot] = now
-	f.limits.Answered(slot, now)
+	f.limits.Answered(slot, min(now, f.now)) // an answer of a time to come does not end what is deferred until then
 	if f.inFlight(int(slot)) {
 		return
 	}
@@ -310,7 +310,7 @@ func (f *RateFilter) responded(slot uint32, answered bool) {
 // lossMemory is over how many polls a page the part of polls that fail is averaged: while all fail, as in an
 // outage, each page counts once, which makes a tenth of it. A page is not taken for dead while so many failures in
 // a row have a chance of unluckyRow or more; mostOrdinary of them are too many in any case.
-const lossMemory, unluckyRow, mostOrdinary = 10, 0.01, 6
+const lossMemory, unluckyRow, mostOrdinary = 10, 0.01, 16
 
 // ordinaryFailures returns how many failures in a row are no sign that a page is dead.
 func (t *tally) ordinaryFailures() int {

@@ -13,7 +13,7 @@ import (
 	"github.com/recrawl/recrawl/knapsack/internal/queue"
 )
 
-var rateFilterFormat = codec.Format{Magic: "recrawl/knapsack.RateFilter", Version: 21}
+var rateFilterFormat = codec.Format{Magic: "recrawl/knapsack.RateFilter", Version: 22}
 
 // MarshalBinary returns the state.
 func (f *RateFilter) MarshalBinary() ([]byte, error) { return rateFilterFormat.Save(f.encode) }
@@ -33,13 +33,17 @@ func (f *RateFilter) encode(e *codec.Encoder) {
 	e.Uint32(f.sweep)
 	e.Float64(f.late)
 	e.Uint32(f.tardy)
+	e.Float64(f.credit)
 	for slot := range f.polled {
 		e.Float64(f.polled[slot])
 		f.beliefs[slot].Encode(e)
 	}
 	e.Float64s(f.weights)
-	e.Float64s(f.costs)
-	e.Float64(f.costAll)
+	var costs []float64
+	if f.costs != nil {
+		costs = f.costs[f.costs.Size():][:len(f.polled)]
+	}
+	e.Float64s(costs)
 	f.census.Encode(e)
 	for k := range f.levels {
 		f.levels[k].Encode(e)
@@ -81,6 +85,7 @@ func (f *RateFilter) decode(d *codec.Decoder) {
 	f.model.Decode(d)
 	f.meter = budget.Decode(d, f.now)
 	f.answers, f.threshold, f.sweep, f.late, f.tardy = d.Uint64(), d.NonNegative(), d.Uint32(), d.Float64In(0, 1), d.Uint32()
+	f.credit = d.NonNegative()
 	slots := f.ids.Slots()
 	d.Require(int(f.sweep) <= slots && int(f.tardy) <= slots && slots <= queue.MaxSlots, "slot %d of %d is next", f.sweep, slots)
 	for slot := 0; slot < slots && d.Err() == nil; slot++ {
@@ -90,12 +95,14 @@ func (f *RateFilter) decode(d *codec.Decoder) {
 	}
 	f.weights = d.Float64sIn(codec.AnyLen, 0, math.MaxFloat64)
 	d.Require(f.weights == nil || len(f.weights) == slots, "weights of %d of %d slots", len(f.weights), slots)
-	f.costs = d.Float64sIn(codec.AnyLen, 0, optimum.MostInput)
-	d.Require(f.costs == nil || len(f.costs) == slots, "costs of %d of %d slots", len(f.costs), slots)
-	for slot, cost := range f.costs {
+	costs := d.Float64sIn(codec.AnyLen, 0, optimum.MostInput)
+	d.Require(costs == nil || len(costs) == slots, "costs of %d of %d slots", len(costs), slots)
+	for slot, cost := range costs {
 		d.Require((cost > 0) == f.ids.Live(slot), "slot %d costs %v", slot, cost)
 	}
-	f.costAll = d.NonNegative()
+	if costs != nil && d.Err() == nil {
+		f.costs = treeOfCosts(costs)
+	}
 	f.census.Decode(d, f.objective == Detections)
 	f.levels = newLevels()
 	for k := range f.levels {

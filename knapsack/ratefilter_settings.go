@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/recrawl/recrawl/knapsack/internal/hints"
+	"github.com/recrawl/recrawl/knapsack/internal/pick"
 )
 
 // SetWeight sets how much a page counts in the objective; 1 to begin with. A page of
@@ -40,18 +41,27 @@ func (f *RateFilter) SetCost(page int, cost float64) error {
 		return err
 	}
 	if f.costs == nil {
-		f.costs = make([]float64, len(f.polled))
-		for slot := range f.polled {
+		costs := make([]float64, len(f.polled))
+		for slot := range costs {
 			if f.ids.Live(slot) {
-				f.costs[slot] = 1
+				costs[slot] = 1
 			}
 		}
-		f.costAll = float64(f.ids.Len())
+		f.costs = treeOfCosts(costs)
 	}
-	f.costAll = max(0, f.costAll-f.costs[slot]) + cost
-	f.costs[slot] = cost
+	f.costs.Set(slot, cost)
 	f.refresh(uint32(slot))
 	return nil
+}
+
+// treeOfCosts returns a tree for the cost of each slot, 0 where there is no page. Its size is a power of two, so that
+// it can be doubled, and the sum depends on nothing but the costs.
+func treeOfCosts(costs []float64) pick.SumTree {
+	size := 1
+	for size < len(costs) {
+		size *= 2
+	}
+	return pick.SumTreeOf(costs, size)
 }
 
 // cost returns what a poll of a page costs.
@@ -59,15 +69,15 @@ func (f *RateFilter) cost(slot uint32) float64 {
 	if f.costs == nil {
 		return 1
 	}
-	return f.costs[slot]
+	return f.costs.Get(int(slot))
 }
 
 // costOfAll returns what a poll of every page costs.
 func (f *RateFilter) costOfAll() float64 {
-	if f.costs == nil || f.costAll == 0 {
+	if f.costs == nil || f.costs.Total() == 0 {
 		return float64(max(1, f.ids.Len()))
 	}
-	return f.costAll
+	return f.costs.Total()
 }
 
 // SetInterval bounds the time between an answer and the next poll of a page: it is not

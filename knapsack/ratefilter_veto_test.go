@@ -472,3 +472,18 @@ func TestPollsThatFailAtRandom(t *testing.T) {
 		require.Less(t, math.Exp(mean), c.most)
 	}
 }
+
+// A Record of a time to come does not end what is deferred until before that.
+func TestDeferOutlastsRecords(t *testing.T) {
+	t.Parallel()
+	f := must(NewRateFilter(1, RateFilterConfig{}))
+	for k := range 50 {
+		require.NoError(t, f.Observe(must(f.Next(float64(k))), float64(k), false))
+	}
+	require.NoError(t, f.Defer(0, 100))
+	require.NoError(t, f.Record(0, 49_000, false)) // in another unit
+	require.EqualValues(t, 100, f.Ready())
+	_, err := f.Next(99)
+	require.ErrorIs(t, err, ErrNoPage)
+	must(f.Next(100))
+}

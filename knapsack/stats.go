@@ -172,8 +172,8 @@ const outlookPages = 1000
 func (f *RateFilter) costly(o Objective, time, rates *belief.Row) *optimum.Outlook {
 	var of, costs, share []float64
 	total := 0.0
-	step := max(1, len(f.costs)/outlookPages)
-	for slot := 0; slot < len(f.costs); slot += step {
+	step := max(1, len(f.polled)/outlookPages)
+	for slot := 0; slot < len(f.polled); slot += step {
 		if !f.ids.Live(slot) {
 			continue
 		}
@@ -182,8 +182,8 @@ func (f *RateFilter) costly(o Objective, time, rates *belief.Row) *optimum.Outlo
 		if !(time[cell] > 0) { // none was polled of late with such a belief
 			continue
 		}
-		of, costs, share = append(of, rates[cell]), append(costs, f.costs[slot]), append(share, 1)
-		total += f.costs[slot]
+		of, costs, share = append(of, rates[cell]), append(costs, f.cost(uint32(slot))), append(share, 1)
+		total += f.cost(uint32(slot))
 	}
 	for i := range costs {
 		costs[i] = max(optimum.LeastInput, costs[i]/total*float64(len(costs)))

@@ -9,6 +9,16 @@ type SumTree []float64 // node k of 1..n−1 is the sum of nodes 2k and 2k+1; no
 // NewSumTree returns n zeros.
 func NewSumTree(n int) SumTree { return make(SumTree, 2*max(n, 1)) }
 
+// SumTreeOf returns the tree of some numbers and of zeros, in O(size).
+func SumTreeOf(numbers []float64, size int) SumTree {
+	t := NewSumTree(size)
+	copy(t[t.Size():], numbers)
+	for k := t.Size() - 1; k > 0; k-- {
+		t[k] = t[2*k] + t[2*k+1]
+	}
+	return t
+}
+
 // Size returns how many numbers there are.
 func (t SumTree) Size() int { return len(t) / 2 }
 
@@ -29,6 +39,20 @@ func (t SumTree) Set(i int, x float64) (changed bool) {
 		t[k] = x
 	}
 	return true
+}
+
+// Get returns a number.
+func (t SumTree) Get(i int) float64 { return t[t.Size()+i] }
+
+// Doubled returns a tree for twice as many numbers, of which the first ones are those of t and the others 0. The size
+// of t is a power of two.
+func (t SumTree) Doubled() SumTree {
+	twice := make(SumTree, 2*len(t))
+	twice[1] = t.Total()
+	for row := 1; row < len(t); row *= 2 { // of a tree is the left half of the next one of the larger tree
+		copy(twice[2*row:], t[row:2*row])
+	}
+	return twice
 }
 
 // Draw returns an index with probability proportional to its number, in O(log n); none, and

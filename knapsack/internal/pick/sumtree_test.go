@@ -25,6 +25,15 @@ func TestSumTree(t *testing.T) {
 			total += v
 		}
 		require.Equal(t, fresh, tree, "the tree depends on its numbers only")
+		require.Equal(t, fresh, SumTreeOf(x, n))
+		for i, v := range x {
+			require.Equal(t, v, tree.Get(i))
+		}
+		size := 1
+		for size < n {
+			size *= 2
+		}
+		require.Equal(t, SumTreeOf(x, 2*size), SumTreeOf(x, size).Doubled())
 		require.InDelta(t, total, tree.Total(), 1e-12*total)
 		src := rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0)
 		for range 20 {
