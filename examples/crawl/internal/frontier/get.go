@@ -14,7 +14,7 @@ func (s *Server) GetURLs(p *pb.GetParams, stream grpc.ServerStreamingServer[pb.U
 	}
 	ask := &book.Ask{
 		Key: p.GetKey(), Queues: int(p.GetMaxQueues()), PerQueue: int(p.GetMaxUrlsPerQueue()),
-		Lease: float64(p.GetDelayRequestable()), Most: s.budget.take(s.cfg.Clock.Now()),
+		Lease: float64(p.GetDelayRequestable()), Most: s.budget.take(),
 	}
 	if ask.Lease == 0 {
 		ask.Lease = defaultLease

@@ -76,7 +76,7 @@ type Server struct {
 // New returns a server.
 func New(cfg Config) *Server {
 	return &Server{
-		cfg: cfg, journal: newJournal(cfg.State, cfg.Log, cfg.Clock), budget: newBudget(cfg.PerSecond, cfg.Clock.Now()),
+		cfg: cfg, journal: newJournal(cfg.State, cfg.Log, cfg.Clock), budget: newBudget(cfg.PerSecond, cfg.Clock),
 		goodbye: goodbye, lastRecord: lastRecord,
 	}
 }
