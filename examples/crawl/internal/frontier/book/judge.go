@@ -1,6 +1,7 @@
 package book
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -113,6 +114,17 @@ func (j *judge) disband(q *Queue) error {
 func (j *judge) has(page int) bool {
 	slot := knapsack.Slot(page)
 	return slot < len(j.where) && j.where[slot].queue != nowhere
+}
+
+// waits reports whether a page is deferred for good, as all are that are not in flight.
+func (j *judge) waits(page int) (bool, error) {
+	due, err := j.filter.Due(page)
+	return math.IsInf(due, 1), err
+}
+
+// hasGroup reports whether the learner has a group. It changes nothing, as the time is none.
+func (j *judge) hasGroup(group int) bool {
+	return !errors.Is(j.filter.DeferGroup(group, math.NaN()), knapsack.ErrUnknown)
 }
 
 // note notes where the URL of a page is.

@@ -46,7 +46,9 @@ func (s *State) UnmarshalBinary(data []byte) error {
 		to.Paused = d.Bool()
 		to.Latest = d.NonNegative()
 		for range d.Count(3) {
-			c, err := to.crawl(getString(d))
+			name := getString(d)
+			d.Require(to.byName[name] == nil, "crawl %q comes twice", name)
+			c, err := to.crawl(name)
 			d.Check(err)
 			learner := d.Bytes()
 			if d.Err() != nil {
@@ -92,15 +94,44 @@ func (c *Crawl) decode(d *codec.Decoder) {
 	for len(c.queues) < slots {
 		c.queues = append(c.queues, nil)
 	}
+	free := map[uint32]bool{}
 	for _, slot := range c.free {
-		d.Require(int(slot) < len(c.queues) && c.queues[slot] == nil, "queue %d is free and not", slot)
+		d.Require(int(slot) < len(c.queues) && c.queues[slot] == nil && !free[slot], "queue %d is free and not, or twice", slot)
+		free[slot] = true
 	}
+	c.agree(d)
 	c.earlyPlace, c.alarmPlace = noPlaces(len(c.queues)), noPlaces(len(c.queues))
 	for _, q := range c.queues {
 		if q != nil && d.Err() == nil {
 			c.file(q, c.state.Latest)
 		}
 	}
+}
+
+// agree requires that the learner has the groups of the queues and the pages of the URLs, and no other
+// pages, and that the URLs that are asked are those in flight. That of each page was looked at: see
+// judge.waits.
+func (c *Crawl) agree(d *codec.Decoder) {
+	groups := map[int]bool{}
+	pages, polls := 0, 0
+	for _, q := range c.queues {
+		if q == nil {
+			continue
+		}
+		d.Require(q.group == none || c.judge.hasGroup(q.group) && !groups[q.group], "queue %q has group %d", q.key, q.group)
+		groups[q.group] = true
+		for i := range q.urls {
+			if u := &q.urls[i]; u.page != none {
+				pages++
+				if u.is(asked) {
+					polls++
+				}
+			}
+		}
+	}
+	stats := c.judge.filter.Stats()
+	d.Require(stats.Pages == pages && stats.InFlight == polls,
+		"the learner has %d pages, %d of them in flight, for %d and %d URLs", stats.Pages, stats.InFlight, pages, polls)
 }
 
 func noPlaces(n int) []uint32 {
@@ -141,10 +172,12 @@ func (q *Queue) decode(d *codec.Decoder) {
 			return
 		}
 		if u.page != none {
-			if _, err := q.crawl.judge.filter.Due(u.page); err != nil {
+			waits, err := q.crawl.judge.waits(u.page)
+			if err != nil {
 				d.Check(err)
 				return
 			}
+			d.Require(waits != u.is(asked), "%s is asked, or not, unlike its page", u.text)
 			d.Require(!q.crawl.judge.has(u.page), "%s is learnt of as another", u.text)
 			q.crawl.judge.note(u.page, spot{q.slot, uint32(len(q.urls))})
 		}
