@@ -15,6 +15,10 @@ const (
 	heartbeat, heartbeatWithin = time.Second, 30 * time.Second
 	// inactive is the time after which a server forgets a consumer that nobody asks.
 	inactive = 2 * time.Minute
+	// ahead and aheadBytes are how much a server may send before it is asked again. A server cuts the
+	// connection of a client for which 64 MiB wait to be written, and all shards share one: so many
+	// bytes, for one shard, are 8 of the largest records. A record that is larger would never come.
+	ahead, aheadBytes = 500, 8 * MaxRecord
 )
 
 // errLost reports that messages cannot be had from a consumer any more.
@@ -40,7 +44,8 @@ func (e *Engine) messages(ctx context.Context, stream jetstream.Stream, cfg jets
 	if e.server != nil {
 		beat = heartbeatWithin
 	}
-	it, err := consumer.Messages(jetstream.PullExpiry(2*beat), jetstream.PullHeartbeat(beat), jetstream.WithMessagesErrOnMissingHeartbeat(true))
+	it, err := consumer.Messages(jetstream.PullMaxMessagesWithBytesLimit(ahead, aheadBytes),
+		jetstream.PullExpiry(2*beat), jetstream.PullHeartbeat(beat), jetstream.WithMessagesErrOnMissingHeartbeat(true))
 	if err != nil {
 		return fmt.Errorf("%w: %w", errLost, err)
 	}
