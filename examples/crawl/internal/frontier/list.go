@@ -151,7 +151,8 @@ func (f filter) fits(url string) bool {
 	return strings.Contains(url, f.text)
 }
 
-// ListURLs implements the interface. It sends what there is when it comes to it.
+// ListURLs implements the interface. It sends what there is when it comes to it,
+// and of a queue that was deleted meanwhile nothing more.
 func (s *Server) ListURLs(p *pb.ListUrlParams, stream grpc.ServerStreamingServer[pb.URLItem]) error {
 	if err := checkNames(p); err != nil {
 		return err
@@ -174,6 +175,9 @@ func (s *Server) ListURLs(p *pb.ListUrlParams, stream grpc.ServerStreamingServer
 		for from, more := 0, true; more && size > 0; {
 			var items []book.Item
 			if err := s.view(func(*book.State, float64) {
+				if more = !q.Gone(); !more {
+					return
+				}
 				to := min(from+stride, q.Len())
 				for ; from < to && len(items) < size; from++ {
 					item := q.Item(uint32(from))

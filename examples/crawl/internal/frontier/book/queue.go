@@ -80,6 +80,9 @@ func (q *Queue) Key() string { return q.key }
 // Len returns the number of its URLs.
 func (q *Queue) Len() int { return len(q.urls) }
 
+// Gone reports whether the queue, or its crawl, was deleted.
+func (q *Queue) Gone() bool { return q.gone }
+
 // Active returns the number of URLs that are not completed.
 func (q *Queue) Active() int { return len(q.urls) - q.completed }
 
