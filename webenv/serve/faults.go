@@ -150,24 +150,33 @@ type quota struct {
 
 // veto returns for how many seconds a request is too early, and counts it if that was known.
 // The lock is held.
-func (s *Server) veto(page int, f Faults) float64 {
+func (s *Server) veto(page int) float64 {
 	if s.now-s.asked < s.cfg.CrawlDelay*s.second {
 		s.totals.Violations++
 	}
 	s.asked = s.now
-	if f.Busy == 0 {
-		return 0
-	}
 	q, known := s.quota[page]
 	if !known || s.now >= q.next {
-		s.quota[page] = quota{next: s.now + f.Busy}
 		return 0
 	}
 	if q.told {
 		s.totals.Violations++
 	}
-	s.quota[page] = quota{q.next, true}
 	return (q.next - s.now) / s.second
+}
+
+// answered notes what a busy page answered: that a client is to wait, or else something until the
+// next answer. No answer is neither. The lock is held.
+func (s *Server) answered(page int, f Faults, status int) {
+	switch {
+	case f.Busy == 0 || status < 0:
+	case status == http.StatusTooManyRequests:
+		s.quota[page] = quota{s.quota[page].next, true}
+	default:
+		if q, known := s.quota[page]; !known || s.now >= q.next {
+			s.quota[page] = quota{next: s.now + f.Busy}
+		}
+	}
 }
 
 // refusal returns the status of a request that gets no page, −1 if it gets no answer, and 0 if
@@ -177,7 +186,7 @@ func (s *Server) refusal(page int, f Faults, c chance) (status int, wait float64
 	defer s.mu.Unlock()
 	s.tick()
 	s.requests[page]++
-	wait = s.veto(page, f)
+	wait = s.veto(page)
 	switch {
 	case c.silent:
 		status = -1
@@ -187,10 +196,11 @@ func (s *Server) refusal(page int, f Faults, c chance) (status int, wait float64
 		status = http.StatusTooManyRequests
 	case c.unavailable:
 		status = http.StatusServiceUnavailable
-	default:
-		return 0, 0
 	}
-	s.totals.Failed++
+	s.answered(page, f, status)
+	if status != 0 {
+		s.totals.Failed++
+	}
 	return status, wait
 }
 

@@ -156,6 +156,36 @@ func TestFaultyBusy(t *testing.T) {
 	require.Equal(t, "864000", do(s, "GET", "/page/0").Header().Get("Retry-After"))
 }
 
+// A client that was not told to wait breaks no word, and where no answer comes the quota is left as it
+// was.
+func TestFaultyBusyUntold(t *testing.T) {
+	t.Parallel()
+	var f Faults
+	s, now := serverOf(t, webtest.Replay(t, nil), Config{
+		Faults: func(int) Faults { return f }, Source: check.Source(1), Sleep: func(context.Context, time.Duration) {},
+	})
+	ask := func(at float64, silent, code, violations int) {
+		t.Helper()
+		now.Set(at)
+		f = Faults{Busy: 10, Silent: float64(silent), Dying: 6} // dead from 6 to 12
+		if silent == 1 {
+			require.PanicsWithValue(t, http.ErrAbortHandler, func() { do(s, "GET", "/page/0") })
+		} else {
+			require.Equal(t, code, do(s, "GET", "/page/0").Code)
+		}
+		require.Equal(t, violations, s.Totals().Violations)
+	}
+	ask(0, 1, 0, 0)
+	ask(1, 1, 0, 0)
+	ask(2, 0, 200, 0)
+	ask(3, 1, 0, 0)
+	ask(7, 0, 404, 0)
+	ask(8, 0, 404, 0)
+	ask(12, 0, 200, 0)
+	ask(13, 0, 429, 0)
+	ask(14, 0, 429, 1)
+}
+
 func TestCrawlDelay(t *testing.T) {
 	t.Parallel()
 	s, now := serverOf(t, webtest.Replay(t, nil, nil), Config{CrawlDelay: 2})
