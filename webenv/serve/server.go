@@ -41,9 +41,9 @@ type Config struct {
 	// escaped if the path would otherwise be cleaned on its way, as an [http.ServeMux] does with
 	// two slashes in a row.
 	Names []string
-	// Base is the absolute URL under which the server is reached, without a slash at its end,
-	// if that is not the host of the request; with a path if it is mounted with
-	// [http.StripPrefix].
+	// Base is the absolute URL, http or https, under which the server is reached, without a slash
+	// at its end, if that is not the host of the request; with a path, escaped, if it is mounted
+	// with [http.StripPrefix]. It has neither a query nor a fragment.
 	Base string
 	// Size is the least number of bytes of a page; pages are filled up to it.
 	Size int
@@ -173,7 +173,7 @@ func (c *Config) check(n int) (base *url.URL, err error) {
 	switch {
 	case n == 0:
 		err = fmt.Errorf("%w: no pages", ErrConfig)
-	case err != nil || strings.HasSuffix(c.Base, "/"), c.Base != "" && (base.Scheme == "" || base.Host == ""):
+	case err != nil || c.Base != "" && !isBase(c.Base, base):
 		err = fmt.Errorf("%w: base %q", ErrConfig, c.Base)
 	case !(c.CrawlDelay >= 0 && c.CrawlDelay <= math.MaxFloat64):
 		err = fmt.Errorf("%w: crawl delay %v", ErrConfig, c.CrawlDelay)
@@ -185,6 +185,12 @@ func (c *Config) check(n int) (base *url.URL, err error) {
 		err = fmt.Errorf("%w: %d names for %d pages", ErrConfig, len(c.Names), n)
 	}
 	return base, err
+}
+
+// isBase reports whether a text that was read as a URL is one that paths can be appended to.
+func isBase(text string, u *url.URL) bool {
+	return (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && !strings.ContainsAny(text, "?# ") &&
+		!strings.HasSuffix(text, "/") && strings.HasSuffix(text, u.EscapedPath())
 }
 
 // numbered returns the number of each name, nil if there are no names.

@@ -570,6 +570,14 @@ func TestNewErrors(t *testing.T) {
 		"a name of dots": {ErrConfig, env, Config{Names: []string{"a", ".."}}},
 		"relative base":  {ErrConfig, env, Config{Base: "/sim"}},
 		"base with /":    {ErrConfig, env, Config{Base: "http://a/"}},
+		"base, no host":  {ErrConfig, env, Config{Base: "http:///sim"}},
+		"base, scheme":   {ErrConfig, env, Config{Base: "ftp://a"}},
+		"base, query":    {ErrConfig, env, Config{Base: "http://a/sim?x=1"}},
+		"base, no query": {ErrConfig, env, Config{Base: "http://a/sim?"}},
+		"base, fragment": {ErrConfig, env, Config{Base: "http://a#f"}},
+		"base, anchor":   {ErrConfig, env, Config{Base: "http://a/sim#"}},
+		"base, blank":    {ErrConfig, env, Config{Base: "http://a/s im"}},
+		"base, bare":     {ErrConfig, env, Config{Base: "http://a/sím"}},
 	} {
 		c.cfg.Now = func() float64 { return 0 }
 		_, err := New(c.env, c.cfg)
