@@ -2,6 +2,8 @@ package frontier
 
 import (
 	"context"
+	"iter"
+	"slices"
 	"strings"
 
 	"google.golang.org/grpc"
@@ -59,7 +61,7 @@ func (s *Server) ListQueues(_ context.Context, p *pb.Pagination) (*pb.QueueList,
 }
 
 // queues returns a queue, or all of a crawl if the key is empty, that have URLs.
-func queues(state *book.State, crawl, key string) func(yield func(*book.Queue) bool) {
+func queues(state *book.State, crawl, key string) iter.Seq[*book.Queue] {
 	c := state.Crawl(crawl)
 	switch {
 	case c == nil:
@@ -78,16 +80,15 @@ func queues(state *book.State, crawl, key string) func(yield func(*book.Queue) b
 func (s *Server) GetStats(_ context.Context, p *pb.QueueWithinCrawlParams) (*pb.Stats, error) {
 	stats := &pb.Stats{CrawlID: crawlName(p.GetCrawlID())}
 	completed, active := 0, 0
-	err := s.view(func(state *book.State, now float64) {
-		for q := range queues(state, stats.CrawlID, p.GetKey()) {
-			stats.NumberOfQueues++
-			stats.Size += uint64(q.Active())
-			stats.InProcess += uint32(q.Leased(now))
-			completed += q.Completed()
-			if q.Active() > 0 {
-				active++
-			}
+	err := s.inStrides(stats.CrawlID, p.GetKey(), func(q *book.Queue, _, _ int, now float64) int {
+		stats.NumberOfQueues++
+		stats.Size += uint64(q.Active())
+		stats.InProcess += uint32(q.Leased(now))
+		completed += q.Completed()
+		if q.Active() > 0 {
+			active++
 		}
+		return q.Len()
 	})
 	stats.Counts = map[string]uint64{"completed": uint64(completed), "active_queues": uint64(active)}
 	return stats, err
@@ -208,22 +209,52 @@ func (s *Server) ListURLs(p *pb.ListUrlParams, stream grpc.ServerStreamingServer
 	return nil
 }
 
-// CountURLs implements the interface.
+// CountURLs implements the interface. Like ListURLs, it counts what there is when it comes to it.
 func (s *Server) CountURLs(_ context.Context, p *pb.CountUrlParams) (*pb.Long, error) {
 	f := newFilter(p.GetFilter(), p.GetIgnoreCase())
 	count := 0
-	err := s.view(func(state *book.State, _ float64) {
-		for q := range queues(state, crawlName(p.GetCrawlID()), p.GetKey()) {
-			if f.text == "" {
-				count += q.Len()
-				continue
-			}
-			for pos := range q.Len() {
-				if f.fits(q.Item(uint32(pos)).URL) {
-					count++
-				}
+	err := s.inStrides(crawlName(p.GetCrawlID()), p.GetKey(), func(q *book.Queue, from, most int, _ float64) int {
+		if f.text == "" {
+			count += q.Len()
+			return q.Len()
+		}
+		to := min(from+most, q.Len())
+		for ; from < to; from++ {
+			if f.fits(q.Item(uint32(from)).URL) {
+				count++
 			}
 		}
+		return to
 	})
 	return &pb.Long{Value: uint64(count)}, err
+}
+
+// inStrides calls a function with the queues of a crawl, or one of them, as often as it takes: with
+// the first URL of a queue to look at, how many there may be, and the time. It returns the next URL.
+// Others have their turn between strides.
+func (s *Server) inStrides(crawl, key string, look func(q *book.Queue, from, most int, now float64) (next int)) error {
+	var all []*book.Queue
+	if err := s.view(func(state *book.State, _ float64) {
+		all = slices.Collect(queues(state, crawl, key))
+	}); err != nil {
+		return err
+	}
+	for from := 0; len(all) > 0; {
+		if err := s.view(func(_ *book.State, now float64) {
+			for left := stride; left > 0 && len(all) > 0; {
+				q := all[0]
+				before := from
+				if !q.Gone() {
+					from = look(q, from, left, now)
+				}
+				left -= max(1, min(from-before, left))
+				if q.Gone() || from >= q.Len() {
+					all, from = all[1:], 0
+				}
+			}
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
