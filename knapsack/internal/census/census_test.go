@@ -176,6 +176,18 @@ func TestHedge(t *testing.T) {
 	require.Zero(t, new(Hedge).Gain())
 }
 
+// Changes that were found long ago are forgotten until next to nothing is left of them, and what follows is a
+// number all the same.
+func TestHedgeForgets(t *testing.T) {
+	t.Parallel()
+	var h Hedge
+	for k := range 60_000 {
+		h.Score(float64(k%4), 1, k < 4, 1, 4)
+		h.estimate(1)
+		require.False(t, math.IsNaN(h.Gain()), "poll %d", k)
+	}
+}
+
 // Where nearly every poll finds a change rates are hardly to be told, so that what polls in turn find is
 // counted: of pages that were recorded to change 8 times in a cycle, one half has become slow.
 func TestHedgeCountsWhereMostPollsFindChanges(t *testing.T) {

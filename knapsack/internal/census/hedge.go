@@ -25,6 +25,8 @@ const (
 	// apart by chance, the more so the fewer changes there were. With it the estimate stays below
 	// .005 in TestRateFilterOnCalmHistories, .007 without.
 	luck = 2
+	// leastChanges is how few changes tell nothing any more: fewer would be 0 in quotients.
+	leastChanges = 1e-100
 )
 
 // A Hedge estimates how much more the best schedule at the rates of the pages would detect than
@@ -99,7 +101,7 @@ func (h *Hedge) estimate(cycle float64) {
 		time += h.time[k]
 		changes += h.changes[k]
 	}
-	if !(changes > 0) {
+	if !(changes > leastChanges) {
 		return
 	}
 	mean := changes / time
