@@ -24,7 +24,8 @@ const (
 	// luck is over how many changes the gain looks greater than it is: rates that are all the same look
 	// apart by chance, the more so the fewer changes there were. With it the estimate stays below
 	// .005 in TestRateFilterOnCalmHistories, .007 without.
-	luck = 2
+	// mostLuck bounds that, lest a web of a few pages be polled in turn for long.
+	luck, mostLuck = 2, 0.015
 	// leastChanges is how few changes tell nothing any more: fewer would be 0 in quotients.
 	leastChanges = 1e-100
 )
@@ -119,7 +120,7 @@ func (h *Hedge) estimate(cycle float64) {
 		}
 		inTurn += float64(sure * (counted - inTurn))
 	}
-	h.gain = best/inTurn - 1 - luck/changes
+	h.gain = best/inTurn - 1 - min(luck/changes, mostLuck)
 }
 
 func (h *Hedge) slide(by int) {
