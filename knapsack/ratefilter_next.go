@@ -34,8 +34,11 @@ func (f *RateFilter) choose(now float64) (slot uint32) {
 			f.threshold = next
 		}
 	}
-	if f.credit += f.cost(slot) / courtesy; !tardy {
+	switch {
+	case !tardy:
 		f.credit = 0
+	case !late && !inTurn:
+		f.credit += f.cost(slot) / courtesy
 	}
 	f.queue.Take(slot)
 	if g := f.queue.Group(slot); g != queue.None {

@@ -16,9 +16,9 @@ const (
 	// inactive is the time after which a server forgets a consumer that nobody asks.
 	inactive = 2 * time.Minute
 	// ahead and aheadBytes are how much a server may send before it is asked again. A server cuts the
-	// connection of a client for which 64 MiB wait to be written, and all shards share one: so many
-	// bytes, for one shard, are 8 of the largest records. A record that is larger would never come.
-	ahead, aheadBytes = 500, 8 * MaxRecord
+	// connection of a client for which 64 MiB wait to be written, and all shards share one, of which 16 may
+	// be asked for twice as many bytes at a time. A record that is larger than aheadBytes would never come.
+	ahead, aheadBytes = 500, 4 * MaxRecord
 )
 
 // errLost reports that messages cannot be had from a consumer any more.

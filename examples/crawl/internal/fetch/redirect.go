@@ -71,8 +71,8 @@ func hostOf(u *url.URL) (string, error) {
 // patience is for how long a poll waits for its turn at a host that it was redirected to.
 func (f *Fetcher) patience() time.Duration { return f.cfg.Timeout / 2 }
 
-// redirect follows a redirect once robots.txt of its host allows it and its delay is over, unless the
-// host named a time before which it is not to be asked for documents. The turn at another host is kept
+// redirect follows a redirect once robots.txt of its host allows it and its delay is over, unless
+// another host named a time before which it is not to be asked for documents. The turn at another host is kept
 // until the body is read.
 func (f *Fetcher) redirect(r *http.Request, via []*http.Request) error {
 	if len(via) >= 10 {
@@ -99,8 +99,10 @@ func (f *Fetcher) redirect(r *http.Request, via []*http.Request) error {
 	if err := f.robots.refuses(found, to.String()); err != nil {
 		return fmt.Errorf("redirect to %s: %w", to, err)
 	}
-	if err := f.rest.refuses(host, f.cfg.Clock.Now()); err != nil {
-		return fmt.Errorf("redirect to %s: %w", to, err)
+	if first, err := hostOf(via[0].URL); err == nil && first != host { // else it was asked for already
+		if err := f.rest.refuses(host, f.cfg.Clock.Now()); err != nil {
+			return fmt.Errorf("redirect to %s: %w", to, err)
+		}
 	}
 	return f.gate.wait(ctx, host)
 }

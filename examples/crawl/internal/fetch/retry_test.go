@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"sync/atomic"
@@ -74,6 +75,10 @@ func TestRedirectsRest(t *testing.T) {
 			http.NotFound(w, r)
 			return
 		}
+		if r.URL.Path == "/old" {
+			http.Redirect(w, r, "/new", http.StatusFound)
+			return
+		}
 		asked.Add(1)
 		w.Header().Set("Retry-After", "7200")
 		w.WriteHeader(http.StatusServiceUnavailable)
@@ -99,7 +104,10 @@ func TestRedirectsRest(t *testing.T) {
 	require.EqualValues(t, 1, asked.Load())
 	require.ErrorContains(t, f.Poll(t.Context(), 1, server.URL+"/", nil).Err, "does not want to be asked")
 	require.EqualValues(t, 1, asked.Load())
+	page := f.Poll(t.Context(), 1, tired.URL+"/old", nil)
+	require.NotContains(t, fmt.Sprint(page.Err), "does not want to be asked", "its pages are the matter of the shards")
+	require.EqualValues(t, 2, asked.Load())
 	now.NotBefore(time.Now().Add(121 * time.Minute))
 	require.ErrorContains(t, get(), "503")
-	require.EqualValues(t, 2, asked.Load())
+	require.EqualValues(t, 3, asked.Load())
 }
