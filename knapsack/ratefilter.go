@@ -38,9 +38,9 @@ import (
 // bit for bit (in the same build on the same kind of processor). No page starves: with n pages,
 // polls at a steady rate and no limits set, each page is polled again within 81·n polls,
 // whatever the answers; with costs, within polls that cost 80 times what one of each page does, and
-// n/8 polls more of whatever cost, if Next is called whenever that is paid for. Where nothing is to be had by polling some pages more than others, it
-// polls them in turn, and loses to doing so from the beginning what it learns in the first n
-// polls.
+// n/8 polls more of whatever cost, if Next is called whenever that is paid for. Where nothing is
+// to be had by polling some pages more than others, it polls them in turn, and loses to doing so
+// from the beginning what it learns in the first n polls.
 //
 // # Cost
 //
@@ -141,7 +141,8 @@ import (
 // turn. Where nearly every poll finds a change, which hardly tells a rate, what polls in turn find
 // is counted. As beliefs are learnt in the light of what pages have in common, edits of many pages at
 // once are not taken for pages that are busy. After one poll per page, and while that gain is
-// below ½ %, and a little more where few changes were found, it polls in turn. Weights and good signals are reasons not to.
+// below ½ %, or up to 2 % where few changes were found, it polls in turn. Weights and good signals
+// are reasons not to.
 //
 // Patience. A sixteenth of the budget goes to pages that have been without an answer for 64 cycles, if there
 // are any.
