@@ -442,7 +442,7 @@ func TestHintsAfterRemoveGroup(t *testing.T) {
 	}
 }
 
-// Where polls fail at random, pages that failed some times in a row are not taken for dead: copies are hardly
+// Where polls fail at random, pages that failed some times in a row are not taken for dead: copies are no
 // older than those of polls in turn, of which as many fail.
 func TestPollsThatFailAtRandom(t *testing.T) {
 	t.Parallel()
@@ -453,7 +453,7 @@ func TestPollsThatFailAtRandom(t *testing.T) {
 	for _, c := range []struct {
 		loss, most float64
 		ordinary   int
-	}{{0.1, 1.1, 1}, {0.3, 1.1, 3}, {0.5, 1.4, 6}} {
+	}{{0.1, 1, 1}, {0.3, 1, 3}, {0.5, 1.05, 6}, {0.6, 1.05, 9}, {0.7, 1.4, 13}} {
 		sum, square := 0.0, 0.0
 		for seed := range uint64(seeds) {
 			age := func(s webenv.Scheduler) float64 {
@@ -464,7 +464,7 @@ func TestPollsThatFailAtRandom(t *testing.T) {
 			ratio := math.Log(age(f) / age(must(NewFixed(slices.Repeat([]float64{1}, n), Even, nil))))
 			sum += ratio
 			square += ratio * ratio
-			require.InDelta(t, c.ordinary, f.tally.ordinaryFailures(), 1)
+			require.InDelta(t, c.ordinary, f.tally.ordinaryFailures(), 1.5)
 		}
 		mean := sum / seeds
 		spread := math.Sqrt((square/seeds - mean*mean) / (seeds - 1))

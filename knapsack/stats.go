@@ -43,7 +43,8 @@ type Stats struct {
 type tally struct {
 	answers, changes, failures, inTurn, late, found uint64
 	expected                                        float64
-	loss                                            float64 // part of polls of pages that answered before that fail
+	loss                                            float64 // part of polls of pages that answered the time before that fail
+	judged                                          uint64  // how many such polls there were
 }
 
 // answer counts an answer.
@@ -72,6 +73,7 @@ func (t *tally) encode(e *codec.Encoder) {
 	}
 	e.Float64(t.expected)
 	e.Float64(t.loss)
+	e.Uint64(t.judged)
 }
 
 func (t *tally) decode(d *codec.Decoder) {
@@ -80,6 +82,7 @@ func (t *tally) decode(d *codec.Decoder) {
 	}
 	t.expected = d.NonNegative()
 	t.loss = d.Float64In(0, 1)
+	t.judged = d.Uint64()
 }
 
 // Stats returns numbers to watch. O(1).
