@@ -162,11 +162,11 @@ func (p *Page) Observe(c *Copy) Finding {
 		f.Again = !p.plain
 		return f
 	}
-	if !f.Body {
+	if !f.Body || p.plain { // bytes have no places to learn
 		p.streak = 0
 		return f
 	}
-	if p.streak++; p.streak >= p.patience && !p.plain {
+	if p.streak++; p.streak >= p.patience {
 		f.Again = true
 		p.streak = 0
 		p.patience = min(mostPatience, 2*p.patience)

@@ -526,6 +526,31 @@ func TestPlain(t *testing.T) {
 	require.False(t, p.Observe(copyOf([]byte("text"))).Again, "there is nothing to teach")
 }
 
+// However often a page that is compared byte by byte changes in a row, its state can be loaded, also
+// one of those saved when such changes were counted.
+func TestPlainChangesAlways(t *testing.T) {
+	t.Parallel()
+	p := new(Page)
+	for k := range 300 {
+		c := &Copy{Type: "application/json"}
+		fmt.Fprintf(c, `{"n": %d}`, k)
+		f := p.Observe(c)
+		require.Equal(t, Finding{First: k == 0, Body: k > 0}, f)
+		saved, err := p.MarshalBinary()
+		require.NoError(t, err)
+		twin := new(Page)
+		require.NoError(t, twin.UnmarshalBinary(saved), "after %d changes", k)
+	}
+	p.streak = 200
+	saved, err := p.MarshalBinary()
+	require.NoError(t, err)
+	require.NoError(t, p.UnmarshalBinary(saved))
+	observe(p, []byte("<p>a"))
+	saved, err = p.MarshalBinary()
+	require.NoError(t, err)
+	require.NoError(t, p.UnmarshalBinary(saved))
+}
+
 // The state of a page is bounded, whatever the copies are.
 func TestBounded(t *testing.T) {
 	t.Parallel()

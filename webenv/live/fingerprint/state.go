@@ -42,7 +42,9 @@ func (p *Page) encode(e *codec.Encoder) {
 
 func (p *Page) decode(d *codec.Decoder) {
 	p.Numbers, p.plain, p.empty, p.copies = d.Bool(), d.Bool(), d.Bool(), d.Byte()
-	p.streak, p.patience = d.ByteIn(0, mostPatience), d.ByteIn(0, mostPatience)
+	p.streak, p.patience = d.Byte(), d.ByteIn(0, mostPatience)
+	// That of pages compared byte by byte once went on without end; it means nothing.
+	d.Require(p.plain || p.streak <= mostPatience, "%d changes in a row", p.streak)
 	for i := range p.sum {
 		p.sum[i] = d.Byte()
 	}
