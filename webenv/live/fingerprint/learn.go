@@ -56,8 +56,8 @@ func (p *Page) judge(s *changes, f *Finding) {
 	f.Late = late.Changed() && !f.Changed()
 	f.join(late)
 	for i := range s.fresh { // what is masked in a copy that is reported need not be reported late
-		if e := &s.fresh[i]; f.has(e.flags) {
-			e.flags &^= masked
+		if e := &s.fresh[i]; e.flags&masked != 0 && f.has(e.flags) {
+			e.flags = e.flags&^masked | returned // but may come and go as before
 		}
 	}
 }
@@ -102,7 +102,7 @@ func (p *Page) learn(s *changes, teach bool) {
 		case replaced == 0:
 		case teach:
 			p.hit(place, hits, max(replaced, len(group)))
-		case len(group) <= mostNoise:
+		case len(group) <= mostNoise, p.noisy(place, len(group)): // a second copy has taught it, maybe
 			p.hit(place, hits, replaced)
 		}
 	}

@@ -46,9 +46,9 @@ import (
 // is replaced by a new one gets a hit, and is noisy with two hits in 16 copies. Changes in a noisy
 // place are masked, if they are no more blocks than were replaced there at once before. A masked block
 // that stays for twelve copies is reported late, unless its copy was reported for others, and its
-// place is no longer noisy. Where more than eight blocks are new there is no hit: so much is no clock
-// but a page that is made anew. A second copy makes each place noisy in which it differs, however many
-// blocks do.
+// place is no longer noisy. Where more than eight blocks are new there is no hit, unless so many are
+// masked there: so much is no clock but a page that is made anew. A second copy makes each place noisy
+// in which it differs, however many blocks do.
 type Page struct {
 	// Numbers says that the numbers of the page are its content: prices, counters, scores. A block
 	// with a number is then never masked: digits alone or with letters on one side, as in 10kg.

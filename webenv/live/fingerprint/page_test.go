@@ -1,6 +1,7 @@
 package fingerprint
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -163,7 +164,7 @@ func TestLabels(t *testing.T) {
 	}
 }
 
-// A second copy teaches noise of any size.
+// A second copy teaches noise of any size, for good.
 func TestTeachMany(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{8, 9, 20, 300} {
@@ -177,7 +178,7 @@ func TestTeachMany(t *testing.T) {
 		p := new(Page)
 		observe(p, related(0))
 		p.Teach(copyOf(related(1)))
-		for k := range 14 {
+		for k := range 50 {
 			require.Equal(t, same, observe(p, related(k+2)), "copy %d of %d", k, n)
 		}
 	}
@@ -343,6 +344,30 @@ func TestNotLateTwice(t *testing.T) {
 	for range 30 {
 		require.Equal(t, same, p.Same())
 	}
+}
+
+// What is masked in a copy that is reported for something else may come and go like what is masked in
+// any other; once it has stayed its place is watched again.
+func TestEditAmongNoise(t *testing.T) {
+	t.Parallel()
+	p := new(Page)
+	at := func(k int, edit string) []byte { // texts move from one place to the next
+		list := []string{edit, "rows"}
+		for i := range 6 {
+			list = append(list, fmt.Sprint("row ", i, "x"), fmt.Sprint(3*k+7*i, " minutes ago"))
+		}
+		return page(list...)
+	}
+	for k := range 150 {
+		edit := fmt.Sprint("edit ", k/50)
+		require.Equal(t, k == 1 || k == 2 || k == 50 || k == 100, observe(p, at(k, edit)).Body, "copy %d", k)
+	}
+	last := at(150, "edit 3")
+	require.Equal(t, body, observe(p, last))
+	for k := range 20 { // texts that are there again are reported late
+		require.Equal(t, k == lateAfter-2, p.Same().Body, "poll %d", k)
+	}
+	require.Equal(t, body, observe(p, bytes.Replace(last, []byte("485 minutes"), []byte("some minutes"), 1)), "the place is no longer noisy")
 }
 
 // What was masked may come back without a word, also where its place is no longer noisy. The copies
