@@ -15,7 +15,8 @@ import (
 // # Guarantees
 //
 // A copy with the same bytes as the one before has not changed, but may be the one at which a change
-// is reported late. A block that was never seen, in a place that is not noisy, is a change at once.
+// is reported late. An empty copy is a change, and so is the one after it; what was learnt before stays
+// learnt. A block that was never seen, in a place that is not noisy, is a change at once.
 // What replaces a block that was in five copies or more does not make its place noisy: on a page
 // without noise each price is reported that stays for five polls.
 //
@@ -198,7 +199,7 @@ func (p *Page) Same() (f Finding) {
 // with the latest.
 func (p *Page) Teach(c *Copy) {
 	c.finish()
-	if p.copies == 0 || c.plain() != p.plain {
+	if p.copies == 0 || p.empty || c.plain() != p.plain {
 		return
 	}
 	if _, differs := p.observe(c, true); differs {
@@ -233,6 +234,7 @@ func (p *Page) observe(c *Copy, teach bool) (f Finding, differs bool) {
 		return f, false
 	}
 	f.First = p.copies == 0
+	f.Body = p.empty // who keeps copies has the empty one
 	p.sum = sum
 	if p.empty = c.size == 0; p.empty && !f.First && !p.plain {
 		f.Body = true // and what was learnt is kept
