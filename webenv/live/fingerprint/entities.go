@@ -33,6 +33,22 @@ var commonEntities = func() map[string]rune {
 	return names
 }()
 
+// goesOn reports whether a byte may be the next of an entity: a letter or digit of a name, or, behind
+// the # of a number, a digit of its base.
+func goesOn(entity []byte, c byte) bool {
+	switch {
+	case len(entity) == 0 && c == '#':
+		return true
+	case len(entity) == 0 || entity[0] != '#':
+		return isLetter(c) || isDigit(c)
+	case len(entity) == 1 && c|0x20 == 'x':
+		return true
+	case len(entity) > 1 && entity[1]|0x20 == 'x' && c|0x20 >= 'a' && c|0x20 <= 'f':
+		return true
+	}
+	return isDigit(c)
+}
+
 // endEntity decodes the entity that has been read, without the & before it.
 func (t *tokenizer) endEntity(semicolon bool) {
 	name := t.entity[:t.entityLen]
@@ -66,15 +82,9 @@ func numeric(digits []byte) rune {
 	}
 	var r rune
 	for _, c := range digits {
-		d := rune(base)
-		switch {
-		case c >= '0' && c <= '9':
-			d = rune(c - '0')
-		case c|0x20 >= 'a' && c|0x20 <= 'f':
+		d := rune(c - '0')
+		if !isDigit(c) {
 			d = rune(c|0x20-'a') + 10
-		}
-		if d >= base {
-			break
 		}
 		if r = r*base + d; r > utf8.MaxRune {
 			return 0

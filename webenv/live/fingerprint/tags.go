@@ -1,5 +1,7 @@
 package fingerprint
 
+import "strings"
+
 // A tagKind is what the tokenizer does at a tag.
 type tagKind uint8
 
@@ -12,8 +14,7 @@ const (
 	inHead                                                       // ends a block; may stand in the head
 	head                                                         // what is in it is boilerplate
 	mainTag                                                      // what is in it is body, whatever is around it
-	flow                                                         // ends a block, and an svg that somebody forgot to close
-	container                                                    // and those above it: the containers, one kind each; they do so, too
+	container                                                    // and those above it: the containers, one kind each
 	boilerplate = container + tagKind(len(containerTags))        // and those above it: the boilerplate tags
 )
 
@@ -28,7 +29,22 @@ func packed(name string) (n uint64) {
 	return n
 }
 
-var htmlName = packed("html")
+var (
+	htmlName = packed("html")
+	mathName = packed("math")
+)
+
+// leaves are the tags at which browsers leave an svg or math that somebody forgot to close: those of
+// the HTML standard, section 13.2.6.5, but for blockquote, which is longer than longestName, and font,
+// which does so with some attributes only.
+var leaves = func() map[uint64]bool {
+	names := make(map[uint64]bool)
+	for name := range strings.FieldsSeq(`b big body br center code dd div dl dt em embed h1 h2 h3 h4 h5 h6 head hr i img
+		li listing menu meta nobr ol p pre ruby s small span strong strike sub sup table tt u ul var`) {
+		names[packed(name)] = true
+	}
+	return names
+}()
 
 // containerTags are the tags whose end is the end of boilerplate that was begun in them.
 var containerTags = [...]string{"article", "div", "section"}
@@ -55,7 +71,6 @@ var tagKinds = func() map[uint64]tagKind {
 		inHead:   {"meta", "link", "base", "html"},
 		head:     {"head"},
 		mainTag:  {"main"},
-		flow:     {"body", "p", "table", "ul", "ol", "li", "h1", "h2", "h3", "h4"},
 	} {
 		for _, name := range names {
 			kinds[packed(name)] = kind

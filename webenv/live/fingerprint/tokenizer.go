@@ -57,6 +57,7 @@ type tokenizer struct {
 	raw    uint64 // name of the end tag that ends inRaw
 	text   uint64 // name of the element that is open and has text alone, 0 if none
 	svgs   int    // how many svg are open; they are skipped
+	math   bool   // a math is open
 	dashes int8   // at the end of a comment so far; −1 for --!
 	cdata  uint8  // how much of [CDATA[ has been read
 
@@ -299,7 +300,7 @@ func (t *tokenizer) readEntity(b []byte) int {
 	case c == ';':
 		t.endEntity(true)
 		return 1
-	case ascii[c]>>8 != 0, c == '#' && t.entityLen == 0:
+	case goesOn(t.entity[:t.entityLen], c):
 		t.entity[t.entityLen] = c
 		t.entityLen++
 		return 1
@@ -309,6 +310,8 @@ func (t *tokenizer) readEntity(b []byte) int {
 }
 
 func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
+
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
 func isSpace(c byte) bool { return c == ' ' || c >= '\t' && c <= '\r' && c != '\v' }
 
@@ -540,14 +543,23 @@ func (t *tokenizer) tag() {
 	}
 	t.text = 0
 	kind := tagKinds[t.name]
-	if t.svgs > 0 && t.skip(kind) || kind == inline {
+	if (t.svgs > 0 || t.math) && !t.closing && leaves[t.name] {
+		t.svgs, t.math = 0, false
+	}
+	switch {
+	case t.svgs > 0:
+		t.skip(kind)
 		return
+	case kind == inline:
+		return
+	case t.name == mathName:
+		t.math = !t.closing && !t.slash
 	}
 	t.endBlock()
 	if t.head && (kind == breaks || kind >= mainTag) {
 		t.head = false // its end tag may be left out
 	}
-	empty := t.slash && (t.language == asXHTML || kind == svgTag)
+	empty := t.slash && (t.language == asXHTML || kind == svgTag || t.math)
 	switch {
 	case t.closing:
 		if kind == head {
@@ -568,18 +580,15 @@ func (t *tokenizer) tag() {
 	}
 }
 
-// skip reports whether the tag is part of an svg, which is skipped.
-func (t *tokenizer) skip(kind tagKind) bool {
+// skip does what a tag in an svg asks for. There /> ends an element in HTML, too.
+func (t *tokenizer) skip(kind tagKind) {
 	switch {
-	case kind == raw && !t.closing && !(t.slash && t.language == asXHTML):
-		t.raw, t.state = t.name, inRaw
 	case kind == svgTag && t.closing:
 		t.svgs--
-	case kind == svgTag && !t.slash:
+	case t.closing || t.slash:
+	case kind == raw:
+		t.raw, t.state = t.name, inRaw
+	case kind == svgTag:
 		t.svgs++
-	case kind >= flow && kind < boilerplate && !t.closing:
-		t.svgs = 0 // somebody forgot to close it, and so do browsers
-		return false
 	}
-	return true
 }
