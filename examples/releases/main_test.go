@@ -409,6 +409,19 @@ func TestUnreadable(t *testing.T) {
 	}
 }
 
+// A page that is no list of versions ends the program; an empty list is one.
+func TestNoList(t *testing.T) {
+	t.Parallel()
+	w := newWeb(t, map[string][]answer{"/a.test/b/@v/list": {{body: "\n<!DOCTYPE html>\n<title>Please log in to the network</title>\n"}}})
+	w.module("a.test/a", "v1.0.0", "2026-01-01T00:00:00Z")
+	_, _, err := w.download(t, t.Context(), "a.test/a\na.test/b")
+	require.EqualError(t, err, w.URL+`/a.test/b/@v/list: the answer is no list of versions; it begins with "<!DOCTYPE html>\n<title>Please log in to "`)
+	w.answers["/a.test/b/@v/list"] = []answer{{body: "\n"}}
+	out, _, err := w.download(t, t.Context(), "a.test/a\na.test/b")
+	require.NoError(t, err)
+	require.Equal(t, "a.test/a,1767225600\na.test/b\n", out)
+}
+
 // Pseudo-versions are no releases, and a module that has only those is a page without changes.
 func TestPseudoVersions(t *testing.T) {
 	t.Parallel()
@@ -592,6 +605,12 @@ replace a.test/e v1.1.0 => b.test/e v1.2.0
 `))
 	require.NoError(t, err)
 	require.Equal(t, []string{"a.test/b", "b.test/d", "a.test/e"}, paths)
+
+	for _, read := range []func(string, []byte) ([]string, error){readSum, readList} {
+		paths, err := read("f", []byte("\ufeffa.test/b v1.0.0 h1:abc=\r\n"))
+		require.NoError(t, err)
+		require.Equal(t, []string{"a.test/b"}, paths)
+	}
 
 	for _, c := range []struct {
 		read func(string, []byte) ([]string, error)

@@ -133,9 +133,10 @@ func readList(file string, text []byte) ([]string, error) {
 	})
 }
 
-// readLines reads a path from the fields of each line that is not blank, none if that is "".
+// readLines reads a path from the fields of each line that is not blank, none if that is "". Some editors
+// put a byte order mark before the first.
 func readLines(file string, text []byte, pathOf func(fields []string) (string, error)) (paths []string, err error) {
-	lines := bufio.NewScanner(bytes.NewReader(text))
+	lines := bufio.NewScanner(bytes.NewReader(bytes.TrimPrefix(text, []byte("\ufeff"))))
 	for number := 1; lines.Scan(); number++ {
 		fields := strings.Fields(lines.Text())
 		if len(fields) == 0 {

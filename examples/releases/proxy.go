@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -172,6 +173,9 @@ func (p *proxy) list(ctx context.Context, path string, most int) (listing, error
 		return m, err
 	}
 	err = p.get(ctx, longestList, func(body []byte) error {
+		if !isList(string(body)) {
+			return fmt.Errorf("the answer is no list of versions; it begins with %.40q", bytes.TrimSpace(body))
+		}
 		names := releasesOf(string(body))
 		m.served, m.more = true, len(names) > most
 		for _, name := range names[max(len(names)-most, 0):] {
@@ -183,6 +187,20 @@ func (p *proxy) list(ctx context.Context, path string, most int) (listing, error
 		return m, nil
 	}
 	return m, err
+}
+
+// isList reports whether an answer is a list of versions: one at least, unless it is blank.
+func isList(answer string) bool {
+	blank := true
+	for line := range strings.Lines(answer) {
+		if fields := strings.Fields(line); len(fields) > 0 {
+			if semver.IsValid(fields[0]) {
+				return true
+			}
+			blank = false
+		}
+	}
+	return blank
 }
 
 // releasesOf returns the releases of a list of versions, in ascending order. As for the go command,
