@@ -94,10 +94,13 @@ func traceFile(path string) (*world, error) {
 	var text io.Reader = bytes.NewReader(content)
 	if bytes.HasPrefix(content, []byte{0x1f, 0x8b}) {
 		if text, err = gzip.NewReader(text); err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
+			return nil, fmt.Errorf("%s: %w", path, cutOff(err))
 		}
 	}
 	h, err := webenv.ReadHistory(text, path)
+	if errors.Is(err, io.ErrUnexpectedEOF) { // of the file, whatever line it came at
+		return nil, fmt.Errorf("%s: %w", path, cutOff(err))
+	}
 	if err != nil {
 		if l, _ := readLog(bytes.NewReader(content), path); l != nil {
 			err = fmt.Errorf("%w; it is a log of polls, which -log reads", err)
