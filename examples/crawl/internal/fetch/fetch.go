@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"time"
@@ -85,6 +86,7 @@ type Fetcher struct {
 	robots *robots
 	points *points
 	rest   resting
+	log    func() *slog.Logger
 }
 
 // New returns a fetcher.
@@ -98,7 +100,7 @@ func New(cfg Config) (*Fetcher, error) {
 	if len(cfg.Points) == 0 {
 		return nil, errors.New("fetch: no access point")
 	}
-	f := &Fetcher{cfg: cfg, gate: newGate(cfg.Clock, cfg.Delay, cfg.Ours), points: newPoints(cfg.Points, cfg.Part, cfg.Seed)}
+	f := &Fetcher{cfg: cfg, gate: newGate(cfg.Clock, cfg.Delay, cfg.Ours), points: newPoints(cfg.Points, cfg.Part, cfg.Seed), log: slog.Default}
 	f.robots = newRobots(cfg.UserAgent, cfg.Clock, f.getRobots)
 	return f, nil
 }
@@ -263,7 +265,7 @@ func (f *Fetcher) poll(ctx context.Context, id uint64, page string, remembered [
 	transport := &live.Transport{Exact: f.cfg.Exact}
 	if len(remembered) > 0 {
 		if err := transport.UnmarshalBinary(remembered); err != nil {
-			transport.Forget(page) // a first copy again
+			f.log().Warn("what is remembered of a page's copy cannot be read: it gets a first copy again", "url", page, "error", err)
 		}
 	}
 	version, found := f.fetch(ctx, transport, id, page)

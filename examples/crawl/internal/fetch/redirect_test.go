@@ -3,6 +3,7 @@ package fetch
 import (
 	"context"
 	"io"
+	"log/slog"
 	"net/http"
 	"strconv"
 	"strings"
@@ -250,6 +251,28 @@ func TestSecondTryWaits(t *testing.T) {
 	for k := range 2 {
 		require.GreaterOrEqual(t, w.times[k+1].Sub(w.times[k]), time.Minute)
 	}
+}
+
+// A page of which nothing that is remembered can be read gets a first copy again, and that is told.
+func TestUnreadableCopy(t *testing.T) {
+	t.Parallel()
+	c := clock.NewReal()
+	page := func(*http.Request) *http.Response { return answer(http.StatusOK, `"a"`, "one") }
+	f, err := New(Config{UserAgent: "test (+http://test.test)", Clock: c, Seed: 1,
+		Points: []Point{{Name: "web", Base: &web{clock: c, pages: []func(*http.Request) *http.Response{page}}}}})
+	require.NoError(t, err)
+	var log strings.Builder
+	f.log = func() *slog.Logger { return slog.New(slog.NewTextHandler(&log, nil)) }
+	res := f.Poll(t.Context(), 1, "http://a.test/", nil)
+	require.Empty(t, log.String())
+	res = f.Poll(t.Context(), 2, "http://a.test/", res.Copy[1:])
+	require.NoError(t, res.Err)
+	require.True(t, res.First)
+	require.Contains(t, log.String(), "level=WARN")
+	require.Contains(t, log.String(), "url=http://a.test/")
+	res = f.Poll(t.Context(), 3, "http://a.test/", res.Copy)
+	require.NoError(t, res.Err)
+	require.False(t, res.First)
 }
 
 // A change that is found at an answer 304, as it was taken for noise before, is kept like others: with
