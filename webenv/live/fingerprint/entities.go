@@ -33,20 +33,16 @@ var commonEntities = func() map[string]rune {
 	return names
 }()
 
-// goesOn reports whether a byte may be the next of an entity: a letter or digit of a name, or, behind
-// the # of a number, a digit of its base.
-func goesOn(entity []byte, c byte) bool {
+// digitOf reports whether a byte goes on with the number of a reference: a digit of its base, or the x
+// that says which.
+func digitOf(number []byte, c byte) bool {
 	switch {
-	case len(entity) == 0 && c == '#':
+	case isDigit(c):
 		return true
-	case len(entity) == 0 || entity[0] != '#':
-		return isLetter(c) || isDigit(c)
-	case len(entity) == 1 && c|0x20 == 'x':
-		return true
-	case len(entity) > 1 && entity[1]|0x20 == 'x' && c|0x20 >= 'a' && c|0x20 <= 'f':
-		return true
+	case len(number) == 0:
+		return c|0x20 == 'x'
 	}
-	return isDigit(c)
+	return number[0]|0x20 == 'x' && c|0x20 >= 'a' && c|0x20 <= 'f'
 }
 
 // endEntity decodes the entity that has been read, without the & before it.

@@ -300,7 +300,7 @@ func (t *tokenizer) readEntity(b []byte) int {
 	case c == ';':
 		t.endEntity(true)
 		return 1
-	case goesOn(t.entity[:t.entityLen], c):
+	case c == '#' && t.entityLen == 0, ascii[c]>>8 != 0 && (t.entityLen == 0 || t.entity[0] != '#' || digitOf(t.entity[1:t.entityLen], c)):
 		t.entity[t.entityLen] = c
 		t.entityLen++
 		return 1
