@@ -37,7 +37,8 @@ type giveBacker interface {
 type RunConfig struct {
 	// Start is the time at which the run starts and every page counts as fresh: as a rule, the
 	// start of the environment. A change before Start that no poll has seen counts as if it
-	// came at Start.
+	// came at Start. If it is before the start of the environment, or before an earlier poll of
+	// it, Run may panic, as Poll of [Env] does.
 	Start float64
 	// Rate is the number of polls per unit of time; 0 means 1. Poll k = 1, 2, … is asked for at
 	// Start + k/Rate.
