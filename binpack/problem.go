@@ -1,6 +1,7 @@
 package binpack
 
 import (
+	"context"
 	"fmt"
 	"iter"
 	"maps"
@@ -19,13 +20,16 @@ import (
 // float to a decimal, all with the same number of digits after the point, at most 22, and the
 // largest capacity with at most 12 digits in all; a float32 may be off with at most 5 digits, and
 // must be the nearest one with 6. Other floats are counted in a quantum, a power of two: the
-// largest one of which all weights and capacities are multiples, but at least 2^−40 of the largest
-// capacity (rounded up to a power of two). Where that is too coarse to be exact, weights are
-// rounded up and capacities down.
+// largest one of which all weights and capacities are multiples, if n times the largest capacity,
+// both rounded up to powers of two, is at most 2^61 of it. So some dozens of numbers of like size are
+// counted to their last bits. Otherwise the quantum is 2^−40 of the largest capacity (rounded up to
+// a power of two), and larger with more than two million items; weights are rounded up and
+// capacities down.
 //
 // Hence no bin is ever overfilled, not even by the last bit of an exact sum. The cost, where
 // something is rounded, is that a bin of k items may be refused k+1 quanta before it is full.
-// Bounds round the other way, so that they hold for the numbers given.
+// Bounds round the other way, so that they hold for the numbers given. Items that fit the bin that
+// they are pinned to are never refused.
 type Weight interface {
 	constraints.Integer | constraints.Float
 }
@@ -75,13 +79,14 @@ func inUnits[W Weight](p Problem[W]) (*packing.Problem, error) {
 	} else if len(caps) == 0 {
 		return nil, fmt.Errorf("%w: no bins", ErrCapacity)
 	}
-	u, err := toUnits(p.Weights, caps)
+	u, err := toUnits(p.Weights, caps, true)
 	if err != nil {
 		return nil, err
 	}
 	in.Weights, in.Capacities = u.w, u.c
 	if !u.exact {
 		in.Low, in.High = u.low, u.high
+		fitPinned(in, p)
 	}
 	top := slices.Max(u.c)
 	for i, w := range u.w {
@@ -93,6 +98,63 @@ func inUnits[W Weight](p Problem[W]) (*packing.Problem, error) {
 		return nil, err
 	}
 	return in, nil
+}
+
+// fitPinned makes items that fit the bin that they are pinned to by their exact sum fit it in units. It
+// is full then, so that nothing but weights of 0 fits beside them.
+func fitPinned[W Weight](in *packing.Problem, p Problem[W]) {
+	if len(p.Pins) == 0 {
+		return
+	}
+	in.Weights = slices.Clone(in.Weights) // where capacities only were rounded they are Low, too
+	pinned := make(map[int][]int)
+	for item, b := range p.Pins {
+		if item >= 0 && item < len(p.Weights) && b >= 0 && b < in.Bins() { // else constrain says so
+			pinned[b] = append(pinned[b], item)
+		}
+	}
+	for b, items := range pinned {
+		over := -in.Capacity(b)
+		for _, i := range items {
+			over += in.Weights[i]
+		}
+		c := p.Capacity
+		if !in.Uniform {
+			c = p.Capacities[b]
+		}
+		if over <= 0 || exceeds(reading{float: true}, p.Weights, items, c) {
+			continue
+		}
+		slices.Sort(items)
+		for _, i := range items {
+			less := min(over, in.Weights[i])
+			in.Weights[i] -= less
+			over -= less
+		}
+	}
+}
+
+// loose returns a problem that was rounded as it is rounded the other way: every packing of the
+// numbers given is a packing of it, but not the reverse.
+func loose(in *packing.Problem) *packing.Problem {
+	other := *in
+	other.Weights, other.Capacities, other.Low, other.High = in.Low, in.High, nil, nil
+	return &other
+}
+
+// holds reports whether no bin of a packing is overfilled by the exact sum of floats, unless the
+// context ends before that is known.
+func holds[W Weight](ctx context.Context, p Problem[W], packed Packing) bool {
+	for b, items := range packed.Items() {
+		c := p.Capacity
+		if p.Capacities != nil {
+			c = p.Capacities[b]
+		}
+		if ctx.Err() != nil || exceeds(reading{float: true}, p.Weights, items, c) {
+			return false
+		}
+	}
+	return true
 }
 
 // constrain checks the conflicts and pins and takes them over.

@@ -115,7 +115,7 @@ func TestProductsAreDecimals(t *testing.T) {
 		full := rapid.Int64Range(2, 1e11).Draw(t, "full")
 		part := rapid.Int64Range(0, full).Draw(t, "part")
 		c := float64(full) * power
-		u, err := toUnits([]float64{float64(part) * power, float64(full-part) * power, c}, []float64{c, float64(full) / (1 / power)})
+		u, err := toUnits([]float64{float64(part) * power, float64(full-part) * power, c}, []float64{c, float64(full) / (1 / power)}, true)
 		require.NoError(t, err)
 		require.True(t, u.exact)
 		require.Equal(t, u.c[0], u.w[0]+u.w[1])
@@ -329,7 +329,7 @@ func TestFloatTolerance(t *testing.T) {
 		for i := range w {
 			w[i] = rng.Float64()
 		}
-		u, err := toUnits(w, []float64{float64(n)})
+		u, err := toUnits(w, []float64{float64(n)}, false)
 		require.NoError(t, err)
 		require.False(t, u.exact)
 		for i := range w {

@@ -72,7 +72,7 @@ func (s *Scheme) configure() (err error) {
 	if most := max(float64(s.first[len(s.first)-1]), 1); room > most && !math.IsInf(room, 1) {
 		room = most
 	}
-	u, err := toUnits(x, []float64{room})
+	u, err := toUnits(x, []float64{room}, false) // there are more pages than amounts to add up
 	if err != nil {
 		return fmt.Errorf("%w (the frequencies of the states in a capacity of %v)", err, c.Capacity)
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math"
+
+	"github.com/recrawl/recrawl/internal/packing"
 )
 
 // SolveConfig limits the work of [Solve].
@@ -66,7 +68,9 @@ type Solution struct {
 // margin of 1e-5 bins.
 //
 // With floats that are not multiples of the quantum (see [Weight]) Lower holds for the numbers as
-// given, while the packing is of weights rounded up.
+// given, and so does the word that there is no packing, while the packing is of weights rounded up.
+// Where these do not fit the given bins, a packing of weights rounded down is tried, and returned if
+// no bin is overfilled.
 //
 // # How it works
 //
@@ -103,6 +107,10 @@ type Solution struct {
 // Petersen, Spoorendonk & Pisinger 2008. Belief propagation with decimation: Montanari,
 // Ricci-Tersenghi & Semerjian 2007.
 func Solve[W Weight](ctx context.Context, p Problem[W], cfg SolveConfig) (Solution, error) {
+	in, err := inUnits(p)
+	if err != nil {
+		return Solution{}, err
+	}
 	nodes := cfg.Nodes
 	if _, ok := ctx.Deadline(); nodes == 0 && !ok {
 		nodes = defaultNodes
@@ -110,11 +118,10 @@ func Solve[W Weight](ctx context.Context, p Problem[W], cfg SolveConfig) (Soluti
 	if nodes <= 0 {
 		nodes = math.MaxInt
 	}
-	in, err := inUnits(p)
-	if err != nil {
-		return Solution{}, err
-	}
 	s := in.Solve(ctx, nodes)
+	if s.Bin == nil && in.Low != nil {
+		s = solveLoose(ctx, p, in, nodes, s.Nodes)
+	}
 	switch {
 	case s.Bin == nil && s.Proved:
 		return Solution{}, fmt.Errorf("%w: there is no packing", ErrNoRoom)
@@ -122,4 +129,18 @@ func Solve[W Weight](ctx context.Context, p Problem[W], cfg SolveConfig) (Soluti
 		return Solution{}, fmt.Errorf("%w: no packing was found", ErrNoRoom)
 	}
 	return Solution{Packing(s.Packing), s.Lower, s.Proved, Certificate(s.Certificate), newProof(s.Proof), s.Nodes}, nil
+}
+
+// solveLoose solves a problem of which no packing was found as it is rounded, rounded the other way. If
+// that has no packing, the numbers given have none; one that it has counts if it holds for them.
+func solveLoose[W Weight](ctx context.Context, p Problem[W], in *packing.Problem, nodes, searched int) packing.Solution {
+	var s packing.Solution
+	if searched < nodes && ctx.Err() == nil {
+		s = loose(in).Solve(ctx, nodes-searched)
+	}
+	if s.Bin != nil && !holds(ctx, p, Packing(s.Packing)) {
+		s = packing.Solution{}
+	}
+	s.Nodes += searched
+	return s
 }

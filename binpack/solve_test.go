@@ -387,3 +387,110 @@ func TestSolveInAHurry(t *testing.T) {
 	require.True(t, s.Proved)
 	require.Equal(t, 1, s.Bins)
 }
+
+// bruteFits reports whether there is a packing into the given bins.
+func bruteFits(p Problem[float64]) bool {
+	bin := make([]int, len(p.Weights))
+	var place func(i int) bool
+	place = func(i int) bool {
+		if i == len(bin) {
+			used := len(slices.Compact(slices.Sorted(slices.Values(bin))))
+			return CheckPacking(p, Packing{bin, used}) == nil
+		}
+		for bin[i] = range p.Capacities {
+			if place(i + 1) {
+				return true
+			}
+		}
+		return false
+	}
+	return place(0)
+}
+
+// oddFloat draws a float that is no multiple of a large power of two, of one of the magnitudes.
+func oddFloat(magnitudes []float64) *rapid.Generator[float64] {
+	return rapid.Custom(func(t *rapid.T) float64 {
+		n := rapid.IntRange(1, 4).Draw(t, "n")
+		return float64(n) / rapid.SampledFrom([]float64{3, 7}).Draw(t, "divisor") * rapid.SampledFrom(magnitudes).Draw(t, "magnitude")
+	})
+}
+
+// Floats that fill given bins exactly: that there is no packing is said only where there is none, and
+// pins are refused only where they overfill a bin. Of like size, a packing is found; of sizes so far
+// apart that they are rounded, one that is found holds.
+func TestSolveExactFloats(t *testing.T) {
+	t.Parallel()
+	for name, magnitudes := range map[string][]float64{"alike": {1}, "far apart": {1, 1e-5, 1e-9, 1e-30}} {
+		t.Run(name, rapid.MakeCheck(func(t *rapid.T) {
+			var p Problem[float64]
+			bins := rapid.IntRange(1, 3).Draw(t, "bins")
+			in := make([]float64, bins)
+			for _, w := range rapid.SliceOfN(oddFloat(magnitudes), 1, 5).Draw(t, "w") {
+				p.Weights = append(p.Weights, w)
+				b := rapid.IntRange(0, bins-1).Draw(t, "bin")
+				in[b] += w
+				if rapid.IntRange(0, 3).Draw(t, "pinned") == 0 {
+					if p.Pins == nil {
+						p.Pins = make(map[int]int)
+					}
+					p.Pins[len(p.Weights)-1] = b
+				}
+			}
+			for _, c := range in {
+				if c == 0 {
+					c = oddFloat(magnitudes).Draw(t, "c")
+				}
+				p.Capacities = append(p.Capacities, c)
+			}
+			fits := bruteFits(p)
+			s, err := Solve(context.Background(), p, SolveConfig{})
+			switch {
+			case err == nil:
+				require.NoError(t, CheckPacking(p, s.Packing))
+				n, err := CheckBound(p, s.Certificate)
+				require.NoError(t, err)
+				require.LessOrEqual(t, n, s.Bins)
+			case fits:
+				require.NotErrorIs(t, err, ErrProblem)
+				require.NotContains(t, err.Error(), "there is no packing")
+				require.NotEqual(t, "alike", name)
+			}
+			for h := range Heuristic(heuristics.Len()) {
+				packed, err := Pack(p, h)
+				if err == nil {
+					require.NoError(t, CheckPacking(p, packed))
+				} else if fits {
+					require.ErrorIs(t, err, ErrNoRoom)
+				}
+			}
+		}))
+	}
+}
+
+// Items as large as their bins are packed though they are rounded, and three thirds may be pinned to a
+// bin of 1.
+func TestSolveRoundedFloats(t *testing.T) {
+	t.Parallel()
+	w := []float64{1. / 3, 1e-5 / 3, 2. / 3}
+	p := Problem[float64]{Weights: w, Capacities: []float64{2. / 3, 1. / 3, 1e-5 / 3}}
+	s, err := Solve(context.Background(), p, SolveConfig{})
+	require.NoError(t, err)
+	require.Equal(t, []int{1, 2, 0}, s.Bin)
+	require.True(t, s.Proved)
+	packed, err := Pack(p, BestFitDecreasing)
+	require.NoError(t, err)
+	require.Equal(t, s.Packing, packed)
+	third := Problem[float64]{Weights: []float64{1. / 3, 1. / 3, 1. / 3, 1e-30 / 3}, Capacity: 1, Pins: map[int]int{0: 1, 1: 1, 2: 1}}
+	s, err = Solve(context.Background(), third, SolveConfig{})
+	require.NoError(t, err)
+	require.Equal(t, []int{1, 1, 1, 0}, s.Bin)
+	require.NoError(t, CheckPacking(third, s.Packing))
+	third.Weights[2] = 2. / 5
+	_, err = Solve(context.Background(), third, SolveConfig{})
+	require.ErrorIs(t, err, ErrProblem)
+	p.Capacities[0] = math.Nextafter(1./3, 1)
+	p.Weights[2] = p.Capacities[0]
+	p.Capacities[1] = 1. / 4
+	_, err = Solve(context.Background(), p, SolveConfig{})
+	require.ErrorContains(t, err, "there is no packing")
+}

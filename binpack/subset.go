@@ -13,7 +13,8 @@ import (
 //
 // Proved and Gap are about whole units (see [Weight]). With floats that are neither short decimals
 // nor multiples of the quantum, another subset may fit by the exact sum and yet be a quantum per
-// item too large in whole units.
+// item too large in whole units. Of more than 44 items [MaxSubset] takes no finer quantum than 2^−40
+// of the capacity.
 type Subset[W Weight] struct {
 	Items  []int // increasing
 	Sum    W     // of their weights, added in this order
@@ -52,7 +53,8 @@ type Subset[W Weight] struct {
 // Mostly milliseconds. Where neither a core fills the capacity nor anything can be left out early,
 // at most ten seconds and 500 MB beside the items: give it a context with a deadline.
 func MaxSubset[W Weight](ctx context.Context, weights []W, capacity W) (Subset[W], error) {
-	s, err := newSubset(weights, capacity)
+	// More items seldom fill a capacity of 60 bits, and the search for that takes up to ten seconds.
+	s, err := newSubset(weights, capacity, len(weights) <= completeItems)
 	if err != nil {
 		return Subset[W]{}, err
 	}
@@ -60,8 +62,11 @@ func MaxSubset[W Weight](ctx context.Context, weights []W, capacity W) (Subset[W
 }
 
 // ApproxSubset finds a subset whose weight is at least (1−ε) times the largest possible,
-// 1e-4 ≤ ε < 1 (after Ibarra & Kim 1975). Proved is set only if the capacity is filled or
-// nothing is left out. Take it where [MaxSubset] does not come to an end.
+// 1e-4 ≤ ε < 1 (after Ibarra & Kim 1975). Take it where [MaxSubset] does not come to an end.
+//
+// The guarantee is about whole units, as Proved is (see [Subset]): where floats are rounded, a
+// subset that fits by a few quanta only may be missed. Proved is set if nothing is left out, or no
+// multiple of the greatest common divisor of the weights is larger than the sum and fits.
 //
 // Errors are those of MaxSubset, and [ErrConfig] for ε.
 //
@@ -72,12 +77,15 @@ func ApproxSubset[W Weight](weights []W, capacity W, epsilon float64) (Subset[W]
 	if !(epsilon >= leastEpsilon && epsilon < 1) {
 		return Subset[W]{}, fmt.Errorf("%w: ε = %v", ErrConfig, epsilon)
 	}
-	s, err := newSubset(weights, capacity)
+	s, err := newSubset(weights, capacity, true)
 	if err != nil {
 		return Subset[W]{}, err
 	}
 	return subset(s, packing.ApproxSubset(s.w, s.c[0], epsilon), weights), nil
 }
+
+// completeItems is the number of items up to which MaxSubset tries all subsets, if need be.
+const completeItems = 44
 
 // leastEpsilon keeps the table of ApproxSubset, 4/ε² entries of 12 bytes, below 5 GB.
 const leastEpsilon = 1e-4
@@ -88,8 +96,8 @@ type subsetProblem struct {
 	item []int // their numbers
 }
 
-// newSubset checks a problem and leaves out the items above the capacity.
-func newSubset[W Weight](weights []W, capacity W) (s subsetProblem, err error) {
+// newSubset checks a problem and leaves out the items above the capacity. fine is that of toUnits.
+func newSubset[W Weight](weights []W, capacity W, fine bool) (s subsetProblem, err error) {
 	for i, w := range weights {
 		if f := float64(w); !(f >= 0) || math.IsInf(f, 1) {
 			return s, fmt.Errorf("%w: item %d: %v", ErrWeight, i, w)
@@ -107,7 +115,7 @@ func newSubset[W Weight](weights []W, capacity W) (s subsetProblem, err error) {
 				s.item = append(s.item, i)
 			}
 		}
-		if s.units, err = toUnits(kept, []W{capacity}); !errors.Is(err, ErrNoRoom) {
+		if s.units, err = toUnits(kept, []W{capacity}, fine); !errors.Is(err, ErrNoRoom) {
 			break
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"math/big"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -214,4 +215,40 @@ func BenchmarkSubset(b *testing.B) {
 			}
 		})
 	}
+}
+
+// A few floats of like size are not rounded, so that what is promised holds for their exact sums.
+func TestSubsetOfFloats(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		divisor := rapid.SampledFrom([]float64{3, 7, 11}).Draw(t, "divisor")
+		var w []float64
+		for _, k := range rapid.SliceOfN(rapid.IntRange(1, 9), 1, 8).Draw(t, "k") {
+			w = append(w, float64(k)/divisor)
+		}
+		c := float64(rapid.IntRange(1, 20).Draw(t, "c")) / divisor
+		one := []float64{c}
+		var want *big.Float
+		for set := range 1 << len(w) {
+			sum := new(big.Float).SetPrec(2200)
+			var items []int
+			for i := range w {
+				if set>>i&1 == 1 {
+					items = append(items, i)
+					sum.Add(sum, big.NewFloat(w[i]))
+				}
+			}
+			if !exceeds(read(w, one), w, items, c) && (want == nil || sum.Cmp(want) > 0) {
+				want = sum
+			}
+		}
+		most, _ := want.Float64()
+		got, err := MaxSubset(context.Background(), w, c)
+		require.NoError(t, err)
+		require.True(t, got.Proved)
+		require.InDelta(t, most, got.Sum, 1e-14*most)
+		a, err := ApproxSubset(w, c, .01)
+		require.NoError(t, err)
+		require.GreaterOrEqual(t, a.Sum, .99*most)
+	})
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/recrawl/recrawl/internal/packing"
 )
 
-// floatBits is the precision of float weights: the quantum is at least 2^−floatBits of the
-// largest capacity. 40 bits leave room in 62 for the sum of two million weights; of more weights
-// the quantum is larger.
+// floatBits is the precision of float weights that are rounded: the quantum is at least 2^−floatBits
+// of the largest capacity. 40 bits leave room in 62 for the sum of two million weights; of more
+// weights the quantum is larger.
 const floatBits = 40
 
 // units holds weights and capacities as whole numbers of a quantum.
@@ -24,10 +24,11 @@ type units struct {
 	exact     bool // nothing was rounded; then low is w and high is c
 }
 
-// toUnits converts weights and capacities, or says what is wrong with them.
-func toUnits[W Weight](weights, caps []W) (units, error) {
+// toUnits converts weights and capacities, or says what is wrong with them. With fine, floats are not
+// rounded if the sum of the weights has room for their last bits.
+func toUnits[W Weight](weights, caps []W, fine bool) (units, error) {
 	if half := W(1) / 2; half > 0 {
-		return floatUnits(weights, caps)
+		return floatUnits(weights, caps, fine)
 	}
 	return intUnits(weights, caps)
 }
@@ -82,7 +83,7 @@ func largest[W Weight](weights, caps []W) (top float64, above int, err error) {
 }
 
 // floatUnits counts floats in a quantum so large that their sum does not overflow.
-func floatUnits[W Weight](weights, caps []W) (units, error) {
+func floatUnits[W Weight](weights, caps []W, fine bool) (units, error) {
 	top, above, err := largest(weights, caps)
 	if err != nil {
 		return units{}, err
@@ -93,9 +94,17 @@ func floatUnits[W Weight](weights, caps []W) (units, error) {
 	if above >= 0 {
 		return units{}, fmt.Errorf("%w: item %d: weight %v", ErrNoRoom, above, weights[above])
 	}
-	coarsest := grid.Above(top) - min(floatBits, 61-bits.Len(uint(len(weights))))
-	finest := grid.Finest(grid.Finest(math.MaxInt, coarsest, caps), coarsest, weights)
-	g := grid.New(max(finest, coarsest))
+	room := 61 - bits.Len(uint(len(weights)))
+	coarsest := grid.Above(top) - min(floatBits, room)
+	least := coarsest // exponent of a quantum that rounds nothing
+	if fine {
+		least = grid.Above(top) - room
+	}
+	exp := grid.Finest(grid.Finest(math.MaxInt, least-1, caps), least-1, weights)
+	if exp < least {
+		exp = coarsest
+	}
+	g := grid.New(exp)
 	u := units{quantum: g.Quantum, exact: true, w: make([]int64, len(weights)), c: make([]int64, len(caps)), high: make([]int64, len(caps))}
 	full, _ := g.Down(top)
 	for i, c := range caps {
