@@ -10,9 +10,11 @@ import (
 
 // SolveConfig limits the work of [Solve].
 type SolveConfig struct {
-	// Nodes is the most nodes to search: linear programmes solved, or steps of the search if
-	// there are constraints. 0 means 2000 if the context has no deadline, and no limit if it
-	// has one; a negative number means no limit.
+	// Nodes is the most nodes to search: linear programmes solved or, with different capacities,
+	// conflicts or pins, steps of a depth-first search. A negative number means no limit, and so does
+	// 0 if the context has a deadline. If it has none, 0 means 2000 linear programmes, or 10⁶ steps
+	// with up to 40 bins: a few tenths of a second. With more bins it means 4·10⁷/bins steps, but at
+	// least 2000.
 	Nodes int
 }
 
@@ -20,6 +22,10 @@ type SolveConfig struct {
 // linear programme decide, 20 take some 500 nodes together, so few ever meet it
 // (go test ./internal/packing -run Sweep -sweep).
 const defaultNodes = 2000
+
+// defaultSteps is the same for the depth-first search, with up to stepBins bins. A step looks at all
+// bins, at some 5 ns each (go test ./binpack -run '^$' -bench SolveConflicts).
+const defaultSteps, stepBins = 1_000_000, 40
 
 // A Solution is a packing with what is known of the least number of bins.
 type Solution struct {
@@ -113,7 +119,9 @@ func Solve[W Weight](ctx context.Context, p Problem[W], cfg SolveConfig) (Soluti
 	}
 	nodes := cfg.Nodes
 	if _, ok := ctx.Deadline(); nodes == 0 && !ok {
-		nodes = defaultNodes
+		if nodes = defaultNodes; !in.Plain() {
+			nodes = max(nodes, defaultSteps*stepBins/max(in.Bins(), stepBins))
+		}
 	}
 	if nodes <= 0 {
 		nodes = math.MaxInt

@@ -2,6 +2,7 @@ package binpack
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -493,4 +494,59 @@ func TestSolveRoundedFloats(t *testing.T) {
 	p.Capacities[1] = 1. / 4
 	_, err = Solve(context.Background(), p, SolveConfig{})
 	require.ErrorContains(t, err, "there is no packing")
+}
+
+// constrained draws a problem of different capacities with hardly any room to spare, or of conflicts.
+func constrained(rng *rand.Rand, n int, conflicts bool) Problem[int] {
+	p := Problem[int]{Capacity: 40}
+	sum := 0
+	for range n {
+		p.Weights = append(p.Weights, 1+rng.IntN(20))
+		sum += p.Weights[len(p.Weights)-1]
+	}
+	if conflicts {
+		for range 4 * n {
+			if a, b := rng.IntN(n), rng.IntN(n); a != b {
+				p.Conflicts = append(p.Conflicts, [2]int{a, b})
+			}
+		}
+		return p
+	}
+	for left := sum * 5 / 4; left > 0; left -= p.Capacities[len(p.Capacities)-1] {
+		p.Capacities = append(p.Capacities, 15+rng.IntN(30))
+	}
+	return p
+}
+
+// Without a deadline a depth-first search has as many steps as it takes for some dozens of items, and
+// fewer where a step looks at many bins.
+func TestSolveDefaultSteps(t *testing.T) {
+	t.Parallel()
+	most := 0
+	for i := range 60 {
+		s := solve(t, constrained(rand.New(rand.NewPCG(uint64(i), 61)), 12+i%8, i%2 == 0))
+		require.True(t, s.Proved, i)
+		most = max(most, s.Nodes)
+	}
+	require.Greater(t, most, defaultNodes, "none of these shows the difference")
+	p := constrained(rand.New(rand.NewPCG(1, 61)), 2000, false)
+	s := solve(t, p)
+	require.False(t, s.Proved)
+	require.LessOrEqual(t, s.Nodes, defaultSteps*stepBins/len(p.Capacities)+1)
+}
+
+func BenchmarkSolveConflicts(b *testing.B) {
+	for _, n := range []int{40, 100, 1000} {
+		b.Run(fmt.Sprint("n=", n), func(b *testing.B) {
+			looks := 0
+			for i := 0; b.Loop(); i++ {
+				s, err := Solve(context.Background(), constrained(rand.New(rand.NewPCG(uint64(i%60), uint64(n))), n, true), SolveConfig{})
+				if err != nil {
+					b.Fatal(err)
+				}
+				looks += s.Nodes * n
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(looks), "ns/look")
+		})
+	}
 }

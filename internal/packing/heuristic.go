@@ -41,7 +41,7 @@ func (in *Problem) pack(h Heuristic, watch *work.Watch) (packed Packing, left in
 	if h == NextFit {
 		return in.nextFit(order)
 	}
-	if !in.plain() {
+	if !in.Plain() {
 		return in.scan(order, h, watch)
 	}
 	if h == BestFit && order == nil {

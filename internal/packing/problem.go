@@ -49,9 +49,9 @@ func (in *Problem) high() []int64 {
 	return in.High
 }
 
-// plain reports whether there are as many bins as needed of one capacity, and neither
+// Plain reports whether there are as many bins as needed of one capacity, and neither
 // conflicts nor pins.
-func (in *Problem) plain() bool { return in.Uniform && in.Conflicts == nil && in.Pins == nil }
+func (in *Problem) Plain() bool { return in.Uniform && in.Conflicts == nil && in.Pins == nil }
 
 // reading is what it took to read the problem in, in steps of a watch.
 func (in *Problem) reading() int {

@@ -25,7 +25,7 @@ type Solution struct {
 //
 // Without a deadline the result is a function of the input.
 func (in *Problem) Solve(ctx context.Context, nodes int) Solution {
-	if !in.plain() {
+	if !in.Plain() {
 		return in.solveAny(work.NewWatch(ctx), nodes)
 	}
 	s := newSolver(ctx, in, nodes)

@@ -63,7 +63,7 @@ func TestSolveEndsAnywhere(t *testing.T) {
 			worktest.EndsAnywhere(t, c.looks, len(c.in.Weights), func(ctx *worktest.Countdown) *work.Watch {
 				var s Solution
 				watch := work.NewWatch(ctx)
-				if c.in.plain() {
+				if c.in.Plain() {
 					x := newSolver(ctx, c.in, math.MaxInt)
 					x.solve()
 					s, watch = x.solution(), x.watch
