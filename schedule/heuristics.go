@@ -2,7 +2,9 @@ package schedule
 
 import (
 	"fmt"
+	"slices"
 
+	"github.com/recrawl/recrawl/schedule/internal/instance"
 	"github.com/recrawl/recrawl/schedule/internal/solver"
 )
 
@@ -54,7 +56,8 @@ func (p *Problem) alike() bool {
 // plan. A step takes work off a client that finishes last so that it and all others
 // involved finish earlier than that: a move; a swap of one site for one, two for one or one
 // for two (on identical and uniform clients); or a chain of moves over up to four clients,
-// which may close to a cyclic exchange. The error is that of [Problem.Check].
+// which may close to a cyclic exchange. The new plan is never worse. The error is that of
+// [Problem.Check].
 //
 // Time: O(n·m) per step for moves and swaps (O(n²·m) on unrelated clients), O(n²) for
 // exchanges of three.
@@ -62,5 +65,24 @@ func LocalSearch(p *Problem, plan Plan) (Plan, error) {
 	if err := p.Check(plan); err != nil {
 		return nil, err
 	}
-	return solver.LocalSearch(p.grid, plan), nil
+	return p.improve(plan, func(g *instance.Instance, plan Plan) Plan { return solver.LocalSearch(g, plan) }), nil
+}
+
+// improve runs a search on a plan, and returns the plan given if that one is better by the durations as
+// they are. A plan that ends late needs a coarse grid, and the search goes on on finer ones as it ends
+// earlier. Invariant: each grid is for plans that end before a smaller power of two.
+func (p *Problem) improve(plan Plan, run func(*instance.Instance, Plan) Plan) Plan {
+	better, g := plan, p.grid.Reaching(p.Makespan(plan))
+	for {
+		better = run(g, better)
+		finer := p.grid.Reaching(p.Makespan(better))
+		if finer.Most >= g.Most {
+			break
+		}
+		g = finer
+	}
+	if p.Makespan(better) > p.Makespan(plan) {
+		return slices.Clone(plan)
+	}
+	return better
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/recrawl/recrawl/schedule/internal/instance"
 	"github.com/recrawl/recrawl/schedule/internal/solver"
 )
 
@@ -14,9 +15,13 @@ import (
 // their clients; Result.Moved counts them. The lower bound is that of plans that may move
 // everything.
 //
+// # Guarantees
+//
+// The result is never worse than the old plan with the unplaced sites put as below and nothing moved.
+//
 // # Cost
 //
-// Time: O(n·m) per step, and [LowerBound].
+// Time: O(n·m) per step, O(n·m + n log n), and [LowerBound].
 //
 // # How it works
 //
@@ -40,8 +45,48 @@ func Replan(p *Problem, old Plan, maxMoved int) (Result, error) {
 			old[z] = None // and not a move of choice
 		}
 	}
-	o, moved := solver.Replan(p.grid, old, maxMoved)
+	o := solver.Outcome{Lower: solver.LowerBound(p.grid)}
+	o.Plan = p.improve(p.complete(old), func(g *instance.Instance, plan Plan) Plan {
+		better, steps := solver.Replan(g, old, plan, maxMoved)
+		o.Steps += steps
+		return better
+	})
+	moved := solver.Moved(old, o.Plan)
+	if moved == maxMoved {
+		o.End = solver.Limit
+	}
 	r := p.result(o)
 	r.Moved = moved
 	return r, nil
+}
+
+// complete puts the sites without a client, the longest first, where they finish first. It goes by the
+// durations as they are, as those of the grid are for plans that end early, and the old one may not.
+func (p *Problem) complete(old Plan) Plan {
+	plan, sum := slices.Clone(old), make([]float64, p.m)
+	size := func(z, j int) float64 {
+		if p.unrelated {
+			return p.size[z*p.m+j]
+		}
+		return p.size[z]
+	}
+	for z, j := range old {
+		if j != None {
+			sum[j] += size(z, j)
+		}
+	}
+	for _, z := range p.LongestFirst() {
+		if old[z] != None {
+			continue
+		}
+		best, soonest := None, math.Inf(1)
+		for j := range sum {
+			if t := p.grid.Off[j] + float64(p.unit[j]*(sum[j]+size(z, j))); t < soonest || best == None && !math.IsInf(size(z, j), 1) {
+				best, soonest = j, t
+			}
+		}
+		plan[z] = best
+		sum[best] += size(z, best)
+	}
+	return plan
 }

@@ -35,7 +35,8 @@ type Instance struct {
 	// the real durations; 0 if all of them lie on the grid.
 	Rounding float64
 	// Most is above the makespan of some plan, so that the best plans have no longer duration.
-	// Longer ones of unrelated clients count as Most if clipped.
+	// Longer ones of unrelated clients count as Most if clipped. Then the makespans of plans that end
+	// at Most or later say nothing: see Reaching and Tells.
 	Most    float64
 	clipped bool
 	greedy  []int32 // the client of each site in a plan, if PerPair
@@ -157,12 +158,8 @@ func (p *Instance) WithOff(off []float64) (*Instance, error) {
 	case !p.PerPair:
 		q.Most = above(q.alone())
 	case slices.Max(off) > 0:
-		q.Most = max(p.Most, above(q.place(off)))
-		if p.clipped && q.Most > p.Most {
-			q.clipped = false
-			if err := q.scale(p.size); err != nil {
-				return nil, err
-			}
+		if err := q.raise(above(q.place(off))); err != nil {
+			return nil, err
 		}
 	}
 	largest, unit := 0.0, 0.0
@@ -182,6 +179,36 @@ func (p *Instance) WithOff(off []float64) (*Instance, error) {
 		q.Rounding = float64(q.N+4) * (float64(unit*q.Grid) + float64(0x1p-52*largest))
 	}
 	return &q, nil
+}
+
+// raise makes Most at least so much, on a new grid if durations were clipped.
+func (p *Instance) raise(most float64) error {
+	if most <= p.Most {
+		return nil
+	}
+	p.Most = most
+	if !p.clipped {
+		return nil
+	}
+	p.clipped = false
+	return p.scale(p.size)
+}
+
+// Tells reports whether a plan that has this makespan here has no duration that counts as Most, so that
+// a plan with a smaller one is better.
+func (p *Instance) Tells(makespan float64) bool { return !p.clipped || makespan < p.Most }
+
+// Reaching returns the instance if it tells plans of this makespan apart, and otherwise one with a
+// coarser grid that does. That one has no Rounding of its own.
+func (p *Instance) Reaching(makespan float64) *Instance {
+	if p.Tells(makespan) {
+		return p
+	}
+	q := *p
+	if err := q.raise(above(makespan)); err != nil {
+		return p // never: New found that the sizes have a sum
+	}
+	return &q
 }
 
 // At returns the amount of a site on a client.

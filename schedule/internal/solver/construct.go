@@ -35,7 +35,23 @@ func earliestCompletion(p *instance.Instance, list []int, watch *work.Watch) []i
 // LPT is longest processing time first (Graham 1969): earliest completion in descending
 // order. On identical clients that are all free at 0 its makespan is at most 4/3 − 1/(3m)
 // times the optimum, on uniform ones 1.5773 times (Kovács 2010). It takes O(n log n + n·m).
-func LPT(p *instance.Instance) []int { return EarliestCompletion(p, longestFirst(p, nil)) }
+func LPT(p *instance.Instance) []int {
+	plan, _ := lpt(p, longestFirst(p, nil))
+	return plan
+}
+
+// lpt returns the plan of LPT, and an instance that tells plans apart that end as late: on unrelated
+// clients it may end after Most. Most grows at least twofold in each round, so it ends.
+func lpt(p *instance.Instance, list []int) ([]int, *instance.Instance) {
+	for {
+		plan := EarliestCompletion(p, list)
+		t := p.Makespan(plan)
+		if p.Tells(t) {
+			return plan, p
+		}
+		p = p.Reaching(t)
+	}
+}
 
 // longestFirst returns the sites in descending order of their shortest amount, equal ones in
 // ascending order of number; nil if the watch ends.
@@ -71,7 +87,8 @@ func longestFirst(p *instance.Instance, watch *work.Watch) []int {
 // the plan has no guarantee.
 func Multifit(p *instance.Instance) []int {
 	list := longestFirst(p, nil)
-	return multifit(p, list, EarliestCompletion(p, list), nil)
+	best, p := lpt(p, list)
+	return multifit(p, list, best, nil)
 }
 
 // multifit starts from the plan of LPT, and returns the best so far if the watch ends.

@@ -1,43 +1,32 @@
 package solver
 
 import (
-	"cmp"
 	"math"
-	"slices"
 
 	"github.com/recrawl/recrawl/schedule/internal/instance"
 )
 
-// Replan makes a plan of an old one, in which a negative client stands for none: sites
-// without a client are put, the longest first, where they finish first; then local search
-// moves and swaps sites for as long as that makes the last client finish earlier and at
-// most maxMoved placed sites leave their clients. It returns the number of these too.
-func Replan(p *instance.Instance, old []int, maxMoved int) (o Outcome, moved int) {
-	load := make([]int64, p.M)
-	plan := slices.Clone(old)
-	var fresh []int
-	for z, j := range old {
-		if j < 0 {
-			fresh = append(fresh, z)
-		} else {
-			load[j] += p.At(z, j)
-		}
-	}
-	shortest := p.Shortest()
-	slices.SortStableFunc(fresh, func(a, b int) int { return cmp.Compare(shortest[b], shortest[a]) })
-	for _, z := range fresh {
-		plan[z] = p.Earliest(z, load)
-		load[plan[z]] += p.At(z, plan[z])
-	}
+// Replan improves a plan made of an old one, in which a negative client stands for none: local search
+// moves and swaps sites for as long as that makes the last client finish earlier and at most maxMoved
+// sites are on other clients than in the old plan. It returns the number of pairs looked at too.
+func Replan(p *instance.Instance, old, plan []int, maxMoved int) (better []int, steps int64) {
 	s, _ := newState(p, plan, nil)
-	r := &replanner{state: s, old: old, limit: maxMoved}
+	r := &replanner{state: s, old: old, moved: Moved(old, plan), limit: maxMoved}
 	for r.step() {
 	}
-	end := Finished
-	if r.moved == maxMoved {
-		end = Limit
+	return s.plan(), s.ops
+}
+
+// Moved returns the number of sites that have other clients than in an old plan, in which a negative
+// client stands for none.
+func Moved(old, plan []int) int {
+	moved := 0
+	for z, j := range old {
+		if j >= 0 && plan[z] != j {
+			moved++
+		}
 	}
-	return Outcome{r.state.plan(), LowerBound(p), end, r.state.ops}, r.moved
+	return moved
 }
 
 type replanner struct {

@@ -334,20 +334,16 @@ func TestStepSwapsTheFirstSite(t *testing.T) {
 	}
 }
 
-// TestReplanWithoutMoves leaves placed sites alone, and puts others where they finish
-// first.
+// TestReplanWithoutMoves leaves placed sites alone.
 func TestReplanWithoutMoves(t *testing.T) {
 	t.Parallel()
 	p := build(t, false, []float64{5, 4, 3, 2}, []float64{1, 1}, nil)
-	o, moved := Replan(p, []int{0, 0, -1, -1}, 0)
-	require.Zero(t, moved)
-	require.Equal(t, []int{0, 0, 1, 1}, o.Plan)
-	require.Equal(t, 7.0, o.Lower)
-	require.Equal(t, Limit, o.End)
-	o, moved = Replan(p, []int{0, 0, -1, -1}, 4)
-	require.Equal(t, 7.0, p.Makespan(o.Plan))
-	require.Equal(t, 1, moved)
-	require.Equal(t, Finished, o.End)
+	old := []int{0, 0, -1, -1}
+	plan, _ := Replan(p, old, []int{0, 0, 1, 1}, 0)
+	require.Equal(t, []int{0, 0, 1, 1}, plan)
+	plan, _ = Replan(p, old, plan, 4)
+	require.Equal(t, 7.0, p.Makespan(plan))
+	require.Equal(t, 1, Moved(old, plan))
 }
 
 // TestPricesBoundEveryPlan has the bound from prices, which is for large problems, on small
