@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/recrawl/recrawl/internal/codec"
 	"github.com/recrawl/recrawl/internal/work"
 )
 
@@ -275,7 +276,7 @@ func (d *Dispatcher) take(list *[]int32, client int) int32 {
 func (d *Dispatcher) removeAt(list *[]int32, k int) {
 	d.waits[(*list)[k]] = false
 	d.waiting--
-	d.replaned++
+	d.replaned = min(d.replaned+1, codec.MostCount)
 	if k == 0 {
 		*list = (*list)[1:]
 	} else {

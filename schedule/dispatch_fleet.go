@@ -77,8 +77,9 @@ func (f *fleet) setup(j int) float64 {
 	return 0
 }
 
-// checkTimes checks the durations that a site or a client is added with.
-func (f *fleet) checkTimes(times []float64, pairs int) error {
+// checkTimes checks what a site or a client is added with: one duration a pair on unrelated clients, and
+// otherwise a number whose products with those of the other side are durations.
+func (f *fleet) checkTimes(times []float64, pairs int, side string, others []float64) error {
 	want := 1
 	if f.p.unrelated {
 		want = pairs
@@ -88,7 +89,13 @@ func (f *fleet) checkTimes(times []float64, pairs int) error {
 	}
 	for k, t := range times {
 		if !positive(t) && !(f.p.unrelated && math.IsInf(t, 1)) {
-			return fmt.Errorf("%w: entry %d: %v", ErrDuration, k, t)
+			return fmt.Errorf("%w: entry %d: %v%s", ErrDuration, k, t, tooSmall(t))
+		}
+	}
+	if !f.p.unrelated {
+		if least := slices.Min(others); times[0]*least < leastDuration {
+			return fmt.Errorf("%w: entry 0: %v, with the %v of %s %d a duration below %.2g: choose a smaller unit of time",
+				ErrDuration, times[0], least, side, slices.Index(others, least), leastDuration)
 		}
 	}
 	return nil
@@ -97,14 +104,14 @@ func (f *fleet) checkTimes(times []float64, pairs int) error {
 // AddClient adds a client that is free now and returns its number. On identical and uniform
 // clients times has one number, its time per unit of size (1 if they are identical); on
 // unrelated ones its duration of every site, those added included, +Inf for one that it
-// cannot do. The error is ErrProblem, ErrDuration or ErrTime.
+// cannot do. Durations that are too small for a [Problem] are refused. The error is ErrProblem, ErrDuration or ErrTime.
 //
-// Time: O(1); on unrelated clients O(n + m·k log k) for k sites that wait for anyone.
+// Time: O(n); on unrelated clients O(n + m·k log k) for k sites that wait for anyone.
 func (d *Dispatcher) AddClient(times []float64, now float64) (client int, err error) {
 	if err := d.checkTime(now); err != nil {
 		return None, err
 	}
-	if err := d.checkTimes(times, d.n); err != nil {
+	if err := d.checkTimes(times, d.n, "site", d.size); err != nil {
 		return None, err
 	}
 	d.now = now
@@ -127,15 +134,15 @@ func (d *Dispatcher) AddClient(times []float64, now float64) (client int, err er
 
 // AddSite adds a site and returns its number. On identical and uniform clients times has one
 // number, its size; on unrelated ones its duration on every client, +Inf for one that cannot
-// do it. A site that none can do waits until a client is added that can. The error is ErrProblem,
-// ErrDuration or ErrTime.
+// do it. A site that none can do waits until a client is added that can. Durations that are too
+// small for a [Problem] are refused. The error is ErrProblem, ErrDuration or ErrTime.
 //
 // Time: O(m + k) for k sites that wait for anyone.
 func (d *Dispatcher) AddSite(times []float64, now float64) (site int, err error) {
 	if err := d.checkTime(now); err != nil {
 		return None, err
 	}
-	if err := d.checkTimes(times, d.m); err != nil {
+	if err := d.checkTimes(times, d.m, "client", d.unit); err != nil {
 		return None, err
 	}
 	d.now = now

@@ -107,6 +107,34 @@ func TestAdditions(t *testing.T) {
 	}
 }
 
+// Sizes and times per unit whose products are no durations are refused, as by NewUniform, and change
+// nothing. States that have them do not load.
+func TestAdditionsOfNoDuration(t *testing.T) {
+	t.Parallel()
+	p := must(NewUniform([]float64{1, 2e-200}, []float64{1, 1e-50}))
+	fresh := func() *Dispatcher { return must(NewDispatcher(p, Plan{0, 1}, DispatcherConfig{})) }
+	d := fresh()
+	before := must(d.MarshalBinary())
+	_, err := d.AddSite([]float64{1e-250}, 0)
+	require.ErrorIs(t, err, ErrDuration)
+	require.ErrorContains(t, err, "entry 0: 1e-250, with the 1e-50 of client 1")
+	_, err = d.AddClient([]float64{1e-200}, 0)
+	require.ErrorIs(t, err, ErrDuration)
+	require.ErrorContains(t, err, "entry 0: 1e-200, with the 2e-200 of site 1")
+	require.Equal(t, before, must(d.MarshalBinary()))
+	require.Equal(t, 2, must(d.AddSite([]float64{1e-220}, 0)))
+	_, err = d.AddClient([]float64{1e-55}, 0)
+	require.ErrorIs(t, err, ErrDuration, "with the site added")
+	require.Equal(t, 2, must(d.AddClient([]float64{1e-49}, 0)))
+
+	forged := fresh()
+	forged.size = append(forged.size, 1e-250)
+	forged.n++
+	forged.waits, forged.done = append(forged.waits, false), append(forged.done, false)
+	forged.release(2)
+	require.ErrorIs(t, fresh().UnmarshalBinary(must(forged.MarshalBinary())), ErrCorrupt)
+}
+
 // TestSitesGivenBack gives back sites of a list, whose order the others keep, and of a lost
 // client, whose long site does not wait until the end.
 func TestSitesGivenBack(t *testing.T) {

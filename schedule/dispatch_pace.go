@@ -3,6 +3,7 @@ package schedule
 import (
 	"math"
 
+	"github.com/recrawl/recrawl/internal/codec"
 	"github.com/recrawl/recrawl/internal/portable"
 )
 
@@ -60,7 +61,7 @@ func (d *Dispatcher) learn(client int, spent float64) {
 	predicted := d.duration(c.holds, client)
 	miss := min(mostMiss, math.Abs(portable.Log(spent/predicted/d.paceOf(client, c.pace))))
 	d.misses.squares += float64(miss * miss)
-	d.misses.count++
+	d.misses.count = min(d.misses.count+1, codec.MostCount)
 	c.pace.add(spent, predicted, max(leastKept, portable.Exp(-predicted/(paceMemory*d.typical))))
 	d.all.add(spent, predicted, 1)
 }

@@ -94,6 +94,8 @@ func (f *fleet) decode(r *codec.Decoder) {
 		f.size = append(f.size, r.Float64sIn(codec.AnyLen, leastDuration, math.MaxFloat64)...)
 		f.unit = append(f.unit, r.Float64sIn(codec.AnyLen, leastDuration, math.MaxFloat64)...)
 		f.n, f.m = len(f.size), len(f.unit)
+		size, unit := slices.Min(f.size), slices.Min(f.unit)
+		r.Require(size*unit >= leastDuration, "a size of %v at %v per unit", size, unit)
 		return
 	}
 	rows, columns := r.Count(8), r.Count(8)

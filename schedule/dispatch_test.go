@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/recrawl/recrawl/internal/codec"
 	"github.com/recrawl/recrawl/internal/work"
 	"pgregory.net/rapid"
 )
@@ -254,6 +255,21 @@ func TestContradictionsAreRefused(t *testing.T) {
 	require.ErrorIs(t, other.UnmarshalBinary(must(fresh().MarshalBinary())), ErrCorrupt)
 	require.NoError(t, fresh().UnmarshalBinary(must(fresh().MarshalBinary())))
 	require.ErrorIs(t, new(Dispatcher).UnmarshalBinary(must(fresh().MarshalBinary())), ErrProblem)
+}
+
+// A state whose counts are as large as they may be goes on, and what it saves can be loaded.
+func TestLargestCounts(t *testing.T) {
+	t.Parallel()
+	p := must(NewIdentical([]int{5, 4, 3, 2, 1}, 2))
+	fresh := func() *Dispatcher { return must(NewDispatcher(p, Plan{0, 1, 0, 1, 0}, DispatcherConfig{Static: true})) }
+	d := fresh()
+	d.replaned, d.misses.count = codec.MostCount, codec.MostCount
+	loaded := fresh()
+	require.NoError(t, loaded.UnmarshalBinary(must(d.MarshalBinary())))
+	ask, tell := asking(t, loaded)
+	ask(0, 0, 0)
+	tell(0, 0, 5)
+	require.NoError(t, fresh().UnmarshalBinary(must(loaded.MarshalBinary())))
 }
 
 // A client that asks where all others work and nothing waits looks at each of them a few times,

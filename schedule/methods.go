@@ -1,6 +1,10 @@
 package schedule
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/recrawl/recrawl/internal/codec"
+)
 
 // A method is a way to predict the next duration of a site from its earlier ones.
 type method uint8
@@ -84,6 +88,10 @@ func (t *track) predict(m method) float64 {
 
 // update takes in a run.
 func (t *track) update(d float64) {
+	if t.runs == codec.MostCount { // as in forged states only; the latest run stays where it is
+		t.runs -= medianWindow
+		t.scored = min(t.scored, t.runs)
+	}
 	t.recent[t.runs%medianWindow] = d
 	t.runs++
 	if t.runs == 1 {

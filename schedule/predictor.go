@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/recrawl/recrawl/internal/codec"
 	"github.com/recrawl/recrawl/internal/ids"
 	"github.com/recrawl/recrawl/internal/portable"
 )
@@ -117,8 +118,10 @@ func (e *DurationPredictor) Observe(site int, duration float64) error {
 			e.square[m] += float64(err * err)
 			t.square[m] += float64(err * err)
 		}
-		e.scored++
-		t.scored++
+		if e.scored < codec.MostCount {
+			e.scored++
+			t.scored++
+		}
 	}
 	t.update(duration)
 	e.touch(slot)

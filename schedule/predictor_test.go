@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/recrawl/recrawl/internal/codec"
 	"github.com/recrawl/recrawl/internal/ids"
 )
 
@@ -255,6 +256,27 @@ func TestPredictorSavedCounts(t *testing.T) {
 	require.Zero(t, e.square[0])
 	e.scored--
 	require.ErrorIs(t, new(DurationPredictor).UnmarshalBinary(must(e.MarshalBinary())), ErrCorrupt)
+}
+
+// A predictor whose counts are as large as they may be goes on, and what it saves can be loaded. The
+// latest runs stay in order.
+func TestPredictorLargestCounts(t *testing.T) {
+	t.Parallel()
+	e := must(Backtest([][]float64{{3, 3, 3, 3, 3}, {4, 4}}))
+	e.scored = codec.MostCount
+	first := &e.tracks[0]
+	first.runs, first.scored = codec.MostCount, codec.MostCount-1
+	loaded := new(DurationPredictor)
+	require.NoError(t, loaded.UnmarshalBinary(must(e.MarshalBinary())))
+	last := 3.0
+	for k := range 12 {
+		d := float64(10 + k)
+		require.NoError(t, loaded.Observe(0, d))
+		require.NoError(t, loaded.Observe(1, d))
+		require.Equal(t, (last+d)/2, loaded.tracks[0].predict(byLastTwo))
+		last = d
+		require.NoError(t, new(DurationPredictor).UnmarshalBinary(must(loaded.MarshalBinary())))
+	}
 }
 
 // Durations as far apart as they may be leave finite scores.
