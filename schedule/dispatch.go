@@ -79,8 +79,8 @@ func (cfg DispatcherConfig) check() (DispatcherConfig, error) {
 //
 // Time: O(m) for Next, O(n) while few sites wait, and at intervals that grow with the number
 // of waiting sites O(n·m + n log n) when plans are made anew; amortised over the sites,
-// O(m + log n). Memory: O(n + m), and one duration per pair for what is added to unrelated
-// clients.
+// O(m + log n), and O(k) more for k sites given back, or added, that the client cannot do. Memory:
+// O(n + m), and one duration per pair for what is added to unrelated clients.
 //
 // # How it works
 //
@@ -89,7 +89,7 @@ func (cfg DispatcherConfig) check() (DispatcherConfig, error) {
 // overdue to need as long again, and one that should have asked to be late as long again.
 // When what waits can be divided such that it is expected to end earlier, it is divided
 // anew: on identical and uniform clients by earliest completion, on unrelated ones by
-// moving single sites. A client for which this leaves nothing copies the running site that
+// moving a few sites to a client that has none left. A client for which this leaves nothing copies the running site that
 // is expected to end last.
 //
 // A client that holds a site for too long is silent: the site and the batch wait for others
@@ -99,7 +99,7 @@ type Dispatcher struct {
 	cfg      DispatcherConfig
 	now      float64
 	queue    [][]int32 // sites waiting for each client, the longest first
-	pool     []int32   // sites waiting for anyone, in the order of the list
+	pool     pool      // sites waiting for anyone, in the order of the list
 	back     []int32   // sites added or given back, waiting for anyone, the longest first
 	waits    []bool    // the site is in one of these
 	done     []bool
@@ -110,6 +110,7 @@ type Dispatcher struct {
 	misses   misses
 	typical  float64 // mean predicted duration
 	replaned int     // sites handed out since what waits was divided
+	owed     int     // sites to be handed out for divisions that were not due
 	refused  map[[2]int32]struct{}
 	running  []running   // of each site, as far as spare has come
 	looks    *work.Watch // counts what is worked out of single clients, in tests
@@ -172,7 +173,7 @@ func NewPullDispatcher(p *Problem, list []int, cfg DispatcherConfig) (*Dispatche
 	}
 	d := newDispatcher(p, cfg)
 	for _, z := range list {
-		d.pool = append(d.pool, int32(z))
+		d.pool.add(int32(z))
 		d.waits[z] = true
 	}
 	d.waiting = d.n
@@ -180,7 +181,7 @@ func NewPullDispatcher(p *Problem, list []int, cfg DispatcherConfig) (*Dispatche
 }
 
 func newDispatcher(p *Problem, cfg DispatcherConfig) *Dispatcher {
-	d := &Dispatcher{fleet: newFleet(p), cfg: cfg, now: math.Inf(-1), open: p.n, queue: make([][]int32, p.m),
+	d := &Dispatcher{fleet: newFleet(p), cfg: cfg, now: math.Inf(-1), open: p.n, queue: make([][]int32, p.m), pool: newPool(p.m),
 		waits: make([]bool, p.n), done: make([]bool, p.n), client: make([]clientState, p.m),
 		refused: make(map[[2]int32]struct{})}
 	for j := range d.client {
@@ -241,10 +242,13 @@ func (d *Dispatcher) choose(client int) int32 {
 	if z == None {
 		z = d.probe(client)
 	}
-	for _, list := range [...]*[]int32{&d.queue[client], &d.back, &d.pool} {
+	for _, list := range [...]*[]int32{&d.queue[client], &d.back} {
 		if z == None {
 			z = d.take(list, client)
 		}
+	}
+	if z == None {
+		z = d.draw(client)
 	}
 	if z == None {
 		z = d.replicate(client)
@@ -265,6 +269,7 @@ func (d *Dispatcher) backFirst(client int) bool {
 // take removes and returns the first site of a list that the client may have.
 func (d *Dispatcher) take(list *[]int32, client int) int32 {
 	for k, z := range *list {
+		d.looks.Spend(1)
 		if d.may(client, z) {
 			d.removeAt(list, k)
 			return z
@@ -274,14 +279,20 @@ func (d *Dispatcher) take(list *[]int32, client int) int32 {
 }
 
 func (d *Dispatcher) removeAt(list *[]int32, k int) {
-	d.waits[(*list)[k]] = false
-	d.waiting--
-	d.replaned = min(d.replaned+1, codec.MostCount)
+	d.taken((*list)[k])
 	if k == 0 {
 		*list = (*list)[1:]
 	} else {
 		*list = slices.Delete(*list, k, k+1)
 	}
+}
+
+// taken notes that a site waits no more.
+func (d *Dispatcher) taken(z int32) {
+	d.waits[z] = false
+	d.waiting--
+	d.replaned = min(d.replaned+1, codec.MostCount)
+	d.owed = max(0, d.owed-1)
 }
 
 // may reports whether a client may be given a site: it can do it and did not give it back.
@@ -355,6 +366,7 @@ func (d *Dispatcher) help(client int) int32 {
 	for j, queue := range d.queue {
 		if end := d.ends(j); end > latest {
 			for k, z := range slices.Backward(queue) {
+				d.looks.Spend(1)
 				if d.may(client, z) {
 					from, at, latest = j, k, end
 					break

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"github.com/recrawl/recrawl/internal/heap"
 )
 
 // Constants of how often what waits is divided anew.
@@ -12,7 +14,8 @@ const (
 	// two divisions: few enough that a division follows what was learned, and many enough
 	// that all divisions together cost O(divideShare·n·m).
 	divideShare = 64
-	// forcedShare is the same for a client without a batch.
+	// forcedShare is the same for a client without a batch. On unrelated clients it is how many sites and
+	// pairs may be looked at for each site handed out, to help those without a batch.
 	forcedShare = 1024
 )
 
@@ -24,16 +27,25 @@ func (d *Dispatcher) sort(j int) {
 }
 
 // divide divides what waits anew, if enough was handed out since the last time. On unrelated
-// clients, where a batch suits its client, it only helps out one that has none.
+// clients, where a batch suits its client, it only helps out one that has none. That one does not wait
+// until enough was handed out. It owes as many sites as pay for the division, as long as no more is owed
+// than two divisions per client cost, and takes the more sites at once the more is owed. So the clients
+// that live on it take as many as pay for it.
 func (d *Dispatcher) divide(client int) {
-	batches, dry := d.waiting-len(d.pool), len(d.queue[client]) == 0
+	batches, dry := d.waiting-d.pool.left, len(d.queue[client]) == 0
 	share := divideShare
 	if dry && len(d.back) == 0 {
 		share = forcedShare
 	}
-	due := d.replaned >= batches/share
-	if batches == 0 || !due && !(d.p.unrelated && dry) {
+	if batches == 0 {
 		return
+	}
+	if d.replaned < batches/share {
+		cost := 2 * (batches / forcedShare) // newDivision and steal look at each site
+		if !d.p.unrelated || !dry || d.owed > 2*d.m*cost {
+			return
+		}
+		d.owed += cost + d.m*len(d.back)/forcedShare // place looks at each pair
 	}
 	d.replaned = 0
 	v := newDivision(d, client)
@@ -42,7 +54,7 @@ func (d *Dispatcher) divide(client int) {
 	case !d.p.unrelated:
 		v.rebuild()
 	case len(d.queue[client]) == 0:
-		v.steal()
+		v.steal(1 + d.owed/d.m)
 	}
 }
 
@@ -62,6 +74,7 @@ func newDivision(d *Dispatcher, client int) *division {
 	}
 	v.end = slices.Clone(v.free)
 	for j, queue := range d.queue {
+		d.looks.Spend(len(queue))
 		for _, z := range queue {
 			v.end[j] += v.time(z, j)
 		}
@@ -93,6 +106,7 @@ func (v *division) place() {
 	left := d.back[:0]
 	touched := make([]bool, d.m)
 	for _, z := range d.back {
+		d.looks.Spend(d.m)
 		j := v.earliest(z, v.end)
 		if j < 0 {
 			left = append(left, z)
@@ -138,30 +152,66 @@ func (v *division) rebuild() {
 	d.queue = sites
 }
 
-// steal moves a site to the client that asks, of those that it is expected to finish before
-// their clients are through with their batches: the one with the largest
+// A loot is a site that waits for one client and may be moved to another one.
+type loot struct {
+	worth    float64
+	from, at int // its client and its place in that one's queue
+}
+
+// compare orders sites by worth, the least first, equal ones from the last to the first.
+func (l loot) compare(o loot) int {
+	return cmp.Or(cmp.Compare(l.worth, o.worth), cmp.Compare(o.from, l.from), cmp.Compare(o.at, l.at))
+}
+
+// Before makes the least worth come first in a heap.
+func (l loot) Before(o loot) bool { return l.compare(o) < 0 }
+
+// steal moves up to so many sites to the client that asks, of those that it is expected to finish
+// before their clients are through with their batches: the ones with the largest
 //
 //	time there / time here · √(time there).
 //
 // The ratio keeps sites with clients that suit them. The root has long sites moved first:
 // short ones can still be moved when little time is left.
-func (v *division) steal() {
-	d, from, at, most := v.d, -1, -1, math.Inf(-1)
+//
+// Time: O(n log count).
+func (v *division) steal(count int) {
+	d, c := v.d, v.client
+	var best heap.Heap[loot] // the count most worth of those seen
 	for j, queue := range d.queue {
+		d.looks.Spend(len(queue))
 		for k, z := range queue {
-			here, there := v.time(z, v.client), v.time(z, j)
-			if v.free[v.client]+here >= v.end[j] || !d.may(v.client, z) {
+			here, there := v.time(z, c), v.time(z, j)
+			if v.end[c]+here >= v.end[j] || !d.may(c, z) {
 				continue
 			}
-			if worth := there / here * math.Sqrt(there); worth > most {
-				from, at, most = j, k, worth
+			l := loot{there / here * math.Sqrt(there), j, k}
+			switch {
+			case len(best) < count:
+				best.Push(l)
+			case best[0].Before(l):
+				best[0] = l
+				best.Fix(0)
 			}
 		}
 	}
-	if from < 0 {
-		return
+	slices.SortFunc(best, loot.compare)
+	touched := make([]bool, d.m)
+	for _, l := range slices.Backward(best) { // as if each was asked for when those before are done
+		z := d.queue[l.from][l.at]
+		here, there := v.time(z, c), v.time(z, l.from)
+		if v.end[c]+here >= v.end[l.from] {
+			continue
+		}
+		v.end[c] += here
+		v.end[l.from] -= there
+		d.queue[c] = append(d.queue[c], z)
+		d.queue[l.from][l.at], touched[l.from] = None, true
 	}
-	z := d.queue[from][at]
-	d.queue[from] = slices.Delete(d.queue[from], at, at+1)
-	d.queue[v.client] = append(d.queue[v.client], z)
+	for j, t := range touched {
+		if t {
+			d.queue[j] = slices.DeleteFunc(d.queue[j], func(z int32) bool { return z == None })
+		}
+	}
+	d.sort(c)
 }

@@ -124,7 +124,7 @@ func (d *Dispatcher) AddClient(times []float64, now float64) (client int, err er
 		d.unit = append(d.unit, times[0])
 	}
 	d.m++
-	d.queue = append(d.queue, nil)
+	d.queue, d.pool.from = append(d.queue, nil), append(d.pool.from, 0)
 	d.client = append(d.client, clientState{holds: None, since: now})
 	if d.p.unrelated {
 		slices.SortFunc(d.back, d.longer) // the shortest durations may have changed

@@ -173,7 +173,10 @@ func propDispatcher(t *rapid.T) {
 			}
 			require.Equal(t, open, d.Open())
 			require.Equal(t, open, d.waiting+len(copies))
-			waiting := 0
+			waiting := d.pool.left
+			for _, z := range d.pool.sites {
+				require.True(t, z == None || d.waits[z])
+			}
 			for _, list := range d.lists() {
 				for _, z := range *list {
 					require.True(t, d.waits[z])

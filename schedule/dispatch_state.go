@@ -10,7 +10,7 @@ import (
 	"github.com/recrawl/recrawl/internal/codec"
 )
 
-var dispatcherFormat = codec.Format{Magic: "recrawl/schedule.Dispatcher", Version: 2}
+var dispatcherFormat = codec.Format{Magic: "recrawl/schedule.Dispatcher", Version: 3}
 
 // MarshalBinary returns the saved state, with the sites and clients that were added. The
 // problem and the config are not part of it.
@@ -34,10 +34,17 @@ func (d *Dispatcher) encode(w *codec.Encoder) {
 	d.fleet.encode(w)
 	w.Float64(d.now)
 	w.Int(d.replaned)
+	w.Int(d.owed)
 	w.Float64(d.all.actual)
 	w.Float64(d.all.planned)
 	w.Float64(d.misses.squares)
 	w.Int(d.misses.count)
+	w.Int(d.pool.left)
+	for _, z := range d.pool.sites {
+		if z != None {
+			w.Uint32(uint32(z))
+		}
+	}
 	for _, list := range d.lists() {
 		w.Int(len(*list))
 		for _, z := range *list {
@@ -108,9 +115,9 @@ func (f *fleet) decode(r *codec.Decoder) {
 	f.n, f.m = n+rows, m+columns
 }
 
-// lists returns all lists of waiting sites.
+// lists returns all lists of waiting sites but the pool.
 func (d *Dispatcher) lists() []*[]int32 {
-	lists := []*[]int32{&d.pool, &d.back}
+	lists := []*[]int32{&d.back}
 	for j := range d.queue {
 		lists = append(lists, &d.queue[j])
 	}
@@ -128,16 +135,21 @@ func (d *Dispatcher) decode(r *codec.Decoder) {
 	if d.now = r.Float64(); math.IsNaN(d.now) || math.IsInf(d.now, 1) {
 		r.Fail("time %v", d.now)
 	}
-	d.replaned = r.IntIn(0, codec.MostCount)
+	d.replaned, d.owed = r.IntIn(0, codec.MostCount), r.IntIn(0, codec.MostCount)
 	d.all = pace{r.NonNegative(), r.NonNegative()}
 	d.misses = misses{r.NonNegative(), r.IntIn(0, codec.MostCount)}
-	for _, list := range d.lists() {
+	d.pool = newPool(m)
+	waiting := func(add func(z int32)) {
 		for _, z := range r.Uint32sIn(codec.AnyLen, uint32(n-1)) {
 			r.Require(!d.waits[z], "site %d waits twice", z)
 			d.waits[z] = true
 			d.waiting++
-			*list = append(*list, int32(z))
+			add(int32(z))
 		}
+	}
+	waiting(d.pool.add)
+	for _, list := range d.lists() {
+		waiting(func(z int32) { *list = append(*list, z) })
 	}
 	for z := range d.done {
 		if d.done[z] = r.Bool(); d.done[z] {

@@ -232,7 +232,7 @@ func TestContradictionsAreRefused(t *testing.T) {
 	p := must(NewIdentical([]int{5, 4, 3, 2, 1}, 2))
 	fresh := func() *Dispatcher { return must(NewDispatcher(p, Plan{0, 1, 0, 1, 0}, DispatcherConfig{})) }
 	for name, spoil := range map[string]func(*Dispatcher){
-		"waits twice":              func(d *Dispatcher) { d.pool = append(d.pool, 1) },
+		"waits twice":              func(d *Dispatcher) { d.pool.add(1) },
 		"waits and is done":        func(d *Dispatcher) { d.done[1] = true },
 		"waits and is held":        func(d *Dispatcher) { d.client[0].holds = 1 },
 		"is missing":               func(d *Dispatcher) { d.queue[0] = d.queue[0][1:] },

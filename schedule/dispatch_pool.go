@@ -1,0 +1,44 @@
+package schedule
+
+// A pool is the sites of a list that wait for anyone, in its order. Sites are only taken out.
+type pool struct {
+	sites []int32 // None where one was taken
+	left  int     // how many are not
+	first int     // none is left before it
+	// from is where each client goes on: those before were taken, or it may not have them. As it never may
+	// again, a client looks at each site once, and one that starts anew, as after a restore, takes the same.
+	from []int
+}
+
+func newPool(clients int) pool { return pool{from: make([]int, clients)} }
+
+// add puts a site at the end, while the list is made.
+func (l *pool) add(z int32) {
+	l.sites = append(l.sites, z)
+	l.left++
+}
+
+// remove takes out the site at k.
+func (l *pool) remove(k int) {
+	l.sites[k] = None
+	l.left--
+	for l.first < len(l.sites) && l.sites[l.first] == None {
+		l.first++
+	}
+}
+
+// draw removes and returns the first site of the pool that a client may have.
+func (d *Dispatcher) draw(client int) int32 {
+	l := &d.pool
+	for k := max(l.first, l.from[client]); k < len(l.sites); k++ {
+		d.looks.Spend(1)
+		if z := l.sites[k]; z != None && d.may(client, z) {
+			l.from[client] = k + 1
+			l.remove(k)
+			d.taken(z)
+			return z
+		}
+	}
+	l.from[client] = len(l.sites)
+	return None
+}
