@@ -33,10 +33,14 @@ const (
 	// indices move with that. With .06 what Next picks among 6000 pages is worth .96 of the best, and
 	// with .2 .99; on four recorded histories copies are as fresh with one as with the other. They
 	// move due times by editedCycles cycles for an edit that is sure; with 12 in place of 4 the
-	// delays of a recorded history and of a simulated one are the same but for chance. stalesBack is
+	// delays of a recorded history and of a simulated one are the same but for chance. Those of pages in
+	// no group move as far as the edit is likelier than passing: what passes soon would leave pages due too
+	// late that are looked at meanwhile. With 0 what Next picks of 20,000 pages that change one by one is
+	// worth .965 of the best under Delay in the last of ten cycles, and .99 so; but in groups, where edits
+	// are, .971 in place of .975 (1500 pages, four webs of mass edits). stalesBack is
 	// how often in a cycle a page becomes stale otherwise than by its own rate, by such edits and as
 	// rates jump.
-	hardlyEdited, editedCycles, stalesBack = 0.2, 4, 0.4
+	hardlyEdited, editedCycles, passing, stalesBack = 0.2, 4, 0.1, 0.4
 	// hopeless is by how much less untouched pages change than others, in log, where they are hopeless: see hope.
 	hopeless = 2
 )
@@ -70,6 +74,9 @@ func (c clock) Touch(slot uint32) (sum float64) {
 // hardly grows with time; so that the queue looks at such pages soon, it counts as some cycles more.
 func (c clock) Multiplier(group uint32, last float64) float64 {
 	m, edited := c.pulse(group, last)
+	if group == queue.None {
+		edited -= passing
+	}
 	if edited > 0 && c.now > last {
 		m += edited * editedCycles * c.model.Cycle() / (c.now - last)
 	}

@@ -72,8 +72,8 @@ func measureExactness(f *RateFilter, env webenv.Env, rate float64, polls, every 
 
 var exact = flag.Bool("exact", false, "measure how exact choices are with up to 100,000 pages, and what parts are worth on more webs")
 
-// What Next picks is within 1 % of the greatest index of all pages on average, at any budget. With
-// tens of thousands of pages it is within 2 % for Detections and Delay, in the first cycles (-exact).
+// What Next picks is within 1 % of the greatest index of all pages on average, at any budget; with 20,000
+// within 1.5 % and with 100,000 within 3.5 % on every web, mostly in the second cycle (-exact).
 //
 //	go test ./knapsack -v -run NearlyExact -exact
 func TestRateFilterIsNearlyExact(t *testing.T) {
@@ -97,21 +97,24 @@ func TestRateFilterIsNearlyExact(t *testing.T) {
 				"bursty":  func() webenv.Env { return bursty(n, 1) },
 				"poisson": func() webenv.Env { return must(webenv.NewPoisson(rates, rand.NewPCG(1, 6))) },
 			} {
-				for _, o := range []Objective{Detections, Freshness, Delay} {
+				for _, o := range []Objective{Detections, Freshness, Delay, Age} {
 					f := must(NewRateFilter(n, RateFilterConfig{Objective: o}))
-					polls := min(30*n, max(8000, 3*n), int(400*perDay*float64(n)))
-					e := measureExactness(f, env(), perDay*float64(n), polls, 1+n/50)
+					cycles, inCycle := 3, 50
+					if *exact {
+						cycles = 10
+					}
+					if n > 20_000 {
+						inCycle = 10
+					}
+					polls := min(30*n, max(8000, cycles*n), int(400*perDay*float64(n)))
+					e := measureExactness(f, env(), perDay*float64(n), polls, 1+n/inCycle)
 					t.Logf("%d %s pages, %v polls per page and day, %v: %v", n, name, perDay, o, e)
 					switch {
-					case e.polls <= 50: // too few that were not in turn
+					case e.polls <= 30: // too few that were not in turn
 					case n > 20_000:
-						require.GreaterOrEqual(t, e.mean, 0.6)
-					case n > 1500: // the first three cycles
-						least := 0.985
-						if o != Freshness {
-							least = 0.95
-						}
-						require.GreaterOrEqual(t, e.mean, least)
+						require.GreaterOrEqual(t, e.mean, 0.95)
+					case n > 1500:
+						require.GreaterOrEqual(t, e.mean, 0.98)
 					default:
 						require.GreaterOrEqual(t, e.mean, 0.975)
 						total += e.mean
@@ -264,4 +267,28 @@ func TestSetCost(t *testing.T) {
 		t.Logf("found %d, without costs %d", told, untold)
 		require.Greater(t, float64(told), 1.2*float64(untold))
 	}
+}
+
+// What is learnt of all pages moves what is applied slowly, but in the first cycles, in which corrections of
+// Detections do so for longer; of few pages, and by a sample, at once.
+func TestCalmly(t *testing.T) {
+	t.Parallel()
+	const n = 3000
+	for few, o := range map[int]Objective{1 << 20: Delay, 1 << 21: Detections, 512: Delay} {
+		f := sampling(n, few, o)
+		require.Equal(t, few == 512, f.calmly() == 1)
+		if few == 512 {
+			continue
+		}
+		require.InEpsilon(t, earlyPart, f.calmly(), 1e-9)
+		before := f.calmly()
+		for cycle := range 8 {
+			spin(t, f, 1+cycle*n, n)
+			require.Equal(t, cycle < 3 && o == Detections, f.calmly() == earlyPart, cycle)
+			require.LessOrEqual(t, f.calmly(), before)
+			before = f.calmly()
+		}
+		require.Less(t, f.calmly(), 2*calmPart)
+	}
+	require.EqualValues(t, 1, must(NewRateFilter(calmFrom-1, RateFilterConfig{})).calmly())
 }

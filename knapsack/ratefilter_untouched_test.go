@@ -206,7 +206,7 @@ func TestUntouchedPagesThatDoNotWake(t *testing.T) {
 	}
 	mean, sd := partWorth(t, webs(8), Detections, ablation.Untouched, steady, detectedOf)
 	require.Greater(t, mean-3*sd, -0.01)
-	mean, sd = partWorth(t, webs(8), Delay, ablation.Untouched, steady, delayOf)
+	mean, sd = partWorth(t, 8, Delay, ablation.Untouched, steady, delayOf)
 	require.Less(t, mean+3*sd, 0.025)
 }
 

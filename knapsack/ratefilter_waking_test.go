@@ -73,7 +73,7 @@ func detectedOf(r webenv.Result) float64 { return float64(r.Detected) }
 func TestWhatIsLearntOfPagesThatWait(t *testing.T) {
 	t.Parallel()
 	const n = 3000
-	for few, part := range map[int]float64{1 << 20: calmPart, 512: 1} {
+	for _, few := range []int{1 << 20, 512} {
 		f := sampling(n, few, Delay)
 		f.without = ablation.Untouched
 		spin(t, f, 0, 100)
@@ -91,7 +91,7 @@ func TestWhatIsLearntOfPagesThatWait(t *testing.T) {
 			before := f.tally.expected
 			f.judge(&b, &rates, 0, gap, gap/2, 0.2, k%2 == 0)
 			require.InEpsilon(t, float64(every)*predicted, f.tally.expected-before, 1e-9)
-			want.Learn(chance, 4, k%2 == 0, n/every, part)
+			want.Learn(chance, 4, k%2 == 0, n/every, f.calmly())
 			require.Equal(t, want, f.census.Waking)
 		}
 	}
