@@ -130,7 +130,7 @@ func (f *RateFilter) sweepSome(looked int) {
 	switch {
 	case f.many():
 		more = manyMore
-	case f.objective == Detections:
+	case f.objective == Detections || f.objective == Delay:
 		few = max(few, enough-looked)
 	}
 	for range min(most, few+int(more*f.late), n) {
