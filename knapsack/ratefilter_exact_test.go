@@ -200,8 +200,7 @@ func TestRateFilterHasNoStall(t *testing.T) {
 	}
 }
 
-// Under Detections and Delay a call that looked at few pages sweeps over the more, up to a bound; not so under
-// other objectives, nor where a sample tells of all pages.
+// A call that looked at few pages sweeps over the more, up to a bound; not so where a sample tells of all pages.
 func TestSweepMakesUpForFewLooks(t *testing.T) {
 	t.Parallel()
 	const n = 15_000
@@ -221,8 +220,7 @@ func TestSweepMakesUpForFewLooks(t *testing.T) {
 	require.EqualValues(t, enough, swept(Detections, all, 0))
 	require.EqualValues(t, enough-10, swept(Detections, all, 10))
 	require.Equal(t, usual, swept(Detections, all, enough))
-	require.EqualValues(t, enough, swept(Delay, all, 0))
-	require.Equal(t, usual, swept(Freshness, all, 0))
+	require.EqualValues(t, enough, swept(Freshness, all, 0))
 	require.Equal(t, usual, swept(Detections, 512, 0))
 }
 

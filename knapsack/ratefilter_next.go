@@ -127,10 +127,9 @@ func (f *RateFilter) sweepSome(looked int) {
 	if f.queue.Groups() > 0 {
 		most = groupSweep
 	}
-	switch {
-	case f.many():
+	if f.many() {
 		more = manyMore
-	case f.objective == Detections || f.objective == Delay:
+	} else {
 		few = max(few, enough-looked)
 	}
 	for range min(most, few+int(more*f.late), n) {

@@ -310,13 +310,14 @@ func (f *RateFilter) responded(slot uint32, answered bool) {
 		failed = 1
 	}
 	t := &f.tally
-	t.loss += (failed - t.loss) / (1 + min(float64(t.judged), lossMemory*float64(f.ids.Len())))
 	t.judged++
+	t.loss += (failed - t.loss) / (1 + min(float64(t.judged), lossMemory*float64(f.ids.Len())))
 }
 
 // lossMemory is over how many polls a page the part of polls that fail is averaged: while all fail, as in an
-// outage, each page counts once, which makes a tenth of it. A page is not taken for dead while so many failures in
-// a row have a chance of unluckyRow or more; mostOrdinary of them are too many in any case.
+// outage, each page counts once, which makes a tenth of it. One answer is there to begin with, lest the first
+// failure make a rule. A page is not taken for dead while so many failures in a row have a chance of unluckyRow
+// or more; mostOrdinary of them are too many in any case.
 const lossMemory, unluckyRow, mostOrdinary = 10, 0.01, 16
 
 // ordinaryFailures returns how many failures in a row are no sign that a page is dead.
