@@ -79,7 +79,7 @@ func (cfg DispatcherConfig) check() (DispatcherConfig, error) {
 //
 // Time: O(m) for Next, O(n) while few sites wait, and at intervals that grow with the number
 // of waiting sites O(n·m + n log n) when plans are made anew; amortised over the sites,
-// O(m + log n), and O(k) more for k sites given back, or added, that the client cannot do. Memory:
+// O(m + log n), and O(k) more for k waiting sites that the client cannot do. Memory:
 // O(n + m), and one duration per pair for what is added to unrelated clients.
 //
 // # How it works
@@ -89,8 +89,8 @@ func (cfg DispatcherConfig) check() (DispatcherConfig, error) {
 // overdue to need as long again, and one that should have asked to be late as long again.
 // When what waits can be divided such that it is expected to end earlier, it is divided
 // anew: on identical and uniform clients by earliest completion, on unrelated ones by
-// moving a few sites to a client that has none left. A client for which this leaves nothing copies the running site that
-// is expected to end last.
+// moving a few sites to a client that has none left. A client for which this leaves nothing copies
+// the running site that is expected to end last.
 //
 // A client that holds a site for too long is silent: the site and the batch wait for others
 // again. Its answer still counts if it comes first.

@@ -29,7 +29,7 @@ func newFleet(p *Problem) fleet {
 func (f *fleet) duration(z int32, j int) float64 {
 	switch {
 	case !f.p.unrelated:
-		return f.unit[j] * f.size[z]
+		return float64(f.unit[j] * f.size[z])
 	case int(z) >= f.p.n:
 		return f.rows[int(z)-f.p.n][j]
 	case j >= f.p.m:
@@ -78,7 +78,7 @@ func (f *fleet) setup(j int) float64 {
 }
 
 // checkTimes checks what a site or a client is added with: one duration a pair on unrelated clients, and
-// otherwise a number whose products with those of the other side are durations.
+// otherwise a number whose products with those of the other side are not too small.
 func (f *fleet) checkTimes(times []float64, pairs int, side string, others []float64) error {
 	want := 1
 	if f.p.unrelated {

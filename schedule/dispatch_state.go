@@ -148,6 +148,7 @@ func (d *Dispatcher) decode(r *codec.Decoder) {
 		}
 	}
 	waiting(d.pool.add)
+	pooled := slices.Clone(d.waits) // a site that was held is not in the pool any more
 	for _, list := range d.lists() {
 		waiting(func(z int32) { *list = append(*list, z) })
 	}
@@ -165,6 +166,7 @@ func (d *Dispatcher) decode(r *codec.Decoder) {
 			r.Require(!d.waits[c.holds], "client %d holds site %d, which waits", j, c.holds)
 			held[c.holds] = true
 		}
+		r.Require(!c.silent || c.holds == None || !pooled[c.holds], "client %d holds site %d, which nobody was given", j, c.holds)
 		r.Require(!c.gone || len(d.queue[j]) == 0, "removed client %d has sites", j)
 	}
 	for z := range held {

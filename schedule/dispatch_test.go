@@ -246,6 +246,11 @@ func TestContradictionsAreRefused(t *testing.T) {
 		"pace":                     func(d *Dispatcher) { d.client[0].pace.actual = -1 },
 		"added site of no size":    func(d *Dispatcher) { d.size = append(d.size, 0) },
 		"no time":                  func(d *Dispatcher) { d.now = math.Inf(1) },
+		"silent with one of the list": func(d *Dispatcher) {
+			d.queue[0] = d.queue[0][1:]
+			d.pool.add(0)
+			d.client[0].holds, d.client[0].silent = 0, true
+		},
 	} {
 		d := fresh()
 		spoil(d)

@@ -28,9 +28,9 @@ import (
 //
 // What it takes for changes: noise that stays for five copies or more. That is the date of the day
 // on a page polled every hour, or a clock on a page that a cache keeps for five polls. Nothing but its
-// meaning tells it from a price. And it is texts that rotate where there are about as many of them as it
-// remembers: with one of 60 teasers at random in each of 8 places 41 % of the polls are false changes,
-// with one of 40 in 4 places 14 %, with one of 200 in 8 places .1 %.
+// meaning tells it from a price. And texts that rotate, where there are about as many of them as it
+// remembers, or half as many: with one of 60 teasers at random in each of 8 places 41 % of the polls are
+// false changes, with one of 40 in 4 places 14 %, with one of 200 in 8 places .1 %.
 //
 // # Cost
 //
