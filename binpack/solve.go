@@ -13,8 +13,9 @@ type SolveConfig struct {
 	// Nodes is the most nodes to search: linear programmes solved or, with different capacities,
 	// conflicts or pins, steps of a depth-first search. A negative number means no limit, and so does
 	// 0 if the context has a deadline. If it has none, 0 means 2000 linear programmes, or 10⁶ steps
-	// with up to 40 bins: a few tenths of a second. With more bins it means 4·10⁷/bins steps, but at
-	// least 2000.
+	// with up to 40 bins and hardly any conflicts: a few tenths of a second of search. It means fewer with
+	// more bins or conflicts, 4·10⁷/(max(40, bins)·(1 + c/10)) for c conflicts of an item on average,
+	// but at least 2000.
 	Nodes int
 }
 
@@ -23,9 +24,10 @@ type SolveConfig struct {
 // (go test ./internal/packing -run Sweep -sweep).
 const defaultNodes = 2000
 
-// defaultSteps is the same for the depth-first search, with up to stepBins bins. A step looks at all
-// bins, at some 5 ns each (go test ./binpack -run '^$' -bench SolveConflicts).
-const defaultSteps, stepBins = 1_000_000, 40
+// defaultSteps is the same for the depth-first search, with up to stepBins bins and no conflicts. A step
+// looks at all bins, at some 5 ns each, and for each of them at the conflicts of an item, of which
+// stepConflicts take 2 to 5 ns (go test ./binpack -run '^$' -bench SolveConflicts).
+const defaultSteps, stepBins, stepConflicts = 1_000_000, 40, 10
 
 // A Solution is a packing with what is known of the least number of bins.
 type Solution struct {
@@ -120,7 +122,9 @@ func Solve[W Weight](ctx context.Context, p Problem[W], cfg SolveConfig) (Soluti
 	nodes := cfg.Nodes
 	if _, ok := ctx.Deadline(); nodes == 0 && !ok {
 		if nodes = defaultNodes; !in.Plain() {
-			nodes = max(nodes, defaultSteps*stepBins/max(in.Bins(), stepBins))
+			conflicts := 2 * len(p.Conflicts) / len(p.Weights) // of an item
+			steps := defaultSteps * stepBins / max(in.Bins(), stepBins)
+			nodes = max(nodes, steps*stepConflicts/(stepConflicts+conflicts))
 		}
 	}
 	if nodes <= 0 {

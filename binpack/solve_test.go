@@ -2,7 +2,6 @@ package binpack
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -518,8 +517,22 @@ func constrained(rng *rand.Rand, n int, conflicts bool) Problem[int] {
 	return p
 }
 
+// dense is a problem in which nine in ten pairs of items conflict.
+func dense(rng *rand.Rand, n int) Problem[int] {
+	p := Problem[int]{Capacity: 1000}
+	for i := range n {
+		p.Weights = append(p.Weights, 1+rng.IntN(600))
+		for j := range i {
+			if rng.Float64() < .9 {
+				p.Conflicts = append(p.Conflicts, [2]int{j, i})
+			}
+		}
+	}
+	return p
+}
+
 // Without a deadline a depth-first search has as many steps as it takes for some dozens of items, and
-// fewer where a step looks at many bins.
+// fewer where a step looks at many bins or conflicts.
 func TestSolveDefaultSteps(t *testing.T) {
 	t.Parallel()
 	most := 0
@@ -533,18 +546,30 @@ func TestSolveDefaultSteps(t *testing.T) {
 	s := solve(t, p)
 	require.False(t, s.Proved)
 	require.LessOrEqual(t, s.Nodes, defaultSteps*stepBins/len(p.Capacities)+1)
+	p = dense(rand.New(rand.NewPCG(100, 61)), 100)
+	s = solve(t, p)
+	require.False(t, s.Proved)
+	require.LessOrEqual(t, s.Nodes, defaultSteps*stepBins/len(p.Weights)/(len(p.Conflicts)/50/stepConflicts)+1)
 }
 
 func BenchmarkSolveConflicts(b *testing.B) {
-	for _, n := range []int{40, 100, 1000} {
-		b.Run(fmt.Sprint("n=", n), func(b *testing.B) {
+	sparse := func(rng *rand.Rand, n int) Problem[int] { return constrained(rng, n, true) }
+	for _, bench := range []struct {
+		name    string
+		n       int
+		problem func(rng *rand.Rand, n int) Problem[int]
+	}{
+		{"sparse/n=40", 40, sparse}, {"sparse/n=100", 100, sparse}, {"sparse/n=1000", 1000, sparse},
+		{"dense/n=40", 40, dense}, {"dense/n=100", 100, dense}, {"dense/n=300", 300, dense},
+	} {
+		b.Run(bench.name, func(b *testing.B) {
 			looks := 0
 			for i := 0; b.Loop(); i++ {
-				s, err := Solve(context.Background(), constrained(rand.New(rand.NewPCG(uint64(i%60), uint64(n))), n, true), SolveConfig{})
+				s, err := Solve(context.Background(), bench.problem(rand.New(rand.NewPCG(uint64(i%60), uint64(bench.n))), bench.n), SolveConfig{})
 				if err != nil {
 					b.Fatal(err)
 				}
-				looks += s.Nodes * n
+				looks += s.Nodes * bench.n
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(looks), "ns/look")
 		})
