@@ -341,6 +341,53 @@ func TestFloatTolerance(t *testing.T) {
 	}
 }
 
+// Floats are counted to their last bits if n times the largest capacity, both rounded up to powers of
+// two, is at most 2^61 of these: 1/3 is a multiple of 2^−54, so that 128 of them are in a capacity of 1.
+func TestThirdsAreExact(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{63, 64, 65, 66, 127, 128} {
+		p := Problem[float64]{Weights: slices.Repeat([]float64{1. / 3}, n), Capacity: 1}
+		u, err := toUnits(p.Weights, []float64{1}, true)
+		require.NoError(t, err)
+		require.True(t, u.exact, n)
+		require.Equal(t, 0x1p-54, u.quantum)
+		s, err := Solve(context.Background(), p, SolveConfig{})
+		require.NoError(t, err)
+		require.True(t, s.Proved)
+		require.Equal(t, (n+2)/3, s.Bins)
+	}
+	u, err := toUnits(slices.Repeat([]float64{1. / 3}, 129), []float64{1}, true)
+	require.NoError(t, err)
+	require.False(t, u.exact)
+	require.Equal(t, math.Ldexp(1, -floatBits), u.quantum)
+}
+
+// As many items and as large ones as the units have room for add up to 2^61 of them.
+func TestLargestUnits(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{1, 2, 4, 64} {
+		least := math.Ldexp(float64(n), -61)
+		w := append(slices.Repeat([]float64{1}, n-1), least)
+		p := Problem[float64]{Weights: w, Capacity: 1}
+		u, err := toUnits(w, []float64{1}, true)
+		require.NoError(t, err)
+		require.True(t, u.exact)
+		require.Equal(t, int64(1)<<61/int64(n), u.c[0])
+		s, err := Solve(context.Background(), p, SolveConfig{})
+		require.NoError(t, err)
+		require.True(t, s.Proved)
+		require.Equal(t, n, s.Bins)
+		p.Pins = map[int]int{0: 0}
+		s, err = Solve(context.Background(), p, SolveConfig{})
+		require.NoError(t, err)
+		require.True(t, s.Proved)
+		require.Equal(t, n, s.Bins)
+	}
+	u, err := toUnits([]float64{}, []float64{1}, true)
+	require.NoError(t, err)
+	require.True(t, u.exact)
+}
+
 // The known bounds of small problems.
 func TestBoundsByHand(t *testing.T) {
 	t.Parallel()

@@ -94,11 +94,13 @@ func floatUnits[W Weight](weights, caps []W, fine bool) (units, error) {
 	if above >= 0 {
 		return units{}, fmt.Errorf("%w: item %d: weight %v", ErrNoRoom, above, weights[above])
 	}
-	room := 61 - bits.Len(uint(len(weights)))
-	coarsest := grid.Above(top) - min(floatBits, room)
+	// Powers of two from the numbers of items and of quanta in the largest bin up multiply to 2^61, so
+	// that the sum of the weights is at most that.
+	room := 61 - bits.Len(uint(max(len(weights), 1)-1))
+	coarsest := grid.Ceil(top) - min(floatBits, room)
 	least := coarsest // exponent of a quantum that rounds nothing
 	if fine {
-		least = grid.Above(top) - room
+		least = grid.Ceil(top) - room
 	}
 	exp := grid.Finest(grid.Finest(math.MaxInt, least-1, caps), least-1, weights)
 	if exp < least {

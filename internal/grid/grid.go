@@ -26,6 +26,15 @@ func Above(x float64) int {
 	return exp
 }
 
+// Ceil returns the least e with x ≤ 2^e, for positive and finite x.
+func Ceil(x float64) int {
+	frac, exp := math.Frexp(x)
+	if frac == .5 {
+		exp--
+	}
+	return exp
+}
+
 // Finest returns the least LastBit of the values, or start if that is less. Zeros count as
 // multiples of everything. It looks no further once the result is enough or less.
 func Finest[T constraints.Float | constraints.Integer](start, enough int, values []T) int {

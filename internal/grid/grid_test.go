@@ -30,6 +30,9 @@ func TestLastBit(t *testing.T) {
 		require.EqualValues(t, 1, odd.Bit(0))
 		require.Negative(t, big.NewFloat(x).Cmp(power(Above(x))))
 		require.GreaterOrEqual(t, big.NewFloat(x).Cmp(power(Above(x)-1)), 0)
+		require.LessOrEqual(t, big.NewFloat(x).Cmp(power(Ceil(x))), 0)
+		require.Positive(t, big.NewFloat(x).Cmp(power(Ceil(x)-1)))
+		require.Equal(t, LastBit(x), Ceil(math.Ldexp(1, LastBit(x))))
 	})
 }
 
