@@ -72,10 +72,10 @@ func measureExactness(f *RateFilter, env webenv.Env, rate float64, polls, every 
 
 var exact = flag.Bool("exact", false, "measure how exact choices are with up to 100,000 pages, and what parts are worth on more webs")
 
-// What Next picks is within 1 % of the greatest index of all pages on average, at any budget; with 20,000
-// within 1.5 % and with 100,000 within 3.5 % on every web, mostly in the second cycle (-exact).
+// What Next picks is within 1 % of the greatest index of all pages on average, at any budget; with 20,000 within
+// 1.6 %, and with 100,000 within 2.2 %, in every web (-exact).
 //
-//	go test ./knapsack -v -run NearlyExact -exact
+//	go test ./knapsack -v -run 'NearlyExact$' -exact
 func TestRateFilterIsNearlyExact(t *testing.T) {
 	t.Parallel()
 	sizes := []int{50, 300}
@@ -112,7 +112,7 @@ func TestRateFilterIsNearlyExact(t *testing.T) {
 					switch {
 					case e.polls <= 30: // too few that were not in turn
 					case n > 20_000:
-						require.GreaterOrEqual(t, e.mean, 0.95)
+						require.GreaterOrEqual(t, e.mean, 0.97)
 					case n > 1500:
 						require.GreaterOrEqual(t, e.mean, 0.98)
 					default:
