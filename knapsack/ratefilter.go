@@ -90,11 +90,10 @@ import (
 //
 // Index. The value of a poll is the slope V' of the objective (see [Objective]) at the gap
 // since the last one, averaged over the posterior, plus half its standard deviation: a poll
-// teaches something, too (but see Untouched). Next gives the page with the greatest value: exactly with up to 100
-// pages, and on average within 1 % of it with 20,000, and with 100,000 but
-// for Detections, where it is 2 %. Where groups of pages change
-// together it is within about 1 % with 240 pages and mostly within 3 % with 1500 (RESULTS.md, "How exact
-// choices are").
+// teaches something, too (but see Untouched). Next gives the page with the greatest value: exactly with
+// up to 100 pages, and on average within 1 % of it with 20,000, and with 100,000 but for Detections, where
+// it is 2 %. Where groups of pages change together it is within about 1 % with 240 pages and mostly within
+// 3 % with 1500 (RESULTS.md, "How exact choices are").
 // For Detections the probability p of a change is averaged, and its slope w·[p + (1−p)·ln(1−p)]
 // compared; of the standard deviation 0.7·√(1−p) is added, as the surer a change is, the less more
 // can be found by knowing better. For Delay the mean is taken without a deviation, a page that
