@@ -94,7 +94,7 @@ func TestGoldenSolve(t *testing.T) {
 		b.WriteString(solved(fmt.Sprint("hard 28 ", i), hard28(rng), 30))
 		p := Problem[float64]{Capacity: 1}
 		for range 40 {
-			p.Weights = append(p.Weights, .15+.35*rng.Float64())
+			p.Weights = append(p.Weights, .15+float64(.35*rng.Float64()))
 		}
 		b.WriteString(solved(fmt.Sprint("floats ", i), p, 60))
 	}
