@@ -200,6 +200,9 @@ func (n *Node) Exchange(ctx context.Context, own []crawler.Quote) []crawler.Quot
 	short, cancel := context.WithTimeout(ctx, hearing)
 	defer cancel()
 	for _, q := range own {
+		if !n.cfg.Engine.Session().Sure() {
+			break // the shard's quote may be another node's to give
+		}
 		value, err := json.Marshal(q)
 		if err == nil {
 			err = n.board.Put(short, "price."+strconv.Itoa(q.Shard), value)

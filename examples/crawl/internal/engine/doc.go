@@ -20,5 +20,6 @@
 // takeover ends the chain of any owner before.
 // A snapshot is a blob in an object store under a name of its own; then a pointer to it is
 // written on the condition that the log's chain is unbroken; then the log is purged up to the
-// last record of the snapshot before, so that this one will do where the newest is damaged.
+// last record of the snapshot before, so that this one will do where the newest is damaged. Blobs that no
+// pointer names are deleted by the next owner, as far as they are older than its record of takeover.
 package engine

@@ -153,6 +153,29 @@ func TestLogIsLost(t *testing.T) {
 	}
 }
 
+// Nor is a snapshot lost where the log ends right before its last record.
+func TestLastRecordIsLost(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	log, before := filepath.Join(dir, "nats", "jetstream", "$G", "streams", "CRAWL", "msgs"), filepath.Join(t.TempDir(), "before")
+	e := open(t, engine.Config{Dir: dir})
+	_, err := e.Own(t.Context(), 0)
+	require.NoError(t, err)
+	e.Close()
+	require.NoError(t, os.CopyFS(before, os.DirFS(log)))
+	e = open(t, engine.Config{Dir: dir})
+	s, err := e.Own(t.Context(), 0)
+	require.NoError(t, err)
+	require.NoError(t, s.Snapshot(t.Context(), s.Mark(), []byte("a")))
+	e.Close()
+	require.NoError(t, os.RemoveAll(log))
+	require.NoError(t, os.Rename(before, log))
+	s, err = open(t, engine.Config{Dir: dir}).Own(t.Context(), 0)
+	require.NoError(t, err)
+	state, _ := restored(t, s)
+	require.Equal(t, "a", state)
+}
+
 // What the state was at a mark can be had while more is appended, with a snapshot and without.
 func TestReplay(t *testing.T) {
 	t.Parallel()

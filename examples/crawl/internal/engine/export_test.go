@@ -1,6 +1,11 @@
 package engine
 
-import "context"
+import (
+	"context"
+	"errors"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
 
 // Silence makes a node say nothing any more, as one that is stopped; Speak wakes it up.
 func (e *Engine) Silence() {
@@ -13,4 +18,20 @@ func (e *Engine) Speak() {
 	ctx, stop := context.WithCancel(context.Background())
 	e.session.stop = stop
 	e.session.done.Go(func() { e.session.renew(ctx) })
+}
+
+// Take is the first half of Own, and then the second: a node may be stopped in between.
+func (e *Engine) Take(ctx context.Context, shard int) (then func() (*Shard, error), err error) {
+	owner, err := e.take(ctx, shard)
+	s := &Shard{e: e, number: shard, owner: owner}
+	return func() (*Shard, error) { return s, s.takeOver(ctx) }, err
+}
+
+// Blobs returns how many snapshots are stored, of all shards.
+func (e *Engine) Blobs(ctx context.Context) (int, error) {
+	all, err := e.blobs.List(ctx)
+	if errors.Is(err, jetstream.ErrNoObjectsFound) {
+		err = nil
+	}
+	return len(all), err
 }

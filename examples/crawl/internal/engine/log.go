@@ -42,24 +42,46 @@ func (e *Engine) Own(ctx context.Context, shard int) (*Shard, error) {
 		return nil, err
 	}
 	s := &Shard{e: e, number: shard, owner: owner}
+	if err := s.takeOver(ctx); err != nil {
+		s.Release(ctx)
+		return nil, err
+	}
+	return s, nil
+}
+
+// takeOver ends the chain of the owner before. A node that was stopped meanwhile may have lost the shard to
+// another, and must not end that one's: so it looks who owns the shard after it read the end of the chain. A
+// takeover of the other, which comes later still, breaks the chain.
+func (s *Shard) takeOver(ctx context.Context) error {
 	for {
-		last, err := e.last(ctx, e.stream, s.subject("log"))
-		if err == nil && last != nil {
+		last, err := s.e.last(ctx, s.e.stream, s.subject("log"))
+		if err != nil {
+			return err
+		}
+		if last != nil {
 			s.chain = last.Sequence
 		}
-		if err == nil {
-			err = s.append(ctx, takeover, []byte(e.cfg.Name))
+		if err := s.owned(ctx); err != nil {
+			return err
 		}
-		switch {
-		case err == nil:
+		err = s.append(ctx, takeover, []byte(s.e.cfg.Name))
+		if !errors.Is(err, ErrFenced) { // or the owner before appended once more
 			s.own = s.chain
-			return s, nil
-		case errors.Is(err, ErrFenced): // the owner before appended once more
-		default:
-			s.Release(ctx)
-			return nil, err
+			return err
 		}
 	}
+}
+
+// owned returns an error if another node has taken the shard since this one did.
+func (s *Shard) owned(ctx context.Context) error {
+	if s.e.session == nil {
+		return nil
+	}
+	owner, err := s.e.board.Read(ctx, ownerKey(s.number))
+	if err == nil && owner.Revision != s.owner {
+		err = fmt.Errorf("%w: shard %d was taken", ErrBusy, s.number)
+	}
+	return err
 }
 
 // Look returns a shard for its state to be restored, and no more: whoever owns it keeps it.

@@ -9,8 +9,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -22,6 +20,8 @@ type pointer struct {
 	Newest blob `json:"newest"`
 	Before blob `json:"before"`
 }
+
+func (p pointer) names(b blob) bool { return b.Name == p.Newest.Name || b.Name == p.Before.Name }
 
 // A blob is a snapshot: its name in the object store, empty for none, and the sequence of the last
 // record that it holds.
@@ -71,7 +71,7 @@ func (s *Shard) Snapshot(ctx context.Context, at Mark, state []byte) error {
 	}
 	old, err := s.point(ctx, b)
 	if err != nil {
-		return errors.Join(err, s.e.blobs.Delete(context.WithoutCancel(ctx), b.Name))
+		return err // the answer may be what was lost, so that the blob is for the next owner to keep or to sweep
 	}
 	if old.Name != "" && old.Name != lostName {
 		err = s.e.blobs.Delete(ctx, old.Name)
@@ -134,7 +134,7 @@ func (s *Shard) Restore(ctx context.Context, load func(state []byte) error, appl
 	if err != nil {
 		return fmt.Errorf("%w: shard %d: %w", ErrState, s.number, err)
 	}
-	from := s.own
+	from, read := s.own, s.snapshot
 	rescued, err := s.rescue(ctx, load)
 	if err == nil && !rescued {
 		from, err = s.load(ctx, load)
@@ -142,8 +142,8 @@ func (s *Shard) Restore(ctx context.Context, load func(state []byte) error, appl
 	if err != nil {
 		return err
 	}
-	if !s.looks {
-		s.sweep(ctx)
+	if !s.looks && s.Sure() {
+		s.sweep(ctx, read)
 	}
 	return s.records(ctx, from+1, func(_ uint64, record []byte) error { return apply(record) })
 }
@@ -237,14 +237,15 @@ func (s *Shard) rescue(ctx context.Context, load func([]byte) error) (rescued bo
 	return true, nil
 }
 
-// beyond returns the snapshots of the shard that have records behind the end of the log.
+// beyond returns the snapshots of the shard that have records behind the end of the log: this owner has made
+// none yet.
 func (s *Shard) beyond(ctx context.Context) (found []blob, err error) {
 	earlier, err := s.e.earlier(ctx, s.number)
 	if err != nil {
 		return nil, fmt.Errorf("engine: shard %d: snapshots: %w", s.number, err)
 	}
 	for _, b := range earlier {
-		if b.Seq > s.own {
+		if b.Seq >= s.own {
 			found = append(found, b)
 		}
 	}
@@ -267,8 +268,7 @@ func (e *Engine) earlier(ctx context.Context, shard int) ([]blob, error) {
 	}
 	e.listed = map[int][]blob{}
 	for _, o := range all {
-		b, of := blob{Name: o.Name, Size: int(o.Size)}, 0
-		if n, _ := fmt.Sscanf(o.Name, "%d-%d-", &of, &b.Seq); n == 2 {
+		if b, of, ok := parse(o); ok {
 			e.listed[of] = append(e.listed[of], b)
 		}
 	}
@@ -278,6 +278,13 @@ func (e *Engine) earlier(ctx context.Context, shard int) ([]blob, error) {
 // name returns a snapshot of a state at a mark, under a name that there was not.
 func (s *Shard) name(at Mark, state []byte) blob {
 	return blob{fmt.Sprintf("%d-%d-%s", s.number, at, rand.Text()), uint64(at), len(state)}
+}
+
+// parse returns the blob that name gave an object its name for, and its shard.
+func parse(o *jetstream.ObjectInfo) (b blob, shard int, ok bool) {
+	b = blob{Name: o.Name, Size: int(o.Size)}
+	n, _ := fmt.Sscanf(o.Name, "%d-%d-", &shard, &b.Seq)
+	return b, shard, n == 2
 }
 
 // lostName is the name of a snapshot that there is not.
@@ -355,8 +362,10 @@ func (s *Shard) transfer(ctx context.Context, size int, do func(context.Context)
 	return err
 }
 
-// sweep deletes blobs that no pointer names: those of owners that died before they wrote it.
-func (s *Shard) sweep(ctx context.Context) {
+// sweep deletes blobs of owners before that no pointer names: they died before they wrote it. The shard may
+// be another's by now. Blobs of later owners are newer than the record of takeover, as each has one of its
+// own behind it, and they need no older ones than those that the pointer named when it was read.
+func (s *Shard) sweep(ctx context.Context, read pointer) {
 	ctx, cancel := context.WithTimeout(ctx, least)
 	defer cancel()
 	all, err := s.e.blobs.List(ctx)
@@ -364,8 +373,9 @@ func (s *Shard) sweep(ctx context.Context) {
 		return // there are none, or the next owner does it
 	}
 	for _, o := range all {
-		if strings.HasPrefix(o.Name, strconv.Itoa(s.number)+"-") && o.Name != s.snapshot.Newest.Name && o.Name != s.snapshot.Before.Name {
-			_ = s.e.blobs.Delete(ctx, o.Name)
+		b, of, ok := parse(o)
+		if ok && of == s.number && b.Seq < s.own && !read.names(b) && !s.snapshot.names(b) {
+			_ = s.e.blobs.Delete(ctx, b.Name)
 		}
 	}
 }
