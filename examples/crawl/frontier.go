@@ -139,7 +139,7 @@ func (s *settings) frontierSession(ctx context.Context, creds credentials.Transp
 		cfg.PerSecond = s.perDay / 86400
 	}
 	if s.Given("delay") {
-		cfg.Delay = s.delay
+		cfg.Delay = &s.delay
 	}
 	l, err := net.Listen("tcp", s.frontier.address)
 	if err != nil {

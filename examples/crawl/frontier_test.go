@@ -21,6 +21,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 
 	pb "github.com/recrawl/recrawl/examples/crawl/internal/frontier/urlfrontierpb"
+	"github.com/recrawl/recrawl/examples/crawl/internal/testnet"
 )
 
 func TestFrontierFlags(t *testing.T) {
@@ -97,4 +98,39 @@ func TestFrontierTLS(t *testing.T) {
 	require.Error(t, list(credentials.NewTLS(&tls.Config{Certificates: []tls.Certificate{client}})), "a server that is not known")
 	require.NoError(t, cmd.Process.Signal(os.Interrupt))
 	require.NoError(t, cmd.Wait(), output.String())
+}
+
+// -delay 0 ends the delay of an earlier run, and without the flag it stays.
+func TestFrontierDelay(t *testing.T) {
+	t.Parallel()
+	address, dir := testnet.FreeAddress(t), t.TempDir()
+	conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	require.NoError(t, err)
+	defer func() { require.NoError(t, conn.Close()) }()
+	client := pb.NewURLFrontierClient(conn)
+	for _, step := range []struct {
+		args []string
+		want int
+	}{{[]string{"-delay", "1h"}, 1}, {nil, 0}, {[]string{"-delay", "0"}, 1}} {
+		var output output
+		cmd := start(t, &output, append([]string{"-frontier", address, "-state", dir}, step.args...)...)
+		puts, err := client.PutURLs(t.Context(), grpc.WaitForReady(true))
+		require.NoError(t, err)
+		for _, url := range []string{"http://a.test/1", "http://a.test/2"} {
+			require.NoError(t, puts.Send(&pb.URLItem{Item: &pb.URLItem_Discovered{Discovered: &pb.DiscoveredURLItem{Info: &pb.URLInfo{Url: url}}}}))
+			_, err := puts.Recv()
+			require.NoError(t, err, output.String())
+		}
+		require.NoError(t, puts.CloseSend())
+		gets, err := client.GetURLs(t.Context(), &pb.GetParams{MaxUrlsPerQueue: 1, DelayRequestable: 1000})
+		require.NoError(t, err)
+		got := 0
+		for _, err = gets.Recv(); err == nil; _, err = gets.Recv() {
+			got++
+		}
+		require.ErrorIs(t, err, io.EOF)
+		require.Equal(t, step.want, got, "%v", step.args)
+		require.NoError(t, cmd.Process.Signal(os.Interrupt))
+		require.NoError(t, cmd.Wait(), output.String())
+	}
 }

@@ -71,6 +71,22 @@ func TestRestart(t *testing.T) {
 	}
 }
 
+// The delay of all queues stays over a restart, unless another one is set, which may be 0.
+func TestDelayOfAll(t *testing.T) {
+	t.Parallel()
+	hour, none := time.Hour, time.Duration(0)
+	p := newPeer(t, func(c *frontier.Config) { c.Delay = &hour })
+	p.ok(t, discovered(info("", "q", "1")), discovered(info("", "q", "2")))
+	one := &pb.GetParams{MaxUrlsPerQueue: 1}
+	require.Equal(t, []string{"1"}, p.get(t, one))
+	p.cfg.Delay = nil
+	p.restart(t)
+	require.Empty(t, p.get(t, one))
+	p.cfg.Delay = &none
+	p.restart(t)
+	require.Equal(t, []string{"2"}, p.get(t, one))
+}
+
 // A brokenLog takes nothing any more once it is broken.
 type brokenLog struct {
 	frontier.Log

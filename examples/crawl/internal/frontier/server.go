@@ -32,8 +32,8 @@ type Config struct {
 	IgnoreDates bool
 	// PerSecond is the greatest number of URLs to give in a second on average; 0 for any.
 	PerSecond float64
-	// Delay is that of queues for which none is set; 0 leaves it as it was.
-	Delay time.Duration
+	// Delay is that of queues for which none is set; nil leaves it as it was.
+	Delay *time.Duration
 	// SkipKnown acknowledges a discovered URL that is known by SKIPPED instead of OK.
 	SkipKnown bool
 	// TLS, if not nil, is used instead of plain text.
@@ -101,7 +101,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	g := grpc.NewServer(options...)
 	pb.RegisterURLFrontierServer(g, s)
 
-	if s.cfg.Delay > 0 {
+	if s.cfg.Delay != nil {
 		if _, _, err := s.journal.Apply(book.Event{Kind: book.Delay, Seconds: s.cfg.Delay.Seconds()}); err != nil {
 			return err
 		}
