@@ -21,8 +21,8 @@ var ErrURL = errors.New("not an absolute http or https URL")
 const LongestURL = 16 << 10
 
 // Clean returns a URL as the crawler knows it: without fragment and password, without "." and ".."
-// in its path, at most LongestURL long, and with the host as [Host] returns it. Two spellings of a
-// URL that differ in these are one page.
+// in its path, with escapes for what needs them and for nothing else, at most LongestURL long, and with the
+// host as [Host] returns it. Two spellings of a URL that differ in these are one page.
 func Clean(raw string) (string, error) {
 	raw = strings.TrimSpace(raw)
 	if len(raw) > LongestURL {
@@ -40,15 +40,20 @@ func Clean(raw string) (string, error) {
 		return "", fmt.Errorf("%q: %w: %w", raw, ErrURL, err)
 	}
 	u.Fragment, u.RawFragment, u.User = "", "", nil
-	if path := u.EscapedPath(); strings.Contains(path, "/.") || strings.Contains(strings.ToLower(path), "/%2e") {
-		u.RawPath = RemoveDots(path)
-		if u.Path, err = url.PathUnescape(u.RawPath); err != nil {
-			return "", fmt.Errorf("%q: %w", raw, ErrURL)
-		}
+	path := u.RawPath // net/url would make / of %2F where anything else has no escape and needs one
+	if path == "" {
+		path = u.EscapedPath()
 	}
-	if u.Path == "" {
-		u.Path = "/"
+	if path = escapes(path); strings.Contains(path, "/.") {
+		path = RemoveDots(path)
 	}
+	if path == "" {
+		path = "/"
+	}
+	if u.Path, err = url.PathUnescape(path); err != nil {
+		return "", fmt.Errorf("%q: %w", raw, ErrURL)
+	}
+	u.RawPath, u.RawQuery = path, escapes(u.RawQuery)
 	clean := u.String()
 	if len(clean) > LongestURL { // escapes make it longer
 		return "", fmt.Errorf("%.100q…: %w, it has %d bytes, at most %d are taken", raw, ErrURL, len(clean), LongestURL)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/recrawl/recrawl/examples/crawl/internal/fetch"
+	"github.com/recrawl/recrawl/examples/crawl/internal/input"
 	"github.com/recrawl/recrawl/internal/codec"
 	"github.com/recrawl/recrawl/webenv/live"
 )
@@ -243,6 +244,9 @@ func (v *Event) decode(d *codec.Decoder) {
 		}
 		v.Bytes = d.Int64In(0, mostCount)
 		v.Took = time.Duration(d.Int64In(0, mostCount))
+	}
+	if url := input.Respell(v.URL); url != v.URL {
+		v.URL, v.Copy = url, nil // see rename
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/recrawl/recrawl/examples/crawl/internal/input"
 	"github.com/recrawl/recrawl/internal/codec"
 )
 
@@ -60,7 +61,9 @@ func (s *State) UnmarshalBinary(data []byte) error {
 			return
 		}
 		loaded = true
-		to.agree(d)
+		if to.agree(d); d.Err() == nil {
+			d.Check(to.respell())
+		}
 	})
 	if err != nil {
 		if loaded {
@@ -113,6 +116,45 @@ func (s *State) agree(d *codec.Decoder) {
 		n++
 	}
 	d.Require(n == s.staged[Crawled], "the learner has %d of %d pages", n, s.staged[Crawled])
+}
+
+// respell gives pages that an earlier version saved the URLs by which they are known now. Of two that are
+// one now, one stays.
+func (s *State) respell() error {
+	var old []*Page
+	for _, p := range s.pages {
+		if input.Respell(p.URL) != p.URL {
+			old = append(old, p)
+		}
+	}
+	slices.SortFunc(old, func(a, b *Page) int { return strings.Compare(a.URL, b.URL) })
+	for _, p := range old {
+		if err := s.rename(p, input.Respell(p.URL)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rename gives a page another URL, with what was learnt of it. What is remembered of its copy is about
+// the URL before, and the next poll takes a first copy.
+func (s *State) rename(p *Page, url string) error {
+	if s.pages[url] != nil {
+		return s.remove(p)
+	}
+	learns := p.Stage == Crawled
+	if learns {
+		if err := s.bar(p); err != nil {
+			return err
+		}
+	}
+	delete(s.pages, p.URL)
+	p.URL, p.copy = url, nil
+	s.pages[url] = p
+	if learns {
+		return s.enter(p)
+	}
+	return nil
 }
 
 func (t *Totals) encode(e *codec.Encoder) {
