@@ -59,6 +59,11 @@ func (c *Crawler) Open(number int, part Part, perSecond float64) {
 				default:
 				}
 			}
+			if e.Kind == shard.Remove {
+				if host := shard.HostOf(e.URL); part.State.Host(host) == nil {
+					c.Fleet.Forget(host)
+				}
+			}
 			if c.cfg.Applied != nil {
 				c.cfg.Applied(number, e)
 			}

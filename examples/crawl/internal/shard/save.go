@@ -62,7 +62,7 @@ func (s *State) UnmarshalBinary(data []byte) error {
 		}
 		loaded = true
 		if to.agree(d); d.Err() == nil {
-			d.Check(to.respell())
+			d.Check(errors.Join(to.respell(), to.vacateAll()))
 		}
 	})
 	if err != nil {
@@ -98,6 +98,7 @@ func (s *State) decode(d *codec.Decoder) {
 		s.pages[p.URL] = p
 		s.staged[p.Stage]++
 		s.weights += p.weigh()
+		p.Host.all++
 		if p.Stage.counts() {
 			pages[p.Host]++
 		}
@@ -140,7 +141,7 @@ func (s *State) respell() error {
 // the URL before, and the next poll takes a first copy.
 func (s *State) rename(p *Page, url string) error {
 	if s.pages[url] != nil {
-		return s.remove(p)
+		return s.remove(p, s.Latest)
 	}
 	learns := p.Stage == Crawled
 	if learns {

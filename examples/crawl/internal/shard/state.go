@@ -52,6 +52,7 @@ type Host struct {
 	Pages  int // not counting those that are barred or ended
 	Totals
 
+	all     int // pages, at any stage
 	grouped bool
 	group   int // of the learner
 	vetoes  int // in a row
@@ -123,6 +124,7 @@ type State struct {
 	hosts   map[string]*Host
 	staged  [stages]int // pages by stage
 	weights float64     // sum over the pages
+	resting rests       // hosts without pages
 	// vetoes are the times before which pages are not to be asked, where the learner cannot be
 	// told.
 	vetoes map[string]time.Time
@@ -241,7 +243,10 @@ func (s *State) Apply(e *Event) error {
 	case Pause:
 		return s.pause(e)
 	case Limit:
-		h := s.host(e.URL)
+		h := s.hosts[e.URL]
+		if h == nil { // its pages were removed meanwhile
+			return nil
+		}
 		h.Delay = e.Seconds
 		return s.limit(h)
 	case Add:
@@ -253,7 +258,7 @@ func (s *State) Apply(e *Event) error {
 	}
 	switch e.Kind {
 	case Remove:
-		return s.remove(p)
+		return s.remove(p, e.At)
 	case Readmit:
 		if p.Stage != Barred {
 			return nil
@@ -280,6 +285,7 @@ func (s *State) add(e *Event) error {
 	if p == nil {
 		p = &Page{URL: e.URL, Host: s.host(HostOf(e.URL))}
 		s.pages[e.URL] = p
+		p.Host.all++
 		s.arrive(p, Waiting)
 	} else {
 		s.weights -= p.weigh()
@@ -378,7 +384,7 @@ func (s *State) pause(e *Event) error {
 		return nil
 	}
 	if h.Paused = e.On; !h.grouped {
-		return nil
+		return s.vacate(h, e.At)
 	}
 	until := math.Inf(-1)
 	switch {
@@ -387,7 +393,7 @@ func (s *State) pause(e *Event) error {
 	case h.until > 0: // the host has not changed its mind
 		until = h.until
 	}
-	return s.deferHost(h, until)
+	return errors.Join(s.deferHost(h, until), s.vacate(h, e.At))
 }
 
 func (s *State) deferHost(h *Host, until float64) error {
@@ -396,15 +402,17 @@ func (s *State) deferHost(h *Host, until float64) error {
 	})
 }
 
-func (s *State) remove(p *Page) error {
+func (s *State) remove(p *Page, at time.Time) error {
 	var err error
 	if p.Stage == Crawled {
 		err = s.Learner.Remove(p.URL)
 	}
 	delete(s.pages, p.URL)
+	delete(s.vetoes, p.URL)
 	s.weights -= p.weigh()
 	s.leave(p)
-	return err
+	p.Host.all--
+	return errors.Join(err, s.vacate(p.Host, at), s.rested(at))
 }
 
 // hint passes a hint on. The learner refuses some for their time: they are from a clock that is
