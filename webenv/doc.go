@@ -20,6 +20,7 @@
 //
 // Time is a number that is passed in. Its unit is a slot in environments that have slots, and
 // otherwise whatever the rates or the record are in. All randomness comes from a source that is
-// passed in, so a seed gives the same run everywhere. The environments are not safe for
-// concurrent use. A [Simulated] one can be saved and restored in the middle of a run.
+// passed in, so a seed gives the same run with one build on one kind of processor: another may
+// round the last bit of a time in another way. The environments are not safe for concurrent use. A
+// [Simulated] one can be saved and restored in the middle of a run.
 package webenv
