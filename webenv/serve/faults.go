@@ -230,12 +230,6 @@ func cutSession(path string) (rest string, session bool) {
 	return path, false
 }
 
-// unmodified reports whether a request gets 304 by its date.
-func unmodified(r *http.Request, modified time.Time) bool {
-	d, err := http.ParseTime(r.Header.Get("If-Modified-Since"))
-	return err == nil && !modified.IsZero() && !modified.After(d)
-}
-
 // unconditional returns a request for the whole page.
 func unconditional(r *http.Request) *http.Request {
 	r = r.Clone(r.Context())

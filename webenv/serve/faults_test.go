@@ -90,6 +90,25 @@ func TestFaultsInHeaders(t *testing.T) {
 	require.Equal(t, 1, s.Totals().Detected)
 	require.True(t, s.PageTruth(0).Current)
 
+	// A request that names ETags is not decided by its date: it gets a copy, or with a star none.
+	for _, c := range []struct {
+		etags            string
+		status, detected int
+	}{{`"x"`, 200, 1}, {"*", 304, 0}} {
+		s, now = faulty(t, Faults{StuckDate: true}, Config{})
+		now.Set(15)
+		require.Equal(t, c.status, do(s, "GET", "/page/0", "If-None-Match", c.etags, "If-Modified-Since", date).Code)
+		require.Equal(t, c.detected, s.Totals().Detected, c.etags)
+		require.Equal(t, c.detected == 1, s.PageTruth(0).Current, c.etags)
+		require.Equal(t, [2]int{1, 1 - c.detected}, [2]int{s.Totals().Polls, s.Totals().NotModified}, c.etags)
+	}
+
+	// Neither does a page that behaves well give a copy with 304.
+	s, now = faulty(t, Faults{}, Config{})
+	now.Set(15)
+	require.Equal(t, 304, do(s, "GET", "/page/0", "If-None-Match", "*").Code)
+	require.False(t, s.PageTruth(0).Current)
+
 	s, _ = faulty(t, Faults{Gzip: true}, Config{})
 	plain := do(s, "GET", "/page/1").Body.String()
 	packed := map[string]bool{}

@@ -22,8 +22,9 @@ type answer struct {
 	pending       bool // whether it gives a copy is not yet known
 }
 
-// mayFail are the headers of a request that may get no copy of a page that is there: 412 or 416.
-var mayFail = []string{"If-Match", "If-Unmodified-Since", "Range"}
+// conditions are the headers of a request that may get no copy of a page that is there: 304, 412 or
+// 416.
+var conditions = []string{"If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since", "Range"}
 
 // take looks at a page and, for a GET whose answer is sure to give one, counts a copy as taken.
 func (s *Server) take(r *http.Request, page int, f Faults, c chance) *answer {
@@ -35,45 +36,37 @@ func (s *Server) take(r *http.Request, page int, f Faults, c chance) *answer {
 	if r.Method != http.MethodGet {
 		return a
 	}
-	a.pending = slices.ContainsFunc(mayFail, func(name string) bool { return len(r.Header[name]) > 0 })
+	a.pending = slices.ContainsFunc(conditions, func(name string) bool { return len(r.Header[name]) > 0 })
 	switch {
 	case a.pending:
 	case c.cut:
 		s.totals.Failed++
 	default:
-		s.polled(page, f, r, a)
+		s.totals.Polls++
+		s.copied(page)
 	}
 	return a
 }
 
-// polled counts a GET that was answered, with a copy unless the page hides its change. The lock is
-// held.
-func (s *Server) polled(page int, f Faults, r *http.Request, a *answer) {
-	s.totals.Polls++
-	if !f.StuckDate || !unmodified(r, a.modified) {
-		s.copied(page)
-	}
-}
-
-// begun counts what is known only as an answer begins, by its status. If the page has changed since
-// it was taken, the copy is an old one.
-func (s *Server) begun(page int, f Faults, r *http.Request, a *answer, status int) {
-	if r.Method != http.MethodGet {
+// begun counts a GET of which only the status tells whether it is given a copy. One that gets 304
+// keeps the copy that it has, which is an old one where the page hides a change. If the page has
+// changed since it was taken, the copy is an old one too.
+func (s *Server) begun(page int, a *answer, status int) {
+	if !a.pending {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if status == http.StatusNotModified {
-		s.totals.NotModified++
-	}
-	switch {
-	case !a.pending:
-	case status >= http.StatusBadRequest:
+	if status >= http.StatusBadRequest {
 		s.totals.Failed++
+		return
+	}
+	s.totals.Polls++
+	switch {
+	case status == http.StatusNotModified:
+		s.totals.NotModified++
 	case s.version[page] == a.version:
-		s.polled(page, f, r, a)
-	default:
-		s.totals.Polls++
+		s.copied(page)
 	}
 }
 
@@ -163,7 +156,7 @@ func (s *Server) servePage(w http.ResponseWriter, r *http.Request, page int, ses
 		h.Set("Vary", "Accept-Encoding")
 		compress(body, c.token)
 	}
-	sw := statusWriter{s.spoiled(w, r, body.Len(), f, c), func(status int) { s.begun(page, f, r, a, status) }}
+	sw := statusWriter{s.spoiled(w, r, body.Len(), f, c), func(status int) { s.begun(page, a, status) }}
 	http.ServeContent(&sw, r, "", a.modified, bytes.NewReader(body.Bytes()))
 }
 

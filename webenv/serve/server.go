@@ -113,7 +113,7 @@ type Server struct {
 	version  []uint32      // from 1
 	modified []float64     // see Last-Modified
 	requests []uint32      // of each page
-	stale    []float64     // time of the first change since the last GET, +Inf if none
+	stale    []float64     // time of the first change since the last copy that a GET was given, +Inf if none
 	second   float64       // in units of the environment
 	asked    float64       // time of the latest request for a page
 	quota    map[int]quota // of busy pages

@@ -30,7 +30,7 @@ type PageTruth struct {
 	Version  int      `json:"version"`          // from 1
 	Modified float64  `json:"modified"`         // time of the change as in Last-Modified, unrounded
 	Requests int      `json:"requests"`         // for the page, answered or not, redirects not counted
-	Current  bool     `json:"current"`          // no change since the last GET
+	Current  bool     `json:"current"`          // no change since the last copy that a GET was given
 	Faults   *Faults  `json:"faults,omitempty"` // if it has any
 	Rate     *float64 `json:"rate,omitempty"`   // if the environment knows it; at most math.MaxFloat64
 }
