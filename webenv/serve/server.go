@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"path"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -122,8 +123,10 @@ type Server struct {
 	ageSum   float64 // and the integral of their age over it
 }
 
-// New returns a server of an environment. It panics if env is nil, or if Source is nil and
-// needed.
+// New returns a server of an environment. [ErrConfig] for settings out of range, and for a time of
+// the start at which env refuses to be polled: nothing has changed then, unless env was polled
+// before, some pages at later times than others. New panics if env is nil, or if Source is nil
+// and needed.
 func New(env webenv.Env, cfg Config) (*Server, error) {
 	if env == nil {
 		panic("serve: nil environment")
@@ -161,10 +164,31 @@ func New(env webenv.Env, cfg Config) (*Server, error) {
 	s.second = cfg.Calendar.Time(cfg.Calendar.Date(0).Add(time.Second))
 	for i := range s.version {
 		s.version[i], s.modified[i], s.stale[i] = 1, s.start, math.Inf(1)
-		env.Poll(i, s.start) // what changed before belongs to version 1
+	}
+	if err := begin(env, s.start); err != nil {
+		return nil, err
 	}
 	s.totals.Pages = n
 	return s, nil
+}
+
+// begin polls all pages, so that what changed before the start belongs to version 1. The time of the
+// start comes from the settings, so that an environment that panics because of it makes an error. A
+// fault of the program, as an index out of range, stays a panic.
+func begin(env webenv.Env, start float64) (err error) {
+	defer func() {
+		cause := recover()
+		if _, fault := cause.(runtime.Error); fault {
+			panic(cause)
+		}
+		if cause != nil {
+			err = fmt.Errorf("%w: time of the start: %v", ErrConfig, cause)
+		}
+	}()
+	for page := range env.Len() {
+		env.Poll(page, start)
+	}
+	return nil
 }
 
 // check checks the settings for n pages and returns the base.

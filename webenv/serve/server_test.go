@@ -590,6 +590,43 @@ func TestNewErrors(t *testing.T) {
 	require.Panics(t, func() { _, _ = New(env, Config{Now: now, Faults: always(Faults{})}) })
 }
 
+// A time at which the environment cannot be polled is a setting out of range, and the environment is
+// as it was.
+func TestNewAtABadTime(t *testing.T) {
+	t.Parallel()
+	milliseconds := []float64{1.7e12, 1.8e12}
+	history := &webenv.History{Names: []string{"a"}, Times: [][]float64{milliseconds}}
+	replay, err := webenv.NewReplay(history, milliseconds[0])
+	require.NoError(t, err)
+	poisson, err := webenv.NewPoisson([]float64{1, 1}, check.Source(1))
+	require.NoError(t, err)
+	for _, c := range []struct {
+		env  webenv.Env
+		cfg  Config
+		says string
+	}{
+		{replay, Config{}, "after time 1.7e+12"},
+		{poisson, Config{Now: func() float64 { return -5 }}, "page 0 at time -5 after time 0"},
+		{poisson, Config{Calendar: webenv.Calendar{Epoch: time.Now().Add(time.Hour)}}, "after time 0"},
+	} {
+		_, err := New(c.env, c.cfg)
+		require.ErrorIs(t, err, ErrConfig)
+		require.ErrorContains(t, err, c.says)
+	}
+	since, changed := replay.Poll(0, milliseconds[1])
+	require.True(t, changed)
+	require.Equal(t, milliseconds[1], since)
+
+	require.Panics(t, func() { _, _ = New(broken{replay}, Config{Now: func() float64 { return 2e12 }}) })
+}
+
+// broken is an environment with a fault.
+type broken struct{ webenv.Env }
+
+func (broken) Poll(page int, _ float64) (since float64, changed bool) {
+	return []float64{}[page], false
+}
+
 // etagList writes a list of ETags in the ways that RFC 9110 allows.
 func etagList(t *rapid.T) (list string, names func(etag string) bool) {
 	tags := rapid.SliceOfN(rapid.StringMatching(`"[0-9a-z,!#-+ é-]{0,4}"|"0-[12]"`), 1, 5).Draw(t, "tags")
