@@ -214,6 +214,10 @@ func TestCrawlDelay(t *testing.T) {
 		do(s, "GET", "/page/1")
 	}
 	require.Equal(t, 2, s.Totals().Violations)
+	for delay, text := range map[float64]string{1e-5: "0.00001", 2.5: "2.5", 1e21: "1000000000000000000000"} {
+		s, _ := serverOf(t, webtest.Replay(t, nil), Config{CrawlDelay: delay})
+		require.Contains(t, do(s, "GET", "/robots.txt").Body.String(), "\nCrawl-delay: "+text+"\n")
+	}
 	_, err := New(webtest.Replay(t, nil), Config{CrawlDelay: -1})
 	require.ErrorIs(t, err, ErrConfig)
 }

@@ -296,7 +296,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		fmt.Fprintf(w, "User-agent: *\nDisallow: %s/truth\n", s.path)
 		if s.cfg.CrawlDelay > 0 {
-			fmt.Fprintf(w, "Crawl-delay: %v\n", s.cfg.CrawlDelay)
+			fmt.Fprintf(w, "Crawl-delay: %s\n", strconv.FormatFloat(s.cfg.CrawlDelay, 'f', -1, 64)) // no exponent
 		}
 		fmt.Fprintf(w, "\nSitemap: %s%s/sitemap.xml\n", s.base(r), s.path)
 	case "/sitemap.xml":
