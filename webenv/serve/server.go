@@ -43,8 +43,9 @@ type Config struct {
 	// two slashes in a row.
 	Names []string
 	// Base is the absolute URL, http or https, under which the server is reached, without a slash
-	// at its end, if that is not the host of the request; with a path, escaped, if it is mounted
-	// with [http.StripPrefix]. It has neither a query nor a fragment.
+	// at its end, if that is not the host of the request; with a path if it is mounted with
+	// [http.StripPrefix]. No character of the path needs an escape: under such a prefix StripPrefix
+	// finds no names with escaped slashes. Base has neither a query nor a fragment.
 	Base string
 	// Size is the least number of bytes of a page; pages are filled up to it.
 	Size int
@@ -211,10 +212,11 @@ func (c *Config) check(n int) (base *url.URL, err error) {
 	return base, err
 }
 
-// isBase reports whether a text that was read as a URL is one that paths can be appended to.
+// isBase reports whether a text that was read as a URL is one that paths can be appended to, and that
+// http.StripPrefix removes from them.
 func isBase(text string, u *url.URL) bool {
 	return (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && !strings.ContainsAny(text, "?# ") &&
-		!strings.HasSuffix(text, "/") && strings.HasSuffix(text, u.EscapedPath())
+		!strings.HasSuffix(text, "/") && strings.HasSuffix(text, u.Path) && u.EscapedPath() == u.Path
 }
 
 // numbered returns the number of each name, nil if there are no names.

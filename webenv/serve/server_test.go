@@ -400,7 +400,7 @@ func TestServerMadeLate(t *testing.T) {
 	require.Equal(t, webtest.DateOf(3), w.Header().Get("Last-Modified"))
 }
 
-// Names are reached by their URLs, also where paths are cleaned on the way.
+// Names are reached by their URLs, also where paths are cleaned on the way, and under a base.
 func TestServerNamesOnAMux(t *testing.T) {
 	t.Parallel()
 	all := map[string]string{
@@ -410,9 +410,12 @@ func TestServerNamesOnAMux(t *testing.T) {
 	}
 	names := slices.Sorted(maps.Keys(all))
 	s, _ := serverOf(t, webtest.Replay(t, make([][]float64, len(names))...), Config{Names: names})
+	under, _ := serverOf(t, webtest.Replay(t, make([][]float64, len(names))...), Config{Names: names, Base: "http://web.test/a~sim+1"})
 	mux := http.NewServeMux()
 	mux.Handle("/", s)
+	mux.Handle("/a~sim+1/", http.StripPrefix("/a~sim+1", under))
 	for page, name := range names {
+		require.Equal(t, 200, do(mux, "GET", under.URL(page)).Code, name)
 		require.Equal(t, all[name], s.URL(page))
 		for _, h := range []http.Handler{s, mux} {
 			w := do(h, "GET", s.URL(page))
@@ -578,6 +581,8 @@ func TestNewErrors(t *testing.T) {
 		"base, anchor":   {ErrConfig, env, Config{Base: "http://a/sim#"}},
 		"base, blank":    {ErrConfig, env, Config{Base: "http://a/s im"}},
 		"base, bare":     {ErrConfig, env, Config{Base: "http://a/sím"}},
+		"base, escaped":  {ErrConfig, env, Config{Base: "http://a/s%C3%ADm"}},
+		"base, slash":    {ErrConfig, env, Config{Base: "http://a/s%2Fim"}},
 	} {
 		c.cfg.Now = func() float64 { return 0 }
 		_, err := New(c.env, c.cfg)
