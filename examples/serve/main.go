@@ -102,7 +102,7 @@ func parse(args []string, stdout, stderr io.Writer) (*settings, error) {
 	for i, k := range kinds {
 		names[i] = k.name
 	}
-	s.Flags.StringVar(&faults, "faults", "all=0.04", "`kind=share` of the pages, comma-separated; kinds are "+strings.Join(names, ", ")+", or all; empty for none")
+	s.Flags.StringVar(&faults, "faults", "all=0.04", "`kind=share` of the pages, comma-separated; kinds are "+strings.Join(names, ", ")+", or all for each that is not named; the shares sum to 1 at most; empty for none")
 	if err := s.Parse(args); err != nil {
 		return nil, err
 	}
@@ -139,37 +139,40 @@ func parse(args []string, stdout, stderr io.Writer) (*settings, error) {
 	return s, s.Start("")
 }
 
-// shares reads the value of -faults.
+// slack is how far a sum of shares may be above 1, as the last bits of 0.33+0.56+0.11 are.
+const slack = 1e-9
+
+// shares reads the value of -faults. Wherever all stands, it is the share of each kind without one
+// of its own.
 func shares(text string) ([]float64, error) {
-	shares, sum := make([]float64, len(kinds)), 0.0
-	given := map[string]bool{}
+	given := map[string]float64{}
 	for part := range strings.SplitSeq(text, ",") {
 		if part == "" {
 			continue
 		}
 		name, value, _ := strings.Cut(part, "=")
 		share, err := strconv.ParseFloat(value, 64)
-		if err != nil || !(share >= 0 && share <= 1) {
+		_, twice := given[name]
+		switch {
+		case err != nil || !(share >= 0 && share <= 1):
 			return nil, report.Usagef("-faults: %q: want kind=share, the share from 0 to 1", part)
-		}
-		known := false
-		for i, k := range kinds {
-			if k.name == name && given[name] {
-				return nil, report.Usagef("-faults: %s twice", name)
-			}
-			if k.name == name || name == "all" {
-				shares[i], known = share, true
-			}
-		}
-		given[name] = true
-		if !known {
+		case name != "all" && !slices.ContainsFunc(kinds, func(k kind) bool { return k.name == name }):
 			return nil, report.Usagef("-faults: unknown kind %q", name)
+		case twice:
+			return nil, report.Usagef("-faults: %s twice", name)
 		}
+		given[name] = share
 	}
-	for _, share := range shares {
+	shares, sum := make([]float64, len(kinds)), 0.0
+	for i, k := range kinds {
+		share, named := given[k.name]
+		if !named {
+			share = given["all"]
+		}
+		shares[i] = share
 		sum += share
 	}
-	if sum > 1 {
+	if sum > 1+slack {
 		return nil, report.Usagef("-faults: the shares sum to %.3g: want 1 at most", sum)
 	}
 	return shares, nil

@@ -118,4 +118,19 @@ func TestCommandLine(t *testing.T) {
 	s, err := shares("nonce=0.25,dying=0.5")
 	require.NoError(t, err)
 	require.Equal(t, []float64{0.25, 0.5}, []float64{s[0], s[len(s)-1]})
+
+	for _, text := range []string{"all=0.01,all=0.02", "nonce=0.5,clock=0.500001"} {
+		_, err := shares(text)
+		require.ErrorAs(t, err, new(report.UsageError), text)
+	}
+	_, err = shares("nonce=0.33,clock=0.56,dying=0.11") // 1 and some bits
+	require.NoError(t, err)
+	for _, text := range []string{"all=0.01,nonce=0.5", "nonce=0.5,all=0.01"} {
+		s, err := shares(text)
+		require.NoError(t, err)
+		require.Equal(t, 0.5, s[0], text)
+		for _, share := range s[1:] {
+			require.Equal(t, 0.01, share, text)
+		}
+	}
 }
