@@ -48,9 +48,12 @@ var ways = []struct {
 }
 
 func run(args []string, stdout, stderr io.Writer) error {
-	p := report.NewProgram("fingerprint", intro, "nothing: it takes seconds", stdout, stderr)
+	p := report.NewProgram("fingerprint", intro, "refused: this takes seconds anyway", stdout, stderr)
 	edits := p.Flags.Float64("edits", 0.05, "`probability` of a real change before a poll")
 	if err := p.Parse(args); err != nil {
+		return err
+	}
+	if err := p.OnlyIf(false, "with programs that take longer than seconds", "quick"); err != nil {
 		return err
 	}
 	if !(*edits >= 0 && *edits <= 1) {

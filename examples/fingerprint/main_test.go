@@ -59,5 +59,7 @@ func TestPage(t *testing.T) {
 
 func TestUsage(t *testing.T) {
 	t.Parallel()
-	require.ErrorAs(t, run([]string{"-edits", "2"}, io.Discard, io.Discard), new(report.UsageError))
+	for _, args := range [][]string{{"-edits", "2"}, {"-quick"}} {
+		require.ErrorAs(t, run(args, io.Discard, io.Discard), new(report.UsageError), "%v", args)
+	}
 }
