@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -173,8 +174,10 @@ func WriteTable(w io.Writer, header []string, rows [][]string) error {
 	return err
 }
 
-// numeric says whether a cell starts like a number, or stands for a missing one.
-func numeric(cell string) bool {
-	cell = strings.TrimLeft(cell, "+-−")
-	return cell == "" || cell == "–" || cell[0] >= '0' && cell[0] <= '9' || cell[0] == '.'
-}
+const number = `([+−-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?( ?%)?|[+-]?Inf|NaN)`
+
+var numbers = regexp.MustCompile(`^(–|` + number + `( ((±|of) )?` + number + `)*)?$`)
+
+// numeric reports whether a cell holds numbers and nothing else, as "0.5", "1.2 ± 0.1", "12 %",
+// "3 of 4" or "1 2 3", or stands for a missing one.
+func numeric(cell string) bool { return numbers.MatchString(cell) }

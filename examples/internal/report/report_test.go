@@ -43,6 +43,20 @@ func TestTableAligns(t *testing.T) {
 	require.Equal(t, "name    n\n----  ---\na       1\nlong  100\n", b.String())
 }
 
+// A column is one of numbers if all that is in its cells is.
+func TestNumeric(t *testing.T) {
+	t.Parallel()
+	for _, cell := range []string{"", "–", "0", "-1.5", "−1.5", "+3", ".94", "1e-05", "1.25e+06", "NaN", "+Inf", "12%", "12.5 %", "81 ± 17", "3 of 12", "74 90 116", "5. 5"} {
+		require.True(t, numeric(cell), cell)
+	}
+	for _, cell := range []string{"3 nodes fail", "99 sites", "20 values", "2×3", "8x", "1.2.3", "± 3", "5 ±", "12 ± – of", "- 1", "–1", "e5", "%", "4 of", "1  2", "2006-01-02"} {
+		require.False(t, numeric(cell), cell)
+	}
+	var b bytes.Buffer
+	require.NoError(t, WriteTable(&b, []string{"world", "n"}, [][]string{{"3 nodes fail", "1"}, {"9 slow", "100"}}))
+	require.Equal(t, "world           n\n------------  ---\n3 nodes fail    1\n9 slow        100\n", b.String())
+}
+
 func TestChartAndPage(t *testing.T) {
 	t.Parallel()
 	svg, err := Chart{Title: "t", Made: "go run <it>", Series: []Series{{Name: "one", X: []float64{1, 2, 3}, Y: []float64{1, math.NaN(), 2}}}}.SVG()
