@@ -1,6 +1,7 @@
 package main
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -35,12 +36,17 @@ func TestReadingsOfTWOMA(t *testing.T) {
 	f, _, err := l.static("figure 5.3-1", 2)
 	require.NoError(t, err)
 	for _, r := range f.rows {
-		if r.Verdict == Fitted {
+		if r.Verdict == Fitted || r.Verdict == FittedDiffers {
 			fitted++
 		}
 		// A figure that was fitted to is never called reproduced.
 		if r.Item == "TWOMA ("+fittedScheme.name+")" || r.Unit == "time units" {
-			require.Equal(t, Fitted, r.Verdict, r.Item)
+			require.Contains(t, []Verdict{Fitted, FittedDiffers}, r.Verdict, r.Item)
+		}
+		// Nor one fitted that does not agree: these do not depend on chance, and are 22,230 for 22,000.
+		if strings.HasPrefix(r.Item, "any scheme") {
+			require.Equal(t, FittedDiffers, r.Verdict)
+			require.Contains(t, r.Why, "24.4 a site for 900 sites and 25.0 for 3000")
 		}
 	}
 	require.Equal(t, 4, fitted)

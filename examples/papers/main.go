@@ -20,7 +20,9 @@ is published beside what is measured here, with a verdict:
   reproduced   the published figure lies within two standard deviations of the runs here, an exact
                one within its last digit, and a sentence holds in nine runs of ten
   differs      it does not; the row says why
-  fitted       it does, and a setting was chosen to that end: this shows nothing
+  fitted       reproduced, but a setting was chosen to that end: this shows nothing
+  fitted, and differs
+               a setting was chosen to that end, and it differs all the same; the row says why
   not stated   the paper gives no figure
 
 Where this library recommends something else, it is run in the same experiment.`

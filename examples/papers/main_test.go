@@ -52,6 +52,10 @@ func TestExactParts(t *testing.T) {
 	require.NotContains(t, strings.ReplaceAll(page, "http://www.w3.org/", ""), "http")
 	require.NotContains(t, page, "<script")
 	require.Contains(t, page, "go run ./examples/papers")
+	for _, v := range verdicts {
+		require.Contains(t, page, `<b class="`+fileName(string(v))+`">`, "the legend")
+		require.Contains(t, page, "."+fileName(string(v))+"{color:")
+	}
 	pictures, err := filepath.Glob(filepath.Join(dir, "*.svg"))
 	require.NoError(t, err)
 	require.Equal(t, len(pictures), strings.Count(page, "<svg "))
@@ -104,14 +108,14 @@ func TestAllParts(t *testing.T) {
 		switch {
 		case r.Published == nil:
 			require.Equal(t, NotStated, r.Verdict, r.Item)
-		case r.Verdict == Differs || r.Verdict == Fitted:
+		case r.Verdict == Differs || r.Verdict == Fitted || r.Verdict == FittedDiffers:
 			require.NotEmpty(t, r.Why, "%s: %s: %s", r.Source, r.Item, r.Quantity)
 		default:
 			require.Equal(t, Reproduced, r.Verdict, r.Item)
 		}
 		// What was fitted to is fitted, whatever the figures say.
 		if strings.Contains(r.Item, fittedScheme.name) && r.Published != nil && strings.Contains(r.Quantity, "crawls until") {
-			require.Equal(t, Fitted, r.Verdict, "%s: %s", r.Source, r.Item)
+			require.Contains(t, []Verdict{Fitted, FittedDiffers}, r.Verdict, "%s: %s", r.Source, r.Item)
 		}
 	}
 	for _, p := range papers {
@@ -155,7 +159,11 @@ func TestVerdicts(t *testing.T) {
 	require.Equal(t, Reproduced, compared("", "", "", 3.9, values).Verdict)
 	require.Equal(t, Differs, compared("", "", "", 4.1, values).Verdict)
 	require.Equal(t, Reproduced, compared("", "", "", 5, []float64{5, 5}).Verdict)
-	require.Equal(t, Fitted, compared("", "", "", 2, values).fitted("chosen").Verdict)
+	require.Equal(t, Fitted, compared("", "", "", 2, values).fitted("chosen").whereDiffers("not said").Verdict)
+	require.Equal(t, "chosen", compared("", "", "", 2, values).fitted("chosen").whereDiffers("not said").Why)
+	apart := compared("", "", "", 4.1, values).fitted("chosen").whereDiffers("far")
+	require.Equal(t, FittedDiffers, apart.Verdict)
+	require.Equal(t, "chosen far", apart.Why)
 	require.Equal(t, NotStated, sampled("", "", "", values).Verdict)
 	require.Nil(t, sampled("", "", "", values).Published)
 	all := comparedAll("", "", "", []float64{2, 4.1}, [][]float64{{1, 1}, {2, 2}, {3, 3}})
@@ -170,7 +178,13 @@ func TestVerdicts(t *testing.T) {
 	r := sampled("", "", "", values).instead("other", []float64{2, 4})
 	require.Equal(t, 3., r.Instead.Measured)
 	require.InDelta(t, math.Sqrt2, *r.Instead.SD, 1e-12)
-	require.Equal(t, "1 reproduced, 1 differ, 0 fitted, 1 not stated", tally([]Row{all, r, sentence("", holds)}))
+	require.Equal(t, "1 reproduced, 1 differ, 0 fitted, 1 fitted and differ, 1 not stated", tally([]Row{all, r, sentence("", holds), apart}))
+	table := asMarkdown([]result{{figures: []figure{{rows: []Row{all, r, sentence("", holds), apart}}}}})
+	require.Contains(t, table, "| paper | reproduced | differs | fitted | fitted, and differs | not stated |")
+	require.Contains(t, table, "| in all | 1 | 1 | 0 | 1 | 1 |")
+	for _, v := range verdicts {
+		require.Regexp(t, "(?m)^  "+string(v)+"( |$)", intro)
+	}
 }
 
 // sameSeedParts are quick, and draw numbers on all processors.

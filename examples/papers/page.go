@@ -87,7 +87,7 @@ th:nth-child(1){width:20%}th:nth-child(2){width:13%}th:nth-child(3){width:9%}th:
 td:nth-child(3),td:nth-child(4),td:nth-child(5){font-variant-numeric:tabular-nums}
 td:nth-child(7){color:var(--soft)}
 thead th{color:var(--soft);font-weight:600}
-.v{font-weight:600;white-space:nowrap}.reproduced{color:var(--reproduced)}.differs{color:var(--differs)}.fitted{color:var(--fitted)}.not-stated{color:var(--not-stated)}
+.v{font-weight:600}.reproduced{color:var(--reproduced)}.differs{color:var(--differs)}.fitted{color:var(--fitted)}.fitted--and-differs{color:var(--differs)}.not-stated{color:var(--not-stated)}
 footer{color:var(--soft);overflow-wrap:anywhere;margin-top:3rem}
 @media screen and (max-width:52rem){thead{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}
 table,tbody,tr,td{display:block;width:auto}tr{border-bottom:1px solid var(--rule);padding:.6rem 0}td{border:0;padding:.05rem 0}
@@ -99,7 +99,8 @@ section{break-inside:auto}tr,svg,h3{break-inside:avoid}h2,h3{break-after:avoid}.
 <p>Every figure and table of five papers, what they publish beside what is measured here. {{.Tally}}.</p>
 <p><b class="reproduced">Reproduced</b>: the published figure lies within two standard deviations of the runs here, an exact one
 within its last digit; a sentence holds in nine runs of ten. <b class="differs">Differs</b>: it does not, and the row says why.
-<b class="fitted">Fitted</b>: a setting was chosen to match, so that agreement shows nothing. <b class="not-stated">Not stated</b>:
+<b class="fitted">Fitted</b>: a setting was chosen to match, so that agreement shows nothing. <b class="{{class "fitted, and differs"}}">Fitted, and
+differs</b>: a setting was chosen to match and it does not, and the row says why. <b class="not-stated">Not stated</b>:
 the paper gives no figure. ± is the standard deviation over the runs.</p>
 <nav><ul>{{range .Sheets}}<li><a href="#{{.ID}}">{{.Name}}</a>: {{.Tally}}</li>{{end}}</ul></nav>
 {{range .Sheets}}<h2 id="{{.ID}}">{{.Name}}</h2>

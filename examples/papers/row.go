@@ -17,19 +17,20 @@ type Verdict string
 
 // The verdicts, as the program explains them under -h.
 const (
-	Reproduced Verdict = "reproduced"
-	Differs    Verdict = "differs"
-	Fitted     Verdict = "fitted"
-	NotStated  Verdict = "not stated"
+	Reproduced    Verdict = "reproduced"
+	Differs       Verdict = "differs"
+	Fitted        Verdict = "fitted"
+	FittedDiffers Verdict = "fitted, and differs"
+	NotStated     Verdict = "not stated"
 )
 
-var verdicts = []Verdict{Reproduced, Differs, Fitted, NotStated}
+var verdicts = []Verdict{Reproduced, Differs, Fitted, FittedDiffers, NotStated}
 
 // A Row is one figure, or one sentence, of a paper beside what was measured.
 type Row struct {
 	report.Row
 	Verdict Verdict `json:"verdict"`
-	// Why says what a reader must know to understand the verdict. A row that differs has it.
+	// Why says what a reader must know to understand the verdict. A row that differs or is fitted has it.
 	Why string `json:"why"`
 	// Instead is what this library recommends, in the same experiment, nil where it has nothing
 	// to recommend.
@@ -135,17 +136,22 @@ func (r Row) because(format string, args ...any) Row {
 	return r
 }
 
-// whereDiffers adds a reason if the row differs.
+// whereDiffers adds a reason if the row differs, fitted or not.
 func (r Row) whereDiffers(format string, args ...any) Row {
-	if r.Verdict == Differs {
+	if r.Verdict == Differs || r.Verdict == FittedDiffers {
 		return r.because(format, args...)
 	}
 	return r
 }
 
-// fitted marks a row whose setting was chosen to match, and says which.
+// fitted marks a row whose setting was chosen to match, and says which. What the comparison found
+// stays to be seen.
 func (r Row) fitted(format string, args ...any) Row {
-	r.Verdict = Fitted
+	if r.Verdict == Differs {
+		r.Verdict = FittedDiffers
+	} else {
+		r.Verdict = Fitted
+	}
 	return r.because(format, args...)
 }
 
@@ -208,7 +214,8 @@ func counts(rows []Row) map[Verdict]int {
 // tally writes the counts in words.
 func tally(rows []Row) string {
 	n := counts(rows)
-	return fmt.Sprintf("%d reproduced, %d differ, %d fitted, %d not stated", n[Reproduced], n[Differs], n[Fitted], n[NotStated])
+	return fmt.Sprintf("%d reproduced, %d differ, %d fitted, %d fitted and differ, %d not stated",
+		n[Reproduced], n[Differs], n[Fitted], n[FittedDiffers], n[NotStated])
 }
 
 // withSD writes a figure with its spread.
@@ -290,8 +297,12 @@ func asMarkdown(results []result) string {
 		}
 		fmt.Fprintf(&b, "| %s |\n", strings.Join(cells, " | "))
 	}
-	line("paper", "reproduced", "differs", "fitted", "not stated")
-	line(slices.Repeat([]string{"---"}, 5)...)
+	head := []string{"paper"}
+	for _, v := range verdicts {
+		head = append(head, string(v))
+	}
+	line(head...)
+	line(slices.Repeat([]string{"---"}, len(head))...)
 	count := func(name string, rows []Row) {
 		n, cells := counts(rows), []string{name}
 		for _, v := range verdicts {
