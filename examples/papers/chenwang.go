@@ -50,7 +50,7 @@ func chenWangStatic(l *lab) ([]figure, error) {
 		"partition.TWOMAConfig.ExpectedCrawls."}
 	measured := map[string][]float64{}
 	var printed, x []float64
-	for _, set := range settings[:pick(l, 5, len(settings))] {
+	for _, set := range settings {
 		f, means, err := l.static(set.place, runs)
 		if err != nil {
 			return nil, err
@@ -67,7 +67,7 @@ func chenWangStatic(l *lab) ([]figure, error) {
 		chart.Series = append(chart.Series, report.Series{Name: s.short, X: x, Y: measured[s.name], Main: s.name != atFour.name})
 	}
 	seven.charts = []report.Chart{chart}
-	relation, err := relationRows(measured, len(x), runs)
+	relation, err := relationRows(measured, runs)
 	if err != nil {
 		return nil, err
 	}
@@ -83,10 +83,6 @@ func chenWangStatic(l *lab) ([]figure, error) {
 		}
 		seven.rows = append(seven.rows, wide)
 	}
-	if l.Quick {
-		figures = append(figures, figure{place: "figure 5.3-6", rows: []Row{{Row: report.Row{Item: "8 arms, 10,000 objects", Quantity: "crawls until all are placed", Unit: "crawls"},
-			Verdict: NotStated, Why: "Left out by -quick."}}})
-	}
 	return append(figures, seven), nil
 }
 
@@ -97,9 +93,9 @@ var readingsOfText = []struct {
 }{{atBoundary.name, partition.TWOMAConfig{}}, {atFour.name, partition.TWOMAConfig{Entry: 4}}, {atInnermost.name, partition.TWOMAConfig{Entry: 5}}, {fittedScheme.name, fittedConfig}}
 
 // relationRows set the crawls measured beside the relation.
-func relationRows(measured map[string][]float64, n, runs int) (rows []Row, err error) {
+func relationRows(measured map[string][]float64, runs int) (rows []Row, err error) {
 	for _, s := range readingsOfText {
-		expected := make([]float64, n)
+		expected := make([]float64, len(settings))
 		for k := range expected {
 			if expected[k], err = s.cfg.ExpectedCrawls(settings[k].arms, settings[k].sites); err != nil {
 				return nil, err
@@ -210,7 +206,7 @@ func chenWangPairs(l *lab) ([]figure, error) {
 	stated := figure{place: "section 5.2, return time of a state",
 		text: "“Define several states to simulate the states in the real crawler. Set the states with different return time that can differ from the optimal to the worst.” Here the time of an access is set by the state in which the object lies: in its perfect arm it falls " +
 			"from the worst at the boundary to the optimal in the most internal state; in any other arm it is the worst. Objects first lie in the worst states."}
-	for _, set := range settings[:pick(l, 2, 5)] {
+	for _, set := range settings {
 		for _, v := range variants {
 			for _, byState := range []bool{false, true} {
 				label := fmt.Sprintf("%s: %s", set.place, v.name)

@@ -118,6 +118,15 @@ func TestAllParts(t *testing.T) {
 			require.Contains(t, []Verdict{Fitted, FittedDiffers}, r.Verdict, "%s: %s", r.Source, r.Item)
 		}
 	}
+	for _, set := range settings { // also where they run for long: -quick leaves no published figure out
+		ran, paired := false, false
+		for _, r := range rowsOf(results) {
+			same := r.Published == set.crawls && r.Verdict != NotStated
+			ran = ran || same && r.Source == chenWang.name+", "+set.place
+			paired = paired || same && strings.HasPrefix(r.Item, set.place+", ")
+		}
+		require.True(t, ran && paired, set.place)
+	}
 	for _, p := range papers {
 		require.NotEmpty(t, p.places)
 		for _, place := range p.places {
