@@ -18,10 +18,11 @@ const (
 	// x = P/(1−P).
 	AsDescribed PageWalk = iota
 	// LessBiased moves up only with probability 1−x. Its drift is zero at x = P, its mean
-	// somewhat lower.
+	// somewhat lower, and higher where P is near the lowest frequency or below.
 	LessBiased
-	// Unbiased moves up and down with probabilities that make the mean of x exactly P, except
-	// for the pages at the lowest frequency, which can go no lower.
+	// Unbiased moves up and down with probabilities that bring the mean of x to P, from above, where P
+	// is well above the lowest frequency. At P = .3 and .1 the mean is .3253 and .1866 with 8 states,
+	// and .3017 and .1284 with 16; that of LessBiased is .2735 and .1655, and .2669 and .1084.
 	Unbiased
 )
 
