@@ -5,6 +5,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"strings"
 	"time"
@@ -75,10 +76,16 @@ func pick[T any](l *lab, quick, full T) T {
 	return full
 }
 
+// mostSeed is the largest seed: it has half of a word, and the number of the run the other half.
+const mostSeed = math.MaxUint32
+
 // source returns a source of one run. Streams of one run are independent.
 func (l *lab) source(run int, stream uint64) *rand.PCG {
-	return rand.NewPCG(l.Seed<<32+uint64(run), stream)
+	return rand.NewPCG(l.seed(run), stream)
 }
+
+// seed returns the seed of one run.
+func (l *lab) seed(run int) uint64 { return l.Seed<<32 + uint64(run) }
 
 // replicate calls f for n runs on all processors and returns what it gave, in order.
 func replicate[T any](label string, n int, f func(run int) (T, error)) ([]T, error) {
@@ -93,6 +100,7 @@ func replicate[T any](label string, n int, f func(run int) (T, error)) ([]T, err
 // run runs what was asked for.
 func run(args []string, stdout, stderr io.Writer) error {
 	l := &lab{Program: report.NewProgram("papers", intro, "fewer and shorter runs: two minutes", stdout, stderr)}
+	l.Flags.Lookup("seed").Usage += fmt.Sprintf("; up to %d", mostSeed)
 	only := l.Flags.String("only", "", "comma-separated `names`, or beginnings of names, of the parts to run; all if empty")
 	markdown := l.Flags.Bool("markdown", false, "print the tables of RESULTS.md and nothing else")
 	l.Notes = "Parts:"
@@ -103,6 +111,9 @@ func run(args []string, stdout, stderr io.Writer) error {
 	}
 	if err := l.Parse(args); err != nil {
 		return err
+	}
+	if l.Seed > mostSeed {
+		return report.Usagef("-seed %d: want %d at most", l.Seed, mostSeed)
 	}
 	if l.JSON && *markdown {
 		return report.Usagef("-json or -markdown, not both")

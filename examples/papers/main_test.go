@@ -149,9 +149,11 @@ func TestAllParts(t *testing.T) {
 
 func TestUsage(t *testing.T) {
 	t.Parallel()
-	for _, args := range [][]string{{"-only", "nonsense"}, {"-only", ","}, {"-only", "granmo,"}, {"-json", "-markdown"}, {"granmo"}, {"-seed", "x"}} {
+	for _, args := range [][]string{{"-only", "nonsense"}, {"-only", ","}, {"-only", "granmo,"}, {"-json", "-markdown"}, {"granmo"}, {"-seed", "x"},
+		{"-seed", "4294967296", "-only", "yazidi-exact"}} {
 		require.ErrorAs(t, run(args, io.Discard, io.Discard), new(report.UsageError), "%v", args)
 	}
+	require.NoError(t, run([]string{"-seed", "4294967295", "-only", "yazidi-exact"}, io.Discard, io.Discard))
 	chosen, total, err := choose("granmo,granmo-exact")
 	require.NoError(t, err)
 	require.Len(t, chosen, 1)

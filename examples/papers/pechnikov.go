@@ -103,7 +103,7 @@ func pechnikovModel(l *lab) ([]figure, error) {
 		perPage, _ := report.MeanSD(unitTimes(5))
 		r.orders = math.Log10(sum(pages) * perPage / (paperSites * response))
 		r.ordersByPage = math.Log10(perPage / response)
-		cfg := schedule.SolveConfig{Steps: 100_000, Seed: l.Seed<<32 + uint64(run)}
+		cfg := schedule.SolveConfig{Steps: 100_000, Seed: l.seed(run)}
 		ofFull, err := schedule.Solve(context.Background(), full, cfg)
 		if err != nil {
 			return r, err
@@ -224,7 +224,7 @@ func pechnikovTable(l *lab) ([]figure, error) {
 	all, err := replicate("table 1", runs, func(run int) (both [2]map[string]float64, err error) {
 		s := newScan(rand.New(l.source(run, 1)))
 		for k, m := range []int{3, 5} {
-			if both[k], err = s.times(m, l.Seed<<32+uint64(run)); err != nil {
+			if both[k], err = s.times(m, l.seed(run)); err != nil {
 				return both, err
 			}
 		}
