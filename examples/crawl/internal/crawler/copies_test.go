@@ -3,6 +3,7 @@ package crawler
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -138,4 +139,75 @@ func TestRestingHosts(t *testing.T) {
 			<-ended
 		})
 	}
+}
+
+// slowWeb is a web whose hosts that begin with "slow" want a delay of half an hour, and whose others want none.
+type slowWeb struct{}
+
+func (slowWeb) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp := &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, ContentLength: -1, Request: r}
+	text := "<p>a page"
+	if r.URL.Path == "/robots.txt" {
+		if text = "User-agent: *\nCrawl-delay: 1800"; !strings.HasPrefix(r.URL.Host, "slow") {
+			text = ""
+		}
+	}
+	resp.Body = io.NopCloser(strings.NewReader(text))
+	return resp, nil
+}
+
+// Hosts with long delays, however many, do not keep the first copies of others waiting that are added later.
+func TestSlowHosts(t *testing.T) {
+	t.Parallel()
+	const clients, hosts, pages = 2, 10, 10
+	filter, err := knapsack.NewRateFilter(0, knapsack.RateFilterConfig{})
+	require.NoError(t, err)
+	s := shard.NewState(filter)
+	told := make(chan shard.Event, hosts*pages)
+	c, err := New(Config{
+		Clock: clock.NewReal(), Groups: 1, Workers: clients,
+		Fetch: fetch.Config{Points: []fetch.Point{{Name: "web", Base: slowWeb{}}}},
+		Applied: func(_ int, e *shard.Event) {
+			if e.Kind == shard.Polled && e.Result == shard.First || e.Kind == shard.Limit && e.Seconds > 0 {
+				told <- *e
+			}
+		},
+	})
+	require.NoError(t, err)
+	c.Open(0, Part{State: s}, 1e6)
+	add := func(kind string) (events []shard.Event) {
+		for h := range hosts {
+			for p := range pages {
+				events = append(events, shard.Event{Kind: shard.Add, URL: fmt.Sprintf("http://%s%d.test/%d", kind, h, p)})
+			}
+		}
+		return events
+	}
+	require.NoError(t, c.Learn(t.Context(), add("slow")))
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- c.Run(ctx) }()
+	await := func(n int, kind shard.Kind, host string) {
+		for range n {
+			select {
+			case e := <-told:
+				require.Equal(t, kind, e.Kind)
+				require.Contains(t, e.URL, host)
+			case <-time.After(30 * time.Second):
+				t.Fatal("the first copies stopped")
+			}
+		}
+	}
+	await(hosts, shard.Limit, "slow")
+	c.Tell(ctx, add("quick"))
+	await(hosts*pages, shard.Polled, "quick")
+	waiting, more, later, err := c.waiting(ctx, c.all()[0], clients)
+	require.NoError(t, err)
+	require.Empty(t, waiting)
+	require.False(t, more)
+	require.InDelta(t, 29, later.Minutes(), 1)
+	cancel()
+	<-ended
+	require.Equal(t, hosts*pages, s.Count(shard.Waiting))
+	require.Zero(t, s.Failures)
 }

@@ -263,8 +263,15 @@ func (c *Crawler) Recheck(ctx context.Context) error {
 		}); err != nil && !errors.Is(err, shard.ErrEnded) {
 			return err
 		}
+		slow := map[string]bool{} // hosts that had one page wait are not to have all wait
 		for _, url := range barred {
-			if ok, err := c.Fetcher.Check(ctx, url); err == nil && ok {
+			host := shard.HostOf(url)
+			if slow[host] {
+				continue
+			}
+			ok, err := c.Fetcher.Check(ctx, url)
+			slow[host] = errors.Is(err, fetch.ErrLater)
+			if err == nil && ok {
 				p.loop.Tell(ctx, shard.Event{Kind: shard.Readmit, URL: url, At: c.cfg.Clock.Now()})
 			}
 		}

@@ -147,10 +147,17 @@ func parse(page string) (u *url.URL, host string, err error) {
 	return u, host, err
 }
 
-// begin waits for the turn at a host, and returns how it is asked. The turn is to be ended with end.
-func (f *Fetcher) begin(ctx context.Context, host string, anyones bool) (*route, error) {
-	t := turn{gate: f.gate, anyones: anyones}
-	if err := t.enter(ctx, host, anyones); err != nil {
+// begin waits for the turn at a host, and returns how it is asked. The turn is to be ended with end. Spare is for
+// how long the host's delays may be waited for.
+func (f *Fetcher) begin(ctx context.Context, host string, anyones bool, spare time.Duration) (*route, error) {
+	t := turn{gate: f.gate, anyones: anyones, spare: spare}
+	var err error
+	if spare == forever {
+		err = t.enter(ctx, host, anyones)
+	} else if err = t.move(ctx, host, f.patience()); errors.Is(err, errTurn) {
+		err = ErrLater
+	}
+	if err != nil {
 		return nil, err
 	}
 	way, err := f.points.next(host)
@@ -167,13 +174,17 @@ func (f *Fetcher) end(way *route) {
 	way.turn.end()
 }
 
-// Check finds out whether robots.txt allows a page, and fetches it if need be.
+// Check finds out whether robots.txt allows a page, and fetches it if need be; ErrLater if that would take
+// long.
 func (f *Fetcher) Check(ctx context.Context, page string) (bool, error) {
+	if allowed, known := f.Allowed(page); known {
+		return allowed, nil
+	}
 	u, host, err := parse(page)
 	if err != nil {
 		return false, err
 	}
-	way, err := f.begin(ctx, host, false)
+	way, err := f.begin(ctx, host, false, f.longestWait())
 	if err != nil {
 		return false, err
 	}
@@ -193,7 +204,7 @@ func (f *Fetcher) rules(ctx context.Context, u *url.URL, passing bool) (found ru
 		}
 		return found, false, nil
 	}
-	if err := f.gate.wait(ctx, host); err != nil {
+	if err := way.turn.wait(ctx); err != nil {
 		return found, false, err
 	}
 	found, fetched, err = f.robots.of(ctx, u.Scheme, host, passing)
@@ -209,7 +220,28 @@ func (f *Fetcher) rules(ctx context.Context, u *url.URL, passing bool) (found ru
 	return found, fetched, nil
 }
 
-func (f *Fetcher) delay(r rules) time.Duration { return max(r.delay, f.cfg.Delay) }
+// delay returns the time between two requests to a host. One that is barred for its Crawl-delay is asked for
+// nothing but its robots.txt, once in a robotsAge: that is not to wait for such a delay.
+func (f *Fetcher) delay(r rules) time.Duration {
+	if r.barred {
+		return f.cfg.Delay
+	}
+	return max(r.delay, f.cfg.Delay)
+}
+
+type brief struct{}
+
+// Brief returns a context whose polls end with ErrLater, and do not count, where the delay of the page's host
+// takes long: their page is another time's.
+func Brief(ctx context.Context) context.Context { return context.WithValue(ctx, brief{}, true) }
+
+// Closed returns for how long a brief poll would end with ErrLater; 0 if it need not.
+func (f *Fetcher) Closed(host string) time.Duration {
+	if left := f.gate.closed(host); left > f.longestWait() {
+		return left
+	}
+	return 0
+}
 
 // Poll polls a page: id is the number of the poll, copy what is remembered of its copy.
 func (f *Fetcher) Poll(ctx context.Context, id uint64, page string, copy []byte) Result {
@@ -220,7 +252,11 @@ func (f *Fetcher) Poll(ctx context.Context, id uint64, page string, copy []byte)
 	if err != nil {
 		return failed(err)
 	}
-	way, err := f.begin(ctx, host, false)
+	spare := forever
+	if ctx.Value(brief{}) != nil {
+		spare = f.longestWait()
+	}
+	way, err := f.begin(ctx, host, false, spare)
 	if err != nil {
 		return failed(err)
 	}
@@ -239,8 +275,9 @@ func (f *Fetcher) Poll(ctx context.Context, id uint64, page string, copy []byte)
 		res = failed(err)
 		res.RetryAfter = found.until
 	default:
-		if err := f.gate.wait(ctx, host); err != nil {
-			return failed(err)
+		if err := way.turn.wait(ctx); err != nil {
+			res = failed(err)
+			break
 		}
 		way.answered, way.reaching = false, 0
 		res = f.poll(ctx, id, page, copy)
@@ -301,11 +338,13 @@ func (f *Fetcher) poll(ctx context.Context, id uint64, page string, remembered [
 // the change was taken for noise. The page may be newer than what was found; the next poll finds that.
 func (f *Fetcher) body(ctx context.Context, id uint64, page string) (v Version, err error) {
 	_, host, err := parse(page)
+	t := &routeOf(ctx).turn
+	t.spare = forever // what the first fetch took does not count
 	if err == nil {
-		err = routeOf(ctx).turn.move(ctx, host, f.patience())
+		err = t.move(ctx, host, f.patience())
 	}
 	if err == nil {
-		err = f.gate.wait(ctx, host)
+		err = t.wait(ctx)
 	}
 	if err == nil {
 		v, _ = f.fetch(ctx, &live.Transport{Exact: true}, id, page)
@@ -316,7 +355,7 @@ func (f *Fetcher) body(ctx context.Context, id uint64, page string) (v Version, 
 
 // fetch makes the requests for a page. It is the turn for the first one.
 func (f *Fetcher) fetch(ctx context.Context, transport *live.Transport, id uint64, page string) (Version, live.Poll) {
-	client := f.client(f.redirect)
+	client := f.client(f.redirectPage)
 	transport.Base, transport.Now = &paced{RoundTripper: client.Transport, f: f}, f.cfg.Clock.Now
 	client.Transport = transport
 	fetching, fetch := live.Begin(ctx, page)

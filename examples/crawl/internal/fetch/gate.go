@@ -2,12 +2,20 @@ package fetch
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"math"
 	"sync"
 	"time"
 
 	"github.com/recrawl/recrawl/examples/crawl/internal/clock"
 )
+
+// ErrLater reports a host that is not to be asked within the time that was to be waited for it.
+var ErrLater = errors.New("fetch: the host is not to be asked for some time yet")
+
+// forever is the bound of a wait that has none.
+const forever time.Duration = math.MaxInt64
 
 // A gate lets one request at a time through to each host, and the next not before its delay is
 // over. The learner's own limits ask for no more than that; the gate is what holds when they do
@@ -137,7 +145,7 @@ func (g *gate) hold(host string, rest time.Duration) {
 	}
 }
 
-// open returns the time from which on a host may be asked; who is through calls it.
+// open returns the time from which on a host may be asked.
 func (g *gate) open(d *door) time.Time {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -147,10 +155,25 @@ func (g *gate) open(d *door) time.Time {
 	return d.next
 }
 
-// wait waits for the delay of a host; who is through calls it before each request.
-func (g *gate) wait(ctx context.Context, host string) error {
+// closed returns for how long a host is not to be asked.
+func (g *gate) closed(host string) time.Duration {
+	g.mu.Lock()
+	d := g.hosts[host]
+	g.mu.Unlock()
+	if d == nil {
+		return 0
+	}
+	return max(g.open(d).Sub(g.clock.Now()), 0)
+}
+
+// wait waits for the delay of a host, and returns how long that was to take; if that is too long it does not
+// wait, and returns ErrLater. Who is through calls it before each request.
+func (g *gate) wait(ctx context.Context, host string, most time.Duration) (took time.Duration, err error) {
 	d := g.door(host)
 	g.ended(d)
+	if took = g.closed(host); took > most {
+		return 0, ErrLater
+	}
 	for ctx.Err() == nil {
 		left := g.open(d).Sub(g.clock.Now())
 		if left <= 0 {
@@ -161,5 +184,5 @@ func (g *gate) wait(ctx context.Context, host string) error {
 	if ctx.Err() == nil {
 		g.begins(d)
 	}
-	return ctx.Err()
+	return took, ctx.Err()
 }

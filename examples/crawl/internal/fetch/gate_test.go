@@ -34,7 +34,7 @@ func TestGate(t *testing.T) {
 			defer leave()
 			defer through.Add(-1)
 			g.setDelay("a.test", delay)
-			if err := g.wait(t.Context(), "a.test"); err != nil {
+			if _, err := g.wait(t.Context(), "a.test", forever); err != nil {
 				t.Error(err)
 			}
 			mu.Lock()
@@ -51,7 +51,8 @@ func TestGate(t *testing.T) {
 	require.ErrorIs(t, err, ErrElsewhere)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	require.ErrorIs(t, g.wait(ctx, "a.test"), context.Canceled)
+	_, err = g.wait(ctx, "a.test", forever)
+	require.ErrorIs(t, err, context.Canceled)
 }
 
 // A host is fetched from the access point that is fastest for it.

@@ -14,7 +14,7 @@ import (
 )
 
 // errTurn reports that a poll's turn at a host that it was redirected to did not come.
-var errTurn = errors.New("its turn did not come")
+var errTurn = errors.New("its turn did not come in time")
 
 // A turn is what lets the requests of a poll through to a host. A poll has a turn at one host at a
 // time and gives it up before it waits for another: so hosts that redirect to each other do not keep
@@ -23,8 +23,17 @@ type turn struct {
 	gate    *gate
 	host    string // at which it is; empty if at none
 	leave   func()
-	anyones bool // hosts that another process polls are asked, too
+	anyones bool          // hosts that another process polls are asked, too
+	spare   time.Duration // for how long the poll may still wait for delays, see longestWait
 }
+
+// longestWait is for how long a poll that was redirected waits for the delays of hosts, in all, and a brief
+// one from the start: a worker that waits polls nothing else. Crawl-delays of a minute are not rare, and
+// redirects come in pairs.
+const longestWait = 2 * time.Minute
+
+// longestWait returns that time; a user who wants long delays has redirects followed all the same.
+func (f *Fetcher) longestWait() time.Duration { return max(longestWait, 2*f.cfg.Delay) }
 
 // enter waits for the turn at the first host.
 func (t *turn) enter(ctx context.Context, host string, anyones bool) error {
@@ -49,14 +58,28 @@ func (t *turn) move(ctx context.Context, host string, patience time.Duration) er
 		return nil
 	}
 	t.end()
-	// Others that wait there are given their delays first.
-	patience += t.gate.clock.Real(t.gate.delayOf(host))
-	short, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	err := t.enter(short, host, t.anyones)
-	if err != nil && !errors.Is(err, ErrElsewhere) && ctx.Err() == nil {
-		return fmt.Errorf("redirect to %s: %w", host, errTurn)
+	c := t.gate.clock
+	if t.gate.closed(host) > t.spare {
+		return fmt.Errorf("%s: %w", host, errTurn)
 	}
+	// Others that wait there are given their delays first.
+	short, cancel := context.WithTimeout(ctx, patience+c.Real(min(t.gate.delayOf(host), t.spare)))
+	defer cancel()
+	began := c.Now()
+	err := t.enter(short, host, t.anyones)
+	if took := c.Now().Sub(began); c.Real(took) > patience {
+		t.spare -= took
+	}
+	if err != nil && !errors.Is(err, ErrElsewhere) && ctx.Err() == nil {
+		return fmt.Errorf("%s: %w", host, errTurn)
+	}
+	return err
+}
+
+// wait waits for the delay of the host at which the turn is.
+func (t *turn) wait(ctx context.Context) error {
+	took, err := t.gate.wait(ctx, t.host, t.spare)
+	t.spare -= took
 	return err
 }
 
@@ -90,11 +113,11 @@ func (f *Fetcher) redirect(r *http.Request, via []*http.Request) error {
 		return fmt.Errorf("redirect to %s: another node polls it; put that page on the list instead", to)
 	}
 	if err != nil {
-		return err
+		return late(to, err)
 	}
 	found, _, err := f.rules(ctx, to, true)
 	if err != nil {
-		return err
+		return late(to, err)
 	}
 	if err := f.robots.refuses(found, to.String()); err != nil {
 		return fmt.Errorf("redirect to %s: %w", to, err)
@@ -104,7 +127,23 @@ func (f *Fetcher) redirect(r *http.Request, via []*http.Request) error {
 			return fmt.Errorf("redirect to %s: %w", to, err)
 		}
 	}
-	return f.gate.wait(ctx, host)
+	return late(to, way.turn.wait(ctx))
+}
+
+// late returns the error of a redirect. That of a host that is not to be asked yet is the page's failure: it
+// is no better the next time.
+func late(to *url.URL, err error) error {
+	if errors.Is(err, ErrLater) || errors.Is(err, errTurn) {
+		return fmt.Errorf("redirect to %s: %w; put that page on the list instead", to, errTurn)
+	}
+	return err
+}
+
+// redirectPage is redirect for who polls a page.
+func (f *Fetcher) redirectPage(r *http.Request, via []*http.Request) error {
+	t := &routeOf(r.Context()).turn
+	t.spare = min(t.spare, f.longestWait())
+	return f.redirect(r, via)
 }
 
 // redirectRobots follows a redirect of a robots.txt when it is its turn there. A host that another
@@ -121,10 +160,13 @@ func (f *Fetcher) redirectRobots(r *http.Request, via []*http.Request) error {
 	way := routeOf(ctx)
 	defer func(before bool) { way.turn.anyones = before }(way.turn.anyones)
 	way.turn.anyones = true
+	before, most := way.turn.spare, min(way.turn.spare, f.longestWait())
+	way.turn.spare = most
+	defer func() { way.turn.spare = before - (most - way.turn.spare) }()
 	if err := way.turn.move(ctx, host, f.patience()); err != nil {
-		return err
+		return late(r.URL, err)
 	}
-	return f.gate.wait(ctx, host)
+	return late(r.URL, way.turn.wait(ctx))
 }
 
 // A paced sends the requests of a poll. The client waits before those to which it is redirected; second
@@ -152,7 +194,8 @@ func (p *paced) RoundTrip(r *http.Request) (*http.Response, error) {
 func (p *paced) again(ctx context.Context) error {
 	way := routeOf(ctx)
 	defer way.waits(p.f.cfg.Clock.Now)()
-	return p.f.gate.wait(ctx, way.turn.host)
+	_, err := p.f.gate.wait(ctx, way.turn.host, forever)
+	return err
 }
 
 // A timed sends requests each of which has its own time, until its body is closed. What comes before

@@ -176,13 +176,13 @@ func TestRedirectElsewhere(t *testing.T) {
 // a process that runs for long, and before a redirect; the time for a request is without it.
 func TestDelayHolds(t *testing.T) {
 	t.Parallel()
-	const delay = 3 * time.Minute
+	const delay = longestWait
 	begin := time.Date(2025, 3, 1, 0, 0, 0, 0, time.UTC)
 	c := clock.NewFast(begin, 5000)
 	web := newAsked(c, func(url string) (int, string, string) {
 		switch url {
 		case "http://a.test/robots.txt":
-			return http.StatusOK, "", "User-agent: *\nCrawl-delay: 180"
+			return http.StatusOK, "", "User-agent: *\nCrawl-delay: 120"
 		case "http://a.test/1":
 			return http.StatusFound, "/2", ""
 		}

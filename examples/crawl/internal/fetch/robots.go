@@ -136,7 +136,7 @@ func (r *robots) of(ctx context.Context, scheme, host string, passing bool) (rul
 	if err != nil {
 		return rules, true, err
 	}
-	if longest := before.reached.Add(2 * robotsAge); rules.barred && !before.barred && r.clock.Now().Before(longest) {
+	if longest := before.reached.Add(2 * robotsAge); rules.failure != "" && !before.barred && r.clock.Now().Before(longest) {
 		// One that was reached a day ago counts a day longer.
 		before.until = rules.until
 		if longest.Before(before.until) {

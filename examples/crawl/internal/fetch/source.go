@@ -16,7 +16,7 @@ func (f *Fetcher) Get(ctx context.Context, document string, most int64) ([]byte,
 	if err != nil {
 		return nil, err
 	}
-	way, err := f.begin(ctx, host, true)
+	way, err := f.begin(ctx, host, true, 2*max(longestDelay, f.cfg.Delay)) // one is for its robots.txt
 	if err != nil {
 		return nil, err
 	}
@@ -32,7 +32,7 @@ func (f *Fetcher) Get(ctx context.Context, document string, most int64) ([]byte,
 	if err := f.rest.refuses(host, f.cfg.Clock.Now()); err != nil {
 		return nil, err
 	}
-	if err := f.gate.wait(ctx, host); err != nil {
+	if err := way.turn.wait(ctx); err != nil {
 		return nil, err
 	}
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, document, nil)

@@ -1,7 +1,10 @@
 package fetch
 
 import (
+	"context"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -13,6 +16,36 @@ import (
 func page(host string) string { return "http://" + host + "/page" }
 
 func point(name string, w testnet.Web) Point { return Point{Name: name, Base: w.Transport()} }
+
+// manual is a clock that stands still but for waits, which are over at once.
+type manual struct {
+	mu    sync.Mutex
+	now   time.Time
+	slept time.Duration
+}
+
+func newManual() *manual { return &manual{now: time.Date(2025, 3, 1, 0, 0, 0, 0, time.UTC)} }
+
+func (m *manual) Now() time.Time {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.now
+}
+
+func (m *manual) Sleep(_ context.Context, d time.Duration) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.now, m.slept = m.now.Add(d), m.slept+d
+}
+
+func (m *manual) Real(d time.Duration) time.Duration { return d }
+
+// pass lets time go by that nobody waits for.
+func (m *manual) pass(d time.Duration) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.now, m.slept = m.now.Add(d), 0
+}
 
 func newTestFetcher(t *testing.T, points ...Point) *Fetcher {
 	t.Helper()

@@ -1,0 +1,159 @@
+package fetch
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A host that asks for too long a delay is barred, and nobody waits for that delay: its robots.txt is asked
+// for again a day later, and counts.
+func TestHugeDelay(t *testing.T) {
+	t.Parallel()
+	for _, huge := range []string{"1801", "1000000", "inf"} {
+		c := newManual()
+		delay := huge
+		web := newAsked(c, func(url string) (int, string, string) {
+			return http.StatusOK, "", "User-agent: *\nCrawl-delay: " + delay
+		})
+		f := web.fetcher(t, Config{Delay: time.Second})
+		asked := func() int { return len(web.times["http://a.test/robots.txt"]) }
+		res := f.Poll(t.Context(), 1, "http://a.test/", nil)
+		require.True(t, res.Forbidden)
+		require.Equal(t, time.Second, res.Delay)
+		c.pass(robotsAge - time.Second)
+		allowed, err := f.Check(t.Context(), "http://a.test/")
+		require.NoError(t, err)
+		require.False(t, allowed)
+		require.Equal(t, 1, asked())
+		c.pass(time.Second)
+		allowed, err = f.Check(t.Context(), "http://a.test/")
+		require.NoError(t, err)
+		require.False(t, allowed)
+		require.Equal(t, 2, asked())
+		c.pass(robotsAge)
+		_, err = f.Get(t.Context(), "http://a.test/map", 100)
+		require.ErrorIs(t, err, ErrRobots)
+		require.Equal(t, 3, asked())
+		require.Zero(t, c.slept)
+		c.pass(robotsAge)
+		delay = "1800"
+		res = f.Poll(t.Context(), 1, "http://a.test/", nil)
+		require.NoError(t, res.Err)
+		require.Equal(t, 30*time.Minute, res.Delay)
+		require.Equal(t, 30*time.Minute, c.slept)
+		c.pass(robotsAge)
+		delay = huge
+		require.True(t, f.Poll(t.Context(), 1, "http://a.test/", nil).Forbidden, "also if it was allowed before")
+	}
+}
+
+// A redirect is followed where the delay of its host is not too long, and a poll does not wait for more of
+// them in all: it would keep a worker. A document may take longer, as it keeps none.
+func TestRedirectsAtSlowHosts(t *testing.T) {
+	t.Parallel()
+	for delay, followed := range map[time.Duration]int{time.Second: 9, 50 * time.Second: 2, 2 * time.Minute: 1, 121 * time.Second: 0, 30 * time.Minute: 0} {
+		c := newManual()
+		web := newAsked(c, func(url string) (int, string, string) {
+			if strings.HasSuffix(url, "/robots.txt") {
+				return http.StatusOK, "", fmt.Sprintf("User-agent: *\nCrawl-delay: %v", delay.Seconds())
+			}
+			if strings.HasSuffix(url, "/doc") {
+				return http.StatusFound, "/document", ""
+			}
+			if strings.HasSuffix(url, "/document") {
+				return http.StatusOK, "", "a map"
+			}
+			return http.StatusFound, url + "x", ""
+		})
+		f := web.fetcher(t, Config{})
+		allowed, err := f.Check(t.Context(), "http://a.test/")
+		require.NoError(t, err)
+		require.True(t, allowed)
+		c.pass(delay)
+		res := f.Poll(t.Context(), 1, "http://a.test/", nil)
+		require.Equal(t, http.StatusFound, res.Status)
+		require.Equal(t, 1+followed, len(web.times)-1, delay)
+		require.Equal(t, time.Duration(followed)*delay, c.slept)
+		if followed < 9 {
+			require.ErrorIs(t, res.Err, errTurn)
+			require.NotErrorIs(t, res.Err, ErrLater, "it counts")
+		}
+		body, err := f.Get(t.Context(), "http://a.test/doc", 100)
+		require.NoError(t, err)
+		require.Equal(t, "a map", string(body))
+	}
+}
+
+// A user's own delay has redirects followed, however long it is.
+func TestRedirectsAtOwnDelay(t *testing.T) {
+	t.Parallel()
+	web := newAsked(newManual(), func(url string) (int, string, string) {
+		switch url {
+		case "http://a.test/":
+			return http.StatusFound, "/1", ""
+		case "http://a.test/1":
+			return http.StatusFound, "/2", ""
+		case "http://a.test/2":
+			return http.StatusOK, "", "a page"
+		}
+		return http.StatusNotFound, "", ""
+	})
+	require.NoError(t, web.fetcher(t, Config{Delay: time.Hour}).Poll(t.Context(), 1, "http://a.test/", nil).Err)
+}
+
+// A robots.txt that leads to a slow host does not keep a worker either.
+func TestRobotsAtSlowHosts(t *testing.T) {
+	t.Parallel()
+	c := newManual()
+	web := newAsked(c, func(url string) (int, string, string) {
+		if url == "http://a.test/robots.txt" {
+			return http.StatusFound, "http://slow.test/rules", ""
+		}
+		return http.StatusOK, "", "User-agent: *\nCrawl-delay: 600"
+	})
+	f := web.fetcher(t, Config{})
+	require.NoError(t, f.Poll(t.Context(), 1, "http://slow.test/", nil).Err)
+	c.pass(0)
+	require.ErrorIs(t, f.Poll(t.Context(), 1, "http://a.test/", nil).Err, errTurn)
+	require.Zero(t, c.slept)
+	c.pass(10 * time.Minute)
+	require.NoError(t, f.Poll(t.Context(), 1, "http://a.test/", nil).Err)
+	require.Equal(t, 10*time.Minute, c.slept, "its own delay, which is waited for")
+}
+
+// A brief poll, and a look at robots.txt, wait for no long delay.
+func TestBrief(t *testing.T) {
+	t.Parallel()
+	c := newManual()
+	web := newAsked(c, func(url string) (int, string, string) {
+		return http.StatusOK, "", "User-agent: *\nCrawl-delay: 600\nDisallow: /private"
+	})
+	f := web.fetcher(t, Config{})
+	require.Zero(t, f.Closed("a.test"))
+	for _, told := range []time.Duration{10 * time.Minute, -1} { // what was learnt counts, if the poll does not
+		res := f.Poll(Brief(t.Context()), 1, "http://a.test/", nil)
+		require.ErrorIs(t, res.Err, ErrLater)
+		require.Equal(t, told, res.Delay)
+		require.Equal(t, 10*time.Minute, f.Closed("a.test"))
+	}
+	require.Len(t, web.times, 1)
+	allowed, err := f.Check(t.Context(), "http://a.test/private")
+	require.NoError(t, err)
+	require.False(t, allowed)
+	c.pass(9 * time.Minute)
+	require.Zero(t, f.Closed("a.test"), "it may wait for the rest")
+	require.NoError(t, f.Poll(Brief(t.Context()), 1, "http://a.test/", nil).Err)
+	require.Equal(t, time.Minute, c.slept)
+	c.pass(robotsAge)
+	require.NoError(t, f.Poll(t.Context(), 1, "http://b.test/", nil).Err)
+	f.robots.forget("b.test")
+	c.pass(0)
+	_, err = f.Check(t.Context(), "http://b.test/")
+	require.ErrorIs(t, err, ErrLater)
+	require.Zero(t, c.slept)
+}
