@@ -124,17 +124,20 @@ func (f *Fetcher) getRobots(ctx context.Context, url string) (answer robotsAnswe
 		return answer, err
 	}
 	defer resp.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, robotsBytes))
+	body, err := io.ReadAll(io.LimitReader(resp.Body, robotsBytes+1))
+	if len(body) > robotsBytes { // the rule that is cut off may allow what it does not as a whole
+		body = body[:bytes.LastIndexAny(body, "\r\n")+1]
+	}
 	return robotsAnswer{resp.StatusCode, string(body), restUntil(resp.Header, f.cfg.Clock.Now())}, err
 }
 
 // Allowed reports whether robots.txt allows a page, and whether it is known to. It sends nothing.
 func (f *Fetcher) Allowed(page string) (allowed, known bool) {
-	_, host, err := parse(page)
+	u, host, err := parse(page)
 	if err != nil {
 		return false, true
 	}
-	rules, ok := f.robots.known(host)
+	rules, ok := f.robots.known(siteOf(u.Scheme, host))
 	return ok && f.robots.allows(rules, page), ok
 }
 
@@ -193,21 +196,22 @@ func (f *Fetcher) Check(ctx context.Context, page string) (bool, error) {
 	return err == nil && f.robots.allows(rules, page), err
 }
 
-// rules returns the rules of a host at which it is the caller's turn. It is so afterwards, unless
-// there is an error. Passing says that a redirect led to the host.
+// rules returns the rules of the site of a URL, at whose host it is the caller's turn. It is so afterwards,
+// unless there is an error. Passing says that a redirect led there.
 func (f *Fetcher) rules(ctx context.Context, u *url.URL, passing bool) (found rules, fetched bool, err error) {
 	way := routeOf(ctx)
 	host := way.turn.host
-	if found, ok := f.robots.known(host); ok {
+	site := siteOf(u.Scheme, host)
+	if found, ok := f.robots.known(site); ok {
 		if found.passing && !passing {
-			f.robots.stays(host)
+			f.robots.stays(site)
 		}
 		return found, false, nil
 	}
 	if err := way.turn.wait(ctx); err != nil {
 		return found, false, err
 	}
-	found, fetched, err = f.robots.of(ctx, u.Scheme, host, passing)
+	found, fetched, err = f.robots.of(ctx, site, passing)
 	if err != nil {
 		return found, fetched, err
 	}
@@ -215,19 +219,13 @@ func (f *Fetcher) rules(ctx context.Context, u *url.URL, passing bool) (found ru
 		return found, fetched, err
 	}
 	if fetched {
-		f.gate.setDelay(host, f.delay(found))
+		f.gate.setDelay(host, f.delay(host))
 	}
 	return found, fetched, nil
 }
 
-// delay returns the time between two requests to a host. One that is barred for its Crawl-delay is asked for
-// nothing but its robots.txt, once in a robotsAge: that is not to wait for such a delay.
-func (f *Fetcher) delay(r rules) time.Duration {
-	if r.barred {
-		return f.cfg.Delay
-	}
-	return max(r.delay, f.cfg.Delay)
-}
+// delay returns the time between two requests to a host, as far as is known.
+func (f *Fetcher) delay(host string) time.Duration { return max(f.robots.delay(host), f.cfg.Delay) }
 
 type brief struct{}
 
@@ -291,7 +289,7 @@ func (f *Fetcher) Poll(ctx context.Context, id uint64, page string, copy []byte)
 		}
 	}
 	if fetched {
-		res.Delay = f.delay(found)
+		res.Delay = f.delay(host)
 	}
 	return res
 }

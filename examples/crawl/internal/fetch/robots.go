@@ -27,38 +27,38 @@ const (
 	// longestDelay is the greatest Crawl-delay that is obeyed: a host that asks for more is
 	// given up.
 	longestDelay = 30 * time.Minute
-	// passingBytes is what is kept of hosts to which redirects alone lead: a page may lead to a new one
-	// at each poll. passingHost is what one takes beside the text.
+	// passingBytes is what is kept of sites to which redirects alone lead: a page may lead to a new one
+	// at each poll. passingSite is what one takes beside the text.
 	passingBytes = 64 << 20
-	passingHost  = 256
+	passingSite  = 256
 	// failureRunes is what is kept of why a robots.txt could not be fetched: it may name a URL of any
 	// length, to which that redirected.
 	failureRunes = 300
 )
 
-// rules are what the robots.txt of a host says.
+// rules are what the robots.txt of a site says.
 type rules struct {
 	text    string
-	barred  bool          // all of the host, until it is tried again
-	failure string        // why it could not be fetched, then; empty if its Crawl-delay bars the host
+	barred  bool          // all of the site, until it is tried again
+	failure string        // why it could not be fetched, then; empty if its Crawl-delay bars the site
 	delay   time.Duration // 0 if it says nothing
 	until   time.Time     // when it is to be fetched again
 	reached time.Time     // when it was fetched last and told rules
 	fetched bool
-	passing bool // redirects alone lead to the host
+	passing bool // redirects alone lead to the site
 }
 
-// size is what is kept of a host to which redirects alone lead, in bytes.
-func (r rules) size() int { return passingHost + len(r.text) + len(r.failure) }
+// size is what is kept of a site to which redirects alone lead, in bytes.
+func (r rules) size() int { return passingSite + len(r.text) + len(r.failure) }
 
-// robots has the rules of all hosts, those that have none but the usual in one string.
+// robots has the rules of all sites, those that have none but the usual in one string.
 type robots struct {
 	agent string // product token
 	clock clock.Clock
 	get   func(ctx context.Context, url string) (robotsAnswer, error)
 
 	mu      sync.Mutex
-	hosts   map[string]rules
+	sites   map[string]rules
 	passing int // bytes of those that are
 }
 
@@ -70,7 +70,7 @@ type robotsAnswer struct {
 }
 
 func newRobots(userAgent string, c clock.Clock, get func(context.Context, string) (robotsAnswer, error)) *robots {
-	return &robots{agent: productToken(userAgent), clock: c, get: get, hosts: map[string]rules{}}
+	return &robots{agent: productToken(userAgent), clock: c, get: get, sites: map[string]rules{}}
 }
 
 // productToken returns the name by which robots.txt knows a crawler.
@@ -80,31 +80,48 @@ func productToken(userAgent string) string {
 	return name
 }
 
-// known returns the rules of a host, and whether they still count.
-func (r *robots) known(host string) (rules, bool) {
+// siteOf returns the site of a host: pages by http and https have robots.txt of their own (RFC 9309, section
+// 2.3).
+func siteOf(scheme, host string) string { return scheme + "://" + host }
+
+// known returns the rules of a site, and whether they still count.
+func (r *robots) known(site string) (rules, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	known, ok := r.hosts[host]
+	known, ok := r.sites[site]
 	return known, ok && r.clock.Now().Before(known.until)
 }
 
-// stays takes note of a host that has a page of its own.
-func (r *robots) stays(host string) {
+// delay returns the Crawl-delay of a host, the longer one of its sites; 0 if there is none. One for which a site
+// is barred does not count: the site is asked for nothing but its robots.txt, once in a robotsAge.
+func (r *robots) delay(host string) (longest time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if known := r.hosts[host]; known.passing {
+	for _, scheme := range []string{"http", "https"} {
+		if known := r.sites[siteOf(scheme, host)]; !known.barred {
+			longest = max(longest, known.delay)
+		}
+	}
+	return longest
+}
+
+// stays takes note of a site that has a page of its own.
+func (r *robots) stays(site string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if known := r.sites[site]; known.passing {
 		known.passing = false
-		r.keep(host, known)
+		r.keep(site, known)
 	}
 }
 
-// keep keeps the rules of a host, for which it may forget others that are passing; the caller holds the
+// keep keeps the rules of a site, for which it may forget others that are passing; the caller holds the
 // lock.
-func (r *robots) keep(host string, found rules) {
-	r.forget(host)
+func (r *robots) keep(site string, found rules) {
+	r.forget(site)
 	if found.passing {
 		if r.passing += found.size(); r.passing > passingBytes {
-			for other, old := range r.hosts {
+			for other, old := range r.sites {
 				if old.passing {
 					r.forget(other)
 				}
@@ -114,25 +131,25 @@ func (r *robots) keep(host string, found rules) {
 			}
 		}
 	}
-	r.hosts[host] = found
+	r.sites[site] = found
 }
 
-func (r *robots) forget(host string) {
-	if old := r.hosts[host]; old.passing {
+func (r *robots) forget(site string) {
+	if old := r.sites[site]; old.passing {
 		r.passing -= old.size()
 	}
-	delete(r.hosts, host)
+	delete(r.sites, site)
 }
 
-// of returns the rules of a host; it fetches them if need be, for which it must be the caller's turn
-// there. Passing says that a redirect leads to it.
-func (r *robots) of(ctx context.Context, scheme, host string, passing bool) (rules rules, fetched bool, err error) {
-	rules, ok := r.known(host)
+// of returns the rules of a site; it fetches them if need be, for which it must be the caller's turn
+// at its host. Passing says that a redirect leads to it.
+func (r *robots) of(ctx context.Context, site string, passing bool) (rules rules, fetched bool, err error) {
+	rules, ok := r.known(site)
 	if ok {
 		return rules, false, nil
 	}
 	before := rules
-	rules, err = r.fetch(ctx, scheme+"://"+host+"/robots.txt")
+	rules, err = r.fetch(ctx, site+"/robots.txt")
 	if err != nil {
 		return rules, true, err
 	}
@@ -147,7 +164,7 @@ func (r *robots) of(ctx context.Context, scheme, host string, passing bool) (rul
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	rules.passing = passing && (before.passing || !before.fetched)
-	r.keep(host, rules)
+	r.keep(site, rules)
 	return rules, true, nil
 }
 
@@ -207,7 +224,7 @@ func (r *robots) refuses(found rules, page string) error {
 	return nil
 }
 
-// crawlDelay returns the Crawl-delay of a robots.txt for an agent: that of its own groups, else of
+// crawlDelay returns the Crawl-delay of a robots.txt for an agent: the longest of its own groups, else of
 // those for all. It is no part of RFC 9309, so the library leaves it to us.
 func crawlDelay(text, agent string) time.Duration {
 	d := delays{agent: agent, own: -1, all: -1}
@@ -252,9 +269,9 @@ func (d *delays) HandleUnknownAction(_ int, action, value string) {
 	}
 	d.rulesOfTheGroup = true
 	if d.forOwn {
-		d.own = seconds
+		d.own = max(d.own, seconds)
 	}
 	if d.forAll {
-		d.all = seconds
+		d.all = max(d.all, seconds)
 	}
 }

@@ -25,6 +25,9 @@ func TestCrawlDelay(t *testing.T) {
 		"User-agent: my-bot/2.0 (x)\nCrawl-delay: 3":                                           3 * time.Second,
 		"User-agent: *\nCrawl-delay: minus\nCrawl-delay: -4":                                   0,
 		"User-agent: my-bot\nDisallow: /a\nUser-agent: other\nDisallow: /\nCrawl-delay: 8":     0,
+		// Of several the longest counts.
+		"User-agent: my-bot\nCrawl-delay: 10\n\nUser-agent: my-bot\nCrawl-delay: 1": 10 * time.Second,
+		"User-agent: *\nCrawl-delay: 10\nCrawl-delay: 1":                            10 * time.Second,
 	} {
 		require.Equal(t, want, crawlDelay(text, productToken("my-bot/1 (+https://example.org)")), text)
 	}
@@ -108,16 +111,16 @@ func TestPassing(t *testing.T) {
 		return robotsAnswer{status: http.StatusOK, text: text}, nil
 	})
 	of := func(host string, passing bool) {
-		_, _, err := r.of(t.Context(), "http", host, passing)
+		_, _, err := r.of(t.Context(), siteOf("http", host), passing)
 		require.NoError(t, err)
 	}
 	of("own.test", false)
 	of("later.test", true)
-	r.stays("later.test")
+	r.stays(siteOf("http", "later.test"))
 	for k := range 1000 {
 		of(fmt.Sprintf("%d.test", k), true)
 		kept := 0
-		for _, known := range r.hosts {
+		for _, known := range r.sites {
 			kept += len(known.text)
 		}
 		require.Less(t, kept, passingBytes+3*len(text))
@@ -127,10 +130,49 @@ func TestPassing(t *testing.T) {
 		require.Equal(t, 1, fetches["http://"+own+"/robots.txt"])
 	}
 	sum := 0
-	for _, known := range r.hosts {
+	for _, known := range r.sites {
 		if known.passing {
-			sum += passingHost + len(known.text)
+			sum += passingSite + len(known.text)
 		}
 	}
 	require.Equal(t, sum, r.passing)
+}
+
+// The robots.txt of http and https count for their own pages, also where a redirect leads from one to the
+// other. The host has the longer delay of both.
+func TestSchemes(t *testing.T) {
+	t.Parallel()
+	web := newAsked(newManual(), func(url string) (int, string, string) {
+		switch url {
+		case "http://a.test/robots.txt":
+			return http.StatusOK, "", "User-agent: *\nCrawl-delay: 9"
+		case "https://a.test/robots.txt":
+			return http.StatusOK, "", "User-agent: *\nDisallow: /private\nCrawl-delay: 5"
+		case "http://a.test/old":
+			return http.StatusMovedPermanently, "https://a.test/private/new", ""
+		}
+		return http.StatusOK, "", "a page"
+	})
+	f := web.fetcher(t, Config{})
+	require.NoError(t, f.Poll(t.Context(), 1, "http://a.test/private", nil).Err)
+	_, known := f.Allowed("https://a.test/private")
+	require.False(t, known)
+	res := f.Poll(t.Context(), 1, "https://a.test/private", nil)
+	require.True(t, res.Forbidden)
+	require.Equal(t, 9*time.Second, res.Delay)
+	require.ErrorIs(t, f.Poll(t.Context(), 1, "http://a.test/old", nil).Err, ErrRobots)
+	require.Equal(t, 9*time.Second, f.gate.delayOf("a.test"))
+	require.Len(t, web.times["http://a.test/robots.txt"], 1)
+	require.Len(t, web.times["https://a.test/robots.txt"], 1)
+}
+
+// Of a robots.txt that is too long the rules count that are there as a whole.
+func TestCutRobots(t *testing.T) {
+	t.Parallel()
+	const head, last = "User-agent: *\nDisallow: /\n", "\nAllow: /"
+	most := head + strings.Repeat("#", robotsBytes-len(head)-len(last)) + last
+	for rest, forbidden := range map[string]bool{"public\n": true, "public\r": true, "public": true, "\n": false, "\rDisallow: /": false, "": false} {
+		web := newAsked(newManual(), func(string) (int, string, string) { return http.StatusOK, "", most + rest })
+		require.Equal(t, forbidden, web.fetcher(t, Config{}).Poll(t.Context(), 1, "http://a.test/p", nil).Forbidden, rest)
+	}
 }

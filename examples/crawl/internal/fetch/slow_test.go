@@ -151,7 +151,7 @@ func TestBrief(t *testing.T) {
 	require.Equal(t, time.Minute, c.slept)
 	c.pass(robotsAge)
 	require.NoError(t, f.Poll(t.Context(), 1, "http://b.test/", nil).Err)
-	f.robots.forget("b.test")
+	f.robots.forget("http://b.test")
 	c.pass(0)
 	_, err = f.Check(t.Context(), "http://b.test/")
 	require.ErrorIs(t, err, ErrLater)
