@@ -211,3 +211,83 @@ func TestSlowHosts(t *testing.T) {
 	require.Equal(t, hosts*pages, s.Count(shard.Waiting))
 	require.Zero(t, s.Failures)
 }
+
+// A host that vetoes what redirects of others lead to it rests: for their pages and for its own. These others do
+// not rest.
+func TestVetoesByRedirects(t *testing.T) {
+	t.Parallel()
+	const hosts, pages = 3, 20
+	var mu sync.Mutex
+	asked := map[string]int{}
+	serve := func(answer http.HandlerFunc) string {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/robots.txt" {
+				http.NotFound(w, r)
+				return
+			}
+			answer(w, r)
+		}))
+		t.Cleanup(s.Close)
+		return s.URL
+	}
+	count := func(kind string) {
+		mu.Lock()
+		defer mu.Unlock()
+		asked[kind]++
+	}
+	to := serve(func(w http.ResponseWriter, r *http.Request) {
+		count(r.URL.Path[:len("/own")])
+		w.Header().Set("Retry-After", "3600")
+		w.WriteHeader(http.StatusServiceUnavailable)
+	})
+	good := make(chan struct{}, hosts*pages)
+	filter, err := knapsack.NewRateFilter(0, knapsack.RateFilterConfig{})
+	require.NoError(t, err)
+	s := shard.NewState(filter)
+	c, err := New(Config{
+		Clock: clock.NewReal(), Groups: 1, Workers: 2,
+		Fetch: fetch.Config{Delay: 10 * time.Millisecond, Points: []fetch.Point{{Name: "direct", Base: http.DefaultTransport}}},
+		Applied: func(_ int, e *shard.Event) {
+			if e.Kind == shard.Polled && e.Result == shard.First {
+				good <- struct{}{}
+			}
+		},
+	})
+	require.NoError(t, err)
+	c.Open(0, Part{State: s}, 1e6)
+	var events []shard.Event
+	add := func(url string) { events = append(events, shard.Event{Kind: shard.Add, URL: url}) }
+	for range hosts {
+		from := serve(func(w http.ResponseWriter, r *http.Request) {
+			if strings.HasPrefix(r.URL.Path, "/moved") {
+				http.Redirect(w, r, to+r.URL.Path, http.StatusMovedPermanently)
+				return
+			}
+			_, _ = io.WriteString(w, "a page")
+		})
+		for p := range pages {
+			add(fmt.Sprintf("%s/moved%d", from, p))
+			add(fmt.Sprintf("%s/stayed%d", from, p)) // asked for after the others
+		}
+	}
+	for p := range pages {
+		add(fmt.Sprintf("%s/own%d", to, p))
+	}
+	require.NoError(t, c.Learn(t.Context(), events))
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- c.Run(ctx) }()
+	for range hosts * pages {
+		select {
+		case <-good:
+		case <-time.After(30 * time.Second):
+			t.Fatal("good pages are not polled")
+		}
+	}
+	cancel()
+	<-ended
+	require.LessOrEqual(t, asked["/mov"], fetch.Impatience)
+	require.Less(t, asked["/own"], fetch.Impatience)
+	_, rests := s.Host(strings.TrimPrefix(to, "http://")).Rests(time.Now())
+	require.True(t, rests)
+}

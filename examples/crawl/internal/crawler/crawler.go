@@ -161,7 +161,7 @@ func divide(events []shard.Event, n int) [][]shard.Event {
 	parts := make([][]shard.Event, n)
 	for _, e := range events {
 		host := e.URL
-		if e.Kind != shard.Pause && e.Kind != shard.Limit {
+		if e.Kind != shard.Pause && e.Kind != shard.Limit && e.Kind != shard.Veto {
 			host = shard.HostOf(e.URL)
 		}
 		i := ShardOf(host, n)

@@ -1,10 +1,13 @@
 package crawler
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/recrawl/recrawl/examples/crawl/internal/shard"
 )
 
 // The shares of a budget go to where the prices are the same. The price of a shard is here its
@@ -64,5 +67,22 @@ func TestDivideByNonsense(t *testing.T) {
 		{Shard: 2, Rate: 1, Most: -1}, {Shard: 2, Rate: 1, Prices: prices(0)}, {Shard: 2, Rate: 1, Prices: prices(-1)},
 	} {
 		require.Equal(t, want, Divide(append(slices.Clone(good), bad), 3, 120), bad)
+	}
+}
+
+// Events of hosts go to the shards of these, as those of their pages do.
+func TestEventsOfHosts(t *testing.T) {
+	t.Parallel()
+	const shards = 5
+	for _, kind := range []shard.Kind{shard.Pause, shard.Limit, shard.Veto, shard.Add} {
+		for h := range 20 {
+			host := fmt.Sprintf("host%d.test", h)
+			e := shard.Event{Kind: kind, URL: host}
+			if kind == shard.Add {
+				e.URL = "http://" + host + "/"
+			}
+			parts := divide([]shard.Event{e}, shards)
+			require.Equal(t, []shard.Event{e}, parts[ShardOf(host, shards)])
+		}
 	}
 }

@@ -187,6 +187,9 @@ func (c *Crawler) poll(ctx context.Context, j shard.Job) bool {
 		return false
 	default:
 		j.Loop.Tell(ctx, shard.Found(j, res))
+		if veto, ok := shard.Vetoes(res); ok {
+			c.Tell(ctx, []shard.Event{veto})
+		}
 	}
 	return true
 }

@@ -77,6 +77,9 @@ type Result struct {
 	Copy      []byte        // what is to be remembered of the copy, nil if that did not change
 	Forbidden bool          // by robots.txt: nothing was asked
 	Delay     time.Duration // from one poll of the host to the next, if it is newly known; −1 if not
+	// Elsewhere is the host to which a redirect led, if it is another one than the page's: Status and
+	// RetryAfter are its word. It was not asked if the error is an ErrRests.
+	Elsewhere string
 }
 
 // A Fetcher makes polls. It is safe for concurrent use.
@@ -279,6 +282,7 @@ func (f *Fetcher) Poll(ctx context.Context, id uint64, page string, copy []byte)
 		}
 		way.answered, way.reaching = false, 0
 		res = f.poll(ctx, id, page, copy)
+		f.heed(host, &res)
 		took := res.Duration - way.reaching
 		if !way.answered { // what cannot reach a host at all may say so at once
 			took = max(took, f.cfg.Timeout)

@@ -22,6 +22,8 @@ type asked struct {
 	answer func(url string) (status int, location, body string)
 	clock  clock.Clock
 	pause  time.Duration // before the end of a body
+	// retryAfter, if not empty, is a header of the answers 503.
+	retryAfter string
 
 	mu    sync.Mutex
 	now   map[string]int // requests under way, by hosts
@@ -42,6 +44,9 @@ func (a *asked) RoundTrip(r *http.Request) (*http.Response, error) {
 	a.times[url] = append(a.times[url], a.clock.Now())
 	status, location, body := a.answer(url)
 	resp := &http.Response{StatusCode: status, Status: strconv.Itoa(status), Header: http.Header{}, ContentLength: -1, Request: r}
+	if status == http.StatusServiceUnavailable && a.retryAfter != "" {
+		resp.Header.Set("Retry-After", a.retryAfter)
+	}
 	if location != "" {
 		resp.Header.Set("Location", location)
 	}

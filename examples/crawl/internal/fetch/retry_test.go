@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recrawl/recrawl/examples/crawl/internal/clock"
+	"github.com/recrawl/recrawl/webenv/live"
 )
 
 func TestRestUntil(t *testing.T) {
@@ -110,4 +112,83 @@ func TestRedirectsRest(t *testing.T) {
 	now.NotBefore(time.Now().Add(121 * time.Minute))
 	require.ErrorContains(t, get(), "503")
 	require.EqualValues(t, 3, asked.Load())
+}
+
+// A host that vetoes several pages in a row is not asked by redirects of any host, and vetoes of it are not
+// those of the hosts that redirect. One that answers in between is.
+func TestVetoesByRedirects(t *testing.T) {
+	t.Parallel()
+	c := newManual()
+	vetoes := true
+	web := newAsked(c, func(url string) (int, string, string) {
+		switch {
+		case strings.HasSuffix(url, "/robots.txt"):
+			return http.StatusNotFound, "", ""
+		case strings.HasPrefix(url, "http://to.test/"):
+			if vetoes {
+				return http.StatusServiceUnavailable, "", ""
+			}
+			return http.StatusOK, "", "a page"
+		}
+		return http.StatusFound, "http://to.test/page", ""
+	})
+	web.retryAfter = "7200"
+	f := web.fetcher(t, Config{})
+	poll := func(url string) Result { return f.Poll(t.Context(), 1, url, nil) }
+	asked := func() int { return len(web.times["http://to.test/page"]) }
+	until := c.Now().Add(2 * time.Hour)
+	for range 2 {
+		vetoes = false
+		require.NoError(t, poll("http://a.test/").Err, "vetoes before an answer do not count")
+		vetoes = true
+		poll("http://to.test/page")
+		poll("http://b.test/")
+	}
+	before := asked()
+	res := poll("http://a.test/")
+	require.Equal(t, before+1, asked())
+	require.Equal(t, live.Vetoed, res.Outcome())
+	require.Equal(t, "to.test", res.Elsewhere)
+	require.True(t, until.Equal(res.RetryAfter))
+	require.NotErrorIs(t, res.Err, ErrRests)
+	for _, url := range []string{"http://a.test/", "http://c.test/"} {
+		res := poll(url)
+		require.ErrorIs(t, res.Err, ErrRests)
+		require.Equal(t, "to.test", res.Elsewhere)
+		require.True(t, until.Equal(res.RetryAfter))
+		_, err := f.Get(t.Context(), url, 100)
+		require.ErrorIs(t, err, ErrRests)
+	}
+	_, err := f.Get(t.Context(), "http://to.test/map", 100)
+	require.ErrorIs(t, err, ErrRests)
+	require.Equal(t, before+1, asked())
+	require.Empty(t, poll("http://to.test/page").Elsewhere, "its own pages are the matter of the shards")
+	require.Equal(t, before+2, asked())
+	c.pass(2 * time.Hour)
+	poll("http://a.test/")
+	require.Equal(t, before+3, asked())
+}
+
+// No more hosts are remembered than a number, and those first that still rest.
+func TestRestingIsBounded(t *testing.T) {
+	t.Parallel()
+	const hosts = 20
+	var r resting
+	now := newManual().Now()
+	for k := range mostResting / 2 {
+		r.page(fmt.Sprint(k), now, now)
+	}
+	for k := range hosts * Impatience {
+		r.page(fmt.Sprint("host", k%hosts), now.Add(time.Hour), now)
+	}
+	for k := range 2 * mostResting {
+		r.page(fmt.Sprint("more", k), now.Add(time.Hour), now)
+		r.document(fmt.Sprint("more", k), now.Add(time.Hour), now)
+		require.LessOrEqual(t, max(len(r.pages), len(r.documents)), mostResting)
+		if k+1 == mostResting-hosts {
+			for h := range hosts {
+				require.Error(t, r.refuses(fmt.Sprint("host", h), now))
+			}
+		}
+	}
 }

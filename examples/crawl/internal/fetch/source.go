@@ -48,7 +48,7 @@ func (f *Fetcher) Get(ctx context.Context, document string, most int64) ([]byte,
 	if resp.StatusCode != http.StatusOK {
 		now := f.cfg.Clock.Now()
 		if last, err := hostOf(resp.Request.URL); err == nil { // after redirects
-			f.rest.rest(last, restUntil(resp.Header, now), now)
+			f.rest.document(last, restUntil(resp.Header, now), now)
 		}
 		return nil, fmt.Errorf("%s", resp.Status)
 	}

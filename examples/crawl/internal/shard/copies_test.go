@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/recrawl/recrawl/examples/crawl/internal/fetch"
 	"github.com/recrawl/recrawl/knapsack"
 )
 
@@ -121,9 +122,9 @@ func TestRestingHostsGiveNoCopies(t *testing.T) {
 	pause(false)
 	takes(true)
 	apply(t, s, []Event{{Kind: Polled, URL: url(7), At: begin.Add(-time.Hour), Result: First}})
-	for i := range impatience {
+	for i := range fetch.Impatience {
 		apply(t, s, []Event{{Kind: Polled, URL: url(i), At: begin, Result: Vetoed, Until: begin.Add(time.Hour)}})
-		takes(i < impatience-1)
+		takes(i < fetch.Impatience-1)
 	}
 	pause(true)
 	pause(false)

@@ -24,6 +24,7 @@ const (
 	Hint                // a source says that a page changed
 	Pause               // a host is left alone, or no more
 	Limit               // the least time between two polls of a host
+	Veto                // a host does not want to be asked, by a request that a redirect of another one led to it
 	kinds
 )
 
@@ -31,7 +32,7 @@ const (
 // function of the events alone.
 type Event struct {
 	Kind Kind
-	URL  string // or the host of a Pause or Limit
+	URL  string // or the host of a Pause, Limit or Veto
 	At   time.Time
 
 	// Of Add. Weight 0 means 1; Shortest and Longest are in seconds, 0 for none.
@@ -42,8 +43,8 @@ type Event struct {
 	Source  int
 
 	// Of Polled: the number of the poll, in what it resulted, the HTTP status, the time before
-	// which the server does not want to be asked, and what is remembered of the copy, nil if that
-	// is what it was.
+	// which the server does not want to be asked (that of a Veto, too), and what is remembered of
+	// the copy, nil if that is what it was.
 	ID     uint64
 	Result Result
 	Status int
@@ -107,10 +108,22 @@ func Found(j Job, res fetch.Result) Event {
 	if latest := e.At.Add(fetch.LongestRest); e.Until.After(latest) {
 		e.Until = latest
 	}
-	if res.Forbidden {
+	switch {
+	case res.Forbidden:
 		e.Result = Forbidden
+	case res.Elsewhere != "" && e.Result == Vetoed: // the page's host itself has answered, with a redirect
+		e.Result = Failed
 	}
 	return e
+}
+
+// Vetoes returns the event of a veto of the host to which a poll was redirected, if there was one.
+func Vetoes(res fetch.Result) (e Event, ok bool) {
+	if res.Elsewhere == "" || resultOf(res.Poll) != Vetoed || errors.Is(res.Err, fetch.ErrRests) {
+		return e, false
+	}
+	found := Found(Job{}, res)
+	return Event{Kind: Veto, URL: res.Elsewhere, At: found.At, Until: found.Until}, true
 }
 
 // errNoAnswer stands for the error of a poll whose event is applied.
@@ -152,6 +165,8 @@ func (v *Event) check() error {
 		ok = ok && v.Source >= 0 && v.Source <= mostSource
 	case Limit:
 		ok = ok && number(v.Seconds, math.MaxFloat64)
+	case Veto:
+		ok = ok && storable(v.Until)
 	case Polled:
 		ok = ok && v.Result < results && v.Status >= 0 && v.Status <= math.MaxUint16 && storable(v.Until) &&
 			v.Bytes >= 0 && v.Bytes <= mostCount && v.Took >= 0 && v.Took <= mostCount
@@ -205,6 +220,8 @@ func (v *Event) encode(e *codec.Encoder) {
 		e.Bool(v.On)
 	case Limit:
 		e.Float64(v.Seconds)
+	case Veto:
+		putTime(e, v.Until)
 	case Polled:
 		e.Uint64(v.ID)
 		e.Byte(byte(v.Result))
@@ -234,6 +251,8 @@ func (v *Event) decode(d *codec.Decoder) {
 		v.On = d.Bool()
 	case Limit:
 		v.Seconds = d.NonNegative()
+	case Veto:
+		v.Until = getTime(d)
 	case Polled:
 		v.ID = d.Uint64()
 		v.Result = codec.Enum[Result](d, int(results))

@@ -13,6 +13,7 @@ import (
 	"github.com/recrawl/recrawl/examples/crawl/internal/clock"
 	"github.com/recrawl/recrawl/examples/crawl/internal/engine"
 	"github.com/recrawl/recrawl/examples/crawl/internal/fetch"
+	"github.com/recrawl/recrawl/knapsack"
 	"github.com/recrawl/recrawl/webenv/live"
 )
 
@@ -178,7 +179,7 @@ func TestAnswerEndsVeto(t *testing.T) {
 		for _, url := range pages {
 			apply(t, s, []Event{{Kind: Add, URL: url, At: begin}, {Kind: Polled, URL: url, At: begin, Result: First}})
 		}
-		for i := range impatience {
+		for i := range fetch.Impatience {
 			at := begin.Add(time.Duration(i+1) * time.Second)
 			apply(t, s, []Event{{Kind: Polled, URL: pages[i], At: at, Result: Vetoed, Until: at.Add(fetch.LongestRest)}})
 		}
@@ -209,4 +210,56 @@ func TestAnswerEndsVeto(t *testing.T) {
 	apply(t, s, []Event{{Kind: Pause, URL: "host0.test", On: true, At: begin.Add(time.Hour)}, answer})
 	_, err = s.Learner.Next(begin.Add(96 * time.Hour))
 	require.Error(t, err)
+}
+
+// What a host says to a request that another one's redirect led to it is no word of that other one: the page is
+// put off, and the vetoes in a row are those of the host that was asked, with those of its own pages.
+func TestVetoesByRedirects(t *testing.T) {
+	t.Parallel()
+	from, own := "http://from.test/", "http://to.test/"
+	s := newState(t)
+	for _, url := range []string{from, own, "http://from.test/other"} {
+		apply(t, s, []Event{{Kind: Add, URL: url, At: begin}, {Kind: Polled, URL: url, At: begin, Result: First}})
+	}
+	until := begin.Add(time.Hour)
+	res := fetch.Result{At: begin, Elsewhere: "to.test", Poll: live.Poll{Status: http.StatusServiceUnavailable, Err: errNoAnswer, RetryAfter: until}}
+	for range fetch.Impatience - 1 {
+		e := Found(Job{URL: from, Host: "from.test"}, res)
+		require.Equal(t, Failed, e.Result)
+		veto, ok := Vetoes(res)
+		require.True(t, ok)
+		apply(t, s, []Event{e, veto})
+	}
+	_, rests := s.Host("to.test").Rests(begin)
+	require.False(t, rests)
+	apply(t, s, []Event{{Kind: Polled, URL: own, At: begin, Result: Vetoed, Until: until}})
+	left, rests := s.Host("to.test").Rests(begin)
+	require.True(t, rests)
+	require.Equal(t, time.Hour, left)
+
+	// Of hosts without pages nothing is kept, and those whose pages wait for first copies rest as others do.
+	apply(t, s, []Event{{Kind: Veto, URL: "none.test", Until: until}, {Kind: Add, URL: "http://new.test/", At: begin}})
+	require.Nil(t, s.Host("none.test"))
+	for range fetch.Impatience {
+		apply(t, s, []Event{{Kind: Veto, URL: "new.test", Until: until}})
+	}
+	_, rests = s.Host("new.test").Rests(begin)
+	require.True(t, rests)
+	apply(t, s, []Event{{Kind: Polled, URL: "http://new.test/", At: begin, Result: Failed}})
+
+	url, err := s.Learner.Next(begin.Add(59 * time.Minute))
+	require.NoError(t, err)
+	require.Equal(t, "http://from.test/other", url)
+	_, err = s.Learner.Next(begin.Add(59 * time.Minute))
+	require.ErrorIs(t, err, knapsack.ErrNoPage)
+	_, err = s.Learner.Next(begin.Add(30 * 24 * time.Hour))
+	require.NoError(t, err)
+
+	res.Err = fetch.ErrRests // it was not asked
+	_, ok := Vetoes(res)
+	require.False(t, ok)
+	require.Equal(t, until, Found(Job{}, res).Until)
+	res.Elsewhere = ""
+	_, ok = Vetoes(res)
+	require.False(t, ok, "that of the page's own host is the poll's")
 }

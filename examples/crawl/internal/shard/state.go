@@ -107,10 +107,6 @@ func (t *Totals) count(e *Event) {
 	}
 }
 
-// impatience is the number of vetoes in a row after which a whole host is left alone until the time
-// that the last one named: so many pages are not busy each by itself.
-const impatience = 3
-
 // A State is what is known of a shard. It is not safe for concurrent use.
 type State struct {
 	Learner *knapsack.Keyed[string]
@@ -249,6 +245,11 @@ func (s *State) Apply(e *Event) error {
 		}
 		h.Delay = e.Seconds
 		return s.limit(h)
+	case Veto:
+		if h := s.hosts[e.URL]; h != nil {
+			return s.veto(h, e.Until)
+		}
+		return nil
 	case Add:
 		return s.add(e)
 	}
@@ -371,8 +372,12 @@ func (s *State) limit(h *Host) error {
 		}
 		h.grouped = true
 		h.group, err = f.AddGroup(cfg)
-		if h.Paused && err == nil {
-			err = f.DeferGroup(h.group, math.Inf(1))
+		until := h.until
+		if h.Paused {
+			until = math.Inf(1)
+		}
+		if until > 0 && err == nil {
+			err = f.DeferGroup(h.group, until)
 		}
 		return err
 	})
@@ -461,27 +466,33 @@ func (s *State) polled(p *Page, e *Event) (err error) {
 		s.move(p, Ended)
 		p.copy = nil
 	}
+	if s.vetoes != nil && (e.Result == Vetoed || e.Result == Failed) && !e.Until.IsZero() {
+		s.vetoes[p.URL] = e.Until
+	}
 	if e.Result != Vetoed {
 		return errors.Join(err, s.unveto(p.Host, e))
 	}
-	if s.vetoes != nil && !e.Until.IsZero() {
-		s.vetoes[p.URL] = e.Until
+	return errors.Join(err, s.veto(p.Host, e.Until))
+}
+
+// veto takes note that a host does not want to be asked before a time. After some vetoes in a row it is left
+// alone as a whole.
+func (s *State) veto(h *Host, until time.Time) error {
+	if h.vetoes++; h.vetoes < fetch.Impatience || until.IsZero() {
+		return nil
 	}
-	if p.Host.vetoes++; p.Host.vetoes < impatience || e.Until.IsZero() {
-		return err
+	h.until = max(float64(until.UnixNano())/1e9, 0)
+	if h.Paused || !h.grouped {
+		return nil
 	}
-	p.Host.until = max(float64(e.Until.UnixNano())/1e9, 0)
-	if p.Host.Paused {
-		return err
-	}
-	return errors.Join(err, s.deferHost(p.Host, p.Host.until))
+	return s.deferHost(h, h.until)
 }
 
 // unveto takes note of an answer that was no veto: a host that was left alone as a whole need not be any
 // more. Its pages that were vetoed stay put off, each by itself. A failure says nothing of what a host
 // wants.
 func (s *State) unveto(h *Host, e *Event) error {
-	whole := h.vetoes >= impatience
+	whole := h.vetoes >= fetch.Impatience
 	if whole && e.Result == Failed {
 		return nil
 	}

@@ -45,6 +45,8 @@ func drawn(n int) (events []Event) {
 			if e.Kind == Pause {
 				e.Seconds = 0
 			}
+		case Veto:
+			e.URL, e.Until = HostOf(e.URL), e.At.Add(time.Hour)
 		}
 		if e.Kind == Polled {
 			e.ID, e.Result, e.Status, e.Bytes, e.Took = rng.Uint64(), Result(rng.IntN(int(results))), 200, 1000, time.Second

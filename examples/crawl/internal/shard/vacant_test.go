@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/recrawl/recrawl/examples/crawl/internal/fetch"
 	"github.com/recrawl/recrawl/knapsack"
 )
 
@@ -92,7 +93,7 @@ func TestHostsThatStay(t *testing.T) {
 	}
 	come(0, "paused", "rests", "busy", "gone", "stays")
 	apply(t, s, []Event{{Kind: Pause, URL: "paused", At: at(1), On: true}})
-	for range impatience {
+	for range fetch.Impatience {
 		apply(t, s, []Event{
 			{Kind: Polled, URL: "http://rests/", At: at(1), Result: Vetoed, Until: at(60)},
 			{Kind: Polled, URL: "http://busy/", At: at(1), Result: Vetoed, Until: at(30)},
@@ -134,7 +135,7 @@ func TestHostsRestUntilTheSameTime(t *testing.T) {
 	want, got := newState(t), newState(t)
 	for _, host := range []string{"b", "a"} {
 		apply(t, want, first(host))
-		for range impatience {
+		for range fetch.Impatience {
 			apply(t, want, []Event{{Kind: Polled, URL: "http://" + host + "/", At: begin, Result: Vetoed, Until: begin.Add(time.Hour)}})
 		}
 	}
