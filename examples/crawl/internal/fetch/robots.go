@@ -38,7 +38,7 @@ const (
 
 // rules are what the robots.txt of a site says.
 type rules struct {
-	text    string
+	text    string        // as distil returns it
 	barred  bool          // all of the site, until it is tried again
 	failure string        // why it could not be fetched, then; empty if its Crawl-delay bars the site
 	delay   time.Duration // 0 if it says nothing
@@ -51,7 +51,7 @@ type rules struct {
 // size is what is kept of a site to which redirects alone lead, in bytes.
 func (r rules) size() int { return passingSite + len(r.text) + len(r.failure) }
 
-// robots has the rules of all sites, those that have none but the usual in one string.
+// robots has the rules of all sites.
 type robots struct {
 	agent string // product token
 	clock clock.Clock
@@ -193,8 +193,8 @@ func (r *robots) fetch(ctx context.Context, url string) (found rules, err error)
 		text = "" // everything may (section 2.3.1.3)
 	}
 	now := r.clock.Now()
-	found = rules{fetched: true, text: text, until: now.Add(robotsAge), reached: now}
-	found.delay = crawlDelay(found.text, r.agent)
+	found = rules{fetched: true, text: distil(text, r.agent), until: now.Add(robotsAge), reached: now}
+	found.delay = crawlDelay(text, r.agent)
 	found.barred = found.delay > longestDelay
 	return found, nil
 }
@@ -208,9 +208,8 @@ func (r *robots) allows(found rules, page string) bool {
 	if err != nil {
 		return false
 	}
-	m := grobotstxt.NewRobotsMatcher()
-	m.MatchStrategy = longest{path: comparablePath(u)}
-	return m.AgentAllowed(capitals(found.text), r.agent, page)
+	c := comparison{path: comparablePath(u)}
+	return c.allowed(found.text)
 }
 
 // refuses returns why a page may not be polled: ErrRobots or ErrNoRobots; nil if it may.
