@@ -60,6 +60,13 @@ func (f *failures) count(e *shard.Event) {
 	}
 }
 
+// forget forgets a host of which no page is crawled any more.
+func (f *failures) forget(host string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.hosts, host)
+}
+
 // tell says what the polls came to in all.
 func (f *failures) tell() {
 	f.mu.Lock()

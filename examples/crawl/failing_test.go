@@ -13,6 +13,9 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/recrawl/recrawl/examples/crawl/internal/shard"
+	"github.com/recrawl/recrawl/knapsack"
 )
 
 // A host that fails is told of once, and once more when it answers again; a page that fails among others
@@ -47,4 +50,29 @@ func TestFailuresAreTold(t *testing.T) {
 	require.Contains(t, log.String(), "500 Internal Server Error")
 	require.NoError(t, errors.Join(cmd.Process.Signal(os.Interrupt), cmd.Wait()))
 	require.Regexp(t, `polls of this run" answered=[1-9]\d* .* failed=[1-9]\d* `, log.String())
+}
+
+// Hosts of which no page is crawled any more are forgotten.
+func TestFailuresAreForgotten(t *testing.T) {
+	t.Parallel()
+	filter, err := knapsack.NewRateFilter(0, knapsack.RateFilterConfig{})
+	require.NoError(t, err)
+	state := shard.NewState(filter)
+	n := &session{open: map[int]opened{0: {state: state}}}
+	f := newFailures()
+	for _, e := range []struct {
+		shard.Event
+		hosts int
+	}{
+		{shard.Event{Kind: shard.Add, URL: "http://a.test/1"}, 0},
+		{shard.Event{Kind: shard.Add, URL: "http://a.test/2"}, 0},
+		{shard.Event{Kind: shard.Polled, URL: "http://a.test/1", Result: shard.First}, 1},
+		{shard.Event{Kind: shard.Remove, URL: "http://a.test/1"}, 1},
+		{shard.Event{Kind: shard.Remove, URL: "http://a.test/2"}, 0},
+	} {
+		e.At = time.Now()
+		require.NoError(t, state.Apply(&e.Event))
+		n.applied(f, 0, &e.Event)
+		require.Len(t, f.hosts, e.hosts, e.URL)
+	}
 }

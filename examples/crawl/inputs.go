@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -173,6 +174,7 @@ func (in *inputs) events(only map[int]bool, mostRemoved float64, at func(string,
 		}
 	}
 	if in.whole {
+		maps.DeleteFunc(in.modified, func(url string, _ time.Time) bool { return !wanted[url] })
 		var gone []shard.Event
 		pages := 0
 		err = each(func(s *shard.State) {

@@ -66,6 +66,7 @@ func TestRemovals(t *testing.T) {
 	} {
 		require.NoError(t, os.WriteFile(list, []byte(c.text), 0o600))
 		require.NoError(t, in.reread(t.Context()))
+		in.modified = map[string]time.Time{"http://never.test/": time.Now()}
 		look := func(_ string, do func(*shard.State)) error { do(state); return nil }
 		events, err := in.events(nil, c.most, look, func(do func(*shard.State)) error { do(state); return nil })
 		require.NoError(t, err)
@@ -76,6 +77,7 @@ func TestRemovals(t *testing.T) {
 			}
 		}
 		require.Equal(t, c.removed, removed, name)
+		require.Equal(t, in.whole, len(in.modified) == 0, "what sources name no more is forgotten")
 	}
 }
 

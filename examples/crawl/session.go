@@ -77,7 +77,7 @@ func (s *settings) session(ctx context.Context, sinks *sink.Sinks) error {
 			UserAgent: s.userAgent, Points: points, Delay: s.delay, Timeout: s.timeout, Exact: s.exact,
 			IDHeader: s.idHeader, Keep: sinks.Sink(), Seed: s.Seed,
 		},
-		Applied:     func(_ int, e *shard.Event) { failures.count(e) },
+		Applied:     func(i int, e *shard.Event) { n.applied(failures, i, e) },
 		IDs:         func(int) uint64 { return uint64(rand.Uint32()) << 32 },
 		DivideEvery: s.exchange,
 	}
@@ -262,6 +262,25 @@ func (n *session) failed(i int, err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	delete(n.open, i)
+}
+
+// applied is called when an event of a shard was applied. Of a host of which no page is crawled any more nothing
+// is to be told.
+func (n *session) applied(failures *failures, i int, e *shard.Event) {
+	failures.count(e)
+	if e.Kind != shard.Remove {
+		return
+	}
+	n.mu.Lock()
+	o, ok := n.open[i]
+	n.mu.Unlock()
+	if !ok {
+		return
+	}
+	name := shard.HostOf(e.URL)
+	if h := o.state.Host(name); h == nil || h.Pages == 0 {
+		failures.forget(name)
+	}
 }
 
 // release gives all shards up.

@@ -103,8 +103,9 @@ func New(cfg Config) (*Fetcher, error) {
 	if len(cfg.Points) == 0 {
 		return nil, errors.New("fetch: no access point")
 	}
-	f := &Fetcher{cfg: cfg, gate: newGate(cfg.Clock, cfg.Delay, cfg.Ours), points: newPoints(cfg.Points, cfg.Part, cfg.Seed), log: slog.Default}
+	f := &Fetcher{cfg: cfg, points: newPoints(cfg.Points, cfg.Part, cfg.Seed), log: slog.Default}
 	f.robots = newRobots(cfg.UserAgent, cfg.Clock, f.getRobots)
+	f.gate = newGate(cfg.Clock, f.delay, cfg.Ours)
 	return f, nil
 }
 
@@ -211,6 +212,7 @@ func (f *Fetcher) rules(ctx context.Context, u *url.URL, passing bool) (found ru
 		}
 		return found, false, nil
 	}
+	defer f.gate.leaves(f.gate.uses(host)) // its delay counts from this request on, also if that leads elsewhere
 	if err := way.turn.wait(ctx); err != nil {
 		return found, false, err
 	}

@@ -22,18 +22,22 @@ const forever time.Duration = math.MaxInt64
 // not, as for robots.txt, redirects, polls on a user's request and right after a restart.
 type gate struct {
 	clock clock.Clock
-	delay time.Duration // of a host whose robots.txt is not known
+	delay func(host string) time.Duration // as far as is known
 	// ours, if not nil, says since when a host is this process's: nothing is known of requests
 	// before, so that hosts are given their delay first.
 	ours func(host string) (since time.Time, ok bool)
 
 	mu    sync.Mutex
 	hosts map[string]*door
+	idle  []*door // those that may be taken out of hosts, see tidy
 }
 
-// A door is a host's. All but turn is under the lock of the gate.
+// A door is a host's. All but host and turn is under the lock of the gate.
 type door struct {
+	host  string
 	turn  chan struct{} // holds one token while nobody is through
+	users int           // who is through, those who wait for it, and those who come back
+	idle  bool          // it is among those of the gate
 	used  bool          // who is through has asked
 	delay time.Duration
 	since time.Time // the host is this process's
@@ -42,7 +46,7 @@ type door struct {
 	held  time.Time // see hold
 }
 
-func newGate(c clock.Clock, delay time.Duration, ours func(string) (time.Time, bool)) *gate {
+func newGate(c clock.Clock, delay func(host string) time.Duration, ours func(string) (time.Time, bool)) *gate {
 	return &gate{clock: c, delay: delay, ours: ours, hosts: map[string]*door{}}
 }
 
@@ -56,11 +60,58 @@ func (g *gate) door(host string) *door {
 func (g *gate) doorOf(host string) *door {
 	d := g.hosts[host]
 	if d == nil {
-		d = &door{turn: make(chan struct{}, 1), delay: g.delay}
+		d = &door{host: host, turn: make(chan struct{}, 1), delay: g.delay(host)}
 		d.turn <- struct{}{}
 		g.hosts[host] = d
+		g.rests(d)
 	}
 	return d
+}
+
+// rests puts a door with those that tidy looks at; the caller holds the lock.
+func (g *gate) rests(d *door) {
+	if !d.idle {
+		d.idle = true
+		g.idle = append(g.idle, d)
+	}
+}
+
+// tidy forgets doors that nobody uses and whose delays are over: the next request makes them anew. Redirects
+// may lead to a new host at each poll. It looks at two, while one is added: so it keeps up, and never takes
+// long. The caller holds the lock.
+func (g *gate) tidy() {
+	now := g.clock.Now()
+	for range min(2, len(g.idle)) {
+		d := g.idle[0]
+		g.idle = g.idle[1:]
+		d.idle = false
+		switch {
+		case d.users > 0: // it comes back when its turn ends
+		case d.next.After(now), d.held.After(now):
+			g.rests(d)
+		default:
+			delete(g.hosts, d.host)
+		}
+	}
+}
+
+// uses returns the door of a host, which is not forgotten until leaves is called.
+func (g *gate) uses(host string) *door {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	d := g.doorOf(host)
+	d.users++
+	return d
+}
+
+// leaves takes note that a door has a user less.
+func (g *gate) leaves(d *door) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if d.users--; d.users == 0 {
+		g.rests(d)
+	}
+	g.tidy()
 }
 
 // setDelay sets the delay of a host, from robots.txt: it counts from the latest request on. It is
@@ -110,16 +161,18 @@ func (g *gate) delayOf(host string) time.Duration {
 // enter waits for its turn at a host, and returns what ends it. A host that is not this process's is
 // an error, unless anyone's is wanted.
 func (g *gate) enter(ctx context.Context, host string, anyones bool) (leave func(), err error) {
-	d := g.door(host)
+	d := g.uses(host)
 	select {
 	case <-d.turn:
 	case <-ctx.Done():
+		g.leaves(d)
 		return nil, ctx.Err()
 	}
 	if g.ours != nil {
 		since, ok := g.ours(host)
 		if !ok && !anyones {
 			d.turn <- struct{}{}
+			g.leaves(d)
 			return nil, fmt.Errorf("%w: %s", ErrElsewhere, host)
 		}
 		g.mu.Lock()
@@ -132,6 +185,7 @@ func (g *gate) enter(ctx context.Context, host string, anyones bool) (leave func
 	return func() {
 		g.ended(d)
 		d.turn <- struct{}{}
+		g.leaves(d)
 	}, nil
 }
 

@@ -2,6 +2,9 @@ package fetch
 
 import (
 	"context"
+	"fmt"
+	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -19,7 +22,7 @@ func TestGate(t *testing.T) {
 	const delay = 10 * time.Minute
 	begin := time.Date(2025, 3, 1, 0, 0, 0, 0, time.UTC)
 	c := clock.NewFast(begin, 1e6)
-	g := newGate(c, 0, func(host string) (time.Time, bool) { return begin, host != "b.test" })
+	g := newGate(c, func(string) time.Duration { return 0 }, func(host string) (time.Time, bool) { return begin, host != "b.test" })
 	var through atomic.Int64
 	var mu sync.Mutex
 	var times []time.Time
@@ -89,4 +92,39 @@ func TestPoints(t *testing.T) {
 	names, hosts := f.Loads()
 	require.Equal(t, all[1].Name, names[1])
 	require.Equal(t, 2, hosts[0]+hosts[1]+hosts[2])
+}
+
+// Hosts to which redirects lead are forgotten when their delays are over, not before, and what a robots.txt
+// says of the delay holds again when they are asked again.
+func TestDoorsAreForgotten(t *testing.T) {
+	t.Parallel()
+	c := newManual()
+	sessions := 0
+	web := newAsked(c, func(url string) (int, string, string) {
+		switch {
+		case url == "http://slow.test/robots.txt":
+			return http.StatusOK, "", "User-agent: *\nCrawl-delay: 100"
+		case strings.HasSuffix(url, "/robots.txt"):
+			return http.StatusNotFound, "", ""
+		case url == "http://a.test/":
+			sessions++
+			return http.StatusFound, fmt.Sprintf("http://session%d.test/", sessions), ""
+		}
+		return http.StatusOK, "", "a page"
+	})
+	f := web.fetcher(t, Config{Delay: time.Second})
+	poll := func(url string) { require.NoError(t, f.Poll(t.Context(), 1, url, nil).Err) }
+	poll("http://slow.test/")
+	asked := c.Now()
+	for c.Now().Sub(asked) < 99*time.Second {
+		poll("http://a.test/")
+		require.LessOrEqual(t, len(f.gate.hosts), 10)
+		require.LessOrEqual(t, len(f.gate.idle), 10)
+	}
+	require.NotNil(t, f.gate.hosts["slow.test"])
+	for range 20 {
+		poll("http://a.test/")
+	}
+	require.Nil(t, f.gate.hosts["slow.test"])
+	require.Equal(t, 100*time.Second, f.gate.delayOf("slow.test"))
 }

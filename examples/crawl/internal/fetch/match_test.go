@@ -36,7 +36,7 @@ func TestLikeTheLibrary(t *testing.T) {
 	agents := []string{"*", "* all", "*bot", "my-bot", "MY-BOT/2.0", "my-bot2", "my-bot x", "other", ""}
 	path := []string{"a", "b", "/", "*", "$", "%2A", "index.html", "\u00fc"}
 	results := map[bool]int{}
-	for range 50_000 {
+	for range 20_000 {
 		var text string
 		for range rng.IntN(8) {
 			switch rng.IntN(6) {
@@ -60,7 +60,7 @@ func TestLikeTheLibrary(t *testing.T) {
 		require.Equal(t, want, c.allowed(distil(text, "my-bot")), "%s of %q", page, text)
 		results[want]++
 	}
-	require.Greater(t, min(results[true], results[false]), 1000)
+	require.Greater(t, min(results[true], results[false]), 500)
 }
 
 // A rule costs no more than the bytes of the rule and of the page's path, however many * it has.
