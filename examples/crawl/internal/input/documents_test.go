@@ -127,5 +127,5 @@ func TestMemoryOfDocuments(t *testing.T) {
 		most = now.HeapSys - min(before.HeapSys, now.HeapSys)
 		return entries, err
 	}, body)
-	require.Less(t, most, uint64(40<<20))
+	require.Less(t, most, uint64(80<<20)) // entries for all would take some 200 MB
 }
