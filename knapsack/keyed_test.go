@@ -331,7 +331,11 @@ func TestKeyedExport(t *testing.T) {
 				return
 			}
 			magic := strings.Replace(fmt.Sprintf("%T", k.learner), "*knapsack.", "recrawl/", 1) + ".page"
-			header := must(codec.NewEncoder(magic, 1).Finish())
+			version := byte(1)
+			if _, ok := k.learner.(*RateFilter); ok {
+				version = 2
+			}
+			header := must(codec.NewEncoder(magic, version).Finish())
 			header = header[:len(header)-4] // without its checksum
 			for i := range 300 {
 				u := must(k.Next(after(float64(i))))

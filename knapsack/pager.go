@@ -5,6 +5,7 @@ import (
 
 	"github.com/recrawl/recrawl/internal/codec"
 	"github.com/recrawl/recrawl/knapsack/internal/belief"
+	"github.com/recrawl/recrawl/knapsack/internal/lately"
 	"github.com/recrawl/recrawl/knapsack/internal/pick"
 )
 
@@ -13,13 +14,18 @@ import (
 var _, _, _, _, _ pager = (*RateFilter)(nil), (*Planner)(nil), (*LAKG)(nil), (*Adaptive)(nil), (*Fixed)(nil)
 
 func (f *RateFilter) pageFormat() codec.Format {
-	return codec.Format{Magic: "recrawl/RateFilter.page", Version: 1}
+	return codec.Format{Magic: "recrawl/RateFilter.page", Version: 2}
 }
 
 func (f *RateFilter) encodePage(slot int, e *codec.Encoder) {
-	page := f.model.Page(&f.beliefs[slot])
+	page := f.model.Page(f.beliefs[slot])
 	page.Encode(e)
 	e.Float64(f.polled[slot])
+	e.Bool(f.changed.has(uint32(slot)))
+	e.Bool(f.touched.has(uint32(slot)))
+	if e.Bool(f.rates != nil); f.rates != nil {
+		f.rates[slot].Encode(e)
+	}
 }
 
 // decodePage gives a filter without a time scale that of the page.
@@ -28,15 +34,34 @@ func (f *RateFilter) decodePage(d *codec.Decoder) func(slot int) {
 	page.Decode(d)
 	polled := d.Float64In(math.Inf(-1), pick.MostTime)
 	d.Require(timely(polled) || math.IsInf(polled, -1), "polled at %v", polled)
+	changed, touched := d.Bool(), d.Bool()
+	rated, rate := d.Bool(), lately.Rate{}
+	if rated {
+		rate = lately.Decode(d)
+	}
 	return func(slot int) {
 		if !f.model.Known() && page.Cycle() > 0 {
 			f.begin(page.Cycle())
 		}
+		s := uint32(slot)
 		f.vote(slot, -1)
+		f.forgetEarly(s)
+		f.leave(s)
 		f.beliefs[slot], f.polled[slot] = f.model.Adopt(&page), polled
+		f.changed.set(s, changed)
+		f.touched.set(s, touched)
+		switch cycle := f.model.Cycle(); {
+		case page.Cycle() == 0:
+			f.setRate(s, lately.Rate{})
+		case rated:
+			f.setRate(s, rate.Rescaled(cycle/page.Cycle(), f.answers))
+		default: // of a filter with another objective
+			b := f.belief(slot)
+			f.setRate(s, lately.Of(f.model.Rate(b.MeanCell())*cycle, f.answers))
+		}
 		f.vote(slot, 1)
-		f.markAnew(uint32(slot))
-		f.retime(uint32(slot))
+		f.markAnew(s)
+		f.retime(s)
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/recrawl/recrawl/internal/codec"
 )
 
 // crawlOf returns a filter that has polled n pages for so many cycles of a poll of each, one at a time; pages
@@ -106,7 +108,10 @@ func TestQueriesChangeNothing(t *testing.T) {
 				"Rate":     func(page int) { must(f.Rate(page)) },
 				"WhatIf":   func(int) { _, _ = f.WhatIf(Freshness, -1) },
 				"PollsFor": func(int) { _, _ = f.PollsFor(Freshness, -1) },
-				"others":   func(int) { f.Stats(); f.Ready(); f.Price(); f.SignalQuality(0) },
+				"Export": func(page int) {
+					must(f.pageFormat().Save(func(e *codec.Encoder) { f.encodePage(page, e) }))
+				},
+				"others": func(int) { f.Stats(); f.Ready(); f.Price(); f.SignalQuality(0) },
 				"refused": func(page int) {
 					require.Error(t, second(f.Next(now-1)))
 					require.Error(t, f.Record(page, f.last(uint32(page))-1, true))

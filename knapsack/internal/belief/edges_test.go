@@ -120,7 +120,7 @@ func TestAdoptBetweenCells(t *testing.T) {
 		from, to := begun(1), begun(1)
 		to.anchor += off
 		p := ramp()
-		page := from.Page(&p)
+		page := from.Page(p)
 		got := to.Adopt(&page)
 		i := 0
 		for c, k := range Hypothesis {

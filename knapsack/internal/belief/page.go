@@ -16,13 +16,13 @@ type Page struct {
 // Cycle returns the unit of time of the model that the belief was learnt in, 0 if it had none.
 func (p *Page) Cycle() float64 { return p.cycle }
 
-// Page takes a belief out of the model.
-func (m *Model) Page(p *Packed) Page {
+// Page takes a copy of a belief out of the model.
+func (m *Model) Page(p Packed) Page {
 	if !m.Known() {
 		return Page{}
 	}
-	m.follow(p)
-	return Page{m.cycle, m.slowestRate(), *p}
+	m.follow(&p)
+	return Page{m.cycle, m.slowestRate(), p}
 }
 
 // Adopt brings a belief into the model. Where the grids are not the same, log weights are

@@ -13,7 +13,7 @@ func TestPage(t *testing.T) {
 	t.Parallel()
 	worth := Worth{Table: NewTable(func(v float64) float64 { return -math.Expm1(-v) }), Chance: true, Slowest: 64}
 	m := NewModel(worth)
-	require.Equal(t, Page{}, m.Page(&Packed{}))
+	require.Equal(t, Page{}, m.Page(Packed{}))
 	m.Begin(10)
 	p := m.Fresh()
 	var b Belief
@@ -22,7 +22,7 @@ func TestPage(t *testing.T) {
 		m.Learn(&b, 7, 7, k%3 > 0)
 	}
 	m.Pack(&b, &p, 1)
-	page := m.Page(&p)
+	page := m.Page(p)
 	require.EqualValues(t, 10, page.Cycle())
 	require.Equal(t, p, m.Adopt(&page))
 	mean := func(m *Model, p Packed) float64 {

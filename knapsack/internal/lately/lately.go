@@ -63,6 +63,23 @@ func (r Rate) Pass(gap float64, dither uint64) Rate {
 	return s.close(dither)
 }
 
+// Of returns a rate > 0 that is known otherwise, in changes a cycle: that of a page that was watched all the
+// time, or for as long as it takes to find it that slow.
+func Of(rate float64, dither uint64) Rate {
+	cycles := max(memory, prior/rate-prior)
+	return sums{max(0, float64(rate*(prior+cycles))-prior), cycles}.close(dither)
+}
+
+// Rescaled returns the rate where a cycle is so many times as long: the page was watched for fewer of them.
+func (r Rate) Rescaled(times float64, dither uint64) Rate {
+	if times == 1 {
+		return r // not rounded anew
+	}
+	s := r.open()
+	s.cycles /= times
+	return s.close(dither)
+}
+
 // sums are what a Rate keeps the logarithms of, without the prior.
 type sums struct{ changes, cycles float64 }
 

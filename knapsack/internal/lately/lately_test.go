@@ -69,6 +69,24 @@ func TestRateOfTimes(t *testing.T) {
 	require.Equal(t, Rate{}, Rate{}.Times(slices.Values([]float64{}), 7))
 }
 
+// A rate that is known otherwise is what it is. Where a cycle is longer the page was watched for fewer of them, in
+// which it changed as often.
+func TestRateGiven(t *testing.T) {
+	t.Parallel()
+	for _, rate := range []float64{.01, .1, 1, 30} {
+		of, longer := 0.0, 0.0
+		for dither := range uint64(400) {
+			r := Of(rate, dither)
+			of += r.Log() / 400
+			longer += r.Rescaled(5, dither+1000).Log() / 400
+			require.Equal(t, r, r.Rescaled(1, dither))
+		}
+		cycles := max(memory, prior/rate-prior)
+		require.InDelta(t, math.Log(rate), of, .005)
+		require.InDelta(t, math.Log(rate*(prior+cycles)/(prior+cycles/5)), longer, .02)
+	}
+}
+
 // Time of which nothing is known brings a page back to what is thought of any.
 func TestRateIsForgotten(t *testing.T) {
 	require.Zero(t, Rate{}.Log())
