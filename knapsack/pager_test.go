@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recrawl/recrawl/internal/codec"
+	"github.com/recrawl/recrawl/knapsack/internal/lately"
 )
 
 // moved imports what one filter knows of a page into a page of another one.
@@ -94,4 +95,30 @@ func TestImportReplacesWhatWasTold(t *testing.T) {
 		rates[told] = must(f.Rate(0))
 	}
 	require.Equal(t, rates[0], rates[1])
+}
+
+// Pages that come with a time scale may be told of before the first Next: hints are taken, and answers teach of
+// their pages, also of one of which nothing is known.
+func TestImportedPagesAreToldOf(t *testing.T) {
+	t.Parallel()
+	for o := range objectives {
+		from, f := polled(t, o), must(NewRateFilter(61, RateFilterConfig{Objective: o}))
+		for page := range 60 {
+			moved(t, from, page, f, page)
+		}
+		hintless := must(f.Index(40, 3010))
+		require.NoError(t, f.Signal(40, 0, 3005))
+		require.Greater(t, must(f.Index(40, 3010)), hintless, "%v", o)
+		before, common := must(f.Rate(41)).Median, f.common
+		require.NoError(t, f.Record(41, 3005, true))
+		require.Greater(t, must(f.Rate(41)).Median, before)
+		require.Equal(t, common, f.common, "the time may be in another unit")
+		require.NoError(t, f.Record(60, 3005, true))
+		require.EqualValues(t, 3005, f.last(60))
+		require.True(t, f.beliefs[60].Blank() && (o != Detections || f.rates[60] == lately.Rate{}), "%v: known since when?", o)
+		require.NoError(t, new(RateFilter).UnmarshalBinary(saved(t, f)))
+		must(f.Next(3010))
+		require.NoError(t, f.Signal(42, 0, 3010))
+		require.ErrorIs(t, f.Signal(42, 1, 3010*1000), ErrTime)
+	}
 }

@@ -13,12 +13,13 @@ import (
 func (f *RateFilter) last(slot uint32) float64 { return max(f.polled[slot], f.meter.Start()) }
 
 // gap returns the time since a page's last answer; 0 before there is a scale to
-// judge it by.
+// judge it by, or a time from which on the page is not known to be current.
 func (f *RateFilter) gap(slot uint32, now float64) float64 {
-	if !f.model.Known() {
+	last := f.last(slot)
+	if !f.model.Known() || math.IsInf(last, -1) {
 		return 0
 	}
-	return now - f.last(slot)
+	return now - last
 }
 
 // Next implements Scheduler, in O(log n).
@@ -151,7 +152,8 @@ func (f *RateFilter) sampled() bool { return f.answers%uint64(f.census.Every(f.i
 func (f *RateFilter) predicted(b, informed *belief.Belief, slot uint32, from, now float64, changed bool) (counts, edited float64) {
 	gap := now - from
 	counts = 1
-	alone := f.ahead(now) // no time to compare other pages at
+	// No time to compare other pages at; before the first Next nothing tells one in another unit.
+	alone := f.ahead(now) || math.IsInf(f.now, -1)
 	var rates belief.Row
 	if !alone && f.judges(slot) {
 		expected := informed

@@ -16,9 +16,9 @@ import (
 // may come while the page is in flight, whose answer is then still to come. O(log n).
 //
 // The time may be ahead of the latest Next, as when a filter that was saved is told what happened since.
-// From one that is more than 64 cycles ahead nothing is learnt of other pages. If a later Next is still as
-// far behind, the time was in another unit: within n/2 polls the page counts as known as of then, and is
-// polled as usual. The same goes for Observe and RecordChanges.
+// From one that is more than 64 cycles ahead, or comes before the first Next, nothing is learnt of other
+// pages. If a later Next is still as far behind, the time was in another unit: within n/2 polls the page
+// counts as known as of then, and is polled as usual. The same goes for Observe and RecordChanges.
 func (f *RateFilter) Record(page int, now float64, changed bool) error {
 	slot, err := f.slot(page)
 	if err != nil {

@@ -111,8 +111,8 @@ func (f *RateFilter) SetInterval(page int, shortest, longest float64) error {
 // A hint lives until the page's next answer; what an old one is worth is learnt. One that is
 // older than the last answer is ignored, and so is a second one of the same source. One of a
 // time to come counts from then on, one that comes during a flight for its answer. One that is
-// more than 64 cycles ahead of the latest poll is ErrTime: it is in another unit. Before the time scale
-// is known it is taken; once that is known the page's next answer, or hint, ends it.
+// more than 64 cycles ahead of the latest poll is ErrTime: it is in another unit. Before the first Next, and
+// before the time scale is known, it is taken; after that the page's next answer, or hint, ends it.
 //
 // O(sources + log n); the first call takes O(n).
 func (f *RateFilter) Signal(page, source int, at float64) error {
@@ -140,9 +140,9 @@ func (f *RateFilter) Signal(page, source int, at float64) error {
 const farAhead = 64
 
 // horizon returns the time up to which a time is not too far ahead of the latest Next: +Inf before there
-// is a scale to judge it by.
+// is a scale to judge it by, or a Next, as when pages come with a scale by Import.
 func (f *RateFilter) horizon() float64 {
-	if !f.model.Known() {
+	if !f.model.Known() || math.IsInf(f.now, -1) {
 		return math.Inf(1)
 	}
 	return f.now + farAhead*f.model.Cycle()
