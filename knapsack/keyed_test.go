@@ -389,6 +389,22 @@ func spinKeyed(t *testing.T, k *Keyed[string]) {
 	must(k.MarshalBinary())
 }
 
+// Workers race: a feed that was fetched before the last answer to its page came tells nothing new, and is no error.
+func TestKeyedRacingFeed(t *testing.T) {
+	t.Parallel()
+	k := keyed(must(NewRateFilter(0, RateFilterConfig{})), 2)
+	for i := range 100 {
+		u := must(k.Next(after(float64(i))))
+		require.NoError(t, k.Observe(u, after(float64(i)), i%3 == 0))
+	}
+	u := must(k.Next(after(100)))
+	require.NoError(t, k.Observe(u, after(100), true))
+	before := must(k.MarshalBinary())
+	require.NoError(t, k.RecordChanges(u, time.Time{}, after(99), []time.Time{after(98)}))
+	require.NoError(t, k.RecordChanges(u, after(90), after(99), []time.Time{after(98)}))
+	require.Equal(t, before, must(k.MarshalBinary()))
+}
+
 // Pages that come and go with what is known of them leave the prior of all pages as it is.
 func TestImportsLeaveThePrior(t *testing.T) {
 	t.Parallel()

@@ -33,10 +33,11 @@ func (f *RateFilter) Record(page int, now float64, changed bool) error {
 
 // RecordChanges reports when a page changed, where that is known: from a feed's entries, a
 // package's releases, an archive, a push. times has the times of all changes after from and up to
-// until, in order. They teach more than polls, and the page counts as known as of until.
+// until, in order; several at one time count as one. They teach more than polls, and the page counts
+// as known as of until.
 //
 // What lies before the last answer is known already and ignored, so that a feed may be told as it
-// is, from its oldest entry; −Inf as from stands for the last answer. But a page of which nothing
+// is, from its oldest entry, also where until is not after that; −Inf as from stands for the last answer. But a page of which nothing
 // has been learnt learns all, also from before it was added and from before the first Next. So a
 // new page starts learnt. For a page in flight it is no answer: Observe follows, and learns from
 // what is not known yet.
@@ -55,12 +56,15 @@ func (f *RateFilter) RecordChanges(page int, from, until float64, times []float6
 		last = max(last, told[len(told)-1].until)
 		fresh = fresh && f.model.Known() && !slices.ContainsFunc(told, stretch.known)
 	}
-	before := math.Inf(-1)
+	before := -math.MaxFloat64
 	for i, t := range times {
-		if !(t > before && t <= until) {
-			return fmt.Errorf("%w: page %d: change %d at %v, after %v and up to %v", ErrTime, page, i, t, before, until)
+		if !(t >= before && t <= until) {
+			return fmt.Errorf("%w: page %d: change %d at %v, not before %v and up to %v", ErrTime, page, i, t, before, until)
 		}
 		before = t
+	}
+	if known := until < last && math.IsInf(from, -1) || until <= last && !fresh; known && from <= until && timely(until) {
+		return nil
 	}
 	begin := from
 	switch {
@@ -77,7 +81,7 @@ func (f *RateFilter) RecordChanges(page int, from, until float64, times []float6
 	}
 	f.recall(s)
 	after := sort.Search(len(times), func(i int) bool { return times[i] > begin })
-	told := stretch{begin, until, slices.Clone(times[after:])}
+	told := stretch{begin, until, slices.Compact(slices.Clone(times[after:]))}
 	gap := until - begin
 	switch {
 	case !f.model.Known():

@@ -162,7 +162,9 @@ func TestNewPagesStartLearnt(t *testing.T) {
 	require.NoError(t, f.RecordChanges(page, -500, 1.5, []float64{-400, -300, -200, -100, 0}))
 	require.InEpsilon(t, 0.01, must(f.Rate(page)).Median, 0.9)
 	require.EqualValues(t, f.now, f.last(uint32(page)))
-	require.ErrorIs(t, f.RecordChanges(page, -500, 1.6, nil), ErrTime, "a history is told once")
+	before := saved(t, f)
+	require.NoError(t, f.RecordChanges(page, -500, 1.6, []float64{-450}))
+	require.Equal(t, before, saved(t, f), "a history is told once")
 	// One that ended long ago tells less, as the rate may have jumped since.
 	old := f.Add()
 	require.NoError(t, f.RecordChanges(old, -1500, -998.5, []float64{-1400, -1300, -1200, -1100, -1000}))
@@ -171,9 +173,49 @@ func TestNewPagesStartLearnt(t *testing.T) {
 	// What was kept is learnt before what is told then.
 	kept := f.Add()
 	f.keep(uint32(Slot(kept)), stretch{-500, 1, []float64{-400, -300, -200, -100, 0}})
-	require.NoError(t, f.RecordChanges(kept, -500, f.now, nil))
+	require.NoError(t, f.RecordChanges(kept, -500, f.now+.01, nil))
 	require.Empty(t, f.early)
 	require.InEpsilon(t, 0.01, must(f.Rate(kept)).Median, 0.9)
+}
+
+// What is told up to a time before the last answer is known already, be it of a feed that was fetched a second before
+// a worker's answer: it changes nothing. Times that contradict one another are refused all the same.
+func TestChangesBeforeTheLastAnswer(t *testing.T) {
+	t.Parallel()
+	f := must(NewRateFilter(3, RateFilterConfig{}))
+	spin(t, f, 1000, 100)
+	page := must(f.Next(1100))
+	require.NoError(t, f.Observe(page, 1100, true))
+	added := f.Add()
+	before := saved(t, f)
+	for _, page := range []int{page, added} {
+		require.NoError(t, f.RecordChanges(page, math.Inf(-1), 1099, []float64{1098.5}))
+		require.NoError(t, f.RecordChanges(page, math.Inf(-1), 1099, nil))
+	}
+	require.NoError(t, f.RecordChanges(page, math.Inf(-1), 1100, []float64{1098.5}))
+	require.NoError(t, f.RecordChanges(page, 1000, 1099, []float64{1098, 1098.5}))
+	for _, c := range []struct {
+		from, until float64
+		times       []float64
+	}{{1000, 1099, []float64{1099.5}}, {1000, 1099, []float64{1098, 1097}}, {1099.5, 1099, nil}, {math.NaN(), 1099, nil},
+		{1000, math.NaN(), nil}, {math.Inf(-1), -1e299, nil}, {1000, 1099, []float64{math.Inf(-1)}}} {
+		require.ErrorIs(t, f.RecordChanges(page, c.from, c.until, c.times), ErrTime, "%v", c)
+	}
+	require.Equal(t, before, saved(t, f))
+}
+
+// Feeds have times to the second: changes at the same one count once.
+func TestChangesAtOneTime(t *testing.T) {
+	t.Parallel()
+	var states [2][]byte
+	for several, times := range [][]float64{{1101, 1102}, {1101, 1101, 1101, 1102, 1102}} {
+		f := must(NewRateFilter(3, RateFilterConfig{Objective: Detections}))
+		require.NoError(t, f.RecordChanges(0, 0, 1200, times), "also before there is a time scale")
+		spin(t, f, 1000, 100)
+		require.NoError(t, f.RecordChanges(1, math.Inf(-1), 1200, times))
+		states[several] = saved(t, f)
+	}
+	require.Equal(t, states[0], states[1])
 }
 
 // Pages that have been removed are no evidence about those that come.

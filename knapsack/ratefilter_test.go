@@ -412,7 +412,7 @@ func rateFilterMachine(t *rapid.T) {
 				require.ErrorIs(t, f.Record(p, math.Nextafter(at, -1), true), ErrTime)
 			}
 			require.ErrorIs(t, f.RecordChanges(n, 0, now, nil), ErrUnknown)
-			for _, times := range [][]float64{{now + unit()}, {now, now}, {nan}, {math.Inf(-1)}} {
+			for _, times := range [][]float64{{now + unit()}, {now, math.Nextafter(now, math.Inf(-1))}, {nan}, {math.Inf(-1)}} {
 				require.ErrorIs(t, f.RecordChanges(p, 0, now, times), ErrTime)
 			}
 			require.ErrorIs(t, f.RecordChanges(p, nan, now, nil), ErrTime)
