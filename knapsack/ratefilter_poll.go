@@ -288,7 +288,7 @@ func (f *RateFilter) GiveBack(page int, now float64) error {
 		return err
 	}
 	s := uint32(slot)
-	if f.ahead(now) {
+	if !f.model.Known() || f.ahead(now) {
 		now = f.now // lest the page wait for a time in another unit
 	}
 	cycle := f.cycle(now)

@@ -442,6 +442,29 @@ func TestAnswersInAnotherUnit(t *testing.T) {
 	}
 }
 
+// Pages that were given back in another unit before there was a scale are polled again, be it the only one.
+func TestGivenBackInAnotherUnit(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{1, 20, 130} {
+		f := must(NewRateFilter(n, RateFilterConfig{}))
+		answered := map[int]bool{}
+		for k := range 4 * n {
+			now := 1e9 + float64(k)
+			page, err := f.Next(now)
+			switch {
+			case err != nil:
+				require.ErrorIs(t, err, ErrNoPage)
+			case k < min(n, firstBlock):
+				require.NoError(t, f.GiveBack(page, 1000*now))
+			default:
+				answered[page] = true
+				require.NoError(t, f.Observe(page, now, k%3 == 0))
+			}
+		}
+		require.Len(t, answered, n)
+	}
+}
+
 // A filter that was left alone for long may be told what happened since before it is asked again.
 func TestRecordsAfterAPause(t *testing.T) {
 	t.Parallel()
