@@ -2,6 +2,7 @@ package knapsack
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 
 	"github.com/recrawl/recrawl/internal/codec"
@@ -192,9 +193,9 @@ func (p *Planner) Rate(page int) (float64, error) {
 }
 
 // Price returns how much the objective grows per further poll, or unit of cost, per unit of
-// time, at the present estimates; 0 before the first plan.
+// time, at the present estimates; 0 before the first plan, and the greatest number where it is more than that.
 func (p *Planner) Price() float64 {
-	return p.plan.Price()
+	return min(math.MaxFloat64, p.plan.Price())
 }
 
 var formatPlanner = codec.Format{Magic: "recrawl/knapsack.Planner", Version: 2}

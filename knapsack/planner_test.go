@@ -229,3 +229,18 @@ func TestPlannerUnits(t *testing.T) {
 		}
 	}
 }
+
+// Where polls are as dear and as rare as settings allow, the price is a number all the same.
+func TestPlannerPriceIsFinite(t *testing.T) {
+	t.Parallel()
+	p := must(NewPlanner(1, PlannerConfig{Budget: 1e-100, Objective: Age}, nil))
+	require.NoError(t, p.SetCost(0, 1e100))
+	require.NoError(t, p.SetWeight(0, 1e100))
+	for k := range 40 {
+		now := float64(k) * 1e201
+		if page, err := p.Next(now); err == nil {
+			require.NoError(t, p.Observe(page, now, k%2 == 0))
+		}
+	}
+	require.Equal(t, math.MaxFloat64, p.Price())
+}

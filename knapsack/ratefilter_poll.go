@@ -67,16 +67,21 @@ func (f *RateFilter) measure(now, cost float64) {
 func (f *RateFilter) begin(cycle float64) {
 	f.model.Begin(cycle)
 	cycle = f.model.Cycle()
-	// An index may be too little or too much for a number, as that of Age goes with the square of time.
-	representable := func(index float64) float64 {
-		return max(math.SmallestNonzeroFloat64, min(math.MaxFloat64, index))
-	}
 	f.threshold = representable(f.freshIndex(cycle))
 	unit, level := cycle, f.threshold
 	if since := f.now - f.meter.Start(); since > 0 && since < cycle {
 		unit, level = since, representable(f.freshIndex(since))
 	}
 	f.queue.Begin(cycle, unit, level, f.meter.Start(), f.sameWorth())
+}
+
+// representable returns a positive number for an index, which may be too little or too much for one, as that of
+// Age goes with the square of time.
+func representable(index float64) float64 {
+	if !(index > 0) { // also NaN
+		return math.SmallestNonzeroFloat64
+	}
+	return min(math.MaxFloat64, index)
 }
 
 // focus sets the prior to decide by: that of all pages.

@@ -54,5 +54,8 @@ func (f *RateFilter) Index(page int, now float64) (float64, error) {
 	packed := f.beliefs[slot]
 	index := f.index(uint32(slot), now-f.last(uint32(slot)))
 	f.beliefs[slot] = packed // see belief
+	if math.IsNaN(index) || math.IsInf(index, 1) {
+		index = representable(index)
+	}
 	return index, nil
 }

@@ -55,6 +55,28 @@ func TestRateOfNewPage(t *testing.T) {
 	require.Greater(t, median[1]/median[0], 5.)
 }
 
+// What a poll is worth is a number in any unit of time, also where that would be more than the greatest.
+func TestIndexIsFinite(t *testing.T) {
+	t.Parallel()
+	for o := range objectives {
+		for _, unit := range []float64{1e-300, 1, 1e278} {
+			f := must(NewRateFilter(30, RateFilterConfig{Objective: o}))
+			for k := range 400 {
+				now := float64(k) * unit
+				require.NoError(t, f.Observe(must(f.Next(now)), now, k%3 == 0))
+			}
+			for page := range f.All() {
+				for _, gap := range []float64{5e-324, 1e-300 * unit, 1e-3 * unit, 1e3 * unit, 1e20 * unit} {
+					index := must(f.Index(page, f.last(uint32(page))+gap))
+					require.True(t, index >= 0 && index <= math.MaxFloat64, "%v, unit %v, gap %v: %v", o, unit, gap, index)
+				}
+			}
+		}
+	}
+	require.Positive(t, representable(math.NaN()))
+	require.Positive(t, representable(0))
+}
+
 // What is expected is found, also where changes do not count one by one.
 func TestExpectedIsFound(t *testing.T) {
 	t.Parallel()
