@@ -55,4 +55,9 @@ func (m *Gamma) Encode(e *codec.Encoder) { e.Float64s(m.a); e.Float64s(m.b) }
 // Decode implements Evidence.
 func (m *Gamma) Decode(d *codec.Decoder, slots int) {
 	m.a, m.b = decodeNumbers(d, slots), decodeNumbers(d, slots)
+	for slot, b := range m.b {
+		if d.Err() == nil {
+			d.Require((m.a[slot] > 0) == (b > 0), "slot %d has a posterior of %v changes in %v", slot, m.a[slot], b)
+		}
+	}
 }
