@@ -37,10 +37,10 @@ func (f *RateFilter) Record(page int, now float64, changed bool) error {
 // as known as of until.
 //
 // What lies before the last answer is known already and ignored, so that a feed may be told as it
-// is, from its oldest entry, also where until is not after that; −Inf as from stands for the last answer. But a page of which nothing
-// has been learnt learns all, also from before it was added and from before the first Next. So a
-// new page starts learnt. For a page in flight it is no answer: Observe follows, and learns from
-// what is not known yet.
+// is, from its oldest entry, also where until is not after that; −Inf as from stands for the last
+// answer. But a page of which nothing has been learnt learns all, also from before it was added and
+// from before the first Next. So a new page starts learnt. For a page in flight it is no answer:
+// Observe follows, and learns from what is not known yet.
 //
 // It takes O(times + log n). Histories from before the time scale is known are kept until it is,
 // up to 32 changes a page, in 8 bytes each. Tell those of a page in their order: what is told of a
