@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/recrawl/recrawl/examples/crawl/internal/fetch"
 	"github.com/recrawl/recrawl/examples/crawl/internal/fleet"
 	"github.com/recrawl/recrawl/examples/crawl/internal/shard"
 )
@@ -50,7 +49,7 @@ func (c *Crawler) firstCopies(ctx context.Context, p *piece) {
 		}
 		var rested <-chan time.Time
 		if later > 0 {
-			rested = time.After(min(max(c.cfg.Clock.Real(later), copyPause), copyRound))
+			rested = time.After(min(c.cfg.Clock.Real(later), copyRound))
 		}
 		select {
 		case <-ctx.Done():
@@ -68,8 +67,7 @@ func pause(ctx context.Context, d time.Duration) {
 }
 
 // copyAll makes one attempt at each page that waits, as far as the budget allows in a round, and reports
-// whether some are left; later is when the first host that rests may be asked, 0 if there is none. A host with
-// a long delay rests until that is over, so that it does not keep others waiting.
+// whether some are left; later is when the first host that rests may be asked, 0 if there is none.
 func (c *Crawler) copyAll(ctx context.Context, p *piece) (again bool, later time.Duration, err error) {
 	c.mu.Lock()
 	clients := max(c.window()/window, 1)
@@ -86,20 +84,12 @@ func (c *Crawler) copyAll(ctx context.Context, p *piece) (again bool, later time
 	defer cancel()
 	var abandoned atomic.Bool
 	turn := make(chan struct{}, 1) // one waits for the budget at a time
-	polling := c.running
-	if !c.cfg.CopyFirst {
-		polling = fetch.Brief(polling)
-	}
 	err = plan.Run(round, func(ctx context.Context, url string) error {
-		if c.closed(shard.HostOf(url)) > 0 {
-			abandoned.Store(true)
-			return nil
-		}
 		turn <- struct{}{}
 		job, ok, err := c.afford(ctx, p, url)
 		<-turn
 		// Where there was none to make the host may rest since the plan: then it is later's turn.
-		if err == nil && (!ok || !c.poll(polling, job)) {
+		if err == nil && (!ok || !c.poll(c.running, job)) {
 			abandoned.Store(true)
 		}
 		return err
@@ -125,11 +115,7 @@ func (c *Crawler) waiting(ctx context.Context, p *piece, clients int) (hosts map
 			if page.Stage != shard.Waiting {
 				continue
 			}
-			left, rests := page.Host.Rests(now)
-			if !rests {
-				left = c.closed(page.Host.Name)
-			}
-			if rests || left > 0 {
+			if left, rests := page.Host.Rests(now); rests {
 				if later == 0 || left > 0 && left < later {
 					later = left
 				}
@@ -148,15 +134,6 @@ func (c *Crawler) waiting(ctx context.Context, p *piece, clients int) (hosts map
 		}
 	})
 	return hosts, more, later, err
-}
-
-// closed returns for how long no first copy is made of a host, as it has a long delay. Where all first copies
-// are waited for they wait for that, too.
-func (c *Crawler) closed(host string) time.Duration {
-	if c.cfg.CopyFirst {
-		return 0
-	}
-	return c.Fetcher.Closed(host)
 }
 
 // afford waits until the budget allows the first copy of a page, and takes it. It is not ok if there is

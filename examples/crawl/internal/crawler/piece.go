@@ -182,7 +182,7 @@ func (c *Crawler) poll(ctx context.Context, j shard.Job) bool {
 	switch {
 	case ctx.Err() != nil: // it is asked again after a restart
 		return false
-	case polling.Err() != nil, errors.Is(res.Err, fetch.ErrElsewhere), errors.Is(res.Err, fetch.ErrLater), errors.Is(res.Err, fetch.ErrLost), errors.Is(res.Err, fetch.ErrNotKept):
+	case polling.Err() != nil, errors.Is(res.Err, fetch.ErrElsewhere), errors.Is(res.Err, fetch.ErrLost), errors.Is(res.Err, fetch.ErrNotKept):
 		j.Loop.Abandon(ctx, j)
 		return false
 	default:

@@ -159,7 +159,7 @@ func parse(page string) (u *url.URL, host string, err error) {
 func (f *Fetcher) begin(ctx context.Context, host string, anyones bool, spare time.Duration) (*route, error) {
 	t := turn{gate: f.gate, anyones: anyones, spare: spare}
 	var err error
-	if spare == forever {
+	if anyones || spare == forever {
 		err = t.enter(ctx, host, anyones)
 	} else if err = t.move(ctx, host, f.patience()); errors.Is(err, errTurn) {
 		err = ErrLater
@@ -220,31 +220,14 @@ func (f *Fetcher) rules(ctx context.Context, u *url.URL, passing bool) (found ru
 	if err != nil {
 		return found, fetched, err
 	}
-	if err := way.turn.move(ctx, host, f.patience()); err != nil {
-		return found, fetched, err
-	}
-	if fetched {
+	if fetched { // also if the turn does not come again
 		f.gate.setDelay(host, f.delay(host))
 	}
-	return found, fetched, nil
+	return found, fetched, way.turn.move(ctx, host, f.patience())
 }
 
 // delay returns the time between two requests to a host, as far as is known.
 func (f *Fetcher) delay(host string) time.Duration { return max(f.robots.delay(host), f.cfg.Delay) }
-
-type brief struct{}
-
-// Brief returns a context whose polls end with ErrLater, and do not count, where the delay of the page's host
-// takes long: their page is another time's.
-func Brief(ctx context.Context) context.Context { return context.WithValue(ctx, brief{}, true) }
-
-// Closed returns for how long a brief poll would end with ErrLater; 0 if it need not.
-func (f *Fetcher) Closed(host string) time.Duration {
-	if left := f.gate.closed(host); left > f.longestWait() {
-		return left
-	}
-	return 0
-}
 
 // Poll polls a page: id is the number of the poll, copy what is remembered of its copy.
 func (f *Fetcher) Poll(ctx context.Context, id uint64, page string, copy []byte) Result {
@@ -255,21 +238,20 @@ func (f *Fetcher) Poll(ctx context.Context, id uint64, page string, copy []byte)
 	if err != nil {
 		return failed(err)
 	}
-	spare := forever
-	if ctx.Value(brief{}) != nil {
-		spare = f.longestWait()
-	}
-	way, err := f.begin(ctx, host, false, spare)
+	way, err := f.begin(ctx, host, false, forever)
 	if err != nil {
 		return failed(err)
 	}
 	defer f.end(way)
 	ctx = withRoute(ctx, way)
 	found, fetched, err := f.rules(ctx, u, false)
-	if err != nil {
-		return failed(err)
-	}
 	var res Result
+	if err != nil {
+		if res = failed(err); fetched {
+			res.Delay = f.delay(host)
+		}
+		return res
+	}
 	switch err := f.robots.refuses(found, page); {
 	case errors.Is(err, ErrRobots):
 		res = failed(err)

@@ -27,8 +27,8 @@ type turn struct {
 	spare   time.Duration // for how long the poll may still wait for delays, see longestWait
 }
 
-// longestWait is for how long a poll that was redirected waits for the delays of hosts, in all, and a brief
-// one from the start: a worker that waits polls nothing else. Crawl-delays of a minute are not rare, and
+// longestWait is for how long a poll that was redirected waits for the delays of hosts, in all, and a look at
+// robots.txt from the start: a worker that waits polls nothing else. Crawl-delays of a minute are not rare, and
 // redirects come in pairs.
 const longestWait = 2 * time.Minute
 
@@ -160,7 +160,11 @@ func (f *Fetcher) redirectRobots(r *http.Request, via []*http.Request) error {
 	way := routeOf(ctx)
 	defer func(before bool) { way.turn.anyones = before }(way.turn.anyones)
 	way.turn.anyones = true
-	before, most := way.turn.spare, min(way.turn.spare, f.longestWait())
+	longest := f.longestWait()
+	if host == way.turn.host { // once a day its own delay, and that of one more, are worth the rules
+		longest = max(longest, 2*f.gate.delayOf(host))
+	}
+	before, most := way.turn.spare, min(way.turn.spare, longest)
 	way.turn.spare = most
 	defer func() { way.turn.spare = before - (most - way.turn.spare) }()
 	if err := way.turn.move(ctx, host, f.patience()); err != nil {

@@ -126,34 +126,62 @@ func TestRobotsAtSlowHosts(t *testing.T) {
 	require.Equal(t, 10*time.Minute, c.slept, "its own delay, which is waited for")
 }
 
-// A brief poll, and a look at robots.txt, wait for no long delay.
-func TestBrief(t *testing.T) {
+// A look at robots.txt waits for no long delay.
+func TestCheckAtSlowHosts(t *testing.T) {
 	t.Parallel()
 	c := newManual()
 	web := newAsked(c, func(url string) (int, string, string) {
-		return http.StatusOK, "", "User-agent: *\nCrawl-delay: 600\nDisallow: /private"
+		return http.StatusOK, "", "User-agent: *\nCrawl-delay: 600"
 	})
 	f := web.fetcher(t, Config{})
-	require.Zero(t, f.Closed("a.test"))
-	for _, told := range []time.Duration{10 * time.Minute, -1} { // what was learnt counts, if the poll does not
-		res := f.Poll(Brief(t.Context()), 1, "http://a.test/", nil)
-		require.ErrorIs(t, res.Err, ErrLater)
-		require.Equal(t, told, res.Delay)
-		require.Equal(t, 10*time.Minute, f.Closed("a.test"))
-	}
-	require.Len(t, web.times, 1)
-	allowed, err := f.Check(t.Context(), "http://a.test/private")
-	require.NoError(t, err)
-	require.False(t, allowed)
-	c.pass(9 * time.Minute)
-	require.Zero(t, f.Closed("a.test"), "it may wait for the rest")
-	require.NoError(t, f.Poll(Brief(t.Context()), 1, "http://a.test/", nil).Err)
-	require.Equal(t, time.Minute, c.slept)
-	c.pass(robotsAge)
 	require.NoError(t, f.Poll(t.Context(), 1, "http://b.test/", nil).Err)
 	f.robots.forget("http://b.test")
 	c.pass(0)
-	_, err = f.Check(t.Context(), "http://b.test/")
+	slept := c.slept
+	_, err := f.Check(t.Context(), "http://b.test/")
 	require.ErrorIs(t, err, ErrLater)
-	require.Zero(t, c.slept)
+	require.Equal(t, slept, c.slept)
+}
+
+// A robots.txt that redirects within its host is read again each day, however long the host's delay.
+func TestRobotsMovedAtASlowHost(t *testing.T) {
+	t.Parallel()
+	c := newManual()
+	web := newAsked(c, func(url string) (int, string, string) {
+		if url == "https://a.test/robots.txt" {
+			return http.StatusMovedPermanently, "/rules", ""
+		}
+		return http.StatusOK, "", "User-agent: *\nCrawl-delay: 1800"
+	})
+	f := web.fetcher(t, Config{})
+	for day := range 4 {
+		require.NoError(t, f.Poll(t.Context(), 1, "https://a.test/", nil).Err, day)
+		c.pass(robotsAge)
+	}
+	require.Len(t, web.times["https://a.test/rules"], 4)
+}
+
+// The delay of a host whose robots.txt is elsewhere counts, also if the poll does not come back in time.
+func TestDelayOfRobotsElsewhere(t *testing.T) {
+	t.Parallel()
+	c := newManual()
+	var f *Fetcher
+	var back func()
+	web := newAsked(c, func(url string) (int, string, string) {
+		switch url {
+		case "http://a.test/robots.txt":
+			return http.StatusFound, "http://b.test/rules", ""
+		case "http://b.test/rules":
+			leave, err := f.gate.enter(t.Context(), "a.test", false)
+			require.NoError(t, err)
+			back = leave
+		}
+		return http.StatusOK, "", "User-agent: *\nCrawl-delay: 5"
+	})
+	f = web.fetcher(t, Config{Timeout: 100 * time.Millisecond})
+	res := f.Poll(t.Context(), 1, "http://a.test/", nil)
+	require.Error(t, res.Err)
+	back()
+	require.Equal(t, 5*time.Second, f.gate.delayOf("a.test"))
+	require.Equal(t, 5*time.Second, res.Delay)
 }

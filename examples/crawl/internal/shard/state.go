@@ -4,6 +4,7 @@
 package shard
 
 import (
+	"container/heap"
 	"encoding/binary"
 	"errors"
 	"iter"
@@ -482,6 +483,9 @@ func (s *State) veto(h *Host, until time.Time) error {
 		return nil
 	}
 	h.until = max(float64(until.UnixNano())/1e9, 0)
+	if h.all == 0 { // it may rest for less long than it was noted to
+		heap.Push(&s.resting, rest{h, h.until})
+	}
 	if h.Paused || !h.grouped {
 		return nil
 	}

@@ -195,6 +195,22 @@ func TestSavedWhileHostsGo(t *testing.T) {
 	require.Greater(t, gone, 10)
 }
 
+// A host without pages that names an earlier time than before is forgotten then, saved or not.
+func TestHostsRestForLess(t *testing.T) {
+	t.Parallel()
+	veto := func(hours int) Event {
+		return Event{Kind: Veto, URL: "a.test", At: begin, Until: begin.Add(time.Duration(hours) * time.Hour)}
+	}
+	s := newState(t)
+	apply(t, s, []Event{
+		{Kind: Add, URL: "http://a.test/", At: begin}, {Kind: Add, URL: "http://b.test/", At: begin},
+		veto(5), veto(5), veto(5), {Kind: Remove, URL: "http://a.test/", At: begin}, veto(1),
+	})
+	require.NotNil(t, s.Host("a.test"))
+	apply(t, s, []Event{{Kind: Remove, URL: "http://b.test/", At: begin.Add(2 * time.Hour)}})
+	require.Nil(t, s.Host("a.test"))
+}
+
 // Hosts without pages that an earlier version saved are left out.
 func TestVacantHostsOfBefore(t *testing.T) {
 	t.Parallel()
