@@ -155,7 +155,8 @@ func parse(page string) (u *url.URL, host string, err error) {
 }
 
 // begin waits for the turn at a host, and returns how it is asked. The turn is to be ended with end. Spare is for
-// how long the host's delays may be waited for.
+// how long the host's delays may be waited for. Where that is bounded so is the wait for the turn, but for
+// documents: at a busy host with a long delay that would end each time.
 func (f *Fetcher) begin(ctx context.Context, host string, anyones bool, spare time.Duration) (*route, error) {
 	t := turn{gate: f.gate, anyones: anyones, spare: spare}
 	var err error

@@ -115,7 +115,7 @@ func (g *gate) leaves(d *door) {
 }
 
 // setDelay sets the delay of a host, from robots.txt: it counts from the latest request on. It is
-// called by who is through.
+// called by who uses the door.
 func (g *gate) setDelay(host string, delay time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
