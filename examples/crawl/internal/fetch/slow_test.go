@@ -181,7 +181,7 @@ func TestDelayOfRobotsElsewhere(t *testing.T) {
 	f = web.fetcher(t, Config{Timeout: 100 * time.Millisecond})
 	res := f.Poll(t.Context(), 1, "http://a.test/", nil)
 	require.Error(t, res.Err)
-	back()
-	require.Equal(t, 5*time.Second, f.gate.delayOf("a.test"))
 	require.Equal(t, 5*time.Second, res.Delay)
+	require.Equal(t, 5*time.Second, f.gate.delayOf("a.test"), "while another one is through")
+	back()
 }
