@@ -48,6 +48,7 @@ func (c *Crawler) Open(number int, part Part, perSecond float64) {
 		number: number, part: part, opened: c.cfg.Clock.Now(), stop: make(chan struct{}), wake: make(chan struct{}, 1),
 		copied: make(chan struct{}), ended: make(chan struct{}), cancel: func() {},
 	}
+	part.State.Vacated = c.Fleet.Forget
 	p.loop = shard.NewLoop(shard.Config{
 		State: part.State, Log: part.Log, Clock: c.cfg.Clock, PerSecond: perSecond, Window: c.window(),
 		Submit: c.Fleet.Submit, Stop: p.stop, FreeCopies: c.cfg.CopyFirst,
@@ -57,11 +58,6 @@ func (c *Crawler) Open(number int, part Part, perSecond float64) {
 				select {
 				case p.wake <- struct{}{}:
 				default:
-				}
-			}
-			if e.Kind == shard.Remove {
-				if host := shard.HostOf(e.URL); part.State.Host(host) == nil {
-					c.Fleet.Forget(host)
 				}
 			}
 			if c.cfg.Applied != nil {
@@ -176,8 +172,8 @@ func (c *Crawler) poll(ctx context.Context, j shard.Job) bool {
 	defer context.AfterFunc(j.Loop.Held(), cancel)()
 	defer context.AfterFunc(j.Loop.Alive(), cancel)()
 	res := c.Fetcher.Poll(polling, j.ID, j.URL, j.Copy)
-	if polling.Err() == nil && res.Delay >= 0 { // also if the poll does not count
-		j.Loop.Tell(ctx, shard.Event{Kind: shard.Limit, URL: j.Host, At: res.At, Seconds: res.Delay.Seconds()})
+	if delay := res.Delay.Seconds(); polling.Err() == nil && delay >= 0 && delay != j.Delay { // also if the poll does not count
+		j.Loop.Tell(ctx, shard.Event{Kind: shard.Limit, URL: j.Host, At: res.At, Seconds: delay})
 	}
 	switch {
 	case ctx.Err() != nil: // it is asked again after a restart

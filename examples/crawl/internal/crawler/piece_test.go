@@ -1,7 +1,10 @@
 package crawler
 
 import (
+	"context"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"testing"
 	"time"
 
@@ -34,4 +37,70 @@ func TestForgotten(t *testing.T) {
 	require.Zero(t, c.Fleet.GroupOf("a.test"))
 	learn(shard.Remove, "http://a.test/2")
 	require.Equal(t, -1, c.Fleet.GroupOf("a.test"))
+
+	// One that rests when it loses its last page is forgotten later.
+	learn(shard.Add, "http://a.test/1")
+	rests := time.Now().Add(100 * time.Millisecond)
+	for range fetch.Impatience {
+		require.NoError(t, c.Learn(t.Context(), []shard.Event{{Kind: shard.Veto, URL: "a.test", At: time.Now(), Until: rests}}))
+	}
+	c.Fleet.Submit(shard.Job{Host: "a.test"})
+	learn(shard.Remove, "http://a.test/1")
+	require.Zero(t, c.Fleet.GroupOf("a.test"))
+	time.Sleep(time.Until(rests))
+	learn(shard.Add, "http://b.test/")
+	learn(shard.Remove, "http://b.test/")
+	require.Equal(t, -1, c.Fleet.GroupOf("a.test"))
+}
+
+// The learner is told of a host's delay with the first poll, and again when the host comes back after it lost
+// its pages, although its robots.txt is known; but not with each poll.
+func TestDelayOfAHostThatComesBack(t *testing.T) {
+	t.Parallel()
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/robots.txt" {
+			_, _ = io.WriteString(w, "User-agent: *\nCrawl-delay: 0.02")
+		}
+	}))
+	t.Cleanup(site.Close)
+	filter, err := knapsack.NewRateFilter(0, knapsack.RateFilterConfig{})
+	require.NoError(t, err)
+	var limits []float64
+	polls := make(chan struct{}, 100)
+	c, err := New(Config{
+		Shards: 1, Clock: clock.NewReal(), Groups: 1, Workers: 1,
+		Fetch: fetch.Config{Points: []fetch.Point{{Name: "web", Base: http.DefaultTransport}}},
+		Applied: func(_ int, e *shard.Event) {
+			switch e.Kind {
+			case shard.Limit:
+				limits = append(limits, e.Seconds)
+			case shard.Polled:
+				polls <- struct{}{}
+			}
+		},
+	})
+	require.NoError(t, err)
+	s := shard.NewState(filter)
+	c.Open(0, Part{State: s}, 1e6)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- c.Run(ctx) }()
+	learn := func(kind shard.Kind) {
+		require.NoError(t, c.Learn(ctx, []shard.Event{{Kind: kind, URL: site.URL + "/", At: time.Now()}}))
+	}
+	for range 2 {
+		learn(shard.Add)
+		for range 9 {
+			<-polls
+		}
+		learn(shard.Remove)
+		for len(polls) > 0 {
+			<-polls
+		}
+	}
+	cancel()
+	<-ended
+	require.Subset(t, []float64{0.02}, limits)
+	require.GreaterOrEqual(t, len(limits), 2)
+	require.LessOrEqual(t, len(limits), 4, "polls may be in flight when the host is told of and when it goes")
 }

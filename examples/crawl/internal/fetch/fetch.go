@@ -76,7 +76,7 @@ type Result struct {
 	At        time.Time
 	Copy      []byte        // what is to be remembered of the copy, nil if that did not change
 	Forbidden bool          // by robots.txt: nothing was asked
-	Delay     time.Duration // from one poll of the host to the next, if it is newly known; −1 if not
+	Delay     time.Duration // from one poll of the host to the next; −1 while its robots.txt is not known
 	// Elsewhere is the host to which a redirect led, if it is another one than the page's: Status and
 	// RetryAfter are its word. It was not asked if the error is an ErrRests.
 	Elsewhere string
@@ -277,9 +277,7 @@ func (f *Fetcher) Poll(ctx context.Context, id uint64, page string, copy []byte)
 			return failed(err)
 		}
 	}
-	if fetched {
-		res.Delay = f.delay(host)
-	}
+	res.Delay = f.delay(host)
 	return res
 }
 

@@ -33,6 +33,9 @@ type Job struct {
 	URL  string
 	Host string
 	Copy []byte // what is remembered of the page's copy
+	// Delay is the least time between two polls of the host, in seconds, as far as the learner was told; −1 if
+	// it was not.
+	Delay float64
 }
 
 // Config describes a Loop.
@@ -392,7 +395,11 @@ func (l *Loop) submit(p *Page) { l.cfg.Submit(l.job(p)) }
 func (l *Loop) job(p *Page) Job {
 	l.id++
 	l.inFlight++
-	return Job{Loop: l, ID: l.id, URL: p.URL, Host: p.Host.Name, Copy: p.copy}
+	delay := p.Host.Delay
+	if !p.Host.grouped {
+		delay = -1
+	}
+	return Job{Loop: l, ID: l.id, URL: p.URL, Host: p.Host.Name, Copy: p.copy, Delay: delay}
 }
 
 // Take returns the poll of a first copy for the caller to make, and pays for it from the budget. Where

@@ -116,6 +116,8 @@ type State struct {
 	// Points is what was learnt of the access points of the hosts, see Open of fetch.Fetcher. It
 	// changes by no event: what was learnt since the latest snapshot is learnt again.
 	Points []byte
+	// Vacated, if not nil, is told of each host that is forgotten, as it has no pages any more.
+	Vacated func(host string)
 
 	pages   map[string]*Page
 	hosts   map[string]*Host

@@ -12,7 +12,7 @@ import (
 
 // vacate forgets a host that has no pages any more, with its group: hosts come and go. It stays while the user
 // has it paused, and until the time that it named if it does not want to be asked before. Its delay need not
-// last: package fetch keeps to it, and tells it again when robots.txt is read again.
+// last: package fetch keeps to it, and tells it again with the first poll of a host that comes back.
 func (s *State) vacate(h *Host, now time.Time) error {
 	switch {
 	case h.all > 0 || h.Paused:
@@ -22,6 +22,9 @@ func (s *State) vacate(h *Host, now time.Time) error {
 		return nil
 	}
 	delete(s.hosts, h.Name)
+	if s.Vacated != nil {
+		s.Vacated(h.Name)
+	}
 	if !h.grouped {
 		return nil
 	}
