@@ -10,7 +10,8 @@ const reserved = ":/?#[]@!$&'()*+,;="
 
 // escapes writes each octet of a path or query in one way: escapes in capitals, unreserved characters
 // without one (RFC 3986, section 6.2.2), and what must not be in a URL with one: blanks, octets above 0x7f
-// and a % that begins no escape, too. Reserved characters stay as they are. It may be called for a whole URL,
+// and a % that begins no escape, too. Reserved characters stay as they are, and so do escapes such as %u4e2d,
+// which are no standard: the servers that read them do not take %25u4e2d for the same. It may be called for a whole URL,
 // to find out whether it would change anything.
 func escapes(text string) string {
 	const digits = "0123456789ABCDEF"
@@ -19,6 +20,10 @@ func escapes(text string) string {
 	for i := 0; i < len(text); i++ {
 		c, end := text[i], i+1
 		if unreserved(c) || strings.IndexByte(reserved, c) >= 0 {
+			continue
+		}
+		if old(text[i:]) {
+			i += len("%u4e2d") - 1
 			continue
 		}
 		octet, escaped := unescape(text[i:])
@@ -54,6 +59,16 @@ func unescape(text string) (octet byte, ok bool) {
 	}
 	n, err := strconv.ParseUint(text[1:3], 16, 8)
 	return byte(n), err == nil
+}
+
+// old reports whether a text begins with an escape of the function escape in JavaScript, as queries of old sites
+// have them. A path that has one is no URL.
+func old(text string) bool {
+	if len(text) < len("%u4e2d") || text[:2] != "%u" {
+		return false
+	}
+	_, err := strconv.ParseUint(text[2:len("%u4e2d")], 16, 16)
+	return err == nil
 }
 
 // Respell returns a URL that [Clean] of an earlier version returned as it returns it now.
