@@ -36,9 +36,13 @@ const (
 	// before says more of the prior than of the pages.
 	known = 2
 	// spent is the share of its budget below which a shard is taken to be at its limit, and room
-	// what it is given above that, to find out whether the limit still stands.
-	spent = 0.9
-	room  = 1.1
+	// what it is given above that, to find out whether the limit still stands. It does while less
+	// than stands of that is spent: more than 1/room, or every other round would lift the limit.
+	spent  = 0.9
+	room   = 1.1
+	stands = 0.95
+	// trickle is the limit of a shard of which no page may be polled, in polls a second: 0 stands for none.
+	trickle = 0.001
 )
 
 // quote returns what a learner would pay. Weight is the mean one of its pages: WhatIf takes no
@@ -100,13 +104,15 @@ func usable(quotes []Quote, shards int) (good []Quote) {
 			good = append(good, q)
 		}
 	}
+	slices.SortFunc(good, func(a, b Quote) int { return a.Shard - b.Shard }) // sums depend on the order
 	return good
 }
 
 // Divide returns the shares of all shards in a budget, such that one more poll is worth the same in
 // each. Shards that cannot say what it is worth, as they are new, have a share by their pages, and
-// those that are not quoted an equal one. Who divides by the same quotes comes to the same shares,
-// which add up to the budget: so nobody has to decide for all.
+// those that are not quoted an equal one. What shards cannot spend the others have. Who divides by the
+// same quotes comes to the same shares, which add up to the budget unless all are at their limits: so
+// nobody has to decide for all.
 func Divide(quotes []Quote, shards int, budget float64) []float64 {
 	quotes = usable(quotes, shards)
 	rates := make([]float64, shards)
@@ -116,25 +122,43 @@ func Divide(quotes []Quote, shards int, budget float64) []float64 {
 	if len(quotes) == 0 {
 		return rates
 	}
-	pages, quoted := 0, 0
-	for _, q := range quotes {
-		pages += q.Pages
-		quoted++
+	pages, limits := make([]float64, len(quotes)), make([]float64, len(quotes))
+	for i, q := range quotes {
+		pages[i], limits[i] = float64(q.Pages), q.most()
 	}
-	left := budget * float64(quoted) / float64(shards)
+	shares := fill(budget*float64(len(quotes))/float64(shards), pages, limits)
 	var priced []Quote
-	for _, q := range quotes {
-		share := budget * float64(quoted) / float64(shards) * float64(q.Pages) / max(float64(pages), 1)
+	limits, left := nil, 0.0
+	for i, q := range quotes {
+		rates[q.Shard] = shares[i]
 		if len(q.Prices) == len(steps) && q.Rate > 0 {
-			priced = append(priced, q)
-			continue
+			priced, limits = append(priced, q), append(limits, q.most())
+			left += shares[i]
 		}
-		rates[q.Shard] = share
-		left -= share
 	}
-	demands := func(price float64) (sum float64) {
+	for i, rate := range fill(left, demands(priced, left), limits) { // also what is left where the steps end
+		rates[priced[i].Shard] = rate
+	}
+	rest := budget
+	for _, q := range quotes {
+		rest -= rates[q.Shard]
+	}
+	for i := range rates {
+		if !slices.ContainsFunc(quotes, func(q Quote) bool { return q.Shard == i }) {
+			rates[i] = max(rest, 0) / float64(shards-len(quotes))
+		}
+	}
+	return rates
+}
+
+// demands returns the rates at which one more poll is worth the same in all of some shards, as near to a sum
+// as the steps allow.
+func demands(priced []Quote, total float64) []float64 {
+	at := make([]float64, len(priced))
+	demand := func(price float64) (sum float64) {
 		for i := range priced {
-			sum += priced[i].demand(price)
+			at[i] = priced[i].demand(price)
+			sum += at[i]
 		}
 		return sum
 	}
@@ -143,32 +167,50 @@ func Divide(quotes []Quote, shards int, budget float64) []float64 {
 		low, high = min(low, q.Prices[len(steps)-1]), max(high, q.Prices[0])
 	}
 	for range 60 { // demand falls with the price
-		if mid := math.Sqrt(low * high); demands(mid) > left {
+		if mid := math.Sqrt(low * high); demand(mid) > total {
 			low = mid
 		} else {
 			high = mid
 		}
 	}
-	for _, q := range priced {
-		rates[q.Shard] = q.demand(high)
-	}
-	// What is left where the steps end goes to those that are not at their limits.
-	for range priced {
-		free, rest := 0.0, left
-		for _, q := range priced {
-			rest -= rates[q.Shard]
-			if rates[q.Shard] < q.most() {
-				free += rates[q.Shard]
+	demand(high)
+	return at
+}
+
+// fill divides a total in proportion to weights, but gives nobody more than his limit: what is over the others
+// have, in proportion again. Those of weight 0 get nothing before all others are at their limits, and then the
+// same.
+func fill(total float64, weights, limits []float64) []float64 {
+	shares, full := make([]float64, len(weights)), make([]bool, len(weights))
+	for {
+		sum, open := 0.0, 0
+		for i, w := range weights {
+			if !full[i] {
+				sum, open = sum+w, open+1
 			}
 		}
-		if free == 0 {
-			break
+		if open == 0 {
+			return shares
 		}
-		for _, q := range priced {
-			rates[q.Shard] = min(rates[q.Shard]*(1+rest/free), q.most())
+		given, again := 0.0, false
+		for i, w := range weights {
+			if full[i] {
+				continue
+			}
+			shares[i] = total / float64(open)
+			if sum > 0 {
+				shares[i] = total * w / sum
+			}
+			if shares[i] >= limits[i] {
+				shares[i], full[i], again = limits[i], true, true
+				given += limits[i]
+			}
 		}
+		if !again {
+			return shares
+		}
+		total = max(total-given, 0)
 	}
-	return rates
 }
 
 // divideBudget divides the budget at intervals between the shards, those of other nodes included.
@@ -184,7 +226,9 @@ func (c *Crawler) divideBudget(ctx context.Context) {
 		var own []Quote
 		pieces := c.all()
 		for _, p := range pieces {
-			_ = p.loop.Do(ctx, func(s *shard.State) { own = append(own, p.quote(s, c.cfg.Clock.Now(), c.cfg.Objective)) }) // or it ends
+			_ = p.loop.Do(ctx, func(s *shard.State) {
+				own = append(own, p.quote(s, c.cfg.Clock.Now(), c.cfg.Objective, c.cfg.Fetch.Delay.Seconds()))
+			}) // or it ends
 		}
 		all := own
 		if c.cfg.Exchange != nil {
@@ -197,8 +241,9 @@ func (c *Crawler) divideBudget(ctx context.Context) {
 	}
 }
 
-// quote returns what a shard would pay, and takes note of what it spent since the last time.
-func (p *piece) quote(s *shard.State, now time.Time, objective knapsack.Objective) Quote {
+// quote returns what a shard would pay, and takes note of what it spent since the last time. Delay is the least
+// between two requests to any host, in seconds.
+func (p *piece) quote(s *shard.State, now time.Time, objective knapsack.Objective, delay float64) Quote {
 	rate := p.loop.Rate()
 	q := Quote{Pages: s.Len(), Rate: rate}
 	_ = knapsack.With(s.Learner, func(f *knapsack.RateFilter, _ func(string) (int, error)) error {
@@ -207,11 +252,27 @@ func (p *piece) quote(s *shard.State, now time.Time, objective knapsack.Objectiv
 	}) // other learners have no price
 	q.Shard, q.Pages = p.number, s.Len()
 	made := float64(p.loop.Spent-p.spent) / now.Sub(p.quoted).Seconds()
-	if !p.quoted.IsZero() && made > 0 && made < spent*rate && p.loop.Unspent > p.unspent {
+	// What was not spent grows late where a limit stands: the loop makes up for some polls first.
+	limited := p.limited && made < stands*rate || made < spent*rate && p.loop.Unspent > p.unspent
+	if p.limited = !p.quoted.IsZero() && made > 0 && limited; p.limited {
 		q.Most = made * room
+	}
+	if hosts := fastest(s, delay); hosts <= mostRate && s.Len() > 0 && (q.Most == 0 || hosts < q.Most) {
+		q.Most = max(hosts, trickle)
 	}
 	p.quoted, p.spent, p.unspent = now, p.loop.Spent, p.loop.Unspent
 	return q
+}
+
+// fastest returns the greatest rate that the delays of a shard's hosts allow. It is known long before so many
+// polls are made that what was spent tells.
+func fastest(s *shard.State, delay float64) (rate float64) {
+	for h := range s.Hosts() {
+		if h.Pages > 0 {
+			rate += 1 / max(h.Delay, delay)
+		}
+	}
+	return rate
 }
 
 // Price returns what one more poll is worth to a shard, and its Stats.

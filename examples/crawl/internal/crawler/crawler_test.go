@@ -2,12 +2,17 @@ package crawler
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
+	"github.com/recrawl/recrawl/examples/crawl/internal/clock"
 	"github.com/recrawl/recrawl/examples/crawl/internal/shard"
+	"github.com/recrawl/recrawl/knapsack"
 )
 
 // The shares of a budget go to where the prices are the same. The price of a shard is here its
@@ -85,4 +90,105 @@ func TestEventsOfHosts(t *testing.T) {
 			require.Equal(t, []shard.Event{e}, parts[ShardOf(host, shards)])
 		}
 	}
+}
+
+// Whatever is quoted, in whatever order: no share is negative or over its limit, the shares add up to the budget
+// or to all limits, and nothing is left while a shard is below its own.
+func TestDivideLeavesNothing(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		shards := rapid.IntRange(1, 8).Draw(t, "shards")
+		budget := math.Exp(rapid.Float64Range(-10, 10).Draw(t, "budget"))
+		limits := make([]float64, shards)
+		var quotes []Quote
+		for i := range shards {
+			limits[i] = math.Inf(1)
+			if rapid.IntRange(0, 7).Draw(t, "unquoted") == 0 {
+				continue
+			}
+			q := Quote{Shard: i, Pages: rapid.IntRange(0, 1000).Draw(t, "pages"), Rate: budget * rapid.Float64Range(0, 2).Draw(t, "rate")}
+			if rapid.Bool().Draw(t, "limited") {
+				q.Most = budget * math.Exp(rapid.Float64Range(-8, 2).Draw(t, "most"))
+				limits[i] = q.Most
+			}
+			if rapid.Bool().Draw(t, "priced") {
+				price := math.Exp(rapid.Float64Range(-20, 20).Draw(t, "price"))
+				for range steps {
+					q.Prices = append(q.Prices, price)
+					price *= rapid.Float64Range(0.1, 1).Draw(t, "fall")
+				}
+			}
+			quotes = append(quotes, q)
+		}
+		rates := Divide(quotes, shards, budget)
+		require.Equal(t, rates, Divide(rapid.Permutation(quotes).Draw(t, "order"), shards, budget))
+		sum, most := 0.0, 0.0
+		for i, r := range rates {
+			require.GreaterOrEqual(t, r, 0.0)
+			require.LessOrEqual(t, r, limits[i])
+			sum += r
+			most += limits[i]
+		}
+		require.InEpsilon(t, min(budget, most), sum, 1e-9)
+	})
+}
+
+// What one without prices cannot spend the others have by their pages, whether they have prices or not.
+func TestDivideExcess(t *testing.T) {
+	t.Parallel()
+	prices := []float64{16, 8, 4, 2, 1}
+	limited := Quote{Shard: 0, Pages: 400, Most: 2}
+	require.Equal(t, []float64{2, 98}, Divide([]Quote{limited, {Shard: 1, Pages: 10}}, 2, 100))
+	rates := Divide([]Quote{limited, {Shard: 1, Pages: 10}, {Shard: 2, Pages: 30, Rate: 1, Prices: prices}, {Shard: 3, Pages: 9, Most: 1}}, 4, 100)
+	require.InDeltaSlice(t, []float64{2, 97 / 4., 97 * 3 / 4., 1}, rates, 1e-9)
+	// Those with prices that are at their limits leave it to who has none, those without pages come last, and
+	// after them who is not quoted.
+	rates = Divide([]Quote{{Shard: 0, Pages: 90, Rate: 50, Most: 10, Prices: prices}, {Shard: 1, Pages: 10}, {Shard: 2}}, 3, 90)
+	require.InDeltaSlice(t, []float64{10, 80, 0}, rates, 1e-9)
+	rates = Divide([]Quote{{Shard: 0, Pages: 90, Most: 10}, {Shard: 1, Most: 5}}, 3, 90)
+	require.InDeltaSlice(t, []float64{10, 5, 75}, rates, 1e-9)
+	require.Equal(t, []float64{45, 45}, Divide([]Quote{{Shard: 0}, {Shard: 1}}, 2, 90))
+	// One at its limit whose prices are high leaves the others no less than nothing.
+	rates = Divide([]Quote{{Shard: 0, Pages: 1, Rate: 400, Most: 100, Prices: prices}, {Shard: 1, Pages: 1, Rate: 1e-3, Prices: prices}}, 2, 50)
+	require.InDelta(t, 50, rates[0]+rates[1], 1e-9)
+	require.Positive(t, rates[1])
+}
+
+// A shard quotes the rate that its hosts' delays allow, at once, and what it could spend.
+func TestQuotedLimit(t *testing.T) {
+	t.Parallel()
+	begin := time.Date(2025, 3, 1, 0, 0, 0, 0, time.UTC)
+	filter, err := knapsack.NewRateFilter(0, knapsack.RateFilterConfig{})
+	require.NoError(t, err)
+	s := shard.NewState(filter)
+	apply := func(e shard.Event) {
+		e.At = begin
+		require.NoError(t, s.Apply(&e))
+	}
+	p := &piece{loop: shard.NewLoop(shard.Config{State: s, Clock: clock.NewReal(), PerSecond: 10})}
+	now, delay := begin, 0.5
+	most := func(spent uint64, unspent float64) float64 {
+		now = now.Add(time.Minute)
+		p.loop.Spent += spent
+		p.loop.Unspent += unspent
+		return p.quote(s, now, knapsack.Freshness, delay).Most
+	}
+	require.Zero(t, most(0, 0), "it has no pages yet")
+	apply(shard.Event{Kind: shard.Add, URL: "http://a.test/"})
+	apply(shard.Event{Kind: shard.Add, URL: "http://b.test/"})
+	apply(shard.Event{Kind: shard.Limit, URL: "b.test", Seconds: 4})
+	require.InDelta(t, 2.25, most(0, 0), 1e-9)
+	apply(shard.Event{Kind: shard.Remove, URL: "http://a.test/"})
+	require.InDelta(t, 0.25, most(0, 0), 1e-9)
+	apply(shard.Event{Kind: shard.Polled, URL: "http://b.test/", Result: shard.Gone})
+	require.InDelta(t, trickle, most(0, 0), 1e-9)
+
+	apply(shard.Event{Kind: shard.Add, URL: "http://c.test/"})
+	delay = 0
+	require.Zero(t, most(600, 0))
+	require.Zero(t, most(400, 0), "it may make up for them")
+	require.InDelta(t, 5*room, most(300, 300), 1e-9)
+	p.loop.SetRate(5 * room)
+	require.InDelta(t, 5*room, most(300, 0), 1e-9, "the limit stands")
+	require.Zero(t, most(330, 0), "it does not any more")
 }

@@ -30,6 +30,7 @@ type piece struct {
 	quoted  time.Time
 	spent   uint64
 	unspent float64
+	limited bool // it could not spend its budget
 }
 
 // ShardOf returns the shard of a host among n. A host goes with its "www." name, as they redirect

@@ -140,3 +140,34 @@ func TestRestingHostsGiveNoCopies(t *testing.T) {
 	apply(t, s, []Event{{Kind: Polled, URL: url(0), At: begin, Result: First}})
 	takes(true)
 }
+
+// What a small budget put off is not put off for so long once the budget is larger, and no shorter when it is
+// smaller.
+func TestLargerBudget(t *testing.T) {
+	t.Parallel()
+	now := &handClock{begin}
+	s := newState(t)
+	polls := 0
+	l := NewLoop(Config{State: s, Clock: now, PerSecond: 0.001, Window: 9, Submit: func(Job) { polls++ }})
+	for i := range 4 {
+		apply(t, s, []Event{{Kind: Add, URL: fmt.Sprintf("http://host%d.test/", i), At: begin}})
+	}
+	apply(t, s, []Event{{Kind: Polled, URL: "http://host0.test/", At: begin, Result: First}, {Kind: Polled, URL: "http://host1.test/", At: begin, Result: First}})
+	l.due = now.now
+	now.now = now.now.Add(500 * time.Second)
+	require.NoError(t, l.ask())
+	_, wait, ok := l.Take("http://host2.test/")
+	require.True(t, ok, wait)
+	require.Equal(t, 1, polls)
+	_, wait, _ = l.Take("http://host3.test/")
+	require.Equal(t, 1999*time.Second, wait)
+	l.SetRate(0.0005)
+	_, wait, _ = l.Take("http://host3.test/")
+	require.Equal(t, 1999*time.Second, wait)
+	l.SetRate(1)
+	_, wait, _ = l.Take("http://host3.test/")
+	require.InDelta(t, 1, wait.Seconds(), 0.001)
+	now.now = now.now.Add(2 * time.Second)
+	require.NoError(t, l.ask())
+	require.Equal(t, 2, polls)
+}

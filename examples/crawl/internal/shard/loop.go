@@ -216,7 +216,19 @@ func (l *Loop) PollNow(ctx context.Context, url string) error {
 func (l *Loop) SetWindow(polls int) { l.cfg.Window = polls }
 
 // SetRate changes the budget; call it in Do.
-func (l *Loop) SetRate(perSecond float64) { l.cfg.PerSecond = perSecond }
+func (l *Loop) SetRate(perSecond float64) {
+	before := l.cfg.PerSecond
+	l.cfg.PerSecond = perSecond
+	if before <= 0 || perSecond <= before {
+		return
+	}
+	now := l.cfg.Clock.Now() // what a small budget put off by hours is not to wait for so long
+	for _, due := range []*time.Time{&l.due, &l.copyDue} {
+		if wait := due.Sub(now); wait > 0 {
+			*due = now.Add(time.Duration(float64(wait) * before / perSecond))
+		}
+	}
+}
 
 // InFlight returns the number of polls under way; call it in Do.
 func (l *Loop) InFlight() int { return l.inFlight }
