@@ -1,6 +1,7 @@
 package crawler
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/recrawl/recrawl/examples/crawl/internal/clock"
+	"github.com/recrawl/recrawl/examples/crawl/internal/fetch"
 	"github.com/recrawl/recrawl/examples/crawl/internal/shard"
 	"github.com/recrawl/recrawl/knapsack"
 )
@@ -152,6 +154,9 @@ func TestDivideExcess(t *testing.T) {
 	rates = Divide([]Quote{{Shard: 0, Pages: 1, Rate: 400, Most: 100, Prices: prices}, {Shard: 1, Pages: 1, Rate: 1e-3, Prices: prices}}, 2, 50)
 	require.InDelta(t, 50, rates[0]+rates[1], 1e-9)
 	require.Positive(t, rates[1])
+	// Limits whose sum is rounded to more than there is.
+	rates = Divide([]Quote{{Shard: 0, Pages: 4e17, Most: 0.88 * 4 / 7}, {Shard: 1, Pages: 3e17, Most: 0.88 * 3 / 7}, {Shard: 2, Pages: 1}}, 3, 0.88)
+	require.GreaterOrEqual(t, rates[2], 0.0)
 }
 
 // A shard quotes the rate that its hosts' delays allow, at once, and what it could spend.
@@ -190,5 +195,41 @@ func TestQuotedLimit(t *testing.T) {
 	require.InDelta(t, 5*room, most(300, 300), 1e-9)
 	p.loop.SetRate(5 * room)
 	require.InDelta(t, 5*room, most(300, 0), 1e-9, "the limit stands")
+	delay = 0.1
+	require.InDelta(t, 5*room, most(300, 0), 1e-9, "which is below that of the hosts")
+	delay = 0.5
+	require.InDelta(t, 2, most(300, 0), 1e-9, "or above it")
+	delay = 0
 	require.Zero(t, most(330, 0), "it does not any more")
+}
+
+// The limit by hosts counts the delay that all have.
+func TestQuotesOfACrawl(t *testing.T) {
+	t.Parallel()
+	quotes := make(chan []Quote, 1)
+	c, err := New(Config{
+		Shards: 2, Clock: clock.NewReal(), PerSecond: 1e-3, Groups: 1, Workers: 1, DivideEvery: 10 * time.Millisecond,
+		Fetch: fetch.Config{Delay: 500 * time.Millisecond, Points: []fetch.Point{{Name: "none", Base: &changing{}}}},
+		Exchange: func(_ context.Context, own []Quote) []Quote {
+			select {
+			case quotes <- own:
+			default:
+			}
+			return own
+		},
+	})
+	require.NoError(t, err)
+	for i := range 2 {
+		filter, err := knapsack.NewRateFilter(0, knapsack.RateFilterConfig{})
+		require.NoError(t, err)
+		c.Open(i, Part{State: shard.NewState(filter)}, 1e-3)
+	}
+	require.NoError(t, c.Learn(t.Context(), []shard.Event{{Kind: shard.Add, URL: "http://a.test/", At: time.Now()}}))
+	ended := make(chan error, 1)
+	go func() { ended <- c.Run(t.Context()) }()
+	own := <-quotes
+	c.Stop()
+	require.NoError(t, <-ended)
+	require.Len(t, own, 2)
+	require.InDelta(t, 2, own[ShardOf("a.test", 2)].Most, 1e-9)
 }

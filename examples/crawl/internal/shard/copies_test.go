@@ -170,4 +170,8 @@ func TestLargerBudget(t *testing.T) {
 	now.now = now.now.Add(2 * time.Second)
 	require.NoError(t, l.ask())
 	require.Equal(t, 2, polls)
+	late := now.now.Add(-time.Minute)
+	l.due = late
+	l.SetRate(2)
+	require.Equal(t, late, l.due, "what is late stays so")
 }
