@@ -25,10 +25,19 @@ type inputs struct {
 	// In a cluster, what was read last: shards come and go.
 	entries []input.Entry
 	whole   bool
+	// pages returns how many all nodes have, if that is known.
+	pages func() (all int, known bool)
 }
 
 func newInputs(n *session) *inputs {
-	return &inputs{session: n, modified: map[string]time.Time{}, again: make(chan struct{}, 1), shards: map[int]bool{}}
+	in := &inputs{session: n, modified: map[string]time.Time{}, again: make(chan struct{}, 1), shards: map[int]bool{}}
+	in.pages = func() (int, bool) {
+		if n.node == nil {
+			return 0, true // those here are all
+		}
+		return n.node.Pages()
+	}
+	return in
 }
 
 // opened has the list applied to a shard that was opened while the crawl runs.
@@ -76,7 +85,7 @@ func (in *inputs) begin(ctx context.Context) error {
 }
 
 // refresh reads the sources again at intervals, and robots.txt of what it forbids; shards that were
-// opened meanwhile are told what was read last.
+// opened meanwhile are told which pages were named last.
 func (in *inputs) refresh(ctx context.Context) {
 	tick := time.NewTicker(in.every)
 	defer tick.Stop()
@@ -139,9 +148,10 @@ func (in *inputs) reread(ctx context.Context) error {
 	return err
 }
 
-// events returns what changed in the list of pages, for some shards or, with nil, for all. If more than
-// a share of the pages is missing none is removed: a list that was cut short is not to cost what was
-// learnt. At and each look at the state of a page's shard and of all that are here.
+// events returns what changed in the list of pages, for some shards or, with nil, for all. Those that were
+// just opened lose no page: the node that had them may have read a newer list. If more than a share of the
+// pages is missing none is removed: a list that was cut short is not to cost what was learnt. At and each look
+// at the state of a page's shard and of all that are here.
 func (in *inputs) events(only map[int]bool, mostRemoved float64, at func(string, func(*shard.State)) error, each func(func(*shard.State)) error) (events []shard.Event, err error) {
 	now := in.clock.Now()
 	wanted := make(map[string]bool, len(in.entries))
@@ -173,7 +183,7 @@ func (in *inputs) events(only map[int]bool, mostRemoved float64, at func(string,
 			events = append(events, shard.Event{Kind: shard.Hint, URL: e.URL, At: e.Modified})
 		}
 	}
-	if in.whole {
+	if in.whole && only == nil {
 		maps.DeleteFunc(in.modified, func(url string, _ time.Time) bool { return !wanted[url] })
 		var gone []shard.Event
 		pages := 0
@@ -185,16 +195,35 @@ func (in *inputs) events(only map[int]bool, mostRemoved float64, at func(string,
 				}
 			}
 		})
-		if float64(len(gone)) <= max(mostRemoved*float64(pages), 1) {
+		if in.removable(len(gone), pages, len(wanted), mostRemoved) {
 			removed = len(gone)
 			events = append(events, gone...)
-		} else {
-			slog.Error("the sources do not name so many pages any more that they may have been cut short; none is removed. If it is meant, start with -most-removed 1",
-				"missing", len(gone), "pages", pages, "most-removed", mostRemoved)
 		}
 	}
 	if added+removed > 0 {
 		slog.Info("pages", "new", added, "removed", removed)
 	}
 	return events, err
+}
+
+// removable reports whether pages that the sources do not name may be removed. The share of the missing is that of
+// those that are here, and of all: a list that was cut short may lack none that is here. How many are missing of
+// all nobody knows; it is as many as there are more than the list has, or more.
+func (in *inputs) removable(gone, here, wanted int, mostRemoved float64) bool {
+	if gone == 0 {
+		return true
+	}
+	all, known := in.pages()
+	if !known {
+		slog.Info("pages that the sources do not name stay until these are read again: it is not known yet how many the other nodes have", "missing", gone)
+		return false
+	}
+	for _, part := range []struct{ missing, pages int }{{gone, here}, {all - wanted, all}} {
+		if float64(part.missing) > max(mostRemoved*float64(part.pages), 1) {
+			slog.Error("the sources do not name so many pages any more that they may have been cut short; none is removed. If it is meant, start with -most-removed 1",
+				"missing", part.missing, "pages", part.pages, "most-removed", mostRemoved)
+			return false
+		}
+	}
+	return true
 }

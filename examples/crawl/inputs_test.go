@@ -19,6 +19,7 @@ import (
 	"github.com/recrawl/recrawl/examples/crawl/internal/crawler"
 	"github.com/recrawl/recrawl/examples/crawl/internal/engine"
 	"github.com/recrawl/recrawl/examples/crawl/internal/fetch"
+	"github.com/recrawl/recrawl/examples/crawl/internal/input"
 	"github.com/recrawl/recrawl/examples/crawl/internal/shard"
 	"github.com/recrawl/recrawl/knapsack"
 )
@@ -78,6 +79,68 @@ func TestRemovals(t *testing.T) {
 		}
 		require.Equal(t, c.removed, removed, name)
 		require.Equal(t, in.whole, len(in.modified) == 0, "what sources name no more is forgotten")
+	}
+}
+
+// In a cluster a list is compared with the pages of all nodes, and shards that were just opened lose none.
+func TestRemovalsInACluster(t *testing.T) {
+	t.Parallel()
+	const shards = 4
+	filter, err := knapsack.NewRateFilter(0, knapsack.RateFilterConfig{})
+	require.NoError(t, err)
+	state := shard.NewState(filter)
+	var named []string
+	for i := range 8 {
+		named = append(named, fmt.Sprintf("http://a.test/%d", i))
+		require.NoError(t, state.Apply(&shard.Event{Kind: shard.Add, URL: named[i]}))
+	}
+	for i := range 8 {
+		named = append(named, fmt.Sprintf("http://elsewhere.test/%d", i))
+	}
+	here := crawler.ShardOf("a.test", shards)
+	require.NotEqual(t, here, crawler.ShardOf("elsewhere.test", shards))
+	e, err := engine.Open(t.Context(), engine.Config{Dir: t.TempDir(), Shards: shards, Log: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	defer e.Close()
+	for name, c := range map[string]struct {
+		list    []string
+		only    map[int]bool
+		all     int
+		unknown bool
+		most    float64
+		removed int
+	}{
+		"all":                      {list: named, all: 16, most: 0.25},
+		"as few as it may be":      {list: named[2:14], all: 16, most: 0.25, removed: 2},
+		"too few of all":           {list: named[1:12], all: 16, most: 0.25},
+		"too few, as is meant":     {list: named[1:12], all: 16, most: 1, removed: 1},
+		"too few of those here":    {list: named[3:], all: 16, most: 0.25},
+		"fewer were quoted":        {list: named[1:9], all: 4, most: 0.25, removed: 1},
+		"other pages":              {list: named[8:], all: 8, most: 0.25},
+		"not known of all":         {list: named[1:], unknown: true, most: 0.25},
+		"a shard was just opened":  {list: named[1:], only: map[int]bool{here: true}, all: 16, most: 1},
+		"one is always possible":   {list: named[1:], all: 16, most: 0, removed: 1},
+		"one of all, but not here": {list: append(named[1:12:12], named[13:]...), all: 16, most: 0},
+	} {
+		in := newInputs(&session{engine: e, clock: clock.NewReal()})
+		in.whole, in.pages = true, func() (int, bool) { return c.all, !c.unknown }
+		for _, url := range c.list {
+			in.entries = append(in.entries, input.Entry{URL: url})
+		}
+		events, err := in.events(c.only, c.most, func(url string, do func(*shard.State)) error {
+			if shard.HostOf(url) == "a.test" {
+				do(state)
+			}
+			return nil
+		}, func(do func(*shard.State)) error { do(state); return nil })
+		require.NoError(t, err)
+		removed := 0
+		for _, e := range events {
+			require.Equal(t, shard.Remove, e.Kind, name)
+			removed++
+		}
+		require.Equal(t, c.removed, removed, name)
+		require.True(t, in.removable(0, 8, 0, 0), "there is nothing to be said where none is missing")
 	}
 }
 

@@ -134,7 +134,7 @@ func parse(args []string, stdout, stderr io.Writer) (*settings, error) {
 	f.DurationVar(&s.delay, "delay", time.Second, "least `time` between two requests to a host; if its Crawl-delay is longer, that counts")
 	f.DurationVar(&s.timeout, "timeout", 30*time.Second, "`time` for a request")
 	f.DurationVar(&s.every, "refresh", time.Hour, "`time` after which lists, sitemaps and feeds are read again")
-	f.Float64Var(&s.mostRemoved, "most-removed", 0.25, "greatest `share` of the pages that is removed when the sources do not name them any more, at a start or when they are read again: if more are missing, or a line is wrong, all stay; 1 goes by the sources, unless they name no page")
+	f.Float64Var(&s.mostRemoved, "most-removed", 0.25, "greatest `share` of the pages that is removed when the sources do not name them any more, at a start or when they are read again, in a cluster at the latter only: if more are missing, of all or of those of a node, or a line is wrong, all stay; 1 goes by the sources, unless they name no page")
 	f.BoolVar(&s.exact, "exact", false, "compare pages byte by byte, instead of learning what is noise")
 	f.BoolVar(&s.dryRun, "dry-run", false, "print what would be polled in the next hour and why, and poll nothing; not while a crawl works in the same folder")
 	f.StringVar(&s.idHeader, "id-header", "", "`header` in which to send the number of the poll, such as X-Poll-Id, to compare a server's log with the crawler's")

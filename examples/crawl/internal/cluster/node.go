@@ -195,6 +195,18 @@ func (n *Node) quotes() (all []crawler.Quote) {
 	return all
 }
 
+// Pages returns the number of pages of all shards, as they were quoted last. It is not known before each was.
+func (n *Node) Pages() (all int, known bool) {
+	quoted := map[int]bool{}
+	for _, q := range n.quotes() {
+		if q.Shard >= 0 && q.Shard < n.shards && q.Pages >= 0 && !quoted[q.Shard] {
+			quoted[q.Shard] = true
+			all += q.Pages
+		}
+	}
+	return all, len(quoted) == n.shards || n.shards == 1 // a single one is not quoted: who has it has all
+}
+
 // Exchange tells the others the quotes of the shards that are here, and returns all.
 func (n *Node) Exchange(ctx context.Context, own []crawler.Quote) []crawler.Quote {
 	short, cancel := context.WithTimeout(ctx, hearing)

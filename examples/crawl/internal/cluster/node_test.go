@@ -12,24 +12,54 @@ import (
 	"github.com/recrawl/recrawl/examples/crawl/internal/engine"
 )
 
-// A node that was declared dead quotes nothing for the shards that it had.
-func TestQuotesOfTheDead(t *testing.T) {
-	t.Parallel()
+// joined returns what makes nodes of a new cluster.
+func joined(t *testing.T, shards int) func(name string) *Node {
 	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: -1, NoSigs: true, NoLog: true, JetStream: true, StoreDir: t.TempDir()})
 	require.NoError(t, err)
 	s.Start()
 	t.Cleanup(s.Shutdown)
 	require.True(t, s.ReadyForConnections(time.Minute))
-	join := func(name string) *Node {
-		e, err := engine.Open(t.Context(), engine.Config{Access: engine.Access{URL: s.ClientURL()}, Name: name, Lease: time.Second, Log: slog.New(slog.DiscardHandler)})
+	return func(name string) *Node {
+		e, err := engine.Open(t.Context(), engine.Config{
+			Access: engine.Access{URL: s.ClientURL()}, Name: name, Shards: shards, Lease: time.Second, Log: slog.New(slog.DiscardHandler),
+		})
 		require.NoError(t, err)
 		t.Cleanup(e.Close)
 		return New(Config{Engine: e, Name: name})
 	}
+}
+
+// A node that was declared dead quotes nothing for the shards that it had.
+func TestQuotesOfTheDead(t *testing.T) {
+	t.Parallel()
+	join := joined(t, 16)
 	one, two := join("one"), join("two")
 	two.Exchange(t.Context(), []crawler.Quote{{Shard: 1, Pages: 2}})
 	require.NoError(t, two.board.Put(t.Context(), "node.one", nil))
 	<-one.cfg.Engine.Session().Lost()
 	quotes := one.Exchange(t.Context(), []crawler.Quote{{Shard: 0, Pages: 1}, {Shard: 1, Pages: 1}})
 	require.Equal(t, []crawler.Quote{{Shard: 1, Pages: 2}}, quotes)
+}
+
+// The pages of all shards are known once each was quoted, by whichever node, or where there is one shard only.
+func TestPages(t *testing.T) {
+	t.Parallel()
+	join := joined(t, 3)
+	one, two := join("one"), join("two")
+	one.Exchange(t.Context(), []crawler.Quote{{Shard: 0, Pages: 1}, {Shard: 2, Pages: 4}})
+	_, known := one.Pages()
+	require.False(t, known)
+	two.Exchange(t.Context(), []crawler.Quote{{Shard: 1, Pages: 2}, {Shard: 2, Pages: 5}})
+	for _, n := range []*Node{one, two} {
+		require.Eventually(t, func() bool {
+			pages, known := n.Pages()
+			return known && pages == 1+2+5
+		}, time.Minute, time.Millisecond)
+	}
+	require.NoError(t, two.board.Put(t.Context(), "price.7", []byte(`{"shard":1,"pages":100}`)))
+	two.Exchange(t.Context(), nil)
+	pages, _ := two.Pages()
+	require.Equal(t, 8, pages, "a shard counts once")
+	_, known = joined(t, 1)("one").Pages()
+	require.True(t, known)
 }
