@@ -83,6 +83,7 @@ func New(cfg Config) (*Crawler, error) {
 	if cfg.Settle {
 		cfg.Fetch.Ours = c.ours
 	}
+	cfg.Fetch.Before = c.before
 	if cfg.DivideEvery == 0 {
 		cfg.DivideEvery = divideEvery
 	}

@@ -18,7 +18,8 @@ type piece struct {
 	number int
 	part   Part
 	loop   *shard.Loop
-	opened time.Time // nothing is known of requests of those who had the shard before
+	opened time.Time                // nothing is known of requests of those who had the shard before
+	slow   map[string]time.Duration // hosts with a Crawl-delay, as was known then
 	once   sync.Once
 	stop   chan struct{} // closed to end it in peace
 	wake   chan struct{} // pages were added
@@ -43,10 +44,11 @@ func ShardOf(host string, n int) int {
 
 // Open makes a shard part of the crawl, with a share of the budget; before Run or while it runs.
 func (c *Crawler) Open(number int, part Part, perSecond float64) {
+	slow := c.slow(part.State)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	p := &piece{
-		number: number, part: part, opened: c.cfg.Clock.Now(), stop: make(chan struct{}), wake: make(chan struct{}, 1),
+		number: number, part: part, opened: c.cfg.Clock.Now(), slow: slow, stop: make(chan struct{}), wake: make(chan struct{}, 1),
 		copied: make(chan struct{}), ended: make(chan struct{}), cancel: func() {},
 	}
 	part.State.Vacated = c.Fleet.Forget
@@ -164,6 +166,27 @@ func (c *Crawler) ours(host string) (since time.Time, ok bool) {
 		return since, false
 	}
 	return p.opened, true
+}
+
+// slow returns the delays of the hosts that are to be left alone for longer than all are: these are few.
+func (c *Crawler) slow(s *shard.State) map[string]time.Duration {
+	slow := map[string]time.Duration{}
+	for h := range s.Hosts() {
+		if seconds := min(h.Delay, fetch.LongestRest.Seconds()); seconds > c.cfg.Fetch.Delay.Seconds() {
+			slow[h.Name] = time.Duration(seconds * float64(time.Second))
+		}
+	}
+	return slow
+}
+
+// before returns the delay of a host when its shard was opened, 0 if it is not known or not longer than that of all.
+func (c *Crawler) before(host string) time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if p := c.pieces[ShardOf(host, c.cfg.Shards)]; p != nil {
+		return p.slow[host]
+	}
+	return 0
 }
 
 // poll makes a poll and tells the shard, and reports whether it was made.

@@ -104,3 +104,33 @@ func TestDelayOfAHostThatComesBack(t *testing.T) {
 	require.GreaterOrEqual(t, len(limits), 2)
 	require.LessOrEqual(t, len(limits), 4, "polls may be in flight when the host is told of and when it goes")
 }
+
+// What the state says of the delays of hosts holds for the first request to each, robots.txt included.
+func TestDelayAfterARestart(t *testing.T) {
+	t.Parallel()
+	begin := time.Date(2025, 3, 1, 0, 0, 0, 0, time.UTC)
+	filter, err := knapsack.NewRateFilter(0, knapsack.RateFilterConfig{})
+	require.NoError(t, err)
+	s := shard.NewState(filter)
+	for _, e := range []shard.Event{
+		{Kind: shard.Add, URL: "http://slow.test/"}, {Kind: shard.Limit, URL: "slow.test", Seconds: 15},
+		{Kind: shard.Add, URL: "http://fast.test/"}, {Kind: shard.Limit, URL: "fast.test", Seconds: 2},
+		{Kind: shard.Add, URL: "http://far.test/"}, {Kind: shard.Limit, URL: "far.test", Seconds: 1e300},
+	} {
+		e.At = begin
+		require.NoError(t, s.Apply(&e))
+	}
+	c, err := New(Config{Clock: clock.NewReal(), Groups: 1, Workers: 1, Settle: true,
+		Fetch: fetch.Config{Delay: 2 * time.Second, Points: []fetch.Point{{Name: "web", Base: http.DefaultTransport}}}})
+	require.NoError(t, err)
+	require.Zero(t, c.before("slow.test"), "its shard is not here")
+	c.Open(0, Part{State: s}, 1)
+	require.Equal(t, 15*time.Second, c.before("slow.test"))
+	require.Equal(t, fetch.LongestRest, c.before("far.test"))
+	require.Zero(t, c.before("new.test"))
+	require.Len(t, c.pieces[0].slow, 2, "those of which nothing is to be remembered take no memory")
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	_, err = c.Fetcher.Check(ctx, "http://far.test/")
+	require.ErrorIs(t, err, fetch.ErrLater, "it would have to wait")
+}

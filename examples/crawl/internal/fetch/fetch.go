@@ -50,6 +50,10 @@ type Config struct {
 	// Ours, if not nil, says whether a host is this process's, and since when. It is given its
 	// delay before the first request, as those of a process before are not known.
 	Ours func(host string) (since time.Time, ok bool)
+	// Before, if not nil, returns the delay of a host as it was known before this process began, 0 if it was
+	// not: it counts until a robots.txt of the host is read. It is called while the host is asked for, and must
+	// not wait.
+	Before func(host string) time.Duration
 	// Header is added to each request for a page, with the number of the poll if IDHeader is not
 	// empty.
 	IDHeader string
@@ -228,7 +232,13 @@ func (f *Fetcher) rules(ctx context.Context, u *url.URL, passing bool) (found ru
 }
 
 // delay returns the time between two requests to a host, as far as is known.
-func (f *Fetcher) delay(host string) time.Duration { return max(f.robots.delay(host), f.cfg.Delay) }
+func (f *Fetcher) delay(host string) time.Duration {
+	delay, read := f.robots.delay(host)
+	if !read && f.cfg.Before != nil {
+		delay = min(f.cfg.Before(host), longestDelay) // it may have been the user's own, of any length
+	}
+	return max(delay, f.cfg.Delay)
+}
 
 // Poll polls a page: id is the number of the poll, copy what is remembered of its copy.
 func (f *Fetcher) Poll(ctx context.Context, id uint64, page string, copy []byte) Result {

@@ -177,7 +177,7 @@ func (g *gate) enter(ctx context.Context, host string, anyones bool) (leave func
 		}
 		g.mu.Lock()
 		if ok && since.After(d.since) {
-			d.since = since
+			d.since, d.delay = since, max(d.delay, g.delay(host)) // it may be known since the host is ours
 			d.settle()
 		}
 		g.mu.Unlock()

@@ -92,17 +92,20 @@ func (r *robots) known(site string) (rules, bool) {
 	return known, ok && r.clock.Now().Before(known.until)
 }
 
-// delay returns the Crawl-delay of a host, the longer one of its sites; 0 if there is none. One for which a site
-// is barred does not count: the site is asked for nothing but its robots.txt, once in a robotsAge.
-func (r *robots) delay(host string) (longest time.Duration) {
+// delay returns the Crawl-delay of a host, the longer one of its sites; 0 if there is none; and whether a
+// robots.txt was read at all. One for which a site is barred does not count: the site is asked for nothing but its
+// robots.txt, once in a robotsAge.
+func (r *robots) delay(host string) (longest time.Duration, read bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, scheme := range []string{"http", "https"} {
-		if known := r.sites[siteOf(scheme, host)]; !known.barred {
+		known := r.sites[siteOf(scheme, host)]
+		if !known.barred {
 			longest = max(longest, known.delay)
 		}
+		read = read || !known.reached.IsZero()
 	}
-	return longest
+	return longest, read
 }
 
 // stays takes note of a site that has a page of its own.

@@ -185,3 +185,104 @@ func TestDelayOfRobotsElsewhere(t *testing.T) {
 	require.Equal(t, 5*time.Second, f.gate.delayOf("a.test"), "while another one is through")
 	back()
 }
+
+// The delay that a host had before this process began holds for whatever asks it first, until its robots.txt is
+// read, but for no longer than a Crawl-delay may be.
+func TestDelayOfBefore(t *testing.T) {
+	t.Parallel()
+	const robots = "http://a.test/robots.txt"
+	for name, c := range map[string]struct {
+		before, now, wait time.Duration // as was known, as is said now, and that is kept before robots.txt
+	}{
+		"the same":       {15 * time.Second, 15 * time.Second, 15 * time.Second},
+		"shorter now":    {15 * time.Second, 0, 15 * time.Second},
+		"longer now":     {15 * time.Second, 20 * time.Second, 15 * time.Second},
+		"not known":      {0, 20 * time.Second, time.Second},
+		"a user's, once": {48 * time.Hour, 0, longestDelay},
+	} {
+		for way, ask := range map[string]func(f *Fetcher) error{
+			"poll": func(f *Fetcher) error {
+				res := f.Poll(t.Context(), 1, "http://a.test/", nil)
+				require.Equal(t, max(c.now, time.Second), res.Delay, name)
+				return res.Err
+			},
+			"document": func(f *Fetcher) error {
+				_, err := f.Get(t.Context(), "http://a.test/", 100)
+				return err
+			},
+			"redirect": func(f *Fetcher) error {
+				res := f.Poll(t.Context(), 1, "http://b.test/", nil)
+				if max(c.wait, c.now) > longestWait {
+					require.ErrorIs(t, res.Err, errTurn)
+					res.Err = nil
+				}
+				return res.Err
+			},
+		} {
+			clock := newManual()
+			begin := clock.Now()
+			web := newAsked(clock, func(url string) (int, string, string) {
+				if url == "http://b.test/" {
+					return http.StatusFound, "http://a.test/", ""
+				}
+				if url == robots {
+					return http.StatusOK, "", fmt.Sprintf("User-agent: *\nCrawl-delay: %v", c.now.Seconds())
+				}
+				return http.StatusOK, "", "a page"
+			})
+			f := web.fetcher(t, Config{
+				Delay: time.Second, Ours: func(string) (time.Time, bool) { return begin, true },
+				Before: func(host string) time.Duration {
+					if host == "a.test" {
+						return c.before
+					}
+					return 0
+				},
+			})
+			require.NoError(t, ask(f), name+" "+way)
+			if len(web.times[robots]) == 0 {
+				require.Equal(t, "redirect", way)
+				continue
+			}
+			at := web.times[robots][0]
+			require.GreaterOrEqual(t, at.Sub(begin), c.wait, name+" "+way)
+			if way != "redirect" {
+				require.Equal(t, c.wait, at.Sub(begin), name+" "+way)
+			}
+			require.GreaterOrEqual(t, web.times["http://a.test/"][0].Sub(at), max(c.now, time.Second), name+" "+way)
+		}
+	}
+}
+
+// A robots.txt that cannot be fetched says nothing of the delay: the one of before stays.
+func TestDelayStaysWithoutRobots(t *testing.T) {
+	t.Parallel()
+	web := newAsked(newManual(), func(string) (int, string, string) { return http.StatusServiceUnavailable, "", "" })
+	f := web.fetcher(t, Config{Delay: time.Second, Before: func(string) time.Duration { return time.Minute }})
+	res := f.Poll(t.Context(), 1, "http://a.test/", nil)
+	require.ErrorIs(t, res.Err, ErrNoRobots)
+	require.Equal(t, time.Minute, res.Delay)
+}
+
+// A host that becomes this process's while it is asked for has its delay from then on.
+func TestDelayOfAHostThatBecomesOurs(t *testing.T) {
+	t.Parallel()
+	c := newManual()
+	begin := c.Now()
+	ours := false
+	web := newAsked(c, func(string) (int, string, string) { return http.StatusOK, "", "a page" })
+	f := web.fetcher(t, Config{
+		Ours: func(string) (time.Time, bool) { return begin, ours },
+		Before: func(string) time.Duration {
+			if ours {
+				return time.Minute
+			}
+			return 0
+		},
+	})
+	defer f.gate.leaves(f.gate.uses("a.test")) // by who reads a document, say
+	require.ErrorIs(t, f.Poll(t.Context(), 1, "http://a.test/", nil).Err, ErrElsewhere)
+	ours = true
+	require.NoError(t, f.Poll(t.Context(), 1, "http://a.test/", nil).Err)
+	require.Equal(t, time.Minute, web.times["http://a.test/robots.txt"][0].Sub(begin))
+}
