@@ -86,7 +86,11 @@ func TestDelayOfAHostThatComesBack(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { ended <- c.Run(ctx) }()
 	learn := func(kind shard.Kind) {
-		require.NoError(t, c.Learn(ctx, []shard.Event{{Kind: kind, URL: site.URL + "/", At: time.Now()}}))
+		url := site.URL + "/"
+		c.Tell(ctx, []shard.Event{{Kind: kind, URL: url, At: time.Now()}})
+		for known := kind != shard.Add; known != (kind == shard.Add); {
+			require.NoError(t, c.Each(ctx, func(_ *shard.Loop, s *shard.State) { known = s.Page(url) != nil }))
+		}
 	}
 	for range 2 {
 		learn(shard.Add)
