@@ -25,9 +25,11 @@ func (p *Page) judge(s *changes, f *Finding) {
 		quiet := p.noisy(group[0].place, len(group))
 		for i := range group {
 			e := &s.fresh[at+i]
-			if quiet && !p.loud(e.flags) {
+			switch {
+			case e.flags&returned != 0:
+			case quiet && !p.loud(e.flags):
 				e.flags |= masked
-			} else {
+			default:
 				f.add(e.flags)
 			}
 		}

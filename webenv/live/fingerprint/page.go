@@ -36,15 +36,16 @@ import (
 //
 // Time: O(b log n) for b blocks, 0.1 ms for 500; Same O(n). Memory: 80 bytes and 12 for each block
 // of the last 16 copies that differed, 8 for each noisy place: on real pages 1.5 KB in the median, 4.7
-// at 90 %, 12.5 at 99 %, and up to 15 times 12 bytes more for each text that is there more than once.
+// at 90 %, 12.5 at 99 %, and up to 16 times 12 bytes more for each text that is there more than once.
 // At most 54 KB.
 //
 // # How it works
 //
 // A table holds the blocks of the last 16 copies whose bytes differed. A copy with the same bytes
 // counts as one in which they have stayed, and so does Same. The second block with the same text is
-// another block than the first, and so on up to 16. The place of a block is the block before it that
-// was in the copy before, too. Blocks that are new are changes, as are those that return for the
+// another block than the first, and so on up to 16. Of a text with more blocks their number is one
+// block more, in a place of its own. The place of a block is the block before it that was in the copy
+// before, too. Blocks that are new are changes, as are those that return for the
 // first time and those that are gone after three copies. A place where a block of at most four copies
 // is replaced by a new one gets a hit, and is noisy with two hits in 16 copies. Changes in a noisy
 // place are masked, if they are no more blocks than were replaced there at once before. A masked block
@@ -110,7 +111,7 @@ const (
 	// before: a masked one is reported, and one that came back may be missed again. Of a clock that
 	// stands still in half of the copies a text is in 12 copies once in 2,000 times.
 	lateAfter = 12
-	// mostAlike is the most blocks with the same text that are told apart.
+	// mostAlike is the most blocks with the same text that are told apart. Those behind them are counted.
 	mostAlike = 16
 	// mostNoise is the most new blocks in a place for it to be noisy. Noise on real pages was one
 	// or two blocks; front pages of newspapers replace dozens.
@@ -213,6 +214,7 @@ func (p *Page) Teach(c *Copy) {
 type scratch struct {
 	changes
 	alike alike
+	many  []block // those behind the first mostAlike with their text
 }
 
 // changes are how a copy differs from the table, both by place.
@@ -289,13 +291,22 @@ type alike struct {
 
 // count counts a block and returns how many with the same text came before it.
 func (a *alike) count(hash uint32) int {
+	i := a.slot(hash)
+	a.hash[i] = hash
+	a.blocks[i]++
+	return int(a.blocks[i] - 1)
+}
+
+// total returns how many blocks with a text were counted.
+func (a *alike) total(hash uint32) int { return int(a.blocks[a.slot(hash)]) }
+
+// slot returns where a text is, or is to be.
+func (a *alike) slot(hash uint32) uint32 {
 	i := hash % uint32(len(a.hash))
 	for a.hash[i] != hash && a.hash[i] != 0 {
 		i = (i + 1) % uint32(len(a.hash))
 	}
-	a.hash[i] = hash
-	a.blocks[i]++
-	return int(a.blocks[i] - 1)
+	return i
 }
 
 // nth returns the hash of a block before which n with the same text came.
@@ -306,33 +317,34 @@ func nth(hash uint32, n int) uint32 {
 	return mix(uint64(hash)*fnvPrime + uint64(n))
 }
 
+// theirNumber stands for no block, so that no block has the place of the number of those with a text.
+const theirNumber = -1
+
 // find marks the blocks of the copy that are in the table, collects the others, and gives all their
 // places.
 func (p *Page) find(blocks []block, s *scratch) {
-	s.fresh, s.gone = s.fresh[:0], s.gone[:0]
+	s.fresh, s.gone, s.many = s.fresh[:0], s.gone[:0], s.many[:0]
 	s.alike = alike{}
 	before := uint32(0) // the nearest stable block
 	for _, b := range blocks {
 		n := s.alike.count(b.hash)
-		hash := nth(b.hash, min(n, mostAlike-1))
-		i, known := p.entry(hash)
-		if !known {
-			s.fresh = append(s.fresh, entry{hash: hash, place: before, flags: b.flags})
-			if len(p.entries) == 0 {
-				before = nth(b.hash, n)
-			}
-			continue
-		}
-		e := &p.entries[i]
-		if e.flags&here == 0 {
-			e.place = before
-			e.flags = e.flags&^(inBody|hasNumber) | b.flags | here
+		var stable bool
+		if n < mostAlike {
+			stable = p.mark(entry{hash: nth(b.hash, n), place: before, flags: b.flags}, s)
 		} else {
-			e.flags |= b.flags
+			stable = p.manyBefore(b.hash)
+			s.many = append(s.many, b)
 		}
-		if e.run > 0 {
+		if stable {
 			before = nth(b.hash, n)
 		}
+	}
+	for _, b := range s.many { // as one block, which is another when their number is
+		e := entry{hash: nth(b.hash, s.alike.total(b.hash)-1), place: nth(b.hash, theirNumber), flags: b.flags}
+		if !p.manyBefore(b.hash) {
+			e.flags |= returned // the last that is told apart is new, too, and says what there is to say
+		}
+		p.mark(e, s)
 	}
 	slices.SortStableFunc(s.fresh, func(a, b entry) int { return cmp.Compare(a.hash, b.hash) })
 	merged := s.fresh[:0]
@@ -352,6 +364,30 @@ func (p *Page) find(blocks []block, s *scratch) {
 	byPlace := func(a, b entry) int { return cmp.Compare(a.place, b.place) }
 	slices.SortStableFunc(s.fresh, byPlace)
 	slices.SortStableFunc(s.gone, byPlace)
+}
+
+// mark marks a block of the copy in the table, or collects it. It reports whether the block is stable:
+// it was in the copy before. In the first copy all are.
+func (p *Page) mark(b entry, s *scratch) (stable bool) {
+	i, known := p.entry(b.hash)
+	if !known {
+		s.fresh = append(s.fresh, b)
+		return len(p.entries) == 0
+	}
+	e := &p.entries[i]
+	if e.flags&here == 0 {
+		e.place = b.place
+		e.flags = e.flags&^(inBody|hasNumber) | b.flags | here
+	} else {
+		e.flags |= b.flags
+	}
+	return e.run > 0
+}
+
+// manyBefore reports whether the copy before had as many blocks with a text as are told apart.
+func (p *Page) manyBefore(hash uint32) bool {
+	i, known := p.entry(nth(hash, mostAlike-1))
+	return known && p.entries[i].run > 0 || len(p.entries) == 0
 }
 
 // differs reports whether the copy has other blocks than the one before.

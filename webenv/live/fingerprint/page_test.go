@@ -149,17 +149,96 @@ func TestAlike(t *testing.T) {
 	require.Equal(t, 1, h.count(uint32(len(h.hash))))
 }
 
+// alikes returns n paragraphs with the same text.
+func alikes(text string, n int) []string { return slices.Repeat([]string{text}, n) }
+
+// One cell of a table is seen to change, however many cells there are with its text.
+func TestManyAlike(t *testing.T) {
+	t.Parallel()
+	for _, rows := range []int{30, 32, 33, 34, 35, 100, 300} {
+		for _, text := range [][2]string{{"In stock", "Sold out"}, {"$10", "$12"}} {
+			table := func(first string) []byte {
+				list := []string{"item 0", first}
+				for i := 1; i < rows; i++ {
+					list = append(list, fmt.Sprint("item ", i), text[i%2])
+				}
+				return page(list...)
+			}
+			for _, numbers := range []bool{false, true} {
+				p := &Page{Numbers: numbers}
+				for k := range 8 {
+					stay(p, lateAfter, table(text[k%2]))
+					require.Equal(t, body, observe(p, table(text[1-k%2])), "%q of %d, change %d", text, rows, k)
+				}
+			}
+		}
+	}
+	for _, c := range [][2]int{{15, 16}, {16, 17}, {17, 18}, {18, 17}, {17, 16}, {16, 15}, {20, 10}, {10, 20}, {300, 299}} {
+		p := new(Page)
+		stay(p, 3, page(alikes("x", c[0])...))
+		require.Equal(t, body, observe(p, page(alikes("x", c[1])...)), "%d", c)
+		require.Equal(t, same, observe(p, page(append(alikes("x", c[1]), "")...)))
+		returns := c[0] > mostAlike || c[0] > c[1] // else one is gone that was in two copies
+		require.Equal(t, returns, observe(p, page(alikes("x", c[0])...)).Body, "%d", c)
+	}
+	nav := func(n, inBody int) []byte {
+		return []byte("<nav>" + strings.Repeat("<p>x", n) + "</nav><p>a<p>b" + strings.Repeat("<p>x", inBody))
+	}
+	for _, c := range []struct {
+		before, after [2]int // in the menu and in the body
+		want          Finding
+	}{{[2]int{20, 20}, [2]int{20, 19}, body}, {[2]int{40, 0}, [2]int{39, 0}, minor}} {
+		p := new(Page)
+		stay(p, 2, nav(c.before[0], c.before[1]))
+		require.Equal(t, c.want, observe(p, nav(c.after[0], c.after[1])))
+	}
+}
+
+// A number of blocks with the same text that is another at each poll is noise, and hides nothing else.
+func TestManyAlikeNoise(t *testing.T) {
+	t.Parallel()
+	for _, numbers := range []bool{false, true} {
+		for _, text := range []string{"ad", "ad 5"} {
+			p := &Page{Numbers: numbers}
+			for k := range 40 {
+				loud := numbers && text == "ad 5"
+				require.Equal(t, k == 1 || k == 2 || k > 0 && loud, observe(p, page(alikes(text, 17+k%25)...)).Body, "copy %d", k)
+			}
+			require.Equal(t, body, observe(p, page(append([]string{text, "x"}, alikes(text, 20)...)...)), "behind the first of them")
+		}
+	}
+	p := new(Page)
+	for k := range 40 { // what comes and goes is one list
+		n := 10
+		if k%2 == 1 {
+			n = 20 + k
+		}
+		require.Equal(t, k == 1 || k == 3, observe(p, page(alikes("ad", n)...)).Body, "copy %d", k)
+	}
+	p = new(Page)
+	observe(p, page(alikes("ad", 50)...))
+	p.Teach(copyOf(page(alikes("ad", 48)...)))
+	for k := range 30 {
+		require.Equal(t, same, observe(p, page(alikes("ad", 51+k)...)), "a second copy has taught it")
+	}
+}
+
 // A table whose rows have the same labels has a place for each row.
 func TestLabels(t *testing.T) {
 	t.Parallel()
 	for _, rows := range []int{8, 9, 20, 40} {
-		p := new(Page)
-		for k := range 20 {
-			var list []string
-			for i := range rows {
-				list = append(list, fmt.Sprint("product ", i), "views", fmt.Sprint(1000*k+i))
+		for _, named := range []bool{false, true} {
+			p := new(Page)
+			for k := range 20 {
+				var list []string
+				for i := range rows {
+					if named {
+						list = append(list, fmt.Sprint("product ", i))
+					}
+					list = append(list, "views", fmt.Sprint(1000*k+i))
+				}
+				require.Equal(t, k == 1 || k == 2, observe(p, page(list...)).Body, "copy %d of %d rows", k, rows)
 			}
-			require.Equal(t, k == 1 || k == 2, observe(p, page(list...)).Body, "copy %d of %d rows", k, rows)
 		}
 	}
 }
