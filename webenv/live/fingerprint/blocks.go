@@ -93,7 +93,7 @@ var folded = sync.OnceValue(func() *[1 << 16]uint32 {
 })
 
 // fold returns the entry of a character in folded. Marks count as letters, since in many scripts
-// they are vowels.
+// they are vowels. Any dash is the separator that - is: –5 and -5 are the same number.
 func fold(r rune) uint32 {
 	switch {
 	case unicode.IsNumber(r):
@@ -104,6 +104,8 @@ func fold(r rune) uint32 {
 		return symbols<<24 | uint32(r)
 	case unicode.Is(unicode.Cf, r):
 		return nothing << 24
+	case r >= utf8.RuneSelf && unicode.Is(unicode.Pd, r):
+		return '-'
 	}
 	return 0
 }
@@ -122,9 +124,13 @@ func (t *tokenizer) rune(r rune) {
 	}
 	switch kind := uint8(c >> 24); {
 	case kind == nothing:
+	case kind == 0 && c != 0:
+		t.separator(rune(c))
 	case kind == 0:
 		t.separator(r)
-	case kind == symbols || kind == letters && r >= unspaced:
+	case kind == symbols:
+		t.symbol(uint64(c & 0xffffff))
+	case kind == letters && r >= unspaced:
 		t.alone(uint64(c & 0xffffff))
 	default:
 		if t.sign != 0 {
@@ -137,7 +143,15 @@ func (t *tokenizer) rune(r rune) {
 }
 
 // byte adds a byte that is not UTF-8. It may be a letter or a sign.
-func (t *tokenizer) byte(c byte) { t.alone(uint64(utf8.MaxRune+1) + uint64(c)) }
+func (t *tokenizer) byte(c byte) { t.symbol(uint64(utf8.MaxRune+1) + uint64(c)) }
+
+// symbol adds a character that may be the sign of a currency, with the dash before it: -$5 is not $5.
+func (t *tokenizer) symbol(c uint64) {
+	if t.sign == '-' {
+		t.hash = (t.hash ^ '-') * fnvPrime
+	}
+	t.alone(c)
+}
 
 // alone adds a character that is not part of a word.
 func (t *tokenizer) alone(c uint64) {

@@ -17,7 +17,7 @@ import (
 //
 // The text between two tags that are not inline is a block. Of a block its letters, digits, marks
 // and symbols ($, +, ✓) count, in small letters and with entities decoded, and the signs before
-// its numbers: 1.5 is not 15. Other signs and spaces do not count, nor do attributes, scripts,
+// its numbers, any dash for a minus: 1.5 is not 15, and -$5 is not $5. Other signs and spaces do not count, nor do attributes, scripts,
 // styles, comments, noscript, svg and iframe. Blocks in nav, header, footer, aside, form, button,
 // select, dialog, menu and head are boilerplate, unless they are in a main within. The header of an
 // article or in main is body, and so is a form with at least twice as many blocks as the body

@@ -107,6 +107,8 @@ func TestTokenizer(t *testing.T) {
 		{"numbers", "<p>a 12 b<p>a12 b<p>12<p>1a<p>7&euro;<p>٣", "#a_12b #a12b #12 #1a #7€ #٣"},
 		{"numbers with letters", "<p>1980円<p>99kr<p>99zł<p>只要10元<p>10원<p>USD10<p>v10<p>a1b<p>1a2<p>a3e8", "#1980円 #99kr #99zł #只要10元 #10원 #usd10 #v10 a1b 1a2 a3e8"},
 		{"signs in numbers", "<p>1.5<p>1,5<p>1 5<p>1 : 5<p>1/12<p> 5<p>-5<p>x -5<p>x - 5<p>x: 5<p>(5)", "#1.5 #1,5 #1_5 #1_5 #1/12 #5 #-5 #x-5 #x_5 #x_5 #5"},
+		{"dashes", "<p>–5<p>&ndash;5<p>&#8212;5<p>‐5<p>－5<p>5–6<p>a – b<p>a–b<p>a &mdash; 5<p>−5<p>− 5", "#-5 #-5 #-5 #-5 #-5 #5-6 ab ab #a_5 #−5 #−_5"},
+		{"minus before a symbol", "<p>-$5<p>–€5.00 x<p>&ndash;&euro;5<p>- $5<p>x-£5<p>x -£5<p>$-5<p>-é5<p>-日5", "#-$5 #-€5.00x #-€5 #$5 #x-£5 #x-£5 #$-5 #é5 #日5"},
 		{"symbols", "<p>$5<p>€5<p>✓<p>🟢<p>C++<p>C<p>a > b<p>x&shy;y&#8203;z", "#$5 #€5 ✓ 🟢 c++ c ab xyz"},
 		{"number in the title", "<head><title>a 1</title></head>b", "-#a_1 b"},
 		{"no letters", "<p>… — !<p>a", "a"},
@@ -124,7 +126,8 @@ func TestTokenizer(t *testing.T) {
 func TestOtherEncodings(t *testing.T) {
 	t.Parallel()
 	all := map[uint32]bool{}
-	bodies := []string{"<p>caf\xe9", "<p>caf\xe8", "<p>caf", "<p>caf\xe2\x82", "<p>caf\xe2", "<p>\x83\x65", "<p>\x83\x66", "<p>caf\xe2\x82x", "<p>caf\xe2x"}
+	bodies := []string{"<p>caf\xe9", "<p>caf\xe8", "<p>caf", "<p>caf\xe2\x82", "<p>caf\xe2", "<p>\x83\x65", "<p>\x83\x66", "<p>caf\xe2\x82x", "<p>caf\xe2x",
+		"<p>\x805", "<p>-\x805", "<p>\xa35", "<p>-\xa35"}
 	for _, body := range bodies {
 		for _, n := range []int{1, 2, 9} {
 			b := blocksOf(body, n)

@@ -14,12 +14,12 @@ const longestEntity = 32
 // others are left to package html. Zero stands for a sign that is neither letter nor digit.
 var commonEntities = func() map[string]rune {
 	names := make(map[string]rune)
-	for name := range strings.FieldsSeq(`amp lt gt quot apos nbsp hellip mdash ndash lsquo rsquo sbquo ldquo rdquo bdquo
+	for name := range strings.FieldsSeq(`amp lt gt quot apos nbsp hellip lsquo rsquo sbquo ldquo rdquo bdquo
 		laquo raquo lsaquo rsaquo bull middot sect para ensp emsp thinsp`) {
 		names[name] = 0
 	}
 	for name, r := range map[string]rune{"copy": '©', "reg": '®', "trade": '™', "euro": '€', "pound": '£', "cent": '¢',
-		"yen": '¥', "deg": '°', "rarr": '→', "larr": '←', "shy": 0xad, "zwnj": 0x200c, "zwj": 0x200d} {
+		"yen": '¥', "deg": '°', "rarr": '→', "larr": '←', "ndash": '–', "mdash": '—', "shy": 0xad, "zwnj": 0x200c, "zwj": 0x200d} {
 		names[name] = r
 	}
 	r := 'À'
