@@ -24,7 +24,8 @@ import (
 // outside of it. Where nothing is body, all is. Bytes that are not UTF-8 count each for itself.
 //
 // In XML other than XHTML, such as feeds, all tags are alike, no block is boilerplate, and the
-// values of attributes count, byte by byte.
+// values of attributes count, byte by byte. Tags and comments in CDATA are read like others, up to
+// its end.
 //
 // Any other type, a body without any tag or text, and one with a NUL among its first 1,024 bytes
 // (an image, UTF-16) are compared byte by byte. Of more than 2,048 blocks those at the end are put

@@ -183,6 +183,9 @@ func TestISO2022JP(t *testing.T) {
 		require.Equal(t, old[2:], other[2:])
 		require.NotEqual(t, old[0], other[0])
 		require.NotEqual(t, old[1], other[1])
+		feed := blocksAs("text/xml", "<i><![CDATA[\x1b$B]]>!\x1b(B<!-- a]]>b", n)
+		require.Len(t, feed, 2, "the comment ends with the section, and that does not end among characters")
+		require.Equal(t, text("b", inBody), feed[1])
 	}
 }
 
@@ -197,6 +200,12 @@ func TestXML(t *testing.T) {
 		{"text/xml; charset=utf-8", "<rss><title>A <b>b</b></title><script/>c</rss>", "a b c"},
 		{"application/rss+xml", prolog + "<item><![CDATA[a<p>b</p>]]></item><nav>c</nav>", "a b c"},
 		{"", prolog + "<Cube time='2026-11-27'><Cube currency=\"USD\" rate='1.25'/>", `#2026-11-27' #usd"1.25'`},
+		{"text/xml", "<i><![CDATA[a <!-- b]]></i><i><![CDATA[c]]></i>d", "a c d"},
+		{"text/xml", "<i><![CDATA[a <!-- b --> c <!-- ]] ]> - -->d]]]]>e<!-- f ]]>g --></i>h", "acde h"},
+		{"text/xml", "<i><![CDATA[a <p x='b]]>c</i><i><![CDATA[<p x=y]]>d]]>e<![CDATA[<p]]>f<![CDATA[<]]>g", "a b]]> c de fg"},
+		{"text/xml", "<i><![CDATA[a <?php b]]>c<![CDATA[&copy]]>d<![CDATA[<![CDATA[e]]>f<!-- ]]> g -->h", "ac©defh"},
+		{"text/xml", "<i><![CDATA[a <!-- b ]]", "a"},
+		{"text/html", "<i><![CDATA[a<script>]]><!-- b</script>c", "a c"},
 		{"application/xml", "<_a x='&amp;#A'/><ä>b</ä>", "&amp;#a' b"},
 		{"application/octet-stream", "<x y=''>a", "a"},
 		{"", prolog + "<!DOCTYPE html><html x='y'><head><title/><script src='a'/></head><nav>b</nav><textarea/><svg/><p/>c", "-b c"},
@@ -206,7 +215,7 @@ func TestXML(t *testing.T) {
 		{"TEXT/HTML", prolog + "<html><p title='x'/>a<textarea/>b", "a b"},
 	} {
 		want := texts(c.want)
-		for _, n := range []int{1, 2, 1000} {
+		for _, n := range []int{1, 2, 3, 1000} {
 			require.Equal(t, want, blocksAs(c.mediaType, c.xml, n), "%s in chunks of %d", c.xml, n)
 		}
 	}
@@ -233,7 +242,7 @@ func TestTypes(t *testing.T) {
 }
 
 // pieces are what random markup is made of.
-var pieces = []string{"<", ">", "</", "/>", "<!--", "-->", "-", "!", "<![CDATA[", "]]>", "<script>", "</script>", "<svg", "</svg>",
+var pieces = []string{"<", ">", "</", "/>", "<!--", "-->", "-", "!", "<![CDATA[", "]]>", "]", "<script>", "</script>", "<svg", "</svg>",
 	"<template>", "</template>", "<nav>", "</nav>", "<p>", "<b", " a=", `"`, "'", "&", "&auml;", "&#", "x", ";", "=", "ä", "\xe2\x82", "\xe2\x82\xac",
 	"\x80", "\x1b", "$", "(B", "text ", "12 ", "<head>", "<body>", "<main>", "\x00", "?", "\n", "<form", "𝄞", strings.Repeat("n", 40)}
 

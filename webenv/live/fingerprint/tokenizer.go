@@ -61,6 +61,9 @@ type tokenizer struct {
 	dashes int8   // at the end of a comment so far; −1 for --!
 	cdata  uint8  // how much of [CDATA[ has been read
 
+	section  bool // in a CDATA section of XML
+	brackets int8 // at the end of it so far, at most two
+
 	head bool
 	nest nest
 	tags int
@@ -112,8 +115,51 @@ var steps = [numberOfStates]func(*tokenizer, []byte) int{
 
 func (t *tokenizer) write(b []byte) {
 	for len(b) > 0 && !t.plain {
-		b = b[steps[t.state](t, b):]
+		if t.section {
+			b = b[t.writeSection(b):]
+		} else {
+			b = b[steps[t.state](t, b):]
+		}
 	}
+}
+
+// writeSection writes a CDATA section up to its end, and returns how many bytes that took. With it
+// end the comments and tags in there that have no end of their own.
+func (t *tokenizer) writeSection(b []byte) int {
+	n, ends := t.sectionEnd(b)
+	for part := b[:n]; len(part) > 0; {
+		part = part[steps[t.state](t, part):]
+	}
+	if !ends || t.shifted { // ]]> may be a character and a half there
+		return n
+	}
+	t.section = false
+	if t.state != inText {
+		t.endBlock()
+		t.state = inText
+	}
+	return n
+}
+
+// sectionEnd returns how much of b is in the section, and whether that ends there.
+func (t *tokenizer) sectionEnd(b []byte) (n int, ends bool) {
+	for i := 0; i < len(b); i++ {
+		switch c := b[i]; {
+		case c == ']':
+			t.brackets = min(2, t.brackets+1)
+		case c == '>' && t.brackets == 2:
+			t.brackets = 0
+			return i + 1, true
+		default:
+			t.brackets = 0
+			next := bytes.IndexByte(b[i:], ']')
+			if next < 0 {
+				return len(b), false
+			}
+			i += next - 1
+		}
+	}
+	return len(b), false
 }
 
 // become changes the state.
@@ -467,6 +513,7 @@ func (t *tokenizer) readCDATA(b []byte) int {
 	}
 	if t.cdata++; int(t.cdata) == len(begin) {
 		t.state = inText
+		t.section = t.language == asXML
 	}
 	return 1
 }
