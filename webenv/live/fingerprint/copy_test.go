@@ -138,6 +138,35 @@ func TestOtherEncodings(t *testing.T) {
 	require.Len(t, all, len(bodies))
 }
 
+// The second byte of a character in Shift_JIS, GBK or Big5 may be a letter or a sign of ASCII, and so
+// may be the one behind it.
+func TestSecondBytes(t *testing.T) {
+	t.Parallel()
+	for _, lead := range []string{"\x83", "\xff", "\xe3\x81", "\xe3", "\xf0\x9f\x98", "\x8b\x83"} {
+		sign := blocksOf("<p>"+lead+"?A", 99)
+		require.Equal(t, sign, blocksOf("<p>"+lead+"\x7fA", 99))
+		all := map[uint32]byte{sign[0].hash: '?'}
+		for c := byte(0x40); c <= 0x7e; c++ {
+			body := "<p>" + lead + string(rune(c)) + "A"
+			b := blocksOf(body, 99)
+			require.Len(t, b, 1, "%q", body)
+			require.Zero(t, all[b[0].hash], "%q", body)
+			all[b[0].hash] = c
+			require.Equal(t, b, blocksOf("<p>"+lead+string(rune(c))+"a", 99), "one letter behind is one of a word")
+			for n := 1; n < 9; n++ {
+				require.Equal(t, b, blocksOf(body, n), "%q in chunks of %d", body, n)
+			}
+		}
+		for _, end := range []string{"<p>a", " a", "&nbsp;a", "1a", "\x1b(Ba"} { // the second byte is none of these
+			for n := range 9 {
+				upper := strings.ToUpper(end)
+				require.Equal(t, blocksOf("<p>"+lead+end, 99), blocksOf("<p>"+lead+strings.Replace(upper, "NBSP", "nbsp", 1), n+1), "%q", end)
+			}
+		}
+	}
+	require.Equal(t, blocksOf("<p>\xe3\x81\x82a", 99), blocksOf("<p>\xe3\x81\x82A", 1), "this is UTF-8")
+}
+
 // Whatever begins and ends, a nest knows what is open.
 func TestNest(t *testing.T) {
 	t.Parallel()
@@ -244,7 +273,7 @@ func TestTypes(t *testing.T) {
 // pieces are what random markup is made of.
 var pieces = []string{"<", ">", "</", "/>", "<!--", "-->", "-", "!", "<![CDATA[", "]]>", "]", "<script>", "</script>", "<svg", "</svg>",
 	"<template>", "</template>", "<nav>", "</nav>", "<p>", "<b", " a=", `"`, "'", "&", "&auml;", "&#", "x", ";", "=", "ä", "\xe2\x82", "\xe2\x82\xac",
-	"\x80", "\x1b", "$", "(B", "text ", "12 ", "<head>", "<body>", "<main>", "\x00", "?", "\n", "<form", "𝄞", strings.Repeat("n", 40)}
+	"\x80", "\x83A", "\x1b", "$", "(B", "text ", "12 ", "<head>", "<body>", "<main>", "\x00", "?", "\n", "<form", "𝄞", strings.Repeat("n", 40)}
 
 var (
 	types      = []string{"text/html", "", "text/xml", "application/xhtml+xml", "text/plain"}

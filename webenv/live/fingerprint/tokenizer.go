@@ -79,6 +79,7 @@ type tokenizer struct {
 	entityLen uint8
 	part      [utf8.UTFMax]byte // of a character that the chunk before ended in
 	partLen   uint8
+	lead      bool // the latest byte is not UTF-8, and what is behind it has not been looked at
 
 	blocks []block
 	body   rest // the blocks beyond maxBlocks
@@ -209,6 +210,9 @@ func (t *tokenizer) readText(b []byte) int {
 			return i
 		}
 	}
+	if t.lead {
+		i += t.readTrail(b[i:])
+	}
 	for i < len(b) {
 		c := ascii[b[i]]
 		if kind := uint8(c >> 8); kind != 0 {
@@ -299,10 +303,25 @@ func (t *tokenizer) readRune(b []byte) int {
 			return 0
 		}
 		t.byte(b[0])
-		return 1
+		t.lead = len(b) == 1
+		return 1 + t.readTrail(b[1:])
 	}
 	t.rune(r)
 	return n
+}
+
+// readTrail adds the byte behind one that is not UTF-8 for itself, if it may be the second one of a
+// character: of A and a there either is another one in Shift_JIS, GBK and Big5.
+func (t *tokenizer) readTrail(b []byte) int {
+	if len(b) == 0 {
+		return 0
+	}
+	t.lead = false
+	if b[0] < '@' || b[0] > '~' {
+		return 0
+	}
+	t.byte(b[0])
+	return 1
 }
 
 // readPart completes the character that the chunk before ended in.
@@ -310,6 +329,7 @@ func (t *tokenizer) readPart(b []byte) (took int) {
 	for t.partLen > 0 && took < len(b) {
 		if b[took] < utf8.RuneSelf {
 			t.flushPart()
+			t.lead = true
 			return took
 		}
 		t.part[t.partLen] = b[took]
