@@ -126,6 +126,9 @@ func (p *Page) hit(hash uint32, hits uint16, width int) {
 			return
 		}
 		p.places = slices.Insert(p.places, i, place{hash: hash})
+		if cap(p.places) > maxPlaces {
+			p.places = append(make([]place, 0, maxPlaces), p.places...)
+		}
 	}
 	v := &p.places[i]
 	v.hits |= hits
@@ -165,7 +168,7 @@ func (p *Page) keep(s *changes, teach bool) {
 		slices.SortFunc(p.entries, func(a, b entry) int { return cmp.Or(cmp.Compare(b.gone, a.gone), cmp.Compare(a.hash, b.hash)) })
 		p.entries = slices.Delete(p.entries, 0, n)
 	}
-	if cap(p.entries) > len(p.entries)+len(p.entries)/4+8 {
+	if cap(p.entries) > min(len(p.entries)+len(p.entries)/4+8, maxEntries) {
 		p.entries = slices.Clone(p.entries)
 	}
 	slices.SortFunc(p.entries, func(a, b entry) int { return cmp.Compare(a.hash, b.hash) })

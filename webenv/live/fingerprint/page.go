@@ -37,7 +37,7 @@ import (
 // Time: O(b log n) for b blocks, 0.1 ms for 500; Same O(n). Memory: 80 bytes and 12 for each block
 // of the last 16 copies that differed, 8 for each noisy place: on real pages 1.5 KB in the median, 4.7
 // at 90 %, 12.5 at 99 %, and up to 16 times 12 bytes more for each text that is there more than once.
-// At most 54 KB.
+// Up to a quarter more is spare room. At most 54 KB in all.
 //
 // # How it works
 //

@@ -667,29 +667,39 @@ func TestBounded(t *testing.T) {
 	t.Parallel()
 	require.EqualValues(t, 12, unsafe.Sizeof(entry{}))
 	require.EqualValues(t, 8, unsafe.Sizeof(place{}))
-	rng := rand.New(rand.NewPCG(1, 2))
-	p := new(Page)
-	for range 12 {
-		var b strings.Builder
-		for i := range 2500 {
-			fmt.Fprintf(&b, "<p>%d", i)
-			if i%2 == 0 {
-				fmt.Fprintf(&b, "<p>%x", rng.Uint64())
+	for every := 2; every < 9; every++ { // so many blocks have a new one behind them
+		rng := rand.New(rand.NewPCG(1, 2))
+		p := new(Page)
+		full := false
+		for k := range 12 {
+			var b strings.Builder
+			for i := range 2500 {
+				fmt.Fprintf(&b, "<p>%d", i)
+				if i%every == 0 {
+					fmt.Fprintf(&b, "<p>%x", rng.Uint64())
+				}
+			}
+			p.Observe(copyOf([]byte(b.String())))
+			require.LessOrEqual(t, len(p.entries), maxEntries)
+			require.LessOrEqual(t, len(p.places), maxPlaces)
+			full = full || len(p.entries) == maxEntries && len(p.places) == maxPlaces
+			size := int(unsafe.Sizeof(*p)) + 12*cap(p.entries) + 8*cap(p.places)
+			require.Less(t, size, 54_000, "copy %d", k)
+			for i := 1; i < len(p.entries); i++ {
+				require.Less(t, p.entries[i-1].hash, p.entries[i].hash)
+			}
+			if k == 4 { // a loaded page has other capacities
+				saved, err := p.MarshalBinary()
+				require.NoError(t, err)
+				require.NoError(t, p.UnmarshalBinary(saved))
 			}
 		}
-		p.Observe(copyOf([]byte(b.String())))
-		require.LessOrEqual(t, len(p.entries), maxEntries)
-		require.LessOrEqual(t, len(p.places), maxPlaces)
-		for i := 1; i < len(p.entries); i++ {
-			require.Less(t, p.entries[i-1].hash, p.entries[i].hash)
-		}
+		require.True(t, full || every > 3)
+		saved, err := p.MarshalBinary()
+		require.NoError(t, err)
+		require.NoError(t, new(Page).UnmarshalBinary(saved))
+		require.Less(t, len(saved), 54_000)
 	}
-	require.Len(t, p.entries, maxEntries)
-	require.Len(t, p.places, maxPlaces)
-	saved, err := p.MarshalBinary()
-	require.NoError(t, err)
-	require.NoError(t, new(Page).UnmarshalBinary(saved))
-	require.Less(t, len(saved), 54_000)
 }
 
 // Whatever is observed: the same bytes are no change, a block never seen in a calm place is one,
