@@ -407,8 +407,8 @@ func (p *poll) compareContent(found *validators, old validators, comparable bool
 		return false
 	}
 	p.Minor = f.Minor
-	if !f.Body {
-		p.Changed, p.Decision = false, ByContent
+	if p.Changed = f.Body; !f.Body || f.Late { // what the names say is of this copy
+		p.Decision = ByContent
 	}
 	return f.Late
 }

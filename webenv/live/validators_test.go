@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -178,6 +179,29 @@ func TestTransportLateIsNoLie(t *testing.T) {
 		require.True(t, server.asked[len(server.asked)-1])
 	}
 	require.Equal(t, []int{10}, late)
+}
+
+// A change that is reported late is decided by the contents, though the ETag and the date move at each
+// answer.
+func TestTransportLateWhereNamesMove(t *testing.T) {
+	t.Parallel()
+	for _, dates := range []bool{false, true} {
+		server := &stuck{}
+		poll := server.polling(t, false)
+		var found []string
+		for k := range 30 {
+			name := time.Unix(1e9+int64(k), 0).UTC().Format(http.TimeFormat)
+			if server.modified = name; !dates {
+				server.etag, server.modified = fmt.Sprintf("%q", name), ""
+			}
+			server.text = clockAt(min(k, 7))
+			if p := poll(); p.Changed {
+				found = append(found, fmt.Sprint(k, p.Decision))
+			}
+		}
+		name := map[bool]string{false: "etag", true: "last-modified"}[dates]
+		require.Equal(t, []string{"1 " + name, "2 " + name, "18 content"}, found)
+	}
 }
 
 // An answer 304 about another copy than the one that was named is no match: a copy is fetched at

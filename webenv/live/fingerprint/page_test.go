@@ -667,7 +667,7 @@ func TestBounded(t *testing.T) {
 	t.Parallel()
 	require.EqualValues(t, 12, unsafe.Sizeof(entry{}))
 	require.EqualValues(t, 8, unsafe.Sizeof(place{}))
-	for every := 2; every < 9; every++ { // so many blocks have a new one behind them
+	for every := 2; every < 9; every++ { // one block of so many has a new one behind it
 		rng := rand.New(rand.NewPCG(1, 2))
 		p := new(Page)
 		full := false
