@@ -51,6 +51,7 @@ type tokenizer struct {
 	quote    byte
 	closing  bool   // the tag is an end tag
 	slash    bool   // the latest byte of the tag was a slash
+	attr     bool   // an attribute has begun, so that = is before its value
 	name     uint64 // of the tag, packed; 0 if it is longer than longestName
 	nameLen  uint8
 
@@ -402,7 +403,7 @@ func (t *tokenizer) startName(closing bool) {
 	if t.language == asXML {
 		t.endBlock() // the values of attributes are another
 	}
-	t.name, t.nameLen, t.closing, t.slash = 0, 0, closing, false
+	t.name, t.nameLen, t.closing, t.slash, t.attr = 0, 0, closing, false, false
 }
 
 func (t *tokenizer) readLessSlash(b []byte) int {
@@ -443,17 +444,24 @@ func (t *tokenizer) readName(b []byte) int {
 }
 
 func (t *tokenizer) readTag(b []byte) int {
+	attr := t.attr
 	for i, c := range b {
-		switch c {
-		case '>':
+		switch {
+		case c == '>':
+			if i > 0 {
+				t.slash = b[i-1] == '/'
+			}
 			t.state = inText
 			t.tag()
 			return i + 1
-		case '=':
+		case c == '=' && attr:
+			t.slash, t.attr = false, false
 			return t.become(beforeValue, i+1)
+		case !isSpace(c): // a name may begin with =
+			attr = c != '/'
 		}
-		t.slash = c == '/'
 	}
+	t.attr, t.slash = attr, b[len(b)-1] == '/'
 	return len(b)
 }
 
