@@ -1,6 +1,7 @@
 package fingerprint
 
 import (
+	"slices"
 	"sync"
 	"unicode"
 	"unicode/utf8"
@@ -18,8 +19,11 @@ const (
 	hasNumber                   // has a number
 )
 
-// inForm is the flag of a block in a form and in no other boilerplate, until the copy ends.
-const inForm uint8 = 1 << 7
+// Flags of a block until the copy ends.
+const (
+	inOpen uint8 = 1 << 6 // in no boilerplate but headers, navs and asides that have not been closed
+	inForm uint8 = 1 << 7 // in a form and in no other boilerplate
+)
 
 // maxBlocks is the most blocks of a copy that are told apart. The others are put together by about
 // 32 or more. Of 263 real pages 1 % had more than 1,040 blocks in the table, absent ones included
@@ -194,7 +198,10 @@ func (t *tokenizer) endBlock() {
 		b := block{hash: mix(t.hash)}
 		rest := &t.others
 		switch {
-		case t.head || t.nest.others > 0:
+		case t.head:
+		case t.nest.inOpen():
+			b.flags = inOpen
+		case t.nest.others > 0:
 		case t.nest.forms > 0:
 			b.flags, rest = inForm, &t.form
 		default:
@@ -234,7 +241,7 @@ const mostBlocks = maxBlocks + 3*maxRests
 // add reports whether the block is the last of those put together.
 func (r *rest) add(b block) bool {
 	r.hash = (r.hash ^ uint64(b.hash)) * fnvPrime
-	r.flags |= b.flags
+	r.flags |= b.flags &^ inOpen
 	r.some = true
 	return b.hash%(restSize<<(r.ended/restGrows)) == 0 && r.ended < maxRests-1
 }
@@ -246,9 +253,10 @@ func (r *rest) end() block {
 	return b
 }
 
-// wholeForm is how many times as many blocks as the rest of the body a form has that is the body.
-// With ASP.NET there is one around everything but a link to skip the menu.
-const wholeForm = 2
+// mostly is how many times as many blocks as the rest of the body a form has that is the body, or a
+// header that somebody forgot to close. With ASP.NET there is a form around everything but a link to
+// skip the menu.
+const mostly = 2
 
 // finish ends the text, and with it the last block unless the copy is cut there.
 func (t *tokenizer) finish(cut bool) {
@@ -264,16 +272,40 @@ func (t *tokenizer) finish(cut bool) {
 			t.blocks = append(t.blocks, r.end())
 		}
 	}
-	var body, form int
-	for _, b := range t.blocks {
-		body += int(b.flags & inBody)
-		form += int(b.flags & inForm / inForm)
+	count := func(flag uint8) (n int) {
+		for _, b := range t.blocks {
+			if b.flags&flag != 0 {
+				n++
+			}
+		}
+		return n
+	}
+	isBody := inBody
+	body, form := count(inBody), count(inForm)
+	if form >= mostly*body {
+		isBody |= inForm
+	}
+	t.closeOpen(isBody)
+	if open := count(inOpen); !cut && !t.nest.hasMain && open >= mostly*count(isBody) {
+		isBody |= inOpen
 	}
 	for i := range t.blocks {
 		b := &t.blocks[i]
-		if body+form == 0 || b.flags&inForm != 0 && form >= wholeForm*body {
+		if b.flags&isBody != 0 || body+form == 0 {
 			b.flags |= inBody
 		}
-		b.flags &^= inForm
+		b.flags &^= inForm | inOpen
+	}
+}
+
+// closeOpen takes what was left open for closed where a block of the body comes behind it.
+func (t *tokenizer) closeOpen(isBody uint8) {
+	open := true
+	for i := range slices.Backward(t.blocks) {
+		b := &t.blocks[i]
+		open = open && b.flags&isBody == 0
+		if !open {
+			b.flags &^= inOpen
+		}
 	}
 }

@@ -21,7 +21,8 @@ import (
 // styles, comments, noscript, svg and iframe. Blocks in nav, header, footer, aside, form, button,
 // select, dialog, menu and head are boilerplate, unless they are in a main within. The header of an
 // article or in main is body, and so is a form with at least twice as many blocks as the body
-// outside of it. Where nothing is body, all is. Bytes that are not UTF-8 count each for itself, and so
+// outside of it. So are blocks in a header, nav or aside alone that is never closed, if no other block
+// of the body comes behind them, there is no main, and they are at least twice as many. Where nothing is body, all is. Bytes that are not UTF-8 count each for itself, and so
 // does a letter or sign behind one, which is half of a character in Shift_JIS, GBK and Big5.
 //
 // In XML other than XHTML, such as feeds, all tags are alike, no block is boilerplate, and the

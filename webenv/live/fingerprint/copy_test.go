@@ -95,6 +95,20 @@ func TestTokenizer(t *testing.T) {
 		{"form of half", "<p>a<form><p>c</form>", "a -c"},
 		{"open nav", "<p>a<div><nav>b<div>c</div>d</div>e", "a -b -c -d e"},
 		{"nav ends in nav", "<p>a<div><nav><div>b</nav>c</div>d<nav>e</div>f</nav>", "a -b c d -e -f"},
+		{"open header", "<a>a</a><header><nav>b</nav><p>c<p>d<footer>e</footer>", "a -b c d -e"},
+		{"open header with less", "<p>a<p>a<header>b<p>c<p>d", "a a -b -c -d"},
+		{"open header and nav", "a<header><nav>b<p>c", "a b c"},
+		{"open aside", "a<aside>b<p>c<aside>d<p>e</aside>", "a b c -d -e"},
+		{"open nav in header", "a<header><nav>b<p>c</header>", "a -b -c"},
+		{"open header and footer", "a<footer>b<p>c<header>d<p>e", "a -b -c -d -e"},
+		{"open footer in open header", "a<header>b<footer>c<p>d<p>e", "a -b -c -d -e"},
+		{"open header before the body", "<div><header>a<p>b<p>c</div>d", "-a -b -c d"},
+		{"open header at the end of a div", "a<div><header>b<p>c</div><footer>d</footer>", "a b c -d"},
+		{"open header before a form", "<div><header>a<p>b<p>c</div><form>d</form>", "-a -b -c d"},
+		{"open header in a form", "<form>a<header><nav>x</nav>b<p>c</form>", "a -x b c"},
+		{"form in open header", "a<header>b<p>c<form>d</form>", "a b c -d"},
+		{"open aside behind main", "<main>a</main><aside>b<p>c<p>d", "a -b -c -d"},
+		{"headline in open header", "a<header>b<article><header>c</header>d</article>", "a b c d"},
 		{"open footer", "<p>a<article>b<footer>c</article>d", "a b -c d"},
 		{"footer in nav", "<p>a<nav>b<footer>c</nav>d", "a -b -c d"},
 		{"headline", "<header>a</header><article><header>b</header>c<aside><header>d</header>e</aside></article><header>f", "-a b c -d -e -f"},
@@ -180,26 +194,29 @@ func TestNest(t *testing.T) {
 			if rapid.IntRange(0, 3).Draw(t, "end") == 0 {
 				s.end(kind)
 			} else {
-				s.start(kind)
+				s.start(kind, 0)
 			}
-			forms, others := 0, 0
+			forms, others, firm := 0, 0, 0
 			for k, o := range s.open[:s.n] {
 				switch {
 				case o.kind == formTag:
 					forms++
 				case !o.body:
 					others++
+					if !slices.Contains([]string{"header", "nav", "aside"}, boilerplateTags[o.kind-boilerplate]) {
+						firm++
+					}
 				}
 				for i, n := range o.containers {
 					require.LessOrEqual(t, n, s.containers[i], "it is in containers that have ended")
 					require.True(t, k == 0 || s.open[k-1].containers[i] <= n)
 				}
 			}
-			require.Equal(t, []int{forms, others}, []int{s.forms, s.others})
+			require.Equal(t, []int{forms, others, firm}, []int{s.forms, s.others, s.firm})
 			require.LessOrEqual(t, forms, 1)
 		}
-		s.start(mainTag)
-		require.Zero(t, s.n+s.forms+s.others)
+		s.start(mainTag, 0)
+		require.Zero(t, s.n+s.forms+s.others+s.firm)
 	})
 }
 
@@ -276,7 +293,7 @@ func TestTypes(t *testing.T) {
 // pieces are what random markup is made of.
 var pieces = []string{"<", ">", "</", "/>", "<!--", "-->", "-", "!", "<![CDATA[", "]]>", "]", "<script>", "</script>", "<svg", "</svg>",
 	"<template>", "</template>", "<nav>", "</nav>", "<p>", "<b", " a=", `"`, "'", "&", "&auml;", "&#", "x", ";", "=", "ä", "\xe2\x82", "\xe2\x82\xac",
-	"\x80", "\x83A", "\x1b", "$", "(B", "text ", "12 ", "<head>", "<body>", "<main>", "\x00", "?", "\n", "<form", "𝄞", strings.Repeat("n", 40)}
+	"\x80", "\x83A", "\x1b", "$", "(B", "text ", "12 ", "<head>", "<body>", "<main>", "<header>", "</header>", "<aside>", "\x00", "?", "\n", "<form", "𝄞", strings.Repeat("n", 40)}
 
 var (
 	types      = []string{"text/html", "", "text/xml", "application/xhtml+xml", "text/plain"}
@@ -307,6 +324,9 @@ func requireSame(t require.TestingT, mediaType, body string, cuts func(left int)
 		require.Equal(t, whole.text.blocks, parts.text.blocks)
 	}
 	require.LessOrEqual(t, len(whole.text.blocks), mostBlocks)
+	for _, b := range whole.text.blocks {
+		require.Zero(t, b.flags&^(inBody|hasNumber))
+	}
 }
 
 func TestChunks(t *testing.T) {
@@ -340,6 +360,11 @@ func TestCut(t *testing.T) {
 	c.Cut = true
 	c.finish()
 	require.Equal(t, []block{text("one", inBody)}, c.text.blocks)
+
+	c = copyOf([]byte("<p>one<header>two<p>three<p>four")) // the header may end behind that
+	c.Cut = true
+	c.finish()
+	require.Equal(t, texts("one -two -three"), c.text.blocks)
 }
 
 func TestReset(t *testing.T) {
@@ -382,6 +407,22 @@ func TestManyBlocks(t *testing.T) {
 		}
 		require.LessOrEqual(t, fresh, 2, "those put together with it")
 		require.Positive(t, fresh)
+	}
+}
+
+// Those put together are boilerplate, whether the header that they are in is closed or not.
+func TestManyBlocksInHeader(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	for i := range maxBlocks + 900 {
+		fmt.Fprintf(&b, "<p>block%dx", i)
+	}
+	for _, end := range []string{"", "</header>"} {
+		blocks := blocksOf("<p>a<header>"+b.String()+end, 1000)
+		require.Equal(t, inBody, blocks[0].flags)
+		for i, b := range blocks[1:] {
+			require.Equal(t, end == "" && i+1 < maxBlocks, b.flags == inBody)
+		}
 	}
 }
 

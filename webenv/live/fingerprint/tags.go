@@ -50,13 +50,14 @@ var leaves = func() map[uint64]bool {
 var containerTags = [...]string{"article", "div", "section"}
 
 // boilerplateTags are the tags whose content is boilerplate.
-var boilerplateTags = [...]string{"form", "header", "nav", "footer", "aside", "button", "select", "dialog", "menu"}
+var boilerplateTags = [...]string{"form", "header", "nav", "aside", "footer", "button", "select", "dialog", "menu"}
 
 // Kinds of some of them.
 const (
 	articleTag = container
 	formTag    = boilerplate
 	headerTag  = boilerplate + 1
+	asideTag   = boilerplate + 3
 )
 
 var tagKinds = func() map[uint64]tagKind {

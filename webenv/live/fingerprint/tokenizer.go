@@ -640,12 +640,16 @@ func (t *tokenizer) tag() {
 		if kind == head {
 			t.head = false
 		}
-		t.nest.end(kind)
+		if n := t.nest.end(kind); n >= 0 {
+			for i := range t.blocks[n:] {
+				t.blocks[n+i].flags &^= inOpen
+			}
+		}
 	case empty:
 	case kind == head:
 		t.head = true
 	case kind >= mainTag:
-		t.nest.start(kind)
+		t.nest.start(kind, len(t.blocks))
 	case kind == raw:
 		t.raw, t.state = t.name, inRaw
 	case kind == textOnly:
