@@ -17,13 +17,16 @@ import (
 //
 // The text between two tags that are not inline is a block. Of a block its letters, digits, marks
 // and symbols ($, +, ✓) count, in small letters and with entities decoded, and the signs before
-// its numbers, any dash for a minus: 1.5 is not 15, and -$5 is not $5. Other signs and spaces do not count, nor do attributes, scripts,
-// styles, comments, noscript, svg and iframe. Blocks in nav, header, footer, aside, form, button,
-// select, dialog, menu and head are boilerplate, unless they are in a main within. The header of an
-// article or in main is body, and so is a form with at least twice as many blocks as the body
-// outside of it. So are blocks in a header, nav or aside alone that is never closed, if no other block
-// of the body comes behind them, there is no main, and they are at least twice as many. Where nothing is body, all is. Bytes that are not UTF-8 count each for itself, and so
-// does a letter or sign behind one, which is half of a character in Shift_JIS, GBK and Big5.
+// its numbers: 1.5 is not 15, and -$5 is not $5. Any dash before a number is a minus. Other signs and
+// spaces do not count, nor do attributes, scripts, styles, comments, noscript, svg and iframe. Bytes
+// that are not UTF-8 count each for itself, and so does a letter or sign behind one, which is half of
+// a character in Shift_JIS, GBK and Big5.
+//
+// Blocks in nav, header, footer, aside, form, button, select, dialog, menu and head are boilerplate,
+// unless they are in a main within. The header of an article or in main is body, and so is a form
+// with at least twice as many blocks as the body outside of it. A header, nav or aside that is never
+// closed is body where it has as many, on a page without main, and no other body comes behind it.
+// Where nothing is body, all is.
 //
 // In XML other than XHTML, such as feeds, all tags are alike, no block is boilerplate, and the
 // values of attributes count, byte by byte. Tags and comments in CDATA are read like others, up to
