@@ -143,6 +143,8 @@ func (s *settings) check() error {
 		return report.Usagef("-n %d: want 1 to %d", s.pages, int(mostPages))
 	case s.runs < 1:
 		return report.Usagef("-runs %d: want 1 at least", s.runs)
+	case given["polls"] && s.polls < 1:
+		return report.Usagef("-polls %d: want 1 at least", s.polls)
 	case given["log"] && s.log == "":
 		return report.Usagef("-log: want a file, or - for standard input")
 	case s.draws < 1:

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 
@@ -67,8 +68,8 @@ func table(w *world, outcomes []*outcome, by goal) (header []string, rows [][]st
 			row = append(row, fmt.Sprintf("%.2f", delay))
 		}
 		relative := "–"
-		if by.of(o) != nil {
-			relative = fmt.Sprintf("%.3f", by.relative(o, outcomes[0]))
+		if times := by.relative(o, outcomes[0]); !math.IsNaN(times) && !math.IsInf(times, 0) {
+			relative = fmt.Sprintf("%.3f", times)
 		}
 		rows = append(rows, append(row, relative))
 	}

@@ -106,6 +106,17 @@ func TestJSONShape(t *testing.T) {
 	}
 }
 
+// The first policy of a table may have found nothing, of which nothing is a multiple.
+func TestTimesOfNothing(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	require.NoError(t, run([]string{"-polls", "1", "-policies", "uniform,rate-filter"}, &out, io.Discard))
+	require.Regexp(t, `uniform .* –\nrate-filter .* –\n`, out.String())
+	one, none := &outcome{detected: []float64{1}}, &outcome{detected: []float64{0}}
+	_, rows := table(&world{}, []*outcome{none, one}, goals[0])
+	require.Equal(t, "–", rows[1][len(rows[1])-1])
+}
+
 func TestSameSeedSameFigures(t *testing.T) {
 	t.Parallel()
 	args := []string{"-polls", "3000", "-policies", "lakg-300", "-runs", "2", "-seed"}
@@ -162,6 +173,7 @@ func TestBadCommandLines(t *testing.T) {
 		{"-suite -http", "-http does not go with -suite"},
 		{"-suite -out x", "-out does not go with -suite"},
 		{"-polls -3", "-polls -3"},
+		{"-polls 0", "-polls 0: want 1 at least"},
 		{"-runs 0", "-runs 0"},
 		{"-objective speed", `there is no "speed"; there are detections,freshness,age,harmonic,delay`},
 		{"-n 10", "-n goes with -env"},

@@ -188,12 +188,9 @@ func (w *world) units() (budget, age string) {
 // budgeted sets the budget, 0 for the default, and the number of polls, 0 for
 // all or, where a simulation has no end, 100,000.
 func (w *world) budgeted(budget float64, polls int) error {
-	switch {
-	case !(budget >= 0) || math.IsInf(budget, 0):
+	if !(budget >= 0) || math.IsInf(budget, 0) {
 		unit, _ := w.units()
 		return fmt.Errorf("-budget %v: want a number of %s above 0", budget, unit)
-	case polls < 0:
-		return fmt.Errorf("-polls %d: want a number of polls, or 0", polls)
 	}
 	if w.rate = budget; !w.slots {
 		w.rate = budget / hour
