@@ -116,14 +116,36 @@ func (l *crawlLog) crawl(w *world, o *outcome, by goal, seed, draw uint64, group
 	return nil
 }
 
-// dryRun lets each policy poll what the log may have been written on, once for each draw,
-// and returns the outcomes, that of the crawler of the log first.
-func (s *settings) dryRun(l *crawlLog, chosen []policy, by goal) (*world, []*outcome, error) {
+// A reading of a log says how often pages change of which the log does not say it.
+type reading struct {
+	about    string
+	world    *world     // that of one draw
+	outcomes []*outcome // of the crawler, and of all policies
+}
+
+// dryRun lets each policy poll what the log may have been written on, once for each draw of the
+// rates. Where there is doubt it does so again with what the log proves at least.
+func (s *settings) dryRun(l *crawlLog, drawn [][]float64, d doubt, chosen []policy, by goal) (readings []reading, err error) {
+	for _, least := range d.readings() {
+		about := "With as many changes as other pages and random times suggest:"
+		if least != nil {
+			about = "With one change between two polls that show it, where there is doubt:"
+		}
+		w, outcomes, err := s.dryRunOf(l, drawn, least, chosen, by)
+		if err != nil {
+			return nil, err
+		}
+		readings = append(readings, reading{about, w, outcomes})
+	}
+	return readings, nil
+}
+
+// dryRunOf makes the dry run of one reading.
+func (s *settings) dryRunOf(l *crawlLog, drawn [][]float64, least []bool, chosen []policy, by goal) (*world, []*outcome, error) {
 	worlds := make([]*world, s.draws)
-	rates := l.drawRates(s.draws, s.Seed)
 	name := strings.TrimSuffix(strings.TrimSuffix(filepath.Base(s.logName()), ".gz"), ".csv")
 	_ = report.Parallel("", s.draws, func(draw int) error {
-		worlds[draw] = l.world(name, rates[draw], rand.NewPCG(s.Seed, uint64(2*draw)))
+		worlds[draw] = l.world(name, l.proven(drawn[draw], least), least, rand.NewPCG(s.Seed, uint64(2*draw)))
 		return nil
 	})
 	single := make([]*outcome, s.draws*(len(chosen)+1))
@@ -169,18 +191,40 @@ func (s *settings) printLog(chosen []policy, by goal) error {
 	if l.found() == 0 {
 		return fmt.Errorf("%s: no poll found a change: there is nothing to compare", s.logName())
 	}
-	if err := s.Start(s.logTakes(l, chosen)); err != nil {
+	drawn := l.drawRates(s.draws, s.Seed)
+	d := l.doubt(drawn)
+	if err := s.Start(s.logTakes(l, chosen, len(d.readings()))); err != nil {
 		return err
 	}
-	w, outcomes, err := s.dryRun(l, chosen, by)
+	readings, err := s.dryRun(l, drawn, d, chosen, by)
 	if err != nil {
 		return err
 	}
-	v := judge(outcomes, by)
+	v := judge(readings, by)
+	v.few = l.found() < fewest
 	if s.JSON {
-		return report.WriteJSON(s.Stdout, s.logResult(l, w, outcomes, by, v))
+		return report.WriteJSON(s.Stdout, s.logResult(l, d, readings, by, v))
 	}
-	fmt.Fprintf(s.Stdout, "%s\n%s\n\n", crawlText(w, outcomes[0]), v.text(by))
+	fmt.Fprintf(s.Stdout, "%s\n%s%s\n", crawlText(readings[0].world, readings[0].outcomes[0]), d.text(), v.text(by))
+	for _, r := range readings {
+		fmt.Fprintln(s.Stdout)
+		if len(readings) > 1 {
+			fmt.Fprintf(s.Stdout, "%s\n\n", r.about)
+		}
+		if err := s.printOutcomes(r.outcomes, by); err != nil {
+			return err
+		}
+	}
+	scatter := fmt.Sprintf("±: standard deviation over %d draws.", s.draws)
+	if s.draws == 1 {
+		scatter = "A single draw has no standard deviation."
+	}
+	_, err = fmt.Fprintf(s.Stdout, logText, scatter)
+	return err
+}
+
+// printOutcomes prints the table of a reading, that of the crawler first.
+func (s *settings) printOutcomes(outcomes []*outcome, by goal) error {
 	header := []string{"policy", "detected", "±", "freshness", "±", "delay (days)", "±", "× yours"}
 	var rows [][]string
 	for _, o := range outcomes {
@@ -193,15 +237,7 @@ func (s *settings) printLog(chosen []policy, by goal) error {
 		}
 		rows = append(rows, append(row, fmt.Sprintf("%.3f", by.relative(o, outcomes[0]))))
 	}
-	if err := report.WriteTable(s.Stdout, header, rows); err != nil {
-		return err
-	}
-	scatter := fmt.Sprintf("±: standard deviation over %d draws.", s.draws)
-	if s.draws == 1 {
-		scatter = "A single draw has no standard deviation."
-	}
-	_, err = fmt.Fprintf(s.Stdout, logText, scatter)
-	return err
+	return report.WriteTable(s.Stdout, header, rows)
 }
 
 // logName is the name of the log in messages.
@@ -213,8 +249,8 @@ func (s *settings) logName() string {
 }
 
 // logTakes says how long the dry run takes.
-func (s *settings) logTakes(l *crawlLog, chosen []policy) string {
-	polls := float64(s.draws * l.repeats())
+func (s *settings) logTakes(l *crawlLog, chosen []policy, readings int) string {
+	polls := float64(readings * s.draws * l.repeats())
 	seconds := polls / pace // of the log itself
 	for _, p := range chosen {
 		seconds += p.takes(polls)
@@ -251,11 +287,14 @@ func plural(n int, thing string) string {
 	return fmt.Sprintf("%d %s", n, thing)
 }
 
-// A verdict says which policy to take, and whether it is better than the crawler.
+// A verdict says which policy to take, and whether it is better than the crawler, by the reading
+// of the log that is the worse for it.
 type verdict struct {
 	own, best *outcome  // best is nil if all policies are told the truth
 	times     float64   // how many times better it is than the crawler
 	ratios    []float64 // the same for each draw
+	other     *verdict  // the same policy by the better reading, nil if there is only one
+	few       bool      // the log is too small to say anything
 }
 
 // worthwhile is the least gain that counts. A schedule scatters by nearly as much from one web to
@@ -263,33 +302,50 @@ type verdict struct {
 // (TestNothingIsWonOfEqualPages).
 const worthwhile = 0.03
 
-// judge compares the policies that a crawler could use. The best of several is the luckiest,
-// too, and constant rates suit those that count on them: the library's own is named in place
-// of another that is ahead of it by what is worthwhile, or by a standard deviation, at most.
-func judge(outcomes []*outcome, by goal) verdict {
-	v := verdict{own: outcomes[0]}
-	var ours *outcome
-	for _, o := range outcomes[1:] {
-		switch {
-		case o.policy.told:
+// fewest is how many polls must have found a change. Of 20 the number itself scatters by 22 %, and
+// a verdict of fewer is one on luck.
+const fewest = 20
+
+// judge compares the policies that a crawler could use, each by the reading that is the worse for
+// it. The best of several is the luckiest, too, and constant rates suit those that count on
+// them: the library's own is named in place of another that is ahead of it by what is worthwhile,
+// or by a standard deviation, at most.
+func judge(readings []reading, by goal) verdict {
+	var best, ours *verdict
+	for k, o := range readings[0].outcomes[1:] {
+		if o.policy.told {
 			continue
-		case v.best == nil || by.relative(o, v.best) > 1:
-			v.best = o
 		}
-		if o.policy.ours && (ours == nil || by.relative(o, ours) > 1) {
-			ours = o
+		v := worse(readings, k+1, by)
+		if best == nil || v.times > best.times {
+			best = v
+		}
+		if o.policy.ours && (ours == nil || v.times > ours.times) {
+			ours = v
 		}
 	}
-	if v.best == nil {
-		return v
+	if best == nil {
+		return verdict{own: readings[0].outcomes[0]}
 	}
 	if ours != nil {
-		if _, sd := report.MeanSD(by.ratios(v.best, v.own)); !(by.relative(v.best, ours) > 1+max(worthwhile, sd)) {
-			v.best = ours
+		if _, sd := report.MeanSD(best.ratios); !(best.times/ours.times > 1+max(worthwhile, sd)) {
+			best = ours
 		}
 	}
-	v.times = by.relative(v.best, v.own)
-	v.ratios = by.ratios(v.best, v.own)
+	return *best
+}
+
+// worse compares one policy with the crawler by the reading that is the worse for it.
+func worse(readings []reading, k int, by goal) (v *verdict) {
+	for _, r := range readings {
+		o, own := r.outcomes[k], r.outcomes[0]
+		next := &verdict{own: own, best: o, times: by.relative(o, own), ratios: by.ratios(o, own)}
+		if v != nil && v.times <= next.times {
+			v.other = next
+			continue
+		}
+		next.other, v = v, next
+	}
 	return v
 }
 
@@ -305,7 +361,19 @@ func (v verdict) chance() float64 {
 }
 
 // ahead reports whether the best is better than the crawler by more than chance.
-func (v verdict) ahead() bool { return math.Log(v.times) >= v.chance() }
+func (v verdict) ahead() bool { return !v.few && math.Log(v.times) >= v.chance() }
+
+// said says how many times better the policy is, by both readings if they differ.
+func (v verdict) said(digits int) string {
+	_, sd := report.MeanSD(v.ratios)
+	text := withSpread(v.times, sd, len(v.ratios), digits)
+	if v.other != nil {
+		if other := v.other.said(digits); other != text {
+			text += " to " + other
+		}
+	}
+	return text
+}
 
 // text says what the best policy would have done.
 func (v verdict) text(by goal) string {
@@ -313,24 +381,34 @@ func (v verdict) text(by goal) string {
 		return "No policy below could be used instead: all of them are told the truth."
 	}
 	name := v.best.policy.name
-	_, sd := report.MeanSD(v.ratios)
-	times := withSpread(v.times, sd, len(v.ratios), 3)
+	better := v
+	if v.other != nil {
+		better = *v.other
+	}
 	switch {
-	case math.Log(v.times) < -v.chance():
-		return fmt.Sprintf("None of the policies below would have done as well: %s comes closest, with %s of your result.", name, times)
-	case !(v.times >= 1+worthwhile):
-		return fmt.Sprintf("There is nothing to be won: %s comes to %s of your result.", name, times)
+	case v.few:
+		return fmt.Sprintf("The log is too small to say what is to be won: %d polls at least must have found a change. What follows is luck.", fewest)
+	case math.Log(better.times) < -better.chance():
+		return fmt.Sprintf("None of the policies below would have done as well: %s comes closest, with %s of your result.", name, v.said(3))
+	case !(better.times >= 1+worthwhile):
+		return fmt.Sprintf("There is nothing to be won: %s comes to %s of your result.", name, v.said(3))
+	case !v.ahead() && better.ahead():
+		return fmt.Sprintf("Nothing is sure to be won: %s comes to %s of your result, by how often pages really change, which is not in the log.", name, v.said(3))
 	case !v.ahead():
-		return fmt.Sprintf("Nothing is sure to be won: %s comes to %s of your result, but what is within two standard deviations may be chance.", name, times)
+		return fmt.Sprintf("Nothing is sure to be won: %s comes to %s of your result, but what is within two standard deviations may be chance.", name, v.said(3))
 	}
 	figure := func(o *outcome) string {
 		m, sd := report.MeanSD(by.of(o))
-		return withSpread(m, sd, len(by.of(o)), by.digits)
+		text := withSpread(m, sd, len(by.of(o)), by.digits)
+		if v.other != nil {
+			m, sd = report.MeanSD(by.of(v.other.best))
+			text += " or " + withSpread(m, sd, len(by.of(o)), by.digits)
+		}
+		return text
 	}
-	times = withSpread(v.times, sd, len(v.ratios), 2)
+	times := v.said(2)
 	text := fmt.Sprintf("With polls at the same times %s would have ", name)
-	own, _ := report.MeanSD(by.of(v.own))
-	yours := strconv.FormatFloat(own, 'f', by.digits, 64)
+	yours := v.yours(by)
 	switch by.name {
 	case "detections":
 		return text + fmt.Sprintf("found a change with %s of them: %s times as many.", figure(v.best), times)
@@ -343,6 +421,16 @@ func (v verdict) text(by goal) string {
 	}
 }
 
+// yours says what the crawler came to, by both readings if there are two.
+func (v verdict) yours(by goal) string {
+	own, _ := report.MeanSD(by.of(v.own))
+	text := strconv.FormatFloat(own, 'f', by.digits, 64)
+	if v.other != nil {
+		text += " or " + v.other.yours(by)
+	}
+	return text
+}
+
 // withSpread says a mean, and the standard deviation if there is one.
 func withSpread(mean, sd float64, runs, digits int) string {
 	text := strconv.FormatFloat(mean, 'f', digits, 64)
@@ -352,27 +440,49 @@ func withSpread(mean, sd float64, runs, digits int) string {
 	return text
 }
 
-// A logResult is what -json prints of a log.
+// A logResult is what -json prints of a log. The last fields are those of a log that leaves doubt:
+// best_times_yours is by the worse reading then, and policies are as ever, with as many changes as
+// other pages suggest.
 type logResult struct {
 	result
-	Best       string   `json:"best"`
-	Times      float64  `json:"best_times_yours"`
-	SD         *float64 `json:"best_times_yours_sd"`
-	Ahead      bool     `json:"better_than_chance"`
-	Conclusion string   `json:"conclusion"`
-	Notes      []string `json:"notes"`
+	Best       string         `json:"best"`
+	Times      float64        `json:"best_times_yours"`
+	SD         *float64       `json:"best_times_yours_sd"`
+	Ahead      bool           `json:"better_than_chance"`
+	Conclusion string         `json:"conclusion"`
+	Notes      []string       `json:"notes"`
+	Doubt      string         `json:"doubt,omitempty"`
+	Often      int            `json:"pages_changed_at_nearly_every_poll,omitempty"`
+	Regular    bool           `json:"regular,omitempty"`
+	Most       *float64       `json:"best_times_yours_at_most,omitempty"`
+	Least      []policyResult `json:"policies_at_least_changes,omitempty"`
 }
 
-func (s *settings) logResult(l *crawlLog, w *world, outcomes []*outcome, by goal, v verdict) logResult {
-	r := logResult{result: summary(w, outcomes, by, s), Ahead: v.ahead(), Conclusion: v.text(by), Notes: append([]string{}, l.notes...)}
+func (s *settings) logResult(l *crawlLog, d doubt, readings []reading, by goal, v verdict) logResult {
+	r := logResult{
+		result: s.logSummary(readings[0], by), Ahead: v.ahead(), Conclusion: v.text(by), Notes: append([]string{}, l.notes...),
+		Doubt: strings.TrimSpace(d.text()), Often: d.often, Regular: d.regular,
+	}
 	if v.best != nil {
 		r.Best, r.Times = v.best.policy.name, v.times
 	}
 	if _, sd := report.MeanSD(v.ratios); len(v.ratios) > 1 {
 		r.SD = &sd
 	}
-	for k, o := range outcomes {
-		times := by.relative(o, outcomes[0])
+	if v.other != nil {
+		r.Most = &v.other.times
+	}
+	if len(readings) > 1 {
+		r.Least = s.logSummary(readings[1], by).Policies
+	}
+	return r
+}
+
+// logSummary returns what -json prints of a reading.
+func (s *settings) logSummary(read reading, by goal) result {
+	r := summary(read.world, read.outcomes, by, s)
+	for k, o := range read.outcomes {
+		times := by.relative(o, read.outcomes[0])
 		r.Policies[k].Times = &times
 	}
 	return r

@@ -40,7 +40,11 @@ func TestDrawnWorldsFitTheLog(t *testing.T) {
 			l.polls = append(l.polls, polls)
 		}
 		seed := rapid.Uint64().Draw(t, "seed")
-		w := l.world("web", l.drawRates(1, seed)[0], rand.NewPCG(seed, 0))
+		var least []bool // nil, or some pages
+		if rapid.Bool().Draw(t, "doubt") {
+			least = rapid.SliceOfN(rapid.Bool(), len(l.polls), len(l.polls)).Draw(t, "least")
+		}
+		w := l.world("web", l.proven(l.drawRates(1, seed)[0], least), least, rand.NewPCG(seed, 0))
 		first, last := l.span()
 		require.Equal(t, first, w.start)
 		require.InDelta(t, last, w.start+w.duration, 1e-6)
@@ -54,6 +58,7 @@ func TestDrawnWorldsFitTheLog(t *testing.T) {
 					}
 				}
 				require.Equal(t, p.changed, n > 0)
+				require.False(t, least != nil && least[page] && n > 1)
 			}
 			from, to := polls[0].time, polls[len(polls)-1].time
 			end := min(last, to+(to-from)/float64(len(polls)-1))
@@ -238,8 +243,77 @@ func TestJudge(t *testing.T) {
 		{[]*outcome{of("rate-filter", 115, 115), of("cho", 120, 122)}, "cho would have"},
 		{[]*outcome{of("rate-filter", 140, 140), of("cho", 145, 165)}, "rate-filter would have"},
 	} {
-		require.Contains(t, judge(append([]*outcome{own}, c.outcomes...), goals[0]).text(goals[0]), c.text)
+		require.Contains(t, judge([]reading{{outcomes: append([]*outcome{own}, c.outcomes...)}}, goals[0]).text(goals[0]), c.text)
 	}
+}
+
+// A policy is judged by the reading that is the worse for it, and what it comes to by the other one
+// is said, too.
+func TestJudgeOfTwoReadings(t *testing.T) {
+	t.Parallel()
+	of := func(name string, freshness ...float64) *outcome {
+		o := &outcome{policy: ownPolicy, freshness: freshness}
+		if name != "" {
+			chosen, err := choose(name)
+			require.NoError(t, err)
+			o.policy = chosen[0]
+		}
+		return o
+	}
+	two := func(first, second []*outcome) []reading {
+		return []reading{
+			{outcomes: append([]*outcome{of("", 0.8, 0.8)}, first...)}, {outcomes: append([]*outcome{of("", 0.9, 0.9)}, second...)},
+		}
+	}
+	nutch, better, worse := of("nutch", 0.95, 0.95), of("cho", 0.96, 0.96), of("cho", 0.7, 0.7)
+	for _, c := range []struct {
+		readings []reading
+		ahead    bool
+		text     string
+	}{
+		{two([]*outcome{nutch}, []*outcome{nutch}), true,
+			"nutch would have kept copies current for 0.9500 ± 0.0000 or 0.9500 ± 0.0000 of the time instead of 0.9000 or 0.8000: 2.00 ± 0.00 to 4.00 ± 0.00 times less stale."},
+		{two([]*outcome{nutch, better}, []*outcome{nutch, worse}), true, "With polls at the same times nutch would"},
+		{two([]*outcome{better}, []*outcome{worse}), false, "Nothing is sure to be won: cho comes to 0.333 ± 0.000 to 5.000 ± 0.000 of your result, by how often pages really change"},
+		{two([]*outcome{worse}, []*outcome{worse}), false, "None of the policies below would have done as well: cho comes closest, with 0.333 ± 0.000 to 0.667 ± 0.000 of your result."},
+		{two([]*outcome{of("cho", 0.8, 0.8)}, []*outcome{worse}), false, "There is nothing to be won: cho comes to 0.333 ± 0.000 to 1.000 ± 0.000 of your result."},
+	} {
+		v := judge(c.readings, goals[1])
+		require.Equal(t, c.ahead, v.ahead(), c.text)
+		require.Contains(t, v.text(goals[1]), c.text)
+	}
+}
+
+// Few polls that found a change are a matter of luck, and so is what is said of them.
+func TestDryRunOfASmallLog(t *testing.T) {
+	t.Parallel()
+	for changes, small := range map[int]bool{fewest - 1: true, fewest: false} {
+		text := "url,time,changed\nb,1700000000,\nb,1700090000,0\n"
+		for k := range 2 * fewest {
+			text += fmt.Sprintf("a,%d,%t\n", 1700000000+3600*k, k > 0 && k <= changes)
+		}
+		path := filepath.Join(t.TempDir(), "small.csv")
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+		for _, flags := range [][]string{nil, {"-json"}} {
+			var out bytes.Buffer
+			require.NoError(t, run(append(flags, "-log", path, "-draws", "2", "-policies", "uniform"), &out, io.Discard))
+			require.Equal(t, small, strings.Contains(out.String(), "The log is too small to say what is to be won: 20 polls at least must have found a change."), out.String())
+			for _, more := range []string{"doubt", "nearly", "regular", "at_most", "least_changes", "between two polls that show"} {
+				require.NotContains(t, out.String(), more, "the log leaves no doubt")
+			}
+		}
+	}
+	require.False(t, verdict{times: 2, ratios: []float64{2, 2}, few: true}.ahead())
+	require.True(t, verdict{times: 2, ratios: []float64{2, 2}}.ahead())
+}
+
+// The README says what counts as a win.
+func TestREADMESaysWhatIsWorthwhile(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("README.md")
+	require.NoError(t, err)
+	require.Contains(t, string(text), fmt.Sprintf("Less than %.0f %%, or than two standard deviations", 100*worthwhile))
+	require.Contains(t, string(text), fmt.Sprintf("by %.0f %% or one standard deviation at most", 100*worthwhile))
 }
 
 // The example of the README: a log of polling the built-in history in turn, twice an hour.

@@ -77,8 +77,9 @@ func (w *world) ends() []int {
 
 // world returns a web on which the log could have been written. The log says only between
 // which polls a page changed, not when, and not how often. A page is taken to change at a
-// constant rate, given here, under the condition of what its polls found.
-func (l *crawlLog) world(name string, rates []float64, src rand.Source) *world {
+// constant rate, given here, under the condition of what its polls found. Those of least, which may
+// be nil, changed once where a change was found.
+func (l *crawlLog) world(name string, rates []float64, least []bool, src rand.Source) *world {
 	rng := rand.New(src)
 	first, last := l.span()
 	h := &webenv.History{Names: l.urls, Times: make([][]float64, len(l.polls))}
@@ -91,7 +92,10 @@ func (l *crawlLog) world(name string, rates []float64, src rand.Source) *world {
 			}
 		}
 		for k, p := range polls[1:] {
-			if p.changed {
+			switch {
+			case p.changed && least != nil && least[page]:
+				spread(1, polls[k].time, p.time)
+			case p.changed:
 				spread(atLeastOne(rates[page]*(p.time-polls[k].time), rng), polls[k].time, p.time)
 			}
 		}

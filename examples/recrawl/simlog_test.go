@@ -14,8 +14,9 @@ import (
 	"github.com/recrawl/recrawl/webenv"
 )
 
-// A simPage is a page that changes at a constant rate, and is polled at some times; the
-// first one is that of its first copy. Times are in days.
+// A simPage is a page that changes at a constant rate, at random times or, where the rate is
+// below 0, at even ones; and is polled at some times, of which the first one is that of its first
+// copy. Times are in days.
 type simPage struct {
 	rate  float64
 	polls []float64
@@ -50,10 +51,18 @@ func writtenLog(pages []simPage, src rand.Source) (*crawlLog, *world) {
 	l := &crawlLog{}
 	history, rates := make([][]float64, len(pages)), make([]float64, len(pages))
 	for k, p := range pages {
-		rates[k] = p.rate / day
+		rates[k] = math.Abs(p.rate) / day
 		first, last := begin+p.polls[0]*day, begin+p.polls[len(p.polls)-1]*day
-		for at := first; at <= 2*last-first; {
-			at += rng.ExpFloat64() / rates[k]
+		at := first
+		if p.rate < 0 {
+			at -= rng.Float64() / rates[k]
+		}
+		for at <= 2*last-first {
+			if p.rate < 0 {
+				at += 1 / rates[k]
+			} else {
+				at += rng.ExpFloat64() / rates[k]
+			}
 			history[k] = append(history[k], at)
 		}
 		var polls []logged
@@ -65,7 +74,7 @@ func writtenLog(pages []simPage, src rand.Source) (*crawlLog, *world) {
 		l.polls = append(l.polls, polls)
 		l.urls = append(l.urls, fmt.Sprintf("http://web.test/%d/%d", k%7, k))
 	}
-	w := l.world("truth", rates, rand.NewPCG(0, 0))
+	w := l.world("truth", rates, nil, rand.NewPCG(0, 0))
 	for k := range history {
 		history[k] = between(history[k], w.lives[k].from, w.lives[k].to)
 	}
@@ -74,12 +83,13 @@ func writtenLog(pages []simPage, src rand.Source) (*crawlLog, *world) {
 }
 
 // claimed makes the dry run of a log.
-func claimed(t *testing.T, l *crawlLog, chosen []policy, draws int) []*outcome {
+func claimed(t *testing.T, l *crawlLog, chosen []policy, draws int) []reading {
 	t.Helper()
 	s := &settings{Program: &report.Program{Seed: 1}, draws: draws, groups: "folder", log: "log.csv"}
-	_, outcomes, err := s.dryRun(l, chosen, goals[0])
+	drawn := l.drawRates(draws, 1)
+	readings, err := s.dryRun(l, drawn, l.doubt(drawn), chosen, goals[0])
 	require.NoError(t, err)
-	return outcomes
+	return readings
 }
 
 // Where all pages change alike, and are polled in turn, as long as they are there, polling
@@ -117,9 +127,10 @@ func TestNothingIsWonOfEqualPages(t *testing.T) {
 			}
 			for seed := range seeds {
 				l, _ := writtenLog(pages(func(n int, rate float64) []float64 { return slices.Repeat([]float64{rate}, n) }), rand.NewPCG(seed, 0))
-				outcomes := claimed(t, l, chosen, 5)
+				readings := claimed(t, l, chosen, 5)
+				outcomes := readings[0].outcomes
 				require.InDelta(t, 1, goals[0].relative(outcomes[1], outcomes[0]), near, "uniform, seed %d", seed)
-				v := judge(outcomes, goals[0])
+				v := judge(readings, goals[0])
 				require.False(t, v.ahead(), "seed %d: %s", seed, v.text(goals[0]))
 			}
 		})
@@ -158,7 +169,7 @@ func TestWhatIsClaimedIsTrue(t *testing.T) {
 			for seed := range uint64(logs) {
 				rng := rand.New(rand.NewPCG(seed, 1))
 				l, truth := writtenLog(inTurn(c.rates(rng), c.every, always(c.days)), rng)
-				outcomes := claimed(t, l, chosen, 6)
+				outcomes := claimed(t, l, chosen, 6)[0].outcomes
 				for k, p := range chosen {
 					found := &outcome{policy: p}
 					require.NoError(t, l.crawl(truth, found, goals[0], 1, 1, "folder"))

@@ -1,0 +1,170 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/recrawl/recrawl/webenv"
+)
+
+// Some pages change once a day, at an hour of their own, and the others hardly ever. A log that
+// finds each of these changes does not tell that there are no more. What is won on the web itself is
+// between what both readings claim, and nothing is called a win that is none.
+func TestPagesThatChangeOnceADay(t *testing.T) {
+	t.Parallel()
+	chosen, err := choose("rate-filter")
+	require.NoError(t, err)
+	for name, c := range map[string]struct {
+		daily       int // of 60 pages
+		every, days float64
+	}{
+		"some": {12, 1, 40}, "one": {1, 1, 60}, "short": {12, 1, 5}, "rarely polled": {12, 2, 60},
+		"every other poll": {12, 0.5, 30}, "4 of 5 polls": {12, 0.8, 60},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			rates := append(slices.Repeat([]float64{-1}, c.daily), slices.Repeat([]float64{0.01}, 60-c.daily)...)
+			l, truth := writtenLog(inTurn(rates, c.every, always(c.days)), rand.NewPCG(1, 0))
+			readings := claimed(t, l, chosen, 3)
+			require.Len(t, readings, 2)
+			found := &outcome{policy: chosen[0]}
+			require.NoError(t, l.crawl(truth, found, goals[0], 1, 1, "folder"))
+			gain := goals[0].relative(found, readings[0].outcomes[0])
+			v := judge(readings, goals[0])
+			said := fmt.Sprintf("won %.3f, said %s", gain, v.said(3))
+			t.Log(said)
+			require.Less(t, v.times, gain+0.03, said)
+			require.Greater(t, v.other.times, gain-0.03, said)
+			require.False(t, v.ahead(), said)
+		})
+	}
+}
+
+// What a log leaves in doubt: pages of which 9 of 10 polls found a change, unless few polls did
+// by luck, and all pages if changes are regular. Pages that change at random times are not
+// regular, however they are polled, and neither are those that change in bursts.
+func TestDoubt(t *testing.T) {
+	t.Parallel()
+	logged := func(pages int, found string) (l crawlLog) {
+		for range pages {
+			polls := []logged{{0, false}}
+			for k, c := range found {
+				polls = append(polls, logged{float64(k+1) * day, c == '1'})
+			}
+			l.polls = append(l.polls, polls)
+		}
+		return l
+	}
+	of := func(logs ...crawlLog) doubt {
+		l := crawlLog{}
+		for _, some := range logs {
+			l.polls = append(l.polls, some.polls...)
+		}
+		return l.doubt(l.drawRates(10, 1))
+	}
+	quiet := logged(30, strings.Repeat("0", 40))
+	require.Equal(t, doubt{}, of(quiet, logged(1, strings.Repeat("1111001111", 4))))
+	d := of(quiet, logged(2, strings.Repeat("1111111110", 4)), logged(1, strings.Repeat("1", 40)))
+	require.Equal(t, doubt{often: 3, pages: append(slices.Repeat([]bool{false}, 30), true, true, true)}, d)
+	require.Contains(t, d.text(), "3 of these pages had changed at 9 of 10 polls or more")
+	// Of pages that change at 2 of 3 polls some do at three times out of three.
+	require.Equal(t, doubt{}, of(logged(40, "110100011"), logged(5, "111")))
+	require.Equal(t, 10, of(logged(40, "0000"), logged(10, "1111")).often)
+
+	d = of(quiet, logged(2, strings.Repeat("10", 20)))
+	require.Equal(t, doubt{regular: true, pages: slices.Repeat([]bool{true}, 32)}, d)
+	require.Contains(t, d.text(), "more regularly than at random times")
+	require.True(t, of(logged(30, "0101")).regular)
+	require.False(t, of(quiet, logged(2, strings.Repeat("1100", 10))).regular, "correlated by 0")
+	require.False(t, of(quiet, logged(2, strings.Repeat("11110000", 5))).regular, "bursts")
+	require.False(t, of(logged(1, "01010101")).regular, "may be chance")
+}
+
+// Nothing is regular of random times, in short logs and long ones, polled in turn or at gaps that
+// follow what was found. 4 standard deviations would be exceeded once in 30,000 logs.
+func TestRandomTimesAreNotRegular(t *testing.T) {
+	t.Parallel()
+	for _, days := range []float64{5, 15, 60} {
+		for seed := range uint64(10) {
+			rng := rand.New(rand.NewPCG(seed, 8))
+			rates := webenv.LogNormalLaw(300, 0.5, 1, rng)
+			l, _ := writtenLog(inTurn(rates, 1, always(days)), rng)
+			require.False(t, l.regular(), "in turn, %g days", days)
+			adaptive := &crawlLog{}
+			for _, rate := range rates {
+				polls, gap := []logged{{0, false}}, 1.0
+				for at := gap; at < days; at += gap {
+					changed := rng.ExpFloat64() < rate*gap
+					polls = append(polls, logged{at, changed})
+					if gap *= 1.4; changed {
+						gap *= 0.8 / 1.4
+					}
+				}
+				adaptive.polls = append(adaptive.polls, polls)
+			}
+			require.False(t, adaptive.regular(), "by what was found, %g days", days)
+		}
+	}
+}
+
+// The rate at which as many polls are expected to find a change as did.
+func TestExpectedRate(t *testing.T) {
+	t.Parallel()
+	polls := []logged{{0, true}, {1, true}, {2, false}, {5, true}, {9, false}}
+	require.InDelta(t, 0.35172, expectedRate(polls), 1e-5) // 2(1−e^−r) + (1−e^−3r) + (1−e^−4r) = 2
+	require.Zero(t, expectedRate([]logged{{0, true}, {1, false}, {2, false}}))
+	require.Zero(t, expectedRate([]logged{{0, false}, {1, true}, {2, true}}))
+}
+
+// The rates that a log proves are those of the changes that were found.
+func TestProvenRates(t *testing.T) {
+	t.Parallel()
+	l := &crawlLog{polls: [][]logged{{{0, true}, {10, true}, {20, false}, {40, true}}, {{5, false}, {7, true}}}}
+	require.Equal(t, []float64{0.05, 3}, l.proven([]float64{2, 3}, []bool{true, false}))
+	require.Equal(t, []float64{2, 3}, l.proven([]float64{2, 3}, nil))
+}
+
+// A log that leaves doubt is told of in both ways, as a text and as JSON.
+func TestDryRunTextOfTwoReadings(t *testing.T) {
+	t.Parallel()
+	text := "url,time,changed\n"
+	for page := range 20 {
+		for k := range 30 {
+			text += fmt.Sprintf("p%d,%d,%t\n", page, 1700000000+86400*k+4000*page, page < 3 || k%10 == page%10)
+		}
+	}
+	path := filepath.Join(t.TempDir(), "often.csv")
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	args := []string{"-log", path, "-draws", "2", "-policies", "uniform,rate-filter"}
+	var out, messages bytes.Buffer
+	require.NoError(t, run(args, &out, &messages))
+	require.Contains(t, messages.String(), "(6960 polls)") // two draws of 580 by each of three, twice
+	require.Contains(t, out.String(), "\n3 of these pages had changed at 9 of 10 polls or more")
+	require.Contains(t, out.String(), "\nNothing is sure to be won: ")
+	require.Equal(t, 2, strings.Count(out.String(), "\nyour crawler "))
+	many := strings.Index(out.String(), "\nWith as many changes")
+	require.Greater(t, strings.Index(out.String(), "\nWith one change between two polls"), many)
+	require.Positive(t, many)
+
+	out.Reset()
+	require.NoError(t, run(append(args, "-json"), &out, io.Discard))
+	var r logResult
+	require.NoError(t, json.Unmarshal(out.Bytes(), &r))
+	require.Equal(t, 3, r.Often)
+	require.Contains(t, r.Doubt, "not in the log")
+	require.False(t, r.Ahead)
+	of := map[string]int{"uniform": 1, "rate-filter": 2}[r.Best]
+	require.Equal(t, r.Times, *r.Least[of].Times)
+	require.Equal(t, *r.Most, *r.Policies[of].Times)
+	require.Less(t, r.Times, *r.Most)
+}
