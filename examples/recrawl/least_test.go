@@ -88,6 +88,16 @@ func TestDoubt(t *testing.T) {
 	require.False(t, of(quiet, logged(2, strings.Repeat("1100", 10))).regular, "correlated by 0")
 	require.False(t, of(quiet, logged(2, strings.Repeat("11110000", 5))).regular, "bursts")
 	require.False(t, of(logged(1, "01010101")).regular, "may be chance")
+
+	rng := rand.New(rand.NewPCG(1, 2))
+	found := []byte("1")
+	for range 40_000 { // neighbours are alike at 48.5 %
+		found = append(found, found[len(found)-1])
+		if rng.Float64() > 0.485 {
+			found[len(found)-1] ^= '0' ^ '1'
+		}
+	}
+	require.False(t, of(logged(1, string(found))).regular, "correlated by -0.03")
 }
 
 // Nothing is regular of random times, in short logs and long ones, polled in turn or at gaps that
