@@ -345,7 +345,7 @@ func TestDryRunOfTheBuiltInHistory(t *testing.T) {
 	require.NoError(t, run(args, &out, io.Discard))
 	t.Logf("\n%s", out.String())
 
-	said := runJSON(t, append(args, "-draws", "4")...)
+	said := runJSON(t, append(args, "-draws", "2")...)
 	chosen, err := choose("uniform,rate-filter")
 	require.NoError(t, err)
 	truth, err := (&experiment{world: w, goal: goals[0], runs: 1}).compare(chosen)
