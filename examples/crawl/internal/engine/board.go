@@ -124,19 +124,21 @@ func (b *Board) watch(ctx context.Context) {
 	}
 }
 
+// follow reads the board from its beginning, and replaces the view when all is there: revisions start anew
+// from an earlier one where the servers lost the end of what they had, as by a loss of power, and what was seen of
+// it is not so any more.
 func (b *Board) follow(ctx context.Context) error {
 	cfg := jetstream.ConsumerConfig{DeliverPolicy: jetstream.DeliverLastPerSubjectPolicy, FilterSubjects: []string{boardSubject + ">"}}
+	fresh, whole := map[string]Note{}, false
 	return b.e.messages(ctx, b.stream, cfg, b.e.cfg.Lease, func(m jetstream.Msg, about *jetstream.MsgMetadata) (bool, error) {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		key := strings.TrimPrefix(m.Subject(), boardSubject)
-		if about.Sequence.Stream > b.notes[key].Revision {
-			notes := maps.Clone(b.notes)
-			notes[key] = Note{m.Data(), about.Sequence.Stream, about.Timestamp}
-			b.notes = notes
+		fresh[strings.TrimPrefix(m.Subject(), boardSubject)] = Note{m.Data(), about.Sequence.Stream, about.Timestamp}
+		if whole = whole || about.NumPending == 0; whole {
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			b.notes = maps.Clone(fresh)
+			close(b.changed)
+			b.changed = make(chan struct{})
 		}
-		close(b.changed)
-		b.changed = make(chan struct{})
 		return false, nil
 	})
 }

@@ -27,6 +27,18 @@ func (e *Engine) Take(ctx context.Context, shard int) (then func() (*Shard, erro
 	return func() (*Shard, error) { return s, s.takeOver(ctx) }, err
 }
 
+// Judge has a node declare another one dead, if it is silent, by the board but with a revision that is off.
+func (e *Engine) Judge(ctx context.Context, name string, off uint64) error {
+	me, err := e.board.Read(ctx, nodeKey+e.cfg.Name)
+	if err != nil {
+		return err
+	}
+	n, err := e.board.Read(ctx, nodeKey+name)
+	n.Revision += off
+	e.session.judge(ctx, name, n, me)
+	return err
+}
+
 // Blobs returns how many snapshots are stored, of all shards.
 func (e *Engine) Blobs(ctx context.Context) (int, error) {
 	all, err := e.blobs.List(ctx)

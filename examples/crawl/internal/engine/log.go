@@ -187,6 +187,25 @@ func (s *Shard) records(ctx context.Context, from uint64, do func(seq uint64, re
 		if err != nil && (stuck || !errors.Is(err, errLost)) {
 			return err
 		}
+		if err != nil && next == before {
+			if err := s.reaches(ctx); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
+}
+
+// reaches returns an error if the log does not reach to where the shard was taken over: servers that lost the
+// end of it have no more to hand over, and would be waited for without end.
+func (s *Shard) reaches(ctx context.Context) error {
+	end := s.own
+	if s.looks {
+		end--
+	}
+	last, err := s.e.last(ctx, s.e.stream, s.subject("log"))
+	if err == nil && (last == nil || last.Sequence < end) {
+		err = fmt.Errorf("%w: shard %d: the end of the log was lost while it was read", ErrState, s.number)
+	}
+	return err
 }

@@ -248,16 +248,37 @@ func (s *Session) bury(ctx context.Context) {
 		return
 	}
 	for name, n := range nodes {
-		var p presence
-		if json.Unmarshal(n.Value, &p) != nil || name == s.e.cfg.Name || me.At.Sub(n.At) <= p.Lease {
-			continue
+		if name != s.e.cfg.Name {
+			s.judge(ctx, name, n, me)
 		}
-		short, cancel := context.WithTimeout(ctx, attempt)
-		if _, err := s.e.board.say(short, nodeKey+name, nil, n.Revision); err == nil {
-			s.e.cfg.Log.Warn("a node is dead: it was silent for too long", "node", name, "silent", me.At.Sub(n.At).Round(100*time.Millisecond))
-		}
-		cancel()
 	}
+}
+
+// judge declares a node dead if it is silent, by what is known of it and of this node.
+func (s *Session) judge(ctx context.Context, name string, n, me Note) {
+	ctx, cancel := context.WithTimeout(ctx, attempt)
+	defer cancel()
+	err := ErrFenced
+	for range 2 {
+		if !silent(n, me) {
+			return
+		}
+		if _, err = s.e.board.say(ctx, nodeKey+name, nil, n.Revision); !errors.Is(err, ErrFenced) {
+			break
+		}
+		if n, err = s.e.board.Read(ctx, nodeKey+name); err != nil { // it spoke, or the servers have lost what is known
+			return
+		}
+	}
+	if err == nil {
+		s.e.cfg.Log.Warn("a node is dead: it was silent for too long", "node", name, "silent", me.At.Sub(n.At).Round(100*time.Millisecond))
+	}
+}
+
+// silent reports whether a node has said nothing for a whole lease, up to when another one spoke.
+func silent(n, other Note) bool {
+	var p presence
+	return json.Unmarshal(n.Value, &p) == nil && other.At.Sub(n.At) > p.Lease
 }
 
 // leave ends the session, so that nobody waits for it to fall silent.
