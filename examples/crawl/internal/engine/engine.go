@@ -107,6 +107,8 @@ type Engine struct {
 	shards int
 	blobs  jetstream.ObjectStore
 
+	settled time.Duration // after which what was written is synced
+
 	listing sync.Mutex
 	listed  map[int][]blob // see earlier
 
@@ -149,7 +151,10 @@ func Open(ctx context.Context, cfg Config) (*Engine, error) {
 	if !IsName(cfg.Name) {
 		return nil, fmt.Errorf("engine: name %q of a node: want letters, digits, - and _", cfg.Name)
 	}
-	e := &Engine{cfg: cfg}
+	e := &Engine{cfg: cfg, settled: settled}
+	if cfg.SyncAlways && cfg.URL == "" {
+		e.settled = 0
+	}
 	if err := e.open(ctx); err != nil {
 		e.Close()
 		return nil, err

@@ -53,12 +53,13 @@ func appendAll(t *testing.T, s *engine.Shard, records ...string) {
 }
 
 // What was appended is restored, in the same folder, after another owner, with and without a
-// snapshot, and a damaged snapshot falls back on the one before.
+// snapshot, and a damaged snapshot falls back on the one before. Where each record is synced the log is purged
+// at once.
 func TestRestore(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	again := func(want string, wantRecords ...string) (*engine.Engine, *engine.Shard) {
-		e := open(t, engine.Config{Dir: dir})
+		e := open(t, engine.Config{Dir: dir, SyncAlways: true})
 		s, err := e.Own(t.Context(), 3)
 		require.NoError(t, err)
 		state, records := restored(t, s)
@@ -149,6 +150,9 @@ func TestLogIsLost(t *testing.T) {
 			require.NoError(t, s.Snapshot(t.Context(), s.Mark(), []byte("abcdij")))
 			e.Close()
 			again("abcdij")
+			there, err := e.Blobs(t.Context())
+			require.NoError(t, err)
+			require.Equal(t, 3, there) // of the lost ones that which was used
 		})
 	}
 }

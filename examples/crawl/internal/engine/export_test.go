@@ -2,8 +2,11 @@ package engine
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
@@ -27,6 +30,9 @@ func (e *Engine) Take(ctx context.Context, shard int) (then func() (*Shard, erro
 	return func() (*Shard, error) { return s, s.takeOver(ctx) }, err
 }
 
+// Settle sets the time after which what was written is synced.
+func (e *Engine) Settle(after time.Duration) { e.settled = after }
+
 // Judge has a node declare another one dead, if it is silent, by the board but with a revision that is off.
 func (e *Engine) Judge(ctx context.Context, name string, off uint64) error {
 	me, err := e.board.Read(ctx, nodeKey+e.cfg.Name)
@@ -36,6 +42,32 @@ func (e *Engine) Judge(ctx context.Context, name string, off uint64) error {
 	n, err := e.board.Read(ctx, nodeKey+name)
 	n.Revision += off
 	e.session.judge(ctx, name, n, me)
+	return err
+}
+
+// Forget loses the pointer of a shard.
+func (e *Engine) Forget(ctx context.Context, shard int) error {
+	s := &Shard{number: shard}
+	return e.stream.Purge(ctx, jetstream.WithPurgeSubject(s.subject("snap")))
+}
+
+// Downgrade writes the pointer of a shard as versions did that kept two snapshots.
+func (e *Engine) Downgrade(ctx context.Context, shard int) error {
+	subject := (&Shard{number: shard}).subject("snap")
+	last, err := e.last(ctx, e.stream, subject)
+	if err != nil {
+		return err
+	}
+	var p pointer
+	if err := json.Unmarshal(last.Data, &p); err != nil {
+		return err
+	}
+	m := nats.NewMsg(subject)
+	m.Header.Set(jetstream.MsgRollup, jetstream.MsgRollupSubject)
+	if m.Data, err = json.Marshal(pointer{Newest: p.Newest, Before: p.Before}); err != nil {
+		return err
+	}
+	_, err = e.js.PublishMsg(ctx, m)
 	return err
 }
 

@@ -31,6 +31,7 @@ type Shard struct {
 	mu       sync.Mutex
 	chain    uint64 // sequence of the last record of the log
 	snapshot pointer
+	aging    time.Time // since when the snapshot that ages is there, or known
 }
 
 func (s *Shard) subject(of string) string { return fmt.Sprintf("crawl.%d.%s", s.number, of) }

@@ -15,13 +15,45 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// A pointer names the newest snapshot of a shard and the one before it.
+// A pointer names the snapshots of a shard that are kept. A loss of power takes what the server wrote since it
+// last synced, so one that is older than that is among them, and the log since.
 type pointer struct {
 	Newest blob `json:"newest"`
 	Before blob `json:"before"`
+	// Aging becomes Synced when it is old enough; the log is purged up to Synced.
+	Aging  blob `json:"aging,omitzero"`
+	Synced blob `json:"synced,omitzero"`
+	// Over names snapshots of records that the log lost, as far as they were looked at: what was
+	// restored then and appended since is newer, whatever their sequences.
+	Over []string `json:"over,omitempty"`
 }
 
-func (p pointer) names(b blob) bool { return b.Name == p.Newest.Name || b.Name == p.Before.Name }
+// all returns the snapshots that are kept, from the newest on, each once.
+func (p pointer) all() (all []blob) {
+	for _, b := range []blob{p.Newest, p.Before, p.Aging, p.Synced} {
+		same := func(other blob) bool { return other.Name == b.Name }
+		if b.Name != "" && b.Name != lostName && !slices.ContainsFunc(all, same) {
+			all = append(all, b)
+		}
+	}
+	return all
+}
+
+func (p pointer) names(b blob) bool {
+	return slices.ContainsFunc(p.all(), func(kept blob) bool { return kept.Name == b.Name })
+}
+
+// next returns the pointer with a newer snapshot. Aged is whether that which ages is old enough.
+func (p pointer) next(b blob, aged bool) pointer {
+	n := pointer{Newest: b, Before: p.Newest, Aging: p.Aging, Synced: p.Synced, Over: p.Over}
+	if aged && p.Aging.Name != "" {
+		n.Synced, n.Aging = p.Aging, blob{}
+	}
+	if n.Aging.Name == "" {
+		n.Aging = b
+	}
+	return n
+}
 
 // A blob is a snapshot: its name in the object store, empty for none, and the sequence of the last
 // record that it holds.
@@ -42,6 +74,9 @@ const (
 	quiet = 10 * time.Second
 	// worthTelling is the time after which the log says that a snapshot is being read.
 	worthTelling = 5 * time.Second
+	// settled is the time after which what was written is synced: by default a server does that every two
+	// minutes, and what servers elsewhere are told is not known.
+	settled = 3 * time.Minute
 	// attempts at a transfer: an election of the engine takes up to 9 s.
 	attempts = 5
 )
@@ -57,7 +92,7 @@ func (s *Shard) Mark() Mark {
 }
 
 // Snapshot stores the state as it was at a mark. Records may be appended while it does. The log up
-// to the snapshot before is purged.
+// to the newest snapshot that is surely synced is purged, and two to four snapshots are kept.
 func (s *Shard) Snapshot(ctx context.Context, at Mark, state []byte) error {
 	if err := s.e.space(); err != nil {
 		return err
@@ -69,29 +104,33 @@ func (s *Shard) Snapshot(ctx context.Context, at Mark, state []byte) error {
 		}
 		return fmt.Errorf("engine: shard %d: snapshot: %w", s.number, err)
 	}
-	old, err := s.point(ctx, b)
-	if err != nil {
+	before := s.snapshot
+	next := before.next(b, time.Since(s.aging) >= s.e.settled)
+	if err := s.point(ctx, next); err != nil {
 		return err // the answer may be what was lost, so that the blob is for the next owner to keep or to sweep
 	}
-	if old.Name != "" && old.Name != lostName {
-		err = s.e.blobs.Delete(ctx, old.Name)
+	var err error
+	for _, old := range before.all() {
+		if !next.names(old) {
+			if failed := s.e.blobs.Delete(ctx, old.Name); !errors.Is(failed, jetstream.ErrObjectNotFound) {
+				err = errors.Join(err, failed)
+			}
+		}
 	}
 	// The last record stays: an empty log would have sequence 0.
-	if before := s.snapshot.Before.Seq; before > 0 && !s.e.cfg.KeepLog {
-		err = errors.Join(err, s.e.stream.Purge(ctx, jetstream.WithPurgeSubject(s.subject("log")), jetstream.WithPurgeSequence(before)))
+	if synced := next.Synced.Seq; synced > 0 && !s.e.cfg.KeepLog {
+		err = errors.Join(err, s.e.stream.Purge(ctx, jetstream.WithPurgeSubject(s.subject("log")), jetstream.WithPurgeSequence(synced)))
 	}
 	return err
 }
 
-// point writes the pointer, if the chain of the log is still this owner's, and returns the blob
-// that nobody needs then.
-func (s *Shard) point(ctx context.Context, b blob) (old blob, err error) {
+// point writes the pointer, if the chain of the log is still this owner's.
+func (s *Shard) point(ctx context.Context, next pointer) (err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	next := pointer{Newest: b, Before: s.snapshot.Newest}
 	m := nats.NewMsg(s.subject("snap"))
 	if m.Data, err = json.Marshal(next); err != nil {
-		return old, err
+		return err
 	}
 	m.Header.Set(jetstream.MsgRollup, jetstream.MsgRollupSubject)
 	fenced := false
@@ -111,10 +150,13 @@ func (s *Shard) point(ctx context.Context, b blob) (old blob, err error) {
 		err = fmt.Errorf("%w: shard %d", ErrFenced, s.number)
 	}
 	if err != nil {
-		return old, err
+		return err
 	}
-	old, s.snapshot = s.snapshot.Before, next
-	return old, nil
+	if next.Aging.Name != s.snapshot.Aging.Name {
+		s.aging = time.Now()
+	}
+	s.snapshot = next
+	return nil
 }
 
 // Restore hands over what is known of the shard: the newest snapshot that can be read, if there is
@@ -134,8 +176,12 @@ func (s *Shard) Restore(ctx context.Context, load func(state []byte) error, appl
 	if err != nil {
 		return fmt.Errorf("%w: shard %d: %w", ErrState, s.number, err)
 	}
-	from, read := s.own, s.snapshot
-	rescued, err := s.rescue(ctx, load)
+	if s.snapshot.Aging.Name == "" { // it is of a version that purged up to the snapshot before
+		s.snapshot.Aging, s.snapshot.Synced = s.snapshot.Newest, s.snapshot.Before
+	}
+	s.aging = time.Now() // at the latest
+	read := s.snapshot
+	from, rescued, err := s.rescue(ctx, load)
 	if err == nil && !rescued {
 		from, err = s.load(ctx, load)
 	}
@@ -164,17 +210,14 @@ func (s *Shard) Replay(ctx context.Context, at Mark, load func(state []byte) err
 // load loads the newest snapshot that can be read, and returns its last record; 0 if there is none
 // and the log is whole.
 func (s *Shard) load(ctx context.Context, load func([]byte) error) (last uint64, err error) {
-	for _, b := range []blob{s.snapshot.Newest, s.snapshot.Before} {
-		if b.Name == "" {
-			break
-		}
+	for _, b := range s.snapshot.all() {
 		state, failed := s.fetch(ctx, b)
 		if failed == nil {
 			failed = load(state)
 		}
 		if failed == nil {
 			if b != s.snapshot.Newest { // a damaged one is not to be the one before the next
-				s.snapshot = pointer{Newest: b}
+				s.snapshot = pointer{Newest: b, Aging: b, Synced: s.snapshot.Synced, Over: s.snapshot.Over}
 			}
 			return b.Seq, nil
 		}
@@ -185,79 +228,143 @@ func (s *Shard) load(ctx context.Context, load func([]byte) error) (last uint64,
 			"shard", s.number, "snapshot", b.Name, "error", failed)
 		err = errors.Join(err, failed)
 	}
-	if s.snapshot.Before.Name != "" { // so the log was purged
+	if s.snapshot.Synced.Name != "" { // so the log was purged
 		return 0, fmt.Errorf("%w: shard %d: no snapshot can be read: %w", ErrState, s.number, err)
 	}
-	s.snapshot = pointer{}
+	s.snapshot = pointer{Over: s.snapshot.Over}
 	return 0, nil
 }
 
-// rescue loads the newest snapshot where the log ends before it, and with it the pointer: a loss of
-// power took the end of the log, or it is damaged, and the snapshots are files of their own. From here
-// on the log counts from the takeover. In a cluster a snapshot may be one of an owner that was fenced,
-// so that the pointer alone says which counts.
-func (s *Shard) rescue(ctx context.Context, load func([]byte) error) (rescued bool, err error) {
+// rescue loads the newest snapshot that can be read of those whose records the log lost, and writes the pointer
+// to it: a loss of power took the end of the log, or it is damaged, and the snapshots are files of their own.
+// It returns the last record that the snapshot holds, or stands for, as what is appended from here on counts. In
+// a cluster a snapshot may be one of an owner that was fenced, so that the pointer says which counts, unless
+// it is lost with records.
+func (s *Shard) rescue(ctx context.Context, load func([]byte) error) (last uint64, rescued bool, err error) {
 	if s.e.server == nil {
-		return false, nil
+		if s.snapshot.Newest.Name != "" {
+			return 0, false, nil
+		}
+		if complete, err := s.complete(ctx); err != nil || complete {
+			return 0, false, err
+		}
 	}
 	beyond, err := s.beyond(ctx)
 	if err != nil || len(beyond) == 0 {
-		return false, err
+		return 0, false, err
 	}
-	newest := slices.MaxFunc(beyond, func(a, b blob) int { return cmp.Compare(a.Seq, b.Seq) })
-	state, err := s.fetch(ctx, newest)
-	if err == nil {
-		err = load(state)
+	over := slices.Clone(s.snapshot.Over)
+	for _, b := range beyond {
+		over = append(over, b.Name)
 	}
-	const lost = "the end of the log is lost, as by a loss of power; "
-	if err != nil {
-		s.e.cfg.Log.Error(lost+"nor can the newest snapshot be read", "shard", s.number, "snapshot", newest.Name, "error", err)
-		return false, ctx.Err()
-	}
-	s.e.cfg.Log.Error(lost+"the newest snapshot is used", "shard", s.number, "snapshot", newest.Name)
-	if s.looks {
-		return true, nil
-	}
-	b := s.name(Mark(s.own), state)
-	if err := s.put(ctx, b.Name, state); err != nil {
-		return false, fmt.Errorf("engine: shard %d: snapshot: %w", s.number, err)
-	}
-	s.snapshot = pointer{Newest: blob{Name: lostName, Seq: s.own}} // so the log is not whole
-	if _, err := s.point(ctx, b); err != nil {
-		return false, err
-	}
-	for _, b := range beyond { // or the next start would take them for newer
-		if err := s.e.blobs.Delete(ctx, b.Name); err != nil {
-			return false, fmt.Errorf("engine: shard %d: snapshot: %w", s.number, err)
+	const lost = "records of the log are lost, as by a loss of power; "
+	for _, b := range beyond {
+		state, err := s.fetch(ctx, b)
+		if err == nil {
+			err = load(state)
 		}
+		if ctx.Err() != nil {
+			return 0, false, fmt.Errorf("engine: shard %d: snapshot: %w", s.number, ctx.Err())
+		}
+		if err != nil {
+			s.e.cfg.Log.Error(lost+"nor can a snapshot with them be read", "shard", s.number, "snapshot", b.Name, "error", err)
+			continue
+		}
+		s.e.cfg.Log.Error(lost+"the newest snapshot that can be read is used", "shard", s.number, "snapshot", b.Name)
+		b.Seq = min(b.Seq, s.own) // where sequences went back, those up to its own will be used again
+		if !s.looks {
+			err = s.point(ctx, pointer{Newest: b, Aging: b, Synced: blob{Name: lostName, Seq: b.Seq}, Over: over})
+		}
+		return b.Seq, err == nil, err
 	}
-	s.e.listing.Lock()
-	defer s.e.listing.Unlock()
-	delete(s.e.listed, s.number)
-	return true, nil
+	s.snapshot.Over = over
+	if s.snapshot.Newest.Name == "" {
+		complete, err := s.complete(ctx)
+		if err == nil && !complete { // someone may still be able to read a snapshot, which is better than to begin anew
+			err = fmt.Errorf("%w: shard %d: the log is lost, and no snapshot can be read", ErrState, s.number)
+		}
+		return 0, false, err
+	}
+	return 0, false, nil
 }
 
-// beyond returns the snapshots of the shard that have records behind the end of the log: this owner has made
-// none yet.
+// complete reports whether the log can do without a snapshot: it has a record that is no takeover, and begins
+// with its first one.
+func (s *Shard) complete(ctx context.Context) (bool, error) {
+	if begins, err := s.begins(ctx); err != nil || !begins {
+		return false, err
+	}
+	found := errors.New("there is a record")
+	err := s.All(ctx, func([]byte) error { return found })
+	if errors.Is(err, found) {
+		return true, nil
+	}
+	return false, err
+}
+
+// begins reports whether the first record of the log names none before it, as records do.
+func (s *Shard) begins(ctx context.Context) (bool, error) {
+	first, err := s.message(ctx, 1, jetstream.WithGetMsgSubject(s.subject("log")))
+	if err != nil || first == nil {
+		return err == nil, err
+	}
+	before := first.Header.Get(jetstream.ExpectedLastSubjSeqHeader)
+	return before == "0" || before == "", nil
+}
+
+// message returns a message of the stream, nil if it is not there.
+func (s *Shard) message(ctx context.Context, seq uint64, options ...jetstream.GetMsgOpt) (m *jetstream.RawStreamMsg, err error) {
+	err = s.e.patiently(ctx, func(ctx context.Context) error {
+		m, err = s.e.stream.GetMsg(ctx, seq, options...)
+		if errors.Is(err, jetstream.ErrMsgNotFound) {
+			m = nil
+			return nil
+		}
+		return err
+	})
+	return m, err
+}
+
+// beyond returns the snapshots of the shard that the pointer and the log do not lead to, from the newest on: they
+// are newer than the pointer, and the log does not have their last record. If it has, the owner before died
+// between the snapshot and the pointer.
 func (s *Shard) beyond(ctx context.Context) (found []blob, err error) {
 	earlier, err := s.e.earlier(ctx, s.number)
 	if err != nil {
 		return nil, fmt.Errorf("engine: shard %d: snapshots: %w", s.number, err)
 	}
 	for _, b := range earlier {
-		if b.Seq >= s.own {
+		if s.snapshot.names(b) || slices.Contains(s.snapshot.Over, b.Name) {
+			continue
+		}
+		lost := b.Seq >= s.own
+		if !lost && s.snapshot.Newest.Name == "" {
+			var begins bool
+			begins, err = s.begins(ctx)
+			lost = !begins
+		}
+		if !lost && err == nil && b.Seq > s.snapshot.Newest.Seq { // the server may know more sequences than it has records
+			var m *jetstream.RawStreamMsg
+			m, err = s.message(ctx, b.Seq)
+			lost = m == nil || m.Subject != s.subject("log")
+		}
+		if err != nil {
+			return nil, err
+		}
+		if lost {
 			found = append(found, b)
 		}
 	}
+	slices.SortFunc(found, func(a, b blob) int { return cmp.Compare(b.Seq, a.Seq) })
 	return found, nil
 }
 
-// earlier returns the snapshots of a shard that there were when it was asked for those of any for the first
-// time: all are listed at once.
+// earlier returns the snapshots of a shard. Those of a server within the process are listed once for all
+// shards: what this process adds has its pointer.
 func (e *Engine) earlier(ctx context.Context, shard int) ([]blob, error) {
 	e.listing.Lock()
 	defer e.listing.Unlock()
-	if e.listed != nil {
+	if e.listed != nil && e.server != nil {
 		return e.listed[shard], nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, chunk)
@@ -364,8 +471,12 @@ func (s *Shard) transfer(ctx context.Context, size int, do func(context.Context)
 
 // sweep deletes blobs of owners before that no pointer names: they died before they wrote it. The shard may
 // be another's by now. Blobs of later owners are newer than the record of takeover, as each has one of its
-// own behind it, and they need no older ones than those that the pointer named when it was read.
+// own behind it, and they need no older ones than those that the pointer named when it was read. Where there is
+// no pointer they may be all there is. Those that were found to be over just now stay until the next owner.
 func (s *Shard) sweep(ctx context.Context, read pointer) {
+	if read.Newest.Name == "" {
+		return
+	}
 	ctx, cancel := context.WithTimeout(ctx, least)
 	defer cancel()
 	all, err := s.e.blobs.List(ctx)
@@ -374,8 +485,15 @@ func (s *Shard) sweep(ctx context.Context, read pointer) {
 	}
 	for _, o := range all {
 		b, of, ok := parse(o)
-		if ok && of == s.number && b.Seq < s.own && !read.names(b) && !s.snapshot.names(b) {
+		if !ok || of != s.number || read.names(b) || s.snapshot.names(b) {
+			continue
+		}
+		switch over := slices.Contains(s.snapshot.Over, b.Name); {
+		case slices.Contains(read.Over, b.Name), b.Seq < s.own && !over:
 			_ = s.e.blobs.Delete(ctx, b.Name)
+		case !over && s.Sure(): // so it is no later owner's
+			s.e.cfg.Log.Warn("records of the log are lost, as by a loss of power; an older state is used than was there",
+				"shard", s.number, "snapshot", b.Name)
 		}
 	}
 }

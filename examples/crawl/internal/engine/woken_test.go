@@ -47,6 +47,8 @@ func TestSweep(t *testing.T) {
 			t.Parallel()
 			url := serve(t)
 			one, two := node(t, url, "one", engine.DefaultLease), node(t, url, "two", engine.DefaultLease)
+			one.Settle(0)
+			two.Settle(0)
 			before := own(t, one)
 			appendAll(t, before, "a")
 			require.NoError(t, before.Snapshot(t.Context(), before.Mark(), []byte("a")))
@@ -149,6 +151,7 @@ func TestLatePurge(t *testing.T) {
 			wire := newWire(t, strings.TrimPrefix(url, "nats://"), text)
 			wire.late = true
 			one, two := node(t, "nats://"+wire.address, "one", 2*time.Second), node(t, url, "two", 2*time.Second)
+			one.Settle(0) // or nothing would be deleted yet
 			first := own(t, one)
 			for _, r := range []string{"a", "b"} {
 				appendAll(t, first, r)
