@@ -14,13 +14,14 @@ import (
 var _, _, _, _, _ pager = (*RateFilter)(nil), (*Planner)(nil), (*LAKG)(nil), (*Adaptive)(nil), (*Fixed)(nil)
 
 func (f *RateFilter) pageFormat() codec.Format {
-	return codec.Format{Magic: "recrawl/RateFilter.page", Version: 2}
+	return codec.Format{Magic: "recrawl/RateFilter.page", Version: 3}
 }
 
 func (f *RateFilter) encodePage(slot int, e *codec.Encoder) {
 	page := f.model.Page(f.beliefs[slot])
 	page.Encode(e)
 	e.Float64(f.polled[slot])
+	e.Float64(f.birth(uint32(slot)))
 	e.Bool(f.changed.has(uint32(slot)))
 	e.Bool(f.touched.has(uint32(slot)))
 	if e.Bool(f.rates != nil); f.rates != nil {
@@ -34,6 +35,7 @@ func (f *RateFilter) decodePage(d *codec.Decoder) func(slot int) {
 	page.Decode(d)
 	polled := d.Float64In(math.Inf(-1), pick.MostTime)
 	d.Require(timely(polled) || math.IsInf(polled, -1), "polled at %v", polled)
+	birth := d.Float64In(math.Inf(-1), pick.MostTime)
 	changed, touched := d.Bool(), d.Bool()
 	rated, rate := d.Bool(), lately.Rate{}
 	if rated {
@@ -48,6 +50,7 @@ func (f *RateFilter) decodePage(d *codec.Decoder) func(slot int) {
 		f.forgetEarly(s)
 		f.leave(s)
 		f.beliefs[slot], f.polled[slot] = f.model.Adopt(&page), polled
+		f.setBirth(slot, birth)
 		f.changed.set(s, changed)
 		f.touched.set(s, touched)
 		switch cycle := f.model.Cycle(); {

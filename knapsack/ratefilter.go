@@ -170,6 +170,7 @@ type RateFilter struct {
 	touched  bits                      // per slot: was ever known to change
 	trails   []census.Trail            // per slot; nil but for Detections
 	rates    []lately.Rate             // likewise
+	births   []float64                 // per slot, see setBirth; nil before the first Add after the start
 	marks    []factor.Mark             // per slot: what is known of it; nil before the first SetGroup
 	answers  uint64                    // dither for packing
 
@@ -319,6 +320,7 @@ func (f *RateFilter) Add() (page int) {
 		f.costs.Set(slot, 1)
 	}
 	f.polled[slot] = f.now
+	f.born(slot)
 	f.beliefs[slot] = f.model.Fresh()
 	f.touched.set(uint32(slot), false)
 	f.leave(uint32(slot))

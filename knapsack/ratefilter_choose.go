@@ -161,19 +161,25 @@ func (f *RateFilter) wakes() bool {
 type past struct {
 	changed, touched bool
 	rate             float64
+	youth
 }
 
-func (f *RateFilter) past(slot uint32) past {
-	return past{f.changed.has(slot), f.touched.has(slot), f.rate(slot)}
+// past returns that of a page in a gap since its last answer.
+func (f *RateFilter) past(slot uint32, gap float64) past {
+	return past{f.changed.has(slot), f.touched.has(slot), f.rate(slot), f.youth(slot, f.last(slot), gap)}
 }
 
 // more returns the logarithm of how many times as much as is believed of it a page changes, as it was ever known
-// to change or not. Under Detections the calibration tells what is so of all pages.
-func (f *RateFilter) more(touched bool) float64 {
-	if f.objective == Detections {
-		return f.census.Untouched.Shift(touched, f.fade())
+// to change or not; that of a young page is told by its age. Under Detections the calibration tells what is so of
+// all pages.
+func (f *RateFilter) more(p past) float64 {
+	switch {
+	case p.young:
+		return 0
+	case f.objective == Detections:
+		return f.census.Untouched.Shift(p.touched, f.fade())
 	}
-	return f.census.Untouched.Times(touched)
+	return f.census.Untouched.Times(p.touched)
 }
 
 // bursts returns by which part a page that jumps is taken for one that bursts: one that was never known to
@@ -201,24 +207,27 @@ func (f *RateFilter) hope(touched bool) float64 {
 
 // mean returns the value of a poll of a page and its standard deviation.
 func (f *RateFilter) mean(b *belief.View, gap, counts float64, p past) (value, spread float64) {
-	fade := f.fade()
-	more := f.more(p.touched)
+	fade, more := f.fade(), f.more(p)
+	counts = p.counting(counts)
 	switch {
 	case f.objective == Detections:
 		value, spread = f.model.Value(b, gap, counts, 1, 0, 0)
-		value = f.census.Calibration.Correct(value, gap/f.model.Cycle(), p.changed, fade, more, f.opinion(p.rate, counts, fade))
+		value = f.census.Calibration.Correct(value, gap/f.model.Cycle(), p.changed, p.fading(fade), more, f.opinion(p.rate, counts, fade))
 	case f.objective == Delay:
 		// Pages change less than expected if some rest, of which a poll is worth nothing. That they change more
 		// may only mean that each poll finds a change, however many are expected: so it is rates that are greater,
-		// of which many changes in a gap count less.
+		// of which many changes in a gap count less. Young pages do not rest, they change less and less.
 		times := fast.Exp(more)
-		value, spread = f.model.Value(b, gap, counts, max(1, times), f.bursts(p.touched), 0)
-		value *= min(1, times)
+		rests := min(1, times)
+		times, counts = p.onwards(max(1, times), counts)
+		value, spread = f.model.Value(b, gap, counts, times, f.bursts(p.touched), 0)
+		value *= rests
 		if f.wakes() {
 			value *= f.census.Waking.Times(gap/f.model.Cycle(), fade)
 		}
 	default:
-		value, spread = f.model.Value(b, gap, counts, fast.Exp(more), 0, 1-f.hope(p.touched))
+		times, counts := p.onwards(fast.Exp(more), counts)
+		value, spread = f.model.Value(b, gap, counts, times, 0, 1-f.hope(p.touched))
 	}
 	return value, spread
 }
@@ -282,14 +291,15 @@ func (f *RateFilter) indexAt(slot uint32, gap float64, t *tempo) float64 {
 	}
 	f.looks++
 	counts := gap * t.multiplier
-	value, sequel := f.value(&t.view, gap, counts, f.past(slot))
+	past := f.past(slot, gap)
+	value, sequel := f.value(&t.view, gap, counts, past)
 	if t.edited > 0 {
 		value += f.model.Edited(&t.view, gap, counts, t.edited, stalesBack/f.model.Cycle())
 	}
 	if f.hints.On() {
-		value *= f.hinting(slot, gap, counts, value)
+		value *= f.hinting(slot, gap, past.counting(counts), value)
 	}
-	index := f.model.Slope(value) + sequel
+	index := f.slope(value, past.youth) + sequel
 	if f.weights != nil || f.costs != nil {
 		if times := f.weight(slot) / f.cost(slot); times == 0 || index == 0 {
 			index = 0 // also where the other one is infinite

@@ -100,8 +100,10 @@ func (f *RateFilter) forget(group uint32) {
 // probability that an edit of many pages had changed it.
 func (f *RateFilter) compare(slot uint32, rates *belief.Row, from, now float64, changed bool) (m, edited float64) {
 	p := poll{RateFilter: f, rates: rates, from: from, now: now, changed: changed, times: 1}
-	if f.objective != Detections {
-		p.times = fast.Exp(f.more(f.touched.has(slot)))
+	if y := f.youth(slot, from, now-from); y.young {
+		p.times = y.mean
+	} else if f.objective != Detections {
+		p.times = fast.Exp(f.more(past{touched: f.touched.has(slot)}))
 	}
 	group := f.queue.Group(slot)
 	m = 1

@@ -57,6 +57,7 @@ func (f *RateFilter) measure(now, cost float64) {
 			f.census.Slide(-moved)
 			f.focus()
 		}
+		f.census.Youth.Follow(f.model.Cycle())
 		f.queue.Follow(f.model.Cycle())
 		return
 	}
@@ -174,7 +175,7 @@ func (f *RateFilter) predicted(b, informed *belief.Belief, slot uint32, from, no
 	}
 	counts *= gap
 	if !alone && f.sampled() {
-		f.judge(b, &rates, slot, gap, counts, edited, changed)
+		f.judge(b, &rates, slot, gap, f.youth(slot, from, gap).counting(counts), edited, changed)
 	}
 	f.changed.set(slot, changed)
 	if changed {
@@ -192,9 +193,9 @@ func (f *RateFilter) judge(b *belief.Belief, rates *belief.Row, slot uint32, gap
 	n := f.ids.Len() / every
 	chance := 1 - f.model.Survival(rates, counts)
 	said := either(chance, edited)
-	past, cycles, fade := f.past(slot), gap/f.model.Cycle(), f.fade()
-	more := f.more(past.touched)
-	if f.without&ablation.Untouched == 0 {
+	past, cycles, fade := f.past(slot, gap), gap/f.model.Cycle(), f.fade()
+	more := f.more(past)
+	if f.without&ablation.Untouched == 0 && !past.young {
 		alone := said
 		if f.objective != Detections { // else evidence of all pages would tell that they change less than expected
 			alone = either(1-f.model.Survival(rates, gap), edited)
@@ -207,8 +208,8 @@ func (f *RateFilter) judge(b *belief.Belief, rates *belief.Row, slot uint32, gap
 	var predicted float64
 	switch calibration, waking := &f.census.Calibration, &f.census.Waking; {
 	case f.objective == Detections:
-		predicted = calibration.Correct(chance, cycles, past.changed, fade, more, f.opinion(past.rate, counts, fade))
-		if f.without&ablation.Calibration == 0 && calibration.Learn(chance, cycles, past.changed, changed, fade, n, f.calmly()) {
+		predicted = calibration.Correct(chance, cycles, past.changed, past.fading(fade), more, f.opinion(past.rate, counts, fade))
+		if f.without&ablation.Calibration == 0 && !past.young && calibration.Learn(chance, cycles, past.changed, changed, fade, n, f.calmly()) {
 			f.queue.Shift(clock{f})
 		}
 	case f.wakes():
@@ -218,8 +219,12 @@ func (f *RateFilter) judge(b *belief.Belief, rates *belief.Row, slot uint32, gap
 		predicted = census.Times(said, more)
 	}
 	f.tally.predict(predicted, changed, every)
+	if past.young {
+		age := max(0, f.last(slot)-f.birth(slot))
+		f.census.Youth.Learn(past.touched, age, age+gap, predicted, changed, n, f.calmly())
+	}
 	if !f.hints.Led(int(slot)) { // what hints find is not to be had by rates
-		f.census.Hedge.Score(b.MeanCell(), gap, changed, f.model.Cycle(), n)
+		f.census.Hedge.Score(past.cell(b.MeanCell()), gap, changed, f.model.Cycle(), n)
 	}
 }
 

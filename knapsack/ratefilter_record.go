@@ -79,6 +79,9 @@ func (f *RateFilter) RecordChanges(page int, from, until float64, times []float6
 	if !(begin <= until) || !timely(until) || !timely(begin) && !math.IsInf(begin, -1) {
 		return fmt.Errorf("%w: page %d: changes from %v to %v, known as of %v", ErrTime, page, from, until, last)
 	}
+	if begin < f.birth(s) { // it was there before it was added
+		f.setBirth(slot, math.Inf(-1))
+	}
 	f.recall(s)
 	after := sort.Search(len(times), func(i int) bool { return times[i] > begin })
 	told := stretch{begin, until, slices.Compact(slices.Clone(times[after:]))}

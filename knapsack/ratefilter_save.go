@@ -13,7 +13,7 @@ import (
 	"github.com/recrawl/recrawl/knapsack/internal/queue"
 )
 
-var rateFilterFormat = codec.Format{Magic: "recrawl/knapsack.RateFilter", Version: 23}
+var rateFilterFormat = codec.Format{Magic: "recrawl/knapsack.RateFilter", Version: 24}
 
 // MarshalBinary returns the state.
 func (f *RateFilter) MarshalBinary() ([]byte, error) { return rateFilterFormat.Save(f.encode) }
@@ -45,6 +45,7 @@ func (f *RateFilter) encode(e *codec.Encoder) {
 	}
 	e.Float64s(costs)
 	f.census.Encode(e)
+	f.encodeBirths(e)
 	for k := range f.levels {
 		f.levels[k].Encode(e)
 	}
@@ -104,6 +105,7 @@ func (f *RateFilter) decode(d *codec.Decoder) {
 		f.costs = treeOfCosts(costs)
 	}
 	f.census.Decode(d, f.objective == Detections)
+	f.decodeBirths(d)
 	f.levels = newLevels()
 	for k := range f.levels {
 		f.levels[k].Decode(d)

@@ -56,13 +56,13 @@ func TestIndexOfUntouchedPages(t *testing.T) {
 		for k := range 4000 { // half of what is learnt goes to each kind of page
 			f.census.Untouched.Learn(0.3, k%2 == 0, k%4 < 1 || k%8 == 1, 50, 1)
 		}
-		require.NotEqual(t, f.more(false), f.more(true))
+		require.NotEqual(t, f.more(past{}), f.more(past{touched: true}))
 		fresh, view := f.model.Fresh(), belief.View{}
 		f.model.See(&view, &fresh, belief.Level())
 		gap := gapCycles * f.model.Cycle()
 		plain, _ := f.model.Value(&view, gap, gap, 1, 0, 0)
 		for _, touched := range []bool{false, true} {
-			s := f.more(touched)
+			s := f.more(past{touched: touched})
 			require.NotZero(t, s)
 			got, _ := f.mean(&view, gap, gap, past{touched: touched})
 			switch o {
@@ -137,7 +137,7 @@ func TestWhatUntouchedIsLearntFrom(t *testing.T) {
 		for k := range 2000 {
 			f.touched.set(0, k%2 == 0)
 			if k == 1999 {
-				more := f.more(false)
+				more := f.more(past{})
 				require.NotZero(t, more)
 				predicted, before := census.Times(either(chance, 0.2), more), f.tally.expected
 				if o == Detections {

@@ -2,7 +2,7 @@
 // pages, from which those with few polls borrow; the Hedge, which estimates whether a schedule
 // by rate can beat polling in turn at all; the Calibration of the probabilities of change;
 // Untouched, how pages that were never known to change differ from the others; Waking, by which more
-// is expected of pages that wait; and the Sequel of a find of one of these. All memories are a few
+// is expected of pages that wait; the Sequel of a find of one of these; and the Youth of pages that are added. All memories are a few
 // polls per page. Of many pages a sample tells of all: Votes says which have a vote in the prior, and
 // Every which polls are for the others, to which there are so many times fewer pages.
 package census
@@ -16,7 +16,7 @@ import (
 // divisions and exponentials, is small beside that of the polls.
 const period = 16
 
-// A Census holds all six.
+// A Census holds all seven.
 type Census struct {
 	Prior       Prior
 	Hedge       Hedge
@@ -24,6 +24,7 @@ type Census struct {
 	Untouched   Untouched
 	Waking      Waking
 	Sequel      Sequel
+	Youth       Youth
 	Few         int   // in place of Enough, unless 0; a power of two. For tests, and not saved
 	until       uint8 // votes until prior and gain are computed anew
 }
@@ -61,6 +62,7 @@ func (c *Census) Encode(e *codec.Encoder) {
 	c.Untouched.encode(e)
 	c.Waking.encode(e)
 	c.Sequel.encode(e)
+	c.Youth.encode(e)
 	e.Byte(c.until)
 }
 
@@ -73,5 +75,6 @@ func (c *Census) Decode(d *codec.Decoder, calibrated bool) {
 	c.Untouched.decode(d, c.Untouched.pace)
 	c.Waking.decode(d, usual)
 	c.Sequel.decode(d)
+	c.Youth.decode(d)
 	c.until = d.ByteIn(1, period)
 }
