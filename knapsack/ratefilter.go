@@ -48,7 +48,7 @@ import (
 // than some hundred (TestRateFilterHasNoStall). But Add copies the tables when they have no room left, as append
 // does. Memory: 60 bytes a page, 61 from 19,200 pages on, and
 // three more under Detections; 8 more with weights, 16 to 32 with costs, 20 with intervals and 12 for each page
-// with a longest one, one bit with signals. Groups take 16 more where they have 32 or 100 pages each,
+// with a longest one, one bit with signals, 8 once pages are added while the crawl runs. Groups take 16 more where they have 32 or 100 pages each,
 // and up to 33 between, as from 33 pages on they have trees; smaller ones take 6 for each page and
 // about 320 for each group, which is 69 a page with 5 pages in each. Pages that are deferred, or whose
 // last poll got no answer, or of which a signal waits for one, take about 70 more.
@@ -93,7 +93,7 @@ import (
 // teaches something, too (but see Untouched). Next gives the page with the greatest value: exactly with
 // up to 100 pages, and on average within 1 % of it with 20,000, and with 100,000 but for Detections, where
 // it is 2 %. Where groups of pages change together it is within about 1 % with 240 pages and mostly within
-// 3 % with 1500 (RESULTS.md, "How exact choices are").
+// 3 % with 1500, and where pages keep coming within about 10 % (RESULTS.md, "How exact choices are").
 // For Detections the probability p of a change is averaged, and its slope w·[p + (1−p)·ln(1−p)]
 // compared; of the standard deviation 0.7·√(1−p) is added, as the surer a change is, the less more
 // can be found by knowing better. For Delay the mean is taken without a deviation, a page that
@@ -114,6 +114,14 @@ import (
 // Where untouched pages change less than the others there is less hope for them: 2 + u − v, within 0 and 1. By that
 // part, under Freshness, Age and Harmonic, half the standard deviation counts in what a poll of one is worth, and one
 // that jumps goes to any rate of the grid; by the rest it goes where the rates of all pages are.
+//
+// Youth. Pages that are added once the crawl runs change as others do not: articles and offers are written,
+// corrected in their first hours, and rest then. By how much more or less than is believed of them such pages change is
+// learnt by their age, in intervals of which each is twice as long as the one before, up to 64 cycles, and of untouched pages
+// and others apart: e^θ times, with θ between −4 and 4. The elapsed time counts as so many times as much in the index, but not
+// when a poll is learnt from, and a page that changes less and less is worth more: after it there is less to come. While a page is young
+// that takes the place of u and v, s, and the correction of the first cycles. Of a page of which changes are told from
+// before it was added, the age is not known.
 //
 // Waking. Pages that have waited are polled sooner where polls of such pages find more changes than
 // one expects, as where files are written long after the crawl began. After a gap of τ cycles τ^θ
@@ -290,7 +298,7 @@ func NewRateFilter(n int, cfg RateFilterConfig) (*RateFilter, error) {
 }
 
 // Add implements Learner, in O(log n), or O(n) where its tables have no room left: nothing is known of the page
-// but that it is current.
+// but that it is current, and new once the crawl runs (see Youth in the comment of the type).
 func (f *RateFilter) Add() (page int) {
 	page = f.add()
 	slot := Slot(page)

@@ -276,3 +276,21 @@ func TestYoungPages(t *testing.T) {
 		}
 	}
 }
+
+// What young pages need beside the others is looked up without allocation.
+func TestYoungPagesAllocateNothing(t *testing.T) {
+	for _, o := range []Objective{Freshness, Detections, Delay} {
+		f := must(NewRateFilter(300, RateFilterConfig{Objective: o}))
+		spin(t, f, 0, 3000)
+		for range 300 {
+			f.Add()
+		}
+		now := 3000.0
+		require.Zero(t, testing.AllocsPerRun(1000, func() {
+			now++
+			if page, err := f.Next(now); err != nil || f.Observe(page, now, page%3 == 0) != nil {
+				t.Error(page, err)
+			}
+		}))
+	}
+}
