@@ -80,10 +80,10 @@ type Status uint8
 
 const (
 	Finished     Status = iota // a heuristic came to its end
-	GapClosed                  // the gap to the bound is at most the one asked for
+	GapClosed                  // the gap to the bound is at most the one asked for, but for what rounding may do
 	LimitReached               // the limit on steps or on moved sites is used up
 	Cancelled                  // the context was cancelled or its deadline passed
-	Optimal                    // no plan is better by more than 1e-9 of the makespan
+	Optimal                    // no plan is better by more than 1e-9 of the makespan, 2e-9 if durations are rounded
 )
 
 // A Result is a plan and what is known about it. [Problem.CheckResult] verifies it.
@@ -105,15 +105,19 @@ func (r Result) Gap() float64 {
 	return (r.Makespan - r.Lower) / r.Lower
 }
 
-// proved reports whether a makespan is optimal given a lower bound.
+// proved reports whether a makespan is optimal given a lower bound. The makespan and the bound may
+// each be off by Rounding from what the solver compared. Where that is more than the tolerance, a
+// plan that is optimal on the grid may not be optimal.
 func (p *Problem) proved(makespan, lower float64) bool {
-	return makespan-lower <= float64(tolerance*makespan)+float64(2*p.grid.Rounding)
+	most := float64(tolerance * makespan)
+	return makespan-lower <= most+min(most, 2*p.grid.Rounding)
 }
 
 // CheckResult returns an error unless the result is consistent: its plan passes Check and
 // has the makespan stated; the lower bound is at most that, and at most what can be seen of
 // any plan at a glance; and the plan is said to be optimal if and only if the gap is at
-// most 1e-9 of the makespan, plus what rounding may do (see [Problem]). Time: O(n·m).
+// most 1e-9 of the makespan, plus what rounding may do (see [Problem]), which is at most 1e-9
+// more. Time: O(n·m).
 func (p *Problem) CheckResult(r Result) error {
 	if err := p.Check(r.Plan); err != nil {
 		return err

@@ -33,7 +33,8 @@ type Number interface {
 // wherever their sum has at most 52 bits. Other durations are rounded to 2⁻⁵² of their sum. A
 // duration on an unrelated client that no good plan has counts little in that sum, so that a huge
 // number for a client that should not do a site costs the others no precision.
-// Every lower bound accounts for what that does to a makespan.
+// Every lower bound accounts for what that does to a makespan. A plan is not called [Optimal] where
+// that is too much, as with a site below 2⁻⁵² of the sum on a client so slow that it matters.
 type Problem struct {
 	*kind
 	start, setup []float64

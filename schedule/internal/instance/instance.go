@@ -10,6 +10,7 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"sort"
 
 	"github.com/recrawl/recrawl/internal/grid"
 )
@@ -41,7 +42,7 @@ type Instance struct {
 	clipped bool
 	greedy  []int32 // the client of each site in a plan, if PerPair
 
-	size  []float64 // N·M durations if PerPair, as they are
+	size  []float64 // N sizes, or N·M durations if PerPair, as they are
 	units grid.Grid
 	gcd   int64 // of the amounts in units
 }
@@ -70,8 +71,9 @@ const mantissa = 52
 func New(perPair bool, sizes, unit []float64) (*Instance, error) {
 	p := &Instance{N: len(sizes), M: len(unit), PerPair: perPair, Unit: unit, Most: math.Inf(1)}
 	off := make([]float64, p.M)
+	p.size = sizes
 	if perPair {
-		p.N, p.size = p.N/p.M, sizes
+		p.N /= p.M
 		p.Most = above(p.place(off))
 	}
 	if err := p.scale(sizes); err != nil {
@@ -156,29 +158,57 @@ func (p *Instance) WithOff(off []float64) (*Instance, error) {
 	q.Off = off
 	switch {
 	case !p.PerPair:
-		q.Most = above(q.alone())
+		q.Most = above(min(q.alone(), q.shared()))
 	case slices.Max(off) > 0:
 		if err := q.raise(above(q.place(off))); err != nil {
 			return nil, err
 		}
 	}
-	largest, unit := 0.0, 0.0
+	largest := 0.0
 	for j := range q.M {
 		largest = max(largest, q.Off[j]+float64(q.Unit[j]*(q.Grid*float64(q.Total))))
-		unit = max(unit, q.Unit[j])
 	}
 	if math.IsInf(largest*float64(q.M), 1) {
 		return nil, ErrOverflow
 	}
-	if q.Rounding > 0 {
+	switch {
+	case q.Rounding == 0:
+	case q.PerPair:
 		if q.Most < largest*clipFrom {
 			largest = q.Most
 		}
-		// Each size is off by at most one grid, and a sum of n sizes by n roundings of at
-		// most 2⁻⁵³ of the largest time.
-		q.Rounding = float64(q.N+4) * (float64(unit*q.Grid) + float64(0x1p-52*largest))
+		q.Rounding = q.roundingOf(q.N, 1, largest)
+	default:
+		q.Rounding = q.roundingBefore(min(largest, q.Most))
 	}
 	return &q, nil
+}
+
+// roundingOf bounds the error of when a client with so many sites finishes, no later than latest: each
+// size is off by at most one grid, and a sum of n sizes by n roundings of at most 2⁻⁵³ of the time.
+func (p *Instance) roundingOf(sites int, unit, latest float64) float64 {
+	return float64(sites+4) * (float64(unit*p.Grid) + float64(0x1p-52*latest))
+}
+
+// roundingBefore returns Rounding of identical and uniform clients, in plans that end before
+// Most. A client so slow that it does few sites by then has the errors of these few only.
+func (p *Instance) roundingBefore(latest float64) float64 {
+	sum := slices.Clone(p.size) // sum[k] becomes the sum of the k+1 smallest sizes
+	slices.Sort(sum)
+	for k := 1; k < p.N; k++ {
+		sum[k] += sum[k-1]
+	}
+	rounding := 0.0
+	for j := range p.M {
+		if j > 0 && p.Unit[j] == p.Unit[j-1] && p.Off[j] == p.Off[j-1] {
+			continue
+		}
+		most := sort.Search(p.N, func(k int) bool { return p.Off[j]+float64(p.Unit[j]*sum[k]) > p.Most })
+		if most > 0 {
+			rounding = max(rounding, p.roundingOf(most, p.Unit[j], latest))
+		}
+	}
+	return rounding
 }
 
 // raise makes Most at least so much, on a new grid if durations were clipped.

@@ -2,6 +2,7 @@ package instance
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -126,11 +127,41 @@ func TestRoundingBoundsTheDifference(t *testing.T) {
 		}
 		if p.Rounding == 0 {
 			require.Equal(t, exact, p.Makespan(plan))
+			return
+		}
+		if !p.PerPair && exact >= p.Most {
+			return // Rounding is that of plans that end before
 		}
 		require.LessOrEqual(t, math.Abs(exact-p.Makespan(plan)), p.Rounding)
 		// The grid is at most 2⁻⁵¹ of all amounts, so the bound is one of the latest time.
 		require.LessOrEqual(t, p.Rounding, float64(p.N+4)*0x1p-50*latest)
 	})
+}
+
+// A client so slow that no good plan gives it a site makes no bound weaker.
+func TestRoundingOfSlowClients(t *testing.T) {
+	t.Parallel()
+	sizes := []float64{.1, .2, .3}
+	fast, err := New(false, sizes, []float64{1, 2})
+	require.NoError(t, err)
+	require.Positive(t, fast.Rounding)
+	for _, unit := range []float64{1e2, 1e6, 1e15, 1e100} {
+		p, err := New(false, sizes, []float64{1, 2, unit})
+		require.NoError(t, err)
+		require.LessOrEqual(t, p.Rounding, 2*fast.Rounding, "%v", unit)
+		require.Positive(t, p.Rounding)
+	}
+	// The slow client ends three of 1001 sites before Most, and none if it begins late.
+	sizes = append(slices.Repeat([]float64{1. / 3}, 999), .01, .02)
+	one, err := New(false, sizes, []float64{1})
+	require.NoError(t, err)
+	p, err := New(false, sizes, []float64{1, 2000})
+	require.NoError(t, err)
+	require.Greater(t, p.Rounding, one.Rounding)
+	require.Less(t, p.Rounding, 20*one.Rounding, "of all sites it would be 2000 times as much")
+	p, err = p.WithOff([]float64{0, 2 * p.Most})
+	require.NoError(t, err)
+	require.LessOrEqual(t, p.Rounding, 2*one.Rounding)
 }
 
 func TestCapacityIsTheLargestSumInTime(t *testing.T) {

@@ -2,6 +2,7 @@ package instance
 
 import (
 	"math"
+	"slices"
 
 	"github.com/recrawl/recrawl/internal/grid"
 )
@@ -26,6 +27,20 @@ func (p *Instance) alone() float64 {
 		soonest = min(soonest, p.Finish(j, p.Total))
 	}
 	return soonest
+}
+
+// shared returns a time by which some plan of identical or uniform clients ends. If each site in turn
+// goes where it ends first, and the last one to end has size s, every client j would have ended that
+// one at T or later: T ≤ Off[j] + Unit[j]·(load[j] + s). Summed over the clients,
+//
+//	T·Σ 1/Unit[j] ≤ Σ Off[j]/Unit[j] + sum of all sizes + (M−1)·s.
+func (p *Instance) shared() float64 {
+	work, speed := float64(p.Grid*float64(p.Total)), 0.0
+	for j, u := range p.Unit {
+		work += p.Off[j] / u
+		speed += 1 / u
+	}
+	return (work + float64(float64(p.M-1)*slices.Max(p.size))) / speed
 }
 
 // place makes the plan of unrelated clients that begin at these times in which every site, in the

@@ -2,9 +2,11 @@ package instance
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 )
 
 // A duration that no good plan has takes no bits from the others, unless a start time makes it good.
@@ -32,4 +34,30 @@ func TestMostKeepsTheGridFine(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, forbidden.clipped)
 	require.True(t, math.IsInf(forbidden.Makespan([]int{1, 1, 0}), 1))
+}
+
+// Some plan of identical and uniform clients ends before half of Most, and Most is no later than four times
+// what list scheduling takes, however many clients there are.
+func TestMostOfUniformClients(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		p, _ := draw(t)
+		if p.PerPair {
+			return
+		}
+		plan, load := make([]int, p.N), make([]int64, p.M)
+		for z := range plan {
+			plan[z] = p.Earliest(z, load)
+			load[plan[z]] += p.Amount[z]
+		}
+		last := min(p.Makespan(plan), p.alone())
+		require.LessOrEqual(t, 2*last, p.Most*(1+1e-9))
+	})
+	p, err := New(false, slices.Repeat([]float64{1.1}, 1000), units(100))
+	require.NoError(t, err)
+	require.LessOrEqual(t, p.Most, 4*12.1, "ten sites each, and at most another one")
+	p, err = p.WithOff(slices.Repeat([]float64{20}, 100))
+	require.NoError(t, err)
+	require.LessOrEqual(t, p.Most, 4*32.1)
+	require.Greater(t, p.Most, 31.)
 }
