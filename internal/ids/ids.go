@@ -155,7 +155,7 @@ func Decode(d *codec.Decoder) Registry {
 	}
 	listed := make(map[uint32]bool, len(r.free))
 	for _, s := range r.free {
-		if int(s) >= len(r.gen) || r.gen[s]&1 == 0 || listed[s] {
+		if int(s) >= len(r.gen) || r.gen[s]&1 == 0 || int(r.gen[s]>>1) >= generations-1 || listed[s] {
 			d.Fail("slot %d is listed as free", s)
 			break
 		}

@@ -118,6 +118,7 @@ func TestDecodeRejects(t *testing.T) {
 		"listed twice":         {slots: 2, gen: []uint16{1, 1}, free: []uint32{0, 0}},
 		"too few slots":        {slots: 0, gen: []uint16{0}},
 		"beyond the end":       {slots: 1, gen: []uint16{1}, free: []uint32{7}},
+		"retired slot listed":  {slots: 2, gen: []uint16{2*generations - 1, 1}, free: []uint32{0}},
 	} {
 		got, err := reloaded(t, &r)
 		require.Zero(t, got.Slots(), name)
