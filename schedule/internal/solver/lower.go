@@ -128,9 +128,9 @@ func leastTime(low float64, excludes func(float64) bool) float64 {
 	if !excludes(low) {
 		return low
 	}
-	high := max(2*low, 0x1p-1000)
-	for excludes(high) {
-		low, high = high, 2*high
+	high := max(twice(low), 0x1p-1000)
+	for high < math.MaxFloat64 && excludes(high) { // no test excludes MaxFloat64: all sums are finite
+		low, high = high, twice(high)
 	}
 	// Invariant: low is excluded, high is not.
 	for {
@@ -145,6 +145,9 @@ func leastTime(low float64, excludes func(float64) bool) float64 {
 		}
 	}
 }
+
+// twice doubles a time, to at most the largest number.
+func twice(t float64) float64 { return min(2*t, math.MaxFloat64) }
 
 // boundSteps is what a search among the sites costs, or a capacity, in steps of a watch.
 const boundSteps = 16

@@ -92,7 +92,9 @@ func (x *search) uniform() {
 		pack = newPacker(x, p.N)
 	}
 	few := identical(p) && p.N <= packedSites && p.N <= packedPerClient*p.M
-	for budget := int64(firstBudget); !x.over(); budget *= int64(growth) {
+	for budget, before := int64(firstBudget), int64(-1); !x.over(); budget *= int64(growth) {
+		x.steps += max(0, before+1-x.steps) // a round that finds nothing to do is a step, so that the limit ends the search
+		before = x.steps
 		if few {
 			x.packBins(budget, reach)
 		}

@@ -1,10 +1,12 @@
 package solver
 
 import (
+	"context"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -256,6 +258,31 @@ func TestNextTime(t *testing.T) {
 		}
 		require.Equal(t, want, next(p, after, nil))
 	})
+}
+
+// TestLimitEndsEverySearch has one client, for which there is nothing to search, and a gap that nothing closes.
+func TestLimitEndsEverySearch(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	for _, perPair := range []bool{false, true} {
+		p := build(t, perPair, []float64{1, 2, 3}, []float64{1}, nil)
+		o := Solve(ctx, p, rand.New(rand.NewPCG(1, 1)), Config{Steps: 1000, Gap: math.NaN()})
+		require.Equal(t, Limit, o.End, "%v", perPair)
+	}
+}
+
+// TestBoundsNearTheLargestNumber doubles times beyond 2¹⁰²³ when it looks for one that is not excluded.
+func TestBoundsNearTheLargestNumber(t *testing.T) {
+	t.Parallel()
+	for _, sizes := range [][]float64{{0x1p1023}, {0x1p1022, 0x1p1021, 0x1p1020}, {0x1.8p1023, 0x1p900}} {
+		p := build(t, false, sizes, []float64{1}, nil)
+		total := p.Finish(0, p.Total)
+		require.Equal(t, total, LowerBound(p), "%v", sizes)
+		o := Solve(t.Context(), p, rand.New(rand.NewPCG(1, 1)), Config{Steps: 1000, Tolerance: 1e-9})
+		require.Equal(t, GapClosed, o.End)
+		require.Equal(t, total, o.Lower)
+	}
 }
 
 // TestBoundsAndPlansMatchBruteForce solves small instances of all kinds with all limits.
