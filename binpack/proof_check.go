@@ -17,13 +17,14 @@ import (
 // # Cost
 //
 // Time and memory: O(n·C) a leaf, where C is the capacity in units, for a table that bounds a
-// search. The search takes some steps per item for proofs by [Solve], and at most 10⁸.
+// search. The search takes some steps per item for proofs by [Solve], and at most 10⁸. Pairs of
+// items apart take O(1) each at every leaf below, at most 2²⁶ in all.
 func CheckProof[W Weight](p Problem[W], proof Proof) (int, error) {
 	in, err := inUnits(p)
 	if err != nil {
 		return 0, err
 	}
-	c := proofChecker{weights: in.Weights, proof: proof, steps: proofSteps}
+	c := proofChecker{weights: in.Weights, proof: proof, steps: proofSteps, pairs: proofPairs}
 	capacities := in.Capacities
 	if in.Low != nil {
 		c.weights, capacities = in.Low, in.High
@@ -47,6 +48,10 @@ func CheckProof[W Weight](p Problem[W], proof Proof) (int, error) {
 const (
 	// proofSteps is the most steps of the searches below all leaves, some seconds.
 	proofSteps = 1e8
+	// proofParted is the most pairs of items apart at once, and proofPairs in all that leaves list: some
+	// 200 MB and some seconds. Proofs by Solve have few, as they are for items of many weights, but a
+	// forged one may repeat a decision for many items of one weight.
+	proofParted, proofPairs = 1 << 22, 1 << 26
 	// proofTable is the most entries of a table, of 8 bytes: 512 MiB.
 	proofTable = 1 << 26
 	// noValue is less than any value, also with the sum of all values added.
@@ -63,6 +68,7 @@ type proofChecker struct {
 	joined   [][2]int
 	parted   [][2]int
 	steps    int
+	pairs    int
 }
 
 // prepare checks what does not depend on the place in the tree.
@@ -111,9 +117,15 @@ func (c *proofChecker) node(k int) error {
 		return err
 	}
 	c.joined = c.joined[:len(c.joined)-1]
-	before := len(c.parted)
-	for _, i := range c.alike(a) {
-		for _, j := range c.alike(b) {
+	before, first, second := len(c.parted), c.alike(a), c.alike(b)
+	if len(first)*len(second) > proofParted-before {
+		return fmt.Errorf("%w: node %d: more than %d pairs apart", ErrTooHard, k, proofParted)
+	}
+	if err := c.charge(k, len(first)*len(second)); err != nil {
+		return err
+	}
+	for _, i := range first {
+		for _, j := range second {
 			if i != j {
 				c.parted = append(c.parted, [2]int{i, j})
 			}
@@ -123,6 +135,14 @@ func (c *proofChecker) node(k int) error {
 		return err
 	}
 	c.parted = c.parted[:before]
+	return nil
+}
+
+// charge counts pairs of items apart, each where it is listed and at every leaf below.
+func (c *proofChecker) charge(k, pairs int) error {
+	if c.pairs -= pairs; c.pairs < 0 {
+		return fmt.Errorf("%w: node %d: pairs apart", ErrTooHard, k)
+	}
 	return nil
 }
 

@@ -41,6 +41,9 @@ func (c *proofChecker) leaf(k int) error {
 			return nil // items that share a bin are too heavy for it
 		}
 	}
+	if err := c.charge(k, len(c.parted)); err != nil {
+		return err
+	}
 	for _, p := range c.parted {
 		a, b := at[root[p[0]]], at[root[p[1]]]
 		if a == b {

@@ -223,6 +223,48 @@ func TestForgedProofs(t *testing.T) {
 	require.ErrorIs(t, err, ErrInvalid, "a lighter item")
 }
 
+// A forged proof repeats one decision for many items of one weight: that takes neither much memory nor
+// much time.
+func TestForgedPairs(t *testing.T) {
+	t.Parallel()
+	chain := func(items, depth int) (Problem[int], Proof) {
+		p := Problem[int]{Weights: slices.Repeat([]int{3}, items), Capacity: 10}
+		leaf := ProofNode{Value: slices.Repeat([]int64{1}, items)}
+		proof := Proof{Bins: items / 3}
+		for k := range depth {
+			proof.Nodes = append(proof.Nodes, ProofNode{Pair: [2]int{0, 1}, Together: 2*k + 1, Apart: 2*k + 2}, leaf)
+		}
+		proof.Nodes = append(proof.Nodes, leaf)
+		return p, proof
+	}
+	p, proof := chain(10, 3)
+	n, err := CheckProof(p, proof)
+	require.NoError(t, err)
+	require.Equal(t, 4, n, "nothing is wrong with repeating it")
+	for _, c := range [][2]int{{3001, 1}, {1000, 5}} { // at once: too many by one decision, or by several
+		p, proof := chain(c[0], c[1])
+		_, err := CheckProof(p, proof)
+		require.ErrorIs(t, err, ErrTooHard)
+		require.ErrorContains(t, err, "more than")
+	}
+	_, proof = chain(100, 200) // 2 million pairs at the end, at 200 leaves
+	c := proofChecker{proof: proof, steps: proofSteps, pairs: proofPairs, capacity: 10, weights: slices.Repeat([]int64{3}, 100)}
+	require.NoError(t, c.prepare())
+	require.ErrorIs(t, c.node(0), ErrTooHard)
+	require.Less(t, len(c.parted), proofParted)
+
+	// Two items that are together are too heavy, so that no leaf looks at the pairs that are listed for it.
+	p = Problem[int]{Weights: slices.Repeat([]int{6}, 2000), Capacity: 10}
+	leaf := ProofNode{Value: make([]int64, 2000)}
+	proof = Proof{Bins: 1300, Nodes: []ProofNode{{Pair: [2]int{0, 1}, Together: 1, Apart: 42}}}
+	for k := 1; k <= 39; k += 2 {
+		proof.Nodes = append(proof.Nodes, ProofNode{Pair: [2]int{k + 1, k + 2}, Together: k + 2, Apart: k + 1}, leaf)
+	}
+	proof.Nodes = append(proof.Nodes, leaf, leaf)
+	_, err = CheckProof(p, proof)
+	require.ErrorContains(t, err, "pairs apart")
+}
+
 // The weights alone may be too much, and floats round the safe way.
 func TestCheckProofOfWeights(t *testing.T) {
 	t.Parallel()
