@@ -100,7 +100,7 @@ func (c PackerConfig) check() error {
 		{"move cost", c.MoveCost, -math.MaxFloat64, above},
 		{"node cost", c.NodeCost, 0, above},
 		{"resources", float64(c.Resources), 0, mostResources + 1},
-		{"quantum", c.Quantum, 0, math.Inf(1)},
+		{"quantum", c.Quantum, 0, mostQuantum},
 	} {
 		if !(s.value >= s.least && s.value < s.most) {
 			return fmt.Errorf("%w: %s %v", ErrConfig, s.name, s.value)

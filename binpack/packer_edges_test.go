@@ -408,6 +408,37 @@ func saved(t require.TestingT, p *Packer) []byte {
 	return data
 }
 
+// Two sites that are as large as can be have a load that is a number.
+func TestLargestCapacity(t *testing.T) {
+	t.Parallel()
+	large, parts := 1e300, float64(10007<<24)
+	for _, quantum := range []float64{0, math.Nextafter(mostQuantum, 0), large / parts} { // of the last one 10^300 is read back as more
+		p := must(NewPacker(PackerConfig{Resources: 1, Quantum: quantum}))
+		n := must(p.AddNode(1e300, NodeConfig{Capacities: []float64{1e300}}))
+		above := math.Nextafter(mostCapacity, math.Inf(1))
+		for _, c := range [][2]float64{{above, 1e299}, {1e299, above}, {math.MaxFloat64, 1e299}, {math.Inf(1), 1e299}, {math.NaN(), 1e299}} {
+			_, err := p.AddNode(c[0], NodeConfig{Capacities: []float64{c[1]}})
+			require.ErrorIs(t, err, ErrCapacity, "%v", c)
+		}
+		for _, c := range []float64{above, math.Inf(1), math.NaN()} {
+			require.ErrorIs(t, p.SetCapacity(n, c), ErrCapacity)
+			require.ErrorIs(t, p.SetNode(n, NodeConfig{Capacities: []float64{c}}), ErrCapacity)
+		}
+		require.NoError(t, p.SetCapacity(n, 1e300))
+		require.NoError(t, p.SetNode(n, NodeConfig{Capacities: []float64{1e300}}))
+		require.NoError(t, p.SetNode(n, NodeConfig{Capacities: []float64{must(p.Node(n)).Capacities[0]}}))
+		for range 500 {
+			_, _, err := p.AddSite(1e300, SiteConfig{})
+			require.NoError(t, err)
+		}
+		load := must(p.Node(n)).Load
+		require.GreaterOrEqual(t, load, 500*1e300*(1-1e-9))
+		require.False(t, math.IsInf(load, 1))
+	}
+	_, err := NewPacker(PackerConfig{Quantum: mostQuantum})
+	require.ErrorIs(t, err, ErrConfig)
+}
+
 // A need may be any number; where it makes the quantum coarser, no node is left without capacity.
 func TestNeedOfAnySize(t *testing.T) {
 	t.Parallel()

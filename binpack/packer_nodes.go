@@ -17,7 +17,7 @@ type NodeConfig struct {
 }
 
 // AddNode adds a spare node and returns its id. [ErrCapacity] if a capacity is below the quantum or
-// not finite, or so large that in a quantum that suits it another node would have no capacity left;
+// above 10^300, or so large that in a quantum that suits it another node would have no capacity left;
 // [ErrConfig] for more capacities than there are resources. O(log nodes).
 func (p *Packer) AddNode(capacity float64, cfg NodeConfig) (int, error) {
 	p.made()

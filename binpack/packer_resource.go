@@ -20,6 +20,9 @@ const (
 	// leastExp and mostExp bound the exponents that a capacity can ask for, so that 10^exp and its
 	// inverse are finite.
 	leastExp, mostExp = -300, 300
+	// mostCapacity and mostQuantum keep every sum of weights finite: 2^62 quanta at most. A capacity of
+	// 10^300 may be a little more once it was converted into quanta and back.
+	mostCapacity, mostQuantum = 1.001e300, 1e289
 	// nearly is how far from a whole number of quanta a float may be to be taken for it: the errors
 	// of three roundings, so that .2 is 2·10^11 units of 10^−12.
 	nearly = 1. / (1 << 51)
@@ -134,7 +137,7 @@ func (q *resource) units(w float64, old int64) (amount, error) {
 // room converts a capacity. The first one sets the quantum, unless something bound to the present
 // one is kept; a much larger one makes it coarser. It changes nothing: that is up to settle.
 func (q *resource) room(capacity float64, keep bool) (amount, error) {
-	if !(capacity > 0) || math.IsInf(capacity, 1) {
+	if !(capacity > 0 && capacity <= mostCapacity) {
 		return amount{}, fmt.Errorf("%w: %v", ErrCapacity, capacity)
 	}
 	anew := !q.known || !keep && q.total == 0
