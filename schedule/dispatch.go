@@ -80,7 +80,8 @@ func (cfg DispatcherConfig) check() (DispatcherConfig, error) {
 // Time: O(m) for Next, O(n) while few sites wait, and at intervals that grow with the number
 // of waiting sites O(n·m + n log n) when plans are made anew; amortised over the sites,
 // O(m + log n), and O(k) more for k waiting sites that the client cannot do. Memory:
-// O(n + m), and one duration per pair for what is added to unrelated clients.
+// O(n + m), one duration per pair for what is added to unrelated clients, and some 20 bytes per
+// client and site that it gave back, until the site is done: removed clients may come back.
 //
 // # How it works
 //
@@ -414,6 +415,7 @@ func (d *Dispatcher) Observe(client, site int, now float64) (first bool, void []
 	d.done[site] = true
 	d.open--
 	for j := range d.client {
+		delete(d.refused, [2]int32{int32(j), int32(site)}) // nobody is given it again
 		if int(d.client[j].holds) == site {
 			void = append(void, j)
 		}

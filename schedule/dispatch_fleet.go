@@ -78,7 +78,7 @@ func (f *fleet) setup(j int) float64 {
 }
 
 // checkTimes checks what a site or a client is added with: one duration a pair on unrelated clients, and
-// otherwise a number whose products with those of the other side are not too small.
+// otherwise a number whose products with those of the other side are neither too small nor +Inf.
 func (f *fleet) checkTimes(times []float64, pairs int, side string, others []float64) error {
 	want := 1
 	if f.p.unrelated {
@@ -97,6 +97,10 @@ func (f *fleet) checkTimes(times []float64, pairs int, side string, others []flo
 			return fmt.Errorf("%w: entry 0: %v, with the %v of %s %d a duration below %.2g: choose a smaller unit of time",
 				ErrDuration, times[0], least, side, slices.Index(others, least), leastDuration)
 		}
+		if most := slices.Max(others); math.IsInf(times[0]*most, 1) {
+			return fmt.Errorf("%w: entry 0: %v, with the %v of %s %d a duration that is not finite", ErrDuration, times[0], most, side,
+				slices.Index(others, most))
+		}
 	}
 	return nil
 }
@@ -104,7 +108,8 @@ func (f *fleet) checkTimes(times []float64, pairs int, side string, others []flo
 // AddClient adds a client that is free now and returns its number. On identical and uniform
 // clients times has one number, its time per unit of size (1 if they are identical); on
 // unrelated ones its duration of every site, those added included, +Inf for one that it
-// cannot do. Durations that are too small for a [Problem] are refused. The error is ErrProblem, ErrDuration or ErrTime.
+// cannot do. Durations that are too small for a [Problem], and products of a size and a time per unit that
+// are not finite, are refused. The error is ErrProblem, ErrDuration or ErrTime.
 //
 // Time: O(n); on unrelated clients O(n + m·k log k) for k sites that wait for anyone.
 func (d *Dispatcher) AddClient(times []float64, now float64) (client int, err error) {
@@ -135,7 +140,8 @@ func (d *Dispatcher) AddClient(times []float64, now float64) (client int, err er
 // AddSite adds a site and returns its number. On identical and uniform clients times has one
 // number, its size; on unrelated ones its duration on every client, +Inf for one that cannot
 // do it. A site that none can do waits until a client is added that can. Durations that are too
-// small for a [Problem] are refused. The error is ErrProblem, ErrDuration or ErrTime.
+// small for a [Problem], and products of a size and a time per unit that are not finite, are refused.
+// The error is ErrProblem, ErrDuration or ErrTime.
 //
 // Time: O(m + k) for k sites that wait for anyone.
 func (d *Dispatcher) AddSite(times []float64, now float64) (site int, err error) {

@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -127,12 +128,52 @@ func TestAdditionsOfNoDuration(t *testing.T) {
 	require.ErrorIs(t, err, ErrDuration, "with the site added")
 	require.Equal(t, 2, must(d.AddClient([]float64{1e-49}, 0)))
 
-	forged := fresh()
-	forged.size = append(forged.size, 1e-250)
-	forged.n++
-	forged.waits, forged.done = append(forged.waits, false), append(forged.done, false)
-	forged.release(2)
-	require.ErrorIs(t, fresh().UnmarshalBinary(must(forged.MarshalBinary())), ErrCorrupt)
+	refuseSaved := func(size float64) {
+		forged := fresh()
+		forged.size = append(forged.size, size)
+		forged.n++
+		forged.waits, forged.done = append(forged.waits, false), append(forged.done, false)
+		forged.release(2)
+		require.ErrorIs(t, fresh().UnmarshalBinary(must(forged.MarshalBinary())), ErrCorrupt)
+	}
+	refuseSaved(1e-250)
+
+	// No client could ever be given a site of an infinite duration.
+	p = must(NewUniform([]float64{1, 2}, []float64{2, 3}))
+	d = fresh()
+	before = must(d.MarshalBinary())
+	_, err = d.AddSite([]float64{1e308}, 0)
+	require.ErrorIs(t, err, ErrDuration)
+	require.ErrorContains(t, err, "entry 0: 1e+308, with the 3 of client 1")
+	_, err = d.AddClient([]float64{1e308}, 0)
+	require.ErrorIs(t, err, ErrDuration)
+	require.ErrorContains(t, err, "entry 0: 1e+308, with the 2 of site 1")
+	require.Equal(t, before, must(d.MarshalBinary()))
+	require.Equal(t, 2, must(d.AddSite([]float64{5e307}, 0)))
+
+	refuseSaved(1e308)
+}
+
+// TestGiveBacksAreForgotten has every site given back by all clients but one, which does it.
+func TestGiveBacksAreForgotten(t *testing.T) {
+	t.Parallel()
+	const n, m = 20, 4
+	d := must(NewPullDispatcher(must(NewIdentical(slices.Repeat([]int{1}, n), m)), nil, DispatcherConfig{Copies: 1}))
+	now := 0.0
+	for k := range n {
+		for j := range m - 1 {
+			require.Equal(t, k, must(d.Next(j, now)))
+			require.NoError(t, d.GiveBack(j, now))
+		}
+		require.NoError(t, d.RemoveClient(0, now))
+		require.NoError(t, d.RestoreClient(0, now))
+		require.Len(t, d.refused, m-1, "a client that comes back is not given it again")
+		require.Equal(t, k, must(d.Next(m-1, now)))
+		now++
+		_, _, err := d.Observe(m-1, k, now)
+		require.NoError(t, err)
+		require.Empty(t, d.refused)
+	}
 }
 
 // TestSitesGivenBack gives back sites of a list, whose order the others keep, and of a lost

@@ -103,6 +103,8 @@ func (f *fleet) decode(r *codec.Decoder) {
 		f.n, f.m = len(f.size), len(f.unit)
 		size, unit := slices.Min(f.size), slices.Min(f.unit)
 		r.Require(size*unit >= leastDuration, "a size of %v at %v per unit", size, unit)
+		size, unit = slices.Max(f.size), slices.Max(f.unit)
+		r.Require(!math.IsInf(size*unit, 1), "a size of %v at %v per unit", size, unit)
 		return
 	}
 	rows, columns := r.Count(8), r.Count(8)
