@@ -17,7 +17,8 @@ import (
 //
 // # Guarantees
 //
-// The result is never worse than the old plan with the unplaced sites put as below and nothing moved.
+// The result is never worse than the old plan with the unplaced sites put as below and nothing moved,
+// nor than that of maxMoved 0. It may be worse than that of another smaller maxMoved.
 //
 // # Cost
 //
@@ -26,7 +27,8 @@ import (
 // # How it works
 //
 // Sites that are unplaced are put, the longest first, where they finish first. Then local
-// search moves and swaps sites for as long as that makes the last client finish earlier.
+// search moves and swaps sites for as long as that makes the last client finish earlier. If there
+// are unplaced sites, a second search moves only these, and the better plan is returned.
 func Replan(p *Problem, old Plan, maxMoved int) (Result, error) {
 	if maxMoved < 0 {
 		return Result{}, fmt.Errorf("%w: at most %d sites to be moved", ErrConfig, maxMoved)
@@ -46,12 +48,23 @@ func Replan(p *Problem, old Plan, maxMoved int) (Result, error) {
 		}
 	}
 	o := solver.Outcome{Lower: solver.LowerBound(p.grid)}
-	o.Plan = p.improve(p.complete(old), func(g *instance.Instance, plan Plan) Plan {
-		better, steps := solver.Replan(g, old, plan, maxMoved)
-		o.Steps += steps
-		return better
-	})
-	moved := solver.Moved(old, o.Plan)
+	first := p.complete(old)
+	moving := func(most int) (plan Plan, moved int) {
+		plan = p.improve(first, func(g *instance.Instance, plan Plan) Plan {
+			better, steps := solver.Replan(g, old, plan, most)
+			o.Steps += steps
+			return better
+		})
+		return plan, solver.Moved(old, plan)
+	}
+	plan, moved := moving(maxMoved)
+	if maxMoved > 0 && slices.Contains(old, None) {
+		// Having moved a placed site, local search may end where another division of the others is better.
+		if still, _ := moving(0); p.Makespan(still) <= p.Makespan(plan) {
+			plan, moved = still, 0
+		}
+	}
+	o.Plan = plan
 	if moved == maxMoved {
 		o.End = solver.Limit
 	}
