@@ -107,7 +107,7 @@ type mean struct {
 }
 
 func (m *mean) add(x float64) {
-	m.n++
+	m.n = min(m.n+1, codec.MostCount) // what a saved state may have
 	m.v += (x - m.v) / float64(m.n)
 }
 

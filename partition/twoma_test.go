@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/recrawl/recrawl/internal/codec"
 	"github.com/recrawl/recrawl/webenv"
 )
 
@@ -518,4 +519,22 @@ func TestTWOMAMemory(t *testing.T) {
 		_ = a.Observe(i, float64((i+arm)%17))
 		i = (i + 1) % n
 	}))
+}
+
+// A state with the largest count that loads can be saved and loaded again after another access.
+func TestTWOMAOfTheLargestCount(t *testing.T) {
+	t.Parallel()
+	a, err := NewTWOMA(2, 3, TWOMAConfig{}, rand.NewPCG(1, 1))
+	require.NoError(t, err)
+	for j := range a.means.now {
+		a.means.now[j] = mean{codec.MostCount, 1}
+	}
+	for range 2 {
+		data, err := a.MarshalBinary()
+		require.NoError(t, err)
+		require.NoError(t, a.UnmarshalBinary(data))
+		for object := range 3 {
+			require.NoError(t, a.Observe(object, 2))
+		}
+	}
 }
