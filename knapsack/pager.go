@@ -50,7 +50,9 @@ func (f *RateFilter) decodePage(d *codec.Decoder) func(slot int) {
 		f.forgetEarly(s)
 		f.leave(s)
 		f.beliefs[slot], f.polled[slot] = f.model.Adopt(&page), polled
-		f.setBirth(slot, birth)
+		if f.setBirth(slot, birth); f.model.Known() && !math.IsInf(birth, -1) {
+			f.census.Youth.Begin(f.model.Cycle())
+		}
 		f.changed.set(s, changed)
 		f.touched.set(s, touched)
 		switch cycle := f.model.Cycle(); {

@@ -93,7 +93,7 @@ import (
 // teaches something, too (but see Untouched). Next gives the page with the greatest value: exactly with
 // up to 100 pages, and on average within 1 % of it with 20,000, and with 100,000 but for Detections, where
 // it is 2 %. Where groups of pages change together it is within about 1 % with 240 pages and mostly within
-// 3 % with 1500, and where pages keep coming within about 10 % (RESULTS.md, "How exact choices are").
+// 3 % with 1500 (RESULTS.md, "How exact choices are"), and where pages keep coming within about 10 %.
 // For Detections the probability p of a change is averaged, and its slope w·[p + (1−p)·ln(1−p)]
 // compared; of the standard deviation 0.7·√(1−p) is added, as the surer a change is, the less more
 // can be found by knowing better. For Delay the mean is taken without a deviation, a page that
@@ -120,8 +120,8 @@ import (
 // learnt by their age, in intervals of which each is twice as long as the one before, up to 64 cycles, and of untouched pages
 // and others apart: e^θ times, with θ between −4 and 4. The elapsed time counts as so many times as much in the index, but not
 // when a poll is learnt from, and a page that changes less and less is worth more: after it there is less to come. While a page is young
-// that takes the place of u and v, s, and the correction of the first cycles. Of a page of which changes are told from
-// before it was added, the age is not known.
+// that takes the place of u and v, s, and the correction of the first cycles. Of a page of which nothing was learnt yet, and
+// changes are told from before it was added, the age is not known.
 //
 // Waking. Pages that have waited are polled sooner where polls of such pages find more changes than
 // one expects, as where files are written long after the crawl began. After a gap of τ cycles τ^θ
@@ -297,7 +297,7 @@ func NewRateFilter(n int, cfg RateFilterConfig) (*RateFilter, error) {
 	return f, nil
 }
 
-// Add implements Learner, in O(log n), or O(n) where its tables have no room left: nothing is known of the page
+// Add implements Learner, in O(log n), or O(n) where its tables have no room left, and the first time once the crawl runs: nothing is known of the page
 // but that it is current, and new once the crawl runs (see Youth in the comment of the type).
 func (f *RateFilter) Add() (page int) {
 	page = f.add()

@@ -164,9 +164,9 @@ type past struct {
 	youth
 }
 
-// past returns that of a page in a gap since its last answer.
-func (f *RateFilter) past(slot uint32, gap float64) past {
-	return past{f.changed.has(slot), f.touched.has(slot), f.rate(slot), f.youth(slot, f.last(slot), gap)}
+// past returns that of a page in a gap since a time.
+func (f *RateFilter) past(slot uint32, from, gap float64) past {
+	return past{f.changed.has(slot), f.touched.has(slot), f.rate(slot), f.youth(slot, from, gap)}
 }
 
 // more returns the logarithm of how many times as much as is believed of it a page changes, as it was ever known
@@ -291,7 +291,7 @@ func (f *RateFilter) indexAt(slot uint32, gap float64, t *tempo) float64 {
 	}
 	f.looks++
 	counts := gap * t.multiplier
-	past := f.past(slot, gap)
+	past := f.past(slot, f.last(slot), gap)
 	value, sequel := f.value(&t.view, gap, counts, past)
 	if t.edited > 0 {
 		value += f.model.Edited(&t.view, gap, counts, t.edited, stalesBack/f.model.Cycle())

@@ -246,6 +246,9 @@ func (f *RateFilter) sweepPage(slot uint32) {
 // of that: until then it would not be polled.
 func (f *RateFilter) retrieve(slot uint32) {
 	f.polled[slot] = f.now
+	if f.birth(slot) > f.now { // in another unit, too
+		f.setBirth(int(slot), math.Inf(-1))
+	}
 	if f.queue.Waits(slot) {
 		f.queue.Take(slot)
 		f.wait(slot, hunch{guess: f.model.Cycle(), times: 1})

@@ -143,7 +143,8 @@ func (f *RateFilter) sweepSome(looked int) {
 }
 
 // alike reports whether a page is one of those that the queue looks at together, as nothing is
-// known of them.
+// known of them, not even that they are young.
 func (f *RateFilter) alike(slot uint32) bool {
-	return f.sameWorth() && f.polled[slot] <= f.meter.Start() && f.beliefs[slot].Blank() && f.early == nil && !f.queue.Listed(slot)
+	return f.sameWorth() && f.polled[slot] <= f.meter.Start() && f.beliefs[slot].Blank() && f.early == nil && !f.queue.Listed(slot) &&
+		math.IsInf(f.birth(slot), -1)
 }

@@ -175,7 +175,7 @@ func (f *RateFilter) predicted(b, informed *belief.Belief, slot uint32, from, no
 	}
 	counts *= gap
 	if !alone && f.sampled() {
-		f.judge(b, &rates, slot, gap, f.youth(slot, from, gap).counting(counts), edited, changed)
+		f.judge(b, &rates, slot, from, gap, counts, edited, changed)
 	}
 	f.changed.set(slot, changed)
 	if changed {
@@ -186,14 +186,15 @@ func (f *RateFilter) predicted(b, informed *belief.Belief, slot uint32, from, no
 	return counts, edited
 }
 
-// judge learns of all pages from a poll of one, after a gap that counts as one of another length. b
+// judge learns of all pages from a poll of one, after a gap since a time that counts as one of another length. b
 // is the belief before it, and the probabilities of the rates are those under the prior.
-func (f *RateFilter) judge(b *belief.Belief, rates *belief.Row, slot uint32, gap, counts, edited float64, changed bool) {
+func (f *RateFilter) judge(b *belief.Belief, rates *belief.Row, slot uint32, from, gap, counts, edited float64, changed bool) {
 	every := f.census.Every(f.ids.Len())
 	n := f.ids.Len() / every
+	past, cycles, fade := f.past(slot, from, gap), gap/f.model.Cycle(), f.fade()
+	counts = past.counting(counts)
 	chance := 1 - f.model.Survival(rates, counts)
 	said := either(chance, edited)
-	past, cycles, fade := f.past(slot, gap), gap/f.model.Cycle(), f.fade()
 	more := f.more(past)
 	if f.without&ablation.Untouched == 0 && !past.young {
 		alone := said
@@ -220,7 +221,7 @@ func (f *RateFilter) judge(b *belief.Belief, rates *belief.Row, slot uint32, gap
 	}
 	f.tally.predict(predicted, changed, every)
 	if past.young {
-		age := max(0, f.last(slot)-f.birth(slot))
+		age := f.age(slot, from)
 		f.census.Youth.Learn(past.touched, age, age+gap, predicted, changed, n, f.calmly())
 	}
 	if !f.hints.Led(int(slot)) { // what hints find is not to be had by rates

@@ -21,7 +21,7 @@ func (f *RateFilter) follow(slot uint32, gap float64, changed bool) {
 	chance := func() float64 {
 		var t tempo
 		t.tell(f, slot)
-		mean, _ := f.mean(&t.view, gap, gap*t.multiplier, f.past(slot, gap))
+		mean, _ := f.mean(&t.view, gap, gap*t.multiplier, f.past(slot, f.last(slot), gap))
 		return mean
 	}
 	price := min(1, f.threshold*f.cost(slot)/weight)

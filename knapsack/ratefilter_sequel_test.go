@@ -114,7 +114,7 @@ func TestWhatSequelsAreLearntFrom(t *testing.T) {
 	for _, trail := range []census.Trail{0, 3} { // what is learnt is by the price of this page, and its chance
 		var tempo tempo
 		tempo.tell(f, slot)
-		chance, _ := f.mean(&tempo.view, gap, gap*tempo.multiplier, f.past(slot, gap))
+		chance, _ := f.mean(&tempo.view, gap, gap*tempo.multiplier, f.past(slot, f.last(slot), gap))
 		want := f.census.Sequel
 		after := want.Learn(trail, gap/f.model.Cycle(), true, func() float64 { return chance }, true, f.threshold*3/2, n, f.answers)
 		require.Less(t, f.threshold*3/2, 1.0)

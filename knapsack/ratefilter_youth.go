@@ -34,7 +34,7 @@ func (f *RateFilter) setBirth(slot int, at float64) {
 		f.births[slot] = at
 	case !math.IsInf(at, -1):
 		if f.births == nil {
-			f.births = make([]float64, 0, len(f.polled))
+			f.births = make([]float64, 0, cap(f.polled))
 		}
 		for len(f.births) < slot {
 			f.births = append(f.births, math.Inf(-1))
@@ -51,12 +51,15 @@ func (f *RateFilter) birth(slot uint32) float64 {
 	return f.births[slot]
 }
 
+// age returns how old a page is at a time; it may be known as of a time before it was added elsewhere.
+func (f *RateFilter) age(slot uint32, at float64) float64 { return max(0, at-f.birth(slot)) }
+
 // youth returns that of a page in a gap since a time.
 func (f *RateFilter) youth(slot uint32, from, gap float64) (y youth) {
 	if f.births == nil {
 		return y
 	}
-	age := max(0, from-f.birth(slot))
+	age := f.age(slot, from)
 	if !f.census.Youth.Young(age) {
 		return y
 	}

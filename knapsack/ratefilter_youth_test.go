@@ -294,3 +294,48 @@ func TestYoungPagesAllocateNothing(t *testing.T) {
 		}))
 	}
 }
+
+// The age is that of the beginning of the gap, also where that is after the last answer; a page of another unit has none;
+// a young page is not like those of which nothing is known; and the intervals follow the cycle.
+func TestAgesOfYoungPages(t *testing.T) {
+	t.Parallel()
+	const n = 50
+	f := must(NewRateFilter(n, RateFilterConfig{}))
+	spin(t, f, 0, 50*n)
+	page := f.Add()
+	slot, born, cycle := uint32(Slot(page)), f.now, f.model.Cycle()
+	times := func(age float64) float64 {
+		mean, _ := f.census.Youth.Times(false, age*cycle, age*cycle*1.01)
+		return mean
+	}
+	for range 300 {
+		from := born + 8*cycle
+		require.NoError(t, f.RecordChanges(page, from, from+cycle/4, []float64{from + cycle/8}))
+		f.polled[slot], f.beliefs[slot] = born, f.model.Fresh()
+		f.touched.set(slot, false)
+	}
+	require.Equal(t, 1.0, times(0.1))
+	require.Greater(t, times(8.1), 2.0)
+
+	for now := f.now; f.now < now+float64(n)*40; {
+		next := f.now + 1.0/16
+		page := must(f.Next(next))
+		require.NoError(t, f.Observe(page, next, false))
+	}
+	require.Less(t, f.model.Cycle(), cycle/8)
+	require.True(t, f.census.Youth.Young(60*f.model.Cycle()))
+	require.False(t, f.census.Youth.Young(300*f.model.Cycle()), "as it is now")
+
+	f.polled[slot], f.births[slot] = 1e18, 1e18
+	f.retrieve(slot)
+	require.False(t, f.youth(slot, f.now, 1).young)
+
+	g := must(NewRateFilter(500, RateFilterConfig{}))
+	spin(t, g, 0, 20)
+	slot = uint32(Slot(g.Add()))
+	g.polled[slot] = g.meter.Start() // as if it had been added at the first Next, after an Import
+	require.True(t, g.youth(slot, g.now, 1).young)
+	require.False(t, g.alike(slot))
+	g.births[slot] = math.Inf(-1)
+	require.True(t, g.alike(slot))
+}

@@ -44,6 +44,8 @@ const (
 	offUnit = 0.25
 )
 
+var leastTimes = math.Exp(-mostYouth)
+
 // Known reports whether there is a unit of time.
 func (y *Youth) Known() bool { return y.known }
 
@@ -118,7 +120,7 @@ func (y *Youth) Times(wasTouched bool, from, to float64) (mean, at float64) {
 	if !(to > from) {
 		return at, at
 	}
-	mean = sum / (to - from)
+	mean = max(leastTimes, sum/(to-from)) // a product of tiny numbers may be 0
 	return mean, math.Sqrt(mean * at)
 }
 

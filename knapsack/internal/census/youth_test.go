@@ -16,7 +16,7 @@ import (
 // the polls were after. Where nothing is to be learnt hardly anything is applied.
 func TestYouth(t *testing.T) {
 	t.Parallel()
-	const cycle, expected = 1024.0, 0.3
+	const cycle = 1024.0
 	at := func(wasTouched bool, age float64) float64 {
 		switch {
 		case wasTouched:
