@@ -257,18 +257,18 @@ func (p *piece) quote(s *shard.State, now time.Time, objective knapsack.Objectiv
 	if p.limited = !p.quoted.IsZero() && made > 0 && limited; p.limited {
 		q.Most = made * room
 	}
-	if hosts := fastest(s, delay); hosts <= mostRate && s.Len() > 0 && (q.Most == 0 || hosts < q.Most) {
+	if hosts := fastest(s, delay, now); hosts <= mostRate && s.Len() > 0 && (q.Most == 0 || hosts < q.Most) {
 		q.Most = max(hosts, trickle)
 	}
 	p.quoted, p.spent, p.unspent = now, p.loop.Spent, p.loop.Unspent
 	return q
 }
 
-// fastest returns the greatest rate that the delays of a shard's hosts allow. It is known long before so many
+// fastest returns the greatest rate that the delays of a shard's hosts allow, but for those that rest. It is known long before so many
 // polls are made that what was spent tells.
-func fastest(s *shard.State, delay float64) (rate float64) {
+func fastest(s *shard.State, delay float64, now time.Time) (rate float64) {
 	for h := range s.Hosts() {
-		if h.Pages > 0 {
+		if _, rests := h.Rests(now); h.Pages > 0 && !rests {
 			rate += 1 / max(h.Delay, delay)
 		}
 	}

@@ -189,6 +189,10 @@ func TestQuotedLimit(t *testing.T) {
 	require.InDelta(t, trickle, most(0, 0), 1e-9)
 
 	apply(shard.Event{Kind: shard.Add, URL: "http://c.test/"})
+	apply(shard.Event{Kind: shard.Pause, URL: "c.test", On: true})
+	require.InDelta(t, trickle, most(0, 0), 1e-9, "all hosts rest")
+	apply(shard.Event{Kind: shard.Pause, URL: "c.test"})
+	require.InDelta(t, 2, most(0, 0), 1e-9)
 	delay = 0
 	require.Zero(t, most(600, 0))
 	require.Zero(t, most(400, 0), "it may make up for them")

@@ -21,8 +21,9 @@ type pointer struct {
 	Newest blob `json:"newest"`
 	Before blob `json:"before"`
 	// Aging becomes Synced when it is old enough; the log is purged up to Synced.
-	Aging  blob `json:"aging,omitzero"`
-	Synced blob `json:"synced,omitzero"`
+	Aging  blob      `json:"aging,omitzero"`
+	Synced blob      `json:"synced,omitzero"`
+	Since  time.Time `json:"since,omitzero"` // when Aging was written: it ages while no node has the shard, too
 	// Over names snapshots of records that the log lost, as far as they were looked at: what was
 	// restored then and appended since is newer, whatever their sequences.
 	Over []string `json:"over,omitempty"`
@@ -45,12 +46,12 @@ func (p pointer) names(b blob) bool {
 
 // next returns the pointer with a newer snapshot. Aged is whether that which ages is old enough.
 func (p pointer) next(b blob, aged bool) pointer {
-	n := pointer{Newest: b, Before: p.Newest, Aging: p.Aging, Synced: p.Synced, Over: p.Over}
+	n := pointer{Newest: b, Before: p.Newest, Aging: p.Aging, Synced: p.Synced, Since: p.Since, Over: p.Over}
 	if aged && p.Aging.Name != "" {
 		n.Synced, n.Aging = p.Aging, blob{}
 	}
 	if n.Aging.Name == "" {
-		n.Aging = b
+		n.Aging, n.Since = b, time.Now()
 	}
 	return n
 }
@@ -179,7 +180,10 @@ func (s *Shard) Restore(ctx context.Context, load func(state []byte) error, appl
 	if s.snapshot.Aging.Name == "" { // it is of a version that purged up to the snapshot before
 		s.snapshot.Aging, s.snapshot.Synced = s.snapshot.Newest, s.snapshot.Before
 	}
-	s.aging = time.Now() // at the latest
+	s.aging = time.Now() // at the latest, as an earlier version did not say
+	if since := s.snapshot.Since; !since.IsZero() && since.Before(s.aging) {
+		s.aging = since
+	}
 	read := s.snapshot
 	from, rescued, err := s.rescue(ctx, load)
 	if err == nil && !rescued {
