@@ -86,15 +86,7 @@ const leastChance = 1e-9
 // learn takes in the poll of one of n pages, with some features, before which so many changes were
 // expected, as corrected by θ.
 func (c *correction) learn(x feature, changes float64, changed bool, n int, p pace) {
-	v := max(1e-6, min(20, changes))
-	none := fast.Exp(-v)
-	// The derivative of the log likelihood by θ·x, and minus the mean of the second one.
-	slope, information := -v, v*v*none/(1-none)
-	if changed {
-		slope = v * none / (1 - none)
-	}
-	slope *= trust
-	information *= trust
+	slope, information := evidence(max(1e-6, min(20, changes)), changed)
 	var px feature
 	xpx := 0.0
 	for a := range px {
@@ -113,6 +105,17 @@ func (c *correction) learn(x feature, changes float64, changed bool, n int, p pa
 	// Below 0 it is applied as 0, so that polls of quiet pages would push it ever further down.
 	c.theta[awake] = max(0, c.theta[awake])
 	c.forget(1-1/(p.memory*float64(max(n, 4))), p)
+}
+
+// evidence returns the derivative of the log likelihood of a poll by the logarithm of the changes v that were expected,
+// and minus the mean of the second one, as far as a poll is trusted.
+func evidence(v float64, changed bool) (slope, information float64) {
+	none := fast.Exp(-v)
+	slope, information = -v, v*v*none/(1-none)
+	if changed {
+		slope = v * none / (1 - none)
+	}
+	return slope * trust, information * trust
 }
 
 // apply moves what is applied towards some θ, by a part of the distance, at the last poll of each block

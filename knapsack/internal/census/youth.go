@@ -193,13 +193,7 @@ func (y *youths) learn(of *Youth, from, to, v float64, changed bool) {
 			share[i] = expected
 		}
 	}
-	none := fast.Exp(-v)
-	slope, information := -v, v*v*none/(1-none)
-	if changed {
-		slope = v * none / (1 - none)
-	}
-	slope *= trust
-	information *= trust
+	slope, information := evidence(v, changed)
 	spread := 0.0
 	for i := range share {
 		share[i] /= sum

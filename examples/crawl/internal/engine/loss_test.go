@@ -270,6 +270,38 @@ func TestSnapshotsAge(t *testing.T) {
 	require.Equal(t, "lm", all(s))
 }
 
+// A snapshot ages while no node has its shard, too: else the log of short runs would grow for ever.
+func TestSnapshotsAgeOverRestarts(t *testing.T) {
+	t.Parallel()
+	const age = 500 * time.Millisecond
+	dir := t.TempDir()
+	e := open(t, engine.Config{Dir: dir})
+	s := own(t, e)
+	restored(t, s)
+	appendAll(t, s, "a")
+	fill(t, s, "ab")
+	e.Close()
+	time.Sleep(age)
+	for _, next := range []string{"abc", "abcd"} {
+		e = open(t, engine.Config{Dir: dir})
+		e.Settle(age)
+		s = own(t, e)
+		state, _ := restored(t, s)
+		require.Equal(t, next[:len(next)-1], state)
+		if next == "abcd" {
+			break
+		}
+		fill(t, s, next)
+		e.Close()
+	}
+	var records string
+	require.NoError(t, s.All(t.Context(), func(b []byte) error {
+		records += string(b)
+		return nil
+	}))
+	require.Equal(t, "bc", records)
+}
+
 // A version before this one purged the log up to the snapshot before the newest. That one stays until the newest
 // is old enough, and the log is not taken to be whole.
 func TestUpgrade(t *testing.T) {
