@@ -21,13 +21,14 @@ type AdaptiveConfig struct {
 	Shrink float64
 	// Grow is at least 0; default 0.4, negative for 0.
 	Grow float64
-	// Floor is where changes lead in the end, at least 0.
+	// Floor is the interval that a page tends to if each poll finds a change, at least 0.
 	Floor float64
-	// Start is the interval with which a page begins, 1e-100 to 1e100, cut off at Min and Max;
-	// default 1. A good one is the number of pages over the budget.
+	// Start is the first interval of a page, 1e-100 to 1e100, cut off at Min and Max; default 1. A
+	// good one is the number of pages over the budget.
 	Start float64
-	// Min and Max are 1e-100 to 1e100. The defaults, which keep within that, are a thousandth of
-	// Start or Max, if that is less, and thousand times Start or Min, if that is more.
+	// Min and Max are 1e-100 to 1e100. By default Min is a thousandth of the lesser of Start and
+	// Max, Max is a thousand times the greater of Start and Min, and both are cut off at these
+	// limits.
 	Min, Max float64
 }
 
@@ -146,8 +147,8 @@ type Adaptive struct {
 
 var _ Learner = (*Adaptive)(nil)
 
-// NewAdaptive returns an Adaptive of the pages 0..n−1. ErrConfig for a setting out of its range, n among them: 0
-// to 2^30.
+// NewAdaptive returns an Adaptive of the pages 0..n−1. It returns ErrConfig for a setting out of
+// its range; n may be 0 to 2^30.
 func NewAdaptive(n int, cfg AdaptiveConfig) (*Adaptive, error) {
 	if err := checkPages(n); err != nil {
 		return nil, err

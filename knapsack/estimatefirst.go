@@ -11,9 +11,9 @@ import (
 
 // EstimateFirstConfig holds the settings of EstimateFirst.
 type EstimateFirstConfig struct {
-	// Phase is how many answers the estimates are made from, over all pages: at least 1; default
-	// 10 for each page of the beginning. Without any, as in a Keyed, that is 10 in all, which is too
-	// few: set it there.
+	// Phase is the number of answers, over all pages, that the estimates are made from: at least 1.
+	// The default is 10 for each page that there is at the beginning, but 10 in all if there is
+	// none, as in a Keyed. That is too few: set it there.
 	Phase int
 	// Slot is the length of the paper's time step: pages are polled in proportion to the estimated
 	// probability of a change in a slot, û = 1 − e^(−λ̂·Slot). It is 1e-100 to 1e100; the default
@@ -24,11 +24,11 @@ type EstimateFirstConfig struct {
 	Spacing Spacing
 }
 
-// EstimateFirst is the estimating policy of Granmo et al. 2006, section III.C: it polls all pages
-// equally often for a number of polls, estimates how often they change, and from then on polls in
+// EstimateFirst is the estimating policy of Granmo et al. 2006, section III.C. It polls all pages
+// equally often for a number of polls, estimates how often they change, and then polls in
 // proportion to the estimates. It is a baseline that shows what estimating first costs: it learns
-// nothing before the phase is over and nothing after, and never polls a page again of which it
-// has seen no change by then. The learners are better at everything.
+// only in that phase, and a page without a change by its end is never polled again. The learners
+// are better at everything.
 //
 // The estimates saturate. In the phase each of n pages waits n polls for its next one. Pages that
 // change at nearly every such poll cannot be told apart, however different their rates: no estimate
@@ -40,12 +40,12 @@ type EstimateFirstConfig struct {
 //
 // # Cost
 //
-// Time and memory are those of Fixed, and 24 bytes a page more. The answer that ends the phase takes
-// O(n log n), and Add takes O(n) from then on.
+// Time and memory are those of Fixed, and 24 bytes a page more. The answer that ends the phase
+// takes O(n log n), and Add takes O(n) from then on.
 //
 // # How it works
 //
-// The estimate from k polls of a page of which m found a change is the bias-reduced one of Cho
+// The estimate from k polls of a page, m of which found a change, is the bias-reduced one of Cho
 // and Garcia-Molina 2003, and 0 for m = 0:
 //
 //	λ̂ = −ln((k − m + ½)/(k + ½)) / (mean gap between the polls)
@@ -72,7 +72,8 @@ var _ Learner = (*EstimateFirst)(nil)
 const phasePerPage = 10
 
 // NewEstimateFirst returns an EstimateFirst of the pages 0..n−1. src is used for Random spacing
-// only and may be nil for Even. ErrConfig for a setting out of its range, n among them: 0 to 2^30.
+// only and may be nil for Even. It returns ErrConfig for a setting out of its range; n may be 0 to
+// 2^30.
 func NewEstimateFirst(n int, cfg EstimateFirstConfig, src rand.Source) (*EstimateFirst, error) {
 	if err := checkPages(n); err != nil {
 		return nil, err

@@ -6,17 +6,20 @@ import (
 	"strings"
 )
 
-// Groups are the groups of a RateFilter by name: of pages that change together, as those of a
-// folder or a template do, or that share a limit, as those of a host do. Make one with make and put
-// pages into their groups with Join, by the names that Folder or Host give, or others:
+// Groups maps names to the groups of a RateFilter: groups of pages that change together, as those
+// of a folder or a template do, or that share a limit, as those of a host do. Make it with make,
+// and put pages into their groups with Join, by the name that Folder or Host returns, or any other:
 //
 //	groups := make(knapsack.Groups)
 //	err := groups.Join(filter, page, knapsack.Folder(url))
 //
-// It is a map from a name to the id that LimitGroup, DeferGroup and RemoveGroup take, and is saved
-// as one, beside the filter. Of a filter behind a Keyed, use it within With only, and copy it there before the Keyed
-// is saved, never after: the filter gives ids that it does not know to other groups. A group that comes in between has two
-// ids after a restart, each with its own limits; Join puts a page into the one that the map has.
+// The values are the ids that LimitGroup, DeferGroup and RemoveGroup take.
+//
+// Save the map together with the filter. If the filter is behind a Keyed, use the map only within
+// With, and copy it there before the Keyed is saved. A copy that is made later may have groups that
+// the saved filter does not know, whose ids it will give to others. A group that was added between
+// the copy and the save gets a second id after a restart, with limits of its own; Join then uses
+// the second one.
 type Groups map[string]int
 
 // Join puts a page into the group of a name. Where the filter has no such group, as before the first page and

@@ -62,8 +62,8 @@ var _ Learner = (*HTRAA)(nil)
 // -sweep).
 const htraaStates = 500
 
-// NewHTRAA returns an HTRAA of the pages 0..n−1, all polled equally often at first. ErrConfig for a setting out
-// of its range, n among them: 0 to 2^30.
+// NewHTRAA returns an HTRAA of the pages 0..n−1, all polled equally often at first. It returns
+// ErrConfig for a setting out of its range; n may be 0 to 2^30.
 func NewHTRAA(n int, cfg HTRAAConfig, src rand.Source) (*HTRAA, error) {
 	source.Require(src, "knapsack")
 	if err := checkPages(n); err != nil {

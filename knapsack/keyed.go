@@ -13,30 +13,31 @@ import (
 	"github.com/recrawl/recrawl/internal/codec"
 )
 
-// Keyed puts any learner behind the caller's own keys: URLs, or ids of feeds. It is the layer
-// that a crawler uses: Add, Next, Observe, GiveBack and Remove take and return keys, times are
-// time.Time, and a lock makes all methods safe for concurrent use. With reaches the learner for
-// what only that can do, such as weights, intervals and groups. Make it with NewKeyed.
+// Keyed puts any learner behind the caller's own keys, such as URLs or ids of feeds. Crawlers use
+// this layer: Add, Next, Observe, GiveBack and Remove take and return keys, times are time.Time,
+// and a lock makes all methods safe for concurrent use. With reaches the learner for what only that
+// can do, such as weights, intervals and groups. Make it with NewKeyed.
 //
 // MarshalBinary saves learner and keys as one blob. Export and Import keep what is known of one
-// page in a row of the caller's database.
+// page, for a row of the caller's database.
 //
-// The learner sees Unix time in seconds, accurate to a microsecond. An interval of an hour is
-// 3600 there.
+// The learner sees Unix time in seconds, accurate to a microsecond. An interval of an hour is 3600
+// there.
 //
 // # Guarantees
 //
-// A time before that of the latest Next counts as that one, and an answer that comes before its
-// question as one that comes at the latest Next, as workers race. A time.Time of zero is ErrTime, and so is a Next
-// after the year 30,000.
+// Workers race, so a time before the latest Next counts as the time of that Next, and so does an
+// answer with a time before its question. ErrTime is returned for the zero time.Time, and for a
+// Next after the year 30,000.
 //
-// A clock may be set back. Once Next was called for a minute, three times at least, with times that are more
-// than a minute before the latest one, and not with others, the learner's time goes on from there; what is deferred
-// within that minute may be polled earlier. The learner's time is then ahead of the clock, also after a restart, until
-// the clock has caught up. Times that go into methods and come out of them are those of the clock.
+// A clock may be set back. If all calls of Next in a minute, three at least, have times more than a
+// minute before the latest one, the learner's time goes on from there. A page that was deferred may
+// be polled earlier if that falls within the minute. The learner's time is then ahead of the clock,
+// also after a restart, until the clock has caught up. Methods convert: the times they take and
+// return are those of the clock.
 //
-// An error about a page is a *KeyError[K]. An answer counts for the latest poll of its key, also one that comes
-// after a Remove and an Add.
+// An error about a page is a *KeyError[K]. An answer counts for the latest poll of its key, even if
+// the key was removed and added in between.
 //
 // # Cost
 //
@@ -207,8 +208,8 @@ func (k *Keyed[K]) some(batch []K, slot int) ([]K, int) {
 	return batch, slot
 }
 
-// InFlight returns the keys of the polls that wait for an answer, with the times of their Next,
-// oldest first: those of workers that died, for GiveBack.
+// InFlight returns the keys of the polls that wait for an answer with the times of their Next,
+// oldest first. GiveBack those whose worker died.
 func (k *Keyed[K]) InFlight() iter.Seq2[K, time.Time] {
 	return func(yield func(K, time.Time) bool) {
 		for _, f := range k.flights() {
@@ -244,7 +245,7 @@ func (k *Keyed[K]) flights() (all []flight[K]) {
 	return all
 }
 
-// Add adds a page, and reports whether it is new. A key that there is already stays as it is.
+// Add adds a page, and reports whether it is new. A key that is already there stays as it is.
 func (k *Keyed[K]) Add(key K) (added bool) {
 	k.lock()
 	defer k.mu.Unlock()
@@ -350,8 +351,8 @@ func (k *Keyed[K]) GiveBack(key K, now time.Time) error {
 	return k.answer(key, now, func(page int, at float64) error { return k.learner.GiveBack(page, at) })
 }
 
-// Record reports what was found of a page that Next had not given. It is an error that wraps
-// errors.ErrUnsupported if the learner has no Record.
+// Record reports a poll that Next did not ask for; see RateFilter.Record. It returns an error that
+// wraps errors.ErrUnsupported if the learner has no Record.
 func (k *Keyed[K]) Record(key K, now time.Time, changed bool) error {
 	return k.answer(key, now, func(page int, at float64) error {
 		l, ok := k.learner.(interface {
@@ -364,9 +365,9 @@ func (k *Keyed[K]) Record(key K, now time.Time, changed bool) error {
 	})
 }
 
-// RecordChanges reports when a page changed, all times after from and up to until; see
-// RateFilter.RecordChanges. The zero time as from stands for the last answer. It is an error that
-// wraps errors.ErrUnsupported if the learner has no RecordChanges.
+// RecordChanges reports when a page changed, with all times after from and up to until; see
+// RateFilter.RecordChanges. The zero time as from stands for the last answer. It returns an error
+// that wraps errors.ErrUnsupported if the learner has no RecordChanges.
 func (k *Keyed[K]) RecordChanges(key K, from, until time.Time, times []time.Time) error {
 	first := math.Inf(-1)
 	if !from.IsZero() {
@@ -393,8 +394,8 @@ func (k *Keyed[K]) RecordChanges(key K, from, until time.Time, times []time.Time
 	})
 }
 
-// Signal reports a hint of a source, by its number, that a page changed; see RateFilter.Signal. It is an
-// error that wraps errors.ErrUnsupported if the learner has no Signal.
+// Signal reports a hint of a source, by its number, that a page changed; see RateFilter.Signal. It
+// returns an error that wraps errors.ErrUnsupported if the learner has no Signal.
 func (k *Keyed[K]) Signal(key K, source int, at time.Time) error {
 	return k.answer(key, at, func(page int, at float64) error {
 		l, ok := k.learner.(interface {
@@ -408,7 +409,7 @@ func (k *Keyed[K]) Signal(key K, source int, at time.Time) error {
 }
 
 // Defer keeps a page from being polled before a point in time; see RateFilter.Defer. The zero time
-// ends an earlier Defer. It is an error that wraps errors.ErrUnsupported if the learner has no
+// ends an earlier Defer. It returns an error that wraps errors.ErrUnsupported if the learner has no
 // Defer.
 func (k *Keyed[K]) Defer(key K, until time.Time) error {
 	if until.IsZero() {
@@ -425,9 +426,9 @@ func (k *Keyed[K]) Defer(key K, until time.Time) error {
 	})
 }
 
-// Due returns the time at which a page is expected to be polled next; see RateFilter.Due. It is the
-// zero time if that is never. It is an error that wraps errors.ErrUnsupported if the learner has no
-// Due.
+// Due returns the time at which a page is expected to be polled next, or the zero time if that is
+// never; see RateFilter.Due. It returns an error that wraps errors.ErrUnsupported if the learner
+// has no Due.
 func (k *Keyed[K]) Due(key K) (time.Time, error) {
 	k.lock()
 	defer k.mu.Unlock()
@@ -450,11 +451,13 @@ func (k *Keyed[K]) lacks(what string) error {
 	return fmt.Errorf("knapsack: %w: %T has no %s", errors.ErrUnsupported, k.learner, what)
 }
 
-// With calls do with the learner of a Keyed, while nobody else uses it, for what only that type of
-// learner can do. The function page returns the page of a key, or a *KeyError. Do not keep either. Do not call
-// the methods of the Keyed in do, which would wait for themselves, and leave Next, Add and Remove to the Keyed,
-// which takes note of them: With panics if there are more or fewer pages afterwards. Times are the learner's: see
-// Seconds.
+// With calls do with the learner of a Keyed, for what only that type of learner can do. Nobody else
+// uses the learner meanwhile. The function page returns the page of a key, or a *KeyError. Times
+// are the learner's; Seconds converts them.
+//
+// Keep neither the learner nor page. Do not call the methods of the Keyed within do, except
+// Seconds: they would wait for With to return. Do not call Next, Add or Remove of the learner
+// either: the Keyed would not know, and With panics if the number of pages has changed.
 //
 // With returns what do returns, or an error that wraps errors.ErrUnsupported if the learner is not
 // an L.
@@ -472,8 +475,8 @@ func With[L any, K comparable](k *Keyed[K], do func(learner L, page func(key K) 
 	return err
 }
 
-// Seconds returns a time as the learner sees it, for what With does: Unix time in seconds, and more by as much as
-// the learner is ahead of a clock that was set back. It may be called within With.
+// Seconds returns a time as the learner sees it, for use within With: Unix time in seconds, plus
+// what the learner is ahead of a clock that was set back.
 func (k *Keyed[K]) Seconds(t time.Time) float64 {
 	at, _ := seconds(t) // 0 for the zero time
 	return at + math.Float64frombits(k.ahead.Load())
@@ -489,11 +492,11 @@ type pager interface {
 	decodePage(d *codec.Decoder) (set func(slot int))
 }
 
-// Export returns what has been learnt of a page, in about 100 bytes, for Import. It is
-// independent of the other pages, and of what the caller set: weights, intervals, groups. Where a clock was set
-// back the page may be polled earlier or later by as much after an Import. It is
-// an error that wraps errors.ErrUnsupported if the learner knows nothing of a page alone, which is
-// so for HTRAA, VLAKG and EstimateFirst.
+// Export returns what has been learnt of a page, in about 100 bytes, for Import. It does not depend
+// on the other pages, nor on what the caller set: weights, intervals, groups. If a clock was set
+// back, the page may be polled earlier or later by as much after an Import. It returns an error
+// that wraps errors.ErrUnsupported if the learner keeps nothing about single pages: HTRAA, VLAKG
+// and EstimateFirst.
 func (k *Keyed[K]) Export(key K) ([]byte, error) {
 	k.lock()
 	defer k.mu.Unlock()
@@ -509,7 +512,7 @@ func (k *Keyed[K]) Export(key K) ([]byte, error) {
 	return data, k.about(key, err)
 }
 
-// Import sets what is known of a page to what Export returned, of a learner of the same type, and
+// Import sets what is known of a page to what Export returned, from a learner of the same type. It
 // adds the page if it is new.
 func (k *Keyed[K]) Import(key K, data []byte) error {
 	k.lock()

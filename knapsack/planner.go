@@ -71,9 +71,9 @@ var _ Learner = (*Planner)(nil)
 // page that was written off is not polled at 20 times that of uniform polling.
 const plannerFloor = 0.05
 
-// NewPlanner returns a Planner of the pages 0..n−1, all of weight 1. src is used for Random
-// spacing only and may be nil for Even. It returns ErrConfig for a setting out of its range,
-// n among them: 0 to 2^30.
+// NewPlanner returns a Planner of the pages 0..n−1, all of weight 1. src is used for Random spacing
+// only and may be nil for Even. It returns ErrConfig for a setting out of its range; n may be 0 to
+// 2^30.
 func NewPlanner(n int, cfg PlannerConfig, src rand.Source) (*Planner, error) {
 	if err := checkPages(n); err != nil {
 		return nil, err

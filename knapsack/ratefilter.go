@@ -19,145 +19,93 @@ import (
 	"github.com/recrawl/recrawl/knapsack/internal/queue"
 )
 
-// A RateFilter learns how often each page changes, also where that changes itself, and
-// polls the page that is most worth it. It has two main methods: Next gives the page to
-// poll, Observe tells what the poll found. Take it unless there is a reason to take
-// something else: it needs no setting, no unit of time and no randomness.
+// A RateFilter learns how often each page changes, even where that rate itself changes, and polls the
+// page that is most worth a poll. Its main methods are Next, which returns the page to poll, and
+// Observe, which reports what the poll found. Most crawlers should use it: it needs no settings, no
+// unit of time and no randomness.
 //
-// Everything else is optional. Record tells of polls that nobody asked for, RecordChanges the
-// times of changes where they are known, also from before the start. Add and Remove change the
-// set of pages. SetWeight says what a page counts, SetCost what its polls cost, SetInterval how
-// often it may or must be polled, AddGroup and SetGroup how hard a host may be used, Defer and
-// DeferGroup until when it may not be; Signal hints that a page changed. Rate, Price and WhatIf
-// return what has been learnt, Ready and Due when polls are to be expected, Stats how the crawl
-// goes. A page counts as current when it is added, or at the first Next.
+// Everything else is optional:
+//
+//   - Add and Remove change the set of pages. A page counts as current when it is added, or at the
+//     first Next.
+//   - Record reports a poll that Next did not ask for, and RecordChanges known times of changes.
+//   - SetWeight sets how much a page counts, SetCost what its polls cost, and SetInterval how often
+//     it may or must be polled.
+//   - AddGroup and SetGroup put pages into groups that change together or share a limit, as the
+//     pages of a host do.
+//   - Defer and DeferGroup keep pages from being polled before a time.
+//   - Signal hints that a page changed.
+//   - Rate, Price, Index and WhatIf return what was learnt, Ready and Due when to expect polls, and
+//     Stats numbers to watch.
 //
 // # Guarantees
 //
-// Decisions depend on the calls alone, and a filter that was saved and restored continues
-// bit for bit (in the same build on the same kind of processor). No page starves: with n pages,
-// polls at a steady rate and no limits set, each page is polled again within 81·n polls,
-// whatever the answers; with costs, within polls that cost 80 times what one of each page does, and
-// n/8 polls more of whatever cost, if Next is called whenever that is paid for. Where nothing is
-// to be had by polling some pages more than others, it polls them in turn, and loses to doing so
-// from the beginning what it learns in the first n polls.
+//   - Decisions depend on the calls alone. A filter that was saved and restored continues bit for
+//     bit, in the same build on the same kind of processor.
+//   - No page starves. With n pages, polls at a steady rate and no limits, every page is polled
+//     again within 81·n polls, whatever the answers. With costs, it is polled again before the polls
+//     have cost 80 times as much as one poll of each page, plus n/8 polls of any cost. That holds if
+//     Next is called as soon as a poll can be paid for.
+//   - Where no schedule beats polling all pages in turn, the filter polls in turn. It then loses only
+//     what learning costs in the first n polls.
 //
 // # Cost
 //
-// Time: O(log n) for Next and Observe. No call does what belongs to many pages: none looks at more
-// than some hundred (TestRateFilterHasNoStall). But Add copies the tables when they have no room left, as append
-// does. Memory: 60 bytes a page, 61 from 19,200 pages on, and
-// three more under Detections; 8 more with weights, 16 to 32 with costs, 20 with intervals and 12 for each page
-// with a longest one, one bit with signals, 8 once pages are added while the crawl runs. Groups take 16 more where they have 32 or 100 pages each,
-// and up to 33 between, as from 33 pages on they have trees; smaller ones take 6 for each page and
-// about 320 for each group, which is 69 a page with 5 pages in each. Pages that are deferred, or whose
-// last poll got no answer, or of which a signal waits for one, take about 70 more.
+// Time: O(log n) for Next and Observe. No call works on more than some hundred pages
+// (TestRateFilterHasNoStall), except that Add grows the tables when they are full, as append does.
+//
+// Memory: 60 bytes a page, 61 from 19,200 pages on, and what is used of
+//
+//	Detections                          3 bytes a page
+//	weights                             8
+//	costs                               16 to 32
+//	intervals                           20, and 12 for each page with a longest one
+//	signals                             1 bit
+//	pages added while the crawl runs    8
+//	groups of 33 pages or more          16 to 33: 16 for groups of 100 pages
+//	smaller groups                      6, and about 320 a group: 16 in all with groups of 32 pages
+//
+// A page that is deferred, whose last poll got no answer, or that has a signal takes about 70 more.
 //
 // # How it works
 //
-// All times are measured in cycles: the time in which the budget, as it is seen from the
-// calls of Next, pays for one poll of every page.
+// Time is measured in cycles. A cycle is the time in which the budget, as measured from the calls of
+// Next, pays for one poll of every page.
 //
-// Belief. For each page there is a posterior over up to 20 rates of change, by factors of
-// 1.8, times three habits: rates that jump to a fresh one after 0.7, 7 or 150 cycles on
-// average. A poll after a gap τ multiplies the weight of rate λ by 1 − e^(−λτ) if the page
-// had changed, and by e^(−λτ) if not. This is the Bayes filter of a Markov-modulated
-// Poisson process, with the jumps of a gap at its beginning.
+// Belief. Each page has a posterior over up to 20 rates of change, each 1.8 times the one before,
+// times three classes in which rates jump to a fresh one after 0.7, 7 or 150 cycles on average. A
+// poll after a gap τ multiplies the weight of the rate λ by 1 − e^(−λτ) if the page had changed, and
+// by e^(−λτ) if not. This is the Bayes filter of a Markov-modulated Poisson process. Pages with few
+// polls are judged in the light of all pages, and of their group.
 //
-// Neighbours. Pages change together, as in a release or at night. What polls of all pages found of
-// late, beside what was expected of each page alone, gives a factor for the time since any page's
-// last answer; pages of a group ([RateFilter.SetGroup]) have one more, beside what that of all
-// pages makes one expect. It scales the elapsed time, in the index and when a poll is learnt from.
-// How strongly such evidence counts is learnt of each group: what has nothing in common costs
-// nothing. An edit of many pages at once, as a release or a new template, changes pages that hardly
-// ever change by themselves. That one was made, and when, is found by the first polls after it: the
-// pages that were not polled since then are worth more, and those found changed are not taken for
-// busy ones. Not so under Detections, where it gains nothing. And where all pages are quiet, those
-// of groups are not taken to be as quiet: pages that change group by group are quiet most of the
-// time. For these the factor of all pages counts as 0.3 at least, but under Detections and in the
-// first cycles. Under Detections with weights or costs there is no factor of all pages: most polls are of the
-// heavy or the cheap ones then, which say little of the others.
+// Index. The value of a poll is the slope V' of the objective (see Objective) at the gap since the
+// last answer, averaged over the posterior. A part of its standard deviation is added, because a poll
+// of a page that is hardly known also teaches something. Next returns the page with the greatest
+// value. With up to 100 pages this is exact. What it returns is worth, on average, within 1 % of the
+// greatest value with 20,000 pages, and with 100,000 (within 2 % there under Detections). Where groups
+// of pages change together it is within about 1 % with 240 pages and mostly within 3 % with 1500, and
+// where pages keep coming within about 10 % (RESULTS.md, "How exact choices are").
 //
-// Prior. What is known of pages with few polls is judged in the light of all pages: the average of
-// the beliefs about them, and as much of a flat one. In a group it is also judged in the light
-// of the group's other pages, as far as those change more often, or less, than all do; a new
-// page begins like them.
+// Corrections. What polls of many pages found, compared with what was expected of each, corrects
+// what is expected of the others: pages and groups that change together, pages that were never known
+// to change, pages that are young or waited long. Each correction is learnt, and is nothing where
+// there is nothing to correct.
 //
-// Many pages. From 131,072 pages on a sample tells of all: one of each few neighbours votes for
-// these in the prior, and one of each few answers is what the hedge, the first cycles, waking and
-// Stats go by, so that each of them still learns from as many as that in a cycle. What is known of a page,
-// and of its group, is learnt from all of its answers.
+// Hedge. Where all pages change alike, a schedule that learns loses by chasing luck. From what polls
+// found the filter estimates how much more the best schedule would detect than polling in turn. While
+// that is below ½ %, or up to 2 % where few changes were found, it polls in turn, once it has polled
+// each page. With weights, costs or good signals it does not.
 //
-// Index. The value of a poll is the slope V' of the objective (see [Objective]) at the gap
-// since the last one, averaged over the posterior, plus half its standard deviation: a poll
-// teaches something, too (but see Untouched). Next gives the page with the greatest value: exactly with
-// up to 100 pages, and on average within 1 % of it with 20,000, and with 100,000 but for Detections, where
-// it is 2 %. Where groups of pages change together it is within about 1 % with 240 pages and mostly within
-// 3 % with 1500 (RESULTS.md, "How exact choices are"), and where pages keep coming within about 10 %.
-// For Detections the probability p of a change is averaged, and its slope w·[p + (1−p)·ln(1−p)]
-// compared; of the standard deviation 0.7·√(1−p) is added, as the surer a change is, the less more
-// can be found by knowing better. For Delay the mean is taken without a deviation, a page that
-// jumps goes where the rates of all are, and many changes within a gap count less.
+// Patience. A sixteenth of the budget goes to pages that have been without an answer for 64 cycles,
+// if there are any.
 //
-// First cycles. For Detections 1.2 is added in place of 0.7 to begin with, so that pages are tried
-// out, and the probability is corrected by what polls find: the pages that look best are those that
-// are judged too well. Both fade out after 3 cycles.
-//
-// Untouched. How much more or less than expected the pages change that were never known to change, as stories
-// do that are yet to be written, and how much those that were, is learnt from polls of all pages: e^u and e^v
-// times. Their rates are taken to be that many times as great, and as that is so at all times it is no evidence
-// of what pages have in common at present. Under Delay polls are worth that many times as much instead where it is
-// less than 1, and where an untouched page may have begun to change, many changes in a gap count less only from four
-// times as many on. Under Detections, where the first cycles are corrected otherwise, it is e^(s/2) and e^(−s/2)
-// times, with s = u − v taken half a standard deviation nearer to 0, which fades in over the first cycles. u and v are
-// between −4 and 4, and s between −2 and 2.
-// Where untouched pages change less than the others there is less hope for them: 2 + u − v, within 0 and 1. By that
-// part, under Freshness, Age and Harmonic, half the standard deviation counts in what a poll of one is worth, and one
-// that jumps goes to any rate of the grid; by the rest it goes where the rates of all pages are.
-//
-// Youth. Pages that are added once the crawl runs change as others do not: articles and offers are written,
-// corrected in their first hours, and rest then. By how much more or less than is believed of them such pages change is
-// learnt by their age, in intervals of which each is twice as long as the one before, up to 64 cycles, and of untouched pages
-// and others apart: e^θ times, with θ between −4 and 4. The elapsed time counts as so many times as much in the index, but not
-// when a poll is learnt from, and a page that changes less and less is worth more: after it there is less to come. While a page is young
-// that takes the place of u and v, s, and the correction of the first cycles. Of a page of which nothing was learnt yet, and
-// changes are told from before it was added, the age is not known.
-//
-// Waking. Pages that have waited are polled sooner where polls of such pages find more changes than
-// one expects, as where files are written long after the crawl began. After a gap of τ cycles τ^θ
-// times as many changes are expected for Detections, if τ > 1, and (1+τ²)^(θ/2) times as many for
-// Delay, with θ of 1.5 at most, which fades in over the first cycles; e² times as many at most. θ is
-// learnt of all pages together. Not so for the other objectives, where it gains nothing.
-//
-// Sequel. Under Detections a page that is found changed, and was not likely to be, is followed for four
-// cycles: what polls find then, less what they find elsewhere and what was to be expected of the page, is
-// what such a find leads to. It is learnt of all pages that had been as quiet, and untouched or not. A
-// poll of a quiet page is worth that as well, times the chance of a find, where that is more than the
-// deviation that is added. So new pages of many changes are found sooner, if there are any. It fades in
-// over the first cycles.
-//
-// Lately. Under Detections a second estimate of a page's rate, a discounted Gamma, goes by what it did within the last
-// cycle or so: changes found over time watched, both forgotten but for 1/e in 0.7 cycles, with 0.3 changes in
-// 0.3 cycles to begin with. The changes expected of a page are N^¾·M^¼, with N by the belief and M by
-// that, once the first cycles are over. Two estimates that err in different ways err less together: see RESULTS.md,
-// "What each part is worth".
-//
-// Hedge. Where all pages change alike, no schedule beats polling them in turn, and one
-// that learns loses a little by chasing luck. From what polls found, by the rate predicted
-// before them, the filter estimates how much more the best schedule would detect than polling in
-// turn. Where nearly every poll finds a change, which hardly tells a rate, what polls in turn find
-// is counted. As beliefs are learnt in the light of what pages have in common, edits of many pages at
-// once are not taken for pages that are busy. After one poll per page, and while that gain is
-// below ½ %, or up to 2 % where few changes were found, it polls in turn. Weights and good signals
-// are reasons not to.
-//
-// Patience. A sixteenth of the budget goes to pages that have been without an answer for 64 cycles, if there
-// are any.
+// The page docs/ratefilter.md of the repository describes each part, with the objectives that use it.
+// RESULTS.md, "What each part is worth", has measurements.
 //
 // # Source
 //
-// The index for known rates is the slope that attains the optimum, see [Objective]. Its average
-// over a belief, the hedge and the patience are this package's own.
+// For known rates the index is the slope that attains the optimum, see Objective. Its average over a
+// belief, the corrections, the hedge and the patience are this package's own.
 type RateFilter struct {
 	book
 	objective Objective
@@ -269,8 +217,8 @@ func init() {
 	ablation.Without = func(filter any, parts ablation.Parts) { filter.(*RateFilter).without = parts }
 }
 
-// NewRateFilter returns a rate filter of n pages, 0 to 2^30; else, and for an objective that there is not, the
-// error is ErrConfig. It takes O(n).
+// NewRateFilter returns a rate filter of the pages 0..n−1, in O(n). It returns ErrConfig unless n is 0 to
+// 2^30, and for an unknown objective.
 func NewRateFilter(n int, cfg RateFilterConfig) (*RateFilter, error) {
 	if cfg.Objective >= objectives {
 		return nil, fmt.Errorf("%w: %v", ErrConfig, cfg.Objective)
@@ -297,8 +245,9 @@ func NewRateFilter(n int, cfg RateFilterConfig) (*RateFilter, error) {
 	return f, nil
 }
 
-// Add implements Learner, in O(log n), or O(n) where its tables have no room left, and the first time once the crawl runs: nothing is known of the page
-// but that it is current, and new once the crawl runs (see Youth in the comment of the type).
+// Add implements Learner. The page counts as current. A page that is added while the crawl runs also counts
+// as new: how pages change at what age is learnt. O(log n), but O(n) for a call that grows the tables and for
+// the first one while the crawl runs.
 func (f *RateFilter) Add() (page int) {
 	page = f.add()
 	slot := Slot(page)

@@ -10,10 +10,9 @@ type RateEstimate struct {
 	Low, Median, High float64 // quantiles 10 %, 50 % and 90 %
 }
 
-// Rate returns the estimate of the rate at which a page changed when it was last answered,
-// with the rates of the other pages as the prior. Where a page has changed at each of a few
-// polls, the mean is that of a long tail, and the median tells more. It is the zero
-// estimate as long as the time scale is not known.
+// Rate returns the estimate of a page's change rate at its last answer, with the rates of the other
+// pages as the prior. If a page has changed at each of a few polls, the mean is that of a long
+// tail, and the median tells more. It is the zero estimate until the time scale is known.
 func (f *RateFilter) Rate(page int) (RateEstimate, error) {
 	slot, err := f.slot(page)
 	if err != nil || !f.model.Known() {
@@ -41,14 +40,14 @@ func (f *RateFilter) belief(slot int) (b belief.Belief) {
 	return b
 }
 
-// Price returns what one more poll would be worth at present: the level of the index at
-// which pages are polled, in the objective's unit times weight. It is 0 before the time
-// scale is known.
+// Price returns what one more poll would be worth at present: the index at which pages are polled,
+// in the objective's unit times weight. It is 0 until the time scale is known.
 func (f *RateFilter) Price() float64 { return f.threshold }
 
-// SignalQuality returns what has been learnt of the signals of a source. precision is the share
-// of answers with a hint before them that found a change, recall the share of answers that found a
-// change that had a hint before them; NaN where there were none.
+// SignalQuality returns what has been learnt of the signals of a source. precision is the share of
+// answers that found a change, among the answers that followed a signal. recall is the share of
+// answers that followed a signal, among those that found a change. Each is NaN where there were no
+// such answers.
 func (f *RateFilter) SignalQuality(source int) (precision, recall float64) {
 	return f.hints.Quality(source)
 }

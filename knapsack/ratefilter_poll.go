@@ -288,11 +288,11 @@ func (f *RateFilter) answered(slot uint32, now float64, h hunch) {
 	f.queue.News(f.queue.Group(slot), f.now, clock{f})
 }
 
-// GiveBack implements Scheduler. The page is not given again before half the time since its last
+// GiveBack implements Scheduler. The page is not polled again before half the time since its last
 // answer has passed, or half a cycle if that is less. Each further failure in a row doubles the
-// wait, up to 16 cycles: dead pages take few polls, and one that recovers is found again within
-// about the time that it was gone. Where polls fail now and then, whatever their page, as many failures
-// in a row as that explains do not make the wait longer.
+// wait, up to 16 cycles. So dead pages take few polls, and a page that recovers is found within
+// about as much time as it was gone. If polls of all pages fail now and then, failures in a row
+// that chance explains do not lengthen the wait.
 func (f *RateFilter) GiveBack(page int, now float64) error {
 	slot, err := f.answer(page, now)
 	if err != nil {

@@ -10,15 +10,16 @@ import (
 	"github.com/recrawl/recrawl/knapsack/internal/belief"
 )
 
-// Record reports what a poll found that Next did not ask for: one by another worker, on a user's
-// request, or from a log. It means the same as Observe: changed says whether the page changed
-// since it was last known, and now is the time of the answer, not before that of the last one. It
-// may come while the page is in flight, whose answer is then still to come. O(log n).
+// Record reports a poll that Next did not ask for: one by another worker, on a user's request, or
+// from a log. The arguments mean the same as in Observe: changed reports whether the page changed
+// since it was last known, and now is the time of the answer, which must not be before the page's
+// last one. A page in flight stays in flight. O(log n).
 //
-// The time may be ahead of the latest Next, as when a filter that was saved is told what happened since.
-// From one that is more than 64 cycles ahead, or comes before the first Next, nothing is learnt of other
-// pages. If a later Next is still as far behind, the time was in another unit: within n/2 polls the page
-// counts as known as of then, and is polled as usual. The same goes for Observe and RecordChanges.
+// now may be ahead of the latest Next, as when a restored filter is told what happened since it was
+// saved. From a time that is more than 64 cycles ahead, or before the first Next, only the page
+// itself learns. If the next calls of Next are still that far behind, the time was in another unit:
+// within n/2 polls the page counts as known as of that Next, and is polled as usual. The same goes
+// for Observe and RecordChanges.
 func (f *RateFilter) Record(page int, now float64, changed bool) error {
 	slot, err := f.slot(page)
 	if err != nil {
@@ -31,20 +32,20 @@ func (f *RateFilter) Record(page int, now float64, changed bool) error {
 	return nil
 }
 
-// RecordChanges reports when a page changed, where that is known: from a feed's entries, a
-// package's releases, an archive, a push. times has the times of all changes after from and up to
-// until, in order; several at one time count as one. They teach more than polls, and the page counts
-// as known as of until.
+// RecordChanges reports when a page changed: from a feed's entries, a package's releases, an
+// archive, a push. times has the times of all changes after from and up to until, in order. Several
+// changes at one time count as one. Change times teach more than polls do. The page counts as known
+// as of until.
 //
-// What lies before the last answer is known already and ignored, so that a feed may be told as it
-// is, from its oldest entry, also where until is not after that; −Inf as from stands for the last
-// answer. But a page of which nothing has been learnt learns all, also from before it was added and
-// from before the first Next. So a new page starts learnt. For a page in flight it is no answer:
-// Observe follows, and learns from what is not known yet.
+// What lies before the last answer is already known and is ignored. So a feed can be passed on as
+// it is, from its oldest entry, even if until is not after the last answer. −Inf as from stands for
+// the last answer. A page of which nothing has been learnt yet learns from everything, also from
+// before it was added and from before the first Next: a new page starts learnt. For a page in
+// flight this is no answer. Observe follows, and learns from what is not known yet.
 //
-// It takes O(times + log n). Histories from before the time scale is known are kept until it is,
-// up to 32 changes a page, in 8 bytes each. Tell those of a page in their order: what is told of a
-// time before the last one that was told is ignored.
+// Time: O(times + log n). Until the time scale is known, up to 32 changes a page are kept, in 8
+// bytes each. Report those of a page in order: what is before the latest time reported so far is
+// ignored.
 func (f *RateFilter) RecordChanges(page int, from, until float64, times []float64) error {
 	slot, err := f.slot(page)
 	if err != nil {

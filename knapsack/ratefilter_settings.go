@@ -27,11 +27,11 @@ func (f *RateFilter) SetWeight(page int, weight float64) error {
 	return nil
 }
 
-// SetCost sets what a poll of a page costs: bytes, seconds of rendering, credits of an API; 1 to
-// begin with, from 1e-100 to 1e100. Next then gives the page with the greatest value per cost, and the
-// budget is the cost of the polls that Next gives, per unit of time, as measured. The caller asks
-// Next when it can pay for a poll; a cycle is the time in which the budget pays for one poll of
-// each page. O(log n); the first call takes O(n).
+// SetCost sets what a poll of a page costs: bytes, seconds of rendering, credits of an API. It is 1
+// to begin with, and from 1e-100 to 1e100. Next then returns the page with the greatest value per
+// cost, and the budget is the cost of the polls that Next returns per unit of time, as measured.
+// The caller calls Next when it can pay for a poll. A cycle is the time in which the budget pays
+// for one poll of each page. O(log n); the first call takes O(n).
 func (f *RateFilter) SetCost(page int, cost float64) error {
 	slot, err := f.slot(page)
 	if err != nil {
@@ -80,10 +80,10 @@ func (f *RateFilter) costOfAll() float64 {
 	return f.costs.Total()
 }
 
-// SetInterval bounds the time between an answer and the next poll of a page: it is not
-// polled before shortest has passed, and goes before all others that are due once longest
-// has. 0 and +Inf are no bounds. The error is ErrConfig unless 0 ≤ shortest < ∞, shortest ≤ longest
-// and longest > 0. O(log n); the first call takes O(n).
+// SetInterval bounds the time between an answer and the next poll of a page. The page is not polled
+// before shortest has passed. Once longest has passed, it goes before all other pages that are due.
+// 0 and +Inf are no bounds. It returns ErrConfig unless 0 ≤ shortest < ∞, shortest ≤ longest and
+// longest > 0. O(log n); the first call takes O(n).
 func (f *RateFilter) SetInterval(page int, shortest, longest float64) error {
 	slot, err := f.slot(page)
 	if err != nil {
@@ -98,23 +98,23 @@ func (f *RateFilter) SetInterval(page int, shortest, longest float64) error {
 	return nil
 }
 
-// Signal hints that a page changed at time at: a sitemap's date moved, somebody linked to it anew,
-// a feed mentions it. Sources are numbered by the caller, from 0 to 63; 0 will do where there is
-// one.
+// Signal hints that a page changed at time at: the date in a sitemap moved, a new link points to
+// it, a feed mentions it. The caller numbers its sources, from 0 to 63; a single source is 0.
 //
-// Hints may be wrong, late or early, and changes may come without. How often, and how late, is
-// learnt of each source from the polls that follow, and of each group of pages once it has had
-// hints; it is used from the first hint on. What is learnt fades with 500 answers that had a hint
-// of the source or found a change, so that a source that turns bad is soon disbelieved. One that
-// says at all times that everything has changed is worth nothing and costs nothing.
+// Hints may be wrong, late or early, and changes may come without one. How often and how late is
+// learnt of each source from the polls that follow, and also of each group of pages once it has had
+// hints. A hint is used from the first one on. What is learnt fades with 500 answers that had a
+// hint of the source or found a change, so that a source that turns bad is soon disbelieved. A
+// source that always claims that everything has changed gains nothing and costs nothing.
 //
-// A hint lives until the page's next answer; what an old one is worth is learnt. One that is
-// older than the last answer is ignored, and so is a second one of the same source. One of a
-// time to come counts from then on, one that comes during a flight for its answer. One that is
-// more than 64 cycles ahead of the latest poll is ErrTime: it is in another unit. Before the first Next, and
-// before the time scale is known, it is taken; after that the page's next answer, or hint, ends it.
+// A hint lasts until the page's next answer, and what an old hint is worth is learnt. A hint older
+// than the last answer is ignored, and so is a second one of the same source. A hint of a future
+// time counts from that time on. A hint during a flight counts when the answer comes. A hint more
+// than 64 cycles ahead of the latest Next is in another unit and returns ErrTime; before the first
+// Next, and before the time scale is known, it is accepted, and the page's next answer or hint
+// after that removes it.
 //
-// O(sources + log n); the first call takes O(n).
+// Time: O(sources + log n); the first call takes O(n).
 func (f *RateFilter) Signal(page, source int, at float64) error {
 	slot, err := f.slot(page)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 )
 
 // Defer keeps a page from being polled before a point in time, as a Retry-After asks for. It
-// replaces an earlier Defer of the page: +Inf defers it for good, a time that is over ends that.
-// Answers do not end it. O(log n).
+// replaces an earlier Defer of the page: +Inf defers the page for good, and a time in the past ends
+// an earlier Defer. Answers do not end it. O(log n).
 func (f *RateFilter) Defer(page int, until float64) error {
 	slot, err := f.slot(page)
 	if err != nil {
@@ -48,9 +48,9 @@ func (f *RateFilter) retime(slot uint32) {
 type GroupConfig struct {
 	// MinGap is the least time between two polls; 0 for none.
 	MinGap float64
-	// MaxShare is the greatest share of the budget, in (0, 1]; 0 for none. In a
-	// time in which the budget pays for k polls at most k·MaxShare + 2 go to the
-	// group. The budget is what Next is asked for, as measured.
+	// MaxShare is the greatest share of the budget, in (0, 1]; 0 for none. While the budget pays
+	// for k polls, the group gets at most k·MaxShare + 2 of them. The budget is measured from the
+	// calls of Next.
 	MaxShare float64
 	// MaxInFlight is the greatest number of polls in flight; 0 for any. A page that joins the
 	// group while it is in flight counts.
@@ -65,9 +65,9 @@ func (c GroupConfig) pace() (limits.Pace, error) {
 	return pace, nil
 }
 
-// AddGroup adds a group without pages and returns its id: 0, 1, 2, … SetGroup puts pages into it,
-// LimitGroup changes its limits, DeferGroup keeps it from being polled for a time, and RemoveGroup
-// removes it. As with pages, ids are not given out twice.
+// AddGroup adds an empty group and returns its id: 0, 1, 2, … Like those of pages, ids are never
+// given out twice. SetGroup puts pages into the group, LimitGroup changes its limits, DeferGroup
+// keeps it from being polled for a time, and RemoveGroup removes it.
 func (f *RateFilter) AddGroup(cfg GroupConfig) (group int, err error) {
 	pace, err := cfg.pace()
 	if err != nil {
@@ -109,7 +109,7 @@ func (f *RateFilter) LimitGroup(group int, cfg GroupConfig) error {
 }
 
 // DeferGroup keeps all pages of a group, also those that join it later, from being polled before a
-// point in time. It replaces an earlier DeferGroup of the group, as Defer does. O(log n).
+// point in time. It replaces an earlier DeferGroup of the group; see Defer. O(log n).
 func (f *RateFilter) DeferGroup(group int, until float64) error {
 	g, err := f.group(group)
 	if err != nil {
@@ -123,7 +123,7 @@ func (f *RateFilter) DeferGroup(group int, until float64) error {
 	return nil
 }
 
-// RemoveGroup removes a group; its pages are in no group then. O(log n), independent of the number
+// RemoveGroup removes a group. Its pages are then in no group. O(log n), independent of the number
 // of its pages.
 func (f *RateFilter) RemoveGroup(group int) error {
 	g, err := f.group(group)
@@ -136,8 +136,7 @@ func (f *RateFilter) RemoveGroup(group int) error {
 	return nil
 }
 
-// SetGroup puts a page into a group, and takes it out of the one that it was in;
-// −1 is none. O(log n); the first call takes O(n).
+// SetGroup moves a page into a group; −1 is none. O(log n); the first call takes O(n).
 func (f *RateFilter) SetGroup(page, group int) error {
 	slot, err := f.slot(page)
 	if err != nil {

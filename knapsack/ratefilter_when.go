@@ -7,9 +7,9 @@ import (
 	"github.com/recrawl/recrawl/knapsack/internal/limits"
 )
 
-// Ready returns the earliest time at which Next can succeed, not before the latest Next: +Inf
-// if only an answer, a new page or the end of a limit can help. The NoPageError of a Next that
-// found none carries it. O(1).
+// Ready returns the earliest time at which Next can succeed, which is not before the latest Next.
+// It is +Inf if only an answer, a new page or the end of a limit can help. The NoPageError of a
+// Next that found no page carries it. O(1).
 func (f *RateFilter) Ready() float64 { return never(f.queue.Ready(f.now)) }
 
 // never returns +Inf for a time that never comes.
@@ -21,9 +21,9 @@ func never(at float64) float64 {
 }
 
 // Due returns the time at which a page is expected to be polled next, at the present Price and
-// within its limits: the latest Next if it is overdue, +Inf if a limit keeps it from being polled
-// for good, and the time of its own Next while it is in flight. Polls depend on the other pages,
-// too, so that the time is no promise. O(1).
+// within its limits. It is the latest Next if the page is overdue, +Inf if a limit keeps it from
+// being polled for good, and the time of its own Next while it is in flight. It is an estimate:
+// polls depend on the other pages, too. O(1).
 func (f *RateFilter) Due(page int) (float64, error) {
 	slot, err := f.slot(page)
 	if err != nil {
@@ -39,10 +39,10 @@ func (f *RateFilter) Due(page int) (float64, error) {
 	return at, nil
 }
 
-// Index returns what a poll of a page would be worth at a time, to compare with Price: a caller
-// may decide that a page that is about to be fetched anyway, or costs more than others, is worth it
-// or not. It is 0 before the time scale is known, and at the time of the page's last answer and
-// before. O(1).
+// Index returns what a poll of a page would be worth at a time, to compare with Price: a caller may
+// decide whether a page is worth a poll that is about to be made anyway, or that costs more than
+// others. It is 0 before the time scale is known, and up to the time of the page's last answer.
+// O(1).
 func (f *RateFilter) Index(page int, now float64) (float64, error) {
 	slot, err := f.slot(page)
 	if err != nil {

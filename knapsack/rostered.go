@@ -53,8 +53,8 @@ func (r *rostered[R]) GiveBack(page int, now float64) error {
 	return err
 }
 
-// Add implements Learner. The page counts as polled at the latest Next. O(log n), but O(n) when the
-// tables have no room left, which is seldom: they grow in proportion.
+// Add implements Learner. The page counts as polled at the latest Next. Time: O(log n), but O(n)
+// for a call that grows the tables; they grow in proportion, so that such calls are rare.
 func (r *rostered[R]) Add() (page int) {
 	page = r.add()
 	r.roster.Put(Slot(page), r.now)
@@ -70,8 +70,8 @@ func (r *rostered[R]) Remove(page int) error {
 	return err
 }
 
-// Frequency returns the frequency at which a page is polled: for a Planner per unit of time, else
-// up to a factor that is the same for all pages.
+// Frequency returns the frequency at which a page is polled. For a Planner it is in polls per unit
+// of time. For the others it is up to a factor that is the same for all pages.
 func (r *rostered[R]) Frequency(page int) (float64, error) {
 	slot, err := r.slot(page)
 	if err != nil {
@@ -107,8 +107,8 @@ func (s *scheduled) Next(now float64) (page int, err error) {
 	return page, err
 }
 
-// Add implements Learner. The page counts as polled at the latest Next. O(log n), but O(n) when the
-// tables have no room left, which is seldom: they grow in proportion.
+// Add implements Learner. The page counts as polled at the latest Next. Time: O(log n), but O(n)
+// for a call that grows the tables; they grow in proportion, so that such calls are rare.
 func (s *scheduled) Add() (page int) {
 	page = s.rostered.Add()
 	s.roster.Set(Slot(page), s.newcomer)

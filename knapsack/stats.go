@@ -8,8 +8,8 @@ import (
 	"github.com/recrawl/recrawl/knapsack/internal/optimum"
 )
 
-// Stats are numbers to watch a crawl by. Counts are since the learner was made, saved states
-// included; those of a time between are differences.
+// Stats are numbers to watch a crawl by. Counts include those of the saved states that the learner
+// was restored from. For the counts of a period, take differences.
 type Stats struct {
 	Pages    int // now
 	InFlight int // now
@@ -19,22 +19,22 @@ type Stats struct {
 	Answers  uint64 // to polls, asked for or not
 	Changes  uint64 // those of the Answers that found a change
 	Failures uint64 // polls given back
-	// InTurn counts the polls given in turn, because no schedule by rate was expected to do
-	// better, and Late those given because a longest interval was over.
+	// InTurn counts the polls given in turn, because no schedule by rates was expected to do
+	// better. Late counts those given because a longest interval was over.
 	InTurn, Late uint64
 
-	// Expected is the sum of the probabilities with which answers were expected to find a change,
-	// just before them, and Found the number of those that did. What RecordChanges told of the time
-	// since an answer counts here as one more answer; Answers and Changes are of polls alone.
-	// Answers from before the time scale was known are in neither. Where Found stays well behind
-	// Expected, fewer pages change than used to, or changes are missed; where it is well ahead,
-	// changes are reported that are none, or pages change together. With 131,072 pages and more a
-	// sample of the answers is judged, each for as many as it stands for.
+	// Expected is the sum of the probabilities of a change just before each answer, and Found the
+	// number of those answers that found one. If Found stays well below Expected, fewer pages
+	// change than they did, or changes are missed. If it is well above, changes are reported that
+	// are none, or pages change together. Each RecordChanges counts here as one more answer,
+	// although not in Answers and Changes. Answers before the time scale is known are in neither.
+	// From 131,072 pages on a sample of the answers is judged, and each counts for as many as it
+	// stands for.
 	Expected float64
 	Found    uint64
 
-	// Budget is the polls per unit of time, as measured of late, or their cost where there was a
-	// SetCost; 0 before that is known.
+	// Budget is the number of polls per unit of time as measured of late, or their cost after a
+	// SetCost; 0 until it is known.
 	Budget float64
 	Price  float64 // what one more poll, or cost, would be worth; see RateFilter.Price
 }
@@ -107,16 +107,17 @@ func (f *RateFilter) Stats() Stats {
 	return s
 }
 
-// WhatIf returns what the best schedule would reach with a number of polls per unit of time, at the
-// rates at which pages were found to change of late: the mean value of a page, as the Objective
-// defines it, such as the share of time in which a copy is current. WhatIf of twice Stats.Budget is
-// what twice the budget would give. Where there was a SetCost, polls is what they may cost. It
-// takes no account of weights and limits. Rates far above the frequency of polls come out too
-// low, as most changes are missed; see TestWhatIf.
+// WhatIf returns what the best schedule would achieve with a number of polls per unit of time, at
+// the change rates found of late: the mean value of a page as the Objective defines it, such as the
+// share of time in which a copy is current. WhatIf with twice Stats.Budget is what twice the budget
+// would achieve. After a SetCost, polls is the cost of the polls per unit of time. Weights and
+// limits are ignored. Rates far above the polling frequency come out too low, because most of their
+// changes are missed; see TestWhatIf.
 //
-// The error is ErrNoChange until polls, after the first one of each page, have found changes; what RecordChanges
-// tells does not count. It is ErrBudget or ErrConfig for a number or an objective out of range. It
-// takes O(1): about 10 µs, and up to 10 ms with costs, which are those of up to 1000 pages then.
+// It returns ErrNoChange until polls after the first one of each page have found changes;
+// RecordChanges does not count. It returns ErrBudget for a number out of range and ErrConfig for an
+// unknown objective. Time: O(1), about 10 µs. With costs it takes those of up to 1000 pages, and up
+// to 10 ms.
 func (f *RateFilter) WhatIf(o Objective, polls float64) (float64, error) {
 	if err := checkBudget(polls); err != nil {
 		return 0, err
@@ -132,9 +133,9 @@ func (f *RateFilter) WhatIf(o Objective, polls float64) (float64, error) {
 	return page.Value(each), nil
 }
 
-// PollsFor is the inverse of WhatIf: it returns the number of polls per unit of time with which the
-// best schedule would reach a mean value, or what they cost. The error is that of
-// WhatIf, or ErrConfig for a value that none would reach.
+// PollsFor is the inverse of WhatIf: it returns the number of polls per unit of time, or their
+// cost, with which the best schedule would achieve a mean value. Errors are those of WhatIf, and
+// ErrConfig for a value that no schedule achieves.
 func (f *RateFilter) PollsFor(o Objective, value float64) (float64, error) {
 	page, unit, err := f.outlook(o)
 	if err != nil {

@@ -97,7 +97,7 @@ const (
 )
 
 // NewVLAKG returns a VLAKG of the pages 0..n−1. src is used for Random spacing only and may be nil
-// for Even. ErrConfig for a setting out of its range, n among them: 0 to 2^30.
+// for Even. It returns ErrConfig for a setting out of its range; n may be 0 to 2^30.
 func NewVLAKG(n int, cfg VLAKGConfig, src rand.Source) (*VLAKG, error) {
 	if err := checkPages(n); err != nil {
 		return nil, err
@@ -152,8 +152,8 @@ func (v *VLAKG) step(slot int) float64 {
 	return min(vlakgMost, shrunk*math.Pow(v.total/float64(v.Len())/v.roster.Frequency(slot), vlakgPower))
 }
 
-// Add implements Learner. The page begins with the mean weight. O(log n), but O(n) when the tables
-// have no room left, which is seldom: they grow in proportion.
+// Add implements Learner. The page begins with the mean weight. Time: O(log n), but O(n) for a call
+// that grows the tables; they grow in proportion, so that such calls are rare.
 func (v *VLAKG) Add() (page int) {
 	v.newcomer = 1
 	if n := v.Len(); n > 0 {
