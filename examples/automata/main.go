@@ -1,9 +1,8 @@
-// Command automata runs the learning automata in the ten-action environments of
-// the literature and prints how many answers each needs until it is sure, how often
-// it is sure of the right action, and beside them published figures, remembered and not checked;
-// then the schemes for many actions, the long-run shares of the automata of fixed
-// structure beside their closed forms, and all of them where the best action
-// changes.
+// Command automata runs the learning automata in simulated environments. In the ten-action
+// environments of the literature it prints how many answers each automaton needs until it is sure,
+// and how often it is then right. The published figures beside them are from memory and were not
+// checked. It also runs the schemes for many actions, compares the long-run shares of automata of
+// fixed structure with their closed forms, and runs all of them where the best action changes.
 package main
 
 import (
@@ -16,12 +15,12 @@ import (
 
 const intro = `Runs learning automata in simulated environments and prints tables:
 
-  1. answers until an action has probability 0.999, and how often it is the best
-     one, in the ten-action environments of the literature, at fixed parameters; the
+  1. the ten-action environments of the literature, at fixed parameters: answers
+     until an action has probability 0.999, and how often it is the best one. The
      published figures beside them are from memory, not read off the papers
   2. the same for 16, 64 and 128 actions
-  3. long-run share of the best action of the automata of fixed structure, beside
-     the closed form
+  3. automata of fixed structure: long-run share of the best action, beside the
+     closed form
   4. mean reward where the best action changes every 2,000 answers
 
 Each replication has its own random stream, drawn from -seed and its number, so

@@ -1,6 +1,6 @@
-// Command binpack packs sites on crawler nodes: it compares policies that keep a fleet packed
-// while weights drift (-suite, the default), and solves benchmark families of bin packing to
-// proven optimality (-exact). What Yazidi 2006 publishes is in examples/papers.
+// Command binpack packs sites on crawler nodes. With -suite, the default, it compares policies that
+// keep a fleet packed while weights drift. With -exact it solves benchmark families of bin packing to
+// proven optimality. The experiments of Yazidi 2006 are in examples/papers.
 package main
 
 import (
@@ -11,14 +11,18 @@ import (
 	"github.com/recrawl/recrawl/examples/internal/report"
 )
 
-const intro = `-suite, the default: policies that keep sites on nodes while their weights change, by workload:
-node-hours, overload, moves. Fleets of 1000 sites on 20 nodes (small), the same with resources,
-replicas, zones and other rules (rules), of 100,000 sites on 2000 nodes (nodes) and on 20 (sites);
--fleets takes some of them, and -only the workloads and the rules with this in their name.
+const intro = `-suite, the default, compares policies that keep sites on nodes while their weights change. It
+prints node-hours, overload and moves for each workload. There are four fleets (-fleets):
 
--exact: how many instances of the families of the literature are packed
-optimally with proof within 10 seconds of processor time each (-patience); -only takes some.
-No pictures.`
+  small   1000 sites on 20 nodes
+  rules   the same, with resources, replicas, zones and other rules
+  nodes   100,000 sites on 2000 nodes
+  sites   100,000 sites on 20 nodes
+
+-exact solves families of instances of the literature. It prints how many are packed optimally with
+proof within 10 seconds of processor time each (-patience). It makes no pictures.
+
+-only runs the workloads, rules or families with a text in their name.`
 
 func main() { report.Main("binpack", run) }
 
@@ -29,7 +33,7 @@ func run(args []string, stdout, stderr io.Writer) error {
 	withExact := p.Flags.Bool("exact", false, "solve benchmark families exactly")
 	fleets := p.Flags.String("fleets", "small,rules,nodes,sites", "comma-separated `sizes` of the fleets of -suite")
 	only := p.Flags.String("only", "", "only the workloads and rules of -suite, or the families of -exact, with this in their `name`")
-	patience := p.Flags.Duration("patience", 10*time.Second, "with -exact: processor time for an instance")
+	patience := p.Flags.Duration("patience", 10*time.Second, "with -exact: processor time for each instance")
 	if err := p.Parse(args); err != nil {
 		return err
 	}

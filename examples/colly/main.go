@@ -1,6 +1,6 @@
 // Command colly shows the colly crawler driven by polling schedules that learn.
-// It crawls a simulated web over real HTTP, once as each learner says and once
-// visiting all pages equally often, and compares what was found with the truth.
+// It crawls a simulated web over real HTTP: once with each learner, and once
+// visiting all pages equally often. It compares what was found with the truth.
 package main
 
 import (
@@ -23,11 +23,11 @@ import (
 
 func main() { report.Main("colly", run) }
 
-const intro = `Crawls a simulated web of which the truth is known, over real HTTP on a
-loopback port, with the colly crawler. A learner says which page to visit next: the
-rate filter, then LAKG with 300 states. A third crawl visits all pages equally often,
-for comparison. Page k of the web changes with probability 0.9/k^1.5 in each slot of
-time; there is one poll a slot, and the time of the web runs as fast as the polls do.
+const intro = `Crawls a simulated web with the colly crawler, over real HTTP on a loopback port. The
+truth about the web is known. A learner says which page to visit next: the rate filter
+in the first crawl, LAKG with 300 states in the second. A third crawl visits all pages
+equally often, for comparison. Page k of the web changes with probability 0.9/k^1.5 in
+each slot of time. There is one poll a slot: the web's time advances with the polls.
 
   go run ./examples/colly
   go run ./examples/colly -workers 1 -polls 50000`
@@ -44,7 +44,7 @@ func parse(args []string, stdout, stderr io.Writer) (*settings, error) {
 	s := &settings{Program: report.NewProgram("colly", intro, "fewer polls: a few seconds", stdout, stderr)}
 	s.Flags.IntVar(&s.pages, "n", 200, "`pages` of the web")
 	s.Flags.IntVar(&s.polls, "polls", 20_000, "`number` of polls; 5000 if -quick")
-	s.Flags.IntVar(&s.workers, "workers", 8, "`number` of pages fetched at the same time; with more than one, answers come in any order, and figures vary")
+	s.Flags.IntVar(&s.workers, "workers", 8, "`number` of pages fetched at the same time; with more than one, answers come in any order and figures vary")
 	if err := s.Parse(args); err != nil {
 		return nil, err
 	}

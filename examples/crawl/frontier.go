@@ -31,13 +31,13 @@ type frontierServer struct {
 // flags adds the flags of -frontier.
 func (v *frontierServer) flags(f *flag.FlagSet) {
 	v.keys = book.DefaultKeys()
-	f.StringVar(&v.address, "frontier", "", "`address`, such as 127.0.0.1:7071, on which to serve the URLFrontier interface instead of crawling: StormCrawler and others fetch, and this learns and decides; -state, -per-day, -delay, -objective and -for hold here, too, the first with the default frontier-state, the others with none")
-	f.StringVar(&v.dates, "frontier-dates", "bound", "`rule` for the date that a client gives a URL. bound: the URL is not given out before it; ignore, with -per-day: once there is a copy to learn from, the date counts after a failed fetch only")
+	f.StringVar(&v.address, "frontier", "", "`address`, such as 127.0.0.1:7071, on which to serve the URLFrontier interface instead of crawling: StormCrawler and others fetch, and this program learns and decides. -state (frontier-state by default), -per-day and -delay (none by default), -objective and -for hold here, too")
+	f.StringVar(&v.dates, "frontier-dates", "bound", "`rule` for the date that a client gives a URL. bound: the URL is not given out before that date; ignore (with -per-day): once there is a copy to learn from, the date counts only after a failed fetch")
 	f.StringVar(&v.known, "frontier-known", "ok", "`answer` to a discovered URL that is known already: ok or skipped")
-	f.Var(&v.keys, "frontier-metadata", "`keys` of the metadata in which a crawler says what became of a fetch")
+	f.Var(&v.keys, "frontier-metadata", "`keys` of the metadata that hold the result of a fetch")
 	f.StringVar(&v.cert, "frontier-cert", "", "PEM `file` with the server's certificates, for TLS instead of plain text")
-	f.StringVar(&v.key, "frontier-key", "", "PEM `file` with its private key")
-	f.StringVar(&v.clients, "frontier-clients", "", "PEM `file` with certificates: only clients that show one signed by them are served")
+	f.StringVar(&v.key, "frontier-key", "", "PEM `file` with the server's private key")
+	f.StringVar(&v.clients, "frontier-clients", "", "PEM `file` with certificates: only clients with a certificate signed by one of them are served")
 }
 
 // on reports whether the frontier is asked for.

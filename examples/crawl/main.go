@@ -1,6 +1,6 @@
-// Command crawl is a crawler that learns how often its pages change and polls them accordingly. Of
-// its own accord it shows itself on a web of which the truth is known; with -urls and the like it
-// crawls your pages, for as long as you like, on one machine or, with -nats, on many.
+// Command crawl is a crawler that learns how often its pages change, and polls them accordingly.
+// Without arguments it gives a demonstration on a simulated web. With -urls and the like it crawls
+// your pages, for as long as you like, on one machine or, with -nats, on many.
 package main
 
 import (
@@ -21,15 +21,15 @@ import (
 func main() { report.Main("crawl", run) }
 
 const intro = `A crawler that learns how often pages change, and spends its budget of polls on those that are
-most worth it. Without pages of yours it crawls a web of its own over HTTP, of which the truth is
-known, and in which time runs fast: hosts behave badly in a dozen ways, and the same budget
-is spent beside it equally, and by the rule of Nutch.
+most worth it. Without pages of yours it crawls a simulated web over HTTP, in which time runs fast and
+hosts behave badly in a dozen ways. For comparison it spends the same budget equally on all pages, and
+by the rule of Nutch.
 
   go run ./examples/crawl
   go run ./examples/crawl -urls FILE -per-day 20000 -user-agent 'my-crawler (+https://example.org/bot)'
   go run ./examples/crawl -frontier 127.0.0.1:7071
 
-On several machines, each of which runs the same command, with a cluster of NATS servers:
+On several machines, with a cluster of NATS servers. Each machine runs the same command:
 
   go run ./examples/crawl -urls FILE -per-day 20000 -user-agent '…' -nats nats://one:4222,nats://two:4222 -replicas 3`
 
@@ -102,45 +102,45 @@ type settings struct {
 func parse(args []string, stdout, stderr io.Writer) (*settings, error) {
 	s := &settings{Program: report.NewProgram("crawl", intro, "the demonstration in ten seconds", stdout, stderr)}
 	f := s.Flags
-	f.DurationVar(&s.length, "for", 0, "`time` to crawl; 0 is a minute for the demonstration, and else until interrupted")
-	f.Var((*objective)(&s.objective), "objective", "`name` of what the budget is to buy: "+objectives+"; by default freshness, and detections for the demonstration and -frontier; what a crawl begins with stays for its life")
-	f.StringVar(&s.page, "page", "127.0.0.1:8765", "`address` of the live page, on this machine only unless told otherwise; empty for none")
+	f.DurationVar(&s.length, "for", 0, "`time` to crawl; 0 means a minute for the demonstration, and otherwise until interrupted")
+	f.Var((*objective)(&s.objective), "objective", "`name` of what the budget buys: "+objectives+"; by default freshness, and detections for the demonstration and -frontier; a crawl keeps the one that it began with")
+	f.StringVar(&s.page, "page", "127.0.0.1:8765", "`address` of the live page; the default is reachable from this machine only; empty for none")
 	f.IntVar(&s.groups, "groups", 4, "`number` of groups of workers")
 	f.IntVar(&s.workers, "workers", 16, "`number` of workers in a group, each of which makes one poll at a time")
-	f.IntVar(&s.hostPages, "n", 48, "demonstration: `pages` of each of the 32 hosts, 10,000 at most; 16 if -quick. Their first copies come before -for begins")
+	f.IntVar(&s.hostPages, "n", 48, "demonstration: `pages` of each of the 32 hosts, at most 10,000; 16 with -quick. Their first copies are fetched before -for begins")
 	f.Float64Var(&s.speed, "speed", 24, "demonstration: `hours` of the web in a second")
-	f.Var(&s.urls, "urls", "`file` of pages to crawl: a URL in a line, after it what is set of it: weight=2 min=10m max=24h; may be given several times")
+	f.Var(&s.urls, "urls", "`file` of pages to crawl: a URL in a line, and after it its settings, such as weight=2 min=10m max=24h; may be given several times")
 	f.Var(&s.sitemaps, "sitemap", "`URL` of a sitemap, whose pages are crawled; may be given several times")
 	f.Var(&s.feeds, "feed", "`URL` of an RSS or Atom feed, whose entries are crawled; may be given several times")
-	f.StringVar(&s.opml, "opml", "", "`file` with a list of feeds, which are crawled themselves")
-	f.StringVar(&s.rules, "rules", "", "`file` that sets something of all pages whose URLs begin alike: a beginning, then weight=, min= and max=")
-	f.Float64Var(&s.perDay, "per-day", 20_000, "`polls` in a day, those for the first copies of pages included: they have half of it while other pages are known, and else all")
+	f.StringVar(&s.opml, "opml", "", "`file` with a list of feeds; the feeds themselves are crawled")
+	f.StringVar(&s.rules, "rules", "", "`file` with settings for all pages whose URLs begin alike: a beginning in a line, then weight=, min= and max=")
+	f.Float64Var(&s.perDay, "per-day", 20_000, "`polls` in a day, including those for the first copies of pages, which get half of it while other pages are known, and otherwise all")
 	f.StringVar(&s.userAgent, "user-agent", "", "`name` of the crawler, with a URL or an address where its owner can be reached")
-	f.StringVar(&s.engine.Dir, "state", "crawl-state", "`folder` of what is known; a crawl goes on where it was")
-	f.IntVar(&s.engine.Shards, "shards", 0, "`parts` of the crawl, each with a learner; 0 is as many as there are, and to begin with 1, or 16 with -nats")
-	f.StringVar(&s.engine.URL, "nats", "", "`addresses` of NATS servers with JetStream, separated by commas, where the state is to be instead of a folder: the crawl is shared with all that name the same")
-	f.StringVar(&s.engine.Name, "node", "", "`name` of this node in the cluster; empty for those of the machine and the process")
-	f.DurationVar(&s.engine.Lease, "lease", engine.DefaultLease, "`time` after which the shards of a node that fell silent are given to others; the same on all nodes")
-	f.IntVar(&s.engine.Replicas, "replicas", 1, "`servers`, 1 or 3, on each of which all state is to be; what a cluster begins with stays")
-	f.StringVar(&s.engine.Creds, "nats-creds", os.Getenv("NATS_CREDS"), "`file` with credentials for NATS, $NATS_CREDS; a key alone is in $NATS_NKEY, and a password in $NATS_USER and $NATS_PASSWORD")
-	f.StringVar(&s.engine.CA, "nats-ca", os.Getenv("NATS_CA"), "`file` with the authorities that sign the certificates of the servers, $NATS_CA")
-	f.StringVar(&s.engine.Cert, "nats-cert", os.Getenv("NATS_CERT"), "`file` with this client's certificate, $NATS_CERT")
-	f.StringVar(&s.engine.Key, "nats-key", os.Getenv("NATS_KEY"), "`file` with its key, $NATS_KEY")
+	f.StringVar(&s.engine.Dir, "state", "crawl-state", "`folder` of the state; a crawl continues from there")
+	f.IntVar(&s.engine.Shards, "shards", 0, "`parts` of the crawl, each with a learner; 0 means as many as there are; a new crawl has 1, or 16 with -nats")
+	f.StringVar(&s.engine.URL, "nats", "", "`addresses` of NATS servers with JetStream, separated by commas, which keep the state instead of a folder: the crawl is shared with all nodes that name the same servers")
+	f.StringVar(&s.engine.Name, "node", "", "`name` of this node in the cluster; if empty, it is made of the machine and the process")
+	f.DurationVar(&s.engine.Lease, "lease", engine.DefaultLease, "`time` after which the shards of a silent node are given to others; the same on all nodes")
+	f.IntVar(&s.engine.Replicas, "replicas", 1, "number of `servers`, 1 or 3, that each keep all state; a cluster keeps the number that it began with")
+	f.StringVar(&s.engine.Creds, "nats-creds", os.Getenv("NATS_CREDS"), "`file` with credentials for NATS; $NATS_CREDS. A key alone is in $NATS_NKEY, a user and password are in $NATS_USER and $NATS_PASSWORD")
+	f.StringVar(&s.engine.CA, "nats-ca", os.Getenv("NATS_CA"), "`file` with the authorities that sign the certificates of the servers; $NATS_CA")
+	f.StringVar(&s.engine.Cert, "nats-cert", os.Getenv("NATS_CERT"), "`file` with this client's certificate; $NATS_CERT")
+	f.StringVar(&s.engine.Key, "nats-key", os.Getenv("NATS_KEY"), "`file` with its key; $NATS_KEY")
 	f.DurationVar(&s.exchange, "exchange", time.Minute, "`time` from one division of the budget between the shards to the next")
-	f.BoolVar(&s.engine.SyncAlways, "sync-always", false, "write each record through to the disk: survives a loss of power, and costs time")
-	f.BoolVar(&s.engine.KeepLog, "keep-log", false, "keep the log of all polls, where snapshots would do")
+	f.BoolVar(&s.engine.SyncAlways, "sync-always", false, "write each record through to the disk: the state then survives a loss of power; this costs time")
+	f.BoolVar(&s.engine.KeepLog, "keep-log", false, "keep the log of all polls, even where snapshots make it unnecessary")
 	f.Var(&s.access, "via", "access `point`: direct, the URL of a proxy, or an IP address of this machine; may be given several times")
-	f.StringVar(&s.relay, "relay", "", "`address`, host and port as the other nodes reach it, at which this node fetches pages for them by its first -via, each node those of the hosts that it reaches fastest; with -nats")
-	f.DurationVar(&s.delay, "delay", time.Second, "least `time` between two requests to a host; if its Crawl-delay is longer, that counts")
+	f.StringVar(&s.relay, "relay", "", "`address` (host and port) at which the other nodes reach this one. It then fetches pages for them, by its first -via; each node fetches those of the hosts that it reaches fastest; with -nats")
+	f.DurationVar(&s.delay, "delay", time.Second, "least `time` between two requests to a host; a longer Crawl-delay takes precedence")
 	f.DurationVar(&s.timeout, "timeout", 30*time.Second, "`time` for a request")
 	f.DurationVar(&s.every, "refresh", time.Hour, "`time` after which lists, sitemaps and feeds are read again")
-	f.Float64Var(&s.mostRemoved, "most-removed", 0.25, "greatest `share` of the pages that is removed when the sources do not name them any more, at a start or when they are read again, in a cluster at the latter only: if more are missing, of all or of those of a node, or a line is wrong, all stay; 1 goes by the sources, unless they name no page")
+	f.Float64Var(&s.mostRemoved, "most-removed", 0.25, "greatest `share` of the pages that is removed because the sources no longer name them. If more are missing, of all or of those of a node, or if a line is wrong, all stay. This is checked at a start (not in a cluster) and when the sources are read again. With 1 the share has no limit, but if the sources name no page, all stay")
 	f.BoolVar(&s.exact, "exact", false, "compare pages byte by byte, instead of learning what is noise")
-	f.BoolVar(&s.dryRun, "dry-run", false, "print what would be polled in the next hour and why, and poll nothing; not while a crawl works in the same folder")
-	f.StringVar(&s.idHeader, "id-header", "", "`header` in which to send the number of the poll, such as X-Poll-Id, to compare a server's log with the crawler's")
+	f.BoolVar(&s.dryRun, "dry-run", false, "print what would be polled in the next hour and why, and poll nothing; refused while a crawl works in the same folder")
+	f.StringVar(&s.idHeader, "id-header", "", "`header` in which to send the number of the poll, such as X-Poll-Id, for comparing a server's log with the crawler's")
 	f.BoolVar(&s.lines, "lines", false, "print a line of JSON for each new version of a page")
 	f.StringVar(&s.folder, "folder", "", "`folder` for the new versions of pages")
-	f.StringVar(&s.warc, "warc", "", "`file` for the new versions of pages, a web archive: its name ends in .warc.gz")
+	f.StringVar(&s.warc, "warc", "", "`file` for the new versions of pages, a web archive; its name must end in .warc.gz")
 	f.StringVar(&s.webhook, "webhook", "", "`URL` to which JSON is posted for each new version of a page")
 	s.frontier.flags(f)
 	if err := s.Parse(args); err != nil {

@@ -1,5 +1,5 @@
-// Command fingerprint compares three ways to find out whether a page has changed, on synthetic
-// pages that change by themselves: its bytes, its text without tags, and the learnt fingerprint.
+// Command fingerprint compares three ways to find out whether a page has changed: by its bytes, by its
+// text without tags, and by the learnt fingerprint. The pages are synthetic and change by themselves.
 package main
 
 import (
@@ -12,10 +12,10 @@ import (
 
 func main() { report.Main("fingerprint", run) }
 
-const intro = `Polls synthetic pages with one kind of noise each: 48 pages, 40 polls of each. A real
-change comes before every twentieth poll: to a paragraph, or to a price that changes in
-place. Prints how many polls without a real change were reported as changes, and how many
-real changes were not reported.`
+const intro = `For each kind of noise, polls 48 synthetic pages, 40 times each. One poll in twenty
+(-edits) comes after a real change: of a paragraph, or of a price that changes in place.
+Prints how many polls without a real change were reported as changes, and how many real
+changes were not reported.`
 
 // learnt returns a detector that learns what is noise in a page. Where it asks for a second copy it
 // takes one, if it may.

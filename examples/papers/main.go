@@ -1,5 +1,5 @@
-// Command papers repeats every figure and table of the five papers that this library comes from,
-// and shows what they publish beside what is measured here, with a verdict for each row.
+// Command papers repeats every figure and table of the five papers that this library comes from. It
+// shows the published value beside the measured one, with a verdict for each row.
 package main
 
 import (
@@ -15,18 +15,18 @@ import (
 
 func main() { report.Main("papers", run) }
 
-const intro = `Repeats the experiments of five papers on crawling and prints, for every figure and table, what
-is published beside what is measured here, with a verdict:
+const intro = `Repeats the experiments of five papers on crawling. For every figure and table it prints the
+published value beside the one measured here, with a verdict:
 
-  reproduced   the published figure lies within two standard deviations of the runs here, an exact
-               one within its last digit, and a sentence holds in nine runs of ten
+  reproduced   a published figure lies within two standard deviations of the runs here, an exact
+               figure agrees to its last digit, or a sentence holds in nine runs of ten
   differs      it does not; the row says why
-  fitted       reproduced, but a setting was chosen to that end: this shows nothing
+  fitted       it is reproduced, but a setting was chosen to match: this shows nothing
   fitted, and differs
-               a setting was chosen to that end, and it differs all the same; the row says why
+               a setting was chosen to match, and it still differs; the row says why
   not stated   the paper gives no figure
 
-Where this library recommends something else, it is run in the same experiment.`
+Where this library recommends something else, that is run in the same experiment.`
 
 // A paper is one of the five.
 type paper struct {

@@ -1,7 +1,7 @@
-// Command partition puts schemes that assign web sites to access points beside each other: the
-// assigner of package partition, the automaton of Chen, Wang and Olsen (2006) and uniform
-// spreading, under noise, switching, congestion and limited hours, and the object migration
-// automata beside co-access counts. What the papers publish is in examples/papers.
+// Command partition compares schemes that assign web sites to access points: the assigner of package
+// partition, the automaton of Chen, Wang and Olsen (2006), and uniform spreading. They run under
+// noise, switching, congestion and limited hours. It also compares the object migration automata with
+// co-access counts. The experiments of the papers are in examples/papers.
 package main
 
 import (
@@ -15,7 +15,7 @@ import (
 const intro = `Runs schemes that assign web sites to access points, in simulated environments, and
 prints tables:
 
-  1. noise, switching, congestion, and limited hours: TWOMA beside the assigner
+  1. TWOMA beside the assigner, under noise, switching, congestion and limited hours
   2. queries until the object migration automata have converged, and OMA's deadlock`
 
 // scale says how much is run.
@@ -42,8 +42,8 @@ func newProgram(stdout, stderr io.Writer) *report.Program {
 
 func run(args []string, stdout, stderr io.Writer) error {
 	p := newProgram(stdout, stderr)
-	suite := p.Flags.Bool("suite", false, "compare Assigner with rivals, where nothing changes and where much does, instead")
-	arms := p.Flags.Int("arms", 8, "with -suite: access points")
+	suite := p.Flags.Bool("suite", false, "compare Assigner with rivals instead, where nothing changes and where much does")
+	arms := p.Flags.Int("arms", 8, "with -suite: number of access points")
 	if err := p.Parse(args); err != nil {
 		return err
 	}

@@ -19,14 +19,15 @@ import (
 
 // logFormat is the help on the file of -log.
 const logFormat = `Logs for -log:
-  One line for each poll, and above them a header that names the columns url, time and
-  changed, in any order and among others; separated by commas, tabs or semicolons.
+  A header names the columns url, time and changed, in any order and among others. Below
+  it is a line for each poll. Commas, tabs or semicolons separate the columns.
   url      whatever names the page; "in quotes" if it has a separator in it
   time     Unix seconds or milliseconds, or RFC 3339 (2026-03-01T12:00:00Z), the same in
            all lines; the lines may be in any order
-  changed  since the poll before: 1 or 0, true or false, yes or no, t or f, y or n
-  The first poll of a page is its first copy, and its changed may be blank. Polls that failed
-  are to be left out: they tell of no change. Blank lines, and those above the header that
+  changed  whether the page changed since the poll before: 1 or 0, true or false, yes or
+           no, t or f, y or n
+  The first poll of a page is its first copy, and its changed may be blank. Leave out polls
+  that failed: they say nothing about changes. Blank lines, and lines above the header that
   begin with #, are skipped. The file may be gzipped.`
 
 // A crawlLog is what a crawler has written down of its polls.

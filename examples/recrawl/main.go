@@ -1,6 +1,6 @@
-// Command recrawl lets schedulers poll the pages of a web that changes, all under
-// the same budget of polls, and compares how many changes they detect and how
-// fresh they keep the copies. By default the web is a real change history.
+// Command recrawl lets schedulers poll the pages of a changing web, all under the
+// same budget of polls. It compares how many changes they detect and how fresh
+// they keep the copies. By default the web is a real change history.
 package main
 
 import (
@@ -28,20 +28,21 @@ web pages over 822 days (Open Terms Archive, contrib-versions, ODC-BY 1.0).
   go run ./examples/recrawl -env zipf:0.9,1.5,r=1000 -polls 200000
   go run ./examples/recrawl -http                       # the same over real HTTP on loopback
   go run ./examples/recrawl -suite -trace a.csv -trace b.csv -budget 1,2.5   # replicated
-  go run ./examples/recrawl -log polls.csv              # what your own crawler would win
+  go run ./examples/recrawl -log polls.csv              # what your own crawler would gain
   go run ./examples/recrawl -json | jq '.policies[] | [.name, .detected]'
 
 ` + columns
 
 // columns explains the table.
-const columns = `Columns: detected, the polls that found a change; per poll, their share; freshness,
-the share of page-time in which the last copy was current; age, the mean time
-since the first change that the copy lacks (0 while it is current); harmonic, the
-mean of 1 + 1/2 + … + 1/k while the copy lacks k changes; delay, the mean time from
-each change to its discovery; and × uniform, how many times better than the first
-policy this one is by the -objective: more detections, or less staleness, age,
-harmonic cost or delay. Policies that draw numbers, and simulated webs, run -runs
-times: the figures are means, ± the standard deviation of detected.`
+const columns = `Columns: detected is the number of polls that found a change, and per poll is their
+share of all polls. freshness is the share of page-time in which the last copy was
+current. age is the mean time since the first change that the copy lacks (0 while it
+is current). harmonic is the mean of 1 + 1/2 + … + 1/k while the copy lacks k changes.
+delay is the mean time from each change to its discovery. × uniform says how many
+times better than the first policy this one is by the -objective: more detections, or
+less staleness, age, harmonic cost or delay. Policies that draw random numbers, and
+simulated webs, run -runs times: the figures are then means, ± the standard deviation
+of detected.`
 
 // settings are what the command line says.
 type settings struct {
@@ -73,21 +74,21 @@ var alone = map[string][]string{
 func parse(args []string, stdout, stderr io.Writer) (*settings, error) {
 	s := &settings{Program: report.NewProgram("recrawl", intro, "two runs only, and a short -suite", stdout, stderr), stdin: os.Stdin}
 	flags := s.Flags
-	flags.Var(&s.budgets, "budget", "`polls` per hour, or per slot where -env has slots (default 2 per hour, 1 per slot); -suite takes one number, or one for each web, with commas between (default a poll of each page once in 18 days, or 12 times in a history of less than 216 days)")
+	flags.Var(&s.budgets, "budget", "`polls` per hour, or per slot where -env has slots (default 2 per hour, 1 per slot); -suite takes one number, or one for each web, separated by commas (its default polls each page once in 18 days, or 12 times in a history of less than 216 days)")
 	flags.StringVar(&s.policies, "policies", "", "comma-separated `names` of policies, below (default all; a few for -http and -log)")
 	flags.Var(&s.traces, "trace", "replay the history in this `file`, one page per line: name,unix,unix,…; may be gzipped; -suite takes several")
 	flags.Var(&s.envs, "env", "simulate a `web`, below, instead of replaying a history; -suite takes several")
 	flags.IntVar(&s.pages, "n", 500, "`pages` of a simulated web")
 	flags.IntVar(&s.polls, "polls", 0, "stop after this `number` of polls (default: the whole history, 100000 in a simulated web)")
-	flags.StringVar(&s.objective, "objective", "detections", "`goal` to be good at: detections, freshness (what the library does by default), age, harmonic or delay, for policies that can choose; -suite takes several, with commas between, and detections,freshness,delay if none is named")
-	flags.IntVar(&s.runs, "runs", 10, "`number` of runs where chance plays a role; default 6 for -suite, each with another budget nearby and another start or simulated web")
-	flags.BoolVar(&s.http, "http", false, "serve the history on a loopback port, time sped up, and poll it over HTTP: one run of a few policies, or those of -policies")
-	flags.BoolVar(&s.suite, "suite", false, "compare instead every policy under budgets × 1/4, 1 and 4 on several webs in several scenarios, replicated, with the ratios to the best peer and their geometric means; says beforehand how long it takes")
-	flags.BoolVar(&s.ablate, "ablate", false, "compare with -suite the rate filter with groups, in place of the best peer, and what is left of it without each of its parts")
+	flags.StringVar(&s.objective, "objective", "detections", "`goal` of the policies that can choose: detections, freshness (the default of the library), age, harmonic or delay; -suite takes several, separated by commas, and detections,freshness,delay if none is named")
+	flags.IntVar(&s.runs, "runs", 10, "`number` of runs where chance plays a role; 6 by default for -suite, each with another budget nearby and another start or simulated web")
+	flags.BoolVar(&s.http, "http", false, "serve the history on a loopback port, with time sped up, and poll it over HTTP: one run of a few policies, or of those that -policies names")
+	flags.BoolVar(&s.suite, "suite", false, "compare every policy instead, on several webs, in several scenarios, under budgets × 1/4, 1 and 4, with repetitions; print the ratios to the best peer and their geometric means. It says beforehand how long it takes")
+	flags.BoolVar(&s.ablate, "ablate", false, "with -suite: compare the rate filter with groups, in place of the best peer, with the same filter without each of its parts")
 	flags.StringVar(&s.scenarios, "scenarios", "", "comma-separated `names` of scenarios of -suite, below (default all but times and mates, plain with -quick)")
-	flags.StringVar(&s.groups, "groups", "folder", "what pages have in common that belong together for rate-filter+groups: `folder`, all before the last slash of the name, or host")
-	flags.StringVar(&s.log, "log", "", "read the polls of a crawler from this `file`, below, - for standard input, and say what each policy would have found with polls at the same times")
-	flags.IntVar(&s.draws, "draws", 10, "`number` of times that -log draws how often and when pages changed; 3 with -quick")
+	flags.StringVar(&s.groups, "groups", "folder", "what the pages of a group share, for rate-filter+groups: the `folder`, which is all before the last slash of the name, or the host")
+	flags.StringVar(&s.log, "log", "", "read the polls of a crawler from this `file` (format below; - for standard input), and say what each policy would have found with polls at the same times")
+	flags.IntVar(&s.draws, "draws", 10, "with -log: `number` of times that the changes of pages are drawn; 3 with -quick")
 	s.Notes = "Policies:\n"
 	for _, p := range policies {
 		s.Notes += fmt.Sprintf("  %-18s %s\n", p.name, p.about)

@@ -24,15 +24,15 @@ var scenarios = []scenario{
 	{name: "weights", weighted: true,
 		about: "pages count 1, 3 or 10, and so do their changes"},
 	{name: "signals", sources: []source{feed},
-		about: "half of the changes are announced, an hour late in the mean; half of the announcements are wrong"},
+		about: "half of the changes are announced, an hour late on average; half of the announcements are wrong"},
 	{name: "sitemap", sources: []source{feed, sitemap},
-		about: "the same, and a second source: 3 changes of 10, two days late; 9 announcements of 10 are wrong"},
+		about: "the same, and a second source announces 3 changes of 10, two days late; 9 of its announcements in 10 are wrong"},
 	{name: "costs", costly: true,
 		about: "polls of a page cost 1, 3 or 10, and the budget is as many polls of mean cost"},
 	{name: "times", times: true,
 		about: "a poll tells the times of all changes since the one before, as a feed does"},
 	{name: "mates", mates: true,
-		about: "a poll tells which pages of the group changed within an hour of what it found, as nothing does"},
+		about: "a poll tells which pages of the group changed within an hour of what it found, which no real source does"},
 }
 
 // scenariosNamed returns the scenarios with the names given, separated by commas. Without names it

@@ -18,10 +18,11 @@ const simulations = `  zipf:A,B[,r=POLLS]      page k changes with probability A
                           page swaps its rank with the next one every r polls
   tld[:fixed]             four sites, one in each of com, net, edu, org, whose pages
                           change with probability 0.3, 0.25, 0.1, 0.05 in each slot
-  tld:zipf[,shift=SLOTS]  the same sites, page k with probability 1/k^θ, θ = 0.75, 1,
-                          1.5, 2; with shift, each page takes the next one's every so often
-  poisson:RATE[,SIGMA]    log-normal rates of RATE changes a day in the mean, SIGMA (1.5)
-                          the standard deviation of their logarithm
+  tld:zipf[,shift=SLOTS]  the same sites; page k changes with probability 1/k^θ, where
+                          θ = 0.75, 1, 1.5, 2; with shift, each page takes the probability
+                          of the next one every SLOTS slots
+  poisson:RATE[,SIGMA]    log-normal rates, with a mean of RATE changes a day; SIGMA (1.5)
+                          is the standard deviation of their logarithm
   bursty:RATE[,SIGMA]     the same, but a page makes most changes in bursts of 3 days
   calm[:RATE]             all pages change about equally rarely (0.01 a day, SIGMA 0.3)`
 

@@ -1,5 +1,5 @@
-// Command releases downloads when versions of Go modules were released, from a module proxy, and
-// writes them as a history that examples/recrawl replays: a real web of pages that change.
+// Command releases downloads from a module proxy when versions of Go modules were released. It writes
+// them as a history that examples/recrawl replays: a real web of pages that change.
 package main
 
 import (
@@ -24,9 +24,9 @@ import (
 
 func main() { report.Main("releases", run) }
 
-const intro = `Downloads when the versions of Go modules were released, and writes a history: a module is
-a page, a release a change of it. By default the modules are those that your own go.sum
-names, and the history is one to replay on recrawl.
+const intro = `Downloads when the versions of Go modules were released, and writes a history for recrawl to
+replay. A module is a page, and a release is a change of it. By default the modules are those
+of your own go.sum.
 
   go run ./examples/releases -out releases.csv
   go run ./examples/releases -sum examples/go.sum -out releases.csv
@@ -34,14 +34,14 @@ names, and the history is one to replay on recrawl.
   go run ./examples/recrawl -trace releases.csv -policies uniform,discounted,rate-filter`
 
 const notes = `Lines of the history are name,unix,unix,…, sorted by name. A module without a release in the
-last -days stays in it as a page that never changed; versions of a module that have the same
-second are one change. Pseudo-versions are no releases. A module that the proxy does not serve
-(403, 404, 410 or 451) is left out and named, as is a version without a time that can be read, or
-with one later than tomorrow. Answers 429 and 5xx and a network that fails are tried again, four
-times, and then end the program without a history.
+last -days stays in it as a page that never changed. Versions of a module with the same second are
+one change. Pseudo-versions are no releases. A module that the proxy does not serve (403, 404, 410
+or 451) is left out and named. So is a version whose time cannot be read or is later than tomorrow.
+After answers 429 and 5xx, and after failures of the network, the program tries again four times.
+Then it ends without a history.
 
-Unless -proxy is given, modules that match GONOPROXY are not asked for, as they would not be by the
-go command: their names may be secret.`
+Unless -proxy is given, modules that match GONOPROXY are not asked for, as their names may be
+secret. The go command does the same.`
 
 // settings are what the command line says.
 type settings struct {
@@ -72,9 +72,9 @@ func parse(args []string, stdout, stderr io.Writer) (*settings, error) {
 	f.Lookup("out").Usage = "`file` for the history, written whole or not at all (default standard output)"
 	f.StringVar(&s.proxy, "proxy", "", "`URL` of the module proxy (default the first of go env GOPROXY)")
 	f.StringVar(&s.sum, "sum", "", "`file` with the modules: a go.sum, or a go.mod if its name ends in .mod (default the go.sum of the module of this folder, else examples/go.sum)")
-	f.StringVar(&s.modules, "modules", "", "`file` with the modules, one path in a line, - for standard input; what follows a path and lines that begin with # do not count")
+	f.StringVar(&s.modules, "modules", "", "`file` with the modules, one path in a line (- for standard input); what follows a path is ignored, and so are lines that begin with #")
 	f.IntVar(&s.days, "days", 1500, "keep the releases of this `number` of days before the latest one of all")
-	f.IntVar(&s.versions, "versions", 120, "ask for this `number` of versions of a module at most, those of the highest numbers")
+	f.IntVar(&s.versions, "versions", 120, "ask for at most this `number` of versions of a module, the highest ones")
 	s.Notes = notes
 	if err := s.Parse(args); err != nil {
 		return nil, err

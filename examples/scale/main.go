@@ -1,6 +1,6 @@
-// Command scale prints what the library costs at size: for so many pages, objects, items or sites
-// the time of an operation, the longest single call and the bytes each, beside random
-// read-modify-writes, a pass over memory and a sort of as many numbers in the same run.
+// Command scale prints what the library costs at size. For a number of pages, objects, items or sites
+// it prints the time of an operation, the longest single call, and the bytes for each. For comparison
+// it runs random read-modify-writes, a pass over memory and a sort of as many numbers.
 package main
 
 import (
@@ -16,31 +16,31 @@ import (
 
 const intro = `Prints what the library costs at size. Each line is one learner or algorithm:
 
-  number     of pages, objects, items or sites
-  operation  the mean processor time of one, in nanoseconds. A poll is Next and
-             Observe
-  random     that as a multiple of a random read-modify-write of as many numbers
-             of 8 bytes, each at a place that does not depend on the one before:
-             the processor has a dozen of them under way at a time. What does
-             one operation at a time takes five turns with them, and the
+  number     how many pages, objects, items or sites there are
+  operation  mean processor time of one operation, in nanoseconds. A poll is
+             Next and Observe
+  random     the operation as a multiple of a random read-modify-write of as many
+             numbers of 8 bytes. The places do not depend on each other: the
+             processor has a dozen of them under way at a time. A line with one
+             operation at a time takes five turns with these writes, and the
              median of the five ratios counts
-  chained    the same, where each names the place of the next, so that one ends
-             before the next begins
-  longest    of all single calls, in microseconds by the clock. What else the
-             system and the garbage collector do is in it, so that it scatters
-  bytes      that each page, object, item or site takes on the heap
+  chained    the same, where each number names the place of the next, so that one
+             write ends before the next begins
+  longest    the longest single call, in microseconds by the clock. It includes
+             the work of the system and of the garbage collector, and scatters
+  bytes      heap memory of each page, object, item or site
 
-Pages are polled from the beginning, -cycles times each, before anything is
-measured: what is measured is a crawl in the middle of its life. Pages change at
-rates from an eighth to eight for each time that all are polled. A group is a host
-of 100 pages, which may be polled again after five other polls. The keys of "keyed"
-are URLs, which are part of its bytes. "web alone" is the part of every poll that is
-the environment's: it looks up when a page was polled last, and draws whether it
-has changed. "LAKG alone" is without that part: one answer in four is a change.
+Before anything is measured, all pages are polled -cycles times each. So the figures
+are those of a crawl in the middle of its life. Pages change at rates from an eighth
+to eight in the time in which all are polled once. A group is a host of 100 pages,
+which may be polled again after five other polls. The keys of "keyed" are URLs, which
+are part of its bytes. "web alone" is the environment's part of every poll: it looks up
+when a page was polled last, and draws whether it has changed. "LAKG alone" is without
+that part: one answer in four is a change.
 
-With 10^8 pages LAKG takes 1 GB and half a minute, the rate filter 6 GB and, on a
-machine with nothing else to do, half an hour; -only 'rate filter' runs it without
-groups or keys, which take more, and -only LAKG leaves it out.`
+With 10^8 pages LAKG takes 1 GB and half a minute. The rate filter takes 6 GB and half
+an hour on a machine with nothing else to do. -only 'rate filter' runs it without
+groups or keys, which take more. -only LAKG leaves it out.`
 
 // mostCycles is more than anybody waits for.
 const mostCycles = 1e6
@@ -50,8 +50,8 @@ func main() { report.Main("scale", run) }
 func run(args []string, stdout, stderr io.Writer) error {
 	p := report.NewProgram("scale", intro, "a tenth of the pages, objects, items and sites", stdout, stderr)
 	pages := p.Flags.String("pages", "100000,1000000", "`numbers` of pages, up to 10^8")
-	only := p.Flags.String("only", "", "run only the lines whose name is one of these `words`, separated by commas, or contains one that is no name itself")
-	cycles := p.Flags.Float64("cycles", 1, "`times` that each page is polled before it is measured")
+	only := p.Flags.String("only", "", "run only some lines: `words` separated by commas; a word that is a name runs that line, any other word runs the lines with it in their name")
+	cycles := p.Flags.Float64("cycles", 1, "`times` that each page is polled before the measurement")
 	if err := p.Parse(args); err != nil {
 		return err
 	}

@@ -1,6 +1,6 @@
-// Command schedule plans batches of sites for crawl clients of different speed and measures
-// the plans: the heuristics, the solvers of package schedule with their proofs, and dispatch under
-// wrong estimates. The table of Pechnikov et al. (2017) is in examples/papers.
+// Command schedule plans batches of sites for crawl clients of different speed, and measures the
+// plans. It compares the heuristics, the solvers of package schedule with their proofs, and dispatch
+// under wrong estimates. The table of Pechnikov et al. (2017) is in examples/papers.
 package main
 
 import (
@@ -60,8 +60,8 @@ func run(args []string, stdout, stderr io.Writer) error {
 	l := &lab{Program: report.NewProgram("schedule", "Plans batches of sites for crawl clients of different speed, and measures the plans.",
 		"few instances and short limits: under a minute", stdout, stderr)}
 	only := l.Flags.String("only", "", "comma-separated `names` of the experiments to run; all if empty")
-	withSuite := l.Flags.Bool("suite", false, "run the suite instead: Dispatcher in worlds unlike the predictions, and large problems")
-	l.Flags.StringVar(&l.worlds, "worlds", "", "with -suite: only the worlds with this in their `name`, as 99 × 5, or dies")
+	withSuite := l.Flags.Bool("suite", false, "run the suite instead: Dispatcher in worlds that differ from the predictions, and large problems")
+	l.Flags.StringVar(&l.worlds, "worlds", "", "with -suite: only the worlds with this in their `name`, such as 99 × 5 or dies")
 	l.Flags.IntVar(&l.runs, "runs", 0, "with -suite: `runs` in each world and for each law of sizes; 0 for 40, or one with -quick")
 	l.Notes = "Experiments:"
 	for _, e := range experiments {

@@ -26,22 +26,22 @@ import (
 
 func main() { report.Main("serve", run) }
 
-const intro = `Serves a simulated web over HTTP, for any crawler, until it is interrupted, and then
-prints how the crawler did, by kind of page. Pages change at log-normally distributed
-rates, once a day on average, and a second is an hour of the web (-speed). What a crawler
-is told is by its own clock all the same: dates, Crawl-delay and Retry-After. Every kind
-of misbehaviour has a share of the pages:
+const intro = `Serves a simulated web over HTTP, for any crawler, until it is interrupted. It then prints
+how the crawler did, by kind of page. Pages change at log-normally distributed rates, once
+a day on average. A second is an hour of the web (-speed), but dates, Crawl-delay and
+Retry-After are by the crawler's own clock. Every kind of misbehaviour has a share of the
+pages:
 
   go run ./examples/serve
   go run ./examples/serve -faults nonce=0.1,dying=0.3 -n 1000 -for 10m
 
-With -crawl it serves nobody: it crawls such webs itself, one for each kind of misbehaviour,
-in simulated time, and prints what it takes for changes.
+A crawler can begin at / or with /sitemap.xml. /robots.txt has the Crawl-delay. While the
+server runs, /truth says what each page is and whether its latest copy is current.
 
-  go run ./examples/serve -crawl
+With -crawl it serves nobody. It crawls such webs itself, one for each kind of misbehaviour,
+in simulated time, and prints which polls it takes for changes:
 
-Begin at /, or with /sitemap.xml; /robots.txt has the Crawl-delay. While it runs, /truth says
-what each page is and whether its latest copy is current.`
+  go run ./examples/serve -crawl`
 
 // A kind is a way to misbehave.
 type kind struct {
@@ -102,7 +102,7 @@ func parse(args []string, stdout, stderr io.Writer) (*settings, error) {
 	for i, k := range kinds {
 		names[i] = k.name
 	}
-	s.Flags.StringVar(&faults, "faults", "all=0.04", "`kind=share` of the pages, comma-separated; kinds are "+strings.Join(names, ", ")+", or all for each that is not named; the shares sum to 1 at most; empty for none")
+	s.Flags.StringVar(&faults, "faults", "all=0.04", "`kind=share` of the pages, separated by commas; kinds are "+strings.Join(names, ", ")+", and all for each kind that is not named; the shares sum to at most 1; empty for none")
 	if err := s.Parse(args); err != nil {
 		return nil, err
 	}
