@@ -9,11 +9,11 @@
 //     Solve and Dispatcher.
 //   - Which of a few actions is the best one? Package automata has learning automata, which
 //     knapsack and binpack build on.
-//   - What would all of it do on a web whose changes are known? Package webenv; start with Run.
-//     Package webenv/serve serves such a web over HTTP, webenv/live polls the real one.
+//   - How well does all this work on a web whose changes are known? Package webenv; start with Run.
+//     Package webenv/serve serves such a web over HTTP, and webenv/live polls the real one.
 //
 // All algorithms ask and tell: the caller asks what to do next and tells what came of it. They
 // never fetch, never read a clock, never start a goroutine and never log, so that a crawler keeps
-// its own fetching, storage and queue. Randomness comes in as a source, time is an argument, and
-// what learns can be saved in the middle of a run.
+// its own fetching, storage and queue. Randomness comes from a source that the caller passes in,
+// time is an argument, and everything that learns can be saved in the middle of a run.
 package recrawl

@@ -14,25 +14,28 @@ type bayesian struct {
 
 var bayesianFormat = codec.Format{Magic: "recrawl/automata.Bayesian", Version: 1}
 
-// NewBayesian returns a Bayesian automaton of r ≥ 2 actions. It holds for each action the
-// Beta distribution of its mean reward, from a uniform prior. Select draws a value from
-// each and returns the action of the greatest, so that every action is selected with the
-// probability that it is the best; Learn counts the reward. Elsewhere this is called
-// Thompson sampling. Take it where what counts is the rewards on the way, not how soon it is
-// sure. It has no parameter and no priming.
+// NewBayesian returns a Bayesian automaton of r ≥ 2 actions, known elsewhere as Thompson sampling.
+// Take it if the rewards earned while learning matter more than being sure soon. It has no
+// parameter and no priming.
+//
+// For each action it holds the Beta distribution of the mean reward, from a uniform prior. Select
+// draws a value from each distribution and returns the action with the greatest one, so it selects
+// every action with the probability that the action is the best. Learn counts the reward: a reward
+// x between 0 and 1 adds x to the rewards and 1 − x to the penalties.
 //
 // # Guarantees
 //
-// With rewards of 0 and 1 its regret grows with the logarithm of time, at the best possible
-// rate (Kaufmann, Korda & Munos 2012). A reward x between 0 and 1 adds x to the rewards and
-// 1 − x to the penalties.
+// With rewards of 0 and 1 the regret grows with the logarithm of time, at the best possible rate
+// (Kaufmann, Korda & Munos 2012).
+//
+// Probability is computed by a quadrature. Its error is about 1e-7 up to 1e8 answers of an action,
+// and 1e-5 up to 1e10. Converged looks only at the action with the greatest posterior mean. If
+// another action has a probability slightly above 1/2, Converged does not report it.
 //
 // # Cost
 //
-// Select takes O(r), Learn O(1). Probability is a quadrature, good to about 1e-7 up to 1e8 answers of
-// an action and to 1e-5 up to 1e10. It takes 256·r evaluations of an incomplete beta function, each
-// O(√n) for n answers; Converged costs as much, and asks about one action, that of the greatest
-// posterior mean: another one of a probability little above 1/2 is not named. Memory: 24 bytes an action.
+// Time: O(r) for Select, O(1) for Learn; Probability and Converged evaluate an incomplete beta
+// function 256·r times, in O(√n) each for n answers. Memory: 24 bytes an action.
 //
 // # Source
 //
@@ -48,8 +51,8 @@ func NewBayesian(actions int) (Estimator, error) {
 // Actions returns r.
 func (a *bayesian) Actions() int { return len(a.mean) }
 
-// Select draws a value from the distribution of each action and returns the action of the
-// greatest.
+// Select draws a value from the distribution of each action and returns the action with the
+// greatest one.
 func (a *bayesian) Select(src rand.Source) int {
 	checkSource(src)
 	best, most := 0, -1.0
@@ -70,15 +73,15 @@ func (a *bayesian) Learn(action int, reward float64, src rand.Source) error {
 	return nil
 }
 
-// Probability returns the probability that Select gives the action, that is, that the
-// action is the best:
+// Probability returns the probability that Select returns the action, which is the probability that
+// the action is the best:
 //
 //	∫ f_i(x)·Π_{j≠i} F_j(x) dx
 //
 // by a quadrature.
 func (a *bayesian) Probability(action int) float64 {
-	// Simpson's rule on 256 intervals within 9 standard deviations, up to 17 on the side
-	// of a longer tail: beyond lies less than the error that TestBayesianProbability
+	// Simpson's rule on 256 intervals within 9 standard deviations of the mean, and up to 17 on the
+	// side of a longer tail. The mass outside is less than the error that TestBayesianProbability
 	// allows.
 	const intervals = 256
 	p := a.posterior(action)
@@ -86,12 +89,12 @@ func (a *bayesian) Probability(action int) float64 {
 	skew := p.skewness()
 	low := max(0, p.mean()-float64((9+4*max(0, -skew))*p.sd()))
 	high := min(1, p.mean()+float64((9+4*max(0, skew))*p.sd()))
-	// x = low + (high − low)·t³(10 − 15t + 6t²) for t in [0, 1] smooths the ends,
+	// The substitution x = low + (high − low)·t³(10 − 15t + 6t²) for t in [0, 1] smooths the ends,
 	// where the density may have an infinite slope.
 	at := func(k int) float64 {
 		t := float64(k) / intervals
 		x := low + float64((high-low)*t*t*t*(10-float64(15*t)+float64(6*t*t)))
-		return min(max(x, 0x1p-1022), 1-0x1p-53) // where the density is finite
+		return min(max(x, 0x1p-1022), 1-0x1p-53) // the density is finite there
 	}
 	var v [intervals + 1]float64
 	scale := p.logScale()

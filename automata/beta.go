@@ -9,7 +9,7 @@ import (
 // some answers, from a uniform prior: α = 1 + rewards, β = 1 + penalties.
 type posterior struct{ alpha, beta float64 }
 
-// posterior returns that of an action.
+// posterior returns the posterior of an action.
 func (t *estimates) posterior(action int) posterior {
 	return posterior{1 + t.sum[action], 1 + t.pulls[action] - t.sum[action]}
 }
@@ -107,13 +107,13 @@ func betaFraction(a, b, x float64) float64 {
 	}
 }
 
-// Up to fewAnswers rewards, or penalties, a quantile is searched for. With more of both the search takes
-// long and the logarithms lose their digits, and nearlyNormal is off by less than 1e-6 standard
-// deviations.
+// fewAnswers is where quantile changes its method. With at most that many rewards or at most that
+// many penalties it searches for the quantile. With more of both, the search takes long and the
+// logarithms lose digits, while nearlyNormal is off by less than 1e-6 standard deviations.
 const fewAnswers = 1e6
 
-// quantile returns the x with cdf(x) = q, by Newton's method kept inside a bracket
-// that shrinks with every step. It depends on α and β only, not on earlier values.
+// quantile returns the x with cdf(x) = q. It uses Newton's method, kept inside a bracket that
+// shrinks with every step. The result depends only on α and β, not on earlier values.
 func (p posterior) quantile(q float64) float64 {
 	if min(p.alpha, p.beta) > fewAnswers {
 		return p.nearlyNormal(q)
@@ -121,7 +121,7 @@ func (p posterior) quantile(q float64) float64 {
 	logScale := p.logScale()
 	low, high := 0.0, 1.0
 	x := p.mean()
-	for range 100 { // five or so, as Newton's method doubles the digits
+	for range 100 { // usually five or so: Newton's method doubles the digits
 		miss := p.cdf(x, logScale) - q
 		if miss > 0 {
 			high = x
@@ -132,7 +132,7 @@ func (p posterior) quantile(q float64) float64 {
 		if !(next >= low && next <= high) { // or NaN
 			next = (low + high) / 2
 		}
-		if math.Abs(next-x) <= 1e-7*p.sd() { // the error is of the order of its square
+		if math.Abs(next-x) <= 1e-7*p.sd() { // the error is of the order of this step squared
 			return next
 		}
 		x = next
@@ -140,8 +140,8 @@ func (p posterior) quantile(q float64) float64 {
 	return x
 }
 
-// nearlyNormal returns the quantile of a normal distribution, corrected for skewness (Cornish & Fisher
-// 1938).
+// nearlyNormal returns the quantile of a normal distribution corrected for skewness (Cornish &
+// Fisher 1938).
 func (p posterior) nearlyNormal(q float64) float64 {
 	z := math.Sqrt2 * math.Erfinv(2*q-1)
 	return p.mean() + float64(p.sd()*(z+float64(p.skewness()/6*(float64(z*z)-1))))

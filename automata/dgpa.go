@@ -12,11 +12,11 @@ const stepUnits = 720720
 //	p_j = max(p_j − Δ/(r−K), 0)   for the others but i
 //	p_i takes the rest
 //
-// Where p_i has less than that to give, the better ones share what it has. Shares of Δ are
-// rounded down to multiples of Δ/720720, which is exact for up to 16 actions.
+// If p_i is too small to give Δ, the better ones share what it has. Shares of Δ are rounded down to
+// multiples of Δ/720720, which is exact for up to 16 actions.
 //
-// Source: Agache & Oommen 2002. (The divisor r−K counts i itself among the losers; r−K−1,
-// the number of those that lose, would move a little faster.)
+// Source: Agache & Oommen 2002. The paper's divisor r−K counts i itself among the losers. The
+// divisor r−K−1, the number of actions that lose, would move a little faster.
 func NewDGPA(actions, resolution, priming int) (Estimator, error) {
 	return newDiscretePursuit(dgpa, actions, resolution, priming)
 }

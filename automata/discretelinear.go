@@ -14,9 +14,9 @@ type discreteLinear struct {
 
 var discreteLinearFormat = codec.Format{Magic: "recrawl/automata.DiscreteLinear", Version: 1}
 
-// NewDLRI returns the discretised reward-inaction scheme of r ≥ 2 actions and resolution
-// N ≥ 1: a [NewLinear] scheme whose probabilities are multiples of 1/(rN) and move by whole
-// steps, so that they reach 0 and 1 in finite time. The unit vectors absorb.
+// NewDLRI returns the discretised reward-inaction scheme of r ≥ 2 actions and resolution N ≥ 1. It
+// is a [NewLinear] scheme whose probabilities are multiples of 1/(rN) and move by whole steps, so
+// that they reach 0 and 1 in finite time. The unit vectors are absorbing.
 //
 //	reward:   p_j −= 1/(rN) for each j ≠ i that is not 0; p_i takes the rest
 //	penalty:  nothing
@@ -25,7 +25,7 @@ var discreteLinearFormat = codec.Format{Magic: "recrawl/automata.DiscreteLinear"
 //
 // # Cost
 //
-// Select and Learn take O(r). Memory: 8 bytes an action.
+// Time: O(r) for Select and Learn. Memory: 8 bytes an action.
 //
 // # Source
 //
@@ -35,9 +35,9 @@ func NewDLRI(actions, resolution int) (Distribution, error) {
 	return newDiscreteLinear(actions, resolution, false)
 }
 
-// NewDLRP returns the discretised reward-penalty scheme of r ≥ 2 actions and resolution
-// N ≥ 1. It is [NewDLRI] with the reverse on a penalty: p_j += 1/(rN) for each j ≠ i, if
-// p_i has that much to give. It never settles.
+// NewDLRP returns the discretised reward-penalty scheme of r ≥ 2 actions and resolution N ≥ 1. It
+// is [NewDLRI] with the reverse step on a penalty: p_j += 1/(rN) for each j ≠ i, if p_i is large
+// enough to give all of it. It never settles.
 //
 // Source: Oommen & Christensen 1988, for r = 2.
 func NewDLRP(actions, resolution int) (Distribution, error) {

@@ -27,28 +27,28 @@ const (
 
 var discretePursuitFormat = codec.Format{Magic: "recrawl/automata.DiscretePursuit", Version: 2}
 
-// NewDPRP returns the discretised pursuit reward-penalty scheme of r ≥ 2 actions and
-// resolution N ≥ 1: [NewDPRI] that moves after every answer.
+// NewDPRP returns the discretised pursuit reward-penalty scheme of r ≥ 2 actions and resolution N ≥
+// 1. It is a [NewDPRI] scheme that moves after every answer.
 //
 // Source: Oommen & Agache 2001.
 func NewDPRP(actions, resolution, priming int) (Estimator, error) {
 	return newDiscretePursuit(dprp, actions, resolution, priming)
 }
 
-// NewDPRI returns the discretised pursuit reward-inaction scheme of r ≥ 2 actions and
-// resolution N ≥ 1, the one that most callers should take. It keeps estimates of the mean
-// rewards, and probabilities that are multiples of Δ = 1/(rN). Each reward moves these by
-// whole steps towards the action h of the best estimate:
+// NewDPRI returns the discretised pursuit reward-inaction scheme of r ≥ 2 actions and resolution N
+// ≥ 1. Most callers should take it. It keeps estimates of the mean rewards, and probabilities that
+// are multiples of Δ = 1/(rN). Each reward moves the probabilities by whole steps towards the
+// action h with the best estimate:
 //
 //	p_j = max(p_j − Δ, 0) for j ≠ h, p_h takes the rest
 //
-// A reward between 0 and 1 counts as a reward with that probability. N should be some tens
-// for a few actions: a larger N takes longer and errs less often. [NewDPRP] moves on
-// penalties too, [NewDBPA] is optimistic about actions of few answers, and [NewDGPA] pursues
-// all actions that seem better than the selected one.
+// A reward between 0 and 1 counts as a reward with that probability. For a few actions N should be
+// some tens; a larger N takes longer and errs less often. [NewDPRP] moves on penalties too,
+// [NewDBPA] is optimistic about actions with few answers, and [NewDGPA] pursues all actions that
+// seem better than the selected one.
 //
-// Each action is first selected priming times, in turn, so that no estimate is empty; 0
-// means 10, as in the field's experiments.
+// Each action is first selected priming times, in turn, so that no estimate is empty. A priming of
+// 0 means 10, as in the experiments of the literature.
 //
 // # Guarantees
 //
@@ -57,7 +57,7 @@ func NewDPRP(actions, resolution, priming int) (Estimator, error) {
 //
 // # Cost
 //
-// Select and Learn take O(r). Memory: 32 bytes an action.
+// Time: O(r) for Select and Learn. Memory: 32 bytes an action.
 //
 // # Source
 //

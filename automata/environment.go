@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// An Environment answers actions with rewards in [0, 1]. Those of this package are for
-// trying automata out: in the stationary ones, [NewPModel], [NewQModel] and [NewSModel], the
-// mean rewards never change; [NewPeriodic] and [NewMarkov] switch between several.
+// An Environment answers actions with rewards in [0, 1]. The environments of this package are for
+// trying automata out. The stationary ones are [NewPModel], [NewQModel] and [NewSModel]: their mean
+// rewards never change. [NewPeriodic] and [NewMarkov] switch between several environments.
 type Environment interface {
 	// Actions returns the number of actions.
 	Actions() int
@@ -24,12 +24,12 @@ type model struct {
 	width float64 // of an S-model
 }
 
-// NewPModel returns an environment that answers action i with 1 with probability means[i],
-// and with 0 otherwise.
+// NewPModel returns an environment that answers action i with 1 (probability means[i]) or 0.
 func NewPModel(means ...float64) (Environment, error) { return NewQModel(1, means...) }
 
-// NewQModel returns an environment that answers with 0, 1/steps, …, 1: the share of steps
-// independent trials that succeed, each with probability means[i]. Respond takes O(steps).
+// NewQModel returns an environment that answers action i with 0, 1/steps, …, or 1. The answer is
+// the share of successes among steps independent trials, each with success probability means[i].
+// Respond takes O(steps).
 func NewQModel(steps int, means ...float64) (Environment, error) {
 	if err := checkStates(steps); err != nil {
 		return nil, err
@@ -37,8 +37,8 @@ func NewQModel(steps int, means ...float64) (Environment, error) {
 	return newModel(steps, 0, means)
 }
 
-// NewSModel returns an environment that answers action i with a number uniform in
-// means[i] ± width, which must lie in [0, 1].
+// NewSModel returns an environment that answers action i with a number drawn uniformly from
+// means[i] ± width. That interval must lie in [0, 1].
 func NewSModel(width float64, means ...float64) (Environment, error) {
 	return newModel(0, width, means)
 }
@@ -85,7 +85,7 @@ type switching struct {
 	current, age int
 }
 
-// NewPeriodic returns an environment that is environments[0] for period answers, then the
+// NewPeriodic returns an environment that acts as environments[0] for period answers, then as the
 // next one for as many, and so on in a circle.
 func NewPeriodic(period int, environments ...Environment) (Environment, error) {
 	if err := checkStates(period); err != nil {
@@ -97,8 +97,8 @@ func NewPeriodic(period int, environments ...Environment) (Environment, error) {
 	return &switching{environments: slices.Clone(environments), period: period}, nil
 }
 
-// NewMarkov returns an environment that starts as environments[0] and, after each answer in
-// which it was number i, becomes number j with probability transition[i][j].
+// NewMarkov returns an environment that starts as environments[0]. After each answer as number i it
+// becomes number j with probability transition[i][j].
 func NewMarkov(transition [][]float64, environments ...Environment) (Environment, error) {
 	if err := checkSame(environments); err != nil {
 		return nil, err

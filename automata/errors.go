@@ -22,7 +22,7 @@ var (
 	ErrCorrupt = codec.ErrCorrupt
 )
 
-// Bounds of the settings, so that whole numbers of units of 1/(rN) fit their types.
+// Bounds of the settings. They keep counts of units of 1/(rN) within their integer types.
 const (
 	maxActions    = 1 << 20
 	maxStates     = 1 << 30
@@ -40,7 +40,7 @@ func checkInt(name string, v, low, high int) error {
 	return nil
 }
 
-// checkRate wants v in (0, 1], as a learning rate must be.
+// checkRate requires v in (0, 1], the range of a learning rate.
 func checkRate(name string, v float64) error {
 	if !(v > 0 && v <= 1) {
 		return fmt.Errorf("%w: %s %v is not in (0, 1]", ErrConfig, name, v)
@@ -55,7 +55,7 @@ func checkPositive(name string, v float64) error {
 	return nil
 }
 
-// checkMeans wants every mean reward in [0, 1].
+// checkMeans requires every mean reward to be in [0, 1].
 func checkMeans(means []float64) error {
 	for i, d := range means {
 		if !(d >= 0 && d <= 1) {
@@ -77,8 +77,8 @@ func checkAnswer(action, actions int, reward float64, src rand.Source) error {
 	return nil
 }
 
-// checkSource panics without a source. It is called at every step, so it leaves nil
-// pointers to their own panic.
+// checkSource panics if src is nil. It is called at every step, so it does not look for nil
+// pointers inside the interface: these panic when they are used.
 func checkSource(src rand.Source) {
 	if src == nil {
 		source.Require(src, "automata")

@@ -8,19 +8,18 @@ import (
 )
 
 const (
-	// defaultPriming is the number of times that the field's experiments pull each action
-	// before an estimator scheme starts to choose (Oommen & Agache 2001).
+	// defaultPriming is how often the experiments of the literature pull each action before an
+	// estimator scheme starts to choose (Oommen & Agache 2001).
 	defaultPriming = 10
 	maxPriming     = 1 << 10
 	maxPulls       = 1 << 53 // whole numbers are exact below
 )
 
-// estimates holds the mean reward of each action so far, and hands out the pulls that prime
-// it.
+// estimates holds the mean reward of each action so far, and hands out the pulls of the priming.
 //
-// While priming, the actions are selected in turn and answers only change the estimates.
-// Select counts what it asked for and Learn what was answered, so that answers that are
-// late or lost neither end the priming early nor block it.
+// During the priming the actions are selected in turn, and answers change only the estimates.
+// Select counts the pulls handed out and Learn counts the answers. So answers that are late or lost
+// neither end the priming early nor block it.
 type estimates struct {
 	sum     []float64 // of the rewards of each action
 	pulls   []float64 // answers of each action, a whole number
@@ -50,8 +49,8 @@ func newEstimates(actions, priming int) (estimates, error) {
 	}, nil
 }
 
-// Estimate returns the mean reward that an action has got so far, 0 before the first, and
-// how many answers that is.
+// Estimate returns the mean reward of an action so far, 0 before the first answer, and the number
+// of answers behind it.
 func (t *estimates) Estimate(action int) (mean float64, answers int) {
 	return t.mean[action], int(t.pulls[action])
 }
@@ -90,8 +89,8 @@ func (t *estimates) countBetter(action int) int {
 	return k
 }
 
-// argmax returns the last index of the greatest value. The environments of the literature
-// put the best action first: the first index would flatter a scheme.
+// argmax returns the last index of the greatest value. The environments of the literature put the
+// best action first, so to return the first index would flatter a scheme.
 func argmax(v []float64) int {
 	best, greatest := 0, v[0]
 	for i, x := range v {

@@ -82,7 +82,7 @@ func (a *fixed) Stationary(rewards []float64) ([]float64, error) {
 	for i, d := range rewards {
 		if d < 1 {
 			share[i] = a.logStay(1 - d)
-		} else { // it is never left
+		} else { // the action is never left
 			if share[best] == math.Inf(1) {
 				return nil, fmt.Errorf("%w: actions %d and %d are never penalised: the start decides", ErrConfig, best, i)
 			}

@@ -9,33 +9,33 @@ import (
 // hdpa is the hierarchical discretised pursuit automaton.
 type hdpa struct {
 	estimates
-	// Node 1 is the root, 2k and 2k+1 are the children of k, and r+i is the
-	// leaf of action i, so that 1..r−1 are the inner nodes, whatever r is.
-	best       []float64 // greatest estimate below each node; of 1..2r−1
-	left       []int32   // units of 1/(2N) of going to the first child; of 1..r−1
+	// Node 1 is the root, 2k and 2k+1 are the children of k, and r+i is the leaf of action i. So
+	// 1..r−1 are the inner nodes, whatever r is.
+	best       []float64 // greatest estimate below each node, for nodes 1..2r−1
+	left       []int32   // probability of the first child in units of 1/(2N), for nodes 1..r−1
 	resolution int
 }
 
 var hdpaFormat = codec.Format{Magic: "recrawl/automata.HDPA", Version: 1}
 
-// NewHDPA returns the hierarchical discretised pursuit automaton of r ≥ 2 actions: take it
-// for many. The actions are the leaves of a binary tree, and each inner node has a
-// two-action DP_RI automaton (see [NewDPRI]) of resolution N ≥ 1 that chooses one of its
-// subtrees. Select walks down the tree; Learn walks up from the leaf of the action. Each
-// action is first selected priming times, in turn; 0 means 10.
+// NewHDPA returns the hierarchical discretised pursuit automaton of r ≥ 2 actions. Take it for many
+// actions. The actions are the leaves of a binary tree, and each inner node has a two-action DP_RI
+// automaton (see [NewDPRI]) of resolution N ≥ 1 that chooses one of its subtrees. Select walks down
+// the tree; Learn walks up from the leaf of the action. Each action is first selected priming
+// times, in turn; a priming of 0 means 10.
 //
 // # Cost
 //
-// Select, Learn, Probability and Converged take O(log r). Memory: 44 bytes an action.
+// Time: O(log r) for Select, Learn, Probability and Converged. Memory: 44 bytes an action.
 //
 // # How it works
 //
-// A leaf's estimate is the mean reward of its action, an inner node's the greater one of
-// its children's. An answer updates the estimates from its leaf to the root. A reward
-// also moves each automaton on that path by one step of 1/(2N) towards the child with the
-// greater estimate (the second of two equal ones). A reward between 0 and 1 counts as a
-// reward with that probability. If r is a power of two all actions start with the same
-// probability, otherwise those of the shorter paths with twice that of the others.
+// The estimate of a leaf is the mean reward of its action; the estimate of an inner node is the
+// greater of its children's estimates. An answer updates the estimates from its leaf to the root. A
+// reward also moves each automaton on that path by one step of 1/(2N) towards the child with the
+// greater estimate (the second of two equal ones). A reward between 0 and 1 counts as a reward with
+// that probability. If r is a power of two, all actions start with the same probability. Otherwise
+// actions with shorter paths start with twice the probability of the others.
 //
 // # Source
 //
@@ -85,8 +85,8 @@ func (a *hdpa) Select(src rand.Source) int {
 	return k - len(a.left)
 }
 
-// Learn updates the estimates and, after priming, on a reward, the automata on the path of
-// the action.
+// Learn updates the estimates. After priming, a reward also moves the automata on the path of the
+// action.
 func (a *hdpa) Learn(action int, reward float64, src rand.Source) error {
 	if err := checkAnswer(action, len(a.left), reward, src); err != nil {
 		return err
@@ -117,7 +117,8 @@ func (a *hdpa) branch(k, child int) float64 {
 	return 1 - p
 }
 
-// Probability returns the probability of an action, the product along its path. O(log r).
+// Probability returns the probability of an action: the product of the probabilities along its
+// path. O(log r).
 func (a *hdpa) Probability(action int) float64 {
 	_ = a.mean[action] // panics like a slice
 	p := 1.0
@@ -127,10 +128,10 @@ func (a *hdpa) Probability(action int) float64 {
 	return p
 }
 
-// Converged returns the action of probability threshold or more. O(log r).
+// Converged returns the action whose probability is at least threshold. O(log r).
 func (a *hdpa) Converged(threshold float64) (action int, ok bool) {
 	checkThreshold(threshold)
-	// A leaf of more than ½ is below the likelier child of every node on its path.
+	// A leaf of probability above ½ lies below the likelier child of every node on its path.
 	p := 1.0
 	k := 1
 	for k < len(a.left) {

@@ -7,30 +7,40 @@ import (
 	"github.com/recrawl/recrawl/internal/codec"
 )
 
-// An HSSL searches a point on [0, 1] on a binary tree of intervals, in which a node has
-// the halves of its interval for children (hierarchical stochastic searching on the
-// line). The way to the point is as long as the tree is deep, where [SPL] walks over all
-// points between; but answers must be right more often. Points proposes the ends and the
-// middle of an interval, Learn is told for each whether the point wanted is to its right,
-// and Point is the best guess:
+// An HSSL searches for a point on [0, 1] in a binary tree of intervals (hierarchical stochastic
+// searching on the line). The children of a node are the two halves of its interval. Points
+// proposes the ends and the middle of an interval, Learn is told whether the wanted point lies to
+// the right of each, and Point returns the best guess. Take it if answers are right with a
+// probability above 0.618: it needs about as many steps as the tree is deep, where [SPL] walks over
+// all points in between.
+//
+// # How it works
+//
+// Learn moves from the present node:
 //
 //	right of the left end, left of the middle    to the left child
 //	right of the middle, left of the right end   to the right child
 //	otherwise                                    to the parent
 //
-// where a leaf is its own child and the root its own parent. All methods take O(1).
+// A leaf is its own child, and the root is its own parent.
 //
-// If each answer is right with probability p, the walk leaves a node above the point for
-// the child above it with probability p², and for the parent with 1−p. So it settles near
-// the point if p² > 1−p, that is p > 0.618.
+// If each answer is right with probability p, the walk goes from a node whose interval contains the
+// point to the child that contains it with probability p², and to the parent with probability 1−p.
+// So it settles near the point if p² > 1−p, that is p > 0.618.
 //
-// Source: Yazidi, Granmo, Oommen & Goodwin 2014.
+// # Cost
+//
+// Time: O(1) for all methods. Memory: two numbers.
+//
+// # Source
+//
+// Yazidi, Granmo, Oommen & Goodwin 2014.
 type HSSL struct {
 	depth int
 	node  uint64 // 1 is the root, 2k and 2k+1 are the children of k
 }
 
-// maxDepth is how deep the ends of an interval are still exact.
+// maxDepth is the greatest depth at which the ends of an interval are exact.
 const maxDepth = 52
 
 var hsslFormat = codec.Format{Magic: "recrawl/automata.HSSL", Version: 1}
@@ -59,8 +69,7 @@ func (a *HSSL) Point() float64 {
 	return middle
 }
 
-// Learn takes whether the wanted point is to the right of each of the three points, and
-// moves.
+// Learn is told whether the wanted point is to the right of each of the three points, and moves.
 func (a *HSSL) Learn(ofLeft, ofMiddle, ofRight bool) {
 	leaf := a.level() == a.depth
 	switch {

@@ -2,10 +2,10 @@ package automata
 
 import "math"
 
-// NewKrinsky returns a Krinsky automaton of r ≥ 2 actions with N ≥ 1 states each, at the
-// boundary of action 0. A reward moves it to the innermost state, a penalty one state
-// outward: it leaves an action that was rewarded only after N penalties in a row.
-// It singles out the best action as N grows, whatever the rewards.
+// NewKrinsky returns a Krinsky automaton of r ≥ 2 actions with N ≥ 1 states each, at the boundary
+// of action 0. A reward moves it to the innermost state, a penalty one state outward. So after a
+// reward it takes N penalties in a row to leave the action. It singles out the best action as N
+// grows, whatever the rewards.
 //
 // Source: Krinsky 1964.
 func NewKrinsky(actions, states int) (FixedStructure, error) {

@@ -15,25 +15,26 @@ type linear struct {
 
 var linearFormat = codec.Format{Magic: "recrawl/automata.Linear", Version: 1}
 
-// NewLinear returns a linear scheme of r ≥ 2 actions with the rates a in (0, 1] for rewards
-// and b in [0, a] for penalties. It keeps a vector of probabilities p, from which Select
-// draws, and Learn moves it in proportion to the answer. If action i was selected,
+// NewLinear returns a linear scheme of r ≥ 2 actions with the rates a in (0, 1] for rewards and b
+// in [0, a] for penalties. It keeps a vector p of probabilities. Select draws from it, and Learn
+// moves it in proportion to the answer. If action i was selected,
 //
 //	reward:   p_i += a·(1 − p_i)    p_j *= 1 − a
 //	penalty:  p_i *= 1 − b          p_j = b/(r−1) + (1 − b)·p_j
 //
-// A reward x between 0 and 1 does both, with a·x and b·(1 − x) (the S-model of
-// Viswanathan & Narendra 1973). What counts is the ratio of the rates a and b:
+// A reward x between 0 and 1 does both, with a·x and b·(1 − x) (the S-model of Viswanathan &
+// Narendra 1973). Take it for an environment that changes, with a penalty rate. The ratio of the
+// rates a and b decides how it behaves:
 //
-//   - b = 0 (L_R-I): the unit vectors absorb, and the best action is found with a
-//     probability that tends to 1 as a tends to 0.
+//   - b = 0 (L_R-I): the unit vectors are absorbing. The probability that it finds the best action
+//     tends to 1 as a tends to 0.
 //   - b = a (L_R-P): it never settles, which suits a changing environment. For r = 2 its
 //     mean probabilities tend to the inverse of the penalties.
-//   - 0 < b ≪ a (L_R-εP): near the first, without its traps.
+//   - 0 < b ≪ a (L_R-εP): it behaves almost like L_R-I, but no vector is absorbing.
 //
 // # Cost
 //
-// Select and Learn take O(r). Memory: 8 bytes an action.
+// Time: O(r) for Select and Learn. Memory: 8 bytes an action.
 //
 // # Source
 //
@@ -77,7 +78,7 @@ func (l *linear) Learn(action int, reward float64, src rand.Source) error {
 	share := down / float64(len(l.vector)-1)
 	for j, x := range l.vector {
 		if j == action {
-			// In this form rounding never lowers x on a reward, nor moves 1.
+			// In this form rounding never lowers x on a reward and never moves x = 1.
 			l.vector[j] = x + (float64(up*(1-x)) - float64(down*x))
 		} else {
 			l.vector[j] = float64(keep*x) + share

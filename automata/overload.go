@@ -5,22 +5,21 @@ import (
 	"math/rand/v2"
 )
 
-// An Overload is the rule of the automaton that a bin has in Yazidi 2006 (section 4.2).
-// When its bin is overloaded, Select chooses between bearing it (the sites are polled
-// less) and relieving it (sites are put out), with probability (s/N)² of relief; Step
-// moves the state s. It goes up fast while the overload lasts and down slowly when it is
-// over, never below the threshold Th where it starts:
+// An Overload is the rule of the automaton of a bin in Yazidi 2006 (section 4.2). When the bin is
+// overloaded, Select chooses between bearing the overload (the sites are polled less) and relieving
+// the bin (sites are put out). The probability of relief is (s/N)². Step moves the state s. It
+// rises fast while the overload lasts and falls slowly afterwards, never below the threshold Th
+// where it starts:
 //
 //	overloaded      s += 2 if Th ≤ s < N−1
 //	not overloaded  s −= 1 if s > Th
 //
-// An Overload holds no state: one of it serves all bins, whose states the caller keeps, an
-// integer in Th..N each. All methods take O(1), and panic with a state out of range.
+// An Overload holds no state. One Overload serves all bins; the caller keeps the state of each bin,
+// an integer in Th..N. All methods take O(1) and panic if a state is out of range.
 //
-// With a bin that is overloaded with probability q in each step the state drifts upwards
-// if 2q > 1−q, that is, if it is overloaded more than a third of the time. State N−1 has
-// no way up, so of the two states at the top the one reached depends on where the climb
-// began.
+// If a bin is overloaded with probability q in each step, its state drifts upwards if 2q > 1−q,
+// that is, if q > 1/3. There is no step up from state N−1. So a climb ends in N−1 or in N,
+// depending on where it began.
 type Overload struct {
 	states, threshold int
 }

@@ -26,21 +26,21 @@ const (
 
 var pursuitFormat = codec.Format{Magic: "recrawl/automata.Pursuit", Version: 2}
 
-// NewCPRP returns the continuous pursuit reward-penalty scheme of r ≥ 2 actions, with λ in
-// (0, 1]. It keeps a vector of probabilities and estimates of the mean rewards, and every
-// answer moves the vector towards the action h of the best estimate, whichever action was
-// selected:
+// NewCPRP returns the continuous pursuit reward-penalty scheme of r ≥ 2 actions, with λ in (0, 1].
+// It keeps a vector p of probabilities and estimates of the mean rewards. Every answer moves the
+// vector towards the action h with the best estimate, whichever action was selected:
 //
 //	p_j *= 1 − λ for all j, then p_h += λ
 //
-// Of equal estimates the last counts. The discretised schemes, [NewDPRI] first, are faster.
+// Of equal estimates the last one counts. Take a discretised scheme such as [NewDPRI] instead if
+// speed matters: these are faster.
 //
-// Each action is first selected priming times, in turn, so that no estimate is empty; 0
-// means 10, as in the field's experiments.
+// Each action is first selected priming times, in turn, so that no estimate is empty. A priming of
+// 0 means 10, as in the experiments of the literature.
 //
 // # Cost
 //
-// Select and Learn take O(r). Memory: 32 bytes an action.
+// Time: O(r) for Select and Learn. Memory: 32 bytes an action.
 //
 // # Source
 //
@@ -49,8 +49,8 @@ func NewCPRP(actions int, lambda float64, priming int) (Estimator, error) {
 	return newPursuit(cprp, actions, lambda, priming)
 }
 
-// NewCPRI returns the continuous pursuit reward-inaction scheme of r ≥ 2 actions, with λ in
-// (0, 1]: [NewCPRP] that moves after rewards only. A reward x between 0 and 1 moves it by
+// NewCPRI returns the continuous pursuit reward-inaction scheme of r ≥ 2 actions, with λ in (0, 1].
+// It is a [NewCPRP] scheme that moves only after rewards. A reward x between 0 and 1 moves it by
 // λ·x.
 //
 // Source: Oommen & Agache 2001.

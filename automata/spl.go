@@ -6,14 +6,23 @@ import (
 	"github.com/recrawl/recrawl/internal/codec"
 )
 
-// An SPL searches a point on [0, 1] (stochastic point location). Point proposes x = s/N
-// with s in 0..N; Learn is told whether the point wanted is to the right or to the left,
-// and moves by 1/N that way. Each answer may be wrong, but must be right with a
-// probability p > ½: the share of time near the point then tends to 1 as N grows.
+// An SPL searches for a point on [0, 1] (stochastic point location). Point proposes x = s/N with s
+// in 0..N. Learn is told on which side the wanted point lies, and moves by 1/N that way. Take it
+// where answers may be wrong almost half of the time; [HSSL] is faster if they are right often
+// enough.
 //
-// Point and Learn take O(1).
+// # Guarantees
 //
-// Source: Oommen 1997.
+// If each answer is right with a probability p > ½, the share of time near the wanted point tends
+// to 1 as N grows.
+//
+// # Cost
+//
+// Time: O(1) for Point and Learn. Memory: two numbers.
+//
+// # Source
+//
+// Oommen 1997.
 type SPL struct {
 	resolution, state int
 }
@@ -28,7 +37,7 @@ func NewSPL(resolution int) (*SPL, error) {
 	return &SPL{resolution, resolution / 2}, nil
 }
 
-// Point returns the point now proposed.
+// Point returns the point proposed now.
 func (a *SPL) Point() float64 { return float64(a.state) / float64(a.resolution) }
 
 // Learn moves the point one step to the right or to the left.
@@ -40,9 +49,10 @@ func (a *SPL) Learn(right bool) {
 	}
 }
 
-// Stationary returns the share of time at each of the N+1 points in the long run, if the
-// target is in [0, 1] and answers are right with probability correct in (0, 1). O(N). Away
-// from the target it falls by the factor (1−p)/p from point to point.
+// Stationary returns the share of time at each of the N+1 points in the long run, for a target in
+// [0, 1] and answers that are right with probability correct in (0, 1). With p = correct, the share
+// changes by the factor (1−p)/p from point to point away from the target. The error is ErrConfig.
+// O(N).
 func (a *SPL) Stationary(target, correct float64) ([]float64, error) {
 	if !(target >= 0 && target <= 1) {
 		return nil, fmt.Errorf("%w: target %v is not in [0, 1]", ErrConfig, target)

@@ -6,8 +6,8 @@ import "math"
 // each, at the boundary of action 0. A reward moves it one state inward, a penalty one
 // state outward. With r = 2 it is the classical L(2N, 2).
 //
-// A large N singles out the best action if that is rewarded more often than not; if no
-// action is, take [NewKrylov] or [NewKrinsky].
+// With a large N it singles out the best action, if that action is rewarded more often than not. If
+// no action is, take [NewKrylov] or [NewKrinsky].
 //
 // Source: Tsetlin 1961.
 func NewTsetlin(actions, states int) (FixedStructure, error) {
@@ -15,8 +15,8 @@ func NewTsetlin(actions, states int) (FixedStructure, error) {
 }
 
 // tsetlinStay is the logStay of a Tsetlin automaton. Inside an action the net flow between
-// neighbouring states is nought, so each state inward holds ρ = (1−c)/c times the mass; and
-// every boundary is left equally often, so the mass there is in proportion to 1/c.
+// neighbouring states is zero, so each state holds ρ = (1−c)/c times the mass of its outward
+// neighbour. Every boundary is left equally often, so the mass there is proportional to 1/c.
 func tsetlinStay(c float64, states int) float64 {
 	return logGeometric((1-c)/c, states) - math.Log(c)
 }
@@ -29,7 +29,7 @@ func logGeometric(rho float64, n int) float64 {
 		return math.Log(float64(n))
 	case t < 0:
 		return math.Log(math.Expm1(float64(n)*t) / math.Expm1(t))
-	default: // the largest power taken out, lest it overflow
+	default: // the largest power is taken out, so that nothing overflows
 		return float64(n-1)*t + math.Log(math.Expm1(-float64(n)*t)/math.Expm1(-t))
 	}
 }

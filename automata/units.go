@@ -6,12 +6,12 @@ import (
 	"github.com/recrawl/recrawl/internal/codec"
 )
 
-// units holds the action probabilities of the discretised schemes as counts of a common
-// unit, so that they sum to 1 exactly. A step Δ = 1/(rN) of the scheme is one unit, or a
-// multiple where a step must be divided.
+// units holds the action probabilities of the discretised schemes as counts of a common unit, so
+// that they sum to 1 exactly. A step Δ = 1/(rN) of the scheme is one unit, or several units in a
+// scheme that divides its steps.
 type units struct {
 	count      []int64 // ≥ 0, sum total
-	total      int64   // r·N·units of a step
+	total      int64   // r·N·(units per step)
 	resolution int     // N
 }
 
@@ -39,7 +39,7 @@ func (u *units) Probability(action int) float64 {
 	return float64(u.count[action]) / float64(u.total)
 }
 
-// Converged returns the action of probability threshold or more. O(r).
+// Converged returns the action whose probability is at least threshold. O(r).
 func (u *units) Converged(threshold float64) (action int, ok bool) {
 	checkThreshold(threshold)
 	for i := range u.count {
@@ -79,7 +79,7 @@ func (u *units) encode(e *codec.Encoder) {
 	}
 }
 
-// decodeUnits reads what encode wrote, for a scheme with as many units to a step.
+// decodeUnits reads what encode wrote, for a scheme with perStep units per step.
 func decodeUnits(d *codec.Decoder, perStep int64) units {
 	resolution, count := d.Int(), d.Uint64s()
 	if d.Err() != nil {

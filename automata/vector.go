@@ -7,9 +7,9 @@ import (
 	"github.com/recrawl/recrawl/internal/codec"
 )
 
-// vector is the vector of action probabilities of the continuous schemes. Its sum is 1 but
-// for rounding, which does not build up: every update shrinks the deviation of the sum by
-// the same factor as the vector.
+// vector is the vector of action probabilities of the continuous schemes. Its sum is 1 up to
+// rounding errors. These do not build up: every update shrinks the deviation of the sum by the same
+// factor as the vector.
 type vector []float64
 
 func newVector(actions int) vector {
@@ -26,7 +26,7 @@ func (p vector) Actions() int { return len(p) }
 // Probability returns the probability of an action. O(1).
 func (p vector) Probability(action int) float64 { return p[action] }
 
-// Converged returns the action of probability threshold or more. O(r).
+// Converged returns the action whose probability is at least threshold. O(r).
 func (p vector) Converged(threshold float64) (action int, ok bool) {
 	checkThreshold(threshold)
 	for i, x := range p {

@@ -6,14 +6,16 @@ import (
 	"slices"
 )
 
-// A Walk is the rule of the discretised walk on the amounts (s/N)^λ, with s in 1..N: Step
-// steps up on a reward and down on a penalty, and stays at the ends. StepFull is Step for
-// automata that share a knapsack. It is the automaton of one page in Granmo, Oommen,
-// Myrer & Olsen 2006 (section II) and Yazidi 2006 (section 4.2).
+// A Walk is the rule of a random walk on the amounts (s/N)^λ, with the state s in 1..N. Step moves
+// up on a reward and down on a penalty, and stays at the ends. StepFull is Step for automata that
+// share a knapsack. Take it to reproduce the papers' automaton of one page.
 //
-// A Walk holds no state: one of it, with its table of amounts, serves any number of
-// automata, whose states the caller keeps, an integer in 1..N each. State takes O(log N),
-// the other methods O(1).
+// A Walk holds no state. One Walk, with its table of amounts, serves any number of automata; the
+// caller keeps the state of each, an integer in 1..N.
+//
+// # Cost
+//
+// Time: O(log N) for State, O(1) for the other methods. Memory: 8 bytes for each of the N states.
 //
 // # Where the walk settles
 //
@@ -22,8 +24,12 @@ import (
 //
 //	π(s)/π(s−1) = up(s−1)/down(s)
 //
-// which [BirthDeath] computes. Without a budget it balances where a reward is as likely
-// as a penalty.
+// [BirthDeath] computes it. Without a budget the walk balances where a reward is as likely as a
+// penalty.
+//
+// # Source
+//
+// Granmo, Oommen, Myrer & Olsen 2006 (section II); Yazidi 2006 (section 4.2).
 type Walk struct {
 	amounts []float64 // of states 1..N
 }
@@ -53,7 +59,7 @@ func (w *Walk) State(amount float64) int {
 	if math.IsNaN(amount) {
 		panic("automata: the amount is NaN")
 	}
-	// i is the first amount that is not below.
+	// i is the index of the first amount that is not below the given one.
 	i, _ := slices.BinarySearch(w.amounts, amount)
 	switch {
 	case i == 0:
@@ -76,8 +82,9 @@ func (w *Walk) Step(state int, reward bool) int {
 // StepFull is Step for automata that share a knapsack: they step up only while there is
 // room, and down only while it is full (Granmo et al. 2006, section II).
 func (w *Walk) StepFull(state int, reward, full bool) int {
-	// No branch depends on the reward, which cannot be predicted. Up and down cancel where there is
-	// a reward without room; a penalty with room to spare is neither.
+	// No branch depends on the reward, because a processor could not predict it. A reward while the
+	// knapsack is full is a step up and a step down, which cancel. A penalty while there is room is
+	// neither.
 	up, down := 0, 0
 	if reward {
 		up = 1
@@ -88,24 +95,25 @@ func (w *Walk) StepFull(state int, reward, full bool) int {
 	return min(max(state+up-down, 1), len(w.amounts))
 }
 
-// BirthDeath returns the stationary distribution of a random walk on n states in a row,
-// which goes from state s to s+1 with probability up[s] and to s−1 with probability
-// down[s], and stays otherwise:
+// BirthDeath returns the stationary distribution π of a random walk on n states in a row. The walk
+// goes from state s to s+1 with probability up[s], to s−1 with probability down[s], and stays
+// otherwise:
 //
 //	π(s) ∝ Π_{k=1..s} up[k−1]/down[k]
 //
 // up[n−1] and down[0] are not used. Only the ratios count, so rates serve as well as
 // probabilities. O(n); large n do not overflow.
 //
-// These are an ErrConfig: slices that are empty or of different lengths, values that are
-// negative or not finite, and a walk with two separate ends, for there the start decides.
+// The error is ErrConfig for slices that are empty or of different lengths, for values that are
+// negative or not finite, and for a walk that can end in either of two separate parts, because then
+// the start decides.
 func BirthDeath(up, down []float64) ([]float64, error) {
 	n := len(up)
 	if n == 0 || len(down) != n {
 		return nil, fmt.Errorf("%w: %d probabilities up and %d down", ErrConfig, n, len(down))
 	}
 	pi := make([]float64, n) // logarithms of the weights, until the end
-	start := 0               // first state of the closed class; what is below has no weight
+	start := 0               // first state of the closed class; states below have no weight
 	blocked := false         // no way up from start to s
 	for s := 1; s < n; s++ {
 		u, d := up[s-1], down[s]
