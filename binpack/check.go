@@ -9,12 +9,16 @@ import (
 	"github.com/recrawl/recrawl/internal/packing"
 )
 
-// CheckPacking returns an [ErrInvalid] that says what is wrong with a packing, or nil: every
-// item must be in a bin, Bins the number of bins that hold one, no bin overfilled, no two
-// enemies together, every pinned item in its place. Sums are compared exactly, whatever the
-// type. [ErrWeight] for a weight that is negative or not finite, [ErrCapacity] for a capacity that is
-// not positive and finite, [ErrProblem] for a conflict or pin of items that do not exist.
-// O(n + conflicts).
+// CheckPacking returns nil if a packing is valid, and otherwise an [ErrInvalid] that says what is
+// wrong. In a valid packing every item is in a bin, Bins is the number of bins that hold an item,
+// no bin is overfilled, no two items in conflict share a bin, and every pinned item is in its bin.
+// Sums are compared exactly, whatever the type.
+//
+// Other errors: [ErrWeight] for a weight that is negative or not finite, [ErrCapacity] for a
+// capacity that is not positive and finite, [ErrProblem] for a conflict or pin of items that do not
+// exist.
+//
+// Time: O(n + conflicts).
 func CheckPacking[W Weight](p Problem[W], packed Packing) error {
 	if len(packed.Bin) != len(p.Weights) {
 		return fmt.Errorf("%w: %d items are packed, there are %d", ErrInvalid, len(packed.Bin), len(p.Weights))
@@ -79,11 +83,12 @@ func CheckPacking[W Weight](p Problem[W], packed Packing) error {
 	return nil
 }
 
-// CheckBound verifies a certificate and returns the number of bins that it proves to be
-// necessary. It solves the knapsack problem of the values exactly, over all sets of items that
-// could fit the largest bin, or finds that no two items of positive value may share a bin. Of
-// different capacities it takes the largest bins that could hold the sum of the values. [ErrInvalid]
-// if the certificate does not hold; [ErrTooHard] if that takes too long, more than about 10⁸ steps.
+// CheckBound verifies a certificate and returns the number of bins that it proves to be necessary.
+// It solves the knapsack problem of the values exactly, over all sets of items that could fit the
+// largest bin, or finds that no two items of positive value may share a bin. If capacities differ,
+// it counts the fewest of the largest bins that could hold the sum of the values. The error is
+// [ErrInvalid] if the certificate does not hold, and [ErrTooHard] if the check takes more than
+// about 10⁸ steps.
 func CheckBound[W Weight](p Problem[W], c Certificate) (int, error) {
 	in, err := inUnits(p)
 	if err != nil {

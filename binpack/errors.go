@@ -21,12 +21,12 @@ var (
 	// ErrWeight reports a weight that is negative, not finite, or too large to add up.
 	ErrWeight = errors.New("binpack: weight is negative, not finite, or too large to add up")
 	// ErrCapacity reports a capacity that is not positive and finite, or out of the range that the
-	// quantum allows; then it names the quantum.
+	// quantum allows. In the second case the message names the quantum.
 	ErrCapacity = errors.New("binpack: capacity is not positive and finite, or out of range")
-	// ErrNoRoom reports that there is no room for an item or a site, or that it is larger
-	// than every bin.
+	// ErrNoRoom reports that there is no room for an item or a site, or that the item or site is
+	// larger than every bin.
 	ErrNoRoom = errors.New("binpack: no room")
-	// ErrInvalid reports a packing or a certificate that does not hold.
+	// ErrInvalid reports a packing, a certificate or a proof that does not hold.
 	ErrInvalid = errors.New("binpack: packing or certificate does not hold")
 	// ErrTooHard reports a check that would take too long.
 	ErrTooHard = errors.New("binpack: check takes too long")

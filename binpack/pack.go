@@ -8,11 +8,11 @@ import (
 	"github.com/recrawl/recrawl/internal/packing"
 )
 
-// A Heuristic is a way of [Pack] to pack items. The decreasing forms take the items in order
+// A Heuristic is the rule by which [Pack] packs items. The decreasing forms take the items in order
 // of decreasing weight, the others in the order given. Take [BestFitDecreasing] if unsure.
 //
-// The bounds on the number of bins are for bins of one capacity without conflicts and pins.
-// OPT is the least number (Coffman, Garey & Johnson 1996).
+// The bounds given with the constants hold for bins of one capacity without conflicts and pins. OPT
+// is the least possible number of bins (Coffman, Garey & Johnson 1996).
 type Heuristic uint8
 
 const (
@@ -20,8 +20,8 @@ const (
 	NextFit = Heuristic(packing.NextFit)
 	// FirstFit takes the first bin with room: at most ⌊1.7·OPT⌋. O(n log n).
 	FirstFit = Heuristic(packing.FirstFit)
-	// BestFit takes the bin that the item leaves with the least room: at most ⌊1.7·OPT⌋.
-	// O(n log n).
+	// BestFit takes the bin with the least room of those that the item fits: at most ⌊1.7·OPT⌋. O(n
+	// log n).
 	BestFit = Heuristic(packing.BestFit)
 	// WorstFit takes the open bin with the most room: at most 2·OPT. O(n log n).
 	WorstFit = Heuristic(packing.WorstFit)
@@ -33,12 +33,12 @@ const (
 	BestFitDecreasing = Heuristic(packing.BestFitDecreasing)
 	// WorstFitDecreasing is asymptotically 1.25·OPT. O(n log n).
 	WorstFitDecreasing = Heuristic(packing.WorstFitDecreasing)
-	// MinimumBinSlack fills one bin at a time, with the subset of the items left that leaves
-	// the least room (Gupta & Ho 1999). The search for a subset stops after 20,000 steps with
-	// the best found. O(bins·(n + 20,000)).
+	// MinimumBinSlack fills one bin at a time (Gupta & Ho 1999). Into each bin it puts the subset
+	// of the remaining items that leaves the least room. The search for that subset stops after
+	// 20,000 steps with the best one found. O(bins·(n + 20,000)).
 	MinimumBinSlack = Heuristic(packing.MinimumBinSlack)
-	// MinimumBinSlackPrime is MinimumBinSlack where the largest item left is always in the bin
-	// (MBS′ of Fleszar & Hindi 2002): faster, and better on most problems.
+	// MinimumBinSlackPrime is MinimumBinSlack that always puts the largest remaining item into the
+	// bin (MBS′ of Fleszar & Hindi 2002). It is faster, and better on most problems.
 	MinimumBinSlackPrime = Heuristic(packing.MinimumBinSlackPrime)
 )
 
@@ -53,21 +53,22 @@ func (h Heuristic) MarshalText() ([]byte, error) { return heuristics.MarshalText
 // UnmarshalText reads the name that String gives.
 func (h *Heuristic) UnmarshalText(text []byte) error { return heuristics.UnmarshalText(h, text) }
 
-// Pack packs the items by a heuristic. Of bins equally good it takes the one opened first.
-// Pinned items are packed first.
+// Pack packs the items by a heuristic. Take it to pack a fixed set of items at once; [Solve] takes
+// longer and needs fewer bins. Of equally good bins Pack takes the one opened first. Pinned items
+// are packed first.
 //
-// Bins of different capacities are opened by the heuristic as well: FirstFit opens the first
-// that holds the item, BestFit the smallest, WorstFit the largest, NextFit goes through them in
-// their order, and Minimum Bin Slack fills the largest first.
+// The heuristic also decides which of several bins of different capacities to open: FirstFit opens
+// the first that holds the item, BestFit the smallest, WorstFit the largest. NextFit goes through
+// the bins in their order, and Minimum Bin Slack fills the largest first.
 //
-// Errors: [ErrProblem], [ErrWeight] and [ErrCapacity] for the problem; [ErrNoRoom] if an item is
-// larger than every bin, or the given bins or the constraints left one over, which does not mean
-// that there is no packing; [ErrConfig] for an unknown heuristic.
+// Errors: [ErrProblem], [ErrWeight] and [ErrCapacity] for the problem; [ErrConfig] for an unknown
+// heuristic; [ErrNoRoom] if an item is larger than every bin, or if an item found no place in the
+// given bins or under the constraints. Another packing may exist in the latter case.
 //
 // # Cost
 //
-// Time: as said with the heuristic for bins of one capacity without conflicts or pins; else
-// all bins are scanned for every item, O(n·bins + conflicts). Memory: O(n).
+// Time: as stated with the heuristic, for bins of one capacity without conflicts or pins; otherwise
+// O(n·bins + conflicts), because all bins are scanned for every item. Memory: O(n).
 func Pack[W Weight](p Problem[W], h Heuristic) (Packing, error) {
 	if err := heuristics.Check(h); err != nil {
 		return Packing{}, err
@@ -78,7 +79,7 @@ func Pack[W Weight](p Problem[W], h Heuristic) (Packing, error) {
 	}
 	packed, left := in.Pack(packing.Heuristic(h))
 	if left >= 0 && in.Low != nil {
-		// What is rounded may be what does not fit.
+		// The item may not fit only because of the rounding.
 		if other, over := loose(in).Pack(packing.Heuristic(h)); over < 0 && holds(context.Background(), p, Packing(other)) {
 			return Packing(other), nil
 		}

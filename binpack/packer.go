@@ -9,52 +9,57 @@ import (
 	"github.com/recrawl/recrawl/internal/ids"
 )
 
-// A Packer keeps sites on nodes with few moves, while both come and go and weights change. Tell
-// it what happens with AddSite, RemoveSite, SetWeight, AddNode, RemoveNode, SetCapacity and Drain,
-// and call Rebalance at regular intervals to learn what to move. Take it to run a fleet; take
-// [Pack] to pack a fixed set of items once.
+// A Packer keeps sites on nodes with few moves, while sites and nodes come and go and weights
+// change. Tell it what happens with AddSite, RemoveSite, SetWeight, AddNode, RemoveNode,
+// SetCapacity and Drain, and call Rebalance at regular intervals to learn what to move. Take it to
+// run a fleet; take [Pack] to pack a fixed set of items once.
 //
-// [SiteConfig] and [NodeConfig] are for what not every fleet has: several resources, replicas that
-// must not share a node or a zone, sites bound to a zone or to some nodes, sites whose moves cost
-// more than others'. Such rules are never broken by a move.
+// [SiteConfig] and [NodeConfig] are for needs that not every fleet has: several resources, replicas
+// that must not share a node or a zone, sites bound to a zone or to some nodes, sites whose moves
+// cost more than those of others. No move breaks such a rule.
 //
-// A node without sites is a spare. The packer uses as few nodes as its settings allow. Ids of
-// sites and nodes are valid until they are removed, and are never given out twice. A Packer draws
-// nothing at random: the same calls give the same moves. Not safe for concurrent use.
+// A node without sites is a spare. The packer uses as few nodes as its settings allow. Ids of sites
+// and nodes are valid until the site or node is removed, and are never given out twice. A Packer
+// draws nothing at random: the same calls give the same moves. It is not safe for concurrent use.
 //
 // # How it works
 //
-// An overloaded node is relieved by one site at a time: the move that minimises the load of the
-// fuller of the two nodes. It brings the node down as far as one move can, not just below its
-// capacity, so that it is long until the next. Where no node in use can take a site, two sites
-// change places. Where that does not help either, or the nodes in use have no headroom left, one
-// more node is used; and also where a site has become so large that many small ones would have to
-// make room for it, and their moves cost more than the node does until it can be closed again.
+// Relief: an overloaded node is relieved by one site at a time. The packer makes the move that
+// minimises the load of the fuller of the two nodes. That lowers the load as far as one move can,
+// not just below the capacity, so that the next move is not needed soon. If no node in use can take
+// a site, two sites change places. One more node is used in three cases: an exchange does not help
+// either; the nodes in use have no headroom left; or a site has become so large that many small
+// ones would have to make room for it, and their moves would cost more than the extra node until it
+// can be closed again.
 //
-// Nodes are closed by a rule of payback. A node is superfluous while the others in use have the room
-// to do without it. Once one has been so for as long as pays for the moves that empty it, the node
-// whose sites are cheapest to move is closed. So a dip in the load that is shorter than the payback
-// closes none, and load that stays away is followed down: the cost of waiting does not exceed that
-// of the moves (the argument of ski rental, Karlin et al. 1988). If a spare has to be opened all the
-// same, the node that has been superfluous for longest was needed after all: its time begins anew. So
-// where spares are opened again and again, each sooner than that pays, as many nodes stay open.
-// Where more than a fortieth of the nodes in use are superfluous, what all of them cost is saved up
-// together, and pays for the first of them sooner.
+// Closing: a node is superfluous while the other nodes in use have the room to do without it. Such
+// a node costs something as long as it stays open. Once that cost pays for the moves that empty a
+// node, the packer closes the node whose sites are cheapest to move. So a dip in the load that is
+// shorter than the payback closes no node. If the load stays away, the number of nodes follows it
+// down. The cost of waiting does not exceed the cost of the moves (the ski rental argument, Karlin
+// et al. 1988).
+//
+// If a spare has to be opened meanwhile, the node that has been superfluous for the longest time
+// was needed after all, and its time begins anew. So if spares are opened again and again before
+// the payback, nodes stay open for them. If more than a fortieth of the nodes in use are
+// superfluous, their costs are saved up together and pay for the first of them sooner.
 //
 // # Cost
 //
-// Time: O(1) a change of weight, O(log) where it is by a tenth or more; O(log nodes) a new site and
-// a removal; see Rebalance. A capacity or need by which the quantum changes takes O(sites + nodes);
-// quanta are powers of ten, so that is seldom. A new site of a group of k takes O(nodes·k). Memory:
-// about 24 bytes a site, some 250 bytes a node and 8 for each class of weights on it, of which there
-// are 8 for every factor of 2.
+// Time: O(1) for a change of weight, O(log) if the weight changes by a tenth or more; O(log nodes)
+// for a new site and for a removal; O(nodes·k) for a new site of a group of k. A capacity or need
+// that changes the quantum takes O(sites + nodes); quanta are powers of ten, so that is rare.
+// Rebalance states its own cost.
+//
+// Memory: about 24 bytes a site, some 250 bytes a node, and 8 bytes for each class of weights on a
+// node. There are 8 classes for every factor of 2.
 type Packer struct {
 	cfg      PackerConfig // resolved
 	sites    ids.Registry
 	home     []int32    // node slot of each site slot
 	resource []resource // the weight, then the further ones
 
-	rules  map[int32]*rule // of the site slots that have any
+	rules  map[int32]*rule // rule of each site slot that has one
 	groups map[int][]int32 // site slots of each group
 	unruly []int32         // site slots whose rules may be broken where they are
 
@@ -62,19 +67,20 @@ type Packer struct {
 	state []nodeState // of each node slot
 	dirty []int32     // node slots whose keys in the trees are old
 
-	// The nodes that take sites, by fill and by room; those without sites; those that may be
-	// relieved; those that may be closed; all that are not drained, by capacity. See refresh.
+	// The trees of nodes: those that take sites, by fill (emptiest) and by room (roomiest); those
+	// without sites (spares); those that may be relieved (fullest); those that may be closed
+	// (cheapest); and all that are not drained, by capacity (largest). See refresh.
 	emptiest, roomiest, spares, fullest, cheapest, largest order.Tree
 
 	volatility float64 // see PackerConfig.Headroom
-	measured   int     // calls that it is the mean of, at most volatilityCalls
+	measured   int     // number of calls that the volatility averages, at most volatilityCalls
 	spells     spells  // of the superfluous nodes, to pay for closing them
 	opened     int     // spares that have taken sites since spells were last brought up to date
 	saved      float64 // what many superfluous nodes have cost so far, to pay for closing them sooner
-	surplus    float64 // the most of them meanwhile, 0 if nothing is saved together; what is saved goes by that
+	surplus    float64 // the most superfluous nodes while saving, by which it saves; 0 while it does not
 	closing    int     // the node slot that is being closed, −1 for none
-	owed       float64 // moves that drains and closing are owed under a limit
-	debt       int     // sites tried in vain to close nodes, beyond what calls are allowed
+	owed       float64 // moves that a limit still owes to drains and closing
+	debt       int     // sites tried in vain to close nodes, beyond what calls allow
 
 	need []int64 // scratch
 }
@@ -85,7 +91,7 @@ type nodeState struct {
 	cost    int64 // of moving all its sites, in moveUnits
 	zone    int
 	drained bool // takes no sites
-	leaving bool // takes none while a rebalance closes nodes, as it will be closed as well
+	leaving bool // takes no sites while a rebalance closes nodes, because it will be closed as well
 	dirty   bool // is in Packer.dirty
 }
 
@@ -114,12 +120,12 @@ func (p *Packer) made() {
 	}
 }
 
-// plain reports whether sites differ in their weight alone.
+// plain reports whether sites differ only in their weights.
 func (p *Packer) plain() bool { return len(p.resource) == 1 && len(p.rules) == 0 }
 
-// Slot returns the small index in the id of a site, or of a node: 0 for the first, and so on.
-// After a removal the index is given out again with a new id. Use it for slices of your own; no
-// two sites have the same index at a time, nor have two nodes.
+// Slot returns the small index in the id of a site or of a node: 0 for the first, and so on. Use it
+// for slices of your own. No two sites have the same index at the same time, and no two nodes do.
+// After a removal the index is used again, with a new id.
 func Slot(id int) int { return ids.Slot(id) }
 
 func (p *Packer) node(id int) (int, error) {
@@ -138,8 +144,8 @@ func (p *Packer) site(id int) (int, error) {
 	return slot, nil
 }
 
-// SetCapacity changes the capacity of a node. [ErrUnknown], and [ErrCapacity] as for AddNode. O(1), but where the quantum
-// changes: see Packer.
+// SetCapacity changes the capacity of a node. The error is [ErrUnknown], or [ErrCapacity] as for
+// AddNode. O(1), unless the quantum changes (see Packer).
 func (p *Packer) SetCapacity(node int, capacity float64) error {
 	n, err := p.node(node)
 	if err != nil {
@@ -155,8 +161,8 @@ func (p *Packer) SetCapacity(node int, capacity float64) error {
 	return nil
 }
 
-// Drain makes a node take no more sites; Rebalance moves those that it has elsewhere. With
-// false it takes sites again. O(1).
+// Drain makes a node take no more sites; Rebalance moves its present sites elsewhere. If drain is
+// false, the node takes sites again. O(1).
 func (p *Packer) Drain(node int, drain bool) error {
 	n, err := p.node(node)
 	if err != nil {
@@ -170,9 +176,9 @@ func (p *Packer) Drain(node int, drain bool) error {
 	return nil
 }
 
-// RemoveNode removes a node. Sites that it still has, because it failed or was not drained, are
-// placed elsewhere at once, whatever room there is, and are returned as moves. [ErrNoRoom] if
-// one of its sites may go to no other node. O((sites + 1)·log nodes).
+// RemoveNode removes a node. If it still has sites, because it failed or was not drained, they are
+// placed on other nodes at once, whatever room there is, and are returned as moves. The error is
+// [ErrNoRoom] if one of its sites may go to no other node. O((sites + 1)·log nodes).
 func (p *Packer) RemoveNode(node int) ([]Move, error) {
 	n, err := p.node(node)
 	if err != nil {
@@ -199,7 +205,7 @@ func (p *Packer) RemoveNode(node int) ([]Move, error) {
 	}
 	for _, s := range sites {
 		to := p.choose(p.candidate(s), n)
-		if to < 0 { // two of a group were on this node, and the first of them took the last place
+		if to < 0 { // two sites of a group were on this node, and the first took the last place
 			r.undo()
 			p.reorder(n, order)
 			if p.closing = closing; closing >= 0 {
@@ -221,7 +227,8 @@ func (p *Packer) RemoveNode(node int) ([]Move, error) {
 	return r.moves, nil
 }
 
-// order returns the sites of a node in the order in which each resource has them.
+// order returns, for each resource, the sites of a node in the order in which the resource has
+// them.
 func (p *Packer) order(n int) [][]int {
 	order := make([][]int, len(p.resource))
 	for k := range p.resource {
@@ -257,8 +264,8 @@ func (p *Packer) RemoveSite(site int) error {
 	return nil
 }
 
-// SetWeight sets the present weight of a site, which may be more than any node can take. O(1),
-// and O(log) where it changes by a tenth or so.
+// SetWeight sets the present weight of a site, which may be more than any node can take. O(1), and
+// O(log) if it changes by a tenth or so.
 func (p *Packer) SetWeight(site int, weight float64) error {
 	s, err := p.site(site)
 	if err != nil {
@@ -293,13 +300,13 @@ func (p *Packer) SitesOn(node int) (iter.Seq[int], error) {
 	}, nil
 }
 
-// A NodeState is what a [Packer] knows of a node. It is overloaded if Load > Capacity, or one of
-// Loads is more than that of Capacities.
+// A NodeState is what a [Packer] knows about a node. The node is overloaded if Load is above
+// Capacity, or if one of Loads is above the corresponding one of Capacities.
 type NodeState struct {
 	Load, Capacity float64 // in units of weight
 	Sites          int
 	Drained        bool
-	// Loads and Capacities are those of the further resources; +Inf for a capacity without limit.
+	// Loads and Capacities are those of the further resources. A capacity of +Inf means no limit.
 	Loads, Capacities []float64
 }
 

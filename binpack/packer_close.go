@@ -4,18 +4,18 @@ import "math"
 
 const (
 	// freeTrials is how many sites a call may try to place in vain, for nodes that then cannot be
-	// closed, beside one a node: about what a rebalance of some hundred moves costs. What
-	// a trial takes beyond it is made up for by calls without trials.
+	// closed, in addition to one site a node. That costs about as much as a rebalance of some
+	// hundred moves. If trials take more than that, the next calls make up for it by trying none.
 	freeTrials = 1024
-	// few is the share of the nodes in use beyond which superfluous ones are many: those pay for
-	// closing together. A fortieth and the headroom are less than 5 %.
+	// few is the share of the nodes in use above which superfluous nodes are many and pay for
+	// closing together. A fortieth plus the headroom is less than 5 %.
 	few = 1. / 40
 )
 
-// totals are those of the nodes in use that take sites, of each resource.
+// totals are sums over the nodes in use that take sites, for each resource.
 type totals struct {
 	nodes, sites   int
-	cost           float64 // of moving all their sites, in moves
+	cost           float64 // cost of moving all their sites, in moves
 	load, capacity [1 + mostResources]float64
 	resources      int
 }
@@ -35,7 +35,7 @@ func (p *Packer) inUse() (t totals) {
 	return t
 }
 
-// add counts a node in, or with −1 out, without what is on it.
+// add counts a node in (sign 1) or out (sign −1), without the sites on it.
 func (t *totals) add(p *Packer, n int, sign float64) {
 	t.nodes += int(sign)
 	for k := range t.resources {
@@ -43,7 +43,7 @@ func (t *totals) add(p *Packer, n int, sign float64) {
 	}
 }
 
-// within reports whether the nodes are filled to a share at most.
+// within reports whether the nodes together are filled to at most the given share.
 func (t *totals) within(share float64) bool {
 	for k := range t.resources {
 		if t.load[k] > share*t.capacity[k] {
@@ -56,8 +56,8 @@ func (t *totals) within(share float64) bool {
 // many reports whether k superfluous nodes are more than a few.
 func (t *totals) many(k float64) bool { return k > max(1, float64(few*float64(t.nodes))) }
 
-// superfluous returns how many of the nodes in use the others have the room to do without, beside
-// the headroom, and whether that is any.
+// superfluous returns how many of the nodes in use are superfluous: the others have the room to do
+// without them and still keep the headroom. any reports whether there is one.
 func (p *Packer) superfluous(t totals) (k float64, any bool) {
 	if t.nodes < 2 || p.cfg.KeepMaximum || p.cfg.NodeCost == 0 {
 		return 0, false
@@ -81,12 +81,13 @@ func (t *totals) moveCost(cfg PackerConfig) float64 {
 	return defaultPayback * cfg.NodeCost * float64(t.nodes) / t.cost
 }
 
-// filling is how full consolidate fills a node at most. Without early, what a limit cut
-// short would be taken back as too full, again and again.
+// filling is how full consolidate fills a node at most. It leaves early free as well: otherwise
+// nodes that a limit left half-closed would be relieved as too full, and the moves undone, again
+// and again.
 func (r *run) filling() float64 { return 1 - max(r.headroom(), r.early()) }
 
-// consolidate closes nodes once what superfluous ones have cost pays for the moves, the one whose
-// sites are cheapest to move first. elapsed is the time since it was last asked.
+// consolidate closes nodes once the cost of superfluous nodes pays for the moves. It begins with
+// the node whose sites are cheapest to move. elapsed is the time since the last call.
 func (r *run) consolidate(elapsed float64) {
 	r.debt = max(r.debt-int(min(elapsed, 1)*float64(len(r.state)+freeTrials)), -len(r.state)-freeTrials)
 	t := r.inUse()
@@ -109,12 +110,16 @@ func (r *run) consolidate(elapsed float64) {
 	}
 }
 
-// save takes in what k superfluous nodes have cost: each since it came to be superfluous, and if they
-// are many, all together. That is the cost of as many as there were at first, also when some have
-// been closed: so all but a few are closed within the payback, and not in ln K times that. Where
-// weights hardly change, the last few pay together as well, if more than twice as many nodes were
-// superfluous at first. More than would close all of them at the average cost is not saved
-// together: a fleet whose sites do not fit on fewer nodes would hoard it.
+// save adds up what k superfluous nodes have cost: for each node since it became superfluous and,
+// if they are many, for all together.
+//
+// The common savings grow by the cost of as many nodes as there were at first, even after some were
+// closed. So K nodes, all but a few, are closed within one payback and not within ln K paybacks. If
+// weights hardly change, the last few pay together as well, provided that at first there were more
+// than twice as many superfluous nodes as count as few.
+//
+// The common savings are bounded by twice what closing all of them would cost on average. Otherwise
+// a fleet whose sites do not fit on fewer nodes would save without end.
 func (r *run) save(t totals, k, each, elapsed float64) {
 	if t.many(k) || k >= 1 && t.many(r.surplus/2) && r.volatility <= initialVolatility {
 		r.surplus = max(r.surplus, k)
@@ -124,7 +129,7 @@ func (r *run) save(t totals, k, each, elapsed float64) {
 		r.saved, r.surplus = 0, 0
 	}
 	if r.closing >= 0 {
-		k-- // it is paid for
+		k-- // the node that is being closed is paid for
 	}
 	r.spells.needed(r.opened)
 	r.opened = 0
@@ -132,7 +137,7 @@ func (r *run) save(t totals, k, each, elapsed float64) {
 	r.spells.lengthen(float64(r.cfg.NodeCost * elapsed))
 }
 
-// funds returns the most that may be paid for closing a node.
+// funds returns the most that closing one node may cost now.
 func (r *run) funds() float64 {
 	if r.surplus > 0 {
 		return max(r.saved, r.spells.longest())
@@ -148,9 +153,9 @@ func (r *run) pay(cost float64) {
 	r.spells.needed(1)
 }
 
-// closeAll closes what is paid for of these nodes, the cheapest. As long as they fit there, their
-// sites go to nodes that are not among the k cheapest: those are to be closed as well, and each
-// site is to move only once.
+// closeAll closes those of the given nodes that are paid for, the cheapest first. As long as they
+// fit, their sites go to nodes that are not among the k cheapest. The k cheapest are to be closed
+// as well, and each site should move only once.
 func (r *run) closeAll(nodes []int, each float64, t totals, k int) {
 	if len(nodes) == 0 {
 		return
@@ -204,7 +209,7 @@ func (r *run) leave(k int) (leaving []int) {
 	return leaving
 }
 
-// stay makes them take sites again.
+// stay makes the given nodes take sites again.
 func (r *run) stay(leaving []int) {
 	for _, n := range leaving {
 		r.state[n].leaving = false
@@ -212,8 +217,9 @@ func (r *run) stay(leaving []int) {
 	}
 }
 
-// stayer returns the node for a site of one that is being closed: the emptiest, or −1. Where many
-// are to be closed, the first that has the room, so that large sites find room as well.
+// stayer returns the node for a site of a node that is being closed, or −1. It is the emptiest
+// node. If many nodes are to be closed it is the first node with enough room, so that large sites
+// find room as well.
 func (r *run) stayer(c candidate, except int) int {
 	if r.many {
 		if n := r.firstWith(c, 1-r.filling()); n >= 0 && n != except && r.fill(n, c.need, 1) <= r.filling() {
@@ -240,8 +246,8 @@ func (r *run) affordable(each float64) []int {
 	return all
 }
 
-// close moves the sites of a node elsewhere, and reports whether it is empty now. If the room is
-// gone meanwhile, it stays in use.
+// close moves the sites of a node elsewhere, and reports whether the node is empty now. If there is
+// no longer room for them, the node stays in use.
 func (r *run) close(n int) bool {
 	for _, s := range r.heaviest(n) {
 		to := r.stayer(r.candidate(s), n)
@@ -251,7 +257,7 @@ func (r *run) close(n int) bool {
 			return false
 		}
 		if !r.move(s, to, consolidation) {
-			if len(r.moves) == 0 { // no call could move it
+			if len(r.moves) == 0 { // the limit forbids it even as the first move of a call
 				r.closing = -1
 				r.touch(n)
 			}
@@ -264,13 +270,13 @@ func (r *run) close(n int) bool {
 	return true
 }
 
-// fits reports whether the sites of a node find room on the others in use, by
-// trying.
+// fits tries whether the sites of a node find room on the other nodes in use, and reports the
+// result.
 func (r *run) fits(n int) bool {
 	q := &r.resource[0]
 	largest := q.sites.Below(n, math.MaxInt64, q.weight, nil)
 	if r.tooHeavy(largest) || r.stayer(r.candidate(largest), n) < 0 {
-		return false // as most that fail do
+		return false // most nodes that do not fit fail here
 	}
 	sites := r.heaviest(n)
 	placed := sites[:0:0]
@@ -299,7 +305,7 @@ func (r *run) fits(n int) bool {
 	return true
 }
 
-// tooHeavy reports whether a site alone is more than the limit.
+// tooHeavy reports whether the weight of the site alone is above the limit.
 func (r *run) tooHeavy(s int) bool {
 	return r.limit.MaxWeight > 0 && r.resource[0].value(r.resource[0].weight[s]) > r.limit.MaxWeight
 }

@@ -5,70 +5,76 @@ import (
 	"math"
 )
 
-// PackerConfig has the settings of a [Packer]. The zero value works for any fleet: it is good
-// where the weights of sites drift by some 2 to 10 per cent between two calls of Rebalance, and
-// where a node is closed once what it costs for a day or two of hourly calls pays for the moves.
+// PackerConfig has the settings of a [Packer]. The zero value works for any fleet. It is tuned for
+// weights that drift by some 2 to 10 per cent between two calls of Rebalance, and for a payback of
+// a day or two of hourly calls: a node is closed once its cost over that time pays for the moves.
 type PackerConfig struct {
-	// KeepMaximum relieves an overloaded node by the exclusion of Yazidi 2006 (section 4.2), a
-	// baseline: the subset of sites of the largest total that fits stays, and what is put out is
-	// packed by Best Fit Decreasing. It uses no headroom, closes no node, and is refused together
-	// with Resources.
+	// KeepMaximum is a baseline: it relieves an overloaded node by the exclusion of Yazidi 2006
+	// (section 4.2). The subset of sites with the largest total that fits stays, and the other
+	// sites are packed by Best Fit Decreasing. It uses no headroom, closes no node, and is refused
+	// together with Resources.
 	KeepMaximum bool
-	// Headroom sets how much of the capacity in use is left free for what the weights do next:
-	// a share of Headroom·√v, at most an eighth. v is the volatility: the mean change of a
-	// node's load between two calls of Rebalance, up or down, as a share of its capacity, over
-	// the last 16 calls that found any (1 % until then); it fades over some 64 units of time in
-	// which nothing changes, 16 if nothing ever has, and below 1e-5 nothing is kept free. The root
-	// is there because room costs few nodes where weights are calm. Nothing is moved to where the
-	// headroom is not left, and one more node is used when the nodes in use have less left on
-	// average. For a fixed share to be left free, tell smaller capacities. 0 means .2, a negative
-	// number none.
+	// Headroom sets how much of the capacity in use is left free for the next changes of weights: a
+	// share of Headroom·√v, at most an eighth, where v is the volatility. No site is moved to a
+	// node where that share would not be left, and one more node is used when the nodes in use have
+	// less left on average. 0 means .2, a negative number means no headroom. To leave a fixed share
+	// free, set smaller capacities instead.
+	//
+	// The volatility is the mean change of a node's load between two calls of Rebalance, up or
+	// down, as a share of its capacity, over the last 16 calls with changes; it starts at 1 %. It
+	// fades over some 64 units of time without changes, or 16 if no change was ever seen. Below
+	// 1e-5 nothing is kept free. The headroom grows with its square root, because room costs few
+	// nodes where weights are calm.
 	Headroom float64
-	// Early is how close to its capacity a node is relieved before it is overloaded, as a share of
-	// the capacity, below 1, and at most √v. It is relieved where another node in use can take a
-	// site and stay below that itself; nor does closing a node fill another beyond it. 0 means
-	// .002, a negative number that only an overload is relieved.
+	// Early is how close to its capacity a node is relieved before it is overloaded: a share of the
+	// capacity, below 1. It is cut down to √v (see Headroom). The node is relieved if another node
+	// in use can take a site and does not come that close to its own capacity. Closing a node does
+	// not fill another that far either. 0 means .002; a negative number means that only an overload
+	// is relieved.
 	Early float64
-	// MoveCost is what it costs to move a site, in a unit of your choice: money, requests lost,
-	// seconds of work. SiteConfig.MoveCost makes it differ by site. 0 means that to empty an
-	// average node in use costs as much as that node does in 32 units of time; a negative number
-	// that moves cost nothing. At most 1e100.
+	// MoveCost is the cost of moving a site, in a unit of your choice: money, requests lost,
+	// seconds of work. SiteConfig.MoveCost makes it differ by site. At most 1e100. 0 means that
+	// emptying an average node in use costs as much as keeping it open for 32 units of time; a
+	// negative number means that moves cost nothing.
 	MoveCost float64
-	// NodeCost is what a node in use costs for a unit of time, in the unit of MoveCost. The unit of
-	// time is that of RebalanceConfig.Elapsed: one call of Rebalance, unless you say otherwise. 0
-	// means 1, a negative number that nodes cost nothing: then none is ever closed. At most 1e100.
+	// NodeCost is the cost of a node in use for a unit of time, in the unit of MoveCost. The unit
+	// of time is that of RebalanceConfig.Elapsed: one call of Rebalance, unless you set it. At most
+	// 1e100. 0 means 1; a negative number means that nodes cost nothing, so that none is ever
+	// closed.
 	NodeCost float64
-	// Resources is the number of further resources beside the weight, such as memory, bandwidth or
-	// polls. Sites need them by SiteConfig.Needs, nodes have them by NodeConfig.Capacities.
+	// Resources is the number of further resources besides the weight, such as memory, bandwidth or
+	// polls. SiteConfig.Needs says what a site needs of them, NodeConfig.Capacities what a node
+	// has.
 	Resources int
 	// Quantum is the unit of weights and capacities. Weights are rounded up to a multiple of it,
-	// capacities down, so that no node is overfilled unseen. At most 2^53 quanta make a weight or
-	// capacity. 0 means that it follows the largest capacity told: a power of ten, between 10^−12
-	// and 10^−11 of it, so that short decimals are exact. A capacity or need is refused if the
-	// quantum that suits it is larger than what some node has.
+	// capacities down, so that no node is overfilled unnoticed. A weight or capacity has at most
+	// 2^53 quanta. 0 means that the quantum follows the largest capacity told: it is a power of
+	// ten, between 10^−12 and 10^−11 of that capacity, so that short decimals are exact. A capacity
+	// or need is refused if its quantum would be larger than the capacity of some node.
 	Quantum float64
 }
 
 // The defaults of PackerConfig meet three targets at once, for drifts of 2 and 10 per cent: few
 // moves, few overloaded nodes, few nodes (TestPackerUnderDrift in examples/binpack has the
-// numbers). They are swept, one at a time, by
-// go test ./examples/binpack -v -run Sweep -sweep.
+// numbers). This command varies them one at a time: go test ./examples/binpack -v -run Sweep
+// -sweep.
 const (
 	defaultHeadroom = .2
 	defaultEarly    = .002
 	defaultNodeCost = 1
 	// mostCost bounds costs, so that no product of them overflows.
 	mostCost = 1e100
-	// defaultPayback is the time in which an average node pays for its own closing: under a drift of
-	// 10 % there are 6 % more moves with 20 than with 32, and with 48 7 % fewer and .1 % more nodes.
+	// defaultPayback is the time in which an average node pays for its own closing. Compared with
+	// 32 under a drift of 10 %, 20 takes 6 % more moves; 48 takes 7 % fewer moves and .1 % more
+	// nodes.
 	defaultPayback = 32
 )
 
-// mostResources bounds what a forged or mistaken setting can make the packer allocate.
+// mostResources bounds the memory that a forged or mistaken setting can make the packer allocate.
 const mostResources = 15
 
-// resolve returns the settings with defaults filled in, and 0 for none. MoveCost stays: 0 is
-// relative to the fleet.
+// resolve returns the settings with defaults filled in, and 0 in place of negative numbers.
+// MoveCost stays as it is, because its default depends on the fleet.
 func (c PackerConfig) resolve() PackerConfig {
 	c.Headroom = orDefault(c.Headroom, defaultHeadroom)
 	c.Early = orDefault(c.Early, defaultEarly)
@@ -93,7 +99,7 @@ func (c PackerConfig) check() error {
 	for _, s := range [...]struct {
 		name        string
 		value       float64
-		least, most float64 // most excluded
+		least, most float64 // the range includes least and excludes most
 	}{
 		{"headroom", c.Headroom, 0, math.Inf(1)},
 		{"early", c.Early, 0, 1},

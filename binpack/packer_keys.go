@@ -9,7 +9,7 @@ import (
 // attach puts a site on a node; detach takes it off.
 func (p *Packer) attach(s, n int) {
 	if p.closing == n {
-		p.closing = -1 // it is needed again
+		p.closing = -1 // the node is needed again
 	}
 	if p.state[n].sites == 0 {
 		p.opened++
@@ -33,7 +33,8 @@ func (p *Packer) detach(s int) {
 	p.touch(n)
 }
 
-// touch notes that the keys of a node are old; sync makes them new. O(log nodes) for a node.
+// touch notes that the keys of a node in the trees are out of date. sync updates them, in O(log
+// nodes) for each node.
 func (p *Packer) touch(n int) {
 	if !p.state[n].dirty {
 		p.state[n].dirty = true
@@ -48,7 +49,7 @@ func (p *Packer) sync() {
 	p.dirty = p.dirty[:0]
 }
 
-// refresh makes the keys of a node in the trees.
+// refresh updates the keys of a node in the trees.
 func (p *Packer) refresh(n int) {
 	s := &p.state[n]
 	s.dirty = false
@@ -70,8 +71,8 @@ func (p *Packer) refresh(n int) {
 	set(&p.largest, live, -float64(w.capacity[n]))
 }
 
-// fill returns the share of its capacity that a node uses, that of the resource it uses most, with
-// the needs of a site added or, with sign −1, taken off.
+// fill returns the share of its capacity that a node uses, for the resource that it uses most. The
+// needs of a site are added before, or with sign −1 subtracted.
 func (p *Packer) fill(n int, need []int64, sign int64) float64 {
 	f := 0.
 	for k := range p.resource {

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// subsetBits is the precision of the subset sums: with weights as large as the quanta are fine they
-// would take seconds.
+// subsetBits is the precision of the subset sums. At the full precision of the quanta the weights
+// would be so large that a subset sum takes seconds.
 const subsetBits = 20
 
 // keepMaximum is PackerConfig.KeepMaximum.

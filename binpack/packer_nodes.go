@@ -6,19 +6,20 @@ import (
 	"github.com/recrawl/recrawl/internal/ids"
 )
 
-// NodeConfig has what a node has beside its capacity.
+// NodeConfig has the settings of a node besides its capacity.
 type NodeConfig struct {
-	// Capacities are of the further resources (PackerConfig.Resources), in their order. 0, or one
-	// missing, means no limit.
+	// Capacities are the capacities for the further resources (PackerConfig.Resources), in their
+	// order. A capacity that is 0 or missing means no limit.
 	Capacities []float64
-	// Zone is where the node is, for SiteConfig.Zone and Zones. 0 means nowhere: in no other
-	// node's zone.
+	// Zone is where the node is, for SiteConfig.Zone and Zones. 0 means that the node shares no
+	// zone with any other.
 	Zone int
 }
 
-// AddNode adds a spare node and returns its id. [ErrCapacity] if a capacity is below the quantum or
-// above 10^300, or so large that in a quantum that suits it another node would have no capacity left;
-// [ErrConfig] for more capacities than there are resources. O(log nodes).
+// AddNode adds a spare node and returns its id. The error is [ErrCapacity] if a capacity is below
+// the quantum or above 10^300, or so large that, in the quantum it requires, another node would
+// have no capacity left. It is [ErrConfig] if there are more capacities than resources. O(log
+// nodes).
 func (p *Packer) AddNode(capacity float64, cfg NodeConfig) (int, error) {
 	p.made()
 	c, err := p.rooms(-1, capacity, cfg, p.LenNodes() > 0)
@@ -54,9 +55,9 @@ func (p *Packer) growTrees(n int) {
 	p.largest.Grow(n)
 }
 
-// SetNode replaces the limits and the zone of a node. Sites that its zone does not allow are moved
-// by the next call of Rebalance. Errors are those of AddNode. O(1), and O(sites) for another
-// zone.
+// SetNode replaces the further capacities and the zone of a node. The next call of Rebalance moves
+// the sites that its zone does not allow. Errors are [ErrUnknown] and those of AddNode. O(1), and
+// O(sites) if the zone changes.
 func (p *Packer) SetNode(node int, cfg NodeConfig) error {
 	n, err := p.node(node)
 	if err != nil {
@@ -80,8 +81,8 @@ func (p *Packer) SetNode(node int, cfg NodeConfig) error {
 	return nil
 }
 
-// rooms converts the capacities of node slot n, −1 for a new one; keep that the quantum of the weight
-// is to stay.
+// rooms converts the capacities of node slot n, or of a new node if n is −1. keep reports whether
+// the quantum of the weight must stay.
 func (p *Packer) rooms(n int, capacity float64, cfg NodeConfig, keep bool) ([]amount, error) {
 	if len(cfg.Capacities) >= len(p.resource) {
 		return nil, fmt.Errorf("%w: %d capacities of %d further resources", ErrConfig, len(cfg.Capacities), p.cfg.Resources)
@@ -119,8 +120,8 @@ func (p *Packer) room(k, n int, capacity float64, keep bool) (amount, error) {
 	return r, err
 }
 
-// tiny returns the slot of a node, other than n, that would have less than one quantum of resource k
-// after a amount, −1 if there is none.
+// tiny returns the slot of a node, other than n, whose capacity of resource k would be less than
+// one quantum if the quantum became that of r. It returns −1 if there is none.
 func (p *Packer) tiny(k, n int, r amount) int {
 	q := &p.resource[k]
 	if r.anew || r.exp == q.exp {
@@ -135,14 +136,16 @@ func (p *Packer) tiny(k, n int, r amount) int {
 	return -1
 }
 
-// settle makes the quantum of resource k that of an amount; another one changes the keys of all nodes.
+// settle makes the quantum of r the quantum of resource k. If that changes the quantum, it changes
+// the keys of all nodes.
 func (p *Packer) settle(k int, r amount) {
 	was := p.resource[k].exp
 	p.resource[k].settle(r)
 	p.requantised(k, was)
 }
 
-// requantised makes all keys new where the exponent of a quantum is not what it was.
+// requantised marks the keys of all nodes as out of date if the exponent of the quantum has
+// changed.
 func (p *Packer) requantised(k, was int) {
 	if p.resource[k].exp != was {
 		for n := range p.state {

@@ -8,22 +8,25 @@ import (
 	"github.com/recrawl/recrawl/binpack/internal/order"
 )
 
-// trials is how many nodes are tried for a site: the emptiest, and half as many of the roomiest,
-// which may be others where capacities differ. Of nodes of one capacity the emptiest is the best,
-// unless a rule or a further resource forbids it; then the search goes on.
+// trials is how many nodes are tried for a site: that many of the emptiest, and half as many of the
+// roomiest, which may be other nodes if capacities differ. If all nodes have one capacity, the
+// emptiest is the best, unless a rule or a further resource forbids it. Then the search goes on.
 const trials = 8
 
-// The breadth of a search: to close a node is not worth looking at more than some.
+// The breadth of a search. Closing a node is not worth a look at more than some nodes.
 const (
 	everyNode = math.MaxInt
 	someNodes = 8 * trials
 )
 
-// newHeadrooms is how much room a new site leaves, in headrooms: with 1 there are more overloads
-// under churn and drift together, .2 % of node-steps instead of .1 %, with 4 there are up to twice the
-// moves (go run ./examples/binpack -suite -fleets small -seed 1001, the workloads with churn; 5 seeds).
-// Filled in the order of their slots, the nodes in use empty from the end while sites come and go;
-// filling the emptiest first takes six to twelve times the moves, and 5 % more nodes.
+// newHeadrooms is how much room a new site leaves on its node, in headrooms. With 1 there are more
+// overloads under churn and drift together: .2 % of node-steps instead of .1 %. With 4 there are up
+// to twice as many moves (go run ./examples/binpack -suite -fleets small -seed 1001, the workloads
+// with churn; 5 seeds).
+//
+// Nodes are filled in the order of their slots, so while sites come and go the last nodes in use
+// become empty. To fill the emptiest node first takes six to twelve times as many moves, and 5 %
+// more nodes.
 const newHeadrooms = 2
 
 // heaviest returns the site slots of a node by decreasing weight, equal ones by slot.
@@ -41,8 +44,8 @@ func byWeight(sites []int, w []int64) {
 	})
 }
 
-// targets yields the nodes to try for a site: those in use that take sites, emptiest first, then
-// roomiest. Where sites differ in more than their weight it goes on to breadth nodes.
+// targets yields the nodes to try for a site: the nodes in use that take sites, the emptiest first,
+// then the roomiest. If sites differ in more than their weights, it yields up to breadth nodes.
 func (p *Packer) targets(except, breadth int, yield func(n int) bool) {
 	p.sync()
 	on := true
@@ -64,8 +67,8 @@ func (p *Packer) targets(except, breadth int, yield func(n int) bool) {
 	}
 }
 
-// keeps returns the node in use that a candidate leaves the emptiest, filled to no more than
-// most, or −1.
+// keeps returns the node in use that is the least full with the candidate on it, if it is filled to
+// no more than most. Otherwise it returns −1.
 func (p *Packer) keeps(c candidate, except int, most float64, breadth int) int {
 	best, least := -1, most
 	p.targets(except, breadth, func(n int) bool {
@@ -80,8 +83,8 @@ func (p *Packer) keeps(c candidate, except int, most float64, breadth int) int {
 	return best
 }
 
-// spare returns the largest node without sites that may take a candidate, or −1. With holds only
-// one that it does not overload.
+// spare returns the largest node without sites that may take a candidate, or −1. If holds is set,
+// it returns only a node that the candidate does not overload.
 func (p *Packer) spare(c candidate, holds bool) int {
 	p.sync()
 	best := -1
@@ -94,8 +97,8 @@ func (p *Packer) spare(c candidate, holds bool) int {
 	return best
 }
 
-// choose returns the node for a candidate that is to leave its node or has none, as in AddSite; −1
-// if there is none.
+// choose returns the node for a candidate that must leave its node or has none (see AddSite), or
+// −1.
 func (p *Packer) choose(c candidate, except int) int {
 	most := 1 - p.headroom()
 	if c.site < 0 {
@@ -121,8 +124,8 @@ func (p *Packer) choose(c candidate, except int) int {
 	return best
 }
 
-// first returns the node in use of the lowest slot that a new site leaves two headrooms, or −1. The
-// second one is for what the weights do before the node must be relieved.
+// first returns the node in use with the lowest slot on which a new site leaves two headrooms, or
+// −1. The second headroom is for changes of weights before the node must be relieved.
 func (p *Packer) first(c candidate) int {
 	n := p.firstWith(c, newHeadrooms*p.headroom())
 	if n >= 0 && p.fill(n, c.need, 1) <= 1-p.headroom() {
@@ -131,8 +134,9 @@ func (p *Packer) first(c candidate) int {
 	return -1
 }
 
-// firstWith returns the node in use of the lowest slot that a candidate leaves this share of the
-// largest capacity, or −1 also if the candidate may not go there.
+// firstWith returns the node in use with the lowest slot on which a candidate leaves free the given
+// share of the largest capacity. It returns −1 if there is none, and also if the candidate may not
+// go there.
 func (p *Packer) firstWith(c candidate, left float64) int {
 	p.sync()
 	slot, largest := p.largest.Least()

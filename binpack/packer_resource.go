@@ -9,22 +9,25 @@ import (
 )
 
 const (
-	// mostQuanta bounds a weight and a capacity: all are exact as a float64.
+	// mostQuanta is the most quanta of a weight or a capacity. All such numbers are exact as a
+	// float64.
 	mostQuanta = 1 << 53
-	// unlimited is the capacity of a node that has no limit of a resource. It is no multiple that
-	// room returns, and the sum of all weights is at most that.
+	// unlimited is the capacity of a node without a limit on a resource. room never returns that
+	// number, and the sum of all weights is at most that.
 	unlimited = packing.MaxTotal
-	// digits is how many digits the largest capacity has in quanta: 2^53 leave a factor of 9000 for
-	// capacities and weights told later, and all weights together may be 4·10^6 such capacities.
+	// digits is how many digits the largest capacity has when it is counted in quanta. With 12
+	// digits, 2^53 leaves a factor of 9000 for larger capacities and weights told later, and all
+	// weights together may be 4·10^6 such capacities.
 	digits = 12
 	// leastExp and mostExp bound the exponents that a capacity can ask for, so that 10^exp and its
 	// inverse are finite.
 	leastExp, mostExp = -300, 300
-	// mostCapacity and mostQuantum keep every sum of weights finite: 2^62 quanta at most. A capacity of
-	// 10^300 may be a little more once it was converted into quanta and back.
+	// mostCapacity and mostQuantum keep every sum of weights finite, as it is at most 2^62 quanta.
+	// mostCapacity is a little above 10^300, because a capacity of 10^300 may grow a little when it
+	// is converted into quanta and back.
 	mostCapacity, mostQuantum = 1.001e300, 1e289
-	// nearly is how far from a whole number of quanta a float may be to be taken for it: the errors
-	// of three roundings, so that .2 is 2·10^11 units of 10^−12.
+	// nearly is how far a float may be from a whole number of quanta, as a share, and still count
+	// as that number. It is the error of three roundings, so that .2 is 2·10^11 units of 10^−12.
 	nearly = 1. / (1 << 51)
 )
 
@@ -33,16 +36,16 @@ type resource struct {
 	fixed    float64 // PackerConfig.Quantum, 0 for a quantum of 10^exp
 	exp      int
 	known    bool    // exp was chosen
-	bound    bool    // it is the weight, which only capacities give a quantum
+	bound    bool    // the resource is the weight: only capacities set its quantum
 	weight   []int64 // of each site slot
-	total    int64   // of the weights, at most packing.MaxTotal, so that no load overflows
+	total    int64   // sum of the weights, at most packing.MaxTotal, so that no load overflows
 	capacity []int64 // of each node slot
 	load     []int64
-	change   []int64 // of the load since the last Rebalance, as far as set told it
+	change   []int64 // change of each node's load since the last Rebalance, by set only
 	sites    order.Shelves
 }
 
-// quantum is for messages.
+// quantum returns the quantum as a float, for messages.
 func (q *resource) quantum() float64 {
 	if q.fixed > 0 {
 		return q.fixed
@@ -50,7 +53,7 @@ func (q *resource) quantum() float64 {
 	return math.Pow10(q.exp)
 }
 
-// quanta returns x in quanta. Of a power of ten below 1 the inverse is exact, itself it is not.
+// quanta returns x in quanta. A power of ten below 1 is not exact as a float, but its inverse is.
 func (q *resource) quanta(x float64) float64 {
 	switch {
 	case q.fixed > 0:
@@ -72,19 +75,19 @@ func (q *resource) value(u int64) float64 {
 	return float64(float64(u) * math.Pow10(q.exp))
 }
 
-// follow makes a quantum that suits x, the first or largest number told.
+// follow sets the quantum that suits x, the first or largest number told.
 func (q *resource) follow(x float64) {
 	if q.fixed == 0 && x > 0 {
 		q.exp, q.known = exponent(x), true
 	}
 }
 
-// exponent returns that of the quantum which suits x: the least for which an int64 holds the scale
-// exactly enough.
+// exponent returns the exponent of the quantum that suits x, the one in which x has as many digits
+// as the constant digits says. It is at least leastExp.
 func exponent(x float64) int { return max(decade(x)+1-digits, leastExp) }
 
-// decade returns the greatest k with 10^k ≤ x. The logarithm alone may be off by one, and that in
-// other places on other processors.
+// decade returns the greatest k with 10^k ≤ x. The logarithm alone may be off by one, for different
+// x on different processors.
 func decade(x float64) int {
 	k := int(math.Floor(math.Log10(x)))
 	for x < math.Pow10(k) {
@@ -96,19 +99,20 @@ func decade(x float64) int {
 	return k
 }
 
-// ample returns the number that the quantum of a further resource suits after a need of w. What is
-// told before any capacity may be much less than that, or than other needs.
+// ample returns the number whose quantum a further resource takes after a need of w. It is larger
+// than w, because a need that is told before any capacity may be much smaller than the capacities,
+// or than other needs.
 func ample(w float64) float64 { return min(1000*w, math.MaxFloat64) }
 
-// An amount is a number in quanta, and what the quantum becomes with it.
+// An amount is a number in quanta, together with the quantum that the resource takes with it.
 type amount struct {
 	units int64
 	exp   int
 	known bool
-	anew  bool // nothing was bound to the quantum
+	anew  bool // nothing is counted in the present quantum yet
 }
 
-// units converts a weight that takes the place of another, old. It changes nothing.
+// units converts a weight that takes the place of the weight old. It changes nothing.
 func (q *resource) units(w float64, old int64) (amount, error) {
 	if !(w >= 0) || math.IsInf(w, 1) {
 		return amount{}, fmt.Errorf("%w: %v", ErrWeight, w)
@@ -134,8 +138,9 @@ func (q *resource) units(w float64, old int64) (amount, error) {
 	return r, nil
 }
 
-// room converts a capacity. The first one sets the quantum, unless something bound to the present
-// one is kept; a much larger one makes it coarser. It changes nothing: that is up to settle.
+// room converts a capacity. The first capacity sets the quantum, unless keep is set because
+// something is counted in the present one. A much larger capacity makes the quantum coarser. room
+// itself changes nothing; settle does.
 func (q *resource) room(capacity float64, keep bool) (amount, error) {
 	if !(capacity > 0 && capacity <= mostCapacity) {
 		return amount{}, fmt.Errorf("%w: %v", ErrCapacity, capacity)
@@ -160,7 +165,7 @@ func (q *resource) room(capacity float64, keep bool) (amount, error) {
 	return amount{u, q.exp, q.known, anew}, nil
 }
 
-// settle makes the quantum that of an amount.
+// settle makes the quantum of an amount the quantum of the resource.
 func (q *resource) settle(r amount) {
 	if r.anew {
 		q.exp, q.known = r.exp, r.known
@@ -169,12 +174,13 @@ func (q *resource) settle(r amount) {
 	}
 }
 
-// factor returns how many of the present quanta make one of 10^exp, or more than any number has.
+// factor returns how many of the present quanta make one quantum of 10^exp. If that is too large,
+// it returns a number larger than any weight or capacity.
 func (q *resource) factor(exp int) int64 { return int64(math.Pow10(min(exp-q.exp, 18))) }
 
-// coarsen makes the quantum larger, weights rounded up and capacities down. It happens at most once
-// for every factor of 10^3 or more by which capacities grow. The capacities of nodes that there are
-// have at least one of the new quanta (see Packer.tiny).
+// coarsen makes the quantum larger. It rounds weights up and capacities down. It happens at most
+// once for every factor of 10^3 or more by which capacities grow. The capacities of all present
+// nodes have at least one of the new quanta (see Packer.tiny).
 func (q *resource) coarsen(exp int) {
 	by := q.factor(exp)
 	q.exp = exp
@@ -197,7 +203,7 @@ func (q *resource) coarsen(exp int) {
 	}
 }
 
-// grow makes room for so many slots.
+// grow makes room for the given numbers of slots.
 func (q *resource) grow(sites, nodes int) {
 	for len(q.weight) < sites {
 		q.weight = append(q.weight, 0)

@@ -6,35 +6,38 @@ import (
 	"slices"
 )
 
-// SiteConfig has what a site needs beside its weight, and where it may be. The zero value is a
+// SiteConfig says what a site needs besides its weight, and where it may be. The zero value is a
 // site that may be anywhere and needs nothing else.
 type SiteConfig struct {
-	// Needs are of the further resources (PackerConfig.Resources), in their order; those missing
-	// are 0.
+	// Needs are the needs for the further resources (PackerConfig.Resources), in their order.
+	// Missing ones are 0.
 	Needs []float64
-	// Group is that of replicas, of which no two are on one node. 0 means none.
+	// Group is a number that replicas share. No two sites of a group are on one node. 0 means no
+	// group.
 	Group int
-	// Zones keeps the site out of the zones of the other sites of its group as well.
+	// Zones also keeps the site out of the zones of the other sites of its group.
 	Zones bool
-	// Zone is the one that the site's node must be in. 0 means any.
+	// Zone is the zone that the site's node must be in. 0 means any.
 	Zone int
-	// Only has the ids of the nodes that the site may be on: with one of them it is pinned. Empty
-	// means all. Never has those that it must not be on. A node of either may be removed later.
+	// Only has the ids of the nodes that the site may be on; empty means all nodes, and a single id
+	// pins the site. Never has the ids of the nodes that it must not be on. Nodes of both lists may
+	// be removed later.
 	Only, Never []int
-	// MoveCost is what a move of the site costs, as a multiple of PackerConfig.MoveCost. 0 means 1,
-	// a negative number nothing. At most 10^6; it counts in thousandths.
+	// MoveCost is the cost of a move of the site, as a multiple of PackerConfig.MoveCost. It is at
+	// most 10^6 and counts in thousandths. 0 means 1; a negative number means that moves cost
+	// nothing.
 	MoveCost float64
 }
 
 const (
-	// moveUnits is the cost of an ordinary move in whole units, so that sums do not depend on
-	// their order.
+	// moveUnits is the cost of an ordinary move. Costs are whole numbers, so that sums do not
+	// depend on their order.
 	moveUnits = 1000
 	// mostMoveCost bounds SiteConfig.MoveCost, so that no sum overflows.
 	mostMoveCost = 1e6
 )
 
-// A rule is what a site has of SiteConfig.
+// A rule is what a SiteConfig says about a site, except its needs.
 type rule struct {
 	group       int
 	zones       bool
@@ -43,7 +46,7 @@ type rule struct {
 	cost        int64 // of a move, in moveUnits
 }
 
-// newRule checks a configuration; nil if there is nothing in it but needs.
+// newRule checks a configuration and returns its rule, or nil if it has only needs.
 func (p *Packer) newRule(c SiteConfig) (*rule, error) {
 	if !(c.MoveCost <= mostMoveCost) {
 		return nil, fmt.Errorf("%w: a move costs %v ordinary ones, more than %v", ErrConfig, c.MoveCost, mostMoveCost)
@@ -90,7 +93,7 @@ func (p *Packer) setRule(s int, r *rule) {
 	}
 }
 
-// candidate is a site to be placed: one that has a slot, or a new one, −1.
+// candidate is a site to be placed. Its slot is −1 if it is new.
 type candidate struct {
 	site int
 	need []int64
@@ -129,8 +132,8 @@ func (p *Packer) allowed(c candidate, n int) bool {
 	return true
 }
 
-// suspect notes that a site may be where its rule does not allow it. With a group it may be
-// another one of it that is to move, which comes to the same.
+// suspect notes a site that is where its rule does not allow it. If a group is at fault, another
+// site of the group could move instead, with the same effect.
 func (p *Packer) suspect(s int) {
 	if c := p.candidate(s); !p.allowed(c, int(p.home[s])) && !slices.Contains(p.unruly, int32(s)) {
 		p.unruly = append(p.unruly, int32(s))

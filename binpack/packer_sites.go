@@ -6,12 +6,18 @@ import (
 	"github.com/recrawl/recrawl/internal/ids"
 )
 
-// AddSite adds a site and places it at once where its rules allow: on the first node in use where
-// it leaves two headrooms, else the emptiest where it leaves one, else on a spare, else where it
-// overloads least. It returns the ids of the site and its node. [ErrWeight], also for a need so large
-// that in a quantum that suits it some node would have no capacity left; [ErrConfig] for rules that
-// are none; [ErrUnknown] for a node of Only; [ErrNoRoom] if no node takes sites, or the site is larger
-// than every node that does. O(log nodes) for a site without rules.
+// AddSite adds a site, places it at once where its rules allow, and returns the ids of the site and
+// its node. Of the allowed nodes it takes the first of these:
+//
+//   - the first node in use on which the site leaves two headrooms;
+//   - the emptiest node in use, if the site leaves one headroom there;
+//   - a spare;
+//   - the node that it overloads least.
+//
+// The error is [ErrWeight] for a weight or need out of range, also for a need so large that, in the
+// quantum it requires, some node would have no capacity left; [ErrConfig] for rules that make no
+// sense; [ErrUnknown] for an unknown node in Only; [ErrNoRoom] if no node takes sites, or if the
+// site is larger than every node that does. O(log nodes) for a site without rules.
 func (p *Packer) AddSite(weight float64, cfg SiteConfig) (site, node int, err error) {
 	p.made()
 	rule, err := p.newRule(cfg)
@@ -58,7 +64,8 @@ func (p *Packer) AddSite(weight float64, cfg SiteConfig) (site, node int, err er
 }
 
 // SetSite replaces the needs and rules of a site. If they do not allow its node, the next call of
-// Rebalance moves it. [ErrUnknown] for the site or a node of Only, [ErrConfig] and [ErrWeight].
+// Rebalance moves it. The error is [ErrUnknown] for the site or a node in Only, [ErrConfig] or
+// [ErrWeight].
 func (p *Packer) SetSite(site int, cfg SiteConfig) error {
 	s, err := p.site(site)
 	if err != nil {
@@ -85,7 +92,8 @@ func (p *Packer) SetSite(site int, cfg SiteConfig) error {
 	return nil
 }
 
-// convert returns what a site needs of each resource; old is the slot it has, or −1.
+// convert returns what a site needs of each resource. old is the slot of the site, or −1 if it is
+// new.
 func (p *Packer) convert(weight float64, needs []float64, old int) ([]amount, error) {
 	if len(needs) >= len(p.resource) {
 		return nil, fmt.Errorf("%w: %d needs of %d further resources", ErrConfig, len(needs), p.cfg.Resources)
@@ -120,7 +128,7 @@ func (p *Packer) convert(weight float64, needs []float64, old int) ([]amount, er
 	return units, nil
 }
 
-// holds reports whether any node could take a candidate if it were empty; node n is asked
+// holds reports whether any node could take a candidate if that node were empty. It tries node n
 // first.
 func (p *Packer) holds(c candidate, n int) bool {
 	large := func(n int) bool {

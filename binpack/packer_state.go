@@ -14,7 +14,7 @@ var packerFormat = codec.Format{Magic: "recrawl/binpack.Packer", Version: 4}
 // MarshalBinary returns the state of the packer.
 func (p *Packer) MarshalBinary() ([]byte, error) { return packerFormat.Save(p.encode) }
 
-// UnmarshalBinary restores a packer, which goes on as the saved one would have. If it fails
+// UnmarshalBinary restores a packer, which then continues as the saved one would have. If it fails,
 // nothing changes.
 func (p *Packer) UnmarshalBinary(data []byte) error {
 	return codec.Load(p, packerFormat, data, (*Packer).decode)
@@ -56,7 +56,7 @@ func (p *Packer) encode(e *codec.Encoder) {
 		for n, c := range q.capacity {
 			e.Uint64(uint64(c))
 			e.Uint64(uint64(q.change[n]))
-			var sites []uint32 // their order decides between equals
+			var sites []uint32 // the order of sites decides between equal ones
 			q.sites.All(n, func(s int) bool { sites = append(sites, uint32(s)); return true })
 			e.Uint32s(sites)
 		}

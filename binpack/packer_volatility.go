@@ -6,14 +6,15 @@ const (
 	// initialVolatility is assumed before the first call; it counts as one call, so a few calls
 	// outweigh it.
 	initialVolatility = .01
-	// volatilityCalls is over how many calls the volatility is averaged, roughly: enough that one
-	// jump counts little, and fewer than the hours of a day, whose course it should follow.
+	// volatilityCalls is roughly the number of calls over which the volatility is averaged. It is
+	// large enough that one jump counts little, and smaller than the hours of a day, so that the
+	// volatility follows the course of a day.
 	volatilityCalls = 16
-	// calmTime is the time without any change in which the volatility fades: some times that
-	// of volatilityCalls, as a caller may call more often than weights are measured. What is only
-	// assumed counts for less, and fades over volatilityCalls.
+	// calmTime is the time without any change in which the volatility fades. It is several times
+	// volatilityCalls, because a caller may call more often than weights are measured. The assumed
+	// volatility counts for less and fades over volatilityCalls.
 	calmTime = 4 * volatilityCalls
-	// calm is the volatility below which nothing is kept free: the headroom would be a
+	// calm is the volatility below which nothing is kept free. The headroom would be only a
 	// two-thousandth, and a fleet at rest can be filled exactly.
 	calm = 1e-5
 	// mostHeadroom bounds what a few wild calls may cost: one node in eight.
@@ -36,9 +37,9 @@ func (p *Packer) early() float64 {
 	return min(p.cfg.Early, math.Sqrt(p.volatility))
 }
 
-// measure takes into the volatility what changed since the last call, if anything. The
-// mean of absolute values is little moved by one site that jumps. Only dirty nodes changed; those
-// in use that did not count as well.
+// measure updates the volatility with the changes since the last call. It takes the mean of
+// absolute values over the nodes in use and those that changed, so that one site that jumps counts
+// little.
 func (p *Packer) measure(elapsed float64) {
 	sum, nodes := 0., 0
 	for n := range p.state {
@@ -58,7 +59,7 @@ func (p *Packer) measure(elapsed float64) {
 		p.volatility += (sum/float64(nodes) - p.volatility) / float64(p.measured+1)
 	} else if elapsed > 0 {
 		fades := float64(calmTime)
-		if p.measured == 0 { // it is only assumed
+		if p.measured == 0 { // the volatility is only assumed
 			fades = volatilityCalls
 		}
 		p.volatility *= max(0, 1-float64(elapsed/fades))

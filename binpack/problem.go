@@ -13,38 +13,52 @@ import (
 
 // A Weight is the type of weights and capacities: any integer or float.
 //
-// The package computes with whole units, so that a sum does not depend on its order. Integers
-// are units of 1. Floats that stand for short decimals are packed exactly as these: {.8, .1, .1}
-// fills 1, and so do ten times .1 and 3*.1, though as binary fractions they are more. They do if
-// every weight and capacity of the problem is at most two units in the last place off the nearest
-// float to a decimal, all with the same number of digits after the point, at most 22, and the
-// largest capacity with at most 12 digits in all; a float32 may be off with at most 5 digits, and
-// must be the nearest one with 6. Other floats are counted in a quantum, a power of two: the
-// largest one of which all weights and capacities are multiples, if n times the largest capacity,
-// both rounded up to powers of two, is at most 2^61 of it. So some dozens of numbers of like size are
-// counted to their last bits. Otherwise the quantum is 2^−40 of the largest capacity (rounded up to
-// a power of two), and larger with more than two million items; weights are rounded up and
-// capacities down.
+// The package computes with whole units, so that a sum does not depend on its order. A unit depends
+// on the type and on the numbers:
 //
-// Hence no bin is ever overfilled, not even by the last bit of an exact sum. The cost, where
-// something is rounded, is that a bin of k items may be refused k+1 quanta before it is full.
-// Bounds round the other way, so that they hold for the numbers given. Items that fit the bin that
-// they are pinned to are never refused.
+//   - Integers are counted in units of 1.
+//   - Floats that stand for short decimals are counted as these decimals. So {.8, .1, .1} and ten
+//     items of .1 fill 1 exactly, and 3*.1 counts as .3, although as binary fractions they are
+//     more.
+//   - Other floats are counted in a quantum, which is a power of two.
+//
+// # Guarantees
+//
+// No bin is ever overfilled, not even by the last bit of an exact sum. Where a quantum rounds,
+// weights are rounded up and capacities down. A bin of k items may then be refused up to k+1 quanta
+// before it is full. Bounds round the other way, so that they hold for the numbers given. Items
+// that fit the bin that they are pinned to are never refused.
+//
+// # How it works
+//
+// The numbers of a problem stand for short decimals if all of these are true:
+//
+//   - Every weight and capacity is at most two units in the last place away from the float nearest
+//     to a decimal.
+//   - All these decimals have the same number of digits after the point, at most 22.
+//   - The largest capacity has at most 12 digits in all. For float32 the limit is 5 digits, or 6 if
+//     every number is the float32 nearest to its decimal.
+//
+// For other floats, the quantum is the largest power of two of which all weights and capacities are
+// multiples, if the sums have room for it: n times the largest capacity, both rounded up to powers
+// of two, must be at most 2^61 quanta. So some dozens of numbers of similar size are counted to
+// their last bits. If there is no room, the quantum is 2^−40 of the largest capacity (rounded up to
+// a power of two), and larger with more than two million items.
 type Weight interface {
 	constraints.Integer | constraints.Float
 }
 
 // A Problem is a set of items to pack into few bins.
 //
-// With Capacities nil there are as many bins as needed, all of Capacity. With Capacities set
-// there are just these bins, and Capacity is not used.
+// If Capacities is nil, there are as many bins as needed, each with the capacity Capacity. If
+// Capacities is set, there are only these bins, and Capacity is not used.
 type Problem[W Weight] struct {
 	Weights    []W
 	Capacity   W
 	Capacities []W
 	Conflicts  [][2]int // pairs of items that must not share a bin
-	// Pins gives the bins of items that must be in a given one. Without Capacities the bins
-	// are numbered 0 to len(Weights)−1.
+	// Pins maps items that must be in a given bin to that bin. Without Capacities the bins are
+	// numbered 0 to len(Weights)−1.
 	Pins map[int]int
 }
 
@@ -100,16 +114,16 @@ func inUnits[W Weight](p Problem[W]) (*packing.Problem, error) {
 	return in, nil
 }
 
-// fitPinned makes items that fit the bin that they are pinned to by their exact sum fit it in units. It
-// is full then, so that nothing but weights of 0 fits beside them.
+// fitPinned looks at bins whose pinned items fit by their exact sum but not in units, and makes
+// them fit in units. Such a bin is then full: only weights of 0 fit beside the pinned items.
 func fitPinned[W Weight](in *packing.Problem, p Problem[W]) {
 	if len(p.Pins) == 0 {
 		return
 	}
-	in.Weights = slices.Clone(in.Weights) // where capacities only were rounded they are Low, too
+	in.Weights = slices.Clone(in.Weights) // if only capacities were rounded, Low is the same slice
 	pinned := make(map[int][]int)
 	for item, b := range p.Pins {
-		if item >= 0 && item < len(p.Weights) && b >= 0 && b < in.Bins() { // else constrain says so
+		if item >= 0 && item < len(p.Weights) && b >= 0 && b < in.Bins() { // constrain reports the others
 			pinned[b] = append(pinned[b], item)
 		}
 	}
@@ -134,8 +148,8 @@ func fitPinned[W Weight](in *packing.Problem, p Problem[W]) {
 	}
 }
 
-// loose returns a problem that was rounded as it is rounded the other way: every packing of the
-// numbers given is a packing of it, but not the reverse.
+// loose returns a rounded problem as it is when rounded the other way. Every packing of the numbers
+// given is a packing of the loose problem, but not the reverse.
 func loose(in *packing.Problem) *packing.Problem {
 	other := *in
 	other.Weights, other.Capacities, other.Low, other.High = in.Low, in.High, nil, nil

@@ -7,18 +7,20 @@ import (
 	"github.com/recrawl/recrawl/internal/packing"
 )
 
-// CheckProof verifies a proof and returns the number of bins that it proves to be necessary,
-// Bins + 1. It shares no code with the solver and computes in whole numbers only. Conflicts and
-// pins of the problem are ignored; of different capacities the largest counts.
+// CheckProof verifies a proof and returns the number of bins that it proves to be necessary, Bins +
+// 1. It shares no code with the solver and computes in whole numbers only. It ignores the conflicts
+// and pins of the problem. If capacities differ, it takes the largest for all bins.
 //
-// [ErrInvalid] if the proof does not hold, with the node at fault; [ErrTooHard] if that takes too
-// long.
+// The error is [ErrInvalid] if the proof does not hold, with the node at fault, and [ErrTooHard] if
+// the check takes too long.
 //
 // # Cost
 //
-// Time and memory: O(n·C) a leaf, where C is the capacity in units, for a table that bounds a
-// search. The search takes some steps per item for proofs by [Solve], and at most 10⁸. Pairs of
-// items apart take O(1) each at every leaf below, at most 2²⁶ in all.
+// Time: O(n·C) a leaf, where C is the capacity in units, for a table that bounds a search. The
+// search takes some steps per item for proofs by [Solve], and at most 10⁸. Each pair of items that
+// are apart takes O(1) at every leaf below its decision, at most 2²⁶ in all.
+//
+// Memory: O(n·C), for the table.
 func CheckProof[W Weight](p Problem[W], proof Proof) (int, error) {
 	in, err := inUnits(p)
 	if err != nil {
@@ -34,7 +36,7 @@ func CheckProof[W Weight](p Problem[W], proof Proof) (int, error) {
 		return 0, err
 	}
 	if c.window < 0 {
-		return proof.Bins + 1, nil // the weights alone are too much
+		return proof.Bins + 1, nil // the sum of the weights is too large for the bins
 	}
 	if err := c.node(0); err != nil {
 		return 0, err
@@ -48,13 +50,14 @@ func CheckProof[W Weight](p Problem[W], proof Proof) (int, error) {
 const (
 	// proofSteps is the most steps of the searches below all leaves, some seconds.
 	proofSteps = 1e8
-	// proofParted is the most pairs of items apart at once, and proofPairs in all that leaves list: some
-	// 200 MB and some seconds. Proofs by Solve have few, as they are for items of many weights, but a
-	// forged one may repeat a decision for many items of one weight.
+	// proofParted is the most pairs of items that may be apart at once: some 200 MB. proofPairs is
+	// the most pairs that all leaves together may list: some seconds. Proofs by Solve have few
+	// pairs, because they are for items of many different weights. A forged proof may repeat a
+	// decision for many items of one weight.
 	proofParted, proofPairs = 1 << 22, 1 << 26
-	// proofTable is the most entries of a table, of 8 bytes: 512 MiB.
+	// proofTable is the most entries of a table. An entry has 8 bytes, so that is 512 MiB.
 	proofTable = 1 << 26
-	// noValue is less than any value, also with the sum of all values added.
+	// noValue is less than any value, even after the sum of all values is added to it.
 	noValue = -packing.MaxTotal
 )
 
@@ -93,7 +96,7 @@ func (c *proofChecker) prepare() error {
 	return nil
 }
 
-// node checks the subtree of a node. Children come after their parents, so that it ends.
+// node checks the subtree of a node. Children come after their parents, so the recursion ends.
 func (c *proofChecker) node(k int) error {
 	if c.seen[k] {
 		return fmt.Errorf("%w: node %d has two parents", ErrInvalid, k)
@@ -138,7 +141,8 @@ func (c *proofChecker) node(k int) error {
 	return nil
 }
 
-// charge counts pairs of items apart, each where it is listed and at every leaf below.
+// charge counts pairs of items that are apart: each once where it is listed, and once at every leaf
+// below.
 func (c *proofChecker) charge(k, pairs int) error {
 	if c.pairs -= pairs; c.pairs < 0 {
 		return fmt.Errorf("%w: node %d: pairs apart", ErrTooHard, k)
@@ -146,8 +150,9 @@ func (c *proofChecker) charge(k, pairs int) error {
 	return nil
 }
 
-// alike returns the items that no decision joins and that have the weight of the given one, or that
-// one alone if it is joined. All decisions are the same for them.
+// alike returns all items of the same weight as the given one that no decision joins to another. If
+// the given item is joined, it returns only that item. Every decision is the same for all the items
+// returned.
 func (c *proofChecker) alike(item int) []int {
 	alone := make([]bool, len(c.weights))
 	for i := range alone {

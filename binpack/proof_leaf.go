@@ -11,11 +11,11 @@ import (
 // merged is items that share a bin.
 type merged struct {
 	weight, value int64
-	parted        []int       // groups that must not be with it
+	parted        []int       // groups that must not share a bin with it
 	holds         map[int]int // how many items it has of each cut with a penalty
 }
 
-// leaf checks a leaf: that no set of groups has more than its share of the value.
+// leaf checks that no set of groups that fits a bin has more than a bin's share of the value.
 func (c *proofChecker) leaf(k int) error {
 	n := &c.proof.Nodes[k]
 	sum, err := c.total(k)
@@ -76,7 +76,8 @@ func (c *proofChecker) leaf(k int) error {
 	return nil
 }
 
-// total returns the sum of the values less the penalties. All sums of some of them fit 63 bits.
+// total returns the sum of the values minus the penalties. It checks that the sum of any subset of
+// them fits 63 bits.
 func (c *proofChecker) total(k int) (int64, error) {
 	n := &c.proof.Nodes[k]
 	if len(n.Value) != len(c.weights) {
@@ -101,7 +102,7 @@ func (c *proofChecker) total(k int) (int64, error) {
 	return sum, nil
 }
 
-// roots returns for each item the smallest item that it is together with.
+// roots returns for each item the item of the smallest number that it is joined to, or itself.
 func (c *proofChecker) roots() []int {
 	root := make([]int, len(c.weights))
 	for i := range root {

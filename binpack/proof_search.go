@@ -1,21 +1,23 @@
 package binpack
 
-// leafSearch looks for a set of groups with more value than a limit and a load in the window. A
-// table that ignores penalties and parted groups says what is out of reach.
+// leafSearch looks for a set of groups whose value is above a limit and whose load is in the
+// window. A table that ignores penalties and parted groups bounds what the rest of the search can
+// reach.
 type leafSearch struct {
 	groups           []merged
 	capacity, window int64
 	penalty          map[int]int64
 	limit            int64
-	order            []int // simple groups first: the search begins at the end
+	order            []int // simple groups first, because the search begins at the end
 	most             []int64
-	held             map[int]int // items of each cut
-	barred           []int       // parted groups taken
+	held             map[int]int // number of items taken of each cut
+	barred           []int       // of each group: how many groups taken it is parted from
 	steps            *int
 }
 
-// prepare fills the table: most[k·(C+1)+room] is the most value of the first k groups of the order
-// that leaves at most the window of the room. It reports false if that is too large.
+// prepare fills the table: most[k·(C+1)+room] is the greatest value of a choice among the first k
+// groups of the order that fits the room and leaves at most the window of it free. It reports false
+// if the table is too large.
 func (s *leafSearch) prepare() bool {
 	if s.capacity >= proofTable/int64(len(s.groups)+1) {
 		return false
@@ -46,8 +48,8 @@ func (s *leafSearch) prepare() bool {
 	return true
 }
 
-// more reports whether some of the first k groups of the order complete what was taken to more than
-// the limit.
+// more reports whether some of the first k groups of the order, added to the groups taken, give a
+// value above the limit.
 func (s *leafSearch) more(k int, room, value int64) bool {
 	for ; k > 0; k-- {
 		if value+s.most[int64(k)*(s.capacity+1)+room] <= s.limit {

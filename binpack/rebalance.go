@@ -15,13 +15,13 @@ const (
 	ruled         = "rule"
 )
 
-// A Move takes a site from a node to another; all are ids.
+// A Move takes a site from one node to another. Site, From and To are ids.
 type Move struct {
 	Site, From, To int
 	Weight         float64 // of the site
-	// Why is "overload" if the node was above its capacity or near it, "drain" if it is
-	// being drained, "consolidation" if it is being closed to save it, "rule" if its SiteConfig
-	// does not allow the node any more, and "lost" if the node was removed.
+	// Why is the reason: "overload" if node From was above its capacity or near it, "drain" if that
+	// node is being drained, "consolidation" if it is being closed to save its cost, "lost" if it
+	// was removed, and "rule" if the SiteConfig of the site no longer allows it.
 	Why string
 }
 
@@ -29,12 +29,12 @@ type Move struct {
 type RebalanceConfig struct {
 	MaxMoves  int     // the most moves
 	MaxWeight float64 // the most weight moved in sum
-	// MaxRelief is the most of these moves that relieve nodes, MaxClosing the most that close
-	// some. If MaxRelief is 0, relief leaves a fifth of MaxMoves and of MaxWeight to drains and to
-	// closing, where there is something to drain or to close.
+	// MaxRelief is the most moves that relieve nodes, MaxClosing the most that close nodes. Both
+	// count towards MaxMoves. If MaxRelief is 0, relief leaves a fifth of MaxMoves and of MaxWeight
+	// to draining and closing, as long as there is something to drain or to close.
 	MaxRelief, MaxClosing int
-	// Elapsed is the time since the last call, in the unit of PackerConfig.NodeCost. 0 means 1, a
-	// negative number that no time has passed.
+	// Elapsed is the time since the last call, in the unit of time of PackerConfig.NodeCost. 0
+	// means 1; a negative number means that no time has passed.
 	Elapsed float64
 }
 
@@ -51,43 +51,47 @@ func (c RebalanceConfig) check() error {
 }
 
 const (
-	// othersShare is the share of the moves under a limit that drains and closing are left.
+	// othersShare is the share of the moves under a limit that relief leaves to draining and
+	// closing.
 	othersShare = 1. / 5
-	// passes is how often a rebalance looks at everything: a move can make room for a site that
-	// had found none. What is left to do after them is left to the next call.
+	// passes is how often a rebalance looks at everything. A move can make room for a site that had
+	// found none before. What remains after the last pass is left to the next call.
 	passes = 3
 )
 
-// Rebalance relieves nodes above their capacity, or near it, the fullest first; moves sites off
-// nodes being drained and off those where they must not be; and closes nodes that the rest can do
-// without. It returns the moves in the order in which they were made: the packer has made them
-// already, and the caller carries them out. Two sites that change places are two moves, one after
-// the other.
+// Rebalance relieves nodes that are above their capacity or near it, the fullest first. It moves
+// sites off nodes that are being drained and off nodes where they must not be. It closes nodes that
+// the rest can do without. It returns the moves in order: the packer has already made them in its
+// own account, and the caller carries them out. Two sites that change places are two moves, one
+// after the other.
 //
-// Call it at regular intervals, or after every few changes: what changed since the last call is
-// what [PackerConfig.Headroom] is measured in, and time is what nodes cost. [ErrConfig] for a
-// negative or NaN limit.
+// Call it at regular intervals or after every few changes. The changes between two calls determine
+// the headroom (see [PackerConfig.Headroom]), and the time between them is what open nodes cost.
+// The error is [ErrConfig] for a negative or NaN limit.
 //
 // # Guarantees
 //
-// There are never more moves than the limits allow. A node may stay overloaded where a limit
-// stops it, or no node has the room: see Node. A move overloads no node, unless the site is larger than
-// every node that it may be on, and it breaks no rule of [SiteConfig]. An exchange is two moves; these promises
-// hold once both are made.
+// Moves: there are never more moves than the limits allow. A move overloads no node, unless the
+// site is larger than every node that it may be on. A move breaks no rule of [SiteConfig]. An
+// exchange is two moves, and these promises hold once both are made. A node may stay overloaded if
+// a limit forbids its relief or if no node has the room; Node reports that.
 //
-// Where load leaves and stays away, the nodes in use come down to those that the rest needs within
-// the payback of an average node: what it costs to move all its sites over PackerConfig.NodeCost, 32
-// calls by default. Where spares have to be opened meanwhile, a fortieth of the nodes in use, or one,
-// may stay superfluous for longer. So may nodes that hold the headroom, until the volatility assumed
-// before weights were seen to change has faded. A limit stretches that to the calls that the moves take, of which
-// there are few more than there are sites on the nodes that are closed. Large sites that fit nowhere,
-// and rules, can keep a node open.
+// Closing: if load leaves and stays away, superfluous nodes are closed within the payback of an
+// average node. The payback is the cost of moving all its sites divided by PackerConfig.NodeCost,
+// 32 calls by default. Four things can keep nodes open for longer:
+//
+//   - If spares have to be opened meanwhile, one node or a fortieth of the nodes in use may stay
+//     superfluous.
+//   - Nodes that hold the headroom stay until the volatility assumed at the start has faded.
+//   - Under a limit, closing takes as many calls as its moves need. There are few more moves than
+//     sites on the nodes that are closed.
+//   - Large sites that fit nowhere else, and rules, can keep a node open for good.
 //
 // # Cost
 //
-// Time: O((moves + nodes)·log(sites + nodes)), a shock included; O(nodes) if there is nothing to
-// do, without an allocation. Where sites have rules or further resources, O(nodes) more for each
-// site that the emptiest nodes cannot take.
+// Time: O((moves + nodes)·log(sites + nodes)), also after a shock; O(nodes) and no allocation if
+// there is nothing to do. With rules or further resources, O(nodes) more for each site that the
+// emptiest nodes cannot take.
 func (p *Packer) Rebalance(cfg RebalanceConfig) ([]Move, error) {
 	p.made()
 	if err := cfg.check(); err != nil {
@@ -112,7 +116,7 @@ func (p *Packer) Rebalance(cfg RebalanceConfig) ([]Move, error) {
 			r.consolidate(elapsed)
 			elapsed = 0
 		}
-		if r.others > 0 { // what is left of the others' share goes to relief
+		if r.others > 0 { // the rest of the others' share goes to relief
 			r.others, before = 0, -1
 		}
 	}
@@ -123,20 +127,20 @@ func (p *Packer) Rebalance(cfg RebalanceConfig) ([]Move, error) {
 type run struct {
 	*Packer
 	limit    RebalanceConfig
-	moved    float64 // weight
+	moved    float64 // weight moved
 	moves    []Move
 	relieved int     // moves that relieve nodes
-	weighed  float64 // and their weight
+	weighed  float64 // weight of the sites in these moves
 	closed   int     // moves that close nodes
-	others   int     // moves kept from relief
+	others   int     // moves kept for draining and closing
 	crowd    int     // nodes that are overloaded together
 	halted   bool    // the limit forbade a move
 	many     bool    // more than a few nodes are to be closed
-	only     int     // 1 + the resource to relieve of, 0 for that which a node uses most
+	only     int     // 1 + the resource to relieve; 0 means the resource that a node uses most
 }
 
-// share sets how many of the moves are kept for drains and closing. A fifth of one move in a
-// call is a move in every fifth.
+// share sets how many of the moves are kept for draining and closing. If a call may make one move,
+// a fifth of it means one move in every fifth call.
 func (r *run) share() {
 	if r.limit.MaxMoves == 0 || r.limit.MaxRelief > 0 || r.cfg.KeepMaximum {
 		return
@@ -215,7 +219,7 @@ func (r *run) move(s, n int, why string) bool {
 	return true
 }
 
-// undo takes all moves back.
+// undo takes back all moves.
 func (r *run) undo() {
 	for _, m := range slices.Backward(r.moves) {
 		n, _ := r.nodes.Slot(m.From)

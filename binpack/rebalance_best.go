@@ -2,16 +2,16 @@ package binpack
 
 import "math"
 
-// best returns the site of node a and the node in use to move it to that leave
-// the fuller of the two the least full, with no node filled to more than most.
-// −1 if there is none.
+// best returns the best move off node a: a site and a node in use. It is the move that minimises
+// the fill of the fuller of the two nodes, with the other node filled to no more than most. It
+// returns −1 if there is none.
 func (r *run) best(a int, most float64) (site, to int) {
 	site, to = -1, -1
 	least := r.level(a, nil, 1)
 	tried := 0
 	r.targets(a, everyNode, func(b int) bool {
-		// The fuller of the two cannot be emptier than b is, and of those tried next none is
-		// emptier.
+		// The fuller of the two nodes is at least as full as b, and the nodes tried next are no
+		// emptier than b.
 		if r.emptiest.Key(b) >= least || site >= 0 && tried >= trials {
 			return r.plain()
 		}
@@ -24,16 +24,16 @@ func (r *run) best(a int, most float64) (site, to int) {
 	return site, to
 }
 
-// A choice is a site that may leave node a for node b, and what comes of it.
+// A choice is a site that may move from node a to node b, and what the move does.
 type choice struct {
 	site int
-	cost int64   // of its move, in moveUnits
-	fill float64 // of the fuller node afterwards
-	ends bool    // a is not overloaded any more
+	cost int64   // cost of the move, in moveUnits
+	fill float64 // fill of the fuller node afterwards
+	ends bool    // node a is no longer overloaded
 }
 
-// before orders choices: those that end an overload at the least cost, then those that leave the
-// fuller node the emptiest.
+// before orders choices. Of two choices that end an overload at different costs, the cheaper comes
+// first. Otherwise the one with the lower fill of the fuller node does.
 func (c choice) before(d choice) bool {
 	switch {
 	case d.site < 0:
@@ -48,9 +48,9 @@ func (c choice) before(d choice) bool {
 	return c.site < d.site
 }
 
-// bestTo is best for a given node b; fill is that of the fuller node. −1 if no
-// site leaves both less full than a is. Sites without weight stay, and those that
-// the limit forbids to move. With costs it looks further for one whose move costs less.
+// bestTo is best for a given node b. fill is the fill of the fuller node afterwards. site is −1 if
+// no move leaves both nodes less full than a is now. Sites without weight stay, and so do sites
+// that the limit forbids to move. If costs is set, it also looks for a site whose move costs less.
 func (r *run) bestTo(a, b int, most float64, costs bool) (site int, fill float64) {
 	best := choice{site: -1}
 	try := func(s int) {
@@ -58,8 +58,8 @@ func (r *run) bestTo(a, b int, most float64, costs bool) (site int, fill float64
 			best = c
 		}
 	}
-	// Both are filled alike by a site of this weight. The fuller of them is the less full the
-	// nearer to it the weight is, so that only those next to it can be the best.
+	// A site of the weight even would leave both nodes equally full. The nearer a weight is to
+	// even, the less full is the fuller node. So only the sites next to even can be the best.
 	q := r.crowded(a)
 	ca, cb := float64(q.capacity[a]), float64(q.capacity[b])
 	even := (float64(q.load[a])/ca - float64(q.load[b])/cb) / (1/ca + 1/cb)
@@ -73,7 +73,7 @@ func (r *run) bestTo(a, b int, most float64, costs bool) (site int, fill float64
 	}
 	try(q.sites.Below(a, room, q.weight, may))
 	try(q.sites.Above(a, room, q.weight, may))
-	if costs && len(r.rules) > 0 { // the cheapest of those that end the overload
+	if costs && len(r.rules) > 0 { // look for the cheapest move that ends the overload
 		q.sites.Some(a, func(s int) bool { try(s); return true })
 	}
 	return best.site, best.fill
@@ -107,10 +107,10 @@ func (r *run) try(a, b, s int, most float64) (choice, bool) {
 	return choice{s, r.moveCost(s), f, left <= 1}, f < r.level(a, nil, 1)
 }
 
-// bestExchange returns the site of node a and the lighter one of a node in use that
-// leave the fuller of the two nodes the least full when they change places, with a
-// below its capacity and the other filled to no more than most. −1 if there are none. Of each
-// class of weights only a few sites are looked at.
+// bestExchange returns the best exchange of a site of node a with a lighter site of a node in use.
+// It is the exchange that minimises the fill of the fuller of the two nodes, with a below its
+// capacity and the other node filled to no more than most. It returns −1 if there is none. It looks
+// only at a few sites of each class of weights.
 func (r *run) bestExchange(a int, most float64) (give, take int) {
 	give, take = -1, -1
 	least := 1.
@@ -123,16 +123,16 @@ func (r *run) bestExchange(a int, most float64) (give, take int) {
 		if tried++; r.emptiest.Key(b) >= least || tried > trials+trials/2 {
 			return r.plain()
 		}
-		// Both are filled alike if the sites differ by even, and b has room for so much
-		// more. So of all of b only the two whose difference from s is next to the lesser of
-		// these, on either side, can be the best for s.
+		// If the two sites differ by even, both nodes are equally full. The difference must not
+		// exceed the room of b, so even is limited to that. For a site s only two sites of b can be
+		// the best: those whose differences from s are next to even on either side.
 		ca, cb := float64(q.capacity[a]), float64(q.capacity[b])
 		even := (float64(q.load[a])/ca - float64(q.load[b])/cb) / (1/ca + 1/cb)
 		even = min(even, math.Floor(most*cb)-float64(q.load[b]))
 		light = light[:0]
 		q.sites.Some(b, func(s int) bool { light = append(light, s); return true })
 		byWeight(light, q.weight)
-		k := 0 // light[:k] differ by less; more do for the next s, which is lighter
+		k := 0 // light[:k] differ from s by less than even; k grows, because the next s is lighter
 		for _, s := range heavy {
 			for k < len(light) && float64(q.weight[s]-q.weight[light[k]]) < even {
 				k++
@@ -148,8 +148,8 @@ func (r *run) bestExchange(a int, most float64) (give, take int) {
 	return give, take
 }
 
-// exchanged returns how full the fuller of two nodes is once sites s and t have changed places, and
-// whether they may.
+// exchanged returns how full the fuller of two nodes is after sites s and t have changed places. ok
+// reports whether they may.
 func (r *run) exchanged(a, b, s, t int, most float64) (fill float64, ok bool) {
 	if r.crowded(a).weight[s] <= r.crowded(a).weight[t] ||
 		!r.allows(overload, r.resource[0].weight[s], r.resource[0].weight[t]) {
@@ -163,7 +163,7 @@ func (r *run) exchanged(a, b, s, t int, most float64) (fill float64, ok bool) {
 		if r.only == 0 || r.only == 1+k {
 			fill = max(fill, left)
 		} else if left > 1 && d < 0 {
-			return 0, false // it would be overloaded more of another
+			return 0, false // node a would be more overloaded in another resource
 		}
 		into = max(into, float64(q.load[b]+d)/float64(q.capacity[b]))
 	}

@@ -11,9 +11,9 @@ func (r *run) drain() {
 	}
 }
 
-// empty moves the sites of a node being drained, heaviest first. Of sites that differ in their
-// weight alone, those too large for the room left are skipped together, so that its cost is that
-// of the moves.
+// empty moves the sites of a node that is being drained, the heaviest first. If sites differ only
+// in their weights, it skips all sites that are too large for the room left at once, so that the
+// cost is that of the moves.
 func (r *run) empty(n int) {
 	if !r.plain() {
 		for _, s := range r.heaviest(n) {
@@ -42,8 +42,8 @@ func (r *run) empty(n int) {
 	}
 }
 
-// evict moves a site off a node being drained. One that is too large for every node is better off on
-// an empty one; one for which there is only no room now stays.
+// evict moves a site off a node that is being drained. A site that is too large for every node
+// moves to an empty one. A site for which there is no room at present stays.
 func (r *run) evict(s, n int) bool {
 	c := r.candidate(s)
 	to := r.choose(c, n)

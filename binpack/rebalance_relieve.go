@@ -1,11 +1,13 @@
 package binpack
 
-// Instead of many moves of small sites, one move of a large site to a spare relieves a node. That is
-// taken to cost spareMoves: a move there, as much again until the spare has paid for its own closing,
-// and a move back. While the site stays large, the spare costs spareTime of a node, which the nodes
-// that are overloaded together share. With 0 instead of 2 a fleet of 20 nodes takes .6 % more nodes
-// in flash crowds, and unshared one of 2000 takes two fifths more moves
-// (go run ./examples/binpack -suite -only flash, seeds 1001 to 1006).
+// One move of a large site to a spare can relieve a node instead of many moves of small sites. The
+// packer takes the cost of that to be spareMoves moves: a move there, as much again until the spare
+// has paid for its own closing, and a move back. While the site stays large, the spare also costs a
+// node for spareTime. All nodes that are overloaded at the same time share that cost.
+//
+// With a spareTime of 0 instead of 2, a fleet of 20 nodes takes .6 % more nodes in flash crowds. If
+// the cost is not shared, a fleet of 2000 nodes takes two fifths more moves (go run
+// ./examples/binpack -suite -only flash, seeds 1001 to 1006).
 const (
 	spareMoves = 3
 	spareTime  = 2
@@ -27,7 +29,7 @@ func (r *run) filled(share float64) []int {
 	return over
 }
 
-// relieve brings nodes below their capacity.
+// relieve brings overloaded nodes below their capacity.
 func (r *run) relieve() {
 	over := r.filled(1)
 	if over == nil {
@@ -40,9 +42,9 @@ func (r *run) relieve() {
 	}
 }
 
-// relieveNode brings one below its capacity, and keeps account of the nodes in use.
+// relieveNode brings one node below its capacity, and updates the totals of the nodes in use.
 func (r *run) relieveNode(n int, t *totals) {
-	// Invariant: nothing leaves either of its nodes as full as the first was, so this ends.
+	// Invariant: every move leaves both of its nodes less full than n was before, so this ends.
 	for r.fill(n, nil, 1) > 1 && r.relieveOnce(n, t) {
 	}
 	r.relieveEach(n, t)
@@ -51,21 +53,22 @@ func (r *run) relieveNode(n int, t *totals) {
 	}
 }
 
-// relieveEach relieves a node of each further resource of which it is overloaded, where there was no
-// help for the one that it uses most, or it uses two alike.
+// relieveEach relieves a node that is still overloaded, one resource at a time. It helps if nothing
+// could be done about the resource that the node uses most, or if the node uses two resources
+// equally.
 func (r *run) relieveEach(n int, t *totals) {
 	if len(r.resource) == 1 || r.fill(n, nil, 1) <= 1 {
 		return
 	}
 	for k := range r.resource {
-		// Invariant: each move takes some of this resource off the node and overloads none.
+		// Invariant: each move takes some of this resource off the node and overloads no node.
 		for r.only = 1 + k; r.level(n, nil, 1) > 1 && r.relieveOnce(n, t); {
 		}
 	}
 	r.only = 0
 }
 
-// level is fill, or the share of the one resource to relieve of.
+// level is fill, or the share of the single resource that is being relieved.
 func (r *run) level(n int, need []int64, sign int64) float64 {
 	if r.only == 0 {
 		return r.fill(n, need, sign)
@@ -78,15 +81,15 @@ func (r *run) level(n int, need []int64, sign int64) float64 {
 	return float64(load) / float64(r.resource[k].capacity[n])
 }
 
-// relieveOnce makes the move or exchange that relieves overloaded node n, and reports whether
-// there was one. While the fleet has its headroom, one of the nodes in use takes a site or
-// exchanges it, unless that takes so many moves that a spare is cheaper; else, or if none can, a
-// spare does.
+// relieveOnce makes the move or exchange that relieves overloaded node n, and reports whether there
+// was one. As long as the fleet has its headroom, one of the nodes in use takes a site or exchanges
+// it, unless that needs so many moves that a spare is cheaper. Otherwise, or if no node in use can
+// help, a spare takes a site.
 func (r *run) relieveOnce(n int, t *totals) bool {
 	most := 1 - r.headroom()
 	first, _ := r.spares.Least()
 	spare, site, on := first >= 0, -1, -1
-	if spare && r.state[n].sites == 1 { // it is no better off there, unless it fits
+	if spare && r.state[n].sites == 1 { // a spare helps a single site only if the site fits it
 		site, on = r.bestSpare(n)
 		spare = site >= 0
 	}
@@ -109,7 +112,7 @@ func (r *run) relieveOnce(n int, t *totals) bool {
 				return false
 			}
 			if alone {
-				r.opened-- // it was no spare but for a moment
+				r.opened-- // node n was empty only for a moment, and no spare was opened
 			}
 			return true
 		}
@@ -124,13 +127,14 @@ func (r *run) relieveOnce(n int, t *totals) bool {
 	return s >= 0 && r.move(s, to, overload)
 }
 
-// movesOff returns how many moves of sites like s end the overload of a node, as a real number.
+// movesOff returns how many moves of sites like s would end the overload of a node, as a real
+// number.
 func (r *run) movesOff(n, s int) float64 {
 	full := r.level(n, nil, 1)
 	return float64(full-1) / float64(full-r.level(n, r.needs(s), -1))
 }
 
-// dearer reports whether to relieve a node by moves of sites like s costs more than a spare does.
+// dearer reports whether relieving a node by moves of sites like s costs more than a spare.
 func (r *run) dearer(n, s int, t *totals) bool {
 	saved := float64((r.movesOff(n, s) - spareMoves) * t.moveCost(r.cfg))
 	return saved > float64(spareTime*r.cfg.NodeCost)/float64(r.crowd)
@@ -145,8 +149,8 @@ func (r *run) open(site, on int, t *totals) bool {
 	return true
 }
 
-// bestSpare returns the site of node n to move to a node without sites: the largest one that
-// may take any.
+// bestSpare returns a site of node n and the spare to move it to: the largest spare that may take
+// any site.
 func (r *run) bestSpare(n int) (site, to int) {
 	site, tried := -1, 0
 	r.spares.Ascend(func(b int) bool {
@@ -158,8 +162,8 @@ func (r *run) bestSpare(n int) (site, to int) {
 	return site, to
 }
 
-// relieveEarly moves one site off each node that is about to be overloaded, if that
-// brings it and keeps the other out of that range.
+// relieveEarly moves one site off each node that is about to be overloaded, if the move brings that
+// node out of this range and does not bring the other node into it.
 func (r *run) relieveEarly() {
 	most := 1 - r.early()
 	for _, n := range r.filled(most) {
@@ -172,7 +176,8 @@ func (r *run) relieveEarly() {
 	}
 }
 
-// crowded returns the resource to relieve a node of, which is the one that it uses most.
+// crowded returns the resource of a node to relieve: the one that the node uses most, unless only
+// names another.
 func (r *run) crowded(n int) *resource {
 	if r.only > 0 {
 		return &r.resource[r.only-1]

@@ -9,33 +9,36 @@ import (
 	"github.com/recrawl/recrawl/internal/source"
 )
 
-// A Scheme is the two-phase scheme of Yazidi 2006 (section 4.2): every page has a walk that
-// learns how often to poll it, the weight of a site is the sum of the frequencies of its pages,
-// and the sites are packed on nodes of one capacity. In every slot call Next for the pages to
-// poll, Observe for each answer, and Rebalance at the end. Take it to reproduce the paper; in a
-// real fleet, where moves cost, take [Packer].
+// A Scheme is the two-phase scheme of Yazidi 2006 (section 4.2). Every page has a walk that learns
+// how often to poll it. The weight of a site is the sum of the frequencies of its pages. The sites
+// are packed on nodes of one capacity. In every slot call Next for the pages to poll, Observe for
+// each answer, and Rebalance at the end. Take it to reproduce the paper; for a real fleet, where
+// moves have a cost, take [Packer].
 //
 // # How it works
 //
 // Phase 1, in NewScheme, is Best Fit Decreasing. Phase 2, in every slot:
 //
-//  1. Next asks for each page with probability x, its frequency. Observe moves a page that had
-//     changed up a state, one that had not down, and notes in its register which it was.
-//  2. Rebalance looks at every bin. If it is overloaded, its automaton chooses between excluding
-//     sites (the subset of largest total that fits stays, as far as a search of bounded size
-//     finds it) and decreasing the frequencies of its most penalised pages until it fits.
-//  3. The sites put out are packed again by Best Fit Decreasing.
+//  1. Next asks for each page with the probability x, its frequency. Observe moves a page that had
+//     changed up a state, and a page that had not down a state. It notes the result in the page's
+//     register.
+//  2. Rebalance looks at every bin. If a bin is overloaded, its automaton chooses between two ways.
+//     It may exclude sites: the subset of the largest total that fits stays, as far as a search of
+//     bounded size finds it. Or it decreases the frequencies of its most penalised pages until the
+//     bin fits.
+//  3. The excluded sites are packed again by Best Fit Decreasing.
 //
-// The tests of the paper with it, beside what is published: "The five papers" in RESULTS.md, and
-// go run ./examples/papers -only yazidi. Tests 1 and 2 end with more weight and 5 bins, not 4.
+// Weights are sums of whole units (see [Weight]). With λ = 1 and N a power of two they are exact.
+// [SchemeConfig.MeanFrequency] describes where x settles.
 //
-// Weights are sums of whole units (see [Weight]). With λ = 1 and N a power
-// of two they are exact. See [SchemeConfig.MeanFrequency] for where x settles.
+// The section "The five papers" of RESULTS.md compares its runs of the paper's tests with the
+// published figures; go run ./examples/papers -only yazidi repeats them. Tests 1 and 2 end with
+// more weight than published and 5 bins, not 4.
 //
 // # Cost
 //
-// Time: O(pages + sites) a slot besides the subset sums, and O(bins + log sites) for each site put
-// out. Memory: some 14 bytes a page, and 8 for each page polled in a slot.
+// Time: O(pages + sites) a slot besides the subset sums, and O(bins + log sites) for each excluded
+// site. Memory: some 14 bytes a page, and 8 for each page polled in a slot.
 type Scheme struct {
 	cfg      SchemeConfig
 	src      rand.Source
@@ -44,8 +47,8 @@ type Scheme struct {
 
 	amount  []int64  // frequency of each state in units, amount[s−1]
 	chance  []uint64 // a page in state s is polled if a random number is below chance[s−1]
-	up      []uint64 // likewise, and after a change goes up
-	down    []uint64 // and after none goes down
+	up      []uint64 // likewise for moving up after a change
+	down    []uint64 // likewise for moving down after no change
 	c       int64
 	quantum float64
 
@@ -58,9 +61,9 @@ type Scheme struct {
 
 	weight []int64 // of each site
 	bin    []int   // of each site
-	alarm  []int   // state of the automaton of each bin; bins without sites keep Th
+	alarm  []int   // state of the automaton of each bin; Th for bins without sites
 
-	slot SlotReport // counts of the slot that runs
+	slot SlotReport // counts of the present slot
 }
 
 // NewScheme starts the scheme for sites with the given numbers of pages. Pages are numbered site
@@ -114,11 +117,11 @@ func (s *Scheme) begin(states []int) error {
 		s.state[p] = uint16(state)
 		s.weight[s.siteOf[p]] += s.amount[state-1]
 	}
-	s.cfg.InitialStates = nil // told by the states, from now on
+	s.cfg.InitialStates = nil // from now on the states of the pages hold them
 	return nil
 }
 
-// number makes the sites of the pages, and weights of 0, from s.first.
+// number numbers the pages by site and makes weights of 0, from s.first.
 func (s *Scheme) number() {
 	sites, pages := len(s.first)-1, s.first[len(s.first)-1]
 	s.siteOf = make([]int32, pages)
@@ -169,8 +172,8 @@ func (s *Scheme) Loads(dst []float64) []float64 {
 	return dst
 }
 
-// Next starts a slot and returns the pages to poll in it, increasing. The slice is valid until
-// the next call. Answers still due from the slot before are forgotten.
+// Next starts a slot and returns the pages to poll in it, in increasing order. The slice is valid
+// until the next call. Answers still missing from the slot before no longer count.
 func (s *Scheme) Next() []int {
 	clear(s.pending)
 	s.slot = SlotReport{}
@@ -184,9 +187,9 @@ func (s *Scheme) Next() []int {
 	return s.asked
 }
 
-// Observe reports whether a page that Next asked for had changed since it was last polled.
-// [ErrUnknown] if there is no such page, [ErrNotAsked] if it was not asked for in this slot or
-// was answered.
+// Observe reports whether a page that Next asked for had changed since it was last polled. The
+// error is [ErrUnknown] if there is no such page, and [ErrNotAsked] if it was not asked for in this
+// slot or was answered already.
 func (s *Scheme) Observe(page int, changed bool) error {
 	if page < 0 || page >= len(s.state) {
 		return fmt.Errorf("%w: page %d", ErrUnknown, page)

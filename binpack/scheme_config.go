@@ -9,22 +9,22 @@ import (
 	"github.com/recrawl/recrawl/internal/packing"
 )
 
-// SchemeConfig has the settings of a [Scheme]. The defaults are those of Yazidi 2006, test 1.
-// The paper gives neither the length of the register, nor the states and threshold of the
-// overload automaton, nor how far a page is stepped down at a time; with the defaults for these a
-// bin at first excludes with probability 4 %.
+// SchemeConfig has the settings of a [Scheme]. The defaults are those of Yazidi 2006, test 1. The
+// paper does not give the length of the register, the states and threshold of the overload
+// automaton, or how far a page is stepped down at a time. With the defaults for these a bin
+// excludes sites with probability 4 % at first.
 type SchemeConfig struct {
 	Capacity       float64 // C of every bin, in pages per slot; 0 means 400
 	States         int     // N of the walk of a page, at most 65535; 0 means 8
 	Lambda         float64 // λ: the frequency in state s is (s/N)^λ; 0 means 1
-	InitialState   int     // of every page; 0 means 1
+	InitialState   int     // initial state of every page; 0 means 1
 	Register       int     // L, the results remembered of each page, at most 64; 0 means 10
-	OverloadStates int     // N_b of the automaton of a bin; 0 means 10
+	OverloadStates int     // N_b, the states of the automaton of a bin; 0 means 10
 	Threshold      int     // Th, its first and lowest state; 0 means 2, or N_b if that is less
 	DecreaseStep   int     // states that a page goes down at a time to relieve a bin; 0 means 1
 	Walk           PageWalk
-	// InitialStates are those of the pages, site after site, where they differ by page or by
-	// domain; nil for InitialState.
+	// InitialStates are the initial states of the pages, site after site, if they differ by page or
+	// by domain. Nil means InitialState for all.
 	InitialStates []int
 }
 
@@ -41,7 +41,7 @@ func (c SchemeConfig) resolve() SchemeConfig {
 	return c
 }
 
-// configure checks the settings and makes what follows from them.
+// configure checks the settings and computes what depends on them.
 func (s *Scheme) configure() (err error) {
 	c := s.cfg
 	switch {
@@ -66,8 +66,8 @@ func (s *Scheme) configure() (err error) {
 	x := amounts(s.walk, c.States)
 	up, down := c.Walk.steps(x)
 	s.chance, s.up, s.down = probabilities(x), probabilities(up), probabilities(down)
-	// More room than all pages could need is no different from that, and its quantum would be too
-	// coarse for a page.
+	// A larger capacity than all pages could need makes no difference, but its quantum would be too
+	// coarse for a page. So it is cut down.
 	room := c.Capacity
 	if most := max(float64(s.first[len(s.first)-1]), 1); room > most && !math.IsInf(room, 1) {
 		room = most
@@ -84,8 +84,8 @@ func (s *Scheme) configure() (err error) {
 	return nil
 }
 
-// probabilities returns the numbers below which a random Uint64 is with probabilities
-// x; 1 is taken for certain, and all ones stand for it.
+// probabilities returns thresholds: a random Uint64 is below the i-th with probability x[i]. A
+// probability of 1 is certain, and a threshold of all ones stands for it.
 func probabilities(x []float64) []uint64 {
 	below := make([]uint64, len(x))
 	for i, p := range x {

@@ -2,11 +2,10 @@ package binpack
 
 import "math/bits"
 
-// decrease steps down the frequencies of the pages of the sites, of total weight
-// load, until it is at most the capacity: the page with the most penalties in its
-// register first, then the next, and from the start again when all were stepped
-// down. It cannot fail as long as all pages in state 1 fit; if they do not, they
-// end there. O(pages · rounds).
+// decrease steps down the frequencies of the pages of the sites, whose total weight is load, until
+// the total is at most the capacity. It takes the page with the most penalties in its register
+// first, then the next, and starts again when all were stepped down. It succeeds if all pages fit
+// in state 1; if they do not, they all end in state 1. O(pages · rounds).
 func (s *Scheme) decrease(sites []int, load int64) {
 	// Counting sort by penalties, most first.
 	var buckets [65][]int32

@@ -4,25 +4,25 @@ import "github.com/recrawl/recrawl/internal/packing"
 
 // A SlotReport counts what happened in a slot of a [Scheme].
 type SlotReport struct {
-	Polls      int // answers told
-	Changed    int // of these, changed
+	Polls      int // answers observed
+	Changed    int // answers that found a change
 	Overloaded int // bins above the capacity before relief
 	Decreased  int // bins relieved by decreasing frequencies
-	Excluded   int // bins relieved by putting sites out
+	Excluded   int // bins relieved by excluding sites
 	Moved      int // sites that changed their bin
 	Bins       int // bins with sites at the end
 }
 
-// Rebalance ends the slot: it relieves overloaded bins, packs again what was put out, and
-// reports what happened in the slot. Called again before Next, it relieves what is still
-// overloaded, and reports only what happened since.
+// Rebalance ends the slot: it relieves overloaded bins, packs the excluded sites again, and reports
+// what happened in the slot. A second call before Next relieves bins that are still overloaded, and
+// reports only what happened since the first.
 func (s *Scheme) Rebalance() SlotReport {
 	load := make([]int64, len(s.alarm))
 	for i, b := range s.bin {
 		load[b] += s.weight[i]
 	}
 	sites := s.byBin()
-	var out []int // sites put out
+	var out []int // excluded sites
 	for b := range s.alarm {
 		overloaded := load[b] > s.c
 		if overloaded {
@@ -59,8 +59,8 @@ func (s *Scheme) byBin() [][]int {
 	return sites
 }
 
-// exclude keeps the sites of a bin of the largest total that fits and appends the rest to
-// out.
+// exclude keeps the subset of a bin's sites with the largest total that fits, and appends the other
+// sites to out.
 func (s *Scheme) exclude(sites, out []int) []int {
 	w := make([]int64, len(sites))
 	for k, i := range sites {
@@ -100,8 +100,7 @@ func (s *Scheme) repack(out []int) {
 	for _, x := range packing.Decreasing(w) {
 		i, best := out[x.Item], -1
 		for b := range room {
-			// Of the bins with room the fullest; empty ones, which have the most
-			// room, come last.
+			// Take the fullest bin with room. Empty bins have the most room, so they come last.
 			if room[b] >= x.Weight && (best < 0 || room[b] < room[best] || room[b] == room[best] && used[b] && !used[best]) {
 				best = b
 			}

@@ -12,8 +12,8 @@ var schemeFormat = codec.Format{Magic: "recrawl/binpack.Scheme", Version: 1}
 // MarshalBinary returns the state of the scheme, its source included.
 func (s *Scheme) MarshalBinary() ([]byte, error) { return schemeFormat.Save(s.encode) }
 
-// UnmarshalBinary restores a scheme, which goes on as the saved one would have, answers that
-// are due included. If it fails nothing changes.
+// UnmarshalBinary restores a scheme, which then continues as the saved one would have, including
+// answers that are still missing. If it fails, nothing changes.
 func (s *Scheme) UnmarshalBinary(data []byte) error {
 	return codec.Load(s, schemeFormat, data, (*Scheme).decode)
 }
@@ -70,7 +70,7 @@ func (s *Scheme) decode(d *codec.Decoder) {
 		}
 		s.weight[s.siteOf[page]] += s.amount[state-1]
 	}
-	for i := range sites { // what fits at its lowest frequencies can be relieved
+	for i := range sites { // a bin that fits at the lowest frequencies can be relieved
 		least := int64(s.first[i+1]-s.first[i]) * s.amount[0]
 		d.Require(least <= s.c, "site %d has no room in any bin", i)
 	}

@@ -10,75 +10,86 @@ import (
 
 // SolveConfig limits the work of [Solve].
 type SolveConfig struct {
-	// Nodes is the most nodes to search: linear programmes solved or, with different capacities,
-	// conflicts or pins, steps of a depth-first search. A negative number means no limit, and so does
-	// 0 if the context has a deadline. If it has none, 0 means 2000 linear programmes, or 10⁶ steps
-	// with up to 40 bins and hardly any conflicts: a few tenths of a second of search. It means fewer with
-	// more bins or conflicts, 4·10⁷/(max(40, bins)·(1 + c/10)) for c conflicts of an item on average,
-	// but at least 2000.
+	// Nodes is the most nodes to search. A node is a linear programme solved or, with different
+	// capacities, conflicts or pins, a step of a depth-first search. A negative number means no
+	// limit, and so does 0 if the context has a deadline.
+	//
+	// If the context has no deadline, 0 means 2000 linear programmes. For the depth-first search it
+	// means 4·10⁷/(max(40, bins)·(1 + c/10)) steps, but at least 2000, where c is the mean number
+	// of conflicts of an item. That is 10⁶ steps with up to 40 bins and hardly any conflicts, a few
+	// tenths of a second.
 	Nodes int
 }
 
-// defaultNodes is the limit without a deadline. Of instances that neither the heuristics nor one
-// linear programme decide, 20 take some 500 nodes together, so few ever meet it
-// (go test ./internal/packing -run Sweep -sweep).
+// defaultNodes is the limit on nodes without a deadline. Few instances reach it: 20 instances that
+// neither the heuristics nor one linear programme decide take some 500 nodes together (go test
+// ./internal/packing -run Sweep -sweep).
 const defaultNodes = 2000
 
-// defaultSteps is the same for the depth-first search, with up to stepBins bins and no conflicts. A step
-// looks at all bins, at some 5 ns each, and for each of them at the conflicts of an item, of which
-// stepConflicts take 2 to 5 ns (go test ./binpack -run '^$' -bench SolveConflicts).
+// defaultSteps is the limit on steps of the depth-first search without a deadline, with up to
+// stepBins bins and no conflicts. A step looks at all bins, which takes some 5 ns each. For each
+// bin it looks at the conflicts of an item: stepConflicts of them take 2 to 5 ns (go test ./binpack
+// -run '^$' -bench SolveConflicts).
 const defaultSteps, stepBins, stepConflicts = 1_000_000, 40, 10
 
-// A Solution is a packing with what is known of the least number of bins.
+// A Solution is a packing, together with what is known about the least number of bins.
 type Solution struct {
 	Packing
 	// Lower is a lower bound on the number of bins; Bins is the upper bound.
 	Lower int
 	// Proved reports that the packing is optimal: Lower == Bins.
 	Proved bool
-	// Certificate proves at most Lower bins to anyone ([CheckBound]). It proves less than Lower
-	// only where the last bins were proved by a search.
+	// Certificate proves a lower bound of at most Lower bins; [CheckBound] verifies it. The bound
+	// is less than Lower only if a search proved the last bins.
 	Certificate Certificate
-	// Proof proves Lower bins to anyone ([CheckProof]), where a search by pairs raised Lower
-	// above what the certificate proves; else nil.
+	// Proof proves that Lower bins are needed; [CheckProof] verifies it. It is set if a search by
+	// pairs raised Lower above what the certificate proves, and nil otherwise.
 	Proof *Proof
 	// Nodes is the number of nodes searched.
 	Nodes int
 }
 
-// Solve packs the items into as few bins as possible and proves it. It is anytime: when the
-// context ends, or the limit of the config is reached, it returns the best packing and bound
-// so far. Without a deadline the result is a function of the input.
+// Solve packs the items into as few bins as it can and proves how few are possible. Take it
+// wherever there is time to search; [Pack] answers at once. When the context ends or the limit of
+// the config is reached, Solve returns the best packing and bound so far. Without a deadline the
+// result is a function of the input.
 //
-// Errors are those of [Pack]. [ErrNoRoom] means that no packing was found; the message says so
-// if there is none.
+// Errors are those of [Pack]. [ErrNoRoom] means that no packing was found; if none exists, the
+// message says so.
 //
 // # Guarantees
 //
-// The context may end at any moment: it is looked at after every millisecond or so of work,
-// sorting, heuristics and bounds included, and what is left is packed in O(n + conflicts), by [NextFit]
-// if need be. With a million items that takes some 12 to 60 milliseconds of processor time.
+// Deadline: the context may end at any moment. Solve looks at it after every millisecond or so of
+// work, also while it sorts, packs by heuristics or computes bounds. When the context has ended,
+// the items that are left are packed in O(n + conflicts), by [NextFit] if need be. With a million
+// items that takes some 12 to 60 milliseconds of processor time.
 //
-// Certificate and Proof are exact, and can be checked by [CheckBound] and [CheckProof]. Of up to
-// 1100 items, most of different weight or at most 200, the search by pairs makes a Proof of a last
-// bin that the certificate does not prove, in 60 nodes where another search found it out.
+// Proofs: Certificate and Proof are exact, and [CheckBound] and [CheckProof] can verify them. If
+// the certificate does not prove the last bin, the search by pairs makes a Proof of it. That search
+// takes up to 200 items, or up to 1100 if most weights differ. If another search found that the
+// last bin is needed, the search by pairs has 60 nodes to prove it.
 //
-// With different capacities, conflicts or pins the certificate is the best of these: one that
-// ignores conflicts and pins, and counts the largest bins that could hold the sum of its values; the
-// weights themselves; and items of which no two may share a bin. Of 97 small problems of this kind,
-// 95 are proved by it (TestCertificatesOfAnyProblem).
+// With different capacities, conflicts or pins the certificate is the best of three: one that
+// ignores conflicts and pins and counts the largest bins that could hold the sum of its values; the
+// weights themselves; and items of which no two may share a bin. Of 97 small problems of this kind
+// it proves 95 (TestCertificatesOfAnyProblem).
 //
-// Proved says more than certificate and proof where neither proves Lower, and Proof is nil then:
-// after a complete search that leaves nothing to check. That is so for the others with different
-// capacities, conflicts or pins; with more than 1100 items, or where items times capacity in units
-// is above 2^26, if the last bin needs a search; and in the rare instances of which the search by
-// pairs makes no proof in its 60 nodes. The last two are cut off by bounds in floating point, with a
-// margin of 1e-5 bins.
+// Proved may be true although neither Certificate nor Proof proves Lower. Proof is nil then. A
+// complete search found the result and left nothing to check. This happens in three cases:
 //
-// With floats that are not multiples of the quantum (see [Weight]) Lower holds for the numbers as
-// given, and so does the word that there is no packing, while the packing is of weights rounded up.
-// Where these do not fit the given bins, a packing of weights rounded down is tried, and returned if
-// no bin is overfilled.
+//   - Problems with different capacities, conflicts or pins that the certificate does not prove.
+//   - Problems whose last bin needs a search and that are too large for the search by pairs: above
+//     1100 items (or above 200, if most weights repeat), or items times capacity in units above
+//     2^26.
+//   - Rare instances for which the search by pairs makes no proof in its 60 nodes.
+//
+// In the last two cases the complete search relies on bounds in floating point, with a margin of
+// 1e-5 bins.
+//
+// Rounding: floats may be no multiples of the quantum (see [Weight]). Lower, and the message that
+// no packing exists, then still hold for the numbers given. The packing is made with weights
+// rounded up. If these do not fit the given bins, Solve tries a packing with weights rounded down,
+// and returns it if no bin is overfilled.
 //
 // # How it works
 //
@@ -87,27 +98,26 @@ type Solution struct {
 //  1. Heuristics, and the bounds of [LowerBounds].
 //  2. Column generation over patterns (Gilmore & Gomory 1961). The duals are rounded to
 //     integers, u_i = ⌊π_i·2^24⌋, and become the certificate.
-//  3. Dives for packings: patterns of the linear programme are fixed, and what is left is solved
-//     again.
+//  3. Dives for packings: patterns of the linear programme are fixed, and the rest is solved again.
 //  4. Branch and bound among patterns. A packing into one bin less consists of patterns whose
 //     reduced costs fit into the gap to the linear programme. With duals from inside the optimal
 //     face these are often only a few thousand.
-//  5. Branch and price by pairs of items, for instances in which hardly a bin has room left. Only
-//     patterns that waste no more than all bins may are used, subset rows tighten the linear
-//     programme, and a node is cut off only by its duals in whole numbers. Of 100 items or more,
-//     patterns are drawn at random before that, from the distribution of the greatest entropy, and
-//     belief propagation chooses a packing among them if it can. With many different weights and
-//     hardly any waste all this comes first.
-//  6. A complete search by bin completion (Korf 2003), in which every node is bounded by the
-//     linear programme of what is left.
+//  5. Branch and price by pairs of items, for instances in which hardly a bin has room left. It
+//     uses only patterns that waste no more than all bins together may waste. Subset rows tighten
+//     the linear programme. Only duals in whole numbers cut off a node. With 100 items or more,
+//     patterns are first drawn at random from the distribution of the greatest entropy, and belief
+//     propagation chooses a packing among them if it can. With many different weights and hardly
+//     any waste, this whole step comes first.
+//  6. A complete search by bin completion (Korf 2003). The linear programme of the remaining items
+//     bounds every node.
 //
-// Pricing is a bounded knapsack problem: O(kinds·C) by dynamic programming or, for a large C, a search
-// that a table of rounded weights guides. Where there are too many different weights, or items per
-// bin, for that, the search does without the linear programme.
+// Pricing is a bounded knapsack problem. It takes O(kinds·C) by dynamic programming. If C is large,
+// a search guided by a table of rounded weights takes its place. With too many different weights or
+// too many items per bin, Solve does without the linear programme.
 //
-// Different capacities, conflicts and pins: a depth-first search of items in bins, for a few
-// dozen items. Of one capacity, the problem without conflicts and pins is solved before, in at most
-// 100 nodes, for its lower bound.
+// Different capacities, conflicts and pins: a depth-first search that puts items into bins, for a
+// few dozen items. If all bins have one capacity, the problem without its conflicts and pins is
+// solved first, in at most 100 nodes, for its lower bound.
 //
 // # Source
 //
@@ -122,7 +132,7 @@ func Solve[W Weight](ctx context.Context, p Problem[W], cfg SolveConfig) (Soluti
 	nodes := cfg.Nodes
 	if _, ok := ctx.Deadline(); nodes == 0 && !ok {
 		if nodes = defaultNodes; !in.Plain() {
-			conflicts := 2 * len(p.Conflicts) / len(p.Weights) // of an item
+			conflicts := 2 * len(p.Conflicts) / len(p.Weights) // of an item, on average
 			steps := defaultSteps * stepBins / max(in.Bins(), stepBins)
 			nodes = max(nodes, steps*stepConflicts/(stepConflicts+conflicts))
 		}
@@ -143,8 +153,9 @@ func Solve[W Weight](ctx context.Context, p Problem[W], cfg SolveConfig) (Soluti
 	return Solution{Packing(s.Packing), s.Lower, s.Proved, Certificate(s.Certificate), newProof(s.Proof), s.Nodes}, nil
 }
 
-// solveLoose solves a problem of which no packing was found as it is rounded, rounded the other way. If
-// that has no packing, the numbers given have none; one that it has counts if it holds for them.
+// solveLoose solves the loose form of a rounded problem for which no packing was found. If the
+// loose form has no packing, the numbers given have none. A packing of it counts if it holds for
+// the numbers given.
 func solveLoose[W Weight](ctx context.Context, p Problem[W], in *packing.Problem, nodes, searched int) packing.Solution {
 	var s packing.Solution
 	if searched < nodes && ctx.Err() == nil {

@@ -11,9 +11,9 @@ import (
 	"github.com/recrawl/recrawl/internal/packing"
 )
 
-// floatBits is the precision of float weights that are rounded: the quantum is at least 2^−floatBits
-// of the largest capacity. 40 bits leave room in 62 for the sum of two million weights; of more
-// weights the quantum is larger.
+// floatBits is the precision of float weights that are rounded: the quantum is at least
+// 2^−floatBits of the largest capacity. With 40 bits for a weight, 62 bits hold the sum of two
+// million weights. With more weights the quantum is larger.
 const floatBits = 40
 
 // units holds weights and capacities as whole numbers of a quantum.
@@ -24,8 +24,8 @@ type units struct {
 	exact     bool // nothing was rounded; then low is w and high is c
 }
 
-// toUnits converts weights and capacities, or says what is wrong with them. With fine, floats are not
-// rounded if the sum of the weights has room for their last bits.
+// toUnits converts weights and capacities, or returns what is wrong with them. If fine is set,
+// floats are not rounded as long as the sum of the weights has room for their last bits.
 func toUnits[W Weight](weights, caps []W, fine bool) (units, error) {
 	if half := W(1) / 2; half > 0 {
 		return floatUnits(weights, caps, fine)
@@ -39,7 +39,8 @@ func intUnits[W Weight](weights, caps []W) (units, error) {
 		if !(c > 0) {
 			return u, fmt.Errorf("%w: bin %d: %v", ErrCapacity, i, c)
 		}
-		// More room than all items together could need is no different from that.
+		// A larger capacity than all items together could need makes no difference, so it is cut
+		// down.
 		u.c[i] = int64(min(uint64(c), packing.MaxTotal))
 	}
 	sum := int64(0)
@@ -56,7 +57,7 @@ func intUnits[W Weight](weights, caps []W) (units, error) {
 	return u, nil
 }
 
-// largest returns the largest capacity and the first item above it, −1 if there is none, or says what
+// largest returns the largest capacity and the first item above it (−1 if there is none), or what
 // is wrong with weights or capacities.
 func largest[W Weight](weights, caps []W) (top float64, above int, err error) {
 	for i, c := range caps {
@@ -94,8 +95,8 @@ func floatUnits[W Weight](weights, caps []W, fine bool) (units, error) {
 	if above >= 0 {
 		return units{}, fmt.Errorf("%w: item %d: weight %v", ErrNoRoom, above, weights[above])
 	}
-	// Powers of two from the numbers of items and of quanta in the largest bin up multiply to 2^61, so
-	// that the sum of the weights is at most that.
+	// The number of items and the number of quanta in the largest bin, both rounded up to powers of
+	// two, have a product of at most 2^61. So the sum of the weights is at most that.
 	room := 61 - bits.Len(uint(max(len(weights), 1)-1))
 	coarsest := grid.Ceil(top) - min(floatBits, room)
 	least := coarsest // exponent of a quantum that rounds nothing
@@ -119,12 +120,12 @@ func floatUnits[W Weight](weights, caps []W, fine bool) (units, error) {
 	if !u.exact {
 		for i, c := range caps {
 			if u.c[i] == full && float64(c) < top {
-				u.c[i]-- // so that only the largest bins hold an item of weight full
+				u.c[i]-- // only the largest bins may hold an item of weight full
 			}
 		}
 	}
-	// No item is larger than the largest bin, and one that rounds up beyond it fills it: nothing but
-	// items of weight 0 fit beside it.
+	// No item is larger than the largest bin. An item that rounds up beyond it fills it: only items
+	// of weight 0 fit beside it.
 	scale := 1 / g.Quantum                  // exact
 	up := func(w W) (n int64, whole bool) { // g.Up written out for speed, unless the scale is out of range
 		if math.IsInf(scale, 1) {
@@ -160,14 +161,15 @@ func floatUnits[W Weight](weights, caps []W, fine bool) (units, error) {
 }
 
 const (
-	// decimalUlps is how many units in the last place a float may be off the nearest one to a short
-	// decimal to stand for it: the product of a whole number and the float of a power of ten, two
-	// roundings, is at most that far off.
+	// decimalUlps is how many units in the last place a float may be away from the float nearest to
+	// a short decimal, and still stand for that decimal. The product of a whole number and the
+	// float of a power of ten has two rounding errors, so it is at most that far off.
 	decimalUlps = 2
-	// narrowDigits is what a float32 keeps of any decimal, and narrowNear of those from which it is up
-	// to decimalUlps off: half of all numbers are that near to a decimal of one digit more.
+	// A float32 keeps every decimal below narrowDigits (6 digits) as its nearest float. A float32
+	// that may be decimalUlps off stands only for decimals below narrowNear (5 digits), because
+	// half of all numbers are that near to a decimal with one more digit.
 	narrowDigits, narrowNear = 1e6, 1e5
-	// justAbove is more than decimalUlps of a capacity.
+	// justAbove is more than decimalUlps units in the last place, as a share of a capacity.
 	justAbove = 0x1p-20
 )
 
@@ -178,9 +180,10 @@ func narrow[W Weight]() bool {
 }
 
 // decimals returns the number of digits after the point with which all weights and capacities are
-// short decimals: within decimalUlps of the nearest float to a number of that many digits, of 12 in
-// all (6 for float32). It is not ok if they are not, or if as floats they are exactly what the
-// decimals say, so that there is no difference.
+// short decimals: each is within decimalUlps of the float nearest to a number with that many digits
+// after the point and at most 12 digits in all (6 for float32). ok is false if there is no such
+// number of digits, and also if the floats equal the decimals exactly, so that there is no
+// difference.
 func decimals[W Weight](weights, caps []W) (digits int, ok bool) {
 	top, most, near := 0., float64(int64(1)<<min(floatBits, 61-bits.Len(uint(len(weights))))), math.Inf(1)
 	for _, c := range caps {
@@ -192,20 +195,20 @@ func decimals[W Weight](weights, caps []W) (digits int, ok bool) {
 	}
 	scale := 1.
 	stands := func(w W) bool {
-		// Powers up to 10^22 and whole numbers up to 2^53 are exact, so that their quotient is the
+		// Powers up to 10^22 and whole numbers up to 2^53 are exact, so their quotient is the
 		// nearest float.
 		x := math.Round(float64(w)*scale) / scale
 		switch {
 		case W(x) == w:
 			return true
-		case x == 0 || top*scale > near: // the least numbers are next to 0, and are not 0
+		case x == 0 || top*scale > near: // the least positive floats are near 0 but do not stand for it
 			return false
 		case narrow:
 			return within(int64(math.Float32bits(float32(x))), int64(math.Float32bits(float32(w))))
 		}
 		return within(int64(math.Float64bits(x)), int64(math.Float64bits(float64(w))))
 	}
-	limit := top * (1 + justAbove) // what is above the capacity may stand for the capacity
+	limit := top * (1 + justAbove) // a float just above the capacity may stand for the capacity
 	for _, all := range [...][]W{caps, weights} {
 		for _, w := range all {
 			if x := float64(w); !(x >= 0 && x <= limit) || math.IsInf(top, 1) {
@@ -229,7 +232,7 @@ func decimals[W Weight](weights, caps []W) (digits int, ok bool) {
 	return digits, !same && top*scale <= most
 }
 
-// within reports whether positive floats of these bits are at most decimalUlps apart.
+// within reports whether the positive floats with bits a and b are at most decimalUlps apart.
 func within(a, b int64) bool { return max(a, b)-min(a, b) <= decimalUlps }
 
 // decimalUnits counts short decimals in the largest unit of which all are multiples.
@@ -259,14 +262,14 @@ func decimalUnits[W Weight](weights, caps []W, digits int) units {
 	return u
 }
 
-// A reading says what the numbers of a problem stand for: short decimals (see [Weight]), or what
-// the type says exactly.
+// A reading is what the numbers of a problem stand for: short decimals (see [Weight]), or their
+// exact values.
 type reading struct {
 	float, decimal bool
 	digits         int // of the decimals, after the point
 }
 
-// read says what the numbers of a problem stand for.
+// read returns what the numbers of a problem stand for.
 func read[W Weight](weights, caps []W) reading {
 	if half := W(1) / 2; half == 0 {
 		return reading{}
@@ -276,9 +279,8 @@ func read[W Weight](weights, caps []W) reading {
 	return r
 }
 
-// exceeds reports whether the exact sum of the weights is above the capacity,
-// whatever their type. It is what the checkers use, and shares nothing with the
-// arithmetic of the algorithms.
+// exceeds reports whether the exact sum of the weights is above the capacity, whatever their type.
+// The checkers use it. It shares nothing with the arithmetic of the algorithms.
 func exceeds[W Weight](r reading, weights []W, items []int, capacity W) bool {
 	switch {
 	case r.decimal:
