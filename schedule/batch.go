@@ -7,37 +7,38 @@ import (
 	"github.com/recrawl/recrawl/schedule/internal/instance"
 )
 
-// A BatchVariant says how steps 4 and 5 of the paper's batch heuristic are carried out. The
-// paper leaves open whether a client's batch ends with the first site that overflows its
-// share, and how the sites left over are spread.
+// A BatchVariant is a reading of steps 4 and 5 of the paper's batch heuristic. The paper leaves
+// open whether a client's batch ends at the first site that overflows its share, and how the sites
+// left over are spread.
 type BatchVariant uint8
 
 const (
-	// Literal ends a batch at the first site that exceeds the share and deals the sites
-	// left over one by one, the smallest first, to the clients in ascending order of
-	// performance, again and again. (A site that exceeds a share by itself stays in all
-	// variants: put back, it would keep all batches empty.)
+	// Literal ends a batch at the first site that exceeds the share. It deals the sites left over
+	// one by one, the smallest first, to the clients in ascending order of performance, again and
+	// again. In all variants, a site that exceeds a share by itself stays in its batch: if it were
+	// put back, all batches would stay empty.
 	Literal BatchVariant = iota
-	// FillToShare ends a batch there too, but gives each client in ascending order of
-	// performance the smallest sites left over that its share still has room for. The last
-	// of them, the fastest client, takes what then is left.
+	// FillToShare ends a batch there too. It then gives each client, in ascending order of
+	// performance, the smallest sites left over that its share still has room for. The last client,
+	// the fastest one, takes all remaining sites.
 	FillToShare
-	// SkipOverflow passes over a site that exceeds the share and goes on with the smaller
-	// ones. What is left is dealt as in Literal.
+	// SkipOverflow passes over a site that exceeds the share and goes on with the smaller ones. The
+	// sites left over are dealt as in Literal.
 	SkipOverflow
 )
 
-// Batch is the batch heuristic of Pechnikov et al. (2017, section 5): clients and sites are
-// sorted in descending order, each client's share of the total size is proportional to its
-// performance, and each takes sites in descending order up to its share. The sites left
-// over are added from the smallest to the largest, in reverse order of the clients.
+// Batch is the batch heuristic of Pechnikov et al. (2017, section 5). Take it to reproduce the
+// paper; [Solve] finds better plans. Clients and sites are sorted in descending order. Each
+// client's share of the total size is proportional to its performance, and each client takes sites
+// in descending order up to its share. The sites left over are added from the smallest to the
+// largest, in reverse order of the clients.
 //
-// The sizes may be any measure of complexity, as numbers of pages ("Batch job 1") or mean
-// durations of earlier scans ("Batch job 2"). The performance may be measured with a
-// reference site: see [Performance].
+// The sizes may be any measure of complexity, such as numbers of pages ("Batch job 1") or mean
+// durations of earlier scans ("Batch job 2"). The performance may be measured with a reference
+// site: see [Performance].
 //
-// Table 1 of the paper with it, in all variants: "The five papers" in RESULTS.md, and
-// go run ./examples/papers -only pechnikov-table.
+// The section "The five papers" of RESULTS.md compares all variants with Table 1 of the paper; go
+// run ./examples/papers -only pechnikov-table repeats that.
 //
 // Time: O(n log n + n·m).
 func Batch(sizes, performance []float64, variant BatchVariant) (Plan, error) {
@@ -111,8 +112,8 @@ func Batch(sizes, performance []float64, variant BatchVariant) (Plan, error) {
 	return plan, nil
 }
 
-// part returns total·value/sum. The product comes first, so that the parts of whole numbers are
-// not rounded below sizes that fill them, unless it is no number for a duration.
+// part returns total·value/sum. It multiplies first, unless the product would be infinite. So the
+// parts of whole numbers are not rounded to less than the sizes that fill them.
 func part(total, value, sum float64) float64 {
 	if product := total * value; positive(product) {
 		return product / sum
@@ -120,9 +121,9 @@ func part(total, value, sum float64) float64 {
 	return total * (value / sum)
 }
 
-// Performance turns the times that the clients took for a reference site into their
-// performance (section 3 of the paper): relative values, proportional to 1/time, with sum
-// 1. With the times of the paper: go run ./examples/papers -only pechnikov-table.
+// Performance turns the times that the clients took for a reference site into their performance
+// (section 3 of the paper): relative values that are proportional to 1/time and have the sum 1. To
+// see it with the times of the paper: go run ./examples/papers -only pechnikov-table.
 func Performance(times []float64) ([]float64, error) {
 	if len(times) == 0 {
 		return nil, fmt.Errorf("%w: no clients", ErrProblem)

@@ -11,34 +11,33 @@ import (
 
 // DispatcherConfig has the settings of a [Dispatcher]. A zero field means its default.
 type DispatcherConfig struct {
-	// Copies is how many clients may work on one site at the same time when nothing waits
-	// any more, silent ones not counted. The first answer counts. 0 means 4, or 1 if Static;
-	// 1 means no copies.
+	// Copies is how many clients may work on one site at the same time when no site waits any more.
+	// Silent clients do not count. The first answer counts. 0 means 4, or 1 if Static; 1 means no
+	// copies.
 	Copies int
-	// Patience is how many times as long as expected a client may hold a site before it
-	// counts as silent: see [Dispatcher.Silent]. 0 means 3, more where sites are seen to
-	// take times that are off by more, and without end if Static; a negative value means
-	// without end.
+	// Patience is how many times as long as expected a client may hold a site before it counts as
+	// silent (see [Dispatcher.Silent]). 0 means at least 3, and more if times turn out to differ
+	// more from what is expected; if Static, it means no limit. A negative value means no limit.
 	Patience float64
-	// Spread is the standard deviation of the logarithm of actual over predicted durations:
-	// Score.Spread has it. Half of it is taken to be the client's and the same for all its
-	// sites. If one site of a plan decides when the crawl ends, clients that may be the
-	// fastest for it do a few short sites first, as far as knowing their speeds is worth
-	// more than the delay, and the site goes where it is then expected to end first. 0
-	// means not to.
+	// Spread is the standard deviation of the logarithm of actual over predicted durations (see
+	// Score.Spread). Set it if one site of a plan may decide when the crawl ends. Clients that may
+	// be the fastest for that site then do a few short sites first, as long as knowing their speeds
+	// is worth more than the delay, and the site goes to the client that is then expected to finish
+	// it first. Half of the spread is taken to be common to all sites of a client. 0 means no short
+	// sites first.
 	Spread float64
 	// Static keeps clients to their own batches.
 	Static bool
 }
 
 const (
-	// defaultCopies: of 3, 4 and 9 copies, the last two end crawls of 99 sites in which
-	// everything goes wrong 2 % earlier, and otherwise all are within 1 %. A copy costs a
-	// site a scan.
+	// defaultCopies was chosen among 3, 4 and 9 copies. With 4 or 9, crawls of 99 sites in which
+	// everything goes wrong end 2 % earlier than with 3. In other crawls all three are within 1 %.
+	// Each copy costs one more scan of a site.
 	defaultCopies = 4
-	// leastPatience: with 5 instead of 3, crawls in which a client dies end 2 % later; with
-	// 2, those in which one is three times as slow end up to 5 % later, as its sites are
-	// given again.
+	// leastPatience was chosen among 2, 3 and 5. With 5, crawls in which a client dies end 2 %
+	// later than with 3. With 2, crawls in which a client is three times as slow end up to 5 %
+	// later, because its sites are given to others as well.
 	leastPatience = 3.0
 )
 
@@ -59,42 +58,47 @@ func (cfg DispatcherConfig) check() (DispatcherConfig, error) {
 	return cfg, nil
 }
 
-// A Dispatcher hands sites out to clients while they work. Next asks what a client is to
-// scan, Observe tells that it is done, and GiveBack that it will not be. AddClient,
-// RemoveClient, RestoreClient and AddSite tell of what comes and goes. Make one with
-// [NewDispatcher], or with [NewPullDispatcher] if there is no plan; the default settings
-// suit predictions that hold and predictions that do not. [Simulate] tries it out.
+// A Dispatcher hands sites out to clients while they work. Next returns the site that a client
+// should scan, Observe reports that the client has finished it, and GiveBack reports that it will
+// not. AddClient, RemoveClient, RestoreClient and AddSite report changes of the fleet and of the
+// sites. Make one with [NewDispatcher], or with [NewPullDispatcher] if there is no plan. The
+// default settings suit predictions that hold as well as predictions that do not. [Simulate] tries
+// a Dispatcher out.
 //
-// It never looks at a clock: now is an argument, in the unit of the durations, and never
-// runs backwards. A Dispatcher is not safe for concurrent use.
+// A Dispatcher never looks at a clock: the argument now is the present time, in the unit of the
+// durations, and never runs backwards. A Dispatcher is not safe for concurrent use.
 //
 // # Guarantees
 //
-// Every site is handed out until one client has observed it. A client is never given a site
-// again that it gave back. As long as sites wait that a client can do and did not give back, Next
-// has one for it, unless the dispatcher is Static. The state can be saved and restored at any
-// time, and goes on as the saved one would have.
+// Every site is handed out until Observe reports that a client has finished it. A client never gets
+// a site again that it gave back. Next returns a site as long as one waits that the client can do
+// and did not give back, unless the dispatcher is Static. The state can be saved and restored at
+// any time. The restored dispatcher then continues as the saved one would have.
 //
 // # Cost
 //
-// Time: O(m) for Next, O(n) while few sites wait, and at intervals that grow with the number
-// of waiting sites O(n·m + n log n) when plans are made anew; amortised over the sites,
-// O(m + log n), and O(k) more for k waiting sites that the client cannot do. Memory:
-// O(n + m), one duration per pair for what is added to unrelated clients, and some 20 bytes per
-// client and site that it gave back, until the site is done: removed clients may come back.
+// Time: O(m + log n) for Next, amortised over the sites, and O(k) more for k waiting sites that the
+// client cannot do. A single call takes O(m); O(n) while few sites wait; and O(n·m + n log n) when
+// the waiting sites are divided anew, at intervals that grow with their number.
+//
+// Memory: O(n + m), one duration for each pair of a site and a client added to a problem with
+// unrelated clients, and some 20 bytes for each site that a client gave back, until the site is
+// done. Removed clients count too, because they may come back.
 //
 // # How it works
 //
-// Each client works through its batch of the plan, the longest site first. The dispatcher
-// learns how fast clients are compared with their predictions. It expects a client that is
-// overdue to need as long again, and one that should have asked to be late as long again.
-// When what waits can be divided such that it is expected to end earlier, it is divided
-// anew: on identical and uniform clients by earliest completion, on unrelated ones by
-// moving a few sites to a client that has none left. A client for which this leaves nothing copies
-// the running site that is expected to end last.
+// Each client works through its batch of the plan, the longest site first. The dispatcher learns
+// how fast clients are compared with their predictions. It expects an overdue client to need as
+// long again as it has held its site. It expects a client that should have asked to be late for as
+// long again as it is already.
 //
-// A client that holds a site for too long is silent: the site and the batch wait for others
-// again. Its answer still counts if it comes first.
+// The waiting sites are divided anew if that is expected to end them earlier. On identical and
+// uniform clients all of them are divided by earliest completion. On unrelated clients a few sites
+// move to a client that has none left. A client that still has no site copies the running site that
+// is expected to end last.
+//
+// A client that holds a site for too long is silent. Its site and its batch then wait for other
+// clients. Its answer still counts if it comes first.
 type Dispatcher struct {
 	fleet
 	cfg      DispatcherConfig
@@ -102,7 +106,7 @@ type Dispatcher struct {
 	queue    [][]int32 // sites waiting for each client, the longest first
 	pool     pool      // sites waiting for anyone, in the order of the list
 	back     []int32   // sites added or given back, waiting for anyone, the longest first
-	waits    []bool    // the site is in one of these
+	waits    []bool    // by site: whether it is in queue, pool or back
 	done     []bool
 	open     int // sites not done
 	waiting  int // sites that wait
@@ -110,32 +114,33 @@ type Dispatcher struct {
 	all      pace // of all clients together
 	misses   misses
 	typical  float64 // mean predicted duration
-	replaned int     // sites handed out since what waits was divided
-	owed     int     // sites to be handed out for divisions that were not due
+	replaned int     // sites handed out since the last division of the waiting sites
+	owed     int     // sites that must be handed out to pay for divisions that were not due
 	refused  map[[2]int32]struct{}
-	running  []running   // of each site, as far as spare has come
-	looks    *work.Watch // counts what is worked out of single clients, in tests
+	running  []running   // by site, for the use of spare; may be shorter than the number of sites
+	looks    *work.Watch // counts looks at single sites and clients, in tests
 }
 
-// running is what the clients that hold a site, and are not silent, are expected to do.
+// running says how many clients hold a site and are not silent, and when the site is expected to
+// end.
 type running struct {
 	holders int
-	end     float64 // when the first of them ends
+	end     float64 // when the first of them is expected to end
 }
 
 // clientState is what is known of a client.
 type clientState struct {
 	holds   int32   // site that it works on, or None
-	since   float64 // from when on, or since when it holds none
+	since   float64 // since when it works on the site, or since when it has none
 	gone    bool
 	silent  bool
 	started bool // has finished a site since it came
 	pace    pace
-	probes  int // short sites that it has yet to do first, plus one
+	probes  int // 1 + the number of short sites that it still has to do first; 0 for no probes
 }
 
-// NewDispatcher returns a dispatcher of a plan for the problem, whose durations are the
-// predictions.
+// NewDispatcher returns a dispatcher for a plan of the problem. The durations of the problem are
+// the predictions.
 //
 // Time: O(n·m + n log n).
 func NewDispatcher(p *Problem, plan Plan, cfg DispatcherConfig) (*Dispatcher, error) {
@@ -161,9 +166,9 @@ func NewDispatcher(p *Problem, plan Plan, cfg DispatcherConfig) (*Dispatcher, er
 	return d, nil
 }
 
-// NewPullDispatcher returns a dispatcher without a plan: a client that is free takes the
-// next site of the list, which is as for [Pull]; [Problem.LongestFirst] makes one. Take it
-// where nothing is known of the clients.
+// NewPullDispatcher returns a dispatcher without a plan: a client that is free takes the next site
+// of the list. The list is as for [Pull]; [Problem.LongestFirst] makes one. Take it if nothing is
+// known about the clients.
 func NewPullDispatcher(p *Problem, list []int, cfg DispatcherConfig) (*Dispatcher, error) {
 	cfg, err := cfg.check()
 	if err != nil {
@@ -206,10 +211,10 @@ func (d *Dispatcher) checkTime(now float64) error {
 	return nil
 }
 
-// Next returns the next site for a client, or [None] if there is nothing for it to do at
-// the moment: it may ask again after others observed a site, gave one back, were removed or
-// fell silent (see [Dispatcher.Alarm]). A client holds one site at a time. The error is
-// ErrUnknown, ErrBusy or ErrTime.
+// Next returns the next site for a client, or [None] if it has nothing to do at the moment. After
+// None, ask again when another client has observed a site, gave one back, was removed or fell
+// silent (see [Dispatcher.Alarm]). A client holds one site at a time. The error is ErrUnknown,
+// ErrBusy or ErrTime.
 func (d *Dispatcher) Next(client int, now float64) (site int, err error) {
 	if err := d.check(client, now); err != nil {
 		return None, err
@@ -231,7 +236,7 @@ func (d *Dispatcher) Next(client int, now float64) (site int, err error) {
 	return int(z), nil
 }
 
-// choose takes the next site for a client out of the list where it waits.
+// choose picks the next site for a client and takes it out of the list in which it waits.
 func (d *Dispatcher) choose(client int) int32 {
 	if !d.cfg.Static {
 		d.divide(client)
@@ -260,8 +265,8 @@ func (d *Dispatcher) choose(client int) int32 {
 	return z
 }
 
-// backFirst reports whether a site given back comes before the client's own: if it is
-// longer, so that a long site of a removed client does not wait until the end.
+// backFirst reports whether the longest site given back comes before the client's own sites. It
+// does if it is longer, so that a long site of a removed client does not wait until the end.
 func (d *Dispatcher) backFirst(client int) bool {
 	own := d.queue[client]
 	return len(d.back) > 0 && len(own) > 0 && d.duration(d.back[0], client) > d.duration(own[0], client)
@@ -288,7 +293,7 @@ func (d *Dispatcher) removeAt(list *[]int32, k int) {
 	}
 }
 
-// taken notes that a site waits no more.
+// taken notes that a site no longer waits.
 func (d *Dispatcher) taken(z int32) {
 	d.waits[z] = false
 	d.waiting--
@@ -296,7 +301,7 @@ func (d *Dispatcher) taken(z int32) {
 	d.owed = max(0, d.owed-1)
 }
 
-// may reports whether a client may be given a site: it can do it and did not give it back.
+// may reports whether a client may be given a site: the client can do it and did not give it back.
 func (d *Dispatcher) may(client int, z int32) bool {
 	if len(d.refused) > 0 {
 		if _, refused := d.refused[[2]int32{int32(client), z}]; refused {
@@ -311,9 +316,9 @@ func (d *Dispatcher) replicate(client int) int32 {
 	return d.spare(func(z int32) bool { return d.may(client, z) })
 }
 
-// spare is replicate for a client that may be given the sites that may names. One pass over the
-// clients collects how many work on each site, and when the first of them ends; another one
-// picks, and leaves no holders behind.
+// spare is replicate for a client that may be given the sites for which may returns true. One pass
+// over the clients counts how many work on each site and when the first of them ends. A second pass
+// picks the site and resets the counts.
 func (d *Dispatcher) spare(may func(z int32) bool) int32 {
 	if d.cfg.Copies < 2 {
 		return None
@@ -336,7 +341,7 @@ func (d *Dispatcher) spare(may func(z int32) bool) int32 {
 	for j := range d.client {
 		z := d.client[j].holds
 		if z == None || d.client[j].silent || d.running[z].holders == 0 {
-			continue // 0 if done, or looked at
+			continue // holders is 0 if the site is done or was looked at before
 		}
 		r := &d.running[z]
 		if r.holders < d.cfg.Copies && r.end > latest && may(z) {
@@ -347,21 +352,22 @@ func (d *Dispatcher) spare(may func(z int32) bool) int32 {
 	return site
 }
 
-// hasWork reports whether there may be a site for some client, now that one was told that there is
-// none for it: one waits, or a running one has room for a copy.
+// hasWork reports whether there may be a site for some client, after Next had none for another one.
+// There may be if a site waits or if a running site has room for a copy.
 func (d *Dispatcher) hasWork() bool {
 	return d.waiting > 0 || d.spare(func(int32) bool { return true }) != None
 }
 
-// askInVain has the effect of a call of Next at the time of the last one, when there is no work
-// for any client.
+// askInVain has the effect of a call of Next, at the same time as the last one, when there is no
+// work for any client.
 func (d *Dispatcher) askInVain(client int) {
 	c := &d.client[client]
 	c.since, c.probes = d.now, max(0, c.probes-1)
 }
 
-// help takes a site for which the client was not wanted: better than nothing, as the one that
-// it waits for can copy it. It is the shortest of the client that is free last.
+// help takes a site out of the batch of another client, although the division left it there. That
+// is better than nothing, because the other client can copy it. It takes the shortest site of the
+// client that is free last.
 func (d *Dispatcher) help(client int) int32 {
 	from, at, latest := -1, -1, math.Inf(-1)
 	for j, queue := range d.queue {
@@ -383,10 +389,9 @@ func (d *Dispatcher) help(client int) int32 {
 	return z
 }
 
-// Observe reports that a client finished the site it holds. First is false if a copy was
-// faster, so that the answer is of no use. Void lists the clients whose work on the same
-// site has become useless: they may give it back and ask anew. The error is ErrUnknown,
-// ErrNotAsked or ErrTime.
+// Observe reports that a client finished the site that it holds. first is false if a copy was
+// faster and the answer is of no use. void lists the clients whose work on the same site has become
+// useless: they may give it back and ask anew. The error is ErrUnknown, ErrNotAsked or ErrTime.
 func (d *Dispatcher) Observe(client, site int, now float64) (first bool, void []int, err error) {
 	if err := d.check(client, now); err != nil {
 		return false, nil, err
@@ -404,7 +409,7 @@ func (d *Dispatcher) Observe(client, site int, now float64) (first bool, void []
 	if d.done[site] {
 		return false, nil, nil
 	}
-	if d.waits[site] { // the client was taken to be silent
+	if d.waits[site] { // the client counted as silent
 		for _, list := range d.lists() {
 			if k := slices.Index(*list, int32(site)); k >= 0 {
 				d.removeAt(list, k)
@@ -415,7 +420,7 @@ func (d *Dispatcher) Observe(client, site int, now float64) (first bool, void []
 	d.done[site] = true
 	d.open--
 	for j := range d.client {
-		delete(d.refused, [2]int32{int32(j), int32(site)}) // nobody is given it again
+		delete(d.refused, [2]int32{int32(j), int32(site)}) // no client gets the site again
 		if int(d.client[j].holds) == site {
 			void = append(void, j)
 		}
@@ -423,9 +428,9 @@ func (d *Dispatcher) Observe(client, site int, now float64) (first bool, void []
 	return true, void, nil
 }
 
-// GiveBack returns the site that a client holds, unfinished. The client is not given it
-// again; another one is. A site that all clients gave back stays open. The error is
-// ErrUnknown, ErrNotAsked or ErrTime.
+// GiveBack reports that a client gives back the site that it holds, unfinished. The site goes to
+// another client and never to this one again. A site that all clients gave back stays open. The
+// error is ErrUnknown, ErrNotAsked or ErrTime.
 func (d *Dispatcher) GiveBack(client int, now float64) error {
 	if err := d.check(client, now); err != nil {
 		return err
@@ -444,8 +449,8 @@ func (d *Dispatcher) GiveBack(client int, now float64) error {
 	return nil
 }
 
-// release makes a site wait for anyone, unless it is done, waits, or a client works on it
-// that is not silent.
+// release makes a site wait for any client. It does nothing if the site is done, if it waits
+// already, or if a client that is not silent works on it.
 func (d *Dispatcher) release(z int32) {
 	if d.done[z] || d.waits[z] {
 		return
@@ -460,23 +465,23 @@ func (d *Dispatcher) release(z int32) {
 	d.insert(z)
 }
 
-// insert puts a site that waits among those given back.
+// insert puts a waiting site among those given back.
 func (d *Dispatcher) insert(z int32) {
 	k, _ := slices.BinarySearchFunc(d.back, z, d.longer)
 	d.back = slices.Insert(d.back, k, z)
 }
 
-// unassign makes the batch of a client wait for anyone.
+// unassign makes the batch of a client wait for any client.
 func (d *Dispatcher) unassign(client int) {
 	d.back = append(d.back, d.queue[client]...)
 	d.queue[client] = nil
 	slices.SortFunc(d.back, d.longer)
 }
 
-// RemoveClient reports that a client is gone: the site that it holds and its batch wait for
-// anyone. The error is ErrUnknown or ErrTime.
+// RemoveClient reports that a client is gone. The site that it holds and its batch then wait for
+// any client. The error is ErrUnknown or ErrTime.
 //
-// Time: O(k log k) for k sites given back and open.
+// Time: O(k log k) for k sites that then wait for any client.
 func (d *Dispatcher) RemoveClient(client int, now float64) error {
 	if err := d.check(client, now); err != nil {
 		return err

@@ -7,14 +7,14 @@ import (
 	"slices"
 )
 
-// A fleet is the predicted durations of a problem, and of sites and clients added to it.
+// A fleet has the predicted durations of a problem, and of the sites and clients added to it.
 type fleet struct {
 	p       *Problem
 	n, m    int
-	size    []float64   // of each site, on identical and uniform clients
-	unit    []float64   // of each client there
-	rows    [][]float64 // of each site added to unrelated clients, its duration on each client
-	columns [][]float64 // of each client added there, the durations of the problem's sites
+	size    []float64   // identical and uniform clients: of each site
+	unit    []float64   // identical and uniform clients: time per unit of size of each client
+	rows    [][]float64 // unrelated clients: of each site added, its duration on each client
+	columns [][]float64 // unrelated clients: of each client added, the durations of the problem's sites
 }
 
 func newFleet(p *Problem) fleet {
@@ -52,7 +52,7 @@ func (f *fleet) mean() float64 {
 	return sum
 }
 
-// length is what sites that wait for anyone are ordered by: the shortest duration.
+// length returns the shortest duration of a site. It orders the sites that wait for any client.
 func (f *fleet) length(z int32) float64 {
 	if !f.p.unrelated {
 		return f.size[z]
@@ -77,8 +77,9 @@ func (f *fleet) setup(j int) float64 {
 	return 0
 }
 
-// checkTimes checks what a site or a client is added with: one duration a pair on unrelated clients, and
-// otherwise a number whose products with those of the other side are neither too small nor +Inf.
+// checkTimes checks the times of a site or a client to be added. On unrelated clients there must be
+// one duration for each pair. Otherwise there must be one number, and its products with the numbers
+// of the other side must be neither too small nor +Inf.
 func (f *fleet) checkTimes(times []float64, pairs int, side string, others []float64) error {
 	want := 1
 	if f.p.unrelated {
@@ -106,12 +107,13 @@ func (f *fleet) checkTimes(times []float64, pairs int, side string, others []flo
 }
 
 // AddClient adds a client that is free now and returns its number. On identical and uniform
-// clients times has one number, its time per unit of size (1 if they are identical); on
-// unrelated ones its duration of every site, those added included, +Inf for one that it
-// cannot do. Durations that are too small for a [Problem], and products of a size and a time per unit that
-// are not finite, are refused. The error is ErrProblem, ErrDuration or ErrTime.
+// clients, times has one number: the client's time per unit of size, which is 1 on identical
+// clients. On unrelated clients, times has the client's duration for every site, including the
+// sites added; +Inf means that it cannot do the site. It refuses durations that are too small for a
+// [Problem], and products of a size and a time per unit that are not finite. The error is
+// ErrProblem, ErrDuration or ErrTime.
 //
-// Time: O(n); on unrelated clients O(n + m·k log k) for k sites that wait for anyone.
+// Time: O(n); on unrelated clients O(n + m·k log k) for k sites that wait for any client.
 func (d *Dispatcher) AddClient(times []float64, now float64) (client int, err error) {
 	if err := d.checkTime(now); err != nil {
 		return None, err
@@ -137,13 +139,13 @@ func (d *Dispatcher) AddClient(times []float64, now float64) (client int, err er
 	return d.m - 1, nil
 }
 
-// AddSite adds a site and returns its number. On identical and uniform clients times has one
-// number, its size; on unrelated ones its duration on every client, +Inf for one that cannot
-// do it. A site that none can do waits until a client is added that can. Durations that are too
-// small for a [Problem], and products of a size and a time per unit that are not finite, are refused.
-// The error is ErrProblem, ErrDuration or ErrTime.
+// AddSite adds a site and returns its number. On identical and uniform clients, times has one
+// number: the size of the site. On unrelated clients, times has the site's duration on every
+// client; +Inf means that the client cannot do it. A site that no client can do waits until such a
+// client is added. AddSite refuses durations that are too small for a [Problem], and products of a
+// size and a time per unit that are not finite. The error is ErrProblem, ErrDuration or ErrTime.
 //
-// Time: O(m + k) for k sites that wait for anyone.
+// Time: O(m + k) for k sites that wait for any client.
 func (d *Dispatcher) AddSite(times []float64, now float64) (site int, err error) {
 	if err := d.checkTime(now); err != nil {
 		return None, err
@@ -165,10 +167,10 @@ func (d *Dispatcher) AddSite(times []float64, now float64) (site int, err error)
 	return site, nil
 }
 
-// Silent returns the clients that have held a site for longer than Patience allows, in
-// ascending order: look after them, and tell RemoveClient if they are gone. What they hold
-// and their batches wait for others already. A client that answers or asks is no longer
-// silent. The error is ErrTime.
+// Silent returns the clients that have held a site for longer than Patience allows, in ascending
+// order. Look after them, and call RemoveClient for those that are gone. Their sites and batches
+// wait for other clients already. A client that answers or asks is no longer silent. The error is
+// ErrTime.
 //
 // Time: O(m).
 func (d *Dispatcher) Silent(now float64) (clients []int, err error) {
@@ -185,9 +187,9 @@ func (d *Dispatcher) Silent(now float64) (clients []int, err error) {
 	return clients, nil
 }
 
-// Alarm returns the time at which the next client becomes silent if nothing is heard of it,
-// +Inf if none will. Set a timer for it if clients have nothing to do, and ask Next for them
-// then.
+// Alarm returns the time at which the next client becomes silent unless it answers before, or +Inf
+// if none will. If clients have nothing to do, set a timer for that time and then call Next for
+// them.
 //
 // Time: O(m).
 func (d *Dispatcher) Alarm() float64 {
@@ -198,8 +200,8 @@ func (d *Dispatcher) Alarm() float64 {
 	return soonest
 }
 
-// deadline returns when a client becomes silent, +Inf if it does not hold an open site or is
-// silent already.
+// deadline returns when a client becomes silent, or +Inf if it holds no open site or is silent
+// already.
 func (d *Dispatcher) deadline(client int, patience float64) float64 {
 	d.looks.Spend(1)
 	c := &d.client[client]
@@ -210,7 +212,7 @@ func (d *Dispatcher) deadline(client int, patience float64) float64 {
 	return c.since + d.begins(client) + allowed
 }
 
-// listen makes the sites of clients that have become silent wait for anyone.
+// listen makes the sites of clients that have become silent wait for any client.
 func (d *Dispatcher) listen() {
 	if math.IsInf(d.cfg.Patience, 1) {
 		return

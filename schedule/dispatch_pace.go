@@ -7,30 +7,31 @@ import (
 	"github.com/recrawl/recrawl/internal/portable"
 )
 
-// A pace is the time that sites took beside the time predicted for them.
+// A pace compares the time that sites took with the time predicted for them.
 type pace struct{ actual, planned float64 }
 
-// The tuned values of what is learned of clients. What they are worth, halved, as they are
-// and doubled, is measured by
+// The tuned values for what is learned about clients. This command measures each value halved, as
+// it is, and doubled:
 //
 //	go test ./schedule -v -run Sweep -sweep
 var (
-	// paceMemory is how many typical sites a client's pace looks back on.
+	// paceMemory is how many typical sites a client's pace looks back over.
 	paceMemory = 8.0
-	// paceDoubt is how many typical sites at the pace of all clients a client's own pace
-	// starts from; commonDoubt is how many as predicted the pace of all starts from.
+	// A client's own pace starts as if it had done paceDoubt typical sites at the pace of all
+	// clients. The pace of all clients starts as if commonDoubt typical sites had taken the
+	// predicted time.
 	paceDoubt, commonDoubt = 1.0, 2.0
-	// patienceSpreads is the number of standard deviations, of the logarithm of the time of
-	// a site over the time expected, after which a client is silent. Without it crawls whose
-	// sites are off by a spread of 1 end 4 % later.
+	// patienceSpreads is the number of standard deviations after which a client is silent. They are
+	// those of the logarithm of actual over expected time. Without this rule, crawls in which that
+	// logarithm has a spread of 1 end 4 % later.
 	patienceSpreads = 2.5
 )
 
-// The spread of these logarithms is taken to be priorMiss at first, with a weight of
-// priorMisses sites. One counts as mostMiss at most.
+// At first the spread of these logarithms is taken to be priorMiss, with a weight of priorMisses
+// sites. A single logarithm counts as mostMiss at most.
 const priorMiss, priorMisses, mostMiss = .35, 4, 3
 
-// misses is what is known of the logarithms of times over expected times.
+// misses has the sum of squares and the number of the logarithms of actual over expected times.
 type misses struct {
 	squares float64
 	count   int
@@ -48,13 +49,14 @@ func (d *Dispatcher) patience() float64 {
 	return max(leastPatience, portable.Exp(patienceSpreads*d.misses.spread()))
 }
 
-// leastKept is the least share of a pace that one site leaves, however long it is.
+// leastKept is the least share of the old pace that remains after one site, however long the site
+// is.
 const leastKept = .5
 
 // Paces are kept within these bounds, so that the arithmetic stays finite.
 const leastPace, mostPace = 1e-30, 1e30
 
-// learn takes in the time for which a client held a site.
+// learn updates the paces with the time for which a client held a site.
 func (d *Dispatcher) learn(client int, spent float64) {
 	c := &d.client[client]
 	spent = min(max(0, spent-d.begins(client)), math.MaxFloat64) // times may lie far apart
@@ -66,25 +68,25 @@ func (d *Dispatcher) learn(client int, spent float64) {
 	d.all.add(spent, predicted, 1)
 }
 
-// add takes in a site and keeps a share of what was.
+// add adds a site, and keeps a share of the pace so far.
 func (p *pace) add(actual, planned, keep float64) {
 	p.actual = min(float64(p.actual*keep)+actual, math.MaxFloat64)
 	p.planned = min(float64(p.planned*keep)+planned, math.MaxFloat64)
 }
 
-// over returns the pace as a factor of predicted durations, with a doubt that is worth so
-// much predicted time at the given factor.
+// over returns the pace as a factor of predicted durations. The doubt counts as that much predicted
+// time at the given factor.
 func (p pace) over(doubt, factor float64) float64 {
 	return min(mostPace, max(leastPace, (p.actual+float64(doubt*factor))/(p.planned+doubt)))
 }
 
-// paceOf returns by how much a client is expected to exceed predictions, of what it did.
+// paceOf returns the factor by which a client with the pace p is expected to exceed predictions.
 func (d *Dispatcher) paceOf(client int, p pace) float64 {
 	return p.over(float64(paceDoubt*d.typical), d.all.over(float64(commonDoubt*d.typical), 1))
 }
 
-// expect returns the factor by which a client is expected to exceed predictions: of what it
-// finished, and of what it holds if that is late already.
+// expect returns the factor by which a client is expected to exceed predictions. It is learned from
+// the sites that the client finished, and from the site that it holds if that is late already.
 func (d *Dispatcher) expect(client int) float64 {
 	c := &d.client[client]
 	factor := d.paceOf(client, c.pace)
@@ -105,7 +107,7 @@ func (d *Dispatcher) expected(z int32, client int) float64 {
 	return d.expect(client) * d.duration(z, client)
 }
 
-// begins returns the setup that a client still pays, or pays with the site that it holds.
+// begins returns the setup that a client has yet to pay, or pays with the site that it holds.
 func (d *Dispatcher) begins(client int) float64 {
 	if d.client[client].started {
 		return 0
@@ -113,9 +115,10 @@ func (d *Dispatcher) begins(client int) float64 {
 	return d.setup(client)
 }
 
-// ends predicts when a client can work on another site: through with the one that it holds, or set
-// up for its first. One that is overdue is expected to need as long again as it has held the site,
-// one that should have asked to be late as long again, and a silent or removed one not to come back.
+// ends predicts when a client can work on another site: after the site that it holds, or after its
+// setup for the first site. An overdue client is expected to need as long again as it has held the
+// site. A client that should have asked is expected to be late for as long again. A silent or
+// removed client is expected not to come back.
 func (d *Dispatcher) ends(client int) float64 {
 	d.looks.Spend(1)
 	c := &d.client[client]

@@ -1,24 +1,27 @@
 package schedule
 
-// A pool is the sites of a list that wait for anyone, in its order. Sites are only taken out.
+// A pool is the sites of a list that wait for any client, in the order of the list. After it is
+// made, sites are only taken out.
 type pool struct {
 	sites []int32 // None where one was taken
-	left  int     // how many are not
-	first int     // none is left before it
-	// from is where each client goes on: those before were taken, or it may not have them. As it never may
-	// again, a client looks at each site once, and one that starts anew, as after a restore, takes the same.
+	left  int     // number of sites left
+	first int     // index before which no site is left
+	// from is the index at which each client continues. The sites before it were taken, or the
+	// client may not have them. A client that may not have a site never may, so each client looks
+	// at each site once. A client that starts from the beginning, as after a restore, takes the
+	// same site.
 	from []int
 }
 
 func newPool(clients int) pool { return pool{from: make([]int, clients)} }
 
-// add puts a site at the end, while the list is made.
+// add puts a site at the end. It is used only while the list is made.
 func (l *pool) add(z int32) {
 	l.sites = append(l.sites, z)
 	l.left++
 }
 
-// remove takes out the site at k.
+// remove takes out the site at index k.
 func (l *pool) remove(k int) {
 	l.sites[k] = None
 	l.left--

@@ -16,10 +16,10 @@ var dispatcherFormat = codec.Format{Magic: "recrawl/schedule.Dispatcher", Versio
 // problem and the config are not part of it.
 func (d *Dispatcher) MarshalBinary() ([]byte, error) { return dispatcherFormat.Save(d.encode) }
 
-// UnmarshalBinary restores the state of a dispatcher for the same problem into one made for
-// it, by either constructor and with any plan. It goes on as the saved one would have.
-// Corrupt data, or that of a problem with other numbers of sites or clients, gives
-// ErrCorrupt and changes nothing; a dispatcher that no constructor made gives ErrProblem.
+// UnmarshalBinary restores a saved state into a dispatcher made for the same problem, by either
+// constructor and with any plan. The dispatcher then continues as the saved one would have. The
+// error is ErrCorrupt for corrupt data and for data of a problem with other numbers of sites or
+// clients; it changes nothing. The error is ErrProblem for a dispatcher that no constructor made.
 func (d *Dispatcher) UnmarshalBinary(data []byte) error {
 	if d.p == nil {
 		return fmt.Errorf("%w: restore into a Dispatcher made for it", ErrProblem)
@@ -150,7 +150,7 @@ func (d *Dispatcher) decode(r *codec.Decoder) {
 		}
 	}
 	waiting(d.pool.add)
-	pooled := slices.Clone(d.waits) // a site that was held is not in the pool any more
+	pooled := slices.Clone(d.waits) // a site that was held is no longer in the pool
 	for _, list := range d.lists() {
 		waiting(func(z int32) { *list = append(*list, z) })
 	}
@@ -160,7 +160,7 @@ func (d *Dispatcher) decode(r *codec.Decoder) {
 			d.open--
 		}
 	}
-	held := make([]bool, n) // by a client that is not silent
+	held := make([]bool, n) // whether a client that is not silent holds the site
 	for j := range m {
 		d.client[j] = decodeClient(r, n)
 		c := &d.client[j]
@@ -181,7 +181,7 @@ func (d *Dispatcher) decode(r *codec.Decoder) {
 	}
 }
 
-// decodeClient reads what a client is doing.
+// decodeClient reads the state of a client.
 func decodeClient(r *codec.Decoder, sites int) clientState {
 	c := clientState{holds: int32(r.IntIn(None, sites-1)), since: r.Finite(), gone: r.Bool(), silent: r.Bool(),
 		started: r.Bool(), pace: pace{r.NonNegative(), r.NonNegative()}, probes: r.IntIn(0, mostProbes+1)}

@@ -13,11 +13,11 @@ var (
 	// ErrProblem reports a problem without sites or clients, slices whose lengths do not
 	// match, or clients of a kind that an algorithm cannot take.
 	ErrProblem = errors.New("schedule: invalid problem")
-	// ErrDuration reports a duration, size, time or speed that is NaN, infinite or out of
-	// its range, or whose sum with the others is.
+	// ErrDuration reports a duration, size, time or speed that is NaN, infinite or out of its
+	// range, or that makes a sum infinite or out of its range.
 	ErrDuration = errors.New("schedule: invalid duration")
-	// ErrPlan reports a plan or a list that does not name every site once with one of the
-	// clients, or a result that contradicts its problem or itself.
+	// ErrPlan reports a plan that does not give every site a valid client, a list that does not
+	// name every site once, or a result that contradicts its problem or itself.
 	ErrPlan = errors.New("schedule: invalid plan")
 	// ErrUnknown reports a client or a site that is unknown or was removed.
 	ErrUnknown = errors.New("schedule: unknown or removed client or site")

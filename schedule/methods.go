@@ -15,39 +15,38 @@ const (
 	byMedian
 	byHolt
 	byTruncated
-	methods // their number
+	methods // number of methods
 )
 
 // The names of the methods, as in [Score].
 var methodNames = [methods]string{"last two", "EWMA", "median", "Holt", "truncated"}
 
-// The weights of the methods. What they are worth, halved, as they are and doubled, is
-// measured by
+// The weights of the methods. This command measures each weight halved, as it is, and doubled:
 //
 //	go test ./schedule -v -run Sweep -sweep
 //
-// on drawn histories with noise, trends and wild runs. Whether others suit one's own sites,
-// [Backtest] tells.
+// It uses random histories with noise, trends and wild runs. [Backtest] shows how well the methods
+// suit given sites.
 var (
-	// ewmaWeight is the weight of the newest run: a compromise. Half of it predicts noise
-	// better (an error of .172 instead of .175), twice as much trends (.133 instead of
-	// .144).
+	// ewmaWeight is the weight of the newest run. It is a compromise: half of it predicts noise
+	// better (an error of .172 instead of .175), twice as much predicts trends better (.133 instead
+	// of .144).
 	ewmaWeight = .3
-	// holtLevel and holtTrend are the weights of the newest level and trend, set by hand.
-	// Half of either predicts the drawn histories better, by up to 7 %, and follows a change
-	// of trend later.
+	// holtLevel and holtTrend are the weights of the newest level and trend, set by hand. Half of
+	// either predicts the random histories better, by up to 7 %, but follows a change of trend
+	// later.
 	holtLevel = .5
 	holtTrend = .2
 )
 
 const (
-	// medianWindow is the number of runs in the median: it withstands two wild ones.
+	// medianWindow is the number of runs in the median. With five, two wild runs do no harm.
 	medianWindow = 5
-	// truncateAt, truncateAfter: BOINC takes the plain mean of ten runs, then an
-	// exponential one of weight 1/10, and lets a run count at most ten times the mean.
+	// truncateAt and truncateAfter are those of BOINC: it takes the plain mean of ten runs, then an
+	// exponential mean of weight 1/10, and lets a run count at most ten times the mean.
 	truncateAt    = 10
 	truncateAfter = 10
-	// holtFloor is the share of the last run below which a falling trend does not lead.
+	// holtFloor is the least prediction of a falling trend, as a share of the last run.
 	holtFloor = .25
 )
 
@@ -88,7 +87,7 @@ func (t *track) predict(m method) float64 {
 
 // update takes in a run.
 func (t *track) update(d float64) {
-	if t.runs == codec.MostCount { // as in forged states only; the latest run stays where it is
+	if t.runs == codec.MostCount { // only in forged states; the latest run stays where it is
 		t.runs -= medianWindow
 		t.scored = min(t.scored, t.runs)
 	}

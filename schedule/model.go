@@ -23,18 +23,20 @@ type ClientCost struct {
 	WebSpeed       []float64 // vweb_jz: download speed
 }
 
-// FullModel returns the complete cost model of Pechnikov et al. (2017, section 4) as a problem
-// with unrelated clients. A batch U costs client j
+// FullModel returns the complete cost model of Pechnikov et al. (2017, section 4) as a problem with
+// unrelated clients. Client j takes for a batch U the time
 //
 //	T_j = t_in + t_work + t_out
 //	t_in   = tos_j + q_j/vsc_j
 //	t_work = Σ_{z∈U} (tdns_j + ttcp_jz + tweb_jz + P_z/vweb_jz + P_z/v_j)
 //	t_out  = (Σ_{z∈U} h_z)/vsc_j
 //
-// with q_j the size of the list of the batch's domain names. Sizes are in KB, speeds in
-// KB/s and times in seconds. What [ReducedModel] loses against it is measured by go run
-// ./examples/papers -only pechnikov-model. tos_j becomes the setup of client j, and everything
-// else the duration of a pair. Time and memory: O(n·m).
+// q_j is the size of the list of the batch's domain names. Sizes are in KB, speeds in KB/s and
+// times in seconds. tos_j becomes the setup of client j, and everything else becomes the duration
+// of a pair. To measure what [ReducedModel] loses against it: go run ./examples/papers -only
+// pechnikov-model.
+//
+// Time and memory: O(n·m).
 func FullModel(sites []SiteCost, clients []ClientCost) (*Problem, error) {
 	if len(sites) == 0 {
 		return nil, fmt.Errorf("%w: no sites", ErrProblem)
@@ -80,13 +82,13 @@ func FullModel(sites []SiteCost, clients []ClientCost) (*Problem, error) {
 	return p.WithStarts(nil, setup)
 }
 
-// ReducedModel is [FullModel] without what is equal for all clients or negligible (section
-// 5), as a problem with uniform clients: client j takes
+// ReducedModel is [FullModel] without the terms that are equal for all clients or negligible
+// (section 5). It returns a problem with uniform clients, in which client j takes
 //
 //	T_j = Σ_{z∈U} P_z · (1/vweb_j + 1/v_j).
 //
-// (The paper prints the reciprocal of that factor, which is the speed.) Sizes are in KB and
-// speeds in KB/s. What it loses: go run ./examples/papers -only pechnikov-model.
+// The paper prints the reciprocal of that factor, which is the speed. Sizes are in KB and speeds in
+// KB/s. To measure what it loses: go run ./examples/papers -only pechnikov-model.
 func ReducedModel(sizes, webSpeed, compute []float64) (*Problem, error) {
 	if len(webSpeed) != len(compute) {
 		return nil, fmt.Errorf("%w: %d download speeds, %d computer speeds", ErrProblem, len(webSpeed), len(compute))

@@ -13,16 +13,16 @@ func (a moments) and(b moments) moments {
 	return moments{n, a.mean + float64(d*(b.n/n)), a.m2 + b.m2 + float64(d*d*(a.n*b.n/n))}
 }
 
-// A momentTree holds the moments of parts that change, and those of them all: replacing a
-// part leaves nothing of the old one behind, where a sum from which values are taken off
-// keeps their rounding errors, and after a large value nothing else.
+// A momentTree holds the moments of parts that change, and the moments of all parts together.
+// Replacing a part leaves no trace of the old one. A plain sum from which values are subtracted
+// would keep their rounding errors, and after a large value it would hold nothing but errors.
 //
-// Invariant: len(nodes) is 2w or 0, w a power of two above every part set; part k is node
-// w + k, and node i < w is the union of nodes 2i and 2i+1. So the bits of all() depend on the
-// parts alone, and not on what they were before.
+// Invariant: len(nodes) is 0 or 2w, where w is a power of two above every part set. Part k is node
+// w + k, and node i < w is the union of nodes 2i and 2i+1. So the bits of all() depend only on the
+// present parts, not on earlier ones.
 type momentTree struct{ nodes []moments }
 
-// set replaces a part, in O(log parts), amortised.
+// set replaces a part, in amortised O(log parts).
 func (t *momentTree) set(part int, m moments) {
 	for part >= len(t.nodes)/2 {
 		t.grow()

@@ -19,7 +19,7 @@ func (p *Problem) LongestFirst() []int {
 	return list
 }
 
-// numbered returns the sites as numbered.
+// numbered returns the sites in the order of their numbers.
 func (p *Problem) numbered() []int {
 	list := make([]int, p.n)
 	for z := range list {
@@ -28,7 +28,7 @@ func (p *Problem) numbered() []int {
 	return list
 }
 
-// checkList returns the list, or the sites as numbered for nil.
+// checkList returns the list, or for nil the sites in the order of their numbers.
 func (p *Problem) checkList(list []int) ([]int, error) {
 	if list == nil {
 		return p.numbered(), nil
@@ -46,10 +46,10 @@ func (p *Problem) checkList(list []int) ([]int, error) {
 	return list, nil
 }
 
-// RoundRobin deals the sites of a list, one to each client in turn, whatever they
-// take. The list names every site once, or ErrPlan is returned, as it is if a site comes to a
-// client that cannot do it; nil stands for the sites as numbered. A baseline: all other plans
-// take durations into account.
+// RoundRobin deals the sites of a list, one to each client in turn, whatever they take. It is a
+// baseline: all other plans take durations into account. The list must name every site once; nil
+// stands for the sites in the order of their numbers. The error is ErrPlan for another list, and
+// also if a site comes to a client that cannot do it.
 func RoundRobin(p *Problem, list []int) (Plan, error) {
 	list, err := p.checkList(list)
 	if err != nil {
@@ -65,17 +65,16 @@ func RoundRobin(p *Problem, list []int) (Plan, error) {
 	return plan, nil
 }
 
-// Pull returns the plan that comes about if each client takes the next site of the list as
-// soon as it is free, without asking how long the site will take there: list scheduling. It
-// is the round robin that agrees with Table 1 of Pechnikov et al. (2017).
-// [NewPullDispatcher] does the same with real clients. The list is as for [RoundRobin].
+// Pull returns the plan of list scheduling: each client takes the next site of the list as soon as
+// it is free, without asking how long the site will take there. It is the round robin that agrees
+// with Table 1 of Pechnikov et al. (2017). [NewPullDispatcher] does the same with real clients. The
+// list is as for [RoundRobin].
 //
-// Of clients that are free at the same time, as all may be at the start, the one numbered
-// first comes first. With clients of different speed the plan therefore depends on the
-// order in which they are given. With [Problem.LongestFirst] it is best if the fastest comes
-// first.
+// If several clients are free at the same time, as at the start, the one with the lowest number
+// comes first. So with clients of different speed the plan depends on their order. With
+// [Problem.LongestFirst] it is best to number the fastest client first.
 //
-// Time: O(log m) for each site, and O(m) for one that the client that is free first cannot do.
+// Time: O(log m) for each site. O(m) for a site that the first free client cannot do.
 func Pull(p *Problem, list []int) (Plan, error) {
 	list, err := p.checkList(list)
 	if err != nil {
@@ -89,7 +88,7 @@ func Pull(p *Problem, list []int) (Plan, error) {
 	plan := make(Plan, p.n)
 	for _, z := range list {
 		at := 0
-		if math.IsInf(p.Duration(z, free[0].client), 1) { // the first of those that can do it
+		if math.IsInf(p.Duration(z, free[0].client), 1) { // take the first client that can do it
 			at = -1
 			for k := range free {
 				if !math.IsInf(p.Duration(z, free[k].client), 1) && (at < 0 || free[k].Before(free[at])) {

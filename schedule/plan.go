@@ -7,8 +7,7 @@ import (
 	"github.com/recrawl/recrawl/schedule/internal/solver"
 )
 
-// None stands for no site in what [Dispatcher.Next] returns, and for no client in an old
-// plan for [Replan].
+// None means no site as a result of [Dispatcher.Next], and no client in an old plan for [Replan].
 const None = -1
 
 // A Plan gives each site its client: plan[z] is the client of site z.
@@ -23,8 +22,7 @@ func (plan Plan) Batches(m int) [][]int {
 	return batches
 }
 
-// Check returns an error unless the plan gives every site of the problem one of its clients
-// that can do it.
+// Check returns an error unless the plan gives every site of the problem a client that can do it.
 func (p *Problem) Check(plan Plan) error {
 	if len(plan) != p.n {
 		return fmt.Errorf("%w: %d sites, want %d", ErrPlan, len(plan), p.n)
@@ -69,9 +67,9 @@ func (p *Problem) Makespan(plan Plan) float64 {
 	return last
 }
 
-// tolerance is the relative gap between makespan and lower bound at which a plan counts as
-// optimal. Solvers stop there. For integer durations with a makespan below 10⁹ it means
-// that the two are equal.
+// tolerance is the relative gap between makespan and lower bound up to which a plan counts as
+// optimal. Solvers stop there. For integer durations with a makespan below 10⁹, a gap within the
+// tolerance means that the two are equal.
 const tolerance = 1e-9
 
 // A Status is what is known of a plan and why the search for a better one ended. For integer
@@ -80,7 +78,7 @@ type Status uint8
 
 const (
 	Finished     Status = iota // a heuristic came to its end
-	GapClosed                  // the gap to the bound is at most the one asked for, but for what rounding may do
+	GapClosed                  // the gap to the bound is at most the one asked for, up to rounding
 	LimitReached               // the limit on steps or on moved sites is used up
 	Cancelled                  // the context was cancelled or its deadline passed
 	Optimal                    // no plan is better by more than 1e-9 of the makespan, 2e-9 if durations are rounded
@@ -96,8 +94,8 @@ type Result struct {
 	Moved    int   // of Replan: placed sites that left their clients
 }
 
-// Gap returns how far the makespan is above the lower bound, as a share of the bound; 0 for a
-// plan that is optimal, whose bound may differ by what rounding does.
+// Gap returns how far the makespan is above the lower bound, as a share of the bound. It returns 0
+// for an Optimal plan, even if its bound differs by rounding.
 func (r Result) Gap() float64 {
 	if r.Status == Optimal {
 		return 0
@@ -105,19 +103,23 @@ func (r Result) Gap() float64 {
 	return (r.Makespan - r.Lower) / r.Lower
 }
 
-// proved reports whether a makespan is optimal given a lower bound. The makespan and the bound may
-// each be off by Rounding from what the solver compared. Where that is more than the tolerance, a
-// plan that is optimal on the grid may not be optimal.
+// proved reports whether a lower bound proves a makespan optimal. The makespan and the bound may
+// each differ by Rounding from what the solver compared. If that is more than the tolerance, a plan
+// that is optimal on the grid may not be optimal.
 func (p *Problem) proved(makespan, lower float64) bool {
 	most := float64(tolerance * makespan)
 	return makespan-lower <= most+min(most, 2*p.grid.Rounding)
 }
 
-// CheckResult returns an error unless the result is consistent: its plan passes Check and
-// has the makespan stated; the lower bound is at most that, and at most what can be seen of
-// any plan at a glance; and the plan is said to be optimal if and only if the gap is at
-// most 1e-9 of the makespan, plus what rounding may do (see [Problem]), which is at most 1e-9
-// more. Time: O(n·m).
+// CheckResult returns an error unless a result is consistent:
+//
+//   - The plan passes Check and has the makespan stated.
+//   - The lower bound is at most that makespan, and at most the makespan of some plans that are
+//     easy to make.
+//   - The status is Optimal if and only if the gap is at most 1e-9 of the makespan plus the effect
+//     of rounding (see [Problem]), which is at most 1e-9 more.
+//
+// Time: O(n·m).
 func (p *Problem) CheckResult(r Result) error {
 	if err := p.Check(r.Plan); err != nil {
 		return err
@@ -131,8 +133,8 @@ func (p *Problem) CheckResult(r Result) error {
 	if r.Status > Optimal || p.proved(r.Makespan, r.Lower) != (r.Status == Optimal) {
 		return fmt.Errorf("%w: %v with makespan %v and lower bound %v", ErrPlan, r.Status, r.Makespan, r.Lower)
 	}
-	// All sites on a single client, and the earliest completion in the order given, are
-	// plans too: no lower bound may exceed them.
+	// All sites on a single client, and earliest completion in the order given, are plans too. No
+	// lower bound may exceed their makespans.
 	least, all := p.Makespan(solver.EarliestCompletion(p.grid, nil)), make(Plan, p.n)
 	for j := range min(p.m, 8) {
 		for z := range all {

@@ -14,8 +14,8 @@ import (
 // A Prediction is the predicted duration of a site's next run.
 type Prediction struct {
 	Mean   float64
-	SD     float64 // standard deviation of the error of such predictions; 0 as long as none is known
-	Runs   int     // runs of the site behind it
+	SD     float64 // standard deviation of the error of such predictions; 0 until an error is known
+	Runs   int     // runs of the site behind the prediction
 	Method string  // see Score
 }
 
@@ -31,56 +31,57 @@ type Score struct {
 	Runs     int
 }
 
-// A DurationPredictor predicts how long sites take from how long they took. Observe tells
-// it of a run, Predict returns the prediction for the next one, PredictNew that for a site
-// without runs. Take it to make the durations of a [Problem] from earlier scans. The zero
-// value is ready to use.
+// A DurationPredictor predicts how long sites will take from how long they took before. Observe
+// reports a run, Predict returns the prediction for the next run of a site, and PredictNew returns
+// the prediction for a site without runs. Take it to make the durations of a [Problem] from earlier
+// scans. The zero value is ready to use. A DurationPredictor is not safe for concurrent use.
 //
-// Sites are numbered by the caller without great gaps, or have ids of another package, which stay
-// valid until they are removed there: a new id in the slot of an old one starts anew. Slots are
-// below 2^24. A DurationPredictor is not safe for concurrent use.
+// Number the sites without large gaps, or use the ids that another package gave them. An id of
+// another package is valid until it is removed there; a new id in the slot of an old one starts a
+// new history. Slots are below 2^24.
 //
 // # Cost
 //
-// Time: Observe, Predict and Remove take O(1) and allocate nothing for sites seen before.
-// PredictNew takes O(log n) for each site observed or removed since it was last called, at most
-// O(n). Memory: 143 bytes a site, up to the largest slot seen.
+// Time: O(1) for Observe, Predict and Remove, without an allocation for sites seen before.
+// PredictNew takes O(log n) for each site observed or removed since its last call, at most O(n).
+//
+// Memory: 143 bytes for each slot up to the largest one seen.
 //
 // # How it works
 //
-// It keeps all methods going side by side, scores each one's prediction before every new
-// run (a backtest that never ends), and predicts with the one that did best so far over all
-// sites.
+// It runs all methods side by side (see [Score]). Before every new run it scores the prediction of
+// each method, so it backtests them all the time. It predicts with the method that did best so far
+// over all sites.
 type DurationPredictor struct {
 	tracks []track // by slot
 	abs    [methods]float64
 	square [methods]float64
 	scored int
-	// The means of the last two runs of the sites known, taken together by blocks of slots;
-	// changed lists the blocks that PredictNew must sum anew, each once.
+	// known has the moments of the means of the last two runs of all sites with runs, by blocks of
+	// slots. changed lists the blocks that PredictNew must sum anew, each once.
 	known   momentTree
 	changed []int
 	stale   []bool // by block: whether it stands in changed
 }
 
-// blockSlots is the number of slots in a block: the tree over the blocks then takes 3 to 6
-// bytes a site.
+// blockSlots is the number of slots in a block. With 16 the tree over the blocks takes 3 to 6 bytes
+// a site.
 const blockSlots = 16
 
-// mostSites is how many slots there may be: what was learnt of so many sites takes 2.4 GB, and more would only
-// come of a number that is none of a slot.
+// mostSites is the most slots. The histories of that many sites take 2.4 GB. A larger number is
+// most likely not a slot at all.
 const mostSites = 1 << 24
 
-// longestRun is the longest duration taken: sums of squares stay finite.
+// longestRun is the longest duration accepted, so that sums of squares stay finite.
 const longestRun = 0x1p+400
 
-// priorRuns is how many runs the error of all sites weighs against a site's own: where the
-// spreads of sites differ by a factor of seven, the log score is 1.278, 1.297 for half as
-// many and 1.250 for twice as many (go test ./schedule -v -run Sweep -sweep); where they
-// are alike, more are better.
+// priorRuns is the weight of the error over all sites against a site's own error, in runs. If the
+// spreads of sites differ by a factor of seven, the log score is 1.278; it is 1.297 with half as
+// many runs and 1.250 with twice as many (go test ./schedule -v -run Sweep -sweep). If the spreads
+// are alike, a larger weight is better.
 var priorRuns = 4.
 
-// generationOf returns what an id has above its slot.
+// generationOf returns the bits of an id above its slot.
 func generationOf(site int) uint32 { return uint32(site >> ids.SlotBits) }
 
 // track returns the history of a site with runs.
@@ -93,9 +94,9 @@ func (e *DurationPredictor) track(site int) (*track, error) {
 	return nil, fmt.Errorf("%w: site %d", ErrUnknown, site)
 }
 
-// Observe reports how long a run of a site took. The first one makes the site known. The
-// error is ErrDuration, or ErrUnknown for an id that is negative, too great or older than another one
-// of its slot.
+// Observe reports how long a run of a site took. The first run makes the site known. The error is
+// ErrDuration, or ErrUnknown for an id that is negative, too large, or older than another one of
+// its slot.
 func (e *DurationPredictor) Observe(site int, duration float64) error {
 	slot := ids.Slot(site)
 	if site < 0 || slot >= mostSites || slot < len(e.tracks) && e.tracks[slot].generation > generationOf(site) {
@@ -128,7 +129,7 @@ func (e *DurationPredictor) Observe(site int, duration float64) error {
 	return nil
 }
 
-// logRatio is ln(a/b), also where a/b is no longer a number.
+// logRatio returns ln(a/b), also if a/b overflows or underflows.
 func logRatio(a, b float64) float64 {
 	if r := a / b; r > 0 && !math.IsInf(r, 1) {
 		return portable.Log(r)
@@ -136,7 +137,7 @@ func logRatio(a, b float64) float64 {
 	return portable.Log(a) - portable.Log(b)
 }
 
-// touch notes that the sum of a slot's block is no longer right.
+// touch notes that the sum of a slot's block is out of date.
 func (e *DurationPredictor) touch(slot int) {
 	block := slot / blockSlots
 	if block >= len(e.stale) {
@@ -164,8 +165,8 @@ func (e *DurationPredictor) sum() moments {
 	return e.known.all()
 }
 
-// Remove forgets a site's own history; what it taught about the methods stays. The error is
-// ErrUnknown.
+// Remove forgets the history of a site. The scores of the methods keep what they learned from it.
+// The error is ErrUnknown.
 func (e *DurationPredictor) Remove(site int) error {
 	t, err := e.track(site)
 	if err != nil {
@@ -189,15 +190,15 @@ func (e *DurationPredictor) Predict(site int) (Prediction, error) {
 		spread = math.Sqrt((float64(priorRuns*all) + t.square[best]) / (priorRuns + float64(t.scored)))
 	}
 	mean := t.predict(best)
-	// The spread is one of logarithms: that of a lognormal factor.
+	// The spread is that of logarithms, so the error is a lognormal factor.
 	return Prediction{Mean: mean, SD: mean * math.Sqrt(portable.Expm1(min(spread*spread, mostVariance))), Runs: t.runs, Method: methodNames[best]}, nil
 }
 
 // mostVariance keeps the standard deviation of a prediction finite: e^50 times the mean.
 const mostVariance = 100
 
-// PredictNew returns the prediction for a site without runs: mean and standard deviation of
-// the sites known. It is zero if there are none.
+// PredictNew returns the prediction for a site without runs: the mean and standard deviation over
+// the sites with runs. It is zero if there are none.
 func (e *DurationPredictor) PredictNew() Prediction {
 	all := e.sum()
 	if all.n == 0 {
@@ -206,7 +207,7 @@ func (e *DurationPredictor) PredictNew() Prediction {
 	return Prediction{Mean: all.mean, SD: math.Sqrt(all.m2 / all.n), Method: methodNames[e.best()]}
 }
 
-// best returns the method with the smallest error so far, the last two at first.
+// best returns the method with the smallest error so far; at first it is "last two".
 func (e *DurationPredictor) best() method {
 	best := byLastTwo
 	for m := range methods {
@@ -217,7 +218,7 @@ func (e *DurationPredictor) best() method {
 	return best
 }
 
-// Scores returns the score of every method, the best first: the one that Predict uses.
+// Scores returns the score of every method, the best first. Predict uses the first one.
 func (e *DurationPredictor) Scores() []Score {
 	scores := make([]Score, methods)
 	runs := math.Max(1, float64(e.scored))
@@ -228,9 +229,9 @@ func (e *DurationPredictor) Scores() []Score {
 	return scores
 }
 
-// Backtest runs all methods over the histories of sites, each the durations of its runs
-// from the oldest to the newest, and returns the predictor that has seen it all. Its Scores
-// say how well each method would have done.
+// Backtest runs all methods over the histories of sites and returns the predictor that has seen
+// them. A history is the durations of a site's runs, from the oldest to the newest. The Scores of
+// the predictor show how well each method would have done.
 func Backtest(histories [][]float64) (*DurationPredictor, error) {
 	e := &DurationPredictor{}
 	for z, history := range histories {

@@ -9,9 +9,8 @@ var predictorFormat = codec.Format{Magic: "recrawl/schedule.DurationPredictor", 
 // MarshalBinary returns the saved state.
 func (e *DurationPredictor) MarshalBinary() ([]byte, error) { return predictorFormat.Save(e.encode) }
 
-// UnmarshalBinary restores a saved state, from which the predictor goes on bit for bit, in the same
-// build on the same kind of processor.
-// Corrupt data gives ErrCorrupt and changes nothing.
+// UnmarshalBinary restores a saved state. The predictor then continues bit for bit, in the same
+// build on the same kind of processor. Corrupt data gives ErrCorrupt and changes nothing.
 func (e *DurationPredictor) UnmarshalBinary(data []byte) error {
 	return codec.Load(e, predictorFormat, data, (*DurationPredictor).decode)
 }
@@ -38,7 +37,7 @@ func (e *DurationPredictor) encode(w *codec.Encoder) {
 const (
 	// farthest is above all levels and trends of durations up to longestRun.
 	farthest = 1e10 * longestRun
-	// mostError is above all sums of errors of logarithms that somebody lives to see.
+	// mostError is above all sums of errors of logarithms that can occur in a lifetime.
 	mostError = 1e100
 )
 

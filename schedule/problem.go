@@ -15,33 +15,35 @@ type Number interface {
 	constraints.Integer | constraints.Float
 }
 
-// A Problem is a set of sites to be scanned and of clients to scan them. Make one with
+// A Problem is a set of sites to be scanned and a set of clients to scan them. Make one with
 // [NewIdentical], [NewUniform] or [NewUnrelated], and give its clients start times with
 // [Problem.WithStarts]. Sites and clients are numbered from 0. A Problem never changes, so
-// that goroutines may share it.
+// goroutines may share it.
 //
 // Client j finishes its batch U at
 //
 //	T_j(U) = start_j + setup_j + Σ_{z∈U} duration(z, j),
 //
-// and at 0 if the batch is empty. The makespan is the largest T_j; all algorithms of this
-// package minimise it.
+// and at 0 if the batch is empty. The makespan is the largest T_j. All algorithms of this package
+// minimise it.
 //
 // # Guarantees
 //
-// The algorithms work on integers. Integers and dyadic fractions are represented exactly
-// wherever their sum has at most 52 bits. Other durations are rounded to 2⁻⁵² of their sum. A
-// duration on an unrelated client that no good plan has counts little in that sum, so that a huge
-// number for a client that should not do a site costs the others no precision.
-// Every lower bound accounts for what that does to a makespan. A plan is not called [Optimal] where
-// that is too much, as with a site below 2⁻⁵² of the sum on a client so slow that it matters.
+// The algorithms work on integers. Integers and dyadic fractions are represented exactly if their
+// sum has at most 52 bits. Other durations are rounded to 2⁻⁵² of their sum. On unrelated clients,
+// a duration that no good plan uses counts little in that sum. So a huge number for a client that
+// should not do a site costs the other durations no precision.
+//
+// Every lower bound accounts for the effect of rounding on a makespan. If that effect is too large,
+// no plan is called [Optimal]: for instance if a site is below 2⁻⁵² of the sum and a client is so
+// slow that the site matters there.
 type Problem struct {
 	*kind
 	start, setup []float64
 	grid         *instance.Instance
 }
 
-// kind is what WithStarts leaves as it is.
+// kind is the part of a problem that WithStarts does not change.
 type kind struct {
 	n, m      int
 	unrelated bool
@@ -52,8 +54,8 @@ type kind struct {
 // mostClients bounds the memory of a problem of identical clients.
 const mostClients = 1e8
 
-// NewIdentical returns the problem of sites with these durations on m identical clients
-// (P||Cmax). Durations are positive, and m is 10^8 at most.
+// NewIdentical returns the problem of sites with the given durations on m identical clients
+// (P||Cmax). Durations are positive, and m is at most 10^8.
 func NewIdentical[T Number](durations []T, m int) (*Problem, error) {
 	if m < 1 || m > mostClients {
 		return nil, fmt.Errorf("%w: %d clients, not 1 to %d", ErrProblem, m, int(mostClients))
@@ -61,9 +63,9 @@ func NewIdentical[T Number](durations []T, m int) (*Problem, error) {
 	return newProblem(false, floats(durations), slices.Repeat([]float64{1}, m))
 }
 
-// NewUniform returns the problem of sites with these sizes on one client per unitTimes
-// (Q||Cmax). A unit time is the time that the client takes for one unit of size: the time
-// for a reference site divided by the size of that site, for example.
+// NewUniform returns the problem of sites with the given sizes on clients of different speed, one
+// for each of unitTimes (Q||Cmax). A unit time is the time that the client takes for one unit of
+// size: for example, its time for a reference site divided by the size of that site.
 func NewUniform[T, U Number](sizes []T, unitTimes []U) (*Problem, error) {
 	return newProblem(false, floats(sizes), floats(unitTimes))
 }
@@ -138,12 +140,13 @@ func newProblem(unrelated bool, size, unit []float64) (*Problem, error) {
 	return p, nil
 }
 
-// leastDuration is the least duration or size. Times on a grid of 2⁻⁵² of it, and products
-// of these with a time per unit, are normal numbers: subnormal ones, below 2⁻¹⁰²², lose
-// bits.
+// leastDuration is the least duration or size. With it, times on a grid of 2⁻⁵² of a duration, and
+// their products with a time per unit, are normal numbers. Subnormal numbers, below 2⁻¹⁰²², would
+// lose bits.
 const leastDuration = 0x1p-900
 
-// tooSmall returns the reason why a positive number is refused: "" unless it is too small.
+// tooSmall returns the reason why a positive number is refused if it is too small, and ""
+// otherwise.
 func tooSmall(x float64) string {
 	if x > 0 && x < leastDuration {
 		return fmt.Sprintf(", below the least time of %.2g: choose a smaller unit of time", leastDuration)
@@ -153,8 +156,8 @@ func tooSmall(x float64) string {
 
 func positive(x float64) bool { return x >= leastDuration && !math.IsInf(x, 1) }
 
-// WithStarts returns the same problem with clients that are free at the given start times
-// and pay setup once for a batch that is not empty. Nil stands for zeros.
+// WithStarts returns the same problem with start times and setups for the clients. A client is free
+// at its start time, and pays its setup once for a batch that is not empty. Nil stands for zeros.
 func (p *Problem) WithStarts(start, setup []float64) (*Problem, error) {
 	q := &Problem{kind: p.kind}
 	var err error
@@ -196,7 +199,7 @@ func (p *Problem) Sites() int { return p.n }
 // Clients returns the number of clients.
 func (p *Problem) Clients() int { return p.m }
 
-// Duration returns the time that site takes on client.
+// Duration returns the time that a site takes on a client.
 func (p *Problem) Duration(site, client int) float64 {
 	if p.unrelated {
 		return p.size[site*p.m+client]

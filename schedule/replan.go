@@ -9,26 +9,27 @@ import (
 	"github.com/recrawl/recrawl/schedule/internal/solver"
 )
 
-// Replan makes a plan of an old one after sites, clients or durations changed, and moves
-// few sites. Old gives for each site of the new problem its client so far, [None] for a
-// site that has none or whose client cannot do it any more. At most maxMoved placed sites leave
-// their clients; Result.Moved counts them. The lower bound is that of plans that may move
-// everything.
+// Replan makes a new plan from an old one after sites, clients or durations changed, and moves few
+// sites. old has the present client of each site of the new problem, or [None] for a site that has
+// no client or whose client can no longer do it. At most maxMoved placed sites leave their clients;
+// Result.Moved counts them. The lower bound of the result is for plans that may move everything.
 //
 // # Guarantees
 //
-// The result is never worse than the old plan with the unplaced sites put as below and nothing moved,
-// nor than that of maxMoved 0. It may be worse than that of another smaller maxMoved.
+// The result is never worse than the old plan with only the unplaced sites added as described
+// below, and never worse than the result for a maxMoved of 0. It may be worse than the result for
+// another smaller maxMoved.
 //
 // # Cost
 //
-// Time: O(n·m) per step, O(n·m + n log n), and [LowerBound].
+// Time: O(n·m) for each step of the local search, plus O(n·m + n log n) and the time of
+// [LowerBound].
 //
 // # How it works
 //
-// Sites that are unplaced are put, the longest first, where they finish first. Then local
-// search moves and swaps sites for as long as that makes the last client finish earlier. If there
-// are unplaced sites, a second search moves only these, and the better plan is returned.
+// First, each unplaced site goes to the client that finishes it first, the longest site first. Then
+// local search moves and swaps sites for as long as that makes the last client finish earlier. If
+// there were unplaced sites, a second search moves only these, and Replan returns the better plan.
 func Replan(p *Problem, old Plan, maxMoved int) (Result, error) {
 	if maxMoved < 0 {
 		return Result{}, fmt.Errorf("%w: at most %d sites to be moved", ErrConfig, maxMoved)
@@ -44,7 +45,7 @@ func Replan(p *Problem, old Plan, maxMoved int) (Result, error) {
 	old = slices.Clone(old)
 	for z, j := range old {
 		if j != None && math.IsInf(p.Duration(z, j), 1) {
-			old[z] = None // and not a move of choice
+			old[z] = None // its move does not count, because it must move
 		}
 	}
 	o := solver.Outcome{Lower: solver.LowerBound(p.grid)}
@@ -59,7 +60,8 @@ func Replan(p *Problem, old Plan, maxMoved int) (Result, error) {
 	}
 	plan, moved := moving(maxMoved)
 	if maxMoved > 0 && slices.Contains(old, None) {
-		// Having moved a placed site, local search may end where another division of the others is better.
+		// A search that moves placed sites may end in a plan that is worse than one that moves
+		// none.
 		if still, _ := moving(0); p.Makespan(still) <= p.Makespan(plan) {
 			plan, moved = still, 0
 		}
@@ -73,8 +75,9 @@ func Replan(p *Problem, old Plan, maxMoved int) (Result, error) {
 	return r, nil
 }
 
-// complete puts the sites without a client, the longest first, where they finish first. It goes by the
-// durations as they are, as those of the grid are for plans that end early, and the old one may not.
+// complete gives each site without a client to the client that finishes it first, the longest site
+// first. It uses the durations as given. Those of the grid are for plans that end early, and the
+// old plan may end late.
 func (p *Problem) complete(old Plan) Plan {
 	plan, sum := slices.Clone(old), make([]float64, p.m)
 	size := func(z, j int) float64 {

@@ -9,7 +9,7 @@ import (
 	"github.com/recrawl/recrawl/internal/heap"
 )
 
-// A Span is the time for which a client worked on a site.
+// A Span is a period for which a client worked on a site.
 type Span struct {
 	Client, Site int
 	Start, End   float64
@@ -18,22 +18,22 @@ type Span struct {
 
 // A Simulation is what [Simulate] returns.
 type Simulation struct {
-	Makespan float64 // when the last first answer came; +Inf if sites stay open
+	Makespan float64 // time of the last first answer for a site; +Inf if sites stay open
 	Spans    []Span  // in order of their ends
 }
 
-// A World is what happens in a simulation. The slices have one time per client; nil means
-// that nothing of the kind happens.
+// A World says what happens in a simulation. The slices have one time per client; nil means that
+// nothing of that kind happens.
 type World struct {
-	// Duration returns how long a site takes a client that begins it now: clients may drift,
-	// and be slower than predicted. Nil means as predicted.
+	// Duration returns how long a site takes a client that begins it now. So clients may drift and
+	// may be slower than predicted. Nil means as predicted.
 	Duration func(site, client int, now float64) float64
-	// Joins is when each client first asks, if that is later than its start time; +Inf for
-	// never. The dispatcher is not told that it will be late.
+	// Joins is when each client first asks, if that is later than its start time; +Inf means never.
+	// The dispatcher does not know that the client will be late.
 	Joins []float64
-	// Lost is when each client is removed, not to return; +Inf for never.
+	// Lost is when each client is removed for good; +Inf means never.
 	Lost []float64
-	// Silent is when each client stops without a word; +Inf for never.
+	// Silent is when each client stops without a word; +Inf means never.
 	Silent []float64
 }
 
@@ -53,17 +53,19 @@ func (w World) check(clients int) error {
 	return nil
 }
 
-// Simulate runs a dispatcher that has handed out nothing yet. Its clients are free at their
-// start times, pay their setup before their first site and then take w.Duration for each. A
-// client whose copy has become useless stops at once; one that finds nothing to do asks again
-// after each answer, and when another one becomes silent. At equal times clients come in the
-// order of their numbers. If no client is left, sites stay open.
+// Simulate runs a dispatcher that has handed out nothing yet. Its clients are free at their start
+// times, pay their setup before their first site, and then take w.Duration for each site. A client
+// whose copy has become useless stops at once. A client that finds nothing to do asks again after
+// each answer, and when another client is removed or becomes silent. At equal times clients come in
+// the order of their numbers. If no client is left, sites stay open.
 //
-// Time: a few calls of Next, Observe and Alarm for each span, loss and silence, each of which takes
-// O(m), and what the dispatcher takes to divide what waits. There are up to Copies spans for each
-// site of the tail, in which nothing waits. Clients that could do none of the sites left, and those
-// of a Static dispatcher that are through with their batches, are asked each after each answer: up
-// to m calls of Next.
+// # Cost
+//
+// Time: a few calls of Next, Observe and Alarm, in O(m) each, for each span, loss and silence, and
+// the time of the dispatcher to divide the waiting sites. In the tail of the run no site waits, and
+// each site may have up to Copies spans. After each answer there may be up to m more calls of Next:
+// one for each client that can do none of the remaining sites, and for each client of a Static
+// dispatcher that has finished its batch.
 func Simulate(d *Dispatcher, w World) (Simulation, error) {
 	s, err := newSimulation(d, w)
 	if err != nil {
@@ -122,7 +124,7 @@ type eventKind uint8
 const (
 	tells eventKind = iota // at equal times answers come before questions
 	loses
-	wakes // those that have nothing to do
+	wakes // wakes the clients that have nothing to do
 	asks
 )
 
@@ -131,25 +133,25 @@ type event struct {
 	kind   eventKind
 	client int
 	epoch  int
-	woken  bool // it asks because it was woken, and the next one that was comes after it
+	woken  bool // the client asks because it was woken; after it the next woken client asks
 }
 
-// want says what a client without a site is about.
+// want says what a client is waiting for.
 type want uint8
 
 const (
-	busy  want = iota // works, or asks by an event of its own
+	busy  want = iota // works, or has an event of its own to ask
 	idle              // found nothing to do
-	woken             // was idle, and is to ask again now
+	woken             // was idle and will ask again now
 )
 
 type simulation struct {
 	d       *Dispatcher
 	w       World
 	events  heap.Heap[event]
-	epoch   []int // how often a client was interrupted: its earlier events are void
+	epoch   []int // how often a client was interrupted; events of earlier epochs are void
 	want    []want
-	alarm   float64 // of the wakes last pushed
+	alarm   float64 // time of the last wakes event pushed
 	started []bool
 	run     Simulation
 }
@@ -249,18 +251,18 @@ func (s *simulation) wake(now float64) {
 	s.pushWoken(0, now)
 }
 
-// pushWoken makes the first client from j on that was woken ask.
+// pushWoken makes the first woken client from j on ask.
 func (s *simulation) pushWoken(j int, now float64) {
 	if k := slices.Index(s.want[j:], woken); k >= 0 {
 		s.events.Push(event{time: now, kind: asks, client: j + k, woken: true})
 	}
 }
 
-// askWoken makes a client ask that was woken, and then the next one, until one finds nothing and
-// none of the others could.
+// askWoken makes a woken client ask, and then the next one. It stops when a client finds nothing to
+// do and no other client could find anything.
 func (s *simulation) askWoken(j int, now float64) error {
 	if s.want[j] != woken {
-		return nil // it was woken twice at the same time
+		return nil // the client was woken twice at the same time
 	}
 	s.want[j] = busy
 	if !s.dead(j, now) {
@@ -276,7 +278,8 @@ func (s *simulation) askWoken(j int, now float64) error {
 	return nil
 }
 
-// askInVain has the effect of asks of all clients that were woken, of which none finds anything.
+// askInVain has the effect of questions of all woken clients when none of them finds anything to
+// do.
 func (s *simulation) askInVain(now float64) {
 	for j, w := range s.want {
 		if w != woken {

@@ -21,17 +21,17 @@ type SolveConfig struct {
 	// Gap is the relative gap to the lower bound at which a solver may stop. 0 means to go
 	// on until the plan is proved optimal.
 	Gap float64
-	// Seed is that of all random numbers: the same seed and the same limit on steps give the
+	// Seed is the seed of all random numbers. The same seed and the same limit on steps give the
 	// same result on every machine.
 	Seed uint64
 	// Start is a plan to start from. Nil means none.
 	Start Plan
-	// Progress is called with each better plan and each better bound. The plan in it is the
-	// receiver's to keep. It costs O(n) per call. Nil means not to report.
+	// Progress is called with each better plan and each better bound. The function may keep the
+	// plan. Each call costs O(n). Nil means no reports.
 	Progress func(Result)
 }
 
-// defaultSteps limits a solver when neither its config nor its context does: some seconds of
+// defaultSteps limits a solver if neither its config nor its context does. It means some seconds of
 // work.
 const defaultSteps = 200_000_000
 
@@ -60,39 +60,44 @@ func (cfg SolveConfig) solver(ctx context.Context, p *Problem) (solver.Config, e
 	return c, nil
 }
 
-// Solve looks for a plan with the least makespan and for the proof that it is, until a
-// limit of the config or the context ends it. It returns the best plan with a lower bound,
-// and [Optimal] as status if the two meet. Take it wherever there are
-// seconds to spend; [LPT] answers at once.
+// Solve looks for a plan with the least makespan and for a proof, until a limit of the config or
+// the context ends the search. It returns the best plan with a lower bound. If the two meet, the
+// status is [Optimal]. Take it wherever there are seconds to spend; [LPT] answers at once.
 //
 // # Guarantees
 //
-// The result passes [Problem.CheckResult]. A context that is cancelled is no error: the
-// result is the best plan and bound so far, and its status says so. Errors are about the
-// config only.
+// The result passes [Problem.CheckResult]. A cancelled context is no error: the result is the best
+// plan and bound so far, and its status reports the cancellation. Errors concern only the config.
 //
-// The context may end at any moment: it is looked at after every millisecond or so of work, sorting
-// and bounds included, and what follows takes O(n + m). With a million sites that is up to some 50
-// milliseconds of processor time. If there is no plan by then, one is made without sorting. On
-// identical clients that are free at 0 its makespan is at most twice the optimum. On uniform ones
-// each client is given sites up to twice a lower bound, and the fastest does the rest. On unrelated
-// ones every site, in the order given, is where it ends first.
+// The context may end at any moment. Solve looks at it after every millisecond or so of work, also
+// while it sorts or computes bounds, and then takes O(n + m) to return. With a million sites that
+// is up to some 50 milliseconds of processor time. If there is no plan by then, Solve makes one
+// without sorting:
+//
+//   - On identical clients that are free at 0, its makespan is at most twice the optimum.
+//   - On uniform clients, each client takes sites up to twice a lower bound, and the fastest takes
+//     the rest.
+//   - On unrelated clients, each site in the order given goes to the client that finishes it first.
 //
 // # How it works
 //
-// LPT, MULTIFIT and differencing make plans, local search improves them. On identical and
-// uniform clients the lower bound is lifted to sums that sites can have. What is left open
-// goes in turns to the iterated search of [Improve] and to an exact search, with budgets
-// that grow. The exact search on identical and uniform clients is sequential partitioning,
-// for up to 256 sites: it decides whether the sites fit by a given time. On identical clients
-// with at most six sites each, up to 600 sites, the exact bin packing of package binpack decides
-// that. On unrelated clients it is branch and bound on the linear relaxation, which also searches
-// the neighbourhood of the best plan. A bound by one knapsack problem per client takes turns with it;
-// the more pairs of sites and clients there are, the more of the steps it gets before the first turn.
-// With more than 262,144 pairs of sites and unrelated clients,
-// prices of the clients, found in passes over the pairs, take the place of the linear program:
-// they give a bound, and sites are assigned one after the other where they are cheapest. That
-// keeps O(n + m) beside the durations.
+// LPT, MULTIFIT and differencing make plans, and local search improves them. On identical and
+// uniform clients the lower bound is raised to sums that sites can have. If a gap remains, the
+// iterated search of [Improve] and an exact search take turns, with growing budgets. The exact
+// search depends on the clients:
+//
+//   - Identical and uniform clients, up to 256 sites: sequential partitioning decides whether the
+//     sites fit by a given time.
+//   - Identical clients with at most six sites each, up to 600 sites: the exact bin packing of
+//     package binpack decides that.
+//   - Unrelated clients: branch and bound on the linear relaxation, which also searches the
+//     neighbourhood of the best plan. It takes turns with a bound by one knapsack problem per
+//     client. The more pairs of sites and clients there are, the more steps the knapsack bound gets
+//     before the first turn.
+//   - Unrelated clients, more than 262,144 pairs of sites and clients: passes over the pairs find
+//     prices of the clients, in place of the linear program. The prices give a bound, and sites are
+//     assigned one after the other where they are cheapest. This takes O(n + m) memory besides the
+//     durations.
 //
 // # Source
 //
@@ -102,20 +107,20 @@ func Solve(ctx context.Context, p *Problem, cfg SolveConfig) (Result, error) {
 	return search(ctx, p, cfg, solver.Solve)
 }
 
-// Improve improves a plan for as long as it may: from the plan in cfg.Start, or that of
-// [LPT], until the plan meets the lower bound, or a limit of the config or the context ends
-// it. Take it for problems that are too large for proofs.
+// Improve improves a plan until it meets the lower bound, or until a limit of the config or the
+// context ends the search. It starts from the plan in cfg.Start, or from the plan of [LPT]. Take it
+// for problems that are too large for proofs.
 //
 // # Guarantees
 //
-// The plan that it returns is never worse than the one that it started from, but for
-// rounding (see [Problem]). Errors and the seed are as for [Solve].
+// Up to rounding (see [Problem]), the plan that it returns is never worse than the one that it
+// started from. Errors and the seed are as for [Solve].
 //
 // # How it works
 //
-// Each round divides the sites of the client that finishes last and of another one, chosen
-// at random, between the two anew, in the best way. When that stops paying, the search
-// returns to the best plan, disturbs it at random and repairs it by local search.
+// Each round takes the client that finishes last and another client chosen at random, and divides
+// their sites between the two anew, in the best way. When that no longer helps, the search returns
+// to the best plan, disturbs it at random and repairs it by local search.
 func Improve(ctx context.Context, p *Problem, cfg SolveConfig) (Result, error) {
 	return search(ctx, p, cfg, solver.Improve)
 }
@@ -129,7 +134,7 @@ func search(ctx context.Context, p *Problem, cfg SolveConfig,
 	return p.result(run(ctx, p.grid, rand.New(rand.NewPCG(cfg.Seed, seedStream)), c)), nil
 }
 
-// seedStream tells the random numbers of solvers from others of the same seed.
+// seedStream keeps the random numbers of solvers apart from others of the same seed.
 const seedStream = 1
 
 // LowerBound returns a time that no plan beats. [Solve] finds better bounds in more time.
@@ -141,24 +146,29 @@ const seedStream = 1
 //
 // # How it works
 //
-// On identical and uniform clients it is the least t at which the clients' integer
-// capacities K_j (the sizes that client j can do by t), in descending order, pass three
-// tests: all of them hold the total size W; for k < m the largest k hold the k largest
-// sites; and for h up to 8m the h largest sites can be spread over the clients by number,
-// each client being given the smallest of them. On identical clients these are max(p₁,
-// ⌈W/m⌉) and the bound Σ_{i=0..k} p_{km+1−i}, on uniform ones the maximum over k < m of Σ(k
-// largest)/Σ(k fastest).
+// Identical and uniform clients: let K_j be the total size that client j can do by a time t, in
+// whole units, and let the K_j be in descending order. The bound is the least t that passes three
+// tests:
 //
-// Identical clients pass a fourth test: if at most c of the h largest sites fit by t, at least
-// k = h − m·(c−1) clients hold c of them, so that k·t is at least the sum of the k·c smallest.
+//   - The sum of all K_j holds the total size W.
+//   - For every k < m, the k largest K_j hold the k largest sites.
+//   - For every h up to 8m, the clients hold at least h of the h largest sites by number. Each
+//     client is counted with as many of the smallest of them as fit.
 //
-// On unrelated clients it is the bound of the linear relaxation, found as the Lagrangian
-// bound of its machine rows: with prices λ ≥ 0 of sum 1 for the clients, no plan is better
-// than Σ_z min_j λ_j d_zj, and the best λ is that of a dual solution. The prices come from
-// a simplex method in floating point. The bound is evaluated for them with a margin for
-// rounding. It is at least the time by which the clients can do the number of sites, each client
-// its shortest. With more than 262,144 pairs they come from passes over the pairs that change
-// them by the loads, and are not the best by a little.
+// On identical clients these tests give max(p₁, ⌈W/m⌉) and the bound Σ_{i=0..k} p_{km+1−i}. On
+// uniform clients they give the maximum over k < m of Σ(k largest)/Σ(k fastest).
+//
+// Identical clients must pass a fourth test. If at most c of the h largest sites fit on a client by
+// t, at least k = h − m·(c−1) clients hold c of them. So k·t must be at least the sum of the k·c
+// smallest.
+//
+// Unrelated clients: the bound is that of the linear relaxation, computed as the Lagrangian bound
+// of its machine rows. Take prices λ ≥ 0 with sum 1 for the clients. Then no plan is better than
+// Σ_z min_j λ_j d_zj. The best λ belongs to a dual solution. A simplex method in floating point
+// finds the prices, and the bound is evaluated for them with a margin for rounding. With more than
+// 262,144 pairs, passes over the pairs find the prices by adjusting them to the loads; these prices
+// are slightly worse than the best. The bound is also at least the time by which the clients can do
+// that many sites, if each client does its shortest ones.
 func LowerBound(p *Problem) float64 {
 	return max(0, solver.LowerBound(p.grid)-p.grid.Rounding)
 }
