@@ -12,27 +12,26 @@ import (
 
 // AssignerConfig holds the settings of Assigner. A zero field means its default.
 type AssignerConfig struct {
-	// Capacity is the time that each arm has for a crawl, in the unit of the durations: the
-	// hours that an access point is available, times the accesses that it makes at once.
-	// +Inf is no limit, nil none for any arm.
+	// Capacity is the time that each arm has for a crawl, in the unit of the durations: the time
+	// for which an access point is available, times the number of accesses that it makes at once.
+	// +Inf means no limit; nil means no limit for any arm.
 	Capacity []float64
 
-	// Threshold is that of the change detection (CUSUM) of each site, in standard deviations
-	// of its durations; default 7. A lower one detects changes sooner and gives more false
-	// alarms: under Gaussian noise one in about 70,000 accesses of a site at 7, one in 3000
-	// at 5. With more than eight arms and large noise up to ln(arms/8)/.75 is added to it,
-	// because a site tries every arm after an alarm. A negative one, or +Inf, detects no
-	// changes.
+	// Threshold is the threshold of the change detection (CUSUM) of each site, in standard
+	// deviations of its durations; default 7. A lower threshold detects changes sooner and gives
+	// more false alarms: under Gaussian noise one in about 70,000 accesses of a site at 7, and one
+	// in 3000 at 5. A site tries every arm after an alarm, so with more than eight arms and large
+	// noise up to ln(arms/8)/.75 is added. A negative threshold, or +Inf, detects no changes.
 	Threshold float64
 
-	// Explore is the probability, at every access, to try another arm at random; default 0.
-	// Without it nothing shows that a single site became faster from an arm that it does
-	// not use, while its own arm stayed as it was.
+	// Explore is the probability of trying another arm at random, at every access; default 0. Take
+	// a site that becomes faster from an arm that it does not use, while its own arm stays as it
+	// was: only exploration detects that.
 	Explore float64
 }
 
-// defaultThreshold gives few enough false alarms that a site forgets what it learned about
-// once in 70,000 crawls; see TestFalseAlarms.
+// defaultThreshold gives a false alarm, after which a site forgets what it learned, about once in
+// 70,000 crawls; see TestFalseAlarms.
 const defaultThreshold = 7
 
 // withDefaults returns the settings with their defaults filled in, or ErrConfig.
@@ -61,19 +60,19 @@ func (c AssignerConfig) withDefaults(arms int) (AssignerConfig, error) {
 
 const nowhere = math.MaxUint16 // arm of a site that has none
 
-// Assigner assigns sites to arms (access points) such that accessing all of them takes the
-// least time. It learns from measured durations alone. It has three main methods: ask with
-// Next, tell with Observe, and if no answer will come, call GiveBack. Most crawlers that
-// choose between access points should use it.
+// An Assigner assigns sites to arms (access points) so that accessing all sites takes the least
+// time. It learns only from measured durations. It has three main methods: Next returns the arm for
+// a site, Observe reports a duration, and GiveBack reports that no answer will come. Most crawlers
+// that choose between access points should use it.
 //
-// Ask and tell in any order, for many sites at once. A crawl is as many answers as there
-// are sites, and capacities count each site once a crawl. Sites and arms can be added and
-// removed at any time.
+// Call the methods in any order, for many sites at once. A crawl is as many answers as there are
+// sites, and a capacity counts each site once a crawl. Sites and arms can be added and removed at
+// any time.
 //
 // # Guarantees
 //
-// Under congestion there is no guarantee beyond what the tests measure: some thousand sites settle
-// within 1 % of the social optimum there. Fewer do so less surely: 500 within 3 %.
+// Under congestion nothing is proved. In the tests some thousand sites settle within 1 % of the
+// social optimum, and 500 sites within 3 %.
 //
 // # Cost
 //
@@ -82,33 +81,34 @@ const nowhere = math.MaxUint16 // arm of a site that has none
 //
 // # How it works
 //
-// TWOMA compares a duration with the average of other sites. Assigner compares the arms of
-// one site with each other, so that it needs no exact durations and no sites alike:
+// TWOMA compares a duration with the average of other sites. Assigner compares the arms of one site
+// with each other, so it needs neither exact durations nor similar sites.
 //
-//   - A site tries every arm once, in random order, and then goes by Thompson sampling. It
-//     draws from the posterior of its mean duration in every arm and takes the least. The
-//     draws have about a tenth of the posterior's standard deviation, which measured best.
-//     Where noise is more than half of the mean, and so has a long tail, it is taken to
+//   - Choice: a site tries every arm once, in random order. Then it uses Thompson sampling: it
+//     draws from the posterior of its mean duration in every arm and takes the arm with the least
+//     draw. The draws have about a tenth of the posterior's standard deviation, because that
+//     measured best. If the noise is more than half of the mean, it has a long tail and is taken to
 //     grow with the mean of the arm.
-//   - With more than eight arms large noise makes some of them look best. Draws then deviate
-//     less, and changes are detected later.
-//   - How noisy durations are is estimated from how they repeat, for each site, and drawn
-//     towards the noise of all sites while the site has few.
-//   - A two-sided CUSUM for each site detects that its durations changed. The site then
-//     forgets them and tries every arm again: one after the other up to twenty arms, and with
-//     its best so far in between among more, as the next change may come before all are tried.
-//   - Each arm has a slowness, shared by all its sites and tracked over some five crawls. An
-//     arm that grows slow under load, or fast, changes the forecast of all its sites at
-//     once. Sites must not all move at once then, so the number of an arm's sites changes
-//     by a limited step a crawl, which halves when the direction reverses. What the sites of an
-//     arm gain in common while others leave it counts as the arm's, and not as each one's own.
-//   - An arm whose sites all take three times as long as expected, and more, is down: they
-//     leave at once. One site tries it again after a crawl, then after two, four and so on,
-//     and later if that took more than 2 % of the time. Put an arm off with Defer if you know
-//     that it is down.
-//   - An arm of limited capacity has a price, which rises while more time is asked of it
-//     than it has. A site of weight w (see SetWeight) takes the arm of the least
-//     (w + price)·duration.
+//   - Many arms: with more than eight arms, large noise makes some of them look best. Draws then
+//     deviate less, and changes are detected later.
+//   - Noise: the noise of each site is estimated from its repeated durations. While a site has few
+//     of them, the estimate is drawn towards the noise of all sites.
+//   - Changes: a two-sided CUSUM for each site detects that its durations changed. The site then
+//     forgets them and tries every arm again. With up to twenty arms it tries one after the other.
+//     With more arms it uses its best arm so far in between, because the next change may come
+//     before all are tried.
+//   - Load: each arm has a slowness, which all its sites share and which is tracked over some five
+//     crawls. An arm that becomes slower under load, or faster, changes the forecasts of all its
+//     sites at once. So that not all of them move at once, the number of an arm's sites changes by
+//     a limited step a crawl. The step halves when the direction reverses. If the durations of an
+//     arm's sites fall while others leave it, that counts for the arm and not for each site.
+//   - Outages: an arm is down if its sites together take at least three times as long as expected.
+//     Its sites leave at once. One site tries it again after a crawl, then after two, four and so
+//     on, and later if attempts would take more than 2 % of the time. If you know that an arm is
+//     down, put it off with Defer.
+//   - Capacity: an arm of limited capacity has a price, which rises while more time is asked of it
+//     than it has. A site of weight w (see SetWeight) takes the arm with the least (w +
+//     price)·duration.
 type Assigner struct {
 	cfg    AssignerConfig
 	src    rand.Source
@@ -117,19 +117,19 @@ type Assigner struct {
 	unit   weightUnit
 	arms   ids.Registry
 	arm    []armState
-	width  int       // arms for which there is room in the tables
+	width  int       // number of arms that the tables have room for
 	sorted []float64 // scratch of normalise
 
 	relative relativeNoise
-	told     int // answers in this crawl
+	told     int // answers so far in this crawl
 
-	noneOpen bool // all arms are down or put off, so that all may be used
+	noneOpen bool // all arms are down or put off, so all may be used
 }
 
 // siteState holds the arrays of all sites, by slot.
 type siteState struct {
 	at      []uint16  // slot of the site's arm, or nowhere
-	asked   []bool    // an answer from there is awaited
+	asked   []bool    // an answer from that arm is awaited
 	held    []float32 // what the site adds to its arm's work
 	weight  []float32 // nil as long as all are 1
 	up      []float32 // CUSUM upward
@@ -137,8 +137,8 @@ type siteState struct {
 	squares []float32 // sum of squared residuals
 	repeats []uint8   // number of residuals behind squares
 	// Tables of width columns, one for each arm.
-	base  []float32 // mean duration over the arm's slowness
-	count []uint8   // durations behind base; 0 for an arm not tried
+	base  []float32 // mean duration divided by the arm's slowness
+	count []uint8   // number of durations behind base; 0 for an arm not tried
 }
 
 // NewAssigner returns an assigner of sites 0..sites-1 to arms 0..arms-1 (1 to 65534). The
@@ -162,7 +162,7 @@ func NewAssigner(arms, sites int, cfg AssignerConfig, src rand.Source) (*Assigne
 			a.arm[j].capacity = cfg.Capacity[j]
 		}
 	}
-	a.cfg.Capacity = nil // from here on in arm
+	a.cfg.Capacity = nil // from here on a.arm has the capacities
 	a.site.grow(sites, arms)
 	a.relative = newRelativeNoise()
 	a.openCrawl()
@@ -195,8 +195,8 @@ func (a *Assigner) Len() int { return a.sites.Len() }
 // All returns the ids of all sites, in the order of their slots.
 func (a *Assigner) All() iter.Seq[int] { return a.sites.All() }
 
-// Slot returns the slot of the id of an object, site or arm: a small index for the caller's
-// own arrays. The slot of a removed id is used again for a new one. O(1).
+// Slot returns the slot in the id of an object, site or arm: a small index for the caller's own
+// slices. The slot of a removed id is used again for a new one. O(1).
 func Slot(id int) int { return ids.Slot(id) }
 
 // Add adds a site and returns its id. O(arms).
@@ -229,7 +229,7 @@ func (a *Assigner) Remove(site int) error {
 	return nil
 }
 
-// Next returns the arm from which to access a site now. Asked again before Observe or
+// Next returns the arm from which to access a site now. If it is called again before Observe or
 // GiveBack, it returns the same arm. The error is ErrUnknown.
 func (a *Assigner) Next(site int) (int, error) {
 	slot, ok := a.sites.Slot(site)
@@ -247,9 +247,9 @@ func (a *Assigner) Next(site int) (int, error) {
 	return a.arms.ID(int(s.at[slot])), nil
 }
 
-// Observe reports how long the access of a site took from the arm that Next returned. Of an
-// access that failed, tell the time after which it was given up. The error is ErrUnknown,
-// ErrDuration (also beyond 1e15) or ErrNotAsked (also if the arm was removed meanwhile).
+// Observe reports how long the access of a site took from the arm that Next returned. For an access
+// that failed, report the time after which it was given up. The error is ErrUnknown, ErrDuration
+// (also above 1e15) or ErrNotAsked (also if the arm was removed meanwhile).
 func (a *Assigner) Observe(site int, duration float64) error {
 	slot, ok := a.sites.Slot(site)
 	if !ok {
@@ -274,9 +274,9 @@ func (a *Assigner) Observe(site int, duration float64) error {
 	return nil
 }
 
-// GiveBack reports that an access got no answer that says anything about its arm, for
-// instance because the crawler stopped. Next then chooses anew. O(1). The error is
-// ErrUnknown or ErrNotAsked.
+// GiveBack reports that an access got no answer for a reason that has nothing to do with its arm,
+// for instance because the crawler stopped. Next then chooses anew. O(1). The error is ErrUnknown
+// or ErrNotAsked.
 func (a *Assigner) GiveBack(site int) error {
 	slot, ok := a.sites.Slot(site)
 	if !ok {
@@ -289,9 +289,9 @@ func (a *Assigner) GiveBack(site int) error {
 	return nil
 }
 
-// Expected returns the mean duration to expect of a site from an arm, at the arm's slowness
-// now. Tried is false, and the mean 0, if the site was not accessed from there since it was
-// added or changed. O(1). The error is ErrUnknown.
+// Expected returns the mean duration to expect for a site from an arm, at the present slowness of
+// the arm. tried is false and the mean 0 if the site was not accessed from that arm since it was
+// added or its durations changed. O(1). The error is ErrUnknown.
 func (a *Assigner) Expected(site, arm int) (mean float64, tried bool, err error) {
 	slot, ok := a.sites.Slot(site)
 	if !ok {
@@ -305,8 +305,8 @@ func (a *Assigner) Expected(site, arm int) (mean float64, tried bool, err error)
 	return float64(a.site.base[k]) * a.slowness(j), a.site.count[k] > 0, nil
 }
 
-// choose returns the slot of the arm for a site: one not tried yet, else the least by
-// Thompson sampling, among those that have room for it.
+// choose returns the slot of the arm for a site, among the arms that have room for it: one not
+// tried yet, or else the one that Thompson sampling chooses.
 func (a *Assigner) choose(slot int) int {
 	rng := rand.New(a.src)
 	if j := a.untried(slot, rng); j >= 0 {
@@ -315,9 +315,9 @@ func (a *Assigner) choose(slot int) int {
 	return a.sample(slot, rng)
 }
 
-// untried returns an arm at random, with room for the site, that the site has not tried. To
-// explore, the arms that it does not use count as not tried. It returns -1 for none. After a
-// change it also does so among many arms, in most accesses, if the site has tried another one.
+// untried returns a random arm that has room for the site and that the site has not tried, or -1 if
+// there is none. In an access that explores, all arms but the site's own count as not tried. With
+// many arms, after a change, it returns -1 in most accesses once the site has tried an arm.
 func (a *Assigner) untried(slot int, rng *rand.Rand) int {
 	s := &a.site
 	row := slot * a.width
@@ -336,7 +336,7 @@ func (a *Assigner) untried(slot int, rng *rand.Rand) int {
 		}
 		tried = tried || count[j] > 0
 	}
-	// No duration is a repeat until a site has tried all arms for the first time.
+	// A site has no repeats before it has tried all arms for the first time.
 	if again := tuned.againArms / float64(a.arms.Len()); arm >= 0 && again < 1 && tried && !explore &&
 		s.repeats[slot] > 0 && rng.Float64() >= again {
 		return -1
@@ -344,8 +344,7 @@ func (a *Assigner) untried(slot int, rng *rand.Rand) int {
 	return arm
 }
 
-// sample returns the arm that is least by Thompson sampling, among those that the site may
-// move to.
+// sample returns the arm that Thompson sampling chooses among those that the site may move to.
 func (a *Assigner) sample(slot int, rng *rand.Rand) int {
 	s := &a.site
 	here := int(s.at[slot])
@@ -357,10 +356,9 @@ func (a *Assigner) sample(slot int, rng *rand.Rand) int {
 	}
 	sigma, lowest := a.sigma(slot)
 	skew, share := a.relative.skewed(), tuned.skewedShare/float64(a.many()*a.many())
-	best, least := -1, math.Inf(1)     // of the arms that may be entered
-	wanted, desired := -1, math.Inf(1) // of all
-	// The site's own arm comes first: most others are then seen to be worse
-	// without a draw.
+	best, least := -1, math.Inf(1)     // among the arms that the site may move to
+	wanted, desired := -1, math.Inf(1) // among all arms
+	// The site's own arm comes first, because most others then turn out to be worse without a draw.
 	first := here
 	if here == nowhere {
 		first = 0
@@ -377,7 +375,7 @@ func (a *Assigner) sample(slot int, rng *rand.Rand) int {
 			spread *= share * float64(base[j]) / lowest
 		}
 		if (float64(base[j])-float64(4*spread))*factor >= least {
-			continue // it would take a draw four standard deviations out
+			continue // only a draw four standard deviations away could choose it
 		}
 		score := (float64(base[j]) + float64(spread*rng.NormFloat64())) * factor
 		if score < desired {
@@ -409,7 +407,7 @@ func (a *Assigner) leave(slot int) {
 	arm.sites--
 	arm.work = max(0, arm.work-float64(s.held[slot]))
 	if arm.sites == 0 {
-		arm.work = 0 // and not what rounding left
+		arm.work = 0 // without what rounding left
 	}
 	s.at[slot], s.asked[slot], s.held[slot] = nowhere, false, 0
 }

@@ -13,29 +13,30 @@ const (
 	mostPrice     = 1e90
 )
 
-// armState is what is known of an arm.
+// armState is what is known about an arm.
 type armState struct {
 	capacity float64
-	sites    int     // assigned now
-	work     float64 // sum of their mean durations over the slowness
+	sites    int     // number of sites assigned now
+	work     float64 // sum of their mean durations, each divided by the slowness
 
-	measured, forecast float64 // decaying sums of durations, and of means over the slowness
-	answers            int     // in this crawl
+	measured, forecast float64 // decaying sums of durations, and of means divided by the slowness
+	answers            int     // answers in this crawl
 
-	// The same sums over about one crawl, and the number of sites averaged over some: see own.
+	// The same sums over about one crawl, and the number of sites averaged over some crawls: see
+	// own.
 	latest, latestForecast, usual float64
 
 	price     float64 // in the unit of weights
 	priceStep float64
-	excess    float64 // time asked of the arm beyond its capacity in the last crawl, relative
+	excess    float64 // time asked of the arm beyond its capacity in the last crawl, as a share of it
 	denied    float64 // work of the sites that found no room in this crawl
 
-	// The number of sites stays within [low, high] during a crawl but for
-	// sites that come, go, or try the arm.
+	// The number of sites stays within [low, high] during a crawl, except for sites that are added,
+	// are removed, or try the arm.
 	low, high int
 	atOpening int
 	step      float64
-	change    float64 // of the number of sites in the last crawl in which it changed much
+	change    float64 // change of the number of sites in the last crawl in which it changed much
 
 	outage
 }
@@ -51,8 +52,8 @@ func checkCapacity(arm int, c float64) error {
 	return nil
 }
 
-// slowness is the factor between the durations from the arm now and those that its
-// sites' means stand for; 1 at first.
+// slowness is the factor between the present durations from the arm and the means of its sites; 1
+// at first.
 func (m *armState) slowness() float64 {
 	if m.forecast == 0 {
 		return 1
@@ -60,27 +61,29 @@ func (m *armState) slowness() float64 {
 	return max(leastSlowness, m.measured/m.forecast)
 }
 
-// slowness is that of an arm as far as it is certain: a deviation from 1 counts in full where it
-// is large against its standard deviation, and little where noise could be all of it.
+// slowness returns the slowness of an arm as far as it is certain. A deviation from 1 counts in
+// full if it is large compared with its standard deviation, and little if it could be only noise.
 func (a *Assigner) slowness(arm int) float64 {
 	m := &a.arm[arm]
 	return a.certain(m.slowness(), m.window())
 }
 
-// certain returns a slowness over so many accesses as far as it is certain.
+// certain returns a slowness as far as it is certain, if it was measured over window accesses.
 func (a *Assigner) certain(slowness, window float64) float64 {
 	d := slowness - 1
 	if d == 0 {
 		return 1
 	}
-	// An average with weights that fall by 1/window has the variance of 2·window values.
+	// An average with weights that fall by 1/window has the variance of an average of 2·window
+	// values.
 	doubt := tuned.doubt * a.many() * a.relative.variance() / (2 * window)
 	return 1 + float64(d*(float64(d*d)/(float64(d*d)+doubt)))
 }
 
-// own returns a duration over the slowness, alone, as a site is to remember it. While sites leave
-// a crowded arm it grows faster, and its slowness follows late. The sites that stay would each take
-// that for their own, and the arm would look as slow as ever to those that left.
+// own returns the duration that a site should remember, given alone, its duration divided by the
+// slowness. While sites leave a crowded arm, the arm becomes faster and its slowness follows late.
+// Each site that stays would then take the gain for its own, and to those that left the arm would
+// look as slow as ever. So own divides by the latest slowness instead.
 func (a *Assigner) own(arm int, duration, alone float64) float64 {
 	m := &a.arm[arm]
 	if m.latestForecast == 0 || float64(m.sites) >= m.usual {
@@ -90,19 +93,19 @@ func (a *Assigner) own(arm int, duration, alone float64) float64 {
 	return min(max(alone, duration/latest), 10*longest)
 }
 
-// window is the number of accesses that the slowness looks back on.
+// window is the number of accesses that the slowness looks back over.
 func (m *armState) window() float64 {
 	return max(tuned.slownessAccesses, tuned.slownessCrawls*float64(m.sites))
 }
 
-// track adds a duration and the site's mean over the slowness.
+// track adds a duration, and the mean of the site divided by the slowness.
 func (m *armState) track(duration, mean float64) {
 	if mean == 0 {
 		return
 	}
 	window := m.window()
 	if m.forecast == 0 {
-		// As if the window so far were full of this mean, at slowness 1.
+		// Start as if the whole window had this mean, at slowness 1.
 		m.measured, m.forecast = mean*window, mean*window
 	}
 	m.measured += duration - m.measured/window
@@ -115,11 +118,11 @@ func (m *armState) track(duration, mean float64) {
 	m.latestForecast += mean - m.latestForecast/crawl
 }
 
-// crawl is the number of accesses that the latest slowness looks back on.
+// crawl is the number of accesses that the latest slowness looks back over.
 func (m *armState) crawl() float64 { return max(tuned.latestAccesses, float64(m.sites)) }
 
-// hasRoom reports whether the arm's time allows for a site of the given mean, up to a
-// share of the capacity.
+// hasRoom reports whether the arm can take a site of the given mean and stay within a share of its
+// capacity.
 func (m *armState) hasRoom(mean, share float64) bool {
 	return float64((m.work+mean)*m.slowness()) <= share*m.capacity
 }
@@ -136,8 +139,8 @@ func (a *Assigner) mayMove(from, to int, mean float64) bool {
 	return a.arm[to].sites < a.arm[to].high && a.arm[from].sites > a.arm[from].low
 }
 
-// roomiest returns the arm with the most time left relative to its capacity, for a
-// site for which none has room.
+// roomiest returns the arm with the most time left relative to its capacity. It is for a site that
+// no arm has room for.
 func (a *Assigner) roomiest() int {
 	best, least := -1, math.Inf(1)
 	for j := range a.arm {
@@ -150,8 +153,8 @@ func (a *Assigner) roomiest() int {
 	return best
 }
 
-// adapt halves a step after a reversal, where the product of the last two changes is
-// negative, and lengthens it otherwise.
+// adapt halves a step after a reversal, and lengthens it otherwise. After a reversal the product of
+// the last two changes is negative.
 func adapt(step, product, least, most float64) float64 {
 	if product < 0 {
 		return max(least, step/2)
@@ -165,7 +168,7 @@ func (a *Assigner) closeCrawl() {
 		m := &a.arm[j]
 		m.outage.pass()
 		m.usual += (float64(m.sites) - m.usual) / tuned.usualCrawls
-		// An arm that all have left would never be seen to be fast again.
+		// If all sites have left an arm, no answer could show that it is fast again.
 		if m.answers == 0 && !m.down && m.deferred == 0 {
 			m.measured += float64(tuned.recovery * (m.forecast - m.measured))
 			m.latest += float64(tuned.recovery * (m.latestForecast - m.latest))
@@ -181,7 +184,8 @@ func (a *Assigner) closeCrawl() {
 		}
 		if !math.IsInf(m.capacity, 1) {
 			excess := min(1, max(0, m.work+m.denied)*m.slowness()/m.capacity-1+tuned.reserve)
-			// Weights may be any number of digits apart: a price that is far off gets there by doubling.
+			// Weights may differ by many orders of magnitude, so a price that is far off doubles
+			// until it is right.
 			most := tuned.mostPriceStep * max(1, m.price)
 			m.priceStep = adapt(m.priceStep, excess*m.excess, tuned.leastPriceStep, most)
 			m.excess = excess
@@ -190,10 +194,10 @@ func (a *Assigner) closeCrawl() {
 	}
 }
 
-// normalise divides every arm's slowness by the median. What all arms have in common is
-// not theirs: it may be that every site's fastest arm changed, so it is left to
-// the sites to detect. Where the median arm answers at once, the others would become slower without
-// end, which the bound prevents.
+// normalise divides every arm's slowness by the median. A slowness that all arms have in common
+// does not come from the arms: for instance, every site's fastest arm may have changed. The sites
+// must detect that. If the median arm answers in almost no time, the other arms would become slower
+// without end; the bound prevents that.
 func (a *Assigner) normalise() {
 	a.sorted = a.sorted[:0]
 	for j := range a.arm {
@@ -215,11 +219,11 @@ func (a *Assigner) normalise() {
 	}
 }
 
-// many is the number of arms over manyArms as far as durations are noisy, at least 1. The more arms
-// there are, the more of them look best by noise alone, and the more it costs to try all again. Draws
-// then are less bold, changes are detected later, and an arm's slowness must be more certain. The
-// sites that come and go by chance, about the root of their number, are no herd that a step must
-// restrain.
+// many is the number of arms divided by manyArms, as far as durations are noisy, and at least 1.
+// The more arms there are, the more of them look best only by noise, and the more it costs to try
+// all again. So draws are less bold, changes are detected later, and an arm's slowness must be more
+// certain. About √n of n sites come and go by chance. They are no herd, so a step need not restrain
+// them.
 func (a *Assigner) many() float64 {
 	more := float64(a.arms.Len())/tuned.manyArms - 1
 	return 1 + float64(max(0, more)*min(1, a.relative.variance()))
@@ -242,8 +246,8 @@ func (a *Assigner) openCrawl() {
 // AllArms returns the ids of all arms, in the order of their slots.
 func (a *Assigner) AllArms() iter.Seq[int] { return a.arms.All() }
 
-// Load returns the number of sites assigned to an arm, and the time that accessing each of
-// them once is expected to take. O(1). The error is ErrUnknown.
+// Load returns the number of sites assigned to an arm, and the expected time to access each of them
+// once. O(1). The error is ErrUnknown.
 func (a *Assigner) Load(arm int) (sites int, time float64, err error) {
 	j, ok := a.arms.Slot(arm)
 	if !ok {
@@ -252,8 +256,8 @@ func (a *Assigner) Load(arm int) (sites int, time float64, err error) {
 	return a.arm[j].sites, a.arm[j].work * a.arm[j].slowness(), nil
 }
 
-// SetCapacity sets the time that an arm has for a crawl, +Inf for no limit. The sites in
-// excess leave over the next crawls. O(1). The error is ErrUnknown or ErrConfig.
+// SetCapacity sets the time that an arm has for a crawl; +Inf means no limit. Sites that no longer
+// fit leave over the next crawls. O(1). The error is ErrUnknown or ErrConfig.
 func (a *Assigner) SetCapacity(arm int, capacity float64) error {
 	j, ok := a.arms.Slot(arm)
 	if !ok {
@@ -269,9 +273,9 @@ func (a *Assigner) SetCapacity(arm int, capacity float64) error {
 	return nil
 }
 
-// AddArm adds an arm of the given capacity (+Inf for no limit) and returns its id. Every
-// site tries it once, when it is accessed next. O(arms), and O(sites·arms) when the tables
-// grow, which doubles them. The error is ErrConfig.
+// AddArm adds an arm of the given capacity (+Inf for no limit) and returns its id. Every site tries
+// it once, when it is accessed next. O(arms), and O(sites·arms) when the tables must double. The
+// error is ErrConfig.
 func (a *Assigner) AddArm(capacity float64) (int, error) {
 	if err := checkCapacity(a.arms.Slots(), capacity); err != nil {
 		return 0, err
@@ -304,9 +308,9 @@ func (a *Assigner) widen(width int) {
 	s.base, s.count, a.width = base, count, width
 }
 
-// RemoveArm removes an arm. Its sites get another one when Next asks for them; answers from
-// the removed arm come too late. O(sites + arms). The error is ErrUnknown, or ErrConfig for the
-// last arm.
+// RemoveArm removes an arm. Its sites get another arm when Next is called for them. Observe refuses
+// answers that are still to come from the removed arm. O(sites + arms). The error is ErrUnknown, or
+// ErrConfig for the last arm.
 func (a *Assigner) RemoveArm(arm int) error {
 	j, ok := a.arms.Slot(arm)
 	if !ok {

@@ -7,15 +7,15 @@ import (
 )
 
 const (
-	longest    = 1e15 // duration; its square fits a float32
-	leastNoise = 1e-3 // relative; durations are rounded and never quite exact
+	longest    = 1e15 // the longest duration; its square fits a float32
+	leastNoise = 1e-3 // the least relative noise; durations are rounded and never quite exact
 )
 
-// relativeNoise estimates the variance of a duration over its squared mean, from
-// all sites, and the mean level of a site.
+// relativeNoise estimates, over all sites, the variance of a duration divided by its squared mean,
+// and the mean level of a site.
 type relativeNoise struct {
 	squares, means float64 // sums of squared residuals and squared means
-	n              float64 // repeats behind them
+	n              float64 // number of repeats behind the sums
 	level          float64 // mean of the first durations
 	firsts         float64
 }
@@ -28,8 +28,8 @@ func (r *relativeNoise) variance() float64 {
 	return max(r.squares/r.means, leastNoise*leastNoise)
 }
 
-// skewed reports whether noise is so large that durations, being positive, must have
-// a long tail.
+// skewed reports whether noise is so large that durations must have a long tail, because they are
+// positive.
 func (r *relativeNoise) skewed() bool { return r.variance() > tuned.skewedVariance }
 
 // repeat adds a squared residual and a squared mean, both in units of the site's level.
@@ -44,8 +44,8 @@ func (r *relativeNoise) repeat(square, mean float64) {
 	r.means += mean
 }
 
-// level returns the mean of a site's durations over the arms it has tried, or the
-// given one if it has tried none.
+// level returns the mean of a site's durations over the arms that it has tried, or the argument
+// otherwise if it has tried none.
 func (s *siteState) level(slot, width int, otherwise float64) float64 {
 	sum, n := 0.0, 0
 	for k := slot * width; k < (slot+1)*width; k++ {
@@ -67,9 +67,10 @@ func (s *siteState) forget(slot, width int) {
 	s.up[slot], s.down[slot] = 0, 0
 }
 
-// sigma returns the standard deviation of a site's durations and its least mean, at
-// which that holds and the site is likely to be measured: of its own residuals, drawn
-// towards what all sites' relative noise makes of that mean.
+// sigma returns the standard deviation of a site's durations in its fastest arm, where it is
+// measured most, and its mean there, which is its least mean. The standard deviation is estimated
+// from the site's own residuals. It is drawn towards the relative noise of all sites, applied to
+// that mean.
 func (a *Assigner) sigma(slot int) (sigma, least float64) {
 	s := &a.site
 	least = math.Inf(1)
@@ -85,7 +86,7 @@ func (a *Assigner) sigma(slot int) (sigma, least float64) {
 	return math.Sqrt((float64(tuned.shrinkage*all) + float64(s.squares[slot])) / (tuned.shrinkage + float64(s.repeats[slot]))), least
 }
 
-// learn takes in the duration of a site from its arm.
+// learn updates everything with the duration of a site from its arm.
 func (a *Assigner) learn(slot int, duration float64) {
 	s := &a.site
 	j := int(s.at[slot])
@@ -106,12 +107,12 @@ func (a *Assigner) learn(slot int, duration float64) {
 		a.relative.level += (alone - a.relative.level) / a.relative.firsts
 	} else {
 		mean := float64(s.base[k])
-		// The mean of n durations varies too: the residual's variance is
-		// (1 + 1/n) of a duration's.
+		// The mean of n durations varies too, so the variance of the residual is 1 + 1/n times that
+		// of a duration.
 		residual := (alone - mean) * math.Sqrt(n/(n+1))
 		sigma, _ := a.sigma(slot)
 		z := a.standardised(residual, mean, sigma)
-		if n >= tuned.alarmAfter && mean > 0 && a.notice(j, z, alone, mean) { // any is infinitely more than 0
+		if n >= tuned.alarmAfter && mean > 0 && a.notice(j, z, alone, mean) { // any duration is infinitely more than a mean of 0
 			return
 		}
 		arm.track(duration, mean)
@@ -131,12 +132,12 @@ func (a *Assigner) learn(slot int, duration float64) {
 		s.base[k] = float32(mean + (alone-mean)/(n+1))
 		s.count[k] = uint8(min(n+1, tuned.memory))
 	}
-	arm.work = max(0, arm.work+(float64(s.base[k])-float64(s.held[slot]))) // in double precision, as the sum is
+	arm.work = max(0, arm.work+(float64(s.base[k])-float64(s.held[slot]))) // in double precision, like the sum
 	s.held[slot] = s.base[k]
 }
 
-// factor returns how many times as long as expected an access took. Of a site whose durations were 0,
-// as rounded ones may be, those of all sites are expected.
+// factor returns how many times as long as expected an access took. Rounded durations may all be 0;
+// for such a site the level of all sites is expected.
 func (a *Assigner) factor(alone, mean float64) float64 {
 	if mean == 0 {
 		mean = a.relative.level
@@ -147,12 +148,11 @@ func (a *Assigner) factor(alone, mean float64) float64 {
 	return alone / mean
 }
 
-// standardised returns a residual in standard deviations. Long
-// durations are less of a surprise where noise is skewed: they count as under a
-// Gamma law of that mean and standard deviation, whose cube root is about normal
-// (Wilson and Hilferty 1931).
+// standardised returns a residual in standard deviations. If noise is skewed, long durations are
+// less of a surprise. They count as under a Gamma law with that mean and standard deviation, whose
+// cube root is about normal (Wilson and Hilferty 1931).
 func (a *Assigner) standardised(residual, mean, sigma float64) float64 {
-	if residual == 0 { // and sigma may be 0
+	if residual == 0 { // sigma may be 0 as well
 		return 0
 	}
 	z := residual / sigma
@@ -163,19 +163,19 @@ func (a *Assigner) standardised(residual, mean, sigma float64) float64 {
 	return z
 }
 
-// changed adds a standardised residual to the site's CUSUM, in both directions, and
-// reports whether one is beyond the threshold.
+// changed adds a standardised residual to the site's CUSUM in both directions, and reports whether
+// one of the two is above the threshold.
 func (a *Assigner) changed(slot int, z float64) bool {
 	s := &a.site
 	up := max(0, float64(s.up[slot])+z-tuned.slack)
 	down := max(0, float64(s.down[slot])-z-tuned.slack)
 	s.up[slot], s.down[slot] = float32(up), float32(down)
 	sum := max(up, down)
-	return sum > a.cfg.Threshold && sum > a.threshold() // which takes a logarithm
+	return sum > a.cfg.Threshold && sum > a.threshold() // the second takes a logarithm
 }
 
-// threshold is that of the change detection. Among many arms it is as much higher as makes false
-// alarms under Gaussian noise rarer by the square of many.
+// threshold is the threshold of the change detection. With many arms it is higher: by as much as
+// makes false alarms under Gaussian noise rarer by the square of many.
 func (a *Assigner) threshold() float64 {
 	if many := a.many(); many > 1 {
 		return a.cfg.Threshold + portable.Log(many)/tuned.slack
@@ -183,7 +183,7 @@ func (a *Assigner) threshold() float64 {
 	return a.cfg.Threshold
 }
 
-// remember adds a residual to the noise of the site and of all.
+// remember adds a residual to the noise of the site and to that of all sites.
 func (a *Assigner) remember(slot int, residual, sigma, squaredMean float64) {
 	s := &a.site
 	square := residual * residual

@@ -6,26 +6,27 @@ import (
 	"github.com/recrawl/recrawl/internal/codec"
 )
 
-// An outage is what is known of whether an arm is down: deferred by the caller, or found out
-// by its answers.
+// An outage is what is known about whether an arm is out of use. The caller may have deferred it,
+// or its answers may have shown that it is down.
 type outage struct {
-	deferred int // crawls for which the caller has put it off
+	deferred int // number of crawls for which the caller has put the arm off
 
-	// CUSUM of how surprisingly long the answers of all its sites are, and since it was 0
-	// their sum, over the slowness, and that of the means of their sites.
+	// alarm is the CUSUM of the standardised residuals of all its sites: it rises when answers are
+	// surprisingly long. alone and means are sums since alarm was last 0: of the durations divided
+	// by the slowness, and of the means of their sites.
 	alarm, alone, means float64
 
-	// An arm that is down is tried by one site after shut crawls: after each attempt in vain
-	// twice as long as before, and long enough that attempts take a small share of the time.
+	// One site tries an arm that is down after shut crawls. After each attempt in vain that number
+	// doubles, and it is large enough that attempts take a small share of the time.
 	down       bool
-	tried      bool // a site was given it to try
+	tried      bool // a site is trying the arm
 	shut, wait int
 }
 
-// closed reports whether sites are to keep away from the arm.
+// closed reports whether sites should keep away from the arm.
 func (o *outage) closed() bool { return o.down || o.deferred > 0 }
 
-// pass lets a crawl pass.
+// pass counts down by one crawl.
 func (o *outage) pass() {
 	o.deferred = max(0, o.deferred-1)
 	if o.shut = max(0, o.shut-1); o.shut == 0 {
@@ -36,8 +37,8 @@ func (o *outage) pass() {
 // ready reports whether one site may try an arm that is down.
 func (o *outage) ready() bool { return o.down && !o.tried && o.shut == 0 && o.deferred == 0 }
 
-// surprised takes in a standardised residual of a duration, over the slowness, of a site of
-// the given mean, and reports whether the arm is slower than expected.
+// surprised adds an answer and reports whether the arm is slower than expected. z is the
+// standardised residual, alone the duration divided by the slowness, and mean the mean of the site.
 func (o *outage) surprised(z, alone, mean float64) bool {
 	if o.alarm = max(0, o.alarm+max(-tuned.alarmSurprise, min(tuned.alarmSurprise, z))-tuned.alarmDrift); o.alarm == 0 {
 		o.alone, o.means = 0, 0
@@ -48,22 +49,22 @@ func (o *outage) surprised(z, alone, mean float64) bool {
 	return o.alarm > tuned.alarm
 }
 
-// fall records that the arm is down: one of so many sites took factor times as long as
-// expected.
+// fall records that the arm is down. An access took factor times as long as expected; sites is the
+// number of all sites.
 func (o *outage) fall(factor float64, sites int) {
 	cost := int(min(longestWait, factor/(tuned.attemptShare*float64(sites))))
 	o.down, o.tried, o.shut = true, false, max(o.wait, cost)
 	o.wait = min(2*o.wait, longestWait)
 }
 
-// attempt takes in the answer of a site that was given an arm that is down, as a factor of
-// what was expected, and reports whether the arm is up again.
+// attempt adds the answer of a site from an arm that is down, and reports whether the arm is up
+// again. factor is how many times as long as expected the access took.
 func (o *outage) attempt(factor float64, sites int) bool {
 	if factor < tuned.upAgain {
 		*o = outage{deferred: o.deferred, wait: 1}
 		return true
 	}
-	if o.tried && o.shut == 0 { // and no answer from before it was down
+	if o.tried && o.shut == 0 { // not an answer from before the arm was down
 		o.fall(factor, sites)
 	}
 	return false
@@ -72,10 +73,10 @@ func (o *outage) attempt(factor float64, sites int) bool {
 // longestWait bounds the crawls between two attempts.
 const longestWait = 1 << 20
 
-// Defer puts an arm off for a number of crawls: it is down, or not to be used. Its sites get
-// another arm when Next asks for them, and come back by and by when the crawls are over. 0
-// ends it at once. If all arms are put off, none is. O(arms). The error is ErrUnknown, or
-// ErrConfig for a negative number.
+// Defer puts an arm off for a number of crawls, because it is down or must not be used. Its sites
+// get another arm when Next is called for them, and come back by and by when the crawls are over. A
+// number of 0 ends the deferral at once. If all arms are put off, all may be used. O(arms). The
+// error is ErrUnknown, or ErrConfig for a negative number.
 func (a *Assigner) Defer(arm, crawls int) error {
 	j, ok := a.arms.Slot(arm)
 	if !ok {
@@ -109,8 +110,8 @@ func (a *Assigner) openArms() (count int) {
 	return count
 }
 
-// notice takes in a standardised residual, a duration over the slowness and the site's mean
-// of it, for an arm that may be down. It reports whether the arm is found to be down.
+// notice adds an answer from an arm that may be down (see surprised), and reports whether the arm
+// is found to be down.
 func (a *Assigner) notice(j int, z, alone, mean float64) (down bool) {
 	m := &a.arm[j]
 	if !m.surprised(z, alone, mean) {

@@ -46,9 +46,10 @@ func (a *Assigner) encode(e *codec.Encoder) {
 	e.Source(a.src)
 }
 
-// mostOf is above all sums of durations, and mostSquare above all of squares of ratios of two, of a
-// float32 each: products of several are finite. mostMean is above all means of durations, mostSlowness
-// above all ratios of two durations of which the lesser is not 0 as a float32.
+// These are bounds that no valid state exceeds, and products of several of them are finite. mostOf
+// is above all sums of durations. mostSquare is above all sums of squared ratios of two float32
+// durations. mostMean is above all means of durations. mostSlowness is above all ratios of two
+// durations of which the smaller is not 0 as a float32.
 const (
 	mostMean     = 20 * longest
 	mostOf       = 1e36
@@ -56,7 +57,7 @@ const (
 	mostSlowness = 1e72
 )
 
-// The exponents of the weights above 0, which are float32.
+// The exponents of the weights above 0. Weights are float32.
 const leastExponent, mostExponent = -149, 127
 
 func (a *Assigner) decode(d *codec.Decoder) {
@@ -66,7 +67,7 @@ func (a *Assigner) decode(d *codec.Decoder) {
 	d.Require(a.arms.Len() > 0, "no arms")
 	for range a.arms.Slots() {
 		if d.Err() != nil {
-			return // before corrupt data ask for more memory than they have themselves
+			return // so that corrupt data cannot make it allocate more memory than their own size
 		}
 		m := decodeArm(d)
 		d.Require(m.measured <= mostSlowness*m.forecast, "durations of %v, %v expected", m.measured, m.forecast)

@@ -2,43 +2,43 @@ package partition
 
 // tuning holds the constants of Assigner whose values were chosen by measuring.
 type tuning struct {
-	boldness       float64 // share of the posterior's standard deviation that a draw has
-	skewedShare    float64 // times that where noise is skewed
-	skewedVariance float64 // relative variance from which on noise is taken to be skewed
+	boldness       float64 // standard deviation of a draw, as a share of the posterior's
+	skewedShare    float64 // factor of boldness if noise is skewed
+	skewedVariance float64 // relative variance above which noise counts as skewed
 
-	manyArms float64 // arms from which on noise makes some of them look better than they are: see Assigner.many
-	manyStep float64 // change of an arm's sites in a crawl, in roots of their number, where arms are many
-	// againArms is how many arms a site tries one after the other after a change. Among n, if there
-	// are more, it tries one in againArms/n of the accesses.
+	manyArms float64 // number of arms above which noise makes some look better than they are: see Assigner.many
+	manyStep float64 // change of an arm's number of sites in a crawl, in roots of that number, if arms are many
+	// againArms is the most arms that a site tries one after the other after a change. If there are
+	// n > againArms arms, it tries one in a share againArms/n of the accesses.
 	againArms float64
 
 	slack    float64 // drift of the CUSUM: it detects changes of more than twice this
-	surprise float64 // a residual counts as at most so many standard deviations
+	surprise float64 // the most standard deviations that a residual counts as
 
-	memory       float64 // durations that an estimate of a site looks back on, at most 255
+	memory       float64 // number of durations that an estimate of a site looks back over, at most 255
 	priorSquares float64 // squared relative residuals assumed before any duration was repeated
-	priorRepeats float64 // repeats that they are worth
-	shrinkage    float64 // repeats of its own that all sites' noise is worth to a site
-	noiseMemory  float64 // repeats that the noise of all sites looks back on
+	priorRepeats float64 // number of repeats that they count as
+	shrinkage    float64 // weight of the noise of all sites, in repeats of the site itself
+	noiseMemory  float64 // number of repeats that the noise of all sites looks back over
 
 	slownessCrawls   float64 // crawls over which an arm's slowness is tracked
-	slownessAccesses float64 // or accesses, if that is longer
-	latestAccesses   float64 // accesses of the latest slowness, or a crawl if that is longer
+	slownessAccesses float64 // or number of accesses, if that is longer
+	latestAccesses   float64 // accesses over which the latest slowness is tracked, or a crawl if that is longer
 	usualCrawls      float64 // crawls over which an arm's usual number of sites is averaged
-	doubt            float64 // variances that a squared slowness must exceed to count by half
-	recovery         float64 // share of the way to 1 that an unused arm's slowness goes in a crawl
+	doubt            float64 // a squared deviation of a slowness from 1 counts by half at this many variances
+	recovery         float64 // share of the way to 1 that the slowness of an unused arm goes in a crawl
 
-	alarmAfter    float64 // durations behind a mean from which on a residual counts
+	alarmAfter    float64 // least number of durations behind a mean for a residual to count for its arm
 	alarmDrift    float64 // drift of the CUSUM of an arm, in standard deviations of its sites
-	alarmSurprise float64 // a residual counts there as at most so many
-	alarm         float64 // its threshold
-	downFrom      float64 // factor of the durations expected from which on the arm is down
-	attemptShare  float64 // of the time of all sites that attempts at an arm that is down may take
-	upAgain       float64 // factor below which it is up again
+	alarmSurprise float64 // the most standard deviations that a residual counts as there
+	alarm         float64 // threshold of that CUSUM
+	downFrom      float64 // least factor of the expected durations at which the arm is down
+	attemptShare  float64 // share of the time of all sites that attempts at an arm that is down may take
+	upAgain       float64 // factor below which the arm is up again
 
 	firstStep float64 // relative step in which an arm's number of sites may change in a crawl
 	leastStep float64
-	growth    float64 // of a step, unless it reverses and halves
+	growth    float64 // factor by which a step grows, unless it reverses and halves
 
 	reserve        float64 // share of a capacity kept for sites that try the arm
 	firstPriceStep float64 // change of a price in a crawl in which twice the capacity is asked
@@ -46,21 +46,24 @@ type tuning struct {
 	mostPriceStep  float64
 }
 
-// tuned is what every Assigner uses. Only the sweep changes it.
+// tuned has the values that every Assigner uses. Only the sweep changes them:
 //
 //	go test ./partition -run Sweep -sweep -v
 //
-// runs every value halved, as it is and doubled, in six environments of 8 arms and 1000
-// sites over 100 crawls, and prints the time beyond the optimum in %, over 6 seeds. As it
-// is: 8.20 under uniform noise, 42.9 (± .8) under exponential noise, 34.9 (± .1) where all
-// fastest arms switch, 12.0 (± .3) under congestion, 7.67 (± .05) under congestion with
-// exact durations, 17.5 (± .5) with a limited arm. The other worlds that the values were
-// chosen in, on other seeds, are those of
+// The sweep runs every value halved, as it is and doubled, in six environments of 8 arms and 1000
+// sites over 100 crawls, and prints the time beyond the optimum in %, over 6 seeds. With the values
+// as they are, that is 8.20 under uniform noise, 42.9 (± .8) under exponential noise, 34.9 (± .1)
+// if all fastest arms switch, 12.0 (± .3) under congestion, 7.67 (± .05) under congestion with
+// exact durations, and 17.5 (± .5) with a limited arm.
+//
+// The values were also chosen in the worlds of the suite, on other seeds, with means over its
+// settings of noise:
 //
 //	go run ./examples/partition -suite
 //
-// with means over its settings of noise. The comments tell what other values change there,
-// and where they tell nothing, it is less than two standard errors.
+// The comments at the values report what other values change. Where there is no comment, the change
+// is less than two standard errors. In a pair such as "40.1 | 34.8" the first number is for half
+// the value, the second for twice the value.
 var tuned = tuning{
 	boldness:         0.1,       // .35: a steady world costs 15 % more excess, outages 40 %
 	skewedShare:      1,         // 1.4: exponential 41.3, but .4 % more of all time at noise .8

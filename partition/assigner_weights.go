@@ -5,20 +5,20 @@ import (
 	"math"
 )
 
-// leastWeight, in the unit of weights, is what a site of less weight counts as, so that it is no worse
-// off than need be.
+// leastWeight is the least weight that a site counts as, in the unit of weights. So a site of
+// almost no weight is no worse off than it needs to be.
 const leastWeight = 0x1p-30
 
-// A weightUnit is what the prices of arms are counted in, a power of two: about the geometric mean
-// of the weights above 0. So nothing depends on whether weights are updates a second or a year, and
-// a few that are very great do not make the steps of prices too long for the others.
+// A weightUnit is the unit of the prices of arms. It is a power of two near the geometric mean of
+// the weights above 0. So nothing depends on the unit of the weights, such as updates a second or a
+// year, and a few very large weights do not make the steps of prices too long for the others.
 type weightUnit struct {
 	known        bool // 1 before the end of the first crawl with weights
-	exponent     int  // of the unit
-	sum, weights int  // of the exponents of the weights above 0 of sites, and how many they are
+	exponent     int  // exponent of the unit
+	sum, weights int  // sum of the exponents of the weights above 0, and the number of these weights
 }
 
-// count takes in a weight that comes, or with −1 goes.
+// count adds a weight (by 1) or removes it (by −1).
 func (u *weightUnit) count(weight float32, by int) {
 	if weight > 0 {
 		_, exponent := math.Frexp(float64(weight))
@@ -27,8 +27,8 @@ func (u *weightUnit) count(weight float32, by int) {
 	}
 }
 
-// follow moves the unit if the mean has left it by 3/4 of an exponent: not to and fro between two,
-// since prices, which are counted in it, move with it.
+// follow moves the unit if the mean is more than 3/4 of an exponent away from it. Prices are
+// counted in the unit and move with it, so it must not move to and fro between two exponents.
 func (u *weightUnit) follow() {
 	if off := u.sum - u.exponent*u.weights; u.weights > 0 && (!u.known || 4*max(off, -off) > 3*u.weights) {
 		u.known, u.exponent = true, int(math.Round(float64(u.sum)/float64(u.weights)))
@@ -38,11 +38,11 @@ func (u *weightUnit) follow() {
 // in returns a weight in the unit.
 func (u *weightUnit) in(weight float64) float64 { return math.Ldexp(weight, -u.exponent) }
 
-// SetWeight sets the weight of a site, 1 unless set: what it is worth to save a unit of time on the
-// site, for instance the updates expected of it in a crawl. Where arms are limited, the heavier
-// sites get the faster ones; only the ratios of weights matter. Where they are not, every site gets
-// its fastest arm and weights do not matter. O(1). The error is ErrUnknown, or ErrWeight below 0 or
-// above 3e38.
+// SetWeight sets the weight of a site, which is 1 unless set. The weight is the value of saving a
+// unit of time on the site, for instance the number of updates expected from it in a crawl. If arms
+// have limited capacities, heavier sites get faster arms, and only the ratios of weights matter. If
+// no arm is limited, every site gets its fastest arm and weights do not matter. O(1). The error is
+// ErrUnknown, or ErrWeight for a weight below 0 or above 3e38.
 func (a *Assigner) SetWeight(site int, weight float64) error {
 	slot, ok := a.sites.Slot(site)
 	if !ok {

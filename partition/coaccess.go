@@ -16,22 +16,24 @@ type coAccess struct {
 	links  []uint32 // queries of object i with the members of class c at i·len(sizes) + c
 }
 
-// NewCoAccess returns a [Partitioner] that counts how often each pair was asked for together,
-// and swaps two objects of different classes as long as that puts more of the counted
-// queries within classes. It needs a small part of the queries of any object migration
-// automaton ([NewOMA]); take it unless its memory is too much. At first it places objects
-// 0..W-1, W ≤ 65536 the sum of the sizes, in classes of the given sizes (2 or more of them,
-// each at least 1), in order. The error is ErrConfig.
+// NewCoAccess returns a [Partitioner] that counts how often each pair was asked for together. It
+// swaps two objects of different classes as long as that puts more of the counted queries within
+// classes. Take it unless it needs too much memory: it needs only a small part of the queries that
+// an object migration automaton ([NewOMA]) needs.
+//
+// Objects are numbered 0..W-1, where W ≤ 65536 is the sum of the sizes. At first they are placed in
+// order in classes of the given sizes. There must be at least 2 classes, each of at least 1 object.
+// The error is ErrConfig.
 //
 // # Guarantees
 //
-// The partition is a local optimum: no swap of two objects improves it. With classes of
-// unequal sizes an exchange of several objects at once might.
+// The partition is a local optimum: no swap of two objects improves it. With classes of unequal
+// sizes, an exchange of several objects at once might improve it.
 //
 // # Cost
 //
-// Time: O(W) for a query of W objects that leaves the partition as it is, O(W²) for each
-// swap. Memory: O(W²), 4 bytes for each pair and for each object and class. No randomness.
+// Time: O(W) for a query that leaves the partition as it is, O(W²) for each swap. Memory: O(W²), 4
+// bytes for each pair of objects and for each pair of an object and a class. It uses no randomness.
 func NewCoAccess(sizes []int) (Partitioner, error) {
 	if err := checkSizes(sizes); err != nil {
 		return nil, err
@@ -69,8 +71,8 @@ func (c *coAccess) Class(object int) (int, error) {
 	return int(c.class[object]), nil
 }
 
-// mostQueries is after how many queries no more are counted, so that no sum of counts overflows:
-// with sums that did, swaps would go on for ever.
+// mostQueries is the most queries that are counted, so that no sum of counts overflows. If sums
+// overflowed, swaps could go on for ever.
 const mostQueries = math.MaxUint32
 
 // Query reports that two objects were asked for together.
@@ -88,7 +90,8 @@ func (c *coAccess) Query(i, j int) error {
 	if c.class[a] == c.class[b] {
 		return nil
 	}
-	// Only swaps of i and j gained by the query. After one, any swap may gain.
+	// The query makes only swaps of i or j worth more. After a swap, any other swap may be worth
+	// it.
 	swapped := false
 	for c.improve(a) || c.improve(b) {
 		swapped = true
@@ -106,9 +109,8 @@ func (c *coAccess) link(object, class int32) *uint32 {
 	return &c.links[int(object)*len(c.sizes)+int(class)]
 }
 
-// improve swaps an object with the one of another class by which most is gained, if
-// anything is. Every swap increases the number of queries within classes, so a
-// sequence of them ends.
+// improve swaps an object with the object of another class that gains the most, if any swap gains.
+// Every swap increases the number of queries within classes, so a sequence of swaps ends.
 func (c *coAccess) improve(a int32) bool {
 	best, most := int32(-1), int64(0)
 	from := c.class[a]
@@ -166,7 +168,7 @@ func (c *coAccess) encode(e *codec.Encoder) {
 func (c *coAccess) decode(d *codec.Decoder) {
 	sizes, class := d.Ints(), d.Uint32s()
 	n := len(class)
-	counts := decodePairCounts(d, n) // bounds n by what the data have room for
+	counts := decodePairCounts(d, n) // bounds n by the size of the data
 	if d.Err() == nil {
 		d.Check(checkSizes(sizes))
 	}

@@ -17,9 +17,9 @@ var (
 	ErrUnknown = errors.New("partition: unknown or removed object or arm")
 	// ErrNotAsked reports an answer to a question that is not open.
 	ErrNotAsked = errors.New("partition: answer to a question that is not open")
-	// ErrDuration reports a duration that is negative or not finite.
+	// ErrDuration reports a duration that is negative, not finite or too large.
 	ErrDuration = errors.New("partition: duration is negative or not finite")
-	// ErrWeight reports a weight that is negative or not finite.
+	// ErrWeight reports a weight that is negative, not finite or too large.
 	ErrWeight = errors.New("partition: weight is negative or not finite")
 	// ErrCorrupt reports saved state that is truncated, altered, or of another type or
 	// version.

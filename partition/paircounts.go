@@ -6,7 +6,7 @@ import (
 	"github.com/recrawl/recrawl/internal/codec"
 )
 
-// maxCounted is the most objects of which pairs are counted.
+// maxCounted is the most objects whose pairs are counted.
 const maxCounted = 1 << 16
 
 // pairCounts counts how often two objects were asked for together: the estimates
@@ -14,7 +14,7 @@ const maxCounted = 1 << 16
 type pairCounts struct {
 	n       int // objects
 	queries uint64
-	count   []uint32 // of pair i < j at j(j-1)/2 + i
+	count   []uint32 // the count of pair i < j is at j(j-1)/2 + i
 }
 
 func newPairCounts(n int) *pairCounts {

@@ -8,61 +8,61 @@ import (
 	"github.com/recrawl/recrawl/internal/ids"
 )
 
-// PairTWOMAConfig holds the settings of PairTWOMA, which settle what its report leaves open.
+// PairTWOMAConfig holds the settings of PairTWOMA. They decide what its report leaves open. A zero
+// field means its default.
 type PairTWOMAConfig struct {
 	// States is N, the number of states of each arm: 1 to 255, default 5 as in the papers.
 	States int
-	// Together rewards both objects of a pair from the same arm, whatever their durations. The
-	// report has such pairs move to the optimal states (section 5.2), as the object migration
-	// automaton has. By default an object is rewarded or penalised by its own duration only.
+	// Together rewards both objects of a pair from the same arm, whatever their durations. In the
+	// report such pairs move to the optimal states (section 5.2), as in the object migration
+	// automaton. By default only an object's own duration rewards or penalises it.
 	Together bool
-	// Displace carries out the exchange as case (c) of Oommen & Ma (1988), to which the report
-	// refers: the first object moves to the arm of the second, which stays, and a third object of
-	// that arm, the one nearest to the boundary, moves to the arm that the first has left. By
-	// default the two change places.
+	// Displace carries out the exchange as in case (c) of Oommen & Ma (1988), to which the report
+	// refers. The first object moves to the arm of the second, and the second stays. A third object
+	// of that arm, the one nearest to the boundary, moves to the arm that the first has left. By
+	// default the two objects change places.
 	Displace bool
 }
 
-// PairTWOMA is the variant of TWOMA in which sites change places in pairs, from Chen & Wang
-// (2006). Ask with Next, tell with Observe; every two calls of Observe make a pair. It is
-// there to be measured against: [Assigner] is better at everything but memory.
+// PairTWOMA is the variant of TWOMA from Chen & Wang (2006) in which sites change places in pairs.
+// Next returns the arm for a site, and Observe reports a duration; every two calls of Observe make
+// a pair. Take it only for comparison: [Assigner] is better at everything but memory.
 //
 // # How it works
 //
-// An object whose access took at most the average duration of its arm moves one state
-// inward. One that took longer moves one state outward. At the boundary it waits until it
-// is paired with another such object of another arm; then the two change places. All
-// objects start at the boundary. [PairTWOMAConfig] has the two rules of the report that are not
-// kept by default, as they make it worse.
+// An object whose access took at most the average duration of its arm moves one state inward. One
+// that took longer moves one state outward. At the boundary it waits until it is paired with
+// another such object of another arm. Then the two change places. All objects start at the
+// boundary. Two rules of the report are off by default, because they make the scheme worse;
+// [PairTWOMAConfig] turns them on.
 //
 // # Guarantees
 //
-// The number of objects in an arm never changes, so every object reaches its fastest arm
-// only if each arm is the fastest of as many as it holds. The last two misplaced objects
-// of W need W crawls on average to meet in random pairs. Objects cannot be added or
-// removed.
+// The number of objects in an arm never changes. So every object can reach its fastest arm only if
+// each arm is the fastest for as many objects as it holds. With random pairs, the last two
+// misplaced objects of W need W crawls on average to meet. Objects cannot be added or removed.
 //
 // # Cost
 //
 // Time: O(1) an access, no allocation; with Displace, O(objects) for an exchange. Memory: two bytes
-// an object. No randomness.
+// an object. It uses no randomness.
 //
 // # Source
 //
-// Chen & Wang (2006), section 5.2, with the exchange as in Chen, Wang and Olsen (2006),
-// section 2.1. The crawls that the report publishes for this variant, and what it comes to:
-// "The five papers" in RESULTS.md, and go run ./examples/papers -only chenwang-pairs.
+// Chen & Wang (2006), section 5.2, with the exchange as in Chen, Wang and Olsen (2006), section
+// 2.1. The section "The five papers" of RESULTS.md compares its numbers of crawls with those that
+// the report publishes; go run ./examples/papers -only chenwang-pairs repeats that.
 type PairTWOMA struct {
 	cfg   PairTWOMAConfig
 	arms  int
 	arm   []uint8
 	depth []uint8 // 0 at the boundary, N-1 inside
 	means armMeans
-	first int  // first object of a pair that lacks its second, or -1
-	slow  bool // and whether it took longer than the average
+	first int  // first object of a pair whose second is still to come, or -1
+	slow  bool // whether that object took longer than the average
 }
 
-// defaultStates is N of the papers of TWOMA.
+// defaultStates is the N of the papers on TWOMA.
 const defaultStates = 5
 
 // NewPairTWOMA spreads objects 0..objects-1 evenly over the arms (2 to 256), object i into
@@ -110,10 +110,10 @@ func (p *PairTWOMA) State(object int) (int, error) {
 	return p.cfg.States - int(p.depth[object]), nil
 }
 
-// Observe reports how long an access of an object from its arm took. The first call and the
-// second make a pair, the third and the fourth, and so on. Access the objects of a crawl in
-// random order, as only a pair can change places. A crawl is as many accesses as there are
-// objects. O(1), but see Displace. The error is ErrUnknown or ErrDuration.
+// Observe reports how long an access of an object from its arm took. The first and the second call
+// make a pair, then the third and the fourth, and so on. Access the objects of a crawl in random
+// order, because only a pair can change places. A crawl is as many accesses as there are objects.
+// O(1), unless Displace is set. The error is ErrUnknown or ErrDuration.
 func (p *PairTWOMA) Observe(object int, duration float64) error {
 	if err := checkObject(object, len(p.arm)); err != nil {
 		return err
@@ -131,7 +131,7 @@ func (p *PairTWOMA) Observe(object int, duration float64) error {
 	return nil
 }
 
-// pair moves two objects, each of which was slow or not.
+// pair moves the two objects of a pair. slowI and slowJ report whether each was slow.
 func (p *PairTWOMA) pair(i, j int, slowI, slowJ bool) {
 	if p.cfg.Together && p.arm[i] == p.arm[j] {
 		slowI, slowJ = false, false
@@ -151,7 +151,7 @@ func (p *PairTWOMA) pair(i, j int, slowI, slowJ bool) {
 }
 
 // nearest returns the object of the arm of j, other than j, that is nearest to the boundary, or -1
-// if there is none. Of several it is the next after j.
+// if there is none. Of several such objects it returns the next after j.
 func (p *PairTWOMA) nearest(j int) int {
 	best := -1
 	for k := 1; k < len(p.arm); k++ {

@@ -17,24 +17,24 @@ import (
 type OMAVariant uint8
 
 const (
-	// OMA is the automaton of Oommen & Ma (1988). It can deadlock: two objects that
-	// belong together, in different classes whose other objects are all internal, are
-	// penalised in vain for ever.
+	// OMA is the automaton of Oommen & Ma (1988). It can deadlock: if two objects that belong
+	// together are in different classes whose other objects are all internal, they are penalised in
+	// vain for ever.
 	OMA OMAVariant = iota
-	// EOMA is the enhanced automaton (Gale, Das & Yu 1990). Objects start at the boundary,
-	// and an object at the boundary need not wait for its partner: it changes places with
-	// another boundary object of the partner's class.
+	// EOMA is the enhanced automaton (Gale, Das & Yu 1990). Objects start at the boundary. An
+	// object at the boundary does not wait for its partner: it changes places with another boundary
+	// object of the partner's class.
 	EOMA
-	// PEOMA is EOMA with pursuit (Shirvani & Oommen 2018). Once κ = W(W−1)/2 queries were
-	// seen, it ignores a pair that makes up less than 1/κ of them.
+	// PEOMA is EOMA with pursuit (Shirvani & Oommen 2018). After κ = W(W−1)/2 queries it ignores
+	// every pair that makes up less than 1/κ of all queries.
 	PEOMA
-	// TPEOMA is PEOMA with transitivity (Shirvani & Oommen 2020). A query (i, j) counts as
-	// one of (i, k) too, for every k that j is often asked for with.
+	// TPEOMA is PEOMA with transitivity (Shirvani & Oommen 2020). A query (i, j) also counts as a
+	// query (i, k) for every k that is often asked for together with j.
 	TPEOMA
-	// GCDOMA is EOMA on classes that consist of equal parts, as large as the greatest
-	// common divisor of the sizes (Omslandseter, Jiao & Oommen 2021). Objects in parts of
-	// one class count as together. Who gives way to an object is looked for in its
-	// partner's part only; EOMA looks in the whole class and is stuck less often.
+	// GCDOMA is EOMA on classes that consist of equal parts, each as large as the greatest common
+	// divisor of the sizes (Omslandseter, Jiao & Oommen 2021). Objects in different parts of one
+	// class count as together. When an object moves, it changes places with an object of its
+	// partner's part. EOMA takes an object of the whole class and is stuck less often.
 	GCDOMA
 )
 
@@ -49,22 +49,22 @@ func (v OMAVariant) MarshalText() ([]byte, error) { return omaNames.MarshalText(
 // UnmarshalText reads the name that String gives.
 func (v *OMAVariant) UnmarshalText(text []byte) error { return omaNames.UnmarshalText(v, text) }
 
-// A Partitioner groups objects into classes of given sizes such that objects asked for
-// together come to share a class. Tell it every query with Query and read the classes with
-// Class. [NewCoAccess] needs the fewest queries; [NewOMA] makes the automata of the
-// literature, which it is measured against. Objects cannot be added or removed, and the
-// sizes of the classes never change.
+// A Partitioner groups objects into classes of given sizes, so that objects that are asked for
+// together come to share a class. Report every query with Query and read the classes with Class.
+// [NewCoAccess] makes the one that needs the fewest queries. [NewOMA] makes the automata of the
+// literature, for comparison. Objects cannot be added or removed, and the sizes of the classes
+// never change.
 type Partitioner interface {
-	// Query reports that objects i and j were asked for together. The error is ErrUnknown,
-	// also if they are the same.
+	// Query reports that objects i and j were asked for together. The error is ErrUnknown, also if
+	// i and j are equal.
 	Query(i, j int) error
 	// Class returns the class of an object. The error is ErrUnknown.
 	Class(object int) (int, error)
 
-	// MarshalBinary saves the whole state, with the source of randomness if there is one.
-	// UnmarshalBinary restores it into a Partitioner made by the same
-	// constructor, which then continues bit for bit (see the package). The settings become those
-	// of the saved one. After an error, which wraps ErrCorrupt, it is as it was.
+	// MarshalBinary saves the whole state, including the source of randomness if there is one.
+	// UnmarshalBinary restores it into a Partitioner made by the same constructor, which takes over
+	// the settings of the saved one and continues bit for bit (see the package). An error wraps
+	// ErrCorrupt and leaves the Partitioner as it was.
 	encoding.BinaryMarshaler
 	encoding.BinaryUnmarshaler
 }
@@ -73,8 +73,8 @@ type Partitioner interface {
 // has settled. [NewOMA] makes one.
 type ObjectMigration interface {
 	Partitioner
-	// Converged reports whether every object has settled: under OMA in the most internal
-	// state, else in one of the two most internal. O(1).
+	// Converged reports whether every object has settled. Under OMA a settled object is in the most
+	// internal state, under the other variants in one of the two most internal states. O(1).
 	Converged() bool
 }
 
@@ -84,7 +84,7 @@ type objectMigration struct {
 	states  int
 	sizes   []int
 	src     rand.Source
-	part    []int32 // of each object: its class, or under GCDOMA its part of it
+	part    []int32 // of each object: its class, or under GCDOMA its part of the class
 	state   []uint8 // of each object, 1 to states
 	class   []int32 // of each part
 	start   []int32 // objects of part p are member[start[p]:start[p+1]]
@@ -94,14 +94,16 @@ type objectMigration struct {
 	pairs   *pairCounts
 }
 
-// defaultOMAStates is N of all tables of examples/partition.
+// defaultOMAStates is the N of all tables of examples/partition.
 const defaultOMAStates = 10
 
-// NewOMA returns an object migration automaton of W objects, numbered from 0, where W is
-// the sum of the sizes. It spreads them over len(sizes) ≥ 2 classes of at least 2 objects at
-// random; under GCDOMA the sizes need a common divisor of at least 2. Under OMA the objects
-// start in random states, else at the boundary. States is N, 2 to 255, or 0 for 10. The
-// error is ErrConfig. It panics if src is nil.
+// NewOMA returns an object migration automaton of W objects, numbered from 0, where W is the sum of
+// the sizes. Take it to compare with the literature; [NewCoAccess] needs fewer queries.
+//
+// The objects are spread at random over len(sizes) ≥ 2 classes of at least 2 objects each. Under
+// GCDOMA the sizes need a common divisor of at least 2. Under OMA the objects start in random
+// states, under the other variants at the boundary. states is N: 2 to 255, or 0 for 10. The error
+// is ErrConfig. NewOMA panics if src is nil.
 //
 // # How it works
 //
@@ -111,21 +113,21 @@ const defaultOMAStates = 10
 //   - of the same class moves both one state inward;
 //   - of different classes, neither at the boundary, moves both one state outward;
 //   - of different classes, exactly one at the boundary, moves the other outward;
-//   - of different classes, both at the boundary, moves the first to the boundary of the
-//     other's class. In return it moves that class's object nearest to the boundary, the
-//     second itself excepted, to the boundary of the first's class.
+//   - of different classes, both at the boundary, moves the first to the boundary of the second's
+//     class. In return an object of that class moves to the boundary of the first's class: the one
+//     nearest to the boundary, except the second itself.
 //
 // The constants of [OMAVariant] say what each member of the family changes.
 //
 // # Guarantees
 //
-// The sizes need not be equal, but if smaller classes fit together into a larger one, every
-// variant may stay where they do.
+// The sizes need not be equal. But if the groups of some smaller classes fit together into a larger
+// class, every variant may get stuck with these groups in that class.
 //
 // # Cost
 //
-// Time: O(size of the class) a query, W times that under TPEOMA. Memory: O(W), with pursuit
-// O(W²).
+// Time: O(size of the class) a query, W times that under TPEOMA. Memory: O(W), or O(W²) with
+// pursuit.
 func NewOMA(variant OMAVariant, sizes []int, states int, src rand.Source) (ObjectMigration, error) {
 
 	source.Require(src, "partition")
@@ -215,7 +217,7 @@ func (p *objectMigration) layOut() {
 	p.member, p.at = make([]int32, w), make([]int32, w)
 }
 
-// seat tells every object its part and index, from member.
+// seat sets the part and the index of every object, from member.
 func (p *objectMigration) seat() {
 	for part := range p.class {
 		for k := p.start[part]; k < p.start[part+1]; k++ {
@@ -294,7 +296,7 @@ func (p *objectMigration) process(i, j int32) {
 	}
 }
 
-// moveOther moves the one of i and j that is not at the boundary outward.
+// moveOther moves outward the one of i and j that is not at the boundary.
 func (p *objectMigration) moveOther(i, j int32, atI bool) {
 	if atI {
 		i = j
@@ -312,8 +314,8 @@ func (p *objectMigration) move(object int32, state uint8) {
 	p.state[object] = state
 }
 
-// nearest returns the object of a part, other than the given one, that is closest
-// to the boundary; of several one at random.
+// nearest returns the object of a part, other than the given one, that is nearest to the boundary.
+// Of several such objects it returns one at random.
 func (p *objectMigration) nearest(part, except int32) int32 {
 	best, ties := int32(-1), 0
 	rng := rand.New(p.src)
@@ -331,7 +333,7 @@ func (p *objectMigration) nearest(part, except int32) int32 {
 	return best
 }
 
-// exchange swaps the parts of two objects; both come to the boundary.
+// exchange swaps the parts of two objects and puts both at the boundary.
 func (p *objectMigration) exchange(i, k int32) {
 	p.member[p.at[i]], p.member[p.at[k]] = k, i
 	p.at[i], p.at[k] = p.at[k], p.at[i]

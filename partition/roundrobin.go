@@ -2,8 +2,8 @@ package partition
 
 import "fmt"
 
-// RoundRobin is the baseline of the papers, for a number of arms of at least 1: Next gives
-// the site in slot i arm i mod arms, for ever. Observe learns nothing.
+// RoundRobin is the baseline of the papers. Its value is the number of arms, at least 1. Next
+// always returns arm i mod arms for the site in slot i. Observe learns nothing.
 type RoundRobin int
 
 // Next returns the arm from which to access a site. The error is ErrUnknown for a negative

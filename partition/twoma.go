@@ -11,38 +11,41 @@ import (
 	"github.com/recrawl/recrawl/internal/source"
 )
 
-// TWOMAConfig holds the settings of TWOMA, which settle what its papers leave open. A zero
-// field means its default.
+// TWOMAConfig holds the settings of TWOMA. They decide what its papers leave open. A zero field
+// means its default.
 //
-// The zero value is what we recommend: an object enters a new arm at the boundary, so that
-// it leaves at once where it does not fit, several times faster than deeper inside.
+// The zero value is what we recommend. An object enters a new arm at the boundary and leaves at
+// once if it does not fit. That converges several times faster than an entry deeper inside.
+//
+// # Where the papers are open
 //
 // The papers say that N is 5, that an object which leaves draws from the other arms, and that a
-// duration is compared with the average of its arm. They do not say in which state an object
-// enters an arm, nor over which accesses the average is taken. No reading of that text gives the
-// numbers of crawls of the report (74, 90, 116, 145, 263, 299 from 3 arms with 300 sites each to 8
-// with 10,000) in all settings: with exact durations they come to 12, 14, 28, 31, 60, 68 for an
-// entry at the boundary, and 55, 65, 141, 151, 285, 337 for one in the most internal state.
-// These settings
+// duration is compared with the average of its arm. They do not say in which state an object enters
+// an arm, or over which accesses the average is taken.
+//
+// No reading of the text gives the report's numbers of crawls in all settings. The report has 74,
+// 90, 116, 145, 263, 299, from 3 arms with 300 sites each to 8 arms with 10,000 sites each. With
+// exact durations, an entry at the boundary takes 12, 14, 28, 31, 60, 68 crawls, and an entry in
+// the most internal state 55, 65, 141, 151, 285, 337. These settings come close:
 //
 //	TWOMAConfig{Entry: 4, AnyArm: true, LastCrawl: true}
 //
-// come close to them, and were chosen for that among about 1000: AnyArm contradicts the text. See
-// "The five papers" in RESULTS.md.
+// They were chosen for that among about 1000, and AnyArm contradicts the text. See "The five
+// papers" in RESULTS.md.
 type TWOMAConfig struct {
 	// States is N, the number of states of each arm: 1 to 255, default 5 as in the papers.
 	States int
-	// Entry is the state in which an object enters a new arm, as the number of penalties
-	// until it leaves again: 1, the default, is the boundary state, States the most
-	// internal one.
+	// Entry is the state in which an object enters a new arm, given as the number of penalties
+	// until it leaves again. 1, the default, is the boundary state; States is the most internal
+	// state.
 	Entry int
-	// AnyArm has an object that leaves its arm draw from all arms, that one too. By default
+	// AnyArm makes an object that leaves its arm draw from all arms, including that one. By default
 	// it draws from the others.
 	AnyArm bool
-	// LastCrawl has a duration compared with the average of the arm in the crawl before; in
-	// the first crawl, and for an arm that had no object in the crawl before, with the
-	// average so far in this one. The default is the average of all durations from the arm
-	// so far, with which TWOMA recovers when the fastest arm of every object changes.
+	// LastCrawl makes TWOMA compare a duration with the average of the arm in the crawl before. In
+	// the first crawl, and for an arm that had no object in the crawl before, it is the average so
+	// far in this crawl. The default is the average of all durations from the arm so far. With the
+	// default, TWOMA recovers when the fastest arm of every object changes.
 	LastCrawl bool
 }
 
@@ -63,20 +66,22 @@ func (c TWOMAConfig) withDefaults() (TWOMAConfig, error) {
 	return c, nil
 }
 
-// ExpectedCrawls returns the number of crawls until all objects are in their fastest arms, on
-// average over runs, where durations are exact, objects alike and fastest arms drawn independently.
-// Chen & Wang (2006) ask for this relation of arms, objects and crawls (section 6.2) and leave it
-// open.
+// ExpectedCrawls returns the mean number of crawls until all objects are in their fastest arms. It
+// holds if durations are exact, objects are alike and fastest arms are drawn independently. Chen &
+// Wang (2006) ask for this relation of arms, objects and crawls (section 6.2) and leave it open.
+// arms and objects are as for [NewTWOMA]; the error is ErrConfig.
 //
-// An object stays Entry crawls in each wrong arm. Its first arm is wrong with probability (R−1)/R,
-// every later one with probability q: (R−2)/(R−1), or (R−1)/R if AnyArm. The last of M objects
-// decides. With w_g = q^g·(R−1)/R that is
+// # How it works
+//
+// Let R be the number of arms and M the number of objects. An object stays Entry crawls in each
+// wrong arm. Its first arm is wrong with probability (R−1)/R, and every later arm with probability
+// q, which is (R−2)/(R−1), or (R−1)/R with AnyArm. The last of the M objects decides. With w_g =
+// q^g·(R−1)/R the mean number of crawls is
 //
 //	1 + Entry·Σ_{g≥0} (1 − (1 − w_g)^M)
 //
-// crawls, which is about Entry·(ln(M·(R−1)/R) + 0.577)/(−ln q): proportional to the number of arms,
-// and to the logarithm of the number of objects. Arms and objects are as for NewTWOMA; the error is
-// ErrConfig.
+// This is about Entry·(ln(M·(R−1)/R) + 0.577)/(−ln q). It is proportional to the number of arms and
+// to the logarithm of the number of objects.
 func (c TWOMAConfig) ExpectedCrawls(arms, objects int) (float64, error) {
 	c, err := c.withDefaults()
 	if err != nil {
@@ -99,24 +104,24 @@ func (c TWOMAConfig) ExpectedCrawls(arms, objects int) (float64, error) {
 	return 1 + float64(float64(c.Entry)*sum), nil
 }
 
-// mean is a running average. Adding x to an average of x leaves exactly x,
-// so that equal durations equal their average.
+// mean is a running average. Adding x to an average of x leaves exactly x, so equal durations equal
+// their average.
 type mean struct {
 	n int
 	v float64
 }
 
 func (m *mean) add(x float64) {
-	m.n = min(m.n+1, codec.MostCount) // what a saved state may have
+	m.n = min(m.n+1, codec.MostCount) // the most that a saved state may have
 	m.v += (x - m.v) / float64(m.n)
 }
 
-// armMeans keeps what the durations of an arm are compared with.
+// armMeans keeps the averages that the durations of the arms are compared with.
 type armMeans struct {
 	lastCrawl bool
 	last      []float64 // average of the crawl before, NaN if there is none
-	now       []mean    // of this crawl, or of the history
-	told      int       // accesses in this crawl
+	now       []mean    // average of this crawl, or of the history
+	told      int       // accesses so far in this crawl
 }
 
 func newArmMeans(arms int, lastCrawl bool) armMeans {
@@ -150,9 +155,10 @@ func (a *armMeans) observe(arm int, duration float64, objects int) (average floa
 	return average
 }
 
-// TWOMA is the Time Weighted Object Migration Automaton: it assigns objects (web sites) to
-// arms (access points) by measured durations, in two bytes an object. Ask with Next, tell
-// with Observe. Take it for its memory; [Assigner] is better at everything else.
+// TWOMA is the Time Weighted Object Migration Automaton. It assigns objects (web sites) to arms
+// (access points) by measured durations, in two bytes an object. Next returns the arm for an
+// object, and Observe reports a duration. Take it if memory decides; [Assigner] is better at
+// everything else.
 //
 // # How it works
 //
@@ -164,9 +170,9 @@ func (a *armMeans) observe(arm int, duration float64, objects int) (average floa
 //
 // # Guarantees
 //
-// With exact durations it finds every object's fastest arm with probability 1, as long as
-// every average lies between the fast durations and the slow ones. The package comment
-// tells where it fails.
+// With exact durations it finds every object's fastest arm with probability 1, as long as every
+// average lies between the fast durations and the slow ones. The package comment describes where it
+// fails.
 //
 // # Cost
 //
@@ -175,15 +181,16 @@ func (a *armMeans) observe(arm int, duration float64, objects int) (average floa
 //
 // # Source
 //
-// Chen, Wang and Olsen (2006), section 3. All figures of the paper and of its report, in every
-// reading: "The five papers" in RESULTS.md, and go run ./examples/papers -only chen.
+// Chen, Wang and Olsen (2006), section 3. The section "The five papers" of RESULTS.md has all
+// figures of the paper and of its report, in every reading; go run ./examples/papers -only chen
+// repeats them.
 type TWOMA struct {
 	cfg   TWOMAConfig
 	arms  int
 	src   rand.Source
 	ids   ids.Registry
 	arm   []uint8
-	depth []uint8 // penalties short of leaving: 0 at the boundary, N-1 inside
+	depth []uint8 // penalties that an object bears before it leaves: 0 at the boundary, N-1 inside
 	means armMeans
 }
 
@@ -291,7 +298,7 @@ func (t *TWOMA) newArm(old int) int {
 	if t.cfg.AnyArm {
 		return rng.IntN(t.arms)
 	}
-	// A draw from all arms but one: the last takes the place of the old one.
+	// Draw from all arms but the old one: the last arm takes its place.
 	if arm := rng.IntN(t.arms - 1); arm != old {
 		return arm
 	}

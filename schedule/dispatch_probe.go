@@ -24,8 +24,8 @@ var (
 	// spread of 1.
 	criticalShare = .8
 	// speedShare is the part of the spread of prediction errors that is taken to be common to all
-	// sites of a client. Half of it gains .02, .55 and .4 %, twice as much gains .24, 1.07 and 2.5
-	// %.
+	// sites of a client. Half of it gains .02, .55 and .4 %; twice as much gains .24, 1.07 and
+	// 2.5 %.
 	speedShare = .5
 	// mostProbes is the most short sites that a client does first. Half as many gain 2.7 % for a
 	// spread of 1; twice as many gain no more than 8.
