@@ -10,20 +10,21 @@ import (
 	"github.com/recrawl/recrawl/internal/codec"
 )
 
-// BurstyConfig describes how the pages of the environment of [NewBursty] alternate between a
-// quiet and an active state. The zero value has pages that change during a tenth of the time,
-// ten times as fast as their rate.
+// BurstyConfig describes how the pages of the environment of [NewBursty] alternate between a quiet
+// and an active state. With the zero value a page is active for a tenth of the time. It changes
+// only then, at ten times its rate.
 type BurstyConfig struct {
-	// Quiet and Active are the rates in the two states, as multiples of the page's own rate. An
-	// Active of 0 means the multiple with which the page changes at its own rate in the long
-	// run; Quiet must leave room for it.
+	// Quiet and Active are the rates in the two states, as multiples of the page's own rate. If
+	// Active is 0, it is set so that the page changes at its own rate in the long run; Quiet must
+	// be small enough for that.
 	Quiet, Active float64
-	// QuietStay and ActiveStay are the mean times that a page stays in a state, which are
-	// exponentially distributed; 0 means 27 and 3.
+	// QuietStay and ActiveStay are the mean times that a page stays in each state; 0 means 27 and
+	// 3. The times are exponentially distributed.
 	QuietStay, ActiveStay float64
 }
 
-// Three bursts in a quarter of 90 days, with the day as unit of time: no record was fitted.
+// The defaults mean three bursts in a quarter of 90 days, if a day is the unit of time. They are
+// not fitted to a record.
 const (
 	defaultQuietStay  = 27
 	defaultActiveStay = 3
@@ -59,8 +60,8 @@ func (c BurstyConfig) check() error {
 	return nil
 }
 
-// latest returns the last time at which a page can be polled: one stay later is another float,
-// so that a poll comes to an end.
+// latest returns the last time at which a page can be polled. At that time, adding one stay still
+// gives a different float, so a poll comes to an end.
 func (c BurstyConfig) latest() float64 { return 0x1p50 * min(c.QuietStay, c.ActiveStay) }
 
 // fits reports whether the rates of a page are finite in both states.
@@ -77,18 +78,21 @@ type burstyEnv struct {
 	rng    random
 }
 
-// NewBursty returns an environment in continuous time whose pages change in bursts,
-// independently of each other, as two-state Markov-modulated Poisson processes: page i changes
-// at rate rates[i]·cfg.Quiet while it is quiet and rates[i]·cfg.Active while it is active, and
-// moves from one state to the other at random. Take it to see how a learner copes with pages
-// that wake up. It starts in equilibrium and is simulated exactly. The rates are rounded to
-// float32.
+// NewBursty returns an environment in continuous time whose pages change in bursts, independently
+// of each other. Take it to see how a learner copes with pages that wake up.
+//
+// Each page is a two-state Markov-modulated Poisson process: page i changes at rate
+// rates[i]·cfg.Quiet while it is quiet and at rate rates[i]·cfg.Active while it is active, and
+// moves from one state to the other at random. The environment starts in equilibrium and is
+// simulated exactly. The rates are rounded to float32.
 //
 // # Cost
 //
-// Time: a poll takes O(1 + the moves between the states from the previous poll of the page to
-// the first change after it). Of a page that changes less than once in 1000 of the longer stays
-// in either state it takes O(1 + the greater of its rates × the time since the previous poll).
+// Time: a poll takes O(1 + the number of moves between the states from the previous poll of the
+// page to its first change after that). For a page that in both states changes less than once in
+// 1000 of the longer stays, it takes O(1 + the greater of its rates × the time since the previous
+// poll).
+//
 // Memory: 13 bytes a page; a poll allocates nothing.
 func NewBursty(rates []float64, cfg BurstyConfig, src rand.Source) (Simulated, error) {
 	rng := newRandom(src)
@@ -119,8 +123,8 @@ func NewBursty(rates []float64, cfg BurstyConfig, src rand.Source) (Simulated, e
 // Len returns the number of pages.
 func (b *burstyEnv) Len() int { return len(b.rates) }
 
-// Poll implements [Env]. It also panics at a time of more than 2⁵⁰ of the shorter stay, where
-// one more does not add up.
+// Poll implements [Env]. It also panics at a time beyond 2⁵⁰ times the shorter stay, because then
+// adding a stay to the time may not change it.
 func (b *burstyEnv) Poll(page int, now float64) (since float64, changed bool) {
 	t, active := b.last[page], b.active[page]
 	checkTime(page, now, t)
@@ -141,7 +145,7 @@ func (b *burstyEnv) Poll(page int, now float64) (since float64, changed bool) {
 			return 0, false
 		}
 		if float64(b.rng.Float64()*(rate+leave)) < rate {
-			// Only the state at now is still wanted, not how it came about.
+			// From here on only the state at now matters, not the moves before it.
 			b.active[page] = b.rng.Float64() < b.activeAfter(active, now-t)
 			return t, true
 		}
@@ -149,12 +153,13 @@ func (b *burstyEnv) Poll(page int, now float64) (since float64, changed bool) {
 	}
 }
 
-// seldom is how many of the longer stays pass at least before a page changes for which not each
-// move between the states is drawn.
+// seldom is how many of the longer stays must pass, on average, between two changes of a page for
+// pollSeldom to be used. pollSeldom does not draw every move between the states.
 const seldom = 1000
 
-// pollSeldom is Poll for a page that changes at rate most at most. Times at which it may change are
-// drawn at that rate, its state at each, and whether it did change.
+// pollSeldom is Poll for a page that changes at a rate of at most most. It draws times at which the
+// page may change, at that rate. For each of them it draws the state of the page, and whether the
+// page did change.
 func (b *burstyEnv) pollSeldom(page int, most, t, now float64) (since float64, changed bool) {
 	// Invariant: as in Poll.
 	for active := b.active[page]; ; {
@@ -175,8 +180,8 @@ func (b *burstyEnv) pollSeldom(page int, most, t, now float64) (since float64, c
 	}
 }
 
-// Rate returns the rate to be expected at time now, which is not before the last poll, by the
-// state in which the page was at that poll.
+// Rate returns the expected rate at time now, given the state of the page at its last poll. now
+// must not be before that poll.
 func (b *burstyEnv) Rate(page int, now float64) float64 {
 	active := b.activeAfter(b.active[page], now-b.last[page])
 	quiet := float64(b.cfg.Quiet * (1 - active))
@@ -191,8 +196,8 @@ func (b *burstyEnv) in(page int, active bool) (rate, leave float64) {
 	return float64(float64(b.rates[page]) * b.cfg.Quiet), 1 / b.cfg.QuietStay
 }
 
-// activeAfter returns the probability of being active a time d after a time at which the state
-// is known.
+// activeAfter returns the probability that a page is active, a time d after it was known to be
+// active or not.
 func (b *burstyEnv) activeAfter(active bool, d float64) float64 {
 	share := b.cfg.activeShare()
 	from := 0.0
@@ -204,7 +209,7 @@ func (b *burstyEnv) activeAfter(active bool, d float64) float64 {
 
 var burstyFormat = codec.Format{Magic: "recrawl/webenv.Bursty", Version: 1}
 
-// MarshalBinary and UnmarshalBinary are those of Simulated.
+// MarshalBinary and UnmarshalBinary are described with Simulated.
 
 func (b *burstyEnv) MarshalBinary() ([]byte, error) { return burstyFormat.Save(b.encode) }
 

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// A Calendar maps the time of an environment to dates: time t is the date Epoch + t·Unit. The
-// zero value takes t as seconds since 1970, as recorded histories have it.
+// A Calendar maps the time of an environment to dates: time t is the date Epoch + t·Unit. With the
+// zero value t is in seconds since 1970, as in recorded histories.
 type Calendar struct {
 	Epoch time.Time     // zero: the start of 1970, UTC
 	Unit  time.Duration // zero: a second
@@ -26,8 +26,8 @@ func (c Calendar) epoch() time.Time {
 	return c.Epoch
 }
 
-// Date returns the date of time t, in UTC, or the zero date if that is not in the years 1 to
-// 9999, which are all that HTTP can write.
+// Date returns the date of time t, in UTC. It returns the zero date outside the years 1 to 9999,
+// because HTTP can write no other years.
 func (c Calendar) Date(t float64) time.Time {
 	whole, part := math.Modf(t * c.unit())
 	if !(math.Abs(whole) < 1<<40) {

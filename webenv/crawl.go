@@ -7,11 +7,12 @@ import (
 	"github.com/recrawl/recrawl/internal/ids"
 )
 
-// A Chooser decides from which access point each site is accessed next and learns from how long
-// that took. The learners of package partition are choosers. Sites and access points may be
-// named by ids whose slot, the low half of an int, is the number in the environment. If the
-// chooser has a method All() iter.Seq[int], it has these sites; otherwise those numbered from
-// 0.
+// A Chooser decides from which access point each site is accessed next, and learns from how long
+// that took. The learners of package partition are choosers.
+//
+// A chooser may name sites and access points by ids whose slot, the low half of an int, is the
+// number in the environment. If the chooser has a method All() iter.Seq[int], that lists its sites.
+// Otherwise its sites are numbered from 0.
 type Chooser interface {
 	// Next returns the access point for the next access to a site.
 	Next(site int) (arm int, err error)
@@ -26,12 +27,12 @@ type Crawl struct {
 	Placed   int     // sites that were accessed from their perfect access points
 	Duration float64 // total of the durations drawn
 	Mean     float64 // total of the mean durations
-	Perfect  float64 // total of the mean durations, had each been accessed from its perfect point
+	Perfect  float64 // total of the mean durations if every site had used its perfect access point
 }
 
-// Crawl lets a chooser access every site once and ends the crawl. An error of the chooser stops
-// it and is returned with the site; a site or an access point that the environment does not
-// have is [ErrUnknown].
+// Crawl lets a chooser access every site once and ends the crawl. An error of the chooser stops the
+// crawl and is returned with the site. The error is [ErrUnknown] for a site or an access point that
+// the environment does not have.
 func (d *Durations) Crawl(c Chooser) (Crawl, error) {
 	sites := func(yield func(int) bool) {
 		for site := range d.Len() {

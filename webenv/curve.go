@@ -2,15 +2,15 @@ package webenv
 
 import "math"
 
-// mostBuckets bounds the memory of a curve: nobody looks at as many parts.
+// mostBuckets bounds the memory of a curve. Nobody looks at that many parts.
 const mostBuckets = 1e6
 
 // buckets collects a Result.Curve in O(1) for each poll.
 type buckets struct {
 	start, width float64
 	curve        []Bucket
-	part         []float64 // stale page-time in buckets that are stale in part
-	whole        []float64 // differences of the weight that is stale all through a bucket
+	part         []float64 // stale page-time of pages that are stale for part of a bucket
+	whole        []float64 // weight that is stale for a whole bucket, as differences between buckets
 }
 
 func newBuckets(n int, start, duration float64) buckets {

@@ -1,26 +1,28 @@
-// Package webenv is the web as a crawler's algorithms meet it: environments of pages that
-// change, simulated or replayed from a record, and the exact account of a run.
+// Package webenv is a web to try crawling algorithms on: environments of pages that change,
+// simulated or replayed from a record, with the exact account of a run.
 //
-// Start with [Run]: it lets a learner poll an environment under a budget and reports
-// detections, freshness and age, computed from the true times of change. An [Env] answers one
-// question: has page i changed since I last looked, and when first? The environments are
+// Start with [Run]: it lets a learner poll an environment under a budget and reports detections,
+// freshness and age, computed from the true times of change. An [Env] answers one question: has
+// page i changed since I last looked, and when did it first change? The environments are
 //
-//   - [NewZipf]: probabilities of change in a Zipf law over a ranking of the pages, static or with
-//     ranks that swap (Granmo, Oommen, Myrer and Olsen 2006);
-//   - [NewSlots]: any probability of change per slot, static or shifting from page to page, so
-//     with [DomainLaw] and [DomainZipfLaw] those of Yazidi (2006);
+//   - [NewZipf]: probabilities of change follow a Zipf law over a ranking of the pages, which is
+//     static or swaps ranks (Granmo, Oommen, Myrer and Olsen 2006);
+//   - [NewSlots]: any probabilities of change per slot, static or shifting from page to page; with
+//     [DomainLaw] and [DomainZipfLaw] these are the environments of Yazidi (2006);
 //   - [NewPoisson]: Poisson processes of any rates;
 //   - [NewBursty]: two-state Markov-modulated Poisson processes;
-//   - [Replay] of a [History] that [ReadHistory] reads.
+//   - [Replay]: a [History] that [ReadHistory] reads.
 //
-// [Durations] answers the other question: how long does site i take from access point j?
+// [Durations] answers another question: how long does site i take from access point j?
 //
-// Package webenv/serve serves an environment over HTTP, so that any crawler can be tried
-// against a web whose truth is known. Package webenv/live polls the real web.
+// Package webenv/serve serves an environment over HTTP, so that any crawler can be tried on a web
+// whose truth is known. Package webenv/live polls the real web.
 //
-// Time is a number that is passed in. Its unit is a slot in environments that have slots, and
-// otherwise whatever the rates or the record are in. All randomness comes from a source that is
-// passed in, so a seed gives the same run with one build on one kind of processor: another may
-// round the last bit of a time in another way. The environments are not safe for concurrent use. A
-// [Simulated] one can be saved and restored in the middle of a run.
+// # Contract
+//
+// Time is a number that is passed in. In environments that have slots its unit is a slot. In others
+// it is the unit of the rates or of the record. All randomness comes from a source that is passed
+// in. A seed gives the same run with one build on one kind of processor; another processor may
+// round the last bit of a time differently. The environments are not safe for concurrent use. A
+// [Simulated] environment can be saved and restored in the middle of a run.
 package webenv

@@ -44,39 +44,40 @@ type DurationsConfig struct {
 	// Arms is the number of access points, at most 65535; 0 means 3.
 	Arms int
 
-	// Perfect is the mean duration of a site from its perfect access point, and Other that from
-	// any other, which must be more. 0 means 24.7 and 53.6, which fit the totals published: 900
-	// sites on 3 access points take about 40,000 units a crawl when spread uniformly and 22,000
-	// at their perfect ones.
+	// Perfect is the mean duration of a site from its perfect access point, and Other, which must
+	// be more, that from any other. 0 means 24.7 and 53.6. These fit the published totals: 900
+	// sites on 3 access points take about 40,000 units a crawl if spread uniformly, and 22,000 from
+	// their perfect access points.
 	Perfect, Other float64
 
-	// Noise is how a duration scatters, and Scatter the size of UniformNoise (at most 1) or
+	// Noise is how a duration scatters. Scatter is the size of UniformNoise (at most 1) or of
 	// GaussianNoise.
 	Noise   DurationNoise
 	Scatter float64
 
-	// Sizes is the standard deviation of the logarithm of a site's size, by which its durations
-	// are multiplied; the mean size is 1. 0 makes all alike.
+	// Sizes is the standard deviation of the logarithm of the sites' sizes. The durations of a site
+	// are multiplied by its size, and the mean size is 1. 0 makes all sizes equal.
 	Sizes float64
 
-	// Resources of each access point, by which the durations measured from it are divided; nil
-	// for 1 each. No ratio of two may reach Other/Perfect, or a site's perfect access point
-	// would not be its fastest.
+	// Resources has the resources of each access point; nil means 1 for each. The durations
+	// measured from an access point are divided by its resources. The ratio of two resources must
+	// be below Other/Perfect, because otherwise a site's perfect access point might not be its
+	// fastest.
 	Resources []float64
 
-	// Congestion c multiplies the durations from access point j by 1 + c·x, where x is the load
-	// of j over its fair share: the sites accessed from there last, over
-	// Sites·Resources[j]/ΣResources. 0 for none.
+	// Congestion c multiplies the durations from access point j by 1 + c·x, where x is the load of
+	// j divided by its fair share. The load is the number of sites whose last access was from j.
+	// The fair share is Sites·Resources[j]/ΣResources. 0 means no congestion.
 	Congestion float64
 
-	// Balanced makes every access point the perfect one of equally many sites, or as nearly as
-	// the numbers allow, where it is drawn independently otherwise.
+	// Balanced makes every access point the perfect one of equally many sites, or as nearly as the
+	// numbers allow. Otherwise each site's perfect access point is drawn independently.
 	Balanced bool
 
-	// Every is the number of crawls after which the perfect access points switch; 0 for never.
+	// Every is the number of crawls after which the perfect access points switch; 0 means never.
 	Every int
-	// AllSwitch makes every site's perfect access point another one then. Otherwise it is drawn
-	// again from all, so that one site in Arms keeps its own by chance.
+	// AllSwitch makes a switch give every site another perfect access point. Otherwise it is drawn
+	// again from all access points, so that one site in Arms keeps its own by chance.
 	AllSwitch bool
 }
 
@@ -92,11 +93,13 @@ func (c DurationsConfig) filled() DurationsConfig {
 	return c
 }
 
-// Durations is an environment of sites that take time, after Chen, Wang and Olsen (2006),
-// section 3.1. How long an access takes is random, its mean depends on the access point, and
-// each site has one perfect access point from which it is fastest on average. Make it with
-// [NewDurations] and let a [Chooser] crawl it with Crawl, or ask for single accesses with
-// Access. Mean, Perfect and Optimum are the truth. Sites and access points are numbered from 0.
+// Durations is an environment of sites that take time, after Chen, Wang and Olsen (2006), section
+// 3.1. Make it with [NewDurations]. Crawl lets a [Chooser] crawl it, and Access makes a single
+// access. Mean, Perfect and Optimum return the truth.
+//
+// The duration of an access is random, and its mean depends on the access point. Each site has one
+// perfect access point, from which it is fastest on average. Sites and access points are numbered
+// from 0.
 //
 // # Cost
 //
@@ -112,8 +115,8 @@ type Durations struct {
 	crawl   int
 }
 
-// NewDurations returns an environment. The error is ErrConfig, also if the mean durations of all
-// sites may not have a finite sum. It panics if src is nil.
+// NewDurations returns an environment. The error is ErrConfig, also if the sum of the mean
+// durations of all sites may be infinite. It panics if src is nil.
 func NewDurations(cfg DurationsConfig, src rand.Source) (*Durations, error) {
 	rng := newRandom(src).Rand
 	cfg = cfg.filled()
@@ -201,8 +204,8 @@ func (c *DurationsConfig) check() error {
 	return noiseNames.Check(c.Noise)
 }
 
-// greatest bounds the total mean duration of a crawl: that of all sites from the access point with
-// the least resources, where total is those of all.
+// greatest bounds the total mean duration of a crawl: the total of all sites from the access point
+// with the least resources. total is the sum of all resources.
 func (c *DurationsConfig) greatest(total float64) float64 {
 	n, least, size := float64(c.Sites), slices.Min(c.Resources), 1.0
 	if c.Sizes > 0 {
@@ -218,11 +221,10 @@ func (d *Durations) Len() int { return len(d.perfect) }
 // Arms returns the number of access points.
 func (d *Durations) Arms() int { return d.cfg.Arms }
 
-// Perfect returns the access point from which a site is fastest on average where loads are
-// equal.
+// Perfect returns the access point from which a site is fastest on average if loads are equal.
 func (d *Durations) Perfect(site int) int { return int(d.perfect[site]) }
 
-// Mean returns the mean duration of a site from an access point under the loads as they are.
+// Mean returns the mean duration of a site from an access point under the present loads.
 func (d *Durations) Mean(site, arm int) float64 {
 	return d.slowdown(arm, d.load[arm]) * d.alone(site, arm)
 }
@@ -243,8 +245,8 @@ func (d *Durations) slowdown(arm, load int) float64 {
 	return 1 + d.cfg.Congestion*float64(load)/d.share[arm]
 }
 
-// Access draws the duration of one access, in O(1). It moves the site's load to the access
-// point. It panics if there is no such site or access point.
+// Access draws the duration of one access, and moves the site's load to the access point. It panics
+// if there is no such site or access point. O(1).
 func (d *Durations) Access(site, arm int) float64 {
 	if last := int(d.last[site]); last != arm {
 		d.load[arm]++
@@ -266,8 +268,8 @@ func (d *Durations) Access(site, arm int) float64 {
 	}
 }
 
-// EndCrawl ends a crawl that Access made: after every Every-th one the perfect access points
-// switch. It reports whether they did. It takes O(1), or O(Sites) when they switch.
+// EndCrawl ends a crawl that was made by calls of Access. After every Every-th crawl the perfect
+// access points switch; EndCrawl reports whether they did. O(1), or O(Sites) when they switch.
 func (d *Durations) EndCrawl() (switched bool) {
 	d.crawl++
 	if d.cfg.Every == 0 || d.crawl%d.cfg.Every != 0 {
@@ -278,7 +280,8 @@ func (d *Durations) EndCrawl() (switched bool) {
 	case d.cfg.Balanced && !d.cfg.AllSwitch:
 		d.rng.Shuffle(len(d.perfect), func(i, k int) { d.perfect[i], d.perfect[k] = d.perfect[k], d.perfect[i] })
 	case d.cfg.Balanced:
-		// A common step keeps the numbers balanced and every site's changes.
+		// A step that is the same for all sites keeps the numbers balanced and changes every site's
+		// access point.
 		step := 1 + d.rng.IntN(arms-1)
 		for i, p := range d.perfect {
 			d.perfect[i] = uint16((int(p) + step) % arms)

@@ -6,8 +6,11 @@ import (
 	"math"
 )
 
-// An Env is a set of pages, numbered 0 to Len()-1, that change as time goes on. It may know
-// more of its pages. Those of this package have these methods, as far as said with each:
+// An Env is a set of pages, numbered 0 to Len()-1, that change as time goes on. Poll looks at one
+// of them.
+//
+// An environment may know more about its pages. The environments of this package have some of these
+// methods; their own documentation says which:
 //
 //	// Rate returns the rate λ at which a page changes at time now, per unit of time: it
 //	// stays unchanged over a short gap g with probability exp(−λg). The rate is +Inf for
@@ -15,27 +18,28 @@ import (
 //	Rate(page int, now float64) float64
 //
 //	// Delays returns how many changes a page had between since and now, both included,
-//	// and the sum of their times until now. since is the time of the first change that a
-//	// Poll at time now or later found. An environment that draws its changes returns what is
-//	// to be expected, given that first one. It alters nothing.
+//	// and the sum of the times from each of them to now. since is the time of the first
+//	// change that a Poll at time now or later found. An environment that draws its changes
+//	// at random returns expected values, given that first change. It alters nothing.
 //	Delays(page int, since, now float64) (changes, delay float64)
 //
-//	// LastChange returns the time of the last change of a page that is not after now, and
-//	// false if it does not know one. Unlike Poll it alters nothing. It is called with the
-//	// time of the last Poll of the page.
+//	// LastChange returns the time of the last change of a page up to time now. ok is false
+//	// if it does not know one. Unlike Poll it alters nothing. It is called with the time of
+//	// the last Poll of the page.
 //	LastChange(page int, now float64) (t float64, ok bool)
 //
-// [Run] accounts for delays if there is Delays. Package serve makes use of the other two.
+// [Run] accounts for delays if there is a method Delays. Package serve uses the other two.
 type Env interface {
 	// Len returns the number of pages.
 	Len() int
-	// Poll looks at a page at time now and takes a copy of it. It reports whether the page
-	// changed at least once since its previous Poll, or since the start of the environment if
-	// this is the first, and the time of the first such change. A change at exactly now is
-	// seen. Since is 0 if the page did not change.
+	// Poll looks at a page at time now and takes a copy of it. changed reports whether the page
+	// changed at least once since its previous Poll, or since the start of the environment if this
+	// is the first Poll. since is the time of the first such change, or 0 if there was none. A
+	// change at exactly now is seen.
 	//
-	// Poll panics if there is no such page, if now is not finite, or if time went back: now is
-	// before the previous Poll of the page (or, in an environment that says so, of any page).
+	// Poll panics if there is no such page, if now is not finite, or if now is before the previous
+	// Poll of the page. In an environment that says so, now must not be before the previous Poll of
+	// any page.
 	Poll(page int, now float64) (since float64, changed bool)
 }
 
@@ -47,17 +51,16 @@ type Simulated interface {
 	// Rate is described with Env.
 	Rate(page int, now float64) float64
 
-	// MarshalBinary saves the state with that of the source of randomness,
-	// which must be *rand.PCG or *rand.ChaCha8: no other can be saved. UnmarshalBinary restores
-	// it into an environment made by the same constructor, which then continues bit for bit
-	// (in the same build on the same kind of processor).
-	// The settings become those of the saved one. After an error, which wraps ErrCorrupt, it is
-	// as it was.
+	// MarshalBinary saves the state, including that of the source of randomness. The source must be
+	// a *rand.PCG or a *rand.ChaCha8: no other can be saved. UnmarshalBinary restores the state
+	// into an environment made by the same constructor, which takes over the settings of the saved
+	// one and continues bit for bit (in the same build on the same kind of processor). An error
+	// wraps ErrCorrupt and leaves the environment as it was.
 	encoding.BinaryMarshaler
 	encoding.BinaryUnmarshaler
 }
 
-// A delayer is an environment that knows of every change: see [Env].
+// A delayer is an environment that knows about every change: see [Env].
 type delayer interface {
 	Delays(page int, since, now float64) (changes, delay float64)
 }

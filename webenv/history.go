@@ -16,17 +16,18 @@ type History struct {
 	Times [][]float64
 }
 
-// maxLine is the length in bytes of the longest line that is read: 200,000 changes, far more
-// than a page in any record has. It keeps a file without line breaks from filling the memory.
+// maxLine is the length in bytes of the longest line that is read. It holds 200,000 changes, far
+// more than a page has in any record. The limit keeps a file without line breaks from filling the
+// memory.
 const maxLine = 1 << 22
 
 const byteOrderMark = "\ufeff"
 
-// ReadHistory reads a history with one page per line, "name,time,time,…", the times strictly
-// ascending, usually in seconds since 1970. The name is all before the first comma; nothing is
-// quoted and nothing trimmed. It is not blank, does not begin with a byte order mark and is
-// given to one page only. A line may end in "\n" or "\r\n". Empty lines are skipped, and so is
-// a byte order mark before the first. file is the name of the input in error messages.
+// ReadHistory reads a history with one page per line: "name,time,time,…". The times are strictly
+// ascending, usually in seconds since 1970. The name is everything before the first comma; nothing
+// is quoted or trimmed. A name must not be blank, must not begin with a byte order mark, and must
+// belong to only one page. A line may end in "\n" or "\r\n". Empty lines are skipped, and so is a
+// byte order mark before the first line. file is the name of the input in error messages.
 //
 // The error for a bad line begins with "file:line: " and wraps [ErrTime], [ErrName],
 // [bufio.ErrTooLong] (a line above 4 MiB) or the error of r. An input without pages gives
@@ -56,14 +57,14 @@ func ReadHistory(r io.Reader, file string) (*History, error) {
 			err = fmt.Errorf("%w: %q is another page", ErrName, name)
 		}
 		if err != nil {
-			// A read error comes after the piece of a line before it, and explains what is
-			// wrong with that.
+			// After a read error the last line is incomplete. The read error explains what is wrong
+			// with it.
 			if !lines.Scan() && lines.Err() != nil {
 				err = lines.Err()
 			}
 			return bad(err)
 		}
-		name = strings.Clone(name) // lets the line go
+		name = strings.Clone(name) // so that the line can be freed
 		seen[name] = true
 		h.Names = append(h.Names, name)
 		h.Times = append(h.Times, times)
@@ -134,8 +135,9 @@ func (h *History) Span() (first, last float64, ok bool) {
 	return first, last, true
 }
 
-// rates returns the number of changes of each page after the first change of all pages, per
-// unit of time from that one to the last of all. The rates are 0 if fewer than two times occur.
+// rates returns the rate of each page over the time from the first to the last change of all pages.
+// The first change itself does not count. The rates are 0 if all changes are at the same time or
+// there are none.
 func (h *History) rates() []float64 {
 	rates := make([]float64, len(h.Times))
 	first, last, _ := h.Span()
@@ -152,9 +154,9 @@ func (h *History) rates() []float64 {
 	return rates
 }
 
-// WriteTo writes the history in the format of [ReadHistory], which reads back the same, and
-// returns the number of bytes written. A page that ReadHistory would reject stops it with an
-// error that wraps the same reason; the pages before it are written.
+// WriteTo writes the history in the format of [ReadHistory], which reads back the same history. It
+// returns the number of bytes written. A page that ReadHistory would reject stops it with an error
+// that wraps the same reason; the pages before it are written.
 func (h *History) WriteTo(w io.Writer) (int64, error) {
 	if len(h.Names) != len(h.Times) {
 		return 0, fmt.Errorf("%w: %d names for %d pages", ErrName, len(h.Names), len(h.Times))

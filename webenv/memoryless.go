@@ -9,28 +9,28 @@ import (
 	"github.com/recrawl/recrawl/internal/codec"
 )
 
-// memorylessEnv is an environment whose pages change independently of each other and of their
-// past. Nothing happens until a page is polled; then the time of its first change since the
-// previous poll is drawn.
+// memorylessEnv is an environment whose pages change independently of each other and of their past.
+// Only a poll draws the time of a page's first change since its previous poll.
 type memorylessEnv struct {
 	rates []float64
 	last  []float64 // time of the previous poll
 	law   SlotLaw
 	shift float64 // time between two shifts, 0: never
 	rng   random
-	still bool // no page ever changes: there is no need to look at the shifts
+	still bool // no page ever changes, so there is no need to look at the shifts
 }
 
-// NewSlots returns an environment in which page i changes with probability u[i] per slot, in
-// the sense of law. If shiftEvery is positive, each page takes the probability of the next
-// page, and the last page that of the first, after every shiftEvery slots (Yazidi 2006, the
-// dynamic environment; go run ./examples/papers -only yazidi). Pages change independently of each
-// other and of their past.
+// NewSlots returns an environment in which page i changes with probability u[i] per slot, in the
+// sense of law. Pages change independently of each other and of their past. If shiftEvery is
+// positive, probabilities shift after every shiftEvery slots: each page takes the probability of
+// the next page, and the last page that of the first (the dynamic environment of Yazidi 2006; go
+// run ./examples/papers -only yazidi).
 //
 // # Cost
 //
 // Time: a poll takes O(1), plus O(1) for each shift since the previous poll of the page if any page
 // ever changes.
+//
 // Memory: 16 bytes a page; a poll allocates nothing.
 func NewSlots(u []float64, law SlotLaw, shiftEvery int, src rand.Source) (Simulated, error) {
 	rng := newRandom(src)
@@ -51,7 +51,7 @@ func NewSlots(u []float64, law SlotLaw, shiftEvery int, src rand.Source) (Simula
 }
 
 // NewPoisson returns an environment in which page i changes as a Poisson process with rates[i]
-// changes per unit of time. Cost as for [NewSlots] without shifts.
+// changes per unit of time. The cost is that of [NewSlots] without shifts.
 func NewPoisson(rates []float64, src rand.Source) (Simulated, error) {
 	rng := newRandom(src)
 	if err := checkRates(rates); err != nil {
@@ -79,8 +79,7 @@ func (m *memorylessEnv) Poll(page int, now float64) (since float64, changed bool
 	return 0, false
 }
 
-// Rate returns the rate of a page (see [Env]): −ln(1−u) where it changes with probability u
-// per slot.
+// Rate returns the rate of a page (see [Env]): −ln(1−u) if it changes with probability u per slot.
 func (m *memorylessEnv) Rate(page int, now float64) float64 {
 	if m.shift > 0 {
 		page = m.lender(page, math.Floor(now/m.shift))
@@ -88,7 +87,7 @@ func (m *memorylessEnv) Rate(page int, now float64) float64 {
 	return m.rates[page]
 }
 
-// stretch returns the rate of a page at time t, and until when it lasts, at most until now.
+// stretch returns the rate of a page at time t, and the time until which it lasts, at most now.
 func (m *memorylessEnv) stretch(page int, t, now float64) (rate, end float64) {
 	if m.shift == 0 {
 		return m.rates[page], now
@@ -96,18 +95,19 @@ func (m *memorylessEnv) stretch(page int, t, now float64) (rate, end float64) {
 	return m.borrowed(page, t, now)
 }
 
-// borrowed is stretch where rates move on. It is apart so that stretch can be inlined.
+// borrowed is stretch for rates that shift. It is a function of its own so that stretch can be
+// inlined.
 func (m *memorylessEnv) borrowed(page int, t, now float64) (rate, end float64) {
 	epoch := math.Floor(t / m.shift)
 	end = min(now, (epoch+1)*m.shift)
 	if !(end > t) {
-		end = now // so far out that a shift is less than the spacing of floats
+		end = now // times are so large that a shift is less than the spacing of floats
 	}
 	return m.rates[m.lender(page, epoch)], end
 }
 
-// Delays returns the number of changes and their delays (see [Env]) that are to be expected,
-// given the first change.
+// Delays returns the expected number of changes and their expected delays (see [Env]), given the
+// first change.
 func (m *memorylessEnv) Delays(page int, since, now float64) (changes, delay float64) {
 	changes, delay = 1, now-since
 	for t := since; t < now; {
@@ -118,7 +118,7 @@ func (m *memorylessEnv) Delays(page int, since, now float64) (changes, delay flo
 	return changes, delay
 }
 
-// lender returns the page whose first probability a page has in an epoch.
+// lender returns the page whose original probability the given page has in an epoch.
 func (m *memorylessEnv) lender(page int, epoch float64) int {
 	n := len(m.rates)
 	return (page + int(math.Mod(epoch, float64(n)))) % n
@@ -126,7 +126,7 @@ func (m *memorylessEnv) lender(page int, epoch float64) int {
 
 var memorylessFormat = codec.Format{Magic: "recrawl/webenv.Memoryless", Version: 1}
 
-// MarshalBinary and UnmarshalBinary are those of Simulated.
+// MarshalBinary and UnmarshalBinary are described with Simulated.
 
 func (m *memorylessEnv) MarshalBinary() ([]byte, error) { return memorylessFormat.Save(m.encode) }
 

@@ -2,22 +2,23 @@ package webenv
 
 import "math"
 
-// The local search for the optimum under congestion ends when no move gains more than this
-// share of its cost: above the rounding of a sum of ten thousand durations (1e4·2⁻⁵³ ≈ 1e-12),
-// below any gain that matters.
+// The local search for the optimum under congestion ends when no move gains more than the share
+// optimumGain of its cost. That is above the rounding error of a sum of ten thousand durations
+// (1e4·2⁻⁵³ ≈ 1e-12) and below any gain that matters.
 const optimumGain = 1e-9
 
-// Optimum returns the least total mean duration found of a crawl of all sites, each from one
-// access point, and that assignment. Without congestion this is every site in its perfect
-// access point, and exact.
+// Optimum returns the least total mean duration that it finds for a crawl of all sites, each from
+// one access point, and that assignment. Without congestion it is exact: every site is at its
+// perfect access point.
 //
-// With congestion it is the social optimum, to which a site counts with the delay that it
-// causes to others: the best of the local optima that moving one site at a time reaches from
-// three starts (every site in its perfect access point, or by turns, or placed one after
-// another where the total grows least). For a handful of sites it can be several per cent above
-// the least total; the more sites, the less one of them matters.
+// With congestion it looks for the social optimum, in which a site also counts with the delay that
+// it causes to others. It starts from three assignments: every site at its perfect access point,
+// the sites dealt out by turns, and the sites placed one after another where the total grows least.
+// From each it moves one site at a time until no move helps, and it returns the best result. With a
+// handful of sites that can be several per cent above the least total. The more sites there are,
+// the smaller is the gap.
 //
-// It takes O(Sites·Arms) for each of a few passes.
+// Time: O(Sites·Arms) for each of a few passes.
 func (d *Durations) Optimum() (total float64, assignment []int) {
 	starts := []func(i int, p *placement) int{
 		func(i int, _ *placement) int { return d.Perfect(i) },
@@ -38,7 +39,7 @@ func (d *Durations) Optimum() (total float64, assignment []int) {
 			for i, from := range p.at {
 				before := p.cost(from)
 				p.remove(i)
-				// A gain beyond rounding, so that the passes end.
+				// The gain must be larger than rounding errors, so that the passes end.
 				best := p.cheapest(i, (before-p.cost(from))*(1-optimumGain))
 				if best < 0 {
 					best = from
@@ -59,7 +60,7 @@ type placement struct {
 	d    *Durations
 	at   []int
 	load []int
-	work []float64 // total of the mean durations without load
+	work []float64 // of each arm: total of the mean durations without load
 }
 
 func (p *placement) add(i, arm int) {

@@ -13,7 +13,7 @@ type random struct {
 	src rand.Source
 }
 
-// newRandom rejects a nil source, which the caller could have known.
+// newRandom panics if the source is nil.
 func newRandom(src rand.Source) random {
 	source.Require(src, "webenv")
 	return random{rand.New(src), src}

@@ -20,9 +20,9 @@ type Replay struct {
 	next    []int     // index of the first change after it
 }
 
-// NewReplay returns an environment that starts at time start, with a copy of each page as it is
-// then: changes at start or before are never seen. It takes O(changes). The usual start is the
-// first change ([History.Span]).
+// NewReplay returns an environment that starts at time start. It starts with a copy of each page as
+// it is then, so changes at start or before are never seen. The usual start is the first change
+// ([History.Span]). O(changes).
 func NewReplay(h *History, start float64) (*Replay, error) {
 	if h == nil {
 		panic("webenv: nil history")
@@ -64,8 +64,8 @@ func (r *Replay) Poll(page int, now float64) (since float64, changed bool) {
 // Rate returns the rate of the page over the whole history.
 func (r *Replay) Rate(page int, _ float64) float64 { return r.rates[page] }
 
-// LastChange returns the last change of a page (see [Env]) in O(log changes). Changes before
-// the start count.
+// LastChange returns the last change of a page (see [Env]), in O(log changes). Changes before the
+// start count.
 func (r *Replay) LastChange(page int, now float64) (t float64, ok bool) {
 	times := r.history.Times[page]
 	n := sort.Search(len(times), func(k int) bool { return times[k] > now })
@@ -75,8 +75,8 @@ func (r *Replay) LastChange(page int, now float64) (t float64, ok bool) {
 	return times[n-1], true
 }
 
-// Delays returns the changes found and their delays (see [Env]) in O(log changes + changes
-// found).
+// Delays returns the number of changes found and their delays (see [Env]), in O(log changes +
+// changes found).
 func (r *Replay) Delays(page int, since, now float64) (changes, delay float64) {
 	times := r.history.Times[page]
 	for _, t := range times[sort.SearchFloat64s(times, since):] {

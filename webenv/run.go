@@ -11,23 +11,22 @@ import (
 	"github.com/recrawl/recrawl/internal/ids"
 )
 
-// A Scheduler decides which page to poll next and learns from what was found. The learners of
-// package knapsack are schedulers. It names a page by an id whose slot, the low half of an int,
-// is the page's number in the environment. So the ids of a learner that adds and removes pages
-// work, and so do plain numbers from 0.
+// A Scheduler decides which page to poll next, and learns from the answers. The learners of package
+// knapsack are schedulers. A scheduler names a page by an id whose slot, the low half of an int, is
+// the page's number in the environment. So it may use the ids of a learner that adds and removes
+// pages, or plain numbers from 0.
 //
-// A scheduler may have two more methods. GiveBack(page int, now float64) error is called when
-// a page that it asked for was not polled after all, or its answer never came; and All()
-// iter.Seq[int] gives [Run] the pages that it has.
+// A scheduler may have two more methods. [Run] calls GiveBack(page int, now float64) error when a
+// page that was asked for was not polled after all or its answer never came. All() iter.Seq[int]
+// returns the pages that the scheduler has.
 type Scheduler interface {
 	// Next returns the page to poll at time now.
 	Next(now float64) (page int, err error)
-	// Observe reports whether a page asked for was found changed by a poll whose answer came at
-	// time now.
+	// Observe reports an answer that came at time now: whether the poll found the page changed.
 	Observe(page int, now float64, changed bool) error
 }
 
-// A giveBacker is a [Scheduler] with this method.
+// A giveBacker is a [Scheduler] with the method GiveBack.
 type giveBacker interface {
 	GiveBack(page int, now float64) error
 }
@@ -35,39 +34,39 @@ type giveBacker interface {
 // RunConfig describes a [Run]. The zero value polls each page a hundred times on average, one
 // poll per unit of time.
 type RunConfig struct {
-	// Start is the time at which the run starts and every page counts as fresh: as a rule, the
-	// start of the environment. A change before Start that no poll has seen counts as if it
-	// came at Start. If it is before the start of the environment, or before an earlier poll of
-	// it, Run may panic, as Poll of [Env] does.
+	// Start is the time at which the run starts and every page counts as fresh. It is usually the
+	// start of the environment. A change before Start that no poll has seen counts as if it came at
+	// Start. If Start is before the start of the environment or before an earlier poll of it, Run
+	// may panic, as Poll of [Env] does.
 	Start float64
 	// Rate is the number of polls per unit of time; 0 means 1. Poll k = 1, 2, … is asked for at
 	// Start + k/Rate.
 	Rate float64
-	// Duration is how long the run takes, and freshness and age are counted. 0 ends it with the
-	// last poll.
+	// Duration is how long the run takes and how long freshness and age are counted. With 0 the run
+	// ends with the last poll.
 	Duration float64
-	// Polls is the greatest number of polls. 0 means as many as Duration has room for, which must
-	// be less than 2⁵³, or 100 for each page if Duration is 0 too.
+	// Polls is the most polls. 0 means as many as Duration has room for, which must be less than
+	// 2⁵³. If Duration is 0 too, it means 100 for each page.
 	Polls int
 
-	// Weights are the weights of the pages by number, nil if they are equal.
+	// Weights are the weights of the pages by number. Nil means equal weights.
 	Weights []float64
 	// Buckets is the number of equal parts of the duration in Result.Curve, 10^6 at most.
 	Buckets int
 
-	// Latency gives the time from asking for a page, by number, to its answer, nil if the
-	// answer comes at once; +Inf if it never comes. The copy taken is that of the time of the
-	// answer.
+	// Latency returns the time from a request for a page, given by its number, to the answer. +Inf
+	// means that the answer never comes. The copy is taken at the time of the answer. If Latency is
+	// nil, every answer comes at once.
 	Latency func(page int) float64
-	// Loss is the probability that no answer comes. The page is then given back, if the
-	// scheduler has GiveBack, when the answer would have come.
+	// Loss is the probability that no answer comes. If the scheduler has GiveBack, it is called at
+	// the time at which the answer would have come.
 	Loss float64
-	// Source decides which answers are lost; it may be nil if Loss is 0.
+	// Source is the randomness that decides which answers are lost. It may be nil if Loss is 0.
 	Source rand.Source
 
 	// OnPoll, if not nil, is called with each answer, after Observe.
 	OnPoll func(Poll)
-	// Progress, if not nil, is called about a hundred times in a run, and at its end, with the
+	// Progress, if not nil, is called about a hundred times in a run and at its end. done is the
 	// share of the polls asked for so far.
 	Progress func(done float64)
 }
@@ -80,25 +79,26 @@ type Poll struct {
 	Since   float64 // time of the first change found, if Changed
 }
 
-// A Result is the exact account of a [Run]. Page-time is the integral over time and the sum
-// over the pages of the weight.
+// A Result is the exact account of a [Run]. It counts page-time: the time of each page times its
+// weight, summed over the pages.
 type Result struct {
 	Polls    int // polls answered
 	Detected int // polls that found a change
 	Lost     int // polls whose answer was lost, or had not come by the end
-	// Value is the sum of the weights of the pages of the Detected polls.
+	// Value counts each Detected poll with the weight of its page.
 	Value float64
 	// Freshness is the share of page-time in which the last copy is current.
 	Freshness float64
-	// Age is the mean over page-time of the age of the last copy: 0 while it is current, else
-	// the time since the first change that it lacks (Cho and Garcia-Molina 2000).
+	// Age is the mean over page-time of the age of the last copy. The age is 0 while the copy is
+	// current. After that it is the time since the first change that the copy lacks (Cho and
+	// Garcia-Molina 2000).
 	Age float64
-	// Delay is the mean time from a change to the poll that found it, over all changes, each
-	// with the weight of its page; not only over the first ones since a poll. One that came
-	// before Start counts from Start, unless an earlier poll has found it. A change that no poll
-	// has found counts as if it were found at the end of the run. It is 0 if there was no
-	// change, and NaN if the environment has no method Delays (see [Env]) or a page that weighs
-	// anything changes without end (see [PoissonInSlot]).
+	// Delay is the mean time from a change to the poll that found it. All changes count, not only
+	// the first after a poll, each with the weight of its page. A change before Start counts from
+	// Start, unless an earlier poll has found it. A change that no poll has found counts as if it
+	// were found at the end of the run. Delay is 0 if there was no change. It is NaN if the
+	// environment has no method Delays (see [Env]), or if a page with a weight above 0 changes
+	// without end (see [PoissonInSlot]).
 	Delay float64
 	// Curve has one entry for each of RunConfig.Buckets.
 	Curve []Bucket
@@ -113,15 +113,14 @@ type Bucket struct {
 }
 
 // Run lets a scheduler poll an environment at evenly spaced times and returns the account. The
-// budget is always spent: at each time one page is asked for. An error of the scheduler stops
-// the run and is returned with the time; asking for a page that the environment does not have
-// is [ErrUnknown].
+// budget is always spent: at each time one page is polled. An error of the scheduler stops the run
+// and is returned with the time. The error is [ErrUnknown] if the scheduler asks for a page that
+// the environment does not have.
 //
-// Freshness and age come from the times of change that the environment knows, not from samples.
-// At the end all pages are looked at once more to settle what they missed since their last
-// poll. This counts as no poll, but an environment that counts polls does count it. A page of
-// the environment that the scheduler does not have at the start, by its method All, weighs
-// nothing.
+// Freshness and age come from the times of change that the environment knows, not from samples. At
+// the end Run looks at all pages once more, to account for the time since their last poll. That
+// look is no poll in the Result, but an environment that counts polls counts it. If the scheduler
+// has a method All, pages of the environment that it does not list at the start weigh nothing.
 //
 // # Cost
 //
@@ -160,7 +159,7 @@ func Run(env Env, sched Scheduler, cfg RunConfig) (Result, error) {
 type flight struct {
 	at   float64 // time of the answer
 	seq  int     // settles ties: first asked, first answered
-	id   int     // as the scheduler names the page
+	id   int     // the scheduler's id of the page
 	lost bool
 }
 
@@ -189,8 +188,8 @@ type run struct {
 	buckets buckets
 }
 
-// pollsPerPage is how often a run without a length polls each page on average: often enough for
-// the learners to settle.
+// pollsPerPage is how often a run without a set length polls each page on average. That is often
+// enough for the learners to settle.
 const pollsPerPage = 100
 
 // check fills in the defaults and checks the settings.
@@ -235,7 +234,7 @@ func (r *run) check() error {
 	return nil
 }
 
-// has reports whether an id is that of a page.
+// has reports whether an id belongs to a page.
 func (r *run) has(id int) bool { return id >= 0 && ids.Slot(id) < r.pages }
 
 // unknown returns the error about an id without a page.
@@ -243,8 +242,8 @@ func (r *run) unknown(id int) error {
 	return fmt.Errorf("%w: page %d of %d (id %d)", ErrUnknown, ids.Slot(id), r.pages, id)
 }
 
-// weigh sums up the weights, after taking away those of the pages that the scheduler does not
-// have.
+// weigh sums up the weights, after setting the weights of pages that the scheduler does not have to
+// 0.
 func (r *run) weigh() error {
 	n := r.pages
 	if s, ok := r.sched.(interface{ All() iter.Seq[int] }); ok {
@@ -278,8 +277,8 @@ func (r *run) weigh() error {
 		if !(r.total > 0) || math.IsInf(r.total, 1) {
 			return fmt.Errorf("%w: the weights sum to %v", ErrConfig, r.total)
 		}
-		// The scaled weights sum to between ½ and 1, or to a little less if they are all tiny, so
-		// that page-time stays finite. A power of two rounds nothing.
+		// The scaled weights have a sum between ½ and 1, or a little less if they are all tiny, so
+		// that page-time stays finite. Scaling by a power of two rounds nothing.
 		_, exponent := math.Frexp(r.total)
 		r.scale = math.Ldexp(1, -max(exponent, -1000))
 		r.total *= r.scale
@@ -287,11 +286,11 @@ func (r *run) weigh() error {
 	return nil
 }
 
-// mostPolls is the greatest number of polls that a duration may have room for: up to there a float
-// tells each one from the next.
+// mostPolls is the most polls that a duration may have room for. Up to that number floats
+// distinguish each poll from the next.
 const mostPolls = 1<<53 - 1
 
-// polls returns the number of polls: those k ≥ 1 with k/Rate ≤ Duration.
+// polls returns the number of polls: the number of k ≥ 1 with k/Rate ≤ Duration.
 func (r *run) polls() (int, error) {
 	o := &r.cfg
 	if o.Duration == 0 {
@@ -428,7 +427,7 @@ func (r *run) account(page int, first, until float64) {
 	r.buckets.stale(w, since, until)
 	if r.delays != nil && w > 0 {
 		changes, delay := r.delays.Delays(page, first, until)
-		if first < since { // what came before Start does not count until then
+		if first < since { // a change before Start counts from Start
 			_, before := r.delays.Delays(page, first, since)
 			delay -= before
 		}

@@ -7,20 +7,20 @@ import (
 	"github.com/recrawl/recrawl/internal/enum"
 )
 
-// A SlotLaw says what it means that a page changes "with probability u per slot". A slot is one
+// A SlotLaw defines what it means that a page changes "with probability u per slot". A slot is one
 // unit of time: slot j is the interval (j−1, j]. Under both laws a page stays unchanged over g
 // whole slots with probability (1−u)^g.
 type SlotLaw uint8
 
 const (
-	// AtMostOnce is the law of the papers: independently in each slot, a page changes once with
-	// probability u, else not at all. The change comes at the end of the slot, so that slot j
-	// changes the page at time j exactly. A poll at time now, the previous one at time last,
-	// sees the slots ⌊last⌋+1 to ⌊now⌋: those that end after last and not after now.
+	// AtMostOnce is the law of the papers: in each slot, independently, a page changes once with
+	// probability u, or not at all. The change comes at the end of the slot, so slot j changes the
+	// page exactly at time j. If the previous poll was at time last, a poll at time now sees the
+	// slots ⌊last⌋+1 to ⌊now⌋: those that end after last and not after now.
 	AtMostOnce SlotLaw = iota
-	// PoissonInSlot lets a page change at any time and any number of times, as a Poisson
-	// process of rate −ln(1−u) per slot. That rate is infinite if u = 1: the page changes without
-	// end, right after each poll, and Result.Delay is NaN.
+	// PoissonInSlot lets a page change at any time and any number of times, as a Poisson process of
+	// rate −ln(1−u) per slot. If u = 1 the rate is infinite: the page changes without end, right
+	// after each poll, and Result.Delay is NaN.
 	PoissonInSlot
 )
 
@@ -51,8 +51,8 @@ func (l SlotLaw) first(t, rate float64, rng *rand.Rand) float64 {
 	return t + gap
 }
 
-// delays returns how many changes are to be expected after time t and up to end, of a page with
-// the given rate −ln(1−u), and the sum of their times until now.
+// delays returns, for a page with the given rate −ln(1−u), the expected number of changes after
+// time t and up to end, and the expected sum of the times from each of them to now.
 func (l SlotLaw) delays(rate, t, end, now float64) (changes, delay float64) {
 	if l == AtMostOnce {
 		first, last := math.Floor(t)+1, math.Floor(end)

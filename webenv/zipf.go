@@ -15,15 +15,15 @@ import (
 type ZipfConfig struct {
 	// Pages is the number of pages; 0 means 500, as in the paper.
 	Pages int
-	// The page of rank k = 1, 2, … changes with probability Alpha/k^Beta per slot, Alpha ≤ 1.
-	// The paper uses (0.3, 1.5), which 0 means, (0.3, 1) and (0.9, 1.5). A negative Beta means
-	// none: all pages change alike.
+	// The page of rank k = 1, 2, … changes with probability Alpha/k^Beta per slot, Alpha ≤ 1. 0
+	// means 0.3 and 1.5. The paper uses (0.3, 1.5), (0.3, 1) and (0.9, 1.5). A negative Beta means
+	// an exponent of 0: all pages change alike.
 	Alpha, Beta float64
 	// Law says what a probability per slot means.
 	Law SlotLaw
-	// SwapEvery is the number of polls after which a page, drawn with probability proportional
-	// to its probability of changing, swaps its rank with the next page in the ranking; 0 for a
-	// static environment. If the page drawn is the last in the ranking, nothing happens.
+	// SwapEvery is the number of polls after which a random page swaps its rank with the next page
+	// in the ranking; 0 means a static environment. The page is drawn with probability proportional
+	// to its probability of change. If it is the last in the ranking, nothing happens.
 	SwapEvery int
 }
 
@@ -41,16 +41,15 @@ type zipfEnv struct {
 	cfg ZipfConfig
 	rng random
 
-	// A page that is known to have changed needs the time of its first change only, any other
-	// page only the time up to which it is known not to have changed; one number holds either,
-	// and a bit of rank tells which.
+	// If a page is known to have changed, this is the time of its first change. Otherwise it is the
+	// time up to which the page is known not to have changed. A bit of rank says which.
 	time []float64
 
 	// The rest is for a dynamic environment.
 	rank    []uint32 // rank of a page, from 0, and the bit changedBit
 	page    []uint32 // page at a rank: page[rank[i]&^changedBit] == i
 	sampler zipfSampler
-	polls   int // since the last swap
+	polls   int // number of polls since the last swap
 	now     float64
 }
 
@@ -74,10 +73,11 @@ func (c *ZipfConfig) check() error {
 }
 
 // NewZipf returns the environment of Granmo, Oommen, Myrer and Olsen (2006, section III): the
-// probabilities of change follow a Zipf law over a ranking of the pages. The ranking starts as
-// page 0, 1, 2, … and is static, or pages swap ranks now and then. Take it to repeat the paper, as
-// go run ./examples/papers -only granmo does.
-// A dynamic environment needs times that never go back over all its pages together.
+// probabilities of change follow a Zipf law over a ranking of the pages. Take it to repeat the
+// paper, as go run ./examples/papers -only granmo does.
+//
+// The ranking starts as page 0, 1, 2, … and is static, or pages swap ranks now and then. In a
+// dynamic environment no Poll may be at an earlier time than a previous Poll of any page.
 //
 // # Cost
 //
@@ -177,7 +177,7 @@ func (z *zipfEnv) swap(k int, now float64) {
 
 var zipfFormat = codec.Format{Magic: "recrawl/webenv.Zipf", Version: 1}
 
-// MarshalBinary and UnmarshalBinary are those of Simulated.
+// MarshalBinary and UnmarshalBinary are described with Simulated.
 
 func (z *zipfEnv) MarshalBinary() ([]byte, error) { return zipfFormat.Save(z.encode) }
 
@@ -210,7 +210,7 @@ func (z *zipfEnv) decode(d *codec.Decoder) {
 	rank := d.Uint32sIn(ranks, math.MaxUint32)
 	polls, now := d.IntIn(0, max(cfg.SwapEvery-1, 0)), d.NonNegative()
 	rng := restored(d)
-	// Only now is the number of pages known to be that of the data.
+	// The number of pages is sure to fit the data only from here on.
 	if d.Err() != nil {
 		return
 	}

@@ -5,15 +5,15 @@ import (
 	"math/rand/v2"
 )
 
-// zipfSampler draws ranks 1 to n with probability proportional to k^(−beta) in O(1) expected
-// time and without a table, by rejection-inversion (Hörmann and Derflinger 1996,
-// "Rejection-inversion to generate variates from monotone discrete distributions"): k^(−beta)
-// is at most the integral of x^(−beta) over [k−½, k+½], because x^(−beta) is convex.
+// zipfSampler draws ranks 1 to n with probability proportional to k^(−beta), in O(1) expected time
+// and without a table. It uses rejection-inversion (Hörmann and Derflinger 1996,
+// "Rejection-inversion to generate variates from monotone discrete distributions"). That works
+// because k^(−beta) is at most the integral of x^(−beta) over [k−½, k+½], as x^(−beta) is convex.
 type zipfSampler struct {
 	n          float64
 	beta       float64
-	low, high  float64 // range of the integral, from rank 1's to rank n's
-	alwaysNear float64 // a draw this near below its rank is always accepted
+	low, high  float64 // range of the integral, from that of rank 1 to that of rank n
+	alwaysNear float64 // a draw below its rank by at most this is always accepted
 }
 
 func newZipfSampler(n int, beta float64) zipfSampler {
