@@ -12,9 +12,10 @@ import (
 	"github.com/recrawl/recrawl/webenv/live/fingerprint"
 )
 
-// Teaching returns a context that marks a request as one for a second copy of a page, sent within
-// seconds of the first because [Poll].Again asked for it. What differs between the two is then
-// noise, and the poll is reported as [Undecided]. Without a first copy it is a poll like any other.
+// Teaching returns a context that marks a request as one for a second copy of a page. Send it
+// within seconds of the first, when [Poll].Again asks for it. Every difference between the two
+// copies then counts as noise, and the poll is reported as [Undecided]. Without a first copy it is
+// a poll like any other.
 //
 //	if poll.Again {
 //		request = request.Clone(live.Teaching(request.Context()))
@@ -29,10 +30,11 @@ type teaching struct{}
 // A content is the content of a copy as it streams by.
 type content interface {
 	io.Writer
-	// end ends it and returns its hash, if it has one. With cut it is only the beginning.
+	// end ends the content and returns its hash, if it has one. If cut is set, the content is only
+	// the beginning of the page.
 	end(resp *http.Response, cut bool) ([16]byte, error)
-	// compare compares it with that of the copy before, whose validators are old, and learns. With
-	// teach what differs is noise.
+	// compare compares the content with that of the copy before, whose validators are old, and
+	// learns. If teach is set, all differences are noise.
 	compare(t *Transport, found *validators, old validators, teach bool) fingerprint.Finding
 	free()
 }
@@ -71,7 +73,7 @@ func (c *hashed) end(*http.Response, bool) ([16]byte, error) {
 	return [16]byte(c.Sum(sum[:0])[:16]), nil
 }
 
-// printed is a content that a function of the caller makes a fingerprint of.
+// printed is a content whose fingerprint comes from a function of the caller.
 type printed struct {
 	bytes.Buffer
 	unlearnt
@@ -83,7 +85,7 @@ func (c *printed) end(resp *http.Response, _ bool) ([16]byte, error) {
 	return keyOf(string(print)), err
 }
 
-// learnt is a content of whose page is learnt what is noise.
+// learnt is a content of a page whose noise is learnt.
 type learnt struct{ fingerprint.Copy }
 
 var contents = sync.Pool{New: func() any { return new(learnt) }}

@@ -15,10 +15,10 @@ import (
 	"github.com/recrawl/recrawl/webenv/live/fingerprint"
 )
 
-// key is SHA-256 of a URL, cut to 128 bits.
+// key is the SHA-256 of a URL, cut to 128 bits.
 type key [16]byte
 
-// shortOf is the first half of keyOf. It only tells apart the URLs where a page was.
+// shortOf is the first half of keyOf. It only distinguishes the URLs at which one page was.
 func shortOf(text string) uint64 {
 	k := keyOf(text)
 	return binary.LittleEndian.Uint64(k[:])
@@ -34,33 +34,34 @@ type validators struct {
 	etag     string
 	modified int64 // Last-Modified in Unix seconds, 0 if none
 	copied
-	from     uint64            // hash of the URL where it was
+	from     uint64            // hash of the URL where the copy was
 	location key               // hash of the first Location on the way there, zero if there is none
-	redirect bool              // it was not followed
+	redirect bool              // that redirect was not followed
 	page     *fingerprint.Page // what is learnt of the page, nil if nothing
-	refused  int64             // how many bytes there were of the copy that could not be compared; not saved
+	refused  int64             // size in bytes of the last copy that could not be compared; not saved
 	credit   credit
 }
 
-// credit is what the ETag of a page is worth, or its Last-Modified if it has no ETag. Some servers
-// send one that never moves, and 304 to everybody who names it. So a copy is fetched now and then
-// whatever it says, and compared by its content.
+// credit is how much the ETag of a page is trusted, or its Last-Modified if it has no ETag. Some
+// servers send a validator that never changes, and answer 304 to everybody who names it. So a copy
+// is fetched now and then in spite of the validator, and compared by its content.
 type credit struct {
 	quiet uint8 // answers 304 since the last copy
-	trust uint8 // 2^trust of them are believed before a copy is fetched
-	lies  bool  // the content has changed under it, or an answer 304 was about another one
+	trust uint8 // 2^trust answers 304 are believed before a copy is fetched
+	lies  bool  // the content has changed under the validator, or an answer 304 was about another one
 }
 
-// mostTrust is the greatest trust in a validator: where it is honest one poll in 65 fetches a copy
-// in vain in the long run. Dates earn it, with five copies in the first 64 polls: the first change
-// that one hides is found within about as many polls as the page had before. With dates that stay,
-// that comes to 8 % of all changes missed in 60 days, where it was 98 % (go run ./examples/serve
-// -crawl). ETags lie far less often and have it from the start.
+// mostTrust is the greatest trust in a validator. If the validator is honest, one poll in 65
+// fetches a copy in vain in the long run. Dates earn the trust, with five copies in the first 64
+// polls. So the first change that a date hides is found within about as many polls as the page had
+// before. With dates that never change, 8 % of all changes in 60 days are missed, instead of 98 %
+// without this rule (go run ./examples/serve -crawl). ETags are wrong far less often and have the
+// greatest trust from the start.
 const mostTrust = 6
 
-// doubted reports whether the next poll is to fetch a copy whatever the validators say. A weak ETag
-// is not doubted for its age alone: the copies that it stands for may differ in noise, which would
-// count as changes until it is learnt.
+// doubted reports whether the next poll should fetch a copy in spite of the validators. A weak ETag
+// is not doubted only because of its age: the copies that it stands for may differ in noise, and
+// that would count as changes until it is learnt.
 func (v *validators) doubted() bool {
 	c := v.credit
 	if v.etag != "" {
@@ -76,22 +77,23 @@ func (c *credit) heard() {
 	}
 }
 
-// after returns what is known after a copy, which had the same validator as the copy before or not,
-// and another content, or came because of an answer 304 about another copy, or not.
+// after returns the credit after a copy. stayed reports whether the copy had the same validator as
+// the one before. refuted reports whether its content was another one, or whether it came because
+// of an answer 304 about another copy.
 func (c credit) after(stayed, refuted bool) credit {
 	return credit{trust: min(c.trust+1, mostTrust), lies: stayed && (c.lies || refuted)}
 }
 
-// copied is what is known of the content of a copy.
+// copied is what is known about the content of a copy.
 type copied struct {
 	hash   [16]byte // if the page has none of its own
 	hashed bool     // the content is known
-	cut    bool     // of its beginning only
+	cut    bool     // only the beginning is known
 	size   int64    // in bytes
 }
 
-// comparable reports whether a content can be compared with one found: the first bytes of both, if
-// one is cut.
+// comparable reports whether a content can be compared with the one found. If one of them is cut,
+// only the first bytes are compared.
 func (c *copied) comparable(found copied) bool {
 	switch {
 	case !c.hashed || !found.hashed:
@@ -106,14 +108,14 @@ func (c *copied) comparable(found copied) bool {
 	return true
 }
 
-// replaceable reports whether a content that cannot be compared with the one found is forgotten for
+// replaceable reports whether a content that cannot be compared with the one found is replaced by
 // it.
 func (v *validators) replaceable(found copied) bool {
 	longer := !v.hashed || !found.cut || v.cut && found.size > v.size
 	return found.hashed && (longer || found.size == v.refused)
 }
 
-// reached notes that the page was reached, by redirects or not.
+// reached notes that the page was reached, through redirects or directly.
 func (v *validators) reached(redirected bool) {
 	v.redirect = false
 	if !redirected {
@@ -124,7 +126,7 @@ func (v *validators) reached(redirected bool) {
 // named reports whether there is anything that a condition can name.
 func (v *validators) named() bool { return v.etag != "" || v.modified != 0 }
 
-// same reports whether the validators that a caller named are those of the copy v.
+// same reports whether the validators that a caller named belong to the copy v.
 func (v *validators) same(named *validators) bool {
 	if named.etag != "" {
 		return v.etag != "" && weak(v.etag) == weak(named.etag)
@@ -135,8 +137,8 @@ func (v *validators) same(named *validators) bool {
 // weak returns the part of an ETag that weak comparison looks at.
 func weak(etag string) string { return strings.TrimPrefix(etag, "W/") }
 
-// maxETag is the length in bytes of the longest ETag that is remembered. Servers give 10 to 70;
-// the bound only keeps a hostile one from filling the memory.
+// maxETag is the length in bytes of the longest ETag that is remembered. The ETags of servers have
+// 10 to 70 bytes. The bound only keeps a hostile server from filling the memory.
 const maxETag = 256
 
 // usableETag returns an ETag that can be remembered, or "".
@@ -168,7 +170,7 @@ func (c *copies) lookUp(k key) (validators, bool) {
 	return v, ok
 }
 
-// replace hands the copy under k to a function and stores what that returns, if it says so.
+// replace passes the copy under k to the function by, and stores the result if keep is true.
 func (c *copies) replace(k key, by func(old validators, known bool) (found validators, keep bool)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -189,8 +191,8 @@ func (c *copies) forget(k key) {
 	delete(c.seen, k)
 }
 
-// revert puts back where the page under k redirected to before, and forgets it if nothing else is
-// known of it.
+// revert restores the earlier redirect of the page under k, and forgets the page if nothing else is
+// known about it.
 func (c *copies) revert(k key, before validators) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -6,19 +6,20 @@ import (
 	"github.com/recrawl/recrawl/internal/codec"
 )
 
-// Errors of this package, wrapped with the index and the value.
+// Errors of this package. They come wrapped with the index and the value at fault.
 var (
 	// ErrConfig reports a setting out of its range.
 	ErrConfig = errors.New("live: setting out of range")
-	// ErrURL reports a URL that is not absolute, not http or https, or that stands in the list
-	// twice, be it with other letters in the host, or with or without the usual port or the slash
-	// of an empty path.
+	// ErrURL reports a URL that is not absolute, that is not http or https, or that is in the list
+	// twice. Two URLs are the same if they differ only in the case of the host, in the default
+	// port, or in the slash of an empty path.
 	ErrURL = errors.New("live: bad URL")
-	// ErrStatus reports an answer that is neither a page, nor 304 to a conditional request, nor
-	// a redirect. 205 is no page, nor are 206 and 226, which hold a part that nobody asked for.
+	// ErrStatus reports an answer that is neither a page, nor 304 to a conditional request, nor a
+	// redirect. 205 is no page. 206 and 226 are no pages either: they hold a part that nobody asked
+	// for.
 	ErrStatus = errors.New("live: bad status")
-	// ErrClosedEarly reports that the body of a page was closed before its end, elsewhere than
-	// before, and that the headers decide nothing, so that nothing could be compared.
+	// ErrClosedEarly reports that nothing could be compared: the body of a page was closed before
+	// its end, at another place than before, and the headers do not decide.
 	ErrClosedEarly = errors.New("live: body closed before its end")
 	// ErrNotSent reports that the client sent no request for a page, joined with the client's
 	// error.

@@ -6,9 +6,10 @@ import (
 	"sync"
 )
 
-// A Fetch is one poll of a page with all requests that a client sends for it: redirects and second
-// tries. [Begin] begins it, End returns its [Poll]. Take it to know to which page a poll belongs,
-// whatever the client makes of the URL, and to have an answer also where the client sent nothing.
+// A Fetch is one poll of a page with all requests that a client sends for it, including redirects
+// and second tries. [Begin] begins it, End returns its [Poll]. Take it to know which page a poll
+// belongs to, whatever the client makes of the URL, and to get a Poll even if the client sent
+// nothing.
 //
 //	ctx, fetch := live.Begin(ctx, page)
 //	resp, err := client.Do(request.WithContext(ctx))
@@ -17,25 +18,25 @@ import (
 //	err = live.Tell(learner, page, time.Now(), poll)
 type Fetch struct {
 	page   string
-	report func(Poll) // of each request; may be nil
+	report func(Poll) // called for each request; may be nil
 
 	mu   sync.Mutex
 	poll Poll // of the latest request
 	sent bool
-	undo func() // what was remembered of redirects, nil if nothing was
+	undo func() // undoes what was remembered of redirects; nil if nothing was
 }
 
 type fetching struct{}
 
-// Begin begins a poll of a page, which has a name of the caller's choice: its URL, say. All
-// requests with the context that it returns belong to the poll. A [Transport] compares the copy
-// with the one of the same name.
+// Begin begins a poll of a page. The name of the page is the caller's choice, for instance its URL.
+// All requests with the returned context belong to the poll. A [Transport] compares the copy with
+// the last one of the same name.
 func Begin(ctx context.Context, page string) (context.Context, *Fetch) {
 	f := &Fetch{page: page, poll: Poll{Page: page}}
 	return context.WithValue(ctx, fetching{}, f), f
 }
 
-// add takes what a request found, and what undoes what was remembered of it.
+// add adds what a request found. undo undoes what was remembered of it.
 func (f *Fetch) add(found Poll, undo func()) {
 	if f.report != nil {
 		f.report(found)
@@ -54,11 +55,12 @@ func (f *Fetch) add(found Poll, undo func()) {
 	}
 }
 
-// End ends a fetch and returns what was found: that of the last request, with the times since the
-// first one began. It comes after the body has been closed. err is that of the client; it is the
-// Poll's if no request was sent, or if the client refused to follow a redirect: the next poll is
-// then compared with the copy from before. Without an error a redirect that was not followed is the
-// page itself.
+// End ends a fetch and returns its Poll: that of the last request, with the times since the first
+// request began. Call it after the body has been closed.
+//
+// err is the error of the client. It becomes the error of the Poll if no request was sent, or if
+// the client refused to follow a redirect. The next poll is then compared with the copy from
+// before. If err is nil, a redirect that was not followed is the page itself.
 func (f *Fetch) End(err error) Poll {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// seconds returns a number of seconds as headers have it (RFC 9111, section 1.2.2), and whether
-// it is one. What is too great is as much as there can be.
+// seconds reads a number of seconds in a header (RFC 9111, section 1.2.2), and reports whether it
+// is one. A number that is too large becomes the largest duration.
 func seconds(text string) (time.Duration, bool) {
 	if text == "" || strings.Trim(text, "0123456789") != "" {
 		return 0, false
@@ -21,9 +21,10 @@ func seconds(text string) (time.Duration, bool) {
 	return time.Duration(n) * time.Second, true
 }
 
-// RetryAfter returns the time in Retry-After of an answer that came now, the zero time if there is none,
-// as Poll.RetryAfter has it: as it was named, which may be centuries ahead. A date is taken by the server's
-// clock, as its Date tells that. It is for requests without a Transport, as for robots.txt.
+// RetryAfter returns the time in the header Retry-After of an answer that came now, or the zero
+// time if there is none. It is for requests without a Transport, such as those for robots.txt;
+// Poll.RetryAfter is the same. The time is as the server stated it and may be centuries ahead. A
+// date is read by the server's clock, which the header Date shows.
 func RetryAfter(h http.Header, now time.Time) time.Time {
 	text := strings.TrimSpace(h.Get("Retry-After"))
 	if d, ok := seconds(text); ok {
@@ -44,8 +45,8 @@ func dateOf(h http.Header, now time.Time) time.Time {
 	return now
 }
 
-// freshness returns for how much longer an answer that came now is fresh in a private cache (RFC
-// 9111, section 4.2). It is 0 if the answer does not say.
+// freshness returns how much longer an answer that came now is fresh in a private cache (RFC 9111,
+// section 4.2). It returns 0 if the answer does not say.
 func freshness(h http.Header, now time.Time) time.Duration {
 	lifetime, explicit := time.Duration(0), false
 	for name, value := range directives(h) {
@@ -53,11 +54,11 @@ func freshness(h http.Header, now time.Time) time.Duration {
 		case "no-store":
 			return 0
 		case "no-cache":
-			if value == "" { // with a value it is about these headers only
+			if value == "" { // with a value, no-cache is only about the headers named
 				return 0
 			}
 		case "max-age":
-			if explicit { // twice: what is valid is not known
+			if explicit { // given twice, so it is unclear which one is valid
 				return 0
 			}
 			lifetime, _ = seconds(value)
@@ -70,10 +71,10 @@ func freshness(h http.Header, now time.Time) time.Duration {
 		}
 	}
 	age, _ := seconds(h.Get("Age"))
-	return max(max(lifetime, 0)-age, 0) // a lifetime as short as can be would wrap round
+	return max(max(lifetime, 0)-age, 0) // the inner max: the least lifetime minus age would wrap round
 }
 
-// directives returns the directives of Cache-Control, their names in small letters and their values
+// directives yields the directives of Cache-Control, their names in small letters and their values
 // without quotes.
 func directives(h http.Header) func(yield func(name, value string) bool) {
 	return func(yield func(name, value string) bool) {

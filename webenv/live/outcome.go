@@ -8,18 +8,18 @@ import (
 	"github.com/recrawl/recrawl/internal/enum"
 )
 
-// An Outcome is what became of a poll.
+// An Outcome is the result of a poll.
 type Outcome uint8
 
 const (
-	// Answered is a copy of the page, 304, or a redirect that was not followed.
+	// Answered means a copy of the page, 304, or a redirect that was not followed.
 	Answered Outcome = iota
-	// Failed is a failure that may be over soon: of the network, a time limit, 5xx and such.
+	// Failed means a failure that may be over soon: of the network, a time limit, 5xx and the like.
 	Failed
-	// Vetoed is an answer of a server that does not want to be asked: a failure with Retry-After,
-	// 429, 401, 403 and 451.
+	// Vetoed means that the server does not want to be asked: a failure with Retry-After, or 429,
+	// 401, 403 or 451.
 	Vetoed
-	// Gone is 404 and 410.
+	// Gone means 404 or 410.
 	Gone
 )
 
@@ -34,7 +34,7 @@ func (o Outcome) MarshalText() ([]byte, error) { return outcomes.MarshalText(o) 
 // UnmarshalText implements [encoding.TextUnmarshaler].
 func (o *Outcome) UnmarshalText(text []byte) error { return outcomes.UnmarshalText(o, text) }
 
-// Outcome returns what became of the poll.
+// Outcome returns the result of the poll.
 func (p *Poll) Outcome() Outcome {
 	switch {
 	case p.Err == nil:
@@ -51,42 +51,45 @@ func (p *Poll) Outcome() Outcome {
 	return Failed
 }
 
-// Unreachable reports whether no answer came, one that broke off, or a 5xx. For a robots.txt it means that
-// nothing may be polled until it is reached: half of one may lack the line that forbids. Any 4xx means that
-// everything may (RFC 9309, section 2.3.1), but a server that answers 429, which is Vetoed, is better left alone.
-// One that the caller closed early was reached.
+// Unreachable reports whether no answer came, the answer broke off, or its status was 5xx. An
+// answer that the caller closed early was reached.
+//
+// It matters for a robots.txt (RFC 9309, section 2.3.1). If that is unreachable, nothing may be
+// polled until it is reached: half a robots.txt may lack the line that forbids. Any 4xx means that
+// everything may be polled, but a server that answers 429, which is Vetoed, is better left alone.
 func (p *Poll) Unreachable() bool {
 	return p.Err != nil && (p.Status < 300 || p.Status >= 500) && !errors.Is(p.Err, ErrClosedEarly)
 }
 
-// A Learner is told by [Tell] what became of polls. A *knapsack.Keyed[K] is one. If it has a method
+// A Learner is what [Tell] reports the results of polls to. A *knapsack.Keyed[K] is one. If it has
+// a method
 //
 //	Defer(key K, until time.Time) error
 //
-// it is told of Retry-After too.
+// Tell also reports Retry-After to it.
 type Learner[K any] interface {
 	Observe(key K, now time.Time, changed bool) error
 	GiveBack(key K, now time.Time) error
 	Remove(key K) error
 }
 
-// mostDeferred is how long a page is put off at most because of Retry-After. Vetoes that are meant are
-// of minutes or hours, and of some days for the longest maintenance; after a longer one, one request
-// a week is little to ask.
+// mostDeferred is the longest time for which Retry-After puts a page off. Serious vetoes last
+// minutes or hours, and some days for the longest maintenance. If a server states more than a week,
+// one request a week is no burden for it.
 const mostDeferred = 7 * 24 * time.Hour
 
-// Tell tells a learner what became of a poll that it asked for, with the call that fits:
+// Tell reports the result of a poll to the learner that asked for it. It makes the call that fits:
 //
-//   - Observe if there was an answer, with Poll.Changed. A first copy is given back, as it tells
-//     nothing of changes.
-//   - GiveBack if there was none: the learner asks again, less and less often if it backs off. So
-//     also for 404, which is no word for good: it comes and goes with a server's troubles.
-//   - Defer before that, where the server named a time in Retry-After, for a week at most: some
-//     servers put a date in seconds there, or one that is thousands of years ahead, and the page
-//     would never be asked for again. Poll.RetryAfter has the time as it was named.
-//   - Remove for 410, which is for good.
+//   - Observe, with Poll.Changed, if there was an answer. A first copy leads to GiveBack instead,
+//     because it says nothing about changes.
+//   - GiveBack if there was no answer. The learner asks again, less and less often if it backs off.
+//     This is also for 404, which comes and goes with a server's troubles.
+//   - Defer before GiveBack, if the server named a time in Retry-After, but for a week at most.
+//     Some servers write a date in seconds there, or a date thousands of years ahead, and the page
+//     would never be polled again. Poll.RetryAfter has the time as the server stated it.
+//   - Remove for 410, which is final.
 //
-// It is for polls of which each has one answer, as those of [Fetch].End do.
+// Each poll must have exactly one result, as those of [Fetch].End do.
 func Tell[K any](learner Learner[K], key K, now time.Time, poll Poll) error {
 	switch {
 	case poll.Err == nil && !poll.First:

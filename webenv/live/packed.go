@@ -9,16 +9,16 @@ import (
 	"strings"
 )
 
-// packed is the content of a body that the caller is handed compressed by gzip. As much is held as may
-// be compared, and decompressed at the end.
+// packed is the content of a body that the caller gets compressed by gzip. It holds as much as may
+// be compared, and decompresses that at the end.
 type packed struct {
 	content
 	held   bytes.Buffer
-	longer bool // than what is held
+	longer bool // the body is longer than what is held
 }
 
-// unpacked returns a content that is what a body with a header is to be compared by, decompressed if
-// need be.
+// unpacked returns the content by which a body with the given header is compared: c, or a packed
+// one that decompresses for c.
 func unpacked(c content, h http.Header) content {
 	switch strings.ToLower(h.Get("Content-Encoding")) {
 	case "gzip", "x-gzip":
@@ -35,8 +35,8 @@ func (c *packed) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// unpack returns the content with the decompressed body written to it, and whether that is only
-// its beginning. Some bodies are not compressed whatever their header says.
+// unpack returns the content with the decompressed body written to it, and reports whether that is
+// only the beginning. Some bodies are not compressed although their header says so.
 func (c *packed) unpack() (plain content, longer bool, err error) {
 	z, err := gzip.NewReader(bytes.NewReader(c.held.Bytes()))
 	if err != nil {

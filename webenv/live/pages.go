@@ -18,47 +18,48 @@ import (
 
 // Config describes [Pages]. The zero value can be used.
 type Config struct {
-	// Client makes the requests; nil is one with a time limit of 30 seconds. Its Transport is
-	// wrapped as a [Transport] does, so it should not be one.
+	// Client makes the requests; nil means a client with a time limit of 30 seconds. Pages wraps
+	// its Transport in a [Transport], so that should not be one already.
 	Client *http.Client
-	// Header is sent with each request. A crawler should say who it is, in User-Agent.
+	// Header is sent with each request. A crawler should name itself in User-Agent.
 	Header http.Header
-	// Calendar gives the time of a Last-Modified. The times passed to Poll must be by this
-	// calendar: seconds since 1970, for the zero value.
+	// Calendar gives the time of a Last-Modified. The times passed to Poll must be times of this
+	// calendar. For the zero value these are seconds since 1970.
 	Calendar webenv.Calendar
-	// MaxBytes is the most that is read of a body; 0 means 10 MiB. A longer one is compared by
-	// its beginning.
+	// MaxBytes is the most bytes that are read of a body; 0 means 10 MiB. A longer body is compared
+	// by its beginning.
 	MaxBytes int64
 	// Exact, Numbers and Fingerprint are those of the [Transport].
 	Exact, Numbers bool
 	Fingerprint    func(*http.Response, []byte) ([]byte, error)
-	// OnPoll, if not nil, is told of each request, redirects included. It must be safe for
-	// concurrent use if the Pages are used so.
+	// OnPoll, if not nil, is called for each request, including redirects. It must be safe for
+	// concurrent use if the Pages are used concurrently.
 	OnPoll func(page int, poll Poll)
-	// OnBody, if not nil, is handed each copy of a page. Its Body ends after MaxBytes and need not
-	// be read to the end or closed. Whether the page has changed is known when OnBody has
-	// returned; then comes OnPoll. It must be safe for concurrent use if the Pages are used so.
+	// OnBody, if not nil, is called with each copy of a page. The Body ends after MaxBytes and need
+	// not be read to the end or closed. Whether the page has changed is known only after OnBody has
+	// returned; then OnPoll is called. OnBody must be safe for concurrent use if the Pages are used
+	// concurrently.
 	OnBody func(page int, resp *http.Response)
-	// Now is the clock of the wire times; nil is [time.Now].
+	// Now is the clock for the times of requests; nil means [time.Now].
 	Now func() time.Time
 }
 
 const (
-	// defaultMaxBytes is what a body may have. HTML pages above 10 MiB are not seen in crawls;
-	// what is longer is a download.
+	// defaultMaxBytes is the most bytes of a body. HTML pages above 10 MiB do not occur in crawls;
+	// longer bodies are downloads.
 	defaultMaxBytes = 10 << 20
-	// defaultTimeout ends a request where the caller gave no client.
+	// defaultTimeout ends a request if the caller gave no client.
 	defaultTimeout = 30 * time.Second
 )
 
-// Pages is an environment ([webenv.Env]) of real pages: page i is at the i-th URL given to
-// [New]. Use PollContext to poll a page and get the error; Poll and Err serve
-// [webenv.Run]. A poll waits for its answer.
+// Pages is an environment ([webenv.Env]) of real pages: page i is at the i-th URL given to [New].
+// PollContext polls a page and returns the error. Poll and Err do the same for [webenv.Run]. A poll
+// waits for its answer.
 //
-// A page has changed if the answer to a conditional GET differs from the copy before, as a
-// [Transport] decides. Redirects are followed, and what they lead to is the page. The first poll
-// of a page takes the first copy and is no change. A poll that fails is no change either; the
-// next one finds what it may have missed.
+// A [Transport] decides whether a page has changed: whether the answer to a conditional GET differs
+// from the copy before. Redirects are followed, and what they lead to is the page. The first poll
+// of a page takes the first copy and is no change. A poll that fails is no change either; the next
+// poll finds what it may have missed.
 //
 // Pages does not read robots.txt and does not pause between requests: the caller decides which
 // page to poll, and when. It is safe for concurrent use, but polls of one page should not
@@ -115,8 +116,8 @@ func New(urls []string, cfg Config) (*Pages, error) {
 	return p, nil
 }
 
-// plainURL returns the URL that a request is for in one of the forms that name the same page: the
-// host in small letters, without the port that the scheme has anyway, and a path.
+// plainURL returns the URL of a request in a form that is the same for all URLs of one page: the
+// host in small letters, no default port, and a path that is not empty.
 func plainURL(r *http.Request) string {
 	u := *r.URL
 	u.Fragment, u.RawFragment = "", ""
@@ -130,12 +131,12 @@ func plainURL(r *http.Request) string {
 // Len returns the number of pages.
 func (p *Pages) Len() int { return len(p.requests) }
 
-// PollContext polls a page at time now and waits for the answer. The results are those of
-// [webenv.Env]. The true time of a change is not known: since is Last-Modified, if that is
-// after the previous poll that did not fail and not after now, and else now. An error is one of
+// PollContext polls a page at time now and waits for the answer. The results are those of Poll of
+// [webenv.Env]. The true time of a change is not known, so since is Last-Modified if that is after
+// the previous poll that did not fail and not after now. Otherwise it is now. The error comes from
 // the client, wraps [ErrStatus], or is [ErrClosedEarly].
 //
-// Like Poll it panics if there is no such page or time went back.
+// Like Poll it panics if there is no such page or if time went back.
 func (p *Pages) PollContext(ctx context.Context, page int, now float64) (since float64, changed bool, err error) {
 	last := p.lastPoll(page)
 	if !(now >= last && now <= math.MaxFloat64) {
@@ -177,7 +178,7 @@ func (p *Pages) get(ctx context.Context, page int) Poll {
 	fetch.report = func(found Poll) {
 		switch {
 		case p.cfg.OnPoll == nil:
-		case reading: // by OnBody perhaps, which OnPoll comes after
+		case reading: // perhaps by OnBody; OnPoll comes after it
 			held = append(held, found)
 		default:
 			p.cfg.OnPoll(page, found)
@@ -202,7 +203,7 @@ func (p *Pages) get(ctx context.Context, page int) Poll {
 	return fetch.End(err)
 }
 
-// read reads a page, for the caller if it wants it.
+// read reads a page, and lets the caller read it first if there is an OnBody.
 func (p *Pages) read(page int, resp *http.Response) error {
 	body := resp.Body
 	limited := &io.LimitedReader{R: body, N: p.cfg.MaxBytes}
@@ -212,7 +213,7 @@ func (p *Pages) read(page int, resp *http.Response) error {
 	}
 	_, err := io.Copy(io.Discard, limited)
 	if err == nil && limited.N == 0 {
-		// At the limit only another read tells whether this was the end.
+		// At the limit only another read shows whether this was the end.
 		_, _ = body.Read(make([]byte, 1))
 	}
 	if closed := body.Close(); err == nil {
@@ -221,7 +222,7 @@ func (p *Pages) read(page int, resp *http.Response) error {
 	return err
 }
 
-// Poll implements [webenv.Env]. An error counts as no change; Err tells it.
+// Poll implements [webenv.Env]. An error counts as no change; Err returns it.
 func (p *Pages) Poll(page int, now float64) (since float64, changed bool) {
 	since, changed, _ = p.PollContext(context.Background(), page, now)
 	return since, changed
@@ -240,9 +241,9 @@ var pagesFormat = codec.Format{Magic: "recrawl/webenv/live.Pages", Version: 2}
 // copies, so that after a restart a poll finds what changed since the poll before it.
 func (p *Pages) MarshalBinary() ([]byte, error) { return pagesFormat.Save(p.encode) }
 
-// UnmarshalBinary implements [encoding.BinaryUnmarshaler], for an environment made by [New].
-// Its list of URLs may be another than the one saved: a page is known by its URL, and one that
-// was not there starts anew. An error wraps [ErrCorrupt] and changes nothing.
+// UnmarshalBinary implements [encoding.BinaryUnmarshaler], for an environment made by [New]. Its
+// list of URLs may differ from the one saved: a page is known by its URL, and a page that was not
+// saved starts anew. An error wraps [ErrCorrupt] and changes nothing.
 func (p *Pages) UnmarshalBinary(data []byte) error {
 	var saved savedPages
 	if err := codec.Load(&saved, pagesFormat, data, (*savedPages).decode); err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/recrawl/recrawl/webenv/live/fingerprint"
 )
 
-// A Decision says how it was decided whether a page changed.
+// A Decision says what decided whether a page changed.
 type Decision uint8
 
 const (
@@ -36,33 +36,34 @@ func (d *Decision) UnmarshalText(text []byte) error { return decisions.Unmarshal
 
 // A Poll is what a [Transport] found out in one request.
 type Poll struct {
-	// Page is the name of the page: that given to [Begin], or the URL that was asked for first.
+	// Page is the name of the page: the name given to [Begin], or the URL that was requested first.
 	Page string
-	// URL is that of this request without a fragment: after redirects, the final one.
+	// URL is the URL of this request, without a fragment. After redirects it is the final one.
 	URL string
 	// Request is the request as it came, with its context; nil if none was sent.
 	Request  *http.Request
 	Status   int      // 0 if no answer came
-	Changed  bool     // the page differs from the copy before, or from those before; see Transport
+	Changed  bool     // the page differs from the copy before, or from earlier copies; see Transport
 	Minor    bool     // its menus, headers, footers or title differ, as far as is known
 	First    bool     // there was nothing to compare it with; Changed is false
 	Again    bool     // a second copy within seconds would help; see [Teaching]
 	Decision Decision // how Changed was decided
-	// LastModified is that of the answer, zero if it has none that is sure; see Transport.
+	// LastModified is the Last-Modified of the answer, or zero if it has none that is reliable; see
+	// Transport.
 	LastModified time.Time
-	// RetryAfter is the time before which the server does not want to be asked again, zero if it
+	// RetryAfter is the time before which the server does not want to be asked again, or zero if it
 	// does not say.
 	RetryAfter time.Time
-	// Fresh is for how much longer the answer is fresh by its own word: max-age, or else Expires,
-	// less Age (RFC 9111, as a private cache). 0 if it does not say, or says no-cache.
+	// Fresh is how much longer the answer calls itself fresh: max-age, or else Expires, minus Age
+	// (RFC 9111, for a private cache). It is 0 if the answer does not say or says no-cache.
 	Fresh    time.Duration
 	Start    time.Time     // when the request was sent
-	Latency  time.Duration // from then to the header of the answer
+	Latency  time.Duration // from Start to the header of the answer
 	Duration time.Duration // from Start to the end of the body
 	Bytes    int64         // of the body as the caller read it, decompressed
-	// Err is an error of the network, one that wraps [ErrStatus], [ErrClosedEarly], or, of a
-	// [Fetch], [ErrNotSent]. Changed is then false, and the next poll is compared with the copy
-	// from before the error. Outcome says what kind of failure it is.
+	// Err is an error of the network, an error that wraps [ErrStatus], [ErrClosedEarly], or for a
+	// [Fetch] [ErrNotSent]. Changed is then false, and the next poll is compared with the copy from
+	// before the error. Outcome returns the kind of failure.
 	Err error
 }
 
@@ -71,15 +72,15 @@ type poll struct {
 	Poll
 	t           *Transport
 	key         key
-	fetch       *Fetch      // it belongs to, if any
-	redirected  bool        // by an earlier request of the page
-	conditional bool        // the request was
+	fetch       *Fetch      // that it belongs to, if any
+	redirected  bool        // an earlier request of the page redirected to this one
+	conditional bool        // the request was conditional
 	named       *validators // of the copy that the caller's own conditions name, else nil
-	sent        string      // ETag that was named for the caller, if any
+	sent        string      // ETag that the Transport named, if any
 	foreign     bool        // an answer 304 was about another copy
 	undo        func()      // forgets that the page redirected, if it did
 	teaching    bool        // see Teaching
-	found       validators  // of the answer, content yet to come
+	found       validators  // of the answer; its content is still to come
 
 	resp   *http.Response
 	body   io.ReadCloser
@@ -118,14 +119,14 @@ func (p *poll) condition(r *http.Request) *http.Request {
 	return r
 }
 
-// isForeign reports whether an answer is 304 with another ETag than the one named: the page is then
-// not the copy that is remembered (RFC 9111, section 4.3.4).
+// isForeign reports whether an answer is 304 with another ETag than the one named. The page is then
+// not the remembered copy (RFC 9111, section 4.3.4).
 func (p *poll) isForeign(resp *http.Response) bool {
 	etag := resp.Header.Get("ETag")
 	return p.sent != "" && resp.StatusCode == http.StatusNotModified && etag != "" && weak(etag) != weak(p.sent)
 }
 
-// read takes what the header of the answer tells.
+// read reads the header of the answer.
 func (p *poll) read(resp *http.Response) {
 	p.Status = resp.StatusCode
 	now := p.Start.Add(p.Latency)
@@ -190,7 +191,7 @@ func (p *poll) Close() error {
 	return err
 }
 
-// finish ends the poll once, with the reason why the body is over.
+// finish ends the poll once, with the reason why the body ended.
 func (p *poll) finish(err error) {
 	p.mu.Lock()
 	first := !p.done
@@ -201,7 +202,7 @@ func (p *poll) finish(err error) {
 	}
 }
 
-// end decides and reports. err is io.EOF if the content is complete.
+// end decides the poll and reports it. err is io.EOF if the content is complete.
 func (p *poll) end(err error) {
 	if p.Status != 0 {
 		p.Duration = p.t.now().Sub(p.Start)
@@ -246,7 +247,7 @@ func (p *poll) take(cut bool) error {
 	}
 	longer := false
 	if z, ok := p.content.(*packed); ok {
-		if cut { // as many bytes may hold more or less of the page another time
+		if cut { // the same number of compressed bytes may hold more or less of the page another time
 			return nil
 		}
 		var err error
@@ -259,7 +260,7 @@ func (p *poll) take(cut bool) error {
 	return err
 }
 
-// arrive notes of the copy remembered that the page was reached.
+// arrive notes in the remembered copy that the page was reached.
 func (p *poll) arrive() {
 	p.t.copies.replace(p.key, func(old validators, known bool) (validators, bool) {
 		v := old
@@ -272,8 +273,8 @@ func (p *poll) arrive() {
 	})
 }
 
-// follow notes that the redirect of a page is followed: whatever comes of that, it is not the page
-// itself.
+// follow notes that the redirect of a page is followed. So the redirect is not the page itself,
+// whatever it leads to.
 func (p *poll) follow() {
 	p.t.copies.replace(p.key, func(old validators, known bool) (validators, bool) {
 		v := old
@@ -282,8 +283,8 @@ func (p *poll) follow() {
 	})
 }
 
-// stay notes that the page is the same, and reports the changes that were taken for noise before it
-// stayed so.
+// stay notes that the page is the same. It reports earlier changes that were taken for noise and
+// have stayed since.
 func (p *poll) stay(page *fingerprint.Page) {
 	if page == nil || p.teaching {
 		return
@@ -294,15 +295,15 @@ func (p *poll) stay(page *fingerprint.Page) {
 	}
 }
 
-// adopt remembers the copy that the caller has been told is current, unless it is the one
-// remembered.
+// adopt remembers the copy that the caller named and the server confirmed, unless it is remembered
+// already.
 func (p *poll) adopt() {
 	p.t.copies.replace(p.key, func(old validators, known bool) (validators, bool) {
 		return p.namedCopy(old), !known || !old.same(p.named)
 	})
 }
 
-// namedCopy returns the copy that the caller named, with what is learnt of the page.
+// namedCopy returns the copy that the caller named, with what was learnt about the page.
 func (p *poll) namedCopy(old validators) validators {
 	v := *p.named
 	v.page = old.page
@@ -319,8 +320,8 @@ func (p *poll) decide() {
 	})
 }
 
-// compare decides whether the copy found differs from the one before. It returns what is to be
-// remembered, or false if that is nothing. If no copy is known, old is empty and nothing can be
+// compare decides whether the copy found differs from the one before. It returns what should be
+// remembered, and false if that is nothing. If no copy is known, old is empty and nothing can be
 // compared.
 func (p *poll) compare(old validators, known bool) (found validators, keep bool) {
 	if p.found.redirect {
@@ -329,7 +330,7 @@ func (p *poll) compare(old validators, known bool) (found validators, keep bool)
 	found = p.found
 	found.page, found.location = old.page, old.location
 	found.reached(p.redirected)
-	direct := old.redirect && !p.redirected // where the page was a redirect
+	direct := old.redirect && !p.redirected // the page was a redirect before
 	byContent := !direct && p.comparable(&old)
 	switch {
 	case direct:
@@ -360,9 +361,9 @@ func (p *poll) compare(old validators, known bool) (found validators, keep bool)
 	return found, true
 }
 
-// compareLocation compares a redirect with the one before. What the page was where it led is kept:
-// the client may follow it there. Only the first redirect of a page is compared, so that one page
-// is remembered, whichever way it takes.
+// compareLocation compares a redirect with the one before. The copy at its end stays remembered,
+// because the client may follow the redirect. Only the first redirect of a page is compared, so
+// that one page is remembered, whichever way leads to it.
 func (p *poll) compareLocation(old validators, known bool) (found validators, keep bool) {
 	if p.redirected {
 		return old, false
@@ -382,8 +383,9 @@ func (p *poll) comparable(old *validators) bool {
 	return learns == (old.page != nil) && old.comparable(p.found.copied)
 }
 
-// compareNames compares the ETags, or else the dates, and reports whether they decide: both copies
-// have one and are of the same URL. Equal ones decide nothing where the contents can be compared.
+// compareNames compares the ETags, or else the dates, and reports whether they decide. They decide
+// only if both copies have one and come from the same URL. Equal ones decide nothing if the
+// contents can be compared.
 func (p *poll) compareNames(old *validators, byContent bool) bool {
 	switch found := &p.found; {
 	case old.from != found.from:
@@ -398,8 +400,8 @@ func (p *poll) compareNames(old *validators, byContent bool) bool {
 	return p.Changed || !byContent
 }
 
-// compareContent compares the contents, learns, and revises what the validators said if they are
-// known to be equal. It reports whether the change is of copies before.
+// compareContent compares the contents and learns. It revises the decision by the validators if the
+// contents turn out to be equal. It reports whether the change happened in earlier copies.
 func (p *poll) compareContent(found *validators, old validators, comparable bool) (late bool) {
 	f := p.content.compare(p.t, found, old, p.teaching && comparable)
 	p.Again = f.Again
@@ -407,7 +409,7 @@ func (p *poll) compareContent(found *validators, old validators, comparable bool
 		return false
 	}
 	p.Minor = f.Minor
-	if p.Changed = f.Body; !f.Body || f.Late { // what the names say is of this copy
+	if p.Changed = f.Body; !f.Body || f.Late { // the validators are only about this copy
 		p.Decision = ByContent
 	}
 	return f.Late

@@ -8,103 +8,126 @@ import (
 	"time"
 )
 
-// A Transport is an [http.RoundTripper] that finds out whether pages changed. Wrap the
-// transport of any client with it, and take what it reports to OnPoll:
+// A Transport is an [http.RoundTripper] that finds out whether pages changed. Wrap the transport of
+// any client with it. It calls OnPoll with what it finds:
 //
 //	client := &http.Client{Transport: &live.Transport{OnPoll: found}}
 //
-// The zero value is ready to use. Forget drops a URL; MarshalBinary saves what is remembered. A
-// Transport is safe for concurrent use once its fields are set. Requests for one URL that
-// overlap are compared in the order in which they end.
+// The zero value is ready to use. Forget forgets a page; MarshalBinary saves what is remembered. A
+// Transport is safe for concurrent use once its fields are set. Requests for one URL that overlap
+// are compared in the order in which they end.
 //
-// # How it works
+// Leave Accept-Encoding to Base, which then decompresses. Copies of a URL are compared whatever
+// headers they were requested with, so use a Transport of its own for each language, for instance.
 //
-// It remembers the ETag, the Last-Modified and a fingerprint of the content of each page and
-// makes GETs conditional with them. An answer 304 means unchanged. Otherwise the page has not
-// changed where the contents of both copies are known and equal, whatever ETag and Last-Modified
-// say: some servers have an ETag for each backend. And it has changed where the contents are known
-// and differ in more than noise: some ETags and dates stay for ever. Where the contents cannot be
-// compared the ETags decide if both copies have one, and else Last-Modified. A GET is reported when
-// its body has been read to the end or closed, or at once if it has none, as 304, which the caller
-// is handed as it came. Other methods, and GETs with Range or Upgrade, pass through unseen. An
-// answer 200 without a content is a page that is empty; 205 and 206 are errors.
+// # What is reported
 //
-// A Last-Modified may stay while the page changes, and with it the answer 304. So, of a page
-// without an ETag, a copy is fetched without a condition after 1, 2, 4, … 64 answers 304, and then
-// after each 64; of a page with a strong ETag, which is rarely wrong, after each 64 from the start.
-// If its content has changed, nothing is named again until the ETag moves, or the date of a page
-// without one. A weak ETag is not doubted like that, as the copies that it stands for may differ in
-// noise: one that stays for ever is found out by copies that the server sends anyway, and not if
-// it always answers 304.
+// A GET is reported when its body has been read to the end or closed. If it has no body, it is
+// reported at once; the caller gets an answer 304 as it came. Other methods, and GETs with Range or
+// Upgrade, pass through unseen. An answer 200 without content is an empty page; 205 and 206 are
+// errors.
 //
-// An answer 304 with another ETag than the one that the Transport named is about another copy (RFC
-// 9111, section 4.3.4). The page is then fetched at once without a condition, and that is the
-// answer. If it has the ETag that was named after all, nothing is named until it moves.
+// [Poll].Changed is about the body of the page, Minor about menus, headers and footers. A change
+// may be reported late, at a poll whose answer is 304 or the same as before: the change first
+// looked like noise, and it has stayed. Such a poll is decided ByContent. If the change is found at
+// a 304, there is no copy of the page in the answer; a crawler that keeps copies must get one with
+// another client.
 //
-// Redirects that an http.Client follows belong to the page that it asked for, and one copy is
-// remembered for all of them: that at the end. It is compared with the copy before, wherever
-// that was, by the contents if it was at another URL; so a page with a session in its URL stays
-// one page. Each request on the way is a poll of its own, and a redirect has changed if it
-// leads elsewhere than before. [Begin] makes one poll of them. A redirect that is not followed is
-// the page itself: a copy that comes after it is a change, whatever came before it.
+// # How a change is decided
 //
-// A request that has a condition of its own (If-None-Match, If-Modified-Since, …) gets none
-// added. Its answer is compared with the copy that the condition names. With a list of ETags,
-// any answer but 304 is a change.
+// It remembers the ETag, the Last-Modified and a fingerprint of the content of each page, and makes
+// GETs conditional with them.
+//
+//   - An answer 304 means unchanged.
+//   - If the contents of both copies are known and equal, the page has not changed, whatever ETag
+//     and Last-Modified say. Some servers have an ETag for each backend.
+//   - If the contents of both copies are known and differ in more than noise, the page has changed.
+//     Some ETags and dates never change.
+//   - If the contents cannot be compared, the ETags decide if both copies have one. Otherwise
+//     Last-Modified decides.
 //
 // Contents are compared by a [fingerprint.Page], which learns which blocks of text change by
-// themselves; Exact and Fingerprint choose otherwise. It reads HTML and XML, by the Content-Type or,
-// without one, by how the body begins; others are compared byte by byte. It may report a change late,
-// at a poll whose answer is the same as before, or 304: one that it first took for noise, and that
-// has stayed. Such a poll is decided ByContent. Who keeps copies has none of a page whose change is
-// found at a 304, and gets it by another client. [Poll].Changed is about the body of the page, Minor
-// about menus, headers and footers. A page is learnt faster with a second copy fetched within
-// seconds, for which [Poll].Again asks and which [Teaching] marks.
+// themselves; Exact and Fingerprint replace it. It reads HTML and XML, which it recognises by the
+// Content-Type or, without one, by the beginning of the body. Other contents are compared byte by
+// byte. It learns a page faster from a second copy that is fetched within seconds: [Poll].Again
+// asks for one, and [Teaching] marks it.
 //
-// The end of a body is io.EOF, or as many bytes as Content-Length says. Of a body that is closed
-// early, as by a limit on its size, the first N bytes are compared with those of the copy before,
-// if that was closed after N bytes too or was not longer. Otherwise, and if neither ETag nor
-// Last-Modified decide, the poll is reported with [ErrClosedEarly]; the second time in a row that
-// the body is closed after N bytes, they are what is compared from there on.
+// Bytes are compared by SHA-256 cut to 128 bits. Unlike hash/maphash it is the same in the next
+// process, so it can be saved, and no page can hide its changes from it.
 //
-// Leave Accept-Encoding to Base, which decompresses then. A body that is handed on compressed by
-// gzip, because the request asked for it, is held until its end and then decompressed to be
-// compared, up to 10 MiB each; one that is closed early is not compared. Other codings are compared
-// as they come, with the noise in them.
+// # Validators that are wrong
 //
-// A Last-Modified less than a second before the Date of the answer is not used: the page may
-// change once more in that second, or is made anew for each request (RFC 9110, section
-// 8.8.2.2). Bytes are compared by SHA-256 cut to 128 bits. Unlike hash/maphash it is the same in
-// the next process, so it can be saved, and no page can hide its changes from it.
+// A Last-Modified may stay the same while the page changes, and then the server goes on to answer
+// 304. So a copy is fetched without a condition now and then. For a page without an ETag this
+// happens after 1, 2, 4, … 64 answers 304, and then after every 64. A strong ETag is rarely wrong,
+// so for a page with one it happens after every 64 from the start. If the content has changed, no
+// validator is named any more until the ETag changes, or the date if the page has no ETag.
 //
-// The copies of a URL are compared whatever headers they were asked for with. Use one Transport
-// for each language, say.
+// A weak ETag is not doubted in this way, because the copies that it stands for may differ in
+// noise. A weak ETag that never changes is detected by the copies that the server sends anyway. If
+// the server always answers 304, it is not detected.
+//
+// An answer 304 with another ETag than the one that the Transport named is about another copy (RFC
+// 9111, section 4.3.4). The page is then fetched at once without a condition, and the caller gets
+// that answer. If it has the ETag that was named after all, no validator is named until the ETag
+// changes.
+//
+// A Last-Modified less than a second before the Date of the answer is not used. The page may change
+// again in that second, or it may be made anew for each request (RFC 9110, section 8.8.2.2).
+//
+// # Redirects and conditions of the caller
+//
+// Redirects that an http.Client follows belong to the page that it requested. One copy is
+// remembered for all of them: the one at the end. It is compared with the copy before, wherever
+// that was. If that was at another URL, only the contents are compared. So a page with a session in
+// its URL stays one page. Each request on the way is a poll of its own, and a redirect has changed
+// if it leads to another place than before. [Begin] combines them into one poll. A redirect that is
+// not followed is the page itself: a copy that comes after it is a change, whatever came before it.
+//
+// If a request has a condition of its own (If-None-Match, If-Modified-Since, …), the Transport adds
+// none. The answer is compared with the copy that the condition names. With a list of ETags, any
+// answer but 304 is a change.
+//
+// # Bodies that are cut or compressed
+//
+// A body ends with io.EOF, or after as many bytes as Content-Length says. If a body is closed early
+// after N bytes, for instance by a limit on its size, its first N bytes are compared with those of
+// the copy before, provided that copy was closed after N bytes too or was not longer. Otherwise the
+// ETag or Last-Modified may decide. If they do not, the poll is reported with [ErrClosedEarly]. If
+// the body is closed after N bytes twice in a row, its first N bytes are compared from then on.
+//
+// If a request asked for gzip itself, the caller gets the body compressed. The Transport then holds
+// it until its end and decompresses it for the comparison, up to 10 MiB each. A compressed body
+// that is closed early is not compared. Bodies in other codings are compared as they come,
+// including the noise in them.
 //
 // # Cost
 //
-// Memory, until Forget: 150 to 270 bytes a page, up to 256 more for its ETag (a longer one is not
-// used), and, unless Exact or Fingerprint is set, what a fingerprint.Page needs: 1.5 KB in the
-// median of real pages, 12.5 KB at 99 %, at most 54 KB. The content is hashed as it streams by and
-// never held, except for Fingerprint and where it comes compressed. Time: 4 ns a byte; 1 with
-// Exact.
+// Time: 4 ns a byte; 1 ns with Exact.
+//
+// Memory, until Forget: 150 to 270 bytes a page, and up to 256 for its ETag (a longer one is not
+// used). Unless Exact or Fingerprint is set, add what a fingerprint.Page needs: 1.5 KB in the
+// median of real pages, 12.5 KB at 99 %, at most 54 KB. The content is hashed as it streams by. It
+// is held only for Fingerprint, or if it comes compressed.
 type Transport struct {
-	// Base sends the requests; nil is [http.DefaultTransport].
+	// Base sends the requests; nil means [http.DefaultTransport].
 	Base http.RoundTripper
-	// OnPoll, if not nil, is told of every poll, in the goroutine that reads or closes the
-	// body. It must be safe for concurrent use if the client is used so.
+	// OnPoll, if not nil, is called with every poll, in the goroutine that reads or closes the
+	// body. It must be safe for concurrent use if the client is used concurrently.
 	OnPoll func(Poll)
-	// Now is the clock of the wire times; nil is [time.Now].
+	// Now is the clock for the times of requests; nil means [time.Now].
 	Now func() time.Time
 
-	// Exact compares contents byte by byte, where otherwise a [fingerprint.Page] learns which of
-	// a page's changes are noise. Take it to save memory.
+	// Exact compares contents byte by byte. Otherwise a [fingerprint.Page] learns which changes of
+	// a page are noise. Take Exact to save memory.
 	Exact bool
-	// Numbers says that the numbers of the pages are their content, as prices are. They are then
-	// never taken for noise; clocks are not either.
+	// Numbers says that the numbers of the pages are their content, such as prices. Numbers are
+	// then never taken for noise, and neither are clocks.
 	Numbers bool
-	// Fingerprint, if not nil, is used instead: contents are equal if it returns the same bytes
-	// for them. It is given the body as far as it was read, which is held for it. An error is that
-	// of the poll. It must be safe for concurrent use if the client is used so.
+	// Fingerprint, if not nil, replaces the [fingerprint.Page]: contents are equal if it returns
+	// the same bytes for them. It gets the body as far as it was read; the body is held for that.
+	// Its error becomes the error of the poll. It must be safe for concurrent use if the client is
+	// used concurrently.
 	Fingerprint func(*http.Response, []byte) ([]byte, error)
 
 	copies copies
@@ -134,7 +157,7 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp, err := t.base().RoundTrip(sent)
 	if err == nil && p.isForeign(resp) {
 		p.foreign, p.conditional = true, false
-		if r.Body == nil || r.Body == http.NoBody { // else it has gone
+		if r.Body == nil || r.Body == http.NoBody { // any other body has been consumed
 			if resp.Body != nil {
 				resp.Body.Close()
 			}
@@ -149,7 +172,7 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		return resp, err
 	}
 	if resp.Request == nil {
-		resp.Request = sent // newPoll of a redirect goes back by it
+		resp.Request = sent // newPoll finds the earlier requests of a redirect by it
 	}
 	p.resp = resp
 	p.read(resp)
@@ -192,7 +215,7 @@ func (t *Transport) base() http.RoundTripper {
 	return t.Base
 }
 
-// CloseIdleConnections closes those of Base, if it can.
+// CloseIdleConnections closes the idle connections of Base, if Base can do that.
 func (t *Transport) CloseIdleConnections() {
 	if c, ok := t.base().(interface{ CloseIdleConnections() }); ok {
 		c.CloseIdleConnections()
@@ -213,8 +236,7 @@ func hasAny(h http.Header, names ...string) bool {
 	return slices.ContainsFunc(names, func(name string) bool { return len(h[name]) > 0 })
 }
 
-// Forget forgets a page, by its URL or the name that [Begin] was given: its next poll is a first
-// one.
+// Forget forgets a page, given by its URL or by its name for [Begin]. Its next poll is a first one.
 func (t *Transport) Forget(page string) {
 	t.copies.forget(keyOf(page))
 	if url, _, ok := strings.Cut(page, "#"); ok {
@@ -225,10 +247,10 @@ func (t *Transport) Forget(page string) {
 // Len returns the number of pages that are remembered.
 func (t *Transport) Len() int { return t.copies.len() }
 
-// MarshalBinary implements [encoding.BinaryMarshaler]. It saves what is remembered of all URLs,
+// MarshalBinary implements [encoding.BinaryMarshaler]. It saves what is remembered about all pages,
 // in the order of their hashes.
 func (t *Transport) MarshalBinary() ([]byte, error) { return t.copies.save() }
 
-// UnmarshalBinary implements [encoding.BinaryUnmarshaler]. It replaces what is remembered and
-// leaves the fields. An error wraps [ErrCorrupt] and changes nothing.
+// UnmarshalBinary implements [encoding.BinaryUnmarshaler]. It replaces what is remembered and does
+// not touch the fields. An error wraps [ErrCorrupt] and changes nothing.
 func (t *Transport) UnmarshalBinary(data []byte) error { return t.copies.restore(data) }
