@@ -13,25 +13,25 @@ type block struct {
 	flags uint8  // inBody, hasNumber
 }
 
-// Flags of a block and, with others, of an entry.
+// Flags of a block. An entry has these and others.
 const (
 	inBody    uint8 = 1 << iota // not in boilerplate
 	hasNumber                   // has a number
 )
 
-// Flags of a block until the copy ends.
+// Flags that a block has only until the copy ends.
 const (
-	inOpen uint8 = 1 << 6 // in no boilerplate but headers, navs and asides that have not been closed
+	inOpen uint8 = 1 << 6 // its only boilerplate is headers, navs and asides that have not been closed
 	inForm uint8 = 1 << 7 // in a form and in no other boilerplate
 )
 
-// maxBlocks is the most blocks of a copy that are told apart. The others are put together by about
-// 32 or more. Of 263 real pages 1 % had more than 1,040 blocks in the table, absent ones included
-// (the Open Terms Archive collections genai-eu, genai-contrib, dating, demo and
-// sante-numerique-france).
+// maxBlocks is the most blocks of a copy that are distinguished. The others are put together in
+// groups of about 32 or more. Of 263 real pages 1 % had more than 1,040 blocks in the table,
+// including absent ones (the Open Terms Archive collections genai-eu, genai-contrib, dating, demo
+// and sante-numerique-france).
 const maxBlocks = 2048
 
-// Here is how the tokenizer makes blocks of the characters that it finds.
+// The functions below make blocks of the characters that the tokenizer finds.
 
 // fnvPrime is the factor of the 64-bit FNV-1a hash. It costs one multiplication per letter, and no
 // better hash is needed: 16, 24 and 32 bits found the same changes on real pages.
@@ -48,12 +48,12 @@ func mix(h uint64) uint32 {
 const (
 	letters = 1 // of a word
 	digits  = 2
-	symbols = 3 // count each for itself
+	symbols = 3 // each counts by itself
 	nothing = 4 // such as a soft hyphen
 )
 
-// ascii gives, for each byte, the letter or digit that it stands for in small letters, with its
-// kind above it. It is 0 for a separator and special for a byte that means more than itself.
+// ascii gives the letter or digit that each byte stands for, as a small letter, with its kind in
+// the higher bits. It gives 0 for a separator, and special for a byte that means more than itself.
 const special = 0xff
 
 var ascii = func() (table [256]uint16) {
@@ -74,8 +74,8 @@ var ascii = func() (table [256]uint16) {
 
 const escape = 0x1b
 
-// signs gives the sign that a separator is before a number: a space, unless it is one that numbers,
-// dates and times are written with.
+// signs gives the sign that each separator stands for before a number. Separators that are used to
+// write numbers, dates and times stand for themselves; all others stand for a space.
 var signs = func() (table [256]byte) {
 	for c := range table {
 		table[c] = ' '
@@ -86,7 +86,7 @@ var signs = func() (table [256]byte) {
 	return table
 }()
 
-// folded gives, for each character of the basic plane, what ascii does for bytes, with the kind
+// folded gives for each character of the basic plane what ascii gives for bytes, with the kind
 // above bit 24. The tables of package unicode would take three times as long.
 var folded = sync.OnceValue(func() *[1 << 16]uint32 {
 	table := new([1 << 16]uint32)
@@ -96,8 +96,8 @@ var folded = sync.OnceValue(func() *[1 << 16]uint32 {
 	return table
 })
 
-// fold returns the entry of a character in folded. Marks count as letters, since in many scripts
-// they are vowels. Any dash is the separator that - is: –5 and -5 are the same number.
+// fold returns the entry of a character in folded. Marks count as letters, because in many scripts
+// they are vowels. Every dash is the same separator as -, so –5 and -5 are the same number.
 func fold(r rune) uint32 {
 	switch {
 	case unicode.IsNumber(r):
@@ -114,8 +114,8 @@ func fold(r rune) uint32 {
 	return 0
 }
 
-// unspaced is the first letter of the scripts that are written without spaces, Thai and what comes
-// behind it. A number may stand between such letters, so they are not part of a word.
+// unspaced is the first letter of the scripts that are written without spaces: Thai and those after
+// it. A number may stand between such letters, so they are not part of a word.
 const unspaced = 0x0e00
 
 // rune adds a character of the text.
@@ -149,7 +149,7 @@ func (t *tokenizer) rune(r rune) {
 // byte adds a byte that is not UTF-8. It may be a letter or a sign.
 func (t *tokenizer) byte(c byte) { t.symbol(uint64(utf8.MaxRune+1) + uint64(c)) }
 
-// symbol adds a character that may be the sign of a currency, with the dash before it: -$5 is not $5.
+// symbol adds a character that may be a currency sign, with the dash before it: -$5 is not $5.
 func (t *tokenizer) symbol(c uint64) {
 	if t.sign == '-' {
 		t.hash = (t.hash ^ '-') * fnvPrime
@@ -170,9 +170,9 @@ func (t *tokenizer) separator(r rune) {
 	t.sign = signs[min(r, 0xff)]
 }
 
-// startWord adds the sign before the word if that begins with a digit: 1.5 is not 15, but whether
-// a space is between two words, or a dash, does not matter. At the beginning of a block a space does
-// not matter either.
+// startWord adds the sign before the word if the word begins with a digit: 1.5 is not 15. Between
+// two words it makes no difference whether there is a space or a dash. At the beginning of a block
+// a space makes no difference either.
 func (t *tokenizer) startWord(kind uint8) {
 	if kind == digits && (t.sign != ' ' || t.hash != 0) {
 		t.hash = (t.hash ^ uint64(t.sign)) * fnvPrime
@@ -180,8 +180,8 @@ func (t *tokenizer) startWord(kind uint8) {
 	t.sign = 0
 }
 
-// separate ends a word. It is a number if its digits stand together, with letters on one side at
-// most: 10, 10kg, v10. Random names seldom do.
+// separate ends a word. The word is a number if its digits stand together, with letters on at most
+// one side: 10, 10kg, v10. Random names are seldom like that.
 func (t *tokenizer) separate() {
 	if t.last != 0 {
 		const turn = letters ^ digits
@@ -219,8 +219,8 @@ func (t *tokenizer) endBlock() {
 	t.hash, t.some, t.number, t.sign = 0, false, false, 0
 }
 
-// A rest puts blocks together. Where it does so depends on the blocks, so that one that is added or
-// removed does not change what those behind it are part of.
+// A rest puts blocks together in groups. The blocks themselves decide where a group ends. So a
+// block that is added or removed does not change the groups behind it.
 type rest struct {
 	block
 	hash  uint64
@@ -228,7 +228,7 @@ type rest struct {
 	ended int
 }
 
-// The first 16 times a rest puts some 32 blocks together, then twice as many, and so on.
+// The first 16 groups of a rest have some 32 blocks each, the next 16 twice as many, and so on.
 const (
 	maxRests  = 96 // of each kind
 	restSize  = 32
@@ -238,7 +238,7 @@ const (
 // mostBlocks is the most blocks of a copy.
 const mostBlocks = maxBlocks + 3*maxRests
 
-// add reports whether the block is the last of those put together.
+// add adds a block and reports whether it is the last of its group.
 func (r *rest) add(b block) bool {
 	r.hash = (r.hash ^ uint64(b.hash)) * fnvPrime
 	r.flags |= b.flags &^ inOpen
@@ -246,19 +246,19 @@ func (r *rest) add(b block) bool {
 	return b.hash%(restSize<<(r.ended/restGrows)) == 0 && r.ended < maxRests-1
 }
 
-// end returns what was put together.
+// end returns the group as one block.
 func (r *rest) end() block {
 	b := block{mix(r.hash), r.flags}
 	*r = rest{ended: r.ended + 1}
 	return b
 }
 
-// mostly is how many times as many blocks as the rest of the body a form has that is the body, or a
-// header that somebody forgot to close. With ASP.NET there is a form around everything but a link to
-// skip the menu.
+// A form is the body if it has at least mostly times as many blocks as the rest of the body. The
+// same holds for a header that somebody forgot to close. ASP.NET puts a form around everything but
+// a link that skips the menu.
 const mostly = 2
 
-// finish ends the text, and with it the last block unless the copy is cut there.
+// finish ends the text. It also ends the last block, unless the copy is cut there.
 func (t *tokenizer) finish(cut bool) {
 	if !cut {
 		if t.state == inEntity {
@@ -298,7 +298,7 @@ func (t *tokenizer) finish(cut bool) {
 	}
 }
 
-// closeOpen takes what was left open for closed where a block of the body comes behind it.
+// closeOpen treats elements that were left open as closed if a block of the body comes after them.
 func (t *tokenizer) closeOpen(isBody uint8) {
 	open := true
 	for i := range slices.Backward(t.blocks) {

@@ -7,42 +7,49 @@ import (
 	"strings"
 )
 
-// A Copy is a copy of a page as it is read. Set its Type, write the body to it, decompressed, in
-// chunks of any size; give it to [Page.Observe] or [Page.Teach]; and Reset it for the next copy. The
-// zero value is ready.
+// A Copy is a copy of a page as it is read. Set its Type and write the decompressed body to it, in
+// chunks of any size. Pass it to [Page.Observe] or [Page.Teach], and Reset it for the next copy.
+// The zero value is ready.
 //
-// Cost: 4 ns a byte and 21 KB, whatever the size of the body, which is not held.
+// # Cost
+//
+// Time: 4 ns a byte. Memory: 21 KB, whatever the size of the body; the body is not held.
 //
 // # How it works
 //
-// The text between two tags that are not inline is a block. Of a block its letters, digits, marks
-// and symbols ($, +, ✓) count, in small letters and with entities decoded, and the signs before
-// its numbers: 1.5 is not 15, and -$5 is not $5. Any dash before a number is a minus. Other signs and
-// spaces do not count, nor do attributes, scripts, styles, comments, noscript, svg and iframe. Bytes
-// that are not UTF-8 count each for itself, and so does a letter or sign behind one, which is half of
-// a character in Shift_JIS, GBK and Big5.
+// Blocks: the text between two tags that are not inline is a block. These parts of a block count:
+// its letters, digits, marks and symbols ($, +, ✓), in small letters and with entities decoded, and
+// the signs before its numbers. So 1.5 is not 15, and -$5 is not $5. Every dash before a number is
+// a minus. Other signs and spaces do not count. Attributes, scripts, styles, comments, noscript,
+// svg and iframe do not count either. Each byte that is not UTF-8 counts by itself. So does a
+// letter or sign after such a byte, because the two may be one character in Shift_JIS, GBK or Big5.
 //
-// Blocks in nav, header, footer, aside, form, button, select, dialog, menu and head are boilerplate,
-// unless they are in a main within. The header of an article or in main is body, and so is a form
-// with at least twice as many blocks as the body outside of it. A header, nav or aside that is never
-// closed is body where it has as many, on a page without main, and no other body comes behind it.
-// Where nothing is body, all is.
+// Boilerplate: blocks in nav, header, footer, aside, form, button, select, dialog, menu and head
+// are boilerplate, except those of a main inside it. All other blocks are body, and so are these:
 //
-// In XML other than XHTML, such as feeds, all tags are alike, no block is boilerplate, and the
-// values of attributes count, byte by byte. Tags and comments in CDATA are read like others, up to
-// its end.
+//   - the header of an article, or in main;
+//   - a form with at least twice as many blocks as the body outside of it;
+//   - a header, nav or aside that is never closed, if it has at least twice as many blocks too, the
+//     page has no main, and no other body comes after it;
+//   - all blocks, if no block is body.
 //
-// Any other type, a body without any tag or text, and one with a NUL among its first 1,024 bytes
-// (an image, UTF-16) are compared byte by byte. Of more than 2,048 blocks those at the end are put
-// together by about 32, and by more where there are thousands.
+// XML: in XML other than XHTML, such as feeds, all tags are alike, no block is boilerplate, and the
+// values of attributes count, byte by byte. Tags and comments in a CDATA section are read like
+// others, up to the end of the section.
+//
+// Other contents: any other type, a body without any tag or text, and a body with a NUL among its
+// first 1,024 bytes (an image, UTF-16) are compared byte by byte.
+//
+// Large pages: if there are more than 2,048 blocks, those at the end are put together in groups of
+// about 32, and in larger groups if there are thousands.
 type Copy struct {
-	// Type is the media type of the body, as Content-Type has it, parameters and all. HTML, XHTML
-	// and XML are read; but HTML that begins with { or [ is taken for JSON. Without a type, and
-	// with application/octet-stream, a body that begins with < is HTML, or XML if that is <?. Set
-	// it before the first Write.
+	// Type is the media type of the body as in Content-Type, including parameters. HTML, XHTML and
+	// XML are read, but HTML that begins with { or [ is taken for JSON. Without a type, or with
+	// application/octet-stream, a body that begins with <? is XML, and one that begins with another
+	// < is HTML. Set Type before the first Write.
 	Type string
-	// Cut says that the body written is only the beginning of the page. The block in which it
-	// ends is then left out.
+	// Cut says that the body written is only the beginning of the page. The last block, in which it
+	// ends, is then left out.
 	Cut bool
 
 	sha    hash.Hash
@@ -52,8 +59,8 @@ type Copy struct {
 	text   tokenizer
 }
 
-// binaryPrefix is where a NUL makes a body binary. Browsers look at 1,445 bytes (the WHATWG's
-// MIME sniffing standard); git at 8,000.
+// binaryPrefix is the number of bytes at the beginning in which a NUL makes a body binary. Browsers
+// look at 1,445 bytes (the MIME sniffing standard of the WHATWG), git at 8,000.
 const binaryPrefix = 1024
 
 // Reset makes the copy empty, for the next body.
@@ -87,7 +94,8 @@ func (c *Copy) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// languageOf returns the language of a media type, or that it is none that is read.
+// languageOf returns the language of a media type. other reports that it is a type that is not
+// read.
 func languageOf(mediaType string) (as language, other bool) {
 	mediaType, _, _ = strings.Cut(mediaType, ";")
 	mediaType = strings.TrimSpace(mediaType)
@@ -109,7 +117,7 @@ func (c *Copy) finish() {
 	}
 }
 
-// plain reports whether the copy has to be compared byte by byte.
+// plain reports whether the copy must be compared byte by byte.
 func (c *Copy) plain() bool {
 	return c.binary || c.text.plain || c.text.tags == 0 || len(c.text.blocks) == 0
 }

@@ -2,10 +2,10 @@
 // places change by themselves: clocks, trace ids, rotating advertisements, "updated 3 minutes
 // ago".
 //
-// Start with [Page], which holds what is learnt of one page. Write each copy of the page to a
-// [Copy] as it is read, and hand it to [Page.Observe]. package live does so for every page that
-// its Transport sees.
+// Start with [Page], which holds what is learnt about one page. Write each copy of the page to a
+// [Copy] as it is read, and pass it to [Page.Observe]. Package live does so for every page that its
+// Transport sees.
 //
-// Nothing but the media type is set, no class names are looked at, and nothing outside the standard
-// library is needed. Pages and copies are not safe for concurrent use.
+// The media type is the only setting. The package looks at no class names and needs nothing outside
+// the standard library. Pages and copies are not safe for concurrent use.
 package fingerprint

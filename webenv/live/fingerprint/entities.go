@@ -33,8 +33,8 @@ var commonEntities = func() map[string]rune {
 	return names
 }()
 
-// digitOf reports whether a byte goes on with the number of a reference: a digit of its base, or the x
-// that says which.
+// digitOf reports whether a byte continues the number of a reference: a digit of its base, or the x
+// that gives the base.
 func digitOf(number []byte, c byte) bool {
 	switch {
 	case isDigit(c):

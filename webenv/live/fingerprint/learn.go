@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// noisy reports whether n changes in a place are masked.
+// noisy reports whether a place is so noisy that n changes in it at once are masked.
 func (p *Page) noisy(place uint32, n int) bool {
 	i, ok := p.place(place)
 	if !ok {
@@ -16,7 +16,7 @@ func (p *Page) noisy(place uint32, n int) bool {
 	return bits.OnesCount16(v.hits) >= noisyHits && (n <= int(v.width) || v.width == mostWidth)
 }
 
-// loud reports whether a block is never silenced.
+// loud reports whether changes of a block are never masked.
 func (p *Page) loud(flags uint8) bool { return p.Numbers && flags&hasNumber != 0 }
 
 // judge reports the changes.
@@ -47,7 +47,7 @@ func (p *Page) judge(s *changes, f *Finding) {
 	for _, e := range p.entries {
 		switch {
 		case e.flags&here == 0:
-		case e.run == 0: // returns
+		case e.run == 0: // the block returns
 			if e.flags&(returned|masked) == 0 && !p.noisy(e.place, 1) || p.loud(e.flags) {
 				f.add(e.flags)
 			}
@@ -57,7 +57,7 @@ func (p *Page) judge(s *changes, f *Finding) {
 	}
 	f.Late = late.Changed() && !f.Changed()
 	f.join(late)
-	for i := range s.fresh { // what is masked in a copy that is reported need not be reported late
+	for i := range s.fresh { // a masked block of a copy that is reported anyway need not be reported late
 		if e := &s.fresh[i]; e.flags&masked != 0 && f.has(e.flags) {
 			e.flags = e.flags&^masked | returned // but may come and go as before
 		}
@@ -67,7 +67,7 @@ func (p *Page) judge(s *changes, f *Finding) {
 // late reports whether a masked block has stayed for too long to be noise.
 func (e *entry) late() bool { return e.flags&(here|masked) == here|masked && e.run+1 >= lateAfter }
 
-// groups yields the runs of entries of the same place, with the index of their first.
+// groups yields the runs of entries of the same place, with the index of the first entry of each.
 func groups(entries []entry) func(yield func(int, []entry) bool) {
 	return func(yield func(int, []entry) bool) {
 		for i := 0; i < len(entries); {
@@ -83,9 +83,9 @@ func groups(entries []entry) func(yield func(int, []entry) bool) {
 	}
 }
 
-// learn gives hits to the places where blocks of short runs were replaced by new ones, and takes
-// them from those where a masked block has stayed. With teach, a hit is enough to make the place
-// noisy, whatever the run.
+// learn gives hits to the places in which blocks of short runs were replaced by new ones. It takes
+// the hits from places in which a masked block has stayed. If teach is set, one replacement makes
+// the place noisy, whatever the run.
 func (p *Page) learn(s *changes, teach bool) {
 	hits := uint16(1)
 	if teach {
@@ -104,7 +104,7 @@ func (p *Page) learn(s *changes, teach bool) {
 		case replaced == 0:
 		case teach:
 			p.hit(place, hits, max(replaced, len(group)))
-		case len(group) <= mostNoise, p.noisy(place, len(group)): // a second copy has taught it, maybe
+		case len(group) <= mostNoise, p.noisy(place, len(group)): // more may be noisy after a second copy
 			p.hit(place, hits, replaced)
 		}
 	}
@@ -135,7 +135,8 @@ func (p *Page) hit(hash uint32, hits uint16, width int) {
 	v.width = max(v.width, uint8(min(width, mostWidth)))
 }
 
-// keep brings the table up to the copy. With teach, what came and went is known to come and go.
+// keep updates the table with the copy. If teach is set, blocks that came or went are known to come
+// and go.
 func (p *Page) keep(s *changes, teach bool) {
 	for i := range p.entries {
 		e := &p.entries[i]

@@ -1,33 +1,33 @@
 package fingerprint
 
-// A nest is the boilerplate that is open, with as much of what is around it as decides where it
-// ends. It ends with its own end tag, with that of a boilerplate element or a container around it,
-// or where main begins.
+// A nest is the boilerplate that is open, together with the elements around it that decide where it
+// ends. A boilerplate element ends with its own end tag, with the end tag of a boilerplate element
+// or container around it, or where main begins.
 type nest struct {
 	open   [maxOpen]opened // outermost first
 	n      int
-	forms  int // open; at most one, as in browsers
+	forms  int // open forms; at most one, as in browsers
 	others int // other boilerplate that is open
-	firm   int // that of it which is no header, nav or aside
+	firm   int // how much of the others is no header, nav or aside
 
 	containers [len(containerTags)]int32 // how many of each are open
 	inMain     bool
-	hasMain    bool // there was one
+	hasMain    bool // there was a main
 }
 
 // opened is a boilerplate element that is open.
 type opened struct {
 	kind       tagKind
 	body       bool  // it counts as body
-	blocks     int32 // how many came before it
+	blocks     int32 // how many blocks came before it
 	containers [len(containerTags)]int32
 }
 
-// maxOpen bounds the memory. The elements beyond it count as what they are in.
+// maxOpen bounds the memory. Elements beyond it count as part of the element that they are in.
 const maxOpen = 32
 
-// start begins an element, after so many blocks. The header of an article, or in main, holds a
-// headline, and is body.
+// start begins an element. blocks is the number of blocks before it. The header of an article, or
+// in main, holds a headline and is body.
 func (s *nest) start(kind tagKind, blocks int) {
 	switch {
 	case kind == mainTag:
@@ -58,12 +58,12 @@ func (s *nest) count(o opened, by int) {
 	}
 }
 
-// inOpen reports whether a block is in nothing but headers, navs and asides, which may turn out to have
-// been left open, and in a form around them.
+// inOpen reports whether the only boilerplate around a block is headers, navs and asides, which may
+// turn out to have been left open, and perhaps a form around these.
 func (s *nest) inOpen() bool { return s.others > 0 && s.firm == 0 && s.open[s.n-1].kind != formTag }
 
-// end ends an element. Of boilerplate other than forms it returns how many blocks came before, and
-// else −1. What is open in an element ends with it, too.
+// end ends an element, and with it what is open in it. For boilerplate other than forms it returns
+// how many blocks came before the element, otherwise −1.
 func (s *nest) end(kind tagKind) (blocks int) {
 	switch {
 	case kind == mainTag:
@@ -95,7 +95,7 @@ func (s *nest) end(kind tagKind) (blocks int) {
 	return -1
 }
 
-// cut ends all boilerplate but the outermost n.
+// cut ends all boilerplate but the outermost n elements.
 func (s *nest) cut(n int) {
 	for s.n > n {
 		s.n--

@@ -7,52 +7,68 @@ import (
 	"sync"
 )
 
-// A Page is what is learnt of one page. Give it each copy by Observe, which reports what changed,
-// and call Same where there is none because the server says that the page is the same. Where a
-// second copy can be fetched within seconds, give it that by Teach: what differs then is noise.
+// A Page is what is learnt about one page. Pass each copy to Observe, which reports what changed.
+// Call Same instead if there is no copy because the server says that the page is the same. If you
+// can fetch a second copy within seconds, pass that to Teach: every difference is then noise.
 // MarshalBinary saves the page. The zero value is a page of which no copy has been seen.
 //
 // # Guarantees
 //
-// A copy with the same bytes as the one before has not changed, but may be the one at which a change
-// is reported late. An empty copy is a change, and so is the one after it; what was learnt before stays
-// learnt. A block that was never seen, in a place that is not noisy, is a change at once.
-// What replaces a block that was in five copies or more does not make its place noisy: on a page
-// without noise each price is reported that stays for five polls.
+// A copy with the same bytes as the one before has not changed, but a change may be reported late
+// at it. An empty copy is a change, and so is the copy after it; what was learnt before is kept. A
+// block that was never seen, in a place that is not noisy, is a change at once. A block that
+// replaces one that was in five copies or more does not make the place noisy. So on a page without
+// noise, every price that stays for five polls is reported.
 //
-// What it cannot see: changes of attributes, link targets, images, scripts and most punctuation;
-// the order of the blocks; what scripts would render; and the second return to a text of the last 16
-// copies that differed, unless it stayed for twelve copies (the first return is a change). Text that
-// changes in place at every poll, or twice within 16 polls after four polls or fewer each time, looks
-// like a clock: set Numbers if it is what you are after.
+// What it cannot see:
 //
-// What it takes for changes: noise that stays for five copies or more. That is the date of the day
-// on a page polled every hour, or a clock on a page that a cache keeps for five polls. Nothing but its
-// meaning tells it from a price. And texts that rotate, where there are about as many of them as it
-// remembers, or half as many: with one of 60 teasers at random in each of 8 places 41 % of the polls are
-// false changes, with one of 40 in 4 places 14 %, with one of 200 in 8 places .1 %.
+//   - changes of attributes, link targets, images, scripts and most punctuation;
+//   - the order of the blocks;
+//   - what scripts would render;
+//   - the second return to a text of the last 16 copies that differed, unless the text stayed for
+//     twelve copies (the first return is a change);
+//   - text that changes in place at every poll, or twice within 16 polls after four polls or fewer
+//     each time. It looks like a clock. Set Numbers if it is what you are after.
+//
+// What it reports although it is noise:
+//
+//   - Noise that stays for five copies or more, such as the date on a page that is polled every
+//     hour, or a clock on a page that a cache keeps for five polls. Only its meaning distinguishes
+//     it from a price.
+//   - Texts that rotate, if there are about as many of them as the page remembers, or half as many.
+//     With one of 60 random teasers in each of 8 places 41 % of the polls are false changes, with
+//     one of 40 in each of 4 places 14 %, with one of 200 in each of 8 places .1 %.
 //
 // # Cost
 //
-// Time: O(b log n) for b blocks, 0.1 ms for 500; Same O(n). Memory: 80 bytes and 12 for each block
-// of the last 16 copies that differed, 8 for each noisy place: on real pages 1.5 KB in the median, 4.7
-// at 90 %, 12.5 at 99 %, and up to 16 times 12 bytes more for each text that is there more than once.
-// Up to a quarter more is spare room. At most 54 KB in all.
+// Time: O(b log n) for a copy of b blocks, where n is the number of blocks remembered; 0.1 ms for
+// 500 blocks. O(n) for Same.
+//
+// Memory: 80 bytes, 12 for each block of the last 16 copies that differed, and 8 for each noisy
+// place. On real pages that is 1.5 KB in the median, 4.7 KB at 90 % and 12.5 KB at 99 %. A text
+// that occurs more than once takes up to 16 times 12 bytes more. Up to a quarter more is spare
+// room. The total is at most 54 KB.
 //
 // # How it works
 //
-// A table holds the blocks of the last 16 copies whose bytes differed. A copy with the same bytes
-// counts as one in which they have stayed, and so does Same. The second block with the same text is
-// another block than the first, and so on up to 16. Of a text with more blocks their number is one
-// block more, in a place of its own. The place of a block is the block before it that was in the copy
-// before, too. Blocks that are new are changes, as are those that return for the
-// first time and those that are gone after three copies. A place where a block of at most four copies
-// is replaced by a new one gets a hit, and is noisy with two hits in 16 copies. Changes in a noisy
-// place are masked, if they are no more blocks than were replaced there at once before. A masked block
-// that stays for twelve copies is reported late, unless its copy was reported for others, and its
-// place is no longer noisy. Where more than eight blocks are new there is no hit, unless so many are
-// masked there: so much is no clock but a page that is made anew. A second copy makes each place noisy
-// in which it differs, however many blocks do.
+// The table: it holds the blocks of the last 16 copies whose bytes differed. In a copy with the
+// same bytes, and in a call of Same, all blocks count as having stayed. If several blocks have the
+// same text, up to 16 of them are separate blocks. If there are more, their number counts as one
+// more block, in a place of its own. The place of a block is the nearest block before it that was
+// also in the copy before.
+//
+// Changes: a block that is new is a change. So is a block that returns for the first time, and a
+// block that is gone after it was in at least three copies in a row.
+//
+// Noise: if a block that was in at most four copies is replaced by a new one, its place gets a hit.
+// A place with two hits in 16 copies is noisy. Changes in a noisy place are masked, unless they are
+// of more blocks than were replaced there at once before. If more than eight blocks are new in a
+// place, it gets no hit, unless that many are masked there: such a change is no clock but a page
+// that was made anew. A second copy makes every place noisy in which it differs, however many
+// blocks differ.
+//
+// Late changes: a masked block that stays for twelve copies is reported late, unless its copy was
+// reported because of other blocks. Its place is then no longer noisy.
 type Page struct {
 	// Numbers says that the numbers of the page are its content: prices, counters, scores. A block
 	// with a number is then never masked: digits alone or with letters on one side, as in 10kg.
@@ -60,10 +76,11 @@ type Page struct {
 	Numbers bool
 
 	copies uint8 // up to 255
-	plain  bool  // the latest was compared byte by byte
-	empty  bool  // the latest had no bytes
-	// When a second copy is asked for: after streak changes in a row reach patience, which doubles
-	// when the second copy had nothing to teach.
+	plain  bool  // the latest copy was compared byte by byte
+	empty  bool  // the latest copy had no bytes
+	// A second copy is asked for when streak, the number of changes in a row, reaches patience.
+	// patience doubles each time, and goes back to its first value after a second copy that
+	// differs.
 	streak, patience uint8
 
 	sum     [16]byte // of the bytes of the latest copy
@@ -76,65 +93,70 @@ type entry struct {
 	hash  uint32
 	place uint32 // hash of the nearest stable block before it, 0 if none
 	run   uint8  // copies in a row that it has been in; 0 if it is gone
-	gone  uint8  // copies that it has been gone for
+	gone  uint8  // copies for which it has been gone
 	flags uint8
 }
 
-// Flags of an entry, besides those of a block.
+// Flags of an entry in addition to those of a block.
 const (
-	returned uint8 = 1 << (iota + 2) // came back before
-	masked                           // came in a noisy place and was not reported
-	here                             // in the copy that is being looked at; not saved
+	returned uint8 = 1 << (iota + 2) // it came back before
+	masked                           // it came in a noisy place and was not reported
+	here                             // it is in the present copy; not saved
 	allFlags = inBody | hasNumber | returned | masked
 )
 
-// A place is where blocks were replaced lately.
+// A place is a place in which blocks were replaced lately.
 type place struct {
 	hash  uint32
-	hits  uint16 // bit k: one, k copies ago
-	width uint8  // the most blocks that were replaced at once, mostWidth for that and more
+	hits  uint16 // bit k is set if there was a hit k copies ago
+	width uint8  // the most blocks that were replaced at once; mostWidth means that many or more
 }
 
 // The parameters of the algorithm are those that did best on 53,793 pairs of real copies of 263
-// legal and help pages, most of which differed in their bytes, but for lateAfter, which was 6 there
-// and did not count copies with the same bytes, and for what comes behind it. What they do to
-// synthetic noise is measured by go test ./webenv/live/fingerprint -run Noise -v.
+// legal and help pages. Most of these pairs differed in their bytes. Exceptions are lateAfter,
+// which was 6 there and did not count copies with the same bytes, and the parameters after it.
+// Their effect on synthetic noise is measured by go test ./webenv/live/fingerprint -run Noise -v.
 const (
-	forgetAfter = 16 // copies with other bytes of absence
-	goneAfter   = 3  // copies after which the absence of a block is a change
-	// shortRun is how many copies a replaced block was in at most, for a hit. With 5 instead of 4
-	// a price that changes before every twentieth poll is missed in 4.9 % of its changes, not 2.8 %;
-	// a clock that stands still at half of the polls is reported at 7.8 % of them, not 8.1 %.
+	forgetAfter = 16 // copies with other bytes after which an absent block is forgotten
+	goneAfter   = 3  // copies in a row in which a block must have been for its absence to be a change
+	// shortRun is the most copies in which a replaced block may have been for a hit. With 5 instead
+	// of 4, a price that changes before every twentieth poll is missed in 4.9 % of its changes
+	// instead of 2.8 %, and a clock that stands still at half of the polls is reported at 7.8 % of
+	// them instead of 8.1 %.
 	shortRun  = 4
 	noisyHits = 2 // hits in the 16 bits of place.hits
-	// lateAfter is how many copies a block has to stay for to be content, whatever it was taken for
-	// before: a masked one is reported, and one that came back may be missed again. Of a clock that
-	// stands still in half of the copies a text is in 12 copies once in 2,000 times.
+	// lateAfter is how many copies a block must stay for to be content, whatever it was taken for
+	// before. A masked block is then reported, and the absence of a block that came back is a
+	// change again. In a clock that stands still in half of the copies, one text in 2,000 stays for
+	// 12 copies.
 	lateAfter = 12
-	// mostAlike is the most blocks with the same text that are told apart. Those behind them are counted.
+	// mostAlike is the most blocks with the same text that are separate blocks. The blocks after
+	// them are only counted.
 	mostAlike = 16
-	// mostNoise is the most new blocks in a place for it to be noisy. Noise on real pages was one
-	// or two blocks; front pages of newspapers replace dozens.
+	// mostNoise is the most new blocks at once with which a place gets a hit. Noise on real pages
+	// was one or two blocks; front pages of newspapers replace dozens.
 	mostNoise = 8
 	mostWidth = math.MaxUint8
-	// maxEntries and maxPlaces bound the memory. The blocks gone longest are forgotten first.
+	// maxEntries and maxPlaces bound the memory. The blocks that have been gone longest are
+	// forgotten first.
 	maxEntries = 2 * maxBlocks
 	maxPlaces  = 512
-	// firstPatience is how many changes in a row are suspicious.
+	// firstPatience is how many changes in a row are suspicious at first.
 	firstPatience = 3
 	mostPatience  = 96
 )
 
-// A Finding is what a copy of a page says. It is zero for a copy that does not differ from the one
-// before, or only in noise.
+// A Finding is what a copy of a page shows. It is zero for a copy that does not differ from the one
+// before, or that differs only in noise.
 type Finding struct {
 	First bool // the first copy: there was nothing to compare it with
 	Body  bool // the body of the page changed
 	Minor bool // menus, headers, footers, forms or the title changed
-	// Late says that all that changed had done so in copies before, and was taken for noise.
+	// Late says that everything reported had changed in earlier copies and was taken for noise.
 	Late bool
-	// Again advises to fetch the page once more within seconds and to give that copy to
-	// [Page.Teach]: at the first copy, and when a page has changed at every copy.
+	// Again advises to fetch the page once more within seconds and to pass that copy to
+	// [Page.Teach]. It is set at the first copy, and when a page has changed at several copies in a
+	// row.
 	Again bool
 }
 
@@ -153,12 +175,13 @@ func (f *Finding) add(flags uint8) {
 	f.Minor = f.Minor || flags&inBody == 0
 }
 
-// has reports whether there is a change of the kind of a block with the given flags.
+// has reports whether the finding has a change of the same kind, body or minor, as a block with the
+// given flags.
 func (f *Finding) has(flags uint8) bool {
 	return flags&inBody != 0 && f.Body || flags&inBody == 0 && f.Minor
 }
 
-// Observe compares a copy with those before, and learns.
+// Observe compares a copy with those before, learns, and reports what changed.
 func (p *Page) Observe(c *Copy) Finding {
 	f, _ := p.observe(c, false)
 	if f.First {
@@ -166,7 +189,7 @@ func (p *Page) Observe(c *Copy) Finding {
 		f.Again = !p.plain
 		return f
 	}
-	if !f.Body || p.plain { // bytes have no places to learn
+	if !f.Body || p.plain { // a plain copy has no places that could be learnt
 		p.streak = 0
 		return f
 	}
@@ -178,9 +201,9 @@ func (p *Page) Observe(c *Copy) Finding {
 	return f
 }
 
-// Same notes a poll that found the page as it was, such as an answer 304. It counts like a copy with
-// the same bytes: the blocks have stayed for one more copy. It reports the changes that were taken
-// for noise until then.
+// Same notes a poll that found the page as it was, such as an answer 304. It counts like a copy
+// with the same bytes: the blocks have stayed for one more copy. It reports earlier changes that
+// were taken for noise until now.
 func (p *Page) Same() (f Finding) {
 	p.streak = 0
 	if p.copies == 0 || p.empty {
@@ -196,10 +219,10 @@ func (p *Page) Same() (f Finding) {
 	return f
 }
 
-// Teach learns from a second copy, fetched within seconds of the latest one observed: every place
-// in which they differ is noisy at once. That they do not differ teaches nothing, as most clocks do
-// not show seconds. It does nothing before the first copy, or with a copy that cannot be compared
-// with the latest.
+// Teach learns from a second copy, fetched within seconds of the latest one observed. Every place
+// in which the two differ is noisy at once. If they do not differ, Teach learns nothing, because
+// most clocks do not show seconds. It does nothing before the first copy, or with a copy that
+// cannot be compared with the latest.
 func (p *Page) Teach(c *Copy) {
 	c.finish()
 	if p.copies == 0 || p.empty || c.plain() != p.plain {
@@ -214,20 +237,20 @@ func (p *Page) Teach(c *Copy) {
 type scratch struct {
 	changes
 	alike alike
-	many  []block // those behind the first mostAlike with their text
+	many  []block // blocks after the first mostAlike with the same text
 }
 
-// changes are how a copy differs from the table, both by place.
+// changes are the differences between a copy and the table. fresh and gone are sorted by place.
 type changes struct {
-	same  bool    // there is no copy, as the page is the same
+	same  bool    // there is no copy, because the page is the same
 	fresh []entry // blocks that are not in the table
 	gone  []entry // blocks that were in the copy before and are not in this one
 }
 
 var pool = sync.Pool{New: func() any { return new(scratch) }}
 
-// observe compares and learns. With teach everything that differs is noise. It reports whether
-// blocks differ.
+// observe compares a copy and learns. If teach is set, every difference is noise. differs reports
+// whether blocks differ.
 func (p *Page) observe(c *Copy, teach bool) (f Finding, differs bool) {
 	c.finish()
 	sum := c.sum()
@@ -238,10 +261,10 @@ func (p *Page) observe(c *Copy, teach bool) (f Finding, differs bool) {
 		return f, false
 	}
 	f.First = p.copies == 0
-	f.Body = p.empty // who keeps copies has the empty one
+	f.Body = p.empty // a caller that keeps copies has kept the empty one
 	p.sum = sum
 	if p.empty = c.size == 0; p.empty && !f.First && !p.plain {
-		f.Body = true // and what was learnt is kept
+		f.Body = true // what was learnt is kept
 		return f, false
 	}
 	p.copies = min(p.copies, 254) + 1
@@ -282,8 +305,8 @@ func (p *Page) entry(hash uint32) (int, bool) {
 	return slices.BinarySearchFunc(p.entries, hash, func(e entry, h uint32) int { return cmp.Compare(e.hash, h) })
 }
 
-// alike counts the blocks of a copy by their text: a hash table with open addresses, in which
-// there is place for twice as many blocks as a copy may have.
+// alike counts the blocks of a copy by their text. It is a hash table with open addressing that has
+// room for twice as many blocks as a copy may have.
 type alike struct {
 	hash   [2 * maxBlocks]uint32
 	blocks [2 * maxBlocks]uint16
@@ -300,7 +323,7 @@ func (a *alike) count(hash uint32) int {
 // total returns how many blocks with a text were counted.
 func (a *alike) total(hash uint32) int { return int(a.blocks[a.slot(hash)]) }
 
-// slot returns where a text is, or is to be.
+// slot returns the slot that a text has or would get.
 func (a *alike) slot(hash uint32) uint32 {
 	i := hash % uint32(len(a.hash))
 	for a.hash[i] != hash && a.hash[i] != 0 {
@@ -309,7 +332,7 @@ func (a *alike) slot(hash uint32) uint32 {
 	return i
 }
 
-// nth returns the hash of a block before which n with the same text came.
+// nth returns the hash of a block after n blocks with the same text.
 func nth(hash uint32, n int) uint32 {
 	if n == 0 {
 		return hash
@@ -317,11 +340,12 @@ func nth(hash uint32, n int) uint32 {
 	return mix(uint64(hash)*fnvPrime + uint64(n))
 }
 
-// theirNumber stands for no block, so that no block has the place of the number of those with a text.
+// theirNumber is the n of nth for the place of the block that counts a text. It is no number of a
+// block, so no other block has that place.
 const theirNumber = -1
 
-// find marks the blocks of the copy that are in the table, collects the others, and gives all their
-// places.
+// find marks the blocks of the copy that are in the table, collects the others, and gives all of
+// them their places.
 func (p *Page) find(blocks []block, s *scratch) {
 	s.fresh, s.gone, s.many = s.fresh[:0], s.gone[:0], s.many[:0]
 	s.alike = alike{}
@@ -339,10 +363,10 @@ func (p *Page) find(blocks []block, s *scratch) {
 			before = nth(b.hash, n)
 		}
 	}
-	for _, b := range s.many { // as one block, which is another when their number is
+	for _, b := range s.many { // they are one block, which changes when their number changes
 		e := entry{hash: nth(b.hash, s.alike.total(b.hash)-1), place: nth(b.hash, theirNumber), flags: b.flags}
 		if !p.manyBefore(b.hash) {
-			e.flags |= returned // the last that is told apart is new, too, and says what there is to say
+			e.flags |= returned // not a change: the last separate block with the text is new and is one already
 		}
 		p.mark(e, s)
 	}
@@ -366,8 +390,8 @@ func (p *Page) find(blocks []block, s *scratch) {
 	slices.SortStableFunc(s.gone, byPlace)
 }
 
-// mark marks a block of the copy in the table, or collects it. It reports whether the block is stable:
-// it was in the copy before. In the first copy all are.
+// mark marks a block of the copy in the table, or collects it. It reports whether the block is
+// stable: whether it was in the copy before. In the first copy all blocks are stable.
 func (p *Page) mark(b entry, s *scratch) (stable bool) {
 	i, known := p.entry(b.hash)
 	if !known {
@@ -384,7 +408,7 @@ func (p *Page) mark(b entry, s *scratch) (stable bool) {
 	return e.run > 0
 }
 
-// manyBefore reports whether the copy before had as many blocks with a text as are told apart.
+// manyBefore reports whether the copy before had at least mostAlike blocks with a text.
 func (p *Page) manyBefore(hash uint32) bool {
 	i, known := p.entry(nth(hash, mostAlike-1))
 	return known && p.entries[i].run > 0 || len(p.entries) == 0

@@ -43,7 +43,8 @@ func (p *Page) encode(e *codec.Encoder) {
 func (p *Page) decode(d *codec.Decoder) {
 	p.Numbers, p.plain, p.empty, p.copies = d.Bool(), d.Bool(), d.Bool(), d.Byte()
 	p.streak, p.patience = d.Byte(), d.ByteIn(0, mostPatience)
-	// That of pages compared byte by byte once went on without end; it means nothing.
+	// For pages that are compared byte by byte, earlier versions counted the streak without end. It
+	// means nothing there.
 	d.Require(p.plain || p.streak <= mostPatience, "%d changes in a row", p.streak)
 	for i := range p.sum {
 		p.sum[i] = d.Byte()

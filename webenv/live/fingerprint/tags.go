@@ -18,10 +18,10 @@ const (
 	boilerplate = container + tagKind(len(containerTags))        // and those above it: the boilerplate tags
 )
 
-// Names longer than this are not listed.
+// Names longer than longestName are not listed.
 const longestName = 8
 
-// packed returns a name of at most eight small letters as a number.
+// packed returns a name of at most eight small letters as one number.
 func packed(name string) (n uint64) {
 	for i := range len(name) {
 		n = n<<8 | uint64(name[i])
@@ -34,9 +34,9 @@ var (
 	mathName = packed("math")
 )
 
-// leaves are the tags at which browsers leave an svg or math that somebody forgot to close: those of
-// the HTML standard, section 13.2.6.5, but for blockquote, which is longer than longestName, and font,
-// which does so with some attributes only.
+// leaves are the tags at which browsers leave an svg or math that somebody forgot to close. They
+// are those of the HTML standard, section 13.2.6.5, except blockquote, which is longer than
+// longestName, and font, which counts only with some attributes.
 var leaves = func() map[uint64]bool {
 	names := make(map[uint64]bool)
 	for name := range strings.FieldsSeq(`b big body br center code dd div dl dt em embed h1 h2 h3 h4 h5 h6 head hr i img
@@ -46,13 +46,13 @@ var leaves = func() map[uint64]bool {
 	return names
 }()
 
-// containerTags are the tags whose end is the end of boilerplate that was begun in them.
+// containerTags are the tags whose end also ends the boilerplate that began in them.
 var containerTags = [...]string{"article", "div", "section"}
 
 // boilerplateTags are the tags whose content is boilerplate.
 var boilerplateTags = [...]string{"form", "header", "nav", "aside", "footer", "button", "select", "dialog", "menu"}
 
-// Kinds of some of them.
+// The kinds of some of these tags.
 const (
 	articleTag = container
 	formTag    = boilerplate

@@ -9,13 +9,13 @@ import (
 type language uint8
 
 const (
-	unknown language = iota // what begins with < is XML or HTML
+	unknown language = iota // a body that begins with < is XML or HTML
 	asHTML
 	asXHTML // HTML, where /> ends an element
 	asXML   // any other XML: all tags are alike, and the values of attributes are text
 )
 
-// A state is where in the markup the tokenizer is.
+// A state is the position of the tokenizer in the markup.
 type state uint8
 
 const (
@@ -23,7 +23,7 @@ const (
 	startLess              // behind a < there
 	inText
 	inEntity
-	inEscape       // behind an escape, which ISO-2022-JP changes its set of characters with
+	inEscape       // behind an escape, by which ISO-2022-JP changes its character set
 	afterLess      // <
 	afterLessSlash // </
 	inName         // <x or </x
@@ -42,8 +42,8 @@ const (
 	numberOfStates // keep last
 )
 
-// A tokenizer divides HTML into blocks as it is written, in chunks of any size. What browsers
-// make of malformed markup it mostly does too; it never fails. Its memory is bounded.
+// A tokenizer divides HTML into blocks as it is written, in chunks of any size. It treats malformed
+// markup mostly as browsers do, and it never fails. Its memory is bounded.
 type tokenizer struct {
 	state    state
 	language language
@@ -51,19 +51,19 @@ type tokenizer struct {
 	quote    byte
 	closing  bool   // the tag is an end tag
 	slash    bool   // the latest byte of the tag was a slash
-	attr     bool   // an attribute has begun, so that = is before its value
+	attr     bool   // an attribute has begun, so a = comes before its value
 	name     uint64 // of the tag, packed; 0 if it is longer than longestName
 	nameLen  uint8
 
 	raw    uint64 // name of the end tag that ends inRaw
-	text   uint64 // name of the element that is open and has text alone, 0 if none
+	text   uint64 // name of the open element that holds only text, 0 if none
 	svgs   int    // how many svg are open; they are skipped
 	math   bool   // a math is open
-	dashes int8   // at the end of a comment so far; −1 for --!
+	dashes int8   // number of dashes at the end of a comment so far; −1 for --!
 	cdata  uint8  // how much of [CDATA[ has been read
 
 	section  bool // in a CDATA section of XML
-	brackets int8 // at the end of it so far, at most two
+	brackets int8 // number of brackets at the end of it so far, at most two
 
 	head bool
 	nest nest
@@ -71,16 +71,16 @@ type tokenizer struct {
 
 	hash      uint64 // of the block so far
 	some      bool   // it has something that counts
-	sign      byte   // before the word that comes; 0 if there is none
+	sign      byte   // sign before the next word; 0 if there is none
 	last      uint8  // kind of the latest character of the word, 0 before the first
-	turns     uint32 // in the word, see separate
+	turns     uint32 // changes of kind in the word, added up; see separate
 	number    bool   // a word was a number
-	shifted   bool   // the characters are those of a set of ISO-2022-JP with two bytes each
+	shifted   bool   // the characters have two bytes each, in a set of ISO-2022-JP
 	entity    [longestEntity]byte
 	entityLen uint8
-	part      [utf8.UTFMax]byte // of a character that the chunk before ended in
+	part      [utf8.UTFMax]byte // beginning of a character in which the chunk before ended
 	partLen   uint8
-	lead      bool // the latest byte is not UTF-8, and what is behind it has not been looked at
+	lead      bool // the latest byte is not UTF-8, and the next one has not been looked at
 
 	blocks []block
 	body   rest // the blocks beyond maxBlocks
@@ -90,8 +90,8 @@ type tokenizer struct {
 
 func (t *tokenizer) reset() { *t = tokenizer{blocks: t.blocks[:0]} }
 
-// steps are what is done with a chunk in each state: they return how many bytes they took,
-// and take none only if they change the state.
+// steps has the function that reads a chunk in each state. It returns how many bytes it took, and
+// takes none only if it changes the state.
 var steps = [numberOfStates]func(*tokenizer, []byte) int{
 	atStart:        (*tokenizer).readStart,
 	startLess:      (*tokenizer).readStartLess,
@@ -125,14 +125,14 @@ func (t *tokenizer) write(b []byte) {
 	}
 }
 
-// writeSection writes a CDATA section up to its end, and returns how many bytes that took. With it
-// end the comments and tags in there that have no end of their own.
+// writeSection writes a CDATA section up to its end, and returns how many bytes it took. Comments
+// and tags in the section that have no end of their own end with it.
 func (t *tokenizer) writeSection(b []byte) int {
 	n, ends := t.sectionEnd(b)
 	for part := b[:n]; len(part) > 0; {
 		part = part[steps[t.state](t, part):]
 	}
-	if !ends || t.shifted { // ]]> may be a character and a half there
+	if !ends || t.shifted { // among characters of two bytes, ]]> may be one and a half of them
 		return n
 	}
 	t.section = false
@@ -143,7 +143,7 @@ func (t *tokenizer) writeSection(b []byte) int {
 	return n
 }
 
-// sectionEnd returns how much of b is in the section, and whether that ends there.
+// sectionEnd returns how much of b is in the section, and whether the section ends there.
 func (t *tokenizer) sectionEnd(b []byte) (n int, ends bool) {
 	for i := 0; i < len(b); i++ {
 		switch c := b[i]; {
@@ -171,7 +171,7 @@ func (t *tokenizer) become(s state, took int) int {
 }
 
 // readStart looks for the first sign of the body, behind a byte order mark and spaces. HTML and XML
-// begin with <, other text in HTML is a mistake that browsers forgive, and JSON is often said to be
+// begin with <. Other text in HTML is a mistake that browsers forgive. JSON is often labelled as
 // HTML.
 func (t *tokenizer) readStart(b []byte) int {
 	switch c := b[0]; {
@@ -253,7 +253,7 @@ func (t *tokenizer) readText(b []byte) int {
 			return t.become(inEscape, i+1)
 		}
 		n := t.readRune(b[i:])
-		if n == 0 { // the chunk ends in it
+		if n == 0 { // the chunk ends within a character
 			t.partLen = uint8(copy(t.part[:], b[i:]))
 			return len(b)
 		}
@@ -263,7 +263,7 @@ func (t *tokenizer) readText(b []byte) int {
 }
 
 // readEscape reads what ISO-2022-JP has between an escape and text: ( and a letter before text with
-// a byte for each character, $ and a letter before text with two.
+// one byte for each character, $ and a letter before text with two bytes.
 func (t *tokenizer) readEscape(b []byte) int {
 	switch b[0] {
 	case '$':
@@ -273,14 +273,14 @@ func (t *tokenizer) readEscape(b []byte) int {
 		if isLetter(b[0]) || b[0] == '@' {
 			return t.become(inText, 1)
 		}
-		t.shifted = false // this is something else
+		t.shifted = false // this is no such escape
 		return t.become(inText, 0)
 	}
 	return 1
 }
 
-// readShifted reads characters with two bytes each, which may be those of markup, up to an escape or
-// the end of the line.
+// readShifted reads characters of two bytes each, up to an escape or the end of the line. Their
+// bytes may look like markup.
 func (t *tokenizer) readShifted(b []byte) int {
 	for i, c := range b {
 		switch c {
@@ -311,8 +311,8 @@ func (t *tokenizer) readRune(b []byte) int {
 	return n
 }
 
-// readTrail adds the byte behind one that is not UTF-8 for itself, if it may be the second one of a
-// character: of A and a there either is another one in Shift_JIS, GBK and Big5.
+// readTrail adds the byte after one that is not UTF-8 by itself, if it may be the second byte of a
+// character. In Shift_JIS, GBK and Big5 A and a make different characters there.
 func (t *tokenizer) readTrail(b []byte) int {
 	if len(b) == 0 {
 		return 0
@@ -325,7 +325,7 @@ func (t *tokenizer) readTrail(b []byte) int {
 	return 1
 }
 
-// readPart completes the character that the chunk before ended in.
+// readPart completes the character in which the chunk before ended.
 func (t *tokenizer) readPart(b []byte) (took int) {
 	for t.partLen > 0 && took < len(b) {
 		if b[took] < utf8.RuneSelf {
@@ -401,7 +401,7 @@ func (t *tokenizer) readLess(b []byte) int {
 
 func (t *tokenizer) startName(closing bool) {
 	if t.language == asXML {
-		t.endBlock() // the values of attributes are another
+		t.endBlock() // the values of attributes are another block
 	}
 	t.name, t.nameLen, t.closing, t.slash, t.attr = 0, 0, closing, false, false
 }
@@ -498,7 +498,7 @@ func (t *tokenizer) readQuotes(b []byte) int {
 	return t.become(inTag, i+1)
 }
 
-// value adds a part of the value of an attribute in XML, its closing quote included. All of it
+// value adds a part of the value of an attribute in XML, including its closing quote. All of it
 // counts.
 func (t *tokenizer) value(b []byte) {
 	if t.language != asXML {
@@ -532,8 +532,8 @@ func (t *tokenizer) readBangDash(b []byte) int {
 	return t.become(inBogus, 0)
 }
 
-// readCDATA reads the beginning of a section of text, as feeds have them. What is in it is read
-// like the rest.
+// readCDATA reads the beginning of a CDATA section, as feeds have them. Its content is read like
+// the rest.
 func (t *tokenizer) readCDATA(b []byte) int {
 	const begin = "[CDATA["
 	if b[0] != begin[t.cdata] {
@@ -659,7 +659,7 @@ func (t *tokenizer) tag() {
 	}
 }
 
-// skip does what a tag in an svg asks for. There /> ends an element in HTML, too.
+// skip does what a tag in an svg asks for. There /> ends an element even in HTML.
 func (t *tokenizer) skip(kind tagKind) {
 	switch {
 	case kind == svgTag && t.closing:
