@@ -11,55 +11,56 @@ import (
 	"time"
 )
 
-// Faults are the ways in which a page misbehaves; the zero value behaves well. They can be
-// combined. The truth counts what was really served: an answer that fails is no poll, and a
-// copy that differs from the one before in noise only is no change.
+// Faults are the ways in which a page misbehaves. They can be combined; a page with the zero value
+// behaves well. The truth counts what was really served: an answer that fails is no poll, and a
+// copy that differs from the one before only in noise is no change.
 type Faults struct {
-	// Nonce puts a token of its own into the markup of every answer, Clock the time of the
-	// answer into its text, and Advertisements one of so many lines by chance. Such a page has
-	// neither ETag nor Last-Modified.
+	// Nonce puts a new token into the markup of every answer. Clock puts the time of the answer
+	// into its text. Advertisements is the number of lines of which each answer has a random one.
+	// Such a page has neither ETag nor Last-Modified.
 	Nonce          bool `json:"nonce,omitempty"`
 	Clock          bool `json:"clock,omitempty"`
 	Advertisements int  `json:"advertisements,omitempty"`
 
-	// Backends is the number of machines that give the same page ETags of their own; each
-	// answer comes from one of them by chance.
+	// Backends is the number of machines that serve the page. Each has its own ETags, and each
+	// answer comes from a random one.
 	Backends int `json:"backends,omitempty"`
-	// FreshDate makes Last-Modified two seconds before the answer, whatever the page did.
-	// StuckDate leaves it at the start for ever, so that a conditional request hides changes.
+	// FreshDate sets Last-Modified to two seconds before the answer, whether the page changed or
+	// not. StuckDate leaves it at the start for ever, so that a conditional request hides changes.
 	// Such a page has no ETag.
 	FreshDate bool `json:"fresh_date,omitempty"`
 	StuckDate bool `json:"stuck_date,omitempty"`
-	// Gzip compresses for clients that accept it, into other bytes each time.
+	// Gzip compresses the body for clients that accept it, into different bytes each time.
 	Gzip bool `json:"gzip,omitempty"`
 	// Session redirects to a URL with a new session in it.
 	Session bool `json:"session,omitempty"`
 
-	// Unavailable, Silent and Cut are the probabilities of an answer 503, of none at all, and
-	// of one that breaks off in the middle of the body.
+	// Unavailable is the probability of an answer 503, Silent that of no answer at all, and Cut
+	// that of an answer that breaks off in the middle of the body.
 	Unavailable float64 `json:"unavailable,omitempty"`
 	Silent      float64 `json:"silent,omitempty"`
 	Cut         float64 `json:"cut,omitempty"`
 	// Slow is how long the body takes, in nanoseconds in JSON.
 	Slow time.Duration `json:"slow,omitempty"`
-	// Busy is the least time between two answers, in the unit of the environment. A request
-	// before then gets 429 with Retry-After; another one before that is over counts in
+	// Busy is the least time between two answers, in the unit of the environment. An earlier
+	// request gets 429 with Retry-After. Another request before that time is over counts in
 	// Totals.Violations.
 	Busy float64 `json:"busy,omitempty"`
-	// Dying is how long the page lives and is then dead (404), by turns, in the unit of the
-	// environment. Pages start at different points of that.
+	// Dying makes the page alternate between alive and dead (404). It is how long each state lasts,
+	// in the unit of the environment. Pages start at different points of this cycle.
 	Dying float64 `json:"dying,omitempty"`
 }
 
 const (
-	// freshAge is more than the second after which a date is sure by RFC 9110, section 8.8.2.2.
+	// freshAge is more than the second after which RFC 9110, section 8.8.2.2, takes a date to be
+	// reliable.
 	freshAge = 2 * time.Second
 	// silence is how long a request without an answer is held, unless the client gives up.
 	silence = time.Hour
-	// slowPieces is the number of pieces of a slow body: enough to run into a time limit in the
-	// middle of it.
+	// slowPieces is the number of pieces of a slow body. It is large enough that a time limit can
+	// end in the middle of the body.
 	slowPieces = 10
-	// phase spreads the lives of the pages evenly: the golden ratio.
+	// phase spreads the lives of the pages evenly. It is the fractional part of the golden ratio.
 	phase = math.Phi - 1
 )
 
@@ -85,7 +86,7 @@ func (f Faults) check() error {
 	return nil
 }
 
-// changing reports whether the body may differ though the page did not change.
+// changing reports whether the body may differ although the page did not change.
 func (f Faults) changing() bool { return f.Nonce || f.Clock || f.Advertisements > 0 }
 
 // dead reports whether a page is dead at a time since the start.
@@ -93,7 +94,7 @@ func (f Faults) dead(page int, t float64) bool {
 	return f.Dying > 0 && math.Mod(t/f.Dying+2*math.Mod(phase*float64(page), 1), 2) >= 1
 }
 
-// write writes what changes though the page does not.
+// write writes the parts of a body that change although the page does not.
 func (f Faults) write(b *bytes.Buffer, a *answer) {
 	if f.Nonce {
 		fmt.Fprintf(b, "<input type=\"hidden\" name=\"token\" value=\"%016x\">\n", a.token)
@@ -106,7 +107,7 @@ func (f Faults) write(b *bytes.Buffer, a *answer) {
 	}
 }
 
-// chance is what is drawn for a request.
+// chance has the random numbers drawn for a request.
 type chance struct {
 	latency                  time.Duration
 	unavailable, silent, cut bool
@@ -121,7 +122,7 @@ func (s *Server) faults(page int) Faults {
 	return s.cfg.Faults(page)
 }
 
-// draw draws what is simulated for a request.
+// draw draws the random numbers for a request.
 func (s *Server) draw(page int, f Faults) (c chance) {
 	if s.rng == nil {
 		return c
@@ -148,8 +149,8 @@ type quota struct {
 	told bool    // a client was told to wait for it
 }
 
-// veto returns for how many seconds a request is too early, and counts it if that was known.
-// The lock is held.
+// veto returns how many seconds too early a request is. It counts a violation if the Crawl-delay is
+// not over, or if a client was told to wait for a later time. The lock is held.
 func (s *Server) veto(page int) float64 {
 	if s.now-s.asked < s.cfg.CrawlDelay*s.second {
 		s.totals.Violations++
@@ -165,8 +166,8 @@ func (s *Server) veto(page int) float64 {
 	return (q.next - s.now) / s.second
 }
 
-// answered notes what a busy page answered: that a client is to wait, or else something until the
-// next answer. No answer is neither. The lock is held.
+// answered notes the answer of a busy page. After 429 a client knows that it must wait. After any
+// other answer the time to the next one begins. Silence is neither. The lock is held.
 func (s *Server) answered(page int, f Faults, status int) {
 	switch {
 	case f.Busy == 0 || status < 0:
@@ -179,8 +180,8 @@ func (s *Server) answered(page int, f Faults, status int) {
 	}
 }
 
-// refusal returns the status of a request that gets no page, −1 if it gets no answer, and 0 if
-// it gets its page; and the seconds to wait.
+// refusal returns the status for a request that gets no page, −1 for one that gets no answer, and 0
+// for one that gets its page. It also returns the seconds to wait.
 func (s *Server) refusal(page int, f Faults, c chance) (status int, wait float64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -272,7 +273,8 @@ func compress(b *bytes.Buffer, token uint64) {
 	_ = z.Close()
 }
 
-// spoiled returns a writer for a body of n bytes that is slow or breaks off, if it is to.
+// spoiled returns a writer for a body of n bytes. The writer is slow or breaks off if the faults
+// demand it.
 func (s *Server) spoiled(w http.ResponseWriter, r *http.Request, n int, f Faults, c chance) http.ResponseWriter {
 	if r.Method != http.MethodGet || !c.cut && f.Slow == 0 {
 		return w
@@ -288,12 +290,12 @@ func (s *Server) spoiled(w http.ResponseWriter, r *http.Request, n int, f Faults
 	return sw
 }
 
-// spoiledWriter writes in pieces, and breaks off where no more are to come.
+// spoiledWriter writes in pieces, and breaks off when no bytes are left.
 type spoiledWriter struct {
 	http.ResponseWriter
-	left  int // bytes until it breaks off
+	left  int // bytes left before it breaks off
 	piece int
-	pause func() // before each piece
+	pause func() // called before each piece
 }
 
 func (w *spoiledWriter) Write(b []byte) (n int, err error) {
@@ -303,7 +305,7 @@ func (w *spoiledWriter) Write(b []byte) (n int, err error) {
 		if n += m; err != nil {
 			return n, err
 		}
-		_ = http.NewResponseController(w.ResponseWriter).Flush() // where it can
+		_ = http.NewResponseController(w.ResponseWriter).Flush() // if the writer can do that
 		if w.left -= m; w.left == 0 {
 			panic(http.ErrAbortHandler)
 		}

@@ -14,19 +14,19 @@ import (
 	"time"
 )
 
-// An answer is what a request for a page is answered with.
+// An answer is the answer to a request for a page.
 type answer struct {
 	chance
 	version       uint32
 	now, modified time.Time
-	pending       bool // whether it gives a copy is not yet known
+	pending       bool // it is not yet known whether the answer gives a copy
 }
 
-// conditions are the headers of a request that may get no copy of a page that is there: 304, 412 or
-// 416.
+// conditions are the headers because of which a request may get no copy of an existing page, but
+// 304, 412 or 416.
 var conditions = []string{"If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since", "Range"}
 
-// take looks at a page and, for a GET whose answer is sure to give one, counts a copy as taken.
+// take looks at a page. For a GET whose answer is sure to give a copy, it counts the copy as taken.
 func (s *Server) take(r *http.Request, page int, f Faults, c chance) *answer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -48,9 +48,9 @@ func (s *Server) take(r *http.Request, page int, f Faults, c chance) *answer {
 	return a
 }
 
-// begun counts a GET of which only the status tells whether it is given a copy. One that gets 304
-// keeps the copy that it has, which is an old one where the page hides a change. If the page has
-// changed since it was taken, the copy is an old one too.
+// begun counts a GET when its status shows whether it gets a copy. A client that gets 304 keeps its
+// copy, which is an old one if the page hides a change. If the page has changed since take, the
+// copy is an old one too.
 func (s *Server) begun(page int, a *answer, status int) {
 	if !a.pending {
 		return
@@ -81,11 +81,11 @@ func (s *Server) copied(page int) {
 	}
 }
 
-// lastModified returns the date of the last change of a page for its Last-Modified, zero if
-// there is none to give. The lock is held.
+// lastModified returns the date of the last change of a page for its Last-Modified, or zero if it
+// gives none. The lock is held.
 //
-// No two versions of a page that behaves well get the same: version v is given second k only
-// after second k, so that later versions, whose changes come after the look that gave it, have
+// No two versions of a page that behaves well get the same date. Version v gets second k only after
+// second k is over. Changes of later versions come after the look that gave that date, so they get
 // later seconds.
 func (s *Server) lastModified(page int, f Faults) time.Time {
 	now, modified := s.cfg.Calendar.Date(s.now), s.modified[page]
@@ -118,7 +118,7 @@ func (s *Server) etag(page int, f Faults, a *answer) string {
 
 var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
-// servePage answers a request for a page; session reports whether its URL has a session in it.
+// servePage answers a request for a page. session reports whether its URL has a session in it.
 func (s *Server) servePage(w http.ResponseWriter, r *http.Request, page int, session bool) {
 	f := s.faults(page)
 	c := s.draw(page, f)
@@ -139,7 +139,7 @@ func (s *Server) servePage(w http.ResponseWriter, r *http.Request, page int, ses
 	a := s.take(r, page, f, c)
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
-	// A cache on the way must ask again, or it would hide changes.
+	// A cache on the way must ask again; otherwise it would hide changes.
 	h.Set("Cache-Control", "no-cache")
 	if !a.now.IsZero() {
 		h.Set("Date", a.now.Format(http.TimeFormat))
@@ -160,7 +160,7 @@ func (s *Server) servePage(w http.ResponseWriter, r *http.Request, page int, ses
 	http.ServeContent(&sw, r, "", a.modified, bytes.NewReader(body.Bytes()))
 }
 
-// statusWriter tells a function of the status before it is sent.
+// statusWriter calls a function with the status before it is sent.
 type statusWriter struct {
 	http.ResponseWriter
 	begin func(status int)
@@ -184,12 +184,12 @@ func (s *Server) sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
-// listed is how many versions a page lists, the newest first, as a page of news does. A number
-// replaced in place would look like a clock: live's fingerprints tell noise from news by that.
+// listed is how many versions a page lists, the newest first, like a page of news. A single number
+// that is replaced in place would look like a clock to the fingerprints of package live.
 const listed = 24
 
-// write writes the body of a version of a page. Page i links to pages 2i+1 and 2i+2, so that
-// all pages hang in a tree under page 0.
+// write writes the body of a version of a page. Page i links to pages 2i+1 and 2i+2, so all pages
+// form a tree under page 0.
 func (s *Server) write(b *bytes.Buffer, page int, f Faults, a *answer) {
 	title := "page " + strconv.Itoa(page)
 	if s.byName != nil {

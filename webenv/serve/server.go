@@ -27,51 +27,53 @@ type Config struct {
 	//	began := time.Now()
 	//	Now: func() float64 { return start + 86400*time.Since(began).Seconds() }
 	//
-	// A time before one that it returned earlier counts as the earlier one. Nil means the time
-	// of the Calendar at [time.Now].
+	// If it returns a time before one that it returned earlier, the time stands still. Nil means
+	// the time of the Calendar at [time.Now].
 	Now func() float64
-	// Calendar gives the dates in Last-Modified, Date and the sitemap, and the seconds of Crawl-delay
-	// and Retry-After. A crawler that goes by the real clock needs one that does so too: to let a unit
-	// of the environment pass in a second, leave Now nil and take
+	// Calendar gives the dates in Last-Modified, Date and the sitemap, and the seconds of
+	// Crawl-delay and Retry-After. A crawler that uses the real clock needs a Calendar that does so
+	// too. To let a unit of the environment pass in a second, leave Now nil and take
 	//
 	//	Calendar: webenv.Calendar{Epoch: time.Now(), Unit: time.Second}
 	Calendar webenv.Calendar
 
-	// Names, if not nil, are the names of the pages, each used once and not empty, "." or "..".
-	// The URL of page 17 is then /name/NAME; /page/17 gives the same page. Slashes in NAME are
-	// escaped if the path would otherwise be cleaned on its way, as an [http.ServeMux] does with
-	// two slashes in a row.
+	// Names, if not nil, are the names of the pages. Each is used once, and none is empty, "." or
+	// "..". The URL of page 17 is then /name/NAME; /page/17 gives the same page. Slashes in NAME
+	// are escaped if the path might otherwise be cleaned on its way: an [http.ServeMux], for
+	// instance, cleans two slashes in a row.
 	Names []string
-	// Base is the absolute URL, http or https, under which the server is reached, without a slash
-	// at its end, if that is not the host of the request; with a path if it is mounted with
-	// [http.StripPrefix]. No character of the path needs an escape: under such a prefix StripPrefix
-	// finds no names with escaped slashes. Base has neither a query nor a fragment.
+	// Base is the absolute URL, http or https, under which the server is reached. Set it if that is
+	// not the host of the request, and with a path if the server is mounted with
+	// [http.StripPrefix]. It has no slash at its end, no query and no fragment. No character of its
+	// path may need an escape, because StripPrefix finds no names with escaped slashes under such a
+	// prefix.
 	Base string
 	// Size is the least number of bytes of a page; pages are filled up to it.
 	Size int
 
-	// NoETag and NoLastModified leave the header away.
+	// NoETag and NoLastModified omit the header.
 	NoETag, NoLastModified bool
 
-	// Latency, if not nil, draws how long the answer to a request for a page takes. The copy
-	// given is the one at the time of the answer.
+	// Latency, if not nil, draws how long the answer to a request for a page takes. The copy is
+	// that of the time of the answer.
 	Latency func(page int, rng *rand.Rand) time.Duration
-	// Sleep waits for the latency, or less if the context is done; nil is a real wait.
+	// Sleep waits for the latency, or less if the context is done. Nil means a real wait.
 	Sleep func(ctx context.Context, d time.Duration)
-	// Faults, if not nil, gives the ways in which a page misbehaves, always the same for a
-	// page.
+	// Faults, if not nil, returns the ways in which a page misbehaves. It must always return the
+	// same for a page.
 	Faults func(page int) Faults
-	// CrawlDelay is the Crawl-delay in robots.txt, in seconds of the Calendar; 0 for none. A
-	// request for a page that comes sooner after the one before counts in Totals.Violations.
+	// CrawlDelay is the Crawl-delay in robots.txt, in seconds of the Calendar; 0 means none. A
+	// request for a page that comes sooner than that after the request before counts in
+	// Totals.Violations.
 	CrawlDelay float64
-	// Source is where faults and latencies are drawn from, in the order in which requests come
-	// in. It may be nil if there are neither.
+	// Source is the randomness of faults and latencies. They are drawn in the order in which
+	// requests come in. It may be nil if there are neither.
 	Source rand.Source
 }
 
-// A Server serves the pages of an environment over HTTP. Make it with [New] and mount it like
-// any [http.Handler]; Totals and PageTruth are the truth about what a crawler has reached. It
-// is safe for concurrent use; nothing else may poll its environment.
+// A Server serves the pages of an environment over HTTP. Make it with [New] and mount it like any
+// [http.Handler]. Totals and PageTruth return the truth about what a crawler has reached. It is
+// safe for concurrent use, but nothing else may poll its environment.
 //
 //	/page/17          page 17, whose body changes when and only when the page does, unless
 //	                  it misbehaves ([Faults])
@@ -81,23 +83,25 @@ type Config struct {
 //	/sitemap.xml      all pages with lastmod, or an index of /sitemap-0.xml and on
 //	/truth            the truth as JSON, a [Truth]; /truth?page=17 for one page
 //
-// Other paths give 404, and methods other than GET and HEAD 405. Pages answer conditional
-// requests and ranges as RFC 9110 has it ([http.ServeContent]).
+// Other paths give 404, and methods other than GET and HEAD give 405. Pages answer conditional
+// requests and ranges according to RFC 9110 (see [http.ServeContent]).
 //
 // # How it works
 //
-// [New] looks at every page, and every request at the pages that it is about. A page that has
-// changed since the last look gets its next version; changes between two looks make one version. So
-// two answers differ exactly if the page changed between them, for any number of crawlers. In an
-// environment where a poll has effects of its own ([webenv.NewZipf] that swaps ranks) each look
-// counts as a poll.
+// Versions: [New] looks at every page, and every request looks at the pages that it is about. A
+// page that has changed since the last look gets its next version; all changes between two looks
+// make one version. So two answers differ exactly if the page changed between them, for any number
+// of crawlers. If a poll has effects of its own in the environment, as in [webenv.NewZipf] with
+// swaps, each look counts as a poll.
 //
-// The strong ETag names page and version. Last-Modified is the time of the last change if the
-// environment has LastChange (see [webenv.Env]), and else of the first change since the look
-// before. Until the first change it is the time at which the server was made. Its resolution is
-// one second of the [webenv.Calendar], and time may run fast, so it is left away until that second
-// is over: no two versions have the same one. A crawler that relies on it alone must then
-// compare the content. The Date is that of the environment too.
+// Validators: the strong ETag names page and version. Last-Modified is the time of the last change
+// if the environment has LastChange (see [webenv.Env]); otherwise it is that of the first change
+// since the look before. Until the first change it is the time at which the server was made.
+//
+// Last-Modified has a resolution of one second of the [webenv.Calendar], and time may run fast. So
+// the header is omitted until that second is over, and no two versions have the same date.
+// Meanwhile a crawler that relies only on it must compare the content. The header Date is in the
+// time of the environment too.
 //
 // # Cost
 //
@@ -115,19 +119,19 @@ type Server struct {
 	version  []uint32      // from 1
 	modified []float64     // see Last-Modified
 	requests []uint32      // of each page
-	stale    []float64     // time of the first change since the last copy that a GET was given, +Inf if none
-	second   float64       // in units of the environment
+	stale    []float64     // time of the first change since the last copy given to a GET, +Inf if none
+	second   float64       // one second in units of the environment
 	asked    float64       // time of the latest request for a page
 	quota    map[int]quota // of busy pages
 	totals   Totals
-	staleSum float64 // page-time for which copies replaced by now were not current
-	ageSum   float64 // and the integral of their age over it
+	staleSum float64 // page-time in which copies that have been replaced were not current
+	ageSum   float64 // integral of the age of these copies over that time
 }
 
-// New returns a server of an environment. [ErrConfig] for settings out of range, and for a time of
-// the start at which env refuses to be polled: nothing has changed then, unless env was polled
-// before, some pages at later times than others. New panics if env is nil, or if Source is nil
-// and needed.
+// New returns a server of an environment. The error is [ErrConfig] for settings out of range, and
+// for a start time at which env refuses to be polled. After an error env is as it was, unless some
+// of its pages had been polled at later times than others. New panics if env is nil, or if Source
+// is nil and needed.
 func New(env webenv.Env, cfg Config) (*Server, error) {
 	if env == nil {
 		panic("serve: nil environment")
@@ -173,9 +177,9 @@ func New(env webenv.Env, cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// begin polls all pages, so that what changed before the start belongs to version 1. The time of the
-// start comes from the settings, so that an environment that panics because of it makes an error. A
-// fault of the program, as an index out of range, stays a panic.
+// begin polls all pages, so that changes before the start belong to version 1. The start time comes
+// from the settings, so a panic of the environment because of it becomes an error. A fault of the
+// program, such as an index out of range, stays a panic.
 func begin(env webenv.Env, start float64) (err error) {
 	defer func() {
 		cause := recover()
@@ -212,8 +216,8 @@ func (c *Config) check(n int) (base *url.URL, err error) {
 	return base, err
 }
 
-// isBase reports whether a text that was read as a URL is one that paths can be appended to, and that
-// http.StripPrefix removes from them.
+// isBase reports whether a text that was read as the URL u is a base: one to which paths can be
+// appended and which http.StripPrefix can remove from them.
 func isBase(text string, u *url.URL) bool {
 	return (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && !strings.ContainsAny(text, "?# ") &&
 		!strings.HasSuffix(text, "/") && strings.HasSuffix(text, u.Path) && u.EscapedPath() == u.Path
@@ -226,7 +230,7 @@ func numbered(names []string) (map[string]int, error) {
 	}
 	numbers := make(map[string]int, len(names))
 	for i, name := range names {
-		if name == "" || name == "." || name == ".." { // the dots cannot be escaped
+		if name == "" || name == "." || name == ".." { // dots cannot be escaped
 			return nil, fmt.Errorf("%w: page %d has the name %q", ErrConfig, i, name)
 		}
 		if other, seen := numbers[name]; seen {
@@ -327,12 +331,12 @@ func (s *Server) tick() {
 	}
 }
 
-// A rater is an environment with this method: see [webenv.Env].
+// A rater is an environment with the method Rate: see [webenv.Env].
 type rater interface {
 	Rate(page int, now float64) float64
 }
 
-// A lastChanger is an environment with this method: see [webenv.Env].
+// A lastChanger is an environment with the method LastChange: see [webenv.Env].
 type lastChanger interface {
 	LastChange(page int, now float64) (t float64, ok bool)
 }

@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// maxSitemap is the greatest number of URLs in a sitemap (sitemaps.org).
+// maxSitemap is the most URLs in a sitemap (sitemaps.org).
 const maxSitemap = 50000
 
 func (s *Server) sitemaps() int { return (len(s.version) + maxSitemap - 1) / maxSitemap }
 
-// lookAt looks at a page for a list of many, and returns its true lastmod. It locks for one
-// page only, so that a long list does not hold up other requests.
+// lookAt looks at a page for a list of many pages, and returns its true lastmod. It locks the
+// server for only one page at a time, so that a long list does not hold up other requests.
 func (s *Server) lookAt(page int) time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -51,7 +51,7 @@ func (s *Server) serveIndex(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// serveXML writes a document with the given root; a write error means that the client has gone.
+// serveXML writes a document with the given root. A write error means that the client has gone.
 func serveXML(w http.ResponseWriter, r *http.Request, root string, entries func(*bufio.Writer)) {
 	w.Header().Set("Content-Type", "application/xml; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-cache")

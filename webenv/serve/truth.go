@@ -9,17 +9,17 @@ import (
 	"net/http"
 )
 
-// Totals are what a crawler has reached so far, as if it were the only one and had taken a copy
-// of each page when the server was made.
+// Totals are what a crawler has reached so far. They assume that it is the only crawler, and that
+// it took a copy of each page when the server was made.
 type Totals struct {
 	Now         float64 `json:"now"` // time of the environment
 	Pages       int     `json:"pages"`
 	Polls       int     `json:"polls"`        // GETs of a page that were answered
 	NotModified int     `json:"not_modified"` // those answered with 304
 	Detected    int     `json:"detected"`     // polls that found the page changed since the poll before
-	Failed      int     `json:"failed"`       // requests for a page that got none, 412 and 416 included
+	Failed      int     `json:"failed"`       // requests for a page that did not get it, including 412 and 416
 	Violations  int     `json:"violations"`   // requests before the time given by Retry-After or Crawl-delay
-	Freshness   float64 `json:"freshness"`    // as in Result, by the last poll of each page
+	Freshness   float64 `json:"freshness"`    // as in webenv.Result, by the last poll of each page
 	Age         float64 `json:"age"`
 }
 
@@ -28,20 +28,20 @@ type PageTruth struct {
 	Page     int      `json:"page"`
 	URL      string   `json:"url"`              // as in the sitemap, without the host
 	Version  int      `json:"version"`          // from 1
-	Modified float64  `json:"modified"`         // time of the change as in Last-Modified, unrounded
-	Requests int      `json:"requests"`         // for the page, answered or not, redirects not counted
-	Current  bool     `json:"current"`          // no change since the last copy that a GET was given
+	Modified float64  `json:"modified"`         // time of the change as in Last-Modified, not rounded
+	Requests int      `json:"requests"`         // requests for the page, answered or not, without redirects
+	Current  bool     `json:"current"`          // no change since the last copy given to a GET
 	Faults   *Faults  `json:"faults,omitempty"` // if it has any
 	Rate     *float64 `json:"rate,omitempty"`   // if the environment knows it; at most math.MaxFloat64
 }
 
-// Truth is what /truth answers.
+// Truth is the answer of /truth.
 type Truth struct {
 	Totals Totals      `json:"totals"`
 	Pages  []PageTruth `json:"pages"`
 }
 
-// Totals looks at all pages and returns what a crawler has reached so far. It takes O(pages).
+// Totals looks at all pages and returns what a crawler has reached so far. O(pages).
 func (s *Server) Totals() Totals {
 	s.mu.Lock()
 	defer s.mu.Unlock()
