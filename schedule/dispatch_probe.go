@@ -28,7 +28,7 @@ var (
 	// 2.5 %.
 	speedShare = .5
 	// mostProbes is the most short sites that a client does first. Half as many gain 2.7 % for a
-	// spread of 1; twice as many gain no more than 8.
+	// spread of 1; twice as many gain nothing further.
 	mostProbes = 8
 )
 
