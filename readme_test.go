@@ -43,7 +43,7 @@ func TestLinks(t *testing.T) {
 	documents, err := filepath.Glob("*.md")
 	require.NoError(t, err)
 	links := 0
-	for _, document := range append(documents, "examples/README.md") {
+	for _, document := range append(documents, "examples/README.md", "examples/crawl/README.md", "examples/recrawl/README.md") {
 		for _, m := range link.FindAllStringSubmatch(program.ReplaceAllString(read(t, document), ""), -1) {
 			target := m[1] + m[3]
 			if strings.Contains(target, "://") {
