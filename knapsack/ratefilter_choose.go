@@ -170,16 +170,18 @@ func (f *RateFilter) past(slot uint32, from, gap float64) past {
 }
 
 // more returns the logarithm of how many times as much as is believed of it a page changes, as it was ever known
-// to change or not; that of a young page is told by its age. Under Detections the calibration tells what is so of
-// all pages.
-func (f *RateFilter) more(p past) float64 {
-	switch {
-	case p.young:
-		return 0
-	case f.objective == Detections:
-		return f.census.Untouched.Shift(p.touched, f.fade())
+// to change or not, and for a young page as far as it has settled. Under Detections the calibration tells what is so
+// of all pages.
+func (f *RateFilter) more(p past) (s float64) {
+	if f.objective == Detections {
+		s = f.census.Untouched.Shift(p.touched, f.fade())
+	} else {
+		s = f.census.Untouched.Times(p.touched)
 	}
-	return f.census.Untouched.Times(p.touched)
+	if p.young {
+		s *= p.settled
+	}
+	return s
 }
 
 // bursts returns by which part a page that jumps is taken for one that bursts: one that was never known to
@@ -218,8 +220,11 @@ func (f *RateFilter) mean(b *belief.View, gap, counts float64, p past) (value, s
 		// may only mean that each poll finds a change, however many are expected: so it is rates that are greater,
 		// of which many changes in a gap count less. Young pages do not rest, they change less and less.
 		times := fast.Exp(more)
-		rests := min(1, times)
-		times, counts = p.onwards(max(1, times), counts)
+		rests := 1.0
+		if !p.young {
+			rests, times = min(1, times), max(1, times)
+		}
+		times, counts = p.onwards(times, counts)
 		value, spread = f.model.Value(b, gap, counts, times, f.bursts(p.touched), 0)
 		value *= rests
 		if f.wakes() {

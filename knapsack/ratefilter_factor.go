@@ -100,11 +100,11 @@ func (f *RateFilter) forget(group uint32) {
 // probability that an edit of many pages had changed it.
 func (f *RateFilter) compare(slot uint32, rates *belief.Row, from, now float64, changed bool) (m, edited float64) {
 	p := poll{RateFilter: f, rates: rates, from: from, now: now, changed: changed, times: 1}
-	if y := f.youth(slot, from, now-from); y.young {
-		p.times = y.mean
-	} else if f.objective != Detections {
-		p.times = fast.Exp(f.more(past{touched: f.touched.has(slot)}))
+	y := f.youth(slot, from, now-from)
+	if f.objective != Detections {
+		p.times = fast.Exp(f.more(past{touched: f.touched.has(slot), youth: y}))
 	}
+	p.times = y.counting(p.times)
 	group := f.queue.Group(slot)
 	m = 1
 	if f.hasCommon() {

@@ -10,12 +10,19 @@ import (
 	"github.com/recrawl/recrawl/knapsack/internal/pick"
 )
 
-// A youth is how many times as much as is believed of it a young page changes, in the mean of a gap and at its end. The
-// zero one is that of a page that is not young.
+// A youth is how many times as much as is believed of it a young page changes, in the mean of a gap and at its end, and how
+// far what is so of the older pages holds for it, too. The zero one is that of a page that is not young.
 type youth struct {
 	young    bool
 	mean, at float64
+	settled  float64
 }
+
+// settling is the age, in cycles, at which half of what is so of older untouched pages and others holds for young ones, too.
+// If all of it did from the beginning, articles would not be tried out where old pages rest: copies of them are 1.1
+// times as fresh as without a Youth then, and 1.6 times so. If nothing did, files that come with the versions of three
+// Go modules would be .96 times as fresh, and not .99.
+const settling = 2
 
 // born notes that a page is new, if the crawl runs: there is a time scale.
 func (f *RateFilter) born(slot int) {
@@ -64,6 +71,7 @@ func (f *RateFilter) youth(slot uint32, from, gap float64) (y youth) {
 		return y
 	}
 	y.young = true
+	y.settled = age / (age + float64(settling*f.model.Cycle()))
 	y.mean, y.at = f.census.Youth.Times(f.touched.has(slot), age, age+gap)
 	return y
 }
@@ -80,7 +88,7 @@ func (y youth) counting(counts float64) float64 {
 // it was before.
 func (y youth) onwards(times, counts float64) (float64, float64) {
 	if y.young {
-		times, counts = y.at, counts/y.at
+		times, counts = float64(times*y.at), counts/y.at
 	}
 	return times, counts
 }
