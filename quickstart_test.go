@@ -82,7 +82,8 @@ func (c *crawler) get(ctx context.Context, url string) error {
 		return err
 	}
 	defer resp.Body.Close()
-	_, err = io.Copy(io.Discard, io.LimitReader(resp.Body, 10<<20)) // or into a store; a 304 has no body
+	// Or into a store, which a 304 has no body for. If the store fails, the page is fetched again.
+	_, err = io.Copy(io.Discard, io.LimitReader(resp.Body, 10<<20))
 	return err
 }
 

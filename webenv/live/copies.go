@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"weak"
 
 	"github.com/recrawl/recrawl/internal/codec"
 	"github.com/recrawl/recrawl/webenv/live/fingerprint"
@@ -40,6 +41,7 @@ type validators struct {
 	page     *fingerprint.Page // what is learnt of the page, nil if nothing
 	refused  int64             // size in bytes of the last copy that could not be compared; not saved
 	credit   credit
+	owner    owner // of the version; not saved
 }
 
 // credit is how much the ETag of a page is trusted, or its Last-Modified if it has no ETag. Some
@@ -129,13 +131,13 @@ func (v *validators) named() bool { return v.etag != "" || v.modified != 0 }
 // same reports whether the validators that a caller named belong to the copy v.
 func (v *validators) same(named *validators) bool {
 	if named.etag != "" {
-		return v.etag != "" && weak(v.etag) == weak(named.etag)
+		return v.etag != "" && opaqueTag(v.etag) == opaqueTag(named.etag)
 	}
 	return named.modified != 0 && v.modified == named.modified
 }
 
-// weak returns the part of an ETag that weak comparison looks at.
-func weak(etag string) string { return strings.TrimPrefix(etag, "W/") }
+// opaqueTag returns the part of an ETag that weak comparison looks at.
+func opaqueTag(etag string) string { return strings.TrimPrefix(etag, "W/") }
 
 // maxETag is the length in bytes of the longest ETag that is remembered. The ETags of servers have
 // 10 to 70 bytes. The bound only keeps a hostile server from filling the memory.
@@ -166,44 +168,72 @@ type copies struct {
 func (c *copies) lookUp(k key) (validators, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	v, ok := c.seen[k]
-	return v, ok
+	return c.current(k)
 }
 
-// replace passes the copy under k to the function by, and stores the result if keep is true.
-func (c *copies) replace(k key, by func(old validators, known bool) (found validators, keep bool)) {
+// current returns the copy under k, for a caller that holds the lock.
+func (c *copies) current(k key) (v validators, known bool) {
+	v, known = c.seen[k]
+	if l := v.owner.Value(); l != nil && l.taken {
+		return l.earlier()
+	}
+	return v, known
+}
+
+// replace passes the copy under k to the function by. It stores the result if keep is true;
+// another reports whether that is another version. Unless l is nil, all this is part of a lesson.
+func (c *copies) replace(k key, l *lesson, by func(old validators, known bool) (found validators, keep, another bool)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	old, known := c.seen[k]
-	found, keep := by(old, known)
+	old, known := c.current(k)
+	if l != nil {
+		l.begin(c, k, old, known)
+	}
+	found, keep, another := by(old, known)
 	if !keep {
 		return
 	}
+	switch found.owner = old.owner; {
+	case another && l != nil:
+		found.owner = weak.Make(l)
+	case another:
+		found.owner = weak.Make(new(lesson)) // nobody's, and unlike all others
+	}
+	if l != nil {
+		l.left = found.owner
+	}
+	c.store(k, found)
+}
+
+// follow notes that the redirect of a page is followed. So the redirect is not the page itself, nor
+// another version, whatever it leads to.
+func (c *copies) follow(k key, l *lesson) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	v, known := c.current(k)
+	if l != nil {
+		l.begin(c, k, v, known)
+		if v.owner == weak.Make(l) {
+			v.owner = l.before.owner
+		}
+		l.left = v.owner
+	}
+	if v.redirect = false; known {
+		c.store(k, v)
+	}
+}
+
+func (c *copies) store(k key, v validators) {
 	if c.seen == nil {
 		c.seen = make(map[key]validators)
 	}
-	c.seen[k] = found
+	c.seen[k] = v
 }
 
 func (c *copies) forget(k key) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.seen, k)
-}
-
-// revert restores the earlier redirect of the page under k, and forgets the page if nothing else is
-// known about it.
-func (c *copies) revert(k key, before validators) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	v, known := c.seen[k]
-	v.location, v.redirect = before.location, before.redirect
-	switch {
-	case v == (validators{}):
-		delete(c.seen, k)
-	case known:
-		c.seen[k] = v
-	}
 }
 
 func (c *copies) len() int {

@@ -3,6 +3,7 @@ package live
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 )
 
@@ -20,10 +21,11 @@ type Fetch struct {
 	page   string
 	report func(Poll) // called for each request; may be nil
 
-	mu   sync.Mutex
-	poll Poll // of the latest request
-	sent bool
-	undo func() // undoes what was remembered of redirects; nil if nothing was
+	mu      sync.Mutex
+	poll    Poll // of the latest request
+	sent    bool
+	failed  error     // the error with which End has ended the fetch
+	lessons []*lesson // that it has taught, one to each Transport
 }
 
 type fetching struct{}
@@ -36,8 +38,41 @@ func Begin(ctx context.Context, page string) (context.Context, *Fetch) {
 	return context.WithValue(ctx, fetching{}, f), f
 }
 
-// add adds what a request found. undo undoes what was remembered of it.
-func (f *Fetch) add(found Poll, undo func()) {
+// teach calls by, which alters what a Transport remembers, with the lesson of the fetch for that
+// Transport. The lesson is nil if f is.
+func (f *Fetch) teach(of *copies, by func(*lesson)) {
+	if f == nil {
+		by(nil)
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	i := slices.IndexFunc(f.lessons, func(l *lesson) bool { return l.of == of })
+	if i < 0 {
+		i = len(f.lessons)
+		f.lessons = append(f.lessons, new(lesson))
+	}
+	by(f.lessons[i])
+}
+
+// takeBack takes back what the fetch has taught.
+func (f *Fetch) takeBack() {
+	for _, l := range f.lessons {
+		l.takeBack()
+	}
+	f.lessons = nil
+}
+
+// restart begins another try. It is compared with the copy from before the first try, because the
+// client would not try again if it had what it wants.
+func (f *Fetch) restart() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.takeBack()
+}
+
+// add adds what a request found.
+func (f *Fetch) add(found Poll) {
 	if f.report != nil {
 		f.report(found)
 	}
@@ -50,35 +85,44 @@ func (f *Fetch) add(found Poll, undo func()) {
 		found.Duration += elapsed
 	}
 	f.poll, f.sent = found, true
-	if f.undo == nil {
-		f.undo = undo
+	if f.failed != nil { // the body was closed after End
+		f.takeBack()
 	}
 }
 
 // End ends a fetch and returns its Poll: that of the last request, with the times since the first
 // request began. Call it after the body has been closed.
 //
-// err is the error of the client. It becomes the error of the Poll if no request was sent, or if
-// the client refused to follow a redirect. The next poll is then compared with the copy from
-// before. If err is nil, a redirect that was not followed is the page itself.
+// err is the error of the client, or of whatever else the caller did with the answer, such as that
+// of a store that is full. It becomes the error of the Poll, unless the request failed by itself.
+//
+// If the Poll has an error, the Transport forgets what it learnt in this fetch. The next poll is
+// compared with the copy from before. So it gets the body again, and finds again what this fetch
+// found. Fetches of the same page that overlap with this one may find it a second time, too.
+//
+// To store only what has changed, call End with the client's error and look at Poll.Changed. If the
+// store then fails, call End again with the error of the store, and tell the learner the second Poll
+// instead of the first. Once a fetch has ended with an error, that error stays.
+//
+// If err is nil, a redirect that was not followed is the page itself.
 func (f *Fetch) End(err error) Poll {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	p := f.poll
 	switch {
-	case p.Err != nil:
+	case f.failed != nil:
 	case !f.sent && err == nil:
-		p.Err = ErrNotSent
+		f.failed = ErrNotSent
 	case !f.sent:
-		p.Err = errors.Join(ErrNotSent, err)
-	case err != nil && isRedirect(p.Status):
-		p.Err = err
+		f.failed = errors.Join(ErrNotSent, err)
+	case p.Err != nil:
+		f.failed = p.Err
+	default:
+		f.failed = err
 	}
-	if p.Err != nil {
+	if p.Err = f.failed; p.Err != nil {
 		p.Changed, p.Minor, p.First, p.Again, p.Decision = false, false, false, false, Undecided
-		if f.undo != nil {
-			f.undo()
-		}
+		f.takeBack()
 	}
 	return p
 }

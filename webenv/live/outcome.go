@@ -14,7 +14,8 @@ type Outcome uint8
 const (
 	// Answered means a copy of the page, 304, or a redirect that was not followed.
 	Answered Outcome = iota
-	// Failed means a failure that may be over soon: of the network, a time limit, 5xx and the like.
+	// Failed means a failure that may be over soon: of the network, a time limit, 5xx, the caller's
+	// own store and the like.
 	Failed
 	// Vetoed means that the server does not want to be asked: a failure with Retry-After, or 429,
 	// 401, 403 or 451.
@@ -51,8 +52,8 @@ func (p *Poll) Outcome() Outcome {
 	return Failed
 }
 
-// Unreachable reports whether no answer came, the answer broke off, or its status was 5xx. An
-// answer that the caller closed early was reached.
+// Unreachable reports whether no answer came, the answer broke off, its status was 5xx, or the
+// caller could not keep it ([Fetch].End). An answer that the caller closed early was reached.
 //
 // It matters for a robots.txt (RFC 9309, section 2.3.1). If that is unreachable, nothing may be
 // polled until it is reached: half a robots.txt may lack the line that forbids. Any 4xx means that

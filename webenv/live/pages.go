@@ -216,9 +216,7 @@ func (p *Pages) read(page int, resp *http.Response) error {
 		// At the limit only another read shows whether this was the end.
 		_, _ = body.Read(make([]byte, 1))
 	}
-	if closed := body.Close(); err == nil {
-		err = closed
-	}
+	_ = body.Close() // what has been read is a copy all the same
 	return err
 }
 

@@ -61,9 +61,10 @@ type Poll struct {
 	Latency  time.Duration // from Start to the header of the answer
 	Duration time.Duration // from Start to the end of the body
 	Bytes    int64         // of the body as the caller read it, decompressed
-	// Err is an error of the network, an error that wraps [ErrStatus], [ErrClosedEarly], or for a
-	// [Fetch] [ErrNotSent]. Changed is then false, and the next poll is compared with the copy from
-	// before the error. Outcome returns the kind of failure.
+	// Err is an error of the network, an error that wraps [ErrStatus], or [ErrClosedEarly]. For a
+	// [Fetch] it may also be [ErrNotSent] or an error given to End. Changed is then false, and the
+	// next poll is compared with the copy from before the error. Outcome returns the kind of
+	// failure.
 	Err error
 }
 
@@ -78,7 +79,6 @@ type poll struct {
 	named       *validators // of the copy that the caller's own conditions name, else nil
 	sent        string      // ETag that the Transport named, if any
 	foreign     bool        // an answer 304 was about another copy
-	undo        func()      // forgets that the page redirected, if it did
 	teaching    bool        // see Teaching
 	found       validators  // of the answer; its content is still to come
 
@@ -123,7 +123,7 @@ func (p *poll) condition(r *http.Request) *http.Request {
 // not the remembered copy (RFC 9111, section 4.3.4).
 func (p *poll) isForeign(resp *http.Response) bool {
 	etag := resp.Header.Get("ETag")
-	return p.sent != "" && resp.StatusCode == http.StatusNotModified && etag != "" && weak(etag) != weak(p.sent)
+	return p.sent != "" && resp.StatusCode == http.StatusNotModified && etag != "" && opaqueTag(etag) != opaqueTag(p.sent)
 }
 
 // read reads the header of the answer.
@@ -230,7 +230,7 @@ func (p *poll) end(err error) {
 		p.content.free()
 	}
 	if p.fetch != nil {
-		p.fetch.add(p.Poll, p.undo)
+		p.fetch.add(p.Poll)
 	}
 	if p.t.OnPoll != nil {
 		p.t.OnPoll(p.Poll)
@@ -260,27 +260,29 @@ func (p *poll) take(cut bool) error {
 	return err
 }
 
+// replace replaces the remembered copy of the page. If the poll belongs to a Fetch, that can take it
+// back.
+func (p *poll) replace(by func(old validators, known bool) (found validators, keep, another bool)) {
+	p.fetch.teach(&p.t.copies, func(l *lesson) { p.t.copies.replace(p.key, l, by) })
+}
+
 // arrive notes in the remembered copy that the page was reached.
 func (p *poll) arrive() {
-	p.t.copies.replace(p.key, func(old validators, known bool) (validators, bool) {
+	p.replace(func(old validators, known bool) (validators, bool, bool) {
 		v := old
 		v.reached(p.redirected)
 		if p.named == nil {
 			v.credit.heard()
 			p.stay(v.page)
 		}
-		return v, known && v != old
+		return v, known, p.Changed
 	})
 }
 
 // follow notes that the redirect of a page is followed. So the redirect is not the page itself,
 // whatever it leads to.
 func (p *poll) follow() {
-	p.t.copies.replace(p.key, func(old validators, known bool) (validators, bool) {
-		v := old
-		v.redirect = false
-		return v, known && v != old
-	})
+	p.fetch.teach(&p.t.copies, func(l *lesson) { p.t.copies.follow(p.key, l) })
 }
 
 // stay notes that the page is the same. It reports earlier changes that were taken for noise and
@@ -298,8 +300,8 @@ func (p *poll) stay(page *fingerprint.Page) {
 // adopt remembers the copy that the caller named and the server confirmed, unless it is remembered
 // already.
 func (p *poll) adopt() {
-	p.t.copies.replace(p.key, func(old validators, known bool) (validators, bool) {
-		return p.namedCopy(old), !known || !old.same(p.named)
+	p.replace(func(old validators, known bool) (validators, bool, bool) {
+		return p.namedCopy(old), !known || !old.same(p.named), false
 	})
 }
 
@@ -312,11 +314,12 @@ func (p *poll) namedCopy(old validators) validators {
 
 // decide compares the copy found with the one before, and remembers it.
 func (p *poll) decide() {
-	p.t.copies.replace(p.key, func(old validators, known bool) (validators, bool) {
+	p.replace(func(old validators, known bool) (found validators, keep, another bool) {
 		if p.named != nil && p.named.named() && !(known && old.same(p.named)) {
 			old, known = p.namedCopy(old), true
 		}
-		return p.compare(old, known)
+		found, keep = p.compare(old, known)
+		return found, keep, p.Changed || p.First
 	})
 }
 
@@ -371,8 +374,6 @@ func (p *poll) compareLocation(old validators, known bool) (found validators, ke
 	if p.First = !known; known {
 		p.Decision, p.Changed = ByLocation, old.location != p.found.location
 	}
-	before := old
-	p.undo = func() { p.t.copies.revert(p.key, before) }
 	old.location, old.redirect = p.found.location, true
 	return old, true
 }
@@ -391,7 +392,7 @@ func (p *poll) compareNames(old *validators, byContent bool) bool {
 	case old.from != found.from:
 		return false
 	case old.etag != "" && found.etag != "":
-		p.Decision, p.Changed = ByETag, weak(old.etag) != weak(found.etag)
+		p.Decision, p.Changed = ByETag, opaqueTag(old.etag) != opaqueTag(found.etag)
 	case old.modified != 0 && found.modified != 0:
 		p.Decision, p.Changed = ByLastModified, old.modified != found.modified
 	default:

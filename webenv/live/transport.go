@@ -105,10 +105,11 @@ import (
 //
 // Time: 4 ns a byte; 1 ns with Exact.
 //
-// Memory, until Forget: 150 to 270 bytes a page, and up to 256 for its ETag (a longer one is not
+// Memory, until Forget: 180 to 320 bytes a page, and up to 256 for its ETag (a longer one is not
 // used). Unless Exact or Fingerprint is set, add what a fingerprint.Page needs: 1.5 KB in the
 // median of real pages, 12.5 KB at 99 %, at most 54 KB. The content is hashed as it streams by. It
-// is held only for Fingerprint, or if it comes compressed.
+// is held only for Fingerprint, or if it comes compressed. A [Fetch] holds what was remembered of
+// its page before.
 type Transport struct {
 	// Base sends the requests; nil means [http.DefaultTransport].
 	Base http.RoundTripper
@@ -149,8 +150,11 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		return t.base().RoundTrip(r)
 	}
 	p := t.newPoll(r)
-	if p.redirected {
+	switch {
+	case p.redirected:
 		p.follow()
+	case p.fetch != nil && !p.teaching:
+		p.fetch.restart()
 	}
 	sent := p.condition(r)
 	p.Start = t.now()

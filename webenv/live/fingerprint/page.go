@@ -10,7 +10,8 @@ import (
 // A Page is what is learnt about one page. Pass each copy to Observe, which reports what changed.
 // Call Same instead if there is no copy because the server says that the page is the same. If you
 // can fetch a second copy within seconds, pass that to Teach: every difference is then noise.
-// MarshalBinary saves the page. The zero value is a page of which no copy has been seen.
+// MarshalBinary saves the page, and Clone copies it. The zero value is a page of which no copy has
+// been seen.
 //
 // # Guarantees
 //
@@ -199,6 +200,13 @@ func (p *Page) Observe(c *Copy) Finding {
 		p.patience = min(mostPatience, 2*p.patience)
 	}
 	return f
+}
+
+// Clone returns a copy of the page: what one of them learns does not alter the other.
+func (p *Page) Clone() *Page {
+	c := *p
+	c.entries, c.places = slices.Clone(p.entries), slices.Clone(p.places)
+	return &c
 }
 
 // Same notes a poll that found the page as it was, such as an answer 304. It counts like a copy

@@ -763,6 +763,27 @@ func TestSaved(t *testing.T) {
 	codectest.Run(t, "empty", codectest.Of(new(Page), somePage, usePage))
 }
 
+// A page and its clone learn on their own.
+func TestClone(t *testing.T) {
+	t.Parallel()
+	noisy := func(k int) *Copy { return copyOf(page("a", fmt.Sprint("time ", k), fmt.Sprint("story ", k/7), "b")) }
+	p, again := new(Page), new(Page)
+	for k := range 30 {
+		before, err := p.MarshalBinary()
+		require.NoError(t, err)
+		c := p.Clone()
+		c.Numbers = true
+		c.Observe(noisy(k))
+		c.Same()
+		c.Teach(noisy(k + 100))
+		after, err := p.MarshalBinary()
+		require.NoError(t, err)
+		require.Equal(t, before, after)
+		require.Equal(t, again.Observe(noisy(k)), p.Clone().Observe(noisy(k)))
+		p.Observe(noisy(k))
+	}
+}
+
 func FuzzSaved(f *testing.F) {
 	empty := func() *Page { return &Page{} }
 	codectest.Fuzz(f, codectest.Of(somePage(), empty, usePage), codectest.Of(new(Page), empty, usePage))
