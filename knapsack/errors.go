@@ -56,5 +56,8 @@ func (e *NoPageError) Error() string {
 	return fmt.Sprintf("%v: not before %v", ErrNoPage, e.At)
 }
 
+// NoPage marks the error for webenv.Run, which then makes no poll and goes on.
+func (e *NoPageError) NoPage() {}
+
 // Unwrap returns ErrNoPage.
 func (e *NoPageError) Unwrap() error { return ErrNoPage }

@@ -13,7 +13,8 @@ var (
 	// ErrUnknown reports that a scheduler asked for a page that the environment does not have,
 	// or that a chooser named no access point.
 	ErrUnknown = errors.New("webenv: no such page or access point")
-	// ErrTime reports a time that is not finite, or not after the one before it.
+	// ErrTime reports a time that is not finite, or not after the one before it, or a change later
+	// than the poll that found it.
 	ErrTime = errors.New("webenv: bad time")
 	// ErrNoPages reports an environment or a history without any page.
 	ErrNoPages = errors.New("webenv: no pages")

@@ -1,11 +1,14 @@
 package webenv
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"iter"
 	"math"
 	"math/rand/v2"
 	"slices"
+	"sort"
 
 	"github.com/recrawl/recrawl/internal/heap"
 	"github.com/recrawl/recrawl/internal/ids"
@@ -20,10 +23,17 @@ import (
 // page that was asked for was not polled after all or its answer never came. All() iter.Seq[int]
 // returns the pages that the scheduler has.
 type Scheduler interface {
-	// Next returns the page to poll at time now.
+	// Next returns the page to poll at time now. If no page may be polled now, it returns an error
+	// that has, or wraps one that has, a method NoPage(). The *knapsack.NoPageError is one.
 	Next(now float64) (page int, err error)
 	// Observe reports an answer that came at time now: whether the poll found the page changed.
 	Observe(page int, now float64, changed bool) error
+}
+
+// A noPage is the error of a [Scheduler] that has no page to poll now.
+type noPage interface {
+	error
+	NoPage()
 }
 
 // A giveBacker is a [Scheduler] with the method GiveBack.
@@ -85,6 +95,8 @@ type Result struct {
 	Polls    int // polls answered
 	Detected int // polls that found a change
 	Lost     int // polls whose answer was lost, or had not come by the end
+	// Unspent counts the polls that were not made because the scheduler had no page to poll.
+	Unspent int
 	// Value counts each Detected poll with the weight of its page.
 	Value float64
 	// Freshness is the share of page-time in which the last copy is current.
@@ -112,10 +124,14 @@ type Bucket struct {
 	Freshness float64 // share of its page-time in which the last copy was current
 }
 
-// Run lets a scheduler poll an environment at evenly spaced times and returns the account. The
-// budget is always spent: at each time one page is polled. An error of the scheduler stops the run
-// and is returned with the time. The error is [ErrUnknown] if the scheduler asks for a page that
-// the environment does not have.
+// Run lets a scheduler poll an environment at evenly spaced times and returns the account. At each
+// time one page is polled, unless the scheduler says that no page may be polled now. That poll is
+// counted as Unspent and not made up for.
+//
+// Any other error of the scheduler stops the run. Run then returns it with the time, and the account
+// up to that time; its Curve has the parts that had ended. The error is [ErrUnknown] if the
+// scheduler asks for a page that the environment does not have. It is [ErrTime] if the environment
+// finds a change at a time that is not finite or after the poll.
 //
 // Freshness and age come from the times of change that the environment knows, not from samples. At
 // the end Run looks at all pages once more, to account for the time since their last poll. That
@@ -150,9 +166,10 @@ func Run(env Env, sched Scheduler, cfg RunConfig) (Result, error) {
 	}
 	r.buckets = newBuckets(cfg.Buckets, cfg.Start, r.cfg.Duration)
 	if err := r.all(polls); err != nil {
-		return Result{}, err
+		return r.stopped(), err
 	}
-	return r.settle(), nil
+	err = r.look(r.now)
+	return r.sum(), err
 }
 
 // A flight is a poll whose answer has not come yet.
@@ -179,6 +196,7 @@ type run struct {
 	rng      *rand.Rand
 	inFlight heap.Heap[flight]
 	sent     int
+	now      float64 // time of the latest event
 
 	result  Result
 	stale   float64 // page-time in which the copy was not current
@@ -320,6 +338,7 @@ func (r *run) all(polls int) error {
 		if err := r.arrive(now); err != nil {
 			return err
 		}
+		r.now = now
 		if err := r.ask(now); err != nil {
 			return err
 		}
@@ -331,6 +350,7 @@ func (r *run) all(polls int) error {
 	if err := r.arrive(end); err != nil {
 		return err
 	}
+	r.now = end
 	for len(r.inFlight) > 0 {
 		if err := r.lose(r.inFlight.Pop().id, end); err != nil {
 			return err
@@ -343,6 +363,10 @@ func (r *run) all(polls int) error {
 func (r *run) ask(now float64) error {
 	id, err := r.sched.Next(now)
 	if err != nil {
+		if none := noPage(nil); errors.As(err, &none) {
+			r.result.Unspent++
+			return nil
+		}
 		return failed(now, err)
 	}
 	if !r.has(id) {
@@ -366,6 +390,7 @@ func (r *run) ask(now float64) error {
 // arrive handles the answers that come up to now, in the order of their times.
 func (r *run) arrive(now float64) error {
 	for len(r.inFlight) > 0 && r.inFlight[0].at <= now {
+		r.now = r.inFlight[0].at
 		if err := r.land(r.inFlight.Pop()); err != nil {
 			return err
 		}
@@ -379,7 +404,10 @@ func (r *run) land(f flight) error {
 		return r.lose(f.id, f.at)
 	}
 	page := ids.Slot(f.id)
-	since, changed := r.env.Poll(page, f.at)
+	since, changed, err := r.poll(page, f.at)
+	if err != nil {
+		return failed(f.at, err)
+	}
 	r.result.Polls++
 	if changed {
 		r.result.Detected++
@@ -394,6 +422,15 @@ func (r *run) land(f flight) error {
 		r.cfg.OnPoll(Poll{page, f.at, changed, since})
 	}
 	return nil
+}
+
+// poll polls a page of the environment.
+func (r *run) poll(page int, now float64) (since float64, changed bool, err error) {
+	since, changed = r.env.Poll(page, now)
+	if changed && !(since >= -math.MaxFloat64 && since <= now) {
+		err = fmt.Errorf("%w: the environment finds a change of page %d at %v", ErrTime, page, since)
+	}
+	return since, changed, err
 }
 
 // lose handles an answer that does not come.
@@ -436,14 +473,32 @@ func (r *run) account(page int, first, until float64) {
 	}
 }
 
-// settle looks at all pages at the end and sums up.
-func (r *run) settle() Result {
-	end := r.cfg.Start + r.cfg.Duration
+// look looks at all pages at the end. It returns the first error.
+func (r *run) look(end float64) (err error) {
 	for page := range r.pages {
-		if since, changed := r.env.Poll(page, end); changed {
+		switch since, changed, bad := r.poll(page, end); {
+		case bad != nil:
+			err = cmp.Or(err, failed(end, bad))
+		case changed:
 			r.account(page, since, end)
 		}
 	}
+	return err
+}
+
+// stopped returns the account of a run that an error has stopped.
+func (r *run) stopped() Result {
+	r.result.Lost += len(r.inFlight)
+	_ = r.look(r.now) // there is an error already
+	r.cfg.Duration = r.now - r.cfg.Start
+	ended := sort.Search(len(r.buckets.curve), func(i int) bool { return r.buckets.curve[i].End > r.now })
+	res := r.sum()
+	res.Curve = res.Curve[:ended]
+	return res
+}
+
+// sum sums up.
+func (r *run) sum() Result {
 	pageTime := r.total * r.cfg.Duration
 	res := r.result
 	res.Freshness = 1 - r.stale/pageTime

@@ -2,6 +2,7 @@ package webenv
 
 import (
 	"errors"
+	"fmt"
 	"iter"
 	"math"
 	"slices"
@@ -395,16 +396,26 @@ func TestRunErrors(t *testing.T) {
 	}
 	good := RunConfig{Rate: 1, Polls: 10}
 	broken := errors.New("broken")
-	for _, f := range []*failing{{nextErr: broken}, {observeErr: broken}} {
+	for polls, f := range map[int]*failing{4: {nextErr: broken}, 5: {observeErr: broken}} {
 		f.pages = 2
-		result, err := Run(env(), f, good)
-		require.Zero(t, result)
+		cfg := good
+		cfg.Buckets = 4
+		result, err := Run(env(), f, cfg)
 		require.ErrorIs(t, err, broken)
 		require.EqualError(t, err, "webenv: run stopped at time 5: broken")
+		// The account is that of a run that ends then.
+		want, err := Run(env(), &roundRobin{pages: 2}, RunConfig{Polls: polls, Duration: 5, Buckets: 2})
+		require.NoError(t, err)
+		require.Equal(t, want, result)
 	}
+	waiting := good
+	waiting.Latency = func(page int) float64 { return float64(1 + 99*page) }
+	result, err := Run(env(), &failing{roundRobin: roundRobin{pages: 2}, nextErr: broken}, waiting)
+	require.ErrorIs(t, err, broken)
+	require.Equal(t, []int{2, 2}, []int{result.Polls, result.Lost})
 	lossy := good
 	lossy.Loss, lossy.Source = 1, check.Source(1)
-	_, err := Run(env(), &failing{roundRobin: roundRobin{pages: 2}, backErr: broken}, lossy)
+	_, err = Run(env(), &failing{roundRobin: roundRobin{pages: 2}, backErr: broken}, lossy)
 	require.EqualError(t, err, "webenv: run stopped at time 1: broken")
 	// The same where answers arrive between two polls, at the end, and too late.
 	for _, c := range []struct {
@@ -448,14 +459,19 @@ func TestRunErrors(t *testing.T) {
 		func(o *RunConfig) { o.Weights = []float64{1, nan} },
 		func(o *RunConfig) { o.Weights = []float64{0, 0} },
 		func(o *RunConfig) { o.Weights = []float64{1e308, 1e308} },
-		func(o *RunConfig) { o.Latency = func(int) float64 { return nan } },
-		func(o *RunConfig) { o.Latency = func(int) float64 { return -1 } },
 	} {
 		o := good
 		change(&o)
 		result, err := Run(env(), &roundRobin{pages: 2}, o)
 		require.ErrorIs(t, err, ErrConfig, "%+v", o)
 		require.Zero(t, result)
+	}
+	for _, latency := range []float64{nan, -1} {
+		o := good
+		o.Latency = func(int) float64 { return latency }
+		result, err := Run(env(), &roundRobin{pages: 2}, o)
+		require.ErrorIs(t, err, ErrConfig)
+		require.Zero(t, result.Polls)
 	}
 	_, err = Run(&Replay{}, &roundRobin{pages: 2}, good)
 	require.ErrorIs(t, err, ErrNoPages)
@@ -467,10 +483,64 @@ func TestRunErrors(t *testing.T) {
 
 	never := good
 	never.Latency = func(int) float64 { return inf }
-	result, err := Run(env(), &roundRobin{pages: 2}, never)
+	result, err = Run(env(), &roundRobin{pages: 2}, never)
 	require.NoError(t, err)
 	require.Zero(t, result.Polls)
 	require.Positive(t, result.Lost)
+}
+
+// knows is an environment whose pages change at a time of its choice.
+type knows struct{ since float64 }
+
+func (knows) Len() int { return 2 }
+
+func (k knows) Poll(int, float64) (since float64, changed bool) { return k.since, true }
+
+// An environment that finds a change at an impossible time gives no impossible account.
+func TestRunOfABadEnvironment(t *testing.T) {
+	t.Parallel()
+	for _, since := range []float64{math.NaN(), math.Inf(-1), math.Inf(1), 2.5} {
+		result, err := Run(knows{since}, &roundRobin{pages: 2}, RunConfig{Polls: 4})
+		require.ErrorIs(t, err, ErrTime, "%v", since)
+		require.Equal(t, 1.0, result.Freshness)
+		require.Zero(t, result.Polls)
+		_, err = Run(knows{since}, &roundRobin{pages: 2}, RunConfig{Polls: 1, Duration: 2, Loss: 1, Source: check.Source(1)})
+		require.ErrorIs(t, err, ErrTime, "at the end")
+	}
+	result, err := Run(knows{1}, &roundRobin{pages: 2}, RunConfig{Polls: 4})
+	require.NoError(t, err)
+	require.Equal(t, 4, result.Detected)
+}
+
+// limited is a scheduler that may poll at every third time only.
+type limited struct {
+	roundRobin
+	calls int
+}
+
+type notNow struct{ error }
+
+func (notNow) NoPage() {}
+
+func (l *limited) Next(now float64) (int, error) {
+	if l.calls++; l.calls%3 != 0 {
+		return 0, fmt.Errorf("wait: %w", notNow{errors.New("no page")})
+	}
+	return l.roundRobin.Next(now)
+}
+
+// Polls that the scheduler has no page for are not spent, and the run goes on.
+func TestRunUnspent(t *testing.T) {
+	t.Parallel()
+	env := must(NewPoisson([]float64{1, 2}, check.Source(1)))
+	got, err := Run(env, &limited{roundRobin: roundRobin{pages: 2}}, RunConfig{Polls: 32})
+	require.NoError(t, err)
+	require.Equal(t, []int{10, 22, 0}, []int{got.Polls, got.Unspent, got.Lost})
+	env = must(NewPoisson([]float64{1, 2}, check.Source(1)))
+	want, err := Run(env, &roundRobin{pages: 2}, RunConfig{Rate: 1. / 3, Polls: 10, Duration: 32})
+	require.NoError(t, err)
+	want.Unspent = got.Unspent
+	require.Equal(t, want, got)
 }
 
 // pages is a scheduler of ids that travelled: some were removed, some given out again.
