@@ -43,7 +43,7 @@ func open(file string) (*crawler, error) {
 	return c, gob.NewDecoder(bytes.NewReader(saved)).Decode(c)
 }
 
-// save may be called at any time. Polls in flight are made again after a restart.
+// save may be called at any time. After a restart, polls that were in flight count as failed.
 func (c *crawler) save(file string) error {
 	var b bytes.Buffer
 	if err := gob.NewEncoder(&b).Encode(c); err != nil {

@@ -209,7 +209,8 @@ func (k *Keyed[K]) some(batch []K, slot int) ([]K, int) {
 }
 
 // InFlight returns the keys of the polls that wait for an answer with the times of their Next,
-// oldest first. GiveBack those whose worker died.
+// oldest first. Next does not return these keys. If an answer will never come, for instance because
+// the worker died, call GiveBack: the page would not be polled again otherwise.
 func (k *Keyed[K]) InFlight() iter.Seq2[K, time.Time] {
 	return func(yield func(K, time.Time) bool) {
 		for _, f := range k.flights() {

@@ -42,8 +42,9 @@ func (k *Keyed[K]) MarshalBinary() ([]byte, error) {
 
 // UnmarshalBinary restores what MarshalBinary saved of a Keyed with keys of the same kind and a
 // learner of the same type; the receiver is made with NewKeyed, of a learner with any settings
-// or a zero value. Polls that were in flight are given back, as nobody will answer them.
-// Otherwise everything continues bit for bit (in the same build on the same kind of processor).
+// or a zero value. Polls that were in flight are given back, as nobody will answer them. So they
+// count as failed, and their pages wait as after a failure. Otherwise everything continues bit for
+// bit (in the same build on the same kind of processor).
 func (k *Keyed[K]) UnmarshalBinary(data []byte) error {
 	k.lock()
 	defer k.mu.Unlock()
