@@ -33,9 +33,9 @@
 // seed gives the same run. Neither method allocates. A bad answer is refused with an error and
 // changes nothing; a nil source panics.
 //
-// Every automaton can be saved in the middle of a run and loaded again. The source belongs
-// to the caller, who saves it next to the automaton: rand.PCG and rand.ChaCha8 marshal
-// themselves.
+// Every automaton can be saved in the middle of a run and loaded again, with MarshalBinary or
+// encoding/gob; encoding/json writes {} and no error. The source belongs to the caller, who saves it
+// next to the automaton: rand.PCG and rand.ChaCha8 marshal themselves.
 //
 // Nothing here is safe for concurrent use, except Walk and Overload: they have no state of their
 // own and may be shared.

@@ -10,7 +10,8 @@
 // Nothing here reads a clock, starts a goroutine, fetches or logs. Everything is deterministic
 // for a seed, can be saved in the middle of a run (MarshalBinary), and continues bit for bit: in
 // the same build on the same kind of processor, as others may round the last bit in another way.
-// Nothing but [Keyed] is safe for concurrent use.
+// Nothing but [Keyed] is safe for concurrent use. Save with MarshalBinary or encoding/gob;
+// encoding/json writes {} and no error.
 //
 // # Which type
 //

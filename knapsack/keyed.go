@@ -18,7 +18,8 @@ import (
 // and a lock makes all methods safe for concurrent use. With reaches the learner for what only that
 // can do, such as weights, intervals and groups. Make it with NewKeyed.
 //
-// MarshalBinary saves learner and keys as one blob. Export and Import keep what is known of one
+// MarshalBinary saves learner and keys as one blob, and so does encoding/gob; encoding/json would
+// write {} without an error. Export and Import keep what is known of one
 // page, for a row of the caller's database.
 //
 // The learner sees Unix time in seconds, accurate to a microsecond. An interval of an hour is 3600

@@ -43,5 +43,6 @@
 // Nothing here fetches, reads a clock, starts a goroutine or logs. Randomness comes from the source
 // passed in, and the same source gives the same run. Every type can be saved in the middle of a
 // run. It then continues bit for bit, on any processor, if the source is a PCG or a ChaCha8 of
-// math/rand/v2. An error changes nothing. No type is safe for concurrent use.
+// math/rand/v2. Save with MarshalBinary or encoding/gob; encoding/json writes {} and no error. An
+// error changes nothing. No type is safe for concurrent use.
 package partition

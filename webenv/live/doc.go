@@ -12,5 +12,6 @@
 // with [webenv.Run] or with your own loop.
 //
 // Transport and Pages are safe for concurrent use. What they remember can be saved, so that the
-// first poll after a restart is compared with the last one before it.
+// first poll after a restart is compared with the last one before it. Save with MarshalBinary or
+// encoding/gob; encoding/json does not save what they remember.
 package live
