@@ -16,10 +16,10 @@ import (
 // The values are the ids that LimitGroup, DeferGroup and RemoveGroup take.
 //
 // Save the map together with the filter. If the filter is behind a Keyed, use the map only within
-// With, and copy it there before the Keyed is saved. A copy that is made later may have groups that
-// the saved filter does not know, whose ids it will give to others. A group that was added between
-// the copy and the save gets a second id after a restart, with limits of its own; Join then uses
-// the second one.
+// With, and copy it there before the Keyed is saved, as the example does. Then every group of the
+// copy is in the saved filter. If a group is added between the copy and the save, only the filter
+// has it, and after a restart Join makes a second one of that name. A copy that is made after the
+// save is wrong: it may have ids that the saved filter will give to other groups.
 type Groups map[string]int
 
 // Join puts a page into the group of a name. Where the filter has no such group, as before the first page and
