@@ -54,7 +54,12 @@ func NewHSSL(depth int) (*HSSL, error) {
 }
 
 // level returns the depth of the node, 0 for the root.
-func (a *HSSL) level() int { return bits.Len64(a.node) - 1 }
+func (a *HSSL) level() int {
+	if a.node == 0 {
+		panic("automata: an HSSL that is a zero value: make it with NewHSSL")
+	}
+	return bits.Len64(a.node) - 1
+}
 
 // Points returns the three points to ask about: the ends and the middle of the interval.
 func (a *HSSL) Points() (left, middle, right float64) {

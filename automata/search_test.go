@@ -155,3 +155,14 @@ func TestHSSLSettles(t *testing.T) {
 		require.InDelta(t, 0.7*0.7/0.3, pi[k-1]/pi[k/2-1], 1e-9, "node %d", k)
 	}
 }
+
+// Searches that were not made by their functions panic with a message.
+func TestSearchesOfZero(t *testing.T) {
+	t.Parallel()
+	const spl, hssl = "automata: an SPL that is a zero value: make it with NewSPL", "automata: an HSSL that is a zero value: make it with NewHSSL"
+	require.PanicsWithValue(t, spl, func() { new(SPL).Point() })
+	require.PanicsWithValue(t, spl, func() { new(SPL).Learn(true) })
+	require.PanicsWithValue(t, spl, func() { _, _ = new(SPL).Stationary(0.5, 0.8) })
+	require.PanicsWithValue(t, hssl, func() { new(HSSL).Point() })
+	require.PanicsWithValue(t, hssl, func() { new(HSSL).Learn(true, true, true) })
+}

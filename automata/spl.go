@@ -37,11 +37,22 @@ func NewSPL(resolution int) (*SPL, error) {
 	return &SPL{resolution, resolution / 2}, nil
 }
 
+// made panics if a is a zero value.
+func (a *SPL) made() {
+	if a.resolution == 0 {
+		panic("automata: an SPL that is a zero value: make it with NewSPL")
+	}
+}
+
 // Point returns the point proposed now.
-func (a *SPL) Point() float64 { return float64(a.state) / float64(a.resolution) }
+func (a *SPL) Point() float64 {
+	a.made()
+	return float64(a.state) / float64(a.resolution)
+}
 
 // Learn moves the point one step to the right or to the left.
 func (a *SPL) Learn(right bool) {
+	a.made()
 	if right {
 		a.state = min(a.state+1, a.resolution)
 	} else {
@@ -54,6 +65,7 @@ func (a *SPL) Learn(right bool) {
 // changes by the factor (1−p)/p from point to point away from the target. The error is ErrConfig.
 // O(N).
 func (a *SPL) Stationary(target, correct float64) ([]float64, error) {
+	a.made()
 	if !(target >= 0 && target <= 1) {
 		return nil, fmt.Errorf("%w: target %v is not in [0, 1]", ErrConfig, target)
 	}

@@ -61,3 +61,18 @@ func (e *NoPageError) NoPage() {}
 
 // Unwrap returns ErrNoPage.
 func (e *NoPageError) Unwrap() error { return ErrNoPage }
+
+// noPageByClock is the NoPageError of a Keyed, whose text has a time of day.
+type noPageByClock struct{ *NoPageError }
+
+// Error implements error.
+func (e noPageByClock) Error() string {
+	at := e.Time()
+	if at.IsZero() {
+		return e.NoPageError.Error()
+	}
+	return fmt.Sprintf("%v: not before %v", ErrNoPage, at.UTC().Format(time.RFC3339))
+}
+
+// Unwrap returns the NoPageError.
+func (e noPageByClock) Unwrap() error { return e.NoPageError }

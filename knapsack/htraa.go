@@ -63,7 +63,8 @@ var _ Learner = (*HTRAA)(nil)
 const htraaStates = 500
 
 // NewHTRAA returns an HTRAA of the pages 0..n−1, all polled equally often at first. It returns
-// ErrConfig for a setting out of its range; n may be 0 to 2^30.
+// ErrConfig for a setting out of its range; n may be 0 to 2^30. A nil src panics: the automata draw
+// with either spacing.
 func NewHTRAA(n int, cfg HTRAAConfig, src rand.Source) (*HTRAA, error) {
 	source.Require(src, "knapsack")
 	if err := checkPages(n); err != nil {

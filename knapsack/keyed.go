@@ -19,8 +19,8 @@ import (
 // can do, such as weights, intervals and groups. Make it with NewKeyed.
 //
 // MarshalBinary saves learner and keys as one blob, and so does encoding/gob; encoding/json would
-// write {} without an error. Export and Import keep what is known of one
-// page, for a row of the caller's database.
+// write {} without an error. Export and Import keep what is known of one page, for a row of the
+// caller's database.
 //
 // The learner sees Unix time in seconds, accurate to a microsecond. An interval of an hour is 3600
 // there.
@@ -287,8 +287,8 @@ func (k *Keyed[K]) Remove(key K) error {
 	return nil
 }
 
-// Next returns the key of the page to poll now. If there is none, the error is a *NoPageError; its
-// Time method says when to ask again.
+// Next returns the key of the page to poll now. If there is none, the error wraps a *NoPageError,
+// whose Time method says when to ask again.
 func (k *Keyed[K]) Next(now time.Time) (key K, err error) {
 	clock, err := seconds(now)
 	if err == nil && clock > latestNext {
@@ -308,7 +308,7 @@ func (k *Keyed[K]) Next(now time.Time) (key K, err error) {
 			if k.skew.early > 0 {
 				ahead = at - clock
 			}
-			err = &NoPageError{none.At - ahead}
+			err = noPageByClock{&NoPageError{none.At - ahead}}
 		}
 		return key, err
 	}
@@ -494,11 +494,11 @@ type pager interface {
 	decodePage(d *codec.Decoder) (set func(slot int))
 }
 
-// Export returns what has been learnt of a page, in about 100 bytes, for Import. It does not depend
-// on the other pages, nor on what the caller set: weights, intervals, groups. If a clock was set
-// back, the page may be polled earlier or later by as much after an Import. It returns an error
-// that wraps errors.ErrUnsupported if the learner keeps nothing about single pages: HTRAA, VLAKG
-// and EstimateFirst.
+// Export returns what has been learnt of a page, for Import: 30 bytes of a LAKG, 100 of a
+// RateFilter, 250 of a Planner with MaximumLikelihood. It does not depend on the other pages, nor on
+// what the caller set: weights, intervals, groups. If a clock was set back, the page may be polled
+// earlier or later by as much after an Import. It returns an error that wraps errors.ErrUnsupported
+// if the learner keeps nothing about single pages: HTRAA, VLAKG and EstimateFirst.
 func (k *Keyed[K]) Export(key K) ([]byte, error) {
 	k.lock()
 	defer k.mu.Unlock()

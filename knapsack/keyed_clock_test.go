@@ -189,3 +189,20 @@ func TestKeyedForgedSkew(t *testing.T) {
 		require.ErrorIs(t, again.UnmarshalBinary(must(k.MarshalBinary())), ErrCorrupt, "%v", bad)
 	}
 }
+
+// The text of a NoPageError of a Keyed has the time of day. That of a learner has its number.
+func TestKeyedNoPageText(t *testing.T) {
+	t.Parallel()
+	k := keyed(must(NewRateFilter(0, RateFilterConfig{})), 1)
+	require.NoError(t, k.Defer(url(0), time.Date(2033, 5, 18, 3, 33, 20, 0, time.UTC)))
+	_, err := k.Next(time.Date(2033, 5, 17, 0, 0, 0, 0, time.UTC))
+	require.EqualError(t, err, "knapsack: no page may be polled now: not before 2033-05-18T03:33:20Z")
+	require.ErrorIs(t, err, ErrNoPage)
+	var none *NoPageError
+	require.ErrorAs(t, err, &none)
+	require.EqualError(t, none, "knapsack: no page may be polled now: not before 2e+09")
+
+	empty := keyed(must(NewRateFilter(0, RateFilterConfig{})), 0)
+	_, err = empty.Next(time.Now())
+	require.EqualError(t, err, "knapsack: no page may be polled now")
+}

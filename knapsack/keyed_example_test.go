@@ -9,7 +9,8 @@ import (
 	"github.com/recrawl/recrawl/knapsack"
 )
 
-// A crawler of several workers: URLs in, URLs out, saved and restored with its polls in flight.
+// A crawler of several workers: URLs in, URLs out. It is saved while a poll is in flight, which is
+// given back when it is restored.
 func ExampleKeyed() {
 	crawl := func() *knapsack.Keyed[string] {
 		filter, err := knapsack.NewRateFilter(0, knapsack.RateFilterConfig{})
@@ -67,12 +68,12 @@ func ExampleKeyed() {
 	if err := restored.UnmarshalBinary(blob); err != nil {
 		panic(err)
 	}
-	lost := 0
+	inFlight := 0
 	for range restored.InFlight() {
-		lost++
+		inFlight++
 	}
-	fmt.Println(restored.Len(), "pages,", lost, "lost in flight")
-	// Output: 4 pages, 0 lost in flight
+	fmt.Println(restored.Len(), "pages,", inFlight, "in flight")
+	// Output: 4 pages, 0 in flight
 }
 
 // What is known of a page fits a row of a database.

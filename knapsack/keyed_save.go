@@ -15,8 +15,9 @@ const mostSkew = 1e15
 
 var keyedFormat = codec.Format{Magic: "recrawl/knapsack.Keyed", Version: 2}
 
-// MarshalBinary returns learner and keys. Keys are saved that are strings, integers, arrays of
-// bytes, or that marshal themselves as binary or as text (a netip.Addr); others are ErrConfig.
+// MarshalBinary returns learner and keys. It takes O(n) and holds the lock, so other calls wait for
+// it. Keys are saved that are strings, integers, arrays of bytes, or that marshal themselves as
+// binary or as text (a netip.Addr); others are ErrConfig.
 func (k *Keyed[K]) MarshalBinary() ([]byte, error) {
 	k.lock()
 	defer k.mu.Unlock()

@@ -65,6 +65,9 @@ func TestKeyedIsItsLearner(t *testing.T) {
 				at := 1.7e9 + float64(step)/4
 				got, err := k.Next(after(float64(step) / 4))
 				want, err2 := bare.Next(at)
+				if none := (*NoPageError)(nil); errors.As(err, &none) {
+					err = none // whose text differs
+				}
 				require.Equal(t, err2, err)
 				if err == nil {
 					require.Equal(t, key[want], got)

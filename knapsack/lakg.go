@@ -120,7 +120,7 @@ type amountsRostered = rostered[*game.Amounts]
 var _ Learner = (*LAKG)(nil)
 
 // NewLAKG returns a LAKG of the pages 0..n−1. It returns ErrConfig for a setting out of its range;
-// n may be 0 to 2^30.
+// n may be 0 to 2^30. A nil src panics, also with Even spacing, which draws nothing.
 func NewLAKG(n int, cfg LAKGConfig, src rand.Source) (*LAKG, error) {
 	source.Require(src, "knapsack")
 	if err := checkPages(n); err != nil {

@@ -199,8 +199,16 @@ func (a *Assigner) All() iter.Seq[int] { return a.sites.All() }
 // slices. The slot of a removed id is used again for a new one. O(1).
 func Slot(id int) int { return ids.Slot(id) }
 
+// made panics if a is a zero value.
+func (a *Assigner) made() {
+	if a.width == 0 {
+		panic("partition: an Assigner that is a zero value: make it with NewAssigner")
+	}
+}
+
 // Add adds a site and returns its id. O(arms).
 func (a *Assigner) Add() int {
+	a.made()
 	id := a.sites.Add()
 	if slot := ids.Slot(id); slot == len(a.site.at) {
 		a.site.grow(slot+1, a.width)

@@ -277,6 +277,7 @@ func (a *Assigner) SetCapacity(arm int, capacity float64) error {
 // it once, when it is accessed next. O(arms), and O(sites·arms) when the tables must double. The
 // error is ErrConfig.
 func (a *Assigner) AddArm(capacity float64) (int, error) {
+	a.made()
 	if err := checkCapacity(a.arms.Slots(), capacity); err != nil {
 		return 0, err
 	}

@@ -264,3 +264,12 @@ func TestAssignerSavesTheLeastDurations(t *testing.T) {
 	require.Less(t, a.arm[0].forecast, 1/mostOf)
 	restores(t, a, new(Assigner))
 }
+
+// Sites and arms can be added only to what New has made.
+func TestAddToZero(t *testing.T) {
+	t.Parallel()
+	const assigner = "partition: an Assigner that is a zero value: make it with NewAssigner"
+	require.PanicsWithValue(t, assigner, func() { new(Assigner).Add() })
+	require.PanicsWithValue(t, assigner, func() { _, _ = new(Assigner).AddArm(1) })
+	require.PanicsWithValue(t, "partition: a TWOMA that is a zero value: make it with NewTWOMA", func() { new(TWOMA).Add() })
+}

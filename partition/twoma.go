@@ -239,6 +239,9 @@ func (t *TWOMA) All() iter.Seq[int] { return t.ids.All() }
 
 // Add adds an object in a random arm, in the entry state, and returns its id. O(1).
 func (t *TWOMA) Add() int {
+	if t.arms == 0 {
+		panic("partition: a TWOMA that is a zero value: make it with NewTWOMA")
+	}
 	id := t.ids.Add()
 	slot := ids.Slot(id)
 	if slot == len(t.arm) {

@@ -15,7 +15,7 @@ import (
 // optimum (Graham 1969), and on uniform ones at most 1.5773 times (Kovács 2010).
 //
 // Time: O(n log n + n·m).
-func LPT(p *Problem) Plan { return solver.LPT(p.grid) }
+func LPT(p *Problem) Plan { return solver.LPT(p.made().grid) }
 
 // Multifit searches by bisection for the smallest makespan at which first-fit-decreasing packs all
 // sites into the clients' capacities. Clients are filled in ascending order of capacity. It starts
@@ -26,7 +26,7 @@ func LPT(p *Problem) Plan { return solver.LPT(p.grid) }
 // taken in descending order of their shortest duration, and the plan has no guarantee.
 //
 // Time: O(n log n + R·n·m) for at most R = 40 bisections.
-func Multifit(p *Problem) Plan { return solver.Multifit(p.grid) }
+func Multifit(p *Problem) Plan { return solver.Multifit(p.made().grid) }
 
 // KarmarkarKarp is the largest differencing method (Karmarkar and Karp 1982) in its form for m
 // sets. It merges the two partial partitions with the largest spreads, so that the largest set of
@@ -44,7 +44,7 @@ func KarmarkarKarp(p *Problem) (Plan, error) {
 
 // alike reports whether no client differs from another.
 func (p *Problem) alike() bool {
-	for j, u := range p.unit {
+	for j, u := range p.made().unit {
 		if u != p.unit[0] || p.grid.Off[j] != p.grid.Off[0] {
 			return false
 		}

@@ -14,7 +14,7 @@ import (
 //
 // Time: O(n·m + n log n).
 func (p *Problem) LongestFirst() []int {
-	key, list := p.grid.Shortest(), p.numbered()
+	key, list := p.made().grid.Shortest(), p.numbered()
 	slices.SortStableFunc(list, func(a, b int) int { return cmp.Compare(key[b], key[a]) })
 	return list
 }
@@ -30,6 +30,7 @@ func (p *Problem) numbered() []int {
 
 // checkList returns the list, or for nil the sites in the order of their numbers.
 func (p *Problem) checkList(list []int) ([]int, error) {
+	p.made()
 	if list == nil {
 		return p.numbered(), nil
 	}

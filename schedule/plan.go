@@ -24,7 +24,7 @@ func (plan Plan) Batches(m int) [][]int {
 
 // Check returns an error unless the plan gives every site of the problem a client that can do it.
 func (p *Problem) Check(plan Plan) error {
-	if len(plan) != p.n {
+	if len(plan) != p.made().n {
 		return fmt.Errorf("%w: %d sites, want %d", ErrPlan, len(plan), p.n)
 	}
 	for z, j := range plan {
@@ -41,7 +41,7 @@ func (p *Problem) Check(plan Plan) error {
 // Finish returns the time T_j at which each client finishes its batch, 0 for an empty one.
 // The plan must pass Check. Time: O(n + m).
 func (p *Problem) Finish(plan Plan) []float64 {
-	finish := make([]float64, p.m)
+	finish := make([]float64, p.made().m)
 	for z, j := range plan {
 		if p.unrelated {
 			finish[j] += p.size[z*p.m+j]

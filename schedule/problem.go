@@ -156,10 +156,18 @@ func tooSmall(x float64) string {
 
 func positive(x float64) bool { return x >= leastDuration && !math.IsInf(x, 1) }
 
+// made returns p. It panics if p is a zero value.
+func (p *Problem) made() *Problem {
+	if p.kind == nil {
+		panic("schedule: a Problem that is a zero value: make it with NewIdentical, NewUniform or NewUnrelated")
+	}
+	return p
+}
+
 // WithStarts returns the same problem with start times and setups for the clients. A client is free
 // at its start time, and pays its setup once for a batch that is not empty. Nil stands for zeros.
 func (p *Problem) WithStarts(start, setup []float64) (*Problem, error) {
-	q := &Problem{kind: p.kind}
+	q := &Problem{kind: p.made().kind}
 	var err error
 	if q.start, err = p.times("start", start); err != nil {
 		return nil, err
@@ -194,10 +202,10 @@ func (p *Problem) times(name string, v []float64) ([]float64, error) {
 }
 
 // Sites returns the number of sites.
-func (p *Problem) Sites() int { return p.n }
+func (p *Problem) Sites() int { return p.made().n }
 
 // Clients returns the number of clients.
-func (p *Problem) Clients() int { return p.m }
+func (p *Problem) Clients() int { return p.made().m }
 
 // Duration returns the time that a site takes on a client.
 func (p *Problem) Duration(site, client int) float64 {

@@ -208,3 +208,33 @@ func names[E interface {
 	require.ErrorIs(t, err, ErrConfig)
 	require.ErrorIs(t, P(&last).UnmarshalText([]byte("no name")), ErrConfig)
 }
+
+// A Problem that was not made by its functions panics with a message.
+func TestZeroProblem(t *testing.T) {
+	t.Parallel()
+	for name, use := range map[string]func(p *Problem){
+		"Sites":             func(p *Problem) { p.Sites() },
+		"Clients":           func(p *Problem) { p.Clients() },
+		"WithStarts":        func(p *Problem) { _, _ = p.WithStarts(nil, nil) },
+		"LongestFirst":      func(p *Problem) { p.LongestFirst() },
+		"Check":             func(p *Problem) { _ = p.Check(nil) },
+		"Finish":            func(p *Problem) { p.Finish(nil) },
+		"Makespan":          func(p *Problem) { p.Makespan(nil) },
+		"CheckResult":       func(p *Problem) { _ = p.CheckResult(Result{}) },
+		"LPT":               func(p *Problem) { LPT(p) },
+		"Multifit":          func(p *Problem) { Multifit(p) },
+		"KarmarkarKarp":     func(p *Problem) { _, _ = KarmarkarKarp(p) },
+		"LocalSearch":       func(p *Problem) { _, _ = LocalSearch(p, nil) },
+		"RoundRobin":        func(p *Problem) { _, _ = RoundRobin(p, nil) },
+		"Pull":              func(p *Problem) { _, _ = Pull(p, nil) },
+		"Replan":            func(p *Problem) { _, _ = Replan(p, nil, 0) },
+		"Solve":             func(p *Problem) { _, _ = Solve(t.Context(), p, SolveConfig{}) },
+		"Improve":           func(p *Problem) { _, _ = Improve(t.Context(), p, SolveConfig{}) },
+		"LowerBound":        func(p *Problem) { LowerBound(p) },
+		"NewDispatcher":     func(p *Problem) { _, _ = NewDispatcher(p, nil, DispatcherConfig{}) },
+		"NewPullDispatcher": func(p *Problem) { _, _ = NewPullDispatcher(p, nil, DispatcherConfig{}) },
+	} {
+		require.PanicsWithValue(t, "schedule: a Problem that is a zero value: make it with NewIdentical, NewUniform or NewUnrelated",
+			func() { use(new(Problem)) }, name)
+	}
+}

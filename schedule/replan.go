@@ -34,7 +34,7 @@ func Replan(p *Problem, old Plan, maxMoved int) (Result, error) {
 	if maxMoved < 0 {
 		return Result{}, fmt.Errorf("%w: at most %d sites to be moved", ErrConfig, maxMoved)
 	}
-	if len(old) != p.n {
+	if len(old) != p.made().n {
 		return Result{}, fmt.Errorf("%w: %d sites, want %d", ErrPlan, len(old), p.n)
 	}
 	for z, j := range old {

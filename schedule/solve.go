@@ -127,7 +127,7 @@ func Improve(ctx context.Context, p *Problem, cfg SolveConfig) (Result, error) {
 
 func search(ctx context.Context, p *Problem, cfg SolveConfig,
 	run func(context.Context, *instance.Instance, *rand.Rand, solver.Config) solver.Outcome) (Result, error) {
-	c, err := cfg.solver(ctx, p)
+	c, err := cfg.solver(ctx, p.made())
 	if err != nil {
 		return Result{}, err
 	}
@@ -170,5 +170,5 @@ const seedStream = 1
 // are slightly worse than the best. The bound is also at least the time by which the clients can do
 // that many sites, if each client does its shortest ones.
 func LowerBound(p *Problem) float64 {
-	return max(0, solver.LowerBound(p.grid)-p.grid.Rounding)
+	return max(0, solver.LowerBound(p.made().grid)-p.grid.Rounding)
 }

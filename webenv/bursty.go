@@ -84,7 +84,8 @@ type burstyEnv struct {
 // Each page is a two-state Markov-modulated Poisson process: page i changes at rate
 // rates[i]·cfg.Quiet while it is quiet and at rate rates[i]·cfg.Active while it is active, and
 // moves from one state to the other at random. The environment starts in equilibrium and is
-// simulated exactly. The rates are rounded to float32.
+// simulated exactly. The rates are rounded to float32. Poll panics at a time beyond 2⁵⁰ times the
+// shorter stay, because then adding a stay to the time may not change it.
 //
 // # Cost
 //
@@ -123,8 +124,7 @@ func NewBursty(rates []float64, cfg BurstyConfig, src rand.Source) (Simulated, e
 // Len returns the number of pages.
 func (b *burstyEnv) Len() int { return len(b.rates) }
 
-// Poll implements [Env]. It also panics at a time beyond 2⁵⁰ times the shorter stay, because then
-// adding a stay to the time may not change it.
+// Poll implements [Env].
 func (b *burstyEnv) Poll(page int, now float64) (since float64, changed bool) {
 	t, active := b.last[page], b.active[page]
 	checkTime(page, now, t)

@@ -19,7 +19,7 @@ var (
 	// ErrNoPages reports an environment or a history without any page.
 	ErrNoPages = errors.New("webenv: no pages")
 	// ErrName reports a page name that is blank, contains a comma or a line break, or is given
-	// to two pages.
+	// to two pages, or that some pages have names and some have none.
 	ErrName = errors.New("webenv: bad page name")
 	// ErrRate reports a rate that is negative, NaN or infinite, or a probability outside [0, 1].
 	ErrRate = errors.New("webenv: not a rate or a probability")

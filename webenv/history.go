@@ -10,7 +10,8 @@ import (
 )
 
 // A History is a record of when pages changed: page i is called Names[i] and changed at
-// Times[i], in ascending order. A page may have no changes.
+// Times[i], in ascending order. A page may have no changes. Names may be empty where nobody asks for
+// them, as in a [Replay].
 type History struct {
 	Names []string
 	Times [][]float64

@@ -203,6 +203,11 @@ func TestReplayErrors(t *testing.T) {
 	_, err = NewReplay(&History{Names: []string{"a"}, Times: [][]float64{{3, 2}}}, 0)
 	require.ErrorIs(t, err, ErrTime)
 	require.ErrorContains(t, err, "page 0, change 1")
+	for _, names := range [][]string{{"a"}, {"a", "b", "c"}} {
+		_, err = NewReplay(&History{Names: names, Times: [][]float64{{1}, {2}}}, 0)
+		require.ErrorIs(t, err, ErrName)
+	}
+	require.Equal(t, 2, must(NewReplay(&History{Times: [][]float64{{1}, {2}}}, 0)).Len(), "nobody asks for their names")
 	for _, start := range []float64{math.NaN(), math.Inf(-1)} {
 		_, err = NewReplay(&History{Names: []string{"a"}, Times: [][]float64{nil}}, start)
 		require.ErrorIs(t, err, ErrConfig)

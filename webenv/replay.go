@@ -22,13 +22,16 @@ type Replay struct {
 
 // NewReplay returns an environment that starts at time start. It starts with a copy of each page as
 // it is then, so changes at start or before are never seen. The usual start is the first change
-// ([History.Span]). O(changes).
+// ([History.Span]). The error is [ErrName] if only some of the pages have names. O(changes).
 func NewReplay(h *History, start float64) (*Replay, error) {
 	if h == nil {
 		panic("webenv: nil history")
 	}
 	if len(h.Times) == 0 {
 		return nil, ErrNoPages
+	}
+	if n := len(h.Names); n > 0 && n != len(h.Times) {
+		return nil, fmt.Errorf("%w: %d names for %d pages", ErrName, n, len(h.Times))
 	}
 	if math.IsNaN(start) || math.IsInf(start, 0) {
 		return nil, fmt.Errorf("%w: start %v", ErrConfig, start)
