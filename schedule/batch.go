@@ -7,23 +7,23 @@ import (
 	"github.com/recrawl/recrawl/schedule/internal/instance"
 )
 
-// A BatchVariant is a reading of steps 4 and 5 of the paper's batch heuristic. The paper leaves
-// open whether a client's batch ends at the first site that overflows its share, and how the sites
-// left over are spread.
+// A BatchVariant is a way to carry out steps 4 and 5 of the paper's batch heuristic. The paper leaves
+// open how the sites left over are spread.
 type BatchVariant uint8
 
 const (
-	// Literal ends a batch at the first site that exceeds the share. It deals the sites left over
-	// one by one, the smallest first, to the clients in ascending order of performance, again and
-	// again. In all variants, a site that exceeds a share by itself stays in its batch: if it were
-	// put back, all batches would stay empty.
+	// Literal is the paper word by word. The first site that exceeds the share ends a batch and is
+	// left over. The sites left over are dealt one by one, the smallest first, to the clients in
+	// ascending order of performance, again and again. If the largest site exceeds all shares, all
+	// batches stay empty, and all sites are dealt in this way.
 	Literal BatchVariant = iota
-	// FillToShare ends a batch there too. It then gives each client, in ascending order of
-	// performance, the smallest sites left over that its share still has room for. The last client,
-	// the fastest one, takes all remaining sites.
+	// FillToShare ends a batch there too, but the first site of a batch stays even if it exceeds the
+	// share by itself. It then gives each client, in ascending order of performance, the smallest
+	// sites left over that its share still has room for. The last client, the fastest one, takes all
+	// remaining sites.
 	FillToShare
 	// SkipOverflow passes over a site that exceeds the share and goes on with the smaller ones. The
-	// sites left over are dealt as in Literal.
+	// first site of a batch stays, as in FillToShare. The sites left over are dealt as in Literal.
 	SkipOverflow
 )
 
@@ -81,7 +81,7 @@ func Batch(sizes, performance []float64, variant BatchVariant) (Plan, error) {
 		share[j] = part(total, performance[j], speed)
 		var rest []int
 		for k, z := range left {
-			if batch[j]+sizes[z] > share[j] && batch[j] > 0 {
+			if batch[j]+sizes[z] > share[j] && (batch[j] > 0 || variant == Literal) {
 				if variant != SkipOverflow {
 					rest = left[k:]
 					break

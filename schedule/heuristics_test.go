@@ -46,11 +46,18 @@ func TestBatchByHand(t *testing.T) {
 	plan, err = Batch([]float64{6, 3, 2, 1}, []float64{2, 1}, FillToShare)
 	require.NoError(t, err)
 	require.Equal(t, Plan{0, 1, 0, 1}, plan)
-	// The first site of a batch is in it whatever its size, the second is not, also where a batch is
-	// less than 1: shares 1.125 and .375.
-	plan, err = Batch([]float64{.9, .5, .1}, []float64{3, 1}, Literal)
+	// .5 exceeds the second of the shares, 1.125 and .375. Literal puts it back; the others keep the
+	// first site of a batch whatever its size, and no second one, also where a batch is less than 1.
+	for variant, want := range map[BatchVariant]Plan{Literal: {0, 0, 1}, FillToShare: {0, 1, 0}, SkipOverflow: {0, 1, 0}} {
+		plan, err = Batch([]float64{.9, .5, .1}, []float64{3, 1}, variant)
+		require.NoError(t, err)
+		require.Equal(t, want, plan, variant.String())
+	}
+	// The largest site exceeds all shares, 5, 4 and 3: all sites are dealt, from 1 on, to the slowest
+	// client first.
+	plan, err = Batch([]float64{6, 3, 2, 1}, []float64{5, 3, 4}, Literal)
 	require.NoError(t, err)
-	require.Equal(t, Plan{0, 1, 1}, plan)
+	require.Equal(t, Plan{1, 0, 2, 1}, plan)
 }
 
 // Sites that fill a share exactly are not left out by rounding, nor where the product of the sizes
