@@ -19,14 +19,22 @@ import (
 //
 // # Where the papers are open
 //
-// The papers say that N is 5, that an object which leaves draws from the other arms, and that a
-// duration is compared with the average of its arm. They do not say in which state an object enters
-// an arm, or over which accesses the average is taken.
+// The papers say that N is 5, that an object which leaves draws from the other arms, and that an
+// object is rewarded if it takes less than the average of its arm and penalised if it takes more. They
+// do not say in which state an object enters an arm, over which accesses the average is taken, or
+// what follows from a duration equal to it, which is a reward here. In the report all objects begin
+// in the worst state of an arm. Here they begin in the state Entry, which takes up to Entry − 1
+// crawls more.
 //
-// No reading of the text gives the report's numbers of crawls in all settings. The report has 74,
-// 90, 116, 145, 263, 299, from 3 arms with 300 sites each to 8 arms with 10,000 sites each. With
-// exact durations, an entry at the boundary takes 12, 14, 28, 31, 60, 68 crawls, and an entry in
-// the most internal state 55, 65, 141, 151, 285, 337. These settings come close:
+// No reading of the text gives the report's numbers of crawls in all settings:
+//
+//	arms × objects of each     3×300  3×1000  5×300  5×1000  8×625  8×10,000
+//	report                        74      90    116     145    263       299
+//	entry at the boundary         12      13     28      32     60        78
+//	entry in the most internal    54      62    137     158    294       384
+//
+// The last two lines are from ExpectedCrawls. These settings come close to the report's numbers, with
+// 10,000 objects in all in the last column, where the report has 80,000:
 //
 //	TWOMAConfig{Entry: 4, AnyArm: true, LastCrawl: true}
 //
@@ -80,8 +88,9 @@ func (c TWOMAConfig) withDefaults() (TWOMAConfig, error) {
 //
 //	1 + Entry·Σ_{g≥0} (1 − (1 − w_g)^M)
 //
-// This is about Entry·(ln(M·(R−1)/R) + 0.577)/(−ln q). It is proportional to the number of arms and
-// to the logarithm of the number of objects.
+// This is about 1 + Entry·(½ + (ln(M·(R−1)/R) + 0.577)/(−ln q)). 1/(−ln q) is about R − 1.5, or
+// R − ½ with AnyArm (R > 2). So the crawls grow with the number of arms and with the logarithm of the
+// number of objects. Arms and objects are as for NewTWOMA; the error is ErrConfig.
 func (c TWOMAConfig) ExpectedCrawls(arms, objects int) (float64, error) {
 	c, err := c.withDefaults()
 	if err != nil {

@@ -68,8 +68,8 @@ func expectedCrawls(t testing.TB, c TWOMAConfig, arms, n int) float64 {
 	return v
 }
 
-// The relation of arms, objects and crawls against the process that it describes, in every reading,
-// and its approximation. The mean of 200 runs must lie within four standard errors.
+// The relation of arms, objects and crawls against the process that it describes, in every reading.
+// The mean of 200 runs must lie within four standard errors.
 func TestExpectedCrawls(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(1, 1))
@@ -96,15 +96,33 @@ func TestExpectedCrawls(t *testing.T) {
 			}
 		}
 	}
-	// The approximation leaves out the crawl of the arrival and rounds up half a stay.
-	const m, r = 100_000, 30
-	q := (r - 2.) / (r - 1)
-	approx := 5 * (math.Log(m*(r-1.)/r) + 0.577) / -math.Log(q)
-	require.InEpsilon(t, approx, expectedCrawls(t, TWOMAConfig{Entry: 5}, r, m), 0.01)
 	// With as many arms as an int counts, the sum would have no end.
 	for _, bad := range []struct{ arms, n, entry int }{{1, 5, 0}, {3, -1, 0}, {3, 5, 9}, {257, 5, 0}, {math.MaxInt, 5, 0}, {3, 1 << 32, 0}} {
 		_, err := TWOMAConfig{Entry: bad.entry}.ExpectedCrawls(bad.arms, bad.n)
 		require.ErrorIs(t, err, ErrConfig)
+	}
+}
+
+// What the documentation of TWOMAConfig prints, and how near the approximation of ExpectedCrawls is.
+func TestStatedCrawls(t *testing.T) {
+	t.Parallel()
+	settings := [][2]int{{3, 300}, {3, 1000}, {5, 300}, {5, 1000}, {8, 625}, {8, 10_000}}
+	for entry, want := range map[int][]float64{1: {12, 13, 28, 32, 60, 78}, 5: {54, 62, 137, 158, 294, 384}} {
+		for k, s := range settings {
+			for _, any := range []bool{false, true} {
+				c, arms, n := TWOMAConfig{Entry: entry, AnyArm: any}, float64(s[0]), float64(s[0]*s[1])
+				crawls := expectedCrawls(t, c, s[0], s[0]*s[1])
+				if !any {
+					require.Equal(t, want[k], math.Round(crawls))
+				}
+				q := (arms - 2) / (arms - 1)
+				if any {
+					q = (arms - 1) / arms
+				}
+				about := 1 + float64(entry)*(0.5+(math.Log(n*(arms-1)/arms)+0.577)/-math.Log(q))
+				require.InEpsilon(t, crawls, about, 0.01, "%+v", c)
+			}
+		}
 	}
 }
 
