@@ -18,8 +18,9 @@ func main() { report.Main("papers", run) }
 const intro = `Repeats the experiments of five papers on crawling. For every figure and table it prints the
 published value beside the one measured here, with a verdict:
 
-  reproduced   a published figure lies within two standard deviations of the runs here, an exact
-               figure agrees to its last digit, or a sentence holds in nine runs of ten
+  reproduced   a published figure lies within two standard deviations of the runs here (of the
+               difference of two means, if it is a mean), an exact figure agrees to its last
+               digit, or a sentence holds in nine runs of ten
   differs      it does not; the row says why
   fitted       it is reproduced, but a setting was chosen to match: this shows nothing
   fitted, and differs

@@ -170,6 +170,9 @@ func TestVerdicts(t *testing.T) {
 	require.Equal(t, Reproduced, compared("", "", "", 3.9, values).Verdict)
 	require.Equal(t, Differs, compared("", "", "", 4.1, values).Verdict)
 	require.Equal(t, Reproduced, compared("", "", "", 5, []float64{5, 5}).Verdict)
+	// The difference of a mean of 6 and one of 3 has the standard deviation √(1/6 + 1/3) = 0.707.
+	require.Equal(t, Reproduced, comparedMeans("", "", "", 3.4, 6, values).Verdict)
+	require.Equal(t, Differs, comparedMeans("", "", "", 3.45, 6, values).Verdict)
 	require.Equal(t, Fitted, compared("", "", "", 2, values).fitted("chosen").whereDiffers("not said").Verdict)
 	require.Equal(t, "chosen", compared("", "", "", 2, values).fitted("chosen").whereDiffers("not said").Why)
 	apart := compared("", "", "", 4.1, values).fitted("chosen").whereDiffers("far")
@@ -193,6 +196,10 @@ func TestVerdicts(t *testing.T) {
 	table := asMarkdown([]result{{figures: []figure{{rows: []Row{all, r, sentence("", holds), apart}}}}})
 	require.Contains(t, table, "| paper | reproduced | differs | fitted | fitted, and differs | not stated |")
 	require.Contains(t, table, "| in all | 1 | 1 | 0 | 1 | 1 |")
+	// Settings are told of figures that the tables have.
+	table = asMarkdown([]result{{figures: []figure{{place: "figure 1", text: "8 arms.", rows: []Row{all}}, {place: "figure 2", text: "9 arms.", rows: []Row{r}}}}})
+	require.Contains(t, table, "\n* figure 1: 8 arms.\n\n| place")
+	require.NotContains(t, table, "9 arms")
 	for _, v := range verdicts {
 		require.Regexp(t, "(?m)^  "+string(v)+"( |$)", intro)
 	}

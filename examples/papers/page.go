@@ -97,8 +97,8 @@ section{break-inside:auto}tr,svg,h3{break-inside:avoid}h2,h3{break-after:avoid}.
 </style></head><body>
 <h1>Five papers on crawling, repeated</h1>
 <p>Every figure and table of five papers, what they publish beside what is measured here. {{.Tally}}.</p>
-<p><b class="reproduced">Reproduced</b>: the published figure lies within two standard deviations of the runs here, an exact one
-within its last digit; a sentence holds in nine runs of ten. <b class="differs">Differs</b>: it does not, and the row says why.
+<p><b class="reproduced">Reproduced</b>: the published figure lies within two standard deviations of the runs here, or of the difference
+of two means if it is a mean; an exact one within its last digit; a sentence holds in nine runs of ten. <b class="differs">Differs</b>: it does not, and the row says why.
 <b class="fitted">Fitted</b>: a setting was chosen to match, so that agreement shows nothing. <b class="{{class "fitted, and differs"}}">Fitted, and
 differs</b>: a setting was chosen to match and it does not, and the row says why. <b class="not-stated">Not stated</b>:
 the paper gives no figure. ± is the standard deviation over the runs.</p>

@@ -45,8 +45,9 @@ type Instead struct {
 	Runs     int      `json:"runs"`
 }
 
-// spreads is how many standard deviations of a run a published figure may be away from the mean:
-// of an independent run 95 % are within, if runs are about normal.
+// spreads is how many standard deviations a published figure may be away from the mean: of a run if
+// it is one, where 95 % are within if runs are about normal, and of the difference of two means if
+// it is a mean.
 const spreads = 2
 
 // sure is the share of the runs in which a sentence must hold.
@@ -72,13 +73,24 @@ func sampled(item, quantity, unit string, values []float64) Row {
 	return Row{Row: report.Row{Item: item, Quantity: quantity, Unit: unit}.Sample(values), Verdict: NotStated}
 }
 
-// compared is the mean of some runs beside a published figure.
+// compared is the mean of some runs beside the published figure of a single run.
 func compared(item, quantity, unit string, published float64, values []float64) Row {
+	_, sd := report.MeanSD(values)
+	return within(item, quantity, unit, published, values, spreads*sd)
+}
+
+// comparedMeans is the mean of some runs beside a published mean of so many runs.
+func comparedMeans(item, quantity, unit string, published float64, runs int, values []float64) Row {
+	_, sd := report.MeanSD(values)
+	return within(item, quantity, unit, published, values, spreads*sd*math.Sqrt(1/float64(runs)+1/float64(len(values))))
+}
+
+func within(item, quantity, unit string, published float64, values []float64, off float64) Row {
 	r := sampled(item, quantity, unit, values)
 	r.Published = published
-	mean, sd := report.MeanSD(values)
+	mean, _ := report.MeanSD(values)
 	r.Verdict = Differs
-	if math.Abs(published-mean) <= spreads*sd+1e-9*math.Abs(published) {
+	if math.Abs(published-mean) <= off+1e-9*math.Abs(published) {
 		r.Verdict = Reproduced
 	}
 	return r
@@ -316,12 +328,15 @@ func asMarkdown(results []result) string {
 	count("in all", rowsOf(results))
 	for _, r := range results {
 		fmt.Fprintf(&b, "\n### %s\n\n%s\n\n", r.name, wrap(r.about, 100))
+		if notes := notesOf(r.figures); notes != "" {
+			fmt.Fprintf(&b, "%s\n", notes)
+		}
 		line(append([]string{"place"}, header...)...)
 		line(slices.Repeat([]string{"---"}, len(header)+1)...)
 		for _, f := range r.figures {
 			why := ""
 			for _, row := range f.rows {
-				if row.Published == nil && !f.whole {
+				if !f.shows(row) {
 					continue
 				}
 				cells := row.cells()
@@ -333,6 +348,22 @@ func asMarkdown(results []result) string {
 				line(append([]string{f.place}, cells...)...)
 			}
 		}
+	}
+	return b.String()
+}
+
+// shows reports whether RESULTS.md has a row.
+func (f figure) shows(row Row) bool { return row.Published != nil || f.whole }
+
+// notesOf lists the texts of the figures that have rows in RESULTS.md: their settings.
+func notesOf(figures []figure) string {
+	var b strings.Builder
+	for _, f := range figures {
+		if f.text == "" || !slices.ContainsFunc(f.rows, f.shows) {
+			continue
+		}
+		lines := wrap(f.place+": "+f.text, 98)
+		fmt.Fprintf(&b, "* %s\n", strings.ReplaceAll(lines, "\n", "\n  "))
 	}
 	return b.String()
 }
