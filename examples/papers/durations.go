@@ -32,6 +32,7 @@ var (
 	atFour        = twoma("text, entry 4 penalties deep", "entry 4", partition.TWOMAConfig{Entry: 4, LastCrawl: true})
 	atInnermost   = twoma("text, entry in the most internal state", "innermost", partition.TWOMAConfig{Entry: 5, LastCrawl: true})
 	fittedScheme  = twoma("fitted: any arm, entry 4", "fitted", fittedConfig)
+	ofHistory     = twoma("text, entry at the boundary, average of all crawls", "boundary, all crawls", partition.TWOMAConfig{})
 	assigner      = scheme{"Assigner", "Assigner", func(arms, sites int, src rand.Source) (webenv.Chooser, error) {
 		return partition.NewAssigner(arms, sites, partition.AssignerConfig{}, src)
 	}}
