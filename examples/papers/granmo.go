@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/recrawl/recrawl/examples/internal/report"
@@ -14,12 +15,14 @@ var granmo = paper{
 	id: "granmo", name: "Granmo et al. 2006",
 	title:  "Determining Optimal Polling Frequency Using a Learning Automata-based Solution to the Fractional Knapsack Problem",
 	places: []string{"figure 1", "figure 2", "figure 3", "figure 4", "figure 5", "figure 6"},
-	about: "The paper defines what a schedule is worth by d = 1 − q^(1/x), that is for evenly spaced polls, and polls at random; " +
-		"it does not say which of the two its axes show. Both are shown here, over whole runs. LAKG makes all pages equally likely " +
-		"to have changed when polled. Where polls come at random that is x ∝ u/(1−u), the optimum for random polls; where they are " +
-		"even it is x ∝ −ln(1−u), the optimum for even ones. So the sentences of figure 4, that LAKG passes the proportional policy " +
-		"and converges to near the optimum, hold for good if LAKG polls and is valued in the same way, and hold for a while only if " +
-		"it polls at random and is valued for even polls, which is what the paper describes.",
+	about: "The paper values a schedule by d = 1 − q^(1/x), which holds for evenly spaced polls, but it polls at random. " +
+		"It does not say which of the two its axes show, so both are shown here, over whole runs. " +
+		"LAKG makes all pages equally likely to have changed when polled. For random polls that is x ∝ u/(1−u), the optimum for random polls. " +
+		"For even polls it is x ∝ −ln(1−u), the optimum for even polls. " +
+		"Figure 4 says that LAKG passes the proportional policy and converges to near the optimum. That holds for good if LAKG is valued for polls of the kind it makes. " +
+		"If it polls at random and is valued for even polls, which is what the paper describes, it holds for a while and then no longer. " +
+		"The paper does not say how its Estimator polls in the phase and how it estimates. Two Estimators are shown: one polls evenly, the other at random, as LAKG does. " +
+		"The second is the stronger opponent, as some of its gaps are short: pages that change often can then be told apart.",
 	parts: []part{
 		{"granmo-exact", "what does not depend on chance", time.Second, granmoExact},
 		{"granmo-static", "figures 2 to 4", 70 * time.Second, granmoStatic},
@@ -104,8 +107,9 @@ func boundsOf(u []float64) (b bounds, err error) {
 func granmoExact(*lab) ([]figure, error) {
 	section := figure{place: "section III.A and C"}
 	for _, x := range []struct{ every, published float64 }{{3, 0.875}, {2, 0.75}} {
+		worth := knapsack.Detections.Value(knapsack.Even, math.Ln2, 1/x.every)
 		section.rows = append(section.rows, exact(fmt.Sprintf("a page that stays unchanged with probability 0.5, polled every %g steps", x.every),
-			"update detection probability", "1", x.published, 1-math.Pow(0.5, x.every), 1e-12))
+			"update detection probability, by knapsack.Detections.Value", "1", x.published, worth*x.every, 1e-12))
 	}
 	for _, z := range zipfs {
 		updates := 0.0
@@ -234,19 +238,19 @@ func (l *lab) pollAll(cfg webenv.ZipfConfig, p poller, polls, runs int) ([]crawl
 	return replicate(label, runs, func(run int) (crawl, error) { return l.poll(cfg, p, polls, run) })
 }
 
-// estimate runs the Estimator with a phase and returns what the frequencies are worth that it
-// ends with. slot is that of knapsack.EstimateFirstConfig.
-func (l *lab) estimate(cfg webenv.ZipfConfig, phase, run int, slot float64) (valuation, error) {
+// estimate runs an Estimator through its phase and returns what the frequencies are worth that it
+// ends with.
+func (l *lab) estimate(cfg webenv.ZipfConfig, settings knapsack.EstimateFirstConfig, run int) (valuation, error) {
 	cfg.Pages = zipfPages
 	env, err := webenv.NewZipf(cfg, l.source(run, 1))
 	if err != nil {
 		return valuation{}, err
 	}
-	e, err := knapsack.NewEstimateFirst(zipfPages, knapsack.EstimateFirstConfig{Phase: phase, Slot: slot}, nil)
+	e, err := knapsack.NewEstimateFirst(zipfPages, settings, l.source(run, 2))
 	if err != nil {
 		return valuation{}, err
 	}
-	for k := 1; k <= phase; k++ {
+	for k := 1; k <= settings.Phase; k++ {
 		page, err := e.Next(float64(k))
 		if err != nil {
 			return valuation{}, err
@@ -256,7 +260,7 @@ func (l *lab) estimate(cfg webenv.ZipfConfig, phase, run int, slot float64) (val
 			return valuation{}, err
 		}
 	}
-	v, _, err := worth(env, e, float64(phase))
+	v, _, err := worth(env, e, float64(settings.Phase))
 	return v, err
 }
 
@@ -288,8 +292,23 @@ type field struct {
 	even, vlakg, evenVLAKG, rate []crawl
 	proportionally               []crawl
 	phases                       []int
-	estimator, byRate            [][]valuation // by phase and run
+	estimator, atRandom, byRate  [][]valuation // by phase and run
 }
+
+// An opponent is an Estimator with which LAKG is compared.
+type opponent struct {
+	name string
+	of   func(field) [][]valuation
+}
+
+var opponents = []opponent{
+	{"Estimator that polls evenly", func(f field) [][]valuation { return f.estimator }},
+	{"Estimator that polls at random", func(f field) [][]valuation { return f.atRandom }},
+}
+
+// checks are the numbers of polls after which LAKG is compared with an Estimator that then has ended
+// its phase.
+var checks = []int{10_000, 20_000, 40_000, 60_000}
 
 func granmoStatic(l *lab) ([]figure, error) {
 	runs, polls := l.runs(5, 10), pick(l, 200_000, 300_000)
@@ -297,6 +316,7 @@ func granmoStatic(l *lab) ([]figure, error) {
 		polls = 60_000
 	}
 	var figures []figure
+	var fields []field
 	for _, z := range zipfs {
 		cfg := webenv.ZipfConfig{Alpha: z.alpha, Beta: z.beta}
 		long := polls
@@ -307,6 +327,7 @@ func granmoStatic(l *lab) ([]figure, error) {
 		if err != nil {
 			return nil, err
 		}
+		fields = append(fields, f)
 		fig := figure{place: z.place, text: fmt.Sprintf("500 pages, α = %g, β = %g, one poll per step.", z.alpha, z.beta)}
 		fig.rows = append(fig.rows, f.boundRows()...)
 		for _, r := range readings {
@@ -314,11 +335,19 @@ func granmoStatic(l *lab) ([]figure, error) {
 			fig.rows = append(fig.rows, f.rows(r)...)
 		}
 		fig.rows = append(fig.rows, f.estimatorRows()...)
-		fig.rows = append(fig.rows, f.sentences(z.place)...)
+		fig.rows = append(fig.rows, f.sentences()...)
+		switch z.place {
+		case "figure 2":
+			fig.rows = append(fig.rows, f.figure2()...)
+		case "figure 3":
+			fig.rows = append(fig.rows, f.figure3(fields[0])...)
+		case "figure 4":
+			fig.rows = append(fig.rows, f.figure4()...)
+		}
 		figures = append(figures, fig, f.further(z.alpha, z.beta))
 	}
 	// The variable-structure automaton comes after the figures, once for all environments.
-	further := figure{place: "section IV (further work)", whole: true, text: "“In our further work we aim to develop a so-called variable structure automaton for the knapsack problem.” " +
+	further := figure{place: "section IV (further work)", whole: true, text: "The paper names a variable structure automaton as further work. " +
 		"VLAKG is one: see its documentation for the rule and for why it moves to the optimum. LAKG trades speed for accuracy by N. VLAKG is faster than the fastest " +
 		"setting and about as accurate as the most accurate one. Both poll at random here, and are valued for polls at random."}
 	kept := figures[:0]
@@ -363,10 +392,11 @@ func (l *lab) field(cfg webenv.ZipfConfig, polls, long, runs int) (f field, err 
 	f.phases = append(f.phases, polls)
 	for _, phase := range f.phases {
 		for _, e := range []struct {
-			to   *[][]valuation
-			slot float64
-		}{{&f.estimator, 1}, {&f.byRate, -1}} {
-			v, err := replicate("Estimator", runs, func(run int) (valuation, error) { return l.estimate(cfg, phase, run, e.slot) })
+			to  *[][]valuation
+			cfg knapsack.EstimateFirstConfig
+		}{{&f.estimator, knapsack.EstimateFirstConfig{}}, {&f.atRandom, knapsack.EstimateFirstConfig{Spacing: knapsack.Random}}, {&f.byRate, knapsack.EstimateFirstConfig{Slot: -1}}} {
+			e.cfg.Phase = phase
+			v, err := replicate("Estimator", runs, func(run int) (valuation, error) { return l.estimate(cfg, e.cfg, run) })
 			if err != nil {
 				return f, err
 			}
@@ -408,11 +438,12 @@ func (f field) estimatorRows() []Row {
 	}
 	last := func(v [][]valuation) []float64 { return each(v[best], func(v valuation) float64 { return v.random }) }
 	found := each(f.rate, func(c crawl) float64 { return late(c.found) })
-	r := sampled("Estimator, x ∝ û as in the paper", fmt.Sprintf("detections after a phase of %d polls, polls at random", f.phases[best]), "per poll", last(f.estimator)).
+	r := sampled("Estimator that polls evenly, x ∝ û as in the paper", fmt.Sprintf("detections after a phase of %d polls, polls at random", f.phases[best]), "per poll", last(f.estimator)).
 		because("In the phase each page waits 500 steps for its next poll, so that pages that change nearly always by then cannot be told apart. After phases of %v polls: %s.", f.phases, report.Format(mean(f.estimator)))
 	return []Row{
 		r.instead("RateFilter, share of the last quarter of its polls that find a change", found),
-		sampled("Estimator, x ∝ λ̂", r.Quantity, "per poll", last(f.byRate)).because("Proportional to the rates: the optimum for even polls, if the estimates were right."),
+		sampled("Estimator that polls at random, x ∝ û", r.Quantity, "per poll", last(f.atRandom)).because("After the same phases: %s.", report.Format(mean(f.atRandom))),
+		sampled("Estimator that polls evenly, x ∝ λ̂", r.Quantity, "per poll", last(f.byRate)).because("Proportional to the rates: the optimum for even polls, if the estimates were right."),
 		sampled(proportional(nil).name, "share of polls that find a change, last quarter", "per poll", each(f.proportionally, func(c crawl) float64 { return late(c.found) })).
 			because("Computed: %.4f.", f.proportional.random).instead("RateFilter", found),
 		sampled("LAKG N = 1500 that polls evenly", "share of polls that find a change, last quarter", "per poll", each(f.even, func(c crawl) float64 { return late(c.found) })).
@@ -420,39 +451,113 @@ func (f field) estimatorRows() []Row {
 	}
 }
 
-// sentences are what the text says about the figure.
-func (f field) sentences(place string) (rows []Row) {
-	const early = 60_000
-	phase := 4 // of early polls
+// ahead compares a setting of LAKG with an Estimator at every check.
+func (f field) ahead(setting int, o opponent, r readingOf) Row {
+	always := make([]bool, len(f.lakg[setting]))
+	wins := make([]int, len(checks))
+	for run, c := range f.lakg[setting] {
+		always[run] = true
+		for k, polls := range checks {
+			if at(r.curve(c), polls) > r.bound(o.of(f)[slices.Index(f.phases, polls)][run]) {
+				wins[k]++
+			} else {
+				always[run] = false
+			}
+		}
+	}
+	return sentence(fmt.Sprintf("%s increases quicker than the %s (is ahead after %v polls), %s", lakgs[setting].name, o.name, checks, r.name), always).
+		because("It is ahead in %v of %d runs.", wins, len(always))
+}
+
+// sentences are what the text says about all of the figures.
+func (f field) sentences() (rows []Row) {
+	for _, o := range opponents {
+		for _, r := range readings {
+			for setting := range lakgs {
+				rows = append(rows, f.ahead(setting, o, r))
+			}
+		}
+	}
 	for _, r := range readings {
-		var quicker, accurate []bool
+		var accurate []bool
 		for run := range f.lakg[0] {
-			quicker = append(quicker, at(r.curve(f.lakg[0][run]), early) > r.bound(f.estimator[phase][run]))
 			end := func(k int) float64 { return late(r.curve(f.lakg[k][run])) }
 			begin := func(k int) float64 { return at(r.curve(f.lakg[k][run]), 20_000) }
 			accurate = append(accurate, end(0) < end(1) && end(1) < end(2) && begin(0) > begin(1) && begin(1) > begin(2))
 		}
 		rows = append(rows,
-			sentence(fmt.Sprintf("LAKG (N = 1500) is ahead of the Estimator after %d polls, %s", early, r.name), quicker).
-				whereDiffers("The Estimator with a phase of as many polls is worth as much or more."),
 			sentence("A higher N is more accurate in the end and slower (at 20,000 polls), "+r.name, accurate).
 				whereDiffers("The amounts that suit polls at random are not those that suit even polls: the closer LAKG comes to the former, the further it is from the latter."))
 	}
-	switch place {
-	case "figure 2":
-		ratio := f.proportional.even / f.best.even
-		rows = append(rows, sentence("The proportional and the optimal policy are more or less the same (within 1 %)", []bool{ratio > 0.99}))
-	case "figure 4":
-		rows = append(rows, f.figure4()...)
+	return rows
+}
+
+// optimum is the most that any frequencies are worth.
+func (f field) optimum(r readingOf) float64 { return max(r.bound(f.best), r.bound(f.bestRandom)) }
+
+// worthOf returns what an Estimator ends with in a run, phase by phase.
+func (f field) worthOf(o opponent, r readingOf, run int) []float64 {
+	return each(o.of(f), func(runs []valuation) float64 { return r.bound(runs[run]) })
+}
+
+// figure2 is what the text says about figure 2 only.
+func (f field) figure2() (rows []Row) {
+	for _, r := range readings {
+		ratio := r.bound(f.proportional) / f.optimum(r)
+		rows = append(rows,
+			sentence("The proportional and the optimal policy are more or less the same (within 1 %), "+r.name, []bool{ratio > 0.99}).because("Their ratio is %.4f.", ratio),
+			sentence("Both are superior to uniform (the proportional one is worth at least twice as much), "+r.name, []bool{r.bound(f.proportional) > 2*r.bound(f.uniform)}).
+				because("%.4f and %.4f.", r.bound(f.proportional), r.bound(f.uniform)))
+	}
+	for _, o := range opponents {
+		for _, r := range readings {
+			steadily := make([]bool, len(f.lakg[0]))
+			means := make([]float64, len(f.phases))
+			for run := range steadily {
+				curve := f.worthOf(o, r, run)
+				steadily[run] = slices.IsSorted(curve)
+				for k, v := range curve {
+					means[k] += v / float64(len(steadily))
+				}
+			}
+			rows = append(rows, sentence(fmt.Sprintf("%s increases steadily with the length of its phase (is worth more after each longer one), %s", o.name, r.name), steadily).
+				because("After %v polls: %s.", f.phases, report.Format(means)))
+		}
+	}
+	return rows
+}
+
+// figure3 is what the text says about figure 3 beside figure 2.
+func (f field) figure3(figure2 field) (rows []Row) {
+	for _, r := range readings {
+		rows = append(rows, sentence("Uniform is more successful than in figure 2, "+r.name, []bool{r.bound(f.uniform) > r.bound(figure2.uniform)}).
+			because("%.4f and %.4f.", r.bound(f.uniform), r.bound(figure2.uniform)))
+		for _, o := range opponents {
+			better, quicker := make([]bool, len(f.lakg[0])), make([]bool, len(f.lakg[0]))
+			for run := range better {
+				here, there := f.worthOf(o, r, run), figure2.worthOf(o, r, run)
+				better[run] = !slices.ContainsFunc(steps(len(here), 1), func(k float64) bool { return here[int(k)-1] <= there[int(k)-1] })
+				first := slices.Index(f.phases, checks[0])
+				quicker[run] = here[first]/f.optimum(r) > there[first]/figure2.optimum(r)
+			}
+			rows = append(rows,
+				sentence(fmt.Sprintf("%s is more successful than in figure 2 (after every phase), %s", o.name, r.name), better),
+				sentence(fmt.Sprintf("%s improves quicker than in figure 2 (after %d polls it is nearer to the optimum), %s", o.name, checks[0], r.name), quicker))
+		}
 	}
 	return rows
 }
 
 // figure4 is the claim of figure 4, in every reading.
 func (f field) figure4() (rows []Row) {
+	for _, r := range readings {
+		ratio := f.optimum(r) / r.bound(f.proportional)
+		rows = append(rows, sentence("The optimal policy is significantly better than the proportional one (by 3 %), "+r.name, []bool{ratio > 1.03}).
+			because("By %.1f %%.", 100*(ratio-1)))
+	}
 	for k, p := range lakgs {
 		for _, r := range readings {
-			bound, best := r.bound(f.proportional), max(r.bound(f.best), r.bound(f.bestRandom))
+			bound, best := r.bound(f.proportional), f.optimum(r)
 			above := each(f.lakg[k], func(c crawl) bool { return stays(r.curve(c), bound) })
 			once := each(f.lakg[k], func(c crawl) float64 { return maxOf(r.curve(c)) })
 			peak, _ := report.MeanSD(once)
@@ -516,12 +621,14 @@ func (f field) chart(text string, r readingOf, polls int) report.Chart {
 	curve("LAKG 2500", f.lakg[1], false)
 	curve("LAKG 5000", f.lakg[2], true)
 	curve("VLAKG", f.vlakg, true)
-	e := report.Series{Name: "Estimator", Main: true}
-	for k, phase := range f.phases {
-		mean, _ := report.MeanSD(each(f.estimator[k], r.bound))
-		e.X, e.Y = append(e.X, float64(phase)), append(e.Y, mean)
+	for _, o := range opponents {
+		e := report.Series{Name: o.name, Main: true}
+		for k, phase := range f.phases {
+			mean, _ := report.MeanSD(each(o.of(f)[k], r.bound))
+			e.X, e.Y = append(e.X, float64(phase)), append(e.Y, mean)
+		}
+		c.Series = append(c.Series, e)
 	}
-	c.Series = append(c.Series, e)
 	for _, b := range []struct {
 		name string
 		v    valuation

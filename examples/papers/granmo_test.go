@@ -23,10 +23,35 @@ func TestBounds(t *testing.T) {
 	}
 }
 
+// LAKG is compared with both Estimators at every check, not at its best one.
+func TestAheadAtEveryCheck(t *testing.T) {
+	t.Parallel()
+	curve := make([]float64, 30)
+	for k := range curve {
+		curve[k] = float64(k+1) * every // as many as polls
+	}
+	f := field{phases: checks, lakg: [][]crawl{{{even: curve}, {even: curve}}}}
+	for _, polls := range checks {
+		f.estimator = append(f.estimator, []valuation{{even: float64(polls) - 1}, {even: float64(polls) - 1}})
+		f.atRandom = append(f.atRandom, []valuation{{even: float64(polls) - 1}, {even: 40_000}})
+	}
+	require.Equal(t, 1., f.ahead(0, opponents[0], readings[0]).Measured)
+	r := f.ahead(0, opponents[1], readings[0])
+	require.Equal(t, 0.5, r.Measured)
+	require.Equal(t, "It is ahead in [1 1 1 2] of 2 runs.", r.Why)
+}
+
+func TestRecovery(t *testing.T) {
+	t.Parallel()
+	r := recovery(map[string][]float64{lakgs[0].name: {3, 3}, lakgs[1].name: {2, 4}, lakgs[2].name: {1, 1}}, 20_000)
+	require.Equal(t, 0.5, r.Measured)
+	require.Contains(t, r.Why, "3 3 1 per poll")
+}
+
 func TestStays(t *testing.T) {
 	t.Parallel()
 	require.True(t, stays([]float64{0, 0, 0, 2}, 1))
 	require.False(t, stays([]float64{2, 2, 2, 1}, 1), "at its best moment is not enough")
-	require.Equal(t, []change{{before: 4, after: 5, last: 7}}, changesOf([]float64{0, 1, 2, 3, 4, 5, 6, 7, 8}, 3*every),
+	require.Equal(t, []change{{before: 4, after: 5, soon: 5, last: 7}}, changesOf([]float64{0, 1, 2, 3, 4, 5, 6, 7, 8}, 3*every),
 		"looks before the second change, right after it, and before the third")
 }

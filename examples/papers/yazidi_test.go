@@ -74,6 +74,15 @@ func TestYazidiInstead(t *testing.T) {
 	require.Greater(t, off[binpack.Unbiased], 0.14)
 }
 
+func TestSettling(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, 3., settling([]float64{0, 90, 96, 80, 100, 100, 100, 100}))
+	require.Equal(t, 1., settling([]float64{104, 0, 0, 100}))
+	eight, sixteen := []packRun{{settled: 10}, {settled: 10}}, []packRun{{settled: 20}, {settled: 40}}
+	require.Equal(t, 0.5, slower(eight, sixteen).Measured)
+	require.Contains(t, slower(eight, sixteen).Why, "3.00 ± 1.41 times: 30 slots and 10.")
+}
+
 // The published figures of the tests are not those of the walk as described: more bins, and a total
 // that lies far outside of the spread.
 func TestYazidiDiffers(t *testing.T) {
