@@ -106,7 +106,7 @@ func figure5(named map[string][]crawl, swaps int, b bounds) (rows []Row) {
 			n := float64(len(changesOf(c.random, swaps)))
 			drops = append(drops, drop/n)
 			regained = append(regained, gain/n)
-			soon[p.name] = append(soon[p.name], quickly/n)
+			soon[p.name] = append(soon[p.name], quickly/drop)
 			back = append(back, gain-drop > -0.02*before)
 		}
 		rows = append(rows,
@@ -124,8 +124,8 @@ func figure5(named map[string][]crawl, swaps int, b bounds) (rows []Row) {
 	return append(rows, recovery(soon, swaps/4))
 }
 
-// recovery is the sentence that the speed of recovery depends on N, from what each run regains in so
-// many polls after a change.
+// recovery is the sentence that the speed of recovery depends on N, from the share of the drops that
+// each run regains in so many polls after a change.
 func recovery(soon map[string][]float64, polls int) Row {
 	less, means := make([]bool, len(soon[lakgs[0].name])), make([]float64, len(lakgs))
 	for k, p := range lakgs {
@@ -134,9 +134,9 @@ func recovery(soon map[string][]float64, polls int) Row {
 	for run := range less {
 		less[run] = soon[lakgs[0].name][run] > soon[lakgs[1].name][run] && soon[lakgs[1].name][run] > soon[lakgs[2].name][run]
 	}
-	return sentence(fmt.Sprintf("The speed of recovery depends on N (a higher N regains less in %d polls after a change)", polls), less).
-		because("For N = 1500, 2500 and 5000 on average %s per poll.", report.Format(means)).
-		whereDiffers("With N = 2500 and 5000 LAKG still rises from its start while the ranking changes, and gains more from that than from recovery.")
+	return sentence(fmt.Sprintf("The speed of recovery depends on N (a higher N regains a smaller share of what changes cost it, in %d polls)", polls), less).
+		because("For N = 1500, 2500 and 5000 on average %s.", report.Format(means)).
+		whereDiffers("Few changes cost much, so that runs differ.")
 }
 
 // changesOf looks at a curve before and after each change but the first, before which some
@@ -169,7 +169,7 @@ func figure6(named map[string][]crawl, b bounds) (rows []Row) {
 			}
 			how, _, _ := strings.Cut(estimating(0, spacing).name, ",")
 			rows = append(rows, sentence(fmt.Sprintf("%s is superior to the %s (finds more in the last quarter than with phases of %v polls)", p.name, how, phasesOf), ahead).
-				whereDiffers("An Estimator that polls at random tells pages apart that change often, and a swap of neighbouring ranks seldom costs it much."))
+				whereDiffers("Not in all runs."))
 		}
 	}
 	return rows

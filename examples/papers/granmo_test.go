@@ -33,19 +33,22 @@ func TestAheadAtEveryCheck(t *testing.T) {
 	f := field{phases: checks, lakg: [][]crawl{{{even: curve}, {even: curve}}}}
 	for _, polls := range checks {
 		f.estimator = append(f.estimator, []valuation{{even: float64(polls) - 1}, {even: float64(polls) - 1}})
-		f.atRandom = append(f.atRandom, []valuation{{even: float64(polls) - 1}, {even: 40_000}})
+		f.atRandom = append(f.atRandom, []valuation{{even: float64(polls) - 1}, {even: 50_000}})
 	}
-	require.Equal(t, 1., f.ahead(0, opponents[0], readings[0]).Measured)
-	r := f.ahead(0, opponents[1], readings[0])
-	require.Equal(t, 0.5, r.Measured)
-	require.Equal(t, "It is ahead in [1 1 1 2] of 2 runs.", r.Why)
+	r := f.ahead(0, opponents[0], readings[0])
+	require.Equal(t, []float64{1, 1, 1, 1}, r.Measured)
+	require.Equal(t, Reproduced, r.Verdict)
+	r = f.ahead(0, opponents[1], readings[0])
+	require.Equal(t, []float64{0.5, 0.5, 0.5, 1}, r.Measured)
+	require.Equal(t, Differs, r.Verdict)
+	require.Equal(t, "On average it is ahead from 60000 polls on.", r.Why)
 }
 
 func TestRecovery(t *testing.T) {
 	t.Parallel()
 	r := recovery(map[string][]float64{lakgs[0].name: {3, 3}, lakgs[1].name: {2, 4}, lakgs[2].name: {1, 1}}, 20_000)
 	require.Equal(t, 0.5, r.Measured)
-	require.Contains(t, r.Why, "3 3 1 per poll")
+	require.Contains(t, r.Why, "average 3 3 1.")
 }
 
 func TestStays(t *testing.T) {
