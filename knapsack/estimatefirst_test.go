@@ -124,11 +124,11 @@ func TestEstimateFirstFindsRates(t *testing.T) {
 				}
 				information += share * gap * gap / math.Expm1(rates[page]*gap)
 			}
-			error := 1 / math.Sqrt(perPage*information)
+			sd := 1 / math.Sqrt(perPage*information)
 			if spacing == Random {
-				require.Less(t, 3*error, 0.1*rates[page])
+				require.Less(t, 3*sd, 0.1*rates[page])
 			}
-			require.InDelta(t, rates[page], must(e.Frequency(page)), 3*error+0.003*rates[page], "%v, page %d", spacing, page)
+			require.InDelta(t, rates[page], must(e.Frequency(page)), 3*sd+0.003*rates[page], "%v, page %d", spacing, page)
 		}
 	}
 }

@@ -109,14 +109,14 @@ func TestStatedCrawls(t *testing.T) {
 	settings := [][2]int{{3, 300}, {3, 1000}, {5, 300}, {5, 1000}, {8, 625}, {8, 10_000}}
 	for entry, want := range map[int][]float64{1: {12, 13, 28, 32, 60, 78}, 5: {54, 62, 137, 158, 294, 384}} {
 		for k, s := range settings {
-			for _, any := range []bool{false, true} {
-				c, arms, n := TWOMAConfig{Entry: entry, AnyArm: any}, float64(s[0]), float64(s[0]*s[1])
+			for _, anyArm := range []bool{false, true} {
+				c, arms, n := TWOMAConfig{Entry: entry, AnyArm: anyArm}, float64(s[0]), float64(s[0]*s[1])
 				crawls := expectedCrawls(t, c, s[0], s[0]*s[1])
-				if !any {
+				if !anyArm {
 					require.Equal(t, want[k], math.Round(crawls))
 				}
 				q := (arms - 2) / (arms - 1)
-				if any {
+				if anyArm {
 					q = (arms - 1) / arms
 				}
 				about := 1 + float64(entry)*(0.5+(math.Log(n*(arms-1)/arms)+0.577)/-math.Log(q))

@@ -25,8 +25,8 @@ var granmo = paper{
 		"The second is the stronger opponent, as some of its gaps are short: pages that change often can then be told apart.",
 	parts: []part{
 		{"granmo-exact", "what does not depend on chance", time.Second, granmoExact},
-		{"granmo-static", "figures 2 to 4", 70 * time.Second, granmoStatic},
-		{"granmo-dynamic", "figures 5 and 6", 60 * time.Second, granmoDynamic},
+		{"granmo-static", "figures 2 to 4", 100 * time.Second, granmoStatic},
+		{"granmo-dynamic", "figures 5 and 6", 70 * time.Second, granmoDynamic},
 	},
 }
 
