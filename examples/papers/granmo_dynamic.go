@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/recrawl/recrawl/examples/internal/report"
@@ -90,7 +91,7 @@ func granmoDynamic(l *lab) ([]figure, error) {
 
 // figure5 measures what the changes do.
 func figure5(named map[string][]crawl, swaps int, b bounds) (rows []Row) {
-	soon := map[string][]float64{} // by run
+	regains := map[string][]regain{} // by run
 	for _, p := range append(append([]poller{}, lakgs...), vlakg) {
 		var drops, regained []float64
 		var initially, back []bool
@@ -106,7 +107,7 @@ func figure5(named map[string][]crawl, swaps int, b bounds) (rows []Row) {
 			n := float64(len(changesOf(c.random, swaps)))
 			drops = append(drops, drop/n)
 			regained = append(regained, gain/n)
-			soon[p.name] = append(soon[p.name], quickly/drop)
+			regains[p.name] = append(regains[p.name], regain{drop, quickly})
 			back = append(back, gain-drop > -0.02*before)
 		}
 		rows = append(rows,
@@ -121,22 +122,46 @@ func figure5(named map[string][]crawl, swaps int, b bounds) (rows []Row) {
 			sentence(p.name+" recovers after changes (before the next one it is within 2 % of what it was before, on average)", back).
 				whereDiffers("It takes longer than 80,000 polls to come back."))
 	}
-	return append(rows, recovery(soon, swaps/4))
+	return append(rows, recovery(regains, swaps/4))
 }
 
-// recovery is the sentence that the speed of recovery depends on N, from the share of the drops that
-// each run regains in so many polls after a change.
-func recovery(soon map[string][]float64, polls int) Row {
-	less, means := make([]bool, len(soon[lakgs[0].name])), make([]float64, len(lakgs))
-	for k, p := range lakgs {
-		means[k], _ = report.MeanSD(soon[p.name])
+// A regain is what the changes of a run cost, and how much of it came back soon.
+type regain struct{ drop, soon float64 }
+
+// recovery is the sentence that the speed of recovery depends on N, from what came back in so many
+// polls. Few changes cost much, so that drops are added up over all runs. The standard errors are
+// those of the jackknife, which leaves out each run once.
+func recovery(regains map[string][]regain, polls int) Row {
+	share := func(k, without int) float64 {
+		var all regain
+		for run, r := range regains[lakgs[k].name] {
+			if run != without {
+				all.drop, all.soon = all.drop+r.drop, all.soon+r.soon
+			}
+		}
+		return all.soon / all.drop
 	}
-	for run := range less {
-		less[run] = soon[lakgs[0].name][run] > soon[lakgs[1].name][run] && soon[lakgs[1].name][run] > soon[lakgs[2].name][run]
+	runs := len(regains[lakgs[0].name])
+	shares, falls := make([]float64, len(lakgs)), true
+	for k := range lakgs {
+		if shares[k] = share(k, -1); k == 0 {
+			continue
+		}
+		fall := shares[k-1] - shares[k]
+		var others []float64
+		for run := range runs {
+			others = append(others, share(k-1, run)-share(k, run))
+		}
+		off := 0.0
+		if runs > 1 {
+			_, sd := report.MeanSD(others)
+			off = sd * float64(runs-1) / math.Sqrt(float64(runs))
+		}
+		falls = falls && fall > 2*off
 	}
-	return sentence(fmt.Sprintf("The speed of recovery depends on N (a higher N regains a smaller share of what changes cost it, in %d polls)", polls), less).
-		because("For N = 1500, 2500 and 5000 on average %s.", report.Format(means)).
-		whereDiffers("Few changes cost much, so that runs differ.")
+	return sentence(fmt.Sprintf("The speed of recovery depends on N (in %d polls a higher N regains a smaller share of what changes cost it, each by two standard errors)", polls), []bool{falls}).
+		over(runs).because("For N = 1500, 2500 and 5000: %.2f, %.2f and %.2f.", shares[0], shares[1], shares[2]).
+		whereDiffers("The difference cannot be told from chance.")
 }
 
 // changesOf looks at a curve before and after each change but the first, before which some

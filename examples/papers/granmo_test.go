@@ -46,9 +46,17 @@ func TestAheadAtEveryCheck(t *testing.T) {
 
 func TestRecovery(t *testing.T) {
 	t.Parallel()
-	r := recovery(map[string][]float64{lakgs[0].name: {3, 3}, lakgs[1].name: {2, 4}, lakgs[2].name: {1, 1}}, 20_000)
-	require.Equal(t, 0.5, r.Measured)
-	require.Contains(t, r.Why, "average 3 3 1.")
+	of := func(shares ...[]regain) map[string][]regain {
+		return map[string][]regain{lakgs[0].name: shares[0], lakgs[1].name: shares[1], lakgs[2].name: shares[2]}
+	}
+	// Shares of .9, .6 and .3 of drops that add up to 2, in each run and in all.
+	alike := of([]regain{{0.5, 0.45}, {1.5, 1.35}}, []regain{{0.5, 0.3}, {1.5, 0.9}}, []regain{{0.5, 0.15}, {1.5, 0.45}})
+	r := recovery(alike, 20_000)
+	require.Equal(t, Reproduced, r.Verdict)
+	require.Contains(t, r.Why, "0.90, 0.60 and 0.30.")
+	// The last setting regains 0 and .6, which is 0.3 ± 0.3 by the jackknife: not two errors below 0.6.
+	alike[lakgs[2].name] = []regain{{1, 0}, {1, 0.6}}
+	require.Equal(t, Differs, recovery(alike, 20_000).Verdict)
 }
 
 func TestStays(t *testing.T) {
