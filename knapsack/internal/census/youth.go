@@ -201,6 +201,9 @@ func (y *youths) learn(of *Youth, from, to, v float64, changed bool) {
 			share[i] = expected
 		}
 	}
+	if !(sum > 0) { // tiny numbers
+		return
+	}
 	for i := range share {
 		share[i] /= sum
 	}
