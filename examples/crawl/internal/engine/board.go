@@ -17,7 +17,7 @@ import (
 const (
 	boardName    = "CRAWL_BOARD"
 	boardSubject = "crawlboard."
-	// forgotten is the time after which what is said of a node that is gone is deleted.
+	// forgotten is the time after which it is deleted that a node is gone.
 	forgotten = time.Hour
 )
 
@@ -25,7 +25,8 @@ const (
 type Note struct {
 	Value    []byte
 	Revision uint64
-	At       time.Time // by the server's clock
+	At       time.Time // by the server's clock, which may be set: it tells entries apart, and no more
+	seen     time.Time // by this process's clock: when it was first seen here
 }
 
 // A Board is a small table that all nodes see and write: which node is there, who owns a shard, and
@@ -37,6 +38,7 @@ type Board struct {
 
 	mu      sync.Mutex
 	notes   map[string]Note
+	latest  map[string]Note // that arrived, read or seen; without their values
 	changed chan struct{}
 }
 
@@ -44,7 +46,7 @@ type Board struct {
 func (e *Engine) Board() *Board { return e.board }
 
 func (e *Engine) createBoard(ctx context.Context) error {
-	b := &Board{e: e, notes: map[string]Note{}, changed: make(chan struct{})}
+	b := &Board{e: e, notes: map[string]Note{}, latest: map[string]Note{}, changed: make(chan struct{})}
 	err := e.patiently(ctx, func(ctx context.Context) (err error) {
 		b.stream, err = e.js.Stream(ctx, boardName)
 		if errors.Is(err, jetstream.ErrStreamNotFound) {
@@ -67,9 +69,26 @@ func (e *Engine) createBoard(ctx context.Context) error {
 func (b *Board) Read(ctx context.Context, key string) (n Note, err error) {
 	last, err := b.e.last(ctx, b.stream, boardSubject+key)
 	if err == nil && last != nil {
-		n = Note{last.Data, last.Sequence, last.Time}
+		n = b.arrived(key, Note{Value: last.Data, Revision: last.Sequence, At: last.Time})
 	}
 	return n, err
+}
+
+// arrived takes note of when an entry was first seen. That of a revision that was seen before is not new, unless
+// its time is another: servers that lost the end of what they had give revisions again.
+func (b *Board) arrived(key string, n Note) Note {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	n.seen = time.Now()
+	if before, ok := b.latest[key]; ok && before.Revision == n.Revision && before.At.Equal(n.At) {
+		n.seen = before.seen
+	}
+	if len(n.Value) == 0 {
+		delete(b.latest, key)
+	} else {
+		b.latest[key] = Note{Revision: n.Revision, At: n.At, seen: n.seen}
+	}
+	return n
 }
 
 // Write replaces an entry, if its revision is still the one given, 0 for none, and returns the new
@@ -89,11 +108,14 @@ func (b *Board) Put(ctx context.Context, key string, value []byte) error {
 	})
 }
 
-// say is Write for what is forgotten unless it is said again.
+// say is Write for what is said of a node. That it is gone is forgotten after a while. A node that is there is
+// not, however the servers' clocks are set.
 func (b *Board) say(ctx context.Context, key string, value []byte, revision uint64) (uint64, error) {
 	m := nats.NewMsg(boardSubject + key)
 	m.Data = value
-	m.Header.Set(jetstream.MsgTTLHeader, forgotten.String())
+	if len(value) == 0 {
+		m.Header.Set(jetstream.MsgTTLHeader, forgotten.String())
+	}
 	return b.e.compareAndAppend(ctx, b.stream, m, revision)
 }
 
@@ -131,7 +153,8 @@ func (b *Board) follow(ctx context.Context) error {
 	cfg := jetstream.ConsumerConfig{DeliverPolicy: jetstream.DeliverLastPerSubjectPolicy, FilterSubjects: []string{boardSubject + ">"}}
 	fresh, whole := map[string]Note{}, false
 	return b.e.messages(ctx, b.stream, cfg, b.e.cfg.Lease, func(m jetstream.Msg, about *jetstream.MsgMetadata) (bool, error) {
-		fresh[strings.TrimPrefix(m.Subject(), boardSubject)] = Note{m.Data(), about.Sequence.Stream, about.Timestamp}
+		key := strings.TrimPrefix(m.Subject(), boardSubject)
+		fresh[key] = b.arrived(key, Note{Value: m.Data(), Revision: about.Sequence.Stream, At: about.Timestamp})
 		if whole = whole || about.NumPending == 0; whole {
 			b.mu.Lock()
 			defer b.mu.Unlock()

@@ -33,16 +33,22 @@ func (e *Engine) Take(ctx context.Context, shard int) (then func() (*Shard, erro
 // Settle sets the time after which what was written is synced.
 func (e *Engine) Settle(after time.Duration) { e.settled = after }
 
-// Judge has a node declare another one dead, if it is silent, by the board but with a revision that is off.
-func (e *Engine) Judge(ctx context.Context, name string, off uint64) error {
-	me, err := e.board.Read(ctx, nodeKey+e.cfg.Name)
-	if err != nil {
-		return err
-	}
-	n, err := e.board.Read(ctx, nodeKey+name)
+// Judge has a node declare another one dead, if it is silent, by its view of the board but with a revision that
+// is off.
+func (e *Engine) Judge(ctx context.Context, name string, off uint64) {
+	nodes, _ := e.board.View(nodeKey)
+	n := nodes[name]
 	n.Revision += off
-	e.session.judge(ctx, name, n, me)
-	return err
+	e.session.judge(ctx, name, n)
+}
+
+// Forgets reports whether what is said of a node is deleted after a while.
+func (e *Engine) Forgets(ctx context.Context, name string) (bool, error) {
+	last, err := e.last(ctx, e.board.stream, boardSubject+nodeKey+name)
+	if err != nil || last == nil {
+		return false, errors.Join(err, errors.New("nothing is"))
+	}
+	return last.Header.Get(jetstream.MsgTTLHeader) != "", nil
 }
 
 // Forget loses the pointer of a shard.

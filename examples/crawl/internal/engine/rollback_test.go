@@ -126,20 +126,43 @@ func TestViewIsWhole(t *testing.T) {
 // A silent node is declared dead also by one whose view is not of what is there, and one that spoke is not.
 func TestJudge(t *testing.T) {
 	t.Parallel()
+	const lease = time.Second
 	url := serve(t)
-	one, two := node(t, url, "one", 2*time.Second), node(t, url, "two", time.Second)
+	one, two := node(t, url, "one", lease), node(t, url, "two", lease)
 	own(t, two)
-	one.Silence() // so that it buries nobody of its own accord
-	time.Sleep(2 * time.Second)
-	require.NoError(t, one.Judge(t.Context(), "two", 1000))
-	said, err := one.Board().Read(t.Context(), "node.two")
-	require.NoError(t, err)
-	require.NotEmpty(t, said.Value)
-	two.Silence()
+	require.Eventually(t, func() bool { return one.Board().Owners()[0] == "two" }, time.Minute, time.Millisecond)
+	one.Silence()                             // so that it buries nobody of its own accord, and hears nothing more
 	three := node(t, url, "three", time.Hour) // judges nobody either, for a while
-	time.Sleep(2 * time.Second)
-	three.Session().Say("something")
-	require.Eventually(t, func() bool { return three.Judge(t.Context(), "two", 1000) == nil && three.Board().Owners()[0] == "" }, 10*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return three.Board().Owners()[0] == "two" }, time.Minute, time.Millisecond)
+	there := func() bool {
+		said, err := three.Board().Read(t.Context(), "node.two")
+		require.NoError(t, err)
+		return len(said.Value) > 0
+	}
+	time.Sleep(2 * lease)
+	one.Judge(t.Context(), "two", 0)
+	three.Judge(t.Context(), "two", 1000)
+	require.True(t, there())
+
+	two.Silence()
+	one.Judge(t.Context(), "two", 0) // what it now sees is new to it
+	require.True(t, there())
+	time.Sleep(lease * 5 / 4)
+	t.Run("by what it read before", func(t *testing.T) {
+		one.Judge(t.Context(), "two", 0)
+		require.False(t, there())
+	})
+
+	four := node(t, url, "four", lease)
+	require.Eventually(t, func() bool { return three.Board().Owners()[0] == "" }, time.Minute, time.Millisecond)
+	own(t, four)
+	require.Eventually(t, func() bool { return three.Board().Owners()[0] == "four" }, time.Minute, time.Millisecond)
+	four.Silence()
+	time.Sleep(lease * 5 / 4)
+	t.Run("by what arrived", func(t *testing.T) {
+		three.Judge(t.Context(), "four", 1000)
+		require.Eventually(t, func() bool { return three.Board().Owners()[0] == "" }, time.Minute, time.Millisecond)
+	})
 }
 
 // Servers that lose the end of the log while it is read are not waited for without end.

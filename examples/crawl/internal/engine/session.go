@@ -10,8 +10,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/nats-io/nats.go/jetstream"
 )
 
 // A Session is the presence of a node in a cluster. What says so on the board is renewed every
@@ -22,9 +20,10 @@ import (
 // not sure must not poll, and writes nothing that counts. It may become sure again, as after an
 // election of the engine; a node that was declared dead is lost.
 //
-// Times are compared on the stream: a node is as silent as its last word is older than the
-// observer's own. So clocks of nodes do not matter, and those of servers only if they differ by a
-// quarter of a lease while the leader changes.
+// No clocks are compared, neither those of nodes nor those of servers: a node is silent for as long as
+// an observer has seen no new entry of it, by the observer's monotonic clock. The entry that it is
+// judged by may be old where what arrives of the board is late. So it is declared dead on the condition
+// that this entry is still the latest one.
 type Session struct {
 	e    *Engine
 	id   string
@@ -61,18 +60,19 @@ func (e *Engine) join(ctx context.Context) error {
 	watching, stop := context.WithCancel(context.Background())
 	s.stop = stop
 	s.done.Go(func() { e.board.watch(watching) })
-	for told := false; ; told = true {
+	for told := false; ; {
 		begun := time.Now()
 		before, err := e.board.Read(ctx, nodeKey+e.cfg.Name)
 		if err == nil {
 			var wait time.Duration
-			if wait, err = e.silence(ctx, before); err == nil && wait > 0 {
+			if wait, err = wanting(before); err == nil && wait > 0 {
 				if !told {
-					e.cfg.Log.Info("a node of this name was there a moment ago; waiting until it is gone for sure", "node", e.cfg.Name)
+					told = true
+					e.cfg.Log.Info("a node of this name was there; waiting until it is gone for sure", "node", e.cfg.Name)
 				}
 				select {
 				case <-ctx.Done():
-				case <-time.After(wait):
+				case <-time.After(min(wait, e.cfg.Lease/8)): // another node may declare it dead before
 				}
 				continue
 			}
@@ -95,24 +95,16 @@ func (e *Engine) join(ctx context.Context) error {
 	}
 }
 
-// silence returns for how long a node that was there must be waited for.
-func (e *Engine) silence(ctx context.Context, before Note) (time.Duration, error) {
-	if len(before.Value) == 0 {
+// wanting returns for how long a node must still be silent until it is gone for sure.
+func wanting(n Note) (time.Duration, error) {
+	if len(n.Value) == 0 {
 		return 0, nil
 	}
 	var p presence
-	if err := json.Unmarshal(before.Value, &p); err != nil {
+	if err := json.Unmarshal(n.Value, &p); err != nil {
 		return 0, fmt.Errorf("%w: %w", ErrState, err)
 	}
-	var info *jetstream.StreamInfo
-	err := e.patiently(ctx, func(ctx context.Context) (err error) {
-		info, err = e.board.stream.Info(ctx)
-		return err
-	})
-	if err != nil {
-		return 0, err
-	}
-	return p.Lease - info.TimeStamp.Sub(before.At), nil
+	return p.Lease - time.Since(n.seen), nil
 }
 
 func (s *Session) presence() []byte {
@@ -243,24 +235,25 @@ func (s *Session) bury(ctx context.Context) {
 	early := time.Since(s.unbroken) < s.e.cfg.Lease/2
 	s.mu.Unlock()
 	nodes, _ := s.e.board.View(nodeKey)
-	me, ok := nodes[s.e.cfg.Name]
-	if early || !ok {
+	if _, ok := nodes[s.e.cfg.Name]; early || !ok {
 		return
 	}
 	for name, n := range nodes {
 		if name != s.e.cfg.Name {
-			s.judge(ctx, name, n, me)
+			s.judge(ctx, name, n)
 		}
 	}
 }
 
-// judge declares a node dead if it is silent, by what is known of it and of this node.
-func (s *Session) judge(ctx context.Context, name string, n, me Note) {
+// judge declares a node dead if it is silent, by what is known of it. If that is not the latest, it is
+// judged by what is: at once if this was seen before, as by an earlier judgement, and otherwise at a later
+// one.
+func (s *Session) judge(ctx context.Context, name string, n Note) {
 	ctx, cancel := context.WithTimeout(ctx, attempt)
 	defer cancel()
 	err := ErrFenced
 	for range 2 {
-		if !silent(n, me) {
+		if !silent(n) {
 			return
 		}
 		if _, err = s.e.board.say(ctx, nodeKey+name, nil, n.Revision); !errors.Is(err, ErrFenced) {
@@ -271,14 +264,14 @@ func (s *Session) judge(ctx context.Context, name string, n, me Note) {
 		}
 	}
 	if err == nil {
-		s.e.cfg.Log.Warn("a node is dead: it was silent for too long", "node", name, "silent", me.At.Sub(n.At).Round(100*time.Millisecond))
+		s.e.cfg.Log.Warn("a node is dead: it was silent for too long", "node", name, "silent", time.Since(n.seen).Round(100*time.Millisecond))
 	}
 }
 
-// silent reports whether a node has said nothing for a whole lease, up to when another one spoke.
-func silent(n, other Note) bool {
-	var p presence
-	return json.Unmarshal(n.Value, &p) == nil && other.At.Sub(n.At) > p.Lease
+// silent reports whether a node is there by the board and has said nothing for a whole lease.
+func silent(n Note) bool {
+	wait, err := wanting(n)
+	return len(n.Value) > 0 && err == nil && wait < 0
 }
 
 // leave ends the session, so that nobody waits for it to fall silent.

@@ -184,6 +184,7 @@ type wire struct {
 	late    bool
 	armed   atomic.Bool
 	cut     atomic.Bool
+	clock   serverClock
 }
 
 func newWire(t *testing.T, to, text string) *wire {
@@ -203,14 +204,14 @@ func newWire(t *testing.T, to, text string) *wire {
 				_ = client.Close()
 				continue
 			}
-			go w.pass(client, server)
-			go w.pass(server, client)
+			go w.pass(client, server, func([]byte) {})
+			go w.pass(server, client, w.clock.change)
 		}
 	}()
 	return w
 }
 
-func (w *wire) pass(from, to net.Conn) {
+func (w *wire) pass(from, to net.Conn, change func([]byte)) {
 	defer from.Close()
 	defer to.Close()
 	b := make([]byte, 64<<10)
@@ -226,6 +227,7 @@ func (w *wire) pass(from, to net.Conn) {
 		if said && !w.late {
 			w.cut.Store(true)
 		}
+		change(b[:n])
 		if _, failed := to.Write(b[:n]); err != nil || failed != nil {
 			return
 		}
