@@ -227,7 +227,7 @@ func (c *Crawler) divideBudget(ctx context.Context) {
 		pieces := c.all()
 		for _, p := range pieces {
 			_ = p.loop.Do(ctx, func(s *shard.State) {
-				own = append(own, p.quote(s, c.cfg.Clock.Now(), c.cfg.Objective, c.cfg.Fetch.Delay.Seconds()))
+				own = append(own, p.quote(s, c.cfg.Clock.Now(), time.Now(), &c.cfg))
 			}) // or it ends
 		}
 		all := own
@@ -241,26 +241,35 @@ func (c *Crawler) divideBudget(ctx context.Context) {
 	}
 }
 
-// quote returns what a shard would pay, and takes note of what it spent since the last time. Delay is the least
-// between two requests to any host, in seconds.
-func (p *piece) quote(s *shard.State, now time.Time, objective knapsack.Objective, delay float64) Quote {
+// hold is the time that an interval between two quotes may take beyond twice DivideEvery, as where nodes exchange
+// quotes or the machine is busy.
+const hold = 10 * time.Second
+
+// quote returns what a shard would pay, and takes note of what it spent since the last time. Now is by the clock
+// of the crawl, which may be set meanwhile. At is by that of the process, which measures how long that was.
+func (p *piece) quote(s *shard.State, now, at time.Time, cfg *Config) Quote {
 	rate := p.loop.Rate()
 	q := Quote{Pages: s.Len(), Rate: rate}
 	_ = knapsack.With(s.Learner, func(f *knapsack.RateFilter, _ func(string) (int, error)) error {
-		q = quote(f, objective, rate, s.Weight())
+		q = quote(f, cfg.Objective, rate, s.Weight())
 		return nil
 	}) // other learners have no price
 	q.Shard, q.Pages = p.number, s.Len()
-	made := float64(p.loop.Spent-p.spent) / now.Sub(p.quoted).Seconds()
-	// What was not spent grows late where a limit stands: the loop makes up for some polls first.
-	limited := p.limited && made < stands*rate || made < spent*rate && p.loop.Unspent > p.unspent
-	if p.limited = !p.quoted.IsZero() && made > 0 && limited; p.limited {
-		q.Most = made * room
+	// Where the process was stopped meanwhile what it made tells nothing, and a limit stands.
+	if elapsed := at.Sub(p.quoted); !p.quoted.IsZero() && elapsed <= 2*cfg.DivideEvery+hold {
+		made := float64(p.loop.Spent-p.spent) / elapsed.Seconds()
+		// What was not spent grows late where a limit stands: the loop makes up for some polls first.
+		limited := p.most > 0 && made < stands*rate || made < spent*rate && p.loop.Unspent > p.unspent
+		p.most = 0
+		if made > 0 && limited {
+			p.most = made * room
+		}
 	}
-	if hosts := fastest(s, delay, now); hosts <= mostRate && s.Len() > 0 && (q.Most == 0 || hosts < q.Most) {
+	q.Most = p.most
+	if hosts := fastest(s, cfg.Fetch.Delay.Seconds(), now); hosts <= mostRate && s.Len() > 0 && (q.Most == 0 || hosts < q.Most) {
 		q.Most = max(hosts, trickle)
 	}
-	p.quoted, p.spent, p.unspent = now, p.loop.Spent, p.loop.Unspent
+	p.quoted, p.spent, p.unspent = at, p.loop.Spent, p.loop.Unspent
 	return q
 }
 

@@ -171,12 +171,14 @@ func TestQuotedLimit(t *testing.T) {
 		require.NoError(t, s.Apply(&e))
 	}
 	p := &piece{loop: shard.NewLoop(shard.Config{State: s, Clock: clock.NewReal(), PerSecond: 10})}
-	now, delay := begin, 0.5
+	now, at, delay := begin, begin, 0.5
 	most := func(spent uint64, unspent float64) float64 {
-		now = now.Add(time.Minute)
+		now, at = now.Add(time.Minute), at.Add(time.Minute)
 		p.loop.Spent += spent
 		p.loop.Unspent += unspent
-		return p.quote(s, now, knapsack.Freshness, delay).Most
+		cfg := Config{Objective: knapsack.Freshness, DivideEvery: time.Minute}
+		cfg.Fetch.Delay = time.Duration(delay * float64(time.Second))
+		return p.quote(s, now, at, &cfg).Most
 	}
 	require.Zero(t, most(0, 0), "it has no pages yet")
 	apply(shard.Event{Kind: shard.Add, URL: "http://a.test/"})
@@ -205,6 +207,17 @@ func TestQuotedLimit(t *testing.T) {
 	require.InDelta(t, 2, most(300, 0), 1e-9, "or above it")
 	delay = 0
 	require.Zero(t, most(330, 0), "it does not any more")
+
+	now = now.Add(24 * time.Hour)
+	require.Zero(t, most(330, 5*room*86400), "the clock was set forwards")
+	now = now.Add(-48 * time.Hour)
+	require.Zero(t, most(330, 0), "or backwards")
+	at = at.Add(24 * time.Hour)
+	require.Zero(t, most(330, 5*room*86400), "the process was stopped")
+	require.InDelta(t, 4*room, most(240, 90), 1e-9)
+	at = at.Add(24 * time.Hour)
+	require.InDelta(t, 4*room, most(1, 5*room*86400), 1e-9, "while a limit stood")
+	require.InDelta(t, 5*room, most(300, 0), 1e-9, "it still stands, and is measured again")
 }
 
 // The limit by hosts counts the delay that all have.

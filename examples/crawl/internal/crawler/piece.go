@@ -28,10 +28,10 @@ type piece struct {
 	ended  chan struct{}
 
 	// At the latest quote.
-	quoted  time.Time
+	quoted  time.Time // by the clock of the process
 	spent   uint64
 	unspent float64
-	limited bool // it could not spend its budget
+	most    float64 // where it could not spend its budget, else 0
 }
 
 // ShardOf returns the shard of a host among n. A host goes with its "www." name, as they redirect
