@@ -89,8 +89,12 @@ func (r *Real) now() time.Time {
 }
 
 func (r *Real) at(elapsed time.Duration) time.Time {
-	late := time.Duration((1 - catchUp) * float64(elapsed))
-	return r.began.Add(elapsed + max(r.ahead-late, 0))
+	return r.began.Add(elapsed + Left(r.ahead, elapsed))
+}
+
+// Left returns by how much a Real clock is still ahead of the machine's after a time.
+func Left(ahead, elapsed time.Duration) time.Duration {
+	return max(ahead-time.Duration((1-catchUp)*float64(elapsed)), 0)
 }
 
 // Sleep implements Clock.

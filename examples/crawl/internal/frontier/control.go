@@ -39,7 +39,7 @@ func (s *Server) BlockQueueUntil(_ context.Context, p *pb.BlockQueueParams) (*pb
 	if err := checkKey(p.GetKey()); err != nil {
 		return nil, err
 	}
-	_, err := s.change(book.Event{Kind: book.Block, Crawl: crawlName(p.GetCrawlID()), Key: p.GetKey(), Seconds: float64(p.GetTime())})
+	_, err := s.change(book.Event{Kind: book.Block, Crawl: crawlName(p.GetCrawlID()), Key: p.GetKey(), Seconds: float64(p.GetTime()) + s.lag(p.GetTime())})
 	return &pb.Empty{}, err
 }
 

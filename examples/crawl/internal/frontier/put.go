@@ -151,6 +151,7 @@ func (s *Server) read(item *pb.URLItem) (e book.Event, signs book.Signs, err err
 	e = book.Event{Kind: book.Discovered, Crawl: crawlName(info.GetCrawlID()), Key: info.GetKey(), URL: info.GetUrl()}
 	if known := item.GetKnown(); known != nil {
 		e.Kind, e.Date = book.Known, known.GetRefetchableFromDate()
+		e.Lag = s.lag(e.Date)
 		signs = s.cfg.Keys.Read(func(key string) string {
 			if v := info.GetMetadata()[key].GetValues(); len(v) > 0 {
 				return v[0]

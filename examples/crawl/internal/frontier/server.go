@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
@@ -23,6 +25,8 @@ type Config struct {
 	State *book.State
 	Log   Log
 	Clock clock.Clock
+	// Machine tells the time that clients go by; nil means time.Now. A Clock may be ahead of it.
+	Machine func() time.Time
 	// Address is what ListNodes answers.
 	Address string
 	// Keys name the metadata that says what became of a fetch.
@@ -71,10 +75,15 @@ type Server struct {
 	budget  *budget
 
 	goodbye, lastRecord time.Duration
+
+	lags atomic.Bool // the clock is ahead, and that was told
 }
 
 // New returns a server.
 func New(cfg Config) *Server {
+	if cfg.Machine == nil {
+		cfg.Machine = time.Now
+	}
 	return &Server{
 		cfg: cfg, journal: newJournal(cfg.State, cfg.Log, cfg.Clock), budget: newBudget(cfg.PerSecond, cfg.Clock),
 		goodbye: goodbye, lastRecord: lastRecord,
@@ -148,6 +157,32 @@ func (s *Server) change(e book.Event) (gone int, err error) {
 		return 0, failed(err)
 	}
 	return gone, nil
+}
+
+// leastLag is by how much the server's clock must be ahead for the times of clients to be moved. A clock
+// that was not set may be ahead by less.
+const leastLag = time.Second
+
+// lag returns by how many seconds the server's clock will be ahead when clients have a time, in seconds. It is ahead
+// after the machine's was, by mistake say, and then runs more slowly until the other has caught up. Times of
+// clients would else be over too early.
+func (s *Server) lag(date uint64) float64 {
+	now := s.cfg.Machine()
+	ahead := s.cfg.Clock.Now().Sub(now)
+	lags := ahead > leastLag
+	if s.lags.CompareAndSwap(!lags, lags) {
+		if lags {
+			slog.Warn("the clock of the frontier is ahead of the machine's, which was set back; the dates of clients are moved by as much until it has caught up", "ahead", ahead.Round(time.Second))
+		} else {
+			slog.Info("the clock of the frontier is that of the machine again")
+		}
+	}
+	if !lags || date == 0 { // 0 stands for no time
+		return 0
+	}
+	const longest = 1e9 // seconds: of a time.Duration
+	after := min(max(float64(date)-float64(now.Unix()), 0), longest)
+	return clock.Left(ahead, time.Duration(after*float64(time.Second))).Seconds()
 }
 
 // crawlName returns the name of a crawl.

@@ -25,6 +25,9 @@ const (
 	kinds
 )
 
+// moved is how the Kind of a Known event is written that has a Lag.
+const moved = kinds
+
 // An Event is what changes a state, and what its log is made of.
 type Event struct {
 	Kind       Kind
@@ -32,9 +35,11 @@ type Event struct {
 	Crawl, Key string
 
 	// Of a URL: its text, metadata and date, what a fetch came to, and whether it may be given
-	// before the date.
+	// before the date. The Lag is by how much later than the date it is due, in seconds: by so much
+	// events are then ahead of the clients' time.
 	URL, Meta string
 	Date      uint64
+	Lag       float64
 	Verdict   Verdict
 	Mark      uint64
 	Free      bool
@@ -74,7 +79,7 @@ func (e *Event) Check() error {
 	ok := e.Kind < kinds && number(e.At, 0) && (e.Kind == Gave || e.Size() <= largest)
 	switch e.Kind {
 	case Known, Discovered:
-		ok = ok && e.Verdict < verdicts
+		ok = ok && e.Verdict < verdicts && number(e.Lag, 0)
 	case Gave:
 		ok = ok && number(e.Seconds, 0)
 	case Delay, Block, Purge:
@@ -117,7 +122,12 @@ func Decode(record []byte) (events []Event, err error) {
 }
 
 func (v *Event) encode(e *writer) {
-	e.Byte(byte(v.Kind))
+	if v.Kind == Known && v.Lag > 0 {
+		e.Byte(byte(moved))
+		e.Float64(v.Lag)
+	} else {
+		e.Byte(byte(v.Kind))
+	}
 	e.Float64(v.At)
 	e.text(v.Crawl)
 	e.text(v.Key)
@@ -146,7 +156,9 @@ func (v *Event) encode(e *writer) {
 }
 
 func (v *Event) decode(d *codec.Decoder) {
-	v.Kind = codec.Enum[Kind](d, int(kinds))
+	if v.Kind = codec.Enum[Kind](d, int(moved)+1); v.Kind == moved {
+		v.Kind, v.Lag = Known, d.NonNegative()
+	}
 	v.At = d.NonNegative()
 	v.Crawl, v.Key = getString(d), getString(d)
 	switch v.Kind {

@@ -25,6 +25,7 @@ type place struct{ crawl, key, url string }
 type modelURL struct {
 	meta        string
 	date        uint64
+	lag         float64
 	from, until float64 // it may be given from then on; its lease is over then
 	known, done bool
 	created     float64
@@ -134,6 +135,7 @@ func (c *machine) known(t *rapid.T) {
 	if rapid.IntRange(0, 5).Draw(t, "done") == 0 {
 		e.Date = 0
 	}
+	e.Lag = rapid.SampledFrom([]float64{0, 0, 2.5}).Draw(t, "lag")
 	signs := Signs{
 		Failed: rapid.IntRange(0, 5).Draw(t, "failed") == 0, NotModified: rapid.IntRange(0, 5).Draw(t, "304") == 0,
 		Mark: rapid.SampledFrom([]uint64{0, 2, 2, 4, 3}).Draw(t, "mark"),
@@ -156,7 +158,7 @@ func (c *machine) known(t *rapid.T) {
 		c.m.urls[p] = u
 	}
 	u.meta, u.date, u.known, u.done, u.mark, u.until = "", e.Date, true, e.Date == 0, e.Mark, 0
-	u.from = float64(e.Date)
+	u.lag, u.from = e.Lag, float64(e.Date)+e.Lag
 	if e.Free {
 		u.from = 0
 	}
@@ -235,7 +237,8 @@ func (c *machine) inOrder(t *rapid.T, at place, given, free []string) {
 		if item.Learnt {
 			return
 		}
-		require.InDelta(t, float64(c.m.urls[place{at.crawl, at.key, url}].date), item.Due, 1, "due when its date is")
+		u := c.m.urls[place{at.crawl, at.key, url}]
+		require.InDelta(t, float64(u.date)+u.lag, item.Due, 1, "due when its date is")
 		require.LessOrEqual(t, latest, item.Due, "%s left: %v", url, left)
 		if !left {
 			latest = item.Due

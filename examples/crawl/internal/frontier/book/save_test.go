@@ -187,7 +187,7 @@ func TestCheck(t *testing.T) {
 	long := strings.Repeat("x", largest)
 	for _, e := range []Event{
 		{Kind: kinds}, {Kind: Known, At: -1}, {Kind: Known, At: math.Inf(1)}, {Kind: Discovered, Verdict: verdicts},
-		{Kind: Block, Seconds: math.NaN()}, {Kind: Gave, Seconds: -1}, {Kind: Purge, Key: long}, {Kind: DeleteCrawl, Crawl: long},
+		{Kind: Block, Seconds: math.NaN()}, {Kind: Known, Lag: -1}, {Kind: moved}, {Kind: Gave, Seconds: -1}, {Kind: Purge, Key: long}, {Kind: DeleteCrawl, Crawl: long},
 	} {
 		_, err := Encode([]Event{e})
 		require.ErrorIs(t, err, ErrEvent)
@@ -198,6 +198,7 @@ func TestCheck(t *testing.T) {
 func FuzzDecode(f *testing.F) {
 	record, err := Encode([]Event{
 		{Kind: Known, At: 1, Crawl: "c", Key: "k", URL: "u", Meta: "m", Date: 7, Verdict: Changed, Mark: 3, Free: true},
+		{Kind: Known, At: 1, Crawl: "c", Key: "k", URL: "u", Date: 7, Lag: 2.5},
 		{Kind: Gave, At: 2, Crawl: "c", Seconds: 5, Given: []Turn{{Slot: 1, URLs: []uint32{2, 3}}}},
 		{Kind: Limit, At: 3, Crawl: "c", Key: "k", Number: 9}, {Kind: Active, At: 4, On: true}, {Kind: Delay, At: 5, Seconds: 1},
 	})

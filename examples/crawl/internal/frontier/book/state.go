@@ -199,7 +199,8 @@ func (c *Crawl) known(q *Queue, e *Event) error {
 		q.completed++
 		return c.judge.leave(u)
 	}
-	u.from, u.due = float64(e.Date), float64(e.Date)
+	u.from = float64(e.Date) + e.Lag
+	u.due = u.from
 	if err := c.learn(q, u, e); err != nil {
 		return fmt.Errorf("book: %s: %w", e.URL, err)
 	}
