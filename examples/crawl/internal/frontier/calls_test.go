@@ -157,6 +157,30 @@ func TestPutDiscovered(t *testing.T) {
 	}
 }
 
+// A batch that would take a multiple of its size in memory is refused as a whole.
+func TestPutTooMuch(t *testing.T) {
+	t.Parallel()
+	p := newPeer(t, nil)
+	for _, c := range []struct {
+		urls, bytes int // of each
+		want        codes.Code
+	}{
+		{frontier.MostURLs, 0, codes.OK}, {frontier.MostURLs + 1, 0, codes.InvalidArgument},
+		{frontier.LongestMessage >> 14, 15 << 10, codes.OK}, {frontier.LongestMessage >> 14, 16 << 10, codes.ResourceExhausted},
+	} {
+		stream, err := p.PutDiscovered(t.Context())
+		require.NoError(t, err)
+		batch := &pb.DiscoveredBatch{}
+		for range c.urls {
+			batch.Items = append(batch.Items, &pb.URLInfo{Url: strings.Repeat("x", c.bytes)})
+		}
+		require.NoError(t, stream.Send(batch))
+		ack, err := stream.Recv()
+		require.Equal(t, c.want, code(err), err)
+		require.True(t, err != nil || len(ack.Statuses) == c.urls)
+	}
+}
+
 // Bad input changes nothing, gets a clear answer, and does not end the stream.
 func TestBadInput(t *testing.T) {
 	t.Parallel()

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/recrawl/recrawl/examples/crawl/internal/frontier/book"
@@ -39,12 +41,12 @@ func (s *Server) PutURLs(stream grpc.BidiStreamingServer[pb.URLItem, pb.AckMessa
 		id string
 		receipt
 	}
-	return answer(stream, func(item *pb.URLItem) ack {
+	return answer(stream, func(item *pb.URLItem) (ack, error) {
 		id := item.GetID()
 		if id == "" {
 			id = infoOf(item).GetUrl()
 		}
-		return ack{id, s.put(item)}
+		return ack{id, s.put(item)}, nil
 	}, func(a ack) *pb.AckMessage {
 		return &pb.AckMessage{ID: a.id, Status: a.settle()}
 	})
@@ -56,12 +58,15 @@ func (s *Server) PutDiscovered(stream grpc.BidiStreamingServer[pb.DiscoveredBatc
 		id string
 		of []receipt
 	}
-	return answer(stream, func(batch *pb.DiscoveredBatch) acks {
+	return answer(stream, func(batch *pb.DiscoveredBatch) (acks, error) {
 		a := acks{id: batch.GetID()}
+		if n := len(batch.GetItems()); n > mostURLs {
+			return a, status.Errorf(codes.InvalidArgument, "a batch has %d URLs: want %d at most", n, mostURLs)
+		}
 		for _, info := range batch.GetItems() {
 			a.of = append(a.of, s.put(&pb.URLItem{Item: &pb.URLItem_Discovered{Discovered: &pb.DiscoveredURLItem{Info: info}}}))
 		}
-		return a
+		return a, nil
 	}, func(a acks) *pb.BatchAck {
 		answer := &pb.BatchAck{ID: a.id}
 		for _, r := range a.of {
@@ -72,8 +77,8 @@ func (s *Server) PutDiscovered(stream grpc.BidiStreamingServer[pb.DiscoveredBatc
 }
 
 // answer takes in the messages of a stream, and sends an answer for each, in order, once it is
-// there.
-func answer[In, Out, Receipt any](stream grpc.BidiStreamingServer[In, Out], take func(*In) Receipt, settle func(Receipt) *Out) error {
+// there. It ends with the first one that cannot be taken.
+func answer[In, Out, Receipt any](stream grpc.BidiStreamingServer[In, Out], take func(*In) (Receipt, error), settle func(Receipt) *Out) error {
 	receipts := make(chan Receipt, inFlight)
 	sent := make(chan error, 1)
 	go func() {
@@ -88,15 +93,20 @@ func answer[In, Out, Receipt any](stream grpc.BidiStreamingServer[In, Out], take
 	var failed error
 	for failed == nil {
 		var in *In
-		if in, failed = stream.Recv(); failed == nil {
-			receipts <- take(in)
+		if in, failed = stream.Recv(); failed != nil {
+			break
+		}
+		var r Receipt
+		if r, failed = take(in); failed == nil {
+			receipts <- r
 		}
 	}
 	close(receipts)
+	err := <-sent
 	if errors.Is(failed, io.EOF) {
-		failed = nil
+		return err
 	}
-	return errors.Join(failed, <-sent)
+	return failed
 }
 
 func infoOf(item *pb.URLItem) *pb.URLInfo {

@@ -51,8 +51,11 @@ const (
 	longestKey   = 255 // bytes, as in the reference
 	longestURL   = 16 << 10
 	longestMeta  = 128 << 10 // of a URL, as it is on the wire
-	// longestMessage is of a batch of discovered URLs.
-	longestMessage = 16 << 20
+	// longestMessage is of a batch of discovered URLs: gRPC's own limit, which the reference has.
+	longestMessage = 4 << 20
+	// mostURLs of a batch are more than fit into a message if each has a host. An empty one takes 2 bytes
+	// there, and a hundred times as much in memory.
+	mostURLs = longestMessage / 32
 	// stride is how many URLs are given or listed at a time, between which others have their turn.
 	stride = 1024
 	// goodbye is how long calls have to end when the server stops, lastRecord how long the log then has
