@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"log/slog"
 	"sync"
 
@@ -10,6 +11,9 @@ import (
 // failingAfter is the number of failures in a row after which a host that answered before is one that
 // fails: single pages may be gone.
 const failingAfter = 3
+
+// reasonRunes is what is told of why a poll failed: a host may have it quote a header of any length.
+const reasonRunes = 300
 
 // failures says which hosts fail and when they are back, and counts what polls came to. It is safe for
 // concurrent use.
@@ -55,7 +59,7 @@ func (f *failures) count(e *shard.Event) {
 		h.failed++
 		if !h.told && (h.failed >= failingAfter || !h.answered) {
 			h.told = true
-			slog.Warn("polls of a host fail; it is told when one does not", "host", name, "page", e.URL, "result", e.Result, "error", e.Reason)
+			slog.Warn("polls of a host fail; it is told when one does not", "host", name, "page", e.URL, "result", e.Result, "error", fmt.Sprintf("%.*v", reasonRunes, e.Reason))
 		}
 	}
 }

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bufio"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -50,6 +52,50 @@ func TestFailuresAreTold(t *testing.T) {
 	require.Contains(t, log.String(), "500 Internal Server Error")
 	require.NoError(t, errors.Join(cmd.Process.Signal(os.Interrupt), cmd.Wait()))
 	require.Regexp(t, `polls of this run" answered=[1-9]\d* .* failed=[1-9]\d* `, log.String())
+}
+
+// What a host sends does not fill the log: neither what nobody asked for nor a header that an error quotes.
+func TestHostsDoNotFillTheLog(t *testing.T) {
+	t.Parallel()
+	const answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+	var sent atomic.Int32
+	serve := func(answer string) (url string) {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		t.Cleanup(func() { _ = l.Close() })
+		go func() {
+			for {
+				conn, err := l.Accept()
+				if err != nil {
+					return
+				}
+				go func() {
+					defer conn.Close()
+					for r := bufio.NewReader(conn); ; sent.Add(1) {
+						if _, err := http.ReadRequest(r); err != nil {
+							return
+						}
+						_, _ = io.WriteString(conn, answer) // or the next one cannot be read
+					}
+				}()
+			}
+		}()
+		return "http://" + l.Addr().String()
+	}
+	twice := serve(answer + answer)
+	long := serve("HTTP/1.1 200 OK\r\nContent-Length: " + strings.Repeat("x", 100_000) + "\r\n\r\n")
+	dir := t.TempDir()
+	list := filepath.Join(dir, "list")
+	require.NoError(t, os.WriteFile(list, []byte(twice+"/1\n"+twice+"/2\n"+long+"/\n"), 0o600))
+	var log output
+	cmd := command("-urls", list, "-state", filepath.Join(dir, "state"), "-user-agent", demoAgent, "-page", "", "-delay", "20ms", "-per-day", "1e7", "-for", "20s")
+	cmd.Stdout, cmd.Stderr = io.Discard, &log
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	require.Eventually(t, func() bool { return strings.Contains(log.String(), "polls of a host fail") && sent.Load() > 20 }, 20*time.Second, time.Millisecond, log.String())
+	require.NoError(t, errors.Join(cmd.Process.Signal(os.Interrupt), cmd.Wait()))
+	require.NotContains(t, log.String(), "Unsolicited response")
+	require.Less(t, len(log.String()), 10_000)
 }
 
 // Hosts of which no page is crawled any more are forgotten.

@@ -48,6 +48,9 @@ func (s *settings) untilStopped(session func(ctx context.Context) error) error {
 		return err
 	}
 	slog.SetDefault(slog.New(slog.NewTextHandler(s.Stderr, nil)))
+	// What packages print to the standard logger is for debugging: net/http does so whenever a host sends
+	// what nobody asked for.
+	slog.SetLogLoggerLevel(slog.LevelDebug)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if s.length > 0 {
