@@ -73,6 +73,7 @@ func (r *relays) run(ctx context.Context) {
 		server := relay.NewServer(relay.Config{Identity: r.identity, Base: base.Base, Member: r.member, Sure: r.engine.Session().Settled})
 		defer func() {
 			server.Close()
+			base.Close()
 			slog.Info("this node is no relay any more", "requests sent on", server.Sent())
 		}()
 		go func() {

@@ -63,6 +63,11 @@ func (s *settings) session(ctx context.Context, sinks *sink.Sinks) error {
 	if err != nil {
 		return err
 	}
+	defer func() {
+		for _, p := range points {
+			p.Close()
+		}
+	}()
 	if e.Session() != nil {
 		if n.relays, err = newRelays(n, points); err != nil {
 			return err

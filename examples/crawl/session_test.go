@@ -4,11 +4,15 @@ import (
 	"bytes"
 	"io"
 	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -58,6 +62,30 @@ func pagesOf(s *shard.State) (urls []string) {
 	}
 	slices.Sort(urls)
 	return urls
+}
+
+// No connection to a host outlives a session.
+func TestSessionClosesConnections(t *testing.T) {
+	var opened, open atomic.Int32
+	site := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "a page") }))
+	site.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		switch state {
+		case http.StateNew:
+			opened.Add(1)
+			open.Add(1)
+		case http.StateClosed:
+			open.Add(-1)
+		}
+	}
+	site.Start()
+	defer site.Close()
+	dir := t.TempDir()
+	list := filepath.Join(dir, "list")
+	require.NoError(t, os.WriteFile(list, []byte(site.URL+"/"), 0o600))
+	var log output
+	require.NoError(t, run([]string{"-urls", list, "-state", filepath.Join(dir, "state"), "-user-agent", demoAgent, "-page", "", "-delay", "10ms", "-per-day", "1e7", "-for", "1s"}, io.Discard, &log))
+	require.Positive(t, opened.Load(), log.String())
+	require.Eventually(t, func() bool { return open.Load() == 0 }, 5*time.Second, time.Millisecond)
 }
 
 // A list that is edited between runs, with a line that is no URL; the new versions in a folder and

@@ -69,6 +69,13 @@ func ParsePoint(text string, outside bool) (Point, error) {
 	return Point{Name: text, Base: t}, nil
 }
 
+// Close closes the connections that are kept for later requests.
+func (p Point) Close() {
+	if c, ok := p.Base.(interface{ CloseIdleConnections() }); ok {
+		c.CloseIdleConnections()
+	}
+}
+
 // reachProxy is the time for a proxy to be reached: a part of that for a request, so that another
 // point has time for it.
 const reachProxy = 5 * time.Second
