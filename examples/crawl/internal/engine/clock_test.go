@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -113,7 +114,7 @@ func TestServersClock(t *testing.T) {
 	}
 }
 
-// A node that comes back by the name of one that died waits for a lease, and by the name of one that is there
+// A node that comes back by the name of one that died waits until that was silent for a lease, and by the name of one that is there
 // for its end, also while the clock of the servers is set.
 func TestComeBackServersClock(t *testing.T) {
 	t.Parallel()
@@ -136,13 +137,46 @@ func TestComeBackServersClock(t *testing.T) {
 			wire.clock.step(days)
 			short, cancel = context.WithTimeout(t.Context(), 5*lease)
 			defer cancel()
-			began := time.Now()
 			again, err := engine.Open(short, cfg)
 			require.NoError(t, err)
 			t.Cleanup(again.Close)
 			require.False(t, s.Sure())
-			require.GreaterOrEqual(t, time.Since(began), lease)
 			own(t, again)
+		})
+	}
+}
+
+// A node that died is silent for as long as the clock of its machine says, if that is where one comes back by its
+// name. Elsewhere, and where the clock was set back since, a whole lease is waited for.
+func TestComeBackLate(t *testing.T) {
+	t.Parallel()
+	if engine.Machine == "" {
+		t.Skip("nothing tells this machine's clock from others")
+	}
+	const lease = 2 * time.Second
+	for name, c := range map[string]struct {
+		machine string
+		ago     time.Duration
+		waits   bool
+	}{"here": {engine.Machine, time.Hour, false}, "elsewhere": {"another", time.Hour, true}, "clock set back": {engine.Machine, -time.Hour, true}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			url := serve(t)
+			one := node(t, url, "one", lease)
+			one.Silence()
+			before, err := one.Board().Read(t.Context(), "node.one")
+			require.NoError(t, err)
+			var said map[string]any
+			require.NoError(t, json.Unmarshal(before.Value, &said))
+			require.Equal(t, engine.Machine, said["machine"])
+			said["machine"], said["said"] = c.machine, time.Now().Add(-c.ago)
+			value, err := json.Marshal(said)
+			require.NoError(t, err)
+			_, err = one.Board().Write(t.Context(), "node.one", value, before.Revision)
+			require.NoError(t, err)
+			began := time.Now()
+			node(t, url, "one", lease)
+			require.Equal(t, c.waits, time.Since(began) >= lease)
 		})
 	}
 }

@@ -42,6 +42,9 @@ func (e *Engine) Judge(ctx context.Context, name string, off uint64) {
 	e.session.judge(ctx, name, n)
 }
 
+// Machine is what tells the clock of this machine from others.
+var Machine = machine()
+
 // Forgets reports whether what is said of a node is deleted after a while.
 func (e *Engine) Forgets(ctx context.Context, name string) (bool, error) {
 	last, err := e.last(ctx, e.board.stream, boardSubject+nodeKey+name)

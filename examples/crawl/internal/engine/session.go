@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -20,7 +21,7 @@ import (
 // not sure must not poll, and writes nothing that counts. It may become sure again, as after an
 // election of the engine; a node that was declared dead is lost.
 //
-// No clocks are compared, neither those of nodes nor those of servers: a node is silent for as long as
+// The clocks of servers are not compared, nor those of different machines: a node is silent for as long as
 // an observer has seen no new entry of it, by the observer's monotonic clock. The entry that it is
 // judged by may be old where what arrives of the board is late. So it is declared dead on the condition
 // that this entry is still the latest one.
@@ -47,9 +48,19 @@ type presence struct {
 	ID    string          `json:"id"`
 	Lease time.Duration   `json:"lease"`
 	About json.RawMessage `json:"about,omitempty"`
+	// When it was said, by the clock of which machine.
+	Said    time.Time `json:"said,omitzero"`
+	Machine string    `json:"machine,omitempty"`
 }
 
 const nodeKey = "node."
+
+// machine returns what tells the clock of this machine from others, and from itself before it was started
+// anew; empty if that is not known.
+var machine = sync.OnceValue(func() string {
+	id, _ := os.ReadFile("/proc/sys/kernel/random/boot_id") // Linux has it
+	return strings.TrimSpace(string(id))
+})
 
 // join makes this process a node of the cluster. One of the same name that is still there, or died
 // lately, must fall silent first.
@@ -65,7 +76,7 @@ func (e *Engine) join(ctx context.Context) error {
 		before, err := e.board.Read(ctx, nodeKey+e.cfg.Name)
 		if err == nil {
 			var wait time.Duration
-			if wait, err = wanting(before); err == nil && wait > 0 {
+			if wait, err = wanting(before, machine()); err == nil && wait > 0 {
 				if !told {
 					told = true
 					e.cfg.Log.Info("a node of this name was there; waiting until it is gone for sure", "node", e.cfg.Name)
@@ -95,8 +106,9 @@ func (e *Engine) join(ctx context.Context) error {
 	}
 }
 
-// wanting returns for how long a node must still be silent until it is gone for sure.
-func wanting(n Note) (time.Duration, error) {
+// wanting returns for how long a node must still be silent until it is gone for sure. On its own machine the time
+// of day may tell that it is: a session is not sure either when its time is over by that clock.
+func wanting(n Note, machine string) (time.Duration, error) {
 	if len(n.Value) == 0 {
 		return 0, nil
 	}
@@ -104,13 +116,17 @@ func wanting(n Note) (time.Duration, error) {
 	if err := json.Unmarshal(n.Value, &p); err != nil {
 		return 0, fmt.Errorf("%w: %w", ErrState, err)
 	}
-	return p.Lease - time.Since(n.seen), nil
+	silent := time.Since(n.seen)
+	if machine != "" && p.Machine == machine {
+		silent = max(silent, time.Since(p.Said))
+	}
+	return p.Lease - silent, nil
 }
 
 func (s *Session) presence() []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	value, _ := json.Marshal(presence{s.id, s.e.cfg.Lease, s.about}) // cannot fail
+	value, _ := json.Marshal(presence{s.id, s.e.cfg.Lease, s.about, time.Now(), machine()}) // cannot fail
 	return value
 }
 
@@ -270,7 +286,7 @@ func (s *Session) judge(ctx context.Context, name string, n Note) {
 
 // silent reports whether a node is there by the board and has said nothing for a whole lease.
 func silent(n Note) bool {
-	wait, err := wanting(n)
+	wait, err := wanting(n, "")
 	return len(n.Value) > 0 && err == nil && wait < 0
 }
 
