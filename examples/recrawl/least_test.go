@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -57,11 +58,7 @@ func TestDoubt(t *testing.T) {
 	t.Parallel()
 	logged := func(pages int, found string) (l crawlLog) {
 		for range pages {
-			polls := []logged{{0, false}}
-			for k, c := range found {
-				polls = append(polls, logged{float64(k+1) * day, c == '1'})
-			}
-			l.polls = append(l.polls, polls)
+			l.polls = append(l.polls, inDays(found))
 		}
 		return l
 	}
@@ -98,6 +95,78 @@ func TestDoubt(t *testing.T) {
 		}
 	}
 	require.False(t, of(logged(1, string(found))).regular, "correlated by -0.03")
+}
+
+// Pages that change once in a fixed time are found to, whatever others do, and hardly any that
+// change at random times or in bursts: 1 in 40 of those of which most polls find a change, to four
+// standard deviations.
+func TestEvenPages(t *testing.T) {
+	t.Parallel()
+	flagged := func(pages []simPage, seed uint64) (evenly, mostlyFound int) {
+		l, _ := writtenLog(pages, rand.NewPCG(seed, 9))
+		for _, polls := range l.polls {
+			if found, _ := polled(polls); float64(found) < mostly*float64(len(polls)-1) {
+				continue
+			}
+			mostlyFound++
+			if even(polls) {
+				evenly++
+			}
+		}
+		return evenly, mostlyFound
+	}
+	for _, every := range []float64{0.65, 0.7, 0.75, 0.8, 0.85, 0.9} {
+		got, of := flagged(inTurn(slices.Repeat([]float64{-1}, 30), every, always(90)), 1)
+		require.Equal(t, 30, of)
+		require.Equal(t, 30, got, "%g", every)
+	}
+	random, all := 0, 0
+	for seed, days := range []float64{20, 60, 60, 200} {
+		rng := rand.New(rand.NewPCG(uint64(seed), 10))
+		got, of := flagged(inTurn(webenv.LogNormalLaw(500, 1.5, 0.7, rng), 1, always(days)), uint64(seed))
+		random, all = random+got, all+of
+	}
+	require.Greater(t, all, 500)
+	require.Less(t, float64(random), float64(all)/40+4*math.Sqrt(float64(all)/40), "of %d", all)
+	require.False(t, even(inDays("110110110110110")), "4 stretches")
+	require.True(t, even(inDays("110110110110110110")))
+	require.False(t, even(inDays("11010110101101011010110101"+"0000")), "58 %")
+	require.False(t, even(inDays("1100111111011100111111110111")))
+}
+
+// What is claimed of logs in which a page in ten changes by a calendar is no more than is won.
+func TestPagesWithACalendar(t *testing.T) {
+	t.Parallel()
+	chosen, err := choose("uniform,rate-filter")
+	require.NoError(t, err)
+	for _, every := range []float64{0.8, 0.88} {
+		rng := rand.New(rand.NewPCG(4, 5))
+		rates := append(slices.Repeat([]float64{-1}, 12), webenv.LogNormalLaw(108, 0.3, 1, rng)...)
+		l, truth := writtenLog(inTurn(rates, every, always(60)), rng)
+		drawn := l.drawRates(4, 1)
+		d := l.doubt(drawn)
+		require.False(t, d.regular)
+		require.GreaterOrEqual(t, d.even, 12)
+		require.Contains(t, d.text(), fmt.Sprintf("%d of these pages had changed at most polls, and at even intervals", d.even))
+		readings := claimedOf(t, l, drawn, d, chosen)
+		found := &outcome{policy: chosen[1]}
+		require.NoError(t, l.crawl(truth, found, goals[0], 1, 1, "folder"))
+		gain := goals[0].relative(found, readings[0].outcomes[0])
+		v := worse(readings, 2, goals[0])
+		said := fmt.Sprintf("every %g: won %.3f, said %s", every, gain, v.said(3))
+		t.Log(said)
+		require.Less(t, v.times, gain+0.03, said)
+		require.Greater(t, v.other.times, gain-0.03, said)
+	}
+}
+
+// inDays is a page polled once a day, of which a text says which polls found a change.
+func inDays(found string) []logged {
+	polls := []logged{{0, false}}
+	for k, c := range found {
+		polls = append(polls, logged{float64(k+1) * day, c == '1'})
+	}
+	return polls
 }
 
 // Nothing is regular of random times, in short logs and long ones, polled in turn or at gaps that
@@ -171,7 +240,7 @@ func TestDryRunTextOfTwoReadings(t *testing.T) {
 	var r logResult
 	require.NoError(t, json.Unmarshal(out.Bytes(), &r))
 	require.Equal(t, 3, r.Often)
-	require.Contains(t, r.Doubt, "not in the log")
+	require.Contains(t, r.Doubt, "The log does not show how often")
 	require.False(t, r.Ahead)
 	of := map[string]int{"uniform": 1, "rate-filter": 2}[r.Best]
 	require.Equal(t, r.Times, *r.Least[of].Times)
