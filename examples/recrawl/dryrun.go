@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -309,27 +310,34 @@ const fewest = 20
 // judge compares the policies that a crawler could use, each by the reading that is the worse for
 // it. The best of several is the luckiest, too, and constant rates suit those that count on
 // them: the library's own is named in place of another that is ahead of it by what is worthwhile,
-// or by a standard deviation, at most.
+// or by a standard deviation, at most. Where the best is no win, one is named that is a win by its
+// better reading, if there is one, and the library's own before others: a policy that does what the
+// crawler did is the best by the worse reading, and hides what may be won.
 func judge(readings []reading, by goal) verdict {
-	var best, ours *verdict
+	var all []*verdict // the best by the worse reading first, and the first of equals
 	for k, o := range readings[0].outcomes[1:] {
-		if o.policy.told {
-			continue
-		}
-		v := worse(readings, k+1, by)
-		if best == nil || v.times > best.times {
-			best = v
-		}
-		if o.policy.ours && (ours == nil || v.times > ours.times) {
-			ours = v
+		if !o.policy.told {
+			all = append(all, worse(readings, k+1, by))
 		}
 	}
-	if best == nil {
+	if len(all) == 0 {
 		return verdict{own: readings[0].outcomes[0]}
 	}
-	if ours != nil {
-		if _, sd := report.MeanSD(best.ratios); !(best.times/ours.times > 1+max(worthwhile, sd)) {
-			best = ours
+	slices.SortStableFunc(all, func(v, w *verdict) int { return cmp.Compare(w.times, v.times) })
+	best := all[0]
+	ours := func(v *verdict) bool { return v.best.policy.ours }
+	if k := slices.IndexFunc(all, ours); k >= 0 {
+		if _, sd := report.MeanSD(best.ratios); !(best.times/all[k].times > 1+max(worthwhile, sd)) {
+			best = all[k]
+		}
+	}
+	if !best.ahead() {
+		maybe := slices.DeleteFunc(all, func(v *verdict) bool { return v.other == nil || !v.other.ahead() })
+		if k := slices.IndexFunc(maybe, ours); k >= 0 {
+			return *maybe[k]
+		}
+		if len(maybe) > 0 {
+			return *maybe[0]
 		}
 	}
 	return *best

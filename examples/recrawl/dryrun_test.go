@@ -277,6 +277,14 @@ func TestJudgeOfTwoReadings(t *testing.T) {
 		{two([]*outcome{better}, []*outcome{worse}), false, "Nothing is sure to be won: cho comes to 0.333 ± 0.000 to 5.000 ± 0.000 of your result, by how often pages really change"},
 		{two([]*outcome{worse}, []*outcome{worse}), false, "None of the policies below would have done as well: cho comes closest, with 0.333 ± 0.000 to 0.667 ± 0.000 of your result."},
 		{two([]*outcome{of("cho", 0.8, 0.8)}, []*outcome{worse}), false, "There is nothing to be won: cho comes to 0.333 ± 0.000 to 1.000 ± 0.000 of your result."},
+		// Nothing to be won by one that does as the crawler does hides what the library may win.
+		{two([]*outcome{of("uniform", 0.8, 0.8), of("rate-filter", 0.9, 0.9)}, []*outcome{of("uniform", 0.9, 0.9), of("rate-filter", 0.89, 0.89)}), false,
+			"Nothing is sure to be won: rate-filter comes to 0.909 ± 0.000 to 2.000 ± 0.000 of your result, by how often pages really change"},
+		{two([]*outcome{of("uniform", 0.8, 0.8), of("cho", 0.9, 0.9)}, []*outcome{of("uniform", 0.9, 0.9), of("cho", 0.89, 0.89)}), false,
+			"Nothing is sure to be won: cho comes to 0.909 ± 0.000 to 2.000 ± 0.000 of your result"},
+		{two([]*outcome{of("uniform", 0.8, 0.8), of("rate-filter", 0.8, 0.8)}, []*outcome{of("uniform", 0.9, 0.9), of("rate-filter", 0.89, 0.89)}), false,
+			"There is nothing to be won: uniform comes to 1.000 ± 0.000 of your result."},
+		{two([]*outcome{better, of("rate-filter", 0.9, 0.9)}, []*outcome{of("cho", 0.95, 0.95), of("rate-filter", 0.89, 0.89)}), true, "With polls at the same times cho would"},
 	} {
 		v := judge(c.readings, goals[1])
 		require.Equal(t, c.ahead, v.ahead(), c.text)
