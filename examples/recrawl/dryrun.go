@@ -461,7 +461,7 @@ type logResult struct {
 	Notes      []string       `json:"notes"`
 	Doubt      string         `json:"doubt,omitempty"`
 	Often      int            `json:"pages_changed_at_nearly_every_poll,omitempty"`
-	Even       int            `json:"pages_changed_evenly,omitempty"`
+	Calendar   int            `json:"pages_changed_by_calendar,omitempty"`
 	Regular    bool           `json:"regular,omitempty"`
 	Most       *float64       `json:"best_times_yours_at_most,omitempty"`
 	Least      []policyResult `json:"policies_at_least_changes,omitempty"`
@@ -470,7 +470,7 @@ type logResult struct {
 func (s *settings) logResult(l *crawlLog, d doubt, readings []reading, by goal, v verdict) logResult {
 	r := logResult{
 		result: s.logSummary(readings[0], by), Ahead: v.ahead(), Conclusion: v.text(by), Notes: append([]string{}, l.notes...),
-		Doubt: strings.TrimSpace(d.text()), Often: d.often, Even: d.even, Regular: d.regular,
+		Doubt: strings.TrimSpace(d.text()), Often: d.often, Calendar: d.calendar, Regular: d.regular,
 	}
 	if v.best != nil {
 		r.Best, r.Times = v.best.policy.name, v.times

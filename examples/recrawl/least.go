@@ -11,10 +11,10 @@ import (
 // A doubt says of which pages of a log it does not say how often they change. A second reading
 // takes them to change once between two polls that show a change: that is what the log proves.
 type doubt struct {
-	often   int    // pages that changed at nearly every poll
-	even    int    // other pages that change at even intervals, as by a calendar
-	regular bool   // changes come more regularly than at random times: then all pages are in doubt
-	pages   []bool // nil if there are none
+	often    int    // pages that changed at nearly every poll
+	calendar int    // other pages that change at even intervals or on some days of the week
+	regular  bool   // changes come more regularly than at random times: then all pages are in doubt
+	pages    []bool // nil if there are none
 }
 
 // nearly is the share of its polls at which a page must have changed. Below it there are polls
@@ -37,13 +37,13 @@ func (l *crawlLog) doubt(drawn [][]float64) (d doubt) {
 		if often {
 			d.often++
 		}
-		even := !often && !d.regular && even(polls)
-		if even {
-			d.even++
+		calendar := !often && !d.regular && mostlyFound(polls) && (even(polls) || weekly(polls))
+		if calendar {
+			d.calendar++
 		}
-		pages[page] = often || even || d.regular
+		pages[page] = often || calendar || d.regular
 	}
-	if d.regular || d.often+d.even > 0 {
+	if d.regular || d.often+d.calendar > 0 {
 		d.pages = pages
 	}
 	return d
@@ -67,8 +67,8 @@ func (d doubt) text() string {
 	if d.often > 0 {
 		which = append(which, fmt.Sprintf("%d of these pages had changed at 9 of 10 polls or more.", d.often))
 	}
-	if d.even > 0 {
-		which = append(which, fmt.Sprintf("%d of these pages had changed at most polls, and at even intervals, as by a calendar.", d.even))
+	if d.calendar > 0 {
+		which = append(which, fmt.Sprintf("%d of these pages had changed at most polls, and at even intervals or on some days of the week.", d.calendar))
 	}
 	if len(which) == 0 {
 		return ""
@@ -77,22 +77,27 @@ func (d doubt) text() string {
 		"There are two results: one if it changes as often as the other pages suggest, and one if it changes once between two polls that show it, which is what the log proves.\n"
 }
 
-// A page changes at even intervals if most of its polls found a change, and those that did not come
+// A page changes by a calendar if most of its polls found a change, and those that did not come
 // at even distances: the variance of the numbers of finds between them is less than evenly of what it
 // is at random times. For less than fewestStretches such numbers that may be chance. All pages that
 // change once in a fixed time are found that way which change at 5 of 8 to 9 of 10 polls, and of
 // those that change at random times 1 in 100, or 1 in 20 where there are 5 to 7 such numbers
 // (TestEvenPages). Where fewer polls find a change, more polls find but little more.
-const mostly, fewestStretches, evenly = 0.6, 5, 0.2
+const mostly, fewestStretches, evenly, weeklyChi2 = 0.6, 5, 0.2, 27.9
 
-// even reports whether a page changes at even intervals.
+// mostlyFound reports whether most polls of a page found a change.
+func mostlyFound(polls []logged) bool {
+	found, _ := polled(polls)
+	return float64(found) >= mostly*float64(len(polls)-1)
+}
+
+// even reports whether the polls of a page that found nothing came at even distances.
 func even(polls []logged) bool {
 	var stretches []float64 // finds between two polls that found nothing
-	found, stretch := 0.0, -1.0
+	stretch := -1.0
 	for _, p := range polls[1:] {
 		switch {
 		case p.changed:
-			found++
 			if stretch >= 0 {
 				stretch++
 			}
@@ -103,11 +108,33 @@ func even(polls []logged) bool {
 			stretch = 0
 		}
 	}
-	if found < mostly*float64(len(polls)-1) || len(stretches) < fewestStretches {
+	if len(stretches) < fewestStretches {
 		return false
 	}
 	mean, sd := report.MeanSD(stretches)
 	return sd*sd < evenly*mean*(mean+1) // the variance of a geometric law
+}
+
+// weekly reports whether what polls of a page find depends on the day of the week.
+func weekly(polls []logged) bool {
+	var sums, variances [7]float64
+	rate := expectedRate(polls)
+	if rate == 0 {
+		return false
+	}
+	for k, p := range polls[1:] {
+		mean := -math.Expm1(-rate * (p.time - polls[k].time))
+		weekday := (int(math.Floor(p.time/day))%7 + 7) % 7
+		if sums[weekday] -= mean; p.changed {
+			sums[weekday]++
+		}
+		variances[weekday] += mean * (1 - mean)
+	}
+	chi2 := 0.0
+	for weekday, sum := range sums {
+		chi2 += sum * sum / max(1, variances[weekday])
+	}
+	return chi2 > weeklyChi2
 }
 
 // proven returns the rates that a log proves at least of the pages in doubt, and the drawn ones of

@@ -102,18 +102,18 @@ func TestDoubt(t *testing.T) {
 // standard deviations.
 func TestEvenPages(t *testing.T) {
 	t.Parallel()
-	flagged := func(pages []simPage, seed uint64) (evenly, mostlyFound int) {
+	flagged := func(pages []simPage, seed uint64) (evenly, all int) {
 		l, _ := writtenLog(pages, rand.NewPCG(seed, 9))
 		for _, polls := range l.polls {
-			if found, _ := polled(polls); float64(found) < mostly*float64(len(polls)-1) {
+			if !mostlyFound(polls) {
 				continue
 			}
-			mostlyFound++
+			all++
 			if even(polls) {
 				evenly++
 			}
 		}
-		return evenly, mostlyFound
+		return evenly, all
 	}
 	for _, every := range []float64{0.65, 0.7, 0.75, 0.8, 0.85, 0.9} {
 		got, of := flagged(inTurn(slices.Repeat([]float64{-1}, 30), every, always(90)), 1)
@@ -130,8 +130,52 @@ func TestEvenPages(t *testing.T) {
 	require.Less(t, float64(random), float64(all)/40+4*math.Sqrt(float64(all)/40), "of %d", all)
 	require.False(t, even(inDays("110110110110110")), "4 stretches")
 	require.True(t, even(inDays("110110110110110110")))
-	require.False(t, even(inDays(strings.Repeat("10", 20))), "half")
+	require.False(t, mostlyFound(inDays("1101010")))
+	require.True(t, mostlyFound(inDays("1101")))
 	require.False(t, even(inDays("1100111111011100111111110111")))
+}
+
+// Pages that change on some days of the week are found to, polled once a day or nearly so, and of
+// pages that change at random times 1 in 10,000 is.
+func TestWeeklyPages(t *testing.T) {
+	t.Parallel()
+	on := func(days int, every, phase float64) []logged { // so many of each week, at noon
+		polls := []logged{{phase * day, false}}
+		for at := phase + every; at < 90; at += every {
+			changed := false
+			for d := range 90 {
+				noon := float64(d) + 0.5
+				changed = changed || d%7 < days && noon > at-every && noon <= at
+			}
+			polls = append(polls, logged{at * day, changed})
+		}
+		return polls
+	}
+	for _, days := range []int{5, 6} {
+		for _, every := range []float64{0.9, 0.97, 1, 1.05} {
+			if days == 6 && every < 0.97 {
+				continue // some are not
+			}
+			for phase := range 10 {
+				polls := on(days, every, float64(phase)/10)
+				require.True(t, weekly(polls) || days == 6 && even(polls), "%d days, every %g", days, every)
+				require.True(t, mostlyFound(polls))
+			}
+		}
+	}
+	rng := rand.New(rand.NewPCG(8, 11))
+	found, all := 0, 0
+	for _, days := range []float64{20, 60, 200} {
+		l, _ := writtenLog(inTurn(webenv.LogNormalLaw(1000, 1.5, 0.7, rng), 1, always(days)), rng)
+		for _, polls := range l.polls {
+			if all++; weekly(polls) {
+				found++
+			}
+		}
+	}
+	require.LessOrEqual(t, found, 4, "of %d", all)
+	require.False(t, weekly(on(5, 1, 0)[:20]), "too few polls")
+	require.False(t, weekly([]logged{{0, true}, {1, true}}))
 }
 
 // What is claimed of logs in which a page in ten changes by a calendar is no more than is won.
@@ -146,8 +190,8 @@ func TestPagesWithACalendar(t *testing.T) {
 		drawn := l.drawRates(4, 1)
 		d := l.doubt(drawn)
 		require.False(t, d.regular)
-		require.GreaterOrEqual(t, d.even, 12)
-		require.Contains(t, d.text(), fmt.Sprintf("%d of these pages had changed at most polls, and at even intervals", d.even))
+		require.GreaterOrEqual(t, d.calendar, 12)
+		require.Contains(t, d.text(), fmt.Sprintf("%d of these pages had changed at most polls, and at even intervals or on some days of the week", d.calendar))
 		readings := claimedOf(t, l, drawn, d, chosen)
 		found := &outcome{policy: chosen[1]}
 		require.NoError(t, l.crawl(truth, found, goals[0], 1, 1, "folder"))
