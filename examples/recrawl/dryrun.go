@@ -202,7 +202,7 @@ func (s *settings) printLog(chosen []policy, by goal) error {
 		return err
 	}
 	v := judge(readings, by)
-	v.few = l.found() < fewest
+	v.few, v.bursty = l.found() < fewest, d.bursty
 	if s.JSON {
 		return report.WriteJSON(s.Stdout, s.logResult(l, d, readings, by, v))
 	}
@@ -268,7 +268,7 @@ gaps in which it changed. Policies poll at the times at which your crawler did, 
 pages that it had then: a page begins with its first poll, which is its first copy and does
 not count, and ends one of its mean gaps after its last poll, or with the log. Bursts of
 changes between two polls leave no trace in a log: where pages have them, more would be won
-than this says. Freshness is the share of time in which copies were current, delay the mean
+by detections than this says, and by freshness perhaps less. Freshness is the share of time in which copies were current, delay the mean
 time from a change to its discovery, and × yours how many times better than your crawler a
 policy is by the -objective.
 `
@@ -296,6 +296,7 @@ type verdict struct {
 	ratios    []float64 // the same for each draw
 	other     *verdict  // the same policy by the better reading, nil if there is only one
 	few       bool      // the log is too small to say anything
+	bursty    bool      // changes come in bursts, or rates change
 }
 
 // worthwhile is the least gain that counts. A schedule scatters by nearly as much from one web to
@@ -396,6 +397,8 @@ func (v verdict) text(by goal) string {
 	switch {
 	case v.few:
 		return fmt.Sprintf("The log is too small to say what is to be won: %d polls at least must have found a change. What follows is luck.", fewest)
+	case v.bursty && !v.ahead():
+		return fmt.Sprintf("Nothing is sure to be won: %s comes to %s of your result where rates are constant, which they are not here.", name, v.said(3))
 	case math.Log(better.times) < -better.chance():
 		return fmt.Sprintf("None of the policies below would have done as well: %s comes closest, with %s of your result.", name, v.said(3))
 	case !(better.times >= 1+worthwhile):
@@ -463,6 +466,7 @@ type logResult struct {
 	Often      int            `json:"pages_changed_at_nearly_every_poll,omitempty"`
 	Calendar   int            `json:"pages_changed_by_calendar,omitempty"`
 	Regular    bool           `json:"regular,omitempty"`
+	Bursty     bool           `json:"bursty,omitempty"`
 	Most       *float64       `json:"best_times_yours_at_most,omitempty"`
 	Least      []policyResult `json:"policies_at_least_changes,omitempty"`
 }
@@ -470,7 +474,7 @@ type logResult struct {
 func (s *settings) logResult(l *crawlLog, d doubt, readings []reading, by goal, v verdict) logResult {
 	r := logResult{
 		result: s.logSummary(readings[0], by), Ahead: v.ahead(), Conclusion: v.text(by), Notes: append([]string{}, l.notes...),
-		Doubt: strings.TrimSpace(d.text()), Often: d.often, Calendar: d.calendar, Regular: d.regular,
+		Doubt: strings.TrimSpace(d.text()), Often: d.often, Calendar: d.calendar, Regular: d.regular, Bursty: d.bursty,
 	}
 	if v.best != nil {
 		r.Best, r.Times = v.best.policy.name, v.times

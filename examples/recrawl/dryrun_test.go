@@ -292,13 +292,26 @@ func TestJudgeOfTwoReadings(t *testing.T) {
 	}
 }
 
+// Where changes come in bursts, more may be won than what is said of constant rates, and it is not
+// said that there is nothing to be won. Of wins all is said as ever.
+func TestJudgeOfBursts(t *testing.T) {
+	t.Parallel()
+	of := func(times float64) string {
+		return verdict{own: &outcome{detected: []float64{100}}, best: &outcome{policy: policy{name: "cho"}, detected: []float64{100 * times}}, times: times, ratios: []float64{times, times}, bursty: true}.text(goals[0])
+	}
+	for _, times := range []float64{0.9, 1, 1.02} {
+		require.Contains(t, of(times), fmt.Sprintf("Nothing is sure to be won: cho comes to %.3f ± 0.000 of your result where rates are constant, which they are not here.", times))
+	}
+	require.Contains(t, of(1.1), "1.10 ± 0.00 times as many")
+}
+
 // Few polls that found a change are a matter of luck, and so is what is said of them.
 func TestDryRunOfASmallLog(t *testing.T) {
 	t.Parallel()
 	for changes, small := range map[int]bool{fewest - 1: true, fewest: false} {
 		text := "url,time,changed\nb,1700000000,\nb,1700090000,0\n"
-		for k := range 2 * fewest {
-			text += fmt.Sprintf("a,%d,%t\n", 1700000000+3600*k, k > 0 && k <= changes)
+		for k, rank := range append([]int{fewest}, rand.New(rand.NewPCG(1, 2)).Perm(2*fewest-1)...) {
+			text += fmt.Sprintf("a,%d,%t\n", 1700000000+3600*k, rank < changes)
 		}
 		path := filepath.Join(t.TempDir(), "small.csv")
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))

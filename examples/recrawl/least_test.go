@@ -222,7 +222,7 @@ func TestRandomTimesAreNotRegular(t *testing.T) {
 			rng := rand.New(rand.NewPCG(seed, 8))
 			rates := webenv.LogNormalLaw(300, 0.5, 1, rng)
 			l, _ := writtenLog(inTurn(rates, 1, always(days)), rng)
-			require.False(t, l.regular(), "in turn, %g days", days)
+			require.False(t, l.regular() || l.bursty(), "in turn, %g days", days)
 			adaptive := &crawlLog{}
 			for _, rate := range rates {
 				polls, gap := []logged{{0, false}}, 1.0
@@ -235,9 +235,44 @@ func TestRandomTimesAreNotRegular(t *testing.T) {
 				}
 				adaptive.polls = append(adaptive.polls, polls)
 			}
-			require.False(t, adaptive.regular(), "by what was found, %g days", days)
+			require.False(t, adaptive.regular() || adaptive.bursty(), "by what was found, %g days", days)
 		}
 	}
+}
+
+// Bursts, pages that wake and pages that fall asleep are told of.
+func TestBurstyLogs(t *testing.T) {
+	t.Parallel()
+	for name, rate := range map[string]func(page int, at float64, burst bool) float64{
+		"bursts": func(_ int, _ float64, burst bool) float64 { return map[bool]float64{false: 0.05, true: 1}[burst] },
+		"wake": func(page int, at float64, _ bool) float64 {
+			return map[bool]float64{true: 1}[page%10 == 0 && at > 30] + 0.03
+		},
+		"asleep": func(page int, at float64, _ bool) float64 {
+			return map[bool]float64{true: 0.5}[page%2 == 0 && at < 30] + 0.03
+		},
+		"newspaper": func(page int, at float64, _ bool) float64 { return 2*math.Exp(-at/4) + 0.02 },
+	} {
+		rng := rand.New(rand.NewPCG(12, 13))
+		l := &crawlLog{}
+		for page := range 150 {
+			polls, burst := []logged{{0, false}}, false
+			for k := range 60 {
+				if rng.Float64() < 0.2 {
+					burst = !burst && rng.Float64() < 0.3
+				}
+				polls = append(polls, logged{float64(k+1) * day, rng.ExpFloat64() < rate(page, float64(k), burst)})
+			}
+			l.polls = append(l.polls, polls)
+		}
+		require.True(t, l.bursty(), name)
+		require.False(t, l.regular(), name)
+		d := l.doubt(l.drawRates(2, 1))
+		require.True(t, d.bursty, name)
+		require.Contains(t, d.text(), "Changes come in bursts, or rates change")
+	}
+	_, deviations := (&crawlLog{polls: [][]logged{{{0, true}, {1, true}}}}).neighbours()
+	require.Zero(t, deviations)
 }
 
 // The rate at which as many polls are expected to find a change as did.
