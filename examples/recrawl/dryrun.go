@@ -189,8 +189,11 @@ func (s *settings) printLog(chosen []policy, by goal) error {
 	for _, note := range l.notes {
 		fmt.Fprintf(s.Stderr, "recrawl: %s: note: %s\n", s.logName(), note)
 	}
-	if l.found() == 0 {
+	switch found := l.found(); {
+	case found == 0:
 		return fmt.Errorf("%s: no poll found a change: there is nothing to compare", s.logName())
+	case found >= fewest && found == l.repeats():
+		return fmt.Errorf("%s: all %d polls after the first of each page found a change: the log seems to leave out polls that found none, and without them nothing can be said", s.logName(), found)
 	}
 	drawn := l.drawRates(s.draws, s.Seed)
 	d := l.doubt(drawn)

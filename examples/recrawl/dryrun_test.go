@@ -208,6 +208,27 @@ func TestDryRunOfQuietPages(t *testing.T) {
 	require.ErrorContains(t, run([]string{"-trace", path}, io.Discard, io.Discard), "it is a log of polls, which -log reads")
 }
 
+// A log of which every poll found a change leaves out the others, and is refused. Few polls may all
+// find changes by luck.
+func TestDryRunOfOnlyChanges(t *testing.T) {
+	t.Parallel()
+	for polls, refused := range map[int]bool{fewest - 1: false, fewest: true} {
+		text := "url,time,changed\n"
+		for k := range polls + 1 {
+			text += fmt.Sprintf("a,%d,%d\n", 1700000000+5000*k*k, min(k, 1))
+		}
+		path := filepath.Join(t.TempDir(), "changes.csv")
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+		err := run([]string{"-log", path, "-draws", "1", "-policies", "uniform"}, io.Discard, io.Discard)
+		if !refused {
+			require.NoError(t, err)
+			continue
+		}
+		require.EqualError(t, err, path+": all 20 polls after the first of each page found a change: the log seems to leave out polls that found none, and without them nothing can be said")
+	}
+	require.Contains(t, logFormat, "polls that found no change must be in the log")
+}
+
 // A single draw has no standard deviation.
 func TestDryRunOfOneDraw(t *testing.T) {
 	t.Parallel()

@@ -26,9 +26,10 @@ const logFormat = `Logs for -log:
            all lines; the lines may be in any order
   changed  whether the page changed since the poll before: 1 or 0, true or false, yes or
            no, t or f, y or n
-  The first poll of a page is its first copy, and its changed may be blank. Leave out polls
-  that failed: they say nothing about changes. Blank lines, and lines above the header that
-  begin with #, are skipped. The file may be gzipped.`
+  The first poll of a page is its first copy, and its changed may be blank. All
+  polls that found no change must be in the log, too. Leave out polls that failed:
+  they say nothing about changes. Blank lines, and lines above the header that begin
+  with #, are skipped. The file may be gzipped.`
 
 // A crawlLog is what a crawler has written down of its polls.
 type crawlLog struct {
