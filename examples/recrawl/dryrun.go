@@ -361,15 +361,34 @@ func worse(readings []reading, k int, by goal) (v *verdict) {
 	return v
 }
 
+// beyond returns how many standard deviations of so many draws another draw exceeds their mean by
+// once in 44 times. That is 2 for many draws, and more for few, which tell neither mean nor standard
+// deviation well: Student's t for the share of 0.0455, as beyond −2 and 2 of a normal law, times
+// √(1 + 1/draws). Of one draw there is no such number.
+func beyond(draws int) float64 {
+	t := math.Inf(1)
+	switch few, n := [...]float64{13.968, 4.527, 3.307, 2.869}, draws-1; {
+	case n > len(few):
+		m := float64(n)
+		t = 2 + 2.55/m + 3.2/(m*m) // to 0.015
+	case n > 0:
+		t = few[n-1]
+	}
+	return t * math.Sqrt(1+1/float64(draws))
+}
+
 // chance returns how far from 0 the logarithm of the ratio may be by chance. Of pages that
 // change at most polls the rates are bounded from below only, so that ratios scatter upwards.
 func (v verdict) chance() float64 {
+	if len(v.ratios) < 2 {
+		return math.Inf(1)
+	}
 	var logs []float64
 	for _, ratio := range v.ratios {
 		logs = append(logs, math.Log(ratio))
 	}
 	_, sd := report.MeanSD(logs)
-	return max(math.Log1p(worthwhile), 2*sd)
+	return max(math.Log1p(worthwhile), beyond(len(logs))*sd)
 }
 
 // ahead reports whether the best is better than the crawler by more than chance.
@@ -400,6 +419,8 @@ func (v verdict) text(by goal) string {
 	switch {
 	case v.few:
 		return fmt.Sprintf("The log is too small to say what is to be won: %d polls at least must have found a change. What follows is luck.", fewest)
+	case len(v.ratios) < 2 && math.Abs(math.Log(better.times)) >= math.Log1p(worthwhile):
+		return fmt.Sprintf("Nothing is sure to be won: %s comes to %s of your result, but a single draw may be chance.", name, v.said(3))
 	case v.bursty && !v.ahead():
 		return fmt.Sprintf("Nothing is sure to be won: %s comes to %s of your result where rates are constant, which they are not here.", name, v.said(3))
 	case math.Log(better.times) < -better.chance():
@@ -409,7 +430,7 @@ func (v verdict) text(by goal) string {
 	case !v.ahead() && better.ahead():
 		return fmt.Sprintf("Nothing is sure to be won: %s comes to %s of your result, by how often pages really change, which is not in the log.", name, v.said(3))
 	case !v.ahead():
-		return fmt.Sprintf("Nothing is sure to be won: %s comes to %s of your result, but what is within two standard deviations may be chance.", name, v.said(3))
+		return fmt.Sprintf("Nothing is sure to be won: %s comes to %s of your result, but that may be chance, as the draws differ by so much.", name, v.said(3))
 	}
 	figure := func(o *outcome) string {
 		m, sd := report.MeanSD(by.of(o))

@@ -241,7 +241,7 @@ func TestDryRunOfOneDraw(t *testing.T) {
 }
 
 // What the verdict names, and whether it is better than chance. Each outcome has the
-// detections of two draws.
+// detections of two draws or three.
 func TestJudge(t *testing.T) {
 	t.Parallel()
 	of := func(name string, detected ...float64) *outcome {
@@ -249,7 +249,7 @@ func TestJudge(t *testing.T) {
 		require.NoError(t, err)
 		return &outcome{policy: chosen[0], detected: detected}
 	}
-	own := &outcome{policy: ownPolicy, detected: []float64{100, 100}}
+	own := &outcome{policy: ownPolicy, detected: []float64{100, 100, 100}}
 	told := of("true-rates", 200, 200)
 	for _, c := range []struct {
 		outcomes []*outcome
@@ -258,10 +258,10 @@ func TestJudge(t *testing.T) {
 		{[]*outcome{told}, "all of them are told the truth"},
 		{[]*outcome{told, of("nutch", 101, 102)}, "There is nothing to be won: nutch comes to 1.015 ± 0.007 of your result."},
 		{[]*outcome{told, of("nutch", 97, 97)}, "None of the policies below would have done as well: nutch comes closest, with 0.970 ± 0.000 of your result."},
-		{[]*outcome{of("nutch", 100, 140)}, "Nothing is sure to be won: nutch comes to 1.200 ± 0.283 of your result,"},
-		{[]*outcome{of("nutch", 120, 121), of("cho", 120, 122)}, "With polls at the same times cho would have found a change with 121 ± 1 of them: 1.21 ± 0.01 times as many."},
-		{[]*outcome{of("rate-filter", 119, 119), of("cho", 120, 122)}, "rate-filter would have found a change with 119 ± 0 of them: 1.19 ± 0.00"},
-		{[]*outcome{of("rate-filter", 115, 115), of("cho", 120, 122)}, "cho would have"},
+		{[]*outcome{of("nutch", 100, 140)}, "Nothing is sure to be won: nutch comes to 1.200 ± 0.283 of your result, but that may be chance"},
+		{[]*outcome{of("nutch", 119, 120, 121), of("cho", 120, 121, 122)}, "With polls at the same times cho would have found a change with 121 ± 1 of them: 1.21 ± 0.01 times as many."},
+		{[]*outcome{of("rate-filter", 119, 119, 119), of("cho", 120, 121, 122)}, "rate-filter would have found a change with 119 ± 0 of them: 1.19 ± 0.00"},
+		{[]*outcome{of("rate-filter", 115, 115, 115), of("cho", 120, 121, 122)}, "cho would have"},
 		{[]*outcome{of("rate-filter", 140, 140), of("cho", 145, 165)}, "rate-filter would have"},
 	} {
 		require.Contains(t, judge([]reading{{outcomes: append([]*outcome{own}, c.outcomes...)}}, goals[0]).text(goals[0]), c.text)
@@ -310,6 +310,42 @@ func TestJudgeOfTwoReadings(t *testing.T) {
 		v := judge(c.readings, goals[1])
 		require.Equal(t, c.ahead, v.ahead(), c.text)
 		require.Contains(t, v.text(goals[1]), c.text)
+	}
+}
+
+// The fewer draws there are, the more they must be off 0 not to be chance: if all verdicts of draws of
+// the same law are taken, those on the wrong side are 1 in 44, to four standard deviations. Of a single
+// draw nothing is more than chance.
+func TestChance(t *testing.T) {
+	t.Parallel()
+	of := func(ratios ...float64) verdict { return verdict{times: 2, ratios: ratios} }
+	require.False(t, of(2).ahead())
+	require.True(t, of(2, 2).ahead())
+	require.False(t, of(1.9, 2.1).ahead())
+	require.True(t, of(1.9, 2, 2.1).ahead())
+	one := verdict{own: &outcome{}, best: &outcome{policy: policy{name: "cho"}}, times: 2, ratios: []float64{2}}
+	require.Contains(t, one.text(goals[0]), "Nothing is sure to be won: cho comes to 2.000 of your result, but a single draw may be chance.")
+	one.times = 0.5
+	require.Contains(t, one.text(goals[0]), "Nothing is sure to be won: cho comes to 0.500 of your result, but a single draw may be chance.")
+
+	rng := rand.New(rand.NewPCG(1, 3))
+	for _, draws := range []int{2, 3, 4, 6, 10, 15, 40} {
+		const trials = 20_000
+		beyond := 0
+		for range trials {
+			var ratios []float64
+			mean := 0.0
+			for range draws {
+				x := rng.NormFloat64()
+				mean += x / float64(draws)
+				ratios = append(ratios, math.Exp(x))
+			}
+			if mean-rng.NormFloat64() > (verdict{ratios: ratios}).chance() {
+				beyond++
+			}
+		}
+		const share = 0.0455 / 2
+		require.InDelta(t, share*trials, beyond, 4*math.Sqrt(share*trials), "%d draws", draws)
 	}
 }
 
