@@ -415,23 +415,41 @@ func labels(b *strings.Builder, all []curve, x, y scale) {
 	}
 }
 
-// wrapped breaks a text into lines of at most so many letters.
+// wrapped breaks a text into lines of at most so many letters. A word that is longer than a line is
+// broken, behind a comma if there is one.
 func wrapped(text string, letters int) (lines []string) {
 	line := ""
 	for _, word := range strings.Fields(text) {
-		switch {
-		case line == "":
-			line = word
-		case len([]rune(line))+1+len([]rune(word)) > letters:
-			lines, line = append(lines, line), word
-		default:
-			line += " " + word
+		for _, part := range broken(word, letters) {
+			switch whole := part == word; {
+			case line == "":
+				line = part
+			case !whole || len([]rune(line))+1+len([]rune(part)) > letters:
+				lines, line = append(lines, line), part
+			default:
+				line += " " + part
+			}
 		}
 	}
 	if line != "" {
 		lines = append(lines, line)
 	}
 	return lines
+}
+
+// broken breaks a word into parts of at most so many letters.
+func broken(word string, letters int) (parts []string) {
+	rest := []rune(word)
+	for len(rest) > letters {
+		end := letters
+		for k := range letters {
+			if rest[k] == ',' {
+				end = k + 1
+			}
+		}
+		parts, rest = append(parts, string(rest[:end])), rest[end:]
+	}
+	return append(parts, string(rest))
 }
 
 func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }

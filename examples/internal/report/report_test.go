@@ -57,6 +57,26 @@ func TestNumeric(t *testing.T) {
 	require.Equal(t, "world           n\n------------  ---\n3 nodes fail    1\n9 slow        100\n", b.String())
 }
 
+// A word that is longer than a line is broken, behind a comma if there is one.
+func TestWrapped(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, []string{"a bc", "def"}, wrapped("a bc def", 4))
+	require.Equal(t, []string{"a", "bcdef", "gh i"}, wrapped("a bcdefgh i", 5))
+	require.Equal(t, []string{"go", "abc,d,", "efg,h"}, wrapped("go abc,d,efg,h", 6))
+	require.Equal(t, []string{"αβγ", "δ"}, wrapped("αβγδ", 3))
+	require.Empty(t, wrapped(" ", 3))
+
+	long := "go run ./examples/recrawl -policies " + strings.Repeat("uniform,nutch,", 20) + "rate-filter" + strings.Repeat("x", 100)
+	svg, err := Chart{Title: "t", Made: long, Series: []Series{{Name: "one", X: []float64{1, 2}, Y: []float64{1, 2}}}}.SVG()
+	require.NoError(t, err)
+	var text strings.Builder
+	for _, line := range regexp.MustCompile(`>([^<>]*)</text>`).FindAllStringSubmatch(string(svg), -1) {
+		require.LessOrEqual(t, len([]rune(line[1])), 54, line[1])
+		text.WriteString(line[1])
+	}
+	require.Contains(t, text.String(), strings.ReplaceAll(strings.TrimPrefix(long, "go run ./examples/recrawl -policies "), " ", ""))
+}
+
 func TestChartAndPage(t *testing.T) {
 	t.Parallel()
 	svg, err := Chart{Title: "t", Made: "go run <it>", Series: []Series{{Name: "one", X: []float64{1, 2, 3}, Y: []float64{1, math.NaN(), 2}}}}.SVG()
