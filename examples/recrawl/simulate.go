@@ -185,6 +185,10 @@ func (a envArgs) check(least, most int, words []string, name string) error {
 	return nil
 }
 
+// mostRate is more than any page changes in a day, and at mostSigma rates differ by a factor of 10^17
+// as a rule. Far beyond them the figures leave the range of numbers.
+const mostRate, mostSigma = 1e6, 10.0
+
 // rates returns a function that draws rates per second.
 func (a envArgs) rates(pages int, sigma float64) (func(rand.Source) []float64, error) {
 	if err := a.check(1, 2, nil, ""); err != nil {
@@ -194,8 +198,11 @@ func (a envArgs) rates(pages int, sigma float64) (func(rand.Source) []float64, e
 	if len(a.positional) == 2 {
 		sigma = a.positional[1]
 	}
-	if !(perDay > 0) || !(sigma >= 0) {
-		return nil, fmt.Errorf("a rate of %v a day with σ = %v", perDay, sigma)
+	switch {
+	case !(perDay > 0 && perDay <= mostRate):
+		return nil, fmt.Errorf("RATE %v: want more than 0 and at most %v changes a day", perDay, mostRate)
+	case !(sigma >= 0 && sigma <= mostSigma):
+		return nil, fmt.Errorf("SIGMA %v: want 0 to %v", sigma, mostSigma)
 	}
 	return func(src rand.Source) []float64 { return webenv.LogNormalLaw(pages, perDay/day, sigma, src) }, nil
 }
