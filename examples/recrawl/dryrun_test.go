@@ -206,6 +206,11 @@ func TestDryRunOfQuietPages(t *testing.T) {
 	require.EqualError(t, err, path+": no poll found a change: there is nothing to compare")
 	require.ErrorContains(t, run([]string{"-log", filepath.Dir(path)}, io.Discard, io.Discard), "is a folder")
 	require.ErrorContains(t, run([]string{"-trace", path}, io.Discard, io.Discard), "it is a log of polls, which -log reads")
+	for _, text := range []string{"\xff\xfea\x00,\x001\x00\n\x00", "\xfe\xff\x00a\x00,\x001\x00\n", "a\x00,\x001\x00\n\x00"} {
+		path := filepath.Join(t.TempDir(), "utf16.csv")
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+		require.ErrorContains(t, run([]string{"-trace", path}, io.Discard, io.Discard), "is it UTF-16? It must be UTF-8")
+	}
 }
 
 // A log of which every poll found a change leaves out the others, and is refused. Few polls may all

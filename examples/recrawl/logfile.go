@@ -152,6 +152,8 @@ func hint(header string) string {
 	switch start := strings.TrimSpace(header); {
 	case strings.HasPrefix(start, "{"), strings.HasPrefix(start, "["):
 		return ": is it JSON? It must have a line of url,time,changed, and one for each poll"
+	case strings.HasPrefix(start, "\xff\xfe"), strings.HasPrefix(start, "\xfe\xff"), strings.ContainsRune(start, 0):
+		return ": is it UTF-16? It must be UTF-8"
 	case strings.ContainsRune(header, '\r'):
 		return ": its lines end in CR, and must end in LF or CR LF"
 	}
@@ -294,7 +296,7 @@ func parseTime(s string) (seconds float64, unit string, err error) {
 		return v, "seconds", nil
 	case err == nil && math.Abs(v) < 1e14: // from 1973 on
 		return v / 1000, "milliseconds", nil
-	case err == nil:
+	case err == nil && !math.IsNaN(v):
 		return 0, "", fmt.Errorf("time %s is too great for Unix seconds or milliseconds", short(s))
 	}
 	t, err := time.Parse(time.RFC3339, s)
@@ -317,12 +319,15 @@ func parseChanged(s string) (bool, error) {
 // log returns what was read, page by page.
 func (b *logBuilder) log() (*crawlLog, error) {
 	l := &crawlLog{}
-	once, same := 0, 0
+	once, same, disagree := 0, 0, 0
 	for page, polls := range b.polls {
 		slices.SortStableFunc(polls, func(p, q logged) int { return cmp.Compare(p.time, q.time) })
 		kept := polls[:1]
 		for _, p := range polls[1:] {
 			if last := &kept[len(kept)-1]; p.time == last.time {
+				if len(kept) > 1 && last.changed != p.changed { // of the first it does not matter
+					disagree++
+				}
 				last.changed = last.changed || p.changed
 				same++
 				continue
@@ -348,6 +353,9 @@ func (b *logBuilder) log() (*crawlLog, error) {
 	}
 	if same > 0 {
 		l.notes = append(l.notes, "left out: "+plural(same, "poll")+" of the same page at the same time as another, with which they count as one")
+	}
+	if disagree > 0 {
+		l.notes = append(l.notes, plural(disagree, "poll")+" said 0 where another of the same page at the same time said 1, or the reverse: the page counts as changed")
 	}
 	l.checkSpan(b.first, b.last)
 	l.checkBunches()

@@ -29,6 +29,7 @@ func TestReadLogByHand(t *testing.T) {
 		"RFC 3339":     "\ufefftime\turl\tchanged\n2023-11-14T22:13:20Z\ta\tn\n2023-11-14T23:14:20+01:00\tb,c\ty\n2023-11-14T23:13:20Z\ta\ty\n2023-11-15T00:13:20Z\tb,c\tn",
 		"comments":     "\ufeff# polls of a day\n\n \n#more\nurl,time,changed\na,1700000000,\n\n\"b,c\",1700000060, true \na,1700003600,1\n\"b,c\",1700007200,0\n",
 		"twice":        "url,time,changed\na,1700000000,0\n\"b,c\",1700000060,1\na,1700003600,0\na,1700003600,1\n\"b,c\",1700007200,0\n",
+		"agree":        "url,time,changed\na,1700000000,0\na,1700000000,0\n\"b,c\",1700000060,0\n\"b,c\",1700000060,1\na,1700003600,1\na,1700003600,1\n\"b,c\",1700007200,0\n",
 		"once":         "url,time,changed\na,1700000000,0\nx,1700000000,0\n\"b,c\",1700000060,1\na,1700003600,1\n\"b,c\",1700007200,0\n",
 	} {
 		l, err := readLog(strings.NewReader(text), name)
@@ -37,7 +38,12 @@ func TestReadLogByHand(t *testing.T) {
 		require.Equal(t, want, l.polls, name)
 		switch name {
 		case "twice":
-			require.Equal(t, []string{"left out: 1 poll of the same page at the same time as another, with which they count as one"}, l.notes)
+			require.Equal(t, []string{
+				"left out: 1 poll of the same page at the same time as another, with which they count as one",
+				"1 poll said 0 where another of the same page at the same time said 1, or the reverse: the page counts as changed",
+			}, l.notes)
+		case "agree":
+			require.Equal(t, []string{"left out: 3 polls of the same page at the same time as another, with which they count as one"}, l.notes)
 		case "once":
 			require.Equal(t, []string{"left out: 1 page polled only once, of whose changes nothing is known"}, l.notes)
 		default:
@@ -58,7 +64,7 @@ func TestReadLogErrors(t *testing.T) {
 		header + "a,1,0\nb,2,0\n":                            "file: no page was polled at two times: 2 pages from 1970-01-01 00:00:01 (line 2) to 1970-01-01 00:00:02 (line 3)",
 		header + "a,1,0\n\na,yesterday,0\n":                  `file:4: time "yesterday" is neither`,
 		header + "a,1e15,0\n":                                `file:2: time "1e15" is too great`,
-		header + "a,NaN,0\n":                                 `file:2: time "NaN" is too great`,
+		header + "a,NaN,0\n":                                 `file:2: time "NaN" is neither Unix seconds or milliseconds nor RFC 3339`,
 		header + "a,,0\n":                                    `file:2: time "" is neither`,
 		header + "a,2023-11-14 22:13:20,0\n":                 `file:2: time "2023-11-14 22:13:20" is neither`,
 		header + "a,1700000000,0\na,1.7e12,0":                `file:3: time "1.7e12" is in milliseconds, those above are in seconds`,
@@ -70,6 +76,9 @@ func TestReadLogErrors(t *testing.T) {
 		"\x1f\x8bnonsense":                                   "file: ",
 		"# polls\n\n" + header + "a,1,0\na,2\n":              "file:5: 2 fields under a header of 3",
 		header + "a,2,1\na,1,0\nb,1,\na,3,\nb,2,":            "file:5: changed is blank",
+		"\xff\xfeu\x00r\x00l\x00,\x00":                       "commas, tabs or semicolons between them: is it UTF-16? It must be UTF-8",
+		"\xfe\xff\x00u\x00r\x00l\x00,":                       ": is it UTF-16? It must be UTF-8",
+		"\x00u\x00r\x00l\x00,\x00t\x00i\x00m\x00e\n":         ": is it UTF-16? It must be UTF-8",
 		"\n[{\"url\": \"a\"}]\n":                             `file:2: the header "[{\"url\": \"a\"}]" does not name url, time and changed with commas, tabs or semicolons between them: is it JSON?`,
 		"url,time,changed\ra,1,0\ra,2,0\r":                   `only "url, time, changed\ra, 1, 0\ra, 2, 0": its lines end in CR`,
 		header + "a," + strings.Repeat("\x1b", 1e6) + ",0\n": `file:2: time "` + strings.Repeat(`\x1b`, 80) + `"… is neither`,

@@ -92,7 +92,8 @@ func traceFile(path string) (*world, error) {
 		return nil, err
 	}
 	var text io.Reader = bytes.NewReader(content)
-	if bytes.HasPrefix(content, []byte{0x1f, 0x8b}) {
+	zipped := bytes.HasPrefix(content, []byte{0x1f, 0x8b})
+	if zipped {
 		if text, err = gzip.NewReader(text); err != nil {
 			return nil, fmt.Errorf("%s: %w", path, cutOff(err))
 		}
@@ -104,6 +105,8 @@ func traceFile(path string) (*world, error) {
 	if err != nil {
 		if l, _ := readLog(bytes.NewReader(content), path); l != nil {
 			err = fmt.Errorf("%w; it is a log of polls, which -log reads", err)
+		} else if bytes.HasPrefix(content, []byte("\xff\xfe")) || bytes.HasPrefix(content, []byte("\xfe\xff")) || bytes.IndexByte(content[:min(len(content), 100)], 0) >= 0 && !zipped {
+			err = fmt.Errorf("%w: is it UTF-16? It must be UTF-8", err)
 		}
 		return nil, err
 	}
