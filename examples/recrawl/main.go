@@ -87,7 +87,7 @@ func parse(args []string, stdout, stderr io.Writer) (*settings, error) {
 	flags.BoolVar(&s.ablate, "ablate", false, "with -suite: compare the rate filter with groups, in place of the best peer, with the same filter without each of its parts")
 	flags.StringVar(&s.scenarios, "scenarios", "", "comma-separated `names` of scenarios of -suite, below (default all but times and mates, plain with -quick)")
 	flags.StringVar(&s.groups, "groups", "folder", "what the pages of a group share, for rate-filter+groups: the `folder`, which is all before the last slash of the name, or the host")
-	flags.StringVar(&s.log, "log", "", "read the polls of a crawler from this `file` (format below; - for standard input), and say what each policy would have found with polls at the same times")
+	flags.Func("log", "read the polls of a crawler from this `file` (format below; - for standard input), and say what each policy would have found with polls at the same times", s.setLog)
 	flags.IntVar(&s.draws, "draws", 10, "with -log: `number` of times that the changes of pages are drawn; 3 with -quick")
 	s.Notes = "Policies:\n"
 	for _, p := range policies {
@@ -116,6 +116,15 @@ func parse(args []string, stdout, stderr io.Writer) (*settings, error) {
 		s.draws = 3
 	}
 	return s, nil
+}
+
+// setLog sets -log, which goes once.
+func (s *settings) setLog(file string) error {
+	if s.log != "" {
+		return fmt.Errorf("one file, and %s was given before", s.log)
+	}
+	s.log = file
+	return nil
 }
 
 // mostPages bounds the memory of a simulated web.

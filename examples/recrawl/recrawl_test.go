@@ -139,6 +139,7 @@ func TestBadCommandLines(t *testing.T) {
 		{"-env poisson:-1", "RATE -1: want more than 0 and at most 1e+06 changes a day"},
 		{"-env poisson:1e300", "RATE 1e+300: want more than 0 and at most 1e+06 changes a day"},
 		{"-env bursty:1e300", "-env bursty:1e300: RATE 1e+300: want"},
+		{"-log a -log b", "for flag -log: one file, and a was given before"},
 		{"-env calm:1,-1", "SIGMA -1: want 0 to 10"},
 		{"-env poisson:1,11", "SIGMA 11: want 0 to 10"},
 		{"-env poisson:NaN", "not a finite number"},
