@@ -66,6 +66,9 @@ func run(args []string, stdout, stderr io.Writer) error {
 	all := subjects(numbers, p.Quick)
 	words := strings.Split(*only, ",")
 	for _, w := range words {
+		if *only != "" && strings.TrimSpace(w) == "" {
+			return report.Usagef("-only %q: a word is blank", *only)
+		}
 		if !slices.ContainsFunc(all, func(s subject) bool { return called(s, []string{w}, all) }) {
 			return report.Usagef("-only %s: there is no such line; there are %s", w, names(all))
 		}

@@ -67,7 +67,7 @@ func TestOnly(t *testing.T) {
 
 func TestUsage(t *testing.T) {
 	t.Parallel()
-	for _, bad := range [][]string{{"-pages", "1e9"}, {"-pages", "x"}, {"-pages", "1500.5"}, {"-cycles", "-1"}, {"-cycles", "1e300"}, {"-cycles", "NaN"}, {"-only", "nothing"}, {"-only", "LAKG,nothing"}} {
+	for _, bad := range [][]string{{"-pages", "1e9"}, {"-pages", "x"}, {"-pages", "1500.5"}, {"-cycles", "-1"}, {"-cycles", "1e300"}, {"-cycles", "NaN"}, {"-only", "nothing"}, {"-only", "LAKG,nothing"}, {"-only", ","}, {"-only", " "}, {"-only", "LAKG,"}} {
 		require.ErrorAs(t, run(bad, io.Discard, io.Discard), &report.UsageError{}, "%q", bad)
 	}
 }
