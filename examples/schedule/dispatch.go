@@ -133,7 +133,7 @@ func dispatchTable(l *lab) ([]report.Row, error) {
 					if err != nil {
 						return nil, err
 					}
-					over[k] = append(over[k], 100*(run.Makespan/w.bound-1))
+					over[k] = append(over[k], 100*(ratio(run.Makespan, w.bound)-1))
 				}
 			}
 			for k, s := range strategies {

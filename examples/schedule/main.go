@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -89,11 +90,12 @@ func run(args []string, stdout, stderr io.Writer) error {
 	if err := cmp.Or(l.OnlyIf(inWorlds, "with the worlds of -suite", "worlds", "runs"), l.OnlyIf(!*withSuite, "without -suite", "out")); err != nil {
 		return err
 	}
-	var total time.Duration
-	for _, e := range chosen {
-		total += e.full
+	if inWorlds {
+		if err := report.Known("worlds", l.worlds, worldNames()); err != nil {
+			return err
+		}
 	}
-	if err := l.Start(fmt.Sprintf("up to about %v on one core", total)); err != nil {
+	if err := l.Start(fmt.Sprintf("up to about %v on one core", l.takes(chosen))); err != nil {
 		return err
 	}
 	for _, e := range chosen {
@@ -109,6 +111,33 @@ func run(args []string, stdout, stderr io.Writer) error {
 		return err
 	}
 	return pictures(l)
+}
+
+// takes returns about how long experiments take, of the worlds those and so many runs that are asked
+// for.
+func (l *lab) takes(chosen []experiment) (total time.Duration) {
+	for _, e := range chosen {
+		full := e.full
+		if e.name == "worlds" {
+			names, runs := worldNames(), worldRuns
+			asked := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !strings.Contains(name, l.worlds) })
+			if l.runs > 0 {
+				runs = l.runs
+			}
+			full = full * time.Duration(len(asked)*runs) / time.Duration(len(names)*worldRuns)
+		}
+		total += full
+	}
+	return total.Round(time.Second)
+}
+
+// ratio returns a/b, and 1 where they differ by rounding only.
+func ratio(a, b float64) float64 {
+	const rounding = 1e-12
+	if r := a / b; !(math.Abs(r-1) <= rounding) { // also NaN
+		return r
+	}
+	return 1
 }
 
 func choose(all []experiment, only string) ([]experiment, error) {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -72,6 +73,44 @@ func TestSameSeedSameFigures(t *testing.T) {
 	require.NoError(t, run(args, &first, &log))
 	require.NoError(t, run(args, &second, &log))
 	require.Equal(t, first.String(), second.String())
+}
+
+// What is as planned but for rounding is as planned.
+func TestRatio(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, 1.0, ratio(0.1+0.2, 0.3))
+	require.Equal(t, 1.5, ratio(3, 2))
+	require.Equal(t, 1+1e-9, ratio(1+1e-9, 1))
+	var out, log bytes.Buffer
+	require.NoError(t, run([]string{"-quick", "-only", "dispatch"}, &out, &log))
+	require.NotRegexp(t, `[0-9]e-1[0-9]`, out.String())
+}
+
+// The time is that of the worlds and runs that are asked for, and a name that is none is refused
+// before it is said.
+func TestSuiteTakes(t *testing.T) {
+	t.Parallel()
+	for args, want := range map[string]string{
+		"": "11m0s", "-only worlds": "4m0s", "-only size": "7m0s", "-only worlds -worlds dies": "27s", "-only worlds -runs 10": "1m0s", "-only worlds -worlds dies -runs 10": "7s",
+	} {
+		l := &lab{}
+		fields := strings.Fields(args)
+		chosen := suite
+		for k := 0; k+1 < len(fields); k += 2 {
+			switch fields[k] {
+			case "-only":
+				chosen, _ = choose(suite, fields[k+1])
+			case "-worlds":
+				l.worlds = fields[k+1]
+			case "-runs":
+				l.runs, _ = strconv.Atoi(fields[k+1])
+			}
+		}
+		require.Equal(t, want, l.takes(chosen).String(), args)
+	}
+	var out, log bytes.Buffer
+	require.ErrorAs(t, run([]string{"-suite", "-only", "worlds", "-worlds", "nonsense"}, &out, &log), new(report.UsageError))
+	require.Empty(t, log.String())
 }
 
 func TestBadArguments(t *testing.T) {

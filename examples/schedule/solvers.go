@@ -154,7 +154,7 @@ func smallUniformTable(l *lab) ([]report.Row, error) {
 				if err != nil {
 					return nil, err
 				}
-				over = append(over, 100*(p.Makespan(h.plan(p))/best.Makespan-1))
+				over = append(over, 100*(ratio(p.Makespan(h.plan(p)), best.Makespan)-1))
 			}
 			rows = append(rows, report.Row{Source: "recrawl", Item: item + ", " + h.name, Quantity: "over the optimum", Unit: "%"}.Sample(over))
 		}
@@ -190,8 +190,8 @@ func identicalTable(l *lab) ([]report.Row, error) {
 				return nil, err
 			}
 			overBound = append(overBound, 100*r.Gap())
-			overProved = append(overProved, 100*(r.Makespan/t.Lower-1))
-			unavoidable = append(unavoidable, 100*(t.Lower/r.Lower-1))
+			overProved = append(overProved, 100*(ratio(r.Makespan, t.Lower)-1))
+			unavoidable = append(unavoidable, 100*(ratio(t.Lower, r.Lower)-1))
 			bar.Add(1)
 		}
 		bar.Done()

@@ -155,29 +155,36 @@ var policies = []policy{
 	{"longest first, no copies, patience 3", longestFirst(schedule.DispatcherConfig{Static: true, Patience: 3})},
 }
 
+// worldRuns is how many runs there are in a world for each law of sizes, and worldSizes how many sites
+// and clients.
+const worldRuns = 40
+
+var worldSizes = []struct{ n, m int }{{99, 5}, {1000, 20}}
+
+// worldName is what -worlds looks for.
+func worldName(n, m int, what trouble) string { return fmt.Sprintf("%d × %d, %s", n, m, what.name) }
+
+func worldNames() (names []string) {
+	for _, size := range worldSizes {
+		for _, what := range troubles {
+			names = append(names, worldName(size.n, size.m, what))
+		}
+	}
+	return names
+}
+
 // worlds runs all policies in the worlds asked for. The figure is the makespan over the planned one,
 // each world by itself and the means over the laws of sizes, and for all policies but the first what
 // it is more than the first one's in the same world.
 func worlds(l *lab) ([]report.Row, error) {
-	runs := pick(l, 1, 40)
+	runs := pick(l, 1, worldRuns)
 	if l.runs > 0 {
 		runs = l.runs
 	}
-	sizes := []struct{ n, m int }{{99, 5}, {1000, 20}}
-	world := func(n, m int, what trouble) string { return fmt.Sprintf("%d × %d, %s", n, m, what.name) }
-	var names []string
-	for _, size := range sizes {
-		for _, what := range troubles {
-			names = append(names, world(size.n, size.m, what))
-		}
-	}
-	if err := report.Known("worlds", l.worlds, names); err != nil {
-		return nil, err
-	}
 	var rows []report.Row
-	for _, size := range sizes {
+	for _, size := range worldSizes {
 		for _, what := range troubles {
-			name := world(size.n, size.m, what)
+			name := worldName(size.n, size.m, what)
 			if !strings.Contains(name, l.worlds) {
 				continue
 			}
@@ -197,7 +204,7 @@ func worlds(l *lab) ([]report.Row, error) {
 					if err != nil {
 						return nil, err
 					}
-					over[k] = append(over[k], run.Makespan/w.planned)
+					over[k] = append(over[k], ratio(run.Makespan, w.planned))
 				}
 			}
 			for k, policy := range policies {
