@@ -12,7 +12,7 @@ import (
 // takes them to change once between two polls that show a change: that is what the log proves.
 type doubt struct {
 	often    int    // pages that changed at nearly every poll
-	calendar int    // other pages that change at even intervals or on some days of the week
+	calendar int    // other pages that change at even intervals or at some hours or days of the week
 	regular  bool   // changes come more regularly than at random times: then all pages are in doubt
 	bursty   bool   // changes come in bursts, or rates change
 	pages    []bool // nil if there are none
@@ -38,7 +38,7 @@ func (l *crawlLog) doubt(drawn [][]float64) (d doubt) {
 		if often {
 			d.often++
 		}
-		calendar := !often && !d.regular && mostlyFound(polls) && (even(polls) || weekly(polls))
+		calendar := !often && !d.regular && mostlyFound(polls) && (even(polls) || byClock(polls))
 		if calendar {
 			d.calendar++
 		}
@@ -69,7 +69,7 @@ func (d doubt) text() string {
 		which = append(which, fmt.Sprintf("%d of these pages had changed at 9 of 10 polls or more.", d.often))
 	}
 	if d.calendar > 0 {
-		which = append(which, fmt.Sprintf("%d of these pages had changed at most polls, and at even intervals or on some days of the week.", d.calendar))
+		which = append(which, fmt.Sprintf("%d of these pages had changed at most polls, and at even intervals or at some hours or days of the week.", d.calendar))
 	}
 	text := ""
 	if len(which) > 0 {
@@ -88,9 +88,9 @@ func (d doubt) text() string {
 // change once in a fixed time are found that way which change at 5 of 8 to 9 of 10 polls, and of
 // those that change at random times 1 in 100, or 1 in 20 where there are 5 to 7 such numbers
 // (TestEvenPages). Where fewer polls find a change, more polls find but little more. A page of which
-// most polls found a change also changes by a calendar if what they find depends on the day of the
-// week, in UTC, by a χ² that 1 in 10,000 pages exceeds by chance (TestWeeklyPages).
-const mostly, fewestStretches, evenly, weeklyChi2 = 0.6, 5, 0.2, 27.9
+// most polls found a change also changes by a calendar if what they find depends on the hour or the day
+// of the week, in UTC, by a χ² that 1 in 10,000 pages exceeds by chance (TestPagesByTheClock).
+const mostly, fewestStretches, evenly, clockChi2 = 0.6, 5, 0.2, 31
 
 // mostlyFound reports whether most polls of a page found a change.
 func mostlyFound(polls []logged) bool {
@@ -122,26 +122,44 @@ func even(polls []logged) bool {
 	return sd*sd < evenly*mean*(mean+1) // the variance of a geometric law
 }
 
-// weekly reports whether what polls of a page find depends on the day of the week.
-func weekly(polls []logged) bool {
-	var sums, variances [7]float64
+// byClock reports whether what polls of a page find depends on the hour or on the day of the week.
+func byClock(polls []logged) bool {
+	var hours [8]sum // of 3 hours each
+	var days [7]sum
 	rate := expectedRate(polls)
 	if rate == 0 {
 		return false
 	}
 	for k, p := range polls[1:] {
 		mean := -math.Expm1(-rate * (p.time - polls[k].time))
-		weekday := (int(math.Floor(p.time/day))%7 + 7) % 7
-		if sums[weekday] -= mean; p.changed {
-			sums[weekday]++
+		over := -mean
+		if p.changed {
+			over++
 		}
-		variances[weekday] += mean * (1 - mean)
+		at := math.Mod(p.time/day, 7)
+		if at < 0 {
+			at += 7
+		}
+		hours[min(7, int(8*math.Mod(at, 1)))].add(over, mean*(1-mean))
+		days[min(6, int(at))].add(over, mean*(1-mean))
 	}
-	chi2 := 0.0
-	for weekday, sum := range sums {
-		chi2 += sum * sum / max(1, variances[weekday])
+	return chi2(hours[:]) > clockChi2 || chi2(days[:]) > clockChi2
+}
+
+// A sum of what polls found over what was expected, and its variance at a constant rate.
+type sum struct{ over, variance float64 }
+
+func (s *sum) add(over, variance float64) {
+	s.over += over
+	s.variance += variance
+}
+
+// chi2 returns how far sums are from 0.
+func chi2(sums []sum) (chi2 float64) {
+	for _, s := range sums {
+		chi2 += s.over * s.over / max(1, s.variance)
 	}
-	return chi2 > weeklyChi2
+	return chi2
 }
 
 // proven returns the rates that a log proves at least of the pages in doubt, and the drawn ones of

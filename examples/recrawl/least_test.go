@@ -135,9 +135,9 @@ func TestEvenPages(t *testing.T) {
 	require.False(t, even(inDays("1100111111011100111111110111")))
 }
 
-// Pages that change on some days of the week are found to, polled once a day or nearly so, and of
-// pages that change at random times 1 in 10,000 is.
-func TestWeeklyPages(t *testing.T) {
+// Pages that change on some days of the week, or at some hours, are found to, polled once a day or
+// nearly so, or by day and by night, and of pages that change at random times 1 in 10,000 is.
+func TestPagesByTheClock(t *testing.T) {
 	t.Parallel()
 	on := func(days int, every, phase float64) []logged { // so many of each week, at noon
 		polls := []logged{{phase * day, false}}
@@ -158,24 +158,32 @@ func TestWeeklyPages(t *testing.T) {
 			}
 			for phase := range 10 {
 				polls := on(days, every, float64(phase)/10)
-				require.True(t, weekly(polls) || days == 6 && even(polls), "%d days, every %g", days, every)
+				require.True(t, byClock(polls) || days == 6 && even(polls), "%d days, every %g", days, every)
 				require.True(t, mostlyFound(polls))
 			}
 		}
 	}
+	atHours := []logged{{0, false}} // at 8 and 17 h, polled each 10.8 h
+	for k := 1; k < 112; k++ {
+		hour := math.Mod(10.8*float64(k), 24)
+		atHours = append(atHours, logged{10.8 * 3600 * float64(k), hour >= 8 && hour < 18.8 || hour >= 17 || hour < 3.8})
+	}
+	require.True(t, mostlyFound(atHours))
+	require.True(t, byClock(atHours))
+
 	rng := rand.New(rand.NewPCG(8, 11))
 	found, all := 0, 0
 	for _, days := range []float64{20, 60, 200} {
 		l, _ := writtenLog(inTurn(webenv.LogNormalLaw(1000, 1.5, 0.7, rng), 1, always(days)), rng)
 		for _, polls := range l.polls {
-			if all++; weekly(polls) {
+			if all++; byClock(polls) {
 				found++
 			}
 		}
 	}
 	require.LessOrEqual(t, found, 4, "of %d", all)
-	require.False(t, weekly(on(5, 1, 0)[:20]), "too few polls")
-	require.False(t, weekly([]logged{{0, true}, {1, true}}))
+	require.False(t, byClock(on(5, 1, 0)[:20]), "too few polls")
+	require.False(t, byClock([]logged{{0, true}, {1, true}}))
 }
 
 // What is claimed of logs in which a page in ten changes by a calendar is no more than is won.
@@ -191,7 +199,7 @@ func TestPagesWithACalendar(t *testing.T) {
 		d := l.doubt(drawn)
 		require.False(t, d.regular)
 		require.GreaterOrEqual(t, d.calendar, 12)
-		require.Contains(t, d.text(), fmt.Sprintf("%d of these pages had changed at most polls, and at even intervals or on some days of the week", d.calendar))
+		require.Contains(t, d.text(), fmt.Sprintf("%d of these pages had changed at most polls, and at even intervals or at some hours or days of the week", d.calendar))
 		readings := claimedOf(t, l, drawn, d, chosen)
 		found := &outcome{policy: chosen[1]}
 		require.NoError(t, l.crawl(truth, found, goals[0], 1, 1, "folder"))
