@@ -1,11 +1,16 @@
 package packing
 
+import "github.com/recrawl/recrawl/internal/work"
+
 // bestFit takes the items in their own order. It keeps the bins in a treap sorted
-// by room and then by number; node k of the treap is bin k.
-func bestFit(w []int64, c int64) (bin []int, bins int) {
+// by room and then by number; node k of the treap is bin k. It is not ok if the watch ends.
+func bestFit(w []int64, c int64, watch *work.Watch) (bin []int, bins int, ok bool) {
 	bin = make([]int, len(w))
 	var t treap
 	for i, x := range w {
+		if watch.Spend(2 * treeSteps(len(t.room))) {
+			return nil, 0, false
+		}
 		b := t.ceiling(x)
 		if b < 0 {
 			b = int32(len(t.room))
@@ -18,7 +23,7 @@ func bestFit(w []int64, c int64) (bin []int, bins int) {
 		t.room[b] -= x
 		t.insert(b)
 	}
-	return bin, len(t.room)
+	return bin, len(t.room), true
 }
 
 // A treap is a binary search tree on (room, bin) and a heap on a hash of the bin,

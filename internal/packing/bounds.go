@@ -29,9 +29,9 @@ const (
 	breakpointKinds = 1 << 13
 )
 
-// Bounds returns bounds on the number of bins, in O(n + m·k) where m is the number of
-// different weights and k that of the functions tried, at most 2·functionsTried. The functions are
-// described in package binpack.
+// Bounds returns bounds on the number of bins, in O(n + bins + conflicts + m·k·log m), where m is the
+// number of different weights and k that of the functions tried, at most 2·functionsTried, and some
+// millions of steps. The functions are described in package binpack.
 func (in *Problem) Bounds() Bounds {
 	return in.hastyBounds(nil)
 }
@@ -44,7 +44,7 @@ func (in *Problem) hastyBounds(watch *work.Watch) Bounds {
 	}
 	if !ok {
 		c := in.bySum()
-		return Bounds{L1: c.Bound(), L2: c.Bound(), DFF: c.Bound(), Certificate: c}
+		return Bounds{L1: c.Bound(), L2: c.Bound(), DFF: in.needs(c, watch), Certificate: c}
 	}
 	b := newBounder(in, k, watch)
 	b.quick()

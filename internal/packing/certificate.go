@@ -26,38 +26,38 @@ func (c Certificate) sum() int64 {
 	return sum
 }
 
-// The most classes of bins for which Needs solves knapsack problems, those of the largest
-// capacities; others take a share of value by their weight.
-const needsClasses = 4
+const (
+	// The most classes of bins for which Needs solves knapsack problems, those of the largest
+	// capacities; others take a share of value by their weight.
+	needsClasses = 4
+	// needsSteps bounds the steps of each of these, needsItems the items, and needsKinds the kinds of
+	// them: a millisecond in all. So Needs need not look at a watch, and is always the same.
+	needsSteps, needsItems, needsKinds = 1 << 16, 1 << 12, 1 << 8
+)
 
 // Needs returns the number of bins that a certificate proves to be necessary. If all that there are
 // are not enough, the others count as large as the largest.
 //
 // A bin of capacity c takes no more value than c times the most value per weight, and no more than
-// a larger bin. For the largest capacities the exact most is known as well.
+// a larger bin. For the largest capacities the exact most is known as well, if it is found in few
+// steps. O(n + bins) and needsClasses·needsSteps.
 func (in *Problem) Needs(c Certificate) int { return in.needs(c, nil) }
 
-// needs is Needs, or less once the watch ends.
+// needs is Needs, and tells the watch what that takes. It does not stop if the watch ends: a bound
+// is to be what Needs says of its certificate.
 func (in *Problem) needs(c Certificate, watch *work.Watch) int {
 	if in.Uniform {
 		return c.Bound()
 	}
-	order, ok := decreasing(in.high(), watch)
-	if !ok {
-		return c.Bound()
-	}
-	if watch.Spend(4 * len(in.Weights)) {
-		return c.Bound()
-	}
+	watch.Spend(4*len(in.Weights) + 24*len(in.Capacities))
+	order := Decreasing(in.high())
 	low, rate := in.low(), c.rate(in.low())
 	sum, bins, classes := c.sum(), 0, 0
 	most, last := c.Max, int64(0)
+	var small valued
 	for _, b := range order {
 		if sum <= 0 {
 			return bins
-		}
-		if watch.Spend(4) {
-			break
 		}
 		if b.Weight != last {
 			if rate >= 0 && low[rate] > 0 {
@@ -65,8 +65,12 @@ func (in *Problem) needs(c Certificate, watch *work.Watch) int {
 					most = min(most, share)
 				}
 			}
-			if classes++; classes > 1 && classes <= needsClasses && !watch.Over() {
-				if exact, ok := in.mostValue(c.Value, b.Weight, 0, watch); ok {
+			if classes++; classes > 1 && classes <= needsClasses && len(low) <= needsItems {
+				if classes == 2 {
+					watch.Spend(groupSteps * len(low))
+					small.w, small.value, small.count = group(low, c.Value, nil)
+				}
+				if exact, ok := small.most(b.Weight, watch); ok {
 					most = min(most, exact)
 				}
 			}
@@ -76,6 +80,21 @@ func (in *Problem) needs(c Certificate, watch *work.Watch) int {
 		bins++
 	}
 	return bins + ceilDiv(max(sum, 0), c.Max)
+}
+
+// valued has items with their values, grouped.
+type valued struct {
+	w, value []int64
+	count    []int
+}
+
+// most returns the most value that fits capacity c, if that is found in few steps.
+func (v *valued) most(c int64, watch *work.Watch) (best int64, ok bool) {
+	if len(v.w) > needsKinds {
+		return 0, false
+	}
+	watch.Spend(needsSteps + sortKnapsack(len(v.w)))
+	return bestKnapsack(v.w, v.value, v.count, c, 0, needsSteps, nil)
 }
 
 // rate returns an item of the most value per weight, −1 if none has any value.
@@ -101,9 +120,6 @@ func (c Certificate) rate(low []int64) int {
 // and pins.
 func (b *Bounds) raise(in *Problem, watch *work.Watch) {
 	better := func(c Certificate) {
-		if watch.Over() {
-			return
-		}
 		if bins := in.needs(c, watch); bins > b.DFF {
 			b.DFF, b.Certificate = bins, c
 		}

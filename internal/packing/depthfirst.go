@@ -16,32 +16,32 @@ type search struct {
 	bins    int // of best
 	nodes   int
 	limit   int
+
+	certificate Certificate // of at most lower bins
 }
 
 // solveAny searches for the fewest bins of different capacities, with conflicts
-// and pins.
+// and pins. The heuristics come before the bounds, which take longer.
 func (in *Problem) solveAny(watch *work.Watch, nodes int) Solution {
 	if watch.Spend(in.reading()) || !in.Conflicts.index(len(in.Weights), watch) {
 		return in.rough()
 	}
-	s := &search{watch: watch, limit: nodes, bins: in.Bins() + 1}
-	if p, left := in.nextFit(nil); left < 0 {
-		s.best, s.bins = p.Bin, p.Bins
+	s := &search{watch: watch, limit: nodes, bins: in.Bins() + 1, certificate: in.bySum()}
+	s.lower = in.needs(s.certificate, watch)
+	s.tryAll(in)
+	if s.bins == s.lower || watch.Over() {
+		return s.solution(in, nil, s.bins == s.lower)
 	}
-	b := in.hastyBounds(watch)
-	s.lower = b.Best()
-	for h := FirstFit; h < Heuristics; h++ {
-		if p, left := in.pack(h, watch); left < 0 && p.Bins < s.bins {
-			s.best, s.bins = p.Bin, p.Bins
-		}
-		if watch.Spend(len(in.Weights)) {
-			return s.solution(in, b.Certificate, nil, false)
-		}
+	if b := in.hastyBounds(watch); b.Best() >= s.lower {
+		s.lower, s.certificate = b.Best(), b.Certificate
+	}
+	if s.bins == s.lower || watch.Over() {
+		return s.solution(in, nil, s.bins == s.lower)
 	}
 	s.table = in.newTable()
 	order, ok := decreasing(in.Weights, watch)
 	if !ok {
-		return s.solution(in, b.Certificate, nil, false)
+		return s.solution(in, nil, false)
 	}
 	for _, x := range order {
 		if s.bin[x.Item] < 0 {
@@ -58,17 +58,30 @@ func (in *Problem) solveAny(watch *work.Watch, nodes int) Solution {
 			s.opened = addRoom(s.opened, in.Capacity(b))
 		}
 	}
-	proof := s.relax(&b.Certificate)
+	proof := s.relax()
 	complete := s.bins == s.lower || s.branch(0)
-	return s.solution(in, b.Certificate, proof, complete)
+	return s.solution(in, proof, complete)
+}
+
+// tryAll keeps the best packing of the heuristics, until one proves to be the best there is or the
+// watch ends. Next Fit is always tried.
+func (s *search) tryAll(in *Problem) {
+	for _, h := range trials {
+		if p, left := in.pack(h, s.watch); left < 0 && p.Bins < s.bins {
+			s.best, s.bins = p.Bin, p.Bins
+		}
+		if s.watch.Spend(len(in.Weights)) || s.bins == s.lower {
+			return
+		}
+	}
 }
 
 // solution is what is known after a search that was complete or not.
-func (s *search) solution(in *Problem, c Certificate, proof *Proof, complete bool) Solution {
+func (s *search) solution(in *Problem, proof *Proof, complete bool) Solution {
 	if s.best == nil {
 		return Solution{Proved: complete, Nodes: s.nodes}
 	}
-	sol := Solution{Packing: Packing{s.best, s.bins}, Lower: s.lower, Certificate: c, Proof: proof, Nodes: s.nodes}
+	sol := Solution{Packing: Packing{s.best, s.bins}, Lower: s.lower, Certificate: s.certificate, Proof: proof, Nodes: s.nodes}
 	if complete && in.exact() {
 		if sol.Lower < s.bins {
 			sol.Proof = nil // of less
@@ -80,7 +93,7 @@ func (s *search) solution(in *Problem, c Certificate, proof *Proof, complete boo
 }
 
 // relax raises the lower bound by that of the problem without conflicts and pins.
-func (s *search) relax(c *Certificate) *Proof {
+func (s *search) relax() *Proof {
 	if !s.in.Uniform || s.bins <= s.lower || s.watch.Over() {
 		return nil
 	}
@@ -92,7 +105,7 @@ func (s *search) relax(c *Certificate) *Proof {
 		return nil
 	}
 	if r.Certificate.Bound() > s.lower {
-		*c = r.Certificate
+		s.certificate = r.Certificate
 	}
 	s.lower = r.Lower
 	return r.Proof

@@ -62,24 +62,35 @@ func (t tournament) set(bin int, room int64) {
 	}
 }
 
-// firstFit finds the bin of each item in a tree, in which bins not opened have their capacity.
-func firstFit(c int64, order []Ranked, bin []int) int {
+// treeSteps is what an item costs that looks for its bin in a tree of up to so many.
+func treeSteps(bins int) int { return 2 * bits.Len(uint(bins)) }
+
+// firstFit finds the bin of each item in a tree, in which bins not opened have their capacity. It is
+// not ok if the watch ends.
+func firstFit(c int64, order []Ranked, bin []int, watch *work.Watch) (bins int, ok bool) {
 	t := newTournament(len(order), c)
-	bins := 0
+	steps := treeSteps(len(order))
 	for _, x := range order {
+		if watch.Spend(steps) {
+			return bins, false
+		}
 		b := t.first(x.Weight)
 		bin[x.Item] = b
 		bins = max(bins, b+1)
 		t.set(b, t.most[t.size+b]-x.Weight)
 	}
-	return bins
+	return bins, true
 }
 
-// worstFit finds the bin of most room in a tree, in which bins not opened have none.
-func worstFit(c int64, order []Ranked, bin []int) int {
+// worstFit finds the bin of most room in a tree, in which bins not opened have none. It is not ok if
+// the watch ends.
+func worstFit(c int64, order []Ranked, bin []int, watch *work.Watch) (bins int, ok bool) {
 	t := newTournament(len(order), -1)
-	bins := 0
+	steps := treeSteps(len(order))
 	for _, x := range order {
+		if watch.Spend(steps) {
+			return bins, false
+		}
 		b, room := bins, c
 		if most := t.most[1]; most >= x.Weight {
 			b, room = t.first(most), most
@@ -89,7 +100,7 @@ func worstFit(c int64, order []Ranked, bin []int) int {
 		bin[x.Item] = b
 		t.set(b, room-x.Weight)
 	}
-	return bins
+	return bins, true
 }
 
 // openBin is a bin and its room.

@@ -8,14 +8,18 @@ import "context"
 func (in *Problem) Fits(ctx context.Context, bins, nodes int) (bin []int, fits, none bool, searched int) {
 	s := newSolver(ctx, in, nodes)
 	s.bare = true
-	b := s.bound(bins)
+	b := s.bound()
 	if b == nil {
 		return nil, false, false, 0
+	}
+	if s.first.Bins > max(b.lower(), bins) {
+		b.functions()
 	}
 	if s.lower, s.cert = b.lower(), b.proof(); s.lower > bins {
 		return nil, false, in.exact(), 0
 	}
 	s.lower = bins // the search ends with that many
+	s.prepare()
 	s.search()
 	if p := s.solution(); p.Bins <= bins {
 		return p.Bin, true, false, s.nodes

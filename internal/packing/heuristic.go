@@ -20,12 +20,18 @@ const (
 	Heuristics // their number
 )
 
+// trials are the heuristics in the order in which Solve tries them: the fast ones first, and of these
+// the better ones.
+var trials = [...]Heuristic{NextFit, NextFitDecreasing, BestFitDecreasing, FirstFitDecreasing, WorstFitDecreasing,
+	FirstFit, BestFit, WorstFit, MinimumBinSlackPrime, MinimumBinSlack}
+
 // Pack packs the items by a heuristic. Pinned items are packed first. Of bins equally
 // good it takes the one opened first. If an item is left over the packing is empty, and
 // left is that item, else −1.
 func (in *Problem) Pack(h Heuristic) (packed Packing, left int) { return in.pack(h, nil) }
 
-// pack is Pack. If the watch ends, it leaves an item over, or packs what is left by Next Fit.
+// pack is Pack. If the watch ends, it leaves an item over or, by Best Fit Decreasing into bins of one
+// capacity, packs what is left by Next Fit.
 func (in *Problem) pack(h Heuristic, watch *work.Watch) (packed Packing, left int) {
 	if h == MinimumBinSlack || h == MinimumBinSlackPrime {
 		return in.minimumSlack(h == MinimumBinSlackPrime, slackNodes, watch)
@@ -41,11 +47,16 @@ func (in *Problem) pack(h Heuristic, watch *work.Watch) (packed Packing, left in
 	if h == NextFit {
 		return in.nextFit(order)
 	}
-	if !in.Plain() {
+	switch {
+	case in.Conflicts != nil:
 		return in.scan(order, h, watch)
-	}
-	if h == BestFit && order == nil {
-		bin, bins := bestFit(in.Weights, in.Capacities[0])
+	case !in.Plain():
+		return in.place(order, h, watch)
+	case h == BestFit && order == nil:
+		bin, bins, ok := bestFit(in.Weights, in.Capacities[0], watch)
+		if !ok {
+			return Packing{}, 0
+		}
 		return Packing{Bin: bin, Bins: bins}, -1
 	}
 	if order == nil {
@@ -54,15 +65,18 @@ func (in *Problem) pack(h Heuristic, watch *work.Watch) (packed Packing, left in
 			order[i] = Ranked{in.Weights[i], int32(i)}
 		}
 	}
-	var bins int
+	bins, ok := 0, true
 	bin := make([]int, len(in.Weights))
 	switch h {
 	case FirstFit:
-		bins = firstFit(in.Capacities[0], order, bin)
+		bins, ok = firstFit(in.Capacities[0], order, bin, watch)
 	case BestFit:
 		bins = bestFitDecreasing(in.Capacities[0], order, bin, watch)
 	case WorstFit:
-		bins = worstFit(in.Capacities[0], order, bin)
+		bins, ok = worstFit(in.Capacities[0], order, bin, watch)
+	}
+	if !ok {
+		return Packing{}, 0
 	}
 	return Packing{Bin: bin, Bins: bins}, -1
 }

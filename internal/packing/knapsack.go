@@ -10,11 +10,11 @@ import (
 
 // bestKnapsack returns the most value that fits into capacity c, given count[j]
 // copies of weight w[j] and value value[j] ≥ 0: exactly, or ok is false because
-// it would take more than about denseLimit steps or the watch ended. It does not search below the
-// value known, and returns that if there is nothing better.
-func bestKnapsack(w, value []int64, count []int, c, known int64, watch *work.Watch) (best int64, ok bool) {
+// it would take more than about so many steps or the watch ended. It does not search below the
+// value known, and returns that if there is nothing better. To sort the kinds is not counted.
+func bestKnapsack(w, value []int64, count []int, c, known int64, steps int, watch *work.Watch) (best int64, ok bool) {
 	k := knapsack{w: make([]int64, 0, len(w)), value: make([]int64, 0, len(w)), count: make([]int64, 0, len(w)),
-		best: known, nodes: denseLimit / 8, watch: watch}
+		best: known, nodes: steps / knapsackNode, watch: watch}
 	var free int64 // value of what weighs nothing
 	for j := range w {
 		switch {
@@ -37,7 +37,7 @@ func bestKnapsack(w, value []int64, count []int, c, known int64, watch *work.Wat
 	if pieces == 0 {
 		return max(known, free), true
 	}
-	if c < denseLimit/pieces {
+	if c < int64(steps)/pieces {
 		return max(known, free+k.dense(c)), !watch.Over()
 	}
 	if k.dominate(c); !k.sort() {
@@ -45,6 +45,14 @@ func bestKnapsack(w, value []int64, count []int, c, known int64, watch *work.Wat
 	}
 	k.branch(0, c, 0)
 	return max(known, free+k.best), k.nodes >= 0
+}
+
+// knapsackNode is what a node of the search costs, in steps of a watch.
+const knapsackNode = 8
+
+// sortKnapsack is what bestKnapsack takes to sort kinds, in steps of a watch.
+func sortKnapsack(kinds int) int {
+	return kinds * (3*work.Comparison*bits.Len(uint(kinds)) + 20)
 }
 
 // knapsack is a bounded knapsack problem.
@@ -96,22 +104,27 @@ func (k *knapsack) sort() bool {
 }
 
 // branch searches depth first in order of value per weight. Invariant: got is the
-// value of what was taken before position j, and c is the room left.
-func (k *knapsack) branch(j int, c, got int64) {
+// value of what was taken before position j, and c is the room left. It reports whether it took a
+// node: if it did not, fewer copies of what was taken last lead to nothing better either.
+func (k *knapsack) branch(j int, c, got int64) (searched bool) {
 	k.best = max(k.best, got)
 	for ; j < len(k.w); j++ {
 		// All the room at the best rate left.
 		if got+mulDiv(c, k.value[j], k.w[j]) <= k.best {
-			return
+			return searched
 		}
-		if k.nodes--; k.nodes < 0 || k.watch.Spend(8) {
+		if k.nodes--; k.nodes < 0 || k.watch.Spend(knapsackNode) {
 			k.nodes = -1
-			return
+			return false
 		}
+		searched = true
 		for n := min(k.count[j], c/k.w[j]); n > 0; n-- {
-			k.branch(j+1, c-n*k.w[j], got+n*k.value[j])
+			if !k.branch(j+1, c-n*k.w[j], got+n*k.value[j]) {
+				break
+			}
 		}
 	}
+	return searched
 }
 
 // mulDiv returns ⌊a·b/d⌋, or MaxTotal−1 if it is more: no sum of values is above

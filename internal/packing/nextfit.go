@@ -137,7 +137,7 @@ func (in *Problem) hasty() (packed Packing, ok bool) {
 	return Packing{t.at, t.bins}, true
 }
 
-// rough answers a problem without sorting it: by Next Fit, and the bound of the sum. O(n + conflicts).
+// rough answers a problem without sorting it: by Next Fit, and the bound of the sum. O(n + bins + conflicts).
 // Bin is nil if not all items find room that way.
 func (in *Problem) rough() Solution {
 	var s Solution
@@ -146,7 +146,7 @@ func (in *Problem) rough() Solution {
 		s.Packing, _ = in.nextFit(nil)
 	}
 	s.Certificate = in.bySum()
-	s.Lower = s.Certificate.Bound()
+	s.Lower = in.Needs(s.Certificate)
 	s.Proved = s.Lower == s.Bins
 	return s
 }

@@ -111,14 +111,17 @@ func (in *Problem) mostValue(value []int64, c, known int64, watch *work.Watch) (
 	if watch.Over() {
 		return known, false
 	}
-	return bestKnapsack(w, v, count, c, known, watch)
+	return bestKnapsack(w, v, count, c, known, denseLimit, watch)
 }
+
+// groupSteps is what an item costs group, in steps of a watch.
+const groupSteps = 16
 
 // group joins items of equal weight and value, until the watch ends.
 func group(w, value []int64, watch *work.Watch) (gw, gv []int64, count []int) {
 	at := make(map[[2]int64]int)
 	for i := range w {
-		if watch.Spend(16) {
+		if watch.Spend(groupSteps) {
 			break
 		}
 		k := [2]int64{w[i], value[i]}

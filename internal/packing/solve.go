@@ -48,7 +48,7 @@ type solver struct {
 	lp    *master  // nil if it is out of reach
 	all   kinds    // with items without weight; empty if the context ended before they were grouped
 	order []Ranked // items of positive weight, by decreasing weight
-	first Packing
+	first Packing  // the best of the heuristics that are tried before the patterns
 	watch *work.Watch
 	bare  bool // proofs are not wanted
 	rng   *rand.Rand
@@ -81,17 +81,51 @@ func (s *solver) newMaster() *master {
 	return m
 }
 
+// solve tries the heuristics before the bounds that take longer, and these before it searches.
 func (s *solver) solve() {
-	if b := s.bound(0); b != nil {
-		s.lower, s.cert = b.lower(), b.proof()
-		s.search()
+	s.watch.Spend(len(s.in.Weights))
+	s.first, _ = s.in.nextFit(nil)
+	s.cert = s.in.bySum()
+	s.lower = s.cert.Bound()
+	b := s.bound()
+	if b == nil {
+		return
+	}
+	s.lower = b.lower()
+	s.tryAll()
+	if s.prepare(); !s.proved() {
+		b.functions()
+	}
+	s.lower, s.cert = b.lower(), b.proof()
+	s.search()
+}
+
+// tryAll keeps the best packing of the heuristics but Minimum Bin Slack, until one proves to be the
+// best there is or the watch ends.
+func (s *solver) tryAll() {
+	for _, h := range trials {
+		if s.proved() || s.watch.Over() {
+			return
+		}
+		if h == NextFit || h == BestFitDecreasing || h >= MinimumBinSlack {
+			continue // made before, or later
+		}
+		if p, left := s.in.pack(h, s.watch); left < 0 && p.Bins < s.first.Bins {
+			s.first = p
+		}
 	}
 }
 
-// bound makes the first packing, by Best Fit Decreasing, and bounds on the number of bins: the
-// quick ones, and the others if these do not prove the packing, nor has it so few bins as are
-// wanted. It returns nil if the context ends before there is anything to bound.
-func (s *solver) bound(wanted int) *bounder {
+// bound makes a packing by Best Fit Decreasing, and the quick bounds on the number of bins. It
+// returns nil if the context ends before there is anything to bound.
+func (s *solver) bound() *bounder {
+	if len(s.all.w) > 0 {
+		p := Packing{Bin: make([]int, len(s.in.Weights))}
+		p.Bins = bestFitDecreasing(s.c, s.order, p.Bin, s.watch)
+		if s.first.Bin == nil || p.Bins <= s.first.Bins {
+			s.first = p
+		}
+	}
 	low, ok := s.all, s.all.w != nil
 	if ok && !s.in.exact() {
 		var order []Ranked
@@ -103,19 +137,13 @@ func (s *solver) bound(wanted int) *bounder {
 		return nil
 	}
 	b := newBounder(s.in, low, s.watch)
-	if b.quick(); s.watch.Over() {
-		return nil // Next Fit takes less than what a packing in this order would
-	}
-	s.first.Bin = make([]int, len(s.in.Weights))
-	s.first.Bins = bestFitDecreasing(s.c, s.order, s.first.Bin, s.watch)
-	if s.first.Bins > max(b.lower(), wanted) {
-		b.functions()
-	}
+	b.quick()
 	return b
 }
 
-// search looks for a packing into as many bins as the lower bound says, or raises that.
-func (s *solver) search() {
+// prepare makes patterns of the first packing and tries Minimum Bin Slack: with all its nodes, unless
+// the solver answers one of many questions.
+func (s *solver) prepare() {
 	if s.proved() || s.watch.Over() {
 		return
 	}
@@ -134,7 +162,16 @@ func (s *solver) search() {
 	if s.best, ok = patternsOf(Packing{bin, s.first.Bins}, kind, s.watch); !ok {
 		return
 	}
-	if s.slack(nil, w, kind); s.proved() || s.over() {
+	nodes := slackNodes
+	if s.bare {
+		nodes = s.slackNodes()
+	}
+	s.slack(nil, w, kind, nodes)
+}
+
+// search looks for a packing into as many bins as the lower bound says, or raises that.
+func (s *solver) search() {
+	if s.proved() || s.over() || s.watch.Over() {
 		return
 	}
 	for !s.proved() {
@@ -263,10 +300,7 @@ func (s *solver) restart() {
 // solution assigns the items to the patterns.
 func (s *solver) solution() Solution {
 	p := s.first
-	switch {
-	case p.Bin == nil && len(s.best) == 0:
-		return s.in.rough()
-	case len(s.best) > 0 && (p.Bin == nil || len(s.best) < p.Bins):
+	if len(s.best) > 0 && (p.Bin == nil || len(s.best) < p.Bins) {
 		p = Packing{make([]int, len(s.in.Weights)), len(s.best)}
 		next := slices.Clone(s.start)
 		for b, q := range s.best {
@@ -320,7 +354,7 @@ func (s *solver) improve(fixed []pattern, left []int) {
 	}
 	bin := make([]int, len(w))
 	s.offer(fixed, Packing{bin, bestFitDecreasing(s.c, order, bin, s.watch)}, kind)
-	s.slack(fixed, w, kind)
+	s.slack(fixed, w, kind, s.slackNodes())
 }
 
 // settled reports whether heuristics are of no use: nothing better is possible, or there are too
@@ -329,10 +363,12 @@ func (s *solver) settled(items int) bool {
 	return len(s.best) > 0 && (s.lower >= len(s.best) || items > slackItems)
 }
 
-// slack does what improve does by Minimum Bin Slack.
-func (s *solver) slack(fixed []pattern, w []int64, kind []int32) {
+// slackNodes is the number of nodes of Minimum Bin Slack for a bin where it is tried often.
+func (s *solver) slackNodes() int { return min(slackNodes, slackAll/max(len(s.best), 1)) }
+
+// slack does what improve does by Minimum Bin Slack, with so many nodes for a bin.
+func (s *solver) slack(fixed []pattern, w []int64, kind []int32, nodes int) {
 	in := &Problem{Weights: w, Capacities: []int64{s.c}, Uniform: true}
-	nodes := min(slackNodes, slackAll/max(len(s.best), 1))
 	for _, prime := range [...]bool{true, false} {
 		if s.settled(len(w)) || !prime && len(fixed) > 0 {
 			return

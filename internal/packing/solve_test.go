@@ -340,14 +340,14 @@ func TestKnapsackAgainstBruteForce(t *testing.T) {
 			}
 		}
 		gw, gv, count := group(w, v, nil)
-		got, ok := bestKnapsack(gw, gv, count, c, 0, nil)
+		got, ok := bestKnapsack(gw, gv, count, c, 0, denseLimit, nil)
 		require.True(t, ok)
 		require.Equal(t, want, got)
 		const big = 1 << 40 // too many capacities for the table
 		for j := range gw {
 			gw[j] *= big
 		}
-		got, ok = bestKnapsack(gw, gv, count, c*big, 0, nil)
+		got, ok = bestKnapsack(gw, gv, count, c*big, 0, denseLimit, nil)
 		require.True(t, ok)
 		require.Equal(t, want, got)
 	})

@@ -137,14 +137,19 @@ func TestWatchIsTold(t *testing.T) {
 		in.clique(x)
 	})
 	worktest.Told(t, "clique", 200*enemies, func(x *work.Watch) { star.clique(x) })
-	worktest.Told(t, "needs", 4*n+4*n, func(x *work.Watch) { given.needs(Certificate{w, c}, x) })
+	worktest.Told(t, "firstFit", 2*n, func(x *work.Watch) { firstFit(c, order, make([]int, n), x) })
+	worktest.Told(t, "worstFit", 2*n, func(x *work.Watch) { worstFit(c, order, make([]int, n), x) })
+	worktest.Told(t, "bestFit", 2*n, func(x *work.Watch) { bestFit(w, c, x) })
+	for _, h := range []Heuristic{FirstFit, BestFit, WorstFit} {
+		worktest.Told(t, "place", 2*n+2*n, func(x *work.Watch) { given.place(order, h, x) })
+	}
 	worktest.Told(t, "l1", 4*n, func(x *work.Watch) { given.l1(x) })
 	worktest.Told(t, "index of conflicts", 6*enemies, func(x *work.Watch) { NewConflicts(pairs).index(enemies+1, x) })
 	worktest.Told(t, "patternsOf", 6*n, func(x *work.Watch) { patternsOf(Packing{make([]int, n), 1}, make([]int32, n), x) })
 	worktest.Told(t, "scan", 400*50, func(x *work.Watch) { plain(1000, small).scan(Decreasing(small), BestFit, x) })
 	worktest.Told(t, "group", 16*400, func(x *work.Watch) { group(small, value, x) })
-	worktest.Told(t, "a table of values", 1000*len(gw), func(x *work.Watch) { bestKnapsack(gw, gv, count, 1000, 0, x) })
-	worktest.Told(t, "a search for values", 8*100, func(x *work.Watch) { bestKnapsack(gw, gv, count, 1<<40, 0, x) })
+	worktest.Told(t, "a table of values", 1000*len(gw), func(x *work.Watch) { bestKnapsack(gw, gv, count, 1000, 0, denseLimit, x) })
+	worktest.Told(t, "a search for values", 8*100, func(x *work.Watch) { bestKnapsack(gw, gv, count, 1<<40, 0, denseLimit, x) })
 	worktest.Told(t, "pricing by a table", 1000*len(few.w), func(x *work.Watch) {
 		m := master(1000, x)
 		m.pricer.price(m)
