@@ -1,7 +1,6 @@
 package binpack
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/recrawl/recrawl/internal/enum"
@@ -78,12 +77,6 @@ func Pack[W Weight](p Problem[W], h Heuristic) (Packing, error) {
 		return Packing{}, err
 	}
 	packed, left := in.Pack(packing.Heuristic(h))
-	if left >= 0 && in.Low != nil {
-		// The item may not fit only because of the rounding.
-		if other, over := loose(in).Pack(packing.Heuristic(h)); over < 0 && holds(context.Background(), p, Packing(other)) {
-			return Packing(other), nil
-		}
-	}
 	if left >= 0 {
 		return Packing{}, fmt.Errorf("%w: item %d", ErrNoRoom, left)
 	}

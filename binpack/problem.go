@@ -1,13 +1,13 @@
 package binpack
 
 import (
-	"context"
 	"fmt"
 	"iter"
 	"maps"
 	"slices"
 
 	"github.com/recrawl/recrawl/internal/packing"
+	"github.com/recrawl/recrawl/internal/work"
 	"golang.org/x/exp/constraints"
 )
 
@@ -100,6 +100,7 @@ func inUnits[W Weight](p Problem[W]) (*packing.Problem, error) {
 	in.Weights, in.Capacities = u.w, u.c
 	if !u.exact {
 		in.Low, in.High = u.low, u.high
+		in.Holds = func(packed packing.Packing, watch *work.Watch) bool { return holds(p, Packing(packed), watch) }
 		fitPinned(in, p)
 	}
 	top := slices.Max(u.c)
@@ -148,23 +149,18 @@ func fitPinned[W Weight](in *packing.Problem, p Problem[W]) {
 	}
 }
 
-// loose returns a rounded problem as it is when rounded the other way. Every packing of the numbers
-// given is a packing of the loose problem, but not the reverse.
-func loose(in *packing.Problem) *packing.Problem {
-	other := *in
-	other.Weights, other.Capacities, other.Low, other.High = in.Low, in.High, nil, nil
-	return &other
-}
+// exactSteps is what an item of an exact sum costs, in steps of a watch.
+const exactSteps = 64
 
 // holds reports whether no bin of a packing is overfilled by the exact sum of floats, unless the
-// context ends before that is known.
-func holds[W Weight](ctx context.Context, p Problem[W], packed Packing) bool {
+// watch ends before that is known.
+func holds[W Weight](p Problem[W], packed Packing, watch *work.Watch) bool {
 	for b, items := range packed.Items() {
 		c := p.Capacity
 		if p.Capacities != nil {
 			c = p.Capacities[b]
 		}
-		if ctx.Err() != nil || exceeds(reading{float: true}, p.Weights, items, c) {
+		if watch.Spend(exactSteps*len(items)) || exceeds(reading{float: true}, p.Weights, items, c) {
 			return false
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/recrawl/recrawl/internal/packing"
+	"github.com/recrawl/recrawl/internal/work"
 )
 
 // SolveConfig limits the work of [Solve].
@@ -142,7 +143,7 @@ func Solve[W Weight](ctx context.Context, p Problem[W], cfg SolveConfig) (Soluti
 	}
 	s := in.Solve(ctx, nodes)
 	if s.Bin == nil && in.Low != nil {
-		s = solveLoose(ctx, p, in, nodes, s.Nodes)
+		s = solveLoose(ctx, in, nodes, s.Nodes)
 	}
 	switch {
 	case s.Bin == nil && s.Proved:
@@ -156,12 +157,12 @@ func Solve[W Weight](ctx context.Context, p Problem[W], cfg SolveConfig) (Soluti
 // solveLoose solves the loose form of a rounded problem for which no packing was found. If the
 // loose form has no packing, the numbers given have none. A packing of it counts if it holds for
 // the numbers given.
-func solveLoose[W Weight](ctx context.Context, p Problem[W], in *packing.Problem, nodes, searched int) packing.Solution {
+func solveLoose(ctx context.Context, in *packing.Problem, nodes, searched int) packing.Solution {
 	var s packing.Solution
 	if searched < nodes && ctx.Err() == nil {
-		s = loose(in).Solve(ctx, nodes-searched)
+		s = in.Loose().Solve(ctx, nodes-searched)
 	}
-	if s.Bin != nil && !holds(ctx, p, Packing(s.Packing)) {
+	if s.Bin != nil && !in.Holds(s.Packing, work.NewWatch(ctx)) {
 		s = packing.Solution{}
 	}
 	s.Nodes += searched

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/recrawl/recrawl/internal/packing"
+	"github.com/recrawl/recrawl/internal/worktest"
 )
 
 // bruteBins tries every assignment of the items to bins, with nothing but the
@@ -455,10 +456,13 @@ func TestSolveExactFloats(t *testing.T) {
 				require.NotContains(t, err.Error(), "there is no packing")
 				require.NotEqual(t, "alike", name)
 			}
+			failed := err
 			for h := range Heuristic(heuristics.Len()) {
 				packed, err := Pack(p, h)
 				if err == nil {
 					require.NoError(t, CheckPacking(p, packed))
+					require.NoError(t, failed)
+					require.LessOrEqual(t, s.Bins, packed.Bins)
 				} else if fits {
 					require.ErrorIs(t, err, ErrNoRoom)
 				}
@@ -573,5 +577,41 @@ func BenchmarkSolveConflicts(b *testing.B) {
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(looks), "ns/look")
 		})
+	}
+}
+
+// Solve is no worse than the heuristics of Pack that the context leaves time for: if it is over, those
+// that take no search, and after 20 looks at it, some 20 milliseconds of work, all.
+func TestSolveNoWorseThanPack(t *testing.T) {
+	t.Parallel()
+	for i := range 40 {
+		rng := rand.New(rand.NewPCG(uint64(i), 72))
+		p := Problem[float64]{}
+		for range 28 + rng.IntN(8) {
+			p.Weights = append(p.Weights, rng.Float64())
+		}
+		for range 12 {
+			p.Capacities = append(p.Capacities, 1+2*rng.Float64())
+		}
+		best := 0
+		for k, h := range []Heuristic{NextFit, NextFitDecreasing, FirstFit, BestFit, WorstFit, FirstFitDecreasing,
+			BestFitDecreasing, WorstFitDecreasing, MinimumBinSlackPrime, MinimumBinSlack} {
+			packed, err := Pack(p, h)
+			if err == nil && (best == 0 || packed.Bins < best) {
+				best = packed.Bins
+			}
+			looks := 0
+			if h >= MinimumBinSlack {
+				looks = 20
+			}
+			s, err := Solve(worktest.NewCountdown(looks), p, SolveConfig{})
+			if best > 0 {
+				require.NoError(t, err)
+				require.LessOrEqual(t, s.Bins, best, "problem %d, %d heuristics", i, k)
+				n, err := CheckBound(p, s.Certificate)
+				require.NoError(t, err)
+				require.LessOrEqual(t, n, s.Lower)
+			}
+		}
 	}
 }

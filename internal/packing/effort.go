@@ -44,7 +44,7 @@ const (
 	// slackItems is the most items for which Minimum Bin Slack is tried, which takes time in their
 	// square.
 	slackItems = 20_000
-	// slackAll is the most nodes of it, on all bins, but for the first time: where the capacity is large hardly a bin is
+	// slackAll is the most nodes of it, on all bins, where it is tried often: where the capacity is large hardly a bin is
 	// filled exactly, so that each takes all that it has.
 	slackAll = 1 << 22
 	// kindsLimit is the most different weights for which the linear programme is solved. The

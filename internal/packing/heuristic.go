@@ -27,12 +27,24 @@ var trials = [...]Heuristic{NextFit, NextFitDecreasing, BestFitDecreasing, First
 
 // Pack packs the items by a heuristic. Pinned items are packed first. Of bins equally
 // good it takes the one opened first. If an item is left over the packing is empty, and
-// left is that item, else −1.
+// left is that item, else −1. If that may be due to rounding, it packs the weights rounded down, and
+// returns that if it holds.
 func (in *Problem) Pack(h Heuristic) (packed Packing, left int) { return in.pack(h, nil) }
 
 // pack is Pack. If the watch ends, it leaves an item over or, by Best Fit Decreasing into bins of one
 // capacity, packs what is left by Next Fit.
 func (in *Problem) pack(h Heuristic, watch *work.Watch) (packed Packing, left int) {
+	packed, left = in.packUnits(h, watch)
+	if left >= 0 && in.Holds != nil && !watch.Over() {
+		if loose, over := in.Loose().packUnits(h, watch); over < 0 && in.Holds(loose, watch) {
+			return loose, -1
+		}
+	}
+	return packed, left
+}
+
+// packUnits is pack of the weights in units.
+func (in *Problem) packUnits(h Heuristic, watch *work.Watch) (packed Packing, left int) {
 	if h == MinimumBinSlack || h == MinimumBinSlackPrime {
 		return in.minimumSlack(h == MinimumBinSlackPrime, slackNodes, watch)
 	}

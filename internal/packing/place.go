@@ -7,7 +7,10 @@ import "github.com/recrawl/recrawl/internal/work"
 func (in *Problem) place(order []Ranked, h Heuristic, watch *work.Watch) (packed Packing, left int) {
 	t := in.newTable()
 	bins := len(t.room)
-	steps := 2 * treeSteps(bins)
+	steps := treeSteps(bins)
+	if h == BestFit {
+		steps *= 2
+	}
 	open, closed := newPlaces(h, bins), newPlaces(h, bins)
 	for b, room := range t.room {
 		if watch.Spend(steps) {

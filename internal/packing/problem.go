@@ -26,6 +26,9 @@ type Problem struct {
 	// Low and High are set where units are rounded, weights up and capacities down: they
 	// are rounded the other way, for bounds that hold for the numbers before rounding.
 	Low, High []int64
+	// Holds reports whether a packing of the weights rounded down, into capacities rounded up, holds
+	// for the numbers before rounding. It may say no once the watch ends. Set where units are rounded.
+	Holds     func(p Packing, watch *work.Watch) bool
 	Conflicts *Conflicts // nil without any
 	Pins      []int      // the bin of each item that is pinned, −1 for the others, if there are any
 }
@@ -47,6 +50,14 @@ func (in *Problem) high() []int64 {
 		return in.Capacities
 	}
 	return in.High
+}
+
+// Loose returns a rounded problem as it is when rounded the other way. Every packing of the numbers
+// given is a packing of the loose problem, but not the reverse.
+func (in *Problem) Loose() *Problem {
+	other := *in
+	other.Weights, other.Capacities, other.Low, other.High, other.Holds = in.Low, in.High, nil, nil, nil
+	return &other
 }
 
 // Plain reports whether there are as many bins as needed of one capacity, and neither

@@ -141,8 +141,8 @@ func (s *solver) bound() *bounder {
 	return b
 }
 
-// prepare makes patterns of the first packing and tries Minimum Bin Slack: with all its nodes, unless
-// the solver answers one of many questions.
+// prepare makes patterns of the first packing and tries Minimum Bin Slack: in the end
+// with all its nodes, unless the solver answers one of many questions.
 func (s *solver) prepare() {
 	if s.proved() || s.watch.Over() {
 		return
@@ -162,11 +162,10 @@ func (s *solver) prepare() {
 	if s.best, ok = patternsOf(Packing{bin, s.first.Bins}, kind, s.watch); !ok {
 		return
 	}
-	nodes := slackNodes
-	if s.bare {
-		nodes = s.slackNodes()
+	s.slack(nil, w, kind, s.slackNodes())
+	if !s.bare && s.slackNodes() < slackNodes {
+		s.slack(nil, w, kind, slackNodes)
 	}
-	s.slack(nil, w, kind, nodes)
 }
 
 // search looks for a packing into as many bins as the lower bound says, or raises that.

@@ -35,6 +35,8 @@ func TestSolveEndsAnywhere(t *testing.T) {
 	for b := range given.Capacities {
 		given.Capacities[b] = 1000 + int64(b%7)
 	}
+	differ := &Problem{Weights: draw(150_000, 1, 1<<36), Capacities: draw(1000, 1<<42, 1<<43)}
+	few := &Problem{Weights: draw(35, 1, 1<<40), Capacities: draw(16, 1<<40, 1<<42)}
 	ruled := plain(1<<40, draw(n, 1, 1<<36))
 	var pairs [][2]int
 	ruled.Pins = slices.Repeat([]int{-1}, n)
@@ -56,6 +58,8 @@ func TestSolveEndsAnywhere(t *testing.T) {
 		{"700 kinds", plain(100_000, draw(700, 20_000, 35_000)), 300},
 		{"Minimum Bin Slack", plain(1000, draw(5000, 150, 550)), 100},
 		{"given bins", given, 600},
+		{"bins that differ", differ, 600},
+		{"few bins that differ", few, 600},
 		{"conflicts and pins", ruled, 600},
 	} {
 		t.Run(c.name, func(t *testing.T) {
