@@ -29,7 +29,7 @@ func between(rng *rand.Rand, n, low, high, capacity int) binpack.Problem[int] {
 	return p
 }
 
-// triplets fill n/3 bins of 1000 exactly.
+// triplets fill n/3 bins of 1000 exactly, and come in an order that does not tell which.
 func triplets(rng *rand.Rand, n int) binpack.Problem[int] {
 	p := binpack.Problem[int]{Capacity: 1000}
 	for range n / 3 {
@@ -37,7 +37,12 @@ func triplets(rng *rand.Rand, n int) binpack.Problem[int] {
 		b := 250 + rng.IntN((1000-a)/2-250+1)
 		p.Weights = append(p.Weights, a, b, 1000-a-b)
 	}
+	shuffle(rng, p.Weights)
 	return p
+}
+
+func shuffle(rng *rand.Rand, weights []int) {
+	rng.Shuffle(len(weights), func(i, j int) { weights[i], weights[j] = weights[j], weights[i] })
 }
 
 // hard draws weights as in Hard28 until neither the heuristics nor the linear
@@ -117,7 +122,7 @@ func augmented(rng *rand.Rand, n, c int, split bool) binpack.Problem[int] {
 		}
 		p.Weights = append(p.Weights, a, b, c-a-b)
 	}
-	rng.Shuffle(len(p.Weights), func(i, j int) { p.Weights[i], p.Weights[j] = p.Weights[j], p.Weights[i] })
+	shuffle(rng, p.Weights)
 	return p
 }
 
