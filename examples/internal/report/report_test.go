@@ -77,6 +77,16 @@ func TestWrapped(t *testing.T) {
 	require.Contains(t, text.String(), strings.ReplaceAll(strings.TrimPrefix(long, "go run ./examples/recrawl -policies "), " ", ""))
 }
 
+// A text has paragraphs between its blank lines, and what is indented is a list of names and what
+// they mean.
+func TestPageText(t *testing.T) {
+	t.Parallel()
+	html, err := Page{Sections: []Section{{Text: "One\ntwo:\n\n  name   what <it>\n         means\n  other  thing\n\nThree."}, {Text: "Four."}}}.HTML()
+	require.NoError(t, err)
+	require.Contains(t, string(html), "<p>One\ntwo:</p><dl><dt>name</dt><dd>what &lt;it&gt; means</dd><dt>other</dt><dd>thing</dd></dl><p>Three.</p>")
+	require.Contains(t, string(html), "<p>Four.</p>")
+}
+
 func TestChartAndPage(t *testing.T) {
 	t.Parallel()
 	svg, err := Chart{Title: "t", Made: "go run <it>", Series: []Series{{Name: "one", X: []float64{1, 2, 3}, Y: []float64{1, math.NaN(), 2}}}}.SVG()
