@@ -484,8 +484,12 @@ func (u *suite) printMeans(g int) error {
 				row = append(row, ratioText(means))
 			}
 			means, led := u.geometric(all, p, g)
-			_, sd := report.MeanSD(means)
-			rows = append(rows, append(row, ratioText(means), fmt.Sprintf("%.3f", sd), fmt.Sprintf("%d of %d", led, len(all))))
+			spread, ledText := "–", "–" // without a peer
+			if means != nil {
+				_, sd := report.MeanSD(means)
+				spread, ledText = fmt.Sprintf("%.3f", sd), fmt.Sprintf("%d of %d", led, len(all))
+			}
+			rows = append(rows, append(row, ratioText(means), spread, ledText))
 		}
 	}
 	if _, err := fmt.Fprintf(u.Stdout, "\nGeometric means over the cells: %s\n\n", u.goals[g].ratio); err != nil {

@@ -130,6 +130,16 @@ func TestSuiteTable(t *testing.T) {
 	}
 }
 
+// Without a peer there is nothing to compare with: a dash, with no spread, and no cells to lead.
+func TestSuiteTableWithoutPeers(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	require.NoError(t, run([]string{"-suite", "-quick", "-trace", writeTrace(t, "web", 10, 3), "-policies", "rate-filter"}, &out, io.Discard))
+	require.Regexp(t, `plain +rate-filter +– +– +– +–\n`, out.String())
+	require.NotContains(t, out.String(), "– 0.000")
+	require.NotRegexp(t, `–  0\.000`, out.String())
+}
+
 // Each page every 18 days or 12 times, in two digits; of the history that comes along, the
 // budget of the other examples.
 func TestBaseBudget(t *testing.T) {
