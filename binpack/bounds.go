@@ -35,8 +35,11 @@ type Certificate struct {
 //
 // # Cost
 //
-// Time: O(n + m·k), where m is the number of different weights and k the number of functions tried.
-// k is at most 1024, and smaller if m is above 32,768, so that a call takes some seconds at most.
+// Time: O(n + bins + conflicts + m·k·log m), where m is the number of different weights and k the
+// number of functions tried, and a constant. k is at most 1024, and smaller if m is above 32,768, so
+// that a call takes some seconds at most. The constant is some milliseconds: given bins take up to
+// 10⁶ steps of knapsack problems, conflicts and pins up to 2·10⁷ steps of a search for items of which
+// no two may share a bin.
 //
 // # How it works
 //

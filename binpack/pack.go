@@ -66,8 +66,10 @@ func (h *Heuristic) UnmarshalText(text []byte) error { return heuristics.Unmarsh
 //
 // # Cost
 //
-// Time: as stated with the heuristic, for bins of one capacity without conflicts or pins; otherwise
-// O(n·bins + conflicts), because all bins are scanned for every item. Memory: O(n).
+// Time: as stated with the heuristic, for bins of one capacity without conflicts or pins. With
+// different capacities or pins FirstFit, BestFit, WorstFit and their decreasing forms take O((n +
+// bins)·log bins). With conflicts they take O(n·bins + conflicts), because all bins are scanned for
+// every item. Memory: O(n + bins).
 func Pack[W Weight](p Problem[W], h Heuristic) (Packing, error) {
 	if err := heuristics.Check(h); err != nil {
 		return Packing{}, err

@@ -98,12 +98,22 @@ func (b *bounder) quick() {
 	b.byL2 = b.lower()
 }
 
+// functionSteps is what a kind costs f1, in steps of a watch.
+func functionSteps(kinds int) int { return 2 + bits.Len(uint(kinds)) }
+
+// cheap reports whether functions takes no longer than a heuristic, as it does where many items are
+// of few kinds.
+func (b *bounder) cheap() bool {
+	m := len(b.w)
+	return min(functionsTried, 6*m)*m*(functionSteps(m)+4) <= bestFitSteps*len(b.in.Weights)
+}
+
 // functions tries f1 and f2 at the breakpoints.
 func (b *bounder) functions() {
 	if b.watch.Over() {
 		return
 	}
-	steps := 2 + bits.Len(uint(len(b.w))) // of a kind, in f1
+	steps := functionSteps(len(b.w))
 	for _, k := range b.breakpoints() {
 		if b.watch.Spend(len(b.w)) {
 			return

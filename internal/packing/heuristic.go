@@ -32,7 +32,7 @@ var trials = [...]Heuristic{NextFit, NextFitDecreasing, BestFitDecreasing, First
 func (in *Problem) Pack(h Heuristic) (packed Packing, left int) { return in.pack(h, nil) }
 
 // pack is Pack. If the watch ends, it leaves an item over or, by Best Fit Decreasing into bins of one
-// capacity, packs what is left by Next Fit.
+// capacity, packs what is left by Next Fit. NextFit does not look at the watch.
 func (in *Problem) pack(h Heuristic, watch *work.Watch) (packed Packing, left int) {
 	packed, left = in.packUnits(h, watch)
 	if left >= 0 && in.Holds != nil && !watch.Over() {
@@ -57,7 +57,10 @@ func (in *Problem) packUnits(h Heuristic, watch *work.Watch) (packed Packing, le
 		h -= NextFitDecreasing - NextFit
 	}
 	if h == NextFit {
-		return in.nextFit(order)
+		if order == nil {
+			watch = nil
+		}
+		return in.nextFit(order, watch)
 	}
 	switch {
 	case in.Conflicts != nil:

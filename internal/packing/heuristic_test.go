@@ -59,13 +59,12 @@ func heuristicWork(in *Problem, trials []Heuristic) (steps, bins int) {
 // was time. Next Fit is always there.
 func TestSolveHasTheHeuristics(t *testing.T) {
 	t.Parallel()
-	rng := rand.New(rand.NewPCG(2, 72))
-	problems := map[string]func() *Problem{
-		"given bins":      func() *Problem { return wide(rng, 28+rng.IntN(8), 12) },
-		"many given bins": func() *Problem { return wide(rng, 300, 100) },
-		"one capacity":    func() *Problem { return plain(1<<40, between(rng, 200, 1<<34, 1<<40/3*2)) },
-		"whole weights":   func() *Problem { return plain(150, between(rng, 2000, 20, 100)) },
-		"conflicts": func() *Problem {
+	problems := map[string]func(rng *rand.Rand) *Problem{
+		"given bins":      func(rng *rand.Rand) *Problem { return wide(rng, 28+rng.IntN(8), 12) },
+		"many given bins": func(rng *rand.Rand) *Problem { return wide(rng, 300, 100) },
+		"one capacity":    func(rng *rand.Rand) *Problem { return plain(1<<40, between(rng, 200, 1<<34, 1<<40/3*2)) },
+		"whole weights":   func(rng *rand.Rand) *Problem { return plain(150, between(rng, 2000, 20, 100)) },
+		"conflicts": func(rng *rand.Rand) *Problem {
 			in := plain(1<<40, between(rng, 200, 1<<34, 1<<39))
 			var pairs [][2]int
 			for range 400 {
@@ -76,11 +75,12 @@ func TestSolveHasTheHeuristics(t *testing.T) {
 			in.Conflicts = NewConflicts(pairs)
 			return in
 		},
-		"any": func() *Problem { in, _ := anyProblem(rng); return in },
+		"any": func(rng *rand.Rand) *Problem { in, _ := anyProblem(rng); return in },
 	}
 	for name, draw := range problems {
+		rng := rand.New(rand.NewPCG(2, 72))
 		for range 6 {
-			in := draw()
+			in := draw(rng)
 			size := len(in.Weights) + len(in.Capacities) + in.Bins()
 			before := 4*in.reading() + 64*size + needsClasses*(needsSteps+sortKnapsack(needsKinds))
 			for k := 1; k <= len(trials); k++ {
@@ -110,7 +110,20 @@ func TestBoundsWork(t *testing.T) {
 		m := len(newKinds(in.Weights).w)
 		functions := 2 * min(functionsTried, functionsWork/m, 6*m) * m * 20
 		knapsacks := 2 * needsClasses * (needsSteps + sortKnapsack(needsKinds))
-		require.LessOrEqual(t, watch.Spent, 200*(c[0]+c[1])+functions+knapsacks, "%v", c)
+		linear := 200 * (c[0] + c[1])
+		require.LessOrEqual(t, watch.Spent, linear+functions+knapsacks, "%v", c)
+
+		pairs := make([][2]int, 0, 10*c[0])
+		for range 10 * c[0] {
+			if a, b := rng.IntN(c[0]), rng.IntN(c[0]); a != b {
+				pairs = append(pairs, [2]int{a, b})
+			}
+		}
+		in.Conflicts = NewConflicts(pairs)
+		watch = work.NewWatch(context.Background())
+		in.hastyBounds(watch)
+		clique := 4*cliqueSteps + 2*(cliqueStarts+2)*(2*c[0]+4*len(pairs))
+		require.LessOrEqual(t, watch.Spent, linear+functions+knapsacks+clique, "%v with conflicts", c)
 	}
 }
 

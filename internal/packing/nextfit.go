@@ -1,6 +1,10 @@
 package packing
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/recrawl/recrawl/internal/work"
+)
 
 // turns packs items by Next Fit into bins of any kind, in which items are pinned already: no bin is
 // looked at again after the next one, so that there need not be a table of all.
@@ -80,9 +84,9 @@ func (t *turns) put(item int) {
 	}
 }
 
-// nextFit is Next Fit in the given order or, if that is nil, the items' own. If an item is left over
-// the packing is empty, and left is that item, else −1.
-func (in *Problem) nextFit(order []Ranked) (packed Packing, left int) {
+// nextFit is Next Fit in the given order or, if that is nil, the items' own. If an item is left over,
+// as one is if the watch ends, the packing is empty, and left is that item, else −1.
+func (in *Problem) nextFit(order []Ranked, watch *work.Watch) (packed Packing, left int) {
 	in.Conflicts.index(len(in.Weights), nil)
 	t := in.newTurns()
 	if in.Conflicts != nil && in.Pins != nil {
@@ -94,6 +98,9 @@ func (in *Problem) nextFit(order []Ranked) (packed Packing, left int) {
 		}
 		if in.Pins != nil && in.Pins[i] >= 0 {
 			continue
+		}
+		if watch.Spend(2 + 2*len(in.Conflicts.Of(int32(i)))) {
+			return Packing{}, i
 		}
 		if (t.room < in.Weights[i] || in.clash(t.at, i, t.bin)) && !t.turnTo(i) {
 			return Packing{}, i
@@ -143,7 +150,7 @@ func (in *Problem) rough() Solution {
 	var s Solution
 	var ok bool
 	if s.Packing, ok = in.hasty(); !ok {
-		s.Packing, _ = in.nextFit(nil)
+		s.Packing, _ = in.nextFit(nil, nil)
 	}
 	s.Certificate = in.bySum()
 	s.Lower = in.Needs(s.Certificate)

@@ -94,7 +94,7 @@ func TestNextFit(t *testing.T) {
 			}
 			at[i] = current
 		}
-		got, over := in.nextFit(order)
+		got, over := in.nextFit(order, nil)
 		require.Equal(t, left, over)
 		if left < 0 {
 			require.Equal(t, at, got.Bin)
@@ -118,7 +118,7 @@ func TestRoughWithRules(t *testing.T) {
 		if ok {
 			require.Equal(t, p, s.Packing)
 			packed++
-		} else if _, left := in.nextFit(nil); left < 0 {
+		} else if _, left := in.nextFit(nil, nil); left < 0 {
 			more++
 		} else {
 			require.Nil(t, s.Bin)

@@ -81,19 +81,23 @@ func (s *solver) newMaster() *master {
 	return m
 }
 
-// solve tries the heuristics before the bounds that take longer, and these before it searches.
+// solve tries the heuristics, then the bounds that take longer, and then it searches.
 func (s *solver) solve() {
 	s.watch.Spend(len(s.in.Weights))
-	s.first, _ = s.in.nextFit(nil)
+	s.first, _ = s.in.nextFit(nil, nil)
 	s.cert = s.in.bySum()
 	s.lower = s.cert.Bound()
 	b := s.bound()
 	if b == nil {
 		return
 	}
+	cheap := b.cheap()
+	if cheap {
+		b.functions()
+	}
 	s.lower = b.lower()
 	s.tryAll()
-	if s.prepare(); !s.proved() {
+	if s.prepare(); !cheap && !s.proved() {
 		b.functions()
 	}
 	s.lower, s.cert = b.lower(), b.proof()

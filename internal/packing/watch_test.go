@@ -143,6 +143,8 @@ func TestWatchIsTold(t *testing.T) {
 	worktest.Told(t, "clique", 200*enemies, func(x *work.Watch) { star.clique(x) })
 	worktest.Told(t, "firstFit", 2*n, func(x *work.Watch) { firstFit(c, order, make([]int, n), x) })
 	worktest.Told(t, "worstFit", 2*n, func(x *work.Watch) { worstFit(c, order, make([]int, n), x) })
+	worktest.Told(t, "nextFit", 2*n, func(x *work.Watch) { given.nextFit(order, x) })
+	worktest.Told(t, "nextFit of conflicts", 4*enemies, func(x *work.Watch) { star.nextFit(Decreasing(star.Weights), x) })
 	worktest.Told(t, "bestFit", 2*n, func(x *work.Watch) { bestFit(w, c, x) })
 	for _, h := range []Heuristic{FirstFit, BestFit, WorstFit} {
 		worktest.Told(t, "place", 2*n+2*n, func(x *work.Watch) { given.place(order, h, x) })
