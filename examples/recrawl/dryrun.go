@@ -271,9 +271,9 @@ gaps in which it changed. Policies poll at the times at which your crawler did, 
 pages that it had then: a page begins with its first poll, which is its first copy and does
 not count, and ends one of its mean gaps after its last poll, or with the log. Bursts of
 changes between two polls leave no trace in a log: where pages have them, more would be won
-by detections than this says, and by freshness perhaps less. Freshness is the share of time in which copies were current, delay the mean
-time from a change to its discovery, and × yours how many times better than your crawler a
-policy is by the -objective.
+by detections than this says, and by freshness perhaps less. Freshness is the share of time
+in which copies were current, delay the mean time from a change to its discovery, and
+× yours how many times better than your crawler a policy is by the -objective.
 `
 
 // crawlText says what the crawler of the log did.

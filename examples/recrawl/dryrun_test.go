@@ -168,7 +168,7 @@ func TestDryRunText(t *testing.T) {
 		"detections": "times as many", "freshness": "times less stale", "delay": "times sooner", "age": "times better",
 	} {
 		var out, messages bytes.Buffer
-		require.NoError(t, run([]string{"-log", path, "-objective", objective, "-draws", "4", "-policies", "nutch,rate-filter,true-rates"}, &out, &messages))
+		require.NoError(t, run([]string{"-log", path, "-objective", objective, "-draws", "8", "-policies", "nutch,rate-filter,true-rates"}, &out, &messages))
 		require.Contains(t, out.String(), "Your crawler polled 40 pages 2880 times after the first poll of each, in 400 days, 0.3 times an hour")
 		require.Contains(t, out.String(), want)
 		require.NotContains(t, strings.Split(out.String(), "\n")[1], "true-rates")
