@@ -77,7 +77,7 @@ func (d doubt) text() string {
 			"There are two results: one if it changes as often as the other pages suggest, and one if it changes once between two polls that show it, which is what the log proves.\n"
 	}
 	if d.bursty {
-		text += "Changes come in bursts, or rates change, and what follows does not count on that. By detections more would be won, perhaps much more. By freshness it may be less.\n"
+		text += "Changes come in bursts, or rates change, and what follows takes no account of that. By detections more would be won, perhaps much more. By freshness it may be less.\n"
 	}
 	return text
 }
