@@ -315,8 +315,9 @@ const fewest = 20
 // it. The best of several is the luckiest, too, and constant rates suit those that count on
 // them: the library's own is named in place of another that is ahead of it by what is worthwhile,
 // or by a standard deviation, at most. Where the best is no win, one is named that is a win by its
-// better reading, if there is one, and the library's own before others: a policy that does what the
-// crawler did is the best by the worse reading, and hides what may be won.
+// better reading, if there is one, and the library's own before others, or else the library's own if
+// it seems one: a policy that does what the crawler did is the best by the worse reading, and hides
+// what may be won.
 func judge(readings []reading, by goal) verdict {
 	var all []*verdict // the best by the worse reading first, and the first of equals
 	for k, o := range readings[0].outcomes[1:] {
@@ -335,13 +336,16 @@ func judge(readings []reading, by goal) verdict {
 			best = all[k]
 		}
 	}
-	if !best.ahead() {
-		maybe := slices.DeleteFunc(all, func(v *verdict) bool { return v.other == nil || !v.other.ahead() })
-		if k := slices.IndexFunc(maybe, ours); k >= 0 {
-			return *maybe[k]
-		}
-		if len(maybe) > 0 {
-			return *maybe[0]
+	if best.ahead() {
+		return *best
+	}
+	for _, may := range []func(*verdict) bool{
+		func(v *verdict) bool { return v.other != nil && v.other.ahead() && ours(v) },
+		func(v *verdict) bool { return v.other != nil && v.other.ahead() },
+		func(v *verdict) bool { return v.other != nil && v.other.times >= 1+worthwhile && ours(v) },
+	} {
+		if k := slices.IndexFunc(all, may); k >= 0 {
+			return *all[k]
 		}
 	}
 	return *best

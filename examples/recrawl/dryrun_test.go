@@ -310,6 +310,8 @@ func TestJudgeOfTwoReadings(t *testing.T) {
 			"Nothing is sure to be won: cho comes to 0.909 ± 0.000 to 2.000 ± 0.000 of your result"},
 		{two([]*outcome{of("uniform", 0.8, 0.8), of("rate-filter", 0.8, 0.8)}, []*outcome{of("uniform", 0.9, 0.9), of("rate-filter", 0.89, 0.89)}), false,
 			"There is nothing to be won: uniform comes to 1.000 ± 0.000 of your result."},
+		{two([]*outcome{of("uniform", 0.8, 0.8), of("rate-filter", 0.8, 0.84)}, []*outcome{of("uniform", 0.9, 0.9), of("rate-filter", 0.89, 0.89)}), false,
+			"Nothing is sure to be won: rate-filter comes to 0.909 ± 0.000 to 1.111 ± 0.177 of your result, but that may be chance"},
 		{two([]*outcome{better, of("rate-filter", 0.9, 0.9)}, []*outcome{of("cho", 0.95, 0.95), of("rate-filter", 0.89, 0.89)}), true, "With polls at the same times cho would"},
 	} {
 		v := judge(c.readings, goals[1])
