@@ -66,11 +66,15 @@ type Solution struct {
 // million items that takes some 12 to 60 milliseconds of processor time.
 //
 // Heuristics: Solve packs by the heuristics of [Pack] before anything that takes longer, the fast
-// ones first. It is never worse than those for which there was time, one after the other, nor than
-// NextFit. There are two exceptions. If the context ends before Solve has read a problem with more
-// than some 10⁵ items and conflicts, NextFit looks at the conflicts only at the end. With more than
-// 20,000 items and bins of one capacity, without conflicts and pins, Solve leaves out the two forms
-// of Minimum Bin Slack.
+// ones first. It is never worse than NextFit, nor than the others that it had time for. There are
+// three exceptions:
+//
+//   - If the context ends before Solve has read a problem with more than some 10⁵ items and
+//     conflicts, NextFit looks at the conflicts only at the end.
+//   - With bins of one capacity and more than some 200 of them, Solve tries Minimum Bin Slack with
+//     fewer steps before, for up to a tenth of a second.
+//   - With bins of one capacity, no conflicts or pins, and more than 20,000 items, it leaves out
+//     Minimum Bin Slack.
 //
 // Proofs: Certificate and Proof are exact, and [CheckBound] and [CheckProof] can verify them. If
 // the certificate does not prove the last bin, the search by pairs makes a Proof of it. That search

@@ -21,6 +21,37 @@ func wide(rng *rand.Rand, n, bins int) *Problem {
 	return in
 }
 
+// goodOrder is the problem on which decreasing forms need 11 bins for every 9 (Johnson), in an order in
+// which First Fit fills all bins, and Next Fit does not.
+func goodOrder(copies int) *Problem {
+	const c, e = 1 << 20, 1 << 10
+	in := plain(c, nil)
+	for range copies {
+		for range 3 {
+			for _, w := range []int64{c/2 + e, c/4 + e, c/4 - 2*e} {
+				in.Weights = append(in.Weights, w, w) // of two bins
+			}
+		}
+		for range 3 {
+			in.Weights = append(in.Weights, c/4+2*e, c/4+2*e, c/4-2*e, c/4-2*e)
+		}
+	}
+	return in
+}
+
+// triplets are items of which three fill a bin.
+func triplets(rng *rand.Rand, bins int) *Problem {
+	const c = 1 << 30
+	in := plain(c, nil)
+	for range bins {
+		a := c/4 + rng.Int64N(c/5)
+		b := c/4 + rng.Int64N((c-a)/2-c/4+1)
+		in.Weights = append(in.Weights, a, b, c-a-b)
+	}
+	rng.Shuffle(len(in.Weights), func(i, j int) { in.Weights[i], in.Weights[j] = in.Weights[j], in.Weights[i] })
+	return in
+}
+
 // Trees find the bins that a scan of all finds.
 func TestPlaceAgainstScan(t *testing.T) {
 	t.Parallel()
@@ -64,6 +95,8 @@ func TestSolveHasTheHeuristics(t *testing.T) {
 		"many given bins": func(rng *rand.Rand) *Problem { return wide(rng, 300, 100) },
 		"one capacity":    func(rng *rand.Rand) *Problem { return plain(1<<40, between(rng, 200, 1<<34, 1<<40/3*2)) },
 		"whole weights":   func(rng *rand.Rand) *Problem { return plain(150, between(rng, 2000, 20, 100)) },
+		"good order":      func(*rand.Rand) *Problem { return goodOrder(100) },
+		"triplets":        func(rng *rand.Rand) *Problem { return triplets(rng, 400) },
 		"conflicts": func(rng *rand.Rand) *Problem {
 			in := plain(1<<40, between(rng, 200, 1<<34, 1<<39))
 			var pairs [][2]int
@@ -82,12 +115,18 @@ func TestSolveHasTheHeuristics(t *testing.T) {
 		for range 6 {
 			in := draw(rng)
 			size := len(in.Weights) + len(in.Capacities) + in.Bins()
-			before := 4*in.reading() + 64*size + needsClasses*(needsSteps+sortKnapsack(needsKinds))
+			before := 4*in.reading() + 64*size
+			if !in.Uniform {
+				before += needsClasses * (needsSteps + sortKnapsack(needsKinds))
+			}
 			for k := 1; k <= len(trials); k++ {
 				steps, bins := heuristicWork(in, trials[:k])
 				looks := 0
 				if k > 1 {
 					looks = (before + steps) / work.Interval
+				}
+				if k > 8 && bins > slackAll/slackNodes { // Minimum Bin Slack with fewer nodes comes first
+					looks += 2 * (slackSteps*slackAll + len(in.Weights)*bins) / work.Interval
 				}
 				s := in.Solve(worktest.NewCountdown(looks), 1)
 				if bins > 0 {
