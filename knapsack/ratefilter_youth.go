@@ -19,9 +19,9 @@ type youth struct {
 }
 
 // settling is the age, in cycles, at which half of what is so of older untouched pages and others holds for young ones, too.
-// If all of it did from the beginning, articles would not be tried out where old pages rest: copies of them are 1.1
-// times as fresh as without a Youth then, and 1.6 times so. If nothing did, files that come with the versions of three
-// Go modules would be .96 times as fresh, and not .99.
+// With 0 in its place articles are not tried out where old pages rest: copies of them are 1.0 to 1.1 times as fresh as
+// without a Youth, and 1.6 times with 2. With 8 files that come with the versions of three Go modules are .98 times as
+// fresh, and .99 times with 2.
 const settling = 2
 
 // born notes that a page is new, if the crawl runs: there is a time scale.

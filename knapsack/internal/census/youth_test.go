@@ -188,3 +188,29 @@ func TestYouthLearnsNeighbours(t *testing.T) {
 	}
 	require.Zero(t, y.kinds[untouched].theta[at])
 }
+
+// Whatever a saved state that is accepted says of the covariances, what is learnt after it can be saved and loaded.
+func TestForgedYouth(t *testing.T) {
+	t.Parallel()
+	format := codec.Format{Magic: "youth"}
+	rapid.Check(t, func(t *rapid.T) {
+		var y Youth
+		y.Begin(1)
+		within := rapid.Float64Range(-mostCovariance, mostCovariance)
+		for i := range youthIntervals {
+			for j := range youthIntervals {
+				y.kinds[touched].covariance[i][j] = within.Draw(t, "covariance")
+			}
+			y.kinds[touched].covariance[i][i] = math.Abs(within.Draw(t, "variance"))
+		}
+		age := math.Ldexp(0.6, y.exponent+rapid.IntRange(0, youthIntervals-1).Draw(t, "in"))
+		for range 50 {
+			y.Learn(true, age, 3*age, rapid.Float64Range(0, 1).Draw(t, "chance"), rapid.Bool().Draw(t, "changed"), 100, 1)
+		}
+		data, err := format.Save(y.encode)
+		require.NoError(t, err)
+		var z Youth
+		require.NoError(t, codec.Load(&z, format, data, (*Youth).decode))
+		require.Equal(t, y, z)
+	})
+}

@@ -71,79 +71,80 @@ func (c *serverClock) change(said []byte) {
 	}
 }
 
-// A node is there while it speaks, and dead when it falls silent, also while the clock of the servers is set.
-func TestServersClock(t *testing.T) {
+// whenServersAreSet calls a test with a server whose clock is to be set a day forward, and one to be set a day back.
+func whenServersAreSet(t *testing.T, test func(t *testing.T, via *wire, days int)) {
 	t.Parallel()
 	for _, days := range []int{1, -1} {
 		t.Run(fmt.Sprint(days), func(t *testing.T) {
 			t.Parallel()
-			const lease = time.Second
-			wire := newWire(t, strings.TrimPrefix(serve(t), "nats://"), "")
-			one, two := node(t, "nats://"+wire.address, "one", lease), node(t, "nats://"+wire.address, "two", lease)
-			s := own(t, two)
-			appendAll(t, s, "a")
-			time.Sleep(lease)  // so that they may bury each other
-			for i := range 4 { // at other moments between what the nodes say
-				wire.clock.step(days)
-				one.Session().Say(i)
-				time.Sleep(lease / 20)
-				one.Session().Say("this is judged by what it said before")
-				time.Sleep(lease * 11 / 20)
-			}
-			for _, e := range []*engine.Engine{one, two} {
-				select {
-				case <-e.Session().Lost():
-					t.Fatal("a node that speaks was declared dead: ", e.Name())
-				default:
-				}
-			}
-			appendAll(t, s, "b")
-			two.Silence()
-			wire.clock.step(days)
-			ctx, cancel := context.WithTimeout(t.Context(), 5*lease)
-			defer cancel()
-			for {
-				_, err := one.Own(ctx, 0)
-				if err == nil {
-					break
-				}
-				require.ErrorIs(t, err, engine.ErrBusy)
-				time.Sleep(10 * time.Millisecond)
-			}
+			test(t, newWire(t, strings.TrimPrefix(serve(t), "nats://"), ""), days)
 		})
 	}
+}
+
+// A node is there while it speaks, and dead when it falls silent, also while the clock of the servers is set.
+func TestServersClock(t *testing.T) {
+	whenServersAreSet(t, func(t *testing.T, via *wire, days int) {
+		const lease = time.Second
+		one, two := node(t, "nats://"+via.address, "one", lease), node(t, "nats://"+via.address, "two", lease)
+		s := own(t, two)
+		appendAll(t, s, "a")
+		time.Sleep(lease)  // so that they may bury each other
+		for i := range 4 { // at other moments between what the nodes say
+			via.clock.step(days)
+			one.Session().Say(i)
+			time.Sleep(lease / 20)
+			one.Session().Say("this is judged by what it said before")
+			time.Sleep(lease * 11 / 20)
+		}
+		for _, e := range []*engine.Engine{one, two} {
+			select {
+			case <-e.Session().Lost():
+				t.Fatal("a node that speaks was declared dead: ", e.Name())
+			default:
+			}
+		}
+		appendAll(t, s, "b")
+		two.Silence()
+		via.clock.step(days)
+		ctx, cancel := context.WithTimeout(t.Context(), 5*lease)
+		defer cancel()
+		for {
+			_, err := one.Own(ctx, 0)
+			if err == nil {
+				break
+			}
+			require.ErrorIs(t, err, engine.ErrBusy)
+			time.Sleep(10 * time.Millisecond)
+		}
+	})
 }
 
 // A node that comes back by the name of one that died waits until that was silent for a lease, and by the name of one that is there
 // for its end, also while the clock of the servers is set.
 func TestComeBackServersClock(t *testing.T) {
-	t.Parallel()
-	for _, days := range []int{1, -1} {
-		t.Run(fmt.Sprint(days), func(t *testing.T) {
-			t.Parallel()
-			const lease = time.Second
-			wire := newWire(t, strings.TrimPrefix(serve(t), "nats://"), "")
-			cfg := engine.Config{Access: engine.Access{URL: "nats://" + wire.address}, Name: "one", Lease: lease}
-			one := open(t, cfg)
-			s := own(t, one)
-			wire.clock.step(days)
-			short, cancel := context.WithTimeout(t.Context(), 2*lease)
-			defer cancel()
-			_, err := engine.Open(short, cfg)
-			require.ErrorIs(t, err, context.DeadlineExceeded)
-			appendAll(t, s, "a")
-			require.True(t, one.Session().Sure())
-			one.Silence()
-			wire.clock.step(days)
-			short, cancel = context.WithTimeout(t.Context(), 5*lease)
-			defer cancel()
-			again, err := engine.Open(short, cfg)
-			require.NoError(t, err)
-			t.Cleanup(again.Close)
-			require.False(t, s.Sure())
-			own(t, again)
-		})
-	}
+	whenServersAreSet(t, func(t *testing.T, via *wire, days int) {
+		const lease = time.Second
+		cfg := engine.Config{Access: engine.Access{URL: "nats://" + via.address}, Name: "one", Lease: lease}
+		one := open(t, cfg)
+		s := own(t, one)
+		via.clock.step(days)
+		short, cancel := context.WithTimeout(t.Context(), 2*lease)
+		defer cancel()
+		_, err := engine.Open(short, cfg)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		appendAll(t, s, "a")
+		require.True(t, one.Session().Sure())
+		one.Silence()
+		via.clock.step(days)
+		short, cancel = context.WithTimeout(t.Context(), 5*lease)
+		defer cancel()
+		again, err := engine.Open(short, cfg)
+		require.NoError(t, err)
+		t.Cleanup(again.Close)
+		require.False(t, s.Sure())
+		own(t, again)
+	})
 }
 
 // A node that died is silent for as long as the clock of its machine says, if that is where one comes back by its
