@@ -180,6 +180,16 @@ func (c *copies) current(k key) (v validators, known bool) {
 	return v, known
 }
 
+// settled returns the copy under k without what fetches have taught that have not ended, for a
+// caller that holds the lock.
+func (c *copies) settled(k key) (v validators, known bool) {
+	v, known = c.seen[k]
+	for l := v.owner.Value(); l != nil && (l.taken || !l.ended); l = l.prev {
+		v, known = l.before, l.known
+	}
+	return v, known
+}
+
 // replace passes the copy under k to the function by. It stores the result if keep is true;
 // another reports whether that is another version. Unless l is nil, all this is part of a lesson.
 func (c *copies) replace(k key, l *lesson, by func(old validators, known bool) (found validators, keep, another bool)) {
@@ -197,7 +207,7 @@ func (c *copies) replace(k key, l *lesson, by func(old validators, known bool) (
 	case another && l != nil:
 		found.owner = weak.Make(l)
 	case another:
-		found.owner = weak.Make(new(lesson)) // nobody's, and unlike all others
+		found.owner = weak.Make(&lesson{ended: true}) // nobody's, and unlike all others
 	}
 	if l != nil {
 		l.left = found.owner
@@ -249,9 +259,13 @@ func (c *copies) encode(e *codec.Encoder) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	keys := slices.SortedFunc(maps.Keys(c.seen), func(a, b key) int { return bytes.Compare(a[:], b[:]) })
+	keys = slices.DeleteFunc(keys, func(k key) bool {
+		_, known := c.settled(k)
+		return !known
+	})
 	e.Int(len(keys))
 	for _, k := range keys {
-		v := c.seen[k]
+		v, _ := c.settled(k)
 		e.Bytes(k[:])
 		e.Bytes([]byte(v.etag))
 		e.Uint64(uint64(v.modified))

@@ -104,6 +104,9 @@ func (f *Fetch) add(found Poll) {
 // store then fails, call End again with the error of the store, and tell the learner the second Poll
 // instead of the first. Once a fetch has ended with an error, that error stays.
 //
+// What a fetch learns is not saved with the Transport before the fetch has ended. So a program that
+// is killed in between finds the change again after its restart.
+//
 // If err is nil, a redirect that was not followed is the page itself.
 func (f *Fetch) End(err error) Poll {
 	f.mu.Lock()
@@ -123,6 +126,9 @@ func (f *Fetch) End(err error) Poll {
 	if p.Err = f.failed; p.Err != nil {
 		p.Changed, p.Minor, p.First, p.Again, p.Decision = false, false, false, false, Undecided
 		f.takeBack()
+	}
+	for _, l := range f.lessons {
+		l.end()
 	}
 	return p
 }

@@ -262,8 +262,9 @@ func TestEndOfASecondCopy(t *testing.T) {
 	require.True(t, poll(t.Context(), nil).Changed)
 }
 
-// Whatever fetches of a page overlap and whichever of them are taken back, in any order: a crawler
-// that stores what is first or changed has the newest version after the next poll.
+// Whatever fetches of a page overlap and whichever of them are taken back or in flight at a restart,
+// in any order: a crawler that stores what is first or changed has the newest version after the next
+// poll.
 func TestEndLosesNoVersion(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -336,6 +337,13 @@ func TestEndLosesNoVersion(t *testing.T) {
 				require.Error(t, p.fetch.End(errDisk).Err)
 				drop(p)
 			},
+			"restart": func(t *rapid.T) {
+				saved, err := transport.MarshalBinary()
+				require.NoError(t, err)
+				transport = &Transport{Base: transport.Base, Exact: transport.Exact}
+				require.NoError(t, transport.UnmarshalBinary(saved))
+				client, inFlight = &http.Client{Transport: transport}, nil
+			},
 		})
 		for len(inFlight) > 0 {
 			p := inFlight[0]
@@ -389,4 +397,47 @@ func TestEndConcurrent(t *testing.T) {
 	require.NoError(t, fetched(t, client, "http://web.test/moved", "p").Err)
 	require.Equal(t, ByContent, fetched(t, client, "http://web.test/moved", "p").Decision)
 	require.Equal(t, 1, transport.Len())
+}
+
+// A version that a fetch has found is saved when the fetch has ended. If the program ends before, it
+// finds the version again after a restart.
+func TestSavedBeforeEnd(t *testing.T) {
+	t.Parallel()
+	for _, exact := range []bool{false, true} {
+		web := &edited{version: 1, etag: true}
+		transport := &Transport{Base: webtest.InProcess{Handler: web}, Exact: exact}
+		begin := func(transport *Transport) *Fetch {
+			ctx, fetch := Begin(t.Context(), "p")
+			resp, err := (&http.Client{Transport: transport}).Do(get(t, "http://web.test/").WithContext(ctx))
+			require.NoError(t, err)
+			_, err = io.Copy(io.Discard, resp.Body)
+			require.NoError(t, err)
+			resp.Body.Close()
+			return fetch
+		}
+		restarted := func() *Transport {
+			saved, err := transport.MarshalBinary()
+			require.NoError(t, err)
+			after := &Transport{Base: transport.Base, Exact: exact}
+			require.NoError(t, after.UnmarshalBinary(saved))
+			return after
+		}
+		first := begin(transport)
+		require.Zero(t, restarted().Len())
+		require.True(t, begin(restarted()).End(nil).First)
+		require.True(t, first.End(nil).First)
+		web.version++
+		second := begin(transport)
+		web.version++
+		third := begin(transport)
+		require.True(t, begin(restarted()).End(nil).Changed)
+		require.True(t, third.End(nil).Changed)
+		require.Equal(t, ByStatus, begin(restarted()).End(nil).Decision)
+		require.True(t, second.End(nil).Changed)
+		web.version++
+		fetch := begin(transport)
+		require.True(t, fetch.End(nil).Changed)
+		require.ErrorIs(t, fetch.End(errDisk).Err, errDisk)
+		require.True(t, begin(restarted()).End(nil).Changed)
+	}
 }

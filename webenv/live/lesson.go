@@ -16,6 +16,7 @@ type lesson struct {
 	known  bool       // something was
 	left   owner      // of the copy that the lesson left
 	taken  bool       // it is taken back
+	ended  bool       // its fetch has ended without an error
 	prev   *lesson    // owner of before, if it can still be taken back
 	depth  int        // how many lessons prev leads to
 }
@@ -51,6 +52,13 @@ func (l *lesson) earlier() (v validators, known bool) {
 		v.page = v.page.Clone() // because l.before may be needed again
 	}
 	return v, l.known
+}
+
+// end notes that the fetch has ended without an error.
+func (l *lesson) end() {
+	l.of.mu.Lock()
+	defer l.of.mu.Unlock()
+	l.ended = true
 }
 
 // takeBack takes the lesson back.

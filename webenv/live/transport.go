@@ -252,7 +252,7 @@ func (t *Transport) Forget(page string) {
 func (t *Transport) Len() int { return t.copies.len() }
 
 // MarshalBinary implements [encoding.BinaryMarshaler]. It saves what is remembered about all pages,
-// in the order of their hashes.
+// in the order of their hashes. A version that a [Fetch] has found is saved after End.
 func (t *Transport) MarshalBinary() ([]byte, error) { return t.copies.save() }
 
 // UnmarshalBinary implements [encoding.BinaryUnmarshaler]. It replaces what is remembered and does
