@@ -22,8 +22,9 @@ type Fetch struct {
 	report func(Poll) // called for each request; may be nil
 
 	mu      sync.Mutex
-	poll    Poll // of the latest request
+	poll    Poll // of the latest request, apart from a second copy after the first
 	sent    bool
+	taught  bool      // the poll is that of a second copy; see Teaching
 	failed  error     // the error with which End has ended the fetch
 	lessons []*lesson // that it has taught, one to each Transport
 }
@@ -71,13 +72,20 @@ func (f *Fetch) restart() {
 	f.takeBack()
 }
 
-// add adds what a request found.
-func (f *Fetch) add(found Poll) {
+// add adds what a request found, which is teaching if it is for a second copy.
+func (f *Fetch) add(found Poll, teaching bool) {
 	if f.report != nil {
 		f.report(found)
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.failed != nil { // the body was closed after End
+		f.takeBack()
+	}
+	if f.sent && teaching && !f.taught { // what the first copy showed stays
+		return
+	}
+	f.taught = teaching
 	if f.sent {
 		elapsed := found.Start.Sub(f.poll.Start)
 		found.Start = f.poll.Start
@@ -85,13 +93,11 @@ func (f *Fetch) add(found Poll) {
 		found.Duration += elapsed
 	}
 	f.poll, f.sent = found, true
-	if f.failed != nil { // the body was closed after End
-		f.takeBack()
-	}
 }
 
 // End ends a fetch and returns its Poll: that of the last request, with the times since the first
-// request began. Call it after the body has been closed.
+// request began. Call it after the body has been closed. Requests for a second copy ([Teaching])
+// leave the Poll of the first one as it is.
 //
 // err is the error of the client, or of whatever else the caller did with the answer, such as that
 // of a store that is full. It becomes the error of the Poll, unless the request failed by itself.

@@ -441,3 +441,32 @@ func TestSavedBeforeEnd(t *testing.T) {
 		require.True(t, begin(restarted()).End(nil).Changed)
 	}
 }
+
+// A second copy in the same fetch as the first leaves what that found, even if the second fails.
+func TestSecondCopyInTheSameFetch(t *testing.T) {
+	t.Parallel()
+	base := &scripted{answers: []*answer{
+		{status: 200, body: "<p>version 1"}, {status: 200, body: "<p>version 1"},
+		{status: 200, body: "<p>version 2"}, {status: 301, header: "Location: /moved"}, {status: 200, body: "<p>version 2"},
+		{status: 200, body: "<p>version 3"}, {status: 503},
+		{status: 503}, {status: 200, body: "<p>version 4"},
+	}}
+	client := &http.Client{Transport: &Transport{Base: base}}
+	for i, want := range []Poll{
+		{Status: 200, First: true, Again: true},
+		{Status: 200, Changed: true, Decision: ByContent},
+		{Status: 200, Changed: true, Decision: ByContent},
+		{Status: 503},
+	} {
+		ctx, fetch := Begin(t.Context(), "p")
+		for _, ctx := range []context.Context{ctx, Teaching(ctx)} {
+			resp, err := client.Do(get(t, "http://web.test/").WithContext(ctx))
+			require.NoError(t, err)
+			_, err = io.Copy(io.Discard, resp.Body)
+			require.NoError(t, err)
+			resp.Body.Close()
+		}
+		p := fetch.End(nil)
+		require.Equal(t, want, Poll{Status: p.Status, First: p.First, Again: p.Again, Changed: p.Changed, Decision: p.Decision}, "fetch %d", i)
+	}
+}

@@ -230,7 +230,7 @@ func (p *poll) end(err error) {
 		p.content.free()
 	}
 	if p.fetch != nil {
-		p.fetch.add(p.Poll)
+		p.fetch.add(p.Poll, p.teaching)
 	}
 	if p.t.OnPoll != nil {
 		p.t.OnPoll(p.Poll)
