@@ -107,7 +107,7 @@ import (
 //
 // Memory, until Forget: 180 to 320 bytes a page, and up to 256 for its ETag (a longer one is not
 // used). Unless Exact or Fingerprint is set, add what a fingerprint.Page needs: 1.5 KB in the
-// median of real pages, 12.5 KB at 99 %, at most 54 KB. The content is hashed as it streams by. It
+// median of real pages, 12.5 KB at 99 %, at most 58 KB. The content is hashed as it streams by. It
 // is held only for Fingerprint, or if it comes compressed. A [Fetch] holds what was remembered of
 // its page before.
 type Transport struct {
