@@ -16,7 +16,8 @@ import (
 // # Guarantees
 //
 // A copy with the same bytes as the one before has not changed, but a change may be reported late
-// at it. An empty copy is a change, and so is the copy after it; what was learnt before is kept. A
+// at it. An empty copy is a change, and so is the copy after it; what was learnt before is kept. So
+// it is with a single copy that is compared byte by byte, such as an error page in plain text. A
 // block that was never seen, in a place that is not noisy, is a change at once. A block that
 // replaces one that was in five copies or more does not make the place noisy. So on a page without
 // noise, every price that stays for five polls is reported.
@@ -79,7 +80,7 @@ type Page struct {
 
 	copies uint8 // up to 255
 	plain  bool  // the latest copy was compared byte by byte
-	empty  bool  // the latest copy had no bytes
+	apart  bool  // the latest copy was empty, or plain once, and the table is of the copy before it
 	// A second copy is asked for when streak, the number of changes in a row, reaches patience.
 	// patience doubles each time, and goes back to its first value after a second copy that
 	// differs.
@@ -217,7 +218,7 @@ func (p *Page) Clone() *Page {
 // were taken for noise until now.
 func (p *Page) Same() (f Finding) {
 	p.streak = 0
-	if p.copies == 0 || p.empty {
+	if p.copies == 0 || p.apart {
 		return f
 	}
 	p.copies = min(p.copies, 254) + 1
@@ -236,7 +237,7 @@ func (p *Page) Same() (f Finding) {
 // cannot be compared with the latest.
 func (p *Page) Teach(c *Copy) {
 	c.finish()
-	if p.copies == 0 || p.empty || c.plain() != p.plain {
+	if p.copies == 0 || p.apart || c.plain() != p.plain {
 		return
 	}
 	if _, differs := p.observe(c, true); differs {
@@ -272,14 +273,16 @@ func (p *Page) observe(c *Copy, teach bool) (f Finding, differs bool) {
 		return f, false
 	}
 	f.First = p.copies == 0
-	f.Body = p.empty // a caller that keeps copies has kept the empty one
+	f.Body = p.apart // a caller that keeps copies has kept that one
 	p.sum = sum
-	if p.empty = c.size == 0; p.empty && !f.First && !p.plain {
-		f.Body = true // what was learnt is kept
+	plain, empty := c.plain(), c.size == 0
+	if plain && !p.plain && !f.First && (empty || !p.apart) {
+		f.Body, p.apart = true, true // what was learnt is kept
 		return f, false
 	}
+	p.apart = empty
 	p.copies = min(p.copies, 254) + 1
-	if plain := c.plain(); plain || p.plain {
+	if plain || p.plain {
 		f.Body = !f.First
 		p.plain = plain
 		p.entries, p.places, p.copies = nil, nil, 1

@@ -287,6 +287,31 @@ func TestEmpty(t *testing.T) {
 	require.Equal(t, body, observe(p, clock(29)), "what was there before the empty copy")
 }
 
+// An error page in plain text leaves what was learnt. A second one that differs does not, because
+// the page may have become something else.
+func TestErrorInPlainText(t *testing.T) {
+	t.Parallel()
+	p := new(Page)
+	for k := range 30 {
+		if k == 15 || k == 20 {
+			require.Equal(t, body, observe(p, []byte("overloaded")))
+			require.Equal(t, same, observe(p, []byte("overloaded")))
+			require.Equal(t, same, p.Same())
+			p.Teach(copyOf(clock(k))) // which the caller does not keep
+			saved, err := p.MarshalBinary()
+			require.NoError(t, err)
+			p = new(Page)
+			require.NoError(t, p.UnmarshalBinary(saved))
+		}
+		require.Equal(t, k == 1 || k == 2 || k == 15 || k == 20, observe(p, clock(k)).Body, "copy %d", k)
+	}
+	require.Equal(t, body, observe(p, []byte("overloaded"), page("before", "another text", "after")))
+	require.Equal(t, body, observe(p, []byte("overloaded")))
+	require.Equal(t, body, observe(p, []byte("still overloaded")))
+	require.Empty(t, p.entries)
+	require.True(t, p.plain)
+}
+
 // The first return to an earlier text is a change, the second is none.
 func TestReverts(t *testing.T) {
 	t.Parallel()

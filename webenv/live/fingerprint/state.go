@@ -17,7 +17,7 @@ func (p *Page) UnmarshalBinary(data []byte) error {
 func (p *Page) encode(e *codec.Encoder) {
 	e.Bool(p.Numbers)
 	e.Bool(p.plain)
-	e.Bool(p.empty)
+	e.Bool(p.apart)
 	e.Byte(p.copies)
 	e.Byte(p.streak)
 	e.Byte(p.patience)
@@ -41,7 +41,7 @@ func (p *Page) encode(e *codec.Encoder) {
 }
 
 func (p *Page) decode(d *codec.Decoder) {
-	p.Numbers, p.plain, p.empty, p.copies = d.Bool(), d.Bool(), d.Bool(), d.Byte()
+	p.Numbers, p.plain, p.apart, p.copies = d.Bool(), d.Bool(), d.Bool(), d.Byte()
 	p.streak, p.patience = d.Byte(), d.ByteIn(0, mostPatience)
 	// For pages that are compared byte by byte, earlier versions counted the streak without end. It
 	// means nothing there.
@@ -49,7 +49,7 @@ func (p *Page) decode(d *codec.Decoder) {
 	for i := range p.sum {
 		p.sum[i] = d.Byte()
 	}
-	d.Require(p.copies > 0 || !p.empty, "an empty copy of none")
+	d.Require(p.copies > 0 || !p.apart, "an empty copy of none")
 	n := d.Count(11)
 	d.Require(n <= maxEntries, "%d blocks", n)
 	d.Require((n > 0) == (p.copies > 0 && !p.plain), "%d blocks of %d copies", n, p.copies)
