@@ -2,6 +2,7 @@ package live_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -128,6 +129,47 @@ func ExampleTeaching() {
 	// first: true changed: false
 	//   a second copy: undecided
 	// first: false changed: false
+}
+
+// Where a captcha comes instead of the page, the fetch ends with an error. So neither the captcha nor the
+// page after it is a change.
+func ExampleFetch_End() {
+	polls := 0
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if polls++; polls%3 == 0 {
+			fmt.Fprintf(w, "<title>Just a moment</title><p>Are you human? Type %d", polls*7919)
+			return
+		}
+		fmt.Fprint(w, "<title>News</title><p>Nothing happened today.")
+	}))
+	defer web.Close()
+
+	client := &http.Client{Transport: &live.Transport{}}
+	for range 6 {
+		ctx, fetch := live.Begin(context.Background(), web.URL)
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, web.URL, nil)
+		if err != nil {
+			panic(err)
+		}
+		resp, err := client.Do(request)
+		if err == nil {
+			var body []byte
+			body, err = io.ReadAll(resp.Body)
+			resp.Body.Close()
+			if err == nil && strings.Contains(string(body), "<title>Just a moment</title>") {
+				err = errors.New("a captcha instead of the page")
+			}
+		}
+		poll := fetch.End(err)
+		fmt.Println(poll.Outcome(), "first:", poll.First, "changed:", poll.Changed)
+	}
+	// Output:
+	// answered first: true changed: false
+	// answered first: false changed: false
+	// failed first: false changed: false
+	// answered first: false changed: false
+	// answered first: false changed: false
+	// failed first: false changed: false
 }
 
 // Where a page differs in its numbers at each poll they are soon taken for noise, unless they are what

@@ -93,8 +93,10 @@ import (
 // A body ends with io.EOF, or after as many bytes as Content-Length says. If a body is closed early
 // after N bytes, for instance by a limit on its size, its first N bytes are compared with those of
 // the copy before, provided that copy was closed after N bytes too or was not longer. Otherwise the
-// ETag or Last-Modified may decide. If they do not, the poll is reported with [ErrClosedEarly]. If
-// the body is closed after N bytes twice in a row, its first N bytes are compared from then on.
+// ETag or Last-Modified may decide. If they do not, the poll is First if more was read than before,
+// and it is reported with [ErrClosedEarly] if less was. If the body is closed after N bytes twice in
+// a row, its first N bytes are compared from then on. So read each body to its end, or up to the
+// same limit: a json.Decoder may stop before the end.
 //
 // If a request asked for gzip itself, the caller gets the body compressed. The Transport then holds
 // it until its end and decompresses it for the comparison, up to 10 MiB each. A compressed body
@@ -123,7 +125,8 @@ type Transport struct {
 	// a page are noise. Take Exact to save memory.
 	Exact bool
 	// Numbers says that the numbers of the pages are their content, such as prices. Numbers are
-	// then never taken for noise, and neither are clocks.
+	// then never taken for noise, and neither are clocks. Look at Poll.Minor too: a price in a form,
+	// a button or an aside is not in the body of the page ([fingerprint.Copy]).
 	Numbers bool
 	// Fingerprint, if not nil, replaces the [fingerprint.Page]: contents are equal if it returns
 	// the same bytes for them. It gets the body as far as it was read; the body is held for that.
