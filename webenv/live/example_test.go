@@ -2,6 +2,7 @@ package live_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -170,6 +171,47 @@ func ExampleFetch_End() {
 	// answered first: false changed: false
 	// answered first: false changed: false
 	// failed first: false changed: false
+}
+
+// The answers of an API in JSON are compared by their values. Otherwise they are compared byte by byte,
+// and count as changed where keys come in another order or numbers are written in another way.
+func ExampleTransport_json() {
+	answer := ""
+	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		io.WriteString(w, answer)
+	}))
+	defer api.Close()
+
+	values := func(_ *http.Response, body []byte) ([]byte, error) {
+		var v map[string]any
+		if err := json.Unmarshal(body, &v); err != nil {
+			return nil, err // the poll fails, as an error page is no answer of the API
+		}
+		delete(v, "time") // changes at each request
+		return json.Marshal(v)
+	}
+	client := &http.Client{Transport: &live.Transport{Fingerprint: values, OnPoll: func(poll live.Poll) {
+		fmt.Println("changed:", poll.Changed, "error:", poll.Err != nil)
+	}}}
+	for _, answer = range []string{
+		`{"time": 1, "price": 9.50, "name": "apples"}`,
+		`{"name": "apples", "price": 9.5, "time": 2}`,
+		`<html>Try again later</html>`,
+		`{"name": "apples", "price": 9.75, "time": 4}`,
+	} {
+		resp, err := client.Get(api.URL)
+		if err != nil {
+			panic(err)
+		}
+		io.Copy(io.Discard, resp.Body)
+		resp.Body.Close()
+	}
+	// Output:
+	// changed: false error: false
+	// changed: false error: false
+	// changed: false error: true
+	// changed: true error: false
 }
 
 // Where a page differs in its numbers at each poll they are soon taken for noise, unless they are what

@@ -49,8 +49,8 @@ import (
 // Contents are compared by a [fingerprint.Page], which learns which blocks of text change by
 // themselves; Exact and Fingerprint replace it. It reads HTML and XML, which it recognises by the
 // Content-Type or, without one, by the beginning of the body. Other contents are compared byte by
-// byte. It learns a page faster from a second copy that is fetched within seconds: [Poll].Again
-// asks for one, and [Teaching] marks it.
+// byte; an example compares JSON by its values. It learns a page faster from a second copy that is
+// fetched within seconds: [Poll].Again asks for one, and [Teaching] marks it.
 //
 // Bytes are compared by SHA-256 cut to 128 bits. Unlike hash/maphash it is the same in the next
 // process, so it can be saved, and no page can hide its changes from it.
