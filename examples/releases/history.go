@@ -128,8 +128,8 @@ func (r *releases) budget() float64 {
 func (r *releases) text(file string) string {
 	var b strings.Builder
 	date := func(at float64) string { return time.Unix(int64(at), 0).UTC().Format(time.DateOnly) }
-	fmt.Fprintf(&b, "releases: %s with %s in %.0f days, %s to %s\n",
-		count(r.history.Len(), "module"), count(r.releases, "release"), r.days(), date(r.first), date(r.last))
+	fmt.Fprintf(&b, "releases: %s with %s in %s, %s to %s\n",
+		count(r.history.Len(), "module"), count(r.releases, "release"), count(int(math.Round(r.days())), "day"), date(r.first), date(r.last))
 	fmt.Fprintf(&b, "releases: %s without a release; %.1f %% of the releases share their second with four others or more\n",
 		count(r.quiet, "module"), 100*float64(r.crowded)/float64(r.releases))
 	budget := r.budget()

@@ -208,7 +208,7 @@ func (s *settings) tell(r *releases, base *url.URL) {
 	s.name(r.unreadable, "version", "left out, without a time that can be read", some)
 	s.name(r.gone, "version", "left out, in the list but not served", some)
 	s.name(r.future, "version", "left out, of a time to come", some)
-	s.name(r.cut, "module", fmt.Sprintf("with more than %d versions, of which those of lower numbers are missing: -versions", s.versions), some)
+	s.name(r.cut, "module", fmt.Sprintf("with more than %s, of which those of lower numbers are missing: -versions", count(s.versions, "version")), some)
 }
 
 // name says on Stderr that something is the matter with things, and names some of them.
@@ -257,7 +257,10 @@ func (s *settings) checkOut() error {
 	}
 	probe, err := os.CreateTemp(filepath.Dir(s.Out), ".probe-*")
 	if err != nil {
-		return err
+		if inner := new(fs.PathError); errors.As(err, &inner) {
+			err = inner.Err // it names the probe
+		}
+		return fmt.Errorf("-out %s: %w", s.Out, err)
 	}
 	return errors.Join(probe.Close(), os.Remove(probe.Name()))
 }
