@@ -2,6 +2,7 @@ package relay
 
 import (
 	"bufio"
+	"bytes"
 	"compress/gzip"
 	"context"
 	"crypto/tls"
@@ -346,6 +347,43 @@ func TestOddAnswers(t *testing.T) {
 		require.NotErrorIs(t, err, fetch.ErrLost, "%.20q", answer)
 		require.True(t, p.Ready(), "%.20q", answer)
 	}
+}
+
+// A body that is not what its Content-Encoding says is the host's fault, and the relay is not lost: or
+// the page would be polled for ever.
+func TestBrokenGzip(t *testing.T) {
+	t.Parallel()
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	_, err := z.Write(bytes.Repeat([]byte("text "), 1000))
+	require.NoError(t, err)
+	require.NoError(t, z.Close())
+	whole := packed.String()
+	wrong := []byte(whole)
+	wrong[len(wrong)/2] ^= 0xff
+	bodies := map[string]string{"/plain": "<p>text</p>", "/half": whole[:len(whole)/2], "/wrong": string(wrong), "/whole": whole, "/empty": ""}
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Encoding", "gzip")
+		_, _ = io.WriteString(w, bodies[r.URL.Path])
+	}))
+	t.Cleanup(web.Close)
+	var b board
+	direct, err := fetch.ParsePoint("direct", false)
+	require.NoError(t, err)
+	p := newNode(t, &b, direct.Base, 0).peer(t, newMember(t, &b))
+	for path := range bodies {
+		_, want, failed := get(t, direct.Base, web.URL+path, time.Minute)
+		resp, body, err := get(t, p, web.URL+path, time.Minute)
+		require.Equal(t, failed, err, path) // of the host
+		require.Equal(t, want, body, path)
+		require.NotErrorIs(t, err, fetch.ErrLost, path)
+		require.True(t, resp.Uncompressed, path)
+		require.Empty(t, resp.Header.Get("Content-Encoding"), path)
+	}
+	// Who asked for a coding gets it as it came.
+	_, body, err := get(t, p, web.URL+"/whole", time.Minute, "Accept-Encoding", "gzip")
+	require.NoError(t, err)
+	require.Equal(t, whole, body)
 }
 
 // An error whose text no header can have is passed on without what is in the way.
