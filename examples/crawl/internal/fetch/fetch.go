@@ -351,7 +351,7 @@ func (f *Fetcher) body(ctx context.Context, id uint64, page string) (v Version, 
 // fetch makes the requests for a page. It is the turn for the first one.
 func (f *Fetcher) fetch(ctx context.Context, transport *live.Transport, id uint64, page string) (Version, live.Poll) {
 	client := f.client(f.redirectPage)
-	transport.Base, transport.Now = &paced{RoundTripper: client.Transport, f: f}, f.cfg.Clock.Now
+	transport.Base, transport.Now = &paced{RoundTripper: client.Transport}, f.cfg.Clock.Now
 	client.Transport = transport
 	fetching, fetch := live.Begin(ctx, page)
 	version, err := f.get(fetching, client, id, page)

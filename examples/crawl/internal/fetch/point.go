@@ -66,7 +66,7 @@ func ParsePoint(text string, outside bool) (Point, error) {
 		t.Proxy, t.DialContext = http.ProxyURL(proxy), toProxy
 		text = proxy.Redacted()
 	}
-	return Point{Name: text, Base: t}, nil
+	return Point{Name: text, Base: once{t}}, nil
 }
 
 // Close closes the connections that are kept for later requests.

@@ -177,7 +177,6 @@ func (f *Fetcher) redirectRobots(r *http.Request, via []*http.Request) error {
 // tries, which a [live.Transport] makes, wait here.
 type paced struct {
 	http.RoundTripper
-	f    *Fetcher
 	sent int // redirects before the latest request, and 1
 }
 
@@ -188,26 +187,33 @@ func (p *paced) RoundTrip(r *http.Request) (*http.Response, error) {
 		p.sent++
 	}
 	if p.sent <= before {
-		if err := p.again(r.Context()); err != nil {
+		if err := again(r.Context()); err != nil {
 			return nil, err
 		}
 	}
 	return p.RoundTripper.RoundTrip(r)
 }
 
-func (p *paced) again(ctx context.Context) error {
+// again waits until the host of a request may be asked again.
+func again(ctx context.Context) error {
 	way := routeOf(ctx)
-	defer way.waits(p.f.cfg.Clock.Now)()
-	_, err := p.f.gate.wait(ctx, way.turn.host, forever)
+	gate := way.turn.gate
+	defer way.waits(gate.clock.Now)()
+	_, err := gate.wait(ctx, way.turn.host, forever)
 	return err
 }
 
 // A timed sends requests each of which has its own time, until its body is closed. What comes before
-// it, as the wait for a turn, does not count.
+// it, as the wait for a turn, does not count. One that the host may have seen is sent again after its
+// delay.
 type timed struct {
 	base http.RoundTripper
 	time time.Duration
 }
+
+// tries is how often a request is sent whose connection the host closes: the first one may have been
+// kept for too long.
+const tries = 2
 
 // redirects are the statuses of redirects that an http.Client follows.
 var redirects = map[int]bool{
@@ -218,7 +224,19 @@ var redirects = map[int]bool{
 // redirectBody is what is read of the body of a redirect, as much as an http.Client does.
 const redirectBody = 2 << 10
 
+// RoundTrip implements http.RoundTripper.
 func (t timed) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := t.try(r)
+	for n := 1; n < tries && errors.Is(err, ErrAgain); n++ {
+		if err := again(r.Context()); err != nil {
+			return nil, err
+		}
+		resp, err = t.try(r)
+	}
+	return resp, err
+}
+
+func (t timed) try(r *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithTimeout(r.Context(), t.time)
 	resp, err := t.base.RoundTrip(r.WithContext(ctx))
 	if err != nil {

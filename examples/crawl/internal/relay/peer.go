@@ -128,7 +128,8 @@ func (p *Peer) reached(ok bool) {
 }
 
 // RoundTrip implements http.RoundTripper, for GET requests. The error is [fetch.ErrRefused] if the
-// host was not asked, and [fetch.ErrLost] if nobody knows.
+// host was not asked, [fetch.ErrLost] if nobody knows, and [fetch.ErrAgain] if it closed the
+// connection.
 func (p *Peer) RoundTrip(r *http.Request) (*http.Response, error) {
 	if !p.Ready() || r.Method != http.MethodGet {
 		return nil, fmt.Errorf("%w: %s", fetch.ErrRefused, p.Address)
@@ -177,6 +178,9 @@ func (p *Peer) RoundTrip(r *http.Request) (*http.Response, error) {
 	if why := resp.Header.Get(failedHeader); why != "" {
 		end()
 		resp.Body.Close()
+		if resp.Header.Get(againHeader) != "" {
+			return nil, fmt.Errorf("%w: %s", fetch.ErrAgain, p.Address)
+		}
 		return nil, fmt.Errorf("by %s: %s", p.Address, why)
 	}
 	resp.Request, resp.TLS = r, nil

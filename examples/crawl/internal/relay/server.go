@@ -28,6 +28,7 @@ const (
 	timeoutHeader = prefix + "Timeout" // for how long an answer is waited for
 	refusedHeader = prefix + "Refused" // why nothing was sent to the host
 	failedHeader  = prefix + "Failed"  // why the host gave no answer
+	againHeader   = prefix + "Again"   // it closed the connection, see fetch.ErrAgain
 )
 
 // hopHeaders are of one connection only (RFC 9110, section 7.6.1).
@@ -150,6 +151,9 @@ func (s *Server) pass(w http.ResponseWriter, control *http.ResponseController, o
 		return
 	}
 	if err != nil {
+		if errors.Is(err, fetch.ErrAgain) {
+			w.Header().Set(againHeader, "1")
+		}
 		w.Header().Set(failedHeader, short(err))
 		w.WriteHeader(http.StatusBadGateway)
 		return

@@ -1,0 +1,41 @@
+package fetch
+
+import (
+	"errors"
+	"net/http"
+	"net/http/httptrace"
+	"sync/atomic"
+)
+
+// ErrAgain reports a request that the host may have seen, and whose connection it closed before it
+// answered. It may be sent again once the delay of the host is over.
+var ErrAgain = errors.New("fetch: the host closed the connection without an answer")
+
+// A once sends a request at most once. A http.Transport by itself sends a request again at once if the
+// host closes a connection that was used before: two requests with no delay between them.
+type once struct{ *http.Transport }
+
+// RoundTrip implements http.RoundTripper.
+func (o once) RoundTrip(r *http.Request) (*http.Response, error) {
+	var sent atomic.Bool
+	var stopped error
+	trace := &httptrace.ClientTrace{
+		WroteHeaders: func() { sent.Store(true) },
+		GotConn: func(got httptrace.GotConnInfo) { // in this goroutine
+			if stopped == nil && sent.Load() {
+				stopped = ErrAgain
+			}
+			if stopped != nil {
+				_ = got.Conn.Close() // so that nothing is sent
+			}
+		},
+	}
+	resp, err := o.Transport.RoundTrip(r.WithContext(httptrace.WithClientTrace(r.Context(), trace)))
+	if err != nil && stopped != nil {
+		return nil, stopped
+	}
+	if err == nil {
+		resp.Request = r
+	}
+	return resp, err
+}

@@ -1,0 +1,87 @@
+package fetch
+
+import (
+	"bufio"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// hangUps answers the first request of each connection, and closes it at the second one. At a path
+// /never it answers none.
+func hangUps(t *testing.T, asked func(path string)) (address string) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = l.Close() })
+	serve := func(c net.Conn) {
+		defer c.Close()
+		in := bufio.NewReader(c)
+		for first := true; ; first = false {
+			r, err := http.ReadRequest(in)
+			if err != nil {
+				return
+			}
+			asked(r.URL.Path)
+			if !first || r.URL.Path == "/never" {
+				return
+			}
+			_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n\n")
+		}
+	}
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go serve(c)
+		}
+	}()
+	return l.Addr().String()
+}
+
+// A host that closes a connection which it kept gets the request again after its delay, not at once.
+func TestHostHangsUp(t *testing.T) {
+	t.Parallel()
+	const delay = 5 * time.Second
+	type request struct {
+		path string
+		at   time.Time
+	}
+	clock := newManual()
+	var mu sync.Mutex
+	var requests []request
+	host := hangUps(t, func(path string) {
+		mu.Lock()
+		defer mu.Unlock()
+		requests = append(requests, request{path, clock.Now()})
+	})
+	direct, err := ParsePoint("direct", false)
+	require.NoError(t, err)
+	t.Cleanup(direct.Close)
+	f, err := New(Config{UserAgent: "test (+http://test.test)", Clock: clock, Points: []Point{direct}, Delay: delay})
+	require.NoError(t, err)
+	for range 3 {
+		require.NoError(t, f.Poll(t.Context(), 1, "http://"+host+"/page", nil).Err)
+	}
+	_, err = f.Get(t.Context(), "http://"+host+"/map.xml", 100)
+	require.NoError(t, err)
+	require.Error(t, f.Poll(t.Context(), 1, "http://"+host+"/never", nil).Err)
+	mu.Lock()
+	defer mu.Unlock()
+	require.Equal(t, "/robots.txt", requests[0].path)
+	times := map[string]int{}
+	for i, r := range requests {
+		times[r.path]++
+		if i > 0 {
+			require.GreaterOrEqual(t, r.at.Sub(requests[i-1].at), delay, "%v", requests[i-1:i+1])
+		}
+	}
+	require.Equal(t, map[string]int{"/robots.txt": 1, "/page": 6, "/map.xml": 2, "/never": 2}, times)
+}
