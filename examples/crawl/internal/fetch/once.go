@@ -12,7 +12,8 @@ import (
 var ErrAgain = errors.New("fetch: the host closed the connection without an answer")
 
 // A once sends a request at most once. A http.Transport by itself sends a request again at once if the
-// host closes a connection that was used before: two requests with no delay between them.
+// host closes a connection that was used before: two requests with no delay between them. It asks the
+// guard of a request when there is a connection, as it may have taken long to make one.
 type once struct{ *http.Transport }
 
 // RoundTrip implements http.RoundTripper.
@@ -24,6 +25,9 @@ func (o once) RoundTrip(r *http.Request) (*http.Response, error) {
 		GotConn: func(got httptrace.GotConnInfo) { // in this goroutine
 			if stopped == nil && sent.Load() {
 				stopped = ErrAgain
+			}
+			if stopped == nil && !guarded(r.Context()) {
+				stopped = ErrElsewhere
 			}
 			if stopped != nil {
 				_ = got.Conn.Close() // so that nothing is sent

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -84,4 +85,26 @@ func TestHostHangsUp(t *testing.T) {
 		}
 	}
 	require.Equal(t, map[string]int{"/robots.txt": 1, "/page": 6, "/map.xml": 2, "/never": 2}, times)
+}
+
+// What may not be sent any more when there is a connection is not sent, and says nothing of the host.
+func TestGuardWhenConnected(t *testing.T) {
+	t.Parallel()
+	var requests atomic.Int64
+	host := hangUps(t, func(string) { requests.Add(1) })
+	for _, path := range []string{"/robots.txt", "/page"} {
+		f := newTestFetcher(t, Point{Name: "web", Base: once{&http.Transport{DisableKeepAlives: true}}})
+		if path == "/page" { // its host's robots.txt is known
+			_, err := f.Check(t.Context(), "http://"+host+"/page")
+			require.NoError(t, err)
+		}
+		before, asked := requests.Load(), 0
+		ours := func() bool { // until there is a connection
+			asked++
+			return asked == 1
+		}
+		require.ErrorIs(t, f.Poll(WithGuard(t.Context(), ours), 1, "http://"+host+"/page", nil).Err, ErrElsewhere, path)
+		require.Equal(t, before, requests.Load(), path)
+		require.NoError(t, f.Poll(t.Context(), 1, "http://"+host+"/page", nil).Err, path)
+	}
 }

@@ -237,13 +237,20 @@ type via struct{}
 
 type guard struct{}
 
-// WithGuard returns a context whose requests are sent only while a function returns true.
+// WithGuard returns a context whose requests are sent only while a function returns true, and else end
+// with ErrElsewhere.
 func WithGuard(ctx context.Context, ours func() bool) context.Context {
 	return context.WithValue(ctx, guard{}, ours)
 }
 
+// guarded reports whether requests of a context may be sent.
+func guarded(ctx context.Context) bool {
+	ours, ok := ctx.Value(guard{}).(func() bool)
+	return !ok || ours()
+}
+
 func (router) RoundTrip(r *http.Request) (*http.Response, error) {
-	if ours, ok := r.Context().Value(guard{}).(func() bool); ok && !ours() {
+	if !guarded(r.Context()) {
 		return nil, ErrElsewhere
 	}
 	way := routeOf(r.Context())

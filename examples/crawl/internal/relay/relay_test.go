@@ -446,3 +446,38 @@ func TestOddError(t *testing.T) {
 type failing string
 
 func (f failing) RoundTrip(*http.Request) (*http.Response, error) { return nil, errors.New(string(f)) }
+
+// A relay that was stopped while it connected to a host, and woke up when it was not sure any more, sends
+// nothing.
+func TestNotSureWhenConnected(t *testing.T) {
+	t.Parallel()
+	var b board
+	proxy, err := net.Listen("tcp", "127.0.0.1:0") // of SOCKS, and the host behind it
+	require.NoError(t, err)
+	defer proxy.Close()
+	by, err := fetch.ParsePoint("socks5://"+proxy.Addr().String(), false)
+	require.NoError(t, err)
+	n := newNode(t, &b, by.Base, 0)
+	got := make(chan string, 1)
+	go func() {
+		c, err := proxy.Accept()
+		if err != nil {
+			got <- err.Error()
+			return
+		}
+		defer c.Close()
+		in := make([]byte, 1000)
+		_, _ = c.Read(in)
+		_, _ = c.Write([]byte{5, 0})
+		_, _ = c.Read(in)
+		n.sure.Store(false)
+		_, _ = c.Write([]byte{5, 0, 0, 1, 127, 0, 0, 1, 0, 80})
+		k, _ := c.Read(in)
+		got <- string(in[:k])
+		_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+	}()
+	p := n.peer(t, newMember(t, &b))
+	_, _, err = get(t, p, "http://a.test/page", time.Minute)
+	require.Empty(t, <-got)
+	require.ErrorIs(t, err, fetch.ErrRefused)
+}

@@ -97,6 +97,9 @@ func (s *Server) Close() {
 	}
 }
 
+// unsure is why a node that may be taken for dead sends nothing.
+const unsure = "not sure to be a member"
+
 // refuse tells that nothing was sent to the host.
 func refuse(w http.ResponseWriter, status int, why string) {
 	w.Header().Set(refusedHeader, why)
@@ -130,7 +133,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	timeout = min(timeout, longest)
-	ctx, cancel := context.WithTimeout(r.Context(), timeout)
+	ctx, cancel := context.WithTimeout(fetch.WithGuard(r.Context(), s.cfg.Sure), timeout)
 	defer cancel()
 	out := (&http.Request{Method: http.MethodGet, URL: target, Host: target.Host, Header: passed(r.Header)}).WithContext(ctx)
 	_ = control.SetWriteDeadline(time.Now().Add(timeout + slack))
@@ -141,11 +144,15 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // connection that breaks is the relay's own end.
 func (s *Server) pass(w http.ResponseWriter, control *http.ResponseController, out *http.Request) {
 	if !s.cfg.Sure() {
-		refuse(w, http.StatusServiceUnavailable, "not sure to be a member")
+		refuse(w, http.StatusServiceUnavailable, unsure)
 		return
 	}
 	s.sent.Add(1)
 	resp, err := s.cfg.Base.RoundTrip(out)
+	if errors.Is(err, fetch.ErrElsewhere) { // it was stopped before there was a connection
+		refuse(w, http.StatusServiceUnavailable, unsure)
+		return
+	}
 	if errors.Is(err, fetch.ErrInside) {
 		refuse(w, http.StatusForbidden, err.Error())
 		return
