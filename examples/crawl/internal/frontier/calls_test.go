@@ -181,6 +181,52 @@ func TestPutTooMuch(t *testing.T) {
 	}
 }
 
+// A client that reads no acknowledgements is taken no more messages from when these take up memory, and all of
+// them once it does.
+func TestUnreadAcknowledgements(t *testing.T) {
+	t.Parallel()
+	p := newPeer(t, nil)
+	const messages = 40
+	const most = frontier.InFlightBytes>>20 + 10 // some more are on the way
+	id := strings.Repeat("x", 1<<20)
+	items, err := p.PutURLs(t.Context())
+	require.NoError(t, err)
+	batches, err := p.PutDiscovered(t.Context())
+	require.NoError(t, err)
+	sent := make(chan error, 2)
+	go func() {
+		var err error
+		for n := 0; n < messages && err == nil; n++ {
+			item := discovered(info("a", "", fmt.Sprint("http://a.test/", n)))
+			item.ID = id
+			err = items.Send(item)
+		}
+		sent <- err
+	}()
+	go func() {
+		var err error
+		urls := make([]*pb.URLInfo, 1<<15) // a receipt of 1 MiB
+		for n := 0; n < messages && err == nil; n++ {
+			urls[0] = info("b", "", fmt.Sprint("http://b.test/", n))
+			err = batches.Send(&pb.DiscoveredBatch{Items: urls})
+		}
+		sent <- err
+	}()
+	for _, crawl := range []string{"a", "b"} {
+		require.Never(t, func() bool { return p.stats(t, crawl, "").Size > most }, time.Second, 10*time.Millisecond)
+	}
+	for range messages {
+		ack, err := items.Recv()
+		require.NoError(t, err)
+		require.Equal(t, pb.AckMessage_OK, ack.Status)
+		batch, err := batches.Recv()
+		require.NoError(t, err)
+		require.Equal(t, pb.AckMessage_OK, batch.Statuses[0])
+	}
+	require.NoError(t, <-sent)
+	require.NoError(t, <-sent)
+}
+
 // Bad input changes nothing, gets a clear answer, and does not end the stream.
 func TestBadInput(t *testing.T) {
 	t.Parallel()

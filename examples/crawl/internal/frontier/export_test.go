@@ -3,6 +3,7 @@ package frontier
 const (
 	LongestMessage = longestMessage
 	MostURLs       = mostURLs
+	InFlightBytes  = inFlightBytes
 )
 
 // Hurry has the server wait for nobody when it is to stop.

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/url"
 	"strings"
+	"sync"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -16,9 +17,14 @@ import (
 	pb "github.com/recrawl/recrawl/examples/crawl/internal/frontier/urlfrontierpb"
 )
 
-// inFlight is how many acknowledgements of a stream may wait for the log. Beyond that the client
-// waits, too.
-const inFlight = 4096
+const (
+	// inFlight is how many acknowledgements of a stream may wait for the log, or for the client to read
+	// them, and inFlightBytes what they may take. Beyond that the client waits, too.
+	inFlight      = 4096
+	inFlightBytes = 8 << 20
+	// receiptBytes is what a receipt takes, about.
+	receiptBytes = 32
+)
 
 // A receipt is what was done to a URL: the acknowledgement, once the pack is logged.
 type receipt struct {
@@ -47,6 +53,8 @@ func (s *Server) PutURLs(stream grpc.BidiStreamingServer[pb.URLItem, pb.AckMessa
 			id = infoOf(item).GetUrl()
 		}
 		return ack{id, s.put(item)}, nil
+	}, func(a ack) int {
+		return len(a.id) + receiptBytes
 	}, func(a ack) *pb.AckMessage {
 		return &pb.AckMessage{ID: a.id, Status: a.settle()}
 	})
@@ -67,6 +75,8 @@ func (s *Server) PutDiscovered(stream grpc.BidiStreamingServer[pb.DiscoveredBatc
 			a.of = append(a.of, s.put(&pb.URLItem{Item: &pb.URLItem_Discovered{Discovered: &pb.DiscoveredURLItem{Info: info}}}))
 		}
 		return a, nil
+	}, func(a acks) int {
+		return len(a.id) + receiptBytes*len(a.of)
 	}, func(a acks) *pb.BatchAck {
 		answer := &pb.BatchAck{ID: a.id}
 		for _, r := range a.of {
@@ -77,27 +87,43 @@ func (s *Server) PutDiscovered(stream grpc.BidiStreamingServer[pb.DiscoveredBatc
 }
 
 // answer takes in the messages of a stream, and sends an answer for each, in order, once it is
-// there. It ends with the first one that cannot be taken.
-func answer[In, Out, Receipt any](stream grpc.BidiStreamingServer[In, Out], take func(*In) (Receipt, error), settle func(Receipt) *Out) error {
+// there. It ends with the first one that cannot be taken. Size returns the bytes of a receipt.
+func answer[In, Out, Receipt any](stream grpc.BidiStreamingServer[In, Out], take func(*In) (Receipt, error), size func(Receipt) int, settle func(Receipt) *Out) error {
 	receipts := make(chan Receipt, inFlight)
 	sent := make(chan error, 1)
+	var mu sync.Mutex
+	fewer := sync.NewCond(&mu)
+	bytes := 0 // of the receipts
+	count := func(change int) {
+		mu.Lock()
+		defer mu.Unlock()
+		bytes += change
+		fewer.Signal()
+	}
 	go func() {
 		var err error
 		for r := range receipts {
 			if a := settle(r); err == nil { // else the client is gone, but not what it put
 				err = stream.Send(a)
 			}
+			count(-size(r))
 		}
 		sent <- err
 	}()
 	var failed error
 	for failed == nil {
+		mu.Lock()
+		for bytes > inFlightBytes {
+			fewer.Wait()
+		}
+		mu.Unlock()
 		var in *In
 		if in, failed = stream.Recv(); failed != nil {
 			break
 		}
 		var r Receipt
 		if r, failed = take(in); failed == nil {
+			count(size(r))
 			receipts <- r
 		}
 	}
