@@ -51,3 +51,38 @@ func TestDamagedBlock(t *testing.T) {
 	require.Less(t, time.Since(began), time.Minute)
 	require.Contains(t, log.String(), "reading a snapshot")
 }
+
+// What is behind a damaged place of the log is lost, and that is told. A log that is whole is not said to be
+// damaged, also after a kill.
+func TestDamagedLog(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	messages := messages(filepath.Join(dir, "nats"), "CRAWL")
+	block := filepath.Join(messages, "1.blk")
+	e := open(t, engine.Config{Dir: dir})
+	appendAll(t, own(t, e), "one", "two", "three", "four")
+	e.Close()
+	opened := func() (records []string, log string) {
+		t.Helper()
+		require.NoError(t, os.Remove(filepath.Join(messages, "index.db"))) // as a kill leaves it
+		var out bytes.Buffer
+		e := open(t, engine.Config{Dir: dir, Log: slog.New(slog.NewTextHandler(&out, nil))})
+		defer e.Close()
+		_, records = restored(t, own(t, e))
+		return records, out.String()
+	}
+	records, log := opened()
+	require.Equal(t, []string{"one", "two", "three", "four"}, records)
+	require.NotContains(t, log, "damaged")
+	data, err := os.ReadFile(block)
+	require.NoError(t, err)
+	at := bytes.Index(data, []byte("three"))
+	data[at] ^= 1
+	require.NoError(t, os.WriteFile(block, data, 0o600))
+	records, log = opened()
+	require.Equal(t, []string{"one", "two"}, records)
+	require.Contains(t, log, "the end of the log was damaged")
+	records, log = opened() // it is whole again
+	require.Equal(t, []string{"one", "two"}, records)
+	require.NotContains(t, log, "damaged")
+}

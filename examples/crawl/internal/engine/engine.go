@@ -336,7 +336,22 @@ func (e *Engine) create(ctx context.Context) error {
 	if other != "" {
 		return fmt.Errorf("%w: %s", ErrState, other)
 	}
-	return err
+	if err != nil || e.server == nil {
+		return err
+	}
+	return e.tellLoss(ctx)
+}
+
+// tellLoss says whether the embedded server found the end of the log damaged. It cuts the log off there, and keeps
+// nothing by which a shard would notice.
+func (e *Engine) tellLoss(ctx context.Context) error {
+	return e.patiently(ctx, func(ctx context.Context) error {
+		info, err := e.stream.Info(ctx, jetstream.WithDeletedDetails(true)) // or it leaves out what is lost
+		if err == nil && info.State.Lost != nil {
+			e.cfg.Log.Error("the end of the log was damaged and is lost; what was logged before that counts", "folder", e.cfg.Dir, "bytes", info.State.Lost.Bytes)
+		}
+		return err
+	})
 }
 
 // Name returns that of this node.
