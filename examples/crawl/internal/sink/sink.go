@@ -48,17 +48,26 @@ func noteOf(v fetch.Version) note {
 	return note{v.URL, v.At.UTC(), v.Poll.First, v.Poll.Minor, v.Poll.Status, v.Header.Get("Content-Type"), len(v.Body), hex.EncodeToString(sum[:])}
 }
 
-// Lines writes a line of JSON for each version.
+// Lines writes a line of JSON for each version. One that could not be written whole, as the disk is full, is a line
+// of its own, which cannot be read.
 func Lines(w io.Writer) Sink {
 	var mu sync.Mutex
+	begun := false // a line, and not ended
 	return func(_ context.Context, v fetch.Version) error {
 		line, err := json.Marshal(noteOf(v))
 		if err != nil {
 			return err
 		}
+		line = append(line, '\n')
 		mu.Lock()
 		defer mu.Unlock()
-		_, err = w.Write(append(line, '\n'))
+		if begun {
+			line = append([]byte("\n"), line...)
+		}
+		n, err := w.Write(line)
+		if n > 0 {
+			begun = n < len(line) && line[n-1] != '\n'
+		}
 		return err
 	}
 }

@@ -55,6 +55,39 @@ func TestLines(t *testing.T) {
 	require.Equal(t, 3, n.Bytes)
 }
 
+// A fullDisk takes so many bytes, and then none until there is more room.
+type fullDisk struct {
+	bytes.Buffer
+	room int
+}
+
+func (d *fullDisk) Write(p []byte) (int, error) {
+	n, _ := d.Buffer.Write(p[:min(len(p), d.room)])
+	if d.room -= n; n < len(p) {
+		return n, errors.New("no space left")
+	}
+	return n, nil
+}
+
+// What could be written of a line does not spoil the next one.
+func TestLineIsCut(t *testing.T) {
+	t.Parallel()
+	var whole bytes.Buffer
+	require.NoError(t, Lines(&whole)(t.Context(), version("one")))
+	for cut := range whole.Len() {
+		disk := &fullDisk{room: cut}
+		keep := Lines(disk)
+		require.Error(t, keep(t.Context(), version("one")))
+		require.Error(t, keep(t.Context(), version("one")))
+		disk.room = 1 // less than there is to write
+		require.Error(t, keep(t.Context(), version("one")))
+		disk.room = 1 << 20
+		require.NoError(t, keep(t.Context(), version("one")))
+		require.NoError(t, keep(t.Context(), version("one")))
+		require.True(t, strings.HasSuffix(disk.String(), "\n"+whole.String()+whole.String()), "%d: %s", cut, disk.String())
+	}
+}
+
 func TestWARC(t *testing.T) {
 	t.Parallel()
 	name := filepath.Join(t.TempDir(), "a.warc.gz")
