@@ -194,7 +194,8 @@ func (p *Peer) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // A body ends its request when it is closed, and tells a host that ends in the middle from a relay
-// that does.
+// that does. One for which the time was too short is too long, for the host or for the way from the
+// relay.
 type body struct {
 	io.ReadCloser
 	resp    *http.Response
@@ -210,10 +211,13 @@ func (b *body) Read(p []byte) (n int, err error) {
 	if why := b.resp.Trailer.Get(failedHeader); why != "" {
 		return n, fmt.Errorf("by %s: %s", b.address, why)
 	}
-	if !errors.Is(err, io.EOF) {
-		err = fmt.Errorf("%w: %s: %w", fetch.ErrLost, b.address, err)
+	switch {
+	case errors.Is(err, io.EOF):
+		return n, err
+	case errors.Is(b.resp.Request.Context().Err(), context.DeadlineExceeded):
+		return n, fmt.Errorf("by %s: %w", b.address, err)
 	}
-	return n, err
+	return n, fmt.Errorf("%w: %s: %w", fetch.ErrLost, b.address, err)
 }
 
 // Close implements io.Closer.

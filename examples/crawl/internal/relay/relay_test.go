@@ -481,3 +481,42 @@ func TestNotSureWhenConnected(t *testing.T) {
 	require.Empty(t, <-got)
 	require.ErrorIs(t, err, fetch.ErrRefused)
 }
+
+// An answer that is too long for the way from the relay takes the time that there is, and is a failure: if it did not
+// count it would be asked for again and again, by the same relay.
+func TestSlowWay(t *testing.T) {
+	t.Parallel()
+	var b board
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/octet-stream")
+		_, _ = w.Write(make([]byte, 32<<20))
+	}))
+	t.Cleanup(web.Close)
+	n := newNode(t, &b, plain(), 0)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = l.Close() })
+	go func() { // passes the bytes on, those of the relay slowly
+		c, err := l.Accept()
+		if err != nil {
+			return
+		}
+		defer c.Close()
+		to, err := net.Dial("tcp", n.listener.Addr().String())
+		if err != nil {
+			return
+		}
+		defer to.Close()
+		go func() { _, _ = io.Copy(to, c) }()
+		for err == nil {
+			_, err = io.CopyN(c, to, 16<<10)
+			time.Sleep(10 * time.Millisecond)
+		}
+	}()
+	p := NewPeer(newMember(t, &b), l.Addr().String(), n.identity.Key)
+	t.Cleanup(p.Close)
+	resp, _, err := get(t, p, web.URL, 2*time.Second)
+	require.NotNil(t, resp) // it had begun
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.NotErrorIs(t, err, fetch.ErrLost)
+}
