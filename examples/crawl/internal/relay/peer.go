@@ -127,6 +127,13 @@ func (p *Peer) reached(ok bool) {
 	p.rest = time.Now().Add(p.last)
 }
 
+// loses takes note of a request that it lost.
+func (p *Peer) loses() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.rest = time.Now().Add(lostRest)
+}
+
 // RoundTrip implements http.RoundTripper, for GET requests. The error is [fetch.ErrRefused] if the
 // host was not asked, [fetch.ErrLost] if nobody knows, and [fetch.ErrAgain] if it closed the
 // connection.
@@ -164,9 +171,7 @@ func (p *Peer) RoundTrip(r *http.Request) (*http.Response, error) {
 			}
 			return nil, fmt.Errorf("%w: %s: %w", fetch.ErrRefused, p.Address, err)
 		}
-		p.mu.Lock()
-		p.rest = time.Now().Add(lostRest)
-		p.mu.Unlock()
+		p.loses()
 		return nil, fmt.Errorf("%w: %s: %w", fetch.ErrLost, p.Address, err)
 	}
 	p.reached(true)
@@ -184,7 +189,7 @@ func (p *Peer) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, fmt.Errorf("by %s: %s", p.Address, why)
 	}
 	resp.Request, resp.TLS = r, nil
-	resp.Body = &body{resp.Body, resp, p.Address, end}
+	resp.Body = &body{resp.Body, resp, p, end}
 	if packs && strings.EqualFold(resp.Header.Get("Content-Encoding"), "gzip") {
 		resp.Body = &unpacked{ReadCloser: resp.Body}
 		resp.Header.Del("Content-Encoding")
@@ -198,9 +203,9 @@ func (p *Peer) RoundTrip(r *http.Request) (*http.Response, error) {
 // relay.
 type body struct {
 	io.ReadCloser
-	resp    *http.Response
-	address string
-	end     func()
+	resp *http.Response
+	peer *Peer
+	end  func()
 }
 
 // Read implements io.Reader.
@@ -209,15 +214,18 @@ func (b *body) Read(p []byte) (n int, err error) {
 		return n, nil
 	}
 	if why := b.resp.Trailer.Get(failedHeader); why != "" {
-		return n, fmt.Errorf("by %s: %s", b.address, why)
+		return n, fmt.Errorf("by %s: %s", b.peer.Address, why)
 	}
+	ended := b.resp.Request.Context().Err() // by who asked
 	switch {
 	case errors.Is(err, io.EOF):
 		return n, err
-	case errors.Is(b.resp.Request.Context().Err(), context.DeadlineExceeded):
-		return n, fmt.Errorf("by %s: %w", b.address, err)
+	case errors.Is(ended, context.DeadlineExceeded):
+		return n, fmt.Errorf("by %s: %w", b.peer.Address, err)
+	case ended == nil: // or the same one would be asked again at once
+		b.peer.loses()
 	}
-	return n, fmt.Errorf("%w: %s: %w", fetch.ErrLost, b.address, err)
+	return n, fmt.Errorf("%w: %s: %w", fetch.ErrLost, b.peer.Address, err)
 }
 
 // Close implements io.Closer.
