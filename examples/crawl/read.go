@@ -20,6 +20,9 @@ const tellAfter = 20
 func (s *settings) read(ctx context.Context, f *fetch.Fetcher) (entries []input.Entry, whole bool, err error) {
 	got := 0
 	get := func(url string) ([]byte, error) {
+		if ctx.Err() != nil { // what is left of an index is not to be told of
+			return nil, ctx.Err()
+		}
 		if got++; got%tellAfter == 0 {
 			slog.Info("sitemaps and feeds are read, a host's one after the other", "so far", got-1)
 		}

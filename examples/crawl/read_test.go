@@ -1,8 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -70,6 +73,39 @@ func TestRead(t *testing.T) {
 	cancel()
 	_, _, err = s.read(ctx, f)
 	require.ErrorIs(t, err, context.Canceled)
+}
+
+// When the crawler is to stop it does not say of what is left of a sitemap index that it is read.
+func TestReadIsStopped(t *testing.T) {
+	var out bytes.Buffer
+	before := slog.Default()
+	defer slog.SetDefault(before)
+	slog.SetDefault(slog.New(slog.NewTextHandler(&out, nil)))
+	index := "<sitemapindex>"
+	for i := range 10 * tellAfter {
+		index += fmt.Sprintf("<sitemap><loc>http://a.test/%d.xml</loc></sitemap>", i)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	web := stopping{files{"http://a.test/index.xml": index + "</sitemapindex>"}, cancel}
+	f, err := fetch.New(fetch.Config{UserAgent: demoAgent, Clock: clock.NewReal(), Points: []fetch.Point{{Name: "web", Base: web}}})
+	require.NoError(t, err)
+	_, _, err = (&settings{sitemaps: list{"http://a.test/index.xml"}}).read(ctx, f)
+	require.ErrorIs(t, err, context.Canceled)
+	require.NotContains(t, out.String(), "so far")
+}
+
+// A stopping web has the crawler stopped at the first sitemap of an index.
+type stopping struct {
+	files
+	stop func()
+}
+
+func (s stopping) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.URL.Path == "/0.xml" {
+		s.stop()
+	}
+	return s.files.RoundTrip(r)
 }
 
 // Several lists are one, which is whole if each of them is.
