@@ -12,7 +12,8 @@ import (
 // Errors of this package. They come wrapped with the page and the value at fault. A call that
 // returns an error has changed nothing.
 var (
-	// ErrConfig reports a setting out of its range.
+	// ErrConfig reports a setting out of its range: of a Config, or a rate, weight, cost, frequency or
+	// interval of a page.
 	ErrConfig = errors.New("knapsack: setting out of range")
 	// ErrNoPage reports that no page may be polled now, as a [NoPageError] that says when
 	// to ask again.
@@ -23,12 +24,6 @@ var (
 	ErrNotAsked = errors.New("knapsack: answer to a poll that is not in flight")
 	// ErrTime reports a time that is NaN, ±1e299 or beyond, or before an earlier one.
 	ErrTime = errors.New("knapsack: time is out of range or goes backwards")
-	// ErrRate reports a change rate that is negative or not finite.
-	ErrRate = errors.New("knapsack: change rate is negative or not finite")
-	// ErrWeight reports a weight that is negative or not finite.
-	ErrWeight = errors.New("knapsack: weight is negative or not finite")
-	// ErrFrequency reports a polling frequency that is negative or out of its range.
-	ErrFrequency = errors.New("knapsack: polling frequency is out of range")
 	// ErrBudget reports a budget that cannot be spent.
 	ErrBudget = errors.New("knapsack: budget cannot be spent")
 	// ErrNoChange reports that too few changes were found for WhatIf and PollsFor.

@@ -52,7 +52,7 @@ func NewFixed(x []float64, spacing Spacing, src rand.Source) (*Fixed, error) {
 
 func checkFrequency(page int, x float64) error {
 	if !(x >= 0 && x <= pick.MostFrequency) {
-		return fmt.Errorf("%w: page %d: %v", ErrFrequency, page, x)
+		return fmt.Errorf("%w: page %d: frequency %v", ErrConfig, page, x)
 	}
 	return nil
 }

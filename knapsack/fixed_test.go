@@ -78,9 +78,9 @@ func TestFixedScales(t *testing.T) {
 	t.Parallel()
 	for _, x := range []float64{-1, 1.1e290, 1e308, math.Inf(1), math.NaN()} {
 		_, err := NewFixed([]float64{1, x}, Even, nil)
-		require.ErrorIs(t, err, ErrFrequency, "%v", x)
+		require.ErrorIs(t, err, ErrConfig, "%v", x)
 		f := must(NewFixed([]float64{1, 0}, Even, nil))
-		require.ErrorIs(t, f.SetFrequency(1, x), ErrFrequency, "%v", x)
+		require.ErrorIs(t, f.SetFrequency(1, x), ErrConfig, "%v", x)
 		f.roster.Set(1, x)
 		require.ErrorIs(t, new(Fixed).UnmarshalBinary(must(f.MarshalBinary())), ErrCorrupt, "%v", x)
 	}

@@ -63,13 +63,13 @@ func (p *Problem) check() error {
 	case spacingNames.Check(p.Spacing) != nil:
 		return spacingNames.Check(p.Spacing)
 	case p.Weights != nil && len(p.Weights) != n:
-		return fmt.Errorf("%w: %d weights for %d rates", ErrWeight, len(p.Weights), n)
+		return fmt.Errorf("%w: %d weights for %d rates", ErrConfig, len(p.Weights), n)
 	case p.Costs != nil && len(p.Costs) != n:
 		return fmt.Errorf("%w: %d costs for %d rates", ErrConfig, len(p.Costs), n)
 	case p.Lower != nil && len(p.Lower) != n:
-		return fmt.Errorf("%w: %d lower bounds for %d rates", ErrFrequency, len(p.Lower), n)
+		return fmt.Errorf("%w: %d lower bounds for %d rates", ErrConfig, len(p.Lower), n)
 	case p.Upper != nil && len(p.Upper) != n:
-		return fmt.Errorf("%w: %d upper bounds for %d rates", ErrFrequency, len(p.Upper), n)
+		return fmt.Errorf("%w: %d upper bounds for %d rates", ErrConfig, len(p.Upper), n)
 	}
 	for i, rate := range p.Rates {
 		lo, hi := 0.0, math.Inf(1)
@@ -81,31 +81,31 @@ func (p *Problem) check() error {
 		}
 		switch {
 		case !optimum.InRange(rate):
-			return fmt.Errorf("%w: page %d: %v", ErrRate, i, rate)
+			return fmt.Errorf("%w: page %d: rate %v", ErrConfig, i, rate)
 		case p.Weights != nil && !optimum.InRange(p.Weights[i]):
-			return fmt.Errorf("%w: page %d: %v", ErrWeight, i, p.Weights[i])
+			return fmt.Errorf("%w: page %d: weight %v", ErrConfig, i, p.Weights[i])
 		case p.Costs != nil && checkCost(i, p.Costs[i]) != nil:
 			return checkCost(i, p.Costs[i])
 		case !(0 <= lo && lo <= hi) || math.IsInf(lo, 1):
-			return fmt.Errorf("%w: page %d is bounded by %v and %v", ErrFrequency, i, lo, hi)
+			return fmt.Errorf("%w: page %d: frequency bounded by %v and %v", ErrConfig, i, lo, hi)
 		}
 	}
 	return nil
 }
 
 // Value returns Σ w_i·V(x_i). The budget, the costs and the bounds do not matter. It returns
-// ErrFrequency for a frequency that is negative or not finite, or if there are not as many as
+// ErrConfig for a frequency that is negative or not finite, or if there are not as many as
 // Rates.
 func (p Problem) Value(x []float64) (float64, error) {
 	if len(x) != len(p.Rates) {
-		return 0, fmt.Errorf("%w: %d frequencies for %d rates", ErrFrequency, len(x), len(p.Rates))
+		return 0, fmt.Errorf("%w: %d frequencies for %d rates", ErrConfig, len(x), len(p.Rates))
 	}
 	if err := p.check(); err != nil {
 		return 0, err
 	}
 	for i, xi := range x {
 		if !(xi >= 0) || math.IsInf(xi, 1) {
-			return 0, fmt.Errorf("%w: page %d: %v", ErrFrequency, i, xi)
+			return 0, fmt.Errorf("%w: page %d: frequency %v", ErrConfig, i, xi)
 		}
 	}
 	return p.checked().Value(x), nil
@@ -116,8 +116,8 @@ func (p Problem) Value(x []float64) (float64, error) {
 // the least number, +Inf where it is above the greatest). Pages that never change, or weigh
 // nothing, get only what the others cannot take.
 //
-// It returns ErrBudget if the bounds leave no room for the budget, and ErrRate, ErrWeight,
-// ErrFrequency or ErrConfig for a bad value, with its index.
+// It returns ErrBudget if the bounds leave no room for the budget, and ErrConfig for a bad value,
+// with its index.
 //
 // # Guarantees
 //

@@ -95,7 +95,7 @@ func TestClosedForm(t *testing.T) {
 			require.InEpsilon(t, budget*(rates[i]/total.Value()), x[i], 1e-9)
 		}
 		// The price is that of a page with rate 1.
-		require.InDelta(t, Freshness.Slope(Even, 1, budget/total.Value()), price, 1e-9)
+		require.InDelta(t, Freshness.curve(Even).Slope(1, budget/total.Value()), price, 1e-9)
 	})
 }
 
@@ -175,7 +175,7 @@ func TestExtremeBudgets(t *testing.T) {
 	require.NoError(t, err)
 	require.InEpsilon(t, 0.5, price, 1e-12)
 	require.InEpsilon(t, 3, x[2]/x[1], 1e-9)
-	require.InEpsilon(t, 0.5, Detections.Slope(Even, 1e-6, x[0]), 1e-9)
+	require.InEpsilon(t, 0.5, Detections.curve(Even).Slope(1e-6, x[0]), 1e-9)
 }
 
 func TestNothingWorthPolling(t *testing.T) {
@@ -202,25 +202,25 @@ func TestOptimalRejects(t *testing.T) {
 		{Problem{Rates: []float64{1}, Budget: nan}, ErrBudget, "NaN"},
 		{Problem{Rates: []float64{1, 3}, Weights: []float64{1, 2}, Budget: 1e170}, ErrBudget, "1e+170"},
 		{Problem{Rates: []float64{1}, Budget: 1e101}, ErrBudget, "1e+101"},
-		{Problem{Rates: []float64{1, 1e101}, Budget: 1}, ErrRate, "page 1: 1e+101"},
-		{Problem{Rates: []float64{1}, Weights: []float64{1e-101}, Budget: 1}, ErrWeight, "page 0: 1e-101"},
+		{Problem{Rates: []float64{1, 1e101}, Budget: 1}, ErrConfig, "page 1: rate 1e+101"},
+		{Problem{Rates: []float64{1}, Weights: []float64{1e-101}, Budget: 1}, ErrConfig, "page 0: weight 1e-101"},
 		{Problem{Rates: []float64{1}, Budget: inf}, ErrBudget, "Inf"},
-		{Problem{Rates: []float64{1, nan}, Budget: 1}, ErrRate, "page 1: NaN"},
-		{Problem{Rates: []float64{1, -2}, Budget: 1}, ErrRate, "page 1: -2"},
-		{Problem{Rates: []float64{inf}, Budget: 1}, ErrRate, "page 0: +Inf"},
-		{Problem{Rates: []float64{1}, Weights: []float64{-1}, Budget: 1}, ErrWeight, "page 0: -1"},
-		{Problem{Rates: []float64{1}, Weights: []float64{1e300}, Budget: 1}, ErrWeight, "page 0: 1e+300"},
-		{Problem{Rates: []float64{1, 1e-200}, Budget: 1}, ErrRate, "page 1: 1e-200"},
-		{Problem{Rates: []float64{1}, Weights: []float64{1, 2}, Budget: 1}, ErrWeight, "2 weights for 1"},
+		{Problem{Rates: []float64{1, nan}, Budget: 1}, ErrConfig, "page 1: rate NaN"},
+		{Problem{Rates: []float64{1, -2}, Budget: 1}, ErrConfig, "page 1: rate -2"},
+		{Problem{Rates: []float64{inf}, Budget: 1}, ErrConfig, "page 0: rate +Inf"},
+		{Problem{Rates: []float64{1}, Weights: []float64{-1}, Budget: 1}, ErrConfig, "page 0: weight -1"},
+		{Problem{Rates: []float64{1}, Weights: []float64{1e300}, Budget: 1}, ErrConfig, "page 0: weight 1e+300"},
+		{Problem{Rates: []float64{1, 1e-200}, Budget: 1}, ErrConfig, "page 1: rate 1e-200"},
+		{Problem{Rates: []float64{1}, Weights: []float64{1, 2}, Budget: 1}, ErrConfig, "2 weights for 1"},
 		{Problem{Rates: []float64{1}, Costs: []float64{1, 2}, Budget: 1}, ErrConfig, "2 costs for 1"},
 		{Problem{Rates: []float64{1, 1}, Costs: []float64{1, 0}, Budget: 1}, ErrConfig, "page 1: a poll costs 0"},
 		{Problem{Rates: []float64{1}, Costs: []float64{nan}, Budget: 1}, ErrConfig, "page 0: a poll costs NaN"},
 		{Problem{Rates: []float64{1}, Costs: []float64{1e101}, Budget: 1}, ErrConfig, "page 0: a poll costs 1e+101"},
 		{Problem{Rates: []float64{1}, Costs: []float64{4}, Lower: []float64{1}, Budget: 3}, ErrBudget, "4 to"},
-		{Problem{Rates: []float64{1}, Upper: []float64{nan}, Budget: 1}, ErrFrequency, "page 0"},
-		{Problem{Rates: []float64{1}, Lower: []float64{2}, Upper: []float64{1}, Budget: 1}, ErrFrequency, "page 0"},
-		{Problem{Rates: []float64{1}, Upper: []float64{}, Budget: 1}, ErrFrequency, "0 upper"},
-		{Problem{Rates: []float64{1}, Lower: []float64{}, Budget: 1}, ErrFrequency, "0 lower"},
+		{Problem{Rates: []float64{1}, Upper: []float64{nan}, Budget: 1}, ErrConfig, "page 0"},
+		{Problem{Rates: []float64{1}, Lower: []float64{2}, Upper: []float64{1}, Budget: 1}, ErrConfig, "page 0"},
+		{Problem{Rates: []float64{1}, Upper: []float64{}, Budget: 1}, ErrConfig, "0 upper"},
+		{Problem{Rates: []float64{1}, Lower: []float64{}, Budget: 1}, ErrConfig, "0 lower"},
 		{Problem{Rates: []float64{1}, Upper: []float64{0.5}, Budget: 1}, ErrBudget, "0 to 0.5"},
 		{Problem{Rates: []float64{1}, Lower: []float64{2}, Budget: 1}, ErrBudget, "2 to"},
 		{Problem{Rates: []float64{1}, Budget: 1, Objective: 9}, ErrConfig, "Objective 9"},
@@ -231,9 +231,9 @@ func TestOptimalRejects(t *testing.T) {
 		require.ErrorContains(t, err, c.says)
 	}
 	_, err := Problem{Rates: []float64{1}, Budget: 1}.Value([]float64{nan})
-	require.ErrorIs(t, err, ErrFrequency)
+	require.ErrorIs(t, err, ErrConfig)
 	_, err = Problem{Rates: []float64{1}, Budget: 1}.Value(nil)
-	require.ErrorIs(t, err, ErrFrequency)
+	require.ErrorIs(t, err, ErrConfig)
 }
 
 func BenchmarkOptimal(b *testing.B) {

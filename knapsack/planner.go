@@ -152,14 +152,14 @@ func (p *Planner) Add() (page int) {
 }
 
 // SetWeight changes the weight of a page: at once for its own frequency, and with the next plan
-// for those of the others. It returns ErrWeight unless w is 0 or 1e-100 to 1e100.
+// for those of the others. It returns ErrConfig unless w is 0 or 1e-100 to 1e100.
 func (p *Planner) SetWeight(page int, w float64) error {
 	slot, err := p.slot(page)
 	if err != nil {
 		return err
 	}
 	if !optimum.InRange(w) {
-		return fmt.Errorf("%w: page %d: %v", ErrWeight, page, w)
+		return fmt.Errorf("%w: page %d: weight %v", ErrConfig, page, w)
 	}
 	p.plan.SetWeight(slot, w)
 	p.refresh(slot)

@@ -80,9 +80,9 @@ func TestPlannerFloor(t *testing.T) {
 func TestPlannerWeights(t *testing.T) {
 	t.Parallel()
 	p := must(NewPlanner(2, PlannerConfig{Objective: Detections, Budget: 1, Method: Gamma}, nil))
-	require.ErrorIs(t, p.SetWeight(0, -1), ErrWeight)
-	require.ErrorIs(t, p.SetWeight(0, math.NaN()), ErrWeight)
-	require.ErrorIs(t, p.SetWeight(0, 1e101), ErrWeight)
+	require.ErrorIs(t, p.SetWeight(0, -1), ErrConfig)
+	require.ErrorIs(t, p.SetWeight(0, math.NaN()), ErrConfig)
+	require.ErrorIs(t, p.SetWeight(0, 1e101), ErrConfig)
 	require.ErrorIs(t, p.SetWeight(5, 1), ErrUnknown)
 	require.NoError(t, p.SetWeight(1, 3))
 	rng := rand.New(rand.NewPCG(1, 1))

@@ -17,7 +17,7 @@ func (f *RateFilter) SetWeight(page int, weight float64) error {
 		return err
 	}
 	if !(weight >= 0) || math.IsInf(weight, 1) {
-		return fmt.Errorf("%w: page %d: %v", ErrWeight, page, weight)
+		return fmt.Errorf("%w: page %d: weight %v", ErrConfig, page, weight)
 	}
 	if f.weights == nil {
 		f.weights = slices.Repeat([]float64{1}, len(f.polled))

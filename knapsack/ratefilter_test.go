@@ -370,8 +370,8 @@ func rateFilterMachine(t *rapid.T) {
 			before := saved(t, f)
 			p := page.Draw(t, "page")
 			nan := math.NaN()
-			require.ErrorIs(t, f.SetWeight(p, -1), ErrWeight)
-			require.ErrorIs(t, f.SetWeight(p, nan), ErrWeight)
+			require.ErrorIs(t, f.SetWeight(p, -1), ErrConfig)
+			require.ErrorIs(t, f.SetWeight(p, nan), ErrConfig)
 			require.ErrorIs(t, f.SetWeight(n, 1), ErrUnknown)
 			for _, cost := range []float64{0, -1, nan, math.Inf(1), 1e101} {
 				require.ErrorIs(t, f.SetCost(p, cost), ErrConfig)

@@ -116,7 +116,7 @@ func assignerProperty(t *rapid.T) {
 			id, ok := site(t)
 			require.Equal(t, ok, a.SetWeight(id, rapid.SampledFrom([]float64{0, 1, 5}).Draw(t, "weight")) == nil)
 			if ok {
-				require.ErrorIs(t, a.SetWeight(id, math.NaN()), ErrWeight)
+				require.ErrorIs(t, a.SetWeight(id, math.NaN()), ErrConfig)
 			}
 		},
 		"add arm": func(t *rapid.T) {

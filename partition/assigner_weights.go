@@ -42,14 +42,14 @@ func (u *weightUnit) in(weight float64) float64 { return math.Ldexp(weight, -u.e
 // unit of time on the site, for instance the number of updates expected from it in a crawl. If arms
 // have limited capacities, heavier sites get faster arms, and only the ratios of weights matter. If
 // no arm is limited, every site gets its fastest arm and weights do not matter. O(1). The error is
-// ErrUnknown, or ErrWeight for a weight below 0 or above 3e38.
+// ErrUnknown, or ErrConfig for a weight below 0 or above 3e38.
 func (a *Assigner) SetWeight(site int, weight float64) error {
 	slot, ok := a.sites.Slot(site)
 	if !ok {
 		return unknownObject(site)
 	}
 	if !(weight >= 0 && weight <= math.MaxFloat32) {
-		return fmt.Errorf("%w: site %d: %v", ErrWeight, site, weight)
+		return fmt.Errorf("%w: site %d: weight %v", ErrConfig, site, weight)
 	}
 	s := &a.site
 	if s.weight == nil {

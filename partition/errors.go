@@ -11,7 +11,7 @@ import (
 // Errors of this package. They come wrapped with the object or arm and the value at fault.
 // A call that returns an error has changed nothing.
 var (
-	// ErrConfig reports a setting out of its range.
+	// ErrConfig reports a setting out of its range, also a weight.
 	ErrConfig = errors.New("partition: setting out of range")
 	// ErrUnknown reports an object, site or arm that is unknown or was removed.
 	ErrUnknown = errors.New("partition: unknown or removed object or arm")
@@ -19,8 +19,6 @@ var (
 	ErrNotAsked = errors.New("partition: answer to a question that is not open")
 	// ErrDuration reports a duration that is negative, not finite or too large.
 	ErrDuration = errors.New("partition: duration is negative or not finite")
-	// ErrWeight reports a weight that is negative, not finite or too large.
-	ErrWeight = errors.New("partition: weight is negative or not finite")
 	// ErrCorrupt reports saved state that is truncated, altered, or of another type or
 	// version.
 	ErrCorrupt = codec.ErrCorrupt

@@ -114,7 +114,7 @@ func NewBursty(rates []float64, cfg BurstyConfig, src rand.Source) (Simulated, e
 	for i, r := range rates {
 		b.rates[i] = float32(r)
 		if !cfg.fits(b.rates[i]) {
-			return nil, fmt.Errorf("%w: page %d: %v is too great", ErrRate, i, r)
+			return nil, fmt.Errorf("%w: page %d: rate %v is too great", ErrConfig, i, r)
 		}
 		b.active[i] = rng.Float64() < cfg.activeShare()
 	}

@@ -270,7 +270,7 @@ func TestBurstyErrors(t *testing.T) {
 	_, err = NewBursty([]float64{1}, BurstyConfig{Quiet: 2, Active: -8}, check.Source(1))
 	require.ErrorContains(t, err, "active rate -8")
 	_, err = NewBursty([]float64{1, 1e39}, good, check.Source(1))
-	require.ErrorIs(t, err, ErrRate)
+	require.ErrorIs(t, err, ErrConfig)
 	_, err = NewBursty(nil, good, check.Source(1))
 	require.ErrorIs(t, err, ErrNoPages)
 }

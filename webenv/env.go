@@ -76,25 +76,18 @@ func badTime(page int, now, last float64) {
 	panic(fmt.Sprintf("webenv: poll of page %d at time %v after time %v", page, now, last))
 }
 
-func checkProbabilities(u []float64) error {
-	if len(u) == 0 {
-		return ErrNoPages
-	}
-	for i, p := range u {
-		if !(p >= 0 && p <= 1) {
-			return fmt.Errorf("%w: page %d: %v", ErrRate, i, p)
-		}
-	}
-	return nil
-}
+func checkProbabilities(u []float64) error { return checkPages("probability", u, 1) }
 
-func checkRates(rates []float64) error {
-	if len(rates) == 0 {
+func checkRates(rates []float64) error { return checkPages("rate", rates, math.MaxFloat64) }
+
+// checkPages requires a value from 0 to most for each of some pages.
+func checkPages(name string, values []float64, most float64) error {
+	if len(values) == 0 {
 		return ErrNoPages
 	}
-	for i, r := range rates {
-		if !(r >= 0 && r <= math.MaxFloat64) {
-			return fmt.Errorf("%w: page %d: %v", ErrRate, i, r)
+	for i, v := range values {
+		if !(v >= 0 && v <= most) {
+			return fmt.Errorf("%w: page %d: %s %v", ErrConfig, i, name, v)
 		}
 	}
 	return nil

@@ -155,14 +155,14 @@ func TestConstructorErrors(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	for _, u := range []float64{nan, -0.1, 1.5, inf} {
 		_, err := NewSlots([]float64{0.5, u}, AtMostOnce, 0, check.Source(1))
-		require.ErrorIs(t, err, ErrRate)
+		require.ErrorIs(t, err, ErrConfig)
 		require.ErrorContains(t, err, "page 1")
 		_, err = NewZipf(ZipfConfig{Pages: 1, Alpha: u}, check.Source(1))
 		require.ErrorIs(t, err, ErrConfig)
 	}
 	for _, rate := range []float64{nan, -0.1, inf} {
 		_, err := NewPoisson([]float64{0.5, rate}, check.Source(1))
-		require.ErrorIs(t, err, ErrRate)
+		require.ErrorIs(t, err, ErrConfig)
 		require.ErrorContains(t, err, "page 1")
 	}
 	for _, cfg := range []ZipfConfig{{Pages: 1, SwapEvery: -1}, {Pages: 1 << 31}, {Pages: 1, Law: 2}, {Pages: -1}, {Beta: nan}, {Beta: inf}, {Beta: -inf}} {

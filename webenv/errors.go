@@ -8,7 +8,7 @@ import (
 
 // Errors of this package. They come wrapped with the index and the value at fault.
 var (
-	// ErrConfig reports a setting out of its range.
+	// ErrConfig reports a setting out of its range, also a rate or a probability of a page.
 	ErrConfig = errors.New("webenv: setting out of range")
 	// ErrUnknown reports that a scheduler asked for a page that the environment does not have,
 	// or that a chooser named no access point.
@@ -21,9 +21,6 @@ var (
 	// ErrName reports a page name that is blank, contains a comma or a line break, or is given
 	// to two pages, or that some pages have names and some have none.
 	ErrName = errors.New("webenv: bad page name")
-	// ErrRate reports a rate that is negative, NaN or infinite, or a probability outside [0, 1].
-	ErrRate = errors.New("webenv: not a rate or a probability")
-
 	// ErrCorrupt reports saved state that is truncated, altered, or of another type or version.
 	ErrCorrupt = codec.ErrCorrupt
 )
