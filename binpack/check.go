@@ -14,9 +14,8 @@ import (
 // no bin is overfilled, no two items in conflict share a bin, and every pinned item is in its bin.
 // Sums are compared exactly, whatever the type.
 //
-// Other errors: [ErrWeight] for a weight that is negative or not finite, [ErrCapacity] for a
-// capacity that is not positive and finite, [ErrProblem] for a conflict or pin of items that do not
-// exist.
+// Other errors: [ErrConfig] for a weight that is negative or not finite and for a capacity that is
+// not positive and finite, [ErrProblem] for a conflict or pin of items that do not exist.
 //
 // Time: O(n + conflicts).
 func CheckPacking[W Weight](p Problem[W], packed Packing) error {
@@ -39,12 +38,12 @@ func CheckPacking[W Weight](p Problem[W], packed Packing) error {
 	}
 	for b, c := range caps {
 		if !(c > 0) || math.IsInf(float64(c), 1) {
-			return fmt.Errorf("%w: bin %d: %v", ErrCapacity, b, c)
+			return fmt.Errorf("%w: bin %d: capacity %v", ErrConfig, b, c)
 		}
 	}
 	for i, w := range p.Weights {
 		if !(w >= 0) || math.IsInf(float64(w), 1) {
-			return fmt.Errorf("%w: item %d: %v", ErrWeight, i, w)
+			return fmt.Errorf("%w: item %d: weight %v", ErrConfig, i, w)
 		}
 	}
 	r := read(p.Weights, caps)

@@ -59,7 +59,7 @@ func ExampleCheckBound() {
 	fmt.Println(err)
 	// Output:
 	// 3 <nil>
-	// binpack: packing or certificate does not hold: a bin can take a value of 2, more than 1
+	// binpack: packing, certificate or proof does not hold: a bin can take a value of 2, more than 1
 }
 
 // Five bins of 30 have the room for these items, and the linear programme cannot tell that they do

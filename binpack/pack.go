@@ -60,7 +60,7 @@ func (h *Heuristic) UnmarshalText(text []byte) error { return heuristics.Unmarsh
 // the first that holds the item, BestFit the smallest, WorstFit the largest. NextFit goes through
 // the bins in their order, and Minimum Bin Slack fills the largest first.
 //
-// Errors: [ErrProblem], [ErrWeight] and [ErrCapacity] for the problem; [ErrConfig] for an unknown
+// Errors: [ErrProblem] for the problem; [ErrConfig] for its weights and capacities and for an unknown
 // heuristic; [ErrNoRoom] if an item is larger than every bin, or if an item found no place in the
 // given bins or under the constraints. Another packing may exist in the latter case.
 //

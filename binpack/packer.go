@@ -144,7 +144,7 @@ func (p *Packer) site(id int) (int, error) {
 	return slot, nil
 }
 
-// SetCapacity changes the capacity of a node. The error is [ErrUnknown], or [ErrCapacity] as for
+// SetCapacity changes the capacity of a node. The error is [ErrUnknown], or [ErrConfig] as for
 // AddNode. O(1), unless the quantum changes (see Packer).
 func (p *Packer) SetCapacity(node int, capacity float64) error {
 	n, err := p.node(node)

@@ -210,7 +210,7 @@ func TestPackerSumOfWeights(t *testing.T) {
 		require.NoError(t, err)
 	}
 	_, _, err = p.AddSite(1, SiteConfig{})
-	require.ErrorIs(t, err, ErrWeight)
+	requireConfig(t, err, "weight")
 	require.ErrorContains(t, err, "2^62")
 	require.NoError(t, p.SetWeight(0, mostQuanta-1))
 	_, _, err = p.AddSite(1, SiteConfig{})
@@ -271,16 +271,16 @@ func TestProblemsRefused(t *testing.T) {
 		require.Error(t, err)
 	}
 	_, err := ApproxSubset([]float64{-1}, 1, .5)
-	require.ErrorIs(t, err, ErrWeight)
+	requireConfig(t, err, "weight")
 	_, err = ApproxSubset([]float64{1}, 0, .5)
-	require.ErrorIs(t, err, ErrCapacity)
+	requireConfig(t, err, "capacity")
 	const half = packing.MaxTotal / 2
 	_, err = LowerBounds(Problem[int]{Weights: []int{half, half}, Capacity: half})
 	require.NoError(t, err)
 	_, err = LowerBounds(Problem[int]{Weights: []int{half, half - 1, 2}, Capacity: half})
-	require.ErrorIs(t, err, ErrWeight)
+	requireConfig(t, err, "weight")
 	_, err = LowerBounds(Problem[int]{Weights: []int{1}, Capacities: []int{3, 0}})
-	require.ErrorIs(t, err, ErrCapacity)
+	requireConfig(t, err, "capacity")
 
 	for bin := range 2 {
 		both := Problem[int]{Weights: []int{1, 1}, Capacity: 5, Pins: map[int]int{0: bin, 1: bin}, Conflicts: [][2]int{{0, 1}}}
@@ -418,11 +418,11 @@ func TestLargestCapacity(t *testing.T) {
 		above := math.Nextafter(mostCapacity, math.Inf(1))
 		for _, c := range [][2]float64{{above, 1e299}, {1e299, above}, {math.MaxFloat64, 1e299}, {math.Inf(1), 1e299}, {math.NaN(), 1e299}} {
 			_, err := p.AddNode(c[0], NodeConfig{Capacities: []float64{c[1]}})
-			require.ErrorIs(t, err, ErrCapacity, "%v", c)
+			requireConfig(t, err, "capacity", "%v", c)
 		}
 		for _, c := range []float64{above, math.Inf(1), math.NaN()} {
-			require.ErrorIs(t, p.SetCapacity(n, c), ErrCapacity)
-			require.ErrorIs(t, p.SetNode(n, NodeConfig{Capacities: []float64{c}}), ErrCapacity)
+			requireConfig(t, p.SetCapacity(n, c), "capacity")
+			requireConfig(t, p.SetNode(n, NodeConfig{Capacities: []float64{c}}), "capacity")
 		}
 		require.NoError(t, p.SetCapacity(n, 1e300))
 		require.NoError(t, p.SetNode(n, NodeConfig{Capacities: []float64{1e300}}))
@@ -465,9 +465,9 @@ func TestNeedOfAnySize(t *testing.T) {
 	require.NoError(t, err)
 	before := saved(t, p)
 	_, _, err = p.AddSite(.1, SiteConfig{Needs: []float64{1e20}})
-	require.ErrorIs(t, err, ErrWeight)
+	requireConfig(t, err, "weight")
 	require.ErrorContains(t, err, "need 0")
-	require.ErrorIs(t, p.SetSite(s, SiteConfig{Needs: []float64{1e20}}), ErrWeight)
+	requireConfig(t, p.SetSite(s, SiteConfig{Needs: []float64{1e20}}), "weight")
 	require.Equal(t, before, saved(t, p))
 	// Without the small node the quantum may become coarser; the other limit is as small as it was.
 	_, err = p.RemoveNode(small)
@@ -529,9 +529,9 @@ func TestCoarseCapacityRoundsDown(t *testing.T) {
 		require.LessOrEqual(t, s.Capacities[0], 1.)
 		require.Equal(t, exp < 12, err == nil, "10^%d", exp)
 		if err != nil {
-			require.ErrorIs(t, err, ErrCapacity)
+			requireConfig(t, err, "capacity")
 			require.Equal(t, before, saved(t, p))
-			require.ErrorIs(t, p.SetNode(must(p.AddNode(1, NodeConfig{})), NodeConfig{Capacities: []float64{c}}), ErrCapacity)
+			requireConfig(t, p.SetNode(must(p.AddNode(1, NodeConfig{})), NodeConfig{Capacities: []float64{c}}), "capacity")
 			// A node may outgrow its own capacity.
 			require.NoError(t, p.SetNode(n, NodeConfig{Capacities: []float64{c}}))
 			continue

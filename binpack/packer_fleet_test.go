@@ -296,15 +296,15 @@ func TestPackerUnits(t *testing.T) {
 	require.NoError(t, err)
 	require.InDelta(t, 5e8+.8, s.Load, 1e-2)
 	_, err = p.AddNode(1e-9, NodeConfig{})
-	require.ErrorIs(t, err, ErrCapacity)
+	requireConfig(t, err, "capacity")
 	require.ErrorContains(t, err, "quantum, 0.01")
 
 	p, _ = newFleet(t, PackerConfig{Quantum: 1e-3}, 1, 10)
 	_, err = p.AddNode(1e15, NodeConfig{})
-	require.ErrorIs(t, err, ErrCapacity)
+	requireConfig(t, err, "capacity")
 	require.ErrorContains(t, err, "0.001")
 	_, _, err = p.AddSite(1e15, SiteConfig{})
-	require.ErrorIs(t, err, ErrWeight)
+	requireConfig(t, err, "weight")
 	require.ErrorContains(t, err, "0.001")
 }
 
@@ -375,11 +375,11 @@ func TestPackerRules(t *testing.T) {
 		require.ErrorIs(t, p.SetSite(zoned, c), ErrConfig)
 	}
 	_, _, err = p.AddSite(1, SiteConfig{Needs: []float64{-1}})
-	require.ErrorIs(t, err, ErrWeight)
+	requireConfig(t, err, "weight")
 	_, err = p.AddNode(1, NodeConfig{Capacities: []float64{1, 2}})
 	require.ErrorIs(t, err, ErrConfig)
 	_, err = p.AddNode(1, NodeConfig{Capacities: []float64{-1}})
-	require.ErrorIs(t, err, ErrCapacity)
+	requireConfig(t, err, "capacity")
 	require.ErrorContains(t, err, "-1 (capacity 0)")
 	narrow, err := NewPacker(PackerConfig{Resources: 1})
 	require.NoError(t, err)

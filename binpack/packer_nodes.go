@@ -16,10 +16,9 @@ type NodeConfig struct {
 	Zone int
 }
 
-// AddNode adds a spare node and returns its id. The error is [ErrCapacity] if a capacity is below
+// AddNode adds a spare node and returns its id. The error is [ErrConfig] if a capacity is below
 // the quantum or above 10^300, or so large that, in the quantum it requires, another node would
-// have no capacity left. It is [ErrConfig] if there are more capacities than resources. O(log
-// nodes).
+// have no capacity left, or if there are more capacities than resources. O(log nodes).
 func (p *Packer) AddNode(capacity float64, cfg NodeConfig) (int, error) {
 	p.made()
 	c, err := p.rooms(-1, capacity, cfg, p.LenNodes() > 0)
@@ -113,7 +112,7 @@ func (p *Packer) room(k, n int, capacity float64, keep bool) (amount, error) {
 	r, err := p.resource[k].room(capacity, keep)
 	if err == nil {
 		if other := p.tiny(k, n, r); other >= 0 {
-			return r, fmt.Errorf("%w: %v is too large beside node %d, which has %v (see PackerConfig.Quantum)", ErrCapacity, capacity,
+			return r, fmt.Errorf("%w: capacity %v is too large beside node %d, which has %v (see PackerConfig.Quantum)", ErrConfig, capacity,
 				p.nodes.ID(other), p.resource[k].value(p.resource[k].capacity[other]))
 		}
 	}

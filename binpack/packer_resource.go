@@ -115,7 +115,7 @@ type amount struct {
 // units converts a weight that takes the place of the weight old. It changes nothing.
 func (q *resource) units(w float64, old int64) (amount, error) {
 	if !(w >= 0) || math.IsInf(w, 1) {
-		return amount{}, fmt.Errorf("%w: %v", ErrWeight, w)
+		return amount{}, fmt.Errorf("%w: weight %v", ErrConfig, w)
 	}
 	r := amount{exp: q.exp, known: q.known, anew: !q.known}
 	if further := !q.bound; further && (!q.known || q.quanta(w) > mostQuanta) {
@@ -126,14 +126,14 @@ func (q *resource) units(w float64, old int64) (amount, error) {
 	}
 	x := q.quanta(w)
 	if x > mostQuanta {
-		return amount{}, fmt.Errorf("%w: %v is more than 2^53 quanta of %v", ErrWeight, w, q.quantum())
+		return amount{}, fmt.Errorf("%w: weight %v is more than 2^53 quanta of %v", ErrConfig, w, q.quantum())
 	}
 	r.units = int64(math.Round(x))
 	if math.Abs(x-float64(r.units)) > x*nearly {
 		r.units = int64(math.Ceil(x))
 	}
 	if r.units > packing.MaxTotal-(q.total-old) {
-		return amount{}, fmt.Errorf("%w: %v: the sum is more than 2^62 quanta of %v", ErrWeight, w, q.quantum())
+		return amount{}, fmt.Errorf("%w: weight %v: the sum is more than 2^62 quanta of %v", ErrConfig, w, q.quantum())
 	}
 	return r, nil
 }
@@ -143,7 +143,7 @@ func (q *resource) units(w float64, old int64) (amount, error) {
 // itself changes nothing; settle does.
 func (q *resource) room(capacity float64, keep bool) (amount, error) {
 	if !(capacity > 0 && capacity <= mostCapacity) {
-		return amount{}, fmt.Errorf("%w: %v", ErrCapacity, capacity)
+		return amount{}, fmt.Errorf("%w: capacity %v", ErrConfig, capacity)
 	}
 	anew := !q.known || !keep && q.total == 0
 	if anew || q.quanta(capacity) > mostQuanta {
@@ -153,14 +153,14 @@ func (q *resource) room(capacity float64, keep bool) (amount, error) {
 	}
 	x := q.quanta(capacity)
 	if x > mostQuanta {
-		return amount{}, fmt.Errorf("%w: %v is more than 2^53 quanta of %v (see PackerConfig.Quantum)", ErrCapacity, capacity, q.quantum())
+		return amount{}, fmt.Errorf("%w: capacity %v is more than 2^53 quanta of %v (see PackerConfig.Quantum)", ErrConfig, capacity, q.quantum())
 	}
 	u := int64(math.Round(x))
 	if math.Abs(x-float64(u)) > x*nearly {
 		u = int64(math.Floor(x))
 	}
 	if u < 1 {
-		return amount{}, fmt.Errorf("%w: %v is less than the quantum, %v (see PackerConfig.Quantum)", ErrCapacity, capacity, q.quantum())
+		return amount{}, fmt.Errorf("%w: capacity %v is less than the quantum, %v (see PackerConfig.Quantum)", ErrConfig, capacity, q.quantum())
 	}
 	return amount{u, q.exp, q.known, anew}, nil
 }

@@ -14,9 +14,9 @@ import (
 //   - a spare;
 //   - the node that it overloads least.
 //
-// The error is [ErrWeight] for a weight or need out of range, also for a need so large that, in the
-// quantum it requires, some node would have no capacity left; [ErrConfig] for rules that make no
-// sense; [ErrUnknown] for an unknown node in Only; [ErrNoRoom] if no node takes sites, or if the
+// The error is [ErrConfig] for a weight or need out of range, also for a need so large that, in the
+// quantum it requires, some node would have no capacity left, and for rules that make no sense;
+// [ErrUnknown] for an unknown node in Only; [ErrNoRoom] if no node takes sites, or if the
 // site is larger than every node that does. O(log nodes) for a site without rules.
 func (p *Packer) AddSite(weight float64, cfg SiteConfig) (site, node int, err error) {
 	p.made()
@@ -64,8 +64,7 @@ func (p *Packer) AddSite(weight float64, cfg SiteConfig) (site, node int, err er
 }
 
 // SetSite replaces the needs and rules of a site. If they do not allow its node, the next call of
-// Rebalance moves it. The error is [ErrUnknown] for the site or a node in Only, [ErrConfig] or
-// [ErrWeight].
+// Rebalance moves it. The error is [ErrUnknown] for the site or a node in Only, or [ErrConfig].
 func (p *Packer) SetSite(site int, cfg SiteConfig) error {
 	s, err := p.site(site)
 	if err != nil {
@@ -114,7 +113,7 @@ func (p *Packer) convert(weight float64, needs []float64, old int) ([]amount, er
 		var err error
 		if units[k], err = p.resource[k].units(w, had); err == nil {
 			if n := p.tiny(k, -1, units[k]); n >= 0 {
-				err = fmt.Errorf("%w: %v is too large beside node %d, which has %v", ErrWeight, w,
+				err = fmt.Errorf("%w: weight %v is too large beside node %d, which has %v", ErrConfig, w,
 					p.nodes.ID(n), p.resource[k].value(p.resource[k].capacity[n]))
 			}
 		}

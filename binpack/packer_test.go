@@ -79,21 +79,21 @@ func TestPackerBadInput(t *testing.T) {
 	require.ErrorIs(t, err, ErrNoRoom)
 	for _, c := range []float64{0, -1, math.NaN(), math.Inf(1)} {
 		_, err := p.AddNode(c, NodeConfig{})
-		require.ErrorIs(t, err, ErrCapacity)
+		requireConfig(t, err, "capacity")
 	}
 	n, err := p.AddNode(10, NodeConfig{})
 	require.NoError(t, err)
 	_, err = p.AddNode(1e-11, NodeConfig{})
-	require.ErrorIs(t, err, ErrCapacity)
+	requireConfig(t, err, "capacity")
 	require.ErrorContains(t, err, "1e-10", "names the quantum")
 	for _, w := range []float64{-1, math.NaN(), math.Inf(1)} {
 		_, _, err := p.AddSite(w, SiteConfig{})
-		require.ErrorIs(t, err, ErrWeight)
+		requireConfig(t, err, "weight")
 	}
 	_, _, err = p.AddSite(11, SiteConfig{})
 	require.ErrorIs(t, err, ErrNoRoom)
 	s := add(t, p, 5)[0]
-	require.ErrorIs(t, p.SetWeight(s, math.NaN()), ErrWeight)
+	requireConfig(t, p.SetWeight(s, math.NaN()), "weight")
 	require.ErrorIs(t, p.SetWeight(s+1, 1), ErrUnknown)
 	require.ErrorIs(t, p.RemoveSite(-1), ErrUnknown)
 	require.ErrorIs(t, p.Drain(7, true), ErrUnknown)
@@ -102,7 +102,7 @@ func TestPackerBadInput(t *testing.T) {
 	require.ErrorIs(t, err, ErrUnknown)
 	_, err = p.NodeOf(7)
 	require.ErrorIs(t, err, ErrUnknown)
-	require.ErrorIs(t, p.SetCapacity(n, 0), ErrCapacity)
+	requireConfig(t, p.SetCapacity(n, 0), "capacity")
 	for _, l := range []RebalanceConfig{{MaxMoves: -1}, {MaxWeight: -1}, {MaxWeight: math.NaN()}} {
 		_, err := p.Rebalance(l)
 		require.ErrorIs(t, err, ErrConfig)
@@ -117,11 +117,11 @@ func TestPackerMostQuanta(t *testing.T) {
 	p, err := NewPacker(PackerConfig{Quantum: 1})
 	require.NoError(t, err)
 	_, err = p.AddNode(most+2, NodeConfig{})
-	require.ErrorIs(t, err, ErrCapacity)
+	requireConfig(t, err, "capacity")
 	n, err := p.AddNode(most, NodeConfig{})
 	require.NoError(t, err)
 	_, _, err = p.AddSite(most+2, SiteConfig{})
-	require.ErrorIs(t, err, ErrWeight)
+	requireConfig(t, err, "weight")
 	s, _, err := p.AddSite(most-1, SiteConfig{})
 	require.NoError(t, err)
 	require.NoError(t, p.SetWeight(s, most))
@@ -132,7 +132,7 @@ func TestPackerMostQuanta(t *testing.T) {
 	on, err := q.NodeOf(s)
 	require.NoError(t, err)
 	require.Equal(t, n, on)
-	require.ErrorIs(t, q.SetWeight(s, most+2), ErrWeight)
+	requireConfig(t, q.SetWeight(s, most+2), "weight")
 }
 
 // Without anything to do a rebalance allocates nothing.

@@ -91,7 +91,7 @@ func inUnits[W Weight](p Problem[W]) (*packing.Problem, error) {
 	if in.Uniform {
 		caps = []W{p.Capacity}
 	} else if len(caps) == 0 {
-		return nil, fmt.Errorf("%w: no bins", ErrCapacity)
+		return nil, fmt.Errorf("%w: no bins", ErrProblem)
 	}
 	u, err := toUnits(p.Weights, caps, true)
 	if err != nil {

@@ -15,45 +15,53 @@ import (
 	"github.com/recrawl/recrawl/internal/packing"
 )
 
+// requireConfig requires an ErrConfig that names what is out of range.
+func requireConfig(t require.TestingT, err error, about string, message ...any) {
+	require.ErrorIs(t, err, ErrConfig, message...)
+	require.ErrorContains(t, err, about, message...)
+}
+
 func TestBadInput(t *testing.T) {
 	t.Parallel()
 	nan, inf := math.NaN(), math.Inf(1)
 	for name, c := range map[string]struct {
 		p    Problem[float64]
 		want error
+		says string
 	}{
-		"no items":         {Problem[float64]{Capacity: 1}, ErrProblem},
-		"zero capacity":    {Problem[float64]{Weights: []float64{1}}, ErrCapacity},
-		"NaN capacity":     {Problem[float64]{Weights: []float64{1}, Capacity: nan}, ErrCapacity},
-		"infinite":         {Problem[float64]{Weights: []float64{1}, Capacity: inf}, ErrCapacity},
-		"no bins":          {Problem[float64]{Weights: []float64{1}, Capacities: []float64{}}, ErrCapacity},
-		"negative":         {Problem[float64]{Weights: []float64{1, -1}, Capacity: 1}, ErrWeight},
-		"NaN":              {Problem[float64]{Weights: []float64{nan}, Capacity: 1}, ErrWeight},
-		"infinite weight":  {Problem[float64]{Weights: []float64{inf}, Capacity: 1}, ErrWeight},
-		"too large":        {Problem[float64]{Weights: []float64{2}, Capacity: 1}, ErrNoRoom},
-		"too large for":    {Problem[float64]{Weights: []float64{3}, Capacities: []float64{1, 2}}, ErrNoRoom},
-		"conflict":         {Problem[float64]{Weights: []float64{1}, Capacity: 1, Conflicts: [][2]int{{0, 1}}}, ErrProblem},
-		"own enemy":        {Problem[float64]{Weights: []float64{1}, Capacity: 1, Conflicts: [][2]int{{0, 0}}}, ErrProblem},
-		"pin to no bin":    {Problem[float64]{Weights: []float64{1}, Capacity: 1, Pins: map[int]int{0: 1}}, ErrProblem},
-		"pin of no item":   {Problem[float64]{Weights: []float64{1}, Capacity: 1, Pins: map[int]int{1: 0}}, ErrProblem},
-		"pins overfill":    {Problem[float64]{Weights: []float64{1, 1}, Capacity: 1, Pins: map[int]int{0: 1, 1: 1}}, ErrProblem},
-		"pinned conflict":  {Problem[float64]{Weights: []float64{1, 1}, Capacity: 2, Pins: map[int]int{0: 1, 1: 1}, Conflicts: [][2]int{{0, 1}}}, ErrProblem},
-		"no room":          {Problem[float64]{Weights: []float64{1, 1}, Capacities: []float64{1}}, ErrNoRoom},
-		"no room by enemy": {Problem[float64]{Weights: []float64{1, 1}, Capacities: []float64{2}, Conflicts: [][2]int{{0, 1}}}, ErrNoRoom},
+		"no items":         {Problem[float64]{Capacity: 1}, ErrProblem, "no items"},
+		"zero capacity":    {Problem[float64]{Weights: []float64{1}}, ErrConfig, "capacity"},
+		"NaN capacity":     {Problem[float64]{Weights: []float64{1}, Capacity: nan}, ErrConfig, "capacity"},
+		"infinite":         {Problem[float64]{Weights: []float64{1}, Capacity: inf}, ErrConfig, "capacity"},
+		"no bins":          {Problem[float64]{Weights: []float64{1}, Capacities: []float64{}}, ErrProblem, "no bins"},
+		"negative":         {Problem[float64]{Weights: []float64{1, -1}, Capacity: 1}, ErrConfig, "weight"},
+		"NaN":              {Problem[float64]{Weights: []float64{nan}, Capacity: 1}, ErrConfig, "weight"},
+		"infinite weight":  {Problem[float64]{Weights: []float64{inf}, Capacity: 1}, ErrConfig, "weight"},
+		"too large":        {Problem[float64]{Weights: []float64{2}, Capacity: 1}, ErrNoRoom, "item"},
+		"too large for":    {Problem[float64]{Weights: []float64{3}, Capacities: []float64{1, 2}}, ErrNoRoom, "item"},
+		"conflict":         {Problem[float64]{Weights: []float64{1}, Capacity: 1, Conflicts: [][2]int{{0, 1}}}, ErrProblem, "conflict"},
+		"own enemy":        {Problem[float64]{Weights: []float64{1}, Capacity: 1, Conflicts: [][2]int{{0, 0}}}, ErrProblem, "conflict"},
+		"pin to no bin":    {Problem[float64]{Weights: []float64{1}, Capacity: 1, Pins: map[int]int{0: 1}}, ErrProblem, "pin"},
+		"pin of no item":   {Problem[float64]{Weights: []float64{1}, Capacity: 1, Pins: map[int]int{1: 0}}, ErrProblem, "pin"},
+		"pins overfill":    {Problem[float64]{Weights: []float64{1, 1}, Capacity: 1, Pins: map[int]int{0: 1, 1: 1}}, ErrProblem, "pin"},
+		"pinned conflict":  {Problem[float64]{Weights: []float64{1, 1}, Capacity: 2, Pins: map[int]int{0: 1, 1: 1}, Conflicts: [][2]int{{0, 1}}}, ErrProblem, "conflict"},
+		"no room":          {Problem[float64]{Weights: []float64{1, 1}, Capacities: []float64{1}}, ErrNoRoom, "item"},
+		"no room by enemy": {Problem[float64]{Weights: []float64{1, 1}, Capacities: []float64{2}, Conflicts: [][2]int{{0, 1}}}, ErrNoRoom, "item"},
 	} {
 		for rule := range Heuristic(heuristics.Len()) {
 			_, err := Pack(c.p, rule)
 			require.ErrorIs(t, err, c.want, "%s, %v", name, rule)
+			require.ErrorContains(t, err, c.says, "%s, %v", name, rule)
 		}
 	}
 	_, err := Pack(Problem[int]{Weights: []int{1}, Capacity: 1}, Heuristic(heuristics.Len()))
 	require.ErrorIs(t, err, ErrConfig)
 	_, err = Pack(Problem[int]{Weights: []int{-1}, Capacity: 1}, FirstFit)
-	require.ErrorIs(t, err, ErrWeight)
+	requireConfig(t, err, "weight")
 	_, err = Pack(Problem[uint64]{Weights: []uint64{math.MaxUint64}, Capacity: math.MaxUint64}, FirstFit)
-	require.ErrorIs(t, err, ErrWeight)
+	requireConfig(t, err, "weight")
 	_, err = Pack(Problem[int64]{Weights: []int64{1 << 62, 1}, Capacity: math.MaxInt64}, FirstFit)
-	require.ErrorIs(t, err, ErrWeight)
+	requireConfig(t, err, "weight")
 }
 
 func TestWeightTypes(t *testing.T) {
@@ -457,26 +465,26 @@ func TestCheckPackingOfBadNumbers(t *testing.T) {
 	for _, c := range []struct {
 		p      Problem[float64]
 		packed Packing
-		want   error
+		about  string // what is out of range, "" for nothing
 	}{
-		{Problem[float64]{Weights: []float64{nan}, Capacity: 1}, one, ErrWeight},
-		{Problem[float64]{Weights: []float64{inf}, Capacity: 1}, one, ErrWeight},
-		{Problem[float64]{Weights: []float64{-inf}, Capacity: 1}, one, ErrWeight},
-		{Problem[float64]{Weights: []float64{-1, 1.5}, Capacity: 1}, two, ErrWeight},
-		{Problem[float64]{Weights: []float64{1}, Capacity: inf}, one, ErrCapacity},
-		{Problem[float64]{Weights: []float64{1}, Capacity: nan}, one, ErrCapacity},
-		{Problem[float64]{Weights: []float64{0}}, one, ErrCapacity},
-		{Problem[float64]{Weights: []float64{1}, Capacities: []float64{1, nan}}, one, ErrCapacity},
-		{Problem[float64]{Weights: []float64{1}, Capacity: nan, Capacities: []float64{1}}, one, nil},
+		{Problem[float64]{Weights: []float64{nan}, Capacity: 1}, one, "weight"},
+		{Problem[float64]{Weights: []float64{inf}, Capacity: 1}, one, "weight"},
+		{Problem[float64]{Weights: []float64{-inf}, Capacity: 1}, one, "weight"},
+		{Problem[float64]{Weights: []float64{-1, 1.5}, Capacity: 1}, two, "weight"},
+		{Problem[float64]{Weights: []float64{1}, Capacity: inf}, one, "capacity"},
+		{Problem[float64]{Weights: []float64{1}, Capacity: nan}, one, "capacity"},
+		{Problem[float64]{Weights: []float64{0}}, one, "capacity"},
+		{Problem[float64]{Weights: []float64{1}, Capacities: []float64{1, nan}}, one, "capacity"},
+		{Problem[float64]{Weights: []float64{1}, Capacity: nan, Capacities: []float64{1}}, one, ""},
 	} {
-		if err := CheckPacking(c.p, c.packed); c.want == nil {
+		if err := CheckPacking(c.p, c.packed); c.about == "" {
 			require.NoError(t, err)
 		} else {
-			require.ErrorIs(t, err, c.want, "%v", c.p)
+			requireConfig(t, err, c.about, "%v", c.p)
 		}
 	}
-	require.ErrorIs(t, CheckPacking(Problem[int]{Weights: []int{-1, 1}, Capacity: 1}, two), ErrWeight)
-	require.ErrorIs(t, CheckPacking(Problem[float32]{Weights: []float32{1}, Capacity: float32(inf)}, one), ErrCapacity)
+	requireConfig(t, CheckPacking(Problem[int]{Weights: []int{-1, 1}, Capacity: 1}, two), "weight")
+	requireConfig(t, CheckPacking(Problem[float32]{Weights: []float32{1}, Capacity: float32(inf)}, one), "capacity")
 }
 
 // The least floats are no decimals 0.

@@ -79,7 +79,7 @@ func (s *Scheme) configure() (err error) {
 	s.amount, s.c, s.quantum = u.w, u.c[0], u.quantum
 	pages, most := int64(s.first[len(s.first)-1]), s.amount[c.States-1]
 	if pages > packing.MaxTotal/most {
-		return fmt.Errorf("%w: %d pages in a capacity of %v are too many to add up", ErrWeight, pages, c.Capacity)
+		return fmt.Errorf("%w: %d pages in a capacity of %v are too many to add up", ErrConfig, pages, c.Capacity)
 	}
 	return nil
 }

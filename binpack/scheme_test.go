@@ -609,7 +609,7 @@ func TestSchemeBadInput(t *testing.T) {
 	var cfg SchemeConfig
 	cfg.Capacity = -1
 	_, err = NewScheme([]int{5}, cfg, src)
-	require.ErrorIs(t, err, ErrCapacity)
+	requireConfig(t, err, "capacity")
 	require.Panics(t, func() { _, _ = NewScheme([]int{5}, SchemeConfig{}, nil) })
 
 	s, err := NewScheme([]int{50}, SchemeConfig{}, src)
@@ -653,7 +653,7 @@ func TestSchemeOfTooManyPages(t *testing.T) {
 	t.Parallel()
 	cfg := SchemeConfig{Capacity: 1, Lambda: 1.3}
 	_, err := NewScheme([]int{1 << 25}, cfg, rand.NewPCG(1, 1))
-	require.ErrorIs(t, err, ErrWeight)
+	requireConfig(t, err, "pages")
 	cfg.Capacity = 1 << 25
 	cfg.InitialState = 8
 	s, err := NewScheme([]int{1 << 20, 1 << 20}, cfg, rand.NewPCG(1, 1))
@@ -672,5 +672,5 @@ func TestSchemeOfLargeCapacity(t *testing.T) {
 	_, err := NewScheme([]int{20, 30}, SchemeConfig{Capacity: .5}, rand.NewPCG(1, 1))
 	require.ErrorContains(t, err, "capacity of 0.5")
 	_, err = NewScheme([]int{20, 30}, SchemeConfig{Capacity: math.Inf(1)}, rand.NewPCG(1, 1))
-	require.ErrorIs(t, err, ErrCapacity)
+	requireConfig(t, err, "capacity")
 }

@@ -29,7 +29,7 @@ type Subset[W Weight] struct {
 // give an empty subset. If the context ends first, MaxSubset returns the best subset so far.
 // Otherwise the same input gives the same result.
 //
-// Errors: [ErrWeight] and [ErrCapacity].
+// The error is [ErrConfig].
 //
 // # How it works
 //
@@ -71,7 +71,7 @@ func MaxSubset[W Weight](ctx context.Context, weights []W, capacity W) (Subset[W
 // subset that fits by only a few quanta may be missed. Proved is set if nothing is left out, or if
 // no multiple of the greatest common divisor of the weights is larger than the sum and fits.
 //
-// Errors are those of MaxSubset, and [ErrConfig] for ε.
+// The error is [ErrConfig], as for MaxSubset and for ε.
 //
 // # Cost
 //
@@ -105,7 +105,7 @@ type subsetProblem struct {
 func newSubset[W Weight](weights []W, capacity W, fine bool) (s subsetProblem, err error) {
 	for i, w := range weights {
 		if f := float64(w); !(f >= 0) || math.IsInf(f, 1) {
-			return s, fmt.Errorf("%w: item %d: %v", ErrWeight, i, w)
+			return s, fmt.Errorf("%w: item %d: weight %v", ErrConfig, i, w)
 		}
 	}
 	// A weight just above the capacity fits if both stand for the same decimal.

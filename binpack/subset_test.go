@@ -80,11 +80,11 @@ func TestSubsetBadInput(t *testing.T) {
 	ctx := context.Background()
 	for _, w := range []float64{math.NaN(), math.Inf(1), -1} {
 		_, err := MaxSubset(ctx, []float64{1, w}, 1)
-		require.ErrorIs(t, err, ErrWeight)
+		requireConfig(t, err, "weight")
 	}
 	for _, c := range []float64{math.NaN(), math.Inf(1), -1, 0} {
 		_, err := MaxSubset(ctx, []float64{1}, c)
-		require.ErrorIs(t, err, ErrCapacity)
+		requireConfig(t, err, "capacity")
 	}
 	for _, epsilon := range []float64{0, -1, 1, math.NaN(), 1e-9} {
 		_, err := ApproxSubset([]int{1}, 1, epsilon)

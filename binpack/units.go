@@ -37,7 +37,7 @@ func intUnits[W Weight](weights, caps []W) (units, error) {
 	u := units{w: make([]int64, len(weights)), c: make([]int64, len(caps)), quantum: 1, exact: true}
 	for i, c := range caps {
 		if !(c > 0) {
-			return u, fmt.Errorf("%w: bin %d: %v", ErrCapacity, i, c)
+			return u, fmt.Errorf("%w: bin %d: capacity %v", ErrConfig, i, c)
 		}
 		// A larger capacity than all items together could need makes no difference, so it is cut
 		// down.
@@ -46,10 +46,10 @@ func intUnits[W Weight](weights, caps []W) (units, error) {
 	sum := int64(0)
 	for i, w := range weights {
 		if w < 0 || uint64(w) > packing.MaxTotal {
-			return u, fmt.Errorf("%w: item %d: %v", ErrWeight, i, w)
+			return u, fmt.Errorf("%w: item %d: weight %v", ErrConfig, i, w)
 		}
 		if u.w[i] = int64(w); u.w[i] > packing.MaxTotal-sum {
-			return u, fmt.Errorf("%w: item %d: weight %v: the sum is too large", ErrWeight, i, w)
+			return u, fmt.Errorf("%w: item %d: weight %v: the sum is too large", ErrConfig, i, w)
 		}
 		sum += u.w[i]
 	}
@@ -63,7 +63,7 @@ func largest[W Weight](weights, caps []W) (top float64, above int, err error) {
 	for i, c := range caps {
 		f := float64(c)
 		if !(f > 0) || math.IsInf(f, 1) {
-			return 0, 0, fmt.Errorf("%w: bin %d: %v", ErrCapacity, i, c)
+			return 0, 0, fmt.Errorf("%w: bin %d: capacity %v", ErrConfig, i, c)
 		}
 		top = max(top, f)
 	}
@@ -74,7 +74,7 @@ func largest[W Weight](weights, caps []W) (top float64, above int, err error) {
 			continue
 		}
 		if !(f >= 0) || math.IsInf(f, 1) {
-			return 0, 0, fmt.Errorf("%w: item %d: %v", ErrWeight, i, w)
+			return 0, 0, fmt.Errorf("%w: item %d: weight %v", ErrConfig, i, w)
 		}
 		if above < 0 {
 			above = i

@@ -24,8 +24,6 @@ var (
 	ErrNotAsked = errors.New("knapsack: answer to a poll that is not in flight")
 	// ErrTime reports a time that is NaN, ±1e299 or beyond, or before an earlier one.
 	ErrTime = errors.New("knapsack: time is out of range or goes backwards")
-	// ErrBudget reports a budget that cannot be spent.
-	ErrBudget = errors.New("knapsack: budget cannot be spent")
 	// ErrNoChange reports that too few changes were found for WhatIf and PollsFor.
 	ErrNoChange = errors.New("knapsack: too few changes have been found yet")
 	// ErrCorrupt reports saved state that is truncated, altered, or of another type or

@@ -34,9 +34,9 @@ type Problem struct {
 	Spacing Spacing
 }
 
-func checkBudget(polls float64) error {
-	if !(polls >= optimum.LeastInput && polls <= optimum.MostInput) {
-		return fmt.Errorf("%w: it is %v, not in %v to %v", ErrBudget, polls, optimum.LeastInput, optimum.MostInput)
+func checkBudget(budget float64) error {
+	if !(budget >= optimum.LeastInput && budget <= optimum.MostInput) {
+		return fmt.Errorf("%w: a budget of %v, not %v to %v", ErrConfig, budget, optimum.LeastInput, optimum.MostInput)
 	}
 	return nil
 }
@@ -55,7 +55,7 @@ func (p *Problem) check() error {
 	n := len(p.Rates)
 	switch {
 	case n == 0:
-		return fmt.Errorf("%w: there are no pages", ErrBudget)
+		return fmt.Errorf("%w: there are no pages", ErrConfig)
 	case checkBudget(p.Budget) != nil:
 		return checkBudget(p.Budget)
 	case objectiveNames.Check(p.Objective) != nil:
@@ -116,8 +116,8 @@ func (p Problem) Value(x []float64) (float64, error) {
 // the least number, +Inf where it is above the greatest). Pages that never change, or weigh
 // nothing, get only what the others cannot take.
 //
-// It returns ErrBudget if the bounds leave no room for the budget, and ErrConfig for a bad value,
-// with its index.
+// It returns ErrConfig for a bad value, with its index, and if the bounds leave no room for the
+// budget.
 //
 // # Guarantees
 //
@@ -142,7 +142,7 @@ func (p Problem) Optimal() (x []float64, price float64, err error) {
 	}
 	x, at, err := p.checked().Solve()
 	if err != nil {
-		return nil, 0, fmt.Errorf("%w: %w", ErrBudget, err)
+		return nil, 0, fmt.Errorf("%w: %w", ErrConfig, err)
 	}
 	return x, at.Mu(), nil
 }

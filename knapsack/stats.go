@@ -115,8 +115,8 @@ func (f *RateFilter) Stats() Stats {
 // changes are missed; see TestWhatIf.
 //
 // It returns ErrNoChange until polls after the first one of each page have found changes;
-// RecordChanges does not count. It returns ErrBudget for a number out of range and ErrConfig for an
-// unknown objective. Time: O(1), about 10 µs. With costs it takes those of up to 1000 pages, and up
+// RecordChanges does not count. It returns ErrConfig for a number out of range and for an unknown
+// objective. Time: O(1), about 10 µs. With costs it takes those of up to 1000 pages, and up
 // to 10 ms.
 func (f *RateFilter) WhatIf(o Objective, polls float64) (float64, error) {
 	if err := checkBudget(polls); err != nil {

@@ -34,7 +34,7 @@ func TestWhatIf(t *testing.T) {
 	require.ErrorIs(t, err, ErrConfig)
 	for _, polls := range []float64{0, -1, math.NaN(), math.Inf(1)} {
 		_, err := f.WhatIf(Age, polls)
-		require.ErrorIs(t, err, ErrBudget)
+		require.ErrorIs(t, err, ErrConfig)
 	}
 	for _, bad := range []float64{0, 1, -1, math.NaN(), math.Inf(1)} {
 		_, err := f.PollsFor(Freshness, bad)
