@@ -75,7 +75,7 @@ type division struct {
 func newDivision(d *Dispatcher, client int) *division {
 	v := &division{d: d, client: client, free: make([]float64, d.m), factor: make([]float64, d.m)}
 	for j := range v.free {
-		v.free[j], v.factor[j] = d.ends(j), d.expect(j)
+		v.free[j], v.factor[j] = d.ends(j), d.factor(j)
 	}
 	v.end = slices.Clone(v.free)
 	for j, queue := range d.queue {

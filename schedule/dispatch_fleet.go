@@ -208,7 +208,7 @@ func (d *Dispatcher) deadline(client int, patience float64) float64 {
 	if c.holds == None || c.silent || d.done[c.holds] {
 		return math.Inf(1)
 	}
-	allowed := float64(patience * d.paceOf(client, c.pace) * d.duration(c.holds, client))
+	allowed := float64(patience * d.paceOf(c.pace) * d.duration(c.holds, client))
 	return c.since + d.begins(client) + allowed
 }
 

@@ -324,9 +324,9 @@ func TestSetupIsNoDelay(t *testing.T) {
 	require.Equal(t, 18.0, d.ends(0))
 	require.Equal(t, 8.0, d.ends(1))
 	d.now = 17
-	require.Equal(t, 1.0, d.expect(0), "it has worked for 7 of 8")
+	require.Equal(t, 1.0, d.factor(0), "it has worked for 7 of 8")
 	tell(0, 0, 18)
-	require.Equal(t, 1.0, d.paceOf(0, d.client[0].pace))
+	require.Equal(t, 1.0, d.paceOf(d.client[0].pace))
 	require.Equal(t, 18.0, d.ends(0), "it pays its setup once")
 }
 
@@ -339,10 +339,10 @@ func TestLateClientIsSlow(t *testing.T) {
 	tell(0, 0, 8)
 	ask(0, 1, 8)
 	d.now = 16
-	require.Equal(t, 1.0, d.expect(0))
+	require.Equal(t, 1.0, d.factor(0))
 	d.now = 32
 	doubt := paceDoubt * d.typical
-	require.InEpsilon(t, (8+24+doubt)/(8+8+doubt), d.expect(0), 1e-12)
+	require.InEpsilon(t, (8+24+doubt)/(8+8+doubt), d.factor(0), 1e-12)
 }
 
 // A site that no client can do waits for one that can.

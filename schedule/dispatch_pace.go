@@ -61,7 +61,7 @@ func (d *Dispatcher) learn(client int, spent float64) {
 	c := &d.client[client]
 	spent = min(max(0, spent-d.begins(client)), math.MaxFloat64) // times may lie far apart
 	predicted := d.duration(c.holds, client)
-	miss := min(mostMiss, math.Abs(portable.Log(spent/predicted/d.paceOf(client, c.pace))))
+	miss := min(mostMiss, math.Abs(portable.Log(spent/predicted/d.paceOf(c.pace))))
 	d.misses.squares += float64(miss * miss)
 	d.misses.count = min(d.misses.count+1, codec.MostCount)
 	c.pace.add(spent, predicted, max(leastKept, portable.Exp(-predicted/(paceMemory*d.typical))))
@@ -81,15 +81,15 @@ func (p pace) over(doubt, factor float64) float64 {
 }
 
 // paceOf returns the factor by which a client with the pace p is expected to exceed predictions.
-func (d *Dispatcher) paceOf(client int, p pace) float64 {
+func (d *Dispatcher) paceOf(p pace) float64 {
 	return p.over(float64(paceDoubt*d.typical), d.all.over(float64(commonDoubt*d.typical), 1))
 }
 
-// expect returns the factor by which a client is expected to exceed predictions. It is learned from
+// factor returns the factor by which a client is expected to exceed predictions. It is learned from
 // the sites that the client finished, and from the site that it holds if that is late already.
-func (d *Dispatcher) expect(client int) float64 {
+func (d *Dispatcher) factor(client int) float64 {
 	c := &d.client[client]
-	factor := d.paceOf(client, c.pace)
+	factor := d.paceOf(c.pace)
 	if c.holds == None {
 		return factor
 	}
@@ -99,12 +99,12 @@ func (d *Dispatcher) expect(client int) float64 {
 	}
 	p := c.pace
 	p.add(min(held, math.MaxFloat64), predicted, 1)
-	return d.paceOf(client, p)
+	return d.paceOf(p)
 }
 
 // expected returns how long a site is expected to take a client.
 func (d *Dispatcher) expected(z int32, client int) float64 {
-	return d.expect(client) * d.duration(z, client)
+	return d.factor(client) * d.duration(z, client)
 }
 
 // begins returns the setup that a client has yet to pay, or pays with the site that it holds.
@@ -130,7 +130,7 @@ func (d *Dispatcher) ends(client int) float64 {
 	case d.done[c.holds]:
 		return d.now
 	}
-	end := c.since + d.begins(client) + float64(d.expect(client)*d.duration(c.holds, client))
+	end := c.since + d.begins(client) + float64(d.factor(client)*d.duration(c.holds, client))
 	if end < d.now {
 		return d.now + (d.now - c.since)
 	}

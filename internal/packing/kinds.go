@@ -10,11 +10,6 @@ type kinds struct {
 	start []int32 // of each kind in item, and the end
 }
 
-func newKinds(w []int64) kinds {
-	k, _ := kindsOf(Decreasing(w), nil)
-	return k
-}
-
 // kindsOf groups items in order of decreasing weight, until the watch ends.
 func kindsOf(order []Ranked, watch *work.Watch) (k kinds, ok bool) {
 	n := len(order)

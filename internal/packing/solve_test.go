@@ -352,3 +352,9 @@ func TestKnapsackAgainstBruteForce(t *testing.T) {
 		require.Equal(t, want, got)
 	})
 }
+
+// newKinds groups items by their weights.
+func newKinds(w []int64) kinds {
+	k, _ := kindsOf(Decreasing(w), nil)
+	return k
+}

@@ -386,7 +386,7 @@ func (x *search) shuffle(steps int64) {
 			i++
 		}
 		s.ops = 0
-		x.repart.pair(s, x.rng, k, i, true)
+		x.repart.pair(s, x.rng, k, i)
 		x.steps += s.ops + int64(p.N/p.M)
 		if tries%offerEvery == offerEvery-1 && s.makespan() < x.value {
 			x.offer(s.plan())

@@ -17,16 +17,17 @@ type repartitioner struct {
 	onI     []int64
 }
 
-// pair repartitions clients k and i. It reports whether the later of the two finishes
-// earlier, or shuffles sites without loss if equal is set and the result is no worse.
-func (r *repartitioner) pair(s *state, rng *rand.Rand, k, i int, equal bool) bool {
-	old := max(s.end[k], s.end[i])
+// pair repartitions clients k and i, unless the later of the two would finish later than now. It
+// shuffles their sites if no other way is better than the present one.
+func (r *repartitioner) pair(s *state, rng *rand.Rand, k, i int) {
+	count, divide := freeSites, r.split
 	if s.p.PerPair {
-		r.choose(s, rng, k, i, freePairs)
-		return r.enumerate(s, k, i, old, equal)
+		count, divide = freePairs, r.enumerate
 	}
-	r.choose(s, rng, k, i, freeSites)
-	return r.split(s, k, i, old, equal)
+	r.choose(s, rng, k, i, count)
+	if end, mask := divide(s, k, i); end <= max(s.end[k], s.end[i]) {
+		r.apply(s, k, i, mask)
+	}
 }
 
 // choose takes count sites of both clients at random.
@@ -40,9 +41,10 @@ func (r *repartitioner) choose(s *state, rng *rand.Rand, k, i, count int) {
 	r.sites = r.sites[:count]
 }
 
-// split finds the two subsets of the free sites around the balance of two identical or
-// uniform clients by meeting in the middle.
-func (r *repartitioner) split(s *state, k, i int, old float64, equal bool) bool {
+// split returns the sites that client k is to have, and when the later of the two clients finishes
+// then. It finds the two subsets of the free sites around the balance of two identical or uniform
+// clients by meeting in the middle.
+func (r *repartitioner) split(s *state, k, i int) (end float64, onK uint64) {
 	p := s.p
 	var free int64
 	fixedK, fixedI := s.load[k], s.load[i]
@@ -75,16 +77,12 @@ func (r *repartitioner) split(s *state, k, i int, old float64, equal bool) bool 
 		}
 	}
 	s.ops += int64(len(r.sites)) << (len(r.sites) / 2)
-	if best > old || best == old && !equal {
-		return false
-	}
-	r.apply(s, k, i, mask)
-	return best < old
+	return best, mask
 }
 
-// enumerate tries all ways to divide the free sites of two unrelated clients, in the order
-// of a Gray code so that each differs from the last in one site.
-func (r *repartitioner) enumerate(s *state, k, i int, old float64, equal bool) bool {
+// enumerate is split for unrelated clients. It tries all ways to divide their free sites, in the
+// order of a Gray code, so that each differs from the last in one site.
+func (r *repartitioner) enumerate(s *state, k, i int) (end float64, onK uint64) {
 	p := s.p
 	loadK, loadI := s.load[k], s.load[i]
 	r.onK, r.onI = r.onK[:0], r.onI[:0]
@@ -112,11 +110,7 @@ func (r *repartitioner) enumerate(s *state, k, i int, old float64, equal bool) b
 		}
 	}
 	s.ops += 1 << len(r.sites)
-	if best > old || best == old && !equal {
-		return false
-	}
-	r.apply(s, k, i, mask)
-	return best < old
+	return best, mask
 }
 
 // apply gives client k the sites in the mask and client i the others.

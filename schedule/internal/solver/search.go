@@ -193,7 +193,7 @@ func (x *search) iterate(steps int64) {
 			if i >= k {
 				i++
 			}
-			x.repart.pair(s, x.rng, k, i, true)
+			x.repart.pair(s, x.rng, k, i)
 		}
 		x.steps += s.ops + 1
 		stale++
