@@ -37,9 +37,6 @@ func (v veto) failing() bool { return !math.IsInf(v.retry, -1) }
 
 var unbounded = bounds{0, math.Inf(1)}
 
-// On reports whether anything may keep a page from being polled, the pace of groups apart.
-func (l *Limits) On() bool { return l.interval != nil || len(l.vetoes) > 0 }
-
 // Grow makes room for one more slot.
 func (l *Limits) Grow() {
 	if l.interval != nil {
@@ -116,7 +113,7 @@ func (l *Limits) Fail(slot uint32, now, first, most float64, ordinary int) {
 	l.set(slot, v)
 }
 
-// set sets the veto of a page, and lift removes it.
+// set sets the veto of a page.
 func (l *Limits) set(slot uint32, v veto) {
 	l.lift(slot)
 	if l.vetoes == nil {
@@ -128,6 +125,7 @@ func (l *Limits) set(slot uint32, v veto) {
 	}
 }
 
+// lift removes the veto of a page, if there is one.
 func (l *Limits) lift(slot uint32) {
 	if v, ok := l.vetoes[slot]; ok {
 		if v.failing() {
@@ -203,13 +201,14 @@ func (l *Limits) RemoveGroup(group uint32) {
 	l.free(group)
 }
 
+// free frees the slot of a group that has been removed, once no page is in it.
 func (l *Limits) free(group uint32) {
 	if p := l.paces.At(group); p.removed() && p.pages == 0 {
 		l.groups.Remove(l.groups.ID(int(group)))
 	}
 }
 
-// Join takes note that a page joins a group, in flight or not, and Leave that it leaves.
+// Join takes note that a page joins a group, in flight or not.
 func (l *Limits) Join(group uint32, flying bool) { l.paces.At(group).count(1, flying) }
 
 // Leave is the inverse of Join.

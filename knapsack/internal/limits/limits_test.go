@@ -14,11 +14,9 @@ import (
 func TestEarliest(t *testing.T) {
 	t.Parallel()
 	var l Limits
-	require.False(t, l.On())
 	require.True(t, math.IsInf(l.Earliest(1, 5), -1))
 	require.True(t, math.IsInf(l.Longest(1), 1))
 	l.SetInterval(1, 2, 9, 3)
-	require.True(t, l.On())
 	require.EqualValues(t, 7, l.Earliest(1, 5))
 	require.EqualValues(t, 9, l.Longest(1))
 	require.True(t, math.IsInf(l.Earliest(0, 5), -1), "another page")
@@ -61,7 +59,6 @@ func TestFail(t *testing.T) {
 	require.Equal(t, now+8, l.Earliest(1, 0), "at least the first wait")
 	l.Answered(1, now+9)
 	require.Empty(t, l.vetoes)
-	require.False(t, l.On())
 	l.Fail(1, math.MaxFloat64, math.MaxFloat64, math.MaxFloat64, 0)
 	require.False(t, math.IsInf(l.Earliest(1, 0), 1))
 }

@@ -35,7 +35,7 @@ func NewPace(minGap, maxShare float64, maxInFlight int) Pace {
 	return p
 }
 
-// limits returns what restrains the group, and restrain sets it.
+// limits returns what restrains the group.
 func (p *Pace) limits() limit {
 	if p.limit == nil {
 		return unlimited
@@ -43,6 +43,7 @@ func (p *Pace) limits() limit {
 	return *p.limit
 }
 
+// restrain sets what restrains the group.
 func (p *Pace) restrain(l limit) {
 	if p.limit = nil; l != unlimited {
 		p.limit = new(limit)
