@@ -235,11 +235,12 @@ func (r *run) undo() {
 func (r *run) obey() {
 	kept := r.unruly[:0]
 	for _, s := range r.unruly {
-		if s := int(s); !r.sites.Live(s) || r.allowed(r.candidate(s), int(r.home[s])) {
+		site, home := int(s), int(r.home[s])
+		if !r.sites.Live(site) || r.allowed(r.candidate(site), home) {
 			continue
 		}
-		c := r.candidate(int(s))
-		if to := r.choose(c, int(r.home[s])); to < 0 || r.fill(to, c.need, 1) > 1 || !r.move(int(s), to, ruled) {
+		c := r.candidate(site)
+		if to := r.choose(c, home); to < 0 || r.fill(to, c.need, 1) > 1 || !r.move(site, to, ruled) {
 			kept = append(kept, s)
 		}
 	}

@@ -128,8 +128,8 @@ type Solution struct {
 // too many items per bin, Solve does without the linear programme.
 //
 // Different capacities, conflicts and pins: heuristics, bounds, and a depth-first search that puts
-// items into bins, for a few dozen items. If all bins have one capacity, the problem without its conflicts and pins is
-// solved first, in at most 100 nodes, for its lower bound.
+// items into bins, for a few dozen items. If all bins have one capacity, the problem without its
+// conflicts and pins is solved first, in at most 100 nodes, for its lower bound.
 //
 // # Source
 //

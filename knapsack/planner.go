@@ -51,8 +51,7 @@ type PlannerConfig struct {
 //
 // Time: O(log n) for Next and Observe, and every n answers a new plan, which takes O(n) times
 // about 20 steps of the solver. Memory: 45 bytes a page besides what the RateMethod takes, and 8
-// more with costs. Only a
-// new plan allocates.
+// more with costs. Only a new plan allocates.
 //
 // # How it works
 //

@@ -21,6 +21,10 @@ const (
 	// that at each Next.
 	courtesy   = 16
 	tardySteps = 8
+	// patience is after how many cycles without an answer a page is polled whatever its index: a page of
+	// the slowest rate for Detections changes once in that time, see slowest. With courtesy it makes the
+	// guarantee of 81·n polls (TestRateFilterStarvesNoPage). It was not swept.
+	patience = 64
 	// worthwhile is the gain from which on pages are not polled in turn. On pages that all change
 	// alike the estimate stays below it (TestRateFilterOnCalmHistories). Where many change at once,
 	// more can be gained than the estimate says: with 0.02 the filter detects .987 as much with folders, and

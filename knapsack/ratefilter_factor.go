@@ -265,6 +265,10 @@ func (p *poll) counts(stay float64, all bool) (found, expected float64) {
 // either is the probability of one or both of two things.
 func either(p, q float64) float64 { return p + float64((1-p)*q) }
 
+// fadeCycles is after how many cycles half is left of what is done in the first few only. It is about how
+// long it takes until most pages are judged by what they did themselves. It was not swept.
+const fadeCycles = 3
+
 // fade is the part that is left of what is done in the first few cycles only: 1 to begin with.
 func (f *RateFilter) fade() float64 {
 	polls, pages := f.meter.Polls(), f.ids.Len()
@@ -281,11 +285,6 @@ type faded struct {
 	pages int
 	left  float64
 }
-
-const (
-	fadeCycles = 3
-	patience   = 64
-)
 
 // vote lets a page that comes or goes count in the prior.
 func (f *RateFilter) vote(slot int, sign int) {

@@ -55,12 +55,12 @@ func (f *RateFilter) sameWorth() bool {
 }
 
 // tardyPage goes on through the pages until it finds one of which patience is over and that may be
-// polled, f.tardy.
+// polled, and reports whether there is one: f.tardy.
 func (f *RateFilter) tardyPage(now float64) bool {
-	patience := patience * f.model.Cycle()
+	waits := patience * f.model.Cycle()
 	n := uint32(len(f.polled))
 	steps := min(tardySteps, n)
-	if now-f.meter.Start() < patience { // of no page: on as far as the loop would go
+	if now-f.meter.Start() < waits { // of no page: on as far as the loop would go
 		f.tardy = (f.tardy%n+steps-1)%n + 1
 		return false
 	}
@@ -68,7 +68,7 @@ func (f *RateFilter) tardyPage(now float64) bool {
 		if int(f.tardy) >= len(f.polled) {
 			f.tardy = 0
 		}
-		if now-f.last(f.tardy) >= patience && f.queue.Open(f.tardy) {
+		if now-f.last(f.tardy) >= waits && f.queue.Open(f.tardy) {
 			return f.model.Known()
 		}
 		f.tardy++

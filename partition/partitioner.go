@@ -129,7 +129,6 @@ const defaultOMAStates = 10
 // Time: O(size of the class) a query, W times that under TPEOMA. Memory: O(W), or O(W²) with
 // pursuit.
 func NewOMA(variant OMAVariant, sizes []int, states int, src rand.Source) (ObjectMigration, error) {
-
 	source.Require(src, "partition")
 	if states == 0 {
 		states = defaultOMAStates

@@ -15,7 +15,7 @@ import "github.com/recrawl/recrawl/knapsack/internal/fast"
 // The zero value is not ready: see newCalibration.
 type Calibration struct{ correction }
 
-// Bounds of ln v.
+// Bounds of ln v, far beyond where most polls are. They were not swept.
 const leastLog, mostLog = -5, 2
 
 func newCalibration() Calibration { return Calibration{newCorrection(usual)} }
@@ -32,12 +32,15 @@ func featuresOf(changes, gap float64, changedLast bool) (x feature) {
 	return x
 }
 
-// logOf and logGap are the features ln v and ln τ.
+// logOf is the feature ln v.
 func logOf(changes float64) float64 { return max(leastLog, min(mostLog, fast.Log(changes))) }
-func logGap(gap float64) float64    { return min(mostWait, fast.Log(gap)) }
 
-// A second opinion of how often a page changes: rate is the logarithm of the changes that are expected by it, and the
-// corrected number of changes is v^(1−weight)·e^(rate·weight), of v by beliefs.
+// logGap is the feature ln τ.
+func logGap(gap float64) float64 { return min(mostWait, fast.Log(gap)) }
+
+// An Opinion is a second one of how often a page changes, beside the belief about it: Rate is the logarithm
+// of the changes that are expected by it. Where v are expected by the belief, v^(1−Weight)·e^(Rate·Weight)
+// are in all.
 type Opinion struct{ Rate, Weight float64 }
 
 // shift returns s for a θ, of which fade is the part of the terms that fade out. It goes through the features

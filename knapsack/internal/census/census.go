@@ -1,10 +1,15 @@
-// Package census is what the rate filter knows of its pages as a whole: the Prior of all
-// pages, from which those with few polls borrow; the Hedge, which estimates whether a schedule
-// by rate can beat polling in turn at all; the Calibration of the probabilities of change;
-// Untouched, how pages that were never known to change differ from the others; Waking, by which more
-// is expected of pages that wait; the Sequel of a find of one of these; and the Youth of pages that are added. All memories are a few
-// polls per page. Of many pages a sample tells of all: Votes says which have a vote in the prior, and
-// Every which polls are for the others, to which there are so many times fewer pages.
+// Package census is what the rate filter knows of its pages as a whole:
+//
+//   - Prior: the mean of what is believed of all pages, from which those with few polls borrow;
+//   - Hedge: whether a schedule by rate can beat polling in turn at all;
+//   - Calibration: by how much probabilities of change are too high or too low;
+//   - Untouched: how pages that were never known to change differ from the others;
+//   - Waking: by how much more is to be expected of pages that wait;
+//   - Sequel: what a find leads to;
+//   - Youth: how pages change at what age.
+//
+// All but the Youth forget within some polls per page. Of many pages a sample tells of all: Votes says
+// which have a vote in the prior, and Every one of how many polls the others learn from.
 package census
 
 import (
@@ -16,7 +21,7 @@ import (
 // divisions and exponentials, is small beside that of the polls.
 const period = 16
 
-// A Census holds all seven.
+// A Census holds them all.
 type Census struct {
 	Prior       Prior
 	Hedge       Hedge

@@ -182,7 +182,7 @@ func (c *correction) decode(d *codec.Decoder, p pace) {
 		copy(c.covariance[k][:], d.Float64sIn(features, -mostTheta, mostTheta))
 	}
 	// Within its bounds a covariance moves no θ far, so that what has been loaded can be saved.
-	bounded := *c
-	bounded.bound(p)
-	d.Require(bounded == *c, "covariance of a correction out of bounds")
+	within := *c
+	within.bound(p)
+	d.Require(within == *c, "covariance of a correction out of bounds")
 }

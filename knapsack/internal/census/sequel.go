@@ -75,10 +75,9 @@ var ages = func() (a [intervals + 1]float64) {
 }()
 
 // Learn takes in a poll of one of n pages, that was on a trail and ended a gap of so many cycles. A page that
-// is not on one was to be found changed with some probability, which is asked for where it matters, and
-// had been touched or not. The
-// price is what as much as the poll costs finds elsewhere, at most 1. It returns the trail that the page is
-// on now. dither is any number that differs from poll to poll.
+// is not on one was to be found changed with some probability, which is asked for where it matters, and had
+// been touched or not. The price is what as much as the poll costs finds elsewhere, at most 1. It returns the
+// trail that the page is on now. dither is any number that differs from poll to poll.
 func (s *Sequel) Learn(t Trail, gap float64, changed bool, chance func() float64, wasTouched bool, price float64, n int, dither uint64) Trail {
 	gap = max(leastGap, gap)
 	switch {

@@ -79,7 +79,7 @@ func (l *Amounts) at(slot int) int {
 	return l.buckets.Home(slot) + 1
 }
 
-// set changes it, of a page that is in no bucket.
+// set changes the state of a page that is in no bucket; 0 frees the slot.
 func (l *Amounts) set(slot, s int) {
 	if l.even != nil {
 		l.state[slot] = uint16(s)
@@ -172,13 +172,13 @@ func (l *Amounts) Drop(slot int) {
 // Frequency returns the amount of a page.
 func (l *Amounts) Frequency(slot int) float64 { return l.walk.Amount(l.at(slot)) }
 
-// insert puts the page in a slot into its bucket, take takes it out.
-
+// insert puts the page in a slot into its bucket.
 func (l *Amounts) insert(slot int) {
 	l.buckets.Insert(slot)
 	l.weigh(l.at(slot))
 }
 
+// take takes the page in a slot out of its bucket.
 func (l *Amounts) take(slot int) {
 	l.buckets.Remove(slot)
 	l.weigh(l.at(slot))

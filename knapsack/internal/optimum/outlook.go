@@ -61,7 +61,7 @@ func (o *Outlook) Polls(value float64) (polls, least, most float64) {
 	lo, hi := math.Log(MostInput)*-farBudget, math.Log(MostInput)*farBudget
 	least, most = o.Value(math.Exp(lo)), o.Value(math.Exp(hi))
 	most -= 1e-9 * math.Abs(most) // the shares add up to 1 but for rounding
-	for range 60 {
+	for range 60 {                // halvings, which leave less than the last bit
 		mid := (lo + hi) / 2
 		if o.Value(math.Exp(mid)) < value {
 			lo = mid

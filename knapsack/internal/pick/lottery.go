@@ -68,6 +68,7 @@ func (l *Lottery) Drop(slot int) {
 	l.sum.Set(slot, 0)
 }
 
+// Encode implements Roster.
 func (l *Lottery) Encode(e *codec.Encoder) {
 	e.Float64s(l.x)
 	e.Int(l.sum.Size())

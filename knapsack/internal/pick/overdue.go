@@ -29,6 +29,7 @@ type Overdue struct {
 	until  []float64 // no winner below is overtaken before
 }
 
+// NewOverdue returns a roster of n pages of frequency 0.
 func NewOverdue(n int) *Overdue {
 	o := &Overdue{now: math.Inf(-1)}
 	for range n {

@@ -3,7 +3,7 @@ package queue
 // A node is the place of a page among those of its lot. The pages of a lot form a heap-ordered
 // binary tree by x and then by slot, so that the order in which they leave does not depend on its
 // shape. Two trees are melded along a random path, of logarithmic length on average. In a set
-// that is flat, left and right are the neighbours in a list.
+// that is flat, right is the next page of the list, and left has the bits of the multiplier.
 type node struct {
 	left, right uint32
 	x           float32
@@ -72,7 +72,7 @@ func (q *Queue) uproot(slot uint32) (lot uint32, first bool) {
 	return 0, false
 }
 
-// pages calls visit for all pages of a tree.
+// walk calls visit for all pages of a tree.
 func (q *Queue) walk(root uint32, visit func(slot uint32)) {
 	if root == None {
 		return

@@ -14,7 +14,9 @@ import (
 type Gamma struct{ a, b []float64 } // b = 0: no observation yet
 
 // Add implements Evidence.
-func (m *Gamma) Add()           { m.a, m.b = append(m.a, 0), append(m.b, 0) }
+func (m *Gamma) Add() { m.a, m.b = append(m.a, 0), append(m.b, 0) }
+
+// Reset implements Evidence.
 func (m *Gamma) Reset(slot int) { m.a[slot], m.b[slot] = 0, 0 }
 
 // Observe implements Evidence.

@@ -36,7 +36,9 @@ type mlePage struct {
 }
 
 // Add implements Evidence.
-func (m *MLE) Add()           { m.page = append(m.page, mlePage{}) }
+func (m *MLE) Add() { m.page = append(m.page, mlePage{}) }
+
+// Reset implements Evidence.
 func (m *MLE) Reset(slot int) { m.page[slot] = mlePage{} }
 
 // Observe implements Evidence.
@@ -46,15 +48,17 @@ func (m *MLE) Observe(slot int, gap float64, changed bool, prior float64) {
 		m.unit = gap
 	}
 	if changed {
-		octave := octave(gap / m.unit)
-		// Within bounds, so that no sum of a float32 is 0 or infinite.
-		p.sum[octave] += float32(min(max(gap/m.unit, 1e-30), 1e30))
-		p.count[octave]++
+		o := octave(gap / m.unit)
+		p.sum[o] += inUnits(gap / m.unit)
+		p.count[o]++
 	} else {
 		p.unchanged += gap
 	}
 	p.last = m.root(p, prior)
 }
+
+// rootPrecision is how near to the root a search ends: far nearer than what the octaves leave open.
+const rootPrecision = 1e-6
 
 // root solves for λ between least and most, by bisection of a bracket around the previous root.
 func (m *MLE) root(p *mlePage, prior float64) float64 {
@@ -81,7 +85,7 @@ func (m *MLE) root(p *mlePage, prior float64) float64 {
 		hi = Within(hi * 2)
 	}
 	// Invariant: f(lo) ≥ 0 ≥ f(hi), but at least and most.
-	for hi > lo*(1+1e-6) {
+	for hi > lo*(1+rootPrecision) {
 		mid := math.Sqrt(lo * hi)
 		if !(mid > lo && mid < hi) {
 			mid = lo + (hi-lo)/2 // the product was out of range

@@ -57,12 +57,15 @@ func (m *MLE) SetPage(slot int, page Evidence) {
 			}
 			sum := float64(old.sum[o]) * (from.unit / m.unit)
 			to := octave(sum / float64(count))
-			p.sum[to] += float32(min(max(sum, 1e-30), 1e30))
+			p.sum[to] += inUnits(sum)
 			p.count[to] += count
 		}
 	}
 	m.page[slot] = p
 }
+
+// inUnits returns gaps, in units, within bounds: no sum of such float32s is 0 or infinite.
+func inUnits(gaps float64) float32 { return float32(min(max(gaps, 1e-30), 1e30)) }
 
 // octave returns the range of a gap, in units.
 func octave(gap float64) int {
