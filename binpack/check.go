@@ -48,14 +48,10 @@ func CheckPacking[W Weight](p Problem[W], packed Packing) error {
 	}
 	r := read(p.Weights, caps)
 	for b, items := range packed.Items() {
-		c := p.Capacity
-		if p.Capacities != nil {
-			c = p.Capacities[b]
-		}
 		if len(items) > 0 {
 			used++
 		}
-		if exceeds(r, p.Weights, items, c) {
+		if exceeds(r, p.Weights, items, p.capacity(b)) {
 			return fmt.Errorf("%w: bin %d is overfilled by items %v", ErrInvalid, b, items)
 		}
 	}

@@ -225,6 +225,12 @@ func (q *resource) set(s, n int, w int64) {
 	q.weight[s] = w
 }
 
+// even returns the weight that, moved from node a to node b, leaves both equally full.
+func (q *resource) even(a, b int) float64 {
+	ca, cb := float64(q.capacity[a]), float64(q.capacity[b])
+	return (float64(q.load[a])/ca - float64(q.load[b])/cb) / (1/ca + 1/cb)
+}
+
 func (q *resource) attach(s, n int) {
 	q.load[n] += q.weight[s]
 	q.sites.Add(n, s, q.weight[s])

@@ -62,6 +62,14 @@ type Problem[W Weight] struct {
 	Pins map[int]int
 }
 
+// capacity returns the capacity of a bin.
+func (p *Problem[W]) capacity(bin int) W {
+	if p.Capacities == nil {
+		return p.Capacity
+	}
+	return p.Capacities[bin]
+}
+
 // A Packing is the bin of each item.
 type Packing struct {
 	Bin  []int // Bin[i] is the bin of item i
@@ -133,11 +141,7 @@ func fitPinned[W Weight](in *packing.Problem, p Problem[W]) {
 		for _, i := range items {
 			over += in.Weights[i]
 		}
-		c := p.Capacity
-		if !in.Uniform {
-			c = p.Capacities[b]
-		}
-		if over <= 0 || exceeds(reading{float: true}, p.Weights, items, c) {
+		if over <= 0 || exceeds(reading{float: true}, p.Weights, items, p.capacity(b)) {
 			continue
 		}
 		slices.Sort(items)
@@ -156,11 +160,7 @@ const exactSteps = 64
 // watch ends before that is known.
 func holds[W Weight](p Problem[W], packed Packing, watch *work.Watch) bool {
 	for b, items := range packed.Items() {
-		c := p.Capacity
-		if p.Capacities != nil {
-			c = p.Capacities[b]
-		}
-		if watch.Spend(exactSteps*len(items)) || exceeds(reading{float: true}, p.Weights, items, c) {
+		if watch.Spend(exactSteps*len(items)) || exceeds(reading{float: true}, p.Weights, items, p.capacity(b)) {
 			return false
 		}
 	}

@@ -58,12 +58,10 @@ func (r *run) bestTo(a, b int, most float64, costs bool) (site int, fill float64
 			best = c
 		}
 	}
-	// A site of the weight even would leave both nodes equally full. The nearer a weight is to
-	// even, the less full is the fuller node. So only the sites next to even can be the best.
+	// The nearer a weight is to even, the less full is the fuller node. So only the sites next to even
+	// can be the best.
 	q := r.crowded(a)
-	ca, cb := float64(q.capacity[a]), float64(q.capacity[b])
-	even := (float64(q.load[a])/ca - float64(q.load[b])/cb) / (1/ca + 1/cb)
-	room := min(int64(even), int64(most*cb)-q.load[b]+1, r.heaviestAllowed())
+	room := min(int64(q.even(a, b)), int64(most*float64(q.capacity[b]))-q.load[b]+1, r.heaviestAllowed())
 	if room < 0 {
 		return best.site, best.fill
 	}
@@ -126,9 +124,7 @@ func (r *run) bestExchange(a int, most float64) (give, take int) {
 		// If the two sites differ by even, both nodes are equally full. The difference must not
 		// exceed the room of b, so even is limited to that. For a site s only two sites of b can be
 		// the best: those whose differences from s are next to even on either side.
-		ca, cb := float64(q.capacity[a]), float64(q.capacity[b])
-		even := (float64(q.load[a])/ca - float64(q.load[b])/cb) / (1/ca + 1/cb)
-		even = min(even, math.Floor(most*cb)-float64(q.load[b]))
+		even := min(q.even(a, b), math.Floor(most*float64(q.capacity[b]))-float64(q.load[b]))
 		light = light[:0]
 		q.sites.Some(b, func(s int) bool { light = append(light, s); return true })
 		byWeight(light, q.weight)

@@ -206,6 +206,24 @@ func (a *Assigner) made() {
 	}
 }
 
+// siteSlot returns the slot of a site.
+func (a *Assigner) siteSlot(site int) (int, error) {
+	slot, ok := a.sites.Slot(site)
+	if !ok {
+		return 0, unknownObject(site)
+	}
+	return slot, nil
+}
+
+// armSlot returns the slot of an arm.
+func (a *Assigner) armSlot(arm int) (int, error) {
+	slot, ok := a.arms.Slot(arm)
+	if !ok {
+		return 0, fmt.Errorf("%w: arm %d", ErrUnknown, arm)
+	}
+	return slot, nil
+}
+
 // Add adds a site and returns its id. O(arms).
 func (a *Assigner) Add() int {
 	a.made()
@@ -221,9 +239,9 @@ func (a *Assigner) Add() int {
 
 // Remove removes a site. O(arms). The error is ErrUnknown.
 func (a *Assigner) Remove(site int) error {
-	slot, ok := a.sites.Slot(site)
-	if !ok {
-		return unknownObject(site)
+	slot, err := a.siteSlot(site)
+	if err != nil {
+		return err
 	}
 	a.leave(slot)
 	s := &a.site
@@ -240,9 +258,9 @@ func (a *Assigner) Remove(site int) error {
 // Next returns the arm from which to access a site now. If it is called again before Observe or
 // GiveBack, it returns the same arm. The error is ErrUnknown.
 func (a *Assigner) Next(site int) (int, error) {
-	slot, ok := a.sites.Slot(site)
-	if !ok {
-		return 0, unknownObject(site)
+	slot, err := a.siteSlot(site)
+	if err != nil {
+		return 0, err
 	}
 	s := &a.site
 	if !s.asked[slot] {
@@ -259,9 +277,9 @@ func (a *Assigner) Next(site int) (int, error) {
 // that failed, report the time after which it was given up. The error is ErrUnknown, ErrDuration
 // (also above 1e15) or ErrNotAsked (also if the arm was removed meanwhile).
 func (a *Assigner) Observe(site int, duration float64) error {
-	slot, ok := a.sites.Slot(site)
-	if !ok {
-		return unknownObject(site)
+	slot, err := a.siteSlot(site)
+	if err != nil {
+		return err
 	}
 	if err := checkDuration(site, duration); err != nil {
 		return err
@@ -286,9 +304,9 @@ func (a *Assigner) Observe(site int, duration float64) error {
 // for instance because the crawler stopped. Next then chooses anew. O(1). The error is ErrUnknown
 // or ErrNotAsked.
 func (a *Assigner) GiveBack(site int) error {
-	slot, ok := a.sites.Slot(site)
-	if !ok {
-		return unknownObject(site)
+	slot, err := a.siteSlot(site)
+	if err != nil {
+		return err
 	}
 	if !a.site.asked[slot] {
 		return fmt.Errorf("%w: site %d", ErrNotAsked, site)
@@ -301,13 +319,13 @@ func (a *Assigner) GiveBack(site int) error {
 // the arm. tried is false and the mean 0 if the site was not accessed from that arm since it was
 // added or its durations changed. O(1). The error is ErrUnknown.
 func (a *Assigner) Expected(site, arm int) (mean float64, tried bool, err error) {
-	slot, ok := a.sites.Slot(site)
-	if !ok {
-		return 0, false, unknownObject(site)
+	slot, err := a.siteSlot(site)
+	if err != nil {
+		return 0, false, err
 	}
-	j, ok := a.arms.Slot(arm)
-	if !ok {
-		return 0, false, unknownArm(arm)
+	j, err := a.armSlot(arm)
+	if err != nil {
+		return 0, false, err
 	}
 	k := slot*a.width + j
 	return float64(a.site.base[k]) * a.slowness(j), a.site.count[k] > 0, nil

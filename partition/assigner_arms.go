@@ -249,9 +249,9 @@ func (a *Assigner) AllArms() iter.Seq[int] { return a.arms.All() }
 // Load returns the number of sites assigned to an arm, and the expected time to access each of them
 // once. O(1). The error is ErrUnknown.
 func (a *Assigner) Load(arm int) (sites int, time float64, err error) {
-	j, ok := a.arms.Slot(arm)
-	if !ok {
-		return 0, 0, unknownArm(arm)
+	j, err := a.armSlot(arm)
+	if err != nil {
+		return 0, 0, err
 	}
 	return a.arm[j].sites, a.arm[j].work * a.arm[j].slowness(), nil
 }
@@ -259,9 +259,9 @@ func (a *Assigner) Load(arm int) (sites int, time float64, err error) {
 // SetCapacity sets the time that an arm has for a crawl; +Inf means no limit. Sites that no longer
 // fit leave over the next crawls. O(1). The error is ErrUnknown or ErrConfig.
 func (a *Assigner) SetCapacity(arm int, capacity float64) error {
-	j, ok := a.arms.Slot(arm)
-	if !ok {
-		return unknownArm(arm)
+	j, err := a.armSlot(arm)
+	if err != nil {
+		return err
 	}
 	if err := checkCapacity(arm, capacity); err != nil {
 		return err
@@ -313,9 +313,9 @@ func (a *Assigner) widen(width int) {
 // answers that are still to come from the removed arm. O(sites + arms). The error is ErrUnknown, or
 // ErrConfig for the last arm.
 func (a *Assigner) RemoveArm(arm int) error {
-	j, ok := a.arms.Slot(arm)
-	if !ok {
-		return unknownArm(arm)
+	j, err := a.armSlot(arm)
+	if err != nil {
+		return err
 	}
 	if a.arms.Len() == 1 {
 		return fmt.Errorf("%w: arm %d is the last", ErrConfig, arm)

@@ -78,9 +78,9 @@ const longestWait = 1 << 20
 // number of 0 ends the deferral at once. If all arms are put off, all may be used. O(arms). The
 // error is ErrUnknown, or ErrConfig for a negative number.
 func (a *Assigner) Defer(arm, crawls int) error {
-	j, ok := a.arms.Slot(arm)
-	if !ok {
-		return unknownArm(arm)
+	j, err := a.armSlot(arm)
+	if err != nil {
+		return err
 	}
 	if crawls < 0 {
 		return fmt.Errorf("%w: arm %d put off for %d crawls", ErrConfig, arm, crawls)

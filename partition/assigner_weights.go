@@ -44,9 +44,9 @@ func (u *weightUnit) in(weight float64) float64 { return math.Ldexp(weight, -u.e
 // no arm is limited, every site gets its fastest arm and weights do not matter. O(1). The error is
 // ErrUnknown, or ErrConfig for a weight below 0 or above 3e38.
 func (a *Assigner) SetWeight(site int, weight float64) error {
-	slot, ok := a.sites.Slot(site)
-	if !ok {
-		return unknownObject(site)
+	slot, err := a.siteSlot(site)
+	if err != nil {
+		return err
 	}
 	if !(weight >= 0 && weight <= math.MaxFloat32) {
 		return fmt.Errorf("%w: site %d: weight %v", ErrConfig, site, weight)

@@ -33,8 +33,6 @@ func checkDuration(object int, d float64) error {
 
 func unknownObject(object int) error { return fmt.Errorf("%w: object %d", ErrUnknown, object) }
 
-func unknownArm(arm int) error { return fmt.Errorf("%w: arm %d", ErrUnknown, arm) }
-
 // checkObject checks an object of n that are never added or removed.
 func checkObject(object, n int) error {
 	if object < 0 || object >= n {

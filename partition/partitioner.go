@@ -9,6 +9,7 @@ import (
 
 	"github.com/recrawl/recrawl/internal/codec"
 	"github.com/recrawl/recrawl/internal/enum"
+	"github.com/recrawl/recrawl/internal/grid"
 	"github.com/recrawl/recrawl/internal/source"
 )
 
@@ -186,12 +187,9 @@ func checkFamily(variant OMAVariant, sizes []int, states int) error {
 // counts reports whether the variant counts pairs.
 func (v OMAVariant) counts() bool { return v == PEOMA || v == TPEOMA }
 
-func commonDivisor(sizes []int) int {
-	g := 0
+func commonDivisor(sizes []int) (g int) {
 	for _, s := range sizes {
-		for s != 0 {
-			g, s = s, g%s
-		}
+		g = grid.GCD(s, g)
 	}
 	return g
 }

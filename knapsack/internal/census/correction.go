@@ -14,7 +14,7 @@ type correction struct {
 	theta      feature
 	covariance [features]feature
 	applied    feature // what corrects: an average over some blocks of what was to be applied
-	left       uint32  // polls of the block to come
+	left       countdown
 }
 
 const features = 4
@@ -30,6 +30,20 @@ const awake = features - 1
 // move the indices of all pages of 100,000 by as much as 7 to 50 of them are apart, in the first five
 // cycles, and the queue would have to find its level anew.
 const blocks = 256
+
+// A countdown is how many polls there are to come until what has been learnt is applied.
+type countdown uint32
+
+// over counts a poll of one of n pages, and reports whether it was the last of its block.
+func (c *countdown) over(n int) bool {
+	length := countdown(n / blocks)
+	if *c = min(*c, length); *c > 0 {
+		*c--
+		return false
+	}
+	*c = length
+	return true
+}
 
 // These were chosen for Calibration, on recorded histories, at a quarter of and at the budget of the
 // examples, by the geometric mean of the detections; values of half and double differ by less than
@@ -121,8 +135,7 @@ func evidence(v float64, changed bool) (slope, information float64) {
 // apply moves what is applied towards some θ, by a part of the distance, at the last poll of each block
 // of polls of n pages. It reports whether it did.
 func (c *correction) apply(theta feature, n int, part float64) bool {
-	if c.left = min(c.left, uint32(n/blocks)); c.left > 0 {
-		c.left--
+	if !c.left.over(n) {
 		return false
 	}
 	if part < 1 {
@@ -132,7 +145,6 @@ func (c *correction) apply(theta feature, n int, part float64) bool {
 	} else {
 		c.applied = theta
 	}
-	c.left = uint32(n / blocks)
 	return true
 }
 
@@ -168,7 +180,7 @@ func (c *correction) bound(p pace) {
 func (c *correction) encode(e *codec.Encoder) {
 	e.Float64s(c.theta[:])
 	e.Float64s(c.applied[:])
-	e.Uint32(c.left)
+	e.Uint32(uint32(c.left))
 	for k := range c.covariance {
 		e.Float64s(c.covariance[k][:])
 	}
@@ -177,7 +189,7 @@ func (c *correction) encode(e *codec.Encoder) {
 func (c *correction) decode(d *codec.Decoder, p pace) {
 	copy(c.theta[:], d.Float64sIn(features, -mostTheta, mostTheta))
 	copy(c.applied[:], d.Float64sIn(features, -mostTheta, mostTheta))
-	c.left = d.Uint32()
+	c.left = countdown(d.Uint32())
 	for k := range c.covariance {
 		copy(c.covariance[k][:], d.Float64sIn(features, -mostTheta, mostTheta))
 	}

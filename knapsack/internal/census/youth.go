@@ -23,7 +23,7 @@ type Youth struct {
 	exponent int // the first interval ends at the age 2^exponent
 	known    bool
 	kinds    [2]youths
-	left     uint32 // polls of the block to come
+	left     countdown
 }
 
 // youths is what is known of the pages of a kind, by interval.
@@ -182,13 +182,10 @@ func (y *Youth) Learn(wasTouched bool, from, to, chance float64, changed bool, n
 	if to > from {
 		y.kinds[kindOfPage(wasTouched)].learn(y, from, to, learnable(chance), changed)
 	}
-	if y.left = min(y.left, uint32(n/blocks)); y.left > 0 {
-		y.left--
-		return
-	}
-	y.left = uint32(n / blocks)
-	for k := range y.kinds {
-		y.kinds[k].apply(part)
+	if y.left.over(n) {
+		for k := range y.kinds {
+			y.kinds[k].apply(part)
+		}
 	}
 }
 
@@ -255,7 +252,7 @@ func (y *Youth) encode(e *codec.Encoder) {
 		}
 		e.Float64s(y.kinds[k].applied[:])
 	}
-	e.Uint32(y.left)
+	e.Uint32(uint32(y.left))
 }
 
 func (y *Youth) decode(d *codec.Decoder) {
@@ -274,5 +271,5 @@ func (y *Youth) decode(d *codec.Decoder) {
 			y.kinds[k].times[i] = fast.Exp(s)
 		}
 	}
-	y.left = d.Uint32()
+	y.left = countdown(d.Uint32())
 }

@@ -90,7 +90,7 @@ func (f *Factor) share(from, found float64) {
 		polls := float64(k.polls) + editPull
 		sum += float64(hazard*(polls+float64(found*part))) / (polls + part)
 		sum = min(mostEdits, sum)
-		k.polls = min(most, k.polls+float32(part))
+		k.polls = min(mostSum, k.polls+float32(part))
 		old, next.edits = float64(next.edits), max(k.edits, float32(sum))
 	}
 }

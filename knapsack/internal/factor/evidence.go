@@ -140,10 +140,7 @@ func (e *Evidence) thin(cycle float64, most int) {
 	for len(e.knots) >= max(2, most) {
 		drop, least := 1, math.Inf(1)
 		for i := 1; i < len(e.knots); i++ {
-			before, after := e.knots[i-1].time, e.last.time
-			if i+1 < len(e.knots) {
-				after = e.knots[i+1].time
-			}
+			before, after := e.knots[i-1].time, e.after(i).time
 			if span := (after - before) / (e.last.time - before); span < least {
 				drop, least = i, span
 			}
@@ -164,10 +161,10 @@ func (k *knot) drop(base knot) {
 	k.edits = max(0, k.edits-base.edits)
 }
 
-// far and most bound times and sums in saved states, so that nothing overflows.
+// farthest and mostSum bound times and sums in saved states, so that nothing overflows.
 const (
-	far  = math.MaxFloat64 / 4
-	most = math.MaxFloat32 / 4
+	farthest = math.MaxFloat64 / 4
+	mostSum  = math.MaxFloat32 / 4
 )
 
 func (e *Evidence) encode(to *codec.Encoder) {
@@ -193,11 +190,11 @@ func (e *Evidence) decode(d *codec.Decoder) {
 	var before knot
 	for i := 0; i <= n && d.Err() == nil; i++ {
 		k := knot{
-			time:     d.Float64In(-far, far),
-			found:    single(d, before.found, most),
-			expected: single(d, before.expected, most),
+			time:     d.Float64In(-farthest, farthest),
+			found:    single(d, before.found, mostSum),
+			expected: single(d, before.expected, mostSum),
 			edits:    single(d, before.edits, mostEdits),
-			polls:    single(d, 0, most),
+			polls:    single(d, 0, mostSum),
 		}
 		d.Require(i == 0 || k.time > before.time || i == n && k.time == before.time, "evidence of %v after %v", k.time, before.time)
 		before = k

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/recrawl/recrawl/internal/codec"
+	"github.com/recrawl/recrawl/internal/heap"
 )
 
 // MaxSources is how many sources there may be.
@@ -22,7 +23,7 @@ type Hints struct {
 	pending []uint64          // bit per slot: hints came since the last answer
 	waiting map[uint32][]hint // those of the slots whose bit is set, one of a source
 	sources []source
-	groups  map[uint64]*tally // by source and group: source<<32 | group
+	groups  map[uint64]*tally // by source and group, see groupKey
 }
 
 type hint struct {
@@ -135,46 +136,51 @@ func (h *Hints) Score(slot int, group uint32, t Spans, changed bool) {
 	if !h.On() {
 		return
 	}
-	c := 0
-	if changed {
-		c = 1
-	}
+	c := bit(changed)
 	for from := range h.sources {
 		s := &h.sources[from]
 		x, hinted := h.of(slot, from, t.Now)
 		if hinted || changed {
 			s.fade()
 		}
+		s.tally[bit(hinted)][c]++
 		if hinted {
-			s.tally[1][c]++
 			s.since[t.since(x)][c]++
 			s.age[t.age(x)][c]++
-		} else {
-			s.tally[0][c]++
 		}
-		if group == NoGroup {
-			continue
-		}
-		key := uint64(from)<<32 | uint64(group)
-		g := h.groups[key]
-		if g == nil && !hinted {
-			continue // not before it is told of
-		}
-		if g == nil {
-			g = new(tally)
-			h.groups[key] = g
-		}
-		if hinted || changed {
-			g.fade()
-		}
-		if hinted {
-			g[1][c]++
-		} else {
-			g[0][c]++
+		if g := h.ofGroup(from, group, hinted); g != nil {
+			if hinted || changed {
+				g.fade()
+			}
+			g[bit(hinted)][c]++
 		}
 	}
 	h.drop(slot, func(x hint) bool { return x.at <= t.Now })
 }
+
+func bit(on bool) int {
+	if on {
+		return 1
+	}
+	return 0
+}
+
+// ofGroup returns the tally of a source and a group, nil if the source never told of the group, as it does
+// now if hinted is set.
+func (h *Hints) ofGroup(from int, group uint32, hinted bool) *tally {
+	if group == NoGroup {
+		return nil
+	}
+	key := groupKey(from, group)
+	g := h.groups[key]
+	if g == nil && hinted {
+		g = new(tally)
+		h.groups[key] = g
+	}
+	return g
+}
+
+func groupKey(from int, group uint32) uint64 { return uint64(from)<<32 | uint64(group) }
 
 // DropAfter forgets the hints about a slot of after a time.
 func (h *Hints) DropAfter(slot int, at float64) {
@@ -193,8 +199,8 @@ func (h *Hints) drop(slot int, which func(hint) bool) {
 	}
 }
 
-// NoGroup stands for the group of a page that is in none.
-const NoGroup = math.MaxUint32
+// NoGroup stands for the group of a page that is in none, as the None of package queue does.
+const NoGroup = heap.None
 
 func (t *tally) fade() {
 	for h := range t {
@@ -237,7 +243,7 @@ func (t *tally) rate(c int) float64 {
 func (h *Hints) rates(from int, group uint32) (recall, alarm float64) {
 	s := &h.sources[from]
 	recall, alarm = s.rate(1), s.rate(0)
-	if g := h.groups[uint64(from)<<32|uint64(group)]; g != nil && group != NoGroup {
+	if g := h.ofGroup(from, group, false); g != nil {
 		recall = (g[1][1] + float64(groupPrior*recall)) / (g[1][1] + g[0][1] + groupPrior)
 		alarm = (g[1][0] + float64(groupPrior*alarm)) / (g[1][0] + g[0][0] + groupPrior)
 	}
@@ -332,7 +338,7 @@ func (h *Hints) Quality(from int) (precision, recall float64) {
 // ForgetGroup forgets what is known of the hints of a group.
 func (h *Hints) ForgetGroup(group uint32) {
 	for from := range h.sources {
-		delete(h.groups, uint64(from)<<32|uint64(group))
+		delete(h.groups, groupKey(from, group))
 	}
 }
 
