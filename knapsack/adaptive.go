@@ -175,14 +175,14 @@ func (a *Adaptive) Observe(page int, now float64, changed bool) error {
 	return err
 }
 
-var formatAdaptive = codec.Format{Magic: "recrawl/knapsack.Adaptive", Version: 1}
+var adaptiveFormat = codec.Format{Magic: "recrawl/knapsack.Adaptive", Version: 1}
 
 // MarshalBinary returns the state.
-func (a *Adaptive) MarshalBinary() ([]byte, error) { return formatAdaptive.Save(a.encode) }
+func (a *Adaptive) MarshalBinary() ([]byte, error) { return adaptiveFormat.Save(a.encode) }
 
 // UnmarshalBinary restores what MarshalBinary saved. The receiver may be the zero value.
 func (a *Adaptive) UnmarshalBinary(data []byte) error {
-	return codec.Load(a, formatAdaptive, data, (*Adaptive).decode)
+	return codec.Load(a, adaptiveFormat, data, (*Adaptive).decode)
 }
 
 func (a *Adaptive) encode(e *codec.Encoder) {

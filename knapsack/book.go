@@ -63,8 +63,8 @@ func (b *book) All() iter.Seq[int] { return b.ids.All() }
 // timely reports whether a time is not too far from 0; NaN is.
 func timely(at float64) bool { return math.Abs(at) < pick.MostTime }
 
-// clock checks the time of a Next.
-func (b *book) clock(now float64) error {
+// checkNext checks the time of a Next.
+func (b *book) checkNext(now float64) error {
 	b.made()
 	if !timely(now) || now < b.now {
 		return fmt.Errorf("%w: Next at %v after %v", ErrTime, now, b.now)

@@ -290,14 +290,14 @@ func (e *EstimateFirst) Add() (page int) {
 	return page
 }
 
-var formatEstimateFirst = codec.Format{Magic: "recrawl/knapsack.EstimateFirst", Version: 3}
+var estimateFirstFormat = codec.Format{Magic: "recrawl/knapsack.EstimateFirst", Version: 3}
 
 // MarshalBinary returns the state, source included.
-func (e *EstimateFirst) MarshalBinary() ([]byte, error) { return formatEstimateFirst.Save(e.encode) }
+func (e *EstimateFirst) MarshalBinary() ([]byte, error) { return estimateFirstFormat.Save(e.encode) }
 
 // UnmarshalBinary restores what MarshalBinary saved. The receiver may be the zero value.
 func (e *EstimateFirst) UnmarshalBinary(data []byte) error {
-	return codec.Load(e, formatEstimateFirst, data, (*EstimateFirst).decode)
+	return codec.Load(e, estimateFirstFormat, data, (*EstimateFirst).decode)
 }
 
 func (e *EstimateFirst) encode(enc *codec.Encoder) {

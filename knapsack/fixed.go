@@ -72,12 +72,12 @@ func (f *Fixed) SetFrequency(page int, x float64) error {
 	return err
 }
 
-var formatFixed = codec.Format{Magic: "recrawl/knapsack.Fixed", Version: 1}
+var fixedFormat = codec.Format{Magic: "recrawl/knapsack.Fixed", Version: 1}
 
 // MarshalBinary returns the state, source included.
-func (f *Fixed) MarshalBinary() ([]byte, error) { return formatFixed.Save(f.encode) }
+func (f *Fixed) MarshalBinary() ([]byte, error) { return fixedFormat.Save(f.encode) }
 
 // UnmarshalBinary restores what MarshalBinary saved. The receiver may be the zero value.
 func (f *Fixed) UnmarshalBinary(data []byte) error {
-	return codec.Load(f, formatFixed, data, (*Fixed).decode)
+	return codec.Load(f, fixedFormat, data, (*Fixed).decode)
 }

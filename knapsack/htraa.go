@@ -90,14 +90,14 @@ func (h *HTRAA) Observe(page int, now float64, changed bool) error {
 	return err
 }
 
-var formatHTRAA = codec.Format{Magic: "recrawl/knapsack.HTRAA", Version: 1}
+var htraaFormat = codec.Format{Magic: "recrawl/knapsack.HTRAA", Version: 1}
 
 // MarshalBinary returns the state, source included.
-func (h *HTRAA) MarshalBinary() ([]byte, error) { return formatHTRAA.Save(h.encode) }
+func (h *HTRAA) MarshalBinary() ([]byte, error) { return htraaFormat.Save(h.encode) }
 
 // UnmarshalBinary restores what MarshalBinary saved. The receiver may be the zero value.
 func (h *HTRAA) UnmarshalBinary(data []byte) error {
-	return codec.Load(h, formatHTRAA, data, (*HTRAA).decode)
+	return codec.Load(h, htraaFormat, data, (*HTRAA).decode)
 }
 
 func (h *HTRAA) encode(e *codec.Encoder) {

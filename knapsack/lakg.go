@@ -153,14 +153,14 @@ func (l *LAKG) Observe(page int, now float64, changed bool) error {
 	return err
 }
 
-var formatLAKG = codec.Format{Magic: "recrawl/knapsack.LAKG", Version: 2}
+var lakgFormat = codec.Format{Magic: "recrawl/knapsack.LAKG", Version: 2}
 
 // MarshalBinary returns the state, source included.
-func (l *LAKG) MarshalBinary() ([]byte, error) { return formatLAKG.Save(l.encode) }
+func (l *LAKG) MarshalBinary() ([]byte, error) { return lakgFormat.Save(l.encode) }
 
 // UnmarshalBinary restores what MarshalBinary saved. The receiver may be the zero value.
 func (l *LAKG) UnmarshalBinary(data []byte) error {
-	return codec.Load(l, formatLAKG, data, (*LAKG).decode)
+	return codec.Load(l, lakgFormat, data, (*LAKG).decode)
 }
 
 func (l *LAKG) encode(e *codec.Encoder) {

@@ -197,14 +197,14 @@ func (p *Planner) Price() float64 {
 	return min(math.MaxFloat64, p.plan.Price())
 }
 
-var formatPlanner = codec.Format{Magic: "recrawl/knapsack.Planner", Version: 2}
+var plannerFormat = codec.Format{Magic: "recrawl/knapsack.Planner", Version: 2}
 
 // MarshalBinary returns the state, source included.
-func (p *Planner) MarshalBinary() ([]byte, error) { return formatPlanner.Save(p.encode) }
+func (p *Planner) MarshalBinary() ([]byte, error) { return plannerFormat.Save(p.encode) }
 
 // UnmarshalBinary restores what MarshalBinary saved. The receiver may be the zero value.
 func (p *Planner) UnmarshalBinary(data []byte) error {
-	return codec.Load(p, formatPlanner, data, (*Planner).decode)
+	return codec.Load(p, plannerFormat, data, (*Planner).decode)
 }
 
 func (p *Planner) encode(e *codec.Encoder) {

@@ -66,7 +66,7 @@ func warm(n int) *RateFilter {
 		h := mix64(uint64(i))
 		f.beliefs[i] = kinds[h%64]
 		f.polled[i] = -gaps[h%64] * float64(h>>40) / (1 << 24)
-		f.queue.Rekey(uint32(i), f.polled[i]+gaps[h%64], f.now, clock{f})
+		f.queue.Rekey(uint32(i), f.polled[i]+gaps[h%64], f.now, forQueue{f})
 	}
 	return f
 }

@@ -95,11 +95,11 @@ func (f *RateFilter) usualSlope() float64 {
 }
 
 // Look implements queue.Pages.
-func (c clock) Look(slot uint32, now, level float64) (index, due float64) {
+func (q forQueue) Look(slot uint32, now, level float64) (index, due float64) {
 	var t tempo
-	t.tell(c.RateFilter, slot)
-	index = c.indexAt(slot, now-c.last(slot), &t)
-	return index, c.reaches(slot, now, index, level, &t)
+	t.tell(q.RateFilter, slot)
+	index = q.indexAt(slot, now-q.last(slot), &t)
+	return index, q.reaches(slot, now, index, level, &t)
 }
 
 // reaches returns the time at which a page whose index is known will reach a level, now if it has,
@@ -201,8 +201,6 @@ func (f *RateFilter) hinted(slot uint32, now, due float64) float64 {
 	return due
 }
 
-var _ queue.Pages = clock{}
-
 // ownFree returns the time from which on a page may be polled, but for its group.
 func (f *RateFilter) ownFree(slot uint32) float64 {
 	return f.limits.Earliest(slot, f.polled[slot])
@@ -227,7 +225,7 @@ func (f *RateFilter) sweepPage(slot uint32) {
 	if !f.settled(slot) || f.queue.Hot(slot) {
 		return
 	}
-	due := f.queue.Due(slot, clock{f})
+	due := f.queue.Due(slot, forQueue{f})
 	if due <= f.now {
 		return
 	}
@@ -284,7 +282,7 @@ func (f *RateFilter) rekey(slot uint32, t *tempo) {
 	if index > level && !f.many() {
 		due -= float64(gap * (1 - fast.Exp(fast.Log(level/index)/f.usualSlope())))
 	}
-	f.queue.Rekey(slot, due, f.now, clock{f})
+	f.queue.Rekey(slot, due, f.now, forQueue{f})
 }
 
 // due returns the time at which a page's index reaches the price, within the bounds on its

@@ -20,13 +20,13 @@ func (f *RateFilter) choose(now float64) (slot uint32) {
 	case late:
 		f.tally.late++
 	case inTurn:
-		slot = f.queue.Oldest(now, clock{f})
+		slot = f.queue.Oldest(now, forQueue{f})
 		f.tally.inTurn++
 	case tardy && f.credit >= f.cost(f.tardy):
 		slot = f.tardy
 		f.credit -= f.cost(slot)
 	default:
-		slot, index = f.queue.Best(now, clock{f})
+		slot, index = f.queue.Best(now, forQueue{f})
 	}
 	if index > 0 && !math.IsInf(index, 1) {
 		next := f.threshold * fast.Exp(pricePace*fast.Log(index/f.threshold))
@@ -99,7 +99,7 @@ func (f *RateFilter) wait(slot uint32, h hunch) {
 		default:
 			due = f.hinted(slot, f.now, f.firstLook(slot, h))
 		}
-		f.queue.Put(slot, due, f.now, clock{f})
+		f.queue.Put(slot, due, f.now, forQueue{f})
 	}
 	f.setDeadline(slot, free)
 }

@@ -32,7 +32,7 @@ func TestPassingEdits(t *testing.T) {
 				continue
 			}
 			seen[g]++
-			if (clock{f}).Multiplier(g, last) != m {
+			if (forQueue{f}).Multiplier(g, last) != m {
 				moved[g]++
 			}
 		}

@@ -24,13 +24,13 @@ func (f *RateFilter) gap(slot uint32, now float64) float64 {
 
 // Next implements Scheduler, in O(log n).
 func (f *RateFilter) Next(now float64) (page int, err error) {
-	if err := f.clock(now); err != nil {
+	if err := f.checkNext(now); err != nil {
 		return 0, err
 	}
 	if ready := f.queue.Ready(now); ready > now {
 		return 0, &NoPageError{never(ready)}
 	}
-	f.queue.Advance(now, clock{f})
+	f.queue.Advance(now, forQueue{f})
 	before := f.looks
 	slot := f.choose(now)
 	page = f.ask(int(slot), now)
@@ -211,7 +211,7 @@ func (f *RateFilter) judge(b *belief.Belief, rates *belief.Row, slot uint32, fro
 	case f.objective == Detections:
 		predicted = calibration.Correct(chance, cycles, past.changed, past.fading(fade), more, f.opinion(past.rate, counts, fade))
 		if f.without&ablation.Calibration == 0 && !past.young && calibration.Learn(chance, cycles, past.changed, changed, fade, n, f.calmly()) {
-			f.queue.Shift(clock{f})
+			f.queue.Shift(forQueue{f})
 		}
 	case f.wakes():
 		predicted = waking.Correct(census.Times(said, more), cycles, fade)
@@ -285,7 +285,7 @@ func (f *RateFilter) answered(slot uint32, now float64, h hunch) {
 	}
 	f.queue.Take(slot)
 	f.wait(slot, h)
-	f.queue.News(f.queue.Group(slot), f.now, clock{f})
+	f.queue.News(f.queue.Group(slot), f.now, forQueue{f})
 }
 
 // GiveBack implements Scheduler. The page is not polled again before half the time since its last

@@ -203,10 +203,10 @@ func TestOutdonePagesAreLeftAlone(t *testing.T) {
 			outdone = append(outdone, slot)
 			require.InDelta(t, n-2*now, left, 0.05*n)
 			// A little sooner, as a lot's multiplier may fall.
-			require.Greater(t, f.queue.Due(slot, clock{f}), now+0.8*left)
-			due := f.queue.Due(slot, clock{f})
+			require.Greater(t, f.queue.Due(slot, forQueue{f}), now+0.8*left)
+			due := f.queue.Due(slot, forQueue{f})
 			f.sweepPage(slot)
-			require.Equal(t, due, f.queue.Due(slot, clock{f}))
+			require.Equal(t, due, f.queue.Due(slot, forQueue{f}))
 		}
 	}
 	t.Logf("choices worth %.3f, %.1f indices a Next, %d outdone", got/want, float64(looks)/polls, len(outdone))

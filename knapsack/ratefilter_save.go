@@ -18,7 +18,7 @@ var rateFilterFormat = codec.Format{Magic: "recrawl/knapsack.RateFilter", Versio
 // MarshalBinary returns the state.
 func (f *RateFilter) MarshalBinary() ([]byte, error) { return rateFilterFormat.Save(f.encode) }
 
-// UnmarshalBinary restores what MarshalBinary saved; f may be the zero value.
+// UnmarshalBinary restores what MarshalBinary saved. The receiver may be the zero value.
 func (f *RateFilter) UnmarshalBinary(data []byte) error {
 	return codec.Load(f, rateFilterFormat, data, (*RateFilter).decode)
 }
@@ -38,12 +38,7 @@ func (f *RateFilter) encode(e *codec.Encoder) {
 		e.Float64(f.polled[slot])
 		f.beliefs[slot].Encode(e)
 	}
-	e.Float64s(f.weights)
-	var costs []float64
-	if f.costs != nil {
-		costs = f.costs[f.costs.Size():][:len(f.polled)]
-	}
-	e.Float64s(costs)
+	f.encodeWorth(e)
 	f.census.Encode(e)
 	f.encodeBirths(e)
 	for k := range f.levels {
@@ -63,6 +58,21 @@ func (f *RateFilter) encode(e *codec.Encoder) {
 	f.tally.encode(e)
 	f.encodeEarly(e)
 	f.queue.Encode(e)
+	f.encodeGroups(e)
+}
+
+// encodeWorth writes weights and costs.
+func (f *RateFilter) encodeWorth(e *codec.Encoder) {
+	e.Float64s(f.weights)
+	var costs []float64
+	if f.costs != nil {
+		costs = f.costs[f.costs.Size():][:len(f.polled)]
+	}
+	e.Float64s(costs)
+}
+
+// encodeGroups writes what is known of groups. The queue has which pages are in them.
+func (f *RateFilter) encodeGroups(e *codec.Encoder) {
 	f.likeness.Encode(e)
 	if e.Bool(f.marks != nil); f.marks != nil {
 		for _, m := range f.marks {
@@ -94,16 +104,7 @@ func (f *RateFilter) decode(d *codec.Decoder) {
 		f.beliefs = append(f.beliefs, belief.Packed{})
 		f.beliefs[slot].Decode(d)
 	}
-	f.weights = d.Float64sIn(codec.AnyLen, 0, math.MaxFloat64)
-	d.Require(f.weights == nil || len(f.weights) == slots, "weights of %d of %d slots", len(f.weights), slots)
-	costs := d.Float64sIn(codec.AnyLen, 0, optimum.MostInput)
-	d.Require(costs == nil || len(costs) == slots, "costs of %d of %d slots", len(costs), slots)
-	for slot, cost := range costs {
-		d.Require((cost > 0) == f.ids.Live(slot), "slot %d costs %v", slot, cost)
-	}
-	if costs != nil && d.Err() == nil {
-		f.costs = treeOfCosts(costs)
-	}
+	f.decodeWorth(d)
 	f.census.Decode(d, f.objective == Detections)
 	f.decodeBirths(d)
 	f.levels = newLevels()
@@ -128,6 +129,29 @@ func (f *RateFilter) decode(d *codec.Decoder) {
 	f.tally.decode(d)
 	f.decodeEarly(d)
 	f.queue = queue.Decode(d, slots, f.idle)
+	if f.decodeGroups(d); d.Err() == nil {
+		f.focus()
+	}
+}
+
+// decodeWorth reads weights and costs.
+func (f *RateFilter) decodeWorth(d *codec.Decoder) {
+	slots := f.ids.Slots()
+	f.weights = d.Float64sIn(codec.AnyLen, 0, math.MaxFloat64)
+	d.Require(f.weights == nil || len(f.weights) == slots, "weights of %d of %d slots", len(f.weights), slots)
+	costs := d.Float64sIn(codec.AnyLen, 0, optimum.MostInput)
+	d.Require(costs == nil || len(costs) == slots, "costs of %d of %d slots", len(costs), slots)
+	for slot, cost := range costs {
+		d.Require((cost > 0) == f.ids.Live(slot), "slot %d costs %v", slot, cost)
+	}
+	if costs != nil && d.Err() == nil {
+		f.costs = treeOfCosts(costs)
+	}
+}
+
+// decodeGroups reads what is known of groups, and counts the pages in them.
+func (f *RateFilter) decodeGroups(d *codec.Decoder) {
+	slots := f.ids.Slots()
 	d.Require(f.queue.Groups() == f.limits.Paces(), "%d groups with %d limits", f.queue.Groups(), f.limits.Paces())
 	if d.Err() != nil {
 		return
@@ -160,5 +184,4 @@ func (f *RateFilter) decode(d *codec.Decoder) {
 		ready, is := f.limits.Pace(g).Ready(), f.queue.ReadyGroup(g)
 		d.Require(ready == is, "group %d is ready at %v, not %v", g, ready, is)
 	}
-	f.focus()
 }

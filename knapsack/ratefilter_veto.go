@@ -183,7 +183,7 @@ func (f *RateFilter) regroup(slot, to uint32, flying bool) {
 
 // paced follows a change of the time from which on a group may be polled.
 func (f *RateFilter) paced(group uint32) {
-	f.queue.SetReady(group, f.limits.Pace(group).Ready(), f.now, clock{f})
+	f.queue.SetReady(group, f.limits.Pace(group).Ready(), f.now, forQueue{f})
 }
 
 // land tells the group of a page that its flight has ended.

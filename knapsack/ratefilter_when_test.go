@@ -92,7 +92,7 @@ func TestAnsweredIsLookedAtEarly(t *testing.T) {
 	level, ahead := f.queue.Level(), 0
 	for page := range uint32(60) {
 		last := f.last(page)
-		index, due := clock{f}.Look(page, last, level)
+		index, due := forQueue{f}.Look(page, last, level)
 		require.Zero(t, index)
 		if due-last < patience*f.model.Cycle() {
 			ahead++

@@ -28,7 +28,7 @@ type rostered[R roster] struct {
 
 // Next implements Scheduler.
 func (r *rostered[R]) Next(now float64) (page int, err error) {
-	if err := r.clock(now); err != nil {
+	if err := r.checkNext(now); err != nil {
 		return 0, err
 	}
 	slot, ok := r.roster.Pick(now)

@@ -185,14 +185,14 @@ func (v *VLAKG) Remove(page int) error {
 	return nil
 }
 
-var formatVLAKG = codec.Format{Magic: "recrawl/knapsack.VLAKG", Version: 1}
+var vlakgFormat = codec.Format{Magic: "recrawl/knapsack.VLAKG", Version: 1}
 
 // MarshalBinary returns the state, source included.
-func (v *VLAKG) MarshalBinary() ([]byte, error) { return formatVLAKG.Save(v.encode) }
+func (v *VLAKG) MarshalBinary() ([]byte, error) { return vlakgFormat.Save(v.encode) }
 
 // UnmarshalBinary restores what MarshalBinary saved. The receiver may be the zero value.
 func (v *VLAKG) UnmarshalBinary(data []byte) error {
-	return codec.Load(v, formatVLAKG, data, (*VLAKG).decode)
+	return codec.Load(v, vlakgFormat, data, (*VLAKG).decode)
 }
 
 func (v *VLAKG) encode(e *codec.Encoder) {

@@ -34,8 +34,8 @@ type AssignerConfig struct {
 // 70,000 crawls; see TestFalseAlarms.
 const defaultThreshold = 7
 
-// withDefaults returns the settings with their defaults filled in, or ErrConfig.
-func (c AssignerConfig) withDefaults(arms int) (AssignerConfig, error) {
+// resolve returns the settings with their defaults filled in, or ErrConfig.
+func (c AssignerConfig) resolve(arms int) (AssignerConfig, error) {
 	switch {
 	case c.Threshold == 0:
 		c.Threshold = defaultThreshold
@@ -151,7 +151,7 @@ func NewAssigner(arms, sites int, cfg AssignerConfig, src rand.Source) (*Assigne
 	if sites < 0 || sites > ids.MaxSlots/arms {
 		return nil, fmt.Errorf("%w: %d sites", ErrConfig, sites)
 	}
-	cfg, err := cfg.withDefaults(arms)
+	cfg, err := cfg.resolve(arms)
 	if err != nil {
 		return nil, err
 	}

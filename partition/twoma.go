@@ -57,8 +57,8 @@ type TWOMAConfig struct {
 	LastCrawl bool
 }
 
-// withDefaults returns the settings with their defaults filled in, or ErrConfig.
-func (c TWOMAConfig) withDefaults() (TWOMAConfig, error) {
+// resolve returns the settings with their defaults filled in, or ErrConfig.
+func (c TWOMAConfig) resolve() (TWOMAConfig, error) {
 	if c.States == 0 {
 		c.States = defaultStates
 	}
@@ -92,7 +92,7 @@ func (c TWOMAConfig) withDefaults() (TWOMAConfig, error) {
 // R − ½ with AnyArm (R > 2). So the crawls grow with the number of arms and with the logarithm of the
 // number of objects.
 func (c TWOMAConfig) ExpectedCrawls(arms, objects int) (float64, error) {
-	c, err := c.withDefaults()
+	c, err := c.resolve()
 	if err != nil {
 		return 0, err
 	}
@@ -210,7 +210,7 @@ func NewTWOMA(arms, objects int, cfg TWOMAConfig, src rand.Source) (*TWOMA, erro
 	if err := checkTWOMA(arms, objects); err != nil {
 		return nil, err
 	}
-	cfg, err := cfg.withDefaults()
+	cfg, err := cfg.resolve()
 	if err != nil {
 		return nil, err
 	}

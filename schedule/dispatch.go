@@ -41,8 +41,8 @@ const (
 	leastPatience = 3.0
 )
 
-// check returns the config with its defaults.
-func (cfg DispatcherConfig) check() (DispatcherConfig, error) {
+// resolve returns the settings with their defaults filled in, or ErrConfig.
+func (cfg DispatcherConfig) resolve() (DispatcherConfig, error) {
 	if cfg.Copies < 0 || math.IsNaN(cfg.Patience) || !(cfg.Spread >= 0) || math.IsInf(cfg.Spread, 1) {
 		return cfg, fmt.Errorf("%w: %d copies, patience %v, spread %v", ErrConfig, cfg.Copies, cfg.Patience, cfg.Spread)
 	}
@@ -147,7 +147,7 @@ func NewDispatcher(p *Problem, plan Plan, cfg DispatcherConfig) (*Dispatcher, er
 	if err := p.Check(plan); err != nil {
 		return nil, err
 	}
-	cfg, err := cfg.check()
+	cfg, err := cfg.resolve()
 	if err != nil {
 		return nil, err
 	}
@@ -170,7 +170,7 @@ func NewDispatcher(p *Problem, plan Plan, cfg DispatcherConfig) (*Dispatcher, er
 // of the list. The list is as for [Pull]; [Problem.LongestFirst] makes one. Take it if nothing is
 // known about the clients.
 func NewPullDispatcher(p *Problem, list []int, cfg DispatcherConfig) (*Dispatcher, error) {
-	cfg, err := cfg.check()
+	cfg, err := cfg.resolve()
 	if err != nil {
 		return nil, err
 	}

@@ -170,7 +170,7 @@ func TestDispatcherDefaults(t *testing.T) {
 		silent bool
 	}{{DispatcherConfig{}, 4, true}, {DispatcherConfig{Static: true}, 1, false}, {DispatcherConfig{Copies: 2}, 2, true},
 		{DispatcherConfig{Static: true, Copies: 2, Patience: 2}, 2, true}, {DispatcherConfig{Patience: -1}, 4, false}} {
-		cfg, err := c.cfg.check()
+		cfg, err := c.cfg.resolve()
 		require.NoError(t, err)
 		require.Equal(t, c.copies, cfg.Copies)
 		require.Equal(t, c.silent, !math.IsInf(cfg.Patience, 1))

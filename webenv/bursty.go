@@ -30,8 +30,8 @@ const (
 	defaultActiveStay = 3
 )
 
-// filled returns the settings with the defaults filled in.
-func (c BurstyConfig) filled() BurstyConfig {
+// resolve returns the settings with the defaults filled in.
+func (c BurstyConfig) resolve() BurstyConfig {
 	c.QuietStay, c.ActiveStay = cmp.Or(c.QuietStay, defaultQuietStay), cmp.Or(c.ActiveStay, defaultActiveStay)
 	if share := c.activeShare(); c.Active == 0 {
 		c.Active = (1 - c.Quiet*(1-share)) / share
@@ -101,7 +101,7 @@ func NewBursty(rates []float64, cfg BurstyConfig, src rand.Source) (Simulated, e
 		return nil, err
 	}
 	given := cfg
-	cfg = cfg.filled()
+	cfg = cfg.resolve()
 	if given.Active == 0 && cfg.Active < 0 && cfg.QuietStay > 0 && cfg.ActiveStay > 0 {
 		return nil, fmt.Errorf("%w: quiet rate %v is more than the page's own, as pages are quiet for %.2g of the time",
 			ErrConfig, cfg.Quiet, 1-cfg.activeShare())

@@ -187,7 +187,7 @@ func TestBurstyDispersion(t *testing.T) {
 	const windows, polls = 4000, 50
 	const gap = 0.2
 	burst := BurstyConfig{Quiet: 0, Active: 3, QuietStay: 5, ActiveStay: 2.5}
-	require.Equal(t, burst, BurstyConfig{QuietStay: 5, ActiveStay: 2.5}.filled(), "its mean is 1")
+	require.Equal(t, burst, BurstyConfig{QuietStay: 5, ActiveStay: 2.5}.resolve(), "its mean is 1")
 	rates := make([]float64, windows)
 	for i := range rates {
 		rates[i] = 1

@@ -81,8 +81,8 @@ type DurationsConfig struct {
 	AllSwitch bool
 }
 
-// filled returns the settings with the defaults filled in.
-func (c DurationsConfig) filled() DurationsConfig {
+// resolve returns the settings with the defaults filled in.
+func (c DurationsConfig) resolve() DurationsConfig {
 	c.Sites, c.Arms = cmp.Or(c.Sites, 900), cmp.Or(c.Arms, 3)
 	c.Perfect, c.Other = cmp.Or(c.Perfect, 24.7), cmp.Or(c.Other, 53.6)
 	if len(c.Resources) == 0 && c.Arms > 0 && c.Arms <= math.MaxUint16 {
@@ -119,7 +119,7 @@ type Durations struct {
 // durations of all sites may be infinite. It panics if src is nil.
 func NewDurations(cfg DurationsConfig, src rand.Source) (*Durations, error) {
 	rng := newRandom(src).Rand
-	cfg = cfg.filled()
+	cfg = cfg.resolve()
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}

@@ -27,8 +27,8 @@ type ZipfConfig struct {
 	SwapEvery int
 }
 
-// filled returns the settings with the defaults filled in.
-func (c ZipfConfig) filled() ZipfConfig {
+// resolve returns the settings with the defaults filled in.
+func (c ZipfConfig) resolve() ZipfConfig {
 	c.Pages, c.Alpha, c.Beta = cmp.Or(c.Pages, 500), cmp.Or(c.Alpha, 0.3), cmp.Or(c.Beta, 1.5)
 	if c.Beta < 0 && !math.IsInf(c.Beta, -1) {
 		c.Beta = 0
@@ -85,7 +85,7 @@ func (c *ZipfConfig) check() error {
 // allocates nothing.
 func NewZipf(cfg ZipfConfig, src rand.Source) (Simulated, error) {
 	rng := newRandom(src)
-	cfg = cfg.filled()
+	cfg = cfg.resolve()
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}

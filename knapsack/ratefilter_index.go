@@ -63,26 +63,28 @@ func (f *RateFilter) weight(slot uint32) float64 {
 	return f.weights[slot]
 }
 
-// A clock tells the queue how fast time passes for pages.
-type clock struct{ *RateFilter }
+// forQueue answers what the queue asks about pages: how fast time passes for them, and their indices.
+type forQueue struct{ *RateFilter }
+
+var _ queue.Pages = forQueue{}
 
 // Last implements queue.Clock.
-func (c clock) Last(slot uint32) float64 { return c.last(slot) }
+func (q forQueue) Last(slot uint32) float64 { return q.last(slot) }
 
 // Touch implements queue.Clock.
-func (c clock) Touch(slot uint32) (sum float64) {
-	return c.polled[slot] + float64(c.beliefs[slot].Touch()) + float64(c.changed[slot/64]&1)
+func (q forQueue) Touch(slot uint32) (sum float64) {
+	return q.polled[slot] + float64(q.beliefs[slot].Touch()) + float64(q.changed[slot/64]&1)
 }
 
 // Multiplier implements queue.Clock. What an edit of many pages makes a poll worth comes at once and
 // hardly grows with time; so that the queue looks at such pages soon, it counts as some cycles more.
-func (c clock) Multiplier(group uint32, last float64) float64 {
-	m, edited := c.pulse(group, last)
+func (q forQueue) Multiplier(group uint32, last float64) float64 {
+	m, edited := q.pulse(group, last)
 	if group == queue.None {
 		edited -= passing
 	}
-	if edited > 0 && c.now > last {
-		m += edited * editedCycles * c.model.Cycle() / (c.now - last)
+	if edited > 0 && q.now > last {
+		m += edited * editedCycles * q.model.Cycle() / (q.now - last)
 	}
 	return m
 }
@@ -148,8 +150,6 @@ func (f *RateFilter) together(last float64) multiplier {
 func (f *RateFilter) followsEdits() bool {
 	return f.objective != Detections && f.without&ablation.Edits == 0
 }
-
-var _ queue.Clock = clock{}
 
 // wakes reports whether more is expected of pages that wait, as far as polls of them find more. That is
 // so for Delay: see go test ./knapsack -v -run TestPagesThat -exact. When it was added, on eleven recorded and generated
@@ -354,4 +354,4 @@ func (f *RateFilter) spans(slot uint32, gap float64) hints.Spans {
 }
 
 // Index implements queue.Pages.
-func (c clock) Index(slot uint32, now float64) float64 { return c.index(slot, now-c.last(slot)) }
+func (q forQueue) Index(slot uint32, now float64) float64 { return q.index(slot, now-q.last(slot)) }
