@@ -95,20 +95,20 @@ func (f *RateFilter) forget(group uint32) {
 	}
 }
 
-// compare takes in what a poll of a page found, whose rates had the given probabilities, and
-// returns by how much more the page was taken to have changed in the gap than it is used to, and the
-// probability that an edit of many pages had changed it.
-func (f *RateFilter) compare(slot uint32, rates *belief.Row, from, now float64, changed bool) (m, edited float64) {
-	p := poll{RateFilter: f, rates: rates, from: from, now: now, changed: changed, times: 1}
-	y := f.youth(slot, from, now-from)
+// compare takes in a finding about a page, whose rates had the given probabilities, and returns by how
+// much more the page was taken to have changed in the gap than it is used to, and the probability that
+// an edit of many pages had changed it.
+func (f *RateFilter) compare(x finding, rates *belief.Row) (m, edited float64) {
+	p := evidence{RateFilter: f, finding: x, rates: rates, times: 1}
+	y := f.youth(x.slot, x.from, x.gap())
 	if f.objective != Detections {
-		p.times = fast.Exp(f.more(past{touched: f.touched.has(slot), youth: y}))
+		p.times = fast.Exp(f.more(past{touched: f.touched.has(x.slot), youth: y}))
 	}
 	p.times = y.counting(p.times)
-	group := f.queue.Group(slot)
+	group := f.queue.Group(x.slot)
 	m = 1
 	if f.hasCommon() {
-		m = p.learn(&f.common, &f.levels[ofAll], 1, f.apart(group, from), f.ids.Len())
+		m = p.learn(&f.common, &f.levels[ofAll], 1, f.apart(group, x.from), f.ids.Len())
 	}
 	if !f.related(group) {
 		return m, p.edited
@@ -184,12 +184,11 @@ func (f *RateFilter) markAnew(slot uint32) {
 	}
 }
 
-// A poll is evidence of what pages have in common.
-type poll struct {
+// evidence is what a finding tells of what pages have in common.
+type evidence struct {
 	*RateFilter
-	rates     *belief.Row // probabilities before
-	from, now float64
-	changed   bool
+	finding finding
+	rates   *belief.Row // probabilities before
 	// times is how many times as much as its rates say a page changes: what is so at all times is no evidence
 	// of what pages have in common at present. Under Detections that finds .997 as much on four recorded
 	// histories at three budgets, and .990 with groups (two runs), and is left out.
@@ -197,11 +196,11 @@ type poll struct {
 	edited float64 // probability that an edit of many pages changed the page, as far as known
 }
 
-// learn takes the poll in as evidence of so many pages, in which the page is known to have changed
+// learn takes the finding in as evidence of so many pages, in which the page is known to have changed
 // apart times as much as they, and returns the factor before it. Where there are more pages than need
 // be, part of the polls will do.
-func (p *poll) learn(to *factor.Factor, l *factor.Level, base, apart float64, pages int) (m float64) {
-	each, edits := to.Each(l, p.from, base)
+func (p *evidence) learn(to *factor.Factor, l *factor.Level, base, apart float64, pages int) (m float64) {
+	each, edits := to.Each(l, p.finding.from, base)
 	m = to.Average(l, &each)
 	others := p.edited
 	p.edited = either(others, to.Edited(edits))
@@ -219,7 +218,7 @@ func (p *poll) learn(to *factor.Factor, l *factor.Level, base, apart float64, pa
 			stay = p.survival(x * apart)
 		}
 		stay *= 1 - p.edited
-		if p.changed {
+		if p.finding.changed {
 			stay = 1 - stay
 		}
 		likelihood[k] = stay
@@ -231,10 +230,10 @@ func (p *poll) learn(to *factor.Factor, l *factor.Level, base, apart float64, pa
 	}
 	if p.followsEdits() {
 		stay := (1 - others) * max(leastSurvival, p.survival(m*apart))
-		to.Edit(l, p.from, p.now, stay, p.changed, p.model.Cycle())
+		to.Edit(l, p.finding.from, p.finding.now, stay, p.finding.changed, p.model.Cycle())
 	}
 	found, expected := p.counts(alone*max(leastSurvival, 1-p.edited), to != &p.common)
-	to.Add(p.from, p.now, found, expected, p.model.Cycle(), most)
+	to.Add(p.finding.from, p.finding.now, found, expected, p.model.Cycle(), most)
 	return m
 }
 
@@ -243,20 +242,20 @@ func oneOf(pages int) uint64 { return uint64(1 + pages/factor.MostPolls) }
 
 // survival returns the probability of no change by the page itself, if it changes so many times as
 // often as it is used to.
-func (p *poll) survival(times float64) float64 {
-	return p.model.Survival(p.rates, (p.now-p.from)*times*p.times)
+func (p *evidence) survival(times float64) float64 {
+	return p.model.Survival(p.rates, p.finding.gap()*times*p.times)
 }
 
 // counts returns the changes found and expected, where stay is the probability of none. For all
 // pages these are polls that find one. For groups, whose pages often change many times in a gap, they
 // are the changes that there were, of which a poll tells one: −ln(stay), over 1 − stay where there
 // was one. On four recorded histories that is better by 0.3 %, and worse by that for all pages.
-func (p *poll) counts(stay float64, all bool) (found, expected float64) {
+func (p *evidence) counts(stay float64, all bool) (found, expected float64) {
 	expected = 1 - stay
 	if all {
 		expected = -fast.Log(stay)
 	}
-	if p.changed {
+	if p.finding.changed {
 		found = expected / (1 - stay)
 	}
 	return found, expected

@@ -269,7 +269,7 @@ func TestFolderIsNotAllPages(t *testing.T) {
 			var b belief.Belief
 			g.model.Unpack(&g.beliefs[3], &b)
 			rates := b.Marginal(1)
-			p := poll{RateFilter: &g, rates: &rates, from: from, now: cycles + 0.1, changed: changed, times: 1}
+			p := evidence{RateFilter: &g, finding: finding{3, from, cycles + 0.1, changed}, rates: &rates, times: 1}
 			p.learn(&g.common, &g.levels[ofAll], 1, apart, n)
 			m, _ := g.common.Mean(&g.levels[ofAll], from, 1)
 			return m
@@ -299,7 +299,7 @@ func TestWhatIsSoAtAllTimesIsNoEvidence(t *testing.T) {
 			rates := b.Marginal(0.25)
 			for slot := range uint32(9) { // more of them would say that nothing changes at all
 				f.touched.set(slot, false)
-				f.compare(slot, &rates, f.now, f.now+gap, false)
+				f.compare(finding{slot, f.now, f.now + gap, false}, &rates)
 			}
 			m, _ := f.common.Mean(&f.levels[ofAll], f.now, 1)
 			return m

@@ -119,7 +119,7 @@ func (f *RateFilter) found(slot int, now float64, changed bool) {
 			f.inform(&before, &b)
 		}
 		f.follow(uint32(slot), gap, changed)
-		counts, edited := f.predicted(&b, &before, uint32(slot), now-gap, now, changed)
+		counts, edited := f.predicted(&b, &before, finding{uint32(slot), now - gap, now, changed})
 		h.times = counts / gap
 		f.notice(uint32(slot), counts, changed)
 		f.model.LearnEdited(&b, gap, counts, edited, changed)
@@ -152,18 +152,29 @@ func (f *RateFilter) judges(slot uint32) bool {
 // sampled reports whether the next answer is one of those by which all pages are judged.
 func (f *RateFilter) sampled() bool { return f.answers%uint64(f.census.Every(f.ids.Len())) == 0 }
 
-// predicted compares what a poll found, at the end of a gap from one time to another, with the
-// belief before it. It returns the length that the gap counts as, and how likely it is that an edit
-// of many pages changed this one. Unless it judges, informed may be anything.
-func (f *RateFilter) predicted(b, informed *belief.Belief, slot uint32, from, now float64, changed bool) (counts, edited float64) {
-	gap := now - from
+// A finding is what a poll, or a stretch of known changes, tells of a page: whether it changed between
+// two times.
+type finding struct {
+	slot      uint32
+	from, now float64
+	changed   bool
+}
+
+// gap returns the time between the two.
+func (x *finding) gap() float64 { return x.now - x.from }
+
+// predicted compares a finding with the belief before it. It returns the length that the gap counts as,
+// and how likely it is that an edit of many pages changed this one. Unless it judges, informed may be
+// anything.
+func (f *RateFilter) predicted(b, informed *belief.Belief, x finding) (counts, edited float64) {
+	gap := x.gap()
 	counts = 1
 	// No time to compare other pages at; before the first Next nothing tells one in another unit.
-	alone := f.ahead(now) || math.IsInf(f.now, -1)
+	alone := f.ahead(x.now) || math.IsInf(f.now, -1)
 	var rates belief.Row
-	if !alone && f.judges(slot) {
+	if !alone && f.judges(x.slot) {
 		expected := informed
-		if leaning := f.leaning(slot); leaning != belief.Level() {
+		if leaning := f.leaning(x.slot); leaning != belief.Level() {
 			leant := *informed
 			leant.Lean(leaning)
 			expected = &leant
@@ -171,27 +182,28 @@ func (f *RateFilter) predicted(b, informed *belief.Belief, slot uint32, from, no
 		rates = expected.Marginal(gap / f.model.Cycle())
 	}
 	if !alone {
-		counts, edited = f.compare(slot, &rates, from, now, changed)
+		counts, edited = f.compare(x, &rates)
 	}
 	counts *= gap
 	if !alone && f.sampled() {
-		f.judge(b, &rates, slot, from, gap, counts, edited, changed)
+		f.judge(b, &rates, x, counts, edited)
 	}
-	f.changed.set(slot, changed)
-	if changed {
-		f.touched.set(slot, true)
+	f.changed.set(x.slot, x.changed)
+	if x.changed {
+		f.touched.set(x.slot, true)
 	}
-	f.hints.Score(int(slot), f.groupOf(slot), f.spans(slot, gap), changed)
-	f.dropAhead(int(slot))
+	f.hints.Score(int(x.slot), f.groupOf(x.slot), f.spans(x.slot, gap), x.changed)
+	f.dropAhead(int(x.slot))
 	return counts, edited
 }
 
-// judge learns of all pages from a poll of one, after a gap since a time that counts as one of another length. b
-// is the belief before it, and the probabilities of the rates are those under the prior.
-func (f *RateFilter) judge(b *belief.Belief, rates *belief.Row, slot uint32, from, gap, counts, edited float64, changed bool) {
+// judge learns of all pages from a finding about one, whose gap counts as one of another length. b is the belief
+// before it, and the probabilities of the rates are those under the prior.
+func (f *RateFilter) judge(b *belief.Belief, rates *belief.Row, x finding, counts, edited float64) {
 	every := f.census.Every(f.ids.Len())
 	n := f.ids.Len() / every
-	past, cycles, fade := f.past(slot, from, gap), gap/f.model.Cycle(), f.fade()
+	gap := x.gap()
+	past, cycles, fade := f.past(x.slot, x.from, gap), gap/f.model.Cycle(), f.fade()
 	counts = past.counting(counts)
 	chance := 1 - f.model.Survival(rates, counts)
 	said := either(chance, edited)
@@ -201,31 +213,31 @@ func (f *RateFilter) judge(b *belief.Belief, rates *belief.Row, slot uint32, fro
 		if f.objective != Detections { // else evidence of all pages would tell that they change less than expected
 			alone = either(1-f.model.Survival(rates, gap), edited)
 			if f.hints.On() { // by which many of the polled pages were chosen
-				alone *= f.hints.Evidence(int(slot), f.groupOf(slot), f.spans(slot, gap), alone).All
+				alone *= f.hints.Evidence(int(x.slot), f.groupOf(x.slot), f.spans(x.slot, gap), alone).All
 			}
 		}
-		f.census.Untouched.Learn(alone, past.touched, changed, n, f.calmly())
+		f.census.Untouched.Learn(alone, past.touched, x.changed, n, f.calmly())
 	}
 	var predicted float64
 	switch calibration, waking := &f.census.Calibration, &f.census.Waking; {
 	case f.objective == Detections:
 		predicted = calibration.Correct(chance, cycles, past.changed, past.fading(fade), more, f.opinion(past.rate, counts, fade))
-		if f.without&ablation.Calibration == 0 && !past.young && calibration.Learn(chance, cycles, past.changed, changed, fade, n, f.calmly()) {
+		if f.without&ablation.Calibration == 0 && !past.young && calibration.Learn(chance, cycles, past.changed, x.changed, fade, n, f.calmly()) {
 			f.queue.Shift(forQueue{f})
 		}
 	case f.wakes():
 		predicted = waking.Correct(census.Times(said, more), cycles, fade)
-		waking.Learn(said, cycles, changed, n, f.calmly())
+		waking.Learn(said, cycles, x.changed, n, f.calmly())
 	default:
 		predicted = census.Times(said, more)
 	}
-	f.tally.predict(predicted, changed, every)
+	f.tally.predict(predicted, x.changed, every)
 	if past.young {
-		age := f.age(slot, from)
-		f.census.Youth.Learn(past.touched, age, age+gap, predicted, changed, n, f.calmly())
+		age := f.age(x.slot, x.from)
+		f.census.Youth.Learn(past.touched, age, age+gap, predicted, x.changed, n, f.calmly())
 	}
-	if !f.hints.Led(int(slot)) { // what hints find is not to be had by rates
-		f.census.Hedge.Score(past.cell(b.MeanCell()), gap, changed, f.model.Cycle(), n)
+	if !f.hints.Led(int(x.slot)) { // what hints find is not to be had by rates
+		f.census.Hedge.Score(past.cell(b.MeanCell()), gap, x.changed, f.model.Cycle(), n)
 	}
 }
 

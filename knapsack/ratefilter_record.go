@@ -119,7 +119,7 @@ func (f *RateFilter) tell(slot uint32, told stretch, last float64) {
 		f.model.Pass(&b, told.from-last)
 	}
 	if told.from >= last && gap > 0 {
-		counts, _ := f.predicted(&b, &before, slot, told.from, told.until, len(told.times) > 0)
+		counts, _ := f.predicted(&b, &before, finding{slot, told.from, told.until, len(told.times) > 0})
 		factor = counts / gap
 	}
 	f.learnTimes(&b, told, factor)

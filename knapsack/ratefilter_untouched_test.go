@@ -144,11 +144,11 @@ func TestWhatUntouchedIsLearntFrom(t *testing.T) {
 					predicted = f.census.Calibration.Correct(chance, 4, false, f.fade(), more, f.opinion(f.rate(0), gap/2, f.fade()))
 				}
 				f.changed.set(0, false)
-				f.judge(&b, &rates, 0, f.last(0), gap, gap/2, 0.2, false)
+				f.judge(&b, &rates, finding{0, f.last(0), f.last(0) + gap, false}, gap/2, 0.2)
 				require.InEpsilon(t, float64(every)*predicted, f.tally.expected-before, 1e-6)
 				break
 			}
-			f.judge(&b, &rates, 0, f.last(0), gap, gap/2, 0.2, k%8 == 0)
+			f.judge(&b, &rates, finding{0, f.last(0), f.last(0) + gap, k%8 == 0}, gap/2, 0.2)
 			want.Learn(either(alone, 0.2), k%2 == 0, k%8 == 0, n/every, f.calmly())
 			require.Equal(t, want, f.census.Untouched)
 		}

@@ -89,7 +89,7 @@ func TestWhatIsLearntOfPagesThatWait(t *testing.T) {
 			predicted := want.Correct(chance, 4, f.fade())
 			require.Greater(t, predicted, chance)
 			before := f.tally.expected
-			f.judge(&b, &rates, 0, f.last(0), gap, gap/2, 0.2, k%2 == 0)
+			f.judge(&b, &rates, finding{0, f.last(0), f.last(0) + gap, k%2 == 0}, gap/2, 0.2)
 			require.InEpsilon(t, float64(every)*predicted, f.tally.expected-before, 1e-9)
 			want.Learn(chance, 4, k%2 == 0, n/every, f.calmly())
 			require.Equal(t, want, f.census.Waking)
