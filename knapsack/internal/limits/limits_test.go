@@ -284,3 +284,15 @@ func TestDecodeRemoved(t *testing.T) {
 		require.ErrorIs(t, d.Done(), want)
 	}
 }
+
+// A share that is not used is kept for one period, so that one poll more comes early.
+func TestShareIsKeptForOnePeriod(t *testing.T) {
+	t.Parallel()
+	p := NewPace(0, 0.5, 0)
+	for range 2 {
+		p.Spend(100, 1)
+	}
+	require.EqualValues(t, 103, p.Ready())
+	p.Spend(1000, 1)
+	require.EqualValues(t, 1001, p.Ready())
+}
