@@ -404,7 +404,7 @@ func TestSettingsAreChecked(t *testing.T) {
 	}
 	_, err := NewFixed([]float64{1, nan}, Even, nil)
 	require.ErrorIs(t, err, ErrConfig)
-	require.ErrorContains(t, err, "page 1: NaN")
+	require.ErrorContains(t, err, "page 1: frequency NaN")
 	_, err = NewFixed(nil, Spacing(7), nil)
 	require.ErrorIs(t, err, ErrConfig)
 	f := must(NewFixed([]float64{1}, Even, nil))
