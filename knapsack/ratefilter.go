@@ -131,6 +131,7 @@ type RateFilter struct {
 	answers  uint64                    // dither for packing
 
 	meter     budget.Meter
+	pays      float64 // what the budget pays for in a cycle, see paid; 0 before it is measured
 	limits    limits.Limits
 	hints     hints.Hints
 	early     map[uint32][]stretch // change times told before there was a time scale, by slot

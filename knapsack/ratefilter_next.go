@@ -42,8 +42,7 @@ func (f *RateFilter) choose(now float64) (slot uint32) {
 	}
 	f.queue.Take(slot)
 	if g := f.queue.Group(slot); g != queue.None {
-		period := f.model.Cycle() / f.costOfAll() * f.cost(slot)
-		f.limits.Pace(g).Spend(now, period)
+		f.limits.Pace(g).Spend(now, f.period()*f.cost(slot))
 		f.paced(g)
 	}
 	return slot

@@ -53,15 +53,50 @@ func (f *RateFilter) measure(now, cost float64) {
 		return
 	}
 	if old := f.model.Cycle(); old > 0 {
-		if moved := f.model.Rescale(old * math.Sqrt(max(1.0/mostRescale, min(mostRescale, cycle/old)))); moved != 0 {
+		before := f.period()
+		if moved := f.model.Rescale(old * rescaling(cycle/old)); moved != 0 {
 			f.census.Slide(-moved)
 			f.focus()
 		}
+		f.paysAfter(before * rescaling(period/before))
 		f.census.Youth.Follow(f.model.Cycle())
 		f.queue.Follow(f.model.Cycle())
 		return
 	}
 	f.begin(cycle)
+	f.pays = f.costOfAll()
+}
+
+// rescaling returns by how much an estimate of time moves for a measurement that is so many times as great.
+func rescaling(ratio float64) float64 {
+	return math.Sqrt(max(1.0/mostRescale, min(mostRescale, ratio)))
+}
+
+// paid returns what the budget pays for in a cycle. When pages come or go, or their costs change, the cycle follows
+// with the next measurements only; the budget does not change by that.
+func (f *RateFilter) paid() float64 {
+	if f.pays > 0 {
+		return f.pays
+	}
+	return f.costOfAll()
+}
+
+// period returns the time in which the budget pays for a cost of 1, as measured.
+func (f *RateFilter) period() float64 { return f.model.Cycle() / f.paid() }
+
+// paysAfter notes what the budget pays for in a cycle that was measured just now, with the time in which it pays for a
+// cost of 1.
+func (f *RateFilter) paysAfter(period float64) {
+	const near = 1e-6 // the cycle has caught up
+	all := f.costOfAll()
+	if f.pays == 0 || f.pays == all {
+		f.pays = all
+		return
+	}
+	f.pays = f.model.Cycle() / period
+	if !(f.pays > 0) || math.IsInf(f.pays, 1) || math.Abs(f.pays/all-1) < near {
+		f.pays = all
+	}
 }
 
 // begin sets the time scale for the first time.

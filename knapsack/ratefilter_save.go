@@ -13,7 +13,7 @@ import (
 	"github.com/recrawl/recrawl/knapsack/internal/queue"
 )
 
-var rateFilterFormat = codec.Format{Magic: "recrawl/knapsack.RateFilter", Version: 25}
+var rateFilterFormat = codec.Format{Magic: "recrawl/knapsack.RateFilter", Version: 26}
 
 // MarshalBinary returns the state.
 func (f *RateFilter) MarshalBinary() ([]byte, error) { return rateFilterFormat.Save(f.encode) }
@@ -28,6 +28,7 @@ func (f *RateFilter) encode(e *codec.Encoder) {
 	e.Byte(byte(f.objective))
 	f.model.Encode(e)
 	f.meter.Encode(e)
+	e.Float64(f.pays)
 	e.Uint64(f.answers)
 	e.Float64(f.threshold)
 	e.Uint32(f.sweep)
@@ -95,6 +96,7 @@ func (f *RateFilter) decode(d *codec.Decoder) {
 	f.model = belief.NewModel(worth[f.objective]())
 	f.model.Decode(d)
 	f.meter = budget.Decode(d, f.now)
+	f.pays = d.NonNegative()
 	f.answers, f.threshold, f.sweep, f.late, f.tardy = d.Uint64(), d.NonNegative(), d.Uint32(), d.Float64In(0, 1), d.Uint32()
 	f.credit = d.NonNegative()
 	slots := f.ids.Slots()

@@ -60,6 +60,64 @@ func TestRateFilterLimits(t *testing.T) {
 	require.Less(t, polls[4], polls[5]/4)
 }
 
+// The measured budget, and with it the share of a group, holds while pages come, go or turn out to be dear, also in a
+// filter that is loaded meanwhile.
+func TestBudgetWhilePagesComeAndGo(t *testing.T) {
+	t.Parallel()
+	const n, share = 400, 0.1
+	for name, happens := range map[string]func(f *RateFilter){
+		"add": func(f *RateFilter) {
+			for range 9 * n {
+				f.Add()
+			}
+		},
+		"remove": func(f *RateFilter) {
+			for page := range n / 2 {
+				require.NoError(t, f.Remove(n-1-page))
+			}
+		},
+		"costs": func(f *RateFilter) {
+			for page := n / 4; page < n; page++ {
+				require.NoError(t, f.SetCost(page, 20))
+			}
+		},
+	} {
+		f := must(NewRateFilter(n, RateFilterConfig{}))
+		group := must(f.AddGroup(GroupConfig{MaxShare: share}))
+		for page := range n / 4 {
+			require.NoError(t, f.SetGroup(page, group))
+		}
+		rng := rand.New(rand.NewPCG(1, 1))
+		spent, inGroup := 0.0, 0
+		poll := func() { // the budget is n
+			page := must(f.Next(spent / n))
+			spent += f.cost(uint32(Slot(page)))
+			if page < n/4 {
+				inGroup++
+			}
+			require.NoError(t, f.Observe(page, spent/n, page < n/4 && rng.IntN(2) == 0))
+		}
+		for range 5 * n {
+			poll()
+		}
+		require.InEpsilon(t, n, f.Stats().Budget, 0.01)
+		happens(f)
+		begin := spent
+		inGroup = 0
+		for k := range 10 * n {
+			if k%100 == 50 {
+				restored := new(RateFilter)
+				require.NoError(t, restored.UnmarshalBinary(must(f.MarshalBinary())))
+				f = restored
+			}
+			require.InEpsilon(t, n, f.Stats().Budget, 0.05, "%s: after %d polls", name, k)
+			poll()
+			require.LessOrEqual(t, float64(inGroup), 1.01*share*(spent-begin)+3, "%s: after %d polls", name, k)
+		}
+		require.InEpsilon(t, f.costOfAll(), f.pays, 0.01, name)
+	}
+}
+
 // Hints that are right are followed; that they are is learnt.
 func TestRateFilterSignals(t *testing.T) {
 	t.Parallel()

@@ -102,7 +102,7 @@ func (f *RateFilter) Stats() Stats {
 		Price:    f.Price(),
 	}
 	if f.model.Known() {
-		s.Budget = f.costOfAll() / f.model.Cycle()
+		s.Budget = f.paid() / f.model.Cycle()
 	}
 	return s
 }
