@@ -118,6 +118,40 @@ func TestBudgetWhilePagesComeAndGo(t *testing.T) {
 	}
 }
 
+// The share of a group begins when the budget is known, and is not saved up for a burst of polls.
+func TestMaxShareInBursts(t *testing.T) {
+	t.Parallel()
+	const n, burst = 100, 60
+	f := must(NewRateFilter(n, RateFilterConfig{}))
+	group := must(f.AddGroup(GroupConfig{MaxShare: 0.5}))
+	for page := range n / 2 {
+		require.NoError(t, f.SetGroup(page, group))
+	}
+	for day := range 20 {
+		inGroup := 0
+		var asked []int
+		for range burst {
+			page, err := f.Next(float64(day))
+			if err != nil {
+				require.ErrorIs(t, err, ErrNoPage)
+				break
+			}
+			if page < n/2 {
+				inGroup++
+			}
+			asked = append(asked, page)
+		}
+		for _, page := range asked {
+			require.NoError(t, f.Observe(page, float64(day), page%3 == 0))
+		}
+		if day == 0 {
+			require.Greater(t, inGroup, 2)
+		} else {
+			require.LessOrEqual(t, inGroup, 2)
+		}
+	}
+}
+
 // Hints that are right are followed; that they are is learnt.
 func TestRateFilterSignals(t *testing.T) {
 	t.Parallel()
