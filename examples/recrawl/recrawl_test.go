@@ -142,6 +142,8 @@ func TestBadCommandLines(t *testing.T) {
 		{"-log a -log b", "for flag -log: one file, and a was given before"},
 		{"-env calm:1,-1", "SIGMA -1: want 0 to 10"},
 		{"-env poisson:1,11", "SIGMA 11: want 0 to 10"},
+		{"-env poisson:1,still=100", "still=100: want at most 99 % of the pages"},
+		{"-env poisson:1,dead=9", `no setting is called "dead"`},
 		{"-env poisson:NaN", "not a finite number"},
 		{"-env calm -n 0", "-n 0: want 1 to"},
 		{"-env calm -n -1", "-n -1: want 1 to"},
@@ -334,6 +336,17 @@ func TestSimulations(t *testing.T) {
 			require.Nil(t, p.Harmonic)
 			require.Equal(t, 2, p.Runs)
 		}
+	}
+}
+
+func TestStillPages(t *testing.T) {
+	t.Parallel()
+	w, err := simulation("poisson:1,still=90", 50)
+	require.NoError(t, err)
+	env, err := w.open(rand.NewPCG(1, 2))
+	require.NoError(t, err)
+	for page := range 50 {
+		require.Equal(t, page < 45, env.(webenv.Simulated).Rate(page, 0) == 0, page)
 	}
 }
 

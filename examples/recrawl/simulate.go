@@ -22,7 +22,8 @@ const simulations = `  zipf:A,B[,r=POLLS]      page k changes with probability A
                           θ = 0.75, 1, 1.5, 2; with shift, each page takes the probability
                           of the next one every SLOTS slots
   poisson:RATE[,SIGMA]    log-normal rates, with a mean of RATE changes a day; SIGMA (1.5)
-                          is the standard deviation of their logarithm
+                          is the standard deviation of their logarithm. With still=90,
+                          90 % of the pages never change, and RATE is that of the others
   bursty:RATE[,SIGMA]     the same, but a page makes most changes in bursts of 3 days
   calm[:RATE]             all pages change about equally rarely (0.01 a day, SIGMA 0.3)`
 
@@ -186,15 +187,19 @@ func (a envArgs) check(least, most int, words []string, name string) error {
 }
 
 // mostRate is more than any page changes in a day, and at mostSigma rates differ by a factor of 10^17
-// as a rule. Far beyond them the figures leave the range of numbers.
-const mostRate, mostSigma = 1e6, 10.0
+// as a rule. Far beyond them the figures leave the range of numbers. Some page has to change.
+const (
+	mostRate  = 1e6
+	mostSigma = 10.0
+	mostStill = 99
+)
 
 // rates returns a function that draws rates per second.
 func (a envArgs) rates(pages int, sigma float64) (func(rand.Source) []float64, error) {
-	if err := a.check(1, 2, nil, ""); err != nil {
+	if err := a.check(1, 2, nil, "still"); err != nil {
 		return nil, err
 	}
-	perDay := a.positional[0]
+	perDay, still := a.positional[0], a.named["still"]
 	if len(a.positional) == 2 {
 		sigma = a.positional[1]
 	}
@@ -203,6 +208,11 @@ func (a envArgs) rates(pages int, sigma float64) (func(rand.Source) []float64, e
 		return nil, fmt.Errorf("RATE %v: want more than 0 and at most %v changes a day", perDay, mostRate)
 	case !(sigma >= 0 && sigma <= mostSigma):
 		return nil, fmt.Errorf("SIGMA %v: want 0 to %v", sigma, mostSigma)
+	case still > mostStill:
+		return nil, fmt.Errorf("still=%d: want at most %d %% of the pages", still, mostStill)
 	}
-	return func(src rand.Source) []float64 { return webenv.LogNormalLaw(pages, perDay/day, sigma, src) }, nil
+	return func(src rand.Source) []float64 {
+		rates := make([]float64, pages*still/100)
+		return append(rates, webenv.LogNormalLaw(pages-len(rates), perDay/day, sigma, src)...)
+	}, nil
 }
