@@ -85,7 +85,8 @@ func (p *peer) start(t testing.TB) {
 	serving, cancel := context.WithCancel(ctx)
 	done := make(chan error, 1)
 	go func() { done <- frontier.New(p.cfg).Serve(serving, l) }()
-	conn, err := grpc.NewClient(l.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	conn, err := grpc.NewClient(l.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithInitialWindowSize(1<<16)) // which does not grow, so that little is on the way to a client that reads nothing
 	require.NoError(t, err)
 	p.URLFrontierClient = pb.NewURLFrontierClient(conn)
 	p.halt = sync.OnceValue(func() error {
