@@ -83,6 +83,16 @@ func (o Objective) Value(spacing Spacing, rate, x float64) float64 {
 	return optimum.Value(int(o), spacing == Random, rate, x)
 }
 
+// Slope returns V'(x), what one more poll per unit of time is worth for a page of a change rate
+// that is polled x times per unit of time. For x = 0 it is the limit. It is NaN for negative
+// arguments, and for an objective that there is not.
+func (o Objective) Slope(spacing Spacing, rate, x float64) float64 {
+	if o >= objectives {
+		return math.NaN()
+	}
+	return o.curve(spacing).Slope(rate, x)
+}
+
 // curve returns what the solver knows of an objective, which has the same number there.
 func (o Objective) curve(spacing Spacing) *optimum.Curve {
 	return optimum.Of(int(o), spacing == Random)

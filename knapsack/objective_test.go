@@ -86,7 +86,7 @@ func TestSlopeIsTheDerivative(t *testing.T) {
 				h := x * 1e-4 // five points: error O(h⁴)
 				f := func(k float64) float64 { return o.Value(s, rate, x+k*h) }
 				want := (f(-2) - 8*f(-1) + 8*f(1) - f(2)) / (12 * h)
-				require.InEpsilon(t, want, o.curve(s).Slope(rate, x), 1e-5, "λ=%v v=%v", rate, v)
+				require.InEpsilon(t, want, o.Slope(s, rate, x), 1e-5, "λ=%v v=%v", rate, v)
 			}
 		}
 	})
@@ -97,18 +97,18 @@ func TestLimits(t *testing.T) {
 	allObjectives(t, func(t *testing.T, o Objective, s Spacing) {
 		require.True(t, math.IsNaN(o.Value(s, -1, 1)))
 		require.True(t, math.IsNaN(o.Value(s, 1, math.NaN())))
-		require.True(t, math.IsNaN(o.curve(s).Slope(math.NaN(), 1)))
-		require.Zero(t, o.curve(s).Slope(0, 3))
+		require.True(t, math.IsNaN(o.Slope(s, math.NaN(), 1)))
+		require.Zero(t, o.Slope(s, 0, 3))
 		if o >= Age {
 			require.Equal(t, math.Inf(-1), o.Value(s, 1, 0))
-			require.Equal(t, math.Inf(1), o.curve(s).Slope(1, 0))
+			require.Equal(t, math.Inf(1), o.Slope(s, 1, 0))
 		} else {
 			require.Zero(t, o.Value(s, 1, 0))
-			require.InDelta(t, 1/math.Pow(3, float64(o.curve(s).Power)), o.curve(s).Slope(3, 0), 1e-15)
+			require.InDelta(t, 1/math.Pow(3, float64(o.curve(s).Power)), o.Slope(s, 3, 0), 1e-15)
 		}
 	})
 	for _, x := range []float64{0, 1} {
-		require.True(t, math.IsNaN(objectives.Value(Even, 9, x)), "no objective")
+		require.True(t, math.IsNaN(objectives.Value(Even, 9, x)) && math.IsNaN(objectives.Slope(Random, 9, x)), "no objective")
 	}
 	require.Equal(t, 1.0, Freshness.Value(Even, 0, 0))
 }

@@ -95,7 +95,7 @@ func TestClosedForm(t *testing.T) {
 			require.InEpsilon(t, budget*(rates[i]/total.Value()), x[i], 1e-9)
 		}
 		// The price is that of a page with rate 1.
-		require.InDelta(t, Freshness.curve(Even).Slope(1, budget/total.Value()), price, 1e-9)
+		require.InDelta(t, Freshness.Slope(Even, 1, budget/total.Value()), price, 1e-9)
 	})
 }
 
@@ -175,7 +175,7 @@ func TestExtremeBudgets(t *testing.T) {
 	require.NoError(t, err)
 	require.InEpsilon(t, 0.5, price, 1e-12)
 	require.InEpsilon(t, 3, x[2]/x[1], 1e-9)
-	require.InEpsilon(t, 0.5, Detections.curve(Even).Slope(1e-6, x[0]), 1e-9)
+	require.InEpsilon(t, 0.5, Detections.Slope(Even, 1e-6, x[0]), 1e-9)
 }
 
 func TestNothingWorthPolling(t *testing.T) {

@@ -18,7 +18,7 @@ var (
 	// ErrNotAsked reports an answer to a question that is not open.
 	ErrNotAsked = errors.New("partition: answer to a question that is not open")
 	// ErrDuration reports a duration that is negative, not finite or too large.
-	ErrDuration = errors.New("partition: duration is negative or not finite")
+	ErrDuration = errors.New("partition: duration is negative, not finite or too large")
 	// ErrCorrupt reports saved state that is truncated, altered, or of another type or
 	// version.
 	ErrCorrupt = codec.ErrCorrupt

@@ -326,7 +326,7 @@ func TestSimulations(t *testing.T) {
 	t.Parallel()
 	for _, spec := range []string{
 		"zipf:0.3,1.5", "zipf:0.9,1.5,r=100", "tld", "tld:fixed", "tld:zipf", "tld:zipf,shift=100",
-		"poisson:0.05", "poisson:0.05,0", "bursty:0.02", "calm", "calm:0.1",
+		"poisson:0.05", "poisson:0.05,0", "poisson:0.05,still=80", "bursty:0.02", "calm", "calm:0.1",
 	} {
 		r := runJSON(t, "-env", spec, "-n", "40", "-polls", "2000", "-runs", "2", "-policies", "uniform,lakg-300,nutch,true-rates")
 		require.Equal(t, spec, r.Trace)

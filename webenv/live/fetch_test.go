@@ -112,11 +112,7 @@ func TestEndTwice(t *testing.T) {
 	client := &http.Client{Transport: &Transport{Base: webtest.InProcess{Handler: web}}}
 	begin := func() *Fetch {
 		ctx, fetch := Begin(t.Context(), "p")
-		resp, err := client.Do(get(t, "http://web.test/").WithContext(ctx))
-		require.NoError(t, err)
-		_, err = io.Copy(io.Discard, resp.Body)
-		require.NoError(t, err)
-		resp.Body.Close()
+		require.NoError(t, readAll(ctx, t, client, "http://web.test/"))
 		return fetch
 	}
 	require.True(t, begin().End(nil).First)
@@ -159,11 +155,7 @@ func TestEndOfTries(t *testing.T) {
 	for _, want := range []Poll{{First: true}, {Changed: true, Decision: ByETag}, {Changed: true, Decision: ByETag}} {
 		ctx, fetch := Begin(t.Context(), "p")
 		for range 3 {
-			resp, err := client.Do(get(t, "http://web.test/").WithContext(ctx))
-			require.NoError(t, err)
-			_, err = io.Copy(io.Discard, resp.Body)
-			require.NoError(t, err)
-			resp.Body.Close()
+			require.NoError(t, readAll(ctx, t, client, "http://web.test/"))
 		}
 		p := fetch.End(nil)
 		require.Equal(t, want, Poll{First: p.First, Changed: p.Changed, Decision: p.Decision})
@@ -218,10 +210,7 @@ func TestEndOfALateChange(t *testing.T) {
 	client := &http.Client{Transport: &Transport{Base: s}}
 	poll := func(failed error) Poll {
 		ctx, fetch := Begin(t.Context(), "p")
-		resp, err := client.Do(get(t, "http://web.test/").WithContext(ctx))
-		require.NoError(t, err)
-		_, _ = io.Copy(io.Discard, resp.Body)
-		resp.Body.Close()
+		require.NoError(t, readAll(ctx, t, client, "http://web.test/"))
 		return fetch.End(failed)
 	}
 	for k := range 6 {
@@ -245,10 +234,7 @@ func TestEndOfASecondCopy(t *testing.T) {
 	client := &http.Client{Transport: transport}
 	poll := func(ctx context.Context, failed error) Poll {
 		ctx, fetch := Begin(ctx, "p")
-		resp, err := client.Do(get(t, "http://web.test/").WithContext(ctx))
-		require.NoError(t, err)
-		_, _ = io.Copy(io.Discard, resp.Body)
-		resp.Body.Close()
+		require.NoError(t, readAll(ctx, t, client, "http://web.test/"))
 		return fetch.End(failed)
 	}
 	require.True(t, poll(t.Context(), nil).First)
@@ -460,11 +446,7 @@ func TestSecondCopyInTheSameFetch(t *testing.T) {
 	} {
 		ctx, fetch := Begin(t.Context(), "p")
 		for _, ctx := range []context.Context{ctx, Teaching(ctx)} {
-			resp, err := client.Do(get(t, "http://web.test/").WithContext(ctx))
-			require.NoError(t, err)
-			_, err = io.Copy(io.Discard, resp.Body)
-			require.NoError(t, err)
-			resp.Body.Close()
+			require.NoError(t, readAll(ctx, t, client, "http://web.test/"))
 		}
 		p := fetch.End(nil)
 		require.Equal(t, want, Poll{Status: p.Status, First: p.First, Again: p.Again, Changed: p.Changed, Decision: p.Decision}, "fetch %d", i)

@@ -169,13 +169,17 @@ func TestFreshness(t *testing.T) {
 // fetched polls a page and returns what was found.
 func fetched(t *testing.T, client *http.Client, url, page string) Poll {
 	ctx, fetch := Begin(t.Context(), page)
-	r := get(t, url).WithContext(ctx)
-	resp, err := client.Do(r)
+	return fetch.End(readAll(ctx, t, client, url))
+}
+
+// readAll sends a request and reads the answer to its end.
+func readAll(ctx context.Context, t *testing.T, client *http.Client, url string) error {
+	resp, err := client.Do(get(t, url).WithContext(ctx))
 	if err == nil {
 		_, err = io.Copy(io.Discard, resp.Body)
 		resp.Body.Close()
 	}
-	return fetch.End(err)
+	return err
 }
 
 // A page behind a new session at every poll is one page: nothing but changes of its content are

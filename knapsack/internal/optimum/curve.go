@@ -92,9 +92,7 @@ func Of(objective int, random bool) *Curve {
 	return &curves[objective][0]
 }
 
-// Slope returns V'(x), what one more poll per unit of time is worth for a page of a change rate
-// that is polled x times per unit of time. For x = 0 it is the limit. It is NaN for negative
-// arguments.
+// Slope returns V'(x). See knapsack.Objective.Slope.
 func (c *Curve) Slope(rate, x float64) float64 {
 	switch {
 	case !(rate >= 0 && x >= 0):
