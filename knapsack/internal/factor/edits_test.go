@@ -225,6 +225,31 @@ func TestJoinedPolls(t *testing.T) {
 	require.InDelta(t, 0.75*2+0.25*100, float64(e.knots[1].polls), 1e-5)
 }
 
+// Thinning leaves the polls as they are in the mean over time.
+func TestThinningKeepsPolls(t *testing.T) {
+	t.Parallel()
+	const most = 6
+	var e Evidence
+	mean := func() (sum float64) {
+		for i, k := range e.knots {
+			sum += float64(k.polls) * (e.after(i).time - k.time)
+		}
+		return sum
+	}
+	sum := 0.0
+	for i := range 40 { // less than memory
+		from, to := 2*width*float64(i), 2*width*float64(i+1)
+		if i > 0 {
+			polls := float64(i % 7)
+			e.knots[len(e.knots)-1].polls = float32(polls)
+			sum += polls * (to - from)
+		}
+		e.Add(from, to, 0, 0, 1, most)
+		require.LessOrEqual(t, len(e.knots), most)
+		require.InDelta(t, sum, mean(), 1e-4)
+	}
+}
+
 // Edits come at editRate in each cycle, and a poll that finds nothing makes them less likely.
 func TestEditsComeByCycles(t *testing.T) {
 	t.Parallel()
