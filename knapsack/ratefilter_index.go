@@ -256,7 +256,7 @@ func (f *RateFilter) value(b *belief.View, gap, counts float64, p past) (value, 
 	optimism := (0.7 + float64(0.5*fade)) * math.Sqrt(max(0, 1-mean))
 	value = mean + float64(optimism*spread)
 	if s := &f.census.Sequel; s.Led() {
-		sequel = (1 - fade) * s.Worth(mean, p.touched, gap/f.model.Cycle())
+		sequel = (1 - fade) * s.Worth(mean, gap/f.model.Cycle(), p.touched)
 		if f.model.Slope(mean)+sequel > f.model.Slope(value) {
 			return mean, sequel
 		}

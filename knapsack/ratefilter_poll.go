@@ -269,7 +269,7 @@ func (f *RateFilter) judge(b *belief.Belief, rates *belief.Row, x finding, count
 	f.tally.predict(predicted, x.changed, every)
 	if past.young {
 		age := f.age(x.slot, x.from)
-		f.census.Youth.Learn(past.touched, age, age+gap, predicted, x.changed, n, f.calmly())
+		f.census.Youth.Learn(predicted, age, age+gap, past.touched, x.changed, n, f.calmly())
 	}
 	if !f.hints.Led(int(x.slot)) { // what hints find is not to be had by rates
 		f.census.Hedge.Score(past.cell(b.MeanCell()), gap, x.changed, f.model.Cycle(), n)

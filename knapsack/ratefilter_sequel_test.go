@@ -76,7 +76,7 @@ func TestIndexOfSequels(t *testing.T) {
 			before := index(gap)
 			lead(f)
 			mean, _ := f.mean(&view, gap, gap, past{})
-			worth := (1 - f.fade()) * f.census.Sequel.Worth(mean, false, cycles)
+			worth := (1 - f.fade()) * f.census.Sequel.Worth(mean, cycles, false)
 			want := before
 			if o == Detections {
 				want = max(before, f.model.Slope(mean)+worth)

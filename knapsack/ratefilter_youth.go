@@ -72,7 +72,7 @@ func (f *RateFilter) youth(slot uint32, from, gap float64) (y youth) {
 	}
 	y.young = true
 	y.settled = age / (age + float64(settling*f.model.Cycle()))
-	y.mean, y.at = f.census.Youth.Times(f.touched.has(slot), age, age+gap)
+	y.mean, y.at = f.census.Youth.Times(age, age+gap, f.touched.has(slot))
 	return y
 }
 

@@ -305,7 +305,7 @@ func TestAgesOfYoungPages(t *testing.T) {
 	page := f.Add()
 	slot, born, cycle := uint32(Slot(page)), f.now, f.model.Cycle()
 	times := func(age float64) float64 {
-		mean, _ := f.census.Youth.Times(false, age*cycle, age*cycle*1.01)
+		mean, _ := f.census.Youth.Times(age*cycle, age*cycle*1.01, false)
 		return mean
 	}
 	for range 300 {

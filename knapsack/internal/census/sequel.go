@@ -88,7 +88,7 @@ func (s *Sequel) Learn(t Trail, gap float64, changed bool, chance func() float64
 		}
 		t = s.follow(t, gap, earned, dither)
 	case changed:
-		t = s.find(chance(), wasTouched, gap, price)
+		t = s.find(chance(), gap, wasTouched, price)
 	}
 	if s.left = min(s.left, blockOf(n)); s.left > 0 {
 		s.left--
@@ -104,11 +104,11 @@ func (s *Sequel) Learn(t Trail, gap float64, changed bool, chance func() float64
 func blockOf(n int) uint32 { return uint32(max(period, n/blocks)) }
 
 // find begins a trail, unless the find was likely.
-func (s *Sequel) find(chance float64, wasTouched bool, gap, price float64) Trail {
+func (s *Sequel) find(chance, gap float64, wasTouched bool, price float64) Trail {
 	if !(chance < likely) {
 		return 0
 	}
-	kind, part := kindOf(chance, wasTouched, gap)
+	kind, part := kindOf(chance, gap, wasTouched)
 	if part > 0.5 {
 		kind++
 	}
@@ -161,7 +161,7 @@ func (s *Sequel) estimate(keep float64) {
 
 // kindOf returns the kind of a page that changed with some probability in a gap, by which part of the way to
 // the next one it is.
-func kindOf(chance float64, wasTouched bool, gap float64) (kind int, part float64) {
+func kindOf(chance, gap float64, wasTouched bool) (kind int, part float64) {
 	at := fast.Log(expected(chance)/(gap*slowestKind)) / kindStep
 	at = max(0, min(kinds-1, at))
 	kind = min(kinds-2, int(at))
@@ -177,7 +177,7 @@ func (s *Sequel) Led() bool { return s.led }
 
 // Worth returns what a poll is worth beside the change that it finds, for a page that has changed with some
 // probability in a gap of so many cycles. A poll of one that has surely changed tells nothing.
-func (s *Sequel) Worth(chance float64, wasTouched bool, gap float64) float64 {
+func (s *Sequel) Worth(chance, gap float64, wasTouched bool) float64 {
 	gap = max(leastGap, gap)
 	i, part := intervals-1, 1.0 // of the last interval
 	if gap < longestTrail {
@@ -187,7 +187,7 @@ func (s *Sequel) Worth(chance float64, wasTouched bool, gap float64) float64 {
 		}
 		part = (gap - ages[i]) / (ages[i+1] - ages[i])
 	}
-	kind, next := kindOf(chance, wasTouched, gap)
+	kind, next := kindOf(chance, gap, wasTouched)
 	each := float64((1-next)*s.kinds[kind].upTo(i, part)) + float64(next*s.kinds[kind+1].upTo(i, part))
 	return chance * (1 - chance) * min(mostWorth, each/gap)
 }

@@ -52,7 +52,7 @@ func TestSequelIsTheIntegral(t *testing.T) {
 		if gap > 10 {
 			chance = 0.2
 		}
-		require.InEpsilon(t, chance*(1-chance)*missed/gap, s.Worth(chance, true, gap), 0.06, "a gap of %v", gap)
+		require.InEpsilon(t, chance*(1-chance)*missed/gap, s.Worth(chance, gap, true), 0.06, "a gap of %v", gap)
 	}
 }
 
@@ -68,7 +68,7 @@ func TestSequelsAreOfAKind(t *testing.T) {
 	each := func(rate float64) float64 {
 		const gap = 0.1
 		chance := -math.Expm1(-rate * gap)
-		return s.Worth(chance, true, gap) / chance
+		return s.Worth(chance, gap, true) / chance
 	}
 	require.Greater(t, each(0.0313), 0.1)
 	require.InDelta(t, 0, each(0.5), 1e-9)
@@ -88,7 +88,7 @@ func TestSequelTakesOffWhatWasToBeExpected(t *testing.T) {
 		for range 20_000 {
 			s.story(rng, chance, gap, gap, 4, func(float64) float64 { return (chance-0.1)/gap + more })
 		}
-		require.InDelta(t, more*gap/2*chance*(1-chance), s.Worth(chance, true, gap), 0.005, "%v", more)
+		require.InDelta(t, more*gap/2*chance*(1-chance), s.Worth(chance, gap, true), 0.005, "%v", more)
 	}
 }
 
@@ -107,8 +107,8 @@ func TestSequelOfUntouchedPages(t *testing.T) {
 		for !s.Led() {
 			s.Learn(0, 1, false, nil, true, 0.1, 16, 0)
 		}
-		require.Positive(t, s.Worth(0.1, touched, 1))
-		require.Zero(t, s.Worth(0.1, !touched, 1))
+		require.Positive(t, s.Worth(0.1, 1, touched))
+		require.Zero(t, s.Worth(0.1, 1, !touched))
 	}
 }
 
@@ -175,7 +175,7 @@ func TestSequelIsProven(t *testing.T) {
 		s.kinds[3].finds, s.kinds[3].earned[4] = finds, finds*each
 		s.estimate(1)
 		const gap = 0.5
-		return s.Worth(-math.Expm1(-gap/2), true, gap) // half a change a cycle
+		return s.Worth(-math.Expm1(-gap/2), gap, true) // half a change a cycle
 	}
 	require.InEpsilon(t, worth(1e6, 1)/2, worth(unproven, 1), 1e-3)
 	chance := -math.Expm1(-0.25)
@@ -199,7 +199,7 @@ func TestSequelIsBounded(t *testing.T) {
 			trail = s.Learn(trail, gap, rapid.Bool().Draw(t, "changed"), always(chance), rapid.Bool().Draw(t, "touched"),
 				rapid.Float64Range(0, 1).Draw(t, "price"), n, rapid.Uint64().Draw(t, "dither"))
 			require.True(t, trail == 0 || trail&15 != 0 && trail>>4 < 2*kinds, "%#x", trail)
-			worth := s.Worth(chances.Draw(t, "of"), rapid.Bool().Draw(t, "was touched"), gaps.Draw(t, "after"))
+			worth := s.Worth(chances.Draw(t, "of"), gaps.Draw(t, "after"), rapid.Bool().Draw(t, "was touched"))
 			require.True(t, worth >= 0 && worth <= mostWorth/4., "%v", worth)
 		}
 		d := codectest.Decoder(t, s.encode)

@@ -120,7 +120,7 @@ func (y *Youth) Young(age float64) bool { return y.known && y.interval(age) < yo
 // one on. The first one is young. The latter is half way, in log, from the mean to what is applied at the second age. By
 // that alone copies are up to 5 % staler where rates stay, and by the mean alone they are .95 times as fresh in the mean of
 // eight webs of pages that come, at three budgets.
-func (y *Youth) Times(wasTouched bool, from, to float64) (mean, at float64) {
+func (y *Youth) Times(from, to float64, wasTouched bool) (mean, at float64) {
 	of := &y.kinds[kindOfPage(wasTouched)]
 	sum := 0.0
 	for i, span := range y.spans(from, to) {
@@ -178,7 +178,7 @@ func (y *Youth) spans(from, to float64) func(yield func(i int, span float64) boo
 // Learn takes in the poll of one of n pages, between two ages of which the first one is young, that was expected to
 // find a change with some probability. What is applied moves by a part of the distance to what has been learnt, the
 // whole of it with 1.
-func (y *Youth) Learn(wasTouched bool, from, to, chance float64, changed bool, n int, part float64) {
+func (y *Youth) Learn(chance, from, to float64, wasTouched, changed bool, n int, part float64) {
 	if to > from {
 		y.kinds[kindOfPage(wasTouched)].learn(y, from, to, learnable(chance), changed)
 	}

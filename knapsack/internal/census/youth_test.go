@@ -38,13 +38,13 @@ func TestYouth(t *testing.T) {
 		for age := from; age < to; age++ {
 			truth += at(wasTouched, age) * min(1, to-age) / 100
 		}
-		mean, _ := y.Times(wasTouched, from, to)
+		mean, _ := y.Times(from, to, wasTouched)
 		said := -math.Expm1(-mean * (to - from) / 100)
-		y.Learn(wasTouched, from, to, said, rng.Float64() < -math.Expm1(-truth), 1000, 1)
+		y.Learn(said, from, to, wasTouched, rng.Float64() < -math.Expm1(-truth), 1000, 1)
 	}
 	for _, wasTouched := range []bool{false, true} {
 		for _, age := range []float64{4, 20, 40, 100, 200, 400} { // of the youngest there are few polls
-			got, _ := y.Times(wasTouched, age, age*1.01)
+			got, _ := y.Times(age, age*1.01, wasTouched)
 			want := at(wasTouched, age)
 			require.InDelta(t, math.Log(want), math.Log(got), 0.35, "%v %v: %v, not %v", wasTouched, age, got, want)
 		}
@@ -69,7 +69,7 @@ func TestYouthTimes(t *testing.T) {
 		from := oldest * math.Exp2(-rapid.Float64Range(0.001, 30).Draw(t, "from"))
 		to := from * math.Exp2(rapid.Float64Range(0, 8).Draw(t, "gap"))
 		require.True(t, y.Young(from))
-		mean, onwards := y.Times(false, from, to)
+		mean, onwards := y.Times(from, to, false)
 		least, most, sum := math.Inf(1), 0.0, 0.0
 		for at := from; at < to; { // from one power of two to the next
 			end := min(to, math.Ldexp(1, math.Ilogb(at)+1))
@@ -145,7 +145,7 @@ func TestYouthIsSaved(t *testing.T) {
 			gap := math.Ldexp(rapid.Float64Range(0, 1).Draw(t, "gap"), y.exponent+rapid.IntRange(0, 30).Draw(t, "of"))
 			kind, chance, changed := rapid.Bool().Draw(t, "touched"), rapid.Float64Range(0, 1).Draw(t, "chance"), rapid.Bool().Draw(t, "changed")
 			for _, y := range to {
-				y.Learn(kind, from, from+gap, chance, changed, n, 0.5)
+				y.Learn(chance, from, from+gap, kind, changed, n, 0.5)
 				for _, of := range y.kinds {
 					for i := range youthIntervals {
 						require.LessOrEqual(t, math.Abs(of.theta[i]), float64(mostYouth))
@@ -179,7 +179,7 @@ func TestYouthLearnsNeighbours(t *testing.T) {
 	const at = 8
 	for range 12 {
 		age := math.Ldexp(0.6, y.exponent+at)
-		y.Learn(true, age, age*1.2, 0.2, true, 100, 1)
+		y.Learn(0.2, age, age*1.2, true, true, 100, 1)
 	}
 	of := &y.kinds[touched]
 	require.Greater(t, of.theta[at], 1.0)
@@ -206,7 +206,7 @@ func TestForgedYouth(t *testing.T) {
 		}
 		age := math.Ldexp(0.6, y.exponent+rapid.IntRange(0, youthIntervals-1).Draw(t, "in"))
 		for range 50 {
-			y.Learn(true, age, 3*age, rapid.Float64Range(0, 1).Draw(t, "chance"), rapid.Bool().Draw(t, "changed"), 100, 1)
+			y.Learn(rapid.Float64Range(0, 1).Draw(t, "chance"), age, 3*age, true, rapid.Bool().Draw(t, "changed"), 100, 1)
 		}
 		data, err := format.Save(y.encode)
 		require.NoError(t, err)
