@@ -46,7 +46,7 @@ func (n *session) forecast(ctx context.Context) error {
 	for i, o := range n.open {
 		n.crawler.Open(i, crawler.Part{State: o.state}, 0)
 	}
-	if err := n.inputs.begin(ctx); err != nil {
+	if err := n.inputs.begin(ctx, true); err != nil {
 		return err
 	}
 	out := tabwriter.NewWriter(n.Stdout, 0, 0, 2, ' ', 0)

@@ -21,7 +21,9 @@ type inputs struct {
 	again    chan struct{}        // shards were opened
 	rechecks atomic.Bool          // robots.txt of what it forbids are read again
 	mu       sync.Mutex
-	shards   map[int]bool // that were
+	shards   map[int]bool    // that were
+	late     *reading        // of files, while what begin left is to be read
+	joined   map[string]bool // pages that joined since the sources were begun to be read
 	// In a cluster, what was read last: shards come and go.
 	entries []input.Entry
 	whole   bool
@@ -54,10 +56,25 @@ func (in *inputs) opened(shard int) {
 	}
 }
 
+// errNone reports that neither the state nor the sources have a page.
+var errNone = errors.New("there is no page to crawl")
+
 // begin compares what is to be crawled with what is known, before the crawl runs. A list may have been
-// cut short then, too.
-func (in *inputs) begin(ctx context.Context) error {
-	if err := in.reread(ctx); err != nil {
+// cut short then, too. If it is not to wait for sitemaps and feeds, these are left to refresh: the pages that are
+// known, or in lists, are polled meanwhile.
+func (in *inputs) begin(ctx context.Context, wait bool) error {
+	local, err := in.files()
+	if err != nil {
+		return err
+	}
+	if wait || !in.hasDocuments() {
+		in.entries, in.whole, err = in.documents(ctx, in.crawler.Fetcher, local, func([]input.Entry) {})
+	} else {
+		in.late = &local
+		in.again <- struct{}{}
+		in.entries, in.whole = input.Merge(local.entries, local.rules), false
+	}
+	if err != nil {
 		return err
 	}
 	events, err := in.events(nil, in.mostRemoved, func(url string, look func(*shard.State)) error {
@@ -73,7 +90,7 @@ func (in *inputs) begin(ctx context.Context) error {
 		return err
 	}
 	in.entries = nil
-	if err := in.crawler.Learn(ctx, events); err != nil {
+	if err := in.crawler.Learn(ctx, events); err != nil || in.late != nil {
 		return err
 	}
 	for _, o := range in.open {
@@ -81,23 +98,28 @@ func (in *inputs) begin(ctx context.Context) error {
 			return nil
 		}
 	}
-	return errors.New("there is no page to crawl")
+	return errNone
 }
 
 // refresh reads the sources again at intervals, and robots.txt of what it forbids; shards that were
-// opened meanwhile are told which pages were named last.
-func (in *inputs) refresh(ctx context.Context) {
+// opened meanwhile are told which pages were named last. It ends with the context, or if the sources that begin
+// left to it name the first pages and name none.
+func (in *inputs) refresh(ctx context.Context) error {
 	tick := time.NewTicker(in.every)
 	defer tick.Stop()
 	for ctx.Err() == nil {
 		var only map[int]bool
-		read := in.node != nil && in.entries == nil
+		late := in.late
+		read := in.node != nil && in.entries == nil || late != nil
 		select {
 		case <-ctx.Done():
-			return
+			return nil
 		case <-tick.C:
 			read = true
 		case <-in.again:
+			if late != nil {
+				break
+			}
 			in.mu.Lock()
 			only, in.shards = in.shards, map[int]bool{}
 			in.mu.Unlock()
@@ -105,24 +127,17 @@ func (in *inputs) refresh(ctx context.Context) {
 		if read {
 			if err := in.reread(ctx); err != nil {
 				if ctx.Err() != nil {
-					return
+					return nil
 				}
 				slog.Error("what is to be crawled cannot be read; it stays as it was", "error", err)
 				continue
 			}
 		}
-		events, err := in.events(only, in.mostRemoved, func(url string, look func(*shard.State)) error {
-			loop, err := in.crawler.Of(shard.HostOf(url))
-			if err == nil {
-				err = loop.Do(ctx, look)
-			}
-			if errors.Is(err, shard.ErrEnded) {
-				return nil
-			}
-			return err
-		}, func(look func(*shard.State)) error {
+		each := func(look func(*shard.State)) error {
 			return in.crawler.Each(ctx, func(_ *shard.Loop, s *shard.State) { look(s) })
-		})
+		}
+		events, err := in.events(only, in.mostRemoved, func(url string, look func(*shard.State)) error { return in.look(ctx, url, look) }, each)
+		none := late != nil && len(in.entries) == 0
 		if in.node == nil {
 			in.entries = nil
 		}
@@ -130,22 +145,71 @@ func (in *inputs) refresh(ctx context.Context) {
 			continue // the crawl ends
 		}
 		in.crawler.Tell(ctx, events)
-		if only == nil && in.rechecks.CompareAndSwap(false, true) {
+		if none {
+			pages := 0
+			if err := each(func(s *shard.State) { pages += s.Len() }); err == nil && pages == 0 {
+				return errNone
+			}
+		}
+		if only == nil && late == nil && in.rechecks.CompareAndSwap(false, true) {
 			go func() { // hosts that do not answer take their time
 				defer in.rechecks.Store(false)
 				_ = in.crawler.Recheck(ctx) // ends with the context
 			}()
 		}
 	}
+	return nil
 }
 
-// reread reads all sources.
-func (in *inputs) reread(ctx context.Context) error {
-	entries, whole, err := in.read(ctx, in.crawler.Fetcher)
+// look looks at the state of a page's shard while the crawl runs, if it is here.
+func (in *inputs) look(ctx context.Context, url string, look func(*shard.State)) error {
+	loop, err := in.crawler.Of(shard.HostOf(url))
+	if err == nil {
+		err = loop.Do(ctx, look)
+	}
+	if errors.Is(err, shard.ErrEnded) {
+		return nil
+	}
+	return err
+}
+
+// reread reads all sources, or those that begin left. Pages that are not known yet join the crawl as they come.
+func (in *inputs) reread(ctx context.Context) (err error) {
+	var local reading
+	if in.late != nil {
+		local, in.late = *in.late, nil
+	} else if local, err = in.files(); err != nil {
+		return err
+	}
+	in.joined = map[string]bool{}
+	entries, whole, err := in.documents(ctx, in.crawler.Fetcher, local, func(entries []input.Entry) { in.join(ctx, entries) })
 	if err == nil {
 		in.entries, in.whole = entries, whole
 	}
 	return err
+}
+
+// join adds those of some pages that are not known yet. Their other settings have to wait for what all sources
+// say.
+func (in *inputs) join(ctx context.Context, entries []input.Entry) {
+	var events []shard.Event
+	now := in.clock.Now()
+	for _, e := range entries {
+		here := false
+		if err := in.look(ctx, e.URL, func(s *shard.State) { here = s.Page(e.URL) == nil }); err != nil {
+			return // the crawl ends
+		}
+		if here && !in.joined[e.URL] {
+			in.joined[e.URL] = true
+			events = append(events, addition(e, now))
+		}
+	}
+	in.crawler.Tell(ctx, events)
+}
+
+// addition returns the event of a page that is to be crawled.
+func addition(e input.Entry, now time.Time) shard.Event {
+	return shard.Event{Kind: shard.Add, URL: e.URL, At: now, Weight: e.Weight, Shortest: e.Shortest.Seconds(), Longest: e.Longest.Seconds()}
 }
 
 // events returns what changed in the list of pages, for some shards or, with nil, for all. Those that were
@@ -155,13 +219,14 @@ func (in *inputs) reread(ctx context.Context) error {
 func (in *inputs) events(only map[int]bool, mostRemoved float64, at func(string, func(*shard.State)) error, each func(func(*shard.State)) error) (events []shard.Event, err error) {
 	now := in.clock.Now()
 	wanted := make(map[string]bool, len(in.entries))
-	added, removed := 0, 0
+	added, removed := len(in.joined), 0
+	defer func() { in.joined = nil }()
 	for _, e := range in.entries {
 		wanted[e.URL] = true
 		if only != nil && !only[crawler.ShardOf(shard.HostOf(e.URL), in.engine.Shards())] {
 			continue
 		}
-		add := shard.Event{Kind: shard.Add, URL: e.URL, At: now, Weight: e.Weight, Shortest: e.Shortest.Seconds(), Longest: e.Longest.Seconds()}
+		add := addition(e, now)
 		here := false
 		err := at(e.URL, func(s *shard.State) {
 			here = true
@@ -170,7 +235,7 @@ func (in *inputs) events(only map[int]bool, mostRemoved float64, at func(string,
 				if w, shortest, longest := p.Settings(); w == add.Weight && shortest == add.Shortest && longest == add.Longest {
 					return
 				}
-			} else {
+			} else if !in.joined[e.URL] { // or it is about to be known
 				added++
 			}
 			events = append(events, add)

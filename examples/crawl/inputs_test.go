@@ -171,7 +171,7 @@ func TestRemovalsAtAStart(t *testing.T) {
 		require.NoError(t, err)
 		c.Open(0, crawler.Part{State: state}, 1)
 		in := newInputs(&session{settings: s, engine: e, clock: now, crawler: c, open: map[int]opened{0: {state: state}}})
-		require.NoError(t, in.begin(t.Context()))
+		require.NoError(t, in.begin(t.Context(), false))
 		require.Equal(t, left, state.Len())
 	}
 }
@@ -209,7 +209,7 @@ func TestRefreshGoesOn(t *testing.T) {
 	refreshed := make(chan struct{})
 	go func() {
 		defer close(refreshed)
-		in.refresh(ctx)
+		_ = in.refresh(ctx)
 	}()
 	<-asked.once
 	write(forbidden, "http://silent.test/new")

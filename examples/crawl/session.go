@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -170,7 +171,7 @@ func (n *session) alone(ctx context.Context) error {
 		pages += n.open[i].state.Len()
 	}
 	slog.Info("state opened", "folder", n.settings.engine.Dir, "pages", pages, "took", time.Since(began).Round(time.Millisecond))
-	if err := n.inputs.begin(ctx); err != nil {
+	if err := n.inputs.begin(ctx, false); err != nil {
 		return err
 	}
 	closePage, err := n.show()
@@ -181,8 +182,19 @@ func (n *session) alone(ctx context.Context) error {
 	running, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	context.AfterFunc(ctx, n.crawler.Stop)
-	go n.inputs.refresh(running)
-	return n.crawler.Run(running)
+	reading, end := context.WithCancel(ctx) // nothing that is read is waited for when the crawl is to stop
+	defer end()
+	read := make(chan error, 1)
+	go func() {
+		err := n.inputs.refresh(reading)
+		if err != nil {
+			n.crawler.Stop()
+		}
+		read <- err
+	}()
+	err = n.crawler.Run(running)
+	end()
+	return cmp.Or(err, <-read)
 }
 
 // together crawls the shards that this node of a cluster is given. When the context ends it hands
@@ -203,7 +215,7 @@ func (n *session) together(ctx context.Context) error {
 	defer cancel()
 	ended := make(chan error, 1)
 	go func() { ended <- n.crawler.Run(running) }()
-	go n.inputs.refresh(running)
+	go func() { _ = n.inputs.refresh(running) }() // it has nothing that begin left
 	var serving sync.WaitGroup
 	serving.Go(func() { n.relays.run(running) })
 	defer serving.Wait()

@@ -69,8 +69,9 @@ func (p *pages) told(document string, err error) ([]Entry, error) {
 }
 
 // Sitemap reads a sitemap, or the sitemaps of an index. If some of these cannot be read to their ends the
-// error says so, and the entries are those of the others and of what was read.
-func Sitemap(get Get, url string) (entries []Entry, err error) {
+// error says so, and the entries are those of the others and of what was read. Found is told of those of each
+// sitemap as it is read.
+func Sitemap(get Get, url string, found func([]Entry)) (entries []Entry, err error) {
 	queue := []string{url}
 	failed := 0
 	for n := 0; n < len(queue); n++ {
@@ -80,6 +81,7 @@ func Sitemap(get Get, url string) (entries []Entry, err error) {
 				err = errors.Join(err, bad)
 			}
 		}
+		found(more)
 		entries = append(entries, more...)
 		for _, m := range next {
 			if len(queue) < maxSitemaps && !slices.Contains(queue, m) {

@@ -79,12 +79,12 @@ func TestTextSitemaps(t *testing.T) {
 	_, _ = z.Write([]byte(text))
 	require.NoError(t, z.Close())
 	for _, body := range []string{text, packed.String()} {
-		urls, err := of(Sitemap, body)
+		urls, err := of(whole, body)
 		require.NoError(t, err)
 		require.Equal(t, []string{"http://a.test/1", "https://a.test/2", "http://a.test/3"}, urls)
 	}
 	for _, bad := range []string{"", "not found", "not found, see http://a.test/", `{"error": "http://a.test/"}`} {
-		_, err := of(Sitemap, bad)
+		_, err := of(whole, bad)
 		require.ErrorIs(t, err, errNone, bad)
 	}
 }
@@ -106,7 +106,7 @@ func TestCutDocuments(t *testing.T) {
 		"<urlset>" + b.String() + "<url><loc>http://a.test/cut":                                   "unexpected EOF; 1000 pages taken",
 		"<urlset>" + strings.Repeat("<a>", 2000):                                                  "elements within each other",
 	} {
-		urls, err := of(Sitemap, body)
+		urls, err := of(whole, body)
 		require.ErrorContains(t, err, want)
 		if strings.Contains(want, "taken") {
 			require.Len(t, urls, named)
@@ -122,10 +122,13 @@ func TestMemoryOfDocuments(t *testing.T) {
 	runtime.GC()
 	runtime.ReadMemStats(&before)
 	_, _ = of(func(get Get, url string) ([]Entry, error) {
-		entries, err := Sitemap(get, url)
+		entries, err := whole(get, url)
 		runtime.ReadMemStats(&now)
 		most = now.HeapSys - min(before.HeapSys, now.HeapSys)
 		return entries, err
 	}, body)
 	require.Less(t, most, uint64(80<<20)) // entries for all would take some 200 MB
 }
+
+// whole reads a sitemap for who waits for all of it.
+func whole(get Get, url string) ([]Entry, error) { return Sitemap(get, url, func([]Entry) {}) }

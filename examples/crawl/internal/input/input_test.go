@@ -83,7 +83,7 @@ func TestDocuments(t *testing.T) {
 		read func(Get, string) ([]Entry, error)
 		from string
 		want string
-	}{{Sitemap, "http://a.test/index.xml", "http://a.test/p"}, {Feed, "http://a.test/rss", "http://a.test/q"}, {Feed, "http://a.test/atom", "http://a.test/r"}} {
+	}{{whole, "http://a.test/index.xml", "http://a.test/p"}, {Feed, "http://a.test/rss", "http://a.test/q"}, {Feed, "http://a.test/atom", "http://a.test/r"}} {
 		entries, err := c.read(get, c.from)
 		require.NoError(t, err)
 		require.Len(t, entries, 1)
@@ -95,7 +95,7 @@ func TestDocuments(t *testing.T) {
 		}
 	}
 	// An index of which some sitemaps cannot be read has the others.
-	entries, err := Sitemap(get, "http://a.test/some.xml")
+	entries, err := whole(get, "http://a.test/some.xml")
 	require.Len(t, entries, 1)
 	require.Equal(t, "http://a.test/p", entries[0].URL)
 	require.ErrorContains(t, err, "http://a.test/html")
@@ -178,7 +178,7 @@ func TestLongURL(t *testing.T) {
 	get := func(string) ([]byte, error) {
 		return []byte("<urlset><url><loc>" + long + "</loc></url><url><loc>" + within + "</loc></url></urlset>"), nil
 	}
-	entries, err := Sitemap(get, "http://a.test/map.xml")
+	entries, err := whole(get, "http://a.test/map.xml")
 	require.NoError(t, err)
 	require.Equal(t, []Entry{{URL: within}}, entries)
 	entries, bad, err := URLs(strings.NewReader(within+"a\n"+long+long+"\n"+within), "list.txt")
