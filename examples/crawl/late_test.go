@@ -133,7 +133,9 @@ func TestSitemapsAreRead(t *testing.T) {
 		})
 	}
 	session(func(log *output) {
-		waitFor(t, log, func() bool { return web.times("/2.xml") > 0 && web.times("/listed") > 2 && web.times("/one") > 2 && web.times("/other") > 2 })
+		waitFor(t, log, func() bool {
+			return web.times("/2.xml") > 0 && web.times("/listed") > 2 && web.times("/one") > 2 && web.times("/other") > 2
+		})
 	})
 	known("/listed", "/one", "/other")
 

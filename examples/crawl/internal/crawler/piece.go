@@ -195,6 +195,10 @@ func (c *Crawler) poll(ctx context.Context, j shard.Job) bool {
 	defer cancel()
 	defer context.AfterFunc(j.Loop.Held(), cancel)()
 	defer context.AfterFunc(j.Loop.Alive(), cancel)()
+	if !c.rested(polling) {
+		j.Loop.Abandon(ctx, j)
+		return false
+	}
 	res := c.Fetcher.Poll(polling, j.ID, j.URL, j.Copy)
 	if delay := res.Delay.Seconds(); polling.Err() == nil && delay >= 0 && delay != j.Delay { // also if the poll does not count
 		j.Loop.Tell(ctx, shard.Event{Kind: shard.Limit, URL: j.Host, At: res.At, Seconds: delay})
@@ -202,7 +206,7 @@ func (c *Crawler) poll(ctx context.Context, j shard.Job) bool {
 	switch {
 	case ctx.Err() != nil: // it is asked again after a restart
 		return false
-	case polling.Err() != nil, errors.Is(res.Err, fetch.ErrElsewhere), errors.Is(res.Err, fetch.ErrLost), errors.Is(res.Err, fetch.ErrNotKept):
+	case polling.Err() != nil, errors.Is(res.Err, fetch.ErrElsewhere), errors.Is(res.Err, fetch.ErrLost), errors.Is(res.Err, fetch.ErrHere), errors.Is(res.Err, fetch.ErrNotKept):
 		j.Loop.Abandon(ctx, j)
 		return false
 	default:
@@ -212,4 +216,21 @@ func (c *Crawler) poll(ctx context.Context, j shard.Job) bool {
 		}
 	}
 	return true
+}
+
+// rested waits while this machine can send no request, and reports whether the crawl goes on.
+func (c *Crawler) rested(ctx context.Context) bool {
+	for {
+		rest := c.Fetcher.Rests()
+		if rest <= 0 {
+			return true
+		}
+		select {
+		case <-ctx.Done():
+			return false
+		case <-c.stop:
+			return false
+		case <-time.After(rest):
+		}
+	}
 }

@@ -250,7 +250,7 @@ func TestProxyIsGone(t *testing.T) {
 		require.EqualValues(t, 60, asked.Load()) // with robots.txt
 		require.Len(t, f.points.resting, len(own)-1)
 		// After a while each is tried again, and its way is free.
-		later := time.Now().Add(2 * rest)
+		later := time.Now().Add(2 * pointRest)
 		require.NoError(t, f.points.wake(later))
 		require.Empty(t, f.points.resting)
 		require.Len(t, f.points.choices[0].points, len(own))

@@ -282,7 +282,7 @@ func (f *Fetcher) Poll(ctx context.Context, id uint64, page string, copy []byte)
 		if !way.answered { // what cannot reach a host at all may say so at once
 			took = max(took, f.cfg.Timeout)
 		}
-		way.ended = ctx.Err() != nil || errors.Is(res.Err, ErrLost)
+		way.ended = ctx.Err() != nil || errors.Is(res.Err, ErrLost) || errors.Is(res.Err, ErrHere)
 		if err := f.points.took(host, way, took); err != nil {
 			return failed(err)
 		}

@@ -18,10 +18,12 @@ type once struct{ *http.Transport }
 
 // RoundTrip implements http.RoundTripper.
 func (o once) RoundTrip(r *http.Request) (*http.Response, error) {
-	var sent atomic.Bool
+	var sent, looking atomic.Bool
 	var stopped error
 	trace := &httptrace.ClientTrace{
 		WroteHeaders: func() { sent.Store(true) },
+		DNSStart:     func(httptrace.DNSStartInfo) { looking.Store(true) },
+		DNSDone:      func(httptrace.DNSDoneInfo) { looking.Store(false) },
 		GotConn: func(got httptrace.GotConnInfo) { // in this goroutine
 			if stopped == nil && sent.Load() {
 				stopped = ErrAgain
@@ -38,8 +40,9 @@ func (o once) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil && stopped != nil {
 		return nil, stopped
 	}
-	if err == nil {
-		resp.Request = r
+	if err != nil {
+		return nil, blame(err, looking.Load())
 	}
-	return resp, err
+	resp.Request = r
+	return resp, nil
 }

@@ -22,9 +22,9 @@ type Point struct {
 	Hold func() time.Duration
 }
 
-// The errors of the Base of a Point that is another machine.
+// The errors of the Base of a Point, most of them of one that is another machine.
 var (
-	// ErrRefused reports that the host was not asked. Another access point is taken at once.
+	// ErrRefused reports that the host was not asked. Another access point is taken at once, if there is one.
 	ErrRefused = errors.New("fetch: the access point takes no request")
 	// ErrLost reports that nobody knows whether the host was asked. The poll does not count.
 	ErrLost = errors.New("fetch: the access point is lost")

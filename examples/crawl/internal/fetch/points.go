@@ -25,11 +25,13 @@ type points struct {
 	resting map[string]time.Time // those of them that refused, until they are tried again
 	others  []Point              // other machines, as they come and go
 	choices map[int]*choice
+	reaches map[string]*reach // of those of this machine
+	halt    halt
 }
 
-// rest is for how long an access point of this machine that takes no request is not used, while
+// pointRest is for how long an access point of this machine that takes no request is not used, while
 // there is another.
-const rest = time.Minute
+const pointRest = time.Minute
 
 // mostOthers is the number of other machines among which the hosts of a part are shared out: each
 // host tries each of them once before it knows, and again whenever it changed.
@@ -39,7 +41,7 @@ func newPoints(own []Point, part func(string) int, seed uint64) *points {
 	if part == nil {
 		part = func(string) int { return 0 }
 	}
-	return &points{own: own, resting: map[string]time.Time{}, part: part, seed: seed, choices: map[int]*choice{}}
+	return &points{own: own, resting: map[string]time.Time{}, part: part, seed: seed, choices: map[int]*choice{}, reaches: map[string]*reach{}}
 }
 
 // awake returns the access points of this machine that do not rest.
@@ -60,10 +62,10 @@ func (p *points) instead(of string, now time.Time) (Point, bool) {
 	defer p.mu.Unlock()
 	own := slices.ContainsFunc(p.own, func(q Point) bool { return q.Name == of })
 	if own {
-		if _, rests := p.resting[of]; !rests {
-			slog.Warn("an access point takes no request; it rests if there is another", "access point", of, "for", rest)
+		if _, rests := p.resting[of]; !rests && len(p.own) > 1 {
+			slog.Warn("an access point takes no request; it rests, and another one is taken", "access point", of, "for", pointRest)
 		}
-		p.resting[of] = now.Add(rest)
+		p.resting[of] = now.Add(pointRest)
 		if err := p.offer(now); err != nil {
 			slog.Error("access points", "error", err)
 		}
@@ -255,7 +257,7 @@ func (router) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	way := routeOf(r.Context())
 	way.handed = time.Now()
-	resp, err := way.Base.RoundTrip(r)
+	resp, err := way.send(r)
 	for errors.Is(err, ErrRefused) { // each one of this machine at most once
 		way.refused = true
 		other, ok := way.points.instead(way.Name, time.Now())
@@ -263,7 +265,11 @@ func (router) RoundTrip(r *http.Request) (*http.Response, error) {
 			break
 		}
 		way.Point = other
-		resp, err = way.Base.RoundTrip(r)
+		resp, err = way.send(r)
+	}
+	if errors.Is(err, ErrRefused) && !wasCancelled(r) {
+		way.points.rest(err, time.Now())
+		err = fmt.Errorf("%w: %w", ErrHere, err)
 	}
 	if errors.Is(err, ErrLost) {
 		way.lost = way.turn.host
@@ -271,6 +277,18 @@ func (router) RoundTrip(r *http.Request) (*http.Response, error) {
 	way.answered = way.answered || err == nil
 	return resp, err
 }
+
+// send sends a request by the access point.
+func (w *route) send(r *http.Request) (*http.Response, error) {
+	resp, err := w.Base.RoundTrip(r)
+	if wasCancelled(r) {
+		return resp, err
+	}
+	return resp, w.points.judge(w.Name, w.turn.host, err, time.Now())
+}
+
+// wasCancelled reports whether nobody waits for a request any more, so that its error says nothing.
+func wasCancelled(r *http.Request) bool { return errors.Is(r.Context().Err(), context.Canceled) }
 
 func withRoute(ctx context.Context, way *route) context.Context {
 	return context.WithValue(ctx, via{}, way)

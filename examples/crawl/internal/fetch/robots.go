@@ -171,7 +171,7 @@ func (r *robots) of(ctx context.Context, site string, passing bool) (rules rules
 	return rules, true, nil
 }
 
-// fetch fetches a robots.txt. The error is the context's, or that the access point is lost, the host is
+// fetch fetches a robots.txt. The error is the context's, or that the access point is lost or none takes a request, the host is
 // another process's, or the turn at another host did not come.
 func (r *robots) fetch(ctx context.Context, url string) (found rules, err error) {
 	answer, err := r.get(ctx, url)
@@ -179,7 +179,7 @@ func (r *robots) fetch(ctx context.Context, url string) (found rules, err error)
 	switch {
 	case ctx.Err() != nil:
 		return found, ctx.Err()
-	case errors.Is(err, ErrLost), errors.Is(err, ErrElsewhere), errors.Is(err, errTurn):
+	case errors.Is(err, ErrLost), errors.Is(err, ErrHere), errors.Is(err, ErrElsewhere), errors.Is(err, errTurn):
 		return found, err
 	case err != nil || status >= 500 || status == http.StatusTooManyRequests:
 		failure := fmt.Sprintf("%s: %d %s", url, status, http.StatusText(status))

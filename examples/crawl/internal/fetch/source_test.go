@@ -70,7 +70,7 @@ func TestGetByProxy(t *testing.T) {
 	require.NoError(t, err)
 	f := newTestFetcher(t, gone)
 	_, err = f.Get(t.Context(), server.URL+"/map.xml", 100)
-	require.ErrorIs(t, err, ErrNoRobots)
+	require.ErrorIs(t, err, ErrHere)
 	require.NotErrorIs(t, err, ErrRobots)
 	require.ErrorContains(t, err, server.URL+"/robots.txt")
 	require.Zero(t, direct.Load())

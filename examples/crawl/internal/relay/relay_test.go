@@ -450,6 +450,22 @@ type failing string
 
 func (f failing) RoundTrip(*http.Request) (*http.Response, error) { return nil, errors.New(string(f)) }
 
+// A node that can send no request on refuses it: who asked has ways of its own, and the host is not to blame.
+func TestNoWayOn(t *testing.T) {
+	t.Parallel()
+	for _, err := range []error{fetch.ErrRefused, fetch.ErrNoWay} {
+		b := &board{}
+		p := newNode(t, b, lacking{err}, 0).peer(t, newMember(t, b))
+		_, _, err := get(t, p, "http://a.test/", time.Minute)
+		require.ErrorIs(t, err, fetch.ErrRefused)
+	}
+}
+
+// A lacking machine has no way on.
+type lacking struct{ error }
+
+func (s lacking) RoundTrip(*http.Request) (*http.Response, error) { return nil, s.error }
+
 // A relay that was stopped while it connected to a host, and woke up when it was not sure any more, sends
 // nothing.
 func TestNotSureWhenConnected(t *testing.T) {

@@ -157,6 +157,10 @@ func (s *Server) pass(w http.ResponseWriter, control *http.ResponseController, o
 		refuse(w, http.StatusForbidden, err.Error())
 		return
 	}
+	if errors.Is(err, fetch.ErrRefused) || errors.Is(err, fetch.ErrNoWay) { // who asks may have another way
+		refuse(w, http.StatusServiceUnavailable, short(err))
+		return
+	}
 	if err != nil {
 		if errors.Is(err, fetch.ErrAgain) {
 			w.Header().Set(againHeader, "1")
