@@ -25,8 +25,8 @@ var (
 	// ErrFenced reports that another owner took the shard over: what this one wrote since does
 	// not count.
 	ErrFenced = errors.New("engine: another owner has the shard")
-	// ErrStorage reports that the state cannot be written: the disk is full, or the folder read
-	// only.
+	// ErrStorage reports that the state cannot be written: the disk is full, say, or fails, or the folder is
+	// read only. It names the file, where it is one.
 	ErrStorage = errors.New("engine: cannot write the state")
 	// ErrTooLarge reports a record that is larger than the server takes. Nothing was written.
 	ErrTooLarge = errors.New("engine: the record is too large")
@@ -101,6 +101,7 @@ type Engine struct {
 	cfg    Config
 	lock   *flock.Flock   // of an embedded server
 	server *server.Server // nil if it is elsewhere
+	store  storeLog       // of the embedded one
 	conn   *nats.Conn
 	js     jetstream.JetStream
 	stream jetstream.Stream
@@ -213,7 +214,9 @@ func writable(dir string) error {
 	if err != nil {
 		return fmt.Errorf("%w in %s: %w", ErrStorage, dir, err)
 	}
-	if err := errors.Join(probe.Close(), os.Remove(probe.Name())); err != nil {
+	// What is written may get no further than into memory: a disk that fails says so when that is synced.
+	_, err = probe.Write(make([]byte, 512))
+	if err := errors.Join(err, probe.Sync(), probe.Close(), os.Remove(probe.Name())); err != nil {
 		return fmt.Errorf("%w in %s: %w", ErrStorage, dir, err)
 	}
 	return filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
@@ -260,6 +263,7 @@ func (e *Engine) embed() error {
 	if err != nil {
 		return fmt.Errorf("%w in %s: %w", ErrState, dir, err)
 	}
+	e.server.SetLoggerV2(&e.store, false, false, false)
 	e.server.Start()
 	if !e.server.ReadyForConnections(ready) {
 		return fmt.Errorf("%w in %s: the server does not come up", ErrState, dir)
@@ -405,6 +409,9 @@ func (e *Engine) full(err error) error {
 	if e.server != nil {
 		if err := writable(e.cfg.Dir); err != nil { // as when a disk was lately found to be damaged
 			return err
+		}
+		if why := e.store.why(); why != "" {
+			return fmt.Errorf("%w in %s: %s", ErrStorage, e.cfg.Dir, why)
 		}
 	}
 	var api *jetstream.APIError
