@@ -61,7 +61,7 @@ func TestCommandLine(t *testing.T) {
 		{"-warc", "x.txt"}, {"-delay", "-1s"}, {"-timeout", "0"}, {"-refresh", "0"}, {"-exchange", "-1s"}, {"-per-day", "0"}, {"-per-day", "1e18"},
 		{"-urls", ""}, {"-sitemap", ""}, {"-feed", ""}, {"-via", ""}, {"-opml="}, {"-rules="}, {"-nats="}, {"-relay="}, {"-id-header="},
 		{"-folder="}, {"-warc="}, {"-webhook="}, {"-frontier="},
-		{"-via", "192.0.2.1"}, {"-via", "direct", "-via", "nope"}, {"-user-agent", "me@a.test\nX: y"},
+		{"-via", "192.0.2.1"}, {"-via", "direct", "-via", "nope"}, {"-via", "direct", "-via", "direct"}, {"-user-agent", "me@a.test\nX: y"},
 	} {
 		err := run(append([]string{"-urls", "x", "-user-agent", demoAgent}, args...), io.Discard, io.Discard)
 		require.ErrorAs(t, err, new(report.UsageError), args)

@@ -135,6 +135,9 @@ func (s *settings) points() (all []fetch.Point, err error) {
 		if err != nil {
 			return nil, err
 		}
+		if slices.ContainsFunc(all, func(q fetch.Point) bool { return q.Name == p.Name }) {
+			return nil, fmt.Errorf("access point %q is given twice", p.Name)
+		}
 		all = append(all, p)
 	}
 	return all, nil

@@ -92,6 +92,8 @@ type Config struct {
 	// Name is that of this node: letters, digits, - and _. Empty means the host's and the process's
 	// number.
 	Name string
+	// namesake is how long a live node of the same name is waited for.
+	namesake time.Duration
 	// Log is where the engine says what it does; nil is [slog.Default].
 	Log *slog.Logger
 }
@@ -142,6 +144,9 @@ func Open(ctx context.Context, cfg Config) (*Engine, error) {
 		cfg.Log = slog.Default()
 	}
 	cfg.Replicas = max(cfg.Replicas, 1)
+	if cfg.namesake == 0 {
+		cfg.namesake = patient
+	}
 	if cfg.Lease == 0 {
 		cfg.Lease = DefaultLease
 	}

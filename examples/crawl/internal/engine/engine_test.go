@@ -475,3 +475,22 @@ func BenchmarkAppend(b *testing.B) {
 		})
 	}
 }
+
+// Two live nodes cannot have one name: the second one is told so, and the first one goes on. One that ends in time
+// is followed by the other.
+func TestNamesake(t *testing.T) {
+	t.Parallel()
+	const lease = 2 * time.Second
+	cfg := engine.Config{Access: engine.Access{URL: serve(t)}, Name: "one", Lease: lease, Log: slog.New(slog.DiscardHandler)}
+	first, err := engine.Open(t.Context(), cfg)
+	require.NoError(t, err)
+	s, err := first.Own(t.Context(), 0)
+	require.NoError(t, err)
+	_, err = engine.Open(t.Context(), engine.Impatient(cfg, 2*lease))
+	require.ErrorIs(t, err, engine.ErrBusy)
+	require.ErrorContains(t, err, "a node named one is at work")
+	appendAll(t, s, "a")
+
+	time.AfterFunc(3*lease, first.Close)
+	open(t, engine.Impatient(cfg, time.Minute))
+}

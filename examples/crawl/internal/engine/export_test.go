@@ -10,6 +10,12 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
+// Impatient has a live node of the same name waited for for no longer than a time.
+func Impatient(cfg Config, most time.Duration) Config {
+	cfg.namesake = most
+	return cfg
+}
+
 // Silence makes a node say nothing any more, as one that is stopped; Speak wakes it up.
 func (e *Engine) Silence() {
 	e.session.stop()

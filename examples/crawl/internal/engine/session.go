@@ -62,8 +62,21 @@ var machine = sync.OnceValue(func() string {
 	return strings.TrimSpace(string(id))
 })
 
+// patient is for how long a node waits for one of its name that is alive: what is told to stop takes up to a minute.
+const patient = 90 * time.Second
+
+// A namesake is what a node that joins has seen of the one that has its name.
+type namesake struct{ revision uint64 }
+
+// speaks reports whether the other one has said something since it was last looked at: so it is alive.
+func (s *namesake) speaks(n Note) bool {
+	before := s.revision
+	s.revision = n.Revision
+	return before != 0 && before != n.Revision
+}
+
 // join makes this process a node of the cluster. One of the same name that is still there, or died
-// lately, must fall silent first.
+// lately, must fall silent first. If it does not in time it is another one, and this one is refused.
 func (e *Engine) join(ctx context.Context) error {
 	s := &Session{e: e, id: rand.Text()[:8], lost: make(chan struct{}), said: make(chan struct{}, 1)}
 	s.held, s.release = context.WithCancel(context.Background())
@@ -71,7 +84,8 @@ func (e *Engine) join(ctx context.Context) error {
 	watching, stop := context.WithCancel(context.Background())
 	s.stop = stop
 	s.done.Go(func() { e.board.watch(watching) })
-	for told := false; ; {
+	var name namesake
+	for told, came := false, time.Now(); ; {
 		begun := time.Now()
 		before, err := e.board.Read(ctx, nodeKey+e.cfg.Name)
 		if err == nil {
@@ -80,6 +94,11 @@ func (e *Engine) join(ctx context.Context) error {
 				if !told {
 					told = true
 					e.cfg.Log.Info("a node of this name was there; waiting until it is gone for sure", "node", e.cfg.Name)
+				}
+				if name.speaks(before) && begun.Sub(came) > e.cfg.namesake {
+					stop()
+					s.done.Wait()
+					return fmt.Errorf("%w: a node named %s is at work, and two cannot have one name: give another -node", ErrBusy, e.cfg.Name)
 				}
 				select {
 				case <-ctx.Done():
