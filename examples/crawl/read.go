@@ -18,7 +18,7 @@ const tellAfter = 20
 
 // atATime is the number of sitemaps and feeds of the command line that are read at a time: a host that takes long is
 // not to hold up the others for hours. Each may take the memory of its document.
-const atATime = 8
+const atATime = 4
 
 // A reading is what sources name.
 type reading struct {

@@ -494,10 +494,14 @@ func (l *Loop) flush(ctx context.Context) {
 	if len(l.pending) < packEvents && l.pendingBytes < packBytes && l.inFlight > len(l.pending) && time.Since(l.oldest) < Linger {
 		return
 	}
-	l.appending, l.pending = l.pending, nil
-	l.sinceEvents += len(l.appending)
-	l.sinceBytes += l.pendingBytes
-	l.pendingBytes = 0
+	n, size := 0, 0 // what came while the record before was written may be too much for one
+	for ; n < len(l.pending) && size < packBytes; n++ {
+		size += eventSize(&l.pending[n])
+	}
+	l.appending, l.pending = l.pending[:n:n], l.pending[n:]
+	l.sinceEvents += n
+	l.sinceBytes += size
+	l.pendingBytes -= size
 	if l.cfg.Log == nil {
 		l.appended <- nil
 		return
