@@ -142,6 +142,7 @@ func (f *RateFilter) Observe(page int, now float64, changed bool) error {
 func (f *RateFilter) found(slot int, now float64, changed bool) {
 	f.recall(uint32(slot))
 	f.responded(uint32(slot), true)
+	failing := f.limits.Delay(uint32(slot))
 	f.tally.answer(changed)
 	gap := f.gap(uint32(slot), now)
 	h := hunch{guess: gap, times: 1}
@@ -161,6 +162,9 @@ func (f *RateFilter) found(slot int, now float64, changed bool) {
 		f.learnt(&b, &before, uint32(slot))
 	}
 	f.answered(uint32(slot), now, h)
+	if failing > 0 && !f.ahead(now) && f.without&ablation.Hearten == 0 {
+		f.hearten(f.queue.Group(uint32(slot)), failing)
+	}
 }
 
 // inform makes a belief another one about a page, under the prior of all pages.
@@ -333,59 +337,6 @@ func (f *RateFilter) answered(slot uint32, now float64, h hunch) {
 	f.queue.Take(slot)
 	f.wait(slot, h)
 	f.queue.News(f.queue.Group(slot), f.now, forQueue{f})
-}
-
-// GiveBack implements Scheduler. The page is not polled again before half the time since its last
-// answer has passed, or half a cycle if that is less. Each further failure in a row doubles the
-// wait, up to 16 cycles. So dead pages take few polls, and a page that recovers is found within
-// about as much time as it was gone. If polls of all pages fail now and then, failures in a row
-// that chance explains do not lengthen the wait.
-func (f *RateFilter) GiveBack(page int, now float64) error {
-	slot, err := f.answer(page, now)
-	if err != nil {
-		return err
-	}
-	s := uint32(slot)
-	if !f.model.Known() || f.ahead(now) {
-		now = f.now // lest the page wait for a time in another unit
-	}
-	cycle := f.cycle(now)
-	first := max(min(now-f.last(s), cycle)/2, cycle*shortestWait)
-	f.responded(s, false)
-	f.tally.failures++
-	f.limits.Fail(s, now, first, cycle*longestWait, f.tally.ordinaryFailures())
-	f.land(s)
-	f.wait(s, hunch{guess: f.model.Cycle(), times: 1})
-	return nil
-}
-
-// responded learns how often polls fail from that of a page that answered the time before: of one that is
-// dead, only the first failure counts.
-func (f *RateFilter) responded(slot uint32, answered bool) {
-	if f.limits.Failing(slot) || math.IsInf(f.polled[slot], -1) {
-		return
-	}
-	failed := 0.0
-	if !answered {
-		failed = 1
-	}
-	t := &f.tally
-	t.judged++
-	t.loss += (failed - t.loss) / (1 + min(float64(t.judged), lossMemory*float64(f.ids.Len())))
-}
-
-// lossMemory is over how many polls a page the part of polls that fail is averaged: while all fail, as in an
-// outage, each page counts once, which makes a tenth of it. One answer is there to begin with, lest the first
-// failure make a rule. A page is not taken for dead while so many failures in a row have a chance of unluckyRow
-// or more; mostOrdinary of them are too many in any case.
-const lossMemory, unluckyRow, mostOrdinary = 10, 0.01, 16
-
-// ordinaryFailures returns how many failures in a row are no sign that a page is dead.
-func (t *tally) ordinaryFailures() int {
-	if !(t.loss > 0) {
-		return 0
-	}
-	return int(min(mostOrdinary, math.Log(unluckyRow)/math.Log(min(t.loss, 0.9))))
 }
 
 // cycle returns the time in which the budget pays for a poll of every page, also while that is a

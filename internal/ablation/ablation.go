@@ -18,6 +18,7 @@ const (
 	Sequel                        // what a find of a page that waited leads to, for Detections
 	Lately                        // how often a page changed of late, beside what is believed of it, for Detections
 	Youth                         // that new pages change more or less than others, by their age
+	Hearten                       // that pages which failed answer again together
 )
 
 // Without takes parts out of a new *knapsack.RateFilter, which package knapsack provides. It is not

@@ -30,7 +30,7 @@ type bounds struct{ shortest, longest float64 }
 type veto struct {
 	until float64 // set by Defer; −Inf for none
 	retry float64 // set by Fail; −Inf if the last poll was answered
-	delay float64 // from the last failure to retry
+	delay float64 // doubled with each failure in a row, without a bound; 0 if the last poll was answered
 }
 
 func (v veto) failing() bool { return !math.IsInf(v.retry, -1) }
@@ -96,7 +96,8 @@ func (l *Limits) Defer(slot uint32, until float64) {
 
 // Fail keeps a page from being polled for a time after a poll at time now that got no answer: at
 // first for a delay of first, which doubles with each failure in a row up to most, but for the first
-// few of them, which are ordinary.
+// few of them, which are ordinary. What is kept goes on doubling beyond most, so that pages that have
+// been failing for long can be told from those that have failed for less; see Delay.
 func (l *Limits) Fail(slot uint32, now, first, most float64, ordinary int) {
 	v, ok := l.vetoes[slot]
 	if !ok {
@@ -108,7 +109,7 @@ func (l *Limits) Fail(slot uint32, now, first, most float64, ordinary int) {
 	} else {
 		v.delay = least
 	}
-	v.delay = min(v.delay, most)
+	v.delay = min(v.delay, math.MaxFloat64)
 	v.retry = min(now+min(max(v.delay, first), most), math.MaxFloat64)
 	l.set(slot, v)
 }
@@ -142,6 +143,25 @@ func (l *Limits) Failures() int { return l.failing }
 func (l *Limits) Failing(slot uint32) bool {
 	v, ok := l.vetoes[slot]
 	return ok && v.failing()
+}
+
+// Delay returns a number that doubles with each failure of a page in a row, 0 if its last poll was
+// answered.
+func (l *Limits) Delay(slot uint32) float64 {
+	if len(l.vetoes) == 0 {
+		return 0
+	}
+	return l.vetoes[slot].delay
+}
+
+// Hasten lets a page whose last poll failed be polled from time at on. If that fails, too, the wait
+// is as long as it was, counted from then.
+func (l *Limits) Hasten(slot uint32, at float64) {
+	if v, ok := l.vetoes[slot]; ok && v.retry > at && !math.IsInf(at, -1) {
+		v.retry = at
+		v.delay /= 2
+		l.vetoes[slot] = v
+	}
 }
 
 // Answered ends the delay after failures of a page that has been answered at time now. It stays
@@ -261,6 +281,7 @@ func (l *Limits) Decode(d *codec.Decoder, slots int) {
 		slot := d.Uint32()
 		v := veto{d.Float64In(math.Inf(-1), math.MaxFloat64), d.Float64In(math.Inf(-1), math.MaxFloat64), d.NonNegative()}
 		d.Require(int(slot) >= next && int(slot) < slots, "slot %d is not polled before %v", slot, v.until)
+		d.Require(v.failing() || v.delay == 0, "slot %d has not failed and waits for %v", slot, v.delay)
 		l.set(slot, v)
 		next = int(slot) + 1
 	}

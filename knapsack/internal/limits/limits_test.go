@@ -80,6 +80,46 @@ func TestOrdinaryFailures(t *testing.T) {
 	}
 }
 
+// A page that is tried again before its time waits as long as before if that fails, too, from then on, and goes on
+// from there. Pages that did not fail, or wait no longer, are left as they are. Beyond the bound the wait stays the
+// same, and the delay tells how many failures there were.
+func TestHasten(t *testing.T) {
+	t.Parallel()
+	var l Limits
+	require.Zero(t, l.Delay(1))
+	l.Hasten(1, 5)
+	l.Defer(2, 9)
+	before := l.vetoes[2]
+	l.Hasten(2, 5)
+	require.Equal(t, before, l.vetoes[2])
+	require.Zero(t, l.Delay(2))
+	now := 100.0
+	for k, wait := range []float64{1, 2, 4, 8, 10, 10} {
+		l.Fail(1, now, 1, 10, 0)
+		require.Equal(t, math.Ldexp(1, k), l.Delay(1))
+		require.Equal(t, now+wait, l.Earliest(1, 0))
+		now += wait / 4
+		before := l.vetoes[1]
+		l.Hasten(1, math.Inf(-1))
+		l.Hasten(1, now+wait)
+		require.Equal(t, before, l.vetoes[1])
+		l.Hasten(1, now)
+		require.Equal(t, now, l.Earliest(1, 0))
+		require.Equal(t, 1, l.Failures())
+		l.Fail(1, now, 1, 10, 0)
+		require.Equal(t, now+wait, l.Earliest(1, 0))
+		require.Equal(t, math.Ldexp(1, k), l.Delay(1))
+		now += wait
+	}
+	l.Hasten(1, now-5)
+	l.Answered(1, now)
+	require.Zero(t, l.Delay(1))
+	for range 2000 { // no delay is infinite
+		l.Fail(1, 0, 1, 10, 0)
+	}
+	require.False(t, math.IsInf(l.Delay(1), 1))
+}
+
 // In a time in which the budget pays for k polls at most k·MaxShare + 2 go to the group.
 func TestPace(t *testing.T) {
 	t.Parallel()
@@ -204,21 +244,22 @@ func TestDecode(t *testing.T) {
 	require.NoError(t, d.Done())
 	require.Equal(t, good(), l)
 	for name, spoil := range map[string]func(l *Limits){
-		"slots":    func(l *Limits) { l.Grow() },
-		"shortest": func(l *Limits) { l.interval[0].shortest = math.NaN() },
-		"longest":  func(l *Limits) { l.interval[0].longest = 0 },
-		"crossed":  func(l *Limits) { l.interval[1].longest = 1 },
-		"veto":     func(l *Limits) { l.Defer(3, 1) },
-		"until":    func(l *Limits) { l.Defer(1, math.Inf(1)) },
-		"for ever": func(l *Limits) { l.vetoes[2] = veto{retry: math.Inf(1)} },
-		"retry":    func(l *Limits) { l.Fail(1, math.NaN(), 1, 2, 0) },
-		"delay":    func(l *Limits) { l.vetoes[2] = veto{delay: -1} },
-		"flights":  func(l *Limits) { l.paces.At(0).limit.flying = -1 },
-		"last":     func(l *Limits) { l.paces.At(0).last = math.NaN() },
-		"deferred": func(l *Limits) { l.paces.At(0).limit.until = math.Inf(1) },
-		"gone":     func(l *Limits) { l.paces.At(0).limit = gone },
-		"share":    func(l *Limits) { l.paces.At(0).limit.share = 2 },
-		"turn":     func(l *Limits) { l.paces.At(0).limit.turn = math.Inf(1) },
+		"slots":      func(l *Limits) { l.Grow() },
+		"shortest":   func(l *Limits) { l.interval[0].shortest = math.NaN() },
+		"longest":    func(l *Limits) { l.interval[0].longest = 0 },
+		"crossed":    func(l *Limits) { l.interval[1].longest = 1 },
+		"veto":       func(l *Limits) { l.Defer(3, 1) },
+		"until":      func(l *Limits) { l.Defer(1, math.Inf(1)) },
+		"for ever":   func(l *Limits) { l.vetoes[2] = veto{retry: math.Inf(1)} },
+		"retry":      func(l *Limits) { l.Fail(1, math.NaN(), 1, 2, 0) },
+		"delay":      func(l *Limits) { l.vetoes[2] = veto{delay: -1} },
+		"no failure": func(l *Limits) { l.vetoes[2] = veto{until: 4, retry: math.Inf(-1), delay: 1} },
+		"flights":    func(l *Limits) { l.paces.At(0).limit.flying = -1 },
+		"last":       func(l *Limits) { l.paces.At(0).last = math.NaN() },
+		"deferred":   func(l *Limits) { l.paces.At(0).limit.until = math.Inf(1) },
+		"gone":       func(l *Limits) { l.paces.At(0).limit = gone },
+		"share":      func(l *Limits) { l.paces.At(0).limit.share = 2 },
+		"turn":       func(l *Limits) { l.paces.At(0).limit.turn = math.Inf(1) },
 		// It would be saved as 0 again.
 		"gap of −0":   func(l *Limits) { own := unlimited; own.gap = math.Copysign(0, -1); l.paces.At(0).limit = &own },
 		"share of −0": func(l *Limits) { own := unlimited; own.share = math.Copysign(0, -1); l.paces.At(0).limit = &own },

@@ -34,6 +34,15 @@ func (q *Queue) asideOf(s uint32) *set {
 	return set
 }
 
+// HeldOf returns the pages of a group, None for none, that are held, in the order of a heap. They are the
+// queue's own, until the next call.
+func (q *Queue) HeldOf(group uint32) []uint32 {
+	if a := q.sets.At(group + 1).aside; a != nil {
+		return a.held.Slot
+	}
+	return nil
+}
+
 // SetDeadline sets the time from which on a page goes before all others that are neither held nor
 // of a set that is shut; +Inf for none. It must not be before a time until which it is held.
 func (q *Queue) SetDeadline(slot uint32, at float64) {

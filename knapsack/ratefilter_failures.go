@@ -1,0 +1,98 @@
+package knapsack
+
+import (
+	"math"
+)
+
+// GiveBack implements Scheduler. The page is not polled again before half the time since its last
+// answer has passed, or half a cycle if that is less. Each further failure in a row doubles the
+// wait, up to 16 cycles. So dead pages take few polls, and a page that recovers is found within
+// about as much time as it was gone. If polls of all pages fail now and then, failures in a row
+// that chance explains do not lengthen the wait.
+//
+// When a page that had failed answers, up to two others may be polled at once that have failed about
+// as often: pages of its group, or pages in no group if it is in none. Each of these that answers
+// does the same. So the pages of a host are found again soon after an outage, and not up to 16
+// cycles later. Such a poll that fails does not make the wait longer, which begins again.
+func (f *RateFilter) GiveBack(page int, now float64) error {
+	slot, err := f.answer(page, now)
+	if err != nil {
+		return err
+	}
+	s := uint32(slot)
+	if !f.model.Known() || f.ahead(now) {
+		now = f.now // lest the page wait for a time in another unit
+	}
+	cycle := f.cycle(now)
+	first := max(min(now-f.last(s), cycle)/2, cycle*shortestWait)
+	f.responded(s, false)
+	f.tally.failures++
+	f.limits.Fail(s, now, first, cycle*longestWait, f.tally.ordinaryFailures())
+	f.land(s)
+	f.wait(s, hunch{guess: f.model.Cycle(), times: 1})
+	return nil
+}
+
+// responded learns how often polls fail from that of a page that answered the time before: of one that is
+// dead, only the first failure counts.
+func (f *RateFilter) responded(slot uint32, answered bool) {
+	if f.limits.Failing(slot) || math.IsInf(f.polled[slot], -1) {
+		return
+	}
+	failed := 0.0
+	if !answered {
+		failed = 1
+	}
+	t := &f.tally
+	t.judged++
+	t.loss += (failed - t.loss) / (1 + min(float64(t.judged), lossMemory*float64(f.ids.Len())))
+}
+
+// lossMemory is over how many polls a page the part of polls that fail is averaged: while all fail, as in an
+// outage, each page counts once, which makes a tenth of it. One answer is there to begin with, lest the first
+// failure make a rule. A page is not taken for dead while so many failures in a row have a chance of unluckyRow
+// or more; mostOrdinary of them are too many in any case.
+const lossMemory, unluckyRow, mostOrdinary = 10, 0.01, 16
+
+// ordinaryFailures returns how many failures in a row are no sign that a page is dead.
+func (t *tally) ordinaryFailures() int {
+	if !(t.loss > 0) {
+		return 0
+	}
+	return int(min(mostOrdinary, math.Log(unluckyRow)/math.Log(min(t.loss, 0.9))))
+}
+
+const (
+	// heartened is how many pages are tried again for each that answers again. With 2 their number doubles
+	// until all are tried, also where many of those that failed as often are gone for good.
+	heartened = 2
+	// heartenedOf is how many held pages are looked at for these: others are deferred, or fail for another
+	// reason.
+	heartenedOf = 8
+	// alikeFailing is how many times as long as the page that answers another one may have waited. Waits
+	// double with each failure, and one that was hastened counts as half: those of pages that began to
+	// fail together are within a factor of 4. Pages that have been gone for longer are left alone.
+	alikeFailing = 4
+)
+
+// hearten has some pages of a group tried again that fail, as one answered that had failed with a given
+// delay. Which ones is left to chance, so that no page that is deferred for long is in the way.
+func (f *RateFilter) hearten(group uint32, delay float64) {
+	const golden = 0x9e3779b97f4a7c15
+	left := heartened
+	for k := range uint64(heartenedOf) {
+		held := f.queue.HeldOf(group)
+		if len(held) == 0 || left == 0 {
+			return
+		}
+		u := (f.answers*heartenedOf + k + 1) * golden
+		u ^= u >> 32
+		u *= golden
+		slot := held[(u>>32)*uint64(len(held))>>32]
+		if d := f.limits.Delay(slot); d > 0 && d <= alikeFailing*delay {
+			f.limits.Hasten(slot, f.now)
+			f.retime(slot)
+			left--
+		}
+	}
+}
