@@ -64,14 +64,18 @@ func (t *tally) ordinaryFailures() int {
 
 const (
 	// heartened is how many pages are tried again for each that answers again. With 2 their number doubles
-	// until all are tried, also where many of those that failed as often are gone for good.
+	// until all are tried, also where many of those that failed as often are gone for good. After an outage
+	// of 15 cycles of a fifth of 200 pages, a tenth of which are gone, copies are .95 times as old as under
+	// polls in turn so, 1.10 times with 1, and 1.57 times with none (Age, 3 seeds; TestOutages is like that).
+	// With 3 they are as old where few are gone; where pages fail on their own more polls do.
 	heartened = 2
 	// heartenedOf is how many held pages are looked at for these: others are deferred, or fail for another
-	// reason.
+	// reason. It was not swept.
 	heartenedOf = 8
-	// alikeFailing is how many times as long as the page that answers another one may have waited. Waits
-	// double with each failure, and one that was hastened counts as half: those of pages that began to
-	// fail together are within a factor of 4. Pages that have been gone for longer are left alone.
+	// alikeFailing is how many times as great as that of the page that answers the delay of another may be.
+	// Delays double with each failure, and that of a page that was hastened is half as great: those of pages
+	// that began to fail together are within a factor of 4. Pages that have been gone for longer are left
+	// alone. It was not swept.
 	alikeFailing = 4
 )
 
