@@ -317,8 +317,8 @@ func heartenMachine(t *rapid.T) {
 			for page := range f.All() {
 				s := uint32(Slot(page))
 				require.Equal(t, f.queue.Held(s), held[s])
-				if f.ownFree(s) > f.now && !f.inFlight(Slot(page)) {
-					require.True(t, held[s], "page %d may not be polled", page)
+				if !f.inFlight(Slot(page)) {
+					require.Equal(t, f.ownFree(s) > f.now, held[s], "page %d may be polled from %v on", page, f.ownFree(s))
 				}
 				require.True(t, f.limits.Failing(s) || f.limits.Delay(s) == 0)
 			}
