@@ -2,6 +2,8 @@ package knapsack
 
 import (
 	"math"
+
+	"github.com/recrawl/recrawl/knapsack/internal/fast"
 )
 
 // GiveBack implements Scheduler. The page is not polled again before half the time since its last
@@ -82,16 +84,15 @@ const (
 // hearten has some pages of a group tried again that fail, as one answered that had failed with a given
 // delay. Which ones is left to chance, so that no page that is deferred for long is in the way.
 func (f *RateFilter) hearten(group uint32, delay float64) {
-	const golden = 0x9e3779b97f4a7c15
 	left := heartened
 	for k := range uint64(heartenedOf) {
 		held := f.queue.HeldOf(group)
 		if len(held) == 0 || left == 0 {
 			return
 		}
-		u := (f.answers*heartenedOf + k + 1) * golden
+		u := (f.answers*heartenedOf + k + 1) * fast.Golden
 		u ^= u >> 32
-		u *= golden
+		u *= fast.Golden
 		slot := held[(u>>32)*uint64(len(held))>>32]
 		if d := f.limits.Delay(slot); d > 0 && d <= alikeFailing*delay {
 			f.limits.Hasten(slot, f.now)

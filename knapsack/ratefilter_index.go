@@ -136,8 +136,7 @@ const logKnown = 4
 
 // together returns the multiplier since a time.
 func (f *RateFilter) together(last float64) multiplier {
-	const golden = 0x9e3779b97f4a7c15
-	k := &f.known[math.Float64bits(last)*golden>>(64-logKnown)]
+	k := &f.known[math.Float64bits(last)*fast.Golden>>(64-logKnown)]
 	if k.m == 0 || k.last != last {
 		m, edits := f.common.Mean(&f.levels[ofAll], last, 1)
 		*k = multiplier{last, m, edits}

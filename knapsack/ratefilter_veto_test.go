@@ -453,7 +453,7 @@ func TestPollsThatFailAtRandom(t *testing.T) {
 	for _, c := range []struct {
 		loss, most float64
 		ordinary   int
-	}{{0.1, 1, 1}, {0.3, 1, 3}, {0.5, 1.05, 6}, {0.6, 1.05, 9}, {0.7, 1.4, 13}} {
+	}{{0.1, 0.88, 1}, {0.3, 0.7, 3}, {0.5, 0.65, 6}, {0.6, 0.75, 9}, {0.7, 1.4, 13}} {
 		sum, square := 0.0, 0.0
 		for seed := range uint64(seeds) {
 			age := func(s webenv.Scheduler) float64 {

@@ -327,13 +327,12 @@ func (b *Belief) pack(p *Packed, dither uint64) {
 	for _, w := range w {
 		top = max(top, math.Float64bits(w))
 	}
-	const golden = 0x9e3779b97f4a7c15
 	u := mix64(dither)
 	base := stepsOf(math.Float64frombits(top))
 	for i, w := range w {
 		q := (base - stepsOf(w) + int64(u>>(64-logFraction))) >> logFraction // never below 0
 		p.w[i] = uint8(min(255, q))
-		u += golden // equidistributed over the weights of one page
+		u += fast.Golden // equidistributed over the weights of one page
 	}
 }
 

@@ -1,6 +1,10 @@
 package census
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"github.com/recrawl/recrawl/knapsack/internal/fast"
+)
 
 // Enough is how many pages tell of all, and how many polls in a cycle: each share of Enough is
 // known to 0.14 % then. Of more pages a sample votes, and of more polls a sample is judged by.
@@ -35,5 +39,5 @@ func (c *Census) enough() int {
 
 // mix has no pattern: it takes a multiplication and the high bits of the product.
 func mix(x uint32) uint32 {
-	return uint32(uint64(x) * golden >> 32)
+	return uint32(uint64(x) * fast.Golden >> 32)
 }

@@ -132,7 +132,7 @@ func (s *Sequel) follow(t Trail, gap, earned float64, dither uint64) Trail {
 			break
 		}
 	}
-	if i < intervals && (to-ages[i])/(ages[i+1]-ages[i]) > float64(dither*golden>>11)*0x1p-53 {
+	if i < intervals && (to-ages[i])/(ages[i+1]-ages[i]) > float64(dither*fast.Golden>>11)*0x1p-53 {
 		i++ // an age is kept by the beginning of its interval, or of the next one, so that it is right on average
 	}
 	if i == intervals {
@@ -140,9 +140,6 @@ func (s *Sequel) follow(t Trail, gap, earned float64, dither uint64) Trail {
 	}
 	return t&^15 | Trail(i+1)
 }
-
-// golden is 2⁶⁴ over the golden ratio: its multiples are spread evenly.
-const golden = 0x9e3779b97f4a7c15
 
 // estimate computes the moments, after it has forgotten a part of what was learnt.
 func (s *Sequel) estimate(keep float64) {

@@ -4,6 +4,9 @@ package fast
 
 import "math"
 
+// Golden is 2⁶⁴ over the golden ratio: its multiples are spread evenly over all numbers of 64 bits.
+const Golden = 0x9e3779b97f4a7c15
+
 const (
 	bits = 10 // of the mantissa that tables are indexed by
 	size = 1 << bits

@@ -99,10 +99,9 @@ func (s *sums) pass(gap float64) {
 }
 
 func (s sums) close(dither uint64) Rate {
-	const golden = 0x9e3779b97f4a7c15
-	u := (dither + 1) * golden
+	u := (dither + 1) * fast.Golden
 	u ^= u >> 32
-	return Rate{pack(s.changes, u*golden), pack(s.cycles, (u+1)*golden)}
+	return Rate{pack(s.changes, u*fast.Golden), pack(s.cycles, (u+1)*fast.Golden)}
 }
 
 // pack rounds the logarithm of a sum down or up at random.
