@@ -67,7 +67,7 @@ func (t *tally) ordinaryFailures() int {
 const (
 	// heartened is how many pages are tried again for each that answers again. With 2 their number doubles
 	// until all are tried, also where many of those that failed as often are gone for good. After an outage
-	// of 15 cycles of a fifth of 200 pages, a tenth of which are gone, copies are .95 times as old as under
+	// of 15 cycles of one of five groups of 40 pages, a tenth of all gone, copies are .95 times as old as under
 	// polls in turn so, 1.10 times with 1, and 1.57 times with none (Age, 3 seeds; TestOutages is like that).
 	// With 3 they are as old where few are gone; where pages fail on their own more polls do.
 	heartened = 2
