@@ -224,7 +224,7 @@ func heartenMachine(t *rapid.T) {
 	}
 	now := 0.0
 	var asked []int
-	any := func(t *rapid.T) int {
+	anyPage := func(t *rapid.T) int {
 		all := slices.Collect(f.All())
 		return all[rapid.IntRange(0, len(all)-1).Draw(t, "page")]
 	}
@@ -238,7 +238,6 @@ func heartenMachine(t *rapid.T) {
 		}
 		return all
 	}
-	heartenedAtAll := 0
 	answer := func(t *rapid.T, page int, tell func() error) {
 		s := uint32(Slot(page))
 		group, delay, before := f.queue.Group(s), f.limits.Delay(s), waits()
@@ -258,7 +257,6 @@ func heartenMachine(t *rapid.T) {
 			require.LessOrEqual(t, b.delay, alikeFailing*delay)
 		}
 		require.LessOrEqual(t, changed, heartened)
-		heartenedAtAll += changed
 	}
 	t.Repeat(map[string]func(*rapid.T){
 		"next": func(t *rapid.T) {
@@ -288,14 +286,14 @@ func heartenMachine(t *rapid.T) {
 			answer(t, page, func() error { return f.Observe(page, now, false) })
 		},
 		"record": func(t *rapid.T) {
-			page := any(t)
+			page := anyPage(t)
 			answer(t, page, func() error { return f.Record(page, now, true) })
 		},
-		"move":  func(t *rapid.T) { require.NoError(t, f.SetGroup(any(t), rapid.IntRange(-1, 1).Draw(t, "to"))) },
-		"defer": func(t *rapid.T) { require.NoError(t, f.Defer(any(t), now+30)) },
+		"move":  func(t *rapid.T) { require.NoError(t, f.SetGroup(anyPage(t), rapid.IntRange(-1, 1).Draw(t, "to"))) },
+		"defer": func(t *rapid.T) { require.NoError(t, f.Defer(anyPage(t), now+30)) },
 		"add":   func(t *rapid.T) { f.Add() },
 		"remove": func(t *rapid.T) {
-			if page := any(t); f.Len() > 1 {
+			if page := anyPage(t); f.Len() > 1 {
 				require.NoError(t, f.Remove(page))
 				asked = slices.DeleteFunc(asked, func(p int) bool { return p == page })
 			}

@@ -171,8 +171,8 @@ func (r *robots) of(ctx context.Context, site string, passing bool) (rules rules
 	return rules, true, nil
 }
 
-// fetch fetches a robots.txt. The error is the context's, or that the access point is lost or none takes a request, the host is
-// another process's, or the turn at another host did not come.
+// fetch fetches a robots.txt. The error is the context's, or says that the access point is lost, that none
+// takes a request, that the host is another process's, or that the turn at another host did not come.
 func (r *robots) fetch(ctx context.Context, url string) (found rules, err error) {
 	answer, err := r.get(ctx, url)
 	status, text := answer.status, answer.text
